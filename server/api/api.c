@@ -7,6 +7,7 @@
 #include "api/core/request.h"
 #include "api/core/signed_urls.h"
 #include "api/core/tokens.h"
+#include "api/send/upload_timer.h"
 #include "base/clock.h"
 #include "base/json_read.h"
 #include "base/zone.h"
@@ -73,6 +74,17 @@ enum status api_new(struct api **out, const struct api_options *options, struct 
 		return error_no_memory(err);
 	*out = TAKE(api);
 	return OK;
+}
+
+enum status api_start(struct api *api, struct error *err)
+{
+	return upload_timer_start(&api->upload_timer, api, err);
+}
+
+void api_stop(struct api *api)
+{
+	if (api)
+		upload_timer_stop(TAKE(api->upload_timer));
 }
 
 void api_free(struct api *api)

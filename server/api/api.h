@@ -13,6 +13,9 @@ struct store_reader;
 
 enum status api_new(struct api **out, const struct api_options *options, struct error *err) MUST_CHECK;
 void api_free(struct api *api);
+/* Its own thread, while there is a server. It submits to the pipeline: api_stop comes before pipeline_free. */
+enum status api_start(struct api *api, struct error *err) MUST_CHECK;
+void api_stop(struct api *api);
 
 /* For its figures, and to tell it of tokens that ended; after http_server_start. */
 void api_set_server(struct api *api, struct http_server *server);

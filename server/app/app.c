@@ -4,7 +4,6 @@
 #include "alert/webhook.h"
 #include "api/core/tokens.h"
 #include "api/send/commands.h"
-#include "api/send/upload.h"
 #include "app/collect.h"
 #include "app/commands.h"
 #include "app/connection_options.h"
@@ -164,15 +163,6 @@ static int64_t lease_end_ms(void *context, int64_t job_id)
 	return api ? api_lease_end_ms(api, job_id) : 0;
 }
 
-static void tick(void *context)
-{
-	struct app *app = context;
-	struct api *api = app->api;
-
-	if (api)
-		api_tick(api);
-}
-
 /* With the thread that asks, one a core. */
 static unsigned search_threads(void)
 {
@@ -264,7 +254,6 @@ static enum status start_pipeline(struct app *app, struct error *err)
 		.command_given = command_given,
 		.lease_end_ms = lease_end_ms,
 		.deliveries_due = deliveries_due,
-		.tick = tick,
 		.context = app,
 		.public_url = buf_span(&app->public_url)};
 	return pipeline_start(&app->pipeline, &options, err);
@@ -436,6 +425,7 @@ static enum status start_server(struct app *app, struct error *err)
 	TRY(doors_make_aws(&app->aws, o, app->api, app->pipeline, err));
 	TRY(doors_join_routes(&app->routes, &count, app->aws, err));
 	app->hooks = api_hooks(app->api);
+	TRY(api_start(app->api, err));
 	TRY(http_server_start(&app->server, &options, app->routes, count, &app->hooks, err));
 	api_set_server(app->api, app->server);
 	reload_ready(&app->reload, app->pipeline, app->server);
@@ -638,14 +628,13 @@ void app_free(struct app *app)
 	control_end_backup(&app->backup);
 	if (app->pipeline)
 		pipeline_drain(app->pipeline, stop_ms / 2);
-	if (app->api)
-		api_tick(app->api); /* uploads that wait for a busy writer are told the end */
 	if (app->hub)
 		hub_close(app->hub);
 	if (app->server) {
 		http_server_end_streams(app->server);
 		http_server_free(app->server, stop_ms / 4);
 	}
+	api_stop(app->api);
 	pipeline_free(app->pipeline);
 	mem_free(app->routes);
 	aws_free(app->aws);

@@ -231,8 +231,6 @@ void *publisher_run(void *context)
 	}
 	while (!pipeline_wait_tick(pipeline, TICK_MS)) {
 		int64_t now_ms = clock_mono_ms();
-		if (pipeline->options.tick)
-			pipeline->options.tick(pipeline->options.context);
 		directory_swap_dirty(pipeline->directory);
 		for (struct stream_state *stream; (stream = directory_pop_dirty(pipeline->directory));) {
 			publish_stream(pipeline, stream, &points, &lines);

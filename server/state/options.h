@@ -50,8 +50,6 @@ struct pipeline_options {
 	int64_t (*lease_end_ms)(void *context, int64_t job_id);
 	/* New outbox rows are on disk. Any thread. */
 	void (*deliveries_due)(void *context);
-	/* Each 50 ms, on the publisher's thread; may be NULL. */
-	void (*tick)(void *context);
 	void *context;
 	struct span public_url; /* for links in messages */
 };

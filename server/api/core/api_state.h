@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 
 struct upload;
+struct upload_timer;
 struct session_table;
 
 enum event_verdict { VERDICT_ACCEPTED, VERDICT_DUPLICATE, VERDICT_IGNORED, VERDICT_REJECTED, VERDICT_COUNT };
@@ -36,6 +37,7 @@ struct api {
 	size_t token_count;
 	pthread_mutex_t uploads_mutex;
 	struct upload *uploads;
+	struct upload_timer *upload_timer;
 	struct session_table *sessions;
 	struct ingest_labels *labels;
 	struct advice *advice;

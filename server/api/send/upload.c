@@ -2,13 +2,12 @@
  * Lines and points as they arrive: the body is cut into slices, each a batch that commits by itself while the connection waits. A
  * body of one slice is all or nothing; a longer or endless one keeps what was committed when it breaks.
  *
- * One upload has one slice at the writer at most. The publisher's tick hands over what has waited long enough, so that
- * the last lines of a quiet endless upload are seen at once.
+ * One upload has one slice at the writer at most. upload_timer.h hands over what has waited long enough, so that the last lines
+ * of a quiet endless upload are seen at once.
  */
 #include "api/send/upload.h"
 
 #include "api/core/api_state.h"
-#include "api/core/tokens.h"
 #include "base/clock.h"
 #include "base/hash128.h"
 #include "base/snappy.h"
@@ -18,6 +17,7 @@
 #include "pipeline/pipeline.h"
 #include "read/chart.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 
 enum {
@@ -29,11 +29,12 @@ enum {
 };
 
 struct upload {
-	struct upload *next, *previous;
+	struct upload *next, *previous; /* of all; under api->uploads_mutex */
+	struct upload *due_next; /* uploads_hand_over's own */
+	atomic_uint refs; /* the connection, the slice at the writer, and uploads_hand_over while it looks */
 	struct api *api;
 	struct http_upload *handle;
 	pthread_mutex_t mutex; /* of everything below */
-	unsigned refs; /* the connection, and the slice at the writer */
 	const struct ingest_protocol *protocol;
 	struct ingest_parser *parser;
 	bool is_packed; /* by snappy */
@@ -95,10 +96,8 @@ static void upload_free(struct upload *upload)
 /* With the mutex held; releases it. */
 static void release(struct upload *upload)
 {
-	bool is_last = --upload->refs == 0;
-
 	pthread_mutex_unlock(&upload->mutex);
-	if (is_last)
+	if (atomic_fetch_sub(&upload->refs, 1) == 1)
 		upload_free(upload);
 }
 
@@ -217,11 +216,11 @@ static enum status submit(struct upload *upload, struct error *err)
 	batch->written_ms = upload->written_ms;
 	batch->follows_full = upload->was_full;
 	batch->zone_ms = upload->zone_ms;
-	upload->refs++;
+	atomic_fetch_add(&upload->refs, 1);
 	upload->is_in_flight = true;
 	enum status status = pipeline_submit(upload->api->options.pipeline, batch, slice_done, upload, err);
 	if (status != OK) {
-		upload->refs--;
+		atomic_fetch_sub(&upload->refs, 1); /* the caller has one */
 		upload->is_in_flight = false;
 		return status == ERR_BUSY && upload->result.has_committed ? OK : status;
 	}
@@ -415,7 +414,7 @@ enum status upload_begin(struct api *api, const struct upload_door *door, const 
 	upload->api = api;
 	upload->door = door;
 	upload->handle = handle;
-	upload->refs = 1;
+	atomic_init(&upload->refs, 1);
 	enum status status = fill_upload(upload, request, err);
 	if (status != OK) {
 		upload_free(upload);
@@ -519,7 +518,7 @@ enum status upload_feed(void *context, struct span bytes, bool *must_wait, struc
 		status = check_room(upload, err);
 	if (status == OK)
 		status = move_on(upload, must_wait, err);
-	upload->is_gone = status != OK; /* it is being refused: the tick must not store what is to come again */
+	upload->is_gone = status != OK; /* it is being refused: the timer must not store what is to come again */
 	pthread_mutex_unlock(&upload->mutex);
 	return status;
 }
@@ -592,9 +591,9 @@ void upload_abort(void *context)
 	release(upload);
 }
 
-/* ---- the tick ---- */
+/* ---- what has waited long enough ---- */
 
-static void tick_upload(struct upload *upload, int64_t now_ms)
+static void hand_over(struct upload *upload, int64_t now_ms)
 {
 	struct error err;
 
@@ -603,24 +602,30 @@ static void tick_upload(struct upload *upload, int64_t now_ms)
 		      (now_ms - upload->batch_since_ms >= upload->wait_ms || upload->is_waiting);
 	if (is_due) {
 		enum status status = submit(upload, &err);
-		/* a first slice that finds the writer busy stays where it is: feed or finish will say so, or the next tick sends it */
+		/* a first slice that finds the writer busy stays where it is: feed or finish will say so, or the next round sends it */
 		if (status != OK && status != ERR_BUSY) {
 			upload->status = status;
 			upload->err = err;
 			wake(upload);
 		}
 	}
-	pthread_mutex_unlock(&upload->mutex);
+	release(upload);
 }
 
-void api_tick(void *context)
+/* The list is not held meanwhile: what a slice takes (its text is packed) no other connection waits for. */
+void uploads_hand_over(struct api *api, int64_t now_ms)
 {
-	struct api *api = context;
-	int64_t now_ms = clock_mono_ms();
+	struct upload *due = NULL;
 
-	tokens_retry(api);
 	pthread_mutex_lock(&api->uploads_mutex);
-	for (struct upload *upload = api->uploads; upload; upload = upload->next)
-		tick_upload(upload, now_ms);
+	for (struct upload *upload = api->uploads; upload; upload = upload->next) {
+		atomic_fetch_add(&upload->refs, 1); /* in the list, so its connection has one, too */
+		upload->due_next = due;
+		due = upload;
+	}
 	pthread_mutex_unlock(&api->uploads_mutex);
+	for (struct upload *upload = due, *next; upload; upload = next) {
+		next = upload->due_next;
+		hand_over(upload, now_ms);
+	}
 }

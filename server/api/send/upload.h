@@ -37,5 +37,5 @@ enum status upload_feed(void *upload, struct span bytes, bool *must_wait, struct
 enum status upload_finish(void *upload, struct http_response *response, bool *must_wait, struct error *err) MUST_CHECK;
 void upload_abort(void *upload);
 
-/* Each 50 ms: hands slices that have waited long enough to the writer. */
-void api_tick(void *api);
+/* Hands slices that have waited long enough to the writer. One thread at a time (upload_timer.h). */
+void uploads_hand_over(struct api *api, int64_t now_ms);
