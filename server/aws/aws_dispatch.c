@@ -202,11 +202,9 @@ void aws_refuse(
 /* ---- a call ---- */
 
 struct door_call {
-	struct aws_call call; /* first */
+	struct aws_call call;
 	struct http_response *response;
 	struct http_deferred *deferred;
-	bool *is_deferred; /* of the worker's frame: told before the call may be gone */
-	void (*answer)(struct aws_call *call, const struct ingest_result *result);
 	struct buf unpacked;
 	struct json *input;
 	struct buf output; /* of protocols that are not JSON, before it is made theirs */
@@ -219,6 +217,7 @@ static void door_call_free(struct door_call *own)
 	json_free(own->input);
 	buf_done(&own->unpacked);
 	buf_done(&own->output);
+	batch_free(own->call.lines);
 	arena_free(own->call.arena);
 	mem_free(own);
 }
@@ -398,28 +397,25 @@ static void lines_done(void *context, const struct ingest_result *result)
 	struct http_deferred *deferred = own->deferred;
 	struct error err = result->err;
 
-	if (result->status == OK && own->answer)
-		own->answer(&own->call, result);
+	if (result->status == OK && own->call.answer)
+		own->call.answer(&own->call, result);
 	finish(own, result->status, &err);
 	door_call_free(own);
 	err = (struct error){0};
 	http_deferred_end(deferred, OK, &err);
 }
 
-enum status aws_submit(struct aws_call *call, struct batch *batch,
-	void (*answer)(struct aws_call *call, const struct ingest_result *result), struct error *err)
+/* After OK the call is the writer's. */
+static enum status submit(struct door_call *own, struct error *err)
 {
-	struct door_call *own = (struct door_call *)call;
-	bool *is_deferred = own->is_deferred;
+	struct batch *lines = TAKE(own->call.lines);
+	struct http_deferred *deferred = own->deferred = http_defer(own->call.request);
 
-	own->answer = answer;
-	call->reader = NULL;
-	*is_deferred = true;
-	struct http_deferred *deferred = own->deferred = http_defer(call->request);
-	enum status status = pipeline_submit(call->pipeline, batch, lines_done, own, err);
+	own->call.reader = NULL;
+	enum status status = pipeline_submit(own->call.pipeline, lines, lines_done, own, err);
 	if (status != OK) {
-		*is_deferred = false;
 		http_deferred_cancel(deferred);
+		own->call.lines = lines;
 	}
 	return status;
 }
@@ -467,17 +463,18 @@ enum status aws_door(void *context, void *worker, const struct http_request *req
 	struct error *err)
 {
 	struct door_call *own = NULL;
-	bool is_deferred = false;
 
 	TRY(new_call(&own, context, worker, request, response, err));
-	own->is_deferred = &is_deferred;
 	enum status status = prepare(own, err);
 	if (status == OK) {
 		open_output(own);
 		status = run_audited(&own->call, err);
 	}
-	if (is_deferred)
-		return OK; /* it may be gone already */
+	if (status == OK && own->call.lines) {
+		status = submit(own, err);
+		if (status == OK)
+			return OK; /* lines_done ends it, and may have done so */
+	}
 	finish(own, status, err);
 	door_call_free(own);
 	return OK;

@@ -11,9 +11,9 @@
  *              (SageMaker, CloudWatch; their names are in the service's `times`, for XML and CBOR) or milliseconds (Logs).
  *   Errors     aws_error with a code as AWS has it; an error of the pipeline's or the store's gets the service's code of its
  *              status (struct aws_codes). Either is returned: aws_dispatch.c words it in the protocol.
- *   Lines      a batch is filled and given to aws_submit: the reply leaves after the commit, no worker waits for it.
+ *   Lines      a batch is filled and left in call->lines: the reply leaves after the commit, no worker waits for it.
  *
- * Ownership: what a call has is in its arena, and ends with its reply. Threads: a worker; after aws_submit the writer.
+ * Ownership: what a call has is in its arena, and ends with its reply. Threads: a worker; call->answer the writer.
  */
 #pragma once
 
@@ -22,15 +22,16 @@
 #include "base/json_read.h"
 #include "model/batch.h"
 #include "model/shape.h"
-#include "pipeline/commit/ingest_result.h"
 
 enum aws_protocol { AWS_JSON_1_1, AWS_JSON_1_0, AWS_REST_JSON, AWS_QUERY, AWS_CBOR };
+
+struct ingest_result;
 
 struct aws_call {
 	struct aws *aws;
 	const struct aws_options *options;
 	struct pipeline *pipeline;
-	struct store_reader *reader; /* NULL after aws_submit */
+	struct store_reader *reader; /* NULL once lines are on their way */
 	const struct http_request *request;
 	const struct principal *principal;
 	struct span team; /* the principal's */
@@ -43,7 +44,11 @@ struct aws_call {
 	struct span body; /* as it was meant: unpacked */
 	const struct json *input; /* an object; NULL for an operation that takes text */
 	struct json_writer w; /* the output's members */
-	void *own; /* the operation's, between aws_submit and its answer */
+	/* Left by an operation that stores lines: the batch, and who writes its output (NULL: it has none) once they are durable. That is on
+	 * the writer: quick, and without failing. */
+	struct batch *lines;
+	void (*answer)(struct aws_call *call, const struct ingest_result *result);
+	void *own; /* the operation's, for its answer */
 };
 
 typedef enum status aws_handler(struct aws_call *call, struct error *err);
@@ -111,11 +116,6 @@ bool aws_integer(const struct json *node, int64_t *out);
 bool aws_time(const struct json *node, int64_t *ms);
 
 /* ---- aws_dispatch.c ---- */
-/* The lines go to the writer; `answer` (NULL: there is no output) runs on it once they are durable, must be quick, and must not
- * fail. After OK the call is not the caller's any more: it returns OK at once. batch: the pipeline's after OK. */
-struct ingest_result;
-enum status aws_submit(struct aws_call *call, struct batch *batch,
-	void (*answer)(struct aws_call *call, const struct ingest_result *result), struct error *err) MUST_CHECK;
 http_handler aws_door;
 void aws_refuse(
 	void *context, const struct http_request *request, const struct error *err, struct http_response *response);

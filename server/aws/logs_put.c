@@ -126,7 +126,7 @@ enum status logs_put_events(struct aws_call *call, struct error *err)
 		write_answer(call, 0);
 		return OK;
 	}
-	TRY(aws_submit(call, batch, answer_put, err));
-	batch = NULL;
+	call->lines = TAKE(batch);
+	call->answer = answer_put;
 	return OK;
 }

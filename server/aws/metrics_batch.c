@@ -164,8 +164,8 @@ enum status metrics_batch_put(struct aws_call *call, struct error *err)
 	put->part->is_push = true;
 	put->part->push_hash = hash;
 	call->own = put;
-	TRY(aws_submit(call, batch, answer_put, err));
-	batch = NULL;
+	call->lines = TAKE(batch);
+	call->answer = answer_put;
 	return OK;
 }
 

@@ -307,7 +307,6 @@ enum status metrics_put_data(struct aws_call *call, struct error *err)
 		return aws_error(
 			err, ERR_SEMANTIC, METRICS_INVALID, "The parameter MetricData must have at least one element.");
 	mark_retries(&p);
-	TRY(aws_submit(call, batch, NULL, err));
-	batch = NULL;
+	call->lines = TAKE(batch);
 	return OK;
 }
