@@ -185,7 +185,7 @@ def test_docs(tree):
     tree("deploy/demo.py", "")
     tree("Makefile", "build: page\npage:\n")
     tree("tests/run", "SM_JOBS=2\n")
-    tree("CONTRIBUTING.md", "`make build`, `make gone`, SM_JOBS\n```\nSM_GONE=1 tests/run tests/gone.py   # tests/comment.py\nmake all\n```\n")
+    tree("CONTRIBUTING.md", "`make build`, `make gone`, SM_JOBS, `server/net/NAME.c`, `server/no/NAME.c`\n```\nSM_GONE=1 tests/run tests/gone.py   # tests/comment.py\nmake all\n```\n")
     tree("docs/a.md", "`net/gone.h` in `docs/internals`\n```\nserver/example\n```\n")
     tree("docs/internals/b.md", "```\nserver/gone\n```\n`demo.py` `gone.c`\n")
     found = faults_of(docs, tree.root)
@@ -195,6 +195,7 @@ def test_docs(tree):
         "CONTRIBUTING.md: `make all` is no target",
         "CONTRIBUTING.md: `make gone` is no target",
         "CONTRIBUTING.md: nothing reads SM_GONE",
+        "CONTRIBUTING.md: speaks of `server/no/NAME.c`, which does not exist",
         "CONTRIBUTING.md: speaks of `tests/gone.py`, which does not exist",
         "README.md: links to docs/picture.png, which does not exist",
         "README.md: speaks of `deploy/run`, which does not exist",
