@@ -352,7 +352,7 @@ enum status store_replace_incident(struct store_tx *tx, const struct dead_series
 	struct incident_row *row, struct incident_news *news, bool *is_same, struct error *err)
 {
 	bool may_be_same = sameness != SAME_AS_NONE && (sameness != SAME_HARM || row->incident.state == INCIDENT_OPEN);
-	struct incident_row same;
+	struct incident_row same = {0};
 	struct known known = {0};
 
 	*news = (struct incident_news){0};

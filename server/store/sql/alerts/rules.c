@@ -1,4 +1,5 @@
 #include "store/alerts.h"
+#include "store/driver/rows.h"
 #include "store/driver/statement.h"
 
 static enum status put(struct store_tx *tx, const struct rule_row *row, int64_t id, struct error *err)
@@ -53,29 +54,13 @@ enum status store_read_rules(
 	struct store_reader *reader, struct arena *arena, struct rule_row **out, size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	struct rule_row *rows = NULL;
-	size_t used = 0, cap = 0;
-	bool has_row;
+	static const struct row_field fields[] = {FIELD(struct rule_row, rule_id), FIELD(struct rule_row, team),
+		FIELD(struct rule_row, name), FIELD(struct rule_row, document), FIELD(struct rule_row, since_seq),
+		FIELD(struct rule_row, modified_ms)};
 
 	TRY(statement_open(&s, reader,
 		"SELECT rule_id, team, name, document, since_seq, modified_ms FROM rules ORDER BY rule_id", err));
-	TRY(statement_step(&s, &has_row, err));
-	for (; has_row; used++) {
-		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
-		if (!rows)
-			return error_no_memory(err);
-		rows[used].rule_id = column_i64(&s);
-		rows[used].team = column_span(&s, arena);
-		rows[used].name = column_span(&s, arena);
-		rows[used].document = column_span(&s, arena);
-		rows[used].since_seq = column_u64(&s);
-		rows[used].modified_ms = column_i64(&s);
-		TRY(statement_check(&s, err));
-		TRY(statement_step(&s, &has_row, err));
-	}
-	*out = rows;
-	*count = used;
-	return OK;
+	return rows_read(&s, arena, ROWS(fields, struct rule_row), out, count, err);
 }
 
 enum status store_end_rule_incidents(struct store_tx *tx, int64_t rule_id, int64_t now_ms, struct error *err)

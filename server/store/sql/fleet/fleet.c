@@ -1,4 +1,5 @@
 /* Sums over all jobs and pools, kept by each change of one; quotas. */
+#include "store/driver/rows.h"
 #include "store/driver/statement.h"
 #include "store/fleet_rows.h"
 #include "store/sql/fleet/deleted_jobs.h"
@@ -58,29 +59,14 @@ enum status store_read_fleet_totals(
 	struct store_reader *reader, struct arena *arena, struct fleet_total **rows, size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	size_t cap = 0;
-	bool has_row;
+	static const struct row_field fields[] = {FIELD(struct fleet_total, name),
+		FIELD(struct fleet_total, instance_type), FIELD(struct fleet_total, value),
+		FIELD(struct fleet_total, highest), FIELD(struct fleet_total, highest_ms)};
 
-	*rows = NULL;
-	*count = 0;
 	TRY(statement_open(&s, reader,
 		"SELECT name, instance_type, value, highest, highest_ms FROM fleet_totals ORDER BY name, instance_type",
 		err));
-	for (;;) {
-		TRY(statement_step(&s, &has_row, err));
-		if (!has_row)
-			return OK;
-		*rows = rows_grow(arena, *rows, *count, &cap, sizeof **rows);
-		if (!*rows)
-			return error_no_memory(err);
-		struct fleet_total *row = &(*rows)[(*count)++];
-		row->name = column_span(&s, arena);
-		row->instance_type = column_span(&s, arena);
-		row->value = column_i64(&s);
-		row->highest = column_i64(&s);
-		row->highest_ms = column_i64(&s);
-		TRY(statement_check(&s, err));
-	}
+	return rows_read(&s, arena, ROWS(fields, struct fleet_total), rows, count, err);
 }
 
 /* ---- jobs ---- */
@@ -335,24 +321,10 @@ enum status store_read_quotas(
 	struct store_reader *reader, struct arena *arena, struct quota_row **rows, size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	size_t cap = 0;
-	bool has_row;
+	static const struct row_field fields[] = {FIELD(struct quota_row, name), FIELD(struct quota_row, instance_type),
+		FIELD(struct quota_row, configured)};
 
-	*rows = NULL;
-	*count = 0;
 	TRY(statement_open(
 		&s, reader, "SELECT name, instance_type, configured FROM quotas ORDER BY name, instance_type", err));
-	for (;;) {
-		TRY(statement_step(&s, &has_row, err));
-		if (!has_row)
-			return OK;
-		*rows = rows_grow(arena, *rows, *count, &cap, sizeof **rows);
-		if (!*rows)
-			return error_no_memory(err);
-		struct quota_row *row = &(*rows)[(*count)++];
-		row->name = column_span(&s, arena);
-		row->instance_type = column_span(&s, arena);
-		row->configured = column_i64(&s);
-		TRY(statement_check(&s, err));
-	}
+	return rows_read(&s, arena, ROWS(fields, struct quota_row), rows, count, err);
 }

@@ -1,5 +1,6 @@
 #include "model/incident.h"
 #include "store/columns/job_changes.h"
+#include "store/driver/rows.h"
 #include "store/driver/statement.h"
 #include "store/goodput.h"
 
@@ -54,9 +55,8 @@ enum status store_read_goodput_due(struct store_reader *reader, struct arena *ar
 	struct goodput_due **out, size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	struct goodput_due *rows = NULL;
-	size_t used = 0, cap = 0;
-	bool has_row;
+	static const struct row_field fields[] = {
+		FIELD(struct goodput_due, job_id), FIELD(struct goodput_due, changes), FIELD(struct goodput_due, name)};
 
 	TRY(statement_open(&s, reader,
 		"SELECT g.job_id, g.changes, ifnull((SELECT j.name FROM jobs AS j WHERE j.job_id = g.job_id), '')"
@@ -64,20 +64,7 @@ enum status store_read_goodput_due(struct store_reader *reader, struct arena *ar
 		err));
 	bind_i64(&s, now_ms);
 	bind_i64(&s, (int64_t)limit);
-	TRY(statement_step(&s, &has_row, err));
-	for (; has_row; used++) {
-		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
-		if (!rows)
-			return error_no_memory(err);
-		rows[used].job_id = column_i64(&s);
-		rows[used].changes = column_i64(&s);
-		rows[used].name = column_span(&s, arena);
-		TRY(statement_check(&s, err));
-		TRY(statement_step(&s, &has_row, err));
-	}
-	*out = rows;
-	*count = used;
-	return OK;
+	return rows_read(&s, arena, ROWS(fields, struct goodput_due), out, count, err);
 }
 
 /* ---- a job's days, and the totals ---- */
@@ -292,9 +279,11 @@ enum status store_read_goodput_causes(struct store_reader *reader, struct arena 
 	struct goodput_cause **out, size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	struct goodput_cause *rows = NULL;
-	size_t used = 0, cap = 0;
-	bool has_row;
+	static const struct row_field fields[] = {FIELD(struct goodput_cause, cause),
+		FIELD(struct goodput_cause, count), FIELD(struct goodput_cause, ended),
+		FIELD(struct goodput_cause, repair_ms), FIELD(struct goodput_cause, lost_steps),
+		FIELD(struct goodput_cause, unknown_steps), FIELD(struct goodput_cause, redone_node_ms),
+		FIELD(struct goodput_cause, restart_node_ms)};
 
 	TRY(statement_open(&s, reader,
 		"SELECT cause, count(*) AS n, sum(to_ms > 0), CAST(total(iif(to_ms > 0, to_ms - from_ms, 0)) AS INTEGER),"
@@ -304,25 +293,7 @@ enum status store_read_goodput_causes(struct store_reader *reader, struct arena 
 		err));
 	bind_i64(&s, from_ms);
 	bind_i64(&s, to_ms);
-	TRY(statement_step(&s, &has_row, err));
-	for (; has_row; used++) {
-		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
-		if (!rows)
-			return error_no_memory(err);
-		rows[used].cause = column_span(&s, arena);
-		rows[used].count = column_u64(&s);
-		rows[used].ended = column_u64(&s);
-		rows[used].repair_ms = column_i64(&s);
-		rows[used].lost_steps = column_i64(&s);
-		rows[used].unknown_steps = column_u64(&s);
-		rows[used].redone_node_ms = column_i64(&s);
-		rows[used].restart_node_ms = column_i64(&s);
-		TRY(statement_check(&s, err));
-		TRY(statement_step(&s, &has_row, err));
-	}
-	*out = rows;
-	*count = used;
-	return OK;
+	return rows_read(&s, arena, ROWS(fields, struct goodput_cause), out, count, err);
 }
 
 /* ---- the row ---- */
@@ -534,9 +505,9 @@ enum status store_read_said_signatures(struct store_reader *reader, struct arena
 	struct said_signature **out, size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	struct said_signature *rows = NULL;
-	size_t used = 0, cap = 0;
-	bool has_row;
+	static const struct row_field fields[] = {FIELD(struct said_signature, first_ms),
+		FIELD(struct said_signature, last_ms), FIELD(struct said_signature, signature),
+		FIELD(struct said_signature, severity)};
 
 	TRY(statement_open(&s, reader,
 		"SELECT h.first_ms, h.last_ms, h.signature, i.severity FROM signature_hits AS h JOIN incidents AS i"
@@ -546,21 +517,7 @@ enum status store_read_said_signatures(struct store_reader *reader, struct arena
 	bind_i64(&s, job_id);
 	bind_i64(&s, SEVERITY_WARNING);
 	bind_u64(&s, limit);
-	TRY(statement_step(&s, &has_row, err));
-	for (; has_row; used++) {
-		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
-		if (!rows)
-			return error_no_memory(err);
-		rows[used].first_ms = column_i64(&s);
-		rows[used].last_ms = column_i64(&s);
-		rows[used].signature = column_span(&s, arena);
-		rows[used].severity = (enum severity)column_i64(&s);
-		TRY(statement_check(&s, err));
-		TRY(statement_step(&s, &has_row, err));
-	}
-	*out = rows;
-	*count = used;
-	return OK;
+	return rows_read(&s, arena, ROWS(fields, struct said_signature), out, count, err);
 }
 
 /* ---- messages ---- */
@@ -588,26 +545,12 @@ enum status store_read_status_messages(struct store_reader *reader, struct arena
 	struct status_message **out, size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	struct status_message *rows = NULL;
-	size_t used = 0, cap = 0;
-	bool has_row;
+	static const struct row_field fields[] = {FIELD(struct status_message, at_ms),
+		FIELD(struct status_message, status), FIELD(struct status_message, message)};
 
 	TRY(statement_open(&s, reader,
 		"SELECT at_ms, status, message FROM status_messages WHERE job_id = ? ORDER BY at_ms LIMIT ?", err));
 	bind_i64(&s, job_id);
 	bind_i64(&s, MESSAGES_MAX);
-	TRY(statement_step(&s, &has_row, err));
-	for (; has_row; used++) {
-		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
-		if (!rows)
-			return error_no_memory(err);
-		rows[used].at_ms = column_i64(&s);
-		rows[used].status = column_span(&s, arena);
-		rows[used].message = column_span(&s, arena);
-		TRY(statement_check(&s, err));
-		TRY(statement_step(&s, &has_row, err));
-	}
-	*out = rows;
-	*count = used;
-	return OK;
+	return rows_read(&s, arena, ROWS(fields, struct status_message), out, count, err);
 }

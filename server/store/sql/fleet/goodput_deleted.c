@@ -1,4 +1,5 @@
 /* What jobs cost in another currency than the list's: those that were deleted by day and currency, and those with a price by hand. */
+#include "store/driver/rows.h"
 #include "store/driver/statement.h"
 #include "store/goodput.h"
 #include "store/sql/fleet/deleted_jobs.h"
@@ -9,11 +10,9 @@ enum status store_read_deleted_costs(struct store_reader *reader, struct arena *
 	int64_t first, int64_t last, struct deleted_cost **out, size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	size_t cap = 0;
-	bool has_row;
+	static const struct row_field fields[] = {FIELD(struct deleted_cost, currency),
+		FIELD(struct deleted_cost, cost), FIELD(struct deleted_cost, lost_cost)};
 
-	*out = NULL;
-	*count = 0;
 	TRY(statement_open(&s, reader,
 		"SELECT currency, CAST(total(cost) AS INTEGER), CAST(total(lost_cost) AS INTEGER) FROM"
 		" (SELECT currency, cost, lost_cost FROM goodput_deleted"
@@ -25,19 +24,7 @@ enum status store_read_deleted_costs(struct store_reader *reader, struct arena *
 	bind_i64(&s, first);
 	bind_i64(&s, last);
 	bind_text(&s, currency);
-	for (;;) {
-		TRY(statement_step(&s, &has_row, err));
-		if (!has_row)
-			return OK;
-		*out = rows_grow(arena, *out, *count, &cap, sizeof **out);
-		if (!*out)
-			return error_no_memory(err);
-		struct deleted_cost *row = &(*out)[(*count)++];
-		row->currency = column_span(&s, arena);
-		row->cost = column_i64(&s);
-		row->lost_cost = column_i64(&s);
-		TRY(statement_check(&s, err));
-	}
+	return rows_read(&s, arena, ROWS(fields, struct deleted_cost), out, count, err);
 }
 
 /* It may be that of costs that are noted. */

@@ -1,3 +1,4 @@
+#include "store/driver/rows.h"
 #include "store/driver/statement.h"
 #include "store/nodes.h"
 
@@ -139,11 +140,10 @@ enum status store_read_node_stragglers(struct store_reader *reader, struct arena
 	struct node_straggler **out, size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	size_t cap = 0;
-	bool has_row;
+	static const struct row_field fields[] = {FIELD(struct node_straggler, host),
+		FIELD(struct node_straggler, job_id), FIELD(struct node_straggler, opened_ms),
+		FIELD(struct node_straggler, steps)};
 
-	*out = NULL;
-	*count = 0;
 	/* 11: INCIDENT_STRAGGLER, as in the index */
 	TRY(statement_open(&s, reader,
 		"SELECT h.host, i.job_id, i.opened_ms, i.last_step - i.first_step FROM incidents AS i INDEXED BY"
@@ -153,20 +153,7 @@ enum status store_read_node_stragglers(struct store_reader *reader, struct arena
 		err));
 	bind_i64(&s, from_ms);
 	bind_i64(&s, (int64_t)limit);
-	for (;;) {
-		TRY(statement_step(&s, &has_row, err));
-		if (!has_row)
-			return OK;
-		*out = rows_grow(arena, *out, *count, &cap, sizeof **out);
-		if (!*out)
-			return error_no_memory(err);
-		struct node_straggler *row = &(*out)[(*count)++];
-		row->host = column_span(&s, arena);
-		row->job_id = column_i64(&s);
-		row->opened_ms = column_i64(&s);
-		row->steps = column_i64(&s);
-		TRY(statement_check(&s, err));
-	}
+	return rows_read(&s, arena, ROWS(fields, struct node_straggler), out, count, err);
 }
 
 enum status store_read_breaks(struct store_reader *reader, struct arena *arena, int64_t job_id, struct node_break **out,

@@ -1,3 +1,4 @@
+#include "store/driver/rows.h"
 #include "store/driver/statement.h"
 #include "store/fleet_rows.h"
 #include "store/pools.h"
@@ -403,11 +404,10 @@ enum status store_read_pools_waiting(struct store_reader *reader, struct arena *
 	struct pool_waiting **out, size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	size_t cap = 0;
-	bool has_row;
+	static const struct row_field fields[] = {FIELD(struct pool_waiting, shape), FIELD(struct pool_waiting, fields),
+		FIELD(struct pool_waiting, pool_id), FIELD(struct pool_waiting, job),
+		FIELD(struct pool_waiting, until_ms)};
 
-	*out = NULL;
-	*count = 0;
 	/* SQLite takes the other columns of a group from the row that has the minimum. */
 	TRY(statement_open(&s, reader,
 		"SELECT p.shape, f.fields, p.pool_id, coalesce(j.name, ''), p.until_ms, min(p.ended_ms) FROM pool_jobs AS p"
@@ -416,19 +416,5 @@ enum status store_read_pools_waiting(struct store_reader *reader, struct arena *
 		err));
 	bind_i64(&s, now_ms);
 	bind_i64(&s, (int64_t)limit);
-	for (;;) {
-		TRY(statement_step(&s, &has_row, err));
-		if (!has_row)
-			return OK;
-		*out = rows_grow(arena, *out, *count, &cap, sizeof **out);
-		if (!*out)
-			return error_no_memory(err);
-		struct pool_waiting *row = &(*out)[(*count)++];
-		row->shape = column_u64(&s);
-		row->fields = column_span(&s, arena);
-		row->pool_id = column_i64(&s);
-		row->job = column_span(&s, arena);
-		row->until_ms = column_i64(&s);
-		TRY(statement_check(&s, err));
-	}
+	return rows_read(&s, arena, ROWS(fields, struct pool_waiting), out, count, err);
 }

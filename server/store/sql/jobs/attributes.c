@@ -4,6 +4,7 @@
 #include "base/json_read.h"
 #include "model/failure.h"
 #include "store/columns/case_fold.h"
+#include "store/driver/rows.h"
 #include "store/driver/statement.h"
 #include "store/job_facts.h"
 
@@ -245,27 +246,12 @@ enum status store_read_attributes(struct store_reader *reader, struct arena *are
 	struct attribute_row **out, size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	struct attribute_row *rows = NULL;
-	size_t used = 0, cap = 0;
-	bool has_row;
+	static const struct row_field fields[] = {FIELD(struct attribute_row, key), FIELD(struct attribute_row, text),
+		FIELD(struct attribute_row, is_number), FIELD_FINITE(struct attribute_row, number)};
 
 	TRY(statement_open(&s, reader,
 		"SELECT key, text, number IS NOT NULL, number FROM attributes WHERE job_id = ? ORDER BY key, position",
 		err));
 	bind_i64(&s, job_id);
-	TRY(statement_step(&s, &has_row, err));
-	for (; has_row; used++) {
-		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
-		if (!rows)
-			return error_no_memory(err);
-		rows[used].key = column_span(&s, arena);
-		rows[used].text = column_span(&s, arena);
-		rows[used].is_number = column_bool(&s);
-		rows[used].number = column_finite(&s);
-		TRY(statement_check(&s, err));
-		TRY(statement_step(&s, &has_row, err));
-	}
-	*out = rows;
-	*count = used;
-	return OK;
+	return rows_read(&s, arena, ROWS(fields, struct attribute_row), out, count, err);
 }

@@ -1,4 +1,5 @@
 #include "store/columns/job_changes.h"
+#include "store/driver/rows.h"
 #include "store/driver/statement.h"
 #include "store/job_facts.h"
 
@@ -40,29 +41,14 @@ enum status store_read_rankings(struct store_reader *reader, struct arena *arena
 	struct ranking_row **out, size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	struct ranking_row *rows = NULL;
-	size_t used = 0, cap = 0;
-	bool has_row;
+	static const struct row_field fields[] = {FIELD(struct ranking_row, metric), FIELD(struct ranking_row, points),
+		FIELD(struct ranking_row, best), FIELD(struct ranking_row, best_step),
+		FIELD(struct ranking_row, final)};
 
 	TRY(statement_open(&s, reader,
 		"SELECT metric, points, best, best_kind, best_step, final, final_kind FROM rankings WHERE job_id = ?"
 		" ORDER BY metric",
 		err));
 	bind_i64(&s, job_id);
-	TRY(statement_step(&s, &has_row, err));
-	for (; has_row; used++) {
-		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
-		if (!rows)
-			return error_no_memory(err);
-		rows[used].metric = column_span(&s, arena);
-		rows[used].points = column_u64(&s);
-		rows[used].best = column_double(&s);
-		rows[used].best_step = column_i64(&s);
-		rows[used].final = column_double(&s);
-		TRY(statement_check(&s, err));
-		TRY(statement_step(&s, &has_row, err));
-	}
-	*out = rows;
-	*count = used;
-	return OK;
+	return rows_read(&s, arena, ROWS(fields, struct ranking_row), out, count, err);
 }

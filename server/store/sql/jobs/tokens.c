@@ -1,4 +1,5 @@
 /* Tokens and settings: what the server itself needs to remember. */
+#include "store/driver/rows.h"
 #include "store/driver/statement.h"
 #include "store/tokens.h"
 
@@ -49,32 +50,15 @@ enum status store_read_tokens(
 	struct store_reader *reader, struct arena *arena, struct token_row **out, size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	struct token_row *rows = NULL;
-	size_t used = 0, cap = 0;
-	bool has_row;
+	static const struct row_field fields[] = {FIELD(struct token_row, token_id), FIELD(struct token_row, name),
+		FIELD(struct token_row, hash), FIELD(struct token_row, scope), FIELD(struct token_row, team),
+		FIELD(struct token_row, created_ms), FIELD(struct token_row, rate_requests),
+		FIELD(struct token_row, rate_bytes)};
 
 	TRY(statement_open(&s, reader,
 		"SELECT token_id, name, hash, scope, team, created_ms, rate_requests, rate_bytes FROM tokens ORDER BY token_id",
 		err));
-	TRY(statement_step(&s, &has_row, err));
-	for (; has_row; used++) {
-		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
-		if (!rows)
-			return error_no_memory(err);
-		rows[used].token_id = column_i64(&s);
-		rows[used].name = column_span(&s, arena);
-		rows[used].hash = column_span(&s, arena);
-		rows[used].scope = column_span(&s, arena);
-		rows[used].team = column_span(&s, arena);
-		rows[used].created_ms = column_i64(&s);
-		rows[used].rate_requests = column_u64(&s);
-		rows[used].rate_bytes = column_u64(&s);
-		TRY(statement_check(&s, err));
-		TRY(statement_step(&s, &has_row, err));
-	}
-	*out = rows;
-	*count = used;
-	return OK;
+	return rows_read(&s, arena, ROWS(fields, struct token_row), out, count, err);
 }
 
 enum status store_delete_token(struct store_tx *tx, struct span name, struct error *err)

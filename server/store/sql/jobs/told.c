@@ -1,3 +1,4 @@
+#include "store/driver/rows.h"
 #include "store/driver/statement.h"
 #include "store/told.h"
 #include "store/transitions.h"
@@ -45,34 +46,16 @@ enum status store_read_told_facts(struct store_reader *reader, struct arena *are
 	struct told_row **out, size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	struct told_row *rows = NULL;
-	size_t used = 0, cap = 0;
-	bool has_row;
+	static const struct row_field fields[] = {FIELD(struct told_row, source), FIELD(struct told_row, start_ms),
+		FIELD(struct told_row, status), FIELD(struct told_row, message), FIELD(struct told_row, reason),
+		FIELD(struct told_row, is_whole), FIELD(struct told_row, lifts_ms), FIELD(struct told_row, is_undated)};
 
 	TRY(statement_open(&s, reader,
 		"SELECT source, start_ms, status, message, reason, is_whole, lifts_ms, is_undated FROM told WHERE job_id = ?"
 		" ORDER BY start_ms, source, status",
 		err));
 	bind_i64(&s, job_id);
-	TRY(statement_step(&s, &has_row, err));
-	for (; has_row; used++) {
-		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
-		if (!rows)
-			return error_no_memory(err);
-		rows[used].source = (enum transition_source)column_u32(&s);
-		rows[used].start_ms = column_i64(&s);
-		rows[used].status = column_span(&s, arena);
-		rows[used].message = column_span(&s, arena);
-		rows[used].reason = column_span(&s, arena);
-		rows[used].is_whole = column_bool(&s);
-		rows[used].lifts_ms = column_i64(&s);
-		rows[used].is_undated = column_bool(&s);
-		TRY(statement_check(&s, err));
-		TRY(statement_step(&s, &has_row, err));
-	}
-	*out = rows;
-	*count = used;
-	return OK;
+	return rows_read(&s, arena, ROWS(fields, struct told_row), out, count, err);
 }
 
 enum status store_has_undated(struct store_reader *reader, int64_t job_id, bool *has, struct error *err)

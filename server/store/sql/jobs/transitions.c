@@ -1,5 +1,6 @@
 /* A job's history: its secondary statuses, and the generations of its metric definitions. */
 #include "store/definitions.h"
+#include "store/driver/rows.h"
 #include "store/driver/statement.h"
 #include "store/goodput.h"
 #include "store/sql/jobs/unbilled.h"
@@ -65,30 +66,15 @@ enum status store_read_transitions(struct store_reader *reader, struct arena *ar
 	struct transition_row **out, size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	struct transition_row *rows = NULL;
-	size_t used = 0, cap = 0;
-	bool has_row;
+	static const struct row_field fields[] = {FIELD(struct transition_row, status),
+		FIELD(struct transition_row, message), FIELD(struct transition_row, start_ms),
+		FIELD(struct transition_row, end_ms), FIELD(struct transition_row, source)};
 
 	TRY(statement_open(&s, reader,
 		"SELECT status, message, start_ms, end_ms, source FROM transitions WHERE job_id = ? ORDER BY position",
 		err));
 	bind_i64(&s, job_id);
-	TRY(statement_step(&s, &has_row, err));
-	for (; has_row; used++) {
-		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
-		if (!rows)
-			return error_no_memory(err);
-		rows[used].status = column_span(&s, arena);
-		rows[used].message = column_span(&s, arena);
-		rows[used].start_ms = column_i64(&s);
-		rows[used].end_ms = column_i64(&s);
-		rows[used].source = (enum transition_source)column_u32(&s);
-		TRY(statement_check(&s, err));
-		TRY(statement_step(&s, &has_row, err));
-	}
-	*out = rows;
-	*count = used;
-	return OK;
+	return rows_read(&s, arena, ROWS(fields, struct transition_row), out, count, err);
 }
 
 enum status store_read_idle(struct store_reader *reader, int64_t job_id, int64_t from_ms, int64_t to_ms,

@@ -1,3 +1,4 @@
+#include "store/driver/rows.h"
 #include "store/driver/statement.h"
 #include "store/views.h"
 
@@ -43,9 +44,9 @@ enum status store_read_views(struct store_reader *reader, struct arena *arena, s
 	struct view_row **out, size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	struct view_row *rows = NULL;
-	size_t used = 0, cap = 0;
-	bool has_row;
+	static const struct row_field fields[] = {FIELD(struct view_row, team), FIELD(struct view_row, owner),
+		FIELD(struct view_row, name), FIELD(struct view_row, query), FIELD(struct view_row, sort),
+		FIELD(struct view_row, columns), FIELD(struct view_row, modified_ms)};
 
 	TRY(statement_open(&s, reader,
 		"SELECT team, owner, name, query, sort, columns, modified_ms FROM views"
@@ -53,24 +54,7 @@ enum status store_read_views(struct store_reader *reader, struct arena *arena, s
 		err));
 	bind_text(&s, team);
 	bind_text(&s, owner);
-	TRY(statement_step(&s, &has_row, err));
-	for (; has_row; used++) {
-		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
-		if (!rows)
-			return error_no_memory(err);
-		rows[used].team = column_span(&s, arena);
-		rows[used].owner = column_span(&s, arena);
-		rows[used].name = column_span(&s, arena);
-		rows[used].query = column_span(&s, arena);
-		rows[used].sort = column_span(&s, arena);
-		rows[used].columns = column_span(&s, arena);
-		rows[used].modified_ms = column_i64(&s);
-		TRY(statement_check(&s, err));
-		TRY(statement_step(&s, &has_row, err));
-	}
-	*out = rows;
-	*count = used;
-	return OK;
+	return rows_read(&s, arena, ROWS(fields, struct view_row), out, count, err);
 }
 
 enum status store_delete_view(

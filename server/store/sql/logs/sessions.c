@@ -1,3 +1,4 @@
+#include "store/driver/rows.h"
 #include "store/driver/statement.h"
 #include "store/sessions.h"
 
@@ -110,30 +111,14 @@ enum status store_read_exits(struct store_reader *reader, struct arena *arena, i
 	size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	struct exit_row *rows = NULL;
-	size_t used = 0, cap = 0;
-	bool has_row;
+	static const struct row_field fields[] = {FIELD(struct exit_row, stream_id), FIELD(struct exit_row, code),
+		FIELD(struct exit_row, signal), FIELD(struct exit_row, reason), FIELD(struct exit_row, at_ms)};
+	const struct exit_row like = {.job_id = job_id};
 
 	TRY(statement_open(&s, reader,
 		"SELECT stream_id, code, signal, reason, at_ms FROM exits WHERE job_id = ? ORDER BY stream_id", err));
 	bind_i64(&s, job_id);
-	TRY(statement_step(&s, &has_row, err));
-	for (; has_row; used++) {
-		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
-		if (!rows)
-			return error_no_memory(err);
-		rows[used].job_id = job_id;
-		rows[used].stream_id = column_u32(&s);
-		rows[used].code = (int32_t)column_i64(&s);
-		rows[used].signal = (int32_t)column_i64(&s);
-		rows[used].reason = column_span(&s, arena);
-		rows[used].at_ms = column_i64(&s);
-		TRY(statement_check(&s, err));
-		TRY(statement_step(&s, &has_row, err));
-	}
-	*out = rows;
-	*count = used;
-	return OK;
+	return rows_read(&s, arena, ROWS_LIKE(fields, like), out, count, err);
 }
 
 static enum status next_command_id(struct store_tx *tx, int64_t job_id, int64_t *id, struct error *err)
@@ -168,30 +153,16 @@ enum status store_read_commands(struct store_reader *reader, struct arena *arena
 	struct command_row **out, size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	struct command_row *rows = NULL;
-	size_t used = 0, cap = 0;
-	bool has_row;
+	static const struct row_field fields[] = {FIELD(struct command_row, command_id),
+		FIELD(struct command_row, command), FIELD(struct command_row, stream),
+		FIELD(struct command_row, created_ms)};
+	const struct command_row like = {.job_id = job_id};
 
 	TRY(statement_open(&s, reader,
 		"SELECT command_id, command, stream, created_ms FROM commands WHERE job_id = ? ORDER BY command_id",
 		err));
 	bind_i64(&s, job_id);
-	TRY(statement_step(&s, &has_row, err));
-	for (; has_row; used++) {
-		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
-		if (!rows)
-			return error_no_memory(err);
-		rows[used].job_id = job_id;
-		rows[used].command_id = column_i64(&s);
-		rows[used].command = column_span(&s, arena);
-		rows[used].stream = column_span(&s, arena);
-		rows[used].created_ms = column_i64(&s);
-		TRY(statement_check(&s, err));
-		TRY(statement_step(&s, &has_row, err));
-	}
-	*out = rows;
-	*count = used;
-	return OK;
+	return rows_read(&s, arena, ROWS_LIKE(fields, like), out, count, err);
 }
 
 enum status store_has_command(
@@ -226,32 +197,17 @@ enum status store_read_command_acks(struct store_reader *reader, struct arena *a
 	struct command_ack_row **out, size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	struct command_ack_row *rows = NULL;
-	size_t used = 0, cap = 0;
-	bool has_row;
+	static const struct row_field fields[] = {FIELD(struct command_ack_row, command_id),
+		FIELD(struct command_ack_row, stream), FIELD(struct command_ack_row, delivered_ms),
+		FIELD(struct command_ack_row, acknowledged_ms), FIELD(struct command_ack_row, result)};
+	const struct command_ack_row like = {.job_id = job_id};
 
 	TRY(statement_open(&s, reader,
 		"SELECT command_id, stream, delivered_ms, acknowledged_ms, result FROM command_acks WHERE job_id = ?"
 		" ORDER BY command_id, stream",
 		err));
 	bind_i64(&s, job_id);
-	TRY(statement_step(&s, &has_row, err));
-	for (; has_row; used++) {
-		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
-		if (!rows)
-			return error_no_memory(err);
-		rows[used].job_id = job_id;
-		rows[used].command_id = column_i64(&s);
-		rows[used].stream = column_span(&s, arena);
-		rows[used].delivered_ms = column_i64(&s);
-		rows[used].acknowledged_ms = column_i64(&s);
-		rows[used].result = column_span(&s, arena);
-		TRY(statement_check(&s, err));
-		TRY(statement_step(&s, &has_row, err));
-	}
-	*out = rows;
-	*count = used;
-	return OK;
+	return rows_read(&s, arena, ROWS_LIKE(fields, like), out, count, err);
 }
 
 /* ---- streams that have, or had, one ---- */
@@ -285,9 +241,10 @@ enum status store_read_held(struct store_reader *reader, struct arena *arena, in
 	size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	struct held_row *rows = NULL;
-	size_t used = 0, cap = 0;
-	bool has_row;
+	static const struct row_field fields[] = {FIELD(struct held_row, stream_id), FIELD(struct held_row, stream),
+		FIELD(struct held_row, host), FIELD(struct held_row, opened_ms), FIELD(struct held_row, has_exit),
+		FIELD(struct held_row, code), FIELD(struct held_row, signal), FIELD(struct held_row, reason),
+		FIELD(struct held_row, exit_ms)};
 
 	TRY(statement_open(&s, reader,
 		"SELECT h.stream_id, s.name, s.host, h.opened_ms, e.job_id IS NOT NULL, ifnull(e.code, 0), ifnull(e.signal, 0),"
@@ -297,24 +254,5 @@ enum status store_read_held(struct store_reader *reader, struct arena *arena, in
 		" WHERE h.job_id = ? ORDER BY h.stream_id",
 		err));
 	bind_i64(&s, job_id);
-	TRY(statement_step(&s, &has_row, err));
-	for (; has_row; used++) {
-		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
-		if (!rows)
-			return error_no_memory(err);
-		rows[used].stream_id = column_u32(&s);
-		rows[used].stream = column_span(&s, arena);
-		rows[used].host = column_span(&s, arena);
-		rows[used].opened_ms = column_i64(&s);
-		rows[used].has_exit = column_bool(&s);
-		rows[used].code = (int32_t)column_i64(&s);
-		rows[used].signal = (int32_t)column_i64(&s);
-		rows[used].reason = column_span(&s, arena);
-		rows[used].exit_ms = column_i64(&s);
-		TRY(statement_check(&s, err));
-		TRY(statement_step(&s, &has_row, err));
-	}
-	*out = rows;
-	*count = used;
-	return OK;
+	return rows_read(&s, arena, ROWS(fields, struct held_row), out, count, err);
 }
