@@ -332,7 +332,7 @@ static char look(struct math *m)
 	return m->at < m->text.len ? m->text.ptr[m->at] : 0;
 }
 
-static bool take(struct math *m, char c)
+static bool accept_char(struct math *m, char c)
 {
 	if (look(m) != c)
 		return false;
@@ -388,8 +388,8 @@ static enum status read_list(struct math *m, struct math_value *out)
 		out->series = grown;
 		out->series[out->count++] = item.series[0];
 		item.count = 0;
-	} while (take(m, ','));
-	return take(m, ']') ? OK : refuse(m, "']' is missing");
+	} while (accept_char(m, ','));
+	return accept_char(m, ']') ? OK : refuse(m, "']' is missing");
 }
 
 static enum status count_reference(struct math *m)
@@ -411,7 +411,7 @@ static enum status read_metrics(struct math *m, struct math_value *out)
 		part = span_of(m->text.ptr + m->at, (size_t)end);
 		m->at += (size_t)end + 1;
 	}
-	if (!take(m, ')'))
+	if (!accept_char(m, ')'))
 		return refuse(m, "')' is missing");
 	*out = (struct math_value){.kind = MATH_LIST};
 	return m->names->list(m->names->context, part, out, m->err);
@@ -422,7 +422,7 @@ static enum status read_filling(struct math *m, bool *is_repeat, double *number)
 {
 	AUTO_DONE(math_value) value = {0};
 
-	if (!take(m, ','))
+	if (!accept_char(m, ','))
 		return refuse(m, "FILL(series, number) or FILL(series, REPEAT) is wanted");
 	skip_blanks(m);
 	*is_repeat = span_starts_with(span_skip(m->text, m->at), SPAN("REPEAT"));
@@ -502,7 +502,7 @@ static enum status read_call(struct math *m, struct span name, struct math_value
 	} else {
 		TRY(run_function(m, name, out));
 	}
-	return take(m, ')') ? OK : refuse(m, "')' is missing");
+	return accept_char(m, ')') ? OK : refuse(m, "')' is missing");
 }
 
 static enum status read_primary(struct math *m, struct math_value *out)
@@ -511,16 +511,16 @@ static enum status read_primary(struct math *m, struct math_value *out)
 
 	if (is_digit(c) || c == '.')
 		return read_number(m, out);
-	if (take(m, '(')) {
+	if (accept_char(m, '(')) {
 		TRY(read_sum(m, out));
-		return take(m, ')') ? OK : refuse(m, "')' is missing");
+		return accept_char(m, ')') ? OK : refuse(m, "')' is missing");
 	}
-	if (take(m, '['))
+	if (accept_char(m, '['))
 		return read_list(m, out);
 	if (!is_letter(c))
 		return refuse(m, c ? "an operand is missing" : "an operand is missing at the end");
 	struct span name = take_name(m);
-	if (take(m, '('))
+	if (accept_char(m, '('))
 		return read_call(m, name, out);
 	TRY(count_reference(m));
 	return m->names->find(m->names->context, name, out, m->err);
@@ -532,13 +532,13 @@ static enum status read_power(struct math *m, struct math_value *out)
 	if (m->depth == MATH_MAX_DEPTH)
 		return refuse(m, "more than 32 parts in each other");
 	m->depth++;
-	if (take(m, '-')) {
+	if (accept_char(m, '-')) {
 		AUTO_DONE(math_value) minus = {.kind = MATH_NUMBER, .number = -1};
 		TRY(read_power(m, out));
 		TRY(combine(m, out, &minus, '*'));
 	} else {
 		TRY(read_primary(m, out));
-		if (take(m, '^')) {
+		if (accept_char(m, '^')) {
 			AUTO_DONE(math_value) exponent = {0};
 			TRY(read_power(m, &exponent));
 			TRY(combine(m, out, &exponent, '^'));

@@ -31,7 +31,7 @@ static int64_t floor_to(int64_t ms, int64_t width_ms)
 	return ms - (behind < 0 ? behind + width_ms : behind);
 }
 
-static enum status take(void *context, const struct point *point, double value, struct error *err)
+static enum status add_point(void *context, const struct point *point, double value, struct error *err)
 {
 	struct batch_query *query = context;
 	int64_t key = query->period_ms ? floor_to(point->ts_ms, query->period_ms) : point->step;
@@ -162,7 +162,7 @@ static enum status read_points(struct batch_query *query, const struct json *nod
 	window.from_ms = query->is_x_step ? query->from : scaled(query->from);
 	window.until_ms = query->is_x_step ? query->to : scaled(query->to);
 	window.until_ms += window.until_ms < INT64_MAX; /* inclusive */
-	TRY(metrics_each(query->call, &identity, &window, take, query, &series, err));
+	TRY(metrics_each(query->call, &identity, &window, add_point, query, &series, err));
 	if (query->count)
 		qsort(query->points, query->count, sizeof *query->points, compare_points);
 	return OK;

@@ -55,7 +55,7 @@ static struct block *add_block(struct arena *arena, size_t at_least)
 	return block;
 }
 
-static void *take(struct arena *arena, size_t bytes, size_t alignment)
+static void *take_bytes(struct arena *arena, size_t bytes, size_t alignment)
 {
 	struct block *block = arena->newest;
 	size_t at = block ? (block->used + alignment - 1) / alignment * alignment : 0;
@@ -72,12 +72,12 @@ static void *take(struct arena *arena, size_t bytes, size_t alignment)
 
 void *arena_alloc(struct arena *arena, size_t bytes)
 {
-	return take(arena, bytes, alignof(max_align_t));
+	return take_bytes(arena, bytes, alignof(max_align_t));
 }
 
 struct span arena_copy(struct arena *arena, struct span s)
 {
-	char *copy = take(arena, s.len, 1);
+	char *copy = take_bytes(arena, s.len, 1);
 
 	if (copy && s.len)
 		memcpy(copy, s.ptr, s.len);

@@ -112,7 +112,7 @@ enum status queue_push_control(struct queue *queue, struct queue_item *item, str
 	return status;
 }
 
-static struct queue_item *take(struct queue *queue)
+static struct queue_item *take_item(struct queue *queue)
 {
 	struct queue_item *item = lane_take(&queue->control);
 
@@ -132,7 +132,7 @@ struct queue_item *queue_pop(struct queue *queue, int64_t timeout_ms)
 	int result = 0;
 
 	pthread_mutex_lock(&queue->mutex);
-	while (!(item = take(queue)) && !queue->is_closed && result == 0 && timeout_ms != 0)
+	while (!(item = take_item(queue)) && !queue->is_closed && result == 0 && timeout_ms != 0)
 		result = timeout_ms < 0 ? pthread_cond_wait(&queue->filled, &queue->mutex)
 					: pthread_cond_timedwait(&queue->filled, &queue->mutex, &deadline);
 	pthread_mutex_unlock(&queue->mutex);

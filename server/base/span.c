@@ -28,6 +28,14 @@ bool span_starts_with(struct span s, struct span prefix)
 	return s.len >= prefix.len && span_equal(span_of(s.ptr, prefix.len), prefix);
 }
 
+bool span_take(struct span *rest, struct span prefix)
+{
+	if (!span_starts_with(*rest, prefix))
+		return false;
+	*rest = span_skip(*rest, prefix.len);
+	return true;
+}
+
 bool span_ends_with(struct span s, struct span suffix)
 {
 	return s.len >= suffix.len && span_equal(span_skip(s, s.len - suffix.len), suffix);

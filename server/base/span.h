@@ -38,6 +38,8 @@ static inline struct span span_skip(struct span s, size_t bytes)
 bool span_equal(struct span a, struct span b);
 bool span_equal_fold(struct span a, struct span b); /* ASCII case folded */
 bool span_starts_with(struct span s, struct span prefix);
+/* Passes over it, if *rest begins so. */
+bool span_take(struct span *rest, struct span prefix);
 bool span_ends_with(struct span s, struct span suffix);
 /* -1 when it is not there. */
 ptrdiff_t span_find(struct span s, struct span needle);

@@ -117,7 +117,7 @@ static const struct pace *head_of(const struct lane *lane)
 	return lane->first < lane->count ? &lane->waiting[lane->first] : NULL;
 }
 
-static void take(struct lane *lane)
+static void pop_waiting(struct lane *lane)
 {
 	lane->last = lane->waiting[lane->first++];
 	if (lane->first == lane->count)
@@ -177,7 +177,7 @@ static void judge_late(struct pace_watch *watch, pace_report *report, void *cont
 		const struct pace *head;
 		while ((head = head_of(lane)) && head->step <= tick_at(watch, watch->tick_count - 1)->step) {
 			const struct tick *tick = tick_before(watch, head->step);
-			take(lane);
+			pop_waiting(lane);
 			struct straggler found = {.usual = tick ? tick->usual : 0, .spread = tick ? tick->spread : 0};
 			if (tick && tick->spread > 0)
 				judge(watch, i, &found, report, context);
@@ -226,7 +226,7 @@ static void compare_all(struct pace_watch *watch, int64_t step, pace_report *rep
 		if (!lane->is_heard || lane->is_silent)
 			continue;
 		while ((head = head_of(lane)) && head->step <= step)
-			take(lane);
+			pop_waiting(lane);
 		watch->numbers[count] = i;
 		watch->rates[count++] = lane->last.rate;
 	}

@@ -234,7 +234,7 @@ __attribute__((format(printf, 3, 4))) static void set(struct input_value *out, d
 	va_end(arguments);
 }
 
-static bool take(const struct finding *in, enum thing thing, struct input_value *out)
+static bool find_value(const struct finding *in, enum thing thing, struct input_value *out)
 {
 	const struct input_setting *by;
 	double value = number_of(in, thing, &by);
@@ -250,7 +250,7 @@ static void resolve_devices(const struct finding *in, const struct input_machine
 {
 	double counted = machines->instances * machines->devices_each;
 
-	if (machines->cores_of_device <= 1 && take(in, WORLD, &out->items[INPUT_DEVICES]))
+	if (machines->cores_of_device <= 1 && find_value(in, WORLD, &out->items[INPUT_DEVICES]))
 		return;
 	if (counted > 0)
 		set(&out->items[INPUT_DEVICES], counted, "%.*s", SPAN_ARGS(machines->from));
@@ -292,9 +292,9 @@ static void resolve_batch(const struct finding *in, const struct input_machines 
 
 	if (ramp && !span_equal_fold(ramp->value, SPAN("none")) && !span_equal_fold(ramp->value, SPAN("null")))
 		return; /* another one at each step: the log's consumed samples tell, or nothing does */
-	if (take(in, GLOBAL_BATCH, &out->items[INPUT_GLOBAL_BATCH]))
+	if (find_value(in, GLOBAL_BATCH, &out->items[INPUT_GLOBAL_BATCH]))
 		return;
-	if (find(in, BATCH_MICRO) && take(in, BATCH_DEEPSPEED, &out->items[INPUT_GLOBAL_BATCH]))
+	if (find(in, BATCH_MICRO) && find_value(in, BATCH_DEEPSPEED, &out->items[INPUT_GLOBAL_BATCH]))
 		return;
 	multiply_batch(in, machines, out);
 }
@@ -304,9 +304,9 @@ static void resolve_tokens(const struct finding *in, struct inputs *out)
 	const struct input_value *batch = &out->items[INPUT_GLOBAL_BATCH];
 	struct input_value *length = &out->items[INPUT_SEQUENCE_LENGTH];
 
-	if (!take(in, LENGTH, length) && is_yes(find(in, PACKING)))
-		take(in, LENGTH_IF_PACKED, length);
-	if (take(in, TOKENS, &out->items[INPUT_TOKENS_PER_STEP]))
+	if (!find_value(in, LENGTH, length) && is_yes(find(in, PACKING)))
+		find_value(in, LENGTH_IF_PACKED, length);
+	if (find_value(in, TOKENS, &out->items[INPUT_TOKENS_PER_STEP]))
 		return;
 	if (batch->value > 0 && length->value > 0)
 		set(&out->items[INPUT_TOKENS_PER_STEP], batch->value * length->value,
@@ -338,9 +338,9 @@ static void count_parameters(const struct finding *in, struct inputs *out)
 
 static void resolve_parameters(const struct finding *in, struct inputs *out)
 {
-	if (find(in, LORA) || take(in, PARAMETERS, &out->items[INPUT_PARAMETERS]))
+	if (find(in, LORA) || find_value(in, PARAMETERS, &out->items[INPUT_PARAMETERS]))
 		return; /* 6 N counts the gradients of all N */
-	if (!take(in, TRAINABLE, &out->items[INPUT_PARAMETERS]))
+	if (!find_value(in, TRAINABLE, &out->items[INPUT_PARAMETERS]))
 		count_parameters(in, out);
 }
 
@@ -356,6 +356,6 @@ void inputs_resolve(
 	resolve_parameters(&in, out);
 	if (machines->peak_tflops > 0)
 		set(&out->items[INPUT_PEAK_TFLOPS], machines->peak_tflops, "%.*s", SPAN_ARGS(machines->from));
-	take(&in, TOTAL, &out->items[INPUT_TOTAL_STEPS]);
-	take(&in, EPOCHS, &out->items[INPUT_EPOCHS]);
+	find_value(&in, TOTAL, &out->items[INPUT_TOTAL_STEPS]);
+	find_value(&in, EPOCHS, &out->items[INPUT_EPOCHS]);
 }

@@ -7,11 +7,6 @@ static bool is_digit(char c)
 	return (unsigned char)(c - '0') < 10;
 }
 
-static bool starts(struct span text, const char *with)
-{
-	return span_starts_with(text, span_from(with));
-}
-
 /* Skips the digits at the front of *text; false when there are none or they are no rank. */
 static bool take_number(struct span *text, int32_t *number)
 {
@@ -27,28 +22,21 @@ static bool take_number(struct span *text, int32_t *number)
 	return true;
 }
 
-static bool take(struct span *text, const char *word)
-{
-	if (!starts(*text, word))
-		return false;
-	*text = span_skip(*text, span_from(word).len);
-	return true;
-}
-
 /* [1,0]<stdout>: [default0]: [rank3]: */
 static bool take_tag(struct span *text, int32_t *rank)
 {
 	struct span rest = *text;
 	int32_t job, number;
 
-	if (take(&rest, "[default") || take(&rest, "[rank")) {
-		if (!take_number(&rest, &number) || !take(&rest, "]"))
+	if (span_take(&rest, SPAN("[default")) || span_take(&rest, SPAN("[rank"))) {
+		if (!take_number(&rest, &number) || !span_take(&rest, SPAN("]")))
 			return false;
-		(void)!take(&rest, ":");
-		(void)!take(&rest, " ");
+		(void)!span_take(&rest, SPAN(":"));
+		(void)!span_take(&rest, SPAN(" "));
 	} else {
-		if (!take(&rest, "[") || !take_number(&rest, &job) || !take(&rest, ",") ||
-			!take_number(&rest, &number) || !(take(&rest, "]<stdout>:") || take(&rest, "]<stderr>:")))
+		if (!span_take(&rest, SPAN("[")) || !take_number(&rest, &job) || !span_take(&rest, SPAN(",")) ||
+			!take_number(&rest, &number) ||
+			!(span_take(&rest, SPAN("]<stdout>:")) || span_take(&rest, SPAN("]<stderr>:"))))
 			return false;
 	}
 	*rank = number;
@@ -64,7 +52,7 @@ static bool take_srun(struct span *text, int32_t *rank)
 
 	while (rest.len && rest.ptr[0] == ' ')
 		rest = span_skip(rest, 1);
-	if (!take_number(&rest, &number) || !take(&rest, ": ") || rest.len == 0 || is_digit(rest.ptr[0]))
+	if (!take_number(&rest, &number) || !span_take(&rest, SPAN(": ")) || rest.len == 0 || is_digit(rest.ptr[0]))
 		return false;
 	*rank = number;
 	*text = rest;
@@ -77,7 +65,7 @@ static bool take_host(struct span *text)
 	int32_t number;
 	struct span rest = *text;
 
-	if (!take(&rest, "algo-") || !take_number(&rest, &number))
+	if (!span_take(&rest, SPAN("algo-")) || !take_number(&rest, &number))
 		return false;
 	size_t at = 0;
 	while (at < rest.len && at < NAME_MAX_BYTES && rest.ptr[at] != ' ' && rest.ptr[at] != '|')
@@ -85,9 +73,9 @@ static bool take_host(struct span *text)
 	while (at < rest.len && rest.ptr[at] == ' ')
 		at++;
 	rest = span_skip(rest, at);
-	if (!take(&rest, "|"))
+	if (!span_take(&rest, SPAN("|")))
 		return false;
-	(void)!take(&rest, " ");
+	(void)!span_take(&rest, SPAN(" "));
 	*text = rest;
 	return true;
 }
@@ -112,12 +100,12 @@ static bool take_ray(struct span *text)
 	while (at < rest.len && at < NAME_MAX_BYTES && rest.ptr[at] != ' ' && rest.ptr[at] != ')')
 		at++;
 	rest = span_skip(rest, at);
-	if (!take(&rest, " pid=") || !skip_digits(&rest))
+	if (!span_take(&rest, SPAN(" pid=")) || !skip_digits(&rest))
 		return false;
-	if (take(&rest, ", ip="))
+	if (span_take(&rest, SPAN(", ip=")))
 		for (at = 0; at < NAME_MAX_BYTES && rest.len && rest.ptr[0] != ')'; at++)
 			rest = span_skip(rest, 1);
-	if (!take(&rest, ") "))
+	if (!span_take(&rest, SPAN(") ")))
 		return false;
 	*text = rest;
 	return true;
@@ -144,7 +132,7 @@ static bool has_form(struct span text, const char *form)
 static bool take_time(struct span *text)
 {
 	struct span rest = *text;
-	bool is_in_brackets = take(&rest, "[");
+	bool is_in_brackets = span_take(&rest, SPAN("["));
 
 	if (!has_form(rest, "ddddsddsddTdd:dd:dd"))
 		return false;
@@ -153,16 +141,17 @@ static bool take_time(struct span *text)
 		do
 			rest = span_skip(rest, 1);
 		while (rest.len && is_digit(rest.ptr[0]));
-	if (!take(&rest, "Z") && (has_form(rest, "+dd:dd") || has_form(rest, "-dd:dd")))
+	if (!span_take(&rest, SPAN("Z")) && (has_form(rest, "+dd:dd") || has_form(rest, "-dd:dd")))
 		rest = span_skip(rest, 6);
-	if (is_in_brackets && !take(&rest, "]"))
+	if (is_in_brackets && !span_take(&rest, SPAN("]")))
 		return false;
 	if (rest.len && rest.ptr[0] != ' ' && rest.ptr[0] != '\t' && rest.ptr[0] != ':')
 		return false;
-	(void)!take(&rest, ":");
-	(void)!(take(&rest, " ") || take(&rest, "\t")); /* one: what is behind it may be the line's own indentation */
-	(void)!(take(&rest, "stdout F ") || take(&rest, "stderr F ") || take(&rest, "stdout P ") ||
-		take(&rest, "stderr P "));
+	(void)!span_take(&rest, SPAN(":"));
+	(void)!(span_take(&rest, SPAN(" ")) ||
+		span_take(&rest, SPAN("\t"))); /* one: what is behind it may be the line's own indentation */
+	(void)!(span_take(&rest, SPAN("stdout F ")) || span_take(&rest, SPAN("stderr F ")) ||
+		span_take(&rest, SPAN("stdout P ")) || span_take(&rest, SPAN("stderr P ")));
 	*text = rest;
 	return true;
 }

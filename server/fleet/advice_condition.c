@@ -27,7 +27,7 @@ static bool is_name_char(char c)
 	return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-static bool take(struct parser *p, const char *token)
+static bool accept_token(struct parser *p, const char *token)
 {
 	size_t len = strlen(token);
 
@@ -62,7 +62,7 @@ static enum status parse_call(struct parser *p, struct span name, double *value)
 		return expected(p, "less nesting");
 	TRY(parse_or(p, &inner));
 	p->depth--;
-	if (!take(p, ")"))
+	if (!accept_token(p, ")"))
 		return expected(p, "')'");
 	if (span_equal(name, SPAN("known"))) {
 		*value = !isnan(inner);
@@ -86,17 +86,17 @@ static enum status parse_operand(struct parser *p, double *value)
 		struct span number = take_word(p, true);
 		return span_parse_double(number, value) ? OK : expected(p, "a number");
 	}
-	if (take(p, "(")) {
+	if (accept_token(p, "(")) {
 		if (++p->depth > DEPTH_MAX)
 			return expected(p, "less nesting");
 		TRY(parse_or(p, value));
 		p->depth--;
-		return take(p, ")") ? OK : expected(p, "')'");
+		return accept_token(p, ")") ? OK : expected(p, "')'");
 	}
 	struct span name = take_word(p, false);
 	if (!name.len)
 		return expected(p, "a number, a name or '('");
-	if (take(p, "("))
+	if (accept_token(p, "("))
 		return parse_call(p, name, value);
 	return p->resolve(p->context, name, value)
 		       ? OK
@@ -109,8 +109,8 @@ static enum status parse_product(struct parser *p, double *value)
 
 	TRY(parse_operand(p, value));
 	for (;;) {
-		bool is_product = take(p, "*");
-		if (!is_product && !take(p, "/"))
+		bool is_product = accept_token(p, "*");
+		if (!is_product && !accept_token(p, "/"))
 			return OK;
 		TRY(parse_operand(p, &right));
 		*value = is_product ? *value * right : right != 0 ? *value / right : NAN;
@@ -123,8 +123,8 @@ static enum status parse_sum(struct parser *p, double *value)
 
 	TRY(parse_product(p, value));
 	for (;;) {
-		bool is_sum = take(p, "+");
-		if (!is_sum && !take(p, "-"))
+		bool is_sum = accept_token(p, "+");
+		if (!is_sum && !accept_token(p, "-"))
 			return OK;
 		TRY(parse_product(p, &right));
 		*value = is_sum ? *value + right : *value - right;
@@ -138,7 +138,7 @@ static enum status parse_comparison(struct parser *p, double *value)
 	double left, right;
 
 	TRY(parse_sum(p, value));
-	while (i < sizeof operators / sizeof *operators && !take(p, operators[i]))
+	while (i < sizeof operators / sizeof *operators && !accept_token(p, operators[i]))
 		i++;
 	if (i == sizeof operators / sizeof *operators)
 		return OK;
@@ -151,7 +151,7 @@ static enum status parse_comparison(struct parser *p, double *value)
 
 static enum status parse_not(struct parser *p, double *value)
 {
-	if (!take(p, "not"))
+	if (!accept_token(p, "not"))
 		return parse_comparison(p, value);
 	if (++p->depth > DEPTH_MAX)
 		return expected(p, "less nesting");
@@ -167,7 +167,7 @@ static enum status parse_and(struct parser *p, double *value)
 	double right;
 
 	TRY(parse_not(p, value));
-	while (take(p, "and")) {
+	while (accept_token(p, "and")) {
 		TRY(parse_not(p, &right));
 		if (*value == 0 || right == 0)
 			*value = 0;
@@ -182,7 +182,7 @@ static enum status parse_or(struct parser *p, double *value)
 	double right;
 
 	TRY(parse_and(p, value));
-	while (take(p, "or")) {
+	while (accept_token(p, "or")) {
 		TRY(parse_and(p, &right));
 		if ((!isnan(*value) && *value != 0) || (!isnan(right) && right != 0))
 			*value = 1;

@@ -215,7 +215,7 @@ static enum MHD_Result send_reply(struct exchange *exchange, bool is_stream)
 	return result;
 }
 
-static enum MHD_Result take(struct exchange *exchange, enum step step)
+static enum MHD_Result do_step(struct exchange *exchange, enum step step)
 {
 	switch (step) {
 	case STEP_MORE:
@@ -242,14 +242,14 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 		return MHD_NO; /* no memory when its target came */
 	if (exchange->phase == PHASE_NEW)
 		return copy_headers(exchange)
-			       ? take(exchange, exchange_begin(exchange, span_from(method), span_from(version)))
+			       ? do_step(exchange, exchange_begin(exchange, span_from(method), span_from(version)))
 			       : MHD_NO;
 	if (*upload_bytes == 0)
-		return take(exchange, exchange_end(exchange));
+		return do_step(exchange, exchange_end(exchange));
 	struct span piece = span_of(upload, *upload_bytes);
 	enum step step = exchange_body(exchange, &piece);
 	*upload_bytes = piece.len;
-	return take(exchange, step);
+	return do_step(exchange, step);
 }
 
 static struct MHD_Daemon *start(struct http_server *server, const struct mhd_options *options)

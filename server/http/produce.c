@@ -112,7 +112,7 @@ static ssize_t fail(struct exchange *exchange)
 	return PRODUCE_FAILED;
 }
 
-static size_t take(struct exchange *exchange, char *out, size_t room, size_t left)
+static size_t copy_batch(struct exchange *exchange, char *out, size_t room, size_t left)
 {
 	size_t some = left < room ? left : room;
 
@@ -138,7 +138,7 @@ ssize_t produce_read(struct exchange *exchange, char *out, size_t room)
 		return fail(exchange);
 	}
 	if (left)
-		return (ssize_t)take(exchange, out, room, left);
+		return (ssize_t)copy_batch(exchange, out, room, left);
 	exchange->work.run = produce_in_worker;
 	exchange->work.item.bytes = 0;
 	mhd_suspend(exchange->connection);

@@ -32,7 +32,7 @@ char json_scan_peek(struct json_scan *s)
 	return s->at < s->end ? *s->at : 0;
 }
 
-static bool take(struct json_scan *s, char c)
+static bool accept_char(struct json_scan *s, char c)
 {
 	if (json_scan_peek(s) != c)
 		return false;
@@ -56,7 +56,7 @@ bool json_scan_null(struct json_scan *s)
 
 enum status json_scan_open(struct json_scan *s, char bracket, struct error *err)
 {
-	if (!take(s, bracket))
+	if (!accept_char(s, bracket))
 		return json_scan_expected(s, bracket == '{' ? "'{'" : "'['", err);
 	if (++s->depth > JSON_SCAN_DEPTH)
 		return json_scan_expected(s, "no deeper nesting than 64", err);
@@ -72,26 +72,26 @@ static void close(struct json_scan *s)
 
 enum status json_scan_key(struct json_scan *s, struct ndjson_value *key, bool *is_end, struct error *err)
 {
-	*is_end = take(s, '}');
+	*is_end = accept_char(s, '}');
 	if (*is_end) {
 		close(s);
 		return OK;
 	}
-	if (!s->is_first && !take(s, ','))
+	if (!s->is_first && !accept_char(s, ','))
 		return json_scan_expected(s, "',' or '}'", err);
 	s->is_first = false;
 	TRY(json_scan_text(s, key, err));
-	return take(s, ':') ? OK : json_scan_expected(s, "':'", err);
+	return accept_char(s, ':') ? OK : json_scan_expected(s, "':'", err);
 }
 
 enum status json_scan_item(struct json_scan *s, bool *is_end, struct error *err)
 {
-	*is_end = take(s, ']');
+	*is_end = accept_char(s, ']');
 	if (*is_end) {
 		close(s);
 		return OK;
 	}
-	if (!s->is_first && !take(s, ','))
+	if (!s->is_first && !accept_char(s, ','))
 		return json_scan_expected(s, "',' or ']'", err);
 	s->is_first = false;
 	return OK;
@@ -99,7 +99,7 @@ enum status json_scan_item(struct json_scan *s, bool *is_end, struct error *err)
 
 enum status json_scan_text(struct json_scan *s, struct ndjson_value *text, struct error *err)
 {
-	if (!take(s, '"'))
+	if (!accept_char(s, '"'))
 		return json_scan_expected(s, "a text in quotes", err);
 	const char *first = s->at, *at = first, *quote = NULL, *escape;
 	bool has_escapes = false;

@@ -11,7 +11,7 @@ static void skip_blanks(struct span *rest)
 		*rest = span_skip(*rest, 1);
 }
 
-static bool take(struct span *rest, char c)
+static bool accept_char(struct span *rest, char c)
 {
 	skip_blanks(rest);
 	if (!rest->len || rest->ptr[0] != c)
@@ -35,7 +35,7 @@ static bool take_label(struct span *rest, struct metric_label *label)
 		len++;
 	label->name = span_of(rest->ptr, len);
 	*rest = span_skip(*rest, len);
-	if (!len || !take(rest, '=') || !take(rest, '"'))
+	if (!len || !accept_char(rest, '=') || !accept_char(rest, '"'))
 		return false;
 	for (len = 0; len < rest->len && rest->ptr[len] != '"'; len++)
 		len += rest->ptr[len] == '\\';
@@ -69,7 +69,7 @@ static enum status read_labels(struct span rest, struct metric_label labels[METR
 	struct metric_label label;
 
 	*count = 0;
-	if (!take(&rest, '}')) {
+	if (!accept_char(&rest, '}')) {
 		do {
 			if (*count == METRIC_LABELS_MAX)
 				return error_set_field(err, ERR_INVALID, "metric",
@@ -83,8 +83,8 @@ static enum status read_labels(struct span rest, struct metric_label labels[METR
 					"metric '%.*s' has the label '%.*s' twice", SPAN_ARGS(text),
 					SPAN_ARGS(label.name));
 			(*count)++;
-		} while (take(&rest, ','));
-		if (!take(&rest, '}'))
+		} while (accept_char(&rest, ','));
+		if (!accept_char(&rest, '}'))
 			return error_set_field(err, ERR_INVALID, "metric",
 				"metric '%.*s': expected ',' or '}' at byte %zu", SPAN_ARGS(text),
 				(size_t)(rest.ptr - text.ptr) + 1);

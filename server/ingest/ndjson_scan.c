@@ -19,7 +19,7 @@ static void skip_blanks(struct scanner *s)
 		s->at++;
 }
 
-static bool take(struct scanner *s, char c)
+static bool accept_char(struct scanner *s, char c)
 {
 	if (s->at == s->end || *s->at != c)
 		return false;
@@ -67,22 +67,22 @@ static bool scan_word(struct scanner *s, struct span word)
 
 static bool scan_number(struct scanner *s)
 {
-	take(s, '-');
+	accept_char(s, '-');
 	if (scan_word(s, SPAN("Infinity")))
 		return true;
 	const char *digits = s->at;
 	scan_digits(s);
 	if (s->at == digits)
 		return fail(s, "a value");
-	if (take(s, '.')) {
+	if (accept_char(s, '.')) {
 		const char *fraction = s->at;
 		scan_digits(s);
 		if (s->at == fraction)
 			return fail(s, "a digit");
 	}
-	if (take(s, 'e') || take(s, 'E')) {
-		if (!take(s, '+'))
-			take(s, '-');
+	if (accept_char(s, 'e') || accept_char(s, 'E')) {
+		if (!accept_char(s, '+'))
+			accept_char(s, '-');
 		const char *exponent = s->at;
 		scan_digits(s);
 		if (s->at == exponent)
@@ -102,7 +102,7 @@ static bool skip_nested(struct scanner *s, unsigned depth, bool is_object)
 	if (depth >= NDJSON_MAX_DEPTH)
 		return fail(s, "less nesting (64 levels at most)");
 	skip_blanks(s);
-	if (take(s, close))
+	if (accept_char(s, close))
 		return true;
 	do {
 		skip_blanks(s);
@@ -112,14 +112,14 @@ static bool skip_nested(struct scanner *s, unsigned depth, bool is_object)
 			if (!scan_string(s, &ignored))
 				return false;
 			skip_blanks(s);
-			if (!take(s, ':'))
+			if (!accept_char(s, ':'))
 				return fail(s, "':'");
 		}
 		if (!scan_value(s, depth + 1, &ignored))
 			return false;
 		skip_blanks(s);
-	} while (take(s, ','));
-	return take(s, close) || fail(s, is_object ? "',' or '}'" : "',' or ']'");
+	} while (accept_char(s, ','));
+	return accept_char(s, close) || fail(s, is_object ? "',' or '}'" : "',' or ']'");
 }
 
 static bool scan_value(struct scanner *s, unsigned depth, struct ndjson_value *value)
@@ -191,7 +191,7 @@ static bool scan_field(struct scanner *s, struct ndjson_object *object)
 	if (!scan_string(s, &name))
 		return false;
 	skip_blanks(s);
-	if (!take(s, ':'))
+	if (!accept_char(s, ':'))
 		return fail(s, "':'");
 	if (!scan_value(s, 1, &value))
 		return false;
@@ -205,15 +205,15 @@ static bool scan_field(struct scanner *s, struct ndjson_object *object)
 static bool scan_object(struct scanner *s, struct ndjson_object *object)
 {
 	skip_blanks(s);
-	if (!take(s, '{'))
+	if (!accept_char(s, '{'))
 		return fail(s, "'{'");
 	skip_blanks(s);
-	if (!take(s, '}')) {
+	if (!accept_char(s, '}')) {
 		do {
 			if (!scan_field(s, object))
 				return false;
-		} while (take(s, ','));
-		if (!take(s, '}'))
+		} while (accept_char(s, ','));
+		if (!accept_char(s, '}'))
 			return fail(s, "',' or '}'");
 	}
 	skip_blanks(s);

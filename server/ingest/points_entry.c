@@ -28,7 +28,7 @@ static void skip_blanks(struct scanner *s)
 		s->at++;
 }
 
-static bool take(struct scanner *s, char c)
+static bool accept_char(struct scanner *s, char c)
 {
 	skip_blanks(s);
 	if (s->at == s->end || *s->at != c)
@@ -39,7 +39,7 @@ static bool take(struct scanner *s, char c)
 
 static enum status scan_string(struct scanner *s, struct ndjson_value *value)
 {
-	if (!take(s, '"'))
+	if (!accept_char(s, '"'))
 		return expected(s, "a text in quotes");
 	const char *first = s->at;
 	bool has_escapes = false;
@@ -224,14 +224,14 @@ static enum status scan_item(struct scanner *s, struct points_column *column, en
 
 static enum status scan_items(struct scanner *s, struct points_column *column, enum column_kind kind)
 {
-	if (!take(s, '['))
+	if (!accept_char(s, '['))
 		return expected(s, "'[': an entry of \"series\" has columns");
-	if (take(s, ']'))
+	if (accept_char(s, ']'))
 		return OK;
 	do
 		TRY(scan_item(s, column, kind));
-	while (take(s, ','));
-	return take(s, ']') ? OK : expected(s, "',' or ']'");
+	while (accept_char(s, ','));
+	return accept_char(s, ']') ? OK : expected(s, "',' or ']'");
 }
 
 static enum status scan_column(struct scanner *s, struct points_column *column, enum column_kind kind, bool is_columns)
@@ -273,7 +273,7 @@ static enum status scan_field(struct scanner *s, struct points_entry *entry, boo
 	skip_blanks(s);
 	first = s->at;
 	TRY(scan_string(s, &key));
-	if (!take(s, ':'))
+	if (!accept_char(s, ':'))
 		return expected(s, "':'");
 	if (span_equal(key.raw, SPAN("value")))
 		return scan_column(s, &entry->values, COLUMN_VALUE, is_columns);
@@ -300,13 +300,13 @@ static enum status check_length(struct scanner *s, const struct points_column *c
 
 static enum status scan_object(struct scanner *s, struct points_entry *entry, bool is_columns)
 {
-	if (!take(s, '{'))
+	if (!accept_char(s, '{'))
 		return expected(s, "'{'");
-	if (!take(s, '}')) {
+	if (!accept_char(s, '}')) {
 		do
 			TRY(scan_field(s, entry, is_columns));
-		while (take(s, ','));
-		if (!take(s, '}'))
+		while (accept_char(s, ','));
+		if (!accept_char(s, '}'))
 			return expected(s, "',' or '}'");
 	}
 	skip_blanks(s);

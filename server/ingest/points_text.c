@@ -52,7 +52,7 @@ void points_text_reject(struct ingest_parser *parser, struct batch *batch, const
 			parser->line_number, why);
 }
 
-static enum status take(struct ingest_parser *parser, struct batch *batch, struct span line, struct error *err)
+static enum status take_line(struct ingest_parser *parser, struct batch *batch, struct span line, struct error *err)
 {
 	struct error inner = {0};
 
@@ -92,7 +92,7 @@ enum status points_text_feed(struct ingest_parser *parser, struct batch *batch, 
 			TRY(keep(parser, line, err));
 			line = buf_span(&parser->carry);
 		}
-		TRY(take(parser, batch, line, err));
+		TRY(take_line(parser, batch, line, err));
 		buf_reset(&parser->carry);
 	}
 	return at < end ? keep(parser, span_of(at, (size_t)(end - at)), err) : OK;
@@ -101,7 +101,7 @@ enum status points_text_feed(struct ingest_parser *parser, struct batch *batch, 
 enum status points_text_finish(struct ingest_parser *parser, struct batch *batch, struct error *err)
 {
 	if (parser->carry.len)
-		TRY(take(parser, batch, buf_span(&parser->carry), err));
+		TRY(take_line(parser, batch, buf_span(&parser->carry), err));
 	if (parser->take_end)
 		TRY(parser->take_end(parser, batch, err));
 	if (parser->rejected > TOLD_REJECTIONS)

@@ -1,13 +1,5 @@
 #include "live/lines_event.h"
 
-static bool take(struct span *rest, struct span literal)
-{
-	if (!span_starts_with(*rest, literal))
-		return false;
-	*rest = span_skip(*rest, literal.len);
-	return true;
-}
-
 /* Digits, with a sign. */
 static struct span take_number(struct span *rest)
 {
@@ -69,7 +61,7 @@ static bool take_escape(struct span *rest, struct buf *out)
 /* With its quotes; what is between them is appended. */
 static bool take_string(struct span *rest, struct buf *out)
 {
-	if (!take(rest, SPAN("\"")))
+	if (!span_take(rest, SPAN("\"")))
 		return false;
 	for (;;) {
 		size_t plain = 0;
@@ -77,9 +69,9 @@ static bool take_string(struct span *rest, struct buf *out)
 			plain++;
 		buf_append(out, rest->ptr, plain);
 		*rest = span_skip(*rest, plain);
-		if (take(rest, SPAN("\"")))
+		if (span_take(rest, SPAN("\"")))
 			return true;
-		if (!take(rest, SPAN("\\")) || !take_escape(rest, out))
+		if (!span_take(rest, SPAN("\\")) || !take_escape(rest, out))
 			return false;
 	}
 }
@@ -90,12 +82,13 @@ bool lines_event_open(struct lines_event *event, struct span json, struct buf *s
 	size_t before = stream->len;
 
 	*event = (struct lines_event){0};
-	if (!take(&rest, SPAN("{\"job\":")) || !take_string(&rest, stream))
+	if (!span_take(&rest, SPAN("{\"job\":")) || !take_string(&rest, stream))
 		return false;
 	stream->len = before; /* the job's name is not wanted */
-	if (!take(&rest, SPAN(",\"stream\":")) || !take_string(&rest, stream) || !take(&rest, SPAN(",\"from\":")) ||
-		!take_number(&rest).len || !take(&rest, SPAN(",\"count\":")) ||
-		!span_parse_u64(take_number(&rest), &event->count) || !take(&rest, SPAN(",\"lines\":[")))
+	if (!span_take(&rest, SPAN(",\"stream\":")) || !take_string(&rest, stream) ||
+		!span_take(&rest, SPAN(",\"from\":")) || !take_number(&rest).len ||
+		!span_take(&rest, SPAN(",\"count\":")) || !span_parse_u64(take_number(&rest), &event->count) ||
+		!span_take(&rest, SPAN(",\"lines\":[")))
 		return false;
 	event->head = span_of(json.ptr, json.len - rest.len);
 	event->rest = rest;
@@ -106,13 +99,14 @@ bool lines_event_next(struct lines_event *event, struct span *object, struct buf
 {
 	struct span rest = event->rest;
 
-	if (event->is_broken || take(&rest, SPAN("]}")))
+	if (event->is_broken || span_take(&rest, SPAN("]}")))
 		return false;
-	take(&rest, SPAN(","));
+	span_take(&rest, SPAN(","));
 	const char *start = rest.ptr;
-	event->is_broken = !take(&rest, SPAN("{\"n\":")) || !take_number(&rest).len ||
-			   !take(&rest, SPAN(",\"ts_ms\":")) || !take_number(&rest).len ||
-			   !take(&rest, SPAN(",\"text\":")) || !take_string(&rest, text) || !take(&rest, SPAN("}"));
+	event->is_broken = !span_take(&rest, SPAN("{\"n\":")) || !take_number(&rest).len ||
+			   !span_take(&rest, SPAN(",\"ts_ms\":")) || !take_number(&rest).len ||
+			   !span_take(&rest, SPAN(",\"text\":")) || !take_string(&rest, text) ||
+			   !span_take(&rest, SPAN("}"));
 	if (event->is_broken)
 		return false;
 	*object = span_of(start, (size_t)(rest.ptr - start));

@@ -90,7 +90,7 @@ enum status job_settings_load(
 }
 
 /* Under the lock. Of thousands of ranks that say the same all but the first end at the first look. */
-static bool take(struct job_settings *settings, uint32_t stream_id, const struct setting *found)
+static bool add_found(struct job_settings *settings, uint32_t stream_id, const struct setting *found)
 {
 	struct setting_row row = {found->key, found->value, stream_id, found->line, SPAN("")};
 	char masked[SECRET_MASK_BYTES];
@@ -112,7 +112,7 @@ enum status job_settings_take(struct job_settings *settings, uint32_t stream_id,
 	pthread_mutex_lock(&settings->mutex);
 	size_t before = settings->count;
 	for (size_t i = 0; i < settings_count(found) && is_whole; i++)
-		is_whole = take(settings, stream_id, settings_get(found, i));
+		is_whole = add_found(settings, stream_id, settings_get(found, i));
 	*has_news = settings->count > before;
 	pthread_mutex_unlock(&settings->mutex);
 	return is_whole ? OK : error_no_memory(err);

@@ -42,7 +42,7 @@ static enum status check_envelope(const struct json *event, struct verdict *out)
 }
 
 /* OK but for what may pass: busy, no memory, a full disk. */
-static enum status take(struct api *api, const struct json *event, struct span team, int64_t arrival_ms,
+static enum status take_event(struct api *api, const struct json *event, struct span team, int64_t arrival_ms,
 	struct verdict *out, struct error *err)
 {
 	enum event_result result;
@@ -98,7 +98,7 @@ static enum status take_all(struct api *api, const struct http_request *request,
 	size_t index = 0;
 
 	for (const struct json *event = first; event; event = is_alone ? NULL : json_next(event), index++) {
-		TRY(take(api, event, api_team(request), http_request_arrival_ms(request), &verdict, err));
+		TRY(take_event(api, event, api_team(request), http_request_arrival_ms(request), &verdict, err));
 		atomic_fetch_add(&api->events[verdict.kind], 1);
 		counts[verdict.kind]++;
 		if (is_alone && verdict.kind == VERDICT_REJECTED) {

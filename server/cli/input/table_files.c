@@ -100,7 +100,7 @@ enum status table_files_add(
 	return OK;
 }
 
-static void take(void *context, const struct table_point *point)
+static void add_point(void *context, const struct table_point *point)
 {
 	struct table_files *tables = context;
 	struct table_file *file = tables->reading;
@@ -133,7 +133,7 @@ static void read_record(struct table_files *tables, struct table_file *file, con
 	if (is_blank)
 		return;
 	tables->reading = file;
-	if (run_table_read(file->table, &file->cells, take, tables, &row, &err) != OK) {
+	if (run_table_read(file->table, &file->cells, add_point, tables, &row, &err) != OK) {
 		snprintf(why, sizeof why, "line %" PRIu64 ": %.150s", place->line, err.text);
 		note_bad_line(file, why);
 		return;

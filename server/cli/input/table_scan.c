@@ -70,7 +70,7 @@ static bool add_metric(struct look *look, struct span name, struct span metric)
 	return true;
 }
 
-static void take(void *context, const struct table_point *point)
+static void add_metric_of(void *context, const struct table_point *point)
 {
 	struct look *look = context;
 
@@ -95,7 +95,7 @@ static void look_at_rows(
 	struct error err = {0};
 
 	while (table_input_next(input, cells, &look->place, &has_record, &err) == OK && has_record)
-		if (run_table_read(table, cells, take, look, &row, &err) != OK)
+		if (run_table_read(table, cells, add_metric_of, look, &row, &err) != OK)
 			continue;
 }
 

@@ -175,7 +175,7 @@ static void keep_host(struct buf *out, struct span named)
 		buf_append_span(out, named);
 }
 
-static enum status take(struct pipeline *pipeline, struct stream_state *stream, const struct signature_found *found,
+static enum status note_hit(struct pipeline *pipeline, struct stream_state *stream, const struct signature_found *found,
 	const struct extract_line *line, int64_t ts_ms, int64_t arrival_ms, struct error *err)
 {
 	struct sign *sign = signs_find(stream->signs, found->signature->name);
@@ -228,5 +228,5 @@ enum status signs_feed(struct pipeline *pipeline, struct stream_state *stream, c
 		return error_no_memory(err);
 	if (found.signature->about == SIGNATURE_CHECKPOINT)
 		return take_checkpoint(pipeline, stream, found.step, line, ts_ms, err);
-	return take(pipeline, stream, &found, line, ts_ms, arrival_ms, err);
+	return note_hit(pipeline, stream, &found, line, ts_ms, arrival_ms, err);
 }

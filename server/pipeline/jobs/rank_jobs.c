@@ -27,7 +27,7 @@ struct walk {
 	struct span metric;
 };
 
-static enum status take(void *context, const struct stream_view *stream, const struct series_view *series,
+static enum status add_point(void *context, const struct stream_view *stream, const struct series_view *series,
 	const struct point *point, int64_t x, struct error *err)
 {
 	struct walk *walk = context;
@@ -65,7 +65,7 @@ static enum status rank_metric(struct pipeline *pipeline, struct store_reader *r
 	AUTO_DONE(ranking)
 	ranking = ranking_begin(is_higher, row->summary.first_step, row->summary.last_step);
 	struct walk walk = {&ranking, row->metric};
-	TRY(pipeline_each_point(pipeline, reader, arena, &view, &query, take, &walk, err));
+	TRY(pipeline_each_point(pipeline, reader, arena, &view, &query, add_point, &walk, err));
 	*out = (struct ranking_row){.metric = row->metric,
 		.points = row->summary.count, /* what is_due compares: a point that came since makes it due again */
 		.best = ranking.has_best ? ranking.best.value : NAN,

@@ -230,7 +230,7 @@ static inline __attribute__((always_inline)) uint64_t peek(const struct bit_read
 	return le64toh(word) >> (r->at % 8);
 }
 
-static inline __attribute__((always_inline)) uint64_t take(struct bit_reader *r, unsigned count)
+static inline __attribute__((always_inline)) uint64_t read_bits(struct bit_reader *r, unsigned count)
 {
 	uint64_t bits = count ? peek(r) & (UINT64_MAX >> (WORD_BITS - count)) : 0;
 
@@ -242,9 +242,9 @@ static inline __attribute__((always_inline)) uint64_t take(struct bit_reader *r,
 static uint64_t take_word(struct bit_reader *r, unsigned count)
 {
 	if (count <= 32)
-		return take(r, count);
-	uint64_t low = take(r, 32);
-	return low | take(r, count - 32) << 32;
+		return read_bits(r, count);
+	uint64_t low = read_bits(r, 32);
+	return low | read_bits(r, count - 32) << 32;
 }
 
 static inline __attribute__((always_inline)) uint64_t take_residual(struct bit_reader *r, unsigned width)
@@ -259,10 +259,10 @@ static inline __attribute__((always_inline)) uint64_t take_residual(struct bit_r
 		return (uint64_t)unary << width | (word >> (unary + 1) & (((uint64_t)1 << width) - 1));
 	}
 	if (unary == LONGEST_UNARY) {
-		take(r, LONGEST_UNARY);
+		read_bits(r, LONGEST_UNARY);
 		return take_word(r, WORD_BITS);
 	}
-	take(r, unary + 1);
+	read_bits(r, unary + 1);
 	return (uint64_t)unary << width | take_word(r, width);
 }
 
