@@ -7,6 +7,7 @@
 #include "api/core/request.h"
 #include "api/core/signed_urls.h"
 #include "api/core/tokens.h"
+#include "api/send/upload.h"
 #include "api/send/upload_timer.h"
 #include "base/clock.h"
 #include "base/json_read.h"
@@ -83,8 +84,10 @@ enum status api_start(struct api *api, struct error *err)
 
 void api_stop(struct api *api)
 {
-	if (api)
-		upload_timer_stop(TAKE(api->upload_timer));
+	if (!api)
+		return;
+	upload_timer_stop(TAKE(api->upload_timer));
+	uploads_hand_over(api, clock_mono_ms());
 }
 
 void api_free(struct api *api)

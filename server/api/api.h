@@ -13,7 +13,8 @@ struct store_reader;
 
 enum status api_new(struct api **out, const struct api_options *options, struct error *err) MUST_CHECK;
 void api_free(struct api *api);
-/* Its own thread, while there is a server. It submits to the pipeline: api_stop comes before pipeline_free. */
+/* Its own thread, while there is a server. api_stop, once the pipeline takes nothing more: uploads that wait for it are told the end;
+ * before http_server_free. */
 enum status api_start(struct api *api, struct error *err) MUST_CHECK;
 void api_stop(struct api *api);
 

@@ -628,13 +628,13 @@ void app_free(struct app *app)
 	control_end_backup(&app->backup);
 	if (app->pipeline)
 		pipeline_drain(app->pipeline, stop_ms / 2);
+	api_stop(app->api);
 	if (app->hub)
 		hub_close(app->hub);
 	if (app->server) {
 		http_server_end_streams(app->server);
 		http_server_free(app->server, stop_ms / 4);
 	}
-	api_stop(app->api);
 	pipeline_free(app->pipeline);
 	mem_free(app->routes);
 	aws_free(app->aws);

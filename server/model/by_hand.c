@@ -187,7 +187,7 @@ static void put(struct json_writer *w, const struct json *value)
 /* set: as it will be, of which the changes say one or both. */
 static enum status check_order(const struct json *set, const struct json *changes, struct error *err)
 {
-	if (!is_reversed(set))
+	if (!is_reversed(set) || (!has_key(changes, SPAN("start_ms")) && !has_key(changes, SPAN("end_ms"))))
 		return OK;
 	if (is_null(json_get(changes, "end_ms")))
 		return error_set_field(err, ERR_SEMANTIC, MEMBER ".start_ms",

@@ -147,3 +147,17 @@ def test_sm_ship_of_a_past_log_bills_no_more_than_that(server, ship, tmp_path):
     assert (job["TrainingJobStatus"], round(job["TrainingEndTime"] * 1000), job["BillableTimeInSeconds"], round(job["cost"], 2)) == (
         "Completed", *WANTED[:2], WANTED[4])
     assert bill(server)[:5] == WANTED[:5]
+
+
+def test_a_past_exit_ends_no_later_run(server):
+    """The log of an earlier run is brought while the job trains again, by another stream."""
+    set_up(server)
+    state(server, "Completed", time_ms=LAST_MS)
+    now_ms = int(time.time() * 1000)
+    state(server, "Training", time_ms=now_ms - 10_000)
+    live = server.post("/api/v1/sessions", json={"job": "j", "stream": "train", "resume": True}).body
+    send(server, live, [f"step: {n} loss: 2.5" for n in range(3)], stream="train")
+    opened = session(server, past=True)
+    send(server, opened, past_log())
+    end(server, opened, code=1)
+    assert job_of(server)["TrainingJobStatus"] == "InProgress"

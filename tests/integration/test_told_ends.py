@@ -328,6 +328,8 @@ def test_a_nan_that_outlasts_the_end_of_its_job_is_told_in_the_same_attempt(serv
     row, = wait_for(server, "j", kind="non_finite", state="open")
     assert (row["opened_step"], row["evidence"]["line"], row.get("cause_id")) == (65, 64, None)
     wait_until(lambda: told(receiver, "non_finite")[-1:] == [("opened", 65, None)], what="the news")
+    wait_until(lambda: all(row["state"] == "done" for row in server.get("/api/v1/jobs/j/deliveries").body["deliveries"]),
+        what="what was sent to be known as sent: else it comes a second time after a kill")
     server.kill()
     server.start()
     server.send("j", losses(85, ["nan"] * 5) + falling(90, 8))

@@ -41,6 +41,7 @@ struct creation {
 	struct arena *arena; /* of what is said after the commit */
 	bool is_told; /* its start is news */
 	int64_t job_id; /* what was written */
+	struct span document; /* with what was set by hand before; the arena's */
 	uint32_t generation;
 	bool has_state_messages;
 	struct life life; /* of a document that comes behind the log */
@@ -152,6 +153,9 @@ static enum status write_creation(void *context, struct store_tx *tx, struct err
 		TRY(adopt_old(creation, &old, &row, &document, err));
 		TRY(next_generation(creation, tx, arena, &row, err));
 	}
+	creation->document = arena_copy(creation->arena, row.document);
+	if (!creation->document.ptr)
+		return error_no_memory(err);
 	/* times that the document sets are of what is known of the job already */
 	bool sets_times = !is_new && span_find(row.document, SPAN("\"by_hand\"")) >= 0;
 	TRY(sets_times ? life_write(&creation->life, tx, &row, true, err) : pools_put_job(tx, &row, err));
@@ -177,7 +181,7 @@ static void apply_creation(void *context)
 	life_say(&creation->life);
 	if (job) {
 		struct error err;
-		if (job_settings_state(job->settings, creation->pipeline->devices, creation->row.document, &err) != OK)
+		if (job_settings_state(job->settings, creation->pipeline->devices, creation->document, &err) != OK)
 			log_line(LOG_WARNING, "settings_failed", "job=\"%s\" error=\"%s\"", job->name, err.text);
 		job->generation = creation->generation;
 		atomic_store(&job->is_row_dirty, true);

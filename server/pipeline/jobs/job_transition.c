@@ -282,7 +282,8 @@ enum status pipeline_add_transition(struct pipeline *pipeline, struct span job, 
 		return error_set_field(err, ERR_SEMANTIC, "SecondaryStatus",
 			"SecondaryStatus '%.*s' is none of SageMaker's (Starting, Downloading, Training, Uploading, Completed, Failed, Stopped …)",
 			SPAN_ARGS(transition->secondary));
-	if (is_undated(transition))
+	/* A stop is not held up by a log that is read slowly; when it is dated, life_date_ends knows more. */
+	if (is_undated(transition) && phase_is_final(transition->secondary))
 		TRY(log_end_await(pipeline, job, err));
 	change.life = (struct life){.pipeline = pipeline, .arena = arena, .now_ms = clock_wall_ms()};
 	return pipeline_execute_then(pipeline, write_transition, apply_transition, &change, err);

@@ -331,7 +331,7 @@ static enum status date_exit(const struct leaving *leaving, struct store_tx *tx,
 	return OK;
 }
 
-/* That a session of the past was opened said nothing of the job; how it ended does, and so it counts from then on. */
+/* That a session of the past was opened said nothing of the job; how it ended does, and so it counts, in the run of then. */
 static enum status put_exit(
 	const struct leaving *leaving, struct store_tx *tx, const struct job_row *job, struct error *err)
 {
@@ -339,8 +339,8 @@ static enum status put_exit(
 
 	if (!row.at_ms)
 		TRY(date_exit(leaving, tx, job, &row.at_ms, err));
-	if (leaving->exit->is_past)
-		TRY(store_put_session(tx, row.job_id, row.stream_id, leaving->exit->now_ms, err));
+	if (leaving->exit->is_past) /* behind it, as what it has taken up again is (open_end) */
+		TRY(store_put_session(tx, row.job_id, row.stream_id, row.at_ms + 1, err));
 	return store_put_exit(tx, &row, err);
 }
 

@@ -95,7 +95,7 @@ static enum status read_by_hand(const struct job_row *row, struct by_hand *out, 
 		return OK;
 	TRY(json_parse(&document, row->document, err));
 	by_hand_read(out, document);
-	out->instance_type = SPAN(""); /* the document's */
+	out->instance_type = out->price_currency = SPAN(""); /* the document's */
 	return OK;
 }
 

@@ -262,12 +262,13 @@ static const char *const same_sql[SAME_AS_NONE] = {
 		" AND i.series_id BETWEEN ?6 AND ?7 AND i.value IS ?9 AND i.value_kind IS ?10"
 		" ORDER BY s.role IS NOT (SELECT role FROM series WHERE job_id = ?1 AND series_id = ?8), i.life, i.incident_id"
 		" LIMIT 1",
-	[SAME_HARM] = "SELECT i.incident_id, i.series_id, i.opened_ordinal FROM incidents AS i"
-		      " LEFT JOIN series AS s ON s.job_id = i.job_id AND s.series_id = i.series_id"
-		      " WHERE i.job_id = ?1 AND i.stream_id = ?2 AND i.kind = ?3 AND i.state = 0 AND i.rule_id = 0"
-		      " AND i.series_id BETWEEN ?6 AND ?7"
-		      " AND (i.metric = ?5 OR s.role IS (SELECT role FROM series WHERE job_id = ?1 AND series_id = ?8))"
-		      " ORDER BY i.metric <> ?5, i.incident_id LIMIT 1",
+	[SAME_HARM] =
+		"SELECT i.incident_id, i.series_id, i.opened_ordinal FROM incidents AS i"
+		" LEFT JOIN series AS s ON s.job_id = i.job_id AND s.series_id = i.series_id"
+		" WHERE i.job_id = ?1 AND i.stream_id = ?2 AND i.kind = ?3 AND i.state = 0 AND i.rule_id = 0"
+		" AND i.series_id BETWEEN ?6 AND ?7"
+		" AND (i.metric = ?5 OR (s.role <> 0 AND s.role = (SELECT role FROM series WHERE job_id = ?1 AND series_id = ?8)))"
+		" ORDER BY i.metric <> ?5, i.incident_id LIMIT 1",
 };
 
 /* The same incident as it was known until now. */
