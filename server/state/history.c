@@ -130,7 +130,8 @@ bool told_goes_on_after(const struct told_row *rows, size_t count, int64_t at_ms
 {
 	for (size_t i = 0; i < count; i++) {
 		const struct told_row *row = &rows[i];
-		bool is_other = row->source == SOURCE_SESSION || (row->source == SOURCE_STATED && !row->is_undated);
+		bool is_stated = row->source == SOURCE_STATED && !row->is_undated && !row->lifts_ms;
+		bool is_other = row->source == SOURCE_SESSION || is_stated;
 		if (is_other && !phase_is_final(row->status) && row->start_ms > at_ms)
 			return true;
 	}
@@ -214,8 +215,8 @@ static const struct told_row *next_known(const struct deciding *d, size_t at)
 	return NULL;
 }
 
-/* Whoever says how it ended, in the run that it is the end of, knows better. */
-static bool does_imported_end_count(const struct deciding *d, size_t at)
+/* An end that nobody stated: whoever says how it ended, in the run that it is the end of, knows better. */
+static bool does_inferred_end_count(const struct deciding *d, size_t at)
 {
 	for (size_t i = at + 1; i < d->count; i++) {
 		const struct told_row *row = &d->rows[i];
@@ -227,15 +228,32 @@ static bool does_imported_end_count(const struct deciding *d, size_t at)
 	return true;
 }
 
+/* Told rows of exits are ends from which somebody went on. */
+static bool is_inferred_end(const struct told_row *row)
+{
+	return told_is_imported_end(row) || row->source == SOURCE_EXIT;
+}
+
 /* Where somebody says when it trained, or that it did not yet, nothing is assumed; what comes behind an end is of another run. */
 static bool may_train(const struct deciding *d, size_t at)
 {
 	const struct told_row *next = next_known(d, at);
 
 	for (size_t i = at + 1; i < d->count && &d->rows[i] != next; i++)
-		if (told_is_imported_end(&d->rows[i]) && does_imported_end_count(d, i))
+		if (is_inferred_end(&d->rows[i]) && does_inferred_end_count(d, i))
 			return true;
 	return !next || phase_is_before(SPAN("Training"), next->status);
+}
+
+/* Told again, of a later time and behind an end of another status: it had ended so before. */
+static bool has_ended_so(const struct deciding *d, struct span status)
+{
+	if (span_equal(d->shown[d->shown_count - 1].status, status))
+		return false; /* its words may be news */
+	for (size_t i = d->shown_count; i-- > 0 && phase_is_final(d->shown[i].status);)
+		if (span_equal(d->shown[i].status, status))
+			return true;
+	return false;
 }
 
 static bool follows_end(const struct deciding *d, size_t at, const struct told_row *end)
@@ -243,7 +261,7 @@ static bool follows_end(const struct deciding *d, size_t at, const struct told_r
 	const struct told_row *row = &d->rows[at];
 
 	if (phase_is_final(row->status))
-		return is_known(row);
+		return is_known(row) && !has_ended_so(d, row->status);
 	if (row->source == SOURCE_SESSION)
 		return end->start_ms <= row->lifts_ms && may_train(d, at);
 	return row->source == SOURCE_STATED && phase_is_resume(row->status);
@@ -255,12 +273,12 @@ static bool follows(const struct deciding *d, size_t at, const struct told_row *
 
 	if (last && phase_is_final(last->status))
 		return follows_end(d, at, last);
-	if (is_known(row) || row->source == SOURCE_EXIT)
+	if (is_inferred_end(row))
+		return does_inferred_end_count(d, at);
+	if (is_known(row))
 		return true;
 	if (is_training(row->status))
 		return (!last || phase_is_waiting(last->status)) && may_train(d, at);
-	if (told_is_imported_end(row))
-		return does_imported_end_count(d, at);
 	if (phase_is_final(row->status))
 		return last && span_equal(last->status, SPAN("Stopping")) && !next_known(d, at);
 	return true;

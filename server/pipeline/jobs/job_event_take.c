@@ -4,6 +4,7 @@
 #include "pipeline/commit/resolve.h"
 #include "pipeline/jobs/job.h"
 #include "pipeline/jobs/job_event.h"
+#include "pipeline/life/goes_on.h"
 #include "pipeline/life/life.h"
 #include "state/directory.h"
 #include "state/execute.h"
@@ -64,12 +65,16 @@ static enum status keep_message(const struct job_event *event, struct store_tx *
 }
 
 static enum status put_told(
-	const struct job_event *event, struct store_tx *tx, const struct job_row *row, struct error *err)
+	const struct taking *taking, struct store_tx *tx, const struct job_row *row, struct error *err)
 {
+	const struct job_event *event = taking->event;
 	const struct event_times times = {true, event->started_ms, event->ended_ms};
 
-	for (size_t i = 0; i < event->told_count; i++)
-		TRY(store_put_told(tx, row->job_id, &event->told[i], err));
+	for (size_t i = 0; i < event->told_count; i++) {
+		struct told_row told = event->told[i];
+		TRY(life_settle_end(&taking->life, tx, row, &told, err));
+		TRY(store_put_told(tx, row->job_id, &told, err));
+	}
 	return store_put_event_times(tx, row->job_id, &times, err);
 }
 
@@ -89,7 +94,7 @@ static enum status write_event(void *context, struct store_tx *tx, struct error 
 		row.announced_ms = event->created_ms;
 		taking->has_changed = true;
 	}
-	TRY(put_told(event, tx, &row, err));
+	TRY(put_told(taking, tx, &row, err));
 	TRY(life_write(&taking->life, tx, &row, taking->has_changed, err));
 	taking->has_changed |= taking->life.has_changed;
 	return taking->life.has_changed ? keep_message(event, tx, &taking->life.history, row.job_id, err) : OK;

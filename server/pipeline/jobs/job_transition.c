@@ -4,8 +4,10 @@
 #include "base/clock.h"
 #include "base/iso8601.h"
 #include "pipeline/commit/resolve.h"
+#include "pipeline/life/goes_on.h"
 #include "pipeline/life/life.h"
 #include "pipeline/life/log_end.h"
+#include "state/directory.h"
 #include "state/execute.h"
 #include "state/pipeline_state.h"
 #include "store/goodput.h"
@@ -163,18 +165,6 @@ static enum status end_sessions(struct store_tx *tx, int64_t job_id, const struc
 	return OK;
 }
 
-/* They are all read with each change of the job's life. */
-static enum status check_room(const struct change *change, size_t count, const struct job_row *row, struct error *err)
-{
-	size_t most = change->pipeline->options.max_statuses;
-
-	/* its end is always taken */
-	if (!most || count < most || phase_is_final(change->transition->secondary))
-		return OK;
-	return error_set_field(err, ERR_TOO_LARGE, "SecondaryStatus",
-		"job '%.*s' has %zu statuses already (--max-statuses)", SPAN_ARGS(row->name), count);
-}
-
 static bool is_same_status(const struct told_row *a, const struct told_row *b)
 {
 	return a->source == b->source && a->is_undated == b->is_undated && span_equal(a->status, b->status);
@@ -186,24 +176,46 @@ static struct span words_of(struct span words, struct span before)
 }
 
 /*
- * A script may state the same status each minute, for weeks: of such a run its first and its newest row are kept, between which
- * what is told late still finds its place.
+ * A script may state the same status each minute, for weeks. Each time is kept, for what is told late may stand between two of them: but
+ * where there is no more room the first and the newest of a run are.
  */
-static enum status join_run(struct store_tx *tx, int64_t job_id, const struct told_row *rows, size_t count,
-	struct told_row *told, bool *is_known, struct error *err)
+static enum status fold_runs(
+	struct store_tx *tx, int64_t job_id, struct told_row *rows, size_t *count, struct error *err)
 {
-	size_t at = 0;
+	size_t used = 0;
 
-	while (at < count && rows[at].start_ms <= told->start_ms)
-		at++;
-	const struct told_row *before = at ? &rows[at - 1] : NULL, *after = at < count ? &rows[at] : NULL;
-	bool goes_on = before && is_same_status(before, told) && before->start_ms < told->start_ms;
-	*is_known = goes_on && after && is_same_status(after, told) && !told->message.len && !told->reason.len;
-	if (!goes_on || *is_known || at < 2 || !is_same_status(&rows[at - 2], told))
+	for (size_t i = 0; i < *count; i++) {
+		struct told_row *next = i + 1 < *count ? &rows[i + 1] : NULL, row = rows[i];
+		bool is_between = used && next && is_same_status(&rows[used - 1], &row) && is_same_status(&row, next);
+		if (!is_between) {
+			rows[used++] = row;
+			continue;
+		}
+		bool has_words = (row.message.len && !next->message.len) || (row.reason.len && !next->reason.len);
+		next->message = words_of(next->message, row.message);
+		next->reason = words_of(next->reason, row.reason);
+		if (has_words)
+			TRY(store_put_told(tx, job_id, next, err));
+		TRY(store_delete_told(tx, job_id, &row, err));
+	}
+	*count = used;
+	return OK;
+}
+
+/* They are all read with each change of the job's life. */
+static enum status make_room(const struct change *change, struct store_tx *tx, struct told_row *rows, size_t count,
+	const struct job_row *row, struct error *err)
+{
+	size_t most = change->pipeline->options.max_statuses;
+
+	if (!most || count < most)
 		return OK;
-	told->message = words_of(told->message, before->message);
-	told->reason = words_of(told->reason, before->reason);
-	return store_delete_told(tx, job_id, before, err);
+	TRY(fold_runs(tx, row->job_id, rows, &count, err));
+	/* its end is always taken */
+	if (count < most || phase_is_final(change->transition->secondary))
+		return OK;
+	return error_set_field(err, ERR_TOO_LARGE, "SecondaryStatus",
+		"job '%.*s' has %zu statuses already (--max-statuses)", SPAN_ARGS(row->name), count);
 }
 
 static enum status put_told(struct change *change, struct store_tx *tx, const struct job_row *row,
@@ -228,7 +240,6 @@ static enum status write_transition(void *context, struct store_tx *tx, struct e
 	struct history known;
 	struct job_row row;
 	size_t count;
-	bool is_known;
 
 	change->ignored[0] = 0;
 	change->life.failed = (struct job_failed_incident){0};
@@ -248,10 +259,9 @@ static enum status write_transition(void *context, struct store_tx *tx, struct e
 	place(change, last, rows, count, &told);
 	TRY(end_sessions(tx, row.job_id, rows, count, &told, err));
 	TRY(store_read_told_facts(store_tx_reader(tx), change->arena, row.job_id, &rows, &count, err));
-	TRY(check_room(change, count, &row, err));
-	TRY(join_run(tx, row.job_id, rows, count, &told, &is_known, err));
-	if (!is_known)
-		TRY(put_told(change, tx, &row, &told, err));
+	TRY(make_room(change, tx, rows, count, &row, err));
+	TRY(life_settle_end(&change->life, tx, &row, &told, err));
+	TRY(put_told(change, tx, &row, &told, err));
 	TRY(life_write(&change->life, tx, &row, false, err));
 	say_ignored(change, &told, &row);
 	return OK;
@@ -262,6 +272,15 @@ static void apply_transition(void *context)
 	struct change *change = context;
 
 	life_say(&change->life);
+}
+
+/* What goes on with a job settles where its log ended. A stop is not held up by a log that is read slowly: life_date_ends dates it. */
+static bool needs_log_end(struct pipeline *pipeline, struct span name, const struct job_transition *transition)
+{
+	AUTO(job_state) job = directory_find(pipeline->directory, name);
+
+	return (is_undated(transition) && phase_is_final(transition->secondary)) ||
+	       (job && atomic_load(&job->is_over) && phase_is_resume(transition->secondary));
 }
 
 enum status pipeline_add_transition(struct pipeline *pipeline, struct span job, struct span team,
@@ -282,8 +301,7 @@ enum status pipeline_add_transition(struct pipeline *pipeline, struct span job, 
 		return error_set_field(err, ERR_SEMANTIC, "SecondaryStatus",
 			"SecondaryStatus '%.*s' is none of SageMaker's (Starting, Downloading, Training, Uploading, Completed, Failed, Stopped …)",
 			SPAN_ARGS(transition->secondary));
-	/* A stop is not held up by a log that is read slowly; when it is dated, life_date_ends knows more. */
-	if (is_undated(transition) && phase_is_final(transition->secondary))
+	if (needs_log_end(pipeline, job, transition))
 		TRY(log_end_await(pipeline, job, err));
 	change.life = (struct life){.pipeline = pipeline, .arena = arena, .now_ms = clock_wall_ms()};
 	return pipeline_execute_then(pipeline, write_transition, apply_transition, &change, err);
