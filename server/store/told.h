@@ -13,7 +13,9 @@ struct told_row {
 	struct span message;
 	struct span reason; /* FailureReason, of an end */
 	int64_t start_ms;
-	int64_t lifts_ms; /* SOURCE_SESSION: the end that the job had then; 0 else */
+	/* SOURCE_SESSION: the end that the job had then; SOURCE_STATED: the same where nobody had dated that, and what was stated did not go on
+	 * with it; 0 else */
+	int64_t lifts_ms;
 	enum transition_source source;
 	bool is_whole; /* said with all that ever was, as EventBridge's SecondaryStatusTransitions */
 	/* An end or a stop that nobody said the time of: start_ms is when it was told. SOURCE_ASSUMED: the end of a log that was imported,

@@ -318,15 +318,25 @@ def test_the_exit_of_a_resumed_run_counts_by_whatever_clock(server):
     assert job_of(server)["TrainingJobStatus"] == "Completed"
 
 
-def test_a_status_told_each_minute_is_two_rows_and_what_is_told_late_finds_its_place(server):
+def test_a_status_told_each_minute_is_one_row_and_what_is_told_late_finds_its_place(server):
     announce(server)
     for n in range(50):
         state(server, "Training", time_ms=T0 + n * MINUTE_MS)
     assert history(server)[-1] == ("Training", T0)
+    state(server, "Interrupted", time_ms=T0 + 10 * MINUTE_MS)  # of the tenth minute: in the eleventh it was said to train again
+    resumed = [("Training", T0), ("Interrupted", T0 + 10 * MINUTE_MS), ("Training", T0 + 11 * MINUTE_MS)]
+    assert history(server)[-3:] == resumed
+
+
+def test_where_there_is_no_more_room_the_first_and_the_newest_of_a_run_are_kept(make_server):
+    server = make_server("--max-statuses", "10")
+    announce(server)
+    for n in range(50):
+        state(server, "Training", time_ms=T0 + n * MINUTE_MS)
     with sqlite3.connect(server.folder / "smfleet.db") as base:
-        assert base.execute("SELECT count(*) FROM told WHERE status = 'Training'").fetchone() == (2,)
-    state(server, "Interrupted", time_ms=T0 + 10 * MINUTE_MS)  # it went on since: that is still known
-    assert statuses(server)[-3:] == ["Training", "Interrupted", "Training"]
+        [(count, first_ms, newest_ms)] = base.execute("SELECT count(*), min(start_ms), max(start_ms) FROM told WHERE status = 'Training'")
+    assert 2 <= count <= 10 and (first_ms, newest_ms) == (T0, T0 + 49 * MINUTE_MS)
+    assert history(server)[-1] == ("Training", T0)
 
 
 def test_a_session_that_is_refused_changes_nothing(server):

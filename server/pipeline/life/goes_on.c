@@ -13,8 +13,8 @@ static bool is_undated_end(const struct told_row *row)
 	return row->source == SOURCE_STATED && row->is_undated;
 }
 
-static enum status date_ends(struct store_tx *tx, int64_t job_id, struct told_row *rows, size_t count, int64_t at_ms,
-	struct error *err)
+static enum status date_ends(
+	struct store_tx *tx, int64_t job_id, struct told_row *rows, size_t count, int64_t at_ms, struct error *err)
 {
 	for (size_t i = 0; i < count; i++) {
 		if (!is_undated_end(&rows[i]))

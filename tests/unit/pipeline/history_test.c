@@ -62,6 +62,8 @@ static void add_fact(struct facts *facts, const char *text)
 				row.source = i == 3 ? SOURCE_STATED : (enum transition_source)i;
 		row.is_whole = strcmp(source, "whole") == 0;
 		row.is_undated = strcmp(source, "undated") == 0;
+		if (strcmp(source, "exited") == 0)
+			row.source = SOURCE_EXIT; /* an end that somebody went on from */
 	}
 	row.start_ms = at_ms;
 	facts->told[facts->told_count++] = row;
@@ -199,6 +201,26 @@ TEST(a_dated_end_takes_the_place_of_the_logs)
 		"Training 10-30, Completed 30-0");
 	check("past 40, assumed Training 10, undated Completed 90, stated Completed 95, stated Completed 97",
 		"Training 10-95, Completed 95-0");
+}
+
+TEST(an_end_that_was_gone_on_from_stays)
+{
+	check("assumed Training 10, exited Failed 40, stated Training 60",
+		"Training 10-40, Failed 40-60, Training 60-0");
+	check("assumed Training 10, exited Failed 40, stated Training 60, stated Completed 80",
+		"Training 10-40, Failed 40-60, Training 60-80, Completed 80-0");
+	check("assumed Training 10, exited Failed 40, stated Stopped 50, stated Training 60",
+		"Training 10-50, Stopped 50-60, Training 60-0");
+	check("assumed Training 10, exited Failed 40, stated Stopped 30, stated Training 60",
+		"Training 10-30, Stopped 30-60, Training 60-0");
+}
+
+TEST(an_end_told_again_behind_another_ends_nothing_anew)
+{
+	check("stated Training 10, stated Failed 70, stated Completed 80, stated Failed 100",
+		"Training 10-70, Failed 70-80, Completed 80-0");
+	check("stated Training 10, stated Failed 70, stated Training 80, stated Failed 100",
+		"Training 10-70, Failed 70-80, Training 80-100, Failed 100-0");
 }
 
 TEST(exits_end_a_job_with_rank_0_or_the_last)
