@@ -13,6 +13,7 @@ enum { STORE_GOODPUT_BUCKETS = 14, STORE_GOODPUT_STARTUPS = 5 /* the first ones:
 /* In millionths of the currency. */
 #define STORE_NO_COST INT64_MIN
 #define STORE_NO_TYPE "unknown"
+#define STORE_IN_CURRENCY "currency:" /* a price in another one than the list has, which comes behind it */
 #define STORE_NO_TIMES (-1) /* nobody knows how long it was at work */
 
 /* Who says how many nodes a job has; all but the first are an estimate. The numbers are in the database. */
@@ -105,9 +106,12 @@ enum status store_count_jobs_of_other_value(
 /* Prices are of another currency from now on: those of which nobody noted it were of this one. */
 enum status store_name_deleted_costs(struct store_tx *tx, struct span currency, struct error *err) MUST_CHECK;
 
-/* What jobs have as `unpriced` that had hours without a price on these days, each once; some have several types in one. */
-enum status store_read_unpriced_types(struct store_reader *reader, struct arena *arena, int64_t first, int64_t last,
-	size_t limit, struct span **out, size_t *count, struct error *err) MUST_CHECK;
+/*
+ * What jobs have as `unpriced` that had hours without a price on these days, each once; some have several types in one. Of deleted
+ * jobs the other currencies that they were priced in.
+ */
+enum status store_read_unpriced_types(struct store_reader *reader, struct arena *arena, struct span currency,
+	int64_t first, int64_t last, size_t limit, struct span **out, size_t *count, struct error *err) MUST_CHECK;
 enum status store_count_unpriced(struct store_reader *reader, uint64_t *jobs, struct error *err) MUST_CHECK;
 
 struct goodput_cause {

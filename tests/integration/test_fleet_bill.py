@@ -138,10 +138,10 @@ def test_what_deleted_jobs_cost_stays_in_its_currency(make_server):
     put_prices(server, price(KNOWN, 30), currency="USD")
     wait_until(lambda: month(server)[0] == 30, what="the job that stays, by the new price")
     assert month(server) == (30, "USD", [{"currency": "EUR", "cost": 20, "lost_cost": 0}])
-    assert thirty() == (0, [{"currency": "EUR", "cost": 50, "lost_cost": 0}], None)
+    assert thirty() == (None, [{"currency": "EUR", "cost": 50, "lost_cost": 0}], None)  # nothing that ran then has a price in USD
     assert get(server, "/api/v1/goodput?from=2026-03-01&to=2026-03-31")["billed_node_hours"] == 3  # hours have no currency
     text = server.get("/metrics").raw.decode()
-    assert 'smfleet_cost_30_days{currency="USD"} 0\n' in text and 'smfleet_cost_30_days{currency="EUR"} 50\n' in text
+    assert 'smfleet_cost_30_days{currency="USD"}' not in text and 'smfleet_cost_30_days{currency="EUR"} 50\n' in text
     assert 'smfleet_lost_cost_30_days{currency="EUR"} 0\n' in text and text.count("TYPE smfleet_cost_30_days ") == 1
     run_job(server, "third", KNOWN, nodes=4, seconds=HOUR_S)
     worked_out(server, "third")
@@ -195,3 +195,42 @@ def test_a_price_by_hand_keeps_the_currency_that_it_was_set_in(make_server):
     wait_until(lambda: month(server) == (30, "USD", [{"currency": "EUR", "cost": 3 * 7, "lost_cost": 0}]), what="two currencies again")
     assert server.delete("/api/v1/jobs/hand").status < 300
     assert month(server) == (30, "USD", [{"currency": "EUR", "cost": 3 * 7, "lost_cost": 0}])  # the money was spent
+
+
+def unpriced(sums):
+    """Of an answer, of its only day: cost, hours without a price of those that were billed."""
+    figures = [(one["cost"], one["lost_cost"], one["unpriced_node_hours"], one["billed_node_hours"]) for one in (sums, *sums.get("days", []))]
+    assert len(set(figures)) == 1, sums
+    return (*figures[0], sums["unpriced_types"])
+
+
+@pytest.mark.parametrize("is_by_hand", [False, True])
+@pytest.mark.parametrize("is_deleted_first", [False, True])
+def test_hours_that_have_a_price_in_another_currency_alone_have_none(make_server, is_by_hand, is_deleted_first):
+    """2 nodes for 2 hours, at 10 EUR by the list or by hand: once the list is in USD they are 4 hours without a price, deleted or not."""
+    server = make_server("--goodput-every", "100ms")
+    put_prices(server, price(KNOWN, 10))
+    begin_s = int(time.time()) // DAY_S * DAY_S - 3 * HOUR_S  # of yesterday, so of the last 30 days
+    day = time.strftime("%Y-%m-%d", time.gmtime(begin_s))
+    run_job(server, "one", KNOWN, nodes=2, at_s=begin_s, seconds=2 * HOUR_S)
+    if is_by_hand:
+        assert server.patch("/api/v1/jobs/one", json={"by_hand": {"price_per_hour": 10, "price_currency": "EUR"}}).status == 200
+    worked_out(server, "one")
+    def all_sums():
+        return [unpriced(get(server, f"/api/v1/goodput?from={day}&to={day}")), unpriced(fleet(server)["last_30_days"])]
+    delete = lambda: server.delete("/api/v1/jobs/one").status
+    in_eur, in_usd, new_price = [(40, 0, 0, 4, [])] * 2, [(None, None, 4, 4, ["currency:EUR"])] * 2, [(80, 0, 0, 4, [])] * 2
+    wait_until(lambda: all_sums() == in_eur, what=f"all in EUR, not {all_sums()}")
+    if is_deleted_first:
+        assert delete() < 300
+        assert all_sums() == in_eur
+    put_prices(server, price(KNOWN, 20), currency="USD")
+    then = in_usd if is_by_hand or is_deleted_first else new_price
+    wait_until(lambda: all_sums() == then, what=f"{then}, not {all_sums()}")
+    if not is_deleted_first:
+        assert delete() < 300
+        assert all_sums() == then
+    put_prices(server, price(KNOWN, 10))  # back: the money was spent in its currency
+    wait_until(lambda: all_sums() == (in_eur if then == in_usd else [(None, None, 4, 4, ["currency:USD"])] * 2), what=f"EUR again, not {all_sums()}")
+    server.restart()
+    assert all_sums() == (in_eur if then == in_usd else [(None, None, 4, 4, ["currency:USD"])] * 2)

@@ -80,13 +80,13 @@ static bool was_before(const struct span *types, size_t at, struct span type)
 	return false;
 }
 
-enum status api_put_unpriced_types(struct store_reader *reader, struct arena *arena, int64_t first, int64_t last,
-	struct json_writer *w, struct error *err)
+enum status api_put_unpriced_types(struct store_reader *reader, struct arena *arena, struct span currency,
+	int64_t first, int64_t last, struct json_writer *w, struct error *err)
 {
 	struct span *types;
 	size_t count;
 
-	TRY(store_read_unpriced_types(reader, arena, first, last, TYPES_MAX, &types, &count, err));
+	TRY(store_read_unpriced_types(reader, arena, currency, first, last, TYPES_MAX, &types, &count, err));
 	json_key(w, "unpriced_types");
 	json_array(w);
 	for (size_t i = 0; i < count; i++)

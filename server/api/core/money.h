@@ -12,8 +12,8 @@ void api_put_cost(struct json_writer *w, const char *key, int64_t cost);
 /* cost, lost_cost, billed_node_hours, unpriced_node_hours: of a day, or of a sum of days. */
 void api_put_day_costs(struct json_writer *w, const struct goodput_day *day, bool has_prices);
 /* unpriced_types: those whose hours on these days have no price. */
-enum status api_put_unpriced_types(struct store_reader *reader, struct arena *arena, int64_t first, int64_t last,
-	struct json_writer *w, struct error *err) MUST_CHECK;
+enum status api_put_unpriced_types(struct store_reader *reader, struct arena *arena, struct span currency,
+	int64_t first, int64_t last, struct json_writer *w, struct error *err) MUST_CHECK;
 /* other_currencies, where there are any: what deleted jobs cost on these days, in no sum of them. */
 enum status api_put_deleted_costs(struct store_reader *reader, struct arena *arena, struct span currency, int64_t first,
 	int64_t last, struct json_writer *w, struct error *err) MUST_CHECK;

@@ -156,16 +156,16 @@ static enum status write_goodput(
 	size_t count;
 
 	TRY(goodput_read_prices(worker->api->options.pipeline, worker->reader, arena, &prices, err));
-	TRY(api_put_unpriced_types(worker->reader, arena, today - 29, today, w, err));
+	TRY(api_put_unpriced_types(worker->reader, arena, prices.currency, today - 29, today, w, err));
 	json_put_span(w, "currency", prices.currency);
 	TRY(store_read_fleet_days(worker->reader, arena, prices.currency, today - 29, today, &days, &count, err));
 	bool has_today = count && days[count - 1].day == today;
 	write_sums("last_30_days", days, count, prices.count > 0, w);
-	TRY(api_put_unpriced_types(worker->reader, arena, today - 29, today, w, err));
+	TRY(api_put_unpriced_types(worker->reader, arena, prices.currency, today - 29, today, w, err));
 	TRY(api_put_deleted_costs(worker->reader, arena, prices.currency, today - 29, today, w, err));
 	json_object_end(w);
 	write_sums("today", has_today ? &days[count - 1] : NULL, has_today, prices.count > 0, w);
-	TRY(api_put_unpriced_types(worker->reader, arena, today, today, w, err));
+	TRY(api_put_unpriced_types(worker->reader, arena, prices.currency, today, today, w, err));
 	TRY(api_put_deleted_costs(worker->reader, arena, prices.currency, today, today, w, err));
 	json_object_end(w);
 	return OK;

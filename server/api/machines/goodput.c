@@ -533,7 +533,7 @@ static enum status write_fleet(struct api *api, struct store_reader *reader, str
 	json_put_span(w, "currency", prices.currency);
 	write_totals(w, days, day_count, prices.count > 0, &up_ms);
 	TRY(api_put_deleted_costs(reader, arena, prices.currency, first, last, w, err));
-	TRY(api_put_unpriced_types(reader, arena, first, last, w, err));
+	TRY(api_put_unpriced_types(reader, arena, prices.currency, first, last, w, err));
 	json_key(w, "causes");
 	json_array(w);
 	for (size_t i = 0; i < cause_count; i++)

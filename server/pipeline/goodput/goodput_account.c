@@ -171,7 +171,7 @@ static enum status name_unpriced(const struct accounting *a, struct arena *arena
 	}
 	if (is_in_other_currency(a)) {
 		a->job->row.currency = facts->price_currency;
-		buf_append_text(&names, "currency:");
+		buf_append_text(&names, STORE_IN_CURRENCY);
 		buf_append_span(&names, facts->price_currency);
 	}
 	TRY(buf_status(&names, err));

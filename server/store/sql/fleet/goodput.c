@@ -228,6 +228,10 @@ enum status store_read_goodput_days(struct store_reader *reader, struct arena *a
 #define DELETED(figure)                                                                                                \
 	"(SELECT total(x." figure ") FROM goodput_deleted AS x WHERE x.day = t.day AND x.currency IN ('', ?1))"
 #define WITH_DELETED(figure) "CAST(t." figure " + " DELETED(figure) " AS INTEGER)"
+/* What has a price in another currency has none in this one. */
+#define UNPRICED                                                                                                       \
+	"CAST(t.unpriced + (SELECT total(x.billed) FROM goodput_deleted AS x WHERE x.day = t.day"                      \
+	" AND x.currency NOT IN ('', ?1)) AS INTEGER)"
 
 enum status store_read_fleet_days(struct store_reader *reader, struct arena *arena, struct span currency, int64_t first,
 	int64_t last, struct goodput_day **out, size_t *count, struct error *err)
@@ -236,7 +240,7 @@ enum status store_read_fleet_days(struct store_reader *reader, struct arena *are
 
 	TRY(statement_open(&s, reader,
 		"SELECT t.day, " TIME_BUCKETS ", " WITH_DELETED("cost") ", " WITH_DELETED(
-			"lost_cost") ", unpriced, billed"
+			"lost_cost") ", " UNPRICED ", billed"
 				     " FROM goodput_totals AS t WHERE t.day BETWEEN ?2 AND ?3 ORDER BY t.day",
 		err));
 	bind_text(&s, currency);
@@ -459,8 +463,8 @@ enum status store_read_goodput(
 }
 
 /* Each by a look into the index; of its jobs the newest first, which are most likely of these days. */
-enum status store_read_unpriced_types(struct store_reader *reader, struct arena *arena, int64_t first, int64_t last,
-	size_t limit, struct span **out, size_t *count, struct error *err)
+enum status store_read_unpriced_types(struct store_reader *reader, struct arena *arena, struct span currency,
+	int64_t first, int64_t last, size_t limit, struct span **out, size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 	bool has_row;
@@ -476,11 +480,13 @@ enum status store_read_unpriced_types(struct store_reader *reader, struct arena 
 		" AND (SELECT total(x.unpriced) FROM goodput_totals AS x WHERE x.day BETWEEN ?1 AND ?2) > 0"
 		" AND EXISTS (SELECT 1 FROM goodput AS g WHERE g.unpriced = t.types AND g.unpriced <> '' AND EXISTS (SELECT 1"
 		" FROM goodput_days AS d WHERE d.job_id = g.job_id AND d.day BETWEEN ?1 AND ?2 AND d.unpriced > 0)"
-		" ORDER BY g.job_id DESC) LIMIT ?3",
+		" ORDER BY g.job_id DESC) UNION SELECT '" STORE_IN_CURRENCY "' || currency FROM goodput_deleted"
+		" WHERE day BETWEEN ?1 AND ?2 AND currency NOT IN ('', ?4) AND billed > 0 ORDER BY 1 LIMIT ?3",
 		err));
 	bind_i64(&s, first);
 	bind_i64(&s, last);
 	bind_i64(&s, (int64_t)limit);
+	bind_text(&s, currency);
 	TRY(statement_step(&s, &has_row, err));
 	while (has_row) {
 		(*out)[(*count)++] = column_span(&s, arena);

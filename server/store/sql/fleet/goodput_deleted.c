@@ -34,9 +34,10 @@ enum status store_name_deleted_costs(struct store_tx *tx, struct span currency, 
 	AUTO_DONE(statement) forget = {0};
 
 	TRY(statement_open(&add, store_tx_reader(tx),
-		"INSERT INTO goodput_deleted (day, currency, cost, lost_cost)"
-		" SELECT day, ?, cost, lost_cost FROM goodput_deleted WHERE currency = '' ON CONFLICT (day, currency)"
-		" DO UPDATE SET cost = cost + excluded.cost, lost_cost = lost_cost + excluded.lost_cost",
+		"INSERT INTO goodput_deleted (day, currency, cost, lost_cost, billed)"
+		" SELECT day, ?, cost, lost_cost, billed FROM goodput_deleted WHERE currency = '' ON CONFLICT (day, currency)"
+		" DO UPDATE SET cost = cost + excluded.cost, lost_cost = lost_cost + excluded.lost_cost,"
+		" billed = billed + excluded.billed",
 		err));
 	bind_text(&add, currency);
 	TRY(statement_run(&add, err));
@@ -44,17 +45,24 @@ enum status store_name_deleted_costs(struct store_tx *tx, struct span currency, 
 	return statement_run(&forget, err);
 }
 
-/* The fleet's days keep its hours; what it cost is of the currency of now, whatever prices will be put later. */
+/*
+ * The fleet's days keep its hours; what it cost is of the currency of now, whatever prices will be put later. Its hours that have a
+ * cost are without a price as long as the list is in another currency: that is told by the row of its cost, and no more by the totals.
+ */
 enum status goodput_forget_job(struct store_tx *tx, int64_t job_id, struct error *err)
 {
 	static const char *const statements[] = {
-		"INSERT INTO goodput_deleted (day, currency, cost, lost_cost)"
-		" SELECT d.day, g.currency, d.cost, d.lost_cost FROM goodput_days AS d JOIN goodput AS g ON g.job_id = d.job_id"
+		"INSERT INTO goodput_deleted (day, currency, cost, lost_cost, billed)"
+		" SELECT d.day, g.currency, d.cost, d.lost_cost, d.billed"
+		" FROM goodput_days AS d JOIN goodput AS g ON g.job_id = d.job_id"
 		" WHERE d.job_id = ? AND (d.cost <> 0 OR d.lost_cost <> 0) ON CONFLICT (day, currency) DO UPDATE SET"
 		" cost = min(cost + excluded.cost, " SUM_MAX
-		"), lost_cost = min(lost_cost + excluded.lost_cost, " SUM_MAX ")",
-		("UPDATE goodput_totals SET cost = goodput_totals.cost - d.cost, lost_cost = goodput_totals.lost_cost - d.lost_cost"
-		 " FROM goodput_days AS d WHERE d.job_id = ? AND d.day = goodput_totals.day AND d.unpriced = 0"),
+		"), lost_cost = min(lost_cost + excluded.lost_cost, " SUM_MAX
+		"), billed = min(billed + excluded.billed, " SUM_MAX ")",
+		("UPDATE goodput_totals SET cost = goodput_totals.cost - iif(d.unpriced, 0, d.cost),"
+		 " lost_cost = goodput_totals.lost_cost - iif(d.unpriced, 0, d.lost_cost),"
+		 " unpriced = goodput_totals.unpriced - iif(d.cost <> 0 OR d.lost_cost <> 0, d.unpriced, 0)"
+		 " FROM goodput_days AS d WHERE d.job_id = ? AND d.day = goodput_totals.day"),
 		"DELETE FROM goodput WHERE job_id = ?",
 		"DELETE FROM goodput_days WHERE job_id = ?",
 		"DELETE FROM goodput_breaks WHERE job_id = ?",
