@@ -196,11 +196,12 @@ static enum status check_order(const struct json *set, const struct json *change
 		err, ERR_SEMANTIC, MEMBER ".end_ms", MEMBER ".end_ms is after its start, " MEMBER ".start_ms");
 }
 
-/* Another price is of the list's currency of now. */
+/* A price that is taken back takes its currency with it; another one stays in it. */
 static bool is_replaced(const struct json *changes, struct span key)
 {
 	return has_key(changes, key) ||
-	       (span_equal(key, SPAN("price_currency")) && has_key(changes, SPAN("price_per_hour")));
+	       (span_equal(key, SPAN("price_currency")) && has_key(changes, SPAN("price_per_hour")) &&
+		       is_null(json_get(changes, "price_per_hour")));
 }
 
 /* Known members alone: whatever else a document brought is not set. */

@@ -1,5 +1,6 @@
 #include "model/failure.h"
 
+#include <ctype.h>
 #include <stddef.h>
 #include <strings.h>
 
@@ -8,7 +9,10 @@
 #define INTERNAL "InternalServerError" /* machines, network, the platform: the same job may do well elsewhere */
 #define CAPACITY "CapacityError" /* no machines */
 
-/* The first that fits counts. `^` : at the beginning. In any case of letters. */
+/*
+ * The first that fits counts. `^`: at the beginning; `*`: also at the end of a word, as in OSError. In any case of letters; words are
+ * whole ones, of several, or parts of a name in its humps: OOMKilled, but not room.
+ */
 static const struct {
 	const char *words;
 	const char *class;
@@ -28,7 +32,10 @@ static const struct {
 	{"NVRM: Xid", INTERNAL},
 	{"uncorrectable ECC", INTERNAL},
 	{"NODE_FAIL", INTERNAL},
+	{"node failed", INTERNAL},
 	{"node failure", INTERNAL},
+	{"NODE_FAILED", INTERNAL},
+	{"NODE_FAILURE", INTERNAL},
 	{"instance was unhealthy", INTERNAL},
 	{"internal error", INTERNAL},
 	{"connection closed by remote peer", INTERNAL},
@@ -51,18 +58,38 @@ static const struct {
 	{"signal", ALGORITHM},
 	{"traceback", ALGORITHM},
 	{"collective operation timeout", ALGORITHM},
-	{"error:", ALGORITHM},
+	{"*error:", ALGORITHM},
 };
+
+static bool is_letter(struct span text, size_t at)
+{
+	return at < text.len && isalpha((unsigned char)text.ptr[at]);
+}
+
+/* No letter is before it, or it begins a hump. */
+static bool begins_word(struct span text, size_t at)
+{
+	return at == 0 || !is_letter(text, at - 1) || !is_letter(text, at) ||
+	       (islower((unsigned char)text.ptr[at - 1]) && isupper((unsigned char)text.ptr[at]));
+}
+
+/* At its end, behind its plural too. */
+static bool ends_word(struct span text, size_t end)
+{
+	size_t at = end < text.len && text.ptr[end] == 's' ? end + 1 : end;
+
+	return !is_letter(text, end - 1) || !is_letter(text, at) || isupper((unsigned char)text.ptr[end]);
+}
 
 static bool holds(struct span text, const char *words)
 {
-	size_t len = strlen(words);
-	bool is_start = words[0] == '^';
+	bool is_start = words[0] == '^', is_part = words[0] == '*';
 
-	words += is_start;
-	len -= is_start;
+	words += is_start || is_part;
+	size_t len = strlen(words);
 	for (size_t i = 0; i + len <= text.len && (i == 0 || !is_start); i++)
-		if (strncasecmp(text.ptr + i, words, len) == 0)
+		if (strncasecmp(text.ptr + i, words, len) == 0 && (is_part || begins_word(text, i)) &&
+			ends_word(text, i + len))
 			return true;
 	return false;
 }

@@ -100,9 +100,9 @@ enum status store_read_deleted_costs(struct store_reader *reader, struct arena *
 /* Names of jobs whose documents have a leaf of that key, and none of the other. */
 enum status store_read_jobs_of_key(struct store_reader *reader, struct arena *arena, struct span key,
 	struct span without, size_t limit, struct span **out, size_t *count, struct error *err) MUST_CHECK;
-/* How many have the key with another text. */
-enum status store_count_jobs_of_other_value(
-	struct store_reader *reader, struct span key, struct span text, uint64_t *count, struct error *err) MUST_CHECK;
+/* How many have the key with another text, and some value of the key `with`. */
+enum status store_count_jobs_of_other_value(struct store_reader *reader, struct span key, struct span text,
+	struct span with, uint64_t *count, struct error *err) MUST_CHECK;
 /* Prices are of another currency from now on: those of which nobody noted it were of this one. */
 enum status store_name_deleted_costs(struct store_tx *tx, struct span currency, struct error *err) MUST_CHECK;
 

@@ -299,3 +299,55 @@ def test_the_fleet_lists_the_type_that_was_set_of_an_ended_job(ended):
     assert rows["ml.p4d.24xlarge"] == pytest.approx(hours) and rows.get("ml.p5.48xlarge", 0) == 0
     fleet = ended.get("/api/v1/fleet").body
     assert fleet["node_hours"] == pytest.approx(hours) == sum(rows.values())
+
+
+@pytest.mark.parametrize(("changes", "by_hand", "currency"), [
+    ([{"price_currency": "JPY"}], {"price_currency": "JPY"}, None),
+    ([{"price_currency": "JPY"}, {"price_per_hour": 3}], {"price_currency": "JPY", "price_per_hour": 3}, "JPY"),
+    ([{"price_currency": "JPY", "price_per_hour": 3}, {"price_per_hour": 4}], {"price_currency": "JPY", "price_per_hour": 4}, "JPY"),
+    ([{"price_currency": "JPY", "price_per_hour": 3}, {"nodes": 2}], {"price_currency": "JPY", "price_per_hour": 3, "nodes": 2}, "JPY"),
+    ([{"price_per_hour": 3}, {"price_currency": "JPY"}], {"price_currency": "JPY", "price_per_hour": 3}, "JPY"),
+    ([{"price_currency": "JPY", "price_per_hour": 3}, {"price_currency": None}], {"price_per_hour": 3}, "USD"),
+    ([{"price_currency": "JPY", "price_per_hour": 3}, {"price_currency": None, "price_per_hour": 4}], {"price_per_hour": 4}, "USD"),
+    ([{"price_currency": "JPY", "price_per_hour": 3}, {"price_per_hour": None}], None, None),
+    ([{"price_currency": "JPY", "price_per_hour": 3}, {"price_per_hour": None, "price_currency": "CHF"}], {"price_currency": "CHF"}, None),
+])
+def test_a_price_alone_stays_in_the_currency_that_was_set(ended, changes, by_hand, currency):
+    """The list is in USD; whoever asks after the reply finds the same cost everywhere."""
+    server, job = ended, "j"
+    for change in changes:
+        assert server.patch(f"/api/v1/jobs/{job}", json={"by_hand": change}).status == 200
+    is_other = currency == "JPY"
+    row = server.get(f"/api/v1/jobs/{job}").body
+    assert row.get("by_hand") == by_hand
+    if currency:
+        cost = server.get(f"/api/v1/jobs/{job}/goodput").body["cost"]
+        assert cost["currency"] == currency
+        assert (row["cost"], row["currency"]) == (cost["total"], currency)
+    assert server.get("/api/v1/prices").body.get("jobs_in_other_currencies", 0) == is_other
+
+
+def test_whoever_asks_behind_the_reply_finds_one_bill(make_server):
+    """Nothing is worked out by itself here: neither lists nor sums may be behind what the job's own goodput says."""
+    server = make_server("--goodput-every", "1h")
+    set_up(server)
+    server.send("j", past_log())
+    assert server.post("/api/v1/jobs/j/transitions", json={"SecondaryStatus": "Completed"}).status == 204
+    wait_until(lambda: bill(server) == WANTED, what="one bill")
+    def costs(name="j"):
+        [row] = server.get(f"/api/v1/jobs?q=name%3D{name}").body["jobs"]
+        [group] = server.get(f"/api/v1/aggregate?q=name%3D{name}&of=sum:cost").body["groups"]
+        own = server.get(f"/api/v1/jobs/{name}/goodput").body["cost"]["total"]
+        return [one and round(one, 2) for one in (row["cost"], group["sum:cost"], own)]
+    wanted = lambda nodes: [round(nodes * PRICE * WORK_S / 3600, 2)] * 3
+    for nodes in range(2, 12):
+        patch(server, nodes=nodes)
+        assert costs() == wanted(nodes), nodes
+    assert server.patch("/api/v1/jobs/j", json={"by_hand": None}).status == 200
+    assert costs() == wanted(NODES)
+    for nodes in range(2, 12):  # documents that come behind their logs
+        name = f"k{nodes}"
+        server.send(name, past_log())
+        assert server.post(f"/api/v1/jobs/{name}/transitions", json={"SecondaryStatus": "Completed"}).status == 204
+        assert server.post("/api/v1/jobs", json={**DOCUMENT, "TrainingJobName": name, "by_hand": {"nodes": nodes}}).status == 201
+        assert costs(name) == wanted(nodes), nodes

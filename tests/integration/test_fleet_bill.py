@@ -183,7 +183,9 @@ def test_a_price_by_hand_keeps_the_currency_that_it_was_set_in(make_server):
 
     assert by_hand(nodes=3).status == 200  # what is set beside it leaves it in its currency
     wait_until(lambda: month(server) == (30, "USD", [{"currency": "EUR", "cost": 3 * 7, "lost_cost": 0}]), what="three nodes")
-    assert by_hand(price_per_hour=9).status == 200  # set now: in the currency of now
+    assert by_hand(price_per_hour=8).status == 200  # a price alone stays in it, too
+    wait_until(lambda: month(server) == (30, "USD", [{"currency": "EUR", "cost": 3 * 8, "lost_cost": 0}]), what="another price in EUR")
+    assert by_hand(price_per_hour=9, price_currency=None).status == 200  # set now: in the currency of now
     wait_until(lambda: month(server) == (30 + 3 * 9, "USD", None), what="all of it in USD")
     assert "price_currency" not in get(server, "/api/v1/jobs/hand")["by_hand"]
     assert by_hand(price_per_hour=7, price_currency="EUR").status == 200

@@ -4,6 +4,8 @@ import json
 import threading
 import time
 
+import pytest
+
 from smserver import quote, wait_until
 
 DOCUMENT = {
@@ -255,3 +257,12 @@ def test_deep_and_large_documents_are_refused(server):
     assert server.post("/api/v1/jobs", deep, content_type="application/json").status in (400, 422)
     large = json.dumps({"TrainingJobName": "x", "a": "y" * (5 << 20)})
     assert server.post("/api/v1/jobs", large, content_type="application/json").status == 413
+
+
+@pytest.mark.parametrize(("reason", "wanted"), [("room 7 flooded", "Unknown"), ("boom spot interruption", "Unknown"),
+    ("the node's OOM killer", "AlgorithmError"), ("OOMKilled", "AlgorithmError"), ("OSError: no", "AlgorithmError")])
+def test_words_of_a_reason_are_words(make_server, reason, wanted):
+    server = make_server()
+    server.post("/api/v1/logs?job=j&stream=algo-1", b"step 1 loss: 2.5\n")
+    assert server.post("/api/v1/jobs/j/transitions", json={"SecondaryStatus": "Failed", "FailureReason": reason}).status == 204
+    assert server.get("/api/v1/jobs/j").body["FailureClass"] == wanted

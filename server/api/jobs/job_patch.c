@@ -8,6 +8,7 @@
 #include "base/json_read.h"
 #include "base/json_write.h"
 #include "model/json_form.h"
+#include "pipeline/goodput/goodput.h"
 #include "pipeline/jobs/job_change.h"
 #include "read/chart.h"
 #include "state/audit.h"
@@ -40,6 +41,8 @@ static enum status change(struct api *api, struct api_worker *worker, const stru
 
 	TRY(read_settings(body, &hp, err));
 	TRY(pipeline_change_job(api->options.pipeline, job, api_team(request), body, err));
+	if (json_get(body, "by_hand"))
+		goodput_settle(api->options.pipeline, worker->reader, job);
 	return hp ? pipeline_write_kept_settings(worker->reader, job, hp, w, err) : OK;
 }
 

@@ -291,6 +291,8 @@ enum status api_jobs_create(void *context, void *worker, const struct http_reque
 	else
 		TRY(pipeline_create_job(
 			api->options.pipeline, body, api_team(request), http_request_arrival_ms(request), false, err));
+	if (!is_dry && json_get(body, "by_hand"))
+		goodput_settle(api->options.pipeline, own->reader, json_string_of(json_get(body, "TrainingJobName")));
 	struct json_writer w = api_reply(response);
 	response->status = is_dry ? 200 : 201;
 	if (is_dry)

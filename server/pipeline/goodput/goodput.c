@@ -85,7 +85,7 @@ static enum status name_currencies(struct store_tx *tx, struct arena *arena, str
 enum status goodput_count_other_currencies(
 	struct store_reader *reader, const struct price_list *list, uint64_t *jobs, struct error *err)
 {
-	return store_count_jobs_of_other_value(reader, CURRENCY_KEY, list->currency, jobs, err);
+	return store_count_jobs_of_other_value(reader, CURRENCY_KEY, list->currency, PRICE_KEY, jobs, err);
 }
 
 static enum status write_prices(void *context, struct store_tx *tx, struct error *err)
@@ -348,7 +348,7 @@ static enum status settle(struct pipeline *pipeline, struct store_reader *reader
 		return error_no_memory(err);
 	TRY(store_read_job(reader, arena, job, &row, err));
 	TRY(store_read_goodput(reader, arena, row.job_id, &known, err));
-	if (!row.ended_ms || !known.due_ms || known.due_ms > now_ms)
+	if (!known.due_ms || known.due_ms > now_ms) /* that of a job that runs is not due with each of its lines */
 		return OK;
 	struct goodput_due due = {row.job_id, known.changes, row.name};
 	TRY(goodput_read_prices(pipeline, reader, arena, &prices, err));

@@ -97,7 +97,7 @@ enum status goodput_count_other_currencies(
 /* Puts a list, and has every job worked out again. Prices that were set by hand keep the currency that the list had. */
 enum status goodput_put_prices(struct pipeline *pipeline, const struct json *document, struct error *err) MUST_CHECK;
 
-/* Worker threads, behind what ended a job: whoever asks next, for the job, a list or a sum, finds what it came to. Failing that the
+/* Worker threads, behind what ended a job or was set by hand: whoever asks next, for the job, a list or a sum, finds what it came to. Failing that the
  * maintenance thread tries again. */
 void goodput_settle(struct pipeline *pipeline, struct store_reader *reader, struct span job);
 

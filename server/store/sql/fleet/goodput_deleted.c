@@ -104,15 +104,19 @@ enum status store_read_jobs_of_key(struct store_reader *reader, struct arena *ar
 	}
 }
 
-enum status store_count_jobs_of_other_value(
-	struct store_reader *reader, struct span key, struct span text, uint64_t *count, struct error *err)
+enum status store_count_jobs_of_other_value(struct store_reader *reader, struct span key, struct span text,
+	struct span with, uint64_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 	bool has_row;
 
-	TRY(statement_open(&s, reader, "SELECT count(*) FROM attributes WHERE key = ? AND text <> ?", err));
+	TRY(statement_open(&s, reader,
+		"SELECT count(*) FROM attributes AS a WHERE a.key = ? AND a.text <> ?"
+		" AND EXISTS (SELECT 1 FROM attributes AS b WHERE b.job_id = a.job_id AND b.key = ?)",
+		err));
 	bind_text(&s, key);
 	bind_text(&s, text);
+	bind_text(&s, with);
 	TRY(statement_step(&s, &has_row, err));
 	*count = column_u64(&s);
 	return statement_check(&s, err);
