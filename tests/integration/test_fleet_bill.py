@@ -236,3 +236,20 @@ def test_hours_that_have_a_price_in_another_currency_alone_have_none(make_server
     wait_until(lambda: all_sums() == (in_eur if then == in_usd else [(None, None, 4, 4, ["currency:USD"])] * 2), what=f"EUR again, not {all_sums()}")
     server.restart()
     assert all_sums() == (in_eur if then == in_usd else [(None, None, 4, 4, ["currency:USD"])] * 2)
+
+
+@pytest.mark.parametrize("is_stated", [False, True])
+def test_a_past_log_of_a_job_whose_beginning_was_stated_runs_on(make_server, is_stated):
+    """As docs/jobs.md has worked_until_ms: who states its beginning will state its end."""
+    server = make_server("--goodput-every", "100ms")
+    begin_s = int(time.time()) - 5 * DAY_S
+    announce(server, "open")
+    if is_stated:
+        move(server, "open", "Training", begin_s)
+    assert server.post("/api/v1/logs?job=open&stream=algo-1", log(begin_s, 60 * HOURS).encode()).status == 200
+    wanted = 5 * 24 if is_stated else HOURS
+    def is_so():
+        row, seconds = get(server, "/api/v1/jobs/open"), get(server, "/api/v1/jobs/open/goodput")["cost"]["billable_seconds"]
+        until = None if is_stated else (begin_s + HOURS * HOUR_S) * 1000
+        return abs(seconds / HOUR_S - wanted) < .1 and row.get("worked_until_ms") == until
+    wait_until(is_so, what=f"{wanted} hours")
