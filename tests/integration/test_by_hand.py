@@ -59,6 +59,15 @@ def test_one_is_changed_beside_others_and_audited(ended):
     assert any("by_hand" in row and "8" in row and "6" in row for row in entries), entries[:3]
 
 
+def test_one_change_is_one_entry_in_the_audit(ended):
+    """What a change leads to (its cost is worked out) is no second one."""
+    of_job = lambda: [entry["id"] for entry in ended.get("/api/v1/audit?limit=100").body["entries"] if entry["kind"] == "jobs"]
+    told = len(of_job())
+    assert told == 2  # its document, and its end
+    patch(ended, nodes=8)
+    assert len(of_job()) == told + 1
+
+
 def test_the_audit_says_that_nothing_stood_there(ended):
     def newest():
         entry = ended.get("/api/v1/audit?limit=1").body["entries"][0]

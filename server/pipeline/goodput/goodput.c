@@ -7,6 +7,7 @@
 #include "model/incident.h"
 #include "pipeline/life/pools.h"
 #include "read/derivation.h"
+#include "state/audit.h"
 #include "state/directory.h"
 #include "state/execute.h"
 #include "state/known_fault.h"
@@ -361,10 +362,14 @@ static enum status settle(struct pipeline *pipeline, struct store_reader *reader
 void goodput_settle(struct pipeline *pipeline, struct store_reader *reader, struct span job)
 {
 	struct error err;
+	const struct actor *actor = audit_actor(pipeline);
 
+	pipeline_act_as(pipeline,
+		NULL); /* what follows from a change is no change of whoever made it: the audit log has that one */
 	pthread_mutex_lock(&pipeline->goodput_mutex);
 	enum status status = settle(pipeline, reader, job, &err);
 	pthread_mutex_unlock(&pipeline->goodput_mutex);
+	pipeline_act_as(pipeline, actor);
 	if (status != OK && status != ERR_NOT_FOUND && status != ERR_UNAVAILABLE)
 		log_line(LOG_WARNING, "goodput_failed", "job=\"%.*s\" error=\"%s\"", SPAN_ARGS(job), err.text);
 }
