@@ -1,6 +1,7 @@
 #include "cli/http/url.h"
 
 #include <ctype.h>
+#include <stdio.h>
 
 static bool copy_text(char *out, size_t room, struct span text)
 {
@@ -79,4 +80,22 @@ void url_put_host(const struct url *url, struct buf *out)
 	buf_printf(out, url->is_ipv6_literal ? "[%s]" : "%s", url->host);
 	if (strcmp(url->port, url->is_tls ? "443" : "80") != 0)
 		buf_printf(out, ":%s", url->port);
+}
+
+void url_put_canonical(const char *text, struct buf *out)
+{
+	struct url url;
+
+	if (url_parse(&url, text, NULL) != OK) {
+		buf_append_text(out, text);
+		return;
+	}
+	for (char *c = url.host; *c; c++)
+		*c = (char)tolower((unsigned char)*c);
+	uint64_t port = 0;
+	if (span_parse_u64(span_from(url.port), &port)) /* "08080" */
+		snprintf(url.port, sizeof url.port, "%u", (unsigned)(uint16_t)port);
+	buf_append_text(out, url.is_tls ? "https://" : "http://");
+	url_put_host(&url, out);
+	buf_append_text(out, url.prefix);
 }

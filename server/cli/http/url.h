@@ -18,3 +18,5 @@ struct url {
 enum status url_parse(struct url *out, const char *text, struct error *err) MUST_CHECK;
 /* As for the Host header: "host", "host:8080", "[::1]:8080". */
 void url_put_host(const struct url *url, struct buf *out);
+/* One spelling of an address, for names that are made of it; what is no address stays as it is. */
+void url_put_canonical(const char *text, struct buf *out);

@@ -272,7 +272,7 @@ static enum status open_left(struct watch *watch, const char *path, unsigned str
 		if (fd < 0)
 			continue;
 		TRY(file_of(watch, fd, path, stream, &files[i], err));
-		files[i]->reader.read_at = page->files[i].at;
+		files[i]->reader.read_at = page->is_elsewhere ? 0 : page->files[i].at;
 		++*found;
 	}
 	return OK;
@@ -303,7 +303,9 @@ static enum status go_on(struct watch *watch, const char *path, unsigned stream,
 
 	*current = NULL;
 	enum status status = open_left(watch, path, stream, page, files, &found, err);
-	if (status == OK && found) {
+	if (status == OK && found && page->is_elsewhere)
+		ledger_ask(watch->options.ledger, stream, page);
+	else if (status == OK && found) {
 		ledger_adopt(watch->options.ledger, stream, page);
 		put_left_batch(watch, page, files);
 	}

@@ -280,6 +280,7 @@ enum status job_match_imported(struct http_client *client, const char *job, cons
 		}
 	}
 	imported->line = behind;
+	imported->is_at_end = !has_lines && at == behind;
 	return OK;
 }
 

@@ -87,6 +87,7 @@ struct job_imported {
 	uint64_t bytes; /* there already, base included */
 	bool is_guess; /* the base is what came without a source: at most that, and it may be of another log */
 	uint64_t line; /* of the stream: where job_match_imported goes on */
+	bool is_at_end; /* nothing is in the stream behind what job_match_imported found */
 };
 enum status job_read_imported(struct http_client *client, const char *job, const char *stream,
 	struct job_imported *imported, struct error *err) MUST_CHECK;

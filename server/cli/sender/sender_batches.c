@@ -220,6 +220,46 @@ static bool holds_points(const struct sender *sender)
 	return sender->options.is_points && sender->options.is_points[sender->batch.stream];
 }
 
+/*
+ * Sent to another address before, a file begins with what this server may have: if it is the same one, or the job was brought to it.
+ * Else a job of the same name is another's: it has lines that are not the file's.
+ */
+static enum status pass_over_moved(struct sender *sender, bool *is_passed, struct error *err)
+{
+	unsigned number = sender->batch.stream;
+	struct stream_state *stream = &sender->streams[number];
+	struct span text = buf_span(&sender->batch.text);
+	size_t matched;
+	bool stands;
+
+	if (!sender->options.ledger || number >= sender->options.ledger_streams || stream->is_counted ||
+		!ledger_asks(sender->options.ledger, number, sender->job, 0, &stands))
+		return OK;
+	if (!stream->is_known) {
+		TRY(sender_open_stream(sender, number, false, err));
+		stream->to_pass = stream->offset;
+	}
+	if (text.len > stream->to_pass)
+		text.len = (size_t)stream->to_pass;
+	matched = text.len;
+	ledger_asks(sender->options.ledger, number, sender->job, stream->offset, &stands);
+	if (!stands && text.len) {
+		TRY(job_match_imported(sender->options.client, sender->job, sender->options.streams[number], text,
+			&stream->imported, &matched, err));
+		if (!stream->passed_over && matched < text.len && !stream->imported.is_at_end)
+			matched = 0;
+	}
+	stream->to_pass -= matched;
+	stream->passed_over += matched;
+	stream->is_counted = matched < text.len || !stream->to_pass;
+	*is_passed = matched > 0;
+	if (!matched)
+		return OK;
+	ledger_pass(sender->options.ledger, number, &sender->batch, matched);
+	spool_release(sender->options.spool, matched);
+	return OK;
+}
+
 enum status sender_send_lines(struct sender *sender, struct error *err)
 {
 	sender_tell_of_loss(sender);
@@ -253,12 +293,10 @@ enum status sender_send_lines(struct sender *sender, struct error *err)
 		sender->has_batch = true;
 		return OK;
 	}
-	if (sender->options.is_import) {
-		bool is_passed = false;
-		TRY(pass_over(sender, &is_passed, err));
-		if (is_passed)
-			return OK;
-	}
+	bool is_passed = false;
+	TRY(sender->options.is_import ? pass_over(sender, &is_passed, err) : pass_over_moved(sender, &is_passed, err));
+	if (is_passed)
+		return OK;
 	buf_reset(&sender->body);
 	if (sender->options.is_import) { /* the server reads the times that the lines bear */
 		sender->content_type = "text/plain";

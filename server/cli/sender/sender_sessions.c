@@ -1,3 +1,4 @@
+#include "cli/http/url.h"
 #include "cli/sender/sender_state.h"
 
 #include "base/clock.h"
@@ -36,8 +37,12 @@ static void name_session(const struct sender *sender, const char *stream, char o
 		crypto_random(random, sizeof random);
 		hash = (struct hash128){.low = random[0], .high = random[1]};
 	} else {
-		const char *parts[] = {seed, sender->options.server, sender->options.identity->host,
-			sender->options.identity->job, stream};
+		char server[1024] = "";
+		AUTO_DONE(buf) address = BUF_INIT(sizeof server - 1);
+		url_put_canonical(sender->options.server, &address);
+		snprintf(server, sizeof server, "%.*s", SPAN_ARGS(buf_span(&address)));
+		const char *parts[] = {
+			seed, server, sender->options.identity->host, sender->options.identity->job, stream};
 		for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
 			hash128_add(&hash, span_of(parts[i], strlen(parts[i]) + 1));
 	}

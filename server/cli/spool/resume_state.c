@@ -2,7 +2,9 @@
 
 #include "base/crypto.h"
 #include "base/pack.h"
+#include "cli/http/url.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -12,13 +14,23 @@
 #include <unistd.h>
 
 /* Two slots, written in turns: a write that was cut off leaves the other one. */
-enum { SLOT_BYTES = 64 << 10, SLOTS = 2, HEAD_BYTES = 256 };
+enum { SLOT_BYTES = 64 << 10, SLOTS = 2, HEAD_BYTES = 256, MAX_PLACES = 8 };
+
+/* Between these bytes a stream stands that is one file from its start. */
+struct ledger_place {
+	char job[256];
+	uint64_t device, inode;
+	uint64_t base, end;
+};
 
 struct stream_ledger {
 	int fd; /* -1: not opened */
 	char *path;
 	uint64_t sequence;
 	bool has_base;
+	bool asks;
+	struct ledger_place places[MAX_PLACES]; /* by the pages of all addresses */
+	size_t place_count;
 	struct ledger_page *page;
 };
 
@@ -210,20 +222,133 @@ static bool read_page(int fd, uint64_t *sequence, struct ledger_page *page)
 	return has_page;
 }
 
-static enum status form_path(const struct ledger *ledger, const char *name, char path[4096], struct error *err)
+/* ---- the names of the files: by job and stream, and by the server's address ---- */
+
+enum { NAME_HEX = 2 * LEDGER_HASH_BYTES + 1 };
+
+static enum status put_hash(struct buf *key, char hex[NAME_HEX], struct error *err)
+{
+	unsigned char hash[SHA256_BYTES];
+
+	TRY(buf_status(key, err));
+	crypto_sha256(buf_span(key), hash);
+	crypto_hex(hash, LEDGER_HASH_BYTES, hex);
+	return OK;
+}
+
+static enum status name_stream(const struct ledger *ledger, const char *name, char hex[NAME_HEX], struct error *err)
 {
 	AUTO_DONE(buf) key = BUF_INIT(64 << 10);
-	unsigned char hash[SHA256_BYTES];
-	char hex[2 * LEDGER_HASH_BYTES + 1];
+
+	pack_span(&key, span_from(ledger->job));
+	pack_span(&key, span_from(name));
+	return put_hash(&key, hex, err);
+}
+
+static enum status name_server(const struct ledger *ledger, char hex[NAME_HEX], struct error *err)
+{
+	AUTO_DONE(buf) key = BUF_INIT(64 << 10);
+
+	url_put_canonical(ledger->server, &key);
+	return put_hash(&key, hex, err);
+}
+
+/* As it was when one name was made of the address as it was written, job and stream. */
+static enum status name_of_old(const struct ledger *ledger, const char *name, char hex[NAME_HEX], struct error *err)
+{
+	AUTO_DONE(buf) key = BUF_INIT(64 << 10);
 
 	pack_span(&key, span_from(ledger->server));
 	pack_span(&key, span_from(ledger->job));
 	pack_span(&key, span_from(name));
-	TRY(buf_status(&key, err));
-	crypto_sha256(buf_span(&key), hash);
-	crypto_hex(hash, LEDGER_HASH_BYTES, hex);
-	if (snprintf(path, 4096, "%s/sm-ship-%s.ledger", ledger->folder, hex) >= 4096)
+	return put_hash(&key, hex, err);
+}
+
+static enum status form_path(const struct ledger *ledger, const char *name, char path[4096], struct error *err)
+{
+	char stream[NAME_HEX], server[NAME_HEX], before[NAME_HEX], old[4096];
+
+	TRY(name_stream(ledger, name, stream, err));
+	TRY(name_server(ledger, server, err));
+	TRY(name_of_old(ledger, name, before, err));
+	if (snprintf(path, 4096, "%s/sm-ship-%s-%s.ledger", ledger->folder, stream, server) >= 4096 ||
+		snprintf(old, sizeof old, "%s/sm-ship-%s.ledger", ledger->folder, before) >= (int)sizeof old)
 		return error_set(err, ERR_INVALID, "spool folder '%.300s' has too long a name", ledger->folder);
+	if (access(path, F_OK) != 0 && rename(old, path) != 0 && errno != ENOENT)
+		return error_set(err, ERR_IO, "cannot rename ledger '%s': %s", old, strerror(errno));
+	return OK;
+}
+
+/* ---- what is known by other addresses ---- */
+
+static void add_place(struct stream_ledger *stream, const struct ledger_page *page)
+{
+	uint64_t end = page->base;
+
+	for (size_t i = 0; i < page->piece_count; i++) {
+		const struct spool_piece *piece = &page->pieces[i].piece;
+		if (piece->start != end || piece->lost_lines || piece->has_open_end)
+			return;
+		end = piece->end;
+	}
+	if (page->file_count != 1 || stream->place_count == MAX_PLACES)
+		return;
+	struct ledger_place *place = &stream->places[stream->place_count++];
+	*place = (struct ledger_place){
+		.device = page->files[0].device, .inode = page->files[0].inode, .base = page->base, .end = end};
+	snprintf(place->job, sizeof place->job, "%s", page->job);
+}
+
+/* Is it a page by which something was sent? */
+static bool read_other(const char *path, struct ledger_page *page, struct stat *info)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	uint64_t sequence;
+
+	if (fd < 0)
+		return false;
+	bool is_read = fstat(fd, info) == 0 && read_page(fd, &sequence, page) && page->job[0];
+	close(fd);
+	return is_read;
+}
+
+static bool is_newer(const struct stat *info, const struct stat *than)
+{
+	return info->st_mtim.tv_sec != than->st_mtim.tv_sec ? info->st_mtim.tv_sec > than->st_mtim.tv_sec
+							    : info->st_mtim.tv_nsec > than->st_mtim.tv_nsec;
+}
+
+/* The page becomes the newest one of the stream: one that is older than another address's may be behind what the server has. */
+static enum status find_newest(const struct ledger *ledger, struct stream_ledger *stream, const char *name,
+	struct ledger_page *page, bool *has_page, struct error *err)
+{
+	AUTO_MEM struct ledger_page *other = mem_alloc(sizeof *other);
+	char hex[NAME_HEX], prefix[64], path[4096];
+	struct stat newest = {0}, info;
+	bool has_sent = *has_page && page->job[0];
+
+	if (!other)
+		return error_no_memory(err);
+	TRY(name_stream(ledger, name, hex, err));
+	snprintf(prefix, sizeof prefix, "sm-ship-%s-", hex);
+	if (has_sent && fstat(stream->fd, &newest) == 0)
+		add_place(stream, page);
+	DIR *folder = opendir(ledger->folder);
+	if (!folder)
+		return error_set(err, ERR_IO, "cannot list spool folder '%s': %s", ledger->folder, strerror(errno));
+	for (const struct dirent *entry; (entry = readdir(folder));) {
+		if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0 ||
+			snprintf(path, sizeof path, "%s/%s", ledger->folder, entry->d_name) >= (int)sizeof path ||
+			strcmp(path, stream->path) == 0 || !read_other(path, other, &info))
+			continue;
+		add_place(stream, other);
+		if (has_sent && !is_newer(&info, &newest))
+			continue;
+		*page = *other;
+		page->is_elsewhere = *has_page = has_sent = true;
+		newest = info;
+	}
+	closedir(folder);
 	return OK;
 }
 
@@ -248,7 +373,7 @@ enum status ledger_open_stream(struct ledger *ledger, unsigned number, const cha
 	if (!stream->page || !stream->path)
 		return error_no_memory(err);
 	*has_page = read_page(stream->fd, &stream->sequence, page);
-	return OK;
+	return find_newest(ledger, stream, name, page, has_page, err);
 }
 
 void ledger_adopt(struct ledger *ledger, unsigned number, const struct ledger_page *page)
@@ -258,6 +383,32 @@ void ledger_adopt(struct ledger *ledger, unsigned number, const struct ledger_pa
 	*stream->page = *page;
 	stream->page->has_ended = false;
 	stream->has_base = page->job[0] != 0; /* else nothing was sent yet */
+}
+
+void ledger_ask(struct ledger *ledger, unsigned number, const struct ledger_page *page)
+{
+	struct stream_ledger *stream = &ledger->streams[number];
+	size_t kept = 0;
+
+	stream->asks = true;
+	for (size_t i = 0; i < stream->place_count; i++) /* another file may have been the stream's once */
+		if (page->file_count == 1 && stream->places[i].device == page->files[0].device &&
+			stream->places[i].inode == page->files[0].inode)
+			stream->places[kept++] = stream->places[i];
+	stream->place_count = kept;
+}
+
+bool ledger_asks(const struct ledger *ledger, unsigned number, const char *job, uint64_t bytes, bool *stands)
+{
+	const struct stream_ledger *stream = &ledger->streams[number];
+
+	*stands = false;
+	for (size_t i = 0; i < stream->place_count; i++) { /* a first batch is any other job's, too */
+		const struct ledger_place *place = &stream->places[i];
+		*stands |=
+			place->base > 0 && place->base <= bytes && bytes <= place->end && strcmp(place->job, job) == 0;
+	}
+	return stream->asks;
 }
 
 const char *ledger_job(const struct ledger *ledger)
@@ -369,6 +520,24 @@ bool ledger_knows(struct ledger *ledger, unsigned number, int fd)
 			   (!page->files[i].head_len || ledger_file_is(&page->files[i], fd));
 	pthread_mutex_unlock(&ledger->lock);
 	return is_known;
+}
+
+void ledger_pass(struct ledger *ledger, unsigned number, const struct spool_batch *batch, uint64_t bytes)
+{
+	struct stream_ledger *stream = &ledger->streams[number];
+
+	if (stream->fd < 0 || !stream->page)
+		return;
+	pthread_mutex_lock(&ledger->lock);
+	for (size_t i = 0; i < batch->piece_count && bytes > 0; i++) { /* the next batch that is noted writes it */
+		const struct spool_piece *piece = &batch->pieces[i];
+		uint64_t part = spool_piece_bytes(piece), at = piece->end;
+		if (bytes < part)
+			at = piece->start + bytes;
+		set_place(find_file(stream->page, piece->fd), piece->fd, at, at);
+		bytes -= bytes < part ? bytes : part;
+	}
+	pthread_mutex_unlock(&ledger->lock);
 }
 
 enum status ledger_note(struct ledger *ledger, unsigned number, const char *job, uint64_t base,

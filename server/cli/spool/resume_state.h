@@ -28,6 +28,7 @@ struct ledger_piece {
 /* Of one stream. */
 struct ledger_page {
 	bool has_ended; /* all was sent, and the end was told */
+	bool is_elsewhere; /* of another address of the server, or of another server; not packed */
 	char job[256];
 	uint64_t base; /* where the batch begins in the stream */
 	struct ledger_file files[LEDGER_MAX_FILES]; /* in the order in which they were read */
@@ -39,11 +40,19 @@ struct ledger_page {
 enum status ledger_new(struct ledger **out, const char *folder, const char *server, const char *job, size_t max_streams,
 	struct error *err) MUST_CHECK;
 void ledger_free(struct ledger *ledger);
-/* *has_page: the stream is known from before. ERR_CONFLICT: another process that runs sends it. */
+/*
+ * *has_page: the stream is known from before. Where it was last sent to another address than ours, the page is that one
+ * (is_elsewhere): how much of it this server has, the server has to be asked. ERR_CONFLICT: another process that runs sends it. */
 enum status ledger_open_stream(struct ledger *ledger, unsigned stream, const char *name, struct ledger_page *page,
 	bool *has_page, struct error *err) MUST_CHECK;
 /* The stream goes on where the page says. */
 void ledger_adopt(struct ledger *ledger, unsigned stream, const struct ledger_page *page);
+/* The stream's files are read from their starts again: the server may have what they begin with. */
+void ledger_ask(struct ledger *ledger, unsigned stream, const struct ledger_page *page);
+/* Is it to be asked? *stands: a page says that the stream's first bytes, as many as the server has, are those of its one file. */
+bool ledger_asks(const struct ledger *ledger, unsigned stream, const char *job, uint64_t bytes, bool *stands);
+/* The server has so many bytes of the batch. */
+void ledger_pass(struct ledger *ledger, unsigned stream, const struct spool_batch *batch, uint64_t bytes);
 /* The job of the streams that go on; NULL: there are none. */
 const char *ledger_job(const struct ledger *ledger);
 /* A file of the stream has its first bytes: known from now on, should it be renamed while nobody looks. */

@@ -22,6 +22,23 @@ TEST(url_forms)
 	check_url("http://[fe80::1]", "fe80::1", "80", "", "[fe80::1]");
 }
 
+static void check_canonical(const char *text, const char *expected)
+{
+	AUTO_DONE(buf) out = BUF_INIT(1000);
+	url_put_canonical(text, &out);
+	CHECK_SPAN(buf_span(&out), span_from(expected));
+}
+
+TEST(an_address_has_one_canonical_spelling)
+{
+	check_canonical("http://a:8080", "http://a:8080");
+	check_canonical("A.Example:080/", "http://a.example");
+	check_canonical("HTTPS://A:443/X/y//", "https://a/X/y");
+	check_canonical("https://a:80", "https://a:80");
+	check_canonical("http://[FE80::1]:80", "http://[fe80::1]");
+	check_canonical("ftp://A/", "ftp://A/");
+}
+
 TEST(url_mistakes_name_the_text)
 {
 	struct url url;
