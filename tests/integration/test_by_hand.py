@@ -61,11 +61,13 @@ def test_one_is_changed_beside_others_and_audited(ended):
 
 def test_one_change_is_one_entry_in_the_audit(ended):
     """What a change leads to (its cost is worked out) is no second one."""
-    of_job = lambda: [entry["id"] for entry in ended.get("/api/v1/audit?limit=100").body["entries"] if entry["kind"] == "jobs"]
-    told = len(of_job())
-    assert told == 2  # its document, and its end
+    entries = lambda: len(ended.get("/api/v1/audit?limit=100").body["entries"])
+    told = entries()
     patch(ended, nodes=8)
-    assert len(of_job()) == told + 1
+    assert entries() == told + 1
+    assert ended.post("/api/v1/jobs/j/transitions", json={"SecondaryStatus": "Training", "time_ms": LAST_MS + GAP_MS}).status == 204
+    assert ended.post("/api/v1/jobs/j/transitions", json={"SecondaryStatus": "Completed", "time_ms": LAST_MS + 2 * GAP_MS}).status == 204
+    assert entries() == told + 3
 
 
 def test_the_audit_says_that_nothing_stood_there(ended):

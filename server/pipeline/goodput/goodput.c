@@ -364,8 +364,8 @@ void goodput_settle(struct pipeline *pipeline, struct store_reader *reader, stru
 	struct error err;
 	const struct actor *actor = audit_actor(pipeline);
 
-	pipeline_act_as(pipeline,
-		NULL); /* what follows from a change is no change of whoever made it: the audit log has that one */
+	/* What follows from a change is no change of whoever made it: the audit log has that one. */
+	pipeline_act_as(pipeline, NULL);
 	pthread_mutex_lock(&pipeline->goodput_mutex);
 	enum status status = settle(pipeline, reader, job, &err);
 	pthread_mutex_unlock(&pipeline->goodput_mutex);
