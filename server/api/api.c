@@ -18,8 +18,6 @@
 #include "pipeline/jobs/session_table.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/publish.h"
-#include "read/chart.h"
-#include "state/audit.h"
 
 #include <stdio.h>
 

@@ -5,8 +5,6 @@
 #include "api/core/api_state.h"
 #include "api/core/handlers.h"
 #include "base/inflate.h"
-#include "read/chart.h"
-#include "state/audit.h"
 
 #include <stdio.h>
 

@@ -9,8 +9,6 @@
 #include "pipeline/consume/mend.h"
 #include "pipeline/goodput/goodput.h"
 #include "pipeline/pipeline.h"
-#include "read/chart.h"
-#include "state/audit.h"
 #include "state/figures.h"
 #include "store/search.h"
 

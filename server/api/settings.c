@@ -4,8 +4,6 @@
 #include "api/core/request.h"
 #include "base/json_write.h"
 #include "base/options.h"
-#include "read/chart.h"
-#include "state/audit.h"
 
 static const char *const kind_names[] = {[OPTION_FLAG] = "flag",
 	[OPTION_TEXT] = "text",

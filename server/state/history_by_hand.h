@@ -10,8 +10,7 @@
 
 struct history_by_hand {
 	struct history shown;
-	/* What it was set upon: `known`, with what a later end takes into the run; its end is the known one. Told again elsewhere, it gives
-	 * the same, set and taken back. */
+	/* What it was set upon: `known`, with what a later end takes into the run; its end is the known one. */
 	struct history base;
 	bool has_given_way; /* a time that is worked out is on the wrong side of the one that was set: it has that time */
 };

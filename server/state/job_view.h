@@ -37,7 +37,7 @@ struct stream_view {
 	uint64_t lines;
 	uint64_t extracted_lines; /* so many of them are in first_ms, last_ms and the series */
 	uint64_t bytes;
-	int64_t first_ms; /* 0: no line yet */
+	int64_t first_ms; /* of lines and points, log time; 0: nothing is extracted yet */
 	int64_t last_ms;
 	struct stretches
 		stretches; /* first_ms and last_ms are of all lines and points, these of those that belong together */

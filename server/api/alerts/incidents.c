@@ -8,8 +8,6 @@
 #include "model/incident.h"
 #include "model/query.h"
 #include "query/query.h"
-#include "read/chart.h"
-#include "state/audit.h"
 #include "state/execute.h"
 #include "store/alerts.h"
 #include "store/faults.h"

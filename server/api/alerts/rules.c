@@ -8,8 +8,6 @@
 #include "model/query.h"
 #include "pipeline/alert/rules.h"
 #include "query/query.h"
-#include "read/chart.h"
-#include "state/audit.h"
 #include "store/alerts.h"
 #include "store/search.h"
 

@@ -9,8 +9,6 @@
 #include "base/json_write.h"
 #include "model/incident.h"
 #include "pipeline/alert/notices.h"
-#include "read/chart.h"
-#include "state/audit.h"
 #include "state/execute.h"
 #include "store/alerts.h"
 #include "store/jobs.h"

@@ -8,7 +8,6 @@
 #include "model/incident.h"
 #include "read/chart.h"
 #include "read/chart_query.h"
-#include "state/audit.h"
 #include "state/job_view.h"
 #include "state/work_times.h"
 #include "store/alerts.h"

@@ -7,7 +7,6 @@
 #include "base/json_write.h"
 #include "read/chart.h"
 #include "read/chart_query.h"
-#include "state/audit.h"
 #include "state/job_view.h"
 
 #include <math.h>

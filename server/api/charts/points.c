@@ -14,7 +14,6 @@
 #include "read/derivation.h"
 #include "read/main_series.h"
 #include "read/view.h"
-#include "state/audit.h"
 #include "state/job_view.h"
 
 #include <math.h>

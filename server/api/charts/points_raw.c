@@ -8,12 +8,10 @@
 #include "base/json_write.h"
 #include "model/query.h"
 #include "query/query.h"
-#include "read/chart.h"
 #include "read/chart_query.h"
 #include "read/main_series.h"
 #include "read/points_read.h"
 #include "read/view.h"
-#include "state/audit.h"
 #include "state/job_view.h"
 #include "store/search.h"
 

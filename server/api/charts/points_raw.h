@@ -2,7 +2,6 @@
 #pragma once
 
 #include "api/core/api_state.h"
-#include "read/chart.h"
 #include "read/chart_query.h"
 
 enum status api_points_raw(struct api *api, struct api_worker *worker, const struct http_request *request,

@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "http/assets.h"
 #include "ingest/labels.h"
-#include "read/chart.h"
 #include "store/store.h"
 
 struct filters;

@@ -6,7 +6,6 @@
 #include "api/core/request.h"
 #include "base/json_read.h"
 #include "base/json_write.h"
-#include "read/chart.h"
 #include "state/audit.h"
 #include "store/audit.h"
 

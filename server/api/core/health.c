@@ -2,8 +2,6 @@
 #include "api/core/health.h"
 
 #include "base/json_write.h"
-#include "read/chart.h"
-#include "state/audit.h"
 #include "state/job_view.h"
 
 /* Several definitions of a stream may have one name: a line that all of them were tried on is one line. */

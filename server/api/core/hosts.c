@@ -2,8 +2,6 @@
 #include "api/core/hosts.h"
 
 #include "base/json_write.h"
-#include "read/chart.h"
-#include "state/audit.h"
 #include "state/job_view.h"
 #include "store/stream_hosts.h"
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "base/json_write.h"
-#include "read/chart.h"
 #include "state/job_view.h"
 
 struct stream_host_row;

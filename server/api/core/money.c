@@ -3,8 +3,6 @@
 
 #include "base/json_write.h"
 #include "pipeline/goodput/goodput.h"
-#include "read/chart.h"
-#include "state/audit.h"
 
 #include <math.h>
 

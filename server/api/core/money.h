@@ -2,7 +2,6 @@
 #pragma once
 
 #include "base/json_write.h"
-#include "read/chart.h"
 #include "store/store.h"
 
 struct goodput_day;

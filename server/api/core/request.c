@@ -8,8 +8,6 @@
 #include "model/json_form.h"
 #include "model/query.h"
 #include "query/query.h"
-#include "read/chart.h"
-#include "state/audit.h"
 
 #include <stdio.h>
 

@@ -6,7 +6,6 @@
 #include "base/json_write.h"
 #include "base/zone.h"
 #include "model/query.h"
-#include "read/chart.h"
 
 /* tz=, else the server's zone. *own is the caller's to free. */
 enum status api_zone(const struct api *api, const struct http_request *request, struct zone **own,

@@ -5,8 +5,6 @@
 #include "api/core/tokens.h"
 #include "base/json_read.h"
 #include "base/json_write.h"
-#include "read/chart.h"
-#include "state/audit.h"
 
 enum { COOKIE_SECONDS = 30 * 24 * 3600 };
 

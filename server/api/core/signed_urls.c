@@ -12,8 +12,6 @@
 #include "base/json_read.h"
 #include "base/json_write.h"
 #include "http/request.h"
-#include "read/chart.h"
-#include "state/audit.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,7 +3,6 @@
 
 #include "api/core/api_state.h"
 #include "http/http.h"
-#include "read/chart.h"
 
 enum status signatures_check(
 	void *api, const struct http_request *request, struct principal *out, struct error *err) MUST_CHECK;

@@ -8,8 +8,6 @@
 #include "base/crypto.h"
 #include "base/json_read.h"
 #include "base/json_write.h"
-#include "read/chart.h"
-#include "state/audit.h"
 #include "state/execute.h"
 #include "store/tokens.h"
 

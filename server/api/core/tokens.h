@@ -3,7 +3,6 @@
 
 #include "api/core/api_state.h"
 #include "http/http.h"
-#include "read/chart.h"
 
 enum status tokens_load(struct api *api, struct error *err) MUST_CHECK;
 /* Each tick. */

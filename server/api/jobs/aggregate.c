@@ -10,9 +10,7 @@
 #include "model/query.h"
 #include "pipeline/goodput/goodput.h"
 #include "query/query.h"
-#include "read/chart.h"
 #include "read/search_jobs.h"
-#include "state/audit.h"
 #include "store/aggregate.h"
 
 #include <math.h>

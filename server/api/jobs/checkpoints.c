@@ -3,8 +3,6 @@
 #include "api/core/handlers.h"
 #include "api/core/request.h"
 #include "base/json_write.h"
-#include "read/chart.h"
-#include "state/audit.h"
 #include "store/faults.h"
 #include "store/jobs.h"
 

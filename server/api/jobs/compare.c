@@ -5,7 +5,6 @@
 #include "base/json_write.h"
 #include "read/chart.h"
 #include "read/chart_query.h"
-#include "state/audit.h"
 #include "store/job_facts.h"
 #include "store/jobs.h"
 

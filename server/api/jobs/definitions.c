@@ -5,10 +5,8 @@
 #include "base/json_read.h"
 #include "base/json_write.h"
 #include "pipeline/backfill/definitions_trial.h"
-#include "read/chart.h"
 #include "read/lines.h"
 #include "read/view.h"
-#include "state/audit.h"
 #include "state/job_view.h"
 
 enum { LINES_DEFAULT = 200, LINES_MAX = 1000 };

@@ -4,8 +4,6 @@
 #include "base/json_read.h"
 #include "base/json_write.h"
 #include "model/training_job.h"
-#include "read/chart.h"
-#include "state/audit.h"
 #include "store/jobs.h"
 
 enum { REQUEST_MAX_BYTES = 8 << 20 };

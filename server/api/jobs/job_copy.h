@@ -2,7 +2,6 @@
 #pragma once
 
 #include "http/http.h"
-#include "read/chart.h"
 #include "store/jobs.h"
 #include "store/store.h"
 

@@ -7,9 +7,7 @@
 #include "base/json_write.h"
 #include "pipeline/backfill/backfill.h"
 #include "pipeline/backfill/definitions.h"
-#include "read/chart.h"
 #include "read/view.h"
-#include "state/audit.h"
 #include "state/job_view.h"
 
 /* ---- shown ---- */

@@ -10,8 +10,6 @@
 #include "model/json_form.h"
 #include "pipeline/goodput/goodput.h"
 #include "pipeline/jobs/job_change.h"
-#include "read/chart.h"
-#include "state/audit.h"
 #include "store/retention.h"
 
 enum { HP_MAX_BYTES = 8 << 20 };

@@ -14,8 +14,6 @@
 #include "pipeline/jobs/job_json.h"
 #include "pipeline/jobs/job_record.h"
 #include "query/query.h"
-#include "read/chart.h"
-#include "state/audit.h"
 #include "store/alerts.h"
 #include "store/job_facts.h"
 #include "store/jobs.h"

@@ -4,7 +4,6 @@
 #include "api/core/api_state.h"
 #include "base/json_write.h"
 #include "model/metric.h"
-#include "read/chart.h"
 #include "store/jobs.h"
 
 enum { JOB_FIELDS_MAX = 100 };

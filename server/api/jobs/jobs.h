@@ -2,7 +2,6 @@
 #pragma once
 
 #include "api/core/api_state.h"
-#include "read/chart.h"
 #include "store/search.h"
 
 /* No view of the database may be open; after OK one is, of the same moment (of a later one than what is in logs):

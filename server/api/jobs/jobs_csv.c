@@ -12,8 +12,6 @@
 #include "model/query.h"
 #include "pipeline/jobs/job_json.h"
 #include "query/query.h"
-#include "read/chart.h"
-#include "state/audit.h"
 #include "store/jobs.h"
 #include "store/search.h"
 

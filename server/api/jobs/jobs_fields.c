@@ -7,8 +7,6 @@
 #include "base/json_write.h"
 #include "model/incident.h"
 #include "pipeline/jobs/job_json.h"
-#include "read/chart.h"
-#include "state/audit.h"
 #include "store/alerts.h"
 #include "store/jobs.h"
 

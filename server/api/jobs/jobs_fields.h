@@ -4,7 +4,6 @@
 #include "api/core/api_state.h"
 #include "api/jobs/job_values.h"
 #include "base/json_write.h"
-#include "read/chart.h"
 #include "store/jobs.h"
 
 enum status api_parse_fields(

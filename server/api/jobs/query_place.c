@@ -1,7 +1,5 @@
 #include "api/jobs/query_place.h"
 
-#include "read/chart.h"
-
 #include <ctype.h>
 
 enum { TYPED_MAX_BYTES = 8192 };

@@ -5,7 +5,6 @@
 #pragma once
 
 #include "base/buf.h"
-#include "read/chart.h"
 
 struct query_place {
 	size_t from; /* byte at which the term begins that is being typed */

@@ -6,8 +6,6 @@
 #include "api/core/request.h"
 #include "api/machines/goodput.h"
 #include "base/json_write.h"
-#include "read/chart.h"
-#include "state/audit.h"
 #include "store/run.h"
 
 static void write_links(struct json_writer *w, const struct run_link *links, size_t count)

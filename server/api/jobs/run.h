@@ -2,7 +2,6 @@
 #pragma once
 
 #include "base/json_write.h"
-#include "read/chart.h"
 #include "store/store.h"
 
 /* The jobs of its run up to this one, oldest first: an array. */

@@ -6,8 +6,6 @@
 #include "base/json_write.h"
 #include "pipeline/jobs/job_record.h"
 #include "query/search_request.h"
-#include "read/chart.h"
-#include "state/audit.h"
 #include "store/search.h"
 
 enum status api_search(void *context, void *worker, const struct http_request *request, struct http_response *response,

@@ -4,8 +4,7 @@
 #include "api/core/request.h"
 #include "api/jobs/query_place.h"
 #include "base/json_write.h"
-#include "read/chart.h"
-#include "state/audit.h"
+#include "model/metric.h"
 #include "store/suggestions.h"
 
 enum { LIMIT_DEFAULT = 20, LIMIT_MAX = 100 };

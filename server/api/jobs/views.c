@@ -6,8 +6,6 @@
 #include "base/json_write.h"
 #include "model/query.h"
 #include "query/query.h"
-#include "read/chart.h"
-#include "state/audit.h"
 #include "state/execute.h"
 #include "store/views.h"
 

@@ -5,8 +5,6 @@
 #include "model/query.h"
 #include "pipeline/carry/carry.h"
 #include "query/query.h"
-#include "read/chart.h"
-#include "state/audit.h"
 #include "store/search.h"
 
 enum { PAGE_JOBS = 20 };

@@ -8,8 +8,6 @@
 #include "base/json_write.h"
 #include "pipeline/carry/carry.h"
 #include "pipeline/pipeline.h"
-#include "read/chart.h"
-#include "state/audit.h"
 
 enum { DISK_RETRY_S = 30 };
 

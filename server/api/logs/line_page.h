@@ -5,9 +5,7 @@
 #pragma once
 
 #include "api/core/api_state.h"
-#include "read/chart.h"
 #include "read/merge.h"
-#include "state/audit.h"
 
 struct lines_asked {
 	bool is_merged;

@@ -7,7 +7,6 @@
 #include "api/logs/line_page.h"
 #include "base/json_write.h"
 #include "model/stream_name.h"
-#include "read/chart.h"
 #include "read/lines.h"
 #include "read/rank_0.h"
 #include "read/view.h"

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "api/core/api_state.h"
-#include "read/chart.h"
 
 enum status api_choose_stream(struct api_worker *worker, struct arena *arena, const struct http_request *request,
 	struct span *stream, struct error *err) MUST_CHECK;

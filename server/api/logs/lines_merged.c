@@ -2,7 +2,6 @@
 #include "api/core/api_state.h"
 #include "api/core/request.h"
 #include "api/logs/line_page.h"
-#include "read/chart.h"
 
 #include <stdio.h>
 

@@ -3,9 +3,7 @@
 #include "api/core/handlers.h"
 #include "api/core/request.h"
 #include "api/logs/lines.h"
-#include "read/chart.h"
 #include "read/lines.h"
-#include "state/audit.h"
 
 enum { FILE_NAME_BYTES = 200 };
 

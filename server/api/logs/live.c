@@ -3,8 +3,6 @@
 #include "api/core/handlers.h"
 #include "api/core/request.h"
 #include "live/filters.h"
-#include "read/chart.h"
-#include "state/audit.h"
 
 enum { JOBS_MAX = 256, FILTER_MAX_BYTES = 4096 };
 

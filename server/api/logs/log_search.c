@@ -2,9 +2,7 @@
 #include "api/core/handlers.h"
 #include "api/core/request.h"
 #include "base/json_write.h"
-#include "read/chart.h"
 #include "read/log_search.h"
-#include "state/audit.h"
 
 #include <stdio.h>
 

@@ -10,8 +10,6 @@
 #include "base/json_write.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/retention/retention_limits.h"
-#include "read/chart.h"
-#include "state/audit.h"
 #include "store/retention.h"
 
 #include <math.h>

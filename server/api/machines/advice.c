@@ -10,7 +10,6 @@
 #include "fleet/advice.h"
 #include "model/by_hand.h"
 #include "model/incident.h"
-#include "read/chart.h"
 #include "store/jobs.h"
 
 #include <math.h>

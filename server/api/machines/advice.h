@@ -4,8 +4,6 @@
 #include "api/core/api_state.h"
 #include "base/json_read.h"
 #include "base/json_write.h"
-#include "read/chart.h"
-#include "state/audit.h"
 #include "store/jobs.h"
 
 /* "advice", "muted", "networks" and "reference" with "own" into an object that is open. row: as advice_facts_read has it. */

@@ -5,7 +5,6 @@
 #include "fleet/advice.h"
 #include "fleet/pool_shape.h"
 #include "model/by_hand.h"
-#include "read/chart.h"
 #include "read/derivation.h"
 #include "read/log_search.h"
 #include "read/view.h"

@@ -6,8 +6,6 @@
 
 #include "api/core/api_state.h"
 #include "fleet/advice.h"
-#include "read/chart.h"
-#include "state/audit.h"
 #include "store/jobs.h"
 
 enum { ADVICE_STREAMS_MAX = 512 };

@@ -12,8 +12,6 @@
 #include "pipeline/alert/paces.h"
 #include "pipeline/goodput/goodput.h"
 #include "pipeline/pipeline.h"
-#include "read/chart.h"
-#include "state/audit.h"
 #include "state/figures.h"
 #include "store/goodput.h"
 #include "store/jobs.h"

@@ -12,7 +12,6 @@
 #include "model/incident.h"
 #include "pipeline/goodput/goodput.h"
 #include "read/chart.h"
-#include "state/audit.h"
 #include "store/jobs.h"
 #include "store/nodes.h"
 #include "store/run.h"

@@ -8,11 +8,9 @@
 #include "model/by_hand.h"
 #include "model/instance_metric.h"
 #include "model/stream_name.h"
-#include "read/chart.h"
 #include "read/derivation.h"
 #include "read/log_search.h"
 #include "read/view.h"
-#include "state/audit.h"
 #include "state/job_view.h"
 
 #include <stdio.h>

@@ -2,7 +2,6 @@
 #include "api/machines/pool_near.h"
 
 #include "base/json_write.h"
-#include "read/chart.h"
 #include "store/pools.h"
 
 enum { COLD_JOBS = 101 };

@@ -3,8 +3,7 @@
 
 #include "base/json_write.h"
 #include "fleet/pool_shape.h"
-#include "read/chart.h"
-#include "state/audit.h"
+#include "store/store.h"
 
 enum { POOL_NEAR_MAX = 10 };
 

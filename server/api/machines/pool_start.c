@@ -8,7 +8,6 @@
 #include "base/json_write.h"
 #include "fleet/pool.h"
 #include "model/by_hand.h"
-#include "read/chart.h"
 #include "store/jobs.h"
 #include "store/pools.h"
 #include "store/transitions.h"

@@ -12,8 +12,6 @@
 #include "model/by_hand.h"
 #include "pipeline/goodput/goodput.h"
 #include "pipeline/life/pools.h"
-#include "read/chart.h"
-#include "state/audit.h"
 #include "store/jobs.h"
 #include "store/pools.h"
 

@@ -7,7 +7,6 @@
 #include "base/json_read.h"
 #include "base/json_write.h"
 #include "fleet/pool_shape.h"
-#include "read/chart.h"
 #include "state/execute.h"
 #include "state/heard.h"
 #include "store/pools.h"

@@ -4,8 +4,6 @@
 #include "api/core/api_state.h"
 #include "base/json_read.h"
 #include "base/json_write.h"
-#include "read/chart.h"
-#include "state/audit.h"
 #include "store/fleet_rows.h"
 
 struct fleet_state {

@@ -6,8 +6,6 @@
 #include "model/query.h"
 #include "pipeline/goodput/goodput.h"
 #include "query/query.h"
-#include "read/chart.h"
-#include "state/audit.h"
 #include "store/job_facts.h"
 #include "store/jobs.h"
 #include "store/search.h"

@@ -9,8 +9,6 @@
 #include "base/json_write.h"
 #include "base/log.h"
 #include "pipeline/jobs/session_table.h"
-#include "read/chart.h"
-#include "state/audit.h"
 #include "store/jobs.h"
 
 struct telling {

@@ -6,8 +6,6 @@
 #include "base/json_read.h"
 #include "base/json_write.h"
 #include "pipeline/jobs/job_event.h"
-#include "read/chart.h"
-#include "state/audit.h"
 
 struct verdict {
 	enum event_verdict kind;

@@ -5,7 +5,6 @@
 #include "api/send/upload.h"
 #include "base/json_write.h"
 #include "pipeline/jobs/session_table.h"
-#include "read/chart.h"
 
 #include <stdio.h>
 

@@ -2,7 +2,6 @@
 
 #include "base/json_read.h"
 #include "base/json_write.h"
-#include "read/chart.h"
 
 /* What SageMaker's document takes: model/training_job.c refuses more. */
 enum {

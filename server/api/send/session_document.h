@@ -6,7 +6,6 @@
 
 #include "base/json_read.h"
 #include "base/json_write.h"
-#include "read/chart.h"
 
 /* What is longer than SageMaker's document takes is cut, and ends with an ellipsis. ERR_SEMANTIC with field. */
 enum status session_write_document(

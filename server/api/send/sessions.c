@@ -12,8 +12,6 @@
 #include "pipeline/goodput/goodput.h"
 #include "pipeline/jobs/job.h"
 #include "pipeline/jobs/session_table.h"
-#include "read/chart.h"
-#include "state/audit.h"
 #include "store/jobs.h"
 
 #include <inttypes.h>

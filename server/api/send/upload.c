@@ -15,7 +15,6 @@
 #include "pipeline/commit/ingest_result.h"
 #include "pipeline/jobs/session_table.h"
 #include "pipeline/pipeline.h"
-#include "read/chart.h"
 
 #include <stdatomic.h>
 #include <stdio.h>

@@ -7,8 +7,6 @@
 
 #include "api/core/api_state.h"
 #include "ingest/ingest.h"
-#include "read/chart.h"
-#include "state/audit.h"
 
 struct upload_result {
 	enum status status; /* not OK: only doors that tell errors themselves see it */

@@ -180,11 +180,10 @@ static enum status write_events(struct store_tx *tx, int64_t job_id, const struc
 	return store_put_event_times(tx, job_id, times, err);
 }
 
-static enum status write_parts(struct pipeline *pipeline, struct store_tx *tx, struct carried *job, struct error *err)
+static enum status write_parts(struct store_tx *tx, struct carried *job, struct error *err)
 {
 	const struct carry_job *from = &job->job;
 
-	(void)pipeline;
 	TRY(write_history(tx, job->job_id, from, err));
 	TRY(store_add_settings(tx, job->job_id, from->settings, from->setting_count, err));
 	for (size_t i = 0; i < from->message_count; i++)
@@ -223,7 +222,7 @@ static enum status end_job(struct pipeline *pipeline, struct store_tx *tx, struc
 	}
 	TRY(status);
 	TRY(pools_put_job(tx, &row, err));
-	return write_parts(pipeline, tx, job, err);
+	return write_parts(tx, job, err);
 }
 
 static enum status write_op(struct pipeline *pipeline, struct store_tx *tx, struct carry_op *op, struct error *err)

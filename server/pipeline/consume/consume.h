@@ -8,7 +8,7 @@
 #include "state/pipeline_state.h"
 
 /*
- * Takes the stream's lock. A slice that fails for want of memory ends the extraction of its stream until the next start replays it from
+ * Takes the stream's lock. A slice that fails for want of memory ends the extraction of its stream until it is read again (mend.h) from
  * the journal: half of it is in the state, so it can be neither taken again nor passed over, and nothing from it on is sealed.
  */
 enum status consume_slice(struct pipeline *pipeline, struct stream_state *stream, struct definitions *definitions,

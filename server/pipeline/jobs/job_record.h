@@ -50,9 +50,9 @@ struct attempt {
 enum status attempts_read(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct job_row *job, uint32_t logged, const struct transition_row *rows, size_t row_count,
 	struct attempt **out, size_t *count, struct error *err) MUST_CHECK;
-/* How many statuses alone tell of; 1 at least. */
 /* An end that was set by hand: what began behind it is no attempt; INT64_MAX: there is none. */
 int64_t attempts_until_ms(const struct transition_row *rows, size_t count);
+/* How many statuses alone tell of; 1 at least. */
 unsigned attempts_told(const struct transition_row *rows, size_t count);
 void job_record_write_attempts(const struct attempt *rows, size_t count, struct json_writer *w);
 /* What came of it, where its document does not say it itself. */

@@ -69,6 +69,12 @@ static bool is_row_same(const struct job_row *a, const struct job_row *b)
 	       a->announced_ms == b->announced_ms && a->started_ms == b->started_ms && a->ended_ms == b->ended_ms;
 }
 
+struct life_decided {
+	struct history known; /* but for what was set by hand: what is looked at to find out what another fact means */
+	int64_t known_end_ms;
+	struct history_by_hand by_hand;
+};
+
 /* How its sessions ended, as far as it is to be looked at: of what an upgrade left, not before who goes on has said so. */
 static enum status read_held(const struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	int64_t job_id, struct history_facts *facts, struct error *err)
@@ -128,7 +134,8 @@ static enum status read_facts(struct pipeline *pipeline, struct store_reader *re
 	return read_log_end(pipeline, reader, row, out, err);
 }
 
-enum status life_decide(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+/* row: with its document; gets the status and the times that are shown. */
+static enum status decide(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	struct job_row *row, struct life_decided *out, struct error *err)
 {
 	struct history_facts facts;
@@ -155,7 +162,7 @@ static enum status decide_if_set(struct pipeline *pipeline, struct store_reader 
 
 	TRY(read_by_hand(row, &by, err));
 	*is_set = by.start_ms || by.end_ms;
-	return *is_set ? life_decide(pipeline, reader, arena, &unused, out, err) : OK;
+	return *is_set ? decide(pipeline, reader, arena, &unused, out, err) : OK;
 }
 
 enum status life_read_known(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
@@ -193,7 +200,7 @@ static enum status renew(
 	struct life_decided decided;
 
 	TRY(store_read_transitions(reader, life->arena, row->job_id, &old.rows, &old.count, err));
-	TRY(life_decide(life->pipeline, reader, life->arena, row, &decided, err));
+	TRY(decide(life->pipeline, reader, life->arena, row, &decided, err));
 	life->history = decided.by_hand.shown;
 	life->known = decided.known;
 	life->has_given_way = decided.by_hand.has_given_way;

@@ -32,15 +32,7 @@ enum status life_write(
 	struct life *life, struct store_tx *tx, struct job_row *row, bool must_write, struct error *err) MUST_CHECK;
 void life_say(const struct life *life);
 
-struct life_decided {
-	struct history known; /* but for what was set by hand: what is looked at to find out what another fact means */
-	int64_t known_end_ms;
-	struct history_by_hand by_hand;
-};
-/* Any thread. row: with its document; gets the status and the times that are shown. */
-enum status life_decide(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
-	struct job_row *row, struct life_decided *out, struct error *err) MUST_CHECK;
-/* Any thread. The same, from what is stored where nothing was set. */
+/* Any thread. What is known of it but for what was set by hand; from what is stored where nothing was set. */
 enum status life_read_known(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct job_row *row, struct history *out, struct error *err) MUST_CHECK;
 /* Maintenance thread (life_run.c): what lines and points span was counted anew, and with it when an end was that nobody dated. */
