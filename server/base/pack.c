@@ -111,8 +111,15 @@ size_t unpack_count(struct unpacker *u, size_t min_item_bytes)
 	return (size_t)count;
 }
 
+void unpacker_no_memory(struct unpacker *u)
+{
+	u->has_failed = u->is_out_of_memory = true;
+}
+
 enum status unpacker_end(const struct unpacker *u, const char *what, struct error *err)
 {
+	if (u->is_out_of_memory)
+		return error_no_memory(err);
 	if (u->has_failed)
 		return error_set(
 			err, ERR_INVALID, "%s is damaged: it is cut off or holds a number that cannot be", what);

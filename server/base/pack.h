@@ -27,14 +27,16 @@ void pack_span(struct buf *out, struct span bytes); /* length, bytes */
 struct unpacker {
 	struct span rest;
 	bool has_failed;
+	bool is_out_of_memory; /* unpacker_no_memory: a reader had no room for what it read; the bytes are not at fault */
 };
 
 struct unpacker unpacker_on(struct span bytes);
+void unpacker_no_memory(struct unpacker *u);
 uint64_t unpack_u64(struct unpacker *u);
 int64_t unpack_i64(struct unpacker *u);
 double unpack_double(struct unpacker *u);
 struct span unpack_span(struct unpacker *u);
 /* A count that must fit: fails when more items of at least min_item_bytes each cannot be in what is left. */
 size_t unpack_count(struct unpacker *u, size_t min_item_bytes);
-/* OK when nothing failed and nothing is left; ERR_INVALID "WHAT is damaged …" otherwise. */
+/* OK when nothing failed and nothing is left; ERR_MEMORY; ERR_INVALID "WHAT is damaged …" otherwise. */
 enum status unpacker_end(const struct unpacker *u, const char *what, struct error *err) MUST_CHECK;

@@ -129,6 +129,8 @@ enum status detector_set_unpack(struct detector_set **out, enum role role, struc
 	for (size_t i = 0; i < (format ? (size_t)KIND_COUNT : OLD_COUNT); i++)
 		if (set->states[i])
 			kinds[i]->unpack(set->states[i], (unsigned)format, in);
+	if (in->is_out_of_memory)
+		return error_no_memory(err);
 	if (in->has_failed)
 		return error_set(err, ERR_INVALID, "the state of a detector of role %s is damaged", role_name(role));
 	*out = TAKE(set);

@@ -517,7 +517,8 @@ static void unpack(void *of, unsigned format, struct unpacker *in)
 	if (in->has_failed || flags == 0)
 		return;
 	state->window = mem_zeroed(sizeof *state->window);
-	in->has_failed |= !state->window;
+	if (!state->window)
+		unpacker_no_memory(in);
 	state->attempt = (uint32_t)unpack_u64(in);
 	for (size_t i = 0; i < RECENT; i++) {
 		state->z[i] = (float)unpack_double(in);

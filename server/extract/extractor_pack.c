@@ -134,6 +134,9 @@ static enum status unpack_second(struct extractor *extractor, uint64_t version, 
 	buf_append_span(&extractor->header, unpack_span(in));
 	extractor->recent_count = (uint32_t)unpack_count(in, 0);
 	buf_append_span(&extractor->recent, unpack_span(in));
+	if (extractor->name.failure == ERR_MEMORY || extractor->header.failure == ERR_MEMORY ||
+		extractor->recent.failure == ERR_MEMORY)
+		return error_no_memory(err);
 	if (in->has_failed || extractor->name.failure || extractor->header.failure || !has_recent(extractor) ||
 		!is_step(extractor->last_step) || !is_step(extractor->last_raw_step))
 		return damaged(err, "steps");

@@ -216,6 +216,8 @@ static enum status view_sealed_stream(const struct viewing *viewing, struct stor
 
 	*view = view_row(row);
 	enum status status = stream_unpack_view(row->state, viewing->arena, view, &why);
+	if (status == ERR_MEMORY)
+		return error_no_memory(err);
 	if (!row->state.len && row->sealed_seq)
 		status = error_set(&why, ERR_IO, "the sealed state is missing");
 	if (status != OK) { /* as when it is loaded (resolve.c) */

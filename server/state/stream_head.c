@@ -67,7 +67,7 @@ static void *take_array(struct unpacker *in, struct arena *arena, size_t count, 
 	void *items = arena_alloc(arena, count * item_bytes);
 
 	if (!items)
-		in->has_failed = true;
+		unpacker_no_memory(in);
 	else
 		memset(items, 0, count * item_bytes);
 	return items;
@@ -130,6 +130,8 @@ enum status stream_unpack_view(struct span state, struct arena *arena, struct st
 	out->series = take_array(&in, arena, out->series_count, sizeof *out->series);
 	for (size_t i = 0; i < out->series_count && out->series; i++)
 		out->series[i] = stream_head_unpack_series(&in, format, &needs_summary);
+	if (in.is_out_of_memory)
+		return error_no_memory(err);
 	if (in.has_failed)
 		return error_set(err, ERR_IO, "the sealed state of a stream is damaged");
 	return OK;

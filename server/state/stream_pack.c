@@ -212,6 +212,8 @@ enum status stream_unpack(struct stream_state *stream, struct span state, struct
 	for (size_t i = 0; i < count; i++)
 		TRY(restore_series(stream, &in, format, err));
 	stream->generation = (uint32_t)unpack_u64(&in);
+	if (in.is_out_of_memory)
+		return error_no_memory(err);
 	if (in.has_failed)
 		return error_set(err, ERR_IO, "the sealed state is damaged");
 	extractor_free(stream->extractor);

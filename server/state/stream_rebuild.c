@@ -69,7 +69,10 @@ enum status stream_rebuild_view(struct store_reader *reader, const struct stream
 	uint64_t points = 0;
 	size_t count;
 
-	bool has_head = stream_unpack_view(row->state, arena, &head, NULL) == OK;
+	enum status status = stream_unpack_view(row->state, arena, &head, NULL);
+	if (status == ERR_MEMORY)
+		return error_no_memory(err);
+	bool has_head = status == OK;
 	TRY(store_read_series(reader, arena, row->job_id, row->stream_id, SPAN(""), &rows, &count, err));
 	TRY(count_points(reader, arena, rows, count, err));
 	out->damage = arena_copy(arena, span_from(why->text));

@@ -370,7 +370,10 @@ static enum status copy_sealed(struct backfill *backfill, struct shadow *shadow,
 	if (!count || !rows[0].state.len)
 		return OK;
 	struct stream_view view = {.first_ms = rows[0].first_ms, .last_ms = rows[0].last_ms};
-	if (stream_unpack_view(rows[0].state, arena, &view, err) != OK) { /* what it was loaded with instead */
+	enum status status = stream_unpack_view(rows[0].state, arena, &view, err);
+	if (status == ERR_MEMORY)
+		return status;
+	if (status != OK) { /* what it was loaded with instead */
 		pthread_mutex_lock(&shadow->stream->mutex);
 		shadow->state->stretches = shadow->stream->stretches;
 		pthread_mutex_unlock(&shadow->stream->mutex);

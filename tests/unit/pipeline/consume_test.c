@@ -6,6 +6,7 @@
 #include "state/control.h"
 #include "state/directory.h"
 #include "state/job_view.h"
+#include "state/stream_head.h"
 #include "state/stream_pack.h"
 
 enum { LINES = 40 };
@@ -180,6 +181,37 @@ TEST(a_slice_without_memory_is_not_taken_for_extracted)
 TEST(a_slice_that_waits_for_memory_is_whole)
 {
 	sweep(true);
+}
+
+/* What is loaded as damaged begins anew, and its next seal replaces what was there. */
+TEST(a_stream_that_finds_no_memory_is_not_taken_for_damaged)
+{
+	AUTO_DONE(buf) packed = BUF_INIT(1 << 24);
+	struct extraction on;
+	struct error problem;
+	int failures = 0, whole_in_a_row = 0;
+
+	extraction_make(&on);
+	stream_pack(send(&on, 0, LINES), &packed);
+	CHECK_OK(buf_status(&packed, &err));
+	for (long nth = 1; whole_in_a_row < 30; nth++) {
+		AUTO(arena) arena = arena_new();
+		struct stream_state *state = stream_state_new(on.job, 2, SPAN("algo-2"), SPAN(""));
+		struct stream_view view = {.stream_id = 2};
+		CHECK(arena && state);
+		mem_fail_at(nth);
+		enum status of_view = stream_unpack_view(buf_span(&packed), arena, &view, &problem);
+		mem_fail_at(nth);
+		enum status status = stream_unpack(state, buf_span(&packed), &problem);
+		mem_fail_at(0);
+		CHECK_TEXT(status == OK || status == ERR_MEMORY ? "" : problem.text, "");
+		CHECK(of_view == OK || of_view == ERR_MEMORY);
+		failures += (status != OK) + (of_view != OK);
+		whole_in_a_row = status == OK && of_view == OK ? whole_in_a_row + 1 : 0;
+		stream_state_free(state);
+	}
+	CHECK(failures > 5);
+	extraction_remove(&on);
 }
 
 static bool shows_hole(struct extraction *on)
