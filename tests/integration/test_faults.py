@@ -3,12 +3,14 @@
 import errno
 import http.client
 import os
+import signal
+import socket
 import sqlite3
 
 import pytest
 
-from faults import CHANGES, FOR_EVER, KILL, POWER_LOSS, SQLITE_FULL, SQLITE_IOERR_FSYNC, SQLITE_IOERR_WRITE, SQLITE_READONLY, SYNC, \
-    WRITE, FaultyServer
+from faults import CHANGES, FOR_EVER, KILL, POWER_LOSS, SQLITE_FULL, SQLITE_IOERR_FSYNC, SQLITE_IOERR_WRITE, SQLITE_READONLY, STALL, \
+    SYNC, WRITE, FaultyServer
 from smserver import wait_until
 
 # So many operations of a run are made to fail in turn; tests/run --all sets SM_KILLS to 200.
@@ -153,3 +155,33 @@ def test_the_end_at_each_operation(faulty, action, torn_bytes):
     feeder.check_lines()
     feeder.check_points()
     print(f"{ends} ends, {feeder.acknowledged} lines and points checked")
+
+
+def start_of_a_body(server, target, body, more_bytes=1 << 20):
+    """A connection that has sent this much of a body and means to send more."""
+    connection = socket.create_connection(("127.0.0.1", server.port), timeout=30)
+    connection.sendall(f"POST {target} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body) + more_bytes}\r\n\r\n".encode() + body)
+    return connection
+
+
+@pytest.mark.parametrize("target,line", [
+    ("/api/v1/logs?job=j&stream=s", b'step: %d loss: 1.5 and a text that fills a slice soon\n'),
+    ("/api/v1/import", b'{"job": {"TrainingJobName": "job-%d"}}\n'),
+], ids=["logs", "import"])
+def test_a_stop_while_the_disk_hangs_comes_to_its_end(tmp_path, target, line):
+    """The server gives the connection up that waits for the disk; once the disk is back, nothing waits for anything."""
+    server = FaultyServer(tmp_path / "hangs", "--slice-bytes", "64KiB", "--stop-timeout", "1s")
+    try:
+        server.start()
+        server.disk.arm(0, (SYNC,), action=STALL)
+        connection = start_of_a_body(server, target, b"".join(line % n for n in range(6000)))
+        wait_until(lambda: server.disk.get("failed"), what="a sync that hangs")
+        server.signal(signal.SIGTERM)
+        with connection:
+            while connection.recv(65536):
+                pass
+        server.disk.mend()
+        server.stop()
+    finally:
+        server.disk.mend()
+        server.close()

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sqlite3.h>
 #include <stdbool.h>
@@ -16,7 +17,7 @@
 #include <unistd.h>
 
 enum op { OP_READ, OP_WRITE, OP_SYNC, OP_TRUNCATE, OP_OPEN, OP_DELETE, OPS };
-enum action { ACTION_FAIL, ACTION_KILL, ACTION_POWER_LOSS };
+enum action { ACTION_FAIL, ACTION_KILL, ACTION_POWER_LOSS, ACTION_STALL };
 
 struct control { /* as in faults.py; all int64, host order */
 	_Atomic int64_t counts[OPS];
@@ -149,8 +150,20 @@ static int on_write(sqlite3_file *file, const void *from, int count, sqlite3_int
 	return code;
 }
 
+/* A disk that hangs and comes back: every such operation waits until the test mends it. */
+static void stall(enum op op)
+{
+	struct control *control = state.control;
+	bool is_stalled = control->action == ACTION_STALL && control->mask >> op & 1;
+
+	control->failed += is_stalled;
+	while (control->action == ACTION_STALL && control->mask >> op & 1)
+		sched_yield();
+}
+
 static int on_sync(sqlite3_file *file, int flags)
 {
+	stall(OP_SYNC);
 	pthread_mutex_lock(&state.mutex);
 	int code = must_fail(OP_SYNC) ? fail() : real_of(file)->pMethods->xSync(real_of(file), flags);
 	if (code == SQLITE_OK)

@@ -8,7 +8,7 @@ from smserver import Server, find_binary
 
 READ, WRITE, SYNC, TRUNCATE, OPEN, DELETE = range(6)
 CHANGES = (WRITE, SYNC, TRUNCATE)
-FAIL, KILL, POWER_LOSS = range(3)
+FAIL, KILL, POWER_LOSS, STALL = range(4)
 SQLITE_IOERR_WRITE, SQLITE_IOERR_FSYNC, SQLITE_FULL, SQLITE_READONLY = 778, 1034, 13, 8
 FOR_EVER = -1
 FIELDS = ("read", "write", "sync", "truncate", "open", "delete", "mask", "seen", "fail_at", "fail_count", "action", "code",

@@ -58,10 +58,14 @@ static void batch_done(void *context, enum status status, const struct error *er
 		importing->status = status;
 		importing->err = *err;
 	}
-	if (importing->is_waiting && !importing->is_gone) {
-		importing->is_waiting = false;
+	bool wakes = importing->is_waiting && !importing->is_gone;
+
+	importing->is_waiting = importing->is_waiting && !wakes;
+	pthread_mutex_unlock(&importing->mutex);
+	/* Not under the mutex: of a connection that was detached at a stop this is the last owner, and the abort locks. */
+	if (wakes)
 		http_upload_resume(importing->handle);
-	}
+	pthread_mutex_lock(&importing->mutex);
 	release(importing);
 }
 

@@ -92,12 +92,30 @@ static void upload_free(struct upload *upload)
 	mem_free(upload);
 }
 
+static void drop(struct upload *upload)
+{
+	if (atomic_fetch_sub(&upload->refs, 1) == 1)
+		upload_free(upload);
+}
+
 /* With the mutex held; releases it. */
 static void release(struct upload *upload)
 {
 	pthread_mutex_unlock(&upload->mutex);
-	if (atomic_fetch_sub(&upload->refs, 1) == 1)
-		upload_free(upload);
+	drop(upload);
+}
+
+/* With the mutex held; releases it, before the connection goes on: of one that was detached at a stop nobody is left
+ * but us, and its resume is the upload's abort, which locks. */
+static void release_and_wake(struct upload *upload)
+{
+	bool wakes = upload->is_waiting && !upload->is_gone;
+
+	upload->is_waiting = upload->is_waiting && !wakes;
+	pthread_mutex_unlock(&upload->mutex);
+	if (wakes)
+		http_upload_resume(upload->handle);
+	drop(upload);
 }
 
 static void list_add(struct upload *upload)
@@ -126,14 +144,6 @@ static void list_remove(struct upload *upload)
 	pthread_mutex_unlock(&api->uploads_mutex);
 }
 
-static void wake(struct upload *upload)
-{
-	if (upload->is_waiting && !upload->is_gone) {
-		upload->is_waiting = false;
-		http_upload_resume(upload->handle);
-	}
-}
-
 static void slice_done(void *context, const struct ingest_result *result)
 {
 	struct upload *upload = context;
@@ -152,8 +162,7 @@ static void slice_done(void *context, const struct ingest_result *result)
 		upload->status = result->status;
 		upload->err = result->err;
 	}
-	wake(upload);
-	release(upload);
+	release_and_wake(upload);
 }
 
 static uint64_t sent_bytes(const struct batch *batch)
@@ -599,16 +608,15 @@ static void hand_over(struct upload *upload, int64_t now_ms)
 	pthread_mutex_lock(&upload->mutex);
 	bool is_due = has_lines(upload) && !upload->is_gone && !upload->is_in_flight && upload->status == OK &&
 		      (now_ms - upload->batch_since_ms >= upload->wait_ms || upload->is_waiting);
-	if (is_due) {
-		enum status status = submit(upload, &err);
-		/* a first slice that finds the writer busy stays where it is: feed or finish will say so, or the next round sends it */
-		if (status != OK && status != ERR_BUSY) {
-			upload->status = status;
-			upload->err = err;
-			wake(upload);
-		}
+	enum status status = is_due ? submit(upload, &err) : OK;
+	/* a first slice that finds the writer busy stays where it is: feed or finish will say so, or the next round sends it */
+	if (status == OK || status == ERR_BUSY) {
+		release(upload);
+		return;
 	}
-	release(upload);
+	upload->status = status;
+	upload->err = err;
+	release_and_wake(upload);
 }
 
 /* The list is not held meanwhile: what a slice takes (its text is packed) no other connection waits for. */
