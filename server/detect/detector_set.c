@@ -1,11 +1,10 @@
 #include "detect/kind.h"
 #include "detect/unmean.h"
 
-/* In the order of their states; the first OLD_COUNT are those of states that say no format. */
+/* In the order of their states. */
 static const struct detector_kind *const kinds[] = {&non_finite_kind, &loss_spike_kind, &loss_drop_kind, &plateau_kind,
 	&grad_spike_kind, &throughput_kind, &step_time_kind};
 enum {
-	OLD_COUNT = 2,
 	FORMAT_PLAIN = 1,
 	FORMAT = 3,
 	FORMAT_SHIFT = 8
@@ -126,8 +125,8 @@ enum status detector_set_unpack(struct detector_set **out, enum role role, struc
 			err, ERR_INVALID, "the state of a detector is damaged: it is not of role %s", role_name(role));
 	if (format > FORMAT_PLAIN && set->unmean)
 		unmean_unpack(set->unmean, in);
-	for (size_t i = 0; i < (format ? (size_t)KIND_COUNT : OLD_COUNT); i++)
-		if (set->states[i])
+	for (size_t i = 0; i < KIND_COUNT; i++)
+		if (set->states[i] && kinds[i]->since_format <= format)
 			kinds[i]->unpack(set->states[i], (unsigned)format, in);
 	if (in->is_out_of_memory)
 		return error_no_memory(err);

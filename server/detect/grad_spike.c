@@ -227,6 +227,7 @@ static bool open(const void *of, struct incident *out)
 const struct detector_kind grad_spike_kind = {
 	.bytes = sizeof(struct grad_spike),
 	.roles = 1u << ROLE_GRAD_NORM,
+	.since_format = 1,
 	.feed = feed,
 	.pack = pack,
 	.unpack = unpack,

@@ -14,6 +14,7 @@ struct report_to {
 struct detector_kind {
 	size_t bytes;
 	unsigned roles; /* bits: 1 << role */
+	unsigned since_format; /* the first format of a set's state that holds one of this kind */
 	void (*feed)(void *state, uint64_t ordinal, const struct point *point, const struct report_to *to);
 	void (*pack)(const void *state, struct buf *out);
 	/* format 0: as before states said theirs */

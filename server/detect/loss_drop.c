@@ -202,6 +202,7 @@ static bool open(const void *of, struct incident *out)
 const struct detector_kind loss_drop_kind = {
 	.bytes = sizeof(struct loss_drop),
 	.roles = 1u << ROLE_LOSS,
+	.since_format = 1,
 	.feed = feed,
 	.pack = pack,
 	.unpack = unpack,

@@ -167,6 +167,7 @@ static bool open(const void *of, struct incident *out)
 const struct detector_kind plateau_kind = {
 	.bytes = sizeof(struct plateau),
 	.roles = 1u << ROLE_LOSS,
+	.since_format = 1,
 	.feed = feed,
 	.pack = pack,
 	.unpack = unpack,

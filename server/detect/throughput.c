@@ -320,6 +320,7 @@ static bool open_time(const void *of, struct incident *out)
 const struct detector_kind throughput_kind = {
 	.bytes = sizeof(struct throughput),
 	.roles = 1u << ROLE_THROUGHPUT,
+	.since_format = 1,
 	.feed = feed_rate,
 	.pack = pack,
 	.unpack = unpack,
@@ -330,6 +331,7 @@ const struct detector_kind throughput_kind = {
 const struct detector_kind step_time_kind = {
 	.bytes = sizeof(struct throughput),
 	.roles = 1u << ROLE_STEP_TIME,
+	.since_format = 1,
 	.feed = feed_time,
 	.pack = pack,
 	.unpack = unpack,
