@@ -34,7 +34,7 @@ dev: page ## serves the page with hot reload on http://localhost:5173/, over the
 format: ## formats the C sources
 	tests/run format
 
-check: ## looks at layers, sizes, documents, migrations and formatting; builds nothing
+check: ## looks at layers, sizes, documents, routes, texts, migrations and formatting; builds nothing
 	tests/run checks
 
 bench: ## measures the release build, 10 s a load; ROWS="bulk chart": only these

@@ -6,8 +6,10 @@ import layers
 import migrations
 import pytest
 import rooms
+import routes
 import sizes
 import source
+import texts
 
 TABLE = """# comment
 base:
@@ -215,3 +217,47 @@ def test_bare_code_keeps_the_places():
 def test_migrations_have_a_number_each():
     assert migrations.doubles(["0001_init.sql", "0002_a.sql", "0003_b.sql"]) == []
     assert migrations.doubles(["0001_init.sql", "0002_b.sql", "0002_a.sql"]) == [["0002_a.sql", "0002_b.sql"]]
+
+
+# ---- routes ----
+ROUTES = """static const struct http_route routes[] = {
+	{HTTP_GET, "/api/v1/info", SCOPE_PUBLIC, ROUTE_WORKER, .query = ""},
+	{HTTP_POST | HTTP_PUT, "/api/v1/logs", SCOPE_WRITE, ROUTE_UPLOAD},
+	{HTTP_GET, "/{path...}", SCOPE_PUBLIC, ROUTE_WORKER, .handler = api_assets},
+};
+"""
+ROUTE_ROWS = ["| `GET` | `/api/v1/info` | public | Version |", "| `POST` | `/api/v1/logs` | write | Lines |", "| `PUT` | `/api/v1/logs` | write | Lines |"]
+
+
+@pytest.mark.parametrize("rows, faults", [
+    (ROUTE_ROWS, 0),
+    (ROUTE_ROWS[1:], 1),
+    ([*ROUTE_ROWS, "| `GET` | `/api/v1/gone` | read | No more |"], 1),
+    ([*ROUTE_ROWS[:2], "| `PUT` | `/api/v1/logs` | read | Lines |"], 2),
+    ([*ROUTE_ROWS, ROUTE_ROWS[0]], 1),
+], ids=["the same", "no row", "no route", "another scope", "twice"])
+def test_routes(tree, rows, faults):
+    tree("server/api/routes.c", ROUTES)
+    tree("docs/api.md", "\n".join(rows))
+    assert len(faults_of(routes, tree.root)) == faults
+
+
+# ---- texts ----
+@pytest.mark.parametrize("table, other, faults", [
+    ('"Save {n}": "保存 {n}",\n"one": "1", "few": "2",', "", 1),
+    ('"Save {n}": "保存 {n}",\n"one": "1",\n"few": "2",\n"Wait": "等",', "", 0),
+    ('"Save {n}": "保存",\n"one": "1",\n"few": "2",\n"Wait": "等",', "", 1),
+    ('"Save {n}": "保存 {n}",\n"one": "1",\n"few": "2",\n"Wait": "等",', '"Wait": "等",', 1),
+    ('"Save {n}": "保存 {n}",\n"one": "1",\n"few": "2",\n"Wait": "等",', '"Gone": "无",', 1),
+], ids=["missing", "all", "places", "twice", "nobody asks"])
+def test_texts(tree, table, other, faults):
+    tree("web/src/pages/x.tsx", 'const a = t("Save {n}", {n}), b = tn(n, "one", "few"), c = say("Wait");')
+    tree("web/src/i18n/zh/a.ts", "export default {\n" + table + "\n};\n")
+    tree("web/src/i18n/zh/b.ts", "export default {\n" + other + "\n};\n")
+    assert len(faults_of(texts, tree.root)) == faults
+
+
+def test_what_the_server_says_of_a_definition_is_asked_for(tree):
+    tree("server/extract/trial.c", 'const char *trial_warning_text(int w)\n{\n\treturn "none match";\n\treturn "";\n}\n')
+    tree("web/src/i18n/zh/a.ts", "export default {\n};\n")
+    assert len(faults_of(texts, tree.root)) == 1
