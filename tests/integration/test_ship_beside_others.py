@@ -188,6 +188,39 @@ def test_a_command_goes_on_before_its_log_is_imported(server, ship, tmp_path, ro
     assert lines(server, "mix") == steps(0, rows) + [LONG] + steps(rows, rows + 4)
 
 
+@pytest.mark.parametrize("row", ["x" * 299 + "y", "x" * 300, "x" * 300 + "y", "x" * 5000, "x" * (3 << 20)], ids=["under", "at the limit", "past it", "long", "in pieces"])
+def test_lines_that_the_server_cut_are_those_of_the_log(make_server, ship, tmp_path, row):
+    """--max-line-bytes 300: a longer line is there as its beginning, one of more than a MiB in pieces. None of them comes twice."""
+    server = make_server("--max-line-bytes", "300")
+    rows = [*steps(0, 3), row, *steps(3, 6), row, *steps(6, 9)]
+    grow(tmp_path, rows)
+    with_server = {"SMFLEET_SERVER": server.url}
+    assert ship.run("--job", "mix", "--stream", "algo-1", "--", "cat", str(tmp_path / "mix.log"), **with_server).returncode == 0
+    came = lines(server, "mix")
+    assert [line for line in came if line.startswith("step")] == steps(0, 9) and len(came) >= len(rows)
+    assert "nothing is new" in imported(ship, tmp_path, **with_server)
+    grow(tmp_path, [*rows, *steps(9, 11)])
+    assert new_lines(imported(ship, tmp_path, **with_server)) == 2
+    assert lines(server, "mix") == came + steps(9, 11)
+
+
+def test_what_cannot_be_compared_because_its_text_is_deleted_is_said(make_server, ship, tmp_path):
+    server = make_server("--seal-age", "100ms", "--log-bytes", "0")
+    with_server = {"SMFLEET_SERVER": server.url}
+    grow(tmp_path, steps(0, 10))
+    assert ship.run("--job", "mix", "--stream", "algo-1", "--", "cat", str(tmp_path / "mix.log"), **with_server).returncode == 0
+    assert server.put("/api/v1/retention", json={"log_bytes": 1}).status == 200
+    first = "/api/v1/jobs/mix/logs?stream=algo-1&from=0&limit=1"
+    wait_until(lambda: server.get(first).status == 410, what="the text to go")
+    grow(tmp_path, steps(0, 12))
+    said = imported(ship, tmp_path, **with_server)
+    bytes_there = len(text_of(steps(0, 10)))
+    assert new_lines(said) == 2
+    assert f"stream 'algo-1' of job 'mix': the text of its first 10 lines is deleted, so it cannot be compared: the first {bytes_there} bytes of the log are taken to be there" in said
+    assert [line["text"] for line in server.get("/api/v1/jobs/mix/logs?stream=algo-1&from=10").body["lines"]] == steps(10, 12)
+    assert "deleted" not in imported(ship, tmp_path, **with_server)
+
+
 def test_a_job_that_was_carried_to_another_server(server, make_server, ship, tmp_path):
     grow(tmp_path, steps(0, 10))
     imported(ship, tmp_path)

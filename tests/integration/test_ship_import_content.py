@@ -166,6 +166,23 @@ def test_a_series_that_is_too_long_to_be_compared_is_counted_and_that_is_said(se
     assert words + f"the first {MOST_COMPARED + 1} of the files are taken to be there" in said and "all 5 lines and points" in said, said
 
 
+@pytest.mark.parametrize("room", [6, 5, 0])
+def test_series_for_which_there_is_no_room_are_counted_and_that_is_said(server, ship, tmp_path, room):
+    """Two series of three points each on the server: at six both are compared, below it one is, at none neither is."""
+    for metric in ("a", "b"):
+        series = [{"metric": metric, "step": [1, 2, 3], "ts_ms": [1000 * (FIRST + i) for i in range(3)], "value": [9.0] * 3}]
+        assert server.post("/api/v1/points?job=content&stream=algo-1", json={"series": series}).body["accepted"] == 3
+    rows = [f"{metric},{step / 4},{1000 * (FIRST + 60 * step)},{step}\n" for step in range(1, 5) for metric in ("a", "b")]
+    (tmp_path / "content").write_text("key,value,timestamp,step\n" + "".join(rows))
+    result = ship.run("--import", str(tmp_path / "content"), "--job", "content", "--compare-points", str(room))
+    assert result.returncode == 0, result.stderr
+    counted = {6: 0, 5: 1, 0: 2}[room]  # series: the first three of the file's four points are taken to be there
+    said = result.stderr.decode()
+    assert said.count("too many to be compared one by one: the first 3 of the files") == counted, said
+    if counted:
+        assert f"{3 * counted} of 8 lines and points were there already, {8 - 3 * counted} are new" in said, said
+
+
 class Relay(http.server.BaseHTTPRequestHandler):
     """Passes requests on; `lost` replies to bodies of points are lost, whether the server has them or not."""
 

@@ -126,6 +126,20 @@ enum status client_call(
 	return ERR_UNAVAILABLE;
 }
 
+enum status client_get_json(
+	struct http_client *client, const struct buf *path, struct json **document, struct error *err)
+{
+	AUTO_DONE(http_reply) reply = {0};
+	struct http_request request = {.method = "GET", .path = buf_span(path)};
+
+	*document = NULL;
+	TRY(buf_status(path, err));
+	TRY(client_call(client, &request, &reply, err));
+	if (json_parse(document, buf_span(&reply.body), NULL) != OK)
+		return error_set(err, ERR_UNAVAILABLE, "the reply is not JSON: is this an smfleet server?");
+	return OK;
+}
+
 bool client_is_passing(enum status status)
 {
 	return status == ERR_BUSY || status == ERR_UNAVAILABLE || status == ERR_MEMORY;

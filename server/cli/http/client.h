@@ -46,6 +46,9 @@ enum status client_call(struct http_client *client, const struct http_request *r
 /* The same, but ERR_TOO_LARGE where the reply is too large: less has to be asked for. */
 enum status client_fetch(struct http_client *client, const struct http_request *request, struct http_reply *reply,
 	struct error *err) MUST_CHECK;
+/* client_call of GET, whose reply is JSON. *document is NULL unless OK. */
+enum status client_get_json(
+	struct http_client *client, const struct buf *path, struct json **document, struct error *err) MUST_CHECK;
 
 /* Could the same request succeed later? */
 bool client_is_passing(enum status status);

@@ -99,3 +99,9 @@ void url_put_canonical(const char *text, struct buf *out)
 	url_put_host(&url, out);
 	buf_append_text(out, url.prefix);
 }
+
+void url_put_value(struct buf *out, const char *before, struct span value)
+{
+	buf_append_text(out, before);
+	buf_append_percent_encoded(out, value);
+}

@@ -20,3 +20,5 @@ enum status url_parse(struct url *out, const char *text, struct error *err) MUST
 void url_put_host(const struct url *url, struct buf *out);
 /* One spelling of an address, for names that are made of it; what is no address stays as it is. */
 void url_put_canonical(const char *text, struct buf *out);
+/* "…/jobs/", "&stream=" and the like, and a value behind it, encoded. */
+void url_put_value(struct buf *out, const char *before, struct span value);

@@ -1,6 +1,7 @@
 #include "cli/search/completion.h"
 
 #include "cli/http/client.h"
+#include "cli/http/url.h"
 #include "cli/table/table.h"
 
 enum { MAX_PATH_BYTES = 64 << 10 };
@@ -56,17 +57,12 @@ enum status completion_put_script(
 enum status completion_put_queries(struct http_client *client, const char *typed, struct buf *out, struct error *err)
 {
 	AUTO_DONE(buf) path = BUF_INIT(MAX_PATH_BYTES);
-	AUTO_DONE(http_reply) reply = {0};
 	AUTO(json) found = NULL;
 	double from = 0;
 
-	buf_append_text(&path, "/api/v1/search/suggestions?limit=100&prefix=");
-	buf_append_percent_encoded(&path, span_from(typed));
-	TRY(buf_status(&path, err));
-	struct http_request request = {.method = "GET", .path = buf_span(&path)};
-	TRY(client_call(client, &request, &reply, err));
-	if (json_parse(&found, buf_span(&reply.body), err) != OK || !json_number_of(json_get(found, "from"), &from) ||
-		!(from >= 0 && from <= (double)strlen(typed)))
+	url_put_value(&path, "/api/v1/search/suggestions?limit=100&prefix=", span_from(typed));
+	TRY(client_get_json(client, &path, &found, err));
+	if (!json_number_of(json_get(found, "from"), &from) || !(from >= 0 && from <= (double)strlen(typed)))
 		return error_set(
 			err, ERR_UNAVAILABLE, "the reply is no list of suggestions: is this an smfleet server?");
 	const struct json *row = json_first(json_get(found, "suggestions"));

@@ -102,7 +102,6 @@ static void put_parameter(struct buf *path, const char *name, struct span value)
 static enum status get_page(struct search *search, struct json **page, struct error *err)
 {
 	AUTO_DONE(buf) path = BUF_INIT(MAX_PATH_BYTES);
-	AUTO_DONE(http_reply) reply = {0};
 	bool wants_total = (search->format == FORMAT_COUNT || search->format == FORMAT_JSON) && !search->has_total;
 	uint64_t rows = search->rest < PAGE_ROWS ? search->rest : PAGE_ROWS;
 	char limit[24];
@@ -123,10 +122,8 @@ static enum status get_page(struct search *search, struct json **page, struct er
 	put_parameter(&path, "limit", span_from(limit));
 	put_parameter(&path, "cursor", buf_span(&search->cursor));
 	put_parameter(&path, "total", wants_total ? SPAN("true") : SPAN(""));
-	TRY(buf_status(&path, err));
-	struct http_request request = {.method = "GET", .path = buf_span(&path)};
-	TRY(client_call(search->client, &request, &reply, err));
-	if (json_parse(page, buf_span(&reply.body), err) != OK || json_kind(json_get(*page, "jobs")) != JSON_ARRAY)
+	TRY(client_get_json(search->client, &path, page, err));
+	if (json_kind(json_get(*page, "jobs")) != JSON_ARRAY)
 		return error_set(err, ERR_UNAVAILABLE,
 			"%s did not answer with a list of jobs: is it an smfleet server?",
 			options_text(search->options, "server"));

@@ -2,6 +2,7 @@
 
 #include "base/json_read.h"
 #include "cli/http/client.h"
+#include "cli/http/url.h"
 #include "cli/table/table.h"
 
 #include <errno.h>
@@ -35,8 +36,7 @@ static enum status get(const struct search_compare *search, struct http_reply *r
 		buf_append_text(&names, i ? "," : "");
 		buf_append_percent_encoded(&names, span_from(options_word(search->options, i)));
 	}
-	buf_append_text(&path, "/api/v1/compare?jobs=");
-	buf_append_percent_encoded(&path, buf_span(&names));
+	url_put_value(&path, "/api/v1/compare?jobs=", buf_span(&names));
 	TRY(buf_status(&names, err));
 	TRY(buf_status(&path, err));
 	struct http_request request = {.method = "GET", .path = buf_span(&path)};

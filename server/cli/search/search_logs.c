@@ -2,6 +2,7 @@
 
 #include "base/json_write.h"
 #include "cli/http/client.h"
+#include "cli/http/url.h"
 #include "cli/table/table.h"
 
 #include <errno.h>
@@ -45,20 +46,15 @@ static enum status print_page(
 {
 	AUTO_DONE(buf) path = BUF_INIT(MAX_PATH_BYTES);
 	AUTO_DONE(buf) out = BUF_INIT(MAX_PAGE_BYTES);
-	AUTO_DONE(http_reply) reply = {0};
 	AUTO(json) page = NULL;
 
-	buf_append_text(&path, "/api/v1/jobs/");
-	buf_append_percent_encoded(&path, job);
-	buf_append_text(&path, "/logs/search?regex=true&order=oldest&limit=1000&histogram=false&q=");
-	buf_append_percent_encoded(&path, span_from(search->regex));
+	url_put_value(&path, "/api/v1/jobs/", job);
+	url_put_value(
+		&path, "/logs/search?regex=true&order=oldest&limit=1000&histogram=false&q=", span_from(search->regex));
 	if (cursor->len)
-		buf_append_text(&path, "&cursor=");
-	buf_append_percent_encoded(&path, buf_span(cursor));
-	TRY(buf_status(&path, err));
-	struct http_request request = {.method = "GET", .path = buf_span(&path)};
-	TRY(client_call(search->client, &request, &reply, err));
-	if (json_parse(&page, buf_span(&reply.body), err) != OK || json_kind(json_get(page, "hits")) != JSON_ARRAY)
+		url_put_value(&path, "&cursor=", buf_span(cursor));
+	TRY(client_get_json(search->client, &path, &page, err));
+	if (json_kind(json_get(page, "hits")) != JSON_ARRAY)
 		return error_set(err, ERR_UNAVAILABLE, "the reply is no list of lines: is this an smfleet server?");
 	for (const struct json *hit = json_first(json_get(page, "hits")); hit; hit = json_next(hit)) {
 		put_hit(search, job, hit, &out);

@@ -2,6 +2,7 @@
 
 #include "base/json_write.h"
 #include "cli/http/url.h"
+#include "cli/spool/spool_batch.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,12 +12,12 @@ enum {
 	MAX_BODY_BYTES = 64 << 10,
 	RAW_LINES = 4096, /* of a stream at a time, */
 	RAW_LINES_LEAST = 64, /* or so many */
+	CUT_LINE_BYTES = 256, /* the least at which a server cuts lines (--max-line-bytes) */
 };
 
 static void put_job_path(struct buf *path, const char *job, const char *rest)
 {
-	buf_append_text(path, "/api/v1/jobs/");
-	buf_append_percent_encoded(path, span_from(job));
+	url_put_value(path, "/api/v1/jobs/", span_from(job));
 	buf_append_text(path, rest);
 }
 
@@ -27,18 +28,6 @@ static enum status post_json(struct http_client *client, struct span path, struc
 		.method = "POST", .path = path, .content_type = "application/json", .body = body};
 
 	return client_call(client, &request, &reply, err);
-}
-
-/* *document is NULL unless OK. */
-static enum status get_json(struct http_client *client, struct span path, struct json **document, struct error *err)
-{
-	AUTO_DONE(http_reply) reply = {0};
-	struct http_request request = {.method = "GET", .path = path};
-
-	TRY(client_call(client, &request, &reply, err));
-	if (json_parse(document, buf_span(&reply.body), err) != OK)
-		return error_set(err, ERR_UNAVAILABLE, "the reply is not JSON: is this an smfleet server?");
-	return OK;
 }
 
 enum status job_transition(
@@ -92,20 +81,15 @@ enum status job_send_lines(struct http_client *client, const struct job_lines *l
 
 	*has_next = false;
 	commands->count = 0;
-	buf_append_text(&path, "/api/v1/logs?job=");
-	buf_append_percent_encoded(&path, span_from(lines->job));
-	buf_append_text(&path, "&stream=");
-	buf_append_percent_encoded(&path, span_from(lines->stream));
+	url_put_value(&path, "/api/v1/logs?job=", span_from(lines->job));
+	url_put_value(&path, "&stream=", span_from(lines->stream));
 	if (*lines->host) { /* "": not known */
-		buf_append_text(&path, "&host=");
-		buf_append_percent_encoded(&path, span_from(lines->host));
+		url_put_value(&path, "&host=", span_from(lines->host));
 	}
-	buf_append_text(&path, "&session=");
-	buf_append_percent_encoded(&path, span_from(lines->session));
+	url_put_value(&path, "&session=", span_from(lines->session));
 	buf_printf(&path, "&offset=%" PRIu64, lines->offset);
 	if (lines->source) {
-		buf_append_text(&path, "&source=");
-		buf_append_percent_encoded(&path, span_from(lines->source));
+		url_put_value(&path, "&source=", span_from(lines->source));
 	}
 	if (lines->written_ms)
 		buf_printf(&path, "&written_ms=%" PRId64, lines->written_ms);
@@ -136,8 +120,7 @@ static enum status read_streams(
 
 	put_job_path(&path, job, "/streams");
 	buf_append_text(&path, query);
-	TRY(buf_status(&path, err));
-	return get_json(client, buf_span(&path), document, err);
+	return client_get_json(client, &path, document, err);
 }
 
 static const struct json *find_stream(const struct json *document, const char *stream)
@@ -194,6 +177,17 @@ static enum status count_imported(const struct json *sources, struct job_importe
 	return OK;
 }
 
+static enum status read_deleted(const struct json *row, struct job_imported *imported, struct error *err)
+{
+	int64_t lines = 0;
+
+	TRY(json_want_i64(row, "deleted_lines", &lines, err));
+	imported->deleted_lines = lines > 0 ? (uint64_t)lines : 0;
+	imported->is_unchecked = imported->is_guess && lines > 0;
+	imported->is_guess &= lines <= 0;
+	return OK;
+}
+
 enum status job_read_imported(struct http_client *client, const char *job, const char *stream,
 	struct job_imported *imported, struct error *err)
 {
@@ -209,7 +203,9 @@ enum status job_read_imported(struct http_client *client, const char *job, const
 	const struct json *row = find_stream(document, stream);
 	if (is_told) {
 		TRY(count_imported(row ? json_get(row, "sources") : NULL, imported, err));
-		imported->is_guess &= row && !json_get(row, "deleted_lines");
+		imported->is_guess &= row != NULL;
+		if (row)
+			TRY(read_deleted(row, imported, err));
 		return OK;
 	}
 	if (row)
@@ -237,6 +233,24 @@ static bool take_line(struct span *text, struct span *line)
 	return true;
 }
 
+/* The server cuts lines that are too long for it, and takes those in pieces that are too long for sm-ship. */
+static bool is_beginning(struct span line, struct span wanted)
+{
+	return line.len >= CUT_LINE_BYTES && line.len < wanted.len && span_starts_with(wanted, line);
+}
+
+/* The stored line in front of the text: how many bytes of that it stands for; 0: it is another's. */
+static size_t match_line(struct span text, struct span line)
+{
+	struct span rest = text, wanted;
+
+	if (!take_line(&rest, &wanted))
+		return 0;
+	if (is_beginning(line, wanted) && line.len >= SPOOL_MAX_LINE_BYTES)
+		return line.len;
+	return span_equal(line, wanted) || is_beginning(line, wanted) ? text.len - rest.len : 0;
+}
+
 /* Fewer where so many are too long for one reply. */
 static enum status read_raw(struct http_client *client, const char *job, const char *stream, uint64_t from,
 	struct http_reply *reply, struct error *err)
@@ -261,24 +275,24 @@ static enum status read_raw(struct http_client *client, const char *job, const c
 enum status job_match_imported(struct http_client *client, const char *job, const char *stream, struct span text,
 	struct job_imported *imported, size_t *matched, struct error *err)
 {
-	struct span rest = text, wanted, line;
+	struct span rest = text, line;
 	uint64_t at = imported->line, behind = at;
-	bool is_more = take_line(&rest, &wanted), has_lines = true;
+	bool has_lines = true;
 
-	*matched = 0;
-	while (is_more && has_lines) {
+	while (rest.len && has_lines) {
 		AUTO_DONE(http_reply) reply = {0};
 		TRY(read_raw(client, job, stream, at, &reply, err));
 		struct span body = buf_span(&reply.body);
 		has_lines = body.len > 0;
-		for (; is_more && take_line(&body, &line); at++) {
-			if (!span_equal(line, wanted))
+		for (; rest.len && take_line(&body, &line); at++) {
+			size_t bytes = match_line(rest, line);
+			if (!bytes)
 				continue;
 			behind = at + 1;
-			*matched = text.len - rest.len;
-			is_more = take_line(&rest, &wanted);
+			rest = span_skip(rest, bytes);
 		}
 	}
+	*matched = text.len - rest.len;
 	imported->line = behind;
 	imported->is_at_end = !has_lines && at == behind;
 	return OK;
@@ -290,8 +304,7 @@ enum status job_read_document(struct http_client *client, const char *job, struc
 
 	*document = NULL;
 	put_job_path(&path, job, "");
-	TRY(buf_status(&path, err));
-	enum status status = get_json(client, buf_span(&path), document, err);
+	enum status status = client_get_json(client, &path, document, err);
 	return status == ERR_NOT_FOUND ? OK : status;
 }
 

@@ -86,6 +86,8 @@ struct job_imported {
 	uint64_t base; /* in front of the source's first byte */
 	uint64_t bytes; /* there already, base included */
 	bool is_guess; /* the base is what came without a source: at most that, and it may be of another log */
+	bool is_unchecked; /* the same, but nobody can see whether: text is deleted */
+	uint64_t deleted_lines; /* the stream's first ones: their text is deleted */
 	uint64_t line; /* of the stream: where job_match_imported goes on */
 	bool is_at_end; /* nothing is in the stream behind what job_match_imported found */
 };

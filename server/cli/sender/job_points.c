@@ -7,12 +7,6 @@
 
 enum { MAX_PATH_BYTES = 8192 };
 
-static void put_name(struct buf *path, const char *key, const char *value)
-{
-	buf_append_text(path, key);
-	buf_append_percent_encoded(path, span_from(value));
-}
-
 static enum status is_there(struct http_client *client, const struct job_points *points, struct span digits,
 	struct span object, bool *is_point, bool *is_there, struct error *err)
 {
@@ -81,10 +75,10 @@ enum status job_send_points(struct http_client *client, const struct job_points 
 
 	*rejected = 0;
 	if (body.len) {
-		put_name(&path, "/api/v1/points?job=", points->job);
-		put_name(&path, "&stream=", points->stream);
+		url_put_value(&path, "/api/v1/points?job=", span_from(points->job));
+		url_put_value(&path, "&stream=", span_from(points->stream));
 		if (*points->host) /* "": not known */
-			put_name(&path, "&host=", points->host);
+			url_put_value(&path, "&host=", span_from(points->host));
 		TRY(buf_status(&path, err));
 		struct http_request request = {.method = "POST",
 			.path = buf_span(&path),

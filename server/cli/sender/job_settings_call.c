@@ -59,8 +59,7 @@ static enum status patch_job(
 {
 	AUTO_DONE(buf) path = BUF_INIT(MAX_PATH_BYTES);
 
-	buf_append_text(&path, "/api/v1/jobs/");
-	buf_append_percent_encoded(&path, span_from(job));
+	url_put_value(&path, "/api/v1/jobs/", span_from(job));
 	TRY(buf_status(&path, err));
 	struct http_request request = {
 		.method = "PATCH", .path = buf_span(&path), .content_type = "application/json", .body = body};

@@ -284,6 +284,7 @@ enum status sender_start(struct sender **out, const struct sender_options *optio
 	}
 	sender->options = *options;
 	sender->streams = streams;
+	sender->compare_room = options->compare_points;
 	sender->done_command = -1;
 	sender->end_status = "Completed";
 	sender->backoff_ms = FIRST_BACKOFF_MS;

@@ -35,6 +35,7 @@ struct sender_options {
 	const char *
 		session_seed; /* what tells our sessions from others' on this host, and is the same after a kill; NULL: random ones */
 	const struct orders *orders; /* what commands do; NULL: nothing can be told */
+	uint64_t compare_points; /* of the server, held at once to be compared with those of files */
 	int64_t started_ms;
 	pthread_t waiter; /* gets SIGCHLD when the thread is done */
 };

@@ -3,6 +3,8 @@
 #include "cli/sender/stored_points.h"
 #include "cli/spool/line_body.h"
 
+#include <inttypes.h>
+
 enum {
 	BATCH_BYTES = 256 << 10,
 	BATCH_LINGER_MS = 200,
@@ -106,6 +108,12 @@ static enum status count_there(struct sender *sender, struct stream_state *strea
 	TRY(job_read_imported(sender->options.client, sender->job, name, &stream->imported, err));
 	stream->to_pass = stream->imported.bytes;
 	stream->is_counted = true;
+	if (stream->imported.is_unchecked)
+		client_say(sender->options.program,
+			"stream '%s' of job '%s': the text of its first %" PRIu64 " lines is deleted, so it cannot be "
+			"compared: the first %" PRIu64
+			" bytes of the log are taken to be there; import another log as another stream",
+			name, sender->job, stream->imported.deleted_lines, stream->to_pass);
 	return OK;
 }
 
@@ -187,7 +195,7 @@ static enum status send_points(struct sender *sender, struct error *err)
 	const char *name = sender->options.streams[sender->batch.stream];
 	AUTO_DONE(buf) body = BUF_INIT(MAX_POINTS_BYTES);
 
-	if (!stream->stored_points && !(stream->stored_points = stored_points_new()))
+	if (!stream->stored_points && !(stream->stored_points = stored_points_new(&sender->compare_room)))
 		return error_no_memory(err);
 	struct job_points points = {.program = sender->options.program,
 		.job = sender->job,

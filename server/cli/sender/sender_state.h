@@ -40,6 +40,7 @@ struct sender {
 	char job[256]; /* as asked, then as the server has it: perhaps J-2 */
 	bool has_job; /* the server has it */
 	struct stream_state *streams;
+	uint64_t compare_room; /* so many more points of the server may be held, to be compared */
 	struct spool_batch batch;
 	bool has_batch;
 	struct buf body;

@@ -131,8 +131,7 @@ enum status session_beat(
 	AUTO_DONE(http_reply) reply = {0};
 	AUTO(json) document = NULL;
 
-	buf_append_text(&path, "/api/v1/sessions/");
-	buf_append_percent_encoded(&path, span_from(beat->id));
+	url_put_value(&path, "/api/v1/sessions/", span_from(beat->id));
 	TRY(buf_status(&path, err));
 	TRY(put_beat(beat, &body, err));
 	struct http_request request = {

@@ -13,12 +13,14 @@ enum { MAX_PATH_BYTES = 8192 };
 struct stored_series {
 	struct point_rows rows;
 	uint64_t number; /* of a series that is too long: how many there are */
+	uint64_t held; /* of the room */
 	bool is_known; /* since it was asked last */
 	bool was_known; /* once: what is new since is of our own sending, or another's */
 	bool has_told;
 };
 
 struct stored_points {
+	uint64_t *room;
 	struct json *document; /* of the job's series; NULL: there are none */
 	bool has_lines; /* the stream has a log, which may have given points as well */
 	struct map *listed; /* metric -> its row in the document, of the stream */
@@ -27,12 +29,13 @@ struct stored_points {
 	size_t pending_count, pending_cap;
 };
 
-struct stored_points *stored_points_new(void)
+struct stored_points *stored_points_new(uint64_t *room)
 {
 	AUTO(stored_points) stored = mem_zeroed(sizeof *stored);
 
 	if (!stored || !(stored->listed = map_new()) || !(stored->series = map_new()))
 		return NULL;
+	stored->room = room;
 	return TAKE(stored);
 }
 
@@ -55,25 +58,12 @@ void stored_points_free(struct stored_points *stored)
 
 /* ---- what the server is asked ---- */
 
+/* *out stays NULL where there is none. */
 static enum status get(struct http_client *client, const struct buf *path, struct json **out, struct error *err)
 {
-	AUTO_DONE(http_reply) reply = {0};
-	struct http_request request = {.method = "GET", .path = buf_span(path)};
+	enum status status = client_get_json(client, path, out, err);
 
-	TRY(buf_status(path, err));
-	enum status status = client_call(client, &request, &reply, err);
-	if (status == ERR_NOT_FOUND)
-		return OK;
-	TRY(status);
-	if (json_parse(out, buf_span(&reply.body), NULL) != OK)
-		return error_set(err, ERR_UNAVAILABLE, "the reply is not JSON: is this an smfleet server?");
-	return OK;
-}
-
-static void put_name(struct buf *path, const char *key, struct span value)
-{
-	buf_append_text(path, key);
-	buf_append_percent_encoded(path, value);
+	return status == ERR_NOT_FOUND ? OK : status;
 }
 
 static enum status read_list(
@@ -82,7 +72,7 @@ static enum status read_list(
 	AUTO_DONE(buf) path = BUF_INIT(MAX_PATH_BYTES);
 
 	TRY(job_want_points_read(client, of->job, of->stream, &stored->has_lines, err));
-	put_name(&path, "/api/v1/jobs/", span_from(of->job));
+	url_put_value(&path, "/api/v1/jobs/", span_from(of->job));
 	buf_append_text(&path, "/metrics");
 	TRY(get(client, &path, &stored->document, err));
 	const struct json *row = stored->document ? json_first(json_get(stored->document, "series")) : NULL;
@@ -137,9 +127,9 @@ static enum status read_rows(struct http_client *client, const struct stored_poi
 	AUTO_DONE(buf) path = BUF_INIT(MAX_PATH_BYTES);
 	AUTO(json) document = NULL;
 
-	put_name(&path, "/api/v1/jobs/", span_from(of->job));
-	put_name(&path, "/points?raw=true&attempts=all&stream=", span_from(of->stream));
-	put_name(&path, "&metric=", metric);
+	url_put_value(&path, "/api/v1/jobs/", span_from(of->job));
+	url_put_value(&path, "/points?raw=true&attempts=all&stream=", span_from(of->stream));
+	url_put_value(&path, "&metric=", metric);
 	TRY(get(client, &path, &document, err));
 	const struct json *part = document ? json_first(json_get(document, "series")) : NULL;
 	for (; part; part = json_next(part))
@@ -181,6 +171,15 @@ static enum status ask_rows(struct stored_series *series, struct http_client *cl
 	return OK;
 }
 
+/* A series that is too long now, but was not once, keeps what was compared. */
+static void hold(struct stored_points *stored, struct stored_series *series)
+{
+	uint64_t room = *stored->room + series->held;
+
+	series->held = series->rows.count;
+	*stored->room = room > series->held ? room - series->held : 0;
+}
+
 static enum status know_series(struct stored_points *stored, struct http_client *client,
 	const struct stored_points_of *of, struct span metric, struct stored_series **out, struct error *err)
 {
@@ -200,11 +199,13 @@ static enum status know_series(struct stored_points *stored, struct http_client 
 	}
 	if (row)
 		(void)read_number(json_get(row, "count"), &count);
-	series->number = count > STORED_POINTS_MAX ? (uint64_t)count : 0;
-	if (series->number)
+	bool is_too_long = count > STORED_POINTS_MAX || (count > 0 && (uint64_t)count > *stored->room + series->held);
+	series->number = is_too_long ? (uint64_t)count : 0;
+	if (is_too_long)
 		tell_number(stored, series, of, metric);
 	else if (count > 0)
 		TRY(ask_rows(series, client, of, metric, err));
+	hold(stored, series);
 	series->is_known = series->was_known = true;
 	*out = series;
 	return OK;

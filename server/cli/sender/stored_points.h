@@ -20,7 +20,8 @@ struct stored_points_of {
 	const char *job, *stream;
 };
 
-struct stored_points *stored_points_new(void) __attribute__((warn_unused_result)); /* NULL: out of memory */
+/* room: the caller's, which outlives it: so many more points may be held, of all series and streams. NULL: out of memory. */
+struct stored_points *stored_points_new(uint64_t *room) __attribute__((warn_unused_result));
 void stored_points_free(struct stored_points *stored);
 
 /* A batch begins, perhaps again. asks: what the server has may be more than is known. */

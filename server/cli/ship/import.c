@@ -252,6 +252,7 @@ static enum status start_session(struct import *import, struct session *session,
 		.is_import = true,
 		.resumes = true,
 		.session_seed = "import",
+		.compare_points = (uint64_t)options_i64(import->options, "compare-points"),
 		.waiter = pthread_self()};
 	TRY(sender_start(&session->sender, &sender, err));
 	sender_set_outcome(session->sender, "Completed", NULL, moment_ms);

@@ -329,6 +329,7 @@ static enum status start_threads(struct ship *ship, int64_t started_ms, struct e
 		.session_seed = ship->session_seed[0] ? ship->session_seed : NULL,
 		.orders = &ship->orders,
 		.started_ms = started_ms,
+		.compare_points = (uint64_t)options_i64(ship->options, "compare-points"),
 		.waiter = pthread_self()};
 
 	TRY(sender_start(&ship->sender, &sender, err));

@@ -100,6 +100,14 @@ static const struct option_spec specs[] = {
 		.fallback = "1GiB",
 		.help = "How much may wait; when it is full the oldest lines are kept and new ones are dropped and counted. The last "
 			"16 MiB of the disk of --spool are never taken."},
+	{.name = "compare-points",
+		.kind = OPTION_I64,
+		.value_name = "N",
+		.fallback = "5000000",
+		.min = 0,
+		.max = 1000 * 1000 * 1000,
+		.help = "How many points that the server has are held at once, 40 bytes each, to be compared with those of files. Of a "
+			"series for which there is no more room, and of one with more than 500,000, the number alone counts."},
 	{.name = "drain-timeout",
 		.kind = OPTION_DURATION,
 		.value_name = "TIME",
