@@ -233,6 +233,7 @@ static enum status start_pipeline(struct app *app, struct error *err)
 		.seal_age_ms = options_i64(o, "seal-age"),
 		.extract_threads = (unsigned)options_i64(o, "extract-threads"),
 		.search_threads = search_threads(),
+		.waiting_requests = (unsigned)options_i64(o, "workers") - 1, /* and one is left to answer */
 		.match_steps = (uint32_t)options_i64(o, "match-steps"),
 		.audit_bytes = (uint64_t)options_i64(o, "audit-bytes"),
 		.log_bytes = options_origin(o, "log-bytes") == OPTION_FROM_NOWHERE

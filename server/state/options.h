@@ -27,6 +27,7 @@ struct pipeline_options {
 	int64_t seal_age_ms; /* or the age of its oldest row */
 	unsigned extract_threads;
 	unsigned search_threads; /* beside the one that asks */
+	unsigned waiting_requests; /* so many may wait long for what runs behind them: patience.h */
 	uint32_t match_steps; /* a regular expression's limit on one line */
 	uint64_t audit_bytes; /* of the log of who changed what */
 	uint64_t log_bytes; /* the database may use so much before the oldest text goes; 0: no limit; or: */

@@ -108,6 +108,7 @@ struct pipeline {
 	pthread_mutex_t seal_mutex; /* held while streams are sealed: no watermark moves under who holds it */
 	pthread_mutex_t
 		goodput_mutex; /* from when jobs' time is worked out until that is stored: nothing older comes behind it */
+	atomic_uint waiting_requests; /* patience.h */
 	atomic_bool goodput_sweeps; /* all jobs are to be worked out again: look where that stands */
 	atomic_bool retention_changed; /* limits or pins: look again now */
 	int64_t drain_ms; /* how long the last seal may take */

@@ -1,5 +1,6 @@
 """An end that nobody dated: of a log of the past it was when its log ended, of a live job it is now. One job has one bill."""
 
+import threading
 import time
 
 import pytest
@@ -161,3 +162,35 @@ def test_stop_training_job_of_a_past_log(make_server):
     boto(server, "sagemaker").stop_training_job(TrainingJobName="j")
     wait_until(lambda: statuses(server)[-1] == "Stopped", what="the end")
     wait_until(lambda: bill(server) == WANTED, what="one bill")
+
+
+def test_those_who_wait_for_a_log_to_be_read_leave_somebody_to_answer(make_server):
+    """Two workers: three ends of jobs whose logs take seconds to read, and a question that has nothing to do with them. The end is
+    refused for the moment where nobody can wait for it, and right when it is told again."""
+    server = make_server("--workers", "2", "--match-steps", "5000000")
+    slow = {"Name": "slow", "Regex": "(?:a|a?)+b=([0-9]+)"}  # each line costs all of its steps
+    names = [f"j-{n}" for n in range(3)]
+    for name in names:
+        document = {"TrainingJobName": name, "AlgorithmSpecification": {"MetricDefinitions": [slow]}}
+        assert server.post("/api/v1/jobs", json=document).status == 201
+        server.send(name, [line(T0 + n * MINUTE_MS, "a" * 40 + "b=x") for n in range(STEPS)] * 40)
+    answered = []
+
+    def end(name):
+        reply = server.post(f"/api/v1/jobs/{name}/transitions", json={"SecondaryStatus": "Completed"})
+        while reply.status == 429:
+            assert "is still being read" in reply.body["detail"] and reply.headers["Retry-After"] == "1"
+            reply = server.post(f"/api/v1/jobs/{name}/transitions", json={"SecondaryStatus": "Completed"})
+        assert reply.status == 204, reply
+        answered.append(name)
+
+    threads = [threading.Thread(target=end, args=(name,)) for name in names]
+    for thread in threads:
+        thread.start()
+    assert server.get("/api/v1/jobs").status == 200
+    answered.append("list")
+    for thread in threads:
+        thread.join()
+    assert answered[0] == "list" and sorted(answered[1:]) == names
+    for name in names:
+        assert server.get(f"/api/v1/jobs/{name}").body["TrainingEndTime"] * 1000 == LAST_MS

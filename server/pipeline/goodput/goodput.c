@@ -11,6 +11,7 @@
 #include "state/directory.h"
 #include "state/execute.h"
 #include "state/known_fault.h"
+#include "state/patience.h"
 #include "state/pipeline_state.h"
 #include "store/jobs.h"
 #include "store/tokens.h"
@@ -359,14 +360,25 @@ static enum status settle(struct pipeline *pipeline, struct store_reader *reader
 	return OK;
 }
 
+/* The maintenance thread may hold it while it works out others. */
+static bool lock_in_time(struct pipeline *pipeline)
+{
+	struct timespec deadline = clock_deadline(patience_begin(pipeline));
+	bool has_it = pthread_mutex_clocklock(&pipeline->goodput_mutex, CLOCK_MONOTONIC, &deadline) == 0;
+
+	patience_end(pipeline);
+	return has_it;
+}
+
 void goodput_settle(struct pipeline *pipeline, struct store_reader *reader, struct span job)
 {
 	struct error err;
 	const struct actor *actor = audit_actor(pipeline);
 
+	if (!lock_in_time(pipeline))
+		return;
 	/* What follows from a change is no change of whoever made it: the audit log has that one. */
 	pipeline_act_as(pipeline, NULL);
-	pthread_mutex_lock(&pipeline->goodput_mutex);
 	enum status status = settle(pipeline, reader, job, &err);
 	pthread_mutex_unlock(&pipeline->goodput_mutex);
 	pipeline_act_as(pipeline, actor);

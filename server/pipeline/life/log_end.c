@@ -5,12 +5,12 @@
 #include "read/view.h"
 #include "state/control.h"
 #include "state/directory.h"
+#include "state/patience.h"
 #include "state/pipeline_state.h"
 #include "state/work_times.h"
 
 enum {
 	LOOK_MS = 2,
-	PATIENCE_MS = 10 * 1000, /* so far behind is who has no memory, or hundreds of megabytes to read */
 	RETRY_S = 1,
 };
 
@@ -55,13 +55,15 @@ static enum status await_stream(struct pipeline *pipeline, const struct job_stat
 enum status log_end_await(struct pipeline *pipeline, struct span name, struct error *err)
 {
 	AUTO(job_state) job = directory_find(pipeline->directory, name);
-	int64_t until_ms = clock_mono_ms() + PATIENCE_MS;
+	int64_t until_ms = clock_mono_ms() + patience_begin(pipeline);
 	struct stream_state *stream;
+	enum status status = OK;
 
-	for (size_t i = 0; job && (stream = job_stream_at(job, i)); i++)
+	for (size_t i = 0; status == OK && job && (stream = job_stream_at(job, i)); i++)
 		if (!stream_is_system(span_from(stream->name)))
-			TRY(await_stream(pipeline, job, stream, until_ms, err));
-	return OK;
+			status = await_stream(pipeline, job, stream, until_ms, err);
+	patience_end(pipeline);
+	return status;
 }
 
 /* ---- where it ends ---- */

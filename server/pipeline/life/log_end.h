@@ -21,7 +21,7 @@ struct log_end {
 /* All of it was over when it came. */
 bool log_end_is_past(const struct log_end *end);
 
-/* Worker threads: until what was committed of the job is extracted, but for streams that are held up. ERR_BUSY: it takes too long. */
+/* Worker threads: until what was committed of the job is extracted, but for streams that are held up. ERR_BUSY: it takes too long (patience.h). */
 enum status log_end_await(struct pipeline *pipeline, struct span job, struct error *err) MUST_CHECK;
 
 /* Any thread, the writer with its transaction's reader. Of all its streams but the machines'. */
