@@ -129,9 +129,9 @@ static enum status check_text(const struct json *value, const char *member, size
 	struct span text = json_string_of(value);
 	char what[64];
 
-	if (is_null(value) || (json_kind(value) == JSON_STRING && text.len && text.len <= most))
+	if (is_null(value) || (json_kind(value) == JSON_STRING && span_trim(text).len && text.len <= most))
 		return OK;
-	snprintf(what, sizeof what, "a name of 1 to %zu bytes", most);
+	snprintf(what, sizeof what, "a name of 1 to %zu bytes, not of spaces alone", most);
 	return refuse(member, what, err);
 }
 

@@ -83,7 +83,7 @@ def test_the_audit_says_that_nothing_stood_there(ended):
 
 
 def test_what_cannot_be_is_refused_and_changes_nothing(ended):
-    for bad in ({"nodes": 0}, {"nodes": 1.5}, {"end_ms": "soon"}, {"price_per_hour": -1}, {"instance_type": ""}, {"host": 5},
+    for bad in ({"nodes": 0}, {"nodes": 1.5}, {"end_ms": "soon"}, {"price_per_hour": -1}, {"instance_type": ""}, {"instance_type": " "}, {"price_currency": "  "}, {"host": 5},
                 {"start_ms": LAST_MS + GAP_MS}, {"end_ms": T0 - GAP_MS}):
         assert "by_hand" in patch(ended, expect=422, **bad)["field"]
     ended.send("live", ["step: 1 loss: 2.5"])

@@ -253,3 +253,23 @@ def test_a_past_log_of_a_job_whose_beginning_was_stated_runs_on(make_server, is_
         until = None if is_stated else (begin_s + HOURS * HOUR_S) * 1000
         return abs(seconds / HOUR_S - wanted) < .1 and row.get("worked_until_ms") == until
     wait_until(is_so, what=f"{wanted} hours")
+
+
+@pytest.mark.parametrize("set_before", [True, False])
+def test_a_price_by_hand_is_of_its_currency_on_another_server_too(make_server, set_before):
+    """Two node hours at 7 where the list is in EUR are 14 EUR where it is in USD. Without any list they are of the first one."""
+    here, there = make_server("--goodput-every", "100ms"), make_server("--goodput-every", "100ms")
+    if set_before:
+        put_prices(here, price(KNOWN, 10))
+    put_prices(there, price(KNOWN, 20), currency="USD")
+    run_job(here, "hand", KNOWN, nodes=2, seconds=HOUR_S)
+    assert here.patch("/api/v1/jobs/hand", json={"by_hand": {"price_per_hour": 7}}).status == 200
+    carried = here.get("/api/v1/export").raw
+    assert there.post("/api/v1/import", carried, content_type="application/x-ndjson").body["imported"] == 1
+    currency = "EUR" if set_before else "USD"
+    wait_until(lambda: get(there, "/api/v1/jobs/hand").get("cost") is not None, what="the cost")
+    job = get(there, "/api/v1/jobs/hand")
+    assert (job["cost"], job["currency"]) == (2 * 7, currency)
+    assert job["by_hand"] == ({"price_per_hour": 7, "price_currency": "EUR"} if set_before else {"price_per_hour": 7})
+    assert here.get("/api/v1/export").raw == carried
+    assert get(here, "/api/v1/jobs/hand")["by_hand"] == {"price_per_hour": 7}  # nothing is written where it was asked

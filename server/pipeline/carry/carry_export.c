@@ -3,6 +3,7 @@
 #include "model/incident.h"
 #include "pipeline/carry/carry.h"
 #include "pipeline/carry/carry_snapshot.h"
+#include "pipeline/goodput/goodput.h"
 #include "read/lines.h"
 #include "state/default_definitions.h"
 #include "state/directory.h"
@@ -136,6 +137,7 @@ static enum status read_job(struct carry_export *export, struct store_reader *re
 {
 	TRY(store_read_job(reader, arena, export->row.name, &job->row, err));
 	export->row.job_id = job->row.job_id;
+	TRY(goodput_name_currency(reader, arena, &job->row.document, err));
 	TRY(store_read_definitions(reader, arena, job->row.job_id, job->row.generation, &job->definitions, err));
 	TRY(drop_damaged(job, err));
 	TRY(store_read_transitions(reader, arena, job->row.job_id, &job->transitions, &job->transition_count, err));

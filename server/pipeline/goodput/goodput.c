@@ -84,6 +84,31 @@ static enum status name_currencies(struct store_tx *tx, struct arena *arena, str
 	return OK;
 }
 
+enum status goodput_name_currency(
+	struct store_reader *reader, struct arena *arena, struct span *document, struct error *err)
+{
+	AUTO_DONE(buf) text = BUF_INIT(DOCUMENT_MAX_BYTES);
+	AUTO(json) prices = NULL;
+	AUTO(json) named = NULL;
+	struct span list, copy;
+	struct by_hand by;
+
+	TRY(store_read_setting(reader, arena, PRICES_KEY, &list, err));
+	TRY(json_parse(&named, *document, err));
+	by_hand_read(&by, named);
+	if (!list.len || isnan(by.price_per_hour) || by.price_currency.len)
+		return OK;
+	TRY(json_parse(&prices, list, err));
+	TRY(by_hand_name_currency(named, json_string_of(json_get(prices, "currency")), err));
+	json_print(named, &text);
+	TRY(buf_status(&text, err));
+	copy = arena_copy(arena, buf_span(&text));
+	if (!copy.ptr)
+		return error_no_memory(err);
+	*document = copy;
+	return OK;
+}
+
 enum status goodput_count_other_currencies(
 	struct store_reader *reader, const struct price_list *list, uint64_t *jobs, struct error *err)
 {

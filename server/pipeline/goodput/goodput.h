@@ -91,6 +91,9 @@ void goodput_put_unpriced(struct json_writer *w, struct span types);
 /* The list in force: as it was put, else the one that the server was built with. */
 enum status goodput_read_prices(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	struct price_list *out, struct error *err) MUST_CHECK;
+/* A job's document, as it goes elsewhere: where another list is in force a price by hand is still of the currency that it has here. */
+enum status goodput_name_currency(
+	struct store_reader *reader, struct arena *arena, struct span *document, struct error *err) MUST_CHECK;
 /* How many jobs have a price that was set by hand in another currency than this one. */
 enum status goodput_count_other_currencies(
 	struct store_reader *reader, const struct price_list *list, uint64_t *jobs, struct error *err) MUST_CHECK;
