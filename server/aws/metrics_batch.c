@@ -9,7 +9,7 @@
 #include "model/metric.h"
 #include "pipeline/commit/ingest_result.h"
 #include "read/view.h"
-#include "state/job_view.h"
+#include "state/streams/job_view.h"
 
 #include <math.h>
 

@@ -5,7 +5,7 @@
 #include "model/instance_metric.h"
 #include "model/stream_name.h"
 #include "read/view.h"
-#include "state/job_view.h"
+#include "state/streams/job_view.h"
 #include "store/search.h"
 
 #include <stdio.h>

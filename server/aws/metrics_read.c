@@ -7,7 +7,7 @@
 #include "read/chart_query.h"
 #include "read/periods.h"
 #include "read/view.h"
-#include "state/job_view.h"
+#include "state/streams/job_view.h"
 
 #include <math.h>
 

@@ -17,7 +17,7 @@
 #include "pipeline/retention/retention.h"
 #include "read/search_pool.h"
 #include "state/control.h"
-#include "state/directory.h"
+#include "state/streams/directory.h"
 #include "state/figures.h"
 #include "state/options.h"
 #include "state/pipeline_state.h"

@@ -7,7 +7,7 @@
 #include "pipeline/jobs/job_json.h"
 #include "pipeline/life/pools.h"
 #include "state/control.h"
-#include "state/directory.h"
+#include "state/streams/directory.h"
 #include "state/pipeline_state.h"
 #include "store/jobs.h"
 

@@ -6,9 +6,9 @@
 #include "read/points_walk.h"
 #include "read/pyramid_read.h"
 #include "read/view.h"
-#include "state/job_view.h"
+#include "state/streams/job_view.h"
 #include "state/pipeline_state.h"
-#include "state/work_times.h"
+#include "state/streams/work_times.h"
 #include "store/points.h"
 
 #include <math.h>

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "read/chart_query.h"
-#include "state/job_view.h"
+#include "state/streams/job_view.h"
 
 struct pipeline;
 

@@ -8,7 +8,7 @@
 #include "read/chart_query.h"
 #include "read/main_series.h"
 #include "read/view.h"
-#include "state/job_view.h"
+#include "state/streams/job_view.h"
 #include "state/pipeline_state.h"
 #include "store/run.h"
 

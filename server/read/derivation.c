@@ -1,7 +1,7 @@
 /* What derived metrics are made from, for readers; and how far a job is, for its summary. */
 #include "read/derivation.h"
 
-#include "state/directory.h"
+#include "state/streams/directory.h"
 #include "state/pipeline_state.h"
 #include "store/job_facts.h"
 #include "store/jobs.h"

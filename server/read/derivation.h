@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "state/directory.h"
+#include "state/streams/directory.h"
 #include "store/job_facts.h"
 #include "store/jobs.h"
 

@@ -2,7 +2,7 @@
 #include "read/lines.h"
 
 #include "base/iso8601.h"
-#include "state/directory.h"
+#include "state/streams/directory.h"
 #include "state/pipeline_state.h"
 #include "store/blocks.h"
 #include "store/jobs.h"

@@ -4,7 +4,7 @@
 #include "model/main_metric.h"
 #include "model/stream_name.h"
 #include "read/chart_query.h"
-#include "state/job_view.h"
+#include "state/streams/job_view.h"
 #include "store/job_facts.h"
 
 static struct metric_candidate *find_candidate(struct metric_candidate *rows, size_t count, struct span metric)

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "read/chart_query.h"
-#include "state/job_view.h"
+#include "state/streams/job_view.h"
 
 /* The metric that answers for a role (model/main_metric.h); view: with its series. "": none does. */
 enum status pipeline_find_main(struct store_reader *reader, struct arena *arena, const struct job_view *view,

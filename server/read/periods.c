@@ -4,7 +4,7 @@
 #include "read/chart_query.h"
 #include "read/points_walk.h"
 #include "read/pyramid_read.h"
-#include "state/job_view.h"
+#include "state/streams/job_view.h"
 #include "state/pipeline_state.h"
 
 struct period_walk {

@@ -3,7 +3,7 @@
 
 #include "read/chart_query.h"
 #include "read/view.h"
-#include "state/job_view.h"
+#include "state/streams/job_view.h"
 #include "state/pipeline_state.h"
 #include "store/pack/chunk.h"
 #include "store/points.h"

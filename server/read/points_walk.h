@@ -6,7 +6,7 @@
 
 #include "base/zstd.h"
 #include "read/chart_query.h"
-#include "state/job_view.h"
+#include "state/streams/job_view.h"
 
 struct points_walk {
 	struct store_reader *reader;

@@ -2,7 +2,7 @@
 #include "read/rank_0.h"
 
 #include "model/stream_name.h"
-#include "state/job_view.h"
+#include "state/streams/job_view.h"
 #include "store/job_facts.h"
 
 enum { REASON_BYTES = 1024 };

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "state/job_view.h"
+#include "state/streams/job_view.h"
 
 /* The stream of rank 0, or of the leading node, and why it is taken for that; stream "": the job has none. */
 struct rank_0 {

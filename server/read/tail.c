@@ -1,7 +1,7 @@
 #include "read/tail.h"
 
 #include "base/clock.h"
-#include "state/directory.h"
+#include "state/streams/directory.h"
 #include "state/pipeline_state.h"
 #include "store/journal.h"
 

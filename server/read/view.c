@@ -4,11 +4,11 @@
  */
 #include "read/view.h"
 
-#include "state/directory.h"
-#include "state/job_view.h"
+#include "state/streams/directory.h"
+#include "state/streams/job_view.h"
 #include "state/pipeline_state.h"
-#include "state/stream_head.h"
-#include "state/stream_rebuild.h"
+#include "state/streams/stream_head.h"
+#include "state/streams/stream_rebuild.h"
 #include "store/jobs.h"
 #include "store/streams.h"
 #include "store/views.h"

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "state/job_view.h"
+#include "state/streams/job_view.h"
 
 struct pipeline;
 

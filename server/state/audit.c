@@ -4,7 +4,7 @@
 #include "base/json_read.h"
 #include "base/json_write.h"
 #include "state/pipeline_state.h"
-#include "state/secrets.h"
+#include "state/jobs/secrets.h"
 #include "store/audit.h"
 
 #include <stdio.h>

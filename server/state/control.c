@@ -2,7 +2,7 @@
 #include "state/control.h"
 
 #include "base/clock.h"
-#include "state/directory.h"
+#include "state/streams/directory.h"
 #include "state/pipeline_state.h"
 #include "store/jobs.h"
 

@@ -2,7 +2,7 @@
 
 #include "model/incident.h"
 #include "model/stream_name.h"
-#include "state/history.h"
+#include "state/jobs/history.h"
 #include "state/pipeline_state.h"
 #include "store/faults.h"
 #include "store/jobs.h"

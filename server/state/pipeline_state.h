@@ -6,7 +6,7 @@
 
 #include "base/queue.h"
 #include "extract/signature.h"
-#include "state/directory.h"
+#include "state/streams/directory.h"
 #include "state/figures.h"
 #include "state/options.h"
 #include "store/pack/journal_record.h"

@@ -11,7 +11,7 @@ struct job_row {
 	struct span status; /* SageMaker's TrainingJobStatus */
 	struct span secondary;
 	struct span failure_reason;
-	int64_t created_ms; /* decided with its life, for all who ask: state/history.h */
+	int64_t created_ms; /* decided with its life, for all who ask: state/jobs/history.h */
 	int64_t announced_ms; /* its document or first line came, or an event says it outright; 0 in store_put_job: created_ms */
 	int64_t started_ms; /* 0: not yet, as below */
 	int64_t ended_ms;

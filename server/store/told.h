@@ -1,5 +1,5 @@
 /*
- * Job: what was told of a job's life, by whom: the facts that its history (store_read_transitions) is made of, state/history.h.
+ * Job: what was told of a job's life, by whom: the facts that its history (store_read_transitions) is made of, state/jobs/history.h.
  * Ownership and threads: as store.h.
  */
 #pragma once

@@ -3,7 +3,7 @@
 
 #include "store/store.h"
 
-/* Who said it; whom to trust: state/history.h. The numbers are in the database. */
+/* Who said it; whom to trust: state/jobs/history.h. The numbers are in the database. */
 /* SOURCE_DATED: stated without a time, which is the one at which the job's log ended; SOURCE_BY_HAND: its time was set right, and SOURCE_ASSUMED_BY_HAND
  * that of what is assumed in all else. */
 enum transition_source {

@@ -1,5 +1,5 @@
 /* Any bytes as what detectors said of a job's past: refused, or a list that packs to itself. */
-#include "state/backfill_incidents.h"
+#include "state/watchers/backfill_incidents.h"
 
 #include <stdlib.h>
 

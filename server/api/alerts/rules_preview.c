@@ -13,7 +13,7 @@
 #include "read/chart_query.h"
 #include "read/main_series.h"
 #include "read/view.h"
-#include "state/job_view.h"
+#include "state/streams/job_view.h"
 #include "store/alerts.h"
 #include "store/jobs.h"
 #include "store/search.h"

@@ -8,8 +8,8 @@
 #include "model/incident.h"
 #include "read/chart.h"
 #include "read/chart_query.h"
-#include "state/job_view.h"
-#include "state/work_times.h"
+#include "state/streams/job_view.h"
+#include "state/streams/work_times.h"
 #include "store/alerts.h"
 
 #include <math.h>

@@ -7,7 +7,7 @@
 #include "base/json_write.h"
 #include "read/chart.h"
 #include "read/chart_query.h"
-#include "state/job_view.h"
+#include "state/streams/job_view.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -14,7 +14,7 @@
 #include "read/derivation.h"
 #include "read/main_series.h"
 #include "read/view.h"
-#include "state/job_view.h"
+#include "state/streams/job_view.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -12,7 +12,7 @@
 #include "read/main_series.h"
 #include "read/points_read.h"
 #include "read/view.h"
-#include "state/job_view.h"
+#include "state/streams/job_view.h"
 #include "store/search.h"
 
 #include <math.h>

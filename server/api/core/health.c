@@ -2,7 +2,7 @@
 #include "api/core/health.h"
 
 #include "base/json_write.h"
-#include "state/job_view.h"
+#include "state/streams/job_view.h"
 
 /* Several definitions of a stream may have one name: a line that all of them were tried on is one line. */
 static uint64_t new_lines(const struct stream_view *stream, size_t at)

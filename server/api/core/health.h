@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/json_write.h"
-#include "state/job_view.h"
+#include "state/streams/job_view.h"
 
 enum status api_write_health(
 	struct arena *arena, const struct job_view *view, struct json_writer *w, struct error *err) MUST_CHECK;

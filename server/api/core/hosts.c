@@ -2,7 +2,7 @@
 #include "api/core/hosts.h"
 
 #include "base/json_write.h"
-#include "state/job_view.h"
+#include "state/streams/job_view.h"
 #include "store/stream_hosts.h"
 
 enum status api_read_hosts(

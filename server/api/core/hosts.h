@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/json_write.h"
-#include "state/job_view.h"
+#include "state/streams/job_view.h"
 
 struct stream_host_row;
 struct api_hosts {

@@ -7,7 +7,7 @@
 #include "pipeline/backfill/definitions_trial.h"
 #include "read/lines.h"
 #include "read/view.h"
-#include "state/job_view.h"
+#include "state/streams/job_view.h"
 
 enum { LINES_DEFAULT = 200, LINES_MAX = 1000 };
 

@@ -8,7 +8,7 @@
 #include "pipeline/backfill/backfill.h"
 #include "pipeline/backfill/definitions.h"
 #include "read/view.h"
-#include "state/job_view.h"
+#include "state/streams/job_view.h"
 
 /* ---- shown ---- */
 

@@ -8,7 +8,7 @@
 #include "read/derivation.h"
 #include "read/log_search.h"
 #include "read/view.h"
-#include "state/job_view.h"
+#include "state/streams/job_view.h"
 #include "store/alerts.h"
 #include "store/faults.h"
 #include "store/job_facts.h"

@@ -11,7 +11,7 @@
 #include "read/derivation.h"
 #include "read/log_search.h"
 #include "read/view.h"
-#include "state/job_view.h"
+#include "state/streams/job_view.h"
 
 #include <stdio.h>
 

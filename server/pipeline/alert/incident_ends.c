@@ -3,7 +3,7 @@
 #include "model/incident.h"
 #include "pipeline/alert/incident_effects.h"
 #include "pipeline/alert/incidents.h"
-#include "state/directory.h"
+#include "state/streams/directory.h"
 #include "state/execute.h"
 #include "state/pipeline_state.h"
 #include "store/alerts.h"

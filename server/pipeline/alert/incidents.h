@@ -6,7 +6,7 @@
 
 #include "model/incident.h"
 #include "pipeline/alert/incident_effects.h"
-#include "state/directory.h"
+#include "state/streams/directory.h"
 #include "store/alerts.h"
 
 struct pipeline;

@@ -1,7 +1,7 @@
 /* How fast the jobs go that are in RAM: what their detectors know anyway. */
 #include "pipeline/alert/paces.h"
 
-#include "state/directory.h"
+#include "state/streams/directory.h"
 #include "state/pipeline_state.h"
 
 enum { STREAMS_LOOKED_AT = 64 /* of a job: one that prints a rate is among the first */ };

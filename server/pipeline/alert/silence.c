@@ -2,9 +2,9 @@
 
 #include "model/incident.h"
 #include "pipeline/alert/incidents.h"
-#include "state/directory.h"
+#include "state/streams/directory.h"
 #include "state/pipeline_state.h"
-#include "state/step_trail.h"
+#include "state/watchers/step_trail.h"
 
 enum {
 	HEAD_BYTES = 32,

@@ -9,8 +9,8 @@
  */
 #pragma once
 
-#include "state/directory.h"
-#include "state/silence_state.h"
+#include "state/streams/directory.h"
+#include "state/watchers/silence_state.h"
 
 struct pipeline;
 

@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "model/incident.h"
 #include "pipeline/alert/incidents.h"
-#include "state/directory.h"
+#include "state/streams/directory.h"
 #include "state/pipeline_state.h"
 #include "store/alerts.h"
 

@@ -7,8 +7,8 @@
  */
 #pragma once
 
-#include "state/directory.h"
-#include "state/straggler_state.h"
+#include "state/streams/directory.h"
+#include "state/watchers/straggler_state.h"
 
 struct pipeline;
 

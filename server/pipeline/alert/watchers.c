@@ -3,7 +3,7 @@
 #include "model/incident.h"
 #include "model/main_metric.h"
 #include "pipeline/alert/incidents.h"
-#include "state/directory.h"
+#include "state/streams/directory.h"
 #include "state/pipeline_state.h"
 
 enum { MAIN_OF_MOST = 64 };

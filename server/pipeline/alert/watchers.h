@@ -6,8 +6,8 @@
 #pragma once
 
 #include "alert/rule.h"
-#include "state/directory.h"
-#include "state/watcher_state.h"
+#include "state/streams/directory.h"
+#include "state/watchers/watcher_state.h"
 
 struct pipeline;
 

@@ -9,7 +9,7 @@
 #include "pipeline/alert/notices.h"
 #include "pipeline/commit/resolve.h"
 #include "state/control.h"
-#include "state/directory.h"
+#include "state/streams/directory.h"
 #include "state/execute.h"
 #include "state/pipeline_state.h"
 #include "store/alerts.h"

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "base/zstd.h"
-#include "state/directory.h"
+#include "state/streams/directory.h"
 #include "store/backfills.h"
 #include "store/jobs.h"
 

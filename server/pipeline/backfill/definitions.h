@@ -5,7 +5,7 @@
 #pragma once
 
 #include "base/json_read.h"
-#include "state/job_view.h"
+#include "state/streams/job_view.h"
 #include "store/backfills.h"
 #include "store/jobs.h"
 

@@ -4,7 +4,7 @@
 #include "pipeline/backfill/backfill.h"
 #include "pipeline/consume/consume.h"
 #include "state/control.h"
-#include "state/directory.h"
+#include "state/streams/directory.h"
 #include "state/pipeline_state.h"
 #include "store/journal.h"
 

@@ -2,11 +2,11 @@
 
 #include "base/clock.h"
 #include "state/control.h"
-#include "state/directory.h"
-#include "state/job_view.h"
+#include "state/streams/directory.h"
+#include "state/streams/job_view.h"
 #include "state/pipeline_state.h"
-#include "state/stream_head.h"
-#include "state/stream_pack.h"
+#include "state/streams/stream_head.h"
+#include "state/streams/stream_pack.h"
 #include "store/jobs.h"
 
 enum { EXTRACTION_WAIT_MS = 2000, WAIT_STEP_MS = 2 };

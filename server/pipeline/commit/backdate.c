@@ -6,7 +6,7 @@
 #include "pipeline/commit/backdate.h"
 
 #include "base/line_time.h"
-#include "state/directory.h"
+#include "state/streams/directory.h"
 #include "state/pipeline_state.h"
 
 #include <ctype.h>

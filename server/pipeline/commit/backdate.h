@@ -5,7 +5,7 @@
 #pragma once
 
 #include "model/batch.h"
-#include "state/directory.h"
+#include "state/streams/directory.h"
 
 struct pipeline;
 

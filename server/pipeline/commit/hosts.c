@@ -6,8 +6,8 @@
 #include "model/stream_name.h"
 #include "pipeline/commit/ingest.h"
 #include "pipeline/commit/plan.h"
-#include "state/directory.h"
-#include "state/host_lines.h"
+#include "state/streams/directory.h"
+#include "state/streams/host_lines.h"
 #include "store/stream_hosts.h"
 
 enum {

@@ -10,7 +10,7 @@
 #include "pipeline/commit/resolve.h"
 #include "pipeline/life/stall.h"
 #include "state/control.h"
-#include "state/directory.h"
+#include "state/streams/directory.h"
 #include "state/pipeline_state.h"
 
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "pipeline/commit/ingest.h"
-#include "state/directory.h"
+#include "state/streams/directory.h"
 #include "state/pipeline_state.h"
 
 struct plan_slice {

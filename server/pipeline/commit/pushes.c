@@ -4,7 +4,7 @@
  */
 #include "pipeline/commit/ingest.h"
 #include "pipeline/commit/plan.h"
-#include "state/directory.h"
+#include "state/streams/directory.h"
 #include "store/pushes.h"
 
 static struct push_row row_of(

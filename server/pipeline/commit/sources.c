@@ -8,7 +8,7 @@
  */
 #include "pipeline/commit/ingest.h"
 #include "pipeline/commit/plan.h"
-#include "state/directory.h"
+#include "state/streams/directory.h"
 #include "state/pipeline_state.h"
 
 /* *row of the source "": where it stands. */

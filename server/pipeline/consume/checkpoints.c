@@ -2,7 +2,7 @@
 #include "base/log.h"
 #include "pipeline/consume/signs.h"
 #include "state/control.h"
-#include "state/directory.h"
+#include "state/streams/directory.h"
 #include "state/pipeline_state.h"
 
 struct taking {

@@ -16,7 +16,7 @@
 #include "pipeline/consume/signs.h"
 #include "pipeline/life/life.h"
 #include "state/control.h"
-#include "state/directory.h"
+#include "state/streams/directory.h"
 #include "state/figures.h"
 #include "state/pipeline_state.h"
 

@@ -4,7 +4,7 @@
  * points at the beginning, never others. Their series have numbers of their own for that reason.
  */
 #include "pipeline/consume/consume.h"
-#include "state/directory.h"
+#include "state/streams/directory.h"
 #include "state/pipeline_state.h"
 
 enum status consume_derived(

@@ -5,7 +5,7 @@
  */
 #include "pipeline/consume/consume.h"
 #include "pipeline/life/life.h"
-#include "state/directory.h"
+#include "state/streams/directory.h"
 #include "state/pipeline_state.h"
 #include "store/pack/journal_points.h"
 

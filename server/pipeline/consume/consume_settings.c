@@ -1,6 +1,6 @@
 /* Settings out of a stream's first lines, to its job: replayed lines find what is known already, and that says nothing. */
 #include "pipeline/consume/consume.h"
-#include "state/directory.h"
+#include "state/streams/directory.h"
 
 enum status consume_settings(struct stream_state *stream, struct span text, uint64_t number, struct error *err)
 {

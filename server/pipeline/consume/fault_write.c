@@ -12,7 +12,7 @@
 #include "state/execute.h"
 #include "state/known_fault.h"
 #include "state/pipeline_state.h"
-#include "state/stated.h"
+#include "state/jobs/stated.h"
 #include "store/alerts.h"
 #include "store/jobs.h"
 

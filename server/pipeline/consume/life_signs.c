@@ -6,7 +6,7 @@
 #include "pipeline/alert/notices.h"
 #include "pipeline/life/life.h"
 #include "state/control.h"
-#include "state/directory.h"
+#include "state/streams/directory.h"
 #include "state/pipeline_state.h"
 #include "store/jobs.h"
 #include "store/transitions.h"

@@ -6,7 +6,7 @@
 #include "pipeline/life/life.h"
 #include "pipeline/life/pools.h"
 #include "state/control.h"
-#include "state/directory.h"
+#include "state/streams/directory.h"
 #include "state/pipeline_state.h"
 #include "store/goodput.h"
 #include "store/jobs.h"

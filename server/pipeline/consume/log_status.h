@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "state/directory.h"
+#include "state/streams/directory.h"
 
 struct pipeline;
 

@@ -5,9 +5,9 @@
 #include "pipeline/commit/resolve.h"
 #include "pipeline/consume/consume.h"
 #include "state/control.h"
-#include "state/directory.h"
+#include "state/streams/directory.h"
 #include "state/pipeline_state.h"
-#include "state/stream_swap.h"
+#include "state/streams/stream_swap.h"
 #include "store/journal.h"
 #include "store/streams.h"
 

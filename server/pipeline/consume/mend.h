@@ -6,7 +6,7 @@
 #pragma once
 
 #include "base/zstd.h"
-#include "state/directory.h"
+#include "state/streams/directory.h"
 
 struct pipeline;
 

@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "pipeline/commit/resolve.h"
 #include "pipeline/consume/consume.h"
-#include "state/directory.h"
+#include "state/streams/directory.h"
 #include "state/pipeline_state.h"
 #include "store/journal.h"
 

@@ -7,8 +7,8 @@
 #include "pipeline/alert/incidents.h"
 #include "pipeline/life/life.h"
 #include "state/control.h"
-#include "state/directory.h"
-#include "state/host_lines.h"
+#include "state/streams/directory.h"
+#include "state/streams/host_lines.h"
 #include "state/pipeline_state.h"
 #include "store/jobs.h"
 

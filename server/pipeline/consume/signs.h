@@ -10,8 +10,8 @@
 
 #include "extract/signature.h"
 #include "pipeline/alert/incident_effects.h"
-#include "state/directory.h"
-#include "state/sign_state.h"
+#include "state/streams/directory.h"
+#include "state/watchers/sign_state.h"
 #include "store/alerts.h"
 #include "store/faults.h"
 #include "store/jobs.h"

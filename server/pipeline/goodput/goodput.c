@@ -8,7 +8,7 @@
 #include "pipeline/life/pools.h"
 #include "read/derivation.h"
 #include "state/audit.h"
-#include "state/directory.h"
+#include "state/streams/directory.h"
 #include "state/execute.h"
 #include "state/known_fault.h"
 #include "state/patience.h"

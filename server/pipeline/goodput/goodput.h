@@ -9,7 +9,7 @@
 #include "base/json_write.h"
 #include "fleet/goodput.h"
 #include "fleet/price.h"
-#include "state/job_view.h"
+#include "state/streams/job_view.h"
 #include "store/goodput.h"
 #include "store/jobs.h"
 

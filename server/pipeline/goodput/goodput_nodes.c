@@ -2,9 +2,9 @@
 #include "model/by_hand.h"
 #include "model/stream_name.h"
 #include "pipeline/goodput/goodput.h"
-#include "state/job_view.h"
-#include "state/stated.h"
-#include "state/work_times.h"
+#include "state/streams/job_view.h"
+#include "state/jobs/stated.h"
+#include "state/streams/work_times.h"
 #include "store/stream_hosts.h"
 
 #include <math.h>

@@ -3,10 +3,10 @@
 #include "model/stream_name.h"
 #include "pipeline/goodput/goodput.h"
 #include "state/heard.h"
-#include "state/history.h"
-#include "state/job_view.h"
+#include "state/jobs/history.h"
+#include "state/streams/job_view.h"
 #include "state/pipeline_state.h"
-#include "state/work_times.h"
+#include "state/streams/work_times.h"
 #include "store/jobs.h"
 #include "store/transitions.h"
 

@@ -8,9 +8,9 @@
 #include "pipeline/life/log_end.h"
 #include "read/view.h"
 #include "state/execute.h"
-#include "state/job_view.h"
+#include "state/streams/job_view.h"
 #include "state/pipeline_state.h"
-#include "state/work_times.h"
+#include "state/streams/work_times.h"
 #include "store/jobs.h"
 #include "store/transitions.h"
 

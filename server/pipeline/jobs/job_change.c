@@ -10,10 +10,10 @@
 #include "model/training_job.h"
 #include "pipeline/life/life.h"
 #include "pipeline/life/pools.h"
-#include "state/directory.h"
+#include "state/streams/directory.h"
 #include "state/execute.h"
 #include "state/pipeline_state.h"
-#include "state/secrets.h"
+#include "state/jobs/secrets.h"
 #include "store/jobs.h"
 
 #include <stdio.h>

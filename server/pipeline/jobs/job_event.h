@@ -7,7 +7,7 @@
 #pragma once
 
 #include "base/json_read.h"
-#include "state/history.h"
+#include "state/jobs/history.h"
 
 struct pipeline;
 

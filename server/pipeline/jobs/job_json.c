@@ -9,7 +9,7 @@
 #include "pipeline/life/pools.h"
 #include "state/heard.h"
 #include "state/pipeline_state.h"
-#include "state/stated.h"
+#include "state/jobs/stated.h"
 #include "store/alerts.h"
 #include "store/goodput.h"
 #include "store/job_facts.h"

@@ -1,7 +1,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "pipeline/life/life.h"
-#include "state/directory.h"
+#include "state/streams/directory.h"
 #include "state/execute.h"
 #include "state/options.h"
 #include "state/pipeline_state.h"

@@ -6,9 +6,9 @@
 #include "read/chart_query.h"
 #include "read/view.h"
 #include "state/control.h"
-#include "state/directory.h"
+#include "state/streams/directory.h"
 #include "state/execute.h"
-#include "state/job_view.h"
+#include "state/streams/job_view.h"
 #include "state/pipeline_state.h"
 #include "store/job_facts.h"
 

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "state/directory.h"
+#include "state/streams/directory.h"
 #include "store/job_facts.h"
 
 struct pipeline;

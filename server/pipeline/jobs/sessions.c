@@ -6,7 +6,7 @@
 #include "pipeline/jobs/job_transition.h"
 #include "pipeline/life/life.h"
 #include "pipeline/life/log_end.h"
-#include "state/directory.h"
+#include "state/streams/directory.h"
 #include "state/execute.h"
 #include "state/pipeline_state.h"
 #include "store/jobs.h"

@@ -5,7 +5,7 @@
 #include "model/stream_name.h"
 #include "pipeline/life/log_end.h"
 #include "pipeline/life/pools.h"
-#include "state/directory.h"
+#include "state/streams/directory.h"
 #include "state/known_fault.h"
 #include "state/pipeline_state.h"
 #include "store/goodput.h"

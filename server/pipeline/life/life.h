@@ -6,8 +6,8 @@
 #pragma once
 
 #include "pipeline/life/stall.h"
-#include "state/directory.h"
-#include "state/history_by_hand.h"
+#include "state/streams/directory.h"
+#include "state/jobs/history_by_hand.h"
 #include "store/jobs.h"
 
 struct pipeline;

@@ -4,10 +4,10 @@
 #include "model/stream_name.h"
 #include "read/view.h"
 #include "state/control.h"
-#include "state/directory.h"
+#include "state/streams/directory.h"
 #include "state/patience.h"
 #include "state/pipeline_state.h"
-#include "state/work_times.h"
+#include "state/streams/work_times.h"
 
 enum {
 	LOOK_MS = 2,

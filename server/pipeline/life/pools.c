@@ -7,7 +7,7 @@
 #include "model/by_hand.h"
 #include "state/execute.h"
 #include "state/pipeline_state.h"
-#include "state/stated.h"
+#include "state/jobs/stated.h"
 #include "store/fleet_rows.h"
 #include "store/goodput.h"
 #include "store/jobs.h"

@@ -8,7 +8,7 @@
 #include "pipeline/alert/incidents.h"
 #include "pipeline/alert/notices.h"
 #include "state/control.h"
-#include "state/directory.h"
+#include "state/streams/directory.h"
 #include "state/execute.h"
 #include "state/known_fault.h"
 #include "state/pipeline_state.h"

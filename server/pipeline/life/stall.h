@@ -5,7 +5,7 @@
 #pragma once
 
 #include "pipeline/alert/incident_effects.h"
-#include "state/directory.h"
+#include "state/streams/directory.h"
 #include "store/alerts.h"
 #include "store/jobs.h"
 

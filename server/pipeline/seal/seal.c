@@ -10,10 +10,10 @@
 #include "base/log.h"
 #include "pipeline/seal/pyramids.h"
 #include "state/control.h"
-#include "state/directory.h"
+#include "state/streams/directory.h"
 #include "state/execute.h"
 #include "state/pipeline_state.h"
-#include "state/stream_pack.h"
+#include "state/streams/stream_pack.h"
 #include "store/job_facts.h"
 #include "store/streams.h"
 

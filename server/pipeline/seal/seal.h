@@ -6,7 +6,7 @@
 #pragma once
 
 #include "base/zstd.h"
-#include "state/directory.h"
+#include "state/streams/directory.h"
 #include "store/blocks.h"
 #include "store/points.h"
 #include "store/streams.h"

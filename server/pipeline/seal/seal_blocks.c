@@ -1,7 +1,7 @@
 /* The text of what a run of the sealer writes: the lines of its streams from the journal, as blocks. */
 #include "base/log.h"
 #include "pipeline/seal/seal.h"
-#include "state/directory.h"
+#include "state/streams/directory.h"
 #include "state/pipeline_state.h"
 #include "store/blocks.h"
 #include "store/journal.h"

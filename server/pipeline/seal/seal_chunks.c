@@ -1,6 +1,6 @@
 /* The points of what a run of the sealer writes: the tails of its series, packed into chunks. */
 #include "pipeline/seal/seal.h"
-#include "state/directory.h"
+#include "state/streams/directory.h"
 #include "store/pack/chunk.h"
 #include "store/points.h"
 #include "store/streams.h"

@@ -3,7 +3,7 @@
 #include "pipeline/consume/consume.h"
 #include "pipeline/rig.h"
 #include "state/control.h"
-#include "state/directory.h"
+#include "state/streams/directory.h"
 
 #include <sched.h>
 

@@ -1,4 +1,4 @@
-#include "state/clock_skew.h"
+#include "state/watchers/clock_skew.h"
 #include "test.h"
 
 static const int64_t now_ms = INT64_C(1790000000000);

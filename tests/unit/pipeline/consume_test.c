@@ -4,10 +4,10 @@
 #include "pipeline/rig.h"
 #include "read/view.h"
 #include "state/control.h"
-#include "state/directory.h"
-#include "state/job_view.h"
-#include "state/stream_head.h"
-#include "state/stream_pack.h"
+#include "state/streams/directory.h"
+#include "state/streams/job_view.h"
+#include "state/streams/stream_head.h"
+#include "state/streams/stream_pack.h"
 
 enum { LINES = 40 };
 

@@ -1,5 +1,5 @@
-#include "state/exits.h"
-#include "state/history_by_hand.h"
+#include "state/jobs/exits.h"
+#include "state/jobs/history_by_hand.h"
 #include "store/jobs.h"
 #include "store/transitions.h"
 #include "test.h"

@@ -7,7 +7,7 @@
 #include "read/lines.h"
 #include "read/view.h"
 #include "state/execute.h"
-#include "state/job_view.h"
+#include "state/streams/job_view.h"
 #include "store/alerts.h"
 #include "store/blocks.h"
 #include "store/journal.h"

@@ -6,7 +6,7 @@
 #include "read/lines.h"
 #include "read/view.h"
 #include "state/execute.h"
-#include "state/job_view.h"
+#include "state/streams/job_view.h"
 #include "store/jobs.h"
 #include "store/pack/block.h"
 #include "store/pack/journal_record.h"

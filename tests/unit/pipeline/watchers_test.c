@@ -1,5 +1,5 @@
 #include "pipeline/alert/watchers.h"
-#include "state/directory.h"
+#include "state/streams/directory.h"
 #include "store/alerts.h"
 #include "test.h"
 

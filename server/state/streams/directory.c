@@ -1,0 +1,334 @@
+#include "state/streams/directory.h"
+
+#include "state/watchers/sign_state.h"
+#include "state/watchers/silence_state.h"
+#include "state/watchers/straggler_state.h"
+#include "state/watchers/watcher_state.h"
+#include "store/jobs.h"
+
+#include <stdio.h>
+
+enum { LIVE_LINES_MAX_BYTES = 256 * 1024 };
+
+struct directory {
+	pthread_rwlock_t lock;
+	struct map *by_name;
+	struct map *by_id; /* key: the 8 bytes of job_id */
+	pthread_mutex_t dirty_mutex;
+	struct stream_state *dirty;
+	struct stream_state *taken; /* what was dirty at the last swap; still marked, so that nothing is in two lists */
+};
+
+struct definitions *definitions_ref(struct definitions *definitions)
+{
+	if (definitions)
+		atomic_fetch_add(&definitions->refs, 1);
+	return definitions;
+}
+
+void definitions_unref(struct definitions *definitions)
+{
+	if (!definitions || atomic_fetch_sub(&definitions->refs, 1) != 1)
+		return;
+	definition_set_free(definitions->set);
+	mem_free(definitions->damage);
+	mem_free(definitions);
+}
+
+void series_state_free(struct series_state *series)
+{
+	if (!series)
+		return;
+	mem_free(series->metric);
+	mem_free(series->unit);
+	mem_free(series->tail);
+	mem_free(series->paces);
+	detector_set_free(series->detectors);
+	watchers_free(series->watchers, series->watcher_count);
+	mem_free(series);
+}
+
+void stream_state_free(struct stream_state *stream)
+{
+	if (!stream)
+		return;
+	for (size_t i = 0; i < stream->series_count; i++)
+		series_state_free(stream->series[i]);
+	mem_free(stream->series);
+	mem_free(stream->by_number);
+	mem_free(stream->ranges);
+	extractor_free(stream->extractor);
+	definitions_unref(stream->own_definitions);
+	said_list_free(stream->said);
+	mem_free(stream->damage);
+	signs_free(stream->signs);
+	silences_free(stream->silences);
+	settings_free(stream->settings);
+	derive_free(stream->derive);
+	buf_done(&stream->live_lines);
+	pthread_mutex_destroy(&stream->mutex);
+	mem_free(stream->name);
+	mem_free(stream->host);
+	mem_free(stream->hosts.planned);
+	mem_free(stream->host_lines.at);
+	mem_free(stream);
+}
+
+struct stream_state *stream_state_new(struct job_state *job, uint32_t stream_id, struct span name, struct span host)
+{
+	struct stream_state *stream = mem_zeroed(sizeof *stream);
+
+	if (!stream)
+		return NULL;
+	pthread_mutex_init(&stream->mutex, NULL);
+	stream->job = job;
+	stream->stream_id = stream_id;
+	stream->live_lines = BUF_INIT(LIVE_LINES_MAX_BYTES);
+	stream->name = mem_copy_bytes(name.ptr, name.len);
+	stream->host = mem_copy_bytes(host.ptr, host.len);
+	stream->extractor = extractor_new();
+	stream->settings = settings_new();
+	stream->derive = derive_new();
+	if (!stream->name || !stream->host || !stream->extractor || !stream->settings || !stream->derive) {
+		stream_state_free(stream);
+		return NULL;
+	}
+	return stream;
+}
+
+static void job_destroy(struct job_state *job)
+{
+	for (size_t i = 0; i < job->stream_count; i++)
+		stream_state_free(job->streams[i]);
+	mem_free(job->streams);
+	map_free(job->by_stream);
+	job_settings_free(job->settings);
+	stragglers_free(job->stragglers);
+	definitions_unref(job->definitions);
+	pthread_mutex_destroy(&job->mutex);
+	mem_free(job->name);
+	mem_free(job->team);
+	mem_free(job);
+}
+
+struct job_state *job_state_new(const struct job_row *row)
+{
+	struct job_state *job = mem_zeroed(sizeof *job);
+
+	if (!job)
+		return NULL;
+	pthread_mutex_init(&job->mutex, NULL);
+	atomic_init(&job->refs, 1);
+	atomic_init(&job->signed_ms, INT64_MAX);
+	atomic_init(&job->awaited_ms, INT64_MAX);
+	atomic_init(&job->presumed_ms, INT64_MAX);
+	atomic_init(&job->life, 1);
+	job->job_id = row->job_id;
+	job->generation = row->generation;
+	job->name = mem_copy_bytes(row->name.ptr, row->name.len);
+	job->team = mem_copy_bytes(row->team.ptr, row->team.len);
+	job->by_stream = map_new();
+	job->settings = job_settings_new();
+	if (!job->name || !job->team || !job->by_stream || !job->settings) {
+		job_destroy(job);
+		return NULL;
+	}
+	return job;
+}
+
+struct job_state *job_ref(struct job_state *job)
+{
+	atomic_fetch_add(&job->refs, 1);
+	return job;
+}
+
+void job_unref(struct job_state *job)
+{
+	if (job && atomic_fetch_sub(&job->refs, 1) == 1)
+		job_destroy(job);
+}
+
+bool job_add_stream(struct job_state *job, struct stream_state *stream)
+{
+	pthread_mutex_lock(&job->mutex);
+	bool has_room =
+		mem_grow((void **)&job->streams, job->stream_count, &job->stream_cap, sizeof(struct stream_state *)) &&
+		map_put(job->by_stream, span_from(stream->name), stream);
+	if (has_room)
+		job->streams[job->stream_count++] = stream;
+	pthread_mutex_unlock(&job->mutex);
+	return has_room;
+}
+
+struct stream_state *job_find_stream(struct job_state *job, struct span name)
+{
+	pthread_mutex_lock(&job->mutex);
+	struct stream_state *found = map_get(job->by_stream, name);
+	pthread_mutex_unlock(&job->mutex);
+	return found;
+}
+
+struct stream_state *job_stream_at(struct job_state *job, size_t index)
+{
+	pthread_mutex_lock(&job->mutex);
+	struct stream_state *stream = index < job->stream_count ? job->streams[index] : NULL;
+	pthread_mutex_unlock(&job->mutex);
+	return stream;
+}
+
+struct stream_state *job_find_stream_id(struct job_state *job, uint32_t stream_id)
+{
+	struct stream_state *found = NULL;
+
+	pthread_mutex_lock(&job->mutex);
+	/* numbered from 1, and mostly in this order here: start-up asks once a slice */
+	if (stream_id && stream_id <= job->stream_count && job->streams[stream_id - 1]->stream_id == stream_id)
+		found = job->streams[stream_id - 1];
+	for (size_t i = 0; i < job->stream_count && !found; i++)
+		if (job->streams[i]->stream_id == stream_id)
+			found = job->streams[i];
+	pthread_mutex_unlock(&job->mutex);
+	return found;
+}
+
+struct directory *directory_new(void)
+{
+	AUTO(directory) directory = mem_zeroed(sizeof *directory);
+
+	if (!directory)
+		return NULL;
+	pthread_rwlock_init(&directory->lock, NULL);
+	pthread_mutex_init(&directory->dirty_mutex, NULL);
+	directory->by_name = map_new();
+	directory->by_id = map_new();
+	if (!directory->by_name || !directory->by_id)
+		return NULL;
+	return TAKE(directory);
+}
+
+void directory_free(struct directory *directory)
+{
+	void *value;
+
+	if (!directory)
+		return;
+	for (int round = 0; round < 2; round++, directory_swap_dirty(directory))
+		for (struct stream_state *stream; (stream = directory_pop_dirty(directory));)
+			job_unref(stream->job);
+	if (directory->by_name)
+		for (size_t at = 0; map_next(directory->by_name, &at, NULL, &value);)
+			job_unref(value);
+	map_free(directory->by_name);
+	map_free(directory->by_id);
+	pthread_mutex_destroy(&directory->dirty_mutex);
+	pthread_rwlock_destroy(&directory->lock);
+	mem_free(directory);
+}
+
+static struct span id_key(const int64_t *job_id)
+{
+	return span_of((const char *)job_id, sizeof *job_id);
+}
+
+struct job_state *directory_find(struct directory *directory, struct span name)
+{
+	pthread_rwlock_rdlock(&directory->lock);
+	struct job_state *job = map_get(directory->by_name, name);
+	if (job)
+		job_ref(job);
+	pthread_rwlock_unlock(&directory->lock);
+	return job;
+}
+
+struct job_state *directory_peek(struct directory *directory, struct span name)
+{
+	return map_get(directory->by_name, name);
+}
+
+size_t directory_count(struct directory *directory)
+{
+	return map_count(directory->by_name);
+}
+
+struct job_state *directory_peek_id(struct directory *directory, int64_t job_id)
+{
+	return map_get(directory->by_id, id_key(&job_id));
+}
+
+bool directory_add(struct directory *directory, struct job_state *job)
+{
+	struct span name = span_from(job->name);
+
+	pthread_rwlock_wrlock(&directory->lock);
+	bool is_added = map_put(directory->by_name, name, job);
+	if (is_added && !map_put(directory->by_id, id_key(&job->job_id), job)) {
+		map_remove(directory->by_name, name);
+		is_added = false;
+	}
+	pthread_rwlock_unlock(&directory->lock);
+	return is_added;
+}
+
+void directory_remove(struct directory *directory, struct job_state *job)
+{
+	pthread_rwlock_wrlock(&directory->lock);
+	map_remove(directory->by_name, span_from(job->name));
+	map_remove(directory->by_id, id_key(&job->job_id));
+	pthread_rwlock_unlock(&directory->lock);
+	job_unref(job);
+}
+
+enum status directory_list(struct directory *directory, struct job_state ***out, size_t *count, struct error *err)
+{
+	void *value;
+
+	pthread_rwlock_rdlock(&directory->lock);
+	struct job_state **jobs = mem_resize(NULL, map_count(directory->by_name) + 1, sizeof(struct job_state *));
+	*count = 0;
+	if (jobs)
+		for (size_t at = 0; map_next(directory->by_name, &at, NULL, &value);)
+			jobs[(*count)++] = job_ref(value);
+	pthread_rwlock_unlock(&directory->lock);
+	if (!jobs)
+		return error_no_memory(err);
+	*out = jobs;
+	return OK;
+}
+
+void directory_mark_dirty(struct directory *directory, struct stream_state *stream)
+{
+	pthread_mutex_lock(&directory->dirty_mutex);
+	if (!stream->is_dirty) {
+		stream->is_dirty = true;
+		stream->next_dirty = directory->dirty;
+		directory->dirty = stream;
+		job_ref(stream->job);
+	}
+	pthread_mutex_unlock(&directory->dirty_mutex);
+}
+
+void directory_swap_dirty(struct directory *directory)
+{
+	pthread_mutex_lock(&directory->dirty_mutex);
+	if (!directory->taken) {
+		directory->taken = TAKE(directory->dirty);
+	}
+	pthread_mutex_unlock(&directory->dirty_mutex);
+}
+
+struct stream_state *directory_pop_dirty(struct directory *directory)
+{
+	pthread_mutex_lock(&directory->dirty_mutex);
+	struct stream_state *stream = directory->taken;
+	if (stream) {
+		directory->taken = stream->next_dirty;
+		stream->is_dirty = false;
+	}
+	pthread_mutex_unlock(&directory->dirty_mutex);
+	return stream;
+}
+
+bool series_is_derived(uint32_t series_id)
+{
+	return (series_id & (SERIES_HALF - 1)) >= SERIES_DERIVED;
+}

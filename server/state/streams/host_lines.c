@@ -1,0 +1,42 @@
+/* From which lines on another machine sends a stream, for those who read its lines. */
+#include "state/streams/host_lines.h"
+
+#include "state/streams/directory.h"
+#include "store/stream_hosts.h"
+
+bool host_lines_add(struct stream_state *stream, uint64_t from_line)
+{
+	struct host_lines *lines = &stream->host_lines;
+
+	pthread_mutex_lock(&stream->mutex);
+	bool has_room = mem_grow((void **)&lines->at, lines->count + lines->planned, &lines->cap, sizeof *lines->at);
+	if (has_room)
+		lines->at[lines->count + lines->planned++] = from_line;
+	pthread_mutex_unlock(&stream->mutex);
+	return has_room;
+}
+
+enum status host_lines_load(struct store_reader *reader, struct stream_state *stream, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	struct stream_host_row *rows;
+	size_t count;
+
+	if (!arena)
+		return error_no_memory(err);
+	TRY(store_read_stream_hosts(reader, arena, stream->job->job_id, stream->stream_id, &rows, &count, err));
+	for (size_t i = 0; i < count; i++)
+		if (rows[i].from_line && !host_lines_add(stream, rows[i].from_line))
+			return error_no_memory(err);
+	stream->host_lines.count += stream->host_lines.planned;
+	stream->host_lines.planned = 0;
+	return OK;
+}
+
+bool host_lines_change_within(const struct stream_state *stream, uint64_t behind, uint64_t line)
+{
+	for (size_t i = stream->host_lines.count; i-- > 0;)
+		if (stream->host_lines.at[i] > behind && stream->host_lines.at[i] <= line)
+			return true;
+	return false;
+}

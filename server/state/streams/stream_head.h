@@ -1,0 +1,33 @@
+/*
+ * Job: the packed state of a stream as readers see it. It begins with what they need (attempts, series, health); what only the
+ *      consumers need follows (stream_pack.c: extractor, detectors, settings, derived metrics, signatures, silences, watchers).
+ * Ownership: what is read lives in the arena, texts in `state`. Threads: any.
+ */
+#pragma once
+
+#include "base/pack.h"
+#include "state/streams/job_view.h"
+
+/* Each name says what that format and earlier ones lack. */
+enum {
+	STREAM_FORMAT = 10,
+	STREAM_FORMAT_WITHOUT_NAMES = 9, /* of definitions, in silences */
+	STREAM_FORMAT_WITHOUT_TRAILS = 8, /* of steps, in silences */
+	STREAM_FORMAT_WITHOUT_SILENCES = 7,
+	STREAM_FORMAT_WITHOUT_TOTALS = 6, /* readings of distributions */
+	STREAM_FORMAT_WITHOUT_PLACES = 5, /* a definition's missing values and steps */
+	STREAM_FORMAT_WITHOUT_STRETCHES = 4,
+	STREAM_FORMAT_WITHOUT_SIGNS = 3, /* and watchers */
+	STREAM_FORMAT_BEFORE =
+		2, /* the reason for the preset, the base of the series' numbers, settings, derived metrics */
+	STREAM_FORMAT_WITHOUT_SENT_POINTS = 1,
+	STREAM_SERIES_MIN_BYTES = 12
+};
+
+/* Everything before the series; gives the format. out: first_ms and last_ms are those of the row. */
+uint64_t stream_head_unpack(struct unpacker *in, struct arena *arena, struct stream_view *out);
+struct series_view stream_head_unpack_series(struct unpacker *in, uint64_t format, bool *needs_summary);
+
+/* Both, for streams that are not in RAM. state "": *out stays as it is. */
+enum status stream_unpack_view(
+	struct span state, struct arena *arena, struct stream_view *out, struct error *err) MUST_CHECK;

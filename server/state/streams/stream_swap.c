@@ -1,0 +1,40 @@
+/* What is made of a stream's lines, taken out of one state and put into another: under both locks. */
+#include "state/streams/stream_swap.h"
+
+#include "state/streams/directory.h"
+
+#define SWAP(a, b)                                                                                                     \
+	do {                                                                                                           \
+		__typeof__(a) swapped = (a);                                                                           \
+		(a) = (b);                                                                                             \
+		(b) = swapped;                                                                                         \
+	} while (0)
+
+void stream_swap_derived(struct stream_state *a, struct stream_state *b)
+{
+	SWAP(a->extractor, b->extractor);
+	SWAP(a->series, b->series);
+	SWAP(a->series_count, b->series_count);
+	SWAP(a->series_cap, b->series_cap);
+	SWAP(a->by_number, b->by_number);
+	SWAP(a->number_count, b->number_count);
+	SWAP(a->number_cap, b->number_cap);
+	SWAP(a->generation, b->generation);
+	SWAP(a->series_base, b->series_base);
+	SWAP(a->derive, b->derive);
+	SWAP(a->derived_count, b->derived_count);
+	for (size_t i = 0; i < DERIVED_COUNT; i++)
+		SWAP(a->derived[i], b->derived[i]);
+}
+
+void stream_swap_consumers(struct stream_state *a, struct stream_state *b)
+{
+	stream_swap_derived(a, b);
+	SWAP(a->signs, b->signs);
+	SWAP(a->silences, b->silences);
+	SWAP(a->settings, b->settings);
+	SWAP(a->stretches, b->stretches);
+	SWAP(a->skew, b->skew);
+	SWAP(a->first_ms, b->first_ms);
+	SWAP(a->last_ms, b->last_ms);
+}
