@@ -363,7 +363,7 @@ static enum status report_delivery(void *context, const struct delivery_row *row
 	struct app *app = context;
 	struct delivery_row copy = *row;
 
-	return pipeline_execute(app->pipeline, write_delivery, &copy, err);
+	return writer_execute(app->pipeline, write_delivery, &copy, err);
 }
 
 static enum status start_sender(struct app *app, struct error *err)
@@ -555,9 +555,9 @@ enum status app_create_token(struct app *app, const struct app_token *asked, str
 		.verb = SPAN("create"),
 		.kind = SPAN("tokens"),
 		.id = asked->name};
-	pipeline_act_as(app->pipeline, &actor);
+	audit_act_as(app->pipeline, &actor);
 	enum status status = api_create_token(app->api, &wanted, &token, err);
-	pipeline_act_as(app->pipeline, NULL);
+	audit_act_as(app->pipeline, NULL);
 	TRY(status);
 	buf_append_span(out, buf_span(&token));
 	if (asked->wants_aws) {

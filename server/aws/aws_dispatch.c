@@ -453,9 +453,9 @@ static enum status run_audited(struct aws_call *call, struct error *err)
 		return call->operation->run(call, err);
 	json_print(call->input, &body);
 	actor.body = body.failure ? SPAN("") : buf_span(&body);
-	pipeline_act_as(call->pipeline, &actor);
+	audit_act_as(call->pipeline, &actor);
 	enum status status = call->operation->run(call, err);
-	pipeline_act_as(call->pipeline, NULL);
+	audit_act_as(call->pipeline, NULL);
 	return status;
 }
 

@@ -350,7 +350,7 @@ static enum status search_job(struct filtering *f, const struct job *job, struct
 	search.text = filter_pattern_needle(f->pattern, &search.is_regex);
 	search.takes = filter_pattern_is_all(f->pattern) ? NULL : takes;
 	search.context = f->pattern;
-	TRY(pipeline_search_logs(f->call->pipeline, f->call->reader, f->call->arena, &search, &result, err));
+	TRY(log_search_run(f->call->pipeline, f->call->reader, f->call->arena, &search, &result, err));
 	if (result.is_partial && !result.has_next) /* in the unsealed lines, of which no order is known */
 		return error_set(
 			err, ERR_UNAVAILABLE, "the log's newest lines take too long to look through; try again");

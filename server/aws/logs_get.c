@@ -90,7 +90,7 @@ static enum status read_by_arrival(struct reading *r, struct error *err)
 	size_t count;
 
 	do { /* lines of a stream that was deleted and made again come first */
-		TRY(pipeline_merge_lines(
+		TRY(merge_read_lines(
 			r->call->pipeline, r->call->reader, r->call->arena, &merge, &lines, &count, &has_more, err));
 		TRY(take_merged(r, lines, count, err));
 		if (count) {
@@ -121,7 +121,7 @@ static enum status read_by_time(struct reading *r, struct error *err)
 		.stream_count = 1};
 	struct log_search_result result;
 
-	TRY(pipeline_search_logs(r->call->pipeline, r->call->reader, r->call->arena, &search, &result, err));
+	TRY(log_search_run(r->call->pipeline, r->call->reader, r->call->arena, &search, &result, err));
 	r->events = arena_alloc(r->call->arena, (result.count + 1) * sizeof *r->events);
 	if (!r->events)
 		return error_no_memory(err);

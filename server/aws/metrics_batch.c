@@ -120,8 +120,8 @@ static enum status find_new(struct batch_put *put, struct error *err)
 
 	for (size_t i = 0; i < put->count; i++)
 		put->is_new[i] = true;
-	enum status status = pipeline_view_job(call->pipeline, call->reader, call->arena, put->part->job,
-		put->part->stream, SPAN(""), VIEW_SERIES, &view, err);
+	enum status status = view_read_job(call->pipeline, call->reader, call->arena, put->part->job, put->part->stream,
+		SPAN(""), VIEW_SERIES, &view, err);
 	if (status == OK)
 		note_known(put, &view);
 	return status == ERR_NOT_FOUND ? OK : status;

@@ -129,7 +129,7 @@ static enum status tell_job(struct listing *l, struct span job, struct error *er
 	l->arena = arena;
 	l->told = told;
 	l->passed = 0;
-	enum status status = pipeline_view_job(
+	enum status status = view_read_job(
 		l->call->pipeline, l->call->reader, arena, job, SPAN(""), SPAN(""), VIEW_SERIES, &view, err);
 	if (status == ERR_NOT_FOUND) /* deleted meanwhile, or never there */
 		return OK;

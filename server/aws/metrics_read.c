@@ -96,7 +96,7 @@ static enum status view_series(struct reading *r, bool is_exact, struct error *e
 {
 	unsigned parts = VIEW_SERIES | (r->take || r->periods ? VIEW_TAILS : 0);
 	struct span stream = r->place.is_whole_job ? SPAN("") : r->place.stream;
-	enum status status = pipeline_view_job(r->call->pipeline, r->call->reader, r->arena, r->place.job, stream,
+	enum status status = view_read_job(r->call->pipeline, r->call->reader, r->arena, r->place.job, stream,
 		r->place.metric, parts, &r->view, err);
 
 	if (status == ERR_NOT_FOUND) { /* whom nobody has heard of has no points */
@@ -159,14 +159,14 @@ static enum status walk(struct reading *r, struct error *err)
 	if (!r->out->has_points || (!r->take && !r->periods))
 		return OK;
 	if (r->take)
-		return pipeline_each_point(
+		return chart_each_point(
 			r->call->pipeline, r->call->reader, r->arena, &r->view, &query, take_point, r, err);
 	struct period_reading asked = {.origin_ms = r->periods->origin_ms,
 		.period_ms = r->periods->period_ms,
 		.take_sum = r->periods->keeps_values ? NULL : merge_into_periods,
 		.take_point = add_to_periods,
 		.context = r};
-	TRY(pipeline_each_period(r->call->pipeline, r->call->reader, r->arena, &r->view, &query, &asked, err));
+	TRY(periods_each(r->call->pipeline, r->call->reader, r->arena, &r->view, &query, &asked, err));
 	metric_periods_sort(r->periods);
 	return OK;
 }

@@ -57,8 +57,8 @@ static enum status find_place(struct follow *follow, struct span job, struct fol
 
 	if (!arena)
 		return error_no_memory(err);
-	enum status status = pipeline_read_lines(follow->options->pipeline, follow->reader, arena, job,
-		buf_span(&stream->name), UINT64_MAX, TAIL_LINES, TAIL_BYTES, &lines, &count, &total, err);
+	enum status status = lines_read(follow->options->pipeline, follow->reader, arena, job, buf_span(&stream->name),
+		UINT64_MAX, TAIL_LINES, TAIL_BYTES, &lines, &count, &total, err);
 	if (status == ERR_NOT_FOUND || (status == OK && !count))
 		return OK;
 	TRY(status);

@@ -62,7 +62,7 @@ static void step(void *context, enum status status, const struct error *commit_e
 		copying->left = left;
 		copying->total = total;
 		pthread_mutex_unlock(&copying->mutex);
-		status = pipeline_push_control(copying->pipeline, &copying->control, &err);
+		status = control_push(copying->pipeline, &copying->control, &err);
 		if (status == OK)
 			return;
 	}
@@ -95,7 +95,7 @@ static void wait_for_it(
 static enum status copy_whole(struct copying *copying, bool (*progress)(void *context, uint64_t left, uint64_t total),
 	void *context, struct error *err)
 {
-	TRY(pipeline_push_control(copying->pipeline, &copying->control, err));
+	TRY(control_push(copying->pipeline, &copying->control, err));
 	wait_for_it(copying, progress, context);
 	if (copying->status != OK) {
 		*err = copying->err;

@@ -204,14 +204,14 @@ static enum status read_flush(struct maintenance *m, struct arena *names, struct
 
 	if (!arena || !names)
 		return error_no_memory(err);
-	TRY(pipeline_view_job(m->pipeline, m->reader, arena, span_from(flush->job->name), SPAN(""), SPAN(""),
-		VIEW_SERIES, &view, err));
+	TRY(view_read_job(m->pipeline, m->reader, arena, span_from(flush->job->name), SPAN(""), SPAN(""), VIEW_SERIES,
+		&view, err));
 	if (view.row.job_id != flush->job->job_id)
 		return error_set(err, ERR_NOT_FOUND, "job '%s' was deleted, and is another now", flush->job->name);
 	flush->has_ended = view.row.ended_ms != 0;
 	TRY(job_settings_unwritten(
 		flush->job->settings, names, &flush->settings, &flush->setting_count, &flush->setting_end, err));
-	pipeline_find_progress(flush->job, &flush->progress);
+	derivation_find_progress(flush->job, &flush->progress);
 	TRY(fold_job(flush, names, &view, err));
 	return count_attempts(m, arena, &view.row, flush, err);
 }
@@ -240,7 +240,7 @@ static bool flush_jobs(struct maintenance *m, struct job_state *const *jobs, siz
 		mem_free(flush->rows);
 		flushes.count--;
 	}
-	bool is_written = flushes.count && pipeline_execute(m->pipeline, write_flushes, &flushes, &err) == OK;
+	bool is_written = flushes.count && writer_execute(m->pipeline, write_flushes, &flushes, &err) == OK;
 	int64_t until_ms =
 		clock_mono_ms() + RANK_MS; /* not of the time for the commit: a slow disk would leave none, ever */
 	for (size_t i = 0; i < flushes.count; i++) {
@@ -345,9 +345,9 @@ static enum status sum_series(struct maintenance *m, struct stream_state *stream
 
 	if (!arena)
 		return error_no_memory(err);
-	TRY(pipeline_view_job(m->pipeline, m->reader, arena, span_from(stream->job->name), query.stream, query.metric,
+	TRY(view_read_job(m->pipeline, m->reader, arena, span_from(stream->job->name), query.stream, query.metric,
 		VIEW_SERIES | VIEW_TAILS, &view, err));
-	TRY(pipeline_each_point(m->pipeline, m->reader, arena, &view, &query, sum_point, out, err));
+	TRY(chart_each_point(m->pipeline, m->reader, arena, &view, &query, sum_point, out, err));
 	for (size_t i = 0; i < view.streams[0].series_count; i++)
 		if (view.streams[0].series[i].series_id == series->series_id)
 			*seen = view.streams[0].series[i].sealed_points + view.streams[0].series[i].tail_count;
@@ -462,7 +462,7 @@ static enum status trim_journal(struct maintenance *m, struct error *err)
 		if (!oldest || oldest >= before || oldest == newest)
 			return has_trimmed ? count_journal(m, err) : OK;
 		struct trim trim = {before};
-		TRY(pipeline_execute(m->pipeline, write_trim, &trim, err));
+		TRY(writer_execute(m->pipeline, write_trim, &trim, err));
 		has_trimmed = true;
 	}
 }
@@ -537,7 +537,7 @@ static void ask_to_forget(struct pipeline *pipeline)
 	if (!control)
 		return; /* a later round tries again */
 	*control = (struct control){.work = write_nothing, .done = forget_idle, .context = control, .owner = pipeline};
-	if (pipeline_push_control(pipeline, control, &err) != OK)
+	if (control_push(pipeline, control, &err) != OK)
 		mem_free(control); /* stopping */
 }
 
@@ -690,7 +690,7 @@ void *maintenance_run(void *context)
 	m.reader = reader;
 	if (retention_start(pipeline, reader, &err) != OK)
 		log_line(LOG_WARNING, "retention_failed", "error=\"%s\"", err.text);
-	for (bool has_more = false; !pipeline_wait_tick(pipeline, has_more ? 1 : TICK_MS);)
+	for (bool has_more = false; !control_wait_tick(pipeline, has_more ? 1 : TICK_MS);)
 		has_more = maintain(&m, clock_mono_ms());
 	stragglers_run(pipeline, reader);
 	look_at_streams(&m, &(bool){false});

@@ -179,7 +179,7 @@ void pipeline_drain(struct pipeline *pipeline, int64_t deadline_ms)
 
 	atomic_store(&pipeline->is_stopping, true);
 	while (is_behind(pipeline) && clock_mono_ms() < until_ms)
-		pipeline_wait_tick(pipeline, 2); /* nobody ends the ticks yet: a short wait */
+		control_wait_tick(pipeline, 2); /* nobody ends the ticks yet: a short wait */
 	pipeline->drain_ms = until_ms > clock_mono_ms() ? until_ms - clock_mono_ms() : 0;
 	end_ticks(pipeline);
 	join_sealers(pipeline);

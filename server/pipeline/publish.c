@@ -229,7 +229,7 @@ void *publisher_run(void *context)
 		log_line(LOG_ERROR, "publisher_failed", "error=\"%s\"", err.text);
 		return NULL;
 	}
-	while (!pipeline_wait_tick(pipeline, TICK_MS)) {
+	while (!control_wait_tick(pipeline, TICK_MS)) {
 		int64_t now_ms = clock_mono_ms();
 		directory_swap_dirty(pipeline->directory);
 		for (struct stream_state *stream; (stream = directory_pop_dirty(pipeline->directory));) {

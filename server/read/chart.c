@@ -109,7 +109,7 @@ enum status points_walk_series(struct points_walk *walk, const struct stream_vie
 	return take_points(walk, stream, series, series->tail + skipped, series->tail_count - skipped, err);
 }
 
-enum status pipeline_each_point(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+enum status chart_each_point(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct job_view *view, const struct chart_query *query,
 	enum status (*take)(void *context, const struct stream_view *stream, const struct series_view *series,
 		const struct point *point, int64_t x, struct error *err),
@@ -430,15 +430,15 @@ static enum status draw(struct store_reader *reader, struct arena *arena, struct
 	return OK;
 }
 
-enum status pipeline_read_chart(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
-	struct span job, const struct chart_query *asked, struct chart *out, struct error *err)
+enum status chart_read(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena, struct span job,
+	const struct chart_query *asked, struct chart *out, struct error *err)
 {
 	struct chart_query resolved = *asked;
 
 	*out = (struct chart){.bucket_width = 1};
-	TRY(pipeline_view_job(
+	TRY(view_read_job(
 		pipeline, reader, arena, job, asked->stream, asked->metric, VIEW_SERIES | VIEW_TAILS, &out->view, err));
-	TRY(pipeline_resolve_metric(reader, arena, &out->view, asked, &resolved.metric, err));
+	TRY(main_series_resolve(reader, arena, &out->view, asked, &resolved.metric, err));
 	out->metric = resolved.metric;
 	return draw(reader, arena, &resolved, out, err);
 }
@@ -564,15 +564,15 @@ static enum status lay_out_rows(struct store_reader *reader, struct arena *arena
 	return fold_rows(&folding, &walk, points, out, err);
 }
 
-enum status pipeline_read_heat(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+enum status chart_read_heat(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	struct span job, const struct chart_query *asked, struct heat *out, struct error *err)
 {
 	struct chart_query resolved = *asked;
 
 	*out = (struct heat){.bucket_width = 1};
-	TRY(pipeline_view_job(
+	TRY(view_read_job(
 		pipeline, reader, arena, job, SPAN(""), asked->metric, VIEW_SERIES | VIEW_TAILS, &out->view, err));
-	TRY(pipeline_resolve_metric(reader, arena, &out->view, asked, &resolved.metric, err));
+	TRY(main_series_resolve(reader, arena, &out->view, asked, &resolved.metric, err));
 	out->metric = resolved.metric;
 	return lay_out_rows(reader, arena, &resolved, out, err);
 }

@@ -35,8 +35,8 @@ struct chart {
 	size_t link_count;
 };
 
-enum status pipeline_read_chart(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
-	struct span job, const struct chart_query *query, struct chart *out, struct error *err) MUST_CHECK;
+enum status chart_read(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena, struct span job,
+	const struct chart_query *query, struct chart *out, struct error *err) MUST_CHECK;
 
 /* The streams of a job beside each other: means by stream and bucket. AXIS_STEP or AXIS_TIME; the query's stream is not looked at. */
 struct heat {
@@ -49,14 +49,14 @@ struct heat {
 	struct job_view view;
 };
 
-enum status pipeline_read_heat(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+enum status chart_read_heat(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	struct span job, const struct chart_query *query, struct heat *out, struct error *err) MUST_CHECK;
 
 /* Over all jobs of its run, by steps: those that a later job prints again are superseded. Streams of the view are of all of them. */
 enum { CHAIN_JOBS_MAX = 100 };
 
 /* Every point of the window in order of arrival, stream after stream, to `take`; ends early when that is not OK. */
-enum status pipeline_each_point(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+enum status chart_each_point(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct job_view *view, const struct chart_query *query,
 	enum status (*take)(void *context, const struct stream_view *stream, const struct series_view *series,
 		const struct point *point, int64_t x, struct error *err),

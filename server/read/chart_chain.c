@@ -47,10 +47,10 @@ static enum status find_piece(struct pipeline *pipeline, struct store_reader *re
 	struct job_view view;
 
 	*out = (struct piece){.job = link->job, .query = *asked};
-	enum status status = pipeline_view_job(
+	enum status status = view_read_job(
 		pipeline, reader, arena, link->job, asked->stream, asked->metric, VIEW_SERIES | VIEW_TAILS, &view, err);
 	if (status == OK)
-		status = pipeline_resolve_metric(reader, arena, &view, asked, &out->query.metric, err);
+		status = main_series_resolve(reader, arena, &view, asked, &out->query.metric, err);
 	if (status == OK)
 		find_steps(&view, out);
 	return status == ERR_NOT_FOUND && !is_asked ? OK : status;
@@ -133,14 +133,14 @@ static enum status draw_all(struct pipeline *pipeline, struct store_reader *read
 	for (size_t i = 0; i < count; i++) {
 		if (!pieces[i].is_there)
 			continue;
-		TRY(pipeline_read_chart(pipeline, reader, arena, pieces[i].job, &pieces[i].query, &one, err));
+		TRY(chart_read(pipeline, reader, arena, pieces[i].job, &pieces[i].query, &one, err));
 		TRY(append(arena, out, &one, err));
 		out->links[out->link_count++] = (struct chart_link){pieces[i].job, pieces[i].first_step, one.count};
 	}
 	return OK;
 }
 
-enum status pipeline_read_chain(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+enum status chart_read_chain(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	struct span job, const struct chart_query *asked, struct chart *out, struct error *err)
 {
 	struct run_link *links;

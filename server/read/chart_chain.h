@@ -9,5 +9,5 @@
 
 struct pipeline;
 
-enum status pipeline_read_chain(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+enum status chart_read_chain(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	struct span job, const struct chart_query *query, struct chart *out, struct error *err) MUST_CHECK;

@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-enum status pipeline_read_inputs(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+enum status derivation_read_inputs(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct job_row *row, struct inputs **out, struct error *err)
 {
 	struct setting_row *rows;
@@ -39,7 +39,7 @@ enum status pipeline_read_inputs(struct pipeline *pipeline, struct store_reader 
 	return OK;
 }
 
-double pipeline_devices_each(const struct pipeline *pipeline, const struct json *document)
+double derivation_each_device(const struct pipeline *pipeline, const struct json *document)
 {
 	char from[INPUT_FROM_BYTES];
 	struct input_machines machines = {0};
@@ -63,7 +63,7 @@ static double logical_core(const struct json *document)
 	return 0;
 }
 
-double pipeline_ranks_each(const struct pipeline *pipeline, const struct json *document)
+double derivation_each_rank(const struct pipeline *pipeline, const struct json *document)
 {
 	char from[INPUT_FROM_BYTES];
 	struct input_machines machines = {0};
@@ -76,18 +76,18 @@ double pipeline_ranks_each(const struct pipeline *pipeline, const struct json *d
 	return machines.devices_each * (is_said ? machines.cores_of_device / size : machines.ranks_of_device);
 }
 
-enum status pipeline_read_parameters(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+enum status derivation_read_parameters(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct job_row *row, double *parameters, struct error *err)
 {
 	struct inputs *inputs;
 
-	TRY(pipeline_read_inputs(pipeline, reader, arena, row, &inputs, err));
+	TRY(derivation_read_inputs(pipeline, reader, arena, row, &inputs, err));
 	double value = inputs->items[INPUT_PARAMETERS].value;
 	*parameters = value > 0 ? value : NAN;
 	return OK;
 }
 
-void pipeline_write_derivation(const struct inputs *inputs, struct span metric, struct json_writer *w)
+void derivation_write(const struct inputs *inputs, struct span metric, struct json_writer *w)
 {
 	enum input wanted[INPUT_COUNT];
 	enum derived derived;
@@ -135,7 +135,7 @@ static void find_total(const struct inputs *inputs, const struct progress *at, i
 	out->total_steps = total < 1e15 ? (int64_t)total : 0;
 }
 
-void pipeline_find_progress(struct job_state *job, struct job_progress *out)
+void derivation_find_progress(struct job_state *job, struct job_progress *out)
 {
 	const struct inputs *inputs = job_settings_inputs(job->settings);
 	struct progress best = {.step = -1};

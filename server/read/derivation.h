@@ -11,17 +11,17 @@
 struct inputs;
 struct pipeline;
 
-enum status pipeline_read_inputs(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+enum status derivation_read_inputs(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct job_row *row, struct inputs **out, struct error *err) MUST_CHECK;
 
 /* Of the instance type in ResourceConfig; NaN: it is not known. */
-double pipeline_devices_each(const struct pipeline *pipeline, const struct json *document);
+double derivation_each_device(const struct pipeline *pipeline, const struct json *document);
 
 /* How many processes of a trainer an instance has: of Trainium its cores, as the job's environment puts them together; NaN: not known. */
-double pipeline_ranks_each(const struct pipeline *pipeline, const struct json *document);
+double derivation_each_rank(const struct pipeline *pipeline, const struct json *document);
 
 /* Of the model, as the job's settings say; NaN: they do not. */
-enum status pipeline_read_parameters(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+enum status derivation_read_parameters(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct job_row *row, double *parameters, struct error *err) MUST_CHECK;
-void pipeline_write_derivation(const struct inputs *inputs, struct span metric, struct json_writer *w);
-void pipeline_find_progress(struct job_state *job, struct job_progress *out);
+void derivation_write(const struct inputs *inputs, struct span metric, struct json_writer *w);
+void derivation_find_progress(struct job_state *job, struct job_progress *out);

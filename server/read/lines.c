@@ -274,9 +274,9 @@ static enum status find_stream(
 	return OK;
 }
 
-enum status pipeline_read_lines(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
-	struct span job, struct span stream, uint64_t from, size_t limit, size_t max_bytes, struct line_view **out,
-	size_t *count, uint64_t *total, struct error *err)
+enum status lines_read(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena, struct span job,
+	struct span stream, uint64_t from, size_t limit, size_t max_bytes, struct line_view **out, size_t *count,
+	uint64_t *total, struct error *err)
 {
 	AUTO(zstd) zstd = zstd_new();
 	struct reading reading = {
@@ -335,8 +335,8 @@ static enum status go_on_raw(
 	return OK;
 }
 
-enum status pipeline_read_raw(struct pipeline *pipeline, struct store_reader *reader, struct span job,
-	struct span stream, struct raw_place *place, struct buf *out, struct error *err)
+enum status lines_read_raw(struct pipeline *pipeline, struct store_reader *reader, struct span job, struct span stream,
+	struct raw_place *place, struct buf *out, struct error *err)
 {
 	AUTO(zstd) zstd = zstd_new();
 	AUTO(arena) arena = arena_new();

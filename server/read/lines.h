@@ -18,9 +18,9 @@ struct line_view {
 
 /* Lines from..from+limit of one stream (from UINT64_MAX: the last limit ones), fewer when they have more text than
  * max_bytes. *total: lines of the stream. */
-enum status pipeline_read_lines(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
-	struct span job, struct span stream, uint64_t from, size_t limit, size_t max_bytes, struct line_view **out,
-	size_t *count, uint64_t *total, struct error *err) MUST_CHECK;
+enum status lines_read(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena, struct span job,
+	struct span stream, uint64_t from, size_t limit, size_t max_bytes, struct line_view **out, size_t *count,
+	uint64_t *total, struct error *err) MUST_CHECK;
 
 /* Text of one stream as it came, from line next to end, batch by batch. The call with out NULL settles where it begins (behind
  * what was deleted) and ends; each other one appends a batch and moves next on, until it is end. Lines that were damaged, or
@@ -31,5 +31,5 @@ struct raw_place {
 	int64_t job_id;
 };
 
-enum status pipeline_read_raw(struct pipeline *pipeline, struct store_reader *reader, struct span job,
-	struct span stream, struct raw_place *place, struct buf *out, struct error *err) MUST_CHECK;
+enum status lines_read_raw(struct pipeline *pipeline, struct store_reader *reader, struct span job, struct span stream,
+	struct raw_place *place, struct buf *out, struct error *err) MUST_CHECK;

@@ -82,7 +82,7 @@ static enum status count_sealed(struct counting *c, struct store_reader *reader,
 	return OK;
 }
 
-enum status pipeline_count_lines(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+enum status log_search_count(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	struct span job, struct span stream, struct log_histogram *out, struct error *err)
 {
 	AUTO(zstd) zstd = zstd_new();

@@ -81,7 +81,7 @@ struct log_search_result {
 };
 
 /* ERR_INVALID: the pattern, with column. ERR_NOT_FOUND: job or stream. */
-enum status pipeline_search_logs(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+enum status log_search_run(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct log_search *search, struct log_search_result *out, struct error *err) MUST_CHECK;
 
 struct log_histogram {
@@ -93,5 +93,5 @@ struct log_histogram {
 
 /* All lines of a job ("": of all its streams) over time. Of what is sealed no text is read: a block's lines are taken to be
  * spread evenly over its time. ERR_NOT_FOUND: job or stream. */
-enum status pipeline_count_lines(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+enum status log_search_count(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	struct span job, struct span stream, struct log_histogram *out, struct error *err) MUST_CHECK;

@@ -51,19 +51,19 @@ static bool has_metric(const struct job_view *view, struct span metric)
 	return false;
 }
 
-enum status pipeline_find_main(struct store_reader *reader, struct arena *arena, const struct job_view *view,
+enum status main_series_find(struct store_reader *reader, struct arena *arena, const struct job_view *view,
 	enum role role, struct span *metric, struct error *err)
 {
 	TRY(store_find_main_metric(reader, arena, view->row.job_id, role, metric, err));
 	return metric->len && has_metric(view, *metric) ? OK : decide(view, role, metric, err);
 }
 
-enum status pipeline_find_mains(struct store_reader *reader, struct arena *arena, const struct job_view *view,
+enum status main_series_find_all(struct store_reader *reader, struct arena *arena, const struct job_view *view,
 	struct span mains[ROLE_COUNT], struct error *err)
 {
 	mains[ROLE_OTHER] = SPAN("");
 	for (unsigned role = ROLE_OTHER + 1; role < ROLE_COUNT; role++)
-		TRY(pipeline_find_main(reader, arena, view, (enum role)role, &mains[role], err));
+		TRY(main_series_find(reader, arena, view, (enum role)role, &mains[role], err));
 	return OK;
 }
 
@@ -76,7 +76,7 @@ static bool has_any(const struct job_view *view, struct span metric)
 	return false;
 }
 
-enum status pipeline_resolve_metric(struct store_reader *reader, struct arena *arena, const struct job_view *view,
+enum status main_series_resolve(struct store_reader *reader, struct arena *arena, const struct job_view *view,
 	const struct chart_query *query, struct span *metric, struct error *err)
 {
 	struct span main = SPAN("");
@@ -87,7 +87,7 @@ enum status pipeline_resolve_metric(struct store_reader *reader, struct arena *a
 		return OK;
 	}
 	if (role_parse(query->metric, &role) && role != ROLE_OTHER)
-		TRY(pipeline_find_main(reader, arena, view, role, &main, err));
+		TRY(main_series_find(reader, arena, view, role, &main, err));
 	if (!main.len)
 		return error_set_field(err, ERR_NOT_FOUND, "metric", "job '%.*s' has no metric '%.*s'%s",
 			SPAN_ARGS(view->row.name), SPAN_ARGS(query->metric),

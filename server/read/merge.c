@@ -450,7 +450,7 @@ static enum status try_merge(struct merging *m, bool is_last, struct arena *aren
 	return hand_out(m, arena, out, count, err);
 }
 
-enum status pipeline_merge_lines(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+enum status merge_read_lines(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct merge *merge, struct merged_line **out, size_t *count, bool *has_more, struct error *err)
 {
 	AUTO(zstd) zstd = zstd_new();

@@ -28,6 +28,6 @@ struct merged_line {
 };
 
 /* The lines that follow (or precede) the place, oldest first; *has_more: there are others behind (or before) them. */
-enum status pipeline_merge_lines(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+enum status merge_read_lines(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct merge *merge, struct merged_line **out, size_t *count, bool *has_more,
 	struct error *err) MUST_CHECK;

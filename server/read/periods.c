@@ -98,7 +98,7 @@ static enum status read_periods(struct points_walk *walk, struct period_walk *pe
 	return points_walk_series(walk, stream, series, covered, points, err);
 }
 
-enum status pipeline_each_period(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+enum status periods_each(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct job_view *view, const struct chart_query *query, const struct period_reading *asked,
 	struct error *err)
 {

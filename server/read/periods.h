@@ -21,6 +21,6 @@ struct period_reading {
 	void *context;
 };
 
-enum status pipeline_each_period(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+enum status periods_each(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct job_view *view, const struct chart_query *query, const struct period_reading *asked,
 	struct error *err) MUST_CHECK;

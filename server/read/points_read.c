@@ -70,9 +70,9 @@ static const struct series_view *find_series(const struct job_view *view, struct
 	return NULL;
 }
 
-enum status pipeline_read_points(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
-	struct span job, struct span stream, const struct chart_query *query, uint64_t ordinal,
-	struct points_batch *out, struct error *err)
+enum status points_read(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena, struct span job,
+	struct span stream, const struct chart_query *query, uint64_t ordinal, struct points_batch *out,
+	struct error *err)
 {
 	AUTO(zstd) zstd = zstd_new();
 	struct job_view view;
@@ -81,8 +81,7 @@ enum status pipeline_read_points(struct pipeline *pipeline, struct store_reader 
 	out->points = arena_alloc(arena, BATCH_CHUNKS * CHUNK_MAX_POINTS * sizeof *out->points);
 	if (!zstd || !out->points)
 		return error_no_memory(err);
-	TRY(pipeline_view_job(
-		pipeline, reader, arena, job, stream, query->metric, VIEW_SERIES | VIEW_TAILS, &view, err));
+	TRY(view_read_job(pipeline, reader, arena, job, stream, query->metric, VIEW_SERIES | VIEW_TAILS, &view, err));
 	out->generation = view.row.generation;
 	out->series_base = view.stream_count ? view.streams[0].series_base : 0;
 	const struct series_view *series = find_series(&view, query->metric);

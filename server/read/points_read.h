@@ -22,6 +22,6 @@ struct points_batch {
 	uint32_t series_base; /* of the stream */
 };
 
-enum status pipeline_read_points(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
-	struct span job, struct span stream, const struct chart_query *query, uint64_t ordinal,
-	struct points_batch *out, struct error *err) MUST_CHECK;
+enum status points_read(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena, struct span job,
+	struct span stream, const struct chart_query *query, uint64_t ordinal, struct points_batch *out,
+	struct error *err) MUST_CHECK;

@@ -117,7 +117,7 @@ static enum status guess(struct arena *arena, const struct job_view *view, struc
 	return say(out, arena, speakers == 1 ? speaker : first, &reason, err);
 }
 
-enum status pipeline_find_rank_0(struct store_reader *reader, struct arena *arena, const struct job_view *view,
+enum status rank_0_find(struct store_reader *reader, struct arena *arena, const struct job_view *view,
 	struct rank_0 *out, struct error *err)
 {
 	*out = (struct rank_0){SPAN(""), SPAN("")};

@@ -13,5 +13,5 @@ struct rank_0 {
 };
 
 /* view: with its series. */
-enum status pipeline_find_rank_0(struct store_reader *reader, struct arena *arena, const struct job_view *view,
+enum status rank_0_find(struct store_reader *reader, struct arena *arena, const struct job_view *view,
 	struct rank_0 *out, struct error *err) MUST_CHECK;

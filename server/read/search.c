@@ -398,7 +398,7 @@ static enum status run(struct searching *s, struct walk *walk, struct log_search
 	return finish(walk, streams, stream_count, out, err);
 }
 
-enum status pipeline_search_logs(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+enum status log_search_run(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct log_search *search, struct log_search_result *out, struct error *err)
 {
 	AUTO(log_matcher) matcher = NULL;

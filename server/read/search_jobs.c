@@ -201,7 +201,7 @@ static enum status search_value(struct job_log_search *search, const struct quer
 		.limit = 1,
 		.text_bytes = 16,
 		.time_ms = left_ms > 0 ? left_ms : 0};
-	return pipeline_search_logs(search->options.pipeline, search->options.reader, arena, &ask, result, err);
+	return log_search_run(search->options.pipeline, search->options.reader, arena, &ask, result, err);
 }
 
 /* *is_known false: there was no time to look through all of its log, and what was looked at has no such line. Not of the first

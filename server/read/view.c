@@ -170,7 +170,7 @@ static enum status view_live(
 	return is_whole ? OK : error_no_memory(err);
 }
 
-int64_t pipeline_stream_heard_ms(struct pipeline *pipeline, struct span job_name, struct span stream_name)
+int64_t view_stream_heard_ms(struct pipeline *pipeline, struct span job_name, struct span stream_name)
 {
 	struct job_state *job = directory_find(pipeline->directory, job_name);
 	struct stream_state *stream = job ? job_find_stream(job, stream_name) : NULL;
@@ -258,9 +258,8 @@ static enum status add_sealed(const struct viewing *viewing, struct store_reader
 	return OK;
 }
 
-enum status pipeline_view_job(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
-	struct span job, struct span stream, struct span metric, unsigned parts, struct job_view *out,
-	struct error *err)
+enum status view_read_job(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena, struct span job,
+	struct span stream, struct span metric, unsigned parts, struct job_view *out, struct error *err)
 {
 	struct viewing viewing = {pipeline, arena, metric, parts};
 

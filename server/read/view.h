@@ -11,9 +11,8 @@ struct pipeline;
 enum view_parts { VIEW_SERIES = 1, VIEW_TAILS = 2 };
 
 /* stream "": all of them; metric "": all, else it (or the role so called) alone, without health. ERR_NOT_FOUND names the job or stream. */
-enum status pipeline_view_job(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
-	struct span job, struct span stream, struct span metric, unsigned parts, struct job_view *out,
-	struct error *err) MUST_CHECK;
+enum status view_read_job(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena, struct span job,
+	struct span stream, struct span metric, unsigned parts, struct job_view *out, struct error *err) MUST_CHECK;
 
 /* When anything of the stream came last; 0: not since this start. */
-int64_t pipeline_stream_heard_ms(struct pipeline *pipeline, struct span job, struct span stream);
+int64_t view_stream_heard_ms(struct pipeline *pipeline, struct span job, struct span stream);

@@ -12,7 +12,7 @@
 /* Documents have at most 4 MiB; of what an entry tells of one of them at most SIDE_BYTES are kept. */
 enum { THING_BYTES = 16 << 20, SIDE_BYTES = 64 << 10 };
 
-void pipeline_act_as(struct pipeline *pipeline, const struct actor *actor)
+void audit_act_as(struct pipeline *pipeline, const struct actor *actor)
 {
 	pthread_setspecific(pipeline->actor_key, actor);
 }

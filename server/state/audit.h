@@ -17,7 +17,7 @@ struct actor {
 };
 
 /* Of this thread, from now on; NULL: nobody. */
-void pipeline_act_as(struct pipeline *pipeline, const struct actor *actor);
+void audit_act_as(struct pipeline *pipeline, const struct actor *actor);
 
 /* This thread's; NULL: nobody acts on it. */
 const struct actor *audit_actor(const struct pipeline *pipeline);

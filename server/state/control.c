@@ -6,13 +6,13 @@
 #include "state/pipeline_state.h"
 #include "store/jobs.h"
 
-enum status pipeline_push_control(struct pipeline *pipeline, struct control *control, struct error *err)
+enum status control_push(struct pipeline *pipeline, struct control *control, struct error *err)
 {
 	control->work_item.is_control = true;
 	return queue_push_control(pipeline->queue, &control->work_item.item, err);
 }
 
-bool pipeline_wait_tick(struct pipeline *pipeline, int64_t timeout_ms)
+bool control_wait_tick(struct pipeline *pipeline, int64_t timeout_ms)
 {
 	struct timespec deadline = clock_deadline(timeout_ms);
 

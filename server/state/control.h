@@ -7,10 +7,10 @@
 #include "state/streams/directory.h"
 #include "state/pipeline_state.h"
 
-enum status pipeline_push_control(struct pipeline *pipeline, struct control *control, struct error *err) MUST_CHECK;
+enum status control_push(struct pipeline *pipeline, struct control *control, struct error *err) MUST_CHECK;
 
 /* Waits until the pipeline's end or the timeout; true: it ends. */
-bool pipeline_wait_tick(struct pipeline *pipeline, int64_t timeout_ms);
+bool control_wait_tick(struct pipeline *pipeline, int64_t timeout_ms);
 
 /* Writer: was the job deleted, before or earlier in the transaction that is open? RAM hears of the latter by its commit. */
 enum status is_job_gone(struct pipeline *pipeline, struct store_tx *tx, const struct job_state *job, bool *is_gone,

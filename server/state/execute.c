@@ -41,7 +41,7 @@ static void settle(void *context, enum status status, const struct error *err)
 	pthread_mutex_unlock(&waiting->mutex);
 }
 
-enum status pipeline_execute_then(struct pipeline *pipeline,
+enum status writer_execute_then(struct pipeline *pipeline,
 	enum status (*work)(void *context, struct store_tx *tx, struct error *err), void (*after)(void *context),
 	void *context, struct error *err)
 {
@@ -52,7 +52,7 @@ enum status pipeline_execute_then(struct pipeline *pipeline,
 	pthread_mutex_init(&waiting.mutex, NULL);
 	pthread_cond_init(&waiting.settled, NULL);
 	/* not into waiting: once it is pushed that is the writer's */
-	enum status pushed = pipeline_push_control(pipeline, &waiting.control, err);
+	enum status pushed = control_push(pipeline, &waiting.control, err);
 	pthread_mutex_lock(&waiting.mutex);
 	while (pushed == OK && !waiting.is_done)
 		pthread_cond_wait(&waiting.settled, &waiting.mutex);
@@ -66,8 +66,8 @@ enum status pipeline_execute_then(struct pipeline *pipeline,
 	return waiting.status;
 }
 
-enum status pipeline_execute(struct pipeline *pipeline,
+enum status writer_execute(struct pipeline *pipeline,
 	enum status (*work)(void *context, struct store_tx *tx, struct error *err), void *context, struct error *err)
 {
-	return pipeline_execute_then(pipeline, work, NULL, context, err);
+	return writer_execute_then(pipeline, work, NULL, context, err);
 }

@@ -9,11 +9,11 @@
 struct pipeline;
 
 /* Runs work inside a transaction of the writer, waits until it is durable. Worker threads only (it blocks). */
-enum status pipeline_execute(struct pipeline *pipeline,
+enum status writer_execute(struct pipeline *pipeline,
 	enum status (*work)(void *context, struct store_tx *tx, struct error *err), void *context,
 	struct error *err) MUST_CHECK;
 
-/* Like pipeline_execute; after runs on the writer thread when the commit is on disk. */
-enum status pipeline_execute_then(struct pipeline *pipeline,
+/* Like writer_execute; after runs on the writer thread when the commit is on disk. */
+enum status writer_execute_then(struct pipeline *pipeline,
 	enum status (*work)(void *context, struct store_tx *tx, struct error *err), void (*after)(void *context),
 	void *context, struct error *err) MUST_CHECK;

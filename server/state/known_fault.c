@@ -227,7 +227,7 @@ enum status known_fault_of_end(struct pipeline *pipeline, struct store_reader *r
 	return OK;
 }
 
-bool pipeline_is_nonfatal(const struct pipeline *pipeline, struct span signature)
+bool known_fault_is_nonfatal(const struct pipeline *pipeline, struct span signature)
 {
 	size_t index = pipeline->signatures ? signature_index(pipeline->signatures, signature) : SIZE_MAX;
 

@@ -37,4 +37,4 @@ enum status stream_line_host(struct store_reader *reader, struct arena *arena, i
 	struct span stream, uint64_t line, struct span *host, bool *is_shared, struct error *err) MUST_CHECK;
 
 /* Of a fault by its name in signatures.json: the machine works on, and nothing broke for it. */
-bool pipeline_is_nonfatal(const struct pipeline *pipeline, struct span signature);
+bool known_fault_is_nonfatal(const struct pipeline *pipeline, struct span signature);

@@ -196,7 +196,7 @@ enum status api_incident_acknowledge(void *context, void *worker, const struct h
 
 	TRY(parse_id(http_request_segment(request, 0), &ack, err));
 	TRY(check_owner(worker, &ack, api_team(request), err));
-	TRY(pipeline_execute(api->options.pipeline, write_acknowledgement, &ack, err));
+	TRY(writer_execute(api->options.pipeline, write_acknowledgement, &ack, err));
 	response->status = 204;
 	return OK;
 }
@@ -226,7 +226,7 @@ enum status api_incident_mute(void *context, void *worker, const struct http_req
 			MUTE_MAX_S, (long long)for_s);
 	if (for_s)
 		mute.at_ms = http_request_arrival_ms(request) + for_s * 1000;
-	TRY(pipeline_execute(api->options.pipeline, write_mute, &mute, err));
+	TRY(writer_execute(api->options.pipeline, write_mute, &mute, err));
 	response->status = 204;
 	return OK;
 }

@@ -98,16 +98,16 @@ static enum status try_job(struct preview *p, struct span job, struct error *err
 		.attempts = ATTEMPTS_ALL};
 
 	TRY(api_arena(&arena, err));
-	enum status status = pipeline_view_job(
+	enum status status = view_read_job(
 		p->pipeline, p->reader, arena, job, query.stream, query.metric, VIEW_SERIES | VIEW_TAILS, &view, err);
 	if (status == OK)
-		status = pipeline_resolve_metric(p->reader, arena, &view, &query, &query.metric, err);
+		status = main_series_resolve(p->reader, arena, &view, &query, &query.metric, err);
 	if (status == ERR_NOT_FOUND)
 		return OK; /* it has no such metric, or was deleted meanwhile */
 	TRY(status);
 	p->job = job;
 	p->jobs++;
-	status = pipeline_each_point(p->pipeline, p->reader, arena, &view, &query, take_point, p, err);
+	status = chart_each_point(p->pipeline, p->reader, arena, &view, &query, take_point, p, err);
 	watch_free(p->watch);
 	p->watch = NULL;
 	return status == ERR_UNAVAILABLE && p->is_partial ? OK : status;

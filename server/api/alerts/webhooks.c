@@ -261,7 +261,7 @@ enum status api_webhooks_create(void *context, void *worker, const struct http_r
 	TRY(api_own_team(request, &row.team, err));
 	TRY(take_secret(api, row.format, given, &secret, &sealed, err));
 	row.sealed_secret = buf_span(&sealed);
-	TRY(pipeline_execute(api->options.pipeline, write_row, &row, err));
+	TRY(writer_execute(api->options.pipeline, write_row, &row, err));
 	struct json_writer w = api_reply(response);
 	response->status = 201;
 	json_object(&w);
@@ -341,7 +341,7 @@ enum status api_webhook_put(void *context, void *worker, const struct http_reque
 	TRY(api_body_object(request, &body, err));
 	TRY(api_check_members(body, MEMBERS " id has_secret created_ms", err)); /* as it was read */
 	TRY(change_webhook(api, request, arena, reader, body, &row, &sealed, err));
-	TRY(pipeline_execute(api->options.pipeline, update_row, &row, err));
+	TRY(writer_execute(api->options.pipeline, update_row, &row, err));
 	if (api->options.deliveries_due) /* it may have been off */
 		api->options.deliveries_due(api->options.context);
 	struct json_writer w = api_reply(response);
@@ -379,7 +379,7 @@ enum status api_webhook_delete(void *context, void *worker, const struct http_re
 
 	TRY(parse_number(request, 0, "webhook", &id, err));
 	TRY(check_webhook(((struct api_worker *)worker)->reader, id, request, err));
-	TRY(pipeline_execute(api->options.pipeline, remove_row, &id, err));
+	TRY(writer_execute(api->options.pipeline, remove_row, &id, err));
 	response->status = 204;
 	return OK;
 }
@@ -487,7 +487,7 @@ enum status api_delivery_retry(void *context, void *worker, const struct http_re
 	TRY(parse_number(request, 0, "webhook", &retry.webhook_id, err));
 	TRY(parse_number(request, 1, "delivery", &retry.delivery_id, err));
 	TRY(check_webhook(((struct api_worker *)worker)->reader, retry.webhook_id, request, err));
-	TRY(pipeline_execute(api->options.pipeline, write_retry, &retry, err));
+	TRY(writer_execute(api->options.pipeline, write_retry, &retry, err));
 	if (api->options.deliveries_due)
 		api->options.deliveries_due(api->options.context);
 	response->status = 202;

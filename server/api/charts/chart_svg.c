@@ -200,8 +200,7 @@ static enum status add_curve(struct plot *plot, struct span job, struct span met
 	struct chart chart;
 
 	query.metric = metric;
-	TRY(pipeline_read_chart(
-		plot->api->options.pipeline, plot->worker->reader, plot->arena, job, &query, &chart, err));
+	TRY(chart_read(plot->api->options.pipeline, plot->worker->reader, plot->arena, job, &query, &chart, err));
 	TRY(name_curve(plot, job, chart.metric, &curve->name, err));
 	curve->buckets = chart.buckets;
 	curve->count = chart.count;

@@ -61,7 +61,7 @@ static void write_series(struct json_writer *w, const struct stream_view *stream
 		json_put_i64(w, "nan", (int64_t)summary->nan_count);
 	if (summary->inf_count)
 		json_put_i64(w, "inf", (int64_t)summary->inf_count);
-	pipeline_write_derivation(inputs, series->metric, w);
+	derivation_write(inputs, series->metric, w);
 	json_object_end(w);
 }
 
@@ -76,10 +76,10 @@ enum status api_series(void *context, void *worker, const struct http_request *r
 	struct job_view view;
 
 	TRY(api_arena(&arena, err));
-	TRY(pipeline_view_job(api->options.pipeline, ((struct api_worker *)worker)->reader, arena,
+	TRY(view_read_job(api->options.pipeline, ((struct api_worker *)worker)->reader, arena,
 		http_request_segment(request, 0), SPAN(""), SPAN(""), VIEW_SERIES, &view, err));
-	TRY(pipeline_find_mains(((struct api_worker *)worker)->reader, arena, &view, mains, err));
-	TRY(pipeline_read_inputs(
+	TRY(main_series_find_all(((struct api_worker *)worker)->reader, arena, &view, mains, err));
+	TRY(derivation_read_inputs(
 		api->options.pipeline, ((struct api_worker *)worker)->reader, arena, &view.row, &inputs, err));
 	json_object(&w);
 	json_key(&w, "series");
@@ -390,8 +390,8 @@ enum status api_points(void *context, void *worker, const struct http_request *r
 			err, ERR_SEMANTIC, "chain", "chain=true is drawn by x=step, in buckets and as JSON alone");
 	if (is_raw || (is_csv && !http_request_query(request, "buckets", &buckets)))
 		return api_points_raw(api, worker, request, &query, is_csv, response, err);
-	TRY((is_chain ? pipeline_read_chain : pipeline_read_chart)(api->options.pipeline,
-		((struct api_worker *)worker)->reader, arena, http_request_segment(request, 0), &query, &chart, err));
+	TRY((is_chain ? chart_read_chain : chart_read)(api->options.pipeline, ((struct api_worker *)worker)->reader,
+		arena, http_request_segment(request, 0), &query, &chart, err));
 	if (is_csv) {
 		response->content_type = "text/csv; charset=utf-8";
 		write_csv(&response->body, &chart, query.stream);

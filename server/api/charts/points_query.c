@@ -71,7 +71,7 @@ static enum status write_result(
 	TRY(api_arena(&arena, err));
 	TRY(read_one(node, &job, &query, err));
 	TRY(api_parse_columns(json_get(node, "columns"), &columns, err));
-	TRY(pipeline_read_chart(api->options.pipeline, reader, arena, job, &query, &chart, err));
+	TRY(chart_read(api->options.pipeline, reader, arena, job, &query, &chart, err));
 	api_write_chart(w, &chart, columns);
 	return OK;
 }

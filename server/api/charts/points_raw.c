@@ -165,8 +165,8 @@ static enum status raw_more(void *state, void *worker, struct buf *out, bool *is
 		TRY(api_arena(&arena, err));
 		struct chart_query query = raw->query;
 		query.metric = raw->series[raw->at].metric;
-		TRY(pipeline_read_points(raw->api->options.pipeline, ((struct api_worker *)worker)->reader, arena,
-			raw->job, raw->series[raw->at].stream, &query, raw->ordinal, &batch, err));
+		TRY(points_read(raw->api->options.pipeline, ((struct api_worker *)worker)->reader, arena, raw->job,
+			raw->series[raw->at].stream, &query, raw->ordinal, &batch, err));
 		bool is_other = raw->generation && batch.generation != raw->generation;
 		if (is_other || (raw->ordinal && batch.series_base != raw->series_base))
 			return error_set(err, ERR_CONFLICT,
@@ -220,9 +220,9 @@ static enum status open_raw(
 
 	raw->query = *query;
 	TRY(api_arena(&arena, err));
-	TRY(pipeline_view_job(raw->api->options.pipeline, worker->reader, arena, job, query->stream, query->metric,
+	TRY(view_read_job(raw->api->options.pipeline, worker->reader, arena, job, query->stream, query->metric,
 		VIEW_SERIES, &view, err));
-	TRY(pipeline_resolve_metric(worker->reader, arena, &view, query, &raw->query.metric, err));
+	TRY(main_series_resolve(worker->reader, arena, &view, query, &raw->query.metric, err));
 	raw->seq = view.seq;
 	return keep_series(raw, &view, err);
 }

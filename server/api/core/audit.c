@@ -86,7 +86,7 @@ void audit_enter_job(struct api *api, struct api_worker *worker, const struct ht
 	worker->actor.kind = SPAN("jobs");
 	snprintf(worker->thing, sizeof worker->thing, "%.*s", SPAN_ARGS(job));
 	worker->actor.id = span_from(worker->thing);
-	pipeline_act_as(api->options.pipeline, &worker->actor);
+	audit_act_as(api->options.pipeline, &worker->actor);
 }
 
 void audit_enter(void *context, void *own, const struct http_request *request, const struct http_route *route)
@@ -98,12 +98,12 @@ void audit_enter(void *context, void *own, const struct http_request *request, c
 	name_verb(worker, request, route);
 	name_thing(worker, request, route);
 	keep_body(worker, request, route);
-	pipeline_act_as(api->options.pipeline, &worker->actor);
+	audit_act_as(api->options.pipeline, &worker->actor);
 }
 
 void audit_leave(void *context)
 {
-	pipeline_act_as(((struct api *)context)->options.pipeline, NULL);
+	audit_act_as(((struct api *)context)->options.pipeline, NULL);
 }
 
 static void write_side(struct json_writer *w, const char *key, struct span side)

@@ -240,7 +240,7 @@ enum status api_create_token(struct api *api, const struct new_token *asked, str
 		.rate_requests = asked->rate_requests,
 		.rate_bytes = asked->rate_bytes,
 		.created_ms = clock_wall_ms()};
-	TRY(pipeline_execute(api->options.pipeline, write_token, &row, err));
+	TRY(writer_execute(api->options.pipeline, write_token, &row, err));
 	return tokens_load(api, err);
 }
 
@@ -363,7 +363,7 @@ enum status api_tokens_delete(void *context, void *worker, const struct http_req
 	struct removal removal = {http_request_segment(request, 0), api_team(request)};
 
 	(void)worker;
-	TRY(pipeline_execute(api->options.pipeline, remove_token, &removal, err));
+	TRY(writer_execute(api->options.pipeline, remove_token, &removal, err));
 	response->status = 204;
 	return tokens_load(api, err);
 }

@@ -313,7 +313,7 @@ static enum status read_until(const struct comparison *c, const struct compared 
 	struct chart chart;
 
 	*count = 0;
-	enum status status = pipeline_read_chart(
+	enum status status = chart_read(
 		c->worker->api->options.pipeline, c->worker->reader, c->arena, job->name, &query, &chart, &missing);
 	if (status == ERR_NOT_FOUND) /* it has no such metric */
 		return OK;

@@ -67,13 +67,13 @@ static enum status stored_lines(struct api *api, struct api_worker *worker, cons
 		return error_set_field(
 			err, ERR_SEMANTIC, "limit", "limit %lld is not between 1 and %d", (long long)limit, LINES_MAX);
 	if (!stream.len) {
-		TRY(pipeline_view_job(
+		TRY(view_read_job(
 			api->options.pipeline, worker->reader, arena, job, SPAN(""), SPAN(""), 0, &view, err));
 		if (!view.stream_count)
 			return OK;
 		stream = view.streams[0].name;
 	}
-	TRY(pipeline_read_lines(api->options.pipeline, worker->reader, arena, job, stream,
+	TRY(lines_read(api->options.pipeline, worker->reader, arena, job, stream,
 		from < 0 ? UINT64_MAX : (uint64_t)from, (size_t)limit, SIZE_MAX, &lines, &out->count, &total, err));
 	out->lines = arena_alloc(arena, (out->count + 1) * sizeof *out->lines);
 	if (!out->lines)

@@ -78,7 +78,7 @@ enum status api_job_definitions_get(void *context, void *worker, const struct ht
 	struct job_view view;
 
 	TRY(api_arena(&arena, err));
-	TRY(pipeline_view_job(api->options.pipeline, own->reader, arena, http_request_segment(request, 0), SPAN(""),
+	TRY(view_read_job(api->options.pipeline, own->reader, arena, http_request_segment(request, 0), SPAN(""),
 		SPAN(""), VIEW_SERIES, &view, err));
 	TRY(pipeline_view_definitions(api->options.pipeline, own->reader, arena, &view, &definitions, err));
 	json_object(&w);

@@ -318,7 +318,7 @@ enum status api_job_get(void *context, void *worker, const struct http_request *
 	size_t count;
 
 	TRY(api_arena(&arena, err));
-	TRY(pipeline_view_job(api->options.pipeline, own->reader, arena, http_request_segment(request, 0), SPAN(""),
+	TRY(view_read_job(api->options.pipeline, own->reader, arena, http_request_segment(request, 0), SPAN(""),
 		SPAN(""), 0, &view, err));
 	if (http_request_query(request, "as", &as))
 		return api_copy_job(&view.row, as, response, err);

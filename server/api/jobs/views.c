@@ -152,7 +152,7 @@ enum status api_view_put(void *context, void *worker, const struct http_request 
 	TRY(read_columns(json_get(body, "columns"), &columns, err));
 	row->columns = buf_span(&columns);
 	TRY(read_owner(request, scope, &row->owner, err));
-	TRY(pipeline_execute(api->options.pipeline, save, &saving, err));
+	TRY(writer_execute(api->options.pipeline, save, &saving, err));
 	struct json_writer w = api_reply(response);
 	write_view(row, &w);
 	return buf_status(&response->body, err);
@@ -176,7 +176,7 @@ enum status api_view_delete(void *context, void *worker, const struct http_reque
 	if (!http_request_query(request, "name", &row.name))
 		return error_set_field(err, ERR_INVALID, "name", "name says which view to delete");
 	TRY(read_owner(request, scope, &row.owner, err));
-	TRY(pipeline_execute(api->options.pipeline, delete, &row, err));
+	TRY(writer_execute(api->options.pipeline, delete, &row, err));
 	response->status = 204;
 	return OK;
 }

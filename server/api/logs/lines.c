@@ -155,8 +155,7 @@ static void write_stream(struct json_writer *w, const struct streams_reply *repl
 	put_ms(w, "last_ms", stream->last_ms);
 	write_odd(w, &reply->work, stream);
 	put_ms(w, "last_seen_ms", stream->last_arrival_ms);
-	put_ms(w, "silent_since_ms",
-		pipeline_silent_since(options->pipeline, &reply->view.row, stream->last_arrival_ms));
+	put_ms(w, "silent_since_ms", heard_silent_since(options->pipeline, &reply->view.row, stream->last_arrival_ms));
 	write_skew(w, stream, options->skew_ms);
 	json_put_i64(w, "attempt", stream->attempt);
 	write_role(w, stream, &reply->rank_0);
@@ -175,13 +174,13 @@ static enum status read_streams(struct streams_reply *reply, struct store_reader
 	struct pipeline *pipeline = reply->api->options.pipeline;
 	struct job_view *view = &reply->view;
 
-	TRY(pipeline_view_job(pipeline, reader, arena, job, SPAN(""), SPAN(""), VIEW_SERIES, view, err));
+	TRY(view_read_job(pipeline, reader, arena, job, SPAN(""), SPAN(""), VIEW_SERIES, view, err));
 	TRY(store_read_expired(reader, arena, view->row.job_id, 0, &reply->expired, &reply->expired_count, err));
 	TRY(store_read_exits(reader, arena, view->row.job_id, &reply->exits, &reply->exit_count, err));
 	TRY(api_read_hosts(reader, arena, view->row.job_id, &reply->hosts, err));
 	if (reply->wants_sources)
 		TRY(store_read_sources(reader, arena, view->row.job_id, 0, &reply->sources, &reply->source_count, err));
-	TRY(pipeline_find_rank_0(reader, arena, view, &reply->rank_0, err));
+	TRY(rank_0_find(reader, arena, view, &reply->rank_0, err));
 	work_times_of(view, &reply->work);
 	return OK;
 }
@@ -260,12 +259,12 @@ static enum status find_time(struct api *api, struct api_worker *worker, struct 
 	size_t count;
 	bool has_more;
 
-	TRY(pipeline_merge_lines(api->options.pipeline, worker->reader, arena, &merge, &found, &count, &has_more, err));
+	TRY(merge_read_lines(api->options.pipeline, worker->reader, arena, &merge, &found, &count, &has_more, err));
 	if (count) {
 		*at = found[0].line.number;
 		return OK;
 	}
-	return pipeline_read_lines(
+	return lines_read(
 		api->options.pipeline, worker->reader, arena, job, stream, UINT64_MAX, 1, 1, &last, &count, at, err);
 }
 
@@ -283,7 +282,7 @@ static enum status read_lines(struct api *api, struct api_worker *worker, struct
 		from = page->at > limit / 2 ? page->at - limit / 2 : 0;
 	}
 	for (;; limit /= 2) {
-		TRY(pipeline_read_lines(api->options.pipeline, worker->reader, arena, job, stream, from, limit,
+		TRY(lines_read(api->options.pipeline, worker->reader, arena, job, stream, from, limit,
 			api->options.max_reply_bytes, &lines, &page->count, &page->total, err));
 		if (from != UINT64_MAX || page->count == limit || page->count == page->total || limit < 2)
 			break;

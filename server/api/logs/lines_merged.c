@@ -59,7 +59,7 @@ static enum status read_part(struct api *api, struct api_worker *worker, struct 
 	merge->is_backward = is_backward;
 	if (!limit)
 		return OK;
-	return pipeline_merge_lines(
+	return merge_read_lines(
 		api->options.pipeline, worker->reader, arena, merge, &part->lines, &part->count, &part->has_more, err);
 }
 

@@ -26,8 +26,8 @@ static enum status raw_more(void *state, void *worker, struct buf *out, bool *is
 	*is_done = raw->place.next >= raw->place.end;
 	if (*is_done)
 		return OK;
-	return pipeline_read_raw(raw->api->options.pipeline, ((struct api_worker *)worker)->reader, raw->job,
-		raw->stream, &raw->place, out, err);
+	return lines_read_raw(raw->api->options.pipeline, ((struct api_worker *)worker)->reader, raw->job, raw->stream,
+		&raw->place, out, err);
 }
 
 static const struct http_producer_ops raw_ops = {raw_more, raw_free};
@@ -85,8 +85,8 @@ enum status api_lines_raw(void *context, void *worker, const struct http_request
 	if (!raw->job.ptr || !raw->stream.ptr)
 		return error_no_memory(err);
 	if (stream.len)
-		TRY(pipeline_read_raw(api->options.pipeline, ((struct api_worker *)worker)->reader, raw->job,
-			raw->stream, &raw->place, NULL, err));
+		TRY(lines_read_raw(api->options.pipeline, ((struct api_worker *)worker)->reader, raw->job, raw->stream,
+			&raw->place, NULL, err));
 	else
 		raw->place.end = 0;
 	write_head(raw, response);

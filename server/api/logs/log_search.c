@@ -173,8 +173,7 @@ enum status api_log_search(void *context, void *worker, const struct http_reques
 	TRY(read_cursor(request, &after, &has_cursor, err));
 	search.after = has_cursor ? &after : NULL;
 	TRY(read_search(request, &search, err));
-	TRY(pipeline_search_logs(
-		api->options.pipeline, ((struct api_worker *)worker)->reader, arena, &search, &result, err));
+	TRY(log_search_run(api->options.pipeline, ((struct api_worker *)worker)->reader, arena, &search, &result, err));
 	write_result(&w, &search, &result);
 	return buf_status(&response->body, err);
 }
@@ -190,7 +189,7 @@ enum status api_log_histogram(void *context, void *worker, const struct http_req
 
 	TRY(api_arena(&arena, err));
 	http_request_query(request, "stream", &stream);
-	TRY(pipeline_count_lines(api->options.pipeline, ((struct api_worker *)worker)->reader, arena,
+	TRY(log_search_count(api->options.pipeline, ((struct api_worker *)worker)->reader, arena,
 		http_request_segment(request, 0), stream, &histogram, err));
 	json_object(&w);
 	write_histogram(&w, histogram.buckets, histogram.count, histogram.width_ms, histogram.total);

@@ -192,8 +192,8 @@ static double count_nodes(const struct json *document)
 static enum status add_machines(struct reading *r, const struct json *document, struct error *err)
 {
 	const struct json *subnets = json_get_path(document, "VpcConfig.Subnets");
-	double nodes = count_nodes(document), each = pipeline_devices_each(r->api->options.pipeline, document);
-	double ranks = pipeline_ranks_each(r->api->options.pipeline, document);
+	double nodes = count_nodes(document), each = derivation_each_device(r->api->options.pipeline, document);
+	double ranks = derivation_each_rank(r->api->options.pipeline, document);
 	struct pool_shape shape;
 
 	TRY(measure(r, "nodes", nodes, err));
@@ -291,7 +291,7 @@ static enum status add_utilisation(struct reading *r, struct error *err)
 	struct job_view view;
 
 	for (size_t m = 0; m < sizeof metrics / sizeof *metrics; m++) {
-		TRY(pipeline_view_job(r->api->options.pipeline, r->reader, r->arena, r->row->name, SPAN(""),
+		TRY(view_read_job(r->api->options.pipeline, r->reader, r->arena, r->row->name, SPAN(""),
 			span_from(metrics[m]), VIEW_SERIES, &view, err));
 		for (size_t i = 0; i < view.stream_count; i++)
 			for (size_t k = 0; k < view.streams[i].series_count; k++) {
@@ -318,7 +318,7 @@ static enum status search(struct reading *r, const char *pattern, struct log_sea
 		.text_bytes = 200,
 		.time_ms = SEARCH_MS};
 
-	return pipeline_search_logs(r->api->options.pipeline, r->reader, r->arena, &search, out, err);
+	return log_search_run(r->api->options.pipeline, r->reader, r->arena, &search, out, err);
 }
 
 static bool is_noted(const struct advice_facts *facts, struct span stream)
@@ -404,7 +404,7 @@ enum status advice_facts_read(struct api *api, struct store_reader *reader, stru
 	struct reading r = {api, reader, arena, row, out};
 
 	*out = (struct advice_facts){0};
-	TRY(pipeline_read_parameters(api->options.pipeline, reader, arena, row, &out->parameters, err));
+	TRY(derivation_read_parameters(api->options.pipeline, reader, arena, row, &out->parameters, err));
 	TRY(add_document(&r, document, err));
 	TRY(add_machines(&r, document, err));
 	TRY(add_recent(&r, document, now_ms, err));

@@ -240,12 +240,12 @@ enum status api_job_nodes(void *context, void *worker, const struct http_request
 	struct job_view view;
 
 	TRY(api_arena(&arena, err));
-	TRY(pipeline_view_job(
+	TRY(view_read_job(
 		api->options.pipeline, own->reader, arena, search.job, SPAN(""), SPAN(""), VIEW_SERIES, &view, err));
-	TRY(pipeline_search_logs(api->options.pipeline, own->reader, arena, &search, &found, err));
+	TRY(log_search_run(api->options.pipeline, own->reader, arena, &search, &found, err));
 	TRY(json_parse(&document, view.row.document, err));
 	TRY(by_hand_settle_machines(document, err));
-	double gpus = pipeline_devices_each(api->options.pipeline, document);
+	double gpus = derivation_each_device(api->options.pipeline, document);
 	struct way_in in = {.api = api, .found = &found, .job = view.row.name};
 	TRY(api_read_hosts(own->reader, arena, view.row.job_id, &in.hosts, err));
 	in.is_remote =

@@ -94,7 +94,7 @@ static void add_signature(struct node *node, const struct node_fault_row *fault)
 static bool is_before(const struct ledger *ledger, const struct node_fault_row *fault, int64_t break_ms)
 {
 	return break_ms >= fault->ts_ms - before_ms && break_ms <= fault->last_ms + after_ms &&
-	       !pipeline_is_nonfatal(ledger->pipeline, fault->signature);
+	       !known_fault_is_nonfatal(ledger->pipeline, fault->signature);
 }
 
 /* Each break of a job counts once a machine, whichever of its faults came before it. */
@@ -230,7 +230,7 @@ static int64_t seen_ms(const struct ledger *ledger, const struct node_stream *st
 
 	if (stream->until_ms)
 		return stream->until_ms;
-	if ((heard_ms = pipeline_stream_heard_ms(ledger->pipeline, stream->job, stream->stream)))
+	if ((heard_ms = view_stream_heard_ms(ledger->pipeline, stream->job, stream->stream)))
 		return heard_ms;
 	if (stream->last_ms > stream->begun_ms)
 		return stream->last_ms;

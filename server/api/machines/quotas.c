@@ -41,7 +41,7 @@ const struct fleet_total *fleet_total_find(const struct fleet_state *fleet, cons
 enum status fleet_state_read(const struct api *api, struct store_reader *reader, struct arena *arena, int64_t now_ms,
 	struct fleet_state *out, struct error *err)
 {
-	int64_t silent_ms = pipeline_silent_before(api->options.pipeline, now_ms);
+	int64_t silent_ms = heard_silent_before(api->options.pipeline, now_ms);
 
 	TRY(store_reader_begin(reader, err));
 	enum status status = store_read_fleet_totals(reader, arena, &out->totals, &out->count, err);
@@ -251,7 +251,7 @@ enum status api_quotas_put(void *context, void *worker, const struct http_reques
 		return error_no_memory(err);
 	for (const struct json *item = json_first(list); item; item = json_next(item), change.count++)
 		TRY(read_quota(item, change.count, &change.rows[change.count], err));
-	TRY(pipeline_execute(api->options.pipeline, write_change, &change, err));
+	TRY(writer_execute(api->options.pipeline, write_change, &change, err));
 	return api_quotas_get(context, worker, request, response, err);
 }
 

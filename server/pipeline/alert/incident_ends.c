@@ -48,7 +48,7 @@ static enum status end(struct pipeline *pipeline, const struct left_open *left, 
 
 	if (!arena)
 		return error_no_memory(err);
-	TRY(pipeline_execute(pipeline, end_one, &ending, err));
+	TRY(writer_execute(pipeline, end_one, &ending, err));
 	if (!ending.is_ended)
 		return OK;
 	struct job_state *job = directory_find(pipeline->directory, ending.row.job);

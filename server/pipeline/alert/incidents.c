@@ -346,7 +346,7 @@ enum status incidents_hand_over_facts(struct pipeline *pipeline, struct stream_s
 		return error_no_memory(err);
 	}
 	stream->pending_incidents++;
-	enum status status = pipeline_push_control(pipeline, &said->control, err);
+	enum status status = control_push(pipeline, &said->control, err);
 	if (status != OK)
 		said_free(said); /* pending for ever: the stream is not sealed any more; the next start says it again */
 	return status;

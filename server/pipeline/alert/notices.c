@@ -530,7 +530,7 @@ static enum status run_due(struct pipeline *pipeline, struct store_reader *reade
 	if (next_ms > due.now_ms)
 		return OK;
 	due.rules = pipeline_rules(pipeline);
-	enum status status = pipeline_execute(pipeline, write_due, &due, err);
+	enum status status = writer_execute(pipeline, write_due, &due, err);
 	rule_set_unref(due.rules);
 	if (status == OK && due.has_deliveries && pipeline->options.deliveries_due)
 		pipeline->options.deliveries_due(pipeline->options.context);
@@ -567,7 +567,7 @@ enum status pipeline_test_webhook(
 {
 	struct testing testing = {.pipeline = pipeline, .webhook_id = webhook_id};
 
-	TRY(pipeline_execute(pipeline, write_test, &testing, err));
+	TRY(writer_execute(pipeline, write_test, &testing, err));
 	*delivery_id = testing.delivery_id;
 	if (pipeline->options.deliveries_due)
 		pipeline->options.deliveries_due(pipeline->options.context);
@@ -627,7 +627,7 @@ static enum status run_beats(struct pipeline *pipeline, struct store_reader *rea
 		is_due = is_due || is_beat_due(&webhooks[i], now_ms);
 	if (!is_due)
 		return OK;
-	TRY(pipeline_execute(pipeline, write_beats, pipeline, err));
+	TRY(writer_execute(pipeline, write_beats, pipeline, err));
 	if (pipeline->options.deliveries_due)
 		pipeline->options.deliveries_due(pipeline->options.context);
 	return OK;

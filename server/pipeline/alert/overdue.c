@@ -56,7 +56,7 @@ static enum status put(struct note *note, struct error *err)
 	note->row.job = span_from(note->job->name);
 	note->row.metric = note->row.stream = SPAN("");
 	note->row.incident.line = NO_LINE;
-	TRY(pipeline_execute(note->pipeline, write_note, note, err));
+	TRY(writer_execute(note->pipeline, write_note, note, err));
 	atomic_store(&note->job->is_row_dirty, true);
 	incidents_publish(note->pipeline, &note->row, &note->told);
 	return OK;

@@ -156,7 +156,7 @@ static enum status run_change(struct change *change, struct error *err)
 	if (!arena)
 		return error_no_memory(err);
 	change->arena = arena;
-	enum status status = pipeline_execute_then(change->pipeline, write_change, swap_set, change, err);
+	enum status status = writer_execute_then(change->pipeline, write_change, swap_set, change, err);
 	rule_set_unref(change->set);
 	return status;
 }

@@ -152,7 +152,7 @@ static enum status load(struct backfill *backfill, struct error *err)
 {
 	struct loading loading = {.backfill = backfill};
 
-	TRY(pipeline_execute_then(backfill->pipeline, write_nothing, load_job, &loading, err));
+	TRY(writer_execute_then(backfill->pipeline, write_nothing, load_job, &loading, err));
 	if (loading.status != OK && err)
 		*err = loading.err;
 	return loading.status;
@@ -204,7 +204,7 @@ static bool must_yield(const struct pipeline *pipeline)
 
 static enum status wait_and_ask(struct backfill *backfill, enum going *going, struct error *err)
 {
-	*going = pipeline_wait_tick(backfill->pipeline, WAIT_MS) ? STOP_NOW : GO_ON;
+	*going = control_wait_tick(backfill->pipeline, WAIT_MS) ? STOP_NOW : GO_ON;
 	return *going == GO_ON ? ask(backfill, going, err) : OK;
 }
 
@@ -212,7 +212,7 @@ static enum status pause_now_and_then(struct backfill *backfill, enum going *goi
 {
 	struct pipeline *pipeline = backfill->pipeline;
 
-	*going = pipeline_wait_tick(pipeline, 0) ? STOP_NOW : GO_ON;
+	*going = control_wait_tick(pipeline, 0) ? STOP_NOW : GO_ON;
 	while (*going == GO_ON && must_yield(pipeline))
 		TRY(wait_and_ask(backfill, going, err));
 	if (*going != GO_ON || clock_mono_ms() - backfill->told_ms < TELL_MS)
@@ -353,7 +353,7 @@ static enum status change(struct backfill *backfill, struct error *err)
 		if (status == OK)
 			status = shadows_attach(backfill, err);
 		if (status == OK)
-			status = pipeline_execute_then(backfill->pipeline, write_change, apply_change, backfill, err);
+			status = writer_execute_then(backfill->pipeline, write_change, apply_change, backfill, err);
 	}
 	return status;
 }
@@ -399,7 +399,7 @@ static void clear(struct backfill *backfill, enum backfill_state state, const st
 	if (why)
 		log_line(LOG_ERROR, "backfill_failed", "job=\"%s\" error=\"%s\"", backfill->job->name, why->text);
 	if (!atomic_load(&backfill->job->is_deleted) &&
-		pipeline_execute(backfill->pipeline, write_end, &ending, &err) != OK)
+		writer_execute(backfill->pipeline, write_end, &ending, &err) != OK)
 		log_line(LOG_ERROR, "backfill_failed", "job=\"%s\" error=\"%s\"", backfill->job->name, err.text);
 	backfill->row.state = state;
 	backfill->row.error = ending.error;
@@ -534,7 +534,7 @@ void *backfill_run(void *context)
 		log_line(LOG_ERROR, "backfill_failed", "error=\"%s\"", err.text);
 	if (status != OK)
 		log_line(LOG_ERROR, "backfill_failed", "error=\"%s\"", err.text);
-	while (status == OK && !pipeline_wait_tick(pipeline, TICK_MS)) {
+	while (status == OK && !control_wait_tick(pipeline, TICK_MS)) {
 		bool is_due = atomic_exchange(&pipeline->backfill_due, false), is_found = false;
 		if (!is_due && clock_mono_ms() - looked_ms < LOOK_MS)
 			continue;

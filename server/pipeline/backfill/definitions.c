@@ -107,7 +107,7 @@ static enum status is_damaged(struct pipeline *pipeline, struct store_reader *re
 	if (*out)
 		return OK;
 	struct job_view view; /* of a stream whose consumers began anew, too */
-	TRY(pipeline_view_job(pipeline, reader, arena, row->name, SPAN(""), SPAN(""), 0, &view, err));
+	TRY(view_read_job(pipeline, reader, arena, row->name, SPAN(""), SPAN(""), 0, &view, err));
 	for (size_t i = 0; i < view.stream_count; i++)
 		*out |= view.streams[i].damage.len > 0;
 	return OK;
@@ -179,7 +179,7 @@ enum status pipeline_change_definitions(struct pipeline *pipeline, struct span j
 		.definitions = definitions,
 		.wants_backfill = *backfill,
 		.now_ms = clock_wall_ms()};
-	TRY(pipeline_execute_then(pipeline, write_change, apply_change, &change, err));
+	TRY(writer_execute_then(pipeline, write_change, apply_change, &change, err));
 	*backfill = change.has_backfill;
 	if (*backfill)
 		backfill_wake(pipeline);
@@ -209,7 +209,7 @@ enum status pipeline_cancel_backfill(struct pipeline *pipeline, struct span job,
 {
 	struct definitions_change change = {.pipeline = pipeline, .job = job, .team = team, .now_ms = clock_wall_ms()};
 
-	return pipeline_execute(pipeline, write_cancellation, &change, err);
+	return writer_execute(pipeline, write_cancellation, &change, err);
 }
 
 static enum status write_defaults(void *context, struct store_tx *tx, struct error *err)
@@ -223,7 +223,7 @@ enum status pipeline_change_default_definitions(
 	AUTO_DONE(buf) json = BUF_INIT(4 << 20);
 
 	TRY(check(pipeline, definitions, &json, err));
-	return pipeline_execute(pipeline, write_defaults, &json, err);
+	return writer_execute(pipeline, write_defaults, &json, err);
 }
 
 /* ---- views ---- */

@@ -88,7 +88,7 @@ enum status due_definitions_begin(struct pipeline *pipeline, struct store_reader
 
 	TRY(store_next_due_definitions(reader, &due.job_id, err));
 	while (due.job_id) {
-		TRY(pipeline_execute(pipeline, write_one, &due, err));
+		TRY(writer_execute(pipeline, write_one, &due, err));
 		TRY(store_next_due_definitions(reader, &due.job_id, err));
 	}
 	return OK;

@@ -133,7 +133,7 @@ static enum status store_made(struct flush *flush, struct error *err)
 	said_list_pack(state->said, &flush->incidents);
 	TRY(buf_status(&flush->incidents, err));
 	TRY(seal_make_chunks(flush->seal, flush->unit, err));
-	TRY(pipeline_execute(flush->backfill->pipeline, write_flush, flush, err));
+	TRY(writer_execute(flush->backfill->pipeline, write_flush, flush, err));
 	seal_drop_points(flush->unit);
 	flush->shadow->flushed_bytes = flush->shadow->bytes;
 	return OK;

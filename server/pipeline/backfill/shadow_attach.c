@@ -139,7 +139,7 @@ enum status shadows_attach(struct backfill *backfill, struct error *err)
 	/* meanwhile nothing is sealed: before the journal is full, ingest is worth more */
 	while (atomic_load(&pipeline->figures.journal_bytes) <= pipeline->options.journal_bytes / 4 * 3 &&
 		clock_mono_ms() < until_ms) {
-		if (pipeline_wait_tick(backfill->pipeline, 0))
+		if (control_wait_tick(backfill->pipeline, 0))
 			return error_set(err, ERR_UNAVAILABLE, "the server is stopping");
 		look(&attaching);
 		if (attaching.is_level)

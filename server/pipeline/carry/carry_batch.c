@@ -341,7 +341,7 @@ enum status carry_batch_push(struct carry_batch *batch,
 	batch->done = done;
 	batch->context = context;
 	batch->control = (struct control){.work = write_batch, .done = batch_done, .context = batch};
-	return pipeline_push_control(batch->pipeline, &batch->control, err);
+	return control_push(batch->pipeline, &batch->control, err);
 }
 
 /* ---- what came to nothing ---- */
@@ -372,6 +372,6 @@ void carried_drop(struct pipeline *pipeline, const struct carried *job)
 		return;
 	*dropping = (struct dropping){.job_id = job->durable_id};
 	dropping->control = (struct control){.work = write_drop, .done = drop_done, .context = dropping};
-	if (pipeline_push_control(pipeline, &dropping->control, &err) != OK)
+	if (control_push(pipeline, &dropping->control, &err) != OK)
 		mem_free(dropping); /* stopping: the next start does it */
 }

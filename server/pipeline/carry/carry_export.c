@@ -311,8 +311,8 @@ static enum status write_lines(
 		export->phase = EXPORT_POINTS;
 		return OK;
 	}
-	TRY(pipeline_read_lines(export->pipeline, reader, arena, export->row.name, export->stream.row.name,
-		export->next_line, PAGE_LINES, PAGE_BYTES, &lines, &count, &total, err));
+	TRY(lines_read(export->pipeline, reader, arena, export->row.name, export->stream.row.name, export->next_line,
+		PAGE_LINES, PAGE_BYTES, &lines, &count, &total, err));
 	TRY(write_page(export, arena, lines, count, out, err));
 	return export->next_line > before
 		       ? OK

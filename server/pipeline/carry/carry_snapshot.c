@@ -88,7 +88,7 @@ static void wait_for_extraction(struct pipeline *pipeline, struct stream_state *
 		is_behind = stream->extracted_lines < lines || stream->extracted_points < points ||
 			    stream->pending_incidents;
 		pthread_mutex_unlock(&stream->mutex);
-		if (is_behind && (clock_mono_ms() > until_ms || pipeline_wait_tick(pipeline, WAIT_STEP_MS)))
+		if (is_behind && (clock_mono_ms() > until_ms || control_wait_tick(pipeline, WAIT_STEP_MS)))
 			return;
 	}
 }

@@ -43,7 +43,7 @@ static bool try_later(struct pipeline *pipeline, struct control *control)
 {
 	struct error ignored;
 
-	return control->is_kept && pipeline_push_control(pipeline, control, &ignored) == OK;
+	return control->is_kept && control_push(pipeline, control, &ignored) == OK;
 }
 
 /* The transaction is on disk. True: but this work is not, and will be tried again. */
@@ -91,7 +91,7 @@ static void end_round(struct pipeline *pipeline, struct round *round, enum statu
 		must_pause = must_pause || comes_back;
 	}
 	if (must_pause)
-		pipeline_wait_tick(pipeline, IDLE_MS);
+		control_wait_tick(pipeline, IDLE_MS);
 }
 
 static void add_item(struct round *round, struct work *work)

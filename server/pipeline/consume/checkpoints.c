@@ -54,7 +54,7 @@ enum status checkpoint_take(struct pipeline *pipeline, struct stream_state *stre
 	taking->control = (struct control){.work = write_taken, .done = taken, .context = taking, .is_kept = true};
 	job_ref(stream->job);
 	stream->pending_incidents++;
-	enum status status = pipeline_push_control(pipeline, &taking->control, err);
+	enum status status = control_push(pipeline, &taking->control, err);
 	if (status != OK) { /* pending for ever: as of incidents */
 		job_unref(stream->job);
 		mem_free(taking);

@@ -542,8 +542,7 @@ static int wait_for_memory(void *context)
 		atomic_fetch_add(&worker->pipeline->figures.memory_waits, 1);
 		log_line(LOG_WARNING, "extraction_waits", "for=memory");
 	}
-	return now_ms - worker->waits_since_ms < MEMORY_WAIT_MS &&
-	       !pipeline_wait_tick(worker->pipeline, MEMORY_LOOK_MS);
+	return now_ms - worker->waits_since_ms < MEMORY_WAIT_MS && !control_wait_tick(worker->pipeline, MEMORY_LOOK_MS);
 }
 
 static void note_lag(struct pipeline_figures *figures, int64_t arrival_ms)

@@ -360,7 +360,7 @@ static enum status end_quiet(
 	TRY(store_read_quiet(reader, arena, kind, clock_wall_ms() - SIGN_QUIET_MS, QUIET_MAX, &rows, &count, err));
 	for (size_t i = 0; i < count; i++) {
 		struct ending ending = {.pipeline = pipeline, .arena = arena, .quiet = &rows[i], .kind = kind};
-		enum status status = pipeline_execute(pipeline, end_one, &ending, err);
+		enum status status = writer_execute(pipeline, end_one, &ending, err);
 		if (status != OK && status != ERR_NOT_FOUND) /* the job was deleted meanwhile */
 			return status;
 		if (status == OK)

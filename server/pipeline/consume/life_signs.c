@@ -179,7 +179,7 @@ static enum status hand_over(
 	heard->control = (struct control){.work = write_heard, .done = heard_done, .context = heard, .is_kept = true};
 	job_ref(stream->job);
 	stream->pending_incidents++;
-	enum status status = pipeline_push_control(pipeline, &heard->control, err);
+	enum status status = control_push(pipeline, &heard->control, err);
 	if (status != OK)
 		heard_free(heard); /* pending for ever: as of incidents */
 	return status;

@@ -156,7 +156,7 @@ enum status consume_status(struct pipeline *pipeline, struct stream_state *strea
 	}
 	heard->control = (struct control){.work = write_heard, .done = heard_done, .context = heard, .is_kept = true};
 	stream->pending_incidents++;
-	enum status status = pipeline_push_control(pipeline, &heard->control, err);
+	enum status status = control_push(pipeline, &heard->control, err);
 	if (status != OK)
 		heard_free(heard); /* pending for ever: as of incidents */
 	return status;

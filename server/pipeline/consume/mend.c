@@ -135,7 +135,7 @@ static enum status take_rows(
 		if (!record.ptr || seq > to)
 			return OK;
 		TRY(take_row(m, stream, seq, record, err));
-		if (pipeline_wait_tick(m->pipeline, 0) || atomic_load(&stream->job->is_backfilled))
+		if (control_wait_tick(m->pipeline, 0) || atomic_load(&stream->job->is_backfilled))
 			return error_set(err, ERR_UNAVAILABLE, "the server is stopping, or a back-fill has begun");
 	}
 	return OK;

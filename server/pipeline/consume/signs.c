@@ -134,7 +134,7 @@ static enum status tell(struct pipeline *pipeline, struct stream_state *stream, 
 	sign->is_dirty = false;
 	sign->is_under_way = true;
 	stream->pending_incidents++;
-	enum status status = pipeline_push_control(pipeline, &telling->control, err);
+	enum status status = control_push(pipeline, &telling->control, err);
 	if (status != OK)
 		telling_free(telling); /* pending for ever: as of incidents */
 	return status;

@@ -145,7 +145,7 @@ enum status goodput_put_prices(struct pipeline *pipeline, const struct json *doc
 	json_print(document, &text);
 	TRY(buf_status(&text, err));
 	struct prices_change change = {pipeline, buf_span(&text), checked.currency};
-	TRY(pipeline_execute(pipeline, write_prices, &change, err));
+	TRY(writer_execute(pipeline, write_prices, &change, err));
 	atomic_store(&pipeline->goodput_sweeps, true);
 	return OK;
 }
@@ -168,7 +168,7 @@ enum status goodput_read_scale(struct pipeline *pipeline, struct store_reader *r
 {
 	struct inputs *inputs;
 
-	TRY(pipeline_read_inputs(pipeline, reader, arena, row, &inputs, err));
+	TRY(derivation_read_inputs(pipeline, reader, arena, row, &inputs, err));
 	*out = (struct job_scale){inputs->items[INPUT_TOKENS_PER_STEP].value, inputs->items[INPUT_DEVICES].value};
 	return OK;
 }
@@ -182,7 +182,7 @@ static struct span find_signature(const struct pipeline *pipeline, const struct 
 
 	for (size_t i = 0; i < count && said[i].first_ms <= to_ms; i++)
 		if (said[i].last_ms >= broken->from_ms && (!best || said[i].severity > best->severity) &&
-			!pipeline_is_nonfatal(pipeline, said[i].signature))
+			!known_fault_is_nonfatal(pipeline, said[i].signature))
 			best = &said[i];
 	return best ? best->signature : SPAN("");
 }
@@ -356,7 +356,7 @@ static enum status run_due(struct pipeline *pipeline, struct store_reader *reade
 		TRY(work_out(
 			pipeline, reader, arena, &due[batch->count], &prices, now_ms, &batch->jobs[batch->count], err));
 	*has_more = count == BATCH || batch->count < count;
-	TRY(pipeline_execute(pipeline, write_batch, batch, err));
+	TRY(writer_execute(pipeline, write_batch, batch, err));
 	for (size_t i = 0; i < batch->count; i++)
 		show_row(pipeline, due[i].name);
 	return OK;
@@ -380,7 +380,7 @@ static enum status settle(struct pipeline *pipeline, struct store_reader *reader
 	struct goodput_due due = {row.job_id, known.changes, row.name};
 	TRY(goodput_read_prices(pipeline, reader, arena, &prices, err));
 	TRY(work_out(pipeline, reader, arena, &due, &prices, now_ms, &batch->jobs[batch->count++], err));
-	TRY(pipeline_execute(pipeline, write_batch, batch, err));
+	TRY(writer_execute(pipeline, write_batch, batch, err));
 	show_row(pipeline, row.name);
 	return OK;
 }
@@ -403,10 +403,10 @@ void goodput_settle(struct pipeline *pipeline, struct store_reader *reader, stru
 	if (!lock_in_time(pipeline))
 		return;
 	/* What follows from a change is no change of whoever made it: the audit log has that one. */
-	pipeline_act_as(pipeline, NULL);
+	audit_act_as(pipeline, NULL);
 	enum status status = settle(pipeline, reader, job, &err);
 	pthread_mutex_unlock(&pipeline->goodput_mutex);
-	pipeline_act_as(pipeline, actor);
+	audit_act_as(pipeline, actor);
 	if (status != OK && status != ERR_NOT_FOUND && status != ERR_UNAVAILABLE)
 		log_line(LOG_WARNING, "goodput_failed", "job=\"%.*s\" error=\"%s\"", SPAN_ARGS(job), err.text);
 }
@@ -435,7 +435,7 @@ static enum status run_sweep(struct pipeline *pipeline, struct store_reader *rea
 	TRY(store_read_setting(reader, arena, SWEEP_KEY, &text, err));
 	if (!span_parse_i64(text, &after))
 		return OK;
-	enum status status = pipeline_execute(pipeline, write_sweep, &after, err);
+	enum status status = writer_execute(pipeline, write_sweep, &after, err);
 	if (status != OK || after != INT64_MAX)
 		atomic_store(&pipeline->goodput_sweeps, true);
 	return status;

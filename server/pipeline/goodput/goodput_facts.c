@@ -232,7 +232,7 @@ static enum status read_series(struct pipeline *pipeline, struct store_reader *r
 		AUTO(arena) own = arena_new();
 		if (!own)
 			return error_no_memory(err);
-		TRY(pipeline_read_points(
+		TRY(points_read(
 			pipeline, reader, own, view->row.name, stream, &query, batch.next_ordinal, &batch, err));
 		for (size_t i = 0; i < batch.count; i++)
 			collect_point(c, &batch.points[i]);
@@ -311,8 +311,8 @@ static enum status read_steps(struct pipeline *pipeline, struct store_reader *re
 	struct rank_0 rank_0;
 	struct collecting c;
 
-	TRY(pipeline_find_rank_0(reader, arena, view, &rank_0, err));
-	TRY(pipeline_find_mains(reader, arena, view, mains, err));
+	TRY(rank_0_find(reader, arena, view, &rank_0, err));
+	TRY(main_series_find_all(reader, arena, view, mains, err));
 	struct lead lead = find_lead(view, document, rank_0.stream, mains);
 	out->metric = lead.series ? lead.series->metric : SPAN("");
 	out->stream = lead.series ? lead.stream->name : SPAN("");
@@ -349,7 +349,7 @@ enum status goodput_read_attempts(struct pipeline *pipeline, struct store_reader
 	struct job_view view;
 
 	*out = (struct attempt_points){.attempts = 1};
-	TRY(pipeline_view_job(pipeline, reader, arena, job, SPAN(""), SPAN(""), VIEW_SERIES, &view, err));
+	TRY(view_read_job(pipeline, reader, arena, job, SPAN(""), SPAN(""), VIEW_SERIES, &view, err));
 	for (size_t i = 0; i < view.stream_count; i++)
 		if (!stream_is_system(view.streams[i].name) && view.streams[i].attempt > out->attempts &&
 			view.streams[i].attempt <= view.streams[i].attempt_start_count) {
@@ -384,7 +384,7 @@ enum status goodput_gather(struct pipeline *pipeline, struct store_reader *reade
 	struct job_view view;
 
 	*out = (struct job_facts){.facts = {.next_from_step = INT64_MAX}};
-	TRY(pipeline_view_job(pipeline, reader, arena, job, SPAN(""), SPAN(""), VIEW_SERIES, &view, err));
+	TRY(view_read_job(pipeline, reader, arena, job, SPAN(""), SPAN(""), VIEW_SERIES, &view, err));
 	TRY(json_parse(&document, view.row.document, err));
 	out->stated_billable_ms = job_stated_billable_ms(&view.row, document);
 	out->is_spot = json_is_true(json_get(document, "EnableManagedSpotTraining"));

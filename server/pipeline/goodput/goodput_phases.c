@@ -156,7 +156,7 @@ static int64_t end_ms(const struct pipeline *pipeline, const struct job_view *vi
 	bool is_past = last_ms && last_ms < heard_ms - HISTORIC_MS && (row->is_implicit || !is_stated(rows, count));
 	if (row->ended_ms)
 		return row->ended_ms;
-	bool is_over = is_past || (last_ms && is_of_lines && pipeline_silent_since(pipeline, row, heard_ms));
+	bool is_over = is_past || (last_ms && is_of_lines && heard_silent_since(pipeline, row, heard_ms));
 	out->is_open = !is_over;
 	return is_over ? last_ms : now_ms;
 }

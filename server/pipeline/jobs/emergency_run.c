@@ -40,7 +40,7 @@ static enum status stop(
 			.stream = SPAN(""),
 			.created_ms = transition.time_ms};
 	TRY(json_parse(&unless, SPAN("[\"Completed\",\"Failed\",\"Stopped\"]"), err));
-	TRY(pipeline_execute(pipeline, write_stop, &stopping, err));
+	TRY(writer_execute(pipeline, write_stop, &stopping, err));
 	if (job->ended_ms)
 		return OK;
 	if (pipeline->options.command_given)

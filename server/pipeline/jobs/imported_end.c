@@ -122,10 +122,10 @@ enum status pipeline_assume_end(struct pipeline *pipeline, struct store_reader *
 	if (!arena)
 		return error_no_memory(err);
 	TRY(log_end_await(pipeline, job, err));
-	TRY(pipeline_view_job(pipeline, reader, arena, job, SPAN(""), SPAN(""), VIEW_SERIES, &view, err));
+	TRY(view_read_job(pipeline, reader, arena, job, SPAN(""), SPAN(""), VIEW_SERIES, &view, err));
 	TRY(work_times_read(reader, &view, &work, err));
 	int64_t last_ms = stretches_last_ms(&work);
 	imported.end_ms = last_ms ? last_ms : time_ms;
 	imported.life = (struct life){.pipeline = pipeline, .arena = arena, .now_ms = clock_wall_ms()};
-	return pipeline_execute_then(pipeline, write_end, say_end, &imported, err);
+	return writer_execute_then(pipeline, write_end, say_end, &imported, err);
 }

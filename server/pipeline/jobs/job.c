@@ -257,7 +257,7 @@ enum status pipeline_create_job(struct pipeline *pipeline, const struct json *do
 		.announced_ms = now_ms,
 		.modified_ms = now_ms,
 		.generation = 1};
-	return pipeline_execute_then(pipeline, write_creation, apply_creation, &creation, err);
+	return writer_execute_then(pipeline, write_creation, apply_creation, &creation, err);
 }
 
 /* ---- deletion ---- */
@@ -351,5 +351,5 @@ enum status pipeline_delete_job(
 {
 	struct deletion deletion = {.pipeline = pipeline, .job = job, .team = team, .now_ms = now_ms};
 
-	return pipeline_execute_then(pipeline, write_deletion, apply_deletion, &deletion, err);
+	return writer_execute_then(pipeline, write_deletion, apply_deletion, &deletion, err);
 }

@@ -436,7 +436,7 @@ enum status pipeline_change_job(
 		.document = BUF_INIT(DOCUMENT_MAX_BYTES)};
 
 	TRY(by_hand_check(json_get(changes, "by_hand"), clock_wall_ms() + JOB_AHEAD_MS, err));
-	enum status status = pipeline_execute_then(pipeline, write_change, apply_change, &change, err);
+	enum status status = writer_execute_then(pipeline, write_change, apply_change, &change, err);
 
 	buf_done(&change.document);
 	return status;

@@ -154,7 +154,7 @@ enum status pipeline_take_event(struct pipeline *pipeline, const struct json *de
 		return error_no_memory(err);
 	TRY(job_event_read(arena, detail, sent_ms, &event, err));
 	TRY(create(pipeline, &event, team, taking.now_ms, &is_new, err));
-	TRY(pipeline_execute_then(pipeline, write_event, apply_event, &taking, err));
+	TRY(writer_execute_then(pipeline, write_event, apply_event, &taking, err));
 	*result = is_new || taking.has_changed ? EVENT_ACCEPTED : EVENT_DUPLICATE;
 	return OK;
 }

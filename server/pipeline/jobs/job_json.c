@@ -126,7 +126,7 @@ static void write_heard(const struct pipeline *pipeline, const struct job_row *r
 	struct json_writer *w)
 {
 	int64_t heard_ms = counts->last_heard_ms ? counts->last_heard_ms : counts->last_line_ms;
-	int64_t silent_ms = pipeline_silent_since(pipeline, row, heard_ms);
+	int64_t silent_ms = heard_silent_since(pipeline, row, heard_ms);
 
 	if (counts->last_line_ms)
 		json_put_i64(w, "last_line_ms", counts->last_line_ms);

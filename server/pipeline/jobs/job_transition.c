@@ -304,5 +304,5 @@ enum status pipeline_add_transition(struct pipeline *pipeline, struct span job, 
 	if (needs_log_end(pipeline, job, transition))
 		TRY(log_end_await(pipeline, job, err));
 	change.life = (struct life){.pipeline = pipeline, .arena = arena, .now_ms = clock_wall_ms()};
-	return pipeline_execute_then(pipeline, write_transition, apply_transition, &change, err);
+	return writer_execute_then(pipeline, write_transition, apply_transition, &change, err);
 }

@@ -69,7 +69,7 @@ static enum status end(struct pipeline *pipeline, struct arena *arena, int64_t j
 		.alive_ms = alive_ms,
 		.is_stop = is_stop};
 
-	return pipeline_execute_then(pipeline, write_ending, say_ended, &ending, err);
+	return writer_execute_then(pipeline, write_ending, say_ended, &ending, err);
 }
 
 /* ---- who was asked to stop ---- */

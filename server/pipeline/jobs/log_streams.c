@@ -72,7 +72,7 @@ enum status pipeline_create_log_group(struct pipeline *pipeline, struct span gro
 	struct log_stream_making asked = {.job = group, .team = team};
 	struct making making = {.pipeline = pipeline, .asked = &asked, .now_ms = clock_wall_ms()};
 
-	return pipeline_execute(pipeline, write_group, &making, err);
+	return writer_execute(pipeline, write_group, &making, err);
 }
 
 /* ---- streams, on the writer thread ---- */
@@ -142,7 +142,7 @@ enum status pipeline_create_log_stream(
 {
 	struct making making = {.pipeline = pipeline, .asked = asked, .now_ms = clock_wall_ms()};
 
-	return pipeline_execute(pipeline, write_stream, &making, err);
+	return writer_execute(pipeline, write_stream, &making, err);
 }
 
 static enum status write_deletion(void *context, struct store_tx *tx, struct error *err)
@@ -173,7 +173,7 @@ enum status pipeline_delete_log_stream(
 	struct log_stream_making asked = {.job = job, .stream = stream, .team = team};
 	struct making making = {.pipeline = pipeline, .asked = &asked, .now_ms = clock_wall_ms()};
 
-	return pipeline_execute(pipeline, write_deletion, &making, err);
+	return writer_execute(pipeline, write_deletion, &making, err);
 }
 
 /* ---- readers ---- */
@@ -229,7 +229,7 @@ enum status pipeline_view_log_streams(struct pipeline *pipeline, struct store_re
 	struct job_view view;
 	size_t row_count;
 
-	enum status status = pipeline_view_job(pipeline, reader, arena, job, stream, SPAN(""), 0, &view, err);
+	enum status status = view_read_job(pipeline, reader, arena, job, stream, SPAN(""), 0, &view, err);
 	if (status == ERR_NOT_FOUND && view.row.job_id)
 		view.stream_count = 0; /* the job is there */
 	else

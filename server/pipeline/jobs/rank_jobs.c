@@ -59,13 +59,13 @@ static enum status rank_metric(struct pipeline *pipeline, struct store_reader *r
 	if (!arena)
 		return error_no_memory(err);
 	query.stream = SPAN("");
-	TRY(pipeline_view_job(pipeline, reader, arena, span_from(job->name), SPAN(""), row->metric,
+	TRY(view_read_job(pipeline, reader, arena, span_from(job->name), SPAN(""), row->metric,
 		VIEW_SERIES | VIEW_TAILS, &view, err));
 	bool is_higher = ranking_is_higher_better(higher_of(&view, row->metric), row->role, row->metric);
 	AUTO_DONE(ranking)
 	ranking = ranking_begin(is_higher, row->summary.first_step, row->summary.last_step);
 	struct walk walk = {&ranking, row->metric};
-	TRY(pipeline_each_point(pipeline, reader, arena, &view, &query, add_point, &walk, err));
+	TRY(chart_each_point(pipeline, reader, arena, &view, &query, add_point, &walk, err));
 	*out = (struct ranking_row){.metric = row->metric,
 		.points = row->summary.count, /* what is_due compares: a point that came since makes it due again */
 		.best = ranking.has_best ? ranking.best.value : NAN,
@@ -105,7 +105,7 @@ enum status rank_job(struct pipeline *pipeline, struct store_reader *reader, str
 		}
 		TRY(rank_metric(pipeline, reader, job, &rows[i], &ranking, err));
 		struct put put = {pipeline, job, &ranking};
-		TRY(pipeline_execute(pipeline, write_ranking, &put, err));
+		TRY(writer_execute(pipeline, write_ranking, &put, err));
 	}
 	return OK;
 }

@@ -96,7 +96,7 @@ enum status pipeline_choose_run(
 {
 	struct choice choice = {.asked = asked, .name = name};
 
-	return pipeline_execute(pipeline, choose, &choice, err);
+	return writer_execute(pipeline, choose, &choice, err);
 }
 
 /* ---- the stream of a session ---- */
@@ -294,7 +294,7 @@ enum status pipeline_open_stream(struct pipeline *pipeline, struct session_strea
 	struct opening opening = {
 		.stream = stream, .life = {.pipeline = pipeline, .arena = arena, .now_ms = stream->now_ms}};
 
-	return arena ? pipeline_execute_then(pipeline, open_stream, say_opened, &opening, err) : error_no_memory(err);
+	return arena ? writer_execute_then(pipeline, open_stream, say_opened, &opening, err) : error_no_memory(err);
 }
 
 /* A job may be deleted at any time: what is told of it then is nobody's. */
@@ -374,7 +374,7 @@ static enum status leave_stream(struct pipeline *pipeline, int64_t job_id, uint3
 		.stream_id = stream_id,
 		.life = {.pipeline = pipeline, .arena = arena, .now_ms = clock_wall_ms()}};
 
-	return arena ? pipeline_execute_then(pipeline, leave, say_left, &leaving, err) : error_no_memory(err);
+	return arena ? writer_execute_then(pipeline, leave, say_left, &leaving, err) : error_no_memory(err);
 }
 
 enum status pipeline_put_exit(struct pipeline *pipeline, const struct session_exit *exit, struct error *err)
@@ -441,7 +441,7 @@ enum status pipeline_add_command(struct pipeline *pipeline, struct span job, str
 {
 	struct ordering ordering = {.job = job, .team = team, .most = most, .row = row};
 
-	return pipeline_execute(pipeline, add_command, &ordering, err);
+	return writer_execute(pipeline, add_command, &ordering, err);
 }
 
 enum status pipeline_stop_job(struct pipeline *pipeline, struct span job, struct span team, size_t most,
@@ -486,5 +486,5 @@ enum status pipeline_acknowledge_command(
 {
 	struct command_ack_row copy = *row;
 
-	return pipeline_execute(pipeline, acknowledge, &copy, err);
+	return writer_execute(pipeline, acknowledge, &copy, err);
 }

@@ -42,7 +42,7 @@ static enum status await_stream(struct pipeline *pipeline, const struct job_stat
 	struct mark mark = {stream->committed_line, stream->committed_point};
 	pthread_mutex_unlock(&stream->mutex);
 	while (!is_read_up_to(stream, &mark) && !atomic_load(&job->is_deleted)) {
-		if (clock_mono_ms() < until_ms && !pipeline_wait_tick(pipeline, LOOK_MS))
+		if (clock_mono_ms() < until_ms && !control_wait_tick(pipeline, LOOK_MS))
 			continue;
 		error_set(err, ERR_BUSY, "what was sent of job '%s' is still being read", job->name);
 		if (err)
@@ -89,7 +89,7 @@ static enum status view_job(struct pipeline *pipeline, struct store_reader *read
 {
 	if (!arena)
 		return error_no_memory(err);
-	return pipeline_view_job(pipeline, reader, arena, job, SPAN(""), SPAN(""), 0, view, err);
+	return view_read_job(pipeline, reader, arena, job, SPAN(""), SPAN(""), 0, view, err);
 }
 
 enum status log_end_of_job(

@@ -433,7 +433,7 @@ enum status pools_run(struct pipeline *pipeline, struct store_reader *reader, bo
 	*has_more = true;
 	reach.shape = row.shape;
 	reach.from_ms = row.begun_ms;
-	return pipeline_execute(pipeline, write_ending, &reach, err);
+	return writer_execute(pipeline, write_ending, &reach, err);
 }
 
 /* ---- databases from before pools ---- */
@@ -473,7 +473,7 @@ enum status pools_sweep(struct pipeline *pipeline, struct store_reader *reader, 
 	TRY(store_read_uncounted_jobs(reader, *after_id, sweep.ids, SWEEP_JOBS, &sweep.count, err));
 	int64_t last_id = sweep.count ? sweep.ids[sweep.count - 1] : INT64_MAX;
 	if (sweep.count)
-		TRY(pipeline_execute(pipeline, write_sweep, &sweep, err));
+		TRY(writer_execute(pipeline, write_sweep, &sweep, err));
 	*after_id = last_id;
 	return OK;
 }

@@ -68,7 +68,7 @@ static enum status put(
 
 	if (!arena)
 		return error_no_memory(err);
-	TRY(pipeline_execute(pipeline, write_note, &note, err));
+	TRY(writer_execute(pipeline, write_note, &note, err));
 	atomic_store(&job->is_row_dirty, true);
 	incidents_publish(pipeline, &note.row, &note.told);
 	return OK;

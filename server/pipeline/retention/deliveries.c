@@ -30,5 +30,5 @@ enum status deliveries_trim(struct pipeline *pipeline, struct store_reader *read
 	if (oldest_ms >= settled.before_ms)
 		return OK;
 	*has_more = true;
-	return pipeline_execute(pipeline, write_settled, &settled, err);
+	return writer_execute(pipeline, write_settled, &settled, err);
 }

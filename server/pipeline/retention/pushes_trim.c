@@ -29,5 +29,5 @@ enum status pushes_trim(struct pipeline *pipeline, struct retention_state *state
 		return OK;
 	state->pushes_ms = 0; /* there may be more of them */
 	*has_more = true;
-	return pipeline_execute(pipeline, delete_pushes, &until_ms, err);
+	return writer_execute(pipeline, delete_pushes, &until_ms, err);
 }

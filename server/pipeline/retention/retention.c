@@ -84,7 +84,7 @@ static enum status delete_some(struct pipeline *pipeline, struct store_reader *r
 	for (size_t at = 0; at < count; at += SLICE_BLOCKS) {
 		struct slice slice = {.deletion = {job->job_id, clock_wall_ms(), span_from(reason), blocks + at,
 					      count - at < SLICE_BLOCKS ? count - at : SLICE_BLOCKS}};
-		TRY(pipeline_execute(pipeline, write_slice, &slice, err));
+		TRY(writer_execute(pipeline, write_slice, &slice, err));
 		*deleted += slice.deleted;
 		atomic_fetch_add(&pipeline->figures.expired_blocks, slice.deleted);
 	}
@@ -230,7 +230,7 @@ static enum status sample(
 		memmove(samples.items, samples.items + 1, --samples.count * sizeof samples.items[0]);
 	samples.items[samples.count].ms = now_ms;
 	samples.items[samples.count++].used = used;
-	return pipeline_execute(pipeline, write_samples, &samples, err);
+	return writer_execute(pipeline, write_samples, &samples, err);
 }
 
 struct notice {
@@ -291,7 +291,7 @@ static enum status plan_job(struct pipeline *pipeline, struct store_reader *read
 	if (count)
 		return OK; /* it was said */
 	struct notice notice = {.pipeline = pipeline, .job = job, .due_ms = due};
-	TRY(pipeline_execute(pipeline, write_notice, &notice, err));
+	TRY(writer_execute(pipeline, write_notice, &notice, err));
 	incidents_publish(pipeline, &notice.row, &notice.told);
 	return OK;
 }
@@ -352,7 +352,7 @@ static enum status clean(struct pipeline *pipeline, struct store_reader *reader,
 
 	TRY(store_has_dead(reader, clock_wall_ms(), &has_dead, err));
 	if (has_dead) {
-		TRY(pipeline_execute(pipeline, write_sweep, &has_dead, err));
+		TRY(writer_execute(pipeline, write_sweep, &has_dead, err));
 		*has_more = *has_more || has_dead;
 	}
 	TRY(deliveries_trim(pipeline, reader, has_more, err));
@@ -360,7 +360,7 @@ static enum status clean(struct pipeline *pipeline, struct store_reader *reader,
 	queue_size(pipeline->queue, &waiting, &waiting_bytes);
 	if (figures.freelist_count < VACUUM_FROM_PAGES || waiting)
 		return OK; /* while lines wait, the free pages are better used than given back */
-	TRY(pipeline_execute(pipeline, write_vacuum, &left, err));
+	TRY(writer_execute(pipeline, write_vacuum, &left, err));
 	*has_more = *has_more || left >= VACUUM_FROM_PAGES;
 	return OK;
 }

@@ -52,7 +52,7 @@ static enum status write_team_limits(void *context, struct store_tx *tx, struct 
 static enum status change_limits(struct pipeline *pipeline,
 	enum status (*work)(void *context, struct store_tx *tx, struct error *err), void *change, struct error *err)
 {
-	TRY(pipeline_execute(pipeline, work, change, err));
+	TRY(writer_execute(pipeline, work, change, err));
 	atomic_store(&pipeline->retention_changed, true);
 	return OK;
 }

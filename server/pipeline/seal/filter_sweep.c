@@ -60,5 +60,5 @@ enum status filter_sweep_run(struct pipeline *pipeline, struct store_reader *rea
 		if (is_found)
 			TRY(make_filter(reader, zstd, &sweep->after, arena, &slice, err));
 	}
-	return slice.count ? pipeline_execute(pipeline, write_slice, &slice, err) : OK;
+	return slice.count ? writer_execute(pipeline, write_slice, &slice, err) : OK;
 }

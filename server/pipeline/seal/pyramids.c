@@ -514,7 +514,7 @@ static enum status write_plan(void *plan, struct store_tx *tx, struct error *err
 
 enum status pyramid_plan_run(struct pipeline *pipeline, struct pyramid_plan *plan, struct error *err)
 {
-	return pyramid_plan_is_empty(plan) ? OK : pipeline_execute(pipeline, write_plan, plan, err);
+	return pyramid_plan_is_empty(plan) ? OK : writer_execute(pipeline, write_plan, plan, err);
 }
 
 enum status pyramid_sweep(struct pipeline *pipeline, struct store_reader *reader, struct zstd *zstd,

@@ -245,7 +245,7 @@ static enum status seal_units(struct seal *seal, struct error *err)
 	for (size_t i = 0; i < seal->count; i++)
 		if (seal->units[i].is_whole)
 			TRY(seal_make_chunks(seal, &seal->units[i], err));
-	TRY(pipeline_execute(seal->pipeline, write_seal, seal, err));
+	TRY(writer_execute(seal->pipeline, write_seal, seal, err));
 	for (size_t i = 0; i < seal->count; i++)
 		settle(seal->pipeline, &seal->units[i]);
 	return add_pyramids(seal, err);

@@ -94,7 +94,7 @@ static void pass_round(struct rig *rig, int number, bool has_newcomer)
 		.changed = PTHREAD_COND_INITIALIZER,
 		.control = {.work = stand_in_the_way, .done = gate_passed, .context = &gate}};
 
-	CHECK_OK(pipeline_push_control(rig->pipeline, &gate.control, &err));
+	CHECK_OK(control_push(rig->pipeline, &gate.control, &err));
 	pthread_mutex_lock(&gate.mutex);
 	while (!gate.is_reached)
 		pthread_cond_wait(&gate.changed, &gate.mutex);

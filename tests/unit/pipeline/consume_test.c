@@ -73,9 +73,9 @@ static struct stream_state *send(struct extraction *on, int from, int to)
 	add_lines(batch, part, from, to);
 	CHECK_OK(pipeline_submit(on->rig.pipeline, batch, stored, &is_stored, &err));
 	while (!atomic_load(&is_stored))
-		pipeline_wait_tick(on->rig.pipeline, 1);
+		control_wait_tick(on->rig.pipeline, 1);
 	while (pipeline_extracted_seq(on->rig.pipeline) < atomic_load(&on->rig.pipeline->figures.committed_seq))
-		pipeline_wait_tick(on->rig.pipeline, 1);
+		control_wait_tick(on->rig.pipeline, 1);
 	if (!on->job)
 		CHECK(on->job = directory_find(on->rig.pipeline->directory, SPAN("j")));
 	return job_stream_at(on->job, 0);
@@ -221,7 +221,7 @@ static bool shows_hole(struct extraction *on)
 	struct job_view view;
 
 	CHECK_OK(store_reader_new(&reader, on->rig.store, &err));
-	CHECK_OK(pipeline_view_job(on->rig.pipeline, reader, arena, SPAN("j"), SPAN(""), SPAN(""), 0, &view, &err));
+	CHECK_OK(view_read_job(on->rig.pipeline, reader, arena, SPAN("j"), SPAN(""), SPAN(""), 0, &view, &err));
 	CHECK_INT(view.stream_count, 1);
 	return view.streams[0].has_hole;
 }
@@ -289,7 +289,7 @@ TEST(what_is_held_up_goes_on_by_itself)
 		pthread_mutex_unlock(&stream->mutex);
 		mend_hasten(on.job);
 		while (pipeline_held_up_streams(on.rig.pipeline))
-			pipeline_wait_tick(on.rig.pipeline, 10);
+			control_wait_tick(on.rig.pipeline, 10);
 		check_points(stream, from + 8);
 		pthread_mutex_lock(&stream->mutex);
 		CHECK_INT(stream->series[0]->max_step, from + 7);

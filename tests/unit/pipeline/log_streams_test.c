@@ -126,7 +126,7 @@ static size_t search(struct reading *on, struct log_search *search, struct log_s
 	search->to_ms = INT64_MAX;
 	search->text_bytes = 1 << 20;
 	search->time_ms = 60000;
-	CHECK_OK(pipeline_search_logs(on->rig.pipeline, on->reader, on->arena, search, out, &err));
+	CHECK_OK(log_search_run(on->rig.pipeline, on->reader, on->arena, search, out, &err));
 	return out->count;
 }
 

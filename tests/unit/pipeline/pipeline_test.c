@@ -33,8 +33,8 @@ static void print_lines(struct rig *rig, struct store_reader *reader, struct are
 	uint64_t total;
 	size_t count;
 
-	CHECK_OK(pipeline_read_lines(rig->pipeline, reader, arena, SPAN("run"), stream->name, 0, 100000, SIZE_MAX,
-		&lines, &count, &total, &err));
+	CHECK_OK(lines_read(rig->pipeline, reader, arena, SPAN("run"), stream->name, 0, 100000, SIZE_MAX, &lines,
+		&count, &total, &err));
 	CHECK_INT(count, total);
 	CHECK_INT(total, stream->lines);
 	for (size_t i = 0; i < count; i++)
@@ -79,7 +79,7 @@ static void print_all(struct rig *rig, struct buf *out)
 	const char *const metrics[] = {"loss", "lr"};
 
 	CHECK_OK(store_reader_new(&reader, rig->store, &err));
-	CHECK_OK(pipeline_view_job(
+	CHECK_OK(view_read_job(
 		rig->pipeline, reader, arena, SPAN("run"), SPAN(""), SPAN(""), VIEW_SERIES | VIEW_TAILS, &view, &err));
 	for (size_t i = 0; i < view.stream_count; i++) {
 		const struct stream_view *stream = &view.streams[i];
@@ -98,7 +98,7 @@ static void print_all(struct rig *rig, struct buf *out)
 			.from = INT64_MIN,
 			.to = INT64_MAX,
 			.attempts = ATTEMPTS_ALL};
-		CHECK_OK(pipeline_each_point(rig->pipeline, reader, arena, &view, &query, print_point, out, &err));
+		CHECK_OK(chart_each_point(rig->pipeline, reader, arena, &view, &query, print_point, out, &err));
 	}
 	print_incidents(reader, arena, out);
 	CHECK_OK(buf_status(out, &err));
@@ -266,7 +266,7 @@ static enum status do_nothing(void *context, struct store_tx *tx, struct error *
 /* A start says again what was not committed of incidents before it: work that is given to the writer now comes behind that. */
 static void wait_for_incidents(struct rig *rig)
 {
-	CHECK_OK(pipeline_execute(rig->pipeline, do_nothing, NULL, &err));
+	CHECK_OK(writer_execute(rig->pipeline, do_nothing, NULL, &err));
 }
 
 /* seals: while they come, and over a crash; is_ahead: a block lies in the file that no state tells of. */

@@ -61,8 +61,7 @@ TEST(a_series_too_many_leaves_the_others_alone)
 	rig_close(&rig, false);
 	rig_open(&rig); /* and the replay starts the server */
 	CHECK_OK(store_reader_new(&reader, rig.store, &err));
-	CHECK_OK(pipeline_view_job(
-		rig.pipeline, reader, arena, SPAN("run"), SPAN(""), SPAN(""), VIEW_SERIES, &view, &err));
+	CHECK_OK(view_read_job(rig.pipeline, reader, arena, SPAN("run"), SPAN(""), SPAN(""), VIEW_SERIES, &view, &err));
 	CHECK_INT(view.streams[0].series_count, 2);
 	CHECK_INT(view.streams[0].series[0].summary.count, 20);
 	CHECK_SPAN(view.streams[0].series[1].metric, SPAN("derived:steps_per_second")); /* the limit is the log's */
@@ -102,7 +101,7 @@ static void *run_gate(void *context)
 {
 	struct gate *gate = context;
 
-	CHECK_OK(pipeline_execute(gate->rig->pipeline, wait_in_writer, gate, &err));
+	CHECK_OK(writer_execute(gate->rig->pipeline, wait_in_writer, gate, &err));
 	return NULL;
 }
 
@@ -174,7 +173,7 @@ TEST(a_line_that_meets_a_deletion_is_kept_or_refused)
 	CHECK(pthread_join(deletion, NULL) == 0);
 	CHECK_INT(send_batch(&rig, one_line("j", "c", "z", NO_TIME)).status, OK); /* behind both */
 	CHECK_OK(store_reader_new(&reader, rig.store, &err));
-	CHECK_OK(pipeline_view_job(rig.pipeline, reader, arena, SPAN("j"), SPAN(""), SPAN(""), 0, &view, &err));
+	CHECK_OK(view_read_job(rig.pipeline, reader, arena, SPAN("j"), SPAN(""), SPAN(""), 0, &view, &err));
 	for (size_t i = 0; i < view.stream_count; i++)
 		CHECK(!span_equal(view.streams[i].name, SPAN("a")));
 	/* acknowledged: before the deletion, then it went with the job, or behind it, then its stream is there */
