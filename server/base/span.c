@@ -13,12 +13,18 @@ bool span_equal(struct span a, struct span b)
 	return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
 }
 
+/* ASCII alone, whatever the locale is; tolower() is a call a byte. */
+static char fold(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+}
+
 bool span_equal_fold(struct span a, struct span b)
 {
 	if (a.len != b.len)
 		return false;
 	for (size_t i = 0; i < a.len; i++)
-		if (tolower((unsigned char)a.ptr[i]) != tolower((unsigned char)b.ptr[i]))
+		if (fold(a.ptr[i]) != fold(b.ptr[i]))
 			return false;
 	return true;
 }

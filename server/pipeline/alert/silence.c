@@ -27,7 +27,8 @@ static bool is_letter(char c)
 
 static bool begins_with_fold(struct span text, size_t at, struct span word)
 {
-	return text.len - at >= word.len && span_equal_fold(span_of(text.ptr + at, word.len), word);
+	return text.len - at >= word.len && (text.ptr[at] | 0x20) == (word.ptr[0] | 0x20) &&
+	       span_equal_fold(span_of(text.ptr + at, word.len), word);
 }
 
 /* "loss: 2.4", "loss'] = -2" */
@@ -235,20 +236,83 @@ static void keep_word(const struct series_state *series, char *word)
 		memcpy(word, series->metric + from, end - from);
 }
 
-/* "loss" in "{'train_loss': 2.4}". What is said of a validation is of another count and another curve. */
-static bool says_name(struct span text, struct span word)
+static bool is_awaited(const struct silences *silences, const struct silence *silence, uint32_t head)
+{
+	return silence->values >= VALUES_LEAST && !silence->is_open && silence->at_line != silences->lines &&
+	       (head == SILENCE_NO_HEAD || head != silence->head);
+}
+
+enum letter_kind { LETTER = 1, FIRST_LETTER = 2 }; /* of a word that is looked for: it is a LETTER too */
+
+struct letters {
+	unsigned char kinds[256]; /* enum letter_kind, by character */
+};
+
+static const struct letters ALPHABET = {{['a' ... 'z'] = LETTER, ['A' ... 'Z'] = LETTER}};
+
+static void letters_begin_word(struct letters *letters, char letter)
+{
+	letters->kinds[(unsigned char)letter & ~0x20] = letters->kinds[(unsigned char)letter | 0x20] =
+		LETTER | FIRST_LETTER;
+}
+
+/* What the awaited metrics' words begin with. False: none is awaited. */
+static bool find_awaited(struct stream_state *stream, uint32_t head, struct letters *letters)
+{
+	struct silences *silences = stream->silences;
+	bool is_any = false;
+
+	for (size_t i = 0; i < silences->count; i++) {
+		struct silence *silence = &silences->items[i];
+		if (!is_awaited(silences, silence, head))
+			continue;
+		const struct series_state *series = silence->word[0] ? NULL : series_of(stream, silence->series_id);
+		if (series)
+			keep_word(series, silence->word);
+		if (!silence->word[0])
+			continue;
+		if (!is_any)
+			*letters = ALPHABET;
+		letters_begin_word(letters, silence->word[0]);
+		is_any = true;
+	}
+	return is_any;
+}
+
+/* Where a word begins that may be one of those. A table and no branch, because every line of every stream comes through here. */
+static size_t find_words(struct span text, const struct letters *letters, unsigned char starts[LOOK_BYTES])
+{
+	size_t count = 0;
+	unsigned last = 0;
+
+	for (size_t i = 0; i < text.len; i++) {
+		unsigned kind = letters->kinds[(unsigned char)text.ptr[i]];
+		starts[count] = (unsigned char)i;
+		count += (kind & ~(last * FIRST_LETTER)) / FIRST_LETTER;
+		last = kind & LETTER;
+	}
+	return count;
+}
+
+/* "loss" in "{'train_loss': 2.4}" */
+static bool says_name(struct span text, const unsigned char *starts, size_t count, struct span word)
 {
 	bool is_said = false;
 
-	text.len = text.len < LOOK_BYTES ? text.len : LOOK_BYTES;
-	for (size_t i = 0; i < text.len; i++) {
-		if (i && is_letter(text.ptr[i - 1]) && is_letter(text.ptr[i]))
-			continue;
-		if (begins_with_fold(text, i, SPAN("eval")) || begins_with_fold(text, i, SPAN("val")) ||
-			begins_with_fold(text, i, SPAN("test")))
-			return false;
-		is_said = is_said || is_word_with_number(text, i, word);
-	}
+	for (size_t i = 0; i < count && !is_said; i++)
+		is_said = is_word_with_number(text, starts[i], word);
+	return is_said;
+}
+
+/* What is said of a validation is of another count and another curve. */
+static bool says_validation(struct span text, const unsigned char *starts, size_t count)
+{
+	bool is_said = false;
+
+	for (size_t i = 0; i < count && !is_said; i++)
+		is_said = begins_with_fold(text, starts[i], SPAN("eval")) ||
+			  begins_with_fold(text, starts[i], SPAN("val")) ||
+			  begins_with_fold(text, starts[i], SPAN("test"));
 	return is_said;
 }
 
@@ -256,17 +320,22 @@ static bool says_name(struct span text, struct span word)
 static void count_named(struct stream_state *stream, uint32_t head, struct span text)
 {
 	struct silences *silences = stream->silences;
+	unsigned char starts[LOOK_BYTES];
+	struct letters letters;
 
+	if (!find_awaited(stream, head, &letters))
+		return;
+	letters_begin_word(&letters, 'e');
+	letters_begin_word(&letters, 'v');
+	letters_begin_word(&letters, 't');
+	text.len = text.len < LOOK_BYTES ? text.len : LOOK_BYTES;
+	size_t count = find_words(text, &letters, starts);
+	if (says_validation(text, starts, count))
+		return;
 	for (size_t i = 0; i < silences->count; i++) {
 		struct silence *silence = &silences->items[i];
-		if (silence->values < VALUES_LEAST || silence->is_open || silence->at_line == silences->lines)
-			continue;
-		if (head != SILENCE_NO_HEAD && head == silence->head)
-			continue;
-		const struct series_state *series = silence->word[0] ? NULL : series_of(stream, silence->series_id);
-		if (series)
-			keep_word(series, silence->word);
-		silence->named += silence->word[0] && says_name(text, span_from(silence->word));
+		if (is_awaited(silences, silence, head) && silence->word[0])
+			silence->named += says_name(text, starts, count, span_from(silence->word));
 	}
 }
 
