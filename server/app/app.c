@@ -5,7 +5,7 @@
 #include "api/core/tokens.h"
 #include "api/send/commands.h"
 #include "app/collect.h"
-#include "app/commands.h"
+#include "app/command_doctor.h"
 #include "app/connection_options.h"
 #include "app/control.h"
 #include "app/key_file.h"
@@ -56,7 +56,7 @@ struct app {
 	struct buf socket_path;
 	int control_fd;
 	int signal_fd;
-	struct control_backup backup;
+	struct control control;
 	struct reload reload;
 	unsigned char seal_key[SEAL_KEY_BYTES];
 };
@@ -509,6 +509,8 @@ enum status app_start(struct app **out, struct options *options, struct error *e
 	TRY(start_sender(app, err));
 	TRY(control_path(options_text(options, "db"), &app->socket_path, err));
 	TRY(control_listen(app->socket_path.ptr, &app->control_fd, err));
+	app->control.pipeline = app->pipeline;
+	app->control.api = app->api;
 	TRY(start_server(app, err));
 	TRY(start_collector(app, err));
 	say_listening(app);
@@ -530,42 +532,9 @@ enum status app_open_offline(struct app **out, const struct options *options, st
 	return OK;
 }
 
-struct control_backup *app_backup(struct app *app)
+enum status app_create_token(struct app *app, const struct local_token *asked, struct buf *out, struct error *err)
 {
-	return &app->backup;
-}
-
-struct pipeline *app_pipeline(struct app *app)
-{
-	return app->pipeline;
-}
-
-enum status app_create_token(struct app *app, const struct app_token *asked, struct buf *out, struct error *err)
-{
-	AUTO_DONE(buf) token = BUF_INIT(256), key_id = BUF_INIT(128), secret = BUF_INIT(128);
-	struct new_token wanted = {.name = asked->name, .team = asked->team};
-
-	if (!http_scope_parse(asked->scope, &wanted.scope) || wanted.scope == SCOPE_PUBLIC)
-		return error_set_field(err, ERR_SEMANTIC, "scope", "scope '%.*s' is none of read, write, admin",
-			SPAN_ARGS(asked->scope));
-	/* by the control socket, or where no server runs: whoever may open the files beside the database */
-	const struct actor actor = {.token = SPAN("sm-server token create"),
-		.team = SPAN(""),
-		.address = SPAN("local"),
-		.verb = SPAN("create"),
-		.kind = SPAN("tokens"),
-		.id = asked->name};
-	audit_act_as(app->pipeline, &actor);
-	enum status status = api_create_token(app->api, &wanted, &token, err);
-	audit_act_as(app->pipeline, NULL);
-	TRY(status);
-	buf_append_span(out, buf_span(&token));
-	if (asked->wants_aws) {
-		api_print_aws_pair(app->api, buf_span(&token), &key_id, &secret);
-		buf_printf(out, "\naws_access_key_id = %.*s\naws_secret_access_key = %.*s",
-			SPAN_ARGS(buf_span(&key_id)), SPAN_ARGS(buf_span(&secret)));
-	}
-	return buf_status(out, err);
+	return local_token_create(app->pipeline, app->api, asked, out, err);
 }
 
 /* False: the signal asks for the end. */
@@ -590,7 +559,7 @@ enum status app_run(struct app *app, struct error *err)
 		if (poll(waits, 2, -1) < 0 && errno != EINTR)
 			return error_set(err, ERR_IO, "cannot wait: %s", strerror(errno));
 		if (waits[1].revents & POLLIN)
-			control_answer(app->control_fd, app);
+			control_answer(&app->control, app->control_fd);
 		if (waits[0].revents & POLLIN && !was_asked_to_reload(app))
 			return OK;
 	}
@@ -626,7 +595,7 @@ void app_free(struct app *app)
 		http_server_quiesce(app->server);
 	free_sender(app);
 	free_collector(app);
-	control_end_backup(&app->backup);
+	control_end_backup(&app->control);
 	if (app->pipeline)
 		pipeline_drain(app->pipeline, stop_ms / 2);
 	api_stop(app->api);

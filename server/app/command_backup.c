@@ -1,6 +1,7 @@
 /* sm-server backup: one copy, or dated ones again and again. */
-#include "app/commands.h"
+#include "app/command_backup.h"
 #include "app/control.h"
+#include "app/exit_status.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/iso8601.h"

@@ -1,5 +1,6 @@
 /* sm-server doctor: what the machine is like where the database lies, and what would hurt. */
-#include "app/commands.h"
+#include "app/command_doctor.h"
+#include "app/exit_status.h"
 #include "base/clock.h"
 #include "base/iso8601.h"
 #include "base/log.h"

@@ -2,7 +2,10 @@
 #include "app/commands.h"
 
 #include "app/app.h"
+#include "app/command_backup.h"
+#include "app/command_doctor.h"
 #include "app/control.h"
+#include "app/exit_status.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json_read.h"
@@ -15,15 +18,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-int command_fail(const struct error *err, int code)
-{
-	if (err->line)
-		fprintf(stderr, "sm-server: line %lld: %s\n", (long long)err->line, err->text);
-	else
-		fprintf(stderr, "sm-server: %s\n", err->text);
-	return code;
-}
 
 /* ---- token create ---- */
 
@@ -70,7 +64,7 @@ static int create_offline(const struct options *options)
 {
 	AUTO(app) app = NULL;
 	AUTO_DONE(buf) token = BUF_INIT(512);
-	const struct app_token asked = {.name = span_from(options_word(options, 2)),
+	const struct local_token asked = {.name = span_from(options_word(options, 2)),
 		.scope = span_from(text_or_empty(options, "scope")),
 		.team = span_from(text_or_empty(options, "team")),
 		.wants_aws = options_flag(options, "aws")};
@@ -94,7 +88,7 @@ static enum status ask_server(const struct options *options, const struct buf *r
 }
 
 /* The running server makes it (one process writes a database); without one the database is opened here. */
-int command_create_token(const struct options *options)
+static int command_create_token(const struct options *options)
 {
 	AUTO_DONE(buf) request = BUF_INIT(8192);
 	struct error err = {0};
@@ -157,7 +151,7 @@ static int check_file(const char *path, bool is_quick, bool is_online)
 	return problems ? EXIT_FAILED : EXIT_DONE;
 }
 
-int command_check(const struct options *options)
+static int command_check(const struct options *options)
 {
 	const char *db = options_text(options, "db");
 	int64_t pid;
@@ -180,7 +174,7 @@ int command_check(const struct options *options)
 
 /* ---- restore ---- */
 
-int command_restore(const struct options *options)
+static int command_restore(const struct options *options)
 {
 	const char *db = options_text(options, "db");
 	struct error err = {0};
@@ -234,7 +228,7 @@ static enum status print_plan(const char *db, size_t *pending, struct error *err
 	return OK;
 }
 
-int command_migrate(const struct options *options)
+static int command_migrate(const struct options *options)
 {
 	const char *db = options_text(options, "db");
 	struct store_options store_options = {.path = db, .skips_backup = options_flag(options, "no-backup")};

@@ -1,5 +1,6 @@
 #include "app/control.h"
 
+#include "app/local_token.h"
 #include "base/json_read.h"
 #include "base/json_write.h"
 #include "pipeline/backup.h"
@@ -108,7 +109,7 @@ static bool send_reply(int fd, struct buf *reply)
 
 static bool say_progress(void *context, uint64_t left, uint64_t total)
 {
-	struct control_backup *backup = context;
+	struct control *control = context;
 	AUTO_DONE(buf) reply = BUF_INIT(REQUEST_MAX_BYTES);
 	struct json_writer w = json_writer_on(&reply);
 
@@ -117,80 +118,79 @@ static bool say_progress(void *context, uint64_t left, uint64_t total)
 	json_put_i64(&w, "total", (int64_t)total);
 	json_object_end(&w);
 	/* who asked and went away does not want it any more */
-	return !atomic_load(&backup->must_stop) && send_reply(backup->fd, &reply);
+	return !atomic_load(&control->must_stop) && send_reply(control->fd, &reply);
 }
 
 static void *backup_run(void *context)
 {
-	struct control_backup *backup = context;
+	struct control *control = context;
 	AUTO_DONE(buf) reply = BUF_INIT(REQUEST_MAX_BYTES);
 	struct json_writer w = json_writer_on(&reply);
 	struct error err = {0};
 
 	pthread_setname_np(pthread_self(), "backup");
-	enum status status = pipeline_backup(backup->pipeline, backup->path, say_progress, backup, &err);
+	enum status status = pipeline_backup(control->pipeline, control->path, say_progress, control, &err);
 	json_object(&w);
 	if (status == OK)
 		json_put_bool(&w, "done", true);
 	else
 		write_error(&w, status, &err);
 	json_object_end(&w);
-	send_reply(backup->fd, &reply); /* the log has it, too */
-	close(backup->fd);
-	atomic_store(&backup->is_running, false);
+	send_reply(control->fd, &reply); /* the log has it, too */
+	close(control->fd);
+	atomic_store(&control->is_running, false);
 	return NULL;
 }
 
-void control_end_backup(struct control_backup *backup)
+void control_end_backup(struct control *control)
 {
-	if (!backup->is_started)
+	if (!control->is_started)
 		return;
-	atomic_store(&backup->must_stop, true);
-	pthread_join(backup->thread, NULL);
-	backup->is_started = false;
+	atomic_store(&control->must_stop, true);
+	pthread_join(control->thread, NULL);
+	control->is_started = false;
 }
 
 /* Takes the connection. */
-static enum status start_backup(struct app *app, int fd, const struct json *request, struct error *err)
+static enum status start_backup(struct control *control, int fd, const struct json *request, struct error *err)
 {
-	struct control_backup *backup = app_backup(app);
 	struct span file = SPAN("");
 
 	TRY(json_want_string(request, "file", &file, err));
-	if (!file.len || file.ptr[0] != '/' || file.len >= sizeof backup->path)
+	if (!file.len || file.ptr[0] != '/' || file.len >= sizeof control->path)
 		return error_set(err, ERR_INVALID, "a backup needs the absolute path of a file");
-	if (atomic_load(&backup->is_running))
-		return error_set(err, ERR_BUSY, "a backup to '%s' is running", backup->path);
-	control_end_backup(backup); /* an earlier one, which is through */
-	memcpy(backup->path, file.ptr, file.len);
-	backup->path[file.len] = 0;
-	backup->fd = fd;
-	backup->pipeline = app_pipeline(app);
-	atomic_store(&backup->must_stop, false);
-	atomic_store(&backup->is_running, true);
-	if (pthread_create(&backup->thread, NULL, backup_run, backup) != 0) {
-		atomic_store(&backup->is_running, false);
+	if (atomic_load(&control->is_running))
+		return error_set(err, ERR_BUSY, "a backup to '%s' is running", control->path);
+	control_end_backup(control); /* an earlier one, which is through */
+	memcpy(control->path, file.ptr, file.len);
+	control->path[file.len] = 0;
+	control->fd = fd;
+	atomic_store(&control->must_stop, false);
+	atomic_store(&control->is_running, true);
+	if (pthread_create(&control->thread, NULL, backup_run, control) != 0) {
+		atomic_store(&control->is_running, false);
 		return error_set(err, ERR_MEMORY, "cannot start a thread");
 	}
-	backup->is_started = true;
+	control->is_started = true;
 	return OK;
 }
 
 /* ---- commands ---- */
 
-static enum status create_token(struct app *app, const struct json *request, struct buf *token, struct error *err)
+static enum status create_token(
+	struct control *control, const struct json *request, struct buf *token, struct error *err)
 {
-	struct app_token asked = {.name = SPAN(""), .scope = SPAN(""), .team = SPAN("")};
+	struct local_token asked = {.name = SPAN(""), .scope = SPAN(""), .team = SPAN("")};
 
 	TRY(json_want_string(request, "name", &asked.name, err));
 	TRY(json_want_string(request, "scope", &asked.scope, err));
 	TRY(json_want_string(request, "team", &asked.team, err));
 	TRY(json_want_bool(request, "aws", &asked.wants_aws, err));
-	return app_create_token(app, &asked, token, err);
+	return local_token_create(control->pipeline, control->api, &asked, token, err);
 }
 
 static enum status run_command(
-	struct app *app, int fd, struct span line, struct buf *token, bool *is_taken, struct error *err)
+	struct control *control, int fd, struct span line, struct buf *token, bool *is_taken, struct error *err)
 {
 	AUTO(json) request = NULL;
 	struct span command = SPAN("");
@@ -198,16 +198,16 @@ static enum status run_command(
 	TRY(json_parse(&request, line, err));
 	TRY(json_want_string(request, "command", &command, err));
 	if (span_equal(command, SPAN("token_create")))
-		return create_token(app, request, token, err);
+		return create_token(control, request, token, err);
 	if (!span_equal(command, SPAN("backup")))
 		return error_set(err, ERR_INVALID, "command '%.*s' is not known to this server", SPAN_ARGS(command));
-	enum status status = start_backup(app, fd, request, err);
+	enum status status = start_backup(control, fd, request, err);
 	*is_taken = status == OK;
 	return status;
 }
 
 /* True: somebody else answers. */
-static bool answer(int fd, struct app *app)
+static bool answer(struct control *control, int fd)
 {
 	AUTO_DONE(buf) line = BUF_INIT(REQUEST_MAX_BYTES);
 	AUTO_DONE(buf) token = BUF_INIT(512);
@@ -218,7 +218,7 @@ static bool answer(int fd, struct app *app)
 
 	if (!read_line(fd, &line))
 		return false;
-	enum status status = run_command(app, fd, buf_span(&line), &token, &is_taken, &err);
+	enum status status = run_command(control, fd, buf_span(&line), &token, &is_taken, &err);
 	if (is_taken)
 		return true;
 	json_object(&w);
@@ -231,14 +231,14 @@ static bool answer(int fd, struct app *app)
 	return false;
 }
 
-void control_answer(int listen_fd, struct app *app)
+void control_answer(struct control *control, int listen_fd)
 {
 	int fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC);
 
 	if (fd < 0)
 		return;
 	set_patience(fd, PATIENCE_S);
-	if (!answer(fd, app))
+	if (!answer(control, fd))
 		close(fd);
 }
 

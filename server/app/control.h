@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "app/app.h"
+#include "api/api.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -15,20 +15,22 @@
 enum status control_path(const char *db, struct buf *out, struct error *err) MUST_CHECK;
 /* A listening socket at path; an old one there is replaced (the database's lock says that nobody listens). */
 enum status control_listen(const char *path, int *fd, struct error *err) MUST_CHECK;
-/* Takes one connection and answers its one command, or lets `backup` answer it. Failures are the client's to see. */
-void control_answer(int listen_fd, struct app *app);
-/* The client's side. ERR_NOT_FOUND: nobody listens there. take sees each line; false: it was the last one. */
-enum status control_ask(const char *db, struct span request, bool (*take)(void *context, struct span line),
-	void *context, struct error *err) MUST_CHECK;
-
-/* The server's side of a backup that runs: zeroed to begin with. */
-struct control_backup {
+/* The server's side: zeroed to begin with, but for what it works on. */
+struct control {
+	struct pipeline *pipeline;
+	struct api *api;
+	/* a backup that runs */
 	pthread_t thread;
 	bool is_started; /* main's */
 	atomic_bool is_running, must_stop;
 	int fd;
-	struct pipeline *pipeline;
 	char path[4096];
 };
-/* Ends it and waits. */
-void control_end_backup(struct control_backup *backup);
+/* Takes one connection and answers its one command, or lets the thread of a backup answer it. Failures are the client's to see. */
+void control_answer(struct control *control, int listen_fd);
+/* Ends a backup that runs, and waits. */
+void control_end_backup(struct control *control);
+
+/* The client's side. ERR_NOT_FOUND: nobody listens there. take sees each line; false: it was the last one. */
+enum status control_ask(const char *db, struct span request, bool (*take)(void *context, struct span line),
+	void *context, struct error *err) MUST_CHECK;

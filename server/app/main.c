@@ -1,6 +1,7 @@
 /* sm-server: options, then either a subcommand or the server until a signal. */
 #include "app/app.h"
 #include "app/commands.h"
+#include "app/exit_status.h"
 #include "app/reload.h"
 
 #include <malloc.h>

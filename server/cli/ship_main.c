@@ -1,5 +1,6 @@
 #include "cli/http/client.h"
 #include "cli/ship/ship.h"
+#include "cli/ship/ship_options.h"
 
 #include <unistd.h>
 

@@ -1,7 +1,5 @@
 #include "model/metric.h"
 
-#include "model/metric_words.h"
-
 #include <string.h>
 
 static const char *const names[ROLE_COUNT] = {

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "base/span.h"
+#include "model/metric_words.h"
 
 enum role {
 	ROLE_OTHER,
@@ -18,7 +18,7 @@ enum role {
 	ROLE_COUNT
 };
 
-enum { METRIC_NAME_MAX_BYTES = 255, METRIC_REGEX_MAX_BYTES = 2000, METRIC_UNIT_MAX_BYTES = 32 };
+enum { METRIC_REGEX_MAX_BYTES = 2000, METRIC_UNIT_MAX_BYTES = 32 };
 
 const char *role_name(enum role role); /* "loss", "eval_loss", … "other" */
 bool role_parse(struct span name, enum role *out);

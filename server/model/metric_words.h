@@ -3,9 +3,9 @@
  */
 #pragma once
 
-#include "model/metric.h"
+#include "base/span.h"
 
-enum { METRIC_WORDS_MAX_BYTES = 2 * METRIC_NAME_MAX_BYTES + 2 };
+enum { METRIC_NAME_MAX_BYTES = 255, METRIC_WORDS_MAX_BYTES = 2 * METRIC_NAME_MAX_BYTES + 2 };
 
 /* "_val_loss_" of "val:Loss", "val_loss", "val/loss" and "valLoss": words can be looked for as a whole. */
 struct span metric_words(struct span metric, char out[METRIC_WORDS_MAX_BYTES]);

@@ -9,7 +9,7 @@
 #include "cli/input/input_reader.h"
 #include "cli/sender/job_calls.h"
 #include "cli/sender/sender.h"
-#include "cli/ship/ship.h"
+#include "cli/ship/ship_options.h"
 #include "cli/spool/spool.h"
 
 #include <inttypes.h>

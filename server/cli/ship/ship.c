@@ -5,6 +5,7 @@
 #include "cli/host/host_monitor.h"
 #include "cli/process/identity.h"
 #include "cli/ship/import.h"
+#include "cli/ship/ship_options.h"
 #include "cli/input/input_reader.h"
 #include "cli/sender/sender.h"
 #include "cli/spool/spool_file.h"
@@ -118,19 +119,6 @@ static enum status find_identity(struct ship *ship, char *const *environment, st
 	return identity_add_setting(ship->identity, &ship->identity->tags, "continues", continues, err);
 }
 
-const char *ship_spool_folder(const struct options *options, char *const *environment)
-{
-	const char *state_home = environment_find(environment, "XDG_STATE_HOME");
-	const char *given = options_text(options, "spool");
-
-	return given ? given : state_home && *state_home ? state_home : "/tmp";
-}
-
-static const char *spool_folder(const struct ship *ship, char *const *environment)
-{
-	return ship_spool_folder(ship->options, environment);
-}
-
 static enum status add_input(struct ship *ship, int fd, int pass_fd, struct error *err)
 {
 	struct intake_input *input = &ship->inputs[ship->input_count];
@@ -212,13 +200,13 @@ static enum status prepare_files(struct ship *ship, char *const *environment, st
 		.only_stream = is_one ? ship->identity->stream : NULL,
 		.streams = ship->streams,
 		.is_points = ship->is_points,
-		.spool_folder = spool_folder(ship, environment),
+		.spool_folder = ship_spool_folder(ship->options, environment),
 		.follows = options_flag(options, "follow")};
 
 	raise_file_limit();
 	if (!ship->identity->is_named_by_time) {
-		TRY(ledger_new(&ship->ledger, spool_folder(ship, environment), options_text(options, "server"),
-			ship->identity->job, WATCH_MAX_FILES, err));
+		TRY(ledger_new(&ship->ledger, ship_spool_folder(ship->options, environment),
+			options_text(options, "server"), ship->identity->job, WATCH_MAX_FILES, err));
 		watch.ledger = ship->ledger;
 		watch.resumed_job = options_flag(options, "resume") ? ship->identity->job : NULL;
 	}
@@ -272,7 +260,7 @@ static void seed_sessions(struct ship *ship, const char *folder)
 
 static enum status prepare(struct ship *ship, char *const *environment, struct error *err)
 {
-	const char *folder = spool_folder(ship, environment);
+	const char *folder = ship_spool_folder(ship->options, environment);
 	size_t file_count = options_word_count(ship->options);
 
 	if (options_command(ship->options) && file_count)
@@ -478,7 +466,7 @@ static int finish(struct ship *ship, char *const *environment)
 	if (!ship->watch && ship->ledger) /* our own files go with us, and what is left is told */
 		ledger_remove(ship->ledger);
 	if (status == ERR_UNAVAILABLE)
-		tell_unsent(ship, spool_folder(ship, environment), &err);
+		tell_unsent(ship, ship_spool_folder(ship->options, environment), &err);
 	tell_lost(&totals);
 	if (options_command(ship->options))
 		return ship->end.exit_code; /* a scheduler must not run a training again because its chart is missing */

@@ -6,10 +6,5 @@
 
 #include "base/options.h"
 
-extern const struct option_program ship_program;
-
 /* The exit status of the program. */
 int ship_run(const struct options *options, char *const *environment);
-
-/* Where what waits is kept. */
-const char *ship_spool_folder(const struct options *options, char *const *environment);

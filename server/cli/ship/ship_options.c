@@ -1,5 +1,6 @@
 #include "cli/http/client.h"
-#include "cli/ship/ship.h"
+#include "cli/process/identity.h"
+#include "cli/ship/ship_options.h"
 
 static const struct option_spec specs[] = {
 	CLIENT_OPTIONS,
@@ -133,3 +134,11 @@ const struct option_program ship_program = {
 	.takes_words = true,
 	.takes_command = true,
 };
+
+const char *ship_spool_folder(const struct options *options, char *const *environment)
+{
+	const char *state_home = environment_find(environment, "XDG_STATE_HOME");
+	const char *given = options_text(options, "spool");
+
+	return given ? given : state_home && *state_home ? state_home : "/tmp";
+}
