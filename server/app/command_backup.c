@@ -7,7 +7,6 @@
 #include "base/iso8601.h"
 #include "base/json_read.h"
 #include "base/json_write.h"
-#include "model/point.h"
 #include "store/admin.h"
 
 #include <errno.h>

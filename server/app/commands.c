@@ -11,7 +11,6 @@
 #include "base/json_read.h"
 #include "base/json_write.h"
 #include "base/log.h"
-#include "model/point.h"
 #include "store/admin.h"
 
 #include <inttypes.h>

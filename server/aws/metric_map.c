@@ -1,7 +1,6 @@
 #include "aws/metric_map.h"
 
 #include "ingest/ingest.h"
-#include "model/metric.h"
 #include "model/stream_name.h"
 
 static const char training_jobs[] = "/aws/sagemaker/TrainingJobs";

@@ -6,7 +6,6 @@
 #include "base/hash128.h"
 #include "ingest/ingest.h"
 #include "model/batch_points.h"
-#include "model/metric.h"
 #include "pipeline/commit/ingest_result.h"
 #include "read/view.h"
 #include "state/streams/job_view.h"

@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "collect/follow.h"
-#include "model/point.h"
 #include "store/store.h"
 
 #include <pthread.h>

@@ -1,7 +1,6 @@
 #include "pipeline/pipeline.h"
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "pipeline/alert/emergency.h"
 #include "pipeline/alert/rules.h"
 #include "pipeline/backfill/backfill.h"

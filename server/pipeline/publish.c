@@ -1,7 +1,6 @@
 /* The publisher: at most each 50 ms one event a job with what is new, rendered only for somebody who listens. */
 #include "pipeline/publish.h"
 
-#include "alert/rule.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "pipeline/jobs/job_json.h"

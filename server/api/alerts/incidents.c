@@ -7,7 +7,6 @@
 #include "base/json_write.h"
 #include "model/incident.h"
 #include "model/query.h"
-#include "query/query.h"
 #include "state/execute.h"
 #include "store/alerts.h"
 #include "store/faults.h"

@@ -7,7 +7,6 @@
 #include "api/core/request.h"
 #include "base/json_write.h"
 #include "model/query.h"
-#include "query/query.h"
 #include "read/chart_query.h"
 #include "read/main_series.h"
 #include "read/points_read.h"

@@ -9,7 +9,6 @@
 #include "base/json_read.h"
 #include "base/json_write.h"
 #include "model/aggregate.h"
-#include "model/incident.h"
 #include "model/query.h"
 #include "pipeline/jobs/job_json.h"
 #include "pipeline/jobs/job_record.h"

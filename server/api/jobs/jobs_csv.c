@@ -11,7 +11,6 @@
 #include "base/json_write.h"
 #include "model/query.h"
 #include "pipeline/jobs/job_json.h"
-#include "query/query.h"
 #include "store/jobs.h"
 #include "store/search.h"
 

@@ -4,7 +4,6 @@
 #include "api/core/request.h"
 #include "model/query.h"
 #include "pipeline/carry/carry.h"
-#include "query/query.h"
 #include "store/search.h"
 
 enum { PAGE_JOBS = 20 };

@@ -11,7 +11,6 @@
 #include "cli/search/search_groups.h"
 #include "cli/search/search_logs.h"
 #include "cli/table/table.h"
-#include "cli/http/url.h"
 
 #include <errno.h>
 #include <inttypes.h>

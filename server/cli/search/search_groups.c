@@ -2,7 +2,6 @@
 
 #include "cli/http/client.h"
 #include "cli/table/table.h"
-#include "cli/http/url.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,5 +1,4 @@
 #include "cli/http/client.h"
-#include "cli/process/identity.h"
 #include "cli/ship/ship_options.h"
 
 static const struct option_spec specs[] = {

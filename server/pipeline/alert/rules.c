@@ -2,7 +2,6 @@
 #include "pipeline/alert/rules.h"
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "model/incident.h"
 #include "pipeline/alert/incident_effects.h"
 #include "pipeline/alert/incidents.h"

@@ -2,7 +2,6 @@
 #include "pipeline/backfill/definitions.h"
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "pipeline/backfill/backfill.h"
 #include "pipeline/commit/resolve.h"
 #include "pipeline/consume/mend.h"

@@ -2,7 +2,6 @@
 #include "pipeline/consume/consume.h"
 
 #include "base/clock.h"
-#include "base/line_time.h"
 #include "base/log.h"
 #include "extract/status_line.h"
 #include "model/incident.h"

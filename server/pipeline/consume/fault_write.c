@@ -8,7 +8,6 @@
 #include "pipeline/alert/incident_effects.h"
 #include "pipeline/alert/incidents.h"
 #include "pipeline/consume/signs.h"
-#include "pipeline/goodput/goodput.h"
 #include "state/execute.h"
 #include "state/known_fault.h"
 #include "state/pipeline_state.h"

@@ -2,7 +2,6 @@
  * What a job's time is derived from: the times at which steps were printed, and evaluations; statuses: goodput_phases.c.
  * A series of many points is read by its pyramid's lowest buckets, which hold 64 steps or so: their times and steps are exact.
  */
-#include "model/by_hand.h"
 #include "model/failure.h"
 #include "model/stream_name.h"
 #include "pipeline/goodput/goodput.h"

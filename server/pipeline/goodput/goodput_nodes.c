@@ -4,7 +4,6 @@
 #include "pipeline/goodput/goodput.h"
 #include "state/streams/job_view.h"
 #include "state/jobs/stated.h"
-#include "state/streams/work_times.h"
 #include "store/stream_hosts.h"
 
 #include <math.h>

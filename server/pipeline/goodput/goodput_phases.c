@@ -6,7 +6,6 @@
 #include "state/jobs/history.h"
 #include "state/streams/job_view.h"
 #include "state/pipeline_state.h"
-#include "state/streams/work_times.h"
 #include "store/jobs.h"
 #include "store/transitions.h"
 

@@ -3,7 +3,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/secret.h"
 #include "model/by_hand.h"
 #include "model/incident.h"
 #include "model/job_time.h"

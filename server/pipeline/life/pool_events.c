@@ -1,5 +1,4 @@
 /* Live events of warm pools: on the publisher's thread, out of the rows in the order in which they changed. */
-#include "base/clock.h"
 #include "base/log.h"
 #include "fleet/pool.h"
 #include "fleet/pool_shape.h"

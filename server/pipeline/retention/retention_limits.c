@@ -1,7 +1,6 @@
 /* The limits themselves: changed by people, remembered, and told to readers whose lines they took. */
 #include "pipeline/retention/retention_limits.h"
 
-#include "base/iso8601.h"
 #include "pipeline/commit/resolve.h"
 #include "pipeline/retention/retention.h"
 #include "state/execute.h"

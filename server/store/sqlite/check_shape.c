@@ -2,7 +2,6 @@
 #include "base/embedded.h"
 #include "store/admin.h"
 #include "store/driver/connection.h"
-#include "store/driver/statement.h"
 #include "store/sqlite/sqlite_store.h"
 
 #include <errno.h>

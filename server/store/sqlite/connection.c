@@ -1,4 +1,3 @@
-#include "base/clock.h"
 #include "store/admin.h"
 #include "store/driver/connection.h"
 #include "store/driver/statement.h"

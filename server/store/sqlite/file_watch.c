@@ -4,7 +4,6 @@
  */
 #include "store/admin.h"
 #include "store/driver/connection.h"
-#include "store/driver/statement.h"
 #include "store/sqlite/sqlite_store.h"
 
 #include <errno.h>

@@ -1,7 +1,6 @@
 #include "store/driver/rows.h"
 #include "store/driver/statement.h"
 #include "store/told.h"
-#include "store/transitions.h"
 
 /* ---- facts ---- */
 

@@ -2,7 +2,6 @@
 #include "store/definitions.h"
 #include "store/driver/rows.h"
 #include "store/driver/statement.h"
-#include "store/goodput.h"
 #include "store/sql/jobs/unbilled.h"
 #include "store/transitions.h"
 

@@ -8,7 +8,6 @@
 #include "store/jobs.h"
 #include "store/search.h"
 #include "store/sql/search/search_compile.h"
-#include "store/sql/search/search_derived.h"
 #include "store/sql/search/search_order.h"
 
 #include <inttypes.h>

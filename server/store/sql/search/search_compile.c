@@ -7,7 +7,6 @@
 #include "model/incident.h"
 #include "model/query.h"
 #include "store/driver/connection.h"
-#include "store/sql/search/search_compare.h"
 #include "store/sql/search/search_derived.h"
 #include "store/sql/search/search_lists.h"
 #include "store/sql/search/search_memory.h"
