@@ -14,6 +14,7 @@
 #include "pipeline/goodput/goodput.h"
 #include "pipeline/jobs/job_record.h"
 #include "pipeline/jobs/rank_jobs.h"
+#include "pipeline/jobs/life_run.h"
 #include "pipeline/life/life.h"
 #include "pipeline/life/pools.h"
 #include "pipeline/life/stall.h"
@@ -165,7 +166,7 @@ static enum status write_flushes(void *context, struct store_tx *tx, struct erro
 
 	for (size_t i = 0; i < flushes->count; i++) {
 		struct flush *flush = &flushes->items[i];
-		TRY(is_job_gone(flushes->pipeline, tx, flush->job, &is_gone, err));
+		TRY(control_check_job_gone(flushes->pipeline, tx, flush->job, &is_gone, err));
 		if (is_gone)
 			continue;
 		TRY(store_put_summaries(tx, flush->job->job_id, &flush->counts, flush->rows, flush->count, err));

@@ -25,7 +25,7 @@ bool control_wait_tick(struct pipeline *pipeline, int64_t timeout_ms)
 	return must_end;
 }
 
-enum status is_job_gone(
+enum status control_check_job_gone(
 	struct pipeline *pipeline, struct store_tx *tx, const struct job_state *job, bool *is_gone, struct error *err)
 {
 	AUTO(arena) arena = NULL;

@@ -13,5 +13,5 @@ enum status control_push(struct pipeline *pipeline, struct control *control, str
 bool control_wait_tick(struct pipeline *pipeline, int64_t timeout_ms);
 
 /* Writer: was the job deleted, before or earlier in the transaction that is open? RAM hears of the latter by its commit. */
-enum status is_job_gone(struct pipeline *pipeline, struct store_tx *tx, const struct job_state *job, bool *is_gone,
-	struct error *err) MUST_CHECK;
+enum status control_check_job_gone(struct pipeline *pipeline, struct store_tx *tx, const struct job_state *job,
+	bool *is_gone, struct error *err) MUST_CHECK;

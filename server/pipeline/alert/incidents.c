@@ -260,7 +260,7 @@ static enum status write_said(void *context, struct store_tx *tx, struct error *
 	bool is_gone;
 
 	said->told = (struct incident_effects){0};
-	TRY(is_job_gone(said->pipeline, tx, said->stream->job, &is_gone, err));
+	TRY(control_check_job_gone(said->pipeline, tx, said->stream->job, &is_gone, err));
 	/* of a series whose place a back-fill took since; only this thread puts it there */
 	bool is_old = (said->series.series_id & SERIES_HALF) != said->stream->series_base;
 	if (is_gone || is_old)

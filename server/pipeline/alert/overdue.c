@@ -45,7 +45,7 @@ static enum status write_note(void *context, struct store_tx *tx, struct error *
 	bool is_gone;
 
 	note->told = (struct incident_effects){0};
-	TRY(is_job_gone(note->pipeline, tx, note->job, &is_gone, err));
+	TRY(control_check_job_gone(note->pipeline, tx, note->job, &is_gone, err));
 	return is_gone ? OK
 		       : incidents_write(note->pipeline, tx, &note->row, span_from(note->job->team), &note->told, err);
 }

@@ -108,7 +108,7 @@ static enum status write_flush(void *context, struct store_tx *tx, struct error 
 	const struct stream_state *state = flush->shadow->state;
 	bool is_gone;
 
-	TRY(is_job_gone(backfill->pipeline, tx, state->job, &is_gone, err));
+	TRY(control_check_job_gone(backfill->pipeline, tx, state->job, &is_gone, err));
 	if (is_gone)
 		return error_set(err, ERR_NOT_FOUND, "the job was deleted");
 	TRY(seal_write_chunks(flush->unit, tx, err));

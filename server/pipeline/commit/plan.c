@@ -65,7 +65,7 @@ static enum status refuse_gone(struct plan *plan, const struct job_state *job, s
 {
 	bool is_gone;
 
-	TRY(is_job_gone(plan->pipeline, plan->tx, job, &is_gone, err));
+	TRY(control_check_job_gone(plan->pipeline, plan->tx, job, &is_gone, err));
 	if (!is_gone)
 		return OK;
 	error_set(err, ERR_BUSY, "job '%s' is being deleted; send the lines again", job->name);

@@ -17,7 +17,7 @@ static enum status write_taken(void *context, struct store_tx *tx, struct error 
 	struct taking *taking = context;
 	bool is_gone;
 
-	TRY(is_job_gone(taking->pipeline, tx, taking->stream->job, &is_gone, err));
+	TRY(control_check_job_gone(taking->pipeline, tx, taking->stream->job, &is_gone, err));
 	return is_gone ? OK : store_put_checkpoint(tx, &taking->row, err);
 }
 

@@ -13,7 +13,7 @@
 #include "pipeline/alert/watchers.h"
 #include "pipeline/consume/log_status.h"
 #include "pipeline/consume/signs.h"
-#include "pipeline/life/life.h"
+#include "pipeline/consume/life_signs.h"
 #include "state/control.h"
 #include "state/streams/directory.h"
 #include "state/figures.h"
@@ -343,7 +343,7 @@ static enum status consume_lines(struct pipeline *pipeline, struct stream_state 
 		if (!stream->said && pipeline->signatures)
 			TRY(signs_feed(pipeline, stream, &input, ts_ms, slice->arrival_ms, scratch, err));
 		if (!is_status)
-			life_see(stream, ts_ms);
+			life_signs_see(stream, ts_ms);
 		consume_time(stream, ts_ms);
 		if (is_watched)
 			add_live_line(stream, &line, number, ts_ms);
@@ -378,7 +378,7 @@ static enum status consume_locked(struct pipeline *pipeline, struct stream_state
 
 	adopt_definitions(stream, definitions);
 	watchers_begin(stream, rules, seq);
-	life_begin_slice(stream);
+	life_signs_begin_slice(stream);
 	enum status status = slice->kind == JOURNAL_POINTS
 				     ? consume_points(pipeline, stream, slice, err)
 				     : consume_lines(pipeline, stream, definitions, slice, scratch, found, err);
@@ -388,7 +388,7 @@ static enum status consume_locked(struct pipeline *pipeline, struct stream_state
 		hold_up(stream);
 		return status;
 	}
-	enum status signs = life_end_slice(pipeline, stream, slice->arrival_ms, status == OK ? err : NULL);
+	enum status signs = life_signs_end_slice(pipeline, stream, slice->arrival_ms, status == OK ? err : NULL);
 	status = status == OK ? signs : status;
 	stream->extracted_seq = seq;
 	if (!stream->said) /* not before, and under the lock: a flush takes the mark and sees these points, or leaves it */

@@ -4,7 +4,7 @@
  * Of a distribution the mean of each interval is the metric; its sum and its count are series without a role.
  */
 #include "pipeline/consume/consume.h"
-#include "pipeline/life/life.h"
+#include "pipeline/consume/life_signs.h"
 #include "state/streams/directory.h"
 #include "state/pipeline_state.h"
 #include "store/pack/journal_points.h"
@@ -30,7 +30,7 @@ static enum status consume_value(struct pipeline *pipeline, struct stream_state 
 
 	TRY(consume_point(pipeline, stream, series, &point, arrival_ms, err));
 	consume_time(stream, point.ts_ms);
-	life_see(stream, point.ts_ms);
+	life_signs_see(stream, point.ts_ms);
 	if (!stream->said)
 		atomic_fetch_add(&pipeline->figures.points, 1);
 	return OK;

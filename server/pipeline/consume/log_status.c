@@ -88,7 +88,7 @@ static enum status write_heard(void *context, struct store_tx *tx, struct error 
 	bool is_gone;
 
 	heard->life = (struct life){0}; /* after a commit that failed this runs again */
-	TRY(is_job_gone(heard->pipeline, tx, heard->stream->job, &is_gone, err));
+	TRY(control_check_job_gone(heard->pipeline, tx, heard->stream->job, &is_gone, err));
 	if (is_gone)
 		return OK;
 	TRY(store_read_job_by_id(store_tx_reader(tx), arena, heard->stream->job->job_id, &row, err));

@@ -44,7 +44,7 @@ static enum status write_telling(void *context, struct store_tx *tx, struct erro
 	telling->life = (struct life){0};
 	if (!(telling->said_arena = arena_new()))
 		return error_no_memory(err);
-	TRY(is_job_gone(telling->pipeline, tx, telling->stream->job, &is_gone, err));
+	TRY(control_check_job_gone(telling->pipeline, tx, telling->stream->job, &is_gone, err));
 	if (is_gone)
 		return OK;
 	TRY(store_read_job_by_id(store_tx_reader(tx), telling->said_arena, telling->stream->job->job_id, &job, err));

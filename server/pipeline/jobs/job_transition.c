@@ -5,6 +5,7 @@
 #include "base/iso8601.h"
 #include "pipeline/commit/resolve.h"
 #include "pipeline/life/goes_on.h"
+#include "pipeline/jobs/life_run.h"
 #include "pipeline/life/life.h"
 #include "pipeline/life/log_end.h"
 #include "state/streams/directory.h"

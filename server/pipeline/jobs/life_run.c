@@ -1,3 +1,5 @@
+#include "pipeline/jobs/life_run.h"
+
 #include "base/clock.h"
 #include "base/log.h"
 #include "pipeline/life/life.h"

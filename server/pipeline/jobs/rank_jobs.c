@@ -85,7 +85,7 @@ static enum status write_ranking(void *context, struct store_tx *tx, struct erro
 	const struct put *put = context;
 	bool is_gone;
 
-	TRY(is_job_gone(put->pipeline, tx, put->job, &is_gone, err));
+	TRY(control_check_job_gone(put->pipeline, tx, put->job, &is_gone, err));
 	return is_gone ? OK : store_put_ranking(tx, put->job->job_id, put->row, err);
 }
 

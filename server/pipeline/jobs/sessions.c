@@ -5,6 +5,7 @@
 #include "pipeline/commit/resolve.h"
 #include "pipeline/jobs/job_transition.h"
 #include "pipeline/life/life.h"
+#include "pipeline/life/life_sign.h"
 #include "pipeline/life/log_end.h"
 #include "state/streams/directory.h"
 #include "state/execute.h"

@@ -35,9 +35,6 @@ void life_say(const struct life *life);
 /* Any thread. What is known of it but for what was set by hand; from what is stored where nothing was set. */
 enum status life_read_known(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct job_row *row, struct history *out, struct error *err) MUST_CHECK;
-/* Maintenance thread (life_run.c): what lines and points span was counted anew, and with it when an end was that nobody dated. */
-enum status life_date_ends(
-	struct pipeline *pipeline, struct store_reader *reader, int64_t job_id, struct error *err) MUST_CHECK;
 /* The job's history (life_read_known) is on disk, or is read from there: RAM knows from it which lines would change it. */
 void life_note(struct job_state *job, const struct history *history);
 
@@ -45,32 +42,5 @@ void life_note(struct job_state *job, const struct history *history);
 enum status life_end_lifted(struct store_tx *tx, int64_t job_id, const struct told_row *rows, size_t session,
 	const struct told_row *told, struct error *err) MUST_CHECK;
 
-/* ---- life_signs.c: what lines, points and sessions say of a job ---- */
-/* Extraction, under the stream's lock: begins a slice; says of each line or point of the training when it was; hands over. */
-void life_begin_slice(struct stream_state *stream);
-static inline void life_see(struct stream_state *stream, int64_t ts_ms)
-{
-	if (ts_ms < stream->seen_ms)
-		stream->seen_ms = ts_ms;
-	if (ts_ms > stream->seen_last_ms)
-		stream->seen_last_ms = ts_ms;
-	if (ts_ms >= stream->awaited_ms && ts_ms < stream->seen_after_ms)
-		stream->seen_after_ms = ts_ms;
-}
-enum status life_end_slice(
-	struct pipeline *pipeline, struct stream_state *stream, int64_t arrival_ms, struct error *err) MUST_CHECK;
-
-struct life_sign {
-	int64_t first_ms; /* its earliest line; INT64_MAX: none */
-	int64_t believed_ms; /* what was before it was a stray date, as is known now; INT64_MIN: nothing */
-	int64_t after_ms; /* the earliest one after what was stated last; INT64_MAX: none */
-	int64_t heard_ms; /* it was alive then: the time of its newest line, and not later than it came */
-};
-/* Puts what follows from it; life_write comes after it. */
-enum status life_put_sign(struct store_tx *tx, struct arena *arena, int64_t job_id, const struct life_sign *sign,
-	struct error *err) MUST_CHECK;
-
-/* ---- life_run.c: maintenance thread: who was asked to stop and is heard no more has stopped; what an upgrade left ---- */
 /* Senders that go on after a start open their sessions again within a lease: until then who has an exit alone may not be all there are. */
 bool life_is_within_lease(const struct pipeline *pipeline);
-void life_run(struct pipeline *pipeline, struct store_reader *reader);

@@ -48,7 +48,7 @@ static enum status write_note(void *context, struct store_tx *tx, struct error *
 	bool is_gone;
 
 	note->told = (struct incident_effects){0};
-	TRY(is_job_gone(note->pipeline, tx, note->job, &is_gone, err));
+	TRY(control_check_job_gone(note->pipeline, tx, note->job, &is_gone, err));
 	if (is_gone)
 		return OK;
 	if (note->row.incident.kind == INCIDENT_STALL && note->row.incident.state == INCIDENT_OPEN) {

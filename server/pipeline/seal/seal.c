@@ -176,7 +176,7 @@ static enum status write_unit(
 {
 	bool is_gone;
 
-	TRY(is_job_gone(pipeline, tx, unit->stream->job, &is_gone, err));
+	TRY(control_check_job_gone(pipeline, tx, unit->stream->job, &is_gone, err));
 	if (is_gone)
 		return OK;
 	TRY(seal_write_blocks(unit, tx, err));

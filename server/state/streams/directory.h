@@ -141,7 +141,8 @@ struct stream_state {
 	int64_t mend_wait_ms; /* maintenance, and whoever makes the hole */
 	int64_t first_ms, last_ms, last_arrival_ms;
 	struct stretches stretches; /* of its lines and of points that were sent as such; no back-fill changes them */
-	int64_t seen_ms, seen_last_ms, seen_after_ms, awaited_ms; /* of the slice that is being consumed: life_see */
+	int64_t seen_ms, seen_last_ms, seen_after_ms,
+		awaited_ms; /* of the slice that is being consumed: life_signs_see */
 	atomic_int_fast64_t believed_ms; /* its earliest line that is believed; 0: none, or not known yet */
 	uint32_t generation; /* of the definitions that the extractor last ran */
 	uint32_t series_base; /* of its series' numbers: 0 or SERIES_HALF */

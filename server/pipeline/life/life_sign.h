@@ -1,0 +1,19 @@
+/*
+ * Job: a sign of life (a line, a point, a session) among the facts that a job's history is made of: that it trains, or was stopped
+ *      in vain.
+ * Ownership: none. Threads: the writer's.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "store/store.h"
+
+struct life_sign {
+	int64_t first_ms; /* its earliest line; INT64_MAX: none */
+	int64_t believed_ms; /* what was before it was a stray date, as is known now; INT64_MIN: nothing */
+	int64_t after_ms; /* the earliest one after what was stated last; INT64_MAX: none */
+	int64_t heard_ms; /* it was alive then: the time of its newest line, and not later than it came */
+};
+/* Puts what follows from it; life_write comes after it. */
+enum status life_put_sign(struct store_tx *tx, struct arena *arena, int64_t job_id, const struct life_sign *sign,
+	struct error *err) MUST_CHECK;
