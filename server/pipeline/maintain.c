@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "model/stream_name.h"
-#include "pipeline/alert/emergency.h"
+#include "pipeline/jobs/emergency_run.h"
 #include "pipeline/alert/incidents.h"
 #include "pipeline/alert/notices.h"
 #include "pipeline/alert/overdue.h"

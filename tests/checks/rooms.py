@@ -3,6 +3,8 @@
 
     circle: a/x a/y    these files include each other; ARCHITECTURE.md says why
 
+And what a header declares is defined in its own room: else a room calls another that it does not include.
+
 With --draw it prints the rooms, how many includes go from each to which, and the circles.
 """
 
@@ -15,6 +17,10 @@ import sys
 from source import ROOT, find_files, finish
 
 IMPORT = re.compile(r"""\b(?:from|import)\s*\(?\s*["'](\.[^"'?]*)""")
+FACES = ("store", "store/driver")  # the verbs of all of the store's rooms, and what these ask of a database: other rooms define them
+COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+DEFINITION = re.compile(r"^(?!static\b|typedef\b)[a-z_][\w *]*?\b(\w+)\([^;{}]*\)\s*\{", re.MULTILINE)
+DECLARATION = re.compile(r"^(?!static\b|typedef\b|extern\b)[a-z_][\w *]*?\b(\w+)\([^;{}]*\)[^;{}]*;", re.MULTILINE)
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
 
@@ -32,6 +38,19 @@ def imports_of(page):
         targets = [posixpath.normpath(posixpath.join(posixpath.dirname(name), target)) for target in IMPORT.findall(text)]
         found[name] = [target + suffix for target in targets for suffix in (".ts", ".tsx") if target + suffix in names]
     return found
+
+
+def foreign_declarations(server):
+    """Functions of a header that only another room defines."""
+    texts = {path.relative_to(server).as_posix(): COMMENT.sub("", path.read_text()) for path in find_files(server, ".c", ".h")}
+    homes = collections.defaultdict(set)
+    for name, text in texts.items():
+        for function in DEFINITION.findall(text) if name.endswith(".c") else ():
+            homes[function].add(room_of(name))
+    for name, text in sorted(texts.items()):
+        for function in DECLARATION.findall(text) if name.endswith(".h") and room_of(name) not in FACES else ():
+            if homes[function] and room_of(name) not in homes[function]:
+                yield f"server/{name}: declares {function}, which is of {' '.join(sorted(homes[function]))}"
 
 
 def room_of(name):
@@ -101,6 +120,7 @@ def check(root):
     faults += [f"web/src: a circle of rooms: {' '.join(part)}" for part in circles(of_pairs(graphs(page)[0]))]
     faults += [f"server: a circle of files that layers.txt does not name: {' '.join(part)}" for part in found if part not in named]
     faults += [f"server/layers.txt: there is no such circle any more: {' '.join(part)}" for part in named if part not in found]
+    faults += foreign_declarations(server)
     return faults, len(includes) + len(page)
 
 

@@ -99,6 +99,13 @@ def test_rooms(tree):
     assert faults_of(rooms, tree.root) == ["server: a circle of rooms: model net", "server/layers.txt: there is no such circle any more: net/x net/y"]
 
 
+def test_a_header_declares_what_its_room_defines(tree):
+    tree("server/base/a.h", "/* int told(void); */\nint own(void);\nint far(\n\tint a, int b) MUST_CHECK;\nstatic inline int both(void)\n{\n\treturn 1;\n}\n")
+    tree("server/base/a.c", "int own(void)\n{\n}\n")
+    tree("server/net/n.c", "int far(\n\tint a, int b)\n{\n}\n\nint told(void)\n{\n}\n\nint both(void)\n{\n}\n")
+    assert faults_of(rooms, tree.root) == ["server/base/a.h: declares far, which is of net"]
+
+
 def test_rooms_of_the_page(tree):
     tree("web/src/lib/a.ts", 'import { b } from "../state/b";\n')
     tree("web/src/state/b.ts", "export const b = 1;\n")

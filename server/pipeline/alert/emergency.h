@@ -28,6 +28,3 @@ enum status emergency_look(struct pipeline *pipeline, struct store_tx *tx, struc
 /* Of the newest checkpoint; -1: there is none. */
 enum status emergency_newest_step(
 	struct store_reader *reader, struct arena *arena, int64_t job_id, int64_t *step, struct error *err) MUST_CHECK;
-
-/* Maintenance thread: stops those whose checkpoint is there, or overdue. */
-void emergency_run(struct pipeline *pipeline, struct store_reader *reader);

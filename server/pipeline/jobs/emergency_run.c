@@ -1,4 +1,5 @@
-/* Stops the jobs whose emergency checkpoint is written, or overdue. */
+#include "pipeline/jobs/emergency_run.h"
+
 #include "base/clock.h"
 #include "base/log.h"
 #include "pipeline/alert/emergency.h"

@@ -140,19 +140,6 @@ static void say_ignored(const struct change *change, const struct told_row *told
 		SPAN_ARGS(row->secondary), last ? " since " : "", since, SPAN_ARGS(told->status));
 }
 
-/* The same end, told before such a session, is no end of a run any more: what is told now is later. */
-enum status life_end_lifted(struct store_tx *tx, int64_t job_id, const struct told_row *rows, size_t session,
-	const struct told_row *told, struct error *err)
-{
-	for (size_t i = session; i-- > 0;) {
-		bool is_same = rows[i].source == SOURCE_STATED && span_equal(rows[i].status, told->status);
-		if (!is_same || rows[i].is_whole || rows[i].start_ms >= told->start_ms)
-			return OK;
-		TRY(store_delete_told(tx, job_id, &rows[i], err));
-	}
-	return OK;
-}
-
 /* Who went on with the job says when it ended: an import of the past, whose session is of today, or of the end that it opened. */
 static enum status end_sessions(struct store_tx *tx, int64_t job_id, const struct told_row *rows, size_t count,
 	const struct told_row *told, struct error *err)

@@ -267,3 +267,15 @@ bool life_is_within_lease(const struct pipeline *pipeline)
 {
 	return clock_wall_ms() - pipeline->started_ms < pipeline->options.lease_ms;
 }
+
+enum status life_end_lifted(struct store_tx *tx, int64_t job_id, const struct told_row *rows, size_t session,
+	const struct told_row *told, struct error *err)
+{
+	for (size_t i = session; i-- > 0;) {
+		bool is_same = rows[i].source == SOURCE_STATED && span_equal(rows[i].status, told->status);
+		if (!is_same || rows[i].is_whole || rows[i].start_ms >= told->start_ms)
+			return OK;
+		TRY(store_delete_told(tx, job_id, &rows[i], err));
+	}
+	return OK;
+}

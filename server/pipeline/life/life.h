@@ -38,9 +38,9 @@ enum status life_read_known(struct pipeline *pipeline, struct store_reader *read
 /* The job's history (life_read_known) is on disk, or is read from there: RAM knows from it which lines would change it. */
 void life_note(struct job_state *job, const struct history *history);
 
+/* Senders that go on after a start open their sessions again within a lease: until then who has an exit alone may not be all there are. */
+bool life_is_within_lease(const struct pipeline *pipeline);
+
 /* In the transaction of an end that is told: the same end, told before the session rows[session], is none of a run any more. */
 enum status life_end_lifted(struct store_tx *tx, int64_t job_id, const struct told_row *rows, size_t session,
 	const struct told_row *told, struct error *err) MUST_CHECK;
-
-/* Senders that go on after a start open their sessions again within a lease: until then who has an exit alone may not be all there are. */
-bool life_is_within_lease(const struct pipeline *pipeline);
