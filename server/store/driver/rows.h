@@ -18,7 +18,7 @@ struct row_field {
 /* By the member's type. A double takes two columns (column_double); FIELD_FINITE one. Enums are as wide as they are stored. */
 #define FIELD(type, member)                                                                                            \
 	{                                                                                                              \
-		_Generic(((type *)0)->member, int32_t                                                                  \
+		_Generic((type){}.member, int32_t                                                                      \
 			 : ROW_I32, int64_t                                                                            \
 			 : ROW_I64, uint32_t                                                                           \
 			 : ROW_U32, uint64_t                                                                           \
