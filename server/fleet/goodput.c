@@ -312,6 +312,41 @@ static struct span cause_of(const struct goodput_facts *facts, int64_t from_ms, 
 	return SPAN("");
 }
 
+static bool is_of_break(const struct goodput_phase *phase)
+{
+	return !phase->is_training && !phase->is_away && phase->to_ms > phase->from_ms &&
+	       (phase->bucket == GOODPUT_RESTART || phase->cause.len);
+}
+
+static size_t first_training(const struct goodput_facts *facts)
+{
+	size_t i = 0;
+
+	while (i < facts->phase_count &&
+		!(facts->phases[i].is_training && facts->phases[i].to_ms > facts->phases[i].from_ms))
+		i++;
+	return i;
+}
+
+/*
+ * Between these two steps the training was taken up again that a status had broken off. Steps that are printed while it stands (a
+ * stop that is waited for, an upload beside the training) are none that it broke.
+ */
+static bool is_taken_up(
+	const struct goodput_facts *facts, size_t *phase, size_t trained, int64_t from_ms, int64_t to_ms)
+{
+	bool was_off = false;
+
+	while (*phase < facts->phase_count && facts->phases[*phase].to_ms <= from_ms)
+		++*phase;
+	for (size_t i = *phase; i < facts->phase_count && facts->phases[i].from_ms <= to_ms; i++) {
+		if (was_off && facts->phases[i].is_training)
+			return true;
+		was_off |= i > trained && is_of_break(&facts->phases[i]);
+	}
+	return false;
+}
+
 static struct goodput_break *add_break(struct deriving *d, int64_t from_ms, int64_t to_ms, int64_t step)
 {
 	struct goodput *out = d->out;
@@ -483,13 +518,13 @@ static enum status break_off(struct deriving *d, const struct goodput_point *a, 
 static enum status find_breaks(struct deriving *d, int64_t *last_step, struct error *err)
 {
 	const struct goodput_point *points = d->facts->points;
-	size_t phase = 0, at = 1;
+	size_t phase = 0, at = 1, trained = first_training(d->facts);
 
 	*last_step = points[0].step;
 	for (size_t i = 0; i + 1 < d->facts->point_count; i++) {
 		const struct goodput_point *a = &points[i], *b = a + 1;
 		struct start *start = at < d->start_count && d->starts[at].first == i + 1 ? &d->starts[at++] : NULL;
-		if (start || is_crossed(d->facts, &phase, a->ts_ms, b->ts_ms))
+		if (start || is_taken_up(d->facts, &phase, trained, a->ts_ms, b->ts_ms))
 			TRY(break_off(d, a, b, *last_step, start, err));
 		*last_step = start ? b->step : most(*last_step, b->step);
 	}

@@ -367,6 +367,22 @@ enum status goodput_read_attempts(struct pipeline *pipeline, struct store_reader
 	return OK;
 }
 
+/* A start that was set by hand makes what was before it no training, and so an end what is behind it. None is left: of another time are all. */
+static void keep_by_hand(struct job_facts *facts)
+{
+	const struct goodput_point *points = facts->facts.points;
+	size_t first = 0, end = facts->facts.point_count;
+
+	while (first < end && points[first].ts_ms <= facts->from_by_hand_ms)
+		first++;
+	while (end > first && points[end - 1].ts_ms > facts->to_by_hand_ms)
+		end--;
+	if (first == end)
+		return;
+	facts->facts.points = points + first;
+	facts->facts.point_count = end - first;
+}
+
 static enum goodput_end end_of(const struct job_row *row)
 {
 	if (!row->ended_ms)
@@ -391,6 +407,7 @@ enum status goodput_gather(struct pipeline *pipeline, struct store_reader *reade
 	TRY(goodput_read_nodes(reader, arena, &view, document, out, err));
 	TRY(goodput_read_phases(pipeline, reader, arena, &view, now_ms, out, err));
 	TRY(read_steps(pipeline, reader, arena, &view, document, out, err));
+	keep_by_hand(out);
 	out->facts.end = end_of(&view.row);
 	const char *class = failure_class(view.row.failure_reason);
 	out->facts.end_cause = span_from(class ? class : "");

@@ -125,13 +125,18 @@ static bool is_stated(const struct transition_row *rows, size_t count)
 	return false;
 }
 
+static bool is_by_hand(const struct transition_row *row)
+{
+	return row->source == SOURCE_BY_HAND || row->source == SOURCE_ASSUMED_BY_HAND;
+}
+
 /* Of a job whose times nobody stated the clock goes from its first line to its last: that there is a document is no start. */
 static int64_t begin_ms(const struct job_row *row, const struct transition_row *rows, size_t count, int64_t first_ms)
 {
 	bool is_first_stated = count && rows[0].source != SOURCE_ASSUMED && !is_final(&rows[0]);
 	int64_t begin_ms = row->created_ms;
 
-	if (count && (rows[0].source == SOURCE_BY_HAND || rows[0].source == SOURCE_ASSUMED_BY_HAND))
+	if (count && is_by_hand(&rows[0]))
 		return rows[0].start_ms;
 	if (count && rows[0].start_ms < begin_ms)
 		begin_ms = rows[0].start_ms;
@@ -158,6 +163,20 @@ static int64_t end_ms(const struct pipeline *pipeline, const struct job_view *vi
 	bool is_over = is_past || (last_ms && is_of_lines && heard_silent_since(pipeline, row, heard_ms));
 	out->is_open = !is_over;
 	return is_over ? last_ms : now_ms;
+}
+
+static void find_by_hand(const struct transition_row *rows, size_t count, struct job_facts *out)
+{
+	size_t at = 0;
+
+	out->from_by_hand_ms = INT64_MIN;
+	out->to_by_hand_ms = INT64_MAX;
+	while (at < count && !span_equal(rows[at].status, SPAN("Training")))
+		at++;
+	if (at < count && is_by_hand(&rows[at]))
+		out->from_by_hand_ms = rows[at].start_ms;
+	if (count && is_final(&rows[count - 1]) && is_by_hand(&rows[count - 1]))
+		out->to_by_hand_ms = rows[count - 1].start_ms;
 }
 
 static void sum_pauses(struct job_facts *out, const struct phasing *p)
@@ -203,6 +222,7 @@ enum status goodput_read_phases(struct pipeline *pipeline, struct store_reader *
 	for (size_t i = 0; i < count; i++)
 		add_transition(&p, &rows[i], i + 1 < count ? goodput_within(rows[i + 1].start_ms) : to_ms, messages,
 			message_count);
+	find_by_hand(rows, count, out);
 	out->facts.phases = p.phases;
 	out->facts.phase_count = p.count;
 	out->is_billed = p.is_billed;

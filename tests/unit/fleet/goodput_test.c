@@ -201,6 +201,44 @@ TEST(an_interruption_is_a_restart_with_its_cause_though_no_step_was_lost)
 	arena_free(s.arena);
 }
 
+TEST(steps_that_are_printed_while_another_status_stands_break_nothing_off)
+{
+	static const struct {
+		const char *status;
+		int64_t to_s; /* 1000: the end */
+		size_t break_count;
+	} cases[] = {{"Stopping", 1000, 0}, {"Uploading", 1000, 0}, {"Updating", 575, 0}, {"Restarting", 575, 1},
+		{"Restarting", 1000, 0}};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		static struct script s;
+		begin(&s, GOODPUT_COMPLETED);
+		add_phase(&s, phase_of("Starting", "", false, 0, 5));
+		add_phase(&s, training(5, 505));
+		add_phase(&s, phase_of(cases[i].status, "", true, 505, cases[i].to_s));
+		if (cases[i].to_s < 1000)
+			add_phase(&s, training(cases[i].to_s, 1000));
+		add_steps(&s, 1, 1, 90, 10, 10); /* to 900 */
+		run(&s);
+		CHECK(s.out.break_count == cases[i].break_count && s.out.steps == 90 && s.out.lost_steps == 0);
+		CHECK(!s.out.break_count || s.out.breaks[0].to_ms == 580 * SECOND);
+		arena_free(s.arena);
+	}
+}
+
+TEST(steps_before_the_first_training_break_nothing_off)
+{
+	static struct script s;
+
+	begin(&s, GOODPUT_COMPLETED);
+	add_phase(&s, phase_of("Starting", "", false, 0, 505));
+	add_phase(&s, training(505, 1000));
+	add_steps(&s, 1, 1, 90, 10, 10);
+	run(&s);
+	CHECK(s.out.break_count == 0 && s.out.steps == 90 && seconds(&s, GOODPUT_LAUNCH) == 505);
+	arena_free(s.arena);
+}
+
 TEST(a_job_that_runs_and_prints_nothing_any_more_stalls)
 {
 	static struct script s;
