@@ -172,15 +172,19 @@ static const char *choose_stream(struct identity *identity, const struct identit
 	return keep(identity, span_from(text));
 }
 
-/* SageMaker sets no rank for the container, only names: algo-3 of algo-1, algo-2 ... is the third. */
-static int64_t training_rank(char *const *environment)
+/* SageMaker sets no rank for the container, only names: algo-3 of algo-1, algo-2 ... is the third. algo-1-r5 is not the first, either. */
+static bool rank_of_name(struct span name, int64_t *rank)
 {
-	const char *host = first_set(environment, NAMES("SM_CURRENT_HOST"));
-	int64_t number;
+	struct span number;
+	int64_t node, local_rank = 0;
 
-	if (host && strncmp(host, "algo-", 5) == 0 && span_parse_i64(span_from(host + 5), &number) && number > 0)
-		return number - 1;
-	return 0;
+	if (!span_take(&name, SPAN("algo-")) || !span_next(&name, '-', &number) || !span_parse_i64(number, &node) ||
+		node < 1)
+		return false;
+	if (name.ptr && (!span_take(&name, SPAN("r")) || !span_parse_i64(name, &local_rank) || local_rank < 0))
+		return false;
+	*rank = node > 1 ? node - 1 : local_rank;
+	return true;
 }
 
 static enum status read_command(struct identity *identity, char *const *command, struct error *err)
@@ -247,10 +251,13 @@ static enum status read_training_environment(
 
 static void read_ranks(struct identity *identity, char *const *environment)
 {
-	if (!first_number(environment,
-		    NAMES("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "JOB_COMPLETION_INDEX"),
-		    &identity->rank))
-		identity->rank = training_rank(environment);
+	const char *host = first_set(environment, NAMES("SM_CURRENT_HOST"));
+
+	identity->has_rank =
+		first_number(environment,
+			NAMES("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "JOB_COMPLETION_INDEX"),
+			&identity->rank) ||
+		rank_of_name(span_from(host ? host : identity->stream), &identity->rank);
 	if (!find_local_rank(environment, &identity->local_rank))
 		identity->local_rank = 0;
 	if (!first_number(environment, NAMES("WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE"),

@@ -171,7 +171,10 @@ static enum status end_import(struct sender *sender, struct error *err)
 	return OK;
 }
 
-/* The job ends with its first process, and fails with the first that does: that one is named. */
+/*
+ * The job ends with its first process, and fails with the first that does: that one is named. Of those whose rank nobody knows none
+ * completes it alone: the server is told their exits, and waits for all of them (state/jobs/exits.h).
+ */
 static enum status step_end(struct sender *sender, struct error *err)
 {
 	static const char *const failed[] = {"Failed", "Stopped", NULL};
@@ -184,11 +187,15 @@ static enum status step_end(struct sender *sender, struct error *err)
 		.unless = failed};
 
 	if (is_failure && identity->process_count > 1) {
-		snprintf(reason, sizeof reason, "%s on %s (rank %" PRId64 "): %s", identity->stream, identity->host,
-			identity->rank, sender->end_reason ? sender->end_reason : "failed");
+		char rank[32] = "";
+		if (identity->has_rank)
+			snprintf(rank, sizeof rank, " (rank %" PRId64 ")", identity->rank);
+		snprintf(reason, sizeof reason, "%s on %s%s: %s", identity->stream, identity->host, rank,
+			sender->end_reason ? sender->end_reason : "failed");
 		change.reason = reason;
 	}
-	if (identity->rank == 0 || is_failure)
+	bool waits = !identity->has_rank && sender->has_exit && strcmp(sender->end_status, "Completed") == 0;
+	if (is_failure || (identity->rank == 0 && !waits))
 		TRY(tell(sender, &change, err));
 	sender->phase = PHASE_CLOSE;
 	return OK;

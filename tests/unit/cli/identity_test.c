@@ -63,6 +63,29 @@ TEST(identity_of_host_owner_and_counts)
 	CHECK_INT(identity->rank, 5);
 }
 
+TEST(the_name_of_a_stream_says_its_rank)
+{
+	static const struct {
+		const char *stream, *variables[2];
+		bool has_rank;
+		int64_t rank;
+	} table[] = {{NULL, {NULL}, true, 0}, {"algo-1", {NULL}, true, 0}, {"algo-3", {NULL}, true, 2},
+		{"algo-1-r0", {NULL}, true, 0}, {"algo-1-r5", {NULL}, true, 5}, {"algo-2-r0", {NULL}, true, 1},
+		{"algo-3", {"RANK=7"}, true, 7}, {"algo-3", {"SM_CURRENT_HOST=algo-2"}, true, 1},
+		{"algo-0", {NULL}, false, 0}, {"algo-", {NULL}, false, 0}, {"algo-2x", {NULL}, false, 0},
+		{"algo-2-", {NULL}, false, 0}, {"algo-2-r", {NULL}, false, 0}, {"algo-2-r-1", {NULL}, false, 0},
+		{"gpu-a", {NULL}, false, 0}, {"gpu001", {NULL}, false, 0}};
+
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+		AUTO(identity) identity = NULL;
+		struct identity_input input = input_of((char *const *)table[i].variables);
+		input.stream = table[i].stream;
+		CHECK_OK(identity_new(&identity, &input, &err));
+		CHECK(identity->has_rank == table[i].has_rank);
+		CHECK_INT(identity->rank, table[i].rank);
+	}
+}
+
 TEST(identity_of_a_run)
 {
 	static const struct {
