@@ -1,5 +1,4 @@
 // Which incidents are told to whom, and when; conditions of one's own. What a rule would have done is seen before it is saved.
-import { useEffect, useState } from "preact/hooks";
 import type { Rule, RuleDraft } from "../../api/alerts";
 import { say, t, tn } from "../../i18n/i18n";
 import { formatDuration } from "../../lib/text/format";
@@ -9,6 +8,7 @@ import { hearIncidents } from "../../state/job/hearincidents";
 import { useKeys } from "../../state/core/keys";
 import { patchQuery, query } from "../../state/core/router";
 import { session } from "../../state/core/session";
+import { useStore } from "../../state/core/store";
 import { ProblemBox } from "../../ui/problem";
 import { Skeleton } from "../../ui/skeleton";
 import { RuleForm } from "./ruleform";
@@ -19,14 +19,7 @@ export type Rules = Editable<Rule, RuleDraft>;
 export const mayChange = (): boolean => session.value?.required !== true || session.value.scope === "admin";
 
 export function RulesView() {
-  const [rules, setRules] = useState<Rules | null>(null);
-  useEffect(() => {
-    const next: Rules = new Editable("rules");
-    setRules(next);
-    void hearIncidents();
-    void next.load();
-    return () => next.stop();
-  }, []);
+  const rules = useStore((): Rules => new Editable("rules"), [], (next) => void Promise.all([hearIncidents(), next.load()]));
   return rules && <Content rules={rules} />;
 }
 

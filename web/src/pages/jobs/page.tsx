@@ -1,5 +1,5 @@
 import { type Signal, useSignal } from "@preact/signals";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useMemo, useRef } from "preact/hooks";
 import { apiUrl } from "../../api/client";
 import { say, t, tn } from "../../i18n/i18n";
 import { adoptStyle } from "../../lib/jobs/adopt";
@@ -9,6 +9,7 @@ import { columnsOf } from "../../state/fleet/columns";
 import { JobTable } from "../../state/fleet/jobs";
 import { useKeys } from "../../state/core/keys";
 import { navigate, patchQuery } from "../../state/core/router";
+import { useStore } from "../../state/core/store";
 import style from "../../styles/jobtable.css?inline";
 import { lazy } from "../../ui/lazy";
 import { ProblemBox } from "../../ui/problem";
@@ -35,19 +36,13 @@ function placeOf(key: string): { row: number } {
 export function JobsPage({ search, sort }: { search: string; sort: string }) {
   const columns = columnsOf();
   const fields = columns.filter(isField).join();
-  const [list, setList] = useState<JobTable | null>(null);
   const current = useRef<JobTable | null>(null);
   const isPointedAt = useSignal(false);
   const selection = useMemo(() => new Selection(() => current.current), []);
 
-  useEffect(() => {
-    const isFree = (): boolean => !isPointedAt.value && selection.names.value.size === 0 && !document.activeElement?.closest(".jobscroll");
-    const next = new JobTable(search, sort, fields, isFree, current.current);
-    current.current = next;
-    setList(next);
-    void next.start();
-    return () => next.stop();
-  }, [search, sort, fields]);
+  const isFree = (): boolean => !isPointedAt.value && selection.names.value.size === 0 && !document.activeElement?.closest(".jobscroll");
+  const make = (): JobTable => (current.current = new JobTable(search, sort, fields, isFree, current.current));
+  const list = useStore(make, [search, sort, fields], (next) => next.start());
 
   const compare = (): false | void => {
     const names = [...selection.names.value];

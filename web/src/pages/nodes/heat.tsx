@@ -1,5 +1,5 @@
 import { useComputed, useSignal } from "@preact/signals";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { getJson, jobPath } from "../../api/client";
 import type { HeatReply, PointsReply } from "../../api/types";
 import { t, tn } from "../../i18n/i18n";
@@ -12,6 +12,7 @@ import type { JobStore } from "../../state/job/job";
 import { HeatStore } from "../../state/job/nodes";
 import { navigate, patchQuery, query } from "../../state/core/router";
 import { isDark } from "../../state/core/theme";
+import { useStore } from "../../state/core/store";
 import { ProblemBox } from "../../ui/problem";
 import { Skeleton } from "../../ui/skeleton";
 import { readBytes } from "./colors";
@@ -33,18 +34,11 @@ function usualMetric(shared: readonly Metric[]): string | undefined {
 
 /** Streams over steps or time: how far each is from the median of all. What is asked for is in the address. */
 export function Heat({ store }: { store: JobStore }) {
-  const [own, setOwn] = useState<HeatStore | null>(null);
   const shared = (store.metrics.value ?? []).filter((one) => one.streams.length > 1);
   const metric = query.value["metric"] ?? usualMetric(shared);
   const axis = query.value["x"] === "time" ? "time" : "step";
-  useEffect(() => {
-    if (metric === undefined) return;
-    const next = new HeatStore(store.name, metric, axis);
-    setOwn(next);
-    void next.load();
-    return () => next.stop();
-  }, [store, metric, axis]);
-  const heat = own?.heat.value;
+  const own = useStore(() => (metric === undefined ? null : new HeatStore(store.name, metric, axis)), [store, metric, axis], (next) => next.load());
+  const heat = own?.value.value;
   if (metric === undefined) return null;
   const isWorstFirst = query.value["order"] === "worst";
   const isTable = query.value["view"] === "table";

@@ -1,6 +1,6 @@
 // Everything that a job's page shows but for curves and lines, which have stores of their own.
 import { computed, signal } from "@preact/signals";
-import { asProblem, getJson, isAbort, jobPath, type Problem } from "../../api/client";
+import { jobPath } from "../../api/client";
 import type { DefinitionsDoc, JobDoc, LinesEvent, LiveSeries, PointsEvent, SeriesInfo, StreamInfo } from "../../api/types";
 import { Batch } from "../../lib/flow/batch";
 import { SeenPoints } from "../../lib/flow/dedupe";
@@ -10,15 +10,15 @@ import { onLive, setWant } from "../../live/client";
 import type { LiveEvent } from "../../live/protocol";
 import { IncidentList } from "./incidents";
 import { freshSeq } from "../core/info";
+import { Store } from "../core/store";
 import { knownRows } from "./knownrows";
 
 const SHOW_MS = 250;
 
 const STREAMS_MS = 300;
 
-export class JobStore {
+export class JobStore extends Store {
   readonly doc = signal<JobDoc | null>(null);
-  readonly problem = signal<Problem | null>(null);
   readonly streams = signal<StreamInfo[] | null>(null);
   readonly metrics = signal<Metric[] | null>(null);
   /** Which definitions gave the metrics. */
@@ -36,37 +36,28 @@ export class JobStore {
   // A job of thousands of streams sends hundreds of events a second: what they come to is shown a few times.
   private readonly newLines = new Batch<LinesEvent>(SHOW_MS, (events) => this.takeLines(events));
   private readonly newPoints = new Batch<PointsEvent>(SHOW_MS, (events) => this.takePoints(events.flatMap((event) => event.series)));
-  private readonly abort = new AbortController();
-  private readonly offs: (() => void)[];
   private attempt = 0;
   private timer: number | null = null;
 
   constructor(readonly name: string) {
+    super();
     this.doc.value = knownRows.get(name) ?? null;
     this.incidents = new IncidentList(name);
-    this.offs = [onLive((event) => this.take(event))];
-  }
-
-  /** What stands on this store ends with it. */
-  whenStopped(run: () => void): void {
-    this.offs.push(run);
+    this.whenStopped(onLive((event) => this.take(event)));
+    this.whenStopped(() => {
+      this.newLines.stop();
+      this.newPoints.stop();
+      this.incidents.stop();
+      if (this.timer !== null) window.clearTimeout(this.timer);
+    });
   }
 
   async start(): Promise<void> {
     const seq = await freshSeq();
-    if (this.abort.signal.aborted) return;
+    if (this.signal.aborted) return;
     this.problem.value = null;
     setWant({ jobs: [this.name], kinds: ["points", "lines", "job", "incident", "backfill"], after: seq });
     await this.load();
-  }
-
-  stop(): void {
-    this.abort.abort();
-    this.newLines.stop();
-    this.newPoints.stop();
-    this.incidents.stop();
-    for (const off of this.offs) off();
-    if (this.timer !== null) window.clearTimeout(this.timer);
   }
 
   private async load(): Promise<void> {
@@ -109,15 +100,13 @@ export class JobStore {
   }
 
   private async fetch<T>(rest: string, use: (reply: T) => void): Promise<void> {
-    try {
-      use(await getJson<T>(jobPath(this.name, rest), {}, this.abort.signal));
-    } catch (error) {
-      if (isAbort(error)) return;
-      const problem = asProblem(error);
+    const reply = await this.get<T>(jobPath(this.name, rest), {}, (problem) => {
+      if (!problem) return; // of several requests, of which another may have failed
       // What is on the page of a job that was deleted stays readable.
       if (problem.status === 404 && rest === "" && this.doc.value?.SecondaryStatusTransitions) this.isGone.value = true;
       else if (!this.isGone.value) this.problem.value = problem;
-    }
+    });
+    if (reply) use(reply);
   }
 
   private take(event: LiveEvent): void {

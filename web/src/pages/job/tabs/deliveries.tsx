@@ -1,11 +1,11 @@
-import { signal } from "@preact/signals";
-import { useEffect, useState } from "preact/hooks";
-import { asProblem, getJson, isAbort, jobPath, type Problem } from "../../../api/client";
+import { jobPath } from "../../../api/client";
 import { t } from "../../../i18n/i18n";
 import { formatCount, formatTime } from "../../../lib/text/format";
 import { incidentTitle } from "../../../lib/chart/marks";
 import { jobHref } from "../../../lib/url/url";
 import { onLive } from "../../../live/client";
+import { Resource } from "../../../state/core/resource";
+import { useStore } from "../../../state/core/store";
 import type { JobStore } from "../../../state/job/job";
 import { ProblemBox } from "../../../ui/problem";
 import { Skeleton } from "../../../ui/skeleton";
@@ -27,48 +27,26 @@ interface Delivery {
 
 const RELOAD_MS = 3000;
 
-class DeliveryStore {
-  readonly rows = signal<Delivery[] | null>(null);
-  readonly problem = signal<Problem | null>(null);
-  private readonly abort = new AbortController();
-  private readonly off: () => void;
+class DeliveryStore extends Resource<{ deliveries: Delivery[] }> {
   private readonly soon = new Soon(RELOAD_MS, () => void this.load());
 
-  constructor(private readonly name: string) {
-    this.off = onLive((event) => {
-      if (event.kind === "resync" || (event.kind === "incident" && event.data.job === name)) this.soon.ask();
-    });
-  }
-
-  async load(): Promise<void> {
-    try {
-      const { deliveries } = await getJson<{ deliveries: Delivery[] }>(jobPath(this.name, "/deliveries"), { limit: 200 }, this.abort.signal);
-      this.rows.value = deliveries;
-      this.problem.value = null;
+  constructor(name: string) {
+    super(jobPath(name, "/deliveries"), { limit: 200 });
+    this.whenStopped(
+      () => this.soon.cancel(),
+      onLive((event) => {
+        if (event.kind === "resync" || (event.kind === "incident" && event.data.job === name)) this.soon.ask();
+      }),
       // No event tells that a receiver has answered.
-      if (deliveries.some((one) => one.state === "pending")) this.soon.ask();
-    } catch (error) {
-      if (!isAbort(error)) this.problem.value = asProblem(error);
-    }
-  }
-
-  stop(): void {
-    this.abort.abort();
-    this.off();
-    this.soon.cancel();
+      this.value.subscribe((reply) => reply?.deliveries.some((one) => one.state === "pending") && this.soon.ask()),
+    );
   }
 }
 
 /** Which messages about the job's incidents went to whom, and what was answered. */
 export function DeliveriesPart({ store }: { store: JobStore }) {
-  const [own, setOwn] = useState<DeliveryStore | null>(null);
-  useEffect(() => {
-    const next = new DeliveryStore(store.name);
-    setOwn(next);
-    void next.load();
-    return () => next.stop();
-  }, [store]);
-  const rows = own?.rows.value;
+  const own = useStore(() => new DeliveryStore(store.name), [store], (next) => next.load());
+  const rows = own?.value.value?.deliveries;
   const states = { pending: t("waiting"), done: t("delivered"), dead: t("given up") };
   const glyphs = { pending: "◐", done: "✓", dead: "✕" };
   const classes = { pending: "stopping", done: "completed", dead: "failed" };
