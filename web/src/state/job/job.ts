@@ -4,6 +4,7 @@ import { jobPath } from "../../api/client";
 import type { DefinitionsDoc, JobDoc, LinesEvent, LiveSeries, PointsEvent, SeriesInfo, StreamInfo } from "../../api/types";
 import { Batch } from "../../lib/flow/batch";
 import { SeenPoints } from "../../lib/flow/dedupe";
+import { Soon } from "../../lib/flow/poll";
 import type { JobEvent } from "../../lib/chart/marks";
 import { applyPoints, compareNatural, groupMetrics, markMains, type Metric } from "../../lib/jobs/metrics";
 import { onLive, setWant } from "../../live/client";
@@ -37,19 +38,20 @@ export class JobStore extends Store {
   private readonly newLines = new Batch<LinesEvent>(SHOW_MS, (events) => this.takeLines(events));
   private readonly newPoints = new Batch<PointsEvent>(SHOW_MS, (events) => this.takePoints(events.flatMap((event) => event.series)));
   private attempt = 0;
-  private timer: number | null = null;
+  /** Two thousand nodes that begin at once are one request. */
+  private readonly streamsSoon = new Soon(STREAMS_MS, () => void this.reloadStreams());
 
   constructor(readonly name: string) {
     super();
     this.doc.value = knownRows.get(name) ?? null;
     this.incidents = new IncidentList(name);
-    this.whenStopped(onLive((event) => this.take(event)));
-    this.whenStopped(() => {
-      this.newLines.stop();
-      this.newPoints.stop();
-      this.incidents.stop();
-      if (this.timer !== null) window.clearTimeout(this.timer);
-    });
+    this.whenStopped(
+      () => this.newLines.stop(),
+      () => this.newPoints.stop(),
+      () => this.incidents.stop(),
+      () => this.streamsSoon.cancel(),
+      onLive((event) => this.take(event)),
+    );
   }
 
   async start(): Promise<void> {
@@ -71,14 +73,6 @@ export class JobStore extends Store {
       this.doc.value = doc;
       this.sawLine(doc.last_line_ms);
     });
-  }
-
-  /** Two thousand nodes that begin at once are one request. */
-  private streamsSoon(): void {
-    this.timer ??= window.setTimeout(() => {
-      this.timer = null;
-      void this.reloadStreams();
-    }, STREAMS_MS);
   }
 
   reloadStreams(): Promise<void> {
@@ -128,7 +122,7 @@ export class JobStore extends Store {
     const newest = events.reduce((ms, event) => event.lines.reduce((most, line) => Math.max(most, line.ts_ms), ms), -Infinity);
     if (Number.isFinite(newest)) this.sawLine(newest);
     const known = new Set(this.streams.value?.map((one) => one.stream));
-    if (events.some((event) => !known.has(event.stream))) this.streamsSoon();
+    if (events.some((event) => !known.has(event.stream))) this.streamsSoon.ask();
   }
 
   private takePoints(series: readonly LiveSeries[]): void {

@@ -6,6 +6,7 @@ import type { Backfill, Definition, DefinitionsDoc, LogSearchReply, LogsReply, S
 import { stripAnsi } from "../../lib/text/ansi";
 import { definitionsOf, errorIndex, filledRows, isSame, pastedLines, rowsOf, type Row } from "../../lib/jobs/draft";
 import { Latest } from "../../lib/flow/latest";
+import { Soon } from "../../lib/flow/poll";
 import { compareNatural } from "../../lib/jobs/metrics";
 import { PAGE_LINES } from "../../lib/url/place";
 import { onLive, setWant } from "../../live/client";
@@ -56,13 +57,13 @@ export class Workbench extends Store {
   readonly isDirty = computed(() => this.choice.value !== null || !isSame(this.rows.value, this.base()));
 
   private readonly latest = new Latest(TYPING_MS);
-  private health: number | null = null;
+  private readonly health = new Soon(HEALTH_MS, () => void this.loadDoc());
 
   constructor(readonly name: string) {
     super();
     this.whenStopped(
       () => this.latest.stop(),
-      () => this.health !== null && window.clearTimeout(this.health),
+      () => this.health.cancel(),
       onLive((event) => this.take(event)),
     );
   }
@@ -259,10 +260,7 @@ export class Workbench extends Store {
     const known = this.streams.value ?? [];
     const next = known.some((one) => one.stream === stream) ? known : [...known, { stream }];
     this.streams.value = next.map((one) => (one.stream === stream ? { ...one, lines: Math.max(lines, one.lines ?? 0) } : one));
-    this.health ??= window.setTimeout(() => {
-      this.health = null;
-      void this.loadDoc();
-    }, HEALTH_MS);
+    this.health.ask();
   }
 }
 
