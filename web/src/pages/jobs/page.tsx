@@ -12,16 +12,17 @@ import { navigate, patchQuery } from "../../state/core/router";
 import { useStore } from "../../state/core/store";
 import style from "../../styles/jobtable.css?inline";
 import { lazy } from "../../ui/lazy";
+import { Popover } from "../../ui/popover";
 import { ProblemBox } from "../../ui/problem";
 import { Skeleton } from "../../ui/skeleton";
 import { Selection } from "./selection";
 import { JobsTable } from "./table";
-import { ViewsMenu } from "./viewsmenu";
 
 adoptStyle(style);
 
 const FirstLine = lazy(async () => (await import("./empty")).FirstLine, 6);
 const ColumnChooser = lazy(async () => (await import("./chooser")).ColumnChooser, 8);
+const Views = lazy(async () => (await import("../../ui/views")).Views, 3);
 const BulkActions = lazy(async () => (await import("./bulk")).BulkActions, 1);
 
 /** Where one was in each list, for who comes back to it. */
@@ -54,7 +55,10 @@ export function JobsPage({ search, sort }: { search: string; sort: string }) {
   return (
     <div class="view jobsview">
       <h1 class="hidden">{t("Jobs")}</h1>
-      <ViewsMenu />
+      {/* What the button in the query bar opens: a form of its own, which cannot stand in the bar's. */}
+      <Popover id="views" title={t("Saved views")}>
+        {(close) => <Views close={close} />}
+      </Popover>
       {list ? <Content list={list} search={search} sort={sort} columns={columns} selection={selection} isPointedAt={isPointedAt} /> : <Skeleton rows={12} />}
     </div>
   );
@@ -90,8 +94,6 @@ function Content({ list, search, sort, columns, selection, isPointedAt }: Conten
 }
 
 function Bar({ list, search, sort, columns }: { list: JobTable; search: string; sort: string; columns: string[] }) {
-  const isOpen = useSignal(false);
-  const menu = useRef<HTMLDivElement>(null);
   const total = list.total.value ?? 0;
   const fresh = list.fresh.value;
   const download = (format: string, fields?: string): string => apiUrl("jobs", { q: search, sort, format, fields });
@@ -116,17 +118,9 @@ function Bar({ list, search, sort, columns }: { list: JobTable; search: string; 
       <a class="quiet" href={download("ndjson")} download="jobs.ndjson" title={t("All jobs of this search, a line each")}>
         JSON
       </a>
-      <div
-        id="columns"
-        class="views columns"
-        popover="auto"
-        role="dialog"
-        aria-label={t("Columns")}
-        ref={menu}
-        onToggle={(event) => (isOpen.value = event.newState === "open")}
-      >
-        {isOpen.value && <ColumnChooser columns={columns} />}
-      </div>
+      <Popover id="columns" title={t("Columns")} class="columns">
+        {() => <ColumnChooser columns={columns} />}
+      </Popover>
     </div>
   );
 }
