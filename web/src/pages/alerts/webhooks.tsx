@@ -11,6 +11,7 @@ import { useKeys } from "../../state/core/keys";
 import { patchQuery, query } from "../../state/core/router";
 import { useStore } from "../../state/core/store";
 import { CopyLine } from "../../ui/copy";
+import { DataTable } from "../../ui/datatable";
 import { ProblemBox } from "../../ui/problem";
 import { Skeleton } from "../../ui/skeleton";
 import { DeliveryTable } from "./deliveries";
@@ -84,34 +85,31 @@ function Secret({ text, onDone }: { text: string; onDone(): void }) {
 }
 
 function Table({ rows, chosen }: { rows: readonly Webhook[]; chosen: string }) {
+  const isChosen = (one: Webhook): boolean => String(one.id) === chosen;
   return (
-    <table class="jobs">
-      <thead>
-        <tr>
-          <th scope="col">{t("webhook")}</th>
-          <th scope="col">{t("format")}</th>
-          <th scope="col">{t("from")}</th>
-          <th scope="col">{t("heartbeat")}</th>
-          <td />
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map((hook) => (
-          <tr key={hook.id} class={`${hook.enabled ? "" : "past"} ${String(hook.id) === chosen ? "chosen" : ""}`}>
-            <td>
-              <a href={`/webhooks?id=${hook.id}`} aria-current={String(hook.id) === chosen ? "true" : undefined}>
+    <DataTable
+      class="jobs"
+      rows={rows}
+      keyOf={(hook) => hook.id}
+      rowClass={(hook) => `${hook.enabled ? "" : "past"} ${isChosen(hook) ? "chosen" : ""}`}
+      columns={[
+        {
+          title: t("webhook"),
+          cell: (hook) => (
+            <>
+              <a href={`/webhooks?id=${hook.id}`} aria-current={isChosen(hook) ? "true" : undefined}>
                 #{hook.id} <bdi>{hostOf(hook.url)}</bdi>
               </a>
               {!hook.enabled && <span class="dim"> {t("off")}</span>}
-            </td>
-            <td>{hook.format}</td>
-            <td>{hook.minimum_severity}</td>
-            <td>{hook.heartbeat_s ? t("each {time}", { time: formatDuration(hook.heartbeat_s) }) : NONE}</td>
-            <td />
-          </tr>
-        ))}
-      </tbody>
-    </table>
+            </>
+          ),
+        },
+        { title: t("format"), cell: (hook) => hook.format },
+        { title: t("from"), cell: (hook) => hook.minimum_severity },
+        { title: t("heartbeat"), cell: (hook) => (hook.heartbeat_s ? t("each {time}", { time: formatDuration(hook.heartbeat_s) }) : NONE) },
+        { cell: () => null },
+      ]}
+    />
   );
 }
 

@@ -8,6 +8,7 @@ import { Resource } from "../../../state/core/resource";
 import { useStore } from "../../../state/core/store";
 import type { JobStore } from "../../../state/job/job";
 import { ProblemBox } from "../../../ui/problem";
+import { DataTable } from "../../../ui/datatable";
 import { Skeleton } from "../../../ui/skeleton";
 import { Age } from "../../../ui/time";
 import { Soon } from "../../../lib/flow/poll";
@@ -59,46 +60,36 @@ export function DeliveriesPart({ store }: { store: JobStore }) {
         <p class="dim">{t("No message was sent about this job: nothing has happened that a rule tells anybody, or no webhook takes it.")}</p>
       )}
       {rows && rows.length > 0 && (
-        <table class="plain">
-          <thead>
-            <tr>
-              <th scope="col">{t("made")}</th>
-              <th scope="col">{t("webhook")}</th>
-              <th scope="col">{t("about")}</th>
-              <th scope="col">{t("state")}</th>
-              <th scope="col" class="num">
-                {t("tries")}
-              </th>
-              <th scope="col">{t("last answer")}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map((one) => {
-              const incident = incidents.get(one.incident);
-              return (
-                <tr key={one.n}>
-                  <td>
-                    <Age ms={one.created_ms} />
-                  </td>
-                  <td class="num">{one.webhook ?? ""}</td>
-                  <td>
-                    <a href={jobHref(store.name, { incident: one.incident })}>{incident ? incidentTitle(incident) : one.incident}</a>
-                  </td>
-                  <td class={classes[one.state]}>
-                    <span class="glyph" aria-hidden="true">
-                      {glyphs[one.state]}
-                    </span>
-                    {states[one.state]} {one.state === "pending" && one.next_ms !== undefined && <span class="dim">{formatTime(one.next_ms)}</span>}
-                  </td>
-                  <td class="num">{formatCount(one.attempts)}</td>
-                  <td>
-                    {one.last_code ?? ""} {one.last_error ?? ""}
-                  </td>
-                </tr>
-              );
-            })}
-          </tbody>
-        </table>
+        <DataTable
+          class="plain"
+          rows={rows}
+          keyOf={(one) => one.n}
+          columns={[
+            { title: t("made"), cell: (one) => <Age ms={one.created_ms} /> },
+            { title: t("webhook"), cellClass: "num", cell: (one) => one.webhook ?? "" },
+            {
+              title: t("about"),
+              cell: (one) => {
+                const incident = incidents.get(one.incident);
+                return <a href={jobHref(store.name, { incident: one.incident })}>{incident ? incidentTitle(incident) : one.incident}</a>;
+              },
+            },
+            {
+              title: t("state"),
+              cellClass: (one) => classes[one.state],
+              cell: (one) => (
+                <>
+                  <span class="glyph" aria-hidden="true">
+                    {glyphs[one.state]}
+                  </span>
+                  {states[one.state]} {one.state === "pending" && one.next_ms !== undefined && <span class="dim">{formatTime(one.next_ms)}</span>}
+                </>
+              ),
+            },
+            { title: t("tries"), isNumber: true, cell: (one) => formatCount(one.attempts) },
+            { title: t("last answer"), cell: (one) => `${one.last_code ?? ""} ${one.last_error ?? ""}` },
+          ]}
+        />
       )}
     </div>
   );

@@ -10,6 +10,7 @@ import type { JobStore } from "../../../state/job/job";
 import { patchQuery, query } from "../../../state/core/router";
 import { Store, useStore } from "../../../state/core/store";
 import { ProblemBox } from "../../../ui/problem";
+import { DataTable } from "../../../ui/datatable";
 import { Skeleton } from "../../../ui/skeleton";
 
 interface Compared {
@@ -126,30 +127,24 @@ function Differences({ store, other, compared }: { store: JobStore; other: strin
   const equal = compared.equal ?? [];
   return (
     <>
-      <table class="plain diff">
-        <thead>
-          <tr>
-            <th scope="col">{tn(rows.length, "{n} setting differs", "{n} settings differ")}</th>
-            <th scope="col">
+      <DataTable
+        class="plain diff"
+        rows={rows.slice(0, SHOWN)}
+        keyOf={({ key }) => key}
+        columns={[
+          { title: tn(rows.length, "{n} setting differs", "{n} settings differ"), isHead: true, cellClass: "mono", cell: ({ key }) => key },
+          {
+            title: (
               <a href={jobHref(other)} title={other}>
                 {cutMiddle(other, 40)}
               </a>
-            </th>
-            <th scope="col">{t("this job")}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.slice(0, SHOWN).map(({ key, values }) => (
-            <tr key={key}>
-              <th scope="row" class="mono">
-                {key}
-              </th>
-              <td class="mono was">{asText(values[0])}</td>
-              <td class="mono is">{asText(values[1])}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+            ),
+            cellClass: "mono was",
+            cell: ({ values }) => asText(values[0]),
+          },
+          { title: t("this job"), cellClass: "mono is", cell: ({ values }) => asText(values[1]) },
+        ]}
+      />
       {rows.length > SHOWN && <p class="dim">{tn(rows.length - SHOWN, "and {n} more", "and {n} more")}</p>}
       <details>
         <summary>{tn(equal.length, "{n} setting is the same", "{n} settings are the same")}</summary>
