@@ -60,7 +60,7 @@ export class ChartStore extends Store {
     super();
     this.whenStopped(
       () => this.loading.abort(),
-      () => this.refetch.cancel(),
+      this.refetch,
       onLive((event) => {
         const isReplaced = event.kind === "backfill" && event.data.job === job && event.data.state === "done";
         if (event.kind === "resync" || isReplaced) {

@@ -108,9 +108,9 @@ export class CompareStore extends Store {
     super();
     this.whenStopped(
       () => this.drawing.abort(),
-      () => this.newRows.stop(),
-      () => this.publish.cancel(),
-      () => this.reload.cancel(),
+      this.newRows,
+      this.publish,
+      this.reload,
       () => this.charts.forEach((chart) => chart.stop()),
       // What begins to be found, or is deleted, sends nothing.
       every(LOOK_MS, () => void this.loadRows()),

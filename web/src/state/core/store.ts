@@ -3,6 +3,10 @@ import { signal } from "@preact/signals";
 import { useLayoutEffect, useState } from "preact/hooks";
 import { asProblem, getJson, isAbort, type Params, type Problem } from "../../api/client";
 
+export interface Stoppable {
+  stop(): void;
+}
+
 /** Hears what became of a request: a problem, or null. Of one that nobody waits for it hears nothing. */
 export type Note = (problem: Problem | null) => void;
 
@@ -16,8 +20,8 @@ export class Store {
   }
 
   /** What stands on this store ends with it. */
-  whenStopped(...ends: (() => void)[]): void {
-    for (const end of ends) this.signal.addEventListener("abort", end);
+  whenStopped(...ends: (Stoppable | (() => void))[]): void {
+    for (const end of ends) this.signal.addEventListener("abort", () => ("stop" in end ? end.stop() : end()));
   }
 
   protected note(problem: Problem | null): void {
@@ -45,7 +49,7 @@ export class Store {
  * A store for as long as a component shows it, made anew when `inputs` change; null: there is nothing to show.
  * It starts before the first frame: each frame that an effect waits for is one more until there is something to see.
  */
-export function useStore<S extends { stop(): void }>(make: () => S | null, inputs: readonly unknown[], start?: (store: S) => unknown): S | null {
+export function useStore<S extends Stoppable>(make: () => S | null, inputs: readonly unknown[], start?: (store: S) => unknown): S | null {
   const [store, setStore] = useState<S | null>(null);
   useLayoutEffect(() => {
     const next = make();

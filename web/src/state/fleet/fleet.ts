@@ -26,7 +26,7 @@ export class FleetWatch extends Store {
   constructor() {
     super();
     this.whenStopped(
-      () => this.soon.cancel(),
+      this.soon,
       onLive((event) => {
         if (event.kind === "incident" || event.kind === "resync") this.soon.ask();
       }),

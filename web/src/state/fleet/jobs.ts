@@ -60,7 +60,7 @@ export class JobTable extends Store {
     this.whenStopped(
       () => this.loading.forEach((one) => one.abort()),
       () => this.timers.forEach((timer) => window.clearTimeout(timer)),
-      () => this.look.cancel(),
+      this.look,
       onLive((event) => this.take(event)),
     );
   }

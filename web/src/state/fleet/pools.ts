@@ -34,7 +34,7 @@ export class PoolList extends Store {
   constructor(private readonly state: string) {
     super();
     this.whenStopped(
-      () => this.soon.cancel(),
+      this.soon,
       onLive((event) => (event.kind === "job" || event.kind === "resync") && this.reloadSoon()),
     );
   }

@@ -26,7 +26,7 @@ export class IncidentList extends Store {
   ) {
     super();
     this.whenStopped(
-      () => this.again.cancel(),
+      this.again,
       onLive((event) => {
         if (event.kind === "resync") void this.load();
         if (event.kind !== "incident" || (this.job !== null && event.data.job !== this.job)) return;

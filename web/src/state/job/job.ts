@@ -46,10 +46,10 @@ export class JobStore extends Store {
     this.doc.value = knownRows.get(name) ?? null;
     this.incidents = new IncidentList(name);
     this.whenStopped(
-      () => this.newLines.stop(),
-      () => this.newPoints.stop(),
-      () => this.incidents.stop(),
-      () => this.streamsSoon.cancel(),
+      this.newLines,
+      this.newPoints,
+      this.incidents,
+      this.streamsSoon,
       onLive((event) => this.take(event)),
     );
   }

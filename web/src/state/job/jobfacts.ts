@@ -21,7 +21,7 @@ export class JobFacts extends Store {
   constructor(private readonly store: JobStore) {
     super();
     this.whenStopped(
-      () => this.soon.cancel(),
+      this.soon,
       onLive((event) => {
         const isOurs = event.kind === "job" ? event.data.TrainingJobName === store.name : event.kind === "incident" && event.data.job === store.name;
         if (event.kind === "resync" || isOurs) this.soon.ask();
@@ -76,7 +76,7 @@ export function factsOf(store: JobStore): JobFacts {
   if (!facts) {
     const made = new JobFacts(store);
     known.set(store, made);
-    store.whenStopped(() => made.stop());
+    store.whenStopped(made);
     facts = made;
   }
   return facts;

@@ -24,7 +24,7 @@ export class NodeStore extends Store {
   constructor(private readonly store: JobStore) {
     super();
     this.whenStopped(
-      () => this.soon.cancel(),
+      this.soon,
       onLive((event) => {
         if (event.kind === "resync" || (event.kind === "job" && event.data.TrainingJobName === store.name)) this.soon.ask();
       }),
@@ -52,7 +52,7 @@ export class HeatStore extends Resource<HeatReply> {
   constructor(job: string, metric: string, axis: "step" | "time") {
     super(jobPath(job, "/heat"), { metric, x: axis, buckets: COLUMNS, attempts: axis === "time" ? "all" : undefined });
     this.whenStopped(
-      () => this.soon.cancel(),
+      this.soon,
       onLive((event) => {
         if (event.kind === "resync" || (event.kind === "points" && event.data.job === job)) this.soon.ask();
       }),

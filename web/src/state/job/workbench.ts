@@ -62,8 +62,8 @@ export class Workbench extends Store {
   constructor(readonly name: string) {
     super();
     this.whenStopped(
-      () => this.latest.stop(),
-      () => this.health.cancel(),
+      this.latest,
+      this.health,
       onLive((event) => this.take(event)),
     );
   }

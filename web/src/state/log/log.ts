@@ -45,7 +45,7 @@ export class LogStore extends Store {
   ) {
     super();
     this.whenStopped(
-      () => this.live.stop(),
+      this.live,
       onLive((event) => {
         if (event.kind === "resync") void this.loadTail();
         if (event.kind === "lines" && event.data.job === job && event.data.stream === stream) this.live.add(event.data);

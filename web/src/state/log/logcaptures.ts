@@ -27,7 +27,7 @@ export class CaptureStore extends Store {
     readonly definitions: readonly Definition[],
   ) {
     super();
-    this.whenStopped(() => this.latest.stop());
+    this.whenStopped(this.latest);
   }
 
   of(line: number): LineCaptures | undefined {

@@ -36,7 +36,7 @@ export class MergedStore extends Store {
     super();
     const only = streams.length > 0 ? new Set(streams) : null;
     this.whenStopped(
-      () => this.live.stop(),
+      this.live,
       onLive((event) => {
         if (event.kind === "resync") void this.load();
         if (event.kind === "lines" && event.data.job === job && (!only || only.has(event.data.stream))) this.live.add(event.data);

@@ -34,7 +34,7 @@ class DeliveryStore extends Resource<{ deliveries: Delivery[] }> {
   constructor(name: string) {
     super(jobPath(name, "/deliveries"), { limit: 200 });
     this.whenStopped(
-      () => this.soon.cancel(),
+      this.soon,
       onLive((event) => {
         if (event.kind === "resync" || (event.kind === "incident" && event.data.job === name)) this.soon.ask();
       }),
