@@ -24,7 +24,7 @@ export const refusals = signal(0);
 /** Goes up when a sign-in succeeds: what was refused before is worth another try. */
 export const signIns = signal(0);
 
-type Params = Record<string, string | number | boolean | undefined>;
+export type Params = Record<string, string | number | boolean | undefined>;
 
 export function apiUrl(path: string, params: Params = {}): string {
   const query = new URLSearchParams();

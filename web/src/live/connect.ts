@@ -29,7 +29,7 @@ export function connect(wanted: () => Want | null, take: (message: FromHub) => v
     });
     silence.ask();
     mine.onmessage = (message: MessageEvent<FromHub>) => {
-      silence.cancel();
+      silence.stop();
       take(message.data);
     };
     mine.postMessage({ type: "want", want: wanted() } satisfies ToHub);

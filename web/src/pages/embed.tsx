@@ -12,6 +12,7 @@ import { ChartStore } from "../state/chart/chart";
 import { freshSeq } from "../state/core/info";
 import { askPoints } from "../state/chart/points";
 import { query } from "../state/core/router";
+import { useStore } from "../state/core/store";
 import "../styles/charts";
 import style from "../styles/chartmenu.css?inline";
 import { ProblemBox } from "../ui/problem";
@@ -38,22 +39,17 @@ export function EmbedPage({ job, metric }: { job: string; metric: string }) {
   const state = parseChartState(query.value);
   const host = useRef<HTMLElement>(null);
   const buckets = useBuckets(host);
-  const [chart, setChart] = useState<ChartStore | null>(null);
+  const chart = useStore(() => new ChartStore(job, metric, sig), [job, metric, sig]);
   const [map, setMap] = useState<XMap | null>(null);
   const problem = useSignal<string | null>(null);
   const { axis, from, to, stream, superseded } = state;
 
   useEffect(() => {
     document.title = `${metric} · ${job}`;
-    const next = new ChartStore(job, metric, sig);
-    setChart(next);
     if (sig === undefined) void freshSeq().then((after) => setWant({ jobs: [job], kinds: ["points"], after }));
-    const end = every(ASK_AGAIN_MS, () => sig !== undefined && next.retry());
-    return () => {
-      end();
-      next.stop();
-    };
   }, [job, metric, sig]);
+
+  useEffect(() => (sig === undefined ? undefined : every(ASK_AGAIN_MS, () => chart?.retry())), [chart, sig]);
 
   useEffect(() => {
     findMap(axis, job, metric, sig).then(setMap, (error: unknown) => (problem.value = String(error)));

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
-import { useLayoutEffect, useRef } from "preact/hooks";
 import { t } from "../i18n/i18n";
+import { Dialog } from "./dialog";
 
 interface Props {
   title: string;
@@ -14,11 +14,8 @@ interface Props {
 
 /** Asks once before something goes that cannot be had back. */
 export function Confirm({ title, children, action, onYes, onClose }: Props) {
-  const dialog = useRef<HTMLDialogElement>(null);
-  useLayoutEffect(() => dialog.current?.showModal(), []);
   return (
-    <dialog ref={dialog} class="confirm" aria-labelledby="confirm-title" onClose={onClose}>
-      <h2 id="confirm-title">{title}</h2>
+    <Dialog title={title} class="confirm" onClose={onClose}>
       {children}
       <form method="dialog" class="actions">
         <button autofocus>{t("Cancel")}</button>
@@ -26,6 +23,6 @@ export function Confirm({ title, children, action, onYes, onClose }: Props) {
           {action}
         </button>
       </form>
-    </dialog>
+    </Dialog>
   );
 }

@@ -1,8 +1,8 @@
-import { useLayoutEffect, useRef } from "preact/hooks";
 import { t } from "../i18n/i18n";
 import { adoptStyle } from "../lib/jobs/adopt";
 import { scopes, type Key } from "../state/core/keys";
 import style from "../styles/help.css?inline";
+import { Dialog } from "./dialog";
 
 adoptStyle(style);
 
@@ -24,14 +24,11 @@ function Keys({ on }: { on: Key["on"] }) {
 
 /** Lists what the keyboard does here: the part that is nearest first. */
 export function Help({ onClose }: { onClose: () => void }) {
-  const dialog = useRef<HTMLDialogElement>(null);
-  useLayoutEffect(() => dialog.current?.showModal(), []);
   const parts = new Map<string, readonly Key[]>();
   for (const { current } of [...scopes.value].reverse()) parts.set(current.title, [...(parts.get(current.title) ?? []), ...current.keys]);
   return (
-    <dialog ref={dialog} class="help" aria-labelledby="help-title" onClose={onClose}>
+    <Dialog title={t("What the keyboard does here")} class="help" onClose={onClose}>
       <form method="dialog">
-        <h2 id="help-title">{t("What the keyboard does here")}</h2>
         <button class="quiet" aria-label={t("Close")}>
           ✕
         </button>
@@ -49,6 +46,6 @@ export function Help({ onClose }: { onClose: () => void }) {
           </dl>
         </section>
       ))}
-    </dialog>
+    </Dialog>
   );
 }

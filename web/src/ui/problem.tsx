@@ -22,7 +22,7 @@ export function ProblemBox({ problem, onRetry }: { problem: Problem; onRetry: ()
     if (!Number.isFinite(ms)) return;
     const soon = new Soon(ms, () => retry.current());
     soon.ask();
-    return () => soon.cancel();
+    return () => soon.stop();
   }, [problem, isBack]);
 
   return (

@@ -24,7 +24,7 @@ export function Shortcuts() {
     { on: "g s", does: say("go to the settings"), run: () => navigate("/settings") },
     { on: "t", does: say("light or dark"), run: () => setTheme(isDark() ? "light" : "dark") },
     { on: "Escape", does: say("back out"), run: backOut },
-  ]);
+  ], true);
   return (
     <>
       <ContextMenu />

@@ -1,16 +1,14 @@
 import { useSignal } from "@preact/signals";
-import { useLayoutEffect, useRef } from "preact/hooks";
 import { asProblem } from "../api/client";
 import { t, tx } from "../i18n/i18n";
 import { isSignInOpen } from "../state/core/session";
 import { signIn } from "../state/core/signin";
+import { Dialog } from "./dialog";
 
 export function SignIn() {
-  const dialog = useRef<HTMLDialogElement>(null);
   const token = useSignal("");
   const error = useSignal("");
   const isBusy = useSignal(false);
-  useLayoutEffect(() => dialog.current?.showModal(), []);
 
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
@@ -28,9 +26,8 @@ export function SignIn() {
   };
 
   return (
-    <dialog ref={dialog} class="signin" aria-labelledby="signin-title" onClose={() => (isSignInOpen.value = false)}>
+    <Dialog title={t("Sign in")} class="signin" onClose={() => (isSignInOpen.value = false)}>
       <form onSubmit={(event) => void submit(event)}>
-        <h2 id="signin-title">{t("Sign in")}</h2>
         <p>
           {tx("This server asks for a token. An administrator makes one with {command}, or in the settings.", {
             command: <code>sm-server token create NAME --scope read</code>,
@@ -59,6 +56,6 @@ export function SignIn() {
           </button>
         </div>
       </form>
-    </dialog>
+    </Dialog>
   );
 }

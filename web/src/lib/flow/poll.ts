@@ -38,7 +38,7 @@ export class Soon {
     }, this.ms);
   }
 
-  cancel(): void {
+  stop(): void {
     if (this.timer !== null) window.clearTimeout(this.timer);
     this.timer = null;
     this.isDue = false;
@@ -47,7 +47,7 @@ export class Soon {
 
   private readonly look = (): void => {
     if (document.hidden) return;
-    this.cancel();
+    this.stop();
     this.run();
   };
 }

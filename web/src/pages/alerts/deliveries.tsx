@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import type { Delivery } from "../../api/alerts";
 import { say, t } from "../../i18n/i18n";
 import { formatCount, NONE } from "../../lib/text/format";
+import { DataTable } from "../../ui/datatable";
 import { Age } from "../../ui/time";
 
 const STATES = { pending: say("waiting"), done: say("delivered"), dead: say("given up") } as const;
@@ -17,47 +18,30 @@ interface Props {
 export function DeliveryTable({ rows, withWebhook = false, action }: Props) {
   return (
     <div class="scroll" tabIndex={0} role="group" aria-label={t("Messages")}>
-      <table class="deliveries">
-        <thead>
-          <tr>
-            <th scope="col">{t("state")}</th>
-            {withWebhook && <th scope="col">{t("webhook")}</th>}
-            {!withWebhook && <th scope="col">{t("incident")}</th>}
-            <th scope="col" class="num">
-              {t("attempts")}
-            </th>
-            <th scope="col">{t("last answer")}</th>
-            <th scope="col" class="num">
-              {t("age")}
-            </th>
-            {action && <td />}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => (
-            <tr key={row.n}>
-              <td class={`status ${LOOKS[row.state][0]}`}>
+      <DataTable
+        class="deliveries"
+        rows={rows}
+        keyOf={(row) => row.n}
+        columns={[
+          {
+            title: t("state"),
+            cellClass: (row) => `status ${LOOKS[row.state][0]}`,
+            cell: (row) => (
+              <>
                 <span class="glyph" aria-hidden="true">
                   {LOOKS[row.state][1]}
                 </span>
                 {t(STATES[row.state])}
-              </td>
-              {withWebhook && (
-                <td>
-                  <a href={`/webhooks?id=${row.webhook}`}>#{row.webhook}</a>
-                </td>
-              )}
-              {!withWebhook && <td>{incidentOf(row)}</td>}
-              <td class="num">{formatCount(row.attempts)}</td>
-              <td title={row.last_error}>{[row.last_code, row.last_error].filter(Boolean).join(" ") || NONE}</td>
-              <td class="num">
-                <Age ms={row.created_ms} />
-              </td>
-              {action && <td>{action(row)}</td>}
-            </tr>
-          ))}
-        </tbody>
-      </table>
+              </>
+            ),
+          },
+          withWebhook ? { title: t("webhook"), cell: (row) => <a href={`/webhooks?id=${row.webhook}`}>#{row.webhook}</a> } : { title: t("incident"), cell: incidentOf },
+          { title: t("attempts"), isNumber: true, cell: (row) => formatCount(row.attempts) },
+          { title: t("last answer"), cellHint: (row) => row.last_error, cell: (row) => [row.last_code, row.last_error].filter(Boolean).join(" ") || NONE },
+          { title: t("age"), isNumber: true, cell: (row) => <Age ms={row.created_ms} /> },
+          ...(action ? [{ cell: action }] : []),
+        ]}
+      />
     </div>
   );
 }

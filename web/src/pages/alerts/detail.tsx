@@ -1,6 +1,5 @@
 // An incident: a sentence, the chart and the lines around it, what to do, who was told.
 import { useSignal } from "@preact/signals";
-import { useEffect, useState } from "preact/hooks";
 import type { Delivery } from "../../api/alerts";
 import { apiUrl, jobPath } from "../../api/client";
 import type { Incident, LogLine, Num } from "../../api/types";
@@ -14,19 +13,14 @@ import { now } from "../../state/core/clock";
 import { useKeys } from "../../state/core/keys";
 import { navigate, patchQuery } from "../../state/core/router";
 import { isDark } from "../../state/core/theme";
+import { useStore } from "../../state/core/store";
 import { ProblemBox } from "../../ui/problem";
 import { SeverityMark } from "../../ui/severity";
 import { Skeleton } from "../../ui/skeleton";
 import { DeliveryTable } from "./deliveries";
 
 export function IncidentDetail({ id }: { id: string }) {
-  const [store, setStore] = useState<IncidentStore | null>(null);
-  useEffect(() => {
-    const next = new IncidentStore(id);
-    setStore(next);
-    void next.load();
-    return () => next.stop();
-  }, [id]);
+  const store = useStore(() => new IncidentStore(id), [id], (next) => next.load());
   if (!store) return null;
   const { problem, incident } = store;
   return (

@@ -1,5 +1,5 @@
 // The list on the left, by days; what is chosen on the right.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import type { Incident } from "../../api/types";
 import { say, t, tn } from "../../i18n/i18n";
 import { cutMiddle, formatCount, NONE } from "../../lib/text/format";
@@ -8,6 +8,7 @@ import { IncidentList } from "../../state/job/incidents";
 import { hearIncidents } from "../../state/job/hearincidents";
 import { useKeys } from "../../state/core/keys";
 import { patchQuery } from "../../state/core/router";
+import { useStore } from "../../state/core/store";
 import { ProblemBox } from "../../ui/problem";
 import { SeverityMark } from "../../ui/severity";
 import { Skeleton } from "../../ui/skeleton";
@@ -31,15 +32,7 @@ const END_WORDS: Readonly<Record<string, string>> = {
 };
 
 export function IncidentsView({ search, state, id }: { search: string; state: string; id: string }) {
-  const [list, setList] = useState<IncidentList | null>(null);
-
-  useEffect(() => {
-    const next = new IncidentList(null, { q: search || undefined, state: state || undefined });
-    setList(next);
-    void start(next);
-    return () => next.stop();
-  }, [search, state]);
-
+  const list = useStore(() => new IncidentList(null, { q: search || undefined, state: state || undefined }), [search, state], start);
   return (
     <>
       <div class="toolbar">

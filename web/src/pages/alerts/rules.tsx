@@ -1,5 +1,4 @@
 // Which incidents are told to whom, and when; conditions of one's own. What a rule would have done is seen before it is saved.
-import { useEffect, useState } from "preact/hooks";
 import type { Rule, RuleDraft } from "../../api/alerts";
 import { say, t, tn } from "../../i18n/i18n";
 import { formatDuration } from "../../lib/text/format";
@@ -9,7 +8,9 @@ import { hearIncidents } from "../../state/job/hearincidents";
 import { useKeys } from "../../state/core/keys";
 import { patchQuery, query } from "../../state/core/router";
 import { session } from "../../state/core/session";
+import { useStore } from "../../state/core/store";
 import { ProblemBox } from "../../ui/problem";
+import { DataTable } from "../../ui/datatable";
 import { Skeleton } from "../../ui/skeleton";
 import { RuleForm } from "./ruleform";
 
@@ -19,14 +20,7 @@ export type Rules = Editable<Rule, RuleDraft>;
 export const mayChange = (): boolean => session.value?.required !== true || session.value.scope === "admin";
 
 export function RulesView() {
-  const [rules, setRules] = useState<Rules | null>(null);
-  useEffect(() => {
-    const next: Rules = new Editable("rules");
-    setRules(next);
-    void hearIncidents();
-    void next.load();
-    return () => next.stop();
-  }, []);
+  const rules = useStore((): Rules => new Editable("rules"), [], (next) => void Promise.all([hearIncidents(), next.load()]));
   return rules && <Content rules={rules} />;
 }
 
@@ -62,34 +56,31 @@ function Content({ rules }: { rules: Rules }) {
 }
 
 function Table({ rows, chosen }: { rows: readonly Rule[]; chosen: string }) {
+  const isChosen = (one: Rule): boolean => String(one.id) === chosen;
   return (
-    <table class="jobs">
-      <thead>
-        <tr>
-          <th scope="col">{t("rule")}</th>
-          <th scope="col">{t("takes")}</th>
-          <th scope="col">{t("of jobs")}</th>
-          <th scope="col">{t("tells")}</th>
-          <td />
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map((rule) => (
-          <tr key={rule.id} class={`${rule.enabled ? "" : "past"} ${String(rule.id) === chosen ? "chosen" : ""}`}>
-            <td>
-              <a href={`/rules?id=${rule.id}`} aria-current={String(rule.id) === chosen ? "true" : undefined}>
+    <DataTable
+      class="jobs"
+      rows={rows}
+      keyOf={(rule) => rule.id}
+      rowClass={(rule) => `${rule.enabled ? "" : "past"} ${isChosen(rule) ? "chosen" : ""}`}
+      columns={[
+        {
+          title: t("rule"),
+          cell: (rule) => (
+            <>
+              <a href={`/rules?id=${rule.id}`} aria-current={isChosen(rule) ? "true" : undefined}>
                 <bdi>{rule.name}</bdi>
               </a>
               {!rule.enabled && <span class="dim"> {t("off")}</span>}
-            </td>
-            <td>{rule.expression ? <code>{rule.expression}</code> : takes(rule)}</td>
-            <td class="mono">{rule.query || t("all")}</td>
-            <td>{tells(rule)}</td>
-            <td />
-          </tr>
-        ))}
-      </tbody>
-    </table>
+            </>
+          ),
+        },
+        { title: t("takes"), cell: (rule) => (rule.expression ? <code>{rule.expression}</code> : takes(rule)) },
+        { title: t("of jobs"), cellClass: "mono", cell: (rule) => rule.query || t("all") },
+        { title: t("tells"), cell: tells },
+        { cell: () => null },
+      ]}
+    />
   );
 }
 

@@ -1,15 +1,17 @@
 // Where messages go, whether they arrived, and a test of both.
 import { useSignal } from "@preact/signals";
-import { useEffect, useState } from "preact/hooks";
 import type { Delivery, Webhook, WebhookDraft } from "../../api/alerts";
-import { asProblem, getJson, isAbort, send, type Problem } from "../../api/client";
+import { send } from "../../api/client";
 import { say, t } from "../../i18n/i18n";
 import { formatDuration, NONE } from "../../lib/text/format";
 import { Editable } from "../../state/core/editable";
+import { Resource } from "../../state/core/resource";
 import { hearIncidents } from "../../state/job/hearincidents";
 import { useKeys } from "../../state/core/keys";
 import { patchQuery, query } from "../../state/core/router";
+import { useStore } from "../../state/core/store";
 import { CopyLine } from "../../ui/copy";
+import { DataTable } from "../../ui/datatable";
 import { ProblemBox } from "../../ui/problem";
 import { Skeleton } from "../../ui/skeleton";
 import { DeliveryTable } from "./deliveries";
@@ -20,14 +22,7 @@ import { every } from "../../lib/flow/poll";
 export type Webhooks = Editable<Webhook, WebhookDraft>;
 
 export function WebhooksView() {
-  const [hooks, setHooks] = useState<Webhooks | null>(null);
-  useEffect(() => {
-    const next: Webhooks = new Editable("webhooks");
-    setHooks(next);
-    void hearIncidents();
-    void next.load();
-    return () => next.stop();
-  }, []);
+  const hooks = useStore((): Webhooks => new Editable("webhooks"), [], (next) => void Promise.all([hearIncidents(), next.load()]));
   return hooks && <Content hooks={hooks} />;
 }
 
@@ -90,88 +85,70 @@ function Secret({ text, onDone }: { text: string; onDone(): void }) {
 }
 
 function Table({ rows, chosen }: { rows: readonly Webhook[]; chosen: string }) {
+  const isChosen = (one: Webhook): boolean => String(one.id) === chosen;
   return (
-    <table class="jobs">
-      <thead>
-        <tr>
-          <th scope="col">{t("webhook")}</th>
-          <th scope="col">{t("format")}</th>
-          <th scope="col">{t("from")}</th>
-          <th scope="col">{t("heartbeat")}</th>
-          <td />
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map((hook) => (
-          <tr key={hook.id} class={`${hook.enabled ? "" : "past"} ${String(hook.id) === chosen ? "chosen" : ""}`}>
-            <td>
-              <a href={`/webhooks?id=${hook.id}`} aria-current={String(hook.id) === chosen ? "true" : undefined}>
+    <DataTable
+      class="jobs"
+      rows={rows}
+      keyOf={(hook) => hook.id}
+      rowClass={(hook) => `${hook.enabled ? "" : "past"} ${isChosen(hook) ? "chosen" : ""}`}
+      columns={[
+        {
+          title: t("webhook"),
+          cell: (hook) => (
+            <>
+              <a href={`/webhooks?id=${hook.id}`} aria-current={isChosen(hook) ? "true" : undefined}>
                 #{hook.id} <bdi>{hostOf(hook.url)}</bdi>
               </a>
               {!hook.enabled && <span class="dim"> {t("off")}</span>}
-            </td>
-            <td>{hook.format}</td>
-            <td>{hook.minimum_severity}</td>
-            <td>{hook.heartbeat_s ? t("each {time}", { time: formatDuration(hook.heartbeat_s) }) : NONE}</td>
-            <td />
-          </tr>
-        ))}
-      </tbody>
-    </table>
+            </>
+          ),
+        },
+        { title: t("format"), cell: (hook) => hook.format },
+        { title: t("from"), cell: (hook) => hook.minimum_severity },
+        { title: t("heartbeat"), cell: (hook) => (hook.heartbeat_s ? t("each {time}", { time: formatDuration(hook.heartbeat_s) }) : NONE) },
+        { cell: () => null },
+      ]}
+    />
   );
 }
 
 const RELOAD_MS = 2000;
 
 /** What it was sent. While something waits it is looked at again and again. */
-function Log({ hook }: { hook: Webhook }) {
-  const rows = useSignal<Delivery[] | null>(null);
-  const problem = useSignal<Problem | null>(null);
-  const [loader] = useState(() => new AbortController());
+class HookLog extends Resource<{ deliveries: Delivery[] }> {
+  constructor(private readonly hook: number) {
+    super(`webhooks/${hook}/deliveries`, { limit: 100 });
+    this.whenStopped(every(RELOAD_MS, () => this.value.value?.deliveries.some((row) => row.state === "pending") && void this.load()));
+  }
 
-  const load = async (): Promise<void> => {
-    try {
-      rows.value = (await getJson<{ deliveries: Delivery[] }>(`webhooks/${hook.id}/deliveries`, { limit: 100 }, loader.signal)).deliveries;
-      problem.value = null;
-    } catch (error) {
-      if (!isAbort(error)) problem.value = asProblem(error);
-    }
-  };
-  const post = async (path: string): Promise<void> => {
-    try {
-      await send("POST", `webhooks/${hook.id}/${path}`, {}, {});
-    } catch (error) {
-      problem.value = asProblem(error);
-    }
-    await load();
-  };
-  useEffect(() => {
-    void load();
-    const end = every(RELOAD_MS, () => {
-      if (rows.value?.some((row) => row.state === "pending")) void load();
-    });
-    return () => {
-      end();
-      loader.abort();
-    };
-  }, []);
+  async post(path: string): Promise<void> {
+    await this.request(() => send("POST", `webhooks/${this.hook}/${path}`, {}, {}));
+    await this.load();
+  }
+}
+
+function Log({ hook }: { hook: Webhook }) {
+  const log = useStore(() => new HookLog(hook.id), [], (next) => next.load());
+  const rows = log?.value.value?.deliveries;
+  const problem = log?.problem.value;
 
   return (
     <section>
       <h3>{t("Messages")}</h3>
       <div class="actions">
-        <button type="button" onClick={() => void post("test")}>
+        <button type="button" onClick={() => void log?.post("test")}>
           {t("Send a test")}
         </button>
       </div>
-      {problem.value && <ProblemBox problem={problem.value} onRetry={() => void load()} />}
-      {rows.value?.length === 0 && <p class="dim">{t("None yet.")}</p>}
-      {rows.value && rows.value.length > 0 && (
+      {problem && <ProblemBox problem={problem} onRetry={() => void log?.load()} />}
+      {rows?.length === 0 && <p class="dim">{t("None yet.")}</p>}
+      {rows && rows.length > 0 && (
         <DeliveryTable
-          rows={rows.value}
+          rows={rows}
           action={(row) =>
             row.state === "pending" ? null : (
-              <button type="button" onClick={() => void post(`deliveries/${row.n}/retry`)}>
+              <button type="button" onClick={() => void log?.post(`deliveries/${row.n}/retry`)}>
                 {t("Send again")}
               </button>
             )

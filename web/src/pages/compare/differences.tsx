@@ -2,8 +2,14 @@ import { t } from "../../i18n/i18n";
 import type { Comparison } from "../../lib/jobs/compare";
 import { cutMiddle, NONE } from "../../lib/text/format";
 import { patchQuery } from "../../state/core/router";
+import { DataTable } from "../../ui/datatable";
 
 const LONGEST = 40;
+
+interface Row {
+  key: string;
+  values: unknown[];
+}
 
 /** Settings, hyperparameters and tags that are not the same in all jobs; on request also those that are. */
 export function Differences({ comparison, isAll }: { comparison: Comparison | null; isAll: boolean }) {
@@ -19,30 +25,19 @@ export function Differences({ comparison, isAll }: { comparison: Comparison | nu
       </header>
       {comparison && rows.length === 0 && <p class="dim">{t("No setting, hyperparameter or tag differs between them.")}</p>}
       {comparison && rows.length > 0 && (
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">{t("setting")}</th>
-              {comparison.jobs.map((job) => (
-                <th key={job} scope="col" title={job}>
-                  {cutMiddle(job, LONGEST)}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map((row) => (
-              <tr key={row.key}>
-                <th scope="row">{row.key}</th>
-                {row.values.map((value, i) => (
-                  <td key={comparison.jobs[i]} title={value === null ? t("not there") : String(value)}>
-                    {value === null ? <span class="dim">{NONE}</span> : cutMiddle(String(value), LONGEST)}
-                  </td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <DataTable
+          rows={rows}
+          keyOf={(row) => row.key}
+          columns={[
+            { title: t("setting"), isHead: true, cell: (row) => row.key },
+            ...comparison.jobs.map((job, i) => ({
+              title: cutMiddle(job, LONGEST),
+              hint: job,
+              cellHint: ({ values }: Row) => (values[i] === null ? t("not there") : String(values[i])),
+              cell: ({ values }: Row) => (values[i] === null ? <span class="dim">{NONE}</span> : cutMiddle(String(values[i]), LONGEST)),
+            })),
+          ]}
+        />
       )}
     </section>
   );

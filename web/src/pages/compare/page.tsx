@@ -1,5 +1,5 @@
 import { useComputed, useSignal, type Signal } from "@preact/signals";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
 import { t, tn, tx } from "../../i18n/i18n";
 import { adoptStyle } from "../../lib/jobs/adopt";
 import { aggregate, BANDS, CENTERS, type Band, type Center } from "../../lib/jobs/aggregate";
@@ -10,6 +10,7 @@ import { jobHref, parseChartState, type ChartState } from "../../lib/url/url";
 import type { OverlayCurve } from "../../plot/overlay";
 import { CompareStore } from "../../state/chart/compare";
 import { navigate, patchQuery, query } from "../../state/core/router";
+import { useStore } from "../../state/core/store";
 import "../../styles/charts";
 import style from "../../styles/compare.css?inline";
 import { ProblemBox } from "../../ui/problem";
@@ -25,16 +26,13 @@ const MOST_BUCKETS = 1000;
 const MOST_FACETS = 12;
 
 export function ComparePage({ jobs }: { jobs: string }) {
-  const [store, setStore] = useState<CompareStore | null>(null);
   const search = query.value["q"];
   const isChosen = splitNames(jobs).length > 0 || search !== undefined;
-  useEffect(() => {
-    if (!isChosen) return;
-    const next = new CompareStore(jobs === "" ? { query: search ?? "" } : { names: splitNames(jobs) });
-    setStore(next);
-    void next.start();
-    return () => next.stop();
-  }, [jobs, search]);
+  const store = useStore(
+    () => (isChosen ? new CompareStore(jobs === "" ? { query: search ?? "" } : { names: splitNames(jobs) }) : null),
+    [jobs, search],
+    (next) => next.start(),
+  );
   return (
     <div class="view compare">
       <h1 class="hidden">{t("Compare jobs")}</h1>
@@ -84,7 +82,7 @@ function Content({ store }: { store: CompareStore }) {
   const cursor = useSignal<number | null>(null);
   const chosen = useSignal<string | null>(null);
   const width = useSignal(0);
-  const problem = store.problem.value;
+  const problem = store.trouble.value;
   const offered = choices(rows ?? []);
   const asked = query.value["metric"];
   const metric = offered.some((one) => one.key === asked) ? (asked ?? "") : (offered[0]?.key ?? "");

@@ -4,6 +4,7 @@ import { adoptStyle } from "../../lib/jobs/adopt";
 import { cutMiddle } from "../../lib/text/format";
 import { parsePlace, placeOf } from "../../lib/url/place";
 import { query } from "../../state/core/router";
+import { useStore } from "../../state/core/store";
 import { Workbench, type Sample } from "../../state/job/workbench";
 import "../../styles/charts";
 import style from "../../styles/workbench.css?inline";
@@ -19,15 +20,7 @@ import { Table } from "./table";
 adoptStyle(style);
 
 export function DefinitionsPage({ name }: { name: string }) {
-  const [bench, setBench] = useState<Workbench | null>(null);
-
-  useEffect(() => {
-    const next = new Workbench(name);
-    setBench(next);
-    void next.start();
-    return () => next.stop();
-  }, [name]);
-
+  const bench = useStore(() => new Workbench(name), [name], (next) => next.start());
   return (
     <div class="bench">
       <header class="jobhead">

@@ -1,6 +1,5 @@
 // The whole fleet on one screen: what runs, what is wrong, how fast it goes, what it costs, and whether the server keeps up.
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
 import type { Fleet, FleetSums, Incident, PacesReply, Quota, WarmPool } from "../../api/types";
 import { say, t, tn } from "../../i18n/i18n";
 import { adoptStyle } from "../../lib/jobs/adopt";
@@ -12,6 +11,7 @@ import { buildSearch, jobHref } from "../../lib/url/url";
 import { now } from "../../state/core/clock";
 import { FleetWatch } from "../../state/fleet/fleet";
 import { info } from "../../state/core/info";
+import { useStore } from "../../state/core/store";
 import style from "../../styles/fleet.css?inline";
 import { lazy } from "../../ui/lazy";
 import { ProblemBox } from "../../ui/problem";
@@ -24,13 +24,7 @@ const FirstLine = lazy(async () => (await import("../jobs/empty")).FirstLine, 6)
 const NAME_LENGTH = 40;
 
 export function FleetPage() {
-  const [watch, setWatch] = useState<FleetWatch | null>(null);
-  useEffect(() => {
-    const next = new FleetWatch();
-    setWatch(next);
-    void next.start();
-    return () => next.stop();
-  }, []);
+  const watch = useStore(() => new FleetWatch(), [], (next) => next.start());
   const fleet = watch?.fleet.value ?? null;
   const problem = watch?.problem.value;
   return (

@@ -1,9 +1,9 @@
-import { useEffect, useState } from "preact/hooks";
 import { t } from "../../i18n/i18n";
 import { cutMiddle } from "../../lib/text/format";
 import { jobHref } from "../../lib/url/url";
 import { JobStore } from "../../state/job/job";
 import { query } from "../../state/core/router";
+import { useStore } from "../../state/core/store";
 import "../../styles/charts";
 import { ProblemBox } from "../../ui/problem";
 import { Status } from "../../ui/status";
@@ -12,13 +12,7 @@ import { LogPane } from "./log/log";
 
 /** The log alone: it fills the view. */
 export function LogsPage({ name }: { name: string }) {
-  const [store, setStore] = useState<JobStore | null>(null);
-  useEffect(() => {
-    const next = new JobStore(name);
-    setStore(next);
-    void next.start();
-    return () => next.stop();
-  }, [name]);
+  const store = useStore(() => new JobStore(name), [name], (next) => next.start());
   if (!store) return null;
   const doc = store.doc.value;
   const problem = store.problem.value;

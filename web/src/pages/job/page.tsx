@@ -1,10 +1,11 @@
-import { useEffect, useLayoutEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect } from "preact/hooks";
 import type { Incident } from "../../api/types";
 import { t } from "../../i18n/i18n";
 import { cutMiddle } from "../../lib/text/format";
 import type { JobPart } from "../../lib/url/url";
 import { JobStore } from "../../state/job/job";
 import { query } from "../../state/core/router";
+import { useStore } from "../../state/core/store";
 import { ProblemBox } from "../../ui/problem";
 import { hasDrawn, later, lazy } from "../../ui/lazy";
 import { Status } from "../../ui/status";
@@ -23,16 +24,7 @@ const Part = lazy(async () => (await import("./tabs/parts")).Part, 8);
 const showIncident = (store: JobStore, incident: Incident): unknown => import("./common/place").then((place) => place.showIncident(store, incident));
 
 export function JobPage({ name, part }: { name: string; part?: JobPart | undefined }) {
-  const [store, setStore] = useState<JobStore | null>(null);
-
-  // Before the first frame, here and down to the curve: each frame that an effect waits for is one more until there is something to see.
-  useLayoutEffect(() => {
-    const next = new JobStore(name);
-    setStore(next);
-    void next.start();
-    return () => next.stop();
-  }, [name]);
-
+  const store = useStore(() => new JobStore(name), [name], (next) => next.start());
   return store && <Content store={store} part={part} />;
 }
 

@@ -1,10 +1,10 @@
 // What one does with all selected jobs: compare, tag, copy their links, delete.
 import { useSignal } from "@preact/signals";
-import { useLayoutEffect, useRef } from "preact/hooks";
 import { asProblem, jobPath, send } from "../../api/client";
 import { t, tn } from "../../i18n/i18n";
 import { compareHref, MOST_COMPARED } from "../../lib/jobs/compare";
 import { cutMiddle } from "../../lib/text/format";
+import { Dialog } from "../../ui/dialog";
 import type { Selection } from "./selection";
 
 const AT_ONCE = 4;
@@ -120,12 +120,9 @@ function TagForm({ isBusy, onTag }: { isBusy: boolean; onTag(key: string, value:
 
 /** Names what goes, and that it does not come back. */
 function AskDelete({ names, onDelete, onClose }: { names: readonly string[]; onDelete(): void; onClose(): void }) {
-  const dialog = useRef<HTMLDialogElement>(null);
-  useLayoutEffect(() => dialog.current?.showModal(), []);
   const others = names.length - NAMES_SHOWN;
   return (
-    <dialog class="signin askdelete" ref={dialog} aria-labelledby="askdelete" onClose={onClose}>
-      <h2 id="askdelete">{tn(names.length, "Delete {n} job?", "Delete {n} jobs?")}</h2>
+    <Dialog title={tn(names.length, "Delete {n} job?", "Delete {n} jobs?")} class="askdelete" onClose={onClose}>
       <ul>
         {names.slice(0, NAMES_SHOWN).map((name) => (
           <li key={name}>
@@ -136,13 +133,13 @@ function AskDelete({ names, onDelete, onClose }: { names: readonly string[]; onD
       </ul>
       <p>{t("Their log lines, points, charts, incidents and settings go, and do not come back. A job that runs is not deleted.")}</p>
       <div class="actions">
-        <button type="button" autofocus onClick={() => dialog.current?.close()}>
+        <button type="button" autofocus onClick={onClose}>
           {t("Keep them")}
         </button>
         <button type="button" class="danger" onClick={onDelete}>
           {t("Delete")}
         </button>
       </div>
-    </dialog>
+    </Dialog>
   );
 }

@@ -1,5 +1,5 @@
 import { type Signal, useSignal } from "@preact/signals";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useMemo, useRef } from "preact/hooks";
 import { apiUrl } from "../../api/client";
 import { say, t, tn } from "../../i18n/i18n";
 import { adoptStyle } from "../../lib/jobs/adopt";
@@ -9,18 +9,20 @@ import { columnsOf } from "../../state/fleet/columns";
 import { JobTable } from "../../state/fleet/jobs";
 import { useKeys } from "../../state/core/keys";
 import { navigate, patchQuery } from "../../state/core/router";
+import { useStore } from "../../state/core/store";
 import style from "../../styles/jobtable.css?inline";
 import { lazy } from "../../ui/lazy";
+import { Popover } from "../../ui/popover";
 import { ProblemBox } from "../../ui/problem";
 import { Skeleton } from "../../ui/skeleton";
 import { Selection } from "./selection";
 import { JobsTable } from "./table";
-import { ViewsMenu } from "./viewsmenu";
 
 adoptStyle(style);
 
 const FirstLine = lazy(async () => (await import("./empty")).FirstLine, 6);
 const ColumnChooser = lazy(async () => (await import("./chooser")).ColumnChooser, 8);
+const Views = lazy(async () => (await import("../../ui/views")).Views, 3);
 const BulkActions = lazy(async () => (await import("./bulk")).BulkActions, 1);
 
 /** Where one was in each list, for who comes back to it. */
@@ -35,19 +37,13 @@ function placeOf(key: string): { row: number } {
 export function JobsPage({ search, sort }: { search: string; sort: string }) {
   const columns = columnsOf();
   const fields = columns.filter(isField).join();
-  const [list, setList] = useState<JobTable | null>(null);
   const current = useRef<JobTable | null>(null);
   const isPointedAt = useSignal(false);
   const selection = useMemo(() => new Selection(() => current.current), []);
 
-  useEffect(() => {
-    const isFree = (): boolean => !isPointedAt.value && selection.names.value.size === 0 && !document.activeElement?.closest(".jobscroll");
-    const next = new JobTable(search, sort, fields, isFree, current.current);
-    current.current = next;
-    setList(next);
-    void next.start();
-    return () => next.stop();
-  }, [search, sort, fields]);
+  const isFree = (): boolean => !isPointedAt.value && selection.names.value.size === 0 && !document.activeElement?.closest(".jobscroll");
+  const make = (): JobTable => (current.current = new JobTable(search, sort, fields, isFree, current.current));
+  const list = useStore(make, [search, sort, fields], (next) => next.start());
 
   const compare = (): false | void => {
     const names = [...selection.names.value];
@@ -59,7 +55,10 @@ export function JobsPage({ search, sort }: { search: string; sort: string }) {
   return (
     <div class="view jobsview">
       <h1 class="hidden">{t("Jobs")}</h1>
-      <ViewsMenu />
+      {/* What the button in the query bar opens: a form of its own, which cannot stand in the bar's. */}
+      <Popover id="views" title={t("Saved views")}>
+        {(close) => <Views close={close} />}
+      </Popover>
       {list ? <Content list={list} search={search} sort={sort} columns={columns} selection={selection} isPointedAt={isPointedAt} /> : <Skeleton rows={12} />}
     </div>
   );
@@ -95,8 +94,6 @@ function Content({ list, search, sort, columns, selection, isPointedAt }: Conten
 }
 
 function Bar({ list, search, sort, columns }: { list: JobTable; search: string; sort: string; columns: string[] }) {
-  const isOpen = useSignal(false);
-  const menu = useRef<HTMLDivElement>(null);
   const total = list.total.value ?? 0;
   const fresh = list.fresh.value;
   const download = (format: string, fields?: string): string => apiUrl("jobs", { q: search, sort, format, fields });
@@ -121,17 +118,9 @@ function Bar({ list, search, sort, columns }: { list: JobTable; search: string; 
       <a class="quiet" href={download("ndjson")} download="jobs.ndjson" title={t("All jobs of this search, a line each")}>
         JSON
       </a>
-      <div
-        id="columns"
-        class="views columns"
-        popover="auto"
-        role="dialog"
-        aria-label={t("Columns")}
-        ref={menu}
-        onToggle={(event) => (isOpen.value = event.newState === "open")}
-      >
-        {isOpen.value && <ColumnChooser columns={columns} />}
-      </div>
+      <Popover id="columns" title={t("Columns")} class="columns">
+        {() => <ColumnChooser columns={columns} />}
+      </Popover>
     </div>
   );
 }

@@ -1,5 +1,5 @@
 import { useComputed, useSignal } from "@preact/signals";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { getJson, jobPath } from "../../api/client";
 import type { HeatReply, PointsReply } from "../../api/types";
 import { t, tn } from "../../i18n/i18n";
@@ -12,8 +12,10 @@ import type { JobStore } from "../../state/job/job";
 import { HeatStore } from "../../state/job/nodes";
 import { navigate, patchQuery, query } from "../../state/core/router";
 import { isDark } from "../../state/core/theme";
+import { useStore } from "../../state/core/store";
 import { ProblemBox } from "../../ui/problem";
 import { Skeleton } from "../../ui/skeleton";
+import { DataTable } from "../../ui/datatable";
 import { readBytes } from "./colors";
 
 const MOST_LINES = 512;
@@ -33,18 +35,11 @@ function usualMetric(shared: readonly Metric[]): string | undefined {
 
 /** Streams over steps or time: how far each is from the median of all. What is asked for is in the address. */
 export function Heat({ store }: { store: JobStore }) {
-  const [own, setOwn] = useState<HeatStore | null>(null);
   const shared = (store.metrics.value ?? []).filter((one) => one.streams.length > 1);
   const metric = query.value["metric"] ?? usualMetric(shared);
   const axis = query.value["x"] === "time" ? "time" : "step";
-  useEffect(() => {
-    if (metric === undefined) return;
-    const next = new HeatStore(store.name, metric, axis);
-    setOwn(next);
-    void next.load();
-    return () => next.stop();
-  }, [store, metric, axis]);
-  const heat = own?.heat.value;
+  const own = useStore(() => (metric === undefined ? null : new HeatStore(store.name, metric, axis)), [store, metric, axis], (next) => next.load());
+  const heat = own?.value.value;
   if (metric === undefined) return null;
   const isWorstFirst = query.value["order"] === "worst";
   const isTable = query.value["view"] === "table";
@@ -306,45 +301,34 @@ function HeatTable({ job, heat }: { job: string; heat: HeatReply }) {
   const rows = sorted(heat, true).slice(0, TABLE_ROWS);
   return (
     <>
-      <table class="plain">
-        <thead>
-          <tr>
-            <th scope="col">{t("node")}</th>
-            <th scope="col" class="num">
-              {t("on the whole")}
-            </th>
-            <th scope="col" class="num">
-              {t("at its worst")}
-            </th>
-            <th scope="col">{t("where")}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => {
-            const worst = worstCell(row.away, sign);
-            const column = row.away.findIndex((cell) => cell === worst);
-            const mean = rowMean(row.away);
-            return (
-              <tr key={row.stream}>
-                <th scope="row" class="mono">
-                  <a href={jobHref(job, { stream: row.stream, series: row.stream })}>{row.stream}</a>
-                </th>
-                <td class="num">{mean === null ? NONE : percent(mean)}</td>
-                <td class="num">{worst === null ? NONE : worst === "NaN" ? t("not finite") : percent(worst)}</td>
-                <td>
-                  <button type="button" class="quiet" onClick={() => void openCell(job, heat, row, column)}>
-                    {columnText(heat, column)}
-                  </button>
-                </td>
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
+      <DataTable
+        class="plain"
+        rows={rows}
+        keyOf={(row) => row.stream}
+        columns={[
+          { title: t("node"), isHead: true, cellClass: "mono", cell: (row) => <a href={jobHref(job, { stream: row.stream, series: row.stream })}>{row.stream}</a> },
+          { title: t("on the whole"), isNumber: true, cell: (row) => textOf(rowMean(row.away)) },
+          { title: t("at its worst"), isNumber: true, cell: (row) => textOf(worstCell(row.away, sign)) },
+          {
+            title: t("where"),
+            cell: (row) => {
+              const worst = worstCell(row.away, sign);
+              const column = row.away.findIndex((cell) => cell === worst);
+              return (
+                <button type="button" class="quiet" onClick={() => void openCell(job, heat, row, column)}>
+                  {columnText(heat, column)}
+                </button>
+              );
+            },
+          },
+        ]}
+      />
       {heat.rows.length > rows.length && <p class="dim">{t("The worst {n} of {all}.", { n: rows.length, all: formatCount(heat.rows.length) })}</p>}
     </>
   );
 }
+
+const textOf = (cell: Cell): string => (cell === null ? NONE : cell === "NaN" ? t("not finite") : percent(cell));
 
 function rowMean(away: readonly Cell[]): number | null {
   const finite = away.filter((cell) => typeof cell === "number");

@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import type { Command, NodeRow, StreamInfo } from "../../api/types";
 import { t, tn, tx } from "../../i18n/i18n";
 import { adoptStyle } from "../../lib/jobs/adopt";
@@ -11,6 +11,7 @@ import { now } from "../../state/core/clock";
 import { info } from "../../state/core/info";
 import { NodeStore } from "../../state/job/nodes";
 import { patchQuery, query } from "../../state/core/router";
+import { useStore } from "../../state/core/store";
 import style from "../../styles/nodelist.css?inline";
 import { ProblemBox } from "../../ui/problem";
 import { Skeleton } from "../../ui/skeleton";
@@ -28,13 +29,7 @@ const SILENT_MS = 10 * 60_000;
 
 /** Who sends the job's log: at a glance, against each other, and one by one. */
 export function NodesPart({ store }: { store: JobStore }) {
-  const [own, setOwn] = useState<NodeStore | null>(null);
-  useEffect(() => {
-    const next = new NodeStore(store);
-    setOwn(next);
-    void next.load();
-    return () => next.stop();
-  }, [store]);
+  const own = useStore(() => new NodeStore(store), [store], (next) => next.load());
   const streams = store.streams.value;
   const problem = own?.problem.value;
   const onlyTrouble = query.value["only"] === "trouble";

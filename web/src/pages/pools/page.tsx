@@ -1,9 +1,10 @@
 import { say, t, tx } from "../../i18n/i18n";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import { adoptStyle } from "../../lib/jobs/adopt";
 import { sharedSpan } from "../../lib/jobs/pools";
 import { lanesNow, PoolList } from "../../state/fleet/pools";
 import { patchQuery, query } from "../../state/core/router";
+import { useStore } from "../../state/core/store";
 import style from "../../styles/pools.css?inline";
 import { ProblemBox } from "../../ui/problem";
 import { Skeleton } from "../../ui/skeleton";
@@ -39,15 +40,7 @@ function Segments({ name, label, values }: { name: string; label: string; values
 }
 
 export function PoolsPage({ state }: { state: string }) {
-  const [list, setList] = useState<PoolList | null>(null);
-
-  useEffect(() => {
-    const next = new PoolList(state);
-    setList(next);
-    void next.start();
-    return () => next.stop();
-  }, [state]);
-
+  const list = useStore(() => new PoolList(state), [state], (next) => next.start());
   const isAsking = query.value["match"] === "1";
   return (
     <div class="view">

@@ -2,6 +2,7 @@ import { useSignal } from "@preact/signals";
 import { t } from "../../i18n/i18n";
 import { formatBytes } from "../../lib/text/bytes";
 import { formatCount, formatDuration, NONE } from "../../lib/text/format";
+import { DataTable } from "../../ui/datatable";
 import type { Option, Part } from "./parts";
 import { PartSection } from "./section";
 
@@ -38,30 +39,21 @@ export function Options({ part }: { part: Part<{ options: Option[] }> }) {
         <p>{words ? t("No option has that in its name or help.") : t("Every option has its default.")}</p>
       ) : (
         <div class="scrolls" tabIndex={0} role="group" aria-label={t("Server options")}>
-          <table class="options">
-            <thead>
-              <tr>
-                <th scope="col">{t("option")}</th>
-                <th scope="col">{t("value")}</th>
-                <th scope="col">{t("comes from")}</th>
-                <th scope="col">{t("what it does")}</th>
-              </tr>
-            </thead>
-            <tbody>
-              {shown.map((option) => (
-                <tr key={option.name}>
-                  <th scope="row">
-                    <code>{option.name}</code>
-                  </th>
-                  <td>
-                    <code>{textOf(option)}</code>
-                  </td>
-                  <td class={isSet(option) ? "" : "dim"}>{isSet(option) ? <code>{option.source}</code> : option.value === undefined ? t("not set") : t("default")}</td>
-                  <td lang="en">{option.help}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+          <DataTable
+            class="options"
+            rows={shown}
+            keyOf={(option) => option.name}
+            columns={[
+              { title: t("option"), isHead: true, cell: (option) => <code>{option.name}</code> },
+              { title: t("value"), cell: (option) => <code>{textOf(option)}</code> },
+              {
+                title: t("comes from"),
+                cellClass: (option) => (isSet(option) ? "" : "dim"),
+                cell: (option) => (isSet(option) ? <code>{option.source}</code> : option.value === undefined ? t("not set") : t("default")),
+              },
+              { title: t("what it does"), cell: (option) => <span lang="en">{option.help}</span> },
+            ]}
+          />
         </div>
       )}
     </PartSection>

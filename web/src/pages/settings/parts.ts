@@ -1,37 +1,18 @@
 // What the settings read and write; each part is loaded by itself, so that one that is refused leaves the others.
 import { signal } from "@preact/signals";
-import { asProblem, getJson, isAbort, send, type Problem } from "../../api/client";
+import { send } from "../../api/client";
+import { Resource } from "../../state/core/resource";
 
 /** A document of the server with what became of the last attempt to read or write it. */
-export class Part<T> {
-  readonly value = signal<T | null>(null);
-  readonly problem = signal<Problem | null>(null);
+export class Part<T> extends Resource<T> {
   /** What was done last, for who hears the page. */
   readonly said = signal("");
-  private readonly abort = new AbortController();
-
-  constructor(readonly path: string) {}
-
-  async load(): Promise<void> {
-    try {
-      this.value.value = await getJson<T>(this.path, {}, this.abort.signal);
-      this.problem.value = null;
-    } catch (error) {
-      if (!isAbort(error)) this.problem.value = asProblem(error);
-    }
-  }
 
   /** Whether it went well; `done` is said then, else what went wrong. */
   async attempt(act: () => Promise<void>, done: string): Promise<boolean> {
-    try {
-      await act();
-    } catch (error) {
-      this.problem.value = asProblem(error);
-      return false;
-    }
-    this.problem.value = null;
-    this.said.value = done;
-    return true;
+    const isDone = await this.request(() => act().then(() => true));
+    if (isDone) this.said.value = done;
+    return isDone === true;
   }
 
   /** A PUT gives the new document; after anything else it is read again. */
@@ -41,10 +22,6 @@ export class Part<T> {
       if (method === "PUT") this.value.value = (await reply.json()) as T;
       else await this.load();
     }, done);
-  }
-
-  stop(): void {
-    this.abort.abort();
   }
 }
 

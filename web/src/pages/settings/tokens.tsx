@@ -6,6 +6,7 @@ import { loadSession, session } from "../../state/core/session";
 import { signOut } from "../../state/core/signin";
 import { Confirm } from "../../ui/confirm";
 import { CopyLine } from "../../ui/copy";
+import { DataTable } from "../../ui/datatable";
 import type { Part, Token } from "./parts";
 import { PartSection } from "./section";
 
@@ -53,36 +54,23 @@ export function Tokens({ part }: { part: Part<{ tokens: Token[] }> }) {
 function TokenTable({ tokens, onRevoke }: { tokens: readonly Token[]; onRevoke: (token: Token) => void }) {
   return (
     <div class="scrolls" tabIndex={0} role="group" aria-label={t("Tokens")}>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">{t("name")}</th>
-            <th scope="col">{t("may")}</th>
-            <th scope="col">{t("team")}</th>
-            <th scope="col">{t("made")}</th>
-            <td />
-          </tr>
-        </thead>
-        <tbody>
-          {tokens.map((token) => (
-            <tr key={token.name}>
-              <th scope="row">
-                <bdi>{token.name}</bdi>
-              </th>
-              <td>{token.scope}</td>
-              <td>
-                <bdi>{token.team || t("all")}</bdi>
-              </td>
-              <td>{formatTime(token.created_ms)}</td>
-              <td>
-                <button type="button" aria-label={t("Revoke {name}", { name: token.name })} onClick={() => onRevoke(token)}>
-                  {t("Revoke…")}
-                </button>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <DataTable
+        rows={tokens}
+        keyOf={(token) => token.name}
+        columns={[
+          { title: t("name"), isHead: true, cell: (token) => <bdi>{token.name}</bdi> },
+          { title: t("may"), cell: (token) => token.scope },
+          { title: t("team"), cell: (token) => <bdi>{token.team || t("all")}</bdi> },
+          { title: t("made"), cell: (token) => formatTime(token.created_ms) },
+          {
+            cell: (token) => (
+              <button type="button" aria-label={t("Revoke {name}", { name: token.name })} onClick={() => onRevoke(token)}>
+                {t("Revoke…")}
+              </button>
+            ),
+          },
+        ]}
+      />
     </div>
   );
 }

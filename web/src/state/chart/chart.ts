@@ -1,6 +1,6 @@
 // The points of one chart: loaded at the plot's resolution, then kept current without a fetch.
 import { signal } from "@preact/signals";
-import { asProblem, isAbort, type Problem } from "../../api/client";
+import { asProblem, isAbort } from "../../api/client";
 import type { LiveSeries, PointsReply } from "../../api/types";
 import { addPoint, bucketsFromReply, emptyBuckets, type Buckets } from "../../lib/chart/buckets";
 import { SeenPoints } from "../../lib/flow/dedupe";
@@ -8,6 +8,7 @@ import { compareSeq } from "../../lib/flow/seq";
 import type { Ghost, NodeCurve } from "../../lib/chart/curves";
 import type { XMap } from "../../lib/chart/xmap";
 import { onLive } from "../../live/client";
+import { Store } from "../core/store";
 import { askPoints, CURVE, LINE, type PointsQuery } from "./points";
 import { insist } from "../../ui/lazy";
 import { Soon } from "../../lib/flow/poll";
@@ -28,14 +29,13 @@ export interface ChartSpec {
 const REFETCH_MS = 400;
 const NODE_BUCKETS = 800;
 
-export class ChartStore {
+export class ChartStore extends Store {
   /** Attempts before the last one, where a later one has taken their place. */
   ghosts: Ghost[] = [];
   /** Steps at which attempts after the first began. */
   restarts: number[] = [];
   readonly version = signal(0);
   readonly isLoaded = signal(false);
-  readonly problem = signal<Problem | null>(null);
 
   private spec: ChartSpec | null = null;
   /** What `raw` was asked for by. */
@@ -49,28 +49,32 @@ export class ChartStore {
   private seq: string | null = null;
   private attempt = 0;
   private readonly refetch = new Soon(REFETCH_MS, () => this.retry());
-  private abort = new AbortController();
+  private loading = new AbortController();
   private readonly seen = new SeenPoints();
-  private readonly off: () => void;
 
   constructor(
     private readonly job: string,
     private readonly metric: string,
     private readonly signature?: string,
   ) {
-    this.off = onLive((event) => {
-      const isReplaced = event.kind === "backfill" && event.data.job === job && event.data.state === "done";
-      if (event.kind === "resync" || isReplaced) {
-        this.seen.clear();
-        this.refetch.ask();
-      }
-      if (event.kind !== "points" || event.data.job !== job || this.isStale(event.id)) return;
-      for (const series of event.data.series) {
-        if (series.metric !== metric) continue;
-        this.meanwhile?.push({ id: event.id, series });
-        this.append(series);
-      }
-    });
+    super();
+    this.whenStopped(
+      () => this.loading.abort(),
+      this.refetch,
+      onLive((event) => {
+        const isReplaced = event.kind === "backfill" && event.data.job === job && event.data.state === "done";
+        if (event.kind === "resync" || isReplaced) {
+          this.seen.clear();
+          this.refetch.ask();
+        }
+        if (event.kind !== "points" || event.data.job !== job || this.isStale(event.id)) return;
+        for (const series of event.data.series) {
+          if (series.metric !== metric) continue;
+          this.meanwhile?.push({ id: event.id, series });
+          this.append(series);
+        }
+      }),
+    );
   }
 
   get buckets(): Buckets {
@@ -95,17 +99,11 @@ export class ChartStore {
     return this.placed;
   }
 
-  stop(): void {
-    this.abort.abort();
-    this.off();
-    this.refetch.cancel();
-  }
-
   async load(spec: ChartSpec): Promise<void> {
     this.spec = spec;
-    this.abort.abort();
-    this.abort = new AbortController();
-    const signal = this.abort.signal;
+    this.loading.abort();
+    this.loading = new AbortController();
+    const { signal } = this.loading;
     this.meanwhile ??= [];
     try {
       const [reply, nodes] = await Promise.all([this.ask(spec, {}, signal), this.askNodes(spec, signal)]);

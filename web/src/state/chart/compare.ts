@@ -1,6 +1,6 @@
 // Several jobs' documents, what differs between them, and one metric's curve of each.
 import { computed, signal } from "@preact/signals";
-import { asProblem, getJson, isAbort, Problem } from "../../api/client";
+import { asProblem, isAbort, Problem } from "../../api/client";
 import type { JobRow, PointsReply } from "../../api/types";
 import { Batch } from "../../lib/flow/batch";
 import { bucketsFromReply, type Buckets } from "../../lib/chart/buckets";
@@ -12,6 +12,7 @@ import { along } from "../../lib/chart/xalong";
 import { onLive, setWant } from "../../live/client";
 import { ChartStore } from "./chart";
 import { freshSeq } from "../core/info";
+import { Store } from "../core/store";
 import { askPoints, type PointsQuery } from "./points";
 import { every, Soon } from "../../lib/flow/poll";
 
@@ -82,7 +83,7 @@ class JobChart {
   }
 }
 
-export class CompareStore {
+export class CompareStore extends Store {
   readonly rows = signal<JobRow[] | null>(null);
   /** How many jobs the search has found, of which the first are here. */
   readonly total = signal(0);
@@ -91,49 +92,44 @@ export class CompareStore {
   readonly curves = signal<CompareCurve[] | null>(null);
   /** Settings that differ, and on request those that do not. */
   readonly comparison = signal<Comparison | null>(null);
-  private readonly troubles = { rows: signal<Problem | null>(null), curves: signal<Problem | null>(null), comparison: signal<Problem | null>(null) };
-  readonly problem = computed(() => this.troubles.rows.value ?? this.troubles.curves.value ?? this.troubles.comparison.value);
+  private readonly troubles = { curves: signal<Problem | null>(null), comparison: signal<Problem | null>(null) };
+  readonly trouble = computed(() => this.problem.value ?? this.troubles.curves.value ?? this.troubles.comparison.value);
   private spec: CompareSpec | null = null;
-  private readonly abort = new AbortController();
   private drawing = new AbortController();
-  private readonly off: () => void;
   private readonly newRows = new Batch<JobRow>(ROWS_MS, (rows) => this.takeRows(rows));
   private charts: JobChart[] = [];
   private isAll = false;
   private readonly reload = new Soon(ROWS_MS, () => this.retry());
-  /** What begins to be found, or is deleted, sends nothing. */
-  private readonly endLooking = every(LOOK_MS, () => void this.loadRows());
   private readonly publish = new Soon(DRAW_MS, () => this.show());
   /** Of axes that count from each job's own beginning, or by its tokens. */
   private readonly maps = new Map<string, XMap>();
 
   constructor(private readonly choice: Choice) {
-    this.off = onLive((event) => {
-      // The curves see to themselves.
-      if (event.kind === "resync") this.reload.ask();
-      else if (event.kind === "job") this.newRows.add(event.data);
-      else if (event.kind === "backfill" && event.data.state === "done" && this.rows.peek()?.some((row) => row.TrainingJobName === event.data.job)) {
-        this.maps.clear();
-        this.reload.ask();
-      }
-    });
+    super();
+    this.whenStopped(
+      () => this.drawing.abort(),
+      this.newRows,
+      this.publish,
+      this.reload,
+      () => this.charts.forEach((chart) => chart.stop()),
+      // What begins to be found, or is deleted, sends nothing.
+      every(LOOK_MS, () => void this.loadRows()),
+      onLive((event) => {
+        // The curves see to themselves.
+        if (event.kind === "resync") this.reload.ask();
+        else if (event.kind === "job") this.newRows.add(event.data);
+        else if (event.kind === "backfill" && event.data.state === "done" && this.rows.peek()?.some((row) => row.TrainingJobName === event.data.job)) {
+          this.maps.clear();
+          this.reload.ask();
+        }
+      }),
+    );
   }
 
   async start(): Promise<void> {
     const seq = await freshSeq();
-    if (this.abort.signal.aborted) return;
+    if (this.signal.aborted) return;
     await this.loadRows(seq);
-  }
-
-  stop(): void {
-    this.abort.abort();
-    this.drawing.abort();
-    this.off();
-    this.newRows.stop();
-    this.publish.cancel();
-    this.reload.cancel();
-    this.endLooking();
-    for (const chart of this.charts) chart.stop();
   }
 
   retry(): void {
@@ -150,12 +146,8 @@ export class CompareStore {
     const names = this.names();
     this.isAll = isAll;
     if (names.length < 2) return;
-    try {
-      this.comparison.value = await getJson<Comparison>("compare", { jobs: joinNames(names), equal: isAll || undefined }, this.abort.signal);
-      this.troubles.comparison.value = null;
-    } catch (error) {
-      if (!isAbort(error)) this.troubles.comparison.value = asProblem(error);
-    }
+    const reply = await this.get<Comparison>("compare", { jobs: joinNames(names), equal: isAll || undefined }, (problem) => (this.troubles.comparison.value = problem));
+    if (reply) this.comparison.value = reply;
   }
 
   private names(): string[] {
@@ -166,21 +158,16 @@ export class CompareStore {
     const before = this.names().join("\n");
     const { choice } = this;
     const q = "query" in choice ? choice.query : `name in (${choice.names.map(quoteText).join(", ")})`;
-    try {
-      const page = await getJson<Page>("jobs", { q, limit: MOST_COMPARED, total: "query" in choice || undefined }, this.abort.signal);
-      const found = new Map(page.jobs.map((row) => [row.TrainingJobName, row]));
-      const names = "names" in choice ? choice.names : [...found.keys()];
-      this.missing.value = names.filter((name) => !found.has(name));
-      this.rows.value = names.map((name) => found.get(name)).filter((row) => row !== undefined);
-      this.total.value = page.total ?? page.jobs.length;
-      this.troubles.rows.value = null;
-    } catch (error) {
-      if (!isAbort(error)) this.troubles.rows.value = asProblem(error);
-      return false;
-    }
+    const page = await this.get<Page>("jobs", { q, limit: MOST_COMPARED, total: "query" in choice || undefined });
+    if (!page) return false;
+    const found = new Map(page.jobs.map((row) => [row.TrainingJobName, row]));
+    const names = "names" in choice ? choice.names : [...found.keys()];
+    this.missing.value = names.filter((name) => !found.has(name));
+    this.rows.value = names.map((name) => found.get(name)).filter((row) => row !== undefined);
+    this.total.value = page.total ?? page.jobs.length;
     if (after !== undefined || this.names().join("\n") !== before) {
       const seq = after === undefined ? await freshSeq() : after;
-      if (!this.abort.signal.aborted) setWant({ jobs: this.names(), kinds: ["points", "job", "backfill"], after: seq });
+      if (!this.signal.aborted) setWant({ jobs: this.names(), kinds: ["points", "job", "backfill"], after: seq });
     }
     return true;
   }

@@ -1,30 +1,22 @@
 // A short list on the server whose rows are made, changed and deleted here: rules, webhooks.
 import { signal } from "@preact/signals";
-import { asProblem, getJson, isAbort, send, type Problem } from "../../api/client";
+import { send } from "../../api/client";
+import { Store } from "./store";
 
-export class Editable<Row extends { id: number }, Draft> {
+export class Editable<Row extends { id: number }, Draft> extends Store {
   readonly rows = signal<Row[] | null>(null);
-  readonly problem = signal<Problem | null>(null);
   readonly isSaving = signal(false);
-  readonly abort = new AbortController();
 
   constructor(
     /** The path, and the member of its reply. */
     private readonly path: string,
-  ) {}
-
-  stop(): void {
-    this.abort.abort();
+  ) {
+    super();
   }
 
   async load(): Promise<void> {
-    try {
-      const reply = await getJson<Record<string, Row[]>>(this.path, {}, this.abort.signal);
-      this.rows.value = reply[this.path] ?? [];
-      this.problem.value = null;
-    } catch (error) {
-      if (!isAbort(error)) this.problem.value = asProblem(error);
-    }
+    const reply = await this.get<Record<string, Row[]>>(this.path);
+    if (reply) this.rows.value = reply[this.path] ?? [];
   }
 
   /** What the server said to it; throws its Problem. */

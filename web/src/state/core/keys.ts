@@ -7,9 +7,9 @@
 //     { on: "Escape", does: say(…), run: () => marked.value.size > 0 && clear() },
 //   ]);
 //
-// The part that came last is asked first; who returns false leaves the key to the others. A key that only counts on one element
-// (arrows in a chart, Enter in a field) stays with that element's onKeyDown and calls preventDefault: then nobody here is asked;
-// it is listed all the same when it stands here without `run`.
+// The part that came last is asked first, what works everywhere last of all, though its code may come after a view's. Who returns
+// false leaves the key to the others. A key that only counts on one element (arrows in a chart, Enter in a field) stays with that
+// element's onKeyDown and calls preventDefault: then nobody here is asked; it is listed all the same when it stands here without `run`.
 import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 
@@ -29,15 +29,15 @@ export interface Scope {
   keys: readonly Key[];
 }
 
-/** In the order in which they came. */
+/** What works everywhere, then the others in the order in which they came. */
 export const scopes = signal<readonly { current: Scope }[]>([]);
 
 /** As long as the calling component is shown. `title` names the part in the help, in English, marked by say(). */
-export function useKeys(title: string, keys: readonly Key[]): void {
+export function useKeys(title: string, keys: readonly Key[], isEverywhere = false): void {
   const scope = useRef<Scope>({ title, keys });
   scope.current = { title, keys };
   useEffect(() => {
-    scopes.value = [...scopes.value, scope];
+    scopes.value = isEverywhere ? [scope, ...scopes.value] : [...scopes.value, scope];
     return () => {
       scopes.value = scopes.value.filter((one) => one !== scope);
     };

@@ -1,9 +1,10 @@
 // The whole fleet: asked for every few seconds while somebody looks, and sooner when something happens.
 import { signal } from "@preact/signals";
-import { asProblem, getJson, isAbort, type Problem } from "../../api/client";
+import { getJson } from "../../api/client";
 import type { Fleet, Incident, IncidentsReply, PacesReply, PoolsReply, WarmPool } from "../../api/types";
 import { onLive, setWant } from "../../live/client";
 import { freshSeq } from "../core/info";
+import { Store } from "../core/store";
 import { every, Soon } from "../../lib/flow/poll";
 
 const POLL_MS = 5000;
@@ -12,63 +13,54 @@ const INCIDENTS = 8;
 const PACES = 12;
 const POOLS = 4;
 
-export class FleetWatch {
+export class FleetWatch extends Store {
   readonly fleet = signal<Fleet | null>(null);
   readonly paces = signal<PacesReply | null>(null);
   readonly incidents = signal<Incident[] | null>(null);
   /** Some of those that wait for a job. */
   readonly pools = signal<WarmPool[] | null>(null);
   readonly currency = signal("");
-  readonly problem = signal<Problem | null>(null);
-  private readonly abort = new AbortController();
   private isAsking = false;
   private readonly soon = new Soon(SOON_MS, () => void this.ask());
-  private readonly off: () => void;
-  private readonly end: () => void;
 
   constructor() {
-    this.off = onLive((event) => {
-      if (event.kind === "incident" || event.kind === "resync") this.soon.ask();
-    });
-    this.end = every(POLL_MS, () => void this.ask());
+    super();
+    this.whenStopped(
+      this.soon,
+      onLive((event) => {
+        if (event.kind === "incident" || event.kind === "resync") this.soon.ask();
+      }),
+      every(POLL_MS, () => void this.ask()),
+    );
   }
 
   async start(): Promise<void> {
     const seq = await freshSeq();
-    if (this.abort.signal.aborted) return;
+    if (this.signal.aborted) return;
     setWant({ jobs: null, kinds: ["incident"], after: seq });
     await this.ask();
-  }
-
-  stop(): void {
-    this.abort.abort();
-    this.off();
-    this.soon.cancel();
-    this.end();
   }
 
   async ask(): Promise<void> {
     // What has changed since the one that is under way was asked is not in its reply.
     if (this.isAsking) return this.soon.ask();
     this.isAsking = true;
-    try {
-      const get = <T>(path: string, params = {}): Promise<T> => getJson<T>(path, params, this.abort.signal);
-      const [fleet, paces, incidents, pools] = await Promise.all([
+    const get = <T>(path: string, params = {}): Promise<T> => getJson<T>(path, params, this.signal);
+    const replies = await this.request(() =>
+      Promise.all([
         get<Fleet>("fleet"),
         get<PacesReply>("fleet/paces", { limit: PACES }),
         get<IncidentsReply>("incidents", { state: "open", limit: INCIDENTS }),
         get<PoolsReply>("warm-pools", { state: "available", limit: POOLS }),
-      ]);
-      this.fleet.value = fleet;
-      this.paces.value = paces;
-      this.incidents.value = incidents.incidents;
-      this.pools.value = pools.pools;
-      this.problem.value = null;
-      this.currency.value = (fleet.last_30_days.cost ?? 0) > 0 ? (fleet.currency ?? "") : "";
-    } catch (error) {
-      if (!isAbort(error)) this.problem.value = asProblem(error);
-    } finally {
-      this.isAsking = false;
-    }
+      ]),
+    );
+    this.isAsking = false;
+    if (!replies) return;
+    const [fleet, paces, incidents, pools] = replies;
+    this.fleet.value = fleet;
+    this.paces.value = paces;
+    this.incidents.value = incidents.incidents;
+    this.pools.value = pools.pools;
+    this.currency.value = (fleet.last_30_days.cost ?? 0) > 0 ? (fleet.currency ?? "") : "";
   }
 }

@@ -1,11 +1,12 @@
 // The list of jobs as a table with a scroll bar over all of them: pages at places, kept current by live rows.
 import { signal } from "@preact/signals";
-import { asProblem, getJson, isAbort, type Problem } from "../../api/client";
+import { asProblem, getJson, isAbort, type Params, type Problem } from "../../api/client";
 import type { JobRow, JobsReply } from "../../api/types";
 import { PAGE_ROWS, pagesFor, pagesToDrop } from "../../lib/jobs/jobpages";
 import { onLive, setWant } from "../../live/client";
 import type { LiveEvent } from "../../live/protocol";
 import { freshSeq } from "../core/info";
+import { Store } from "../core/store";
 import { noteRows } from "../job/knownrows";
 import { Soon } from "../../lib/flow/poll";
 import { noteQueryProblem } from "../core/queryproblem";
@@ -24,27 +25,17 @@ interface Page {
   cursor: string | null;
 }
 
-interface Loading {
-  abort: AbortController;
-}
-
-type Params = Record<string, string | number | boolean | undefined>;
-
-export class JobTable {
+export class JobTable extends Store {
   /** null: not known yet. */
   readonly total = signal<number | null>(null);
-  /** The list could not be had at all. */
-  readonly problem = signal<Problem | null>(null);
   /** Goes up with whatever the rows come to. */
   readonly version = signal(0);
   /** Jobs that have come since the rows were asked for. */
   readonly fresh = signal(0);
   private pages = new Map<number, Page>();
   private problems = new Map<number, Problem>();
-  private readonly loading = new Map<number, Loading>();
-  private readonly abort = new AbortController();
+  private readonly loading = new Map<number, AbortController>();
   private readonly timers = new Set<number>();
-  private readonly off: () => void;
   private window: [number, number] = [0, PAGE_ROWS];
   private changed = new Map<string, JobRow>();
   private rest: number | null = null;
@@ -63,34 +54,32 @@ export class JobTable {
     /** The list on the screen, whose rows stay there until better ones have come. */
     before: JobTable | null,
   ) {
+    super();
     this.total.value = before?.total.value ?? null;
     this.pages = new Map(before?.pages);
-    this.off = onLive((event) => this.take(event));
+    this.whenStopped(
+      () => this.loading.forEach((one) => one.abort()),
+      () => this.timers.forEach((timer) => window.clearTimeout(timer)),
+      this.look,
+      onLive((event) => this.take(event)),
+    );
   }
 
   async start(): Promise<void> {
     const seq = await freshSeq();
-    if (this.abort.signal.aborted) return;
+    if (this.signal.aborted) return;
     setWant({ jobs: null, kinds: ["job", "incident"], after: seq });
     await this.reload();
   }
 
-  stop(): void {
-    this.abort.abort();
-    this.loading.forEach((one) => one.abort.abort());
-    this.off();
-    this.timers.forEach((timer) => window.clearTimeout(timer));
-    this.look.cancel();
-  }
-
   /** Of the window that is shown; what is on the screen stays until the new rows are here. */
   async reload(): Promise<void> {
-    this.loading.forEach((one) => one.abort.abort());
+    this.loading.forEach((one) => one.abort());
     this.loading.clear();
     this.problems.clear();
     const page = this.hasPlaces ? Math.floor(this.window[0] / PAGE_ROWS) : 0;
     try {
-      const reply = await this.ask({ ...this.place(page), total: true }, this.abort.signal);
+      const reply = await this.ask({ ...this.place(page), total: true }, this.signal);
       this.isLoaded = true;
       this.pages = new Map([[page, toPage(reply)]]);
       this.total.value = this.hasPlaces ? (reply.total ?? reply.jobs.length) : this.countKnown();
@@ -157,7 +146,7 @@ export class JobTable {
   private fetchMissing(): void {
     if (!this.isLoaded) return;
     const wanted = this.hasPlaces ? pagesFor(...this.window) : this.pagesUpTo(this.window[1]);
-    for (const [page, one] of this.loading) if (!wanted.includes(page)) one.abort.abort();
+    for (const [page, one] of this.loading) if (!wanted.includes(page)) one.abort();
     for (const page of wanted) {
       if (this.loading.size >= AT_ONCE) return;
       if (!this.pages.has(page) && !this.loading.has(page) && !this.problems.has(page)) void this.load(page);
@@ -178,20 +167,20 @@ export class JobTable {
   }
 
   private async load(page: number): Promise<void> {
-    const own = { abort: new AbortController() };
+    const own = new AbortController();
     this.loading.set(page, own);
     try {
-      const reply = await this.ask(this.place(page), own.abort.signal);
-      if (own.abort.signal.aborted) return;
+      const reply = await this.ask(this.place(page), own.signal);
+      if (own.signal.aborted) return;
       this.pages.set(page, toPage(reply));
       for (const far of this.hasPlaces ? pagesToDrop(this.pages.keys(), page) : []) this.pages.delete(far);
       if (!this.hasPlaces) this.total.value = this.countKnown();
     } catch (error) {
-      if (isAbort(error) || own.abort.signal.aborted) return;
+      if (isAbort(error) || own.signal.aborted) return;
       this.fail(page, asProblem(error));
     } finally {
       if (this.loading.get(page) === own) this.loading.delete(page);
-      if (!this.abort.signal.aborted) {
+      if (!this.signal.aborted) {
         this.render();
         this.fetchMissing();
       }
@@ -218,8 +207,8 @@ export class JobTable {
     return reply;
   }
 
-  private note(problem: Problem | null): void {
-    this.problem.value = problem;
+  protected override note(problem: Problem | null): void {
+    super.note(problem);
     noteQueryProblem(this.search, problem);
   }
 
@@ -266,7 +255,7 @@ export class JobTable {
     try {
       const known = this.total.value;
       if (!this.hasPlaces || known === null) return;
-      const reply = await this.ask({ limit: 1, total: true }, this.abort.signal);
+      const reply = await this.ask({ limit: 1, total: true }, this.signal);
       const now = reply.total ?? known;
       if (now === known) return;
       if (this.isFree() && this.window[0] === 0) await this.reload();

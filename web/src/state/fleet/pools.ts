@@ -1,10 +1,10 @@
 // Warm pools, page by page, and the turns of those that are listed.
 import { computed, signal } from "@preact/signals";
-import { asProblem, getJson, isAbort, type Problem } from "../../api/client";
 import type { PoolsReply, PoolTurn, WarmPool } from "../../api/types";
 import { onLive, setWant } from "../../live/client";
 import { now } from "../core/clock";
 import { freshSeq } from "../core/info";
+import { Store } from "../core/store";
 import { Soon } from "../../lib/flow/poll";
 
 const PAGE = 30;
@@ -25,22 +25,23 @@ interface Turns {
 
 const signature = (pool: WarmPool): string => `${pool.state} ${pool.jobs.length} ${pool.expires_ms ?? ""}`;
 
-export class PoolList {
+export class PoolList extends Store {
   readonly rows = signal<WarmPool[] | null>(null);
   readonly turns = signal<ReadonlyMap<number, Turns>>(new Map());
   readonly cursor = signal<string | null>(null);
-  readonly problem = signal<Problem | null>(null);
-  private readonly abort = new AbortController();
-  private readonly off: () => void;
   private readonly soon = new Soon(RELOAD_MS, () => void this.load());
 
   constructor(private readonly state: string) {
-    this.off = onLive((event) => (event.kind === "job" || event.kind === "resync") && this.reloadSoon());
+    super();
+    this.whenStopped(
+      this.soon,
+      onLive((event) => (event.kind === "job" || event.kind === "resync") && this.reloadSoon()),
+    );
   }
 
   async start(): Promise<void> {
     const seq = await freshSeq();
-    if (this.abort.signal.aborted) return;
+    if (this.signal.aborted) return;
     setWant({ jobs: null, kinds: ["job"], after: seq });
     await this.load();
   }
@@ -53,12 +54,6 @@ export class PoolList {
   /** Also when a pool's time is over, which no job tells. */
   reloadSoon(): void {
     this.soon.ask();
-  }
-
-  stop(): void {
-    this.abort.abort();
-    this.off();
-    this.soon.cancel();
   }
 
   private async load(): Promise<void> {
@@ -74,22 +69,12 @@ export class PoolList {
   }
 
   private async loadTurns(pool: WarmPool): Promise<void> {
-    try {
-      const { jobs } = await getJson<{ jobs: PoolTurn[] }>(`warm-pools/${pool.id}`, {}, this.abort.signal);
-      this.turns.value = new Map(this.turns.value).set(pool.id, { of: signature(pool), turns: jobs });
-    } catch (error) {
-      if (!isAbort(error)) this.problem.value = asProblem(error);
-    }
+    // Of many requests one that goes well says nothing of the others.
+    const reply = await this.get<{ jobs: PoolTurn[] }>(`warm-pools/${pool.id}`, {}, (problem) => problem && this.note(problem));
+    if (reply) this.turns.value = new Map(this.turns.value).set(pool.id, { of: signature(pool), turns: reply.jobs });
   }
 
-  private async ask(params: { limit: number; cursor?: string | undefined }): Promise<PoolsReply | null> {
-    try {
-      const reply = await getJson<PoolsReply>("warm-pools", { state: this.state, ...params }, this.abort.signal);
-      this.problem.value = null;
-      return reply;
-    } catch (error) {
-      if (!isAbort(error)) this.problem.value = asProblem(error);
-      return null;
-    }
+  private ask(params: { limit: number; cursor?: string | undefined }): Promise<PoolsReply | null> {
+    return this.get<PoolsReply>("warm-pools", { state: this.state, ...params });
   }
 }

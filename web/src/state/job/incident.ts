@@ -1,60 +1,48 @@
 // One incident: itself, what was told of it, what else came of the same cause, and the lines around it.
 import { signal } from "@preact/signals";
 import type { Delivery, IncidentReply } from "../../api/alerts";
-import { asProblem, getJson, isAbort, jobPath, send, type Problem } from "../../api/client";
+import { jobPath, send, type Problem } from "../../api/client";
 import type { Incident, IncidentsReply, LogLine, LogsReply } from "../../api/types";
 import { evidenceLine } from "../../lib/chart/marks";
 import { quoteText } from "../../lib/url/url";
 import { onLive } from "../../live/client";
+import { Store } from "../core/store";
 
 const LINES_BEFORE = 6;
 const LINES_SHOWN = 12;
 const CAUSES_LOOKED_AT = 500;
 
-export class IncidentStore {
+export class IncidentStore extends Store {
   readonly incident = signal<Incident | null>(null);
   readonly deliveries = signal<Delivery[]>([]);
   /** Of the same cause, without itself. */
   readonly others = signal<Incident[]>([]);
   readonly lines = signal<LogLine[] | null>(null);
-  readonly problem = signal<Problem | null>(null);
   /** What an acknowledgement or a mute was answered. */
   readonly refusal = signal<Problem | null>(null);
-  private readonly abort = new AbortController();
-  private readonly off: () => void;
 
   constructor(readonly id: string) {
-    this.off = onLive((event) => {
-      if (event.kind === "resync" || (event.kind === "incident" && String(event.data.id) === id)) void this.load();
-    });
-  }
-
-  stop(): void {
-    this.abort.abort();
-    this.off();
+    super();
+    this.whenStopped(
+      onLive((event) => {
+        if (event.kind === "resync" || (event.kind === "incident" && String(event.data.id) === id)) void this.load();
+      }),
+    );
   }
 
   async load(): Promise<void> {
-    try {
-      const reply = await getJson<IncidentReply>(`incidents/${encodeURIComponent(this.id)}`, {}, this.abort.signal);
-      const isFirst = this.incident.value === null;
-      this.incident.value = reply.incident;
-      this.deliveries.value = reply.deliveries;
-      this.problem.value = null;
-      if (isFirst) void this.loadAround(reply.incident);
-    } catch (error) {
-      if (!isAbort(error)) this.problem.value = asProblem(error);
-    }
+    const reply = await this.get<IncidentReply>(`incidents/${encodeURIComponent(this.id)}`);
+    if (!reply) return;
+    const isFirst = this.incident.value === null;
+    this.incident.value = reply.incident;
+    this.deliveries.value = reply.deliveries;
+    if (isFirst) void this.loadAround(reply.incident);
   }
 
   async act(what: "ack" | "mute", body: object): Promise<void> {
-    try {
-      await send("POST", `incidents/${encodeURIComponent(this.id)}/${what}`, {}, body, this.abort.signal);
-      this.refusal.value = null;
-      await this.load();
-    } catch (error) {
-      if (!isAbort(error)) this.refusal.value = asProblem(error);
-    }
+    const act = (): Promise<Response> => send("POST", `incidents/${encodeURIComponent(this.id)}/${what}`, {}, body, this.signal);
+    const reply = await this.request(act, (problem) => (this.refusal.value = problem));
+    if (reply) await this.load();
   }
 
   private async loadAround(incident: Incident): Promise<void> {
@@ -78,12 +66,8 @@ export class IncidentStore {
     if (reply) this.others.value = reply.incidents.filter((one) => String(one.id) !== this.id && causeOf(one) === cause);
   }
 
-  private async quietly<T>(path: string, params: Record<string, string | number>): Promise<T | null> {
-    try {
-      return await getJson<T>(path, params, this.abort.signal);
-    } catch {
-      return null;
-    }
+  private quietly<T>(path: string, params: Record<string, string | number>): Promise<T | null> {
+    return this.get<T>(path, params, () => undefined);
   }
 }
 

@@ -1,24 +1,25 @@
 // Everything that a job's page shows but for curves and lines, which have stores of their own.
 import { computed, signal } from "@preact/signals";
-import { asProblem, getJson, isAbort, jobPath, type Problem } from "../../api/client";
+import { jobPath } from "../../api/client";
 import type { DefinitionsDoc, JobDoc, LinesEvent, LiveSeries, PointsEvent, SeriesInfo, StreamInfo } from "../../api/types";
 import { Batch } from "../../lib/flow/batch";
 import { SeenPoints } from "../../lib/flow/dedupe";
+import { Soon } from "../../lib/flow/poll";
 import type { JobEvent } from "../../lib/chart/marks";
 import { applyPoints, compareNatural, groupMetrics, markMains, type Metric } from "../../lib/jobs/metrics";
 import { onLive, setWant } from "../../live/client";
 import type { LiveEvent } from "../../live/protocol";
 import { IncidentList } from "./incidents";
 import { freshSeq } from "../core/info";
+import { Store } from "../core/store";
 import { knownRows } from "./knownrows";
 
 const SHOW_MS = 250;
 
 const STREAMS_MS = 300;
 
-export class JobStore {
+export class JobStore extends Store {
   readonly doc = signal<JobDoc | null>(null);
-  readonly problem = signal<Problem | null>(null);
   readonly streams = signal<StreamInfo[] | null>(null);
   readonly metrics = signal<Metric[] | null>(null);
   /** Which definitions gave the metrics. */
@@ -36,37 +37,29 @@ export class JobStore {
   // A job of thousands of streams sends hundreds of events a second: what they come to is shown a few times.
   private readonly newLines = new Batch<LinesEvent>(SHOW_MS, (events) => this.takeLines(events));
   private readonly newPoints = new Batch<PointsEvent>(SHOW_MS, (events) => this.takePoints(events.flatMap((event) => event.series)));
-  private readonly abort = new AbortController();
-  private readonly offs: (() => void)[];
   private attempt = 0;
-  private timer: number | null = null;
+  /** Two thousand nodes that begin at once are one request. */
+  private readonly streamsSoon = new Soon(STREAMS_MS, () => void this.reloadStreams());
 
   constructor(readonly name: string) {
+    super();
     this.doc.value = knownRows.get(name) ?? null;
     this.incidents = new IncidentList(name);
-    this.offs = [onLive((event) => this.take(event))];
-  }
-
-  /** What stands on this store ends with it. */
-  whenStopped(run: () => void): void {
-    this.offs.push(run);
+    this.whenStopped(
+      this.newLines,
+      this.newPoints,
+      this.incidents,
+      this.streamsSoon,
+      onLive((event) => this.take(event)),
+    );
   }
 
   async start(): Promise<void> {
     const seq = await freshSeq();
-    if (this.abort.signal.aborted) return;
+    if (this.signal.aborted) return;
     this.problem.value = null;
     setWant({ jobs: [this.name], kinds: ["points", "lines", "job", "incident", "backfill"], after: seq });
     await this.load();
-  }
-
-  stop(): void {
-    this.abort.abort();
-    this.newLines.stop();
-    this.newPoints.stop();
-    this.incidents.stop();
-    for (const off of this.offs) off();
-    if (this.timer !== null) window.clearTimeout(this.timer);
   }
 
   private async load(): Promise<void> {
@@ -80,14 +73,6 @@ export class JobStore {
       this.doc.value = doc;
       this.sawLine(doc.last_line_ms);
     });
-  }
-
-  /** Two thousand nodes that begin at once are one request. */
-  private streamsSoon(): void {
-    this.timer ??= window.setTimeout(() => {
-      this.timer = null;
-      void this.reloadStreams();
-    }, STREAMS_MS);
   }
 
   reloadStreams(): Promise<void> {
@@ -109,15 +94,13 @@ export class JobStore {
   }
 
   private async fetch<T>(rest: string, use: (reply: T) => void): Promise<void> {
-    try {
-      use(await getJson<T>(jobPath(this.name, rest), {}, this.abort.signal));
-    } catch (error) {
-      if (isAbort(error)) return;
-      const problem = asProblem(error);
+    const reply = await this.get<T>(jobPath(this.name, rest), {}, (problem) => {
+      if (!problem) return; // of several requests, of which another may have failed
       // What is on the page of a job that was deleted stays readable.
       if (problem.status === 404 && rest === "" && this.doc.value?.SecondaryStatusTransitions) this.isGone.value = true;
       else if (!this.isGone.value) this.problem.value = problem;
-    }
+    });
+    if (reply) use(reply);
   }
 
   private take(event: LiveEvent): void {
@@ -139,7 +122,7 @@ export class JobStore {
     const newest = events.reduce((ms, event) => event.lines.reduce((most, line) => Math.max(most, line.ts_ms), ms), -Infinity);
     if (Number.isFinite(newest)) this.sawLine(newest);
     const known = new Set(this.streams.value?.map((one) => one.stream));
-    if (events.some((event) => !known.has(event.stream))) this.streamsSoon();
+    if (events.some((event) => !known.has(event.stream))) this.streamsSoon.ask();
   }
 
   private takePoints(series: readonly LiveSeries[]): void {

@@ -1,26 +1,27 @@
 // What of a job is worked out elsewhere than in its lines: goodput, checkpoints, its run. Loaded when somebody shows it, again
 // when the job has moved.
 import { effect, signal } from "@preact/signals";
-import { asProblem, getJson, jobPath } from "../../api/client";
+import { jobPath } from "../../api/client";
 import type { Checkpoint, Goodput, JobRow, RunReply } from "../../api/types";
 import { eventsOf } from "../../lib/jobs/jobevents";
 import { onLive } from "../../live/client";
+import { Store } from "../core/store";
 import type { JobStore } from "./job";
 import { Soon } from "../../lib/flow/poll";
 
 const RELOAD_MS = 15_000;
 const CHECKPOINTS = 1000;
 
-export class JobFacts {
+export class JobFacts extends Store {
   readonly goodput = signal<Goodput | null>(null);
   readonly checkpoints = signal<Checkpoint[]>([]);
   readonly run = signal<RunReply | null>(null);
   private readonly soon = new Soon(RELOAD_MS, () => void this.load());
-  private isStopped = false;
-  private readonly offs: (() => void)[];
 
   constructor(private readonly store: JobStore) {
-    this.offs = [
+    super();
+    this.whenStopped(
+      this.soon,
       onLive((event) => {
         const isOurs = event.kind === "job" ? event.data.TrainingJobName === store.name : event.kind === "incident" && event.data.job === store.name;
         if (event.kind === "resync" || isOurs) this.soon.ask();
@@ -29,8 +30,8 @@ export class JobFacts {
       effect(() => {
         store.events.value = eventsOf(this.goodput.value, !!store.doc.value?.TrainingEndTime, this.checkpoints.value, store.streams.value ?? []);
       }),
-    ];
-    document.addEventListener("visibilitychange", this.look);
+    );
+    document.addEventListener("visibilitychange", this.look, { signal: this.signal });
     void this.load();
   }
 
@@ -38,13 +39,6 @@ export class JobFacts {
   private readonly look = (): void => {
     if (!document.hidden) void this.load();
   };
-
-  stop(): void {
-    document.removeEventListener("visibilitychange", this.look);
-    this.isStopped = true;
-    for (const off of this.offs) off();
-    this.soon.cancel();
-  }
 
   /** What was just changed here is to be seen at once. */
   reload(): Promise<void> {
@@ -61,13 +55,11 @@ export class JobFacts {
     const { name } = this.store;
     // None of these is what the page is for: it goes without what does not come.
     const ask = async <T>(rest: string, use: (reply: T) => void, params = {}): Promise<void> => {
-      try {
-        const reply = await getJson<T>(jobPath(name, rest), params);
-        if (!this.isStopped) use(reply);
-      } catch (error) {
+      const reply = await this.get<T>(jobPath(name, rest), params, (problem) => {
         // The document's own request tells of a server that does not answer, and of a job that was deleted.
-        if (asProblem(error).status === 404 && rest === "/goodput") void this.store.reloadDoc();
-      }
+        if (problem?.status === 404 && rest === "/goodput") void this.store.reloadDoc();
+      });
+      if (reply) use(reply);
     };
     await Promise.all([
       ask<Goodput>("/goodput", (reply) => (this.goodput.value = reply)),
@@ -84,7 +76,7 @@ export function factsOf(store: JobStore): JobFacts {
   if (!facts) {
     const made = new JobFacts(store);
     known.set(store, made);
-    store.whenStopped(() => made.stop());
+    store.whenStopped(made);
     facts = made;
   }
   return facts;

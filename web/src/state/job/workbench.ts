@@ -1,16 +1,18 @@
 // A job's definitions while they are looked at and edited, tried on its lines as one types.
 import { t } from "../../i18n/i18n";
 import { computed, signal } from "@preact/signals";
-import { asProblem, getJson, isAbort, jobPath, Problem, send } from "../../api/client";
+import { asProblem, getJson, isAbort, jobPath, send, type Problem } from "../../api/client";
 import type { Backfill, Definition, DefinitionsDoc, LogSearchReply, LogsReply, ServerDefinitions, StreamInfo, TrialReply } from "../../api/types";
 import { stripAnsi } from "../../lib/text/ansi";
 import { definitionsOf, errorIndex, filledRows, isSame, pastedLines, rowsOf, type Row } from "../../lib/jobs/draft";
 import { Latest } from "../../lib/flow/latest";
+import { Soon } from "../../lib/flow/poll";
 import { compareNatural } from "../../lib/jobs/metrics";
 import { PAGE_LINES } from "../../lib/url/place";
 import { onLive, setWant } from "../../live/client";
 import type { LiveEvent } from "../../live/protocol";
 import { freshSeq } from "../core/info";
+import { Store } from "../core/store";
 
 const PASTED_MOST = 1000;
 const TYPING_MS = 150;
@@ -35,11 +37,10 @@ interface Draft {
 /** What was not saved outlives a look at the charts. */
 const drafts = new Map<string, Draft>();
 
-export class Workbench {
+export class Workbench extends Store {
   readonly doc = signal<DefinitionsDoc | null>(null);
   readonly server = signal<ServerDefinitions | null>(null);
   readonly streams = signal<StreamInfo[] | null>(null);
-  readonly problem = signal<Problem | null>(null);
   readonly rows = signal<Row[]>([]);
   /** A preset, or "auto", that is looked at and not saved yet. */
   readonly choice = signal<string | null>(null);
@@ -56,12 +57,15 @@ export class Workbench {
   readonly isDirty = computed(() => this.choice.value !== null || !isSame(this.rows.value, this.base()));
 
   private readonly latest = new Latest(TYPING_MS);
-  private readonly abort = new AbortController();
-  private readonly off: () => void;
-  private health: number | null = null;
+  private readonly health = new Soon(HEALTH_MS, () => void this.loadDoc());
 
   constructor(readonly name: string) {
-    this.off = onLive((event) => this.take(event));
+    super();
+    this.whenStopped(
+      this.latest,
+      this.health,
+      onLive((event) => this.take(event)),
+    );
   }
 
   /** What is saved. */
@@ -71,19 +75,16 @@ export class Workbench {
 
   async start(): Promise<void> {
     const seq = await freshSeq();
-    if (this.abort.signal.aborted) return;
+    if (this.signal.aborted) return;
     this.problem.value = null;
     setWant({ jobs: [this.name], kinds: ["lines", "backfill"], after: seq });
     await this.load();
   }
 
-  stop(): void {
+  override stop(): void {
     if (this.doc.value && this.isDirty.value) drafts.set(this.name, { rows: this.rows.value, choice: this.choice.value });
     else drafts.delete(this.name);
-    this.abort.abort();
-    this.latest.stop();
-    this.off();
-    if (this.health !== null) window.clearTimeout(this.health);
+    super.stop();
   }
 
   private async load(): Promise<void> {
@@ -119,11 +120,13 @@ export class Workbench {
   }
 
   private async fetch<T>(path: string, use: (reply: T) => void): Promise<void> {
-    try {
-      use(await getJson<T>(path, {}, this.abort.signal));
-    } catch (error) {
-      if (!isAbort(error)) this.problem.value = asProblem(error);
-    }
+    const reply = await this.get<T>(path);
+    if (reply) use(reply);
+  }
+
+  /** Of several requests one that goes well says nothing of the others. */
+  protected override note(problem: Problem | null): void {
+    if (problem) super.note(problem);
   }
 
   private presetRows(name: string): Definition[] {
@@ -157,7 +160,7 @@ export class Workbench {
     this.savedText.value = "";
     const body = this.body();
     try {
-      const reply = await send("PUT", jobPath(this.name, "/definitions"), withBackfill ? { backfill: true } : {}, body, this.abort.signal);
+      const reply = await send("PUT", jobPath(this.name, "/definitions"), withBackfill ? { backfill: true } : {}, body, this.signal);
       this.choice.value = null;
       if (withBackfill) this.pending.value = definitionsOf(this.rows.value);
       this.takeDoc((await reply.json()) as DefinitionsDoc);
@@ -180,7 +183,7 @@ export class Workbench {
 
   async cancelBackfill(): Promise<void> {
     try {
-      await send("DELETE", jobPath(this.name, "/definitions/backfill"), {}, undefined, this.abort.signal);
+      await send("DELETE", jobPath(this.name, "/definitions/backfill"), {}, undefined, this.signal);
       await this.loadDoc();
     } catch (error) {
       if (!isAbort(error)) this.saveProblem.value = asProblem(error);
@@ -190,13 +193,10 @@ export class Workbench {
   /** The newest line of a stream that an expression matches; null: none does, or it is not to be found out. */
   async lastMatch(regex: string, stream: string | null): Promise<number | null> {
     const params = { q: regex, regex: true, stream: stream ?? undefined, limit: 1 };
-    try {
-      const { hits } = await getJson<LogSearchReply>(jobPath(this.name, "/logs/search"), params, this.abort.signal);
-      return hits[0]?.n ?? null;
-    } catch (error) {
-      if (!isAbort(error)) this.trialProblem.value = asProblem(error);
-      return null;
-    }
+    const reply = await this.get<LogSearchReply>(jobPath(this.name, "/logs/search"), params, (problem) => {
+      if (problem) this.trialProblem.value = problem;
+    });
+    return reply?.hits[0]?.n ?? null;
   }
 
   /** Tries the rows on these lines, once the hand rests; at once when only the lines are others. */
@@ -260,10 +260,7 @@ export class Workbench {
     const known = this.streams.value ?? [];
     const next = known.some((one) => one.stream === stream) ? known : [...known, { stream }];
     this.streams.value = next.map((one) => (one.stream === stream ? { ...one, lines: Math.max(lines, one.lines ?? 0) } : one));
-    this.health ??= window.setTimeout(() => {
-      this.health = null;
-      void this.loadDoc();
-    }, HEALTH_MS);
+    this.health.ask();
   }
 }
 

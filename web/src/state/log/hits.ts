@@ -1,11 +1,12 @@
 // What a search of a job's log has found: hits of all streams, newest first, kept current by a filtered live stream.
 import { signal } from "@preact/signals";
-import { asProblem, getJson, isAbort, jobPath, type Problem } from "../../api/client";
+import { jobPath } from "../../api/client";
 import type { LinesEvent, LogBucket, LogHit, LogLine, LogSearchReply } from "../../api/types";
 import { findLiteral, rangesFromBytes, type Range } from "../../lib/text/matches";
 import type { Find } from "../../lib/log/logurl";
 import { liveUrl } from "../../live/liveurl";
 import { freshSeq } from "../core/info";
+import { Store } from "../core/store";
 
 /** A hit as the page shows it. */
 export interface Hit extends Omit<LogHit, "matches"> {
@@ -32,11 +33,10 @@ export function ticksOfReply(reply: LogSearchReply): Ticks | null {
 
 const keyOf = (stream: string, n: number): string => `${n} ${stream}`;
 
-export class HitStore {
+export class HitStore extends Store {
   readonly hits = signal<Hit[] | null>(null);
   readonly total = signal<number | null>(null);
   readonly histogram = signal<LogBucket[] | null>(null);
-  readonly problem = signal<Problem | null>(null);
   readonly isBusy = signal(true);
   /** The search ran out of time: the hits go on behind the cursor; so did the count. */
   readonly isPartial = signal(false);
@@ -49,7 +49,6 @@ export class HitStore {
   readonly ticks = signal<Ticks | null>(null);
   private ticksOf: string | null = null;
   private readonly known = new Map<string, Hit>();
-  private readonly abort = new AbortController();
   private source: EventSource | null = null;
   private retry = 0;
   private lastId: string | null = null;
@@ -57,21 +56,21 @@ export class HitStore {
   constructor(
     private readonly job: string,
     readonly find: Find,
-  ) {}
+  ) {
+    super();
+    this.whenStopped(() => {
+      document.removeEventListener("visibilitychange", this.follow);
+      this.disconnect();
+    });
+  }
 
   async start(): Promise<void> {
     this.lastId = await freshSeq();
-    if (this.abort.signal.aborted) return;
+    if (this.signal.aborted) return;
     await this.load();
-    if (this.abort.signal.aborted || this.problem.value) return;
+    if (this.signal.aborted || this.problem.value) return;
     document.addEventListener("visibilitychange", this.follow);
     this.follow();
-  }
-
-  stop(): void {
-    this.abort.abort();
-    document.removeEventListener("visibilitychange", this.follow);
-    this.disconnect();
   }
 
   /** The newest hits first: they are there before the whole log is counted. */
@@ -173,23 +172,16 @@ export class HitStore {
     for (const hit of kept) this.known.set(keyOf(hit.stream, hit.n), hit);
   }
 
-  private async ask(extra: Record<string, string | number | boolean>): Promise<LogSearchReply | null> {
+  private ask(extra: Record<string, string | number | boolean>): Promise<LogSearchReply | null> {
     const { text, isRegex, matchesCase } = this.find;
     const params = { q: text, regex: isRegex || undefined, ignore_case: !matchesCase || undefined, ...extra };
-    try {
-      const reply = await getJson<LogSearchReply>(jobPath(this.job, "/logs/search"), params, this.abort.signal);
-      this.problem.value = null;
-      return reply;
-    } catch (error) {
-      if (!isAbort(error)) this.problem.value = asProblem(error);
-      return null;
-    }
+    return this.get<LogSearchReply>(jobPath(this.job, "/logs/search"), params);
   }
 
   /** A connection of its own, since the shared one has every line; given back while nobody looks. */
   private readonly follow = (): void => {
     this.disconnect();
-    if (document.hidden || this.abort.signal.aborted) return;
+    if (document.hidden || this.signal.aborted) return;
     const source = new EventSource(liveUrl([this.job], ["lines"], this.lastId, this.find));
     this.source = source;
     source.addEventListener("lines", (message) => {

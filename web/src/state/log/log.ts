@@ -1,6 +1,6 @@
 // One stream's log: the lines that are looked at, loaded by number, and the newest as they come.
 import { signal } from "@preact/signals";
-import { asProblem, getJson, isAbort, jobPath, type Problem } from "../../api/client";
+import { jobPath, type Problem } from "../../api/client";
 import type { LinesEvent, LogsReply } from "../../api/types";
 import { Batch } from "../../lib/flow/batch";
 import { FoldIndex } from "../../lib/log/folds";
@@ -9,6 +9,7 @@ import { partRows } from "../../lib/log/parts";
 import { RowMap } from "../../lib/log/rowmap";
 import { pagesOf } from "../../lib/log/vlist";
 import { onLive } from "../../live/client";
+import { Store } from "../core/store";
 
 const GONE = 410;
 const AROUND_LINES = 100;
@@ -20,12 +21,11 @@ const SHOW_MS = 60;
 const CALM_LINES = 2;
 const CALM_MS = 5000;
 
-export class LogStore {
+export class LogStore extends Store {
   readonly pages = new LogPages();
   /** Goes up when lines came in; whoever shows lines reads it. */
   readonly version = signal(0);
   readonly total = signal<number | null>(null);
-  readonly problem = signal<Problem | null>(null);
   /** Lines below firstKept were deleted; `why` says when and by which limit. */
   readonly gone = signal<{ firstKept: number; why: string } | null>(null);
   /** So few lines come that they can be read out. */
@@ -38,23 +38,19 @@ export class LogStore {
   private readonly folds = new FoldIndex({ rows: (page) => this.pages.rows(page), pages: () => this.pages.held() }, PAGE_LINES);
   private readonly live = new Batch<LinesEvent>(SHOW_MS, (events) => this.append(events));
   private readonly loading = new Set<number>();
-  private readonly abort = new AbortController();
-  private readonly off: () => void;
 
   constructor(
     private readonly job: string,
     readonly stream: string,
   ) {
-    this.off = onLive((event) => {
-      if (event.kind === "resync") void this.loadTail();
-      if (event.kind === "lines" && event.data.job === job && event.data.stream === stream) this.live.add(event.data);
-    });
-  }
-
-  stop(): void {
-    this.abort.abort();
-    this.live.stop();
-    this.off();
+    super();
+    this.whenStopped(
+      this.live,
+      onLive((event) => {
+        if (event.kind === "resync") void this.loadTail();
+        if (event.kind === "lines" && event.data.job === job && event.data.stream === stream) this.live.add(event.data);
+      }),
+    );
   }
 
   async loadTail(): Promise<void> {
@@ -138,23 +134,16 @@ export class LogStore {
     this.setTotal(Math.max(this.pages.total, reply.total));
   }
 
-  private async fetch(range: { from?: number; around_ms?: number; limit: number }): Promise<LogsReply | null> {
-    try {
-      const reply = await getJson<LogsReply>(jobPath(this.job, "/logs"), { stream: this.stream, ...range }, this.abort.signal);
-      this.problem.value = null;
-      return reply;
-    } catch (error) {
-      if (!isAbort(error)) this.failed(asProblem(error));
-      return null;
-    }
+  private fetch(range: { from?: number; around_ms?: number; limit: number }): Promise<LogsReply | null> {
+    return this.get<LogsReply>(jobPath(this.job, "/logs"), { stream: this.stream, ...range });
   }
 
-  private failed(problem: Problem): void {
-    const firstKept = problem.facts["first_kept_line"];
-    if (problem.status === GONE && typeof firstKept === "number") {
+  protected override note(problem: Problem | null): void {
+    const firstKept = problem?.facts["first_kept_line"];
+    if (problem?.status === GONE && typeof firstKept === "number") {
       this.gone.value = { firstKept, why: problem.detail };
       this.setTotal(Math.max(this.pages.total, firstKept));
-    } else this.problem.value = problem;
+    } else super.note(problem);
   }
 
   private setTotal(total: number): void {

@@ -1,8 +1,9 @@
 // What the job's definitions capture on the lines that one looks at. The server's expressions are the only ones that count.
 import { signal } from "@preact/signals";
-import { asProblem, isAbort, send, type Problem } from "../../api/client";
+import { send } from "../../api/client";
 import type { Capture, Definition, TrialReply } from "../../api/types";
 import { Latest } from "../../lib/flow/latest";
+import { Store } from "../core/store";
 
 const REST_MS = 250;
 const MOST_LINES = 200;
@@ -14,9 +15,8 @@ export interface LineCaptures {
   captures: Capture[];
 }
 
-export class CaptureStore {
+export class CaptureStore extends Store {
   readonly version = signal(0);
-  readonly problem = signal<Problem | null>(null);
   private readonly known = new Map<number, LineCaptures>();
   private readonly latest = new Latest(REST_MS);
   private asked = "";
@@ -25,10 +25,9 @@ export class CaptureStore {
     private readonly job: string,
     private readonly stream: string,
     readonly definitions: readonly Definition[],
-  ) {}
-
-  stop(): void {
-    this.latest.stop();
+  ) {
+    super();
+    this.whenStopped(this.latest);
   }
 
   of(line: number): LineCaptures | undefined {
@@ -52,16 +51,11 @@ export class CaptureStore {
 
   private async load(from: number, to: number, signal: AbortSignal): Promise<void> {
     const body = { MetricDefinitions: this.definitions, job: this.job, stream: this.stream, from, limit: to - from };
-    try {
-      const reply = (await (await send("POST", "definitions/test", {}, body, signal)).json()) as TrialReply;
-      if (this.known.size > MOST_KEPT) this.known.clear();
-      for (const line of reply.lines) this.known.set(from + line.index, line);
-      this.problem.value = null;
-      this.version.value++;
-    } catch (error) {
-      if (!isAbort(error)) this.problem.value = asProblem(error);
-    } finally {
-      this.asked = "";
-    }
+    const reply = await this.request(async () => (await (await send("POST", "definitions/test", {}, body, signal)).json()) as TrialReply);
+    this.asked = "";
+    if (!reply) return;
+    if (this.known.size > MOST_KEPT) this.known.clear();
+    for (const line of reply.lines) this.known.set(from + line.index, line);
+    this.version.value++;
   }
 }

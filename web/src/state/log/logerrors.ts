@@ -1,7 +1,8 @@
 // Errors in a stream's log, wherever they are: lines in which a program says that something failed, and lines of incidents.
 import { signal } from "@preact/signals";
-import { asProblem, getJson, isAbort, jobPath, type Problem } from "../../api/client";
+import { jobPath } from "../../api/client";
 import type { LogSearchReply } from "../../api/types";
+import { Store } from "../core/store";
 import { ticksOfReply, type Ticks } from "./hits";
 
 /** As programs write it, so case counts: "error_rate" and "0 errors" are none. */
@@ -18,22 +19,18 @@ export const ERROR_PATTERN = [
 /** A log so long is not looked through unasked. */
 const UNASKED_LINES = 1_000_000;
 
-export class ErrorStore {
+export class ErrorStore extends Store {
   readonly ticks = signal<Ticks | null>(null);
   readonly isBusy = signal(false);
-  readonly problem = signal<Problem | null>(null);
   /** What a step came to, where there was none: said once. */
   readonly isEnd = signal<"" | "last" | "first">("");
-  private readonly abort = new AbortController();
   private isCounted = false;
 
   constructor(
     private readonly job: string,
     private readonly stream: string,
-  ) {}
-
-  stop(): void {
-    this.abort.abort();
+  ) {
+    super();
   }
 
   /** Marks along the scroll bar; of a very long log only once somebody asks for errors. */
@@ -56,15 +53,7 @@ export class ErrorStore {
     return found;
   }
 
-  private async ask(extra: Record<string, string | number | boolean>): Promise<LogSearchReply | null> {
-    try {
-      const params = { q: ERROR_PATTERN, regex: true, stream: this.stream, ...extra };
-      const reply = await getJson<LogSearchReply>(jobPath(this.job, "/logs/search"), params, this.abort.signal);
-      this.problem.value = null;
-      return reply;
-    } catch (error) {
-      if (!isAbort(error)) this.problem.value = asProblem(error);
-      return null;
-    }
+  private ask(extra: Record<string, string | number | boolean>): Promise<LogSearchReply | null> {
+    return this.get<LogSearchReply>(jobPath(this.job, "/logs/search"), { q: ERROR_PATTERN, regex: true, stream: this.stream, ...extra });
   }
 }

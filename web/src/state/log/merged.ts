@@ -1,23 +1,23 @@
 // All streams of a job, or some of them, in one list by time: a window of it that grows at both ends.
 import { signal } from "@preact/signals";
-import { asProblem, getJson, isAbort, jobPath, type Problem } from "../../api/client";
+import { jobPath } from "../../api/client";
 import type { LinesEvent, MergedReply, StreamLine } from "../../api/types";
 import { Batch } from "../../lib/flow/batch";
 import { MergedTail } from "../../lib/log/merge";
 import { buildList } from "../../lib/log/logurl";
 import { onLive } from "../../live/client";
+import { Store } from "../core/store";
 
 const PAGE = 300;
 /** Grown so long by new lines, the list begins anew at its end. */
 const MOST = 20_000;
 const SHOW_MS = 60;
 
-export class MergedStore {
+export class MergedStore extends Store {
   private readonly tail = new MergedTail();
   /** Goes up when lines came in; whoever shows lines reads it. */
   readonly version = signal(0);
   readonly isLoaded = signal(false);
-  readonly problem = signal<Problem | null>(null);
   /** How many lines have been put before the first ones: the reader's place moves by as many rows. */
   readonly added = signal(0);
   /** New lines that are not in the list, since it does not reach to the end. */
@@ -26,30 +26,26 @@ export class MergedStore {
   private older: string | null = null;
   private newer: string | null = null;
   private isBusy = false;
-  private readonly abort = new AbortController();
   private readonly live = new Batch<LinesEvent>(SHOW_MS, (events) => this.append(events));
-  private readonly off: () => void;
 
   constructor(
     private readonly job: string,
     /** Of these streams alone; none: of all. */
     readonly streams: readonly string[],
   ) {
+    super();
     const only = streams.length > 0 ? new Set(streams) : null;
-    this.off = onLive((event) => {
-      if (event.kind === "resync") void this.load();
-      if (event.kind === "lines" && event.data.job === job && (!only || only.has(event.data.stream))) this.live.add(event.data);
-    });
+    this.whenStopped(
+      this.live,
+      onLive((event) => {
+        if (event.kind === "resync") void this.load();
+        if (event.kind === "lines" && event.data.job === job && (!only || only.has(event.data.stream))) this.live.add(event.data);
+      }),
+    );
   }
 
   get lines(): readonly StreamLine[] {
     return this.tail.lines;
-  }
-
-  stop(): void {
-    this.abort.abort();
-    this.live.stop();
-    this.off();
   }
 
   /** Opens at a time (null: at the newest line), unless the line is here already. */
@@ -106,16 +102,8 @@ export class MergedStore {
   private async ask(extra: Record<string, string | number>): Promise<MergedReply | null> {
     if (this.isBusy) return null;
     this.isBusy = true;
-    try {
-      const params = { merge: true, limit: PAGE, streams: buildList(this.streams), ...extra };
-      const reply = await getJson<MergedReply>(jobPath(this.job, "/logs"), params, this.abort.signal);
-      this.problem.value = null;
-      return reply;
-    } catch (error) {
-      if (!isAbort(error)) this.problem.value = asProblem(error);
-      return null;
-    } finally {
-      this.isBusy = false;
-    }
+    const reply = await this.get<MergedReply>(jobPath(this.job, "/logs"), { merge: true, limit: PAGE, streams: buildList(this.streams), ...extra });
+    this.isBusy = false;
+    return reply;
   }
 }

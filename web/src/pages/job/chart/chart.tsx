@@ -11,6 +11,7 @@ import type { XMap } from "../../../lib/chart/xmap";
 import { ChartStore } from "../../../state/chart/chart";
 import type { JobStore } from "../../../state/job/job";
 import { patchQuery, query } from "../../../state/core/router";
+import { useStore } from "../../../state/core/store";
 import { later, lazy } from "../../../ui/lazy";
 import { ProblemBox } from "../../../ui/problem";
 import { PlotView } from "./plotview";
@@ -63,16 +64,10 @@ export function Chart({ store, metric, state: all, map, isLead, incidents, onCho
   const name = metric.metric;
   const host = useRef<HTMLElement>(null);
   const buckets = useBuckets(host);
-  const [chart, setChart] = useState<ChartStore | null>(null);
+  const chart = useStore(() => new ChartStore(store.name, name), [store, name]);
   const hover = useSignal<number | null>(null);
   const isTable = useSignal(false);
   const state = lookOf(all, query.value, name);
-
-  useLayoutEffect(() => {
-    const next = new ChartStore(store.name, name);
-    setChart(next);
-    return () => next.stop();
-  }, [store, name]);
 
   const { axis, from, to, stream, superseded } = state;
   const isFolded = stream === null && metric.streams.length > 1;

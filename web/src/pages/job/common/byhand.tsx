@@ -86,7 +86,7 @@ export function ByHandDialog({ store, doc, onClose }: { store: JobStore; doc: Jo
         await send("PATCH", jobPath(store.name), {}, { by_hand });
         await Promise.all([store.reloadDoc(), factsOf(store).reload()]);
       }
-      form.current?.closest("dialog")?.close(); // the focus goes back to where it came from
+      onClose();
     } catch (error) {
       problem.value = asProblem(error);
     } finally {
@@ -97,7 +97,7 @@ export function ByHandDialog({ store, doc, onClose }: { store: JobStore; doc: Jo
     texts.value = { ...texts.value, [name]: text };
   };
   return (
-    <Dialog title={t("Set right by hand")} onClose={onClose}>
+    <Dialog title={t("Set right by hand")} closesOutside onClose={onClose}>
       <form
         ref={form}
         class="byhand"
@@ -119,7 +119,7 @@ export function ByHandDialog({ store, doc, onClose }: { store: JobStore; doc: Jo
               {t("Take all of it back")}
             </button>
           )}
-          <button type="button" onClick={() => form.current?.closest("dialog")?.close()}>
+          <button type="button" onClick={onClose}>
             {t("Leave as it is")}
           </button>
           <button type="submit" class="primary" disabled={isBusy.value}>

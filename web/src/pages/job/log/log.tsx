@@ -1,5 +1,5 @@
 import { useSignal, type Signal } from "@preact/signals";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import { apiUrl, jobPath, type Problem } from "../../../api/client";
 import type { Capture, Definition } from "../../../api/types";
 import { say, t } from "../../../i18n/i18n";
@@ -20,6 +20,7 @@ import { chooseLines, chosenLines } from "../../../state/log/lines";
 import { LogStore } from "../../../state/log/log";
 import { navigate, query } from "../../../state/core/router";
 import { setTimeMode, TIME_MODES, timeMode } from "../../../state/core/timemode";
+import { useStore } from "../../../state/core/store";
 import style from "../../../styles/log.css?inline";
 import { ProblemBox } from "../../../ui/problem";
 import { ChosenBar } from "./chosenbar";
@@ -60,14 +61,8 @@ function useStream(store: JobStore, target: LogTarget, streams: string[]): strin
 }
 
 function useLog(store: JobStore, stream: string | null, line: number | null): LogStore | null {
-  const [log, setLog] = useState<LogStore | null>(null);
-  useEffect(() => {
-    if (stream === null) return;
-    const next = new LogStore(store.name, stream);
-    setLog(next);
-    void (line === null ? next.loadTail() : next.loadAt(line));
-    return () => next.stop();
-  }, [store, stream]);
+  const make = (): LogStore | null => (stream === null ? null : new LogStore(store.name, stream));
+  const log = useStore(make, [store, stream], (next) => (line === null ? next.loadTail() : next.loadAt(line)));
   return log?.stream === stream ? log : null;
 }
 

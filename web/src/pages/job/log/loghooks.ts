@@ -1,8 +1,9 @@
 import type { RefObject } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import { buildList, type Find, type LogTarget } from "../../../lib/log/logurl";
 import { say } from "../../../i18n/i18n";
 import { useKeys } from "../../../state/core/keys";
+import { useStore } from "../../../state/core/store";
 import { HitStore } from "../../../state/log/hits";
 import { ErrorStore } from "../../../state/log/logerrors";
 import { CaptureStore } from "../../../state/log/logcaptures";
@@ -11,29 +12,16 @@ import type { Definition } from "../../../api/types";
 
 /** The search that the address asks for; null: none. */
 export function useHits(job: string, find: Find): HitStore | null {
-  const [hits, setHits] = useState<HitStore | null>(null);
   const { text, isRegex, matchesCase } = find;
-  useEffect(() => {
-    if (text === "") return setHits(null);
-    const next = new HitStore(job, { text, isRegex, matchesCase });
-    setHits(next);
-    void next.start();
-    return () => next.stop();
-  }, [job, text, isRegex, matchesCase]);
+  const make = (): HitStore | null => (text === "" ? null : new HitStore(job, { text, isRegex, matchesCase }));
+  const hits = useStore(make, [job, text, isRegex, matchesCase], (next) => next.start());
   return text === "" ? null : hits;
 }
 
 /** All streams by time; it is loaded anew only for a place that it does not hold. */
 export function useMerged(job: string, target: LogTarget): MergedStore | null {
-  const [merged, setMerged] = useState<MergedStore | null>(null);
   const { isMerged, atMs, stream, line, only } = target;
-  const key = buildList(only);
-  useEffect(() => {
-    if (!isMerged) return setMerged(null);
-    const next = new MergedStore(job, only);
-    setMerged(next);
-    return () => next.stop();
-  }, [job, isMerged, key]);
+  const merged = useStore(() => (isMerged ? new MergedStore(job, only) : null), [job, isMerged, buildList(only)]);
   useEffect(() => {
     if (merged) void merged.show(atMs, stream, line);
   }, [merged, atMs, stream, line]);
@@ -42,25 +30,11 @@ export function useMerged(job: string, target: LogTarget): MergedStore | null {
 
 /** What the job's definitions capture; null: there are none. */
 export function useCaptures(job: string, stream: string | null, definitions: readonly Definition[]): CaptureStore | null {
-  const [captures, setCaptures] = useState<CaptureStore | null>(null);
-  useEffect(() => {
-    if (stream === null || definitions.length === 0) return setCaptures(null);
-    const next = new CaptureStore(job, stream, definitions);
-    setCaptures(next);
-    return () => next.stop();
-  }, [job, stream, definitions]);
-  return captures;
+  return useStore(() => (stream === null || definitions.length === 0 ? null : new CaptureStore(job, stream, definitions)), [job, stream, definitions]);
 }
 
 export function useErrors(job: string, stream: string | null): ErrorStore | null {
-  const [errors, setErrors] = useState<ErrorStore | null>(null);
-  useEffect(() => {
-    if (stream === null) return setErrors(null);
-    const next = new ErrorStore(job, stream);
-    setErrors(next);
-    return () => next.stop();
-  }, [job, stream]);
-  return errors;
+  return useStore(() => (stream === null ? null : new ErrorStore(job, stream)), [job, stream]);
 }
 
 interface Keys {

@@ -1,8 +1,8 @@
-import { signal } from "@preact/signals";
-import { useEffect, useState } from "preact/hooks";
-import { asProblem, getJson, isAbort, jobPath, send, type Problem } from "../../../api/client";
+import { jobPath, send } from "../../../api/client";
 import type { Severity } from "../../../api/types";
 import { t } from "../../../i18n/i18n";
+import { Resource } from "../../../state/core/resource";
+import { useStore } from "../../../state/core/store";
 import type { JobStore } from "../../../state/job/job";
 import { ProblemBox } from "../../../ui/problem";
 import { SeverityMark } from "../../../ui/severity";
@@ -22,33 +22,14 @@ interface AdviceReply {
   muted?: (Advice | string)[];
 }
 
-class AdviceStore {
-  readonly reply = signal<AdviceReply | null>(null);
-  readonly problem = signal<Problem | null>(null);
-  private readonly abort = new AbortController();
-
-  constructor(private readonly name: string) {}
-
-  async load(): Promise<void> {
-    try {
-      this.reply.value = await getJson<AdviceReply>(jobPath(this.name, "/advice"), {}, this.abort.signal);
-      this.problem.value = null;
-    } catch (error) {
-      if (!isAbort(error)) this.problem.value = asProblem(error);
-    }
+class AdviceStore extends Resource<AdviceReply> {
+  constructor(private readonly name: string) {
+    super(jobPath(name, "/advice"));
   }
 
   async mute(rules: string[]): Promise<void> {
-    try {
-      await send("PATCH", jobPath(this.name), {}, { muted_advice: rules.length > 0 ? rules : null });
-      await this.load();
-    } catch (error) {
-      this.problem.value = asProblem(error);
-    }
-  }
-
-  stop(): void {
-    this.abort.abort();
+    const reply = await this.request(() => send("PATCH", jobPath(this.name), {}, { muted_advice: rules.length > 0 ? rules : null }));
+    if (reply) await this.load();
   }
 }
 
@@ -56,14 +37,8 @@ const ruleOf = (one: Advice | string): string => (typeof one === "string" ? one 
 
 /** What to change of the job, each piece with its reason and where that is written. */
 export function AdvicePart({ store }: { store: JobStore }) {
-  const [own, setOwn] = useState<AdviceStore | null>(null);
-  useEffect(() => {
-    const next = new AdviceStore(store.name);
-    setOwn(next);
-    void next.load();
-    return () => next.stop();
-  }, [store]);
-  const reply = own?.reply.value;
+  const own = useStore(() => new AdviceStore(store.name), [store], (next) => next.load());
+  const reply = own?.value.value;
   const muted = (reply?.muted ?? []).map(ruleOf);
   return (
     <div class="report">

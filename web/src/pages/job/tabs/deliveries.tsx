@@ -1,13 +1,14 @@
-import { signal } from "@preact/signals";
-import { useEffect, useState } from "preact/hooks";
-import { asProblem, getJson, isAbort, jobPath, type Problem } from "../../../api/client";
+import { jobPath } from "../../../api/client";
 import { t } from "../../../i18n/i18n";
 import { formatCount, formatTime } from "../../../lib/text/format";
 import { incidentTitle } from "../../../lib/chart/marks";
 import { jobHref } from "../../../lib/url/url";
 import { onLive } from "../../../live/client";
+import { Resource } from "../../../state/core/resource";
+import { useStore } from "../../../state/core/store";
 import type { JobStore } from "../../../state/job/job";
 import { ProblemBox } from "../../../ui/problem";
+import { DataTable } from "../../../ui/datatable";
 import { Skeleton } from "../../../ui/skeleton";
 import { Age } from "../../../ui/time";
 import { Soon } from "../../../lib/flow/poll";
@@ -27,48 +28,26 @@ interface Delivery {
 
 const RELOAD_MS = 3000;
 
-class DeliveryStore {
-  readonly rows = signal<Delivery[] | null>(null);
-  readonly problem = signal<Problem | null>(null);
-  private readonly abort = new AbortController();
-  private readonly off: () => void;
+class DeliveryStore extends Resource<{ deliveries: Delivery[] }> {
   private readonly soon = new Soon(RELOAD_MS, () => void this.load());
 
-  constructor(private readonly name: string) {
-    this.off = onLive((event) => {
-      if (event.kind === "resync" || (event.kind === "incident" && event.data.job === name)) this.soon.ask();
-    });
-  }
-
-  async load(): Promise<void> {
-    try {
-      const { deliveries } = await getJson<{ deliveries: Delivery[] }>(jobPath(this.name, "/deliveries"), { limit: 200 }, this.abort.signal);
-      this.rows.value = deliveries;
-      this.problem.value = null;
+  constructor(name: string) {
+    super(jobPath(name, "/deliveries"), { limit: 200 });
+    this.whenStopped(
+      this.soon,
+      onLive((event) => {
+        if (event.kind === "resync" || (event.kind === "incident" && event.data.job === name)) this.soon.ask();
+      }),
       // No event tells that a receiver has answered.
-      if (deliveries.some((one) => one.state === "pending")) this.soon.ask();
-    } catch (error) {
-      if (!isAbort(error)) this.problem.value = asProblem(error);
-    }
-  }
-
-  stop(): void {
-    this.abort.abort();
-    this.off();
-    this.soon.cancel();
+      this.value.subscribe((reply) => reply?.deliveries.some((one) => one.state === "pending") && this.soon.ask()),
+    );
   }
 }
 
 /** Which messages about the job's incidents went to whom, and what was answered. */
 export function DeliveriesPart({ store }: { store: JobStore }) {
-  const [own, setOwn] = useState<DeliveryStore | null>(null);
-  useEffect(() => {
-    const next = new DeliveryStore(store.name);
-    setOwn(next);
-    void next.load();
-    return () => next.stop();
-  }, [store]);
-  const rows = own?.rows.value;
+  const own = useStore(() => new DeliveryStore(store.name), [store], (next) => next.load());
+  const rows = own?.value.value?.deliveries;
   const states = { pending: t("waiting"), done: t("delivered"), dead: t("given up") };
   const glyphs = { pending: "◐", done: "✓", dead: "✕" };
   const classes = { pending: "stopping", done: "completed", dead: "failed" };
@@ -81,46 +60,36 @@ export function DeliveriesPart({ store }: { store: JobStore }) {
         <p class="dim">{t("No message was sent about this job: nothing has happened that a rule tells anybody, or no webhook takes it.")}</p>
       )}
       {rows && rows.length > 0 && (
-        <table class="plain">
-          <thead>
-            <tr>
-              <th scope="col">{t("made")}</th>
-              <th scope="col">{t("webhook")}</th>
-              <th scope="col">{t("about")}</th>
-              <th scope="col">{t("state")}</th>
-              <th scope="col" class="num">
-                {t("tries")}
-              </th>
-              <th scope="col">{t("last answer")}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map((one) => {
-              const incident = incidents.get(one.incident);
-              return (
-                <tr key={one.n}>
-                  <td>
-                    <Age ms={one.created_ms} />
-                  </td>
-                  <td class="num">{one.webhook ?? ""}</td>
-                  <td>
-                    <a href={jobHref(store.name, { incident: one.incident })}>{incident ? incidentTitle(incident) : one.incident}</a>
-                  </td>
-                  <td class={classes[one.state]}>
-                    <span class="glyph" aria-hidden="true">
-                      {glyphs[one.state]}
-                    </span>
-                    {states[one.state]} {one.state === "pending" && one.next_ms !== undefined && <span class="dim">{formatTime(one.next_ms)}</span>}
-                  </td>
-                  <td class="num">{formatCount(one.attempts)}</td>
-                  <td>
-                    {one.last_code ?? ""} {one.last_error ?? ""}
-                  </td>
-                </tr>
-              );
-            })}
-          </tbody>
-        </table>
+        <DataTable
+          class="plain"
+          rows={rows}
+          keyOf={(one) => one.n}
+          columns={[
+            { title: t("made"), cell: (one) => <Age ms={one.created_ms} /> },
+            { title: t("webhook"), cellClass: "num", cell: (one) => one.webhook ?? "" },
+            {
+              title: t("about"),
+              cell: (one) => {
+                const incident = incidents.get(one.incident);
+                return <a href={jobHref(store.name, { incident: one.incident })}>{incident ? incidentTitle(incident) : one.incident}</a>;
+              },
+            },
+            {
+              title: t("state"),
+              cellClass: (one) => classes[one.state],
+              cell: (one) => (
+                <>
+                  <span class="glyph" aria-hidden="true">
+                    {glyphs[one.state]}
+                  </span>
+                  {states[one.state]} {one.state === "pending" && one.next_ms !== undefined && <span class="dim">{formatTime(one.next_ms)}</span>}
+                </>
+              ),
+            },
+            { title: t("tries"), isNumber: true, cell: (one) => formatCount(one.attempts) },
+            { title: t("last answer"), cell: (one) => `${one.last_code ?? ""} ${one.last_error ?? ""}` },
+          ]}
+        />
       )}
     </div>
   );

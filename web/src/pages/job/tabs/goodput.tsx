@@ -6,6 +6,7 @@ import { formatCount, formatDuration, formatTime, formatValue, NONE } from "../.
 import { restartsOf } from "../../../lib/jobs/jobevents";
 import type { JobStore } from "../../../state/job/job";
 import { factsOf } from "../../../state/job/jobfacts";
+import { DataTable } from "../../../ui/datatable";
 import { Skeleton } from "../../../ui/skeleton";
 import { bucketTitle } from "../common/buckets";
 import { ByHandDialog, byHandText, mayWrite } from "../common/byhandmark";
@@ -47,36 +48,27 @@ function Buckets({ goodput }: { goodput: Goodput }) {
           <i key={one.name} class={`b-${bucketClass(one.name)}`} style={{ flexGrow: one.seconds }} title={`${bucketTitle(one.name)} ${one.percent.toFixed(2)} %`} />
         ))}
       </div>
-      <table class="plain">
-        <caption class="hidden">{t("Where the time went")}</caption>
-        <thead>
-          <tr>
-            <th scope="col">{t("what")}</th>
-            <th scope="col" class="num">
-              %
-            </th>
-            <th scope="col" class="num">
-              {t("time")}
-            </th>
-            <th scope="col" class="num">
-              {t("node-hours")}
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((one) => (
-            <tr key={one.name}>
-              <th scope="row">
+      <DataTable
+        class="plain"
+        caption={t("Where the time went")}
+        rows={rows}
+        keyOf={(one) => one.name}
+        columns={[
+          {
+            title: t("what"),
+            isHead: true,
+            cell: (one) => (
+              <>
                 <i class={`chip b-${bucketClass(one.name)}`} aria-hidden="true" />
                 {bucketTitle(one.name)}
-              </th>
-              <td class="num">{one.percent.toFixed(2)}</td>
-              <td class="num">{formatDuration(one.seconds)}</td>
-              <td class="num">{formatValue(one.nodeHours)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+              </>
+            ),
+          },
+          { title: "%", isNumber: true, cell: (one) => one.percent.toFixed(2) },
+          { title: t("time"), isNumber: true, cell: (one) => formatDuration(one.seconds) },
+          { title: t("node-hours"), isNumber: true, cell: (one) => formatValue(one.nodeHours) },
+        ]}
+      />
     </>
   );
 }
@@ -89,46 +81,27 @@ function Breaks({ store, rows }: { store: JobStore; rows: Break[] }) {
   return (
     <>
       <h3>{tn(rows.length, "{n} restart", "{n} restarts")}</h3>
-      <table class="plain">
-        <thead>
-          <tr>
-            <th scope="col">{t("stopped")}</th>
-            <th scope="col">{t("cause")}</th>
-            <th scope="col" class="num">
-              {t("at step")}
-            </th>
-            <th scope="col" class="num">
-              {t("on from step")}
-            </th>
-            <th scope="col" class="num">
-              {t("steps lost")}
-            </th>
-            <th scope="col" class="num">
-              {t("back after")}
-            </th>
-            <th scope="col" class="num">
-              {t("node-hours")}
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {shown.map((one) => (
-            <tr key={one.from_ms}>
-              <td>
-                <button type="button" class="quiet" title={t("Zoom the charts to it")} onClick={() => showTime(store, one.from_ms - room, (one.to_ms ?? one.from_ms) + room)}>
-                  {formatTime(one.from_ms)}
-                </button>
-              </td>
-              <td>{one.cause.replaceAll("_", " ")}</td>
-              <td class="num">{formatCount(one.step)}</td>
-              <td class="num">{formatCount(one.from_step)}</td>
-              <td class="num">{formatCount(one.lost_steps ?? undefined)}</td>
-              <td class="num">{one.repair_seconds === undefined ? t("not yet") : formatDuration(one.repair_seconds)}</td>
-              <td class="num">{formatValue(one.node_hours)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <DataTable
+        class="plain"
+        rows={shown}
+        keyOf={(one) => one.from_ms}
+        columns={[
+          {
+            title: t("stopped"),
+            cell: (one) => (
+              <button type="button" class="quiet" title={t("Zoom the charts to it")} onClick={() => showTime(store, one.from_ms - room, (one.to_ms ?? one.from_ms) + room)}>
+                {formatTime(one.from_ms)}
+              </button>
+            ),
+          },
+          { title: t("cause"), cell: (one) => one.cause.replaceAll("_", " ") },
+          { title: t("at step"), isNumber: true, cell: (one) => formatCount(one.step) },
+          { title: t("on from step"), isNumber: true, cell: (one) => formatCount(one.from_step) },
+          { title: t("steps lost"), isNumber: true, cell: (one) => formatCount(one.lost_steps ?? undefined) },
+          { title: t("back after"), isNumber: true, cell: (one) => (one.repair_seconds === undefined ? t("not yet") : formatDuration(one.repair_seconds)) },
+          { title: t("node-hours"), isNumber: true, cell: (one) => formatValue(one.node_hours) },
+        ]}
+      />
       {rows.length > shown.length && <p class="dim">{tn(rows.length - shown.length, "and {n} earlier one", "and {n} earlier ones")}</p>}
     </>
   );
@@ -138,40 +111,19 @@ function Causes({ goodput }: { goodput: Goodput }) {
   return (
     <>
       <h3>{t("By cause")}</h3>
-      <table class="plain">
-        <thead>
-          <tr>
-            <th scope="col">{t("cause")}</th>
-            <th scope="col" class="num">
-              {t("times")}
-            </th>
-            <th scope="col" class="num" title={t("Mean time between two of them")}>
-              {t("MTBF, hours")}
-            </th>
-            <th scope="col" class="num" title={t("Mean time until a step was made again")}>
-              {t("MTTR")}
-            </th>
-            <th scope="col" class="num">
-              {t("steps lost")}
-            </th>
-            <th scope="col" class="num">
-              {t("node-hours lost")}
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {goodput.causes.map((one) => (
-            <tr key={one.cause}>
-              <th scope="row">{one.cause.replaceAll("_", " ")}</th>
-              <td class="num">{formatCount(one.count)}</td>
-              <td class="num">{formatValue(one.mtbf_hours)}</td>
-              <td class="num">{one.mttr_seconds === undefined ? NONE : formatDuration(one.mttr_seconds)}</td>
-              <td class="num">{formatCount(one.lost_steps ?? undefined)}</td>
-              <td class="num">{formatValue(one.lost_node_hours)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <DataTable
+        class="plain"
+        rows={goodput.causes}
+        keyOf={(one) => one.cause}
+        columns={[
+          { title: t("cause"), isHead: true, cell: (one) => one.cause.replaceAll("_", " ") },
+          { title: t("times"), isNumber: true, cell: (one) => formatCount(one.count) },
+          { title: t("MTBF, hours"), hint: t("Mean time between two of them"), isNumber: true, cell: (one) => formatValue(one.mtbf_hours) },
+          { title: t("MTTR"), hint: t("Mean time until a step was made again"), isNumber: true, cell: (one) => (one.mttr_seconds === undefined ? NONE : formatDuration(one.mttr_seconds)) },
+          { title: t("steps lost"), isNumber: true, cell: (one) => formatCount(one.lost_steps ?? undefined) },
+          { title: t("node-hours lost"), isNumber: true, cell: (one) => formatValue(one.lost_node_hours) },
+        ]}
+      />
     </>
   );
 }

@@ -8,6 +8,7 @@ import { evidenceLine, isOpen, kindTitle } from "../../../lib/chart/marks";
 import type { JobStore } from "../../../state/job/job";
 import { patchQuery, query } from "../../../state/core/router";
 import { ProblemBox } from "../../../ui/problem";
+import { DataTable } from "../../../ui/datatable";
 import { SeverityMark } from "../../../ui/severity";
 import { Skeleton } from "../../../ui/skeleton";
 import { Age } from "../../../ui/time";
@@ -51,36 +52,29 @@ export function IncidentsPart({ store }: { store: JobStore }) {
         <p class="dim">{rows.length > 0 ? t("No incident is open.") : t("Nothing has been found amiss: no spike, no stall, no known error in the log.")}</p>
       )}
       {shown.length > 0 && (
-        <table class="plain">
-          <thead>
-            <tr>
-              <th scope="col">{t("incident")}</th>
-              <th scope="col">{t("metric or stream")}</th>
-              <th scope="col" class="num">
-                {t("step")}
-              </th>
-              <th scope="col">{t("opened")}</th>
-              <th scope="col">{t("state")}</th>
-              <th scope="col">{t("acts")}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {shown.slice(0, SHOWN).map((one) => (
-              <tr key={one.id} class={isOpen(one) ? "" : "dim"}>
-                <td>
-                  <button type="button" class="quiet" title={t("Zoom the charts to it")} onClick={() => showIncident(store, one)}>
-                    <SeverityMark severity={one.severity} /> {kindTitle(one.kind)}
-                  </button>
-                </td>
-                <td class="mono">
-                  {one.metric ?? ""} {one.stream ?? ""}
-                </td>
-                <td class="num">{stepsText(one)}</td>
-                <td title={formatTime(one.opened_ms)}>
-                  <Age ms={one.opened_ms} />
-                </td>
-                <td>{one.state}</td>
-                <td class="acts">
+        <DataTable
+          class="plain"
+          rows={shown.slice(0, SHOWN)}
+          keyOf={(one) => one.id}
+          rowClass={(one) => (isOpen(one) ? "" : "dim")}
+          columns={[
+            {
+              title: t("incident"),
+              cell: (one) => (
+                <button type="button" class="quiet" title={t("Zoom the charts to it")} onClick={() => showIncident(store, one)}>
+                  <SeverityMark severity={one.severity} /> {kindTitle(one.kind)}
+                </button>
+              ),
+            },
+            { title: t("metric or stream"), cellClass: "mono", cell: (one) => `${one.metric ?? ""} ${one.stream ?? ""}` },
+            { title: t("step"), isNumber: true, cell: stepsText },
+            { title: t("opened"), cellHint: (one) => formatTime(one.opened_ms), cell: (one) => <Age ms={one.opened_ms} /> },
+            { title: t("state"), cell: (one) => one.state },
+            {
+              title: t("acts"),
+              cellClass: "acts",
+              cell: (one) => (
+                <>
                   {isOpen(one) && (
                     <button type="button" onClick={() => void act(one, "ack", {}, t("Acknowledged"))}>
                       {t("Acknowledge")}
@@ -98,11 +92,11 @@ export function IncidentsPart({ store }: { store: JobStore }) {
                       {t("line {n}", { n: formatCount(evidenceLine(one) ?? undefined) })}
                     </button>
                   )}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+                </>
+              ),
+            },
+          ]}
+        />
       )}
       {store.incidents.cursor.value !== null && (
         <button type="button" onClick={() => void store.incidents.more()}>

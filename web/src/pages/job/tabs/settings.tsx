@@ -1,6 +1,5 @@
 import { signal } from "@preact/signals";
-import { useEffect, useState } from "preact/hooks";
-import { asProblem, getJson, isAbort, type Problem } from "../../../api/client";
+import { useEffect } from "preact/hooks";
 import type { JobsReply } from "../../../api/types";
 import { joinNames } from "../../../lib/jobs/compare";
 import { t, tn } from "../../../i18n/i18n";
@@ -9,7 +8,9 @@ import { cutMiddle, NONE } from "../../../lib/text/format";
 import { buildSearch, jobHref, quoteText } from "../../../lib/url/url";
 import type { JobStore } from "../../../state/job/job";
 import { patchQuery, query } from "../../../state/core/router";
+import { Store, useStore } from "../../../state/core/store";
 import { ProblemBox } from "../../../ui/problem";
+import { DataTable } from "../../../ui/datatable";
 import { Skeleton } from "../../../ui/skeleton";
 
 interface Compared {
@@ -21,13 +22,13 @@ const CANDIDATES = 12;
 const SHOWN = 500;
 
 /** What to compare with: the job before it in its run, else the last one of its name's stem, else of its team. */
-class SettingsStore {
+class SettingsStore extends Store {
   readonly candidates = signal<string[] | null>(null);
   readonly compared = signal<Compared | null>(null);
-  readonly problem = signal<Problem | null>(null);
-  private readonly abort = new AbortController();
 
-  constructor(private readonly store: JobStore) {}
+  constructor(private readonly store: JobStore) {
+    super();
+  }
 
   async start(): Promise<void> {
     const doc = this.store.doc.value;
@@ -43,42 +44,21 @@ class SettingsStore {
 
   /** A list that does not come is an empty one: one can still type a name. */
   private async find(q: string): Promise<string[]> {
-    try {
-      const reply = await getJson<JobsReply>("jobs", { q, sort: "-created", limit: CANDIDATES }, this.abort.signal);
-      return reply.jobs.map((one) => one.TrainingJobName);
-    } catch {
-      return [];
-    }
+    const reply = await this.get<JobsReply>("jobs", { q, sort: "-created", limit: CANDIDATES }, () => undefined);
+    return reply?.jobs.map((one) => one.TrainingJobName) ?? [];
   }
 
   async compare(other: string): Promise<void> {
-    try {
-      const jobs = joinNames([other, this.store.name]);
-      const reply = await getJson<Compared>("compare", { jobs, equal: true }, this.abort.signal);
-      this.compared.value = reply;
-      this.problem.value = null;
-    } catch (error) {
-      if (!isAbort(error)) this.problem.value = asProblem(error);
-    }
-  }
-
-  stop(): void {
-    this.abort.abort();
+    const reply = await this.get<Compared>("compare", { jobs: joinNames([other, this.store.name]), equal: true });
+    if (reply) this.compared.value = reply;
   }
 }
 
 const asText = (value: unknown): string => (value === null || value === undefined ? NONE : typeof value === "string" ? value : JSON.stringify(value));
 
 export function SettingsPart({ store }: { store: JobStore }) {
-  const [own, setOwn] = useState<SettingsStore | null>(null);
   const isLoaded = store.doc.value?.CreationTime !== undefined;
-  useEffect(() => {
-    if (!isLoaded) return;
-    const next = new SettingsStore(store);
-    setOwn(next);
-    void next.start();
-    return () => next.stop();
-  }, [store, isLoaded]);
+  const own = useStore(() => (isLoaded ? new SettingsStore(store) : null), [store, isLoaded], (next) => next.start());
   const candidates = own?.candidates.value;
   const other = query.value["with"] ?? candidates?.[0];
   useEffect(() => {
@@ -147,30 +127,24 @@ function Differences({ store, other, compared }: { store: JobStore; other: strin
   const equal = compared.equal ?? [];
   return (
     <>
-      <table class="plain diff">
-        <thead>
-          <tr>
-            <th scope="col">{tn(rows.length, "{n} setting differs", "{n} settings differ")}</th>
-            <th scope="col">
+      <DataTable
+        class="plain diff"
+        rows={rows.slice(0, SHOWN)}
+        keyOf={({ key }) => key}
+        columns={[
+          { title: tn(rows.length, "{n} setting differs", "{n} settings differ"), isHead: true, cellClass: "mono", cell: ({ key }) => key },
+          {
+            title: (
               <a href={jobHref(other)} title={other}>
                 {cutMiddle(other, 40)}
               </a>
-            </th>
-            <th scope="col">{t("this job")}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.slice(0, SHOWN).map(({ key, values }) => (
-            <tr key={key}>
-              <th scope="row" class="mono">
-                {key}
-              </th>
-              <td class="mono was">{asText(values[0])}</td>
-              <td class="mono is">{asText(values[1])}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+            ),
+            cellClass: "mono was",
+            cell: ({ values }) => asText(values[0]),
+          },
+          { title: t("this job"), cellClass: "mono is", cell: ({ values }) => asText(values[1]) },
+        ]}
+      />
       {rows.length > SHOWN && <p class="dim">{tn(rows.length - SHOWN, "and {n} more", "and {n} more")}</p>}
       <details>
         <summary>{tn(equal.length, "{n} setting is the same", "{n} settings are the same")}</summary>

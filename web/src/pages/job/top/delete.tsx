@@ -26,7 +26,7 @@ export function DeleteDialog({ store, doc, onClose }: { store: JobStore; doc: Jo
     }
   };
   return (
-    <Dialog title={t("Delete {job}?", { job: cutMiddle(store.name, 40) })} onClose={onClose}>
+    <Dialog title={t("Delete {job}?", { job: cutMiddle(store.name, 40) })} closesOutside onClose={onClose}>
       <p>{t("These go, and cannot be brought back:")}</p>
       <ul class="goes">
         <li>{tn(lines, "{n} line of its log", "{n} lines of its log")}</li>

@@ -40,7 +40,7 @@ export function EditDialog({ store, doc, onClose }: { store: JobStore; doc: JobD
     }
   };
   return (
-    <Dialog title={t("Tags and notes")} onClose={onClose}>
+    <Dialog title={t("Tags and notes")} closesOutside onClose={onClose}>
       <form onSubmit={(event) => void save(event)}>
         <label>
           {t("Tags, KEY=VALUE, a line each")}

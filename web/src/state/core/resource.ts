@@ -1,0 +1,20 @@
+import { signal } from "@preact/signals";
+import type { Params } from "../../api/client";
+import { Store } from "./store";
+
+/** One document of the server. */
+export class Resource<T> extends Store {
+  readonly value = signal<T | null>(null);
+
+  constructor(
+    readonly path: string,
+    private readonly params: Params = {},
+  ) {
+    super();
+  }
+
+  async load(): Promise<void> {
+    const reply = await this.get<T>(this.path, this.params);
+    if (reply !== null) this.value.value = reply;
+  }
+}
