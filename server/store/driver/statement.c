@@ -24,6 +24,12 @@ void bind_double(struct statement *s, double value)
 	bind_i64(s, kind);
 }
 
+void bind_all(struct statement *s, struct numbers numbers)
+{
+	for (size_t i = 0; i < numbers.count; i++)
+		bind_i64(s, numbers.values[i]);
+}
+
 void bind_summary(struct statement *s, const struct summary *summary)
 {
 	bind_u64(s, summary->count);
@@ -117,11 +123,16 @@ enum status next_id(struct store_tx *tx, const char *counter, int64_t *id, struc
 	return OK;
 }
 
-enum status run_for_job(struct store_tx *tx, const char *sql, int64_t job_id, struct error *err)
+enum status run_with(struct store_tx *tx, const char *sql, struct numbers numbers, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 
 	TRY(statement_open(&s, store_tx_reader(tx), sql, err));
-	bind_i64(&s, job_id);
+	bind_all(&s, numbers);
 	return statement_run(&s, err);
+}
+
+enum status run_for_job(struct store_tx *tx, const char *sql, int64_t job_id, struct error *err)
+{
+	return run_with(tx, sql, NUMBERS(job_id), err);
 }

@@ -36,6 +36,15 @@ void bind_null(struct statement *s);
 void bind_finite(struct statement *s, double value);
 void bind_double(struct statement *s, double value);
 void bind_summary(struct statement *s, const struct summary *summary); /* SUMMARY_COLUMNS but the mean */
+/* Several numbers, for the parameters in their order: NUMBERS(job_id, row->line), by their bits. */
+struct numbers {
+	const int64_t *values;
+	size_t count;
+};
+#define NUMBERS(...)                                                                                                   \
+	((struct numbers){(const int64_t[]){__VA_ARGS__}, sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)})
+void bind_all(struct statement *s, struct numbers numbers);
+#define bind_numbers(s, ...) bind_all(s, NUMBERS(__VA_ARGS__))
 /* For the predicate of that name (driver/connection.h), a literal. */
 void bind_pointer(struct statement *s, const char *predicate, const void *pointer);
 
@@ -82,7 +91,9 @@ void *rows_grow(struct arena *arena, void *rows, size_t count, size_t *cap, size
 size_t tx_changed_rows(struct store_tx *tx);
 /* A number that was never given before. */
 enum status next_id(struct store_tx *tx, const char *counter, int64_t *id, struct error *err) MUST_CHECK;
-/* sql: one statement with the job as its one parameter, a literal */
+/* sql: one statement whose parameters are the numbers, a literal */
+enum status run_with(struct store_tx *tx, const char *sql, struct numbers numbers, struct error *err) MUST_CHECK;
+/* The same with the job as its one parameter. */
 enum status run_for_job(struct store_tx *tx, const char *sql, int64_t job_id, struct error *err) MUST_CHECK;
 /* What searches keep of the job (enum search_change) is out of date with this transaction. Before or after the change itself. */
 enum status tx_note_change(struct store_tx *tx, int64_t job_id, unsigned changes, struct error *err) MUST_CHECK;

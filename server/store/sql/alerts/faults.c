@@ -1,44 +1,22 @@
+#include "store/driver/rows.h"
 #include "store/driver/statement.h"
 #include "store/faults.h"
 
 /* ---- faults of machines ---- */
 
+static const struct row_field fault_fields[] = {FIELD(struct node_fault_row, host), FIELD(struct node_fault_row, ts_ms),
+	FIELD(struct node_fault_row, job_id), FIELD(struct node_fault_row, stream_id),
+	FIELD(struct node_fault_row, line), FIELD(struct node_fault_row, signature),
+	FIELD(struct node_fault_row, is_drain), FIELD(struct node_fault_row, count),
+	FIELD(struct node_fault_row, last_ms), FIELD(struct node_fault_row, text)};
+
 enum status store_put_node_fault(struct store_tx *tx, const struct node_fault_row *row, struct error *err)
 {
-	AUTO_DONE(statement) s = {0};
-
-	TRY(statement_open(&s, store_tx_reader(tx),
+	return row_put(tx,
 		"INSERT INTO node_faults (host, ts_ms, job_id, stream_id, line, signature, is_drain, count, last_ms, text)"
 		" VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO UPDATE SET count = max(count, excluded.count),"
 		" last_ms = max(last_ms, excluded.last_ms)",
-		err));
-	bind_text(&s, row->host);
-	bind_i64(&s, row->ts_ms);
-	bind_i64(&s, row->job_id);
-	bind_i64(&s, row->stream_id);
-	bind_u64(&s, row->line);
-	bind_text(&s, row->signature);
-	bind_i64(&s, row->is_drain);
-	bind_u64(&s, row->count);
-	bind_i64(&s, row->last_ms);
-	bind_text(&s, row->text);
-	return statement_run(&s, err);
-}
-
-static enum status read_node_fault(
-	struct statement *s, struct arena *arena, struct node_fault_row *row, struct error *err)
-{
-	row->host = column_span(s, arena);
-	row->ts_ms = column_i64(s);
-	row->job_id = column_i64(s);
-	row->stream_id = column_u32(s);
-	row->line = column_u64(s);
-	row->signature = column_span(s, arena);
-	row->is_drain = column_bool(s);
-	row->count = column_u64(s);
-	row->last_ms = column_i64(s);
-	row->text = column_span(s, arena);
-	return statement_check(s, err);
+		ROWS(fault_fields, struct node_fault_row), row, err);
 }
 
 #define NODE_FAULTS                                                                                                    \
@@ -48,36 +26,22 @@ enum status store_read_node_faults(struct store_reader *reader, struct arena *ar
 	size_t limit, struct node_fault_row **out, size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	struct node_fault_row *rows = NULL;
-	size_t used = 0, cap = 0;
-	bool has_row;
 
 	TRY(statement_open(&s, reader,
 		host.len ? NODE_FAULTS " WHERE ts_ms >= ?1 AND host = ?3 ORDER BY ts_ms DESC, job_id DESC LIMIT ?2"
 			 : NODE_FAULTS " WHERE ts_ms >= ?1 ORDER BY ts_ms DESC LIMIT ?2",
 		err));
-	bind_i64(&s, from_ms);
-	bind_u64(&s, limit);
+	bind_numbers(&s, from_ms, limit);
 	if (host.len)
 		bind_text(&s, host);
-	TRY(statement_step(&s, &has_row, err));
-	for (; has_row; used++) {
-		if (!(rows = rows_grow(arena, rows, used, &cap, sizeof *rows)))
-			return error_no_memory(err);
-		TRY(read_node_fault(&s, arena, &rows[used], err));
-		TRY(statement_step(&s, &has_row, err));
-	}
-	*out = rows;
-	*count = used;
-	return OK;
+	return rows_read(&s, arena, ROWS(fault_fields, struct node_fault_row), out, count, err);
 }
 
 /* ---- stretches ---- */
 
 static void bind_hit_key(struct statement *s, const struct signature_hit_row *row)
 {
-	bind_i64(s, row->job_id);
-	bind_i64(s, row->stream_id);
+	bind_numbers(s, row->job_id, row->stream_id);
 	bind_text(s, row->signature);
 	bind_u64(s, row->first_line);
 }
@@ -93,11 +57,7 @@ enum status store_put_signature_hit(struct store_tx *tx, const struct signature_
 		" WHERE excluded.last_line > last_line",
 		err));
 	bind_hit_key(&s, row);
-	bind_i64(&s, row->incident_id);
-	bind_u64(&s, row->count);
-	bind_u64(&s, row->last_line);
-	bind_i64(&s, row->first_ms);
-	bind_i64(&s, row->last_ms);
+	bind_numbers(&s, row->incident_id, row->count, row->last_line, row->first_ms, row->last_ms);
 	bind_text(&s, row->text);
 	return statement_run(&s, err);
 }
@@ -130,8 +90,7 @@ enum status store_find_signature_incident(struct store_reader *reader, int64_t j
 		err));
 	bind_i64(&s, job_id);
 	bind_text(&s, signature);
-	bind_i64(&s, from_ms);
-	bind_i64(&s, to_ms);
+	bind_numbers(&s, from_ms, to_ms);
 	TRY(statement_step(&s, &has_row, err));
 	*incident_id = has_row ? column_u32(&s) : 0;
 	return OK;
@@ -141,9 +100,13 @@ enum status store_read_hits_between(struct store_reader *reader, struct arena *a
 	int64_t to_ms, struct said_hit **out, size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	struct said_hit *rows = NULL;
-	size_t used = 0, cap = 0;
-	bool has_row;
+	static const struct row_field fields[] = {FIELD(struct said_hit, row.first_ms),
+		FIELD(struct said_hit, row.stream_id), FIELD(struct said_hit, stream),
+		FIELD(struct said_hit, row.signature), FIELD(struct said_hit, row.first_line),
+		FIELD(struct said_hit, row.last_line), FIELD(struct said_hit, row.last_ms),
+		FIELD(struct said_hit, row.incident_id), FIELD(struct said_hit, row.count),
+		FIELD(struct said_hit, row.text)};
+	const struct said_hit like = {.row = {.job_id = job_id}};
 
 	/* with min() the other columns are of the row that has it */
 	TRY(statement_open(&s, reader,
@@ -152,89 +115,34 @@ enum status store_read_hits_between(struct store_reader *reader, struct arena *a
 		" AND r.stream_id = h.stream_id WHERE h.job_id = ?1 AND h.last_ms >= ?2 AND h.first_ms <= ?3"
 		" GROUP BY h.signature ORDER BY began_ms, h.stream_id",
 		err));
-	bind_i64(&s, job_id);
-	bind_i64(&s, from_ms);
-	bind_i64(&s, to_ms);
-	TRY(statement_step(&s, &has_row, err));
-	for (; has_row; used++) {
-		if (!(rows = rows_grow(arena, rows, used, &cap, sizeof *rows)))
-			return error_no_memory(err);
-		struct signature_hit_row *row = &rows[used].row;
-		row->job_id = job_id;
-		row->first_ms = column_i64(&s);
-		row->stream_id = column_u32(&s);
-		rows[used].stream = column_span(&s, arena);
-		row->signature = column_span(&s, arena);
-		row->first_line = column_u64(&s);
-		row->last_line = column_u64(&s);
-		row->last_ms = column_i64(&s);
-		row->incident_id = column_u32(&s);
-		row->count = column_u64(&s);
-		row->text = column_span(&s, arena);
-		TRY(statement_check(&s, err));
-		TRY(statement_step(&s, &has_row, err));
-	}
-	*out = rows;
-	*count = used;
-	return OK;
-}
-
-static enum status move_hits(struct store_tx *tx, int64_t job_id, uint32_t from_id, uint32_t to_id, struct error *err)
-{
-	AUTO_DONE(statement) s = {0};
-
-	TRY(statement_open(&s, store_tx_reader(tx),
-		"UPDATE signature_hits SET incident_id = ?1 WHERE job_id = ?2 AND incident_id = ?3", err));
-	bind_i64(&s, to_id);
-	bind_i64(&s, job_id);
-	bind_i64(&s, from_id);
-	return statement_run(&s, err);
+	bind_numbers(&s, job_id, from_ms, to_ms);
+	return rows_read(&s, arena, ROWS_LIKE(fields, like), out, count, err);
 }
 
 enum status store_fold_incident(
 	struct store_tx *tx, int64_t job_id, uint32_t from_id, uint32_t to_id, struct error *err)
 {
-	AUTO_DONE(statement) s = {0};
-
-	TRY(move_hits(tx, job_id, from_id, to_id, err));
-	TRY(statement_open(&s, store_tx_reader(tx),
+	TRY(run_with(tx, "UPDATE signature_hits SET incident_id = ?1 WHERE job_id = ?2 AND incident_id = ?3",
+		NUMBERS(to_id, job_id, from_id), err));
+	return run_with(tx,
 		"UPDATE incidents SET facts = facts || ',\"part_of\":\"' || ?2 || '-' || ?1 || '\"' WHERE job_id = ?2 AND"
 		" incident_id = ?3",
-		err));
-	bind_i64(&s, to_id);
-	bind_i64(&s, job_id);
-	bind_i64(&s, from_id);
-	return statement_run(&s, err);
+		NUMBERS(to_id, job_id, from_id), err);
 }
 
 enum status store_read_near(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t kinds,
 	int64_t from_ms, int64_t to_ms, struct near_incident **out, size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	struct near_incident *rows = NULL;
-	size_t used = 0, cap = 0;
-	bool has_row;
+	static const struct row_field fields[] = {FIELD(struct near_incident, incident_id),
+		FIELD(struct near_incident, kind), FIELD(struct near_incident, opened_ordinal)};
 
 	TRY(statement_open(&s, reader,
 		"SELECT incident_id, kind, opened_ordinal FROM incidents WHERE job_id = ? AND opened_ms BETWEEN ? AND ?"
 		" AND (? >> kind) & 1 ORDER BY opened_ms",
 		err));
-	bind_i64(&s, job_id);
-	bind_i64(&s, from_ms);
-	bind_i64(&s, to_ms);
-	bind_i64(&s, kinds);
-	TRY(statement_step(&s, &has_row, err));
-	for (; has_row; used++) {
-		if (!(rows = rows_grow(arena, rows, used, &cap, sizeof *rows)))
-			return error_no_memory(err);
-		rows[used].incident_id = column_u32(&s);
-		rows[used].kind = (enum incident_kind)column_i64(&s);
-		rows[used].opened_ordinal = column_u64(&s);
-		TRY(statement_step(&s, &has_row, err));
-	}
-	*out = rows;
-	*count = used;
-	return OK;
+	bind_numbers(&s, job_id, from_ms, to_ms, kinds);
+	return rows_read(&s, arena, ROWS(fields, struct near_incident), out, count, err);
 }
 
 static bool is_in(const int64_t *jobs, size_t count, int64_t job_id)
@@ -285,21 +193,22 @@ static void add_signature(struct incident_said *said, struct span signature)
 }
 
 /* Rows come by stream. */
-static void add_stretch(struct incident_said *said, uint32_t stream_id, uint32_t *stream_before, struct span stream,
-	const struct signature_hit_row *row)
+static void add_stretch(struct incident_said *said, uint32_t *stream_before, const struct said_hit *hit)
 {
-	if (stream_id != *stream_before) {
+	const struct signature_hit_row *row = &hit->row;
+
+	if (row->stream_id != *stream_before) {
 		said->stream_count++;
 		if (said->named < SAID_STREAMS_MAX)
-			said->streams[said->named++] = stream;
+			said->streams[said->named++] = hit->stream;
 	}
-	*stream_before = stream_id;
+	*stream_before = row->stream_id;
 	said->count += row->count;
 	add_signature(said, row->signature);
 	if (said->last_stream.len && row->last_ms <= said->last_ms)
 		return;
 	said->last_ms = row->last_ms;
-	said->last_stream = stream;
+	said->last_stream = hit->stream;
 	said->last_line = row->last_line;
 	said->last_text = row->text;
 }
@@ -308,7 +217,12 @@ enum status store_read_said(struct store_reader *reader, struct arena *arena, in
 	struct incident_said *out, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
+	static const struct row_field fields[] = {FIELD(struct said_hit, row.stream_id), FIELD(struct said_hit, stream),
+		FIELD(struct said_hit, row.signature), FIELD(struct said_hit, row.count),
+		FIELD(struct said_hit, row.last_line), FIELD(struct said_hit, row.last_ms),
+		FIELD(struct said_hit, row.text)};
 	uint32_t stream_before = 0;
+	struct said_hit hit = {0};
 	bool has_row;
 
 	*out = (struct incident_said){.last_stream = SPAN(""), .last_text = SPAN("")};
@@ -317,22 +231,13 @@ enum status store_read_said(struct store_reader *reader, struct arena *arena, in
 		" JOIN streams AS r ON r.job_id = h.job_id AND r.stream_id = h.stream_id WHERE h.job_id = ? AND"
 		" h.incident_id = ? ORDER BY h.stream_id",
 		err));
-	bind_i64(&s, job_id);
-	bind_i64(&s, incident_id);
-	TRY(statement_step(&s, &has_row, err));
-	while (has_row) {
-		uint32_t stream_id = column_u32(&s);
-		struct span stream = column_span(&s, arena);
-		struct signature_hit_row row = {.signature = column_span(&s, arena)};
-		row.count = column_u64(&s);
-		row.last_line = column_u64(&s);
-		row.last_ms = column_i64(&s);
-		row.text = column_span(&s, arena);
-		TRY(statement_check(&s, err));
-		add_stretch(out, stream_id, &stream_before, stream, &row);
-		TRY(statement_step(&s, &has_row, err));
+	bind_numbers(&s, job_id, incident_id);
+	for (;;) {
+		TRY(row_read(&s, arena, ROWS(fields, struct said_hit), &hit, &has_row, err));
+		if (!has_row)
+			return OK;
+		add_stretch(out, &stream_before, &hit);
 	}
-	return OK;
 }
 
 #define LAST_SAID                                                                                                      \
@@ -343,28 +248,14 @@ enum status store_read_quiet(struct store_reader *reader, struct arena *arena, e
 	int64_t before_ms, size_t limit, struct quiet_incident **out, size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	struct quiet_incident *rows = NULL;
-	size_t used = 0, cap = 0;
-	bool has_row;
+	static const struct row_field fields[] = {FIELD(struct quiet_incident, job_id),
+		FIELD(struct quiet_incident, incident_id), FIELD(struct quiet_incident, last_ms)};
 
 	TRY(statement_open(&s, reader,
 		"SELECT job_id, incident_id, coalesce((" LAST_SAID
 		"), opened_ms) FROM incidents WHERE state = 0 AND kind = ?"
 		" AND coalesce((" LAST_SAID "), opened_ms) < ? LIMIT ?",
 		err));
-	bind_i64(&s, kind);
-	bind_i64(&s, before_ms);
-	bind_u64(&s, limit);
-	TRY(statement_step(&s, &has_row, err));
-	for (; has_row; used++) {
-		if (!(rows = rows_grow(arena, rows, used, &cap, sizeof *rows)))
-			return error_no_memory(err);
-		rows[used].job_id = column_i64(&s);
-		rows[used].incident_id = column_u32(&s);
-		rows[used].last_ms = column_i64(&s);
-		TRY(statement_step(&s, &has_row, err));
-	}
-	*out = rows;
-	*count = used;
-	return OK;
+	bind_numbers(&s, kind, before_ms, limit);
+	return rows_read(&s, arena, ROWS(fields, struct quiet_incident), out, count, err);
 }

@@ -1,53 +1,33 @@
 /* Incidents of one cause, and those that somebody muted. */
 #include "model/incident.h"
 #include "store/alerts.h"
+#include "store/driver/rows.h"
 #include "store/driver/statement.h"
 
 enum status store_read_first_incidents(struct store_reader *reader, struct arena *arena, int64_t job_id, size_t limit,
 	struct incident_row **out, size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	struct incident_row *rows = NULL;
-	size_t used = 0, cap = 0;
-	bool has_row;
+	static const struct row_field fields[] = {FIELD(struct incident_row, incident_id),
+		FIELD(struct incident_row, series_id), FIELD(struct incident_row, metric),
+		FIELD(struct incident_row, incident.kind), FIELD(struct incident_row, incident.state),
+		FIELD(struct incident_row, incident.first_step), FIELD(struct incident_row, incident.last_step),
+		FIELD(struct incident_row, incident.opened_step), FIELD(struct incident_row, incident.opened_ms),
+		FIELD(struct incident_row, incident.is_historic), FIELD(struct incident_row, incident.rule_id),
+		FIELD(struct incident_row, attempt), FIELD(struct incident_row, life)};
+	const struct incident_row like = {.job_id = job_id};
 
 	TRY(statement_open(&s, reader,
 		"SELECT incident_id, series_id, metric, kind, state, first_step, last_step, opened_step, opened_ms, is_historic,"
 		" rule_id, attempt, life FROM incidents WHERE job_id = ? AND cause_id = 0 ORDER BY opened_ms DESC LIMIT ?",
 		err));
-	bind_i64(&s, job_id);
-	bind_u64(&s, limit);
-	TRY(statement_step(&s, &has_row, err));
-	for (; has_row; used++) {
-		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
-		if (!rows)
-			return error_no_memory(err);
-		rows[used] = (struct incident_row){.job_id = job_id, .incident_id = column_u32(&s)};
-		rows[used].series_id = column_u32(&s);
-		rows[used].metric = column_span(&s, arena);
-		rows[used].incident.kind = (enum incident_kind)column_i64(&s);
-		rows[used].incident.state = (enum incident_state)column_i64(&s);
-		rows[used].incident.first_step = column_i64(&s);
-		rows[used].incident.last_step = column_i64(&s);
-		rows[used].incident.opened_step = column_i64(&s);
-		rows[used].incident.opened_ms = column_i64(&s);
-		rows[used].incident.is_historic = column_bool(&s);
-		rows[used].incident.rule_id = column_i64(&s);
-		rows[used].attempt = column_u32(&s);
-		rows[used].life = column_u32(&s);
-		TRY(statement_check(&s, err));
-		TRY(statement_step(&s, &has_row, err));
-	}
-	*out = rows;
-	*count = used;
-	return OK;
+	bind_numbers(&s, job_id, limit);
+	return rows_read(&s, arena, ROWS_LIKE(fields, like), out, count, err);
 }
 
 static void bind_member(struct statement *s, uint32_t group_id, const struct incident_row *row)
 {
-	bind_i64(s, row->job_id);
-	bind_i64(s, group_id);
-	bind_i64(s, row->incident_id);
+	bind_numbers(s, row->job_id, group_id, row->incident_id);
 }
 
 /* Of all metrics and kinds; the group has one at least. */
@@ -55,6 +35,9 @@ static enum status read_extent(struct store_reader *reader, uint32_t group_id, c
 	struct incident_group *out, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
+	static const struct row_field fields[] = {FIELD(struct incident_group, is_open),
+		FIELD(struct incident_group, first_step), FIELD(struct incident_group, last_step),
+		FIELD(struct incident_group, first_opened_ms), FIELD(struct incident_group, last_opened_ms)};
 	bool has_row;
 
 	TRY(statement_open(&s, reader,
@@ -62,13 +45,7 @@ static enum status read_extent(struct store_reader *reader, uint32_t group_id, c
 		" WHERE job_id = ?1 AND (incident_id = ?2 OR cause_id = ?2) AND incident_id <> ?3",
 		err));
 	bind_member(&s, group_id, row);
-	TRY(statement_step(&s, &has_row, err));
-	out->is_open = column_bool(&s);
-	out->first_step = column_i64(&s);
-	out->last_step = column_i64(&s);
-	out->first_opened_ms = column_i64(&s);
-	out->last_opened_ms = column_i64(&s);
-	return statement_check(&s, err);
+	return row_read(&s, NULL, ROWS(fields, struct incident_group), out, &has_row, err);
 }
 
 /* Until when the group had the metric and kind. */
@@ -76,6 +53,9 @@ static enum status read_same(struct store_reader *reader, uint32_t group_id, con
 	struct incident_group *out, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
+	static const struct row_field fields[] = {FIELD(struct incident_group, has_same),
+		FIELD(struct incident_group, same.state), FIELD(struct incident_group, same.last_step),
+		FIELD(struct incident_group, same.opened_ms), FIELD(struct incident_group, same.closed_ms)};
 	bool has_row;
 
 	TRY(statement_open(&s, reader,
@@ -84,16 +64,9 @@ static enum status read_same(struct store_reader *reader, uint32_t group_id, con
 		" AND i.rule_id = ?5 AND i.metric = ?6",
 		err));
 	bind_member(&s, group_id, row);
-	bind_i64(&s, row->incident.kind);
-	bind_i64(&s, row->incident.rule_id);
+	bind_numbers(&s, row->incident.kind, row->incident.rule_id);
 	bind_text(&s, row->metric);
-	TRY(statement_step(&s, &has_row, err));
-	out->has_same = column_i64(&s) != 0;
-	out->same.state = (enum incident_state)column_i64(&s);
-	out->same.last_step = column_i64(&s);
-	out->same.opened_ms = column_i64(&s);
-	out->same.closed_ms = column_i64(&s);
-	return statement_check(&s, err);
+	return row_read(&s, NULL, ROWS(fields, struct incident_group), out, &has_row, err);
 }
 
 static enum status find_fold(struct store_reader *reader, uint32_t group_id, const struct incident_row *row,
@@ -111,8 +84,7 @@ static enum status find_fold(struct store_reader *reader, uint32_t group_id, con
 		" ORDER BY i.incident_id DESC LIMIT 1",
 		err));
 	bind_member(&s, group_id, row);
-	bind_i64(&s, row->incident.kind);
-	bind_i64(&s, row->incident.rule_id);
+	bind_numbers(&s, row->incident.kind, row->incident.rule_id);
 	bind_text(&s, row->metric);
 	bind_i64(&s, row->stream_id);
 	TRY(statement_step(&s, &has_row, err));
@@ -132,8 +104,7 @@ static enum status has_same_series(struct store_reader *reader, uint32_t group_i
 	bind_member(&s, group_id, row);
 	bind_i64(&s, row->stream_id);
 	bind_text(&s, row->metric);
-	bind_i64(&s, row->incident.kind);
-	bind_i64(&s, row->incident.rule_id);
+	bind_numbers(&s, row->incident.kind, row->incident.rule_id);
 	return statement_step(&s, &out->has_same_series, err);
 }
 
@@ -149,43 +120,25 @@ enum status store_look_in_group(struct store_reader *reader, uint32_t group_id, 
 
 enum status store_set_cause(struct store_tx *tx, const struct incident_row *row, struct error *err)
 {
-	AUTO_DONE(statement) s = {0};
-
-	TRY(statement_open(&s, store_tx_reader(tx),
-		"UPDATE incidents SET cause_id = ?, fold_id = ? WHERE job_id = ? AND incident_id = ?", err));
-	bind_i64(&s, row->cause_id);
-	bind_i64(&s, row->fold_id);
-	bind_i64(&s, row->job_id);
-	bind_i64(&s, row->incident_id);
-	return statement_run(&s, err);
+	return run_with(tx, "UPDATE incidents SET cause_id = ?, fold_id = ? WHERE job_id = ? AND incident_id = ?",
+		NUMBERS(row->cause_id, row->fold_id, row->job_id, row->incident_id), err);
 }
 
 enum status store_is_group_open(struct store_reader *reader, int64_t job_id, uint32_t group_id, uint64_t kinds,
 	bool *is_open, struct error *err)
 {
-	AUTO_DONE(statement) s = {0};
-
-	TRY(statement_open(&s, reader,
+	*is_open = false;
+	return read_number(reader,
 		"SELECT 1 FROM incidents WHERE job_id = ?1 AND (incident_id = ?2 OR cause_id = ?2) AND state = 0"
 		" AND (?3 = 0 OR ?3 >> kind & 1) LIMIT 1",
-		err));
-	bind_i64(&s, job_id);
-	bind_i64(&s, group_id);
-	bind_u64(&s, kinds);
-	return statement_step(&s, is_open, err);
+		NUMBERS(job_id, group_id, kinds), is_open, err);
 }
 
 enum status store_mute_incident(
 	struct store_tx *tx, int64_t job_id, uint32_t incident_id, int64_t until_ms, struct error *err)
 {
-	AUTO_DONE(statement) s = {0};
-
-	TRY(statement_open(&s, store_tx_reader(tx),
-		"UPDATE incidents SET muted_until_ms = ? WHERE job_id = ? AND incident_id = ?", err));
-	bind_i64(&s, until_ms);
-	bind_i64(&s, job_id);
-	bind_i64(&s, incident_id);
-	TRY(statement_run(&s, err));
+	TRY(run_with(tx, "UPDATE incidents SET muted_until_ms = ? WHERE job_id = ? AND incident_id = ?",
+		NUMBERS(until_ms, job_id, incident_id), err));
 	return tx_changed_rows(tx) ? OK
 				   : error_set(err, ERR_NOT_FOUND, "the job has no incident %u", (unsigned)incident_id);
 }
@@ -201,14 +154,9 @@ enum status store_is_muted(
 		" OR i.cause_id = ?3 OR (i.kind = ?4 AND i.rule_id = ?5 AND i.metric = ?6"
 		" AND (i.opened_ordinal >> ?7) = ?8)) LIMIT 1",
 		err));
-	bind_i64(&s, row->job_id);
-	bind_i64(&s, now_ms);
-	bind_i64(&s, incident_group(row));
-	bind_i64(&s, row->incident.kind);
-	bind_i64(&s, row->incident.rule_id);
+	bind_numbers(&s, row->job_id, now_ms, incident_group(row), row->incident.kind, row->incident.rule_id);
 	bind_text(&s, row->metric);
-	bind_i64(&s, INCIDENT_TIME_BITS);
-	bind_u64(&s, row->incident.opened_ordinal >> INCIDENT_TIME_BITS);
+	bind_numbers(&s, INCIDENT_TIME_BITS, row->incident.opened_ordinal >> INCIDENT_TIME_BITS);
 	return statement_step(&s, is_muted, err);
 }
 
@@ -216,28 +164,13 @@ enum status store_read_fold_streams(struct store_reader *reader, struct arena *a
 	size_t limit, struct span **out, size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	struct span *names = NULL;
-	size_t used = 0, cap = 0;
-	bool has_row;
+	static const struct row_field fields[] = {FIELD_ALONE(struct span)};
 
 	TRY(statement_open(&s, reader,
 		"SELECT r.name FROM incidents AS i JOIN streams AS r ON r.job_id = i.job_id AND r.stream_id = i.stream_id"
 		" WHERE i.job_id = ?1 AND (i.incident_id = ?2 OR (i.fold_id = ?2 AND i.fold_id <> 0))"
 		" ORDER BY i.incident_id LIMIT ?3",
 		err));
-	bind_i64(&s, row->job_id);
-	bind_i64(&s, row->incident_id);
-	bind_u64(&s, limit);
-	TRY(statement_step(&s, &has_row, err));
-	for (; has_row; used++) {
-		names = rows_grow(arena, names, used, &cap, sizeof *names);
-		if (!names)
-			return error_no_memory(err);
-		names[used] = column_span(&s, arena);
-		TRY(statement_check(&s, err));
-		TRY(statement_step(&s, &has_row, err));
-	}
-	*out = names;
-	*count = used;
-	return OK;
+	bind_numbers(&s, row->job_id, row->incident_id, limit);
+	return rows_read(&s, arena, ROWS(fields, struct span), out, count, err);
 }

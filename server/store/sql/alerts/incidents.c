@@ -2,6 +2,7 @@
 #include "store/alerts.h"
 #include "store/backfills.h"
 #include "store/carry.h"
+#include "store/driver/rows.h"
 #include "store/driver/statement.h"
 
 struct known {
@@ -20,101 +21,56 @@ struct known {
 static enum status find(struct store_tx *tx, const struct incident_row *row, struct known *out, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
+	static const struct row_field fields[] = {FIELD(struct known, incident_id), FIELD(struct known, severity),
+		FIELD(struct known, state), FIELD(struct known, last_step), FIELD(struct known, cause_id),
+		FIELD(struct known, fold_id), FIELD(struct known, closed_why), FIELD(struct known, is_historic),
+		FIELD(struct known, life), FIELD(struct known, first_step), FIELD(struct known, opened_step),
+		FIELD(struct known, opened_ms)};
 
 	TRY(statement_open(&s, store_tx_reader(tx),
 		"SELECT incident_id, severity, state, last_step, cause_id, fold_id, closed_why, is_historic, life,"
 		" first_step, opened_step, opened_ms FROM incidents"
 		" WHERE job_id = ? AND series_id = ? AND kind = ? AND opened_ordinal = ? AND rule_id = ? ORDER BY life DESC LIMIT 1",
 		err));
-	bind_i64(&s, row->job_id);
-	bind_i64(&s, row->series_id);
-	bind_i64(&s, row->incident.kind);
-	bind_u64(&s, row->incident.opened_ordinal);
-	bind_i64(&s, row->incident.rule_id);
-	TRY(statement_step(&s, &out->is_there, err));
-	if (out->is_there) {
-		out->incident_id = column_i64(&s);
-		out->severity = (enum severity)column_i64(&s);
-		out->state = (enum incident_state)column_i64(&s);
-		out->last_step = column_i64(&s);
-		out->cause_id = column_u32(&s);
-		out->fold_id = column_u32(&s);
-		out->closed_why = (enum incident_close)column_i64(&s);
-		out->is_historic = column_bool(&s);
-		out->life = column_u32(&s);
-		out->first_step = column_i64(&s);
-		out->opened_step = column_i64(&s);
-		out->opened_ms = column_i64(&s);
-	}
-	return OK;
+	bind_numbers(&s, row->job_id, row->series_id, row->incident.kind, row->incident.opened_ordinal,
+		row->incident.rule_id);
+	return row_read(&s, NULL, ROWS(fields, struct known), out, &out->is_there, err);
 }
 
 static enum status next_incident_id(struct store_tx *tx, int64_t job_id, int64_t *id, struct error *err)
 {
-	AUTO_DONE(statement) s = {0};
-	bool has_row;
-
-	TRY(statement_open(&s, store_tx_reader(tx),
-		"SELECT coalesce(max(incident_id), 0) + 1 FROM incidents WHERE job_id = ?", err));
-	bind_i64(&s, job_id);
-	TRY(statement_step(&s, &has_row, err));
-	*id = column_i64(&s);
-	return OK;
+	return read_number(store_tx_reader(tx),
+		"SELECT coalesce(max(incident_id), 0) + 1 FROM incidents WHERE job_id = ?", NUMBERS(job_id), id, err);
 }
 
-static void bind_figures(struct statement *s, const struct incident *incident)
-{
-	bind_i64(s, incident->severity);
-	bind_i64(s, incident->state);
-	bind_i64(s, incident->last_step);
-	bind_i64(s, incident->closed_ms);
-	bind_i64(s, incident->closed_why);
-	bind_double(s, incident->worst);
-	bind_i64(s, incident->worst_step);
-}
+/* What changes while it is open. */
+static const struct row_field figures[] = {FIELD(struct incident, severity), FIELD(struct incident, state),
+	FIELD(struct incident, last_step), FIELD(struct incident, closed_ms), FIELD(struct incident, closed_why),
+	FIELD(struct incident, worst), FIELD(struct incident, worst_step)};
 
-static void bind_opening(struct statement *s, const struct incident *incident)
-{
-	bind_i64(s, incident->kind);
-	bind_u64(s, incident->opened_ordinal);
-	bind_i64(s, incident->first_step);
-	bind_i64(s, incident->opened_step);
-	bind_i64(s, incident->opened_ms);
-	bind_u64(s, incident->line);
-	bind_i64(s, incident->is_historic);
-	bind_double(s, incident->value);
-	bind_double(s, incident->expected);
-	bind_double(s, incident->spread);
-	bind_double(s, incident->score);
-}
+/* Of its opening, as these definitions see it. */
+static const struct row_field opening[] = {FIELD(struct incident, first_step), FIELD(struct incident, opened_step),
+	FIELD(struct incident, opened_ms), FIELD(struct incident, line), FIELD(struct incident, value),
+	FIELD(struct incident, expected), FIELD(struct incident, spread), FIELD(struct incident, score)};
 
 static enum status insert(struct store_tx *tx, const struct incident_row *row, int64_t id, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 
 	TRY(statement_open(&s, store_tx_reader(tx),
-		"INSERT INTO incidents (severity, state, last_step, closed_ms, closed_why, worst, worst_kind, worst_step, kind,"
-		" opened_ordinal, first_step, opened_step, opened_ms, line, is_historic, value, value_kind, expected,"
-		" expected_kind, spread, spread_kind, score, score_kind, job_id, incident_id, series_id, acknowledged_ms, facts, rule_id, attempt,"
-		" life, stream_id, metric) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,"
+		"INSERT INTO incidents (severity, state, last_step, closed_ms, closed_why, worst, worst_kind, worst_step,"
+		" first_step, opened_step, opened_ms, line, value, value_kind, expected, expected_kind, spread, spread_kind, score,"
+		" score_kind, kind, opened_ordinal, is_historic, job_id, incident_id, series_id, acknowledged_ms, rule_id, attempt,"
+		" life, facts, stream_id, metric) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,"
 		" coalesce((SELECT stream_id FROM series WHERE job_id = ? AND series_id = ?), ?),"
 		" coalesce((SELECT metric FROM series WHERE job_id = ? AND series_id = ?), ?))",
 		err));
-	bind_figures(&s, &row->incident);
-	bind_opening(&s, &row->incident);
-	bind_i64(&s, row->job_id);
-	bind_i64(&s, id);
-	bind_i64(&s, row->series_id);
-	bind_i64(&s, row->acknowledged_ms);
+	row_bind(&s, ROWS(figures, struct incident), &row->incident);
+	row_bind(&s, ROWS(opening, struct incident), &row->incident);
+	bind_numbers(&s, row->incident.kind, row->incident.opened_ordinal, row->incident.is_historic, row->job_id, id,
+		row->series_id, row->acknowledged_ms, row->incident.rule_id, row->attempt, row->life);
 	bind_text(&s, row->facts);
-	bind_i64(&s, row->incident.rule_id);
-	bind_i64(&s, row->attempt);
-	bind_i64(&s, row->life);
-	bind_i64(&s, row->job_id);
-	bind_i64(&s, row->series_id);
-	bind_i64(&s, row->stream_id);
-	bind_i64(&s, row->job_id);
-	bind_i64(&s, row->series_id);
+	bind_numbers(&s, row->job_id, row->series_id, row->stream_id, row->job_id, row->series_id);
 	bind_text(&s, row->metric);
 	return statement_run(&s, err);
 }
@@ -127,9 +83,8 @@ static enum status update(struct store_tx *tx, const struct incident_row *row, i
 		"UPDATE incidents SET severity = ?, state = ?, last_step = ?, closed_ms = ?, closed_why = ?, worst = ?, worst_kind = ?,"
 		" worst_step = ? WHERE job_id = ? AND incident_id = ?",
 		err));
-	bind_figures(&s, &row->incident);
-	bind_i64(&s, row->job_id);
-	bind_i64(&s, id);
+	row_bind(&s, ROWS(figures, struct incident), &row->incident);
+	bind_numbers(&s, row->job_id, id);
 	return statement_run(&s, err);
 }
 
@@ -201,20 +156,12 @@ enum status store_knows_incident(struct store_tx *tx, const struct incident_row 
 
 enum status store_import_incident(struct store_tx *tx, const struct incident_row *row, struct error *err)
 {
-	AUTO_DONE(statement) s = {0};
-
 	TRY(insert(tx, row, row->incident_id, err));
 	if (!row->muted_until_ms && !row->cause_id && !row->fold_id)
 		return OK;
-	TRY(statement_open(&s, store_tx_reader(tx),
+	return run_with(tx,
 		"UPDATE incidents SET muted_until_ms = ?, cause_id = ?, fold_id = ? WHERE job_id = ? AND incident_id = ?",
-		err));
-	bind_i64(&s, row->muted_until_ms);
-	bind_i64(&s, row->cause_id);
-	bind_i64(&s, row->fold_id);
-	bind_i64(&s, row->job_id);
-	bind_i64(&s, row->incident_id);
-	return statement_run(&s, err);
+		NUMBERS(row->muted_until_ms, row->cause_id, row->fold_id, row->job_id, row->incident_id), err);
 }
 
 enum status store_put_incident_facts(
@@ -225,22 +172,15 @@ enum status store_put_incident_facts(
 	TRY(statement_open(
 		&s, store_tx_reader(tx), "UPDATE incidents SET facts = ? WHERE job_id = ? AND incident_id = ?", err));
 	bind_text(&s, facts);
-	bind_i64(&s, job_id);
-	bind_i64(&s, incident_id);
+	bind_numbers(&s, job_id, incident_id);
 	return statement_run(&s, err);
 }
 
 enum status store_acknowledge_incident(
 	struct store_tx *tx, int64_t job_id, uint32_t incident_id, int64_t at_ms, struct error *err)
 {
-	AUTO_DONE(statement) s = {0};
-
-	TRY(statement_open(&s, store_tx_reader(tx),
-		"UPDATE incidents SET acknowledged_ms = ? WHERE job_id = ? AND incident_id = ?", err));
-	bind_i64(&s, at_ms);
-	bind_i64(&s, job_id);
-	bind_i64(&s, incident_id);
-	TRY(statement_run(&s, err));
+	TRY(run_with(tx, "UPDATE incidents SET acknowledged_ms = ? WHERE job_id = ? AND incident_id = ?",
+		NUMBERS(at_ms, job_id, incident_id), err));
 	return tx_changed_rows(tx) ? OK
 				   : error_set(err, ERR_NOT_FOUND, "the job has no incident %u", (unsigned)incident_id);
 }
@@ -276,26 +216,18 @@ static enum status find_same(struct store_tx *tx, const struct dead_series *old,
 	const struct incident_row *row, struct incident_row *out, bool *is_there, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
+	static const struct row_field fields[] = {FIELD(struct incident_row, incident_id),
+		FIELD(struct incident_row, series_id), FIELD(struct incident_row, incident.opened_ordinal)};
 
 	*out = (struct incident_row){.job_id = row->job_id};
 	TRY(statement_open(&s, store_tx_reader(tx), same_sql[sameness], err));
-	bind_i64(&s, row->job_id);
-	bind_i64(&s, row->stream_id);
-	bind_i64(&s, row->incident.kind);
-	bind_u64(&s, row->incident.line);
+	bind_numbers(&s, row->job_id, row->stream_id, row->incident.kind, row->incident.line);
 	bind_text(&s, row->metric);
-	bind_i64(&s, old->first_id);
-	bind_i64(&s, old->last_id);
-	bind_i64(&s, sameness == SAME_NAME ? row->incident.opened_step : (int64_t)row->series_id);
+	bind_numbers(&s, old->first_id, old->last_id,
+		sameness == SAME_NAME ? row->incident.opened_step : (int64_t)row->series_id);
 	if (sameness == SAME_VALUES)
 		bind_double(&s, row->incident.value);
-	TRY(statement_step(&s, is_there, err));
-	if (!*is_there)
-		return OK;
-	out->incident_id = column_u32(&s);
-	out->series_id = column_u32(&s);
-	out->incident.opened_ordinal = column_u64(&s);
-	return statement_check(&s, err);
+	return row_read(&s, NULL, ROWS(fields, struct incident_row), out, is_there, err);
 }
 
 /* With all that its opening led to. */
@@ -308,13 +240,9 @@ static enum status move(
 		"UPDATE incidents SET series_id = ?, opened_ordinal = ?, metric = ? WHERE job_id = ? AND series_id = ? AND kind = ?"
 		" AND opened_ordinal = ? AND rule_id = 0",
 		err));
-	bind_i64(&s, row->series_id);
-	bind_u64(&s, row->incident.opened_ordinal);
+	bind_numbers(&s, row->series_id, row->incident.opened_ordinal);
 	bind_text(&s, row->metric);
-	bind_i64(&s, row->job_id);
-	bind_i64(&s, same->series_id);
-	bind_i64(&s, row->incident.kind);
-	bind_u64(&s, same->incident.opened_ordinal);
+	bind_numbers(&s, row->job_id, same->series_id, row->incident.kind, same->incident.opened_ordinal);
 	return statement_run(&s, err);
 }
 
@@ -322,23 +250,14 @@ static enum status move(
 static enum status update_opening(
 	struct store_tx *tx, const struct incident_row *row, uint32_t incident_id, struct error *err)
 {
-	const struct incident *incident = &row->incident;
 	AUTO_DONE(statement) s = {0};
 
 	TRY(statement_open(&s, store_tx_reader(tx),
 		"UPDATE incidents SET first_step = ?, opened_step = ?, opened_ms = ?, line = ?, value = ?, value_kind = ?, expected = ?,"
 		" expected_kind = ?, spread = ?, spread_kind = ?, score = ?, score_kind = ? WHERE job_id = ? AND incident_id = ?",
 		err));
-	bind_i64(&s, incident->first_step);
-	bind_i64(&s, incident->opened_step);
-	bind_i64(&s, incident->opened_ms);
-	bind_u64(&s, incident->line);
-	bind_double(&s, incident->value);
-	bind_double(&s, incident->expected);
-	bind_double(&s, incident->spread);
-	bind_double(&s, incident->score);
-	bind_i64(&s, row->job_id);
-	bind_i64(&s, incident_id);
+	row_bind(&s, ROWS(opening, struct incident), &row->incident);
+	bind_numbers(&s, row->job_id, incident_id);
 	return statement_run(&s, err);
 }
 
@@ -379,19 +298,12 @@ enum status store_replace_incident(struct store_tx *tx, const struct dead_series
 
 enum status store_part_incidents(struct store_tx *tx, const struct dead_series *old, int64_t now_ms, struct error *err)
 {
-	AUTO_DONE(statement) s = {0};
-
 	/* a rule's, and a comparison of streams, are not looked for: they are over, and what they said stands */
-	TRY(statement_open(&s, store_tx_reader(tx),
+	return run_with(tx,
 		"UPDATE incidents SET closed_why = CASE WHEN state = 0 OR (rule_id = 0 AND kind <> ?5) THEN ?6 ELSE closed_why END,"
 		" closed_ms = CASE state WHEN 0 THEN max(?4, opened_ms) ELSE closed_ms END, state = 1, series_id = 0,"
 		" opened_ordinal = incident_id WHERE job_id = ?1 AND series_id BETWEEN ?2 AND ?3",
-		err));
-	bind_i64(&s, old->job_id);
-	bind_i64(&s, old->first_id);
-	bind_i64(&s, old->last_id);
-	bind_i64(&s, now_ms);
-	bind_i64(&s, INCIDENT_STRAGGLER);
-	bind_i64(&s, INCIDENT_CLOSED_DEFINITIONS);
-	return statement_run(&s, err);
+		NUMBERS(old->job_id, old->first_id, old->last_id, now_ms, INCIDENT_STRAGGLER,
+			INCIDENT_CLOSED_DEFINITIONS),
+		err);
 }

@@ -1,6 +1,7 @@
 #include "model/incident.h"
 #include "model/query.h"
 #include "store/alerts.h"
+#include "store/driver/rows.h"
 #include "store/driver/statement.h"
 #include "store/jobs.h"
 #include "store/search.h"
@@ -41,52 +42,24 @@ struct place {
 	int64_t incident_id;
 };
 
-static void read_figures(struct statement *s, struct incident *incident)
-{
-	incident->kind = (enum incident_kind)column_i64(s);
-	incident->severity = (enum severity)column_i64(s);
-	incident->state = (enum incident_state)column_i64(s);
-	incident->opened_ordinal = column_u64(s);
-	incident->first_step = column_i64(s);
-	incident->last_step = column_i64(s);
-	incident->opened_step = column_i64(s);
-	incident->opened_ms = column_i64(s);
-	incident->closed_ms = column_i64(s);
-	incident->closed_why = (enum incident_close)column_i64(s);
-	incident->line = column_u64(s);
-	incident->is_historic = column_bool(s);
-	incident->value = column_double(s);
-	incident->expected = column_double(s);
-	incident->spread = column_double(s);
-	incident->score = column_double(s);
-	incident->worst = column_double(s);
-	incident->worst_step = column_i64(s);
-}
-
-static enum status read_row(struct statement *s, struct arena *arena, struct incident_row *row, struct error *err)
-{
-	*row = (struct incident_row){.job_id = column_i64(s)};
-	row->incident_id = column_u32(s);
-	row->series_id = column_u32(s);
-	row->stream_id = column_u32(s);
-	row->job = column_span(s, arena);
-	row->metric = column_span(s, arena);
-	row->stream = column_span(s, arena);
-	read_figures(s, &row->incident);
-	row->acknowledged_ms = column_i64(s);
-	row->facts = column_span(s, arena);
-	row->detail = SPAN("");
-	row->said = NULL;
-	row->muted_until_ms = column_i64(s);
-	row->cause_id = column_u32(s);
-	row->fold_id = column_u32(s);
-	row->incident.rule_id = column_i64(s);
-	row->attempt = column_u32(s);
-	row->life = column_u32(s);
-	row->folded = column_u64(s);
-	row->has_open_fold = column_bool(s);
-	return statement_check(s, err);
-}
+static const struct row_field fields[] = {FIELD(struct incident_row, job_id), FIELD(struct incident_row, incident_id),
+	FIELD(struct incident_row, series_id), FIELD(struct incident_row, stream_id), FIELD(struct incident_row, job),
+	FIELD(struct incident_row, metric), FIELD(struct incident_row, stream),
+	FIELD(struct incident_row, incident.kind), FIELD(struct incident_row, incident.severity),
+	FIELD(struct incident_row, incident.state), FIELD(struct incident_row, incident.opened_ordinal),
+	FIELD(struct incident_row, incident.first_step), FIELD(struct incident_row, incident.last_step),
+	FIELD(struct incident_row, incident.opened_step), FIELD(struct incident_row, incident.opened_ms),
+	FIELD(struct incident_row, incident.closed_ms), FIELD(struct incident_row, incident.closed_why),
+	FIELD(struct incident_row, incident.line), FIELD(struct incident_row, incident.is_historic),
+	FIELD(struct incident_row, incident.value), FIELD(struct incident_row, incident.expected),
+	FIELD(struct incident_row, incident.spread), FIELD(struct incident_row, incident.score),
+	FIELD(struct incident_row, incident.worst), FIELD(struct incident_row, incident.worst_step),
+	FIELD(struct incident_row, acknowledged_ms), FIELD(struct incident_row, facts),
+	FIELD(struct incident_row, muted_until_ms), FIELD(struct incident_row, cause_id),
+	FIELD(struct incident_row, fold_id), FIELD(struct incident_row, incident.rule_id),
+	FIELD(struct incident_row, attempt), FIELD(struct incident_row, life), FIELD(struct incident_row, folded),
+	FIELD(struct incident_row, has_open_fold)};
+static const struct incident_row like = {.detail = SPAN("")};
 
 static enum status parse_cursor(struct span cursor, struct place *out, struct error *err)
 {
@@ -132,15 +105,11 @@ static enum status open_list(
 			       : INCIDENTS
 			" WHERE ?7 = 0 AND (i.opened_ms, i.job_id, i.incident_id) < (?1, ?2, ?3)" MATCHES,
 		err));
-	bind_i64(s, place.opened_ms);
-	bind_i64(s, place.job_id);
-	bind_i64(s, place.incident_id);
-	bind_i64(s, filter->state);
-	bind_i64(s, filter->kind);
-	bind_u64(s,
-		filter->limit < INT64_MAX ? filter->limit + 1 : INT64_MAX); /* one more tells whether a page follows */
-	bind_i64(s, filter->job_id); /* ?7 of the one, ?8 behind it in both */
-	bind_i64(s, filter->has_all);
+	uint64_t limit =
+		filter->limit < INT64_MAX ? filter->limit + 1 : INT64_MAX; /* one more tells whether a page follows */
+	/* the job is ?7 of the one alone, has_all ?8 behind it in both */
+	bind_numbers(s, place.opened_ms, place.job_id, place.incident_id, filter->state, filter->kind, limit,
+		filter->job_id, filter->has_all);
 	return OK;
 }
 
@@ -148,22 +117,17 @@ static enum status read_page(struct store_reader *reader, struct arena *arena, c
 	struct incident_row **out, size_t *count, struct span *next_cursor, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	struct incident_row *rows = NULL;
+	struct incident_row *rows;
 	struct span next = SPAN("");
-	size_t used = 0, cap = 0;
-	bool has_row;
+	size_t used;
 
 	TRY(open_list(&s, reader, filter, err));
-	TRY(statement_step(&s, &has_row, err));
-	for (; has_row && used < filter->limit; used++) {
-		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
-		if (!rows)
-			return error_no_memory(err);
-		TRY(read_row(&s, arena, &rows[used], err));
-		TRY(statement_step(&s, &has_row, err));
+	TRY(rows_read(&s, arena, ROWS_LIKE(fields, like), &rows, &used, err));
+	if (used > filter->limit) {
+		used = filter->limit;
+		if (used)
+			TRY(print_cursor(&rows[used - 1], arena, &next, err));
 	}
-	if (has_row && used)
-		TRY(print_cursor(&rows[used - 1], arena, &next, err));
 	*out = rows;
 	*count = used;
 	*next_cursor = next;
@@ -244,80 +208,43 @@ enum status store_read_incident(struct store_reader *reader, struct arena *arena
 	struct incident_row *out, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	struct incident_row row;
-	bool has_row;
+	bool is_there;
 
+	*out = like;
 	TRY(statement_open(&s, reader, INCIDENTS " WHERE i.job_id = ? AND i.incident_id = ?", err));
-	bind_i64(&s, job_id);
-	bind_i64(&s, incident_id);
-	TRY(statement_step(&s, &has_row, err));
-	if (!has_row)
-		return error_set(err, ERR_NOT_FOUND, "the job has no incident %u", (unsigned)incident_id);
-	TRY(read_row(&s, arena, &row, err));
-	*out = row;
-	return OK;
+	bind_numbers(&s, job_id, incident_id);
+	TRY(row_read(&s, arena, ROWS(fields, struct incident_row), out, &is_there, err));
+	return is_there ? OK : error_set(err, ERR_NOT_FOUND, "the job has no incident %u", (unsigned)incident_id);
 }
 
 enum status store_read_rule_incidents(struct store_reader *reader, struct arena *arena, int64_t rule_id,
 	struct incident_row **out, size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	size_t cap = 0;
-	bool has_row;
 
-	*out = NULL;
-	*count = 0;
 	TRY(statement_open(&s, reader, INCIDENTS " WHERE i.state = 0 AND i.rule_id = ?", err));
 	bind_i64(&s, rule_id);
-	TRY(statement_step(&s, &has_row, err));
-	for (; has_row; (*count)++) {
-		*out = rows_grow(arena, *out, *count, &cap, sizeof **out);
-		if (!*out)
-			return error_no_memory(err);
-		TRY(read_row(&s, arena, &(*out)[*count], err));
-		TRY(statement_step(&s, &has_row, err));
-	}
-	return OK;
+	return rows_read(&s, arena, ROWS_LIKE(fields, like), out, count, err);
 }
 
 enum status store_count_open_incidents(struct store_reader *reader, int64_t job_id, uint64_t *count, struct error *err)
 {
-	AUTO_DONE(statement) s = {0};
-	bool has_row;
-
-	TRY(statement_open(&s, reader,
+	return read_number(reader,
 		job_id ? "SELECT count(*) FROM incidents AS i WHERE i.state = 0 AND i.job_id = ?" IS_FIRST_SHOWN
 		       : "SELECT count(*) FROM incidents AS i WHERE i.state = 0" IS_FIRST_SHOWN,
-		err));
-	if (job_id)
-		bind_i64(&s, job_id);
-	TRY(statement_step(&s, &has_row, err));
-	*count = column_u64(&s);
-	return OK;
+		job_id ? NUMBERS(job_id) : NUMBERS(), count, err);
 }
 
 enum status store_read_left_open(struct store_reader *reader, struct arena *arena, size_t limit, struct left_open **out,
 	size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	bool has_row;
+	static const struct row_field pair[] = {FIELD(struct left_open, job_id), FIELD(struct left_open, incident_id)};
 
-	*count = 0;
-	*out = arena_alloc(arena, limit * sizeof **out);
-	if (!*out)
-		return error_no_memory(err);
 	TRY(statement_open(&s, reader,
 		"SELECT i.job_id, i.incident_id FROM incidents AS i JOIN jobs AS j ON j.job_id = i.job_id"
 		" WHERE i.state = 0 AND j.ended_ms > 0 AND i.kind NOT IN (?, ?) LIMIT ?",
 		err));
-	bind_i64(&s, INCIDENT_JOB_FAILED);
-	bind_i64(&s, INCIDENT_RETENTION_DUE);
-	bind_i64(&s, (int64_t)limit);
-	TRY(statement_step(&s, &has_row, err));
-	for (; has_row; ++*count) {
-		(*out)[*count] = (struct left_open){.job_id = column_i64(&s)};
-		(*out)[*count].incident_id = column_u32(&s);
-		TRY(statement_step(&s, &has_row, err));
-	}
-	return OK;
+	bind_numbers(&s, INCIDENT_JOB_FAILED, INCIDENT_RETENTION_DUE, limit);
+	return rows_read(&s, arena, ROWS(pair, struct left_open), out, count, err);
 }

@@ -2,23 +2,9 @@
 #include "store/driver/rows.h"
 #include "store/driver/statement.h"
 
-static enum status put(struct store_tx *tx, const struct rule_row *row, int64_t id, struct error *err)
-{
-	AUTO_DONE(statement) s = {0};
-
-	TRY(statement_open(&s, store_tx_reader(tx),
-		row->rule_id
-			? "UPDATE rules SET team = ?, name = ?, document = ?, since_seq = ?, modified_ms = ? WHERE rule_id = ?"
-			: "INSERT INTO rules (team, name, document, since_seq, modified_ms, rule_id) VALUES (?,?,?,?,?,?)",
-		err));
-	bind_text(&s, row->team);
-	bind_text(&s, row->name);
-	bind_text(&s, row->document);
-	bind_u64(&s, row->since_seq);
-	bind_i64(&s, row->modified_ms);
-	bind_i64(&s, id);
-	return statement_run(&s, err);
-}
+static const struct row_field fields[] = {FIELD(struct rule_row, rule_id), FIELD(struct rule_row, team),
+	FIELD(struct rule_row, name), FIELD(struct rule_row, document), FIELD(struct rule_row, since_seq),
+	FIELD(struct rule_row, modified_ms)};
 
 static enum status check_name(struct store_tx *tx, const struct rule_row *row, struct error *err)
 {
@@ -38,15 +24,19 @@ static enum status check_name(struct store_tx *tx, const struct rule_row *row, s
 
 enum status store_put_rule(struct store_tx *tx, struct rule_row *row, struct error *err)
 {
-	int64_t id = row->rule_id;
+	struct rule_row put = *row;
 
 	TRY(check_name(tx, row, err));
-	if (!id)
-		TRY(next_id(tx, "rule", &id, err));
-	TRY(put(tx, row, id, err));
+	if (!put.rule_id)
+		TRY(next_id(tx, "rule", &put.rule_id, err));
+	TRY(row_put(tx,
+		row->rule_id
+			? "UPDATE rules SET team = ?2, name = ?3, document = ?4, since_seq = ?5, modified_ms = ?6 WHERE rule_id = ?1"
+			: "INSERT INTO rules (rule_id, team, name, document, since_seq, modified_ms) VALUES (?,?,?,?,?,?)",
+		ROWS(fields, struct rule_row), &put, err));
 	if (tx_changed_rows(tx) == 0)
-		return error_set(err, ERR_NOT_FOUND, "there is no rule %lld", (long long)id);
-	row->rule_id = id;
+		return error_set(err, ERR_NOT_FOUND, "there is no rule %lld", (long long)put.rule_id);
+	row->rule_id = put.rule_id;
 	return OK;
 }
 
@@ -54,9 +44,6 @@ enum status store_read_rules(
 	struct store_reader *reader, struct arena *arena, struct rule_row **out, size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	static const struct row_field fields[] = {FIELD(struct rule_row, rule_id), FIELD(struct rule_row, team),
-		FIELD(struct rule_row, name), FIELD(struct rule_row, document), FIELD(struct rule_row, since_seq),
-		FIELD(struct rule_row, modified_ms)};
 
 	TRY(statement_open(&s, reader,
 		"SELECT rule_id, team, name, document, since_seq, modified_ms FROM rules ORDER BY rule_id", err));
@@ -65,23 +52,14 @@ enum status store_read_rules(
 
 enum status store_end_rule_incidents(struct store_tx *tx, int64_t rule_id, int64_t now_ms, struct error *err)
 {
-	AUTO_DONE(statement) s = {0};
-
 	/* by incidents_open: the open ones are few */
-	TRY(statement_open(&s, store_tx_reader(tx),
-		"UPDATE incidents SET state = 1, closed_ms = ?1 WHERE state = 0 AND rule_id = ?2", err));
-	bind_i64(&s, now_ms);
-	bind_i64(&s, rule_id);
-	return statement_run(&s, err);
+	return run_with(tx, "UPDATE incidents SET state = 1, closed_ms = ?1 WHERE state = 0 AND rule_id = ?2",
+		NUMBERS(now_ms, rule_id), err);
 }
 
 enum status store_delete_rule(struct store_tx *tx, int64_t rule_id, int64_t now_ms, struct error *err)
 {
-	AUTO_DONE(statement) s = {0};
-
 	TRY(store_end_rule_incidents(tx, rule_id, now_ms, err));
-	TRY(statement_open(&s, store_tx_reader(tx), "DELETE FROM rules WHERE rule_id = ?", err));
-	bind_i64(&s, rule_id);
-	TRY(statement_run(&s, err));
+	TRY(run_with(tx, "DELETE FROM rules WHERE rule_id = ?", NUMBERS(rule_id), err));
 	return tx_changed_rows(tx) ? OK : error_set(err, ERR_NOT_FOUND, "there is no rule %lld", (long long)rule_id);
 }

@@ -1,119 +1,64 @@
 #include "model/incident.h"
 #include "store/alerts.h"
+#include "store/driver/rows.h"
 #include "store/driver/statement.h"
 
 #define WEBHOOK_COLUMNS                                                                                                \
 	"webhook_id, url, format, sealed_secret, minimum_severity, is_enabled, team, created_ms,"                      \
 	" events, heartbeat_ms, beat_ms, per_minute"
 
+static const struct row_field fields[] = {FIELD(struct webhook_row, webhook_id), FIELD(struct webhook_row, url),
+	FIELD(struct webhook_row, format), FIELD_BLOB(struct webhook_row, sealed_secret),
+	FIELD(struct webhook_row, minimum_severity), FIELD(struct webhook_row, is_enabled),
+	FIELD(struct webhook_row, team), FIELD(struct webhook_row, created_ms), FIELD(struct webhook_row, events),
+	FIELD(struct webhook_row, heartbeat_ms), FIELD(struct webhook_row, beat_ms),
+	FIELD(struct webhook_row, per_minute)};
+
 enum status store_put_webhook(struct store_tx *tx, struct webhook_row *row, struct error *err)
 {
-	AUTO_DONE(statement) s = {0};
-	int64_t id = row->webhook_id;
+	struct webhook_row put = *row;
 
-	if (!id)
-		TRY(next_id(tx, "webhook", &id, err));
-	TRY(statement_open(&s, store_tx_reader(tx),
+	if (!put.webhook_id)
+		TRY(next_id(tx, "webhook", &put.webhook_id, err));
+	TRY(row_put(tx,
 		row->webhook_id
-			? "UPDATE webhooks SET url = ?, format = ?, sealed_secret = ?, minimum_severity = ?, is_enabled = ?,"
-			  " team = ?, created_ms = ?, events = ?, heartbeat_ms = ?, beat_ms = ?, per_minute = ?"
-			  " WHERE webhook_id = ?"
-			: "INSERT INTO webhooks (url, format, sealed_secret, minimum_severity, is_enabled, team, created_ms,"
-			  " events, heartbeat_ms, beat_ms, per_minute, webhook_id) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
-		err));
-	bind_text(&s, row->url);
-	bind_text(&s, row->format);
-	bind_blob(&s, row->sealed_secret);
-	bind_i64(&s, row->minimum_severity);
-	bind_i64(&s, row->is_enabled);
-	bind_text(&s, row->team);
-	bind_i64(&s, row->created_ms);
-	bind_text(&s, row->events);
-	bind_i64(&s, row->heartbeat_ms);
-	bind_i64(&s, row->beat_ms);
-	bind_i64(&s, row->per_minute);
-	bind_i64(&s, id);
-	TRY(statement_run(&s, err));
+			? "UPDATE webhooks SET url = ?2, format = ?3, sealed_secret = ?4, minimum_severity = ?5, is_enabled = ?6,"
+			  " team = ?7, created_ms = ?8, events = ?9, heartbeat_ms = ?10, beat_ms = ?11, per_minute = ?12"
+			  " WHERE webhook_id = ?1"
+			: "INSERT INTO webhooks (" WEBHOOK_COLUMNS ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
+		ROWS(fields, struct webhook_row), &put, err));
 	if (tx_changed_rows(tx) == 0)
-		return error_set(err, ERR_NOT_FOUND, "there is no webhook %lld", (long long)id);
-	row->webhook_id = id;
+		return error_set(err, ERR_NOT_FOUND, "there is no webhook %lld", (long long)put.webhook_id);
+	row->webhook_id = put.webhook_id;
 	return OK;
-}
-
-static enum status read_row(struct statement *s, struct arena *arena, struct webhook_row *row, struct error *err)
-{
-	row->webhook_id = column_i64(s);
-	row->url = column_span(s, arena);
-	row->format = column_span(s, arena);
-	row->sealed_secret = column_span(s, arena);
-	row->minimum_severity = (enum severity)column_i64(s);
-	row->is_enabled = column_bool(s);
-	row->team = column_span(s, arena);
-	row->created_ms = column_i64(s);
-	row->events = column_span(s, arena);
-	row->heartbeat_ms = column_i64(s);
-	row->beat_ms = column_i64(s);
-	row->per_minute = column_i64(s);
-	return statement_check(s, err);
 }
 
 enum status store_read_webhooks(
 	struct store_reader *reader, struct arena *arena, struct webhook_row **out, size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	struct webhook_row *rows = NULL;
-	size_t used = 0, cap = 0;
-	bool has_row;
 
 	TRY(statement_open(&s, reader, "SELECT " WEBHOOK_COLUMNS " FROM webhooks ORDER BY webhook_id", err));
-	TRY(statement_step(&s, &has_row, err));
-	for (; has_row; used++) {
-		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
-		if (!rows)
-			return error_no_memory(err);
-		TRY(read_row(&s, arena, &rows[used], err));
-		TRY(statement_step(&s, &has_row, err));
-	}
-	*out = rows;
-	*count = used;
-	return OK;
+	return rows_read(&s, arena, ROWS(fields, struct webhook_row), out, count, err);
 }
 
 enum status store_read_webhook(struct store_reader *reader, struct arena *arena, int64_t webhook_id,
 	struct webhook_row *out, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	struct webhook_row row;
-	bool has_row;
+	bool is_there;
 
 	TRY(statement_open(&s, reader, "SELECT " WEBHOOK_COLUMNS " FROM webhooks WHERE webhook_id = ?", err));
 	bind_i64(&s, webhook_id);
-	TRY(statement_step(&s, &has_row, err));
-	if (!has_row)
-		return error_set(err, ERR_NOT_FOUND, "there is no webhook %lld", (long long)webhook_id);
-	TRY(read_row(&s, arena, &row, err));
-	*out = row;
-	return OK;
-}
-
-static enum status delete_of(struct store_tx *tx, const char *sql, int64_t webhook_id, struct error *err)
-{
-	AUTO_DONE(statement) s = {0};
-
-	TRY(statement_open(&s, store_tx_reader(tx), sql, err));
-	bind_i64(&s, webhook_id);
-	return statement_run(&s, err);
+	TRY(row_read(&s, arena, ROWS(fields, struct webhook_row), out, &is_there, err));
+	return is_there ? OK : error_set(err, ERR_NOT_FOUND, "there is no webhook %lld", (long long)webhook_id);
 }
 
 enum status store_delete_webhook(struct store_tx *tx, int64_t webhook_id, struct error *err)
 {
-	AUTO_DONE(statement) s = {0};
-
-	TRY(delete_of(tx, "DELETE FROM deliveries WHERE webhook_id = ?", webhook_id, err));
-	TRY(delete_of(tx, "DELETE FROM notices WHERE webhook_id = ?", webhook_id, err));
-	TRY(statement_open(&s, store_tx_reader(tx), "DELETE FROM webhooks WHERE webhook_id = ?", err));
-	bind_i64(&s, webhook_id);
-	TRY(statement_run(&s, err));
+	TRY(run_with(tx, "DELETE FROM deliveries WHERE webhook_id = ?", NUMBERS(webhook_id), err));
+	TRY(run_with(tx, "DELETE FROM notices WHERE webhook_id = ?", NUMBERS(webhook_id), err));
+	TRY(run_with(tx, "DELETE FROM webhooks WHERE webhook_id = ?", NUMBERS(webhook_id), err));
 	return tx_changed_rows(tx) ? OK
 				   : error_set(err, ERR_NOT_FOUND, "there is no webhook %lld", (long long)webhook_id);
 }

@@ -150,15 +150,6 @@ static enum status flatten(struct flattening *f, struct buf *key, const struct j
 	return OK;
 }
 
-static enum status delete_all(struct store_tx *tx, int64_t job_id, struct error *err)
-{
-	AUTO_DONE(statement) s = {0};
-
-	TRY(statement_open(&s, store_tx_reader(tx), "DELETE FROM attributes WHERE job_id = ?", err));
-	bind_i64(&s, job_id);
-	return statement_run(&s, err);
-}
-
 /* ---- settings out of the log ---- */
 
 static enum status is_stated(struct store_tx *tx, int64_t job_id, struct span key, bool *is, struct error *err)
@@ -209,7 +200,7 @@ enum status attributes_put(struct store_tx *tx, int64_t job_id, struct span docu
 {
 	AUTO(json) root = NULL;
 
-	TRY(delete_all(tx, job_id, err));
+	TRY(run_for_job(tx, "DELETE FROM attributes WHERE job_id = ?", job_id, err));
 	if (!document.len)
 		return OK;
 	TRY(json_parse(&root, document, err));

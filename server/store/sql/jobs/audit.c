@@ -1,6 +1,7 @@
 #include "base/json_read.h"
 #include "base/json_write.h"
 #include "store/audit.h"
+#include "store/driver/rows.h"
 #include "store/driver/statement.h"
 
 #include <inttypes.h>
@@ -10,26 +11,18 @@
 
 static enum status last_end(struct store_tx *tx, uint64_t *end_bytes, struct error *err)
 {
-	AUTO_DONE(statement) s = {0};
-	bool has_row;
-
-	TRY(statement_open(&s, store_tx_reader(tx), "SELECT end_bytes FROM audit ORDER BY entry_id DESC LIMIT 1", err));
-	TRY(statement_step(&s, &has_row, err));
-	*end_bytes = has_row ? column_u64(&s) : 0;
-	return OK;
+	*end_bytes = 0;
+	return read_number(store_tx_reader(tx), "SELECT end_bytes FROM audit ORDER BY entry_id DESC LIMIT 1", NUMBERS(),
+		end_bytes, err);
 }
 
 /* The newest always stays: it has the sum. */
 static enum status drop_oldest(struct store_tx *tx, uint64_t end_bytes, uint64_t limit_bytes, struct error *err)
 {
-	AUTO_DONE(statement) s = {0};
-
 	if (end_bytes <= limit_bytes)
 		return OK;
-	TRY(statement_open(&s, store_tx_reader(tx), "DELETE FROM audit WHERE end_bytes <= ?1 AND end_bytes < ?2", err));
-	bind_u64(&s, end_bytes - limit_bytes);
-	bind_u64(&s, end_bytes);
-	return statement_run(&s, err);
+	return run_with(tx, "DELETE FROM audit WHERE end_bytes <= ?1 AND end_bytes < ?2",
+		NUMBERS(end_bytes - limit_bytes, end_bytes), err);
 }
 
 static uint64_t weight(const struct audit_row *row)
@@ -51,8 +44,7 @@ enum status store_put_audit(struct store_tx *tx, const struct audit_row *row, ui
 		"INSERT INTO audit (end_bytes, time_ms, token, team, address, verb, object, before, after)"
 		" VALUES (?,?,?,?,?,?,?,?,?)",
 		err));
-	bind_u64(&s, end_bytes);
-	bind_i64(&s, row->time_ms);
+	bind_numbers(&s, end_bytes, row->time_ms);
 	bind_text(&s, row->token);
 	bind_text(&s, row->team);
 	bind_text(&s, row->address);
@@ -69,11 +61,11 @@ enum status store_read_audit(struct store_reader *reader, struct arena *arena, s
 	size_t limit, struct audit_row **out, size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	struct audit_row *rows = NULL;
-	size_t cap = 0;
-	bool has_row;
+	static const struct row_field fields[] = {FIELD(struct audit_row, entry_id), FIELD(struct audit_row, time_ms),
+		FIELD(struct audit_row, token), FIELD(struct audit_row, team), FIELD(struct audit_row, address),
+		FIELD(struct audit_row, verb), FIELD(struct audit_row, object), FIELD(struct audit_row, before),
+		FIELD(struct audit_row, after)};
 
-	*count = 0;
 	TRY(statement_open(&s, reader,
 		"SELECT entry_id, time_ms, token, team, address, verb, object, before, after FROM audit"
 		" WHERE entry_id < ?1 AND (?2 = '' OR team = ?2) ORDER BY entry_id DESC LIMIT ?3",
@@ -81,25 +73,7 @@ enum status store_read_audit(struct store_reader *reader, struct arena *arena, s
 	bind_i64(&s, after ? after : INT64_MAX);
 	bind_text(&s, team);
 	bind_i64(&s, (int64_t)limit);
-	TRY(statement_step(&s, &has_row, err));
-	for (; has_row; (*count)++) {
-		if (!(rows = rows_grow(arena, rows, *count, &cap, sizeof *rows)))
-			return error_no_memory(err);
-		struct audit_row *row = &rows[*count];
-		row->entry_id = column_i64(&s);
-		row->time_ms = column_i64(&s);
-		row->token = column_span(&s, arena);
-		row->team = column_span(&s, arena);
-		row->address = column_span(&s, arena);
-		row->verb = column_span(&s, arena);
-		row->object = column_span(&s, arena);
-		row->before = column_span(&s, arena);
-		row->after = column_span(&s, arena);
-		TRY(statement_check(&s, err));
-		TRY(statement_step(&s, &has_row, err));
-	}
-	*out = rows;
-	return OK;
+	return rows_read(&s, arena, ROWS(fields, struct audit_row), out, count, err);
 }
 
 /* ---- what is told of a thing ---- */

@@ -3,6 +3,7 @@
 #include "store/backfills.h"
 #include "store/columns/case_fold.h"
 #include "store/columns/job_changes.h"
+#include "store/driver/rows.h"
 #include "store/driver/statement.h"
 #include "store/jobs.h"
 #include "store/search.h"
@@ -15,23 +16,11 @@ enum { NAME_FOLDED_MAX_BYTES = 4096 };
 	"job_id, name, team, status, secondary, failure_reason, created_ms, iif(announced_ms, announced_ms, created_ms), " \
 	"started_ms, ended_ms, modified_ms, generation, is_implicit, document"
 
-static void bind_job(struct statement *s, const struct job_row *row, struct span folded)
-{
-	bind_text(s, row->name);
-	bind_text(s, folded);
-	bind_text(s, row->team);
-	bind_text(s, row->status);
-	bind_text(s, row->secondary);
-	bind_text(s, row->failure_reason);
-	bind_i64(s, row->created_ms);
-	bind_i64(s, row->announced_ms);
-	bind_i64(s, row->started_ms);
-	bind_i64(s, row->ended_ms);
-	bind_i64(s, row->modified_ms);
-	bind_i64(s, row->generation);
-	bind_i64(s, row->is_implicit);
-	bind_text(s, row->document);
-}
+static const struct row_field fields[] = {FIELD(struct job_row, job_id), FIELD(struct job_row, name),
+	FIELD(struct job_row, team), FIELD(struct job_row, status), FIELD(struct job_row, secondary),
+	FIELD(struct job_row, failure_reason), FIELD(struct job_row, created_ms), FIELD(struct job_row, announced_ms),
+	FIELD(struct job_row, started_ms), FIELD(struct job_row, ended_ms), FIELD(struct job_row, modified_ms),
+	FIELD(struct job_row, generation), FIELD(struct job_row, is_implicit), FIELD(struct job_row, document)};
 
 static enum status run_put(struct statement *s, const struct job_row *row, struct error *err)
 {
@@ -42,21 +31,20 @@ static enum status run_put(struct statement *s, const struct job_row *row, struc
 	return status;
 }
 
-static enum status insert(
-	struct store_tx *tx, const struct job_row *row, int64_t job_id, struct span folded, struct error *err)
+static enum status insert(struct store_tx *tx, const struct job_row *row, struct span folded, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 
 	TRY(statement_open(&s, store_tx_reader(tx),
-		"INSERT INTO jobs (name, folded, team, status, secondary, failure_reason, created_ms, announced_ms,"
-		" started_ms, ended_ms, modified_ms, generation, is_implicit, document, job_id) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+		"INSERT INTO jobs (job_id, name, team, status, secondary, failure_reason, created_ms, announced_ms, started_ms,"
+		" ended_ms, modified_ms, generation, is_implicit, document, folded) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 		err));
-	bind_job(&s, row, folded);
-	bind_i64(&s, job_id);
+	row_bind(&s, ROWS(fields, struct job_row), row);
+	bind_text(&s, folded);
 	TRY(run_put(&s, row, err));
-	TRY(tx_note_change(tx, job_id, SEARCH_CHANGED_JOB | SEARCH_CHANGED_DOCUMENT, err));
-	TRY(attributes_put(tx, job_id, row->document, err));
-	return attributes_put_failure(tx, job_id, row->failure_reason, err);
+	TRY(tx_note_change(tx, row->job_id, SEARCH_CHANGED_JOB | SEARCH_CHANGED_DOCUMENT, err));
+	TRY(attributes_put(tx, row->job_id, row->document, err));
+	return attributes_put_failure(tx, row->job_id, row->failure_reason, err);
 }
 
 static enum status has_document(struct store_tx *tx, const struct job_row *row, bool *has, struct error *err)
@@ -76,12 +64,12 @@ static enum status update(struct store_tx *tx, const struct job_row *row, struct
 
 	TRY(has_document(tx, row, &is_same, err));
 	TRY(statement_open(&s, store_tx_reader(tx),
-		"UPDATE jobs SET name = ?, folded = ?, team = ?, status = ?, secondary = ?, failure_reason = ?,"
-		" created_ms = ?, announced_ms = ?, started_ms = ?, ended_ms = ?, modified_ms = ?, generation = ?, is_implicit = ?,"
-		" document = ? WHERE job_id = ?",
+		"UPDATE jobs SET name = ?2, team = ?3, status = ?4, secondary = ?5, failure_reason = ?6, created_ms = ?7,"
+		" announced_ms = ?8, started_ms = ?9, ended_ms = ?10, modified_ms = ?11, generation = ?12, is_implicit = ?13,"
+		" document = ?14, folded = ?15 WHERE job_id = ?1",
 		err));
-	bind_job(&s, row, folded);
-	bind_i64(&s, row->job_id);
+	row_bind(&s, ROWS(fields, struct job_row), row);
+	bind_text(&s, folded);
 	TRY(run_put(&s, row, err));
 	if (tx_changed_rows(tx) == 0)
 		return error_set(err, ERR_NOT_FOUND, "there is no job '%.*s' any more", SPAN_ARGS(row->name));
@@ -101,10 +89,10 @@ enum status store_put_job(struct store_tx *tx, struct job_row *row, struct error
 	TRY(buf_status(&folded, err));
 	if (row->job_id)
 		return update(tx, row, buf_span(&folded), err);
-	int64_t job_id;
-	TRY(next_id(tx, "job", &job_id, err));
-	TRY(insert(tx, row, job_id, buf_span(&folded), err));
-	row->job_id = job_id;
+	struct job_row put = *row;
+	TRY(next_id(tx, "job", &put.job_id, err));
+	TRY(insert(tx, &put, buf_span(&folded), err));
+	row->job_id = put.job_id;
 	return OK;
 }
 
@@ -114,56 +102,31 @@ enum status store_insert_job(struct store_tx *tx, const struct job_row *row, str
 
 	fold_append(&folded, row->name);
 	TRY(buf_status(&folded, err));
-	return insert(tx, row, row->job_id, buf_span(&folded), err);
-}
-
-static enum status read_row(struct statement *s, struct arena *arena, struct job_row *out, struct error *err)
-{
-	struct job_row row;
-
-	row.job_id = column_i64(s);
-	row.name = column_span(s, arena);
-	row.team = column_span(s, arena);
-	row.status = column_span(s, arena);
-	row.secondary = column_span(s, arena);
-	row.failure_reason = column_span(s, arena);
-	row.created_ms = column_i64(s);
-	row.announced_ms = column_i64(s);
-	row.started_ms = column_i64(s);
-	row.ended_ms = column_i64(s);
-	row.modified_ms = column_i64(s);
-	row.generation = column_u32(s);
-	row.is_implicit = column_bool(s);
-	row.document = column_span(s, arena);
-	TRY(statement_check(s, err));
-	*out = row;
-	return OK;
+	return insert(tx, row, buf_span(&folded), err);
 }
 
 enum status store_read_job(
 	struct store_reader *reader, struct arena *arena, struct span name, struct job_row *out, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	bool has_row;
+	bool is_there;
 
 	TRY(statement_open(&s, reader, "SELECT " JOB_COLUMNS " FROM jobs WHERE name = ?", err));
 	bind_text(&s, name);
-	TRY(statement_step(&s, &has_row, err));
-	return has_row ? read_row(&s, arena, out, err)
-		       : error_set(err, ERR_NOT_FOUND, "there is no job '%.*s'", SPAN_ARGS(name));
+	TRY(row_read(&s, arena, ROWS(fields, struct job_row), out, &is_there, err));
+	return is_there ? OK : error_set(err, ERR_NOT_FOUND, "there is no job '%.*s'", SPAN_ARGS(name));
 }
 
 enum status store_read_job_by_id(
 	struct store_reader *reader, struct arena *arena, int64_t job_id, struct job_row *out, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	bool has_row;
+	bool is_there;
 
 	TRY(statement_open(&s, reader, "SELECT " JOB_COLUMNS " FROM jobs WHERE job_id = ?", err));
 	bind_i64(&s, job_id);
-	TRY(statement_step(&s, &has_row, err));
-	return has_row ? read_row(&s, arena, out, err)
-		       : error_set(err, ERR_NOT_FOUND, "there is no job with number %lld", (long long)job_id);
+	TRY(row_read(&s, arena, ROWS(fields, struct job_row), out, &is_there, err));
+	return is_there ? OK : error_set(err, ERR_NOT_FOUND, "there is no job with number %lld", (long long)job_id);
 }
 
 enum status store_delete_job(struct store_tx *tx, int64_t job_id, struct error *err)
@@ -214,12 +177,7 @@ enum status store_delete_job(struct store_tx *tx, int64_t job_id, struct error *
 /* One table of a dead job. The rows of one statement are bounded, and so is what it writes. */
 static enum status sweep_table(struct store_tx *tx, const char *sql, int64_t job_id, size_t *left, struct error *err)
 {
-	AUTO_DONE(statement) s = {0};
-
-	TRY(statement_open(&s, store_tx_reader(tx), sql, err));
-	bind_i64(&s, job_id);
-	bind_i64(&s, (int64_t)*left);
-	TRY(statement_run(&s, err));
+	TRY(run_with(tx, sql, NUMBERS(job_id, *left), err));
 	size_t gone = tx_changed_rows(tx);
 	*left -= gone < *left ? gone : *left;
 	return OK;
@@ -272,13 +230,7 @@ static enum status sweep_series(struct store_tx *tx, const struct dead_series *d
 	};
 
 	for (size_t i = 0; i < sizeof sweeps / sizeof *sweeps && *left; i++) {
-		AUTO_DONE(statement) s = {0};
-		TRY(statement_open(&s, store_tx_reader(tx), sweeps[i], err));
-		bind_i64(&s, dead->job_id);
-		bind_i64(&s, dead->first_id);
-		bind_i64(&s, dead->last_id);
-		bind_i64(&s, (int64_t)*left);
-		TRY(statement_run(&s, err));
+		TRY(run_with(tx, sweeps[i], NUMBERS(dead->job_id, dead->first_id, dead->last_id, *left), err));
 		size_t gone = tx_changed_rows(tx);
 		*left -= gone < *left ? gone : *left;
 	}
@@ -289,24 +241,20 @@ static enum status next_dead_series(
 	struct store_reader *reader, int64_t now_ms, struct dead_series *out, bool *has_row, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
+	static const struct row_field place[] = {FIELD(struct dead_series, job_id), FIELD(struct dead_series, first_id),
+		FIELD(struct dead_series, last_id)};
 
 	TRY(statement_open(
 		&s, reader, "SELECT job_id, first_id, last_id FROM dead_series WHERE not_before_ms <= ? LIMIT 1", err));
 	bind_i64(&s, now_ms);
-	TRY(statement_step(&s, has_row, err));
-	if (*has_row)
-		*out = (struct dead_series){
-			.job_id = column_i64(&s), .first_id = column_u32(&s), .last_id = column_u32(&s)};
-	return OK;
+	return row_read(&s, NULL, ROWS(place, struct dead_series), out, has_row, err);
 }
 
 static enum status next_dead_job(struct store_reader *reader, int64_t *job_id, bool *has_row, struct error *err)
 {
-	AUTO_DONE(statement) s = {0};
-
-	TRY(statement_open(&s, reader, "SELECT job_id FROM dead_jobs LIMIT 1", err));
-	TRY(statement_step(&s, has_row, err));
-	*job_id = *has_row ? column_i64(&s) : 0;
+	*job_id = 0;
+	TRY(read_number(reader, "SELECT job_id FROM dead_jobs LIMIT 1", NUMBERS(), job_id, err));
+	*has_row = *job_id != 0;
 	return OK;
 }
 

@@ -43,8 +43,7 @@ enum status store_find_main_metric(struct store_reader *reader, struct arena *ar
 
 	*metric = SPAN("");
 	TRY(statement_open(&s, reader, "SELECT metric FROM summaries WHERE job_id = ? AND main_role = ?", err));
-	bind_i64(&s, job_id);
-	bind_i64(&s, role);
+	bind_numbers(&s, job_id, role);
 	TRY(statement_step(&s, &has_row, err));
 	if (has_row)
 		*metric = column_span(&s, arena);
@@ -59,8 +58,7 @@ static enum status put_role(
 	AUTO_DONE(statement) s = {0};
 
 	TRY(statement_open(&s, on, "UPDATE summaries SET main_role = ? WHERE job_id = ? AND metric = ?", err));
-	bind_i64(&s, role);
-	bind_i64(&s, job_id);
+	bind_numbers(&s, role, job_id);
 	bind_text(&s, metric);
 	return statement_run(&s, err);
 }

@@ -3,6 +3,9 @@
 #include "store/driver/statement.h"
 #include "store/job_facts.h"
 
+static const struct row_field fields[] = {FIELD(struct ranking_row, metric), FIELD(struct ranking_row, points),
+	FIELD(struct ranking_row, best), FIELD(struct ranking_row, best_step), FIELD(struct ranking_row, final)};
+
 enum status store_put_ranking(struct store_tx *tx, int64_t job_id, const struct ranking_row *row, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
@@ -15,11 +18,7 @@ enum status store_put_ranking(struct store_tx *tx, int64_t job_id, const struct 
 		" final = excluded.final, final_kind = excluded.final_kind",
 		err));
 	bind_i64(&s, job_id);
-	bind_text(&s, row->metric);
-	bind_u64(&s, row->points);
-	bind_double(&s, row->best);
-	bind_i64(&s, row->best_step);
-	bind_double(&s, row->final);
+	row_bind(&s, ROWS(fields, struct ranking_row), row);
 	return statement_run(&s, err);
 }
 
@@ -41,9 +40,6 @@ enum status store_read_rankings(struct store_reader *reader, struct arena *arena
 	struct ranking_row **out, size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	static const struct row_field fields[] = {FIELD(struct ranking_row, metric), FIELD(struct ranking_row, points),
-		FIELD(struct ranking_row, best), FIELD(struct ranking_row, best_step),
-		FIELD(struct ranking_row, final)};
 
 	TRY(statement_open(&s, reader,
 		"SELECT metric, points, best, best_kind, best_step, final, final_kind FROM rankings WHERE job_id = ?"

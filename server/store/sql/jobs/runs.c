@@ -1,4 +1,5 @@
 #include "store/columns/case_fold.h"
+#include "store/driver/rows.h"
 #include "store/driver/statement.h"
 #include "store/run.h"
 
@@ -12,21 +13,15 @@ struct walk {
 static enum status read_link(struct walk *walk, struct span job, struct run_link *out, bool *has_row, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
+	static const struct row_field fields[] = {FIELD(struct run_link, job_id), FIELD(struct run_link, job),
+		FIELD(struct run_link, status), FIELD(struct run_link, created_ms), FIELD(struct run_link, continues)};
 
 	TRY(statement_open(&s, walk->reader,
 		"SELECT job_id, name, status, created_ms, ifnull((SELECT text FROM attributes AS a WHERE a.job_id = j.job_id"
 		" AND a.key = 'tag.continues' ORDER BY a.position LIMIT 1), '') FROM jobs AS j WHERE name = ?",
 		err));
 	bind_text(&s, job);
-	TRY(statement_step(&s, has_row, err));
-	if (!*has_row)
-		return OK;
-	out->job_id = column_i64(&s);
-	out->job = column_span(&s, walk->arena);
-	out->status = column_span(&s, walk->arena);
-	out->created_ms = column_i64(&s);
-	out->continues = column_span(&s, walk->arena);
-	return statement_check(&s, err);
+	return row_read(&s, walk->arena, ROWS(fields, struct run_link), out, has_row, err);
 }
 
 static bool is_known(const struct walk *walk, int64_t job_id)

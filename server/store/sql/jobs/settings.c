@@ -1,4 +1,5 @@
 #include "store/columns/job_changes.h"
+#include "store/driver/rows.h"
 #include "store/driver/statement.h"
 #include "store/job_facts.h"
 #include "store/sql/jobs/attributes.h"
@@ -14,8 +15,7 @@ static enum status add(struct store_tx *tx, int64_t job_id, const struct setting
 	bind_i64(&s, job_id);
 	bind_text(&s, row->key);
 	bind_text(&s, row->value);
-	bind_i64(&s, row->stream_id);
-	bind_u64(&s, row->line);
+	bind_numbers(&s, row->stream_id, row->line);
 	TRY(statement_run(&s, err));
 	bool is_new = tx_changed_rows(tx) == 1;
 	statement_done(&s);
@@ -37,34 +37,21 @@ enum status store_read_settings(struct store_reader *reader, struct arena *arena
 	struct setting_row **out, size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	struct setting_row *rows = NULL;
-	size_t cap = 0;
-	bool has_row;
+	static const struct row_field fields[] = {FIELD(struct setting_row, key), FIELD(struct setting_row, value),
+		FIELD(struct setting_row, stream_id), FIELD(struct setting_row, line),
+		FIELD(struct setting_row, stream)};
 
-	*count = 0;
 	TRY(statement_open(&s, reader,
 		"SELECT f.key, f.value, f.stream_id, f.line, coalesce(s.name, '') FROM job_settings f"
 		" LEFT JOIN streams s ON s.job_id = f.job_id AND s.stream_id = f.stream_id"
 		" WHERE f.job_id = ? ORDER BY f.key",
 		err));
 	bind_i64(&s, job_id);
-	for (;;) {
-		TRY(statement_step(&s, &has_row, err));
-		if (!has_row)
-			break;
-		if (!(rows = rows_grow(arena, rows, *count, &cap, sizeof *rows)))
-			return error_no_memory(err);
-		struct setting_row *row = &rows[(*count)++];
-		row->key = column_span(&s, arena);
-		row->value = column_span(&s, arena);
-		row->stream_id = column_u32(&s);
-		row->line = column_u64(&s);
-		row->stream = column_span(&s, arena);
-		TRY(statement_check(&s, err));
-	}
-	*out = rows;
-	return OK;
+	return rows_read(&s, arena, ROWS(fields, struct setting_row), out, count, err);
 }
+
+static const struct row_field progress_fields[] = {FIELD(struct job_progress, total_steps),
+	FIELD(struct job_progress, total_from), FIELD(struct job_progress, eta_ms)};
 
 enum status store_put_progress(
 	struct store_tx *tx, int64_t job_id, const struct job_progress *progress, struct error *err)
@@ -77,9 +64,7 @@ enum status store_put_progress(
 		" eta_ms = excluded.eta_ms",
 		err));
 	bind_i64(&s, job_id);
-	bind_i64(&s, progress->total_steps);
-	bind_text(&s, progress->total_from);
-	bind_i64(&s, progress->eta_ms);
+	row_bind(&s, ROWS(progress_fields, struct job_progress), progress);
 	return statement_run(&s, err);
 }
 
@@ -87,17 +72,11 @@ enum status store_read_progress(
 	struct store_reader *reader, struct arena *arena, int64_t job_id, struct job_progress *out, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	bool has_row;
+	bool is_there;
 
 	*out = (struct job_progress){.total_from = SPAN("")};
 	TRY(statement_open(
 		&s, reader, "SELECT total_steps, total_from, eta_ms FROM job_progress WHERE job_id = ?", err));
 	bind_i64(&s, job_id);
-	TRY(statement_step(&s, &has_row, err));
-	if (!has_row)
-		return OK;
-	out->total_steps = column_i64(&s);
-	out->total_from = column_span(&s, arena);
-	out->eta_ms = column_i64(&s);
-	return statement_check(&s, err);
+	return row_read(&s, arena, ROWS(progress_fields, struct job_progress), out, &is_there, err);
 }

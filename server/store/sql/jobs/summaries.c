@@ -1,7 +1,12 @@
 #include "store/columns/job_changes.h"
+#include "store/driver/rows.h"
 #include "store/driver/statement.h"
 #include "store/job_facts.h"
 #include "store/sql/jobs/main_metrics.h"
+
+static const struct row_field count_fields[] = {FIELD(struct job_counts, streams), FIELD(struct job_counts, lines),
+	FIELD(struct job_counts, last_line_ms), FIELD(struct job_counts, last_heard_ms),
+	FIELD(struct job_counts, attempts), FIELD(struct job_counts, work_to_ms)};
 
 static enum status put_counts(struct store_tx *tx, int64_t job_id, const struct job_counts *counts, struct error *err)
 {
@@ -13,12 +18,7 @@ static enum status put_counts(struct store_tx *tx, int64_t job_id, const struct 
 		" excluded.last_line_ms, last_heard_ms = excluded.last_heard_ms, attempts = excluded.attempts, work_to_ms = excluded.work_to_ms",
 		err));
 	bind_i64(&s, job_id);
-	bind_u64(&s, counts->streams);
-	bind_u64(&s, counts->lines);
-	bind_i64(&s, counts->last_line_ms);
-	bind_i64(&s, counts->last_heard_ms);
-	bind_i64(&s, counts->attempts);
-	bind_i64(&s, counts->work_to_ms);
+	row_bind(&s, ROWS(count_fields, struct job_counts), counts);
 	return statement_run(&s, err);
 }
 
@@ -54,27 +54,6 @@ static enum status put_summary(
 	return statement_run(&s, err);
 }
 
-static enum status count_rows(struct store_tx *tx, int64_t job_id, size_t *count, struct error *err)
-{
-	AUTO_DONE(statement) s = {0};
-	bool has_row;
-
-	TRY(statement_open(&s, store_tx_reader(tx), "SELECT count(*) FROM summaries WHERE job_id = ?", err));
-	bind_i64(&s, job_id);
-	TRY(statement_step(&s, &has_row, err));
-	*count = (size_t)column_u64(&s);
-	return OK;
-}
-
-static enum status delete_rows(struct store_tx *tx, int64_t job_id, struct error *err)
-{
-	AUTO_DONE(statement) s = {0};
-
-	TRY(statement_open(&s, store_tx_reader(tx), "DELETE FROM summaries WHERE job_id = ?", err));
-	bind_i64(&s, job_id);
-	return statement_run(&s, err);
-}
-
 static enum status put_rows(
 	struct store_tx *tx, int64_t job_id, const struct summary_row *rows, size_t count, struct error *err)
 {
@@ -94,67 +73,41 @@ enum status store_put_summaries(struct store_tx *tx, int64_t job_id, const struc
 	TRY(tx_note_change(tx, job_id, SEARCH_CHANGED_METRICS, err));
 	TRY(put_counts(tx, job_id, counts, err));
 	TRY(put_rows(tx, job_id, rows, count, err));
-	TRY(count_rows(tx, job_id, &stored, err));
+	TRY(read_number(
+		store_tx_reader(tx), "SELECT count(*) FROM summaries WHERE job_id = ?", NUMBERS(job_id), &stored, err));
 	if (stored == count)
 		return OK;
 	/* A metric is gone, as after a change of the definitions. */
-	TRY(delete_rows(tx, job_id, err));
+	TRY(run_for_job(tx, "DELETE FROM summaries WHERE job_id = ?", job_id, err));
 	return put_rows(tx, job_id, rows, count, err);
 }
 
 static enum status read_counts(struct store_reader *reader, int64_t job_id, struct job_counts *out, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	struct job_counts counts = {0};
-	bool has_row;
+	bool is_there;
 
+	*out = (struct job_counts){0};
 	TRY(statement_open(&s, reader,
 		"SELECT streams, lines, last_line_ms, last_heard_ms, attempts, work_to_ms FROM job_counts WHERE job_id = ?",
 		err));
 	bind_i64(&s, job_id);
-	TRY(statement_step(&s, &has_row, err));
-	if (has_row) {
-		counts.streams = column_u64(&s);
-		counts.lines = column_u64(&s);
-		counts.last_line_ms = column_i64(&s);
-		counts.last_heard_ms = column_i64(&s);
-		counts.attempts = column_u32(&s);
-		counts.work_to_ms = column_i64(&s);
-	}
-	*out = counts;
-	return OK;
+	return row_read(&s, NULL, ROWS(count_fields, struct job_counts), out, &is_there, err);
 }
 
 enum status store_read_summaries(struct store_reader *reader, struct arena *arena, int64_t job_id,
 	struct job_counts *counts, struct summary_row **out, size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	struct summary_row *rows = NULL;
-	struct job_counts found;
-	size_t used = 0, cap = 0;
-	bool has_row;
+	static const struct row_field fields[] = {FIELD(struct summary_row, metric), FIELD(struct summary_row, unit),
+		FIELD(struct summary_row, role), FIELD(struct summary_row, main_role),
+		FIELD(struct summary_row, summary)};
 
-	TRY(read_counts(reader, job_id, &found, err));
+	TRY(read_counts(reader, job_id, counts, err));
 	TRY(statement_open(&s, reader,
 		"SELECT metric, unit, role, main_role, " SUMMARY_COLUMNS
 		" FROM summaries WHERE job_id = ? ORDER BY metric",
 		err));
 	bind_i64(&s, job_id);
-	TRY(statement_step(&s, &has_row, err));
-	for (; has_row; used++) {
-		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
-		if (!rows)
-			return error_no_memory(err);
-		rows[used].metric = column_span(&s, arena);
-		rows[used].unit = column_span(&s, arena);
-		rows[used].role = (enum role)column_i64(&s);
-		rows[used].main_role = (enum role)column_i64(&s);
-		column_summary(&s, &rows[used].summary);
-		TRY(statement_check(&s, err));
-		TRY(statement_step(&s, &has_row, err));
-	}
-	*counts = found;
-	*out = rows;
-	*count = used;
-	return OK;
+	return rows_read(&s, arena, ROWS(fields, struct summary_row), out, count, err);
 }

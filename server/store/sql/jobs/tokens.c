@@ -3,16 +3,10 @@
 #include "store/driver/statement.h"
 #include "store/tokens.h"
 
-static void bind_token(struct statement *s, const struct token_row *row)
-{
-	bind_text(s, row->name);
-	bind_blob(s, row->hash);
-	bind_text(s, row->scope);
-	bind_text(s, row->team);
-	bind_i64(s, row->created_ms);
-	bind_u64(s, row->rate_requests);
-	bind_u64(s, row->rate_bytes);
-}
+static const struct row_field fields[] = {FIELD(struct token_row, token_id), FIELD(struct token_row, name),
+	FIELD_BLOB(struct token_row, hash), FIELD(struct token_row, scope), FIELD(struct token_row, team),
+	FIELD(struct token_row, created_ms), FIELD(struct token_row, rate_requests),
+	FIELD(struct token_row, rate_bytes)};
 
 static enum status run_token(struct statement *s, const struct token_row *row, struct error *err)
 {
@@ -26,23 +20,22 @@ static enum status run_token(struct statement *s, const struct token_row *row, s
 enum status store_put_token(struct store_tx *tx, struct token_row *row, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	int64_t id = row->token_id;
+	struct token_row put = *row;
 
-	if (!id)
-		TRY(next_id(tx, "token", &id, err));
+	if (!put.token_id)
+		TRY(next_id(tx, "token", &put.token_id, err));
 	TRY(statement_open(&s, store_tx_reader(tx),
 		row->token_id
-			? "UPDATE tokens SET name = ?, hash = ?, scope = ?, team = ?, created_ms = ?, rate_requests = ?, rate_bytes = ?"
-			  " WHERE token_id = ?"
-			: "INSERT INTO tokens (name, hash, scope, team, created_ms, rate_requests, rate_bytes, token_id)"
+			? "UPDATE tokens SET name = ?2, hash = ?3, scope = ?4, team = ?5, created_ms = ?6, rate_requests = ?7,"
+			  " rate_bytes = ?8 WHERE token_id = ?1"
+			: "INSERT INTO tokens (token_id, name, hash, scope, team, created_ms, rate_requests, rate_bytes)"
 			  " VALUES (?,?,?,?,?,?,?,?)",
 		err));
-	bind_token(&s, row);
-	bind_i64(&s, id);
+	row_bind(&s, ROWS(fields, struct token_row), &put);
 	TRY(run_token(&s, row, err));
 	if (tx_changed_rows(tx) == 0)
 		return error_set(err, ERR_NOT_FOUND, "there is no token '%.*s' any more", SPAN_ARGS(row->name));
-	row->token_id = id;
+	row->token_id = put.token_id;
 	return OK;
 }
 
@@ -50,10 +43,6 @@ enum status store_read_tokens(
 	struct store_reader *reader, struct arena *arena, struct token_row **out, size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	static const struct row_field fields[] = {FIELD(struct token_row, token_id), FIELD(struct token_row, name),
-		FIELD(struct token_row, hash), FIELD(struct token_row, scope), FIELD(struct token_row, team),
-		FIELD(struct token_row, created_ms), FIELD(struct token_row, rate_requests),
-		FIELD(struct token_row, rate_bytes)};
 
 	TRY(statement_open(&s, reader,
 		"SELECT token_id, name, hash, scope, team, created_ms, rate_requests, rate_bytes FROM tokens ORDER BY token_id",

@@ -4,6 +4,10 @@
 
 /* ---- facts ---- */
 
+static const struct row_field fields[] = {FIELD(struct told_row, source), FIELD(struct told_row, start_ms),
+	FIELD(struct told_row, status), FIELD(struct told_row, message), FIELD(struct told_row, reason),
+	FIELD(struct told_row, is_whole), FIELD(struct told_row, lifts_ms), FIELD(struct told_row, is_undated)};
+
 enum status store_put_told(struct store_tx *tx, int64_t job_id, const struct told_row *row, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
@@ -17,14 +21,7 @@ enum status store_put_told(struct store_tx *tx, int64_t job_id, const struct tol
 		" is_undated = min(is_undated, excluded.is_undated)",
 		err));
 	bind_i64(&s, job_id);
-	bind_i64(&s, row->source);
-	bind_i64(&s, row->start_ms);
-	bind_text(&s, row->status);
-	bind_text(&s, row->message);
-	bind_text(&s, row->reason);
-	bind_i64(&s, row->is_whole);
-	bind_i64(&s, row->lifts_ms);
-	bind_i64(&s, row->is_undated);
+	row_bind(&s, ROWS(fields, struct told_row), row);
 	return statement_run(&s, err);
 }
 
@@ -34,9 +31,7 @@ enum status store_delete_told(struct store_tx *tx, int64_t job_id, const struct 
 
 	TRY(statement_open(&s, store_tx_reader(tx),
 		"DELETE FROM told WHERE job_id = ? AND source = ? AND start_ms = ? AND status = ?", err));
-	bind_i64(&s, job_id);
-	bind_i64(&s, row->source);
-	bind_i64(&s, row->start_ms);
+	bind_numbers(&s, job_id, row->source, row->start_ms);
 	bind_text(&s, row->status);
 	return statement_run(&s, err);
 }
@@ -45,9 +40,6 @@ enum status store_read_told_facts(struct store_reader *reader, struct arena *are
 	struct told_row **out, size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	static const struct row_field fields[] = {FIELD(struct told_row, source), FIELD(struct told_row, start_ms),
-		FIELD(struct told_row, status), FIELD(struct told_row, message), FIELD(struct told_row, reason),
-		FIELD(struct told_row, is_whole), FIELD(struct told_row, lifts_ms), FIELD(struct told_row, is_undated)};
 
 	TRY(statement_open(&s, reader,
 		"SELECT source, start_ms, status, message, reason, is_whole, lifts_ms, is_undated FROM told WHERE job_id = ?"
@@ -59,11 +51,9 @@ enum status store_read_told_facts(struct store_reader *reader, struct arena *are
 
 enum status store_has_undated(struct store_reader *reader, int64_t job_id, bool *has, struct error *err)
 {
-	AUTO_DONE(statement) s = {0};
-
-	TRY(statement_open(&s, reader, "SELECT 1 FROM told WHERE job_id = ? AND is_undated = 1 LIMIT 1", err));
-	bind_i64(&s, job_id);
-	return statement_step(&s, has, err);
+	*has = false;
+	return read_number(
+		reader, "SELECT 1 FROM told WHERE job_id = ? AND is_undated = 1 LIMIT 1", NUMBERS(job_id), has, err);
 }
 
 /* ---- events ---- */
@@ -71,54 +61,28 @@ enum status store_has_undated(struct store_reader *reader, int64_t job_id, bool 
 enum status store_put_event_times(
 	struct store_tx *tx, int64_t job_id, const struct event_times *times, struct error *err)
 {
-	AUTO_DONE(statement) s = {0};
-
-	TRY(statement_open(&s, store_tx_reader(tx),
+	return run_with(tx,
 		"INSERT INTO job_events (job_id, newest_ms, started_ms, ended_ms) VALUES (?1,0,?2,?3)"
 		" ON CONFLICT (job_id) DO UPDATE SET started_ms = iif(?2, ?2, started_ms), ended_ms = iif(?3, ?3, ended_ms)",
-		err));
-	bind_i64(&s, job_id);
-	bind_i64(&s, times->started_ms);
-	bind_i64(&s, times->ended_ms);
-	return statement_run(&s, err);
+		NUMBERS(job_id, times->started_ms, times->ended_ms), err);
 }
 
 enum status store_read_event_times(
 	struct store_reader *reader, int64_t job_id, struct event_times *out, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
+	static const struct row_field times[] = {
+		FIELD(struct event_times, started_ms), FIELD(struct event_times, ended_ms)};
 
 	*out = (struct event_times){0};
 	TRY(statement_open(&s, reader, "SELECT started_ms, ended_ms FROM job_events WHERE job_id = ?", err));
 	bind_i64(&s, job_id);
-	TRY(statement_step(&s, &out->is_told, err));
-	if (out->is_told) {
-		out->started_ms = column_i64(&s);
-		out->ended_ms = column_i64(&s);
-	}
-	return OK;
+	return row_read(&s, NULL, ROWS(times, struct event_times), out, &out->is_told, err);
 }
 
 /* ---- jobs to be looked at ---- */
 
-static enum status read_ids(
-	struct statement *s, struct arena *arena, int64_t **job_ids, size_t *count, struct error *err)
-{
-	size_t cap = 0;
-	bool has_row;
-
-	*job_ids = NULL;
-	*count = 0;
-	TRY(statement_step(s, &has_row, err));
-	for (; has_row; ++*count) {
-		*job_ids = rows_grow(arena, *job_ids, *count, &cap, sizeof **job_ids);
-		if (!*job_ids)
-			return error_no_memory(err);
-		(*job_ids)[*count] = column_i64(s);
-		TRY(statement_step(s, &has_row, err));
-	}
-	return OK;
-}
+static const struct row_field ids[] = {FIELD_ALONE(int64_t)};
 
 enum status store_read_stopping(struct store_reader *reader, struct arena *arena, size_t limit, int64_t **job_ids,
 	size_t *count, struct error *err)
@@ -129,8 +93,8 @@ enum status store_read_stopping(struct store_reader *reader, struct arena *arena
 		"SELECT job_id FROM jobs WHERE status = 'Stopping'"
 		" AND job_id NOT IN (SELECT job_id FROM job_events) ORDER BY created_ms LIMIT ?",
 		err));
-	bind_i64(&s, (int64_t)limit);
-	return read_ids(&s, arena, job_ids, count, err);
+	bind_u64(&s, limit);
+	return rows_read(&s, arena, ROWS(ids, int64_t), job_ids, count, err);
 }
 
 enum status store_read_told_anew(struct store_reader *reader, struct arena *arena, size_t limit, int64_t **job_ids,
@@ -139,24 +103,17 @@ enum status store_read_told_anew(struct store_reader *reader, struct arena *aren
 	AUTO_DONE(statement) s = {0};
 
 	TRY(statement_open(&s, reader, "SELECT job_id FROM told_anew LIMIT ?", err));
-	bind_i64(&s, (int64_t)limit);
-	return read_ids(&s, arena, job_ids, count, err);
+	bind_u64(&s, limit);
+	return rows_read(&s, arena, ROWS(ids, int64_t), job_ids, count, err);
 }
 
 enum status store_is_told_anew(struct store_reader *reader, int64_t job_id, bool *is, struct error *err)
 {
-	AUTO_DONE(statement) s = {0};
-
-	TRY(statement_open(&s, reader, "SELECT 1 FROM told_anew WHERE job_id = ?", err));
-	bind_i64(&s, job_id);
-	return statement_step(&s, is, err);
+	*is = false;
+	return read_number(reader, "SELECT 1 FROM told_anew WHERE job_id = ?", NUMBERS(job_id), is, err);
 }
 
 enum status store_settle_told_anew(struct store_tx *tx, int64_t job_id, struct error *err)
 {
-	AUTO_DONE(statement) s = {0};
-
-	TRY(statement_open(&s, store_tx_reader(tx), "DELETE FROM told_anew WHERE job_id = ?", err));
-	bind_i64(&s, job_id);
-	return statement_run(&s, err);
+	return run_for_job(tx, "DELETE FROM told_anew WHERE job_id = ?", job_id, err);
 }

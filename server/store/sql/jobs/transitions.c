@@ -5,6 +5,10 @@
 #include "store/sql/jobs/unbilled.h"
 #include "store/transitions.h"
 
+static const struct row_field fields[] = {FIELD(struct transition_row, status), FIELD(struct transition_row, message),
+	FIELD(struct transition_row, start_ms), FIELD(struct transition_row, end_ms),
+	FIELD(struct transition_row, source)};
+
 static enum status insert(
 	struct store_tx *tx, int64_t job_id, int64_t position, const struct transition_row *row, struct error *err)
 {
@@ -13,24 +17,15 @@ static enum status insert(
 	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT INTO transitions (job_id, position, status, message, start_ms, end_ms, source) VALUES (?,?,?,?,?,?,?)",
 		err));
-	bind_i64(&s, job_id);
-	bind_i64(&s, position);
-	bind_text(&s, row->status);
-	bind_text(&s, row->message);
-	bind_i64(&s, row->start_ms);
-	bind_i64(&s, row->end_ms);
-	bind_i64(&s, row->source);
+	bind_numbers(&s, job_id, position);
+	row_bind(&s, ROWS(fields, struct transition_row), row);
 	return statement_run(&s, err);
 }
 
 enum status store_put_transitions(
 	struct store_tx *tx, int64_t job_id, const struct transition_row *rows, size_t count, struct error *err)
 {
-	AUTO_DONE(statement) s = {0};
-
-	TRY(statement_open(&s, store_tx_reader(tx), "DELETE FROM transitions WHERE job_id = ?", err));
-	bind_i64(&s, job_id);
-	TRY(statement_run(&s, err));
+	TRY(run_for_job(tx, "DELETE FROM transitions WHERE job_id = ?", job_id, err));
 	for (size_t i = 0; i < count; i++)
 		TRY(insert(tx, job_id, (int64_t)i, &rows[i], err));
 	return OK;
@@ -38,36 +33,23 @@ enum status store_put_transitions(
 
 enum status store_put_newest_event(struct store_tx *tx, int64_t job_id, int64_t newest_ms, struct error *err)
 {
-	AUTO_DONE(statement) s = {0};
-
-	TRY(statement_open(&s, store_tx_reader(tx),
+	return run_with(tx,
 		"INSERT INTO job_events (job_id, newest_ms) VALUES (?,?)"
 		" ON CONFLICT (job_id) DO UPDATE SET newest_ms = excluded.newest_ms",
-		err));
-	bind_i64(&s, job_id);
-	bind_i64(&s, newest_ms);
-	return statement_run(&s, err);
+		NUMBERS(job_id, newest_ms), err);
 }
 
 enum status store_read_newest_event(struct store_reader *reader, int64_t job_id, int64_t *newest_ms, struct error *err)
 {
-	AUTO_DONE(statement) s = {0};
-	bool has_row;
-
-	TRY(statement_open(&s, reader, "SELECT newest_ms FROM job_events WHERE job_id = ?", err));
-	bind_i64(&s, job_id);
-	TRY(statement_step(&s, &has_row, err));
-	*newest_ms = has_row ? column_i64(&s) : 0;
-	return OK;
+	*newest_ms = 0;
+	return read_number(
+		reader, "SELECT newest_ms FROM job_events WHERE job_id = ?", NUMBERS(job_id), newest_ms, err);
 }
 
 enum status store_read_transitions(struct store_reader *reader, struct arena *arena, int64_t job_id,
 	struct transition_row **out, size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	static const struct row_field fields[] = {FIELD(struct transition_row, status),
-		FIELD(struct transition_row, message), FIELD(struct transition_row, start_ms),
-		FIELD(struct transition_row, end_ms), FIELD(struct transition_row, source)};
 
 	TRY(statement_open(&s, reader,
 		"SELECT status, message, start_ms, end_ms, source FROM transitions WHERE job_id = ? ORDER BY position",
@@ -79,19 +61,10 @@ enum status store_read_transitions(struct store_reader *reader, struct arena *ar
 enum status store_read_idle(struct store_reader *reader, int64_t job_id, int64_t from_ms, int64_t to_ms,
 	int64_t *idle_ms, struct error *err)
 {
-	AUTO_DONE(statement) s = {0};
-	bool has_row;
-
-	TRY(statement_open(&s, reader,
+	return read_number(reader,
 		"SELECT coalesce(sum(min(end_ms, ?3) - start_ms), 0) FROM transitions WHERE job_id = ?1 AND start_ms BETWEEN ?2 AND ?3"
 		" AND end_ms > start_ms AND status IN " UNBILLED_STATUSES,
-		err));
-	bind_i64(&s, job_id);
-	bind_i64(&s, from_ms);
-	bind_i64(&s, to_ms);
-	TRY(statement_step(&s, &has_row, err));
-	*idle_ms = column_i64(&s);
-	return OK;
+		NUMBERS(job_id, from_ms, to_ms), idle_ms, err);
 }
 
 enum status store_put_definitions(
@@ -103,8 +76,7 @@ enum status store_put_definitions(
 		"INSERT INTO definitions (job_id, generation, json) VALUES (?,?,?)"
 		" ON CONFLICT (job_id, generation) DO UPDATE SET json = excluded.json",
 		err));
-	bind_i64(&s, job_id);
-	bind_i64(&s, generation);
+	bind_numbers(&s, job_id, generation);
 	bind_text(&s, json);
 	return statement_run(&s, err);
 }
@@ -116,8 +88,7 @@ enum status store_read_definitions(struct store_reader *reader, struct arena *ar
 	bool has_row;
 
 	TRY(statement_open(&s, reader, "SELECT json FROM definitions WHERE job_id = ? AND generation = ?", err));
-	bind_i64(&s, job_id);
-	bind_i64(&s, generation);
+	bind_numbers(&s, job_id, generation);
 	TRY(statement_step(&s, &has_row, err));
 	struct span text = has_row ? column_span(&s, arena) : SPAN("");
 	TRY(statement_check(&s, err));

@@ -2,6 +2,10 @@
 #include "store/driver/statement.h"
 #include "store/views.h"
 
+static const struct row_field fields[] = {FIELD(struct view_row, team), FIELD(struct view_row, owner),
+	FIELD(struct view_row, name), FIELD(struct view_row, query), FIELD(struct view_row, sort),
+	FIELD(struct view_row, columns), FIELD(struct view_row, modified_ms)};
+
 static enum status count_views(struct store_tx *tx, const struct view_row *row, uint64_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
@@ -19,7 +23,6 @@ static enum status count_views(struct store_tx *tx, const struct view_row *row, 
 
 enum status store_put_view(struct store_tx *tx, const struct view_row *row, uint64_t most, struct error *err)
 {
-	AUTO_DONE(statement) s = {0};
 	uint64_t count;
 
 	TRY(count_views(tx, row, &count, err));
@@ -27,26 +30,15 @@ enum status store_put_view(struct store_tx *tx, const struct view_row *row, uint
 		return error_set(err, ERR_TOO_LARGE,
 			"there are %llu views already (--max-views); delete one that nobody needs",
 			(unsigned long long)count);
-	TRY(statement_open(&s, store_tx_reader(tx),
+	return row_put(tx,
 		"INSERT OR REPLACE INTO views (team, owner, name, query, sort, columns, modified_ms) VALUES (?,?,?,?,?,?,?)",
-		err));
-	bind_text(&s, row->team);
-	bind_text(&s, row->owner);
-	bind_text(&s, row->name);
-	bind_text(&s, row->query);
-	bind_text(&s, row->sort);
-	bind_text(&s, row->columns);
-	bind_i64(&s, row->modified_ms);
-	return statement_run(&s, err);
+		ROWS(fields, struct view_row), row, err);
 }
 
 enum status store_read_views(struct store_reader *reader, struct arena *arena, struct span team, struct span owner,
 	struct view_row **out, size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	static const struct row_field fields[] = {FIELD(struct view_row, team), FIELD(struct view_row, owner),
-		FIELD(struct view_row, name), FIELD(struct view_row, query), FIELD(struct view_row, sort),
-		FIELD(struct view_row, columns), FIELD(struct view_row, modified_ms)};
 
 	TRY(statement_open(&s, reader,
 		"SELECT team, owner, name, query, sort, columns, modified_ms FROM views"

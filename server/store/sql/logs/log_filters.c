@@ -1,6 +1,7 @@
 #include "store/sql/logs/log_filters.h"
 
 #include "store/blocks.h"
+#include "store/driver/rows.h"
 #include "store/driver/statement.h"
 
 enum status store_read_block_heads(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t stream_id,
@@ -37,14 +38,8 @@ enum status store_read_block_heads(struct store_reader *reader, struct arena *ar
 
 static enum status forget(struct store_tx *tx, const struct block_row *row, struct error *err)
 {
-	AUTO_DONE(statement) s = {0};
-
-	TRY(statement_open(&s, store_tx_reader(tx),
-		"DELETE FROM log_filters WHERE job_id = ? AND stream_id = ? AND first_line = ?", err));
-	bind_i64(&s, row->job_id);
-	bind_i64(&s, row->stream_id);
-	bind_u64(&s, row->first_line);
-	return statement_run(&s, err);
+	return run_with(tx, "DELETE FROM log_filters WHERE job_id = ? AND stream_id = ? AND first_line = ?",
+		NUMBERS(row->job_id, row->stream_id, row->first_line), err);
 }
 
 enum status log_filter_put(struct store_tx *tx, const struct block_row *row, struct error *err)

@@ -1,70 +1,44 @@
+#include "store/driver/rows.h"
 #include "store/driver/statement.h"
 #include "store/log_streams.h"
 
+static const struct row_field stream_fields[] = {FIELD(struct log_stream_row, job_id),
+	FIELD(struct log_stream_row, stream), FIELD(struct log_stream_row, suffix),
+	FIELD(struct log_stream_row, created_ms), FIELD(struct log_stream_row, first_line)};
+
 enum status store_put_log_stream(struct store_tx *tx, const struct log_stream_row *row, struct error *err)
 {
-	AUTO_DONE(statement) s = {0};
-
-	TRY(statement_open(&s, store_tx_reader(tx),
+	return row_put(tx,
 		"INSERT OR REPLACE INTO log_streams (job_id, stream, suffix, created_ms, first_line) VALUES (?,?,?,?,?)",
-		err));
-	bind_i64(&s, row->job_id);
-	bind_text(&s, row->stream);
-	bind_text(&s, row->suffix);
-	bind_i64(&s, row->created_ms);
-	bind_u64(&s, row->first_line);
-	return statement_run(&s, err);
+		ROWS(stream_fields, struct log_stream_row), row, err);
 }
 
 enum status store_read_log_streams(struct store_reader *reader, struct arena *arena, int64_t job_id, struct span stream,
 	struct log_stream_row **out, size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	struct log_stream_row *rows = NULL;
-	size_t used = 0, cap = 0;
-	bool has_row;
 
 	TRY(statement_open(&s, reader,
-		"SELECT stream, suffix, created_ms, first_line FROM log_streams"
+		"SELECT job_id, stream, suffix, created_ms, first_line FROM log_streams"
 		" WHERE job_id = ?1 AND (?2 = '' OR stream = ?2) ORDER BY stream",
 		err));
 	bind_i64(&s, job_id);
 	bind_text(&s, stream);
-	TRY(statement_step(&s, &has_row, err));
-	for (; has_row; used++) {
-		if (!(rows = rows_grow(arena, rows, used, &cap, sizeof *rows)))
-			return error_no_memory(err);
-		rows[used] = (struct log_stream_row){.job_id = job_id};
-		rows[used].stream = column_span(&s, arena);
-		rows[used].suffix = column_span(&s, arena);
-		rows[used].created_ms = column_i64(&s);
-		rows[used].first_line = column_u64(&s);
-		TRY(statement_check(&s, err));
-		TRY(statement_step(&s, &has_row, err));
-	}
-	*out = rows;
-	*count = used;
-	return OK;
+	return rows_read(&s, arena, ROWS(stream_fields, struct log_stream_row), out, count, err);
 }
 
 enum status store_put_log_group(struct store_tx *tx, const struct log_group_row *row, struct error *err)
 {
-	AUTO_DONE(statement) s = {0};
-
-	TRY(statement_open(
-		&s, store_tx_reader(tx), "INSERT OR REPLACE INTO log_groups (job_id, created_ms) VALUES (?,?)", err));
-	bind_i64(&s, row->job_id);
-	bind_i64(&s, row->created_ms);
-	return statement_run(&s, err);
+	return run_with(tx, "INSERT OR REPLACE INTO log_groups (job_id, created_ms) VALUES (?,?)",
+		NUMBERS(row->job_id, row->created_ms), err);
 }
 
 enum status store_read_log_groups(struct store_reader *reader, struct arena *arena, struct span after, size_t limit,
 	struct log_group_row **out, size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	struct log_group_row *rows = NULL;
-	size_t used = 0, cap = 0;
-	bool has_row;
+	static const struct row_field fields[] = {FIELD(struct log_group_row, job_id),
+		FIELD(struct log_group_row, name), FIELD(struct log_group_row, created_ms)};
 
 	TRY(statement_open(&s, reader,
 		"SELECT g.job_id, j.name, g.created_ms FROM log_groups AS g JOIN jobs AS j ON j.job_id = g.job_id"
@@ -72,31 +46,14 @@ enum status store_read_log_groups(struct store_reader *reader, struct arena *are
 		err));
 	bind_text(&s, after);
 	bind_u64(&s, limit);
-	TRY(statement_step(&s, &has_row, err));
-	for (; has_row; used++) {
-		if (!(rows = rows_grow(arena, rows, used, &cap, sizeof *rows)))
-			return error_no_memory(err);
-		rows[used] = (struct log_group_row){.job_id = column_i64(&s)};
-		rows[used].name = column_span(&s, arena);
-		rows[used].created_ms = column_i64(&s);
-		TRY(statement_check(&s, err));
-		TRY(statement_step(&s, &has_row, err));
-	}
-	*out = rows;
-	*count = used;
-	return OK;
+	return rows_read(&s, arena, ROWS(fields, struct log_group_row), out, count, err);
 }
 
 enum status store_read_log_group(struct store_reader *reader, int64_t job_id, int64_t *created_ms, struct error *err)
 {
-	AUTO_DONE(statement) s = {0};
-	bool has_row;
-
-	TRY(statement_open(&s, reader, "SELECT created_ms FROM log_groups WHERE job_id = ?", err));
-	bind_i64(&s, job_id);
-	TRY(statement_step(&s, &has_row, err));
-	*created_ms = has_row ? column_i64(&s) : 0;
-	return OK;
+	*created_ms = 0;
+	return read_number(
+		reader, "SELECT created_ms FROM log_groups WHERE job_id = ?", NUMBERS(job_id), created_ms, err);
 }
 
 /* ---- jobs of the group of all ---- */
@@ -185,24 +142,11 @@ enum status store_read_log_jobs(struct store_reader *reader, struct arena *arena
 {
 	AUTO_DONE(buf) low = BUF_INIT(1024), high = BUF_INIT(1024);
 	AUTO_DONE(statement) s = {0};
-	struct log_job_row *rows = NULL;
-	size_t used = 0, cap = 0;
-	bool has_row;
+	static const struct row_field fields[] = {FIELD(struct log_job_row, job_id), FIELD(struct log_job_row, name),
+		FIELD(struct log_job_row, last_line_ms)};
 
 	TRY(name_range(query, &low, &high, err));
 	TRY(open_log_jobs(&s, reader, query, err));
 	bind_log_jobs(&s, query, &low, &high);
-	TRY(statement_step(&s, &has_row, err));
-	for (; has_row; used++) {
-		if (!(rows = rows_grow(arena, rows, used, &cap, sizeof *rows)))
-			return error_no_memory(err);
-		rows[used] = (struct log_job_row){.job_id = column_i64(&s)};
-		rows[used].name = column_span(&s, arena);
-		rows[used].last_line_ms = column_i64(&s);
-		TRY(statement_check(&s, err));
-		TRY(statement_step(&s, &has_row, err));
-	}
-	*out = rows;
-	*count = used;
-	return OK;
+	return rows_read(&s, arena, ROWS(fields, struct log_job_row), out, count, err);
 }

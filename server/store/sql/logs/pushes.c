@@ -1,3 +1,4 @@
+#include "store/driver/rows.h"
 #include "store/driver/statement.h"
 #include "store/pushes.h"
 
@@ -38,29 +39,17 @@ enum status store_put_push(struct store_tx *tx, const struct push_row *row, stru
 enum status store_oldest_push(
 	struct store_reader *reader, uint64_t kept, int64_t *oldest_ms, int64_t *surplus_ms, struct error *err)
 {
-	AUTO_DONE(statement) oldest = {0};
-	AUTO_DONE(statement) surplus = {0};
-	bool has_row;
-
-	TRY(statement_open(&oldest, reader, "SELECT seen_ms FROM pushes ORDER BY seen_ms LIMIT 1", err));
-	TRY(statement_step(&oldest, &has_row, err));
-	*oldest_ms = has_row ? column_i64(&oldest) : INT64_MAX;
-	TRY(statement_open(&surplus, reader, "SELECT seen_ms FROM pushes ORDER BY seen_ms DESC LIMIT 1 OFFSET ?", err));
-	bind_u64(&surplus, kept);
-	TRY(statement_step(&surplus, &has_row, err));
-	*surplus_ms = has_row ? column_i64(&surplus) : INT64_MIN;
-	return OK;
+	*oldest_ms = INT64_MAX;
+	*surplus_ms = INT64_MIN;
+	TRY(read_number(reader, "SELECT seen_ms FROM pushes ORDER BY seen_ms LIMIT 1", NUMBERS(), oldest_ms, err));
+	return read_number(reader, "SELECT seen_ms FROM pushes ORDER BY seen_ms DESC LIMIT 1 OFFSET ?", NUMBERS(kept),
+		surplus_ms, err);
 }
 
 enum status store_delete_pushes(struct store_tx *tx, int64_t until_ms, size_t limit, struct error *err)
 {
-	AUTO_DONE(statement) s = {0};
-
-	TRY(statement_open(&s, store_tx_reader(tx),
+	return run_with(tx,
 		"DELETE FROM pushes WHERE (job_id, stream_id, hash_low, hash_high) IN (SELECT job_id, stream_id, hash_low,"
 		" hash_high FROM pushes WHERE seen_ms <= ? ORDER BY seen_ms LIMIT ?)",
-		err));
-	bind_i64(&s, until_ms);
-	bind_u64(&s, limit);
-	return statement_run(&s, err);
+		NUMBERS(until_ms, limit), err);
 }

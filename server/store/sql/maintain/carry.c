@@ -1,4 +1,5 @@
 #include "store/carry.h"
+#include "store/driver/rows.h"
 #include "store/driver/statement.h"
 #include "store/jobs.h"
 #include "store/retention.h"
@@ -8,9 +9,9 @@ enum status store_read_sources(struct store_reader *reader, struct arena *arena,
 	struct source_row **out, size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	struct source_row *rows = NULL;
-	size_t used = 0, cap = 0;
-	bool has_row;
+	static const struct row_field fields[] = {FIELD(struct source_row, stream_id), FIELD(struct source_row, source),
+		FIELD(struct source_row, next_byte)};
+	const struct source_row like = {.job_id = job_id};
 
 	TRY(statement_open(&s, reader,
 		stream_id ? "SELECT stream_id, source, next_byte FROM sources WHERE job_id = ? AND stream_id = ?"
@@ -21,84 +22,43 @@ enum status store_read_sources(struct store_reader *reader, struct arena *arena,
 	bind_i64(&s, job_id);
 	if (stream_id)
 		bind_i64(&s, stream_id);
-	TRY(statement_step(&s, &has_row, err));
-	for (; has_row; used++) {
-		if (!(rows = rows_grow(arena, rows, used, &cap, sizeof *rows)))
-			return error_no_memory(err);
-		rows[used] = (struct source_row){.job_id = job_id, .stream_id = column_u32(&s)};
-		rows[used].source = column_span(&s, arena);
-		rows[used].next_byte = column_u64(&s);
-		TRY(statement_check(&s, err));
-		TRY(statement_step(&s, &has_row, err));
-	}
-	*out = rows;
-	*count = used;
-	return OK;
+	return rows_read(&s, arena, ROWS_LIKE(fields, like), out, count, err);
 }
 
 enum status store_read_stream_hits(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t stream_id,
 	struct signature_hit_row **out, size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	struct signature_hit_row *rows = NULL;
-	size_t used = 0, cap = 0;
-	bool has_row;
+	static const struct row_field fields[] = {FIELD(struct signature_hit_row, signature),
+		FIELD(struct signature_hit_row, first_line), FIELD(struct signature_hit_row, incident_id),
+		FIELD(struct signature_hit_row, count), FIELD(struct signature_hit_row, last_line),
+		FIELD(struct signature_hit_row, first_ms), FIELD(struct signature_hit_row, last_ms),
+		FIELD(struct signature_hit_row, text)};
+	const struct signature_hit_row like = {.job_id = job_id, .stream_id = stream_id};
 
 	TRY(statement_open(&s, reader,
 		"SELECT signature, first_line, incident_id, count, last_line, first_ms, last_ms, text FROM signature_hits"
 		" WHERE job_id = ? AND stream_id = ? ORDER BY signature, first_line",
 		err));
-	bind_i64(&s, job_id);
-	bind_i64(&s, stream_id);
-	TRY(statement_step(&s, &has_row, err));
-	for (; has_row; used++) {
-		if (!(rows = rows_grow(arena, rows, used, &cap, sizeof *rows)))
-			return error_no_memory(err);
-		rows[used] = (struct signature_hit_row){.job_id = job_id, .stream_id = stream_id};
-		rows[used].signature = column_span(&s, arena);
-		rows[used].first_line = column_u64(&s);
-		rows[used].incident_id = column_u32(&s);
-		rows[used].count = column_u64(&s);
-		rows[used].last_line = column_u64(&s);
-		rows[used].first_ms = column_i64(&s);
-		rows[used].last_ms = column_i64(&s);
-		rows[used].text = column_span(&s, arena);
-		TRY(statement_check(&s, err));
-		TRY(statement_step(&s, &has_row, err));
-	}
-	*out = rows;
-	*count = used;
-	return OK;
+	bind_numbers(&s, job_id, stream_id);
+	return rows_read(&s, arena, ROWS_LIKE(fields, like), out, count, err);
 }
 
 enum status store_read_stream_checkpoints(struct store_reader *reader, struct arena *arena, int64_t job_id,
 	uint32_t stream_id, struct checkpoint_row **out, size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	struct checkpoint_row *rows = NULL;
-	size_t used = 0, cap = 0;
-	bool has_row;
+	static const struct row_field fields[] = {FIELD(struct checkpoint_row, attempt),
+		FIELD(struct checkpoint_row, step), FIELD(struct checkpoint_row, ts_ms),
+		FIELD(struct checkpoint_row, line)};
+	const struct checkpoint_row like = {.job_id = job_id, .stream_id = stream_id, .stream = SPAN("")};
 
 	TRY(statement_open(&s, reader,
 		"SELECT attempt, step, ts_ms, line FROM job_checkpoints WHERE job_id = ? AND stream_id = ?"
 		" ORDER BY attempt, step",
 		err));
-	bind_i64(&s, job_id);
-	bind_i64(&s, stream_id);
-	TRY(statement_step(&s, &has_row, err));
-	for (; has_row; used++) {
-		if (!(rows = rows_grow(arena, rows, used, &cap, sizeof *rows)))
-			return error_no_memory(err);
-		rows[used] = (struct checkpoint_row){.job_id = job_id, .stream_id = stream_id, .stream = SPAN("")};
-		rows[used].attempt = column_u32(&s);
-		rows[used].step = column_i64(&s);
-		rows[used].ts_ms = column_i64(&s);
-		rows[used].line = column_u64(&s);
-		TRY(statement_step(&s, &has_row, err));
-	}
-	*out = rows;
-	*count = used;
-	return OK;
+	bind_numbers(&s, job_id, stream_id);
+	return rows_read(&s, arena, ROWS_LIKE(fields, like), out, count, err);
 }
 
 /* ---- importing ---- */
@@ -129,19 +89,10 @@ enum status store_begin_import(
 	return statement_run(&s, err);
 }
 
-static enum status forget(struct store_tx *tx, int64_t job_id, struct error *err)
-{
-	AUTO_DONE(statement) s = {0};
-
-	TRY(statement_open(&s, store_tx_reader(tx), "DELETE FROM imports WHERE job_id = ?", err));
-	bind_i64(&s, job_id);
-	return statement_run(&s, err);
-}
-
 enum status store_end_import(struct store_tx *tx, const struct job_row *row, struct error *err)
 {
 	TRY(store_insert_job(tx, row, err));
-	return forget(tx, row->job_id, err);
+	return run_for_job(tx, "DELETE FROM imports WHERE job_id = ?", row->job_id, err);
 }
 
 /* Its rows that no sweep of a deleted job takes away, because a deletion has done so at once. */
@@ -159,12 +110,8 @@ static enum status drop(struct store_tx *tx, int64_t job_id, struct error *err)
 		"DELETE FROM imports WHERE ?1 = 0 OR job_id = ?1",
 	};
 
-	for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
-		AUTO_DONE(statement) s = {0};
-		TRY(statement_open(&s, store_tx_reader(tx), steps[i], err));
-		bind_i64(&s, job_id);
-		TRY(statement_run(&s, err));
-	}
+	for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+		TRY(run_for_job(tx, steps[i], job_id, err));
 	return OK;
 }
 

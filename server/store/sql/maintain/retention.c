@@ -1,4 +1,5 @@
 #include "store/blocks.h"
+#include "store/driver/rows.h"
 #include "store/driver/statement.h"
 #include "store/retention.h"
 #include "store/sql/logs/log_filters.h"
@@ -12,42 +13,26 @@
 enum status store_put_job_retention(
 	struct store_tx *tx, int64_t job_id, const struct retention *retention, struct error *err)
 {
-	AUTO_DONE(statement) s = {0};
-
-	TRY(statement_open(&s, store_tx_reader(tx),
+	return run_with(tx,
 		"INSERT INTO job_retention (job_id, is_pinned, max_age_ms, max_bytes) VALUES (?,?,?,?) ON CONFLICT (job_id)"
 		" DO UPDATE SET is_pinned = excluded.is_pinned, max_age_ms = excluded.max_age_ms,"
 		" max_bytes = excluded.max_bytes",
-		err));
-	bind_i64(&s, job_id);
-	bind_i64(&s, retention->is_pinned);
-	bind_i64(&s, retention->max_age_ms);
-	bind_u64(&s, retention->max_bytes);
-	return statement_run(&s, err);
-}
-
-static void read_limits(struct statement *s, struct retention *out)
-{
-	out->max_age_ms = column_i64(s);
-	out->max_bytes = column_u64(s);
+		NUMBERS(job_id, retention->is_pinned, retention->max_age_ms, retention->max_bytes), err);
 }
 
 enum status store_read_job_retention(
 	struct store_reader *reader, int64_t job_id, struct retention *out, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	bool has_row;
+	static const struct row_field fields[] = {FIELD(struct retention, is_pinned),
+		FIELD(struct retention, max_age_ms), FIELD(struct retention, max_bytes)};
+	bool is_there;
 
 	*out = (struct retention){0};
 	TRY(statement_open(
 		&s, reader, "SELECT is_pinned, max_age_ms, max_bytes FROM job_retention WHERE job_id = ?", err));
 	bind_i64(&s, job_id);
-	TRY(statement_step(&s, &has_row, err));
-	if (has_row) {
-		out->is_pinned = column_bool(&s);
-		read_limits(&s, out);
-	}
-	return OK;
+	return row_read(&s, NULL, ROWS(fields, struct retention), out, &is_there, err);
 }
 
 enum status store_put_team_retention(
@@ -60,8 +45,7 @@ enum status store_put_team_retention(
 		" DO UPDATE SET max_age_ms = excluded.max_age_ms, max_bytes = excluded.max_bytes",
 		err));
 	bind_text(&s, team);
-	bind_i64(&s, retention->max_age_ms);
-	bind_u64(&s, retention->max_bytes);
+	bind_numbers(&s, retention->max_age_ms, retention->max_bytes);
 	return statement_run(&s, err);
 }
 
@@ -69,23 +53,11 @@ enum status store_read_team_retentions(
 	struct store_reader *reader, struct arena *arena, struct team_retention **out, size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	struct team_retention *rows = NULL;
-	size_t used = 0, cap = 0;
-	bool has_row;
+	static const struct row_field fields[] = {FIELD(struct team_retention, team),
+		FIELD(struct team_retention, retention.max_age_ms), FIELD(struct team_retention, retention.max_bytes)};
 
 	TRY(statement_open(&s, reader, "SELECT team, max_age_ms, max_bytes FROM team_retention ORDER BY team", err));
-	TRY(statement_step(&s, &has_row, err));
-	for (; has_row; used++) {
-		if (!(rows = rows_grow(arena, rows, used, &cap, sizeof *rows)))
-			return error_no_memory(err);
-		rows[used] = (struct team_retention){.team = column_span(&s, arena)};
-		read_limits(&s, &rows[used].retention);
-		TRY(statement_check(&s, err));
-		TRY(statement_step(&s, &has_row, err));
-	}
-	*out = rows;
-	*count = used;
-	return OK;
+	return rows_read(&s, arena, ROWS(fields, struct team_retention), out, count, err);
 }
 
 /* ---- who goes next ---- */
@@ -123,30 +95,14 @@ enum status store_read_expendable(struct store_reader *reader, struct arena *are
 	int64_t silent_before_ms, size_t limit, struct expendable **out, size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	struct expendable *rows = NULL;
-	size_t used = 0, cap = 0;
-	bool has_row;
+	static const struct row_field fields[] = {FIELD(struct expendable, job_id), FIELD(struct expendable, name),
+		FIELD(struct expendable, team), FIELD(struct expendable, ended_ms)};
 
 	TRY(statement_open(&s, reader, EXPENDABLE, err));
-	bind_i64(&s, after_ms);
-	bind_i64(&s, after_id);
-	bind_i64(&s, silent_before_ms);
-	bind_i64(&s, (int64_t)limit);
-	TRY(statement_step(&s, &has_row, err));
-	for (; has_row; used++) {
-		if (!(rows = rows_grow(arena, rows, used, &cap, sizeof *rows)))
-			return error_no_memory(err);
-		rows[used] = (struct expendable){.job_id = column_i64(&s)};
-		rows[used].name = column_span(&s, arena);
-		rows[used].team = column_span(&s, arena);
-		rows[used].ended_ms = column_i64(&s);
-		TRY(statement_check(&s, err));
-		TRY(statement_step(&s, &has_row, err));
-	}
-	for (size_t i = 0; i < used; i++)
-		TRY(store_read_job_retention(reader, rows[i].job_id, &rows[i].retention, err));
-	*out = rows;
-	*count = used;
+	bind_numbers(&s, after_ms, after_id, silent_before_ms, limit);
+	TRY(rows_read(&s, arena, ROWS(fields, struct expendable), out, count, err));
+	for (size_t i = 0; i < *count; i++)
+		TRY(store_read_job_retention(reader, (*out)[i].job_id, &(*out)[i].retention, err));
 	return OK;
 }
 
@@ -165,13 +121,8 @@ static enum status note_expired(
 		" first_ms = min(first_ms, excluded.first_ms), last_ms = max(last_ms, excluded.last_ms),"
 		" deleted_ms = excluded.deleted_ms, reason = excluded.reason",
 		err));
-	bind_i64(&s, deletion->job_id);
-	bind_i64(&s, block->stream_id);
-	bind_u64(&s, block->first_line + block->line_count);
-	bind_u64(&s, block->raw_bytes);
-	bind_i64(&s, block->first_ms);
-	bind_i64(&s, block->last_ms);
-	bind_i64(&s, deletion->now_ms);
+	bind_numbers(&s, deletion->job_id, block->stream_id, block->first_line + block->line_count, block->raw_bytes,
+		block->first_ms, block->last_ms, deletion->now_ms);
 	bind_text(&s, deletion->reason);
 	return statement_run(&s, err);
 }
@@ -180,17 +131,11 @@ static enum status note_expired(
 static enum status delete_block(struct store_tx *tx, const struct text_deletion *deletion,
 	const struct doomed_block *block, size_t *deleted, struct error *err)
 {
-	AUTO_DONE(statement) s = {0};
 	struct block_row row = {
 		.job_id = deletion->job_id, .stream_id = block->stream_id, .first_line = block->first_line};
 
-	TRY(statement_open(&s, store_tx_reader(tx),
-		"DELETE FROM blocks WHERE job_id = ? AND stream_id = ? AND first_line = ? AND line_count = ?", err));
-	bind_i64(&s, row.job_id);
-	bind_i64(&s, row.stream_id);
-	bind_u64(&s, row.first_line);
-	bind_u64(&s, block->line_count);
-	TRY(statement_run(&s, err));
+	TRY(run_with(tx, "DELETE FROM blocks WHERE job_id = ? AND stream_id = ? AND first_line = ? AND line_count = ?",
+		NUMBERS(row.job_id, row.stream_id, row.first_line, block->line_count), err));
 	if (!tx_changed_rows(tx))
 		return OK;
 	(*deleted)++;
@@ -217,29 +162,16 @@ static enum status read_doomed(struct store_reader *reader, struct arena *arena,
 	struct doomed_block **out, size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	struct doomed_block *rows = NULL;
-	size_t used = 0, cap = 0;
-	bool has_row;
+	static const struct row_field fields[] = {FIELD(struct doomed_block, stream_id),
+		FIELD(struct doomed_block, first_line), FIELD(struct doomed_block, line_count),
+		FIELD(struct doomed_block, raw_bytes), FIELD(struct doomed_block, first_ms),
+		FIELD(struct doomed_block, last_ms)};
 
 	TRY(statement_open(&s, reader, limit ? DOOMED_BY_KEY : DOOMED_BY_AGE, err));
 	bind_i64(&s, job_id);
 	if (limit)
 		bind_u64(&s, *limit);
-	TRY(statement_step(&s, &has_row, err));
-	for (; has_row; used++) {
-		if (!(rows = rows_grow(arena, rows, used, &cap, sizeof *rows)))
-			return error_no_memory(err);
-		rows[used] = (struct doomed_block){.stream_id = column_u32(&s)};
-		rows[used].first_line = column_u64(&s);
-		rows[used].line_count = column_u64(&s);
-		rows[used].raw_bytes = column_u64(&s);
-		rows[used].first_ms = column_i64(&s);
-		rows[used].last_ms = column_i64(&s);
-		TRY(statement_step(&s, &has_row, err));
-	}
-	*out = rows;
-	*count = used;
-	return OK;
+	return rows_read(&s, arena, ROWS(fields, struct doomed_block), out, count, err);
 }
 
 enum status store_read_doomed(struct store_reader *reader, struct arena *arena, int64_t job_id, uint64_t keep_bytes,
@@ -262,30 +194,15 @@ enum status store_read_expired(struct store_reader *reader, struct arena *arena,
 	struct expired_text **out, size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	struct expired_text *rows = NULL;
-	size_t used = 0, cap = 0;
-	bool has_row;
+	static const struct row_field fields[] = {FIELD(struct expired_text, stream_id),
+		FIELD(struct expired_text, first_kept_line), FIELD(struct expired_text, bytes),
+		FIELD(struct expired_text, first_ms), FIELD(struct expired_text, last_ms),
+		FIELD(struct expired_text, deleted_ms), FIELD(struct expired_text, reason)};
 
 	TRY(statement_open(&s, reader,
 		"SELECT stream_id, first_kept_line, bytes, first_ms, last_ms, deleted_ms, reason FROM expired_text"
 		" WHERE job_id = ?1 AND (?2 = 0 OR stream_id = ?2) ORDER BY stream_id",
 		err));
-	bind_i64(&s, job_id);
-	bind_i64(&s, stream_id);
-	TRY(statement_step(&s, &has_row, err));
-	for (; has_row; used++) {
-		if (!(rows = rows_grow(arena, rows, used, &cap, sizeof *rows)))
-			return error_no_memory(err);
-		rows[used] = (struct expired_text){.stream_id = column_u32(&s), .first_kept_line = column_u64(&s)};
-		rows[used].bytes = column_u64(&s);
-		rows[used].first_ms = column_i64(&s);
-		rows[used].last_ms = column_i64(&s);
-		rows[used].deleted_ms = column_i64(&s);
-		rows[used].reason = column_span(&s, arena);
-		TRY(statement_check(&s, err));
-		TRY(statement_step(&s, &has_row, err));
-	}
-	*out = rows;
-	*count = used;
-	return OK;
+	bind_numbers(&s, job_id, stream_id);
+	return rows_read(&s, arena, ROWS(fields, struct expired_text), out, count, err);
 }
