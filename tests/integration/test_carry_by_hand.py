@@ -23,7 +23,7 @@ def say(server, status, minute, **more):
 def log(server, first=TRAINED + 1, last=FAILED - 1):
     lines = [json.dumps({"line": f"step {m} loss: {3 - m / 100}", "ts": at(m)}) for m in range(first, last + 1)]
     assert server.post("/api/v1/logs?job=j&stream=algo-1", "\n".join(lines), content_type="application/x-ndjson").status == 200
-    wait_until(lambda: [row["extracted_lines"] for row in server.get("/api/v1/jobs/j/streams").body["streams"]] == [len(lines)], what="all lines")
+    server.wait_for_extraction()
 
 
 def stated(server):

@@ -72,7 +72,7 @@ def test_two_machines_in_one_stream_are_shared_and_charged_with_nothing(server):
     assert len(row["hosts"]) <= 3
     said = wait_until(lambda: incidents(server, "a", "log_signature"), what="the fault, told of the job")
     assert said[0]["evidence"]["signature"] == "xid_79" and said[0]["evidence"]["shared"] and "host" not in said[0]["evidence"]
-    wait_until(lambda: stream_of(server, "a")["extracted_lines"] == 16, what="all lines")
+    server.wait_for_extraction()
     assert drained(server) == []
     for host in ("n1", "n2"):
         body = server.get(f"/api/v1/nodes/{host}").body

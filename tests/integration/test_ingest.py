@@ -6,7 +6,6 @@ import http.client
 import json
 import os
 import random
-import re
 import select
 import shutil
 import socket
@@ -190,20 +189,17 @@ def test_open_slices_are_no_place_to_keep_memory(make_server):
         connection.sendall(lines)
     most = 0
 
-    def figure(name):
-        return int(re.search(rf"^smfleet_{name} (\d+)$", server.get("/metrics").body, re.MULTILINE).group(1))
-
     def is_stored():
         nonlocal most
-        most = max(most, figure("open_slice_bytes"))
+        most = max(most, server.figure("open_slice_bytes"))
         # a first slice that finds extraction far behind is refused whole
         refused, _, _ = select.select(connections, [], [], 0)
-        return figure("lines_total") == (8 - len(refused)) * 8000 > 0
+        return server.figure("lines_total") == (8 - len(refused)) * 8000 > 0
     wait_until(is_stored, what="all whole lines, though no body has ended")
     assert 0 < most < 2 << 20
     for connection in connections:
         connection.close()
-    wait_until(lambda: figure("open_slice_bytes") == 0, what="the memory of uploads that are gone")
+    wait_until(lambda: server.figure("open_slice_bytes") == 0, what="the memory of uploads that are gone")
 
 
 @pytest.mark.parametrize("name", ["a/b", "größe", "with space", "100%", "x" * 255, "a,b", "a+b", "."])

@@ -84,7 +84,7 @@ def test_an_announced_job_trains_from_its_earliest_line(server):
 def test_points_are_a_sign_and_a_systems_lines_are_not(server):
     announce(server)
     server.send("j", "gpu 40 C", stream="system/gpu001")
-    wait_until(lambda: server.get("/api/v1/jobs/j/streams").body["streams"][0]["extracted_lines"] == 1, what="the system's line")
+    server.wait_for_extraction()
     assert statuses(server) == ["Starting"]
     now = int(time.time() * 1000)
     reply = server.post("/api/v1/points?job=j&stream=algo-1", json={
@@ -158,7 +158,7 @@ def test_an_end_is_left_by_a_stated_later_start_alone(server):
     assert statuses(server) == ["Downloading", "Training", "Completed"]
     server.send("j", "a straggling line")
     server.send("j", line(now - 45_000, "step: 3 loss: 3.0"))
-    wait_until(lambda: server.get("/api/v1/jobs/j/streams").body["streams"][0]["extracted_lines"] == 2, what="the lines")
+    server.wait_for_extraction()
     assert job_of(server)["TrainingEndTime"] == (now - 40_000) / 1000
     state(server, "Training", time_ms=now - 20_000)
     job = job_of(server)
@@ -278,7 +278,7 @@ def test_what_is_of_before_a_stop_is_no_later_life(make_server):
     names = {"logGroupName": "/aws/sagemaker/TrainingJobs", "logStreamName": "j/algo-3-1"}
     logs.create_log_stream(**names)
     logs.put_log_events(**names, logEvents=[{"timestamp": stopped - 3000, "message": "the rest of a buffer"}])
-    wait_until(lambda: sum(row["extracted_lines"] for row in server.get("/api/v1/jobs/j/streams").body["streams"]) == 52, what="the late line")
+    server.wait_for_extraction()
     assert server.post("/api/v1/jobs", json={"TrainingJobName": "other"}).status == 201  # what the line brought was written before
     after = job_of(server)
     for name in ("TrainingJobStatus", "TrainingEndTime", "LastModifiedTime", "BillableTimeInSeconds", "SecondaryStatusTransitions"):

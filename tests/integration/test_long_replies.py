@@ -19,10 +19,6 @@ def fill(server, megabytes):
     return "".join(line + "\n" for line in lines)
 
 
-def counted(server, name):
-    return int(re.search(rf"^smfleet_{name} (\d+)$", server.get("/metrics").body, re.MULTILINE)[1])
-
-
 def test_a_reply_whose_next_piece_finds_the_queue_full_waits_its_turn(make_server):
     server = make_server("--workers", "1", "--max-pending", "1")
     text = fill(server, 6)
@@ -47,7 +43,7 @@ def test_a_reply_whose_next_piece_finds_the_queue_full_waits_its_turn(make_serve
         is_over.set()
         for thread in searchers:
             thread.join()
-    assert counted(server, "http_cut_replies_total") == 0
+    assert server.figure("http_cut_replies_total") == 0
 
 
 @pytest.mark.parametrize("head", ["HTTP/1.1", "HTTP/1.1\r\nConnection: close", "HTTP/1.0"])

@@ -2,7 +2,6 @@
 
 import os
 import random
-import re
 import time
 
 import pytest
@@ -43,10 +42,8 @@ def wait_until_sealed(server, jobs):
 
 def used_when_sealed(server):
     """What the database uses once nothing of what was sent is on its way to another place in it."""
-    def figure(name):
-        return int(re.search(rf"^smfleet_{name} (\d+)$", server.get("/metrics").body, re.M).group(1))
-    wait_until(lambda: figure("sealed_lines_total") >= 24000 and figure("sealed_points_total") >= 24000, what="the ended jobs to be sealed")
-    wait_until(lambda: figure("journal_bytes") < 200_000, what="what is sealed to leave the journal")
+    wait_until(lambda: server.figure("sealed_lines_total") >= 24000 and server.figure("sealed_points_total") >= 24000, what="the ended jobs to be sealed")
+    wait_until(lambda: server.figure("journal_bytes") < 200_000, what="what is sealed to leave the journal")
     now_ms = time.time() * 1000
     look = wait_until(lambda: ((body := server.get("/api/v1/retention").body)["used_at_ms"] or 0) > now_ms and body, what="another look")
     return look["used_bytes"]

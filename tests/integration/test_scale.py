@@ -65,12 +65,6 @@ class Senders:
         return connected_s, statuses
 
 
-def counter(server, name):
-    values = [line.split()[1] for line in server.get("/metrics").body.splitlines() if line.startswith(f"smfleet_{name} ")]
-    assert len(values) == 1, name
-    return float(values[0])
-
-
 def test_2048_senders_at_once(make_server, descriptors, request):
     server = make_server("--seal-age", "24h")
     server.post("/api/v1/jobs", json={"TrainingJobName": "big", "AlgorithmSpecification": {"MetricDefinitions": [DEFINITION]}})
@@ -79,9 +73,9 @@ def test_2048_senders_at_once(make_server, descriptors, request):
 
     def all_is_there():
         start = time.monotonic()
-        wait_until(lambda: counter(server, "lines_total") >= STREAMS * RANKS * STEPS, what="all lines, while all are connected", timeout=60)
+        wait_until(lambda: server.figure("lines_total") >= STREAMS * RANKS * STEPS, what="all lines, while all are connected", timeout=60)
         figures["all lines stored, all connected"] = time.monotonic() - start
-        assert counter(server, "http_connections") >= STREAMS
+        assert server.figure("http_connections") >= STREAMS
 
     figures["2048 senders connected, lines sent"], statuses = asyncio.run(senders.run(all_is_there))
     assert set(statuses) == {200}
@@ -93,7 +87,7 @@ def test_2048_senders_at_once(make_server, descriptors, request):
         assert reply.status == 200 and check(reply.body), (what, reply)
 
     def derived():
-        return counter(server, "points_total") >= STREAMS * RANKS * STEPS
+        return server.figure("points_total") >= STREAMS * RANKS * STEPS
     wait_until(derived, what="all points", timeout=60)
     ask("node list (streams)", "/api/v1/jobs/big/streams", lambda body: len({row["host"] for row in body["streams"]}) == STREAMS
         and {row["lines"] for row in body["streams"]} == {RANKS * STEPS})

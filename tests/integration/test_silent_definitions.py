@@ -250,11 +250,6 @@ def test_only_rank_0_prints_the_loss(server):
     assert silent(server, "ranks") == []
 
 
-def figure(server, name):
-    text = server.get("/metrics").raw.decode()
-    return next(int(float(line.split()[-1])) for line in text.splitlines() if line.startswith(name + " "))
-
-
 @pytest.mark.skipif(not SAMPLES.is_dir(), reason="no samples of logs here")
 def test_samples_of_logs(server):
     """Each by the definitions of its own preset, as if somebody had written them."""
@@ -263,7 +258,7 @@ def test_samples_of_logs(server):
         body, job = path.read_bytes()[:1 << 20], f"sample{number}"
         if server.post(f"/api/v1/logs?job={job}", body, content_type="text/plain").status != 200:
             continue
-        wait_until(lambda: figure(server, "smfleet_extracted_seq") >= figure(server, "smfleet_committed_seq"), what="extraction")
+        server.wait_for_extraction()
         found = server.get(f"/api/v1/jobs/{job}/definitions").body
         definitions = [{key: one[key] for key in ("Name", "Regex", "Step", "Group", "Role") if one.get(key)} for one in found.get("definitions", [])]
         document = {"TrainingJobName": f"own{number}", "AlgorithmSpecification": {"MetricDefinitions": definitions}}
@@ -271,5 +266,5 @@ def test_samples_of_logs(server):
             assert server.post(f"/api/v1/logs?job=own{number}", body, content_type="text/plain").status == 200
             jobs[f"own{number}"] = path
     assert len(jobs) > 10
-    wait_until(lambda: figure(server, "smfleet_extracted_seq") >= figure(server, "smfleet_committed_seq"), what="extraction")
+    server.wait_for_extraction()
     assert {str(path): [(one["metric"], one["evidence"]) for one in silent(server, job)] for job, path in jobs.items() if silent(server, job)} == {}

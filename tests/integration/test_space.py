@@ -3,7 +3,6 @@
 import json
 import os
 import random
-import re
 import sqlite3
 import subprocess
 import time
@@ -81,7 +80,7 @@ def test_a_disk_that_fills_stops_ingest_until_it_has_room(small_disk, reserve):
 
 
 def gone_blocks(server):
-    return int(re.search(r"^smfleet_expired_blocks_total (\d+)", server.get("/metrics").body, re.MULTILINE)[1])
+    return server.figure("expired_blocks_total")
 
 
 def test_killed_while_text_is_deleted(make_server):
@@ -92,7 +91,7 @@ def test_killed_while_text_is_deleted(make_server):
     assert reply.body["accepted"] == 3 * streams, reply
     ended = {"SecondaryStatus": "Completed", "time_ms": int(time.time() * 1000) - 86_400_000}
     assert server.post("/api/v1/jobs/old/transitions", json=ended).status < 300
-    wait_until(lambda: f"smfleet_sealed_lines_total {3 * streams}" in server.get("/metrics").body, what="sealed text")
+    wait_until(lambda: server.figure("sealed_lines_total") == 3 * streams, what="sealed text")
     assert server.put("/api/v1/retention", json={"log_bytes": 1}).status == 200
     wait_until(lambda: gone_blocks(server) > 0, what="the first slice to go")
     server.kill()

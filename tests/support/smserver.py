@@ -350,6 +350,16 @@ class Server:
             return row if row and row["count"] >= count else None
         return wait_until(has_all, what=f"{count} points of {metric} in {job}/{stream}")
 
+    def figure(self, name):
+        """One number of /metrics that has no labels: figure("committed_seq")."""
+        values = [line.split()[1] for line in self.get("/metrics").raw.decode().splitlines() if line.startswith(f"smfleet_{name} ")]
+        assert len(values) == 1, (name, values)
+        return float(values[0])
+
+    def wait_for_extraction(self):
+        """All that was acknowledged is extracted, in whatever streams: what is not there now does not come of it any more."""
+        wait_until(lambda: self.figure("committed_seq") <= self.figure("extracted_seq"), what="the extraction of all that was sent")
+
     def points(self, job, metric, **parameters):
         query = urllib.parse.urlencode({"metric": metric, **parameters})
         reply = self.get(f"/api/v1/jobs/{quote(job)}/points?{query}")

@@ -119,16 +119,30 @@ static int open_candidate(
 	return -1;
 }
 
+/* The descriptors alone; false, and all are closed: out of memory. */
+static bool keep_descriptors(const struct candidate *list, size_t count, bool is_out_of_memory, int **fds)
+{
+	int *kept = is_out_of_memory || !count ? NULL : mem_resize(NULL, count, sizeof *kept);
+
+	for (size_t i = 0; i < count; i++) {
+		if (kept)
+			kept[i] = list[i].fd;
+		else
+			close(list[i].fd);
+	}
+	*fds = kept;
+	return kept || !(count || is_out_of_memory);
+}
+
 enum status rotation_since(
 	const char *path, const struct stat *since, int except, int **fds, size_t *count, struct error *err)
 {
 	char folder[ROTATION_MAX_PATH_BYTES], other[2 * ROTATION_MAX_PATH_BYTES];
 	AUTO_MEM struct candidate *list = NULL;
 	struct stat not_this = {0};
-	size_t cap = 0;
+	size_t found_count = 0, cap = 0;
 	bool is_out_of_memory = false;
 
-	*fds = NULL;
 	*count = 0;
 	fstat(except, &not_this);
 	DIR *entries = open_folder(path, folder);
@@ -140,23 +154,18 @@ enum status rotation_since(
 		found.fd = open_candidate(other, since, &not_this, &found.written);
 		if (found.fd < 0)
 			continue;
-		is_out_of_memory = !mem_grow((void **)&list, *count, &cap, sizeof *list);
+		is_out_of_memory = !mem_grow((void **)&list, found_count, &cap, sizeof *list);
 		if (is_out_of_memory)
 			close(found.fd);
 		else
-			list[(*count)++] = found;
+			list[found_count++] = found;
 	}
 	if (entries)
 		closedir(entries);
-	if (*count)
-		qsort(list, *count, sizeof *list, order_candidates);
-	*fds = *count ? mem_resize(NULL, *count, sizeof **fds) : NULL;
-	is_out_of_memory = is_out_of_memory || (*count && !*fds);
-	for (size_t i = 0; i < *count; i++) {
-		if (is_out_of_memory)
-			close(list[i].fd);
-		else
-			(*fds)[i] = list[i].fd;
-	}
-	return is_out_of_memory ? error_no_memory(err) : OK;
+	if (found_count)
+		qsort(list, found_count, sizeof *list, order_candidates);
+	if (!keep_descriptors(list, found_count, is_out_of_memory, fds))
+		return error_no_memory(err);
+	*count = found_count;
+	return OK;
 }

@@ -11,7 +11,7 @@
 
 struct ledger;
 
-enum { LEDGER_MAX_FILES = 32, LEDGER_HASH_BYTES = 8 };
+enum { LEDGER_MAX_FILES = SPOOL_MAX_FILES, LEDGER_HASH_BYTES = 8 };
 
 struct ledger_file {
 	uint64_t device, inode;

@@ -533,10 +533,18 @@ enum spool_state spool_wait(struct spool *spool, size_t full_bytes, int64_t ling
 	return state;
 }
 
+static bool is_of_file(const struct spool_piece *pieces, size_t count, int fd)
+{
+	for (size_t i = 0; i < count; i++)
+		if (pieces[i].fd == fd)
+			return true;
+	return false;
+}
+
 /* Copies the oldest entries of one stream: the files are then read without the lock. */
 static size_t copy_pieces(struct spool *spool, size_t max_bytes, struct spool_piece *pieces, unsigned *stream)
 {
-	size_t count = 0;
+	size_t count = 0, file_count = 0;
 	uint64_t bytes = 0;
 
 	pthread_mutex_lock(&spool->lock);
@@ -546,6 +554,9 @@ static size_t copy_pieces(struct spool *spool, size_t max_bytes, struct spool_pi
 		if (count == 0)
 			*stream = entry_stream;
 		else if (*stream != entry_stream)
+			break;
+		file_count += !is_of_file(pieces, count, entry->piece.fd);
+		if (file_count > SPOOL_MAX_FILES)
 			break;
 		entry->is_taken = true;
 		pieces[count] = entry->piece;

@@ -10,6 +10,7 @@
 enum {
 	SPOOL_MAX_LINE_BYTES = 1 << 20,
 	SPOOL_MAX_PIECES = 256, /* of one batch */
+	SPOOL_MAX_FILES = 32, /* that these are of: a ledger's page names them all */
 };
 
 struct spool_run {
