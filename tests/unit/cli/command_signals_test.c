@@ -1,5 +1,5 @@
 #include "cli/process/command_signals.h"
-#include "cli/ship/ship.h"
+#include "cli/ship/ship_options.h"
 #include "test.h"
 
 #include <signal.h>
