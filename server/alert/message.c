@@ -1,6 +1,6 @@
 #include "alert/rule.h"
-#include "base/iso8601.h"
-#include "base/json_write.h"
+#include "base/text/iso8601.h"
+#include "base/json/json_write.h"
 #include "model/incident.h"
 #include "store/alerts.h"
 #include "store/faults.h"

@@ -1,7 +1,7 @@
 /* Which rule takes an incident; when it may be told. */
 #include "alert/rule.h"
 
-#include "base/zone.h"
+#include "base/text/zone.h"
 #include "model/incident.h"
 #include "model/query.h"
 #include "query/query.h"

@@ -5,12 +5,12 @@
 #pragma once
 
 #include "base/buf.h"
-#include "base/json_read.h"
-#include "base/json_write.h"
-#include "base/zone.h"
+#include "base/json/json_read.h"
+#include "base/json/json_write.h"
+#include "base/text/zone.h"
 #include "detect/condition.h"
 #include "model/incident.h"
-#include "model/point.h"
+#include "model/metrics/point.h"
 #include "store/alerts.h"
 #include "store/jobs.h"
 #include "store/store.h"

@@ -1,7 +1,7 @@
 /* Rules as JSON, and the set of all. */
 #include "alert/rule.h"
 #include "base/log.h"
-#include "base/zone.h"
+#include "base/text/zone.h"
 #include "model/incident.h"
 #include "model/query.h"
 #include "query/query.h"

@@ -1,6 +1,6 @@
 /* A job's change of state as EventBridge tells it: "SageMaker Training Job State Change". */
 #include "alert/rule.h"
-#include "base/iso8601.h"
+#include "base/text/iso8601.h"
 #include "store/jobs.h"
 #include "store/transitions.h"
 

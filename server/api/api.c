@@ -9,7 +9,7 @@
 #include "api/send/upload.h"
 #include "api/send/upload_timer.h"
 #include "base/clock.h"
-#include "base/zone.h"
+#include "base/text/zone.h"
 #include "fleet/advice.h"
 #include "ingest/labels.h"
 #include "pipeline/jobs/session_table.h"

@@ -4,7 +4,7 @@
  */
 #include "api/core/api_state.h"
 #include "api/core/handlers.h"
-#include "base/inflate.h"
+#include "base/codec/inflate.h"
 
 #include <stdio.h>
 

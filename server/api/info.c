@@ -5,7 +5,7 @@
 #include "api/core/request.h"
 #include "api/core/tokens.h"
 #include "base/clock.h"
-#include "base/json_write.h"
+#include "base/json/json_write.h"
 #include "pipeline/consume/mend.h"
 #include "pipeline/goodput/goodput.h"
 #include "pipeline/pipeline.h"

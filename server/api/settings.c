@@ -2,8 +2,8 @@
 #include "api/core/api_state.h"
 #include "api/core/handlers.h"
 #include "api/core/request.h"
-#include "base/json_write.h"
-#include "base/options.h"
+#include "base/json/json_write.h"
+#include "base/options/options.h"
 
 static const char *const kind_names[] = {[OPTION_FLAG] = "flag",
 	[OPTION_TEXT] = "text",

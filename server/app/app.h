@@ -5,7 +5,7 @@
 #pragma once
 
 #include "app/local_token.h"
-#include "base/options.h"
+#include "base/options/options.h"
 
 struct app;
 

@@ -1,7 +1,7 @@
 /* Job: the collector from options and credentials. Ownership: in comments. Threads: main. */
 #pragma once
 
-#include "base/options.h"
+#include "base/options/options.h"
 #include "collect/collector.h"
 
 struct collect_setup;

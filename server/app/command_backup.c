@@ -4,9 +4,9 @@
 #include "app/exit_status.h"
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/iso8601.h"
-#include "base/json_read.h"
-#include "base/json_write.h"
+#include "base/text/iso8601.h"
+#include "base/json/json_read.h"
+#include "base/json/json_write.h"
 #include "store/admin.h"
 
 #include <errno.h>

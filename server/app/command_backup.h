@@ -4,6 +4,6 @@
  */
 #pragma once
 
-#include "base/options.h"
+#include "base/options/options.h"
 
 int command_backup(const struct options *options);

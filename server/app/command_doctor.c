@@ -2,7 +2,7 @@
 #include "app/command_doctor.h"
 #include "app/exit_status.h"
 #include "base/clock.h"
-#include "base/iso8601.h"
+#include "base/text/iso8601.h"
 #include "base/log.h"
 #include "store/admin.h"
 

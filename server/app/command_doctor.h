@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "base/options.h"
+#include "base/options/options.h"
 
 int command_doctor(const struct options *options);
 /* The same in one line of the log, in a few ms, for a start. */

@@ -8,8 +8,8 @@
 #include "app/exit_status.h"
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/json_read.h"
-#include "base/json_write.h"
+#include "base/json/json_read.h"
+#include "base/json/json_write.h"
 #include "base/log.h"
 #include "store/admin.h"
 

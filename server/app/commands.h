@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "base/options.h"
+#include "base/options/options.h"
 
 /* The words of the command line are the command. Returns the exit status (exit_status.h). */
 int command_run(const struct options *options);

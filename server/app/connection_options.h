@@ -2,8 +2,8 @@
 #pragma once
 
 #include "api/api.h"
-#include "aws/aws.h"
-#include "base/options.h"
+#include "aws/protocol/aws.h"
+#include "base/options/options.h"
 
 enum status doors_make_aws(struct aws **out, const struct options *options, struct api *api, struct pipeline *pipeline,
 	struct error *err) MUST_CHECK;

@@ -1,8 +1,8 @@
 #include "app/control.h"
 
 #include "app/local_token.h"
-#include "base/json_read.h"
-#include "base/json_write.h"
+#include "base/json/json_read.h"
+#include "base/json/json_write.h"
 #include "pipeline/backup.h"
 #include "store/admin.h"
 

@@ -1,6 +1,6 @@
 #include "app/reload.h"
 
-#include "base/json_write.h"
+#include "base/json/json_write.h"
 #include "base/log.h"
 #include "http/http.h"
 #include "pipeline/pipeline.h"

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "base/buf.h"
-#include "base/options.h"
+#include "base/options/options.h"
 
 #include <pthread.h>
 

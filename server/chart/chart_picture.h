@@ -6,8 +6,8 @@
 #pragma once
 
 #include "model/incident.h"
-#include "read/chart.h"
-#include "read/chart_query.h"
+#include "read/charts/chart.h"
+#include "read/charts/chart_query.h"
 
 enum picture_theme { PICTURE_AUTO, PICTURE_LIGHT, PICTURE_DARK };
 enum { PICTURE_HUES = 8 };

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "read/chart_query.h"
+#include "read/charts/chart_query.h"
 
 enum { SCALE_TICKS_MAX = 64, SCALE_TEXT_BYTES = 32 };
 

@@ -1,6 +1,6 @@
 /* Jobs: listed by what changed of late, described one by one, and told to the pipeline as EventBridge would tell them. */
 #include "base/clock.h"
-#include "base/json_write.h"
+#include "base/json/json_write.h"
 #include "base/log.h"
 #include "collect/follow.h"
 #include "pipeline/jobs/job_event.h"

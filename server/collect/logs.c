@@ -1,13 +1,13 @@
 /* Log streams: read on from the last page's token; after a start from the time of the last line that is here. */
 #include "base/clock.h"
-#include "base/json_write.h"
+#include "base/json/json_write.h"
 #include "base/log.h"
 #include "collect/follow.h"
-#include "ingest/lines.h"
-#include "model/stream_name.h"
+#include "ingest/lines/lines.h"
+#include "model/metrics/stream_name.h"
 #include "pipeline/commit/ingest_result.h"
 #include "pipeline/pipeline.h"
-#include "read/lines.h"
+#include "read/logs/lines.h"
 
 #include <pthread.h>
 

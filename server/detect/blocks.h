@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "base/pack.h"
+#include "base/codec/pack.h"
 
 enum { BLOCK_POINTS = 8, BLOCK_RING = 32 };
 

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "base/alloc.h"
-#include "base/pack.h"
+#include "base/codec/pack.h"
 #include "detect/detector.h"
 
 enum {

@@ -6,10 +6,10 @@
 #pragma once
 
 #include "base/alloc.h"
-#include "base/pack.h"
+#include "base/codec/pack.h"
 #include "model/incident.h"
-#include "model/metric.h"
-#include "model/point.h"
+#include "model/metrics/metric.h"
+#include "model/metrics/point.h"
 
 struct detector_set;
 

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "base/pack.h"
+#include "base/codec/pack.h"
 
 enum { ROBUST_WINDOW = 128, ROBUST_REFIT = 16, ROBUST_FEW = 20 };
 enum { ROBUST_LATE_STEP = 1000 }; /* a window that begins there begins in the midst of a training */

@@ -17,8 +17,8 @@
  */
 #pragma once
 
-#include "base/pack.h"
-#include "model/point.h"
+#include "base/codec/pack.h"
+#include "model/metrics/point.h"
 
 enum { UNMEAN_OCTAVES = 16 };
 

@@ -1,5 +1,5 @@
 #include "extract/attempt.h"
-#include "extract/number.h"
+#include "extract/line/number.h"
 
 enum { GAP_FADES = 64, LATE_MS = 2000 };
 

@@ -18,7 +18,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "base/pack.h"
+#include "base/codec/pack.h"
 #include "extract/extract.h"
 
 enum { ATTEMPTS_MAX = 1000, TRIAL_PROGRESS = 5, TRIAL_POINTS_MAX = 1024 };

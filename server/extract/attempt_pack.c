@@ -1,5 +1,5 @@
 #include "extract/attempt.h"
-#include "extract/slot.h"
+#include "extract/line/slot.h"
 
 #define LEFT_OUT UINT32_MAX /* for what has overrun */
 

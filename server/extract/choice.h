@@ -13,7 +13,7 @@
 #pragma once
 
 #include "base/buf.h"
-#include "base/pack.h"
+#include "base/codec/pack.h"
 #include "extract/definition.h"
 
 enum { CHOICE_LINES = 1000, CHOICE_SURE = 64, CHOICE_SAMPLE_BYTES = 80, CHOICE_MEMO = 256 };

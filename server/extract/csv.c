@@ -1,6 +1,6 @@
 /* Rows of numbers under a header that names the columns: one is the step, each other one a series by its name. */
 #include "extract/csv.h"
-#include "extract/number.h"
+#include "extract/line/number.h"
 #include "extract/state.h"
 
 enum { HEADER_MAX_BYTES = 4096, COLUMNS_MIN = 3 };

@@ -1,7 +1,7 @@
 #include "extract/definition.h"
-#include "extract/line_hint.h"
-#include "extract/number.h"
-#include "extract/value_place.h"
+#include "extract/line/line_hint.h"
+#include "extract/line/number.h"
+#include "extract/line/value_place.h"
 
 #include <stdio.h>
 

@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 #include "extract/extract.h"
-#include "extract/sieve.h"
+#include "extract/line/sieve.h"
 
 enum { NO_GROUP = -1 };
 

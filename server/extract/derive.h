@@ -20,10 +20,10 @@
 #pragma once
 
 #include "base/alloc.h"
-#include "base/pack.h"
+#include "base/codec/pack.h"
 #include "extract/inputs.h"
-#include "model/metric.h"
-#include "model/point.h"
+#include "model/metrics/metric.h"
+#include "model/metrics/point.h"
 
 enum derived {
 	DERIVED_STEPS_PER_SECOND,

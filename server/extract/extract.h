@@ -5,11 +5,11 @@
  */
 #pragma once
 
-#include "base/json_read.h"
-#include "base/pack.h"
-#include "base/regex.h"
-#include "model/metric.h"
-#include "model/point.h"
+#include "base/json/json_read.h"
+#include "base/codec/pack.h"
+#include "base/text/regex.h"
+#include "model/metrics/metric.h"
+#include "model/metrics/point.h"
 
 struct definition_set;
 
@@ -84,7 +84,7 @@ void extractor_free(struct extractor *extractor);
 
 struct extract_line {
 	struct span text;
-	int64_t ts_ms; /* log time if the protocol stated one, else NO_TIME of model/batch.h */
+	int64_t ts_ms; /* log time if the protocol stated one, else NO_TIME of model/metrics/batch.h */
 	uint64_t number; /* of the line in its stream */
 	bool is_cut; /* text is not all of it */
 };

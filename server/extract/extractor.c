@@ -1,7 +1,7 @@
-#include "extract/ansi.h"
-#include "extract/line_hint.h"
+#include "extract/line/ansi.h"
+#include "extract/line/line_hint.h"
 #include "extract/state.h"
-#include "model/batch.h"
+#include "model/metrics/batch.h"
 
 enum { PLAIN_MAX_BYTES = 16 << 20, ESCAPE = 0x1b };
 

@@ -2,7 +2,7 @@
  * The state of a stream's extraction as bytes. The first number was the preset (-1 or more) before there were versions; now
  * it is -2, and the version follows.
  */
-#include "extract/number.h"
+#include "extract/line/number.h"
 #include "extract/state.h"
 
 /* Up to VERSION_COUNTED steps of definitions without one were counted; up to VERSION_GAPLESS gaps between steps were not known. */

@@ -1,7 +1,7 @@
 #include "extract/guide.h"
 
 #include "extract/csv.h"
-#include "extract/number.h"
+#include "extract/line/number.h"
 
 bool guide_is_choosing(const struct choice *choice)
 {

@@ -1,5 +1,5 @@
 /* Steps for the points of definitions that say none (guide.h). */
-#include "extract/prefix.h"
+#include "extract/line/prefix.h"
 #include "extract/state.h"
 
 static bool wants_step(const struct run *run, const struct found *found)

@@ -1,8 +1,8 @@
 /* The definitions on one segment of a line. */
 #include "extract/guess.h"
-#include "extract/number.h"
+#include "extract/line/number.h"
 #include "extract/state.h"
-#include "extract/value_place.h"
+#include "extract/line/value_place.h"
 
 enum { MATCHES_MAX = 65536 };
 /* In hundredths of the match limit: a definition may overrun it a hundred times before it has paid anything back. */

@@ -1,8 +1,8 @@
 /* What was found in a segment becomes points: series, steps, attempts. */
-#include "base/line_time.h"
+#include "base/text/line_time.h"
 #include "extract/guess.h"
 #include "extract/state.h"
-#include "model/batch.h"
+#include "model/metrics/batch.h"
 
 enum { RECORD_LINES = 64 };
 

@@ -9,7 +9,7 @@
 #include "extract/choice.h"
 #include "extract/definition.h"
 #include "extract/guide.h"
-#include "extract/slot.h"
+#include "extract/line/slot.h"
 
 enum { HELD_MAX = 512, RECENT_MAX = 8, RECENT_LINE_BYTES = 200 };
 

@@ -1,10 +1,10 @@
 #include "extract/trial.h"
 
-#include "extract/ansi.h"
+#include "extract/line/ansi.h"
 #include "extract/guide.h"
-#include "extract/number.h"
-#include "extract/prefix.h"
-#include "extract/value_place.h"
+#include "extract/line/number.h"
+#include "extract/line/prefix.h"
+#include "extract/line/value_place.h"
 
 #include <stdio.h>
 

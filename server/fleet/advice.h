@@ -8,7 +8,7 @@
 #pragma once
 
 #include "base/arena.h"
-#include "base/json_read.h"
+#include "base/json/json_read.h"
 
 struct advice;
 

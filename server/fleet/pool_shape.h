@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/hash128.h"
-#include "base/json_read.h"
+#include "base/json/json_read.h"
 
 enum { POOL_SHAPE_FIELDS = 10 };
 

@@ -1,6 +1,6 @@
 #include "fleet/price.h"
 
-#include "base/iso8601.h"
+#include "base/text/iso8601.h"
 
 #include <math.h>
 #include <stdio.h>

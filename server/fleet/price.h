@@ -7,7 +7,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "base/json_read.h"
+#include "base/json/json_read.h"
 #include "base/span.h"
 
 enum { PRICES_MAX = 10000 };

@@ -1,6 +1,6 @@
 #include "http/assets.h"
 #include "base/crypto.h"
-#include "base/inflate.h"
+#include "base/codec/inflate.h"
 #include "http/response.h"
 
 #include <errno.h>

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "base/inflate.h"
+#include "base/codec/inflate.h"
 #include "http/park.h"
 #include "http/request.h"
 #include "http/response.h"

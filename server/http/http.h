@@ -8,7 +8,7 @@
 #pragma once
 
 #include "base/buf.h"
-#include "base/json_write.h"
+#include "base/json/json_write.h"
 
 #include <stdatomic.h>
 #include <sys/types.h>

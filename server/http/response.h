@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "base/inflate.h"
+#include "base/codec/inflate.h"
 #include "http/http.h"
 
 void response_init(struct http_response *response);

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/span.h"
-#include "model/batch.h"
+#include "model/metrics/batch.h"
 
 struct ingest_options {
 	size_t max_line_bytes; /* longer lines are cut there, marked and counted: 4 MiB */

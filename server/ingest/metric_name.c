@@ -1,7 +1,7 @@
 /* A metric's name with its labels, in the one form that is stored: labels sorted, no blanks. */
 #include "ingest/ingest.h"
 
-#include "model/metric.h"
+#include "model/metrics/metric.h"
 
 enum { LABELS_MAX_BYTES = 256 };
 

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "base/regex.h"
+#include "base/text/regex.h"
 
 struct filter;
 

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "base/json_read.h"
+#include "base/json/json_read.h"
 
 /* ERR_SEMANTIC with the field. */
 enum status json_check_form(const struct json *document, struct error *err) MUST_CHECK;

@@ -14,7 +14,7 @@
 #include "pipeline/maintain.h"
 #include "pipeline/publish.h"
 #include "pipeline/retention/retention.h"
-#include "read/search_pool.h"
+#include "read/logs/search_pool.h"
 #include "state/control.h"
 #include "state/streams/directory.h"
 #include "state/figures.h"

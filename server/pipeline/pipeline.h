@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "model/batch.h"
+#include "model/metrics/batch.h"
 #include "pipeline/commit/ingest_result.h"
 #include "state/figures.h"
 #include "state/options.h"

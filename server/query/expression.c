@@ -1,6 +1,6 @@
 #include "query/expression.h"
 
-#include "base/iso8601.h"
+#include "base/text/iso8601.h"
 #include "query/expression_names.h"
 
 #include <stdio.h>

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "base/json_read.h"
+#include "base/json/json_read.h"
 #include "model/query.h"
 
 enum {

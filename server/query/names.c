@@ -1,6 +1,6 @@
 #include "query/names.h"
 
-#include "model/metric.h"
+#include "model/metrics/metric.h"
 
 /* Short names; a SageMaker property begins with a capital letter and is taken as it is. */
 static const char *const properties[] = {"name", "status", "secondary", "instance", "instances", "image", "role",

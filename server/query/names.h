@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "base/zone.h"
+#include "base/text/zone.h"
 #include "query/lexer.h"
 
 struct name {

@@ -6,8 +6,8 @@
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "base/zone.h"
-#include "model/aggregate.h"
+#include "base/text/zone.h"
+#include "model/jobs/aggregate.h"
 
 enum {
 	QUERY_MAX_BYTES = 8192,

@@ -2,8 +2,8 @@
 
 #include "base/clock.h"
 #include "model/query.h"
-#include "read/log_matcher.h"
-#include "read/log_search.h"
+#include "read/logs/log_matcher.h"
+#include "read/logs/log_search.h"
 #include "store/jobs.h"
 #include "store/search.h"
 

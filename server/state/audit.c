@@ -1,8 +1,8 @@
 #include "state/audit.h"
 
 #include "base/clock.h"
-#include "base/json_read.h"
-#include "base/json_write.h"
+#include "base/json/json_read.h"
+#include "base/json/json_write.h"
 #include "state/pipeline_state.h"
 #include "state/jobs/secrets.h"
 #include "store/audit.h"

@@ -1,7 +1,7 @@
 #include "state/known_fault.h"
 
 #include "model/incident.h"
-#include "model/stream_name.h"
+#include "model/metrics/stream_name.h"
 #include "state/jobs/history.h"
 #include "state/pipeline_state.h"
 #include "store/faults.h"

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "base/queue.h"
-#include "extract/signature.h"
+#include "extract/line/signature.h"
 #include "state/streams/directory.h"
 #include "state/figures.h"
 #include "state/options.h"

@@ -1,7 +1,7 @@
 /* Job: what groups of jobs come to. Ownership and threads: as store.h. */
 #pragma once
 
-#include "model/aggregate.h"
+#include "model/jobs/aggregate.h"
 #include "model/query.h"
 #include "store/search.h"
 #include "store/store.h"

@@ -1,8 +1,8 @@
 /* Job: what is known of a job beside its document: settings, progress, summaries, ranks, attributes. Ownership and threads: as store.h. */
 #pragma once
 
-#include "model/metric.h"
-#include "model/point.h"
+#include "model/metrics/metric.h"
+#include "model/metrics/point.h"
 #include "store/store.h"
 
 /* Settings found in log lines; the first one of a key stays. Search finds them as hp.KEY where the document states none. */

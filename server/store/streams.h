@@ -1,8 +1,8 @@
 /* Job: streams and series. Ownership and threads: as store.h. */
 #pragma once
 
-#include "model/metric.h"
-#include "model/point.h"
+#include "model/metrics/metric.h"
+#include "model/metrics/point.h"
 #include "store/store.h"
 
 struct stream_row {

@@ -1,9 +1,9 @@
 /*
- * decimal_powers FILE: writes the table of base/decimal.h: powers of ten, each as the upper and lower half of its first 128 bits, rounded up:
+ * decimal_powers FILE: writes the table of base/text/decimal.h: powers of ten, each as the upper and lower half of its first 128 bits, rounded up:
  * ceil(10^k * 2^(127 - floor(log2(10^k)))). Of 10^k these are the bits of 5^k; of 10^-k those of 1 / 5^k, by long division.
  * (D. Lemire, Number Parsing at a Gigabyte per Second, 2021, has the same table for fast_float.)
  */
-#include "base/decimal.h"
+#include "base/text/decimal.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -94,7 +94,7 @@ static unsigned __int128 first_bits_of_inverse(const struct big *n)
 
 static void write_table(FILE *out)
 {
-	fprintf(out, "#include \"base/decimal.h\"\n\nconst uint64_t decimal_powers[DECIMAL_POWER_COUNT][2] = {\n");
+	fprintf(out, "#include \"base/text/decimal.h\"\n\nconst uint64_t decimal_powers[DECIMAL_POWER_COUNT][2] = {\n");
 	for (int i = 0; i < DECIMAL_POWER_COUNT; i++) {
 		int exponent = DECIMAL_FIRST_POWER + i;
 		struct big n = power_of_five(exponent < 0 ? -exponent : exponent);

@@ -5,7 +5,7 @@
  *                                 detectors said: {"curve","kind","metric","stream","step","paged_step","severity"}
  *   bench_detect cost             by role, on a noisy curve: ns a point (CPU time, least of several runs), bytes of state
  */
-#include "base/json_read.h"
+#include "base/json/json_read.h"
 #include "detect/detector.h"
 #include "detect/pace_watch.h"
 #include "model/incident.h"

@@ -11,8 +11,8 @@
 
 #include "corpus.h"
 #include "extract/extract.h"
-#include "extract/signature.h"
-#include "model/batch.h"
+#include "extract/line/signature.h"
+#include "model/metrics/batch.h"
 
 #include <pcre2.h>
 #include <stdio.h>

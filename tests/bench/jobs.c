@@ -8,9 +8,9 @@
  */
 #include "base/arena.h"
 #include "base/buf.h"
-#include "model/aggregate.h"
-#include "model/metric.h"
-#include "model/point.h"
+#include "model/jobs/aggregate.h"
+#include "model/metrics/metric.h"
+#include "model/metrics/point.h"
 #include "model/query.h"
 #include "query/query.h"
 #include "store/aggregate.h"

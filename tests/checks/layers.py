@@ -63,7 +63,7 @@ class Walls:
     def room_faults(self, server):
         """Folders of a layer with rooms that have no place among them, and places without a folder."""
         for layer, order in self.rooms.items():
-            folders = {path.relative_to(server).as_posix() for path in (server / layer).rglob("*") if path.is_dir()} | {layer}
+            folders = {path.parent.relative_to(server).as_posix() for path in (server / layer).rglob("*.[ch]")}
             for room in sorted(folders ^ set(order)):
                 yield f"server/layers.txt: rooms {layer}: {room} has no {'place' if room in folders else 'folder'}"
 

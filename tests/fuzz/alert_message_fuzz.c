@@ -1,7 +1,7 @@
 /* Whatever is in the names (but NUL, which no name holds) and figures, the message is one JSON document with the id in it. */
 #include "alert/rule.h"
 #include "alert/webhook.h"
-#include "base/json_read.h"
+#include "base/json/json_read.h"
 #include "model/incident.h"
 #include "store/alerts.h"
 

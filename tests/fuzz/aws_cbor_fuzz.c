@@ -1,5 +1,5 @@
 /* Any bytes either are one map of CBOR, which is JSON that reads back and can be written again, or are refused with words. */
-#include "aws/cbor.h"
+#include "aws/protocol/cbor.h"
 
 #include <stdlib.h>
 

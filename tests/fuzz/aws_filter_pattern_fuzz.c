@@ -1,5 +1,5 @@
 /* A pattern, a newline, lines: a line that matches holds the needle, and a mistake lies in the pattern. */
-#include "aws/filter_pattern.h"
+#include "aws/logs/filter_pattern.h"
 
 #include <stdlib.h>
 

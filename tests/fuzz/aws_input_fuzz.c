@@ -1,5 +1,5 @@
 /* The input of SageMaker's operations: the first byte chooses one, the rest is JSON. A fault is worded, whatever it is. */
-#include "aws/internal.h"
+#include "aws/protocol/internal.h"
 
 #include <stdlib.h>
 

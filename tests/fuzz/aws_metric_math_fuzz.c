@@ -1,5 +1,5 @@
 /* Any text either is an expression over two series, whose result is in order and finite, or is refused with words. */
-#include "aws/metric_math.h"
+#include "aws/metrics/metric_math.h"
 
 #include <math.h>
 #include <stdlib.h>

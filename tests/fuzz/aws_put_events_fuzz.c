@@ -1,5 +1,5 @@
 /* Bodies of PutLogEvents: whatever they are, counts fit each other, and an error that has a field says what stands there. */
-#include "aws/put_events.h"
+#include "aws/protocol/put_events.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* Any bytes either are a form, which is JSON that reads back, and its text can be written as XML, or are refused with words. */
-#include "aws/query_form.h"
-#include "aws/xml_write.h"
+#include "aws/protocol/query_form.h"
+#include "aws/protocol/xml_write.h"
 
 #include <stdlib.h>
 

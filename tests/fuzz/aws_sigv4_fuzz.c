@@ -1,5 +1,5 @@
 /* Authorization headers: the first line; then headers, "name:value" a line, up to an empty one; then the body. */
-#include "aws/sigv4.h"
+#include "aws/protocol/sigv4.h"
 
 #include <stdlib.h>
 

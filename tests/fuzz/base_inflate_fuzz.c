@@ -1,5 +1,5 @@
 /* First byte: the encoding and the size of the pieces. Never more than the limit; the pieces make no difference. */
-#include "base/inflate.h"
+#include "base/codec/inflate.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* What can be read can be written, and what was written reads and writes as the same text. */
-#include "base/json_read.h"
+#include "base/json/json_read.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* The input is a program: one byte says what to read next. Nothing is read outside; what was read packs to the same. */
-#include "base/pack.h"
+#include "base/codec/pack.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* First byte: the flags; then the pattern up to the first NUL, then the subject. Groups lie inside the subject. */
-#include "base/regex.h"
+#include "base/text/regex.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* A pattern up to the first NUL, then a subject: what matches holds a literal of every clause. */
-#include "base/regex.h"
-#include "base/regex_literals.h"
+#include "base/text/regex.h"
+#include "base/text/regex_literals.h"
 
 #include <stdlib.h>
 

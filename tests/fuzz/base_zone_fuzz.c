@@ -1,5 +1,5 @@
 /* Files of time zones and TZ texts: any bytes are refused or give a zone whose answers stay within two days of UTC. */
-#include "base/zone.h"
+#include "base/text/zone.h"
 
 #include <stdlib.h>
 

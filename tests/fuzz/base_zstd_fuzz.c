@@ -1,5 +1,5 @@
 /* Unpacking stays below its limit whatever the frame says; what was unpacked packs and unpacks to the same. */
-#include "base/zstd.h"
+#include "base/codec/zstd.h"
 
 #include <stdlib.h>
 

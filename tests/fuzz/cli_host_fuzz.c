@@ -1,5 +1,5 @@
 /* What a machine says of itself, in any bytes: /proc, the monitors' lines, the kernel's records. */
-#include "base/json_read.h"
+#include "base/json/json_read.h"
 #include "cli/host/host_figures.h"
 #include "cli/host/host_programs.h"
 #include "cli/host/kernel_log.h"

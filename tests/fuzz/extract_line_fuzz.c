@@ -3,7 +3,7 @@
  * that no text is known of ("(?-x)": each line is searched), must say the same.
  */
 #include "extract/extract.h"
-#include "model/batch.h"
+#include "model/metrics/batch.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* Settings are printable text within their limits, each key once, and reading the same lines again finds the same. */
-#include "extract/settings.h"
+#include "extract/settings/settings.h"
 
 #include <stdlib.h>
 

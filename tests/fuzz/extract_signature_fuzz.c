@@ -1,5 +1,5 @@
 /* A file of signatures, an empty line, then lines: what is found is of the file, says a step only of a checkpoint, and is found again. */
-#include "extract/signature.h"
+#include "extract/line/signature.h"
 
 #include <stdlib.h>
 

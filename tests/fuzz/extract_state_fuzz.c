@@ -1,6 +1,6 @@
 /* Any bytes as the state of a reader of settings or of derived metrics: refused, or one that packs to itself and can go on. */
 #include "extract/derive.h"
-#include "extract/settings.h"
+#include "extract/settings/settings.h"
 
 #include <stdlib.h>
 

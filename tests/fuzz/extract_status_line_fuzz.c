@@ -1,5 +1,5 @@
 /* Any line as one of the SageMaker SDK's: what is read lies in the line, and only lines worth a look say anything. */
-#include "extract/status_line.h"
+#include "extract/line/status_line.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* However a body is cut, the same points and the same mistake come out. */
 #include "ingest/ingest.h"
-#include "model/batch_points.h"
+#include "model/metrics/batch_points.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* Any JSON as a job document: what passes is written as a request, and that passes again. */
-#include "model/failure.h"
-#include "model/training_job.h"
+#include "model/jobs/failure.h"
+#include "model/jobs/training_job.h"
 
 #include <stdlib.h>
 

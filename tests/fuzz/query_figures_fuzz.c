@@ -1,5 +1,5 @@
 /* by= and of=: any text is refused, or its names and figures are parts of it. */
-#include "model/aggregate.h"
+#include "model/jobs/aggregate.h"
 #include "query/query.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Job: nothing of it says where a webhook is: its URL may be a secret. Ownership and threads: as api.h. */
 #pragma once
 
-#include "base/json_write.h"
+#include "base/json/json_write.h"
 #include "store/alerts.h"
 
 struct delivery_row;

@@ -4,9 +4,9 @@
 #include "api/core/handlers.h"
 #include "api/core/hosts.h"
 #include "api/core/request.h"
-#include "base/json_write.h"
-#include "read/chart.h"
-#include "read/chart_query.h"
+#include "base/json/json_write.h"
+#include "read/charts/chart.h"
+#include "read/charts/chart_query.h"
 #include "state/streams/job_view.h"
 
 #include <math.h>

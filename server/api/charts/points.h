@@ -1,10 +1,10 @@
 /* Job: what other ways to a chart share; "" is the default. Ownership and threads: as api.h. */
 #pragma once
 
-#include "base/json_read.h"
-#include "base/json_write.h"
-#include "read/chart.h"
-#include "read/chart_query.h"
+#include "base/json/json_read.h"
+#include "base/json/json_write.h"
+#include "read/charts/chart.h"
+#include "read/charts/chart_query.h"
 
 enum { CHART_BUCKETS_DEFAULT = 1000, CHART_BUCKETS_MAX = 10000 };
 enum status api_parse_axis(struct span x, struct chart_query *query, struct error *err) MUST_CHECK;

@@ -3,10 +3,10 @@
 #include "api/core/api_state.h"
 #include "api/core/handlers.h"
 #include "api/core/request.h"
-#include "base/json_read.h"
-#include "base/json_write.h"
-#include "read/chart.h"
-#include "read/chart_query.h"
+#include "base/json/json_read.h"
+#include "base/json/json_write.h"
+#include "read/charts/chart.h"
+#include "read/charts/chart_query.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 #include "api/core/csv.h"
 
-#include "base/json_write.h"
+#include "base/json/json_write.h"
 
 #include <math.h>
 

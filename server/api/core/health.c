@@ -1,7 +1,7 @@
 /* How each metric definition of a job does. */
 #include "api/core/health.h"
 
-#include "base/json_write.h"
+#include "base/json/json_write.h"
 #include "state/streams/job_view.h"
 
 /* Several definitions of a stream may have one name: a line that all of them were tried on is one line. */

@@ -1,7 +1,7 @@
 /* Job: of the definitions of a job, folded over its streams: an array. Ownership and threads: as api.h. */
 #pragma once
 
-#include "base/json_write.h"
+#include "base/json/json_write.h"
 #include "state/streams/job_view.h"
 
 enum status api_write_health(

@@ -1,7 +1,7 @@
 /* Which machine sends a stream, and which did before: members of the stream's object. */
 #include "api/core/hosts.h"
 
-#include "base/json_write.h"
+#include "base/json/json_write.h"
 #include "state/streams/job_view.h"
 #include "store/stream_hosts.h"
 

@@ -1,7 +1,7 @@
 /* Job: "host", and where several sent the stream "hosts" and "shared". Ownership and threads: as api.h. */
 #pragma once
 
-#include "base/json_write.h"
+#include "base/json/json_write.h"
 #include "state/streams/job_view.h"
 
 struct stream_host_row;

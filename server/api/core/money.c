@@ -1,7 +1,7 @@
 /* Costs and lost steps as members of an answer: what is not known is null, and a sum says what it leaves out. */
 #include "api/core/money.h"
 
-#include "base/json_write.h"
+#include "base/json/json_write.h"
 #include "pipeline/goodput/goodput.h"
 
 #include <math.h>

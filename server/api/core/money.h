@@ -1,7 +1,7 @@
 /* Job: what is not known is null. Ownership and threads: as api.h. */
 #pragma once
 
-#include "base/json_write.h"
+#include "base/json/json_write.h"
 #include "store/store.h"
 
 struct goodput_day;

@@ -2,9 +2,9 @@
 #include "api/core/request.h"
 
 #include "api/core/api_state.h"
-#include "base/json_read.h"
-#include "base/json_write.h"
-#include "base/zone.h"
+#include "base/json/json_read.h"
+#include "base/json/json_write.h"
+#include "base/text/zone.h"
 #include "model/json_form.h"
 #include "model/query.h"
 #include "query/query.h"

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "api/core/api_state.h"
-#include "base/json_read.h"
-#include "base/json_write.h"
-#include "base/zone.h"
+#include "base/json/json_read.h"
+#include "base/json/json_write.h"
+#include "base/text/zone.h"
 #include "model/query.h"
 
 /* tz=, else the server's zone. *own is the caller's to free. */

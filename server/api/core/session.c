@@ -3,8 +3,8 @@
 #include "api/core/handlers.h"
 #include "api/core/request.h"
 #include "api/core/tokens.h"
-#include "base/json_read.h"
-#include "base/json_write.h"
+#include "base/json/json_read.h"
+#include "base/json/json_write.h"
 
 enum { COOKIE_SECONDS = 30 * 24 * 3600 };
 

@@ -9,8 +9,8 @@
 #include "api/core/request.h"
 #include "api/core/tokens.h"
 #include "base/crypto.h"
-#include "base/json_read.h"
-#include "base/json_write.h"
+#include "base/json/json_read.h"
+#include "base/json/json_write.h"
 #include "http/request.h"
 
 #include <inttypes.h>

@@ -6,8 +6,8 @@
 #include "api/core/request.h"
 #include "base/clock.h"
 #include "base/crypto.h"
-#include "base/json_read.h"
-#include "base/json_write.h"
+#include "base/json/json_read.h"
+#include "base/json/json_write.h"
 #include "state/execute.h"
 #include "store/tokens.h"
 

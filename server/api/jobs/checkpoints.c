@@ -2,7 +2,7 @@
 #include "api/core/api_state.h"
 #include "api/core/handlers.h"
 #include "api/core/request.h"
-#include "base/json_write.h"
+#include "base/json/json_write.h"
 #include "store/faults.h"
 #include "store/jobs.h"
 

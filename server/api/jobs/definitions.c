@@ -2,10 +2,10 @@
 #include "api/core/api_state.h"
 #include "api/core/handlers.h"
 #include "api/core/request.h"
-#include "base/json_read.h"
-#include "base/json_write.h"
+#include "base/json/json_read.h"
+#include "base/json/json_write.h"
 #include "pipeline/backfill/definitions_trial.h"
-#include "read/lines.h"
+#include "read/logs/lines.h"
 #include "read/view.h"
 #include "state/streams/job_view.h"
 

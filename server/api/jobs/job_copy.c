@@ -1,9 +1,9 @@
 /* "Copy as": what would run the job again on SageMaker. */
 #include "api/jobs/job_copy.h"
 
-#include "base/json_read.h"
-#include "base/json_write.h"
-#include "model/training_job.h"
+#include "base/json/json_read.h"
+#include "base/json/json_write.h"
+#include "model/jobs/training_job.h"
 #include "store/jobs.h"
 
 enum { REQUEST_MAX_BYTES = 8 << 20 };

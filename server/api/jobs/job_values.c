@@ -6,9 +6,9 @@
 
 #include "api/core/api_state.h"
 #include "base/clock.h"
-#include "base/json_read.h"
-#include "base/json_write.h"
-#include "model/aggregate.h"
+#include "base/json/json_read.h"
+#include "base/json/json_write.h"
+#include "model/jobs/aggregate.h"
 #include "model/query.h"
 #include "pipeline/jobs/job_json.h"
 #include "pipeline/jobs/job_record.h"

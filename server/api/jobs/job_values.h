@@ -2,8 +2,8 @@
 #pragma once
 
 #include "api/core/api_state.h"
-#include "base/json_write.h"
-#include "model/metric.h"
+#include "base/json/json_write.h"
+#include "model/metrics/metric.h"
 #include "store/jobs.h"
 
 enum { JOB_FIELDS_MAX = 100 };

@@ -4,7 +4,7 @@
 #include "alert/rule.h"
 #include "api/core/api_state.h"
 #include "api/jobs/job_values.h"
-#include "base/json_write.h"
+#include "base/json/json_write.h"
 #include "model/incident.h"
 #include "pipeline/jobs/job_json.h"
 #include "store/alerts.h"

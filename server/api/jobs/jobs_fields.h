@@ -3,7 +3,7 @@
 
 #include "api/core/api_state.h"
 #include "api/jobs/job_values.h"
-#include "base/json_write.h"
+#include "base/json/json_write.h"
 #include "store/jobs.h"
 
 enum status api_parse_fields(

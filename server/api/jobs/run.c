@@ -5,7 +5,7 @@
 #include "api/core/handlers.h"
 #include "api/core/request.h"
 #include "api/machines/goodput.h"
-#include "base/json_write.h"
+#include "base/json/json_write.h"
 #include "store/run.h"
 
 static void write_links(struct json_writer *w, const struct run_link *links, size_t count)

@@ -1,7 +1,7 @@
 /* Job: continues and continued_by, into an object that is open. Ownership and threads: as api.h. */
 #pragma once
 
-#include "base/json_write.h"
+#include "base/json/json_write.h"
 #include "store/store.h"
 
 /* The jobs of its run up to this one, oldest first: an array. */

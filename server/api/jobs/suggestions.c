@@ -3,8 +3,8 @@
 #include "api/core/handlers.h"
 #include "api/core/request.h"
 #include "api/jobs/query_place.h"
-#include "base/json_write.h"
-#include "model/metric.h"
+#include "base/json/json_write.h"
+#include "model/metrics/metric.h"
 #include "store/suggestions.h"
 
 enum { LIMIT_DEFAULT = 20, LIMIT_MAX = 100 };

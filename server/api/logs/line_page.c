@@ -1,8 +1,8 @@
 #include "api/logs/line_page.h"
 
 #include "api/core/api_state.h"
-#include "base/json_write.h"
-#include "model/batch.h"
+#include "base/json/json_write.h"
+#include "model/metrics/batch.h"
 
 enum { END_BYTES = 1024 }; /* what follows the lines: totals and cursors */
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "api/core/api_state.h"
-#include "read/merge.h"
+#include "read/logs/merge.h"
 
 struct lines_asked {
 	bool is_merged;

@@ -3,7 +3,7 @@
 #include "api/core/handlers.h"
 #include "api/core/request.h"
 #include "api/logs/lines.h"
-#include "read/lines.h"
+#include "read/logs/lines.h"
 
 enum { FILE_NAME_BYTES = 200 };
 

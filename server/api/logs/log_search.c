@@ -1,8 +1,8 @@
 #include "api/core/api_state.h"
 #include "api/core/handlers.h"
 #include "api/core/request.h"
-#include "base/json_write.h"
-#include "read/log_search.h"
+#include "base/json/json_write.h"
+#include "read/logs/log_search.h"
 
 #include <stdio.h>
 

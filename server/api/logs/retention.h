@@ -2,8 +2,8 @@
 #pragma once
 
 #include "api/core/api_state.h"
-#include "base/json_read.h"
-#include "base/json_write.h"
+#include "base/json/json_read.h"
+#include "base/json/json_write.h"
 #include "store/retention.h"
 
 enum status api_limit_job(struct api *api, const struct http_request *request, const struct json *retention,

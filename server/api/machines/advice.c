@@ -5,10 +5,10 @@
 #include "api/core/handlers.h"
 #include "api/core/request.h"
 #include "api/machines/advice_facts.h"
-#include "base/json_read.h"
-#include "base/json_write.h"
+#include "base/json/json_read.h"
+#include "base/json/json_write.h"
 #include "fleet/advice.h"
-#include "model/by_hand.h"
+#include "model/jobs/by_hand.h"
 #include "model/incident.h"
 #include "store/jobs.h"
 

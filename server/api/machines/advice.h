@@ -2,8 +2,8 @@
 #pragma once
 
 #include "api/core/api_state.h"
-#include "base/json_read.h"
-#include "base/json_write.h"
+#include "base/json/json_read.h"
+#include "base/json/json_write.h"
 #include "store/jobs.h"
 
 /* "advice", "muted", "networks" and "reference" with "own" into an object that is open. row: as advice_facts_read has it. */

@@ -4,7 +4,7 @@
 #include "api/core/money.h"
 #include "api/core/request.h"
 #include "api/machines/quotas.h"
-#include "base/json_write.h"
+#include "base/json/json_write.h"
 #include "fleet/goodput.h"
 #include "fleet/pool.h"
 #include "fleet/price.h"

@@ -1,7 +1,7 @@
 /* Job: of a run, into an object that is open. Ownership and threads: as api.h. */
 #pragma once
 
-#include "base/json_write.h"
+#include "base/json/json_write.h"
 #include "store/store.h"
 
 struct run_link;

@@ -3,7 +3,7 @@
 #include "api/core/handlers.h"
 #include "api/core/money.h"
 #include "api/core/request.h"
-#include "base/json_write.h"
+#include "base/json/json_write.h"
 #include "read/view.h"
 #include "state/known_fault.h"
 #include "store/faults.h"

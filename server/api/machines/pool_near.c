@@ -1,7 +1,7 @@
 /* Clusters that a job nearly got, and what a cold start of its kind takes. */
 #include "api/machines/pool_near.h"
 
-#include "base/json_write.h"
+#include "base/json/json_write.h"
 #include "store/pools.h"
 
 enum { COLD_JOBS = 101 };

@@ -1,7 +1,7 @@
 /* Job: clusters that a job nearly got, shared by the match and by the explanation after the fact. Internal to api/. Threads: workers. */
 #pragma once
 
-#include "base/json_write.h"
+#include "base/json/json_write.h"
 #include "fleet/pool_shape.h"
 #include "store/store.h"
 

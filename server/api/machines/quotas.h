@@ -2,8 +2,8 @@
 #pragma once
 
 #include "api/core/api_state.h"
-#include "base/json_read.h"
-#include "base/json_write.h"
+#include "base/json/json_read.h"
+#include "base/json/json_write.h"
 #include "store/fleet_rows.h"
 
 struct fleet_state {

@@ -2,9 +2,9 @@
 #include "api/core/api_state.h"
 #include "api/core/handlers.h"
 #include "api/core/request.h"
-#include "base/iso8601.h"
-#include "base/json_read.h"
-#include "base/json_write.h"
+#include "base/text/iso8601.h"
+#include "base/json/json_read.h"
+#include "base/json/json_write.h"
 #include "pipeline/jobs/job_event.h"
 
 struct verdict {

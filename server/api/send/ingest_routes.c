@@ -3,7 +3,7 @@
 #include "api/core/handlers.h"
 #include "api/core/request.h"
 #include "api/send/upload.h"
-#include "base/json_write.h"
+#include "base/json/json_write.h"
 #include "pipeline/jobs/session_table.h"
 
 #include <stdio.h>

@@ -1,9 +1,9 @@
 #include "api/send/session_document.h"
 
-#include "base/json_read.h"
-#include "base/json_write.h"
+#include "base/json/json_read.h"
+#include "base/json/json_write.h"
 
-/* What SageMaker's document takes: model/training_job.c refuses more. */
+/* What SageMaker's document takes: model/jobs/training_job.c refuses more. */
 enum {
 	DOCUMENT_MAX_BYTES = 4 << 20,
 	TAG_MAX_CHARACTERS = 256,

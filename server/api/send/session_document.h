@@ -4,8 +4,8 @@
  */
 #pragma once
 
-#include "base/json_read.h"
-#include "base/json_write.h"
+#include "base/json/json_read.h"
+#include "base/json/json_write.h"
 
 /* What is longer than SageMaker's document takes is cut, and ends with an ellipsis. ERR_SEMANTIC with field. */
 enum status session_write_document(

@@ -10,7 +10,7 @@
 #include "api/core/api_state.h"
 #include "base/clock.h"
 #include "base/hash128.h"
-#include "base/snappy.h"
+#include "base/codec/snappy.h"
 #include "ingest/ingest.h"
 #include "pipeline/commit/ingest_result.h"
 #include "pipeline/jobs/session_table.h"

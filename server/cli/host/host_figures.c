@@ -1,6 +1,6 @@
 #include "cli/host/host_figures.h"
 
-#include "base/json_write.h"
+#include "base/json/json_write.h"
 
 #include <errno.h>
 #include <fcntl.h>

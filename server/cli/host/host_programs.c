@@ -1,6 +1,6 @@
 #include "cli/host/host_programs.h"
 
-#include "base/json_read.h"
+#include "base/json/json_read.h"
 #include "cli/http/client.h"
 
 #include <errno.h>

@@ -4,8 +4,8 @@
  */
 #pragma once
 
-#include "base/json_read.h"
-#include "base/options.h"
+#include "base/json/json_read.h"
+#include "base/options/options.h"
 #include "cli/http/http_post.h"
 
 /* Of the programs. */

@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "base/crypto.h"
-#include "base/zstd.h"
+#include "base/codec/zstd.h"
 #include "cli/http/resolve.h"
 #include "cli/http/url.h"
 

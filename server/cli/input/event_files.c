@@ -1,6 +1,6 @@
 #include "cli/input/event_files.h"
 
-#include "base/json_write.h"
+#include "base/json/json_write.h"
 #include "cli/http/client.h"
 #include "cli/input/tf_events.h"
 

@@ -1,6 +1,6 @@
 #include "cli/input/point_spool.h"
 
-#include "base/json_write.h"
+#include "base/json/json_write.h"
 #include "base/map.h"
 #include "cli/http/client.h"
 #include "cli/sender/job_calls.h"

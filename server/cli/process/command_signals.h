@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "base/options.h"
+#include "base/options/options.h"
 #include "cli/process/child.h"
 
 struct orders {

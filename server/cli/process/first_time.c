@@ -1,7 +1,7 @@
 #include "cli/process/first_time.h"
 
 #include "base/alloc.h"
-#include "base/line_time.h"
+#include "base/text/line_time.h"
 
 #include <unistd.h>
 

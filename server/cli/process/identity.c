@@ -1,8 +1,8 @@
 #include "cli/process/identity.h"
 
 #include "base/arena.h"
-#include "base/json_read.h"
-#include "base/options.h"
+#include "base/json/json_read.h"
+#include "base/options/options.h"
 #include "cli/process/command_line.h"
 
 #include <stdio.h>

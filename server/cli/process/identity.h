@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
-#include "base/json_write.h"
+#include "base/json/json_write.h"
 
 #include <time.h>
 

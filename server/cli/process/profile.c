@@ -1,6 +1,6 @@
 #include "cli/process/profile.h"
 
-#include "base/options.h"
+#include "base/options/options.h"
 
 #include <errno.h>
 #include <sys/stat.h>

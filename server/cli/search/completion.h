@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "base/options.h"
+#include "base/options/options.h"
 #include "cli/http/http_post.h"
 
 /* shell: "bash" or "zsh"; ERR_INVALID names it else. */

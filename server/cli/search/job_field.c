@@ -1,6 +1,6 @@
 #include "cli/search/job_field.h"
 
-#include "base/json_write.h"
+#include "base/json/json_write.h"
 
 #include <math.h>
 #include <stdio.h>

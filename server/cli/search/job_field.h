@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "base/json_read.h"
+#include "base/json/json_read.h"
 
 struct job_field_style {
 	bool is_for_people; /* short numbers, local times, "3h"; else exact numbers and ISO 8601 in UTC */

@@ -1,7 +1,7 @@
 #include "cli/search/search.h"
 
 #include "base/clock.h"
-#include "base/json_write.h"
+#include "base/json/json_write.h"
 #include "cli/http/client.h"
 #include "cli/search/completion.h"
 #include "cli/search/job_field.h"

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "base/options.h"
+#include "base/options/options.h"
 
 extern const struct option_program search_program;
 

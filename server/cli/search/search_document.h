@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "base/json_read.h"
+#include "base/json/json_read.h"
 #include "cli/http/http_post.h"
 
 /* path "-": standard input. A SearchExpression alone is put into a request. ERR_INVALID with line and column. */

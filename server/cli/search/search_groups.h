@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "base/options.h"
+#include "base/options/options.h"
 #include "cli/http/http_post.h"
 
 enum groups_format { GROUPS_TABLE, GROUPS_CSV, GROUPS_JSON, GROUPS_NDJSON };

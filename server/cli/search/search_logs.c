@@ -1,6 +1,6 @@
 #include "cli/search/search_logs.h"
 
-#include "base/json_write.h"
+#include "base/json/json_write.h"
 #include "cli/http/client.h"
 #include "cli/http/url.h"
 #include "cli/table/table.h"

@@ -1,6 +1,6 @@
 #include "cli/sender/job_calls.h"
 
-#include "base/json_write.h"
+#include "base/json/json_write.h"
 #include "cli/http/url.h"
 #include "cli/spool/spool_batch.h"
 

@@ -1,5 +1,5 @@
 /* Settings that files hold beside points, and those that options state of a job that is there: added to what it states, never over it. */
-#include "base/json_write.h"
+#include "base/json/json_write.h"
 #include "cli/sender/job_calls.h"
 #include "cli/http/url.h"
 

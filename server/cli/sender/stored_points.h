@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "base/json_read.h"
+#include "base/json/json_read.h"
 #include "cli/http/http_post.h"
 
 enum {

@@ -1,7 +1,7 @@
 #include "cli/ship/import.h"
 
 #include "base/clock.h"
-#include "base/iso8601.h"
+#include "base/text/iso8601.h"
 #include "cli/process/child.h"
 #include "cli/http/client.h"
 #include "cli/input/file_tail.h"

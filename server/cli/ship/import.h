@@ -6,7 +6,7 @@
 
 #include "cli/ship/import_list.h"
 
-#include "base/options.h"
+#include "base/options/options.h"
 
 /* The exit status of the program. */
 int import_run(const struct options *options, char *const *environment);

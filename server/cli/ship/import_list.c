@@ -2,7 +2,7 @@
 
 #include "base/arena.h"
 #include "base/map.h"
-#include "base/regex.h"
+#include "base/text/regex.h"
 
 #include <dirent.h>
 #include <errno.h>

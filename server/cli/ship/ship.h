@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "base/options.h"
+#include "base/options/options.h"
 
 /* The exit status of the program. */
 int ship_run(const struct options *options, char *const *environment);

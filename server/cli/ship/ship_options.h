@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "base/options.h"
+#include "base/options/options.h"
 
 extern const struct option_program ship_program;
 

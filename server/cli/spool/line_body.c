@@ -1,6 +1,6 @@
 #include "cli/spool/line_body.h"
 
-#include "base/json_write.h"
+#include "base/json/json_write.h"
 
 /* The server cuts lines at its limit and counts them whole, but an object longer than its buffer would be refused. */
 enum { MAX_JSON_LINE_BYTES = 60 << 10 };

@@ -1,7 +1,7 @@
 #include "cli/spool/resume_state.h"
 
 #include "base/crypto.h"
-#include "base/pack.h"
+#include "base/codec/pack.h"
 #include "cli/http/url.h"
 
 #include <dirent.h>

@@ -1,7 +1,7 @@
 #include "pipeline/alert/watchers.h"
 
 #include "model/incident.h"
-#include "model/main_metric.h"
+#include "model/metrics/main_metric.h"
 #include "pipeline/alert/incidents.h"
 #include "state/streams/directory.h"
 #include "state/pipeline_state.h"

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "base/zstd.h"
+#include "base/codec/zstd.h"
 #include "state/streams/directory.h"
 #include "store/backfills.h"
 #include "store/jobs.h"

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "base/json_read.h"
+#include "base/json/json_read.h"
 #include "state/streams/job_view.h"
 #include "store/backfills.h"
 #include "store/jobs.h"

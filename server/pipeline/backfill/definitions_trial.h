@@ -4,8 +4,8 @@
  */
 #pragma once
 
-#include "base/json_read.h"
-#include "base/json_write.h"
+#include "base/json/json_read.h"
+#include "base/json/json_write.h"
 
 struct pipeline;
 

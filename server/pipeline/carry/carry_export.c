@@ -4,7 +4,7 @@
 #include "pipeline/carry/carry.h"
 #include "pipeline/carry/carry_snapshot.h"
 #include "pipeline/goodput/goodput.h"
-#include "read/lines.h"
+#include "read/logs/lines.h"
 #include "state/jobs/default_definitions.h"
 #include "state/streams/directory.h"
 #include "state/pipeline_state.h"

@@ -1,7 +1,7 @@
 /* Records of whole jobs from JSON. What is wrong is told with its field; what a later format adds is not looked at. */
 #include "base/crypto.h"
 #include "model/incident.h"
-#include "model/point.h"
+#include "model/metrics/point.h"
 #include "pipeline/carry/carry_read_history.h"
 #include "pipeline/carry/carry_read_incident.h"
 #include "pipeline/carry/carry_record.h"

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "base/json_read.h"
+#include "base/json/json_read.h"
 #include "pipeline/carry/carry_record.h"
 
 enum status carry_read_history(

@@ -5,8 +5,8 @@
  */
 #pragma once
 
-#include "base/json_write.h"
-#include "model/batch.h"
+#include "base/json/json_write.h"
+#include "model/metrics/batch.h"
 #include "model/incident.h"
 #include "store/alerts.h"
 #include "store/carry.h"

@@ -1,6 +1,6 @@
 #include "pipeline/carry/carry_want.h"
 
-#include "model/job_time.h"
+#include "model/jobs/job_time.h"
 
 #include <stdio.h>
 

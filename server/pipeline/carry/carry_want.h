@@ -5,7 +5,7 @@
 #pragma once
 
 #include "base/arena.h"
-#include "base/json_read.h"
+#include "base/json/json_read.h"
 
 enum { NAME_MAX_BYTES = 255, STATUS_MAX_BYTES = 64 };
 

@@ -5,7 +5,7 @@
  */
 #include "pipeline/commit/backdate.h"
 
-#include "base/line_time.h"
+#include "base/text/line_time.h"
 #include "state/streams/directory.h"
 #include "state/pipeline_state.h"
 

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "model/batch.h"
+#include "model/metrics/batch.h"
 #include "state/streams/directory.h"
 
 struct pipeline;

@@ -4,8 +4,8 @@
  */
 #pragma once
 
-#include "base/zstd.h"
-#include "model/batch.h"
+#include "base/codec/zstd.h"
+#include "model/metrics/batch.h"
 
 struct pipeline;
 

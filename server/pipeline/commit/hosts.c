@@ -3,7 +3,7 @@
  * and go in turns share the stream, and nobody knows which of its lines are whose.
  */
 #include "base/hash128.h"
-#include "model/stream_name.h"
+#include "model/metrics/stream_name.h"
 #include "pipeline/commit/ingest.h"
 #include "pipeline/commit/plan.h"
 #include "state/streams/directory.h"

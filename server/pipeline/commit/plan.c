@@ -2,8 +2,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "model/batch_points.h"
-#include "model/stream_name.h"
+#include "model/metrics/batch_points.h"
+#include "model/metrics/stream_name.h"
 #include "pipeline/commit/backdate.h"
 #include "pipeline/commit/ingest.h"
 #include "pipeline/commit/ingest_result.h"

@@ -3,9 +3,9 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "extract/status_line.h"
+#include "extract/line/status_line.h"
 #include "model/incident.h"
-#include "model/stream_name.h"
+#include "model/metrics/stream_name.h"
 #include "pipeline/alert/incidents.h"
 #include "pipeline/alert/rule_match.h"
 #include "pipeline/alert/silence.h"

@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "model/stream_name.h"
+#include "model/metrics/stream_name.h"
 #include "pipeline/alert/notices.h"
 #include "pipeline/life/life.h"
 #include "pipeline/life/life_sign.h"

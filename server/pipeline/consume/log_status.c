@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "extract/status_line.h"
+#include "extract/line/status_line.h"
 #include "pipeline/life/life.h"
 #include "pipeline/life/pools.h"
 #include "state/control.h"

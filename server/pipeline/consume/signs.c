@@ -2,8 +2,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "extract/signature.h"
-#include "model/stream_name.h"
+#include "extract/line/signature.h"
+#include "model/metrics/stream_name.h"
 #include "pipeline/alert/incidents.h"
 #include "pipeline/life/life.h"
 #include "state/control.h"

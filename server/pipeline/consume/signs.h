@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "extract/signature.h"
+#include "extract/line/signature.h"
 #include "pipeline/alert/incident_effects.h"
 #include "state/streams/directory.h"
 #include "state/watchers/sign_state.h"

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "base/json_write.h"
+#include "base/json/json_write.h"
 #include "fleet/goodput.h"
 #include "fleet/price.h"
 #include "state/streams/job_view.h"

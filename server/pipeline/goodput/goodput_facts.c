@@ -2,14 +2,14 @@
  * What a job's time is derived from: the times at which steps were printed, and evaluations; statuses: goodput_phases.c.
  * A series of many points is read by its pyramid's lowest buckets, which hold 64 steps or so: their times and steps are exact.
  */
-#include "model/failure.h"
-#include "model/stream_name.h"
+#include "model/jobs/failure.h"
+#include "model/metrics/stream_name.h"
 #include "pipeline/goodput/goodput.h"
-#include "read/chart_query.h"
-#include "read/main_series.h"
-#include "read/points_read.h"
-#include "read/pyramid_read.h"
-#include "read/rank_0.h"
+#include "read/charts/chart_query.h"
+#include "read/charts/main_series.h"
+#include "read/charts/points_read.h"
+#include "read/charts/pyramid_read.h"
+#include "read/charts/rank_0.h"
 #include "read/view.h"
 #include "state/streams/directory.h"
 #include "state/streams/job_view.h"

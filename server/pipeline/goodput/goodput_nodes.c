@@ -1,6 +1,6 @@
 /* How many machines a job has: what its document states, else as many as its streams let be seen. */
-#include "model/by_hand.h"
-#include "model/stream_name.h"
+#include "model/jobs/by_hand.h"
+#include "model/metrics/stream_name.h"
 #include "pipeline/goodput/goodput.h"
 #include "state/streams/job_view.h"
 #include "state/jobs/stated.h"

@@ -1,6 +1,6 @@
 /* The statuses of a job, with their messages, as phases of its wall clock; and where the clock begins and ends. */
-#include "model/failure.h"
-#include "model/stream_name.h"
+#include "model/jobs/failure.h"
+#include "model/metrics/stream_name.h"
 #include "pipeline/goodput/goodput.h"
 #include "state/heard.h"
 #include "state/jobs/history.h"

@@ -2,7 +2,7 @@
 #include "pipeline/jobs/imported_end.h"
 
 #include "base/clock.h"
-#include "base/iso8601.h"
+#include "base/text/iso8601.h"
 #include "pipeline/commit/resolve.h"
 #include "pipeline/life/life.h"
 #include "pipeline/life/log_end.h"

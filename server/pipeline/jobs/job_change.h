@@ -5,8 +5,8 @@
 #pragma once
 
 #include "base/buf.h"
-#include "base/json_read.h"
-#include "base/json_write.h"
+#include "base/json/json_read.h"
+#include "base/json/json_write.h"
 #include "store/store.h"
 
 struct pipeline;

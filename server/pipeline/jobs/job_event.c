@@ -1,9 +1,9 @@
 #include "pipeline/jobs/job_event.h"
 
 #include "base/clock.h"
-#include "base/iso8601.h"
-#include "base/json_write.h"
-#include "model/job_time.h"
+#include "base/text/iso8601.h"
+#include "base/json/json_write.h"
+#include "model/jobs/job_time.h"
 #include "store/transitions.h"
 
 #include <stdio.h>

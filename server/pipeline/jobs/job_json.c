@@ -2,8 +2,8 @@
 #include "pipeline/jobs/job_json.h"
 
 #include "base/clock.h"
-#include "model/by_hand.h"
-#include "model/failure.h"
+#include "model/jobs/by_hand.h"
+#include "model/jobs/failure.h"
 #include "pipeline/goodput/goodput.h"
 #include "pipeline/jobs/job_times.h"
 #include "pipeline/life/pools.h"

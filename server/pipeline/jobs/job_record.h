@@ -5,8 +5,8 @@
  */
 #pragma once
 
-#include "base/json_read.h"
-#include "base/json_write.h"
+#include "base/json/json_read.h"
+#include "base/json/json_write.h"
 #include "store/jobs.h"
 #include "store/search.h"
 #include "store/store.h"

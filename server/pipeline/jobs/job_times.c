@@ -1,7 +1,7 @@
 /* How long a job trained, and for how long it is billed: as its document says, unless somebody set its times right. */
 #include "pipeline/jobs/job_times.h"
 
-#include "model/by_hand.h"
+#include "model/jobs/by_hand.h"
 #include "store/jobs.h"
 #include "store/transitions.h"
 

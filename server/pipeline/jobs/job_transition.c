@@ -2,7 +2,7 @@
 #include "pipeline/jobs/job_transition.h"
 
 #include "base/clock.h"
-#include "base/iso8601.h"
+#include "base/text/iso8601.h"
 #include "pipeline/commit/resolve.h"
 #include "pipeline/life/goes_on.h"
 #include "pipeline/jobs/life_run.h"

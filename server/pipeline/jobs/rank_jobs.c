@@ -2,8 +2,8 @@
 
 #include "base/clock.h"
 #include "pipeline/jobs/ranking.h"
-#include "read/chart.h"
-#include "read/chart_query.h"
+#include "read/charts/chart.h"
+#include "read/charts/chart_query.h"
 #include "read/view.h"
 #include "state/control.h"
 #include "state/streams/directory.h"

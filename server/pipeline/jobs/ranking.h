@@ -6,8 +6,8 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "model/metric.h"
-#include "model/point.h"
+#include "model/metrics/metric.h"
+#include "model/metrics/point.h"
 
 enum { RANKING_LAST = 20, RANKING_KEPT = 65536 };
 

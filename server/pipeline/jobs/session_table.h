@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "base/json_write.h"
+#include "base/json/json_write.h"
 #include "pipeline/jobs/sessions.h"
 
 struct session_table;

@@ -1,7 +1,7 @@
 #include "pipeline/jobs/sessions.h"
 
 #include "base/clock.h"
-#include "model/stream_name.h"
+#include "model/metrics/stream_name.h"
 #include "pipeline/commit/resolve.h"
 #include "pipeline/jobs/job_transition.h"
 #include "pipeline/life/life.h"

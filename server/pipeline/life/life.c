@@ -1,8 +1,8 @@
 #include "pipeline/life/life.h"
 
 #include "base/clock.h"
-#include "model/by_hand.h"
-#include "model/stream_name.h"
+#include "model/jobs/by_hand.h"
+#include "model/metrics/stream_name.h"
 #include "pipeline/life/log_end.h"
 #include "pipeline/life/pools.h"
 #include "state/streams/directory.h"

@@ -1,6 +1,6 @@
 #include "pipeline/life/life_sign.h"
 
-#include "base/iso8601.h"
+#include "base/text/iso8601.h"
 #include "store/told.h"
 
 enum { UNDONE_BYTES = 256 };

@@ -1,7 +1,7 @@
 #include "pipeline/life/log_end.h"
 
 #include "base/clock.h"
-#include "model/stream_name.h"
+#include "model/metrics/stream_name.h"
 #include "read/view.h"
 #include "state/control.h"
 #include "state/streams/directory.h"

@@ -4,7 +4,7 @@
 #include "fleet/goodput.h"
 #include "fleet/pool.h"
 #include "fleet/pool_shape.h"
-#include "model/by_hand.h"
+#include "model/jobs/by_hand.h"
 #include "state/execute.h"
 #include "state/pipeline_state.h"
 #include "state/jobs/stated.h"

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "base/json_write.h"
+#include "base/json/json_write.h"
 #include "store/jobs.h"
 #include "store/pools.h"
 #include "store/store.h"

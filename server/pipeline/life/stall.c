@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "model/incident.h"
-#include "model/stream_name.h"
+#include "model/metrics/stream_name.h"
 #include "pipeline/alert/incident_effects.h"
 #include "pipeline/alert/incidents.h"
 #include "pipeline/alert/notices.h"

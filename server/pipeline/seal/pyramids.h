@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "read/pyramid_read.h"
+#include "read/charts/pyramid_read.h"
 
 struct pipeline;
 

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "base/zstd.h"
+#include "base/codec/zstd.h"
 #include "state/streams/directory.h"
 #include "store/blocks.h"
 #include "store/points.h"

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "base/json_read.h"
+#include "base/json/json_read.h"
 #include "extract/inputs.h"
 
 struct devices;

@@ -1,6 +1,6 @@
 #include "state/jobs/exits.h"
 
-#include "model/stream_name.h"
+#include "model/metrics/stream_name.h"
 #include "store/transitions.h"
 
 static bool is_digit(char c)

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "model/by_hand.h"
+#include "model/jobs/by_hand.h"
 #include "state/jobs/history.h"
 #include "store/jobs.h"
 

@@ -2,7 +2,7 @@
 
 #include "base/map.h"
 #include "base/secret.h"
-#include "model/by_hand.h"
+#include "model/jobs/by_hand.h"
 #include "store/job_facts.h"
 
 #include <pthread.h>

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "extract/settings.h"
+#include "extract/settings/settings.h"
 #include "state/jobs/devices.h"
 #include "store/job_facts.h"
 #include "store/store.h"

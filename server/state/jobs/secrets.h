@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "base/json_read.h"
+#include "base/json/json_read.h"
 
 /* Values that are masked already stay as they are. */
 enum status secrets_mask(const struct json *document, struct error *err) MUST_CHECK;

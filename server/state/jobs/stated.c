@@ -2,7 +2,7 @@
 #include "state/jobs/stated.h"
 
 #include "fleet/goodput.h"
-#include "model/by_hand.h"
+#include "model/jobs/by_hand.h"
 #include "store/jobs.h"
 
 int64_t job_stated_count(const struct json *node)

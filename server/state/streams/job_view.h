@@ -4,10 +4,10 @@
  */
 #pragma once
 
-#include "model/metric.h"
-#include "model/point.h"
-#include "model/stretches.h"
-#include "model/totals.h"
+#include "model/metrics/metric.h"
+#include "model/metrics/point.h"
+#include "model/jobs/stretches.h"
+#include "model/jobs/totals.h"
 #include "store/jobs.h"
 #include "store/store.h"
 

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "base/pack.h"
+#include "base/codec/pack.h"
 #include "state/streams/job_view.h"
 
 /* Each name says what that format and earlier ones lack. */

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "base/pack.h"
+#include "base/codec/pack.h"
 #include "state/streams/directory.h"
 #include "state/watchers/watcher_state.h"
 

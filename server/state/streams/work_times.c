@@ -1,6 +1,6 @@
 #include "state/streams/work_times.h"
 
-#include "model/stream_name.h"
+#include "model/metrics/stream_name.h"
 #include "state/streams/job_view.h"
 #include "store/blocks.h"
 #include "store/pack/block.h"

@@ -1,5 +1,5 @@
 /*
- * Job: when a job was at work (model/stretches.h), of its streams together. What the machine says of itself is no work.
+ * Job: when a job was at work (model/jobs/stretches.h), of its streams together. What the machine says of itself is no work.
  * Ownership: values. Threads: any.
  */
 #pragma once

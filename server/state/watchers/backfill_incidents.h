@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "base/pack.h"
+#include "base/codec/pack.h"
 #include "model/incident.h"
 
 enum { SAID_MAX = 2000 };

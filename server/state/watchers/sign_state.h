@@ -5,7 +5,7 @@
 #pragma once
 
 #include "base/buf.h"
-#include "base/pack.h"
+#include "base/codec/pack.h"
 
 enum { SIGN_TEXT_BYTES = 400, SIGN_HOST_BYTES = 255 };
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "base/alloc.h"
-#include "base/pack.h"
+#include "base/codec/pack.h"
 #include "model/incident.h"
 #include "state/watchers/step_trail.h"
 

@@ -1,6 +1,6 @@
 #include "state/watchers/step_trail.h"
 
-#include "extract/number.h"
+#include "extract/line/number.h"
 
 enum {
 	STRIDES = 100, /* a number goes on that is at most so many rises ahead: it may come more rarely than before */

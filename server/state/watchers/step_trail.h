@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "base/pack.h"
+#include "base/codec/pack.h"
 
 enum { KNOWN_FORMS = 64, TRAILS = 3 };
 

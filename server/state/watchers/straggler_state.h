@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "detect/pace_watch.h"
 #include "model/incident.h"
-#include "model/metric.h"
+#include "model/metrics/metric.h"
 
 struct stragglers {
 	struct pace_watch *watch;

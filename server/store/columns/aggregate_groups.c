@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/map.h"
-#include "model/aggregate.h"
+#include "model/jobs/aggregate.h"
 #include "store/aggregate.h"
 
 #include <math.h>

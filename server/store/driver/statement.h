@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "model/point.h"
+#include "model/metrics/point.h"
 #include "store/store.h"
 
 struct statement {

@@ -5,9 +5,9 @@
  */
 #pragma once
 
-#include "base/pack.h"
-#include "base/zstd.h"
-#include "model/batch.h"
+#include "base/codec/pack.h"
+#include "base/codec/zstd.h"
+#include "model/metrics/batch.h"
 
 enum { BLOCK_MAX_BYTES = 1 << 20 };
 

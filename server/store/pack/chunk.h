@@ -5,9 +5,9 @@
  */
 #pragma once
 
-#include "base/pack.h"
-#include "base/zstd.h"
-#include "model/point.h"
+#include "base/codec/pack.h"
+#include "base/codec/zstd.h"
+#include "model/metrics/point.h"
 
 enum { CHUNK_MAX_POINTS = 1024 };
 

@@ -5,8 +5,8 @@
  */
 #pragma once
 
-#include "base/decimal.h"
-#include "base/pack.h"
+#include "base/text/decimal.h"
+#include "base/codec/pack.h"
 
 enum { VALUES_MAX = 1024 };
 

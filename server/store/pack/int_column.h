@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "base/pack.h"
+#include "base/codec/pack.h"
 
 /* scratch has room for count items. */
 void column_pack(struct buf *out, const int64_t *values, size_t count, uint64_t *scratch);

@@ -1,6 +1,6 @@
 #include "store/pack/journal_points.h"
 
-#include "model/metric.h"
+#include "model/metrics/metric.h"
 #include "store/pack/int_column.h"
 
 /* The form is behind the role: of values, which there were first, it is 0. */

@@ -6,8 +6,8 @@
 #pragma once
 
 #include "base/arena.h"
-#include "base/pack.h"
-#include "model/batch_points.h"
+#include "base/codec/pack.h"
+#include "model/metrics/batch_points.h"
 
 void journal_points_pack(const struct batch_part *part, struct buf *out);
 

@@ -6,9 +6,9 @@
  */
 #pragma once
 
-#include "base/pack.h"
-#include "base/zstd.h"
-#include "model/batch.h"
+#include "base/codec/pack.h"
+#include "base/codec/zstd.h"
+#include "model/metrics/batch.h"
 #include "store/pack/block.h"
 
 enum { JOURNAL_RECORD_MAX_BYTES = 64 << 20 }; /* unpacked; a group is 4 MiB, or one slice that is longer */

@@ -1,9 +1,9 @@
 #include "store/pack/log_filter.h"
 
 #include "base/arena.h"
-#include "base/pack.h"
-#include "base/regex_literals.h"
-#include "model/aggregate.h"
+#include "base/codec/pack.h"
+#include "base/text/regex_literals.h"
+#include "model/jobs/aggregate.h"
 
 enum {
 	FORMAT = 1,

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "model/point.h"
+#include "model/metrics/point.h"
 #include "store/pack/double_column.h"
 
 enum pyramid_axis { PYRAMID_STEP, PYRAMID_TIME };

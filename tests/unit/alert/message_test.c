@@ -1,6 +1,6 @@
 #include "alert/rule.h"
-#include "base/json_read.h"
-#include "base/json_write.h"
+#include "base/json/json_read.h"
+#include "base/json/json_write.h"
 #include "model/incident.h"
 #include "store/alerts.h"
 #include "test.h"

@@ -3,9 +3,9 @@
  * choose others.
  */
 #include "../store/harness.h"
-#include "base/iso8601.h"
-#include "base/zone.h"
-#include "model/aggregate.h"
+#include "base/text/iso8601.h"
+#include "base/text/zone.h"
+#include "model/jobs/aggregate.h"
 #include "model/query.h"
 #include "query/query.h"
 #include "store/aggregate.h"

@@ -1,6 +1,6 @@
 #include "api/logs/line_page.h"
-#include "base/json_read.h"
-#include "model/batch.h"
+#include "base/json/json_read.h"
+#include "model/metrics/batch.h"
 #include "test.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * both languages. SM_SEED and SM_QUERIES choose others.
  */
 #include "../store/harness.h"
-#include "base/regex.h"
+#include "base/text/regex.h"
 #include "model/query.h"
 #include "query/expression.h"
 #include "query/query.h"

@@ -1,6 +1,6 @@
 #include "api/core/signed_urls.h"
 #include "api/core/handlers.h"
-#include "base/json_read.h"
+#include "base/json/json_read.h"
 #include "http/request_helper.h"
 
 #include <stdio.h>

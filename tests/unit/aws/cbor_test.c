@@ -1,4 +1,4 @@
-#include "aws/cbor.h"
+#include "aws/protocol/cbor.h"
 #include "test.h"
 
 static enum status read(struct span bytes, struct buf *out, struct error *err)

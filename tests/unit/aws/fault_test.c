@@ -1,4 +1,4 @@
-#include "aws/internal.h"
+#include "aws/protocol/internal.h"
 #include "test.h"
 
 static const struct aws_operation none[] = {{.name = NULL}};

@@ -1,5 +1,5 @@
 /* The examples of AWS's documentation of filter patterns, and what it leaves open as docs/aws-logs.md says it. */
-#include "aws/filter_pattern.h"
+#include "aws/logs/filter_pattern.h"
 #include "test.h"
 
 static bool matches(const char *text, const char *line)

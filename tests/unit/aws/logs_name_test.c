@@ -1,5 +1,5 @@
-#include "aws/logs_name.h"
-#include "aws/logs_token.h"
+#include "aws/logs/logs_name.h"
+#include "aws/logs/logs_token.h"
 #include "test.h"
 
 static void check_split(const char *group, const char *full, const char *job, const char *stream, const char *suffix)

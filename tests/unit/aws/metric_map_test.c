@@ -1,4 +1,4 @@
-#include "aws/metric_map.h"
+#include "aws/metrics/metric_map.h"
 #include "base/buf.h"
 #include "test.h"
 

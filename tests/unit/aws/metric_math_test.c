@@ -1,4 +1,4 @@
-#include "aws/metric_math.h"
+#include "aws/metrics/metric_math.h"
 #include "test.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "aws/metric_periods.h"
+#include "aws/metrics/metric_periods.h"
 #include "test.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "aws/put_events.h"
+#include "aws/protocol/put_events.h"
 #include "test.h"
 
 static const int64_t now_ms = INT64_C(1700000000000), hour_ms = 60 * 60 * 1000;

@@ -1,4 +1,4 @@
-#include "aws/query_form.h"
+#include "aws/protocol/query_form.h"
 #include "test.h"
 
 static enum status read(struct span form, struct buf *out, struct error *err)

@@ -1,5 +1,5 @@
-#include "aws/sigv4.h"
-#include "base/iso8601.h"
+#include "aws/protocol/sigv4.h"
+#include "base/text/iso8601.h"
 #include "test.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "aws/xml_write.h"
+#include "aws/protocol/xml_write.h"
 #include "test.h"
 
 static const char *const times[] = {"Timestamp", "Timestamps", NULL};

@@ -1,4 +1,4 @@
-#include "base/decimal.h"
+#include "base/text/decimal.h"
 #include "test.h"
 
 #include <float.h>

@@ -1,5 +1,5 @@
-#include "base/inflate.h"
-#include "base/zstd.h"
+#include "base/codec/inflate.h"
+#include "base/codec/zstd.h"
 #include "test.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "base/json_read.h"
+#include "base/json/json_read.h"
 #include "test.h"
 
 #include <math.h>

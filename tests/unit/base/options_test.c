@@ -1,4 +1,4 @@
-#include "base/options.h"
+#include "base/options/options.h"
 #include "test.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "base/pack.h"
+#include "base/codec/pack.h"
 #include "test.h"
 
 #include <math.h>

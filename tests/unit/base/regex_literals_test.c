@@ -1,5 +1,5 @@
-#include "base/regex.h"
-#include "base/regex_literals.h"
+#include "base/text/regex.h"
+#include "base/text/regex_literals.h"
 #include "test.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "base/regex.h"
+#include "base/text/regex.h"
 #include "test.h"
 
 static struct regex *compiled(const char *pattern, unsigned flags)

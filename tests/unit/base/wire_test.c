@@ -1,7 +1,7 @@
 /* What shippers pack their bodies in: snappy blocks, protobuf messages; and the hash by which a body is known again. */
 #include "base/hash128.h"
-#include "base/protobuf.h"
-#include "base/snappy.h"
+#include "base/codec/protobuf.h"
+#include "base/codec/snappy.h"
 #include "test.h"
 
 TEST(snappy_blocks)

@@ -1,5 +1,5 @@
-#include "base/iso8601.h"
-#include "base/zone.h"
+#include "base/text/iso8601.h"
+#include "base/text/zone.h"
 #include "test.h"
 
 static int64_t ms_of(const char *text)

@@ -1,4 +1,4 @@
-#include "base/zstd.h"
+#include "base/codec/zstd.h"
 #include "test.h"
 
 static void fill(char *bytes, size_t len)

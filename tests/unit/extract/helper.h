@@ -2,7 +2,7 @@
 #pragma once
 
 #include "extract/extract.h"
-#include "model/batch.h"
+#include "model/metrics/batch.h"
 #include "test.h"
 
 #include <limits.h>

@@ -1,5 +1,5 @@
 #include "base/clock.h"
-#include "base/line_time.h"
+#include "base/text/line_time.h"
 #include "helper.h"
 
 TEST(the_value_is_the_named_group_or_the_first)

@@ -1,5 +1,5 @@
 #include "base/buf.h"
-#include "extract/settings.h"
+#include "extract/settings/settings.h"
 #include "test.h"
 
 #include <stdio.h>

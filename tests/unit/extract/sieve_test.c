@@ -3,7 +3,7 @@
  * under the same behind "(?-x)", which says nothing but makes base/regex_literals give up, so that each line is searched
  * for each of them, must give the same points in the same order.
  */
-#include "extract/sieve.h"
+#include "extract/line/sieve.h"
 #include "helper.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-#include "base/regex_literals.h"
-#include "extract/signature.h"
+#include "base/text/regex_literals.h"
+#include "extract/line/signature.h"
 #include "helper.h"
 #include "model/incident.h"
 

@@ -1,4 +1,4 @@
-#include "extract/status_line.h"
+#include "extract/line/status_line.h"
 #include "helper.h"
 
 static void check_status(const char *text, const char *status, const char *message, int64_t ts_ms)

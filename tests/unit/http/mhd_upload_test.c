@@ -1,4 +1,4 @@
-#include "base/inflate.h"
+#include "base/codec/inflate.h"
 #include "toy_server.h"
 
 static void send_chunks(struct client *client, size_t count, size_t bytes)

@@ -1,4 +1,4 @@
-#include "base/inflate.h"
+#include "base/codec/inflate.h"
 #include "http/response.h"
 #include "request_helper.h"
 

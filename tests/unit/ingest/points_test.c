@@ -1,6 +1,6 @@
 #include "harness.h"
-#include "ingest/points_entry.h"
-#include "model/batch_points.h"
+#include "ingest/points/points_entry.h"
+#include "model/metrics/batch_points.h"
 
 #include <math.h>
 #include <stdio.h>

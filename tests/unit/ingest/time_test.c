@@ -1,4 +1,4 @@
-#include "base/iso8601.h"
+#include "base/text/iso8601.h"
 #include "ingest/ingest.h"
 #include "test.h"
 

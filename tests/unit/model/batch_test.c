@@ -1,4 +1,4 @@
-#include "model/batch.h"
+#include "model/metrics/batch.h"
 #include "test.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "model/failure.h"
+#include "model/jobs/failure.h"
 #include "test.h"
 
 TEST(reasons_have_classes)

@@ -1,4 +1,4 @@
-#include "model/instance_metric.h"
+#include "model/metrics/instance_metric.h"
 #include "test.h"
 
 TEST(names_of_instance_metrics)

@@ -1,4 +1,4 @@
-#include "model/main_metric.h"
+#include "model/metrics/main_metric.h"
 #include "test.h"
 
 enum { MOST = 8 };

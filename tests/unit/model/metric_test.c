@@ -1,4 +1,4 @@
-#include "model/metric.h"
+#include "model/metrics/metric.h"
 #include "test.h"
 
 TEST(roles_have_names)

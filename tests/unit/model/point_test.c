@@ -1,4 +1,4 @@
-#include "model/point.h"
+#include "model/metrics/point.h"
 #include "test.h"
 
 TEST(a_summary_counts_what_is_not_finite_apart)

@@ -1,4 +1,4 @@
-#include "model/shape.h"
+#include "model/jobs/shape.h"
 #include "test.h"
 
 static const struct shape_rule rules[] = {

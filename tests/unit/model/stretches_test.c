@@ -1,4 +1,4 @@
-#include "model/stretches.h"
+#include "model/jobs/stretches.h"
 #include "test.h"
 
 enum { HOUR_MS = 3600 * 1000 };

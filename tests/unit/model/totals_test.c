@@ -1,5 +1,5 @@
-#include "model/batch.h"
-#include "model/totals.h"
+#include "model/metrics/batch.h"
+#include "model/jobs/totals.h"
 #include "test.h"
 
 #include <math.h>

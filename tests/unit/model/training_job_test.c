@@ -1,4 +1,4 @@
-#include "model/training_job.h"
+#include "model/jobs/training_job.h"
 #include "test.h"
 
 static enum status check(const char *text, struct error *err)

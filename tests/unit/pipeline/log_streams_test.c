@@ -1,7 +1,7 @@
 /* Streams and groups that clients make, and searches of some streams, by a condition, within bytes. */
 #include "pipeline/jobs/log_streams.h"
 #include "pipeline/rig.h"
-#include "read/log_search.h"
+#include "read/logs/log_search.h"
 
 struct reading {
 	struct rig rig;

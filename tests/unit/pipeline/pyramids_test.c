@@ -1,6 +1,6 @@
 /* Pyramids against a slow, obvious fold over all points: any attempts, late points, values, steps and times. */
 #include "pipeline/seal/pyramids.h"
-#include "read/pyramid_read.h"
+#include "read/charts/pyramid_read.h"
 #include "store/jobs.h"
 #include "store/points.h"
 #include "test.h"

@@ -1,9 +1,9 @@
 /* What the pipeline refuses, and that nothing else is touched by it. */
 #include "pipeline/jobs/job.h"
 #include "pipeline/rig.h"
-#include "read/chart.h"
-#include "read/chart_query.h"
-#include "read/lines.h"
+#include "read/charts/chart.h"
+#include "read/charts/chart_query.h"
+#include "read/logs/lines.h"
 #include "read/view.h"
 #include "state/execute.h"
 #include "state/streams/job_view.h"

@@ -1,5 +1,5 @@
-#include "base/zone.h"
-#include "model/aggregate.h"
+#include "base/text/zone.h"
+#include "model/jobs/aggregate.h"
 #include "model/query.h"
 #include "query/query.h"
 #include "test.h"

@@ -1,4 +1,4 @@
-#include "model/metric.h"
+#include "model/metrics/metric.h"
 #include "store/pack/journal_points.h"
 #include "store/pack/journal_record.h"
 #include "test.h"

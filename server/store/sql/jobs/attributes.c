@@ -1,8 +1,8 @@
 /* The leaves of a job's document, and the settings out of its log, as rows, so that search needs no JSON in SQL. */
 #include "store/sql/jobs/attributes.h"
 
-#include "base/json_read.h"
-#include "model/failure.h"
+#include "base/json/json_read.h"
+#include "model/jobs/failure.h"
 #include "store/columns/case_fold.h"
 #include "store/driver/rows.h"
 #include "store/driver/statement.h"

@@ -8,7 +8,7 @@
 
 /* Replaces the job's rows by the leaves of the document and the settings out of its log. */
 enum status attributes_put(struct store_tx *tx, int64_t job_id, struct span document, struct error *err) MUST_CHECK;
-/* The attribute FailureClass: what model/failure.h makes of the reason; none of no reason. */
+/* The attribute FailureClass: what model/jobs/failure.h makes of the reason; none of no reason. */
 enum status attributes_put_failure(
 	struct store_tx *tx, int64_t job_id, struct span reason, struct error *err) MUST_CHECK;
 /* A setting out of the log: hp.KEY, unless the document states one. */

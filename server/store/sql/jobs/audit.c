@@ -1,5 +1,5 @@
-#include "base/json_read.h"
-#include "base/json_write.h"
+#include "base/json/json_read.h"
+#include "base/json/json_write.h"
 #include "store/audit.h"
 #include "store/driver/rows.h"
 #include "store/driver/statement.h"

@@ -1,7 +1,7 @@
 /* Which of a job's metrics answer for roles: decided where summaries are written, and anew when the rule has changed. */
 #include "store/sql/jobs/main_metrics.h"
 
-#include "model/main_metric.h"
+#include "model/metrics/main_metric.h"
 #include "store/driver/connection.h"
 #include "store/driver/statement.h"
 #include "store/job_facts.h"

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "model/metric.h"
+#include "model/metrics/metric.h"
 #include "store/job_facts.h"
 #include "store/store.h"
 

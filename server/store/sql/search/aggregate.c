@@ -3,9 +3,9 @@
  * time, because no view of the database lasts; store/columns/aggregate_groups.h makes groups of them.
  */
 #include "base/clock.h"
-#include "base/iso8601.h"
-#include "base/zone.h"
-#include "model/aggregate.h"
+#include "base/text/iso8601.h"
+#include "base/text/zone.h"
+#include "model/jobs/aggregate.h"
 #include "model/query.h"
 #include "store/aggregate.h"
 #include "store/columns/aggregate_groups.h"

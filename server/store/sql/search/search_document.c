@@ -1,7 +1,7 @@
 /* QUERY_ONE in the job's document, of which the attributes keep no elements apart. */
 #include "store/sql/search/search_document.h"
 
-#include "base/json_read.h"
+#include "base/json/json_read.h"
 #include "model/query.h"
 #include "store/columns/case_fold.h"
 #include "store/sql/search/search_pattern.h"

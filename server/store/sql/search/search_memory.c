@@ -1,7 +1,7 @@
 #include "store/sql/search/search_memory.h"
 
 #include "base/clock.h"
-#include "base/regex.h"
+#include "base/text/regex.h"
 #include "model/query.h"
 #include "store/columns/case_fold.h"
 #include "store/driver/connection.h"

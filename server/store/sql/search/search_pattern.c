@@ -1,6 +1,6 @@
 #include "store/sql/search/search_pattern.h"
 
-#include "base/regex.h"
+#include "base/text/regex.h"
 #include "model/query.h"
 
 #include <stdarg.h>

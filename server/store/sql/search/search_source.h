@@ -6,7 +6,7 @@
 #pragma once
 
 #include "base/buf.h"
-#include "model/metric.h"
+#include "model/metrics/metric.h"
 #include "model/query.h"
 #include "store/columns/job_column.h"
 #include "store/store.h"

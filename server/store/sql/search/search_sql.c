@@ -1,7 +1,7 @@
 /* SQL under construction, its values, and the predicates of ours that it asks. */
 #include "store/sql/search/search_sql.h"
 
-#include "base/regex.h"
+#include "base/text/regex.h"
 #include "model/query.h"
 #include "store/columns/bits.h"
 #include "store/driver/connection.h"

@@ -1,0 +1,77 @@
+/* Who is asking: by a bearer token as everywhere, or by the access key of a signature; else whoever needs no token. */
+#include "aws/protocol/internal.h"
+#include "aws/protocol/sigv4.h"
+
+static struct span bearer_of(struct span authorization)
+{
+	const struct span scheme = SPAN("Bearer ");
+	bool is_bearer =
+		authorization.len > scheme.len && span_equal_fold(span_of(authorization.ptr, scheme.len), scheme);
+
+	return is_bearer ? span_trim(span_skip(authorization, scheme.len)) : SPAN("");
+}
+
+/* Where nobody needs a token, nobody needs a key: clients sign with whatever they have. */
+static enum status admit_key(const struct aws *aws, const struct sigv4_authorization *authorization,
+	struct principal *out, struct error *err)
+{
+	AUTO_DONE(buf) secret = BUF_INIT(SIGV4_SECRET_MAX_BYTES);
+	struct error ignored;
+
+	if (aws->options.find_key(aws->options.context, authorization->key_id, out, &secret) ||
+		aws->options.authenticate(aws->options.context, SPAN(""), out, &ignored) == OK)
+		return OK;
+	return aws_error(err, ERR_UNAUTHORIZED, "UnrecognizedClientException",
+		"The security token included in the request is invalid: no token has the access key '%.*s'",
+		SPAN_ARGS(span_cut(authorization->key_id, 128)));
+}
+
+enum status aws_admit(void *context, const struct http_request *request, struct principal *out, struct error *err)
+{
+	const struct aws *aws = context;
+	struct span header = http_request_header(request, "Authorization"), token = bearer_of(header);
+	struct sigv4_authorization authorization;
+
+	if (sigv4_is(header)) {
+		TRY(sigv4_parse(&authorization, header, err));
+		return admit_key(aws, &authorization, out, err);
+	}
+	if (aws->options.authenticate(aws->options.context, token, out, err) == OK)
+		return OK;
+	return token.len
+		       ? ERR_UNAUTHORIZED
+		       : aws_error(err, ERR_UNAUTHORIZED, "MissingAuthenticationTokenException",
+				 "Missing Authentication Token: sign the request with an access key of this server's");
+}
+
+static struct span method_of(const struct http_request *request)
+{
+	return http_request_method(request) == HTTP_PUT ? SPAN("PUT") : SPAN("POST"); /* no route of ours has others */
+}
+
+enum status aws_verify(const struct aws_call *call, struct error *err)
+{
+	struct span header = http_request_header(call->request, "Authorization");
+	struct http_header headers[SIGV4_HEADERS_MAX];
+	struct sigv4_authorization authorization;
+	struct principal principal;
+	AUTO_DONE(buf) secret = BUF_INIT(SIGV4_SECRET_MAX_BYTES);
+
+	if (!sigv4_is(header))
+		return OK;
+	TRY(sigv4_parse(&authorization, header, err));
+	if (!call->options->find_key(call->options->context, authorization.key_id, &principal, &secret))
+		return call->principal->id ? aws_error(err, ERR_UNAUTHORIZED, "UnrecognizedClientException",
+						     "The access key was revoked just now")
+					   : OK;
+	size_t count = http_request_headers(call->request, headers, SIGV4_HEADERS_MAX);
+	if (count > SIGV4_HEADERS_MAX)
+		return aws_error(err, ERR_UNAUTHORIZED, "InvalidSignatureException",
+			"The request has %zu headers; at most %d are looked at", count, SIGV4_HEADERS_MAX);
+	const struct sigv4_request request = {.method = method_of(call->request),
+		.path = http_request_path(call->request),
+		.body = http_request_body(call->request),
+		.headers = headers,
+		.header_count = count};
+	return sigv4_verify(&authorization, &request, buf_span(&secret), call->now_ms, call->options->skew_ms, err);
+}

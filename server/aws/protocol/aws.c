@@ -1,0 +1,56 @@
+#include "aws/protocol/internal.h"
+
+static const struct http_route templates[] = {
+	{HTTP_POST, "/",
+		.summary =
+			"AWS: X-Amz-Target (SageMaker, Logs_20140328, GraniteServiceVersion20100801), or a form with Action"},
+	{HTTP_POST, "/service/{service}/operation/{operation}",
+		.summary = "AWS: rpc-v2-cbor of GraniteServiceVersion20100801"},
+	{HTTP_PUT, "/BatchPutMetrics", .summary = "AWS: sagemaker-metrics"},
+	{HTTP_POST, "/BatchGetMetrics", .summary = "AWS: sagemaker-metrics"},
+};
+
+enum { ROUTE_COUNT = sizeof templates / sizeof *templates };
+
+static struct http_route route_of(struct aws *aws, const struct http_route *template)
+{
+	return (struct http_route){.methods = template->methods,
+		.pattern = template->pattern,
+		.summary = template->summary,
+		.scope = SCOPE_READ, /* of the operation, which the door asks for; not nobody's */
+		.kind = ROUTE_WORKER,
+		.handler = aws_door,
+		.query = "",
+		.max_body_bytes = aws->options.max_body_bytes,
+		.context = aws,
+		.is_raw = true,
+		.admit = aws_admit,
+		.refuse = aws_refuse};
+}
+
+enum status aws_new(struct aws **out, const struct aws_options *options, struct error *err)
+{
+	AUTO(aws) aws = mem_zeroed(sizeof *aws);
+
+	if (!aws || !(aws->routes = mem_zeroed(ROUTE_COUNT * sizeof *aws->routes)))
+		return error_no_memory(err);
+	aws->options = *options;
+	for (aws->route_count = 0; aws->route_count < ROUTE_COUNT; aws->route_count++)
+		aws->routes[aws->route_count] = route_of(aws, &templates[aws->route_count]);
+	*out = TAKE(aws);
+	return OK;
+}
+
+void aws_free(struct aws *aws)
+{
+	if (!aws)
+		return;
+	mem_free(aws->routes);
+	mem_free(aws);
+}
+
+const struct http_route *aws_routes(const struct aws *aws, size_t *count)
+{
+	*count = aws->route_count;
+	return aws->routes;
+}

@@ -1,0 +1,129 @@
+#include "base/codec/pack.h"
+
+#include <endian.h>
+
+enum { MAX_VARINT_BYTES = 10 };
+
+void pack_u64(struct buf *out, uint64_t value)
+{
+	char bytes[MAX_VARINT_BYTES];
+	size_t len = 0;
+
+	for (; value >= 0x80; value >>= 7)
+		bytes[len++] = (char)(value | 0x80);
+	bytes[len++] = (char)value;
+	buf_append(out, bytes, len);
+}
+
+void pack_i64(struct buf *out, int64_t value)
+{
+	pack_u64(out, pack_zigzag(value));
+}
+
+void pack_double(struct buf *out, double value)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &value, sizeof bits);
+	bits = htole64(bits);
+	buf_append(out, &bits, sizeof bits);
+}
+
+void pack_span(struct buf *out, struct span bytes)
+{
+	pack_u64(out, bytes.len);
+	buf_append_span(out, bytes);
+}
+
+struct unpacker unpacker_on(struct span bytes)
+{
+	return (struct unpacker){.rest = bytes};
+}
+
+static void fail(struct unpacker *u)
+{
+	u->has_failed = true;
+	u->rest.len = 0;
+}
+
+uint64_t unpack_u64(struct unpacker *u)
+{
+	uint64_t value = 0;
+
+	for (size_t i = 0; i < u->rest.len && i < MAX_VARINT_BYTES; i++) {
+		unsigned char byte = (unsigned char)u->rest.ptr[i];
+		if (i == MAX_VARINT_BYTES - 1 && byte > 1)
+			break; /* more than 64 bits */
+		value |= (uint64_t)(byte & 0x7f) << (7 * i);
+		if (byte < 0x80) {
+			u->rest = span_skip(u->rest, i + 1);
+			return value;
+		}
+	}
+	fail(u);
+	return 0;
+}
+
+int64_t unpack_i64(struct unpacker *u)
+{
+	uint64_t value = unpack_u64(u);
+
+	return unpack_zigzag(value);
+}
+
+double unpack_double(struct unpacker *u)
+{
+	uint64_t bits;
+	double value;
+
+	if (u->rest.len < sizeof bits) {
+		fail(u);
+		return 0;
+	}
+	memcpy(&bits, u->rest.ptr, sizeof bits);
+	u->rest = span_skip(u->rest, sizeof bits);
+	bits = le64toh(bits);
+	memcpy(&value, &bits, sizeof value);
+	return value;
+}
+
+struct span unpack_span(struct unpacker *u)
+{
+	uint64_t len = unpack_u64(u);
+
+	if (len > u->rest.len) {
+		fail(u);
+		return SPAN("");
+	}
+	struct span bytes = span_of(u->rest.ptr, (size_t)len);
+	u->rest = span_skip(u->rest, (size_t)len);
+	return bytes;
+}
+
+size_t unpack_count(struct unpacker *u, size_t min_item_bytes)
+{
+	uint64_t count = unpack_u64(u);
+
+	if (count > u->rest.len / (min_item_bytes ? min_item_bytes : 1)) {
+		fail(u);
+		return 0;
+	}
+	return (size_t)count;
+}
+
+void unpacker_no_memory(struct unpacker *u)
+{
+	u->has_failed = u->is_out_of_memory = true;
+}
+
+enum status unpacker_end(const struct unpacker *u, const char *what, struct error *err)
+{
+	if (u->is_out_of_memory)
+		return error_no_memory(err);
+	if (u->has_failed)
+		return error_set(
+			err, ERR_INVALID, "%s is damaged: it is cut off or holds a number that cannot be", what);
+	if (u->rest.len)
+		return error_set(err, ERR_INVALID, "%s is damaged: %zu bytes too many", what, u->rest.len);
+	return OK;
+}

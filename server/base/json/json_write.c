@@ -1,0 +1,344 @@
+#include "base/json/json_write.h"
+#include "base/text/decimal.h"
+
+#include <assert.h>
+#include <math.h>
+
+enum { MAX_U64_DIGITS = 20, MAX_PLAIN_DIGITS = 21, MAX_LEADING_ZEROS = 6 };
+
+static const double exact_integers = 9007199254740992.0; /* 2^53: up to here a double holds every integer */
+
+struct json_writer json_writer_on(struct buf *out)
+{
+	return (struct json_writer){.out = out};
+}
+
+static void begin_value(struct json_writer *w)
+{
+	if (w->needs_comma)
+		buf_append_char(w->out, ',');
+	w->needs_comma = true;
+}
+
+static void open_bracket(struct json_writer *w, char bracket)
+{
+	begin_value(w);
+	buf_append_char(w->out, bracket);
+	w->needs_comma = false;
+	if (++w->depth > JSON_MAX_DEPTH && !w->out->failure)
+		w->out->failure = ERR_TOO_LARGE; /* found by the one check at the end, as any limit */
+}
+
+static void close_bracket(struct json_writer *w, char bracket)
+{
+	assert(w->depth > 0);
+	w->depth--;
+	buf_append_char(w->out, bracket);
+	w->needs_comma = true;
+}
+
+void json_object(struct json_writer *w)
+{
+	open_bracket(w, '{');
+}
+
+void json_object_end(struct json_writer *w)
+{
+	close_bracket(w, '}');
+}
+
+void json_array(struct json_writer *w)
+{
+	open_bracket(w, '[');
+}
+
+void json_array_end(struct json_writer *w)
+{
+	close_bracket(w, ']');
+}
+
+/* Eight bytes at once: none is a control character, a quote, a backslash or beyond ASCII (a false "no" costs only time). */
+static bool is_plain_word(const char *at)
+{
+	const uint64_t ones = 0x0101010101010101u;
+	uint64_t word;
+
+	memcpy(&word, at, sizeof word);
+	uint64_t quote = word ^ ones * '"', backslash = word ^ ones * '\\';
+	return ((word | (word - ones * ' ') | (quote - ones) | (backslash - ones)) & ones * 0x80) == 0;
+}
+
+/* Bytes at the start of text that stand in a JSON string as they are. */
+static size_t plain_length(struct span text)
+{
+	size_t at = 0;
+
+	while (at < text.len) {
+		unsigned char c = (unsigned char)text.ptr[at];
+		if (text.len - at >= 8 && is_plain_word(text.ptr + at)) {
+			at += 8;
+		} else if (c >= 0x80) {
+			size_t length = span_utf8_length(span_skip(text, at));
+			if (!length)
+				break;
+			at += length;
+		} else if (c < ' ' || c == '"' || c == '\\') {
+			break;
+		} else {
+			at++;
+		}
+	}
+	return at;
+}
+
+static void append_escape(struct buf *out, unsigned char c)
+{
+	static const char digits[] = "0123456789abcdef";
+	static const char letters[] = {
+		['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r', ['"'] = '"', ['\\'] = '\\'};
+
+	if (c >= 0x80)
+		buf_append_text(out, "\xef\xbf\xbd");
+	else if (letters[c])
+		buf_append(out, (char[]){'\\', letters[c]}, 2);
+	else
+		buf_append(out, (char[]){'\\', 'u', '0', '0', digits[c >> 4], digits[c & 15]}, 6);
+}
+
+static void append_string(struct buf *out, struct span text)
+{
+	buf_append_char(out, '"');
+	for (;;) {
+		size_t plain = plain_length(text);
+		buf_append(out, text.ptr, plain);
+		if (plain == text.len)
+			break;
+		append_escape(out, (unsigned char)text.ptr[plain]);
+		text = span_skip(text, plain + 1);
+	}
+	buf_append_char(out, '"');
+}
+
+void json_key_span(struct json_writer *w, struct span key)
+{
+	begin_value(w);
+	append_string(w->out, key);
+	buf_append_char(w->out, ':');
+	w->needs_comma = false;
+}
+
+void json_key(struct json_writer *w, const char *key)
+{
+	json_key_span(w, span_from(key));
+}
+
+void json_span(struct json_writer *w, struct span text)
+{
+	begin_value(w);
+	append_string(w->out, text);
+}
+
+void json_text(struct json_writer *w, const char *text)
+{
+	json_span(w, span_from(text));
+}
+
+/* The digits end at `end`; returns where they start. */
+static char *digits_before(char *end, uint64_t value)
+{
+	static const char pairs[] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
+				    "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
+				    "8081828384858687888990919293949596979899";
+
+	for (; value >= 100; value /= 100)
+		memcpy(end -= 2, pairs + value % 100 * 2, 2);
+	if (value >= 10)
+		return memcpy(end - 2, pairs + value * 2, 2);
+	*--end = (char)('0' + value);
+	return end;
+}
+
+static void append_integer(struct json_writer *w, bool is_negative, uint64_t magnitude)
+{
+	char text[MAX_U64_DIGITS + 2], *end = text + sizeof text, *start = digits_before(end, magnitude);
+
+	if (is_negative)
+		*--start = '-';
+	if (w->needs_comma) /* as one piece: charts are tens of thousands of numbers */
+		*--start = ',';
+	w->needs_comma = true;
+	buf_append(w->out, start, (size_t)(end - start));
+}
+
+void json_i64(struct json_writer *w, int64_t value)
+{
+	append_integer(w, value < 0, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+}
+
+void json_u64(struct json_writer *w, uint64_t value)
+{
+	append_integer(w, false, value);
+}
+
+static char *put(char *at, const char *bytes, size_t len)
+{
+	memcpy(at, bytes, len);
+	return at + len;
+}
+
+static char *put_zeros(char *at, int count)
+{
+	for (; count > 0; count--)
+		*at++ = '0';
+	return at;
+}
+
+static char *put_exponent(char *at, int exponent)
+{
+	char text[8], *end = text + sizeof text;
+	char *start = digits_before(end, (uint64_t)(exponent < 0 ? -exponent : exponent));
+
+	*at++ = 'e';
+	*at++ = exponent < 0 ? '-' : '+';
+	return put(at, start, (size_t)(end - start));
+}
+
+/* digits (count of them) with the point behind the first `whole`: 1234.5, 0.00012, 1200000, 1.2e+30. */
+static char *put_decimal(char *at, const char *digits, int count, int whole)
+{
+	if (whole > MAX_PLAIN_DIGITS || whole < -MAX_LEADING_ZEROS) {
+		*at++ = digits[0];
+		if (count > 1) {
+			*at++ = '.';
+			at = put(at, digits + 1, (size_t)count - 1);
+		}
+		return put_exponent(at, whole - 1);
+	}
+	if (whole >= count)
+		return put_zeros(put(at, digits, (size_t)count), whole - count);
+	if (whole > 0) {
+		at = put(at, digits, (size_t)whole);
+		*at++ = '.';
+		return put(at, digits + whole, (size_t)(count - whole));
+	}
+	at = put_zeros(put(at, "0.", 2), -whole);
+	return put(at, digits, (size_t)count);
+}
+
+static char *put_magnitude(char *at, double magnitude)
+{
+	char text[MAX_U64_DIGITS], *end = text + sizeof text;
+
+	if (magnitude < exact_integers && magnitude == (double)(uint64_t)magnitude) {
+		char *start = digits_before(end, (uint64_t)magnitude);
+		return put(at, start, (size_t)(end - start));
+	}
+	struct decimal decimal = decimal_shortest(magnitude);
+	for (; decimal.digits % 10 == 0; decimal.exponent++)
+		decimal.digits /= 10;
+	char *start = digits_before(end, decimal.digits);
+	int count = (int)(end - start);
+	return put_decimal(at, start, count, count + decimal.exponent);
+}
+
+static const char *name_of_non_finite(double value)
+{
+	return isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity";
+}
+
+size_t json_format_double(double value, char out[33])
+{
+	char *at = out;
+
+	if (!isfinite(value)) {
+		const char *name = name_of_non_finite(value);
+		at = put(at, name, strlen(name));
+	} else {
+		if (signbit(value))
+			*at++ = '-';
+		at = put_magnitude(at, fabs(value));
+	}
+	*at = 0;
+	return (size_t)(at - out);
+}
+
+void json_double(struct json_writer *w, double value)
+{
+	char text[34] = ",";
+
+	if (!isfinite(value)) {
+		json_text(w, name_of_non_finite(value));
+		return;
+	}
+	size_t len = json_format_double(value, text + 1);
+	if (w->needs_comma)
+		buf_append(w->out, text, len + 1);
+	else
+		buf_append(w->out, text + 1, len);
+	w->needs_comma = true;
+}
+
+void json_bool(struct json_writer *w, bool value)
+{
+	begin_value(w);
+	buf_append_text(w->out, value ? "true" : "false");
+}
+
+void json_null(struct json_writer *w)
+{
+	begin_value(w);
+	buf_append_text(w->out, "null");
+}
+
+void json_raw(struct json_writer *w, struct span json)
+{
+	begin_value(w);
+	buf_append_span(w->out, json);
+}
+
+void json_members(struct json_writer *w, struct span members)
+{
+	if (!members.len)
+		return;
+	begin_value(w);
+	buf_append_span(w->out, members);
+}
+
+void json_seconds(struct json_writer *w, int64_t ms)
+{
+	uint64_t magnitude = ms < 0 ? 0 - (uint64_t)ms : (uint64_t)ms;
+
+	begin_value(w);
+	buf_printf(w->out, "%s%llu.%03u", ms < 0 ? "-" : "", (unsigned long long)(magnitude / 1000),
+		(unsigned)(magnitude % 1000));
+}
+
+void json_put_span(struct json_writer *w, const char *key, struct span text)
+{
+	json_key(w, key);
+	json_span(w, text);
+}
+
+void json_put_text(struct json_writer *w, const char *key, const char *text)
+{
+	json_key(w, key);
+	json_text(w, text);
+}
+
+void json_put_i64(struct json_writer *w, const char *key, int64_t value)
+{
+	json_key(w, key);
+	json_i64(w, value);
+}
+
+void json_put_double(struct json_writer *w, const char *key, double value)
+{
+	json_key(w, key);
+	json_double(w, value);
+}
+
+void json_put_bool(struct json_writer *w, const char *key, bool value)
+{
+	json_key(w, key);
+	json_bool(w, value);
+}

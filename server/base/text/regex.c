@@ -1,0 +1,247 @@
+#include "base/text/regex.h"
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+enum { JIT_STACK_START_BYTES = 32 << 10, JIT_STACK_MAX_BYTES = 512 << 10 };
+enum { HEAP_LIMIT_KIB = 32 << 10, DEFAULT_MATCH_STEPS = 1000000 };
+enum { STAGES = 3, STAGE_STEPS_MIN = 1000 }; /* a match may take 1 %, 10 % or all of the limit */
+
+struct regex {
+	pcre2_code *code;
+	unsigned groups; /* with group 0 */
+	bool has_jit;
+};
+
+struct regex_scratch {
+	pcre2_match_context *contexts[STAGES];
+	uint32_t limits[STAGES];
+	pcre2_match_data *data;
+	pcre2_jit_stack *stack;
+};
+
+static void *allocate(size_t bytes, void *unused)
+{
+	(void)unused;
+	return mem_alloc(bytes);
+}
+
+static void release(void *block, void *unused)
+{
+	(void)unused;
+	mem_free(block);
+}
+
+static pcre2_general_context *general_context(void)
+{
+	return pcre2_general_context_create(allocate, release, NULL);
+}
+
+/* In byte mode a pattern must not switch UTF on by itself ("(*UTF)"): subjects would then have to be checked first. */
+static uint32_t options_of(unsigned flags)
+{
+	uint32_t options = PCRE2_NEVER_BACKSLASH_C;
+
+	options |= flags & REGEX_IGNORE_CASE ? PCRE2_CASELESS : 0;
+	options |= flags & REGEX_MULTILINE ? PCRE2_MULTILINE : 0;
+	options |= flags & REGEX_UTF ? PCRE2_UTF | PCRE2_MATCH_INVALID_UTF : PCRE2_NEVER_UTF;
+	return options;
+}
+
+static enum status pattern_error(struct error *err, int code, size_t offset)
+{
+	char text[256];
+
+	if (code == PCRE2_ERROR_HEAP_FAILED)
+		return error_no_memory(err);
+	pcre2_get_error_message(code, (PCRE2_UCHAR *)text, sizeof text);
+	error_set(err, ERR_SEMANTIC, "not a valid regular expression at offset %zu: %s", offset, text);
+	if (err)
+		err->column = (int64_t)offset + 1;
+	return ERR_SEMANTIC;
+}
+
+static enum status compile(struct regex *regex, struct span pattern, unsigned flags, struct error *err)
+{
+	pcre2_general_context *general = general_context();
+	pcre2_compile_context *context = general ? pcre2_compile_context_create(general) : NULL;
+	PCRE2_SIZE offset = 0;
+	int code = PCRE2_ERROR_HEAP_FAILED;
+
+	if (context)
+		regex->code = pcre2_compile((PCRE2_SPTR)(pattern.ptr ? pattern.ptr : ""), pattern.len,
+			options_of(flags), &code, &offset, context);
+	pcre2_compile_context_free(context);
+	pcre2_general_context_free(general);
+	return regex->code ? OK : pattern_error(err, code, offset);
+}
+
+enum status regex_new(struct regex **out, struct span pattern, unsigned flags, struct error *err)
+{
+	AUTO(regex) regex = mem_zeroed(sizeof *regex);
+	uint32_t groups = 0;
+	size_t jit_bytes = 0;
+
+	if (!regex)
+		return error_no_memory(err);
+	TRY(compile(regex, pattern, flags, err));
+	pcre2_pattern_info(regex->code, PCRE2_INFO_CAPTURECOUNT, &groups);
+	if (groups >= REGEX_MAX_GROUPS)
+		return error_set(err, ERR_SEMANTIC, "the regular expression has %u groups, more than %d", groups,
+			REGEX_MAX_GROUPS - 1);
+	regex->groups = groups + 1;
+	/* Without JIT (not built in, forbidden by the system, or "(*NO_JIT)") the interpreter does the same, slower. */
+	regex->has_jit = pcre2_jit_compile(regex->code, PCRE2_JIT_COMPLETE) == 0 &&
+			 pcre2_pattern_info(regex->code, PCRE2_INFO_JITSIZE, &jit_bytes) == 0 && jit_bytes > 0;
+	*out = TAKE(regex);
+	return OK;
+}
+
+void regex_quote(struct span text, struct buf *out)
+{
+	for (size_t i = 0; i < text.len; i++)
+		if (text.ptr[i] & 0x80)
+			buf_append_char(out, text.ptr[i]);
+		else
+			buf_printf(out, "\\x%02x", text.ptr[i]);
+}
+
+void regex_free(struct regex *regex)
+{
+	if (!regex)
+		return;
+	pcre2_code_free(regex->code);
+	mem_free(regex);
+}
+
+unsigned regex_group_count(const struct regex *regex)
+{
+	return regex->groups - 1;
+}
+
+int regex_group(const struct regex *regex, const char *name)
+{
+	int number = pcre2_substring_number_from_name(regex->code, (PCRE2_SPTR)name);
+
+	return number < 0 ? -1 : number;
+}
+
+static bool add_context(struct regex_scratch *scratch, size_t stage, pcre2_general_context *general)
+{
+	pcre2_match_context *context = scratch->contexts[stage] = pcre2_match_context_create(general);
+
+	if (!context)
+		return false;
+	pcre2_set_heap_limit(context, HEAP_LIMIT_KIB);
+	if (scratch->stack) /* else the machine stack of 32 KiB that JIT code brings along */
+		pcre2_jit_stack_assign(context, NULL, scratch->stack);
+	return true;
+}
+
+static bool fill_scratch(struct regex_scratch *scratch)
+{
+	pcre2_general_context *general = general_context();
+	bool is_whole = general != NULL;
+
+	if (general) {
+		scratch->data = pcre2_match_data_create(REGEX_MAX_GROUPS, general);
+		scratch->stack = pcre2_jit_stack_create(JIT_STACK_START_BYTES, JIT_STACK_MAX_BYTES, general);
+	}
+	for (size_t i = 0; i < STAGES && is_whole; i++)
+		is_whole = add_context(scratch, i, general);
+	pcre2_general_context_free(general);
+	return is_whole && scratch->data;
+}
+
+struct regex_scratch *regex_scratch_new(void)
+{
+	AUTO(regex_scratch) scratch = mem_zeroed(sizeof *scratch);
+
+	if (!scratch || !fill_scratch(scratch))
+		return NULL;
+	regex_scratch_limit(scratch, DEFAULT_MATCH_STEPS);
+	return TAKE(scratch);
+}
+
+void regex_scratch_free(struct regex_scratch *scratch)
+{
+	if (!scratch)
+		return;
+	pcre2_jit_stack_free(scratch->stack);
+	pcre2_match_data_free(scratch->data);
+	for (size_t i = 0; i < STAGES; i++)
+		pcre2_match_context_free(scratch->contexts[i]);
+	mem_free(scratch);
+}
+
+void regex_scratch_limit(struct regex_scratch *scratch, uint32_t match_steps)
+{
+	for (size_t i = STAGES; i-- > 0;
+		match_steps = match_steps / 10 > STAGE_STEPS_MIN ? match_steps / 10 : match_steps) {
+		scratch->limits[i] = match_steps;
+		pcre2_set_match_limit(scratch->contexts[i], match_steps);
+	}
+}
+
+static void copy_groups(const struct regex *regex, struct regex_scratch *scratch, unsigned set, const char *subject,
+	struct span *groups)
+{
+	const PCRE2_SIZE *edges = pcre2_get_ovector_pointer(scratch->data);
+
+	for (unsigned i = 0; i < regex->groups; i++) {
+		size_t start = edges[2 * i], end = edges[2 * i + 1];
+		bool took_part = i < set && start != PCRE2_UNSET;
+		groups[i] = took_part ? span_of(subject + start, end > start ? end - start : 0) : span_of(NULL, 0);
+	}
+}
+
+/* What PCRE2 says. */
+static int match(
+	const struct regex *regex, struct regex_scratch *scratch, struct span subject, size_t from, size_t stage)
+{
+	PCRE2_SPTR text = (PCRE2_SPTR)subject.ptr;
+	pcre2_match_context *context = scratch->contexts[stage];
+
+	if (regex->has_jit)
+		return pcre2_jit_match(regex->code, text, subject.len, from, 0, scratch->data, context);
+	return pcre2_match(regex->code, text, subject.len, from, 0, scratch->data, context);
+}
+
+static enum regex_result result_of(const struct regex *regex, struct regex_scratch *scratch, struct span subject,
+	int result, struct span groups[REGEX_MAX_GROUPS])
+{
+	if (result == PCRE2_ERROR_NOMATCH)
+		return REGEX_NO_MATCH;
+	if (result <= 0)
+		return REGEX_LIMIT;
+	copy_groups(regex, scratch, (unsigned)result, subject.ptr, groups);
+	return REGEX_MATCH;
+}
+
+enum regex_result regex_search(const struct regex *regex, struct regex_scratch *scratch, struct span subject,
+	size_t from, struct span groups[REGEX_MAX_GROUPS])
+{
+	if (from > subject.len)
+		return REGEX_NO_MATCH;
+	subject.ptr = subject.ptr ? subject.ptr : "";
+	return result_of(regex, scratch, subject, match(regex, scratch, subject, from, STAGES - 1), groups);
+}
+
+enum regex_result regex_search_counted(const struct regex *regex, struct regex_scratch *scratch, struct span subject,
+	size_t from, struct span groups[REGEX_MAX_GROUPS], unsigned *percent)
+{
+	static const unsigned at_least[STAGES + 1] = {0, 1, 10, 100};
+	size_t stage = 0;
+	int result;
+
+	*percent = 0;
+	if (from > subject.len)
+		return REGEX_NO_MATCH;
+	subject.ptr = subject.ptr ? subject.ptr : "";
+	do
+		result = match(regex, scratch, subject, from, stage);
+	while (result == PCRE2_ERROR_MATCHLIMIT && scratch->limits[stage++] < scratch->limits[STAGES - 1]);
+	bool is_given_up = result < 0 && result != PCRE2_ERROR_NOMATCH;
+	*percent = at_least[is_given_up ? STAGES : stage];
+	return result_of(regex, scratch, subject, result, groups);
+}

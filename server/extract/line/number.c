@@ -1,0 +1,183 @@
+#include "extract/line/number.h"
+
+#include <math.h>
+
+enum { GROUPED_MAX_BYTES = 64 };
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* Without its separators into out; 0 when the commas are not in places where thousands have them. */
+static size_t ungrouped(struct span text, char out[GROUPED_MAX_BYTES])
+{
+	size_t len = 0, digits = 0;
+	bool is_grouped = false, is_fraction = false;
+
+	if (text.len > GROUPED_MAX_BYTES)
+		return 0;
+	for (size_t i = 0; i < text.len; i++) {
+		char c = text.ptr[i];
+		if (c == ',') {
+			if (is_fraction || digits == 0 || digits > 3 || (is_grouped && digits != 3))
+				return 0;
+			is_grouped = true;
+			digits = 0;
+			continue;
+		}
+		if (!is_fraction && is_digit(c)) {
+			digits++;
+		} else if (!is_fraction && digits > 0) {
+			if (is_grouped && digits != 3)
+				return 0;
+			is_fraction = true;
+		}
+		out[len++] = c;
+	}
+	return is_grouped && (is_fraction || digits == 3) ? len : 0;
+}
+
+bool number_parse(struct span text, double *value)
+{
+	char plain[GROUPED_MAX_BYTES];
+
+	if (span_parse_double(text, value))
+		return true;
+	text = span_trim(text);
+	if (span_parse_double(text, value))
+		return true;
+	if (span_find_char(text, ',') < 0)
+		return false;
+	size_t len = ungrouped(text, plain);
+	return len > 0 && span_parse_double(span_of(plain, len), value);
+}
+
+/* Letters that stand for thousands; 0: none of them. */
+static double thousands_of(struct span unit)
+{
+	static const struct span letters = SPAN("kKMGBTP");
+	static const double factors[] = {1e3, 1e3, 1e6, 1e9, 1e9, 1e12, 1e15};
+	ptrdiff_t at = unit.len == 1 ? span_find_char(letters, unit.ptr[0]) : -1;
+
+	return at < 0 ? 0 : factors[at];
+}
+
+/* 1.2k 122.0K 3M */
+static bool parse_thousands(struct span text, double *value)
+{
+	double factor = text.len > 1 ? thousands_of(span_of(text.ptr + text.len - 1, 1)) : 0;
+
+	if (factor == 0 || !number_parse(span_of(text.ptr, text.len - 1), value))
+		return false;
+	*value *= factor;
+	return true;
+}
+
+bool number_parse_step(struct span text, int64_t *step)
+{
+	double value;
+	int64_t whole;
+
+	text = span_trim(text);
+	if (!span_parse_i64(text, &whole)) {
+		if (parse_thousands(text, &value))
+			value = round(value); /* 1.23k of a bar */
+		else if (!number_parse(text, &value))
+			return false;
+		if (!(fabs(value) <= (double)STEP_MAX) || value != floor(value))
+			return false;
+		whole = (int64_t)value;
+	}
+	if (whole > STEP_MAX || whole < -STEP_MAX)
+		return false;
+	*step = whole;
+	return true;
+}
+
+double unit_seconds(struct span unit)
+{
+	static const struct {
+		struct span name;
+		double seconds;
+	} units[] = {{SPAN("s"), 1}, {SPAN("ms"), 1e-3}, {SPAN("us"), 1e-6}, {SPAN("ns"), 1e-9}, {SPAN("sec"), 1},
+		{SPAN("secs"), 1}, {SPAN("seconds"), 1}, {SPAN("m"), 60}, {SPAN("min"), 60}, {SPAN("h"), 3600},
+		{SPAN("d"), 86400}};
+
+	for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+		if (span_equal(unit, units[i].name))
+			return units[i].seconds;
+	return 0;
+}
+
+double number_in_unit(double value, struct span unit, double unit_s)
+{
+	double seconds = unit_s > 0 ? unit_seconds(unit) : 0, thousands = thousands_of(unit);
+
+	if (seconds > 0)
+		return seconds == unit_s ? value : value * seconds / unit_s;
+	return thousands > 0 ? value * thousands : value;
+}
+
+static bool is_unit_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* "1h02m", "8m 56s", "47.5ms": a number and a unit, again and again. */
+static bool parse_units(struct span text, double *seconds)
+{
+	*seconds = 0;
+	while (text.len) {
+		size_t digits = 0, letters = 0;
+		double value;
+		while (digits < text.len && (is_digit(text.ptr[digits]) || text.ptr[digits] == '.'))
+			digits++;
+		while (digits + letters < text.len && is_unit_letter(text.ptr[digits + letters]))
+			letters++;
+		double unit = unit_seconds(span_of(text.ptr + digits, letters));
+		if (digits == 0 || unit == 0 || !span_parse_double(span_of(text.ptr, digits), &value))
+			return false;
+		*seconds += value * unit;
+		text = span_trim(span_skip(text, digits + letters));
+	}
+	return true;
+}
+
+/* 31:30, 0:31:30 */
+static bool parse_clock(struct span text, double *seconds)
+{
+	struct span rest = text, part;
+	int parts = 0;
+
+	*seconds = 0;
+	while (span_next(&rest, ':', &part)) {
+		double value;
+		if (part.len == 0 || !is_digit(part.ptr[0]) || !span_parse_double(part, &value) || ++parts > 3 ||
+			(parts > 1 && value >= 60))
+			return false;
+		*seconds = *seconds * 60 + value;
+	}
+	return parts >= 2;
+}
+
+bool number_parse_value(struct span text, double unit_s, double *value)
+{
+	double seconds;
+
+	if (number_parse(text, value))
+		return true;
+	text = span_trim(text);
+	if (text.len >= 2 && (text.ptr[0] == '"' || text.ptr[0] == '\'') && text.ptr[text.len - 1] == text.ptr[0])
+		text = span_trim(span_of(text.ptr + 1, text.len - 2));
+	if (text.len < 2)
+		return text.len == 1 && number_parse(text, value);
+	if (text.ptr[text.len - 1] == '%')
+		return number_parse(span_of(text.ptr, text.len - 1), value);
+	if (parse_thousands(text, value))
+		return true;
+	if (!parse_units(text, &seconds) && !parse_clock(text, &seconds))
+		return number_parse(text, value);
+	*value = unit_s > 0 && unit_s != 1 ? seconds / unit_s : seconds;
+	return true;
+}

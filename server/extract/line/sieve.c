@@ -1,0 +1,268 @@
+#include "extract/line/sieve.h"
+
+#include "base/text/regex_literals.h"
+
+enum {
+	KEY_BYTES = 3,
+	STRIDE_MAX = 4,
+	LONG_KEY_BYTES = 4, /* where all literals are long enough for the stride above */
+	LONG_STRIDE_MAX = 8,
+	SLOT_BITS_MIN = 10,
+	SLOT_BITS_MAX = 12,
+	LONG_SLOT_BITS = 14,
+	ENTRIES_MAX = UINT16_MAX - 1
+};
+
+/* A literal, found by the key at `offset` in it. */
+struct entry {
+	const char *text; /* folded */
+	uint16_t len, offset;
+	uint16_t next; /* with the same slot; 0: the last */
+	uint64_t owners[SIEVE_WORDS];
+};
+
+struct sieve {
+	unsigned key_bytes, stride, slot_shift;
+	uint32_t key_mask;
+	uint64_t always[SIEVE_WORDS]; /* patterns that require no text */
+	uint16_t *slots; /* by the key's hash; 0: none, else of entries, from 1 */
+	struct entry *entries;
+	size_t entry_count, entry_cap;
+};
+
+/* Letters of one case; what else falls together costs a look only. */
+static unsigned char fold(char c)
+{
+	return (unsigned char)c | 0x20;
+}
+
+static uint32_t slot_of_key(const struct sieve *sieve, uint32_t key)
+{
+	return ((key | 0x20202020) & sieve->key_mask) * UINT32_C(0x9e3779b1) >> sieve->slot_shift;
+}
+
+static uint32_t slot_of(const struct sieve *sieve, const char *at)
+{
+	uint32_t key = 0;
+
+	for (unsigned i = 0; i < sieve->key_bytes; i++)
+		key |= (uint32_t)(unsigned char)at[i] << 8 * i;
+	return slot_of_key(sieve, key);
+}
+
+/* The same, of text with a byte more than a short key, which costs one load where bytes lie in this order. */
+static uint32_t slot_within(const struct sieve *sieve, const char *at)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	uint32_t key;
+
+	memcpy(&key, at, sizeof key);
+	return slot_of_key(sieve, key);
+#else
+	return slot_of(sieve, at);
+#endif
+}
+
+static size_t shortest_of(const struct regex_clause *clause)
+{
+	size_t shortest = SIZE_MAX;
+
+	for (size_t i = 0; i < clause->count; i++)
+		shortest = clause->any[i].text.len < shortest ? clause->any[i].text.len : shortest;
+	return clause->count ? shortest : 0;
+}
+
+/* The clause whose shortest literal is longest; any one is enough. Empty: there is none of use. */
+static enum status find_clause(struct regex_clause *out, struct arena *arena, struct span pattern, struct error *err)
+{
+	struct regex_clause *clauses;
+	size_t count, best_bytes = KEY_BYTES - 1;
+
+	*out = (struct regex_clause){0};
+	TRY(regex_literals(pattern, arena, &clauses, &count, err));
+	for (size_t i = 0; i < count; i++)
+		if (shortest_of(&clauses[i]) > best_bytes) {
+			*out = clauses[i];
+			best_bytes = shortest_of(&clauses[i]);
+		}
+	return OK;
+}
+
+static void own(uint64_t words[SIEVE_WORDS], size_t pattern)
+{
+	words[pattern / 64] |= UINT64_C(1) << pattern % 64;
+}
+
+static bool is_there(const struct entry *entry, struct span text, size_t at)
+{
+	if (at < entry->offset || text.len - (at - entry->offset) < entry->len)
+		return false;
+	const char *start = text.ptr + at - entry->offset;
+	for (size_t i = 0; i < entry->len; i++)
+		if (fold(start[i]) != (unsigned char)entry->text[i])
+			return false;
+	return true;
+}
+
+/* How telling a key is: what is everywhere in logs says little. */
+static unsigned rarity(const char *key, unsigned bytes)
+{
+	static const char *const common[] = {" :.,=_-/0123456789eaionrts", "ldcumpg", "fhbywvk()[]"};
+	unsigned sum = 0;
+
+	for (size_t i = 0; i < bytes; i++) {
+		unsigned class = 0;
+		while (class < sizeof common / sizeof common[0] && !strchr(common[class], key[i]))
+			class ++;
+		sum += class;
+	}
+	return sum;
+}
+
+/* Where the neighbouring keys start that tell most. */
+static size_t offset_of(const struct sieve *sieve, struct span text)
+{
+	size_t best = 0;
+	unsigned best_sum = 0;
+
+	for (size_t first = 0; first + sieve->stride + sieve->key_bytes - 1 <= text.len; first++) {
+		unsigned sum = 0;
+		for (size_t i = 0; i < sieve->stride; i++)
+			sum += rarity(text.ptr + first + i, sieve->key_bytes);
+		if (sum > best_sum) {
+			best_sum = sum;
+			best = first;
+		}
+	}
+	return best;
+}
+
+static void add_entry(struct sieve *sieve, struct span text, size_t offset, size_t pattern)
+{
+	uint16_t *slot = &sieve->slots[slot_of(sieve, text.ptr + offset)];
+
+	for (uint16_t i = *slot; i; i = sieve->entries[i - 1].next) {
+		struct entry *entry = &sieve->entries[i - 1];
+		if (entry->offset == offset && span_equal(span_of(entry->text, entry->len), text)) {
+			own(entry->owners, pattern);
+			return;
+		}
+	}
+	struct entry *entry = &sieve->entries[sieve->entry_count++];
+	*entry = (struct entry){text.ptr, (uint16_t)text.len, (uint16_t)offset, *slot, {0}};
+	own(entry->owners, pattern);
+	*slot = (uint16_t)sieve->entry_count;
+}
+
+static bool add_literal(struct sieve *sieve, struct arena *arena, struct span literal, size_t pattern)
+{
+	char *folded = arena_alloc(arena, literal.len);
+
+	if (!folded)
+		return false;
+	for (size_t i = 0; i < literal.len; i++)
+		folded[i] = (char)fold(literal.ptr[i]);
+	struct span text = span_of(folded, literal.len);
+	size_t offset = offset_of(sieve, text);
+	for (size_t i = 0; i < sieve->stride; i++)
+		add_entry(sieve, text, offset + i, pattern);
+	return true;
+}
+
+/* The stride is what the shortest literal allows; room for each literal's keys. */
+static bool alloc_tables(struct sieve *sieve, struct arena *arena, const struct regex_clause *clauses, size_t count)
+{
+	size_t shortest = LONG_KEY_BYTES + LONG_STRIDE_MAX - 1, literals = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		size_t bytes = clauses[i].count ? shortest_of(&clauses[i]) : SIZE_MAX;
+		shortest = bytes < shortest ? bytes : shortest;
+		literals += clauses[i].count;
+	}
+	bool is_long = shortest > KEY_BYTES + STRIDE_MAX - 1;
+	unsigned bits = SLOT_BITS_MIN, most = is_long ? LONG_SLOT_BITS : SLOT_BITS_MAX;
+	sieve->key_bytes = is_long ? LONG_KEY_BYTES : KEY_BYTES;
+	sieve->key_mask = is_long ? UINT32_MAX : 0xffffff;
+	sieve->stride = (unsigned)(shortest - sieve->key_bytes + 1);
+	sieve->entry_cap = literals * sieve->stride;
+	while (bits < most && (size_t)1 << bits < sieve->entry_cap * 64)
+		bits++;
+	sieve->slot_shift = 32 - bits;
+	size_t slot_bytes = ((size_t)1 << bits) * sizeof *sieve->slots;
+	sieve->slots = arena_alloc(arena, slot_bytes);
+	sieve->entries = arena_alloc(arena, (sieve->entry_cap + 1) * sizeof *sieve->entries);
+	if (sieve->slots)
+		memset(sieve->slots, 0, slot_bytes);
+	return sieve->slots && sieve->entries;
+}
+
+static enum status fill(
+	struct sieve *sieve, struct arena *arena, const struct span *patterns, size_t count, struct error *err)
+{
+	AUTO(arena) scratch = arena_new();
+	struct regex_clause clauses[SIEVE_MAX];
+	size_t literals = 0;
+
+	if (!scratch)
+		return error_no_memory(err);
+	for (size_t i = 0; i < count; i++) {
+		TRY(find_clause(&clauses[i], scratch, patterns[i], err));
+		if ((literals + clauses[i].count) * LONG_STRIDE_MAX > ENTRIES_MAX)
+			clauses[i].count = 0;
+		literals += clauses[i].count;
+		if (patterns[i].len && clauses[i].count == 0)
+			own(sieve->always, i);
+	}
+	if (!alloc_tables(sieve, arena, clauses, count))
+		return error_no_memory(err);
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; j < clauses[i].count; j++)
+			if (!add_literal(sieve, arena, clauses[i].any[j].text, i))
+				return error_no_memory(err);
+	return OK;
+}
+
+enum status sieve_new(
+	struct sieve **out, struct arena *arena, const struct span *patterns, size_t count, struct error *err)
+{
+	struct sieve *sieve = arena_alloc(arena, sizeof *sieve);
+
+	if (!sieve)
+		return error_no_memory(err);
+	*sieve = (struct sieve){0};
+	*out = sieve;
+	return fill(sieve, arena, patterns, count < SIEVE_MAX ? count : SIEVE_MAX, err);
+}
+
+static void look(const struct sieve *sieve, uint16_t first, struct span text, size_t at, uint64_t found[SIEVE_WORDS])
+{
+	for (uint16_t i = first; i; i = sieve->entries[i - 1].next) {
+		const struct entry *entry = &sieve->entries[i - 1];
+		if (!is_there(entry, text, at))
+			continue;
+		for (size_t word = 0; word < SIEVE_WORDS; word++)
+			found[word] |= entry->owners[word];
+	}
+}
+
+void sieve_find(const struct sieve *sieve, struct span text, uint64_t found[SIEVE_WORDS])
+{
+	size_t stride = sieve->stride, at = 0;
+
+	memcpy(found, sieve->always, sizeof sieve->always);
+	for (; at + KEY_BYTES + stride < text.len; at += 2 * stride) {
+		uint16_t first = sieve->slots[slot_within(sieve, text.ptr + at)];
+		uint16_t second = sieve->slots[slot_within(sieve, text.ptr + at + stride)];
+		if (__builtin_expect((first | second) == 0, 1))
+			continue;
+		look(sieve, first, text, at, found);
+		look(sieve, second, text, at + stride, found);
+	}
+	for (; at + KEY_BYTES < text.len; at += stride) {
+		uint16_t first = sieve->slots[slot_within(sieve, text.ptr + at)];
+		if (__builtin_expect(first != 0, 0))
+			look(sieve, first, text, at, found);
+	}
+	if (sieve->key_bytes == KEY_BYTES && at + KEY_BYTES == text.len)
+		look(sieve, sieve->slots[slot_of(sieve, text.ptr + at)], text, at, found);
+}

@@ -1,0 +1,198 @@
+#include "extract/line/slot.h"
+
+#include "base/alloc.h"
+
+void slots_done(struct slots *slots)
+{
+	for (size_t i = 0; i < slots->count; i++)
+		mem_free(slots->items[i].name);
+	mem_free(slots->items);
+	*slots = (struct slots){0};
+}
+
+static struct slot *add(struct slots *slots, size_t most)
+{
+	if (slots->count >= most || !mem_grow((void **)&slots->items, slots->count, &slots->cap, sizeof *slots->items))
+		return NULL;
+	struct slot *slot = &slots->items[slots->count++];
+	*slot = (struct slot){.next = SLOT_NONE, .rank = RANK_NONE, .lead = RANK_NONE};
+	return slot;
+}
+
+bool slots_add_definitions(struct slots *slots, int32_t preset, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct slot *slot = add(slots, SLOTS_MAX);
+		if (!slot)
+			return false;
+		slot->preset = preset;
+		slot->definition = (uint32_t)i;
+		slot->first = (uint32_t)(slots->count - 1);
+	}
+	return true;
+}
+
+static bool is_named(const struct slot *slot, struct span name)
+{
+	return slot->name ? span_equal(span_from(slot->name), name) : name.len == 0;
+}
+
+/* The slot of that name and rank in the chain of `first`, made when it is new. */
+static uint32_t in_chain(struct slots *slots, uint32_t first, struct span name, uint32_t hash, int32_t rank)
+{
+	uint32_t at = first, last = first;
+
+	for (; at != SLOT_NONE; last = at, at = slots->items[at].next)
+		if (slots->items[at].hash == hash && slots->items[at].rank == rank && is_named(&slots->items[at], name))
+			return at;
+	char *copy = name.len ? mem_copy_bytes(name.ptr, name.len) : NULL;
+	struct slot *slot = name.len && !copy ? NULL : add(slots, SLOTS_NAMED_MAX);
+	if (!slot) {
+		mem_free(copy);
+		return SLOT_NONE;
+	}
+	slot->preset = slots->items[first].preset;
+	slot->definition = slots->items[first].definition;
+	slot->first = first;
+	slot->name = copy;
+	slot->hash = hash;
+	slot->rank = rank;
+	slots->items[last].next = (uint32_t)(slots->count - 1);
+	return slots->items[last].next;
+}
+
+static bool is_same(double a, double b)
+{
+	return memcmp(&a, &b, sizeof a) == 0;
+}
+
+/* What another rank said at that step, else NULL. */
+static const struct said *said_by_other(const struct slot *slot, const struct said *said)
+{
+	uint32_t kept = slot->said_count < SAID_MAX ? slot->said_count : SAID_MAX;
+
+	for (uint32_t i = 0; i < kept; i++)
+		if (slot->said[i].step == said->step && slot->said[i].rank != said->rank)
+			return &slot->said[i];
+	return NULL;
+}
+
+uint32_t slots_find(struct slots *slots, uint32_t first, struct span name, const struct said *said)
+{
+	uint32_t hash = name.len ? (uint32_t)span_hash(name) : 0;
+	uint32_t at = name.len ? in_chain(slots, first, name, hash, RANK_NONE) : first;
+
+	if (at == SLOT_NONE || said->rank == RANK_NONE)
+		return at;
+	struct slot *slot = &slots->items[at];
+	if (slot->lead == RANK_NONE)
+		slot->lead = said->rank;
+	if (!slot->is_apart) {
+		const struct said *other = said_by_other(slot, said);
+		if (other && is_same(other->value, said->value))
+			return SLOT_FOLDED;
+		slot->is_apart = other != NULL;
+		slot->said[slot->said_count++ % SAID_MAX] = *said;
+	}
+	return slot->is_apart && said->rank != slot->lead ? in_chain(slots, first, name, hash, said->rank) : at;
+}
+
+void slots_pack(const struct slots *slots, struct buf *out)
+{
+	pack_u64(out, slots->count);
+	for (size_t i = 0; i < slots->count; i++) {
+		const struct slot *slot = &slots->items[i];
+		pack_i64(out, slot->preset);
+		pack_u64(out, slot->definition);
+		pack_u64(out, slot->first);
+		pack_u64(out, slot->next);
+		pack_span(out, span_from(slot->name ? slot->name : ""));
+		pack_i64(out, slot->rank);
+		pack_i64(out, slot->lead);
+		pack_u64(out,
+			(uint64_t)slot->is_apart | (uint64_t)slot->is_shown << 1 | (uint64_t)slot->has_changed << 2);
+		pack_u64(out, slot->said_count);
+		for (size_t j = 0; j < SAID_MAX && j < slot->said_count; j++) {
+			pack_i64(out, slot->said[j].step);
+			pack_double(out, slot->said[j].value);
+			pack_i64(out, slot->said[j].rank);
+		}
+		pack_u64(out, slot->guessed);
+		pack_double(out, slot->guessed_first);
+		pack_i64(out, slot->mean_epoch);
+		pack_i64(out, slot->mean_count);
+		pack_double(out, slot->mean);
+	}
+}
+
+static uint32_t unpack_below(struct unpacker *in, uint64_t limit)
+{
+	uint64_t value = unpack_u64(in);
+
+	in->has_failed |= value >= limit;
+	return in->has_failed ? 0 : (uint32_t)value;
+}
+
+static int32_t unpack_rank(struct unpacker *in)
+{
+	int64_t value = unpack_i64(in);
+
+	in->has_failed |= value < RANK_NONE || value >= RANK_MAX;
+	return in->has_failed ? RANK_NONE : (int32_t)value;
+}
+
+static void unpack_said(struct unpacker *in, struct slot *slot)
+{
+	slot->said_count = unpack_below(in, UINT32_MAX);
+	for (size_t j = 0; j < SAID_MAX && j < slot->said_count; j++) {
+		slot->said[j].step = unpack_i64(in);
+		slot->said[j].value = unpack_double(in);
+		slot->said[j].rank = unpack_rank(in);
+	}
+}
+
+/* Chains go forward only, so that a damaged state cannot make a circle. */
+static bool unpack_slot(struct unpacker *in, struct slots *slots, size_t count)
+{
+	struct slot *slot = add(slots, SLOTS_MAX);
+
+	if (!slot)
+		return false;
+	size_t self = slots->count - 1;
+	slot->preset = unpack_rank(in); /* -1 or a number, as a rank is */
+	slot->definition = unpack_below(in, SLOTS_MAX);
+	slot->first = unpack_below(in, self + 1);
+	uint64_t next = unpack_u64(in);
+	in->has_failed |= next != SLOT_NONE && (next <= self || next >= count);
+	slot->next = in->has_failed ? SLOT_NONE : (uint32_t)next;
+	struct span name = unpack_span(in);
+	slot->name = name.len && !in->has_failed ? mem_copy_bytes(name.ptr, name.len) : NULL;
+	slot->hash = slot->name ? (uint32_t)span_hash(span_from(slot->name)) : 0;
+	slot->rank = unpack_rank(in);
+	slot->lead = unpack_rank(in);
+	uint32_t flags = unpack_below(in, 8);
+	slot->is_apart = flags & 1;
+	slot->is_shown = flags >> 1 & 1;
+	slot->has_changed = flags >> 2 & 1;
+	unpack_said(in, slot);
+	slot->guessed = unpack_below(in, UINT32_MAX);
+	slot->guessed_first = unpack_double(in);
+	slot->mean_epoch = unpack_i64(in);
+	slot->mean_count = unpack_i64(in);
+	slot->mean = unpack_double(in);
+	return name.len == 0 || slot->name || in->has_failed;
+}
+
+enum status slots_unpack(struct slots *slots, struct unpacker *in, struct error *err)
+{
+	size_t count = unpack_count(in, 1);
+
+	if (in->has_failed || count > SLOTS_MAX)
+		return error_set(err, ERR_INVALID, "the state of an extractor is damaged: series");
+	for (size_t i = 0; i < count && !in->has_failed; i++)
+		if (!unpack_slot(in, slots, count))
+			return error_no_memory(err);
+	if (in->has_failed)
+		return error_set(err, ERR_INVALID, "the state of an extractor is damaged: series");
+	return OK;
+}

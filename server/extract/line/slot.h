@@ -1,0 +1,68 @@
+/*
+ * Job: which series of the stream a point belongs to. A definition has one series for itself; one with a name group has one
+ *      a name; ranks that print into one stream have one each once they disagree. Internal to extract/.
+ * Ownership: init/done; slots and their names live as long as the table. Threads: one at a time.
+ *
+ * Ranks. The tag of a line ("[rank3]:") or a group `rank` says who speaks. While all ranks say the same, they are one
+ * series: at each step the first to print gives the point, and the others, that say the same, are folded into it (not
+ * kept: the line is). Once one says something else at the same step they are apart for ever: the rank that gave the very
+ * first point keeps the series as it is, every other rank has its own, with the label rank="N".
+ */
+#pragma once
+
+#include "base/buf.h"
+#include "base/codec/pack.h"
+#include "extract/line/prefix.h"
+#include "model/metrics/point.h"
+
+/* What names and ranks may take; definitions find room all the same, or a log of many names would shut out its preset. */
+enum { SLOTS_NAMED_MAX = 4096, SLOTS_MAX = SLOTS_NAMED_MAX + 1000, SAID_MAX = 4 };
+enum { SLOT_NONE = UINT32_MAX, SLOT_FOLDED = UINT32_MAX - 1 };
+
+/* What was said at a step, and by whom. */
+struct said {
+	int64_t step;
+	double value;
+	int32_t rank;
+};
+
+struct slot {
+	int32_t preset; /* whose list it was made for; -1: the user's */
+	uint32_t definition; /* in that list */
+	uint32_t first; /* of its definition: the slot without name and rank */
+	uint32_t next; /* of the same definition; SLOT_NONE: the last */
+	uint32_t hash;
+	char *name; /* of a definition with a name group; NULL: none */
+	int32_t rank; /* its label; RANK_NONE */
+	int32_t lead; /* who gave the first point; RANK_NONE: nobody with a tag yet */
+	bool is_apart; /* the ranks are */
+	uint32_t said_count;
+	struct said said[SAID_MAX]; /* the latest, in a ring */
+	/* Guessed metrics (guess.h): not shown before there is enough reason. */
+	uint32_t guessed;
+	bool is_shown;
+	bool has_changed;
+	double guessed_first;
+	/* A running mean (definition.h): the mean as printed last and over how many. */
+	int64_t mean_epoch;
+	int64_t mean_count;
+	double mean;
+};
+
+struct slots {
+	struct slot *items;
+	size_t count;
+	size_t cap;
+};
+
+void slots_done(struct slots *slots);
+/* `count` slots for the definitions of a preset's list (-1: the user's); false: no memory, or too many. */
+bool slots_add_definitions(struct slots *slots, int32_t preset, size_t count);
+/*
+ * The slot of a value that `rank` said at `step`; makes it when it is new. SLOT_FOLDED: another rank said the same.
+ * SLOT_NONE: the stream has SLOTS_NAMED_MAX, or no memory.
+ */
+uint32_t slots_find(struct slots *slots, uint32_t first, struct span name, const struct said *said);
+
+void slots_pack(const struct slots *slots, struct buf *out);
+enum status slots_unpack(struct slots *slots, struct unpacker *in, struct error *err) MUST_CHECK;

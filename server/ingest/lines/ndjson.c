@@ -1,0 +1,325 @@
+/*
+ * NDJSON: an object a line. Fields: line, log or message (text), ts, time or date, stream, job; all others are skipped. An
+ * object without a text of those names is the line itself. A bad object harms itself alone.
+ */
+#include "ingest/ingest.h"
+#include "ingest/lines/lines.h"
+#include "ingest/ndjson_scan.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+/* Escapes make a text at most six times as long; the rest is for the fields around it. */
+enum { ESCAPE_FACTOR = 6, OTHER_FIELDS_BYTES = 256 << 10, WARNING_BYTES = 4096, TOLD_REJECTIONS = 3 };
+
+struct ingest_parser {
+	struct ingest_options options; /* its names are in the arena */
+	struct arena *arena;
+	struct buf carry; /* the open line as far as it has come */
+	uint64_t lost_bytes; /* of the open line, behind what carry has room for */
+	struct buf decoded; /* the text at hand without its escapes */
+	struct buf job_name; /* the same of the names */
+	struct buf stream_name;
+	struct buf warnings;
+	uint64_t line_number;
+	uint64_t rejected;
+	uint64_t bad_times;
+	size_t last_part; /* where the last line went: bodies seldom change their stream */
+};
+
+static void ndjson_free(struct ingest_parser *parser)
+{
+	if (!parser)
+		return;
+	buf_done(&parser->carry);
+	buf_done(&parser->decoded);
+	buf_done(&parser->job_name);
+	buf_done(&parser->stream_name);
+	buf_done(&parser->warnings);
+	arena_free(parser->arena);
+	mem_free(parser);
+}
+
+static enum status ndjson_open(struct ingest_parser **out, const struct ingest_options *options, struct error *err)
+{
+	if (options->job.len)
+		TRY(ingest_check_name("job", options->job, options->max_name_bytes, err));
+	TRY(ingest_check_name("stream", options->stream, options->max_name_bytes, err));
+	struct ingest_parser *parser = mem_zeroed(sizeof *parser);
+	if (parser && (parser->arena = arena_new())) {
+		parser->options = *options;
+		parser->options.job = arena_copy(parser->arena, options->job);
+		parser->options.stream = arena_copy(parser->arena, options->stream);
+	}
+	if (!parser || !parser->arena || !parser->options.job.ptr || !parser->options.stream.ptr) {
+		ndjson_free(parser);
+		return error_no_memory(err);
+	}
+	parser->carry = BUF_INIT(ESCAPE_FACTOR * options->max_line_bytes + OTHER_FIELDS_BYTES);
+	parser->decoded = parser->job_name = parser->stream_name = BUF_INIT(parser->carry.max_bytes);
+	parser->warnings = BUF_INIT(WARNING_BYTES);
+	*out = parser;
+	return OK;
+}
+
+/* Of the first few of each kind; the rest is counted. */
+static void warn(struct ingest_parser *parser, size_t column, const char *format, va_list arguments)
+{
+	char text[256];
+
+	vsnprintf(text, sizeof text, format, arguments);
+	buf_printf(&parser->warnings, "%sline %" PRIu64 ", column %zu: %s", parser->warnings.len ? "; " : "",
+		parser->line_number, column, text);
+}
+
+__attribute__((format(printf, 4, 5))) static bool reject(
+	struct ingest_parser *parser, struct batch *batch, size_t column, const char *format, ...)
+{
+	va_list arguments;
+
+	batch->rejected++;
+	if (++parser->rejected > TOLD_REJECTIONS)
+		return false;
+	va_start(arguments, format);
+	warn(parser, column, format, arguments);
+	va_end(arguments);
+	return false;
+}
+
+__attribute__((format(printf, 3, 4))) static void bad_time(
+	struct ingest_parser *parser, size_t column, const char *format, ...)
+{
+	va_list arguments;
+
+	if (++parser->bad_times > TOLD_REJECTIONS)
+		return;
+	va_start(arguments, format);
+	warn(parser, column, format, arguments);
+	va_end(arguments);
+}
+
+struct entry {
+	struct span text;
+	struct span job;
+	struct span stream;
+	int64_t ts_ms;
+};
+
+static size_t column_of(struct span object, struct span part)
+{
+	return (size_t)(part.ptr - object.ptr) + 1;
+}
+
+/* *out stays in the object or in scratch. */
+static bool read_string(struct ingest_parser *parser, struct batch *batch, struct span object,
+	const struct ndjson_value *value, struct buf *scratch, struct span *out)
+{
+	size_t column = 0;
+
+	*out = value->raw;
+	if (!value->has_escapes)
+		return true;
+	buf_reset(scratch);
+	if (!ndjson_decode(value->raw, scratch, &column))
+		return reject(parser, batch, column_of(object, value->raw) + column - 1, "unknown escape in a text");
+	*out = buf_span(scratch);
+	return true;
+}
+
+static bool read_name(struct ingest_parser *parser, struct batch *batch, struct span object, const char *field,
+	const struct ndjson_value *value, struct buf *scratch, struct span *out)
+{
+	if (value->kind == NDJSON_ABSENT || value->kind == NDJSON_NULL)
+		return true;
+	bool is_rank = value->kind != NDJSON_OTHER && strcmp(field, "stream") == 0; /* 3: the stream of that rank */
+	if (value->kind != NDJSON_STRING && !is_rank)
+		return reject(parser, batch, 1, "the field '%s' is not a text", field);
+	return read_string(parser, batch, object, value, scratch, out);
+}
+
+static int64_t read_time(struct ingest_parser *parser, struct span object, const struct ndjson_object *fields)
+{
+	for (int i = NDJSON_TS; i <= NDJSON_DATE; i++) {
+		const struct ndjson_value *value = &fields->fields[i];
+		int64_t ts_ms;
+
+		if (value->kind == NDJSON_ABSENT || value->kind == NDJSON_NULL)
+			continue;
+		if (value->kind == NDJSON_OTHER)
+			bad_time(parser, 1, "the time is neither text nor number: the time of arrival counts");
+		else if (ingest_parse_time(value->raw, &ts_ms))
+			return ts_ms;
+		else
+			bad_time(parser, column_of(object, value->raw),
+				"'%.*s' is no time between 1990 and 2200: the time of arrival counts",
+				(int)(value->raw.len < 64 ? value->raw.len : 64), value->raw.ptr);
+		break;
+	}
+	return NO_TIME;
+}
+
+/* Docker writes "stdout" and "stderr" beside `log`: which output of a process it was, not which process of the job. */
+static bool is_docker_output(struct span stream, const struct ndjson_value *text, const struct ndjson_object *fields)
+{
+	return text && text == &fields->fields[NDJSON_LOG] &&
+	       (span_equal(stream, SPAN("stdout")) || span_equal(stream, SPAN("stderr")));
+}
+
+static bool read_entry(struct ingest_parser *parser, struct batch *batch, struct span object, struct entry *entry)
+{
+	const struct ndjson_value *text = NULL;
+	struct ndjson_object fields;
+	struct ndjson_mistake mistake;
+
+	if (!ndjson_scan(object, &fields, &mistake))
+		return reject(parser, batch, mistake.column, "expected %s", mistake.expected);
+	for (int i = NDJSON_MESSAGE; i >= NDJSON_LINE; i--)
+		if (fields.fields[i].kind == NDJSON_STRING)
+			text = &fields.fields[i];
+	*entry =
+		(struct entry){.text = span_trim(object), .job = parser->options.job, .stream = parser->options.stream};
+	if ((text && !read_string(parser, batch, object, text, &parser->decoded, &entry->text)) ||
+		!read_name(parser, batch, object, "job", &fields.fields[NDJSON_JOB], &parser->job_name, &entry->job) ||
+		!read_name(parser, batch, object, "stream", &fields.fields[NDJSON_STREAM], &parser->stream_name,
+			&entry->stream))
+		return false;
+	if (is_docker_output(entry->stream, text, &fields))
+		entry->stream = parser->options.stream;
+	if (entry->job.len == 0)
+		return reject(parser, batch, 1, "no job, neither in a field 'job' nor in the query");
+	size_t most = ingest_lines_max(parser->options.max_line_bytes);
+	if (ingest_count_lines(entry->text) > most)
+		return reject(parser, batch, 1, "a text of more than %zu lines (--max-line-bytes)", most);
+	entry->ts_ms = read_time(parser, object, &fields);
+	return true;
+}
+
+/* NULL with OK: the names are no names, which is a rejection. */
+static enum status find_part(struct ingest_parser *parser, struct batch *batch, const struct entry *entry,
+	struct batch_part **out, struct error *err)
+{
+	struct error reason;
+
+	*out = parser->last_part < batch->part_count ? &batch->parts[parser->last_part] : NULL;
+	if (!*out || !span_equal((*out)->stream, entry->stream) || !span_equal((*out)->job, entry->job))
+		*out = batch_find_part(batch, entry->job, entry->stream);
+	if (*out) {
+		parser->last_part = (size_t)(*out - batch->parts);
+		return OK;
+	}
+	if (ingest_check_name("job", entry->job, parser->options.max_name_bytes, &reason) ||
+		ingest_check_name("stream", entry->stream, parser->options.max_name_bytes, &reason)) {
+		reject(parser, batch, 1, "%s", reason.text);
+		return OK;
+	}
+	if (batch->part_count >= parser->options.max_parts) {
+		error_set(err, ERR_TOO_LARGE, "line %" PRIu64 ": more than %zu streams in one slice",
+			parser->line_number, parser->options.max_parts);
+		if (err)
+			err->line = (int64_t)parser->line_number;
+		return ERR_TOO_LARGE;
+	}
+	*out = batch_part(batch, entry->job, entry->stream);
+	return *out ? OK : error_no_memory(err);
+}
+
+static bool is_blank(struct span line)
+{
+	for (size_t i = 0; i < line.len; i++)
+		if (line.ptr[i] != ' ' && line.ptr[i] != '\t' && line.ptr[i] != '\r')
+			return false;
+	return true;
+}
+
+static enum status take_line(struct ingest_parser *parser, struct batch *batch, struct span line, struct error *err)
+{
+	struct batch_part *part = NULL;
+	struct entry entry = {0};
+	bool is_read = false;
+
+	parser->line_number++;
+	if (line.len > parser->carry.max_bytes || parser->lost_bytes)
+		reject(parser, batch, parser->carry.max_bytes + 1, "the object is longer than %zu bytes",
+			parser->carry.max_bytes);
+	else if (!is_blank(line))
+		is_read = read_entry(parser, batch, line, &entry);
+	TRY(buf_status(&parser->decoded, err));
+	TRY(buf_status(&parser->job_name, err));
+	TRY(buf_status(&parser->stream_name, err));
+	if (is_read)
+		TRY(find_part(parser, batch, &entry, &part, err));
+	if (part && !ingest_add_lines(batch, part, entry.text, entry.ts_ms, parser->options.max_line_bytes))
+		return error_no_memory(err);
+	ingest_let_go(&parser->decoded);
+	ingest_let_go(&parser->job_name);
+	ingest_let_go(&parser->stream_name);
+	return OK;
+}
+
+static void carry_on(struct ingest_parser *parser, struct span bytes)
+{
+	size_t room = parser->carry.max_bytes - parser->carry.len;
+	size_t kept = bytes.len < room ? bytes.len : room;
+
+	buf_append(&parser->carry, bytes.ptr, kept);
+	parser->lost_bytes += bytes.len - kept;
+}
+
+static enum status take_carried(struct ingest_parser *parser, struct batch *batch, struct error *err)
+{
+	TRY(take_line(parser, batch, buf_span(&parser->carry), err));
+	ingest_let_go(&parser->carry);
+	parser->lost_bytes = 0;
+	return OK;
+}
+
+static enum status ndjson_feed(struct ingest_parser *parser, struct batch *batch, struct span bytes, struct error *err)
+{
+	const char *at = bytes.ptr ? bytes.ptr : "", *end = at + bytes.len, *newline;
+
+	for (; at < end && (newline = memchr(at, '\n', (size_t)(end - at))); at = newline + 1) {
+		struct span line = span_of(at, (size_t)(newline - at));
+		if (parser->carry.len || parser->lost_bytes) {
+			carry_on(parser, line);
+			TRY(buf_status(&parser->carry, err));
+			TRY(take_carried(parser, batch, err));
+		} else {
+			TRY(take_line(parser, batch, line, err));
+		}
+	}
+	if (at < end)
+		carry_on(parser, span_of(at, (size_t)(end - at)));
+	return buf_status(&parser->carry, err);
+}
+
+static enum status ndjson_finish(struct ingest_parser *parser, struct batch *batch, struct error *err)
+{
+	if (parser->carry.len || parser->lost_bytes)
+		TRY(take_carried(parser, batch, err));
+	if (parser->rejected > TOLD_REJECTIONS)
+		buf_printf(&parser->warnings, "; %" PRIu64 " objects were not stored in all", parser->rejected);
+	if (parser->bad_times > TOLD_REJECTIONS)
+		buf_printf(&parser->warnings, "; %" PRIu64 " times were no times in all", parser->bad_times);
+	return OK;
+}
+
+static size_t ndjson_held_bytes(const struct ingest_parser *parser)
+{
+	return parser->carry.cap + parser->decoded.cap + parser->job_name.cap + parser->stream_name.cap;
+}
+
+static struct span ndjson_warning(const struct ingest_parser *parser)
+{
+	return buf_span(&parser->warnings);
+}
+
+const struct ingest_protocol ingest_ndjson = {
+	.name = "ndjson",
+	.open = ndjson_open,
+	.feed = ndjson_feed,
+	.finish = ndjson_finish,
+	.warning = ndjson_warning,
+	.held_bytes = ndjson_held_bytes,
+	.free = ndjson_free,
+};

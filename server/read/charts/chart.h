@@ -1,0 +1,63 @@
+/*
+ * Job: charts and heat maps: points in buckets, from pyramids where there are any, else from points.
+ * Ownership: a chart lives in its arena. Threads: any.
+ */
+#pragma once
+
+#include "read/charts/chart_query.h"
+#include "state/streams/job_view.h"
+
+struct pipeline;
+
+struct bucket {
+	int64_t x; /* of its first point, and of the others */
+	int64_t last_x, min_x, max_x;
+	double first, last, min, max, sum;
+	uint64_t count; /* finite values */
+	uint64_t nan_count, inf_count, neg_inf_count;
+	uint64_t min_line, max_line, first_line;
+	uint32_t min_stream, max_stream, first_stream; /* index into the view's streams */
+	uint32_t attempt;
+};
+
+struct chart {
+	struct span metric; /* the one that was found */
+	struct bucket *buckets; /* only those that hold points, in order of x */
+	size_t count;
+	uint64_t total_points;
+	int64_t bucket_width;
+	struct job_view view;
+	struct chart_link { /* of a chain: whose the next `buckets` buckets are; NULL else */
+		struct span job;
+		int64_t first_step;
+		size_t buckets;
+	} * links;
+	size_t link_count;
+};
+
+enum status chart_read(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena, struct span job,
+	const struct chart_query *query, struct chart *out, struct error *err) MUST_CHECK;
+
+/* The streams of a job beside each other: means by stream and bucket. AXIS_STEP or AXIS_TIME; the query's stream is not looked at. */
+struct heat {
+	struct span metric; /* the one that was found */
+	double *means; /* row by row; NaN: no point there, infinite: none that is finite */
+	uint32_t *row_streams; /* of each row, index into the view's streams; those without a point have none */
+	size_t row_count, columns;
+	int64_t first_x; /* where the first column begins; each is bucket_width wide */
+	int64_t bucket_width;
+	struct job_view view;
+};
+
+enum status chart_read_heat(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	struct span job, const struct chart_query *query, struct heat *out, struct error *err) MUST_CHECK;
+
+/* Over all jobs of its run, by steps: those that a later job prints again are superseded. Streams of the view are of all of them. */
+enum { CHAIN_JOBS_MAX = 100 };
+
+/* Every point of the window in order of arrival, stream after stream, to `take`; ends early when that is not OK. */
+enum status chart_each_point(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct job_view *view, const struct chart_query *query,
+	enum status (*take)(void *context, const struct stream_view *stream, const struct series_view *series,
+		const struct point *point, int64_t x, struct error *err),
+	void *context, struct error *err) MUST_CHECK;

@@ -1,0 +1,13 @@
+/*
+ * Job: one chart over all jobs of a run.
+ * Ownership: lives in the arena. Threads: any.
+ */
+#pragma once
+
+#include "read/charts/chart.h"
+#include "read/charts/chart_query.h"
+
+struct pipeline;
+
+enum status chart_read_chain(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	struct span job, const struct chart_query *query, struct chart *out, struct error *err) MUST_CHECK;

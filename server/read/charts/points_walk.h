@@ -1,0 +1,24 @@
+/*
+ * Job: the points of one series after the other, sealed ones from their chunks and then the tail, to whom they are wanted by.
+ * Ownership: the caller's. Threads: any reader's.
+ */
+#pragma once
+
+#include "base/codec/zstd.h"
+#include "read/charts/chart_query.h"
+#include "state/streams/job_view.h"
+
+struct points_walk {
+	struct store_reader *reader;
+	const struct job_view *view;
+	const struct chart_query *query;
+	enum status (*take)(void *context, const struct stream_view *stream, const struct series_view *series,
+		const struct point *point, int64_t x, struct error *err);
+	void *context;
+	struct zstd *zstd;
+	int64_t origin_ms;
+};
+
+/* From an ordinal on. points: room for CHUNK_MAX_POINTS. */
+enum status points_walk_series(struct points_walk *walk, const struct stream_view *stream,
+	const struct series_view *series, uint64_t from_ordinal, struct point *points, struct error *err) MUST_CHECK;

@@ -1,0 +1,196 @@
+#include "read/logs/log_matcher.h"
+
+#include "base/alloc.h"
+
+struct log_matcher {
+	struct regex *regex; /* NULL: the literal */
+	char *literal;
+	size_t literal_len;
+	bool is_by_line;
+};
+
+/* "(?" and what follows of it keeps what a line matches within a longer text: plain and named groups, (?i). */
+static bool is_plain_group(struct span rest)
+{
+	struct span known[] = {SPAN(":"), SPAN("i)"), SPAN("i:"), SPAN("P<")};
+
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		if (span_starts_with(rest, known[i]))
+			return true;
+	return rest.len > 1 && rest.ptr[0] == '<' && rest.ptr[1] != '=' && rest.ptr[1] != '!';
+}
+
+/*
+ * Whether every line that matches alone is also found in the text of many lines: not where the pattern can see or give
+ * away what lies around the line (assertions about the subject's ends, lookarounds, atomic and possessive parts).
+ */
+static bool is_whole_text_safe(struct span pattern)
+{
+	for (size_t i = 0; i < pattern.len; i++) {
+		char c = pattern.ptr[i], next = i + 1 < pattern.len ? pattern.ptr[i + 1] : 0;
+		if (c == '\\') {
+			if (!next || strchr("AzZGKRXQEcpPgk", next))
+				return false;
+			i++;
+		} else if (c == '(' && next == '*') {
+			return false;
+		} else if (c == '(' && next == '?') {
+			if (!is_plain_group(span_skip(pattern, i + 2)))
+				return false;
+			i++;
+		} else if (strchr("*+?}", c) && next == '+') {
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool is_ascii(struct span text)
+{
+	for (size_t i = 0; i < text.len; i++)
+		if (text.ptr[i] & 0x80)
+			return false;
+	return true;
+}
+
+static enum status compile(
+	struct log_matcher *matcher, struct span text, bool is_regex, bool ignore_case, struct error *err)
+{
+	AUTO_DONE(buf) quoted = BUF_INIT(1 << 20);
+	unsigned flags = REGEX_MULTILINE | (ignore_case ? REGEX_IGNORE_CASE : 0) | (is_ascii(text) ? 0 : REGEX_UTF);
+
+	if (!is_regex) {
+		regex_quote(text, &quoted);
+		TRY(buf_status(&quoted, err));
+		return regex_new(&matcher->regex, buf_span(&quoted), flags, err);
+	}
+	matcher->is_by_line = !is_whole_text_safe(text);
+	enum status status = regex_new(&matcher->regex, text, flags, err);
+	if (status == ERR_SEMANTIC && err) {
+		int64_t column = err->column;
+		char reason[sizeof err->text];
+		memcpy(reason, err->text, sizeof reason);
+		status = error_set_field(err, ERR_INVALID, "q", "'q' is %.400s", reason);
+		err->column = column;
+	}
+	return status;
+}
+
+enum status log_matcher_new(
+	struct log_matcher **out, struct span text, bool is_regex, bool ignore_case, struct error *err)
+{
+	AUTO(log_matcher) matcher = mem_zeroed(sizeof *matcher);
+
+	if (!matcher || !(matcher->literal = mem_copy_bytes(text.ptr, text.len)))
+		return error_no_memory(err);
+	matcher->literal_len = text.len;
+	if (is_regex || ignore_case)
+		TRY(compile(matcher, text, is_regex, ignore_case, err));
+	*out = TAKE(matcher);
+	return OK;
+}
+
+void log_matcher_free(struct log_matcher *matcher)
+{
+	if (!matcher)
+		return;
+	regex_free(matcher->regex);
+	mem_free(matcher->literal);
+	mem_free(matcher);
+}
+
+static enum regex_result match(const struct log_matcher *matcher, struct regex_scratch *scratch, struct span text,
+	size_t from, size_t *start, size_t *end)
+{
+	struct span groups[REGEX_MAX_GROUPS];
+
+	if (!matcher->regex) {
+		ptrdiff_t at = span_find(span_skip(text, from), span_of(matcher->literal, matcher->literal_len));
+		*start = from + (size_t)at;
+		*end = *start + matcher->literal_len;
+		return at < 0 || from > text.len ? REGEX_NO_MATCH : REGEX_MATCH;
+	}
+	enum regex_result result = regex_search(matcher->regex, scratch, text, from, groups);
+	if (result == REGEX_MATCH) {
+		*start = (size_t)(groups[0].ptr - text.ptr);
+		*end = *start + groups[0].len;
+	}
+	return result;
+}
+
+bool log_matcher_range(const struct log_matcher *matcher, struct regex_scratch *scratch, struct span text, size_t from,
+	size_t *start, size_t *end)
+{
+	if (!text.ptr)
+		text = SPAN("");
+	return match(matcher, scratch, text, from, start, end) == REGEX_MATCH;
+}
+
+bool log_matcher_may_match(const struct log_matcher *matcher, struct regex_scratch *scratch, struct span text)
+{
+	size_t start, end;
+
+	return matcher->is_by_line || match(matcher, scratch, text, 0, &start, &end) != REGEX_NO_MATCH;
+}
+
+static bool matches_line(
+	const struct log_matcher *matcher, struct regex_scratch *scratch, const struct line *line, uint64_t *limited)
+{
+	size_t start, end;
+	enum regex_result result = match(matcher, scratch, line->text, 0, &start, &end);
+
+	*limited += result == REGEX_LIMIT;
+	return result == REGEX_MATCH;
+}
+
+static size_t next_by_line(const struct log_matcher *matcher, struct regex_scratch *scratch, const struct line *lines,
+	size_t count, size_t from, uint64_t *limited)
+{
+	while (from < count && !matches_line(matcher, scratch, &lines[from], limited))
+		from++;
+	return from;
+}
+
+/* The last line that starts at or before the place; from low on, where hits are close to each other. */
+static size_t line_at(const struct line *lines, size_t low, size_t count, const char *place)
+{
+	size_t high = low + 1;
+
+	for (size_t step = 1; high < count && lines[high].text.ptr <= place; step *= 2) {
+		low = high;
+		high += step;
+	}
+	high = high < count ? high : count;
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+		if (lines[middle].text.ptr <= place)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+size_t log_matcher_next(const struct log_matcher *matcher, struct regex_scratch *scratch, const struct line *lines,
+	size_t count, size_t from, uint64_t *limited)
+{
+	if (matcher->is_by_line)
+		return next_by_line(matcher, scratch, lines, count, from, limited);
+	while (from < count) {
+		const char *begin = lines[from].text.ptr;
+		const struct line *last = &lines[count - 1];
+		struct span text = span_of(begin, (size_t)(last->text.ptr + last->text.len - begin));
+		size_t start, end;
+		enum regex_result result = match(matcher, scratch, text, 0, &start, &end);
+		if (result == REGEX_LIMIT) /* what is much for the whole may be little for a line */
+			return next_by_line(matcher, scratch, lines, count, from, limited);
+		if (result == REGEX_NO_MATCH)
+			return count;
+		from = line_at(lines, from, count, begin + start);
+		if (begin + end <= lines[from].text.ptr + lines[from].text.len ||
+			matches_line(matcher, scratch, &lines[from], limited))
+			return from;
+		from++;
+	}
+	return count;
+}

@@ -1,0 +1,97 @@
+/*
+ * Job: hits of a text or regular expression over all lines of a job, sealed or not, and a histogram of them over time.
+ *      Order: (log time, stream, line number), newest or oldest first; a hit's place never changes, so a cursor is a place.
+ * Ownership: results live in the caller's arena. Threads: workers; the pipeline's search pool works along.
+ */
+#pragma once
+
+#include "base/text/regex.h"
+#include "store/store.h"
+
+struct pipeline;
+
+enum { LOG_HIT_RANGES = 16, LOG_HISTOGRAM_BUCKETS = 120, LOG_TICKS = 512 };
+
+struct log_place {
+	int64_t ts_ms;
+	uint32_t stream_id;
+	uint64_t line;
+};
+
+struct log_hit {
+	struct log_place place;
+	struct span stream; /* its name */
+	struct span text; /* of a long line the part around the first match */
+	size_t text_from; /* where in the line that part starts */
+	bool is_cut;
+	size_t range_count; /* matches in text, as byte offsets */
+	size_t ranges[LOG_HIT_RANGES][2];
+};
+
+/* Lines of one stream, those from first_line on. */
+struct log_search_stream {
+	uint32_t stream_id;
+	uint64_t first_line;
+};
+
+struct log_search {
+	struct span job;
+	struct span stream; /* "": all */
+	struct span text;
+	bool is_regex, ignore_case, oldest_first, wants_histogram;
+	int64_t from_ms, to_ms; /* inclusive */
+	uint64_t from_line, end_line; /* of `stream`, the end not included; 0: all of it */
+	struct span ticks; /* with a histogram: the stream whose hits are also counted by line number; "": none */
+	const struct log_place *after; /* NULL: from the start */
+	size_t limit;
+	size_t text_bytes; /* of one hit at most */
+	size_t max_bytes; /* of all hits, beside the first one; 0: so many as the limit says */
+	int64_t time_ms; /* then it ends with what it has */
+	const struct log_search_stream *streams; /* these alone, by number; NULL: all, or `stream` */
+	size_t stream_count;
+	/* Of the lines that match, those that it takes; any thread of the search; NULL: all. */
+	bool (*takes)(const void *context, struct regex_scratch *scratch, struct span line);
+	const void *context;
+};
+
+struct log_bucket {
+	int64_t from_ms;
+	uint64_t count;
+};
+
+struct log_tick {
+	uint64_t from_line;
+	uint64_t count;
+};
+
+struct log_search_result {
+	struct log_hit *hits;
+	size_t count;
+	bool has_next;
+	struct log_place next;
+	bool is_partial; /* out of time: hits (and the histogram) are of what was read until then */
+	uint64_t limited; /* lines whose match was given up */
+	struct log_bucket *buckets;
+	size_t bucket_count;
+	int64_t bucket_width_ms;
+	uint64_t total; /* lines that match, with the histogram */
+	struct log_tick *ticks; /* by line; those that count something */
+	size_t tick_count;
+	uint64_t tick_lines; /* lines a tick stands for */
+};
+
+/* ERR_INVALID: the pattern, with column. ERR_NOT_FOUND: job or stream. */
+enum status log_search_run(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct log_search *search, struct log_search_result *out, struct error *err) MUST_CHECK;
+
+struct log_histogram {
+	struct log_bucket buckets[LOG_HISTOGRAM_BUCKETS];
+	size_t count;
+	int64_t width_ms;
+	uint64_t total;
+};
+
+/* All lines of a job ("": of all its streams) over time. Of what is sealed no text is read: a block's lines are taken to be
+ * spread evenly over its time. ERR_NOT_FOUND: job or stream. */
+enum status log_search_count(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	struct span job, struct span stream, struct log_histogram *out, struct error *err) MUST_CHECK;

@@ -1,0 +1,433 @@
+/*
+ * A search: first the unsealed lines, as RAM knows them, then the blocks below these, in the order of their times. What the
+ * sealer moves between the two is below a stream's tail_start in neither and both cases counted once: blocks give only
+ * lines below it, the journal only lines from it on; a journal row that is gone meanwhile starts everything again.
+ */
+#include "read/logs/search.h"
+
+#include "base/clock.h"
+#include "read/logs/search_pool.h"
+#include "read/logs/tail.h"
+#include "state/pipeline_state.h"
+#include "store/blocks.h"
+#include "store/jobs.h"
+#include "store/pack/log_filter.h"
+#include "store/streams.h"
+
+#include <stdlib.h>
+
+enum {
+	BATCH_FIRST = 2, /* blocks in flight: few at first, for quick first hits */
+	BATCH_MAX = 32,
+	SNAPSHOT_MS = 50,
+	STALE_TRIES = 20,
+	HISTOGRAM_FIRST_MS = 1000,
+};
+
+struct batch_item {
+	struct span data;
+	uint32_t stream_id;
+	uint64_t first_line, end;
+};
+
+struct walk {
+	struct searching *s;
+	int64_t job_id;
+	struct log_needles *needles; /* NULL: every block may match */
+	struct block_head *heads;
+	size_t count, at;
+	struct tail tail;
+	struct arena *arena; /* of the batch */
+	struct batch_item items[BATCH_MAX];
+	size_t item_count;
+};
+
+/* ---- order ---- */
+
+static int newest_first(const void *a, const void *b)
+{
+	const struct block_head *left = a, *right = b;
+
+	return (left->last_ms < right->last_ms) - (left->last_ms > right->last_ms);
+}
+
+static int oldest_first(const void *a, const void *b)
+{
+	const struct block_head *left = a, *right = b;
+
+	return (left->first_ms > right->first_ms) - (left->first_ms < right->first_ms);
+}
+
+static uint64_t tail_start_of(const struct walk *walk, uint32_t stream_id)
+{
+	const struct tail_stream *found = tail_find(&walk->tail, stream_id);
+
+	return found ? found->start : UINT64_MAX;
+}
+
+/* ---- blocks ---- */
+
+static bool is_wanted(const struct walk *walk, const struct block_head *head)
+{
+	const struct log_search *search = walk->s->search;
+	uint64_t first_line;
+
+	if (!search_wants_stream(search, head->stream_id, &first_line) ||
+		head->first_line + head->line_count <= first_line)
+		return false;
+	if (head->last_ms < search->from_ms || head->first_ms > search->to_ms ||
+		head->first_line >= tail_start_of(walk, head->stream_id) ||
+		(search->end_line && head->first_line >= search->end_line) ||
+		head->first_line + head->line_count <= search->from_line)
+		return false;
+	if (search->wants_histogram || !search->after)
+		return true;
+	return search->oldest_first ? head->last_ms >= search->after->ts_ms : head->first_ms <= search->after->ts_ms;
+}
+
+static int64_t bound_of(const struct walk *walk, const struct block_head *head)
+{
+	return walk->s->search->oldest_first ? head->first_ms : head->last_ms;
+}
+
+static bool is_enough(const struct walk *walk)
+{
+	struct searching *s = walk->s;
+
+	return !s->search->wants_histogram && search_is_full_before(s, bound_of(walk, &walk->heads[walk->at]));
+}
+
+static enum status add_item(struct walk *walk, const struct block_head *head, struct error *err)
+{
+	struct store_reader *reader = walk->s->reader;
+	struct block_row row;
+	struct span filter;
+
+	if (walk->needles) {
+		TRY(store_read_log_filter(
+			reader, walk->arena, walk->job_id, head->stream_id, head->first_line, &filter, err));
+		if (!log_filter_may_hold(filter, walk->needles))
+			return OK;
+	}
+	TRY(store_read_block(reader, walk->arena, walk->job_id, head->stream_id, head->first_line, &row, err));
+	if (row.line_count && row.first_line == head->first_line)
+		walk->items[walk->item_count++] = (struct batch_item){
+			row.data, row.stream_id, row.first_line, tail_start_of(walk, row.stream_id)};
+	return OK;
+}
+
+static enum status fill_batch(struct walk *walk, size_t most, struct error *err)
+{
+	int64_t until_ms = clock_mono_ms() + SNAPSHOT_MS;
+	enum status status = OK;
+
+	TRY(store_reader_begin(walk->s->reader, err));
+	for (; status == OK && walk->at < walk->count && walk->item_count < most; walk->at++) {
+		if (is_enough(walk) || clock_mono_ms() > until_ms)
+			break;
+		if (is_wanted(walk, &walk->heads[walk->at]))
+			status = add_item(walk, &walk->heads[walk->at], err);
+	}
+	store_reader_end(walk->s->reader);
+	return status;
+}
+
+/* Most blocks that are read hold no hit: only of the others the lines are told apart. */
+static enum status scan(struct walk *walk, struct search_hand *hand, const struct batch_item *item, struct error *err)
+{
+	TRY(block_decompress(item->data, hand->zstd, &hand->plain, err));
+	struct block_cursor cursor = block_lines(buf_span(&hand->plain));
+	if (!log_matcher_may_match(walk->s->matcher, hand->scratch, block_text(buf_span(&hand->plain))))
+		return OK;
+	AUTO_MEM struct line *lines = mem_alloc((cursor.count + 1) * sizeof *lines);
+	size_t count = 0;
+	if (!lines)
+		return error_no_memory(err);
+	while (count < cursor.count && block_next_line(&cursor, &lines[count]))
+		count++;
+	if (!block_is_whole(&cursor))
+		return error_set(
+			err, ERR_IO, "the block at line %llu is damaged", (unsigned long long)item->first_line);
+	search_scan_lines(walk->s, hand, item->stream_id, item->first_line, lines, count, item->end);
+	return OK;
+}
+
+static void scan_item(void *context, struct search_hand *hand, size_t index)
+{
+	struct walk *walk = context;
+	struct error err = {0};
+	enum status status = scan(walk, hand, &walk->items[index], &err);
+
+	if (status == OK)
+		return;
+	pthread_mutex_lock(&walk->s->mutex);
+	walk->s->status = status;
+	walk->s->err = err;
+	pthread_mutex_unlock(&walk->s->mutex);
+}
+
+static enum status scan_batch(struct walk *walk, size_t most, struct error *err)
+{
+	struct searching *s = walk->s;
+	AUTO(arena) arena = arena_new();
+
+	if (!arena)
+		return error_no_memory(err);
+	walk->arena = arena;
+	walk->item_count = 0;
+	TRY(fill_batch(walk, most, err));
+	search_pool_run(s->pipeline->search_pool, &s->hand, walk->item_count, scan_item, walk);
+	if (s->status != OK && err)
+		*err = s->err;
+	return s->status;
+}
+
+/* All that comes before it in the order of the search was read. */
+static struct log_place edge_of(const struct walk *walk)
+{
+	int64_t bound = bound_of(walk, &walk->heads[walk->at]);
+
+	return walk->s->search->oldest_first ? (struct log_place){bound - (bound > INT64_MIN), UINT32_MAX, INT64_MAX}
+					     : (struct log_place){bound + (bound < INT64_MAX), 0, 0};
+}
+
+/* Out of time, and further than the cursor: else it would be asked again from the same place for ever. */
+static bool must_stop(const struct walk *walk, int64_t until_ms)
+{
+	const struct searching *s = walk->s;
+	struct log_place edge = edge_of(walk);
+
+	return clock_mono_ms() > until_ms && (!s->search->after || search_place_precedes(s, s->search->after, &edge));
+}
+
+static enum status walk_blocks(struct walk *walk, int64_t until_ms, bool *is_partial, struct error *err)
+{
+	size_t most = BATCH_FIRST;
+
+	if (walk->count)
+		qsort(walk->heads, walk->count, sizeof *walk->heads,
+			walk->s->search->oldest_first ? oldest_first : newest_first);
+	while (walk->at < walk->count && !is_enough(walk)) {
+		*is_partial = must_stop(walk, until_ms);
+		if (*is_partial)
+			return OK;
+		TRY(scan_batch(walk, most, err));
+		most = most * 2 < BATCH_MAX ? most * 2 : BATCH_MAX;
+	}
+	return OK;
+}
+
+/* ---- the whole ---- */
+
+static void forget_hits(struct searching *s)
+{
+	while (s->best_count)
+		mem_free(s->best[--s->best_count]);
+	s->best_bytes = 0;
+	s->best_cap = s->search->limit + 1;
+	s->is_cut = false;
+	s->histogram = (struct histogram){.width = HISTOGRAM_FIRST_MS, .most = LOG_HISTOGRAM_BUCKETS};
+	s->ticks = (struct histogram){.width = 1, .most = LOG_TICKS};
+	s->total = s->limited = 0;
+}
+
+static enum status scan_tail(void *context, const struct tail_stream *stream, uint64_t first_line,
+	const struct line *lines, size_t count, struct error *err)
+{
+	struct searching *s = context;
+
+	search_scan_lines(s, &s->hand, stream->stream_id, first_line, lines, count, stream->end);
+	return s->status == OK ? OK : error_no_memory(err); /* the only one that lines outside of blocks can have */
+}
+
+static enum status search_unsealed(struct walk *walk, int64_t until_ms, struct error *err)
+{
+	struct searching *s = walk->s;
+
+	walk->tail = (struct tail){.pipeline = s->pipeline,
+		.reader = s->reader,
+		.zstd = s->hand.zstd,
+		.job = s->search->job,
+		.stream = s->search->stream,
+		.until_ms = until_ms,
+		.take = scan_tail,
+		.context = s};
+	for (int tries = 0; tries < STALE_TRIES; tries++) {
+		forget_hits(s);
+		TRY(tail_walk(&walk->tail, err));
+		if (!walk->tail.is_stale)
+			return OK;
+	}
+	return error_set(err, ERR_UNAVAILABLE, "the log's newest lines move faster than they can be read; try again");
+}
+
+static enum status name_hits(struct searching *s, const struct stream_row *streams, size_t count,
+	struct log_search_result *out, struct error *err)
+{
+	for (size_t i = 0; i < out->count; i++) {
+		struct log_hit *hit = &out->hits[i];
+		*hit = *s->best[i];
+		hit->text = arena_copy(s->arena, hit->text);
+		hit->stream = SPAN("");
+		for (size_t j = 0; j < count; j++)
+			if (streams[j].stream_id == hit->place.stream_id)
+				hit->stream = streams[j].name;
+		if (!hit->text.ptr)
+			return error_no_memory(err);
+	}
+	return OK;
+}
+
+static enum status copy_histogram(struct searching *s, struct log_search_result *out, struct error *err)
+{
+	out->buckets = arena_alloc(s->arena, (s->histogram.count + 1) * sizeof *out->buckets);
+	if (!out->buckets)
+		return error_no_memory(err);
+	for (size_t i = 0; i < s->histogram.count; i++)
+		out->buckets[i] = (struct log_bucket){
+			(s->histogram.first + (int64_t)i) * s->histogram.width, s->histogram.counts[i]};
+	out->bucket_count = s->histogram.count;
+	out->bucket_width_ms = s->histogram.width;
+	out->total = s->total;
+	return OK;
+}
+
+static enum status copy_ticks(struct searching *s, struct log_search_result *out, struct error *err)
+{
+	const struct histogram *ticks = &s->ticks;
+
+	out->ticks = arena_alloc(s->arena, (ticks->count + 1) * sizeof *out->ticks);
+	if (!out->ticks)
+		return error_no_memory(err);
+	for (size_t i = 0; i < ticks->count; i++)
+		if (ticks->counts[i])
+			out->ticks[out->tick_count++] = (struct log_tick){
+				(uint64_t)((ticks->first + (int64_t)i) * ticks->width), ticks->counts[i]};
+	out->tick_lines = (uint64_t)ticks->width;
+	return OK;
+}
+
+/* Out of time: only hits that come before all that was not read are final, and the cursor goes on behind these. Where
+ * the time was not enough for the unsealed lines, which have no order that is known before, hits are what was found. */
+static void end_early(const struct walk *walk, struct log_search_result *out)
+{
+	struct searching *s = walk->s;
+	size_t final = 0;
+
+	if (walk->tail.is_partial) {
+		out->has_next = false;
+		return;
+	}
+	struct log_place edge = edge_of(walk);
+	while (final < out->count && search_place_precedes(s, &s->best[final]->place, &edge))
+		final++;
+	if (final == out->count && out->has_next)
+		return; /* a whole page: the ordinary cursor */
+	out->count = final;
+	out->has_next = true;
+	out->next = edge;
+}
+
+static enum status finish(const struct walk *walk, const struct stream_row *streams, size_t stream_count,
+	struct log_search_result *out, struct error *err)
+{
+	struct searching *s = walk->s;
+
+	out->limited = s->limited;
+	out->count = s->best_count < s->search->limit ? s->best_count : s->search->limit;
+	out->has_next = s->best_count > s->search->limit || s->is_cut;
+	if (out->has_next)
+		out->next = s->best[out->count - 1]->place;
+	if (out->is_partial)
+		end_early(walk, out);
+	out->hits = arena_alloc(s->arena, (out->count + 1) * sizeof *out->hits);
+	if (!out->hits)
+		return error_no_memory(err);
+	TRY(name_hits(s, streams, stream_count, out, err));
+	if (s->search->wants_histogram)
+		TRY(copy_histogram(s, out, err));
+	return s->ticks_id ? copy_ticks(s, out, err) : OK;
+}
+
+static enum status find_streams(
+	struct searching *s, struct walk *walk, struct stream_row **rows, size_t *count, struct error *err)
+{
+	struct job_row job;
+
+	TRY(store_read_job(s->reader, s->arena, s->search->job, &job, err));
+	TRY(store_read_streams(s->reader, s->arena, job.job_id, s->search->stream, rows, count, err));
+	if (s->search->stream.len && !*count)
+		return error_set_field(err, ERR_NOT_FOUND, "stream", "job '%.*s' has no stream '%.*s'",
+			SPAN_ARGS(s->search->job), SPAN_ARGS(s->search->stream));
+	walk->job_id = job.job_id;
+	return OK;
+}
+
+static enum status find_ticks(struct searching *s, struct error *err)
+{
+	const struct log_search *search = s->search;
+	struct stream_row *rows;
+	struct job_row job;
+	size_t count;
+
+	if (!search->ticks.len || !search->wants_histogram)
+		return OK;
+	TRY(store_read_job(s->reader, s->arena, search->job, &job, err));
+	TRY(store_read_streams(s->reader, s->arena, job.job_id, search->ticks, &rows, &count, err));
+	if (!count)
+		return error_set_field(err, ERR_NOT_FOUND, "ticks", "job '%.*s' has no stream '%.*s'",
+			SPAN_ARGS(search->job), SPAN_ARGS(search->ticks));
+	s->ticks_id = rows[0].stream_id;
+	return OK;
+}
+
+static enum status run(struct searching *s, struct walk *walk, struct log_search_result *out, struct error *err)
+{
+	int64_t until_ms = clock_mono_ms() + s->search->time_ms;
+	struct stream_row *streams;
+	size_t stream_count;
+
+	TRY(find_ticks(s, err));
+	TRY(search_unsealed(walk, until_ms, err));
+	TRY(find_streams(s, walk, &streams, &stream_count, err));
+	TRY(store_read_block_heads(s->reader, s->arena, walk->job_id, s->search->stream.len ? streams[0].stream_id : 0,
+		&walk->heads, &walk->count, err));
+	out->is_partial = walk->tail.is_partial;
+	if (!out->is_partial)
+		TRY(walk_blocks(walk, until_ms, &out->is_partial, err));
+	return finish(walk, streams, stream_count, out, err);
+}
+
+enum status log_search_run(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct log_search *search, struct log_search_result *out, struct error *err)
+{
+	AUTO(log_matcher) matcher = NULL;
+	AUTO(log_needles) needles = NULL;
+	AUTO_MEM struct walk *walk = mem_zeroed(sizeof *walk);
+	AUTO_MEM struct log_hit **best = mem_alloc((search->limit + 1) * sizeof *best);
+	struct searching s = {.search = search,
+		.pipeline = pipeline,
+		.reader = reader,
+		.arena = arena,
+		.best = best,
+		.best_cap = search->limit + 1};
+
+	*out = (struct log_search_result){0};
+	if (!walk || !best)
+		return error_no_memory(err);
+	TRY(log_matcher_new(&matcher, search->text, search->is_regex, search->ignore_case, err));
+	TRY(log_needles_new(&needles, search->text, search->is_regex, search->ignore_case, err));
+	s.matcher = matcher;
+	*walk = (struct walk){.s = &s, .needles = needles};
+	pthread_mutex_init(&s.mutex, NULL);
+	enum status status = OK;
+	if (!search_hand_init(&s.hand, pipeline->options.match_steps))
+		status = error_no_memory(err);
+	if (status == OK)
+		status = run(&s, walk, out, err);
+	forget_hits(&s);
+	search_hand_done(&s.hand);
+	tail_done(&walk->tail);
+	pthread_mutex_destroy(&s.mutex);
+	return status;
+}

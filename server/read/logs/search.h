@@ -1,0 +1,49 @@
+/*
+ * Job: what the files of log search share: the best hits and the counts so far, and the scan of one piece of text.
+ * Ownership: hits are the search's own memory until they are copied out. Threads: `mutex` guards what scans add to.
+ */
+#pragma once
+
+#include "read/logs/log_matcher.h"
+#include "read/logs/log_search.h"
+#include "read/logs/search_pool.h"
+
+#include <pthread.h>
+
+struct pipeline;
+
+struct histogram { /* of times or of line numbers; widths double until all fits */
+	int64_t width;
+	int64_t first; /* number of bucket 0: its time divided by the width */
+	size_t count, most;
+	uint64_t counts[LOG_TICKS];
+};
+
+struct searching {
+	const struct log_search *search;
+	struct pipeline *pipeline;
+	struct store_reader *reader;
+	struct arena *arena; /* the caller's */
+	struct log_matcher *matcher;
+	struct search_hand hand; /* of the thread that asks */
+	pthread_mutex_t mutex;
+	struct log_hit **best; /* the next ones in order, one more than asked */
+	size_t best_count, best_cap, best_bytes;
+	bool is_cut; /* max_bytes were full: there are others behind the last one */
+	struct histogram histogram, ticks;
+	uint32_t ticks_id; /* the stream's, 0: none */
+	uint64_t total, limited;
+	struct error err; /* the first of a scan */
+	enum status status;
+};
+
+/* ---- search_scan.c ---- */
+/* Lines lines[0 .. count - 1] of a stream, in one piece; only those below end count. Any thread. */
+void search_scan_lines(struct searching *s, struct search_hand *hand, uint32_t stream_id, uint64_t first_line,
+	const struct line *lines, size_t count, uint64_t end);
+/* Is the stream asked for, and from which line on? */
+bool search_wants_stream(const struct log_search *search, uint32_t stream_id, uint64_t *first_line);
+/* Is there no need to read what lies at this time or behind it in the order of the search? */
+bool search_is_full_before(struct searching *s, int64_t ts_ms);
+bool search_place_precedes(const struct searching *s, const struct log_place *a, const struct log_place *b);
+void histogram_add(struct histogram *histogram, int64_t value, uint64_t count);

@@ -1,0 +1,31 @@
+/*
+ * Job: threads that share the work of one search: decompressing and matching, on all cores.
+ * Ownership: new/free; a hand is one thread's own tools. Threads: run from any thread, which works along.
+ */
+#pragma once
+
+#include "base/text/regex.h"
+#include "base/codec/zstd.h"
+
+struct search_hand {
+	struct zstd *zstd;
+	struct regex_scratch *scratch;
+	struct buf plain;
+	uint32_t *found; /* indexes of lines that match */
+	size_t found_count, found_cap;
+};
+struct search_pool;
+
+bool search_hand_init(struct search_hand *hand, uint32_t match_steps) __attribute__((warn_unused_result));
+void search_hand_done(struct search_hand *hand);
+AUTO_DONE_TYPE(search_hand)
+
+/* threads: beside the one that calls run; 0: it does all. */
+enum status search_pool_new(
+	struct search_pool **out, unsigned threads, uint32_t match_steps, struct error *err) MUST_CHECK;
+void search_pool_free(struct search_pool *pool);
+/* work for 0 .. count - 1, in any order and at the same time; returns when all are done. */
+void search_pool_run(struct search_pool *pool, struct search_hand *own, size_t count,
+	void (*work)(void *context, struct search_hand *hand, size_t index), void *context);
+
+AUTO_TYPE(search_pool)
