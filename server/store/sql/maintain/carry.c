@@ -133,13 +133,8 @@ enum status store_import_expired(struct store_tx *tx, int64_t job_id, const stru
 		"INSERT INTO expired_text (job_id, stream_id, first_kept_line, bytes, first_ms, last_ms, deleted_ms, reason)"
 		" VALUES (?,?,?,?,?,?,?,?)",
 		err));
-	bind_i64(&s, job_id);
-	bind_i64(&s, row->stream_id);
-	bind_u64(&s, row->first_kept_line);
-	bind_u64(&s, row->bytes);
-	bind_i64(&s, row->first_ms);
-	bind_i64(&s, row->last_ms);
-	bind_i64(&s, row->deleted_ms);
+	bind_numbers(&s, job_id, row->stream_id, row->first_kept_line, row->bytes, row->first_ms, row->last_ms,
+		row->deleted_ms);
 	bind_text(&s, row->reason);
 	return statement_run(&s, err);
 }

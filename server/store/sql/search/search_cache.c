@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "store/columns/job_changes.h"
 #include "store/driver/connection.h"
+#include "store/driver/rows.h"
 #include "store/driver/statement.h"
 
 #include <pthread.h>
@@ -71,13 +72,8 @@ void search_cache_free(struct search_cache *cache)
 
 static enum status read_version(struct store_reader *reader, int64_t *version, struct error *err)
 {
-	AUTO_DONE(statement) s = {0};
-	bool has_row;
-
-	TRY(statement_open(&s, reader, "SELECT last FROM counters WHERE name = 'search'", err));
-	TRY(statement_step(&s, &has_row, err));
-	*version = has_row ? column_i64(&s) : 0;
-	return OK;
+	*version = 0;
+	return read_number(reader, "SELECT last FROM counters WHERE name = 'search'", NUMBERS(), version, err);
 }
 
 static enum status load(struct search_slot *slot, struct store_reader *reader, const struct search_source *source,
