@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""No circles: of rooms (the folders below server/ and web/src) never, of files of the server only those that layers.txt names.
+"""No circles: of rooms (the folders below server/ and web/src) and files of the page never, of files of the server only those that layers.txt names.
 
     circle: a/x a/y    these files include each other; ARCHITECTURE.md says why
 
@@ -117,7 +117,9 @@ def check(root):
     found = circles(files)
     faults = [f"server: a circle of rooms: {' '.join(part)}" for part in circles(of_pairs(rooms))]
     page = imports_of(pathlib.Path(root) / "web" / "src")
-    faults += [f"web/src: a circle of rooms: {' '.join(part)}" for part in circles(of_pairs(graphs(page)[0]))]
+    page_rooms, page_files = graphs(page)
+    faults += [f"web/src: a circle of rooms: {' '.join(part)}" for part in circles(of_pairs(page_rooms))]
+    faults += [f"web/src: a circle of files: {' '.join(part)}" for part in circles(page_files)]
     faults += [f"server: a circle of files that layers.txt does not name: {' '.join(part)}" for part in found if part not in named]
     faults += [f"server/layers.txt: there is no such circle any more: {' '.join(part)}" for part in named if part not in found]
     faults += foreign_declarations(server)

@@ -112,6 +112,10 @@ def test_rooms_of_the_page(tree):
     assert faults_of(rooms, tree.root) == []
     tree("web/src/state/c.tsx", 'const later = () => import("../lib/a");\n')
     assert faults_of(rooms, tree.root) == ["web/src: a circle of rooms: lib state"]
+    tree("web/src/state/c.tsx", "")
+    tree("web/src/state/d.ts", 'import "./b";\n')
+    tree("web/src/state/b.ts", 'import "./d";\n')
+    assert faults_of(rooms, tree.root) == ["web/src: a circle of files: state/b state/d"]
 
 
 # ---- banned ----

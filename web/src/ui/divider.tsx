@@ -2,15 +2,14 @@ import type { Signal } from "@preact/signals";
 import type { RefObject } from "preact";
 import { t } from "../i18n/i18n";
 import { adoptStyle } from "../lib/jobs/adopt";
-import { dragShare, keyShare } from "../lib/url/share";
+import { dragShare, keyShare, SHARE_KEY, USUAL_SHARE } from "../lib/url/share";
 import style from "../styles/divider.css?inline";
-import { DEFAULT, KEY } from "./split";
 
 adoptStyle(style);
 
 function store(share: number): void {
   try {
-    localStorage.setItem(KEY, String(share));
+    localStorage.setItem(SHARE_KEY, String(share));
   } catch {
     // Without storage the divider stands where it always does.
   }
@@ -48,9 +47,9 @@ export function Divider({ share, host }: { share: Signal<number>; host: RefObjec
       title={t("Drag to divide the room; double click for the usual share; arrows, Home and End by keyboard")}
       onPointerDown={onPointerDown}
       onPointerMove={onPointerMove}
-      onDblClick={() => move(DEFAULT)}
+      onDblClick={() => move(USUAL_SHARE)}
       onKeyDown={(event) => {
-        const next = event.key === "Enter" ? DEFAULT : keyShare(now, event.key);
+        const next = event.key === "Enter" ? USUAL_SHARE : keyShare(now, event.key);
         if (next === null) return;
         event.preventDefault();
         move(next);

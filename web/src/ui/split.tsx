@@ -1,20 +1,17 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
-import { clampShare } from "../lib/url/share";
+import { clampShare, SHARE_KEY, USUAL_SHARE } from "../lib/url/share";
 import { later, lazy } from "./lazy";
 
 const Divider = lazy(async () => (await later(() => import("./divider"))).Divider, 0);
 
-export const KEY = "smfleet.split";
-export const DEFAULT = 66;
-
 function stored(): number {
   try {
-    const value = Number(localStorage.getItem(KEY) ?? DEFAULT);
-    return Number.isFinite(value) ? clampShare(value) : DEFAULT;
+    const value = Number(localStorage.getItem(SHARE_KEY) ?? USUAL_SHARE);
+    return Number.isFinite(value) ? clampShare(value) : USUAL_SHARE;
   } catch {
-    return DEFAULT;
+    return USUAL_SHARE;
   }
 }
 

@@ -2,6 +2,9 @@
 const SMALLEST = 18;
 const STEP = 4;
 
+export const SHARE_KEY = "smfleet.split"; // in localStorage
+export const USUAL_SHARE = 66;
+
 /** Shares too small to be of use fold the pane. */
 export function clampShare(share: number): number {
   if (share < SMALLEST / 2) return 0;

@@ -11,7 +11,7 @@ import { KINDS } from "../../lib/jobs/kindsnoticed";
 import { jobHref } from "../../lib/url/url";
 import { patchQuery } from "../../state/core/router";
 import { Delete } from "./delete";
-import { mayChange, type Rules } from "./rules";
+import { mayChange, type Rules } from "./editables";
 
 const SEVERITIES: readonly Severity[] = ["info", "warning", "critical"];
 const severities = () => ({ info: t("info"), warning: t("warning"), critical: t("critical") });

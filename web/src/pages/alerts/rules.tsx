@@ -1,5 +1,5 @@
 // Which incidents are told to whom, and when; conditions of one's own. What a rule would have done is seen before it is saved.
-import type { Rule, RuleDraft } from "../../api/alerts";
+import type { Rule } from "../../api/alerts";
 import { say, t, tn } from "../../i18n/i18n";
 import { formatDuration } from "../../lib/text/format";
 import { kindTitle } from "../../lib/chart/marks";
@@ -7,17 +7,12 @@ import { Editable } from "../../state/core/editable";
 import { hearIncidents } from "../../state/job/hearincidents";
 import { useKeys } from "../../state/core/keys";
 import { patchQuery, query } from "../../state/core/router";
-import { session } from "../../state/core/session";
 import { useStore } from "../../state/core/store";
 import { ProblemBox } from "../../ui/problem";
 import { DataTable } from "../../ui/datatable";
 import { Skeleton } from "../../ui/skeleton";
+import { mayChange, type Rules } from "./editables";
 import { RuleForm } from "./ruleform";
-
-export type Rules = Editable<Rule, RuleDraft>;
-
-/** Where the server wants no token everybody may. */
-export const mayChange = (): boolean => session.value?.required !== true || session.value.scope === "admin";
 
 export function RulesView() {
   const rules = useStore((): Rules => new Editable("rules"), [], (next) => void Promise.all([hearIncidents(), next.load()]));

@@ -6,7 +6,7 @@ import { t } from "../../i18n/i18n";
 import { patchQuery } from "../../state/core/router";
 import { Delete } from "./delete";
 import { Check, Choice, hostOf } from "./ruleform";
-import type { Webhooks } from "./webhooks";
+import type { Webhooks } from "./editables";
 
 const FORMATS = ["", "json", "cloudevents", "slack", "discord", "teams", "pagerduty", "feishu", "dingtalk", "wecom"] as const;
 

@@ -1,6 +1,6 @@
 // Where messages go, whether they arrived, and a test of both.
 import { useSignal } from "@preact/signals";
-import type { Delivery, Webhook, WebhookDraft } from "../../api/alerts";
+import type { Delivery, Webhook } from "../../api/alerts";
 import { send } from "../../api/client";
 import { say, t } from "../../i18n/i18n";
 import { formatDuration, NONE } from "../../lib/text/format";
@@ -15,11 +15,10 @@ import { DataTable } from "../../ui/datatable";
 import { ProblemBox } from "../../ui/problem";
 import { Skeleton } from "../../ui/skeleton";
 import { DeliveryTable } from "./deliveries";
+import type { Webhooks } from "./editables";
 import { hostOf } from "./ruleform";
 import { WebhookForm } from "./webhookform";
 import { every } from "../../lib/flow/poll";
-
-export type Webhooks = Editable<Webhook, WebhookDraft>;
 
 export function WebhooksView() {
   const hooks = useStore((): Webhooks => new Editable("webhooks"), [], (next) => void Promise.all([hearIncidents(), next.load()]));
