@@ -116,7 +116,7 @@ def test_an_empty_file_and_a_foreign_one_are_no_good_databases(tmp_path):
 
 
 def test_a_version_that_is_not_that_of_the_tables_is_a_problem(stopped, tmp_path):
-    for change in (-1, 1, 1 << 20):
+    for change in (-2, 1, 1 << 20):  # migration 0044 changed no table: those of 43 are the same
         path = tmp_path / "other.db"
         shutil.copyfile(stopped, path)
         with contextlib.closing(sqlite3.connect(path)) as database:
