@@ -25,7 +25,7 @@ struct line_step {
 
 static struct track *track_of(const struct run *run, uint32_t definition)
 {
-	return &run->extractor->attempts.tracks[run->extractor->first_slot + definition];
+	return &run->tracks[definition];
 }
 
 static bool group_step(const struct span groups[REGEX_MAX_GROUPS], int group, int64_t *out)
@@ -105,16 +105,14 @@ static bool find_name(
 	return found->name.len > 0;
 }
 
-/* A bar of fewer steps than one before is that of an evaluation. */
 static bool is_side_bar(struct run *run, const struct definition *definition, const struct span *groups)
 {
-	int64_t total;
+	int64_t total, step = 0;
 
 	if (!definition->is_bar || !group_step(groups, definition->total_group, &total))
 		return false;
-	if (total > run->extractor->largest_total)
-		run->extractor->largest_total = total;
-	return total < run->extractor->largest_total;
+	(void)!group_step(groups, definition->step_group, &step);
+	return guide_is_side_bar(step, total, &run->extractor->largest_total);
 }
 
 /* "12/500", unless the step starts over with each epoch. */
@@ -125,7 +123,7 @@ static void note_total(struct run *run, const struct definition *definition, con
 	if (definition->total_group > 0 && definition->epoch_group < 1 &&
 		(definition->is_bar || definition->is_step_only || definition->shown.role == ROLE_LOSS) &&
 		group_step(groups, definition->total_group, &total))
-		run->extractor->said_total = total;
+		run->format->said_total = total;
 }
 
 /* By an earlier chain: of one expression no two matches overlap. */
@@ -176,7 +174,7 @@ static void find_place_step(const struct run *run, const struct definition *defi
 	if (!line.has_step && definition->step_regex)
 		search_line_step(run, found->definition, subject, &line);
 	if (!line.has_step && definition->step_group > 0) {
-		guide_find(run->set, -1, run->scratch, subject->segment, NULL, &guided);
+		guide_find_generic(run->set, run->scratch, subject->segment, &guided);
 		line.has_step = guided.has_step;
 		line.step = guided.step;
 	}
@@ -249,8 +247,12 @@ static bool take_match(struct run *run, uint32_t index, const struct subject *su
 	struct found found = {.definition = index, .text = groups[definition->value_group]};
 
 	bool has_name = find_name(run, definition, groups, &found);
-	if (!found.text.ptr || !has_name || is_side_bar(run, definition, groups))
+	if (!found.text.ptr || !has_name)
 		return true; /* an optional group: the line has no such value */
+	if (is_side_bar(run, definition, groups)) {
+		run->is_side_bar = true;
+		return true;
+	}
 	if (definition->is_guess && is_taken(extractor, found.text))
 		return true;
 	count_match(run, track);
@@ -327,7 +329,7 @@ static void pay_back(struct track *track, size_t line_bytes)
 
 static void leave_out(struct run *run, uint32_t leader)
 {
-	extractor_settle_tried(run->extractor);
+	format_settle_tried(run->format, run->tracks);
 	for (uint32_t i = leader; i != UINT32_MAX; i = run->list->items[i].next)
 		track_of(run, i)->is_left_out = true;
 }
@@ -357,8 +359,9 @@ static bool try_all(struct run *run, struct subject subject, struct span whole)
 {
 	uint64_t words[SIEVE_WORDS];
 
-	run->extractor->pending_tried++;
+	run->format->pending_tried++;
 	sieve_find(run->list->sieve, whole, words);
+	run->has_looked = true;
 	run->may_be_start |= words[START_BIT / 64] >> START_BIT % 64 & 1;
 	words[START_BIT / 64] &= ~(UINT64_C(1) << START_BIT % 64);
 	for (uint32_t base = 0; base < SIEVE_MAX; base += 64)
@@ -368,25 +371,12 @@ static bool try_all(struct run *run, struct subject subject, struct span whole)
 	return true;
 }
 
-/* srun's bare "3: " is a rank once the same number came twice in a row. */
-static int32_t rank_of_prefix(struct extractor *extractor, const struct prefix *prefix)
+enum status match_segment(struct run *run, struct error *err)
 {
-	if (!prefix->is_bare)
-		return prefix->rank;
-	extractor->is_srun |= prefix->rank == extractor->bare_rank;
-	extractor->bare_rank = prefix->rank;
-	return extractor->is_srun ? prefix->rank : RANK_NONE;
-}
+	struct subject subject = {run->peeled, run->rank};
 
-enum status match_segment(struct run *run, struct span segment, struct error *err)
-{
-	struct prefix prefix;
-	struct subject subject = {line_peel(segment, &prefix), RANK_NONE};
-
-	subject.rank = rank_of_prefix(run->extractor, &prefix);
-	run->extractor->peeled = subject.segment;
 	run->extractor->found_count = 0;
-	run->extractor->segments++;
-	run->name = buf_span(&run->extractor->name);
-	return try_all(run, subject, segment) ? OK : error_no_memory(err);
+	run->is_side_bar = false;
+	run->name = buf_span(&run->format->name);
+	return run->list->count == 0 || try_all(run, subject, run->whole) ? OK : error_no_memory(err);
 }
