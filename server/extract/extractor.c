@@ -151,7 +151,7 @@ void extractor_remember(struct extractor *extractor, struct span segment)
 {
 	struct buf *recent = &extractor->recent;
 
-	if (segment.len > RECENT_LINE_BYTES)
+	if (segment.len > RECENT_LINE_BYTES || memchr(segment.ptr, '\n', segment.len))
 		return;
 	if (extractor->recent_count == RECENT_MAX) {
 		struct span rest = buf_span(recent), first;
