@@ -57,13 +57,14 @@ static enum status try_preset(struct run *run, int preset, size_t *values, struc
 static enum status replay_recent(struct run *run, struct error *err)
 {
 	struct extractor *extractor = run->extractor;
-	struct span rest = buf_span(&extractor->recent), whole = run->whole, peeled = run->peeled, segment;
+	struct span rest = buf_span(&extractor->recent), text;
+	struct segment segment = extractor->segment;
 	struct prefix prefix;
 
-	while (rest.len && span_next(&rest, '\n', &segment)) {
+	while (rest.len && span_next(&rest, '\n', &text)) {
 		size_t kept = 0;
-		run->whole = segment;
-		run->peeled = line_peel(segment, &prefix);
+		extractor->segment.whole = text;
+		extractor->segment.peeled = line_peel(text, &prefix);
 		TRY(match_segment(run, err));
 		for (size_t i = 0; i < extractor->found_count; i++)
 			if (run->list->items[extractor->found[i].definition].is_step_only)
@@ -73,8 +74,7 @@ static enum status replay_recent(struct run *run, struct error *err)
 			TRY(place_found(run, err));
 		run_use(run, run->format); /* slots may have moved */
 	}
-	run->whole = whole;
-	run->peeled = peeled;
+	extractor->segment = segment;
 	return match_segment(run, err);
 }
 
@@ -177,7 +177,7 @@ static enum status watch(struct run *run, int taker, size_t values, struct error
 	uint64_t known[SIEVE_WORDS];
 	bool is_dull;
 
-	formats_find_known(formats, run->set, run->scratch, run->peeled, known, &is_dull);
+	formats_find_known(formats, run->set, run->scratch, run->extractor->segment.peeled, known, &is_dull);
 	known[taker / 64] &= ~(UINT64_C(1) << taker % 64);
 	for (int base = 0; base < PRESETS_MAX; base += 64)
 		for (uint64_t bits = known[base / 64]; bits; bits &= bits - 1) {
@@ -194,10 +194,10 @@ static void keep_name(struct run *run)
 {
 	struct buf *name = &run->format->name;
 
-	if (run->name.ptr == buf_span(name).ptr)
+	if (run->extractor->segment.name.ptr == buf_span(name).ptr)
 		return;
 	buf_reset(name);
-	buf_append_span(name, run->name);
+	buf_append_span(name, run->extractor->segment.name);
 }
 
 /* Its first value: now it is one of the stream's. */
@@ -226,7 +226,7 @@ static enum status take(struct run *run, struct error *err)
 		TRY(place_found(run, err));
 	keep_name(run);
 	if (values || format->taken)
-		formats_note(&extractor->formats, format, run->peeled, run->line->number);
+		formats_note(&extractor->formats, format, run->extractor->segment.peeled, run->line->number);
 	bool is_watched = values && format->taken <= WATCH_LINES && run->set->fixed_preset < 0;
 	return is_watched ? watch(run, format->preset, values, err) : OK;
 }
@@ -360,7 +360,7 @@ static enum status ask_others(struct run *run, bool *is_taken, struct error *err
 	uint64_t known[SIEVE_WORDS];
 	bool is_dull;
 
-	formats_find_known(formats, run->set, run->scratch, run->peeled, known, &is_dull);
+	formats_find_known(formats, run->set, run->scratch, run->extractor->segment.peeled, known, &is_dull);
 	if (is_dull) {
 		pass_generic(formats);
 		run->has_looked = true; /* at the first line of the shape, and it was no start */
@@ -376,7 +376,7 @@ static enum status ask_others(struct run *run, bool *is_taken, struct error *err
 	if (!*is_taken && is_known)
 		TRY(ask_known(run, known, true, is_taken, err));
 	if (!*is_taken && !run->has_match && run->has_looked && !run->may_be_start)
-		formats_note_dull(formats, run->peeled);
+		formats_note_dull(formats, run->extractor->segment.peeled);
 	return OK;
 }
 
@@ -393,6 +393,6 @@ enum status ask_formats(struct run *run, struct error *err)
 	if (!is_taken)
 		TRY(ask_others(run, &is_taken, err));
 	if (!is_taken)
-		extractor_remember(run->extractor, run->whole);
+		extractor_remember(run->extractor, run->extractor->segment.whole);
 	return OK;
 }

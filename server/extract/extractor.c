@@ -122,7 +122,25 @@ static enum status ensure_fixed(struct run *run, int preset, struct error *err)
 		formats_remove(formats, formats->items[0]->preset);
 	if (!formats->count && !formats_add(formats, preset, false))
 		return error_no_memory(err);
-	return ensure_slots(run, formats->items[0], err);
+	TRY(ensure_slots(run, formats->items[0], err));
+	run_use(run, formats->items[0]);
+	return OK;
+}
+
+/* A user's definitions, as on the line before: most lines need no more than this. */
+static bool is_ready(struct run *run)
+{
+	const struct extractor *extractor = run->extractor;
+	struct format *first = extractor->formats.items[0];
+	const struct definition_list *list = &run->set->list;
+
+	if (run->set->is_preset_form || !extractor->formats.count || first->definition_count != list->count ||
+		first->preset >= 0)
+		return false;
+	run->format = first;
+	run->list = list;
+	run->tracks = extractor->attempts.tracks + first->first_slot;
+	return true;
 }
 
 /* The lists may be others than when the state was packed. */
@@ -130,10 +148,12 @@ static enum status ensure_formats(struct run *run, struct error *err)
 {
 	struct formats *formats = &run->extractor->formats;
 	size_t count;
-	const struct preset *presets = definition_set_presets(run->set, &count);
 
+	if (is_ready(run))
+		return OK;
 	if (!run->set->is_preset_form || run->set->fixed_preset >= 0)
 		return ensure_fixed(run, run->set->is_preset_form ? run->set->fixed_preset : -1, err);
+	const struct preset *presets = definition_set_presets(run->set, &count);
 	for (size_t i = formats->count; i-- > 0;) {
 		struct format *format = formats->items[i];
 		if (format->preset < 0 || (size_t)format->preset >= count) {
@@ -175,24 +195,25 @@ static int32_t rank_of_prefix(struct extractor *extractor, const struct prefix *
 	return extractor->is_srun ? prefix->rank : RANK_NONE;
 }
 
-static void begin_segment(struct run *run, struct span segment)
+static void begin_segment(struct run *run, struct span text)
 {
+	struct extractor *extractor = run->extractor;
 	struct prefix prefix;
 
-	run->whole = segment;
-	run->peeled = run->extractor->peeled = line_peel(segment, &prefix);
-	run->rank = rank_of_prefix(run->extractor, &prefix);
-	run->extractor->segments++;
+	extractor->segment.whole = text;
+	extractor->segment.peeled = line_peel(text, &prefix);
+	extractor->segment.rank = rank_of_prefix(extractor, &prefix);
+	extractor->segments++;
 }
 
 static void keep_name(struct run *run)
 {
 	struct buf *name = &run->format->name;
 
-	if (run->name.ptr == buf_span(name).ptr)
+	if (run->extractor->segment.name.ptr == buf_span(name).ptr)
 		return;
 	buf_reset(name);
-	buf_append_span(name, run->name);
+	buf_append_span(name, run->extractor->segment.name);
 }
 
 static enum status extract_segment(struct run *run, struct span segment, struct error *err)
@@ -200,7 +221,8 @@ static enum status extract_segment(struct run *run, struct span segment, struct 
 	begin_segment(run, segment);
 	if (run->set->is_preset_form)
 		return run->set->presets ? ask_formats(run, err) : OK;
-	run_use(run, run->extractor->formats.items[0]);
+	run->tracks =
+		run->extractor->attempts.tracks + run->format->first_slot; /* a segment before may have moved them */
 	TRY(match_segment(run, err));
 	if (run->is_guided)
 		TRY(guide_segment(run, err));
@@ -242,7 +264,7 @@ enum status extract_line(struct extractor *extractor, const struct definition_se
 	size_t first = out->count;
 
 	TRY(ensure_formats(&run, err));
-	extractor->peeled = SPAN("");
+	extractor->segment.peeled = SPAN("");
 	if (run.text.len && memchr(run.text.ptr, ESCAPE, run.text.len))
 		TRY(strip(&run, err));
 	if (run.text.len && memchr(run.text.ptr, '\r', run.text.len)) {
@@ -305,7 +327,7 @@ bool extractor_has_steps(const struct extractor *extractor)
 
 struct span extractor_peeled(const struct extractor *extractor)
 {
-	return extractor->peeled;
+	return extractor->segment.peeled;
 }
 
 int64_t extractor_total(const struct extractor *extractor)
@@ -322,7 +344,8 @@ const struct step_seen *run_step(const struct run *run)
 
 	if (own->is_there && (is_recent || !of_leader->is_there))
 		return own;
-	if (own->is_there && formats_leader(&run->extractor->formats) == run->format)
+	if (own->is_there &&
+		(run->extractor->formats.count == 1 || formats_leader(&run->extractor->formats) == run->format))
 		return own;
 	return of_leader->is_there ? of_leader : NULL;
 }

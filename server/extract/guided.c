@@ -67,11 +67,12 @@ static enum status hear(struct run *run, bool has_found, struct error *err)
 	struct extractor *extractor = run->extractor;
 	bool is_new;
 
-	TRY(guide_hear(&extractor->guide, run->set, run->scratch, run->peeled, has_found, &is_new, err));
+	TRY(guide_hear(
+		&extractor->guide, run->set, run->scratch, run->extractor->segment.peeled, has_found, &is_new, err));
 	if (is_new)
 		return replay(run, err);
 	if (!extractor->guide.count && !has_found)
-		extractor_remember(extractor, run->peeled);
+		extractor_remember(extractor, run->extractor->segment.peeled);
 	return OK;
 }
 
@@ -80,7 +81,7 @@ static bool find(struct run *run, struct guided *guided)
 	struct extractor *extractor = run->extractor;
 	struct guide_memory memory = {&extractor->header, &extractor->largest_total};
 
-	return guide_find(&extractor->guide, run->set, run->scratch, run->peeled, &memory, guided);
+	return guide_find(&extractor->guide, run->set, run->scratch, run->extractor->segment.peeled, &memory, guided);
 }
 
 enum status guide_segment(struct run *run, struct error *err)
@@ -92,7 +93,7 @@ enum status guide_segment(struct run *run, struct error *err)
 	if (is_early)
 		TRY(hear(run, has_found, err));
 	if (!has_found)
-		return see_alone(run, run->peeled, err);
+		return see_alone(run, run->extractor->segment.peeled, err);
 	if (!needs_step(run))
 		return OK;
 	if (!find(run, &guided) && !is_early) { /* who speaks now? */

@@ -99,9 +99,9 @@ static bool find_name(
 		name = span_trim(name);
 		bool is_good = name.len <= METRIC_NAME_MAX_BYTES / 2 && span_is_utf8(name) && name.len &&
 			       !memchr(name.ptr, 0, name.len);
-		run->name = is_good ? name : SPAN("");
+		run->extractor->segment.name = is_good ? name : SPAN("");
 	}
-	found->name = run->name;
+	found->name = run->extractor->segment.name;
 	return found->name.len > 0;
 }
 
@@ -373,10 +373,11 @@ static bool try_all(struct run *run, struct subject subject, struct span whole)
 
 enum status match_segment(struct run *run, struct error *err)
 {
-	struct subject subject = {run->peeled, run->rank};
+	struct subject subject = {run->extractor->segment.peeled, run->extractor->segment.rank};
 
 	run->extractor->found_count = 0;
 	run->is_side_bar = false;
-	run->name = buf_span(&run->format->name);
-	return run->list->count == 0 || try_all(run, subject, run->whole) ? OK : error_no_memory(err);
+	run->extractor->segment.name = buf_span(&run->format->name);
+	return run->list->count == 0 || try_all(run, subject, run->extractor->segment.whole) ? OK
+											     : error_no_memory(err);
 }
