@@ -357,11 +357,19 @@ int extractor_preset(const struct extractor *extractor)
 	return leader ? leader->preset : -1;
 }
 
-int extractor_format(const struct extractor *extractor)
+static const struct formats *known_of(const struct extractor *extractor)
 {
-	const struct format *leader = formats_leader(&extractor->guide);
+	return extractor_preset(extractor) >= 0 ? &extractor->formats : &extractor->guide;
+}
 
-	return extractor_preset(extractor) >= 0 ? extractor_preset(extractor) : leader ? leader->preset : -1;
+size_t extractor_known_count(const struct extractor *extractor)
+{
+	return known_of(extractor)->count;
+}
+
+int extractor_known_at(const struct extractor *extractor, size_t index)
+{
+	return known_of(extractor)->items[index]->preset;
 }
 
 void extractor_preset_reason(const struct extractor *extractor, struct buf *out)
@@ -374,7 +382,12 @@ void extractor_preset_reason(const struct extractor *extractor, struct buf *out)
 
 size_t extractor_format_count(const struct extractor *extractor)
 {
-	return extractor_preset(extractor) < 0 ? 0 : extractor->formats.count;
+	const struct formats *formats = &extractor->formats;
+	size_t count = 0;
+
+	for (size_t i = 0; i < formats->count; i++)
+		count += formats->items[i]->preset >= 0 && formats_speaks(formats, formats->items[i]);
+	return count;
 }
 
 static const struct format *format_at(const struct extractor *extractor, size_t index)
@@ -385,7 +398,7 @@ static const struct format *format_at(const struct extractor *extractor, size_t 
 	if (index == 0 || !leader)
 		return leader;
 	for (size_t i = 0; i < formats->count; i++)
-		if (formats->items[i] != leader && --index == 0)
+		if (formats->items[i] != leader && formats_speaks(formats, formats->items[i]) && --index == 0)
 			return formats->items[i];
 	return NULL;
 }
@@ -405,6 +418,15 @@ void extractor_format_reason(const struct extractor *extractor, size_t index, st
 
 	if (format && format->preset >= 0)
 		formats_reason(&extractor->formats, format, out);
+}
+
+size_t extractor_definition_count(const struct extractor *extractor, const struct definition_set *set)
+{
+	size_t formats = extractor_format_count(extractor), count = 0;
+
+	for (size_t i = 0; i < (formats ? formats : 1); i++)
+		count += definition_set_count(set, extractor_format_at(extractor, i).preset);
+	return count;
 }
 
 struct definition_health extractor_format_health(const struct extractor *extractor, size_t index, size_t definition)
