@@ -78,6 +78,25 @@ static enum status replay_recent(struct run *run, struct error *err)
 	return match_segment(run, err);
 }
 
+/* What a format counted stays with its definitions. */
+static void drop(struct run *run, struct format *format)
+{
+	struct extractor *extractor = run->extractor;
+
+	format_settle_tried(format, extractor_tracks(extractor, format));
+	formats_remove(&extractor->formats, format->preset);
+}
+
+/* Those that have waited for a value for too long. */
+static void drop_waiting(struct run *run)
+{
+	struct formats *formats = &run->extractor->formats;
+
+	for (size_t i = formats->count; i-- > 0;)
+		if (formats->items[i]->taken == 0 && formats->lines - formats->items[i]->since > SILENT_LINES)
+			drop(run, formats->items[i]);
+}
+
 static void drop_included(struct run *run)
 {
 	struct extractor *extractor = run->extractor;
@@ -90,8 +109,7 @@ static void drop_included(struct run *run)
 		if (!run->format->step.is_there)
 			run->format->step = format->step; /* the bar above its values */
 		run->format->said_total = format->said_total;
-		format_settle_tried(format, extractor_tracks(extractor, format));
-		formats_remove(&extractor->formats, preset->includes[i]);
+		drop(run, format);
 		extractor->attempts.trial.is_open = false; /* what could decide it is gone */
 	}
 }
@@ -104,8 +122,11 @@ static enum status join(struct run *run, int number, struct format **out, struct
 	bool has_room;
 
 	*out = NULL;
-	if (!formats_have_room(formats, preset->is_generic))
+	struct format *least = formats_least(formats, preset->is_generic);
+	if (least && least->taken >= FORMAT_FIRM_LINES)
 		return OK;
+	if (least)
+		drop(run, least);
 	struct format *format = formats_add(formats, number, preset->is_generic);
 	if (!format)
 		return error_no_memory(err);
@@ -388,7 +409,7 @@ enum status ask_formats(struct run *run, struct error *err)
 	if (run->set->fixed_preset >= 0)
 		return ask_kind(run, formats->items[0]->is_generic, &is_taken, err);
 	formats->lines++;
-	formats_forget_silent(formats);
+	drop_waiting(run);
 	TRY(ask_kind(run, false, &is_taken, err));
 	if (!is_taken)
 		TRY(ask_others(run, &is_taken, err));

@@ -64,27 +64,20 @@ static bool is_full(const struct formats *formats, bool is_generic)
 	return count_of_kind(formats, is_generic) >= most;
 }
 
-/* With the fewest lines; of two, the one that was silent for longer. */
-static size_t least_of_kind(const struct formats *formats, bool is_generic)
+/* Of two, the one that was silent for longer. */
+struct format *formats_least(const struct formats *formats, bool is_generic)
 {
-	size_t least = FORMATS_MAX;
+	struct format *least = NULL;
 
-	for (size_t i = 0; i < formats->count; i++) {
-		const struct format *format = formats->items[i];
+	for (size_t i = 0; i < formats->count && is_full(formats, is_generic); i++) {
+		struct format *format = formats->items[i];
 		if (format->is_generic != is_generic)
 			continue;
-		const struct format *best = least < FORMATS_MAX ? formats->items[least] : NULL;
-		if (!best || format->taken < best->taken ||
-			(format->taken == best->taken && format->last_line < best->last_line))
-			least = i;
+		if (!least || format->taken < least->taken ||
+			(format->taken == least->taken && format->last_line < least->last_line))
+			least = format;
 	}
 	return least;
-}
-
-bool formats_have_room(const struct formats *formats, bool is_generic)
-{
-	return !is_full(formats, is_generic) ||
-	       formats->items[least_of_kind(formats, is_generic)]->taken < FORMAT_FIRM_LINES;
 }
 
 static struct format *new_format(int preset, bool is_generic)
@@ -105,12 +98,10 @@ static struct format *new_format(int preset, bool is_generic)
 
 struct format *formats_add(struct formats *formats, int preset, bool is_generic)
 {
-	struct format *format = new_format(preset, is_generic);
+	struct format *format = is_full(formats, is_generic) ? NULL : new_format(preset, is_generic);
 
 	if (!format)
 		return NULL;
-	if (is_full(formats, is_generic))
-		remove_at(formats, least_of_kind(formats, is_generic));
 	size_t at = is_generic ? formats->count : count_of_kind(formats, false);
 	memmove(&formats->items[at + 1], &formats->items[at], (formats->count - at) * sizeof formats->items[0]);
 	formats->items[at] = format;
@@ -173,10 +164,21 @@ static void take_sample(struct format *format, struct span text)
 	format->sample_len = (uint8_t)len;
 }
 
+/* Those that only wait for a value are asked behind those that took one. */
+static void pass_waiting(struct formats *formats, const struct format *format)
+{
+	for (size_t i = 0; formats->items[i] != format; i++)
+		if (formats->items[i]->is_generic == format->is_generic && formats->items[i]->taken == 0) {
+			formats_put_before(formats, format, formats->items[i]);
+			return;
+		}
+}
+
 void formats_note(struct formats *formats, struct format *format, struct span text, uint64_t line)
 {
 	if (format->taken == 0) {
 		take_sample(format, text);
+		pass_waiting(formats, format);
 	} else if (line > format->last_line) {
 		uint64_t gap = line - format->last_line, faded = format->gap_lines - format->gap_lines / GAP_FADES;
 		format->gap_lines = gap > faded ? gap : faded;
@@ -230,11 +232,4 @@ void formats_reason(const struct formats *formats, const struct format *format, 
 	}
 	buf_printf(out, "matched %llu of the first %llu lines: '%.*s'", (unsigned long long)format->taken,
 		(unsigned long long)formats->lines, (int)format->sample_len, format->sample);
-}
-
-void formats_forget_silent(struct formats *formats)
-{
-	for (size_t i = formats->count; i-- > 0;)
-		if (formats->items[i]->taken == 0 && formats->lines - formats->items[i]->since > SILENT_LINES)
-			remove_at(formats, i);
 }

@@ -70,9 +70,9 @@ struct formats {
 void formats_init(struct formats *formats);
 void formats_done(struct formats *formats);
 struct format *formats_find(const struct formats *formats, int preset);
-/* Is there a place for it, or one that has hardly any lines? */
-bool formats_have_room(const struct formats *formats, bool is_generic);
-/* Behind the others of its kind, in a place that is there, or that the one with the fewest lines gives up. NULL: no memory. */
+/* The one with the fewest lines, when there is no place for another of its kind; else NULL. */
+struct format *formats_least(const struct formats *formats, bool is_generic);
+/* Behind the others of its kind; there must be a place. NULL: no memory. */
 struct format *formats_add(struct formats *formats, int preset, bool is_generic);
 void formats_remove(struct formats *formats, int preset);
 /* It took this line. */
@@ -91,9 +91,6 @@ bool format_outweighs(const struct format *format, const struct format *other);
  */
 struct format *formats_leader(const struct formats *formats);
 void formats_reason(const struct formats *formats, const struct format *format, struct buf *out);
-
-/* Those that have waited for a value for too long. */
-void formats_forget_silent(struct formats *formats);
 
 /*
  * Which presets' `detect` knows the text. What it knows must not depend on which digits, or how many: a line is tried once

@@ -116,14 +116,11 @@ static enum status unpack_format(struct formats *formats, struct unpacker *in, s
 	int preset = unpack_preset(in);
 	uint64_t is_generic = unpack_u64(in);
 
-	if (in->has_failed || is_generic > 1 || formats_find(formats, preset))
+	if (in->has_failed || is_generic > 1 || formats_find(formats, preset) || formats_least(formats, is_generic))
 		return damaged(err);
-	size_t before = formats->count;
 	struct format *format = formats_add(formats, preset, is_generic);
 	if (!format)
 		return error_no_memory(err);
-	if (formats->count == before)
-		return damaged(err); /* too many of its kind: one made room */
 	unpack_figures(format, in);
 	buf_append_span(&format->name, unpack_span(in));
 	step_seen_unpack(&format->step, in);

@@ -99,6 +99,21 @@ static bool ask_preset(const struct definition_list *list, bool is_alone, struct
 	return is_known;
 }
 
+/* *out is NULL when there is no room. */
+static enum status add_format(
+	struct formats *formats, int preset, bool is_generic, struct format **out, struct error *err)
+{
+	const struct format *least = formats_least(formats, is_generic);
+
+	*out = NULL;
+	if (least && least->taken >= FORMAT_FIRM_LINES)
+		return OK;
+	if (least)
+		formats_remove(formats, least->preset);
+	*out = formats_add(formats, preset, is_generic);
+	return *out ? OK : error_no_memory(err);
+}
+
 /* Detection alone counts: on lines that a preset does not know it is of no effect. */
 enum status guide_hear(struct formats *formats, const struct definition_set *set, struct regex_scratch *scratch,
 	struct span text, bool has_value, bool *is_new, struct error *err)
@@ -117,10 +132,9 @@ enum status guide_hear(struct formats *formats, const struct definition_set *set
 		if (!(known[i / 64] >> i % 64 & 1))
 			continue;
 		struct format *format = formats_find(formats, i);
-		if (!format && formats_have_room(formats, presets[i].is_generic)) {
-			if (!(format = formats_add(formats, i, presets[i].is_generic)))
-				return error_no_memory(err);
-			*is_new = true;
+		if (!format) {
+			TRY(add_format(formats, i, presets[i].is_generic, &format, err));
+			*is_new |= format != NULL;
 		}
 		if (format)
 			formats_note(formats, format, text, formats->lines);

@@ -266,3 +266,252 @@ TEST(a_stream_may_change_its_format)
 	CHECK_TEXT(preset_of(&s), "megatron-lm");
 	CHECK_INT(extractor_last_step(s.extractor), 9000);
 }
+
+/* ---- presets of the test's own ---- */
+
+static struct stream stream_of_presets(const char *text)
+{
+	struct definition_set *presets = NULL, *set = NULL;
+
+	CHECK_OK(definition_presets_new(&presets, span_from(text), &err));
+	CHECK_OK(definition_set_new(&set, NULL, presets, &err));
+	struct stream stream = stream_on(set);
+	stream.presets = presets;
+	return stream;
+}
+
+#define GENERIC                                                                                                        \
+	"{\"name\":\"any\",\"generic\":true,\"detect\":\"loss\",\"definitions\":[{\"Name\":\"train:loss\",\"Regex\":"  \
+	"\"loss[:=] ?(?<value>{N})\",\"Step\":\"step (?<step>\\\\d+)\"}]}"
+
+TEST(a_preset_that_knows_lines_and_captures_nothing_keeps_nobody_out)
+{
+	AUTO_DONE(stream)
+	s = stream_of_presets("{\"presets\":[{\"name\":\"void\",\"detect\":\"^step\",\"definitions\":[{\"Name\":\"x\","
+			      "\"Regex\":\"none (?<value>{N})\"}]}," GENERIC "]}");
+	char text[100];
+
+	for (int step = 1; step <= 100; step++) {
+		snprintf(text, sizeof text, "step %d loss: %d.5", step, step);
+		CHECK_INT(feed(&s, text), 1);
+	}
+	CHECK_TEXT(preset_of(&s), "any");
+	CHECK_INT(extractor_format_count(s.extractor), 1);
+}
+
+/* It takes a value now and then; what it knows and does not read is the other's. */
+TEST(a_preset_that_captures_little_keeps_nobody_out)
+{
+	AUTO_DONE(stream)
+	s = stream_of_presets("{\"presets\":[{\"name\":\"little\",\"detect\":\"^step\",\"definitions\":[{\"Name\":"
+			      "\"x\",\"Regex\":\"odd (?<value>{N})\"}]}," GENERIC "]}");
+	char text[100];
+	size_t losses = 0;
+
+	for (int step = 1; step <= 1000; step++) {
+		snprintf(text, sizeof text, step == 100 ? "step %d odd %d.5" : "step %d loss: %d.5", step, step);
+		feed(&s, text);
+	}
+	losses = count_named(&s, "train:loss");
+	CHECK_INT(losses, 999);
+	CHECK_INT(count_named(&s, "x"), 1);
+	CHECK_TEXT(preset_of(&s), "any");
+}
+
+#define RELATIVES                                                                                                           \
+	"{\"presets\":[{\"name\":\"few\",\"detect\":\"^it\",\"definitions\":[{\"Name\":\"train:loss\",\"Regex\":"           \
+	"\"it (?<step>\\\\d+) l (?<value>{N})\"},{\"Name\":\"x\",\"Regex\":\"x (?<value>{N})\"},{\"Name\":\"y\",\"Regex\":" \
+	"\"y (?<value>{N})\"}]},{\"name\":\"many\",\"detect\":\"^it\",\"definitions\":[{\"Name\":\"train:loss\",\"Regex\":" \
+	"\"it (?<step>\\\\d+) l (?<value>{N}) lr\"},{\"Name\":\"lr\",\"Regex\":\"lr (?<value>{N})\"}]}]}"
+
+static void feed_relative(struct stream *s, int first, int last, const char *rest)
+{
+	char text[100];
+
+	for (int step = first; step <= last; step++) {
+		snprintf(text, sizeof text, "it %d l %d.5%s", step, step, rest);
+		feed(s, text);
+	}
+}
+
+/* Eight lines on which it captures more; then the first captures more again, on 8 + 4 * 28 lines after 28 where it captured fewer. */
+TEST(a_near_relative_takes_lines_over_and_loses_them_again)
+{
+	AUTO_DONE(stream) s = stream_of_presets(RELATIVES);
+
+	feed_relative(&s, 1, 4, "");
+	CHECK_TEXT(preset_of(&s), "few");
+	feed_relative(&s, 5, 12, " lr 1");
+	CHECK_INT(count_named(&s, "lr"), 0);
+	feed_relative(&s, 13, 40, " lr 1");
+	CHECK_INT(count_named(&s, "lr"), 28);
+	CHECK_INT(count_named(&s, "train:loss"), 40); /* one curve */
+	CHECK_TEXT(preset_of(&s), "many");
+	feed_relative(&s, 41, 160, " lr 1 x 1 y 1");
+	CHECK_INT(count_named(&s, "x"), 0);
+	feed_relative(&s, 161, 162, " lr 1 x 1 y 1");
+	CHECK_INT(count_named(&s, "x"), 2);
+	CHECK_INT(extractor_attempt(s.extractor), 1);
+}
+
+/* "p0", "p1", …: "p3 step 7 v 1.5" gives m3. */
+static struct stream stream_of_many(int presets)
+{
+	AUTO_DONE(buf) text = BUF_INIT(1 << 16);
+
+	buf_append_text(&text, "{\"presets\":[");
+	for (int i = 0; i < presets; i++)
+		buf_printf(&text,
+			"{\"name\":\"p%d\",\"detect\":\"^p%d \",\"definitions\":[{\"Name\":\"m%d\",\"Regex\":\"^p%d step "
+			"(?<step>\\\\d+) v (?<value>{N})\"}]},",
+			i, i, i, i);
+	buf_append_text(&text, GENERIC "]}");
+	buf_append_char(&text, 0);
+	return stream_of_presets(text.ptr);
+}
+
+static size_t feed_many(struct stream *s, int preset, int count)
+{
+	char text[100];
+	size_t points = 0;
+
+	for (int step = 1; step <= count; step++) {
+		snprintf(text, sizeof text, "p%d step %d v 1.5", preset, step);
+		points += feed(s, text);
+	}
+	return points;
+}
+
+TEST(a_stream_speaks_six_formats_at_most)
+{
+	AUTO_DONE(stream) s = stream_of_many(8);
+
+	for (int i = 0; i < 6; i++)
+		CHECK_INT(feed_many(&s, i, 8), 8);
+	CHECK_INT(extractor_format_count(s.extractor), 6);
+	CHECK_INT(feed_many(&s, 6, 20), 0);
+	CHECK_INT(feed_many(&s, 5, 20), 20); /* the six go on */
+	CHECK_INT(feed(&s, "step 1 loss: 2"), 1); /* and there is a place for the general reading */
+	CHECK_INT(extractor_format_count(s.extractor), 7);
+}
+
+TEST(a_format_of_few_lines_makes_room)
+{
+	AUTO_DONE(stream) s = stream_of_many(8);
+
+	for (int i = 0; i < 6; i++)
+		CHECK_INT(feed_many(&s, i, i == 2 ? 7 : 8), i == 2 ? 7 : 8);
+	CHECK_INT(feed_many(&s, 6, 20), 20);
+	CHECK_INT(extractor_format_count(s.extractor), 6);
+	CHECK_INT(feed_many(&s, 2, 20), 0); /* all are firm now */
+}
+
+/* It comes back to the series that it had. */
+TEST(a_format_that_made_room_finds_its_series_again)
+{
+	AUTO_DONE(stream) s = stream_of_many(8);
+
+	for (int i = 0; i < 5; i++)
+		feed_many(&s, i, 8);
+	feed_many(&s, 5, 1);
+	uint32_t series = s.points.items[s.points.count - 1].series;
+	for (int i = 0; i < 100; i++) {
+		CHECK_INT(feed_many(&s, 6, 1), 1);
+		CHECK_INT(feed_many(&s, 5, 1), 1);
+	}
+	CHECK_INT(s.points.items[s.points.count - 1].series, series);
+}
+
+#define TABLE                                                                                                          \
+	"{\"presets\":[{\"name\":\"table\",\"detect\":\"^step,\",\"definitions\":[{\"Name\":\"v\",\"Regex\":"          \
+	"\"^(?<step>\\\\d+),(?<value>{N})$\"}]}]}"
+
+static void feed_chatter(struct stream *s, int lines)
+{
+	for (int i = 0; i < lines; i++)
+		feed(s, "nothing");
+}
+
+/* Its head came so many lines before its first row. */
+TEST(a_head_is_remembered_for_ten_thousand_lines)
+{
+	AUTO_DONE(stream) s = stream_of_presets(TABLE);
+	AUTO_DONE(stream) late = stream_of_presets(TABLE);
+
+	CHECK_INT(feed(&s, "1,2.5"), 0);
+	feed(&s, "step,v");
+	feed_chatter(&s, 9999);
+	CHECK_INT(feed(&s, "1,2.5"), 1);
+	feed_chatter(&s, 20000);
+	CHECK_INT(feed(&s, "2,2.5"), 1); /* now it is one of the stream's */
+	feed(&late, "step,v");
+	feed_chatter(&late, 10000);
+	CHECK_INT(feed(&late, "1,2.5"), 0);
+}
+
+/* ---- alike, however it came to this ---- */
+
+static void restart(struct stream *s)
+{
+	AUTO_DONE(buf) state = BUF_INIT(1 << 20);
+
+	extractor_pack(s->extractor, &state);
+	extractor_free(s->extractor);
+	s->extractor = NULL;
+	struct unpacker in = unpacker_on(buf_span(&state));
+	CHECK_OK(extractor_unpack(&s->extractor, &in, &err));
+	CHECK_OK(unpacker_end(&in, "state", &err));
+}
+
+TEST(several_formats_go_on_after_a_restart_as_without_it)
+{
+	AUTO_DONE(stream) whole = auto_stream();
+	AUTO_DONE(stream) cut = auto_stream();
+	AUTO_DONE(buf) a = BUF_INIT(1 << 20);
+	AUTO_DONE(buf) b = BUF_INIT(1 << 20);
+
+	for (int i = 0; i < 600; i++) {
+		const struct trainer *trainer = &trainers[i * 7 % 5 * (i % 3) % TRAINERS];
+		const char *stray = strays[i * 31 % (int)(sizeof strays / sizeof strays[0])];
+		feed_step(&whole, trainer, i);
+		feed_step(&cut, trainer, i);
+		if (i % 2) {
+			feed_text(&whole, stray);
+			feed_text(&cut, stray);
+		}
+		if (i % 5 == 0)
+			restart(&cut);
+	}
+	CHECK(extractor_format_count(whole.extractor) > 3);
+	CHECK_INT(cut.points.count, whole.points.count);
+	CHECK_INT(missing_series(&whole, &cut, "restarted"), 0);
+	extractor_pack(whole.extractor, &a);
+	extractor_pack(cut.extractor, &b);
+	CHECK(span_equal(buf_span(&b), buf_span(&a)));
+}
+
+/* The step that stands on the line is found by the rules of the preset that knows it, whoever else has been heard. */
+TEST(stray_lines_do_not_change_where_the_steps_of_definitions_stand)
+{
+	struct definition_set *set = NULL;
+	AUTO(definition_set) presets = shipped_presets();
+	AUTO(json) document = NULL;
+	int wrong = 0;
+
+	CHECK_OK(json_parse(&document, SPAN("[{\"Name\":\"l\",\"Regex\":\"^iter.*loss ([0-9.]+),\"}]"), &err));
+	for (size_t i = 0; i < sizeof strays / sizeof strays[0]; i++) {
+		CHECK_OK(definition_set_new(&set, document, presets, &err));
+		AUTO_DONE(stream) s = stream_on(set);
+		if (is_own(&trainers[0], strays[i]))
+			continue;
+		for (int step = 1; step <= 600; step++) {
+			feed_step(&s, &trainers[0], step);
+			if (step == 300 || step == 1)
+				feed_text(&s, strays[i]);
+		}
+		for (size_t j = 0; j < s.points.count; j++)
+			wrong += s.points.items[j].point.step != (int64_t)j + 1;
+		wrong += s.points.count != 600;
+	}
+	CHECK_INT(wrong, 0);
+}
