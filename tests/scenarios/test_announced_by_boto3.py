@@ -83,3 +83,12 @@ def test_announced_logged_replaced_stopped(cloud):
     assert [row["TrainingJobName"] for row in found] == ["boto-life"]
     page = logs.get_log_events(logGroupName=GROUP, logStreamName=nodes[1].stream, startFromHead=True)
     assert "Loading checkpoint from step 150" in [event["message"] for event in page["events"]]
+
+    # All that was logged is older than a quarter of an hour: the job ended where its log ends, whenever it was stopped.
+    wall_s, machines = last_s - begun_s, {node.stream.rpartition("-")[0].rpartition("/")[2]: node.stream for node in nodes}
+    seconds = {"first_step": 60 - 5 * 10, "productive": 400 * 10, "restart": again_s - broke_s, "redone": (200 - 150) * 10}
+    assert sum(seconds.values()) == wall_s
+    expect_facts(server, "boto-life", status=("Stopped", "Stopped"), phases=[("Training", begun_s), ("Stopping", last_s), ("Stopped", last_s)],
+        start=begun_s, start_from="assumed", end=last_s, end_from="assumed", failure=None, nodes=2, nodes_from="stated", hosts=machines,
+        lines=2 * (2 + len(first_half) + len(second_half)), attempts=2, last_step=400, lost_steps=200 - 150, wall_s=wall_s, seconds=seconds,
+        goodput=100 * 400 * 10 / wall_s, billable_s=wall_s, cost=wall_s * 2 * PER_HOUR / 3600, incidents=[])
