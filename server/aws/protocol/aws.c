@@ -1,3 +1,5 @@
+#include "aws/protocol/aws.h"
+
 #include "aws/protocol/internal.h"
 
 static const struct http_route templates[] = {
