@@ -96,7 +96,7 @@ enum status guide_segment(struct run *run, struct span segment, struct error *er
 void extractor_remember(struct extractor *extractor, struct span segment);
 /* extractor.c: every definition that is not left out was tried on the segments so far. */
 void extractor_settle_tried(struct extractor *extractor);
-/* csv.c: the same for a row of numbers or its header; false: no memory. */
+/* match_csv.c: the same for a row of numbers or its header; false: no memory. */
 bool match_csv(struct run *run, uint32_t index, struct span segment, int32_t rank);
 /* place.c: what was found becomes points. */
 enum status place_found(struct run *run, struct error *err) MUST_CHECK;
