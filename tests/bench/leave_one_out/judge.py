@@ -67,32 +67,39 @@ def is_same(a, b, unit_a="", unit_b=""):
 
 
 class Lines:
-    """What stands on each line. A line with very many values (a whole curve as one JSON object) is looked up by the value."""
+    """What stands on each line, and what of it is taken. A line with very many values (a whole curve as one JSON object, a bar
+    with carriage returns) is looked up by the value, and by the step with it."""
 
     def __init__(self, items):
         self.by_line = collections.defaultdict(list)
+        self.by_value = collections.defaultdict(list)
+        self.taken = set()
         for item in items:
             self.by_line[item.line].append(item)
-        self.by_value = collections.defaultdict(list)
         for items in self.by_line.values():
             for item in items if len(items) > MANY else ():
                 self.by_value[item.line, f"{item.value:.5e}"].append(item)
+                self.by_value[item.line, f"{item.value:.5e}", item.step].append(item)
 
-    def like(self, one):
-        items = self.by_line.get(one.line, ())
+    def near(self, one):
+        items = self.by_line.get(one.line, [])
+        if len(items) <= MANY:
+            return items
+        value = f"{one.value:.5e}"
+        return self.by_value.get((one.line, value, one.step)) or self.by_value.get((one.line, value), [])
+
+    def has(self, one):
+        return any(is_same(one.value, item.value, one.unit, item.unit) for item in self.near(one))
+
+    def take(self, one):
+        """Of equal values the one with the role, then the one with the step; None: there is none that is not taken."""
+        items = self.near(one)
         if len(items) > MANY:
-            items = self.by_value.get((one.line, f"{one.value:.5e}"), ())
-        return [item for item in items if is_same(one.value, item.value, one.unit, item.unit)]
-
-
-def match(known, points):
-    """Pairs (known, point or None), each point used once: of equal values the one with the role, then the one with the step."""
-    lines, used = Lines(points), set()
-    for one in known:
-        candidates = [point for point in lines.like(one) if id(point) not in used]
-        best = max(candidates, key=lambda point: (point.role == one.role, point.step == one.step), default=None)
-        used.add(id(best))
-        yield one, best
+            items[:] = [item for item in items[:MANY] if id(item) not in self.taken] + items[MANY:]
+        best = max((item for item in items[:MANY] if id(item) not in self.taken and is_same(one.value, item.value, one.unit, item.unit)),
+            key=lambda item: (item.role == one.role, item.step == one.step), default=None)
+        self.taken.add(id(best))
+        return best
 
 
 def invented_of(known, points):
@@ -103,7 +110,7 @@ def invented_of(known, points):
     for point in points:
         counts = series[point.name]
         counts[0] += 1
-        counts[1] += bool(lines.like(point))
+        counts[1] += lines.has(point)
         counts[2] = point.role
     roles = {one.role for one in known}
     for name, (count, corresponding, role) in series.items():
@@ -120,7 +127,9 @@ def judge(known, points):
     """`known` has points of all roles ('other' too, which only saves series from being called invented)."""
     verdict = Verdict()
     keys = [one for one in known if one.role in ROLES]
-    for one, point in match(keys, points):
+    lines = Lines(points)
+    for one in keys:
+        point = lines.take(one)
         count = verdict.roles[one.role]
         count.there += 1
         if point:
