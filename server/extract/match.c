@@ -1,6 +1,7 @@
 /* The definitions on one segment of a line. */
 #include "extract/guess.h"
 #include "extract/line/number.h"
+#include "extract/line/starts.h"
 #include "extract/state.h"
 #include "extract/line/value_place.h"
 
@@ -10,6 +11,7 @@ enum { OVERRUN_MAX = 10000, CREDIT = 1, CREDIT_BYTES = 1024 };
 
 /* One segment, as the definitions of a chain see it. */
 struct subject {
+	const struct prefix *prefix;
 	struct span segment;
 	int32_t rank;
 };
@@ -282,11 +284,22 @@ static enum regex_result search_first(struct run *run, uint32_t leader, struct s
 	struct span groups[REGEX_MAX_GROUPS])
 {
 	const struct definition *definition = &run->list->items[leader];
-	bool is_prefixed = !run->set->is_preset_form && whole.len != subject->segment.len;
+	const struct prefix *prefix = subject->prefix;
+	bool is_prefixed = !run->set->is_preset_form && whole.len != prefix->starts[0].len;
+	enum regex_result result = REGEX_NO_MATCH;
 
-	if (is_prefixed && !definition->has_start)
+	if (is_prefixed && !definition->has_start) {
 		subject->segment = whole;
-	enum regex_result result = search(run, leader, definition->regex, subject->segment, 0, groups);
+		return search(run, leader, definition->regex, whole, 0, groups);
+	}
+	for (size_t tried = 0, at;
+		result == REGEX_NO_MATCH && (at = starts_next(prefix, definition->has_start, tried)) < prefix->count;
+		tried++) {
+		subject->segment = prefix->starts[at];
+		result = search(run, leader, definition->regex, subject->segment, 0, groups);
+		if (result == REGEX_MATCH)
+			prefix_trust(&run->extractor->prefixes, prefix, at);
+	}
 	if (result != REGEX_NO_MATCH || !is_prefixed || !definition->has_start)
 		return result;
 	subject->segment = whole;
@@ -381,7 +394,7 @@ static int32_t rank_of_prefix(struct extractor *extractor, const struct prefix *
 enum status match_segment(struct run *run, struct span segment, struct error *err)
 {
 	struct prefix prefix;
-	struct subject subject = {line_peel(segment, &prefix), RANK_NONE};
+	struct subject subject = {&prefix, line_peel(segment, &run->extractor->prefixes, &prefix), RANK_NONE};
 
 	subject.rank = rank_of_prefix(run->extractor, &prefix);
 	run->extractor->peeled = subject.segment;

@@ -56,6 +56,7 @@ struct extractor {
 	int64_t said_total; /* of the run's steps; not packed: the next line says it again */
 	int32_t bare_rank; /* srun's number of the last line that had one */
 	bool is_srun; /* and it has come twice in a row: no counter of the trainer's */
+	struct prefix_memory prefixes;
 	struct buf name; /* of the series in a match without a name: the last one, "" none */
 	struct buf recent; /* the last lines before a preset was chosen: they may have said the step */
 	uint32_t recent_count;
@@ -65,6 +66,7 @@ struct extractor {
 	size_t held_cap;
 	size_t taken; /* scratch: of found, what earlier chains gave */
 	struct buf plain; /* scratch: a line without its escapes */
+	struct buf unwrapped; /* scratch: the message of a record */
 	struct found *found; /* scratch: of one segment */
 	size_t found_count;
 	size_t found_cap;
