@@ -1,7 +1,7 @@
 /* The definitions on one segment of a line. */
 #include "extract/guess.h"
 #include "extract/line/number.h"
-#include "extract/line/starts.h"
+#include "extract/line/prefix.h"
 #include "extract/state.h"
 #include "extract/line/value_place.h"
 
@@ -292,13 +292,14 @@ static enum regex_result search_first(struct run *run, uint32_t leader, struct s
 		subject->segment = whole;
 		return search(run, leader, definition->regex, whole, 0, groups);
 	}
-	for (size_t tried = 0, at;
-		result == REGEX_NO_MATCH && (at = starts_next(prefix, definition->has_start, tried)) < prefix->count;
-		tried++) {
-		subject->segment = prefix->starts[at];
+	size_t first = definition->has_start ? 0 : run->start, end = definition->has_start ? prefix->count : first + 1;
+	for (size_t i = first; i < end && result == REGEX_NO_MATCH; i++) {
+		subject->segment = prefix->starts[i];
 		result = search(run, leader, definition->regex, subject->segment, 0, groups);
-		if (result == REGEX_MATCH)
-			prefix_trust(&run->extractor->prefixes, prefix, at);
+		if (result == REGEX_MATCH) {
+			prefix_trust(&run->extractor->prefixes, prefix, i);
+			run->start = i;
+		}
 	}
 	if (result != REGEX_NO_MATCH || !is_prefixed || !definition->has_start)
 		return result;
@@ -398,6 +399,7 @@ enum status match_segment(struct run *run, struct span segment, struct error *er
 
 	subject.rank = rank_of_prefix(run->extractor, &prefix);
 	run->extractor->peeled = subject.segment;
+	run->start = 0;
 	run->extractor->found_count = 0;
 	run->extractor->segments++;
 	run->name = buf_span(&run->extractor->name);

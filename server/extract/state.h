@@ -82,6 +82,7 @@ struct run {
 	struct span text; /* without escapes */
 	int64_t arrival_ms;
 	int64_t shown_ms; /* once is_time_known; NO_TIME when there is none */
+	size_t start; /* of the segment (prefix.h): where an expression with a '^' matched; others look from there */
 	struct span name; /* the last one that a match gave; of an earlier line: in extractor->name */
 	bool is_time_known;
 	bool has_match;
