@@ -254,7 +254,7 @@ enum status extract_line(struct extractor *extractor, const struct definition_se
 	size_t first = out->count;
 
 	TRY(ensure_list(&run, err));
-	extractor->peeled = SPAN("");
+	extractor->segment = SPAN("");
 	run.may_be_start = run.list->count == 0; /* no sieve has looked */
 	if (run.text.len)
 		TRY(strip(&run, err));
@@ -310,7 +310,9 @@ bool extractor_has_steps(const struct extractor *extractor)
 
 struct span extractor_peeled(const struct extractor *extractor)
 {
-	return extractor->peeled;
+	struct prefix prefix;
+
+	return line_peel(extractor->segment, &extractor->prefixes, &prefix);
 }
 
 int64_t extractor_total(const struct extractor *extractor)

@@ -366,9 +366,24 @@ static bool try_chain(struct run *run, uint32_t leader, struct subject subject, 
 	return is_ok;
 }
 
-/* All are tried, most by the sieve alone. */
-static bool try_all(struct run *run, struct subject subject, struct span whole)
+/* srun's bare "3: " is a rank once the same number came twice in a row. */
+static int32_t rank_of_tags(struct extractor *extractor, struct span segment)
 {
+	bool is_bare = false;
+	int32_t rank = line_may_have_rank(segment) ? line_peel_rank(segment, &is_bare) : RANK_NONE;
+
+	if (!is_bare)
+		return rank;
+	extractor->is_srun |= rank == extractor->bare_rank;
+	extractor->bare_rank = rank;
+	return extractor->is_srun ? rank : RANK_NONE;
+}
+
+/* All are tried, most by the sieve alone: only what it lets through is worth to look at its prefix. */
+static bool try_all(struct run *run, int32_t rank, struct span whole)
+{
+	struct prefix prefix;
+	struct subject subject = {.prefix = NULL};
 	uint64_t words[SIEVE_WORDS];
 
 	run->extractor->pending_tried++;
@@ -376,32 +391,27 @@ static bool try_all(struct run *run, struct subject subject, struct span whole)
 	run->may_be_start |= words[START_BIT / 64] >> START_BIT % 64 & 1;
 	words[START_BIT / 64] &= ~(UINT64_C(1) << START_BIT % 64);
 	for (uint32_t base = 0; base < SIEVE_MAX; base += 64)
-		for (uint64_t bits = words[base / 64]; bits; bits &= bits - 1)
+		for (uint64_t bits = words[base / 64]; bits; bits &= bits - 1) {
+			if (!subject.prefix) {
+				subject = (struct subject){
+					&prefix, line_peel(whole, &run->extractor->prefixes, &prefix), rank};
+				if (rank == RANK_NONE && !prefix.is_bare)
+					subject.rank = prefix.rank;
+			}
 			if (!try_chain(run, base + (uint32_t)__builtin_ctzll(bits), subject, whole))
 				return false;
+		}
 	return true;
-}
-
-/* srun's bare "3: " is a rank once the same number came twice in a row. */
-static int32_t rank_of_prefix(struct extractor *extractor, const struct prefix *prefix)
-{
-	if (!prefix->is_bare)
-		return prefix->rank;
-	extractor->is_srun |= prefix->rank == extractor->bare_rank;
-	extractor->bare_rank = prefix->rank;
-	return extractor->is_srun ? prefix->rank : RANK_NONE;
 }
 
 enum status match_segment(struct run *run, struct span segment, struct error *err)
 {
-	struct prefix prefix;
-	struct subject subject = {&prefix, line_peel(segment, &run->extractor->prefixes, &prefix), RANK_NONE};
+	int32_t rank = rank_of_tags(run->extractor, segment);
 
-	subject.rank = rank_of_prefix(run->extractor, &prefix);
-	run->extractor->peeled = subject.segment;
+	run->extractor->segment = segment;
 	run->start = 0;
 	run->extractor->found_count = 0;
 	run->extractor->segments++;
 	run->name = buf_span(&run->extractor->name);
-	return try_all(run, subject, segment) ? OK : error_no_memory(err);
+	return try_all(run, rank, segment) ? OK : error_no_memory(err);
 }

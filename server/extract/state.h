@@ -45,7 +45,7 @@ struct extractor {
 	uint32_t
 		first_slot; /* of the present definitions; behind them, in a guided set, that of lines with a step alone */
 	size_t definition_count;
-	struct span peeled; /* the last of them, without its prefixes: while its line lives */
+	struct span segment; /* the last of them, while its line lives */
 	uint64_t segments; /* looked at; not packed: only tells one from the next */
 	uint64_t pending_tried; /* segments not yet in the `tried` of those definitions that are not given up */
 	int64_t last_step; /* meaningful when attempts.has_step */

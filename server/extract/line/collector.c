@@ -192,6 +192,18 @@ static enum part take_stern(struct span *text, struct name pod)
 	return PART_GUESS;
 }
 
+/* Behind a plain word: the spaces and the bar of compose, or the name of a pod. */
+static bool may_follow_name(struct span text)
+{
+	size_t letters = 0;
+
+	if (char_at(text, 0) == ' ')
+		return char_at(text, count_char(text, ' ')) == '|';
+	while (is_letter(char_at(text, letters)) || is_digit(char_at(text, letters)))
+		letters++;
+	return letters && is_letter(text.ptr[0]) && char_at(text, letters) == '-';
+}
+
 /* At the line's start: what begins with a small letter or a digit, as names of machines do. */
 static enum part take_name(struct span *text, uint8_t *guess)
 {
@@ -200,7 +212,8 @@ static enum part take_name(struct span *text, uint8_t *guess)
 	while (is_letter(char_at(*text, plain)))
 		plain++;
 	char next = char_at(*text, plain);
-	if (!is_digit(next) && next != '-' && next != '_' && next != '.' && next != ' ')
+	if (next == ' ' ? !may_follow_name(span_skip(*text, plain + 1))
+			: !is_digit(next) && next != '-' && next != '_' && next != '.')
 		return PART_NONE;
 	struct name name = read_name(*text);
 	if (!name.len || name.len > NAME_MAX_BYTES)

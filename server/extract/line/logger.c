@@ -10,8 +10,8 @@ size_t logger_level_length(struct span text)
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
 		char next = char_at(text, names[i].len);
-		if (text.len >= names[i].len && span_equal_fold(span_of(text.ptr, names[i].len), names[i]) &&
-			!is_name_char(next))
+		if (text.len >= names[i].len && ((text.ptr[0] ^ names[i].ptr[0]) & ~0x20) == 0 &&
+			span_equal_fold(span_of(text.ptr, names[i].len), names[i]) && !is_name_char(next))
 			return names[i].len;
 	}
 	return 0;

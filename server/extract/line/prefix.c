@@ -17,18 +17,30 @@ static void add_start(struct prefix *prefix, struct span text, bool is_certain, 
 	prefix->starts[prefix->count++] = text;
 }
 
+static enum part take_stamp(struct span *text, struct peeling *peeling)
+{
+	enum part part = stamp_take(text);
+
+	peeling->has_time |= part != PART_NONE;
+	return part;
+}
+
+/* Each line comes here: by its first byte nearly all readers are ruled out. */
 static enum part take_one(struct span *text, struct peeling *peeling)
 {
 	char first = text->ptr[0];
-	enum part part = launcher_take(text, peeling);
+	enum part part = PART_NONE;
 
-	if (!part)
+	if (first == '[' || first == '(' || first == ' ' || is_digit(first) || first == 'a' || first == 'o' ||
+		first == 'c')
+		part = launcher_take(text, peeling);
+	if (!part && (first == '[' || first == '<' || (first != ' ' && (peeling->is_first || peeling->has_time))))
 		part = collector_take(text, peeling);
-	if (!part && first != ' ') {
-		part = stamp_take(text);
-		peeling->has_time |= part != PART_NONE;
-	}
-	return part || first == ' ' ? part : logger_take(text, peeling);
+	if (!part && (first == '[' || is_digit(first) || is_upper(first)))
+		part = take_stamp(text, peeling);
+	if (!part && (first == '[' || is_upper(first) || (first != ' ' && (peeling->has_time || peeling->has_level))))
+		part = logger_take(text, peeling);
+	return part;
 }
 
 /*
@@ -160,6 +172,18 @@ struct span line_peel(struct span text, const struct prefix_memory *memory, stru
 	if (text.len)
 		peel_parts(text, memory, prefix);
 	return prefix->starts[prefix->certain];
+}
+
+int32_t line_peel_rank(struct span text, bool *is_bare)
+{
+	enum { TAGS_MAX = 8 };
+	struct peeling peeling = {.rank = RANK_NONE};
+
+	for (int i = 0; i < TAGS_MAX && line_may_have_rank(text); i++)
+		if (!launcher_take(&text, &peeling) && (text.ptr[0] == ' ' || stamp_take(&text) != PART_TAG))
+			break;
+	*is_bare = peeling.is_bare;
+	return peeling.rank;
 }
 
 void prefix_trust(struct prefix_memory *memory, const struct prefix *prefix, size_t start)

@@ -43,6 +43,14 @@ struct prefix {
 
 /* The text behind all prefixes: starts[certain]. memory: NULL for a line by itself. */
 struct span line_peel(struct span text, const struct prefix_memory *memory, struct prefix *prefix);
+/* Of the launchers' tags and times in front alone: the rank. Most lines are worth no more. */
+int32_t line_peel_rank(struct span text, bool *is_bare);
+static inline bool line_may_have_rank(struct span text)
+{
+	return text.len && (text.ptr[0] == '[' || text.ptr[0] == '(' || text.ptr[0] == ' ' || text.ptr[0] == 'a' ||
+				   (unsigned char)(text.ptr[0] - '0') < 10);
+}
+
 /* A preset has read the line at that start. */
 void prefix_trust(struct prefix_memory *memory, const struct prefix *prefix, size_t start);
 void prefix_memory_pack(const struct prefix_memory *memory, struct buf *out);
