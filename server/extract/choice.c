@@ -1,5 +1,7 @@
 #include "extract/choice.h"
 
+#include "extract/line/starts.h"
+
 enum { SEEN_BYTES = 4096, LEAD_MIN = 8, LEAD_FACTOR = 4 };
 
 void choice_init(struct choice *choice)
@@ -43,11 +45,26 @@ static uint64_t *memo_of(struct choice *choice, struct span text, uint64_t *shap
 	return choice->memo ? &choice->memo[*shape % CHOICE_MEMO] : NULL;
 }
 
-static bool is_known(const struct preset *preset, struct regex_scratch *scratch, struct span text)
+static bool is_known(
+	const struct preset *preset, struct regex_scratch *scratch, const struct prefix *prefix, size_t *start)
 {
 	struct span groups[REGEX_MAX_GROUPS];
 
-	return regex_search(preset->detect, scratch, text, 0, groups) == REGEX_MATCH;
+	return starts_search(prefix, preset->detect, preset->has_start, scratch, SEEN_BYTES, groups, start) ==
+	       REGEX_MATCH;
+}
+
+/* The header of a CSV is one with a prefix, too: what stands behind it is meant. */
+static size_t innermost(
+	const struct preset *preset, struct regex_scratch *scratch, const struct prefix *prefix, size_t start)
+{
+	struct span groups[REGEX_MAX_GROUPS];
+
+	for (size_t i = prefix->count; preset->has_start && --i > start;)
+		if (regex_search(preset->detect, scratch, span_cut(prefix->starts[i], SEEN_BYTES), 0, groups) ==
+			REGEX_MATCH)
+			return i;
+	return start;
 }
 
 static void choose(struct choice *choice, const struct preset *presets, int preset, struct span text)
@@ -72,7 +89,8 @@ static bool has_included(const struct preset *preset, int number)
 }
 
 /* The preset that this line speaks for, among those that know it. */
-static int better(const struct choice *choice, const struct preset *presets, size_t count, const bool *knows)
+static int better(const struct choice *choice, const struct preset *presets, size_t count, const bool *knows,
+	const size_t *starts)
 {
 	int now = choice->preset, best = -1;
 
@@ -82,16 +100,20 @@ static int better(const struct choice *choice, const struct preset *presets, siz
 		bool leads = now >= 0 && choice->hits[i] >= LEAD_MIN + LEAD_FACTOR * choice->hits[now];
 		bool may = now < 0 || has_included(&presets[i], now) ||
 			   (!presets[i].is_generic && (presets[now].is_generic || leads));
-		if (may && (best < 0 || (presets[best].is_generic && !presets[i].is_generic)))
+		bool is_first = best < 0 || (presets[best].is_generic && !presets[i].is_generic);
+		bool leaves_less = !is_first && presets[best].is_generic == presets[i].is_generic &&
+				   starts[i] < starts[best]; /* of the line */
+		if (may && (is_first || leaves_less))
 			best = (int)i;
 	}
 	return best;
 }
 
-bool choice_see(
-	struct choice *choice, const struct definition_set *set, struct regex_scratch *scratch, struct span text)
+bool choice_see(struct choice *choice, const struct definition_set *set, struct regex_scratch *scratch,
+	const struct prefix *prefix, size_t *start)
 {
-	size_t count;
+	struct span text = prefix->starts[0];
+	size_t count, starts[PRESETS_MAX] = {0};
 	const struct preset *presets = definition_set_presets(set, &count);
 	bool knows[PRESETS_MAX] = {false}, knows_any = false;
 	bool is_early = choice->lines - choice->chosen_at < CHOICE_LINES;
@@ -102,6 +124,7 @@ bool choice_see(
 			(choice->is_revised || (!is_early && choice->hits[choice->preset] >= CHOICE_SURE)))) {
 		bool changes = set->fixed_preset >= 0 && choice->preset != set->fixed_preset;
 		choice->preset = changes ? set->fixed_preset : choice->preset;
+		*start = 0;
 		return changes;
 	}
 	text.len = text.len < SEEN_BYTES ? text.len : SEEN_BYTES;
@@ -112,17 +135,20 @@ bool choice_see(
 	if (count)
 		sieve_find(definition_set_sieve(set), text, may_know);
 	for (size_t i = 0; i < count && i < PRESETS_MAX; i++) {
-		knows[i] = (may_know[i / 64] >> i % 64 & 1) && is_known(&presets[i], scratch, text);
+		knows[i] = (may_know[i / 64] >> i % 64 & 1) && is_known(&presets[i], scratch, prefix, &starts[i]);
+		starts[i] = presets[i].has_start ? starts[i] : 0;
 		if (knows[i] && choice->hits[i] < UINT16_MAX)
 			choice->hits[i]++;
 		knows_any |= knows[i];
 	}
 	if (memo && !knows_any)
 		*memo = shape;
-	int best = knows_any ? better(choice, presets, count, knows) : -1;
-	if (best >= 0)
-		choose(choice, presets, best, text);
-	return best >= 0;
+	int best = knows_any ? better(choice, presets, count, knows, starts) : -1;
+	if (best < 0)
+		return false;
+	*start = innermost(&presets[best], scratch, prefix, starts[best]);
+	choose(choice, presets, best, span_cut(prefix->starts[*start], SEEN_BYTES));
+	return true;
 }
 
 void choice_reason(const struct choice *choice, struct buf *out)

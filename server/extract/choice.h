@@ -15,6 +15,7 @@
 #include "base/buf.h"
 #include "base/codec/pack.h"
 #include "extract/definition.h"
+#include "extract/line/prefix.h"
 
 enum { CHOICE_LINES = 1000, CHOICE_SURE = 64, CHOICE_SAMPLE_BYTES = 80, CHOICE_MEMO = 256 };
 
@@ -31,9 +32,9 @@ struct choice {
 
 void choice_init(struct choice *choice);
 void choice_done(struct choice *choice);
-/* True when the line changed the choice. */
-bool choice_see(
-	struct choice *choice, const struct definition_set *set, struct regex_scratch *scratch, struct span text);
+/* True when the line changed the choice; *start is then where the preset knew it. */
+bool choice_see(struct choice *choice, const struct definition_set *set, struct regex_scratch *scratch,
+	const struct prefix *prefix, size_t *start);
 void choice_reason(const struct choice *choice, struct buf *out);
 void choice_pack(const struct choice *choice, struct buf *out);
 void choice_unpack(struct choice *choice, struct unpacker *in);

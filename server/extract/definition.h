@@ -59,6 +59,7 @@ struct preset {
 	char *name;
 	struct regex *detect;
 	struct span detect_text;
+	bool has_start; /* a '^' in it, as in a definition */
 	bool is_generic; /* gives way to any that is not */
 	bool has_step_lines; /* the step may stand on a line without a value */
 	size_t include_count; /* presets whose definitions are in it too: it takes over from them */

@@ -1,9 +1,11 @@
 #include "extract/line/ansi.h"
 #include "extract/line/line_hint.h"
+#include "extract/line/unwrap.h"
 #include "extract/state.h"
+#include "base/text/line_time.h"
 #include "model/metrics/batch.h"
 
-enum { PLAIN_MAX_BYTES = 16 << 20, ESCAPE = 0x1b };
+enum { PLAIN_MAX_BYTES = 16 << 20, UNWRAPPED_MAX_BYTES = 4 * PLAIN_MAX_BYTES, ESCAPE = 0x1b };
 
 void extracted_list_done(struct extracted_list *list)
 {
@@ -23,6 +25,7 @@ struct extractor *extractor_new(void)
 	extractor->step_ts_ms = NO_TIME;
 	extractor->bare_rank = RANK_NONE;
 	extractor->plain = BUF_INIT(PLAIN_MAX_BYTES);
+	extractor->unwrapped = BUF_INIT(UNWRAPPED_MAX_BYTES);
 	extractor->name = BUF_INIT(METRIC_NAME_MAX_BYTES);
 	extractor->recent = BUF_INIT(RECENT_MAX * (RECENT_LINE_BYTES + 1));
 	extractor->header = BUF_INIT(METRIC_NAME_MAX_BYTES * DEFINITIONS_MAX);
@@ -38,6 +41,7 @@ void extractor_free(struct extractor *extractor)
 	choice_done(&extractor->choice);
 	choice_done(&extractor->guide);
 	buf_done(&extractor->plain);
+	buf_done(&extractor->unwrapped);
 	buf_done(&extractor->name);
 	buf_done(&extractor->header);
 	buf_done(&extractor->recent);
@@ -138,11 +142,14 @@ static enum status choose_preset(struct run *run, struct span segment, struct er
 	struct extractor *extractor = run->extractor;
 	struct prefix prefix;
 
-	if (!choice_see(&extractor->choice, run->set, run->scratch, line_peel(segment, &prefix))) {
+	size_t start;
+	(void)!line_peel(segment, &extractor->prefixes, &prefix).len;
+	if (!choice_see(&extractor->choice, run->set, run->scratch, &prefix, &start)) {
 		if (extractor->choice.preset < 0)
 			extractor_remember(extractor, segment);
 		return OK;
 	}
+	prefix_trust(&extractor->prefixes, &prefix, start);
 	run->list = definition_set_list(run->set, extractor->choice.preset);
 	if (!adopt_list(run))
 		return error_no_memory(err);
@@ -190,11 +197,52 @@ static enum status strip(struct run *run, struct error *err)
 {
 	struct buf *plain = &run->extractor->plain;
 
+	if (!memchr(run->text.ptr, ESCAPE, run->text.len))
+		return OK;
 	buf_reset(plain);
-	ansi_strip(run->line->text, plain);
+	ansi_strip(run->text, plain);
 	TRY(buf_status(plain, err));
 	run->text = buf_span(plain);
 	return OK;
+}
+
+static enum status extract_segments(struct run *run, struct error *err)
+{
+	struct span rest = run->text, segment;
+
+	if (!rest.len || !memchr(rest.ptr, '\r', rest.len))
+		return rest.len ? extract_segment(run, rest, err) : OK;
+	while (span_next(&rest, '\r', &segment))
+		if (segment.len)
+			TRY(extract_segment(run, segment, err));
+	return OK;
+}
+
+/*
+ * A record of a collector's is read for its message. A user's definition may have had the record in mind: it looks at the
+ * line as it stands first.
+ */
+static enum status extract_text(struct run *run, struct error *err)
+{
+	struct extractor *extractor = run->extractor;
+	struct span message = run->text;
+	int64_t shown_ms;
+
+	if (!line_may_be_wrapped(message) || !line_unwrap(&message, &extractor->unwrapped)) {
+		TRY(buf_status(&extractor->unwrapped, err));
+		return extract_segments(run, err);
+	}
+	if (!run->set->is_preset_form)
+		TRY(extract_segments(run, err));
+	if (run->has_match)
+		return OK;
+	if (run->line->ts_ms == NO_TIME && line_time_parse(run->text, run->arrival_ms, &shown_ms)) {
+		run->is_time_known = true;
+		run->shown_ms = shown_ms;
+	}
+	run->text = message;
+	TRY(strip(run, err));
+	return extract_segments(run, err);
 }
 
 enum status extract_line(struct extractor *extractor, const struct definition_set *set, struct regex_scratch *scratch,
@@ -206,18 +254,11 @@ enum status extract_line(struct extractor *extractor, const struct definition_se
 	size_t first = out->count;
 
 	TRY(ensure_list(&run, err));
-	extractor->peeled = SPAN("");
+	extractor->segment = SPAN("");
 	run.may_be_start = run.list->count == 0; /* no sieve has looked */
-	if (run.text.len && memchr(run.text.ptr, ESCAPE, run.text.len))
+	if (run.text.len)
 		TRY(strip(&run, err));
-	if (run.text.len && memchr(run.text.ptr, '\r', run.text.len)) {
-		struct span rest = run.text, segment;
-		while (span_next(&rest, '\r', &segment))
-			if (segment.len)
-				TRY(extract_segment(&run, segment, err));
-	} else if (run.text.len) {
-		TRY(extract_segment(&run, run.text, err));
-	}
+	TRY(extract_text(&run, err));
 	bool may_be_start = run.may_be_start && !run.has_match && attempts->has_step && !attempts->has_hint;
 	if (may_be_start && line_is_start(run.text)) {
 		attempts->has_hint = true;
@@ -269,7 +310,9 @@ bool extractor_has_steps(const struct extractor *extractor)
 
 struct span extractor_peeled(const struct extractor *extractor)
 {
-	return extractor->peeled;
+	struct prefix prefix;
+
+	return line_peel(extractor->segment, &extractor->prefixes, &prefix);
 }
 
 int64_t extractor_total(const struct extractor *extractor)

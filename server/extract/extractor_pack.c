@@ -5,8 +5,11 @@
 #include "extract/line/number.h"
 #include "extract/state.h"
 
-/* Up to VERSION_COUNTED steps of definitions without one were counted; up to VERSION_GAPLESS gaps between steps were not known. */
-enum { MARK = -2, VERSION_COUNTED = 2, VERSION_GAPLESS = 3, VERSION = 4 };
+/*
+ * Up to VERSION_COUNTED steps of definitions without one were counted; up to VERSION_GAPLESS gaps between steps
+ * were not known, up to VERSION_UNTRUSTING nothing of prefixes.
+ */
+enum { MARK = -2, VERSION_COUNTED = 2, VERSION_GAPLESS = 3, VERSION_UNTRUSTING = 4, VERSION = 5 };
 
 static void pack_held(const struct extractor *extractor, struct buf *out)
 {
@@ -47,6 +50,7 @@ void extractor_pack(struct extractor *extractor, struct buf *out)
 	attempts_pack(&extractor->attempts, out);
 	slots_pack(&extractor->slots, out);
 	pack_held(extractor, out);
+	prefix_memory_pack(&extractor->prefixes, out);
 }
 
 static bool is_step(int64_t step)
@@ -151,7 +155,10 @@ static enum status unpack_second(struct extractor *extractor, uint64_t version, 
 		return damaged(err, "series");
 	extractor->first_slot = (uint32_t)first;
 	extractor->definition_count = count;
-	return unpack_held(extractor, in, err);
+	TRY(unpack_held(extractor, in, err));
+	if (version > VERSION_UNTRUSTING)
+		prefix_memory_unpack(&extractor->prefixes, in);
+	return in->has_failed ? damaged(err, "prefixes") : OK;
 }
 
 static enum status unpack_versioned(struct extractor *extractor, struct unpacker *in, struct error *err)

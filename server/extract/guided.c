@@ -63,16 +63,19 @@ static enum status replay(struct run *run, struct error *err)
 	return OK;
 }
 
-static enum status choose(struct run *run, bool has_found, struct span text, struct error *err)
+static enum status choose(struct run *run, bool has_found, const struct prefix *prefix, struct error *err)
 {
 	struct extractor *extractor = run->extractor;
+	size_t start;
 
 	if (!has_found && !guide_is_choosing(&extractor->guide))
 		return OK;
-	if (choice_see(&extractor->guide, run->set, run->scratch, text))
+	if (choice_see(&extractor->guide, run->set, run->scratch, prefix, &start)) {
+		prefix_trust(&extractor->prefixes, prefix, start);
 		return replay(run, err);
+	}
 	if (extractor->guide.preset < 0 && !has_found)
-		extractor_remember(extractor, text);
+		extractor_remember(extractor, prefix->starts[prefix->certain]);
 	return OK;
 }
 
@@ -86,8 +89,9 @@ enum status guide_segment(struct run *run, struct span segment, struct error *er
 
 	if (!has_found && extractor->guide.preset < 0 && !guide_is_choosing(&extractor->guide))
 		return OK;
-	struct span text = line_peel(segment, &prefix);
-	TRY(choose(run, has_found, text, err));
+	(void)!line_peel(segment, &extractor->prefixes, &prefix).len;
+	TRY(choose(run, has_found, &prefix, err));
+	struct span text = prefix.starts[prefix.certain];
 	if (!has_found)
 		return see_alone(run, text, err);
 	if (!needs_step(run))

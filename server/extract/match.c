@@ -1,6 +1,7 @@
 /* The definitions on one segment of a line. */
 #include "extract/guess.h"
 #include "extract/line/number.h"
+#include "extract/line/prefix.h"
 #include "extract/state.h"
 #include "extract/line/value_place.h"
 
@@ -10,6 +11,7 @@ enum { OVERRUN_MAX = 10000, CREDIT = 1, CREDIT_BYTES = 1024 };
 
 /* One segment, as the definitions of a chain see it. */
 struct subject {
+	const struct prefix *prefix;
 	struct span segment;
 	int32_t rank;
 };
@@ -282,11 +284,23 @@ static enum regex_result search_first(struct run *run, uint32_t leader, struct s
 	struct span groups[REGEX_MAX_GROUPS])
 {
 	const struct definition *definition = &run->list->items[leader];
-	bool is_prefixed = !run->set->is_preset_form && whole.len != subject->segment.len;
+	const struct prefix *prefix = subject->prefix;
+	bool is_prefixed = !run->set->is_preset_form && whole.len != prefix->starts[0].len;
+	enum regex_result result = REGEX_NO_MATCH;
 
-	if (is_prefixed && !definition->has_start)
+	if (is_prefixed && !definition->has_start) {
 		subject->segment = whole;
-	enum regex_result result = search(run, leader, definition->regex, subject->segment, 0, groups);
+		return search(run, leader, definition->regex, whole, 0, groups);
+	}
+	size_t first = definition->has_start ? 0 : run->start, end = definition->has_start ? prefix->count : first + 1;
+	for (size_t i = first; i < end && result == REGEX_NO_MATCH; i++) {
+		subject->segment = prefix->starts[i];
+		result = search(run, leader, definition->regex, subject->segment, 0, groups);
+		if (result == REGEX_MATCH) {
+			prefix_trust(&run->extractor->prefixes, prefix, i);
+			run->start = i;
+		}
+	}
 	if (result != REGEX_NO_MATCH || !is_prefixed || !definition->has_start)
 		return result;
 	subject->segment = whole;
@@ -352,9 +366,24 @@ static bool try_chain(struct run *run, uint32_t leader, struct subject subject, 
 	return is_ok;
 }
 
-/* All are tried, most by the sieve alone. */
-static bool try_all(struct run *run, struct subject subject, struct span whole)
+/* srun's bare "3: " is a rank once the same number came twice in a row. */
+static int32_t rank_of_tags(struct extractor *extractor, struct span segment)
 {
+	bool is_bare = false;
+	int32_t rank = line_may_have_rank(segment) ? line_peel_rank(segment, &is_bare) : RANK_NONE;
+
+	if (!is_bare)
+		return rank;
+	extractor->is_srun |= rank == extractor->bare_rank;
+	extractor->bare_rank = rank;
+	return extractor->is_srun ? rank : RANK_NONE;
+}
+
+/* All are tried, most by the sieve alone: only what it lets through is worth to look at its prefix. */
+static bool try_all(struct run *run, int32_t rank, struct span whole)
+{
+	struct prefix prefix;
+	struct subject subject = {.prefix = NULL};
 	uint64_t words[SIEVE_WORDS];
 
 	run->extractor->pending_tried++;
@@ -362,31 +391,27 @@ static bool try_all(struct run *run, struct subject subject, struct span whole)
 	run->may_be_start |= words[START_BIT / 64] >> START_BIT % 64 & 1;
 	words[START_BIT / 64] &= ~(UINT64_C(1) << START_BIT % 64);
 	for (uint32_t base = 0; base < SIEVE_MAX; base += 64)
-		for (uint64_t bits = words[base / 64]; bits; bits &= bits - 1)
+		for (uint64_t bits = words[base / 64]; bits; bits &= bits - 1) {
+			if (!subject.prefix) {
+				subject = (struct subject){
+					&prefix, line_peel(whole, &run->extractor->prefixes, &prefix), rank};
+				if (rank == RANK_NONE && !prefix.is_bare)
+					subject.rank = prefix.rank;
+			}
 			if (!try_chain(run, base + (uint32_t)__builtin_ctzll(bits), subject, whole))
 				return false;
+		}
 	return true;
-}
-
-/* srun's bare "3: " is a rank once the same number came twice in a row. */
-static int32_t rank_of_prefix(struct extractor *extractor, const struct prefix *prefix)
-{
-	if (!prefix->is_bare)
-		return prefix->rank;
-	extractor->is_srun |= prefix->rank == extractor->bare_rank;
-	extractor->bare_rank = prefix->rank;
-	return extractor->is_srun ? prefix->rank : RANK_NONE;
 }
 
 enum status match_segment(struct run *run, struct span segment, struct error *err)
 {
-	struct prefix prefix;
-	struct subject subject = {line_peel(segment, &prefix), RANK_NONE};
+	int32_t rank = rank_of_tags(run->extractor, segment);
 
-	subject.rank = rank_of_prefix(run->extractor, &prefix);
-	run->extractor->peeled = subject.segment;
+	run->extractor->segment = segment;
+	run->start = 0;
 	run->extractor->found_count = 0;
 	run->extractor->segments++;
 	run->name = buf_span(&run->extractor->name);
-	return try_all(run, subject, segment) ? OK : error_no_memory(err);
+	return try_all(run, rank, segment) ? OK : error_no_memory(err);
 }

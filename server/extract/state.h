@@ -45,7 +45,7 @@ struct extractor {
 	uint32_t
 		first_slot; /* of the present definitions; behind them, in a guided set, that of lines with a step alone */
 	size_t definition_count;
-	struct span peeled; /* the last of them, without its prefixes: while its line lives */
+	struct span segment; /* the last of them, while its line lives */
 	uint64_t segments; /* looked at; not packed: only tells one from the next */
 	uint64_t pending_tried; /* segments not yet in the `tried` of those definitions that are not given up */
 	int64_t last_step; /* meaningful when attempts.has_step */
@@ -56,6 +56,7 @@ struct extractor {
 	int64_t said_total; /* of the run's steps; not packed: the next line says it again */
 	int32_t bare_rank; /* srun's number of the last line that had one */
 	bool is_srun; /* and it has come twice in a row: no counter of the trainer's */
+	struct prefix_memory prefixes;
 	struct buf name; /* of the series in a match without a name: the last one, "" none */
 	struct buf recent; /* the last lines before a preset was chosen: they may have said the step */
 	uint32_t recent_count;
@@ -65,6 +66,7 @@ struct extractor {
 	size_t held_cap;
 	size_t taken; /* scratch: of found, what earlier chains gave */
 	struct buf plain; /* scratch: a line without its escapes */
+	struct buf unwrapped; /* scratch: the message of a record */
 	struct found *found; /* scratch: of one segment */
 	size_t found_count;
 	size_t found_cap;
@@ -80,6 +82,7 @@ struct run {
 	struct span text; /* without escapes */
 	int64_t arrival_ms;
 	int64_t shown_ms; /* once is_time_known; NO_TIME when there is none */
+	size_t start; /* of the segment (prefix.h): where an expression with a '^' matched; others look from there */
 	struct span name; /* the last one that a match gave; of an earlier line: in extractor->name */
 	bool is_time_known;
 	bool has_match;

@@ -333,15 +333,17 @@ static void note_shadows(struct trial *trial)
 }
 
 /* The rows of a CSV, and lines that say the step alone, count as steps of what follows when it runs. */
-static void see_format(struct trying *on, struct span peeled)
+static void see_format(struct trying *on, const struct prefix *prefix)
 {
 	const struct definition_set *set = NULL;
+	struct span peeled = prefix->starts[prefix->certain];
+	size_t start;
 
 	for (size_t i = 0; i < on->trial->count && !set; i++)
 		set = on->trial->items[i].set;
 	on->is_guided = false;
 	if (set && on->trial->presets && guide_is_choosing(&on->trial->guide))
-		(void)!choice_see(&on->trial->guide, set, on->scratch, peeled);
+		(void)!choice_see(&on->trial->guide, set, on->scratch, prefix, &start);
 	if (!set || !on->trial->presets)
 		return;
 	struct guide_memory memory = {&on->trial->header, &on->trial->largest_total};
@@ -367,8 +369,8 @@ enum status trial_line(struct trial *trial, struct regex_scratch *scratch, struc
 		trial->items[i].is_hit = false;
 	for (rest = buf_span(&trial->text); span_next(&rest, '\r', &segment);) {
 		struct prefix prefix;
-		struct span peeled = segment.len ? line_peel(segment, &prefix) : segment;
-		see_format(&on, peeled);
+		struct span peeled = line_peel(segment, NULL, &prefix);
+		see_format(&on, &prefix);
 		for (size_t i = 0; i < trial->count && segment.len; i++)
 			try_one(&on, i, segment, peeled);
 	}
