@@ -100,19 +100,19 @@ def test_a_sum_of_costs_says_what_it_leaves_out(fleet):
     groups = get(fleet, "/api/v1/aggregate?by=tag.team&of=sum:cost,sum:lost_cost,count")["groups"]
     assert groups == [
         {"tag.team": "nlp", "sum:cost": KNOWN_COST, "sum:lost_cost": 0, "count": 2, "currency": "EUR", "unpriced_jobs": 1,
-            "unpriced_types": [ODD]},
+            "unpriced_types": [ODD], "estimated_jobs": 0},
         {"tag.team": "speech", "sum:cost": None, "sum:lost_cost": None, "count": 1, "currency": "EUR", "unpriced_jobs": 1,
-            "unpriced_types": [ODD]}]
+            "unpriced_types": [ODD], "estimated_jobs": 0}]
     assert get(fleet, "/api/v1/aggregate?by=tag.team&of=count")["groups"] == [{"tag.team": "nlp", "count": 2}, {"tag.team": "speech", "count": 1}]
     days = get(fleet, "/api/v1/aggregate?q=name=known&by=day&of=sum:cost")["groups"]
-    assert days == [{"day": "2026-03-02", "sum:cost": KNOWN_COST, "currency": "EUR", "unpriced_jobs": 0, "unpriced_types": []}]
+    assert days == [{"day": "2026-03-02", "sum:cost": KNOWN_COST, "currency": "EUR", "unpriced_jobs": 0, "unpriced_types": [], "estimated_jobs": 0}]
     reply = fleet.get("/api/v1/aggregate?by=tag.team&of=sum:cost&format=csv")
-    assert list(csv.reader(io.StringIO(reply.raw.decode()))) == [["tag.team", "sum:cost", "currency", "unpriced_jobs", "unpriced_types"],
-        ["nlp", str(KNOWN_COST), "EUR", "1", ODD], ["speech", "", "EUR", "1", ODD]]
+    assert list(csv.reader(io.StringIO(reply.raw.decode()))) == [["tag.team", "sum:cost", "currency", "unpriced_jobs", "unpriced_types", "estimated_jobs"],
+        ["nlp", str(KNOWN_COST), "EUR", "1", ODD, "0"], ["speech", "", "EUR", "1", ODD, "0"]]
     table = search(fleet, "", "--by", "tag.team", "--of", "sum:cost", "--table").splitlines()
     assert [re.split(r"\s{2,}", line.strip()) for line in table[1:]] == [
-        ["nlp", str(KNOWN_COST), "EUR", "1", ODD], ["speech", "no price", "EUR", "1", ODD]]
-    assert search(fleet, "", "--by", "tag.team", "--of", "sum:cost", "--csv").splitlines()[2] == f"speech,,EUR,1,{ODD}"
+        ["nlp", str(KNOWN_COST), "EUR", "1", ODD, "0"], ["speech", "no price", "EUR", "1", ODD, "0"]]
+    assert search(fleet, "", "--by", "tag.team", "--of", "sum:cost", "--csv").splitlines()[2] == f"speech,,EUR,1,{ODD},0"
     table = search(fleet, "", "--by", "tag.team", "--of", "sum:lost_steps", "--table").splitlines()
     assert [line.split() for line in table[1:]] == [["nlp", "–", "0"], ["speech", "–", "0"]]  # nobody printed a step, and nothing broke
 

@@ -507,6 +507,7 @@ static void write_totals(
 		sum.lost_cost += days[i].lost_cost;
 		sum.unpriced_ms += days[i].unpriced_ms;
 		sum.billed_ms += days[i].billed_ms;
+		sum.estimated_ms += days[i].estimated_ms;
 	}
 	put_percent(w, "goodput", sum.node_ms[GOODPUT_PRODUCTIVE], sum.measured_ms);
 	json_put_double(w, "node_hours", (double)total / hour_ms);
