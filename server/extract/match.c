@@ -27,7 +27,7 @@ struct line_step {
 
 static struct track *track_of(const struct run *run, uint32_t definition)
 {
-	return &run->extractor->attempts.tracks[run->extractor->first_slot + definition];
+	return &run->tracks[definition];
 }
 
 static bool group_step(const struct span groups[REGEX_MAX_GROUPS], int group, int64_t *out)
@@ -101,22 +101,20 @@ static bool find_name(
 		name = span_trim(name);
 		bool is_good = name.len <= METRIC_NAME_MAX_BYTES / 2 && span_is_utf8(name) && name.len &&
 			       !memchr(name.ptr, 0, name.len);
-		run->name = is_good ? name : SPAN("");
+		run->extractor->segment.name = is_good ? name : SPAN("");
 	}
-	found->name = run->name;
+	found->name = run->extractor->segment.name;
 	return found->name.len > 0;
 }
 
-/* A bar of fewer steps than one before is that of an evaluation. */
 static bool is_side_bar(struct run *run, const struct definition *definition, const struct span *groups)
 {
-	int64_t total;
+	int64_t total, step = 0;
 
 	if (!definition->is_bar || !group_step(groups, definition->total_group, &total))
 		return false;
-	if (total > run->extractor->largest_total)
-		run->extractor->largest_total = total;
-	return total < run->extractor->largest_total;
+	(void)!group_step(groups, definition->step_group, &step);
+	return guide_is_side_bar(step, total, &run->extractor->largest_total);
 }
 
 /* "12/500", unless the step starts over with each epoch. */
@@ -127,7 +125,7 @@ static void note_total(struct run *run, const struct definition *definition, con
 	if (definition->total_group > 0 && definition->epoch_group < 1 &&
 		(definition->is_bar || definition->is_step_only || definition->shown.role == ROLE_LOSS) &&
 		group_step(groups, definition->total_group, &total))
-		run->extractor->said_total = total;
+		run->format->said_total = total;
 }
 
 /* By an earlier chain: of one expression no two matches overlap. */
@@ -178,7 +176,7 @@ static void find_place_step(const struct run *run, const struct definition *defi
 	if (!line.has_step && definition->step_regex)
 		search_line_step(run, found->definition, subject, &line);
 	if (!line.has_step && definition->step_group > 0) {
-		guide_find(run->set, -1, run->scratch, subject->segment, NULL, &guided);
+		guide_find_generic(run->set, run->scratch, subject->segment, &guided);
 		line.has_step = guided.has_step;
 		line.step = guided.step;
 	}
@@ -251,8 +249,12 @@ static bool take_match(struct run *run, uint32_t index, const struct subject *su
 	struct found found = {.definition = index, .text = groups[definition->value_group]};
 
 	bool has_name = find_name(run, definition, groups, &found);
-	if (!found.text.ptr || !has_name || is_side_bar(run, definition, groups))
+	if (!found.text.ptr || !has_name)
 		return true; /* an optional group: the line has no such value */
+	if (is_side_bar(run, definition, groups)) {
+		run->is_side_bar = true;
+		return true;
+	}
 	if (definition->is_guess && is_taken(extractor, found.text))
 		return true;
 	count_match(run, track);
@@ -297,7 +299,7 @@ static enum regex_result search_first(struct run *run, uint32_t leader, struct s
 		subject->segment = prefix->starts[i];
 		result = search(run, leader, definition->regex, subject->segment, 0, groups);
 		if (result == REGEX_MATCH) {
-			prefix_trust(&run->extractor->prefixes, prefix, i);
+			run_trust(run, i);
 			run->start = i;
 		}
 	}
@@ -341,7 +343,7 @@ static void pay_back(struct track *track, size_t line_bytes)
 
 static void leave_out(struct run *run, uint32_t leader)
 {
-	extractor_settle_tried(run->extractor);
+	format_settle_tried(run->format, run->tracks);
 	for (uint32_t i = leader; i != UINT32_MAX; i = run->list->items[i].next)
 		track_of(run, i)->is_left_out = true;
 }
@@ -366,52 +368,37 @@ static bool try_chain(struct run *run, uint32_t leader, struct subject subject, 
 	return is_ok;
 }
 
-/* srun's bare "3: " is a rank once the same number came twice in a row. */
-static int32_t rank_of_tags(struct extractor *extractor, struct span segment)
-{
-	bool is_bare = false;
-	int32_t rank = line_may_have_rank(segment) ? line_peel_rank(segment, &is_bare) : RANK_NONE;
-
-	if (!is_bare)
-		return rank;
-	extractor->is_srun |= rank == extractor->bare_rank;
-	extractor->bare_rank = rank;
-	return extractor->is_srun ? rank : RANK_NONE;
-}
-
 /* All are tried, most by the sieve alone: only what it lets through is worth to look at its prefix. */
-static bool try_all(struct run *run, int32_t rank, struct span whole)
+static bool try_all(struct run *run)
 {
-	struct prefix prefix;
-	struct subject subject = {.prefix = NULL};
+	const struct segment *segment = &run->extractor->segment;
+	struct subject subject = {.prefix = NULL, .rank = segment->rank};
 	uint64_t words[SIEVE_WORDS];
 
-	run->extractor->pending_tried++;
-	sieve_find(run->list->sieve, whole, words);
+	run->format->pending_tried++;
+	sieve_find(run->list->sieve, segment->whole, words);
+	run->has_looked = true;
 	run->may_be_start |= words[START_BIT / 64] >> START_BIT % 64 & 1;
 	words[START_BIT / 64] &= ~(UINT64_C(1) << START_BIT % 64);
 	for (uint32_t base = 0; base < SIEVE_MAX; base += 64)
 		for (uint64_t bits = words[base / 64]; bits; bits &= bits - 1) {
 			if (!subject.prefix) {
-				subject = (struct subject){
-					&prefix, line_peel(whole, &run->extractor->prefixes, &prefix), rank};
-				if (rank == RANK_NONE && !prefix.is_bare)
-					subject.rank = prefix.rank;
+				subject.prefix = run_prefix(run);
+				subject.segment = subject.prefix->starts[subject.prefix->certain];
+				if (subject.rank == RANK_NONE && !subject.prefix->is_bare)
+					subject.rank = subject.prefix->rank;
 			}
-			if (!try_chain(run, base + (uint32_t)__builtin_ctzll(bits), subject, whole))
+			if (!try_chain(run, base + (uint32_t)__builtin_ctzll(bits), subject, segment->whole))
 				return false;
 		}
 	return true;
 }
 
-enum status match_segment(struct run *run, struct span segment, struct error *err)
+enum status match_segment(struct run *run, struct error *err)
 {
-	int32_t rank = rank_of_tags(run->extractor, segment);
-
-	run->extractor->segment = segment;
 	run->start = 0;
 	run->extractor->found_count = 0;
-	run->extractor->segments++;
-	run->name = buf_span(&run->extractor->name);
-	return try_all(run, rank, segment) ? OK : error_no_memory(err);
+	run->is_side_bar = false;
+	run->extractor->segment.name = buf_span(&run->format->name);
+	return run->list->count == 0 || try_all(run) ? OK : error_no_memory(err);
 }

@@ -20,7 +20,7 @@ struct tried {
 struct trial {
 	struct arena *arena;
 	const struct definition_set *presets;
-	struct choice guide;
+	struct formats guide;
 	struct buf header;
 	int64_t largest_total;
 	bool has_step_lines; /* lines that say the step alone: values take it from there */
@@ -135,7 +135,7 @@ enum status trial_new(
 	trial->text = BUF_INIT(TEXT_MAX_BYTES);
 	trial->header = BUF_INIT(TEXT_MAX_BYTES);
 	trial->presets = presets;
-	choice_init(&trial->guide);
+	formats_init(&trial->guide);
 	for (const struct json *item = json_first(definitions); item; item = json_next(item))
 		TRY(compile_one(trial, item, trial->count, err));
 	*out = TAKE(trial);
@@ -150,7 +150,7 @@ void trial_free(struct trial *trial)
 		definition_set_free(trial->items[i].set);
 	buf_done(&trial->text);
 	buf_done(&trial->header);
-	choice_done(&trial->guide);
+	formats_done(&trial->guide);
 	arena_free(trial->arena);
 	mem_free(trial);
 }
@@ -179,7 +179,7 @@ static const struct guided *guide(struct trying *on, const struct definition_set
 	struct guide_memory memory = {&trial->header, &trial->largest_total};
 
 	if (!on->is_guided)
-		guide_find(set, trial->guide.preset, on->scratch, peeled, &memory, &on->guided);
+		(void)guide_find(&trial->guide, set, on->scratch, peeled, &memory, &on->guided);
 	on->is_guided = true;
 	return &on->guided;
 }
@@ -337,18 +337,18 @@ static void see_format(struct trying *on, const struct prefix *prefix)
 {
 	const struct definition_set *set = NULL;
 	struct span peeled = prefix->starts[prefix->certain];
-	size_t start;
 
 	for (size_t i = 0; i < on->trial->count && !set; i++)
 		set = on->trial->items[i].set;
 	on->is_guided = false;
-	if (set && on->trial->presets && guide_is_choosing(&on->trial->guide))
-		(void)!choice_see(&on->trial->guide, set, on->scratch, prefix, &start);
 	if (!set || !on->trial->presets)
 		return;
+	bool is_new;
+	struct error ignored; /* for want of memory it is known from a later line on */
+	(void)!guide_hear(&on->trial->guide, set, on->scratch, prefix, false, &is_new, &ignored);
 	struct guide_memory memory = {&on->trial->header, &on->trial->largest_total};
 	struct guided alone;
-	guide_find_alone(set, on->trial->guide.preset, on->scratch, peeled, &memory, &alone);
+	guide_find_alone(&on->trial->guide, set, on->scratch, peeled, &memory, &alone);
 	on->trial->has_step_lines |= alone.has_step;
 }
 
