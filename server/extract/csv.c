@@ -75,7 +75,7 @@ static bool take_column(struct run *run, struct found *found)
 bool match_csv(struct run *run, uint32_t index, struct span segment, int32_t rank)
 {
 	struct extractor *extractor = run->extractor;
-	struct track *track = &extractor->attempts.tracks[extractor->first_slot + index];
+	struct track *track = &run->tracks[index];
 	struct found found = {.definition = index, .rank = rank, .has_step = true};
 	struct span name, part;
 

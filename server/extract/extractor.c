@@ -19,14 +19,12 @@ struct extractor *extractor_new(void)
 
 	if (!extractor || !attempts_init(&extractor->attempts))
 		return NULL;
-	choice_init(&extractor->choice);
-	choice_init(&extractor->guide);
+	formats_init(&extractor->formats);
+	formats_init(&extractor->guide);
 	extractor->is_guided = true;
-	extractor->step_ts_ms = NO_TIME;
 	extractor->bare_rank = RANK_NONE;
 	extractor->plain = BUF_INIT(PLAIN_MAX_BYTES);
 	extractor->unwrapped = BUF_INIT(UNWRAPPED_MAX_BYTES);
-	extractor->name = BUF_INIT(METRIC_NAME_MAX_BYTES);
 	extractor->recent = BUF_INIT(RECENT_MAX * (RECENT_LINE_BYTES + 1));
 	extractor->header = BUF_INIT(METRIC_NAME_MAX_BYTES * DEFINITIONS_MAX);
 	return TAKE(extractor);
@@ -38,11 +36,10 @@ void extractor_free(struct extractor *extractor)
 		return;
 	attempts_done(&extractor->attempts);
 	slots_done(&extractor->slots);
-	choice_done(&extractor->choice);
-	choice_done(&extractor->guide);
+	formats_done(&extractor->formats);
+	formats_done(&extractor->guide);
 	buf_done(&extractor->plain);
 	buf_done(&extractor->unwrapped);
-	buf_done(&extractor->name);
 	buf_done(&extractor->header);
 	buf_done(&extractor->recent);
 	mem_free(extractor->held);
@@ -58,43 +55,99 @@ static void settle(struct definition_health *health, const struct track *track, 
 		health->tried += segments;
 }
 
-void extractor_settle_tried(struct extractor *extractor)
+void format_settle_tried(struct format *format, struct track *tracks)
 {
-	for (size_t i = 0; extractor->pending_tried && i < extractor->definition_count; i++) {
-		struct track *track = &extractor->attempts.tracks[extractor->first_slot + i];
-		settle(&track->health, track, extractor->pending_tried);
-	}
-	extractor->pending_tried = 0;
+	for (size_t i = 0; format->pending_tried && i < format->definition_count; i++)
+		settle(&tracks[i].health, &tracks[i], format->pending_tried);
+	format->pending_tried = 0;
 }
 
-/* The slots of a list stand together; those of the list before stay, so that a number means one series for ever. */
-static bool adopt_list(struct run *run)
+void run_use(struct run *run, struct format *format)
 {
-	struct extractor *extractor = run->extractor;
-	size_t first = extractor->slots.count, count = run->list->count;
+	run->format = format;
+	run->list = definition_set_list(run->set, format->preset);
+	run->tracks = run->extractor->attempts.tracks + format->first_slot;
+}
 
-	extractor_settle_tried(extractor);
-	if (!slots_add_definitions(&extractor->slots, extractor->choice.preset, count + run->is_guided) ||
-		!attempts_add_tracks(&extractor->attempts, extractor->slots.count))
-		return false; /* as it was: numbers without a slot would lie outside of everything */
-	extractor->first_slot = (uint32_t)first;
-	extractor->definition_count = count;
+/* Of a list that has changed under the format: what waits for it waits in vain. */
+static void forget_list(struct extractor *extractor, struct format *format)
+{
+	format_settle_tried(format, &extractor->attempts.tracks[format->first_slot]);
 	extractor->held_count = 0;
-	buf_reset(&extractor->name);
+	buf_reset(&format->name);
 	buf_reset(&extractor->header);
-	if (extractor->first_slot)
-		extractor->attempts.trial.is_open = false; /* what could decide it is gone */
-	return true;
+	extractor->attempts.trial.is_open = false; /* what could decide it is gone */
 }
 
-static enum status ensure_list(struct run *run, struct error *err)
+/*
+ * The slots of a list stand together; those of lists before stay, so that a number means one series for ever, and a preset
+ * that comes back finds its own.
+ */
+enum status run_give_slots(struct run *run, struct format *format, bool *has_room, struct error *err)
 {
 	struct extractor *extractor = run->extractor;
+	struct slots *slots = &extractor->slots;
+	size_t count = definition_set_list(run->set, format->preset)->count, needed = count + run->is_guided;
+	uint32_t first = format->preset >= 0 ? slots_find_definitions(slots, format->preset, count) : SLOT_NONE;
 
-	run->list = definition_set_list(run->set, extractor->choice.preset);
-	if (extractor->definition_count == run->list->count || adopt_list(run))
+	if (format->definition_count)
+		forget_list(extractor, format);
+	*has_room = first != SLOT_NONE || slots->count + needed <= SLOTS_MAX;
+	if (!*has_room)
 		return OK;
-	return error_no_memory(err);
+	if (first == SLOT_NONE) {
+		first = (uint32_t)slots->count;
+		extractor->has_several |= run->set->is_preset_form && slots->count > 0;
+		if (!slots_add_definitions(slots, format->preset, needed) ||
+			!attempts_add_tracks(&extractor->attempts, slots->count))
+			return error_no_memory(err); /* numbers without a slot would lie outside of everything */
+	}
+	format->first_slot = first;
+	format->definition_count = count;
+	return OK;
+}
+
+static enum status ensure_slots(struct run *run, struct format *format, struct error *err)
+{
+	bool has_room;
+
+	if (format->definition_count == definition_set_list(run->set, format->preset)->count)
+		return OK;
+	TRY(run_give_slots(run, format, &has_room, err));
+	return has_room ? OK : error_no_memory(err);
+}
+
+/* Definitions that are not chosen from: the user's, or those of a preset that was asked for. */
+static enum status ensure_fixed(struct run *run, int preset, struct error *err)
+{
+	struct formats *formats = &run->extractor->formats;
+
+	while (formats->count && formats->items[0]->preset != preset)
+		formats_remove(formats, formats->items[0]->preset);
+	if (!formats->count && !formats_add(formats, preset, false))
+		return error_no_memory(err);
+	return ensure_slots(run, formats->items[0], err);
+}
+
+/* The lists may be others than when the state was packed. */
+static enum status ensure_formats(struct run *run, struct error *err)
+{
+	struct formats *formats = &run->extractor->formats;
+	size_t count;
+	const struct preset *presets = definition_set_presets(run->set, &count);
+
+	if (!run->set->is_preset_form || run->set->fixed_preset >= 0)
+		return ensure_fixed(run, run->set->is_preset_form ? run->set->fixed_preset : -1, err);
+	for (size_t i = formats->count; i-- > 0;) {
+		struct format *format = formats->items[i];
+		if (format->preset < 0 || (size_t)format->preset >= count) {
+			formats_remove(formats, format->preset);
+			continue;
+		}
+		format->is_generic = presets[format->preset].is_generic;
+		TRY(ensure_slots(run, format, err));
+	}
+	return OK;
 }
 
 /* "Epoch 3/30" comes before the first line that tells who speaks. */
@@ -102,7 +155,7 @@ void extractor_remember(struct extractor *extractor, struct span segment)
 {
 	struct buf *recent = &extractor->recent;
 
-	if (segment.len > RECENT_LINE_BYTES)
+	if (segment.len > RECENT_LINE_BYTES || memchr(segment.ptr, '\n', segment.len))
 		return;
 	if (extractor->recent_count == RECENT_MAX) {
 		struct span rest = buf_span(recent), first;
@@ -116,49 +169,30 @@ void extractor_remember(struct extractor *extractor, struct span segment)
 	extractor->recent_count++;
 }
 
-/* Only the steps: what gives points would have decided the choice itself. */
-static enum status replay_recent(struct run *run, struct error *err)
+/* srun's bare "3: " is a rank once the same number came twice in a row. */
+static int32_t rank_of(struct extractor *extractor, struct span segment)
 {
-	struct extractor *extractor = run->extractor;
-	struct span rest = buf_span(&extractor->recent), segment;
+	bool is_bare = false;
+	int32_t rank = line_may_have_rank(segment) ? line_peel_rank(segment, &is_bare) : RANK_NONE;
 
-	for (; extractor->recent_count && span_next(&rest, '\n', &segment); extractor->recent_count--) {
-		size_t kept = 0;
-		TRY(match_segment(run, segment, err));
-		for (size_t i = 0; i < extractor->found_count; i++)
-			if (run->list->items[extractor->found[i].definition].is_step_only)
-				extractor->found[kept++] = extractor->found[i];
-		extractor->found_count = kept;
-		if (kept)
-			TRY(place_found(run, err));
-	}
-	extractor->recent_count = 0;
-	buf_reset(&extractor->recent);
-	return OK;
+	if (!is_bare)
+		return rank;
+	extractor->is_srun |= rank == extractor->bare_rank;
+	extractor->bare_rank = rank;
+	return extractor->is_srun ? rank : RANK_NONE;
 }
 
-static enum status choose_preset(struct run *run, struct span segment, struct error *err)
+static void begin_segment(struct run *run, struct span segment)
 {
-	struct extractor *extractor = run->extractor;
-	struct prefix prefix;
-
-	size_t start;
-	(void)!line_peel(segment, &extractor->prefixes, &prefix).len;
-	if (!choice_see(&extractor->choice, run->set, run->scratch, &prefix, &start)) {
-		if (extractor->choice.preset < 0)
-			extractor_remember(extractor, segment);
-		return OK;
-	}
-	prefix_trust(&extractor->prefixes, &prefix, start);
-	run->list = definition_set_list(run->set, extractor->choice.preset);
-	if (!adopt_list(run))
-		return error_no_memory(err);
-	return replay_recent(run, err);
+	line_view_set(run->view, segment, &run->extractor->prefixes);
+	run->extractor->segment = segment;
+	run->rank = rank_of(run->extractor, segment);
+	run->extractor->segments++;
 }
 
 static void keep_name(struct run *run)
 {
-	struct buf *name = &run->extractor->name;
+	struct buf *name = &run->format->name;
 
 	if (run->name.ptr == buf_span(name).ptr)
 		return;
@@ -168,13 +202,13 @@ static void keep_name(struct run *run)
 
 static enum status extract_segment(struct run *run, struct span segment, struct error *err)
 {
+	begin_segment(run, segment);
 	if (run->set->is_preset_form)
-		TRY(choose_preset(run, segment, err));
-	if (run->list->count == 0)
-		return OK;
-	TRY(match_segment(run, segment, err));
+		return run->set->presets ? ask_formats(run, err) : OK;
+	run_use(run, run->extractor->formats.items[0]);
+	TRY(match_segment(run, err));
 	if (run->is_guided)
-		TRY(guide_segment(run, segment, err));
+		TRY(guide_segment(run, err));
 	if (run->extractor->found_count)
 		TRY(place_found(run, err));
 	keep_name(run);
@@ -248,18 +282,20 @@ static enum status extract_text(struct run *run, struct error *err)
 enum status extract_line(struct extractor *extractor, const struct definition_set *set, struct regex_scratch *scratch,
 	const struct extract_line *line, int64_t arrival_ms, struct extracted_list *out, struct error *err)
 {
+	struct line_view view;
 	struct run run = {extractor, set, .scratch = scratch, .line = line, .text = line->text,
-		.arrival_ms = arrival_ms, .is_guided = extractor->is_guided && set->is_guided, .out = out};
+		.arrival_ms = arrival_ms, .view = &view, .is_guided = extractor->is_guided && set->is_guided,
+		.out = out};
 	struct attempts *attempts = &extractor->attempts;
 	size_t first = out->count;
 
-	TRY(ensure_list(&run, err));
+	TRY(ensure_formats(&run, err));
 	extractor->segment = SPAN("");
-	run.may_be_start = run.list->count == 0; /* no sieve has looked */
 	if (run.text.len)
 		TRY(strip(&run, err));
 	TRY(extract_text(&run, err));
-	bool may_be_start = run.may_be_start && !run.has_match && attempts->has_step && !attempts->has_hint;
+	bool may_be_start =
+		(run.may_be_start || !run.has_looked) && !run.has_match && attempts->has_step && !attempts->has_hint;
 	if (may_be_start && line_is_start(run.text)) {
 		attempts->has_hint = true;
 		attempts->hint_line = line->number;
@@ -300,7 +336,7 @@ size_t extractor_attempt_starts(const struct extractor *extractor, const int64_t
 
 int64_t extractor_last_step(const struct extractor *extractor)
 {
-	return extractor->attempts.has_step ? extractor->last_step : -1;
+	return extractor->step.is_there ? extractor->step.step : -1;
 }
 
 bool extractor_has_steps(const struct extractor *extractor)
@@ -317,32 +353,95 @@ struct span extractor_peeled(const struct extractor *extractor)
 
 int64_t extractor_total(const struct extractor *extractor)
 {
-	return extractor->said_total;
+	const struct format *leader = formats_leader(&extractor->formats);
+
+	return leader ? leader->said_total : 0;
+}
+
+const struct step_seen *run_step(const struct run *run)
+{
+	const struct step_seen *own = &run->format->step, *of_leader = &run->extractor->step;
+	bool is_recent = own->is_there && run->line->number - own->line <= RECORD_LINES;
+
+	if (own->is_there && (is_recent || !of_leader->is_there))
+		return own;
+	if (own->is_there && formats_leader(&run->extractor->formats) == run->format)
+		return own;
+	return of_leader->is_there ? of_leader : NULL;
 }
 
 int extractor_preset(const struct extractor *extractor)
 {
-	return extractor->choice.preset;
+	const struct format *leader = formats_leader(&extractor->formats);
+
+	return leader ? leader->preset : -1;
 }
 
 int extractor_format(const struct extractor *extractor)
 {
-	return extractor->choice.preset >= 0 ? extractor->choice.preset : extractor->guide.preset;
+	const struct format *leader = formats_leader(&extractor->guide);
+
+	return extractor_preset(extractor) >= 0 ? extractor_preset(extractor) : leader ? leader->preset : -1;
 }
 
 void extractor_preset_reason(const struct extractor *extractor, struct buf *out)
 {
-	choice_reason(&extractor->choice, out);
+	const struct format *leader = formats_leader(&extractor->formats);
+
+	if (leader && leader->preset >= 0)
+		formats_reason(&extractor->formats, leader, out);
+}
+
+size_t extractor_format_count(const struct extractor *extractor)
+{
+	return extractor_preset(extractor) < 0 ? 0 : extractor->formats.count;
+}
+
+static const struct format *format_at(const struct extractor *extractor, size_t index)
+{
+	const struct formats *formats = &extractor->formats;
+	const struct format *leader = formats_leader(formats);
+
+	if (index == 0 || !leader)
+		return leader;
+	for (size_t i = 0; i < formats->count; i++)
+		if (formats->items[i] != leader && --index == 0)
+			return formats->items[i];
+	return NULL;
+}
+
+struct extracted_format extractor_format_at(const struct extractor *extractor, size_t index)
+{
+	const struct format *format = format_at(extractor, index);
+
+	if (!format)
+		return (struct extracted_format){.preset = -1};
+	return (struct extracted_format){format->preset, format->taken, format->last_line};
+}
+
+void extractor_format_reason(const struct extractor *extractor, size_t index, struct buf *out)
+{
+	const struct format *format = format_at(extractor, index);
+
+	if (format && format->preset >= 0)
+		formats_reason(&extractor->formats, format, out);
+}
+
+struct definition_health extractor_format_health(const struct extractor *extractor, size_t index, size_t definition)
+{
+	const struct format *format = format_at(extractor, index);
+
+	if (!format || definition >= format->definition_count)
+		return (struct definition_health){0};
+	const struct track *track = &extractor->attempts.tracks[format->first_slot + definition];
+	struct definition_health health = track->health;
+	settle(&health, track, format->pending_tried);
+	return health;
 }
 
 struct definition_health extractor_health(const struct extractor *extractor, size_t definition)
 {
-	if (definition >= extractor->definition_count)
-		return (struct definition_health){0};
-	const struct track *track = &extractor->attempts.tracks[extractor->first_slot + definition];
-	struct definition_health health = track->health;
-	settle(&health, track, extractor->pending_tried);
-	return health;
+	return extractor_format_health(extractor, 0, definition);
 }
 
 struct extracted_series extractor_series(const struct extractor *extractor, uint32_t series)
@@ -351,8 +450,24 @@ struct extracted_series extractor_series(const struct extractor *extractor, uint
 
 	if (!slot)
 		return (struct extracted_series){.preset = -1, .rank = RANK_NONE};
-	return (struct extracted_series){
-		slot->preset, slot->definition, span_from(slot->name ? slot->name : ""), slot->rank};
+	const struct format *format = formats_find(&extractor->formats, slot->preset);
+	bool is_guess = slot->is_beside && format && format->is_generic;
+	return (struct extracted_series){slot->preset, slot->definition, span_from(slot->name ? slot->name : ""),
+		slot->rank, slot->is_beside, is_guess};
+}
+
+static void append_labels(struct buf *out, const char *preset, const struct extracted_series *of)
+{
+	bool has_preset = of->is_beside && preset, has_rank = of->rank != RANK_NONE;
+
+	if (!has_preset && !has_rank)
+		return;
+	buf_append_char(out, '{');
+	if (has_preset)
+		buf_printf(out, "preset=\"%s\"%s", preset, has_rank ? "," : "");
+	if (has_rank)
+		buf_printf(out, "rank=\"%d\"", (int)of->rank);
+	buf_append_char(out, '}');
 }
 
 void extractor_series_name(
@@ -371,23 +486,18 @@ void extractor_series_name(
 		buf_append_span(out, of.name);
 		buf_append_span(out, span_skip(shown, (size_t)star + 1));
 	}
-	if (of.rank != RANK_NONE)
-		buf_printf(out, "{rank=\"%d\"}", (int)of.rank);
+	append_labels(out, definition_set_preset_name(set, of.preset), &of);
 }
 
 void extractor_reset_definitions(struct extractor *extractor)
 {
-	choice_done(&extractor->choice);
-	choice_init(&extractor->choice);
-	choice_done(&extractor->guide);
-	choice_init(&extractor->guide);
+	formats_done(&extractor->formats);
+	formats_done(&extractor->guide);
 	extractor->is_guided = true;
 	slots_done(&extractor->slots);
 	extractor->attempts.trial.is_open = false;
 	extractor->attempts.track_count = 0;
-	extractor->first_slot = 0;
-	extractor->definition_count = 0;
-	extractor->pending_tried = 0;
+	extractor->has_several = false;
 	extractor->held_count = 0;
 	extractor->recent_count = 0;
 	buf_reset(&extractor->recent);

@@ -1,7 +1,6 @@
 /* The definitions on one segment of a line. */
 #include "extract/guess.h"
 #include "extract/line/number.h"
-#include "extract/line/prefix.h"
 #include "extract/state.h"
 #include "extract/line/value_place.h"
 
@@ -11,7 +10,6 @@ enum { OVERRUN_MAX = 10000, CREDIT = 1, CREDIT_BYTES = 1024 };
 
 /* One segment, as the definitions of a chain see it. */
 struct subject {
-	const struct prefix *prefix;
 	struct span segment;
 	int32_t rank;
 };
@@ -27,7 +25,7 @@ struct line_step {
 
 static struct track *track_of(const struct run *run, uint32_t definition)
 {
-	return &run->extractor->attempts.tracks[run->extractor->first_slot + definition];
+	return &run->tracks[definition];
 }
 
 static bool group_step(const struct span groups[REGEX_MAX_GROUPS], int group, int64_t *out)
@@ -107,16 +105,14 @@ static bool find_name(
 	return found->name.len > 0;
 }
 
-/* A bar of fewer steps than one before is that of an evaluation. */
 static bool is_side_bar(struct run *run, const struct definition *definition, const struct span *groups)
 {
-	int64_t total;
+	int64_t total, step = 0;
 
 	if (!definition->is_bar || !group_step(groups, definition->total_group, &total))
 		return false;
-	if (total > run->extractor->largest_total)
-		run->extractor->largest_total = total;
-	return total < run->extractor->largest_total;
+	(void)!group_step(groups, definition->step_group, &step);
+	return guide_is_side_bar(step, total, &run->extractor->largest_total);
 }
 
 /* "12/500", unless the step starts over with each epoch. */
@@ -127,7 +123,7 @@ static void note_total(struct run *run, const struct definition *definition, con
 	if (definition->total_group > 0 && definition->epoch_group < 1 &&
 		(definition->is_bar || definition->is_step_only || definition->shown.role == ROLE_LOSS) &&
 		group_step(groups, definition->total_group, &total))
-		run->extractor->said_total = total;
+		run->format->said_total = total;
 }
 
 /* By an earlier chain: of one expression no two matches overlap. */
@@ -178,7 +174,7 @@ static void find_place_step(const struct run *run, const struct definition *defi
 	if (!line.has_step && definition->step_regex)
 		search_line_step(run, found->definition, subject, &line);
 	if (!line.has_step && definition->step_group > 0) {
-		guide_find(run->set, -1, run->scratch, subject->segment, NULL, &guided);
+		guide_find_generic(run->set, run->scratch, subject->segment, &guided);
 		line.has_step = guided.has_step;
 		line.step = guided.step;
 	}
@@ -251,8 +247,12 @@ static bool take_match(struct run *run, uint32_t index, const struct subject *su
 	struct found found = {.definition = index, .text = groups[definition->value_group]};
 
 	bool has_name = find_name(run, definition, groups, &found);
-	if (!found.text.ptr || !has_name || is_side_bar(run, definition, groups))
+	if (!found.text.ptr || !has_name)
 		return true; /* an optional group: the line has no such value */
+	if (is_side_bar(run, definition, groups)) {
+		run->is_side_bar = true;
+		return true;
+	}
 	if (definition->is_guess && is_taken(extractor, found.text))
 		return true;
 	count_match(run, track);
@@ -277,14 +277,15 @@ static bool take_chain(struct run *run, uint32_t leader, const struct subject *s
 }
 
 /*
- * Presets look at the text behind the prefixes. A user's definition may have had the prefix in mind: it looks at the line as
- * it stands, where it finds all the same, but for one with a '^', which is tried at both starts.
+ * Presets look at the text behind the prefixes, at each start of it when there is a '^' (prefix.h). A user's definition may
+ * have had the prefix in mind: it looks at the line as it stands, where it finds all the same, but for one with a '^', which
+ * is tried there at last.
  */
 static enum regex_result search_first(struct run *run, uint32_t leader, struct subject *subject, struct span whole,
 	struct span groups[REGEX_MAX_GROUPS])
 {
 	const struct definition *definition = &run->list->items[leader];
-	const struct prefix *prefix = subject->prefix;
+	const struct prefix *prefix = line_view_prefix(run->view);
 	bool is_prefixed = !run->set->is_preset_form && whole.len != prefix->starts[0].len;
 	enum regex_result result = REGEX_NO_MATCH;
 
@@ -296,10 +297,7 @@ static enum regex_result search_first(struct run *run, uint32_t leader, struct s
 	for (size_t i = first; i < end && result == REGEX_NO_MATCH; i++) {
 		subject->segment = prefix->starts[i];
 		result = search(run, leader, definition->regex, subject->segment, 0, groups);
-		if (result == REGEX_MATCH) {
-			prefix_trust(&run->extractor->prefixes, prefix, i);
-			run->start = i;
-		}
+		run->start = result == REGEX_MATCH ? i : run->start;
 	}
 	if (result != REGEX_NO_MATCH || !is_prefixed || !definition->has_start)
 		return result;
@@ -341,7 +339,7 @@ static void pay_back(struct track *track, size_t line_bytes)
 
 static void leave_out(struct run *run, uint32_t leader)
 {
-	extractor_settle_tried(run->extractor);
+	format_settle_tried(run->format, run->tracks);
 	for (uint32_t i = leader; i != UINT32_MAX; i = run->list->items[i].next)
 		track_of(run, i)->is_left_out = true;
 }
@@ -366,37 +364,26 @@ static bool try_chain(struct run *run, uint32_t leader, struct subject subject, 
 	return is_ok;
 }
 
-/* srun's bare "3: " is a rank once the same number came twice in a row. */
-static int32_t rank_of_tags(struct extractor *extractor, struct span segment)
-{
-	bool is_bare = false;
-	int32_t rank = line_may_have_rank(segment) ? line_peel_rank(segment, &is_bare) : RANK_NONE;
-
-	if (!is_bare)
-		return rank;
-	extractor->is_srun |= rank == extractor->bare_rank;
-	extractor->bare_rank = rank;
-	return extractor->is_srun ? rank : RANK_NONE;
-}
-
 /* All are tried, most by the sieve alone: only what it lets through is worth to look at its prefix. */
-static bool try_all(struct run *run, int32_t rank, struct span whole)
+static bool try_all(struct run *run, struct span whole)
 {
-	struct prefix prefix;
-	struct subject subject = {.prefix = NULL};
+	struct subject subject = {whole, run->rank};
 	uint64_t words[SIEVE_WORDS];
+	bool is_peeled = false;
 
-	run->extractor->pending_tried++;
+	run->format->pending_tried++;
 	sieve_find(run->list->sieve, whole, words);
+	run->has_looked = true;
 	run->may_be_start |= words[START_BIT / 64] >> START_BIT % 64 & 1;
 	words[START_BIT / 64] &= ~(UINT64_C(1) << START_BIT % 64);
 	for (uint32_t base = 0; base < SIEVE_MAX; base += 64)
 		for (uint64_t bits = words[base / 64]; bits; bits &= bits - 1) {
-			if (!subject.prefix) {
-				subject = (struct subject){
-					&prefix, line_peel(whole, &run->extractor->prefixes, &prefix), rank};
-				if (rank == RANK_NONE && !prefix.is_bare)
-					subject.rank = prefix.rank;
+			if (!is_peeled) {
+				const struct prefix *prefix = line_view_prefix(run->view);
+				is_peeled = true;
+				subject.segment = prefix->starts[prefix->certain];
+				if (subject.rank == RANK_NONE && !prefix->is_bare)
+					subject.rank = prefix->rank;
 			}
 			if (!try_chain(run, base + (uint32_t)__builtin_ctzll(bits), subject, whole))
 				return false;
@@ -404,14 +391,11 @@ static bool try_all(struct run *run, int32_t rank, struct span whole)
 	return true;
 }
 
-enum status match_segment(struct run *run, struct span segment, struct error *err)
+enum status match_segment(struct run *run, struct error *err)
 {
-	int32_t rank = rank_of_tags(run->extractor, segment);
-
-	run->extractor->segment = segment;
 	run->start = 0;
 	run->extractor->found_count = 0;
-	run->extractor->segments++;
-	run->name = buf_span(&run->extractor->name);
-	return try_all(run, rank, segment) ? OK : error_no_memory(err);
+	run->is_side_bar = false;
+	run->name = buf_span(&run->format->name);
+	return run->list->count == 0 || try_all(run, run->view->whole) ? OK : error_no_memory(err);
 }
