@@ -37,7 +37,7 @@ struct definition {
 	bool is_step_only; /* gives the stream its step, no points */
 	bool has_start; /* a '^' in the Regex: it may mean the start of the line or that of the text behind its prefix */
 	bool is_bar; /* of the bars, only those with the most steps are the training's */
-	bool is_csv; /* csv.c reads the line */
+	bool is_csv; /* match_csv.c reads the line */
 	bool step_follows; /* the record ends with its step: values wait for it */
 	bool is_guess; /* names come from the text, shown only with good reason (guess.h) */
 	bool is_mean; /* printed as the mean since the start of the epoch */

@@ -107,7 +107,7 @@ void format_settle_tried(struct format *format, struct track *tracks);
 const struct step_seen *run_step(const struct run *run);
 /* owner.c: where a point of the slot goes: another one when its name belongs to another format. SLOT_NONE: no room. */
 uint32_t owner_find_slot(struct run *run, uint32_t slot);
-/* csv.c: the same for a row of numbers or its header; false: no memory. */
+/* match_csv.c: the same for a row of numbers or its header; false: no memory. */
 bool match_csv(struct run *run, uint32_t index, struct span segment, int32_t rank);
 /* place.c: what was found becomes points. */
 enum status place_found(struct run *run, struct error *err) MUST_CHECK;
