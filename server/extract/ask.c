@@ -57,11 +57,11 @@ static enum status try_preset(struct run *run, int preset, size_t *values, struc
 static enum status replay_recent(struct run *run, struct error *err)
 {
 	struct extractor *extractor = run->extractor;
-	struct span rest = buf_span(&extractor->recent), whole = run->view->whole, segment;
+	struct span rest = buf_span(&extractor->recent), whole = run->extractor->segment.view.whole, segment;
 
 	while (rest.len && span_next(&rest, '\n', &segment)) {
 		size_t kept = 0;
-		line_view_set(run->view, segment, &extractor->prefixes);
+		line_view_set(&run->extractor->segment.view, segment, &extractor->prefixes);
 		TRY(match_segment(run, err));
 		for (size_t i = 0; i < extractor->found_count; i++)
 			if (run->list->items[extractor->found[i].definition].is_step_only)
@@ -71,7 +71,7 @@ static enum status replay_recent(struct run *run, struct error *err)
 			TRY(place_found(run, err));
 		run_use(run, run->format); /* slots may have moved */
 	}
-	line_view_set(run->view, whole, &extractor->prefixes);
+	line_view_set(&run->extractor->segment.view, whole, &extractor->prefixes);
 	return match_segment(run, err);
 }
 
@@ -174,7 +174,7 @@ static enum status watch(struct run *run, int taker, size_t values, struct error
 	uint64_t known[SIEVE_WORDS];
 	bool is_dull;
 
-	formats_find_known(formats, run->set, run->scratch, run->view, known, &is_dull);
+	formats_find_known(formats, run->set, run->scratch, &run->extractor->segment.view, known, &is_dull);
 	known[taker / 64] &= ~(UINT64_C(1) << taker % 64);
 	for (int base = 0; base < PRESETS_MAX; base += 64)
 		for (uint64_t bits = known[base / 64]; bits; bits &= bits - 1) {
@@ -191,10 +191,10 @@ static void keep_name(struct run *run)
 {
 	struct buf *name = &run->format->name;
 
-	if (run->name.ptr == buf_span(name).ptr)
+	if (run->extractor->segment.name.ptr == buf_span(name).ptr)
 		return;
 	buf_reset(name);
-	buf_append_span(name, run->name);
+	buf_append_span(name, run->extractor->segment.name);
 }
 
 /* Its first value: now it is one of the stream's. */
@@ -216,7 +216,7 @@ static void trust(struct run *run, size_t start)
 {
 	struct extractor *extractor = run->extractor;
 
-	if (prefix_trust(&extractor->prefixes, line_view_prefix(run->view), start))
+	if (prefix_trust(&extractor->prefixes, line_view_prefix(&run->extractor->segment.view), start))
 		formats_forget_dull(&extractor->formats);
 }
 
@@ -227,14 +227,15 @@ static enum status take(struct run *run, struct error *err)
 	size_t values = count_values(run);
 
 	if (values)
-		trust(run, run->start);
+		trust(run, run->extractor->segment.start);
 	if (format->taken == 0 && values)
 		TRY(begin(run, err));
 	if (extractor->found_count)
 		TRY(place_found(run, err));
 	keep_name(run);
 	if (values || format->taken)
-		formats_note(&extractor->formats, format, line_view_text(run->view), run->line->number);
+		formats_note(
+			&extractor->formats, format, line_view_text(&run->extractor->segment.view), run->line->number);
 	bool is_watched = values && format->taken <= WATCH_LINES && run->set->fixed_preset < 0;
 	return is_watched ? watch(run, format->preset, values, err) : OK;
 }
@@ -284,7 +285,7 @@ static bool is_candidate(const struct run *run, int number, bool is_generic)
 /* The header of a CSV is one with a prefix, too: what stands behind it is meant. */
 static size_t innermost(const struct run *run, const struct preset *preset)
 {
-	const struct prefix *prefix = line_view_prefix(run->view);
+	const struct prefix *prefix = line_view_prefix(&run->extractor->segment.view);
 	struct span groups[REGEX_MAX_GROUPS];
 
 	for (size_t i = prefix->count; preset->has_start && --i > 0;)
@@ -303,7 +304,7 @@ static enum status wait_for_value(struct run *run, int number, struct error *err
 	if (!format)
 		return OK;
 	trust(run, innermost(run, preset_of(run, number)));
-	run->view->is_peeled = false;
+	run->extractor->segment.view.is_peeled = false;
 	return ask_one(run, format, &is_taken, err);
 }
 
@@ -384,7 +385,7 @@ static enum status ask_others(struct run *run, bool *is_taken, struct error *err
 	uint64_t known[SIEVE_WORDS];
 	bool is_dull;
 
-	formats_find_known(formats, run->set, run->scratch, run->view, known, &is_dull);
+	formats_find_known(formats, run->set, run->scratch, &run->extractor->segment.view, known, &is_dull);
 	if (is_dull) {
 		pass_generic(formats);
 		run->has_looked = true; /* at the first line of the shape, and it was no start */
@@ -400,7 +401,7 @@ static enum status ask_others(struct run *run, bool *is_taken, struct error *err
 	if (!*is_taken && is_known)
 		TRY(ask_known(run, known, true, is_taken, err));
 	if (!*is_taken && !run->has_match && run->has_looked && !run->may_be_start)
-		formats_note_dull(formats, run->view->whole);
+		formats_note_dull(formats, run->extractor->segment.view.whole);
 	return OK;
 }
 
@@ -417,6 +418,6 @@ enum status ask_formats(struct run *run, struct error *err)
 	if (!is_taken)
 		TRY(ask_others(run, &is_taken, err));
 	if (!is_taken)
-		extractor_remember(run->extractor, run->view->whole);
+		extractor_remember(run->extractor, run->extractor->segment.view.whole);
 	return OK;
 }

@@ -80,6 +80,8 @@ void formats_remove(struct formats *formats, int preset);
 void formats_note(struct formats *formats, struct format *format, struct span text, uint64_t line);
 /* `format` is asked before `other` from now on. */
 void formats_put_before(struct formats *formats, const struct format *format, const struct format *other);
+/* It has taken a line, or was asked for by name. */
+bool formats_speaks(const struct formats *formats, const struct format *format);
 /* Longer ago than it ever was of late. */
 bool format_is_silent(const struct format *format, uint64_t line, uint64_t lines, uint64_t factor);
 /* So many more lines that the other's may be strays. */

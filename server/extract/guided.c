@@ -70,11 +70,12 @@ static enum status hear(struct run *run, bool has_found, struct error *err)
 	struct extractor *extractor = run->extractor;
 	bool is_new;
 
-	TRY(guide_hear(&extractor->guide, run->set, run->scratch, run->view, has_found, &is_new, err));
+	TRY(guide_hear(
+		&extractor->guide, run->set, run->scratch, &run->extractor->segment.view, has_found, &is_new, err));
 	if (is_new)
 		return replay(run, err);
 	if (!extractor->guide.count && !has_found)
-		extractor_remember(extractor, line_view_text(run->view));
+		extractor_remember(extractor, line_view_text(&run->extractor->segment.view));
 	return OK;
 }
 
@@ -83,7 +84,7 @@ static bool find(struct run *run, struct guided *guided)
 	struct extractor *extractor = run->extractor;
 	struct guide_memory memory = {&extractor->header, &extractor->largest_total};
 
-	return guide_find(&extractor->guide, run->set, run->scratch, run->view, &memory, guided);
+	return guide_find(&extractor->guide, run->set, run->scratch, &run->extractor->segment.view, &memory, guided);
 }
 
 enum status guide_segment(struct run *run, struct error *err)
@@ -95,7 +96,7 @@ enum status guide_segment(struct run *run, struct error *err)
 	if (is_early)
 		TRY(hear(run, has_found, err));
 	if (!has_found)
-		return see_alone(run, run->view, err);
+		return see_alone(run, &run->extractor->segment.view, err);
 	if (!needs_step(run))
 		return OK;
 	if (!find(run, &guided) && !is_early) { /* who speaks now? */

@@ -99,9 +99,9 @@ static bool find_name(
 		name = span_trim(name);
 		bool is_good = name.len <= METRIC_NAME_MAX_BYTES / 2 && span_is_utf8(name) && name.len &&
 			       !memchr(name.ptr, 0, name.len);
-		run->name = is_good ? name : SPAN("");
+		run->extractor->segment.name = is_good ? name : SPAN("");
 	}
-	found->name = run->name;
+	found->name = run->extractor->segment.name;
 	return found->name.len > 0;
 }
 
@@ -285,7 +285,7 @@ static enum regex_result search_first(struct run *run, uint32_t leader, struct s
 	struct span groups[REGEX_MAX_GROUPS])
 {
 	const struct definition *definition = &run->list->items[leader];
-	const struct prefix *prefix = line_view_prefix(run->view);
+	const struct prefix *prefix = line_view_prefix(&run->extractor->segment.view);
 	bool is_prefixed = !run->set->is_preset_form && whole.len != prefix->starts[0].len;
 	enum regex_result result = REGEX_NO_MATCH;
 
@@ -293,11 +293,12 @@ static enum regex_result search_first(struct run *run, uint32_t leader, struct s
 		subject->segment = whole;
 		return search(run, leader, definition->regex, whole, 0, groups);
 	}
-	size_t first = definition->has_start ? 0 : run->start, end = definition->has_start ? prefix->count : first + 1;
+	size_t *start = &run->extractor->segment.start;
+	size_t first = definition->has_start ? 0 : *start, end = definition->has_start ? prefix->count : first + 1;
 	for (size_t i = first; i < end && result == REGEX_NO_MATCH; i++) {
 		subject->segment = prefix->starts[i];
 		result = search(run, leader, definition->regex, subject->segment, 0, groups);
-		run->start = result == REGEX_MATCH ? i : run->start;
+		*start = result == REGEX_MATCH ? i : *start;
 	}
 	if (result != REGEX_NO_MATCH || !is_prefixed || !definition->has_start)
 		return result;
@@ -367,7 +368,7 @@ static bool try_chain(struct run *run, uint32_t leader, struct subject subject, 
 /* All are tried, most by the sieve alone: only what it lets through is worth to look at its prefix. */
 static bool try_all(struct run *run, struct span whole)
 {
-	struct subject subject = {whole, run->rank};
+	struct subject subject = {whole, run->extractor->segment.rank};
 	uint64_t words[SIEVE_WORDS];
 	bool is_peeled = false;
 
@@ -379,7 +380,7 @@ static bool try_all(struct run *run, struct span whole)
 	for (uint32_t base = 0; base < SIEVE_MAX; base += 64)
 		for (uint64_t bits = words[base / 64]; bits; bits &= bits - 1) {
 			if (!is_peeled) {
-				const struct prefix *prefix = line_view_prefix(run->view);
+				const struct prefix *prefix = line_view_prefix(&run->extractor->segment.view);
 				is_peeled = true;
 				subject.segment = prefix->starts[prefix->certain];
 				if (subject.rank == RANK_NONE && !prefix->is_bare)
@@ -393,9 +394,11 @@ static bool try_all(struct run *run, struct span whole)
 
 enum status match_segment(struct run *run, struct error *err)
 {
-	run->start = 0;
+	struct segment *segment = &run->extractor->segment;
+
+	segment->start = 0;
 	run->extractor->found_count = 0;
 	run->is_side_bar = false;
-	run->name = buf_span(&run->format->name);
-	return run->list->count == 0 || try_all(run, run->view->whole) ? OK : error_no_memory(err);
+	segment->name = buf_span(&run->format->name);
+	return run->list->count == 0 || try_all(run, segment->view.whole) ? OK : error_no_memory(err);
 }

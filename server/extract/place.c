@@ -28,10 +28,11 @@ static bool find_slot(struct run *run, struct found *found, int64_t raw_step)
 	struct said said = {found->has_step ? found->step : raw_step, found->value, found->rank};
 
 	found->slot = slots_find(&extractor->slots, run->format->first_slot + found->definition, found->name, &said);
+	if (!extractor->has_several || found->slot >= SLOTS_MAX)
+		return attempts_add_tracks(&extractor->attempts, extractor->slots.count);
 	if (!attempts_add_tracks(&extractor->attempts, extractor->slots.count))
 		return false;
-	if (extractor->has_several && found->slot < SLOTS_MAX)
-		found->slot = owner_find_slot(run, found->slot);
+	found->slot = owner_find_slot(run, found->slot);
 	return attempts_add_tracks(&extractor->attempts, extractor->slots.count);
 }
 
@@ -192,11 +193,11 @@ static bool give_point(struct run *run, const struct found *found)
 static int64_t raw_step_of(const struct run *run)
 {
 	const struct extractor *extractor = run->extractor;
-	const struct step_seen *seen = run_step(run);
 
 	for (size_t i = 0; i < extractor->found_count; i++)
 		if (extractor->found[i].has_step)
 			return extractor->found[i].step;
+	const struct step_seen *seen = run_step(run);
 	return seen ? seen->raw : 0;
 }
 
@@ -205,7 +206,7 @@ static void note_step(struct run *run, int64_t step, int64_t raw)
 	struct extractor *extractor = run->extractor;
 
 	run->format->step = (struct step_seen){true, step, raw, run->line->number, shown_time(run)};
-	if (formats_leader(&extractor->formats) == run->format)
+	if (extractor->formats.count == 1 || formats_leader(&extractor->formats) == run->format)
 		extractor->step = run->format->step;
 	extractor->attempts.has_hint = false;
 }

@@ -36,6 +36,14 @@ struct held {
 	struct point point;
 };
 
+/* One part of a line. */
+struct segment {
+	struct line_view view;
+	size_t start; /* of its prefix: where an expression with a '^' matched; others look from there */
+	int32_t rank; /* that the prefix says */
+	struct span name; /* of a series: the last one that a match gave; of an earlier line: in format->name */
+};
+
 struct extractor {
 	struct attempts attempts; /* tracks[i] belongs to slots.items[i] */
 	struct slots slots;
@@ -44,7 +52,7 @@ struct extractor {
 	bool is_guided; /* false: begun by a program that counted instead, and goes on so until the definitions change */
 	struct step_seen step; /* the last one of who leads; also of formats before the definitions changed */
 	bool has_several; /* the slots are of more than one preset */
-	struct span segment; /* the last of them, while its line lives */
+	struct segment segment; /* the last of them: while its line lives */
 	uint64_t segments; /* looked at; not packed: only tells one from the next */
 	int64_t largest_total; /* of progress bars: a smaller one is not the training's */
 	int32_t bare_rank; /* srun's number of the last line that had one */
@@ -76,10 +84,6 @@ struct run {
 	struct span text; /* without escapes */
 	int64_t arrival_ms;
 	int64_t shown_ms; /* once is_time_known; NO_TIME when there is none */
-	struct line_view *view; /* the segment */
-	size_t start; /* of its prefix: where an expression with a '^' matched; others look from there */
-	int32_t rank; /* that they say */
-	struct span name; /* the last one that a match gave; of an earlier line: in format->name */
 	bool is_time_known;
 	bool has_match; /* of any format */
 	bool is_side_bar; /* to who is asked: a bar, and not the training's */
