@@ -111,6 +111,8 @@ static enum status join(struct run *run, int number, struct format **out, struct
 		formats_remove(formats, number);
 		return status;
 	}
+	if (preset->is_generic)
+		formats_forget_dull(formats); /* on which the others captured nothing */
 	*out = format;
 	return OK;
 }
