@@ -136,15 +136,18 @@ bool extractor_has_steps(const struct extractor *extractor); /* a line has said 
 int64_t extractor_total(const struct extractor *extractor);
 /* Who leads: of the presets that the stream speaks the one with the most lines; -1: none (yet). */
 int extractor_preset(const struct extractor *extractor);
-int extractor_format(
-	const struct extractor *extractor); /* also where definitions take their steps by its rules; -1: not known */
-/* Why that one: "matched 12 of 40 lines, the first: 'iteration …'"; nothing is appended when there is none. */
+/* The presets that know lines of it, also where definitions take their steps by their rules. */
+size_t extractor_known_count(const struct extractor *extractor);
+int extractor_known_at(const struct extractor *extractor, size_t index);
+/* Why that one: "matched 12 of the first 40 lines: 'iteration …'"; nothing is appended when there is none. */
 void extractor_preset_reason(const struct extractor *extractor, struct buf *out);
-/* All of them, the one that leads first. Explicit definitions have none. */
+/* All that captured values, the one that leads first. Explicit definitions have none. */
 size_t extractor_format_count(const struct extractor *extractor);
 struct extracted_format extractor_format_at(const struct extractor *extractor, size_t index);
 void extractor_format_reason(const struct extractor *extractor, size_t index, struct buf *out);
-/* Of a definition of that preset. */
+/* The definitions of all of them together, or the explicit ones. */
+size_t extractor_definition_count(const struct extractor *extractor, const struct definition_set *set);
+/* Of a definition of that preset; of explicit ones `index` is 0. */
 struct definition_health extractor_format_health(const struct extractor *extractor, size_t index, size_t definition);
 /* A number stays the same series until extractor_reset_definitions. Spans last until the extractor changes. */
 struct extracted_series extractor_series(const struct extractor *extractor, uint32_t series);

@@ -47,21 +47,6 @@ void extractor_free(struct extractor *extractor)
 	mem_free(extractor);
 }
 
-static void settle(struct definition_health *health, const struct track *track, uint64_t segments)
-{
-	if (track->is_left_out)
-		health->limited += segments;
-	else
-		health->tried += segments;
-}
-
-void format_settle_tried(struct format *format, struct track *tracks)
-{
-	for (size_t i = 0; format->pending_tried && i < format->definition_count; i++)
-		settle(&tracks[i].health, &tracks[i], format->pending_tried);
-	format->pending_tried = 0;
-}
-
 void run_use(struct run *run, struct format *format)
 {
 	run->format = format;
@@ -170,6 +155,19 @@ static enum status ensure_formats(struct run *run, struct error *err)
 	return OK;
 }
 
+const struct step_seen *run_step(const struct run *run)
+{
+	const struct step_seen *own = &run->format->step, *of_leader = &run->extractor->step;
+	bool is_recent = own->is_there && run->line->number - own->line <= RECORD_LINES;
+
+	if (own->is_there && (is_recent || !of_leader->is_there))
+		return own;
+	if (own->is_there &&
+		(run->extractor->formats.count == 1 || formats_leader(&run->extractor->formats) == run->format))
+		return own;
+	return of_leader->is_there ? of_leader : NULL;
+}
+
 /* "Epoch 3/30" comes before the first line that tells who speaks. */
 void extractor_remember(struct extractor *extractor, struct span segment)
 {
@@ -190,7 +188,7 @@ void extractor_remember(struct extractor *extractor, struct span segment)
 }
 
 /* srun's bare "3: " is a rank once the same number came twice in a row. */
-static int32_t rank_of_tags(struct extractor *extractor, struct span segment)
+static int32_t rank_of(struct extractor *extractor, struct span segment)
 {
 	bool is_bare = false;
 	int32_t rank = line_may_have_rank(segment) ? line_peel_rank(segment, &is_bare) : RANK_NONE;
@@ -202,36 +200,12 @@ static int32_t rank_of_tags(struct extractor *extractor, struct span segment)
 	return extractor->is_srun ? rank : RANK_NONE;
 }
 
-const struct prefix *run_prefix(struct run *run)
-{
-	if (!run->is_peeled)
-		(void)!line_peel(run->extractor->segment.whole, &run->extractor->prefixes, run->prefix).len;
-	run->is_peeled = true;
-	return run->prefix;
-}
-
-struct span run_peeled(struct run *run)
-{
-	const struct prefix *prefix = run_prefix(run);
-
-	return prefix->starts[prefix->certain];
-}
-
-void run_trust(struct run *run, size_t start)
-{
-	if (!run_prefix(run)->guesses[start])
-		return;
-	prefix_trust(&run->extractor->prefixes, run->prefix, start);
-	run->is_peeled = false; /* it is read in another way now */
-}
-
 static void begin_segment(struct run *run, struct span text)
 {
 	struct extractor *extractor = run->extractor;
 
-	run->is_peeled = false;
-	extractor->segment.whole = text;
-	extractor->segment.rank = rank_of_tags(extractor, text);
+	line_view_set(&extractor->segment.view, text, &extractor->prefixes);
+	extractor->segment.rank = rank_of(extractor, text);
 	extractor->segments++;
 }
 
@@ -328,14 +302,13 @@ static enum status extract_text(struct run *run, struct error *err)
 enum status extract_line(struct extractor *extractor, const struct definition_set *set, struct regex_scratch *scratch,
 	const struct extract_line *line, int64_t arrival_ms, struct extracted_list *out, struct error *err)
 {
-	struct prefix prefix;
-	struct run run = {extractor, set, .scratch = scratch, .line = line, .text = line->text, .prefix = &prefix,
+	struct run run = {extractor, set, .scratch = scratch, .line = line, .text = line->text,
 		.arrival_ms = arrival_ms, .is_guided = extractor->is_guided && set->is_guided, .out = out};
 	struct attempts *attempts = &extractor->attempts;
 	size_t first = out->count;
 
 	TRY(ensure_formats(&run, err));
-	extractor->segment.whole = SPAN("");
+	line_view_set(&extractor->segment.view, SPAN(""), &extractor->prefixes);
 	if (run.text.len)
 		TRY(strip(&run, err));
 	TRY(extract_text(&run, err));
@@ -348,191 +321,6 @@ enum status extract_line(struct extractor *extractor, const struct definition_se
 	}
 	revise_own(&run, first);
 	return OK;
-}
-
-bool extractor_take_revision(struct extractor *extractor, uint64_t *line, uint32_t *from, uint32_t *to)
-{
-	struct attempts *attempts = &extractor->attempts;
-
-	if (!attempts->revision.is_pending)
-		return false;
-	attempts->revision.is_pending = false;
-	*line = attempts->revision.line;
-	*from = attempts->revision.from;
-	*to = attempts->revision.to;
-	return true;
-}
-
-bool extractor_is_undecided(const struct extractor *extractor)
-{
-	return extractor->attempts.trial.is_open;
-}
-
-uint32_t extractor_attempt(const struct extractor *extractor)
-{
-	return (uint32_t)extractor->attempts.start_count;
-}
-
-size_t extractor_attempt_starts(const struct extractor *extractor, const int64_t **starts)
-{
-	*starts = extractor->attempts.starts;
-	return extractor->attempts.start_count;
-}
-
-int64_t extractor_last_step(const struct extractor *extractor)
-{
-	return extractor->step.is_there ? extractor->step.step : -1;
-}
-
-bool extractor_has_steps(const struct extractor *extractor)
-{
-	return extractor->attempts.has_step;
-}
-
-struct span extractor_peeled(const struct extractor *extractor)
-{
-	struct prefix prefix;
-
-	return line_peel(extractor->segment.whole, &extractor->prefixes, &prefix);
-}
-
-int64_t extractor_total(const struct extractor *extractor)
-{
-	const struct format *leader = formats_leader(&extractor->formats);
-
-	return leader ? leader->said_total : 0;
-}
-
-const struct step_seen *run_step(const struct run *run)
-{
-	const struct step_seen *own = &run->format->step, *of_leader = &run->extractor->step;
-	bool is_recent = own->is_there && run->line->number - own->line <= RECORD_LINES;
-
-	if (own->is_there && (is_recent || !of_leader->is_there))
-		return own;
-	if (own->is_there &&
-		(run->extractor->formats.count == 1 || formats_leader(&run->extractor->formats) == run->format))
-		return own;
-	return of_leader->is_there ? of_leader : NULL;
-}
-
-int extractor_preset(const struct extractor *extractor)
-{
-	const struct format *leader = formats_leader(&extractor->formats);
-
-	return leader ? leader->preset : -1;
-}
-
-int extractor_format(const struct extractor *extractor)
-{
-	const struct format *leader = formats_leader(&extractor->guide);
-
-	return extractor_preset(extractor) >= 0 ? extractor_preset(extractor) : leader ? leader->preset : -1;
-}
-
-void extractor_preset_reason(const struct extractor *extractor, struct buf *out)
-{
-	const struct format *leader = formats_leader(&extractor->formats);
-
-	if (leader && leader->preset >= 0)
-		formats_reason(&extractor->formats, leader, out);
-}
-
-size_t extractor_format_count(const struct extractor *extractor)
-{
-	return extractor_preset(extractor) < 0 ? 0 : extractor->formats.count;
-}
-
-static const struct format *format_at(const struct extractor *extractor, size_t index)
-{
-	const struct formats *formats = &extractor->formats;
-	const struct format *leader = formats_leader(formats);
-
-	if (index == 0 || !leader)
-		return leader;
-	for (size_t i = 0; i < formats->count; i++)
-		if (formats->items[i] != leader && --index == 0)
-			return formats->items[i];
-	return NULL;
-}
-
-struct extracted_format extractor_format_at(const struct extractor *extractor, size_t index)
-{
-	const struct format *format = format_at(extractor, index);
-
-	if (!format)
-		return (struct extracted_format){.preset = -1};
-	return (struct extracted_format){format->preset, format->taken, format->last_line};
-}
-
-void extractor_format_reason(const struct extractor *extractor, size_t index, struct buf *out)
-{
-	const struct format *format = format_at(extractor, index);
-
-	if (format && format->preset >= 0)
-		formats_reason(&extractor->formats, format, out);
-}
-
-struct definition_health extractor_format_health(const struct extractor *extractor, size_t index, size_t definition)
-{
-	const struct format *format = format_at(extractor, index);
-
-	if (!format || definition >= format->definition_count)
-		return (struct definition_health){0};
-	const struct track *track = &extractor->attempts.tracks[format->first_slot + definition];
-	struct definition_health health = track->health;
-	settle(&health, track, format->pending_tried);
-	return health;
-}
-
-struct definition_health extractor_health(const struct extractor *extractor, size_t definition)
-{
-	return extractor_format_health(extractor, 0, definition);
-}
-
-struct extracted_series extractor_series(const struct extractor *extractor, uint32_t series)
-{
-	const struct slot *slot = series < extractor->slots.count ? &extractor->slots.items[series] : NULL;
-
-	if (!slot)
-		return (struct extracted_series){.preset = -1, .rank = RANK_NONE};
-	const struct format *format = formats_find(&extractor->formats, slot->preset);
-	bool is_guess = slot->is_beside && format && format->is_generic;
-	return (struct extracted_series){slot->preset, slot->definition, span_from(slot->name ? slot->name : ""),
-		slot->rank, slot->is_beside, is_guess};
-}
-
-static void append_labels(struct buf *out, const char *preset, const struct extracted_series *of)
-{
-	bool has_preset = of->is_beside && preset, has_rank = of->rank != RANK_NONE;
-
-	if (!has_preset && !has_rank)
-		return;
-	buf_append_char(out, '{');
-	if (has_preset)
-		buf_printf(out, "preset=\"%s\"%s", preset, has_rank ? "," : "");
-	if (has_rank)
-		buf_printf(out, "rank=\"%d\"", (int)of->rank);
-	buf_append_char(out, '}');
-}
-
-void extractor_series_name(
-	const struct extractor *extractor, const struct definition_set *set, uint32_t series, struct buf *out)
-{
-	struct extracted_series of = extractor_series(extractor, series);
-	struct span shown = definition_set_get(set, of.preset, of.definition).name;
-	ptrdiff_t star = of.name.len ? span_find_char(shown, '*') : -1;
-
-	if (of.name.len == 0) {
-		buf_append_span(out, shown);
-	} else if (star < 0) {
-		buf_append_span(out, of.name);
-	} else {
-		buf_append(out, shown.ptr, (size_t)star);
-		buf_append_span(out, of.name);
-		buf_append_span(out, span_skip(shown, (size_t)star + 1));
-	}
-	append_labels(out, definition_set_preset_name(set, of.preset), &of);
 }
 
 void extractor_reset_definitions(struct extractor *extractor)

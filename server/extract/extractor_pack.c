@@ -7,9 +7,9 @@
 
 /*
  * Up to VERSION_COUNTED steps of definitions without one were counted; up to VERSION_GAPLESS gaps between steps were not known;
- * up to VERSION_CHOSEN a stream had one preset at most, and nothing of prefixes was known.
+ * up to VERSION_CHOSEN a stream had one preset at most; up to VERSION_UNTRUSTING nothing was known of its prefixes.
  */
-enum { MARK = -2, VERSION_COUNTED = 2, VERSION_GAPLESS = 3, VERSION_CHOSEN = 4, VERSION = 5 };
+enum { MARK = -2, VERSION_COUNTED = 2, VERSION_GAPLESS = 3, VERSION_CHOSEN = 4, VERSION_UNTRUSTING = 5, VERSION = 6 };
 
 static void pack_held(const struct extractor *extractor, struct buf *out)
 {
@@ -248,7 +248,7 @@ static enum status unpack_second(struct extractor *extractor, uint64_t version, 
 		TRY(place_chosen(extractor, &chosen, err));
 	TRY(check_formats(extractor, is_chosen, err));
 	TRY(unpack_held(extractor, in, err));
-	if (!is_chosen)
+	if (version > VERSION_UNTRUSTING)
 		prefix_memory_unpack(&extractor->prefixes, in);
 	return in->has_failed ? damaged(err, "prefixes") : OK;
 }

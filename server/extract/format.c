@@ -191,6 +191,11 @@ bool format_is_silent(const struct format *format, uint64_t line, uint64_t lines
 	return line > format->last_line && line - format->last_line > lines + factor * format->gap_lines;
 }
 
+bool formats_speaks(const struct formats *formats, const struct format *format)
+{
+	return format->taken > 0 || format->preset < 0 || formats->lines == 0;
+}
+
 static uint64_t newest_line(const struct formats *formats)
 {
 	uint64_t line = 0;
@@ -207,8 +212,7 @@ struct format *formats_leader(const struct formats *formats)
 
 	for (size_t i = 0; i < formats->count; i++) {
 		struct format *format = formats->items[i];
-		bool is_waiting = format->taken == 0 && format->preset >= 0;
-		if (is_waiting || format_is_silent(format, line, GONE_LINES, GONE_FACTOR))
+		if (!formats_speaks(formats, format) || format_is_silent(format, line, GONE_LINES, GONE_FACTOR))
 			continue;
 		bool is_less = leader && (format->is_generic == leader->is_generic ? format->taken <= leader->taken
 										   : !format_outweighs(format, leader));
@@ -224,7 +228,7 @@ void formats_reason(const struct formats *formats, const struct format *format, 
 		buf_append_span(out, SPAN("asked for by name"));
 		return;
 	}
-	buf_printf(out, "matched %llu of %llu lines, the first: '%.*s'", (unsigned long long)format->taken,
+	buf_printf(out, "matched %llu of the first %llu lines: '%.*s'", (unsigned long long)format->taken,
 		(unsigned long long)formats->lines, (int)format->sample_len, format->sample);
 }
 

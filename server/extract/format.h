@@ -80,6 +80,8 @@ void formats_remove(struct formats *formats, int preset);
 void formats_note(struct formats *formats, struct format *format, struct span text, uint64_t line);
 /* `format` is asked before `other` from now on. */
 void formats_put_before(struct formats *formats, const struct format *format, const struct format *other);
+/* It has taken a line, or was asked for by name. */
+bool formats_speaks(const struct formats *formats, const struct format *format);
 /* Longer ago than it ever was of late. */
 bool format_is_silent(const struct format *format, uint64_t line, uint64_t lines, uint64_t factor);
 /* So many more lines that the other's may be strays. */
@@ -99,14 +101,10 @@ void formats_forget_silent(struct formats *formats);
  * for each shape. *is_dull: of this shape, and no generic one captures anything either; formats_note_dull says so.
  */
 void formats_find_known(struct formats *formats, const struct definition_set *set, struct regex_scratch *scratch,
-	const struct prefix *prefix, uint64_t known[SIEVE_WORDS], bool *is_dull);
-void formats_note_dull(struct formats *formats, const struct prefix *prefix);
-/*
- * The start of a line whose prefix is known at which the preset's `detect` knows it: the outermost one, and the innermost
- * (the header of a CSV is one with a prefix, too, and what stands behind it is meant).
- */
-size_t format_find_start(
-	const struct preset *preset, struct regex_scratch *scratch, const struct prefix *prefix, size_t *innermost);
+	struct line_view *view, uint64_t known[SIEVE_WORDS], bool *is_dull);
+void formats_note_dull(struct formats *formats, struct span text);
+/* Lines are read otherwise from now on. */
+void formats_forget_dull(struct formats *formats);
 
 void step_seen_pack(const struct step_seen *seen, struct buf *out);
 void step_seen_unpack(struct step_seen *seen, struct unpacker *in);

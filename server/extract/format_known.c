@@ -1,6 +1,5 @@
 /* Whose `detect` knows a line, each shape of line once. */
 #include "extract/format.h"
-
 #include "extract/line/starts.h"
 
 enum { SEEN_BYTES = 4096, MEMO = 256, DULL = 1 };
@@ -39,36 +38,19 @@ static struct span seen_of(struct span text)
 	return span_of(text.ptr, text.len < SEEN_BYTES ? text.len : SEEN_BYTES);
 }
 
-static bool is_known(const struct preset *preset, struct regex_scratch *scratch, const struct prefix *prefix)
+static bool is_known(const struct preset *preset, struct regex_scratch *scratch, struct line_view *view)
 {
 	struct span groups[REGEX_MAX_GROUPS];
 	size_t start;
 
-	return starts_search(prefix, preset->detect, preset->has_start, scratch, SEEN_BYTES, groups, &start) ==
-	       REGEX_MATCH;
-}
-
-size_t format_find_start(
-	const struct preset *preset, struct regex_scratch *scratch, const struct prefix *prefix, size_t *innermost)
-{
-	struct span groups[REGEX_MAX_GROUPS];
-	size_t start;
-
-	*innermost = 0;
-	if (!preset->has_start ||
-		starts_search(prefix, preset->detect, true, scratch, SEEN_BYTES, groups, &start) != REGEX_MATCH)
-		return 0;
-	*innermost = prefix->count - 1;
-	while (*innermost > start &&
-		regex_search(preset->detect, scratch, seen_of(prefix->starts[*innermost]), 0, groups) != REGEX_MATCH)
-		--*innermost;
-	return start;
+	return starts_search(line_view_prefix(view), preset->detect, preset->has_start, scratch, SEEN_BYTES, groups,
+		       &start) == REGEX_MATCH;
 }
 
 void formats_find_known(struct formats *formats, const struct definition_set *set, struct regex_scratch *scratch,
-	const struct prefix *prefix, uint64_t known[SIEVE_WORDS], bool *is_dull)
+	struct line_view *view, uint64_t known[SIEVE_WORDS], bool *is_dull)
 {
-	struct span seen = seen_of(prefix->starts[0]);
+	struct span seen = seen_of(view->whole);
 	size_t count;
 	const struct preset *presets = definition_set_presets(set, &count);
 	uint64_t shape = shape_of(seen), *memo = memo_of(formats, shape);
@@ -81,7 +63,7 @@ void formats_find_known(struct formats *formats, const struct definition_set *se
 	sieve_find(definition_set_sieve(set), seen, known);
 	for (size_t i = 0; i < count && i < PRESETS_MAX; i++) {
 		uint64_t bit = UINT64_C(1) << i % 64;
-		if (known[i / 64] & bit && !is_known(&presets[i], scratch, prefix))
+		if (known[i / 64] & bit && !is_known(&presets[i], scratch, view))
 			known[i / 64] &= ~bit;
 		knows_any |= (known[i / 64] & bit) != 0;
 	}
@@ -89,14 +71,18 @@ void formats_find_known(struct formats *formats, const struct definition_set *se
 		*memo = shape;
 }
 
-void formats_note_dull(struct formats *formats, const struct prefix *prefix)
+void formats_note_dull(struct formats *formats, struct span text)
 {
-	struct span text = prefix->starts[0];
-
 	if (text.len > SEEN_BYTES)
 		return;
 	uint64_t shape = shape_of(text), *memo = memo_of(formats, shape);
 
 	if (memo && *memo == shape)
 		*memo |= DULL;
+}
+
+void formats_forget_dull(struct formats *formats)
+{
+	mem_free(formats->memo);
+	formats->memo = NULL;
 }

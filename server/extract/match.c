@@ -1,7 +1,6 @@
 /* The definitions on one segment of a line. */
 #include "extract/guess.h"
 #include "extract/line/number.h"
-#include "extract/line/prefix.h"
 #include "extract/state.h"
 #include "extract/line/value_place.h"
 
@@ -11,7 +10,6 @@ enum { OVERRUN_MAX = 10000, CREDIT = 1, CREDIT_BYTES = 1024 };
 
 /* One segment, as the definitions of a chain see it. */
 struct subject {
-	const struct prefix *prefix;
 	struct span segment;
 	int32_t rank;
 };
@@ -279,14 +277,15 @@ static bool take_chain(struct run *run, uint32_t leader, const struct subject *s
 }
 
 /*
- * Presets look at the text behind the prefixes. A user's definition may have had the prefix in mind: it looks at the line as
- * it stands, where it finds all the same, but for one with a '^', which is tried at both starts.
+ * Presets look at the text behind the prefixes, at each start of it when there is a '^' (prefix.h). A user's definition may
+ * have had the prefix in mind: it looks at the line as it stands, where it finds all the same, but for one with a '^', which
+ * is tried there at last.
  */
 static enum regex_result search_first(struct run *run, uint32_t leader, struct subject *subject, struct span whole,
 	struct span groups[REGEX_MAX_GROUPS])
 {
 	const struct definition *definition = &run->list->items[leader];
-	const struct prefix *prefix = subject->prefix;
+	const struct prefix *prefix = line_view_prefix(&run->extractor->segment.view);
 	bool is_prefixed = !run->set->is_preset_form && whole.len != prefix->starts[0].len;
 	enum regex_result result = REGEX_NO_MATCH;
 
@@ -294,14 +293,12 @@ static enum regex_result search_first(struct run *run, uint32_t leader, struct s
 		subject->segment = whole;
 		return search(run, leader, definition->regex, whole, 0, groups);
 	}
-	size_t first = definition->has_start ? 0 : run->start, end = definition->has_start ? prefix->count : first + 1;
+	size_t *start = &run->extractor->segment.start;
+	size_t first = definition->has_start ? 0 : *start, end = definition->has_start ? prefix->count : first + 1;
 	for (size_t i = first; i < end && result == REGEX_NO_MATCH; i++) {
 		subject->segment = prefix->starts[i];
 		result = search(run, leader, definition->regex, subject->segment, 0, groups);
-		if (result == REGEX_MATCH) {
-			run_trust(run, i);
-			run->start = i;
-		}
+		*start = result == REGEX_MATCH ? i : *start;
 	}
 	if (result != REGEX_NO_MATCH || !is_prefixed || !definition->has_start)
 		return result;
@@ -369,26 +366,27 @@ static bool try_chain(struct run *run, uint32_t leader, struct subject subject, 
 }
 
 /* All are tried, most by the sieve alone: only what it lets through is worth to look at its prefix. */
-static bool try_all(struct run *run)
+static bool try_all(struct run *run, struct span whole)
 {
-	const struct segment *segment = &run->extractor->segment;
-	struct subject subject = {.prefix = NULL, .rank = segment->rank};
+	struct subject subject = {whole, run->extractor->segment.rank};
 	uint64_t words[SIEVE_WORDS];
+	bool is_peeled = false;
 
 	run->format->pending_tried++;
-	sieve_find(run->list->sieve, segment->whole, words);
+	sieve_find(run->list->sieve, whole, words);
 	run->has_looked = true;
 	run->may_be_start |= words[START_BIT / 64] >> START_BIT % 64 & 1;
 	words[START_BIT / 64] &= ~(UINT64_C(1) << START_BIT % 64);
 	for (uint32_t base = 0; base < SIEVE_MAX; base += 64)
 		for (uint64_t bits = words[base / 64]; bits; bits &= bits - 1) {
-			if (!subject.prefix) {
-				subject.prefix = run_prefix(run);
-				subject.segment = subject.prefix->starts[subject.prefix->certain];
-				if (subject.rank == RANK_NONE && !subject.prefix->is_bare)
-					subject.rank = subject.prefix->rank;
+			if (!is_peeled) {
+				const struct prefix *prefix = line_view_prefix(&run->extractor->segment.view);
+				is_peeled = true;
+				subject.segment = prefix->starts[prefix->certain];
+				if (subject.rank == RANK_NONE && !prefix->is_bare)
+					subject.rank = prefix->rank;
 			}
-			if (!try_chain(run, base + (uint32_t)__builtin_ctzll(bits), subject, segment->whole))
+			if (!try_chain(run, base + (uint32_t)__builtin_ctzll(bits), subject, whole))
 				return false;
 		}
 	return true;
@@ -396,9 +394,11 @@ static bool try_all(struct run *run)
 
 enum status match_segment(struct run *run, struct error *err)
 {
-	run->start = 0;
+	struct segment *segment = &run->extractor->segment;
+
+	segment->start = 0;
 	run->extractor->found_count = 0;
 	run->is_side_bar = false;
-	run->extractor->segment.name = buf_span(&run->format->name);
-	return run->list->count == 0 || try_all(run) ? OK : error_no_memory(err);
+	segment->name = buf_span(&run->format->name);
+	return run->list->count == 0 || try_all(run, segment->view.whole) ? OK : error_no_memory(err);
 }

@@ -38,8 +38,9 @@ struct held {
 
 /* One part of a line. */
 struct segment {
-	struct span whole;
-	int32_t rank; /* that the tags in front of it say */
+	struct line_view view;
+	size_t start; /* of its prefix: where an expression with a '^' matched; others look from there */
+	int32_t rank; /* that the prefix says */
 	struct span name; /* of a series: the last one that a match gave; of an earlier line: in format->name */
 };
 
@@ -83,9 +84,6 @@ struct run {
 	struct span text; /* without escapes */
 	int64_t arrival_ms;
 	int64_t shown_ms; /* once is_time_known; NO_TIME when there is none */
-	struct prefix *prefix; /* the segment's, once is_peeled: run_prefix() */
-	size_t start; /* in it: where an expression with a '^' matched; others look from there */
-	bool is_peeled;
 	bool is_time_known;
 	bool has_match; /* of any format */
 	bool is_side_bar; /* to who is asked: a bar, and not the training's */
@@ -99,12 +97,6 @@ struct run {
 enum status match_segment(struct run *run, struct error *err) MUST_CHECK;
 /* ask.c: the formats of the stream read the segment, and others that know it join them. */
 enum status ask_formats(struct run *run, struct error *err) MUST_CHECK;
-/* What stands in front of the segment: looked at where somebody asks for it, which few lines are worth. */
-const struct prefix *run_prefix(struct run *run);
-/* The segment behind it. */
-struct span run_peeled(struct run *run);
-/* A preset has read the segment at that start. */
-void run_trust(struct run *run, size_t start);
 /* The format is who is asked. */
 void run_use(struct run *run, struct format *format);
 /* Finds or makes its slots. *has_room: false when the stream has too many. */

@@ -186,11 +186,22 @@ int32_t line_peel_rank(struct span text, bool *is_bare)
 	return peeling.rank;
 }
 
-void prefix_trust(struct prefix_memory *memory, const struct prefix *prefix, size_t start)
+const struct prefix *line_view_prefix(struct line_view *view)
 {
+	if (!view->is_peeled)
+		(void)!line_peel(view->whole, view->memory, &view->prefix).len;
+	view->is_peeled = true;
+	return &view->prefix;
+}
+
+bool prefix_trust(struct prefix_memory *memory, const struct prefix *prefix, size_t start)
+{
+	struct prefix_memory before = *memory;
+
 	memory->trusted |= prefix->guesses[start];
 	if (prefix->guesses[start] & GUESS_NAME)
 		memory->name = prefix->name;
+	return memory->trusted != before.trusted || memory->name != before.name;
 }
 
 void prefix_memory_pack(const struct prefix_memory *memory, struct buf *out)

@@ -51,7 +51,29 @@ static inline bool line_may_have_rank(struct span text)
 				   (unsigned char)(text.ptr[0] - '0') < 10);
 }
 
+/* A line whose prefix is read when it is asked for first. */
+struct line_view {
+	struct span whole;
+	const struct prefix_memory *memory;
+	bool is_peeled;
+	struct prefix prefix;
+};
+static inline void line_view_set(struct line_view *view, struct span whole, const struct prefix_memory *memory)
+{
+	view->whole = whole;
+	view->memory = memory;
+	view->is_peeled = false;
+}
+const struct prefix *line_view_prefix(struct line_view *view);
+/* Behind all prefixes. */
+static inline struct span line_view_text(struct line_view *view)
+{
+	const struct prefix *prefix = line_view_prefix(view);
+
+	return prefix->starts[prefix->certain];
+}
 /* A preset has read the line at that start. */
-void prefix_trust(struct prefix_memory *memory, const struct prefix *prefix, size_t start);
+/* True: that is new, and lines may be read otherwise from now on. */
+bool prefix_trust(struct prefix_memory *memory, const struct prefix *prefix, size_t start);
 void prefix_memory_pack(const struct prefix_memory *memory, struct buf *out);
 void prefix_memory_unpack(struct prefix_memory *memory, struct unpacker *in);

@@ -321,7 +321,7 @@ TEST(a_generic_preset_gives_way)
 	feed(&s, "iter 3: loss 4.2709, time 10268.08ms, mfu -100.00%");
 	CHECK_TEXT(preset_of(&s), "nanogpt");
 	extractor_preset_reason(s.extractor, &reason);
-	CHECK_INT(span_find(buf_span(&reason), SPAN("matched 1 of 2 lines, the first: 'iter 3: loss")), 0);
+	CHECK_INT(span_find(buf_span(&reason), SPAN("matched 1 of the first 2 lines: 'iter 3: loss")), 0);
 }
 
 TEST(a_preset_can_be_asked_for)
