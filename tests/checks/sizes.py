@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Functions have at most 60 lines, files at most 800; files past 500 are named, which is no fault.
+"""Functions have at most 60 lines, files at most 800; files past 500 are counted, which is no fault.
 
 By layout, which clang-format fixes: a C function's body stands between a `{` and a `}` in column 0.
 """
@@ -43,6 +43,7 @@ def check(root):
 
 if __name__ == "__main__":
     found, noted, looked_at = check(sys.argv[1] if len(sys.argv) > 1 else ROOT)
-    for note in noted:
-        print(note)
+    if noted:
+        longest = max(noted, key=lambda note: int(note.split(": ")[1].split()[0]))
+        print(f"no fault: {len(noted)} files noted past {FILE_LINES_NOTED} lines, the longest {longest.partition(' (')[0]}")
     finish("sizes", found, looked_at)
