@@ -57,14 +57,11 @@ static enum status try_preset(struct run *run, int preset, size_t *values, struc
 static enum status replay_recent(struct run *run, struct error *err)
 {
 	struct extractor *extractor = run->extractor;
-	struct span rest = buf_span(&extractor->recent), text;
-	struct segment segment = extractor->segment;
-	struct prefix prefix;
+	struct span rest = buf_span(&extractor->recent), whole = run->extractor->segment.view.whole, segment;
 
-	while (rest.len && span_next(&rest, '\n', &text)) {
+	while (rest.len && span_next(&rest, '\n', &segment)) {
 		size_t kept = 0;
-		extractor->segment.whole = text;
-		extractor->segment.peeled = line_peel(text, &prefix);
+		line_view_set(&run->extractor->segment.view, segment, &extractor->prefixes);
 		TRY(match_segment(run, err));
 		for (size_t i = 0; i < extractor->found_count; i++)
 			if (run->list->items[extractor->found[i].definition].is_step_only)
@@ -74,7 +71,7 @@ static enum status replay_recent(struct run *run, struct error *err)
 			TRY(place_found(run, err));
 		run_use(run, run->format); /* slots may have moved */
 	}
-	extractor->segment = segment;
+	line_view_set(&run->extractor->segment.view, whole, &extractor->prefixes);
 	return match_segment(run, err);
 }
 
@@ -135,6 +132,8 @@ static enum status join(struct run *run, int number, struct format **out, struct
 		formats_remove(formats, number);
 		return status;
 	}
+	if (preset->is_generic)
+		formats_forget_dull(formats); /* on which the others captured nothing */
 	*out = format;
 	return OK;
 }
@@ -198,7 +197,7 @@ static enum status watch(struct run *run, int taker, size_t values, struct error
 	uint64_t known[SIEVE_WORDS];
 	bool is_dull;
 
-	formats_find_known(formats, run->set, run->scratch, run->extractor->segment.peeled, known, &is_dull);
+	formats_find_known(formats, run->set, run->scratch, &run->extractor->segment.view, known, &is_dull);
 	known[taker / 64] &= ~(UINT64_C(1) << taker % 64);
 	for (int base = 0; base < PRESETS_MAX; base += 64)
 		for (uint64_t bits = known[base / 64]; bits; bits &= bits - 1) {
@@ -235,19 +234,31 @@ static enum status begin(struct run *run, struct error *err)
 	return OK;
 }
 
+/* What was a guess in front of that start was right. */
+static void trust(struct run *run, size_t start)
+{
+	struct extractor *extractor = run->extractor;
+
+	if (prefix_trust(&extractor->prefixes, line_view_prefix(&run->extractor->segment.view), start))
+		formats_forget_dull(&extractor->formats);
+}
+
 static enum status take(struct run *run, struct error *err)
 {
 	struct extractor *extractor = run->extractor;
 	struct format *format = run->format;
 	size_t values = count_values(run);
 
+	if (values)
+		trust(run, run->extractor->segment.start);
 	if (format->taken == 0 && values)
 		TRY(begin(run, err));
 	if (extractor->found_count)
 		TRY(place_found(run, err));
 	keep_name(run);
 	if (values || format->taken)
-		formats_note(&extractor->formats, format, run->extractor->segment.peeled, run->line->number);
+		formats_note(
+			&extractor->formats, format, line_view_text(&run->extractor->segment.view), run->line->number);
 	bool is_watched = values && format->taken <= WATCH_LINES && run->set->fixed_preset < 0;
 	return is_watched ? watch(run, format->preset, values, err) : OK;
 }
@@ -294,6 +305,18 @@ static bool is_candidate(const struct run *run, int number, bool is_generic)
 	return true;
 }
 
+/* The header of a CSV is one with a prefix, too: what stands behind it is meant. */
+static size_t innermost(const struct run *run, const struct preset *preset)
+{
+	const struct prefix *prefix = line_view_prefix(&run->extractor->segment.view);
+	struct span groups[REGEX_MAX_GROUPS];
+
+	for (size_t i = prefix->count; preset->has_start && --i > 0;)
+		if (regex_search(preset->detect, run->scratch, prefix->starts[i], 0, groups) == REGEX_MATCH)
+			return i;
+	return 0;
+}
+
 /* It knows the line, and captures nothing on it: a head, perhaps. */
 static enum status wait_for_value(struct run *run, int number, struct error *err)
 {
@@ -301,7 +324,11 @@ static enum status wait_for_value(struct run *run, int number, struct error *err
 	bool is_taken;
 
 	TRY(join(run, number, &format, err));
-	return format ? ask_one(run, format, &is_taken, err) : OK;
+	if (!format)
+		return OK;
+	trust(run, innermost(run, preset_of(run, number)));
+	run->extractor->segment.view.is_peeled = false;
+	return ask_one(run, format, &is_taken, err);
 }
 
 /* Of those that know the line the one that captures most of it; of two, the one that has the other included, or the first. */
@@ -381,7 +408,7 @@ static enum status ask_others(struct run *run, bool *is_taken, struct error *err
 	uint64_t known[SIEVE_WORDS];
 	bool is_dull;
 
-	formats_find_known(formats, run->set, run->scratch, run->extractor->segment.peeled, known, &is_dull);
+	formats_find_known(formats, run->set, run->scratch, &run->extractor->segment.view, known, &is_dull);
 	if (is_dull) {
 		pass_generic(formats);
 		run->has_looked = true; /* at the first line of the shape, and it was no start */
@@ -397,7 +424,7 @@ static enum status ask_others(struct run *run, bool *is_taken, struct error *err
 	if (!*is_taken && is_known)
 		TRY(ask_known(run, known, true, is_taken, err));
 	if (!*is_taken && !run->has_match && run->has_looked && !run->may_be_start)
-		formats_note_dull(formats, run->extractor->segment.peeled);
+		formats_note_dull(formats, run->extractor->segment.view.whole);
 	return OK;
 }
 
@@ -414,6 +441,6 @@ enum status ask_formats(struct run *run, struct error *err)
 	if (!is_taken)
 		TRY(ask_others(run, &is_taken, err));
 	if (!is_taken)
-		extractor_remember(run->extractor, run->extractor->segment.whole);
+		extractor_remember(run->extractor, run->extractor->segment.view.whole);
 	return OK;
 }

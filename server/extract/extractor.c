@@ -1,9 +1,11 @@
 #include "extract/line/ansi.h"
 #include "extract/line/line_hint.h"
+#include "extract/line/unwrap.h"
 #include "extract/state.h"
+#include "base/text/line_time.h"
 #include "model/metrics/batch.h"
 
-enum { PLAIN_MAX_BYTES = 16 << 20, ESCAPE = 0x1b };
+enum { PLAIN_MAX_BYTES = 16 << 20, UNWRAPPED_MAX_BYTES = 4 * PLAIN_MAX_BYTES, ESCAPE = 0x1b };
 
 void extracted_list_done(struct extracted_list *list)
 {
@@ -22,6 +24,7 @@ struct extractor *extractor_new(void)
 	extractor->is_guided = true;
 	extractor->bare_rank = RANK_NONE;
 	extractor->plain = BUF_INIT(PLAIN_MAX_BYTES);
+	extractor->unwrapped = BUF_INIT(UNWRAPPED_MAX_BYTES);
 	extractor->recent = BUF_INIT(RECENT_MAX * (RECENT_LINE_BYTES + 1));
 	extractor->header = BUF_INIT(METRIC_NAME_MAX_BYTES * DEFINITIONS_MAX);
 	return TAKE(extractor);
@@ -36,6 +39,7 @@ void extractor_free(struct extractor *extractor)
 	formats_done(&extractor->formats);
 	formats_done(&extractor->guide);
 	buf_done(&extractor->plain);
+	buf_done(&extractor->unwrapped);
 	buf_done(&extractor->header);
 	buf_done(&extractor->recent);
 	mem_free(extractor->held);
@@ -184,23 +188,24 @@ void extractor_remember(struct extractor *extractor, struct span segment)
 }
 
 /* srun's bare "3: " is a rank once the same number came twice in a row. */
-static int32_t rank_of_prefix(struct extractor *extractor, const struct prefix *prefix)
+static int32_t rank_of(struct extractor *extractor, struct span segment)
 {
-	if (!prefix->is_bare)
-		return prefix->rank;
-	extractor->is_srun |= prefix->rank == extractor->bare_rank;
-	extractor->bare_rank = prefix->rank;
-	return extractor->is_srun ? prefix->rank : RANK_NONE;
+	bool is_bare = false;
+	int32_t rank = line_may_have_rank(segment) ? line_peel_rank(segment, &is_bare) : RANK_NONE;
+
+	if (!is_bare)
+		return rank;
+	extractor->is_srun |= rank == extractor->bare_rank;
+	extractor->bare_rank = rank;
+	return extractor->is_srun ? rank : RANK_NONE;
 }
 
 static void begin_segment(struct run *run, struct span text)
 {
 	struct extractor *extractor = run->extractor;
-	struct prefix prefix;
 
-	extractor->segment.whole = text;
-	extractor->segment.peeled = line_peel(text, &prefix);
-	extractor->segment.rank = rank_of_prefix(extractor, &prefix);
+	line_view_set(&extractor->segment.view, text, &extractor->prefixes);
+	extractor->segment.rank = rank_of(extractor, text);
 	extractor->segments++;
 }
 
@@ -245,11 +250,52 @@ static enum status strip(struct run *run, struct error *err)
 {
 	struct buf *plain = &run->extractor->plain;
 
+	if (!memchr(run->text.ptr, ESCAPE, run->text.len))
+		return OK;
 	buf_reset(plain);
-	ansi_strip(run->line->text, plain);
+	ansi_strip(run->text, plain);
 	TRY(buf_status(plain, err));
 	run->text = buf_span(plain);
 	return OK;
+}
+
+static enum status extract_segments(struct run *run, struct error *err)
+{
+	struct span rest = run->text, segment;
+
+	if (!rest.len || !memchr(rest.ptr, '\r', rest.len))
+		return rest.len ? extract_segment(run, rest, err) : OK;
+	while (span_next(&rest, '\r', &segment))
+		if (segment.len)
+			TRY(extract_segment(run, segment, err));
+	return OK;
+}
+
+/*
+ * A record of a collector's is read for its message. A user's definition may have had the record in mind: it looks at the
+ * line as it stands first.
+ */
+static enum status extract_text(struct run *run, struct error *err)
+{
+	struct extractor *extractor = run->extractor;
+	struct span message = run->text;
+	int64_t shown_ms;
+
+	if (!line_may_be_wrapped(message) || !line_unwrap(&message, &extractor->unwrapped)) {
+		TRY(buf_status(&extractor->unwrapped, err));
+		return extract_segments(run, err);
+	}
+	if (!run->set->is_preset_form)
+		TRY(extract_segments(run, err));
+	if (run->has_match)
+		return OK;
+	if (run->line->ts_ms == NO_TIME && line_time_parse(run->text, run->arrival_ms, &shown_ms)) {
+		run->is_time_known = true;
+		run->shown_ms = shown_ms;
+	}
+	run->text = message;
+	TRY(strip(run, err));
+	return extract_segments(run, err);
 }
 
 enum status extract_line(struct extractor *extractor, const struct definition_set *set, struct regex_scratch *scratch,
@@ -261,17 +307,10 @@ enum status extract_line(struct extractor *extractor, const struct definition_se
 	size_t first = out->count;
 
 	TRY(ensure_formats(&run, err));
-	extractor->segment.peeled = SPAN("");
-	if (run.text.len && memchr(run.text.ptr, ESCAPE, run.text.len))
+	line_view_set(&extractor->segment.view, SPAN(""), &extractor->prefixes);
+	if (run.text.len)
 		TRY(strip(&run, err));
-	if (run.text.len && memchr(run.text.ptr, '\r', run.text.len)) {
-		struct span rest = run.text, segment;
-		while (span_next(&rest, '\r', &segment))
-			if (segment.len)
-				TRY(extract_segment(&run, segment, err));
-	} else if (run.text.len) {
-		TRY(extract_segment(&run, run.text, err));
-	}
+	TRY(extract_text(&run, err));
 	bool may_be_start =
 		(run.may_be_start || !run.has_looked) && !run.has_match && attempts->has_step && !attempts->has_hint;
 	if (may_be_start && line_is_start(run.text)) {

@@ -7,9 +7,9 @@
 
 /*
  * Up to VERSION_COUNTED steps of definitions without one were counted; up to VERSION_GAPLESS gaps between steps were not known;
- * up to VERSION_CHOSEN a stream had one preset at most.
+ * up to VERSION_CHOSEN a stream had one preset at most; up to VERSION_UNTRUSTING nothing was known of its prefixes.
  */
-enum { MARK = -2, VERSION_COUNTED = 2, VERSION_GAPLESS = 3, VERSION_CHOSEN = 4, VERSION = 5 };
+enum { MARK = -2, VERSION_COUNTED = 2, VERSION_GAPLESS = 3, VERSION_CHOSEN = 4, VERSION_UNTRUSTING = 5, VERSION = 6 };
 
 static void pack_held(const struct extractor *extractor, struct buf *out)
 {
@@ -47,6 +47,7 @@ void extractor_pack(struct extractor *extractor, struct buf *out)
 	attempts_pack(&extractor->attempts, out);
 	slots_pack(&extractor->slots, out);
 	pack_held(extractor, out);
+	prefix_memory_pack(&extractor->prefixes, out);
 }
 
 static bool is_step(int64_t step)
@@ -246,7 +247,10 @@ static enum status unpack_second(struct extractor *extractor, uint64_t version, 
 	if (is_chosen)
 		TRY(place_chosen(extractor, &chosen, err));
 	TRY(check_formats(extractor, is_chosen, err));
-	return unpack_held(extractor, in, err);
+	TRY(unpack_held(extractor, in, err));
+	if (version > VERSION_UNTRUSTING)
+		prefix_memory_unpack(&extractor->prefixes, in);
+	return in->has_failed ? damaged(err, "prefixes") : OK;
 }
 
 static enum status unpack_versioned(struct extractor *extractor, struct unpacker *in, struct error *err)

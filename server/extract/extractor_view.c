@@ -57,7 +57,11 @@ bool extractor_has_steps(const struct extractor *extractor)
 
 struct span extractor_peeled(const struct extractor *extractor)
 {
-	return extractor->segment.peeled;
+	const struct line_view *view = &extractor->segment.view;
+	struct prefix prefix;
+
+	return view->is_peeled ? view->prefix.starts[view->prefix.certain]
+			       : line_peel(view->whole, &extractor->prefixes, &prefix);
 }
 
 int64_t extractor_total(const struct extractor *extractor)

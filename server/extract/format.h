@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/codec/pack.h"
 #include "extract/definition.h"
+#include "extract/line/prefix.h"
 
 enum {
 	FORMATS_MAX = 8,
@@ -97,8 +98,10 @@ void formats_reason(const struct formats *formats, const struct format *format, 
  * for each shape. *is_dull: of this shape, and no generic one captures anything either; formats_note_dull says so.
  */
 void formats_find_known(struct formats *formats, const struct definition_set *set, struct regex_scratch *scratch,
-	struct span text, uint64_t known[SIEVE_WORDS], bool *is_dull);
+	struct line_view *view, uint64_t known[SIEVE_WORDS], bool *is_dull);
 void formats_note_dull(struct formats *formats, struct span text);
+/* Lines are read otherwise from now on. */
+void formats_forget_dull(struct formats *formats);
 
 void step_seen_pack(const struct step_seen *seen, struct buf *out);
 void step_seen_unpack(struct step_seen *seen, struct unpacker *in);

@@ -1,5 +1,6 @@
 /* Whose `detect` knows a line, each shape of line once. */
 #include "extract/format.h"
+#include "extract/line/starts.h"
 
 enum { SEEN_BYTES = 4096, MEMO = 256, DULL = 1 };
 
@@ -37,17 +38,19 @@ static struct span seen_of(struct span text)
 	return span_of(text.ptr, text.len < SEEN_BYTES ? text.len : SEEN_BYTES);
 }
 
-static bool is_known(const struct preset *preset, struct regex_scratch *scratch, struct span text)
+static bool is_known(const struct preset *preset, struct regex_scratch *scratch, struct line_view *view)
 {
 	struct span groups[REGEX_MAX_GROUPS];
+	size_t start;
 
-	return regex_search(preset->detect, scratch, text, 0, groups) == REGEX_MATCH;
+	return starts_search(line_view_prefix(view), preset->detect, preset->has_start, scratch, SEEN_BYTES, groups,
+		       &start) == REGEX_MATCH;
 }
 
 void formats_find_known(struct formats *formats, const struct definition_set *set, struct regex_scratch *scratch,
-	struct span text, uint64_t known[SIEVE_WORDS], bool *is_dull)
+	struct line_view *view, uint64_t known[SIEVE_WORDS], bool *is_dull)
 {
-	struct span seen = seen_of(text);
+	struct span seen = seen_of(view->whole);
 	size_t count;
 	const struct preset *presets = definition_set_presets(set, &count);
 	uint64_t shape = shape_of(seen), *memo = memo_of(formats, shape);
@@ -60,7 +63,7 @@ void formats_find_known(struct formats *formats, const struct definition_set *se
 	sieve_find(definition_set_sieve(set), seen, known);
 	for (size_t i = 0; i < count && i < PRESETS_MAX; i++) {
 		uint64_t bit = UINT64_C(1) << i % 64;
-		if (known[i / 64] & bit && !is_known(&presets[i], scratch, seen))
+		if (known[i / 64] & bit && !is_known(&presets[i], scratch, view))
 			known[i / 64] &= ~bit;
 		knows_any |= (known[i / 64] & bit) != 0;
 	}
@@ -76,4 +79,10 @@ void formats_note_dull(struct formats *formats, struct span text)
 
 	if (memo && *memo == shape)
 		*memo |= DULL;
+}
+
+void formats_forget_dull(struct formats *formats)
+{
+	mem_free(formats->memo);
+	formats->memo = NULL;
 }

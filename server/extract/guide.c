@@ -2,6 +2,7 @@
 
 #include "extract/csv.h"
 #include "extract/line/number.h"
+#include "extract/line/starts.h"
 
 enum { CHOOSING_LINES = 1000 };
 
@@ -55,24 +56,26 @@ static bool is_side_bar(const struct definition *definition, const struct span g
 }
 
 /* True when the expression knows the line. */
-static bool ask(const struct definition *definition, struct regex_scratch *scratch, struct span text,
+static bool ask(const struct definition *definition, struct regex_scratch *scratch, const struct prefix *prefix,
 	const struct guide_memory *memory, struct guided *out)
 {
 	struct span groups[REGEX_MAX_GROUPS];
 	int64_t total = 0;
+	size_t start;
 
 	if (definition->is_csv) {
-		out->has_step = csv_read_step(memory->header, text, &out->step, &out->where);
+		out->has_step = csv_read_step(memory->header, prefix->starts[prefix->certain], &out->step, &out->where);
 		return out->has_step;
 	}
-	if (regex_search(definition->regex, scratch, text, 0, groups) != REGEX_MATCH)
+	if (starts_search(prefix, definition->regex, definition->has_start, scratch, SIZE_MAX, groups, &start) !=
+		REGEX_MATCH)
 		return false;
 	(void)!read_group(groups, definition->total_group, &total);
 	if (is_side_bar(definition, groups, total, memory))
 		return false;
 	take_step(groups, definition->step_group, definition->epoch_group, out);
 	if (!out->has_step && definition->step_regex)
-		search_step(definition, scratch, text, out);
+		search_step(definition, scratch, prefix->starts[start], out);
 	out->step_follows |= definition->step_follows;
 	if (out->has_step && definition->epoch_group < 1)
 		out->total = total;
@@ -81,20 +84,20 @@ static bool ask(const struct definition *definition, struct regex_scratch *scrat
 
 /* True when the preset knows the line, with a step on it or without. */
 static bool ask_preset(const struct definition_list *list, bool is_alone, struct regex_scratch *scratch,
-	struct span text, const struct guide_memory *memory, struct guided *out)
+	struct line_view *view, const struct guide_memory *memory, struct guided *out)
 {
 	uint64_t words[SIEVE_WORDS];
 	bool is_known = false;
 
 	if (!list->sieve)
 		return false;
-	sieve_find(list->sieve, text, words);
+	sieve_find(list->sieve, view->whole, words);
 	for (uint32_t i = 0; i < list->count && !out->has_step; i++) {
 		const struct definition *definition = &list->items[i];
 		bool is_asked = definition->leader == i && (words[i / 64] >> i % 64 & 1) &&
 				(!is_alone || definition->is_step_only || definition->is_csv);
 		if (is_asked)
-			is_known |= ask(definition, scratch, text, memory, out);
+			is_known |= ask(definition, scratch, line_view_prefix(view), memory, out);
 	}
 	return is_known;
 }
@@ -116,7 +119,7 @@ static enum status add_format(
 
 /* Detection alone counts: on lines that a preset does not know it is of no effect. */
 enum status guide_hear(struct formats *formats, const struct definition_set *set, struct regex_scratch *scratch,
-	struct span text, bool has_value, bool *is_new, struct error *err)
+	struct line_view *view, bool has_value, bool *is_new, struct error *err)
 {
 	size_t count;
 	const struct preset *presets = definition_set_presets(set, &count);
@@ -127,7 +130,7 @@ enum status guide_hear(struct formats *formats, const struct definition_set *set
 	if (!has_value && !guide_is_choosing(formats))
 		return OK;
 	formats->lines++;
-	formats_find_known(formats, set, scratch, text, known, &is_dull);
+	formats_find_known(formats, set, scratch, view, known, &is_dull);
 	for (int i = 0; (size_t)i < count; i++) {
 		if (!(known[i / 64] >> i % 64 & 1))
 			continue;
@@ -137,7 +140,7 @@ enum status guide_hear(struct formats *formats, const struct definition_set *set
 			*is_new |= format != NULL;
 		}
 		if (format)
-			formats_note(formats, format, text, formats->lines);
+			formats_note(formats, format, line_view_text(view), formats->lines);
 	}
 	return OK;
 }
@@ -161,7 +164,7 @@ static const struct preset *preset_at(const struct definition_set *set, int numb
 }
 
 bool guide_find(struct formats *formats, const struct definition_set *set, struct regex_scratch *scratch,
-	struct span text, const struct guide_memory *memory, struct guided *out)
+	struct line_view *view, const struct guide_memory *memory, struct guided *out)
 {
 	const struct definition *generic = definition_set_line_step(set);
 	bool is_final = false, is_known = false;
@@ -169,21 +172,21 @@ bool guide_find(struct formats *formats, const struct definition_set *set, struc
 	*out = (struct guided){0};
 	for (size_t i = 0; i < formats->count && !out->has_step && !is_final; i++) {
 		const struct preset *preset = preset_at(set, formats->items[i]->preset);
-		is_known = preset && ask_preset(&preset->list, false, scratch, text, memory, out);
+		is_known = preset && ask_preset(&preset->list, false, scratch, view, memory, out);
 		is_final = is_known && (out->step_follows || !preset->is_generic);
 	}
 	if (!out->has_step && !is_final && generic)
-		search_step(generic, scratch, text, out);
+		search_step(generic, scratch, line_view_text(view), out);
 	return is_known;
 }
 
 void guide_find_alone(const struct formats *formats, const struct definition_set *set, struct regex_scratch *scratch,
-	struct span text, const struct guide_memory *memory, struct guided *out)
+	struct line_view *view, const struct guide_memory *memory, struct guided *out)
 {
 	*out = (struct guided){0};
 	for (size_t i = 0; i < formats->count && !out->has_step; i++) {
 		const struct preset *preset = preset_at(set, formats->items[i]->preset);
 		if (preset && preset->has_step_lines)
-			(void)!ask_preset(&preset->list, true, scratch, text, memory, out);
+			(void)!ask_preset(&preset->list, true, scratch, view, memory, out);
 	}
 }

@@ -30,17 +30,16 @@ bool guide_is_side_bar(int64_t step, int64_t total, int64_t *largest_total);
  * on it; others are shown at the beginning of a stream only. True: one is new.
  */
 enum status guide_hear(struct formats *formats, const struct definition_set *set, struct regex_scratch *scratch,
-	struct span text, bool has_value, bool *is_new, struct error *err) MUST_CHECK;
+	struct line_view *view, bool has_value, bool *is_new, struct error *err) MUST_CHECK;
 bool guide_is_choosing(const struct formats *formats); /* the beginning */
 /*
- * Of a line with a value, by the first of the presets that knows the line; `text` is what stands behind the prefixes. False:
- * none of them does, and what was found are the generic rules.
+ * Of a line with a value, by the first of the presets that knows the line. False: none of them does, and what was found are the generic rules.
  */
 bool guide_find(struct formats *formats, const struct definition_set *set, struct regex_scratch *scratch,
-	struct span text, const struct guide_memory *memory, struct guided *out);
+	struct line_view *view, const struct guide_memory *memory, struct guided *out);
 /* By the rules that hold for any format. */
 void guide_find_generic(
 	const struct definition_set *set, struct regex_scratch *scratch, struct span text, struct guided *out);
 /* Of a line without one, of a format that gives the step a line of its own. */
 void guide_find_alone(const struct formats *formats, const struct definition_set *set, struct regex_scratch *scratch,
-	struct span text, const struct guide_memory *memory, struct guided *out);
+	struct line_view *view, const struct guide_memory *memory, struct guided *out);

@@ -39,13 +39,13 @@ static void give_step(const struct run *run, const struct guided *guided)
 }
 
 /* A line that says the step alone. */
-static enum status see_alone(struct run *run, struct span text, struct error *err)
+static enum status see_alone(struct run *run, struct line_view *view, struct error *err)
 {
 	struct extractor *extractor = run->extractor;
 	struct guide_memory memory = {&extractor->header, &extractor->largest_total};
 	struct guided guided;
 
-	guide_find_alone(&extractor->guide, run->set, run->scratch, text, &memory, &guided);
+	guide_find_alone(&extractor->guide, run->set, run->scratch, view, &memory, &guided);
 	return guided.has_step ? place_step(run, &guided, err) : OK;
 }
 
@@ -54,9 +54,12 @@ static enum status replay(struct run *run, struct error *err)
 {
 	struct extractor *extractor = run->extractor;
 	struct span rest = buf_span(&extractor->recent), segment;
+	struct line_view view;
 
-	for (; extractor->recent_count && span_next(&rest, '\n', &segment); extractor->recent_count--)
-		TRY(see_alone(run, segment, err));
+	for (; extractor->recent_count && span_next(&rest, '\n', &segment); extractor->recent_count--) {
+		line_view_set(&view, segment, &extractor->prefixes);
+		TRY(see_alone(run, &view, err));
+	}
 	extractor->recent_count = 0;
 	buf_reset(&extractor->recent);
 	return OK;
@@ -68,11 +71,11 @@ static enum status hear(struct run *run, bool has_found, struct error *err)
 	bool is_new;
 
 	TRY(guide_hear(
-		&extractor->guide, run->set, run->scratch, run->extractor->segment.peeled, has_found, &is_new, err));
+		&extractor->guide, run->set, run->scratch, &run->extractor->segment.view, has_found, &is_new, err));
 	if (is_new)
 		return replay(run, err);
 	if (!extractor->guide.count && !has_found)
-		extractor_remember(extractor, run->extractor->segment.peeled);
+		extractor_remember(extractor, line_view_text(&run->extractor->segment.view));
 	return OK;
 }
 
@@ -81,7 +84,7 @@ static bool find(struct run *run, struct guided *guided)
 	struct extractor *extractor = run->extractor;
 	struct guide_memory memory = {&extractor->header, &extractor->largest_total};
 
-	return guide_find(&extractor->guide, run->set, run->scratch, run->extractor->segment.peeled, &memory, guided);
+	return guide_find(&extractor->guide, run->set, run->scratch, &run->extractor->segment.view, &memory, guided);
 }
 
 enum status guide_segment(struct run *run, struct error *err)
@@ -93,7 +96,7 @@ enum status guide_segment(struct run *run, struct error *err)
 	if (is_early)
 		TRY(hear(run, has_found, err));
 	if (!has_found)
-		return see_alone(run, run->extractor->segment.peeled, err);
+		return see_alone(run, &run->extractor->segment.view, err);
 	if (!needs_step(run))
 		return OK;
 	if (!find(run, &guided) && !is_early) { /* who speaks now? */

@@ -277,18 +277,29 @@ static bool take_chain(struct run *run, uint32_t leader, const struct subject *s
 }
 
 /*
- * Presets look at the text behind the prefixes. A user's definition may have had the prefix in mind: it looks at the line as
- * it stands, where it finds all the same, but for one with a '^', which is tried at both starts.
+ * Presets look at the text behind the prefixes, at each start of it when there is a '^' (prefix.h). A user's definition may
+ * have had the prefix in mind: it looks at the line as it stands, where it finds all the same, but for one with a '^', which
+ * is tried there at last.
  */
 static enum regex_result search_first(struct run *run, uint32_t leader, struct subject *subject, struct span whole,
 	struct span groups[REGEX_MAX_GROUPS])
 {
 	const struct definition *definition = &run->list->items[leader];
-	bool is_prefixed = !run->set->is_preset_form && whole.len != subject->segment.len;
+	const struct prefix *prefix = line_view_prefix(&run->extractor->segment.view);
+	bool is_prefixed = !run->set->is_preset_form && whole.len != prefix->starts[0].len;
+	enum regex_result result = REGEX_NO_MATCH;
 
-	if (is_prefixed && !definition->has_start)
+	if (is_prefixed && !definition->has_start) {
 		subject->segment = whole;
-	enum regex_result result = search(run, leader, definition->regex, subject->segment, 0, groups);
+		return search(run, leader, definition->regex, whole, 0, groups);
+	}
+	size_t *start = &run->extractor->segment.start;
+	size_t first = definition->has_start ? 0 : *start, end = definition->has_start ? prefix->count : first + 1;
+	for (size_t i = first; i < end && result == REGEX_NO_MATCH; i++) {
+		subject->segment = prefix->starts[i];
+		result = search(run, leader, definition->regex, subject->segment, 0, groups);
+		*start = result == REGEX_MATCH ? i : *start;
+	}
 	if (result != REGEX_NO_MATCH || !is_prefixed || !definition->has_start)
 		return result;
 	subject->segment = whole;
@@ -354,10 +365,12 @@ static bool try_chain(struct run *run, uint32_t leader, struct subject subject, 
 	return is_ok;
 }
 
-/* All are tried, most by the sieve alone. */
-static bool try_all(struct run *run, struct subject subject, struct span whole)
+/* All are tried, most by the sieve alone: only what it lets through is worth to look at its prefix. */
+static bool try_all(struct run *run, struct span whole)
 {
+	struct subject subject = {whole, run->extractor->segment.rank};
 	uint64_t words[SIEVE_WORDS];
+	bool is_peeled = false;
 
 	run->format->pending_tried++;
 	sieve_find(run->list->sieve, whole, words);
@@ -365,19 +378,27 @@ static bool try_all(struct run *run, struct subject subject, struct span whole)
 	run->may_be_start |= words[START_BIT / 64] >> START_BIT % 64 & 1;
 	words[START_BIT / 64] &= ~(UINT64_C(1) << START_BIT % 64);
 	for (uint32_t base = 0; base < SIEVE_MAX; base += 64)
-		for (uint64_t bits = words[base / 64]; bits; bits &= bits - 1)
+		for (uint64_t bits = words[base / 64]; bits; bits &= bits - 1) {
+			if (!is_peeled) {
+				const struct prefix *prefix = line_view_prefix(&run->extractor->segment.view);
+				is_peeled = true;
+				subject.segment = prefix->starts[prefix->certain];
+				if (subject.rank == RANK_NONE && !prefix->is_bare)
+					subject.rank = prefix->rank;
+			}
 			if (!try_chain(run, base + (uint32_t)__builtin_ctzll(bits), subject, whole))
 				return false;
+		}
 	return true;
 }
 
 enum status match_segment(struct run *run, struct error *err)
 {
-	struct subject subject = {run->extractor->segment.peeled, run->extractor->segment.rank};
+	struct segment *segment = &run->extractor->segment;
 
+	segment->start = 0;
 	run->extractor->found_count = 0;
 	run->is_side_bar = false;
-	run->extractor->segment.name = buf_span(&run->format->name);
-	return run->list->count == 0 || try_all(run, subject, run->extractor->segment.whole) ? OK
-											     : error_no_memory(err);
+	segment->name = buf_span(&run->format->name);
+	return run->list->count == 0 || try_all(run, segment->view.whole) ? OK : error_no_memory(err);
 }

@@ -38,9 +38,9 @@ struct held {
 
 /* One part of a line. */
 struct segment {
-	struct span whole;
-	struct span peeled; /* without its prefixes */
-	int32_t rank; /* that they say */
+	struct line_view view;
+	size_t start; /* of its prefix: where an expression with a '^' matched; others look from there */
+	int32_t rank; /* that the prefix says */
 	struct span name; /* of a series: the last one that a match gave; of an earlier line: in format->name */
 };
 
@@ -57,6 +57,7 @@ struct extractor {
 	int64_t largest_total; /* of progress bars: a smaller one is not the training's */
 	int32_t bare_rank; /* srun's number of the last line that had one */
 	bool is_srun; /* and it has come twice in a row: no counter of the trainer's */
+	struct prefix_memory prefixes;
 	struct buf recent; /* the last lines that nobody took: they may have said the step of a format to come */
 	uint32_t recent_count;
 	struct buf header; /* of the CSV that is being read */
@@ -65,6 +66,7 @@ struct extractor {
 	size_t held_cap;
 	size_t taken; /* scratch: of found, what earlier chains gave */
 	struct buf plain; /* scratch: a line without its escapes */
+	struct buf unwrapped; /* scratch: the message of a record */
 	struct found *found; /* scratch: of one segment */
 	size_t found_count;
 	size_t found_cap;
@@ -114,7 +116,7 @@ void format_settle_tried(struct format *format, struct track *tracks);
 const struct step_seen *run_step(const struct run *run);
 /* owner.c: where a point of the slot goes: another one when its name belongs to another format. SLOT_NONE: no room. */
 uint32_t owner_find_slot(struct run *run, uint32_t slot);
-/* csv.c: the same for a row of numbers or its header; false: no memory. */
+/* match_csv.c: the same for a row of numbers or its header; false: no memory. */
 bool match_csv(struct run *run, uint32_t index, struct span segment, int32_t rank);
 /* place.c: what was found becomes points. */
 enum status place_found(struct run *run, struct error *err) MUST_CHECK;

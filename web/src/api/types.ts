@@ -478,6 +478,8 @@ export interface FleetSums {
   /** Billed, and in neither. */
   billed_node_hours?: number;
   unpriced_node_hours?: number;
+  /** Of what has a price: of nodes that were counted, not stated. */
+  estimated_node_hours?: number;
 }
 
 export interface Quota {
