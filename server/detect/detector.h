@@ -13,7 +13,7 @@
 
 struct detector_set;
 
-/* The detectors for a role (loss: spike and non-finite; other roles: non-finite where it means something). */
+/* The detectors that name the role (`roles` in kind.h). Every series has a set; that of a role without detectors is empty. */
 struct detector_set *detector_set_new(enum role role) __attribute__((warn_unused_result));
 void detector_set_free(struct detector_set *set);
 

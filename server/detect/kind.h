@@ -1,6 +1,8 @@
 /*
  * Job: what a detector is to the set: a table of functions over a state of its own. Internal to detect/.
  * Ownership: the set allocates `bytes` zeroed bytes a state; done frees what a state allocated. Threads: one at a time.
+ * Names: a detector_kind is a detector. The incident_kind is what it reports: loss_spike_kind reports loss_spike and divergence,
+ *      throughput_kind and step_time_kind (both in throughput.c) report throughput_drop and throughput_change.
  */
 #pragma once
 
@@ -12,15 +14,21 @@ struct report_to {
 };
 
 struct detector_kind {
-	size_t bytes;
+	size_t bytes; /* of a state; all zero: it has seen nothing */
 	unsigned roles; /* bits: 1 << role */
-	unsigned since_format; /* the first format of a set's state that holds one of this kind */
+	unsigned since_format; /* the first format of a set's state that holds one of this kind; 0: all do */
+	/*
+	 * NaN and infinities come, too. Another point->attempt than before means that the training began again: close what is
+	 * open, and begin afresh. The number may also fall: a restart on trial was taken back (extract/attempt.h).
+	 * Where the loss is printed as a mean, the point is what unmean.h makes of it; non_finite gets the printed one.
+	 */
 	void (*feed)(void *state, uint64_t ordinal, const struct point *point, const struct report_to *to);
 	void (*pack)(const void *state, struct buf *out);
 	/* format 0: as before states said theirs */
 	void (*unpack)(void *state, unsigned format, struct unpacker *in); /* marks *in as failed when damaged */
 	void (*done)(void *state);
-	bool (*open)(const void *state, struct incident *out); /* what is, as it would be reported; false: nothing */
+	/* What is open now, as it would be reported; false: nothing. Asked when the job goes on after an end. */
+	bool (*open)(const void *state, struct incident *out);
 };
 
 extern const struct detector_kind loss_spike_kind;
@@ -35,11 +43,15 @@ extern const struct detector_kind step_time_kind;
 uint32_t throughput_pace(const void *state, double *rate);
 double throughput_usual_pace(const void *of); /* 0: not known yet */
 
-/* An incident that opens at this point. */
+/*
+ * An incident that opens at this point; nothing is reported yet. It also begins here: set first_step if it began before.
+ * expected, spread and score are 0: docs/detection.md, "The evidence", says what they are.
+ */
 struct incident incident_at(
 	enum incident_kind kind, enum severity severity, uint64_t ordinal, const struct point *point);
-/* Open yet at this point. */
+/* Still open at this point. */
 struct incident incident_again(const struct incident *open, const struct point *point);
+/* Reports it as recovered. The caller notes in its state that it is no longer open. */
 void incident_close(struct incident *incident, const struct point *point, const struct report_to *to);
 void incident_pack(const struct incident *incident, struct buf *out);
 void incident_unpack(struct incident *incident, struct unpacker *in);

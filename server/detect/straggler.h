@@ -3,7 +3,7 @@
  * Ownership: the caller's. Threads: any.
  *
  * Of four streams or more: the slowest, when it is behind the median by more than a twentieth and by 6 robust standard
- * deviations of the streams, which are at least half a per cent. In a simulation of 64 ranks with 3 % of noise (detect.md)
+ * deviations of the streams, which are at least half a per cent. In a simulation of 64 ranks with 3 % of noise
  * this finds one that is 10 % slow where a bar of 0.75 of the best needs 40 %. Ranks that wait for each other in every step
  * have the same step time: there is nothing to see then.
  */

@@ -1,6 +1,6 @@
 /*
  * Job: tells whether a series is printed as the mean since the start of its epoch, and turns such means back into what they are
- *      means of: x = (n A_n - m A_m) / (n - m), n and m the steps of the epoch behind each (detect.md).
+ *      means of: x = (n A_n - m A_m) / (n - m), n and m the steps of the epoch behind each.
  * Ownership: values; zeroed is new. Threads: one at a time. Internal to detect/.
  * Deterministic: the same points in the same order give the same bits, also after pack and unpack.
  *

@@ -87,7 +87,7 @@ static void drop_included(struct run *run)
 		if (!run->format->step.is_there)
 			run->format->step = format->step; /* the bar above its values */
 		run->format->said_total = format->said_total;
-		format_settle_tried(format, &extractor->attempts.tracks[format->first_slot]);
+		format_settle_tried(format, extractor_tracks(extractor, format));
 		formats_remove(&extractor->formats, preset->includes[i]);
 		extractor->attempts.trial.is_open = false; /* what could decide it is gone */
 	}

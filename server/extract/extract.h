@@ -109,11 +109,11 @@ struct extract_line {
  * step, else the definition's own count from 0. When an `epoch` group grows as the step falls back, the step is
  * unrolled (base + step), so that a per-epoch counter gives a global axis; a per-epoch counter without an epoch group is
  * unrolled from where it is recognised on (its third epoch).
- * Attempt: see DESIGN.md section 5. An attempt opens when a definition's step goes back while log time does not, and it
- * stays back for five of its points, or a start-up or checkpoint-load line came between; per-epoch counters excepted.
- * While that is open the points carry the new attempt. If it turns out to be a late chunk instead (the step jumps back
- * above the old maximum within five points), extractor_take_revision says from which line on the points get their old
- * attempt again.
+ * Attempt: see attempt.h and docs/decisions/0014-attempts.md. An attempt opens when a definition's step goes back while log
+ * time does not, and it stays back for five of its points, or a start-up or checkpoint-load line came between; per-epoch
+ * counters excepted. While that is open the points carry the new attempt. If it turns out to be a late chunk instead (the step
+ * jumps back above the old maximum within five points), extractor_take_revision says from which line on the points get their
+ * old attempt again.
  */
 enum status extract_line(struct extractor *extractor, const struct definition_set *set, struct regex_scratch *scratch,
 	const struct extract_line *line, int64_t arrival_ms, struct extracted_list *out, struct error *err) MUST_CHECK;

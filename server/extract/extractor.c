@@ -51,13 +51,13 @@ void run_use(struct run *run, struct format *format)
 {
 	run->format = format;
 	run->list = definition_set_list(run->set, format->preset);
-	run->tracks = run->extractor->attempts.tracks + format->first_slot;
+	run->tracks = extractor_tracks(run->extractor, format);
 }
 
 /* Of a list that has changed under the format: what waits for it waits in vain. */
 static void forget_list(struct extractor *extractor, struct format *format)
 {
-	format_settle_tried(format, &extractor->attempts.tracks[format->first_slot]);
+	format_settle_tried(format, extractor_tracks(extractor, format));
 	extractor->held_count = 0;
 	buf_reset(&format->name);
 	buf_reset(&extractor->header);
@@ -128,7 +128,7 @@ static bool is_ready(struct run *run)
 		return false;
 	run->format = first;
 	run->list = list;
-	run->tracks = extractor->attempts.tracks + first->first_slot;
+	run->tracks = extractor_tracks(extractor, first);
 	return true;
 }
 
@@ -224,8 +224,7 @@ static enum status extract_segment(struct run *run, struct span segment, struct 
 	begin_segment(run, segment);
 	if (run->set->is_preset_form)
 		return run->set->presets ? ask_formats(run, err) : OK;
-	run->tracks =
-		run->extractor->attempts.tracks + run->format->first_slot; /* a segment before may have moved them */
+	run->tracks = extractor_tracks(run->extractor, run->format); /* a segment before may have moved them */
 	TRY(match_segment(run, err));
 	if (run->is_guided)
 		TRY(guide_segment(run, err));

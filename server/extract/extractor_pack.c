@@ -31,7 +31,7 @@ void extractor_pack(struct extractor *extractor, struct buf *out)
 	struct formats *formats = &extractor->formats;
 
 	for (size_t i = 0; i < formats->count; i++)
-		format_settle_tried(formats->items[i], &extractor->attempts.tracks[formats->items[i]->first_slot]);
+		format_settle_tried(formats->items[i], extractor_tracks(extractor, formats->items[i]));
 	pack_i64(out, MARK);
 	pack_u64(out, VERSION);
 	formats_pack(formats, out);

@@ -105,6 +105,11 @@ enum status run_give_slots(struct run *run, struct format *format, bool *has_roo
 enum status guide_segment(struct run *run, struct error *err) MUST_CHECK;
 /* extractor.c: one of the last lines that nobody took. */
 void extractor_remember(struct extractor *extractor, struct span segment);
+/* Of its definitions; NULL when the stream has none at all. */
+static inline struct track *extractor_tracks(const struct extractor *extractor, const struct format *format)
+{
+	return extractor->attempts.tracks ? extractor->attempts.tracks + format->first_slot : NULL;
+}
 /* Every definition that is not left out was tried on the segments so far. */
 void format_settle_tried(struct format *format, struct track *tracks);
 /* The step seen last for who is asked: its own, else that of the one that leads. NULL: none. */

@@ -54,7 +54,7 @@ struct span http_request_body(const struct http_request *request); /* WORKER and
 const struct principal *http_request_principal(const struct http_request *request);
 int64_t http_request_arrival_ms(const struct http_request *request);
 
-/* Query parameters with their type; unchanged when absent; ERR_INVALID with field otherwise. */
+/* Query parameters with their type; unchanged when absent. ERR_INVALID (400) with field: no such value, or not min to max. */
 enum status http_query_i64(const struct http_request *request, const char *name, int64_t min, int64_t max, int64_t *out,
 	struct error *err) MUST_CHECK;
 enum status http_query_bool(

@@ -55,11 +55,11 @@ struct incident {
 	int64_t rule_id; /* of INCIDENT_RULE: whose; 0 else */
 	bool is_historic; /* its lines were old when they came: no webhook */
 	bool is_again; /* open yet at a later point, whose step, time and value these are: news where the job had ended since. Not kept */
-	/* evidence: the figures of the window at the opening */
-	double value; /* of the tripping point */
-	double expected; /* the window's median */
-	double spread; /* the window's MAD, floored as the detector does */
-	double score; /* robust z of the tripping point */
-	double worst; /* the farthest value so far */
+	/* evidence, as of the opening; docs/detection.md, "The evidence", says what it is of each kind */
+	double value; /* of the tripping point, or of the median of points that tripped it */
+	double expected; /* what was usual before */
+	double spread; /* the noise, as a standard deviation; 0: the kind has none */
+	double score; /* how many spreads lie between value and expected; 0: the kind has none */
+	double worst; /* the farthest value so far, not only at the opening */
 	int64_t worst_step;
 };

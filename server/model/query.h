@@ -1,7 +1,7 @@
 /*
  * Job: the query's tree: what query/ parses, store/ compiles and the reference evaluator walks.
  * Ownership: nodes and spans live in the arena they were parsed into. Threads: immutable once built.
- * Language: API.md, "Query language".
+ * Language: docs/search.md.
  */
 #pragma once
 

@@ -24,6 +24,12 @@ def routes(text):
                 yield (method, path, (scope or "read").lower()), words.replace("|", "&#124;")
 
 
+def row_of(route, table):
+    """As it stands in docs/api.md."""
+    method, path, scope = route
+    return f"| `{method}` | `{path}` | {scope} | {table[route]} |"
+
+
 def check(root):
     """(faults, number of files)"""
     root = pathlib.Path(root)
@@ -32,10 +38,10 @@ def check(root):
     names = [route[:2] for route, _ in rows]
     written = dict(rows)
     faults = [f"docs/api.md: two rows of {method} {path}" for method, path in sorted({name for name in names if names.count(name) > 1})]
-    faults += [f"docs/api.md: no row | `{method}` | `{path}` | {scope} |" for method, path, scope in sorted(set(table) - set(written))]
+    faults += [f"docs/api.md: there is no row for this route; add: {row_of(route, table)}" for route in sorted(set(table) - set(written))]
     faults += [f"docs/api.md: no route is {method} {path} with scope {scope}" for method, path, scope in sorted(set(written) - set(table))]
-    faults += [f"docs/api.md: {method} {path}: the route itself says: {table[method, path, scope]}" for method, path, scope in sorted(set(table) & set(written))
-        if table[method, path, scope] != written[method, path, scope]]
+    faults += [f"docs/api.md: the text of a row must be the .summary of its route; the row should be: {row_of(route, table)}"
+        for route in sorted(set(table) & set(written)) if table[route] != written[route]]
     return faults, len(table)
 
 

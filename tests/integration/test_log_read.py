@@ -161,6 +161,9 @@ def test_raw_starts_behind_what_was_deleted(make_server):
 def test_raw_refuses_what_is_not_there(server):
     server.send("j", ["a"])
     assert server.get("/api/v1/jobs/none/logs/raw").status == 404
+    for path in ("logs", "logs/raw"): # an empty stream is none that is named: the job is looked for, and its first stream read
+        assert server.get(f"/api/v1/jobs/none/{path}?stream=").status == 404
+        assert server.get(f"/api/v1/jobs/j/{path}?stream=").body == server.get(f"/api/v1/jobs/j/{path}").body
     assert server.get("/api/v1/jobs/j/logs/raw?stream=none").status == 404
     reply = server.get("/api/v1/jobs/j/logs/raw?limit=0")
     assert reply.status == 400 and reply.body["field"] == "limit"

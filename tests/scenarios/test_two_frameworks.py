@@ -41,8 +41,10 @@ def priced(server):
     return server
 
 
-def test_a_stream_of_two_frameworks(priced):
-    assert priced.post("/api/v1/jobs", json=DOCUMENT).status == 201
+@pytest.mark.parametrize("is_named", [True, False], ids=["named by the document", "known by their lines"])
+def test_a_stream_of_two_frameworks(priced, is_named):
+    document = DOCUMENT if is_named else {key: value for key, value in DOCUMENT.items() if key != "AlgorithmSpecification"}
+    assert priced.post("/api/v1/jobs", json=document).status == 201
     first = [titan(BEGUN_S + SETUP_S + step * STEP_S, step) for step in range(1, BROKE + 1)]
     broke_s = BEGUN_S + SETUP_S + BROKE * STEP_S
     again_s = broke_s + PAUSE_S  # its first line: what lies before it is the restart
@@ -68,5 +70,7 @@ def test_a_stream_of_two_frameworks(priced):
     wait_until(lambda: len(drawn("train:loss")) == LAST, what="the curve")
     assert drawn("train:loss") == [(step, pytest.approx(loss_of(step), abs=1e-4)) for step in range(1, LAST + 1)]
     assert drawn("train:mfu") == [(step, 40 if step <= SAVED else 25.5) for step in range(1, LAST + 1)]
+    if not is_named:
+        return
     health = {one["Name"]: (one["matched"], one["without_step"]) for one in priced.get("/api/v1/jobs/two/definitions").body["health"]}
     assert health == {name: (BROKE + LAST - SAVED, 0) for name in ("train:loss", "train:mfu")}

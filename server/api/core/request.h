@@ -26,6 +26,7 @@ enum status api_all_teams(const struct http_request *request, const char *what, 
 enum status api_own_team(const struct http_request *request, struct span *team, struct error *err) MUST_CHECK;
 /* An arena for one request; freed by the caller. */
 enum status api_arena(struct arena **out, struct error *err) MUST_CHECK;
+/* limit=, 1 to most; ERR_INVALID (400) otherwise, as of http_query_i64. */
 enum status api_limit(
 	const struct http_request *request, int64_t fallback, int64_t most, size_t *out, struct error *err) MUST_CHECK;
 /* A name inside a list may hold a comma: it is then %2C, beneath the encoding of the query itself. */

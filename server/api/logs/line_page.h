@@ -1,5 +1,5 @@
 /*
- * Job: a page of log lines as a JSON object or NDJSON, never longer than --max-reply-bytes.
+ * Job: a page of log lines as a JSON object or NDJSON, not longer than --max-reply-bytes unless its one line is.
  * Ownership: lines are in the request's arena. Threads: workers.
  */
 #pragma once
@@ -11,8 +11,8 @@ struct lines_asked {
 	bool is_merged;
 	bool has_cursor;
 	struct span cursor;
-	int64_t from; /* -1: the newest */
-	int64_t around_ms; /* INT64_MIN: not asked */
+	int64_t from; /* -1: the newest; 0: from the first line on */
+	int64_t around_ms; /* INT64_MIN: not asked; 0 is a time */
 	size_t limit;
 	struct span *streams; /* merged: of these alone; none: of all */
 	size_t stream_count;

@@ -232,7 +232,7 @@ enum status api_choose_stream(struct api_worker *worker, struct arena *arena, co
 	struct stream_row *rows;
 	size_t count;
 
-	if (http_request_query(request, "stream", stream))
+	if (http_request_query(request, "stream", stream) && stream->len)
 		return OK;
 	TRY(store_read_job(worker->reader, arena, http_request_segment(request, 0), &job, err));
 	TRY(store_read_streams(worker->reader, arena, job.job_id, SPAN(""), &rows, &count, err));

@@ -14,7 +14,7 @@ struct point {
 	int64_t ts_ms; /* log time, Unix milliseconds */
 	double value; /* NaN and infinities are values */
 	uint64_t line; /* of the stream; NO_LINE when it did not come from one */
-	uint32_t attempt;
+	uint32_t attempt; /* of the training, from 1: a restart begins the next (extract/attempt.h) */
 	uint32_t
 		in_epoch; /* steps of its epoch so far, as far as its line counts them; 0: it does not. For the detectors: not kept */
 };

@@ -17,7 +17,8 @@ struct line_view {
 };
 
 /* Lines from..from+limit of one stream (from UINT64_MAX: the last limit ones), fewer when they have more text than
- * max_bytes. *total: lines of the stream. */
+ * max_bytes, but at least one. stream is not "". *total: lines of the stream. ERR_NOT_FOUND names the job or stream. ERR_GONE: the
+ * first of these lines was deleted; the error has first_kept_line. */
 enum status lines_read(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena, struct span job,
 	struct span stream, uint64_t from, size_t limit, size_t max_bytes, struct line_view **out, size_t *count,
 	uint64_t *total, struct error *err) MUST_CHECK;

@@ -25,7 +25,7 @@ class Known(NamedTuple):
     """A point that is there."""
     line: int
     role: str
-    step: int
+    steps: tuple  # that are right: one, but where the log leaves it open
     value: float
     unit: str = ""
 
@@ -66,6 +66,10 @@ def is_same(a, b, unit_a="", unit_b=""):
     return a == b or (not math.isinf(a) and not math.isinf(b) and abs(a - b) <= CLOSE * max(abs(a), abs(b)))
 
 
+def steps_of(item):
+    return item.steps if isinstance(item, Known) else (item.step,)
+
+
 class Lines:
     """What stands on each line, and what of it is taken. A line with very many values (a whole curve as one JSON object, a bar
     with carriage returns) is looked up by the value, and by the step with it."""
@@ -79,14 +83,16 @@ class Lines:
         for items in self.by_line.values():
             for item in items if len(items) > MANY else ():
                 self.by_value[item.line, f"{item.value:.5e}"].append(item)
-                self.by_value[item.line, f"{item.value:.5e}", item.step].append(item)
+                for step in steps_of(item):
+                    self.by_value[item.line, f"{item.value:.5e}", step].append(item)
 
     def near(self, one):
         items = self.by_line.get(one.line, [])
         if len(items) <= MANY:
             return items
         value = f"{one.value:.5e}"
-        return self.by_value.get((one.line, value, one.step)) or self.by_value.get((one.line, value), [])
+        exact = [self.by_value.get((one.line, value, step)) for step in steps_of(one)]
+        return next((items for items in exact if items), None) or self.by_value.get((one.line, value), [])
 
     def has(self, one):
         return any(is_same(one.value, item.value, one.unit, item.unit) for item in self.near(one))
@@ -97,7 +103,7 @@ class Lines:
         if len(items) > MANY:
             items[:] = [item for item in items[:MANY] if id(item) not in self.taken] + items[MANY:]
         best = max((item for item in items[:MANY] if id(item) not in self.taken and is_same(one.value, item.value, one.unit, item.unit)),
-            key=lambda item: (item.role == one.role, item.step == one.step), default=None)
+            key=lambda item: (item.role == one.role, item.step in one.steps), default=None)
         self.taken.add(id(best))
         return best
 
@@ -134,7 +140,7 @@ def judge(known, points):
         count.there += 1
         if point:
             count.found += 1
-            count.step += point.step == one.step
+            count.step += point.step in one.steps
             count.role += point.role == one.role
     verdict.series = len({point.name for point in points})
     verdict.names = list(invented_of(known, points))

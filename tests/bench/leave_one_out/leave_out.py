@@ -30,7 +30,7 @@ def real_texts():
 
 
 def known_by(found):
-    return [judge.Known(point.line, point.role, point.step, point.value, point.unit) for point in found.points]
+    return [judge.Known(point.line, point.role, (point.step,), point.value, point.unit) for point in found.points]
 
 
 def judge_texts(texts):
@@ -43,10 +43,9 @@ def judge_texts(texts):
 
 def print_table(title, rows):
     """Rows of (name, verdict), then their total."""
-    total = judge.Verdict()
+    total = sum_of(rows)
     print(f"\n## {title}\n\n| format | {' | '.join(judge.ROLES)} | series | invented |\n|{'---|' * (len(judge.ROLES) + 3)}")
     for name, verdict in rows:
-        total.add(verdict)
         cells = [judge.cell(verdict.roles[role]) for role in judge.ROLES]
         print(f"| {name} | {' | '.join(cells)} | {verdict.series} | {verdict.invented or ''} |")
     cells = [judge.cell(total.roles[role]) for role in judge.ROLES]
@@ -66,6 +65,19 @@ def mean_of(rows):
     return cells
 
 
+def sum_of(rows):
+    total = judge.Verdict()
+    for _, verdict in rows:
+        total.add(verdict)
+    return total
+
+
+def report_rows(title, rows):
+    total = print_table(title, rows)
+    print(f"| **mean of formats** | {' | '.join(mean_of(rows))} | | |")
+    return total
+
+
 def report(title, texts, is_verbose):
     by_format = collections.defaultdict(judge.Verdict)
     for text, verdict in judge_texts(texts):
@@ -74,6 +86,4 @@ def report(title, texts, is_verbose):
             for name, why in verdict.names:
                 print(f"invented in {text.name}: {name}: {why}")
     rows = list(by_format.items())
-    total = print_table(title, rows)
-    print(f"| **mean of formats** | {' | '.join(mean_of(rows))} | | |")
-    return total
+    return report_rows(title, rows)

@@ -5,6 +5,7 @@ import collections
 import reading
 
 LINES, AT = 1000, 300
+TEXTS = 2  # of a preset
 
 STRAYS = {
     "DeepSpeed log_dist": "[2026-03-01 10:05:00,123] [INFO] [logging.py:128:log_dist] [Rank 0] step=300, skipped=0, lr=[5e-05, 5e-05], mom=[(0.9, 0.95), (0.9, 0.95)]",
@@ -49,13 +50,21 @@ def spoilt(want, got, since, by):
     return (want - have).total(), (have - want).total()
 
 
-def report(texts, is_verbose):
-    texts = [text._replace(lines=text.lines[:LINES]) for text in texts]
+def report(grown, others, is_verbose):
+    """The texts of presets, and of formats without one: there a stray line of a known framework tempts most."""
+    counts = collections.Counter()
+    some = [text for text in grown if counts.update([text.preset]) or counts[text.preset] <= TEXTS]
+    report_texts(f"{len({text.preset for text in grown})} presets", some, is_verbose)
+    report_texts(f"{len(others)} formats without a preset", [text._replace(preset=text.name) for text in others], is_verbose)
+
+
+def report_texts(title, texts, is_verbose):
+    texts = [text._replace(lines=text.lines[:LINES]) for text in texts if len(text.lines) >= LINES]
     bare = reading.read((reading.CHOICE, text.lines) for text in texts)
     presets = sorted({text.preset for text in texts})
     all_cells = unharmed_cells = all_points = lost_points = 0
-    print(f"\n## Stray lines: at line {AT} of {LINES}, {len(presets)} presets\n")
-    print("| stray line | presets unharmed | points lost, percent | points more, percent | harmed |\n|---|---|---|---|---|")
+    print(f"\n## Stray lines: at line {AT} of {LINES}, {title}\n")
+    print("| stray line | unharmed | points lost, percent | points more, percent | harmed |\n|---|---|---|---|---|")
     for name, stray in STRAYS.items():
         extra = stray.split("\n")
         found = reading.read((reading.CHOICE, text.lines[:AT] + extra + text.lines[AT:]) for text in texts)
