@@ -25,6 +25,7 @@ struct peeling {
 	bool has_level;
 	uint8_t column; /* spaces that pad a level to a column, as rich prints it: the line may end with file:line */
 	bool is_padded; /* they were passed over */
+	bool is_separator; /* the part just read: as sure as the one before it */
 	struct span name; /* of a guess of the kind GUESS_NAME */
 	bool is_table; /* the line ends with a '|': it may begin with one */
 	uint8_t guess; /* the kind of the part just read, when it is one; 0: of none that may be trusted */

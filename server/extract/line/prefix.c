@@ -64,6 +64,7 @@ static enum part take_padded(struct span *text, struct peeling *peeling)
 struct place {
 	bool has_words; /* a start of their own */
 	uint8_t guesses; /* that are not sure */
+	bool is_guess; /* the last part */
 };
 
 /* Spaces may be all of the padding, or also the line's own indentation: there is a start in front of and behind them. */
@@ -144,6 +145,10 @@ static void peel_parts(struct span text, const struct prefix_memory *memory, str
 			break;
 		if (part == PART_GUESS && is_trusted(memory, &peeling, prefix))
 			part = PART_WORD;
+		if (part == PART_WORD && peeling.is_separator && place.is_guess)
+			part = PART_GUESS;
+		place.is_guess = part == PART_GUESS;
+		peeling.is_separator = false;
 		place.guesses |= part == PART_GUESS ? peeling.guess : 0;
 		note(prefix, part, text, &place);
 		peeling.guess = 0;
