@@ -345,10 +345,15 @@ static void append_url(struct buf *out, const struct incident_row *row, struct s
 	buf_append_span(out, public_url);
 	buf_append_text(out, "/jobs/");
 	buf_append_percent_encoded(out, row->job);
-	buf_append_text(out, "?metric=");
-	buf_append_percent_encoded(out, row->metric);
-	buf_printf(out, "&step=%" PRId64 "&incident=%" PRId64 "-%" PRIu32, row->incident.opened_step, row->job_id,
-		row->incident_id);
+	buf_append_char(out, '?');
+	if (row->metric.len) {
+		buf_append_text(out, "metric=");
+		buf_append_percent_encoded(out, row->metric);
+		buf_append_char(out, '&');
+	}
+	if (row->metric.len || row->incident.opened_step) /* what is of a job alone, like its failure, is at no step */
+		buf_printf(out, "step=%" PRId64 "&", row->incident.opened_step);
+	buf_printf(out, "incident=%" PRId64 "-%" PRIu32, row->job_id, row->incident_id);
 }
 
 void rule_write_message(const struct incident_row *incident, struct span public_url, int64_t now_ms, struct buf *out)

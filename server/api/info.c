@@ -236,6 +236,7 @@ static void write_money(struct buf *out, const struct api *api, struct store_rea
 		sum.cost += days[i].cost;
 		sum.lost_cost += days[i].lost_cost;
 		sum.unpriced_ms += days[i].unpriced_ms;
+		sum.estimated_ms += days[i].estimated_ms;
 	}
 	gauge(out, "unpriced_jobs", "Jobs of an instance type without a price: no sum of costs has them.", unpriced);
 	bool is_known = sum.cost || (prices.count && !sum.unpriced_ms);
@@ -246,6 +247,9 @@ static void write_money(struct buf *out, const struct api *api, struct store_rea
 		cost_sample(out, "cost_30_days", prices.currency, sum.cost);
 	for (size_t i = 0; i < deleted_count; i++)
 		cost_sample(out, "cost_30_days", deleted[i].currency, deleted[i].cost);
+	gauge(out, "estimated_node_seconds_30_days",
+		"What of that cost is of nodes that were counted: nobody stated them.",
+		(uint64_t)(sum.estimated_ms / 1000));
 	gauge_head(out, "lost_cost_30_days", "Of that for steps made again, restarts and stalls.");
 	if (is_known)
 		cost_sample(out, "lost_cost_30_days", prices.currency, sum.lost_cost);

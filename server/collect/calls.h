@@ -5,7 +5,7 @@
 #pragma once
 
 #include "base/json/json_read.h"
-#include "collect/collector.h"
+#include "collect/collector_options.h"
 
 struct calls;
 

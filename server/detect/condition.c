@@ -1,3 +1,5 @@
+#include "detect/condition.h"
+
 #include "detect/condition_program.h"
 
 #include "detect/kind.h"

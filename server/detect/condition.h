@@ -9,15 +9,8 @@
 
 #include "base/alloc.h"
 #include "base/codec/pack.h"
+#include "detect/condition_limits.h"
 #include "detect/detector.h"
-
-enum {
-	CONDITION_MAX_BYTES = 1000,
-	CONDITION_WINDOW_MAX = 1000,
-	CONDITION_WINDOWS = 4,
-	CONDITION_STEPS_MAX = 64, /* of the program */
-	CONDITION_DEPTH_MAX = 16
-};
 
 struct condition;
 

@@ -1,4 +1,5 @@
 /* Recursive descent, straight to the program of a stack machine; numbers and truths are told apart while parsing. */
+#include "detect/condition.h"
 #include "detect/condition_program.h"
 
 #include "model/query.h"

@@ -4,7 +4,11 @@
  */
 #pragma once
 
-#include "detect/condition.h"
+#include "detect/condition_limits.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 enum condition_op {
 	CONDITION_NUMBER,

@@ -1,7 +1,6 @@
-/* Rows of numbers under a header that names the columns: one is the step, each other one a series by its name. */
 #include "extract/csv.h"
+
 #include "extract/line/number.h"
-#include "extract/state.h"
 
 enum { HEADER_MAX_BYTES = 4096, COLUMNS_MIN = 3 };
 
@@ -14,8 +13,7 @@ static size_t column_count(struct span row)
 	return count;
 }
 
-/* The column of the step, the surest name first: "epoch,step,train_loss"; -1: there is none. */
-static ptrdiff_t step_column(struct span header)
+ptrdiff_t csv_step_column(struct span header)
 {
 	static const struct span names[] = {
 		SPAN("global_step"), SPAN("step"), SPAN("iteration"), SPAN("iter"), SPAN("epoch")};
@@ -41,7 +39,7 @@ static bool is_header(struct span row)
 	while (span_next(&rest, ',', &part))
 		if (span_trim(part).len == 0 || number_parse(part, &value))
 			return false;
-	return step_column(row) >= 0;
+	return csv_step_column(row) >= 0;
 }
 
 bool csv_read_step(struct buf *header, struct span row, int64_t *step, struct span *where)
@@ -55,41 +53,9 @@ bool csv_read_step(struct buf *header, struct span row, int64_t *step, struct sp
 	}
 	if (names.len == 0 || column_count(row) != column_count(names))
 		return false;
-	for (ptrdiff_t column = step_column(names); column >= 0; column--)
+	for (ptrdiff_t column = csv_step_column(names); column >= 0; column--)
 		if (!span_next(&row, ',', &part))
 			return false;
 	*where = part;
 	return number_parse_step(part, step);
-}
-
-static bool take_column(struct run *run, struct found *found)
-{
-	struct extractor *extractor = run->extractor;
-
-	if (!mem_grow((void **)&extractor->found, extractor->found_count, &extractor->found_cap, sizeof *found))
-		return false;
-	extractor->found[extractor->found_count++] = *found;
-	return true;
-}
-
-bool match_csv(struct run *run, uint32_t index, struct span segment, int32_t rank)
-{
-	struct extractor *extractor = run->extractor;
-	struct track *track = &extractor->attempts.tracks[extractor->first_slot + index];
-	struct found found = {.definition = index, .rank = rank, .has_step = true};
-	struct span name, part;
-
-	if (!csv_read_step(&extractor->header, segment, &found.step, &part))
-		return true;
-	struct span names = buf_span(&extractor->header);
-	track->health.matched++;
-	run->has_match = true;
-	ptrdiff_t step = step_column(names);
-	for (ptrdiff_t at = 0; span_next(&names, ',', &name) && span_next(&segment, ',', &part); at++) {
-		found.name = span_trim(name);
-		found.text = part;
-		if (at != step && number_parse(part, &found.value) && !take_column(run, &found))
-			return false;
-	}
-	return true;
 }

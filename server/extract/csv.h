@@ -6,5 +6,7 @@
 
 #include "base/buf.h"
 
+/* The column of the step, the surest name first: "epoch,step,train_loss"; -1: there is none. */
+ptrdiff_t csv_step_column(struct span header);
 /* A header is taken up. True for a row that belongs to it and has a step. */
 bool csv_read_step(struct buf *header, struct span row, int64_t *step, struct span *where);

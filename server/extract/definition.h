@@ -37,7 +37,7 @@ struct definition {
 	bool is_step_only; /* gives the stream its step, no points */
 	bool has_start; /* a '^' in the Regex: it may mean the start of the line or that of the text behind its prefix */
 	bool is_bar; /* of the bars, only those with the most steps are the training's */
-	bool is_csv; /* csv.c reads the line */
+	bool is_csv; /* match_csv.c reads the line */
 	bool step_follows; /* the record ends with its step: values wait for it */
 	bool is_guess; /* names come from the text, shown only with good reason (guess.h) */
 	bool is_mean; /* printed as the mean since the start of the epoch */
@@ -59,6 +59,7 @@ struct preset {
 	char *name;
 	struct regex *detect;
 	struct span detect_text;
+	bool has_start; /* a '^' in it, as in a definition */
 	bool is_generic; /* gives way to any that is not */
 	bool has_step_lines; /* the step may stand on a line without a value */
 	size_t include_count; /* presets whose definitions are in it too: it takes over from them */

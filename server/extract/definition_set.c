@@ -107,6 +107,7 @@ static enum status build_detect(
 	if (status != OK)
 		error_prefix(err, "%s.detect", field);
 	preset->detect_text = arena_copy(arena, buf_span(&expanded));
+	preset->has_start = span_find_char(preset->detect_text, '^') >= 0;
 	return status != OK || preset->detect_text.ptr ? status : error_no_memory(err);
 }
 

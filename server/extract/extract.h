@@ -18,7 +18,7 @@ enum { DEFINITIONS_MAX = 100 };
 /*
  * From MetricDefinitions: an array of {Name, Regex, Step?, Role?, Unit?, Higher?}. ERR_SEMANTIC with field
  * ("MetricDefinitions[2].Regex") and the column inside the expression. An empty array or NULL: the preset form, which
- * waits for the first line that one of the presets recognises (per stream) and then goes on with that preset (choice.h).
+ * finds the presets that each stream speaks by what they capture on its lines (format.h).
  * [{"Preset": "nanogpt"}] is that preset without waiting.
  */
 enum status definition_set_new(struct definition_set **out, const struct json *definitions,
@@ -58,7 +58,7 @@ struct definition_health {
 
 /* A point found: which series of the stream it belongs to. */
 struct extracted {
-	uint32_t definition; /* index in the set, or in the stream's preset */
+	uint32_t definition; /* index in the set, or in its preset's */
 	uint32_t series; /* number in the stream: one definition may have many (names out of the text, ranks) */
 	struct point point;
 };
@@ -68,6 +68,15 @@ struct extracted_series {
 	uint32_t definition;
 	struct span name; /* out of the text; empty: the definition's */
 	int32_t rank; /* -1: no label */
+	bool is_beside; /* label preset="NAME": the name belongs to another preset of the stream */
+	bool is_beside_guess; /* and this one is what any line is read by */
+};
+
+/* A preset that a stream speaks. */
+struct extracted_format {
+	int preset;
+	uint64_t lines; /* that it took */
+	uint64_t last_line; /* the last of them, by its number in the stream */
 };
 
 struct extracted_list {
@@ -125,16 +134,27 @@ struct span extractor_peeled(const struct extractor *extractor);
 bool extractor_has_steps(const struct extractor *extractor); /* a line has said one */
 /* The last one of a run, as said beside a step ("12/500"): of the loss, or of a progress bar. 0: not said since the start. */
 int64_t extractor_total(const struct extractor *extractor);
-int extractor_preset(const struct extractor *extractor); /* -1: none (yet) */
-int extractor_format(
-	const struct extractor *extractor); /* also where definitions take their steps by its rules; -1: not known */
+/* Who leads: of the presets that the stream speaks the one with the most lines; -1: none (yet). */
+int extractor_preset(const struct extractor *extractor);
+/* The presets that know lines of it, also where definitions take their steps by their rules. */
+size_t extractor_known_count(const struct extractor *extractor);
+int extractor_known_at(const struct extractor *extractor, size_t index);
 /* Why that one: "matched 12 of the first 40 lines: 'iteration …'"; nothing is appended when there is none. */
 void extractor_preset_reason(const struct extractor *extractor, struct buf *out);
+/* All that captured values, the one that leads first. Explicit definitions have none. */
+size_t extractor_format_count(const struct extractor *extractor);
+struct extracted_format extractor_format_at(const struct extractor *extractor, size_t index);
+void extractor_format_reason(const struct extractor *extractor, size_t index, struct buf *out);
+/* The definitions of all of them together, or the explicit ones. */
+size_t extractor_definition_count(const struct extractor *extractor, const struct definition_set *set);
+/* Of a definition of that preset; of explicit ones `index` is 0. */
+struct definition_health extractor_format_health(const struct extractor *extractor, size_t index, size_t definition);
 /* A number stays the same series until extractor_reset_definitions. Spans last until the extractor changes. */
 struct extracted_series extractor_series(const struct extractor *extractor, uint32_t series);
-/* The series' name with its labels: train:loss, train:loss{rank="3"}. `set` is what gave the point. */
+/* The series' name with its labels: train:loss, train:loss{rank="3"}, train:loss{preset="nanogpt"}. `set` is what gave the point. */
 void extractor_series_name(
 	const struct extractor *extractor, const struct definition_set *set, uint32_t series, struct buf *out);
+/* Of the definitions themselves, or of the preset that leads. */
 struct definition_health extractor_health(const struct extractor *extractor, size_t definition);
 /* A change of definitions (a new generation): counts and the preset start anew, steps and attempts go on. */
 void extractor_reset_definitions(struct extractor *extractor);

@@ -1,9 +1,11 @@
 #include "extract/line/ansi.h"
 #include "extract/line/line_hint.h"
+#include "extract/line/unwrap.h"
 #include "extract/state.h"
+#include "base/text/line_time.h"
 #include "model/metrics/batch.h"
 
-enum { PLAIN_MAX_BYTES = 16 << 20, ESCAPE = 0x1b };
+enum { PLAIN_MAX_BYTES = 16 << 20, UNWRAPPED_MAX_BYTES = 4 * PLAIN_MAX_BYTES, ESCAPE = 0x1b };
 
 void extracted_list_done(struct extracted_list *list)
 {
@@ -17,13 +19,12 @@ struct extractor *extractor_new(void)
 
 	if (!extractor || !attempts_init(&extractor->attempts))
 		return NULL;
-	choice_init(&extractor->choice);
-	choice_init(&extractor->guide);
+	formats_init(&extractor->formats);
+	formats_init(&extractor->guide);
 	extractor->is_guided = true;
-	extractor->step_ts_ms = NO_TIME;
 	extractor->bare_rank = RANK_NONE;
 	extractor->plain = BUF_INIT(PLAIN_MAX_BYTES);
-	extractor->name = BUF_INIT(METRIC_NAME_MAX_BYTES);
+	extractor->unwrapped = BUF_INIT(UNWRAPPED_MAX_BYTES);
 	extractor->recent = BUF_INIT(RECENT_MAX * (RECENT_LINE_BYTES + 1));
 	extractor->header = BUF_INIT(METRIC_NAME_MAX_BYTES * DEFINITIONS_MAX);
 	return TAKE(extractor);
@@ -35,10 +36,10 @@ void extractor_free(struct extractor *extractor)
 		return;
 	attempts_done(&extractor->attempts);
 	slots_done(&extractor->slots);
-	choice_done(&extractor->choice);
-	choice_done(&extractor->guide);
+	formats_done(&extractor->formats);
+	formats_done(&extractor->guide);
 	buf_done(&extractor->plain);
-	buf_done(&extractor->name);
+	buf_done(&extractor->unwrapped);
 	buf_done(&extractor->header);
 	buf_done(&extractor->recent);
 	mem_free(extractor->held);
@@ -46,51 +47,125 @@ void extractor_free(struct extractor *extractor)
 	mem_free(extractor);
 }
 
-static void settle(struct definition_health *health, const struct track *track, uint64_t segments)
+void run_use(struct run *run, struct format *format)
 {
-	if (track->is_left_out)
-		health->limited += segments;
-	else
-		health->tried += segments;
+	run->format = format;
+	run->list = definition_set_list(run->set, format->preset);
+	run->tracks = extractor_tracks(run->extractor, format);
 }
 
-void extractor_settle_tried(struct extractor *extractor)
+/* Of a list that has changed under the format: what waits for it waits in vain. */
+static void forget_list(struct extractor *extractor, struct format *format)
 {
-	for (size_t i = 0; extractor->pending_tried && i < extractor->definition_count; i++) {
-		struct track *track = &extractor->attempts.tracks[extractor->first_slot + i];
-		settle(&track->health, track, extractor->pending_tried);
-	}
-	extractor->pending_tried = 0;
+	format_settle_tried(format, extractor_tracks(extractor, format));
+	extractor->held_count = 0;
+	buf_reset(&format->name);
+	buf_reset(&extractor->header);
+	extractor->attempts.trial.is_open = false; /* what could decide it is gone */
 }
 
-/* The slots of a list stand together; those of the list before stay, so that a number means one series for ever. */
-static bool adopt_list(struct run *run)
+/*
+ * The slots of a list stand together; those of lists before stay, so that a number means one series for ever, and a preset
+ * that comes back finds its own.
+ */
+enum status run_give_slots(struct run *run, struct format *format, bool *has_room, struct error *err)
 {
 	struct extractor *extractor = run->extractor;
-	size_t first = extractor->slots.count, count = run->list->count;
+	struct slots *slots = &extractor->slots;
+	size_t count = definition_set_list(run->set, format->preset)->count, needed = count + run->is_guided;
+	uint32_t first = format->preset >= 0 ? slots_find_definitions(slots, format->preset, count) : SLOT_NONE;
 
-	extractor_settle_tried(extractor);
-	if (!slots_add_definitions(&extractor->slots, extractor->choice.preset, count + run->is_guided) ||
-		!attempts_add_tracks(&extractor->attempts, extractor->slots.count))
-		return false; /* as it was: numbers without a slot would lie outside of everything */
-	extractor->first_slot = (uint32_t)first;
-	extractor->definition_count = count;
-	extractor->held_count = 0;
-	buf_reset(&extractor->name);
-	buf_reset(&extractor->header);
-	if (extractor->first_slot)
-		extractor->attempts.trial.is_open = false; /* what could decide it is gone */
+	if (format->definition_count)
+		forget_list(extractor, format);
+	*has_room = first != SLOT_NONE || slots->count + needed <= SLOTS_MAX;
+	if (!*has_room)
+		return OK;
+	if (first == SLOT_NONE) {
+		first = (uint32_t)slots->count;
+		extractor->has_several |= run->set->is_preset_form && slots->count > 0;
+		if (!slots_add_definitions(slots, format->preset, needed) ||
+			!attempts_add_tracks(&extractor->attempts, slots->count))
+			return error_no_memory(err); /* numbers without a slot would lie outside of everything */
+	}
+	format->first_slot = first;
+	format->definition_count = count;
+	return OK;
+}
+
+static enum status ensure_slots(struct run *run, struct format *format, struct error *err)
+{
+	bool has_room;
+
+	if (format->definition_count == definition_set_list(run->set, format->preset)->count)
+		return OK;
+	TRY(run_give_slots(run, format, &has_room, err));
+	return has_room ? OK : error_no_memory(err);
+}
+
+/* Definitions that are not chosen from: the user's, or those of a preset that was asked for. */
+static enum status ensure_fixed(struct run *run, int preset, struct error *err)
+{
+	struct formats *formats = &run->extractor->formats;
+
+	while (formats->count && formats->items[0]->preset != preset)
+		formats_remove(formats, formats->items[0]->preset);
+	if (!formats->count && !formats_add(formats, preset, false))
+		return error_no_memory(err);
+	TRY(ensure_slots(run, formats->items[0], err));
+	run_use(run, formats->items[0]);
+	return OK;
+}
+
+/* A user's definitions, as on the line before: most lines need no more than this. */
+static bool is_ready(struct run *run)
+{
+	const struct extractor *extractor = run->extractor;
+	struct format *first = extractor->formats.items[0];
+	const struct definition_list *list = &run->set->list;
+
+	if (run->set->is_preset_form || !extractor->formats.count || first->definition_count != list->count ||
+		first->preset >= 0)
+		return false;
+	run->format = first;
+	run->list = list;
+	run->tracks = extractor_tracks(extractor, first);
 	return true;
 }
 
-static enum status ensure_list(struct run *run, struct error *err)
+/* The lists may be others than when the state was packed. */
+static enum status ensure_formats(struct run *run, struct error *err)
 {
-	struct extractor *extractor = run->extractor;
+	struct formats *formats = &run->extractor->formats;
+	size_t count;
 
-	run->list = definition_set_list(run->set, extractor->choice.preset);
-	if (extractor->definition_count == run->list->count || adopt_list(run))
+	if (is_ready(run))
 		return OK;
-	return error_no_memory(err);
+	if (!run->set->is_preset_form || run->set->fixed_preset >= 0)
+		return ensure_fixed(run, run->set->is_preset_form ? run->set->fixed_preset : -1, err);
+	const struct preset *presets = definition_set_presets(run->set, &count);
+	for (size_t i = formats->count; i-- > 0;) {
+		struct format *format = formats->items[i];
+		if (format->preset < 0 || (size_t)format->preset >= count) {
+			formats_remove(formats, format->preset);
+			continue;
+		}
+		format->is_generic = presets[format->preset].is_generic;
+		TRY(ensure_slots(run, format, err));
+	}
+	return OK;
+}
+
+const struct step_seen *run_step(const struct run *run)
+{
+	const struct step_seen *own = &run->format->step, *of_leader = &run->extractor->step;
+	bool is_recent = own->is_there && run->line->number - own->line <= RECORD_LINES;
+
+	if (own->is_there && (is_recent || !of_leader->is_there))
+		return own;
+	if (own->is_there &&
+		(run->extractor->formats.count == 1 || formats_leader(&run->extractor->formats) == run->format))
+		return own;
+	return of_leader->is_there ? of_leader : NULL;
 }
 
 /* "Epoch 3/30" comes before the first line that tells who speaks. */
@@ -98,7 +173,7 @@ void extractor_remember(struct extractor *extractor, struct span segment)
 {
 	struct buf *recent = &extractor->recent;
 
-	if (segment.len > RECENT_LINE_BYTES)
+	if (segment.len > RECENT_LINE_BYTES || memchr(segment.ptr, '\n', segment.len))
 		return;
 	if (extractor->recent_count == RECENT_MAX) {
 		struct span rest = buf_span(recent), first;
@@ -112,62 +187,47 @@ void extractor_remember(struct extractor *extractor, struct span segment)
 	extractor->recent_count++;
 }
 
-/* Only the steps: what gives points would have decided the choice itself. */
-static enum status replay_recent(struct run *run, struct error *err)
+/* srun's bare "3: " is a rank once the same number came twice in a row. */
+static int32_t rank_of(struct extractor *extractor, struct span segment)
 {
-	struct extractor *extractor = run->extractor;
-	struct span rest = buf_span(&extractor->recent), segment;
+	bool is_bare = false;
+	int32_t rank = line_may_have_rank(segment) ? line_peel_rank(segment, &is_bare) : RANK_NONE;
 
-	for (; extractor->recent_count && span_next(&rest, '\n', &segment); extractor->recent_count--) {
-		size_t kept = 0;
-		TRY(match_segment(run, segment, err));
-		for (size_t i = 0; i < extractor->found_count; i++)
-			if (run->list->items[extractor->found[i].definition].is_step_only)
-				extractor->found[kept++] = extractor->found[i];
-		extractor->found_count = kept;
-		if (kept)
-			TRY(place_found(run, err));
-	}
-	extractor->recent_count = 0;
-	buf_reset(&extractor->recent);
-	return OK;
+	if (!is_bare)
+		return rank;
+	extractor->is_srun |= rank == extractor->bare_rank;
+	extractor->bare_rank = rank;
+	return extractor->is_srun ? rank : RANK_NONE;
 }
 
-static enum status choose_preset(struct run *run, struct span segment, struct error *err)
+static void begin_segment(struct run *run, struct span text)
 {
 	struct extractor *extractor = run->extractor;
-	struct prefix prefix;
 
-	if (!choice_see(&extractor->choice, run->set, run->scratch, line_peel(segment, &prefix))) {
-		if (extractor->choice.preset < 0)
-			extractor_remember(extractor, segment);
-		return OK;
-	}
-	run->list = definition_set_list(run->set, extractor->choice.preset);
-	if (!adopt_list(run))
-		return error_no_memory(err);
-	return replay_recent(run, err);
+	line_view_set(&extractor->segment.view, text, &extractor->prefixes);
+	extractor->segment.rank = rank_of(extractor, text);
+	extractor->segments++;
 }
 
 static void keep_name(struct run *run)
 {
-	struct buf *name = &run->extractor->name;
+	struct buf *name = &run->format->name;
 
-	if (run->name.ptr == buf_span(name).ptr)
+	if (run->extractor->segment.name.ptr == buf_span(name).ptr)
 		return;
 	buf_reset(name);
-	buf_append_span(name, run->name);
+	buf_append_span(name, run->extractor->segment.name);
 }
 
 static enum status extract_segment(struct run *run, struct span segment, struct error *err)
 {
+	begin_segment(run, segment);
 	if (run->set->is_preset_form)
-		TRY(choose_preset(run, segment, err));
-	if (run->list->count == 0)
-		return OK;
-	TRY(match_segment(run, segment, err));
+		return run->set->presets ? ask_formats(run, err) : OK;
+	run->tracks = extractor_tracks(run->extractor, run->format); /* a segment before may have moved them */
+	TRY(match_segment(run, err));
 	if (run->is_guided)
-		TRY(guide_segment(run, segment, err));
+		TRY(guide_segment(run, err));
 	if (run->extractor->found_count)
 		TRY(place_found(run, err));
 	keep_name(run);
@@ -190,11 +250,52 @@ static enum status strip(struct run *run, struct error *err)
 {
 	struct buf *plain = &run->extractor->plain;
 
+	if (!memchr(run->text.ptr, ESCAPE, run->text.len))
+		return OK;
 	buf_reset(plain);
-	ansi_strip(run->line->text, plain);
+	ansi_strip(run->text, plain);
 	TRY(buf_status(plain, err));
 	run->text = buf_span(plain);
 	return OK;
+}
+
+static enum status extract_segments(struct run *run, struct error *err)
+{
+	struct span rest = run->text, segment;
+
+	if (!rest.len || !memchr(rest.ptr, '\r', rest.len))
+		return rest.len ? extract_segment(run, rest, err) : OK;
+	while (span_next(&rest, '\r', &segment))
+		if (segment.len)
+			TRY(extract_segment(run, segment, err));
+	return OK;
+}
+
+/*
+ * A record of a collector's is read for its message. A user's definition may have had the record in mind: it looks at the
+ * line as it stands first.
+ */
+static enum status extract_text(struct run *run, struct error *err)
+{
+	struct extractor *extractor = run->extractor;
+	struct span message = run->text;
+	int64_t shown_ms;
+
+	if (!line_may_be_wrapped(message) || !line_unwrap(&message, &extractor->unwrapped)) {
+		TRY(buf_status(&extractor->unwrapped, err));
+		return extract_segments(run, err);
+	}
+	if (!run->set->is_preset_form)
+		TRY(extract_segments(run, err));
+	if (run->has_match)
+		return OK;
+	if (run->line->ts_ms == NO_TIME && line_time_parse(run->text, run->arrival_ms, &shown_ms)) {
+		run->is_time_known = true;
+		run->shown_ms = shown_ms;
+	}
+	run->text = message;
+	TRY(strip(run, err));
+	return extract_segments(run, err);
 }
 
 enum status extract_line(struct extractor *extractor, const struct definition_set *set, struct regex_scratch *scratch,
@@ -205,20 +306,13 @@ enum status extract_line(struct extractor *extractor, const struct definition_se
 	struct attempts *attempts = &extractor->attempts;
 	size_t first = out->count;
 
-	TRY(ensure_list(&run, err));
-	extractor->peeled = SPAN("");
-	run.may_be_start = run.list->count == 0; /* no sieve has looked */
-	if (run.text.len && memchr(run.text.ptr, ESCAPE, run.text.len))
+	TRY(ensure_formats(&run, err));
+	line_view_set(&extractor->segment.view, SPAN(""), &extractor->prefixes);
+	if (run.text.len)
 		TRY(strip(&run, err));
-	if (run.text.len && memchr(run.text.ptr, '\r', run.text.len)) {
-		struct span rest = run.text, segment;
-		while (span_next(&rest, '\r', &segment))
-			if (segment.len)
-				TRY(extract_segment(&run, segment, err));
-	} else if (run.text.len) {
-		TRY(extract_segment(&run, run.text, err));
-	}
-	bool may_be_start = run.may_be_start && !run.has_match && attempts->has_step && !attempts->has_hint;
+	TRY(extract_text(&run, err));
+	bool may_be_start =
+		(run.may_be_start || !run.has_looked) && !run.has_match && attempts->has_step && !attempts->has_hint;
 	if (may_be_start && line_is_start(run.text)) {
 		attempts->has_hint = true;
 		attempts->hint_line = line->number;
@@ -228,123 +322,15 @@ enum status extract_line(struct extractor *extractor, const struct definition_se
 	return OK;
 }
 
-bool extractor_take_revision(struct extractor *extractor, uint64_t *line, uint32_t *from, uint32_t *to)
-{
-	struct attempts *attempts = &extractor->attempts;
-
-	if (!attempts->revision.is_pending)
-		return false;
-	attempts->revision.is_pending = false;
-	*line = attempts->revision.line;
-	*from = attempts->revision.from;
-	*to = attempts->revision.to;
-	return true;
-}
-
-bool extractor_is_undecided(const struct extractor *extractor)
-{
-	return extractor->attempts.trial.is_open;
-}
-
-uint32_t extractor_attempt(const struct extractor *extractor)
-{
-	return (uint32_t)extractor->attempts.start_count;
-}
-
-size_t extractor_attempt_starts(const struct extractor *extractor, const int64_t **starts)
-{
-	*starts = extractor->attempts.starts;
-	return extractor->attempts.start_count;
-}
-
-int64_t extractor_last_step(const struct extractor *extractor)
-{
-	return extractor->attempts.has_step ? extractor->last_step : -1;
-}
-
-bool extractor_has_steps(const struct extractor *extractor)
-{
-	return extractor->attempts.has_step;
-}
-
-struct span extractor_peeled(const struct extractor *extractor)
-{
-	return extractor->peeled;
-}
-
-int64_t extractor_total(const struct extractor *extractor)
-{
-	return extractor->said_total;
-}
-
-int extractor_preset(const struct extractor *extractor)
-{
-	return extractor->choice.preset;
-}
-
-int extractor_format(const struct extractor *extractor)
-{
-	return extractor->choice.preset >= 0 ? extractor->choice.preset : extractor->guide.preset;
-}
-
-void extractor_preset_reason(const struct extractor *extractor, struct buf *out)
-{
-	choice_reason(&extractor->choice, out);
-}
-
-struct definition_health extractor_health(const struct extractor *extractor, size_t definition)
-{
-	if (definition >= extractor->definition_count)
-		return (struct definition_health){0};
-	const struct track *track = &extractor->attempts.tracks[extractor->first_slot + definition];
-	struct definition_health health = track->health;
-	settle(&health, track, extractor->pending_tried);
-	return health;
-}
-
-struct extracted_series extractor_series(const struct extractor *extractor, uint32_t series)
-{
-	const struct slot *slot = series < extractor->slots.count ? &extractor->slots.items[series] : NULL;
-
-	if (!slot)
-		return (struct extracted_series){.preset = -1, .rank = RANK_NONE};
-	return (struct extracted_series){
-		slot->preset, slot->definition, span_from(slot->name ? slot->name : ""), slot->rank};
-}
-
-void extractor_series_name(
-	const struct extractor *extractor, const struct definition_set *set, uint32_t series, struct buf *out)
-{
-	struct extracted_series of = extractor_series(extractor, series);
-	struct span shown = definition_set_get(set, of.preset, of.definition).name;
-	ptrdiff_t star = of.name.len ? span_find_char(shown, '*') : -1;
-
-	if (of.name.len == 0) {
-		buf_append_span(out, shown);
-	} else if (star < 0) {
-		buf_append_span(out, of.name);
-	} else {
-		buf_append(out, shown.ptr, (size_t)star);
-		buf_append_span(out, of.name);
-		buf_append_span(out, span_skip(shown, (size_t)star + 1));
-	}
-	if (of.rank != RANK_NONE)
-		buf_printf(out, "{rank=\"%d\"}", (int)of.rank);
-}
-
 void extractor_reset_definitions(struct extractor *extractor)
 {
-	choice_done(&extractor->choice);
-	choice_init(&extractor->choice);
-	choice_done(&extractor->guide);
-	choice_init(&extractor->guide);
+	formats_done(&extractor->formats);
+	formats_done(&extractor->guide);
 	extractor->is_guided = true;
 	slots_done(&extractor->slots);
 	extractor->attempts.trial.is_open = false;
 	extractor->attempts.track_count = 0;
-	extractor->first_slot = 0;
-	extractor->definition_count = 0;
-	extractor->pending_tried = 0;
+	extractor->has_several = false;
 	extractor->held_count = 0;
 	extractor->recent_count = 0;
 	buf_reset(&extractor->recent);

@@ -5,8 +5,11 @@
 #include "extract/line/number.h"
 #include "extract/state.h"
 
-/* Up to VERSION_COUNTED steps of definitions without one were counted; up to VERSION_GAPLESS gaps between steps were not known. */
-enum { MARK = -2, VERSION_COUNTED = 2, VERSION_GAPLESS = 3, VERSION = 4 };
+/*
+ * Up to VERSION_COUNTED steps of definitions without one were counted; up to VERSION_GAPLESS gaps between steps were not known;
+ * up to VERSION_CHOSEN a stream had one preset at most; up to VERSION_UNTRUSTING nothing was known of its prefixes.
+ */
+enum { MARK = -2, VERSION_COUNTED = 2, VERSION_GAPLESS = 3, VERSION_CHOSEN = 4, VERSION_UNTRUSTING = 5, VERSION = 6 };
 
 static void pack_held(const struct extractor *extractor, struct buf *out)
 {
@@ -25,28 +28,26 @@ static void pack_held(const struct extractor *extractor, struct buf *out)
 
 void extractor_pack(struct extractor *extractor, struct buf *out)
 {
-	extractor_settle_tried(extractor);
+	struct formats *formats = &extractor->formats;
+
+	for (size_t i = 0; i < formats->count; i++)
+		format_settle_tried(formats->items[i], extractor_tracks(extractor, formats->items[i]));
 	pack_i64(out, MARK);
 	pack_u64(out, VERSION);
-	choice_pack(&extractor->choice, out);
+	formats_pack(formats, out);
 	pack_u64(out, extractor->is_guided);
-	choice_pack(&extractor->guide, out);
-	pack_u64(out, extractor->first_slot);
-	pack_u64(out, extractor->definition_count);
-	pack_i64(out, extractor->last_step);
-	pack_i64(out, extractor->last_raw_step);
-	pack_u64(out, extractor->step_line);
-	pack_i64(out, extractor->step_ts_ms);
+	formats_pack(&extractor->guide, out);
+	step_seen_pack(&extractor->step, out);
 	pack_i64(out, extractor->largest_total);
 	pack_i64(out, extractor->bare_rank);
 	pack_u64(out, extractor->is_srun);
-	pack_span(out, buf_span(&extractor->name));
 	pack_span(out, buf_span(&extractor->header));
 	pack_u64(out, extractor->recent_count);
 	pack_span(out, buf_span(&extractor->recent));
 	attempts_pack(&extractor->attempts, out);
 	slots_pack(&extractor->slots, out);
 	pack_held(extractor, out);
+	prefix_memory_pack(&extractor->prefixes, out);
 }
 
 static bool is_step(int64_t step)
@@ -85,23 +86,42 @@ static enum status unpack_held(struct extractor *extractor, struct unpacker *in,
 	return OK;
 }
 
+/* The only format of a state of before, and where it stood. */
+static void take_only(
+	struct extractor *extractor, struct format *format, const struct step_seen *step, uint64_t first, size_t count)
+{
+	format->first_slot = (uint32_t)first;
+	format->definition_count = count;
+	format->last_line = step->line;
+	format->step = extractor->step = *step;
+}
+
 /* Written before there were versions: a track for each definition, no series of their own. */
 static enum status unpack_first(struct extractor *extractor, int64_t preset, struct unpacker *in, struct error *err)
 {
-	extractor->last_step = unpack_i64(in);
-	extractor->step_line = unpack_u64(in);
-	extractor->step_ts_ms = unpack_i64(in);
-	if (in->has_failed || preset < -1 || preset >= PRESETS_MAX || !is_step(extractor->last_step))
+	struct step_seen step = {.is_there = true};
+
+	step.step = step.raw = unpack_i64(in);
+	step.line = unpack_u64(in);
+	step.ts_ms = unpack_i64(in);
+	if (in->has_failed || preset < -1 || preset >= PRESETS_MAX || !is_step(step.step))
 		return damaged(err, "steps");
 	extractor->is_guided = false;
-	extractor->choice.preset = (int)preset;
-	extractor->choice.lines = preset >= 0 ? CHOICE_LINES : 0;
-	extractor->last_raw_step = extractor->last_step;
 	TRY(attempts_unpack(&extractor->attempts, ATTEMPTS_FIRST, in, err));
-	extractor->definition_count = extractor->attempts.track_count;
-	return slots_add_definitions(&extractor->slots, (int32_t)preset, extractor->definition_count)
-		       ? OK
-		       : error_no_memory(err);
+	step.is_there = extractor->attempts.has_step;
+	size_t count = extractor->attempts.track_count;
+	if (count > DEFINITIONS_MAX)
+		return damaged(err, "definitions");
+	if (!slots_add_definitions(&extractor->slots, (int32_t)preset, count))
+		return error_no_memory(err);
+	if (count == 0 && preset < 0)
+		return OK;
+	struct format *format = formats_add(&extractor->formats, (int)preset, false);
+	if (!format)
+		return error_no_memory(err);
+	extractor->formats.lines = format->taken = 1;
+	take_only(extractor, format, &step, 0, count);
+	return OK;
 }
 
 static bool has_recent(const struct extractor *extractor)
@@ -115,43 +135,122 @@ static bool has_recent(const struct extractor *extractor)
 	       (text.len == 0 || text.ptr[text.len - 1] == '\n');
 }
 
-static enum status unpack_second(struct extractor *extractor, uint64_t version, struct unpacker *in, struct error *err)
+/* One preset at most, and its name and step those of the stream. */
+struct chosen {
+	struct format *format; /* NULL: none is known yet */
+	struct step_seen step;
+	uint64_t first;
+	uint64_t count;
+	struct span name;
+};
+
+static enum status unpack_chosen(
+	struct extractor *extractor, uint64_t version, struct unpacker *in, struct chosen *chosen, struct error *err)
 {
-	choice_unpack(&extractor->choice, in);
+	struct format *guide;
+
+	*chosen = (struct chosen){0};
+	TRY(formats_unpack_choice(&extractor->formats, in, &chosen->format, err));
 	extractor->is_guided = version > VERSION_COUNTED && unpack_u64(in) != 0;
 	if (version > VERSION_COUNTED)
-		choice_unpack(&extractor->guide, in);
-	uint64_t first = unpack_u64(in), count = unpack_u64(in);
-	extractor->last_step = unpack_i64(in);
-	extractor->last_raw_step = unpack_i64(in);
-	extractor->step_line = unpack_u64(in);
-	extractor->step_ts_ms = unpack_i64(in);
+		TRY(formats_unpack_choice(&extractor->guide, in, &guide, err));
+	chosen->first = unpack_u64(in);
+	chosen->count = unpack_u64(in);
+	chosen->step.step = unpack_i64(in);
+	chosen->step.raw = unpack_i64(in);
+	chosen->step.line = unpack_u64(in);
+	chosen->step.ts_ms = unpack_i64(in);
+	if (in->has_failed || !is_step(chosen->step.step) || !is_step(chosen->step.raw))
+		return damaged(err, "steps");
+	return OK;
+}
+
+static enum status place_chosen(struct extractor *extractor, struct chosen *chosen, struct error *err)
+{
+	size_t slots = extractor->slots.count;
+
+	if (chosen->first > slots || chosen->count > slots - chosen->first || chosen->count > DEFINITIONS_MAX)
+		return damaged(err, "series");
+	chosen->step.is_there = extractor->attempts.has_step;
+	extractor->step = chosen->step;
+	if (!chosen->format && chosen->count && !(chosen->format = formats_add(&extractor->formats, -1, false)))
+		return error_no_memory(err);
+	if (!chosen->format)
+		return OK;
+	buf_append_span(&chosen->format->name, chosen->name);
+	if (chosen->format->name.failure == ERR_MEMORY)
+		return error_no_memory(err);
+	if (chosen->format->name.failure)
+		return damaged(err, "series");
+	take_only(extractor, chosen->format, &chosen->step, chosen->first, (size_t)chosen->count);
+	return OK;
+}
+
+/* Numbers of slots, of series of which there may be more than one owner. */
+static enum status check_formats(struct extractor *extractor, bool is_chosen, struct error *err)
+{
+	const struct formats *formats = &extractor->formats;
+	const struct slots *slots = &extractor->slots;
+
+	for (size_t i = 0; i < formats->count; i++)
+		if (formats->items[i]->first_slot > slots->count ||
+			formats->items[i]->definition_count > slots->count - formats->items[i]->first_slot)
+			return damaged(err, "formats");
+	for (size_t i = 0; i < slots->count; i++) {
+		struct slot *slot = &extractor->slots.items[i];
+		extractor->has_several |= slot->preset != slots->items[0].preset;
+		slot->is_settled |= is_chosen && extractor->attempts.tracks[i].count > 0;
+	}
+	return OK;
+}
+
+static enum status unpack_lines(
+	struct extractor *extractor, struct unpacker *in, struct chosen *chosen, struct error *err)
+{
 	extractor->largest_total = unpack_i64(in);
 	int64_t rank = unpack_i64(in);
 	extractor->bare_rank = rank >= RANK_NONE && rank < RANK_MAX ? (int32_t)rank : RANK_NONE;
 	extractor->is_srun = unpack_u64(in) != 0;
-	buf_append_span(&extractor->name, unpack_span(in));
+	if (chosen)
+		chosen->name = unpack_span(in);
 	buf_append_span(&extractor->header, unpack_span(in));
 	extractor->recent_count = (uint32_t)unpack_count(in, 0);
 	buf_append_span(&extractor->recent, unpack_span(in));
-	if (extractor->name.failure == ERR_MEMORY || extractor->header.failure == ERR_MEMORY ||
-		extractor->recent.failure == ERR_MEMORY)
+	if (extractor->header.failure == ERR_MEMORY || extractor->recent.failure == ERR_MEMORY)
 		return error_no_memory(err);
-	if (in->has_failed || extractor->name.failure || extractor->header.failure || !has_recent(extractor) ||
-		!is_step(extractor->last_step) || !is_step(extractor->last_raw_step))
-		return damaged(err, "steps");
+	if (in->has_failed || extractor->header.failure || !has_recent(extractor))
+		return damaged(err, "lines");
+	return OK;
+}
+
+static enum status unpack_second(struct extractor *extractor, uint64_t version, struct unpacker *in, struct error *err)
+{
+	bool is_chosen = version <= VERSION_CHOSEN;
+	struct chosen chosen;
+
+	if (is_chosen) {
+		TRY(unpack_chosen(extractor, version, in, &chosen, err));
+	} else {
+		TRY(formats_unpack(&extractor->formats, in, err));
+		extractor->is_guided = unpack_u64(in) != 0;
+		TRY(formats_unpack(&extractor->guide, in, err));
+		step_seen_unpack(&extractor->step, in);
+	}
+	TRY(unpack_lines(extractor, in, is_chosen ? &chosen : NULL, err));
 	enum attempts_form form = version > VERSION_GAPLESS   ? ATTEMPTS_WITH_GAPS
 				  : version > VERSION_COUNTED ? ATTEMPTS_WITH_PLACES
 							      : ATTEMPTS_FIRST;
 	TRY(attempts_unpack(&extractor->attempts, form, in, err));
-	TRY(slots_unpack(&extractor->slots, in, err));
-	size_t slots = extractor->slots.count;
-	if (slots != extractor->attempts.track_count || first > slots || count > slots - first ||
-		count > DEFINITIONS_MAX)
+	TRY(slots_unpack(&extractor->slots, !is_chosen, in, err));
+	if (extractor->slots.count != extractor->attempts.track_count)
 		return damaged(err, "series");
-	extractor->first_slot = (uint32_t)first;
-	extractor->definition_count = count;
-	return unpack_held(extractor, in, err);
+	if (is_chosen)
+		TRY(place_chosen(extractor, &chosen, err));
+	TRY(check_formats(extractor, is_chosen, err));
+	TRY(unpack_held(extractor, in, err));
+	if (version > VERSION_UNTRUSTING)
+		prefix_memory_unpack(&extractor->prefixes, in);
+	return in->has_failed ? damaged(err, "prefixes") : OK;
 }
 
 static enum status unpack_versioned(struct extractor *extractor, struct unpacker *in, struct error *err)

@@ -2,10 +2,13 @@
 
 #include "extract/csv.h"
 #include "extract/line/number.h"
+#include "extract/line/starts.h"
 
-bool guide_is_choosing(const struct choice *choice)
+enum { CHOOSING_LINES = 1000 };
+
+bool guide_is_choosing(const struct formats *formats)
 {
-	return !choice->is_revised && choice->lines - choice->chosen_at < CHOICE_LINES;
+	return formats->lines < CHOOSING_LINES;
 }
 
 static bool read_group(const struct span groups[REGEX_MAX_GROUPS], int group, int64_t *out)
@@ -31,35 +34,48 @@ static void search_step(
 		take_step(groups, definition->line_step_group, definition->line_epoch_group, out);
 }
 
-/* A bar of fewer steps than one before is that of an evaluation. */
-static bool is_side_bar(const struct definition *definition, int64_t total, const struct guide_memory *memory)
+bool guide_is_side_bar(int64_t step, int64_t total, int64_t *largest_total)
 {
+	bool is_done = *largest_total > 0 && total > 0 && step >= total;
+
+	if (total > *largest_total && !is_done)
+		*largest_total = total;
+	return total != *largest_total;
+}
+
+/* A bar of fewer steps than one before is that of an evaluation. */
+static bool is_side_bar(const struct definition *definition, const struct span groups[REGEX_MAX_GROUPS], int64_t total,
+	const struct guide_memory *memory)
+{
+	int64_t step = 0;
+
 	if (!definition->is_bar || total == 0)
 		return false;
-	if (total > *memory->largest_total)
-		*memory->largest_total = total;
-	return total < *memory->largest_total;
+	(void)!read_group(groups, definition->step_group, &step);
+	return guide_is_side_bar(step, total, memory->largest_total);
 }
 
 /* True when the expression knows the line. */
-static bool ask(const struct definition *definition, struct regex_scratch *scratch, struct span text,
+static bool ask(const struct definition *definition, struct regex_scratch *scratch, const struct prefix *prefix,
 	const struct guide_memory *memory, struct guided *out)
 {
 	struct span groups[REGEX_MAX_GROUPS];
 	int64_t total = 0;
+	size_t start;
 
 	if (definition->is_csv) {
-		out->has_step = csv_read_step(memory->header, text, &out->step, &out->where);
+		out->has_step = csv_read_step(memory->header, prefix->starts[prefix->certain], &out->step, &out->where);
 		return out->has_step;
 	}
-	if (regex_search(definition->regex, scratch, text, 0, groups) != REGEX_MATCH)
+	if (starts_search(prefix, definition->regex, definition->has_start, scratch, SIZE_MAX, groups, &start) !=
+		REGEX_MATCH)
 		return false;
 	(void)!read_group(groups, definition->total_group, &total);
-	if (is_side_bar(definition, total, memory))
+	if (is_side_bar(definition, groups, total, memory))
 		return false;
 	take_step(groups, definition->step_group, definition->epoch_group, out);
 	if (!out->has_step && definition->step_regex)
-		search_step(definition, scratch, text, out);
+		search_step(definition, scratch, prefix->starts[start], out);
 	out->step_follows |= definition->step_follows;
 	if (out->has_step && definition->epoch_group < 1)
 		out->total = total;
@@ -68,46 +84,95 @@ static bool ask(const struct definition *definition, struct regex_scratch *scrat
 
 /* True when the preset knows the line, with a step on it or without. */
 static bool ask_preset(const struct definition_list *list, bool is_alone, struct regex_scratch *scratch,
-	struct span text, const struct guide_memory *memory, struct guided *out)
+	struct line_view *view, const struct guide_memory *memory, struct guided *out)
 {
 	uint64_t words[SIEVE_WORDS];
 	bool is_known = false;
 
 	if (!list->sieve)
 		return false;
-	sieve_find(list->sieve, text, words);
+	sieve_find(list->sieve, view->whole, words);
 	for (uint32_t i = 0; i < list->count && !out->has_step; i++) {
 		const struct definition *definition = &list->items[i];
 		bool is_asked = definition->leader == i && (words[i / 64] >> i % 64 & 1) &&
 				(!is_alone || definition->is_step_only || definition->is_csv);
 		if (is_asked)
-			is_known |= ask(definition, scratch, text, memory, out);
+			is_known |= ask(definition, scratch, line_view_prefix(view), memory, out);
 	}
 	return is_known;
 }
 
-void guide_find(const struct definition_set *set, int preset, struct regex_scratch *scratch, struct span text,
-	const struct guide_memory *memory, struct guided *out)
+/* Detection alone counts: on lines that a preset does not know it is of no effect. */
+enum status guide_hear(struct formats *formats, const struct definition_set *set, struct regex_scratch *scratch,
+	struct line_view *view, bool has_value, bool *is_new, struct error *err)
 {
 	size_t count;
 	const struct preset *presets = definition_set_presets(set, &count);
+	uint64_t known[SIEVE_WORDS];
+	bool is_dull;
+
+	*is_new = false;
+	if (!has_value && !guide_is_choosing(formats))
+		return OK;
+	formats->lines++;
+	formats_find_known(formats, set, scratch, view, known, &is_dull);
+	for (int i = 0; (size_t)i < count; i++) {
+		if (!(known[i / 64] >> i % 64 & 1))
+			continue;
+		struct format *format = formats_find(formats, i);
+		if (!format && formats_have_room(formats, presets[i].is_generic)) {
+			if (!(format = formats_add(formats, i, presets[i].is_generic)))
+				return error_no_memory(err);
+			*is_new = true;
+		}
+		if (format)
+			formats_note(formats, format, line_view_text(view), formats->lines);
+	}
+	return OK;
+}
+
+void guide_find_generic(
+	const struct definition_set *set, struct regex_scratch *scratch, struct span text, struct guided *out)
+{
 	const struct definition *generic = definition_set_line_step(set);
 
 	*out = (struct guided){0};
-	bool is_known = preset >= 0 && (size_t)preset < count &&
-			ask_preset(&presets[preset].list, false, scratch, text, memory, out);
-	bool is_final = is_known && (out->step_follows || !presets[preset].is_generic);
-	if (!out->has_step && !is_final && generic)
+	if (generic)
 		search_step(generic, scratch, text, out);
 }
 
-void guide_find_alone(const struct definition_set *set, int preset, struct regex_scratch *scratch, struct span text,
-	const struct guide_memory *memory, struct guided *out)
+static const struct preset *preset_at(const struct definition_set *set, int number)
 {
 	size_t count;
 	const struct preset *presets = definition_set_presets(set, &count);
 
+	return number >= 0 && (size_t)number < count ? &presets[number] : NULL;
+}
+
+bool guide_find(struct formats *formats, const struct definition_set *set, struct regex_scratch *scratch,
+	struct line_view *view, const struct guide_memory *memory, struct guided *out)
+{
+	const struct definition *generic = definition_set_line_step(set);
+	bool is_final = false, is_known = false;
+
 	*out = (struct guided){0};
-	if (preset >= 0 && (size_t)preset < count && presets[preset].has_step_lines)
-		(void)!ask_preset(&presets[preset].list, true, scratch, text, memory, out);
+	for (size_t i = 0; i < formats->count && !out->has_step && !is_final; i++) {
+		const struct preset *preset = preset_at(set, formats->items[i]->preset);
+		is_known = preset && ask_preset(&preset->list, false, scratch, view, memory, out);
+		is_final = is_known && (out->step_follows || !preset->is_generic);
+	}
+	if (!out->has_step && !is_final && generic)
+		search_step(generic, scratch, line_view_text(view), out);
+	return is_known;
+}
+
+void guide_find_alone(const struct formats *formats, const struct definition_set *set, struct regex_scratch *scratch,
+	struct line_view *view, const struct guide_memory *memory, struct guided *out)
+{
+	*out = (struct guided){0};
+	for (size_t i = 0; i < formats->count && !out->has_step; i++) {
+		const struct preset *preset = preset_at(set, formats->items[i]->preset);
+		if (preset && preset->has_step_lines)
+			(void)!ask_preset(&preset->list, true, scratch, view, memory, out);
+	}
 }

@@ -5,9 +5,9 @@
  */
 #pragma once
 
-#include "extract/choice.h"
+#include "extract/format.h"
 
-/* What the preset remembers of earlier lines. */
+/* What a preset remembers of earlier lines. */
 struct guide_memory {
 	struct buf *header; /* of the CSV that is being read */
 	int64_t *largest_total; /* of progress bars: a smaller one is not the training's */
@@ -23,11 +23,23 @@ struct guided {
 	struct span where; /* the step's */
 };
 
-/* Is the line to be shown to choice_see, though no definition matches on it? */
-bool guide_is_choosing(const struct choice *choice);
-/* Of a line with a value; `text` is what stands behind the prefixes. */
-void guide_find(const struct definition_set *set, int preset, struct regex_scratch *scratch, struct span text,
-	const struct guide_memory *memory, struct guided *out);
+/* One that a smaller one than before has; or that is full when it is seen first: something beside the training was done. */
+bool guide_is_side_bar(int64_t step, int64_t total, int64_t *largest_total);
+/*
+ * Which presets know a line (in `formats`, as far as they are chosen by their `detect` alone). has_value: a definition matched
+ * on it; others are shown at the beginning of a stream only. True: one is new.
+ */
+enum status guide_hear(struct formats *formats, const struct definition_set *set, struct regex_scratch *scratch,
+	struct line_view *view, bool has_value, bool *is_new, struct error *err) MUST_CHECK;
+bool guide_is_choosing(const struct formats *formats); /* the beginning */
+/*
+ * Of a line with a value, by the first of the presets that knows the line. False: none of them does, and what was found are the generic rules.
+ */
+bool guide_find(struct formats *formats, const struct definition_set *set, struct regex_scratch *scratch,
+	struct line_view *view, const struct guide_memory *memory, struct guided *out);
+/* By the rules that hold for any format. */
+void guide_find_generic(
+	const struct definition_set *set, struct regex_scratch *scratch, struct span text, struct guided *out);
 /* Of a line without one, of a format that gives the step a line of its own. */
-void guide_find_alone(const struct definition_set *set, int preset, struct regex_scratch *scratch, struct span text,
-	const struct guide_memory *memory, struct guided *out);
+void guide_find_alone(const struct formats *formats, const struct definition_set *set, struct regex_scratch *scratch,
+	struct line_view *view, const struct guide_memory *memory, struct guided *out);

@@ -1,5 +1,4 @@
 /* Steps for the points of definitions that say none (guide.h). */
-#include "extract/line/prefix.h"
 #include "extract/state.h"
 
 static bool wants_step(const struct run *run, const struct found *found)
@@ -36,17 +35,17 @@ static void give_step(const struct run *run, const struct guided *guided)
 		found->step_follows = guided->step_follows;
 	}
 	if (guided->total)
-		extractor->said_total = guided->total;
+		run->format->said_total = guided->total;
 }
 
 /* A line that says the step alone. */
-static enum status see_alone(struct run *run, struct span text, struct error *err)
+static enum status see_alone(struct run *run, struct line_view *view, struct error *err)
 {
 	struct extractor *extractor = run->extractor;
 	struct guide_memory memory = {&extractor->header, &extractor->largest_total};
 	struct guided guided;
 
-	guide_find_alone(run->set, extractor->guide.preset, run->scratch, text, &memory, &guided);
+	guide_find_alone(&extractor->guide, run->set, run->scratch, view, &memory, &guided);
 	return guided.has_step ? place_step(run, &guided, err) : OK;
 }
 
@@ -55,44 +54,57 @@ static enum status replay(struct run *run, struct error *err)
 {
 	struct extractor *extractor = run->extractor;
 	struct span rest = buf_span(&extractor->recent), segment;
+	struct line_view view;
 
-	for (; extractor->recent_count && span_next(&rest, '\n', &segment); extractor->recent_count--)
-		TRY(see_alone(run, segment, err));
+	for (; extractor->recent_count && span_next(&rest, '\n', &segment); extractor->recent_count--) {
+		line_view_set(&view, segment, &extractor->prefixes);
+		TRY(see_alone(run, &view, err));
+	}
 	extractor->recent_count = 0;
 	buf_reset(&extractor->recent);
 	return OK;
 }
 
-static enum status choose(struct run *run, bool has_found, struct span text, struct error *err)
+static enum status hear(struct run *run, bool has_found, struct error *err)
 {
 	struct extractor *extractor = run->extractor;
+	bool is_new;
 
-	if (!has_found && !guide_is_choosing(&extractor->guide))
-		return OK;
-	if (choice_see(&extractor->guide, run->set, run->scratch, text))
+	TRY(guide_hear(
+		&extractor->guide, run->set, run->scratch, &run->extractor->segment.view, has_found, &is_new, err));
+	if (is_new)
 		return replay(run, err);
-	if (extractor->guide.preset < 0 && !has_found)
-		extractor_remember(extractor, text);
+	if (!extractor->guide.count && !has_found)
+		extractor_remember(extractor, line_view_text(&run->extractor->segment.view));
 	return OK;
 }
 
-enum status guide_segment(struct run *run, struct span segment, struct error *err)
+static bool find(struct run *run, struct guided *guided)
 {
 	struct extractor *extractor = run->extractor;
 	struct guide_memory memory = {&extractor->header, &extractor->largest_total};
-	bool has_found = extractor->found_count > 0;
-	struct prefix prefix;
+
+	return guide_find(&extractor->guide, run->set, run->scratch, &run->extractor->segment.view, &memory, guided);
+}
+
+enum status guide_segment(struct run *run, struct error *err)
+{
+	struct extractor *extractor = run->extractor;
+	bool has_found = extractor->found_count > 0, is_early = guide_is_choosing(&extractor->guide);
 	struct guided guided;
 
-	if (!has_found && extractor->guide.preset < 0 && !guide_is_choosing(&extractor->guide))
-		return OK;
-	struct span text = line_peel(segment, &prefix);
-	TRY(choose(run, has_found, text, err));
+	if (is_early)
+		TRY(hear(run, has_found, err));
 	if (!has_found)
-		return see_alone(run, text, err);
+		return see_alone(run, &run->extractor->segment.view, err);
 	if (!needs_step(run))
 		return OK;
-	guide_find(run->set, extractor->guide.preset, run->scratch, text, &memory, &guided);
+	if (!find(run, &guided) && !is_early) { /* who speaks now? */
+		size_t count = extractor->guide.count;
+		TRY(hear(run, has_found, err));
+		if (extractor->guide.count > count)
+			(void)find(run, &guided);
+	}
 	give_step(run, &guided);
 	return OK;
 }

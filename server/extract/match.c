@@ -25,7 +25,7 @@ struct line_step {
 
 static struct track *track_of(const struct run *run, uint32_t definition)
 {
-	return &run->extractor->attempts.tracks[run->extractor->first_slot + definition];
+	return &run->tracks[definition];
 }
 
 static bool group_step(const struct span groups[REGEX_MAX_GROUPS], int group, int64_t *out)
@@ -99,22 +99,20 @@ static bool find_name(
 		name = span_trim(name);
 		bool is_good = name.len <= METRIC_NAME_MAX_BYTES / 2 && span_is_utf8(name) && name.len &&
 			       !memchr(name.ptr, 0, name.len);
-		run->name = is_good ? name : SPAN("");
+		run->extractor->segment.name = is_good ? name : SPAN("");
 	}
-	found->name = run->name;
+	found->name = run->extractor->segment.name;
 	return found->name.len > 0;
 }
 
-/* A bar of fewer steps than one before is that of an evaluation. */
 static bool is_side_bar(struct run *run, const struct definition *definition, const struct span *groups)
 {
-	int64_t total;
+	int64_t total, step = 0;
 
 	if (!definition->is_bar || !group_step(groups, definition->total_group, &total))
 		return false;
-	if (total > run->extractor->largest_total)
-		run->extractor->largest_total = total;
-	return total < run->extractor->largest_total;
+	(void)!group_step(groups, definition->step_group, &step);
+	return guide_is_side_bar(step, total, &run->extractor->largest_total);
 }
 
 /* "12/500", unless the step starts over with each epoch. */
@@ -125,7 +123,7 @@ static void note_total(struct run *run, const struct definition *definition, con
 	if (definition->total_group > 0 && definition->epoch_group < 1 &&
 		(definition->is_bar || definition->is_step_only || definition->shown.role == ROLE_LOSS) &&
 		group_step(groups, definition->total_group, &total))
-		run->extractor->said_total = total;
+		run->format->said_total = total;
 }
 
 /* By an earlier chain: of one expression no two matches overlap. */
@@ -176,7 +174,7 @@ static void find_place_step(const struct run *run, const struct definition *defi
 	if (!line.has_step && definition->step_regex)
 		search_line_step(run, found->definition, subject, &line);
 	if (!line.has_step && definition->step_group > 0) {
-		guide_find(run->set, -1, run->scratch, subject->segment, NULL, &guided);
+		guide_find_generic(run->set, run->scratch, subject->segment, &guided);
 		line.has_step = guided.has_step;
 		line.step = guided.step;
 	}
@@ -249,8 +247,12 @@ static bool take_match(struct run *run, uint32_t index, const struct subject *su
 	struct found found = {.definition = index, .text = groups[definition->value_group]};
 
 	bool has_name = find_name(run, definition, groups, &found);
-	if (!found.text.ptr || !has_name || is_side_bar(run, definition, groups))
+	if (!found.text.ptr || !has_name)
 		return true; /* an optional group: the line has no such value */
+	if (is_side_bar(run, definition, groups)) {
+		run->is_side_bar = true;
+		return true;
+	}
 	if (definition->is_guess && is_taken(extractor, found.text))
 		return true;
 	count_match(run, track);
@@ -275,18 +277,29 @@ static bool take_chain(struct run *run, uint32_t leader, const struct subject *s
 }
 
 /*
- * Presets look at the text behind the prefixes. A user's definition may have had the prefix in mind: it looks at the line as
- * it stands, where it finds all the same, but for one with a '^', which is tried at both starts.
+ * Presets look at the text behind the prefixes, at each start of it when there is a '^' (prefix.h). A user's definition may
+ * have had the prefix in mind: it looks at the line as it stands, where it finds all the same, but for one with a '^', which
+ * is tried there at last.
  */
 static enum regex_result search_first(struct run *run, uint32_t leader, struct subject *subject, struct span whole,
 	struct span groups[REGEX_MAX_GROUPS])
 {
 	const struct definition *definition = &run->list->items[leader];
-	bool is_prefixed = !run->set->is_preset_form && whole.len != subject->segment.len;
+	const struct prefix *prefix = line_view_prefix(&run->extractor->segment.view);
+	bool is_prefixed = !run->set->is_preset_form && whole.len != prefix->starts[0].len;
+	enum regex_result result = REGEX_NO_MATCH;
 
-	if (is_prefixed && !definition->has_start)
+	if (is_prefixed && !definition->has_start) {
 		subject->segment = whole;
-	enum regex_result result = search(run, leader, definition->regex, subject->segment, 0, groups);
+		return search(run, leader, definition->regex, whole, 0, groups);
+	}
+	size_t *start = &run->extractor->segment.start;
+	size_t first = definition->has_start ? 0 : *start, end = definition->has_start ? prefix->count : first + 1;
+	for (size_t i = first; i < end && result == REGEX_NO_MATCH; i++) {
+		subject->segment = prefix->starts[i];
+		result = search(run, leader, definition->regex, subject->segment, 0, groups);
+		*start = result == REGEX_MATCH ? i : *start;
+	}
 	if (result != REGEX_NO_MATCH || !is_prefixed || !definition->has_start)
 		return result;
 	subject->segment = whole;
@@ -327,7 +340,7 @@ static void pay_back(struct track *track, size_t line_bytes)
 
 static void leave_out(struct run *run, uint32_t leader)
 {
-	extractor_settle_tried(run->extractor);
+	format_settle_tried(run->format, run->tracks);
 	for (uint32_t i = leader; i != UINT32_MAX; i = run->list->items[i].next)
 		track_of(run, i)->is_left_out = true;
 }
@@ -352,41 +365,40 @@ static bool try_chain(struct run *run, uint32_t leader, struct subject subject, 
 	return is_ok;
 }
 
-/* All are tried, most by the sieve alone. */
-static bool try_all(struct run *run, struct subject subject, struct span whole)
+/* All are tried, most by the sieve alone: only what it lets through is worth to look at its prefix. */
+static bool try_all(struct run *run, struct span whole)
 {
+	struct subject subject = {whole, run->extractor->segment.rank};
 	uint64_t words[SIEVE_WORDS];
+	bool is_peeled = false;
 
-	run->extractor->pending_tried++;
+	run->format->pending_tried++;
 	sieve_find(run->list->sieve, whole, words);
+	run->has_looked = true;
 	run->may_be_start |= words[START_BIT / 64] >> START_BIT % 64 & 1;
 	words[START_BIT / 64] &= ~(UINT64_C(1) << START_BIT % 64);
 	for (uint32_t base = 0; base < SIEVE_MAX; base += 64)
-		for (uint64_t bits = words[base / 64]; bits; bits &= bits - 1)
+		for (uint64_t bits = words[base / 64]; bits; bits &= bits - 1) {
+			if (!is_peeled) {
+				const struct prefix *prefix = line_view_prefix(&run->extractor->segment.view);
+				is_peeled = true;
+				subject.segment = prefix->starts[prefix->certain];
+				if (subject.rank == RANK_NONE && !prefix->is_bare)
+					subject.rank = prefix->rank;
+			}
 			if (!try_chain(run, base + (uint32_t)__builtin_ctzll(bits), subject, whole))
 				return false;
+		}
 	return true;
 }
 
-/* srun's bare "3: " is a rank once the same number came twice in a row. */
-static int32_t rank_of_prefix(struct extractor *extractor, const struct prefix *prefix)
+enum status match_segment(struct run *run, struct error *err)
 {
-	if (!prefix->is_bare)
-		return prefix->rank;
-	extractor->is_srun |= prefix->rank == extractor->bare_rank;
-	extractor->bare_rank = prefix->rank;
-	return extractor->is_srun ? prefix->rank : RANK_NONE;
-}
+	struct segment *segment = &run->extractor->segment;
 
-enum status match_segment(struct run *run, struct span segment, struct error *err)
-{
-	struct prefix prefix;
-	struct subject subject = {line_peel(segment, &prefix), RANK_NONE};
-
-	subject.rank = rank_of_prefix(run->extractor, &prefix);
-	run->extractor->peeled = subject.segment;
+	segment->start = 0;
 	run->extractor->found_count = 0;
-	run->extractor->segments++;
-	run->name = buf_span(&run->extractor->name);
-	return try_all(run, subject, segment) ? OK : error_no_memory(err);
+	run->is_side_bar = false;
+	segment->name = buf_span(&run->format->name);
+	return run->list->count == 0 || try_all(run, segment->view.whole) ? OK : error_no_memory(err);
 }

@@ -4,8 +4,6 @@
 #include "extract/state.h"
 #include "model/metrics/batch.h"
 
-enum { RECORD_LINES = 64 };
-
 static int64_t shown_time(struct run *run)
 {
 	if (!run->is_time_known) {
@@ -29,7 +27,12 @@ static bool find_slot(struct run *run, struct found *found, int64_t raw_step)
 	struct extractor *extractor = run->extractor;
 	struct said said = {found->has_step ? found->step : raw_step, found->value, found->rank};
 
-	found->slot = slots_find(&extractor->slots, extractor->first_slot + found->definition, found->name, &said);
+	found->slot = slots_find(&extractor->slots, run->format->first_slot + found->definition, found->name, &said);
+	if (!extractor->has_several || found->slot >= SLOTS_MAX)
+		return attempts_add_tracks(&extractor->attempts, extractor->slots.count);
+	if (!attempts_add_tracks(&extractor->attempts, extractor->slots.count))
+		return false;
+	found->slot = owner_find_slot(run, found->slot);
 	return attempts_add_tracks(&extractor->attempts, extractor->slots.count);
 }
 
@@ -56,16 +59,15 @@ static bool is_kept(const struct found *found)
 /* Without a step of its own: the one seen last (on this line, or further up, as in a record), else the count. */
 static void inherit(struct run *run, struct point *point, uint64_t count)
 {
-	const struct extractor *extractor = run->extractor;
+	const struct step_seen *seen = run_step(run);
 
-	if (!extractor->attempts.has_step) {
+	if (!seen) {
 		point->step = (int64_t)count;
 		return;
 	}
-	point->step = extractor->last_step;
-	if (shown_time(run) == NO_TIME && extractor->step_ts_ms != NO_TIME &&
-		run->line->number - extractor->step_line <= RECORD_LINES)
-		point->ts_ms = extractor->step_ts_ms;
+	point->step = seen->step;
+	if (shown_time(run) == NO_TIME && seen->ts_ms != NO_TIME && run->line->number - seen->line <= RECORD_LINES)
+		point->ts_ms = seen->ts_ms;
 }
 
 /* x of the steps since the mean was printed last: (n A_n - m A_m) / (n - m). */
@@ -107,6 +109,12 @@ static bool hold(struct extractor *extractor, uint32_t slot, bool waits_for_step
 	return true;
 }
 
+/* A step is that of who says it. */
+static bool is_own(const struct run *run, uint32_t slot)
+{
+	return run->extractor->slots.items[slot].preset == run->format->preset;
+}
+
 /* Gives those of the slot (SLOT_NONE: those that wait for the step that has just come). */
 static bool release(struct run *run, uint32_t slot)
 {
@@ -115,13 +123,13 @@ static bool release(struct run *run, uint32_t slot)
 
 	for (size_t i = 0; i < extractor->held_count; i++) {
 		struct held held = extractor->held[i];
-		bool goes = slot == SLOT_NONE ? held.waits_for_step : held.slot == slot;
+		bool goes = slot == SLOT_NONE ? held.waits_for_step && is_own(run, held.slot) : held.slot == slot;
 		if (!goes) {
 			extractor->held[kept++] = held;
 			continue;
 		}
 		if (held.waits_for_step) {
-			held.point.step = extractor->last_step;
+			held.point.step = run->format->step.step;
 			held.point.attempt = extractor_attempt(extractor);
 		}
 		if (!emit(run, held.slot, &held.point))
@@ -182,22 +190,24 @@ static bool give_point(struct run *run, const struct found *found)
 }
 
 /* The first step on the segment, raw; else the last of the stream. */
-static int64_t raw_step_of(const struct extractor *extractor)
+static int64_t raw_step_of(const struct run *run)
 {
+	const struct extractor *extractor = run->extractor;
+
 	for (size_t i = 0; i < extractor->found_count; i++)
 		if (extractor->found[i].has_step)
 			return extractor->found[i].step;
-	return extractor->last_raw_step;
+	const struct step_seen *seen = run_step(run);
+	return seen ? seen->raw : 0;
 }
 
 static void note_step(struct run *run, int64_t step, int64_t raw)
 {
 	struct extractor *extractor = run->extractor;
 
-	extractor->last_step = step;
-	extractor->last_raw_step = raw;
-	extractor->step_line = run->line->number;
-	extractor->step_ts_ms = shown_time(run);
+	run->format->step = (struct step_seen){true, step, raw, run->line->number, shown_time(run)};
+	if (extractor->formats.count == 1 || formats_leader(&extractor->formats) == run->format)
+		extractor->step = run->format->step;
 	extractor->attempts.has_hint = false;
 }
 
@@ -205,7 +215,7 @@ static void note_step(struct run *run, int64_t step, int64_t raw)
 static enum status place_steps(struct run *run, bool *has_seen, struct error *err)
 {
 	struct extractor *extractor = run->extractor;
-	int64_t raw = raw_step_of(extractor), seen = 0;
+	int64_t raw = raw_step_of(run), seen = 0;
 
 	for (size_t i = 0; i < extractor->found_count; i++) {
 		struct found *found = &extractor->found[i];
@@ -229,7 +239,7 @@ enum status place_step(struct run *run, const struct guided *guided, struct erro
 		.has_epoch = guided->has_epoch,
 		.step = guided->step,
 		.epoch = guided->epoch,
-		.slot = extractor->first_slot + (uint32_t)extractor->definition_count};
+		.slot = run->format->first_slot + (uint32_t)run->format->definition_count};
 
 	if (found.slot >= extractor->attempts.track_count)
 		return OK; /* of a damaged state */
@@ -237,7 +247,7 @@ enum status place_step(struct run *run, const struct guided *guided, struct erro
 	TRY(place(run, &found, err));
 	note_step(run, found.placed, found.step);
 	if (guided->total)
-		extractor->said_total = guided->total;
+		run->format->said_total = guided->total;
 	return release(run, SLOT_NONE) ? OK : error_no_memory(err);
 }
 
@@ -245,14 +255,15 @@ enum status place_step(struct run *run, const struct guided *guided, struct erro
 static void count_without_step(struct run *run)
 {
 	struct extractor *extractor = run->extractor;
-	bool is_of_record = extractor->attempts.has_step && run->line->number - extractor->step_line <= RECORD_LINES;
+	const struct step_seen *seen = run_step(run);
+	bool is_of_record = seen && run->line->number - seen->line <= RECORD_LINES;
 
 	for (size_t i = 0; i < extractor->found_count && !is_of_record; i++) {
 		const struct found *found = &extractor->found[i];
 		bool waits = found->step_follows || definition_of(run, found)->step_follows;
 		bool is_first = i == 0 || found->definition != found[-1].definition;
 		if (!waits && is_first)
-			extractor->attempts.tracks[extractor->first_slot + found->definition].health.without_step++;
+			extractor->attempts.tracks[run->format->first_slot + found->definition].health.without_step++;
 	}
 }
 

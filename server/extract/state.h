@@ -1,17 +1,17 @@
 /*
- * Job: the state of one stream's extraction, shared by extractor.c (its life), match.c (lines to values), place.c (values to
- *      points) and extractor_pack.c. Internal to extract/.
+ * Job: the state of one stream's extraction, shared by extractor.c (its life), ask.c (who reads a line), match.c (lines to
+ *      values), place.c (values to points), owner.c (names of series) and extractor_pack.c. Internal to extract/.
  * Ownership: see extract.h. Threads: one at a time.
  */
 #pragma once
 
 #include "extract/attempt.h"
-#include "extract/choice.h"
 #include "extract/definition.h"
+#include "extract/format.h"
 #include "extract/guide.h"
 #include "extract/line/slot.h"
 
-enum { HELD_MAX = 512, RECENT_MAX = 8, RECENT_LINE_BYTES = 200 };
+enum { HELD_MAX = 512, RECENT_MAX = 8, RECENT_LINE_BYTES = 200, RECORD_LINES = 64 };
 
 /* A value found in a segment, before it is known at which step. */
 struct found {
@@ -36,28 +36,29 @@ struct held {
 	struct point point;
 };
 
+/* One part of a line. */
+struct segment {
+	struct line_view view;
+	size_t start; /* of its prefix: where an expression with a '^' matched; others look from there */
+	int32_t rank; /* that the prefix says */
+	struct span name; /* of a series: the last one that a match gave; of an earlier line: in format->name */
+};
+
 struct extractor {
 	struct attempts attempts; /* tracks[i] belongs to slots.items[i] */
 	struct slots slots;
-	struct choice choice;
-	struct choice guide; /* of a guided set: whose rules find the step */
+	struct formats formats; /* of explicit definitions one, without a preset */
+	struct formats guide; /* of a guided set: whose rules find the step */
 	bool is_guided; /* false: begun by a program that counted instead, and goes on so until the definitions change */
-	uint32_t
-		first_slot; /* of the present definitions; behind them, in a guided set, that of lines with a step alone */
-	size_t definition_count;
-	struct span peeled; /* the last of them, without its prefixes: while its line lives */
+	struct step_seen step; /* the last one of who leads; also of formats before the definitions changed */
+	bool has_several; /* the slots are of more than one preset */
+	struct segment segment; /* the last of them: while its line lives */
 	uint64_t segments; /* looked at; not packed: only tells one from the next */
-	uint64_t pending_tried; /* segments not yet in the `tried` of those definitions that are not given up */
-	int64_t last_step; /* meaningful when attempts.has_step */
-	int64_t last_raw_step;
-	uint64_t step_line; /* where it was seen */
-	int64_t step_ts_ms; /* the time stated or shown there, or NO_TIME */
 	int64_t largest_total; /* of progress bars: a smaller one is not the training's */
-	int64_t said_total; /* of the run's steps; not packed: the next line says it again */
 	int32_t bare_rank; /* srun's number of the last line that had one */
 	bool is_srun; /* and it has come twice in a row: no counter of the trainer's */
-	struct buf name; /* of the series in a match without a name: the last one, "" none */
-	struct buf recent; /* the last lines before a preset was chosen: they may have said the step */
+	struct prefix_memory prefixes;
+	struct buf recent; /* the last lines that nobody took: they may have said the step of a format to come */
 	uint32_t recent_count;
 	struct buf header; /* of the CSV that is being read */
 	struct held *held;
@@ -65,38 +66,57 @@ struct extractor {
 	size_t held_cap;
 	size_t taken; /* scratch: of found, what earlier chains gave */
 	struct buf plain; /* scratch: a line without its escapes */
+	struct buf unwrapped; /* scratch: the message of a record */
 	struct found *found; /* scratch: of one segment */
 	size_t found_count;
 	size_t found_cap;
 };
 
-/* What all segments of one line share. */
+/* What all segments of one line share, and what is asked of the present one. */
 struct run {
 	struct extractor *extractor;
 	const struct definition_set *set;
-	const struct definition_list *list;
+	struct format *format; /* who is asked */
+	const struct definition_list *list; /* its definitions */
+	struct track *tracks; /* theirs, until slots are added; of a candidate none of the stream's */
 	struct regex_scratch *scratch;
 	const struct extract_line *line;
 	struct span text; /* without escapes */
 	int64_t arrival_ms;
 	int64_t shown_ms; /* once is_time_known; NO_TIME when there is none */
-	struct span name; /* the last one that a match gave; of an earlier line: in extractor->name */
 	bool is_time_known;
-	bool has_match;
+	bool has_match; /* of any format */
+	bool is_side_bar; /* to who is asked: a bar, and not the training's */
 	bool is_guided; /* the set, and the stream */
+	bool has_looked; /* a sieve, for lines that may be a start */
 	bool may_be_start; /* line_hint.h has to look */
 	struct extracted_list *out;
 };
 
-/* match.c: fills extractor->found. */
-enum status match_segment(struct run *run, struct span segment, struct error *err) MUST_CHECK;
+/* match.c: fills extractor->found with what run->format captures on the segment. */
+enum status match_segment(struct run *run, struct error *err) MUST_CHECK;
+/* ask.c: the formats of the stream read the segment, and others that know it join them. */
+enum status ask_formats(struct run *run, struct error *err) MUST_CHECK;
+/* The format is who is asked. */
+void run_use(struct run *run, struct format *format);
+/* Finds or makes its slots. *has_room: false when the stream has too many. */
+enum status run_give_slots(struct run *run, struct format *format, bool *has_room, struct error *err) MUST_CHECK;
 /* guided.c: the step of the segment for what was found without one, or by itself for what comes behind it. */
-enum status guide_segment(struct run *run, struct span segment, struct error *err) MUST_CHECK;
-/* extractor.c: one of the last lines before it is known whose rules find the step. */
+enum status guide_segment(struct run *run, struct error *err) MUST_CHECK;
+/* extractor.c: one of the last lines that nobody took. */
 void extractor_remember(struct extractor *extractor, struct span segment);
-/* extractor.c: every definition that is not left out was tried on the segments so far. */
-void extractor_settle_tried(struct extractor *extractor);
-/* csv.c: the same for a row of numbers or its header; false: no memory. */
+/* Of its definitions; NULL when the stream has none at all. */
+static inline struct track *extractor_tracks(const struct extractor *extractor, const struct format *format)
+{
+	return extractor->attempts.tracks ? extractor->attempts.tracks + format->first_slot : NULL;
+}
+/* Every definition that is not left out was tried on the segments so far. */
+void format_settle_tried(struct format *format, struct track *tracks);
+/* The step seen last for who is asked: its own, else that of the one that leads. NULL: none. */
+const struct step_seen *run_step(const struct run *run);
+/* owner.c: where a point of the slot goes: another one when its name belongs to another format. SLOT_NONE: no room. */
+uint32_t owner_find_slot(struct run *run, uint32_t slot);
+/* match_csv.c: the same for a row of numbers or its header; false: no memory. */
 bool match_csv(struct run *run, uint32_t index, struct span segment, int32_t rank);
 /* place.c: what was found becomes points. */
 enum status place_found(struct run *run, struct error *err) MUST_CHECK;

@@ -3,6 +3,7 @@
 #include "extract/line/ansi.h"
 #include "extract/guide.h"
 #include "extract/line/number.h"
+#include "extract/line/starts.h"
 #include "extract/line/prefix.h"
 #include "extract/line/value_place.h"
 
@@ -20,7 +21,7 @@ struct tried {
 struct trial {
 	struct arena *arena;
 	const struct definition_set *presets;
-	struct choice guide;
+	struct formats guide;
 	struct buf header;
 	int64_t largest_total;
 	bool has_step_lines; /* lines that say the step alone: values take it from there */
@@ -31,6 +32,7 @@ struct trial {
 
 /* The present line, and where the next hit goes. */
 struct trying {
+	struct line_view *view; /* the segment */
 	struct trial *trial;
 	struct regex_scratch *scratch;
 	struct trial_hit *hits;
@@ -135,7 +137,7 @@ enum status trial_new(
 	trial->text = BUF_INIT(TEXT_MAX_BYTES);
 	trial->header = BUF_INIT(TEXT_MAX_BYTES);
 	trial->presets = presets;
-	choice_init(&trial->guide);
+	formats_init(&trial->guide);
 	for (const struct json *item = json_first(definitions); item; item = json_next(item))
 		TRY(compile_one(trial, item, trial->count, err));
 	*out = TAKE(trial);
@@ -150,7 +152,7 @@ void trial_free(struct trial *trial)
 		definition_set_free(trial->items[i].set);
 	buf_done(&trial->text);
 	buf_done(&trial->header);
-	choice_done(&trial->guide);
+	formats_done(&trial->guide);
 	arena_free(trial->arena);
 	mem_free(trial);
 }
@@ -173,25 +175,25 @@ static const struct definition *definition_at(const struct trial *trial, size_t 
 }
 
 /* Once a segment. */
-static const struct guided *guide(struct trying *on, const struct definition_set *set, struct span peeled)
+static const struct guided *guide(struct trying *on, const struct definition_set *set)
 {
 	struct trial *trial = on->trial;
 	struct guide_memory memory = {&trial->header, &trial->largest_total};
 
 	if (!on->is_guided)
-		guide_find(set, trial->guide.preset, on->scratch, peeled, &memory, &on->guided);
+		(void)guide_find(&trial->guide, set, on->scratch, on->view, &memory, &on->guided);
 	on->is_guided = true;
 	return &on->guided;
 }
 
-static bool find_step(struct trying *on, size_t index, struct span segment, struct span peeled,
-	const struct span *groups, struct span *where, int64_t *step)
+static bool find_step(struct trying *on, size_t index, struct span segment, const struct span *groups,
+	struct span *where, int64_t *step)
 {
 	const struct definition *definition = definition_at(on->trial, index);
 	struct span line_groups[REGEX_MAX_GROUPS];
 
 	if (!definition_has_step(definition) && on->trial->presets) {
-		const struct guided *guided = guide(on, on->trial->items[index].set, peeled);
+		const struct guided *guided = guide(on, on->trial->items[index].set);
 		*where = guided->where;
 		*step = guided->step;
 		return guided->has_step;
@@ -216,8 +218,7 @@ static bool find_value(const struct definition *definition, const struct span *g
 }
 
 /* False: the match has no value. */
-static bool take_hit(struct trying *on, size_t index, struct span segment, struct span peeled,
-	const struct span *groups, bool is_first)
+static bool take_hit(struct trying *on, size_t index, struct span segment, const struct span *groups, bool is_first)
 {
 	const struct definition *definition = definition_at(on->trial, index);
 	struct tried *tried = &on->trial->items[index];
@@ -231,7 +232,7 @@ static bool take_hit(struct trying *on, size_t index, struct span segment, struc
 		.end = (size_t)(value.ptr - text) + value.len,
 		.name = definition->name_group > 0 ? groups[definition->name_group] : SPAN("")};
 	hit.is_number = find_value(definition, groups, &hit.value);
-	if (find_step(on, index, segment, peeled, groups, &step, &hit.step)) {
+	if (find_step(on, index, segment, groups, &step, &hit.step)) {
 		hit.has_step = true;
 		hit.step_start = (size_t)(step.ptr - text);
 		hit.step_end = hit.step_start + step.len;
@@ -247,8 +248,8 @@ static bool take_hit(struct trying *on, size_t index, struct span segment, struc
 }
 
 /* In front of the place, else as of a value; the groups are those of the place. */
-static bool find_place_step(struct trying *on, size_t index, struct span whole, struct span peeled,
-	const struct span *groups, struct span *where, int64_t *step)
+static bool find_place_step(struct trying *on, size_t index, struct span whole, const struct span *groups,
+	struct span *where, int64_t *step)
 {
 	const struct definition *definition = definition_at(on->trial, index);
 
@@ -256,14 +257,14 @@ static bool find_place_step(struct trying *on, size_t index, struct span whole, 
 		*where = groups[definition->place_step_group];
 		return number_parse_step(*where, step);
 	}
-	return definition->step_group <= 0 && find_step(on, index, whole, peeled, groups, where, step);
+	return definition->step_group <= 0 && find_step(on, index, whole, groups, where, step);
 }
 
 /*
  * The expression does not match, but what stands before its group does: "nan" and "inf" there are values all the same, all else is
  * shown for what it is.
  */
-static void take_place(struct trying *on, size_t index, struct span whole, struct span peeled)
+static void take_place(struct trying *on, size_t index, struct span whole)
 {
 	const struct definition *definition = definition_at(on->trial, index);
 	struct tried *tried = &on->trial->items[index];
@@ -279,7 +280,7 @@ static void take_place(struct trying *on, size_t index, struct span whole, struc
 		.end = (size_t)(place.ptr - text) + place.len,
 		.name = SPAN("")};
 	hit.is_number = value_place_read(place, &hit.value) == PLACE_NON_FINITE;
-	if (hit.is_number && find_place_step(on, index, whole, peeled, groups, &step, &hit.step)) {
+	if (hit.is_number && find_place_step(on, index, whole, groups, &step, &hit.step)) {
 		hit.has_step = true;
 		hit.step_start = (size_t)(step.ptr - text);
 		hit.step_end = hit.step_start + step.len;
@@ -293,7 +294,7 @@ static void take_place(struct trying *on, size_t index, struct span whole, struc
 		on->hits[(*on->count)++] = hit;
 }
 
-static void try_one(struct trying *on, size_t index, struct span whole, struct span peeled)
+static void try_one(struct trying *on, size_t index, struct span whole)
 {
 	const struct definition *definition = definition_at(on->trial, index);
 	struct trial_figures *figures = &on->trial->items[index].figures;
@@ -303,17 +304,20 @@ static void try_one(struct trying *on, size_t index, struct span whole, struct s
 	if (!definition)
 		return;
 	figures->tried++;
-	struct span segment = peeled;
-	enum regex_result result = regex_search(definition->regex, on->scratch, segment, 0, groups);
-	if (result == REGEX_NO_MATCH && peeled.len != whole.len) {
+	size_t start = 0;
+	const struct prefix *prefix = line_view_prefix(on->view);
+	enum regex_result result =
+		starts_search(prefix, definition->regex, definition->has_start, on->scratch, SIZE_MAX, groups, &start);
+	struct span segment = prefix->starts[start];
+	if (result == REGEX_NO_MATCH && prefix->starts[0].len != whole.len) {
 		segment = whole;
 		result = regex_search(definition->regex, on->scratch, segment, 0, groups);
 	}
 	figures->limited += result == REGEX_LIMIT;
 	if (result == REGEX_NO_MATCH)
-		take_place(on, index, whole, peeled);
+		take_place(on, index, whole);
 	for (int i = 0; result == REGEX_MATCH && i < MATCHES_MAX; i++) {
-		is_first = !take_hit(on, index, segment, peeled, groups, is_first) && is_first;
+		is_first = !take_hit(on, index, segment, groups, is_first) && is_first;
 		size_t end = (size_t)(groups[0].ptr - segment.ptr) + groups[0].len + (groups[0].len == 0);
 		if (!definition->repeats || end >= segment.len)
 			break;
@@ -333,27 +337,30 @@ static void note_shadows(struct trial *trial)
 }
 
 /* The rows of a CSV, and lines that say the step alone, count as steps of what follows when it runs. */
-static void see_format(struct trying *on, struct span peeled)
+static void see_format(struct trying *on)
 {
 	const struct definition_set *set = NULL;
 
 	for (size_t i = 0; i < on->trial->count && !set; i++)
 		set = on->trial->items[i].set;
 	on->is_guided = false;
-	if (set && on->trial->presets && guide_is_choosing(&on->trial->guide))
-		(void)!choice_see(&on->trial->guide, set, on->scratch, peeled);
 	if (!set || !on->trial->presets)
 		return;
+	bool is_new;
+	struct error ignored; /* for want of memory it is known from a later line on */
+	(void)!guide_hear(&on->trial->guide, set, on->scratch, on->view, false, &is_new, &ignored);
 	struct guide_memory memory = {&on->trial->header, &on->trial->largest_total};
 	struct guided alone;
-	guide_find_alone(set, on->trial->guide.preset, on->scratch, peeled, &memory, &alone);
+	guide_find_alone(&on->trial->guide, set, on->scratch, on->view, &memory, &alone);
 	on->trial->has_step_lines |= alone.has_step;
 }
 
 enum status trial_line(struct trial *trial, struct regex_scratch *scratch, struct span text, struct trial_hit *hits,
 	size_t cap, size_t *count, struct error *err)
 {
-	struct trying on = {.trial = trial, .scratch = scratch, .hits = hits, .cap = cap, .count = count};
+	struct line_view view;
+	struct trying on = {
+		.view = &view, .trial = trial, .scratch = scratch, .hits = hits, .cap = cap, .count = count};
 	struct span rest, segment;
 
 	*count = 0;
@@ -366,11 +373,10 @@ enum status trial_line(struct trial *trial, struct regex_scratch *scratch, struc
 	for (size_t i = 0; i < trial->count; i++)
 		trial->items[i].is_hit = false;
 	for (rest = buf_span(&trial->text); span_next(&rest, '\r', &segment);) {
-		struct prefix prefix;
-		struct span peeled = segment.len ? line_peel(segment, &prefix) : segment;
-		see_format(&on, peeled);
+		line_view_set(&view, segment, NULL);
+		see_format(&on);
 		for (size_t i = 0; i < trial->count && segment.len; i++)
-			try_one(&on, i, segment, peeled);
+			try_one(&on, i, segment);
 	}
 	note_shadows(trial);
 	return OK;

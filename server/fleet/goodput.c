@@ -329,11 +329,12 @@ static size_t first_training(const struct goodput_facts *facts)
 }
 
 /*
- * Between these two steps the training was taken up again that a status had broken off. Steps that are printed while it stands (a
- * stop that is waited for, an upload beside the training) are none that it broke.
+ * The training that was taken up again between these two steps, after a status behind `settled` had broken it off; phase_count: there
+ * is none. Steps that are printed while such a status stands (a stop that is waited for, an upload beside the training) are none that
+ * it broke.
  */
-static bool is_taken_up(
-	const struct goodput_facts *facts, size_t *phase, size_t trained, int64_t from_ms, int64_t to_ms)
+static size_t find_taken_up(
+	const struct goodput_facts *facts, size_t *phase, size_t settled, int64_t from_ms, int64_t to_ms)
 {
 	bool was_off = false;
 
@@ -341,10 +342,19 @@ static bool is_taken_up(
 		++*phase;
 	for (size_t i = *phase; i < facts->phase_count && facts->phases[i].from_ms <= to_ms; i++) {
 		if (was_off && facts->phases[i].is_training)
-			return true;
-		was_off |= i > trained && is_of_break(&facts->phases[i]);
+			return i;
+		was_off |= i > settled && is_of_break(&facts->phases[i]);
 	}
-	return false;
+	return facts->phase_count;
+}
+
+static size_t phase_at(const struct goodput_facts *facts, int64_t ms)
+{
+	size_t i = 0;
+
+	while (i + 1 < facts->phase_count && facts->phases[i + 1].from_ms <= ms)
+		i++;
+	return i;
 }
 
 static struct goodput_break *add_break(struct deriving *d, int64_t from_ms, int64_t to_ms, int64_t step)
@@ -514,17 +524,25 @@ static enum status break_off(struct deriving *d, const struct goodput_point *a, 
 	return OK;
 }
 
-/* Which breaks there are between the points; the highest step before each. */
+/*
+ * Which breaks there are between the points; the highest step before each. An attempt that begins while the status of its break still
+ * stands settles that status: the training which follows it is no second break.
+ */
 static enum status find_breaks(struct deriving *d, int64_t *last_step, struct error *err)
 {
-	const struct goodput_point *points = d->facts->points;
-	size_t phase = 0, at = 1, trained = first_training(d->facts);
+	const struct goodput_facts *facts = d->facts;
+	size_t phase = 0, at = 1, settled = first_training(facts);
 
-	*last_step = points[0].step;
-	for (size_t i = 0; i + 1 < d->facts->point_count; i++) {
-		const struct goodput_point *a = &points[i], *b = a + 1;
+	*last_step = facts->points[0].step;
+	for (size_t i = 0; i + 1 < facts->point_count; i++) {
+		const struct goodput_point *a = &facts->points[i], *b = a + 1;
 		struct start *start = at < d->start_count && d->starts[at].first == i + 1 ? &d->starts[at++] : NULL;
-		if (start || is_taken_up(d->facts, &phase, trained, a->ts_ms, b->ts_ms))
+		size_t taken_up = find_taken_up(facts, &phase, settled, a->ts_ms, b->ts_ms);
+		if (taken_up < facts->phase_count)
+			settled = taken_up;
+		else if (start && phase_at(facts, b->ts_ms) > settled)
+			settled = phase_at(facts, b->ts_ms);
+		if (start || taken_up < facts->phase_count)
 			TRY(break_off(d, a, b, *last_step, start, err));
 		*last_step = start ? b->step : most(*last_step, b->step);
 	}

@@ -689,8 +689,6 @@ void *maintenance_run(void *context)
 		abort(); /* without it the journal grows until ingest stops: better to say so at once */
 	}
 	m.reader = reader;
-	if (retention_start(pipeline, reader, &err) != OK)
-		log_line(LOG_WARNING, "retention_failed", "error=\"%s\"", err.text);
 	for (bool has_more = false; !control_wait_tick(pipeline, has_more ? 1 : TICK_MS);)
 		has_more = maintain(&m, clock_mono_ms());
 	stragglers_run(pipeline, reader);

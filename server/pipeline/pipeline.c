@@ -1,6 +1,7 @@
 #include "pipeline/pipeline.h"
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "pipeline/alert/emergency.h"
 #include "pipeline/alert/rules.h"
 #include "pipeline/backfill/backfill.h"
@@ -95,6 +96,17 @@ static enum status start_thread(
 	return OK;
 }
 
+/* Before anybody can be answered, who may change the limit: what a start decides must not undo that. */
+static enum status decide_space(struct pipeline *pipeline, struct error *err)
+{
+	AUTO(store_reader) reader = NULL;
+
+	TRY(store_reader_new(&reader, pipeline->options.store, err));
+	if (retention_start(pipeline, reader, err) != OK) /* a full disk: the server starts, and reads */
+		log_line(LOG_WARNING, "retention_failed", "error=\"%s\"", err->text);
+	return OK;
+}
+
 static enum status start_threads(struct pipeline *pipeline, struct error *err)
 {
 	unsigned count = pipeline->options.extract_threads;
@@ -103,6 +115,7 @@ static enum status start_threads(struct pipeline *pipeline, struct error *err)
 	for (unsigned i = 0; i < count && i < EXTRACT_THREADS_MAX; i++)
 		TRY(start_worker(pipeline, i, err));
 	TRY(start_thread(&pipeline->writer, &pipeline->has_writer, writer_run, pipeline, err));
+	TRY(decide_space(pipeline, err));
 	TRY(start_thread(&pipeline->publisher, &pipeline->has_publisher, publisher_run, pipeline, err));
 	TRY(search_pool_new(
 		&pipeline->search_pool, pipeline->options.search_threads, pipeline->options.match_steps, err));

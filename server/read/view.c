@@ -57,33 +57,60 @@ static bool view_series(const struct viewing *viewing, const struct series_state
 	return view->metric.ptr && view->unit.ptr && copy_tail(viewing, series, view);
 }
 
+static bool view_formats(const struct viewing *viewing, const struct stream_state *stream,
+	const struct definition_set *set, struct stream_view *view)
+{
+	view->format_count = extractor_format_count(stream->extractor);
+	view->formats = arena_alloc(viewing->arena, view->format_count * sizeof *view->formats);
+	for (size_t i = 0; i < view->format_count && view->formats; i++) {
+		AUTO_DONE(buf) reason = BUF_INIT(REASON_MAX_BYTES);
+		struct extracted_format format = extractor_format_at(stream->extractor, i);
+		const char *name = definition_set_preset_name(set, format.preset);
+		extractor_format_reason(stream->extractor, i, &reason);
+		view->formats[i] = (struct format_view){arena_copy(viewing->arena, span_from(name ? name : "")),
+			arena_copy(viewing->arena, buf_span(&reason)), format.lines, format.last_line};
+		if (!view->formats[i].preset.ptr || !view->formats[i].reason.ptr)
+			return false;
+	}
+	if (view->format_count && view->formats) {
+		view->preset = view->formats[0].preset;
+		view->preset_reason = view->formats[0].reason;
+	}
+	return view->formats != NULL;
+}
+
+static bool view_definitions(const struct viewing *viewing, const struct stream_state *stream,
+	const struct definition_set *set, struct stream_view *view)
+{
+	size_t formats = view->format_count ? view->format_count : 1, at = 0;
+
+	view->health_count = extractor_definition_count(stream->extractor, set);
+	view->health = arena_alloc(viewing->arena, view->health_count * sizeof *view->health);
+	for (size_t i = 0; i < formats && view->health; i++) {
+		int preset = extractor_format_at(stream->extractor, i).preset;
+		for (size_t j = 0; j < definition_set_count(set, preset); j++) {
+			struct definition_health health = extractor_format_health(stream->extractor, i, j);
+			struct span name = arena_copy(viewing->arena, definition_set_get(set, preset, j).name);
+			if (!name.ptr)
+				return false;
+			view->health[at++] = (struct health_view){name, health.tried, health.matched,
+				health.not_numeric, health.limited, health.missing, health.without_step};
+		}
+	}
+	return view->health != NULL;
+}
+
 static bool view_health(const struct viewing *viewing, const struct stream_state *stream, struct stream_view *view)
 {
-	AUTO_DONE(buf) reason = BUF_INIT(REASON_MAX_BYTES);
-
 	pthread_mutex_lock(&stream->job->mutex);
 	struct definitions *definitions = definitions_ref(stream->job->definitions);
 	pthread_mutex_unlock(&stream->job->mutex);
 	if (!definitions)
 		return true;
-	int preset = extractor_preset(stream->extractor);
-	const char *name = definition_set_preset_name(definitions->set, preset);
-	view->preset = arena_copy(viewing->arena, span_from(name ? name : ""));
-	if (name)
-		extractor_preset_reason(stream->extractor, &reason);
-	view->preset_reason = arena_copy(viewing->arena, buf_span(&reason));
+	bool is_whole = view_formats(viewing, stream, definitions->set, view);
 	/* others than those it ran, as long as it has had no line since they changed: its counts have no names here */
-	if (definitions->generation == stream->generation)
-		view->health_count = definition_set_count(definitions->set, preset);
-	view->health = arena_alloc(viewing->arena, view->health_count * sizeof *view->health);
-	bool is_whole = view->preset.ptr && view->preset_reason.ptr && view->health;
-	for (size_t i = 0; i < view->health_count && is_whole; i++) {
-		struct definition_health health = extractor_health(stream->extractor, i);
-		view->health[i] = (struct health_view){
-			arena_copy(viewing->arena, definition_set_get(definitions->set, preset, i).name), health.tried,
-			health.matched, health.not_numeric, health.limited, health.missing, health.without_step};
-		is_whole = view->health[i].name.ptr != NULL;
-	}
+	if (is_whole && definitions->generation == stream->generation)
+		is_whole = view_definitions(viewing, stream, definitions->set, view);
 	definitions_unref(definitions);
 	return is_whole;
 }

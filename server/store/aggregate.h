@@ -29,6 +29,7 @@ struct job_group {
 	uint64_t unpriced_jobs; /* without a price: they are in no sum of costs. Counted where wants_unpriced. */
 	struct span *unpriced_types; /* of these, each once */
 	size_t unpriced_type_count;
+	uint64_t estimated_jobs; /* whose costs are of nodes that were counted. Counted where wants_unpriced. */
 	uint64_t unknown_losses; /* breaks that no sum of lost_steps has. Counted where wants_losses. */
 };
 /*

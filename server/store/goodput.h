@@ -52,6 +52,7 @@ struct goodput_day {
 	int64_t cost, lost_cost; /* of what has a price */
 	int64_t unpriced_ms; /* billed, of all nodes, and without one */
 	int64_t billed_ms; /* of all nodes, with a price or without */
+	int64_t estimated_ms; /* of these, with a price: of nodes that were counted, as nobody stated them */
 };
 
 struct goodput_incident {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs/api.md has a row for each route of the server, with its method, path and scope, and no other."""
+"""docs/api.md has a row for each route of the server, with its method, path, scope and text, and no other."""
 
 import pathlib
 import re
@@ -9,27 +9,33 @@ from source import ROOT, finish
 
 TABLES = ("server/api/routes.c", "server/aws/protocol/aws.c")
 PAGE = {("GET", "/"), ("GET", "/{path...}")}  # its files are no part of the interface
-ROW = re.compile(r"^\| `([A-Z]+)` \| `(/[^`]*)` \| (\w+) \|", re.MULTILINE)
-ROUTE = re.compile(r'\{(HTTP_[A-Z]+(?: \| HTTP_[A-Z]+)*),\s*"(/[^"]*)"(?:,\s*SCOPE_(\w+))?')
+ROW = re.compile(r"^\| `([A-Z]+)` \| `(/[^`]*)` \| (\w+) \| (.*) \|$", re.MULTILINE)
+ROUTE = re.compile(r'\{(HTTP_[A-Z]+(?: \| HTTP_[A-Z]+)*),\s*"(/[^"]*)"(?:,\s*SCOPE_(\w+))?((?:(?!\{HTTP_).)*)', re.DOTALL)
+SUMMARY = re.compile(r'\.summary\s*=\s*((?:"[^"]*"\s*)+)')
 
 
 def routes(text):
-    """(method, path, scope); the table of AWS's doors leaves the scope to the code behind it, which is read."""
-    for methods, path, scope in ROUTE.findall(text):
+    """(method, path, scope), and what the route does; the table of AWS's doors leaves the scope to the code behind it, which is read."""
+    for methods, path, scope, rest in ROUTE.findall(text):
+        summary = SUMMARY.search(rest)
+        words = "".join(re.findall(r'"([^"]*)"', summary.group(1))) if summary else ""
         for method in re.findall(r"HTTP_(\w+)", methods):
             if (method, path) not in PAGE:
-                yield method, path, (scope or "read").lower()
+                yield (method, path, (scope or "read").lower()), words.replace("|", "&#124;")
 
 
 def check(root):
     """(faults, number of files)"""
     root = pathlib.Path(root)
-    rows = ROW.findall((root / "docs/api.md").read_text())
-    table = {route for name in TABLES if (root / name).is_file() for route in routes((root / name).read_text())}
-    faults = [f"docs/api.md: two rows of {method} {path}" for method, path in sorted({row[:2] for row in rows
-        if sum(row[:2] == other[:2] for other in rows) > 1})]
-    faults += [f"docs/api.md: no row | `{method}` | `{path}` | {scope} |" for method, path, scope in sorted(table - set(rows))]
-    faults += [f"docs/api.md: no route is {method} {path} with scope {scope}" for method, path, scope in sorted(set(rows) - table)]
+    rows = [(row[:3], row[3]) for row in ROW.findall((root / "docs/api.md").read_text())]
+    table = dict(route for name in TABLES if (root / name).is_file() for route in routes((root / name).read_text()))
+    names = [route[:2] for route, _ in rows]
+    written = dict(rows)
+    faults = [f"docs/api.md: two rows of {method} {path}" for method, path in sorted({name for name in names if names.count(name) > 1})]
+    faults += [f"docs/api.md: no row | `{method}` | `{path}` | {scope} |" for method, path, scope in sorted(set(table) - set(written))]
+    faults += [f"docs/api.md: no route is {method} {path} with scope {scope}" for method, path, scope in sorted(set(written) - set(table))]
+    faults += [f"docs/api.md: {method} {path}: the route itself says: {table[method, path, scope]}" for method, path, scope in sorted(set(table) & set(written))
+        if table[method, path, scope] != written[method, path, scope]]
     return faults, len(table)
 
 

@@ -232,21 +232,26 @@ def test_migrations_have_a_number_each():
 
 # ---- routes ----
 ROUTES = """static const struct http_route routes[] = {
-	{HTTP_GET, "/api/v1/info", SCOPE_PUBLIC, ROUTE_WORKER, .query = ""},
-	{HTTP_POST | HTTP_PUT, "/api/v1/logs", SCOPE_WRITE, ROUTE_UPLOAD},
+	{HTTP_GET, "/api/v1/info", SCOPE_PUBLIC, ROUTE_WORKER, .query = "", .summary = "Version"},
+	{HTTP_POST | HTTP_PUT, "/api/v1/logs", SCOPE_WRITE, ROUTE_UPLOAD,
+		.summary =
+			"Lines: a|"
+			"b"},
 	{HTTP_GET, "/{path...}", SCOPE_PUBLIC, ROUTE_WORKER, .handler = api_assets},
 };
 """
-ROUTE_ROWS = ["| `GET` | `/api/v1/info` | public | Version |", "| `POST` | `/api/v1/logs` | write | Lines |", "| `PUT` | `/api/v1/logs` | write | Lines |"]
+ROUTE_ROWS = ["| `GET` | `/api/v1/info` | public | Version |", "| `POST` | `/api/v1/logs` | write | Lines: a&#124;b |",
+    "| `PUT` | `/api/v1/logs` | write | Lines: a&#124;b |"]
 
 
 @pytest.mark.parametrize("rows, faults", [
     (ROUTE_ROWS, 0),
     (ROUTE_ROWS[1:], 1),
     ([*ROUTE_ROWS, "| `GET` | `/api/v1/gone` | read | No more |"], 1),
-    ([*ROUTE_ROWS[:2], "| `PUT` | `/api/v1/logs` | read | Lines |"], 2),
+    ([*ROUTE_ROWS[:2], "| `PUT` | `/api/v1/logs` | read | Lines: a&#124;b |"], 2),
     ([*ROUTE_ROWS, ROUTE_ROWS[0]], 1),
-], ids=["the same", "no row", "no route", "another scope", "twice"])
+    ([*ROUTE_ROWS[:2], "| `PUT` | `/api/v1/logs` | write | Lines |"], 1),
+], ids=["the same", "no row", "no route", "another scope", "twice", "another text"])
 def test_routes(tree, rows, faults):
     tree("server/api/routes.c", ROUTES)
     tree("docs/api.md", "\n".join(rows))

@@ -79,6 +79,16 @@ test("a preset is named with its reason, and another can be taken", async ({ ser
   await says(page, ".source", "Preset megatron-lm");
 });
 
+test("the other formats of a log stand beside its preset", async ({ server, page, open }) => {
+  const other = (n) => ` iteration ${n}/ 900 | consumed samples: 4 | elapsed time per iteration (ms): 1376.1 | learning rate: 1.5E-04 | lm loss: 2.5E+00 | grad norm: 0.5 |`;
+  const lines = Array.from({ length: 300 }, (_, n) => `iter ${n}: loss 2.5, time 350.12ms, mfu 12.50%`);
+  await server.send("both", [...lines, other(1), other(2)]);
+  await server.waitForPoints("both", "train:loss", 300);
+  await openBench(page, open, "both");
+  await says(page, ".source", "Preset nanogpt");
+  await says(page, "[data-test=formats]", "megatron-lm (2 lines)");
+});
+
 test("what is wrong stands under its column", async ({ server, page, open }) => {
   await server.send("odd", training(20));
   await openBench(page, open, "odd");

@@ -40,6 +40,25 @@ for (const [colorScheme, viewport] of [["light", { width: 1440, height: 900 }], 
   });
 }
 
+test("costs without a price say of how many types, and where to set it", { server: ["--goodput-every", "100ms"] }, async ({ server, page, open }) => {
+  for (const [name, type] of [["a", "ml.odd.large"], ["b", "ml.odd.xlarge"], ["c", "ml.known.large"]]) {
+    await server.post("/api/v1/jobs", { TrainingJobName: name, ResourceConfig: { InstanceType: type, InstanceCount: 2 } });
+    for (const [status, ago] of [["Training", 7200], ["Completed", 3600]])
+      await server.post(`/api/v1/jobs/${name}/transitions`, { SecondaryStatus: status, time_ms: Date.now() - ago * 1000 });
+  }
+  await server.put("/api/v1/prices", { currency: "EUR", prices: [{ instance: "ml.known.large", per_hour: 10 }] });
+  const unpriced = async () => (await server.get("/api/v1/fleet")).body.unpriced_types.length === 2;
+  await waitUntil(unpriced, "the two types without a price");
+  await open("/");
+  const link = page.locator(".fleet a", { hasText: "no price for 2 types" });
+  await link.waitFor();
+  assert.deepEqual((await link.getAttribute("title")).split(", ").sort(), ["ml.odd.large", "ml.odd.xlarge"]);
+  // What is known is a sum in its currency: an hour of two nodes at 10.
+  await until(page, () => [...document.querySelectorAll(".fleet dl > div")].some((one) => /^cost in 30 days\s+20\.00 EUR$/.test(one.innerText)), "the cost");
+  await link.click();
+  await page.locator("#prices h2, #prices h3").first().waitFor();
+});
+
 test("silent jobs by age, and nothing is asked while hidden", { server: ["--silent-after", "1s"] }, async ({ server, page, open }) => {
   await server.send("quiet-a", losses(0, 5));
   await server.send("quiet-b", losses(0, 5));

@@ -206,6 +206,28 @@ test("of a job whose type nobody stated the costs say so, and how it is said", a
   assert.equal(await page.locator(".report .untyped").count(), 0);
 });
 
+test("a cost of machines that were only counted is an estimate, on each page that has one", async ({ server, page, open }) => {
+  const beganMs = Date.now() - 120_000;
+  await server.put("/api/v1/prices", { currency: "EUR", prices: [{ instance: "ml.odd.large", per_hour: 36 }] });
+  for (const [name, count] of [["counted", {}], ["stated", { InstanceCount: 1 }]]) {
+    await server.post("/api/v1/jobs", { TrainingJobName: name, ResourceConfig: { InstanceType: "ml.odd.large", ...count } });
+    await server.send(name, [0, 1, 2].map((n) => `${new Date(beganMs + n * 50_000).toISOString()} step: ${n} loss: 2.5`));
+    await server.post(`/api/v1/jobs/${name}/transitions`, { SecondaryStatus: "Completed", time_ms: beganMs + 100_000 });
+  }
+  const each = ((100 * 36) / 3600).toFixed(2); // 100 s
+  for (const [name, shown] of [["counted", `≈ ${each} EUR`], ["stated", `${each} EUR`]]) {
+    await open(`/jobs/${name}`);
+    await until(page, (cost) => document.querySelector(".strip")?.textContent.replace(/\s+/g, " ").includes(`cost${cost}`), `a cost of ${shown}`, shown);
+  }
+  await open("/jobs");
+  await until(page, (cost) => document.querySelector("main")?.textContent.replace(/\s+/g, " ").includes(cost), "the cost in the list", `≈ ${each} EUR`);
+  await waitUntil(async () => (await server.get("/api/v1/fleet")).body.last_30_days.cost === 2, "the fleet's sum");
+  await open("/");
+  const sum = `≈ ${(2 * each).toFixed(2)} EUR`;
+  await until(page, (cost) => document.querySelector(".fleet")?.textContent.includes(cost), "the sum of both", sum);
+  assert.equal(await page.locator(".fleet [title^='estimated: nodes']", { hasText: sum }).count() > 0, true);
+});
+
 test("a phone, in Chinese, in the dark", { viewport: { width: 360, height: 780 }, locale: "zh-CN", colorScheme: "dark" }, async ({ server, page, open }) => {
   await story(server);
   for (const [part, text] of [["", "检查点"], ["/goodput", "无需重做"], ["/settings", "更早"], ["/document", "复制文档"], ["/advice", "不适用"]]) {

@@ -35,8 +35,12 @@ test("a stop is asked once, and its answer shown", async ({ server, page, open }
   await button(page, "Stop…").click();
   await page.locator(".jobhead dialog[open]").waitFor();
   assert.ok((await page.locator(".jobhead dialog").innerText()).includes("--on stop"));
-  assert.deepEqual(await commandsOf(server), []);
   await shot(page, "stop");
+  await button(page, "Cancel").click();
+  await until(page, () => !document.querySelector(".jobhead dialog"), "the question to go");
+  assert.equal(await page.evaluate(() => document.activeElement?.textContent), "Stop…", "the focus is where it was");
+  assert.deepEqual(await commandsOf(server), []);
+  await button(page, "Stop…").click();
   await page.click(".jobhead dialog .primary");
   await commandsSay(page, "1 queued");
   await until(page, () => document.querySelector(".jobhead .status").innerText.includes("stopping"), "that the job stops");

@@ -15,11 +15,35 @@ static struct definition_set *definitions(void)
 	return set;
 }
 
-static void go_on(struct extractor *extractor)
+/* Two frameworks, one of them with the other's metrics, a table, and what is read where nobody knows the line. */
+static const struct definition_set *presets(void)
 {
-	static const char *const lines[] = {
-		"e1 s5 1", "s9 2", "e2 s1 1", "Resuming from x", "s1 1", "s2 1", "s3 1", "s10 1"};
-	AUTO(definition_set) set = definitions();
+	static struct definition_set *set;
+	struct span text = SPAN(
+		"{\"presets\":[{\"name\":\"e\",\"detect\":\"^e\\\\d\",\"definitions\":[{\"Name\":\"a\",\"Regex\":\"e(?<epoch>\\\\d+) "
+		"s(?<step>\\\\d+) (?<value>\\\\S+)\"}]},{\"name\":\"s\",\"detect\":\"^s\\\\d\",\"definitions\":[{\"Name\":\"a\",\"Regex\":"
+		"\"s(?<step>\\\\d+) (?<value>\\\\S+)\"}]},{\"name\":\"i\",\"detect\":\"^i\",\"include\":[\"s\"],\"definitions\":[{\"Name\":\"*\","
+		"\"Regex\":\"i (?<name>\\\\w+)=(?<value>\\\\d+)\"}]},{\"name\":\"g\",\"generic\":true,\"detect\":\"=\",\"definitions\":[{"
+		"\"Name\":\"*\",\"Regex\":\"(?<name>\\\\w+)=(?<value>\\\\d+)\"}]}]}");
+
+	if (!set && definition_presets_new(&set, text, NULL) != OK)
+		abort();
+	return set;
+}
+
+static struct definition_set *automatic(void)
+{
+	struct definition_set *set = NULL;
+
+	if (definition_set_new(&set, NULL, presets(), NULL) != OK)
+		abort();
+	return set;
+}
+
+static void go_on(struct extractor *extractor, const struct definition_set *set)
+{
+	static const char *const lines[] = {"e1 s5 1", "s9 2", "e2 s1 1", "a=3", "Resuming from x", "s1 1", "s2 1",
+		"i a=4", "s3 1", "s10 1", "e3 s9 1", "a=5"};
 	AUTO(regex_scratch) scratch = regex_scratch_new();
 	AUTO_DONE(extracted_list) out = {0};
 	uint64_t line;
@@ -52,6 +76,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	extractor_pack(again, &second);
 	if (!span_equal(buf_span(&first), buf_span(&second)))
 		abort();
-	go_on(extractor);
+	AUTO(definition_set) explicit = definitions();
+	AUTO(definition_set) chosen = automatic();
+	go_on(extractor, explicit);
+	go_on(again, chosen);
 	return 0;
 }

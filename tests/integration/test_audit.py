@@ -1,7 +1,10 @@
 """GET /api/v1/audit: every write that is not ingest leaves who, from where, what it was and what it is, and no secret."""
 
+import contextlib
+import http.client
 import json
 import re
+import threading
 
 import pytest
 
@@ -208,6 +211,32 @@ def test_the_log_is_limited_and_the_oldest_go(make_server):
         assert server.put("/api/v1/quotas", json={"quotas": [{"quota": "instances", "configured": n}]}).status == 200
     kept = [entry["after"]["instances"] for entry in entries(server, limit=1000)]
     assert kept == list(range(199, 199 - len(kept), -1)) and 10 < len(kept) < 64 # each takes 64 bytes and what it tells
+
+
+def test_a_write_and_its_entry_are_kept_or_lost_together(server):
+    """Killed in the middle of writes, again and again: the newest entry tells of what is there, and each entry goes on from the one before."""
+    begun = 0
+    for _ in range(5):
+        is_over = threading.Event()
+
+        def change():
+            nonlocal begun
+            with contextlib.suppress(OSError, http.client.HTTPException):
+                while not is_over.is_set():
+                    begun += 1
+                    server.put("/api/v1/quotas", json={"quotas": [{"quota": "instances", "configured": begun}]})
+        before = begun
+        writer = threading.Thread(target=change)
+        writer.start()
+        wait_until(lambda: begun >= before + 20, what="writes")
+        server.kill()
+        is_over.set()
+        writer.join()
+        server.start()
+        rows = entries(server, limit=1000)
+        there, = [row["configured"] for row in server.get("/api/v1/quotas").body["quotas"] if row["quota"] == "instances"]
+        assert {"instances": there} == rows[0]["after"] and begun - 1 <= there <= begun, (begun, there, rows[0])
+        assert all(newer["before"] == older["after"] for newer, older in zip(rows, rows[1:]))
 
 
 def test_every_route_that_writes_says_what_it_audits(server):

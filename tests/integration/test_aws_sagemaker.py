@@ -261,6 +261,9 @@ def test_awscli(server, sagemaker):
     listed, found = [json.loads(awscli(server, *command[3:]).stdout) for command in commands]
     assert "cli" in [row["TrainingJobName"] for row in listed["TrainingJobSummaries"]]
     assert "cli" in [row["TrainingJob"]["TrainingJobName"] for row in found["Results"]]
+    move(server, "cli", "Stopped")
+    done = awscli(server, "sagemaker", "wait", "training-job-completed-or-stopped", "--training-job-name", "cli")
+    assert (done.returncode, done.stderr) == (0, "")
     done = awscli(server, "sagemaker", "describe-training-job", "--training-job-name", "nobody")
     assert done.returncode == 254 and "(ValidationException)" in done.stderr and "Requested resource not found." in done.stderr
 

@@ -218,6 +218,25 @@ def test_what_is_one_jobs_does_not_keep_the_others_and_a_token_may_expire(tmp_pa
         account.server_close()
 
 
+def test_only_who_runs_a_collected_job_says_that_it_has_stopped(source, tmp_path):
+    """The source waits ten minutes; who collects from it would wait a fifth of a second, if the stop were its own to wait for."""
+    assert source.post("/api/v1/jobs", json=DOCUMENT).status == 201
+    for status in ("Training", "Stopping"):
+        assert source.post("/api/v1/jobs/llama/transitions", json={"SecondaryStatus": status}).status == 204
+    here = collector(tmp_path, source, "--stop-after", "200ms", "--lease", "100ms").start()
+    try:
+        status = lambda job: document_of(here, job).get("TrainingJobStatus")
+        wait_until(lambda: status("llama") == "Stopping", what="the stop to be collected")
+        assert here.post("/api/v1/jobs", json={"TrainingJobName": "own"}).status == 201
+        assert here.post("/api/v1/jobs/own/transitions", json={"SecondaryStatus": "Stopping"}).status == 204
+        wait_until(lambda: status("own") == "Stopped", what="the end of a job of its own, which was stopped later")
+        assert status("llama") == "Stopping"
+        assert source.post("/api/v1/jobs/llama/transitions", json={"SecondaryStatus": "Stopped"}).status == 204
+        wait_until(lambda: status("llama") == "Stopped", what="the end that the source states")
+    finally:
+        here.close()
+
+
 @pytest.mark.parametrize("arguments, word", [(["--collect-endpoint", "http://127.0.0.1:1"], "--collect-region"),
     (["--collect-region", "x", "--collect-credentials-file", "/nowhere"], "/nowhere"), (["--collect-region", "x", "--collect-rate", "0"], "collect-rate")])
 def test_options_that_do_not_fit_are_refused(tmp_path, arguments, word):

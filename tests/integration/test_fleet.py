@@ -184,7 +184,7 @@ def test_the_longest_silent_jobs_and_what_today_cost(make_server):
     assert all(row["last_heard_ms"] <= now_ms() - 1000 for row in rows)
     body = fleet(server)
     assert set(body["today"]) == {"goodput", "measured_node_hours", "cost", "lost_cost", "billed_node_hours", "unpriced_node_hours",
-        "unpriced_types"} == set(body["last_30_days"])
+        "estimated_node_hours", "unpriced_types"} == set(body["last_30_days"])
     assert body["today"]["cost"] is None and body["today"]["measured_node_hours"] <= body["last_30_days"]["measured_node_hours"]
 
 

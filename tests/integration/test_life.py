@@ -1,7 +1,9 @@
 """The life of a job: what is stated, what is assumed of its lines, how its processes ended; in whatever order it is told."""
 
 import itertools
+import re
 import sqlite3
+import subprocess
 import time
 from datetime import datetime, timezone
 
@@ -166,7 +168,36 @@ def test_an_end_is_left_by_a_stated_later_start_alone(server):
     assert statuses(server) == ["Downloading", "Training", "Completed", "Training"]
 
 
+@pytest.mark.parametrize("ended", ["Completed", "Failed", "Stopped"])
+def test_no_other_phase_that_is_stated_later_goes_on_with_what_has_ended(server, ended):
+    now = int(time.time() * 1000)
+    others = ["Pending", "LaunchingMLInstances", "PreparingTrainingStack", "Downloading", "Updating", "Interrupted", "Uploading", "Stopping"]
+    for status in [*others, "Starting", "Training", "Restarting"]:
+        name = f"then-{status}"
+        assert server.post("/api/v1/jobs", json={"TrainingJobName": name}).status == 201
+        state(server, "Training", name=name, time_ms=now - 50_000)
+        state(server, ended, name=name, time_ms=now - 40_000)
+        reply = state(server, status, expect=200 if status in others else 204, name=name, time_ms=now - 30_000)
+        job, after = job_of(server, name), [("Training", now - 50_000), (ended, now - 40_000)]
+        if status in others:
+            assert reply["result"] == "ignored" and ended in reply["reason"]
+            assert (job["TrainingJobStatus"], job["TrainingEndTime"]) == (ended, (now - 40_000) / 1000)
+        else:
+            assert (job["TrainingJobStatus"], job.get("TrainingEndTime")) == ("InProgress", None)
+            after.append((status, now - 30_000))
+        assert history(server, name) == after
+
+
 # ---- how processes ended ----
+
+
+def test_a_session_alone_is_a_sign_of_training(server):
+    announce(server)
+    before_ms = int(time.time() * 1000)
+    session(server, run_key="a")
+    status, at_ms = history(server)[-1]
+    assert status == "Training" and before_ms <= at_ms <= int(time.time() * 1000)
+    assert job_of(server)["start_from"] == "assumed"
 
 
 @pytest.mark.parametrize("ending, status, reason", [
@@ -254,6 +285,38 @@ def test_a_stop_that_nobody_answers_ends_the_job_and_lines_undo_it(make_server):
     wait_until(lambda: job_of(server)["TrainingJobStatus"] == "Stopped", what="the stop again")
     state(server, "Completed", time_ms=int(time.time() * 1000))
     assert job_of(server)["TrainingJobStatus"] == "Completed" and "Stopped" not in statuses(server)
+
+
+def stopped_after(server, since_s):
+    wait_until(lambda: job_of(server)["TrainingJobStatus"] == "Stopped", what="the end")
+    return time.monotonic() - since_s
+
+
+def test_a_stop_waits_for_the_lease_of_who_may_answer_it(make_server):
+    server = make_server("--stop-after", "500ms", "--lease", "3s")
+    since_s = time.monotonic()
+    session(server, run_key="a")
+    state(server, "Stopping")
+    assert stopped_after(server, since_s) >= 3.5
+
+
+def test_a_stop_waits_for_those_who_could_not_answer_while_the_server_was_down(make_server):
+    server = make_server("--stop-after", "3s", "--lease", "500ms")
+    announce(server)
+    state(server, "Stopping")
+    at_ms = history(server)[-1][1]
+    server.stop()
+    wait_until(lambda: time.time() * 1000 > at_ms + 3000, what="as long as a stop waits")
+    since_s = time.monotonic()
+    server.start()
+    assert stopped_after(server, since_s) >= 3
+    assert history(server)[-1] == ("Stopped", at_ms)
+
+
+def test_a_stop_waits_ten_minutes_where_nobody_says_otherwise(server):
+    text = subprocess.run([server.bin("sm-server"), "--help"], capture_output=True, text=True, check=True, timeout=60).stdout
+    [said] = re.findall(r"--stop-after TIME\s[^[]*\[([^]]*)\]", text)
+    assert said == "10m"
 
 
 def test_what_is_of_before_a_stop_is_no_later_life(make_server):

@@ -52,6 +52,26 @@ def test_lines_with_their_times(server, send):
     server.wait_for_points("j", "loss", 1, stream="n1")
 
 
+@SENDERS
+def test_structured_metadata_stays_in_its_line(server, send):
+    """As OTLP's attributes do: behind the text, or, of several lines, below it; readable and matched."""
+    server.post("/api/v1/jobs", json={"TrainingJobName": "j", "AlgorithmSpecification": {
+        "MetricDefinitions": [{"Name": "loss", "Regex": "extra_loss=([0-9.]+)"}]}})
+    stack = "Traceback (most recent call last):\nRuntimeError: NCCL error"
+    entries = [(T0, "step 500", {"extra_loss": "2.5", "note": "two \u00e9 words", "ids": "[1,2]"}), (T0 + MS, "plain", {}),
+        (T0 + 2 * MS, "it failed\n", {"exception_type": "RuntimeError", "stack": stack}), (T0 + 3 * MS, "", {"alone": 'a"b'})]
+    assert send(server, ({"job": "j"}, entries)).status == 204
+    assert [(line["ts_ms"] - T0 // MS, line["text"]) for line in server.lines("j", "algo-1")] == [
+        (0, 'step 500 extra_loss=2.5 note="two \u00e9 words" ids=[1,2]'), (1, "plain"),
+        (2, "it failed exception_type=RuntimeError"), *[(2, line) for line in stack.split("\n")], (3, 'alone="a\\"b"')]
+    server.wait_for_points("j", "loss", 1)
+    series, = server.get("/api/v1/jobs/j/points?metric=loss&raw=true").body["series"]
+    assert (series["step"], series["value"]) == ([500], [2.5])
+    assert send(server, ({"job": "j"}, entries)).status == 204  # again: it is there
+    server.wait_for_extraction()
+    assert len(server.lines("j", "algo-1")) == 6
+
+
 def test_ready(server):
     reply = server.get("/ready")
     assert reply.status == 200 and reply.body == "ready\n"
@@ -212,10 +232,10 @@ def test_a_deleted_job_is_not_remembered(server):
 
 
 def test_json_in_any_order_and_with_more(server):
-    body = ('{"x":[{"y":{}}], "streams": [ {"values":[["1700000000000000000","first",{"meta":"data"}]],"stream":{"job":"j"}},'
+    body = ('{"x":[{"y":{}}], "streams": [ {"values":[["1700000000000000000","first",{"m\\u00e9ta":"da\\u0074a","n":[5, 6],"no":null}]],"stream":{"job":"j"}},'
         '{"stream":{"job":"j"}}, {"stream":{"job":"j"},"values":[[1700000000000000000,"tw\\u00f6",{},"more",[1,{"a":[]}]]]} ] }\n')
     assert server.post(PUSH, body, content_type=JSON).status == 204
-    assert texts(server, "j") == ["first", "twö"]
+    assert texts(server, "j") == ["first m\u00e9ta=data n=[5, 6]", "twö"]
 
 
 @SENDERS

@@ -100,21 +100,43 @@ def test_a_sum_of_costs_says_what_it_leaves_out(fleet):
     groups = get(fleet, "/api/v1/aggregate?by=tag.team&of=sum:cost,sum:lost_cost,count")["groups"]
     assert groups == [
         {"tag.team": "nlp", "sum:cost": KNOWN_COST, "sum:lost_cost": 0, "count": 2, "currency": "EUR", "unpriced_jobs": 1,
-            "unpriced_types": [ODD]},
+            "unpriced_types": [ODD], "estimated_jobs": 0},
         {"tag.team": "speech", "sum:cost": None, "sum:lost_cost": None, "count": 1, "currency": "EUR", "unpriced_jobs": 1,
-            "unpriced_types": [ODD]}]
+            "unpriced_types": [ODD], "estimated_jobs": 0}]
     assert get(fleet, "/api/v1/aggregate?by=tag.team&of=count")["groups"] == [{"tag.team": "nlp", "count": 2}, {"tag.team": "speech", "count": 1}]
     days = get(fleet, "/api/v1/aggregate?q=name=known&by=day&of=sum:cost")["groups"]
-    assert days == [{"day": "2026-03-02", "sum:cost": KNOWN_COST, "currency": "EUR", "unpriced_jobs": 0, "unpriced_types": []}]
+    assert days == [{"day": "2026-03-02", "sum:cost": KNOWN_COST, "currency": "EUR", "unpriced_jobs": 0, "unpriced_types": [], "estimated_jobs": 0}]
     reply = fleet.get("/api/v1/aggregate?by=tag.team&of=sum:cost&format=csv")
-    assert list(csv.reader(io.StringIO(reply.raw.decode()))) == [["tag.team", "sum:cost", "currency", "unpriced_jobs", "unpriced_types"],
-        ["nlp", str(KNOWN_COST), "EUR", "1", ODD], ["speech", "", "EUR", "1", ODD]]
+    assert list(csv.reader(io.StringIO(reply.raw.decode()))) == [["tag.team", "sum:cost", "currency", "unpriced_jobs", "unpriced_types", "estimated_jobs"],
+        ["nlp", str(KNOWN_COST), "EUR", "1", ODD, "0"], ["speech", "", "EUR", "1", ODD, "0"]]
     table = search(fleet, "", "--by", "tag.team", "--of", "sum:cost", "--table").splitlines()
     assert [re.split(r"\s{2,}", line.strip()) for line in table[1:]] == [
-        ["nlp", str(KNOWN_COST), "EUR", "1", ODD], ["speech", "no price", "EUR", "1", ODD]]
-    assert search(fleet, "", "--by", "tag.team", "--of", "sum:cost", "--csv").splitlines()[2] == f"speech,,EUR,1,{ODD}"
+        ["nlp", str(KNOWN_COST), "EUR", "1", ODD, "0"], ["speech", "no price", "EUR", "1", ODD, "0"]]
+    assert search(fleet, "", "--by", "tag.team", "--of", "sum:cost", "--csv").splitlines()[2] == f"speech,,EUR,1,{ODD},0"
     table = search(fleet, "", "--by", "tag.team", "--of", "sum:lost_steps", "--table").splitlines()
     assert [line.split() for line in table[1:]] == [["nlp", "–", "0"], ["speech", "–", "0"]]  # nobody printed a step, and nothing broke
+
+
+def costs_without_currency(value, path, currency=None):
+    """Of a JSON answer: where a number is called a cost, and neither its object nor one around it names the currency."""
+    if isinstance(value, list):
+        return [one for at, part in enumerate(value) for one in costs_without_currency(part, f"{path}[{at}]", currency)]
+    if not isinstance(value, dict):
+        return []
+    currency = value.get("currency") or currency
+    numbers = [f"{path}.{key}" for key, part in value.items() if "cost" in key and isinstance(part, (int, float)) and currency != "EUR"]
+    return numbers + [one for key, part in value.items() for one in costs_without_currency(part, f"{path}.{key}", currency)]
+
+
+def test_each_cost_says_its_currency(fleet):
+    for path, costs in (("jobs/known", 1), ("jobs?q=name=known", 1), ("jobs/known/goodput", 2), ("jobs/known/run", 2), ("aggregate?by=name&of=sum:cost", 1),
+            ("goodput?from=2026-03-01&to=2026-03-03", 2), ("fleet", 0), ("startup", 0), ("warm-pools", 0)):
+        body = get(fleet, f"/api/v1/{path}")
+        assert costs_without_currency(body, path) == []
+        assert len(re.findall(r'cost": [0-9]', json.dumps(body))) >= costs, body  # it has some
+    assert get(fleet, "/api/v1/fleet")["currency"] == "EUR"
+    shown = fleet.get("/api/v1/jobs?q=name=known&fields=name,cost,currency&format=csv").raw.decode().splitlines()
+    assert shown == ["name,cost,currency", f"known,{KNOWN_COST},EUR"]
 
 
 def test_days_on_which_a_job_turned_out_not_to_run_are_none(make_server):

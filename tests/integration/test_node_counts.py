@@ -1,10 +1,11 @@
 """How many machines a job has, where it does not say it, and what that is worth."""
 
+import subprocess
 import time
 
 import pytest
 
-from smserver import quote, wait_until
+from smserver import quote, sanitizer_environment, wait_until
 
 HOUR_S = 3600
 
@@ -108,6 +109,39 @@ def test_the_fleet_says_how_much_of_it_is_an_estimate(make_server):
     def nodes():
         return {key: value for key, value in server.get("/api/v1/fleet").body["nodes"].items() if key != "by_type"}
     wait_until(lambda: nodes() == {"in_jobs": 7, "in_waiting_pools": 0, "estimated_in_jobs": 4}, what="seven nodes, four of them seen")
+
+
+def test_sums_of_money_say_that_they_hold_estimates(make_server):
+    """A hundred seconds of two counted nodes, and of three that are stated: wherever the first cost something, it is said."""
+    server, begun_s = make_server("--goodput-every", "100ms"), int(time.time()) - 200
+    prices = {"currency": "EUR", "prices": [{"instance": "ml.example.2xlarge", "per_hour": 36}]}
+    assert server.put("/api/v1/prices", json=prices).status == 200
+    for node in range(2):
+        send(server, "seen", f"r{node}", f"node-{node}", begun_s)
+    send(server, "said", "algo-1", None, begun_s)
+    finish(server, "seen", begun_s + 100)
+    finish(server, "said", begun_s + 100, {"InstanceType": "ml.example.2xlarge", "InstanceCount": 3})
+    first, last = (time.strftime("%Y-%m-%d", time.gmtime(at_s)) for at_s in (begun_s, begun_s + 99))
+
+    def sums():
+        fleet, goodput = server.get("/api/v1/fleet").body, server.get(f"/api/v1/goodput?from={first}&to={last}").body
+        days = goodput["days"], server.get("/api/v1/jobs/seen/goodput").body["days"], server.get("/api/v1/jobs/said/goodput").body["days"]
+        return [round(sum(one["estimated_node_hours"] for one in rows) * HOUR_S) for rows in ([fleet["last_30_days"]], [goodput], *days)]
+    wait_until(lambda: sums() == [2 * 100, 2 * 100, 2 * 100, 2 * 100, 0], what="200 node-seconds that are estimated")
+
+    def groups(of):
+        rows = server.get(f"/api/v1/aggregate?by=name&of={of}").body["groups"]
+        return {row["name"]: (row[of], row.get("estimated_jobs")) for row in rows}
+    assert groups("sum:cost") == {"said": (pytest.approx(36 * 3 * 100 / HOUR_S), 0), "seen": (pytest.approx(36 * 2 * 100 / HOUR_S), 1)}
+    assert groups("sum:nodes") == {"said": (3, None), "seen": (2, None)}  # no money
+    shown = server.get("/api/v1/jobs?sort=name&format=csv&fields=name,cost,cost_estimated,nodes,nodes_from").raw.decode().splitlines()[1:]
+    assert shown == ["said,3,,3,stated", "seen,2,true,2,hosts"]
+    assert server.figure("estimated_node_seconds_30_days") == 2 * 100
+    table = subprocess.run([server.bin("sm-search"), "--server", server.url, "--fields", "name,cost", "--sort", "name", "--table"],
+        capture_output=True, text=True, check=True, timeout=60, env=sanitizer_environment()).stdout.splitlines()
+    assert [row.split(maxsplit=1) for row in table[1:]] == [["said", "3"], ["seen", "≈ 2"]]
+    assert server.patch("/api/v1/jobs/seen", json={"by_hand": {"nodes": 2}}).status == 200  # somebody knows it
+    wait_until(lambda: sums() == [0] * 5 and groups("sum:cost")["seen"][1] == 0, what="no estimate")
 
 
 def test_sm_ship_says_how_many_machines_there_are_and_else_nothing(server, ship):

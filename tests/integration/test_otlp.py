@@ -100,6 +100,9 @@ def test_a_random_instance_names_no_stream(server, form):
     for at, (resource, stream) in enumerate((({"host.name": "h"}, "h"), ({"rank": 3}, "3"), ({"process.rank": "4"}, "4"), ({}, UUID))):
         form.check(form.send(server, LOGS, logs({"service.instance.id": UUID, "training.job": f"j{at}", **resource}, [(T0, "x")])), "", 0, "")
         assert lines(server, f"j{at}", stream) == [(T0 // MS, "x")]
+        figures = metrics({"service.instance.id": UUID, "training.job": f"j{at}", **resource}, metric("gauge", "loss", [(T0, 2.5, {})]))
+        form.check(form.send(server, METRICS, figures), "", 0, "")
+        assert server.wait_for_points(f"j{at}", "loss", 1, stream=stream)["last"] == 2.5
 
 
 def test_values_that_are_no_texts(server, form):

@@ -287,4 +287,5 @@ def test_the_requests_of_the_documentation(server):
         session = reply.body.get("session", session)
     row, = server.get("/api/v1/jobs/llama/streams").body["streams"]
     assert (row["host"], row["lines"], row["exit"]["code"]) == ("gpu001", 1, 0)
+    assert job(server, "llama")["TrainingJobStatus"] == "Completed"
     assert len(requests) == 5

@@ -53,6 +53,8 @@ def test_a_run_of_points_alone_ran_when_they_were_made(server, ship, tmp_path):
     assert result.returncode == 0, result.stderr
     document = job(server, "old")
     assert (document["TrainingStartTime"], document["TrainingEndTime"]) == (1.7e9, 1.7e9 + 600)
+    goodput = server.get("/api/v1/jobs/old/goodput").body
+    assert (goodput["wall_seconds"], goodput["cost"]["billable_seconds"]) == (600, 600)
 
 
 def test_what_of_an_event_file_and_a_log_was_there_already_is_said(server, ship, tmp_path):

@@ -91,8 +91,9 @@ def test_one_that_bears_no_rank_completes_its_job_alone(runs):
 @pytest.mark.parametrize("streams, options, reason", [
     (("algo-1", "algo-2"), ("--instance-count", "2"), "algo-2 on n1 (rank 1): exit code 3"),
     (("algo-1", "algo-2"), (), "algo-2 on n1 (rank 1): exit code 3"),
+    (("algo-1-r0", "algo-2-r3"), (), "algo-2-r3 on n1: exit code 3"),
     (("gpu-a", "gpu-b"), ("--instance-count", "2"), "gpu-b on n1: exit code 3"),
-], ids=["counted", "of their names", "without ranks"])
+], ids=["counted", "of their names", "of the second machine", "without ranks"])
 def test_a_failure_names_the_rank_that_is_known(runs, streams, options, reason):
     two = runs("two", *options)
     two.start(*streams)

@@ -254,6 +254,47 @@ def test_what_is_only_mentioned_is_no_fault(server):
     assert (incident["evidence"]["signature"], incident["evidence"]["line"]) == ("throttled", 3)
 
 
+# What each component prints, and what is said of it: signature, severity, and whether a machine is suspected.
+PRINTED = [
+    ("ERROR  TDRV:exec_core_dump (FATAL-RT-UNDEFINED-STATE) encountered uncorrectable memory error on Neuron Device 0, execution results may be invalid",
+        "neuron_hardware", "critical", True),
+    ("RuntimeError: nrt_execute: NRT_EXEC_HW_ERR_COLLECTIVES (1200)", "neuron_collectives", "critical", False),
+    ("missing collectives status on Neuron Device 0 NC 0, model model.neff - suspected hang in collectives operation 0 out of 32",
+        "neuron_collectives", "critical", False),
+    ("botocore.exceptions.ClientError: An error occurred (SlowDown) when calling the PutObject operation (reached max retries: 4): Reduce your request rate.",
+        "s3_slow_down", "warning", False),
+    ("org.apache.hadoop.fs.s3a.AWSServiceThrottledException: getFileStatus on s3a://b/x: software.amazon.awssdk.services.s3.model.S3Exception: null"
+        " (Service: S3, Status Code: 503, Request ID: A)", "s3_slow_down", "warning", False),
+    ("upload failed: ./x to s3://b/x An error occurred (503) when calling the PutObject operation (reached max retries: 2): Slow Down",
+        "s3_slow_down", "warning", False),
+    ("botocore.errorfactory.ResourceLimitExceeded: An error occurred (ResourceLimitExceeded) when calling the CreateTrainingJob operation: The account-level"
+        " service limit 'ml.p4d.24xlarge for training job usage' is 0 Instances", "quota", "warning", False),
+    ("n1:984:1357 [4] ib_plugin.c:1615 NCCL WARN NET/IB : Got completion from peer 172.36.143.59<44206> with status=12 opcode=129 len=65536 vendor err 129"
+        " (Recv)", "nccl_ib_retry", "critical", False),
+    ("[rank1]:[E1218 20:27:21.484903450 ProcessGroupNCCL.cpp:2168] [PG ID 1 PG GUID 1 Rank 1]  failure detected by watchdog at work sequence id: 1 PG status:"
+        " last enqueued work: 547, last completed work: -1", "nccl_watchdog", "critical", False),
+    ("RuntimeError: CUDA error: uncorrectable NVLink error detected during the execution", "nvlink_uncorrectable", "critical", True),
+    ("Fatal Python error: Aborted", "python_fatal", "critical", False),
+]
+
+
+def test_what_components_print_is_known(server):
+    for at, (line, *_) in enumerate(PRINTED):
+        assert server.post(f"/api/v1/logs?job=j{at:02}&stream=algo-1&host=gpu{at:02}", f"step 1 loss 2.5\n{line}\n".encode()).status == 200
+
+    def told():
+        rows = server.get("/api/v1/incidents?limit=1000").body["incidents"]
+        return {row["job"]: (row["evidence"].get("signature") or row["evidence"].get("fault"), row["severity"], row["kind"] == "node_suspect",
+            row["evidence"]["text"], row["evidence"].get("host")) for row in rows}
+
+    wanted = {f"j{at:02}": (name, severity, is_machine, line, f"gpu{at:02}")
+        for at, (line, name, severity, is_machine) in enumerate(PRINTED)}
+    wait_until(lambda: told().keys() == wanted.keys(), what="an incident of each")
+    assert told() == wanted
+    drained = sorted(row["host"] for row in server.get("/api/v1/nodes").body["drain"])
+    assert drained == [f"gpu{at:02}" for at, row in enumerate(PRINTED) if row[3]]
+
+
 HOUR = 60 * MINUTE
 
 

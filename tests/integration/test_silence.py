@@ -41,6 +41,37 @@ def test_the_servers_own_downtime_is_nobodys_silence(make_server):
     wait_until(lambda: "silent_since_ms" in job_of(server), what="the silence since the start")
 
 
+def test_a_machine_that_is_heard_of_breaks_no_silence_of_its_job(make_server):
+    """Its lines and figures come all the time; who is silent is the training, since its own last line or point."""
+    server = make_server("--silent-after", "4s")
+
+    def train():
+        server.send("lines", "step: 1 loss: 3.0")
+        assert server.post("/api/v1/points?job=points&stream=algo-1", json={"points": [{"metric": "loss", "value": 3}]}).status == 200
+
+    train()
+    for job in ("lines", "points"):
+        wait_until(lambda job=job: job_of(server, job).get("last_heard_ms"), what=f"the counts of {job}")
+    heard = {job: job_of(server, job)["last_heard_ms"] for job in ("lines", "points")}
+
+    def measures():
+        for job in heard:
+            server.send(job, "kernel: eth0: entered promiscuous mode", stream="system/n1")
+            point = {"metric": "gpu_utilization_percent", "stream": "system/n1", "ts_ms": int(time.time() * 1000), "value": 100}
+            assert server.post(f"/api/v1/points?job={job}", json={"points": [point]}).status == 200
+        return {job: job_of(server, job).get("silent_since_ms") for job in heard}
+
+    wait_until(lambda: measures() == heard, what="the silence of both, beside machines that are heard")
+    assert server.get("/api/v1/fleet").body["jobs"]["silent"] == 2
+    assert {job: job_of(server, job)["last_heard_ms"] for job in heard} == heard
+
+    def go_on():  # their counts are written every other second
+        train()
+        return measures() == {"lines": None, "points": None}
+
+    wait_until(go_on, what="the end of the silence")
+
+
 def test_a_machine_that_is_heard_of_runs_no_training(make_server):
     """The clock of a job whose end nobody states ends with the training's own last line, whatever its machines say later."""
     server = make_server("--silent-after", "2s")

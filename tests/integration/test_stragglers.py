@@ -47,7 +47,8 @@ def test_a_slow_stream_is_named_and_its_end_is_told(server):
 
 FORMS = {"words": ("step {step} step_time: {time:.4f} s", "train:step_time", 1000),
     "json": ('{{"step":{step},"step_time":{time:.4f}}}', "step_time", 1),
-    "throughput": ("step {step} throughput: {speed:.2f} tokens/s", "train:throughput", 1)}
+    "throughput": ("step {step} throughput: {speed:.2f} tokens/s", "train:throughput", 1),
+    "stepless": ("throughput: {speed:.2f} tokens/s", "train:throughput", 1)}
 
 
 def test_workers_that_print_no_loss_are_watched(server):
@@ -59,7 +60,7 @@ def test_workers_that_print_no_loss_are_watched(server):
     for job, (_, metric, factor) in FORMS.items():
         server.wait_for_points(job, metric, 400, SLOW)
         series = next(one for one in server.get(f"/api/v1/jobs/{job}/points?metric={metric}&raw=true").body["series"] if one["stream"] == SLOW)
-        first = float(f"{4000 / 1.2:.2f}") if job == "throughput" else float(f"{1.2:.4f}") * factor
+        first = float(f"{4000 / 1.2:.2f}") if metric == "train:throughput" else float(f"{1.2:.4f}") * factor
         assert series["step"] == list(range(400)) and abs(series["value"][0] - first) < 1e-6, (job, series["value"][0])
     wait_until(lambda: {(row["job"], row["stream"]) for row in stragglers(server)} == {(job, SLOW) for job in FORMS}, what="a straggler in each job")
 

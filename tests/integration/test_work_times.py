@@ -218,6 +218,19 @@ def test_the_image_that_is_downloaded_within_training_is_image_time(shared):
     assert reply["cost"]["billable_seconds"] == 1190  # all of Training
 
 
+def test_the_image_is_image_time_also_where_only_the_log_tells_of_it(shared):
+    """As SageMaker's SDK prints them, one behind the other: ten steps of ten seconds, the first at 300."""
+    begun_s = int(time.time()) - 40_000
+    phases = [(0, "Starting - Preparing the instances for training..."), (120, "Downloading - Downloading input data..."),
+        (150, "Training - Downloading the training image..."), (240, "Training - Training image download completed. Training in progress..")]
+    shared.send("sdk", [stamped(begun_s + at_s, text) for at_s, text in phases] + steps(begun_s + 300, 10)
+        + [stamped(begun_s + 390, "Completed - Training job completed")])
+    wait_for_lines(shared, "sdk", 15)
+    wanted = {"launch": 120, "data": 150 - 120, "image": 240 - 150, "first_step": 300 - 10 - 240, "productive": 10 * 10}
+    found = lambda: {name: one["seconds"] for name, one in goodput(shared, "sdk")["buckets"].items() if one["seconds"]}
+    wait_until(lambda: found() == wanted, what=f"{wanted}; found {found()}")
+
+
 def test_a_start_that_nobody_told_of_is_no_start_of_no_time(make_server):
     server = make_server()
     now_s = int(time.time())

@@ -76,10 +76,30 @@ def test_announced_logged_replaced_stopped(cloud):
     assert (seen["TrainingJobStatus"], seen["SecondaryStatus"]) == ("Stopped", "Stopped")
     phases = [row["Status"] for row in seen["SecondaryStatusTransitions"]]
     assert phases[-2:] == ["Stopping", "Stopped"] and "Training" in phases, phases
-    assert seen["TrainingEndTime"].timestamp() >= last_s
+    assert seen["TrainingEndTime"].timestamp() == last_s, "all that it said was long ago when it was stopped"
+
+    # 400 steps of ten seconds are the job's; 151 to 200 were made twice. Step 5 is printed a minute after the launch, the first one that
+    # was loaded begins when the machine is back.
+    wall_s = last_s - begun_s
+    seconds = {"first_step": 60 - 5 * 10, "productive": 400 * 10, "redone": (200 - 150) * 10, "restart": again_s - broke_s}
+    assert sum(seconds.values()) == wall_s
+    expect_facts(server, "boto-life", status=("Stopped", "Stopped"), phases=[("Training", begun_s), ("Stopping", last_s), ("Stopped", last_s)],
+        start=begun_s, start_from="assumed", end=last_s, nodes=2, nodes_from="stated", attempts=2, last_step=400, lost_steps=50,
+        wall_s=wall_s, billable_s=wall_s, cost=wall_s * 2 * PER_HOUR / 3600, seconds=seconds, goodput=100 * seconds["productive"] / wall_s,
+        lines=2 * (2 + len(first_half) + len(second_half)), incidents=[],
+        hosts={"algo-1": f"boto-life/algo-1-{begun_s * 1000}", "algo-2": f"boto-life/algo-2-{again_s * 1000}"})
 
     # A month later somebody asks.
     found = wait_until(lambda: server.get("/api/v1/jobs?q=status:stopped").body["jobs"], what="the job in a search")
     assert [row["TrainingJobName"] for row in found] == ["boto-life"]
     page = logs.get_log_events(logGroupName=GROUP, logStreamName=nodes[1].stream, startFromHead=True)
     assert "Loading checkpoint from step 150" in [event["message"] for event in page["events"]]
+
+    # All that was logged is older than a quarter of an hour: the job ended where its log ends, whenever it was stopped.
+    wall_s, machines = last_s - begun_s, {node.stream.rpartition("-")[0].rpartition("/")[2]: node.stream for node in nodes}
+    seconds = {"first_step": 60 - 5 * 10, "productive": 400 * 10, "restart": again_s - broke_s, "redone": (200 - 150) * 10}
+    assert sum(seconds.values()) == wall_s
+    expect_facts(server, "boto-life", status=("Stopped", "Stopped"), phases=[("Training", begun_s), ("Stopping", last_s), ("Stopped", last_s)],
+        start=begun_s, start_from="assumed", end=last_s, end_from="assumed", failure=None, nodes=2, nodes_from="stated", hosts=machines,
+        lines=2 * (2 + len(first_half) + len(second_half)), attempts=2, last_step=400, lost_steps=200 - 150, wall_s=wall_s, seconds=seconds,
+        goodput=100 * 400 * 10 / wall_s, billable_s=wall_s, cost=wall_s * 2 * PER_HOUR / 3600, incidents=[])

@@ -41,16 +41,17 @@ def loki_labels(labels):
 
 
 def loki_push(*streams):
-    """Each a pair: labels (a dict, or the text), and entries (ns, line). The message, not packed."""
+    """Each a pair: labels (a dict, or the text), and entries (ns, line) or (ns, line, metadata). The message, not packed."""
     out = b""
     for labels, entries in streams:
         message = field(1, labels if isinstance(labels, str) else loki_labels(labels))
-        for ns, line in entries:
+        for ns, line, *metadata in entries:
             time = field(1, ns // 10**9) + field(2, ns % 10**9)
-            message += field(2, field(1, time) + field(2, line))
+            pairs = [field(3, field(1, name) + field(2, value)) for one in metadata for name, value in one.items()]
+            message += field(2, field(1, time) + field(2, line) + b"".join(pairs))
         out += field(1, message)
     return out
 
 
 def loki_json(*streams):
-    return {"streams": [{"stream": labels, "values": [[str(ns), line] for ns, line in entries]} for labels, entries in streams]}
+    return {"streams": [{"stream": labels, "values": [[str(ns), *line] for ns, *line in entries]} for labels, entries in streams]}

@@ -3,11 +3,12 @@
 
 #include "base/json/json_write.h"
 #include "state/streams/job_view.h"
-#include "store/stream_hosts.h"
+#include "store/hosts_by_hand.h"
 
 enum status api_read_hosts(
 	struct store_reader *reader, struct arena *arena, int64_t job_id, struct api_hosts *out, struct error *err)
 {
+	TRY(store_read_hosts_by_hand(reader, arena, job_id, &out->set, &out->set_count, err));
 	return store_read_stream_hosts(reader, arena, job_id, 0, &out->rows, &out->count, err);
 }
 
@@ -67,6 +68,9 @@ uint64_t api_write_hosts(struct json_writer *w, const struct api_hosts *hosts, c
 	const struct stream_host_row *rows = find(hosts, stream->stream_id, &count);
 
 	json_put_span(w, "host", stream->host);
+	for (size_t i = 0; i < hosts->set_count; i++)
+		if (hosts->set[i].stream_id == stream->stream_id)
+			json_put_text(w, "host_from", "by_hand");
 	if (!count || (count == 1 && !rows->from_line))
 		return 0;
 	const struct stream_host_row *last = &rows[count - 1];

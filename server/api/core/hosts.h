@@ -5,9 +5,12 @@
 #include "state/streams/job_view.h"
 
 struct stream_host_row;
+struct host_by_hand;
 struct api_hosts {
 	struct stream_host_row *rows;
 	size_t count;
+	struct host_by_hand *set;
+	size_t set_count;
 };
 enum status api_read_hosts(struct store_reader *reader, struct arena *arena, int64_t job_id, struct api_hosts *out,
 	struct error *err) MUST_CHECK;

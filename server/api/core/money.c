@@ -45,6 +45,7 @@ void api_put_day_costs(struct json_writer *w, const struct goodput_day *day, boo
 	api_put_cost(w, "lost_cost", is_known ? day->lost_cost : STORE_NO_COST);
 	json_put_double(w, "billed_node_hours", (double)day->billed_ms / hour_ms);
 	json_put_double(w, "unpriced_node_hours", (double)day->unpriced_ms / hour_ms);
+	json_put_double(w, "estimated_node_hours", (double)day->estimated_ms / hour_ms);
 }
 
 enum status api_put_deleted_costs(struct store_reader *reader, struct arena *arena, struct span currency, int64_t first,

@@ -8,7 +8,7 @@ struct goodput_day;
 void api_put_known(struct json_writer *w, const char *key, double value); /* NaN: it is not */
 void api_put_seconds(struct json_writer *w, const char *key, int64_t ms); /* whole ones; below 0: not known */
 void api_put_cost(struct json_writer *w, const char *key, int64_t cost);
-/* cost, lost_cost, billed_node_hours, unpriced_node_hours: of a day, or of a sum of days. */
+/* cost, lost_cost, billed_node_hours, unpriced_node_hours, estimated_node_hours: of a day, or of a sum of days. */
 void api_put_day_costs(struct json_writer *w, const struct goodput_day *day, bool has_prices);
 /* unpriced_types: those whose hours on these days have no price. */
 enum status api_put_unpriced_types(struct store_reader *reader, struct arena *arena, struct span currency,

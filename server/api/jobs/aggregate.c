@@ -116,6 +116,7 @@ static void write_gaps(const struct asking *a, const struct job_group *group, st
 	for (size_t i = 0; i < group->unpriced_type_count; i++)
 		json_span(w, group->unpriced_types[i]);
 	json_array_end(w);
+	json_put_i64(w, "estimated_jobs", (int64_t)group->estimated_jobs);
 }
 
 static void write_json(const struct asking *a, struct json_writer *w)
@@ -157,7 +158,7 @@ static void write_csv_head(const struct asking *a, struct buf *out)
 		api_csv_text(out, j < a->ask.name_count ? a->names[j].text : a->figures[j - a->ask.name_count].text);
 	}
 	buf_append_text(out, a->ask.wants_losses ? ",lost_steps_unknown" : "");
-	buf_append_text(out, a->ask.wants_unpriced ? ",currency,unpriced_jobs,unpriced_types\n" : "\n");
+	buf_append_text(out, a->ask.wants_unpriced ? ",currency,unpriced_jobs,unpriced_types,estimated_jobs\n" : "\n");
 }
 
 static void write_csv_gaps(const struct asking *a, const struct job_group *group, struct buf *out)
@@ -173,6 +174,7 @@ static void write_csv_gaps(const struct asking *a, const struct job_group *group
 		buf_append_text(out, j ? " " : "");
 		api_csv_text(out, group->unpriced_types[j]);
 	}
+	buf_printf(out, ",%llu", (unsigned long long)group->estimated_jobs);
 }
 
 static void write_csv_group(const struct asking *a, const struct job_group *group, struct buf *out)

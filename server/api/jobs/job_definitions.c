@@ -67,6 +67,20 @@ static void write_preset(struct json_writer *w, const struct definitions_view *v
 	json_put_span(w, "reason", view->reason);
 }
 
+static void write_formats(struct json_writer *w, const struct definitions_view *view)
+{
+	json_key(w, "formats");
+	json_array(w);
+	for (size_t i = 0; i < view->format_count; i++) {
+		json_object(w);
+		json_put_span(w, "preset", view->formats[i].preset);
+		json_put_i64(w, "lines", (int64_t)view->formats[i].lines);
+		json_put_span(w, "reason", view->formats[i].reason);
+		json_object_end(w);
+	}
+	json_array_end(w);
+}
+
 enum status api_job_definitions_get(void *context, void *worker, const struct http_request *request,
 	struct http_response *response, struct error *err)
 {
@@ -84,6 +98,7 @@ enum status api_job_definitions_get(void *context, void *worker, const struct ht
 	json_object(&w);
 	json_put_span(&w, "job", view.row.name);
 	write_preset(&w, &definitions);
+	write_formats(&w, &definitions);
 	json_put_i64(&w, "generation", definitions.generation);
 	put_if(&w, "damaged", definitions.damage);
 	write_items(&w, &definitions);

@@ -143,6 +143,24 @@ static void write_role(struct json_writer *w, const struct stream_view *stream, 
 	}
 }
 
+/* What it speaks: the presets that took lines of it. */
+static void write_formats(struct json_writer *w, const struct stream_view *stream)
+{
+	if (!stream->format_count)
+		return;
+	json_key(w, "formats");
+	json_array(w);
+	for (size_t i = 0; i < stream->format_count; i++) {
+		json_object(w);
+		json_put_span(w, "preset", stream->formats[i].preset);
+		json_put_i64(w, "lines", (int64_t)stream->formats[i].lines);
+		json_put_i64(w, "last_line", (int64_t)stream->formats[i].last_line);
+		json_put_span(w, "reason", stream->formats[i].reason);
+		json_object_end(w);
+	}
+	json_array_end(w);
+}
+
 static void write_stream(struct json_writer *w, const struct streams_reply *reply, const struct stream_view *stream)
 {
 	const struct api_options *options = &reply->api->options;
@@ -161,6 +179,7 @@ static void write_stream(struct json_writer *w, const struct streams_reply *repl
 	write_role(w, stream, &reply->rank_0);
 	if (stream->preset.len)
 		json_put_span(w, "preset", stream->preset);
+	write_formats(w, stream);
 	write_exit(reply->exits, reply->exit_count, stream->stream_id, w);
 	write_expired(reply->expired, reply->expired_count, stream->stream_id, w);
 	if (reply->wants_sources)

@@ -131,6 +131,7 @@ static void write_sums(
 		sum.lost_cost += days[i].lost_cost;
 		sum.unpriced_ms += days[i].unpriced_ms;
 		sum.billed_ms += days[i].billed_ms;
+		sum.estimated_ms += days[i].estimated_ms;
 	}
 	json_key(w, name);
 	json_object(w);

@@ -295,6 +295,7 @@ enum status api_job_goodput(void *context, void *worker, const struct http_reque
 	json_put_i64(&w, "nodes", job.row.nodes);
 	put_estimated(&w, job.row.nodes_from);
 	json_put_span(&w, "instance", job.row.instance);
+	json_put_span(&w, "currency", job.row.currency); /* of its days, too */
 	api_put_known(&w, "wall_seconds", has_no_length(&job) ? NAN : (double)job.derived.total_ms / SECOND_MS);
 	if (job.row.paused_ms)
 		json_put_double(&w, "paused_seconds", (double)job.row.paused_ms / SECOND_MS);
@@ -506,6 +507,7 @@ static void write_totals(
 		sum.lost_cost += days[i].lost_cost;
 		sum.unpriced_ms += days[i].unpriced_ms;
 		sum.billed_ms += days[i].billed_ms;
+		sum.estimated_ms += days[i].estimated_ms;
 	}
 	put_percent(w, "goodput", sum.node_ms[GOODPUT_PRODUCTIVE], sum.measured_ms);
 	json_put_double(w, "node_hours", (double)total / hour_ms);

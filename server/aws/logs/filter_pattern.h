@@ -8,7 +8,7 @@
 
 #include "base/text/regex.h"
 
-enum { FILTER_PATTERN_MAX_BYTES = 1024, FILTER_REGEX_MAX = 2 };
+enum { FILTER_PATTERN_MAX_BYTES = 1024 };
 
 struct filter_pattern;
 

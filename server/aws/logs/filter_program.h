@@ -5,10 +5,10 @@
  */
 #pragma once
 
-#include "aws/logs/filter_pattern.h"
 #include "base/arena.h"
+#include "base/text/regex.h"
 
-enum { FILTER_DEPTH = 32, NEEDLE_TEXTS = 16 };
+enum { FILTER_REGEX_MAX = 2, FILTER_DEPTH = 32, NEEDLE_TEXTS = 16 };
 
 enum filter_op { FILTER_EQUAL, FILTER_NOT_EQUAL, FILTER_GREATER, FILTER_GREATER_EQUAL, FILTER_LESS, FILTER_LESS_EQUAL };
 

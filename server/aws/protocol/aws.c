@@ -1,13 +1,15 @@
+#include "aws/protocol/aws.h"
+
 #include "aws/protocol/internal.h"
 
 static const struct http_route templates[] = {
 	{HTTP_POST, "/",
 		.summary =
-			"AWS: X-Amz-Target (SageMaker, Logs_20140328, GraniteServiceVersion20100801), or a form with Action"},
+			"The AWS protocols of SageMaker, CloudWatch Logs and CloudWatch: JSON with X-Amz-Target, or a form with Action"},
 	{HTTP_POST, "/service/{service}/operation/{operation}",
-		.summary = "AWS: rpc-v2-cbor of GraniteServiceVersion20100801"},
-	{HTTP_PUT, "/BatchPutMetrics", .summary = "AWS: sagemaker-metrics"},
-	{HTTP_POST, "/BatchGetMetrics", .summary = "AWS: sagemaker-metrics"},
+		.summary = "The AWS protocol of CloudWatch metrics in CBOR (rpc-v2-cbor)"},
+	{HTTP_PUT, "/BatchPutMetrics", .summary = "SageMaker's metrics service: BatchPutMetrics"},
+	{HTTP_POST, "/BatchGetMetrics", .summary = "SageMaker's metrics service: BatchGetMetrics"},
 };
 
 enum { ROUTE_COUNT = sizeof templates / sizeof *templates };

@@ -17,7 +17,7 @@
  */
 #pragma once
 
-#include "aws/protocol/aws.h"
+#include "aws/protocol/aws_options.h"
 #include "base/crypto.h"
 #include "base/json/json_read.h"
 #include "model/metrics/batch.h"
@@ -25,6 +25,7 @@
 
 enum aws_protocol { AWS_JSON_1_1, AWS_JSON_1_0, AWS_REST_JSON, AWS_QUERY, AWS_CBOR };
 
+struct aws;
 struct ingest_result;
 
 struct aws_call {

@@ -172,8 +172,11 @@ static const char *choose_stream(struct identity *identity, const struct identit
 	return keep(identity, span_from(text));
 }
 
-/* SageMaker sets no rank for the container, only names: algo-3 of algo-1, algo-2 ... is the third. algo-1-r5 is not the first, either. */
-static bool rank_of_name(struct span name, int64_t *rank)
+/*
+ * SageMaker sets no rank for the container, only names: algo-3 of algo-1, algo-2 ... is the third. algo-1-r5 is not the first, either;
+ * which one algo-2-r3 is depends on how many the first machine runs.
+ */
+static bool read_rank_of_name(struct identity *identity, struct span name)
 {
 	struct span number;
 	int64_t node, local_rank = 0;
@@ -181,9 +184,11 @@ static bool rank_of_name(struct span name, int64_t *rank)
 	if (!span_take(&name, SPAN("algo-")) || !span_next(&name, '-', &number) || !span_parse_i64(number, &node) ||
 		node < 1)
 		return false;
-	if (name.ptr && (!span_take(&name, SPAN("r")) || !span_parse_i64(name, &local_rank) || local_rank < 0))
+	bool is_local = name.ptr;
+	if (is_local && (!span_take(&name, SPAN("r")) || !span_parse_i64(name, &local_rank) || local_rank < 0))
 		return false;
-	*rank = node > 1 ? node - 1 : local_rank;
+	identity->rank = node > 1 ? node - 1 : local_rank;
+	identity->has_rank_number = node == 1 || !is_local;
 	return true;
 }
 
@@ -253,11 +258,11 @@ static void read_ranks(struct identity *identity, char *const *environment)
 {
 	const char *host = first_set(environment, NAMES("SM_CURRENT_HOST"));
 
-	identity->has_rank =
-		first_number(environment,
-			NAMES("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "JOB_COMPLETION_INDEX"),
-			&identity->rank) ||
-		rank_of_name(span_from(host ? host : identity->stream), &identity->rank);
+	identity->has_rank_number = first_number(environment,
+		NAMES("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "JOB_COMPLETION_INDEX"),
+		&identity->rank);
+	identity->has_rank = identity->has_rank_number || (host && read_rank_of_name(identity, span_from(host))) ||
+			     read_rank_of_name(identity, span_from(identity->stream));
 	if (!find_local_rank(environment, &identity->local_rank))
 		identity->local_rank = 0;
 	if (!first_number(environment, NAMES("WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE"),

@@ -42,7 +42,8 @@ struct identity {
 	int64_t said_count; /* by option; 0: not */
 	int64_t attempt; /* -1: unknown */
 	int64_t rank; /* 0: the first or the only one, as far as is known */
-	bool has_rank; /* it is known: by the launcher, or by the name of its stream */
+	bool has_rank; /* whether it is the first is known: by the launcher, or by the name of its stream */
+	bool has_rank_number; /* and so is which one it is */
 	int64_t local_rank; /* 0: the first or the only one of this machine */
 	int64_t process_count; /* of the job, as far as is known */
 	const char *run_key; /* the same in all processes of one start of the job; NULL: unknown */

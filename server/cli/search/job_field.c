@@ -249,6 +249,10 @@ void job_field_put(const struct json *row, struct span field, const struct job_f
 	const struct json *asked = json_get(row, "fields");
 	double seconds;
 
+	bool is_estimate = style->is_for_people && span_equal(field, SPAN("cost")) &&
+			   json_is_true(json_get(row, "cost_estimated"));
+
+	buf_append_text(out, is_estimate ? "≈ " : ""); /* of nodes that were counted: nobody stated them */
 	if (asked) {
 		put_asked(member(asked, field), field, style, out);
 	} else if (alias && alias->is_time) {

@@ -172,8 +172,8 @@ static enum status end_import(struct sender *sender, struct error *err)
 }
 
 /*
- * The job ends with its first process, and fails with the first that does: that one is named. Of those whose rank nobody knows none
- * completes it alone: the server is told their exits, and waits for all of them (state/jobs/exits.h).
+ * The job ends with its first process, and fails with the first that fails: that one is named. A process whose rank nobody knows does
+ * not complete the job: it tells the server how it ended, and the server waits for all of them (state/jobs/exits.h).
  */
 static enum status step_end(struct sender *sender, struct error *err)
 {
@@ -188,7 +188,7 @@ static enum status step_end(struct sender *sender, struct error *err)
 
 	if (is_failure && identity->process_count > 1) {
 		char rank[32] = "";
-		if (identity->has_rank)
+		if (identity->has_rank_number)
 			snprintf(rank, sizeof rank, " (rank %" PRId64 ")", identity->rank);
 		snprintf(reason, sizeof reason, "%s on %s%s: %s", identity->stream, identity->host, rank,
 			sender->end_reason ? sender->end_reason : "failed");

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "cli/sender/job_calls.h"
-#include "cli/sender/sender.h"
+#include "cli/sender/sender_options.h"
 
 #include <stdatomic.h>
 

@@ -1,184 +1,220 @@
 #include "extract/line/prefix.h"
 
-enum { PREFIXES_MAX = 8, NAME_MAX_BYTES = 64 };
+#include "extract/line/part.h"
 
-static bool is_digit(char c)
+enum { PARTS_MAX = 24, PLACE_BYTES = 64 };
+
+/* One more start. When there are too many, the last one makes room: the outer and the innermost matter most. */
+static void add_start(struct prefix *prefix, struct span text, bool is_certain, uint8_t guesses)
 {
-	return (unsigned char)(c - '0') < 10;
+	if (prefix->count == STARTS_MAX)
+		prefix->count--;
+	if (prefix->certain >= prefix->count)
+		prefix->certain = 0;
+	if (is_certain)
+		prefix->certain = prefix->count;
+	prefix->guesses[prefix->count] = guesses;
+	prefix->starts[prefix->count++] = text;
 }
 
-/* Skips the digits at the front of *text; false when there are none or they are no rank. */
-static bool take_number(struct span *text, int32_t *number)
+static enum part take_stamp(struct span *text, struct peeling *peeling)
 {
-	int64_t value = 0;
-	size_t len = 0;
+	enum part part = stamp_take(text);
 
-	while (len < text->len && is_digit(text->ptr[len]) && value < RANK_MAX)
-		value = value * 10 + text->ptr[len++] - '0';
-	if (len == 0 || value >= RANK_MAX)
-		return false;
-	*text = span_skip(*text, len);
-	*number = (int32_t)value;
-	return true;
+	peeling->has_time |= part != PART_NONE;
+	return part;
 }
 
-/* [1,0]<stdout>: [default0]: [rank3]: */
-static bool take_tag(struct span *text, int32_t *rank)
+/* Each line comes here: by its first byte nearly all readers are ruled out. */
+static enum part take_one(struct span *text, struct peeling *peeling)
 {
-	struct span rest = *text;
-	int32_t job, number;
+	char first = text->ptr[0];
+	enum part part = PART_NONE;
 
-	if (span_take(&rest, SPAN("[default")) || span_take(&rest, SPAN("[rank"))) {
-		if (!take_number(&rest, &number) || !span_take(&rest, SPAN("]")))
-			return false;
-		(void)!span_take(&rest, SPAN(":"));
-		(void)!span_take(&rest, SPAN(" "));
-	} else {
-		if (!span_take(&rest, SPAN("[")) || !take_number(&rest, &job) || !span_take(&rest, SPAN(",")) ||
-			!take_number(&rest, &number) ||
-			!(span_take(&rest, SPAN("]<stdout>:")) || span_take(&rest, SPAN("]<stderr>:"))))
-			return false;
+	if (first == '[' || first == '(' || first == ' ' || is_digit(first) || first == 'a' || first == 'o' ||
+		first == 'c')
+		part = launcher_take(text, peeling);
+	if (!part && (first == '[' || first == '<' || (first != ' ' && (peeling->is_first || peeling->has_time))))
+		part = collector_take(text, peeling);
+	if (!part && (first == '[' || is_digit(first) || is_upper(first)))
+		part = take_stamp(text, peeling);
+	if (!part && (first == '[' || is_upper(first) || (first != ' ' && (peeling->has_time || peeling->has_level))))
+		part = logger_take(text, peeling);
+	return part;
+}
+
+/*
+ * "           INFO     …" of rich, which does not print the same second twice, and " INFO - " of forms that begin so. Behind
+ * a logger's part spaces pad; elsewhere they are the line's own.
+ */
+static enum part take_padded(struct span *text, struct peeling *peeling)
+{
+	struct span rest = span_skip(*text, count_char(*text, ' '));
+	bool is_level = rest.len && is_upper(rest.ptr[0]) && logger_level_length(rest);
+
+	if (!rest.len || rest.len == text->len || (!is_level && !peeling->has_time && !peeling->has_level))
+		return PART_NONE;
+	enum part part = take_one(&rest, peeling);
+	if (part)
+		*text = rest;
+	return part;
+}
+
+/* Behind the parts so far. */
+struct place {
+	bool has_words; /* a start of their own */
+	uint8_t guesses; /* that are not sure */
+};
+
+/* Spaces may be all of the padding, or also the line's own indentation: there is a start in front of and behind them. */
+static enum part pad(struct span *text, struct peeling *peeling, struct prefix *prefix, uint8_t guesses)
+{
+	size_t spaces = count_char(*text, ' ');
+	struct span behind = span_skip(*text, spaces);
+
+	if (peeling->column && spaces >= peeling->column && !peeling->is_padded) {
+		peeling->is_padded = true;
+		*text = span_skip(*text, peeling->column);
+		return PART_WORD;
 	}
-	*rank = number;
-	*text = rest;
-	return true;
+	enum part part = take_padded(text, peeling);
+	if (part && !peeling->is_first)
+		add_start(prefix, behind, false, guesses);
+	return part;
 }
 
-/* "  3: " of srun; "3:\t" is CatBoost's own, "12:30:01" a time, "3: 0.25" a row of two numbers. */
-static bool take_srun(struct span *text, int32_t *rank)
+static void note(struct prefix *prefix, enum part part, struct span text, struct place *place)
 {
-	struct span rest = *text;
-	int32_t number;
-
-	while (rest.len && rest.ptr[0] == ' ')
-		rest = span_skip(rest, 1);
-	if (!take_number(&rest, &number) || !span_take(&rest, SPAN(": ")) || rest.len == 0 || is_digit(rest.ptr[0]))
-		return false;
-	*rank = number;
-	*text = rest;
-	return true;
-}
-
-/* algo-1-xyz | */
-static bool take_host(struct span *text)
-{
-	int32_t number;
-	struct span rest = *text;
-
-	if (!span_take(&rest, SPAN("algo-")) || !take_number(&rest, &number))
-		return false;
-	size_t at = 0;
-	while (at < rest.len && at < NAME_MAX_BYTES && rest.ptr[at] != ' ' && rest.ptr[at] != '|')
-		at++;
-	while (at < rest.len && rest.ptr[at] == ' ')
-		at++;
-	rest = span_skip(rest, at);
-	if (!span_take(&rest, SPAN("|")))
-		return false;
-	(void)!span_take(&rest, SPAN(" "));
-	*text = rest;
-	return true;
-}
-
-/* False when there are none. A process may have more than a rank. */
-static bool skip_digits(struct span *text)
-{
-	size_t len = 0;
-
-	while (len < text->len && is_digit(text->ptr[len]))
-		len++;
-	*text = span_skip(*text, len);
-	return len > 0;
-}
-
-/* (TaskRunner pid=87031) (RayTrainWorker pid=7, ip=10.0.0.1) */
-static bool take_ray(struct span *text)
-{
-	struct span rest = *text;
-	size_t at = 1;
-
-	while (at < rest.len && at < NAME_MAX_BYTES && rest.ptr[at] != ' ' && rest.ptr[at] != ')')
-		at++;
-	rest = span_skip(rest, at);
-	if (!span_take(&rest, SPAN(" pid=")) || !skip_digits(&rest))
-		return false;
-	if (span_take(&rest, SPAN(", ip=")))
-		for (at = 0; at < NAME_MAX_BYTES && rest.len && rest.ptr[0] != ')'; at++)
-			rest = span_skip(rest, 1);
-	if (!span_take(&rest, SPAN(") ")))
-		return false;
-	*text = rest;
-	return true;
-}
-
-/* 'd' a digit, 's' '-' or '/', 'T' a T or a space; all else is itself. */
-static bool has_form(struct span text, const char *form)
-{
-	size_t len = span_from(form).len;
-
-	for (size_t i = 0; i < len; i++) {
-		char c = i < text.len ? text.ptr[i] : 0;
-		bool fits = form[i] == 'd'   ? is_digit(c)
-			    : form[i] == 's' ? c == '-' || c == '/'
-			    : form[i] == 'T' ? c == 'T' || c == ' '
-					     : c == form[i];
-		if (!fits)
-			return false;
+	if (part == PART_TAG && !place->has_words) {
+		prefix->starts[0] = text;
+		return;
 	}
-	return true;
+	place->has_words = true;
+	add_start(prefix, text, part != PART_GUESS, place->guesses);
 }
 
-/* Date and time, fraction, zone, bracket, separators; in CRI also the stream and the flag. */
-static bool take_time(struct span *text)
+/* "    train.py:42" at the end, as rich prints it */
+static size_t length_without_place(struct span text)
 {
-	struct span rest = *text;
-	bool is_in_brackets = span_take(&rest, SPAN("["));
+	size_t at = text.len, least = text.len > PLACE_BYTES ? text.len - PLACE_BYTES : 0;
 
-	if (!has_form(rest, "ddddsddsddTdd:dd:dd"))
-		return false;
-	rest = span_skip(rest, 19);
-	if (rest.len && (rest.ptr[0] == '.' || rest.ptr[0] == ','))
-		do
-			rest = span_skip(rest, 1);
-		while (rest.len && is_digit(rest.ptr[0]));
-	if (!span_take(&rest, SPAN("Z")) && (has_form(rest, "+dd:dd") || has_form(rest, "-dd:dd")))
-		rest = span_skip(rest, 6);
-	if (is_in_brackets && !span_take(&rest, SPAN("]")))
-		return false;
-	if (rest.len && rest.ptr[0] != ' ' && rest.ptr[0] != '\t' && rest.ptr[0] != ':')
-		return false;
-	(void)!span_take(&rest, SPAN(":"));
-	(void)!(span_take(&rest, SPAN(" ")) ||
-		span_take(&rest, SPAN("\t"))); /* one: what is behind it may be the line's own indentation */
-	(void)!(span_take(&rest, SPAN("stdout F ")) || span_take(&rest, SPAN("stderr F ")) ||
-		span_take(&rest, SPAN("stdout P ")) || span_take(&rest, SPAN("stderr P ")));
-	*text = rest;
-	return true;
+	while (at > least && is_digit(text.ptr[at - 1]))
+		at--;
+	if (at == text.len || at <= least || text.ptr[at - 1] != ':')
+		return text.len;
+	size_t name = --at;
+	while (at > least && is_name_char(text.ptr[at - 1]))
+		at--;
+	if (!span_ends_with(span_of(text.ptr, name), SPAN(".py")) || at == least || text.ptr[at - 1] != ' ')
+		return text.len;
+	while (at && text.ptr[at - 1] == ' ')
+		at--;
+	return at;
 }
 
-static bool take_one(struct span *text, struct prefix *prefix)
+static void trim_place(struct prefix *prefix)
 {
-	char first = text->len ? text->ptr[0] : 0;
+	struct span text = prefix->starts[prefix->count - 1];
+	size_t cut = text.len - length_without_place(text);
 
-	if (first == 'a')
-		return take_host(text);
-	if (first == '(')
-		return take_ray(text);
-	if (first == '[' && take_tag(text, &prefix->rank)) {
-		prefix->is_bare = false;
-		return true;
+	for (size_t i = 0; cut && i < prefix->count; i++)
+		prefix->starts[i].len -= cut;
+}
+
+/* A name is trusted by itself, other kinds as a whole. */
+static bool is_trusted(const struct prefix_memory *memory, const struct peeling *peeling, struct prefix *prefix)
+{
+	if (peeling->guess == GUESS_NAME)
+		prefix->name = (uint32_t)span_hash(peeling->name);
+	return memory && (memory->trusted & peeling->guess) &&
+	       (peeling->guess != GUESS_NAME || memory->name == prefix->name);
+}
+
+static void peel_parts(struct span text, const struct prefix_memory *memory, struct prefix *prefix)
+{
+	struct peeling peeling = {.rank = RANK_NONE, .is_first = true};
+	struct place place = {0};
+
+	peeling.is_table = text.ptr[text.len - 1] == '|';
+	for (int i = 0; i < PARTS_MAX && text.len; i++) {
+		enum part part = take_one(&text, &peeling);
+		if (!part && text.ptr[0] == ' ')
+			part = pad(&text, &peeling, prefix, place.guesses);
+		if (!part)
+			break;
+		if (part == PART_GUESS && is_trusted(memory, &peeling, prefix))
+			part = PART_WORD;
+		place.guesses |= part == PART_GUESS ? peeling.guess : 0;
+		note(prefix, part, text, &place);
+		peeling.guess = 0;
+		peeling.is_first = false;
 	}
-	if ((first == '[' || is_digit(first)) && take_time(text))
-		return true;
-	if ((first != ' ' && !is_digit(first)) || prefix->rank != RANK_NONE)
-		return false;
-	return prefix->is_bare = take_srun(text, &prefix->rank);
+	size_t spaces = peeling.is_first ? 0 : count_char(text, ' ');
+	if (spaces > 2 && spaces < text.len)
+		add_start(prefix, span_skip(text, 2), false, place.guesses); /* "-   " of Hugging Face's examples */
+	if (spaces && spaces < text.len)
+		add_start(prefix, span_skip(text, spaces), false, place.guesses);
+	prefix->rank = peeling.rank;
+	prefix->is_bare = peeling.is_bare;
+	if (peeling.column)
+		trim_place(prefix);
 }
 
-struct span line_peel(struct span text, struct prefix *prefix)
+struct span line_peel(struct span text, const struct prefix_memory *memory, struct prefix *prefix)
 {
-	*prefix = (struct prefix){.rank = RANK_NONE};
-	for (int i = 0; i < PREFIXES_MAX && take_one(&text, prefix); i++)
-		;
-	return text;
+	prefix->rank = RANK_NONE;
+	prefix->is_bare = false;
+	prefix->count = 1;
+	prefix->certain = 0;
+	prefix->starts[0] = text;
+	prefix->guesses[0] = 0;
+	prefix->name = 0;
+	if (text.len)
+		peel_parts(text, memory, prefix);
+	return prefix->starts[prefix->certain];
+}
+
+int32_t line_peel_rank(struct span text, bool *is_bare)
+{
+	enum { TAGS_MAX = 8 };
+	struct peeling peeling = {.rank = RANK_NONE};
+
+	for (int i = 0; i < TAGS_MAX && line_may_have_rank(text); i++)
+		if (!launcher_take(&text, &peeling) && (text.ptr[0] == ' ' || stamp_take(&text) != PART_TAG))
+			break;
+	*is_bare = peeling.is_bare;
+	return peeling.rank;
+}
+
+const struct prefix *line_view_prefix(struct line_view *view)
+{
+	if (!view->is_peeled)
+		(void)!line_peel(view->whole, view->memory, &view->prefix).len;
+	view->is_peeled = true;
+	return &view->prefix;
+}
+
+bool prefix_trust(struct prefix_memory *memory, const struct prefix *prefix, size_t start)
+{
+	struct prefix_memory before = *memory;
+
+	memory->trusted |= prefix->guesses[start];
+	if (prefix->guesses[start] & GUESS_NAME)
+		memory->name = prefix->name;
+	return memory->trusted != before.trusted || memory->name != before.name;
+}
+
+void prefix_memory_pack(const struct prefix_memory *memory, struct buf *out)
+{
+	pack_u64(out, memory->trusted);
+	pack_u64(out, memory->name);
+}
+
+void prefix_memory_unpack(struct prefix_memory *memory, struct unpacker *in)
+{
+	uint64_t trusted = unpack_u64(in), name = unpack_u64(in);
+
+	in->has_failed |= (trusted & ~(uint64_t)GUESSES) != 0 || name > UINT32_MAX;
+	memory->trusted = in->has_failed ? 0 : (uint32_t)trusted;
+	memory->name = in->has_failed ? 0 : (uint32_t)name;
 }

@@ -1,22 +1,79 @@
 /*
- * Job: takes off what launchers, collectors and container runtimes put in front of a trainer's line. Internal to extract/.
+ * Job: takes off what launchers, collectors, container runtimes and loggers put in front of a trainer's line. Internal to
+ *      extract/.
  * Ownership: spans into the input. Threads: any.
  *
- * In any order and number, up to eight: mpirun --tag-output "[1,0]<stdout>:", torchrun "[default0]:" and "[rank3]:", srun
- * --label " 3: ", SageMaker local mode "algo-1-xyz | ", Ray "(TaskRunner pid=7, ip=10.0.0.1) ";
- * a timestamp with date and time, in brackets or not, with the CRI words "stdout F " behind it.
+ * A prefix is parts in any order and number (up to PARTS_MAX):
+ *   launchers   mpirun --tag-output "[1,0]<stdout>:", torchrun "[default0]:" and "[rank3]:", srun --label " 3: ", Ray
+ *               "(TaskRunner pid=7, ip=10.0.0.1) ", pdsh "host-1: ", SageMaker local mode "algo-1-xyz | "  (launcher.c)
+ *   collectors  kubectl "[pod/a/b] ", stern "pod-0 container ", compose "name-1  | ", CRI, journald, syslog  (collector.c)
+ *   times       with date or without, in brackets or not  (stamp.c)
+ *   loggers     level, name, file:line, thread, process, and what separates them  (logger.c)
+ *
+ * A trainer's own words may look like a logger's ("INFO Train: [0/300]" of Swin, "[LightGBM] [Info] Iteration:5"), so the
+ * text has more than one start: starts[0] is behind the launchers and collectors alone, and each part behind it gives
+ * another one. An expression with a '^' is tried at each, others at the first. What is sure to be no word of the trainer
+ * ends at starts[certain]. Some parts are guesses ("gpu-1: " may be a host or a metric): they only give a start, until a
+ * preset has read a line behind one (prefix_trust); from then on parts of that kind are sure in this stream.
  */
 #pragma once
 
+#include "base/codec/pack.h"
 #include "base/span.h"
+#include "extract/line/kinds.h"
 
-enum { RANK_NONE = -1, RANK_MAX = 1 << 20 };
+enum { STARTS_MAX = 16 };
+
+/* What a stream has shown of its prefixes. */
+struct prefix_memory {
+	uint32_t trusted; /* kinds of guesses that were right */
+	uint32_t name; /* the logger's, hashed, of GUESS_NAME: it alone is trusted */
+};
 
 /* What stood in front. */
 struct prefix {
 	int32_t rank; /* RANK_NONE: no tag */
 	bool is_bare; /* the rank is srun's bare number, which may be a counter of the trainer's own */
+	uint8_t count; /* of starts, at least 1 */
+	uint8_t certain;
+	struct span starts[STARTS_MAX]; /* of one end; only `count` are set */
+	uint8_t guesses[STARTS_MAX]; /* kinds in front of that start */
+	uint32_t name; /* see prefix_memory; 0: none */
 };
 
-/* The text behind all prefixes. */
-struct span line_peel(struct span text, struct prefix *prefix);
+/* The text behind all prefixes: starts[certain]. memory: NULL for a line by itself. */
+struct span line_peel(struct span text, const struct prefix_memory *memory, struct prefix *prefix);
+/* Of the launchers' tags and times in front alone: the rank. Most lines are worth no more. */
+int32_t line_peel_rank(struct span text, bool *is_bare);
+static inline bool line_may_have_rank(struct span text)
+{
+	return text.len && (text.ptr[0] == '[' || text.ptr[0] == '(' || text.ptr[0] == ' ' || text.ptr[0] == 'a' ||
+				   (unsigned char)(text.ptr[0] - '0') < 10);
+}
+
+/* A line whose prefix is read when it is asked for first. */
+struct line_view {
+	struct span whole;
+	const struct prefix_memory *memory;
+	bool is_peeled;
+	struct prefix prefix;
+};
+static inline void line_view_set(struct line_view *view, struct span whole, const struct prefix_memory *memory)
+{
+	view->whole = whole;
+	view->memory = memory;
+	view->is_peeled = false;
+}
+const struct prefix *line_view_prefix(struct line_view *view);
+/* Behind all prefixes. */
+static inline struct span line_view_text(struct line_view *view)
+{
+	const struct prefix *prefix = line_view_prefix(view);
+
+	return prefix->starts[prefix->certain];
+}
+/* A preset has read the line at that start. */
+/* True: that is new, and lines may be read otherwise from now on. */
+bool prefix_trust(struct prefix_memory *memory, const struct prefix *prefix, size_t start);
+void prefix_memory_pack(const struct prefix_memory *memory, struct buf *out);
+void prefix_memory_unpack(struct prefix_memory *memory, struct unpacker *in);

@@ -15,7 +15,7 @@ static struct slot *add(struct slots *slots, size_t most)
 	if (slots->count >= most || !mem_grow((void **)&slots->items, slots->count, &slots->cap, sizeof *slots->items))
 		return NULL;
 	struct slot *slot = &slots->items[slots->count++];
-	*slot = (struct slot){.next = SLOT_NONE, .rank = RANK_NONE, .lead = RANK_NONE};
+	*slot = (struct slot){.next = SLOT_NONE, .twin = SLOT_NONE, .rank = RANK_NONE, .lead = RANK_NONE};
 	return slot;
 }
 
@@ -97,6 +97,50 @@ uint32_t slots_find(struct slots *slots, uint32_t first, struct span name, const
 	return slot->is_apart && said->rank != slot->lead ? in_chain(slots, first, name, hash, said->rank) : at;
 }
 
+uint32_t slots_add_twin(struct slots *slots, uint32_t of)
+{
+	const char *name = slots->items[of].name;
+	char *copy = name ? mem_copy_string(name) : NULL;
+	struct slot *twin = name && !copy ? NULL : add(slots, SLOTS_NAMED_MAX);
+
+	if (!twin) {
+		mem_free(copy);
+		return SLOT_NONE;
+	}
+	struct slot *slot = &slots->items[of];
+	twin->preset = slot->preset;
+	twin->definition = slot->definition;
+	twin->first = slot->first;
+	twin->name = copy;
+	twin->hash = slot->hash;
+	twin->rank = slot->rank;
+	twin->is_settled = twin->is_beside = true;
+	twin->guessed = slot->guessed;
+	twin->is_shown = slot->is_shown;
+	slot->twin = (uint32_t)(slots->count - 1);
+	return slot->twin;
+}
+
+static bool is_definition(const struct slots *slots, size_t index, int32_t preset, size_t definition)
+{
+	const struct slot *slot = &slots->items[index];
+
+	return slot->preset == preset && slot->definition == definition && slot->first == index;
+}
+
+uint32_t slots_find_definitions(const struct slots *slots, int32_t preset, size_t count)
+{
+	for (size_t first = 0; first + count <= slots->count; first++) {
+		size_t i = 0;
+		while (i < count && is_definition(slots, first + i, preset, i))
+			i++;
+		bool goes_on = first + i < slots->count && is_definition(slots, first + i, preset, i);
+		if (i == count && !goes_on)
+			return (uint32_t)first;
+	}
+	return SLOT_NONE;
+}
+
 void slots_pack(const struct slots *slots, struct buf *out)
 {
 	pack_u64(out, slots->count);
@@ -109,8 +153,14 @@ void slots_pack(const struct slots *slots, struct buf *out)
 		pack_span(out, span_from(slot->name ? slot->name : ""));
 		pack_i64(out, slot->rank);
 		pack_i64(out, slot->lead);
-		pack_u64(out,
-			(uint64_t)slot->is_apart | (uint64_t)slot->is_shown << 1 | (uint64_t)slot->has_changed << 2);
+		pack_u64(out, (uint64_t)slot->is_apart | (uint64_t)slot->is_shown << 1 |
+				      (uint64_t)slot->has_changed << 2 | (uint64_t)slot->is_settled << 3 |
+				      (uint64_t)slot->is_beside << 4 | (uint64_t)slot->is_given_up << 5 |
+				      (uint64_t)(slot->twin != SLOT_NONE) << 6);
+		if (slot->is_given_up)
+			pack_u64(out, slot->heir);
+		if (slot->twin != SLOT_NONE)
+			pack_u64(out, slot->twin);
 		pack_u64(out, slot->said_count);
 		for (size_t j = 0; j < SAID_MAX && j < slot->said_count; j++) {
 			pack_i64(out, slot->said[j].step);
@@ -151,8 +201,19 @@ static void unpack_said(struct unpacker *in, struct slot *slot)
 	}
 }
 
+static void unpack_owner(struct unpacker *in, struct slot *slot, uint32_t flags, size_t count)
+{
+	slot->is_settled = flags >> 3 & 1;
+	slot->is_beside = flags >> 4 & 1;
+	slot->is_given_up = flags >> 5 & 1;
+	if (slot->is_given_up)
+		slot->heir = unpack_below(in, count);
+	if (flags >> 6 & 1)
+		slot->twin = unpack_below(in, count);
+}
+
 /* Chains go forward only, so that a damaged state cannot make a circle. */
-static bool unpack_slot(struct unpacker *in, struct slots *slots, size_t count)
+static bool unpack_slot(struct unpacker *in, struct slots *slots, bool has_owners, size_t count)
 {
 	struct slot *slot = add(slots, SLOTS_MAX);
 
@@ -170,10 +231,12 @@ static bool unpack_slot(struct unpacker *in, struct slots *slots, size_t count)
 	slot->hash = slot->name ? (uint32_t)span_hash(span_from(slot->name)) : 0;
 	slot->rank = unpack_rank(in);
 	slot->lead = unpack_rank(in);
-	uint32_t flags = unpack_below(in, 8);
+	uint32_t flags = unpack_below(in, has_owners ? 128 : 8);
 	slot->is_apart = flags & 1;
 	slot->is_shown = flags >> 1 & 1;
 	slot->has_changed = flags >> 2 & 1;
+	if (has_owners)
+		unpack_owner(in, slot, flags, count);
 	unpack_said(in, slot);
 	slot->guessed = unpack_below(in, UINT32_MAX);
 	slot->guessed_first = unpack_double(in);
@@ -183,14 +246,14 @@ static bool unpack_slot(struct unpacker *in, struct slots *slots, size_t count)
 	return name.len == 0 || slot->name || in->has_failed;
 }
 
-enum status slots_unpack(struct slots *slots, struct unpacker *in, struct error *err)
+enum status slots_unpack(struct slots *slots, bool has_owners, struct unpacker *in, struct error *err)
 {
 	size_t count = unpack_count(in, 1);
 
 	if (in->has_failed || count > SLOTS_MAX)
 		return error_set(err, ERR_INVALID, "the state of an extractor is damaged: series");
 	for (size_t i = 0; i < count && !in->has_failed; i++)
-		if (!unpack_slot(in, slots, count))
+		if (!unpack_slot(in, slots, has_owners, count))
 			return error_no_memory(err);
 	if (in->has_failed)
 		return error_set(err, ERR_INVALID, "the state of an extractor is damaged: series");

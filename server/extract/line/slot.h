@@ -43,6 +43,13 @@ struct slot {
 	bool is_shown;
 	bool has_changed;
 	double guessed_first;
+	/* Metrics of one name in several formats (owner.c). */
+	bool is_settled; /* it was looked whether there is another */
+	bool is_beside; /* with the label preset="NAME": the name is another's */
+	bool is_given_up; /* it was this one's */
+	uint32_t heir; /* whose it is; when given up */
+	uint32_t twin; /* where points go since then; SLOT_NONE: not made yet */
+	uint32_t shown_hash; /* of the name; 0: not known. Not packed */
 	/* A running mean (definition.h): the mean as printed last and over how many. */
 	int64_t mean_epoch;
 	int64_t mean_count;
@@ -63,6 +70,11 @@ bool slots_add_definitions(struct slots *slots, int32_t preset, size_t count);
  * SLOT_NONE: the stream has SLOTS_NAMED_MAX, or no memory.
  */
 uint32_t slots_find(struct slots *slots, uint32_t first, struct span name, const struct said *said);
+/* The series of the slot under another label. SLOT_NONE as above. */
+uint32_t slots_add_twin(struct slots *slots, uint32_t of);
+/* The slots of `count` definitions of a preset that stand together; SLOT_NONE: there are none. */
+uint32_t slots_find_definitions(const struct slots *slots, int32_t preset, size_t count);
 
 void slots_pack(const struct slots *slots, struct buf *out);
-enum status slots_unpack(struct slots *slots, struct unpacker *in, struct error *err) MUST_CHECK;
+/* has_owners: false for a state of one format alone. */
+enum status slots_unpack(struct slots *slots, bool has_owners, struct unpacker *in, struct error *err) MUST_CHECK;

@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "base/json/json_read.h"
+#include "extract/settings/setting.h"
 
 enum { PATH_DEPTH_MAX = 8, JOINED_MAX = SETTING_VALUE_MAX_BYTES + 1 };
 

@@ -4,9 +4,11 @@
  */
 #pragma once
 
-#include "extract/settings/settings.h"
+#include "base/error.h"
+#include "base/span.h"
 
 struct json;
+struct settings;
 
 /* prefix: the path above, "" at the top. A key or value beyond the limits is left out. ERR_MEMORY alone is an error. */
 enum status settings_put(struct settings *settings, struct span prefix, struct span key, struct span value,

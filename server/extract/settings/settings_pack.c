@@ -1,4 +1,5 @@
 /* What a reader of settings knows between two lines, as bytes. What it has found is not in it: the caller has taken that. */
+#include "extract/settings/settings.h"
 #include "extract/settings/settings_state.h"
 
 enum { VERSION = 1 };

@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/map.h"
-#include "extract/settings/settings.h"
+#include "extract/settings/setting.h"
 
 enum {
 	DUMP_MAX_BYTES = 256 << 10, /* of a dump over several lines: what is longer is no configuration */

@@ -1,9 +1,10 @@
 /*
- * Loki's push as protobuf: PushRequest{streams=1{labels=1, entries=2{timestamp=1{seconds=1, nanos=2}, line=2}}}, a snappy block
- * whatever Content-Encoding says. Structured metadata (entry 3 and 4) and hashes are not kept.
+ * Loki's push as protobuf: PushRequest{streams=1{labels=1, entries=2{timestamp=1{seconds=1, nanos=2}, line=2,
+ * metadata=3{name=1, value=2}}}}, a snappy block whatever Content-Encoding says. Hashes, and what Loki makes of a line (entry 4),
+ * are not kept.
  */
 #include "base/codec/protobuf.h"
-#include "ingest/lines/push.h"
+#include "ingest/lines/record.h"
 
 static const uint64_t NS_A_S = 1000000000;
 
@@ -24,6 +25,21 @@ static enum status read_time(struct span message, struct span body, uint64_t *ti
 	return protobuf_end(message, body, "Timestamp", err);
 }
 
+static enum status read_metadata(struct ingest_parser *parser, struct span message, struct span body, struct error *err)
+{
+	struct protobuf_field field;
+	struct span name = SPAN(""), value = SPAN("");
+
+	while (protobuf_next(&message, &field)) {
+		if (protobuf_is(&field, 1, PROTOBUF_BYTES))
+			name = field.bytes;
+		else if (protobuf_is(&field, 2, PROTOBUF_BYTES))
+			value = field.bytes;
+	}
+	record_add_attribute(parser, name, value);
+	return protobuf_end(message, body, "LabelPair", err);
+}
+
 static enum status read_entry(
 	struct ingest_parser *parser, struct batch *batch, struct span message, struct span body, struct error *err)
 {
@@ -31,14 +47,17 @@ static enum status read_entry(
 	struct span line = SPAN("");
 	uint64_t time_ns = 0;
 
+	record_begin(parser);
 	while (protobuf_next(&message, &field)) {
 		if (protobuf_is(&field, 1, PROTOBUF_BYTES))
 			TRY(read_time(field.bytes, body, &time_ns, err));
 		else if (protobuf_is(&field, 2, PROTOBUF_BYTES))
 			line = field.bytes;
+		else if (protobuf_is(&field, 3, PROTOBUF_BYTES))
+			TRY(read_metadata(parser, field.bytes, body, err));
 	}
 	TRY(protobuf_end(message, body, "Entry", err));
-	return push_line(parser, batch, line, time_ns, err);
+	return record_put_text(parser, batch, line, time_ns, err);
 }
 
 /* The labels come first by their number, but nothing says that they must. */

@@ -1,7 +1,7 @@
-/* Loki's push as JSON: {"streams":[{"stream":{"job":"x"},"values":[["<ns>","line",{…}],…]}]}. What stands behind a line
- * (structured metadata) is not kept. */
+/* Loki's push as JSON: {"streams":[{"stream":{"job":"x"},"values":[["<ns>","line",{"name":"value",…}],…]}]}. What
+ * stands behind a line (structured metadata) stays in it. */
 #include "ingest/json_scan.h"
-#include "ingest/lines/push.h"
+#include "ingest/lines/record.h"
 
 static enum status read_label(
 	struct ingest_parser *parser, struct json_scan *s, const struct ndjson_value *key, struct error *err)
@@ -33,6 +33,56 @@ static enum status read_labels(struct ingest_parser *parser, struct json_scan *s
 	return OK;
 }
 
+/* Of texts; any other value is shown as it came, and null is none. */
+static enum status read_pair(
+	struct ingest_parser *parser, struct json_scan *s, const struct ndjson_value *key, struct error *err)
+{
+	struct ndjson_value raw;
+	struct span name, value;
+
+	if (json_scan_null(s))
+		return OK;
+	TRY(json_scan_decode(s, key, &parser->key, &name, err));
+	if (json_scan_peek(s) == '"') {
+		TRY(json_scan_text(s, &raw, err));
+		TRY(json_scan_decode(s, &raw, &parser->value, &value, err));
+	} else {
+		const char *from = s->at;
+		TRY(json_scan_skip(s, err));
+		value = span_of(from, (size_t)(s->at - from));
+	}
+	record_add_attribute(parser, name, value);
+	return OK;
+}
+
+static enum status read_metadata(struct ingest_parser *parser, struct json_scan *s, struct error *err)
+{
+	struct ndjson_value key;
+	bool is_end;
+
+	TRY(json_scan_open(s, '{', err));
+	for (;;) {
+		TRY(json_scan_key(s, &key, &is_end, err));
+		if (is_end)
+			return OK;
+		TRY(read_pair(parser, s, &key, err));
+	}
+}
+
+/* What stands behind the line: an object of metadata, and whatever else. */
+static enum status read_rest(struct ingest_parser *parser, struct json_scan *s, struct error *err)
+{
+	bool is_end;
+
+	for (bool is_first = true;; is_first = false) {
+		TRY(json_scan_item(s, &is_end, err));
+		if (is_end)
+			return OK;
+		bool is_metadata = is_first && json_scan_peek(s) == '{';
+		TRY(is_metadata ? read_metadata(parser, s, err) : json_scan_skip(s, err));
+	}
+}
+
 static enum status read_value(struct ingest_parser *parser, struct batch *batch, struct json_scan *s, struct error *err)
 {
 	struct json_scan before;
@@ -50,15 +100,11 @@ static enum status read_value(struct ingest_parser *parser, struct batch *batch,
 	if (is_end)
 		return json_scan_expected(s, "a line behind its time", err);
 	TRY(json_scan_text(s, &raw, err));
-	TRY(json_scan_decode(s, &raw, &parser->text, &line, err));
-	TRY(push_line(
-		parser, batch, line, time_ns ? time_ns : 1, err)); /* 1970 is no log time; 0 would be none at all */
-	for (;;) {
-		TRY(json_scan_item(s, &is_end, err));
-		if (is_end)
-			return OK;
-		TRY(json_scan_skip(s, err));
-	}
+	TRY(json_scan_decode(s, &raw, &parser->scratch, &line, err));
+	time_ns += !time_ns; /* 1970 is no log time; 0 would be none at all */
+	record_begin(parser);
+	TRY(read_rest(parser, s, err));
+	return record_put_text(parser, batch, line, time_ns, err);
 }
 
 static enum status read_values(

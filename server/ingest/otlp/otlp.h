@@ -40,17 +40,6 @@ struct otlp_json {
 };
 enum status otlp_request_json(struct otlp_json *request, struct error *err) MUST_CHECK;
 
-/*
- * ---- otlp_record.c: a log record as one line: the body, then its severity (INFO says nothing and is left out) and its attributes,
- * key=value; values of several lines, as stack traces, stand below it. The body goes into parser->text. ----
- */
-void otlp_record_begin(struct ingest_parser *parser);
-void otlp_record_severity(struct ingest_parser *parser, uint64_t number, struct span text);
-/* Not one that tells where a collector read the line (log.file.name, logtag). */
-void otlp_record_attribute(struct ingest_parser *parser, struct span key, struct span value);
-enum status otlp_record_end(struct ingest_parser *parser, struct batch *batch, bool has_body, uint64_t time_ns,
-	struct error *err) MUST_CHECK;
-
 /* ---- otlp_points.c: points of the stream at hand, one by one ---- */
 void otlp_metric_begin(struct ingest_parser *parser, struct span name, struct span unit);
 void otlp_point_begin(struct ingest_parser *parser); /* of the same metric */

@@ -2,6 +2,7 @@
  * OTLP logs as protobuf: ExportLogsServiceRequest{1: ResourceLogs{1: Resource, 2: ScopeLogs{2: LogRecord{1: time, 2: severity's
  * number, 3: its text, 5: body, 6: attributes, 11: observed time, 12: name of the event}}}}.
  */
+#include "ingest/lines/record.h"
 #include "ingest/otlp/otlp.h"
 
 struct record {
@@ -28,9 +29,9 @@ static enum status read_field(struct ingest_parser *parser, const struct protobu
 		return otlp_value(field->bytes, body, &parser->text, err);
 	} else if (protobuf_is(field, 6, PROTOBUF_BYTES)) {
 		TRY(otlp_attribute(field->bytes, body, &key, &parser->value, err));
-		otlp_record_attribute(parser, key, buf_span(&parser->value));
+		record_add_attribute(parser, key, buf_span(&parser->value));
 	} else if (protobuf_is(field, 12, PROTOBUF_BYTES)) {
-		otlp_record_attribute(parser, SPAN("event.name"), field->bytes);
+		record_add_attribute(parser, SPAN("event.name"), field->bytes);
 	}
 	return OK;
 }
@@ -41,13 +42,16 @@ static enum status read_record(
 	struct record record = {.severity_text = SPAN("")};
 	struct protobuf_field field;
 
-	otlp_record_begin(parser);
+	record_begin(parser);
 	while (protobuf_next(&message, &field))
 		TRY(read_field(parser, &field, body, &record, err));
 	TRY(protobuf_end(message, body, "LogRecord", err));
-	otlp_record_severity(parser, record.severity, record.severity_text);
-	return otlp_record_end(
-		parser, batch, record.has_body, record.time_ns ? record.time_ns : record.observed_ns, err);
+	record_add_severity(parser, record.severity, record.severity_text);
+	if (!record.has_body && record_is_empty(parser)) {
+		otlp_point_reject(parser, batch, "a log record has no body");
+		return OK;
+	}
+	return record_put_line(parser, batch, record.time_ns ? record.time_ns : record.observed_ns, err);
 }
 
 static enum status read_scope(

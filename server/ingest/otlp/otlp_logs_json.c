@@ -1,4 +1,5 @@
 /* OTLP logs as JSON: 64 bits are digits in quotes or a number, unknown fields are skipped. */
+#include "ingest/lines/record.h"
 #include "ingest/otlp/otlp.h"
 
 static enum status read_time(struct json_scan *s, uint64_t *time_ns, struct error *err)
@@ -24,7 +25,7 @@ static enum status take_attribute(void *context, struct json_scan *s, struct err
 	struct ingest_parser *parser = context;
 
 	TRY(otlp_attribute_json(parser, s, &parser->key, &parser->value, err));
-	otlp_record_attribute(parser, buf_span(&parser->key), buf_span(&parser->value));
+	record_add_attribute(parser, buf_span(&parser->key), buf_span(&parser->value));
 	return OK;
 }
 
@@ -74,7 +75,7 @@ static enum status read_field(struct ingest_parser *parser, struct json_scan *s,
 	if (json_scan_is(key, "eventName")) {
 		TRY(read_name(s, &name, err));
 		if (name.len)
-			otlp_record_attribute(parser, SPAN("event.name"), name);
+			record_add_attribute(parser, SPAN("event.name"), name);
 		return OK;
 	}
 	if (!json_scan_is(key, "body"))
@@ -91,7 +92,7 @@ static enum status take_record(void *context, struct json_scan *s, struct error 
 	struct ndjson_value key;
 	bool is_end;
 
-	otlp_record_begin(parser);
+	record_begin(parser);
 	TRY(json_scan_open(s, '{', err));
 	for (;;) {
 		TRY(json_scan_key(s, &key, &is_end, err));
@@ -99,9 +100,12 @@ static enum status take_record(void *context, struct json_scan *s, struct error 
 			break;
 		TRY(read_field(parser, s, &key, &record, err));
 	}
-	otlp_record_severity(parser, record.severity, record.severity_text);
-	return otlp_record_end(
-		parser, request->batch, record.has_body, record.time_ns ? record.time_ns : record.observed_ns, err);
+	record_add_severity(parser, record.severity, record.severity_text);
+	if (!record.has_body && record_is_empty(parser)) {
+		otlp_point_reject(parser, request->batch, "a log record has no body");
+		return OK;
+	}
+	return record_put_line(parser, request->batch, record.time_ns ? record.time_ns : record.observed_ns, err);
 }
 
 static enum status finish(struct ingest_parser *parser, struct batch *batch, struct error *err)

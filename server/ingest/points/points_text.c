@@ -1,7 +1,5 @@
 #include "ingest/points/points_text.h"
 
-#include "ingest/points/prometheus_pairs.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -16,7 +14,6 @@ void points_text_free(struct ingest_parser *parser)
 	buf_done(&parser->metric);
 	buf_done(&parser->text);
 	buf_done(&parser->warnings);
-	prometheus_pairs_free(parser->pairs);
 	arena_free(parser->arena);
 	mem_free(parser);
 }

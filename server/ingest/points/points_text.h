@@ -21,7 +21,7 @@ struct ingest_parser {
 	uint64_t line_number; /* from 1 */
 	struct buf metric, text; /* at work */
 	struct csv_columns *columns; /* of CSV: its head, in the arena */
-	struct prometheus_pairs *pairs; /* of Prometheus: parts of distributions */
+	struct prometheus_pairs *pairs; /* of Prometheus, which frees it: parts of distributions */
 	/* At the end of the body, what is still held; NULL: nothing ever. */
 	enum status (*take_end)(struct ingest_parser *parser, struct batch *batch, struct error *err);
 	bool is_head_bad; /* there is no telling what the lines mean: the mistake is the body's */

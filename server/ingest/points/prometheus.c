@@ -166,9 +166,16 @@ static enum status open_prometheus(struct ingest_parser **out, const struct inge
 	return OK;
 }
 
+static void free_prometheus(struct ingest_parser *parser)
+{
+	if (parser)
+		prometheus_pairs_free(parser->pairs);
+	points_text_free(parser);
+}
+
 const struct ingest_protocol ingest_prometheus = {.name = "prometheus",
 	.open = open_prometheus,
 	.feed = points_text_feed,
 	.finish = points_text_finish,
 	.warning = points_text_warning,
-	.free = points_text_free};
+	.free = free_prometheus};

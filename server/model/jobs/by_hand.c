@@ -7,7 +7,14 @@
 
 #define MEMBER "by_hand"
 
-enum { TEXT_BYTES = 4096, RESOURCES_BYTES = 1 << 20, NODES_MAX = 1000000, TYPE_BYTES = 255, CURRENCY_BYTES = 16 };
+enum {
+	TEXT_BYTES = 1 << 20,
+	RESOURCES_BYTES = 1 << 20,
+	NODES_MAX = 1000000,
+	TYPE_BYTES = 255,
+	CURRENCY_BYTES = 16,
+	HOST_BYTES = 255
+};
 
 static bool is_null(const struct json *node)
 {
@@ -135,6 +142,20 @@ static enum status check_text(const struct json *value, const char *member, size
 	return refuse(member, what, err);
 }
 
+static enum status check_hosts(const struct json *value, struct error *err)
+{
+	char member[80];
+
+	if (!is_null(value) && json_kind(value) != JSON_OBJECT)
+		return refuse("hosts", "an object of streams, {\"algo-1\": \"gpu007\"}", err);
+	for (const struct json *at = is_null(value) ? NULL : json_first(value); at; at = json_next(at)) {
+		struct span stream = json_key_of(at);
+		snprintf(member, sizeof member, "hosts.%.*s", (int)(stream.len < 40 ? stream.len : 40), stream.ptr);
+		TRY(check_text(at, member, HOST_BYTES, err));
+	}
+	return OK;
+}
+
 static enum status check_one(const struct json *value, int64_t latest_ms, struct error *err)
 {
 	struct span key = json_key_of(value);
@@ -157,9 +178,12 @@ static enum status check_one(const struct json *value, int64_t latest_ms, struct
 		return check_text(value, "instance_type", TYPE_BYTES, err);
 	if (span_equal(key, SPAN("price_currency")))
 		return check_text(value, "price_currency", CURRENCY_BYTES, err);
+	if (span_equal(key, SPAN("hosts")))
+		return check_hosts(value, err);
 	snprintf(field, sizeof field, MEMBER ".%.*s", (int)(key.len < 60 ? key.len : 60), key.ptr);
 	return error_set_field(err, ERR_SEMANTIC, field,
-		MEMBER " takes start_ms, end_ms, nodes, instance_type, price_per_hour and price_currency, not '%.*s'",
+		MEMBER
+		" takes start_ms, end_ms, nodes, instance_type, hosts, price_per_hour and price_currency, not '%.*s'",
 		(int)(key.len < 60 ? key.len : 60), key.ptr);
 }
 
@@ -184,6 +208,33 @@ static void put(struct json_writer *w, const struct json *value)
 		json_double(w, number);
 }
 
+/* Stream by stream; null takes one back. Those that are left, if any. */
+static void merge_hosts(const struct json *old, const struct json *changes, struct json_writer *w)
+{
+	size_t count = 0;
+
+	for (const struct json *at = old ? json_first(old) : NULL; at; at = json_next(at)) {
+		if (has_key(changes, json_key_of(at)))
+			continue;
+		if (!count++) {
+			json_key(w, "hosts");
+			json_object(w);
+		}
+		put(w, at);
+	}
+	for (const struct json *at = json_first(changes); at; at = json_next(at)) {
+		if (is_null(at))
+			continue;
+		if (!count++) {
+			json_key(w, "hosts");
+			json_object(w);
+		}
+		put(w, at);
+	}
+	if (count)
+		json_object_end(w);
+}
+
 /* set: as it will be, of which the changes say one or both. */
 static enum status check_order(const struct json *set, const struct json *changes, struct error *err)
 {
@@ -204,6 +255,14 @@ static bool is_replaced(const struct json *changes, struct span key)
 		       is_null(json_get(changes, "price_per_hour")));
 }
 
+static void put_member(const struct json *old, const struct json *change, struct json_writer *w)
+{
+	if (json_kind(change) == JSON_OBJECT)
+		merge_hosts(old ? json_get(old, "hosts") : NULL, change, w);
+	else
+		put(w, change);
+}
+
 /* Known members alone: whatever else a document brought is not set. */
 static void merge(const struct json *old, const struct json *changes, struct json_writer *w)
 {
@@ -213,10 +272,10 @@ static void merge(const struct json *old, const struct json *changes, struct jso
 	for (const struct json *at = old ? json_first(old) : NULL; at; at = json_next(at))
 		if (!is_replaced(changes, json_key_of(at)) && !is_null(at) &&
 			check_one(at, JOB_LATEST_MS, &unused) == OK)
-			put(w, at);
+			put_member(NULL, at, w);
 	for (const struct json *at = json_first(changes); at; at = json_next(at))
 		if (!is_null(at))
-			put(w, at);
+			put_member(old, at, w);
 	json_object_end(w);
 }
 

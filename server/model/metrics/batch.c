@@ -2,7 +2,7 @@
 
 #include "base/text/line_time.h"
 #include "base/map.h"
-#include "model/metrics/batch_points.h"
+#include "model/metrics/batch_series.h"
 
 /* A body may name a new stream in each line: from FEW parts on they are looked up, not looked through. */
 enum { FEW = 8, KEY_MAX_BYTES = 1024 };
@@ -29,9 +29,11 @@ void batch_free(struct batch *batch)
 	if (!batch)
 		return;
 	for (size_t i = 0; i < batch->part_count; i++) {
-		mem_free(batch->parts[i].lines);
-		batch_part_drop_points(&batch->parts[i]);
-		buf_done(&batch->parts[i].points);
+		struct batch_part *part = &batch->parts[i];
+		mem_free(part->lines);
+		batch_series_free(part->series, part->series_count);
+		map_free(part->series_index);
+		buf_done(&part->points);
 	}
 	mem_free(batch->parts);
 	map_free(batch->index);
@@ -143,9 +145,14 @@ void batch_drop_texts(struct batch *batch)
 
 size_t batch_bytes(const struct batch *batch)
 {
-	return arena_bytes(batch->arena) + (batch->texts ? arena_bytes(batch->texts) : 0) +
-	       batch->line_count * sizeof(struct line) + batch->content.cap + batch->block.cap +
-	       batch_points_bytes(batch);
+	size_t bytes = arena_bytes(batch->arena) + (batch->texts ? arena_bytes(batch->texts) : 0) +
+		       batch->line_count * sizeof(struct line) + batch->content.cap + batch->block.cap;
+
+	for (size_t i = 0; i < batch->part_count; i++) {
+		const struct batch_part *part = &batch->parts[i];
+		bytes += batch_series_bytes(part->series, part->series_count, part->series_cap) + part->points.cap;
+	}
+	return bytes;
 }
 
 int64_t line_effective_ms(const struct line *line, int64_t arrival_ms)

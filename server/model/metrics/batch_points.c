@@ -4,7 +4,7 @@
 #include "model/metrics/metric.h"
 
 /* A body may name a new series in each entry: from FEW on they are looked up, not looked through. */
-enum { FEW = 8, FIRST_POINTS = 16, POINT_BYTES = 24, TOTAL_BYTES = 40, SERIES_BYTES = 128, KEY_BYTES = 4096 };
+enum { FEW = 8, FIRST_POINTS = 16, SERIES_BYTES = 128, KEY_BYTES = 4096 };
 
 static struct batch_series *find(struct batch_part *part, struct span key)
 {
@@ -136,7 +136,7 @@ bool batch_add_points(struct batch *batch, struct batch_part *part, struct batch
 	series->count += count;
 	part->point_count += count;
 	batch->point_count += count;
-	batch->text_bytes += count * POINT_BYTES;
+	batch->text_bytes += count * SERIES_POINT_BYTES;
 	return true;
 }
 
@@ -152,36 +152,6 @@ bool batch_add_total(
 	series->starts_ms[series->count++] = total->start_ms;
 	part->point_count += 2;
 	batch->point_count += 2;
-	batch->text_bytes += TOTAL_BYTES;
+	batch->text_bytes += SERIES_TOTAL_BYTES;
 	return true;
-}
-
-size_t batch_points_bytes(const struct batch *batch)
-{
-	size_t bytes = 0;
-
-	for (size_t i = 0; i < batch->part_count; i++) {
-		const struct batch_part *part = &batch->parts[i];
-		bytes += part->series_cap * sizeof *part->series + part->points.cap;
-		for (size_t j = 0; j < part->series_count; j++)
-			bytes += part->series[j].cap *
-				 (part->series[j].form == SERIES_VALUES ? POINT_BYTES : TOTAL_BYTES);
-	}
-	return bytes;
-}
-
-void batch_part_drop_points(struct batch_part *part)
-{
-	for (size_t i = 0; i < part->series_count; i++) {
-		mem_free(part->series[i].steps);
-		mem_free(part->series[i].ts_ms);
-		mem_free(part->series[i].values);
-		mem_free(part->series[i].counts);
-		mem_free(part->series[i].starts_ms);
-	}
-	mem_free(part->series);
-	map_free(part->series_index);
-	part->series = NULL;
-	part->series_index = NULL;
-	part->series_count = part->series_cap = part->last_series = 0;
 }

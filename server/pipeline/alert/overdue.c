@@ -277,6 +277,17 @@ static bool wants_checkpoints(const struct json *document)
 	return json_string_of(json_get(config, "S3Uri")).len || json_string_of(json_get(config, "LocalPath")).len;
 }
 
+/* One of the formats of a stream, or of those that say where its steps stand. */
+static bool reads_saves(const struct pipeline *pipeline, const struct extractor *extractor)
+{
+	for (size_t i = 0; i < extractor_known_count(extractor); i++) {
+		const char *name = definition_set_preset_name(pipeline->presets, extractor_known_at(extractor, i));
+		if (name && signature_reads_saves(pipeline->signatures, span_from(name)))
+			return true;
+	}
+	return false;
+}
+
 /* Would a save be seen? */
 static bool has_known_format(const struct look *look)
 {
@@ -287,10 +298,8 @@ static bool has_known_format(const struct look *look)
 		if (stream_is_system(span_from(stream->name)))
 			continue;
 		pthread_mutex_lock(&stream->mutex);
-		int preset = stream->extractor ? extractor_format(stream->extractor) : -1;
+		is_known = stream->extractor && reads_saves(look->pipeline, stream->extractor);
 		pthread_mutex_unlock(&stream->mutex);
-		const char *name = definition_set_preset_name(look->pipeline->presets, preset);
-		is_known = name && signature_reads_saves(look->pipeline->signatures, span_from(name));
 	}
 	return is_known;
 }

@@ -262,6 +262,48 @@ static void choose_preset(const struct job_view *view, struct definitions_view *
 	}
 }
 
+static void add_format(struct format_view *formats, size_t *count, const struct format_view *format)
+{
+	size_t at = 0;
+
+	while (at < *count && !span_equal(formats[at].preset, format->preset))
+		at++;
+	if (at == *count) {
+		formats[(*count)++] = *format;
+		return;
+	}
+	formats[at].lines += format->lines;
+}
+
+/* The one with most lines first. */
+static void sort_formats(struct format_view *formats, size_t count)
+{
+	for (size_t i = 1; i < count; i++)
+		for (size_t j = i; j > 0 && formats[j].lines > formats[j - 1].lines; j--) {
+			struct format_view swapped = formats[j];
+			formats[j] = formats[j - 1];
+			formats[j - 1] = swapped;
+		}
+}
+
+static enum status fold_formats(
+	struct arena *arena, const struct job_view *view, struct definitions_view *out, struct error *err)
+{
+	size_t cap = 0;
+
+	for (size_t i = 0; i < view->stream_count; i++)
+		cap += view->streams[i].format_count;
+	struct format_view *formats = arena_alloc(arena, cap * sizeof *formats);
+	if (!formats)
+		return error_no_memory(err);
+	for (size_t i = 0; i < view->stream_count; i++)
+		for (size_t j = 0; j < view->streams[i].format_count; j++)
+			add_format(formats, &out->format_count, &view->streams[i].formats[j]);
+	sort_formats(formats, out->format_count);
+	out->formats = formats;
+	return OK;
+}
+
 static enum status view_preset(const struct pipeline *pipeline, struct arena *arena, const struct json *stated,
 	struct definitions_view *out, struct error *err)
 {
@@ -377,6 +419,7 @@ enum status pipeline_view_definitions(struct pipeline *pipeline, struct store_re
 	TRY(store_read_definitions(reader, arena, view->row.job_id, view->row.generation, &text, err));
 	TRY(definitions_read_default(reader, arena, &defaults, err));
 	choose_preset(view, out);
+	TRY(fold_formats(arena, view, out, err));
 	TRY(view_or_say(pipeline, arena, text, view->row.name, out, err));
 	if (out->source == DEFINITIONS_JOB && view->row.generation == 1 && span_equal(text, defaults))
 		out->source = DEFINITIONS_SERVER;

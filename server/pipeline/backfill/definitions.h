@@ -37,6 +37,8 @@ struct definitions_view {
 	enum definitions_source source;
 	struct span preset; /* of the stream that has most lines; "": none */
 	struct span reason;
+	const struct format_view *formats; /* all that the streams speak, each once, with the reason of the first */
+	size_t format_count;
 	uint32_t generation;
 	struct metric_definition *items;
 	size_t count;

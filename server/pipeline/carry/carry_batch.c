@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "model/incident.h"
 #include "pipeline/commit/resolve.h"
+#include "pipeline/jobs/hosts_by_hand.h"
 #include "pipeline/life/pools.h"
 #include "state/control.h"
 #include "state/streams/directory.h"
@@ -207,6 +208,15 @@ static enum status check_room(struct pipeline *pipeline, struct error *err)
 	return ERR_BUSY;
 }
 
+/* Nobody has the job in RAM yet. */
+static enum status set_hosts(struct store_tx *tx, const struct job_row *row, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	struct hosts_set unused;
+
+	return arena ? hosts_by_hand_write(tx, arena, row, &unused, err) : error_no_memory(err);
+}
+
 static enum status end_job(struct pipeline *pipeline, struct store_tx *tx, struct carried *job, struct error *err)
 {
 	const struct history history = {.rows = job->job.transitions, .count = job->job.transition_count};
@@ -222,6 +232,7 @@ static enum status end_job(struct pipeline *pipeline, struct store_tx *tx, struc
 	}
 	TRY(status);
 	TRY(pools_put_job(tx, &row, err));
+	TRY(set_hosts(tx, &row, err));
 	return write_parts(tx, job, err);
 }
 

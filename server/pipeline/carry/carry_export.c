@@ -8,6 +8,7 @@
 #include "state/jobs/default_definitions.h"
 #include "state/streams/directory.h"
 #include "state/pipeline_state.h"
+#include "store/hosts_by_hand.h"
 #include "store/alerts.h"
 #include "store/definitions.h"
 #include "store/job_facts.h"
@@ -204,6 +205,24 @@ static enum status read_exit(struct carry_export *export, struct store_reader *r
 	return OK;
 }
 
+/* As they were told: what was set by hand is in the document. */
+static enum status read_hosts(struct carry_export *export, struct store_reader *reader, struct arena *arena,
+	struct carry_stream *stream, struct error *err)
+{
+	int64_t job_id = export->row.job_id;
+	uint32_t stream_id = stream->row.stream_id;
+	bool is_by_hand;
+
+	TRY(store_has_host_by_hand(reader, job_id, stream_id, &is_by_hand, err));
+	if (!is_by_hand)
+		return store_read_stream_hosts(
+			reader, arena, job_id, stream_id, &stream->hosts, &stream->host_count, err);
+	TRY(store_read_told_hosts(reader, arena, job_id, stream_id, &stream->hosts, &stream->host_count, err));
+	const struct stream_host_row *last = stream->host_count ? &stream->hosts[stream->host_count - 1] : NULL;
+	stream->row.host = last && !last->is_shared ? last->host : SPAN("");
+	return OK;
+}
+
 static enum status read_rest(struct carry_export *export, struct store_reader *reader, struct arena *arena,
 	struct carry_stream *stream, struct error *err)
 {
@@ -213,8 +232,7 @@ static enum status read_rest(struct carry_export *export, struct store_reader *r
 	TRY(store_read_expired(reader, arena, export->row.job_id, stream->row.stream_id, &expired, &count, err));
 	if (count)
 		stream->expired = expired[0];
-	TRY(store_read_stream_hosts(
-		reader, arena, export->row.job_id, stream->row.stream_id, &stream->hosts, &stream->host_count, err));
+	TRY(read_hosts(export, reader, arena, stream, err));
 	TRY(store_read_sources(reader, arena, export->row.job_id, stream->row.stream_id, &stream->sources,
 		&stream->source_count, err));
 	TRY(store_read_stream_hits(

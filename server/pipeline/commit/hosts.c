@@ -8,7 +8,7 @@
 #include "pipeline/commit/plan.h"
 #include "state/streams/directory.h"
 #include "state/streams/host_lines.h"
-#include "store/stream_hosts.h"
+#include "store/hosts_by_hand.h"
 
 enum {
 	/* So soon does nobody give a job its old machine back: whoever is heard again was never gone. */
@@ -24,7 +24,13 @@ struct noting {
 	struct stream_host_row next; /* the host that is stated now */
 	int64_t last_ms; /* when the newest line before that came */
 	bool is_first; /* nothing was sent before */
+	bool is_by_hand; /* whose it is was set: what is told changes nothing of that */
 };
+
+static enum status put(const struct noting *noting, const struct stream_host_row *row, struct error *err)
+{
+	return (noting->is_by_hand ? store_put_told_host : store_put_stream_host)(noting->plan->tx, row, err);
+}
 
 static uint64_t hash_of(struct span host)
 {
@@ -68,8 +74,10 @@ static enum status set_present(struct noting *noting, struct error *err)
 {
 	struct stream_state *stream = noting->stream;
 	struct span host = noting->next.is_shared ? SPAN("") : noting->next.host;
-	char *planned = mem_copy_bytes(host.ptr, host.len);
 
+	if (noting->is_by_hand)
+		return OK;
+	char *planned = mem_copy_bytes(host.ptr, host.len);
 	if (!planned)
 		return error_no_memory(err);
 	mem_free(stream->hosts.planned);
@@ -83,8 +91,9 @@ static enum status share(const struct noting *noting, size_t from, struct error 
 	for (size_t i = from; i < noting->count; i++) {
 		noting->rows[i].is_shared = true;
 		noting->rows[i].until_ms = 0;
-		TRY(store_put_stream_host(noting->plan->tx, &noting->rows[i], err));
-		TRY(store_drop_node_faults(noting->plan->tx, &noting->rows[i], err));
+		TRY(put(noting, &noting->rows[i], err));
+		if (!noting->is_by_hand)
+			TRY(store_drop_node_faults(noting->plan->tx, &noting->rows[i], err));
 	}
 	return OK;
 }
@@ -97,7 +106,7 @@ static enum status end_rows(const struct noting *noting, struct error *err)
 	for (size_t i = noting->count; i-- > 0 && (noting->rows[i].is_shared || i + 1 == noting->count);) {
 		noting->rows[i].until_ms =
 			noting->last_ms > noting->rows[i].since_ms ? noting->last_ms : noting->rows[i].since_ms;
-		TRY(store_put_stream_host(noting->plan->tx, &noting->rows[i], err));
+		TRY(put(noting, &noting->rows[i], err));
 		if (!is_run)
 			break;
 	}
@@ -122,7 +131,7 @@ static enum status add(struct noting *noting, struct error *err)
 	} else {
 		TRY(end_rows(noting, err));
 	}
-	TRY(store_put_stream_host(noting->plan->tx, &noting->next, err));
+	TRY(put(noting, &noting->next, err));
 	if (!host_lines_add(noting->stream, noting->next.from_line))
 		return error_no_memory(err);
 	return set_present(noting, err);
@@ -144,8 +153,15 @@ static enum status look(struct noting *noting, struct arena *arena, bool is_chan
 	struct stream_state *stream = noting->stream;
 	const struct stream_host_row *next = &noting->next;
 
-	TRY(store_read_stream_hosts(store_tx_reader(noting->plan->tx), arena, next->job_id, next->stream_id,
-		&noting->rows, &noting->count, err));
+	struct store_reader *reader = store_tx_reader(noting->plan->tx);
+
+	/* it may have been set in this very transaction */
+	TRY(store_has_host_by_hand(reader, next->job_id, next->stream_id, &noting->is_by_hand, err));
+	TRY((noting->is_by_hand ? store_read_told_hosts : store_read_stream_hosts)(
+		reader, arena, next->job_id, next->stream_id, &noting->rows, &noting->count, err));
+	if (noting->is_by_hand && noting->count && !noting->rows[noting->count - 1].is_shared &&
+		span_equal(noting->rows[noting->count - 1].host, next->host))
+		return OK;
 	bool is_alone = !is_change && next->since_ms - stream->hosts.changed_ms > SHARED_MS;
 	stream->hosts.is_shared = noting->count && noting->rows[noting->count - 1].is_shared;
 	if (is_of_run(noting) && !is_alone)
@@ -180,7 +196,9 @@ static enum status note(struct plan *plan, const struct plan_slice *slice, struc
 		stream->hosts.changed_ms = slice->range.arrival_ms;
 	}
 	/* A machine's own stream bears its name, whoever hands it on. */
-	if (span_equal(host, present) || (present.len && stream_is_system(span_from(stream->name))))
+	if (present.len && stream_is_system(span_from(stream->name)))
+		return OK;
+	if (stream->hosts.is_by_hand ? !is_change : span_equal(host, present))
 		return OK;
 	if (stream->hosts.is_shared && !is_change && slice->range.arrival_ms - stream->hosts.changed_ms <= SHARED_MS)
 		return OK;
@@ -231,11 +249,13 @@ enum status hosts_note(struct plan *plan, const struct ingest *ingest, size_t fi
 
 void hosts_publish(struct stream_state *stream)
 {
-	if (!stream->hosts.planned)
-		return;
+	char *before = NULL;
+
 	pthread_mutex_lock(&stream->mutex);
-	char *before = stream->host;
-	stream->host = stream->hosts.planned;
+	if (stream->hosts.planned) {
+		before = stream->host;
+		stream->host = stream->hosts.planned;
+	}
 	stream->host_lines.count += stream->host_lines.planned;
 	stream->host_lines.planned = 0;
 	pthread_mutex_unlock(&stream->mutex);

@@ -39,7 +39,7 @@ static void adopt_definitions(struct stream_state *stream, const struct definiti
 /* A series whose name is out of the text has the role that the name tells; of the ranks only the leading one has any. */
 static enum role role_of(const struct metric_definition *definition, const struct extracted_series *of)
 {
-	if (of->rank >= 0)
+	if (of->rank >= 0 || of->is_beside_guess)
 		return ROLE_OTHER;
 	if (definition->role == ROLE_LOSS && of->name.len && metric_is_score(of->name))
 		return ROLE_OTHER; /* among the losses of a line */

@@ -197,6 +197,8 @@ static void price_days(const struct accounting *a, int64_t training_ms)
 		a->job->days[i].billed_ms = a->billed_ms[i] * a->job->facts.node_count;
 		if (row->unpriced.len)
 			a->job->days[i].unpriced_ms = a->job->days[i].billed_ms;
+		else if (a->job->facts.nodes_from != NODES_STATED)
+			a->job->days[i].estimated_ms = a->job->days[i].billed_ms;
 	}
 	if (is_without_times(a->job))
 		row->billable_ms = STORE_NO_TIMES;

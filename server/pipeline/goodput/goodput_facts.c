@@ -367,7 +367,10 @@ enum status goodput_read_attempts(struct pipeline *pipeline, struct store_reader
 	return OK;
 }
 
-/* A start that was set by hand makes what was before it no training, and so an end what is behind it. None is left: of another time are all. */
+/*
+ * Steps before a start that was set by hand are none of the job's, nor are those after an end that was. If that would leave none, the log
+ * has times of its own, and all of them stay.
+ */
 static void keep_by_hand(struct job_facts *facts)
 {
 	const struct goodput_point *points = facts->facts.points;

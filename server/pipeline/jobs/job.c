@@ -13,6 +13,7 @@
 #include "pipeline/alert/notices.h"
 #include "pipeline/commit/resolve.h"
 #include "pipeline/jobs/job_change.h"
+#include "pipeline/jobs/hosts_by_hand.h"
 #include "pipeline/jobs/job_event.h"
 #include "pipeline/life/life.h"
 #include "pipeline/life/pools.h"
@@ -44,6 +45,7 @@ struct creation {
 	uint32_t generation;
 	bool has_state_messages;
 	struct life life; /* of a document that comes behind the log */
+	struct hosts_set hosts;
 };
 
 static enum status check_name(struct span name, struct error *err)
@@ -158,6 +160,9 @@ static enum status write_creation(void *context, struct store_tx *tx, struct err
 	/* times that the document sets are of what is known of the job already */
 	bool sets_times = !is_new && span_find(row.document, SPAN("\"by_hand\"")) >= 0;
 	TRY(sets_times ? life_write(&creation->life, tx, &row, true, err) : pools_put_job(tx, &row, err));
+	creation->hosts = (struct hosts_set){0};
+	if (sets_times)
+		TRY(hosts_by_hand_write(tx, creation->arena, &row, &creation->hosts, err));
 	if (is_new)
 		TRY(life_begin(tx, &row, SPAN("created"), err));
 	creation->has_state_messages = false;
@@ -178,6 +183,7 @@ static void apply_creation(void *context)
 	struct job_state *job = directory_peek_id(creation->pipeline->directory, creation->job_id);
 
 	life_say(&creation->life);
+	hosts_by_hand_apply(creation->pipeline, creation->job_id, &creation->hosts);
 	if (job) {
 		struct error err;
 		if (job_settings_state(job->settings, creation->pipeline->devices, creation->document, &err) != OK)

@@ -8,6 +8,7 @@
 #include "model/jobs/by_hand.h"
 #include "model/jobs/job_time.h"
 #include "model/jobs/training_job.h"
+#include "pipeline/jobs/hosts_by_hand.h"
 #include "pipeline/life/life.h"
 #include "pipeline/life/pools.h"
 #include "state/streams/directory.h"
@@ -27,6 +28,8 @@ struct job_change {
 	struct buf document; /* as it has become */
 	int64_t job_id;
 	struct life life; /* of by_hand */
+	struct arena *arena; /* of what is shown after the commit */
+	struct hosts_set hosts;
 };
 
 static bool is_null(const struct json *node)
@@ -387,7 +390,9 @@ static enum status write_by_hand(
 	struct job_change *change, struct store_tx *tx, struct arena *arena, struct job_row *row, struct error *err)
 {
 	change->life = (struct life){.pipeline = change->pipeline, .arena = arena, .now_ms = row->modified_ms};
+	TRY(hosts_by_hand_check(store_tx_reader(tx), arena, row->job_id, json_get(change->changes, "by_hand"), err));
 	TRY(life_write(&change->life, tx, row, true, err));
+	TRY(hosts_by_hand_write(tx, change->arena, row, &change->hosts, err));
 	return check_times(change, row, err);
 }
 
@@ -419,6 +424,7 @@ static void apply_change(void *context)
 	struct job_state *job = directory_peek_id(change->pipeline->directory, change->job_id);
 	struct error err;
 
+	hosts_by_hand_apply(change->pipeline, change->job_id, &change->hosts);
 	if (!job)
 		return;
 	if (job_settings_state(job->settings, change->pipeline->devices, buf_span(&change->document), &err) != OK)
@@ -429,12 +435,16 @@ static void apply_change(void *context)
 enum status pipeline_change_job(
 	struct pipeline *pipeline, struct span job, struct span team, const struct json *changes, struct error *err)
 {
+	AUTO(arena) arena = arena_new();
 	struct job_change change = {.pipeline = pipeline,
+		.arena = arena,
 		.job = job,
 		.team = team,
 		.changes = changes,
 		.document = BUF_INIT(DOCUMENT_MAX_BYTES)};
 
+	if (!arena)
+		return error_no_memory(err);
 	TRY(by_hand_check(json_get(changes, "by_hand"), clock_wall_ms() + JOB_AHEAD_MS, err));
 	enum status status = writer_execute_then(pipeline, write_change, apply_change, &change, err);
 

@@ -20,7 +20,7 @@ enum status retention_look_at_disk(struct pipeline *pipeline, struct error *err)
 enum status retention_run(struct pipeline *pipeline, struct retention_state *state, struct store_reader *reader,
 	bool *has_more, struct error *err) MUST_CHECK;
 
-/* Before the first look: the writer runs already. */
+/* Before the first look, and before anybody can change the limit: the writer runs already. */
 enum status retention_start(struct pipeline *pipeline, struct store_reader *reader, struct error *err) MUST_CHECK;
 
 /* Deletes a slice of settled deliveries that are too old; *has_more is set when it did. */

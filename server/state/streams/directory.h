@@ -111,6 +111,7 @@ struct stream_state {
 		uint64_t said_hash; /* of the one that was stated last; 0: none since the start */
 		int64_t changed_ms; /* when what was stated last changed */
 		bool is_shared; /* as far as it was read */
+		bool is_by_hand; /* whose it is was set; what is told is noted beside that */
 	} hosts; /* hosts.c */
 	uint64_t planned_line, planned_byte, planned_point;
 	enum {

@@ -2,7 +2,7 @@
 #include "state/streams/host_lines.h"
 
 #include "state/streams/directory.h"
-#include "store/stream_hosts.h"
+#include "store/hosts_by_hand.h"
 
 bool host_lines_add(struct stream_state *stream, uint64_t from_line)
 {
@@ -24,13 +24,29 @@ enum status host_lines_load(struct store_reader *reader, struct stream_state *st
 
 	if (!arena)
 		return error_no_memory(err);
-	TRY(store_read_stream_hosts(reader, arena, stream->job->job_id, stream->stream_id, &rows, &count, err));
+	TRY(store_has_host_by_hand(reader, stream->job->job_id, stream->stream_id, &stream->hosts.is_by_hand, err));
+	TRY((stream->hosts.is_by_hand ? store_read_told_hosts : store_read_stream_hosts)(
+		reader, arena, stream->job->job_id, stream->stream_id, &rows, &count, err));
 	for (size_t i = 0; i < count; i++)
 		if (rows[i].from_line && !host_lines_add(stream, rows[i].from_line))
 			return error_no_memory(err);
 	stream->host_lines.count += stream->host_lines.planned;
 	stream->host_lines.planned = 0;
 	return OK;
+}
+
+void host_lines_set_host(struct stream_state *stream, char *host, bool is_by_hand)
+{
+	pthread_mutex_lock(&stream->mutex);
+	char *before = stream->host;
+	stream->host = host;
+	pthread_mutex_unlock(&stream->mutex);
+	mem_free(before);
+	mem_free(stream->hosts.planned); /* of lines before the change, in the same transaction */
+	stream->hosts.planned = NULL;
+	stream->hosts.is_by_hand = is_by_hand;
+	stream->hosts.is_shared = false; /* read again */
+	stream->hosts.said_hash = 0;
 }
 
 bool host_lines_change_within(const struct stream_state *stream, uint64_t behind, uint64_t line)

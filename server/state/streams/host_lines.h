@@ -10,5 +10,8 @@
 bool host_lines_add(struct stream_state *stream, uint64_t from_line);
 enum status host_lines_load(struct store_reader *reader, struct stream_state *stream, struct error *err) MUST_CHECK;
 
+/* Somebody set whose it is, or took that back. Takes `host`. The writer's, after the commit. */
+void host_lines_set_host(struct stream_state *stream, char *host, bool is_by_hand);
+
 /* Under the stream's lock: did another machine begin to send behind that line, up to this one? */
 bool host_lines_change_within(const struct stream_state *stream, uint64_t behind, uint64_t line);

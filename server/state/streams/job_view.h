@@ -30,6 +30,14 @@ struct health_view {
 	uint64_t tried, matched, not_numeric, limited, missing, without_step;
 };
 
+/* A preset that a stream speaks. */
+struct format_view {
+	struct span preset;
+	struct span reason; /* why it was chosen */
+	uint64_t lines; /* that it took */
+	uint64_t last_line; /* the last of them */
+};
+
 struct stream_view {
 	uint32_t stream_id;
 	struct span name;
@@ -51,12 +59,14 @@ struct stream_view {
 	const int64_t *attempt_starts; /* attempt i + 1 opened at step starts[i] */
 	size_t attempt_start_count;
 	struct span damage; /* "": none; else why its consumers began anew (stream_rebuild.h) */
-	struct span preset; /* "" : definitions of the job, or none recognised yet */
+	struct span preset; /* the one that leads; "" : definitions of the job, or none recognised yet */
 	struct span preset_reason; /* why that one; "" with preset "" */
 	uint32_t series_base; /* what the numbers of its series begin with: another after a back-fill */
 	struct series_view *series;
 	size_t series_count;
-	struct health_view *health;
+	struct format_view *formats; /* all presets, the one that leads first; none of definitions of the job */
+	size_t format_count;
+	struct health_view *health; /* of the definitions, or of those of all formats */
 	size_t health_count;
 };
 

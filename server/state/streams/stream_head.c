@@ -2,7 +2,7 @@
 
 #include "state/streams/job_view.h"
 
-enum { HEALTH_MIN_BYTES = 5 };
+enum { HEALTH_MIN_BYTES = 5, FORMAT_MIN_BYTES = 4 };
 
 static struct summary unpack_summary(struct unpacker *in)
 {
@@ -82,6 +82,19 @@ static void take_rough_stretch(struct stream_view *out)
 			&out->stretches, &(struct time_cluster){out->first_ms, out->last_ms, 0, STRETCH_COUNTS_FROM});
 }
 
+static void unpack_formats(struct unpacker *in, struct arena *arena, struct stream_view *out)
+{
+	out->format_count = unpack_count(in, FORMAT_MIN_BYTES);
+	out->formats = take_array(in, arena, out->format_count, sizeof *out->formats);
+	for (size_t i = 0; i < out->format_count && out->formats; i++) {
+		struct format_view *format = &out->formats[i];
+		format->preset = unpack_span(in);
+		format->reason = unpack_span(in);
+		format->lines = unpack_u64(in);
+		format->last_line = unpack_u64(in);
+	}
+}
+
 uint64_t stream_head_unpack(struct unpacker *in, struct arena *arena, struct stream_view *out)
 {
 	uint64_t format = unpack_u64(in);
@@ -103,6 +116,8 @@ uint64_t stream_head_unpack(struct unpacker *in, struct arena *arena, struct str
 	out->preset = unpack_span(in);
 	out->preset_reason = format <= STREAM_FORMAT_BEFORE ? SPAN("") : unpack_span(in);
 	out->series_base = format <= STREAM_FORMAT_BEFORE ? 0 : (uint32_t)unpack_u64(in);
+	if (format > STREAM_FORMAT_WITHOUT_FORMATS)
+		unpack_formats(in, arena, out);
 	out->health_count = unpack_count(in, HEALTH_MIN_BYTES);
 	out->health = take_array(in, arena, out->health_count, sizeof *out->health);
 	for (size_t i = 0; i < out->health_count && out->health; i++) {

@@ -47,13 +47,49 @@ static void pack_series(struct buf *out, const struct series_state *series)
 	pack_u64(out, series->needs_summary);
 }
 
+static void pack_formats(const struct stream_state *stream, const struct definitions *definitions, struct buf *out)
+{
+	size_t count = definitions ? extractor_format_count(stream->extractor) : 0;
+
+	pack_u64(out, count);
+	for (size_t i = 0; i < count; i++) {
+		struct extracted_format format = extractor_format_at(stream->extractor, i);
+		const char *name = definition_set_preset_name(definitions->set, format.preset);
+		AUTO_DONE(buf) reason = BUF_INIT(REASON_MAX_BYTES);
+		extractor_format_reason(stream->extractor, i, &reason);
+		pack_span(out, span_from(name ? name : ""));
+		pack_span(out, buf_span(&reason));
+		pack_u64(out, format.lines);
+		pack_u64(out, format.last_line);
+	}
+}
+
+static void pack_definition_health(const struct stream_state *stream, const struct definition_set *set, struct buf *out)
+{
+	size_t formats = extractor_format_count(stream->extractor);
+
+	for (size_t i = 0; i < (formats ? formats : 1); i++) {
+		int preset = extractor_format_at(stream->extractor, i).preset;
+		for (size_t j = 0; j < definition_set_count(set, preset); j++) {
+			struct definition_health health = extractor_format_health(stream->extractor, i, j);
+			pack_span(out, definition_set_get(set, preset, j).name);
+			pack_u64(out, health.tried);
+			pack_u64(out, health.matched);
+			pack_u64(out, health.not_numeric);
+			pack_u64(out, health.limited);
+			pack_u64(out, health.missing);
+			pack_u64(out, health.without_step);
+		}
+	}
+}
+
 static void pack_health(const struct stream_state *stream, struct buf *out)
 {
 	/* names; any generation's set lives with the job's lock */
 	struct definitions *definitions = stream->own_definitions ? stream->own_definitions : stream->job->definitions;
 	AUTO_DONE(buf) reason = BUF_INIT(REASON_MAX_BYTES);
 	bool has_names = definitions && definitions->generation == stream->generation; /* of what its counts are */
-	size_t count = has_names ? definition_set_count(definitions->set, extractor_preset(stream->extractor)) : 0;
+	size_t count = has_names ? extractor_definition_count(stream->extractor, definitions->set) : 0;
 	const char *preset =
 		definitions ? definition_set_preset_name(definitions->set, extractor_preset(stream->extractor)) : NULL;
 
@@ -62,17 +98,10 @@ static void pack_health(const struct stream_state *stream, struct buf *out)
 		extractor_preset_reason(stream->extractor, &reason);
 	pack_span(out, buf_span(&reason));
 	pack_u64(out, stream->series_base);
+	pack_formats(stream, definitions, out);
 	pack_u64(out, count);
-	for (size_t i = 0; i < count; i++) {
-		struct definition_health health = extractor_health(stream->extractor, i);
-		pack_span(out, definition_set_get(definitions->set, extractor_preset(stream->extractor), i).name);
-		pack_u64(out, health.tried);
-		pack_u64(out, health.matched);
-		pack_u64(out, health.not_numeric);
-		pack_u64(out, health.limited);
-		pack_u64(out, health.missing);
-		pack_u64(out, health.without_step);
-	}
+	if (has_names)
+		pack_definition_health(stream, definitions->set, out);
 }
 
 void stream_pack(const struct stream_state *stream, struct buf *out)

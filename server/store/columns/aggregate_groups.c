@@ -21,7 +21,7 @@ struct tally {
 struct group {
 	struct span *keys;
 	int64_t last_job_id;
-	uint64_t jobs, unpriced_jobs, unknown_losses;
+	uint64_t jobs, unpriced_jobs, estimated_jobs, unknown_losses;
 	struct span *types; /* in the arena, each once */
 	size_t type_count, type_cap;
 	struct tally *tallies;
@@ -190,6 +190,7 @@ enum status groups_add(struct groups *groups, int64_t job_id, const struct span 
 	group->last_job_id = job_id;
 	group->jobs++;
 	group->unknown_losses += gaps->unknown_losses;
+	group->estimated_jobs += gaps->is_estimated;
 	TRY(add_unpriced(groups, group, gaps->unpriced, err));
 	for (size_t i = 0; i < groups->ask->figure_count; i++)
 		TRY(add_value(groups, &group->tallies[i], groups->ask->figures[i].fold, values[i], err));
@@ -279,6 +280,7 @@ enum status groups_finish(
 		rows[i] = (struct job_group){.keys = arena_alloc(arena, (ask->name_count + 1) * sizeof(struct span)),
 			.key_count = ask->name_count,
 			.unknown_losses = group->unknown_losses,
+			.estimated_jobs = group->estimated_jobs,
 			.figures = arena_alloc(arena, (ask->figure_count + 1) * sizeof(double))};
 		if (!rows[i].keys || !rows[i].figures)
 			return error_no_memory(err);

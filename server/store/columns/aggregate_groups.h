@@ -13,9 +13,10 @@ struct groups;
 enum status groups_new(struct groups **out, const struct job_aggregation *aggregation, struct error *err) MUST_CHECK;
 void groups_free(struct groups *groups);
 
-/* What sums leave out of a job. */
+/* What sums leave out of a job, or do not know well. */
 struct job_gaps {
 	struct span unpriced; /* types without a price, spaces between them */
+	bool is_estimated; /* its cost is of nodes that were counted */
 	uint64_t unknown_losses; /* breaks of which nobody knows how many steps they lost */
 };
 /*

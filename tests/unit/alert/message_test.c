@@ -67,6 +67,24 @@ TEST(message_of_a_recovered_incident)
 	CHECK(span_find(json_string_of(json_get_path(document, "data.summary")), SPAN("back to normal")) >= 0);
 }
 
+TEST(what_is_of_a_job_alone_leads_to_no_step)
+{
+	struct incident_row row = incident_row();
+	AUTO_DONE(buf) out = BUF_INIT(1 << 16);
+
+	row.incident.kind = INCIDENT_JOB_FAILED;
+	row.metric = row.stream = SPAN("");
+	row.incident.opened_step = 0;
+	rule_write_message(&row, SPAN("https://fleet.example"), 1700000001234, &out);
+	CHECK(span_ends_with(
+		buf_span(&out), SPAN("\"url\":\"https://fleet.example/jobs/a%2Fb%207%25?incident=12-3\"}}")));
+	CHECK(span_find(buf_span(&out), SPAN("at step")) < 0);
+	buf_reset(&out);
+	row.incident.opened_step = 1195; /* that is said */
+	rule_write_message(&row, SPAN("https://fleet.example"), 1700000001234, &out);
+	CHECK(span_ends_with(buf_span(&out), SPAN("7%25?step=1195&incident=12-3\"}}")));
+}
+
 TEST(incident_as_the_api_shows_it)
 {
 	struct incident_row row = incident_row();

@@ -74,18 +74,21 @@ TEST(a_days_costs_are_known_when_all_of_it_has_a_price)
 {
 	struct goodput_day none = {0}, priced = {.cost = 2500000, .lost_cost = 500000, .billed_ms = 5400000},
 			   unpriced = {.billed_ms = 3600000, .unpriced_ms = 1800000},
-			   both = {.cost = 1000000, .billed_ms = 7200000, .unpriced_ms = 3600000};
+			   both = {.cost = 1000000,
+				   .billed_ms = 7200000,
+				   .unpriced_ms = 3600000,
+				   .estimated_ms = 1800000};
 
 	CHECK_MEMBERS(api_put_day_costs(&w, &none, true),
-		"{\"cost\":0,\"lost_cost\":0,\"billed_node_hours\":0,\"unpriced_node_hours\":0}");
+		"{\"cost\":0,\"lost_cost\":0,\"billed_node_hours\":0,\"unpriced_node_hours\":0,\"estimated_node_hours\":0}");
 	CHECK_MEMBERS(api_put_day_costs(&w, &none, false),
-		"{\"cost\":null,\"lost_cost\":null,\"billed_node_hours\":0,\"unpriced_node_hours\":0}");
+		"{\"cost\":null,\"lost_cost\":null,\"billed_node_hours\":0,\"unpriced_node_hours\":0,\"estimated_node_hours\":0}");
 	CHECK_MEMBERS(api_put_day_costs(&w, &priced, false),
-		"{\"cost\":2.5,\"lost_cost\":0.5,\"billed_node_hours\":1.5,\"unpriced_node_hours\":0}");
+		"{\"cost\":2.5,\"lost_cost\":0.5,\"billed_node_hours\":1.5,\"unpriced_node_hours\":0,\"estimated_node_hours\":0}");
 	CHECK_MEMBERS(api_put_day_costs(&w, &unpriced, true),
-		"{\"cost\":null,\"lost_cost\":null,\"billed_node_hours\":1,\"unpriced_node_hours\":0.5}");
+		"{\"cost\":null,\"lost_cost\":null,\"billed_node_hours\":1,\"unpriced_node_hours\":0.5,\"estimated_node_hours\":0}");
 	CHECK_MEMBERS(api_put_day_costs(&w, &both, true), /* what has none is beside it */
-		"{\"cost\":1,\"lost_cost\":0,\"billed_node_hours\":2,\"unpriced_node_hours\":1}");
+		"{\"cost\":1,\"lost_cost\":0,\"billed_node_hours\":2,\"unpriced_node_hours\":1,\"estimated_node_hours\":0.5}");
 }
 
 TEST(lost_steps_are_not_known_when_none_of_the_breaks_is)

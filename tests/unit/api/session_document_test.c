@@ -63,7 +63,6 @@ TEST(what_a_sender_says_has_its_form)
 	check_refused("{\"instance_type\":2}", "instance_type", "instance_type");
 }
 
-/* A tag of so many characters of these, with `more` behind them. */
 static struct span tag_of(const struct json *document)
 {
 	return json_string_of(json_get(json_first(json_get(document, "Tags")), "Value"));

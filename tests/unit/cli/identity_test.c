@@ -67,14 +67,21 @@ TEST(the_name_of_a_stream_says_its_rank)
 {
 	static const struct {
 		const char *stream, *variables[2];
-		bool has_rank;
+		bool has_rank, has_number;
 		int64_t rank;
-	} table[] = {{NULL, {NULL}, true, 0}, {"algo-1", {NULL}, true, 0}, {"algo-3", {NULL}, true, 2},
-		{"algo-1-r0", {NULL}, true, 0}, {"algo-1-r5", {NULL}, true, 5}, {"algo-2-r0", {NULL}, true, 1},
-		{"algo-3", {"RANK=7"}, true, 7}, {"algo-3", {"SM_CURRENT_HOST=algo-2"}, true, 1},
-		{"algo-0", {NULL}, false, 0}, {"algo-", {NULL}, false, 0}, {"algo-2x", {NULL}, false, 0},
-		{"algo-2-", {NULL}, false, 0}, {"algo-2-r", {NULL}, false, 0}, {"algo-2-r-1", {NULL}, false, 0},
-		{"gpu-a", {NULL}, false, 0}, {"gpu001", {NULL}, false, 0}};
+	} table[] = {{NULL, {NULL}, true, true, 0}, {"algo-1", {NULL}, true, true, 0},
+		{"algo-3", {NULL}, true, true, 2}, {"algo-1-r0", {NULL}, true, true, 0},
+		{"algo-1-r5", {NULL}, true, true, 5}, {"algo-3", {"RANK=7"}, true, true, 7},
+		{"algo-3", {"SM_CURRENT_HOST=algo-2"}, true, true, 1},
+		/* how many the first machine runs is not known */
+		{"algo-2-r0", {NULL}, true, false, 1}, {"algo-2-r3", {"RANK=11"}, true, true, 11},
+		{"algo-0", {NULL}, false, false, 0}, {"algo-", {NULL}, false, false, 0},
+		{"algo-2x", {NULL}, false, false, 0}, {"algo-2-", {NULL}, false, false, 0},
+		{"algo-2-r", {NULL}, false, false, 0}, {"algo-2-r-1", {NULL}, false, false, 0},
+		{"gpu-a", {NULL}, false, false, 0}, {"gpu001", {NULL}, false, false, 0},
+		/* a host of another name says nothing; the stream still does */
+		{"algo-2", {"SM_CURRENT_HOST=gpu-a"}, true, true, 1},
+		{NULL, {"SM_CURRENT_HOST=gpu-a"}, false, false, 0}};
 
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
 		AUTO(identity) identity = NULL;
@@ -82,6 +89,7 @@ TEST(the_name_of_a_stream_says_its_rank)
 		input.stream = table[i].stream;
 		CHECK_OK(identity_new(&identity, &input, &err));
 		CHECK(identity->has_rank == table[i].has_rank);
+		CHECK(identity->has_rank_number == table[i].has_number);
 		CHECK_INT(identity->rank, table[i].rank);
 	}
 }

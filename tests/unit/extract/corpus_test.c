@@ -89,7 +89,7 @@ static void feed_text(struct stream *s, struct span text)
 			feed_at(s, line, NO_TIME);
 }
 
-/* Of the series of these names, "a+b", all ranks together; "*": of all. */
+/* Of the series of these names, "a+b", all ranks together, but not those beside another's of the name; "*": of all. */
 static size_t points_of(struct stream *s, struct span names)
 {
 	static bool is_of[SERIES_MAX], is_known[SERIES_MAX];
@@ -105,6 +105,8 @@ static size_t points_of(struct stream *s, struct span names)
 			extractor_series_name(s->extractor, s->set, series, &name);
 			struct span labelled = buf_span(&name);
 			(void)!span_next(&labelled, '{', &bare);
+			if (span_starts_with(labelled, SPAN("preset=")))
+				bare = buf_span(&name);
 			is_known[series] = true;
 			is_of[series] = span_equal(names, SPAN("*"));
 			while (span_next(&rest, '+', &wanted))

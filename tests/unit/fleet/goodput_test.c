@@ -226,6 +226,27 @@ TEST(steps_that_are_printed_while_another_status_stands_break_nothing_off)
 	}
 }
 
+/* Who states the statuses asks for them now and then: the next attempt prints its first steps while the break still stands. */
+TEST(a_restart_whose_status_lags_is_one_break)
+{
+	static struct script s;
+
+	begin(&s, GOODPUT_COMPLETED);
+	add_phase(&s, training(0, 505));
+	add_phase(&s, phase_of("Restarting", "", true, 505, 575));
+	add_phase(&s, training(575, 805));
+	add_phase(&s, phase_of("Restarting", "", true, 805, 815));
+	add_phase(&s, training(815, 1000));
+	add_steps(&s, 1, 1, 50, 10, 10); /* to 500 */
+	add_steps(&s, 2, 41, 66, 540, 10); /* to 790 */
+	add_steps(&s, 2, 67, 70, 830, 10);
+	run(&s);
+	CHECK(s.out.break_count == 2 && s.out.lost_steps == 10);
+	CHECK(s.out.breaks[0].from_ms == 500 * SECOND && s.out.breaks[0].to_ms == 540 * SECOND);
+	CHECK(s.out.breaks[1].from_ms == 790 * SECOND && s.out.breaks[1].to_ms == 830 * SECOND);
+	arena_free(s.arena);
+}
+
 TEST(steps_before_the_first_training_break_nothing_off)
 {
 	static struct script s;
@@ -236,6 +257,22 @@ TEST(steps_before_the_first_training_break_nothing_off)
 	add_steps(&s, 1, 1, 90, 10, 10);
 	run(&s);
 	CHECK(s.out.break_count == 0 && s.out.steps == 90 && seconds(&s, GOODPUT_LAUNCH) == 505);
+	arena_free(s.arena);
+}
+
+TEST(an_interruption_before_the_first_step_is_a_break_that_lost_nothing)
+{
+	static struct script s;
+
+	begin(&s, GOODPUT_COMPLETED);
+	add_phase(&s, phase_of("Starting", "", false, 0, 5));
+	add_phase(&s, phase_of("Interrupted", "", false, 5, 10));
+	add_phase(&s, phase_of("Starting", "", false, 10, 20));
+	add_phase(&s, training(20, 200));
+	add_steps(&s, 1, 1, 10, 40, 10);
+	run(&s);
+	CHECK(s.out.break_count == 1 && s.out.breaks[0].lost_steps == 0 && s.out.lost_steps == 0);
+	CHECK(span_equal(s.out.breaks[0].cause, SPAN("spot interruption")));
 	arena_free(s.arena);
 }
 

@@ -16,7 +16,7 @@
 #include "store/retention.h"
 #include "store/search.h"
 #include "store/sessions.h"
-#include "store/stream_hosts.h"
+#include "store/hosts_by_hand.h"
 #include "store/told.h"
 #include "store/transitions.h"
 
@@ -361,6 +361,8 @@ static void fill_job(struct harness *h, int64_t job)
 		h->tx, &(struct source_row){.job_id = job, .stream_id = stream, .source = SPAN("a")}, &err));
 	CHECK_OK(store_put_stream_host(
 		h->tx, &(struct stream_host_row){.job_id = job, .stream_id = stream, .host = SPAN("n1")}, &err));
+	CHECK_OK(store_set_host_by_hand(h->tx, job, SPAN("algo-1"), SPAN("n2"), &stream, &err));
+	CHECK_INT(stream, 1);
 	CHECK_OK(store_put_exit(
 		h->tx, &(struct exit_row){.job_id = job, .stream_id = stream, .reason = SPAN("")}, &err));
 	CHECK_OK(store_add_command(
@@ -424,7 +426,7 @@ TEST(a_deleted_job_leaves_nothing_behind_and_others_alone)
 		CHECK(harness_number(h.reader, sql) > 0);
 		checked++;
 	}
-	CHECK_INT(checked, 45);
+	CHECK_INT(checked, 47);
 	statement_done(&s);
 	harness_done(&h);
 }

@@ -342,11 +342,21 @@ export interface BackfillEvent extends Backfill {
   job: string;
 }
 
+export interface Format {
+  preset: string;
+  /** That it took. */
+  lines: number;
+  reason: string;
+}
+
 /** What a job's lines are matched against, and why. While a back-fill runs, what it will replace. */
 export interface DefinitionsDoc {
   source: "job" | "server" | "preset" | "none";
+  /** Of `formats` the one that leads. */
   preset?: string | null;
   reason?: string;
+  /** All presets that captured values in the job's streams. */
+  formats?: Format[];
   generation?: number;
   /** Why they cannot be read, and what to do. */
   damaged?: string;
@@ -468,6 +478,8 @@ export interface FleetSums {
   /** Billed, and in neither. */
   billed_node_hours?: number;
   unpriced_node_hours?: number;
+  /** Of what has a price: of nodes that were counted, not stated. */
+  estimated_node_hours?: number;
 }
 
 export interface Quota {

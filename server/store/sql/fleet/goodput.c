@@ -11,7 +11,7 @@ enum { MESSAGES_MAX = 10000 };
 #define TIME_BUCKETS                                                                                                   \
 	"capacity, unhealthy_replaced, launch, image, data, first_step, productive, evaluation, checkpoint, redone,"   \
 	" stalled, restart, idle, unmeasured, measured"
-#define BUCKETS TIME_BUCKETS ", cost, lost_cost, unpriced, billed"
+#define BUCKETS TIME_BUCKETS ", cost, lost_cost, unpriced, billed, estimated"
 
 /* ---- which are due ---- */
 
@@ -79,6 +79,7 @@ static void column_day(struct statement *s, struct goodput_day *day)
 	day->lost_cost = column_i64(s);
 	day->unpriced_ms = column_i64(s);
 	day->billed_ms = column_i64(s);
+	day->estimated_ms = column_i64(s);
 }
 
 static void bind_day(struct statement *s, const struct goodput_day *day)
@@ -91,6 +92,7 @@ static void bind_day(struct statement *s, const struct goodput_day *day)
 	bind_i64(s, day->lost_cost);
 	bind_i64(s, day->unpriced_ms);
 	bind_i64(s, day->billed_ms);
+	bind_i64(s, day->estimated_ms);
 }
 
 /* A day that has a cost and no price in the list's currency has it in another: that is in no total. */
@@ -103,7 +105,8 @@ static int64_t counted(const struct goodput_day *day, int64_t cost)
 static bool subtract(struct goodput_day *out, const struct goodput_day *a, const struct goodput_day *b)
 {
 	bool differs = a->measured_ms != b->measured_ms || a->cost != b->cost || a->lost_cost != b->lost_cost ||
-		       a->unpriced_ms != b->unpriced_ms || a->billed_ms != b->billed_ms;
+		       a->unpriced_ms != b->unpriced_ms || a->billed_ms != b->billed_ms ||
+		       a->estimated_ms != b->estimated_ms;
 
 	*out = (struct goodput_day){.day = a->day};
 	for (size_t i = 0; i < STORE_GOODPUT_BUCKETS; i++) {
@@ -115,6 +118,7 @@ static bool subtract(struct goodput_day *out, const struct goodput_day *a, const
 	out->lost_cost = counted(a, a->lost_cost) - counted(b, b->lost_cost);
 	out->unpriced_ms = a->unpriced_ms - b->unpriced_ms;
 	out->billed_ms = a->billed_ms - b->billed_ms;
+	out->estimated_ms = a->estimated_ms - b->estimated_ms;
 	return differs;
 }
 
@@ -127,11 +131,11 @@ static enum status add_to_total(struct store_tx *tx, const struct goodput_day *m
 	AUTO_DONE(statement) s = {0};
 
 	TRY(statement_open(&s, store_tx_reader(tx),
-		"INSERT INTO goodput_totals (day, " BUCKETS ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+		"INSERT INTO goodput_totals (day, " BUCKETS ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
 		" ON CONFLICT (day) DO UPDATE SET day = excluded.day" ADD(capacity) ADD(unhealthy_replaced) ADD(launch)
 			ADD(image) ADD(data) ADD(first_step) ADD(productive) ADD(evaluation) ADD(checkpoint) ADD(redone)
 				ADD(stalled) ADD(restart) ADD(idle) ADD(unmeasured) ADD(measured) ADD(cost)
-					ADD(lost_cost) ADD(unpriced) ADD(billed),
+					ADD(lost_cost) ADD(unpriced) ADD(billed) ADD(estimated),
 		err));
 	bind_day(&s, more);
 	return statement_run(&s, err);
@@ -143,7 +147,7 @@ static enum status put_day(struct store_tx *tx, int64_t job_id, const struct goo
 
 	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT OR REPLACE INTO goodput_days (job_id, day, " BUCKETS
-		") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+		") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 		err));
 	bind_i64(&s, job_id);
 	bind_day(&s, day);
@@ -240,7 +244,7 @@ enum status store_read_fleet_days(struct store_reader *reader, struct arena *are
 
 	TRY(statement_open(&s, reader,
 		"SELECT t.day, " TIME_BUCKETS ", " WITH_DELETED("cost") ", " WITH_DELETED(
-			"lost_cost") ", " UNPRICED ", billed"
+			"lost_cost") ", " UNPRICED ", billed, estimated"
 				     " FROM goodput_totals AS t WHERE t.day BETWEEN ?2 AND ?3 ORDER BY t.day",
 		err));
 	bind_text(&s, currency);

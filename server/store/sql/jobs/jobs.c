@@ -204,6 +204,8 @@ static enum status sweep_job(struct store_tx *tx, int64_t job_id, size_t *left, 
 		SWEEP("signature_hits", "stream_id, signature, first_line"),
 		SWEEP("job_checkpoints", "attempt, step"),
 		SWEEP("stream_hosts", "stream_id, number"),
+		SWEEP("told_hosts", "stream_id, number"),
+		SWEEP("hosts_by_hand", "stream_id"),
 		"DELETE FROM streams WHERE rowid IN (SELECT rowid FROM streams WHERE job_id = ?1 LIMIT ?2)",
 	};
 

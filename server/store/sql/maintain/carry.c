@@ -106,6 +106,8 @@ static enum status drop(struct store_tx *tx, int64_t job_id, struct error *err)
 		"DELETE FROM signature_hits" EACH_IMPORT,
 		"DELETE FROM job_checkpoints" EACH_IMPORT,
 		"DELETE FROM stream_hosts" EACH_IMPORT,
+		"DELETE FROM told_hosts" EACH_IMPORT,
+		"DELETE FROM hosts_by_hand" EACH_IMPORT,
 		"INSERT INTO dead_jobs (job_id) SELECT job_id FROM imports WHERE ?1 = 0 OR job_id = ?1",
 		"DELETE FROM imports WHERE ?1 = 0 OR job_id = ?1",
 	};

@@ -50,6 +50,7 @@ enum { VIEW_MS = 80, NAMES_MAX = 8, FIGURES_MAX = 32, DAY_MS = 86400000, HOUR_MS
 #define ALL_HOSTS "(SELECT count(DISTINCT h.host) FROM stream_hosts AS h WHERE h.job_id = j.job_id)"
 
 #define GOODPUT(figure) "(SELECT g." figure " FROM goodput AS g WHERE g.job_id = j.job_id)"
+#define ESTIMATED GOODPUT("nodes_from > 0 AND g.cost IS NOT NULL AND g.unpriced = ''")
 /* In the list's currency. */
 #define COST(figure) "(SELECT g." figure " / 1000000.0 FROM goodput AS g WHERE g.job_id = j.job_id AND g.unpriced = '')"
 
@@ -300,7 +301,8 @@ static enum status add_rows(struct search_sql *sql, struct aggregating *a, struc
 		"SELECT j.job_id, iif(j.started_ms > 0, j.started_ms, j.created_ms), ifnull(" TIME_MS ", 0), ",
 		ask->now_ms);
 	search_add(sql, a->is_by_host ? ALL_HOSTS : "1");
-	search_add(sql, ask->wants_unpriced ? ", ifnull(" GOODPUT("unpriced") ", '')" : ", ''");
+	search_add(sql,
+		ask->wants_unpriced ? ", ifnull(" GOODPUT("unpriced") ", ''), ifnull(" ESTIMATED ", 0)" : ", '', 0");
 	search_add(sql, ask->wants_losses ? ", " UNKNOWN_LOSSES : ", 0");
 	search_add(sql,
 		a->is_by_time ? ", " GOODPUT("nodes") ", " GOODPUT("paused_ms") ", " GOODPUT("as_of_ms") : ", 0, 0, 0");
@@ -334,6 +336,7 @@ static enum status read_row(struct aggregating *a, struct statement *s, struct r
 	row->length_ms = column_i64(s);
 	row->hosts = (double)column_i64(s);
 	row->gaps.unpriced = column_span(s, a->batch);
+	row->gaps.is_estimated = column_bool(s);
 	row->gaps.unknown_losses = column_u64(s);
 	a->days.nodes = column_i64(s);
 	a->days.paused_ms = column_i64(s);

@@ -64,6 +64,7 @@ export default {
   "Unit": "单位",
   "Up (Alt+↑)": "上移 (Alt+↑)",
   "Where the definitions come from": "定义的来源",
+  "The log has lines of other formats, too:": "日志中还有其他格式的行：",
   "Which lines": "哪些行",
   "Whose lines": "谁的日志行",
   "a definition needs a name": "定义需要名称",

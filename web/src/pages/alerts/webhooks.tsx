@@ -122,8 +122,7 @@ class HookLog extends Resource<{ deliveries: Delivery[] }> {
   }
 
   async post(path: string): Promise<void> {
-    await this.request(() => send("POST", `webhooks/${this.hook}/${path}`, {}, {}));
-    await this.load();
+    if (await this.request(() => send("POST", `webhooks/${this.hook}/${path}`, {}, {}))) await this.load();
   }
 }
 

@@ -1,4 +1,4 @@
-import { t } from "../../i18n/i18n";
+import { t, tn } from "../../i18n/i18n";
 import type { DefinitionsDoc } from "../../api/types";
 import { AUTOMATIC, type Workbench } from "../../state/job/workbench";
 
@@ -21,6 +21,23 @@ function choiceTitle(choice: string): string {
   return choice === AUTOMATIC ? t("Automatic, when saved: the preset that fits the job's lines") : t("Preset {name}, when saved", { name: choice });
 }
 
+/** Of a log that several programs wrote into: those beside the one that leads. */
+function Others({ doc }: { doc: DefinitionsDoc }) {
+  const others = doc.source === "preset" ? (doc.formats ?? []).filter((one) => one.preset !== doc.preset) : [];
+  if (!others.length) return null;
+  return (
+    <p class="dim" data-test="formats">
+      {t("The log has lines of other formats, too:")}{" "}
+      {others.map((one, i) => (
+        <span key={one.preset} title={one.reason}>
+          {i > 0 && ", "}
+          {one.preset} ({tn(one.lines, "{n} line", "{n} lines")})
+        </span>
+      ))}
+    </p>
+  );
+}
+
 /** Which definitions the job has and why, and a list of others. */
 export function Source({ bench }: { bench: Workbench }) {
   const doc = bench.doc.value;
@@ -36,6 +53,7 @@ export function Source({ bench }: { bench: Workbench }) {
         {!choice && doc.reason && <span class="dim">: {doc.reason}</span>}
         {!choice && !doc.damaged && doc.source === "none" && <span class="dim">{t(": a preset is chosen by the job's first lines, or add one below")}</span>}
       </p>
+      {!choice && <Others doc={doc} />}
       {doc.damaged && (
         <p role="note" title={doc.damaged}>
           {t("The definitions that are stored cannot be read: its lines are kept without points. Once some are saved, the whole log is extracted by them.")}

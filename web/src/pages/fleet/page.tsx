@@ -228,7 +228,11 @@ function Figure({ title, children, hint }: { title: string; children: ComponentC
 }
 
 function Money({ fleet, currency }: { fleet: Fleet | null; currency: string }) {
-  const cost = (value: number | null | undefined): string => (typeof value !== "number" ? NONE : `${value >= 10_000 ? formatCompact(value) : value.toFixed(2)} ${currency}`);
+  const cost = (sums: FleetSums | undefined, of: "cost" | "lost_cost"): string => {
+    const value = sums?.[of];
+    return typeof value !== "number" ? NONE : `${sums?.estimated_node_hours ? "≈ " : ""}${value >= 10_000 ? formatCompact(value) : value.toFixed(2)} ${currency}`;
+  };
+  const isEstimated = (sums: FleetSums | undefined): string | undefined => (sums?.estimated_node_hours ? t("estimated: nodes are counted, not stated") : undefined);
   const today = fleet?.today;
   const month = fleet?.last_30_days;
   const unpriced = fleet?.unpriced_types ?? [];
@@ -241,14 +245,16 @@ function Money({ fleet, currency }: { fleet: Fleet | null; currency: string }) {
         <Figure title={t("in 30 days")} hint={t("Of the node-hours that were measured")}>
           {percent(month)}
         </Figure>
-        <Figure title={t("cost today")} hint={currency ? undefined : t("There is a cost where the list of prices has the instance type")}>
-          {cost(today?.cost)}
+        <Figure title={t("cost today")} hint={currency ? isEstimated(today) : t("There is a cost where the list of prices has the instance type")}>
+          {cost(today, "cost")}
         </Figure>
         <Figure title={t("lost of it")} hint={t("Steps made again, restarts, stalls")}>
-          {cost(today?.lost_cost)}
+          {cost(today, "lost_cost")}
         </Figure>
-        <Figure title={t("cost in 30 days")}>{cost(month?.cost)}</Figure>
-        <Figure title={t("lost of it")}>{cost(month?.lost_cost)}</Figure>
+        <Figure title={t("cost in 30 days")} hint={isEstimated(month)}>
+          {cost(month, "cost")}
+        </Figure>
+        <Figure title={t("lost of it")}>{cost(month, "lost_cost")}</Figure>
       </dl>
       {unpriced.length > 0 && (
         <p class="dim">

@@ -158,13 +158,14 @@ export class CompareStore extends Store {
     const before = this.names().join("\n");
     const { choice } = this;
     const q = "query" in choice ? choice.query : `name in (${choice.names.map(quoteText).join(", ")})`;
-    const page = await this.get<Page>("jobs", { q, limit: MOST_COMPARED, total: "query" in choice || undefined });
-    if (!page) return false;
-    const found = new Map(page.jobs.map((row) => [row.TrainingJobName, row]));
-    const names = "names" in choice ? choice.names : [...found.keys()];
-    this.missing.value = names.filter((name) => !found.has(name));
-    this.rows.value = names.map((name) => found.get(name)).filter((row) => row !== undefined);
-    this.total.value = page.total ?? page.jobs.length;
+    const show = (page: Page): void => {
+      const found = new Map(page.jobs.map((row) => [row.TrainingJobName, row]));
+      const names = "names" in choice ? choice.names : [...found.keys()];
+      this.missing.value = names.filter((name) => !found.has(name));
+      this.rows.value = names.map((name) => found.get(name)).filter((row) => row !== undefined);
+      this.total.value = page.total ?? page.jobs.length;
+    };
+    if (!(await this.getFor<Page>("jobs", show, { q, limit: MOST_COMPARED, total: "query" in choice || undefined }))) return false;
     if (after !== undefined || this.names().join("\n") !== before) {
       const seq = after === undefined ? await freshSeq() : after;
       if (!this.signal.aborted) setWant({ jobs: this.names(), kinds: ["points", "job", "backfill"], after: seq });

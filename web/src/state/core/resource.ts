@@ -14,7 +14,6 @@ export class Resource<T> extends Store {
   }
 
   async load(): Promise<void> {
-    const reply = await this.get<T>(this.path, this.params);
-    if (reply !== null) this.value.value = reply;
+    await this.getFor<T>(this.path, (reply) => (this.value.value = reply), this.params);
   }
 }

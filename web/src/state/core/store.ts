@@ -32,16 +32,22 @@ export class Store {
   protected async request<T>(act: () => Promise<T>, note: Note = (problem) => this.note(problem)): Promise<T | null> {
     try {
       const result = await act();
+      if (this.signal.aborted) return null;
       note(null);
       return result;
     } catch (error) {
-      if (!isAbort(error)) note(asProblem(error));
+      if (!isAbort(error) && !this.signal.aborted) note(asProblem(error));
       return null;
     }
   }
 
   protected get<T>(path: string, params?: Params, note?: Note): Promise<T | null> {
     return this.request(() => getJson<T>(path, params, this.signal), note);
+  }
+
+  /** The same, and puts the reply to its use, whose failure is told as well. Whether all of it went well. */
+  protected async getFor<T>(path: string, use: (reply: T) => void, params?: Params, note?: Note): Promise<boolean> {
+    return (await this.request(async () => (use(await getJson<T>(path, params, this.signal)), true), note)) === true;
   }
 }
 

@@ -46,21 +46,19 @@ export class FleetWatch extends Store {
     if (this.isAsking) return this.soon.ask();
     this.isAsking = true;
     const get = <T>(path: string, params = {}): Promise<T> => getJson<T>(path, params, this.signal);
-    const replies = await this.request(() =>
-      Promise.all([
+    await this.request(async () => {
+      const [fleet, paces, incidents, pools] = await Promise.all([
         get<Fleet>("fleet"),
         get<PacesReply>("fleet/paces", { limit: PACES }),
         get<IncidentsReply>("incidents", { state: "open", limit: INCIDENTS }),
         get<PoolsReply>("warm-pools", { state: "available", limit: POOLS }),
-      ]),
-    );
+      ]);
+      this.fleet.value = fleet;
+      this.paces.value = paces;
+      this.incidents.value = incidents.incidents;
+      this.pools.value = pools.pools;
+      this.currency.value = (fleet.last_30_days.cost ?? 0) > 0 ? (fleet.currency ?? "") : "";
+    });
     this.isAsking = false;
-    if (!replies) return;
-    const [fleet, paces, incidents, pools] = replies;
-    this.fleet.value = fleet;
-    this.paces.value = paces;
-    this.incidents.value = incidents.incidents;
-    this.pools.value = pools.pools;
-    this.currency.value = (fleet.last_30_days.cost ?? 0) > 0 ? (fleet.currency ?? "") : "";
   }
 }

@@ -31,12 +31,12 @@ export class IncidentStore extends Store {
   }
 
   async load(): Promise<void> {
-    const reply = await this.get<IncidentReply>(`incidents/${encodeURIComponent(this.id)}`);
-    if (!reply) return;
-    const isFirst = this.incident.value === null;
-    this.incident.value = reply.incident;
-    this.deliveries.value = reply.deliveries;
-    if (isFirst) void this.loadAround(reply.incident);
+    await this.getFor<IncidentReply>(`incidents/${encodeURIComponent(this.id)}`, (reply) => {
+      const isFirst = this.incident.value === null;
+      this.incident.value = reply.incident;
+      this.deliveries.value = reply.deliveries;
+      if (isFirst) void this.loadAround(reply.incident);
+    });
   }
 
   async act(what: "ack" | "mute", body: object): Promise<void> {

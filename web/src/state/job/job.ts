@@ -94,13 +94,12 @@ export class JobStore extends Store {
   }
 
   private async fetch<T>(rest: string, use: (reply: T) => void): Promise<void> {
-    const reply = await this.get<T>(jobPath(this.name, rest), {}, (problem) => {
+    await this.getFor<T>(jobPath(this.name, rest), use, {}, (problem) => {
       if (!problem) return; // of several requests, of which another may have failed
       // What is on the page of a job that was deleted stays readable.
       if (problem.status === 404 && rest === "" && this.doc.value?.SecondaryStatusTransitions) this.isGone.value = true;
       else if (!this.isGone.value) this.problem.value = problem;
     });
-    if (reply) use(reply);
   }
 
   private take(event: LiveEvent): void {

@@ -55,11 +55,10 @@ export class JobFacts extends Store {
     const { name } = this.store;
     // None of these is what the page is for: it goes without what does not come.
     const ask = async <T>(rest: string, use: (reply: T) => void, params = {}): Promise<void> => {
-      const reply = await this.get<T>(jobPath(name, rest), params, (problem) => {
+      await this.getFor<T>(jobPath(name, rest), use, params, (problem) => {
         // The document's own request tells of a server that does not answer, and of a job that was deleted.
         if (problem?.status === 404 && rest === "/goodput") void this.store.reloadDoc();
       });
-      if (reply) use(reply);
     };
     await Promise.all([
       ask<Goodput>("/goodput", (reply) => (this.goodput.value = reply)),

@@ -34,13 +34,14 @@ export class NodeStore extends Store {
 
   async load(): Promise<void> {
     const get = <T>(rest: string): Promise<T> => getJson<T>(jobPath(this.store.name, rest), {}, this.signal);
-    const replies = await this.request(() => Promise.all([get<{ commands: Command[] }>("/commands"), get<{ nodes: NodeRow[] }>("/nodes"), this.store.reloadStreams()]));
-    if (!replies) return;
-    const [{ commands }, { nodes }] = replies;
-    this.commands.value = commands.sort((a, b) => b.id - a.id);
-    this.machines.value = nodes;
-    // No event tells that a command was answered.
-    if (commands.some((one) => one.streams.length > 0 && !isAnswered(one))) this.soon.ask();
+    await this.request(async () => {
+      const [{ commands }, { nodes }] = await Promise.all([get<{ commands: Command[] }>("/commands"), get<{ nodes: NodeRow[] }>("/nodes"), this.store.reloadStreams()]);
+      if (this.signal.aborted) return;
+      this.commands.value = commands.sort((a, b) => b.id - a.id);
+      this.machines.value = nodes;
+      // No event tells that a command was answered.
+      if (commands.some((one) => one.streams.length > 0 && !isAnswered(one))) this.soon.ask();
+    });
   }
 }
 

@@ -120,8 +120,7 @@ export class Workbench extends Store {
   }
 
   private async fetch<T>(path: string, use: (reply: T) => void): Promise<void> {
-    const reply = await this.get<T>(path);
-    if (reply) use(reply);
+    await this.getFor<T>(path, use);
   }
 
   /** Of several requests one that goes well says nothing of the others. */

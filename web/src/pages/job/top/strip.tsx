@@ -123,6 +123,7 @@ function Cost({ facts, doc }: { facts: JobFacts; doc: JobDoc | null }) {
   if (typeof cost?.billable_seconds === "number") said.push(t("{time} are billable", { time: formatDuration(cost.billable_seconds) }));
   return (
     <Figure label={t("cost")} said={said}>
+      {(cost ? cost.estimated : doc?.cost_estimated) && "≈ "}
       {total >= 10_000 ? formatCompact(total) : total.toFixed(2)}
       <span class="unit"> {currency}</span>
     </Figure>

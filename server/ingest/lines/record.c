@@ -1,8 +1,10 @@
-#include "ingest/otlp/otlp.h"
+#include "ingest/lines/record.h"
+
+#include "base/json/json_write.h"
 
 enum { SEVERITY_INFO_FIRST = 9, SEVERITY_INFO_LAST = 12, SEVERITIES = 24, SEVERITY_STEPS = 4 };
 
-void otlp_record_begin(struct ingest_parser *parser)
+void record_begin(struct ingest_parser *parser)
 {
 	buf_reset(&parser->text);
 	buf_reset(&parser->extra);
@@ -39,7 +41,7 @@ static void end_line(struct buf *text)
 		text->len--;
 }
 
-void otlp_record_severity(struct ingest_parser *parser, uint64_t number, struct span text)
+void record_add_severity(struct ingest_parser *parser, uint64_t number, struct span text)
 {
 	static const char *const names[] = {"TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"};
 	bool is_info = number ? number >= SEVERITY_INFO_FIRST && number <= SEVERITY_INFO_LAST
@@ -59,7 +61,7 @@ static bool is_of_collector(struct span key)
 	       span_equal(key, SPAN("logtag"));
 }
 
-void otlp_record_attribute(struct ingest_parser *parser, struct span key, struct span value)
+void record_add_attribute(struct ingest_parser *parser, struct span key, struct span value)
 {
 	if (!key.len || is_of_collector(key))
 		return;
@@ -71,17 +73,33 @@ void otlp_record_attribute(struct ingest_parser *parser, struct span key, struct
 	buf_append_span(&parser->below, value);
 }
 
-enum status otlp_record_end(
-	struct ingest_parser *parser, struct batch *batch, bool has_body, uint64_t time_ns, struct error *err)
+bool record_is_empty(const struct ingest_parser *parser)
+{
+	const struct buf *parts[] = {&parser->text, &parser->extra, &parser->below};
+
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+		if (parts[i]->len || buf_status(parts[i], NULL) != OK) /* there was no room: it is no empty record */
+			return false;
+	return true;
+}
+
+enum status record_put_text(
+	struct ingest_parser *parser, struct batch *batch, struct span text, uint64_t time_ns, struct error *err)
+{
+	TRY(buf_status(&parser->extra, err));
+	TRY(buf_status(&parser->below, err));
+	if (record_is_empty(parser))
+		return push_line(parser, batch, text, time_ns, err);
+	buf_append_span(&parser->text, text);
+	return record_put_line(parser, batch, time_ns, err);
+}
+
+enum status record_put_line(struct ingest_parser *parser, struct batch *batch, uint64_t time_ns, struct error *err)
 {
 	struct buf *text = &parser->text;
 
 	TRY(buf_status(&parser->extra, err));
 	TRY(buf_status(&parser->below, err));
-	if (!has_body && !text->len && !parser->extra.len && !parser->below.len) {
-		otlp_point_reject(parser, batch, "a log record has no body");
-		return OK;
-	}
 	if (parser->extra.len || parser->below.len)
 		end_line(text);
 	if (text->len && parser->extra.len)

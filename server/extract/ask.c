@@ -1,0 +1,425 @@
+/*
+ * Who reads a line: the formats of the stream in their order, then presets that know it and were none of them yet. A preset
+ * joins by what it captures, not by what its `detect` knows; what nobody takes goes to the generic ones, for the whole life
+ * of the stream. A near relative that captures more values on the lines of another takes these over, and the other keeps the rest.
+ */
+#include "extract/line/prefix.h"
+#include "extract/state.h"
+
+enum { WATCH_LINES = 256, LEAD_MIN = 8, LEAD_FACTOR = 4, SETTLED_LINES = 64 };
+
+static size_t count_values(const struct run *run)
+{
+	const struct extractor *extractor = run->extractor;
+	size_t count = 0;
+
+	for (size_t i = 0; i < extractor->found_count; i++)
+		count += !run->list->items[extractor->found[i].definition].is_step_only;
+	return count;
+}
+
+static bool has_included(const struct preset *preset, int number)
+{
+	for (size_t i = 0; i < preset->include_count; i++)
+		if (preset->includes[i] == number)
+			return true;
+	return false;
+}
+
+static const struct preset *preset_of(const struct run *run, int number)
+{
+	size_t count;
+
+	return &definition_set_presets(run->set, &count)[number];
+}
+
+/* How many values a preset captures on the segment; nothing else comes of it. */
+static enum status try_preset(struct run *run, int preset, size_t *values, struct error *err)
+{
+	struct format candidate = {.preset = preset};
+	int64_t largest_total = run->extractor->largest_total;
+	bool has_match = run->has_match;
+
+	run->format = &candidate;
+	run->list = definition_set_list(run->set, preset);
+	AUTO_MEM struct track *tracks = mem_zeroed(run->list->count * sizeof *tracks);
+	if (!tracks)
+		return error_no_memory(err);
+	run->tracks = tracks;
+	enum status status = match_segment(run, err);
+	*values = status == OK ? count_values(run) : 0;
+	run->has_match = has_match;
+	run->extractor->largest_total = largest_total;
+	return status;
+}
+
+/* Of the lines before its first value only the steps: what gives points would have been taken. */
+static enum status replay_recent(struct run *run, struct error *err)
+{
+	struct extractor *extractor = run->extractor;
+	struct span rest = buf_span(&extractor->recent), whole = run->extractor->segment.view.whole, segment;
+
+	while (rest.len && span_next(&rest, '\n', &segment)) {
+		size_t kept = 0;
+		line_view_set(&run->extractor->segment.view, segment, &extractor->prefixes);
+		TRY(match_segment(run, err));
+		for (size_t i = 0; i < extractor->found_count; i++)
+			if (run->list->items[extractor->found[i].definition].is_step_only)
+				extractor->found[kept++] = extractor->found[i];
+		extractor->found_count = kept;
+		if (kept)
+			TRY(place_found(run, err));
+		run_use(run, run->format); /* slots may have moved */
+	}
+	line_view_set(&run->extractor->segment.view, whole, &extractor->prefixes);
+	return match_segment(run, err);
+}
+
+static void drop_included(struct run *run)
+{
+	struct extractor *extractor = run->extractor;
+	const struct preset *preset = preset_of(run, run->format->preset);
+
+	for (size_t i = 0; i < preset->include_count; i++) {
+		struct format *format = formats_find(&extractor->formats, preset->includes[i]);
+		if (!format)
+			continue;
+		if (!run->format->step.is_there)
+			run->format->step = format->step; /* the bar above its values */
+		run->format->said_total = format->said_total;
+		format_settle_tried(format, extractor_tracks(extractor, format));
+		formats_remove(&extractor->formats, preset->includes[i]);
+		extractor->attempts.trial.is_open = false; /* what could decide it is gone */
+	}
+}
+
+/* The preset joins. *out is NULL when there is no room for it. */
+static enum status join(struct run *run, int number, struct format **out, struct error *err)
+{
+	struct formats *formats = &run->extractor->formats;
+	const struct preset *preset = preset_of(run, number);
+	bool has_room;
+
+	*out = NULL;
+	if (!formats_have_room(formats, preset->is_generic))
+		return OK;
+	struct format *format = formats_add(formats, number, preset->is_generic);
+	if (!format)
+		return error_no_memory(err);
+	enum status status = run_give_slots(run, format, &has_room, err);
+	if (status != OK || !has_room) {
+		formats_remove(formats, number);
+		return status;
+	}
+	if (preset->is_generic)
+		formats_forget_dull(formats); /* on which the others captured nothing */
+	*out = format;
+	return OK;
+}
+
+static struct rival *rival_of(struct format *format, int preset)
+{
+	struct rival *free = NULL;
+
+	for (size_t i = 0; i < RIVALS_MAX; i++) {
+		struct rival *rival = &format->rivals[i];
+		if (rival->preset == preset)
+			return rival;
+		if (rival->preset < 0 || (!free && rival->more <= rival->fewer))
+			free = rival;
+	}
+	if (free)
+		*free = (struct rival){.preset = preset};
+	return free;
+}
+
+/* It is asked first from now on; what it does not take stays with the other. */
+static enum status take_over(struct run *run, int preset, struct format *format, struct error *err)
+{
+	struct formats *formats = &run->extractor->formats;
+	struct format *other = formats_find(formats, preset);
+	int from = format->preset;
+
+	if (!other)
+		TRY(join(run, preset, &other, err));
+	format = formats_find(formats, from);
+	if (!other || !format)
+		return OK; /* no room; or it is included and gone */
+	other->taken_over = from;
+	format->taken_over = -1;
+	for (size_t i = 0; i < RIVALS_MAX; i++)
+		format->rivals[i] = other->rivals[i] = (struct rival){.preset = -1};
+	formats_put_before(formats, other, format);
+	return OK;
+}
+
+static enum status compare(struct run *run, struct format *format, size_t values, int preset, struct error *err)
+{
+	size_t others;
+
+	TRY(try_preset(run, preset, &others, err));
+	if (others == 0 || others == values)
+		return OK;
+	struct rival *rival = rival_of(format, preset);
+	if (!rival)
+		return OK;
+	rival->more += others > values;
+	rival->fewer += others < values;
+	return rival->more >= LEAD_MIN + LEAD_FACTOR * rival->fewer ? take_over(run, preset, format, err) : OK;
+}
+
+/* Is there one that captures more on this line, which the format has taken? */
+static enum status watch(struct run *run, int taker, size_t values, struct error *err)
+{
+	struct formats *formats = &run->extractor->formats;
+	const struct preset *own = preset_of(run, taker);
+	uint64_t known[SIEVE_WORDS];
+	bool is_dull;
+
+	formats_find_known(formats, run->set, run->scratch, &run->extractor->segment.view, known, &is_dull);
+	known[taker / 64] &= ~(UINT64_C(1) << taker % 64);
+	for (int base = 0; base < PRESETS_MAX; base += 64)
+		for (uint64_t bits = known[base / 64]; bits; bits &= bits - 1) {
+			int preset = base + __builtin_ctzll(bits);
+			struct format *format = formats_find(formats, taker);
+			bool is_other = preset_of(run, preset)->is_generic != own->is_generic;
+			if (format && !is_other && !has_included(own, preset))
+				TRY(compare(run, format, values, preset, err));
+		}
+	return OK;
+}
+
+static void keep_name(struct run *run)
+{
+	struct buf *name = &run->format->name;
+
+	if (run->extractor->segment.name.ptr == buf_span(name).ptr)
+		return;
+	buf_reset(name);
+	buf_append_span(name, run->extractor->segment.name);
+}
+
+/* Its first value: now it is one of the stream's. */
+static enum status begin(struct run *run, struct error *err)
+{
+	uint64_t tried = run->format->pending_tried;
+
+	if (run->set->fixed_preset >= 0)
+		return OK;
+	drop_included(run);
+	if (run->extractor->recent_count)
+		TRY(replay_recent(run, err));
+	run->format->pending_tried = tried;
+	return OK;
+}
+
+/* What was a guess in front of that start was right. */
+static void trust(struct run *run, size_t start)
+{
+	struct extractor *extractor = run->extractor;
+
+	if (prefix_trust(&extractor->prefixes, line_view_prefix(&run->extractor->segment.view), start))
+		formats_forget_dull(&extractor->formats);
+}
+
+static enum status take(struct run *run, struct error *err)
+{
+	struct extractor *extractor = run->extractor;
+	struct format *format = run->format;
+	size_t values = count_values(run);
+
+	if (values)
+		trust(run, run->extractor->segment.start);
+	if (format->taken == 0 && values)
+		TRY(begin(run, err));
+	if (extractor->found_count)
+		TRY(place_found(run, err));
+	keep_name(run);
+	if (values || format->taken)
+		formats_note(
+			&extractor->formats, format, line_view_text(&run->extractor->segment.view), run->line->number);
+	bool is_watched = values && format->taken <= WATCH_LINES && run->set->fixed_preset < 0;
+	return is_watched ? watch(run, format->preset, values, err) : OK;
+}
+
+static enum status ask_one(struct run *run, struct format *format, bool *is_taken, struct error *err)
+{
+	run_use(run, format);
+	TRY(match_segment(run, err));
+	*is_taken = run->extractor->found_count || run->is_side_bar;
+	if (*is_taken)
+		return take(run, err);
+	keep_name(run);
+	return OK;
+}
+
+static enum status ask_kind(struct run *run, bool is_generic, bool *is_taken, struct error *err)
+{
+	struct formats *formats = &run->extractor->formats;
+
+	for (size_t i = 0; i < formats->count && !*is_taken; i++)
+		if (formats->items[i]->is_generic == is_generic)
+			TRY(ask_one(run, formats->items[i], is_taken, err));
+	return OK;
+}
+
+static enum status join_and_ask(struct run *run, int preset, bool *is_taken, struct error *err)
+{
+	struct format *format;
+
+	TRY(join(run, preset, &format, err));
+	return format ? ask_one(run, format, is_taken, err) : OK;
+}
+
+static bool is_candidate(const struct run *run, int number, bool is_generic)
+{
+	const struct formats *formats = &run->extractor->formats;
+
+	if (preset_of(run, number)->is_generic != is_generic)
+		return false;
+	for (size_t i = 0; i < formats->count; i++)
+		if (formats->items[i]->preset == number ||
+			has_included(preset_of(run, formats->items[i]->preset), number))
+			return false;
+	return true;
+}
+
+/* The header of a CSV is one with a prefix, too: what stands behind it is meant. */
+static size_t innermost(const struct run *run, const struct preset *preset)
+{
+	const struct prefix *prefix = line_view_prefix(&run->extractor->segment.view);
+	struct span groups[REGEX_MAX_GROUPS];
+
+	for (size_t i = prefix->count; preset->has_start && --i > 0;)
+		if (regex_search(preset->detect, run->scratch, prefix->starts[i], 0, groups) == REGEX_MATCH)
+			return i;
+	return 0;
+}
+
+/* It knows the line, and captures nothing on it: a head, perhaps. */
+static enum status wait_for_value(struct run *run, int number, struct error *err)
+{
+	struct format *format;
+	bool is_taken;
+
+	TRY(join(run, number, &format, err));
+	if (!format)
+		return OK;
+	trust(run, innermost(run, preset_of(run, number)));
+	run->extractor->segment.view.is_peeled = false;
+	return ask_one(run, format, &is_taken, err);
+}
+
+/* Of those that know the line the one that captures most of it; of two, the one that has the other included, or the first. */
+static enum status ask_known(
+	struct run *run, const uint64_t known[SIEVE_WORDS], bool is_generic, bool *is_taken, struct error *err)
+{
+	size_t most = 0, values;
+	int best = -1;
+
+	for (int base = 0; base < PRESETS_MAX; base += 64)
+		for (uint64_t bits = known[base / 64]; bits; bits &= bits - 1) {
+			int number = base + __builtin_ctzll(bits);
+			if (!is_candidate(run, number, is_generic))
+				continue;
+			TRY(try_preset(run, number, &values, err));
+			if (values == 0 && !is_generic)
+				TRY(wait_for_value(run, number, err));
+			bool is_equal = values && values == most && has_included(preset_of(run, number), best);
+			if (values <= most && !is_equal)
+				continue;
+			most = values;
+			best = number;
+		}
+	return best >= 0 ? join_and_ask(run, best, is_taken, err) : OK;
+}
+
+static bool has_any(const uint64_t known[SIEVE_WORDS])
+{
+	uint64_t any = 0;
+
+	for (size_t i = 0; i < SIEVE_WORDS; i++)
+		any |= known[i];
+	return any != 0;
+}
+
+/* Of lines of a shape on which they captured nothing. */
+static void pass_generic(struct formats *formats)
+{
+	for (size_t i = 0; i < formats->count; i++)
+		formats->items[i]->pending_tried += formats->items[i]->is_generic;
+}
+
+static const struct format *first_generic(const struct formats *formats)
+{
+	for (size_t i = 0; i < formats->count; i++)
+		if (formats->items[i]->is_generic && formats->items[i]->taken)
+			return formats->items[i];
+	return NULL;
+}
+
+/*
+ * A line that a specific one knows and takes no value from, as an unfinished bar: it is none for the generic ones, unless it
+ * is theirs that the other only seems to know.
+ */
+static bool is_of_specific(struct formats *formats, const uint64_t known[SIEVE_WORDS])
+{
+	const struct format *generic = first_generic(formats);
+	bool is = false;
+
+	for (size_t i = 0; i < formats->count; i++) {
+		struct format *format = formats->items[i];
+		int preset = format->preset;
+		if (format->is_generic || !(known[preset / 64] >> preset % 64 & 1))
+			continue;
+		bool is_stray =
+			generic && generic->taken >= SETTLED_LINES && format->without_value < FORMAT_STRAY_LINES;
+		bool speaks = format->taken && !(generic && format_outweighs(generic, format));
+		format->without_value += format->without_value < UINT32_MAX;
+		is |= is_stray || speaks;
+	}
+	return is;
+}
+
+static enum status ask_others(struct run *run, bool *is_taken, struct error *err)
+{
+	struct formats *formats = &run->extractor->formats;
+	uint64_t known[SIEVE_WORDS];
+	bool is_dull;
+
+	formats_find_known(formats, run->set, run->scratch, &run->extractor->segment.view, known, &is_dull);
+	if (is_dull) {
+		pass_generic(formats);
+		run->has_looked = true; /* at the first line of the shape, and it was no start */
+		return OK;
+	}
+	bool is_known = has_any(known);
+	if (is_known)
+		TRY(ask_known(run, known, false, is_taken, err));
+	if (!*is_taken && is_known && is_of_specific(formats, known))
+		return OK;
+	if (!*is_taken)
+		TRY(ask_kind(run, true, is_taken, err));
+	if (!*is_taken && is_known)
+		TRY(ask_known(run, known, true, is_taken, err));
+	if (!*is_taken && !run->has_match && run->has_looked && !run->may_be_start)
+		formats_note_dull(formats, run->extractor->segment.view.whole);
+	return OK;
+}
+
+enum status ask_formats(struct run *run, struct error *err)
+{
+	struct formats *formats = &run->extractor->formats;
+	bool is_taken = false;
+
+	if (run->set->fixed_preset >= 0)
+		return ask_kind(run, formats->items[0]->is_generic, &is_taken, err);
+	formats->lines++;
+	formats_forget_silent(formats);
+	TRY(ask_kind(run, false, &is_taken, err));
+	if (!is_taken)
+		TRY(ask_others(run, &is_taken, err));
+	if (!is_taken)
+		extractor_remember(run->extractor, run->extractor->segment.view.whole);
+	return OK;
+}

@@ -1,0 +1,142 @@
+/*
+ * Whose a series is, when two formats of a stream give metrics of the same name. Who came first keeps the name; the other's
+ * series has a label, train:loss{preset="hf-trainer"}, or two curves would be drawn as one. The other gets the name itself
+ * where it goes on with the curve: the first one has ended (a start-up line stands between them, or it was silent for
+ * far longer than it uses to be), it was a generic one of few lines, or a near relative whose lines are now taken by the other.
+ * An owner that comes back takes its name again from one that has said little.
+ */
+#include "extract/state.h"
+
+enum { ENDED_LINES = 64, ENDED_FACTOR = 4 };
+
+static struct slot *slot_at(const struct run *run, uint32_t slot)
+{
+	return &run->extractor->slots.items[slot];
+}
+
+static const struct format *format_of(const struct run *run, const struct slot *slot)
+{
+	return formats_find(&run->extractor->formats, slot->preset);
+}
+
+/* Has been silent for long, or its trainer was started anew. */
+static bool has_ended(const struct run *run, const struct format *owner)
+{
+	const struct attempts *attempts = &run->extractor->attempts;
+
+	return (attempts->has_hint && attempts->hint_line > owner->last_line) ||
+	       format_is_silent(owner, run->line->number, ENDED_LINES, ENDED_FACTOR);
+}
+
+static bool may_go_on(const struct run *run, const struct slot *of)
+{
+	const struct format *owner = format_of(run, of);
+
+	return !owner || run->format->taken_over == owner->preset || has_ended(run, owner) ||
+	       (owner->is_generic && !run->format->is_generic && !format_outweighs(owner, run->format));
+}
+
+static uint32_t hash_of(const struct run *run, uint32_t index)
+{
+	struct slot *slot = slot_at(run, index);
+	AUTO_DONE(buf) name = BUF_INIT(2 * METRIC_NAME_MAX_BYTES);
+
+	if (!slot->shown_hash) {
+		extractor_series_name(run->extractor, run->set, index, &name);
+		slot->shown_hash = (uint32_t)span_hash(buf_span(&name)) | 1;
+	}
+	return slot->shown_hash;
+}
+
+static bool is_same_name(const struct run *run, uint32_t a, uint32_t b)
+{
+	AUTO_DONE(buf) left = BUF_INIT(2 * METRIC_NAME_MAX_BYTES);
+	AUTO_DONE(buf) right = BUF_INIT(2 * METRIC_NAME_MAX_BYTES);
+
+	if (hash_of(run, a) != hash_of(run, b))
+		return false;
+	extractor_series_name(run->extractor, run->set, a, &left);
+	extractor_series_name(run->extractor, run->set, b, &right);
+	return span_equal(buf_span(&left), buf_span(&right));
+}
+
+/* Of another preset, and it has points. */
+static uint32_t find_owner(const struct run *run, uint32_t of)
+{
+	const struct extractor *extractor = run->extractor;
+
+	for (uint32_t i = 0; i < extractor->slots.count; i++) {
+		const struct slot *slot = &extractor->slots.items[i];
+		if (slot->preset != run->format->preset && !slot->is_beside && !slot->is_given_up &&
+			extractor->attempts.tracks[i].count && is_same_name(run, i, of))
+			return i;
+	}
+	return SLOT_NONE;
+}
+
+static void give_name(const struct run *run, uint32_t from, uint32_t to)
+{
+	slot_at(run, from)->is_given_up = true;
+	slot_at(run, from)->heir = to;
+}
+
+/* Of one that has ended the curve goes on: so do its attempts and its count. */
+static void hand_over(const struct run *run, uint32_t from, uint32_t to)
+{
+	const struct track *old = &run->extractor->attempts.tracks[from];
+	struct track *new = &run->extractor->attempts.tracks[to];
+	const struct format *owner = format_of(run, slot_at(run, from));
+
+	give_name(run, from, to);
+	if (!owner || !has_ended(run, owner))
+		return;
+	new->now = old->now;
+	new->before = old->before;
+	new->is_on_trial = old->is_on_trial;
+	new->progress = old->progress;
+	new->count = old->count;
+}
+
+static uint32_t find_twin(struct run *run, uint32_t slot)
+{
+	uint32_t twin = slot_at(run, slot)->twin;
+
+	if (twin == SLOT_NONE)
+		twin = slots_add_twin(&run->extractor->slots, slot);
+	return twin;
+}
+
+/* Its name went to another, which may have been a stray. */
+static uint32_t come_back(struct run *run, uint32_t index)
+{
+	struct slot *slot = slot_at(run, index);
+	uint32_t heir = slot->heir;
+
+	for (size_t i = 0; i < FORMATS_MAX && slot_at(run, heir)->is_given_up; i++)
+		heir = slot_at(run, heir)->heir;
+	const struct format *format = format_of(run, slot_at(run, heir));
+	if (format && !format_outweighs(run->format, format))
+		return find_twin(run, index);
+	give_name(run, heir, index);
+	slot->is_given_up = false;
+	return index;
+}
+
+uint32_t owner_find_slot(struct run *run, uint32_t index)
+{
+	struct slot *slot = slot_at(run, index);
+
+	if (slot->is_given_up)
+		return come_back(run, index);
+	if (slot->is_settled)
+		return index;
+	slot->is_settled = true;
+	uint32_t owner = find_owner(run, index);
+	if (owner == SLOT_NONE)
+		return index;
+	if (may_go_on(run, slot_at(run, owner)))
+		hand_over(run, owner, index);
+	else
+		slot->is_beside = true;
+	return index;
+}

@@ -1,0 +1,94 @@
+"""Several formats in one stream: two frameworks side by side, a stray line, and a trainer that is followed by another."""
+
+import pytest
+
+from smserver import wait_until
+
+STRAYS = [
+    "[2023-04-01 12:00:00,123] [INFO] [logging.py:96:log_dist] [Rank 0] step=300, skipped=0, lr=[9.6e-06], mom=[(0.9, 0.95)]",
+    ':::MLLOG {"namespace": "", "time_ms": 1560000000000, "event_type": "POINT_IN_TIME", "key": "eval_accuracy", "value": 0.25, '
+    '"metadata": {"file": "train.py", "lineno": 3, "epoch_num": 4}}',
+    "{'eval_loss': 1.25, 'eval_runtime': 3.5, 'epoch': 1.0}",
+    " validation loss at iteration 100 | lm loss value: 8.017406E+00 | lm loss PPL: 3.033300E+03 |",
+    "epoch,step,train_loss,val_loss",
+    "NCCL version 2.18.1+cuda12.1",
+    "100%|##########| 500000/500000 [00:30<00:00, 12.5it/s]",
+    "782/782 [==============================] - 3s 4ms/step - loss: 2.3456 - accuracy: 0.1250",
+    "Epoch 3:  10%|#         | 10/100 [00:10<01:30,  1.00it/s, v_num=0, train_loss=9.500]",
+    "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong",
+]
+
+
+@pytest.fixture
+def server(make_server):
+    return make_server()
+
+
+def loss_at(step):
+    return 2 + 1 / (1 + step)
+
+
+def nanogpt(step):
+    return f"iter {step}: loss {loss_at(step):.4f}, time {200 + step % 9}.25ms, mfu 41.20%"
+
+
+def plain(step):
+    return f"step {step} loss {loss_at(step):.4f} lr 0.0001"
+
+
+def megatron(step):
+    return (f" iteration {step:8}/    5000 | consumed samples: {step * 4:12} | elapsed time per iteration (ms): 1376.1 | learning rate: 1.500E-04 | "
+        f"global batch size:     4 | lm loss: {loss_at(step):.6E} | loss scale: 1.0 | grad norm: 0.310 | number of skipped iterations:   0 |")
+
+
+def openmmlab(step):
+    return f"2026-01-02 03:04:05,678 - mmdet - INFO - Epoch [1][{step}/5000]\tlr: 2.000e-02, eta: 1:00:00, time: 0.500, data_time: 0.010, loss: {loss_at(step):.4f}"
+
+
+def definitions(server, job):
+    return server.get(f"/api/v1/jobs/{job}/definitions").body
+
+
+def formats(server, job):
+    return {one["preset"]: one["lines"] for one in definitions(server, job)["formats"]}
+
+
+def test_two_frameworks_in_one_stream(server):
+    for start in range(0, 500, 100):
+        server.send("two", [line for step in range(start, start + 100) for line in (nanogpt(step), openmmlab(step + 1))])
+    server.wait_for_points("two", "train:loss", 500)
+    second = 'train:loss{preset="openmmlab"}'
+    wait_until(lambda: server.series("two", second)["count"] == 500, what="the loss of the other")
+    assert server.series("two", "train:loss")["count"] == 500
+    assert formats(server, "two") == {"nanogpt": 500, "openmmlab": 500}
+    server.restart()
+    assert formats(server, "two") == {"nanogpt": 500, "openmmlab": 500}
+    server.send("two", [line for step in range(500, 600) for line in (nanogpt(step), openmmlab(step + 1))])
+    wait_until(lambda: server.series("two", second)["count"] == 600, what="it goes on")
+    assert server.series("two", "train:loss")["count"] == 600
+    (stream,) = server.get("/api/v1/jobs/two/streams").body["streams"]
+    assert stream["preset"] == "nanogpt" and [one["preset"] for one in stream["formats"]] == ["nanogpt", "openmmlab"]
+    assert stream["formats"][1]["last_line"] == 1199 and "Epoch [1][1/5000]" in stream["formats"][1]["reason"]
+
+
+@pytest.mark.parametrize("trainer", [nanogpt, plain], ids=["nanogpt", "generic"])
+def test_stray_lines_disturb_nothing(server, trainer):
+    lines = [trainer(step) for step in range(1000)]
+    server.send("whole", lines)
+    for i, stray in enumerate(STRAYS):
+        server.send(f"stray{i}", lines[:300] + [stray] + lines[300:])
+    server.wait_for_points("whole", "train:loss", 1000)
+    for i, stray in enumerate(STRAYS):
+        server.wait_for_points(f"stray{i}", "train:loss", 1000)
+        for one in server.get("/api/v1/jobs/whole/metrics").body["series"]:
+            if not one["metric"].startswith("derived:"):
+                assert server.series(f"stray{i}", one["metric"])["count"] == one["count"], (stray, one["metric"])
+        assert definitions(server, f"stray{i}")["preset"] == definitions(server, "whole")["preset"], stray
+
+
+def test_another_trainer_goes_on(server):
+    server.send("next", [nanogpt(step) for step in range(1, 3001)] + ["Resuming from checkpoint /ckpt/2000"])
+    server.send("next", [megatron(step) for step in range(2001, 5001)])
+    server.wait_for_points("next", "train:loss", 5000)  # 1000 of the first are superseded
+    (stream,) = server.get("/api/v1/jobs/next/streams").body["streams"]
+    assert (stream["attempt"], stream["preset"]) == (2, "megatron-lm")

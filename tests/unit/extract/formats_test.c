@@ -1,0 +1,268 @@
+/* Several formats in one stream: stray lines, trainers side by side, and one after the other. */
+#include "helper.h"
+
+static struct stream auto_stream(void)
+{
+	struct definition_set *presets = shipped_presets(), *set = NULL;
+
+	CHECK_OK(definition_set_new(&set, NULL, presets, &err));
+	struct stream stream = stream_on(set);
+	stream.presets = presets;
+	return stream;
+}
+
+/* What a trainer prints at a step: one line, or several with '\n' between. */
+struct trainer {
+	const char *preset;
+	void (*say)(int step, char *out, size_t size);
+};
+
+static double loss_at(int step)
+{
+	return 2 + 1.0 / (1 + step);
+}
+
+static void say_nanogpt(int step, char *out, size_t size)
+{
+	snprintf(out, size, "iter %d: loss %.4f, time %d.25ms, mfu 41.%02d%%", step, loss_at(step), 200 + step % 9,
+		step % 90);
+}
+
+static void say_megatron(int step, char *out, size_t size)
+{
+	snprintf(out, size,
+		" iteration %8d/    5000 | consumed samples: %12d | elapsed time per iteration (ms): 13%02d.1 | learning rate: "
+		"1.500E-04 | global batch size:     4 | lm loss: %.6E | loss scale: 1.0 | grad norm: 0.%03d | number of skipped "
+		"iterations:   0 | number of nan iterations:   0 |",
+		step, step * 4, step % 60, loss_at(step), 300 + step % 50);
+}
+
+static void say_hf(int step, char *out, size_t size)
+{
+	snprintf(out, size,
+		" %2d%%|###       | %d/100000 [00:10<10:00,  4.04it/s]\n{'loss': %.4f, 'grad_norm': 0.%03d, 'learning_rate': 5e-05, "
+		"'epoch': %.2f}",
+		step / 1000, step, loss_at(step), 300 + step % 50, step / 1000.0);
+}
+
+static void say_torchtitan(int step, char *out, size_t size)
+{
+	snprintf(out, size,
+		"[rank0]:[titan] 2025-03-04 05:06:07,089 - root - INFO - step: %2d  loss: %8.5f  grad_norm:  0.%04d  memory: "
+		"48.87GiB(51.44%%)  tps: 4,%03d  tflops: 253.41  mfu: 25.%02d%%",
+		step, loss_at(step), 3000 + step % 50, step % 999, step % 90);
+}
+
+static void say_generic(int step, char *out, size_t size)
+{
+	snprintf(out, size, "step %d: loss: %.4f, lr: 1e-4, grad_norm: 0.%03d", step, loss_at(step), 300 + step % 50);
+}
+
+static void say_plain(int step, char *out, size_t size)
+{
+	snprintf(out, size, "step %d loss %.4f", step, loss_at(step));
+}
+
+static const struct trainer trainers[] = {{"nanogpt", say_nanogpt}, {"megatron-lm", say_megatron},
+	{"hf-trainer", say_hf}, {"torchtitan", say_torchtitan}, {"generic", say_generic}, {NULL, say_plain}};
+
+enum { TRAINERS = sizeof trainers / sizeof trainers[0] };
+
+static void feed_text(struct stream *s, const char *text)
+{
+	struct span rest = span_from(text), line;
+
+	while (rest.len && span_next(&rest, '\n', &line))
+		feed_at(s, line, NO_TIME);
+}
+
+static void feed_step(struct stream *s, const struct trainer *trainer, int step)
+{
+	char text[1024];
+
+	trainer->say(step, text, sizeof text);
+	feed_text(s, text);
+}
+
+static void name_of(struct stream *s, uint32_t series, struct buf *out)
+{
+	buf_reset(out);
+	extractor_series_name(s->extractor, s->set, series, out);
+}
+
+static const char *preset_of(struct stream *s)
+{
+	const char *name = definition_set_preset_name(s->set, extractor_preset(s->extractor));
+
+	return name ? name : "none";
+}
+
+/* The points of one series, in their order. */
+static size_t points_named(struct stream *s, struct span name, const struct point **out, size_t cap)
+{
+	AUTO_DONE(buf) of = BUF_INIT(1024);
+	size_t count = 0;
+
+	for (size_t i = 0; i < s->points.count && count < cap; i++) {
+		name_of(s, s->points.items[i].series, &of);
+		if (span_equal(buf_span(&of), name))
+			out[count++] = &s->points.items[i].point;
+	}
+	return count;
+}
+
+static size_t count_named(struct stream *s, const char *name)
+{
+	static const struct point *points[20000];
+
+	return points_named(s, span_from(name), points, 20000);
+}
+
+static bool is_same_point(const struct point *a, const struct point *b)
+{
+	return a->step == b->step && a->attempt == b->attempt && a->in_epoch == b->in_epoch &&
+	       memcmp(&a->value, &b->value, sizeof a->value) == 0;
+}
+
+/* Each series of `whole` is in `other`, point for point. */
+static int missing_series(struct stream *whole, struct stream *other, const char *what)
+{
+	static const struct point *wanted[20000], *got[20000];
+	AUTO_DONE(buf) name = BUF_INIT(1024);
+	int wrong = 0;
+
+	for (uint32_t series = 0; series < 200; series++) {
+		name_of(whole, series, &name);
+		size_t count = points_named(whole, buf_span(&name), wanted, 20000), same = 0;
+		size_t found = count ? points_named(other, buf_span(&name), got, 20000) : 0;
+		while (same < count && same < found && is_same_point(wanted[same], got[same]))
+			same++;
+		if (same == count && found == count)
+			continue;
+		wrong++;
+		printf("%s: %.*s has %zu points, not %zu, the first %zu are the same\n", what,
+			SPAN_ARGS(buf_span(&name)), found, count, same);
+	}
+	return wrong;
+}
+
+/* Of other frameworks, and of none. */
+static const char *const strays[] = {
+	"[2023-04-01 12:00:00,123] [INFO] [logging.py:96:log_dist] [Rank 0] step=300, skipped=0, lr=[9.6e-06, 9.6e-06], "
+	"mom=[(0.9, 0.95), (0.9, 0.95)]",
+	":::MLLOG {\"namespace\": \"\", \"time_ms\": 1560000000000, \"event_type\": \"POINT_IN_TIME\", \"key\": "
+	"\"eval_accuracy\", \"value\": 0.25, \"metadata\": {\"file\": \"train.py\", \"lineno\": 3, \"epoch_num\": 4}}",
+	":::MLLOG {\"namespace\": \"\", \"time_ms\": 1560000000000, \"event_type\": \"POINT_IN_TIME\", \"key\": \"train_loss\", "
+	"\"value\": 3.5, \"metadata\": {\"file\": \"train.py\", \"lineno\": 3, \"samples_count\": 64}}",
+	"{'eval_loss': 1.25, 'eval_runtime': 3.5, 'eval_samples_per_second': 12.5, 'epoch': 1.0}",
+	"{'loss': 9.25, 'grad_norm': 3.5, 'learning_rate': 0.5, 'epoch': 1.0}",
+	" validation loss at iteration 100 | lm loss value: 8.017406E+00 | lm loss PPL: 3.033300E+03 |",
+	" iteration       30/    1000 | consumed samples:          120 | elapsed time per iteration (ms): 1376.1 | learning "
+	"rate: 1.500E-04 | global batch size:     4 | lm loss: 2.247505E+01 | loss scale: 16384.0 | grad norm: 16.999 |",
+	"epoch,step,train_loss,val_loss",
+	"algo-1:52:71 [0] NCCL INFO Bootstrap : Using eth0:10.0.0.1<0>",
+	"NCCL version 2.18.1+cuda12.1",
+	"100%|##########| 500000/500000 [00:30<00:00, 12.5it/s]",
+	"  3%|3         | 30/1000 [00:30<12:00,  1.5it/s]",
+	"Validation: 100%|##########| 50/50 [00:30<00:00,  1.5it/s]",
+	" 32/782 [>.............................] - ETA: 1:02 - loss: 2.3456 - accuracy: 0.1250",
+	"782/782 [==============================] - 3s 4ms/step - loss: 2.3456 - accuracy: 0.1250",
+	"Epoch 3:  10%|#         | 10/100 [00:10<01:30,  1.00it/s, v_num=0, train_loss=9.500]",
+	"#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong",
+	"# nThread 1 nGpus 8 minBytes 8 maxBytes 8589934592 step: 2(factor) warmup iters: 5 iters: 20 agg iters: 1 validate: 1",
+	"     1048576        262144     float     sum      -1    52.31   20.05   37.59      0    51.96   20.18   37.84      0",
+	"iter 7: loss 9.5000, time 10.25ms, mfu 1.00%",
+	"step:7/20000 train_loss:9.5000 train_time:12ms step_avg:12.00ms",
+	"Epoch: [3][120/5005]\tTime  0.500 ( 0.600)\tData  0.001 ( 0.002)\tLoss 6.9000e+00 (6.9500e+00)\tAcc@1   0.39 (  0.25)",
+	"DLL 2020-01-01 00:00:00.000000 - (0, 10) train_loss : 9.5 ",
+	"[7]#011train-rmse:9.5",
+	"step 7: train loss 9.5000, val loss 9.6000",
+};
+
+static int disturb(const struct trainer *trainer, const char *stray)
+{
+	AUTO_DONE(stream) whole = auto_stream();
+	AUTO_DONE(stream) other = auto_stream();
+	char what[400];
+
+	for (int step = 1; step <= 1000; step++) {
+		feed_step(&whole, trainer, step);
+		if (step == 300)
+			feed_text(&other, stray);
+		feed_step(&other, trainer, step);
+	}
+	CHECK(whole.points.count >= 1000);
+	snprintf(what, sizeof what, "%s, '%.50s'", trainer->preset ? trainer->preset : "step loss", stray);
+	int wrong = missing_series(&whole, &other, what);
+	wrong += strcmp(preset_of(&whole), preset_of(&other)) != 0;
+	wrong += extractor_attempt(other.extractor) != 1;
+	return wrong;
+}
+
+/* Is it no stray there, but the format's own, or its near relative's? */
+static bool is_own(const struct trainer *trainer, const char *stray)
+{
+	return (trainer->say == say_megatron && (strstr(stray, "lm loss:") || strstr(stray, "log_dist"))) ||
+	       (trainer->say == say_hf && strstr(stray, "'loss'")) ||
+	       (trainer->say == say_nanogpt && strstr(stray, "iter 7"));
+}
+
+TEST(a_stray_line_of_another_framework_disturbs_nothing)
+{
+	int wrong = 0, count = 0;
+
+	for (size_t i = 0; i < TRAINERS; i++)
+		for (size_t j = 0; j < sizeof strays / sizeof strays[0]; j++)
+			if (!is_own(&trainers[i], strays[j])) {
+				wrong += disturb(&trainers[i], strays[j]) != 0;
+				count++;
+			}
+	printf("%d of %d\n", count - wrong, count);
+	CHECK_INT(wrong, 0);
+}
+
+/* The values of each are its own; the second one's series are labelled where the names are the same. */
+static int check_pair(const struct trainer *a, const struct trainer *b)
+{
+	AUTO_DONE(stream) s = auto_stream();
+	char second[100];
+
+	for (int step = 1; step <= 500; step++) {
+		feed_step(&s, a, step);
+		feed_step(&s, b, 2 * step);
+	}
+	snprintf(second, sizeof second, "train:loss{preset=\"%s\"}", b->preset);
+	size_t plain = count_named(&s, "train:loss"), labelled = count_named(&s, second);
+	if (plain == 500 && labelled == 500 && extractor_attempt(s.extractor) == 1)
+		return 0;
+	printf("%s and %s: %zu and %zu points, attempt %u\n", a->preset, b->preset, plain, labelled,
+		extractor_attempt(s.extractor));
+	return 1;
+}
+
+TEST(two_frameworks_in_one_stream_give_all_of_their_curves)
+{
+	int wrong = 0;
+
+	for (size_t i = 0; i < 4; i++)
+		for (size_t j = 0; j < 4; j++)
+			wrong += i != j && check_pair(&trainers[i], &trainers[j]);
+	CHECK_INT(wrong, 0);
+}
+
+/* Another trainer goes on with the curve: its start-up line stands between. */
+TEST(a_stream_may_change_its_format)
+{
+	AUTO_DONE(stream) s = auto_stream();
+
+	for (int step = 1; step <= 5000; step++)
+		feed_step(&s, &trainers[0], step);
+	CHECK_TEXT(preset_of(&s), "nanogpt");
+	feed_text(&s, "loading checkpoint from /ckpt/4000");
+	for (int step = 4001; step <= 9000; step++)
+		feed_step(&s, &trainers[1], step);
+	CHECK_INT(count_named(&s, "train:loss"), 10000);
+	CHECK_INT(newest(&s)->attempt, 2);
+	CHECK_TEXT(preset_of(&s), "megatron-lm");
+	CHECK_INT(extractor_last_step(s.extractor), 9000);
+}
