@@ -35,7 +35,7 @@ def known_by(found):
 
 def judge_texts(texts):
     """(text, verdict) of each: what its own preset gives, and how much of it the generic reading does."""
-    own = reading.read((text.preset, text.lines) for text in texts)
+    own = reading.read(((text.preset, text.lines) for text in texts), reading.presets_as_printed())
     alone = reading.read(((reading.CHOICE, text.lines) for text in texts), reading.generic_presets())
     for text, by_preset, by_generic in zip(texts, own, alone):
         yield text, judge.judge(known_by(by_preset), by_generic.points)

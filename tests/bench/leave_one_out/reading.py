@@ -41,6 +41,16 @@ def shipped():
     return json.loads(PRESETS.read_text())["presets"]
 
 
+def presets_as_printed():
+    """The shipped presets, but that a running mean stays what is printed: that it is one, only the format's preset can know."""
+    presets = shipped()
+    for preset in presets:
+        for definition in preset["definitions"]:
+            for value in [definition, *definition.get("Values", ())]:
+                value.pop("Mean", None)
+    return presets
+
+
 def generic_presets():
     """The presets that know no trainer: what is left when a format's own preset and those near it are taken away. (A preset that
     is not near knows none of the lines, so that it is all the same whether it stays.)"""
