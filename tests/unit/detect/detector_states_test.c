@@ -160,7 +160,8 @@ static const struct stored {
 	unsigned format;
 	size_t zeros;
 } stored[] = {{ROLE_LOSS, 0, 13}, {ROLE_LOSS, 3, 139}, {ROLE_EVAL_LOSS, 3, 12}, {ROLE_GRAD_NORM, 3, 13},
-	{ROLE_THROUGHPUT, 3, 50}, {ROLE_STEP_TIME, 3, 50}};
+	{ROLE_THROUGHPUT, 3, 50}, {ROLE_STEP_TIME, 3, 50}, {ROLE_LOSS, 4, 139}, {ROLE_EVAL_LOSS, 4, 12},
+	{ROLE_GRAD_NORM, 4, 13}, {ROLE_THROUGHPUT, 4, 132}, {ROLE_STEP_TIME, 4, 132}};
 
 TEST(states_of_each_format_are_taken_over)
 {
