@@ -208,7 +208,7 @@ def slow_ramp(rng):
     at, by, length = rng.randrange(3000, 6000), rng.uniform(0.12, 0.25), rng.randrange(80, 400)
     values = falling(rng, 8000, rng.uniform(0.005, 0.02))
     values = [value * (1 + by * min(1, max(0, (i - at) / length))) for i, value in enumerate(values)]
-    return {LOSS: values}, [event("loss_spike", LOSS, at, at + 2 * length, by)]
+    return {LOSS: values}, [event("loss_spike", LOSS, at, at + 2 * length + 300, by)]
 
 
 # ---- how a loss is printed ----
