@@ -2,6 +2,7 @@
 
 static const double high_share = 1.3; /* of the level: a beginning below that cannot be told from a spike */
 static const double near_height = 0.6; /* of the way up to it */
+static const double far_down = 0.3; /* of that way */
 static const double alike_least = 0.4, alike_most = 2.5; /* of its fall */
 
 void beginning_learn(struct beginning *beginning, double value)
@@ -33,6 +34,11 @@ bool beginning_is_height(const struct beginning *first, double value, double lev
 
 	return beginning_is_known(first) && level > 0 && start > high_share * level &&
 	       fall_of(first, 1) > spread * start / level && value > level + near_height * (start - level);
+}
+
+bool beginning_is_above(const struct beginning *first, double value, double level)
+{
+	return value > level + far_down * (mean_of(first, 0) - level);
 }
 
 bool beginning_is_alike(const struct beginning *first, const struct beginning *next, int part, double noise)

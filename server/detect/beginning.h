@@ -20,6 +20,8 @@ void beginning_learn(struct beginning *beginning, double value);
 bool beginning_is_known(const struct beginning *beginning);
 /* This value is as high as where it began, of a series that has come down to `level`, give or take `spread`. */
 bool beginning_is_height(const struct beginning *first, double value, double level, double spread);
+/* A value of what may be another beginning: it has not come down to that level at once. */
+bool beginning_is_above(const struct beginning *first, double value, double level);
 /* The other one has fallen as this one had, after 16 points (part 1) or after 32 (part 2). noise: of its points. */
 bool beginning_is_alike(const struct beginning *first, const struct beginning *next, int part, double noise);
 void beginning_pack(const struct beginning *beginning, struct buf *out);

@@ -57,6 +57,7 @@ enum {
 	GAP_TIMES = 100,
 	WHOLE_SPIKE_POINTS = 256,
 	OFTEN = 3, /* matches */
+	FEW_TIMES = 2,
 	AGAIN = 32,
 	APART = 16, /* points */
 	FORMAT_WITH_WANDER = 5
@@ -64,7 +65,7 @@ enum {
 
 static const double mark_least = 3.8, mark_most = 8, mark_step = 0.5; /* bars: the step is a mark's */
 static const double mark_floor = 1.5; /* what is new in a point that lies among the others is none to look at */
-static const double down_fading = 1 - 1.0 / 1024;
+static const double down_fading = 1 - 1.0 / 4096;
 static const double small_margin = 0.25; /* a small spike is looked for in three ways at once */
 static const double far_share = 0.5; /* of the level: with few values known */
 static const double far_score = 8;
@@ -238,8 +239,10 @@ static unsigned matches_of(struct loss_spike *state, const struct point *point, 
 
 	state->again -= state->again > 0;
 	if (is_odd && !state->was_odd) {
-		state->again = recur_matches(&state->odd, point->step, fabs(z), APART * gap, 2 * gap) ? AGAIN : 0;
 		matches = recur_matches(&state->odd, point->step, fabs(z), APART * gap, gap / 2);
+		bool is_again =
+			matches >= FEW_TIMES || recur_is_again(&state->odd, point->step, fabs(z), APART * gap, 2 * gap);
+		state->again = is_again ? AGAIN : 0;
 		recur_add(&state->odd, point->step, fabs(z));
 	}
 	state->was_odd = is_odd;
@@ -432,6 +435,7 @@ static void feed_mark(
 	} else if (z < 4) {
 		state->marks += !alarm->is_ramp;
 		state->is_next = false;
+		state->ramp.near = fmin(state->ramp.near, alarm->level + alarm->spread);
 		alarm->is_open = false;
 		memset(state->news, 0, sizeof state->news);
 		incident_close(&alarm->incident, point, to);
@@ -510,6 +514,10 @@ static void follow_beginning(struct loss_spike *state, const struct point *point
 {
 	double noise = state->alarm.spread * point->value / state->alarm.level;
 
+	if (!beginning_is_above(&state->first, point->value, state->alarm.level)) {
+		state->is_next = false; /* none comes back as fast: a spike */
+		return;
+	}
 	beginning_learn(&state->next, point->value);
 	if (state->next.count == BEGINNING_POINTS / 2) {
 		state->is_next = beginning_is_alike(&state->first, &state->next, 1, noise);

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+static const double exact_share = 0.005; /* of a distance: what two may differ by */
+
 static size_t kept(const struct recur *recur)
 {
 	return recur->count < RECUR_PLACES ? recur->count : RECUR_PLACES;
@@ -65,6 +67,25 @@ unsigned recur_matches(const struct recur *recur, int64_t step, double size, dou
 	}
 	multiples -= multiples < 2 ? multiples : 2; /* the shortest is one of itself, and a second may be chance */
 	return size > 3 * largest ? 0 : midway > multiples ? midway : multiples;
+}
+
+static bool is_like(double size, double other)
+{
+	return size < 2 * other && other < 2 * size;
+}
+
+bool recur_is_again(const struct recur *recur, int64_t step, double size, double least, double tolerance)
+{
+	for (size_t i = 0; i < kept(recur); i++) {
+		double distance = distance_of(recur, i, step), give = fmin(tolerance, exact_share * distance);
+		if (distance < least || !is_like(size, (double)recur->sizes[i]))
+			continue;
+		for (size_t j = 0; j < kept(recur); j++)
+			if (fabs(distance_of(recur, j, step) - 2 * distance) <= give &&
+				is_like(size, (double)recur->sizes[j]))
+				return true;
+	}
+	return false;
 }
 
 void recur_pack(const struct recur *recur, struct buf *out)

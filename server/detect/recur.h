@@ -5,7 +5,7 @@
  *
  * Kept are the last eight places and how odd they were. Distances are equal where an earlier place lies midway between a still
  * earlier one and this one; or where an earlier one is a multiple of the shortest distance away. One such place may be
- * chance, three are not.
+ * chance, three are not. One is enough where the three are as odd as each other, to a factor of two: the same batch does the same.
  */
 #pragma once
 
@@ -20,7 +20,9 @@ struct recur {
 };
 
 void recur_add(struct recur *recur, int64_t step, double size);
-/* How many of them stand at equal distances with this step, give or take. Not below `least`; 0 where this is three times as odd. */
+/* How many of them stand at equal distances with this step. Not nearer than `least`; 0 where this is three times as odd. */
 unsigned recur_matches(const struct recur *recur, int64_t step, double size, double least, double tolerance);
+/* Two as odd as this one do; tolerance: less of short distances. */
+bool recur_is_again(const struct recur *recur, int64_t step, double size, double least, double tolerance);
 void recur_pack(const struct recur *recur, struct buf *out);
 void recur_unpack(struct recur *recur, struct unpacker *in);
