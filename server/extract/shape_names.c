@@ -94,12 +94,13 @@ static size_t last_unit(const struct shape_token *tokens, const bool *hides, siz
 		const struct shape_token *word = &tokens[at + 1];
 		size_t len = shape_gap_squeeze(word->gap, marks, sizeof marks);
 		bool is_joined = len == 0 || (len == 1 && (at == number ? marks[0] == ' ' : marks[0] == '/'));
-		bool is_next_name = at + 2 < count && span_find_char(tokens[at + 2].gap, '=') >= 0;
-		if (word->kind != SHAPE_WORD || hides[at + 1] || !is_joined || is_next_name)
+		if (word->kind != SHAPE_WORD || hides[at + 1] || !is_joined)
 			break;
 		at++;
 	}
-	return at;
+	/* Of "12 loss 2.5" the word names what is behind it. */
+	bool leads_on = at + 1 < count && tokens[at + 1].kind == SHAPE_NUMBER && leads_to_number(tokens[at + 1].gap);
+	return at == number + 1 && tokens[at].gap.len && leads_on ? number : at;
 }
 
 /* "validation: loss 2.5": the split among the words that the line begins with; SIZE_MAX: none. */

@@ -203,6 +203,22 @@ TEST(columns_without_names_are_called_by_their_place)
 	check_reads(&log, &log.shapes[0], 60);
 }
 
+TEST(a_word_between_two_numbers_names_the_second)
+{
+	AUTO_DONE(log) log = {0};
+
+	for (int i = 0; i < 60; i++)
+		add(&log, "#%d xent^%d.5^ in %d.25 s, %dms", i, 9 - i / 10, i % 7, 100 + i % 3);
+	find(&log);
+	CHECK_INT(log.found, 1);
+	CHECK_INT(log.shapes[0].has_step, true);
+	CHECK_DOUBLE(metric(&log.shapes[0], "xent")->value, 4.5); /* 9 - 59 / 10 */
+	CHECK_DOUBLE(metric(&log.shapes[0], "s")->value, 3.25); /* 59 % 7 */
+	CHECK_DOUBLE(metric(&log.shapes[0], "ms")->value, 102); /* 59 % 3 */
+	CHECK_INT(log.shapes[0].metric_count, 3);
+	check_reads(&log, &log.shapes[0], 60);
+}
+
 TEST(words_that_vary_do_not_part_a_shape)
 {
 	static const char *const users[] = {"ann", "bob", "cem", "dov", "eva", "fay"};
