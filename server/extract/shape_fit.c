@@ -59,6 +59,13 @@ static enum status find_targets(struct search *search, struct error *err)
 	return OK;
 }
 
+/* Of ten lines nine. */
+static uint64_t misses_allowed(const struct search *search)
+{
+	return search->group->count / 10;
+}
+
+/* Lines where it finds the number; 0: too few, or it takes more steps than are allowed. */
 static uint64_t count_own(const struct search *search, const struct regex *regex, int group)
 {
 	const struct shape_groups *groups = search->on->groups;
@@ -66,14 +73,17 @@ static uint64_t count_own(const struct search *search, const struct regex *regex
 	size_t width = search->reading->number_count, row = 0;
 	uint64_t matched = 0;
 
-	for (size_t i = 0; i < groups->piece_count; i++) {
+	for (size_t i = 0; i < groups->piece_count && row - matched <= misses_allowed(search); i++) {
 		if (groups->pieces[i].group != search->reading->group)
 			continue;
 		struct span target = search->targets[row++ * width + search->number];
-		matched += regex_search(regex, search->on->scratch, groups->pieces[i].text, 0, found) == REGEX_MATCH &&
-			   target.ptr && found[group].ptr == target.ptr && found[group].len == target.len;
+		enum regex_result result = regex_search(regex, search->on->scratch, groups->pieces[i].text, 0, found);
+		if (result == REGEX_LIMIT)
+			return 0;
+		matched += result == REGEX_MATCH && target.ptr && found[group].ptr == target.ptr &&
+			   found[group].len == target.len;
 	}
-	return matched;
+	return row - matched <= misses_allowed(search) ? matched : 0;
 }
 
 /* The nearest word before token `at`; empty: there is none. */
@@ -109,6 +119,7 @@ static bool is_variant(const struct search *search, struct span text, const char
 	       span_equal(word_before(tokens, at - words), word_before(own->tokens, own_first));
 }
 
+/* UINT64_MAX: it takes more steps than are allowed. */
 static uint64_t count_strays(const struct search *search, const struct regex *regex)
 {
 	const struct shape_groups *groups = search->on->groups;
@@ -116,17 +127,15 @@ static uint64_t count_strays(const struct search *search, const struct regex *re
 	struct span found[REGEX_MAX_GROUPS];
 	uint64_t strays = 0;
 
-	for (size_t i = 0; i < groups->piece_count; i += stride)
-		if (groups->pieces[i].group != search->reading->group)
-			strays += regex_search(regex, search->on->scratch, groups->pieces[i].text, 0, found) ==
-					  REGEX_MATCH &&
-				  !is_variant(search, groups->pieces[i].text, found[1].ptr);
+	for (size_t i = 0; i < groups->piece_count; i += stride) {
+		if (groups->pieces[i].group == search->reading->group)
+			continue;
+		enum regex_result result = regex_search(regex, search->on->scratch, groups->pieces[i].text, 0, found);
+		if (result == REGEX_LIMIT)
+			return UINT64_MAX;
+		strays += result == REGEX_MATCH && !is_variant(search, groups->pieces[i].text, found[1].ptr);
+	}
 	return strays;
-}
-
-static bool is_enough(const struct search *search, uint64_t matched)
-{
-	return matched * 10 >= search->group->count * 9;
 }
 
 /* *out is filled when the pattern compiles and finds the number. A pattern that is too long is none. */
@@ -147,11 +156,12 @@ static enum status try_pattern(const struct search *search, struct buf *pattern,
 	if (status != OK)
 		return OK;
 	uint64_t matched = count_own(search, regex, group_name ? regex_group(regex, group_name) : 1);
-	if (!is_enough(search, matched))
+	/* A step is asked of lines that match only. */
+	uint64_t strays = search->is_step || !matched ? 0 : count_strays(search, regex);
+	if (!matched || strays == UINT64_MAX)
 		return OK;
 	out->matched = matched;
-	out->strays =
-		search->is_step ? 0 : count_strays(search, regex); /* a step is asked of the lines that match only */
+	out->strays = strays;
 	out->regex = arena_copy(search->on->arena, buf_span(pattern));
 	return out->regex.ptr ? OK : error_no_memory(err);
 }

@@ -51,7 +51,8 @@ static bool joins_words(struct span gap)
 	char marks[4];
 	size_t len = shape_gap_squeeze(gap, marks, sizeof marks);
 
-	return len == 0 || (len == 1 && memchr(" _-./:", marks[0], 6));
+	bool is_sentence = gap.len > 1 && marks[0] == '.';
+	return len == 0 || (len == 1 && !is_sentence && memchr(" _-./:", marks[0], 6));
 }
 
 /* "time per iteration (ms): 23.5": is the word before the number a unit in brackets? */

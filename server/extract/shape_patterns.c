@@ -64,14 +64,41 @@ static void put_gap(struct span gap, bool is_loose, struct buf *out)
 		quote(gap, out);
 }
 
+/* Anything up to the mark behind it; unless that is in it too, there is one way to match, which keeps long lines cheap. */
+static void put_thing(struct span text, struct span gap, struct buf *out)
+{
+	size_t bytes;
+
+	if (gap.len && shape_is_blank(gap, 0, &bytes)) {
+		buf_append_text(out, "\\S++");
+	} else if (gap.len && span_find_char(text, gap.ptr[0]) < 0) {
+		buf_append_text(out, "[^\\s");
+		quote(span_of(gap.ptr, 1), out);
+		buf_append_text(out, "]++");
+	} else {
+		buf_append_text(out, "\\S+?");
+	}
+}
+
+/* A number that is passed over; each can be matched in one way alone. */
+static void put_any_number(const struct shape_token *token, struct buf *out)
+{
+	buf_append_text(out, "[-+]?(?:[\\d.]++");
+	if (token->has_commas)
+		buf_append_text(out, "(?:,\\d{3})*+(?:\\.\\d+)?+");
+	buf_append_text(out, "(?:[eE][-+]?\\d+)?+|(?i:nan|inf))");
+	if (token->has_thousands)
+		buf_append_text(out, "[kKMGBTP]?");
+}
+
 static void put_token(const struct shape_place *place, size_t at, struct buf *out)
 {
 	const struct shape_token *token = &place->tokens[at];
 
 	if (token->kind == SHAPE_NUMBER)
-		buf_append_text(out, "[-+]?[\\w.,]+?(?:[-+]\\d+)?");
+		put_any_number(token, out);
 	else if (token->kind == SHAPE_THING || place->hides[at])
-		buf_append_text(out, "\\S+?");
+		put_thing(token->text, at + 1 < place->count ? place->tokens[at + 1].gap : SPAN(" "), out);
 	else
 		quote(token->text, out);
 }

@@ -255,6 +255,8 @@ TEST(places_settings_and_constants_are_no_metrics)
 		add(&log, "pid: %d port=%d rank %d 10.0.0.%d 12:00:%02d", 4000 + 7 * i % 50, 29500 + i % 3, i % 8, i,
 			i);
 		add(&log, "seed 1 width 512 loss 2.5");
+		add(&log, "r7i2n6:%d:%d [1] NCCL INFO Channel %d/32 speed %d.5", 4000 + i, 5000 + 3 * i % 70, i % 32,
+			i);
 	}
 	find(&log);
 	CHECK_INT(log.found, 0);
