@@ -1,6 +1,7 @@
 // A log that nothing reads: its shapes of line with numbers, and the curve that one click makes of what is stored.
 import assert from "node:assert/strict";
 import { coloured, fitsWidth, shot, test, texts, until, waitUntil } from "./support.mjs";
+import { ALL, COLOURS, faults } from "./walk.mjs";
 
 /** Marks that no preset knows. */
 const odd = (count) => Array.from({ length: count }, (_, n) => `#${n} xent^${(2 + 3 * Math.exp(-n / 80)).toFixed(4)}^ gradmag^${(0.5 + (n % 9) / 8).toFixed(3)}^ ${900 + (n % 9)} tok/s`);
@@ -22,6 +23,7 @@ test("one click makes curves of the stored log", async ({ server, page, open }) 
   assert.deepEqual(marks, ["step 399", `value ${last}`, "value 0.875", "value 903"]); // 399 % 9 = 3
   const names = (await texts(page, ".shapes ol > li:first-child ul b")).join();
   assert.equal(names, "xent,gradmag,tok/s");
+  assert.deepEqual(await faults(page, ALL), []);
   await shot(page, "proposals");
   await page.click(".shapes li:first-child button:text-is('Use')");
   await until(page, () => document.querySelectorAll(".chart canvas").length >= 3, "the charts");
@@ -98,5 +100,6 @@ test("dark", { colorScheme: "dark" }, async ({ server, page, open }) => {
   await sendOdd(server, "odd");
   await open("/jobs/odd");
   await shapes(page);
+  assert.deepEqual(await faults(page, COLOURS), []);
   await shot(page, "proposals-dark");
 });

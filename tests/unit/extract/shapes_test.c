@@ -321,3 +321,22 @@ TEST(a_line_of_ten_thousand_pairs_is_bounded)
 	CHECK_INT(log.found, 1);
 	CHECK(log.shapes[0].metric_count <= SHAPE_METRICS_MAX);
 }
+
+TEST(want_of_memory_is_said_whenever_it_comes)
+{
+	AUTO_DONE(log) log = {0};
+	enum status status = ERR_MEMORY;
+	struct error err = {0};
+
+	for (int i = 0; i < 40; i++)
+		add(&log, "\x1b[1mEpoch %d\x1b[0m, chunk %d/10 xent %d.5", i / 10, i % 10, i % 7);
+	for (long nth = 1; status == ERR_MEMORY; nth++) {
+		AUTO(arena) arena = arena_new();
+		mem_fail_at(nth);
+		status = shapes_find(arena, log.lines, log.count, MATCH_STEPS, log.shapes, &log.found, &err);
+		mem_fail_at(0);
+		CHECK(status == OK || status == ERR_MEMORY);
+		CHECK(nth < 1000);
+	}
+	CHECK_INT(log.found, 1);
+}
