@@ -11,7 +11,8 @@ enum { TAG_BYTES = 24 };
 
 static bool is_within(struct span text, struct span whole)
 {
-	return text.len <= whole.len && (text.len == 0 || (text.ptr >= whole.ptr && text.ptr + text.len <= whole.ptr + whole.len));
+	return text.len <= whole.len &&
+	       (text.len == 0 || (text.ptr >= whole.ptr && text.ptr + text.len <= whole.ptr + whole.len));
 }
 
 static void check_starts(struct span line, const struct prefix *prefix)
