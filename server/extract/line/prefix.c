@@ -185,7 +185,8 @@ int32_t line_peel_rank(struct span text, bool *is_bare)
 	struct peeling peeling = {.rank = RANK_NONE};
 
 	for (int i = 0; i < TAGS_MAX && line_may_have_rank(text); i++)
-		if (!launcher_take(&text, &peeling) && (text.ptr[0] == ' ' || stamp_take(&text) != PART_TAG))
+		if (!launcher_take(&text, &peeling) &&
+			((text.ptr[0] != '[' && !is_digit(text.ptr[0])) || stamp_take(&text) != PART_TAG))
 			break;
 	*is_bare = peeling.is_bare;
 	return peeling.rank;

@@ -47,7 +47,7 @@ TEST(a_namespace_in_one_line)
 
 TEST(settings_behind_prefixes_and_in_records)
 {
-	static const char *const before[] = {"gpu-node-01: ", "[pod/train-0/pytorch] ", "trainer-1  | ",
+	static const char *const before[] = {"[pod/train-0/pytorch] ", "trainer-1  | ",
 		"INFO:root:", "2024-06-25 12:34:56,789 - __main__ - INFO - ", "[12:34:56] INFO     ",
 		"I0625 12:34:56.123456 12 a.py:4] ", "Jun 25 12:34:56 gpu01 python[12]: "};
 	static const char *const wrapped[] = {"{\"log\":\"--- arguments ---\\n\",\"stream\":\"stdout\"}",
