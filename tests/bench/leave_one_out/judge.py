@@ -28,7 +28,7 @@ class Known(NamedTuple):
     """A point that is there."""
     line: int
     role: str
-    steps: tuple  # that are right: one, but where the log leaves it open
+    steps: tuple  # that are right: one, but where the log leaves it open; empty: any, for the log says none
     value: float
     unit: str = ""
 
@@ -143,7 +143,7 @@ def judge(known, points):
         count.there += 1
         if point:
             count.found += 1
-            count.step += point.step in one.steps
+            count.step += not one.steps or point.step in one.steps
             count.role += point.role == one.role
     verdict.series = len({point.name for point in points})
     verdict.names = list(invented_of(known, points))

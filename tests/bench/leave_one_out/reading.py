@@ -20,6 +20,7 @@ class Text(NamedTuple):
     preset: str  # that it is written for
     lines: list
     is_grown: bool = True  # a real log is not
+    has_steps: bool = True  # else its preset counts the points
 
 
 class Point(NamedTuple):

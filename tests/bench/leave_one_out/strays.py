@@ -85,7 +85,10 @@ def report_texts(title, texts, presets, is_verbose):
         extra = stray.split("\n")
         found = reading.read(((reading.CHOICE, text.lines[:AT] + extra + text.lines[AT:]) for text in texts), presets)
         harmed, there, lost, more = set(), 0, 0, 0
+        own = reading.read([(reading.CHOICE, extra)])[0].preset
         for text, before, after in zip(texts, bare, found):
+            if text.preset == own:
+                continue  # of another framework, that is
             gone, new = spoilt(shape(before.points), after, AT, len(extra))
             there, lost, more = there + len(before.points), lost + gone, more + new
             if gone or new:
