@@ -60,7 +60,8 @@ enum {
 	FEW_TIMES = 2,
 	AGAIN = 32,
 	APART = 16, /* points */
-	FORMAT_WITH_WANDER = 5
+	FORMAT_WITH_WANDER = 5,
+	FORMAT_WITH_EPOCH = 6
 };
 
 static const double mark_least = 3.8, mark_most = 8, mark_step = 0.5; /* bars: the step is a mark's */
@@ -93,6 +94,8 @@ struct loss_spike {
 	struct recur odd; /* where odd points and runs of them began */
 	bool was_odd; /* the last point */
 	uint32_t again; /* points that may belong to what came again */
+	uint32_t in_epoch; /* of the last point, as its line counts; 0: it does not */
+	bool is_first_line; /* this point is of another epoch than the last one */
 	double down; /* the lowest z of late, turned round; fades */
 	struct beginning first, next; /* of the stream; of what may be another training in it, while is_next */
 	bool is_next;
@@ -270,12 +273,13 @@ static bool is_sampled(const struct loss_spike *state)
 	return (double)state->steps[RECENT - 1] - (double)state->steps[RECENT - 2] >= SAMPLED_STEPS;
 }
 
-/* Where a line stands for several steps, one point may be all there is of a spike. */
+/* Where a line stands for several steps, one point may be all there is of a spike. The first of an epoch may stand for one. */
 static bool is_whole_spike(const struct loss_spike *state)
 {
 	double bar = fmax(has_heavy_tail(state) ? 12 : 8, 1.5 * state->down);
 
-	return is_sampled(state) && state->ramp.points >= WHOLE_SPIKE_POINTS && state->z[RECENT - 1] > bar;
+	return is_sampled(state) && !state->is_first_line && state->ramp.points >= WHOLE_SPIKE_POINTS &&
+	       state->z[RECENT - 1] > bar;
 }
 
 static enum cause judge(const struct loss_spike *state)
@@ -560,6 +564,8 @@ static void feed(void *of, uint64_t ordinal, const struct point *point, const st
 		return; /* out of memory: blind, not dead; tried again with the next point */
 	if (point->attempt != state->attempt || is_far_on(state, point->step) || is_next_training(state, point))
 		start_attempt(state, point, to);
+	state->is_first_line = point->in_epoch && point->in_epoch < state->in_epoch;
+	state->in_epoch = point->in_epoch;
 	learn_start(state, point->value);
 	if (state->first.count || point->step < ROBUST_LATE_STEP)
 		beginning_learn(&state->first, point->value);
@@ -604,6 +610,7 @@ static void pack_wander(const struct loss_spike *state, struct buf *out)
 	pack_u64(out, (uint64_t)state->was_odd | (uint64_t)state->is_next << 1);
 	pack_u64(out, state->again);
 	pack_u64(out, state->after);
+	pack_u64(out, state->in_epoch);
 	pack_double(out, state->down);
 	recur_pack(&state->odd, out);
 	beginning_pack(&state->first, out);
@@ -611,7 +618,7 @@ static void pack_wander(const struct loss_spike *state, struct buf *out)
 		beginning_pack(&state->next, out);
 }
 
-static void unpack_wander(struct loss_spike *state, struct unpacker *in)
+static void unpack_wander(struct loss_spike *state, unsigned format, struct unpacker *in)
 {
 	ramp_unpack(&state->ramp, in);
 	uint64_t flags = unpack_u64(in);
@@ -620,6 +627,7 @@ static void unpack_wander(struct loss_spike *state, struct unpacker *in)
 	state->is_next = flags >> 1;
 	state->again = (uint32_t)unpack_u64(in);
 	state->after = (uint32_t)unpack_u64(in);
+	state->in_epoch = format >= FORMAT_WITH_EPOCH ? (uint32_t)unpack_u64(in) : 0;
 	state->down = unpack_double(in);
 	recur_unpack(&state->odd, in);
 	beginning_unpack(&state->first, in);
@@ -709,7 +717,7 @@ static void unpack(void *of, unsigned format, struct unpacker *in)
 		return;
 	robust_unpack(state->window, format, in);
 	if (format >= FORMAT_WITH_WANDER)
-		unpack_wander(state, in);
+		unpack_wander(state, format, in);
 	else
 		take_over(state);
 	state->alarm.is_open = flags >> 1;

@@ -195,6 +195,24 @@ def quiet_wander_on_all_scales(rng):
     return {LOSS: times(falling(rng, 12000, noise, correlation=rng.choice([0, 0.4])), factors)}, []
 
 
+def stops(rng, count, noise, power, floor):
+    """Falls as a power law does, and stops early."""
+    at, values = rng.randrange(count // 6, count // 3), []
+    for i in range(count):
+        value = floor + (11 - floor) / (1 + min(i, at) / 60) ** power
+        values.append(value * (1 + noise * rng.gauss(0, 1)))
+    return {LOSS: values}, [event("plateau", LOSS, at, at + 4000, 0)]
+
+
+def early_plateau(rng):
+    return stops(rng, 12000, rng.choice([0.005, 0.015]), rng.choice([0.4, 0.5]), rng.uniform(0.8, 1.6))
+
+
+def early_plateau_of_a_slow_fall(rng):
+    """Held out: it falls more slowly, towards a higher floor."""
+    return stops(rng, 14000, rng.uniform(0.004, 0.012), rng.uniform(0.3, 0.45), rng.uniform(1.2, 2.2))
+
+
 def ramp(rng):
     """Up by a tenth within 200 points, and it stays there."""
     at, noise = rng.randrange(3000, 6000), rng.choice([0.006, 0.014])
@@ -342,13 +360,14 @@ def quiet_nodes(rng):
 TUNED = {"quiet-alternating": (quiet_alternating, 8), "quiet-levels": (quiet_levels, 8),
     "quiet-checkpoint-writes": (quiet_checkpoint_writes, 6),
     "quiet-cycle-of-rate": (quiet_cycle_of_rate, 6), "noisy-shift": (noisy_shift, 5), "quiet-cycle-of-loss": (quiet_cycle_of_loss, 6),
-    "quiet-cosine-restarts": (quiet_cosine_restarts, 6), "quiet-wander": (quiet_wander, 8), "ramp": (ramp, 5),
+    "quiet-cosine-restarts": (quiet_cosine_restarts, 6), "quiet-wander": (quiet_wander, 8), "ramp": (ramp, 5), "early-plateau": (early_plateau, 5),
     "quiet-first-line": (quiet_first_line, 5), "quiet-next-model": (quiet_next_model, 5), "quiet-evaluations": (quiet_evaluations, 6),
     "same-batch": (same_batch, 5), "hang": (hang, 3), "slow-node": (slow_node, 3)}
 HELD = {"quiet-shards": (quiet_shards, 8), "quiet-neighbours": (quiet_neighbours, 8), "quiet-triangle-of-rate": (quiet_triangle_of_rate, 6),
     "noisy-time-shift": (noisy_time_shift, 5), "alternating-and-slower": (alternating_and_slower, 5),
     "quiet-triangle-of-loss": (quiet_triangle_of_loss, 6), "quiet-longer-restarts": (quiet_longer_restarts, 6),
     "quiet-wander-on-all-scales": (quiet_wander_on_all_scales, 8), "slow-ramp": (slow_ramp, 5),
+    "early-plateau-of-a-slow-fall": (early_plateau_of_a_slow_fall, 5),
     "quiet-first-line-higher": (quiet_first_line_higher, 5), "quiet-next-model-warm": (quiet_next_model_warm, 5),
     "quiet-few-evaluations": (quiet_few_evaluations, 6), "same-batches": (same_batches, 5), "long-hang": (long_hang, 3),
     "quiet-nodes": (quiet_nodes, 3)}

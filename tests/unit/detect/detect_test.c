@@ -314,6 +314,22 @@ TEST(a_curve_that_stops_falling_early_is_a_plateau)
 		CHECK_INT(report_at(&settled, i)->incident.kind, INCIDENT_LOSS_SPIKE);
 }
 
+TEST(a_plateau_is_found_wherever_it_begins)
+{
+	static const int places[] = {2100, 2500, 3000, 3500, 3900};
+
+	for (size_t k = 0; k < sizeof places / sizeof places[0]; k++) {
+		AUTO_DONE(series) s = series_of(ROLE_LOSS);
+		for (int i = 0; i < 2 * places[k]; i++)
+			feed(&s, (1 + 10 / sqrt(1 + fmin(i, places[k]) / 60.0)) * (1 + 0.005 * noise(&s)));
+		bool is_found = false;
+		for (size_t i = 0; i < s.count; i++)
+			is_found |= report_at(&s, i)->incident.kind == INCIDENT_PLATEAU &&
+				    report_at(&s, i)->incident.opened_step > places[k];
+		CHECK(is_found);
+	}
+}
+
 TEST(a_gradient_norm_that_explodes_is_told_and_one_odd_one_is_a_mark)
 {
 	AUTO_DONE(series) s = series_of(ROLE_GRAD_NORM);

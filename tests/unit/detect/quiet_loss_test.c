@@ -88,6 +88,21 @@ TEST(the_first_line_of_an_epoch_may_be_of_one_batch)
 	check_report(&s, s.count - 1, INCIDENT_OPENED, INCIDENT_LOSS_SPIKE, SEVERITY_WARNING);
 }
 
+TEST(where_the_line_counts_its_batches_the_first_one_is_a_mark_at_most)
+{
+	AUTO_DONE(series) s = series_of(ROLE_LOSS);
+
+	s.gap = 50;
+	for (int i = 0; i < 700; i++) {
+		s.in_epoch = 50 * (uint32_t)(i % 300) + 1;
+		feed(&s, i == 300 ? 3 : 2 * (1 + 0.01 * noise(&s)));
+	}
+	check_no_pages(&s);
+	s.in_epoch += 50;
+	feed(&s, 3);
+	check_report(&s, s.count - 1, INCIDENT_OPENED, INCIDENT_LOSS_SPIKE, SEVERITY_WARNING);
+}
+
 TEST(the_same_batch_of_every_epoch_is_told_twice_and_marked_from_then_on)
 {
 	AUTO_DONE(series) s = series_of(ROLE_LOSS);
