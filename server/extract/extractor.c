@@ -83,10 +83,11 @@ enum status run_give_slots(struct run *run, struct format *format, bool *has_roo
 	if (first == SLOT_NONE) {
 		first = (uint32_t)slots->count;
 		extractor->has_several |= run->set->is_preset_form && slots->count > 0;
-		if (!slots_add_definitions(slots, format->preset, needed) ||
-			!attempts_add_tracks(&extractor->attempts, slots->count))
+		if (!slots_add_definitions(slots, format->preset, needed))
 			return error_no_memory(err); /* numbers without a slot would lie outside of everything */
 	}
+	if (!attempts_add_tracks(&extractor->attempts, slots->count))
+		return error_no_memory(err);
 	format->first_slot = first;
 	format->definition_count = count;
 	return OK;
@@ -185,6 +186,10 @@ void extractor_remember(struct extractor *extractor, struct span segment)
 	buf_append_span(recent, segment);
 	buf_append_char(recent, '\n');
 	extractor->recent_count++;
+	if (recent->failure) { /* for want of memory it remembers none */
+		buf_reset(recent);
+		extractor->recent_count = 0;
+	}
 }
 
 /* srun's bare "3: " is a rank once the same number came twice in a row. */

@@ -36,42 +36,61 @@ static bool may_go_on(const struct run *run, const struct slot *of)
 	       (owner->is_generic && !run->format->is_generic && !format_outweighs(owner, run->format));
 }
 
-static uint32_t hash_of(const struct run *run, uint32_t index)
+static bool write_name(const struct run *run, uint32_t index, struct buf *out)
+{
+	extractor_series_name(run->extractor, run->set, index, out);
+	return !out->failure;
+}
+
+/* False: no memory. */
+static bool hash_of(const struct run *run, uint32_t index, uint32_t *out)
 {
 	struct slot *slot = slot_at(run, index);
 	AUTO_DONE(buf) name = BUF_INIT(2 * METRIC_NAME_MAX_BYTES);
 
 	if (!slot->shown_hash) {
-		extractor_series_name(run->extractor, run->set, index, &name);
+		if (!write_name(run, index, &name))
+			return false;
 		slot->shown_hash = (uint32_t)span_hash(buf_span(&name)) | 1;
 	}
-	return slot->shown_hash;
+	*out = slot->shown_hash;
+	return true;
 }
 
-static bool is_same_name(const struct run *run, uint32_t a, uint32_t b)
+static bool compare_names(const struct run *run, uint32_t a, uint32_t b, bool *is_same)
 {
 	AUTO_DONE(buf) left = BUF_INIT(2 * METRIC_NAME_MAX_BYTES);
 	AUTO_DONE(buf) right = BUF_INIT(2 * METRIC_NAME_MAX_BYTES);
+	uint32_t hash, other;
 
-	if (hash_of(run, a) != hash_of(run, b))
+	*is_same = false;
+	if (!hash_of(run, a, &hash) || !hash_of(run, b, &other))
 		return false;
-	extractor_series_name(run->extractor, run->set, a, &left);
-	extractor_series_name(run->extractor, run->set, b, &right);
-	return span_equal(buf_span(&left), buf_span(&right));
+	if (hash != other)
+		return true;
+	if (!write_name(run, a, &left) || !write_name(run, b, &right))
+		return false;
+	*is_same = span_equal(buf_span(&left), buf_span(&right));
+	return true;
 }
 
-/* Of another preset, and it has points. */
-static uint32_t find_owner(const struct run *run, uint32_t of)
+/* Of another preset, and it has points. SLOT_NONE: nobody. */
+static bool find_owner(const struct run *run, uint32_t of, uint32_t *out)
 {
 	const struct extractor *extractor = run->extractor;
+	bool is_same = false;
 
-	for (uint32_t i = 0; i < extractor->slots.count; i++) {
+	*out = SLOT_NONE;
+	for (uint32_t i = 0; i < extractor->slots.count && !is_same; i++) {
 		const struct slot *slot = &extractor->slots.items[i];
-		if (slot->preset != run->format->preset && !slot->is_beside && !slot->is_given_up &&
-			extractor->attempts.tracks[i].count && is_same_name(run, i, of))
-			return i;
+		if (slot->preset == run->format->preset || slot->is_beside || slot->is_given_up ||
+			!extractor->attempts.tracks[i].count)
+			continue;
+		if (!compare_names(run, i, of, &is_same))
+			return false;
+		*out = is_same ? i : SLOT_NONE;
 	}
-	return SLOT_NONE;
+	return true;
 }
 
 static void give_name(const struct run *run, uint32_t from, uint32_t to)
@@ -122,21 +141,25 @@ static uint32_t come_back(struct run *run, uint32_t index)
 	return index;
 }
 
-uint32_t owner_find_slot(struct run *run, uint32_t index)
+bool owner_find_slot(struct run *run, uint32_t *index)
 {
-	struct slot *slot = slot_at(run, index);
+	struct slot *slot = slot_at(run, *index);
+	uint32_t owner;
 
-	if (slot->is_given_up)
-		return come_back(run, index);
+	if (slot->is_given_up) {
+		*index = come_back(run, *index);
+		return true;
+	}
 	if (slot->is_settled)
-		return index;
+		return true;
+	if (!find_owner(run, *index, &owner))
+		return false;
 	slot->is_settled = true;
-	uint32_t owner = find_owner(run, index);
 	if (owner == SLOT_NONE)
-		return index;
+		return true;
 	if (may_go_on(run, slot_at(run, owner)))
-		hand_over(run, owner, index);
+		hand_over(run, owner, *index);
 	else
 		slot->is_beside = true;
-	return index;
+	return true;
 }

@@ -32,7 +32,8 @@ static bool find_slot(struct run *run, struct found *found, int64_t raw_step)
 		return attempts_add_tracks(&extractor->attempts, extractor->slots.count);
 	if (!attempts_add_tracks(&extractor->attempts, extractor->slots.count))
 		return false;
-	found->slot = owner_find_slot(run, found->slot);
+	if (!owner_find_slot(run, &found->slot))
+		return false;
 	return attempts_add_tracks(&extractor->attempts, extractor->slots.count);
 }
 

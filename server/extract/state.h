@@ -114,8 +114,11 @@ static inline struct track *extractor_tracks(const struct extractor *extractor, 
 void format_settle_tried(struct format *format, struct track *tracks);
 /* The step seen last for who is asked: its own, else that of the one that leads. NULL: none. */
 const struct step_seen *run_step(const struct run *run);
-/* owner.c: where a point of the slot goes: another one when its name belongs to another format. SLOT_NONE: no room. */
-uint32_t owner_find_slot(struct run *run, uint32_t slot);
+/*
+ * owner.c: where a point of the slot goes: another one when its name belongs to another format. SLOT_NONE: no room. False: no
+ * memory.
+ */
+bool owner_find_slot(struct run *run, uint32_t *slot);
 /* match_csv.c: the same for a row of numbers or its header; false: no memory. */
 bool match_csv(struct run *run, uint32_t index, struct span segment, int32_t rank);
 /* place.c: what was found becomes points. */
