@@ -16,6 +16,8 @@ enum part {
 	PART_TAG /* of a launcher or collector: nobody looks in front of what is behind it */
 };
 
+struct prefix_memory;
+
 /* What is known of the line when a part is read. */
 struct peeling {
 	int32_t rank; /* RANK_NONE: no tag so far */
@@ -33,6 +35,8 @@ struct peeling {
 
 /* launcher.c */
 enum part launcher_take(struct span *text, struct peeling *peeling);
+/* learned.c: the bytes of the stream's own form at the front; 0: none. */
+size_t learned_length(const struct prefix_memory *memory, struct span text);
 /* collector.c */
 enum part collector_take(struct span *text, struct peeling *peeling);
 /* stamp.c: with a date, a time of day alone, seconds since 1970 or since the start. */

@@ -484,3 +484,45 @@ TEST(a_record_says_the_time)
 		"56.123456789Z\"}");
 	CHECK_INT(newest(&s)->ts_ms, INT64_C(1719318896123));
 }
+
+static void check_preset_behind(const char *before, const char *line, int lines, const char *preset)
+{
+	AUTO_DONE(stream) s = preset_stream();
+	char text[512];
+
+	for (int i = 0; i < lines; i++) {
+		snprintf(text, sizeof text, before, i);
+		AUTO_DONE(buf) whole = BUF_INIT(1024);
+		buf_printf(&whole, "%s%s", text, line);
+		feed_at(&s, buf_span(&whole), NO_TIME);
+	}
+	CHECK_TEXT(preset_of(&s), preset);
+}
+
+TEST(a_prefix_of_no_known_form_is_learned)
+{
+	static const char iter[] = "iter 40: loss 2.6351, time 350.12ms, mfu 12.50%", numbers[] = "1 8.049097061157227";
+
+	check_preset_behind("<<job 7f3a-22 / host n%d>> ", iter, 1, "nanogpt");
+	check_preset_behind("@n12!trainer!%d! ", iter, 1, "nanogpt");
+	check_preset_behind("cluster=eu-1 host=n%d task=train :: ", iter, 1, "nanogpt");
+	check_preset_behind("~%d~ ", numbers, FORM_LINES - 1, ""); /* numbers alone: three lines of one form */
+	check_preset_behind("~%d~ ", numbers, FORM_LINES, "torchtitan-losses");
+	check_preset_behind("Epoch 3 <%d> ", numbers, 10, ""); /* what a trainer counts is not lost */
+}
+
+TEST(a_learned_prefix_is_packed)
+{
+	AUTO_DONE(stream) s = preset_stream();
+	AUTO_DONE(buf) state = BUF_INIT(1 << 20);
+
+	feed(&s, "<<job 1 / n1>> iter 40: loss 2.6351, time 350.12ms, mfu 12.50%");
+	extractor_pack(s.extractor, &state);
+	struct unpacker in = unpacker_on(buf_span(&state));
+	extractor_free(s.extractor);
+	CHECK_OK(extractor_unpack(&s.extractor, &in, &err));
+	feed(&s, "<<job 22 / n345>>   indented");
+	CHECK_SPAN(extractor_peeled(s.extractor), SPAN("  indented"));
+	feed(&s, "<<job 22, n345>> other");
+	CHECK_SPAN(extractor_peeled(s.extractor), SPAN("<<job 22, n345>> other"));
+}
