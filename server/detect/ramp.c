@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-enum { NEW_LENGTHS = 8, SURE_POINTS = 2560, POINTS_MOST = 1 << 20 };
+enum { NEW_LENGTHS = 8, SURE_LENGTHS = 16, SURE_POINTS = 2560, POINTS_MOST = 1 << 20 };
 
 static const double sum_bar = 14, sum_slack = 1, sum_most = 4; /* of z */
 static const double near_share = 1.0 / 8; /* of a point in what is near */
@@ -62,7 +62,8 @@ bool ramp_is_high(const struct ramp *ramp, const struct robust_window *window)
 {
 	double above = ramp->near - ramp->base, share = above / fabs(ramp->base), spreads = above / window->spread;
 	bool is_new = ramp->points >= NEW_LENGTHS * ramp->sum_points;
-	bool is_sure = ramp->points >= SURE_POINTS && spreads > sure_spreads && above > sure_times * ramp->wander;
+	bool is_sure = ramp->points >= SURE_POINTS && ramp->points >= SURE_LENGTHS * ramp->sum_points &&
+		       spreads > sure_spreads && above > sure_times * ramp->wander;
 
 	if (ramp->sum <= sum_bar || spreads <= high_spreads || !ramp_has_added_up(ramp, window))
 		return false;

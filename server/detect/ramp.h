@@ -10,7 +10,7 @@
  * order. So what each sum saw is kept (wander; it fades, and is at most 15 % of the level): what is half as far again has added up. It is
  * high if it is
  *   - 5 spreads and 8 % of the level, and eight times as many points as it has taken went before; or 16 %; or
- *   - 8 spreads and four times the wander, as far on in the series, of 2560 points or more.
+ *   - 8 spreads and four times the wander, sixteen times as far on, of 2560 points or more.
  */
 #pragma once
 
