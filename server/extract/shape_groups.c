@@ -44,10 +44,11 @@ static enum status cut_lines(
 			parts < PARTS_MAX && on->piece_count < SHAPES_LINES_MAX && span_next(&rest, '\r', &part);
 			parts++)
 			if (part.len)
-				on->pieces[on->piece_count++] = (struct shape_piece){.text = line_peel(part, NULL, &prefix),
-					.whole = whole,
-					.line = (uint32_t)i,
-					.group = SHAPE_NO_GROUP};
+				on->pieces[on->piece_count++] =
+					(struct shape_piece){.text = line_peel(part, NULL, &prefix),
+						.whole = whole,
+						.line = (uint32_t)i,
+						.group = SHAPE_NO_GROUP};
 	}
 	return OK;
 }
