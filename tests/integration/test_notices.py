@@ -114,11 +114,11 @@ def test_recovered_waits_for_all_of_the_cause(server, receiver):
 
 def test_a_spike_that_becomes_a_divergence_does_not_recover(server, receiver):
     add_webhook(server, receiver)
-    server.send("j", falling(0, 300) + at(9.0, 300, 20))
+    server.send("j", falling(0, 300) + at(9.0, 300, 40))  # 16 of them tell that it is no next training, 8 more that it is a divergence
     wait_for_incident(server, "j", kind="divergence")
     settle(server, receiver, "mark")
     assert told(receiver) == [SPIKE[0], ("opened", "divergence", "critical")]
-    server.send("j", falling(320, 60))
+    server.send("j", falling(340, 60))
     wait_for_incident(server, "j", kind="divergence", state="recovered")
     settle(server, receiver, "mark-2")
     assert told(receiver) == [SPIKE[0], ("opened", "divergence", "critical"), ("recovered", "divergence", "critical")]
