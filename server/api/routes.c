@@ -259,6 +259,10 @@ static const struct http_route routes[] = {
 			"Change the job's metric definitions for new lines; backfill=true applies them to the whole stored log as well"},
 	{HTTP_DELETE, "/api/v1/jobs/{job}/definitions/backfill", SCOPE_WRITE, ROUTE_WORKER,
 		.handler = api_backfill_cancel, .query = "", .audit = "jobs", .summary = "Cancel a running back-fill"},
+	{HTTP_GET, "/api/v1/jobs/{job}/definitions/proposals", SCOPE_READ, ROUTE_WORKER,
+		.handler = api_definition_proposals, .query = "stream",
+		.summary =
+			"Propose metric definitions: shapes of line whose numbers vary, and definitions that would read them"},
 	{HTTP_GET, "/api/v1/definitions", SCOPE_READ, ROUTE_WORKER, .handler = api_definitions_get, .query = "",
 		.summary = "The metric definitions for jobs that bring none, and all presets"},
 	{HTTP_PUT, "/api/v1/definitions", SCOPE_ADMIN, ROUTE_WORKER, .handler = api_definitions_put, .query = "",

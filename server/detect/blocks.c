@@ -1,21 +1,9 @@
 #include "detect/blocks.h"
+#include "detect/order.h"
 
 #include <math.h>
 
 static const double largest = 1e30;
-
-/* Insertion: at most 32 values, and mostly 8. */
-static double median_of(float *values, size_t count)
-{
-	for (size_t i = 1; i < count; i++) {
-		float value = values[i];
-		size_t at = i;
-		for (; at > 0 && values[at - 1] > value; at--)
-			values[at] = values[at - 1];
-		values[at] = value;
-	}
-	return count % 2 ? (double)values[count / 2] : ((double)values[count / 2 - 1] + (double)values[count / 2]) / 2;
-}
 
 bool blocks_add(struct blocks *blocks, double value, int64_t step, double *median)
 {
@@ -25,7 +13,7 @@ bool blocks_add(struct blocks *blocks, double value, int64_t step, double *media
 	if (blocks->used < BLOCK_POINTS)
 		return false;
 	blocks->used = 0;
-	*median = median_of(blocks->values, BLOCK_POINTS);
+	*median = order_median(blocks->values, BLOCK_POINTS);
 	return true;
 }
 
@@ -48,7 +36,7 @@ double blocks_level(const struct blocks *blocks, size_t skip, size_t count)
 
 	for (size_t i = 0; i < count; i++)
 		copy[i] = kept(blocks, skip + i);
-	return median_of(copy, count);
+	return order_median(copy, count);
 }
 
 double blocks_spread(const struct blocks *blocks)
@@ -58,7 +46,7 @@ double blocks_spread(const struct blocks *blocks)
 
 	for (size_t i = 1; i < blocks->count; i++)
 		gaps[count++] = fabsf(kept(blocks, i) - kept(blocks, i - 1));
-	return count ? 1.4826 * median_of(gaps, count) / sqrt(2) : 0;
+	return count ? 1.4826 * order_median(gaps, count) / sqrt(2) : 0;
 }
 
 void blocks_clear(struct blocks *blocks)

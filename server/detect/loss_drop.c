@@ -14,7 +14,7 @@
 
 enum { HISTORY_MIN = 16, RUN = 2, GIVE_UP = 64, NEAR = 4 };
 
-static const double share = 0.7;
+static const double share = 0.7, stair_share = 0.9;
 
 struct loss_drop {
 	struct blocks blocks;
@@ -82,11 +82,13 @@ static void watch(
 	}
 	double usual = blocks_level(blocks, 0, NEAR), older = blocks_level(blocks, HISTORY_MIN - NEAR, NEAR);
 	double fall = fmax(0, (older - usual) / (HISTORY_MIN - NEAR));
-	double spread = fmax(blocks_spread(blocks), 0.002 * fabs(usual));
+	bool may_fall = median < stair_share * usual; /* else the spread, which costs most, is not wanted */
+	double spread = may_fall ? fmax(blocks_spread(blocks), 0.002 * fabs(usual)) : 0;
 	state->best = state->best > 0 ? fmin(state->best, usual) : usual;
-	bool is_low = state->best > 0 && median < share * state->best && median < usual - 8 * spread - 4 * fall;
+	bool is_low =
+		may_fall && state->best > 0 && median < share * state->best && median < usual - 8 * spread - 4 * fall;
 
-	note_stair(state, !is_low && median < 0.9 * usual && median < usual - 4 * spread, blocks->first_step);
+	note_stair(state, !is_low && may_fall && median < usual - 4 * spread, blocks->first_step);
 	if (!is_low)
 		blocks_keep(&state->blocks, median);
 	else if (state->low_run == 0)

@@ -6,10 +6,20 @@
  *   - of the last 4 points 2 have z > 4 and the sum of min(z - 3, 8) is at least 9; or 3 and 12 when single points go
  *     beyond z = 6 more often than once in a thousand: the tail of the data, not the trainer (the count lags 12 points,
  *     so that an excursion does not call itself usual); or
- *   - the cumulative sum of z (clipped to +-4, less 1) passes 14, which finds ramps and small shifts; the bar rises with
- *     the correlation of neighbouring points, as the variance of their sums does.
+ *   - the cumulative sum of z (clipped to +-4, less 1) passes 14, and the mean of the last dozen points has risen far enough
+ *     since the sum was 0: ramps and small shifts. The bar of the sum rises with the correlation of neighbouring points, as the
+ *     variance of their sums does. Losses wander: the rate of learning goes in cycles, data come in another order. How
+ *     far the mean rose in earlier sums is kept (wander, which fades); half as far again is a mark. A warning is one that is 5
+ *     spreads and 8 % high, if eight times its length passed before it began, or 16 %; or 8 spreads and four times the wander, of 2560
+ *     points or more.
+ * The z of evidence is the smaller of that against what is expected and that against the mean of the last dozen points: what rises
+ * slowly is a ramp, and no jump.
  * Where a line stands for five steps or more, one point beyond z = 8 may be the whole spike and trips it too (12 where the
- * tail is heavy: a public log of a mixture of experts has both, every fifth step printed).
+ * tail is heavy: a public log of a mixture of experts has both, every fifth step printed), after 256 points; but not where
+ * points are as odd downwards. What comes again at equal distances (recur.h) is no news: the first line of an epoch that is one batch
+ * where the others are means is nothing, a bad batch that every epoch brings again is a mark.
+ * What jumps to where the stream began may be the next training in it. It is a mark until 16 and 32 points tell whether it falls from
+ * there as the first one did; then all starts afresh.
  * Losses of neighbouring steps are hardly correlated, so that two odd points are far rarer than one: one point alone,
  * which bad data often causes, is a mark of severity info and no more. For a mark, z is less what the last point's z
  * lets expect of a correlated curve, in spreads of some hundred points, and the bar is 3.8; half a spread more for each mark
@@ -27,8 +37,10 @@
  * Page's cumulative sum (1954). Half-way back: in the public chronicles of 104B and 176B models, spikes that came back
  * by themselves stayed below it, those that needed a restart did not.
  */
+#include "detect/beginning.h"
 #include "detect/kind.h"
-#include "detect/robust.h"
+#include "detect/ramp.h"
+#include "detect/recur.h"
 
 enum {
 	RECENT = 4,
@@ -42,14 +54,23 @@ enum {
 	GIVE_UP = 4096,
 	FREE_MARKS = 4,
 	GAP_STEPS = 1000,
-	GAP_TIMES = 100
+	GAP_TIMES = 100,
+	WHOLE_SPIKE_POINTS = 256,
+	OFTEN = 3, /* matches */
+	FEW_TIMES = 2,
+	AGAIN = 32,
+	APART = 16, /* points */
+	FORMAT_WITH_WANDER = 5,
+	FORMAT_WITH_EPOCH = 6
 };
 
 static const double mark_least = 3.8, mark_most = 8, mark_step = 0.5; /* bars: the step is a mark's */
 static const double mark_floor = 1.5; /* what is new in a point that lies among the others is none to look at */
+static const double down_fading = 1 - 1.0 / 4096;
 static const double small_margin = 0.25; /* a small spike is looked for in three ways at once */
 static const double far_share = 0.5; /* of the level: with few values known */
 static const double far_score = 8;
+static const double young_share = 0.01; /* of the level: what a spread is at least that is little known */
 
 struct alarm {
 	bool is_open;
@@ -61,6 +82,7 @@ struct alarm {
 	double reported; /* the worst value in the last report */
 	uint32_t points;
 	uint32_t high_run; /* points in a row above half the way to the start */
+	bool is_ramp; /* small excesses added up */
 };
 
 struct loss_spike {
@@ -68,8 +90,16 @@ struct loss_spike {
 	uint32_t attempt;
 	float z[RECENT]; /* of the last points, newest last */
 	int64_t steps[RECENT];
-	double cusum;
-	int64_t cusum_step; /* where the sum last left 0 */
+	struct ramp ramp;
+	struct recur odd; /* where odd points and runs of them began */
+	bool was_odd; /* the last point */
+	uint32_t again; /* points that may belong to what came again */
+	uint32_t in_epoch; /* of the last point, as its line counts; 0: it does not */
+	bool is_first_line; /* this point is of another epoch than the last one */
+	double down; /* the lowest z of late, turned round; fades */
+	struct beginning first, next; /* of the stream; of what may be another training in it, while is_next */
+	bool is_next;
+	uint32_t after; /* points that may yet belong to the last alarm */
 	double before; /* z of the last point, as it counts for the next one */
 	float news[NEWS]; /* what was new in the last points, newest last */
 	int64_t window_step; /* of the first value in the window */
@@ -92,7 +122,7 @@ static void forget_evidence(struct loss_spike *state)
 	memset(state->z, 0, sizeof state->z);
 	memset(state->news, 0, sizeof state->news);
 	state->before = 0;
-	state->cusum = 0;
+	ramp_forget(&state->ramp);
 }
 
 static void learn_start(struct loss_spike *state, double value)
@@ -121,7 +151,8 @@ static double score(const struct robust_window *window, double value)
 
 	if (window->count < HISTORY_MIN || !(window->spread > 0))
 		return 0;
-	return (value - robust_expected(window)) / (window->spread * widened);
+	double level = robust_expected(window), least = young_share * (ROBUST_WINDOW - history) / ROBUST_WINDOW;
+	return (value - level) / (fmax(window->spread, least * fabs(level)) * widened);
 }
 
 /* Of a restart, or a training that is joined in its midst, something can be said before its spread is known. */
@@ -179,17 +210,46 @@ static double small_spike(const struct loss_spike *state)
 	return best;
 }
 
-static void gather(struct loss_spike *state, double z, int64_t step)
+/* z: against what is expected; jump: against the last points as well. */
+static void gather(struct loss_spike *state, double z, double jump, int64_t step)
 {
 	for (size_t i = 1; i < RECENT; i++) {
 		state->z[i - 1] = state->z[i];
 		state->steps[i - 1] = state->steps[i];
 	}
-	state->z[RECENT - 1] = (float)clip(z, -1e6, 1e6);
+	state->z[RECENT - 1] = (float)clip(jump, -1e6, 1e6);
 	state->steps[RECENT - 1] = step;
-	if (state->cusum <= 0)
-		state->cusum_step = step;
-	state->cusum = fmax(0, state->cusum + clip(z, -4, 4) - 1);
+	ramp_gather(&state->ramp, state->window, z, step);
+}
+
+static void follow_points(struct loss_spike *state, double value)
+{
+	ramp_follow(&state->ramp, state->window, value);
+	state->after -= state->after > 0;
+}
+
+/*
+ * What comes at equal distances is no news: nothing where that is certain, else a mark. Odd are points on either side: a line that
+ * is one batch where the others are means is as odd downwards.
+ */
+static unsigned matches_of(struct loss_spike *state, const struct point *point, double z)
+{
+	double gap = fmax(1, (double)point->step - (double)state->steps[RECENT - 1]);
+	bool is_odd = fabs(z) > 4;
+
+	state->down = fmax(state->down * down_fading, -z);
+	unsigned matches = 0;
+
+	state->again -= state->again > 0;
+	if (is_odd && !state->was_odd) {
+		matches = recur_matches(&state->odd, point->step, fabs(z), APART * gap, gap / 2);
+		bool is_again =
+			matches >= FEW_TIMES || recur_is_again(&state->odd, point->step, fabs(z), APART * gap, 2 * gap);
+		state->again = is_again ? AGAIN : 0;
+		recur_add(&state->odd, point->step, fabs(z));
+	}
+	state->was_odd = is_odd;
+	return matches;
 }
 
 static bool has_heavy_tail(const struct loss_spike *state)
@@ -213,10 +273,13 @@ static bool is_sampled(const struct loss_spike *state)
 	return (double)state->steps[RECENT - 1] - (double)state->steps[RECENT - 2] >= SAMPLED_STEPS;
 }
 
-/* Where a line stands for several steps, one point may be all there is of a spike. */
+/* Where a line stands for several steps, one point may be all there is of a spike. The first of an epoch may stand for one. */
 static bool is_whole_spike(const struct loss_spike *state)
 {
-	return is_sampled(state) && state->z[RECENT - 1] > (has_heavy_tail(state) ? 12 : 8);
+	double bar = fmax(has_heavy_tail(state) ? 12 : 8, 1.5 * state->down);
+
+	return is_sampled(state) && !state->is_first_line && state->ramp.points >= WHOLE_SPIKE_POINTS &&
+	       state->z[RECENT - 1] > bar;
 }
 
 static enum cause judge(const struct loss_spike *state)
@@ -233,7 +296,7 @@ static enum cause judge(const struct loss_spike *state)
 		return CAUSE_EVIDENCE;
 	if (is_whole_spike(state))
 		return CAUSE_EVIDENCE;
-	return state->cusum > 14 * (1 + rho) / (1 - rho) ? CAUSE_SUM : CAUSE_NONE;
+	return ramp_is_high(&state->ramp, state->window) ? CAUSE_SUM : CAUSE_NONE;
 }
 
 static int64_t onset(const struct loss_spike *state, enum cause cause)
@@ -241,10 +304,17 @@ static int64_t onset(const struct loss_spike *state, enum cause cause)
 	int64_t step = state->steps[RECENT - 1];
 
 	if (cause == CAUSE_SUM)
-		return state->cusum_step;
+		return state->ramp.sum_step;
 	for (size_t i = RECENT - 1; i-- > 0 && state->z[i] > 3;)
 		step = state->steps[i];
 	return step;
+}
+
+static bool is_like_start(const struct loss_spike *state, double value)
+{
+	const struct robust_window *window = state->window;
+
+	return beginning_is_height(&state->first, value, robust_expected(window), window->spread);
 }
 
 static void open_alarm(struct loss_spike *state, enum severity severity, uint64_t ordinal, const struct point *point,
@@ -252,6 +322,8 @@ static void open_alarm(struct loss_spike *state, enum severity severity, uint64_
 {
 	struct alarm *alarm = &state->alarm;
 
+	state->is_next = severity == SEVERITY_INFO && is_like_start(state, point->value);
+	state->next = (struct beginning){0};
 	*alarm = (struct alarm){
 		.is_open = true, .level = robust_expected(state->window), .spread = state->window->spread};
 	alarm->calm = 8;
@@ -264,7 +336,8 @@ static void open_alarm(struct loss_spike *state, enum severity severity, uint64_
 	if (severity > SEVERITY_INFO) {
 		enum cause cause = judge(state);
 		alarm->incident.first_step = onset(state, cause);
-		alarm->calm = cause == CAUSE_SUM ? 3 : 8;
+		alarm->is_ramp = cause == CAUSE_SUM;
+		alarm->calm = alarm->is_ramp ? 3 : 8;
 	}
 	to->report(to->context, INCIDENT_OPENED, &alarm->incident);
 }
@@ -287,6 +360,9 @@ static void follow(struct alarm *alarm, const struct point *point, bool is_part,
 
 static void end_alarm(struct loss_spike *state, const struct point *point, const struct report_to *to)
 {
+	ramp_end(&state->ramp, state->window, state->alarm.is_ramp, state->alarm.level);
+	state->after = ROBUST_WINDOW;
+	state->was_odd = state->is_next = false;
 	state->alarm.is_open = false;
 	forget_evidence(state);
 	incident_close(&state->alarm.incident, point, to);
@@ -329,6 +405,7 @@ static void feed_alarm(
 	bool is_divergence = alarm->incident.kind == INCIDENT_DIVERGENCE;
 
 	follow(alarm, point, z > 3, to);
+	follow_points(state, point->value);
 	alarm->points++;
 	alarm->calm += (is_sampled(state) ? 0.4 : 0.25) * (clip(z, -8, 8) - alarm->calm);
 	alarm->height += 0.0625 * (clip(excess / (alarm->incident.worst - alarm->level), 0, 1) - alarm->height);
@@ -349,20 +426,43 @@ static void feed_mark(
 {
 	struct alarm *alarm = &state->alarm;
 
-	if (cause != CAUSE_NONE) {
+	if (cause != CAUSE_NONE && state->is_next) {
+		follow(alarm, point, true, to);
+	} else if (cause != CAUSE_NONE) {
 		alarm->incident.severity = SEVERITY_WARNING;
-		alarm->incident.first_step = onset(state, cause);
+		int64_t first_step = onset(state, cause);
+		if (first_step < alarm->incident.first_step)
+			alarm->incident.first_step = first_step;
 		follow(alarm, point, true, to);
 		alarm->reported = alarm->incident.worst;
 		to->report(to->context, INCIDENT_UPDATED, &alarm->incident);
 	} else if (z < 4) {
-		state->marks++;
+		state->marks += !alarm->is_ramp;
+		state->is_next = false;
+		state->ramp.near = fmin(state->ramp.near, alarm->level + alarm->spread);
 		alarm->is_open = false;
 		memset(state->news, 0, sizeof state->news);
 		incident_close(&alarm->incident, point, to);
 	} else {
 		follow(alarm, point, true, to);
 	}
+}
+
+/* What is left of the last alarm says nothing of how often odd points come. */
+static void mark_point(
+	struct loss_spike *state, uint64_t ordinal, const struct point *point, double z, const struct report_to *to)
+{
+	open_alarm(state, SEVERITY_INFO, ordinal, point, z, to);
+	state->alarm.is_ramp = state->after > 0;
+}
+
+/* Once until the sum is back at 0. */
+static void mark_ramp(
+	struct loss_spike *state, uint64_t ordinal, const struct point *point, double z, const struct report_to *to)
+{
+	open_alarm(state, SEVERITY_INFO, ordinal, point, z, to);
+	state->alarm.incident.first_step = state->ramp.sum_step;
+	state->alarm.is_ramp = state->ramp.is_marked = true;
 }
 
 static void feed_watch(
@@ -372,21 +472,31 @@ static void feed_watch(
 	bool is_young = window->count < HISTORY_MIN;
 	double z = is_young ? young_score(state, point->value) : score(window, point->value);
 	double ceiling = robust_expected(window) + 6 * window->spread, new = is_young ? z : innovation(state, z);
+	double jump = is_young ? z : fmin(z, (point->value - state->ramp.near) / window->spread);
+	unsigned matches = is_young ? 0 : matches_of(state, point, z);
 
-	gather(state, z, point->step);
+	if (matches >= OFTEN && !state->alarm.is_open)
+		z = jump = new = 0;
+	gather(state, z, jump, point->step);
+	follow_points(state, point->value);
 	memmove(state->news, state->news + 1, (NEWS - 1) * sizeof *state->news);
 	state->news[NEWS - 1] = (float)clip(new, -8, 8);
 	double small = small_spike(state);
-	enum cause cause = judge(state);
+	enum cause cause = state->again ? CAUSE_NONE : judge(state);
 	if (state->alarm.is_open)
 		feed_mark(state, point, z, cause, to);
-	else if (cause != CAUSE_NONE)
+	else if (cause != CAUSE_NONE && !is_like_start(state, point->value))
 		open_alarm(state, SEVERITY_WARNING, ordinal, point, z, to);
+	else if (cause != CAUSE_NONE)
+		open_alarm(state, SEVERITY_INFO, ordinal, point, z, to);
 	else if (z > mark_floor && (new > mark_bar(state) || small > mark_bar(state) + small_margin))
-		open_alarm(state, SEVERITY_INFO, ordinal, point, fmax(z, small), to);
-	if (cause != CAUSE_NONE || (is_young && z > 0))
+		mark_point(state, ordinal, point, fmax(z, small), to);
+	else if (z > 0 && !state->ramp.is_marked && ramp_has_added_up(&state->ramp, window))
+		mark_ramp(state, ordinal, point, z, to);
+	bool is_stay = state->again && state->again < AGAIN - NEWS && z > 4;
+	if (cause != CAUSE_NONE || (is_young && z > 0) || is_stay)
 		return;
-	count_tail(state, z);
+	count_tail(state, jump);
 	if (window->count == 0)
 		state->window_step = point->step;
 	robust_add(window, !is_young && point->value > ceiling ? ceiling : point->value);
@@ -399,7 +509,27 @@ static void start_attempt(struct loss_spike *state, const struct point *point, c
 		end_alarm(state, point, to);
 	forget_evidence(state);
 	robust_clear(state->window);
+	state->ramp = (struct ramp){0};
 	state->attempt = point->attempt;
+}
+
+/* Another training in the same stream: what jumped to where the first one began falls from there as that did. */
+static void follow_beginning(struct loss_spike *state, const struct point *point, const struct report_to *to)
+{
+	double noise = state->alarm.spread * point->value / state->alarm.level;
+
+	if (!beginning_is_above(&state->first, point->value, state->alarm.level)) {
+		state->is_next = false; /* none comes back as fast: a spike */
+		return;
+	}
+	beginning_learn(&state->next, point->value);
+	if (state->next.count == BEGINNING_POINTS / 2) {
+		state->is_next = beginning_is_alike(&state->first, &state->next, 1, noise);
+	} else if (state->next.count == BEGINNING_POINTS) {
+		state->is_next = false;
+		if (beginning_is_alike(&state->first, &state->next, 2, noise))
+			start_attempt(state, point, to);
+	}
 }
 
 /* A stretch of steps that nothing is known of: what was usual before need not be now. */
@@ -434,7 +564,13 @@ static void feed(void *of, uint64_t ordinal, const struct point *point, const st
 		return; /* out of memory: blind, not dead; tried again with the next point */
 	if (point->attempt != state->attempt || is_far_on(state, point->step) || is_next_training(state, point))
 		start_attempt(state, point, to);
+	state->is_first_line = point->in_epoch && point->in_epoch < state->in_epoch;
+	state->in_epoch = point->in_epoch;
 	learn_start(state, point->value);
+	if (state->first.count || point->step < ROBUST_LATE_STEP)
+		beginning_learn(&state->first, point->value);
+	if (state->is_next)
+		follow_beginning(state, point, to);
 	if (state->alarm.is_open && state->alarm.incident.severity > SEVERITY_INFO)
 		feed_alarm(state, ordinal, point, to);
 	else
@@ -451,9 +587,10 @@ static void pack_alarm(const struct alarm *alarm, struct buf *out)
 	pack_double(out, alarm->reported);
 	pack_u64(out, alarm->points);
 	pack_u64(out, alarm->high_run);
+	pack_u64(out, alarm->is_ramp);
 }
 
-static void unpack_alarm(struct alarm *alarm, struct unpacker *in)
+static void unpack_alarm(struct alarm *alarm, unsigned format, struct unpacker *in)
 {
 	incident_unpack(&alarm->incident, in);
 	alarm->level = unpack_double(in);
@@ -463,7 +600,46 @@ static void unpack_alarm(struct alarm *alarm, struct unpacker *in)
 	alarm->reported = unpack_double(in);
 	alarm->points = (uint32_t)unpack_u64(in);
 	alarm->high_run = (uint32_t)unpack_u64(in);
+	alarm->is_ramp = format >= FORMAT_WITH_WANDER && unpack_u64(in);
 	in->has_failed |= !isfinite(alarm->level) || !(alarm->spread > 0) || alarm->points > GIVE_UP;
+}
+
+static void pack_wander(const struct loss_spike *state, struct buf *out)
+{
+	ramp_pack(&state->ramp, out);
+	pack_u64(out, (uint64_t)state->was_odd | (uint64_t)state->is_next << 1);
+	pack_u64(out, state->again);
+	pack_u64(out, state->after);
+	pack_u64(out, state->in_epoch);
+	pack_double(out, state->down);
+	recur_pack(&state->odd, out);
+	beginning_pack(&state->first, out);
+	if (state->is_next)
+		beginning_pack(&state->next, out);
+}
+
+static void unpack_wander(struct loss_spike *state, unsigned format, struct unpacker *in)
+{
+	ramp_unpack(&state->ramp, in);
+	uint64_t flags = unpack_u64(in);
+	in->has_failed |= flags > 3;
+	state->was_odd = flags & 1;
+	state->is_next = flags >> 1;
+	state->again = (uint32_t)unpack_u64(in);
+	state->after = (uint32_t)unpack_u64(in);
+	state->in_epoch = format >= FORMAT_WITH_EPOCH ? (uint32_t)unpack_u64(in) : 0;
+	state->down = unpack_double(in);
+	recur_unpack(&state->odd, in);
+	beginning_unpack(&state->first, in);
+	if (state->is_next)
+		beginning_unpack(&state->next, in);
+}
+
+/* Of a state of before: nothing is known of how it began, nor how far it goes by itself. */
+static void take_over(struct loss_spike *state)
+{
+	state->first.count = BEGINNING_POINTS;
+	ramp_take_over(&state->ramp, state->window);
 }
 
 static void pack(const void *of, struct buf *out)
@@ -481,8 +657,8 @@ static void pack(const void *of, struct buf *out)
 	for (size_t i = 0; i < NEWS; i++)
 		pack_double(out, (double)state->news[i]);
 	pack_i64(out, state->window_step);
-	pack_double(out, state->cusum);
-	pack_i64(out, state->cusum_step);
+	pack_double(out, state->ramp.sum);
+	pack_i64(out, state->ramp.sum_step);
 	pack_double(out, state->tail);
 	pack_double(out, state->before);
 	pack_double(out, state->marks);
@@ -491,6 +667,7 @@ static void pack(const void *of, struct buf *out)
 	for (size_t i = 0; i < state->start_count; i++)
 		pack_double(out, (double)state->start[i]);
 	robust_pack(state->window, out);
+	pack_wander(state, out);
 	if (state->alarm.is_open)
 		pack_alarm(&state->alarm, out);
 }
@@ -527,8 +704,8 @@ static void unpack(void *of, unsigned format, struct unpacker *in)
 	for (size_t i = 0; i < NEWS && format > 1; i++)
 		state->news[i] = (float)unpack_double(in);
 	state->window_step = format > 1 ? unpack_i64(in) : 0;
-	state->cusum = unpack_double(in);
-	state->cusum_step = unpack_i64(in);
+	state->ramp.sum = unpack_double(in);
+	state->ramp.sum_step = unpack_i64(in);
 	state->tail = unpack_double(in);
 	if (format) {
 		state->before = unpack_double(in);
@@ -539,9 +716,13 @@ static void unpack(void *of, unsigned format, struct unpacker *in)
 	if (in->has_failed)
 		return;
 	robust_unpack(state->window, format, in);
+	if (format >= FORMAT_WITH_WANDER)
+		unpack_wander(state, format, in);
+	else
+		take_over(state);
 	state->alarm.is_open = flags >> 1;
 	if (state->alarm.is_open)
-		unpack_alarm(&state->alarm, in);
+		unpack_alarm(&state->alarm, format, in);
 }
 
 static void done(void *of)

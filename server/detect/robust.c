@@ -1,4 +1,5 @@
 #include "detect/robust.h"
+#include "detect/order.h"
 
 #include <endian.h>
 #include <math.h>
@@ -12,52 +13,12 @@ void robust_clear(struct robust_window *window)
 	*window = (struct robust_window){0};
 }
 
-static void swap(float *a, float *b)
-{
-	float kept = *a;
-
-	*a = *b;
-	*b = kept;
-}
-
-/* Hoare's partition about the middle value: returns j such that low..j are at most and j+1..high at least that value. */
-static size_t split(float *values, size_t low, size_t high)
-{
-	float pivot = values[low + (high - low) / 2];
-	size_t i = low, j = high;
-
-	for (;; i++, j--) {
-		while (values[i] < pivot)
-			i++;
-		while (values[j] > pivot)
-			j--;
-		if (i >= j)
-			return j;
-		swap(&values[i], &values[j]);
-	}
-}
-
-/* The k-th smallest of `count` values, which are reordered. */
-static float select_value(float *values, size_t count, size_t k)
-{
-	size_t low = 0, high = count - 1;
-
-	while (low < high) {
-		size_t middle = split(values, low, high);
-		if (k <= middle)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return values[k];
-}
-
 static double median(const float *values, size_t count)
 {
 	float copy[ROBUST_WINDOW];
 
 	memcpy(copy, values, count * sizeof *copy);
-	return (double)select_value(copy, count, count / 2);
+	return (double)order_select(copy, count, count / 2);
 }
 
 static size_t in_order(const struct robust_window *window, float out[ROBUST_WINDOW])
@@ -107,7 +68,7 @@ static void fit(struct robust_window *window)
 		residuals[i] = (float)((double)values[i] - straight);
 		sizes[i] = fabsf(residuals[i]);
 	}
-	double spread = 1.4826 * (double)select_value(sizes, count, count / 2);
+	double spread = 1.4826 * (double)order_select(sizes, count, count / 2);
 	spread = fmax(spread, fmax(floor_share * fabs(newer), quantum_of(values, count)));
 	bool is_known = count == ROBUST_WINDOW && window->long_spread > 0;
 	window->long_spread = is_known ? window->long_spread + long_share * (spread - window->long_spread) : spread;

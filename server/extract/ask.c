@@ -364,6 +364,15 @@ static bool has_any(const uint64_t known[SIEVE_WORDS])
 	return any != 0;
 }
 
+static bool has_specific(const struct run *run, const uint64_t known[SIEVE_WORDS])
+{
+	for (int base = 0; base < PRESETS_MAX; base += 64)
+		for (uint64_t bits = known[base / 64]; bits; bits &= bits - 1)
+			if (!preset_of(run, base + __builtin_ctzll(bits))->is_generic)
+				return true;
+	return false;
+}
+
 /* Of lines of a shape on which they captured nothing. */
 static void pass_generic(struct formats *formats)
 {
@@ -409,6 +418,8 @@ static enum status ask_others(struct run *run, bool *is_taken, struct error *err
 	bool is_dull;
 
 	formats_find_known(formats, run->set, run->scratch, &run->extractor->segment.view, known, &is_dull);
+	if (!has_specific(run, known) && learn_prefix(run))
+		formats_find_known(formats, run->set, run->scratch, &run->extractor->segment.view, known, &is_dull);
 	if (is_dull) {
 		pass_generic(formats);
 		run->has_looked = true; /* at the first line of the shape, and it was no start */

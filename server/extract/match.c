@@ -78,14 +78,24 @@ static void find_step(const struct run *run, const struct definition *definition
 	}
 }
 
+/* In front of the line, or behind a logger's words: what stands there is looked at once there is a value. */
+static int32_t rank_of_prefix(struct run *run, const struct subject *subject)
+{
+	if (subject->rank != RANK_NONE)
+		return subject->rank;
+	const struct prefix *prefix = line_view_prefix(&run->extractor->segment.view);
+	return prefix->is_bare ? RANK_NONE : prefix->rank;
+}
+
 /* "[Rank 7] … [Rank 6] …": the group `rank` wins over the tag of the line. */
-static int32_t rank_of(const struct definition *definition, const struct subject *subject, const struct span *groups)
+static int32_t rank_of(
+	struct run *run, const struct definition *definition, const struct subject *subject, const struct span *groups)
 {
 	int64_t rank;
 
 	if (group_step(groups, definition->rank_group, &rank) && rank >= 0 && rank < RANK_MAX)
 		return (int32_t)rank;
-	return subject->rank;
+	return rank_of_prefix(run, subject);
 }
 
 /* The name in the match, else the one that came last: "lm loss": { … "1": 12.9, "2": 12.7. False: no series by that. */
@@ -188,7 +198,7 @@ static void find_place_step(const struct run *run, const struct definition *defi
 static bool look_at_place(struct run *run, uint32_t index, const struct subject *subject, bool *is_told)
 {
 	const struct definition *definition = &run->list->items[index];
-	struct found found = {.definition = index, .rank = subject->rank};
+	struct found found = {.definition = index};
 	struct span groups[REGEX_MAX_GROUPS];
 
 	*is_told = false;
@@ -204,6 +214,7 @@ static bool look_at_place(struct run *run, uint32_t index, const struct subject 
 		return true;
 	count_match(run, track_of(run, index));
 	run->has_match = true;
+	found.rank = rank_of_prefix(run, subject);
 	find_place_step(run, definition, subject, groups, &found);
 	return add_found(run->extractor, &found);
 }
@@ -259,7 +270,7 @@ static bool take_match(struct run *run, uint32_t index, const struct subject *su
 	run->has_match = true;
 	if (!parse_value(definition, groups, &found))
 		return take_odd(run, index, subject, found.text);
-	found.rank = rank_of(definition, subject, groups);
+	found.rank = rank_of(run, definition, subject, groups);
 	find_step(run, definition, subject, groups, line, &found);
 	note_total(run, definition, groups);
 	if (found.name.len && definition->is_guess && guess_points_needed(found.name, found.has_step) == GUESS_NEVER)
@@ -285,14 +296,13 @@ static enum regex_result search_first(struct run *run, uint32_t leader, struct s
 	struct span groups[REGEX_MAX_GROUPS])
 {
 	const struct definition *definition = &run->list->items[leader];
-	const struct prefix *prefix = line_view_prefix(&run->extractor->segment.view);
-	bool is_prefixed = !run->set->is_preset_form && whole.len != prefix->starts[0].len;
 	enum regex_result result = REGEX_NO_MATCH;
 
-	if (is_prefixed && !definition->has_start) {
-		subject->segment = whole;
+	subject->segment = whole;
+	if (!run->set->is_preset_form && !definition->has_start)
 		return search(run, leader, definition->regex, whole, 0, groups);
-	}
+	const struct prefix *prefix = line_view_prefix(&run->extractor->segment.view);
+	bool is_prefixed = !run->set->is_preset_form && whole.len != prefix->starts[0].len;
 	size_t *start = &run->extractor->segment.start;
 	size_t first = definition->has_start ? 0 : *start, end = definition->has_start ? prefix->count : first + 1;
 	for (size_t i = first; i < end && result == REGEX_NO_MATCH; i++) {
@@ -351,7 +361,8 @@ static bool try_chain(struct run *run, uint32_t leader, struct subject subject, 
 	struct span groups[REGEX_MAX_GROUPS];
 
 	if (run->list->items[leader].is_csv)
-		return match_csv(run, leader, subject.segment, subject.rank);
+		return match_csv(
+			run, leader, line_view_text(&run->extractor->segment.view), rank_of_prefix(run, &subject));
 	if (track->is_left_out)
 		return true;
 	if (track->overrun)
@@ -370,7 +381,6 @@ static bool try_all(struct run *run, struct span whole)
 {
 	struct subject subject = {whole, run->extractor->segment.rank};
 	uint64_t words[SIEVE_WORDS];
-	bool is_peeled = false;
 
 	run->format->pending_tried++;
 	sieve_find(run->list->sieve, whole, words);
@@ -378,17 +388,9 @@ static bool try_all(struct run *run, struct span whole)
 	run->may_be_start |= words[START_BIT / 64] >> START_BIT % 64 & 1;
 	words[START_BIT / 64] &= ~(UINT64_C(1) << START_BIT % 64);
 	for (uint32_t base = 0; base < SIEVE_MAX; base += 64)
-		for (uint64_t bits = words[base / 64]; bits; bits &= bits - 1) {
-			if (!is_peeled) {
-				const struct prefix *prefix = line_view_prefix(&run->extractor->segment.view);
-				is_peeled = true;
-				subject.segment = prefix->starts[prefix->certain];
-				if (subject.rank == RANK_NONE && !prefix->is_bare)
-					subject.rank = prefix->rank;
-			}
+		for (uint64_t bits = words[base / 64]; bits; bits &= bits - 1)
 			if (!try_chain(run, base + (uint32_t)__builtin_ctzll(bits), subject, whole))
 				return false;
-		}
 	return true;
 }
 

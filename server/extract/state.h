@@ -97,6 +97,8 @@ struct run {
 enum status match_segment(struct run *run, struct error *err) MUST_CHECK;
 /* ask.c: the formats of the stream read the segment, and others that know it join them. */
 enum status ask_formats(struct run *run, struct error *err) MUST_CHECK;
+/* learn.c: true when the prefix of the segment, which was not known, now is. */
+bool learn_prefix(struct run *run);
 /* The format is who is asked. */
 void run_use(struct run *run, struct format *format);
 /* Finds or makes its slots. *has_room: false when the stream has too many. */

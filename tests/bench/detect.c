@@ -8,6 +8,7 @@
 #include "base/json/json_read.h"
 #include "detect/detector.h"
 #include "detect/pace_watch.h"
+#include "detect/rhythm.h"
 #include "model/incident.h"
 
 #include <malloc.h>
@@ -17,6 +18,7 @@
 #include <time.h>
 
 enum { SERIES_MAX = 256, SAID_MAX = 20000, NAME_MAX = 120, RUNS = 5, COST_POINTS = 400000, WARM_POINTS = 2000 };
+enum { STALL_AFTER_MS = 120 * 1000 }; /* the server's --stall-after */
 
 struct said {
 	size_t series;
@@ -38,6 +40,7 @@ struct run {
 	struct said *said;
 	size_t said_count;
 	struct pace_watch *watch;
+	struct rhythm rhythm; /* of the points of all series */
 	size_t now; /* series that is fed */
 	int64_t step;
 };
@@ -116,6 +119,22 @@ static void compare_streams(struct run *run, struct series *series, const struct
 	pace_watch_look(run->watch, take_straggler, run);
 }
 
+/* As the server does that looks all the time: it would have said so before this point came. */
+static void look_for_stall(struct run *run, const struct series *series, const struct point *point)
+{
+	struct incident incident = {.kind = INCIDENT_STALL,
+		.severity = SEVERITY_WARNING,
+		.opened_ordinal = series->ordinal,
+		.opened_step = point->step,
+		.first_step = point->step};
+	int64_t silence_ms = point->ts_ms - run->rhythm.last_ms;
+
+	if (run->rhythm.gaps && silence_ms > rhythm_limit_ms(&run->rhythm, STALL_AFTER_MS))
+		take(run, INCIDENT_OPENED, &incident);
+	if (silence_ms > 0)
+		rhythm_hear(&run->rhythm, point->ts_ms);
+}
+
 static double value_of(const struct json *node)
 {
 	double value = NAN;
@@ -150,6 +169,7 @@ static void feed_line(struct run *run, struct span text)
 	run->now = (size_t)(series - run->series);
 	run->step = point.step;
 	point.line = series->ordinal;
+	look_for_stall(run, series, &point);
 	detector_set_feed(series->set, series->ordinal++, &point, take, run);
 	compare_streams(run, series, &point);
 	json_free(line);

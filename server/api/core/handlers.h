@@ -18,6 +18,7 @@ http_handler api_startup, api_job_warm_pool;
 http_handler api_fleet, api_fleet_paces, api_quotas_get, api_quotas_put;
 http_handler api_goodput, api_job_goodput, api_scaling, api_prices_get, api_prices_put;
 http_handler api_pools_list, api_pool_get, api_pool_match;
+http_handler api_definition_proposals;
 http_handler api_definitions_test, api_definitions_get, api_definitions_put;
 http_handler api_job_definitions_get, api_job_definitions_put, api_backfill_cancel;
 http_handler api_incidents, api_incident_get, api_incident_acknowledge, api_incident_mute;

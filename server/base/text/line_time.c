@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { SEARCHED_BYTES = 64 };
+enum { SEARCHED_BYTES = 64, POD_BYTES = 256, RECORD_END_BYTES = 256 };
 
 #define SECOND_MS INT64_C(1000)
 #define DAY_MS (86400 * SECOND_MS)
@@ -116,6 +116,40 @@ static bool is_letter(char c)
 	return (unsigned char)((c | 0x20) - 'a') < 26;
 }
 
+/* [06/25/24 12:34:56] of rich, and I20240625 12:34:56 of glog with the year. */
+static bool year_date(struct span before, int *year, int *month, int *day)
+{
+	const char *at = before.ptr + before.len - 9;
+	int century;
+
+	if (before.len < 9)
+		return false;
+	if (at[0] == '[' && at[3] == '/' && at[6] == '/' && two_digits(at + 1, month) && two_digits(at + 4, day) &&
+		two_digits(at + 7, year)) {
+		*year += 2000;
+		return true;
+	}
+	if (!strchr("IWEF", at[0]) || (before.len > 9 && (is_letter(at[-1]) || is_digit(at[-1]))) ||
+		!two_digits(at + 1, &century) || !two_digits(at + 3, year) || !two_digits(at + 5, month) ||
+		!two_digits(at + 7, day))
+		return false;
+	*year += century * 100;
+	return true;
+}
+
+/* INFO 06-25 12:34:56, of vLLM. */
+static bool dash_date(struct span before, int *month, int *day)
+{
+	const char *at = before.ptr + before.len - 5;
+	size_t letters = 0;
+
+	if (before.len < 10 || at[-1] != ' ' || at[2] != '-' || !two_digits(at, month) || !two_digits(at + 3, day))
+		return false;
+	while (letters + 7 <= before.len && (unsigned char)(at[-2 - (ptrdiff_t)letters] - 'A') < 26)
+		letters++;
+	return letters >= 4;
+}
+
 /* W0703 09:00:00.123456, of glog, absl and torchelastic; [W703 09:00:00.123456789 of PyTorch's C++ has no leading zero. */
 static bool level_date(struct span before, int *month, int *day)
 {
@@ -172,7 +206,8 @@ static bool short_date(struct span before, struct span rest, int64_t arrival_ms,
 
 	if (named_date(before, &month, &day))
 		year = year_behind(rest);
-	else if (!bracket_date(before, &month, &day) && !level_date(before, &month, &day))
+	else if (!year_date(before, &year, &month, &day) && !dash_date(before, &month, &day) &&
+		 !bracket_date(before, &month, &day) && !level_date(before, &month, &day))
 		return false;
 	if (year)
 		return date_ms(year, month, day, ms);
@@ -225,6 +260,16 @@ static bool keyed_epoch(struct span text, size_t colon, int64_t arrival_ms, int6
 	return epoch_at(rest, arrival_ms, ts_ms);
 }
 
+/* Tue 2024-06-25 12:34:56 CEST of journalctl -o short-full: nobody knows all the names of zones. */
+static bool has_other_zone(struct span before, struct span rest)
+{
+	const char *day = before.ptr + before.len - 14;
+
+	return before.len >= 14 && day[3] == ' ' && is_letter(day[0]) && is_letter(day[1]) && is_letter(day[2]) &&
+	       rest.len > 3 && rest.ptr[0] == ' ' && (unsigned char)(rest.ptr[1] - 'A') < 26 &&
+	       memcmp(rest.ptr + 1, "UTC", 3) != 0 && memcmp(rest.ptr + 1, "GMT", 3) != 0;
+}
+
 /* text holds hh:mm:ss at `at`. */
 static bool parse_at(struct span text, size_t at, int64_t arrival_ms, int64_t zone_ms, int64_t *ts_ms)
 {
@@ -235,7 +280,8 @@ static bool parse_at(struct span text, size_t at, int64_t arrival_ms, int64_t zo
 	if (!two_digits(text.ptr + at, &hour) || !two_digits(text.ptr + at + 3, &minute) ||
 		!two_digits(text.ptr + at + 6, &second) || hour > 23 || minute > 59 || second > 60)
 		return false;
-	if (!full_date(before, &day) && !short_date(before, rest, arrival_ms, &day))
+	bool is_full = full_date(before, &day);
+	if (is_full ? has_other_zone(before, rest) : !short_date(before, rest, arrival_ms, &day))
 		return false;
 	int64_t ms = day + ((hour * 60 + minute) * 60 + second) * SECOND_MS + take_fraction(&rest);
 	ms -= offset_ms(rest, zone_ms);
@@ -245,8 +291,48 @@ static bool parse_at(struct span text, size_t at, int64_t arrival_ms, int64_t zo
 	return true;
 }
 
+/* What a collector or a logger says in a record: "time":"2024-06-25T12:34:56.123Z", "ts":1719318896.123. */
+static bool record_time(struct span text, int64_t arrival_ms, int64_t zone_ms, int64_t *ts_ms)
+{
+	static const struct span keys[] = {SPAN("\"time\":"), SPAN("\"timestamp\":"), SPAN("\"@timestamp\":"),
+		SPAN("\"asctime\":"), SPAN("\"ts\":")};
+	struct span front = span_of(text.ptr, text.len < RECORD_END_BYTES ? text.len : RECORD_END_BYTES);
+	struct span back = span_skip(text, text.len - front.len);
+
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+		struct span in = front;
+		ptrdiff_t at = span_find(in, keys[i]);
+		if (at < 0)
+			at = span_find(in = back, keys[i]);
+		struct span value = at < 0 ? SPAN("") : span_skip(in, (size_t)at + keys[i].len);
+		while (value.len && value.ptr[0] == ' ')
+			value = span_skip(value, 1);
+		if (value.len && is_digit(value.ptr[0]) && epoch_at(value, arrival_ms, ts_ms))
+			return true;
+		if (value.len < 22 || value.ptr[0] != '"')
+			continue;
+		value = span_skip(value, 1);
+		if (value.ptr[13] == ':' && value.ptr[16] == ':' && (value.ptr[10] == 'T' || value.ptr[10] == ' ') &&
+			parse_at(value, 11, arrival_ms, zone_ms, ts_ms))
+			return true;
+	}
+	return false;
+}
+
+/* [pod/NAME/CONTAINER] of kubectl may be longer than what is searched. */
+static struct span behind_pod(struct span text)
+{
+	ptrdiff_t end = span_find(span_of(text.ptr, text.len < POD_BYTES ? text.len : POD_BYTES), SPAN("] "));
+
+	return end < 0 ? text : span_skip(text, (size_t)end + 2);
+}
+
 bool line_time_parse_in(struct span text, int64_t arrival_ms, int64_t zone_ms, int64_t *ts_ms)
 {
+	if (text.len && text.ptr[0] == '{' && record_time(text, arrival_ms, zone_ms, ts_ms))
+		return true;
+	if (text.len > 5 && text.ptr[0] == '[' && text.ptr[1] == 'p' && span_starts_with(text, SPAN("[pod/")))
+		text = behind_pod(text);
 	size_t limit = text.len < SEARCHED_BYTES ? text.len : SEARCHED_BYTES;
 
 	if (text.len >= 13 && (text.ptr[0] == '1' || (text.ptr[0] == '[' && text.ptr[1] == '1')) &&
@@ -259,7 +345,7 @@ bool line_time_parse_in(struct span text, int64_t arrival_ms, int64_t zone_ms, i
 			return false;
 		size_t at = (size_t)(colon - text.ptr);
 		if (colon[3] == ':' && at + 6 <= text.len && is_digit(colon[-1]) && is_digit(colon[-2]) &&
-			(colon[-3] == ' ' || colon[-3] == 'T' || colon[-3] == '\t') &&
+			(colon[-3] == ' ' || colon[-3] == 'T' || colon[-3] == '\t' || colon[-3] == ',') &&
 			parse_at(text, at - 2, arrival_ms, zone_ms, ts_ms))
 			return true;
 		if (colon[-1] == '"' && keyed_epoch(text, at, arrival_ms, ts_ms))

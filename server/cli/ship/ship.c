@@ -6,6 +6,7 @@
 #include "cli/process/identity.h"
 #include "cli/ship/import.h"
 #include "cli/ship/ship_options.h"
+#include "cli/ship/unread.h"
 #include "cli/input/input_reader.h"
 #include "cli/sender/sender.h"
 #include "cli/spool/spool_file.h"
@@ -24,6 +25,8 @@ enum { SYSTEM_LINES = WATCH_MAX_FILES, SYSTEM_POINTS, MAX_STREAMS };
 enum {
 	COMMAND_POLL_MS = 20,
 	FOLLOW_POLL_MS = 200,
+	UNREAD_POLL_MS = 100,
+	UNREAD_TRIES = 20, /* for the server to look at the last lines */
 	GRACE_MS = 2000, /* after a signal: the program that writes the pipe got it too, and may still say something */
 };
 
@@ -345,7 +348,8 @@ static bool can_show_progress(const struct ship *ship)
 {
 	bool passes_through = options_word_count(ship->options) == 0;
 
-	return isatty(STDERR_FILENO) && !options_command(ship->options) && !(passes_through && isatty(STDOUT_FILENO));
+	return !options_flag(ship->options, "quiet") && isatty(STDERR_FILENO) && !options_command(ship->options) &&
+	       !(passes_through && isatty(STDOUT_FILENO));
 }
 
 static void show_progress(struct ship *ship)
@@ -455,6 +459,20 @@ static void tell_unsent(struct ship *ship, const char *folder, const struct erro
 	}
 }
 
+static void tell_unread(struct ship *ship)
+{
+	struct error err = {0};
+
+	if (options_flag(ship->options, "quiet") || sender_sent_lines(ship->sender) < UNREAD_LINES_LEAST ||
+		!sender_has_job(ship->sender) || ship->identity->local_rank > 0)
+		return;
+	for (int tries = 0; tries < UNREAD_TRIES; tries++)
+		if (unread_tell(ship->client, say_as(), options_text(ship->options, "server"), sender_job(ship->sender),
+			    &err) != ERR_BUSY ||
+			wait_signal(UNREAD_POLL_MS))
+			return;
+}
+
 static int finish(struct ship *ship, char *const *environment)
 {
 	struct error err = {0};
@@ -468,6 +486,8 @@ static int finish(struct ship *ship, char *const *environment)
 	if (status == ERR_UNAVAILABLE)
 		tell_unsent(ship, ship_spool_folder(ship->options, environment), &err);
 	tell_lost(&totals);
+	if (status == OK)
+		tell_unread(ship);
 	if (options_command(ship->options))
 		return ship->end.exit_code; /* a scheduler must not run a training again because its chart is missing */
 	if (status == ERR_UNAVAILABLE)

@@ -113,6 +113,9 @@ static const struct option_spec specs[] = {
 		.value_name = "TIME",
 		.fallback = "60s",
 		.help = "How long to go on trying when the input has ended."},
+	{.name = "quiet",
+		.kind = OPTION_FLAG,
+		.help = "Print no progress, and at the end no line about a log in which no metric was found. Errors are still said."},
 	{.name = NULL},
 };
 

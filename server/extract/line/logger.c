@@ -251,8 +251,10 @@ static enum part take_separator(struct span *text, struct peeling *peeling)
 	static const struct span separators[] = {SPAN("- "), SPAN("| "), SPAN(":: "), SPAN(">> "), SPAN(": ")};
 
 	for (size_t i = 0; i < sizeof separators / sizeof *separators; i++)
-		if (span_take(text, separators[i]))
+		if (span_take(text, separators[i])) {
+			peeling->is_separator = true;
 			return separators[i].ptr[0] == '|' && peeling->is_table ? PART_GUESS : PART_WORD;
+		}
 	return PART_NONE;
 }
 

@@ -16,6 +16,8 @@ enum part {
 	PART_TAG /* of a launcher or collector: nobody looks in front of what is behind it */
 };
 
+struct prefix_memory;
+
 /* What is known of the line when a part is read. */
 struct peeling {
 	int32_t rank; /* RANK_NONE: no tag so far */
@@ -25,6 +27,7 @@ struct peeling {
 	bool has_level;
 	uint8_t column; /* spaces that pad a level to a column, as rich prints it: the line may end with file:line */
 	bool is_padded; /* they were passed over */
+	bool is_separator; /* the part just read: as sure as the one before it */
 	struct span name; /* of a guess of the kind GUESS_NAME */
 	bool is_table; /* the line ends with a '|': it may begin with one */
 	uint8_t guess; /* the kind of the part just read, when it is one; 0: of none that may be trusted */
@@ -32,6 +35,8 @@ struct peeling {
 
 /* launcher.c */
 enum part launcher_take(struct span *text, struct peeling *peeling);
+/* learned.c: the bytes of the stream's own form at the front; 0: none. */
+size_t learned_length(const struct prefix_memory *memory, struct span text);
 /* collector.c */
 enum part collector_take(struct span *text, struct peeling *peeling);
 /* stamp.c: with a date, a time of day alone, seconds since 1970 or since the start. */

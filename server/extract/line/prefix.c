@@ -64,6 +64,7 @@ static enum part take_padded(struct span *text, struct peeling *peeling)
 struct place {
 	bool has_words; /* a start of their own */
 	uint8_t guesses; /* that are not sure */
+	bool is_guess; /* the last part */
 };
 
 /* Spaces may be all of the padding, or also the line's own indentation: there is a start in front of and behind them. */
@@ -137,13 +138,19 @@ static void peel_parts(struct span text, const struct prefix_memory *memory, str
 
 	peeling.is_table = text.ptr[text.len - 1] == '|';
 	for (int i = 0; i < PARTS_MAX && text.len; i++) {
-		enum part part = take_one(&text, &peeling);
+		size_t learned = place.has_words || !memory ? 0 : learned_length(memory, text);
+		enum part part = learned ? PART_TAG : take_one(&text, &peeling);
+		text = span_skip(text, learned);
 		if (!part && text.ptr[0] == ' ')
 			part = pad(&text, &peeling, prefix, place.guesses);
 		if (!part)
 			break;
 		if (part == PART_GUESS && is_trusted(memory, &peeling, prefix))
 			part = PART_WORD;
+		if (part == PART_WORD && peeling.is_separator && place.is_guess)
+			part = PART_GUESS;
+		place.is_guess = part == PART_GUESS;
+		peeling.is_separator = false;
 		place.guesses |= part == PART_GUESS ? peeling.guess : 0;
 		note(prefix, part, text, &place);
 		peeling.guess = 0;
@@ -180,7 +187,8 @@ int32_t line_peel_rank(struct span text, bool *is_bare)
 	struct peeling peeling = {.rank = RANK_NONE};
 
 	for (int i = 0; i < TAGS_MAX && line_may_have_rank(text); i++)
-		if (!launcher_take(&text, &peeling) && (text.ptr[0] == ' ' || stamp_take(&text) != PART_TAG))
+		if (!launcher_take(&text, &peeling) &&
+			((text.ptr[0] != '[' && !is_digit(text.ptr[0])) || stamp_take(&text) != PART_TAG))
 			break;
 	*is_bare = peeling.is_bare;
 	return peeling.rank;
@@ -208,13 +216,38 @@ void prefix_memory_pack(const struct prefix_memory *memory, struct buf *out)
 {
 	pack_u64(out, memory->trusted);
 	pack_u64(out, memory->name);
+	pack_span(out, span_of(memory->form, memory->form_len));
+	pack_span(out, span_of(memory->candidate, memory->candidate_len));
+	pack_u64(out, memory->candidate_seen);
+	pack_u64(out, memory->looked);
+}
+
+static uint8_t unpack_form(struct unpacker *in, char form[FORM_BYTES])
+{
+	struct span text = unpack_span(in);
+
+	in->has_failed |= text.len > FORM_BYTES;
+	if (in->has_failed || !text.len)
+		return 0;
+	memcpy(form, text.ptr, text.len);
+	return (uint8_t)text.len;
 }
 
 void prefix_memory_unpack(struct prefix_memory *memory, struct unpacker *in)
 {
+	struct prefix_memory read = {0};
 	uint64_t trusted = unpack_u64(in), name = unpack_u64(in);
 
-	in->has_failed |= (trusted & ~(uint64_t)GUESSES) != 0 || name > UINT32_MAX;
-	memory->trusted = in->has_failed ? 0 : (uint32_t)trusted;
-	memory->name = in->has_failed ? 0 : (uint32_t)name;
+	read.form_len = unpack_form(in, read.form);
+	read.candidate_len = unpack_form(in, read.candidate);
+	uint64_t seen = unpack_u64(in), looked = unpack_u64(in);
+	in->has_failed |=
+		(trusted & ~(uint64_t)GUESSES) != 0 || name > UINT32_MAX || seen > FORM_LINES || looked > LEARN_LINES;
+	if (in->has_failed)
+		return;
+	read.trusted = (uint32_t)trusted;
+	read.name = (uint32_t)name;
+	read.candidate_seen = (uint8_t)seen;
+	read.looked = (uint16_t)looked;
+	*memory = read;
 }

@@ -14,7 +14,8 @@
  * text has more than one start: starts[0] is behind the launchers and collectors alone, and each part behind it gives
  * another one. An expression with a '^' is tried at each, others at the first. What is sure to be no word of the trainer
  * ends at starts[certain]. Some parts are guesses ("gpu-1: " may be a host or a metric): they only give a start, until a
- * preset has read a line behind one (prefix_trust); from then on parts of that kind are sure in this stream.
+ * preset has read a line behind one (prefix_trust); from then on parts of that kind are sure in this stream. A prefix that is
+ * no chain of known parts is learned as a whole, by the place where a preset begins to know the lines (prefix_learn).
  */
 #pragma once
 
@@ -22,12 +23,16 @@
 #include "base/span.h"
 #include "extract/line/kinds.h"
 
-enum { STARTS_MAX = 16 };
+enum { STARTS_MAX = 16, FORM_BYTES = 64, FORM_LINES = 3, LEARN_LINES = 256, CUTS_MAX = 32 };
 
 /* What a stream has shown of its prefixes. */
 struct prefix_memory {
 	uint32_t trusted; /* kinds of guesses that were right */
 	uint32_t name; /* the logger's, hashed, of GUESS_NAME: it alone is trusted */
+	/* Of a prefix that the grammar does not know (learned.c): its form, and one that is not sure yet. */
+	char form[FORM_BYTES], candidate[FORM_BYTES];
+	uint8_t form_len, candidate_len, candidate_seen;
+	uint16_t looked; /* lines on which one was looked for */
 };
 
 /* What stood in front. */
@@ -75,5 +80,12 @@ static inline struct span line_view_text(struct line_view *view)
 /* A preset has read the line at that start. */
 /* True: that is new, and lines may be read otherwise from now on. */
 bool prefix_trust(struct prefix_memory *memory, const struct prefix *prefix, size_t start);
+/*
+ * A preset knows a line behind `before`, which no part explains. True: that is a prefix of the stream from now on. is_sure: by
+ * this line alone, else by FORM_LINES of one form.
+ */
+bool prefix_learn(struct prefix_memory *memory, struct span before, bool is_sure);
+/* Where the next word may begin, behind `from`; 0: nowhere. */
+size_t prefix_next_cut(struct span text, size_t from);
 void prefix_memory_pack(const struct prefix_memory *memory, struct buf *out);
 void prefix_memory_unpack(struct prefix_memory *memory, struct unpacker *in);

@@ -3,6 +3,8 @@
 
 #include "base/json/json_read.h"
 #include "extract/line/ansi.h"
+#include "extract/line/prefix.h"
+#include "extract/line/unwrap.h"
 #include "extract/settings/settings_forms.h"
 #include "extract/settings/settings_state.h"
 
@@ -427,6 +429,20 @@ static enum status feed_plain(struct settings *settings, struct span text, struc
 	return look(settings, text, err);
 }
 
+/* Behind what launchers, collectors and loggers put in front of it. */
+static enum status feed_message(struct settings *settings, struct span text, struct error *err)
+{
+	AUTO_DONE(buf) message = BUF_INIT(4 * LINE_MAX_BYTES);
+	struct prefix prefix;
+
+	if (line_may_be_wrapped(text) && line_unwrap(&text, &message)) {
+		for (struct span rest = text, part; span_next(&rest, '\r', &part);)
+			TRY(feed_plain(settings, line_peel(part, NULL, &prefix), err));
+		return OK;
+	}
+	return feed_plain(settings, line_peel(text, NULL, &prefix), err);
+}
+
 enum status settings_feed(struct settings *settings, struct span text, uint64_t number, struct error *err)
 {
 	if (settings->lines >= SETTINGS_LINES_MAX || text.len > LINE_MAX_BYTES)
@@ -439,5 +455,5 @@ enum status settings_feed(struct settings *settings, struct span text, uint64_t 
 		TRY(buf_status(&settings->plain, err));
 		text = buf_span(&settings->plain);
 	}
-	return feed_plain(settings, text, err);
+	return feed_message(settings, text, err);
 }

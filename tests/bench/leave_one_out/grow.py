@@ -199,7 +199,10 @@ class Example:
             yield self.key + "/epochs", in_epochs
 
     def fault_of(self, points, records):
-        return None if self.once else fault_of(points, self.points, records, any(token.is_step for token in self.tokens))
+        return None if self.once else fault_of(points, self.points, records, self.has_steps())
+
+    def has_steps(self):
+        return bool(self.once) or any(token.is_step for token in self.tokens)
 
 
 def grow_presets(records):
@@ -217,5 +220,5 @@ def grow_presets(records):
         if fault:
             faults.append((name, fault))
         else:
-            texts.append(reading.Text(name, example.preset, lines))
+            texts.append(reading.Text(name, example.preset, lines, True, example.has_steps()))
     return texts, faults

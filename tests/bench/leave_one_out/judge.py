@@ -16,7 +16,10 @@ METRIC_WORDS = re.compile(r"(?i)loss|nll|ppl|perplex|entropy|xent|acc|prec|recal
     r"scale|weight|decay|momentum|beta|temp|alpha|tok|sample|seq|image|img|fps|wps|ups|tps|ips|tgs|qps|speed|throughput|flops|mfu|bench|bw|"
     r"bandwidth|time|latency|duration|elapsed|wall|sec|ms$|dt$|eta|mem|alloc|cache|util|power|pow|gpu|cpu|epoch|progress|percent|len|size|"
     r"bsz|wpb|count|num|total|step|iter|episode|update|batch|oom|overflow|skip|nan|zero|dev|std|mean|min|max|avg|median|top-?\d|hit|ndcg|"
-    r"mrr|box|cls|dfl|obj|att|ctc|aux|z_|balance|expert|router|drop|gate|quality|bpb|bpc|bits|cost|energy|stale|version|lag|rmse|l1|l2|mlm|nsp")
+    r"mrr|box|cls|dfl|obj|att|ctc|aux|z_|balance|expert|router|drop|gate|quality|bpb|bpc|bits|cost|energy|stale|version|lag|l1|l2|mlm|nsp|instances|label|(?<![A-Za-z])AP(?![a-z])|it/s|s/it")
+# Names that add nothing to their role: a reader takes such a series for the metric itself.
+PLAIN = re.compile(r"(?i)(?:(?:train|val|valid|validation|eval|test|dev|epoch)(?:ing)?[:/_. ])?"
+    r"(?:loss|lr|learning[_ ]rate|grad(?:ient)?[_ ]norm|throughput|step[_ ]time)(?:\{.*)?")
 NAME_MAX = 64  # a longer name is a sentence
 INVENTED_SHARE = 0.5
 
@@ -25,7 +28,7 @@ class Known(NamedTuple):
     """A point that is there."""
     line: int
     role: str
-    steps: tuple  # that are right: one, but where the log leaves it open
+    steps: tuple  # that are right: one, but where the log leaves it open; empty: any, for the log says none
     value: float
     unit: str = ""
 
@@ -109,8 +112,8 @@ class Lines:
 
 
 def invented_of(known, points):
-    """Series with fewer than half of their points (by line and value) known, and that either have a role which the text is known
-    to have elsewhere (a second loss that is none), or a name that no metric has."""
+    """Series with fewer than half of their points (by line and value) known, and that either stand for a role by a plain name, though
+    the text is known to have that role elsewhere (a "loss" that is none), or have a name that no metric has."""
     lines = Lines(known)
     series = collections.defaultdict(lambda: [0, 0, None])
     for point in points:
@@ -123,8 +126,8 @@ def invented_of(known, points):
         bare = name.partition("{")[0]
         if corresponding >= count * INVENTED_SHARE:
             continue
-        if role in ROLES and role in roles:
-            yield name, f"a second {role}"
+        if role in ROLES and role in roles and PLAIN.fullmatch(name):
+            yield name, f"not the {role}"
         elif len(bare) > NAME_MAX or not METRIC_WORDS.search(bare):
             yield name, "no metric"
 
@@ -140,7 +143,7 @@ def judge(known, points):
         count.there += 1
         if point:
             count.found += 1
-            count.step += point.step in one.steps
+            count.step += not one.steps or point.step in one.steps
             count.role += point.role == one.role
     verdict.series = len({point.name for point in points})
     verdict.names = list(invented_of(known, points))

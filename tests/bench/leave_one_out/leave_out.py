@@ -29,16 +29,16 @@ def real_texts():
     return texts
 
 
-def known_by(found):
-    return [judge.Known(point.line, point.role, (point.step,), point.value, point.unit) for point in found.points]
+def known_by(text, found):
+    return [judge.Known(point.line, point.role, (point.step,) if text.has_steps else (), point.value, point.unit) for point in found.points]
 
 
 def judge_texts(texts):
     """(text, verdict) of each: what its own preset gives, and how much of it the generic reading does."""
-    own = reading.read((text.preset, text.lines) for text in texts)
+    own = reading.read(((text.preset, text.lines) for text in texts), reading.presets_as_printed())
     alone = reading.read(((reading.CHOICE, text.lines) for text in texts), reading.generic_presets())
     for text, by_preset, by_generic in zip(texts, own, alone):
-        yield text, judge.judge(known_by(by_preset), by_generic.points)
+        yield text, judge.judge(known_by(text, by_preset), by_generic.points)
 
 
 def print_table(title, rows):

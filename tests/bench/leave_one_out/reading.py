@@ -20,6 +20,7 @@ class Text(NamedTuple):
     preset: str  # that it is written for
     lines: list
     is_grown: bool = True  # a real log is not
+    has_steps: bool = True  # else its preset counts the points
 
 
 class Point(NamedTuple):
@@ -39,6 +40,16 @@ class Reading(NamedTuple):
 
 def shipped():
     return json.loads(PRESETS.read_text())["presets"]
+
+
+def presets_as_printed():
+    """The shipped presets, but that a running mean stays what is printed: that it is one, only the format's preset can know."""
+    presets = shipped()
+    for preset in presets:
+        for definition in preset["definitions"]:
+            for value in [definition, *definition.get("Values", ())]:
+                value.pop("Mean", None)
+    return presets
 
 
 def generic_presets():

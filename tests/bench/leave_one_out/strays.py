@@ -50,32 +50,51 @@ def spoilt(want, got, since, by):
     return (want - have).total(), (have - want).total()
 
 
+def without_presets(texts):
+    """The texts, and the presets of which none knows them: those that do are taken away, unless a stray line is theirs."""
+    presets = reading.shipped()
+    generic = {preset["name"] for preset in presets if preset.get("generic")} | {"-"}
+    of_strays = {found.preset for found in reading.read((reading.CHOICE, stray.split("\n")) for stray in STRAYS.values())}
+    while True:
+        chosen = [found.preset for found in reading.read(((reading.CHOICE, text.lines) for text in texts), presets)]
+        texts = [text for text, preset in zip(texts, chosen) if preset in generic or preset not in of_strays]
+        known = set(chosen) - generic - of_strays
+        if not known:
+            return texts, presets
+        presets = [dict(preset, include=[name for name in preset.get("include", ()) if name not in known])
+            for preset in presets if preset["name"] not in known]
+
+
 def report(grown, others, is_verbose):
     """The texts of presets, and of formats without one: there a stray line of a known framework tempts most."""
     counts = collections.Counter()
     some = [text for text in grown if counts.update([text.preset]) or counts[text.preset] <= TEXTS]
-    report_texts(f"{len({text.preset for text in grown})} presets", some, is_verbose)
-    report_texts(f"{len(others)} formats without a preset", [text._replace(preset=text.name) for text in others], is_verbose)
+    report_texts(f"{len({text.preset for text in grown})} presets", some, None, is_verbose)
+    others, presets = without_presets([text._replace(preset=text.name) for text in others])
+    report_texts(f"{len(others)} formats without a preset", others, presets, is_verbose)
 
 
-def report_texts(title, texts, is_verbose):
+def report_texts(title, texts, presets, is_verbose):
     texts = [text._replace(lines=text.lines[:LINES]) for text in texts if len(text.lines) >= LINES]
-    bare = reading.read((reading.CHOICE, text.lines) for text in texts)
-    presets = sorted({text.preset for text in texts})
+    bare = reading.read(((reading.CHOICE, text.lines) for text in texts), presets)
+    streams = sorted({text.preset for text in texts})
     all_cells = unharmed_cells = all_points = lost_points = 0
     print(f"\n## Stray lines: at line {AT} of {LINES}, {title}\n")
     print("| stray line | unharmed | points lost, percent | points more, percent | harmed |\n|---|---|---|---|---|")
     for name, stray in STRAYS.items():
         extra = stray.split("\n")
-        found = reading.read((reading.CHOICE, text.lines[:AT] + extra + text.lines[AT:]) for text in texts)
+        found = reading.read(((reading.CHOICE, text.lines[:AT] + extra + text.lines[AT:]) for text in texts), presets)
         harmed, there, lost, more = set(), 0, 0, 0
+        own = reading.read([(reading.CHOICE, extra)])[0].preset
         for text, before, after in zip(texts, bare, found):
+            if text.preset == own:
+                continue  # of another framework, that is
             gone, new = spoilt(shape(before.points), after, AT, len(extra))
             there, lost, more = there + len(before.points), lost + gone, more + new
             if gone or new:
                 harmed.add(text.preset)
-        all_cells, unharmed_cells = all_cells + len(presets), unharmed_cells + len(presets) - len(harmed)
+        all_cells, unharmed_cells = all_cells + len(streams), unharmed_cells + len(streams) - len(harmed)
         all_points, lost_points = all_points + there, lost_points + lost
         listed = ", ".join(sorted(harmed)) if is_verbose or len(harmed) <= 8 else f"{len(harmed)} of them"
-        print(f"| {name} | {len(presets) - len(harmed)} | {100 * lost / there:.1f} | {100 * more / there:.1f} | {listed} |")
+        print(f"| {name} | {len(streams) - len(harmed)} | {100 * lost / there:.1f} | {100 * more / there:.1f} | {listed} |")
     print(f"| **all** | {100 * unharmed_cells / all_cells:.1f} % | {100 * lost_points / all_points:.1f} | | |")

@@ -83,6 +83,18 @@ static void feed_eventful_mean(struct series *series, int from, int to)
 	}
 }
 
+/* Lines that are odd at equal distances, a spike that comes again, a slow rise, another training in the same stream. */
+static void feed_eventful_epochs(struct series *series, int from, int to)
+{
+	for (int i = from; i < to; i++) {
+		int since = i < 1000 ? i : i - 1000;
+		double level = 2 + 9 / sqrt(1 + since / 30.0);
+		level *= i % 200 >= 150 && i % 200 < 154 && i > 200 && i < 1000 ? 1.4 : 1;
+		level *= i > 400 && i < 700 ? 1 + 0.001 * (i - 400) : 1;
+		feed(series, level * (1 + (i % 25 ? 0.01 : 0.06) * noise(series)));
+	}
+}
+
 TEST(means_since_the_start_of_the_epoch_are_seen_through)
 {
 	AUTO_DONE(series) s = series_of(ROLE_LOSS);
@@ -104,8 +116,8 @@ static const struct eventful {
 	enum role role;
 	size_t least; /* reports */
 } eventful[] = {{feed_eventful, ROLE_LOSS, 8}, {feed_eventful_loss, ROLE_LOSS, 4}, {feed_eventful_mean, ROLE_LOSS, 1},
-	{feed_eventful_rate, ROLE_THROUGHPUT, 5}, {feed_eventful_rate, ROLE_STEP_TIME, 5},
-	{feed_eventful_rate, ROLE_GRAD_NORM, 4}};
+	{feed_eventful_epochs, ROLE_LOSS, 6}, {feed_eventful_rate, ROLE_THROUGHPUT, 5},
+	{feed_eventful_rate, ROLE_STEP_TIME, 5}, {feed_eventful_rate, ROLE_GRAD_NORM, 4}};
 
 TEST(a_state_restored_anywhere_says_exactly_the_same)
 {
@@ -160,7 +172,11 @@ static const struct stored {
 	unsigned format;
 	size_t zeros;
 } stored[] = {{ROLE_LOSS, 0, 13}, {ROLE_LOSS, 3, 139}, {ROLE_EVAL_LOSS, 3, 12}, {ROLE_GRAD_NORM, 3, 13},
-	{ROLE_THROUGHPUT, 3, 50}, {ROLE_STEP_TIME, 3, 50}};
+	{ROLE_THROUGHPUT, 3, 50}, {ROLE_STEP_TIME, 3, 50}, {ROLE_LOSS, 4, 139}, {ROLE_EVAL_LOSS, 4, 12},
+	{ROLE_GRAD_NORM, 4, 13}, {ROLE_THROUGHPUT, 4, 132}, {ROLE_STEP_TIME, 4, 132}, {ROLE_LOSS, 5, 139},
+	{ROLE_EVAL_LOSS, 5, 12}, {ROLE_GRAD_NORM, 5, 13}, {ROLE_THROUGHPUT, 5, 132}, {ROLE_STEP_TIME, 5, 132},
+	{ROLE_LOSS, 6, 175}, {ROLE_EVAL_LOSS, 6, 12}, {ROLE_GRAD_NORM, 6, 13}, {ROLE_THROUGHPUT, 6, 132},
+	{ROLE_STEP_TIME, 6, 132}};
 
 TEST(states_of_each_format_are_taken_over)
 {

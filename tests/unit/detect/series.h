@@ -23,6 +23,7 @@ struct series {
 	int64_t gap; /* of steps */
 	uint32_t attempt;
 	uint64_t noise;
+	uint32_t in_epoch;
 	bool is_timeless;
 	double sum;
 	struct report reports[REPORTS_MAX];
@@ -60,6 +61,7 @@ static inline void feed(struct series *series, double value)
 		.step = series->step, .ts_ms = 1000 * (1 + series->step), .value = value, .attempt = series->attempt};
 
 	point.line = 7 * series->ordinal;
+	point.in_epoch = series->in_epoch;
 	if (series->is_timeless)
 		point.ts_ms = 1000;
 	detector_set_feed(series->set, series->ordinal++, &point, remember, series);

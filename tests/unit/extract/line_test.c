@@ -283,6 +283,18 @@ TEST(times_in_lines)
 	check_time("Jan  2 03:04:05 node-7 kernel: NVRM: Xid", second + 1000, second);
 	check_time("Dec 31 23:59:59 node-7 x", second, INT64_C(1735689599000));
 	check_time("Thu Jan  2 03:04:05 2025", noon_ms, second);
+	check_time("Thu 2025-01-02 03:04:05 UTC gpu01 train[12]: x", noon_ms, second);
+	check_time("[01/02/25 03:04:05] INFO     x", noon_ms, second);
+	check_time("I20250102 03:04:05.123456 12 a.cc:1] x", noon_ms, second + 123);
+	check_time("INFO 01-02 03:04:05 [a.py:1] x", second + 1000, second);
+	check_time("2025-01-02,03:04:05 | INFO | x", noon_ms, second);
+	check_time("<14>1 2025-01-02T03:04:05.123456Z gpu01 train 1 - - x", noon_ms, second + 123);
+	check_time("[pod/a-name-of-a-pod-that-is-rather-long-0123456789-abcdef/container] 2025-01-02T03:04:05Z x",
+		noon_ms, second);
+	check_time("{\"log\":\"x\\n\",\"stream\":\"stdout\",\"time\":\"2025-01-02T03:04:05.123456789Z\"}", noon_ms,
+		second + 123);
+	check_time("{\"ts\": 1735787045.5, \"msg\": \"x\"}", noon_ms, second + 500);
+	check_time("{\"asctime\": \"2025-01-02 03:04:05,500\", \"message\": \"x\"}", noon_ms, second + 500);
 	check_time("Thu Jan  2 03:04:05 UTC 2025", noon_ms, second);
 	check_time("1735787045.5 step 1", noon_ms, second + 500);
 	check_time("[1735787045.123456] step 1", noon_ms, second + 123);
@@ -317,7 +329,9 @@ TEST(what_is_no_time)
 		"::::::::::::::::::::::::::::", "2025-01-02 03:04:0", "1735787045 step", "17357870451 step",
 		"1735787045007x", "1735787045007.5 x", "9999999999.5 x", "1135787045.5 x", "XW0102 03:04:05 x",
 		"W1302 03:04:05 x", "W12 03:04:05 x", "Mayo  1 03:04:05 x", "Foo  1 03:04:05 x", "Jan 32 03:04:05 x",
-		"12:00:00 Jan  2", "{\"time_ms\": 17}", "{\"xtime_ms\": 1735787045007}",
+		"12:00:00 Jan  2", "Thu 2025-01-02 03:04:05 CEST gpu01 x", "[25/06/24 03:04:05] x",
+		"info 01-02 03:04:05 x", "{\"time\":\"2025-01-02\"}", "{\"ts\":17}", "{\"time_ms\": 17}",
+		"{\"xtime_ms\": 1735787045007}",
 		"                                                                    2025-01-02 03:04:05"};
 	int64_t ts_ms;
 

@@ -1,6 +1,9 @@
 /* Each preset under what launchers, collectors and loggers put in front of a line: the same points must come out. */
 #include "helper.h"
 
+#include "extract/line/prefix.h"
+#include "extract/line/unwrap.h"
+
 enum { NAME_BYTES = 256, LINE_BYTES = 1 << 16 };
 
 struct style {
@@ -309,4 +312,217 @@ TEST(each_preset_reads_the_same_under_each_prefix)
 	}
 	CHECK(count >= 79);
 	CHECK_INT(wrong, 0);
+}
+
+static struct stream preset_stream(void)
+{
+	struct definition_set *presets = shipped_presets();
+	struct stream stream = stream_by(presets);
+
+	stream.presets = presets;
+	return stream;
+}
+
+static const char *preset_of(struct stream *s)
+{
+	const char *name = definition_set_preset_name(s->set, extractor_preset(s->extractor));
+
+	return name ? name : "";
+}
+
+static int32_t rank_behind(const char *before)
+{
+	AUTO_DONE(stream) s = preset_stream();
+	char text[512];
+
+	for (int rank = 0; rank < 2; rank++) { /* they say different things at one step: each has a series */
+		snprintf(text, sizeof text, before, 3 + rank);
+		AUTO_DONE(buf) line = BUF_INIT(1024);
+		buf_printf(&line, "%siter 40: loss 2.%d, time 350.12ms, mfu 12.50%%%s", text, rank,
+			text[0] == '{' ? "\"}" : "");
+		feed_at(&s, buf_span(&line), NO_TIME);
+	}
+	CHECK(s.points.count >= 4);
+	return extractor_series(s.extractor, s.points.items[s.points.count - 1].series).rank;
+}
+
+TEST(a_prefix_says_the_rank)
+{
+	CHECK_INT(rank_behind("[rank%d]:"), 4);
+	CHECK_INT(rank_behind("[default%d]:"), 4);
+	CHECK_INT(rank_behind("[trainer%d]:"), 4);
+	CHECK_INT(rank_behind("[1,%d]<stdout>:"), 4);
+	CHECK_INT(rank_behind("[rank: %d] "), 4);
+	CHECK_INT(rank_behind("[2024-06-25 12:34:56,789] [INFO] [train.py:42:main] [Rank %d] "), 4);
+	CHECK_INT(rank_behind("[pod/train-0/pytorch] 2024-06-25T12:34:56Z [default%d]:INFO:root:"), 4);
+	CHECK_INT(rank_behind("INFO:root:[rank%d]:"), 4);
+	CHECK_INT(rank_behind("{\"levelname\": \"INFO\", \"rank\": %d, \"message\": \""), 4);
+	CHECK_INT(rank_behind("[worker-%d] "), RANK_NONE); /* a name, no rank */
+}
+
+static struct span peeled(const char *text, struct prefix *prefix)
+{
+	return line_peel(span_from(text), NULL, prefix);
+}
+
+/* What trainers begin their lines with is no prefix. */
+TEST(a_trainers_own_beginning_is_not_peeled)
+{
+	static const char *const lines[] = {"step 5 loss 2.0", "step: 5 loss: 2.0", "step:125/6200 val_loss:5.5",
+		"[Epoch 3] train=0.2", "3:\tlearn: 0.5\ttotal: 1s", "3: 0.25", "Epoch[0] Batch [10]\tSpeed: 1.0",
+		"epoch[3]: 0.5", "1/21150 (epoch 0.002), train_loss = 4.1", "| epoch 001 | loss 2.0 |",
+		"|    ep_rew_mean   | 21.5    |", "epoch 1 | loss 2.0", "loss: 2.5 acc: 0.5", "[10]\ttrain-rmse:0.5",
+		"[batch=20/4800]:", "100 2.5 3.5", "[step=10/1000,epoch=0]", "iter-5 | loss 3.0", "step_5  | loss 3.0",
+		"epoch-1 train loss 2.0", "resnet50: loss=2.0", "val: 0.5", "top1: 75.2 top5: 92.1",
+		"Train: [0/300] loss 2.0", "Loss - 2.5", "I am at step 5", "INFORMATION loss=3",
+		"{'loss': 2.0, 'step': 5}", "{\"loss\": 2.0, \"step\": 5}", "  \"epoch\": 0.5,", "    epoch: 3",
+		"12:5 loss 3", "2024 steps, loss 3", "1.5 2.5 3.5", "a: b", "eval/loss: 3.0 | acc: 0.5"};
+	struct prefix prefix;
+
+	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+		if (peeled(lines[i], &prefix).len != strlen(lines[i]))
+			test_fail(__FILE__, __LINE__, "'%s' became '%.*s'", lines[i],
+				SPAN_ARGS(prefix.starts[prefix.certain]));
+}
+
+/* Words behind a time or a level that are the metric's: nobody may lose them but an expression that begins behind them. */
+TEST(a_word_of_a_metric_behind_a_level_stays)
+{
+	static const char *const lines[][2] = {{"INFO accuracy: 0.5", "accuracy: 0.5"},
+		{"INFO: critic: loss 2.0", "critic: loss 2.0"},
+		{"2024-06-25 12:34:56 - INFO - validation - loss 2.0", "validation - loss 2.0"},
+		{"2024-06-25 12:34:56 INFO step: 5 loss: 2.0", "step: 5 loss: 2.0"},
+		{"2024-06-25 12:34:56 [valid] loss 2.0", "[valid] loss 2.0"},
+		{"2024-06-25 12:34:56,789 | INFO | train | loss 2", "train | loss 2"},
+		{"[12:34:56] | loss | 2.0 |", "| loss | 2.0 |"},
+		{"INFO - step:0 - val/acc:0.5", "step:0 - val/acc:0.5"},
+		{"INFO [100] accuracy=0.5", "[100] accuracy=0.5"},
+		{"2024-06-25 12:34:56 my.module INFO: loss 2.0", "loss 2.0"},
+		{"2024-06-25 12:34:56,789 - critic - INFO - loss 2.0", "loss 2.0"}};
+	struct prefix prefix;
+
+	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+		struct span text = peeled(lines[i][0], &prefix);
+		if (!span_equal(text, span_from(lines[i][1])))
+			test_fail(__FILE__, __LINE__, "'%s' became '%.*s'", lines[i][0], SPAN_ARGS(text));
+	}
+}
+
+TEST(a_record_of_the_trainers_own_is_no_wrapper)
+{
+	static const char *const records[] = {"{\"loss\": 1.2, \"step\": 5}",
+		"{\"log\": \"iter 3: loss 4.0\", \"loss\": 3.0}",
+		"{\"message\": \"step done\", \"step\": 5, \"loss\": 2.0}",
+		"{\"msg\": \"x\", \"metrics\": {\"loss\": 2.0}}", "{\"message\": \"\", \"stream\": \"stdout\"}",
+		"{\"message\": 5}", "{\"message\": \"a\"", "{\"message\": \"a\"} b}", "{\"message\" \"a\"}",
+		"{\"epoch\": \"3\", \"text\": \"a\"}", "{}", "{", "}", "{\"a\":[1,2}"};
+	AUTO_DONE(buf) out = BUF_INIT(1024);
+
+	for (size_t i = 0; i < sizeof records / sizeof *records; i++) {
+		struct span text = span_from(records[i]);
+		if (line_unwrap(&text, &out) || text.ptr != records[i])
+			test_fail(__FILE__, __LINE__, "'%s' became '%.*s'", records[i], SPAN_ARGS(text));
+	}
+}
+
+static void check_unwrapped(const char *record, const char *wanted)
+{
+	AUTO_DONE(buf) out = BUF_INIT(1024);
+	struct span text = span_from(record);
+
+	CHECK(line_unwrap(&text, &out));
+	CHECK_SPAN(text, span_from(wanted));
+}
+
+TEST(a_record_is_unwrapped)
+{
+	check_unwrapped("{\"log\":\"iter 3\\n\",\"stream\":\"stdout\",\"loss\":3}", "iter 3");
+	check_unwrapped("[rank3]: {\"message\": \"a\\tb\\\"c\\\\d\\/\\u0041\\u00e9\\u20ac\\ud83d\\ude00\"}",
+		"[rank3]: a\tb\"c\\d/A\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80");
+	check_unwrapped("{\"msg\": \"a\\nb\\r\\nc\", \"rank\": 2}", "[rank2]:a\rb\r\rc");
+	check_unwrapped("{\"msg\": \"\\u0000\\ud800x\\udc00\\u12\", \"rank\": \"x\"}", "x12");
+	check_unwrapped("{\"message\": \"outer\", \"log\": \"inner\"} \r", "inner");
+	check_unwrapped("{\"log\":\"{\\\"msg\\\":\\\"{\\\\\\\"text\\\\\\\":\\\\\\\"deep\\\\\\\"}\\\"}\"}", "deep");
+}
+
+/* Which kinds of guesses are right is learned, and packed. */
+TEST(a_guess_is_trusted_once_a_preset_has_read_behind_it)
+{
+	AUTO_DONE(stream) s = preset_stream();
+	AUTO_DONE(buf) state = BUF_INIT(1 << 20);
+
+	feed(&s, "train-worker-0 pytorch reward 0.5");
+	CHECK_SPAN(extractor_peeled(s.extractor), SPAN("train-worker-0 pytorch reward 0.5"));
+	feed(&s, "train-worker-0 pytorch iter 40: loss 2.6351, time 350.12ms, mfu 12.50%");
+	CHECK_TEXT(preset_of(&s), "nanogpt");
+	feed(&s, "train-worker-1 pytorch reward 0.5");
+	CHECK_SPAN(extractor_peeled(s.extractor), SPAN("reward 0.5"));
+	extractor_pack(s.extractor, &state);
+	struct unpacker in = unpacker_on(buf_span(&state));
+	extractor_free(s.extractor);
+	CHECK_OK(extractor_unpack(&s.extractor, &in, &err));
+	feed(&s, "train-worker-1 pytorch reward 0.25");
+	CHECK_SPAN(extractor_peeled(s.extractor), SPAN("reward 0.25"));
+}
+
+TEST(a_users_definition_sees_the_record_or_its_message)
+{
+	AUTO_DONE(stream) raw = stream_of("[{\"Name\":\"a\",\"Regex\":\"\\\"msg\\\":\\\"a ([0-9]+)\"}]");
+	AUTO_DONE(stream) message = stream_of("[{\"Name\":\"a\",\"Regex\":\"^a ([0-9]+)\"}]");
+
+	CHECK_INT(feed(&raw, "{\"msg\":\"a 5\"}"), 1);
+	CHECK_INT(feed(&message, "{\"msg\":\"a 5\"}"), 1);
+	CHECK_DOUBLE(point_at(&message, 0)->value, 5);
+}
+
+TEST(a_record_says_the_time)
+{
+	AUTO_DONE(stream) s = preset_stream();
+
+	feed(&s,
+		"{\"log\":\"iter 40: loss 2.6351, time 350.12ms, mfu 12.50%\\n\",\"stream\":\"stdout\",\"time\":\"2024-06-25T12:34:"
+		"56.123456789Z\"}");
+	CHECK_INT(newest(&s)->ts_ms, INT64_C(1719318896123));
+}
+
+static void check_preset_behind(const char *before, const char *line, int lines, const char *preset)
+{
+	AUTO_DONE(stream) s = preset_stream();
+	char text[512];
+
+	for (int i = 0; i < lines; i++) {
+		snprintf(text, sizeof text, before, i);
+		AUTO_DONE(buf) whole = BUF_INIT(1024);
+		buf_printf(&whole, "%s%s", text, line);
+		feed_at(&s, buf_span(&whole), NO_TIME);
+	}
+	CHECK_TEXT(preset_of(&s), preset);
+}
+
+TEST(a_prefix_of_no_known_form_is_learned)
+{
+	static const char iter[] = "iter 40: loss 2.6351, time 350.12ms, mfu 12.50%", numbers[] = "1 8.049097061157227";
+
+	check_preset_behind("<<job 7f3a-22 / host n%d>> ", iter, 1, "nanogpt");
+	check_preset_behind("@n12!trainer!%d! ", iter, 1, "nanogpt");
+	check_preset_behind("cluster=eu-1 host=n%d task=train :: ", iter, 1, "nanogpt");
+	check_preset_behind("~%d~ ", numbers, FORM_LINES - 1, ""); /* numbers alone: three lines of one form */
+	check_preset_behind("~%d~ ", numbers, FORM_LINES, "torchtitan-losses");
+	check_preset_behind("Epoch 3 <%d> ", numbers, 10, ""); /* what a trainer counts is not lost */
+}
+
+TEST(a_learned_prefix_is_packed)
+{
+	AUTO_DONE(stream) s = preset_stream();
+	AUTO_DONE(buf) state = BUF_INIT(1 << 20);
+
+	feed(&s, "<<job 1 / n1>> iter 40: loss 2.6351, time 350.12ms, mfu 12.50%");
+	extractor_pack(s.extractor, &state);
+	struct unpacker in = unpacker_on(buf_span(&state));
+	extractor_free(s.extractor);
+	CHECK_OK(extractor_unpack(&s.extractor, &in, &err));
+	feed(&s, "<<job 22 / n345>>   indented");
+	CHECK_SPAN(extractor_peeled(s.extractor), SPAN("  indented"));
+	feed(&s, "<<job 22, n345>> other");
+	CHECK_SPAN(extractor_peeled(s.extractor), SPAN("<<job 22, n345>> other"));
 }

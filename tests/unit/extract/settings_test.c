@@ -45,6 +45,26 @@ TEST(a_namespace_in_one_line)
 	CHECK_INT(settings_get(s, 0)->line, 0);
 }
 
+TEST(settings_behind_prefixes_and_in_records)
+{
+	static const char *const before[] = {"[pod/train-0/pytorch] ", "trainer-1  | ",
+		"INFO:root:", "2024-06-25 12:34:56,789 - __main__ - INFO - ", "[12:34:56] INFO     ",
+		"I0625 12:34:56.123456 12 a.py:4] ", "Jun 25 12:34:56 gpu01 python[12]: "};
+	static const char *const wrapped[] = {"{\"log\":\"--- arguments ---\\n\",\"stream\":\"stdout\"}",
+		"{\"log\":\"  lr ............ 0.5\\n\",\"stream\":\"stdout\"}", NULL};
+
+	for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
+		char head[128], row[128];
+		snprintf(head, sizeof head, "%s------ arguments ------", before[i]);
+		snprintf(row, sizeof row, "%s  batch_size ............ 192", before[i]);
+		const char *const lines[] = {head, row, NULL};
+		AUTO(settings) s = settings_of(lines);
+		CHECK_SPAN(value_of(s, "batch_size"), SPAN("192"));
+	}
+	AUTO(settings) s = settings_of(wrapped);
+	CHECK_SPAN(value_of(s, "lr"), SPAN("0.5"));
+}
+
 TEST(nested_dataclasses_have_dotted_keys)
 {
 	static const char *const lines[] = {

@@ -1,5 +1,9 @@
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
+import { adoptStyle } from "../lib/jobs/adopt";
+import style from "../styles/dialog.css?inline";
+
+adoptStyle(style);
 
 interface Props {
   title: string;

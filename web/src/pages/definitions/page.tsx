@@ -13,6 +13,7 @@ import { Skeleton } from "../../ui/skeleton";
 import { JobTabs } from "../job/tabs/tabs";
 import { BackfillBar } from "./backfill";
 import { Lines } from "./lines";
+import { Propose } from "./propose";
 import { SaveBar } from "./savebar";
 import { Source } from "./source";
 import { Table } from "./table";
@@ -83,6 +84,7 @@ function Loaded({ bench }: { bench: Workbench }) {
   return (
     <>
       <Source bench={bench} />
+      <Propose bench={bench} />
       <Table bench={bench} chosen={chosen} />
       <SaveBar bench={bench} />
       <BackfillBar bench={bench} />

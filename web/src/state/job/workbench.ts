@@ -99,6 +99,11 @@ export class Workbench extends Store {
     ]);
   }
 
+  /** Somebody else changed the definitions. */
+  refresh(): Promise<void> {
+    return this.loadDoc();
+  }
+
   private loadDoc(): Promise<void> {
     return this.fetch<DefinitionsDoc>(jobPath(this.name, "/definitions"), (doc) => {
       const isFirst = this.doc.value === null;

@@ -46,10 +46,10 @@ export function Charts({ store, onChoose }: { store: JobStore; onChoose: Choose 
       </div>
       <div class={`plots ${alone ? "alone" : ""}`}>
         {!metrics && !store.problem.value && <Skeleton rows={8} />}
-        {metrics?.length === 0 && <NoMetrics job={store.name} />}
         {alone && draw([alone], alone)}
         {!alone && metrics && metrics.length <= FEW && draw(metrics, metrics[0])}
         {!alone && metrics && metrics.length > FEW && <Groups metrics={metrics} draw={draw} />}
+        {!alone && metrics?.every((one) => !one.role.endsWith("loss")) && <NoMetrics store={store} />}
       </div>
     </div>
   );

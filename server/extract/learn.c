@@ -1,0 +1,69 @@
+/*
+ * The prefix of a stream whose lines no preset knows: the first place in a line behind which a specific one does. Only while
+ * none has taken a line, and on LEARN_LINES lines at most.
+ */
+#include "extract/state.h"
+
+enum { LETTERS_MIN = 3 };
+
+static bool has_specific(const struct formats *formats)
+{
+	for (size_t i = 0; i < formats->count; i++)
+		if (!formats->items[i]->is_generic && formats->items[i]->taken)
+			return true;
+	return false;
+}
+
+/* Numbers alone may stand anywhere: a match with words is surer. */
+static bool has_words(struct span text)
+{
+	size_t letters = 0;
+
+	for (size_t i = 0; i < text.len; i++)
+		letters += (unsigned char)((text.ptr[i] | 0x20) - 'a') < 26;
+	return letters >= LETTERS_MIN;
+}
+
+/* Of the presets that may know it: is there one behind the cut? */
+static bool is_known_at(const struct run *run, const uint64_t may[SIEVE_WORDS], struct span text, bool *is_sure)
+{
+	size_t count;
+	const struct preset *presets = definition_set_presets(run->set, &count);
+	struct span groups[REGEX_MAX_GROUPS];
+
+	for (size_t i = 0; i < count && i < PRESETS_MAX; i++) {
+		if (!(may[i / 64] >> i % 64 & 1) || !presets[i].has_start || presets[i].is_generic ||
+			regex_search(presets[i].detect, run->scratch, text, 0, groups) != REGEX_MATCH ||
+			groups[0].ptr != text.ptr)
+			continue;
+		*is_sure = has_words(groups[0]);
+		return true;
+	}
+	return false;
+}
+
+bool learn_prefix(struct run *run)
+{
+	struct extractor *extractor = run->extractor;
+	struct line_view *view = &extractor->segment.view;
+	uint64_t may[SIEVE_WORDS];
+	bool is_sure;
+
+	if (extractor->prefixes.looked >= LEARN_LINES || has_specific(&extractor->formats) ||
+		!definition_set_sieve(run->set))
+		return false;
+	extractor->prefixes.looked++;
+	sieve_find(definition_set_sieve(run->set), view->whole, may);
+	struct span text = line_view_prefix(view)->starts[0];
+	size_t cut = prefix_next_cut(text, 0);
+	for (int i = 0; cut && i < CUTS_MAX; i++, cut = prefix_next_cut(text, cut)) {
+		if (!is_known_at(run, may, span_skip(text, cut), &is_sure))
+			continue;
+		if (!prefix_learn(&extractor->prefixes, span_of(text.ptr, cut), is_sure))
+			return false;
+		view->is_peeled = false;
+		formats_forget_dull(&extractor->formats);
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,184 @@
+/* Rates that change: what is told, when, and what is not. */
+#include "series.h"
+
+/* Ten slow steps to begin with; each hundredth point is a checkpoint's. */
+static void feed_rate(struct series *series, double rate, int count)
+{
+	for (int i = 0; i < count; i++) {
+		double share = series->ordinal < 10 ? 0.4 : series->ordinal % 100 < 2 ? 0.35 : 1;
+		feed(series, rate * share * (1 + 0.015 * noise(series)));
+	}
+}
+
+/* Incidents that are warnings, or become ones. */
+static size_t count_pages(struct series *series)
+{
+	size_t pages = 0;
+	uint64_t paged = UINT64_MAX;
+
+	CHECK(series->count <= REPORTS_MAX);
+	for (size_t i = 0; i < series->count; i++) {
+		const struct incident *incident = &report_at(series, i)->incident;
+		bool is_new = incident->severity > SEVERITY_INFO && incident->opened_ordinal != paged;
+		pages += is_new;
+		paged = is_new ? incident->opened_ordinal : paged;
+	}
+	return pages;
+}
+
+TEST(throughput_that_falls_is_a_mark_and_is_told_once_it_stays)
+{
+	AUTO_DONE(series) s = series_of(ROLE_THROUGHPUT);
+
+	feed_rate(&s, 1750, 3000);
+	CHECK_INT(s.count, 0);
+	feed_rate(&s, 1750 * 0.9, 32);
+	CHECK_INT(s.count, 1);
+	check_report(&s, 0, INCIDENT_OPENED, INCIDENT_THROUGHPUT_DROP, SEVERITY_INFO);
+	struct incident *opened = &report_at(&s, 0)->incident;
+	CHECK(opened->expected > 1730 && opened->expected < 1770 && opened->value < 1640 && opened->score < -6);
+	CHECK(opened->first_step >= 2992 && opened->first_step <= 3000);
+	feed_rate(&s, 1750 * 0.9, 128 - 32 - 8);
+	CHECK_INT(s.count, 1);
+	feed_rate(&s, 1750 * 0.9, 16); /* 128 points, of which the first few may share a median with those before */
+	CHECK_INT(s.count, 2);
+	check_report(&s, 1, INCIDENT_UPDATED, INCIDENT_THROUGHPUT_DROP, SEVERITY_WARNING);
+	feed_rate(&s, 1750 * 0.7, 64);
+	check_report(&s, s.count - 1, INCIDENT_UPDATED, INCIDENT_THROUGHPUT_DROP, SEVERITY_WARNING);
+	feed_rate(&s, 1750, 40);
+	check_report(&s, s.count - 1, INCIDENT_CLOSED, INCIDENT_THROUGHPUT_DROP, SEVERITY_WARNING);
+	CHECK(report_at(&s, s.count - 1)->incident.worst < 1250);
+	size_t before = s.count;
+	feed_rate(&s, 2200, 200);
+	CHECK_INT(s.count, before + 2);
+	check_report(&s, before, INCIDENT_OPENED, INCIDENT_THROUGHPUT_CHANGE, SEVERITY_INFO);
+	check_report(&s, before + 1, INCIDENT_CLOSED, INCIDENT_THROUGHPUT_CHANGE, SEVERITY_INFO);
+}
+
+TEST(where_a_line_stands_for_long_a_quarter_of_an_hour_is_enough)
+{
+	AUTO_DONE(series) s = series_of(ROLE_THROUGHPUT);
+
+	s.gap = 60; /* seconds a line, as many steps */
+	feed_level(&s, 320, 0.01, 2000);
+	feed_level(&s, 250, 0.01, 24);
+	CHECK_INT(s.count, 1);
+	check_report(&s, 0, INCIDENT_OPENED, INCIDENT_THROUGHPUT_DROP, SEVERITY_WARNING);
+}
+
+TEST(a_rate_of_which_little_is_known_must_stay_low_for_long)
+{
+	AUTO_DONE(series) s = series_of(ROLE_THROUGHPUT);
+
+	feed_level(&s, 320, 0.01, 400);
+	feed_level(&s, 250, 0.01, 1024 - 8);
+	CHECK_INT(s.count, 1);
+	check_report(&s, 0, INCIDENT_OPENED, INCIDENT_THROUGHPUT_DROP, SEVERITY_INFO);
+	feed_level(&s, 250, 0.01, 16);
+	CHECK_INT(s.count, 2);
+	check_report(&s, 1, INCIDENT_UPDATED, INCIDENT_THROUGHPUT_DROP, SEVERITY_WARNING);
+}
+
+TEST(a_rate_that_alternates_is_marked_and_no_more)
+{
+	static const int dwells[] = {16, 40, 100, 300};
+
+	for (size_t k = 0; k < sizeof dwells / sizeof dwells[0]; k++) {
+		AUTO_DONE(series) s = series_of(ROLE_THROUGHPUT);
+		for (int i = 0; i < 12000; i++)
+			feed(&s, (i / dwells[k] % 2 ? 250 : 320) * (1 + 0.01 * noise(&s)));
+		CHECK_INT(count_pages(&s), 0);
+		CHECK(s.count <= 16);
+		if (dwells[k] < 40)
+			continue; /* it never came back for long enough to be another stretch */
+		feed_level(&s, 250, 0.01, 4 * dwells[k] + 600); /* and now it stays */
+		CHECK_INT(count_pages(&s), 1);
+	}
+}
+
+TEST(what_comes_back_lower_than_ever_is_told_at_once)
+{
+	AUTO_DONE(series) s = series_of(ROLE_THROUGHPUT);
+
+	for (int i = 0; i < 6000; i++)
+		feed(&s, (i / 40 % 2 ? 290 : 320) * (1 + 0.01 * noise(&s)));
+	size_t before = s.count;
+	feed_level(&s, 160, 0.01, 40);
+	CHECK_INT(s.count, before + 1);
+	CHECK_INT(report_at(&s, before)->incident.kind, INCIDENT_THROUGHPUT_DROP);
+}
+
+TEST(a_shift_of_two_spreads_is_found_in_a_noisy_rate)
+{
+	AUTO_DONE(series) s = series_of(ROLE_STEP_TIME);
+
+	feed_level(&s, 20, 0.15, 4000);
+	CHECK_INT(s.count, 0);
+	feed_level(&s, 20 / 0.83, 0.15, 170);
+	CHECK(s.count >= 1);
+	check_report(&s, 0, INCIDENT_OPENED, INCIDENT_THROUGHPUT_DROP, report_at(&s, 0)->incident.severity);
+	struct incident *opened = &report_at(&s, 0)->incident;
+	CHECK(opened->expected > 18.5 && opened->expected < 21 && opened->value > 22);
+	feed_level(&s, 20 / 0.83, 0.15, 400);
+	CHECK_INT(report_at(&s, s.count - 1)->incident.state, INCIDENT_OPEN);
+	CHECK_INT(count_pages(&s), 1);
+	feed_level(&s, 20, 0.15, 160);
+	check_report(&s, s.count - 1, INCIDENT_CLOSED, INCIDENT_THROUGHPUT_DROP, SEVERITY_WARNING);
+}
+
+TEST(slow_cycles_of_a_rate_are_silent)
+{
+	static const double periods[] = {300, 1000, 5000};
+
+	for (size_t k = 0; k < sizeof periods / sizeof periods[0]; k++) {
+		AUTO_DONE(series) s = series_of(ROLE_THROUGHPUT);
+		for (int i = 0; i < 12000; i++)
+			feed(&s, 320 * (1 + 0.02 * sin(2 * M_PI * i / periods[k])) * (1 + 0.004 * noise(&s)));
+		CHECK_INT(s.count, 0);
+	}
+}
+
+TEST(a_short_slow_stretch_is_no_drop_and_where_time_stands_still_it_must_be_long)
+{
+	AUTO_DONE(series) s = series_of(ROLE_THROUGHPUT);
+
+	feed_rate(&s, 1750, 1000);
+	feed_rate(&s, 1750 * 0.7, 16);
+	feed_rate(&s, 1750, 1000);
+	CHECK_INT(s.count, 0);
+	s.is_timeless = true; /* an old log without times */
+	feed_rate(&s, 1750 * 0.7, 48);
+	CHECK_INT(s.count, 0);
+	feed_rate(&s, 1750 * 0.7, 24);
+	CHECK_INT(s.count, 1);
+}
+
+TEST(a_restart_that_comes_back_slow_is_a_drop)
+{
+	AUTO_DONE(series) s = series_of(ROLE_THROUGHPUT);
+
+	feed_rate(&s, 1750, 1000);
+	s.attempt++;
+	feed_rate(&s, 1700, 1000); /* nearly as fast */
+	CHECK_INT(s.count, 0);
+	s.attempt++;
+	feed_rate(&s, 850, 64);
+	CHECK_INT(s.count, 1);
+	check_report(&s, 0, INCIDENT_OPENED, INCIDENT_THROUGHPUT_DROP, SEVERITY_WARNING);
+	CHECK(report_at(&s, 0)->incident.expected > 1650);
+	feed_rate(&s, 850, 3000);
+	check_report(&s, s.count - 1, INCIDENT_CLOSED, INCIDENT_THROUGHPUT_DROP, SEVERITY_WARNING);
+}
+
+TEST(step_time_that_rises_is_a_drop_in_its_own_unit)
+{
+	AUTO_DONE(series) s = series_of(ROLE_STEP_TIME);
+
+	feed_level(&s, 1.2, 0.02, 500);
+	feed_level(&s, 1.5, 0.02, 32);
+	CHECK_INT(s.count, 1);
+	check_report(&s, 0, INCIDENT_OPENED, INCIDENT_THROUGHPUT_DROP, SEVERITY_INFO);
+	struct incident *opened = &report_at(&s, 0)->incident;
+	CHECK(opened->expected > 1.18 && opened->expected < 1.22 && opened->value > 1.4 && opened->value < 1.55);
+	CHECK(opened->score > 6);
+}

@@ -1,0 +1,15 @@
+export default {
+  "Among the {n} line looked at, these are the shapes whose numbers vary most.": "在查看的 {n} 行中，以下几种形式的行数字变化最多。",
+  "Among the {n} lines looked at, these are the shapes whose numbers vary most.": "在查看的 {n} 行中，以下几种形式的行数字变化最多。",
+  "An example, with its numbers marked": "示例，其中的数字已标出",
+  "Definitions proposed by the lines": "根据日志行建议的定义",
+  "Lines with numbers": "含数字的日志行",
+  "No loss was found in the log. Look for it among the lines with numbers.": "日志中没有找到损失。可在含数字的日志行中查找。",
+  "No other line has numbers that vary.": "没有其他含变化数字的日志行。",
+  "Once {n} lines have come, those with numbers are looked for here.": "收到 {n} 行后，将在这里列出含数字的日志行。",
+  "The back-fill was cancelled.": "回填已取消。",
+  "The whole log was read again.": "已重新读取全部日志。",
+  "Use": "使用",
+  "Use puts the definitions into the job, keeps those that work, and reads the whole log again.": "“使用”会把这些定义加入作业，保留仍有效的定义，并重新读取全部日志。",
+  "Use {names}": "使用 {names}",
+};
