@@ -227,6 +227,9 @@ static bool is_of(const struct trainer *trainer, const struct json *preset)
 	struct span name = json_string_of(json_get(preset, "name"));
 	bool is_deepspeed = span_equal(name, SPAN("deepspeed")), is_timm = span_equal(name, SPAN("timm"));
 
+	for (const struct json *other = json_first(json_get(preset, "include")); other; other = json_next(other))
+		if (trainer->preset && span_equal(json_string_of(other), span_from(trainer->preset)))
+			return true; /* a dialect of it */
 	if (json_is_true(json_get(preset, "generic")))
 		return trainer->say == say_generic || trainer->say == say_plain || trainer->say == say_hf;
 	return (trainer->preset && span_equal(name, span_from(trainer->preset))) ||
