@@ -37,7 +37,7 @@ static const struct preset *preset_of(const struct run *run, int number)
 static enum status try_preset(struct run *run, int preset, size_t *values, struct error *err)
 {
 	struct format candidate = {.preset = preset};
-	int64_t largest_total = run->extractor->largest_total;
+	struct bars bars = run->extractor->bars;
 	bool has_match = run->has_match;
 
 	run->format = &candidate;
@@ -49,7 +49,7 @@ static enum status try_preset(struct run *run, int preset, size_t *values, struc
 	enum status status = match_segment(run, err);
 	*values = status == OK ? count_values(run) : 0;
 	run->has_match = has_match;
-	run->extractor->largest_total = largest_total;
+	run->extractor->bars = bars;
 	return status;
 }
 

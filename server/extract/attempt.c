@@ -258,7 +258,7 @@ static enum status fall_back(struct attempts *attempts, struct track *track, con
 		return attempts_place(attempts, track, raw, step, err);
 	}
 	bool is_refused = attempts->revision.is_pending || attempts->start_count >= ATTEMPTS_MAX;
-	bool is_known = attempts->trial.is_open || track->now.is_per_epoch;
+	bool is_known = attempts->trial.is_open || track->now.is_per_epoch || raw->is_aside;
 	if (is_refused || (is_known && !is_sure)) {
 		advance(attempts, track, raw, next, *step);
 		return OK;

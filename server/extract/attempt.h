@@ -30,6 +30,7 @@ struct raw_step {
 	bool has_epoch;
 	int64_t ts_ms;
 	uint64_t line;
+	bool is_aside; /* said by a format beside the one that leads: alone it opens no attempt */
 };
 
 struct position {

@@ -321,7 +321,7 @@ enum status extract_line(struct extractor *extractor, const struct definition_se
 	if (may_be_start && line_is_start(run.text)) {
 		attempts->has_hint = true;
 		attempts->hint_line = line->number;
-		extractor->largest_total = 0; /* another run, with bars of its own */
+		extractor->bars = (struct bars){0}; /* another run, with bars of its own */
 	}
 	revise_own(&run, first);
 	return OK;

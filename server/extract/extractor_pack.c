@@ -7,9 +7,18 @@
 
 /*
  * Up to VERSION_COUNTED steps of definitions without one were counted; up to VERSION_GAPLESS gaps between steps were not known;
- * up to VERSION_CHOSEN a stream had one preset at most; up to VERSION_UNTRUSTING nothing was known of its prefixes.
+ * up to VERSION_CHOSEN a stream had one preset at most; up to VERSION_UNTRUSTING nothing was known of its prefixes;
+ * up to VERSION_GULLIBLE any larger progress bar was the training's at once.
  */
-enum { MARK = -2, VERSION_COUNTED = 2, VERSION_GAPLESS = 3, VERSION_CHOSEN = 4, VERSION_UNTRUSTING = 5, VERSION = 6 };
+enum {
+	MARK = -2,
+	VERSION_COUNTED = 2,
+	VERSION_GAPLESS = 3,
+	VERSION_CHOSEN = 4,
+	VERSION_UNTRUSTING = 5,
+	VERSION_GULLIBLE = 6,
+	VERSION = 7
+};
 
 static void pack_held(const struct extractor *extractor, struct buf *out)
 {
@@ -38,7 +47,7 @@ void extractor_pack(struct extractor *extractor, struct buf *out)
 	pack_u64(out, extractor->is_guided);
 	formats_pack(&extractor->guide, out);
 	step_seen_pack(&extractor->step, out);
-	pack_i64(out, extractor->largest_total);
+	pack_i64(out, extractor->bars.largest);
 	pack_i64(out, extractor->bare_rank);
 	pack_u64(out, extractor->is_srun);
 	pack_span(out, buf_span(&extractor->header));
@@ -48,6 +57,7 @@ void extractor_pack(struct extractor *extractor, struct buf *out)
 	slots_pack(&extractor->slots, out);
 	pack_held(extractor, out);
 	prefix_memory_pack(&extractor->prefixes, out);
+	bars_pack(&extractor->bars, out);
 }
 
 static bool is_step(int64_t step)
@@ -207,7 +217,7 @@ static enum status check_formats(struct extractor *extractor, bool is_chosen, st
 static enum status unpack_lines(
 	struct extractor *extractor, struct unpacker *in, struct chosen *chosen, struct error *err)
 {
-	extractor->largest_total = unpack_i64(in);
+	extractor->bars.largest = unpack_i64(in);
 	int64_t rank = unpack_i64(in);
 	extractor->bare_rank = rank >= RANK_NONE && rank < RANK_MAX ? (int32_t)rank : RANK_NONE;
 	extractor->is_srun = unpack_u64(in) != 0;
@@ -250,7 +260,9 @@ static enum status unpack_second(struct extractor *extractor, uint64_t version, 
 	TRY(unpack_held(extractor, in, err));
 	if (version > VERSION_UNTRUSTING)
 		prefix_memory_unpack(&extractor->prefixes, in);
-	return in->has_failed ? damaged(err, "prefixes") : OK;
+	if (version > VERSION_GULLIBLE)
+		bars_unpack(&extractor->bars, in);
+	return in->has_failed ? damaged(err, "prefixes or bars") : OK;
 }
 
 static enum status unpack_versioned(struct extractor *extractor, struct unpacker *in, struct error *err)

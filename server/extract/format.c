@@ -2,7 +2,15 @@
 
 #include "model/metrics/batch.h"
 
-enum { OUTWEIGHS_FACTOR = 8, OUTWEIGHS_LINES = 8, GAP_FADES = 64, GONE_LINES = 1000, GONE_FACTOR = 8 };
+enum {
+	OUTWEIGHS_FACTOR = 8,
+	OUTWEIGHS_LINES = 8,
+	GAP_FADES = 64,
+	GONE_LINES = 1000,
+	GONE_FACTOR = 8,
+	ENDED_LINES = 64,
+	ENDED_FACTOR = 4
+};
 
 void formats_init(struct formats *formats)
 {
@@ -188,9 +196,15 @@ void formats_note(struct formats *formats, struct format *format, struct span te
 	rise(formats, format);
 }
 
-bool format_is_silent(const struct format *format, uint64_t line, uint64_t lines, uint64_t factor)
+/* Longer ago than it ever was of late. */
+static bool is_silent(const struct format *format, uint64_t line, uint64_t lines, uint64_t factor)
 {
 	return line > format->last_line && line - format->last_line > lines + factor * format->gap_lines;
+}
+
+bool format_has_ended(const struct format *format, uint64_t line)
+{
+	return is_silent(format, line, ENDED_LINES, ENDED_FACTOR);
 }
 
 bool formats_speaks(const struct formats *formats, const struct format *format)
@@ -214,7 +228,7 @@ struct format *formats_leader(const struct formats *formats)
 
 	for (size_t i = 0; i < formats->count; i++) {
 		struct format *format = formats->items[i];
-		if (!formats_speaks(formats, format) || format_is_silent(format, line, GONE_LINES, GONE_FACTOR))
+		if (!formats_speaks(formats, format) || is_silent(format, line, GONE_LINES, GONE_FACTOR))
 			continue;
 		bool is_less = leader && (format->is_generic == leader->is_generic ? format->taken <= leader->taken
 										   : !format_outweighs(format, leader));

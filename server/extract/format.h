@@ -82,8 +82,8 @@ void formats_note(struct formats *formats, struct format *format, struct span te
 void formats_put_before(struct formats *formats, const struct format *format, const struct format *other);
 /* It has taken a line, or was asked for by name. */
 bool formats_speaks(const struct formats *formats, const struct format *format);
-/* Longer ago than it ever was of late. */
-bool format_is_silent(const struct format *format, uint64_t line, uint64_t lines, uint64_t factor);
+/* So long that another may go on with its curves. */
+bool format_has_ended(const struct format *format, uint64_t line);
 /* So many more lines that the other's may be strays. */
 bool format_outweighs(const struct format *format, const struct format *other);
 /*

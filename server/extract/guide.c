@@ -34,16 +34,6 @@ static void search_step(
 		take_step(groups, definition->line_step_group, definition->line_epoch_group, out);
 }
 
-bool guide_is_side_bar(int64_t step, int64_t total, int64_t *largest_total)
-{
-	bool is_done = *largest_total > 0 && total > 0 && step >= total;
-
-	if (total > *largest_total && !is_done)
-		*largest_total = total;
-	return total != *largest_total;
-}
-
-/* A bar of fewer steps than one before is that of an evaluation. */
 static bool is_side_bar(const struct definition *definition, const struct span groups[REGEX_MAX_GROUPS], int64_t total,
 	const struct guide_memory *memory)
 {
@@ -52,7 +42,7 @@ static bool is_side_bar(const struct definition *definition, const struct span g
 	if (!definition->is_bar || total == 0)
 		return false;
 	(void)!read_group(groups, definition->step_group, &step);
-	return guide_is_side_bar(step, total, memory->largest_total);
+	return bars_is_side(memory->bars, step, total);
 }
 
 /* True when the expression knows the line. */

@@ -1,16 +1,17 @@
 /*
  * Job: the step that stands on a line, for definitions that say none (SageMaker's have a Name and a Regex alone): by the
  *      rules of the preset that knows the stream's format, else by the generic ones. Internal to extract/.
- * Ownership: spans into the line. Threads: any; `header` and `largest_total` are the stream's.
+ * Ownership: spans into the line. Threads: any; `header` and `bars` are the stream's.
  */
 #pragma once
 
 #include "extract/format.h"
+#include "extract/line/bars.h"
 
 /* What a preset remembers of earlier lines. */
 struct guide_memory {
 	struct buf *header; /* of the CSV that is being read */
-	int64_t *largest_total; /* of progress bars: a smaller one is not the training's */
+	struct bars *bars;
 };
 
 struct guided {
@@ -23,8 +24,6 @@ struct guided {
 	struct span where; /* the step's */
 };
 
-/* One that a smaller one than before has; or that is full when it is seen first: something beside the training was done. */
-bool guide_is_side_bar(int64_t step, int64_t total, int64_t *largest_total);
 /*
  * Which presets know a line (in `formats`, as far as they are chosen by their `detect` alone). has_value: a definition matched
  * on it; others are shown at the beginning of a stream only. True: one is new.

@@ -42,7 +42,7 @@ static void give_step(const struct run *run, const struct guided *guided)
 static enum status see_alone(struct run *run, struct line_view *view, struct error *err)
 {
 	struct extractor *extractor = run->extractor;
-	struct guide_memory memory = {&extractor->header, &extractor->largest_total};
+	struct guide_memory memory = {&extractor->header, &extractor->bars};
 	struct guided guided;
 
 	guide_find_alone(&extractor->guide, run->set, run->scratch, view, &memory, &guided);
@@ -82,7 +82,7 @@ static enum status hear(struct run *run, bool has_found, struct error *err)
 static bool find(struct run *run, struct guided *guided)
 {
 	struct extractor *extractor = run->extractor;
-	struct guide_memory memory = {&extractor->header, &extractor->largest_total};
+	struct guide_memory memory = {&extractor->header, &extractor->bars};
 
 	return guide_find(&extractor->guide, run->set, run->scratch, &run->extractor->segment.view, &memory, guided);
 }

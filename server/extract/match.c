@@ -122,7 +122,7 @@ static bool is_side_bar(struct run *run, const struct definition *definition, co
 	if (!definition->is_bar || !group_step(groups, definition->total_group, &total))
 		return false;
 	(void)!group_step(groups, definition->step_group, &step);
-	return guide_is_side_bar(step, total, &run->extractor->largest_total);
+	return total > 0 && bars_is_side(&run->extractor->bars, step, total);
 }
 
 /* "12/500", unless the step starts over with each epoch. */

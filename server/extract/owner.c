@@ -7,8 +7,6 @@
  */
 #include "extract/state.h"
 
-enum { ENDED_LINES = 64, ENDED_FACTOR = 4 };
-
 static struct slot *slot_at(const struct run *run, uint32_t slot)
 {
 	return &run->extractor->slots.items[slot];
@@ -25,7 +23,7 @@ static bool has_ended(const struct run *run, const struct format *owner)
 	const struct attempts *attempts = &run->extractor->attempts;
 
 	return (attempts->has_hint && attempts->hint_line > owner->last_line) ||
-	       format_is_silent(owner, run->line->number, ENDED_LINES, ENDED_FACTOR);
+	       format_has_ended(owner, run->line->number);
 }
 
 static bool may_go_on(const struct run *run, const struct slot *of)

@@ -37,6 +37,15 @@ static bool find_slot(struct run *run, struct found *found, int64_t raw_step)
 	return attempts_add_tracks(&extractor->attempts, extractor->slots.count);
 }
 
+/* An evaluation may count from 1 each time. Where the one that leads is silent, another may have begun in its place. */
+static bool is_aside(const struct run *run)
+{
+	const struct formats *formats = &run->extractor->formats;
+	const struct format *leader = formats->count > 1 ? formats_leader(formats) : run->format;
+
+	return leader && leader != run->format && !format_has_ended(leader, run->line->number);
+}
+
 /* The step on the axis, which is then also that of the neighbours. */
 static enum status place(struct run *run, struct found *found, struct error *err)
 {
@@ -46,7 +55,8 @@ static enum status place(struct run *run, struct found *found, struct error *err
 		.epoch = found->epoch,
 		.has_epoch = found->has_epoch,
 		.ts_ms = shown != NO_TIME ? shown : run->arrival_ms,
-		.line = run->line->number};
+		.line = run->line->number,
+		.is_aside = is_aside(run)};
 
 	return attempts_place(
 		&extractor->attempts, &extractor->attempts.tracks[found->slot], &raw, &found->placed, err);

@@ -54,7 +54,7 @@ struct extractor {
 	bool has_several; /* the slots are of more than one preset */
 	struct segment segment; /* the last of them: while its line lives */
 	uint64_t segments; /* looked at; not packed: only tells one from the next */
-	int64_t largest_total; /* of progress bars: a smaller one is not the training's */
+	struct bars bars;
 	int32_t bare_rank; /* srun's number of the last line that had one */
 	bool is_srun; /* and it has come twice in a row: no counter of the trainer's */
 	struct prefix_memory prefixes;

@@ -23,7 +23,7 @@ struct trial {
 	const struct definition_set *presets;
 	struct formats guide;
 	struct buf header;
-	int64_t largest_total;
+	struct bars bars;
 	bool has_step_lines; /* lines that say the step alone: values take it from there */
 	struct tried *items;
 	size_t count;
@@ -178,7 +178,7 @@ static const struct definition *definition_at(const struct trial *trial, size_t 
 static const struct guided *guide(struct trying *on, const struct definition_set *set)
 {
 	struct trial *trial = on->trial;
-	struct guide_memory memory = {&trial->header, &trial->largest_total};
+	struct guide_memory memory = {&trial->header, &trial->bars};
 
 	if (!on->is_guided)
 		(void)guide_find(&trial->guide, set, on->scratch, on->view, &memory, &on->guided);
@@ -349,7 +349,7 @@ static void see_format(struct trying *on)
 	bool is_new;
 	struct error ignored; /* for want of memory it is known from a later line on */
 	(void)!guide_hear(&on->trial->guide, set, on->scratch, on->view, false, &is_new, &ignored);
-	struct guide_memory memory = {&on->trial->header, &on->trial->largest_total};
+	struct guide_memory memory = {&on->trial->header, &on->trial->bars};
 	struct guided alone;
 	guide_find_alone(&on->trial->guide, set, on->scratch, on->view, &memory, &alone);
 	on->trial->has_step_lines |= alone.has_step;

@@ -221,6 +221,55 @@ TEST(a_stray_line_of_another_framework_disturbs_nothing)
 	CHECK_INT(wrong, 0);
 }
 
+/* Is the preset the trainer's own, or one that reads any line? What it says is no stray. */
+static bool is_of(const struct trainer *trainer, const struct json *preset)
+{
+	struct span name = json_string_of(json_get(preset, "name"));
+	bool is_deepspeed = span_equal(name, SPAN("deepspeed")), is_timm = span_equal(name, SPAN("timm"));
+
+	for (const struct json *other = json_first(json_get(preset, "include")); other; other = json_next(other))
+		if (trainer->preset && span_equal(json_string_of(other), span_from(trainer->preset)))
+			return true; /* a dialect of it */
+	if (json_is_true(json_get(preset, "generic")))
+		return trainer->say == say_generic || trainer->say == say_plain || trainer->say == say_hf;
+	return (trainer->preset && span_equal(name, span_from(trainer->preset))) ||
+	       (is_deepspeed && trainer->say == say_megatron) || /* included */
+	       (is_timm && trainer->say == say_generic); /* its tests are known by no preset before they are done */
+}
+
+/* All examples of a preset one behind the other, as stray records. */
+static bool disturb_by_examples(const struct trainer *trainer, const struct json *preset)
+{
+	AUTO_DONE(buf) text = BUF_INIT(1 << 18);
+
+	for (const struct json *example = json_first(json_get(preset, "examples")); example;
+		example = json_next(example))
+		for (const struct json *line = json_first(json_get(example, "lines")); line; line = json_next(line)) {
+			buf_append_span(&text, json_string_of(line));
+			buf_append_char(&text, '\n');
+		}
+	buf_append_char(&text, 0);
+	return disturb(trainer, text.ptr) != 0;
+}
+
+TEST(the_examples_of_all_presets_disturb_no_trainer)
+{
+	AUTO(json) document = NULL;
+	size_t len = 0;
+	int wrong = 0, count = 0;
+	AUTO_MEM char *text = read_whole("../../../server/data/presets.json", &len);
+
+	CHECK_OK(json_parse(&document, span_of(text, len), &err));
+	for (const struct json *preset = json_first(json_get(document, "presets")); preset; preset = json_next(preset))
+		for (size_t i = 0; i < TRAINERS; i++)
+			if (!is_of(&trainers[i], preset)) {
+				wrong += disturb_by_examples(&trainers[i], preset);
+				count++;
+			}
+	printf("%d of %d\n", count - wrong, count);
+	CHECK_INT(wrong, 0);
+}
+
 /* The values of each are its own; the second one's series are labelled where the names are the same. */
 static int check_pair(const struct trainer *a, const struct trainer *b)
 {
