@@ -131,6 +131,8 @@ size_t extractor_attempt_starts(const struct extractor *extractor, const int64_t
 int64_t extractor_last_step(const struct extractor *extractor); /* the last one seen; -1: none */
 /* Of the line just extracted, which still is there: its text without escapes and prefixes, of several parts the last. */
 struct span extractor_peeled(const struct extractor *extractor);
+/* The same without launchers' tags and times alone: what logger printed it tells forms of lines apart. */
+struct span extractor_untagged(const struct extractor *extractor);
 bool extractor_has_steps(const struct extractor *extractor); /* a line has said one */
 /* The last one of a run, as said beside a step ("12/500"): of the loss, or of a progress bar. 0: not said since the start. */
 int64_t extractor_total(const struct extractor *extractor);

@@ -55,6 +55,17 @@ bool extractor_has_steps(const struct extractor *extractor)
 	return extractor->attempts.has_step;
 }
 
+struct span extractor_untagged(const struct extractor *extractor)
+{
+	const struct line_view *view = &extractor->segment.view;
+	struct prefix prefix;
+
+	if (view->is_peeled)
+		return view->prefix.starts[0];
+	(void)!line_peel(view->whole, &extractor->prefixes, &prefix).len;
+	return prefix.starts[0];
+}
+
 struct span extractor_peeled(const struct extractor *extractor)
 {
 	const struct line_view *view = &extractor->segment.view;

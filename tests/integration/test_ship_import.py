@@ -12,7 +12,7 @@ from shipping import job, lines
 from smserver import wait_until
 from tfevents import event, message, record, simple, tensor
 
-NCCL_LOG = "/work/shared/logs/megatron-lm/perf_n16_nccl.log"
+NCCL_LOG = os.path.join(os.environ.get("SM_LOGS") or os.path.join(os.path.dirname(__file__), "../../../shared/logs"), "megatron-lm/perf_n16_nccl.log")
 
 
 def make_old_logs(folder):

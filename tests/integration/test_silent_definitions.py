@@ -1,6 +1,7 @@
 """A definition that found values and finds none any more while its lines go on; and lines that only look so."""
 
 import json
+import os
 import time
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 
 from smserver import Server, quote, wait_until
 
-SAMPLES = Path("/work/shared/logs")
+SAMPLES = Path(os.environ.get("SM_LOGS") or Path(__file__).parents[3] / "shared/logs")  # real logs, which are not part of the repository
 LOSS = {"Name": "train:loss", "Regex": "loss: ([0-9.]+)"}
 RATE = {"Name": "lr", "Regex": "lr ([0-9.e-]+)"}
 EVALUATION = {"Name": "val:acc", "Regex": "val acc ([0-9.]+)"}

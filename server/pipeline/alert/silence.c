@@ -351,7 +351,7 @@ static enum status follow_trails(struct pipeline *pipeline, struct stream_state 
 		uint64_t lines = silences->lines - silence->at_line, limit = silence->longest_lines * GAPS;
 		if (silence->values < VALUES_LEAST || silence->is_open || !lines)
 			continue;
-		uint64_t rises = step_trails_line(&silence->trails, form, is_new, extractor_peeled(stream->extractor));
+		uint64_t rises = step_trails_line(&silence->trails, form, is_new, extractor_untagged(stream->extractor));
 		if (rises > GAPS && lines > (limit > GAPS_LINES_LEAST ? limit : GAPS_LINES_LEAST))
 			TRY(open_one(pipeline, stream, silence, line, err));
 	}
@@ -407,7 +407,7 @@ enum status silences_feed(struct pipeline *pipeline, struct stream_state *stream
 		TRY(begin(pipeline, stream, definitions->generation, line, err));
 	if (definition_set_is_preset_form(definitions->set))
 		return OK;
-	uint32_t hash = head_of(extractor_peeled(stream->extractor)), head = find_head(silences, hash);
+	uint32_t hash = head_of(extractor_untagged(stream->extractor)), head = find_head(silences, hash);
 	silences->lines++;
 	if (head != SILENCE_NO_HEAD)
 		silences->heads[head].lines++;
@@ -419,7 +419,7 @@ enum status silences_feed(struct pipeline *pipeline, struct stream_state *stream
 		if (series)
 			TRY(take_value(pipeline, stream, &found->items[i], series->series_id, head, line, err));
 	}
-	count_named(stream, head, extractor_peeled(stream->extractor));
+	count_named(stream, head, extractor_untagged(stream->extractor));
 	TRY(follow_trails(pipeline, stream, hash, line, err));
 	TRY(say_again(pipeline, stream, line, err));
 	return silences->lines >= silences->due ? look(pipeline, stream, line, err) : OK;
