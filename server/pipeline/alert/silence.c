@@ -351,7 +351,8 @@ static enum status follow_trails(struct pipeline *pipeline, struct stream_state 
 		uint64_t lines = silences->lines - silence->at_line, limit = silence->longest_lines * GAPS;
 		if (silence->values < VALUES_LEAST || silence->is_open || !lines)
 			continue;
-		uint64_t rises = step_trails_line(&silence->trails, form, is_new, extractor_untagged(stream->extractor));
+		uint64_t rises =
+			step_trails_line(&silence->trails, form, is_new, extractor_untagged(stream->extractor));
 		if (rises > GAPS && lines > (limit > GAPS_LINES_LEAST ? limit : GAPS_LINES_LEAST))
 			TRY(open_one(pipeline, stream, silence, line, err));
 	}
