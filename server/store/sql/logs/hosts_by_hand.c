@@ -95,11 +95,12 @@ enum status store_set_host_by_hand(struct store_tx *tx, int64_t job_id, struct s
 {
 	static const char *const keep =
 		"INSERT INTO told_hosts (" COLUMNS ") SELECT " COLUMNS " FROM stream_hosts WHERE" OF_STREAM;
-	static const char *const set[] = {"INSERT INTO stream_hosts (" COLUMNS
-					  ") SELECT ?1, ?2, 0, 0, 0, coalesce((SELECT min(since_ms) FROM told_hosts"
-					  " WHERE" OF_STREAM "), created_ms), 0, ?3, 0 FROM streams WHERE" OF_STREAM,
-		"INSERT OR REPLACE INTO hosts_by_hand (job_id, stream_id, host) VALUES (?1, ?2, ?3)",
-		"UPDATE streams SET host = ?3 WHERE" OF_STREAM};
+	static const char *const all_lines = "INSERT INTO stream_hosts (" COLUMNS
+					     ") SELECT ?1, ?2, 0, 0, 0, coalesce((SELECT min(since_ms) FROM told_hosts"
+					     " WHERE" OF_STREAM "), created_ms), 0, ?3, 0 FROM streams WHERE" OF_STREAM;
+	static const char *const rename = "UPDATE streams SET host = ?3 WHERE" OF_STREAM;
+	const char *const set[] = {all_lines,
+		"INSERT OR REPLACE INTO hosts_by_hand (job_id, stream_id, host) VALUES (?1, ?2, ?3)", rename};
 	bool is_set;
 
 	TRY(find_stream(store_tx_reader(tx), job_id, stream, stream_id, err));
