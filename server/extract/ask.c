@@ -210,16 +210,6 @@ static enum status watch(struct run *run, int taker, size_t values, struct error
 	return OK;
 }
 
-static void keep_name(struct run *run)
-{
-	struct buf *name = &run->format->name;
-
-	if (run->extractor->segment.name.ptr == buf_span(name).ptr)
-		return;
-	buf_reset(name);
-	buf_append_span(name, run->extractor->segment.name);
-}
-
 /* Its first value: now it is one of the stream's. */
 static enum status begin(struct run *run, struct error *err)
 {
@@ -255,7 +245,7 @@ static enum status take(struct run *run, struct error *err)
 		TRY(begin(run, err));
 	if (extractor->found_count)
 		TRY(place_found(run, err));
-	keep_name(run);
+	run_keep_name(run);
 	if (values || format->taken)
 		formats_note(
 			&extractor->formats, format, line_view_text(&run->extractor->segment.view), run->line->number);
@@ -270,7 +260,7 @@ static enum status ask_one(struct run *run, struct format *format, bool *is_take
 	*is_taken = run->extractor->found_count || run->is_side_bar;
 	if (*is_taken)
 		return take(run, err);
-	keep_name(run);
+	run_keep_name(run);
 	return OK;
 }
 

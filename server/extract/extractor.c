@@ -214,7 +214,7 @@ static void begin_segment(struct run *run, struct span text)
 	extractor->segments++;
 }
 
-static void keep_name(struct run *run)
+void run_keep_name(struct run *run)
 {
 	struct buf *name = &run->format->name;
 
@@ -235,7 +235,7 @@ static enum status extract_segment(struct run *run, struct span segment, struct 
 		TRY(guide_segment(run, err));
 	if (run->extractor->found_count)
 		TRY(place_found(run, err));
-	keep_name(run);
+	run_keep_name(run);
 	return OK;
 }
 

@@ -101,6 +101,8 @@ enum status ask_formats(struct run *run, struct error *err) MUST_CHECK;
 bool learn_prefix(struct run *run);
 /* The format is who is asked. */
 void run_use(struct run *run, struct format *format);
+/* What a later match without a name is called by: the last one that a match gave. */
+void run_keep_name(struct run *run);
 /* Finds or makes its slots. *has_room: false when the stream has too many. */
 enum status run_give_slots(struct run *run, struct format *format, bool *has_room, struct error *err) MUST_CHECK;
 /* guided.c: the step of the segment for what was found without one, or by itself for what comes behind it. */

@@ -341,7 +341,7 @@ static void count_named(struct stream_state *stream, uint32_t head, struct span 
 
 /* A whole new form of all lines: none begins like those with a value, but a number in them goes on where the steps stopped. */
 static enum status follow_trails(struct pipeline *pipeline, struct stream_state *stream, uint32_t form,
-	const struct silence_line *line, struct error *err)
+	struct span text, const struct silence_line *line, struct error *err)
 {
 	struct silences *silences = stream->silences;
 	bool is_new = known_forms_add(&silences->known, form);
@@ -351,8 +351,7 @@ static enum status follow_trails(struct pipeline *pipeline, struct stream_state 
 		uint64_t lines = silences->lines - silence->at_line, limit = silence->longest_lines * GAPS;
 		if (silence->values < VALUES_LEAST || silence->is_open || !lines)
 			continue;
-		uint64_t rises =
-			step_trails_line(&silence->trails, form, is_new, extractor_untagged(stream->extractor));
+		uint64_t rises = step_trails_line(&silence->trails, form, is_new, text);
 		if (rises > GAPS && lines > (limit > GAPS_LINES_LEAST ? limit : GAPS_LINES_LEAST))
 			TRY(open_one(pipeline, stream, silence, line, err));
 	}
@@ -408,7 +407,8 @@ enum status silences_feed(struct pipeline *pipeline, struct stream_state *stream
 		TRY(begin(pipeline, stream, definitions->generation, line, err));
 	if (definition_set_is_preset_form(definitions->set))
 		return OK;
-	uint32_t hash = head_of(extractor_untagged(stream->extractor)), head = find_head(silences, hash);
+	struct span text = extractor_untagged(stream->extractor);
+	uint32_t hash = head_of(text), head = find_head(silences, hash);
 	silences->lines++;
 	if (head != SILENCE_NO_HEAD)
 		silences->heads[head].lines++;
@@ -420,8 +420,8 @@ enum status silences_feed(struct pipeline *pipeline, struct stream_state *stream
 		if (series)
 			TRY(take_value(pipeline, stream, &found->items[i], series->series_id, head, line, err));
 	}
-	count_named(stream, head, extractor_untagged(stream->extractor));
-	TRY(follow_trails(pipeline, stream, hash, line, err));
+	count_named(stream, head, text);
+	TRY(follow_trails(pipeline, stream, hash, text, line, err));
 	TRY(say_again(pipeline, stream, line, err));
 	return silences->lines >= silences->due ? look(pipeline, stream, line, err) : OK;
 }
