@@ -1,5 +1,5 @@
 /* Any lines: what is found compiles, matches its own example there, and is the same when it is asked again. */
-#include "extract/shapes.h"
+#include "extract/shapes/shapes.h"
 #include "base/text/regex.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Proposals of metric definitions: which lines are looked at, what is kept of what the job has, and the reply. */
 #include "pipeline/backfill/definitions_proposals.h"
 
-#include "extract/shapes.h"
+#include "extract/shapes/shapes.h"
 #include "model/metrics/stream_name.h"
 #include "pipeline/backfill/definitions.h"
 #include "read/logs/lines.h"

@@ -1,4 +1,4 @@
-#include "extract/shapes.h"
+#include "extract/shapes/shapes.h"
 #include "base/json/json_write.h"
 #include "extract/trial.h"
 #include "test.h"

@@ -1,4 +1,4 @@
-#include "extract/shape_patterns.h"
+#include "extract/shapes/shape_patterns.h"
 
 #include "extract/definition.h"
 

@@ -1,6 +1,6 @@
-#include "extract/shapes.h"
+#include "extract/shapes/shapes.h"
 
-#include "extract/shape_fit.h"
+#include "extract/shapes/shape_fit.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "base/arena.h"
-#include "extract/shape_tokens.h"
+#include "extract/shapes/shape_tokens.h"
 #include "model/metrics/metric.h"
 
 enum {

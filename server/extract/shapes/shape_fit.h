@@ -5,9 +5,9 @@
 #pragma once
 
 #include "base/text/regex.h"
-#include "extract/shape_groups.h"
-#include "extract/shape_names.h"
-#include "extract/line_shape.h"
+#include "extract/shapes/shape_groups.h"
+#include "extract/shapes/shape_names.h"
+#include "extract/shapes/line_shape.h"
 
 /* A group with what its numbers are called. */
 struct shape_reading {

@@ -1,4 +1,4 @@
-#include "extract/shape_tokens.h"
+#include "extract/shapes/shape_tokens.h"
 
 #include "extract/line/number.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "extract/shape_tokens.h"
+#include "extract/shapes/shape_tokens.h"
 
 enum { SHAPE_NUMBERS_MAX = 32, SHAPE_NO_GROUP = UINT32_MAX };
 

@@ -1,8 +1,8 @@
-#include "extract/shape_groups.h"
+#include "extract/shapes/shape_groups.h"
 
 #include "extract/line/ansi.h"
 #include "extract/line/prefix.h"
-#include "extract/line_shape.h"
+#include "extract/shapes/line_shape.h"
 
 #include <stdlib.h>
 

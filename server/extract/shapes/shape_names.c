@@ -1,4 +1,4 @@
-#include "extract/shape_names.h"
+#include "extract/shapes/shape_names.h"
 
 #include "extract/line/number.h"
 

@@ -14,7 +14,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "extract/line_shape.h"
+#include "extract/shapes/line_shape.h"
 
 /* match_steps: the limit of one search. The best comes first. */
 enum status shapes_find(struct arena *arena, const struct span *lines, size_t count, uint32_t match_steps,

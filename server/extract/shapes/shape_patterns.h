@@ -5,7 +5,7 @@
 #pragma once
 
 #include "base/buf.h"
-#include "extract/shape_groups.h"
+#include "extract/shapes/shape_groups.h"
 
 /* From the one that people would write to the one that says the whole line. */
 enum shape_style {

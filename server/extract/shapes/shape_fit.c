@@ -1,7 +1,7 @@
-#include "extract/shape_fit.h"
+#include "extract/shapes/shape_fit.h"
 
 #include "extract/line/number.h"
-#include "extract/shape_patterns.h"
+#include "extract/shapes/shape_patterns.h"
 
 #include <stdio.h>
 
