@@ -255,8 +255,6 @@ static enum status strip(struct run *run, struct error *err)
 {
 	struct buf *plain = &run->extractor->plain;
 
-	if (!memchr(run->text.ptr, ESCAPE, run->text.len))
-		return OK;
 	buf_reset(plain);
 	ansi_strip(run->text, plain);
 	TRY(buf_status(plain, err));
@@ -268,8 +266,6 @@ static enum status extract_segments(struct run *run, struct error *err)
 {
 	struct span rest = run->text, segment;
 
-	if (!rest.len || !memchr(rest.ptr, '\r', rest.len))
-		return rest.len ? extract_segment(run, rest, err) : OK;
 	while (span_next(&rest, '\r', &segment))
 		if (segment.len)
 			TRY(extract_segment(run, segment, err));
@@ -280,13 +276,13 @@ static enum status extract_segments(struct run *run, struct error *err)
  * A record of a collector's is read for its message. A user's definition may have had the record in mind: it looks at the
  * line as it stands first.
  */
-static enum status extract_text(struct run *run, struct error *err)
+static enum status extract_record(struct run *run, struct error *err)
 {
 	struct extractor *extractor = run->extractor;
 	struct span message = run->text;
 	int64_t shown_ms;
 
-	if (!line_may_be_wrapped(message) || !line_unwrap(&message, &extractor->unwrapped)) {
+	if (!line_unwrap(&message, &extractor->unwrapped)) {
 		TRY(buf_status(&extractor->unwrapped, err));
 		return extract_segments(run, err);
 	}
@@ -299,8 +295,23 @@ static enum status extract_text(struct run *run, struct error *err)
 		run->shown_ms = shown_ms;
 	}
 	run->text = message;
-	TRY(strip(run, err));
+	if (span_find_char(run->text, ESCAPE) >= 0)
+		TRY(strip(run, err));
 	return extract_segments(run, err);
+}
+
+/* Nearly every line is one segment, and no record: it goes by no more calls than it needs. */
+static inline enum status extract_text(struct run *run, struct error *err)
+{
+	if (!run->text.len)
+		return OK;
+	if (memchr(run->text.ptr, ESCAPE, run->text.len))
+		TRY(strip(run, err));
+	if (line_may_be_wrapped(run->text))
+		return extract_record(run, err);
+	if (run->text.len && memchr(run->text.ptr, '\r', run->text.len))
+		return extract_segments(run, err);
+	return run->text.len ? extract_segment(run, run->text, err) : OK;
 }
 
 enum status extract_line(struct extractor *extractor, const struct definition_set *set, struct regex_scratch *scratch,
@@ -313,8 +324,6 @@ enum status extract_line(struct extractor *extractor, const struct definition_se
 
 	TRY(ensure_formats(&run, err));
 	line_view_set(&extractor->segment.view, SPAN(""), &extractor->prefixes);
-	if (run.text.len)
-		TRY(strip(&run, err));
 	TRY(extract_text(&run, err));
 	bool may_be_start =
 		(run.may_be_start || !run.has_looked) && !run.has_match && attempts->has_step && !attempts->has_hint;
