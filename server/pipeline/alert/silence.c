@@ -14,6 +14,7 @@ enum {
 	TIMES_USUAL = 4,
 	OTHERS = 250, /* so many other lines weigh as much as one that begins like those with a value */
 	NAMED = 5, /* so many of them weigh as much as one that says the metric's name and a number */
+	NAMED_FROM_LINES = 16, /* behind the last value; the first that is looked at stands for those before it */
 	LOOK_BYTES = 200,
 	GAPS = 20, /* so much longer than usual, where the steps go on in lines of another form */
 	GAPS_LINES_LEAST = 100,
@@ -238,7 +239,8 @@ static void keep_word(const struct series_state *series, char *word)
 
 static bool is_awaited(const struct silences *silences, const struct silence *silence, uint32_t head)
 {
-	return silence->values >= VALUES_LEAST && !silence->is_open && silence->at_line != silences->lines &&
+	return silence->values >= VALUES_LEAST && !silence->is_open &&
+	       silences->lines - silence->at_line >= NAMED_FROM_LINES &&
 	       (head == SILENCE_NO_HEAD || head != silence->head);
 }
 
@@ -334,8 +336,10 @@ static void count_named(struct stream_state *stream, uint32_t head, struct span 
 		return;
 	for (size_t i = 0; i < silences->count; i++) {
 		struct silence *silence = &silences->items[i];
-		if (is_awaited(silences, silence, head) && silence->word[0])
-			silence->named += says_name(text, starts, count, span_from(silence->word));
+		uint64_t lines = silences->lines - silence->at_line;
+		if (is_awaited(silences, silence, head) && silence->word[0] &&
+			says_name(text, starts, count, span_from(silence->word)))
+			silence->named += lines == NAMED_FROM_LINES ? lines : 1;
 	}
 }
 
