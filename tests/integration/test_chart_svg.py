@@ -25,9 +25,10 @@ def send_points(server, job, metric, values, steps=None, times=None):
     series = {"metric": metric, "stream": "algo-1", "step": steps or list(range(len(values))), "value": values}
     if times:
         series["ts_ms"] = times
+    before = (server.series(job, metric, "algo-1") or {"count": 0})["count"]
     reply = server.post(f"/api/v1/points?job={quote(job, safe='')}", json={"series": [series]})
     assert reply.status == 200, reply
-    server.wait_for_points(job, metric, len(values))
+    server.wait_for_points(job, metric, before + len(values))
 
 
 def picture(server, job, query, **options):
