@@ -29,7 +29,8 @@ ALIASES = {"name": "TrainingJobName", "status": "TrainingJobStatus", "secondary"
            "instances": "ResourceConfig.InstanceCount", "pool": "WarmPoolStatus.Status",
            "billable": "BillableTimeInSeconds", "incidents": "open_incidents", "lines": "lines", "streams": "streams"}
 TIMES = ("created", "started", "ended", "modified")
-ROLES = ("loss", "eval_loss", "throughput", "grad_norm", "learning_rate", "mfu", "step_time")
+ROLES = ("loss", "eval_loss", "throughput", "grad_norm", "learning_rate", "mfu", "step_time", "reward", "kl", "entropy",
+         "response_length", "clip_fraction", "rollout_time")
 FIGURES = ("last", "min", "max", "mean", "count", "step", "best", "best_step", "final")
 NUMBERS = ("instances", "billable", "incidents", "lines", "streams", "step", "age", "duration") + ROLES
 

@@ -58,15 +58,16 @@ static enum status want_name(const struct json *node, const struct place *at, st
 static enum status want_role(
 	const struct json *node, const struct place *at, struct metric_definition *shown, struct error *err)
 {
+	char text[ROLE_LIST_BYTES + sizeof "is none of "], list[ROLE_LIST_BYTES];
 	struct span name;
 
 	TRY(want_text(node, at, "Role", METRIC_NAME_MAX_BYTES, &name, err));
 	if (name.len == 0)
 		shown->role = role_guess(shown->name);
-	else if (!role_parse(name, &shown->role))
-		return refuse(at, "Role", err,
-			"is none of loss, eval_loss, throughput, step_time, learning_rate, grad_norm, mfu, other");
-	return OK;
+	if (name.len == 0 || role_parse(name, &shown->role))
+		return OK;
+	snprintf(text, sizeof text, "is none of %s", role_list(list));
+	return refuse(at, "Role", err, text);
 }
 
 static enum status want_higher(const struct json *node, const struct place *at, int *out, struct error *err)

@@ -35,8 +35,8 @@ static const struct alias aliases[] = {
 	{NULL, NULL, false, false, NULL},
 };
 
-static const char *const roles[] = {
-	"loss", "eval_loss", "throughput", "grad_norm", "learning_rate", "mfu", "step_time"};
+static const char *const roles[] = {"loss", "eval_loss", "throughput", "grad_norm", "learning_rate", "mfu", "step_time",
+	"reward", "kl", "entropy", "response_length", "clip_fraction", "rollout_time"};
 static const char *const figures[] = {"last", "min", "max", "mean", "count", "step", "best", "best_step", "final"};
 
 static const struct alias *find_alias(struct span field)

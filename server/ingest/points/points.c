@@ -194,16 +194,15 @@ static enum status find_part(
 static enum status read_role(struct ingest_parser *parser, uint32_t *role, struct error *err)
 {
 	struct ndjson_value raw = parser->entry.names[POINTS_ROLE];
+	char list[ROLE_LIST_BYTES];
 	enum role found;
 
 	*role = ROLE_COUNT;
 	if (raw.kind == NDJSON_ABSENT)
 		return OK;
 	if (!role_parse(raw.raw, &found))
-		return error_set_field(err, ERR_INVALID, "role",
-			"there is no role '%.*s'; there are loss, eval_loss, throughput, step_time, learning_rate, "
-			"grad_norm, mfu and other",
-			(int)(raw.raw.len < 64 ? raw.raw.len : 64), raw.raw.ptr);
+		return error_set_field(err, ERR_INVALID, "role", "there is no role '%.*s'; there are %s",
+			(int)(raw.raw.len < 64 ? raw.raw.len : 64), raw.raw.ptr, role_list(list));
 	*role = found;
 	return OK;
 }

@@ -21,12 +21,8 @@ static bool is_plain(struct span word)
 	static const char words[] =
 		"loss losses train training trainer total lm metrics metric stats avg mean average global "
 		"reduced step iter model ce cross entropy nll val valid validation eval evaluation log";
-	struct span rest = span_from(words), one;
 
-	while (span_next(&rest, ' ', &one))
-		if (span_equal(one, word))
-			return true;
-	return false;
+	return metric_word_is_of(word, words);
 }
 
 static int rank_of_loss(struct span name)
@@ -70,6 +66,9 @@ int main_metric_rank(enum role role, const struct metric_candidate *candidate)
 		rank = rank_of_loss(name);
 	else if (role == ROLE_THROUGHPUT)
 		rank = rank_of_throughput(name, candidate->unit);
+	else if (role == ROLE_REWARD)
+		rank = !metric_words_have(
+			name, "_raw_"); /* beside it is one that was normalised: 0, whatever was got */
 	rank += labels >= 0 ? RANK_LABELLED : 0; /* of one rank or device */
 	return rank + (span_starts_with(candidate->metric, SPAN("derived:")) ? RANK_DERIVED : 0);
 }

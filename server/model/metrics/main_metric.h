@@ -13,8 +13,11 @@ struct metric_candidate {
 	uint64_t count; /* points, of all streams */
 };
 
-/* Raised when the rule changes: what a database holds by an older one is decided again when it is opened. */
-enum { MAIN_METRIC_RULE = 1 };
+/*
+ * Raised when the rule changes: what a database holds by an older one is decided again when it is opened. Since 2 there are roles
+ * of post-training, and a metric that has the name of one answers for it.
+ */
+enum { MAIN_METRIC_RULE = 2 };
 
 /* 0: the name says no more than the role; from MAIN_METRIC_PART on it is a part of it, of one rank, or derived. */
 enum { MAIN_METRIC_PART = 10 };

@@ -1,27 +1,52 @@
 #include "model/metrics/metric.h"
 
+#include <stdio.h>
 #include <string.h>
 
-static const char *const names[ROLE_COUNT] = {
-	[ROLE_OTHER] = "other",
-	[ROLE_LOSS] = "loss",
-	[ROLE_EVAL_LOSS] = "eval_loss",
-	[ROLE_THROUGHPUT] = "throughput",
-	[ROLE_STEP_TIME] = "step_time",
-	[ROLE_LEARNING_RATE] = "learning_rate",
-	[ROLE_GRAD_NORM] = "grad_norm",
-	[ROLE_MFU] = "mfu",
+static const struct {
+	const char *name;
+	int higher;
+} table[ROLE_COUNT] = {
+	[ROLE_OTHER] = {"other", 0},
+	[ROLE_LOSS] = {"loss", -1},
+	[ROLE_EVAL_LOSS] = {"eval_loss", -1},
+	[ROLE_THROUGHPUT] = {"throughput", 1},
+	[ROLE_STEP_TIME] = {"step_time", -1},
+	[ROLE_LEARNING_RATE] = {"learning_rate", 0},
+	[ROLE_GRAD_NORM] = {"grad_norm", 0},
+	[ROLE_MFU] = {"mfu", 1},
+	[ROLE_REWARD] = {"reward", 1},
+	[ROLE_KL] = {"kl", 0},
+	[ROLE_ENTROPY] = {"entropy", 0},
+	[ROLE_RESPONSE_LENGTH] = {"response_length", 0},
+	[ROLE_CLIP_FRACTION] = {"clip_fraction", 0},
+	[ROLE_ROLLOUT_TIME] = {"rollout_time", -1},
 };
 
 const char *role_name(enum role role)
 {
-	return (unsigned)role < ROLE_COUNT ? names[role] : names[ROLE_OTHER];
+	return table[(unsigned)role < ROLE_COUNT ? role : ROLE_OTHER].name;
+}
+
+int role_higher(enum role role)
+{
+	return table[(unsigned)role < ROLE_COUNT ? role : ROLE_OTHER].higher;
+}
+
+const char *role_list(char text[ROLE_LIST_BYTES])
+{
+	size_t len = 0;
+
+	for (unsigned i = ROLE_OTHER + 1; i < ROLE_COUNT; i++)
+		len += (size_t)snprintf(text + len, ROLE_LIST_BYTES - len, "%s, ", table[i].name);
+	snprintf(text + len, ROLE_LIST_BYTES - len, "%s", table[ROLE_OTHER].name);
+	return text;
 }
 
 bool role_parse(struct span name, enum role *out)
 {
 	for (unsigned i = 0; i < ROLE_COUNT; i++)
-		if (span_equal(name, span_from(names[i]))) {
+		if (span_equal(name, span_from(table[i].name))) {
 			*out = (enum role)i;
 			return true;
 		}
@@ -45,6 +70,48 @@ static enum role role_of_loss(struct span name)
 	return is_evaluation ? ROLE_EVAL_LOSS : ROLE_LOSS;
 }
 
+/*
+ * Of post-training, as verl, slime, TRL, OpenRLHF, NeMo-RL, prime-rl, Stable-Baselines3 and rsl_rl call them. Such a name says
+ * nothing else: one of several rewards, an extreme, a deviation, a coefficient and what an evaluation got are other things.
+ */
+static const struct {
+	enum role role;
+	const char *means; /* one of these is in the name */
+	const char *beside; /* each of its words is one of these or of those below */
+} rollouts[] = {
+	{ROLE_REWARD, "_reward_ _rewards_ _rew_ _episodic_return_ _episode_return_",
+		"reward rewards rew raw env environment episode episodic ep return total rlhf score scores"},
+	{ROLE_KL, "_kl_ _kld_ _approxkl_",
+		"kl kld approx approxkl divergence div ref reference old mismatch generation gen error token seq sequence"},
+	{ROLE_ENTROPY, "_entropy_", "entropy loss action token"},
+	{ROLE_RESPONSE_LENGTH,
+		"_response_length_ _response_lengths_ _response_len_ _response_tokens_ _completion_length_ "
+		"_completions_mean_length_ _generation_length_ _gen_length_ _gen_len_ _gen_tokens_per_sample_ _output_length_",
+		"response completion completions generation gen output length lengths len tokens per sample"},
+	{ROLE_CLIP_FRACTION, "_clip_fraction_ _clip_frac_ _clipfrac_ _clip_ratio_",
+		"clip clipfrac frac fraction ratio region pg"},
+	{ROLE_ROLLOUT_TIME,
+		"_rollout_time_ _timing_s_gen_ _generation_time_ _generate_time_ _gen_time_ _collection_time_ "
+		"_time_generation_ _timing_generation_ _time_generate_completions_",
+		"time timing s sec seconds perf gen generate generation completions collection"},
+};
+static const char rollout_words[] = "train training trainer rollout rollouts metrics metric stats all mean avg average "
+				    "global actor critic policy objective agent batch ppo grpo";
+
+static enum role role_of_rollout(struct span name)
+{
+	for (size_t i = 0; i < sizeof rollouts / sizeof *rollouts; i++) {
+		struct span rest = span_skip(name, 1), word;
+		bool is_all = metric_words_have(name, rollouts[i].means);
+		while (is_all && span_next(&rest, '_', &word))
+			is_all = !word.len || metric_word_is_of(word, rollouts[i].beside) ||
+				 metric_word_is_of(word, rollout_words);
+		if (is_all)
+			return rollouts[i].role;
+	}
+	return ROLE_OTHER;
+}
+
 enum role role_guess(struct span metric)
 {
 	char text[METRIC_WORDS_MAX_BYTES];
@@ -56,6 +123,9 @@ enum role role_guess(struct span metric)
 		return ROLE_LEARNING_RATE;
 	if (metric_words_have(name, "grad_norm gradnorm gradient_norm gradientnorm"))
 		return ROLE_GRAD_NORM;
+	enum role of_rollout = role_of_rollout(name);
+	if (of_rollout != ROLE_OTHER)
+		return of_rollout;
 	if (metric_words_have(name, "loss_"))
 		return role_of_loss(name);
 	if (metric_words_have(name, "_mfu_"))

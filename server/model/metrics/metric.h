@@ -15,13 +15,23 @@ enum role {
 	ROLE_LEARNING_RATE,
 	ROLE_GRAD_NORM,
 	ROLE_MFU,
-	ROLE_COUNT
+	ROLE_REWARD,
+	ROLE_KL,
+	ROLE_ENTROPY,
+	ROLE_RESPONSE_LENGTH,
+	ROLE_CLIP_FRACTION,
+	ROLE_ROLLOUT_TIME,
+	ROLE_COUNT /* rows and states of databases hold these numbers: append only */
 };
 
-enum { METRIC_REGEX_MAX_BYTES = 2000, METRIC_UNIT_MAX_BYTES = 32 };
+enum { METRIC_REGEX_MAX_BYTES = 2000, METRIC_UNIT_MAX_BYTES = 32, ROLE_LIST_BYTES = 192 };
 
 const char *role_name(enum role role); /* "loss", "eval_loss", … "other" */
 bool role_parse(struct span name, enum role *out);
+/* 1: higher is better, -1: lower is, 0: the role does not say. */
+int role_higher(enum role role);
+/* "loss, eval_loss, …, other", for whoever gave another one. */
+const char *role_list(char text[ROLE_LIST_BYTES]);
 /* From the metric's name alone: "val_loss" is eval_loss, "train:loss" is loss, "lr" is learning_rate; else OTHER. */
 enum role role_guess(struct span metric);
 /* Names an accuracy or the like: higher is better, and it is no loss wherever it is printed. */

@@ -40,3 +40,13 @@ bool metric_words_have(struct span s, const char *words)
 			return true;
 	return false;
 }
+
+bool metric_word_is_of(struct span word, const char *words)
+{
+	struct span rest = span_from(words), one;
+
+	while (span_next(&rest, ' ', &one))
+		if (span_equal(one, word))
+			return true;
+	return false;
+}

@@ -11,3 +11,5 @@ enum { METRIC_NAME_MAX_BYTES = 255, METRIC_WORDS_MAX_BYTES = 2 * METRIC_NAME_MAX
 struct span metric_words(struct span metric, char out[METRIC_WORDS_MAX_BYTES]);
 /* words: several of "_word_" or parts of words, separated by blanks. */
 bool metric_words_have(struct span s, const char *words);
+/* words: without "_". */
+bool metric_word_is_of(struct span word, const char *words);

@@ -66,12 +66,14 @@ static bool is_evaluation(const struct series_view *series, const struct json *d
 static int rank_of(const struct series_view *series)
 {
 	static const enum role roles[] = {
-		ROLE_OTHER, ROLE_LEARNING_RATE, ROLE_GRAD_NORM, ROLE_MFU, ROLE_THROUGHPUT, ROLE_STEP_TIME, ROLE_LOSS};
+		ROLE_LEARNING_RATE, ROLE_GRAD_NORM, ROLE_MFU, ROLE_THROUGHPUT, ROLE_STEP_TIME, ROLE_LOSS};
 
+	if (series->role == ROLE_EVAL_LOSS)
+		return 0;
 	for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
 		if (series->role == roles[i])
-			return (int)i + 1;
-	return 0;
+			return (int)i + 2;
+	return 1;
 }
 
 /* What is not of an evaluation, and the main series of its role, before others of it, and of the streams the leading one's. */

@@ -19,7 +19,7 @@ bool ranking_is_higher_better(int higher, enum role role, struct span metric)
 	if (higher)
 		return higher > 0;
 	if (role != ROLE_OTHER)
-		return role == ROLE_THROUGHPUT || role == ROLE_MFU;
+		return role_higher(role) > 0;
 	return has_word(metric, "acc reward score auc bleu rouge recall precision iou f1 win_rate goodput");
 }
 

@@ -4,13 +4,32 @@
 #include "store/pack/int_column.h"
 
 /* The form is behind the role: of values, which there were first, it is 0. */
-enum { VALUE_BYTES = 8, SERIES_MIN_BYTES = 4, FORM_SHIFT = 8 };
+enum {
+	VALUE_BYTES = 8,
+	SERIES_MIN_BYTES = 4,
+	FORM_SHIFT = 8,
+	STORED_GUESS =
+		8 /* "to be guessed", which was the number of roles at first; roles from this one on stand one higher */
+};
+
+static uint64_t stored_role(uint32_t role)
+{
+	return role == ROLE_COUNT ? STORED_GUESS : role + (role >= STORED_GUESS);
+}
+
+/* Beyond the last one it is more than ROLE_COUNT. */
+static uint32_t role_of_stored(uint32_t stored)
+{
+	if (stored == STORED_GUESS)
+		return ROLE_COUNT;
+	return stored <= ROLE_COUNT ? stored - (stored > STORED_GUESS) : UINT32_MAX;
+}
 
 static void pack_series(const struct batch_series *series, uint64_t *scratch, struct buf *out)
 {
 	pack_span(out, series->metric);
 	pack_span(out, series->unit);
-	pack_u64(out, series->role | (uint64_t)series->form << FORM_SHIFT);
+	pack_u64(out, stored_role(series->role) | (uint64_t)series->form << FORM_SHIFT);
 	pack_u64(out, series->count);
 	column_pack(out, series->steps, series->count, scratch);
 	column_pack(out, series->ts_ms, series->count, scratch);
@@ -67,7 +86,7 @@ static enum status read_series(struct unpacker *in, struct arena *arena, struct 
 	*series = (struct batch_series){.metric = unpack_span(in)};
 	series->unit = unpack_span(in);
 	uint64_t role = unpack_u64(in);
-	series->role = (uint32_t)(role & ((1u << FORM_SHIFT) - 1));
+	series->role = role_of_stored((uint32_t)(role & ((1u << FORM_SHIFT) - 1)));
 	series->form = (enum series_form)(role >> FORM_SHIFT & UINT32_MAX);
 	series->count = unpack_count(in, VALUE_BYTES);
 	if (series->role > ROLE_COUNT || role >> FORM_SHIFT >= SERIES_FORM_COUNT || !series->metric.len ||

@@ -179,11 +179,9 @@ TEST(each_role_of_a_preset_has_direction_and_unit)
 	for (; definition_set_preset_name(s.presets, presets); presets++) {
 		for (size_t i = 0; i < definition_set_count(s.set, presets); i++) {
 			struct metric_definition shown = definition_set_get(s.set, presets, i);
-			bool is_less =
-				shown.role == ROLE_LOSS || shown.role == ROLE_EVAL_LOSS || shown.role == ROLE_STEP_TIME;
-			bool is_more = shown.role == ROLE_THROUGHPUT || shown.role == ROLE_MFU;
+			int higher = role_higher(shown.role);
 			bool has_unit = shown.role != ROLE_THROUGHPUT && shown.role != ROLE_STEP_TIME;
-			if (shown.higher == (is_less ? -1 : is_more ? 1 : shown.higher) && (has_unit || shown.unit.len))
+			if ((!higher || shown.higher == higher) && (has_unit || shown.unit.len))
 				continue;
 			wrong++;
 			printf("%s: %.*s, %s, %d, '%.*s'\n", definition_set_preset_name(s.presets, presets),

@@ -54,6 +54,12 @@ TEST(tokens_before_samples_and_what_is_printed_before_what_is_derived)
 	CHECK_TEXT(main_of(ROLE_THROUGHPUT, (const char *const[]){NULL}, NULL), "");
 }
 
+TEST(of_rewards_it_is_the_one_that_was_got)
+{
+	CHECK_TEXT(main_of(ROLE_REWARD, NAMES("rollout/rewards", "rollout/raw_reward"), NULL), "rollout/raw_reward");
+	CHECK_TEXT(main_of(ROLE_REWARD, NAMES("critic/rewards/mean", "train:reward"), NULL), "train:reward");
+}
+
 TEST(a_metric_answers_for_one_role)
 {
 	struct metric_candidate loss = {SPAN("loss"), SPAN(""), ROLE_EVAL_LOSS, 5};

@@ -12,6 +12,24 @@ TEST(roles_have_names)
 	CHECK(!role_parse(SPAN("Loss"), &role) && !role_parse(SPAN(""), &role));
 	CHECK_INT(role, ROLE_MFU);
 	CHECK_TEXT(role_name((enum role)99), "other");
+	CHECK_INT(role_higher((enum role)99), 0);
+}
+
+TEST(roles_are_listed_for_whoever_gave_another_one)
+{
+	char text[ROLE_LIST_BYTES];
+
+	CHECK_TEXT(role_list(text),
+		"loss, eval_loss, throughput, step_time, learning_rate, grad_norm, mfu, reward, kl, entropy, "
+		"response_length, clip_fraction, rollout_time, other");
+}
+
+TEST(some_roles_say_which_way_is_better)
+{
+	CHECK(role_higher(ROLE_REWARD) == 1 && role_higher(ROLE_THROUGHPUT) == 1 && role_higher(ROLE_MFU) == 1);
+	CHECK(role_higher(ROLE_LOSS) == -1 && role_higher(ROLE_STEP_TIME) == -1 &&
+		role_higher(ROLE_ROLLOUT_TIME) == -1);
+	CHECK(role_higher(ROLE_OTHER) == 0 && role_higher(ROLE_ENTROPY) == 0 && role_higher(ROLE_KL) == 0);
 }
 
 static const struct guess {
@@ -66,6 +84,61 @@ static const struct guess {
 	{"glossary", ROLE_OTHER},
 	{"loss_weight", ROLE_OTHER},
 	{"no_loss_count", ROLE_OTHER},
+	{"reward", ROLE_REWARD},
+	{"train:reward", ROLE_REWARD},
+	{"critic/rewards/mean", ROLE_REWARD}, /* verl */
+	{"rollout/raw_reward", ROLE_REWARD}, /* slime */
+	{"objective/rlhf_reward", ROLE_REWARD}, /* TRL's PPO */
+	{"rollout/ep_rew_mean", ROLE_REWARD}, /* Stable-Baselines3 */
+	{"Mean reward", ROLE_REWARD}, /* rsl_rl */
+	{"rollout/episodic_return", ROLE_REWARD}, /* CleanRL */
+	{"critic/rewards/max", ROLE_OTHER},
+	{"reward_std", ROLE_OTHER},
+	{"frac_reward_zero_std", ROLE_OTHER},
+	{"rewards/format_reward/mean", ROLE_OTHER}, /* one of several */
+	{"rewards/chosen", ROLE_OTHER}, /* DPO's falls in a good run */
+	{"objective/non_score_reward", ROLE_OTHER},
+	{"val-core/openai/gsm8k/reward/mean@1", ROLE_OTHER},
+	{"eval/reward", ROLE_OTHER},
+	{"return", ROLE_OTHER},
+	{"kl", ROLE_KL},
+	{"actor/ppo_kl", ROLE_KL},
+	{"objective/kl", ROLE_KL},
+	{"policy/approxkl_avg", ROLE_KL},
+	{"train/approx_kl", ROLE_KL},
+	{"train:mismatch_kl", ROLE_KL}, /* prime-rl */
+	{"Generation KL Error", ROLE_KL}, /* NeMo-RL */
+	{"kl_coef", ROLE_OTHER},
+	{"actor/kl_loss", ROLE_LOSS}, /* a part of it */
+	{"entropy", ROLE_ENTROPY},
+	{"actor/entropy", ROLE_ENTROPY},
+	{"policy/entropy_avg", ROLE_ENTROPY},
+	{"train/entropy_loss", ROLE_ENTROPY}, /* slime, Stable-Baselines3 */
+	{"cross_entropy_loss", ROLE_LOSS},
+	{"cross_entropy", ROLE_OTHER},
+	{"entropy_coeff", ROLE_OTHER},
+	{"router_entropy", ROLE_OTHER},
+	{"response_length", ROLE_RESPONSE_LENGTH}, /* OpenRLHF */
+	{"response_length/mean", ROLE_RESPONSE_LENGTH},
+	{"rollout/response_len/mean", ROLE_RESPONSE_LENGTH},
+	{"completions/mean_length", ROLE_RESPONSE_LENGTH},
+	{"mean_gen_tokens_per_sample", ROLE_RESPONSE_LENGTH},
+	{"response_length/max", ROLE_OTHER},
+	{"response_length/clip_ratio", ROLE_OTHER},
+	{"max_response_length", ROLE_OTHER},
+	{"eval_gen_len", ROLE_OTHER},
+	{"actor/pg_clipfrac", ROLE_CLIP_FRACTION},
+	{"policy/clipfrac_avg", ROLE_CLIP_FRACTION},
+	{"clip_ratio/region_mean", ROLE_CLIP_FRACTION},
+	{"train/clip_fraction", ROLE_CLIP_FRACTION},
+	{"clip_ratio/low_mean", ROLE_OTHER},
+	{"completions/clipped_ratio", ROLE_OTHER},
+	{"timing_s/gen", ROLE_ROLLOUT_TIME},
+	{"perf/rollout_time", ROLE_ROLLOUT_TIME},
+	{"time/generation", ROLE_ROLLOUT_TIME}, /* NeMo-RL */
+	{"Collection time", ROLE_ROLLOUT_TIME}, /* rsl_rl */
+	{"timing_per_token_ms/gen", ROLE_OTHER},
+	{"timing_s/step", ROLE_STEP_TIME},
 };
 
 TEST(roles_are_guessed_from_names)

@@ -52,6 +52,8 @@ TEST(which_way_is_better)
 {
 	CHECK(!ranking_is_higher_better(0, ROLE_LOSS, SPAN("loss")));
 	CHECK(ranking_is_higher_better(0, ROLE_THROUGHPUT, SPAN("tokens")));
+	CHECK(ranking_is_higher_better(0, ROLE_REWARD, SPAN("score")) &&
+		!ranking_is_higher_better(0, ROLE_KL, SPAN("kl")));
 	CHECK(ranking_is_higher_better(0, ROLE_OTHER, SPAN("val:Accuracy")));
 	CHECK(!ranking_is_higher_better(0, ROLE_OTHER, SPAN("perplexity")));
 	CHECK(ranking_is_higher_better(1, ROLE_LOSS, SPAN("loss")) &&

@@ -76,6 +76,34 @@ TEST(distributions_come_back_and_count_twice)
 	CHECK_INT(got.starts_ms[1], 1780000000000);
 }
 
+/* "To be guessed" was 8 while there were eight roles, and journals of then are read yet. */
+TEST(journal_points_of_older_versions_keep_their_roles)
+{
+	static const uint32_t roles[] = {ROLE_COUNT, ROLE_OTHER, ROLE_MFU, ROLE_REWARD, ROLE_COUNT - 1};
+	static const char stored[] = {8, 0, 7, 9, ROLE_COUNT};
+	AUTO(arena) arena = arena_new();
+
+	for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {
+		AUTO(batch) batch = batch_new(1);
+		AUTO_DONE(buf) body = BUF_INIT(1 << 24);
+		struct batch_part *part = batch_part(batch, SPAN("J"), SPAN("s"));
+		struct batch_series got, *series = batch_series(batch, part, SPAN("m"));
+		bool has_one;
+
+		CHECK(batch_add_points(batch, part, series, (int64_t[]){1}, (int64_t[]){2}, (double[]){3}, 1));
+		series->role = roles[i];
+		journal_points_pack(part, &body);
+		CHECK_INT(
+			body.ptr[4], stored[i]); /* behind the count, the name's length, the name, the unit's length */
+		struct journal_points cursor = journal_points_open(buf_span(&body));
+		CHECK_OK(journal_points_next(&cursor, arena, &got, &has_one, &err));
+		CHECK_INT(got.role, roles[i]);
+		body.ptr[4] = ROLE_COUNT + 1;
+		cursor = journal_points_open(buf_span(&body));
+		CHECK_INT(journal_points_next(&cursor, arena, &got, &has_one, NULL), ERR_INVALID);
+	}
+}
+
 TEST(journal_points_come_back_through_a_record)
 {
 	AUTO(batch) batch = batch_new(1);

@@ -1,5 +1,5 @@
 // Roles in the order in which a job's charts stand on its page.
-const ORDER = ["loss", "eval_loss", "throughput", "grad_norm", "learning_rate", "step_time", "mfu", "other"];
+const ORDER = ["loss", "eval_loss", "reward", "throughput", "grad_norm", "learning_rate", "step_time", "mfu", "other"];
 
 export function roleRank(role: string | undefined): number {
   const rank = ORDER.indexOf(role ?? "other");
@@ -7,7 +7,7 @@ export function roleRank(role: string | undefined): number {
 }
 
 /** Roles of which a greater value is the better one. */
-export const higherIsBetter = (role: string | undefined): boolean => role === "throughput" || role === "mfu";
+export const higherIsBetter = (role: string | undefined): boolean => role === "throughput" || role === "mfu" || role === "reward";
 
 const TITLES: Record<string, string> = {
   loss: "loss",
