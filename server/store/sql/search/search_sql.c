@@ -1,6 +1,7 @@
 /* SQL under construction, its values, and the predicates of ours that it asks. */
 #include "store/sql/search/search_sql.h"
 
+#include "base/clock.h"
 #include "base/text/regex.h"
 #include "model/query.h"
 #include "store/columns/bits.h"
@@ -32,8 +33,21 @@ void search_sql_done(struct search_sql *sql)
 	sql->matches = NULL; /* itself in the arena */
 }
 
+static void add_now(struct search_sql *sql)
+{
+	if (!sql->now_ms)
+		sql->now_ms = clock_wall_ms();
+	search_add_i64(sql, "?", sql->now_ms);
+}
+
 void search_add(struct search_sql *sql, const char *piece)
 {
+	static const char NOW[] = ":now";
+
+	for (const char *now; (now = strstr(piece, NOW)); piece = now + sizeof NOW - 1) {
+		buf_append(&sql->text, piece, (size_t)(now - piece));
+		add_now(sql);
+	}
 	buf_append_text(&sql->text, piece);
 }
 
