@@ -46,6 +46,8 @@ int64_t connection_listens_since_ms(const struct store_reader *on);
 /* The store's; NULL: what a search needs is read for it alone. */
 struct search_cache *connection_search(const struct store_reader *on);
 
+/* ---- in SQL of both databases: get_bit(blob, n) is 0 or 1, the lowest bit of a byte being its first; beyond the blob it fails ---- */
+
 /* ---- predicates: NAME(?, column) in SQL, where ? is a pointer of ours ---- */
 struct predicate {
 	const char *name;

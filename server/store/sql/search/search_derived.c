@@ -184,8 +184,9 @@ static enum status add_silent(struct search_sql *sql, const struct query_term *t
 	" AND NOT EXISTS (SELECT 1 FROM transitions AS e WHERE e.job_id = t.job_id AND e.position > t.position"           \
 	" AND e.source = 6 AND e.status <> 'Training' AND e.start_ms <= t.start_ms))"
 #define ATTEMPTS                                                                                                       \
-	"(SELECT max(v.n) FROM (SELECT " TOLD                                                                          \
-	" AS n UNION ALL SELECT coalesce((SELECT c.attempts FROM job_counts AS c WHERE c.job_id = j.job_id), 1)) AS v)"
+	"(SELECT " SQL_GREATER("v.told",                                                                               \
+		"v.counted") " FROM (SELECT " TOLD                                                                     \
+			     " AS told, coalesce((SELECT c.attempts FROM job_counts AS c WHERE c.job_id = j.job_id), 1) AS counted) AS v)"
 
 static enum status add_attempts(struct search_sql *sql, const struct query_term *term, struct error *err)
 {
