@@ -7,8 +7,10 @@ import migrations
 import pytest
 import rooms
 import routes
+import schemas
 import sizes
 import source
+import sql
 import texts
 
 TABLE = """# comment
@@ -277,3 +279,88 @@ def test_what_the_server_says_of_a_definition_is_asked_for(tree):
     tree("server/extract/trial.c", 'const char *trial_warning_text(int w)\n{\n\treturn "none match";\n\treturn "";\n}\n')
     tree("web/src/i18n/zh/a.ts", "export default {\n};\n")
     assert len(faults_of(texts, tree.root)) == 1
+
+
+# ---- SQL ----
+def preprocessed(text):
+    return '# 1 "server/store/sql/a.c"\n' + text
+
+
+def test_statements_are_read_as_the_compiler_has_them():
+    text = preprocessed('f(&s, "SELECT a"\n\t" FROM t WHERE b = \'\\"?\'", err);\nx = is ? "DELETE FROM t" : "UPDATE t SET a = 1";\n'
+        'search_add(sql, "SELECT 1 FROM (");\nbuf_printf(sql, g("WITH %s"), "SELECT %s");\nerror("SELECTED");\n'
+        '# 7 "server/store/driver/rows.h" 1\ng("SELECT other");\n# 9 "server/store/sql/a.c" 2\nf("INSERT INTO t");\n')
+    found, faults = sql.statements_of(text, "server/store/sql/a.c")
+    assert [(one.place, one.text) for one in found] == [("server/store/sql/a.c:1", "SELECT a FROM t WHERE b = '\"?'"),
+        ("server/store/sql/a.c:3", "DELETE FROM t"), ("server/store/sql/a.c:3", "UPDATE t SET a = 1"), ("server/store/sql/a.c:9", "INSERT INTO t")]
+    assert faults == []
+
+
+def test_what_one_database_alone_knows_is_the_drivers():
+    _, faults = sql.statements_of(preprocessed('f("BEGIN IMMEDIATE"); f("PRAGMA x"); f("BEGINNING");'), "server/store/sql/a.c")
+    assert len(faults) == 2 and "belongs behind a function of the driver" in faults[0]
+    assert sql.statements_of(preprocessed('f("BEGIN");'), "server/store/driver/a.c") == ([], [])
+
+
+def schema(columns=(), indexes=(), rows=()):
+    return schemas.describe(columns, indexes, {"settings": list(rows)})
+
+
+HERE = [("t", "a", "INTEGER", False, None, 1), ("t", "b", "TEXT", True, "''", 0)]
+THERE = [("t", "a", "bigint", False, None, 1), ("t", "b", "text", True, "''::text", 0)]
+
+
+def test_two_schemas_that_say_the_same():
+    ours = schema(HERE, ["CREATE UNIQUE INDEX t_b ON t (b, a) WHERE a != 0 -- why", "CREATE INDEX t_c ON t (CAST(a AS DOUBLE PRECISION) / 2)"], [["x", "1"]])
+    theirs = schema(THERE, ["CREATE UNIQUE INDEX t_b ON s.t USING btree (b, a) WHERE (a <> 0)",
+        "CREATE INDEX t_c ON s.t USING btree (((a)::double precision / (2)::double precision))"], [["x", "1"]])
+    assert schemas.compare(ours, theirs) == []
+
+
+@pytest.mark.parametrize("columns, indexes, rows, words", [
+    (THERE[:1], [], [], "b: only SQLite has it"),
+    (THERE + [("t", "c", "bigint", True, None, 0)], [], [], "c: only PostgreSQL has it"),
+    ([THERE[0], ("t", "b", "bytea", True, "''", 0)], [], [], "SQLite has text, PostgreSQL has bytes"),
+    ([THERE[0], ("t", "b", "text COLLATE default", True, "''", 0)], [], [], "COLLATE default"),
+    ([THERE[0], ("t", "b", "text", False, "''", 0)], [], [], "may be NULL"),
+    ([THERE[0], ("t", "b", "text", True, "'x'", 0)], [], [], "default"),
+    ([("t", "a", "bigint", False, None, 1), ("t", "b", "text", True, "''", 2)], [], [], "key: SQLite has ['a'], PostgreSQL has ['a', 'b']"),
+    (THERE, ["CREATE INDEX t_b ON t (b)"], [], "t_b: only PostgreSQL has it"),
+    (THERE, [], [["x", "1"]], "settings"),
+])
+def test_a_migration_in_one_schema_alone_is_found(columns, indexes, rows, words):
+    found = schemas.compare(schema(HERE), schema(columns, indexes, rows))
+    assert any(words in one for one in found), found
+
+
+@pytest.mark.parametrize("index, words", [("CREATE INDEX t_b ON t (a)", "columns"), ("CREATE UNIQUE INDEX t_b ON t (b)", "is unique"),
+    ("CREATE INDEX t_b ON t (b) WHERE a = 0", "where")])
+def test_an_index_of_one_schema_that_differs_is_found(index, words):
+    found = schemas.compare(schema(HERE, ["CREATE INDEX t_b ON t (b)"]), schema(THERE, [index]))
+    assert len(found) == 1 and words in found[0], found
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with sql.Cluster() as one:
+        one.psql("CREATE TABLE t (a bigint PRIMARY KEY, b text, c boolean)")
+        yield one
+
+
+def test_what_postgres_does_not_take_is_told(cluster):
+    texts = ["SELECT a FROM t WHERE b = $1 LIMIT $2", "SELECT iif(a, 1, 2) FROM t", "SELECT c FROM t", "SELECT a FROM t WHERE c = $1",
+        "UPDATE t SET b = $1 WHERE a = $2", "SELECT sum(a) FROM t", "SELECT a FROM t WHERE a >> $1 = 0"]
+    words = [None, "function iif", "column of type boolean", "parameter is of type boolean", None, "column of type numeric", "operator does not exist"]
+    for wrong, expected in zip(sql.prepare_on_postgres(cluster, texts), words):
+        assert (wrong is None) == (expected is None) and (expected or "") in (wrong or ""), (wrong, expected)
+
+
+def test_the_drivers_own_function_spells():
+    assert sql.spell(["SELECT ?", "a = ?2 AND b = ?"]) == [("SELECT $1", 1), ("a = $2 AND b = $3", 3)]
+
+
+def test_an_insert_names_what_a_row_needs():
+    tables = schema([("t", "a", "bigint", False, None, 1), ("t", "b", "text", False, None, 0), ("t", "c", "text", False, "''", 0)])["tables"]
+    assert sql.missing_columns("INSERT INTO t (a, c) VALUES (?,?)", tables) == ["b"]
+    assert sql.missing_columns("INSERT INTO t (a, b) VALUES (?,?)", tables) == []
+    assert sql.missing_columns("SELECT 1", tables) == []

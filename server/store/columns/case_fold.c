@@ -83,3 +83,11 @@ void fold_append(struct buf *out, struct span text)
 		text = span_skip(text, len);
 	}
 }
+
+void fold_append_ascii(struct buf *out, struct span text)
+{
+	for (size_t i = 0; i < text.len; i++) {
+		char c = text.ptr[i];
+		buf_append_char(out, c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c);
+	}
+}

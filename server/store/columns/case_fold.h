@@ -11,3 +11,5 @@
 
 /* Appends the text with its letters lower-cased; bytes that are not UTF-8 are kept. */
 void fold_append(struct buf *out, struct span text);
+/* The same of ASCII alone: what lower() of SQL makes of a column. What it makes of a parameter differs from database to database. */
+void fold_append_ascii(struct buf *out, struct span text);

@@ -27,7 +27,10 @@ enum status connection_open_reader(
 enum status connection_run(struct store_reader *on, const char *sql, struct error *err) MUST_CHECK;
 /* The first column of the first row, as a number. */
 enum status connection_number(struct store_reader *on, const char *sql, int64_t *out, struct error *err) MUST_CHECK;
-/* Of a transaction that connection_run began; one that has ended by itself is none. */
+/* A transaction that writes, of a connection whose store has none open yet. */
+enum status connection_begin(struct store_reader *on, struct error *err) MUST_CHECK;
+enum status connection_commit(struct store_reader *on, struct error *err) MUST_CHECK;
+/* Of such a transaction; one that has ended by itself is none. */
 void connection_rollback(struct store_reader *on);
 
 bool connection_is_in_view(const struct store_reader *on); /* between begin and end */
@@ -42,6 +45,8 @@ void connection_interrupt(struct store_reader *on);
 int64_t connection_listens_since_ms(const struct store_reader *on);
 /* The store's; NULL: what a search needs is read for it alone. */
 struct search_cache *connection_search(const struct store_reader *on);
+
+/* ---- in SQL of both databases: get_bit(blob, n) is 0 or 1, the lowest bit of a byte being its first; beyond the blob it fails ---- */
 
 /* ---- predicates: NAME(?, column) in SQL, where ? is a pointer of ours ---- */
 struct predicate {
@@ -58,3 +63,8 @@ enum status connection_add_predicates(
 enum status check_header(const char *path, bool is_online, struct buf *problem, struct error *err) MUST_CHECK;
 /* What the tables lack or have beside those of the version that the database says it has; empty: nothing. */
 enum status check_schema(struct store_reader *reader, struct buf *problem, struct error *err) MUST_CHECK;
+/* What is wrong within its pages, by `tell`, which gets an empty text for what is sound, and ends it by false. Online: beside a server. */
+enum status check_pages(struct store_reader *reader, bool is_quick, bool is_online,
+	bool (*tell)(void *context, struct span text), void *context, struct error *err) MUST_CHECK;
+/* Older databases lack some. "": there is. */
+enum status check_has_table(struct store_reader *reader, const char *table, bool *has, struct error *err) MUST_CHECK;

@@ -1,7 +1,8 @@
-/* What SQLite takes from a file without a look: its header, and that its tables are those of the version it states. */
+/* What SQLite takes from a file without a look: its header, and that its tables are those of the version it states. And its own check. */
 #include "base/embedded.h"
 #include "store/admin.h"
 #include "store/driver/connection.h"
+#include "store/driver/statement.h"
 #include "store/sqlite/sqlite_store.h"
 
 #include <errno.h>
@@ -186,4 +187,77 @@ enum status check_schema(struct store_reader *reader, struct buf *problem, struc
 	else if (version <= newest && !is_same)
 		tell_difference(version, buf_span(&has), buf_span(&expected), problem);
 	return buf_status(problem, err);
+}
+
+/* ---- the pages ---- */
+
+struct pages {
+	struct store_reader *reader;
+	const char *pragma;
+	bool (*tell)(void *context, struct span text);
+	void *context;
+	bool is_ended;
+};
+
+/* What one run of the pragma says. */
+static enum status check_structure(struct pages *pages, struct span sql, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	store_reader_deadline(pages->reader, INT64_MAX);
+	TRY(statement_open_once(&s, pages->reader, sql, err));
+	TRY(statement_step(&s, &has_row, err));
+	while (has_row) {
+		struct span text = column_borrow(&s);
+		pages->is_ended |= !pages->tell(pages->context, span_equal(text, SPAN("ok")) ? SPAN("") : text);
+		TRY(statement_step(&s, &has_row, err));
+	}
+	return OK;
+}
+
+/* Beside a server: a read of the whole file would keep the server's log from being moved into it until it is through. */
+static enum status check_each_table(struct pages *pages, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	AUTO_DONE(buf) sql = BUF_INIT(1 << 20);
+	bool has_row;
+
+	TRY(statement_open(&s, pages->reader,
+		"SELECT replace(name, '\"', '\"\"') FROM sqlite_schema WHERE type = 'table' UNION SELECT 'sqlite_schema'",
+		err));
+	TRY(statement_step(&s, &has_row, err));
+	for (; has_row; buf_append_char(&sql, 0)) {
+		struct span table = column_borrow(&s);
+		buf_printf(&sql, "%s(\"%.*s\")", pages->pragma, SPAN_ARGS(table));
+		TRY(statement_step(&s, &has_row, err));
+	}
+	statement_done(&s); /* each table's read is its own */
+	TRY(buf_status(&sql, err));
+	for (struct span rest = buf_span(&sql), one; !pages->is_ended && span_next(&rest, 0, &one) && one.len;)
+		TRY(check_structure(pages, one, err));
+	return OK;
+}
+
+enum status check_pages(struct store_reader *reader, bool is_quick, bool is_online,
+	bool (*tell)(void *context, struct span text), void *context, struct error *err)
+{
+	struct pages pages = {.reader = reader,
+		.pragma = is_quick ? "PRAGMA quick_check" : "PRAGMA integrity_check",
+		.tell = tell,
+		.context = context};
+
+	return is_online ? check_each_table(&pages, err) : check_structure(&pages, span_from(pages.pragma), err);
+}
+
+enum status check_has_table(struct store_reader *reader, const char *table, bool *has, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	*has = !*table;
+	if (*has)
+		return OK;
+	TRY(statement_open(&s, reader, "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?", err));
+	bind_text(&s, span_from(table));
+	return statement_step(&s, has, err);
 }

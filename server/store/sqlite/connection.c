@@ -191,6 +191,16 @@ enum status connection_run(struct store_reader *on, const char *sql, struct erro
 	return code == SQLITE_OK ? OK : connection_failure(on, sqlite3_extended_errcode(on->db), err);
 }
 
+enum status connection_begin(struct store_reader *on, struct error *err)
+{
+	return connection_run(on, "BEGIN IMMEDIATE", err);
+}
+
+enum status connection_commit(struct store_reader *on, struct error *err)
+{
+	return connection_run(on, "COMMIT", err);
+}
+
 void connection_rollback(struct store_reader *on)
 {
 	/* It cannot fail but where SQLite has rolled back by itself. */
@@ -256,6 +266,27 @@ static int on_commit(void *context, sqlite3 *db, const char *name, int frames)
 	return SQLITE_OK;
 }
 
+/* As PostgreSQL's. */
+static void get_bit(sqlite3_context *context, int count, sqlite3_value **arguments)
+{
+	const unsigned char *bytes = sqlite3_value_blob(arguments[0]);
+	int64_t len = sqlite3_value_bytes(arguments[0]), at = sqlite3_value_int64(arguments[1]);
+
+	(void)count;
+	if (bytes && at >= 0 && at / 8 < len)
+		sqlite3_result_int(context, bytes[at / 8] >> at % 8 & 1);
+	else
+		sqlite3_result_error(context, "there is no such bit", -1);
+}
+
+static enum status add_functions(struct store_reader *on, struct error *err)
+{
+	int code = sqlite3_create_function_v2(on->db, "get_bit", 2,
+		SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY, NULL, get_bit, NULL, NULL, NULL);
+
+	return code == SQLITE_OK ? OK : connection_failure(on, code, err);
+}
+
 static enum status open_handle(struct store_reader **out, const char *path, int flags, struct error *err)
 {
 	AUTO(store_reader) on = mem_zeroed(sizeof *on);
@@ -269,6 +300,7 @@ static enum status open_handle(struct store_reader **out, const char *path, int 
 	sqlite3_db_config(on->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	sqlite3_db_config(on->db, SQLITE_DBCONFIG_DQS_DML, 0, NULL);
 	sqlite3_db_config(on->db, SQLITE_DBCONFIG_DQS_DDL, 0, NULL);
+	TRY(add_functions(on, err));
 	*out = TAKE(on);
 	return OK;
 }

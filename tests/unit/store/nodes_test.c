@@ -2,7 +2,10 @@
 #include "harness.h"
 #include "model/incident.h"
 #include "store/alerts.h"
+#include "store/faults.h"
+#include "store/hosts_by_hand.h"
 #include "store/nodes.h"
+#include "store/stream_hosts.h"
 #include "store/streams.h"
 
 static void put_stream(struct harness *h, int64_t job_id, const char *name, const char *host, int64_t last_ms)
@@ -64,5 +67,59 @@ TEST(machines_are_found_over_all_jobs)
 	struct node_break *breaks;
 	CHECK_OK(store_read_breaks(h.reader, h.arena, a, &breaks, &count, &err));
 	CHECK_INT(count, 0);
+	harness_done(&h);
+}
+
+/* Of one line, as a machine's. */
+static void put_fault(struct harness *h, int64_t job_id, const char *host, uint64_t line)
+{
+	struct node_fault_row fault = {.host = span_from(host),
+		.ts_ms = 1000,
+		.job_id = job_id,
+		.stream_id = 1,
+		.line = line,
+		.signature = SPAN("xid"),
+		.count = 1,
+		.text = SPAN("Xid 79")};
+
+	CHECK_OK(store_put_node_fault(h->tx, &fault, &err));
+}
+
+static size_t count_faults(struct harness *h, const char *host)
+{
+	struct node_fault_row *rows;
+	size_t count;
+
+	CHECK_OK(store_read_node_faults(h->store->writer, h->arena, span_from(host), 0, 10, &rows, &count, &err));
+	return count;
+}
+
+TEST(faults_of_one_line_are_one_when_they_come_to_one_machine)
+{
+	struct harness h = harness_new();
+	struct span present;
+	uint32_t stream;
+
+	harness_begin(&h);
+	int64_t job = harness_job(&h, "a");
+	put_stream(&h, job, "algo-1", "n1", 10);
+	struct stream_host_row second = {
+		.job_id = job, .stream_id = 1, .number = 1, .from_line = 5, .since_ms = 5, .host = SPAN("n3")};
+	CHECK_OK(store_put_stream_host(h.tx, &second, &err));
+	put_fault(&h, job, "n1", 1); /* the same line under all three: what is to be n9's is once there */
+	put_fault(&h, job, "n3", 1);
+	put_fault(&h, job, "n9", 1);
+	put_fault(&h, job, "n1", 2);
+	put_fault(&h, job, "other", 2); /* what a line said of another machine */
+	CHECK_OK(store_set_host_by_hand(h.tx, job, SPAN("algo-1"), SPAN("n9"), &stream, &err));
+	CHECK_INT(count_faults(&h, "n9"), 2);
+	CHECK_INT(count_faults(&h, "other"), 1);
+	CHECK_INT(count_faults(&h, ""), 3);
+	put_fault(&h, job, "n1", 2); /* as a replay of the log does */
+	CHECK_OK(store_take_host_back(h.tx, h.arena, job, 1, &present, &err));
+	CHECK_INT(count_faults(&h, "n9"), 0);
+	CHECK_INT(count_faults(&h, "n1"), 2);
+	CHECK_INT(count_faults(&h, ""), 3);
+	CHECK_SPAN(present, SPAN("n3"));
 	harness_done(&h);
 }

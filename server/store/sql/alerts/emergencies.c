@@ -9,8 +9,9 @@ static const struct row_field fields[] = {FIELD(struct emergency_row, job_id), F
 enum status store_put_emergency(struct store_tx *tx, const struct emergency_row *row, struct error *err)
 {
 	return row_put(tx,
-		"INSERT OR REPLACE INTO emergencies (job_id, incident_id, asked_ms, stop_due_ms, checkpoint_step)"
-		" VALUES (?,?,?,?,?)",
+		"INSERT INTO emergencies (job_id, incident_id, asked_ms, stop_due_ms, checkpoint_step) VALUES (?,?,?,?,?)"
+		" ON CONFLICT (job_id) DO UPDATE SET incident_id = excluded.incident_id, asked_ms = excluded.asked_ms,"
+		" stop_due_ms = excluded.stop_due_ms, checkpoint_step = excluded.checkpoint_step",
 		ROWS(fields, struct emergency_row), row, err);
 }
 

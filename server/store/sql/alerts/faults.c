@@ -1,3 +1,4 @@
+#include "store/driver/common_sql.h"
 #include "store/driver/rows.h"
 #include "store/driver/statement.h"
 #include "store/faults.h"
@@ -14,8 +15,10 @@ enum status store_put_node_fault(struct store_tx *tx, const struct node_fault_ro
 {
 	return row_put(tx,
 		"INSERT INTO node_faults (host, ts_ms, job_id, stream_id, line, signature, is_drain, count, last_ms, text)"
-		" VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO UPDATE SET count = max(count, excluded.count),"
-		" last_ms = max(last_ms, excluded.last_ms)",
+		" VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT (host, ts_ms, job_id, stream_id, line) DO UPDATE SET"
+		" count = " SQL_GREATER("node_faults.count",
+			"excluded.count") ","
+					  " last_ms = " SQL_GREATER("node_faults.last_ms", "excluded.last_ms"),
 		ROWS(fault_fields, struct node_fault_row), row, err);
 }
 
@@ -52,9 +55,9 @@ enum status store_put_signature_hit(struct store_tx *tx, const struct signature_
 
 	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT INTO signature_hits (job_id, stream_id, signature, first_line, incident_id, count, last_line, first_ms,"
-		" last_ms, text) VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO UPDATE SET count = excluded.count,"
-		" last_line = excluded.last_line, last_ms = excluded.last_ms, text = excluded.text"
-		" WHERE excluded.last_line > last_line",
+		" last_ms, text) VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT (job_id, stream_id, signature, first_line)"
+		" DO UPDATE SET count = excluded.count, last_line = excluded.last_line, last_ms = excluded.last_ms, text = excluded.text"
+		" WHERE excluded.last_line > signature_hits.last_line",
 		err));
 	bind_hit_key(&s, row);
 	bind_numbers(&s, row->incident_id, row->count, row->last_line, row->first_ms, row->last_ms);
@@ -108,12 +111,13 @@ enum status store_read_hits_between(struct store_reader *reader, struct arena *a
 		FIELD(struct said_hit, row.text)};
 	const struct said_hit like = {.row = {.job_id = job_id}};
 
-	/* with min() the other columns are of the row that has it */
 	TRY(statement_open(&s, reader,
-		"SELECT min(h.first_ms) AS began_ms, h.stream_id, r.name, h.signature, h.first_line, h.last_line, h.last_ms,"
-		" h.incident_id, h.count, h.text FROM signature_hits AS h JOIN streams AS r ON r.job_id = h.job_id"
-		" AND r.stream_id = h.stream_id WHERE h.job_id = ?1 AND h.last_ms >= ?2 AND h.first_ms <= ?3"
-		" GROUP BY h.signature ORDER BY began_ms, h.stream_id",
+		"SELECT h.first_ms, h.stream_id, r.name, h.signature, h.first_line, h.last_line, h.last_ms, h.incident_id, h.count,"
+		" h.text FROM (SELECT first_ms, stream_id, signature, first_line, last_line, last_ms, incident_id, count, text,"
+		" row_number() OVER (PARTITION BY signature ORDER BY first_ms, stream_id, first_line) AS place"
+		" FROM signature_hits WHERE job_id = ?1 AND last_ms >= ?2 AND first_ms <= ?3) AS h"
+		" JOIN streams AS r ON r.job_id = ?1 AND r.stream_id = h.stream_id WHERE h.place = 1"
+		" ORDER BY h.first_ms, h.stream_id",
 		err));
 	bind_numbers(&s, job_id, from_ms, to_ms);
 	return rows_read(&s, arena, ROWS_LIKE(fields, like), out, count, err);
@@ -125,7 +129,7 @@ enum status store_fold_incident(
 	TRY(run_with(tx, "UPDATE signature_hits SET incident_id = ?1 WHERE job_id = ?2 AND incident_id = ?3",
 		NUMBERS(to_id, job_id, from_id), err));
 	return run_with(tx,
-		"UPDATE incidents SET facts = facts || ',\"part_of\":\"' || ?2 || '-' || ?1 || '\"' WHERE job_id = ?2 AND"
+		"UPDATE incidents SET facts = facts || ',\"part_of\":\"' || CAST(?2 AS TEXT) || '-' || CAST(?1 AS TEXT) || '\"' WHERE job_id = ?2 AND"
 		" incident_id = ?3",
 		NUMBERS(to_id, job_id, from_id), err);
 }
@@ -139,7 +143,7 @@ enum status store_read_near(struct store_reader *reader, struct arena *arena, in
 
 	TRY(statement_open(&s, reader,
 		"SELECT incident_id, kind, opened_ordinal FROM incidents WHERE job_id = ? AND opened_ms BETWEEN ? AND ?"
-		" AND (? >> kind) & 1 ORDER BY opened_ms",
+		" AND ((CAST(? AS BIGINT) >> CAST(kind AS INTEGER)) & 1) <> 0 ORDER BY opened_ms",
 		err));
 	bind_numbers(&s, job_id, from_ms, to_ms, kinds);
 	return rows_read(&s, arena, ROWS(fields, struct near_incident), out, count, err);
@@ -165,7 +169,7 @@ enum status store_read_jobs_on_host(struct store_reader *reader, struct arena *a
 	if (!jobs)
 		return error_no_memory(err);
 	TRY(statement_open(&s, reader,
-		"SELECT h.job_id FROM stream_hosts AS h JOIN jobs AS j ON j.job_id = h.job_id WHERE h.host = ?1 AND NOT h.is_shared"
+		"SELECT h.job_id FROM stream_hosts AS h JOIN jobs AS j ON j.job_id = h.job_id WHERE h.host = ?1 AND h.is_shared = 0"
 		" AND (h.until_ms = 0 OR h.until_ms >= ?2) AND j.created_ms <= ?2 AND (j.ended_ms = 0 OR j.ended_ms >= ?2)"
 		" ORDER BY h.since_ms DESC",
 		err));

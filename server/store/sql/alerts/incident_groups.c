@@ -1,6 +1,7 @@
 /* Incidents of one cause, and those that somebody muted. */
 #include "model/incident.h"
 #include "store/alerts.h"
+#include "store/driver/common_sql.h"
 #include "store/driver/rows.h"
 #include "store/driver/statement.h"
 
@@ -41,8 +42,9 @@ static enum status read_extent(struct store_reader *reader, uint32_t group_id, c
 	bool has_row;
 
 	TRY(statement_open(&s, reader,
-		"SELECT max(state = 0), min(first_step), max(last_step), min(opened_ms), max(opened_ms) FROM incidents"
-		" WHERE job_id = ?1 AND (incident_id = ?2 OR cause_id = ?2) AND incident_id <> ?3",
+		"SELECT max(" SQL_TRUTH(
+			"state = 0") "), min(first_step), max(last_step), min(opened_ms), max(opened_ms) FROM incidents"
+				     " WHERE job_id = ?1 AND (incident_id = ?2 OR cause_id = ?2) AND incident_id <> ?3",
 		err));
 	bind_member(&s, group_id, row);
 	return row_read(&s, NULL, ROWS(fields, struct incident_group), out, &has_row, err);
@@ -130,7 +132,7 @@ enum status store_is_group_open(struct store_reader *reader, int64_t job_id, uin
 	*is_open = false;
 	return read_number(reader,
 		"SELECT 1 FROM incidents WHERE job_id = ?1 AND (incident_id = ?2 OR cause_id = ?2) AND state = 0"
-		" AND (?3 = 0 OR ?3 >> kind & 1) LIMIT 1",
+		" AND (?3 = 0 OR ((?3 >> CAST(kind AS INTEGER)) & 1) <> 0) LIMIT 1",
 		NUMBERS(job_id, group_id, kinds), is_open, err);
 }
 
@@ -152,7 +154,7 @@ enum status store_is_muted(
 		"SELECT 1 FROM incidents AS i"
 		" WHERE i.job_id = ?1 AND i.muted_until_ms <> 0 AND i.muted_until_ms > ?2 AND (i.incident_id = ?3"
 		" OR i.cause_id = ?3 OR (i.kind = ?4 AND i.rule_id = ?5 AND i.metric = ?6"
-		" AND (i.opened_ordinal >> ?7) = ?8)) LIMIT 1",
+		" AND (i.opened_ordinal >> CAST(?7 AS INTEGER)) = ?8)) LIMIT 1",
 		err));
 	bind_numbers(&s, row->job_id, now_ms, incident_group(row), row->incident.kind, row->incident.rule_id);
 	bind_text(&s, row->metric);

@@ -2,6 +2,7 @@
 #include "store/alerts.h"
 #include "store/backfills.h"
 #include "store/carry.h"
+#include "store/driver/common_sql.h"
 #include "store/driver/rows.h"
 #include "store/driver/statement.h"
 
@@ -193,22 +194,24 @@ static const char *const same_sql[SAME_AS_NONE] = {
 	[SAME_NAME] =
 		"SELECT incident_id, series_id, opened_ordinal FROM incidents WHERE job_id = ?1 AND stream_id = ?2 AND kind = ?3"
 		" AND line = ?4 AND metric = ?5 AND rule_id = 0 AND (series_id = 0 OR series_id BETWEEN ?6 AND ?7)"
-		" AND (?4 <> -1 OR opened_step = ?8) ORDER BY series_id = 0, life, incident_id LIMIT 1",
+		" AND (?4 <> -1 OR opened_step = ?8) ORDER BY " SQL_TRUTH(
+			"series_id = 0") ", life, incident_id LIMIT 1",
 	/* several metrics of a line: in the order in which they were found, which is mostly that of the definitions */
 	[SAME_VALUES] =
 		"SELECT i.incident_id, i.series_id, i.opened_ordinal FROM incidents AS i"
 		" LEFT JOIN series AS s ON s.job_id = i.job_id AND s.series_id = i.series_id"
 		" WHERE i.job_id = ?1 AND i.stream_id = ?2 AND i.kind = ?3 AND i.line = ?4 AND i.line <> -1 AND i.rule_id = 0"
-		" AND i.series_id BETWEEN ?6 AND ?7 AND i.value IS ?9 AND i.value_kind IS ?10"
-		" ORDER BY s.role IS NOT (SELECT role FROM series WHERE job_id = ?1 AND series_id = ?8), i.life, i.incident_id"
-		" LIMIT 1",
+		" AND i.series_id BETWEEN ?6 AND ?7 AND i.value = ?9 AND i.value_kind = ?10"
+		" ORDER BY " SQL_TRUTH(
+			"s.role IS DISTINCT FROM (SELECT role FROM series WHERE job_id = ?1 AND series_id = ?8)") ", i.life, i.incident_id"
+														  " LIMIT 1",
 	[SAME_HARM] =
 		"SELECT i.incident_id, i.series_id, i.opened_ordinal FROM incidents AS i"
 		" LEFT JOIN series AS s ON s.job_id = i.job_id AND s.series_id = i.series_id"
 		" WHERE i.job_id = ?1 AND i.stream_id = ?2 AND i.kind = ?3 AND i.state = 0 AND i.rule_id = 0"
 		" AND i.series_id BETWEEN ?6 AND ?7"
 		" AND (i.metric = ?5 OR (s.role <> 0 AND s.role = (SELECT role FROM series WHERE job_id = ?1 AND series_id = ?8)))"
-		" ORDER BY i.metric <> ?5, i.incident_id LIMIT 1",
+		" ORDER BY " SQL_TRUTH("i.metric <> ?5") ", i.incident_id LIMIT 1",
 };
 
 /* The same incident as it was known until now. */
@@ -301,8 +304,9 @@ enum status store_part_incidents(struct store_tx *tx, const struct dead_series *
 	/* a rule's, and a comparison of streams, are not looked for: they are over, and what they said stands */
 	return run_with(tx,
 		"UPDATE incidents SET closed_why = CASE WHEN state = 0 OR (rule_id = 0 AND kind <> ?5) THEN ?6 ELSE closed_why END,"
-		" closed_ms = CASE state WHEN 0 THEN max(?4, opened_ms) ELSE closed_ms END, state = 1, series_id = 0,"
-		" opened_ordinal = incident_id WHERE job_id = ?1 AND series_id BETWEEN ?2 AND ?3",
+		" closed_ms = CASE state WHEN 0 THEN " SQL_GREATER("?4",
+			"opened_ms") " ELSE closed_ms END, state = 1, series_id = 0,"
+				     " opened_ordinal = incident_id WHERE job_id = ?1 AND series_id BETWEEN ?2 AND ?3",
 		NUMBERS(old->job_id, old->first_id, old->last_id, now_ms, INCIDENT_STRAGGLER,
 			INCIDENT_CLOSED_DEFINITIONS),
 		err);

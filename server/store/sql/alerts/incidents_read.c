@@ -1,6 +1,7 @@
 #include "model/incident.h"
 #include "model/query.h"
 #include "store/alerts.h"
+#include "store/driver/common_sql.h"
 #include "store/driver/rows.h"
 #include "store/driver/statement.h"
 #include "store/jobs.h"
@@ -26,14 +27,15 @@ enum { CURSOR_BYTES = 80, MATCHED_AT_ONCE = 500 };
 	" i.score, i.score_kind, i.worst, i.worst_kind, i.worst_step, i.acknowledged_ms, i.facts,"                                  \
 	" i.muted_until_ms, i.cause_id, i.fold_id, i.rule_id, i.attempt, i.life,"                                                   \
 	" (SELECT count(*) FROM incidents AS f WHERE f.job_id = i.job_id AND f.fold_id = i.incident_id AND f.fold_id <> 0),"        \
-	" " HAS_OPEN_FOLD " FROM incidents AS i"                                                                                    \
-	" JOIN jobs AS j ON j.job_id = i.job_id"                                                                                    \
-	" LEFT JOIN streams AS r ON r.job_id = i.job_id AND r.stream_id = i.stream_id"
+	" " SQL_TRUTH(HAS_OPEN_FOLD) " FROM incidents AS i"                                                                         \
+				     " JOIN jobs AS j ON j.job_id = i.job_id"                                                       \
+				     " LEFT JOIN streams AS r ON r.job_id = i.job_id AND r.stream_id = i.stream_id"
 
 #define MATCHES                                                                                                        \
-	" AND (?4 < 0 OR ?4 = (i.state = 1 AND NOT " HAS_OPEN_FOLD ")) AND (?5 < 0 OR i.kind = ?5)"                    \
-	" AND (?8 OR i.fold_id = 0)"                                                                                   \
-	" ORDER BY i.opened_ms DESC, i.job_id DESC, i.incident_id DESC LIMIT ?6"
+	" AND (?4 < 0 OR ?4 = " SQL_TRUTH(                                                                             \
+		"i.state = 1 AND NOT " HAS_OPEN_FOLD) ") AND (?5 < 0 OR i.kind = ?5)"                                  \
+						      " AND (?8 <> 0 OR i.fold_id = 0)"                                \
+						      " ORDER BY i.opened_ms DESC, i.job_id DESC, i.incident_id DESC LIMIT ?6"
 
 /* The place behind the last row of a page. */
 struct place {

@@ -14,7 +14,11 @@ static const struct row_field fields[] = {FIELD(struct notice_row, webhook_id), 
 
 enum status store_put_notice(struct store_tx *tx, const struct notice_row *row, struct error *err)
 {
-	return row_put(tx, "INSERT OR REPLACE INTO notices (" NOTICE_COLUMNS ") VALUES (?,?,?,?,?,?,?,?,?,?,?)",
+	return row_put(tx,
+		"INSERT INTO notices (" NOTICE_COLUMNS ") VALUES (?,?,?,?,?,?,?,?,?,?,?)"
+		" ON CONFLICT (webhook_id, job_id, group_id, harm) DO UPDATE SET incident_id = excluded.incident_id,"
+		" rule_id = excluded.rule_id, state = excluded.state, severity = excluded.severity,"
+		" due_ms = excluded.due_ms, told_ms = excluded.told_ms, is_standing = excluded.is_standing",
 		ROWS(fields, struct notice_row), row, err);
 }
 
@@ -67,8 +71,8 @@ enum status store_free_notices(
 	struct store_tx *tx, int64_t rule_id, int64_t persistence_ms, int64_t now_ms, struct error *err)
 {
 	return run_with(tx,
-		"UPDATE notices SET rule_id = 0, due_ms = CASE told_ms WHEN 0 THEN min(due_ms - ?, ?) ELSE due_ms END"
-		" WHERE rule_id = ? AND state = 0",
+		"UPDATE notices SET rule_id = 0, due_ms = CASE WHEN told_ms <> 0 THEN due_ms WHEN due_ms - ?1 < ?2 THEN due_ms - ?1"
+		" ELSE ?2 END WHERE rule_id = ?3 AND state = 0",
 		NUMBERS(persistence_ms, now_ms, rule_id), err);
 }
 

@@ -21,8 +21,9 @@ enum status store_add_fleet_total(
 		"INSERT INTO fleet_totals (name, instance_type, value, highest, highest_ms) SELECT ?1,?2,?3,0,0"
 		" WHERE ?2 = '' OR ?1 IN ('jobs', 'pools') OR EXISTS (SELECT 1 FROM fleet_totals WHERE name = ?1 AND instance_type = ?2)"
 		" OR (SELECT count(*) FROM fleet_totals) < " TOTALS_MAX
-		" ON CONFLICT (name, instance_type) DO UPDATE SET value = max(min(value + ?3, " TOTAL_MAX
-		"), -" TOTAL_MAX ")",
+		" ON CONFLICT (name, instance_type) DO UPDATE SET value ="
+		" CASE WHEN fleet_totals.value + ?3 > " TOTAL_MAX " THEN " TOTAL_MAX
+		" WHEN fleet_totals.value + ?3 < -" TOTAL_MAX " THEN -" TOTAL_MAX " ELSE fleet_totals.value + ?3 END",
 		err));
 	bind_text(&s, span_from(name));
 	bind_text(&s, instance_type);
@@ -47,7 +48,7 @@ static enum status raise_total(struct store_tx *tx, const char *name, int64_t va
 
 	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT INTO fleet_totals (name, instance_type, value, highest, highest_ms) VALUES (?1,'',0,?2,?3)"
-		" ON CONFLICT (name, instance_type) DO UPDATE SET highest = ?2, highest_ms = ?3 WHERE ?2 > highest",
+		" ON CONFLICT (name, instance_type) DO UPDATE SET highest = ?2, highest_ms = ?3 WHERE ?2 > fleet_totals.highest",
 		err));
 	bind_text(&s, span_from(name));
 	bind_i64(&s, value);
@@ -146,8 +147,11 @@ static enum status write_fleet_job(struct store_tx *tx, const struct fleet_job *
 	AUTO_DONE(statement) s = {0};
 
 	TRY(statement_open(&s, store_tx_reader(tx),
-		"INSERT OR REPLACE INTO fleet_jobs (job_id, status, instance_type, nodes, started_ms, ended_ms, paused_ms, unbilled_ms,"
-		" billed_ms) VALUES (?,?,?,?,?,?,?,?,?)",
+		"INSERT INTO fleet_jobs (job_id, status, instance_type, nodes, started_ms, ended_ms, paused_ms, unbilled_ms, billed_ms)"
+		" VALUES (?,?,?,?,?,?,?,?,?) ON CONFLICT (job_id) DO UPDATE SET status = excluded.status,"
+		" instance_type = excluded.instance_type, nodes = excluded.nodes, started_ms = excluded.started_ms,"
+		" ended_ms = excluded.ended_ms, paused_ms = excluded.paused_ms, unbilled_ms = excluded.unbilled_ms,"
+		" billed_ms = excluded.billed_ms",
 		err));
 	bind_i64(&s, job->job_id);
 	bind_text(&s, job->status);
@@ -250,12 +254,12 @@ enum status store_read_fleet_now(
 		" AND started_ms > 0),"
 		" (SELECT coalesce(max(billed_ms), 0) FROM fleet_jobs WHERE ended_ms = 0),"
 		" (SELECT coalesce(max(nodes), 0) FROM fleet_jobs WHERE ended_ms = 0),"
-		" (SELECT coalesce(sum(f.nodes), 0) FROM fleet_jobs AS f JOIN goodput AS g ON g.job_id = f.job_id"
+		" (SELECT CAST(coalesce(sum(f.nodes), 0) AS BIGINT) FROM fleet_jobs AS f JOIN goodput AS g ON g.job_id = f.job_id"
 		" WHERE f.ended_ms = 0 AND g.nodes_from > 0),"
 		" (SELECT count(*) FROM fleet_jobs AS f JOIN job_counts AS c ON c.job_id = f.job_id WHERE f.ended_ms = 0"
 		" AND c.last_heard_ms > 0 AND c.last_heard_ms < ?),"
-		" coalesce(sum(severity = 0), 0), coalesce(sum(severity = 1), 0), coalesce(sum(severity = 2), 0)"
-		" FROM incidents WHERE (job_id, incident_id) IN (SELECT i.job_id, iif(i.fold_id = 0, i.incident_id, i.fold_id)"
+		" count(CASE WHEN severity = 0 THEN 1 END), count(CASE WHEN severity = 1 THEN 1 END), count(CASE WHEN severity = 2 THEN 1 END)"
+		" FROM incidents WHERE (job_id, incident_id) IN (SELECT i.job_id, CASE WHEN i.fold_id = 0 THEN i.incident_id ELSE i.fold_id END"
 		" FROM incidents AS i WHERE i.state = 0)", /* as the list shows them */
 		err));
 	bind_i64(&s, heard_before_ms);
@@ -308,7 +312,9 @@ enum status store_put_quota(struct store_tx *tx, const struct quota_row *row, st
 			&s, store_tx_reader(tx), "DELETE FROM quotas WHERE name = ? AND instance_type = ?", err));
 	} else {
 		TRY(statement_open(&s, store_tx_reader(tx),
-			"INSERT OR REPLACE INTO quotas (name, instance_type, configured) VALUES (?,?,?)", err));
+			"INSERT INTO quotas (name, instance_type, configured) VALUES (?,?,?)"
+			" ON CONFLICT (name, instance_type) DO UPDATE SET configured = excluded.configured",
+			err));
 	}
 	bind_text(&s, row->name);
 	bind_text(&s, row->instance_type);

@@ -1,5 +1,6 @@
 #include "model/incident.h"
 #include "store/columns/job_changes.h"
+#include "store/driver/common_sql.h"
 #include "store/driver/rows.h"
 #include "store/driver/statement.h"
 #include "store/goodput.h"
@@ -15,6 +16,8 @@ enum { MESSAGES_MAX = 10000 };
 
 /* ---- which are due ---- */
 
+#define DUE_AFTER_WAIT "CASE WHEN ?2 <> 0 THEN goodput.as_of_ms + ?2 ELSE 1 END"
+
 enum status store_touch_goodput(struct store_tx *tx, int64_t job_id, int64_t wait_ms, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
@@ -22,8 +25,9 @@ enum status store_touch_goodput(struct store_tx *tx, int64_t job_id, int64_t wai
 	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT INTO goodput (job_id, due_ms, changes, as_of_ms, nodes, is_measured, instance, steps, lost_steps, step_ms,"
 		" first_from_step, last_step, billable_ms, currency) VALUES (?1, 1, 1, 0, 0, 0, '', 0, 0, 0, 0, 0, 0, '')"
-		" ON CONFLICT (job_id) DO UPDATE SET changes = changes + 1,"
-		" due_ms = min(iif(due_ms, due_ms, 9223372036854775807), iif(?2, as_of_ms + ?2, 1))",
+		" ON CONFLICT (job_id) DO UPDATE SET changes = goodput.changes + 1,"
+		" due_ms = CASE WHEN goodput.due_ms <> 0 AND goodput.due_ms < " DUE_AFTER_WAIT
+		" THEN goodput.due_ms ELSE " DUE_AFTER_WAIT " END",
 		err));
 	bind_i64(&s, job_id);
 	bind_i64(&s, wait_ms);
@@ -59,7 +63,7 @@ enum status store_read_goodput_due(struct store_reader *reader, struct arena *ar
 		FIELD(struct goodput_due, job_id), FIELD(struct goodput_due, changes), FIELD(struct goodput_due, name)};
 
 	TRY(statement_open(&s, reader,
-		"SELECT g.job_id, g.changes, ifnull((SELECT j.name FROM jobs AS j WHERE j.job_id = g.job_id), '')"
+		"SELECT g.job_id, g.changes, coalesce((SELECT j.name FROM jobs AS j WHERE j.job_id = g.job_id), '')"
 		" FROM goodput AS g WHERE g.due_ms > 0 AND g.due_ms <= ? ORDER BY g.due_ms LIMIT ?",
 		err));
 	bind_i64(&s, now_ms);
@@ -124,7 +128,10 @@ static bool subtract(struct goodput_day *out, const struct goodput_day *a, const
 
 /* A sum that no number holds stops there: it must not stop all later ones. */
 #define TOTAL_MAX "1000000000000000000"
-#define ADD(column) ", " #column " = max(min(" #column " + excluded." #column ", " TOTAL_MAX "), -" TOTAL_MAX ")"
+#define ADDED(column) "goodput_totals." #column " + excluded." #column
+#define ADD(column)                                                                                                    \
+	", " #column " = CASE WHEN " ADDED(column) " > " TOTAL_MAX " THEN " TOTAL_MAX " WHEN " ADDED(                  \
+		column) " < -" TOTAL_MAX " THEN -" TOTAL_MAX " ELSE " ADDED(column) " END"
 
 static enum status add_to_total(struct store_tx *tx, const struct goodput_day *more, struct error *err)
 {
@@ -141,13 +148,19 @@ static enum status add_to_total(struct store_tx *tx, const struct goodput_day *m
 	return statement_run(&s, err);
 }
 
+#define PUT(column) ", " #column " = excluded." #column
+
 static enum status put_day(struct store_tx *tx, int64_t job_id, const struct goodput_day *day, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 
 	TRY(statement_open(&s, store_tx_reader(tx),
-		"INSERT OR REPLACE INTO goodput_days (job_id, day, " BUCKETS
-		") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+		"INSERT INTO goodput_days (job_id, day, " BUCKETS
+		") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (job_id, day) DO UPDATE SET"
+		" capacity = excluded.capacity" PUT(unhealthy_replaced) PUT(launch) PUT(image) PUT(data) PUT(first_step)
+			PUT(productive) PUT(evaluation) PUT(checkpoint) PUT(redone) PUT(stalled) PUT(restart) PUT(idle)
+				PUT(unmeasured) PUT(measured) PUT(cost) PUT(lost_cost) PUT(unpriced) PUT(billed)
+					PUT(estimated),
 		err));
 	bind_i64(&s, job_id);
 	bind_day(&s, day);
@@ -230,12 +243,12 @@ enum status store_read_goodput_days(struct store_reader *reader, struct arena *a
 /* ---- the fleet's days ---- */
 
 #define DELETED(figure)                                                                                                \
-	"(SELECT total(x." figure ") FROM goodput_deleted AS x WHERE x.day = t.day AND x.currency IN ('', ?1))"
-#define WITH_DELETED(figure) "CAST(t." figure " + " DELETED(figure) " AS INTEGER)"
+	"(SELECT " SQL_SUM("x." figure) " FROM goodput_deleted AS x WHERE x.day = t.day AND x.currency IN ('', ?1))"
+#define WITH_DELETED(figure) "CAST(t." figure " + " DELETED(figure) " AS BIGINT)"
 /* What has a price in another currency has none in this one. */
 #define UNPRICED                                                                                                       \
-	"CAST(t.unpriced + (SELECT total(x.billed) FROM goodput_deleted AS x WHERE x.day = t.day"                      \
-	" AND x.currency NOT IN ('', ?1)) AS INTEGER)"
+	"CAST(t.unpriced + (SELECT " SQL_SUM("x.billed") " FROM goodput_deleted AS x WHERE x.day = t.day"              \
+							 " AND x.currency NOT IN ('', ?1)) AS BIGINT)"
 
 enum status store_read_fleet_days(struct store_reader *reader, struct arena *arena, struct span currency, int64_t first,
 	int64_t last, struct goodput_day **out, size_t *count, struct error *err)
@@ -283,6 +296,9 @@ static enum status put_incidents(
 	return OK;
 }
 
+/* Their product may be more than a whole number holds. */
+#define NODE_MS(ms) "CAST(" ms " AS DOUBLE PRECISION) * nodes"
+
 enum status store_read_goodput_causes(struct store_reader *reader, struct arena *arena, int64_t from_ms, int64_t to_ms,
 	struct goodput_cause **out, size_t *count, struct error *err)
 {
@@ -294,10 +310,9 @@ enum status store_read_goodput_causes(struct store_reader *reader, struct arena 
 		FIELD(struct goodput_cause, restart_node_ms)};
 
 	TRY(statement_open(&s, reader,
-		"SELECT cause, count(*) AS n, sum(to_ms > 0), CAST(total(iif(to_ms > 0, to_ms - from_ms, 0)) AS INTEGER),"
-		" CAST(total(max(lost_steps, 0)) AS INTEGER), sum(lost_steps < 0),"
-		" CAST(total(redone_ms * nodes) AS INTEGER), CAST(total(restart_ms * nodes) AS INTEGER) FROM goodput_breaks WHERE from_ms >= ? AND from_ms < ?"
-		" GROUP BY cause ORDER BY n DESC, cause",
+		"SELECT cause, count(*) AS n, count(CASE WHEN to_ms > 0 THEN 1 END), " SQL_TOTAL("CASE WHEN to_ms > 0 THEN to_ms - from_ms END") ", " SQL_TOTAL("CASE WHEN lost_steps > 0 THEN lost_steps END") ", count(CASE WHEN lost_steps < 0 THEN 1 END), " SQL_TOTAL(
+			NODE_MS("redone_ms")) ", " SQL_TOTAL(NODE_MS("restart_ms")) " FROM goodput_breaks WHERE from_ms >= ? AND from_ms < ?"
+										    " GROUP BY cause ORDER BY n DESC, cause",
 		err));
 	bind_i64(&s, from_ms);
 	bind_i64(&s, to_ms);
@@ -319,7 +334,7 @@ static enum status put_row(struct store_tx *tx, const struct goodput_row *row, s
 	AUTO_DONE(statement) s = {0};
 
 	TRY(statement_open(&s, store_tx_reader(tx),
-		"UPDATE goodput SET due_ms = iif(changes = ?2, ?3, 1), as_of_ms = ?4, nodes = ?5, is_measured = ?6,"
+		"UPDATE goodput SET due_ms = CASE WHEN changes = ?2 THEN ?3 ELSE 1 END, as_of_ms = ?4, nodes = ?5, is_measured = ?6,"
 		" instance = ?7, goodput = ?8, steps = ?9, lost_steps = ?10, step_ms = ?11, first_from_step = ?12,"
 		" last_step = ?13, billable_ms = ?14, currency = ?15, cost = ?16, lost_cost = ?17, spot_saving = ?18,"
 		" work_from_ms = ?19, work_to_ms = ?20, paused_ms = ?21, odd_times = ?22, nodes_from = ?23, unpriced = ?24,"
@@ -481,11 +496,13 @@ enum status store_read_unpriced_types(struct store_reader *reader, struct arena 
 		"WITH RECURSIVE t (types) AS (SELECT min(unpriced) FROM goodput WHERE unpriced <> '' UNION ALL"
 		" SELECT (SELECT min(unpriced) FROM goodput WHERE unpriced <> '' AND unpriced > t.types) FROM t"
 		" WHERE t.types IS NOT NULL) SELECT types FROM t WHERE types IS NOT NULL"
-		" AND (SELECT total(x.unpriced) FROM goodput_totals AS x WHERE x.day BETWEEN ?1 AND ?2) > 0"
-		" AND EXISTS (SELECT 1 FROM goodput AS g WHERE g.unpriced = t.types AND g.unpriced <> '' AND EXISTS (SELECT 1"
-		" FROM goodput_days AS d WHERE d.job_id = g.job_id AND d.day BETWEEN ?1 AND ?2 AND d.unpriced > 0)"
-		" ORDER BY g.job_id DESC) UNION SELECT '" STORE_IN_CURRENCY "' || currency FROM goodput_deleted"
-		" WHERE day BETWEEN ?1 AND ?2 AND currency NOT IN ('', ?4) AND billed > 0 ORDER BY 1 LIMIT ?3",
+		" AND (SELECT " SQL_SUM(
+			"x.unpriced") " FROM goodput_totals AS x WHERE x.day BETWEEN ?1 AND ?2) > 0"
+				      " AND EXISTS (SELECT 1 FROM goodput AS g WHERE g.unpriced = t.types AND g.unpriced <> '' AND EXISTS (SELECT 1"
+				      " FROM goodput_days AS d WHERE d.job_id = g.job_id AND d.day BETWEEN ?1 AND ?2 AND d.unpriced > 0)"
+				      " ORDER BY g.job_id DESC) UNION SELECT '" STORE_IN_CURRENCY
+				      "' || currency FROM goodput_deleted"
+				      " WHERE day BETWEEN ?1 AND ?2 AND currency NOT IN ('', ?4) AND billed > 0 ORDER BY 1 LIMIT ?3",
 		err));
 	bind_i64(&s, first);
 	bind_i64(&s, last);
@@ -540,9 +557,9 @@ enum status store_put_status_message(
 	if (!row->message.len)
 		return OK;
 	TRY(statement_open(&s, store_tx_reader(tx),
-		"INSERT INTO status_messages (job_id, at_ms, status, message) SELECT ?1, ?2, ?3, ?4 WHERE NOT EXISTS (SELECT 1"
-		" FROM (SELECT status, message FROM status_messages WHERE job_id = ?1 AND at_ms <= ?2 ORDER BY at_ms DESC LIMIT 1)"
-		" WHERE status = ?3 AND message = ?4) ON CONFLICT DO UPDATE SET message = excluded.message",
+		"INSERT INTO status_messages (job_id, at_ms, status, message) SELECT CAST(?1 AS BIGINT), CAST(?2 AS BIGINT), CAST(?3 AS TEXT), CAST(?4 AS TEXT) WHERE NOT EXISTS (SELECT 1"
+		" FROM (SELECT status, message FROM status_messages WHERE job_id = ?1 AND at_ms <= ?2 ORDER BY at_ms DESC LIMIT 1) AS newest"
+		" WHERE status = ?3 AND message = ?4) ON CONFLICT (job_id, at_ms, status) DO UPDATE SET message = excluded.message",
 		err));
 	bind_i64(&s, job_id);
 	bind_i64(&s, row->at_ms);

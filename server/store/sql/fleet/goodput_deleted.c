@@ -1,4 +1,5 @@
 /* What jobs cost in another currency than the list's: those that were deleted by day and currency, and those with a price by hand. */
+#include "store/driver/common_sql.h"
 #include "store/driver/rows.h"
 #include "store/driver/statement.h"
 #include "store/goodput.h"
@@ -14,12 +15,13 @@ enum status store_read_deleted_costs(struct store_reader *reader, struct arena *
 		FIELD(struct deleted_cost, cost), FIELD(struct deleted_cost, lost_cost)};
 
 	TRY(statement_open(&s, reader,
-		"SELECT currency, CAST(total(cost) AS INTEGER), CAST(total(lost_cost) AS INTEGER) FROM"
-		" (SELECT currency, cost, lost_cost FROM goodput_deleted"
-		" WHERE day BETWEEN ?1 AND ?2 AND currency NOT IN ('', ?3) UNION ALL"
-		" SELECT g.currency, d.cost, d.lost_cost FROM goodput AS g CROSS JOIN goodput_days AS d ON d.job_id = g.job_id"
-		" WHERE g.unpriced <> '' AND g.cost IS NOT NULL AND d.day BETWEEN ?1 AND ?2 AND g.currency NOT IN ('', ?3))"
-		" GROUP BY currency ORDER BY currency",
+		"SELECT currency, " SQL_TOTAL("cost") ", " SQL_TOTAL(
+			"lost_cost") " FROM"
+				     " (SELECT currency, cost, lost_cost FROM goodput_deleted"
+				     " WHERE day BETWEEN ?1 AND ?2 AND currency NOT IN ('', ?3) UNION ALL"
+				     " SELECT g.currency, d.cost, d.lost_cost FROM goodput AS g CROSS JOIN goodput_days AS d"
+				     " WHERE d.job_id = g.job_id AND g.unpriced <> '' AND g.cost IS NOT NULL AND d.day BETWEEN ?1 AND ?2 AND g.currency NOT IN ('', ?3)) AS costs"
+				     " GROUP BY currency ORDER BY currency",
 		err));
 	bind_i64(&s, first);
 	bind_i64(&s, last);
@@ -35,9 +37,9 @@ enum status store_name_deleted_costs(struct store_tx *tx, struct span currency, 
 
 	TRY(statement_open(&add, store_tx_reader(tx),
 		"INSERT INTO goodput_deleted (day, currency, cost, lost_cost, billed)"
-		" SELECT day, ?, cost, lost_cost, billed FROM goodput_deleted WHERE currency = '' ON CONFLICT (day, currency)"
-		" DO UPDATE SET cost = cost + excluded.cost, lost_cost = lost_cost + excluded.lost_cost,"
-		" billed = billed + excluded.billed",
+		" SELECT day, CAST(? AS TEXT), cost, lost_cost, billed FROM goodput_deleted WHERE currency = '' ON CONFLICT (day, currency)"
+		" DO UPDATE SET cost = goodput_deleted.cost + excluded.cost,"
+		" lost_cost = goodput_deleted.lost_cost + excluded.lost_cost, billed = goodput_deleted.billed + excluded.billed",
 		err));
 	bind_text(&add, currency);
 	TRY(statement_run(&add, err));
@@ -56,12 +58,15 @@ enum status goodput_forget_job(struct store_tx *tx, int64_t job_id, struct error
 		" SELECT d.day, g.currency, d.cost, d.lost_cost, d.billed"
 		" FROM goodput_days AS d JOIN goodput AS g ON g.job_id = d.job_id"
 		" WHERE d.job_id = ? AND (d.cost <> 0 OR d.lost_cost <> 0) ON CONFLICT (day, currency) DO UPDATE SET"
-		" cost = min(cost + excluded.cost, " SUM_MAX
-		"), lost_cost = min(lost_cost + excluded.lost_cost, " SUM_MAX
-		"), billed = min(billed + excluded.billed, " SUM_MAX ")",
-		("UPDATE goodput_totals SET cost = goodput_totals.cost - iif(d.unpriced, 0, d.cost),"
-		 " lost_cost = goodput_totals.lost_cost - iif(d.unpriced, 0, d.lost_cost),"
-		 " unpriced = goodput_totals.unpriced - iif(d.cost <> 0 OR d.lost_cost <> 0, d.unpriced, 0)"
+		" cost = " SQL_LESSER("goodput_deleted.cost + excluded.cost",
+			SUM_MAX) ","
+				 " lost_cost = " SQL_LESSER("goodput_deleted.lost_cost + excluded.lost_cost",
+					 SUM_MAX) ","
+						  " billed = " SQL_LESSER(
+							  "goodput_deleted.billed + excluded.billed", SUM_MAX),
+		("UPDATE goodput_totals SET cost = goodput_totals.cost - CASE WHEN d.unpriced <> 0 THEN 0 ELSE d.cost END,"
+		 " lost_cost = goodput_totals.lost_cost - CASE WHEN d.unpriced <> 0 THEN 0 ELSE d.lost_cost END,"
+		 " unpriced = goodput_totals.unpriced - CASE WHEN d.cost <> 0 OR d.lost_cost <> 0 THEN d.unpriced ELSE 0 END"
 		 " FROM goodput_days AS d WHERE d.job_id = ? AND d.day = goodput_totals.day"),
 		"DELETE FROM goodput WHERE job_id = ?",
 		"DELETE FROM goodput_days WHERE job_id = ?",
@@ -85,8 +90,8 @@ enum status store_read_jobs_of_key(struct store_reader *reader, struct arena *ar
 	*out = NULL;
 	*count = 0;
 	TRY(statement_open(&s, reader,
-		"SELECT j.name FROM attributes AS a INDEXED BY attributes_by_key CROSS JOIN jobs AS j ON j.job_id = a.job_id"
-		" WHERE a.key = ? AND NOT EXISTS (SELECT 1 FROM attributes AS b WHERE b.job_id = a.job_id AND b.key = ?)"
+		"SELECT j.name FROM attributes AS a INDEXED BY attributes_by_key CROSS JOIN jobs AS j"
+		" WHERE j.job_id = a.job_id AND a.key = ? AND NOT EXISTS (SELECT 1 FROM attributes AS b WHERE b.job_id = a.job_id AND b.key = ?)"
 		" ORDER BY a.job_id LIMIT ?",
 		err));
 	bind_text(&s, key);

@@ -1,30 +1,38 @@
+#include "store/columns/case_fold.h"
+#include "store/driver/common_sql.h"
 #include "store/driver/rows.h"
 #include "store/driver/statement.h"
 #include "store/nodes.h"
+
+enum { PART_BYTES_MAX = 1 << 16 };
 
 /* Each host is found by a step of its own in the index, however many streams it sent. */
 enum status store_read_hosts(struct store_reader *reader, struct arena *arena, struct span part, struct span after,
 	size_t limit, struct span **out, size_t *count, struct error *err)
 {
+	AUTO_DONE(buf) folded = BUF_INIT(PART_BYTES_MAX);
 	struct span at = after;
 	size_t cap = 0;
 
+	fold_append_ascii(&folded, part);
+	TRY(buf_status(&folded, err));
 	*out = NULL;
 	*count = 0;
 	while (*count < limit) {
 		AUTO_DONE(statement) s = {0};
 		bool has_row, is_wanted;
 		TRY(statement_open(&s, reader,
-			"SELECT host, ?2 = '' OR instr(lower(host), lower(?2)) > 0 FROM stream_hosts WHERE host > ?1"
-			" ORDER BY host LIMIT 1",
+			"SELECT host, " SQL_TRUTH(
+				"replace(lower(host), ?2, '') <> lower(host)") " FROM stream_hosts WHERE host > ?1"
+									       " ORDER BY host LIMIT 1",
 			err));
 		bind_text(&s, at);
-		bind_text(&s, part);
+		bind_text(&s, buf_span(&folded));
 		TRY(statement_step(&s, &has_row, err));
 		if (!has_row)
 			return OK;
 		at = column_span(&s, arena);
-		is_wanted = column_bool(&s);
+		is_wanted = column_bool(&s) || !part.len;
 		TRY(statement_check(&s, err));
 		if (!is_wanted)
 			continue;
@@ -61,8 +69,8 @@ enum status store_read_node_streams(struct store_reader *reader, struct arena *a
 	TRY(statement_open(&s, reader,
 		"SELECT j.name, s.name, j.status, j.job_id, h.since_ms, s.last_ms, j.ended_ms, coalesce(c.last_heard_ms, 0),"
 		" h.until_ms, h.is_shared FROM stream_hosts AS h CROSS JOIN streams AS s"
-		" ON s.job_id = h.job_id AND s.stream_id = h.stream_id CROSS JOIN jobs AS j ON j.job_id = h.job_id"
-		" LEFT JOIN job_counts AS c ON c.job_id = h.job_id WHERE h.host = ?"
+		" CROSS JOIN jobs AS j LEFT JOIN job_counts AS c ON c.job_id = h.job_id WHERE s.job_id = h.job_id"
+		" AND s.stream_id = h.stream_id AND j.job_id = h.job_id AND h.host = ?"
 		" ORDER BY h.since_ms DESC LIMIT ?",
 		err));
 	bind_text(&s, host);
@@ -149,7 +157,7 @@ enum status store_read_node_stragglers(struct store_reader *reader, struct arena
 		"SELECT h.host, i.job_id, i.opened_ms, i.last_step - i.first_step FROM incidents AS i INDEXED BY"
 		" incidents_stragglers JOIN stream_hosts AS h ON h.job_id = i.job_id AND h.stream_id = i.stream_id AND h.number = (SELECT max(b.number)"
 		" FROM stream_hosts AS b WHERE b.job_id = i.job_id AND b.stream_id = i.stream_id AND b.from_ms <= i.opened_ms)"
-		" WHERE i.kind = 11 AND i.opened_ms >= ? AND NOT h.is_shared LIMIT ?",
+		" WHERE i.kind = 11 AND i.opened_ms >= ? AND h.is_shared = 0 LIMIT ?",
 		err));
 	bind_i64(&s, from_ms);
 	bind_i64(&s, (int64_t)limit);
@@ -189,8 +197,9 @@ enum status store_count_breaks(
 	AUTO_DONE(statement) s = {0};
 	bool has_row;
 
-	TRY(statement_open(
-		&s, reader, "SELECT count(*), total(lost_steps < 0) FROM goodput_breaks WHERE job_id = ?", err));
+	TRY(statement_open(&s, reader,
+		"SELECT count(*), count(CASE WHEN lost_steps < 0 THEN 1 END) FROM goodput_breaks WHERE job_id = ?",
+		err));
 	bind_i64(&s, job_id);
 	TRY(statement_step(&s, &has_row, err));
 	*count = column_u64(&s);

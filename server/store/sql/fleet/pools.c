@@ -1,3 +1,4 @@
+#include "store/driver/common_sql.h"
 #include "store/driver/rows.h"
 #include "store/driver/statement.h"
 #include "store/fleet_rows.h"
@@ -78,9 +79,14 @@ enum status store_put_pool_job(struct store_tx *tx, const struct pool_job_row *r
 	TRY(recount(tx, row->job_id, row, err));
 	TRY(next_id(tx, "pool_change", &change, err));
 	TRY(statement_open(&s, store_tx_reader(tx),
-		"INSERT OR REPLACE INTO pool_jobs (job_id, shape, begun_ms, ended_ms, keep_alive_ms, released_ms, is_retained,"
+		"INSERT INTO pool_jobs (job_id, shape, begun_ms, ended_ms, keep_alive_ms, released_ms, is_retained,"
 		" startup_ms, told_heir, pool_id, position, is_last, state, heir_id, retained_ms, until_ms, change)"
-		" VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+		" VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (job_id) DO UPDATE SET shape = excluded.shape,"
+		" begun_ms = excluded.begun_ms, ended_ms = excluded.ended_ms, keep_alive_ms = excluded.keep_alive_ms,"
+		" released_ms = excluded.released_ms, is_retained = excluded.is_retained, startup_ms = excluded.startup_ms,"
+		" told_heir = excluded.told_heir, pool_id = excluded.pool_id, position = excluded.position,"
+		" is_last = excluded.is_last, state = excluded.state, heir_id = excluded.heir_id,"
+		" retained_ms = excluded.retained_ms, until_ms = excluded.until_ms, change = excluded.change",
 		err));
 	bind_i64(&s, row->job_id);
 	bind_i64(&s, (int64_t)row->shape);
@@ -116,8 +122,8 @@ enum status store_put_pool_shape(struct store_tx *tx, uint64_t shape, struct spa
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(
-		&s, store_tx_reader(tx), "INSERT OR IGNORE INTO pool_shapes (shape, fields) VALUES (?,?)", err));
+	TRY(statement_open(&s, store_tx_reader(tx),
+		"INSERT INTO pool_shapes (shape, fields) VALUES (?,?) ON CONFLICT (shape) DO NOTHING", err));
 	bind_i64(&s, (int64_t)shape);
 	bind_text(&s, fields);
 	return statement_run(&s, err);
@@ -142,7 +148,7 @@ enum status store_read_pool_shape(
  */
 #define POOL_JOBS                                                                                                              \
 	"SELECT p.job_id, p.shape, p.begun_ms, p.ended_ms, p.keep_alive_ms, p.released_ms, p.is_retained, p.startup_ms,"       \
-	" p.told_heir, coalesce(near.job_id, iif(p.told_heir != '' AND heir.job_id IS NULL, p.heir_id, 0)),"                   \
+	" p.told_heir, coalesce(near.job_id, CASE WHEN p.told_heir != '' AND heir.job_id IS NULL THEN p.heir_id ELSE 0 END),"  \
 	" coalesce(j.name, ''), p.pool_id, p.position, p.is_last, p.state, p.heir_id, coalesce(heir.name, ''), p.retained_ms," \
 	" p.until_ms, coalesce(first.begun_ms, p.begun_ms), p.change FROM pool_jobs AS p"                                      \
 	" LEFT JOIN jobs AS j ON j.job_id = p.job_id"                                                                          \
@@ -150,6 +156,9 @@ enum status store_read_pool_shape(
 	" LEFT JOIN pool_jobs AS near ON near.job_id = told.job_id AND near.shape = p.shape"                                   \
 	" LEFT JOIN jobs AS heir ON p.heir_id != 0 AND heir.job_id = p.heir_id"                                                \
 	" LEFT JOIN pool_jobs AS first ON first.job_id = p.pool_id"
+
+/* As the indexes pool_jobs_open and pool_jobs_ended have it. */
+#define RELEASED(row) SQL_GREATER(row ".ended_ms", row ".begun_ms")
 
 static void read_columns(struct statement *s, struct arena *arena, struct pool_job_row *row)
 {
@@ -247,17 +256,17 @@ enum status store_read_pool_donors(struct store_reader *reader, struct arena *ar
 	AUTO_DONE(statement) s = {0};
 
 	TRY(statement_open(&s, reader,
-		POOL_JOBS
-		" WHERE p.job_id IN (SELECT o.job_id FROM pool_jobs AS o WHERE o.shape = ?1 AND max(o.ended_ms, o.begun_ms) > ?4"
-		" AND o.keep_alive_ms > 0 AND o.ended_ms > 0 AND o.heir_id = 0"
-		" UNION ALL SELECT d.job_id FROM pool_jobs AS w JOIN pool_jobs AS d ON d.heir_id = w.job_id AND d.heir_id != 0"
-		" WHERE w.shape = ?1 AND w.begun_ms >= ?2 AND w.begun_ms <= ?3"
-		" UNION ALL SELECT d.job_id FROM pool_jobs AS w JOIN jobs AS n ON n.job_id = w.job_id"
-		" JOIN pool_jobs AS d ON d.told_heir = n.name AND d.told_heir != ''"
-		" WHERE w.shape = ?1 AND w.begun_ms >= ?2 AND w.begun_ms <= ?3"
-		" UNION ALL SELECT d.job_id FROM pool_jobs AS d WHERE d.heir_id = ?5 AND d.heir_id != 0)"
-		" AND p.shape = ?1 AND p.begun_ms < ?2 AND p.pool_id != 0 AND NOT EXISTS (SELECT 1 FROM pool_jobs AS h"
-		" WHERE h.job_id = p.heir_id AND h.shape = ?1 AND h.begun_ms < ?2)",
+		POOL_JOBS " WHERE p.job_id IN (SELECT o.job_id FROM pool_jobs AS o WHERE o.shape = ?1 AND " RELEASED(
+			"o") " > ?4"
+			     " AND o.keep_alive_ms > 0 AND o.ended_ms > 0 AND o.heir_id = 0"
+			     " UNION ALL SELECT d.job_id FROM pool_jobs AS w JOIN pool_jobs AS d ON d.heir_id = w.job_id AND d.heir_id != 0"
+			     " WHERE w.shape = ?1 AND w.begun_ms >= ?2 AND w.begun_ms <= ?3"
+			     " UNION ALL SELECT d.job_id FROM pool_jobs AS w JOIN jobs AS n ON n.job_id = w.job_id"
+			     " JOIN pool_jobs AS d ON d.told_heir = n.name AND d.told_heir != ''"
+			     " WHERE w.shape = ?1 AND w.begun_ms >= ?2 AND w.begun_ms <= ?3"
+			     " UNION ALL SELECT d.job_id FROM pool_jobs AS d WHERE d.heir_id = ?5 AND d.heir_id != 0)"
+			     " AND p.shape = ?1 AND p.begun_ms < ?2 AND p.pool_id != 0 AND NOT EXISTS (SELECT 1 FROM pool_jobs AS h"
+			     " WHERE h.job_id = p.heir_id AND h.shape = ?1 AND h.begun_ms < ?2)",
 		err));
 	bind_i64(&s, (int64_t)window->shape);
 	bind_i64(&s, window->from_ms);
@@ -273,9 +282,9 @@ enum status store_read_pools_left(struct store_reader *reader, struct arena *are
 	AUTO_DONE(statement) s = {0};
 
 	TRY(statement_open(&s, reader,
-		POOL_JOBS
-		" WHERE p.keep_alive_ms > 0 AND p.ended_ms > 0 AND max(p.ended_ms, p.begun_ms) >= ?"
-		" AND max(p.ended_ms, p.begun_ms) <= ? AND p.pool_id != 0 ORDER BY max(p.ended_ms, p.begun_ms) DESC LIMIT ?",
+		POOL_JOBS " WHERE p.keep_alive_ms > 0 AND p.ended_ms > 0 AND " RELEASED(
+			"p") " >= ?"
+			     " AND " RELEASED("p") " <= ? AND p.pool_id != 0 ORDER BY " RELEASED("p") " DESC LIMIT ?",
 		err));
 	bind_i64(&s, from_ms);
 	bind_i64(&s, at_ms);
@@ -379,7 +388,7 @@ enum status store_read_cold_startups(
 	*count = 0;
 	TRY(statement_open(&s, reader,
 		"SELECT startup_ms FROM (SELECT startup_ms FROM pool_jobs INDEXED BY pool_jobs_cold WHERE shape = ? AND position = 0 AND startup_ms >= 0"
-		" ORDER BY begun_ms DESC, job_id DESC LIMIT ?) ORDER BY startup_ms",
+		" ORDER BY begun_ms DESC, job_id DESC LIMIT ?) AS cold ORDER BY startup_ms",
 		err));
 	bind_i64(&s, (int64_t)shape);
 	bind_i64(&s, (int64_t)limit);
@@ -408,11 +417,11 @@ enum status store_read_pools_waiting(struct store_reader *reader, struct arena *
 		FIELD(struct pool_waiting, pool_id), FIELD(struct pool_waiting, job),
 		FIELD(struct pool_waiting, until_ms)};
 
-	/* SQLite takes the other columns of a group from the row that has the minimum. */
 	TRY(statement_open(&s, reader,
-		"SELECT p.shape, f.fields, p.pool_id, coalesce(j.name, ''), p.until_ms, min(p.ended_ms) FROM pool_jobs AS p"
-		" JOIN pool_shapes AS f ON f.shape = p.shape LEFT JOIN jobs AS j ON j.job_id = p.job_id"
-		" WHERE p.state = 2 AND p.until_ms > ? GROUP BY p.shape LIMIT ?",
+		"SELECT p.shape, f.fields, p.pool_id, coalesce(j.name, ''), p.until_ms FROM (SELECT job_id, shape, pool_id, until_ms,"
+		" row_number() OVER (PARTITION BY shape ORDER BY ended_ms, job_id) AS place FROM pool_jobs"
+		" WHERE state = 2 AND until_ms > ?) AS p JOIN pool_shapes AS f ON f.shape = p.shape"
+		" LEFT JOIN jobs AS j ON j.job_id = p.job_id WHERE p.place = 1 ORDER BY p.shape LIMIT ?",
 		err));
 	bind_i64(&s, now_ms);
 	bind_i64(&s, (int64_t)limit);

@@ -4,6 +4,7 @@
 #include "base/json/json_read.h"
 #include "model/jobs/failure.h"
 #include "store/columns/case_fold.h"
+#include "store/driver/common_sql.h"
 #include "store/driver/rows.h"
 #include "store/driver/statement.h"
 #include "store/job_facts.h"
@@ -241,7 +242,8 @@ enum status store_read_attributes(struct store_reader *reader, struct arena *are
 		FIELD(struct attribute_row, is_number), FIELD_FINITE(struct attribute_row, number)};
 
 	TRY(statement_open(&s, reader,
-		"SELECT key, text, number IS NOT NULL, number FROM attributes WHERE job_id = ? ORDER BY key, position",
+		"SELECT key, text, " SQL_TRUTH(
+			"number IS NOT NULL") ", number FROM attributes WHERE job_id = ? ORDER BY key, position",
 		err));
 	bind_i64(&s, job_id);
 	return rows_read(&s, arena, ROWS(fields, struct attribute_row), out, count, err);

@@ -9,11 +9,22 @@
 
 /* ---- the log ---- */
 
-static enum status last_end(struct store_tx *tx, uint64_t *end_bytes, struct error *err)
+struct last_entry {
+	int64_t entry_id;
+	uint64_t end_bytes;
+};
+
+static enum status read_last(struct store_tx *tx, struct last_entry *out, struct error *err)
 {
-	*end_bytes = 0;
-	return read_number(store_tx_reader(tx), "SELECT end_bytes FROM audit ORDER BY entry_id DESC LIMIT 1", NUMBERS(),
-		end_bytes, err);
+	AUTO_DONE(statement) s = {0};
+	static const struct row_field fields[] = {
+		FIELD(struct last_entry, entry_id), FIELD(struct last_entry, end_bytes)};
+	bool is_there;
+
+	*out = (struct last_entry){0};
+	TRY(statement_open(
+		&s, store_tx_reader(tx), "SELECT entry_id, end_bytes FROM audit ORDER BY entry_id DESC LIMIT 1", err));
+	return row_read(&s, NULL, ROWS(fields, struct last_entry), out, &is_there, err);
 }
 
 /* The newest always stays: it has the sum. */
@@ -36,15 +47,15 @@ static uint64_t weight(const struct audit_row *row)
 enum status store_put_audit(struct store_tx *tx, const struct audit_row *row, uint64_t limit_bytes, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	uint64_t end_bytes;
+	struct last_entry last;
 
-	TRY(last_end(tx, &end_bytes, err));
-	end_bytes += weight(row);
+	TRY(read_last(tx, &last, err));
+	uint64_t end_bytes = last.end_bytes + weight(row);
 	TRY(statement_open(&s, store_tx_reader(tx),
-		"INSERT INTO audit (end_bytes, time_ms, token, team, address, verb, object, before, after)"
-		" VALUES (?,?,?,?,?,?,?,?,?)",
+		"INSERT INTO audit (entry_id, end_bytes, time_ms, token, team, address, verb, object, before, after)"
+		" VALUES (?,?,?,?,?,?,?,?,?,?)",
 		err));
-	bind_numbers(&s, end_bytes, row->time_ms);
+	bind_numbers(&s, last.entry_id + 1, end_bytes, row->time_ms);
 	bind_text(&s, row->token);
 	bind_text(&s, row->team);
 	bind_text(&s, row->address);
@@ -78,40 +89,38 @@ enum status store_read_audit(struct store_reader *reader, struct arena *arena, s
 
 /* ---- what is told of a thing ---- */
 
-/* A row's columns are its fields; of a list each row is one: its name and its value. */
+enum { NUMBERS_MAX = 2 }; /* of an id */
+
+/* A row's columns are its fields; of a list each row is one: its name and its value, of which bytes are a text. */
 static const struct audited {
 	const char *kind, *sql;
-	bool is_list;
+	bool is_list, has_numbers; /* its id is numbers, and not its name, its team and whose it is */
 } kinds[] = {
 	{"jobs",
 		"SELECT j.name, j.team, j.status, j.secondary, j.failure_reason, j.started_ms, j.ended_ms, r.is_pinned,"
 		" r.max_age_ms, r.max_bytes, j.document FROM jobs AS j LEFT JOIN job_retention AS r ON r.job_id = j.job_id"
 		" WHERE j.name = ?1",
-		false},
+		false, false},
 	{"webhooks",
-		"SELECT * FROM webhooks WHERE webhook_id = CASE ?1 WHEN '' THEN (SELECT max(webhook_id) FROM webhooks)"
-		" ELSE CAST(?1 AS INTEGER) END",
-		false},
+		"SELECT * FROM webhooks WHERE webhook_id = CASE WHEN ?1 = 0 THEN (SELECT max(webhook_id) FROM webhooks) ELSE ?1 END",
+		false, true},
 	{"rules",
-		"SELECT * FROM rules WHERE rule_id = CASE ?1 WHEN '' THEN (SELECT max(rule_id) FROM rules)"
-		" ELSE CAST(?1 AS INTEGER) END",
-		false},
-	{"tokens", "SELECT * FROM tokens WHERE name = ?1", false},
+		"SELECT * FROM rules WHERE rule_id = CASE WHEN ?1 = 0 THEN (SELECT max(rule_id) FROM rules) ELSE ?1 END",
+		false, true},
+	{"tokens", "SELECT * FROM tokens WHERE name = ?1", false, false},
 	{"incidents", /* JOB-NUMBER */
-		"SELECT * FROM incidents WHERE job_id = CAST(?1 AS INTEGER)"
-		" AND incident_id = CAST(substr(?1, instr(?1, '-') + 1) AS INTEGER)",
-		false},
+		"SELECT * FROM incidents WHERE job_id = ?1 AND incident_id = ?2", false, true},
 	{"views", /* other teams have views of that name, too; the caller's own comes before the team's */
 		"SELECT * FROM views WHERE name = ?1 AND team = ?2 AND owner IN ('', ?3) ORDER BY owner DESC LIMIT 1",
-		false},
-	{"quotas", "SELECT trim(name || ' ' || instance_type), configured FROM quotas ORDER BY 1", true},
-	{"prices", "SELECT 'prices', CAST(value AS TEXT) FROM settings WHERE key = 'prices'", true},
-	{"definitions", "SELECT 'definitions', CAST(value AS TEXT) FROM settings WHERE key = 'definitions'", true},
+		false, false},
+	{"quotas", "SELECT trim(name || ' ' || instance_type), configured FROM quotas ORDER BY 1", true, false},
+	{"prices", "SELECT key, value FROM settings WHERE key = 'prices'", true, false},
+	{"definitions", "SELECT key, value FROM settings WHERE key = 'definitions'", true, false},
+	{"retention", "SELECT key, value FROM settings WHERE key = 'log_bytes'", true, false},
 	{"retention",
-		"SELECT 'log_bytes', CAST(value AS TEXT) FROM settings WHERE key = 'log_bytes' UNION ALL"
-		" SELECT trim('max_age_ms ' || team), max_age_ms FROM team_retention UNION ALL"
+		"SELECT trim('max_age_ms ' || team), max_age_ms FROM team_retention UNION ALL"
 		" SELECT trim('max_bytes ' || team), max_bytes FROM team_retention",
-		true},
+		true, false},
 };
 
 /* "https://user:password@host/path?token=…": neither what stands before the host nor behind it, which is the secret of many. */
@@ -193,45 +202,75 @@ static void put_row(struct json_writer *w, struct statement *row, bool is_list)
 {
 	if (is_list) {
 		struct span key = column_borrow(row);
-		put_value(w, key, row);
+		if (column_kind(row) == COLUMN_BLOB)
+			put_text(w, key, column_borrow(row));
+		else
+			put_value(w, key, row);
 		return;
 	}
 	for (int left = statement_columns(row); left; left--)
 		put_value(w, span_from(column_name(row)), row);
 }
 
-static enum status read_thing(struct store_reader *reader, const struct audited *what,
-	const struct audited_thing *thing, struct buf *out, struct error *err)
+/* "12", "12-3"; what is missing is 0, what is no id is nobody's. */
+static void bind_id(struct statement *s, struct span id)
+{
+	struct span rest = id, part;
+	int64_t numbers[NUMBERS_MAX] = {0};
+	int parameters = statement_parameters(s);
+
+	for (int i = 0; i < NUMBERS_MAX && span_next(&rest, '-', &part); i++)
+		if (!span_parse_i64(part, &numbers[i]) || numbers[i] <= 0)
+			numbers[i] = -1;
+	for (int i = 0; i < parameters && i < NUMBERS_MAX; i++)
+		bind_i64(s, numbers[i]);
+}
+
+static void bind_thing(struct statement *s, const struct audited *what, const struct audited_thing *thing)
+{
+	int parameters = statement_parameters(s);
+
+	if (what->has_numbers) {
+		bind_id(s, thing->id);
+		return;
+	}
+	if (parameters)
+		bind_text(s, thing->id);
+	if (parameters > 1) {
+		bind_text(s, thing->team);
+		bind_text(s, thing->token);
+	}
+}
+
+static enum status put_rows(struct store_reader *reader, const struct audited *what, const struct audited_thing *thing,
+	struct json_writer *w, bool *is_open, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	struct json_writer w = json_writer_on(out);
 	bool has_row;
 
 	TRY(statement_open(&s, reader, what->sql, err));
-	int parameters = statement_parameters(&s);
-	if (parameters)
-		bind_text(&s, thing->id);
-	if (parameters > 1) {
-		bind_text(&s, thing->team);
-		bind_text(&s, thing->token);
-	}
+	bind_thing(&s, what, thing);
 	TRY(statement_step(&s, &has_row, err));
-	if (!has_row)
-		return OK;
-	json_object(&w);
-	do {
-		put_row(&w, &s, what->is_list);
+	for (; has_row; has_row = has_row && what->is_list) {
+		if (!*is_open)
+			json_object(w);
+		*is_open = true;
+		put_row(w, &s, what->is_list);
 		TRY(statement_step(&s, &has_row, err));
-	} while (has_row && what->is_list);
-	json_object_end(&w);
-	return buf_status(out, err);
+	}
+	return OK;
 }
 
 enum status store_read_audited(
 	struct store_reader *reader, const struct audited_thing *thing, struct buf *out, struct error *err)
 {
+	struct json_writer w = json_writer_on(out);
+	bool is_open = false;
+
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
 		if (span_equal(thing->kind, span_from(kinds[i].kind)))
-			return read_thing(reader, &kinds[i], thing, out, err);
-	return OK;
+			TRY(put_rows(reader, &kinds[i], thing, &w, &is_open, err));
+	if (is_open)
+		json_object_end(&w);
+	return buf_status(out, err);
 }

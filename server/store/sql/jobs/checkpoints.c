@@ -6,8 +6,9 @@ enum status store_put_checkpoint(struct store_tx *tx, const struct checkpoint_ro
 {
 	return run_with(tx,
 		"INSERT INTO job_checkpoints (job_id, attempt, step, ts_ms, stream_id, line) VALUES (?,?,?,?,?,?)"
-		" ON CONFLICT DO UPDATE SET ts_ms = excluded.ts_ms, stream_id = excluded.stream_id, line = excluded.line"
-		" WHERE (excluded.ts_ms, excluded.stream_id, excluded.line) < (ts_ms, stream_id, line)",
+		" ON CONFLICT (job_id, attempt, step) DO UPDATE SET ts_ms = excluded.ts_ms, stream_id = excluded.stream_id, line = excluded.line"
+		" WHERE (excluded.ts_ms, excluded.stream_id, excluded.line) <"
+		" (job_checkpoints.ts_ms, job_checkpoints.stream_id, job_checkpoints.line)",
 		NUMBERS(row->job_id, row->attempt, row->step, row->ts_ms, row->stream_id, row->line), err);
 }
 

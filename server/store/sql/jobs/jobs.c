@@ -12,8 +12,8 @@
 
 enum { NAME_FOLDED_MAX_BYTES = 4096 };
 
-#define JOB_COLUMNS                                                                                                        \
-	"job_id, name, team, status, secondary, failure_reason, created_ms, iif(announced_ms, announced_ms, created_ms), " \
+#define JOB_COLUMNS                                                                                                                              \
+	"job_id, name, team, status, secondary, failure_reason, created_ms, CASE WHEN announced_ms <> 0 THEN announced_ms ELSE created_ms END, " \
 	"started_ms, ended_ms, modified_ms, generation, is_implicit, document"
 
 static const struct row_field fields[] = {FIELD(struct job_row, job_id), FIELD(struct job_row, name),
@@ -190,13 +190,13 @@ static enum status sweep_table(struct store_tx *tx, const char *sql, int64_t job
 static enum status sweep_job(struct store_tx *tx, int64_t job_id, size_t *left, struct error *err)
 {
 	static const char *const sweeps[] = {
-		"DELETE FROM blocks WHERE rowid IN (SELECT rowid FROM blocks WHERE job_id = ?1 LIMIT ?2)",
+		SWEEP("blocks", "stream_id, first_line"),
 		SWEEP("pyramid_rows", "series_id, attempt, axis, level, position"),
 		SWEEP("pyramids", "series_id"),
-		"DELETE FROM log_filters WHERE rowid IN (SELECT rowid FROM log_filters WHERE job_id = ?1 LIMIT ?2)",
-		"DELETE FROM chunks WHERE rowid IN (SELECT rowid FROM chunks WHERE job_id = ?1 LIMIT ?2)",
+		SWEEP("log_filters", "stream_id, first_line"),
+		SWEEP("chunks", "series_id, first_ordinal"),
 		SWEEP("series", "series_id"),
-		"DELETE FROM backfill_streams WHERE rowid IN (SELECT rowid FROM backfill_streams WHERE job_id = ?1 LIMIT ?2)",
+		SWEEP("backfill_streams", "stream_id"),
 		SWEEP("pushes", "stream_id, hash_low, hash_high"),
 		SWEEP("sources", "stream_id, source"),
 		SWEEP("exits", "stream_id"),
@@ -206,7 +206,7 @@ static enum status sweep_job(struct store_tx *tx, int64_t job_id, size_t *left, 
 		SWEEP("stream_hosts", "stream_id, number"),
 		SWEEP("told_hosts", "stream_id, number"),
 		SWEEP("hosts_by_hand", "stream_id"),
-		"DELETE FROM streams WHERE rowid IN (SELECT rowid FROM streams WHERE job_id = ?1 LIMIT ?2)",
+		SWEEP("streams", "stream_id"),
 	};
 
 	for (size_t i = 0; i < sizeof sweeps / sizeof *sweeps && *left; i++)
@@ -214,19 +214,19 @@ static enum status sweep_job(struct store_tx *tx, int64_t job_id, size_t *left, 
 	return *left ? run_for_job(tx, "DELETE FROM dead_jobs WHERE job_id = ?", job_id, err) : OK;
 }
 
+#define SWEEP_SERIES(table, key)                                                                                       \
+	"DELETE FROM " table " WHERE (job_id, series_id" key ") IN (SELECT job_id, series_id" key " FROM " table       \
+	" WHERE job_id = ? AND series_id BETWEEN ? AND ? LIMIT ?)"
+
 /* One range of series numbers; what is left of the limit says whether all of it went. */
 static enum status sweep_series(struct store_tx *tx, const struct dead_series *dead, size_t *left, struct error *err)
 {
 	static const char *const sweeps[] = {
 		/* the rows first: what has one is looked at, by those who build pyramids and those who check */
-		"DELETE FROM series WHERE (job_id, series_id) IN (SELECT job_id, series_id FROM series WHERE job_id = ? AND"
-		" series_id BETWEEN ? AND ? LIMIT ?)",
-		"DELETE FROM pyramid_rows WHERE rowid IN (SELECT rowid FROM pyramid_rows WHERE job_id = ? AND series_id BETWEEN ?"
-		" AND ? LIMIT ?)",
-		"DELETE FROM pyramids WHERE (job_id, series_id) IN (SELECT job_id, series_id FROM pyramids WHERE job_id = ? AND"
-		" series_id BETWEEN ? AND ? LIMIT ?)",
-		"DELETE FROM chunks WHERE rowid IN (SELECT rowid FROM chunks WHERE job_id = ? AND series_id BETWEEN ? AND ?"
-		" LIMIT ?)",
+		SWEEP_SERIES("series", ""),
+		SWEEP_SERIES("pyramid_rows", ", axis, attempt, level, position"),
+		SWEEP_SERIES("pyramids", ""),
+		SWEEP_SERIES("chunks", ", first_ordinal"),
 		"DELETE FROM dead_series WHERE (job_id, first_id) IN (SELECT job_id, first_id FROM dead_series WHERE job_id = ?"
 		" AND first_id = ? AND last_id = ? LIMIT ?)",
 	};

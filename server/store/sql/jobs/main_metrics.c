@@ -5,6 +5,7 @@
 #include "store/driver/connection.h"
 #include "store/driver/statement.h"
 #include "store/job_facts.h"
+#include "store/tokens.h"
 
 #include <stdio.h>
 
@@ -120,19 +121,31 @@ static enum status renew_all(struct store_reader *on, struct error *err)
 	}
 }
 
+/* 0: by an older program. */
+static enum status read_rule(struct store_reader *on, int64_t *rule, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	struct span text;
+
+	if (!arena)
+		return error_no_memory(err);
+	TRY(store_read_setting(on, arena, "main_metric_rule", &text, err));
+	if (!span_parse_i64(text, rule))
+		*rule = 0;
+	return OK;
+}
+
 enum status main_metrics_renew(struct store_reader *on, struct error *err)
 {
 	int64_t rule;
 
-	TRY(connection_number(on,
-		"SELECT coalesce((SELECT CAST(CAST(value AS TEXT) AS INTEGER) FROM settings WHERE key = 'main_metric_rule'), 0)",
-		&rule, err));
+	TRY(read_rule(on, &rule, err));
 	if (rule == MAIN_METRIC_RULE)
 		return OK;
-	TRY(connection_run(on, "BEGIN IMMEDIATE", err));
+	TRY(connection_begin(on, err));
 	enum status status = renew_all(on, err);
 	if (status == OK)
-		status = connection_run(on, "COMMIT", err);
+		status = connection_commit(on, err);
 	if (status != OK)
 		connection_rollback(on);
 	return status;

@@ -17,7 +17,7 @@ static enum status read_link(struct walk *walk, struct span job, struct run_link
 		FIELD(struct run_link, status), FIELD(struct run_link, created_ms), FIELD(struct run_link, continues)};
 
 	TRY(statement_open(&s, walk->reader,
-		"SELECT job_id, name, status, created_ms, ifnull((SELECT text FROM attributes AS a WHERE a.job_id = j.job_id"
+		"SELECT job_id, name, status, created_ms, coalesce((SELECT text FROM attributes AS a WHERE a.job_id = j.job_id"
 		" AND a.key = 'tag.continues' ORDER BY a.position LIMIT 1), '') FROM jobs AS j WHERE name = ?",
 		err));
 	bind_text(&s, job);

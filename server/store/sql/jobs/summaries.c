@@ -23,19 +23,20 @@ static enum status put_counts(struct store_tx *tx, int64_t job_id, const struct 
 }
 
 /* A row that says what is there already costs no write: of a hundred metrics few have moved since the last flush. */
-#define PUT_SUMMARY                                                                                                    \
-	"INSERT INTO summaries (job_id, metric, role, main_role, unit, mean, mean_kind, " SUMMARY_COLUMNS ")"          \
-	" VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (job_id, metric) DO UPDATE SET"               \
-	" role = excluded.role, main_role = excluded.main_role, unit = excluded.unit, mean = excluded.mean,"           \
-	" mean_kind = excluded.mean_kind, count = excluded.count, nan_count = excluded.nan_count,"                     \
-	" inf_count = excluded.inf_count, last = excluded.last, last_kind = excluded.last_kind, min = excluded.min,"   \
-	" min_kind = excluded.min_kind, max = excluded.max, max_kind = excluded.max_kind, sum = excluded.sum,"         \
-	" sum_kind = excluded.sum_kind, first_step = excluded.first_step, last_step = excluded.last_step,"             \
-	" last_ts_ms = excluded.last_ts_ms"                                                                            \
-	" WHERE (role, main_role, unit, count, nan_count, inf_count, last, last_kind, min, min_kind, max, max_kind,"   \
-	" sum, sum_kind, first_step, last_step, last_ts_ms) IS NOT (excluded.role, excluded.main_role, excluded.unit," \
-	" excluded.count, excluded.nan_count, excluded.inf_count, excluded.last, excluded.last_kind, excluded.min,"    \
-	" excluded.min_kind, excluded.max, excluded.max_kind, excluded.sum, excluded.sum_kind, excluded.first_step,"   \
+#define PUT_SUMMARY                                                                                                                                                                                           \
+	"INSERT INTO summaries (job_id, metric, role, main_role, unit, mean, mean_kind, " SUMMARY_COLUMNS ")"                                                                                                 \
+	" VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (job_id, metric) DO UPDATE SET"                                                                                                      \
+	" role = excluded.role, main_role = excluded.main_role, unit = excluded.unit, mean = excluded.mean,"                                                                                                  \
+	" mean_kind = excluded.mean_kind, count = excluded.count, nan_count = excluded.nan_count,"                                                                                                            \
+	" inf_count = excluded.inf_count, last = excluded.last, last_kind = excluded.last_kind, min = excluded.min,"                                                                                          \
+	" min_kind = excluded.min_kind, max = excluded.max, max_kind = excluded.max_kind, sum = excluded.sum,"                                                                                                \
+	" sum_kind = excluded.sum_kind, first_step = excluded.first_step, last_step = excluded.last_step,"                                                                                                    \
+	" last_ts_ms = excluded.last_ts_ms"                                                                                                                                                                   \
+	" WHERE (summaries.role, summaries.main_role, summaries.unit, summaries.count, summaries.nan_count,"                                                                                                  \
+	" summaries.inf_count, summaries.last, summaries.last_kind, summaries.min, summaries.min_kind, summaries.max,"                                                                                        \
+	" summaries.max_kind, summaries.sum, summaries.sum_kind, summaries.first_step, summaries.last_step,"                                                                                                  \
+	" summaries.last_ts_ms) IS DISTINCT FROM (excluded.role, excluded.main_role, excluded.unit, excluded.count, excluded.nan_count, excluded.inf_count, excluded.last, excluded.last_kind, excluded.min," \
+	" excluded.min_kind, excluded.max, excluded.max_kind, excluded.sum, excluded.sum_kind, excluded.first_step,"                                                                                          \
 	" excluded.last_step, excluded.last_ts_ms)"
 
 static enum status put_summary(

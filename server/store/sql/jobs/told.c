@@ -1,3 +1,4 @@
+#include "store/driver/common_sql.h"
 #include "store/driver/rows.h"
 #include "store/driver/statement.h"
 #include "store/told.h"
@@ -15,10 +16,14 @@ enum status store_put_told(struct store_tx *tx, int64_t job_id, const struct tol
 	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT INTO told (job_id, source, start_ms, status, message, reason, is_whole, lifts_ms, is_undated)"
 		" VALUES (?,?,?,?,?,?,?,?,?) ON CONFLICT (job_id, source, start_ms, status) DO UPDATE SET"
-		" message = iif(excluded.message = '', message, excluded.message),"
-		" reason = iif(excluded.reason = '', reason, excluded.reason),"
-		" is_whole = max(is_whole, excluded.is_whole), lifts_ms = max(lifts_ms, excluded.lifts_ms),"
-		" is_undated = min(is_undated, excluded.is_undated)",
+		" message = CASE WHEN excluded.message = '' THEN told.message ELSE excluded.message END,"
+		" reason = CASE WHEN excluded.reason = '' THEN told.reason ELSE excluded.reason END,"
+		" is_whole = " SQL_GREATER("told.is_whole",
+			"excluded.is_whole") ","
+					     " lifts_ms = " SQL_GREATER("told.lifts_ms",
+						     "excluded.lifts_ms") ","
+									  " is_undated = " SQL_LESSER("told.is_undated",
+										  "excluded.is_undated"),
 		err));
 	bind_i64(&s, job_id);
 	row_bind(&s, ROWS(fields, struct told_row), row);
@@ -63,7 +68,9 @@ enum status store_put_event_times(
 {
 	return run_with(tx,
 		"INSERT INTO job_events (job_id, newest_ms, started_ms, ended_ms) VALUES (?1,0,?2,?3)"
-		" ON CONFLICT (job_id) DO UPDATE SET started_ms = iif(?2, ?2, started_ms), ended_ms = iif(?3, ?3, ended_ms)",
+		" ON CONFLICT (job_id) DO UPDATE SET"
+		" started_ms = CASE WHEN ?2 <> 0 THEN ?2 ELSE job_events.started_ms END,"
+		" ended_ms = CASE WHEN ?3 <> 0 THEN ?3 ELSE job_events.ended_ms END",
 		NUMBERS(job_id, times->started_ms, times->ended_ms), err);
 }
 

@@ -1,5 +1,6 @@
 /* A job's history: its secondary statuses, and the generations of its metric definitions. */
 #include "store/definitions.h"
+#include "store/driver/common_sql.h"
 #include "store/driver/rows.h"
 #include "store/driver/statement.h"
 #include "store/sql/jobs/unbilled.h"
@@ -62,8 +63,9 @@ enum status store_read_idle(struct store_reader *reader, int64_t job_id, int64_t
 	int64_t *idle_ms, struct error *err)
 {
 	return read_number(reader,
-		"SELECT coalesce(sum(min(end_ms, ?3) - start_ms), 0) FROM transitions WHERE job_id = ?1 AND start_ms BETWEEN ?2 AND ?3"
-		" AND end_ms > start_ms AND status IN " UNBILLED_STATUSES,
+		"SELECT CAST(coalesce(sum(" SQL_LESSER("end_ms",
+			"?3") " - start_ms), 0) AS BIGINT) FROM transitions WHERE job_id = ?1 AND start_ms BETWEEN ?2 AND ?3"
+			      " AND end_ms > start_ms AND status IN " UNBILLED_STATUSES,
 		NUMBERS(job_id, from_ms, to_ms), idle_ms, err);
 }
 

@@ -31,7 +31,9 @@ enum status store_put_view(struct store_tx *tx, const struct view_row *row, uint
 			"there are %llu views already (--max-views); delete one that nobody needs",
 			(unsigned long long)count);
 	return row_put(tx,
-		"INSERT OR REPLACE INTO views (team, owner, name, query, sort, columns, modified_ms) VALUES (?,?,?,?,?,?,?)",
+		"INSERT INTO views (team, owner, name, query, sort, columns, modified_ms) VALUES (?,?,?,?,?,?,?)"
+		" ON CONFLICT (team, owner, name) DO UPDATE SET query = excluded.query, sort = excluded.sort,"
+		" columns = excluded.columns, modified_ms = excluded.modified_ms",
 		ROWS(fields, struct view_row), row, err);
 }
 

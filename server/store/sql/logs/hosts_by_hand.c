@@ -11,9 +11,14 @@ static const struct row_field told_fields[] = {FIELD(struct stream_host_row, job
 	FIELD(struct stream_host_row, since_ms), FIELD(struct stream_host_row, until_ms),
 	FIELD(struct stream_host_row, host), FIELD(struct stream_host_row, is_shared)};
 
+#define ON_SAME_STRETCH                                                                                                \
+	" ON CONFLICT (job_id, stream_id, number) DO UPDATE SET from_line = excluded.from_line,"                       \
+	" from_ms = excluded.from_ms, since_ms = excluded.since_ms, until_ms = excluded.until_ms,"                     \
+	" host = excluded.host, is_shared = excluded.is_shared"
+
 enum status store_put_told_host(struct store_tx *tx, const struct stream_host_row *row, struct error *err)
 {
-	return row_put(tx, "INSERT OR REPLACE INTO told_hosts (" COLUMNS ") VALUES (?,?,?,?,?,?,?,?,?)",
+	return row_put(tx, "INSERT INTO told_hosts (" COLUMNS ") VALUES (?,?,?,?,?,?,?,?,?)" ON_SAME_STRETCH,
 		ROWS(told_fields, struct stream_host_row), row, err);
 }
 
@@ -86,9 +91,18 @@ static enum status run_with_host(
 	" AND s.stream_id = ?2)"
 
 /* What a line said of another machine stays that one's. */
-#define CHARGE                                                                                                         \
-	"UPDATE OR REPLACE node_faults SET host = ?3 WHERE" OF_STREAM                                                  \
-	" AND host IN (SELECT host FROM stream_hosts WHERE" OF_STREAM " UNION ALL SELECT " PLACE ")"
+#define CHARGED_HOSTS "(SELECT host FROM stream_hosts WHERE" OF_STREAM " UNION ALL SELECT " PLACE ")"
+#define CHARGE "UPDATE node_faults SET host = ?3 WHERE" OF_STREAM " AND host IN " CHARGED_HOSTS
+
+/* Another fault of the same line. */
+#define TWIN                                                                                                              \
+	"EXISTS (SELECT 1 FROM node_faults AS o WHERE o.job_id = ?1 AND o.stream_id = ?2 AND o.ts_ms = node_faults.ts_ms" \
+	" AND o.line = node_faults.line AND o.host <> node_faults.host"
+/* Of those that will be the same fault one stays: not the one that the machine has. */
+#define CLEAR_FOR_CHARGE                                                                                               \
+	"DELETE FROM node_faults WHERE" OF_STREAM " AND (host = ?3 OR host IN " CHARGED_HOSTS ") AND " TWIN            \
+	" AND o.host IN " CHARGED_HOSTS                                                                                \
+	" AND (node_faults.host = ?3 OR (o.host > node_faults.host AND o.host <> ?3)))"
 
 enum status store_set_host_by_hand(struct store_tx *tx, int64_t job_id, struct span stream, struct span host,
 	uint32_t *stream_id, struct error *err)
@@ -100,7 +114,9 @@ enum status store_set_host_by_hand(struct store_tx *tx, int64_t job_id, struct s
 					     " WHERE" OF_STREAM "), created_ms), 0, ?3, 0 FROM streams WHERE" OF_STREAM;
 	static const char *const rename = "UPDATE streams SET host = ?3 WHERE" OF_STREAM;
 	const char *const set[] = {all_lines,
-		"INSERT OR REPLACE INTO hosts_by_hand (job_id, stream_id, host) VALUES (?1, ?2, ?3)", rename};
+		"INSERT INTO hosts_by_hand (job_id, stream_id, host) VALUES (?1, ?2, ?3)"
+		" ON CONFLICT (job_id, stream_id) DO UPDATE SET host = excluded.host",
+		rename};
 	bool is_set;
 
 	TRY(find_stream(store_tx_reader(tx), job_id, stream, stream_id, err));
@@ -109,6 +125,7 @@ enum status store_set_host_by_hand(struct store_tx *tx, int64_t job_id, struct s
 	TRY(store_has_host_by_hand(store_tx_reader(tx), job_id, *stream_id, &is_set, err));
 	if (!is_set)
 		TRY(run_with(tx, keep, NUMBERS(job_id, *stream_id), err));
+	TRY(run_with_host(tx, CLEAR_FOR_CHARGE, job_id, *stream_id, host, err));
 	TRY(run_with_host(tx, CHARGE, job_id, *stream_id, host, err));
 	TRY(run_with(tx, "DELETE FROM stream_hosts WHERE" OF_STREAM, NUMBERS(job_id, *stream_id), err));
 	for (size_t i = 0; i < sizeof set / sizeof *set; i++)
@@ -116,18 +133,23 @@ enum status store_set_host_by_hand(struct store_tx *tx, int64_t job_id, struct s
 	return OK;
 }
 
-#define CHARGED OF_STREAM " AND host = (SELECT b.host FROM hosts_by_hand AS b WHERE b.job_id = ?1 AND b.stream_id = ?2)"
+#define HAND "(SELECT b.host FROM hosts_by_hand AS b WHERE b.job_id = ?1 AND b.stream_id = ?2)"
+#define CHARGED OF_STREAM " AND host = " HAND
 #define TOLD_AT_LINE(column)                                                                                           \
 	"(SELECT t." column " FROM told_hosts AS t WHERE t.job_id = ?1 AND t.stream_id = ?2"                           \
 	" AND t.from_line <= node_faults.line ORDER BY t.number DESC LIMIT 1)"
+
+#define TOLD_HOSTS "(SELECT host FROM told_hosts WHERE" OF_STREAM " UNION ALL SELECT " PLACE ")"
+#define TOLD_HOST "coalesce(" TOLD_AT_LINE("host") ", " PLACE ")"
 
 enum status store_take_host_back(struct store_tx *tx, struct arena *arena, int64_t job_id, uint32_t stream_id,
 	struct span *host, struct error *err)
 {
 	static const char *const statements[] = {"DELETE FROM node_faults WHERE" CHARGED
-						 " AND ifnull(" TOLD_AT_LINE("is_shared") ", 0)",
-		"UPDATE OR REPLACE node_faults SET host = coalesce(" TOLD_AT_LINE("host") ", " PLACE ") WHERE" CHARGED,
-		"DELETE FROM stream_hosts WHERE" OF_STREAM,
+						 " AND coalesce(" TOLD_AT_LINE("is_shared") ", 0) <> 0",
+		"DELETE FROM node_faults WHERE" OF_STREAM " AND host IN " TOLD_HOSTS " AND host = " TOLD_HOST
+		" AND " TWIN " AND o.host = " HAND ")",
+		"UPDATE node_faults SET host = " TOLD_HOST " WHERE" CHARGED, "DELETE FROM stream_hosts WHERE" OF_STREAM,
 		"INSERT INTO stream_hosts (" COLUMNS ") SELECT " COLUMNS " FROM told_hosts WHERE" OF_STREAM,
 		"DELETE FROM told_hosts WHERE" OF_STREAM, "DELETE FROM hosts_by_hand WHERE" OF_STREAM};
 	struct stream_host_row *rows;

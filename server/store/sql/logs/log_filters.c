@@ -1,6 +1,7 @@
 #include "store/sql/logs/log_filters.h"
 
 #include "store/blocks.h"
+#include "store/driver/common_sql.h"
 #include "store/driver/rows.h"
 #include "store/driver/statement.h"
 
@@ -86,10 +87,11 @@ enum status store_find_unfiltered_block(struct store_reader *reader, struct bloc
 
 	*is_found = false;
 	TRY(statement_open(&s, reader,
-		"SELECT b.job_id, b.stream_id, b.first_line, f.job_id IS NULL FROM blocks b LEFT JOIN log_filters f"
-		" ON f.job_id = b.job_id AND f.stream_id = b.stream_id AND f.first_line = b.first_line"
-		" WHERE (b.job_id, b.stream_id, b.first_line) > (?, ?, ?)"
-		" ORDER BY b.job_id, b.stream_id, b.first_line LIMIT ?",
+		"SELECT b.job_id, b.stream_id, b.first_line, " SQL_TRUTH(
+			"f.job_id IS NULL") " FROM blocks b LEFT JOIN log_filters f"
+					    " ON f.job_id = b.job_id AND f.stream_id = b.stream_id AND f.first_line = b.first_line"
+					    " WHERE (b.job_id, b.stream_id, b.first_line) > (?, ?, ?)"
+					    " ORDER BY b.job_id, b.stream_id, b.first_line LIMIT ?",
 		err));
 	bind_i64(&s, after->job_id);
 	bind_i64(&s, after->stream_id);

@@ -9,7 +9,9 @@ static const struct row_field stream_fields[] = {FIELD(struct log_stream_row, jo
 enum status store_put_log_stream(struct store_tx *tx, const struct log_stream_row *row, struct error *err)
 {
 	return row_put(tx,
-		"INSERT OR REPLACE INTO log_streams (job_id, stream, suffix, created_ms, first_line) VALUES (?,?,?,?,?)",
+		"INSERT INTO log_streams (job_id, stream, suffix, created_ms, first_line) VALUES (?,?,?,?,?)"
+		" ON CONFLICT (job_id, stream) DO UPDATE SET suffix = excluded.suffix, created_ms = excluded.created_ms,"
+		" first_line = excluded.first_line",
 		ROWS(stream_fields, struct log_stream_row), row, err);
 }
 
@@ -29,7 +31,9 @@ enum status store_read_log_streams(struct store_reader *reader, struct arena *ar
 
 enum status store_put_log_group(struct store_tx *tx, const struct log_group_row *row, struct error *err)
 {
-	return run_with(tx, "INSERT OR REPLACE INTO log_groups (job_id, created_ms) VALUES (?,?)",
+	return run_with(tx,
+		"INSERT INTO log_groups (job_id, created_ms) VALUES (?,?)"
+		" ON CONFLICT (job_id) DO UPDATE SET created_ms = excluded.created_ms",
 		NUMBERS(row->job_id, row->created_ms), err);
 }
 

@@ -29,7 +29,7 @@ enum status store_put_push(struct store_tx *tx, const struct push_row *row, stru
 
 	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT INTO pushes (job_id, stream_id, hash_low, hash_high, seen_ms) VALUES (?,?,?,?,?)"
-		" ON CONFLICT DO UPDATE SET seen_ms = excluded.seen_ms",
+		" ON CONFLICT (job_id, stream_id, hash_low, hash_high) DO UPDATE SET seen_ms = excluded.seen_ms",
 		err));
 	bind_push(&s, row);
 	bind_i64(&s, row->seen_ms);

@@ -1,3 +1,4 @@
+#include "store/driver/common_sql.h"
 #include "store/driver/rows.h"
 #include "store/driver/statement.h"
 #include "store/sessions.h"
@@ -188,11 +189,12 @@ enum status store_read_held(struct store_reader *reader, struct arena *arena, in
 		FIELD(struct held_row, exit_ms)};
 
 	TRY(statement_open(&s, reader,
-		"SELECT h.stream_id, s.name, s.host, h.opened_ms, e.job_id IS NOT NULL, ifnull(e.code, 0), ifnull(e.signal, 0),"
-		" ifnull(e.reason, ''), ifnull(e.at_ms, 0) FROM sessions AS h"
-		" JOIN streams AS s ON s.job_id = h.job_id AND s.stream_id = h.stream_id"
-		" LEFT JOIN exits AS e ON e.job_id = h.job_id AND e.stream_id = h.stream_id"
-		" WHERE h.job_id = ? ORDER BY h.stream_id",
+		"SELECT h.stream_id, s.name, s.host, h.opened_ms, " SQL_TRUTH(
+			"e.job_id IS NOT NULL") ","
+						" coalesce(e.code, 0), coalesce(e.signal, 0), coalesce(e.reason, ''), coalesce(e.at_ms, 0) FROM sessions AS h"
+						" JOIN streams AS s ON s.job_id = h.job_id AND s.stream_id = h.stream_id"
+						" LEFT JOIN exits AS e ON e.job_id = h.job_id AND e.stream_id = h.stream_id"
+						" WHERE h.job_id = ? ORDER BY h.stream_id",
 		err));
 	bind_i64(&s, job_id);
 	return rows_read(&s, arena, ROWS(fields, struct held_row), out, count, err);

@@ -11,8 +11,10 @@ static const struct row_field fields[] = {FIELD(struct stream_host_row, job_id),
 enum status store_put_stream_host(struct store_tx *tx, const struct stream_host_row *row, struct error *err)
 {
 	return row_put(tx,
-		"INSERT OR REPLACE INTO stream_hosts (job_id, stream_id, number, from_line, from_ms, since_ms, until_ms, host,"
-		" is_shared) VALUES (?,?,?,?,?,?,?,?,?)",
+		"INSERT INTO stream_hosts (job_id, stream_id, number, from_line, from_ms, since_ms, until_ms, host, is_shared)"
+		" VALUES (?,?,?,?,?,?,?,?,?) ON CONFLICT (job_id, stream_id, number) DO UPDATE SET"
+		" from_line = excluded.from_line, from_ms = excluded.from_ms, since_ms = excluded.since_ms,"
+		" until_ms = excluded.until_ms, host = excluded.host, is_shared = excluded.is_shared",
 		ROWS(fields, struct stream_host_row), row, err);
 }
 

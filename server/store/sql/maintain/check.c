@@ -5,6 +5,7 @@
 #include "store/admin.h"
 #include "store/blocks.h"
 #include "store/driver/connection.h"
+#include "store/driver/rows.h"
 #include "store/driver/statement.h"
 #include "store/jobs.h"
 #include "store/journal.h"
@@ -322,10 +323,11 @@ static enum status compare(struct checking *c, const char *sql, const char *part
 static enum status check_streams(struct checking *c, struct error *err)
 {
 	return compare(c,
-		"SELECT s.job_id, s.stream_id, s.sealed_lines, max(coalesce((SELECT first_line + line_count FROM blocks AS b"
-		" WHERE b.job_id = s.job_id AND b.stream_id = s.stream_id ORDER BY first_line DESC LIMIT 1), 0),"
-		" coalesce((SELECT first_kept_line FROM expired_text AS e WHERE e.job_id = s.job_id"
-		" AND e.stream_id = s.stream_id), 0)) FROM streams AS s JOIN jobs AS j ON j.job_id = s.job_id",
+		"SELECT s.job_id, s.stream_id, s.sealed_lines, (SELECT max(v.line) FROM ("
+		"SELECT coalesce((SELECT first_line + line_count FROM blocks AS b WHERE b.job_id = s.job_id"
+		" AND b.stream_id = s.stream_id ORDER BY first_line DESC LIMIT 1), 0) AS line UNION ALL"
+		" SELECT coalesce((SELECT first_kept_line FROM expired_text AS e WHERE e.job_id = s.job_id"
+		" AND e.stream_id = s.stream_id), 0)) AS v) FROM streams AS s JOIN jobs AS j ON j.job_id = s.job_id",
 		"stream", "lines", err);
 }
 
@@ -360,33 +362,55 @@ static enum status check_filters(struct checking *c, struct error *err)
 
 /* ---- pyramids ---- */
 
+static const struct row_field level_fields[] = {FIELD(struct pyramid_level, job_id),
+	FIELD(struct pyramid_level, series_id), FIELD(struct pyramid_level, axis), FIELD(struct pyramid_level, attempt),
+	FIELD(struct pyramid_level, level)};
+
+/* The next row behind a place; data: what it holds, in the arena. */
+static enum status next_pyramid_row(struct checking *c, struct arena *arena, struct pyramid_level *level,
+	int64_t *position, struct span *data, bool *has_row, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, c->reader,
+		"SELECT position, data, job_id, series_id, axis, attempt, level FROM pyramid_rows"
+		" WHERE (job_id, series_id, axis, attempt, level, position) > (?,?,?,?,?,?)"
+		" ORDER BY job_id, series_id, axis, attempt, level, position LIMIT 1",
+		err));
+	row_bind(&s, ROWS(level_fields, struct pyramid_level), level);
+	bind_i64(&s, *position);
+	TRY(statement_step(&s, has_row, err));
+	if (!*has_row)
+		return OK;
+	*position = column_i64(&s);
+	*data = column_span(&s, arena);
+	level->job_id = column_i64(&s);
+	level->series_id = column_u32(&s);
+	level->axis = column_u32(&s);
+	level->attempt = column_u32(&s);
+	level->level = column_u32(&s);
+	return statement_check(&s, err);
+}
+
 static enum status check_pyramid_rows(struct checking *c, struct error *err)
 {
-	int64_t rowid = 0;
-	bool has_row = true;
+	struct pyramid_level level = {.job_id = -1};
+	int64_t position = 0;
 
-	while (has_row && !c->is_stopped) {
-		AUTO_DONE(statement) s = {0};
+	for (; !c->is_stopped; count_row(c)) {
 		AUTO(arena) arena = arena_new();
 		struct error problem = {0};
+		struct span data;
+		bool has_row;
 		size_t count;
 		if (!arena)
 			return error_no_memory(err);
-		TRY(statement_open(&s, c->reader,
-			"SELECT rowid, job_id, series_id, level, data FROM pyramid_rows WHERE rowid > ? ORDER BY rowid LIMIT 1",
-			err));
-		bind_i64(&s, rowid);
-		TRY(statement_step(&s, &has_row, err));
+		TRY(next_pyramid_row(c, arena, &level, &position, &data, &has_row, err));
 		if (!has_row)
 			break;
-		rowid = column_i64(&s);
-		struct place place = {.job_id = column_i64(&s), .part_id = column_u64(&s), .at = (uint64_t)rowid};
-		unsigned level = column_u32(&s);
-		struct span data = column_span(&s, arena);
-		TRY(statement_check(&s, err));
-		if (!c->check->is_quick && pyramid_row_unpack(data, level, c->buckets, &count, &problem) != OK)
-			tell(c, "series", place, "level %u: %s", level, problem.text);
-		count_row(c);
+		struct place place = {level.job_id, level.series_id, (uint64_t)position};
+		if (!c->check->is_quick && pyramid_row_unpack(data, level.level, c->buckets, &count, &problem) != OK)
+			tell(c, "series", place, "level %u: %s", (unsigned)level.level, problem.text);
 	}
 	return OK;
 }
@@ -417,59 +441,19 @@ static enum status check_journal(struct checking *c, struct error *err)
 
 /* ---- the file itself ---- */
 
-/* What one run of PRAGMA integrity_check says. */
-static enum status check_structure(struct checking *c, struct span sql, struct error *err)
+static bool tell_pages(void *context, struct span text)
 {
-	AUTO_DONE(statement) s = {0};
-	AUTO(arena) arena = arena_new();
-	bool has_row;
+	struct checking *c = context;
 
-	if (!arena)
-		return error_no_memory(err);
-	store_reader_deadline(c->reader, INT64_MAX);
-	TRY(statement_open_once(&s, c->reader, sql, err));
-	TRY(statement_step(&s, &has_row, err));
-	for (; has_row; count_row(c)) {
-		struct span text = column_span(&s, arena);
-		if (!span_equal(text, SPAN("ok")))
-			tell(c, "", (struct place){0}, "%.*s", SPAN_ARGS(text));
-		TRY(statement_step(&s, &has_row, err));
-	}
-	return OK;
+	if (text.len)
+		tell(c, "", (struct place){0}, "%.*s", SPAN_ARGS(text));
+	count_row(c);
+	return !c->is_stopped;
 }
 
-/* Beside a server: a read of the whole file would keep the server's log from being moved into it until it is through. */
-static enum status check_each_table(struct checking *c, const char *pragma, struct error *err)
+static enum status check_structure(struct checking *c, struct error *err)
 {
-	AUTO_DONE(statement) s = {0};
-	AUTO(arena) arena = arena_new();
-	AUTO_DONE(buf) sql = BUF_INIT(1 << 20);
-	bool has_row;
-
-	if (!arena)
-		return error_no_memory(err);
-	TRY(statement_open(&s, c->reader,
-		"SELECT replace(name, '\"', '\"\"') FROM sqlite_schema WHERE type = 'table' UNION SELECT 'sqlite_schema'",
-		err));
-	TRY(statement_step(&s, &has_row, err));
-	for (; has_row; buf_append_char(&sql, 0)) {
-		struct span table = column_span(&s, arena);
-		buf_printf(&sql, "%s(\"%.*s\")", pragma, SPAN_ARGS(table));
-		TRY(statement_check(&s, err));
-		TRY(statement_step(&s, &has_row, err));
-	}
-	statement_done(&s); /* each table's read is its own */
-	TRY(buf_status(&sql, err));
-	for (struct span rest = buf_span(&sql), one; !c->is_stopped && span_next(&rest, 0, &one) && one.len;)
-		TRY(check_structure(c, one, err));
-	return OK;
-}
-
-static enum status check_pages(struct checking *c, struct error *err)
-{
-	const char *pragma = c->check->is_quick ? "PRAGMA quick_check" : "PRAGMA integrity_check";
-
-	return c->check->is_online ? check_each_table(c, pragma, err) : check_structure(c, span_from(pragma), err);
+	return check_pages(c->reader, c->check->is_quick, c->check->is_online, tell_pages, c, err);
 }
 
 static enum status check_version(struct checking *c, struct error *err)
@@ -482,26 +466,15 @@ static enum status check_version(struct checking *c, struct error *err)
 	return OK;
 }
 
-/* A table that an older database does not have yet is no problem. */
-static enum status has_table(struct checking *c, const char *table, bool *has, struct error *err)
-{
-	AUTO_DONE(statement) s = {0};
-
-	TRY(statement_open(&s, c->reader,
-		"SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1 UNION ALL SELECT 1 WHERE ?1 = 'sqlite_schema'",
-		err));
-	bind_text(&s, span_from(table));
-	return statement_step(&s, has, err);
-}
-
 static enum status run_steps(struct checking *c, struct error *err)
 {
+	/* A table that an older database does not have yet is no problem. */
 	static const struct {
-		const char *what, *table;
+		const char *what, *table; /* "": it asks for none */
 		enum status (*run)(struct checking *c, struct error *err);
 	} steps[] = {
-		{"database", "sqlite_schema", check_version},
-		{"database", "sqlite_schema", check_pages},
+		{"database", "", check_version},
+		{"database", "", check_structure},
 		{"block", "expired_text", check_blocks},
 		{"filter", "log_filters", check_filters},
 		{"stream", "expired_text", check_streams},
@@ -515,7 +488,7 @@ static enum status run_steps(struct checking *c, struct error *err)
 	for (size_t i = 0; i < sizeof steps / sizeof *steps && !c->is_stopped; i++) {
 		c->what = steps[i].what;
 		c->rows = 0;
-		TRY(has_table(c, steps[i].table, &has, err));
+		TRY(check_has_table(c->reader, steps[i].table, &has, err));
 		enum status status = has ? steps[i].run(c, err) : OK;
 		if (status == ERR_IO) { /* a damaged page: the other tables may still be looked at */
 			tell(c, "", (struct place){0}, "%s", err ? err->text : "cannot be read");

@@ -1,4 +1,5 @@
 #include "store/blocks.h"
+#include "store/driver/common_sql.h"
 #include "store/driver/rows.h"
 #include "store/driver/statement.h"
 #include "store/retention.h"
@@ -69,7 +70,7 @@ enum status store_weigh_text(struct store_reader *reader, struct expendable *row
 
 	/* length() of a blob is in the row's head: its pages are not read */
 	TRY(statement_open(&s, reader,
-		"SELECT coalesce(sum(length(data)), 0), coalesce(sum(raw_bytes), 0) FROM blocks WHERE job_id = ?",
+		"SELECT coalesce(sum(length(data)), 0), CAST(coalesce(sum(raw_bytes), 0) AS BIGINT) FROM blocks WHERE job_id = ?",
 		err));
 	bind_i64(&s, row->job_id);
 	TRY(statement_step(&s, &has_row, err));
@@ -117,9 +118,15 @@ static enum status note_expired(
 	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT INTO expired_text (job_id, stream_id, first_kept_line, bytes, first_ms, last_ms, deleted_ms, reason)"
 		" VALUES (?,?,?,?,?,?,?,?) ON CONFLICT (job_id, stream_id) DO UPDATE SET"
-		" first_kept_line = max(first_kept_line, excluded.first_kept_line), bytes = bytes + excluded.bytes,"
-		" first_ms = min(first_ms, excluded.first_ms), last_ms = max(last_ms, excluded.last_ms),"
-		" deleted_ms = excluded.deleted_ms, reason = excluded.reason",
+		" first_kept_line = " SQL_GREATER("expired_text.first_kept_line",
+			"excluded.first_kept_line") ","
+						    " bytes = expired_text.bytes + excluded.bytes,"
+						    " first_ms = " SQL_LESSER("expired_text.first_ms",
+							    "excluded.first_ms") ","
+										 " last_ms = " SQL_GREATER(
+											 "expired_text.last_ms",
+											 "excluded.last_ms") ","
+													     " deleted_ms = excluded.deleted_ms, reason = excluded.reason",
 		err));
 	bind_numbers(&s, deletion->job_id, block->stream_id, block->first_line + block->line_count, block->raw_bytes,
 		block->first_ms, block->last_ms, deletion->now_ms);

@@ -25,20 +25,19 @@ enum { VIEW_MS = 80, NAMES_MAX = 8, FIGURES_MAX = 32, DAY_MS = 86400000, HOUR_MS
 /* ---- quantities: what a job has of what can be added up, or looked at ---- */
 
 /* ?1 is now. */
-#define END_MS "(CASE WHEN j.ended_ms > 0 THEN max(j.ended_ms, j.started_ms) ELSE max(?1, j.started_ms) END)"
+#define NOW_OR_START SQL_GREATER("?1", "j.started_ms")
+#define END_MS "(CASE WHEN j.ended_ms > 0 THEN " SQL_GREATER("j.ended_ms", "j.started_ms") " ELSE " NOW_OR_START " END)"
 /* Of what began and ended in one moment it is not known. */
 #define TIME_MS                                                                                                        \
-	"(CASE WHEN j.started_ms > 0 AND ifnull(" JOB_UNTIL_MS " > j.started_ms, true) THEN ifnull(" JOB_UNTIL_MS      \
-	", max(?1, j.started_ms)) - j.started_ms END)"
+	"(CASE WHEN j.started_ms > 0 AND coalesce(" JOB_UNTIL_MS " > j.started_ms, true) THEN coalesce(" JOB_UNTIL_MS  \
+	", " NOW_OR_START ") - j.started_ms END)"
 /* Of what has no end the time until now is no answer: it may be silent since its log ended, or have paused. Its cost is of the same. */
 #define WORKED_OUT_S                                                                                                   \
 	"(SELECT g.billable_ms / 1000.0 FROM goodput AS g WHERE g.job_id = j.job_id AND g.as_of_ms > 0"                \
 	" AND g.billable_ms >= 0 AND j.started_ms > 0)"
 #define BILLABLE_S                                                                                                     \
-	"coalesce(" JOB_STATED_S("BillableTimeInSeconds") ", CASE WHEN j.ended_ms > 0 THEN max(" TIME_MS               \
-							  " - " JOB_IDLE_MS(END_MS) " - " JOB_PAUSED_MS                \
-										    ", 0) / 1000.0 ELSE " WORKED_OUT_S \
-										    " END)"
+	"coalesce(" JOB_STATED_S("BillableTimeInSeconds") ", CASE WHEN j.ended_ms > 0 THEN " SQL_NOT_BELOW_0(          \
+		TIME_MS " - " JOB_IDLE_MS(END_MS) " - " JOB_PAUSED_MS) " / 1000.0 ELSE " WORKED_OUT_S " END)"
 /* As somebody set right, else as the document has it, else as they were counted last, else as hosts were seen, else one. */
 #define NODES                                                                                                          \
 	"coalesce((SELECT a.number FROM attributes AS a WHERE a.job_id = j.job_id AND a.key = 'by_hand.nodes'),"       \
@@ -49,10 +48,13 @@ enum { VIEW_MS = 80, NAMES_MAX = 8, FIGURES_MAX = 32, DAY_MS = 86400000, HOUR_MS
 /* Also those whose place another took. */
 #define ALL_HOSTS "(SELECT count(DISTINCT h.host) FROM stream_hosts AS h WHERE h.job_id = j.job_id)"
 
-#define GOODPUT(figure) "(SELECT g." figure " FROM goodput AS g WHERE g.job_id = j.job_id)"
-#define ESTIMATED GOODPUT("nodes_from > 0 AND g.cost IS NOT NULL AND g.unpriced = ''")
+#define OF_GOODPUT(sql) "(SELECT " sql " FROM goodput AS g WHERE g.job_id = j.job_id)"
+#define GOODPUT(figure) OF_GOODPUT("g." figure)
+#define ESTIMATED OF_GOODPUT(SQL_TRUTH("g.nodes_from > 0 AND g.cost IS NOT NULL AND g.unpriced = ''"))
 /* In the list's currency. */
-#define COST(figure) "(SELECT g." figure " / 1000000.0 FROM goodput AS g WHERE g.job_id = j.job_id AND g.unpriced = '')"
+#define COST(figure)                                                                                                   \
+	"(SELECT CAST(g." figure                                                                                       \
+	" AS DOUBLE PRECISION) / 1000000 FROM goodput AS g WHERE g.job_id = j.job_id AND g.unpriced = '')"
 
 #define UNKNOWN_LOSSES "(SELECT count(*) FROM goodput_breaks AS u WHERE u.job_id = j.job_id AND u.lost_steps < 0)"
 
@@ -62,7 +64,7 @@ static const struct quantity {
 	enum day_share share; /* what months and days have of it */
 	bool adds_up_over_nodes; /* and so have hosts */
 } quantities[] = {
-	{"duration", TIME_MS " / 1000.0", SHARE_TIME, false},
+	{"duration", "CAST(" TIME_MS " AS DOUBLE PRECISION) / 1000", SHARE_TIME, false},
 	{"billable", BILLABLE_S, SHARE_BILLED, false},
 	{"node_hours", NODES " * " BILLABLE_S " / 3600.0", SHARE_BILLED, true},
 	{"nodes", NODES, SHARE_NONE, true},
@@ -71,7 +73,7 @@ static const struct quantity {
 	{"lost_cost", COST("lost_cost"), SHARE_LOST_COST, true},
 	{"lost_steps",
 		"(SELECT g.lost_steps FROM goodput AS g WHERE g.job_id = j.job_id AND (g.steps > 0 OR g.step_ms > 0)"
-		" AND ifnull((SELECT max(b.lost_steps) FROM goodput_breaks AS b WHERE b.job_id = j.job_id), 0) >= 0)",
+		" AND coalesce((SELECT max(b.lost_steps) FROM goodput_breaks AS b WHERE b.job_id = j.job_id), 0) >= 0)",
 		SHARE_BILLED, false}, /* what printed no step lost nobody knows how many, nor what never went on */
 	{"goodput", GOODPUT("goodput"), SHARE_NONE, false},
 };
@@ -187,9 +189,9 @@ static void add_name(struct search_sql *sql, const struct dimension *dimension, 
 
 	switch (dimension->kind) {
 	case BY_COLUMN:
-		search_add(sql, ", nullif(");
+		search_add(sql, ", nullif(CAST("); /* attempts are a number */
 		search_add(sql, dimension->column);
-		search_add(sql, ", '')");
+		search_add(sql, " AS TEXT), '')");
 		break;
 	case BY_ATTRIBUTE:
 	case BY_HOST:
@@ -298,11 +300,12 @@ static enum status add_rows(struct search_sql *sql, struct aggregating *a, struc
 
 	/* The first value that is bound: ?1, wherever it stands. */
 	search_add_i64(sql,
-		"SELECT j.job_id, iif(j.started_ms > 0, j.started_ms, j.created_ms), ifnull(" TIME_MS ", 0), ",
+		"SELECT j.job_id, CASE WHEN j.started_ms > 0 THEN j.started_ms ELSE j.created_ms END, coalesce(" TIME_MS
+		", 0), ",
 		ask->now_ms);
 	search_add(sql, a->is_by_host ? ALL_HOSTS : "1");
-	search_add(sql,
-		ask->wants_unpriced ? ", ifnull(" GOODPUT("unpriced") ", ''), ifnull(" ESTIMATED ", 0)" : ", '', 0");
+	search_add(sql, ask->wants_unpriced ? ", coalesce(" GOODPUT("unpriced") ", ''), coalesce(" ESTIMATED ", 0)"
+					    : ", '', 0");
 	search_add(sql, ask->wants_losses ? ", " UNKNOWN_LOSSES : ", 0");
 	search_add(sql,
 		a->is_by_time ? ", " GOODPUT("nodes") ", " GOODPUT("paused_ms") ", " GOODPUT("as_of_ms") : ", 0, 0, 0");

@@ -20,7 +20,7 @@ static void add_attribute_keys(struct search_sql *sql, const struct search_sort 
 {
 	search_add(sql,
 		"CASE WHEN a.job_id IS NULL THEN 2 WHEN a.number IS NULL THEN 1 ELSE 0 END AS rank,"
-		" ifnull(a.number, a.folded) AS value FROM jobs AS j LEFT JOIN attributes AS a ON a.job_id = j.job_id");
+		" a.number AS value, a.folded AS word FROM jobs AS j LEFT JOIN attributes AS a ON a.job_id = j.job_id");
 	if (sort->source_count == 2) {
 		search_add_text(sql,
 			" AND a.key = CASE WHEN EXISTS (SELECT 1 FROM attributes AS h WHERE h.job_id = j.job_id AND h.key = ?)",
@@ -47,8 +47,8 @@ static void add_keys(struct search_sql *sql, const struct search_sort *sort)
 		search_add(sql, figure.is_nan);
 		search_add(sql, " THEN 1 ELSE 0 END AS rank, CAST(");
 		search_add(sql, figure.column);
-		search_add(
-			sql, " AS REAL) AS value FROM jobs AS j LEFT JOIN summaries AS s ON s.job_id = j.job_id AND ");
+		search_add(sql,
+			" AS DOUBLE PRECISION) AS value FROM jobs AS j LEFT JOIN summaries AS s ON s.job_id = j.job_id AND ");
 		if (source->role != ROLE_OTHER)
 			search_add_i64(sql, "s.main_role > 0 AND s.main_role = ?", source->role);
 		else
@@ -61,11 +61,11 @@ static void add_keys(struct search_sql *sql, const struct search_sort *sort)
 		return;
 	}
 	if (sort->kind == SEARCH_SORT_NUMBER) {
-		search_add(sql, "iif(");
+		search_add(sql, "CASE WHEN ");
 		search_add(sql, sort->column);
-		search_add(sql, " IS NULL, 2, 0) AS rank, CAST(");
+		search_add(sql, " IS NULL THEN 2 ELSE 0 END AS rank, CAST(");
 		search_add(sql, sort->column);
-		search_add(sql, " AS REAL) AS value FROM jobs AS j");
+		search_add(sql, " AS DOUBLE PRECISION) AS value FROM jobs AS j");
 		return;
 	}
 	if (sort->kind == SEARCH_SORT_MISSING_I64 || sort->kind == SEARCH_SORT_MISSING_TEXT) {
@@ -87,11 +87,17 @@ static bool is_real(const struct search_sort *sort)
 	       sort->kind == SEARCH_SORT_NUMBER;
 }
 
+/* Of an attribute that is a text the text. */
+static bool is_word(const struct search_sort *sort, int64_t rank)
+{
+	return sort->kind == SEARCH_SORT_ATTRIBUTE && rank == SEARCH_RANK_OTHER;
+}
+
 static void add_place_value(struct search_sql *sql, const struct search_sort *sort, const struct search_place *place)
 {
 	if (sort->kind == SEARCH_SORT_TEXT || sort->kind == SEARCH_SORT_MISSING_TEXT)
 		search_add_text(sql, "?", place->text);
-	else if (sort->kind == SEARCH_SORT_ATTRIBUTE && place->rank == SEARCH_RANK_OTHER)
+	else if (is_word(sort, place->rank))
 		search_add_text(sql, "?", place->text);
 	else if (is_real(sort))
 		search_add_double(sql, "?", place->real);
@@ -115,7 +121,8 @@ static void add_from(struct search_sql *sql, const struct search_sort *sort, con
 	search_add_i64(sql, " WHERE (rank > ?", place->rank);
 	search_add_i64(sql, " OR rank = ?", place->rank);
 	if (search_has_value(sort, place->rank)) {
-		search_add(sql, sort->is_descending ? " AND (value, job_id) < (" : " AND (value, job_id) > (");
+		search_add(sql, is_word(sort, place->rank) ? " AND (word, job_id)" : " AND (value, job_id)");
+		search_add(sql, sort->is_descending ? " < (" : " > (");
 		add_place_value(sql, sort, place);
 		search_add_i64(sql, ", ?))", place->job_id);
 	} else {
@@ -124,6 +131,8 @@ static void add_from(struct search_sql *sql, const struct search_sort *sort, con
 }
 
 /* Values behind rank 0 are no values: they must not order the rows, because the cursor does not hold them. */
+#define IF_RANK(number, column) "CASE WHEN rank = " number " THEN " column " END"
+
 static const char *order_of(const struct search_sort *sort)
 {
 	switch (sort->kind) {
@@ -131,16 +140,18 @@ static const char *order_of(const struct search_sort *sort)
 	case SEARCH_SORT_I64:
 		return sort->is_descending ? " ORDER BY value DESC, job_id DESC" : " ORDER BY value, job_id";
 	case SEARCH_SORT_ATTRIBUTE:
-		return sort->is_descending ? " ORDER BY rank, iif(rank < 2, value, 0) DESC, job_id DESC"
-					   : " ORDER BY rank, iif(rank < 2, value, 0), job_id";
+		return sort->is_descending
+			       ? " ORDER BY rank, " IF_RANK("0", "value") " DESC, " IF_RANK(
+					 "1", "word") " DESC, job_id DESC"
+			       : " ORDER BY rank, " IF_RANK("0", "value") ", " IF_RANK("1", "word") ", job_id";
 	case SEARCH_SORT_MISSING_I64:
 	case SEARCH_SORT_MISSING_TEXT:
 	case SEARCH_SORT_FIGURE:
 	case SEARCH_SORT_NUMBER:
 		break;
 	}
-	return sort->is_descending ? " ORDER BY rank, iif(rank = 0, value, 0) DESC, job_id DESC"
-				   : " ORDER BY rank, iif(rank = 0, value, 0), job_id";
+	return sort->is_descending ? " ORDER BY rank, " IF_RANK("0", "value") " DESC, job_id DESC"
+				   : " ORDER BY rank, " IF_RANK("0", "value") ", job_id";
 }
 
 static enum status add_page(struct search_sql *sql, const struct job_search *search, const struct search_sort *sort,
@@ -148,11 +159,13 @@ static enum status add_page(struct search_sql *sql, const struct job_search *sea
 {
 	bool has_ranks = sort->kind != SEARCH_SORT_TEXT && sort->kind != SEARCH_SORT_I64;
 
-	search_add(sql, has_ranks ? "SELECT job_id, rank, value FROM (" : "");
+	search_add(sql, !has_ranks                            ? ""
+			: sort->kind == SEARCH_SORT_ATTRIBUTE ? "SELECT job_id, rank, value, word FROM ("
+							      : "SELECT job_id, rank, value FROM (");
 	add_keys(sql, sort);
 	search_add(sql, " WHERE ");
 	TRY(search_compile(sql, search->query, err));
-	search_add(sql, has_ranks ? ")" : "");
+	search_add(sql, has_ranks ? ") AS ranked" : "");
 	if (from)
 		add_from(sql, sort, from);
 	search_add(sql, order_of(sort));
@@ -173,8 +186,9 @@ static void read_place(
 	place->rank = column_i64(s);
 	if (!search_has_value(sort, place->rank))
 		return;
-	if (sort->kind == SEARCH_SORT_TEXT || sort->kind == SEARCH_SORT_MISSING_TEXT ||
-		(sort->kind == SEARCH_SORT_ATTRIBUTE && place->rank == SEARCH_RANK_OTHER))
+	if (is_word(sort, place->rank))
+		(void)column_finite(s); /* the word is behind the number that it is not */
+	if (sort->kind == SEARCH_SORT_TEXT || sort->kind == SEARCH_SORT_MISSING_TEXT || is_word(sort, place->rank))
 		place->text = column_span(s, arena);
 	else if (is_real(sort))
 		place->real = column_finite(s);

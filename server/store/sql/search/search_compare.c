@@ -24,10 +24,21 @@ static struct span like_pattern(struct search_sql *sql, struct span value, bool 
 	return arena_copy(sql->arena, buf_span(&pattern));
 }
 
-static void add_like(struct search_sql *sql, const char *column, const struct query_value *value)
+static void add_like(struct search_sql *sql, const struct search_operand *operand, const struct query_value *value)
 {
-	search_add(sql, column);
+	search_add(sql, operand->folded ? "" : "lower(");
+	search_add(sql, operand->folded ? operand->folded : operand->text);
+	search_add(sql, operand->folded ? "" : ")");
 	search_add_text(sql, " LIKE ? ESCAPE '\\'", like_pattern(sql, value->text, value->is_literal));
+}
+
+/* ptr NULL: out of memory. */
+static struct span lowered(struct search_sql *sql, struct span text)
+{
+	AUTO_DONE(buf) folded = BUF_INIT(SEARCH_MAX_SQL_BYTES);
+
+	fold_append_ascii(&folded, text);
+	return folded.failure ? span_of(NULL, 0) : arena_copy(sql->arena, buf_span(&folded));
 }
 
 static const char *order_sign(enum query_compare compare)
@@ -72,7 +83,7 @@ static enum status add_comparison(struct search_sql *sql, const struct search_op
 		return OK;
 	case QUERY_CONTAINS:
 		if (!value->is_number || !operand->number) {
-			add_like(sql, operand->folded ? operand->folded : operand->text, value);
+			add_like(sql, operand, value);
 			return OK;
 		}
 		break;
@@ -80,14 +91,15 @@ static enum status add_comparison(struct search_sql *sql, const struct search_op
 		break;
 	}
 	bool is_number = value->is_number && operand->number;
+	bool is_lowered = operand->ignores_case && !is_number;
+	search_add(sql, is_lowered ? "lower(" : "");
 	search_add(sql, is_number ? operand->number : operand->text);
-	/* On the left: of "a = ? COLLATE NOCASE OR a = ? …" SQLite makes "a IN (?, …)", and forgets the collation. */
-	search_add(sql, operand->ignores_case && !is_number ? " COLLATE NOCASE" : "");
+	search_add(sql, is_lowered ? ")" : "");
 	search_add(sql, order_sign(term->compare));
 	if (is_number)
 		search_add_double(sql, "?", value->number);
 	else
-		search_add_text(sql, "?", value->text);
+		search_add_text(sql, "?", is_lowered ? lowered(sql, value->text) : value->text);
 	return OK;
 }
 

@@ -9,7 +9,7 @@
 /* A value to compare: how its text is reached, and how it behaves. */
 struct search_operand {
 	const char *text; /* SQL of the text as it is; NULL: none */
-	const char *folded; /* of the lower-cased text; NULL: LIKE folds ASCII itself */
+	const char *folded; /* of the lower-cased text; NULL: ASCII alone is folded */
 	const char *number; /* of the number; NULL: numbers compare as text */
 	bool ignores_case; /* words like Failed */
 };

@@ -186,7 +186,7 @@ enum status search_compile(struct search_sql *sql, const struct query_node *quer
 	AUTO_DONE(search_memory) memory = search_memory_on(sql->reader, sql->arena);
 
 	if (!query) {
-		search_add(sql, "1");
+		search_add(sql, "true");
 		return OK;
 	}
 	TRY(search_memory_want_parts(&memory, query, err));

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "model/query.h"
+#include "store/driver/common_sql.h"
 #include "store/driver/connection.h"
 #include "store/run.h"
 #include "store/sql/search/search_compare.h"
@@ -9,10 +10,8 @@
 
 /* ---- warm pools: what a job's document reports, else what pool_jobs derived (fleet/pool.h has the states' numbers) ---- */
 
-/* Milliseconds as clock_wall_ms; the same within one step of a statement. */
-#define NOW_MS "CAST((julianday('now') - 2440587.5) * 86400000.0 AS INTEGER)"
 /* A cluster whose time is over is gone, also before the row says so. */
-#define IS_OVER "(p.state = 2 AND p.until_ms <= " NOW_MS ")"
+#define IS_OVER "(p.state = 2 AND p.until_ms <= :now)"
 /* A pool's first job runs on a cluster that is no warm pool yet; and what is reported is not worked out. */
 #define HAS_STATUS                                                                                                                    \
 	"p.pool_id <> 0 AND (p.position > 0 OR p.state <> 1) AND NOT EXISTS (SELECT 1 FROM attributes AS b WHERE b.job_id = p.job_id" \
@@ -21,14 +20,16 @@
 	"CASE WHEN " IS_OVER " THEN 'Terminated' WHEN p.state = 1 THEN 'InUse' WHEN p.state = 2 THEN 'Available'"      \
 	" WHEN p.state = 3 THEN 'Reused' ELSE 'Terminated' END"
 #define RETAINED_S                                                                                                     \
-	"CASE WHEN " IS_OVER " THEN max(p.until_ms - p.ended_ms, 0) / 1000 WHEN p.state IN (3, 4)"                     \
-	" THEN p.retained_ms / 1000 END"
+	"CASE WHEN " IS_OVER " THEN " SQL_GREATER("p.until_ms - p.ended_ms", "0") " / 1000 WHEN p.state IN (3, 4)"     \
+										  " THEN p.retained_ms / 1000 END"
 #define HEIR(column) "(SELECT h." column " FROM jobs AS h WHERE h.job_id = p.heir_id)"
 
 #define REPORTED(key, number)                                                                                          \
 	"SELECT a.job_id, a.text, a.folded, " number " FROM attributes AS a WHERE a.key = '" key "'"
 #define WORKED_OUT(text, folded, number)                                                                               \
 	" UNION ALL SELECT p.job_id, " text ", " folded ", " number " FROM pool_jobs AS p WHERE " HAS_STATUS
+#define NO_NUMBER "CAST(NULL AS DOUBLE PRECISION)"
+#define AS_TEXT(number) "CAST(" number " AS TEXT)"
 #define STATUS_KEY "WarmPoolStatus.Status"
 #define RETAINED_KEY "WarmPoolStatus.ResourceRetainedBillableTimeInSeconds"
 #define HEIR_KEY "WarmPoolStatus.ReusedByJob"
@@ -45,14 +46,19 @@ static const struct pool_property {
 } pool_properties[] = {
 	/* A number is the pool's, also of the job that began it. */
 	{"pool",
-		REPORTED(STATUS_KEY, "NULL") WORKED_OUT(STATE, STATE,
-			"NULL") " UNION ALL SELECT p.job_id, NULL, NULL, p.pool_id FROM pool_jobs AS p WHERE p.pool_id <> 0",
+		REPORTED(STATUS_KEY, NO_NUMBER) WORKED_OUT(STATE, STATE,
+			NO_NUMBER) " UNION ALL SELECT p.job_id, NULL, NULL, p.pool_id FROM pool_jobs AS p WHERE p.pool_id <> 0",
 		ORDER(STATUS_KEY, STATE), true},
-	{STATUS_KEY, REPORTED(STATUS_KEY, "NULL") WORKED_OUT(STATE, STATE, "NULL"), ORDER(STATUS_KEY, STATE), true},
-	{RETAINED_KEY, REPORTED(RETAINED_KEY, "a.number") WORKED_OUT(RETAINED_S, RETAINED_S, RETAINED_S),
+	{STATUS_KEY, REPORTED(STATUS_KEY, NO_NUMBER) WORKED_OUT(STATE, STATE, NO_NUMBER), ORDER(STATUS_KEY, STATE),
+		true},
+	{RETAINED_KEY,
+		REPORTED(RETAINED_KEY, "a.number") WORKED_OUT(AS_TEXT(RETAINED_S), AS_TEXT(RETAINED_S), RETAINED_S),
 		/* 1: not retained at all has its place before a second. */
-		"ifnull(1 + CAST(nullif(" ORDER(RETAINED_KEY, RETAINED_S) ", '') AS INTEGER), 0)", false},
-	{HEIR_KEY, REPORTED(HEIR_KEY, "NULL") WORKED_OUT(HEIR("name"), HEIR("folded"), "NULL"),
+		"coalesce(1 + (SELECT CAST(a.number AS BIGINT) FROM attributes AS a WHERE a.job_id = j.job_id AND a.key = '" RETAINED_KEY
+		"' AND a.number BETWEEN 0 AND 1e15 ORDER BY a.position LIMIT 1), 1 + (SELECT " RETAINED_S
+		" FROM pool_jobs AS p WHERE p.job_id = j.job_id AND " HAS_STATUS "), 0)",
+		false},
+	{HEIR_KEY, REPORTED(HEIR_KEY, NO_NUMBER) WORKED_OUT(HEIR("name"), HEIR("folded"), NO_NUMBER),
 		ORDER(HEIR_KEY, HEIR("name")), true},
 };
 
@@ -145,20 +151,22 @@ static enum status add_continued(struct search_sql *sql, const struct query_term
 
 /* ---- silence: of a job that runs, since when nothing came of it ---- */
 
-#define HEARD_MS "iif(c.last_heard_ms > 0, c.last_heard_ms, c.last_line_ms)"
+#define HEARD_MS "(CASE WHEN c.last_heard_ms > 0 THEN c.last_heard_ms ELSE c.last_line_ms END)"
 
 static enum status add_silent(struct search_sql *sql, const struct query_term *term, struct error *err)
 {
 	static const struct search_operand operand = {.number = "d.seconds"};
 
 	search_add(sql, search_is_negated(term) ? "NOT (" : "(");
-	search_add_i64(sql, "j.ended_ms = 0 AND EXISTS (SELECT 1 FROM (SELECT (? - ", clock_wall_ms());
+	search_add_i64(sql, "j.ended_ms = 0 AND EXISTS (SELECT 1 FROM (SELECT CAST(? - ", clock_wall_ms());
 	/* while the server was down nobody was silent */
-	search_add_i64(sql, "max(?, " HEARD_MS ")", connection_listens_since_ms(sql->reader));
-	search_add(sql, ") / 1000.0 AS seconds FROM job_counts AS c WHERE c.job_id = j.job_id AND " HEARD_MS
-			" > 0) AS d WHERE ");
+	search_add_i64(sql, "(CASE WHEN " HEARD_MS " > ?", connection_listens_since_ms(sql->reader));
+	search_add_i64(sql, " THEN " HEARD_MS " ELSE ? END)", connection_listens_since_ms(sql->reader));
+	search_add(sql,
+		" AS DOUBLE PRECISION) / 1000 AS seconds FROM job_counts AS c WHERE c.job_id = j.job_id AND " HEARD_MS
+		" > 0) AS d WHERE ");
 	if (term->compare == QUERY_EXISTS)
-		search_add(sql, "1");
+		search_add(sql, "true");
 	else
 		TRY(search_add_comparisons(sql, &operand, term, err));
 	search_add(sql, "))");
@@ -175,7 +183,10 @@ static enum status add_silent(struct search_sql *sql, const struct query_term *t
 	" AND (u.status = 'Training' OR u.status IN " BEGINS ") ORDER BY u.position DESC LIMIT 1)"                        \
 	" AND NOT EXISTS (SELECT 1 FROM transitions AS e WHERE e.job_id = t.job_id AND e.position > t.position"           \
 	" AND e.source = 6 AND e.status <> 'Training' AND e.start_ms <= t.start_ms))"
-#define ATTEMPTS "max(" TOLD ", ifnull((SELECT c.attempts FROM job_counts AS c WHERE c.job_id = j.job_id), 1))"
+#define ATTEMPTS                                                                                                       \
+	"(SELECT " SQL_GREATER("v.told",                                                                               \
+		"v.counted") " FROM (SELECT " TOLD                                                                     \
+			     " AS told, coalesce((SELECT c.attempts FROM job_counts AS c WHERE c.job_id = j.job_id), 1) AS counted) AS v)"
 
 static enum status add_attempts(struct search_sql *sql, const struct query_term *term, struct error *err)
 {
@@ -184,7 +195,7 @@ static enum status add_attempts(struct search_sql *sql, const struct query_term 
 	search_add(sql, search_is_negated(term) ? "NOT " : "");
 	if (term->compare != QUERY_EXISTS)
 		return search_add_comparisons(sql, &operand, term, err);
-	search_add(sql, "1"); /* the first one, at least */
+	search_add(sql, "true"); /* the first one, at least */
 	return OK;
 }
 
@@ -197,9 +208,9 @@ static const struct goodput_property {
 	const char *order; /* 0: none; so a cost of nothing has its place before a cent */
 } goodput_properties[] = {
 	{"goodput", "g.goodput IS NOT NULL", {.number = "g.goodput"},
-		"ifnull((SELECT 1 + CAST(g.goodput * 1000000 AS INTEGER) FROM goodput AS g WHERE g.job_id = j.job_id), 0)"},
-	{"cost", "g.cost IS NOT NULL AND g.unpriced = ''", {.number = "(g.cost / 1000000.0)"},
-		"ifnull((SELECT 1 + g.cost FROM goodput AS g WHERE g.job_id = j.job_id AND g.unpriced = ''), 0)"},
+		"coalesce((SELECT 1 + CAST(g.goodput * 1000000 AS BIGINT) FROM goodput AS g WHERE g.job_id = j.job_id), 0)"},
+	{"cost", "g.cost IS NOT NULL AND g.unpriced = ''", {.number = "(CAST(g.cost AS DOUBLE PRECISION) / 1000000)"},
+		"coalesce((SELECT 1 + g.cost FROM goodput AS g WHERE g.job_id = j.job_id AND g.unpriced = ''), 0)"},
 };
 
 static const struct goodput_property *find_goodput(struct span name)
@@ -279,7 +290,7 @@ const char *search_derived_order(struct span name, bool *is_text)
 	if (find_goodput(name))
 		return find_goodput(name)->order;
 	/* By when it was heard of: its silence grows from page to page. 2^53 is behind all times. */
-	return is_silent(name) ? "ifnull((SELECT 9007199254740992 - " HEARD_MS
+	return is_silent(name) ? "coalesce((SELECT 9007199254740992 - " HEARD_MS
 				 " FROM job_counts AS c WHERE c.job_id = j.job_id"
 				 " AND j.ended_ms = 0 AND " HEARD_MS " > 0), 0)"
 			       : NULL;

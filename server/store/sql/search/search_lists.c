@@ -18,14 +18,14 @@ static const struct row_table {
 	struct row_column columns[TABLE_COLUMNS];
 } tables[] = {
 	{"SecondaryStatusTransitions", "transitions AS e",
-		{{"Status", {.text = "e.status", .ignores_case = true}, "1"},
+		{{"Status", {.text = "e.status", .ignores_case = true}, "true"},
 			{"StatusMessage", {.text = "e.message"}, "e.message <> ''"},
-			{"StartTime", {.number = "e.start_ms"}, "1"},
+			{"StartTime", {.number = "e.start_ms"}, "true"},
 			{"EndTime", {.number = "e.end_ms"}, "e.end_ms > 0"}}},
 	{"FinalMetricDataList", "summaries AS e",
-		{{"MetricName", {.text = "e.metric"}, "1"},
+		{{"MetricName", {.text = "e.metric"}, "true"},
 			{"Value", {.number = "+e.last"}, "e.count > 0 AND e.last_kind <> 1"},
-			{"Timestamp", {.number = "e.last_ts_ms"}, "1"}}},
+			{"Timestamp", {.number = "e.last_ts_ms"}, "true"}}},
 };
 
 static const struct row_table *find_table(struct span list)

@@ -11,7 +11,7 @@ enum { CURSOR_TEXT_BYTES = 16384 };
 
 /* ---- what to sort by ---- */
 
-#define LASTED_MS "(CASE WHEN j.started_ms > 0 THEN ifnull(" JOB_UNTIL_MS " - j.started_ms, 0) ELSE 0 END)"
+#define LASTED_MS "(CASE WHEN j.started_ms > 0 THEN coalesce(" JOB_UNTIL_MS " - j.started_ms, 0) ELSE 0 END)"
 
 static void add_source(struct search_sort *sort, const char *column)
 {

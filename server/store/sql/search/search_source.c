@@ -2,6 +2,7 @@
 
 #include "model/query.h"
 #include "store/columns/job_changes.h"
+#include "store/driver/common_sql.h"
 #include "store/driver/statement.h"
 #include "store/sql/search/job_seconds.h"
 #include "store/sql/search/search_derived.h"
@@ -253,13 +254,13 @@ struct search_figure search_figure_of(enum query_aggregate aggregate)
 {
 	static const struct search_figure figures[AGGREGATE_NUMBER] = {
 		[AGGREGATE_LAST] = {"s.last", "s.last_kind = 1", "s.count > 0"},
-		[AGGREGATE_MIN] = {"s.min", "0", "s.count > s.nan_count + s.inf_count"},
-		[AGGREGATE_MAX] = {"s.max", "0", "s.count > s.nan_count + s.inf_count"},
+		[AGGREGATE_MIN] = {"s.min", "false", "s.count > s.nan_count + s.inf_count"},
+		[AGGREGATE_MAX] = {"s.max", "false", "s.count > s.nan_count + s.inf_count"},
 		[AGGREGATE_MEAN] = {"s.mean", "s.mean_kind = 1", "s.count > s.nan_count + s.inf_count"},
-		[AGGREGATE_COUNT] = {"s.count", "0", "1"},
-		[AGGREGATE_STEP] = {"s.last_step", "0", "s.count > 0"},
+		[AGGREGATE_COUNT] = {"s.count", "false", "true"},
+		[AGGREGATE_STEP] = {"s.last_step", "false", "s.count > 0"},
 		[AGGREGATE_BEST] = {"r.best", "r.best_kind = 1", "r.job_id IS NOT NULL"},
-		[AGGREGATE_BEST_STEP] = {"r.best_step", "0", "r.best_kind <> 1"},
+		[AGGREGATE_BEST_STEP] = {"r.best_step", "false", "r.best_kind <> 1"},
 		[AGGREGATE_FINAL] = {"r.final", "r.final_kind = 1", "r.job_id IS NOT NULL"},
 	};
 
@@ -271,7 +272,9 @@ static void print_figure_sql(const struct search_source *source, bool is_one, st
 	struct search_figure figure = search_figure_of(source->aggregate);
 	bool is_ranked = source->aggregate >= AGGREGATE_BEST;
 
-	buf_printf(sql, "SELECT s.job_id, CAST(%s AS REAL), %s FROM summaries AS s%s%s WHERE (%s) AND %s%s%s",
+	buf_printf(sql,
+		"SELECT s.job_id, CAST(%s AS DOUBLE PRECISION), " SQL_TRUTH(
+			"%s") " FROM summaries AS s%s%s WHERE (%s) AND %s%s%s",
 		figure.column, figure.is_nan,
 		is_one                       ? ""
 		: source->role == ROLE_OTHER ? " INDEXED BY summaries_by_metric"

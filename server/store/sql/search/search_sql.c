@@ -1,6 +1,7 @@
 /* SQL under construction, its values, and the predicates of ours that it asks. */
 #include "store/sql/search/search_sql.h"
 
+#include "base/clock.h"
 #include "base/text/regex.h"
 #include "model/query.h"
 #include "store/columns/bits.h"
@@ -8,6 +9,11 @@
 #include "store/search.h"
 #include "store/sql/search/search_document.h"
 #include "store/sql/search/search_pattern.h"
+
+enum { SET_WORD_BITS = 64 };
+
+/* A set's words are bytes to get_bit, of which the first has the first eight bits. */
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "sets are bound as they lie in memory");
 
 struct search_match {
 	struct search_match *next;
@@ -32,8 +38,21 @@ void search_sql_done(struct search_sql *sql)
 	sql->matches = NULL; /* itself in the arena */
 }
 
+static void add_now(struct search_sql *sql)
+{
+	if (!sql->now_ms)
+		sql->now_ms = clock_wall_ms();
+	search_add_i64(sql, "?", sql->now_ms);
+}
+
 void search_add(struct search_sql *sql, const char *piece)
 {
+	static const char NOW[] = ":now";
+
+	for (const char *now; (now = strstr(piece, NOW)); piece = now + sizeof NOW - 1) {
+		buf_append(&sql->text, piece, (size_t)(now - piece));
+		add_now(sql);
+	}
 	buf_append_text(&sql->text, piece);
 }
 
@@ -75,8 +94,10 @@ void search_add_one_call(struct search_sql *sql, const char *piece, const struct
 
 void search_add_set(struct search_sql *sql, const struct bits *set)
 {
-	sql->needs_functions = true;
-	search_add_value(sql, "job_in(?, j.job_id)", (struct search_value){.kind = SEARCH_SET, .set = set});
+	/* A bit behind the last one is a mistake, to PostgreSQL; and of both sides of an AND it may look at the second first. */
+	search_add_i64(sql, "CASE WHEN j.job_id < ?", (int64_t)(set->count * SET_WORD_BITS));
+	search_add_value(sql, " THEN get_bit(?, j.job_id) = 1 ELSE false END",
+		(struct search_value){.kind = SEARCH_SET, .set = set});
 }
 
 void search_add_log_call(struct search_sql *sql, const struct search_log *log)
@@ -127,13 +148,6 @@ static bool job_one(struct store_reader *on, void *bound, struct span document, 
 	return search_document_has(document, bound);
 }
 
-static bool job_in(struct store_reader *on, void *bound, struct span text, int64_t job)
-{
-	(void)on;
-	(void)text;
-	return job >= 0 && bits_has(bound, (size_t)job);
-}
-
 static bool job_log(struct store_reader *on, void *bound, struct span text, int64_t job)
 {
 	const struct search_log *log = bound;
@@ -147,7 +161,6 @@ static bool job_log(struct store_reader *on, void *bound, struct span text, int6
 static const struct predicate predicates[] = {
 	{"job_matches", job_matches},
 	{"job_one", job_one},
-	{"job_in", job_in},
 	{"job_log", job_log},
 };
 
@@ -167,7 +180,7 @@ static void bind(struct statement *s, const struct search_value *value)
 		bind_pointer(s, "job_one", value->one);
 		break;
 	case SEARCH_SET:
-		bind_pointer(s, "job_in", value->set);
+		bind_blob(s, span_of((const char *)value->set->words, value->set->count * sizeof *value->set->words));
 		break;
 	case SEARCH_LOG:
 		bind_pointer(s, "job_log", value->log);

@@ -47,6 +47,7 @@ struct search_sql {
 	bool is_partial; /* a set that it holds was cut off by time */
 	size_t run_jobs; /* bound so far */
 	const struct log_answers *logs; /* NULL: nobody looks */
+	int64_t now_ms; /* 0: nothing asks for it yet */
 	bool is_negated; /* what is being compiled is behind an odd number of negations */
 	struct search_memory *memory; /* while search_compile runs */
 };
@@ -56,7 +57,8 @@ void search_sql_done(struct search_sql *sql);
 AUTO_DONE_TYPE(search_sql)
 
 /* Failures are kept and told by search_sql_open. */
-void search_add(struct search_sql *sql, const char *piece); /* a literal of ours */
+/* A literal of ours, in which :now is the time, the same throughout; such a piece has no value of its own. */
+void search_add(struct search_sql *sql, const char *piece);
 void search_add_value(struct search_sql *sql, const char *piece, struct search_value value);
 void search_add_i64(struct search_sql *sql, const char *piece, int64_t value);
 void search_add_double(struct search_sql *sql, const char *piece, double value);

@@ -20,22 +20,22 @@ struct source {
 static const struct source sources[] = {
 	[SUGGEST_KEYS] = {"SELECT key, key FROM attributes INDEXED BY attributes_by_text WHERE key >= ?1 AND ?2 = '' ORDER BY key"
 			  " LIMIT 1",
-		"SELECT count(*) FROM (SELECT 1 FROM attributes INDEXED BY attributes_by_text WHERE key = ?1 AND ?2 = '' LIMIT 500)"},
+		"SELECT count(*) FROM (SELECT 1 FROM attributes INDEXED BY attributes_by_text WHERE key = ?1 AND ?2 = '' LIMIT 500) AS few"},
 	[SUGGEST_VALUES] = {"SELECT folded, text FROM attributes INDEXED BY attributes_by_text WHERE key = ?2 AND folded >= ?1"
 			    " ORDER BY folded LIMIT 1",
 		"SELECT count(*) FROM (SELECT 1 FROM attributes INDEXED BY attributes_by_text WHERE key = ?2 AND folded = ?1"
-		" LIMIT 500)"},
+		" LIMIT 500) AS few"},
 	[SUGGEST_METRICS] =
 		{"SELECT metric, metric FROM summaries INDEXED BY summaries_by_metric WHERE metric >= ?1 AND ?2 = ''"
 		 " ORDER BY metric LIMIT 1",
 			"SELECT count(*) FROM (SELECT 1 FROM summaries INDEXED BY summaries_by_metric WHERE metric = ?1 AND ?2 = ''"
-			" LIMIT 500)"},
+			" LIMIT 500) AS few"},
 	[SUGGEST_NAMES] =
 		{"SELECT folded, name FROM jobs INDEXED BY jobs_by_folded WHERE folded >= ?1 AND ?2 = '' ORDER BY folded"
 		 " LIMIT 1",
 			"SELECT 1 WHERE ?1 <> ?2"},
 	[SUGGEST_TEAMS] = {"SELECT team, team FROM jobs INDEXED BY jobs_by_team WHERE team >= ?1 AND ?2 = '' ORDER BY team LIMIT 1",
-		"SELECT count(*) FROM (SELECT 1 FROM jobs INDEXED BY jobs_by_team WHERE team = ?1 AND ?2 = '' LIMIT 500)"},
+		"SELECT count(*) FROM (SELECT 1 FROM jobs INDEXED BY jobs_by_team WHERE team = ?1 AND ?2 = '' LIMIT 500) AS few"},
 };
 
 static enum status read_next(struct store_reader *reader, struct arena *arena, const struct source *source,

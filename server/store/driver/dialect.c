@@ -1,0 +1,62 @@
+#include "store/driver/dialect.h"
+
+#include <ctype.h>
+
+static bool is_word(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+/* Where the text or name in quotes ends that begins at `at`. A quote within is written twice: it ends one and begins the next. */
+static size_t quoted_end(struct span sql, size_t at)
+{
+	char quote = sql.ptr[at];
+
+	for (at++; at < sql.len && sql.ptr[at] != quote;)
+		at++;
+	return at < sql.len ? at + 1 : at;
+}
+
+static size_t word_end(struct span sql, size_t at)
+{
+	while (at < sql.len && is_word(sql.ptr[at]))
+		at++;
+	return at;
+}
+
+/* Behind the parameter at `at`. */
+static size_t put_parameter(struct buf *out, struct span sql, size_t at, int *greatest)
+{
+	int number = 0;
+	size_t end = at + 1;
+
+	for (; end < sql.len && isdigit((unsigned char)sql.ptr[end]) && number < 100000; end++)
+		number = number * 10 + (sql.ptr[end] - '0');
+	if (end == at + 1)
+		number = *greatest + 1;
+	*greatest = number > *greatest ? number : *greatest;
+	buf_printf(out, "$%d", number);
+	return end;
+}
+
+void dialect_postgres(struct buf *out, struct span sql, int *parameters)
+{
+	const struct span hint = SPAN("INDEXED BY ");
+	int greatest = 0;
+
+	for (size_t at = 0, end; at < sql.len; at = end) {
+		struct span rest = span_skip(sql, at);
+		char c = *rest.ptr;
+		if (c == '?') {
+			end = put_parameter(out, sql, at, &greatest);
+			continue;
+		}
+		if (span_starts_with(rest, hint)) {
+			end = word_end(sql, at + hint.len);
+			continue;
+		}
+		end = c == '\'' || c == '"' ? quoted_end(sql, at) : is_word(c) ? word_end(sql, at) : at + 1;
+		buf_append(out, rest.ptr, end - at);
+	}
+	*parameters = greatest;
+}

@@ -1,0 +1,14 @@
+/*
+ * Job: how PostgreSQL spells a statement of store/sql, whose text is one for both databases and reads as SQLite takes it.
+ * Ownership: the buffer is the caller's. Threads: any.
+ */
+#pragma once
+
+#include "base/buf.h"
+
+/*
+ * Appends the statement with its parameters as $n, counted as SQLite counts them: ?7 is $7, and ? is one more than the greatest before
+ * it. INDEXED BY NAME goes, because PostgreSQL plans by itself. What stands in quotes stays; our statements hold no comments.
+ * *parameters: the greatest number, so how many values the statement takes.
+ */
+void dialect_postgres(struct buf *out, struct span sql, int *parameters);
