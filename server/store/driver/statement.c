@@ -4,6 +4,43 @@
 #include <float.h>
 #include <math.h>
 
+void bind_u64(struct statement *s, uint64_t value)
+{
+	bind_i64(s, (int64_t)value);
+}
+
+uint64_t column_u64(struct statement *s)
+{
+	return (uint64_t)column_i64(s);
+}
+
+uint32_t column_u32(struct statement *s)
+{
+	return (uint32_t)column_i64(s);
+}
+
+bool column_bool(struct statement *s)
+{
+	return column_i64(s) != 0;
+}
+
+struct span column_span(struct statement *s, struct arena *arena)
+{
+	struct span bytes = column_borrow(s);
+	struct span copy = bytes.ptr ? arena_copy(arena, bytes) : bytes;
+
+	if (!copy.ptr) {
+		s->is_out_of_memory = true;
+		return SPAN("");
+	}
+	return copy;
+}
+
+bool column_is_null(const struct statement *s)
+{
+	return column_kind(s) == COLUMN_NULL;
+}
+
 enum double_kind { KIND_FINITE, KIND_NAN, KIND_INFINITY, KIND_MINUS_INFINITY, KIND_MINUS_ZERO };
 
 void bind_double(struct statement *s, double value)
@@ -42,16 +79,6 @@ void bind_summary(struct statement *s, const struct summary *summary)
 	bind_i64(s, summary->first_step);
 	bind_i64(s, summary->last_step);
 	bind_i64(s, summary->last_ts_ms);
-}
-
-enum status statement_run(struct statement *s, struct error *err)
-{
-	bool has_row;
-
-	do {
-		TRY(statement_step(s, &has_row, err));
-	} while (has_row);
-	return OK;
 }
 
 enum status statement_check(struct statement *s, struct error *err)

@@ -1,5 +1,5 @@
 /*
- * Job: what verbs ask of a database: statements with bound values, columns of rows, the writer's connection. sqlite/ answers it.
+ * Job: what verbs ask of a database: statements with bound values, columns of rows, the writer's connection. A driver answers it (driver.h).
  * Ownership: a connection owns its statements; a struct statement is borrowed until statement_done.
  * Threads: a connection belongs to one thread at a time.
  */
@@ -59,7 +59,7 @@ enum status statement_check(struct statement *s, struct error *err) MUST_CHECK;
 /* Why the last step failed: a UNIQUE or PRIMARY KEY constraint. */
 bool statement_is_conflict(const struct statement *s);
 int statement_parameters(const struct statement *s);
-int statement_columns(const struct statement *s);
+int statement_columns(const struct statement *s); /* after the first step */
 
 /* Each reads the next column (doubles: the next two). */
 int64_t column_i64(struct statement *s);

@@ -164,7 +164,7 @@ enum status store_backup_begin(struct store_backup **out, struct store *store, c
 	if (!backup || !(backup->path = mem_copy_string(path)) || !(backup->partial = path_with(path, ".partial")))
 		return error_no_memory(err);
 	backup->source = store->writer;
-	TRY(check_target(path, store->lock.file_fd, err));
+	TRY(check_target(path, sqlite_store_of(store)->lock.file_fd, err));
 	TRY(make_private(backup->partial, err));
 	int code = sqlite3_open_v2(backup->partial, &backup->copy, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
 	/* The copy is nothing until it is renamed: no journal, and one sync at its end. */
@@ -174,7 +174,7 @@ enum status store_backup_begin(struct store_backup **out, struct store *store, c
 			NULL);
 	if (code != SQLITE_OK)
 		return copy_failure(backup, code, err);
-	backup->backup = sqlite3_backup_init(backup->copy, "main", backup->source->db, "main");
+	backup->backup = sqlite3_backup_init(backup->copy, "main", sqlite_of(backup->source), "main");
 	if (!backup->backup)
 		return copy_failure(backup, sqlite3_errcode(backup->copy), err);
 	*out = TAKE(backup);

@@ -176,7 +176,7 @@ enum status check_schema(struct store_reader *reader, struct buf *problem, struc
 	int64_t version, newest = 0;
 
 	TRY(connection_number(reader, "PRAGMA user_version", &version, err));
-	TRY(list_shape(reader->db, &has, err));
+	TRY(list_shape(sqlite_of(reader), &has, err));
 	TRY(expected_shape(version, &newest, &expected, err));
 	bool is_same = span_equal(buf_span(&has), buf_span(&expected));
 	if (version < 1)

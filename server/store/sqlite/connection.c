@@ -1,6 +1,3 @@
-#include "store/admin.h"
-#include "store/driver/connection.h"
-#include "store/driver/statement.h"
 #include "store/sqlite/sqlite_store.h"
 
 #include <errno.h>
@@ -117,7 +114,7 @@ enum status connection_open_file(const char *path, bool creates, int *out, struc
 }
 
 /* Both of these end in a full or read-only disk; which it is, errno or the code says. */
-static enum status cannot_write(struct store_reader *on, const char *why, struct error *err)
+static enum status cannot_write(struct sqlite_reader *on, const char *why, struct error *err)
 {
 	enum status status = error_set(
 		err, ERR_UNAVAILABLE, "database '%s' cannot be written: %s; nothing of this was stored", on->path, why);
@@ -127,7 +124,7 @@ static enum status cannot_write(struct store_reader *on, const char *why, struct
 	return status;
 }
 
-static enum status io_failure(struct store_reader *on, struct error *err)
+static enum status io_failure(struct sqlite_reader *on, struct error *err)
 {
 	int code = sqlite3_system_errno(on->db) ? sqlite3_system_errno(on->db) : on->system_errno;
 
@@ -139,7 +136,7 @@ static enum status io_failure(struct store_reader *on, struct error *err)
 		code ? strerror(code) : "no cause given");
 }
 
-static enum status translate(struct store_reader *on, int code, struct error *err)
+static enum status translate(struct sqlite_reader *on, int code, struct error *err)
 {
 	switch (code & 0xff) {
 	case SQLITE_FULL:
@@ -174,51 +171,38 @@ static enum status translate(struct store_reader *on, int code, struct error *er
 enum status connection_failure(struct store_reader *on, int code, struct error *err)
 {
 	struct error failure = {0};
-	enum status status = translate(on, code, &failure);
+	enum status status = translate(sqlite_reader_of(on), code, &failure);
 
 	/* The first cause is kept for the rest of a transaction that SQLite has just ended. */
-	if (on->is_writer && on->is_in_snapshot && sqlite3_get_autocommit(on->db) && on->failure.status == OK)
+	if (on->is_writer && on->is_in_snapshot && sqlite3_get_autocommit(sqlite_of(on)) && on->failure.status == OK)
 		on->failure = failure;
 	if (err)
 		*err = failure;
 	return status;
 }
 
-enum status connection_run(struct store_reader *on, const char *sql, struct error *err)
+enum status sqlite_run(struct store_reader *on, const char *sql, struct error *err)
 {
-	int code = sqlite3_exec(on->db, sql, NULL, NULL, NULL);
+	int code = sqlite3_exec(sqlite_of(on), sql, NULL, NULL, NULL);
 
-	return code == SQLITE_OK ? OK : connection_failure(on, sqlite3_extended_errcode(on->db), err);
+	return code == SQLITE_OK ? OK : connection_failure(on, sqlite3_extended_errcode(sqlite_of(on)), err);
 }
 
-enum status connection_begin(struct store_reader *on, struct error *err)
+enum status sqlite_begin(struct store_reader *on, struct error *err)
 {
-	return connection_run(on, "BEGIN IMMEDIATE", err);
+	return sqlite_run(on, "BEGIN IMMEDIATE", err);
 }
 
-enum status connection_commit(struct store_reader *on, struct error *err)
+enum status sqlite_commit(struct store_reader *on, struct error *err)
 {
-	return connection_run(on, "COMMIT", err);
+	return sqlite_run(on, "COMMIT", err);
 }
 
-void connection_rollback(struct store_reader *on)
+void sqlite_rollback(struct store_reader *on)
 {
 	/* It cannot fail but where SQLite has rolled back by itself. */
-	if (!sqlite3_get_autocommit(on->db))
-		sqlite3_exec(on->db, "ROLLBACK", NULL, NULL, NULL);
-}
-
-enum status connection_number(struct store_reader *on, const char *sql, int64_t *out, struct error *err)
-{
-	AUTO_DONE(statement) s = {0};
-	bool has_row;
-
-	TRY(statement_open_once(&s, on, span_from(sql), err));
-	TRY(statement_step(&s, &has_row, err));
-	if (!has_row)
-		return error_set(err, ERR_INTERNAL, "database '%s': '%s' gives no row", on->path, sql);
-	*out = column_i64(&s);
-	return OK;
+	if (!sqlite3_get_autocommit(sqlite_of(on)))
+		sqlite3_exec(sqlite_of(on), "ROLLBACK", NULL, NULL, NULL);
 }
 
 static void call_predicate(sqlite3_context *context, int count, sqlite3_value **arguments)
@@ -237,13 +221,15 @@ static void call_predicate(sqlite3_context *context, int count, sqlite3_value **
 	sqlite3_result_int(context, bound && one->predicate->holds(one->on, bound, text, number));
 }
 
-enum status connection_add_predicates(struct store_reader *on, const struct predicate *predicates, size_t count)
+enum status sqlite_add_predicates(struct store_reader *reader, const struct predicate *predicates, size_t count)
 {
+	struct sqlite_reader *on = sqlite_reader_of(reader);
+
 	/* To register one a second time would throw away every prepared statement of the connection. */
 	if (on->has_predicates)
 		return OK;
 	for (size_t i = 0; i < count && i < PREDICATES_MAX; i++) {
-		on->predicates[i] = (struct predicate_of){on, &predicates[i]};
+		on->predicates[i] = (struct predicate_of){reader, &predicates[i]};
 		if (sqlite3_create_function_v2(on->db, predicates[i].name, 2,
 			    SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY, &on->predicates[i], call_predicate,
 			    NULL, NULL, NULL) != SQLITE_OK)
@@ -262,7 +248,7 @@ static int on_commit(void *context, sqlite3 *db, const char *name, int frames)
 {
 	(void)db;
 	(void)name;
-	((struct store_reader *)context)->wal_frames = (uint64_t)frames;
+	((struct sqlite_reader *)context)->wal_frames = (uint64_t)frames;
 	return SQLITE_OK;
 }
 
@@ -279,29 +265,38 @@ static void get_bit(sqlite3_context *context, int count, sqlite3_value **argumen
 		sqlite3_result_error(context, "there is no such bit", -1);
 }
 
-static enum status add_functions(struct store_reader *on, struct error *err)
+static enum status add_functions(struct sqlite_reader *on, struct error *err)
 {
 	int code = sqlite3_create_function_v2(on->db, "get_bit", 2,
 		SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY, NULL, get_bit, NULL, NULL, NULL);
 
-	return code == SQLITE_OK ? OK : connection_failure(on, code, err);
+	return code == SQLITE_OK ? OK : connection_failure(&on->head, code, err);
+}
+
+static enum status open_file(struct sqlite_reader *on, const char *path, int flags, struct error *err)
+{
+	if (!(on->path = mem_copy_string(path)))
+		return error_no_memory(err);
+	int code = sqlite3_open_v2(path, &on->db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
+	if (code != SQLITE_OK)
+		return on->db ? connection_failure(&on->head, code, err) : error_no_memory(err);
+	sqlite3_db_config(on->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	sqlite3_db_config(on->db, SQLITE_DBCONFIG_DQS_DML, 0, NULL);
+	sqlite3_db_config(on->db, SQLITE_DBCONFIG_DQS_DDL, 0, NULL);
+	return add_functions(on, err);
 }
 
 static enum status open_handle(struct store_reader **out, const char *path, int flags, struct error *err)
 {
-	AUTO(store_reader) on = mem_zeroed(sizeof *on);
+	struct sqlite_reader *on = mem_zeroed(sizeof *on);
 
 	pthread_once(&state.once, configure);
-	if (!on || !(on->path = mem_copy_string(path)))
+	if (!on)
 		return error_no_memory(err);
-	int code = sqlite3_open_v2(path, &on->db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
-	if (code != SQLITE_OK)
-		return on->db ? connection_failure(on, code, err) : error_no_memory(err);
-	sqlite3_db_config(on->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-	sqlite3_db_config(on->db, SQLITE_DBCONFIG_DQS_DML, 0, NULL);
-	sqlite3_db_config(on->db, SQLITE_DBCONFIG_DQS_DDL, 0, NULL);
-	TRY(add_functions(on, err));
-	*out = TAKE(on);
+	on->head.driver = &sqlite_driver;
+	AUTO(store_reader) reader = &on->head;
+	TRY(open_file(on, path, flags, err));
+	*out = TAKE(reader);
 	return OK;
 }
 
@@ -332,12 +327,12 @@ static enum status set_writer(struct store_reader *on, size_t wal_bytes, struct 
 	const char *mode = has_row ? (const char *)sqlite3_column_text(s.prepared, 0) : NULL;
 	if (!mode || strcmp(mode, "wal") != 0)
 		return error_set(err, ERR_UNSUPPORTED,
-			"database '%s' cannot keep a write-ahead log where it is (mode '%s')", on->path,
-			mode ? mode : "unknown");
+			"database '%s' cannot keep a write-ahead log where it is (mode '%s')",
+			sqlite_reader_of(on)->path, mode ? mode : "unknown");
 	statement_done(&s);
 	TRY(connection_run(on, "PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=0", err));
 	/* After wal_autocheckpoint, which is a hook, too. */
-	sqlite3_wal_hook(on->db, on_commit, on);
+	sqlite3_wal_hook(sqlite_of(on), on_commit, sqlite_reader_of(on));
 	return OK;
 }
 
@@ -348,7 +343,7 @@ enum status connection_open_writer(struct store_reader **out, const struct store
 	TRY(open_handle(&on, options->path, SQLITE_OPEN_READWRITE, err));
 	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): OK means that it is there */
 	on->is_writer = true;
-	sqlite3_busy_timeout(on->db, 0);
+	sqlite3_busy_timeout(sqlite_of(on), 0);
 	TRY(set_common(on, options->writer_cache_bytes, err));
 	TRY(migrate_shape(on, err));
 	TRY(set_writer(on, options->wal_bytes, err));
@@ -362,21 +357,21 @@ enum status connection_open_reader(struct store_reader **out, const char *path, 
 
 	TRY(open_handle(&on, path, SQLITE_OPEN_READONLY, err));
 	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): as above */
-	sqlite3_busy_timeout(on->db, READER_BUSY_MS);
+	sqlite3_busy_timeout(sqlite_of(on), READER_BUSY_MS);
 	TRY(set_common(on, cache_bytes, err));
 	TRY(connection_run(on, "PRAGMA query_only=ON", err));
-	sqlite3_progress_handler(on->db, PROGRESS_STEPS, on_progress, on);
+	sqlite3_progress_handler(sqlite_of(on), PROGRESS_STEPS, on_progress, on);
 	*out = TAKE(on);
 	return OK;
 }
 
-void store_reader_free(struct store_reader *reader)
+void sqlite_reader_free(struct store_reader *reader)
 {
-	if (!reader)
-		return;
+	struct sqlite_reader *on = sqlite_reader_of(reader);
+
 	for (size_t i = 0; i < STATEMENT_SLOTS; i++)
-		sqlite3_finalize(reader->statements[i].prepared);
-	sqlite3_close(reader->db);
-	mem_free(reader->path);
-	mem_free(reader);
+		sqlite3_finalize(on->statements[i].prepared);
+	sqlite3_close(on->db);
+	mem_free(on->path);
+	mem_free(on);
 }

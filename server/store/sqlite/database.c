@@ -1,9 +1,6 @@
-#include "store/admin.h"
-#include "store/driver/connection.h"
 #include "store/sqlite/sqlite_store.h"
 
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -16,16 +13,18 @@ enum {
 	DEFAULT_READER_CACHE_BYTES = 2 << 20,
 };
 
-static void release(struct store *store)
+static void release(struct store *closed)
 {
-	store_reader_free(store->writer); /* the last connection: SQLite moves the WAL into the file */
+	struct sqlite_store *store = sqlite_store_of(closed);
+
+	store_reader_free(closed->writer); /* the last connection: SQLite moves the WAL into the file */
 	lock_release(&store->lock);
 	mem_free(store->watch.log_path);
 	mem_free(store->path);
 	mem_free(store);
 }
 
-static enum status open_all(struct store *store, const struct store_options *options, struct error *err)
+static enum status open_all(struct sqlite_store *store, const struct store_options *options, struct error *err)
 {
 	struct store_options all = *options;
 	int64_t page_bytes;
@@ -37,9 +36,9 @@ static enum status open_all(struct store *store, const struct store_options *opt
 	if (!store->path)
 		return error_no_memory(err);
 	TRY(lock_take(&store->lock, store->path, true, err));
-	TRY(connection_open_writer(&store->writer, &all, err));
-	TRY(migrate(store->writer, all.skips_backup, err));
-	TRY(connection_number(store->writer, "PRAGMA page_size", &page_bytes, err));
+	TRY(connection_open_writer(&store->head.writer, &all, err));
+	TRY(migrate(store->head.writer, all.skips_backup, err));
+	TRY(connection_number(store->head.writer, "PRAGMA page_size", &page_bytes, err));
 	store->wal_frames = all.wal_bytes / ((uint64_t)page_bytes + WAL_FRAME_HEADER_BYTES);
 	return file_watch_start(store, err);
 }
@@ -47,50 +46,38 @@ static enum status open_all(struct store *store, const struct store_options *opt
 enum status database_open(struct store **out, const struct store_options *options, struct job_changes *changes,
 	struct search_cache *search, struct error *err)
 {
-	struct store *store = mem_zeroed(sizeof *store);
+	struct sqlite_store *store = mem_zeroed(sizeof *store);
 
 	if (!store)
 		return error_no_memory(err);
+	store->head.driver = &sqlite_driver;
 	store->lock = LOCK_NONE;
 	enum status status = open_all(store, options, err);
 	if (status != OK) {
-		release(store);
+		release(&store->head);
 		return status;
 	}
-	store->changes = changes;
-	store->search = search;
-	*out = store;
+	store->head.changes = changes;
+	store->head.search = search;
+	*out = &store->head;
 	return OK;
 }
 
-void database_close(struct store *store)
+static enum status reader_new(struct store_reader **out, struct store *store, struct error *err)
 {
-	release(store);
+	TRY(connection_open_reader(out, sqlite_store_of(store)->path, sqlite_store_of(store)->reader_cache_bytes, err));
+	(*out)->store = store;
+	return OK;
 }
 
-void store_listens_since(struct store *store, int64_t since_ms)
+static void interrupt(struct store_reader *on)
 {
-	atomic_store(&store->listens_since_ms, since_ms);
+	sqlite3_interrupt(sqlite_of(on));
 }
 
-struct store_reader *database_writer(struct store *store)
+static enum status figures(struct store_reader *reader, struct store_figures *out, struct error *err)
 {
-	return store->writer;
-}
-
-struct job_changes *database_changes(struct store *store)
-{
-	return store->changes;
-}
-
-struct search_cache *database_search(struct store *store)
-{
-	return store->search;
-}
-
-enum status store_figures(struct store_reader *reader, struct store_figures *out, struct error *err)
-{
-	AUTO_MEM char *wal = path_with(reader->path, "-wal");
+	AUTO_MEM char *wal = path_with(sqlite_reader_of(reader)->path, "-wal");
 	struct stat info;
 	int64_t pages, freelist, page_bytes;
 
@@ -106,26 +93,71 @@ enum status store_figures(struct store_reader *reader, struct store_figures *out
 	return OK;
 }
 
-enum status store_vacuum(struct store_tx *tx, size_t pages, uint64_t *left, struct error *err)
+static enum status vacuum(struct store *store, size_t pages, uint64_t *left, struct error *err)
 {
-	struct store_reader *on = tx->store->writer;
+	struct store_reader *on = store->writer;
 	char pragma[64];
 	int64_t freelist;
 
 	snprintf(pragma, sizeof pragma, "PRAGMA incremental_vacuum(%zu)", pages); /* a pragma takes no parameters */
 	TRY(connection_run(on, pragma, err));
-	file_watch_note_vacuum(tx->store);
+	file_watch_note_vacuum(sqlite_store_of(store));
 	TRY(connection_number(on, "PRAGMA freelist_count", &freelist, err));
 	*left = (uint64_t)freelist;
 	return OK;
 }
 
-enum status store_disk_free(const struct store *store, uint64_t *free_bytes, struct error *err)
+static enum status disk_free(const struct store *store, uint64_t *free_bytes, struct error *err)
 {
+	const char *path = ((const struct sqlite_store *)store)->path;
 	struct statvfs info;
 
-	if (statvfs(store->path, &info) != 0)
-		return error_set(err, ERR_IO, "cannot ask how much room '%s' has: %s", store->path, strerror(errno));
+	if (statvfs(path, &info) != 0)
+		return error_set(err, ERR_IO, "cannot ask how much room '%s' has: %s", path, strerror(errno));
 	*free_bytes = (uint64_t)info.f_bavail * info.f_frsize;
 	return OK;
 }
+
+const struct driver sqlite_driver = {
+	.statement_open = sqlite_statement_open,
+	.statement_open_once = sqlite_statement_open_once,
+	.statement_done = sqlite_statement_done,
+	.statement_step = sqlite_statement_step,
+	.statement_run = sqlite_statement_run,
+	.statement_again = sqlite_statement_again,
+	.statement_is_conflict = sqlite_statement_is_conflict,
+	.statement_parameters = sqlite_statement_parameters,
+	.statement_columns = sqlite_statement_columns,
+	.bind_i64 = sqlite_bind_i64,
+	.bind_text = sqlite_bind_text,
+	.bind_blob = sqlite_bind_blob,
+	.bind_null = sqlite_bind_null,
+	.bind_finite = sqlite_bind_finite,
+	.bind_pointer = sqlite_bind_pointer,
+	.column_i64 = sqlite_column_i64,
+	.column_finite = sqlite_column_finite,
+	.column_borrow = sqlite_column_borrow,
+	.column_kind = sqlite_column_kind,
+	.column_name = sqlite_column_name,
+	.run = sqlite_run,
+	.begin = sqlite_begin,
+	.commit = sqlite_commit,
+	.rollback = sqlite_rollback,
+	.interrupt = interrupt,
+	.add_predicates = sqlite_add_predicates,
+	.reader_new = reader_new,
+	.reader_free = sqlite_reader_free,
+	.view_begin = sqlite_view_begin,
+	.tx_begin = sqlite_tx_begin,
+	.tx_commit = sqlite_tx_commit,
+	.tx_savepoint = sqlite_tx_savepoint,
+	.tx_release = sqlite_tx_release,
+	.tx_undo = sqlite_tx_undo,
+	.tx_changed_rows = sqlite_tx_changed_rows,
+	.close = release,
+	.look = file_watch_look,
+	.checkpoint = sqlite_checkpoint,
+	.figures = figures,
+	.vacuum = vacuum,
+	.disk_free = disk_free,
+};

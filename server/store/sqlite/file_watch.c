@@ -21,7 +21,7 @@ static uint32_t number_at(const unsigned char *header, size_t at)
 }
 
 /* What the file looks like after we have written to it: on the next look nothing of this may have changed by itself. */
-static bool note(struct store *store, const struct stat *info)
+static bool note(struct sqlite_store *store, const struct stat *info)
 {
 	struct file_watch *watch = &store->watch;
 
@@ -30,7 +30,7 @@ static bool note(struct store *store, const struct stat *info)
 	return pread(store->lock.file_fd, watch->header, sizeof watch->header, 0) == sizeof watch->header;
 }
 
-enum status file_watch_start(struct store *store, struct error *err)
+enum status file_watch_start(struct sqlite_store *store, struct error *err)
 {
 	struct file_watch *watch = &store->watch;
 	struct stat info, log;
@@ -67,7 +67,7 @@ static bool is_foreign(const unsigned char *was, const unsigned char *is)
 }
 
 /* NULL: it is what we left, or what another program made of that by SQLite's rules. */
-static const char *find_damage(struct store *store, const struct stat *info)
+static const char *find_damage(struct sqlite_store *store, const struct stat *info)
 {
 	struct file_watch *watch = &store->watch;
 	unsigned char before[sizeof watch->header];
@@ -84,7 +84,7 @@ static const char *find_damage(struct store *store, const struct stat *info)
 }
 
 /* NULL: all is well. */
-static const char *find_loss(struct store *store, bool *is_ours)
+static const char *find_loss(struct sqlite_store *store, bool *is_ours)
 {
 	struct file_watch *watch = &store->watch;
 	struct stat info, log;
@@ -107,7 +107,7 @@ static const char *find_loss(struct store *store, bool *is_ours)
  * Whatever is put at the path must not meet our log at the next start: SQLite would write its pages into that file. Where our own
  * file is whole all goes into that, and the log is emptied; where it is not, the log is put aside.
  */
-static void part_from_log(struct store *store)
+static void part_from_log(struct sqlite_store *store)
 {
 	struct file_watch *watch = &store->watch;
 	struct stat info;
@@ -115,7 +115,8 @@ static void part_from_log(struct store *store)
 	if (watch->is_parted)
 		return;
 	if (watch->is_ours) {
-		int code = sqlite3_wal_checkpoint_v2(store->writer->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+		int code = sqlite3_wal_checkpoint_v2(
+			sqlite_of(store->head.writer), NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
 		watch->is_parted = code == SQLITE_OK; /* busy: a reader is at work */
 		return;
 	}
@@ -124,8 +125,9 @@ static void part_from_log(struct store *store)
 	watch->is_parted = !is_there || (aside && rename(watch->log_path, aside) == 0);
 }
 
-enum status store_look_at_file(struct store *store, struct error *err)
+enum status file_watch_look(struct store *looked_at, struct error *err)
 {
+	struct sqlite_store *store = sqlite_store_of(looked_at);
 	struct file_watch *watch = &store->watch;
 
 	if (watch->is_lost) {
@@ -138,7 +140,7 @@ enum status store_look_at_file(struct store *store, struct error *err)
 	if (!loss)
 		return OK;
 	watch->is_lost = true;
-	sqlite3_db_config(store->writer->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+	sqlite3_db_config(sqlite_of(store->head.writer), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	error_set(&watch->loss, ERR_UNAVAILABLE,
 		"the database '%s' %s while the server ran: nothing is stored any more until the server is started again, even if the file "
 		"is put back (sm-server restore FILE --replace puts a backup there)",
@@ -150,7 +152,7 @@ enum status store_look_at_file(struct store *store, struct error *err)
 	return ERR_UNAVAILABLE;
 }
 
-void file_watch_note_checkpoint(struct store *store)
+void file_watch_note_checkpoint(struct sqlite_store *store)
 {
 	struct file_watch *watch = &store->watch;
 	unsigned char before[sizeof watch->header];
@@ -166,7 +168,7 @@ void file_watch_note_checkpoint(struct store *store)
 	watch->changed = (struct timespec){0};
 }
 
-void file_watch_note_vacuum(struct store *store)
+void file_watch_note_vacuum(struct sqlite_store *store)
 {
 	/* Another program may move it into the file, which is shorter then: until our own checkpoint any length but none is right. */
 	store->watch.least_bytes = 1;

@@ -42,7 +42,7 @@ static enum status check_newer(struct store_reader *on, int64_t has, int64_t kno
 		return OK;
 	return error_set(err, ERR_UNSUPPORTED,
 		"database '%s' has version %lld, this program knows up to %lld: start a newer one, or restore an older backup",
-		on->path, (long long)has, (long long)known);
+		sqlite_reader_of(on)->path, (long long)has, (long long)known);
 }
 
 /* ---- a copy from which one can go back ---- */
@@ -62,13 +62,13 @@ static enum status check_room(struct store_reader *on, struct error *err)
 	struct statvfs room;
 	struct stat file;
 
-	if (stat(on->path, &file) != 0 || statvfs(on->path, &room) != 0)
-		return error_set(err, ERR_IO, "cannot look at '%s': %s", on->path, strerror(errno));
+	if (stat(sqlite_reader_of(on)->path, &file) != 0 || statvfs(sqlite_reader_of(on)->path, &room) != 0)
+		return error_set(err, ERR_IO, "cannot look at '%s': %s", sqlite_reader_of(on)->path, strerror(errno));
 	if ((uint64_t)room.f_bavail * room.f_frsize > (uint64_t)file.st_size)
 		return OK;
 	return error_set(err, ERR_UNAVAILABLE,
 		"there is no room for a copy of '%s' (%lld bytes), which is made before a change that older programs cannot live with: free some, or start with --no-backup",
-		on->path, (long long)file.st_size);
+		sqlite_reader_of(on)->path, (long long)file.st_size);
 }
 
 static enum status vacuum_into(struct store_reader *on, const char *path, struct error *err)
@@ -97,8 +97,8 @@ static enum status copy_before(struct store_reader *on, int64_t number, struct e
 
 	snprintf(suffix, sizeof suffix, ".before-%04lld", (long long)number);
 	snprintf(partial, sizeof partial, "%s.partial", suffix);
-	AUTO_MEM char *path = path_with(on->path, suffix);
-	AUTO_MEM char *partial_path = path_with(on->path, partial);
+	AUTO_MEM char *path = path_with(sqlite_reader_of(on)->path, suffix);
+	AUTO_MEM char *partial_path = path_with(sqlite_reader_of(on)->path, partial);
 	if (!path || !partial_path)
 		return error_no_memory(err);
 	TRY(check_room(on, err));

@@ -5,12 +5,12 @@
  */
 #pragma once
 
-#include "store/store.h"
+#include "store/driver/driver.h"
 
 #include <sqlite3.h>
 #include <sys/stat.h>
 
-enum { STATEMENT_SLOTS = 256, READ_LIMIT_MS = 5000 };
+enum { STATEMENT_SLOTS = 256 };
 
 /* Keyed by the address of the SQL text: one literal at one place in the source. */
 struct statement_slot {
@@ -25,28 +25,17 @@ struct predicate_of {
 	const struct predicate *predicate;
 };
 
-/* A connection: the writer's, too, whose reads see its own transaction. */
-struct store_reader {
+/* head.failure: what made SQLite roll the transaction back by itself. */
+struct sqlite_reader {
+	struct store_reader head;
 	sqlite3 *db;
 	char *path;
-	struct store *store; /* NULL: of a file alone, or the writer: what a search needs is read for it alone */
-	bool is_writer;
-	bool is_in_snapshot; /* between begin and end; of the writer: within a transaction */
-	bool has_deadline; /* stated by store_reader_deadline */
-	int64_t deadline_ms; /* monotonic; 0: none */
 	uint64_t wal_frames; /* as of the last commit; the writer's only */
 	int system_errno; /* of the last step that failed */
-	struct error failure; /* what made SQLite roll the transaction back by itself; the writer's only */
 	bool has_predicates;
 	struct predicate_of predicates[PREDICATES_MAX];
 	size_t statement_count;
 	struct statement_slot statements[STATEMENT_SLOTS];
-};
-
-struct store_tx {
-	struct store *store;
-	int savepoints;
-	int64_t search_version; /* 0: nothing that a search may find has changed yet */
 };
 
 /* Both end with their process. */
@@ -70,19 +59,32 @@ struct file_watch {
 	struct error loss;
 };
 
-struct store {
+struct sqlite_store {
+	struct store head;
 	char *path;
 	struct lock lock;
 	struct file_watch watch;
 	uint64_t wal_frames; /* beyond these the WAL is moved into the file at once */
 	size_t reader_cache_bytes;
-	_Atomic int64_t listens_since_ms;
-	struct job_changes *changes; /* the opener's, as is: */
-	struct search_cache *search;
-	struct store_reader *writer;
-	struct store_tx tx; /* at most one */
-	bool has_tx;
 };
+
+static inline struct sqlite_reader *sqlite_reader_of(struct store_reader *on)
+{
+	return (struct sqlite_reader *)on;
+}
+
+static inline struct sqlite_store *sqlite_store_of(struct store *store)
+{
+	return (struct sqlite_store *)store;
+}
+
+static inline sqlite3 *sqlite_of(struct store_reader *on)
+{
+	return sqlite_reader_of(on)->db;
+}
+
+/* ---- database.c ---- */
+extern const struct driver sqlite_driver;
 
 /* ---- connection.c ---- */
 /* The file itself, made where there is none and `creates` (else *fd is -1 then); ERR_UNSUPPORTED: on a network's file system. */
@@ -91,6 +93,47 @@ enum status connection_open_writer(
 	struct store_reader **out, const struct store_options *options, struct error *err) MUST_CHECK;
 /* Names the file and says what to do about it. */
 enum status connection_failure(struct store_reader *on, int code, struct error *err);
+/* Of the driver, as its table says: */
+enum status sqlite_run(struct store_reader *on, const char *sql, struct error *err) MUST_CHECK;
+enum status sqlite_begin(struct store_reader *on, struct error *err) MUST_CHECK;
+enum status sqlite_commit(struct store_reader *on, struct error *err) MUST_CHECK;
+void sqlite_rollback(struct store_reader *on);
+enum status sqlite_add_predicates(struct store_reader *on, const struct predicate *predicates, size_t count) MUST_CHECK;
+void sqlite_reader_free(struct store_reader *on);
+
+/* ---- statement.c ---- */
+enum status sqlite_statement_open(
+	struct statement *out, struct store_reader *on, const char *sql, struct error *err) MUST_CHECK;
+enum status sqlite_statement_open_once(
+	struct statement *out, struct store_reader *on, struct span sql, struct error *err) MUST_CHECK;
+void sqlite_statement_done(struct statement *s);
+enum status sqlite_statement_step(struct statement *s, bool *has_row, struct error *err) MUST_CHECK;
+enum status sqlite_statement_run(struct statement *s, struct error *err) MUST_CHECK;
+void sqlite_statement_again(struct statement *s);
+bool sqlite_statement_is_conflict(const struct statement *s);
+int sqlite_statement_parameters(const struct statement *s);
+int sqlite_statement_columns(const struct statement *s);
+void sqlite_bind_i64(struct statement *s, int64_t value);
+void sqlite_bind_text(struct statement *s, struct span text);
+void sqlite_bind_blob(struct statement *s, struct span bytes);
+void sqlite_bind_null(struct statement *s);
+void sqlite_bind_finite(struct statement *s, double value);
+void sqlite_bind_pointer(struct statement *s, const char *predicate, const void *pointer);
+int64_t sqlite_column_i64(struct statement *s);
+double sqlite_column_finite(struct statement *s);
+struct span sqlite_column_borrow(struct statement *s);
+enum column_kind sqlite_column_kind(const struct statement *s);
+const char *sqlite_column_name(const struct statement *s);
+
+/* ---- tx.c ---- */
+enum status sqlite_view_begin(struct store_reader *on, struct error *err) MUST_CHECK;
+enum status sqlite_tx_begin(struct store *store, struct error *err) MUST_CHECK;
+enum status sqlite_tx_commit(struct store *store, struct error *err) MUST_CHECK;
+enum status sqlite_tx_savepoint(struct store *store, struct error *err) MUST_CHECK;
+enum status sqlite_tx_release(struct store *store, struct error *err) MUST_CHECK;
+void sqlite_tx_undo(struct store *store);
+size_t sqlite_tx_changed_rows(struct store *store);
+enum status sqlite_checkpoint(struct store *store, bool is_idle, struct error *err) MUST_CHECK;
 char *path_with(const char *path, const char *suffix) __attribute__((warn_unused_result)); /* NULL: out of memory */
 
 /* ---- lock.c ---- */
@@ -100,10 +143,11 @@ void lock_release(struct lock *lock); /* after SQLite has closed it */
 
 /* ---- file_watch.c ---- */
 /* Once all migrations are done; the log is open by then. */
-enum status file_watch_start(struct store *store, struct error *err) MUST_CHECK;
+enum status file_watch_start(struct sqlite_store *store, struct error *err) MUST_CHECK;
+enum status file_watch_look(struct store *store, struct error *err) MUST_CHECK;
 /* After we changed the file, or made that it will get shorter. */
-void file_watch_note_checkpoint(struct store *store);
-void file_watch_note_vacuum(struct store *store);
+void file_watch_note_checkpoint(struct sqlite_store *store);
+void file_watch_note_vacuum(struct sqlite_store *store);
 
 /* ---- migrate.c ---- */
 /* What can only be set while there is no table yet. */

@@ -1,13 +1,10 @@
-#include "base/clock.h"
-#include "store/driver/connection.h"
-#include "store/driver/statement.h"
 #include "store/sqlite/sqlite_store.h"
 
 #include <errno.h>
 
 enum { STATEMENTS_MAX = STATEMENT_SLOTS * 3 / 4 };
 
-static struct statement_slot *find_slot(struct store_reader *on, const char *sql)
+static struct statement_slot *find_slot(struct sqlite_reader *on, const char *sql)
 {
 	size_t at = ((uintptr_t)sql >> 3) * 0x9e3779b97f4a7c15u >> 32;
 
@@ -19,40 +16,41 @@ static struct statement_slot *find_slot(struct store_reader *on, const char *sql
 /* SQLite rolls back by itself when the disk is full; what came later would commit alone. */
 static enum status check_usable(struct store_reader *on, struct error *err)
 {
-	if (on->is_writer && on->is_in_snapshot && sqlite3_get_autocommit(on->db)) {
+	if (on->is_writer && on->is_in_snapshot && sqlite3_get_autocommit(sqlite_of(on))) {
 		if (err)
 			*err = on->failure;
 		return on->failure.status;
 	}
-	if (!on->is_in_snapshot && !on->has_deadline)
-		on->deadline_ms = on->is_writer ? 0 : clock_mono_ms() + READ_LIMIT_MS;
+	connection_renew_deadline(on);
 	return OK;
 }
 
 static enum status prepare(
 	struct store_reader *on, struct span sql, unsigned flags, sqlite3_stmt **out, struct error *err)
 {
-	int code = sqlite3_prepare_v3(on->db, sql.ptr, (int)sql.len, flags, out, NULL);
+	int code = sqlite3_prepare_v3(sqlite_of(on), sql.ptr, (int)sql.len, flags, out, NULL);
 
 	if (code == SQLITE_ERROR)
 		return error_set(err, ERR_INTERNAL, "the database does not understand '%.*s': %s", SPAN_ARGS(sql),
-			sqlite3_errmsg(on->db));
+			sqlite3_errmsg(sqlite_of(on)));
 	return code == SQLITE_OK ? OK : connection_failure(on, code, err);
 }
 
-enum status statement_open(struct statement *out, struct store_reader *on, const char *sql, struct error *err)
+enum status sqlite_statement_open(
+	struct statement *out, struct store_reader *reader, const char *sql, struct error *err)
 {
-	struct statement s = {.on = on};
+	struct sqlite_reader *on = sqlite_reader_of(reader);
+	struct statement s = {.on = reader};
 	struct statement_slot *slot = find_slot(on, sql);
 
-	TRY(check_usable(on, err));
+	TRY(check_usable(reader, err));
 	/* Busy: the same statement is being read further up the stack. */
 	if (slot->prepared && !sqlite3_stmt_busy(slot->prepared)) {
 		s.prepared = slot->prepared;
 	} else if (slot->prepared || on->statement_count >= STATEMENTS_MAX) {
-		return statement_open_once(out, on, span_from(sql), err);
+		return sqlite_statement_open_once(out, reader, span_from(sql), err);
 	} else {
-		TRY(prepare(on, span_from(sql), SQLITE_PREPARE_PERSISTENT, &slot->prepared, err));
+		TRY(prepare(reader, span_from(sql), SQLITE_PREPARE_PERSISTENT, &slot->prepared, err));
 		slot->sql = sql;
 		s.prepared = slot->prepared;
 		on->statement_count++;
@@ -61,7 +59,8 @@ enum status statement_open(struct statement *out, struct store_reader *on, const
 	return OK;
 }
 
-enum status statement_open_once(struct statement *out, struct store_reader *on, struct span sql, struct error *err)
+enum status sqlite_statement_open_once(
+	struct statement *out, struct store_reader *on, struct span sql, struct error *err)
 {
 	struct statement s = {.on = on, .is_own = true};
 	sqlite3_stmt *prepared = NULL;
@@ -73,17 +72,14 @@ enum status statement_open_once(struct statement *out, struct store_reader *on, 
 	return OK;
 }
 
-void statement_done(struct statement *s)
+void sqlite_statement_done(struct statement *s)
 {
-	if (!s->prepared)
-		return;
 	if (s->is_own) {
 		sqlite3_finalize(s->prepared);
 	} else {
 		sqlite3_reset(s->prepared);
 		sqlite3_clear_bindings(s->prepared);
 	}
-	s->prepared = NULL;
 }
 
 static void note(struct statement *s, int code)
@@ -92,41 +88,38 @@ static void note(struct statement *s, int code)
 		s->code = code;
 }
 
-void bind_i64(struct statement *s, int64_t value)
+void sqlite_bind_i64(struct statement *s, int64_t value)
 {
-	note(s, sqlite3_bind_int64(s->prepared, ++s->parameter, value));
+	note(s, sqlite3_bind_int64(s->prepared, s->parameter, value));
 }
 
-void bind_u64(struct statement *s, uint64_t value)
+void sqlite_bind_text(struct statement *s, struct span text)
 {
-	bind_i64(s, (int64_t)value);
+	note(s, sqlite3_bind_text64(s->prepared, s->parameter, text.ptr, text.len, SQLITE_STATIC, SQLITE_UTF8));
 }
 
-void bind_text(struct statement *s, struct span text)
+void sqlite_bind_blob(struct statement *s, struct span bytes)
 {
-	const char *ptr = text.ptr ? text.ptr : ""; /* NULL would bind NULL */
-
-	note(s, sqlite3_bind_text64(s->prepared, ++s->parameter, ptr, text.len, SQLITE_STATIC, SQLITE_UTF8));
+	note(s, sqlite3_bind_blob64(s->prepared, s->parameter, bytes.ptr, bytes.len, SQLITE_STATIC));
 }
 
-void bind_blob(struct statement *s, struct span bytes)
+void sqlite_bind_null(struct statement *s)
 {
-	const char *ptr = bytes.ptr ? bytes.ptr : "";
-
-	note(s, sqlite3_bind_blob64(s->prepared, ++s->parameter, ptr, bytes.len, SQLITE_STATIC));
+	note(s, sqlite3_bind_null(s->prepared, s->parameter));
 }
 
-void bind_null(struct statement *s)
+void sqlite_bind_finite(struct statement *s, double value)
 {
-	note(s, sqlite3_bind_null(s->prepared, ++s->parameter));
+	note(s, sqlite3_bind_double(s->prepared, s->parameter, value));
 }
 
-void bind_finite(struct statement *s, double value)
+void sqlite_bind_pointer(struct statement *s, const char *predicate, const void *pointer)
 {
-	note(s, sqlite3_bind_double(s->prepared, ++s->parameter, value));
+	/* SQLite takes no const; predicates know what is theirs to change. It hands a pointer on to who names its type alone. */
+	note(s, sqlite3_bind_pointer(s->prepared, s->parameter, (void *)pointer, predicate, NULL));
 }
 
-enum status statement_step(struct statement *s, bool *has_row, struct error *err)
+enum status sqlite_statement_step(struct statement *s, bool *has_row, struct error *err)
 {
 	if (s->code == SQLITE_OK) {
 		errno = 0;
@@ -137,87 +130,63 @@ enum status statement_step(struct statement *s, bool *has_row, struct error *err
 			s->column = 0;
 			return OK;
 		}
-		s->code = sqlite3_extended_errcode(s->on->db);
-		s->on->system_errno = cause; /* SQLite forgets it where a COMMIT fails */
+		s->code = sqlite3_extended_errcode(sqlite_of(s->on));
+		sqlite_reader_of(s->on)->system_errno = cause; /* SQLite forgets it where a COMMIT fails */
 	}
 	return connection_failure(s->on, s->code, err);
 }
 
-bool statement_is_conflict(const struct statement *s)
+enum status sqlite_statement_run(struct statement *s, struct error *err)
+{
+	bool has_row;
+
+	do {
+		TRY(sqlite_statement_step(s, &has_row, err));
+	} while (has_row);
+	return OK;
+}
+
+void sqlite_statement_again(struct statement *s)
+{
+	sqlite3_reset(s->prepared);
+}
+
+bool sqlite_statement_is_conflict(const struct statement *s)
 {
 	return s->code == SQLITE_CONSTRAINT_UNIQUE || s->code == SQLITE_CONSTRAINT_PRIMARYKEY;
 }
 
-int64_t column_i64(struct statement *s)
-{
-	return sqlite3_column_int64(s->prepared, s->column++);
-}
-
-uint64_t column_u64(struct statement *s)
-{
-	return (uint64_t)column_i64(s);
-}
-
-uint32_t column_u32(struct statement *s)
-{
-	return (uint32_t)column_i64(s);
-}
-
-bool column_bool(struct statement *s)
-{
-	return column_i64(s) != 0;
-}
-
-struct span column_span(struct statement *s, struct arena *arena)
-{
-	/* Text is asked for as a blob, too: the same bytes, and no terminating NUL to make room for. */
-	const void *bytes = sqlite3_column_blob(s->prepared, s->column);
-	int len = sqlite3_column_bytes(s->prepared, s->column++);
-	struct span copy = arena_copy(arena, span_of(bytes, bytes ? (size_t)len : 0));
-
-	if (!copy.ptr || (!bytes && sqlite3_errcode(s->on->db) == SQLITE_NOMEM)) {
-		s->is_out_of_memory = true;
-		return SPAN("");
-	}
-	return copy;
-}
-
-void statement_again(struct statement *s)
-{
-	sqlite3_reset(s->prepared);
-	s->parameter = 0;
-}
-
-int statement_parameters(const struct statement *s)
+int sqlite_statement_parameters(const struct statement *s)
 {
 	return sqlite3_bind_parameter_count(s->prepared);
 }
 
-int statement_columns(const struct statement *s)
+int sqlite_statement_columns(const struct statement *s)
 {
 	return sqlite3_column_count(s->prepared);
 }
 
-void bind_pointer(struct statement *s, const char *predicate, const void *pointer)
+int64_t sqlite_column_i64(struct statement *s)
 {
-	/* SQLite takes no const; predicates know what is theirs to change. It hands a pointer on to who names its type alone. */
-	note(s, sqlite3_bind_pointer(s->prepared, ++s->parameter, (void *)pointer, predicate, NULL));
+	return sqlite3_column_int64(s->prepared, s->column);
 }
 
-struct span column_borrow(struct statement *s)
+double sqlite_column_finite(struct statement *s)
 {
+	return sqlite3_column_double(s->prepared, s->column);
+}
+
+struct span sqlite_column_borrow(struct statement *s)
+{
+	/* Text is asked for as a blob, too: the same bytes, and no terminating NUL to make room for. */
 	const void *bytes = sqlite3_column_blob(s->prepared, s->column);
-	int len = sqlite3_column_bytes(s->prepared, s->column++);
 
-	return bytes || len ? span_of(bytes, (size_t)len) : SPAN("");
+	if (bytes)
+		return span_of(bytes, (size_t)sqlite3_column_bytes(s->prepared, s->column));
+	return sqlite3_errcode(sqlite_of(s->on)) == SQLITE_NOMEM ? span_of(NULL, 0) : SPAN("");
 }
 
-double column_finite(struct statement *s)
-{
-	return sqlite3_column_double(s->prepared, s->column++);
-}
-
-enum column_kind column_kind(const struct statement *s)
+enum column_kind sqlite_column_kind(const struct statement *s)
 {
 	switch (sqlite3_column_type(s->prepared, s->column)) {
 	case SQLITE_INTEGER:
@@ -233,12 +202,7 @@ enum column_kind column_kind(const struct statement *s)
 	}
 }
 
-bool column_is_null(const struct statement *s)
-{
-	return column_kind(s) == COLUMN_NULL;
-}
-
-const char *column_name(const struct statement *s)
+const char *sqlite_column_name(const struct statement *s)
 {
 	return sqlite3_column_name(s->prepared, s->column);
 }

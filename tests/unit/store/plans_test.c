@@ -52,13 +52,13 @@ static size_t check_plans(struct store_reader *on)
 	size_t checked = 0;
 
 	for (size_t i = 0; i < STATEMENT_SLOTS; i++) {
-		const char *sql = on->statements[i].sql;
+		const char *sql = sqlite_reader_of(on)->statements[i].sql;
 		char explain[4096];
 		sqlite3_stmt *plan = NULL;
 		if (!sql)
 			continue;
 		snprintf(explain, sizeof explain, "EXPLAIN QUERY PLAN %s", sql);
-		CHECK(sqlite3_prepare_v2(on->db, explain, -1, &plan, NULL) == SQLITE_OK);
+		CHECK(sqlite3_prepare_v2(sqlite_of(on), explain, -1, &plan, NULL) == SQLITE_OK);
 		while (sqlite3_step(plan) == SQLITE_ROW) {
 			const char *detail = (const char *)sqlite3_column_text(plan, 3);
 			if (strncmp(detail, "SCAN", 4) == 0 && !is_allowed(detail))
@@ -333,8 +333,8 @@ TEST(statements_are_prepared_once)
 	struct harness h = harness_new();
 
 	call_readers(&h, h.reader);
-	size_t before = h.reader->statement_count;
+	size_t before = sqlite_reader_of(h.reader)->statement_count;
 	call_readers(&h, h.reader);
-	CHECK_INT(h.reader->statement_count, before);
+	CHECK_INT(sqlite_reader_of(h.reader)->statement_count, before);
 	harness_done(&h);
 }

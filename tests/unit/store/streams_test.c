@@ -211,7 +211,7 @@ TEST(summaries_replace_those_of_before)
 	rows[1].summary.last = NAN;
 	harness_begin(&h);
 	CHECK_OK(store_put_summaries(h.tx, job, &counts, rows, 2, &err));
-	CHECK_INT(sqlite3_total_changes(h.store->writer->db) > 0, 1);
+	CHECK_INT(sqlite3_total_changes(sqlite_of(h.store->writer)) > 0, 1);
 	harness_commit(&h);
 	CHECK_OK(store_read_summaries(h.reader, h.arena, job, &got_counts, &got, &count, &err));
 	CHECK_INT(count, 2);

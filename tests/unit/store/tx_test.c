@@ -183,9 +183,9 @@ TEST(an_idle_checkpoint_leaves_nothing_to_do)
 	struct harness h = harness_new();
 
 	commit_record(&h, 1, 40000);
-	CHECK(h.store->writer->wal_frames > 0);
+	CHECK(sqlite_reader_of(h.store->writer)->wal_frames > 0);
 	CHECK_OK(store_checkpoint(h.store, true, &err));
-	CHECK_INT(h.store->writer->wal_frames, 0);
+	CHECK_INT(sqlite_reader_of(h.store->writer)->wal_frames, 0);
 	harness_done(&h);
 }
 

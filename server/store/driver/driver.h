@@ -1,0 +1,100 @@
+/*
+ * Job: what a database answers: a table of functions, each as the function of its name in statement.h, connection.h, store.h and
+ *      admin.h says, and what the connections and stores of every database begin with. Only the drivers and this folder include it.
+ * Ownership: a connection owns its statements, a store its writer. Threads: a connection belongs to one thread at a time.
+ */
+#pragma once
+
+#include "store/admin.h"
+#include "store/driver/connection.h"
+#include "store/driver/statement.h"
+
+struct driver {
+	/* ---- statements ---- */
+	enum status (*statement_open)(
+		struct statement *out, struct store_reader *on, const char *sql, struct error *err) MUST_CHECK;
+	enum status (*statement_open_once)(
+		struct statement *out, struct store_reader *on, struct span sql, struct error *err) MUST_CHECK;
+	void (*statement_done)(struct statement *s); /* of one that is open */
+	enum status (*statement_step)(struct statement *s, bool *has_row, struct error *err) MUST_CHECK;
+	enum status (*statement_run)(struct statement *s, struct error *err) MUST_CHECK;
+	void (*statement_again)(struct statement *s); /* its first parameter is the next one already */
+	bool (*statement_is_conflict)(const struct statement *s);
+	int (*statement_parameters)(const struct statement *s);
+	int (*statement_columns)(const struct statement *s);
+	/* s->parameter is the one to bind */
+	void (*bind_i64)(struct statement *s, int64_t value);
+	void (*bind_text)(struct statement *s, struct span text); /* ptr is never NULL */
+	void (*bind_blob)(struct statement *s, struct span bytes); /* the same */
+	void (*bind_null)(struct statement *s);
+	void (*bind_finite)(struct statement *s, double value);
+	void (*bind_pointer)(struct statement *s, const char *predicate, const void *pointer);
+	/* s->column is the one to read; these do not move it on */
+	int64_t (*column_i64)(struct statement *s);
+	double (*column_finite)(struct statement *s);
+	struct span (*column_borrow)(struct statement *s);
+	enum column_kind (*column_kind)(const struct statement *s);
+	const char *(*column_name)(const struct statement *s);
+
+	/* ---- connections ---- */
+	enum status (*run)(struct store_reader *on, const char *sql, struct error *err) MUST_CHECK;
+	enum status (*begin)(struct store_reader *on, struct error *err) MUST_CHECK;
+	enum status (*commit)(struct store_reader *on, struct error *err) MUST_CHECK;
+	void (*rollback)(struct store_reader *on);
+	void (*interrupt)(struct store_reader *on);
+	enum status (*add_predicates)(
+		struct store_reader *on, const struct predicate *predicates, size_t count) MUST_CHECK;
+	enum status (*reader_new)(struct store_reader **out, struct store *store, struct error *err) MUST_CHECK;
+	void (*reader_free)(struct store_reader *on);
+	/* The view is taken when this returns, not at the first read. */
+	enum status (*view_begin)(struct store_reader *on, struct error *err) MUST_CHECK;
+
+	/* ---- the writer's transaction; what is left after an error is for rollback ---- */
+	enum status (*tx_begin)(struct store *store, struct error *err) MUST_CHECK;
+	enum status (*tx_commit)(struct store *store, struct error *err) MUST_CHECK;
+	enum status (*tx_savepoint)(struct store *store, struct error *err) MUST_CHECK;
+	enum status (*tx_release)(
+		struct store *store, struct error *err) MUST_CHECK; /* of the newest, which is there */
+	void (*tx_undo)(struct store *store); /* the same */
+	size_t (*tx_changed_rows)(struct store *store);
+
+	/* ---- the whole database ---- */
+	void (*close)(struct store *store); /* frees it, its writer, too */
+	enum status (*look)(struct store *store, struct error *err) MUST_CHECK;
+	enum status (*checkpoint)(struct store *store, bool is_idle, struct error *err) MUST_CHECK;
+	enum status (*figures)(struct store_reader *on, struct store_figures *out, struct error *err) MUST_CHECK;
+	enum status (*vacuum)(struct store *store, size_t pages, uint64_t *left, struct error *err) MUST_CHECK;
+	enum status (*disk_free)(const struct store *store, uint64_t *free_bytes, struct error *err) MUST_CHECK;
+};
+
+enum { READ_LIMIT_MS = 5000 };
+
+/* A connection: the writer's, too, whose reads see its own transaction. */
+struct store_reader {
+	const struct driver *driver;
+	struct store *store; /* NULL: of a file alone, or the writer: what a search needs is read for it alone */
+	bool is_writer;
+	bool is_in_snapshot; /* between begin and end; of the writer: within a transaction */
+	bool has_deadline; /* stated by store_reader_deadline */
+	int64_t deadline_ms; /* monotonic; 0: none */
+	struct error failure; /* what ended the transaction before its commit; the writer's only */
+};
+
+struct store_tx {
+	struct store *store;
+	int savepoints;
+	int64_t search_version; /* 0: nothing that a search may find has changed yet */
+};
+
+struct store {
+	const struct driver *driver;
+	_Atomic int64_t listens_since_ms;
+	struct job_changes *changes; /* the opener's, as is: */
+	struct search_cache *search;
+	struct store_reader *writer;
+	struct store_tx tx; /* at most one */
+	bool has_tx;
+};
+
+/* Before a statement outside of a view: it has a time of its own. */
+void connection_renew_deadline(struct store_reader *on);

@@ -1,0 +1,82 @@
+/* The one transaction, whatever the database. */
+#include "store/columns/job_changes.h"
+#include "store/driver/driver.h"
+
+enum status store_tx_begin(struct store_tx **out, struct store *store, struct error *err)
+{
+	if (store->has_tx)
+		return error_set(err, ERR_INTERNAL, "a transaction is already open");
+	TRY(store->driver->tx_begin(store, err));
+	store->writer->failure = (struct error){0};
+	store->writer->is_in_snapshot = true;
+	store->tx = (struct store_tx){.store = store};
+	store->has_tx = true;
+	*out = &store->tx;
+	return OK;
+}
+
+static void end(struct store_tx *tx)
+{
+	store_tx_reader(tx)->is_in_snapshot = false;
+	tx->store->has_tx = false;
+}
+
+enum status store_tx_commit(struct store_tx *tx, struct error *err)
+{
+	enum status status = tx->store->driver->tx_commit(tx->store, err);
+
+	if (status == OK)
+		end(tx);
+	else
+		store_tx_rollback(tx);
+	return status;
+}
+
+void store_tx_rollback(struct store_tx *tx)
+{
+	connection_rollback(store_tx_reader(tx));
+	end(tx);
+}
+
+enum status store_tx_savepoint(struct store_tx *tx, struct error *err)
+{
+	TRY(tx->store->driver->tx_savepoint(tx->store, err));
+	tx->savepoints++;
+	return OK;
+}
+
+enum status store_tx_release(struct store_tx *tx, struct error *err)
+{
+	if (!tx->savepoints)
+		return error_set(err, ERR_INTERNAL, "there is no savepoint to release");
+	TRY(tx->store->driver->tx_release(tx->store, err));
+	tx->savepoints--;
+	return OK;
+}
+
+void store_tx_undo(struct store_tx *tx)
+{
+	if (!tx->savepoints)
+		return;
+	tx->savepoints--;
+	tx->search_version = 0; /* it may be undone, too */
+	tx->store->driver->tx_undo(tx->store);
+}
+
+struct store_reader *store_tx_reader(struct store_tx *tx)
+{
+	return tx->store->writer;
+}
+
+size_t tx_changed_rows(struct store_tx *tx)
+{
+	return tx->store->driver->tx_changed_rows(tx->store);
+}
+
+enum status tx_note_change(struct store_tx *tx, int64_t job_id, unsigned changes, struct error *err)
+{
+	if (!tx->search_version)
+		TRY(next_id(tx, "search", &tx->search_version, err));
+	job_changes_note(tx->store->changes, tx->search_version, job_id, changes);
+	return OK;
+}

@@ -1,0 +1,188 @@
+#include "store/postgres/postgres_store.h"
+
+enum { WRITE_LIMIT_MS = 7000, CONNECT_LIMIT_S = 3, SCHEMA_BYTES_MAX = 63 };
+
+static void close_all(struct store *closed)
+{
+	struct postgres_store *store = postgres_store_of(closed);
+
+	store_reader_free(closed->writer);
+	mem_free(store->target.conninfo);
+	mem_free(store->target.schema);
+	mem_free(store);
+}
+
+/* It is part of search_path: no name that would have to be quoted. */
+static enum status check_schema_name(struct span name, struct error *err)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz_0123456789";
+	size_t fits = name.len ? strspn(name.ptr, letters) : 0;
+
+	if (name.len && name.len <= SCHEMA_BYTES_MAX && fits == name.len &&
+		!(name.ptr[0] >= '0' && name.ptr[0] <= '9') && !span_starts_with(name, SPAN("pg_")))
+		return OK;
+	return error_set(err, ERR_INVALID,
+		"the schema '%.*s' is not 1 to %d of a-z, 0-9 and _, of which the first is no digit, nor begins with pg_",
+		SPAN_ARGS(name), SCHEMA_BYTES_MAX);
+}
+
+/* A password there would be in the list of processes, in logs and in messages. */
+static enum status check_conninfo(const struct libpq *pq, const char *conninfo, struct error *err)
+{
+	char *why = NULL;
+	PQconninfoOption *options = pq->PQconninfoParse(conninfo, &why);
+	bool has_password = false;
+
+	if (!options) {
+		/* not what was given: a password may be in it */
+		error_set(err, ERR_INVALID, "the database is not stated as libpq takes it: %s",
+			why ? why : "out of memory");
+		pq->PQfreemem(why);
+		return ERR_INVALID;
+	}
+	for (const PQconninfoOption *option = options; option->keyword; option++)
+		has_password = has_password || (strstr(option->keyword, "password") && option->val);
+	pq->PQconninfoFree(options);
+	if (has_password)
+		return error_set(err, ERR_INVALID,
+			"a password does not belong there: put it into a file (PGPASSFILE), the environment (PGPASSWORD), or a service file");
+	return OK;
+}
+
+static enum status open_all(struct postgres_store *store, const struct postgres_options *options, struct error *err)
+{
+	struct postgres_target *target = &store->target;
+
+	TRY(libpq_load(&store->pq, err));
+	TRY(check_conninfo(store->pq, options->conninfo, err));
+	TRY(check_schema_name(span_from(options->schema), err));
+	target->write_limit_ms = options->write_limit_ms ? options->write_limit_ms : WRITE_LIMIT_MS;
+	target->connect_limit_s = options->connect_limit_s ? options->connect_limit_s : CONNECT_LIMIT_S;
+	target->conninfo = mem_copy_string(options->conninfo);
+	target->schema = mem_copy_string(options->schema);
+	if (!target->conninfo || !target->schema)
+		return error_no_memory(err);
+	return postgres_reader_open(&store->head.writer, store, true, err);
+}
+
+enum status postgres_open(struct store **out, const struct postgres_options *options, struct job_changes *changes,
+	struct search_cache *search, struct error *err)
+{
+	struct postgres_store *store = mem_zeroed(sizeof *store);
+
+	if (!store)
+		return error_no_memory(err);
+	store->head.driver = &postgres_driver;
+	enum status status = open_all(store, options, err);
+	if (status != OK) {
+		close_all(&store->head);
+		return status;
+	}
+	store->head.changes = changes;
+	store->head.search = search;
+	*out = &store->head;
+	return OK;
+}
+
+static enum status reader_new(struct store_reader **out, struct store *store, struct error *err)
+{
+	TRY(postgres_reader_open(out, postgres_store_of(store), false, err));
+	(*out)->store = store;
+	return OK;
+}
+
+static void interrupt(struct store_reader *on)
+{
+	(void)on; /* from a predicate, and there are none */
+}
+
+static enum status add_predicates(struct store_reader *on, const struct predicate *predicates, size_t count)
+{
+	(void)on;
+	(void)predicates;
+	(void)count;
+	return ERR_UNSUPPORTED;
+}
+
+/* ---- a file is what a PostgreSQL database is not ---- */
+
+static enum status look(struct store *store, struct error *err)
+{
+	(void)store;
+	(void)err;
+	return OK;
+}
+
+static enum status checkpoint(struct store *store, bool is_idle, struct error *err)
+{
+	(void)is_idle; /* the server makes its checkpoints itself */
+	return look(store, err);
+}
+
+static enum status figures(struct store_reader *on, struct store_figures *out, struct error *err)
+{
+	int64_t bytes, page_bytes;
+
+	TRY(connection_number(on, "SELECT pg_database_size(current_database())", &bytes, err));
+	TRY(connection_number(on, "SELECT current_setting('block_size')", &page_bytes, err));
+	*out = (struct store_figures){.page_count = (uint64_t)(bytes / page_bytes), .page_bytes = (uint32_t)page_bytes};
+	return OK;
+}
+
+static enum status vacuum(struct store *store, size_t pages, uint64_t *left, struct error *err)
+{
+	(void)pages; /* autovacuum does */
+	*left = 0;
+	return look(store, err);
+}
+
+static enum status disk_free(const struct store *store, uint64_t *free_bytes, struct error *err)
+{
+	(void)store;
+	(void)free_bytes;
+	return error_set(err, ERR_UNSUPPORTED, "how much room a PostgreSQL server's disk has cannot be asked");
+}
+
+const struct driver postgres_driver = {
+	.statement_open = postgres_statement_open,
+	.statement_open_once = postgres_statement_open_once,
+	.statement_done = postgres_statement_done,
+	.statement_step = postgres_statement_step,
+	.statement_run = postgres_statement_run,
+	.statement_again = postgres_statement_again,
+	.statement_is_conflict = postgres_statement_is_conflict,
+	.statement_parameters = postgres_statement_parameters,
+	.statement_columns = postgres_statement_columns,
+	.bind_i64 = postgres_bind_i64,
+	.bind_text = postgres_bind_text,
+	.bind_blob = postgres_bind_blob,
+	.bind_null = postgres_bind_null,
+	.bind_finite = postgres_bind_finite,
+	.bind_pointer = postgres_bind_pointer,
+	.column_i64 = postgres_column_i64,
+	.column_finite = postgres_column_finite,
+	.column_borrow = postgres_column_borrow,
+	.column_kind = postgres_column_kind,
+	.column_name = postgres_column_name,
+	.run = postgres_run,
+	.begin = postgres_begin,
+	.commit = postgres_commit,
+	.rollback = postgres_rollback,
+	.interrupt = interrupt,
+	.add_predicates = add_predicates,
+	.reader_new = reader_new,
+	.reader_free = postgres_reader_free,
+	.view_begin = postgres_view_begin,
+	.tx_begin = postgres_tx_begin,
+	.tx_commit = postgres_tx_commit,
+	.tx_savepoint = postgres_tx_savepoint,
+	.tx_release = postgres_tx_release,
+	.tx_undo = postgres_tx_undo,
+	.tx_changed_rows = postgres_tx_changed_rows,
+	.close = close_all,
+	.look = look,
+	.checkpoint = checkpoint,
+	.figures = figures,
+	.vacuum = vacuum,
+	.disk_free = disk_free,
+};

@@ -1,0 +1,199 @@
+/*
+ * Job: what the files of this folder share: a connection with its statements, and what it has asked and not yet been answered.
+ * Ownership: a connection owns its statements; rows are the statement's. Threads: a connection belongs to one thread at a time.
+ *
+ * A connection is always in libpq's pipeline mode. What is sent is a queue of commands, counted from 1: `sent` of them, the first
+ * `answered` of which have been answered. Statements of a transaction that give nothing back are sent and met later ("deferred");
+ * a statement that gives rows is the last of the queue, with a Sync behind it, and its answers are read when the caller asks for
+ * them. So there is never more than one statement being read, nor more than one Sync.
+ */
+#pragma once
+
+#include "store/driver/driver.h"
+#include "store/postgres/libpq.h"
+#include "store/postgres/postgres.h"
+
+enum {
+	POSTGRES_SLOTS = 512,
+	SAVEPOINTS_MAX = 16,
+	SQLSTATE_BYTES = 6,
+	NAME_BYTES = 24,
+	NUMBER_BYTES = 32,
+};
+
+/* Of pg_type.dat, for ever the same. */
+enum {
+	OID_BOOL = 16,
+	OID_BYTEA = 17,
+	OID_INT8 = 20,
+	OID_INT2 = 21,
+	OID_INT4 = 23,
+	OID_TEXT = 25,
+	OID_FLOAT4 = 700,
+	OID_FLOAT8 = 701,
+	OID_NUMERIC = 1700,
+};
+
+/* Rows that came while another statement wanted the connection. */
+struct kept_rows {
+	PGresult **rows;
+	size_t count, cap, next, bytes;
+};
+
+struct postgres_statement {
+	const char *literal; /* whose slot it is in; NULL: of one use */
+	char *sql; /* as PostgreSQL spells it */
+	char name[NAME_BYTES]; /* of it prepared on this connection; "": it is not */
+	uint64_t prepared_at; /* the command that did */
+	bool is_open;
+	bool is_sent;
+	bool is_over; /* all its rows came, or never will */
+	char sqlstate[SQLSTATE_BYTES]; /* why it failed */
+	PGresult *row; /* the present one, or the end, which knows the columns, too */
+	struct kept_rows kept;
+	char number[NUMBER_BYTES]; /* a number that is read as text */
+	/* The parameters: */
+	int count;
+	Oid *bound; /* 0: NULL, which is of any type */
+	Oid *declared; /* as it is prepared */
+	const char **values;
+	int *lengths;
+	int *formats; /* all binary */
+	uint64_t *numbers; /* in the order of the network */
+};
+
+struct postgres_reader {
+	struct store_reader head;
+	const struct libpq *pq;
+	const struct postgres_target *target;
+	PGconn *conn; /* NULL: lost; made anew for the next view, transaction or lone statement */
+	int64_t until_ms; /* of the present wait */
+	uint64_t sent, answered;
+	bool is_synced; /* a Sync is behind the last command */
+	uint64_t failed_at; /* the command that failed since the view, transaction or lone statement began; 0: none */
+	bool is_failed_late; /* and its statement had said OK */
+	size_t changed; /* rows, by the last command that writes */
+	bool is_committed; /* the last command was a COMMIT that did */
+	unsigned warnings;
+	unsigned named; /* statements so far: each has a name of its own */
+	unsigned careful; /* so many transactions to come defer nothing */
+	bool defers; /* this one does */
+	struct postgres_statement *reading; /* whose rows come */
+	int savepoint_count;
+	uint64_t savepoints[SAVEPOINTS_MAX]; /* the commands that made them */
+	size_t statement_count;
+	struct postgres_statement *statements[POSTGRES_SLOTS];
+};
+
+/* What all connections of a store have in common. */
+struct postgres_target {
+	char *conninfo;
+	char *schema;
+	int64_t write_limit_ms;
+	int connect_limit_s;
+};
+
+struct postgres_store {
+	struct store head;
+	const struct libpq *pq;
+	struct postgres_target target;
+};
+
+static inline struct postgres_reader *postgres_reader_of(struct store_reader *on)
+{
+	return (struct postgres_reader *)on;
+}
+
+static inline struct postgres_store *postgres_store_of(struct store *store)
+{
+	return (struct postgres_store *)store;
+}
+
+static inline struct postgres_statement *statement_of(const struct statement *s)
+{
+	return s->prepared;
+}
+
+/* ---- connection.c ---- */
+/* Connects where the connection is lost. Not within a view or a transaction, which do not outlive theirs. */
+enum status postgres_connect(struct postgres_reader *on, struct error *err) MUST_CHECK;
+void postgres_disconnect(struct postgres_reader *on);
+/* Notices that the server has closed it; asks nothing. */
+void postgres_look(struct postgres_reader *on);
+enum status postgres_reader_open(
+	struct store_reader **out, struct postgres_store *store, bool is_writer, struct error *err) MUST_CHECK;
+void postgres_reader_free(struct store_reader *reader);
+
+/* ---- failure.c ---- */
+/* What the server said, or NULL: what libpq says of the connection, which is closed then. */
+enum status postgres_failure(struct postgres_reader *on, const PGresult *result, struct error *err);
+
+/* ---- pipeline.c ---- */
+/* Before a command: ends one that is being read, by keeping the rest of its rows. */
+enum status pipeline_prepare(struct postgres_reader *on, struct error *err) MUST_CHECK;
+/* After a call of libpq that sends a command; `is_sent` is what it returned. */
+enum status pipeline_sent(struct postgres_reader *on, bool is_sent, struct error *err) MUST_CHECK;
+/* A command that takes no values and gives no rows; a literal. Its failure is met later. */
+enum status pipeline_defer(struct postgres_reader *on, const char *sql, struct error *err) MUST_CHECK;
+/* The command that was sent last is such a one. */
+enum status pipeline_deferred(struct postgres_reader *on, struct error *err) MUST_CHECK;
+/* Reads all answers. The first failure since failed_at was 0. */
+enum status pipeline_settle(struct postgres_reader *on, struct error *err) MUST_CHECK;
+/* All that the server says of the first command without an answer; a failure of its own is no error yet. */
+enum status pipeline_skip(struct postgres_reader *on, struct error *err) MUST_CHECK;
+/* The last command's rows are wanted: Sync, and the answers of those before. */
+enum status pipeline_read(
+	struct postgres_reader *on, struct postgres_statement *statement, struct error *err) MUST_CHECK;
+/* Into statement->row. */
+enum status pipeline_next(
+	struct postgres_reader *on, struct postgres_statement *statement, bool *has_row, struct error *err) MUST_CHECK;
+/* Its rows are not wanted any more. */
+void pipeline_drop(struct postgres_reader *on, struct postgres_statement *statement);
+/* The next result of the server, NULL at a command's end, within until_ms. */
+enum status pipeline_result(struct postgres_reader *on, PGresult **out, struct error *err) MUST_CHECK;
+void pipeline_start_wait(struct postgres_reader *on);
+
+/* ---- statement.c ---- */
+extern const struct driver postgres_driver;
+/* It may begin a command: within a view or transaction that is whole, else on a connection that is there. */
+enum status postgres_check_usable(struct postgres_reader *on, struct error *err) MUST_CHECK;
+void postgres_statement_free(const struct libpq *pq, struct postgres_statement *statement);
+enum status postgres_statement_open(
+	struct statement *out, struct store_reader *on, const char *sql, struct error *err) MUST_CHECK;
+enum status postgres_statement_open_once(
+	struct statement *out, struct store_reader *on, struct span sql, struct error *err) MUST_CHECK;
+void postgres_statement_done(struct statement *s);
+enum status postgres_statement_step(struct statement *s, bool *has_row, struct error *err) MUST_CHECK;
+enum status postgres_statement_run(struct statement *s, struct error *err) MUST_CHECK;
+void postgres_statement_again(struct statement *s);
+bool postgres_statement_is_conflict(const struct statement *s);
+int postgres_statement_parameters(const struct statement *s);
+
+/* ---- value.c ---- */
+/* Why a value could not be bound. */
+enum status postgres_bind_failure(const struct statement *s, struct error *err) MUST_CHECK;
+void postgres_bind_i64(struct statement *s, int64_t value);
+void postgres_bind_text(struct statement *s, struct span text);
+void postgres_bind_blob(struct statement *s, struct span bytes);
+void postgres_bind_null(struct statement *s);
+void postgres_bind_finite(struct statement *s, double value);
+void postgres_bind_pointer(struct statement *s, const char *predicate, const void *pointer);
+int postgres_statement_columns(const struct statement *s);
+int64_t postgres_column_i64(struct statement *s);
+double postgres_column_finite(struct statement *s);
+struct span postgres_column_borrow(struct statement *s);
+enum column_kind postgres_column_kind(const struct statement *s);
+const char *postgres_column_name(const struct statement *s);
+
+/* ---- tx.c ---- */
+enum status postgres_run(struct store_reader *on, const char *sql, struct error *err) MUST_CHECK;
+enum status postgres_begin(struct store_reader *on, struct error *err) MUST_CHECK;
+enum status postgres_commit(struct store_reader *on, struct error *err) MUST_CHECK;
+void postgres_rollback(struct store_reader *on);
+enum status postgres_view_begin(struct store_reader *on, struct error *err) MUST_CHECK;
+enum status postgres_tx_begin(struct store *store, struct error *err) MUST_CHECK;
+enum status postgres_tx_commit(struct store *store, struct error *err) MUST_CHECK;
+enum status postgres_tx_savepoint(struct store *store, struct error *err) MUST_CHECK;
+enum status postgres_tx_release(struct store *store, struct error *err) MUST_CHECK;
+void postgres_tx_undo(struct store *store);
+size_t postgres_tx_changed_rows(struct store *store);

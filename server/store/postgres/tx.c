@@ -1,0 +1,161 @@
+/*
+ * Views and the writer's transaction. What fails late, when its item is over, ends the transaction as a whole: the writer then
+ * tries each item alone, and the driver defers nothing for as many transactions as that can be, so that each item hears its own error.
+ */
+#include "store/postgres/postgres_store.h"
+
+#define BEGIN_WRITE "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
+
+enum { CAREFUL_TRANSACTIONS = 4096 }; /* as many items as the writer takes into one transaction */
+
+enum status postgres_run(struct store_reader *reader, const char *sql, struct error *err)
+{
+	struct postgres_reader *on = postgres_reader_of(reader);
+
+	TRY(postgres_check_usable(on, err));
+	TRY(pipeline_settle(on, err));
+	pipeline_start_wait(on);
+	/* Several statements at once are of the simple protocol, which a pipeline has no place for. */
+	if (!on->pq->PQexitPipelineMode(on->conn) || !on->pq->PQsendQuery(on->conn, sql))
+		return pipeline_sent(on, false, err);
+	on->sent++;
+	TRY(pipeline_skip(on, err));
+	if (on->conn && !on->pq->PQenterPipelineMode(on->conn))
+		return pipeline_sent(on, false, err);
+	return pipeline_settle(on, err);
+}
+
+void postgres_rollback(struct store_reader *reader)
+{
+	struct postgres_reader *on = postgres_reader_of(reader);
+
+	(void)!pipeline_settle(on, NULL);
+	if (on->conn && on->pq->PQtransactionStatus(on->conn) != PQTRANS_IDLE &&
+		pipeline_defer(on, "ROLLBACK", NULL) == OK)
+		(void)!pipeline_settle(on, NULL);
+	/* Whatever it is in: the server ends it with the connection. */
+	if (on->conn && on->pq->PQtransactionStatus(on->conn) != PQTRANS_IDLE)
+		postgres_disconnect(on);
+	on->failed_at = 0;
+	on->savepoint_count = 0;
+}
+
+static enum status begin(struct postgres_reader *on, const char *sql, struct error *err)
+{
+	on->failed_at = 0;
+	on->is_failed_late = false;
+	on->savepoint_count = 0;
+	postgres_look(on);
+	TRY(postgres_connect(on, err));
+	return pipeline_defer(on, sql, err);
+}
+
+enum status postgres_begin(struct store_reader *reader, struct error *err)
+{
+	return begin(postgres_reader_of(reader), BEGIN_WRITE, err);
+}
+
+enum status postgres_commit(struct store_reader *reader, struct error *err)
+{
+	return postgres_run(reader, "COMMIT", err);
+}
+
+enum status postgres_view_begin(struct store_reader *reader, struct error *err)
+{
+	AUTO_DONE(statement) first = {0};
+
+	TRY(begin(postgres_reader_of(reader), "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", err));
+	/* BEGIN alone takes no view: the first read would, later than the caller thinks. */
+	TRY(statement_open(&first, reader, "SELECT 1", err));
+	return statement_run(&first, err);
+}
+
+enum status postgres_tx_begin(struct store *store, struct error *err)
+{
+	struct postgres_reader *on = postgres_reader_of(store->writer);
+
+	on->defers = !on->careful;
+	on->careful -= on->careful > 0;
+	return begin(on, BEGIN_WRITE, err);
+}
+
+static enum status give_up(struct postgres_reader *on, struct error *err)
+{
+	enum status status = on->head.failure.status;
+
+	/* What has nothing to do with any item, the writer does not try again by items. */
+	if (on->is_failed_late && status != ERR_UNAVAILABLE && status != ERR_IO)
+		on->careful = CAREFUL_TRANSACTIONS;
+	if (err)
+		*err = on->head.failure;
+	return status;
+}
+
+/* The server has said COMMIT, and warned of nothing: a wait for the standby that was cut short is such a warning. */
+static enum status check_commit(struct postgres_reader *on, unsigned warnings, struct error *err)
+{
+	if (!on->is_committed)
+		return error_set(err, ERR_INTERNAL, "the database did not commit, and did not say why");
+	if (on->warnings == warnings)
+		return OK;
+	return error_set(err, ERR_UNAVAILABLE, "the database warned of its commit: it may not be on the standby");
+}
+
+enum status postgres_tx_commit(struct store *store, struct error *err)
+{
+	struct postgres_reader *on = postgres_reader_of(store->writer);
+	unsigned warnings = on->warnings;
+
+	if (on->failed_at)
+		return give_up(on, err);
+	on->is_committed = false;
+	TRY(pipeline_defer(on, "COMMIT", err));
+	if (pipeline_settle(on, err) != OK)
+		return give_up(on, err);
+	return check_commit(on, warnings, err);
+}
+
+/* All have one name: the newest of it is meant, as in SQLite. */
+enum status postgres_tx_savepoint(struct store *store, struct error *err)
+{
+	struct postgres_reader *on = postgres_reader_of(store->writer);
+
+	TRY(postgres_check_usable(on, err));
+	if (on->savepoint_count == SAVEPOINTS_MAX)
+		return error_set(err, ERR_INTERNAL, "savepoints are nested more than %d deep", SAVEPOINTS_MAX);
+	TRY(pipeline_defer(on, "SAVEPOINT slice", err));
+	on->savepoints[on->savepoint_count++] = on->sent;
+	return OK;
+}
+
+enum status postgres_tx_release(struct store *store, struct error *err)
+{
+	struct postgres_reader *on = postgres_reader_of(store->writer);
+
+	TRY(postgres_check_usable(on, err));
+	TRY(pipeline_defer(on, "RELEASE slice", err));
+	on->savepoint_count--;
+	return OK;
+}
+
+void postgres_tx_undo(struct store *store)
+{
+	struct postgres_reader *on = postgres_reader_of(store->writer);
+	uint64_t made_at = on->savepoints[--on->savepoint_count];
+
+	(void)!pipeline_settle(on, NULL);
+	/* What failed before it is not undone by it: the transaction stays failed, and its commit says why. */
+	if (!on->conn || (on->failed_at && on->failed_at <= made_at))
+		return;
+	on->failed_at = 0;
+	on->is_failed_late = false;
+	if (pipeline_defer(on, "ROLLBACK TO slice", NULL) == OK)
+		(void)!pipeline_defer(on, "RELEASE slice", NULL);
+}
+
+size_t postgres_tx_changed_rows(struct store *store)
+{
+	struct postgres_reader *on = postgres_reader_of(store->writer);
+
+	return pipeline_settle(on, NULL) == OK ? on->changed : 0;
+}
