@@ -16,6 +16,8 @@ import math
 import pathlib
 import random
 
+import policy_families
+
 LOSS, RATE, TIME, EVAL = "train:loss", "train:tokens_per_second", "train:step_time", "eval_loss"
 T0_MS, STEP_MS = 1_780_000_000_000, 1000
 
@@ -362,7 +364,7 @@ TUNED = {"quiet-alternating": (quiet_alternating, 8), "quiet-levels": (quiet_lev
     "quiet-cycle-of-rate": (quiet_cycle_of_rate, 6), "noisy-shift": (noisy_shift, 5), "quiet-cycle-of-loss": (quiet_cycle_of_loss, 6),
     "quiet-cosine-restarts": (quiet_cosine_restarts, 6), "quiet-wander": (quiet_wander, 8), "ramp": (ramp, 5), "early-plateau": (early_plateau, 5),
     "quiet-first-line": (quiet_first_line, 5), "quiet-next-model": (quiet_next_model, 5), "quiet-evaluations": (quiet_evaluations, 6),
-    "same-batch": (same_batch, 5), "hang": (hang, 3), "slow-node": (slow_node, 3)}
+    "same-batch": (same_batch, 5), "hang": (hang, 3), "slow-node": (slow_node, 3), **policy_families.TUNED}
 HELD = {"quiet-shards": (quiet_shards, 8), "quiet-neighbours": (quiet_neighbours, 8), "quiet-triangle-of-rate": (quiet_triangle_of_rate, 6),
     "noisy-time-shift": (noisy_time_shift, 5), "alternating-and-slower": (alternating_and_slower, 5),
     "quiet-triangle-of-loss": (quiet_triangle_of_loss, 6), "quiet-longer-restarts": (quiet_longer_restarts, 6),
@@ -370,7 +372,7 @@ HELD = {"quiet-shards": (quiet_shards, 8), "quiet-neighbours": (quiet_neighbours
     "early-plateau-of-a-slow-fall": (early_plateau_of_a_slow_fall, 5),
     "quiet-first-line-higher": (quiet_first_line_higher, 5), "quiet-next-model-warm": (quiet_next_model_warm, 5),
     "quiet-few-evaluations": (quiet_few_evaluations, 6), "same-batches": (same_batches, 5), "long-hang": (long_hang, 3),
-    "quiet-nodes": (quiet_nodes, 3)}
+    "quiet-nodes": (quiet_nodes, 3), **policy_families.HELD}
 
 
 def rounded(value):
