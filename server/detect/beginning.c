@@ -1,5 +1,7 @@
 #include "detect/beginning.h"
 
+#include <math.h>
+
 static const double high_share = 1.3; /* of the level: a beginning below that cannot be told from a spike */
 static const double near_height = 0.6; /* of the way up to it */
 static const double far_down = 0.3; /* of that way */
@@ -33,7 +35,7 @@ bool beginning_is_height(const struct beginning *first, double value, double lev
 	double start = mean_of(first, 0);
 
 	return beginning_is_known(first) && level > 0 && start > high_share * level &&
-	       fall_of(first, 1) > spread * start / level && value > level + near_height * (start - level);
+	       fall_of(first, 2) > spread * start / level && value > level + near_height * (start - level);
 }
 
 bool beginning_is_above(const struct beginning *first, double value, double level)
@@ -46,7 +48,10 @@ bool beginning_is_alike(const struct beginning *first, const struct beginning *n
 	double fell = fall_of(first, part), falls = fall_of(next, part);
 	double slack = part == 1 ? noise / 2 : 0; /* of the difference of two means of eight */
 
-	return falls > alike_least * fell - slack && falls < alike_most * fell + slack;
+	if (part == 1) /* a warm-up may have held the one or the other where it began */
+		return falls > alike_least / 2 * fell - slack &&
+		       falls < alike_most * fmax(fell, fall_of(first, 2) / 2) + slack;
+	return falls > alike_least * fell && falls < alike_most * fell;
 }
 
 void beginning_pack(const struct beginning *beginning, struct buf *out)

@@ -3,7 +3,8 @@
  * Ownership: values; zeroed is new. Threads: one at a time. Internal to detect/.
  *
  * Alike are beginnings that fall: the next training may start from another height, with another rate of learning. What stands
- * still there is a training that has come to grief, and what falls much faster is a spike on its way back.
+ * still there, longer than a warm-up would hold it, is a training that has come to grief, and what falls much faster is a spike on
+ * its way back.
  */
 #pragma once
 

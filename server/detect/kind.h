@@ -2,7 +2,8 @@
  * Job: what a detector is to the set: a table of functions over a state of its own. Internal to detect/.
  * Ownership: the set allocates `bytes` zeroed bytes a state; done frees what a state allocated. Threads: one at a time.
  * Names: a detector_kind is a detector. The incident_kind is what it reports: loss_spike_kind reports loss_spike and divergence,
- *      throughput_kind and step_time_kind (both in throughput.c) report throughput_drop and throughput_change.
+ *      throughput_kind and step_time_kind (both in throughput.c) report throughput_drop and throughput_change. entropy_collapse_kind and
+ *      reward_collapse_kind are both in collapse.c.
  */
 #pragma once
 
@@ -38,6 +39,8 @@ extern const struct detector_kind plateau_kind;
 extern const struct detector_kind grad_spike_kind;
 extern const struct detector_kind throughput_kind;
 extern const struct detector_kind step_time_kind;
+extern const struct detector_kind entropy_collapse_kind;
+extern const struct detector_kind reward_collapse_kind;
 
 /* Of a state of these two; as detector_set_pace. */
 uint32_t throughput_pace(const void *state, double *rate);

@@ -61,7 +61,8 @@ enum {
 	AGAIN = 32,
 	APART = 16, /* points */
 	FORMAT_WITH_WANDER = 5,
-	FORMAT_WITH_EPOCH = 6
+	FORMAT_WITH_EPOCH = 6,
+	FORMAT_WITH_ORIGIN = 7
 };
 
 static const double mark_least = 3.8, mark_most = 8, mark_step = 0.5; /* bars: the step is a mark's */
@@ -559,6 +560,8 @@ static void feed(void *of, uint64_t ordinal, const struct point *point, const st
 	if (!state->window) {
 		state->window = mem_zeroed(sizeof *state->window);
 		state->attempt = point->attempt;
+		if (point->step < ROBUST_LATE_STEP)
+			recur_begin(&state->odd, point->step);
 	}
 	if (!state->window)
 		return; /* out of memory: blind, not dead; tried again with the next point */
@@ -629,7 +632,7 @@ static void unpack_wander(struct loss_spike *state, unsigned format, struct unpa
 	state->after = (uint32_t)unpack_u64(in);
 	state->in_epoch = format >= FORMAT_WITH_EPOCH ? (uint32_t)unpack_u64(in) : 0;
 	state->down = unpack_double(in);
-	recur_unpack(&state->odd, in);
+	recur_unpack(&state->odd, format >= FORMAT_WITH_ORIGIN, in);
 	beginning_unpack(&state->first, in);
 	if (state->is_next)
 		beginning_unpack(&state->next, in);

@@ -14,9 +14,10 @@
  * What is said of it. Rates alternate: checkpoints are written, data lie elsewhere, neighbours come and go. That a rate is low
  * is told by its level, that it stays low only by how long, against what such stretches lasted before. So the lengths of the last
  * stretches are kept, by depth. A stretch opens throughput_drop as a mark (info) once it is twice as long as any that was
- * nearly as deep. It is raised to a warning when it is four times as long, and has lasted 128 points or a quarter of an hour. While
- * less than 1920 points were known, what the series is like is not known either: then it must have lasted twice as long as these and
- * 512 points, or an hour.
+ * nearly as deep. It is raised to a warning when it is four times as long, and has lasted 128 points or a quarter of an hour. Of lengths
+ * that are spread exponentially the next one is longer than that once in seventy times where four are known; where three, two or one
+ * are, so seldom longer than 6, 10 and more times the longest: then these are asked (of one 12, or it would never be told). While
+ * less than 1920 points were known, what the series is like is not known either: then the stretch must have lasted as many, or an hour.
  *
  * Three medians above by 6 spreads and by a tenth are a throughput_change, a mark that is over at once, and what is usual starts
  * afresh: so a slow beginning (compilation, caches that fill) is no reference for long. 48 points are wanted before anything is said.
@@ -38,11 +39,11 @@ enum {
 	KNOWN_ENOUGH = 1920 / BLOCK_POINTS,
 	STAY_ENOUGH = 128 / BLOCK_POINTS,
 	AGAIN_STAY = 512 / BLOCK_POINTS,
-	YOUNG_STAY = 1024 / BLOCK_POINTS,
-	YOUNG_STAY_MOST = GIVE_UP - STAY_ENOUGH,
 	STAY_MS = 15 * 60 * 1000,
 	LONG_STAY_MS = 60 * 60 * 1000,
-	FORMAT_WITH_STAYS = 4
+	FEW_STAYS = 4,
+	FORMAT_WITH_STAYS = 4,
+	FORMAT_WITH_COUNTS = 7
 };
 
 static const double restart_share = 0.8;
@@ -50,7 +51,9 @@ static const double least_share = 0.05; /* of the usual: below that, a differenc
 static const double sum_bar = 12, sum_slack = 1, sum_most = 6, sum_run = 4; /* in spreads */
 static const double calm_bar = 6;
 static const double like_depth = 0.5; /* a stretch is like a deeper one from there on */
-static const double mark_times = 1.5, page_times = 4; /* the longest one like it */
+static const double mark_times = 1.5; /* the longest one like it */
+static const double page_times[FEW_STAYS + 1] = {
+	4, 12, 10, 6, 4}; /* by how many were like it: few say less of how long they last */
 static const double steady_share = 0.75; /* of its medians are low, or it is none that stays */
 static const double stay_fading = 1 - 1.0 / 1024; /* a median */
 
@@ -58,6 +61,7 @@ static const double stay_fading = 1 - 1.0 / 1024; /* a median */
 struct stay {
 	float depth; /* as a share of what was usual; 0: none */
 	float length; /* in medians; fades */
+	uint32_t count; /* stretches that it stands for; no more than FEW_STAYS */
 };
 
 struct throughput {
@@ -103,6 +107,15 @@ static double longest_like(const struct throughput *state, double depth)
 	return longest;
 }
 
+static unsigned count_like(const struct throughput *state, double depth)
+{
+	unsigned count = 0;
+
+	for (size_t i = 0; i < STAYS; i++)
+		count += (double)state->stays[i].depth >= like_depth * depth ? state->stays[i].count : 0;
+	return count < FEW_STAYS ? count : FEW_STAYS;
+}
+
 static void fade_stays(struct throughput *state)
 {
 	for (size_t i = 0; i < STAYS; i++)
@@ -126,12 +139,11 @@ static void keep_stay(struct throughput *state)
 			place = stay;
 	}
 	bool is_like = place->depth >= (float)like_depth * depth && depth >= (float)like_depth * place->depth;
-	if (is_like && place->length > length) {
-		place->depth += (depth - place->depth) / 4;
-		return;
-	}
-	if (is_like || place->length < length)
-		*place = (struct stay){depth, length};
+	uint32_t count = is_like && place->count < FEW_STAYS ? place->count + 1 : is_like ? FEW_STAYS : 1;
+	if (is_like && place->length > length)
+		*place = (struct stay){place->depth + (depth - place->depth) / 4, place->length, count};
+	else if (is_like || place->length < length)
+		*place = (struct stay){depth, length, count};
 }
 
 static void forget_run(struct throughput *state)
@@ -189,13 +201,12 @@ static double lasted_ms(const struct throughput *state, const struct point *poin
 /* It has outlasted what is to be expected of a rate that comes back. */
 static bool is_lasting(const struct throughput *state, const struct point *point)
 {
-	double longest = longest_like(state, depth_of(state));
+	double depth = depth_of(state), longest = longest_like(state, depth);
 	bool is_young = state->run_known < KNOWN_ENOUGH, has_come_back = longest >= RUN;
-	double enough = is_young        ? fmin(YOUNG_STAY_MOST, fmax(YOUNG_STAY, 2.0 * state->run_known))
-			: has_come_back ? AGAIN_STAY
-					: STAY_ENOUGH;
+	double enough = is_young ? KNOWN_ENOUGH : has_come_back ? AGAIN_STAY : STAY_ENOUGH;
 
-	if (state->low_run <= page_times * longest || state->low_run < steady_share * state->open_blocks)
+	if (state->low_run <= page_times[count_like(state, depth)] * longest ||
+		state->low_run < steady_share * state->open_blocks)
 		return false;
 	return state->low_run >= enough ||
 	       lasted_ms(state, point) >= (is_young || has_come_back ? LONG_STAY_MS : STAY_MS);
@@ -484,6 +495,7 @@ static void pack(const void *of, struct buf *out)
 	for (size_t i = 0; i < STAYS; i++) {
 		pack_double(out, (double)state->stays[i].depth);
 		pack_double(out, (double)state->stays[i].length);
+		pack_u64(out, state->stays[i].count);
 	}
 	pack_u64(out, (uint64_t)state->is_open | (uint64_t)state->is_said << 1);
 	if (!state->is_open)
@@ -549,6 +561,9 @@ static void unpack(void *of, unsigned format, struct unpacker *in)
 	for (size_t i = 0; i < STAYS && has_stays; i++) {
 		state->stays[i].depth = (float)unpack_double(in);
 		state->stays[i].length = (float)unpack_double(in);
+		uint64_t count = format >= FORMAT_WITH_COUNTS ? unpack_u64(in) : FEW_STAYS;
+		in->has_failed |= count > FEW_STAYS;
+		state->stays[i].count = in->has_failed ? 0 : (uint32_t)count;
 	}
 	uint64_t flags = unpack_u64(in);
 	in->has_failed |= flags > 3 || state->known > KNOWN_ENOUGH;

@@ -20,6 +20,8 @@ enum incident_kind {
 	INCIDENT_DEADLINE, /* of a job: it will not be done in time */
 	INCIDENT_CHECKPOINT_OVERDUE, /* of a job */
 	INCIDENT_DEFINITION_SILENT, /* of a series: its definition finds no value any more */
+	INCIDENT_ENTROPY_COLLAPSE,
+	INCIDENT_REWARD_COLLAPSE,
 	INCIDENT_KIND_COUNT
 };
 
@@ -46,5 +48,7 @@ enum incident_cause { INCIDENT_CAUSE_NONE, INCIDENT_CAUSE_LOSS, INCIDENT_CAUSE_P
 	X(NODE_SUSPECT, "node_suspect", NODE_SUSPECT, INCIDENT_CAUSE_NONE, NULL) \
 	X(DEADLINE, "deadline", DEADLINE, INCIDENT_CAUSE_NONE, NULL) \
 	X(CHECKPOINT_OVERDUE, "checkpoint_overdue", CHECKPOINT_OVERDUE, INCIDENT_CAUSE_NONE, NULL) \
-	X(DEFINITION_SILENT, "definition_silent", DEFINITION_SILENT, INCIDENT_CAUSE_OWN, NULL)
+	X(DEFINITION_SILENT, "definition_silent", DEFINITION_SILENT, INCIDENT_CAUSE_OWN, NULL) \
+	X(ENTROPY_COLLAPSE, "entropy_collapse", ENTROPY_COLLAPSE, INCIDENT_CAUSE_OWN, " collapsed: ") \
+	X(REWARD_COLLAPSE, "reward_collapse", REWARD_COLLAPSE, INCIDENT_CAUSE_OWN, " lost what it had gained: ")
 // clang-format on

@@ -16,6 +16,8 @@ import math
 import pathlib
 import random
 
+import policy_families
+
 LOSS, RATE, TIME, EVAL = "train:loss", "train:tokens_per_second", "train:step_time", "eval_loss"
 T0_MS, STEP_MS = 1_780_000_000_000, 1000
 
@@ -87,6 +89,14 @@ def quiet_shards(rng):
     while len(factors) < 12000:
         factors += [rng.choice([1, 1.07, 1.18])] * round(rng.lognormvariate(math.log(220), 0.5))
     return {TIME: times(steady(rng, 12000, rng.choice([0.006, 0.02]), 1.4), factors)}, []
+
+
+def quiet_four_speeds(rng):
+    """Held out, made after quiet-shards had been looked at: four speeds, stays of another law, also long ones."""
+    mean, speeds, factors = rng.choice([60, 150, 300]), [1, 0.94, 0.88, rng.uniform(0.6, 0.8)], []
+    while len(factors) < 12000:
+        factors += [rng.choice(speeds)] * max(1, round(rng.gammavariate(2, mean / 2)))
+    return {RATE: times(steady(rng, 12000, rng.choice([0.005, 0.025]), 900), factors)}, []
 
 
 def quiet_neighbours(rng):
@@ -250,6 +260,12 @@ def quiet_first_line_higher(rng):
     return {LOSS: epochs(rng, 12000, rng.randrange(30, 300), 20, rng.uniform(0.05, 0.15), 2, rng.choice([1, 1.03])), "every": 20}, []
 
 
+def quiet_first_line_of_long_epochs(rng):
+    """Held out, made after quiet-first-line-higher had been looked at: longer epochs, and data with odd batches of their own."""
+    values = epochs(rng, 12000, rng.randrange(150, 600), 30, rng.uniform(0.06, 0.15), 1)
+    return {LOSS: [value * (rng.choice([0.92, 1.08]) if rng.random() < 0.0005 else 1) for value in values], "every": 30}, []
+
+
 def quiet_next_model(rng):
     noise, values = rng.choice([0.004, 0.012]), []
     while len(values) < 12000:
@@ -263,6 +279,15 @@ def quiet_next_model_warm(rng):
     while len(values) < 12000:
         one = falling(rng, rng.randrange(900, 4000), rng.uniform(0.004, 0.015), start=rng.uniform(9.5, 11))
         values += one[:1] * rng.randrange(3, 9) + one[1:]
+    return {LOSS: values[:12000]}, []
+
+
+def quiet_next_model_after_another(rng):
+    """Held out, made after quiet-next-model-warm had been looked at: other models, a start that rises for some points."""
+    values = []
+    while len(values) < 12000:
+        one = falling(rng, rng.randrange(700, 3000), rng.uniform(0.004, 0.02), start=rng.uniform(8, 10))
+        values += [one[0] * (1 + 0.01 * math.sin(i)) for i in range(rng.randrange(0, 7))] + one
     return {LOSS: values[:12000]}, []
 
 
@@ -362,7 +387,7 @@ TUNED = {"quiet-alternating": (quiet_alternating, 8), "quiet-levels": (quiet_lev
     "quiet-cycle-of-rate": (quiet_cycle_of_rate, 6), "noisy-shift": (noisy_shift, 5), "quiet-cycle-of-loss": (quiet_cycle_of_loss, 6),
     "quiet-cosine-restarts": (quiet_cosine_restarts, 6), "quiet-wander": (quiet_wander, 8), "ramp": (ramp, 5), "early-plateau": (early_plateau, 5),
     "quiet-first-line": (quiet_first_line, 5), "quiet-next-model": (quiet_next_model, 5), "quiet-evaluations": (quiet_evaluations, 6),
-    "same-batch": (same_batch, 5), "hang": (hang, 3), "slow-node": (slow_node, 3)}
+    "same-batch": (same_batch, 5), "hang": (hang, 3), "slow-node": (slow_node, 3), **policy_families.TUNED}
 HELD = {"quiet-shards": (quiet_shards, 8), "quiet-neighbours": (quiet_neighbours, 8), "quiet-triangle-of-rate": (quiet_triangle_of_rate, 6),
     "noisy-time-shift": (noisy_time_shift, 5), "alternating-and-slower": (alternating_and_slower, 5),
     "quiet-triangle-of-loss": (quiet_triangle_of_loss, 6), "quiet-longer-restarts": (quiet_longer_restarts, 6),
@@ -370,7 +395,9 @@ HELD = {"quiet-shards": (quiet_shards, 8), "quiet-neighbours": (quiet_neighbours
     "early-plateau-of-a-slow-fall": (early_plateau_of_a_slow_fall, 5),
     "quiet-first-line-higher": (quiet_first_line_higher, 5), "quiet-next-model-warm": (quiet_next_model_warm, 5),
     "quiet-few-evaluations": (quiet_few_evaluations, 6), "same-batches": (same_batches, 5), "long-hang": (long_hang, 3),
-    "quiet-nodes": (quiet_nodes, 3)}
+    "quiet-nodes": (quiet_nodes, 3), "quiet-four-speeds": (quiet_four_speeds, 8),
+    "quiet-first-line-of-long-epochs": (quiet_first_line_of_long_epochs, 5),
+    "quiet-next-model-after-another": (quiet_next_model_after_another, 5), **policy_families.HELD}
 
 
 def rounded(value):

@@ -111,13 +111,37 @@ TEST(means_since_the_start_of_the_epoch_are_seen_through)
 	CHECK(report_at(&s, before + 1)->incident.worst > 3.5); /* of the batches, not of the mean */
 }
 
+/* An entropy that collapses and comes back, wanders, and collapses again. */
+static void feed_eventful_entropy(struct series *series, int from, int to)
+{
+	for (int i = from; i < to; i++) {
+		double level = 0.4 + 0.4 / sqrt(1 + i / 100.0);
+		bool is_low = (i >= 500 && i < 600) || i >= 1140;
+		series->attempt = i < 1400 ? 1 : 2;
+		level *= i >= 800 && i < 840 ? 0.7 : i < 1000 && is_low ? 0.06 : is_low ? 0.02 : 1;
+		feed(series, level * (1 + 0.03 * noise(series)));
+	}
+}
+
+/* A reward that rises, collapses, comes back, and falls beyond where it began. */
+static void feed_eventful_reward(struct series *series, int from, int to)
+{
+	for (int i = from; i < to; i++) {
+		double level = 0.1 + 0.6 * (1 - exp(-i / 100.0));
+		level = i >= 500 && i < 560 ? 0.2 : i >= 800 && i < 840 ? 0.6 : i >= 1140 ? -0.5 : level;
+		series->attempt = i < 1400 ? 1 : 2;
+		feed(series, level + 0.03 * noise(series));
+	}
+}
+
 static const struct eventful {
 	void (*feed)(struct series *series, int from, int to);
 	enum role role;
 	size_t least; /* reports */
 } eventful[] = {{feed_eventful, ROLE_LOSS, 8}, {feed_eventful_loss, ROLE_LOSS, 4}, {feed_eventful_mean, ROLE_LOSS, 1},
 	{feed_eventful_epochs, ROLE_LOSS, 6}, {feed_eventful_rate, ROLE_THROUGHPUT, 5},
-	{feed_eventful_rate, ROLE_STEP_TIME, 5}, {feed_eventful_rate, ROLE_GRAD_NORM, 4}};
+	{feed_eventful_rate, ROLE_STEP_TIME, 5}, {feed_eventful_rate, ROLE_GRAD_NORM, 4},
+	{feed_eventful_entropy, ROLE_ENTROPY, 4}, {feed_eventful_reward, ROLE_REWARD, 4}};
 
 TEST(a_state_restored_anywhere_says_exactly_the_same)
 {
@@ -176,7 +200,8 @@ static const struct stored {
 	{ROLE_GRAD_NORM, 4, 13}, {ROLE_THROUGHPUT, 4, 132}, {ROLE_STEP_TIME, 4, 132}, {ROLE_LOSS, 5, 139},
 	{ROLE_EVAL_LOSS, 5, 12}, {ROLE_GRAD_NORM, 5, 13}, {ROLE_THROUGHPUT, 5, 132}, {ROLE_STEP_TIME, 5, 132},
 	{ROLE_LOSS, 6, 175}, {ROLE_EVAL_LOSS, 6, 12}, {ROLE_GRAD_NORM, 6, 13}, {ROLE_THROUGHPUT, 6, 132},
-	{ROLE_STEP_TIME, 6, 132}};
+	{ROLE_STEP_TIME, 6, 132}, {ROLE_LOSS, 7, 175}, {ROLE_EVAL_LOSS, 7, 12}, {ROLE_GRAD_NORM, 7, 13},
+	{ROLE_THROUGHPUT, 7, 136}, {ROLE_STEP_TIME, 7, 136}, {ROLE_ENTROPY, 7, 120}, {ROLE_REWARD, 7, 120}};
 
 TEST(states_of_each_format_are_taken_over)
 {

@@ -109,10 +109,10 @@ TEST(the_same_batch_of_every_epoch_is_told_twice_and_marked_from_then_on)
 
 	for (int epoch = 0; epoch < 6; epoch++) {
 		size_t before = s.count;
-		feed_level(&s, 2, 0.01, 400);
+		feed_level(&s, 2, 0.01, 417); /* no half of an epoch, nor another simple part of it */
 		CHECK_INT(s.count, before);
 		feed_level(&s, 3, 0.01, 4);
-		feed_level(&s, 2, 0.01, 396);
+		feed_level(&s, 2, 0.01, 379);
 		size_t pages = 0;
 		for (size_t i = before; i < s.count; i++)
 			pages += report_at(&s, i)->incident.severity > SEVERITY_INFO;
@@ -157,17 +157,50 @@ TEST(the_next_training_in_the_same_stream_is_a_mark)
 	CHECK_INT(report_at(&s, first_page(&s))->incident.opened_step, 6000);
 }
 
+/* Lines 0, 200, 400 … of one batch, of which few are odd; one that is odd by itself lies between. */
+TEST(the_first_lines_of_epochs_match_though_few_of_them_were_odd)
+{
+	struct recur recur = {0}, without = {0};
+
+	recur_begin(&recur, 0);
+	recur_add(&recur, 800, 5);
+	CHECK_INT(recur_matches(&recur, 1000, 5, 16, 0.5), 2); /* a period of 200, from the beginning on */
+	CHECK_INT(recur_matches(&recur, 1001, 5, 16, 0.5), 0);
+	recur_add(&recur, 1000, 5);
+	recur_add(&recur, 1542, 4);
+	recur_add(&recur, 1599, 4);
+	recur_add(&recur, 2200, 5);
+	CHECK_INT(recur_matches(&recur, 2400, 5, 16, 0.5),
+		4); /* with 800, 1000, 2200, of which one told the period; and the beginning */
+	CHECK_INT(recur_matches(&recur, 2400, 15.1, 16, 0.5), 0);
+	recur_add(&without, 800, 5);
+	CHECK_INT(recur_matches(&without, 1000, 5, 16, 0.5), 0);
+}
+
+/* A warm-up holds each where it begins, for three to nine points. */
+TEST(the_next_training_may_begin_with_a_warm_up)
+{
+	AUTO_DONE(series) s = series_of(ROLE_LOSS);
+	static const int held[] = {8, 4, 9, 3};
+
+	for (int i = 0; i < 8000; i++) {
+		int since = i % 2000 - held[i / 2000];
+		feed(&s, falling(since > 0 ? since : 0) * (1 + 0.005 * noise(&s)));
+	}
+	check_no_pages(&s);
+}
+
 TEST(places_at_equal_distances_match)
 {
 	struct recur recur = {0};
 
 	for (int k = 1; k <= 3; k++)
 		recur_add(&recur, 1000 * k + 7, 5);
-	CHECK_INT(recur_matches(&recur, 4007, 5, 16, 0), 1); /* midway: 3007 between 2007 and this one */
+	CHECK_INT(recur_matches(&recur, 4007, 5, 16, 0), 2); /* on a grid of 1000 */
 	CHECK_INT(recur_matches(&recur, 4008, 5, 16, 0), 0);
-	CHECK_INT(recur_matches(&recur, 4009, 5, 16, 2), 1);
-	CHECK_INT(recur_matches(&recur, 4010, 5, 16, 2), 0);
-	CHECK_INT(recur_matches(&recur, 4007, 15, 16, 0), 1);
+	CHECK_INT(recur_matches(&recur, 4009, 5, 16, 2), 2);
+	CHECK_INT(recur_matches(&recur, 4014, 5, 16, 2), 0);
+	CHECK_INT(recur_matches(&recur, 4007, 15, 16, 0), 2);
 	CHECK_INT(recur_matches(&recur, 4007, 15.1, 16, 0), 0); /* more than three times as odd */
 	for (int k = 4; k <= 20; k++)
 		recur_add(&recur, 1000 * k + 7, 5);

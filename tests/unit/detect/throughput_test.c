@@ -71,12 +71,33 @@ TEST(a_rate_of_which_little_is_known_must_stay_low_for_long)
 	AUTO_DONE(series) s = series_of(ROLE_THROUGHPUT);
 
 	feed_level(&s, 320, 0.01, 400);
-	feed_level(&s, 250, 0.01, 1024 - 8);
+	feed_level(&s, 250, 0.01, 1920 - 8); /* as many as make a level a known one */
 	CHECK_INT(s.count, 1);
 	check_report(&s, 0, INCIDENT_OPENED, INCIDENT_THROUGHPUT_DROP, SEVERITY_INFO);
 	feed_level(&s, 250, 0.01, 16);
 	CHECK_INT(s.count, 2);
 	check_report(&s, 1, INCIDENT_UPDATED, INCIDENT_THROUGHPUT_DROP, SEVERITY_WARNING);
+}
+
+/* How long such stretches last is known the less, the fewer there were. */
+TEST(after_few_slow_stretches_the_next_one_must_be_longer_than_after_many)
+{
+	static const int times[] = {12, 10, 6, 4};
+
+	for (int stretches = 1; stretches <= 5; stretches++) {
+		AUTO_DONE(series) s = series_of(ROLE_THROUGHPUT);
+		int most = times[stretches < 4 ? stretches - 1 : 3] * 160;
+		feed_level(&s, 320, 0.01, 2400);
+		for (int i = 0; i < stretches; i++) {
+			feed_level(&s, 250, 0.01, 160);
+			feed_level(&s, 320, 0.01, 400);
+		}
+		size_t before = count_pages(&s);
+		feed_level(&s, 250, 0.01, most * 3 / 4);
+		CHECK_INT(count_pages(&s), before);
+		feed_level(&s, 250, 0.01, most / 2);
+		CHECK_INT(count_pages(&s), before + 1);
+	}
 }
 
 TEST(a_rate_that_alternates_is_marked_and_no_more)

@@ -19,6 +19,8 @@ export default {
   "Collected into one message for": "合并为一条消息的时长",
   "Compare the nodes: one slow machine slows all. Look at data loading, at checkpoints that are being written, and for clocks throttled by heat.":
     "比较各节点：一台慢机器会拖慢全部。检查数据加载、正在写入的检查点，以及因过热而降频的情况。",
+  "Compare the responses of these steps with earlier ones. Go on from a checkpoint before the fall with a lower learning rate, more entropy or KL in the objective, or a wider upper clip.":
+    "将这些步的回答与更早的比较。从下降之前的检查点继续，并降低学习率、在目标中增加熵或 KL 项，或放宽上侧裁剪。",
   "Compare with an earlier run at this step. A schedule that has ended or a learning rate that is too low looks like this.":
     "与之前的运行在同一步比较。学习率计划结束或学习率过低时会是这样。",
   "Delete the rule {name}?": "删除规则 {name}？",
@@ -71,6 +73,8 @@ export default {
     "检查是否仍能写入检查点：空间、权限、共享文件系统。在此之前，作业一旦中断，每多一步就多损失一步。",
   "See whether the data repeat or leak: a loss that falls at once has seldom learnt something. The step of an epoch's end is no such fall.":
     "检查数据是否重复或泄漏：突然下降的损失很少是真的学到了东西。每轮结束时的台阶不在此列。",
+  "See whether the task, the verifier or the environment changed at this step, and read some responses. If the policy itself broke, go on from the last checkpoint before it.":
+    "检查任务、验证器或环境是否在这一步发生变化，并阅读一些回答。如果是策略本身损坏，请从此前最后一个检查点继续。",
   "Send a test": "发送测试",
   "Send again": "重新发送",
   "Show all incidents": "显示全部事件",
@@ -121,6 +125,7 @@ export default {
   "deadline": "期限",
   "divergence": "发散",
   "each {time}": "每 {time}",
+  "entropy collapse": "熵坍缩",
   "every webhook": "所有 Webhook",
   "everything that is noticed": "所有检测到的事件",
   "for a day": "一天",
@@ -161,6 +166,7 @@ export default {
   "until the rule was disabled": "直到规则被停用",
   "until other metric definitions did not find it": "直到其他指标定义不再找到它",
   "retention due": "即将到期",
+  "reward collapse": "奖励坍缩",
   "severity": "严重程度",
   "somebody saw it": "已有人查看",
   "spread": "离散度",
@@ -181,6 +187,9 @@ export default {
   "{metric} became {value} at step {step}.": "{metric} 在第 {step} 步变为 {value}。",
   "{metric} does not fall any more: {value} at step {step}.": "{metric} 不再下降：第 {step} 步为 {value}。",
   "{metric} fell to {value} at step {step}; {expected} was the best level before.": "{metric} 在第 {step} 步降至 {value}；此前最好为 {expected}。",
+  "{metric} fell to {value} by step {step}; {expected} was usual.": "{metric} 到第 {step} 步已降至 {value}；通常为 {expected}。",
+  "{metric} fell to {value} by step {step}; {expected} was usual. The policy hardly varies any more.":
+    "{metric} 到第 {step} 步已降至 {value}；通常为 {expected}。策略几乎不再有变化。",
   "{metric} is faster since step {step}: {value}, {expected} was usual.": "{metric} 从第 {step} 步起变快：{value}，通常为 {expected}。",
   "{metric} is slower since step {step}: {value}, {expected} was usual.": "{metric} 从第 {step} 步起变慢：{value}，通常为 {expected}。",
   "{metric} jumped to {value} at step {step}; {expected} was usual.": "{metric} 在第 {step} 步跃升至 {value}；通常为 {expected}。",

@@ -7,6 +7,8 @@ export const TITLES: Readonly<Record<string, string>> = {
   non_finite: say("non-finite value"),
   loss_drop: say("loss drop"),
   plateau: say("plateau"),
+  entropy_collapse: say("entropy collapse"),
+  reward_collapse: say("reward collapse"),
   grad_spike: say("gradient spike"),
   throughput_drop: say("throughput drop"),
   throughput_change: say("throughput change"),

@@ -6,6 +6,8 @@ export const KINDS = [
   "non_finite",
   "loss_drop",
   "plateau",
+  "entropy_collapse",
+  "reward_collapse",
   "grad_spike",
   "throughput_drop",
   "throughput_change",
