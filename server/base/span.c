@@ -8,11 +8,6 @@
 /* The longest text of a double by "%f" has 317 characters; past the fast limit the counting would have to be wider. */
 enum { MAX_FAST_CHARACTERS = 64, MAX_NUMBER_CHARACTERS = 511 };
 
-bool span_equal(struct span a, struct span b)
-{
-	return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
-}
-
 /* ASCII alone, whatever the locale is; tolower() is a call a byte. */
 static char fold(char c)
 {
@@ -27,24 +22,6 @@ bool span_equal_fold(struct span a, struct span b)
 		if (fold(a.ptr[i]) != fold(b.ptr[i]))
 			return false;
 	return true;
-}
-
-bool span_starts_with(struct span s, struct span prefix)
-{
-	return s.len >= prefix.len && span_equal(span_of(s.ptr, prefix.len), prefix);
-}
-
-bool span_take(struct span *rest, struct span prefix)
-{
-	if (!span_starts_with(*rest, prefix))
-		return false;
-	*rest = span_skip(*rest, prefix.len);
-	return true;
-}
-
-bool span_ends_with(struct span s, struct span suffix)
-{
-	return s.len >= suffix.len && span_equal(span_skip(s, s.len - suffix.len), suffix);
 }
 
 ptrdiff_t span_find(struct span s, struct span needle)

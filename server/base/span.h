@@ -35,12 +35,32 @@ static inline struct span span_skip(struct span s, size_t bytes)
 	return cut ? (struct span){s.ptr + cut, s.len - cut} : s; /* no arithmetic on the NULL of an empty span */
 }
 
-bool span_equal(struct span a, struct span b);
-bool span_equal_fold(struct span a, struct span b); /* ASCII case folded */
-bool span_starts_with(struct span s, struct span prefix);
+/* Inline: beside a literal the length is known, and no call is left. */
+static inline bool span_equal(struct span a, struct span b)
+{
+	return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
+}
+
+static inline bool span_starts_with(struct span s, struct span prefix)
+{
+	return s.len >= prefix.len && span_equal(span_of(s.ptr, prefix.len), prefix);
+}
+
+static inline bool span_ends_with(struct span s, struct span suffix)
+{
+	return s.len >= suffix.len && span_equal(span_skip(s, s.len - suffix.len), suffix);
+}
+
 /* Passes over it, if *rest begins so. */
-bool span_take(struct span *rest, struct span prefix);
-bool span_ends_with(struct span s, struct span suffix);
+static inline bool span_take(struct span *rest, struct span prefix)
+{
+	if (!span_starts_with(*rest, prefix))
+		return false;
+	*rest = span_skip(*rest, prefix.len);
+	return true;
+}
+
+bool span_equal_fold(struct span a, struct span b); /* ASCII case folded */
 /* -1 when it is not there. */
 ptrdiff_t span_find(struct span s, struct span needle);
 ptrdiff_t span_find_char(struct span s, char c);

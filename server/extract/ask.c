@@ -57,7 +57,7 @@ static enum status try_preset(struct run *run, int preset, size_t *values, struc
 static enum status replay_recent(struct run *run, struct error *err)
 {
 	struct extractor *extractor = run->extractor;
-	struct span rest = buf_span(&extractor->recent), whole = run->extractor->segment.view.whole, segment;
+	struct span rest = extractor_recent(extractor), whole = run->extractor->segment.view.whole, segment;
 
 	while (rest.len && span_next(&rest, '\n', &segment)) {
 		size_t kept = 0;
@@ -189,22 +189,28 @@ static enum status compare(struct run *run, struct format *format, size_t values
 	return rival->more >= LEAD_MIN + LEAD_FACTOR * rival->fewer ? take_over(run, preset, format, err) : OK;
 }
 
+static bool find_known(struct run *run, bool is_generic, uint64_t known[SIEVE_WORDS])
+{
+	return formats_find_known(
+		&run->extractor->formats, run->set, run->scratch, &run->extractor->segment.view, is_generic, known);
+}
+
 /* Is there one that captures more on this line, which the format has taken? */
 static enum status watch(struct run *run, int taker, size_t values, struct error *err)
 {
 	struct formats *formats = &run->extractor->formats;
 	const struct preset *own = preset_of(run, taker);
 	uint64_t known[SIEVE_WORDS];
-	bool is_dull;
 
-	formats_find_known(formats, run->set, run->scratch, &run->extractor->segment.view, known, &is_dull);
+	(void)formats_see(formats, run->extractor->segment.view.whole);
+	if (!find_known(run, own->is_generic, known))
+		return OK;
 	known[taker / 64] &= ~(UINT64_C(1) << taker % 64);
 	for (int base = 0; base < PRESETS_MAX; base += 64)
 		for (uint64_t bits = known[base / 64]; bits; bits &= bits - 1) {
 			int preset = base + __builtin_ctzll(bits);
 			struct format *format = formats_find(formats, taker);
-			bool is_other = preset_of(run, preset)->is_generic != own->is_generic;
-			if (format && !is_other && !has_included(own, preset))
+			if (format && !has_included(own, preset))
 				TRY(compare(run, format, values, preset, err));
 		}
 	return OK;
@@ -345,24 +351,6 @@ static enum status ask_known(
 	return best >= 0 ? join_and_ask(run, best, is_taken, err) : OK;
 }
 
-static bool has_any(const uint64_t known[SIEVE_WORDS])
-{
-	uint64_t any = 0;
-
-	for (size_t i = 0; i < SIEVE_WORDS; i++)
-		any |= known[i];
-	return any != 0;
-}
-
-static bool has_specific(const struct run *run, const uint64_t known[SIEVE_WORDS])
-{
-	for (int base = 0; base < PRESETS_MAX; base += 64)
-		for (uint64_t bits = known[base / 64]; bits; bits &= bits - 1)
-			if (!preset_of(run, base + __builtin_ctzll(bits))->is_generic)
-				return true;
-	return false;
-}
-
 /* Of lines of a shape on which they captured nothing. */
 static void pass_generic(struct formats *formats)
 {
@@ -405,24 +393,25 @@ static enum status ask_others(struct run *run, bool *is_taken, struct error *err
 {
 	struct formats *formats = &run->extractor->formats;
 	uint64_t known[SIEVE_WORDS];
-	bool is_dull;
+	bool is_dull = formats_see(formats, run->extractor->segment.view.whole);
+	bool is_known = find_known(run, false, known);
 
-	formats_find_known(formats, run->set, run->scratch, &run->extractor->segment.view, known, &is_dull);
-	if (!has_specific(run, known) && learn_prefix(run))
-		formats_find_known(formats, run->set, run->scratch, &run->extractor->segment.view, known, &is_dull);
+	if (!is_known && learn_prefix(run)) {
+		is_dull = formats_see(formats, run->extractor->segment.view.whole);
+		is_known = find_known(run, false, known);
+	}
 	if (is_dull) {
 		pass_generic(formats);
 		run->has_looked = true; /* at the first line of the shape, and it was no start */
 		return OK;
 	}
-	bool is_known = has_any(known);
 	if (is_known)
 		TRY(ask_known(run, known, false, is_taken, err));
 	if (!*is_taken && is_known && is_of_specific(formats, known))
 		return OK;
 	if (!*is_taken)
 		TRY(ask_kind(run, true, is_taken, err));
-	if (!*is_taken && is_known)
+	if (!*is_taken && find_known(run, true, known))
 		TRY(ask_known(run, known, true, is_taken, err));
 	if (!*is_taken && !run->has_match && run->has_looked && !run->may_be_start)
 		formats_note_dull(formats, run->extractor->segment.view.whole);

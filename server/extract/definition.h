@@ -76,6 +76,7 @@ struct definition_set {
 	size_t preset_count;
 	const struct definition *line_step; /* one whose step_regex finds the step on lines of no known format */
 	const struct sieve *sieve; /* which of these may know a line */
+	uint64_t generic[SIEVE_WORDS]; /* which of these are */
 	bool is_preset_form;
 	bool is_guided; /* has definitions without a step of their own */
 	int fixed_preset; /* asked for by name; -1: chosen by the lines */
@@ -105,3 +106,5 @@ const struct definition *definition_set_line_step(const struct definition_set *s
 bool definition_has_step(const struct definition *definition); /* it says itself where the step is */
 /* Which of them may know a line, by their numbers; only when there are any. */
 const struct sieve *definition_set_sieve(const struct definition_set *set);
+/* Which of them are generic, a bit each; only when there are any. */
+const uint64_t *definition_set_generic(const struct definition_set *set);

@@ -168,8 +168,10 @@ static enum status build_sieve(struct definition_set *set, struct error *err)
 	struct span patterns[PRESETS_MAX];
 	struct sieve *sieve;
 
-	for (size_t i = 0; i < set->preset_count; i++)
+	for (size_t i = 0; i < set->preset_count; i++) {
 		patterns[i] = set->items[i].detect_text;
+		set->generic[i / 64] |= (uint64_t)set->items[i].is_generic << i % 64;
+	}
 	TRY(sieve_new(&sieve, set->arena, patterns, set->preset_count, err));
 	set->sieve = sieve;
 	return OK;
@@ -230,6 +232,11 @@ const struct preset *definition_set_presets(const struct definition_set *set, si
 const struct sieve *definition_set_sieve(const struct definition_set *set)
 {
 	return set->presets ? set->presets->sieve : NULL;
+}
+
+const uint64_t *definition_set_generic(const struct definition_set *set)
+{
+	return set->presets->generic;
 }
 
 const struct definition *definition_set_line_step(const struct definition_set *set)

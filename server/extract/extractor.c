@@ -25,7 +25,7 @@ struct extractor *extractor_new(void)
 	extractor->bare_rank = RANK_NONE;
 	extractor->plain = BUF_INIT(PLAIN_MAX_BYTES);
 	extractor->unwrapped = BUF_INIT(UNWRAPPED_MAX_BYTES);
-	extractor->recent = BUF_INIT(RECENT_MAX * (RECENT_LINE_BYTES + 1));
+	extractor->recent = BUF_INIT(2 * RECENT_BYTES);
 	extractor->header = BUF_INIT(METRIC_NAME_MAX_BYTES * DEFINITIONS_MAX);
 	return TAKE(extractor);
 }
@@ -169,6 +169,34 @@ const struct step_seen *run_step(const struct run *run)
 	return of_leader->is_there ? of_leader : NULL;
 }
 
+struct span extractor_recent(const struct extractor *extractor)
+{
+	return span_skip(buf_span(&extractor->recent), extractor->recent_from);
+}
+
+void extractor_forget_recent(struct extractor *extractor)
+{
+	buf_reset(&extractor->recent);
+	extractor->recent_from = 0;
+	extractor->recent_count = 0;
+}
+
+/* Every line without a value comes here: what is forgotten stays where it is until it is as much as may be kept. */
+static void forget_oldest(struct extractor *extractor)
+{
+	struct buf *recent = &extractor->recent;
+	struct span rest = extractor_recent(extractor), oldest;
+
+	(void)!span_next(&rest, '\n', &oldest);
+	extractor->recent_from += oldest.len + 1;
+	extractor->recent_count--;
+	if (extractor->recent_from < RECENT_BYTES)
+		return;
+	memmove(recent->ptr, rest.ptr, rest.len);
+	recent->len = rest.len;
+	extractor->recent_from = 0;
+}
+
 /* "Epoch 3/30" comes before the first line that tells who speaks. */
 void extractor_remember(struct extractor *extractor, struct span segment)
 {
@@ -176,20 +204,13 @@ void extractor_remember(struct extractor *extractor, struct span segment)
 
 	if (segment.len > RECENT_LINE_BYTES || memchr(segment.ptr, '\n', segment.len))
 		return;
-	if (extractor->recent_count == RECENT_MAX) {
-		struct span rest = buf_span(recent), first;
-		(void)!span_next(&rest, '\n', &first);
-		memmove(recent->ptr, rest.ptr, rest.len);
-		recent->len = rest.len;
-		extractor->recent_count--;
-	}
+	if (extractor->recent_count == RECENT_MAX)
+		forget_oldest(extractor);
 	buf_append_span(recent, segment);
 	buf_append_char(recent, '\n');
 	extractor->recent_count++;
-	if (recent->failure) { /* for want of memory it remembers none */
-		buf_reset(recent);
-		extractor->recent_count = 0;
-	}
+	if (recent->failure) /* for want of memory it remembers none */
+		extractor_forget_recent(extractor);
 }
 
 /* srun's bare "3: " is a rank once the same number came twice in a row. */
@@ -346,6 +367,5 @@ void extractor_reset_definitions(struct extractor *extractor)
 	extractor->attempts.track_count = 0;
 	extractor->has_several = false;
 	extractor->held_count = 0;
-	extractor->recent_count = 0;
-	buf_reset(&extractor->recent);
+	extractor_forget_recent(extractor);
 }

@@ -52,7 +52,7 @@ void extractor_pack(struct extractor *extractor, struct buf *out)
 	pack_u64(out, extractor->is_srun);
 	pack_span(out, buf_span(&extractor->header));
 	pack_u64(out, extractor->recent_count);
-	pack_span(out, buf_span(&extractor->recent));
+	pack_span(out, extractor_recent(extractor));
 	attempts_pack(&extractor->attempts, out);
 	slots_pack(&extractor->slots, out);
 	pack_held(extractor, out);
@@ -142,7 +142,7 @@ static bool has_recent(const struct extractor *extractor)
 	for (size_t i = 0; i < text.len; i++)
 		lines += text.ptr[i] == '\n';
 	return !extractor->recent.failure && lines == extractor->recent_count && lines <= RECENT_MAX &&
-	       (text.len == 0 || text.ptr[text.len - 1] == '\n');
+	       text.len <= RECENT_BYTES && (text.len == 0 || text.ptr[text.len - 1] == '\n');
 }
 
 /* One preset at most, and its name and step those of the stream. */

@@ -65,6 +65,9 @@ struct formats {
 	struct format *items[FORMATS_MAX];
 	size_t count;
 	uint64_t lines; /* shown */
+	uint64_t shape; /* of the line that is asked about */
+	bool is_sieved; /* may_know is about it: the presets whose `detect` is worth a search */
+	uint64_t may_know[SIEVE_WORDS];
 	uint64_t *memo; /* shapes of lines that nobody knew; not packed, it only saves time */
 };
 
@@ -94,11 +97,13 @@ struct format *formats_leader(const struct formats *formats);
 void formats_reason(const struct formats *formats, const struct format *format, struct buf *out);
 
 /*
- * Which presets' `detect` knows the text. What it knows must not depend on which digits, or how many: a line is tried once
- * for each shape. *is_dull: of this shape, and no generic one captures anything either; formats_note_dull says so.
+ * A line is asked about from now on. What a preset's `detect` knows must not depend on which digits there are, or how many: a
+ * line is tried once for each shape. True: of this one nobody captures anything, as formats_note_dull says.
  */
-void formats_find_known(struct formats *formats, const struct definition_set *set, struct regex_scratch *scratch,
-	struct line_view *view, uint64_t known[SIEVE_WORDS], bool *is_dull);
+bool formats_see(struct formats *formats, struct span text);
+/* Which specific or generic presets' `detect` knows the line, whose view this is; false: none. */
+bool formats_find_known(struct formats *formats, const struct definition_set *set, struct regex_scratch *scratch,
+	struct line_view *view, bool is_generic, uint64_t known[SIEVE_WORDS]);
 void formats_note_dull(struct formats *formats, struct span text);
 /* Lines are read otherwise from now on. */
 void formats_forget_dull(struct formats *formats);

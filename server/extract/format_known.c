@@ -2,40 +2,96 @@
 #include "extract/format.h"
 #include "extract/line/starts.h"
 
-enum { SEEN_BYTES = 4096, MEMO = 256, DULL = 1 };
+enum { SEEN_BYTES = 4096, MEMO = 256 };
+enum { DULL = 1, NO_GENERIC = 2, FLAGS = 3 }; /* of a shape that no specific preset knows */
 
-static bool is_digit(char c)
+#define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
+
+/* The first eight bytes, the first of them lowest. */
+static uint64_t word_at(const char *at)
 {
-	return (unsigned char)(c - '0') < 10;
+	uint64_t word;
+
+	memcpy(&word, at, sizeof word);
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+	word = __builtin_bswap64(word);
+#endif
+	return word;
 }
 
-/* Of the line with each run of digits made one; the lowest bit is free. */
+/* The highest bit of each byte that is a digit: no sum of seven bits carries into the next byte. */
+static uint64_t digits_of(uint64_t word)
+{
+	uint64_t low = word & EACH(0x7f);
+
+	return (low + EACH(0x80 - '0')) & ~(low + EACH(0x7f - '9')) & ~word & EACH(0x80);
+}
+
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+	hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+	return hash ^ hash >> 32;
+}
+
+/* Up to eight bytes of the line, up to the first digit, which is '0'; *at is behind them and the digit's run. */
+static uint64_t mix_word(uint64_t hash, uint64_t word, const char **at, const char *end)
+{
+	uint64_t digits = digits_of(word);
+
+	if (!digits) {
+		*at += sizeof word;
+		return mix(hash, word);
+	}
+	unsigned bit = (unsigned)__builtin_ctzll(digits) - 7;
+	uint64_t others = ~digits & EACH(0x80) & ~UINT64_C(0) << bit;
+	*at += others ? (unsigned)__builtin_ctzll(others) / 8 : sizeof word;
+	while (!others && *at < end && digits_of((unsigned char)**at))
+		++*at;
+	return mix(hash, (word & ((UINT64_C(1) << bit) - 1)) | (uint64_t)'0' << bit);
+}
+
+/*
+ * Of the line with each run of digits made one; the bits of FLAGS are free. Eight bytes at a time, and anew behind each run: how
+ * long a run is does not move what is read together. NULs at the end do not count.
+ */
 static uint64_t shape_of(struct span text)
 {
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
-	bool was_digit = false;
+	const char *at = text.ptr, *end = at + text.len;
+	char padded[2 * sizeof(uint64_t)] = {0};
 
-	for (size_t i = 0; i < text.len; i++) {
-		bool is = is_digit(text.ptr[i]);
-		if (is && was_digit)
-			continue;
-		was_digit = is;
-		hash = (hash ^ (unsigned char)(is ? '0' : text.ptr[i])) * UINT64_C(0x100000001b3);
-	}
-	return (hash | 2) & ~(uint64_t)DULL;
-}
-
-/* NULL: no memory, so all are tried. */
-static uint64_t *memo_of(struct formats *formats, uint64_t shape)
-{
-	if (!formats->memo)
-		formats->memo = mem_zeroed(MEMO * sizeof *formats->memo);
-	return formats->memo ? &formats->memo[(shape >> 8) % MEMO] : NULL;
+	while (end - at >= (ptrdiff_t)sizeof(uint64_t))
+		hash = mix_word(hash, word_at(at), &at, end);
+	memcpy(padded, at, (size_t)(end - at));
+	end = padded + (end - at);
+	for (at = padded; at < end;)
+		hash = mix_word(hash, word_at(at), &at, end);
+	return (hash | (FLAGS + 1)) & ~(uint64_t)FLAGS;
 }
 
 static struct span seen_of(struct span text)
 {
 	return span_of(text.ptr, text.len < SEEN_BYTES ? text.len : SEEN_BYTES);
+}
+
+/* Where the shape of the line is remembered. NULL: no memory, so all are tried. */
+static uint64_t *memo_of(struct formats *formats)
+{
+	if (!formats->memo)
+		formats->memo = mem_zeroed(MEMO * sizeof *formats->memo);
+	return formats->memo ? &formats->memo[(formats->shape >> 8) % MEMO] : NULL;
+}
+
+static uint64_t flags_of(const uint64_t *memo, uint64_t shape)
+{
+	return memo && (*memo & ~(uint64_t)FLAGS) == shape ? *memo & FLAGS : 0;
+}
+
+bool formats_see(struct formats *formats, struct span text)
+{
+	formats->shape = shape_of(seen_of(text));
+	formats->is_sieved = false;
+	return flags_of(memo_of(formats), formats->shape) & DULL;
 }
 
 static bool is_known(const struct preset *preset, struct regex_scratch *scratch, struct line_view *view)
@@ -47,37 +103,59 @@ static bool is_known(const struct preset *preset, struct regex_scratch *scratch,
 		       &start) == REGEX_MATCH;
 }
 
-void formats_find_known(struct formats *formats, const struct definition_set *set, struct regex_scratch *scratch,
-	struct line_view *view, uint64_t known[SIEVE_WORDS], bool *is_dull)
+/* Nobody of the kind knows lines of its shape. */
+static bool is_remembered(const uint64_t *memo, uint64_t shape, bool is_generic)
 {
-	struct span seen = seen_of(view->whole);
+	return memo && (*memo & ~(uint64_t)FLAGS) == shape && (!is_generic || (*memo & NO_GENERIC));
+}
+
+static void remember(uint64_t *memo, uint64_t shape, bool is_generic)
+{
+	if (!is_generic)
+		*memo = shape;
+	else if ((*memo & ~(uint64_t)FLAGS) == shape)
+		*memo |= NO_GENERIC;
+}
+
+/* Of the kind's bits that the sieve lets through; it has looked at most once a line. */
+static const uint64_t *candidates_of(
+	struct formats *formats, const struct definition_set *set, const struct line_view *view)
+{
+	if (!formats->is_sieved)
+		sieve_find(definition_set_sieve(set), seen_of(view->whole), formats->may_know);
+	formats->is_sieved = true;
+	return formats->may_know;
+}
+
+bool formats_find_known(struct formats *formats, const struct definition_set *set, struct regex_scratch *scratch,
+	struct line_view *view, bool is_generic, uint64_t known[SIEVE_WORDS])
+{
 	size_t count;
 	const struct preset *presets = definition_set_presets(set, &count);
-	uint64_t shape = shape_of(seen), *memo = memo_of(formats, shape);
-	bool knows_any = false;
+	uint64_t *memo = memo_of(formats), any = 0;
 
 	memset(known, 0, SIEVE_WORDS * sizeof *known);
-	*is_dull = memo && *memo == (shape | DULL);
-	if (!count || (memo && (*memo & ~(uint64_t)DULL) == shape))
-		return;
-	sieve_find(definition_set_sieve(set), seen, known);
-	for (size_t i = 0; i < count && i < PRESETS_MAX; i++) {
-		uint64_t bit = UINT64_C(1) << i % 64;
-		if (known[i / 64] & bit && !is_known(&presets[i], scratch, view))
-			known[i / 64] &= ~bit;
-		knows_any |= (known[i / 64] & bit) != 0;
+	if (!count || is_remembered(memo, formats->shape, is_generic))
+		return false;
+	const uint64_t *may = candidates_of(formats, set, view), *generic = definition_set_generic(set);
+	for (size_t word = 0; word < SIEVE_WORDS; word++) {
+		for (uint64_t bits = may[word] & (is_generic ? generic[word] : ~generic[word]); bits;
+			bits &= bits - 1) {
+			size_t bit = (size_t)__builtin_ctzll(bits);
+			known[word] |= (uint64_t)is_known(&presets[word * 64 + bit], scratch, view) << bit;
+		}
+		any |= known[word];
 	}
-	if (memo && !knows_any)
-		*memo = shape;
+	if (memo && !any)
+		remember(memo, formats->shape, is_generic);
+	return any;
 }
 
 void formats_note_dull(struct formats *formats, struct span text)
 {
-	if (text.len > SEEN_BYTES)
-		return;
-	uint64_t shape = shape_of(text), *memo = memo_of(formats, shape);
+	uint64_t *memo = memo_of(formats);
 
-	if (memo && *memo == shape)
+	if (text.len <= SEEN_BYTES && is_remembered(memo, formats->shape, true))
 		*memo |= DULL;
 }
 

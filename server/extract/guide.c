@@ -113,16 +113,17 @@ enum status guide_hear(struct formats *formats, const struct definition_set *set
 {
 	size_t count;
 	const struct preset *presets = definition_set_presets(set, &count);
-	uint64_t known[SIEVE_WORDS];
-	bool is_dull;
+	uint64_t known[SIEVE_WORDS], generic[SIEVE_WORDS];
 
 	*is_new = false;
 	if (!has_value && !guide_is_choosing(formats))
 		return OK;
 	formats->lines++;
-	formats_find_known(formats, set, scratch, view, known, &is_dull);
+	(void)formats_see(formats, view->whole);
+	(void)formats_find_known(formats, set, scratch, view, false, known);
+	(void)formats_find_known(formats, set, scratch, view, true, generic);
 	for (int i = 0; (size_t)i < count; i++) {
-		if (!(known[i / 64] >> i % 64 & 1))
+		if (!((known[i / 64] | generic[i / 64]) >> i % 64 & 1))
 			continue;
 		struct format *format = formats_find(formats, i);
 		if (!format) {

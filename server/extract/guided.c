@@ -53,15 +53,14 @@ static enum status see_alone(struct run *run, struct line_view *view, struct err
 static enum status replay(struct run *run, struct error *err)
 {
 	struct extractor *extractor = run->extractor;
-	struct span rest = buf_span(&extractor->recent), segment;
+	struct span rest = extractor_recent(extractor), segment;
 	struct line_view view;
 
 	for (; extractor->recent_count && span_next(&rest, '\n', &segment); extractor->recent_count--) {
 		line_view_set(&view, segment, &extractor->prefixes);
 		TRY(see_alone(run, &view, err));
 	}
-	extractor->recent_count = 0;
-	buf_reset(&extractor->recent);
+	extractor_forget_recent(extractor);
 	return OK;
 }
 

@@ -24,21 +24,38 @@ static bool has_words(struct span text)
 	return letters >= LETTERS_MIN;
 }
 
-/* Of the presets that may know it: is there one behind the cut? */
+/* Those that may know the line behind some place: their bits stay in may. False: none. */
+static bool find_candidates(struct run *run, uint64_t may[SIEVE_WORDS])
+{
+	size_t count;
+	const struct preset *presets = definition_set_presets(run->set, &count);
+	uint64_t any = 0;
+
+	sieve_find(definition_set_sieve(run->set), run->extractor->segment.view.whole, may);
+	for (size_t i = 0; i < count && i < PRESETS_MAX; i++)
+		if (!presets[i].has_start || presets[i].is_generic)
+			may[i / 64] &= ~(UINT64_C(1) << i % 64);
+	for (size_t word = 0; word < SIEVE_WORDS; word++)
+		any |= may[word];
+	return any;
+}
+
+/* Is there one of these that knows it behind the cut? */
 static bool is_known_at(const struct run *run, const uint64_t may[SIEVE_WORDS], struct span text, bool *is_sure)
 {
 	size_t count;
 	const struct preset *presets = definition_set_presets(run->set, &count);
 	struct span groups[REGEX_MAX_GROUPS];
 
-	for (size_t i = 0; i < count && i < PRESETS_MAX; i++) {
-		if (!(may[i / 64] >> i % 64 & 1) || !presets[i].has_start || presets[i].is_generic ||
-			regex_search(presets[i].detect, run->scratch, text, 0, groups) != REGEX_MATCH ||
-			groups[0].ptr != text.ptr)
-			continue;
-		*is_sure = has_words(groups[0]);
-		return true;
-	}
+	for (size_t word = 0; word < SIEVE_WORDS; word++)
+		for (uint64_t bits = may[word]; bits; bits &= bits - 1) {
+			const struct preset *preset = &presets[word * 64 + (size_t)__builtin_ctzll(bits)];
+			if (regex_search(preset->detect, run->scratch, text, 0, groups) != REGEX_MATCH ||
+				groups[0].ptr != text.ptr)
+				continue;
+			*is_sure = has_words(groups[0]);
+			return true;
+		}
 	return false;
 }
 
@@ -53,7 +70,8 @@ bool learn_prefix(struct run *run)
 		!definition_set_sieve(run->set))
 		return false;
 	extractor->prefixes.looked++;
-	sieve_find(definition_set_sieve(run->set), view->whole, may);
+	if (!find_candidates(run, may))
+		return false;
 	struct span text = line_view_prefix(view)->starts[0];
 	size_t cut = prefix_next_cut(text, 0);
 	for (int i = 0; cut && i < CUTS_MAX; i++, cut = prefix_next_cut(text, cut)) {

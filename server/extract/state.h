@@ -12,6 +12,7 @@
 #include "extract/line/slot.h"
 
 enum { HELD_MAX = 512, RECENT_MAX = 8, RECENT_LINE_BYTES = 200, RECORD_LINES = 64 };
+enum { RECENT_BYTES = RECENT_MAX * (RECENT_LINE_BYTES + 1) };
 
 /* A value found in a segment, before it is known at which step. */
 struct found {
@@ -59,6 +60,7 @@ struct extractor {
 	bool is_srun; /* and it has come twice in a row: no counter of the trainer's */
 	struct prefix_memory prefixes;
 	struct buf recent; /* the last lines that nobody took: they may have said the step of a format to come */
+	size_t recent_from; /* what stands in front of it is forgotten */
 	uint32_t recent_count;
 	struct buf header; /* of the CSV that is being read */
 	struct held *held;
@@ -109,6 +111,9 @@ enum status run_give_slots(struct run *run, struct format *format, bool *has_roo
 enum status guide_segment(struct run *run, struct error *err) MUST_CHECK;
 /* extractor.c: one of the last lines that nobody took. */
 void extractor_remember(struct extractor *extractor, struct span segment);
+/* The lines remembered, each with its '\n', the oldest first. */
+struct span extractor_recent(const struct extractor *extractor);
+void extractor_forget_recent(struct extractor *extractor);
 /* Of its definitions; NULL when the stream has none at all. */
 static inline struct track *extractor_tracks(const struct extractor *extractor, const struct format *format)
 {

@@ -1,4 +1,4 @@
-/* A pattern up to the first NUL, then a subject: what matches holds a literal of every clause. */
+/* A pattern up to the first NUL, then a subject: what matches holds a literal of every clause, also of a first match in bytes. */
 #include "base/text/regex.h"
 #include "base/text/regex_literals.h"
 
@@ -31,19 +31,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	AUTO(arena) arena = arena_new();
 	AUTO(regex) regex = NULL;
+	AUTO(regex) of_bytes = NULL;
 	AUTO(regex_scratch) scratch = regex_scratch_new();
 	struct span groups[REGEX_MAX_GROUPS], pattern, rest = span_of((const char *)data, size);
-	struct regex_clause *clauses;
-	size_t count;
+	struct regex_clause *clauses, *of_first;
+	size_t count, first_count;
 
 	if (!arena || !scratch || !span_next(&rest, 0, &pattern) || pattern.len > PATTERN_MAX)
 		return 0;
-	if (regex_literals(pattern, arena, &clauses, &count, NULL) != OK)
+	if (regex_literals(pattern, arena, &clauses, &count, NULL) != OK ||
+		regex_literals_of_first(pattern, arena, &of_first, &first_count, NULL) != OK)
 		abort();
-	if (regex_new(&regex, pattern, REGEX_MULTILINE, NULL) != OK)
+	if (regex_new(&regex, pattern, REGEX_MULTILINE, NULL) != OK || regex_new(&of_bytes, pattern, 0, NULL) != OK)
 		return 0;
 	regex_scratch_limit(scratch, MATCH_STEPS);
 	if (regex_search(regex, scratch, rest, 0, groups) == REGEX_MATCH)
 		check(rest, clauses, count);
+	if (regex_search(of_bytes, scratch, rest, 0, groups) == REGEX_MATCH)
+		check(rest, of_first, first_count);
 	return 0;
 }

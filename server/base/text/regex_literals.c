@@ -12,6 +12,7 @@ struct reader {
 	size_t at;
 	struct arena *arena;
 	unsigned depth;
+	bool is_first; /* of the first match in a text of bytes */
 	bool is_unknown; /* something that this reader does not know: no literals at all */
 	bool is_out_of_memory;
 };
@@ -239,9 +240,21 @@ static void take_group(struct reader *r, struct run *run, struct clauses *out)
 		out->all[out->count++] = inner.all[i];
 }
 
-static void read_branch(struct reader *r, struct clauses *out)
+/* True: it begins with what cannot stand at the start of a text, where the first match is looked for. */
+static bool take_going_on(struct reader *r)
+{
+	static const struct span going_on = SPAN("(?!^)\\G");
+	bool is = r->is_first && span_starts_with(span_skip(r->pattern, r->at), going_on);
+
+	r->at += is ? going_on.len : 0;
+	return is;
+}
+
+/* False: a match has no part of it. */
+static bool read_branch(struct reader *r, struct clauses *out)
 {
 	struct run run = {.len = 0};
+	bool is_part = !take_going_on(r);
 
 	while (!is_at_end(r) && !r->is_unknown && !r->is_out_of_memory) {
 		char c = peek(r, 0);
@@ -262,6 +275,7 @@ static void read_branch(struct reader *r, struct clauses *out)
 		}
 	}
 	flush(r, &run, out, false);
+	return is_part;
 }
 
 /* The clause of a branch that tells most: whose shortest literal is longest. */
@@ -283,26 +297,25 @@ static const struct regex_clause *best_clause(const struct clauses *branch)
 	return best;
 }
 
-/* One branch: all its clauses. Several: one clause of a literal of each, if each has one. */
+/* One branch: all its clauses. Several: one clause of a literal of each that has a part, if each of these has one. */
 static void read_alternatives(struct reader *r, struct clauses *out)
 {
 	struct regex_literal any[BRANCHES_MAX];
 	size_t count = 0;
-	bool has_all = true;
+	bool has_all = true, is_part = read_branch(r, out);
 
-	read_branch(r, out);
 	if (peek(r, 0) != '|' || is_at_end(r))
 		return;
 	for (;;) {
 		const struct regex_clause *best = best_clause(out);
-		has_all = has_all && best && count + best->count <= BRANCHES_MAX;
-		for (size_t i = 0; has_all && i < best->count; i++)
+		has_all = has_all && (!is_part || (best && count + best->count <= BRANCHES_MAX));
+		for (size_t i = 0; has_all && is_part && i < best->count; i++)
 			any[count++] = best->any[i];
 		out->count = 0;
 		if (r->is_unknown || r->is_out_of_memory || peek(r, 0) != '|' || is_at_end(r))
 			break;
 		r->at++;
-		read_branch(r, out);
+		is_part = read_branch(r, out);
 	}
 	if (!has_all || !count || r->is_unknown)
 		return;
@@ -314,25 +327,42 @@ static void read_alternatives(struct reader *r, struct clauses *out)
 	out->all[out->count++] = (struct regex_clause){copy, count};
 }
 
-enum status regex_literals(
-	struct span pattern, struct arena *arena, struct regex_clause **out, size_t *count, struct error *err)
+static enum status read_pattern(struct reader *r, struct regex_clause **out, size_t *count, struct error *err)
 {
-	struct reader r = {.pattern = pattern, .arena = arena};
 	struct clauses found = {.count = 0};
 
 	*out = NULL;
 	*count = 0;
-	for (size_t i = 0; i < pattern.len; i++) /* U+212A is a "k" where case is ignored */
-		if (pattern.ptr[i] & 0x80)
-			return OK;
-	read_alternatives(&r, &found);
-	struct regex_clause *copy = arena_alloc(arena, (found.count + 1) * sizeof *copy);
-	if (r.is_out_of_memory || !copy)
+	read_alternatives(r, &found);
+	struct regex_clause *copy = arena_alloc(r->arena, (found.count + 1) * sizeof *copy);
+	if (r->is_out_of_memory || !copy)
 		return error_no_memory(err);
-	if (r.is_unknown || !is_at_end(&r) || !found.count)
+	if (r->is_unknown || !is_at_end(r) || !found.count)
 		return OK;
 	memcpy(copy, found.all, found.count * sizeof *copy);
 	*out = copy;
 	*count = found.count;
 	return OK;
+}
+
+enum status regex_literals(
+	struct span pattern, struct arena *arena, struct regex_clause **out, size_t *count, struct error *err)
+{
+	struct reader r = {.pattern = pattern, .arena = arena};
+
+	for (size_t i = 0; i < pattern.len; i++) /* U+212A is a "k" where case is ignored */
+		if (pattern.ptr[i] & 0x80) {
+			*out = NULL;
+			*count = 0;
+			return OK;
+		}
+	return read_pattern(&r, out, count, err);
+}
+
+enum status regex_literals_of_first(
+	struct span pattern, struct arena *arena, struct regex_clause **out, size_t *count, struct error *err)
+{
+	struct reader r = {.pattern = pattern, .arena = arena, .is_first = true};
+
+	return read_pattern(&r, out, count, err);
 }

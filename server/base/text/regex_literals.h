@@ -20,3 +20,9 @@ struct regex_clause { /* a match contains at least one of these */
 /* *count 0: nothing is required, or nothing is known. */
 enum status regex_literals(struct span pattern, struct arena *arena, struct regex_clause **out, size_t *count,
 	struct error *err) MUST_CHECK;
+/*
+ * The same of a search of bytes (without REGEX_UTF) that begins where the text does: a branch that only goes on behind an
+ * earlier match, (?!^)\G, has no part in it.
+ */
+enum status regex_literals_of_first(struct span pattern, struct arena *arena, struct regex_clause **out, size_t *count,
+	struct error *err) MUST_CHECK;

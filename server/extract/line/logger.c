@@ -27,7 +27,8 @@ bool logger_is_trainer_word(struct span word)
 		SPAN("results")};
 
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-		if (span_equal_fold(word, words[i]))
+		if (word.len == words[i].len && ((word.ptr[0] ^ words[i].ptr[0]) & ~0x20) == 0 &&
+			span_equal_fold(word, words[i]))
 			return true;
 	return false;
 }

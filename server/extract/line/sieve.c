@@ -13,6 +13,8 @@ enum {
 	ENTRIES_MAX = UINT16_MAX - 1
 };
 
+#define HASH_FACTOR UINT32_C(0x9e3779b1)
+
 /* A literal, found by the key at `offset` in it. */
 struct entry {
 	const char *text; /* folded */
@@ -23,7 +25,7 @@ struct entry {
 
 struct sieve {
 	unsigned key_bytes, stride, slot_shift;
-	uint32_t key_mask;
+	uint32_t factor;
 	uint64_t always[SIEVE_WORDS]; /* patterns that require no text */
 	uint16_t *slots; /* by the key's hash; 0: none, else of entries, from 1 */
 	struct entry *entries;
@@ -36,9 +38,10 @@ static unsigned char fold(char c)
 	return (unsigned char)c | 0x20;
 }
 
+/* The factor of a short key has no bits for the byte behind it. */
 static uint32_t slot_of_key(const struct sieve *sieve, uint32_t key)
 {
-	return ((key | 0x20202020) & sieve->key_mask) * UINT32_C(0x9e3779b1) >> sieve->slot_shift;
+	return (key | 0x20202020) * sieve->factor >> sieve->slot_shift;
 }
 
 static uint32_t slot_of(const struct sieve *sieve, const char *at)
@@ -79,7 +82,7 @@ static enum status find_clause(struct regex_clause *out, struct arena *arena, st
 	size_t count, best_bytes = KEY_BYTES - 1;
 
 	*out = (struct regex_clause){0};
-	TRY(regex_literals(pattern, arena, &clauses, &count, err));
+	TRY(regex_literals_of_first(pattern, arena, &clauses, &count, err));
 	for (size_t i = 0; i < count; i++)
 		if (shortest_of(&clauses[i]) > best_bytes) {
 			*out = clauses[i];
@@ -182,7 +185,7 @@ static bool alloc_tables(struct sieve *sieve, struct arena *arena, const struct 
 	bool is_long = shortest > KEY_BYTES + STRIDE_MAX - 1;
 	unsigned bits = SLOT_BITS_MIN, most = is_long ? LONG_SLOT_BITS : SLOT_BITS_MAX;
 	sieve->key_bytes = is_long ? LONG_KEY_BYTES : KEY_BYTES;
-	sieve->key_mask = is_long ? UINT32_MAX : 0xffffff;
+	sieve->factor = is_long ? HASH_FACTOR : HASH_FACTOR << 8;
 	sieve->stride = (unsigned)(shortest - sieve->key_bytes + 1);
 	sieve->entry_cap = literals * sieve->stride;
 	while (bits < most && (size_t)1 << bits < sieve->entry_cap * 64)
@@ -234,7 +237,8 @@ enum status sieve_new(
 	return fill(sieve, arena, patterns, count < SIEVE_MAX ? count : SIEVE_MAX, err);
 }
 
-static void look(const struct sieve *sieve, uint16_t first, struct span text, size_t at, uint64_t found[SIEVE_WORDS])
+static inline void look(
+	const struct sieve *sieve, uint16_t first, struct span text, size_t at, uint64_t found[SIEVE_WORDS])
 {
 	for (uint16_t i = first; i; i = sieve->entries[i - 1].next) {
 		const struct entry *entry = &sieve->entries[i - 1];
@@ -245,24 +249,27 @@ static void look(const struct sieve *sieve, uint16_t first, struct span text, si
 	}
 }
 
+/* Four places at a time: nearly always there is nothing at any of them. */
 void sieve_find(const struct sieve *sieve, struct span text, uint64_t found[SIEVE_WORDS])
 {
-	size_t stride = sieve->stride, at = 0;
+	const struct sieve by = *sieve;
+	size_t stride = by.stride, at = 0;
 
-	memcpy(found, sieve->always, sizeof sieve->always);
-	for (; at + KEY_BYTES + stride < text.len; at += 2 * stride) {
-		uint16_t first = sieve->slots[slot_within(sieve, text.ptr + at)];
-		uint16_t second = sieve->slots[slot_within(sieve, text.ptr + at + stride)];
-		if (__builtin_expect((first | second) == 0, 1))
+	memcpy(found, by.always, sizeof by.always);
+	for (; at + KEY_BYTES + 3 * stride < text.len; at += 4 * stride) {
+		const char *key = text.ptr + at;
+		uint16_t a = by.slots[slot_within(&by, key)], b = by.slots[slot_within(&by, key + stride)];
+		uint16_t c = by.slots[slot_within(&by, key + 2 * stride)];
+		uint16_t d = by.slots[slot_within(&by, key + 3 * stride)];
+		if (__builtin_expect((a | b | c | d) == 0, 1))
 			continue;
-		look(sieve, first, text, at, found);
-		look(sieve, second, text, at + stride, found);
+		look(sieve, a, text, at, found);
+		look(sieve, b, text, at + stride, found);
+		look(sieve, c, text, at + 2 * stride, found);
+		look(sieve, d, text, at + 3 * stride, found);
 	}
-	for (; at + KEY_BYTES < text.len; at += stride) {
-		uint16_t first = sieve->slots[slot_within(sieve, text.ptr + at)];
-		if (__builtin_expect(first != 0, 0))
-			look(sieve, first, text, at, found);
-	}
-	if (sieve->key_bytes == KEY_BYTES && at + KEY_BYTES == text.len)
-		look(sieve, sieve->slots[slot_of(sieve, text.ptr + at)], text, at, found);
+	for (; at + KEY_BYTES < text.len; at += stride)
+		look(sieve, by.slots[slot_within(&by, text.ptr + at)], text, at, found);
+	if (by.key_bytes == KEY_BYTES && at + KEY_BYTES == text.len)
+		look(sieve, by.slots[slot_of(&by, text.ptr + at)], text, at, found);
 }

@@ -159,14 +159,14 @@ static bool has_literals(struct span text)
 	return has_letter && literals >= LITERALS_LEAST;
 }
 
-/* "(?i)" in front holds for all of it. */
+/* "(?i)", "(?i-s)" and "(?-x)" in front hold for all of it. */
 static size_t flags_len(struct span regex)
 {
 	size_t len = 2;
 
 	if (!span_starts_with(regex, SPAN("(?")))
 		return 0;
-	while (len < regex.len && is_letter(regex.ptr[len]))
+	while (len < regex.len && (is_letter(regex.ptr[len]) || regex.ptr[len] == '-'))
 		len++;
 	return len > 2 && len < regex.len && regex.ptr[len] == ')' ? len + 1 : 0;
 }

@@ -4,13 +4,16 @@
 
 #include <stdio.h>
 
-static void show(struct span pattern, char *out, size_t room)
+typedef enum status read_literals(
+	struct span pattern, struct arena *arena, struct regex_clause **out, size_t *count, struct error *err);
+
+static void show(read_literals *read, struct span pattern, char *out, size_t room)
 {
 	AUTO(arena) arena = arena_new();
 	struct regex_clause *clauses = NULL;
 	size_t count = 0, used = 0;
 
-	CHECK_OK(regex_literals(pattern, arena, &clauses, &count, &err));
+	CHECK_OK(read(pattern, arena, &clauses, &count, &err));
 	out[0] = 0;
 	for (size_t i = 0; i < count; i++)
 		for (size_t j = 0; j < clauses[i].count; j++) {
@@ -42,7 +45,25 @@ TEST(what_is_required)
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		char got[256];
-		show(span_from(cases[i].pattern), got, sizeof got);
+		show(regex_literals, span_from(cases[i].pattern), got, sizeof got);
+		if (strcmp(got, cases[i].want) != 0)
+			test_fail(
+				__FILE__, __LINE__, "'%s' gives '%s', not '%s'", cases[i].pattern, got, cases[i].want);
+	}
+}
+
+TEST(first_match_in_bytes_requires_more)
+{
+	static const struct {
+		const char *pattern, *want;
+	} cases[] = {{"(?:head|(?!^)\\G,) x=", "head &  x="}, {"(?:(?!^)\\G,|head) x=", "head &  x="},
+		{"(?:one|(?!^)\\G.*?|two): ", "one|two & : "}, {"head|(?!^)\\G", "head"}, {"(?:(?!^)\\G|\\d)x", "x"},
+		{"(?:head|(?!^)\\G)?x", "x"}, {"(?:head|(?!^a)\\G)x", ""}, {"(?:head|\\G)x", ""},
+		{"caf\xc3\xa9s|tea", "caf|tea"}, {"\xe2\x80\xa2{2}loss", "loss"}};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char got[256];
+		show(regex_literals_of_first, span_from(cases[i].pattern), got, sizeof got);
 		if (strcmp(got, cases[i].want) != 0)
 			test_fail(
 				__FILE__, __LINE__, "'%s' gives '%s', not '%s'", cases[i].pattern, got, cases[i].want);
@@ -86,15 +107,15 @@ static void check_text(struct span pattern, struct span text, const struct regex
 	}
 }
 
-TEST(every_match_holds_what_is_required)
+static void check_matches(read_literals *read, unsigned flags, size_t *required, size_t *matched)
 {
 	static const char *const parts[] = {"a", "b", "c", "A", "1", "0", ".", "-", " ", "\\b", "\\d", "\\w", "\\s",
 		"\\.", "(", ")", "(?:", "(?i)", "(?i:", "(?=", "(?!", "(?<=", "(?<n>", "(?>", "|", "|", "*", "+", "?",
 		"{2}", "{0,1}", "{1,}", "{,2}", "[ab]", "[^a]", "[]a]", "[[:digit:]]", "[[:<:]]", "[[:>:]]", "[\\]b]",
-		"^", "$", "\\1", "\\Qa*\\E", "(?#x)", "\\K", "\\x61", "*?", "++", "ab", "abc", "01"};
+		"^", "$", "\\1", "\\Qa*\\E", "(?#x)", "\\K", "\\x61", "*?", "++", "ab", "abc", "01", "(?!^)\\G",
+		"|(?!^)\\G", "\xc3\xa9"};
 	AUTO(regex_scratch) scratch = regex_scratch_new();
 	uint32_t state = 7;
-	size_t matched = 0, required = 0;
 
 	for (int round = 0; round < 60000; round++) {
 		AUTO(arena) arena = arena_new();
@@ -105,19 +126,29 @@ TEST(every_match_holds_what_is_required)
 		size_t count = 0;
 		for (uint32_t i = 0, n = 1 + dice(&state, 7); i < n; i++)
 			strcat(pattern, parts[dice(&state, sizeof parts / sizeof *parts)]);
-		CHECK_OK(regex_literals(span_from(pattern), arena, &clauses, &count, &err));
-		if (!count || regex_new(&regex, span_from(pattern), REGEX_MULTILINE, NULL) != OK)
+		CHECK_OK(read(span_from(pattern), arena, &clauses, &count, &err));
+		if (!count || regex_new(&regex, span_from(pattern), flags, NULL) != OK)
 			continue;
-		required++;
+		++*required;
 		for (int i = 0; i < 40; i++) {
 			size_t len = dice(&state, sizeof text);
 			for (size_t k = 0; k < len; k++)
-				text[k] = "abcABC01.- {a"[dice(&state, 13)];
+				text[k] = "abcABC01.- {a\xc3\xa9"[dice(&state, 15)];
 			if (regex_search(regex, scratch, span_of(text, len), 0, groups) != REGEX_MATCH)
 				continue;
-			matched++;
+			++*matched;
 			check_text(span_from(pattern), span_of(text, len), clauses, count);
 		}
 	}
+}
+
+TEST(every_match_holds_what_is_required)
+{
+	size_t required = 0, matched = 0;
+
+	check_matches(regex_literals, REGEX_MULTILINE, &required, &matched);
+	CHECK(required > 5000 && matched > 5000);
+	required = matched = 0;
+	check_matches(regex_literals_of_first, 0, &required, &matched);
 	CHECK(required > 5000 && matched > 5000);
 }

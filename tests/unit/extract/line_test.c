@@ -20,6 +20,21 @@ TEST(the_value_is_the_named_group_or_the_first)
 	CHECK_INT(newest(&s)->attempt, 1);
 }
 
+TEST(flags_in_front_hide_no_value_that_an_expression_does_not_foresee)
+{
+	static const char *const flags[] = {"", "(?i)", "(?-x)", "(?i-s)"};
+	char definitions[128];
+
+	for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+		snprintf(definitions, sizeof definitions, "[{\"Name\":\"v\",\"Regex\":\"%sloss: ([0-9.]+)\"}]",
+			flags[i]);
+		AUTO_DONE(stream) s = stream_of(definitions);
+		CHECK_INT(feed(&s, "loss: 2.5"), 1);
+		CHECK_INT(feed(&s, "loss: nan"), 1);
+		CHECK(isnan(newest(&s)->value));
+	}
+}
+
 TEST(numbers_as_trainers_print_them)
 {
 	AUTO_DONE(stream) s = stream_of("[{\"Name\":\"v\",\"Regex\":\"v=([^;]*);\"}]");

@@ -1,0 +1,74 @@
+/*
+ * Lines that nobody reads are remembered by their shape. What differs from one by a byte is another shape and must be read;
+ * what differs by its digits alone is the same.
+ */
+#include "helper.h"
+
+static const char known[] = "Epoch:[1/3] [20/400]  eta: 0:01:02  step: 20  loss: 0.5  lr: 0.001";
+
+enum { KNOWN = sizeof known - 1 };
+
+static struct definition_set *small_presets(void)
+{
+	static const char json[] =
+		"{\"presets\":[{\"name\":\"a\",\"detect\":\"^Epoch:\\\\[\\\\d+/\\\\d+\\\\] \\\\[\\\\d+/\\\\d+\\\\]  eta: \\\\d+:\\\\d+:\\\\d+  "
+		"step: \\\\d+  loss: \\\\d+\\\\.\\\\d+  lr: \\\\d+\\\\.\\\\d+$\",\"definitions\":[{\"Name\":\"loss\","
+		"\"Regex\":\"^Epoch:.*  loss: ({N})  lr\"}]}]}";
+	struct definition_set *presets = NULL;
+
+	CHECK_OK(definition_presets_new(&presets, span_from(json), &err));
+	return presets;
+}
+
+static struct stream small_stream(void)
+{
+	struct definition_set *presets = small_presets(), *set = NULL;
+
+	CHECK_OK(definition_set_new(&set, NULL, presets, &err));
+	struct stream stream = stream_on(set);
+	stream.presets = presets;
+	return stream;
+}
+
+/* The line with longer numbers, by `more` digits each: the same shape, and all bytes elsewhere. */
+static void lengthen(const char *line, int more, char *out)
+{
+	for (; *line; line++) {
+		*out++ = *line;
+		bool is_end = *line >= '0' && *line <= '9' && !(line[1] >= '0' && line[1] <= '9');
+		for (int i = 0; is_end && i < more; i++)
+			*out++ = (char)('1' + i % 9);
+	}
+	*out = '\0';
+}
+
+TEST(line_that_differs_by_a_byte_from_one_that_nobody_reads_is_read)
+{
+	char other[KNOWN + 1], lines[2][12 * KNOWN];
+
+	for (size_t i = 0; i < KNOWN; i++) {
+		if (known[i] >= '0' && known[i] <= '9')
+			continue;
+		for (int more = 0; more < 10; more++) {
+			AUTO_DONE(stream) s = small_stream();
+			memcpy(other, known, sizeof other);
+			other[i] = '#';
+			lengthen(other, more, lines[0]);
+			lengthen(known, 9 - more, lines[1]);
+			for (int n = 0; n < 3; n++)
+				CHECK_INT(feed(&s, lines[0]), 0);
+			CHECK_INT(feed(&s, lines[1]), 1);
+		}
+	}
+}
+
+TEST(line_that_goes_on_where_one_that_nobody_reads_ends_is_read)
+{
+	for (size_t i = 1; i < KNOWN; i++) {
+		AUTO_DONE(stream) s = small_stream();
+		bool is_whole = i + 4 >= KNOWN; /* "lr: 0" is one, too */
+		for (int n = 0; n < 3 && !is_whole; n++)
+			CHECK_INT(feed_at(&s, span_of(known, i), NO_TIME), 0);
+		CHECK_INT(feed(&s, known), 1);
+	}
+}
