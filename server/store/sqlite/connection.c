@@ -191,16 +191,6 @@ enum status connection_run(struct store_reader *on, const char *sql, struct erro
 	return code == SQLITE_OK ? OK : connection_failure(on, sqlite3_extended_errcode(on->db), err);
 }
 
-enum status connection_begin(struct store_reader *on, struct error *err)
-{
-	return connection_run(on, "BEGIN IMMEDIATE", err);
-}
-
-enum status connection_commit(struct store_reader *on, struct error *err)
-{
-	return connection_run(on, "COMMIT", err);
-}
-
 void connection_rollback(struct store_reader *on)
 {
 	/* It cannot fail but where SQLite has rolled back by itself. */
