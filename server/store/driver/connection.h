@@ -27,10 +27,7 @@ enum status connection_open_reader(
 enum status connection_run(struct store_reader *on, const char *sql, struct error *err) MUST_CHECK;
 /* The first column of the first row, as a number. */
 enum status connection_number(struct store_reader *on, const char *sql, int64_t *out, struct error *err) MUST_CHECK;
-/* A transaction that writes, of a connection whose store has none open yet. */
-enum status connection_begin(struct store_reader *on, struct error *err) MUST_CHECK;
-enum status connection_commit(struct store_reader *on, struct error *err) MUST_CHECK;
-/* Of such a transaction; one that has ended by itself is none. */
+/* Of a transaction that connection_run began; one that has ended by itself is none. */
 void connection_rollback(struct store_reader *on);
 
 bool connection_is_in_view(const struct store_reader *on); /* between begin and end */

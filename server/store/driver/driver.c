@@ -113,16 +113,6 @@ enum status connection_run(struct store_reader *on, const char *sql, struct erro
 	return on->driver->run(on, sql, err);
 }
 
-enum status connection_begin(struct store_reader *on, struct error *err)
-{
-	return on->driver->begin(on, err);
-}
-
-enum status connection_commit(struct store_reader *on, struct error *err)
-{
-	return on->driver->commit(on, err);
-}
-
 void connection_rollback(struct store_reader *on)
 {
 	on->driver->rollback(on);

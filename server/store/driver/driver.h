@@ -38,8 +38,6 @@ struct driver {
 
 	/* ---- connections ---- */
 	enum status (*run)(struct store_reader *on, const char *sql, struct error *err) MUST_CHECK;
-	enum status (*begin)(struct store_reader *on, struct error *err) MUST_CHECK;
-	enum status (*commit)(struct store_reader *on, struct error *err) MUST_CHECK;
 	void (*rollback)(struct store_reader *on);
 	void (*interrupt)(struct store_reader *on);
 	enum status (*add_predicates)(

@@ -187,8 +187,6 @@ const char *postgres_column_name(const struct statement *s);
 
 /* ---- tx.c ---- */
 enum status postgres_run(struct store_reader *on, const char *sql, struct error *err) MUST_CHECK;
-enum status postgres_begin(struct store_reader *on, struct error *err) MUST_CHECK;
-enum status postgres_commit(struct store_reader *on, struct error *err) MUST_CHECK;
 void postgres_rollback(struct store_reader *on);
 enum status postgres_view_begin(struct store_reader *on, struct error *err) MUST_CHECK;
 enum status postgres_tx_begin(struct store *store, struct error *err) MUST_CHECK;

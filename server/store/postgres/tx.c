@@ -4,8 +4,6 @@
  */
 #include "store/postgres/postgres_store.h"
 
-#define BEGIN_WRITE "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
-
 enum { CAREFUL_TRANSACTIONS = 4096 }; /* as many items as the writer takes into one transaction */
 
 enum status postgres_run(struct store_reader *reader, const char *sql, struct error *err)
@@ -50,16 +48,6 @@ static enum status begin(struct postgres_reader *on, const char *sql, struct err
 	return pipeline_defer(on, sql, err);
 }
 
-enum status postgres_begin(struct store_reader *reader, struct error *err)
-{
-	return begin(postgres_reader_of(reader), BEGIN_WRITE, err);
-}
-
-enum status postgres_commit(struct store_reader *reader, struct error *err)
-{
-	return postgres_run(reader, "COMMIT", err);
-}
-
 enum status postgres_view_begin(struct store_reader *reader, struct error *err)
 {
 	AUTO_DONE(statement) first = {0};
@@ -76,7 +64,7 @@ enum status postgres_tx_begin(struct store *store, struct error *err)
 
 	on->defers = !on->careful;
 	on->careful -= on->careful > 0;
-	return begin(on, BEGIN_WRITE, err);
+	return begin(on, "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", err);
 }
 
 static enum status give_up(struct postgres_reader *on, struct error *err)

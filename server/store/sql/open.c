@@ -18,7 +18,7 @@ enum status store_open(struct store **out, const struct store_options *options, 
 	TRY(database_open(&store, options, changes, search, err));
 	changes = NULL;
 	search = NULL;
-	TRY(main_metrics_renew(database_writer(store), err));
+	TRY(main_metrics_renew(store, err));
 	*out = TAKE(store);
 	return OK;
 }

@@ -188,16 +188,6 @@ enum status sqlite_run(struct store_reader *on, const char *sql, struct error *e
 	return code == SQLITE_OK ? OK : connection_failure(on, sqlite3_extended_errcode(sqlite_of(on)), err);
 }
 
-enum status sqlite_begin(struct store_reader *on, struct error *err)
-{
-	return sqlite_run(on, "BEGIN IMMEDIATE", err);
-}
-
-enum status sqlite_commit(struct store_reader *on, struct error *err)
-{
-	return sqlite_run(on, "COMMIT", err);
-}
-
 void sqlite_rollback(struct store_reader *on)
 {
 	/* It cannot fail but where SQLite has rolled back by itself. */

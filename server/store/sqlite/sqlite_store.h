@@ -95,8 +95,6 @@ enum status connection_open_writer(
 enum status connection_failure(struct store_reader *on, int code, struct error *err);
 /* Of the driver, as its table says: */
 enum status sqlite_run(struct store_reader *on, const char *sql, struct error *err) MUST_CHECK;
-enum status sqlite_begin(struct store_reader *on, struct error *err) MUST_CHECK;
-enum status sqlite_commit(struct store_reader *on, struct error *err) MUST_CHECK;
 void sqlite_rollback(struct store_reader *on);
 enum status sqlite_add_predicates(struct store_reader *on, const struct predicate *predicates, size_t count) MUST_CHECK;
 void sqlite_reader_free(struct store_reader *on);

@@ -31,8 +31,10 @@ enum status store_read_node_faults(struct store_reader *reader, struct arena *ar
 	AUTO_DONE(statement) s = {0};
 
 	TRY(statement_open(&s, reader,
-		host.len ? NODE_FAULTS " WHERE ts_ms >= ?1 AND host = ?3 ORDER BY ts_ms DESC, job_id DESC LIMIT ?2"
-			 : NODE_FAULTS " WHERE ts_ms >= ?1 ORDER BY ts_ms DESC LIMIT ?2",
+		host.len ? NODE_FAULTS
+			" WHERE ts_ms >= ?1 AND host = ?3 ORDER BY ts_ms DESC, job_id DESC, stream_id DESC, line DESC LIMIT ?2"
+			 : NODE_FAULTS
+			" WHERE ts_ms >= ?1 ORDER BY ts_ms DESC, host DESC, job_id DESC, stream_id DESC, line DESC LIMIT ?2",
 		err));
 	bind_numbers(&s, from_ms, limit);
 	if (host.len)

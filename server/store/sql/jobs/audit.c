@@ -220,7 +220,7 @@ static void bind_id(struct statement *s, struct span id)
 	int parameters = statement_parameters(s);
 
 	for (int i = 0; i < NUMBERS_MAX && span_next(&rest, '-', &part); i++)
-		if (!span_parse_i64(part, &numbers[i]) || numbers[i] <= 0)
+		if (part.len && (!span_parse_i64(part, &numbers[i]) || numbers[i] <= 0))
 			numbers[i] = -1;
 	for (int i = 0; i < parameters && i < NUMBERS_MAX; i++)
 		bind_i64(s, numbers[i]);

@@ -135,18 +135,18 @@ static enum status read_rule(struct store_reader *on, int64_t *rule, struct erro
 	return OK;
 }
 
-enum status main_metrics_renew(struct store_reader *on, struct error *err)
+enum status main_metrics_renew(struct store *store, struct error *err)
 {
+	struct store_tx *tx;
 	int64_t rule;
 
-	TRY(read_rule(on, &rule, err));
+	TRY(read_rule(database_writer(store), &rule, err));
 	if (rule == MAIN_METRIC_RULE)
 		return OK;
-	TRY(connection_begin(on, err));
-	enum status status = renew_all(on, err);
+	TRY(store_tx_begin(&tx, store, err));
+	enum status status = renew_all(store_tx_reader(tx), err);
 	if (status == OK)
-		status = connection_commit(on, err);
-	if (status != OK)
-		connection_rollback(on);
+		return store_tx_commit(tx, err);
+	store_tx_rollback(tx);
 	return status;
 }

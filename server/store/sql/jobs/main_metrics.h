@@ -11,4 +11,4 @@
 enum status main_metrics_of(
 	const struct summary_row *rows, size_t count, enum role **out, struct error *err) MUST_CHECK;
 /* Where a program with another rule has decided: anew. */
-enum status main_metrics_renew(struct store_reader *on, struct error *err) MUST_CHECK;
+enum status main_metrics_renew(struct store *store, struct error *err) MUST_CHECK;

@@ -46,11 +46,11 @@ static const struct pool_property {
 } pool_properties[] = {
 	/* A number is the pool's, also of the job that began it. */
 	{"pool",
-		REPORTED(STATUS_KEY, NO_NUMBER) WORKED_OUT(STATE, STATE,
+		REPORTED(STATUS_KEY, NO_NUMBER) WORKED_OUT(STATE, "lower(" STATE ")",
 			NO_NUMBER) " UNION ALL SELECT p.job_id, NULL, NULL, p.pool_id FROM pool_jobs AS p WHERE p.pool_id <> 0",
 		ORDER(STATUS_KEY, STATE), true},
-	{STATUS_KEY, REPORTED(STATUS_KEY, NO_NUMBER) WORKED_OUT(STATE, STATE, NO_NUMBER), ORDER(STATUS_KEY, STATE),
-		true},
+	{STATUS_KEY, REPORTED(STATUS_KEY, NO_NUMBER) WORKED_OUT(STATE, "lower(" STATE ")", NO_NUMBER),
+		ORDER(STATUS_KEY, STATE), true},
 	{RETAINED_KEY,
 		REPORTED(RETAINED_KEY, "a.number") WORKED_OUT(AS_TEXT(RETAINED_S), AS_TEXT(RETAINED_S), RETAINED_S),
 		/* 1: not retained at all has its place before a second. */
