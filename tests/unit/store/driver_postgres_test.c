@@ -294,6 +294,30 @@ TEST(rows_do_not_end_with_the_connection)
 	place_done(&p);
 }
 
+TEST(rows_do_not_end_with_a_connection_that_another_statement_lost)
+{
+	if (!cluster_is_there())
+		return;
+	struct place p = place_postgres();
+	AUTO_DONE(statement) s = {0};
+	struct store_reader *on = database_writer(p.store);
+	int64_t backend = backend_of(on), number = 0, rows = 0;
+	bool has_row = true;
+	enum status status = OK;
+
+	CHECK_OK(statement_open(&s, on, "SELECT repeat('x', 100000) FROM generate_series(1, 1000)", &err));
+	CHECK_OK(statement_step(&s, &has_row, &err));
+	terminate(&p, backend);
+	CHECK_FAILS(connection_number(on, "SELECT 1", &number, &err), ERR_UNAVAILABLE, "");
+	CHECK_OK(connection_number(on, "SELECT 1", &number, &err)); /* by a new connection, which knows nothing of it */
+	for (; status == OK && has_row; rows++)
+		status = statement_step(&s, &has_row, NULL);
+	CHECK_INT(status, ERR_UNAVAILABLE);
+	CHECK(rows < 1000);
+	statement_done(&s);
+	place_done(&p);
+}
+
 /* ---- a server that does not answer ---- */
 
 TEST(a_server_that_hangs_is_not_waited_for)
