@@ -28,7 +28,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BATCH = 50, PAGE = 50, DEEP = 100, TIMES_MAX = 1000, DOCUMENT_BYTES = 16384 };
+enum { BATCH = 50, PAGE = 50, DEEP = 100, TIMES_MAX = 1000, DOCUMENT_BYTES = 16384, MAX_PERIODS = 10000 };
 #define START_MS 1700000000000
 
 static const struct shape {
@@ -390,10 +390,13 @@ static void add_up(struct store_reader *reader)
 		AUTO(arena) arena = arena_new();
 		struct aggregate_name names[QUERY_MAX_NAMES];
 		struct aggregate_figure figures[QUERY_MAX_FIGURES];
+		uint64_t too_long_jobs = 0;
 		struct job_aggregation ask = {.names = names,
 			.figures = figures,
 			.now_ms = START_MS,
 			.max_groups = 100000,
+			.max_periods = MAX_PERIODS,
+			.too_long_jobs = &too_long_jobs,
 			.max_values = 100000000,
 			.time_ms = 600000};
 		struct query_node *query;
