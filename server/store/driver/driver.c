@@ -265,26 +265,17 @@ void bind_pointer(struct statement *s, const char *predicate, const void *pointe
 
 int64_t column_i64(struct statement *s)
 {
-	int64_t value = s->on->driver->column_i64(s);
-
-	s->column++;
-	return value;
+	return s->on->driver->column_i64(s);
 }
 
 double column_finite(struct statement *s)
 {
-	double value = s->on->driver->column_finite(s);
-
-	s->column++;
-	return value;
+	return s->on->driver->column_finite(s);
 }
 
 struct span column_borrow(struct statement *s)
 {
-	struct span bytes = s->on->driver->column_borrow(s);
-
-	s->column++;
-	return bytes;
+	return s->on->driver->column_borrow(s);
 }
 
 enum column_kind column_kind(const struct statement *s)

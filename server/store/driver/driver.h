@@ -29,7 +29,7 @@ struct driver {
 	void (*bind_null)(struct statement *s);
 	void (*bind_finite)(struct statement *s, double value);
 	void (*bind_pointer)(struct statement *s, const char *predicate, const void *pointer);
-	/* s->column is the one to read; these do not move it on */
+	/* s->column is the one to read; the first three move it on, which costs less there than here */
 	int64_t (*column_i64)(struct statement *s);
 	double (*column_finite)(struct statement *s);
 	struct span (*column_borrow)(struct statement *s);

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { SERVER_VERSION_MIN = 140000, NUMBER_TEXT_BYTES = 16, RETRY_AFTER_S = 10 };
+enum { SERVER_VERSION_MIN = 140000, NUMBER_TEXT_BYTES = 16 };
 
 /* ---- what the server must be, and how our sessions are ---- */
 

@@ -1,8 +1,6 @@
 /* What PostgreSQL and libpq say, as an error of ours. */
 #include "store/postgres/postgres_store.h"
 
-enum { RETRY_AFTER_S = 10 };
-
 struct meaning {
 	const char *prefix; /* of the SQLSTATE */
 	enum status status;

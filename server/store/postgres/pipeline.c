@@ -70,6 +70,16 @@ static void forget_prepared(struct postgres_reader *on)
 			on->statements[i]->name[0] = '\0';
 }
 
+/* "" where libpq made the result itself. */
+static void copy_sqlstate(struct postgres_reader *on, const PGresult *result, char *to)
+{
+	const char *sqlstate = on->pq->PQresultErrorField(result, PG_DIAG_SQLSTATE);
+	size_t len = sqlstate ? strlen(sqlstate) : 0;
+
+	if (len < SQLSTATE_BYTES)
+		memcpy(to, len ? sqlstate : "", len + 1);
+}
+
 static void note_failure(struct postgres_reader *on, const PGresult *result)
 {
 	struct error failure = {0};
@@ -77,6 +87,7 @@ static void note_failure(struct postgres_reader *on, const PGresult *result)
 	if (on->failed_at)
 		return; /* the first is the cause */
 	on->failed_at = on->answered + 1;
+	copy_sqlstate(on, result, on->failed_sqlstate);
 	postgres_failure(on, result, &failure);
 	on->head.failure = failure;
 	forget_prepared(on);
@@ -173,6 +184,7 @@ static enum status keep_loss(struct postgres_reader *on, enum status status, str
 	}
 	if (!on->failed_at) {
 		on->failed_at = on->answered + 1;
+		on->failed_sqlstate[0] = '\0';
 		on->head.failure = *err;
 	}
 	return status;
@@ -243,10 +255,7 @@ enum status pipeline_read(struct postgres_reader *on, struct postgres_statement 
 static enum status end_reading(
 	struct postgres_reader *on, struct postgres_statement *statement, const PGresult *last, struct error *err)
 {
-	const char *sqlstate = on->pq->PQresultErrorField(last, PG_DIAG_SQLSTATE);
-
-	if (sqlstate && strlen(sqlstate) < SQLSTATE_BYTES)
-		memcpy(statement->sqlstate, sqlstate, strlen(sqlstate) + 1);
+	copy_sqlstate(on, last, statement->sqlstate);
 	on->reading = NULL;
 	statement->is_over = true;
 	if (on->conn)

@@ -21,3 +21,29 @@ struct postgres_options {
 /* The schema is there already. ERR_UNSUPPORTED: libpq is not installed, the server is too old or not UTF-8. */
 enum status postgres_open(struct store **out, const struct postgres_options *options, struct job_changes *changes,
 	struct search_cache *search, struct error *err) MUST_CHECK;
+
+/*
+ * Who owns the schema: one server at a time, by the database's clock. A row names the owner and until when; its thread renews it by a
+ * connection of its own. What keeps a late owner from writing is not this row, but the fence that each commit crosses (fence.c).
+ */
+struct postgres_lease;
+struct postgres_lease_options {
+	const char *owner; /* what others are told, as HOST:PORT */
+	int64_t lease_ms; /* after so long without renewal others may take it: 10 s */
+	int64_t write_ms; /* and after so long nothing is written any more: 7 s */
+};
+/* Makes the two tables where they are not there: for migrations. */
+enum status postgres_lease_make(struct store *store, struct error *err) MUST_CHECK;
+/*
+ * Takes it for the store, ends what the last owner's writer is at, and makes the fence ours. From now on the store commits through
+ * the fence. Not within a transaction, once a store. ERR_CONFLICT: another server has it; the text names it.
+ */
+enum status postgres_lease_take(struct postgres_lease **out, struct store *store,
+	const struct postgres_lease_options *options, struct error *err) MUST_CHECK;
+/* One thread's, that need not be the writer's. ERR_CONFLICT: another server has taken it; the store writes nothing any more. */
+enum status postgres_lease_renew(struct postgres_lease *lease, struct error *err) MUST_CHECK;
+/* Others may take it at once. After the last commit, which it forbids to follow. */
+enum status postgres_lease_release(struct postgres_lease *lease, struct error *err) MUST_CHECK;
+void postgres_lease_free(struct postgres_lease *lease); /* before its store */
+
+AUTO_TYPE(postgres_lease)

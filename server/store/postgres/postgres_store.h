@@ -71,6 +71,7 @@ struct postgres_reader {
 	uint64_t sent, answered;
 	bool is_synced; /* a Sync is behind the last command */
 	uint64_t failed_at; /* the command that failed since the view, transaction or lone statement began; 0: none */
+	char failed_sqlstate[SQLSTATE_BYTES]; /* why; "": the connection was lost */
 	bool is_failed_late; /* and its statement had said OK */
 	size_t changed; /* rows, by the last command that writes */
 	bool is_committed; /* the last command was a COMMIT that did */
@@ -85,6 +86,17 @@ struct postgres_reader {
 	struct postgres_statement *statements[POSTGRES_SLOTS];
 };
 
+/* By which the writer commits; see fence.c. */
+struct postgres_fence {
+	int64_t token; /* 0: nobody owns the schema, and nothing is checked */
+	int64_t epoch; /* of the writer's connection: one that was lost within its COMMIT is of an earlier one */
+	int64_t commit; /* the newest that was tried */
+	bool is_in_doubt; /* whether that one did is not known */
+	_Atomic int64_t owned_until_ms; /* monotonic: no commit after it; the lease moves it on */
+	_Atomic bool is_foreign; /* another server has the schema, for good */
+	bool is_torn; /* what was said to have failed is in the database: only a start reads what is there */
+};
+
 /* What all connections of a store have in common. */
 struct postgres_target {
 	char *conninfo;
@@ -97,6 +109,7 @@ struct postgres_store {
 	struct store head;
 	const struct libpq *pq;
 	struct postgres_target target;
+	struct postgres_fence fence;
 };
 
 static inline struct postgres_reader *postgres_reader_of(struct store_reader *on)
@@ -124,7 +137,18 @@ enum status postgres_reader_open(
 	struct store_reader **out, struct postgres_store *store, bool is_writer, struct error *err) MUST_CHECK;
 void postgres_reader_free(struct store_reader *reader);
 
+/* ---- fence.c ---- */
+/* Before a transaction: the schema is ours, and what was in doubt is not any more. */
+enum status fence_check(struct postgres_store *store, struct error *err) MUST_CHECK;
+/* Sent before COMMIT; fails in the server where the token is not ours. */
+enum status fence_defer(struct postgres_store *store, struct error *err) MUST_CHECK;
+/* The commit failed by `err` alone, or by the fence, or is in doubt: OK, if it did. */
+enum status fence_settle(struct postgres_store *store, bool is_fence, struct error *err) MUST_CHECK;
+/* Of the whole store: OK, or why nothing is written any more. */
+enum status fence_look(struct store *store, struct error *err) MUST_CHECK;
+
 /* ---- failure.c ---- */
+enum { RETRY_AFTER_S = 10 };
 /* What the server said, or NULL: what libpq says of the connection, which is closed then. */
 enum status postgres_failure(struct postgres_reader *on, const PGresult *result, struct error *err);
 

@@ -62,6 +62,7 @@ enum status postgres_tx_begin(struct store *store, struct error *err)
 {
 	struct postgres_reader *on = postgres_reader_of(store->writer);
 
+	TRY(fence_check(postgres_store_of(store), err));
 	on->defers = !on->careful;
 	on->careful -= on->careful > 0;
 	return begin(on, "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", err);
@@ -80,12 +81,15 @@ static enum status give_up(struct postgres_reader *on, struct error *err)
 }
 
 /* The server has said COMMIT, and warned of nothing: a wait for the standby that was cut short is such a warning. */
-static enum status check_commit(struct postgres_reader *on, unsigned warnings, struct error *err)
+static enum status check_commit(struct postgres_store *store, unsigned warnings, struct error *err)
 {
+	struct postgres_reader *on = postgres_reader_of(store->head.writer);
+
 	if (!on->is_committed)
 		return error_set(err, ERR_INTERNAL, "the database did not commit, and did not say why");
 	if (on->warnings == warnings)
 		return OK;
+	store->fence.is_torn = true; /* it is there, and may go with a take-over */
 	return error_set(err, ERR_UNAVAILABLE, "the database warned of its commit: it may not be on the standby");
 }
 
@@ -97,10 +101,15 @@ enum status postgres_tx_commit(struct store *store, struct error *err)
 	if (on->failed_at)
 		return give_up(on, err);
 	on->is_committed = false;
-	TRY(pipeline_defer(on, "COMMIT", err));
-	if (pipeline_settle(on, err) != OK)
-		return give_up(on, err);
-	return check_commit(on, warnings, err);
+	uint64_t before = on->sent;
+	TRY(fence_defer(postgres_store_of(store), err));
+	uint64_t fence = on->sent;
+	enum status status = pipeline_defer(on, "COMMIT", err);
+	status = status == OK ? pipeline_settle(on, err) : status;
+	if (status == OK)
+		return check_commit(postgres_store_of(store), warnings, err);
+	(void)!give_up(on, err);
+	return fence_settle(postgres_store_of(store), on->failed_at > before && on->failed_at <= fence, err);
 }
 
 /* All have one name: the newest of it is meant, as in SQLite. */

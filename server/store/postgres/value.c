@@ -216,9 +216,8 @@ static int64_t truncate_real(double value)
 	return value < -0x1p63 ? INT64_MIN : (int64_t)value;
 }
 
-int64_t postgres_column_i64(struct statement *s)
+static int64_t i64_of(struct cell cell)
 {
-	struct cell cell = cell_of(s);
 	double value = 0;
 
 	if (!cell.bytes)
@@ -235,9 +234,8 @@ int64_t postgres_column_i64(struct statement *s)
 	return span_parse_double(span_of(cell.bytes, cell.len), &value) ? truncate_real(value) : 0;
 }
 
-double postgres_column_finite(struct statement *s)
+static double finite_of(struct cell cell)
 {
-	struct cell cell = cell_of(s);
 	double value = 0;
 
 	if (!cell.bytes)
@@ -251,10 +249,8 @@ double postgres_column_finite(struct statement *s)
 	return span_parse_double(span_of(cell.bytes, cell.len), &value) ? value : 0;
 }
 
-enum column_kind postgres_column_kind(const struct statement *s)
+static enum column_kind kind_of(struct cell cell)
 {
-	struct cell cell = cell_of(s);
-
 	if (!cell.bytes)
 		return COLUMN_NULL;
 	if (is_integer(cell.type))
@@ -266,17 +262,40 @@ enum column_kind postgres_column_kind(const struct statement *s)
 	return cell.type == OID_BYTEA ? COLUMN_BLOB : COLUMN_TEXT;
 }
 
-struct span postgres_column_borrow(struct statement *s)
+enum column_kind postgres_column_kind(const struct statement *s)
+{
+	return kind_of(cell_of(s));
+}
+
+static struct cell next_cell(struct statement *s)
 {
 	struct cell cell = cell_of(s);
+
+	s->column++;
+	return cell;
+}
+
+int64_t postgres_column_i64(struct statement *s)
+{
+	return i64_of(next_cell(s));
+}
+
+double postgres_column_finite(struct statement *s)
+{
+	return finite_of(next_cell(s));
+}
+
+struct span postgres_column_borrow(struct statement *s)
+{
+	struct cell cell = next_cell(s);
 	char *number = statement_of(s)->number;
 
-	switch (postgres_column_kind(s)) {
+	switch (kind_of(cell)) {
 	case COLUMN_INTEGER:
-		snprintf(number, NUMBER_BYTES, "%lld", (long long)postgres_column_i64(s));
+		snprintf(number, NUMBER_BYTES, "%lld", (long long)i64_of(cell));
 		return span_from(number);
 	case COLUMN_REAL:
-		snprintf(number, NUMBER_BYTES, "%.15g", postgres_column_finite(s));
+		snprintf(number, NUMBER_BYTES, "%.15g", finite_of(cell));
 		return span_from(number);
 	default:
 		return cell.bytes ? span_of(cell.bytes, cell.len) : SPAN("");

@@ -168,21 +168,22 @@ int sqlite_statement_columns(const struct statement *s)
 
 int64_t sqlite_column_i64(struct statement *s)
 {
-	return sqlite3_column_int64(s->prepared, s->column);
+	return sqlite3_column_int64(s->prepared, s->column++);
 }
 
 double sqlite_column_finite(struct statement *s)
 {
-	return sqlite3_column_double(s->prepared, s->column);
+	return sqlite3_column_double(s->prepared, s->column++);
 }
 
 struct span sqlite_column_borrow(struct statement *s)
 {
 	/* Text is asked for as a blob, too: the same bytes, and no terminating NUL to make room for. */
-	const void *bytes = sqlite3_column_blob(s->prepared, s->column);
+	int column = s->column++;
+	const void *bytes = sqlite3_column_blob(s->prepared, column);
 
 	if (bytes)
-		return span_of(bytes, (size_t)sqlite3_column_bytes(s->prepared, s->column));
+		return span_of(bytes, (size_t)sqlite3_column_bytes(s->prepared, column));
 	return sqlite3_errcode(sqlite_of(s->on)) == SQLITE_NOMEM ? span_of(NULL, 0) : SPAN("");
 }
 

@@ -1,0 +1,175 @@
+#include "base/clock.h"
+#include "store/postgres/postgres_store.h"
+
+#include <stdatomic.h>
+
+enum { LEASE_MS = 10000, WRITE_MS = 7000 };
+
+#define NOW_MS "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)"
+
+struct postgres_lease {
+	struct postgres_store *store;
+	struct store_reader *on; /* its own connection */
+	int64_t token;
+	int64_t lease_ms, write_ms;
+};
+
+enum status postgres_lease_make(struct store *store, struct error *err)
+{
+	return connection_run(store->writer,
+		"CREATE TABLE IF NOT EXISTS lease (one BIGINT PRIMARY KEY CHECK (one = 1), token BIGINT NOT NULL,"
+		" owner TEXT COLLATE \"C\" NOT NULL, until_ms BIGINT NOT NULL, writer_pid BIGINT, writer_started TIMESTAMPTZ);"
+		"CREATE TABLE IF NOT EXISTS fence (one BIGINT PRIMARY KEY CHECK (one = 1), token BIGINT NOT NULL,"
+		" epoch BIGINT NOT NULL, last_commit BIGINT NOT NULL);"
+		"INSERT INTO lease (one, token, owner, until_ms) VALUES (1, 0, '', 0) ON CONFLICT (one) DO NOTHING;"
+		"INSERT INTO fence (one, token, epoch, last_commit) VALUES (1, 0, 0, 0) ON CONFLICT (one) DO NOTHING",
+		err);
+}
+
+void postgres_lease_free(struct postgres_lease *lease)
+{
+	if (!lease)
+		return;
+	store_reader_free(lease->on);
+	mem_free(lease);
+}
+
+/* ---- taking it ---- */
+
+static enum status name_owner(struct postgres_lease *lease, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	TRY(statement_open(&s, lease->on, "SELECT until_ms - " NOW_MS ", owner FROM lease", err));
+	TRY(statement_step(&s, &has_row, err));
+	if (!has_row)
+		return error_set(err, ERR_INTERNAL, "the database has no row for its owner");
+	long long left_ms = (long long)column_i64(&s);
+	struct span owner = column_borrow(&s);
+	return error_set(err, ERR_CONFLICT,
+		"database '%s' belongs to another server, '%.*s', for %lld ms if it is gone",
+		lease->store->target.conninfo, SPAN_ARGS(owner), left_ms > 0 ? left_ms : 0);
+}
+
+static enum status take_row(struct postgres_lease *lease, const char *owner, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	TRY(statement_open(&s, lease->on,
+		"UPDATE lease SET token = token + 1, owner = ?, until_ms = " NOW_MS " + ? WHERE until_ms < " NOW_MS
+		" RETURNING token",
+		err));
+	bind_text(&s, span_from(owner));
+	bind_i64(&s, lease->lease_ms);
+	TRY(statement_step(&s, &has_row, err));
+	if (!has_row)
+		return name_owner(lease, err);
+	int64_t token = column_i64(&s);
+	TRY(statement_step(&s, &has_row, err)); /* it is ours with the statement's end */
+	lease->token = token;
+	return OK;
+}
+
+/* The last owner's writer may hang in a COMMIT, and hold the fence. Its row still names it. A process that is not there is none. */
+static enum status end_old_writer(struct postgres_lease *lease, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, lease->on,
+		"SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity a JOIN lease l"
+		" ON a.pid = l.writer_pid AND a.backend_start = l.writer_started",
+		err));
+	return statement_run(&s, err);
+}
+
+static enum status run_on_writer(struct postgres_lease *lease, const char *sql, bool *is_done, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_more;
+
+	TRY(statement_open(&s, lease->store->head.writer, sql, err));
+	bind_i64(&s, lease->token);
+	TRY(statement_step(&s, is_done, err));
+	return *is_done ? statement_step(&s, &has_more, err) : OK;
+}
+
+/* Waits for a commit that is on its way; the session's lock_timeout bounds it. */
+static enum status take_fence(struct postgres_lease *lease, struct error *err)
+{
+	bool is_ours, is_named;
+
+	TRY(run_on_writer(lease, "UPDATE fence SET token = ?1, epoch = 0, last_commit = 0 WHERE token < ?1 RETURNING 1",
+		&is_ours, err));
+	if (!is_ours)
+		return name_owner(lease, err); /* who took the lease after us was here first */
+	return run_on_writer(lease,
+		"UPDATE lease SET writer_pid = pg_backend_pid(), writer_started = (SELECT backend_start FROM pg_stat_activity"
+		" WHERE pid = pg_backend_pid()) WHERE token = ? RETURNING 1",
+		&is_named, err);
+}
+
+static enum status take(struct postgres_lease *lease, const char *owner, struct error *err)
+{
+	struct postgres_fence *fence = &lease->store->fence;
+	int64_t start_ms = clock_mono_ms();
+
+	TRY(postgres_reader_open(&lease->on, lease->store, true, err));
+	TRY(take_row(lease, owner, err));
+	TRY(end_old_writer(lease, err));
+	TRY(take_fence(lease, err));
+	atomic_store(&fence->owned_until_ms, start_ms + lease->write_ms);
+	fence->token = lease->token;
+	return OK;
+}
+
+enum status postgres_lease_take(struct postgres_lease **out, struct store *store,
+	const struct postgres_lease_options *options, struct error *err)
+{
+	AUTO(postgres_lease) lease = mem_zeroed(sizeof *lease);
+
+	if (!lease)
+		return error_no_memory(err);
+	if (store->has_tx || postgres_store_of(store)->fence.token)
+		return error_set(err, ERR_INTERNAL, "the lease is taken once, outside of a transaction");
+	lease->store = postgres_store_of(store);
+	lease->lease_ms = options->lease_ms ? options->lease_ms : LEASE_MS;
+	lease->write_ms = options->write_ms ? options->write_ms : WRITE_MS;
+	TRY(take(lease, options->owner, err));
+	*out = TAKE(lease);
+	return OK;
+}
+
+/* ---- keeping it ---- */
+
+static enum status set_until(struct postgres_lease *lease, int64_t from_now_ms, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool is_ours, has_more;
+
+	TRY(statement_open(
+		&s, lease->on, "UPDATE lease SET until_ms = " NOW_MS " + ? WHERE token = ? RETURNING 1", err));
+	bind_numbers(&s, from_now_ms, lease->token);
+	TRY(statement_step(&s, &is_ours, err));
+	if (is_ours)
+		return statement_step(&s, &has_more, err);
+	atomic_store(&lease->store->fence.is_foreign, true);
+	return name_owner(lease, err);
+}
+
+enum status postgres_lease_renew(struct postgres_lease *lease, struct error *err)
+{
+	int64_t start_ms = clock_mono_ms();
+
+	TRY(set_until(lease, lease->lease_ms, err));
+	/* Counted from before the question: the database's clock began later. */
+	atomic_store(&lease->store->fence.owned_until_ms, start_ms + lease->write_ms);
+	return OK;
+}
+
+enum status postgres_lease_release(struct postgres_lease *lease, struct error *err)
+{
+	atomic_store(&lease->store->fence.owned_until_ms, 0);
+	return set_until(lease, -1, err);
+}
