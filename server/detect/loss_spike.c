@@ -18,6 +18,7 @@
  * tail is heavy: a public log of a mixture of experts has both, every fifth step printed), after 256 points; but not where
  * points are as odd downwards. What comes again at equal distances (recur.h) is no news: the first line of an epoch that is one batch
  * where the others are means is nothing, a bad batch that every epoch brings again is a mark.
+ * What this loss does all the time, in any order (spells.h), is no news either, and no mark.
  * What jumps to where the stream began may be the next training in it. It is a mark until 16 and 32 points tell whether it falls from
  * there as the first one did; then all starts afresh.
  * Losses of neighbouring steps are hardly correlated, so that two odd points are far rarer than one: one point alone,
@@ -41,6 +42,7 @@
 #include "detect/kind.h"
 #include "detect/ramp.h"
 #include "detect/recur.h"
+#include "detect/spells.h"
 
 enum {
 	RECENT = 4,
@@ -62,7 +64,7 @@ enum {
 	APART = 16, /* points */
 	FORMAT_WITH_WANDER = 5,
 	FORMAT_WITH_EPOCH = 6,
-	FORMAT_WITH_ORIGIN = 7
+	FORMAT_WITH_ORIGIN = 7 /* of what comes again; and how often it spikes */
 };
 
 static const double mark_least = 3.8, mark_most = 8, mark_step = 0.5; /* bars: the step is a mark's */
@@ -92,6 +94,7 @@ struct loss_spike {
 	float z[RECENT]; /* of the last points, newest last */
 	int64_t steps[RECENT];
 	struct ramp ramp;
+	struct spells spells;
 	struct recur odd; /* where odd points and runs of them began */
 	bool was_odd; /* the last point */
 	uint32_t again; /* points that may belong to what came again */
@@ -283,7 +286,7 @@ static bool is_whole_spike(const struct loss_spike *state)
 	       state->z[RECENT - 1] > bar;
 }
 
-static enum cause judge(const struct loss_spike *state)
+static bool has_evidence(const struct loss_spike *state)
 {
 	bool is_heavy = has_heavy_tail(state);
 	double sum = 0, rho = state->window->correlation;
@@ -293,9 +296,20 @@ static enum cause judge(const struct loss_spike *state)
 		count += state->z[i] > 4;
 		sum += clip((double)state->z[i] - 3, 0, 8);
 	}
-	if (state->z[RECENT - 1] > 3 && count >= (is_heavy ? 3 : 2) && sum >= (is_heavy ? 12 : 9) * (1 + rho))
-		return CAUSE_EVIDENCE;
-	if (is_whole_spike(state))
+	bool has_added_up =
+		state->z[RECENT - 1] > 3 && count >= (is_heavy ? 3 : 2) && sum >= (is_heavy ? 12 : 9) * (1 + rho);
+	return has_added_up || is_whole_spike(state);
+}
+
+static enum cause judge(struct loss_spike *state)
+{
+	bool is_evident = has_evidence(state);
+
+	if (is_evident)
+		spells_add(&state->spells);
+	if (spells_are_usual(&state->spells)) /* they add up by themselves, too; what stays is a longer run than any */
+		return spells_have_more(&state->spells) ? CAUSE_EVIDENCE : CAUSE_NONE;
+	if (is_evident)
 		return CAUSE_EVIDENCE;
 	return ramp_is_high(&state->ramp, state->window) ? CAUSE_SUM : CAUSE_NONE;
 }
@@ -376,6 +390,8 @@ static void become_divergence(
 	struct alarm *alarm = &state->alarm;
 	struct incident spike = alarm->incident;
 
+	spells_drop(&state->spells);
+
 	alarm->incident = incident_at(INCIDENT_DIVERGENCE, SEVERITY_CRITICAL, ordinal, point);
 	alarm->incident.first_step = spike.first_step;
 	alarm->incident.expected = alarm->level;
@@ -406,6 +422,7 @@ static void feed_alarm(
 	bool is_divergence = alarm->incident.kind == INCIDENT_DIVERGENCE;
 
 	follow(alarm, point, z > 3, to);
+	spells_gather(&state->spells, z, !alarm->is_ramp && !is_divergence);
 	follow_points(state, point->value);
 	alarm->points++;
 	alarm->calm += (is_sampled(state) ? 0.4 : 0.25) * (clip(z, -8, 8) - alarm->calm);
@@ -416,6 +433,7 @@ static void feed_alarm(
 	} else if (!is_divergence && has_diverged(state)) {
 		become_divergence(state, ordinal, point, to);
 	} else if (alarm->points >= (is_divergence ? GIVE_UP : LINGER)) {
+		spells_drop(&state->spells);
 		robust_clear(state->window);
 		end_alarm(state, point, to);
 	}
@@ -479,6 +497,7 @@ static void feed_watch(
 	if (matches >= OFTEN && !state->alarm.is_open)
 		z = jump = new = 0;
 	gather(state, z, jump, point->step);
+	spells_gather(&state->spells, z, false);
 	follow_points(state, point->value);
 	memmove(state->news, state->news + 1, (NEWS - 1) * sizeof *state->news);
 	state->news[NEWS - 1] = (float)clip(new, -8, 8);
@@ -490,7 +509,8 @@ static void feed_watch(
 		open_alarm(state, SEVERITY_WARNING, ordinal, point, z, to);
 	else if (cause != CAUSE_NONE)
 		open_alarm(state, SEVERITY_INFO, ordinal, point, z, to);
-	else if (z > mark_floor && (new > mark_bar(state) || small > mark_bar(state) + small_margin))
+	else if (z > mark_floor && !spells_are_usual(&state->spells) &&
+		 (new > mark_bar(state) || small > mark_bar(state) + small_margin))
 		mark_point(state, ordinal, point, fmax(z, small), to);
 	else if (z > 0 && !state->ramp.is_marked && ramp_has_added_up(&state->ramp, window))
 		mark_ramp(state, ordinal, point, z, to);
@@ -510,6 +530,7 @@ static void start_attempt(struct loss_spike *state, const struct point *point, c
 		end_alarm(state, point, to);
 	forget_evidence(state);
 	robust_clear(state->window);
+	spells_drop(&state->spells);
 	state->ramp = (struct ramp){0};
 	state->attempt = point->attempt;
 }
@@ -616,6 +637,7 @@ static void pack_wander(const struct loss_spike *state, struct buf *out)
 	pack_u64(out, state->in_epoch);
 	pack_double(out, state->down);
 	recur_pack(&state->odd, out);
+	spells_pack(&state->spells, out);
 	beginning_pack(&state->first, out);
 	if (state->is_next)
 		beginning_pack(&state->next, out);
@@ -633,6 +655,8 @@ static void unpack_wander(struct loss_spike *state, unsigned format, struct unpa
 	state->in_epoch = format >= FORMAT_WITH_EPOCH ? (uint32_t)unpack_u64(in) : 0;
 	state->down = unpack_double(in);
 	recur_unpack(&state->odd, format >= FORMAT_WITH_ORIGIN, in);
+	if (format >= FORMAT_WITH_ORIGIN)
+		spells_unpack(&state->spells, in);
 	beginning_unpack(&state->first, in);
 	if (state->is_next)
 		beginning_unpack(&state->next, in);

@@ -10,6 +10,8 @@
 
 /* Steps are late only beyond this: times of lines are often of whole seconds. */
 enum { LATE_MS = 2000 };
+/* What is behind a line of an evaluation or a checkpoint may be so long, if none of the job was longer before. */
+enum { MARKED_MS = 15 * 60 * 1000 };
 /* Of one interval, for the median: no sum of them overflows. */
 #define WEIGHT_MAX (1LL << 32)
 
@@ -48,6 +50,7 @@ struct deriving {
 	size_t piece_count, piece_cap;
 	size_t segment_cap, break_cap;
 	size_t mark; /* the first that is not used yet */
+	int64_t longest_marked_ms; /* of an evaluation or a checkpoint between two steps */
 	int64_t stride;
 	int64_t begin_ms, end_ms;
 };
@@ -471,6 +474,8 @@ static enum status add_interval(struct deriving *d, const struct goodput_point *
 		TRY(add_marked(d, a->ts_ms, b->ts_ms - work_ms, b->ts_ms, GOODPUT_STALLED, true, err));
 	else
 		TRY(add_piece(d, b->ts_ms - work_ms, GOODPUT_STALLED, NO_BREAK, err));
+	if (is_marked)
+		d->longest_marked_ms = most(d->longest_marked_ms, taken_ms - work_ms);
 	return add_work(d, b->ts_ms - work_ms, b->ts_ms, from_step, steps, err);
 }
 
@@ -483,6 +488,18 @@ static enum status add_gap(struct deriving *d, int64_t from_ms, const struct goo
 
 	TRY(add_piece(d, b->ts_ms - work_ms, bucket, NO_BREAK, err));
 	return add_work(d, b->ts_ms - work_ms, b->ts_ms, from_step, steps, err);
+}
+
+/* Behind its last line: does the next step stay away longer than what the line says takes? */
+static bool is_stuck(const struct deriving *d)
+{
+	const struct goodput_facts *facts = d->facts;
+	size_t last = facts->mark_count;
+
+	while (last && facts->marks[last - 1].ts_ms > d->end_ms)
+		last--;
+	return last &&
+	       d->end_ms - facts->marks[last - 1].ts_ms - time_of(d, d->stride) > most(d->longest_marked_ms, MARKED_MS);
 }
 
 /* Behind the last step. */
@@ -500,7 +517,7 @@ static enum status add_rest(struct deriving *d, int64_t last_ms, struct error *e
 	}
 	if (d->facts->end == GOODPUT_RUNS) {
 		if (has_mark(d->facts, &d->mark, last_ms, d->end_ms))
-			return add_marked(d, last_ms, d->end_ms, d->end_ms, GOODPUT_STALLED, true, err);
+			return add_marked(d, last_ms, d->end_ms, d->end_ms, GOODPUT_STALLED, !is_stuck(d), err);
 		TRY(add_piece(d, late ? last_ms + expected_ms : d->end_ms, GOODPUT_PRODUCTIVE, NO_BREAK, err));
 		return add_piece(d, d->end_ms, GOODPUT_STALLED, NO_BREAK, err);
 	}

@@ -47,9 +47,11 @@ enum status store_read_node_stragglers(struct store_reader *reader, struct arena
 
 struct node_break { /* something that broke a job off */
 	int64_t from_ms;
+	int64_t to_ms; /* 0: not over yet */
 	int64_t lost_steps; /* -1: not known */
 	int64_t lost_node_ms; /* redone and restarted, of all nodes */
 };
+/* In the order in which they were. */
 enum status store_read_breaks(struct store_reader *reader, struct arena *arena, int64_t job_id, struct node_break **out,
 	size_t *count, struct error *err) MUST_CHECK;
 /* unknown: those of which nobody knows how many steps they lost. */

@@ -1,5 +1,7 @@
 """Several formats in one stream: two frameworks side by side, a stray line, and a trainer that is followed by another."""
 
+from urllib.parse import quote
+
 import pytest
 
 from smserver import wait_until
@@ -61,6 +63,11 @@ def test_two_frameworks_in_one_stream(server):
     wait_until(lambda: server.series("two", second)["count"] == 500, what="the loss of the other")
     assert server.series("two", "train:loss")["count"] == 500
     assert formats(server, "two") == {"nanogpt": 500, "openmmlab": 500}
+    for asked in ("train:loss", "loss"):  # of the one that leads alone: two curves are not drawn as one
+        assert server.get(f"/api/v1/jobs/two/points?metric={asked}").body["total_points"] == 500
+    raw = server.get("/api/v1/jobs/two/points?metric=train:loss&raw=true").body
+    assert [one["metric"] for one in raw["series"]] == ["train:loss"] and raw["series"][0]["step"] == list(range(500))
+    assert server.get(f"/api/v1/jobs/two/points?metric={quote(second)}").body["total_points"] == 500
     server.restart()
     assert formats(server, "two") == {"nanogpt": 500, "openmmlab": 500}
     server.send("two", [line for step in range(500, 600) for line in (nanogpt(step), openmmlab(step + 1))])
@@ -69,6 +76,12 @@ def test_two_frameworks_in_one_stream(server):
     (stream,) = server.get("/api/v1/jobs/two/streams").body["streams"]
     assert stream["preset"] == "nanogpt" and [one["preset"] for one in stream["formats"]] == ["nanogpt", "openmmlab"]
     assert stream["formats"][1]["last_line"] == 1199 and "Epoch [1][1/5000]" in stream["formats"][1]["reason"]
+
+
+def test_a_label_of_the_senders_own_is_part_of_its_metric(server):
+    rows = 'metric,step,value\n"reward{preset=""fast""}",1,1.5\n"reward{preset=""slow""}",1,2.5\n'
+    assert server.post("/api/v1/points?job=own", rows.encode(), content_type="text/csv").status == 200
+    wait_until(lambda: server.get("/api/v1/jobs/own/points?metric=reward").body.get("total_points") == 2, what="the points of both")
 
 
 @pytest.mark.parametrize("trainer", [nanogpt, plain], ids=["nanogpt", "generic"])

@@ -3,10 +3,12 @@
 import collections
 import concurrent.futures
 import datetime
+import json
 import pathlib
 import random
 import re
 import subprocess
+import time
 
 import pytest
 
@@ -461,3 +463,21 @@ def test_a_long_series_is_read_by_its_pyramid_and_comes_out_the_same(quick):
     wait_until(lambda: quick.get("/api/v1/jobs/long/metrics").body["series"], what="the series")
     again = goodput(quick, "long")
     assert again["steps"] == whole["steps"] and again["breaks"] == whole["breaks"] and again["cost"] == whole["cost"]
+
+@pytest.mark.parametrize("minutes, bucket", [(5, "checkpoint"), (40, "stalled")], ids=["it may still be saving", "nothing saves so long"])
+def test_what_comes_behind_the_line_of_a_checkpoint_while_the_job_runs(quick, minutes, bucket):
+    """It hangs in the first collective behind its checkpoint: that line does not explain hours."""
+    saved_s = int(time.time()) - minutes * 60
+    first_s = saved_s - 625
+    quick.post("/api/v1/jobs", json={"TrainingJobName": "j", "AlgorithmSpecification": {"MetricDefinitions": DEFINITIONS}})
+    assert quick.post("/api/v1/jobs/j/transitions", json={"SecondaryStatus": "Training", "time_ms": first_s * 1000}).status == 204
+    steps = [json.dumps({"line": f"step {step} loss: 2.5", "ts": (first_s + step * STEP_S) * 1000}) for step in range(1, 61)]
+    saved = json.dumps({"line": "saved checkpoint at step 60", "ts": saved_s * 1000})  # 25 s behind it
+    body = "\n".join([*steps, saved, ""]).encode()
+    assert quick.post("/api/v1/logs?job=j", body, content_type="application/x-ndjson").status == 200
+    quick.wait_for_points("j", "loss", 60)
+    wait_until(lambda: quick.get("/api/v1/jobs/j/checkpoints").body["checkpoints"], what="the checkpoint")
+    reply = goodput(quick, "j")
+    behind = reply["as_of_ms"] / 1000 - saved_s
+    book = collections.Counter(productive=600, checkpoint=25) + collections.Counter({bucket: behind})
+    assert seconds(reply) == pytest.approx(book, abs=0.01)

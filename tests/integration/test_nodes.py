@@ -134,6 +134,28 @@ def test_an_error_that_is_not_fatal_drains_nobody(server):
     assert causes == ["xid_79", "xid_79"]
 
 
+def test_a_fault_broke_off_what_stopped_behind_it_and_no_later_restart(server):
+    """The machine's line stands before the first restart. The job went on and broke off again, for whatever reason: not by that line."""
+    begin_ms = int(time.time() * 1000) - 300_000
+    document = {"TrainingJobName": "j", "ResourceConfig": {"InstanceType": "ml.p5.48xlarge", "InstanceCount": 2, "VolumeSizeInGB": 5},
+        "AlgorithmSpecification": {"MetricDefinitions": [{"Name": "loss", "Regex": r"step (?<step>\d+) loss (?<value>\S+)"}]}}
+    assert server.post("/api/v1/jobs", json=document).status == 201
+    steps = [(second, f"step {step} loss 2.{step}") for first, start in ((0, 1), (30, 11), (60, 21))
+             for second, step in ((first + i, start + i) for i in range(20))]  # ten steps are done again each time
+
+    def send(stream, host, rows):
+        body = "".join(json.dumps({"line": line, "ts": begin_ms + second * 1000}) + "\n" for second, line in rows)
+        assert server.post(f"/api/v1/logs?job=j&stream={stream}&host={host}", body.encode(), content_type="application/x-ndjson").status == 200
+
+    send("system/bad", "bad", [(21, XID)])
+    send("algo-1", "good", steps)
+    wait_until(lambda: len(server.get("/api/v1/jobs/j/goodput").body["breaks"]) == 2, what="two breaks")
+    body = wait_until(lambda: node(server, "bad").get("restarts") and node(server, "bad"), what="what the fault broke off")
+    # ten steps of a second again, ten seconds from step 20 to the work on step 11, on two nodes
+    assert (body["restarts"], body["lost_steps"], round(body["lost_node_hours"] * 3600)) == (1, 10, (10 + 10) * 2)
+    assert not any("broke jobs off" in why for why in body["why"])
+
+
 def test_a_restart_has_no_cause_in_what_a_machine_outlived(server):
     begin_ms = int(time.time() * 1000) - 300_000
     document = {"TrainingJobName": "j", "AlgorithmSpecification": {

@@ -199,12 +199,12 @@ static enum status keep_series(struct raw *raw, const struct job_view *view, str
 	bool is_whole = raw->series && raw->query.metric.ptr && raw->job.ptr;
 	for (size_t i = 0; i < view->stream_count && is_whole; i++)
 		for (size_t j = 0; j < view->streams[i].series_count && is_whole; j++) {
-			struct span metric = view->streams[i].series[j].metric;
+			const struct series_view *given = &view->streams[i].series[j];
 			struct raw_series *series = &raw->series[raw->series_count];
-			if (!metric_matches(metric, raw->query.metric))
+			if (!stream_view_means(&view->streams[i], given, raw->query.metric))
 				continue;
 			series->stream = arena_copy(raw->arena, view->streams[i].name);
-			series->metric = arena_copy(raw->arena, metric);
+			series->metric = arena_copy(raw->arena, given->metric);
 			is_whole = series->stream.ptr && series->metric.ptr;
 			raw->series_count++;
 		}

@@ -97,6 +97,17 @@ static bool is_before(const struct ledger *ledger, const struct node_fault_row *
 	       !known_fault_is_nonfatal(ledger->pipeline, fault->signature);
 }
 
+/* The job went on behind the fault's last line, and broke off again: that was something else. */
+static bool is_outlived(
+	const struct ledger *ledger, const struct node_fault_row *fault, const struct node_break *breaks, size_t at)
+{
+	for (size_t i = 0; i < at; i++)
+		if (breaks[i].to_ms > fault->last_ms && breaks[i].to_ms <= breaks[at].from_ms &&
+			is_before(ledger, fault, breaks[i].from_ms))
+			return true;
+	return false;
+}
+
 /* Each break of a job counts once a machine, whichever of its faults came before it. */
 static enum status add_breaks(const struct ledger *ledger, struct node *node, int64_t job_id, struct error *err)
 {
@@ -108,7 +119,7 @@ static enum status add_breaks(const struct ledger *ledger, struct node *node, in
 		for (size_t i = 0; i < ledger->fault_count; i++) {
 			const struct node_fault_row *fault = &ledger->faults[i];
 			if (fault->job_id != job_id || !span_equal(fault->host, node->host) ||
-				!is_before(ledger, fault, breaks[b].from_ms))
+				!is_before(ledger, fault, breaks[b].from_ms) || is_outlived(ledger, fault, breaks, b))
 				continue;
 			node->restarts++;
 			if (breaks[b].lost_steps < 0)

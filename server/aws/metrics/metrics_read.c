@@ -29,7 +29,8 @@ static bool is_asked(
 {
 	if (r->place.is_whole_job && metric_map_is_apart(stream->name))
 		return false;
-	return is_exact ? span_equal(series->metric, r->place.metric) : metric_matches(series->metric, r->place.metric);
+	return is_exact ? span_equal(series->metric, r->place.metric)
+			: stream_view_means(stream, series, r->place.metric);
 }
 
 /* CloudWatch has a closed list of units. */

@@ -292,7 +292,7 @@ static bool find_range(const struct job_view *view, const struct chart_query *qu
 	for (size_t i = 0; i < view->stream_count; i++)
 		for (size_t j = 0; j < view->streams[i].series_count; j++) {
 			const struct series_view *series = &view->streams[i].series[j];
-			if (!metric_matches(series->metric, query->metric) ||
+			if (!stream_view_means(&view->streams[i], series, query->metric) ||
 				!(series->sealed_points + series->tail_count))
 				continue;
 			int64_t first = is_step ? series->min_step : series->min_ms,
@@ -338,9 +338,9 @@ static enum status lay_out(struct folding *folding, struct arena *arena, int64_t
 	return OK;
 }
 
-static bool is_of_metric(const struct series_view *series, struct span metric)
+static bool is_of_metric(const struct stream_view *stream, const struct series_view *series, struct span metric)
 {
-	return metric_matches(series->metric, metric) && series->sealed_points + series->tail_count;
+	return series->sealed_points + series->tail_count && stream_view_means(stream, series, metric);
 }
 
 static const struct series_view *count_series(const struct job_view *view, struct span metric, size_t *count)
@@ -351,7 +351,7 @@ static const struct series_view *count_series(const struct job_view *view, struc
 	for (size_t i = 0; i < view->stream_count; i++)
 		for (size_t j = 0; j < view->streams[i].series_count; j++) {
 			const struct series_view *series = &view->streams[i].series[j];
-			if (!is_of_metric(series, metric))
+			if (!is_of_metric(&view->streams[i], series, metric))
 				continue;
 			++*count;
 			if (!largest || series->sealed_points > largest->sealed_points)
@@ -367,7 +367,7 @@ static enum status fold_all(struct folding *folding, struct points_walk *walk, s
 	for (size_t i = 0; i < view->stream_count; i++) {
 		folding->stream = &view->streams[i];
 		for (size_t j = 0; j < view->streams[i].series_count; j++)
-			if (is_of_metric(&view->streams[i].series[j], folding->query->metric))
+			if (is_of_metric(folding->stream, &view->streams[i].series[j], folding->query->metric))
 				TRY(fold_series(folding, walk, &view->streams[i].series[j], points, err));
 	}
 	return OK;
@@ -509,7 +509,7 @@ static enum status fold_rows(
 		uint64_t before = folding->total;
 		memset(folding->cells, 0, folding->size * sizeof *folding->cells);
 		for (size_t j = 0; j < stream->series_count; j++)
-			if (is_of_metric(&stream->series[j], folding->query->metric))
+			if (is_of_metric(stream, &stream->series[j], folding->query->metric))
 				TRY(fold_series(folding, walk, &stream->series[j], points, err));
 		if (folding->total == before)
 			continue;

@@ -19,9 +19,9 @@ struct piece {
 	bool is_there;
 };
 
-static bool has_metric(const struct series_view *series, struct span metric)
+static bool has_metric(const struct stream_view *stream, const struct series_view *series, struct span metric)
 {
-	return series->sealed_points + series->tail_count && metric_matches(series->metric, metric);
+	return series->sealed_points + series->tail_count && stream_view_means(stream, series, metric);
 }
 
 static void find_steps(const struct job_view *view, struct piece *piece)
@@ -29,7 +29,7 @@ static void find_steps(const struct job_view *view, struct piece *piece)
 	for (size_t i = 0; i < view->stream_count; i++)
 		for (size_t j = 0; j < view->streams[i].series_count; j++) {
 			const struct series_view *series = &view->streams[i].series[j];
-			if (!has_metric(series, piece->query.metric))
+			if (!has_metric(&view->streams[i], series, piece->query.metric))
 				continue;
 			if (!piece->is_there || series->min_step < piece->first_step)
 				piece->first_step = series->min_step;

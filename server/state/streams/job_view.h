@@ -70,6 +70,12 @@ struct stream_view {
 	size_t health_count;
 };
 
+/*
+ * Is it what is asked for (metric_matches)? What another format of the stream calls by the same name is beside it, train:loss{preset="…"}:
+ * that is another trainer's, and meant by its own name alone.
+ */
+bool stream_view_means(const struct stream_view *stream, const struct series_view *series, struct span asked);
+
 struct job_view {
 	struct job_row row;
 	struct stream_view *streams;

@@ -46,6 +46,37 @@ TEST(a_restart_of_the_learning_rate_is_no_spike)
 	check_no_pages(&s);
 }
 
+/* Batches of two kinds of data, each of a loss of its own, in any order: three of ten are of the second. */
+static double of_two_kinds(struct series *s)
+{
+	s->noise = s->noise * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	bool is_second = (s->noise >> 33) % 10 < 3;
+	return (is_second ? 3 : 2) * (1 + 0.015 * noise(s));
+}
+
+TEST(what_a_loss_does_all_the_time_is_told_a_few_times_and_then_only_when_it_is_more)
+{
+	static const struct {
+		double level;
+		int points;
+	} more[] = {{3, 48}, {6, 3}}; /* what comes again is waited for 32 points long */
+
+	for (size_t k = 0; k < 2; k++) {
+		AUTO_DONE(series) s = series_of(ROLE_LOSS);
+		for (int i = 0; i < 1000; i++)
+			feed(&s, of_two_kinds(&s) * (1 + 9 * exp(-i / 60.0)));
+		s.count = 0; /* it is known by now */
+		for (int i = 0; i < 4000; i++)
+			feed(&s, of_two_kinds(&s));
+		CHECK(s.count < 16);
+		check_no_pages(&s);
+		size_t before = s.count;
+		for (int i = 0; i < more[k].points; i++)
+			feed(&s, more[k].level * (1 + 0.015 * noise(&s)));
+		CHECK(s.count > before && report_at(&s, s.count - 1)->incident.severity >= SEVERITY_WARNING);
+	}
+}
+
 TEST(a_ramp_is_marked_and_is_told_once_it_is_high)
 {
 	AUTO_DONE(series) s = series_of(ROLE_LOSS);

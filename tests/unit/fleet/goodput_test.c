@@ -156,6 +156,38 @@ TEST(evaluation_checkpoint_and_stall_lie_between_steps)
 	arena_free(s.arena);
 }
 
+/* Running, with ten steps to 100 and another ten behind a save of save_s; then a last save, and silence. */
+static void run_behind_a_save(struct script *s, int64_t save_s, int64_t silent_s)
+{
+	int64_t second_s = 100 + save_s, line_s = second_s + 100 + 25, end_s = line_s + silent_s;
+
+	begin(s, GOODPUT_RUNS);
+	add_phase(s, training(0, end_s));
+	add_steps(s, 1, 1, 10, 10, 10);
+	add_steps(s, 1, 11, 20, second_s + 10, 10);
+	s->marks[0] = (struct goodput_mark){101 * SECOND, GOODPUT_CHECKPOINT, 10};
+	s->marks[1] = (struct goodput_mark){line_s * SECOND, GOODPUT_CHECKPOINT, 20};
+	s->facts.mark_count = 2;
+	run(s);
+}
+
+TEST(silence_behind_a_checkpoint_is_a_stall_where_no_save_took_so_long)
+{
+	static const struct {
+		int64_t save_s, silent_s, checkpoint_s, stalled_s;
+	} cases[] = {{40, 10 + 900, 40 + 25 + 910, 0}, {40, 10 + 901, 40 + 25, 911},
+		{1000, 10 + 1000, 1000 + 25 + 1010, 0}, {1000, 10 + 1001, 1000 + 25, 1011}};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		static struct script s;
+		run_behind_a_save(&s, cases[i].save_s, cases[i].silent_s);
+		CHECK(seconds(&s, GOODPUT_PRODUCTIVE) == 200);
+		CHECK(seconds(&s, GOODPUT_CHECKPOINT) == cases[i].checkpoint_s);
+		CHECK(seconds(&s, GOODPUT_STALLED) == cases[i].stalled_s);
+		arena_free(s.arena);
+	}
+}
+
 TEST(a_failure_without_a_restart_stalls_and_one_that_is_continued_loses_steps)
 {
 	static struct script s;

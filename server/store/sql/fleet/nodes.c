@@ -174,7 +174,8 @@ enum status store_read_breaks(struct store_reader *reader, struct arena *arena, 
 	*out = NULL;
 	*count = 0;
 	TRY(statement_open(&s, reader,
-		"SELECT from_ms, lost_steps, (redone_ms + restart_ms) * nodes FROM goodput_breaks WHERE job_id = ?",
+		"SELECT from_ms, to_ms, lost_steps, (redone_ms + restart_ms) * nodes FROM goodput_breaks WHERE job_id = ?"
+		" ORDER BY position",
 		err));
 	bind_i64(&s, job_id);
 	for (;;) {
@@ -186,6 +187,7 @@ enum status store_read_breaks(struct store_reader *reader, struct arena *arena, 
 			return error_no_memory(err);
 		struct node_break *row = &(*out)[(*count)++];
 		row->from_ms = column_i64(&s);
+		row->to_ms = column_i64(&s);
 		row->lost_steps = column_i64(&s);
 		row->lost_node_ms = column_i64(&s);
 	}

@@ -1,0 +1,19 @@
+#include "state/streams/job_view.h"
+
+static bool is_beside(struct span metric, struct span asked)
+{
+	return span_starts_with(span_of(metric.ptr + asked.len, metric.len - asked.len), SPAN("{preset=\""));
+}
+
+bool stream_view_means(const struct stream_view *stream, const struct series_view *series, struct span asked)
+{
+	if (!metric_matches(series->metric, asked))
+		return false;
+	if (!is_beside(series->metric, asked))
+		return true;
+	/* a label of that name may also be a sender's own: then nothing else has the name */
+	for (size_t i = 0; i < stream->series_count; i++)
+		if (metric_matches(stream->series[i].metric, asked) && !is_beside(stream->series[i].metric, asked))
+			return false;
+	return true;
+}
