@@ -34,11 +34,13 @@ static enum status check_conninfo(const struct libpq *pq, const char *conninfo, 
 	bool has_password = false;
 
 	if (!options) {
-		/* not what was given: a password may be in it */
-		error_set(err, ERR_INVALID, "the database is not stated as libpq takes it: %s",
-			why ? why : "out of memory");
+		/* Neither what was given nor what libpq says of it, which quotes that: a password may be in it. */
+		bool is_mistake = why != NULL;
 		pq->PQfreemem(why);
-		return ERR_INVALID;
+		return is_mistake
+			       ? error_set(err, ERR_INVALID,
+					 "the database is not stated as libpq takes it: \"host=… dbname=…\" or \"postgresql://…\"")
+			       : error_no_memory(err);
 	}
 	for (const PQconninfoOption *option = options; option->keyword; option++)
 		has_password = has_password || (strstr(option->keyword, "password") && option->val);

@@ -412,8 +412,21 @@ TEST(a_password_is_refused_and_not_repeated)
 	CHECK(span_find(span_from(failure.text), SPAN("secret1")) < 0);
 	CHECK_INT(try_open("postgresql://me:secret1@/x", "public", &failure), ERR_INVALID);
 	CHECK(span_find(span_from(failure.text), SPAN("secret1")) < 0);
-	CHECK_INT(try_open("hots=/tmp", "public", &failure), ERR_INVALID);
-	CHECK(span_find(span_from(failure.text), SPAN("hots")) >= 0);
+}
+
+TEST(what_libpq_cannot_read_is_not_repeated)
+{
+	if (!cluster_is_there())
+		return;
+	static const char *const mistakes[] = {"host=/tmp password=a secret1", "host=/tmp password=a secret1=b",
+		"postgresql://me:secret1%zz@/x", "postgresql://me:secret1@[::1/x", "postgresql://me:secret1@/x?a"};
+
+	for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
+		struct error failure = {0};
+		CHECK_INT(try_open(mistakes[i], "public", &failure), ERR_INVALID);
+		CHECK(span_find(span_from(failure.text), SPAN("as libpq takes it")) >= 0);
+		CHECK(span_find(span_from(failure.text), SPAN("secret1")) < 0);
+	}
 }
 
 TEST(the_name_of_a_schema_is_plain)
