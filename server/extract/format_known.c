@@ -34,7 +34,7 @@ static uint64_t mix(uint64_t hash, uint64_t word)
 }
 
 /* Up to eight bytes of the line, up to the first digit, which is '0'; *at is behind them and the digit's run. */
-static uint64_t mix_word(uint64_t hash, uint64_t word, const char **at, const char *end)
+static inline uint64_t mix_word(uint64_t hash, uint64_t word, const char **at, const char *end)
 {
 	uint64_t digits = digits_of(word);
 
@@ -43,10 +43,11 @@ static uint64_t mix_word(uint64_t hash, uint64_t word, const char **at, const ch
 		return mix(hash, word);
 	}
 	unsigned bit = (unsigned)__builtin_ctzll(digits) - 7;
-	uint64_t others = ~digits & EACH(0x80) & ~UINT64_C(0) << bit;
-	*at += others ? (unsigned)__builtin_ctzll(others) / 8 : sizeof word;
-	while (!others && *at < end && digits_of((unsigned char)**at))
-		++*at;
+	uint64_t others = (~digits & EACH(0x80)) >> bit;
+	const char *behind = *at + (others ? bit + (unsigned)__builtin_ctzll(others) : 8 * sizeof word) / 8;
+	while (!others && behind < end && (unsigned char)(*behind - '0') < 10)
+		behind++;
+	*at = behind;
 	return mix(hash, (word & ((UINT64_C(1) << bit) - 1)) | (uint64_t)'0' << bit);
 }
 
