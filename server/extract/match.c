@@ -1,5 +1,5 @@
 /* The definitions on one segment of a line. */
-#include "extract/guess.h"
+#include "extract/generic/guess.h"
 #include "extract/line/number.h"
 #include "extract/state.h"
 #include "extract/line/value_place.h"

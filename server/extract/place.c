@@ -1,6 +1,6 @@
 /* What was found in a segment becomes points: series, steps, attempts. */
 #include "base/text/line_time.h"
-#include "extract/guess.h"
+#include "extract/generic/guess.h"
 #include "extract/state.h"
 #include "model/metrics/batch.h"
 

@@ -1,4 +1,4 @@
-#include "extract/guess.h"
+#include "extract/generic/guess.h"
 
 #include <string.h>
 

@@ -1,0 +1,88 @@
+/*
+ * Job: reads one line that no preset knows: which step it is at, and which numbers on it have a name. By hand in one pass, for
+ *      any trainer's log. Internal to extract/.
+ * Ownership: spans into the text, or into the result itself. Threads: any. Pure: what a line gives depends on that line alone.
+ *
+ *   tokens.h     words, numbers and marks
+ *   bar.h        a progress bar
+ *   counters.h   step, total, epoch
+ *   names.h      what a name means: which series, which role, which unit
+ *   guess.h      whether a name is one of a metric
+ *   records.h    what is said over several lines
+ * match_generic.c gives what was read to slots, steps and attempts.
+ */
+#pragma once
+
+#include "extract/generic/tokens.h"
+#include "model/metrics/metric.h"
+
+enum {
+	GENERIC_VALUES_MAX = 512, /* of one line; what is behind them is left out and counted as cut */
+	GENERIC_NAMES_BYTES = 8192, /* of names that do not stand in the text as they are */
+	GENERIC_NAME_MAX_BYTES = 64
+};
+
+/*
+ * The series of the preset that this reads for, as its definitions: states of streams have their numbers, so new ones come at
+ * the end. A name with a '*' is filled in from the text.
+ */
+enum generic_series {
+	GENERIC_LOSS,
+	GENERIC_VAL_LOSS,
+	GENERIC_LR,
+	GENERIC_GRAD_NORM,
+	GENERIC_TOKENS_RATE, /* tokens/s, by its name */
+	GENERIC_TOKENS_RATE_BY_UNIT, /* "12,345 tok/s" */
+	GENERIC_STEP_TIME, /* ms */
+	GENERIC_OTHER, /* any name; the role is what it tells */
+	GENERIC_STEPS_RATE, /* it/s of a bar */
+	GENERIC_STEP_SECONDS, /* s/it of a bar */
+	GENERIC_STEP, /* a line that says the step alone */
+	GENERIC_TEST_LOSS,
+	GENERIC_SAMPLES_RATE,
+	GENERIC_RATE, /* any name of a throughput */
+	GENERIC_TIME, /* any name of a step's time */
+	GENERIC_MEAN, /* of a name: the running mean beside its value; no role, whatever the name tells */
+	GENERIC_SERIES_COUNT
+};
+
+extern const struct metric_definition generic_definitions[GENERIC_SERIES_COUNT];
+
+/* Which step the line is at. */
+struct generic_counters {
+	bool has_step; /* an epoch when nothing finer is said */
+	bool has_epoch;
+	bool is_epoch; /* the step is the epoch */
+	bool is_bar; /* of a progress bar; total is then set */
+	int64_t step; /* as printed */
+	int64_t epoch;
+	int64_t total; /* of steps: of the run, or of the epoch when there is one; 0: not said */
+	struct span where; /* the step's digits */
+};
+
+struct generic_value {
+	enum generic_series series;
+	struct span name; /* of a series with a '*', else empty */
+	struct span text; /* the number, in the line */
+	double value; /* in the unit of the series */
+	uint32_t alias; /* of a series without a '*': which of its names was printed (names.h), 0 its own */
+};
+
+struct generic_line {
+	struct generic_counters counters;
+	bool is_step_alone; /* it says the step and nothing else: what follows is of that step */
+	bool is_known; /* has a value by whose name alone the line is one of a training */
+	bool is_cut; /* there was more than is read */
+	size_t count;
+	size_t names_len;
+	struct generic_value values[GENERIC_VALUES_MAX];
+	char names[GENERIC_NAMES_BYTES];
+};
+
+/* False at once for most lines without a value. Writes what is there, not all of *out. True: a value or a step. */
+bool generic_read(struct span text, struct generic_line *out);
+/* The step alone, for definitions that say none. */
+void generic_find_step(struct span text, struct generic_counters *out);
+/* Appends a value by its name as printed; unit "" when none stands there. False: there is no room, or it is no value. */
+bool generic_add(
+	struct generic_line *out, struct span split, struct span name, struct span unit, struct span text, double value);

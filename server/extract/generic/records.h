@@ -1,0 +1,19 @@
+/*
+ * Job: what trainers say over several lines: a table's header and its rows, boxed tables, a header that says the step with the
+ *      values below. Asked for each line that generic_read takes nothing from. Internal to extract/.
+ * Ownership: a value, of one stream; spans of the result into the line or into the result. Threads: one at a time.
+ */
+#pragma once
+
+#include "base/codec/pack.h"
+#include "extract/generic/generic.h"
+
+/* What is remembered of the lines before. Zeros: nothing. */
+struct record_state {
+	uint32_t unused;
+};
+
+/* True: the line belongs to a record; *out has its values and its step, if any. Whatever the line is, it is told to the state. */
+bool records_read(struct record_state *state, const struct tokens *tokens, struct generic_line *out);
+void records_pack(const struct record_state *state, struct buf *out);
+void records_unpack(struct record_state *state, struct unpacker *in);
