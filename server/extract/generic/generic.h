@@ -6,7 +6,8 @@
  *   tokens.h     words, numbers and marks
  *   bar.h        a progress bar
  *   counters.h   step, total, epoch
- *   names.h      what a name means: which series, which role, which unit
+ *   words.h      words that say something about the numbers beside them, and units
+ *   meanings.h   what a name means: which series, in which unit
  *   guess.h      whether a name is one of a metric
  *   records.h    what is said over several lines
  * match_generic.c gives what was read to slots, steps and attempts.
@@ -14,6 +15,7 @@
 #pragma once
 
 #include "extract/generic/tokens.h"
+#include "extract/generic/words.h"
 #include "model/metrics/metric.h"
 
 enum {
@@ -62,15 +64,17 @@ struct generic_counters {
 
 struct generic_value {
 	enum generic_series series;
-	struct span name; /* of a series with a '*', else empty */
+	struct span name; /* as printed, with '_' for blanks; what the series is called when it has a '*' */
 	struct span text; /* the number, in the line */
 	double value; /* in the unit of the series */
-	uint32_t alias; /* of a series without a '*': which of its names was printed (names.h), 0 its own */
+	bool is_bare; /* nothing but blanks stands between name and number: prose has that, too */
+	uint32_t alias; /* of a loss: which other name was printed; 0: its own */
 };
 
 struct generic_line {
 	struct generic_counters counters;
 	bool is_step_alone; /* it says the step and nothing else: what follows is of that step */
+	bool is_side; /* a bar of something else than the training */
 	bool is_known; /* has a value by whose name alone the line is one of a training */
 	bool is_cut; /* there was more than is read */
 	size_t count;
@@ -79,10 +83,14 @@ struct generic_line {
 	char names[GENERIC_NAMES_BYTES];
 };
 
-/* False at once for most lines without a value. Writes what is there, not all of *out. True: a value or a step. */
-bool generic_read(struct span text, struct generic_line *out);
+/* False at once for most lines without a value: they need no tokens. */
+bool generic_may_have(struct span text);
+/* Writes what is there, not all of *out; marks the tokens that it took. True: a value or a step. */
+bool generic_read(struct tokens *tokens, struct generic_line *out);
 /* The step alone, for definitions that say none. */
 void generic_find_step(struct span text, struct generic_counters *out);
-/* Appends a value by its name as printed; unit "" when none stands there. False: there is no room, or it is no value. */
-bool generic_add(
-	struct generic_line *out, struct span split, struct span name, struct span unit, struct span text, double value);
+/*
+ * Appends a value by its name as printed, blanks in it and all; the split is what stands before. False: it is no metric, or
+ * there is no room.
+ */
+bool generic_add(struct generic_line *out, const struct generic_value *printed, enum split split, struct unit unit);
