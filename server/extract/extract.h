@@ -100,7 +100,8 @@ struct extract_line {
 
 /*
  * Appends the points of one line to `out` (which the caller clears). A line is cut into segments at '\r'; ANSI escapes
- * are skipped; every definition runs on every segment (of several segments that match, each gives a point).
+ * are skipped; every definition runs on every segment (of several segments that match, each gives a point). A line that a
+ * container runtime has cut gives what it gives with its last part.
  * arrival_ms is the log time of a line that neither states nor shows one. A value that takes its step from a line at
  * most 64 further up (a record of several lines) takes the time shown there too.
  *

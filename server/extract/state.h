@@ -9,6 +9,7 @@
 #include "extract/definition.h"
 #include "extract/format.h"
 #include "extract/guide.h"
+#include "extract/line/partial.h"
 #include "extract/line/slot.h"
 
 enum { HELD_MAX = 512, RECENT_MAX = 8, RECENT_LINE_BYTES = 200, RECORD_LINES = 64 };
@@ -61,6 +62,7 @@ struct extractor {
 	struct buf recent; /* the last lines that nobody took: they may have said the step of a format to come */
 	uint32_t recent_count;
 	struct buf header; /* of the CSV that is being read */
+	struct partials partials; /* lines that a container runtime has cut */
 	struct held *held;
 	size_t held_count;
 	size_t held_cap;

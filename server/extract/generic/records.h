@@ -1,19 +1,37 @@
 /*
- * Job: what trainers say over several lines: a table's header and its rows, boxed tables, a header that says the step with the
- *      values below. Asked for each line that generic_read takes nothing from. Internal to extract/.
- * Ownership: a value, of one stream; spans of the result into the line or into the result. Threads: one at a time.
+ * Job: what trainers say over several lines: a table's header and its rows, boxed tables, objects in braces, a header that says the
+ *      step with the values below. Internal to extract/.
+ * Ownership: a value; names in the result are spans into the line, the result or the state, until the next line. Threads: one at a
+ *      time.
  */
 #pragma once
 
-#include "base/codec/pack.h"
-#include "extract/generic/generic.h"
+#include "extract/generic/block.h"
+#include "extract/generic/table.h"
+
+enum { RECORD_STEP_LINES = 64 }; /* the values below a header that says the step */
 
 /* What is remembered of the lines before. Zeros: nothing. */
 struct record_state {
-	uint32_t unused;
+	struct table table;
+	struct block block;
+	struct generic_counters step; /* of the header above; `where` is not kept */
+	uint64_t step_line;
+	uint8_t kinds; /* of blocks that there were: a bit each */
 };
 
-/* True: the line belongs to a record; *out has its values and its step, if any. Whatever the line is, it is told to the state. */
-bool records_read(struct record_state *state, const struct tokens *tokens, struct generic_line *out);
+struct record_line {
+	bool is_record; /* the line belongs to one, or to its frame, whether it has a value or not */
+	bool waits; /* its values: for the step at the end of their record */
+	bool is_new; /* a record begins: lines of shapes that said nothing before may say something now */
+	struct block_end end; /* of the record before: comes before the values of this line */
+};
+
+/*
+ * Each line is told to the state. is_read: generic_read took something, which is in *out, and stays there unless the line is a
+ * record's. tokens: scratch.
+ */
+void records_read(struct record_state *state, struct span text, uint64_t line, bool is_read, struct tokens *tokens,
+	struct generic_line *out, struct record_line *record);
 void records_pack(const struct record_state *state, struct buf *out);
 void records_unpack(struct record_state *state, struct unpacker *in);
