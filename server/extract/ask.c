@@ -38,6 +38,7 @@ static enum status try_preset(struct run *run, int preset, size_t *values, struc
 {
 	struct format candidate = {.preset = preset};
 	struct bars bars = run->extractor->bars;
+	struct generic_memory generic = run->extractor->generic;
 	bool has_match = run->has_match;
 
 	run->format = &candidate;
@@ -50,6 +51,7 @@ static enum status try_preset(struct run *run, int preset, size_t *values, struc
 	*values = status == OK ? count_values(run) : 0;
 	run->has_match = has_match;
 	run->extractor->bars = bars;
+	run->extractor->generic = generic;
 	return status;
 }
 

@@ -146,7 +146,7 @@ static enum status ensure_formats(struct run *run, struct error *err)
 	const struct preset *presets = definition_set_presets(run->set, &count);
 	for (size_t i = formats->count; i-- > 0;) {
 		struct format *format = formats->items[i];
-		if (format->preset < 0 || (size_t)format->preset >= count) {
+		if (format->preset < 0 || (size_t)format->preset >= count || presets[format->preset].is_renamed) {
 			formats_remove(formats, format->preset);
 			continue;
 		}
@@ -345,6 +345,7 @@ void extractor_reset_definitions(struct extractor *extractor)
 	extractor->attempts.trial.is_open = false;
 	extractor->attempts.track_count = 0;
 	extractor->has_several = false;
+	extractor->generic = (struct generic_memory){0};
 	extractor->held_count = 0;
 	extractor->recent_count = 0;
 	buf_reset(&extractor->recent);

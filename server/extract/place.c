@@ -54,6 +54,7 @@ static enum status place(struct run *run, struct found *found, struct error *err
 	struct raw_step raw = {.value = found->step,
 		.epoch = found->epoch,
 		.has_epoch = found->has_epoch,
+		.total = found->total,
 		.ts_ms = shown != NO_TIME ? shown : run->arrival_ms,
 		.line = run->line->number,
 		.is_aside = is_aside(run)};

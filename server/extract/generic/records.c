@@ -8,14 +8,17 @@ bool records_read(struct record_state *state, const struct tokens *tokens, struc
 	return false;
 }
 
-void records_pack(const struct record_state *state, struct buf *out)
+void generic_memory_pack(const struct generic_memory *memory, struct buf *out)
 {
-	(void)state;
-	(void)out;
+	pack_u64(out, memory->has_loss);
+	pack_u64(out, memory->loss_alias);
 }
 
-void records_unpack(struct record_state *state, struct unpacker *in)
+void generic_memory_unpack(struct generic_memory *memory, struct unpacker *in)
 {
-	(void)state;
-	(void)in;
+	uint64_t has_loss = unpack_u64(in), alias = unpack_u64(in);
+
+	memory->has_loss = has_loss == 1;
+	memory->loss_alias = (uint32_t)alias;
+	in->has_failed |= has_loss > 1 || alias > UINT32_MAX;
 }

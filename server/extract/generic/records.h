@@ -13,7 +13,14 @@ struct record_state {
 	uint32_t unused;
 };
 
+/* What a stream remembers for the reading of any line. */
+struct generic_memory {
+	bool has_loss;
+	uint32_t loss_alias; /* the name of its loss (generic_value.alias); under others it is another series */
+	struct record_state records;
+};
+
 /* True: the line belongs to a record; *out has its values and its step, if any. Whatever the line is, it is told to the state. */
 bool records_read(struct record_state *state, const struct tokens *tokens, struct generic_line *out);
-void records_pack(const struct record_state *state, struct buf *out);
-void records_unpack(struct record_state *state, struct unpacker *in);
+void generic_memory_pack(const struct generic_memory *memory, struct buf *out);
+void generic_memory_unpack(struct generic_memory *memory, struct unpacker *in);
