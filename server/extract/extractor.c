@@ -148,7 +148,7 @@ static enum status ensure_formats(struct run *run, struct error *err)
 	const struct preset *presets = definition_set_presets(run->set, &count);
 	for (size_t i = formats->count; i-- > 0;) {
 		struct format *format = formats->items[i];
-		if (format->preset < 0 || (size_t)format->preset >= count) {
+		if (format->preset < 0 || (size_t)format->preset >= count || presets[format->preset].is_renamed) {
 			formats_remove(formats, format->preset);
 			continue;
 		}
@@ -353,8 +353,9 @@ enum status extract_line(struct extractor *extractor, const struct definition_se
 	const struct extract_line *line, int64_t arrival_ms, struct extracted_list *out, struct error *err)
 {
 	struct extract_line whole = *line;
+	struct record_state records; /* written when it is needed */
 	struct run run = {extractor, set, .scratch = scratch, .line = &whole, .arrival_ms = arrival_ms,
-		.is_guided = extractor->is_guided && set->is_guided, .out = out};
+		.is_guided = extractor->is_guided && set->is_guided, .records = &records, .out = out};
 
 	bool waits = false;
 	if (partial_may_be(line->text) || extractor->partials.has_joined)
@@ -374,6 +375,7 @@ void extractor_reset_definitions(struct extractor *extractor)
 	extractor->attempts.trial.is_open = false;
 	extractor->attempts.track_count = 0;
 	extractor->has_several = false;
+	extractor->generic = (struct generic_memory){0};
 	extractor->held_count = 0;
 	extractor->recent_count = 0;
 	buf_reset(&extractor->recent);

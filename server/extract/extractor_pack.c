@@ -17,7 +17,8 @@ enum {
 	VERSION_CHOSEN = 4,
 	VERSION_UNTRUSTING = 5,
 	VERSION_GULLIBLE = 6,
-	VERSION = 7
+	VERSION_FORGETFUL = 7, /* of what any line is read by */
+	VERSION = 8
 };
 
 static void pack_held(const struct extractor *extractor, struct buf *out)
@@ -58,6 +59,7 @@ void extractor_pack(struct extractor *extractor, struct buf *out)
 	pack_held(extractor, out);
 	prefix_memory_pack(&extractor->prefixes, out);
 	bars_pack(&extractor->bars, out);
+	generic_memory_pack(&extractor->generic, out);
 }
 
 static bool is_step(int64_t step)
@@ -262,6 +264,8 @@ static enum status unpack_second(struct extractor *extractor, uint64_t version, 
 		prefix_memory_unpack(&extractor->prefixes, in);
 	if (version > VERSION_GULLIBLE)
 		bars_unpack(&extractor->bars, in);
+	if (version > VERSION_FORGETFUL)
+		generic_memory_unpack(&extractor->generic, in);
 	return in->has_failed ? damaged(err, "prefixes or bars") : OK;
 }
 

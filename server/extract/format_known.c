@@ -1,5 +1,6 @@
 /* Whose `detect` knows a line, each shape of line once. */
 #include "extract/format.h"
+#include "extract/generic/generic.h"
 #include "extract/line/starts.h"
 
 enum { SEEN_BYTES = 4096, MEMO = 256, DULL = 1 };
@@ -38,11 +39,24 @@ static struct span seen_of(struct span text)
 	return span_of(text.ptr, text.len < SEEN_BYTES ? text.len : SEEN_BYTES);
 }
 
+static bool is_read(struct span text)
+{
+	struct tokens tokens;
+	struct generic_line line;
+
+	if (!generic_may_have(text))
+		return false;
+	tokens_find(text, &tokens);
+	return generic_read(&tokens, &line) && line.is_known;
+}
+
 static bool is_known(const struct preset *preset, struct regex_scratch *scratch, struct line_view *view)
 {
 	struct span groups[REGEX_MAX_GROUPS];
 	size_t start;
 
+	if (preset->list.is_reader)
+		return is_read(seen_of(line_view_text(view)));
 	return starts_search(line_view_prefix(view), preset->detect, preset->has_start, scratch, SEEN_BYTES, groups,
 		       &start) == REGEX_MATCH;
 }

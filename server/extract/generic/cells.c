@@ -97,8 +97,10 @@ bool cells_has_frame(struct span text)
 
 bool cells_has_bar(struct span text)
 {
-	for (size_t i = 0; i < text.len; i++)
-		if (bar_length(span_skip(text, i)))
+	if (span_find_char(text, '|') >= 0)
+		return true;
+	for (ptrdiff_t at; (at = span_find_char(text, '\xe2')) >= 0; text = span_skip(text, (size_t)at + 1))
+		if (bar_length(span_skip(text, (size_t)at)))
 			return true;
 	return false;
 }

@@ -89,6 +89,7 @@ static const struct {
 	{"exit", NEVER},
 	{"f", KNOWN},
 	{"fid", KNOWN},
+	{"fps", KNOWN | MEASURE},
 	{"gnorm", KNOWN},
 	{"gpu", COUNTER},
 	{"gpus", COUNTER},
@@ -105,6 +106,7 @@ static const struct {
 	{"index", NEVER},
 	{"interval", NEVER},
 	{"iou", KNOWN},
+	{"ips", KNOWN | MEASURE},
 	{"it", COUNTER},
 	{"iter", COUNTER},
 	{"iteration", COUNTER},
@@ -113,7 +115,6 @@ static const struct {
 	{"key", NEVER},
 	{"kl", KNOWN},
 	{"layers", NEVER},
-	{"length", NEVER},
 	{"level", NEVER},
 	{"line", NEVER},
 	{"lineno", NEVER},
@@ -166,6 +167,7 @@ static const struct {
 	{"signal", NEVER},
 	{"size", NEVER},
 	{"speed", KNOWN},
+	{"sps", KNOWN | MEASURE},
 	{"ssim", KNOWN},
 	{"status", NEVER},
 	{"step", COUNTER},
@@ -173,6 +175,7 @@ static const struct {
 	{"stride", NEVER},
 	{"tflop", KNOWN},
 	{"tflops", KNOWN | MEASURE},
+	{"tgs", KNOWN | MEASURE},
 	{"thread", NEVER},
 	{"threads", NEVER},
 	{"throughput", KNOWN | MEASURE},
@@ -186,6 +189,7 @@ static const struct {
 	{"top", KNOWN},
 	{"total", NEVER},
 	{"tps", KNOWN},
+	{"ups", KNOWN | MEASURE},
 	{"value", NEVER},
 	{"version", NEVER},
 	{"vocab", NEVER},
@@ -220,22 +224,30 @@ static unsigned classes_of(struct span word)
 	return 0;
 }
 
+static bool is_word_of_loss(struct span word)
+{
+	return span_equal_fold(word, SPAN("loss")) || span_equal_fold(word, SPAN("losses"));
+}
+
 unsigned guess_points_needed(struct span key, bool has_step)
 {
 	struct span rest = key, word;
 	unsigned all = 0;
+	bool never = false, is_loss = false;
 
 	if (key.len == 0 || key.len > GUESS_NAME_MAX_BYTES)
 		return GUESS_NEVER;
 	while (next_word(&rest, &word)) {
 		unsigned classes = classes_of(word);
-		if (classes & NEVER)
-			return GUESS_NEVER;
+		is_loss = is_word_of_loss(word);
+		never |= (classes & NEVER) != 0;
 		if ((classes & COUNTED) && word.len < key.len)
 			classes |= KNOWN;
 		all |= classes;
 	}
-	if ((all & COUNTER) && !(all & MEASURE))
+	if (never && !is_loss) /* "value loss" is one all the same */
+		return GUESS_NEVER;
+	if ((all & COUNTER) && !(all & MEASURE) && !is_loss)
 		return GUESS_NEVER;
 	if (all & KNOWN)
 		return has_step ? KNOWN_WITH_STEP : KNOWN_WITHOUT_STEP;

@@ -213,7 +213,7 @@ static bool add_by_unit(struct generic_line *out, const struct generic_value *pr
 		if (value->series == GENERIC_RATE)
 			return false;
 	}
-	out->is_known = true;
+	out->is_known |= out->counters.has_step && !out->counters.is_bar;
 	out->count++;
 	return true;
 }

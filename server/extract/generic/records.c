@@ -156,3 +156,20 @@ void records_unpack(struct record_state *state, struct unpacker *in)
 	unpack_step(state, in);
 	state->kinds = (uint8_t)unpack_u64(in);
 }
+
+void generic_memory_pack(const struct generic_memory *memory, struct buf *out)
+{
+	pack_u64(out, memory->has_loss);
+	pack_u64(out, memory->loss_alias);
+	records_pack(&memory->records, out);
+}
+
+void generic_memory_unpack(struct generic_memory *memory, struct unpacker *in)
+{
+	uint64_t has_loss = unpack_u64(in), alias = unpack_u64(in);
+
+	memory->has_loss = has_loss == 1;
+	memory->loss_alias = (uint32_t)alias;
+	in->has_failed |= has_loss > 1 || alias > UINT32_MAX;
+	records_unpack(&memory->records, in);
+}

@@ -35,3 +35,13 @@ void records_read(struct record_state *state, struct span text, uint64_t line, b
 	struct generic_line *out, struct record_line *record);
 void records_pack(const struct record_state *state, struct buf *out);
 void records_unpack(struct record_state *state, struct unpacker *in);
+
+/* What a stream remembers for the reading of any line. */
+struct generic_memory {
+	bool has_loss;
+	uint32_t loss_alias; /* the name of its loss (generic_value.alias); under others it is another series */
+	struct record_state records;
+};
+
+void generic_memory_pack(const struct generic_memory *memory, struct buf *out);
+void generic_memory_unpack(struct generic_memory *memory, struct unpacker *in);

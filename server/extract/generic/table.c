@@ -7,11 +7,12 @@
 struct table_columns {
 	size_t step; /* the finest; SIZE_MAX: none */
 	size_t epoch; /* beside it */
+	bool is_epoch; /* the step is the epoch */
 };
 
 static struct table_columns find_counters(const struct cells *cells)
 {
-	struct table_columns columns = {SIZE_MAX, SIZE_MAX};
+	struct table_columns columns = {.step = SIZE_MAX, .epoch = SIZE_MAX};
 	enum counter_word best = COUNTER_NONE;
 
 	for (size_t i = 0; i < cells->count; i++) {
@@ -25,8 +26,7 @@ static struct table_columns find_counters(const struct cells *cells)
 			columns.step = i;
 		}
 	}
-	if (columns.epoch == columns.step)
-		columns.epoch = SIZE_MAX;
+	columns.is_epoch = best == COUNTER_EPOCH;
 	return columns;
 }
 
@@ -176,7 +176,12 @@ static bool take_counters(const struct cells *row, const struct table_columns *c
 		return false;
 	int64_t total;
 	counters->has_step = true;
-	counters->has_epoch = columns->epoch != SIZE_MAX && read_count(row->items[columns->epoch], &counters->epoch, &total);
+	counters->is_epoch = columns->is_epoch;
+	if (columns->is_epoch)
+		counters->epoch = counters->step;
+	counters->has_epoch = columns->is_epoch ||
+			      (columns->epoch != SIZE_MAX &&
+				      read_count(row->items[columns->epoch], &counters->epoch, &total));
 	return true;
 }
 
@@ -198,10 +203,8 @@ static bool take_row(const struct table *table, const struct tokens *tokens, str
 		return false;
 	struct table_columns columns = find_counters(&names);
 	pair_begin(out);
-	out->counters.is_epoch = false;
 	if (columns.step == SIZE_MAX || !take_counters(&row, &columns, out))
 		return false;
-	out->counters.is_epoch = pair_counter(names.items[columns.step]) == COUNTER_EPOCH;
 	for (size_t i = 0; i < row.count; i++)
 		if (i != columns.step && i != columns.epoch)
 			(void)pair_add(out, SPLIT_NONE, names.items[i], tokens, row.items[i]);

@@ -1,0 +1,138 @@
+/* A line that is read by no expression (generic/): what stands on it, for the slots of the definitions of that preset. */
+#include "extract/generic/generic.h"
+#include "extract/generic/guess.h"
+#include "extract/state.h"
+
+static bool is_side_bar(struct run *run, const struct generic_counters *counters)
+{
+	return counters->is_bar && counters->total > 0 &&
+	       bars_is_side(&run->extractor->bars, counters->step, counters->total);
+}
+
+static bool has_star(enum generic_series series)
+{
+	return span_find_char(generic_definitions[series].name, '*') >= 0;
+}
+
+/* The loss of the stream is what was called so first; another name is another series. */
+static enum generic_series series_of(struct run *run, const struct generic_value *value)
+{
+	struct generic_memory *memory = &run->extractor->generic;
+
+	if (value->series != GENERIC_LOSS)
+		return value->series;
+	if (!memory->has_loss) {
+		memory->has_loss = true;
+		memory->loss_alias = value->alias;
+	}
+	return memory->loss_alias == value->alias ? GENERIC_LOSS : GENERIC_OTHER;
+}
+
+static bool add(struct run *run, const struct found *found)
+{
+	struct extractor *extractor = run->extractor;
+
+	if (!mem_grow((void **)&extractor->found, extractor->found_count, &extractor->found_cap, sizeof *found))
+		return false;
+	extractor->found[extractor->found_count++] = *found;
+	run->has_match = true;
+	struct track *track = &run->tracks[found->definition];
+	if (track->seen_at != extractor->segments) {
+		track->seen_at = extractor->segments;
+		track->health.matched++;
+	}
+	return true;
+}
+
+static bool add_value(struct run *run, const struct generic_value *value, const struct found *step)
+{
+	struct found found = *step;
+	enum generic_series series = series_of(run, value);
+
+	found.definition = series;
+	found.name = has_star(series) ? value->name : SPAN("");
+	found.text = value->text;
+	found.value = value->value;
+	if (found.name.len && guess_points_needed(found.name, found.has_step || found.step_follows) == GUESS_NEVER)
+		return true;
+	return add(run, &found);
+}
+
+static void note_total(struct run *run, const struct generic_counters *counters)
+{
+	if (counters->has_step && !counters->has_epoch && counters->total > 0)
+		run->format->said_total = counters->total;
+}
+
+static int32_t rank_of(struct run *run)
+{
+	struct segment *segment = &run->extractor->segment;
+	const struct prefix *prefix = line_view_prefix(&segment->view);
+
+	if (segment->rank != RANK_NONE)
+		return segment->rank;
+	return prefix->is_bare ? RANK_NONE : prefix->rank;
+}
+
+static bool add_all(struct run *run, struct generic_line *line)
+{
+	const struct generic_counters *counters = &line->counters;
+	struct found found = {.has_step = counters->has_step,
+		.has_epoch = counters->has_epoch,
+		.step = counters->step,
+		.epoch = counters->epoch,
+		.total = counters->has_epoch && !counters->is_epoch ? counters->total : 0,
+		.rank = rank_of(run)};
+
+	note_total(run, counters);
+	if (line->is_step_alone) {
+		found.definition = GENERIC_STEP;
+		found.text = counters->where;
+		found.value = (double)counters->step;
+		return add(run, &found);
+	}
+	found.step_follows = run->record.waits;
+	for (size_t i = 0; i < line->count; i++)
+		if (!add_value(run, &line->values[i], &found))
+			return false;
+	return true;
+}
+
+/* What is said over several lines. Asked for a segment more than once, the state has seen it once. */
+static void read_record(struct run *run, struct span text, bool is_read, struct tokens *tokens, struct generic_line *line)
+{
+	struct record_state *state = &run->extractor->generic.records;
+
+	if (run->records_at == run->extractor->segments)
+		*state = *run->records;
+	else
+		*run->records = *state;
+	run->records_at = run->extractor->segments;
+	records_read(state, text, run->line->number, is_read, tokens, line, &run->record);
+	run->has_match |= run->record.is_record;
+}
+
+bool match_generic(struct run *run)
+{
+	struct segment *segment = &run->extractor->segment;
+	struct span text = line_view_text(&segment->view);
+	struct tokens tokens;
+	struct generic_line line;
+	bool is_read = generic_may_have(text);
+
+	if (is_read) {
+		tokens_find(text, &tokens);
+		is_read = generic_read(&tokens, &line);
+	}
+	read_record(run, text, is_read, &tokens, &line);
+	if (!line.count && !line.is_step_alone)
+		return true;
+	segment->start = line_view_prefix(&segment->view)->certain;
+	if (line.is_cut || run->line->is_cut)
+		run->tracks[GENERIC_OTHER].health.limited++;
+	if (is_side_bar(run, &line.counters)) {
+		run->is_side_bar = true;
+		return true;
+	}
+	return add_all(run, &line);
+}
