@@ -315,7 +315,6 @@ static void count_without_step(struct run *run)
 /* The step of a record is a value of its own, as on a line that says nothing else. */
 static enum status place_record_step(struct run *run, const struct block_end *end, struct error *err)
 {
-	struct extractor *extractor = run->extractor;
 	struct found found = {.definition = GENERIC_STEP,
 		.rank = RANK_NONE,
 		.has_step = true,

@@ -38,6 +38,7 @@ static void open(struct block *block, enum block_kind kind)
 {
 	forget(block);
 	block->kind = (uint8_t)kind;
+	block->lines = 1;
 }
 
 /* ---- names that enclose others ---- */
@@ -60,7 +61,8 @@ static void push(struct block *block, struct span name, size_t indent)
 		if (name.len)
 			memcpy(level->name, name.ptr, name.len);
 	}
-	block->depth += block->depth < UINT8_MAX;
+	if (block->depth < UINT8_MAX)
+		block->depth++;
 }
 
 static void take_pair(struct block *block, const struct tokens *tokens, struct span name, struct span cell, struct generic_line *out)
@@ -68,7 +70,7 @@ static void take_pair(struct block *block, const struct tokens *tokens, struct s
 	enum counter_word rank = pair_counter(name);
 	int64_t step;
 
-	if (rank > block->rank && number_parse_step(cell, &step)) {
+	if (rank > block->rank && rank != COUNTER_BATCH && number_parse_step(cell, &step)) {
 		block->rank = (uint8_t)rank;
 		block->step = step;
 		block->step_depth = block->depth;
@@ -194,7 +196,7 @@ static enum rule rule_of(struct span text)
 void block_take_rule(struct block *block, struct span text, struct block_end *end)
 {
 	enum rule rule = rule_of(text);
-	bool has_begun = block->lines > 0;
+	bool has_begun = block->lines > 1;
 
 	bool is_end = rule == RULE_TOP || rule == RULE_BOTTOM || (rule == RULE_PLAIN && has_begun) ||
 		      (rule == RULE_GRID && block->is_ruled);
@@ -229,7 +231,8 @@ static void skip_blanks(struct span *text)
 
 static void close_brace(struct block *block, struct block_end *end)
 {
-	block->depth -= block->depth > 0;
+	if (block->depth)
+		block->depth--;
 	if (block->depth == 0 || (block->rank && block->depth < block->step_depth))
 		finish(block, end);
 	if (block->depth == 0)
@@ -392,7 +395,8 @@ bool block_take(struct block *block, const struct tokens *tokens, bool may_open,
 		end->is_dropped = true;
 		forget(block);
 	}
-	block->lines += block->kind != BLOCK_NONE;
+	if (block->kind != BLOCK_NONE)
+		block->lines++;
 	block->is_ruled = false;
 	if (take_box(block, tokens, out, end) || take_open(block, tokens, out, end))
 		return true;

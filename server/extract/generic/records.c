@@ -161,7 +161,6 @@ void generic_memory_pack(const struct generic_memory *memory, struct buf *out)
 {
 	pack_u64(out, memory->has_loss);
 	pack_u64(out, memory->loss_alias);
-	records_pack(&memory->records, out);
 }
 
 void generic_memory_unpack(struct generic_memory *memory, struct unpacker *in)
@@ -171,5 +170,4 @@ void generic_memory_unpack(struct generic_memory *memory, struct unpacker *in)
 	memory->has_loss = has_loss == 1;
 	memory->loss_alias = (uint32_t)alias;
 	in->has_failed |= has_loss > 1 || alias > UINT32_MAX;
-	records_unpack(&memory->records, in);
 }

@@ -43,5 +43,6 @@ struct generic_memory {
 	struct record_state records;
 };
 
+/* Without its records. */
 void generic_memory_pack(const struct generic_memory *memory, struct buf *out);
 void generic_memory_unpack(struct generic_memory *memory, struct unpacker *in);

@@ -27,6 +27,8 @@ static struct table_columns find_counters(const struct cells *cells)
 		}
 	}
 	columns.is_epoch = best == COUNTER_EPOCH;
+	if (best == COUNTER_BATCH && columns.epoch == SIZE_MAX)
+		columns.step = SIZE_MAX; /* how large one is, in a table of measurements */
 	return columns;
 }
 

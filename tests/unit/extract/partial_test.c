@@ -60,7 +60,7 @@ TEST(a_start_is_that_of_the_first_part)
 
 	CHECK_INT(feed(&stream, TIME "stdout P acc "), 0);
 	CHECK_INT(feed(&stream, TIME "stdout F 0.5"), 1);
-	CHECK_INT(feed(&stream, TIME "stdout P chatter: "), 0);
+	CHECK_INT(feed(&stream, TIME "stdout P the value of "), 0);
 	CHECK_INT(feed(&stream, TIME "stdout F acc 0.5"), 0);
 }
 

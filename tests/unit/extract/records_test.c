@@ -138,7 +138,7 @@ TEST(a_name_of_a_column_may_have_a_blank)
 	check_reading("      Iter       Train Loss   Remaining Time \n"
 		      "         1           1.2500            5.43s\n"
 		      "         2           1.1250            5.21s\n",
-		"1 train:loss=1.25\n1 Remaining_Time=5.43\n2 train:loss=1.125\n2 Remaining_Time=5.21\n");
+		"1 train:loss=1.25\n2 train:loss=1.125\n");
 	check_reading("step loss acc\n1 2.5 0.25\n2 2.25 0.5\n", "1 train:loss=2.5\n1 acc=0.25\n2 train:loss=2.25\n2 acc=0.5\n");
 }
 
@@ -170,8 +170,8 @@ TEST(a_box_says_its_step_anywhere)
 		      "saved\n",
 		"6144 rollout/ep_rew_mean=21.5\n6144 train/value_loss=0.75\n");
 	check_reading("---------------------------------\n|             Epoch |        12 |\n|      AverageReturn |     91.25 |\n"
-		      "|         MaxReturn |       120 |\n---------------------------------\n",
-		"12 AverageReturn=91.25\n12 MaxReturn=120\n");
+		      "|         StdReturn |       120 |\n---------------------------------\n",
+		"12 AverageReturn=91.25\n12 StdReturn=120\n");
 }
 
 TEST(a_grid_ends_with_the_next_line_or_grid)
@@ -222,7 +222,7 @@ TEST(each_object_of_a_list_has_its_own_step)
 {
 	check_reading("{\n \"log_history\": [\n  {\n   \"step\": 10,\n   \"reward\": 0.25\n  },\n  {\n   \"step\": 20,\n   \"reward\": 0.5\n  "
 		      "}\n ]\n}\n",
-		"10 log_history/reward=0.25\n20 log_history/reward=0.5\n");
+		"10 reward=0.25\n20 reward=0.5\n");
 }
 
 TEST(indented_lines_under_a_title_are_a_record)
@@ -380,13 +380,13 @@ TEST(names_are_told_apart_to_a_depth)
 		AUTO_DONE(buf) text = BUF_INIT(1 << 16);
 		buf_append_text(&text, "{\n");
 		for (size_t i = 1; i < BLOCK_DEPTH_MAX + past; i++)
-			buf_printf(&text, "\"level%zu\": {\n", i);
+			buf_printf(&text, "\"part%zu\": {\n", i);
 		buf_append_text(&text, "\"reward\": 0.25, \"step\": 7\n");
 		for (size_t i = 0; i < BLOCK_DEPTH_MAX + past; i++)
 			buf_append_text(&text, "}\n");
 		buf_append_char(&text, '\0');
 		read_text(reading, text.ptr);
-		CHECK_TEXT(reading->out, past ? "7 reward=0.25\n" : "7 level7/reward=0.25\n");
+		CHECK_TEXT(reading->out, past ? "7 reward=0.25\n" : "7 part7/reward=0.25\n");
 	}
 }
 
