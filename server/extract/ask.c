@@ -221,7 +221,8 @@ static enum status begin(struct run *run, struct error *err)
 	if (run->set->fixed_preset >= 0)
 		return OK;
 	drop_included(run);
-	if (run->extractor->recent_count)
+	bool has_leader = run->format->is_generic && run->extractor->step.is_there; /* who has said the step since */
+	if (run->extractor->recent_count && !has_leader)
 		TRY(replay_recent(run, err));
 	run->format->pending_tried = tried;
 	return OK;
@@ -457,7 +458,7 @@ static enum status ask_others(struct run *run, bool *is_taken, struct error *err
 		TRY(ask_records(run, is_taken, err));
 	if (run->record.is_new)
 		formats_forget_dull(formats);
-	if (!*is_taken && !run->has_match && !run->record.is_record && run->has_looked && !run->may_be_start)
+	if (!*is_taken && !run->has_match && !run->record.is_told && run->has_looked && !run->may_be_start)
 		formats_note_dull(formats, run->extractor->segment.view.whole);
 	return OK;
 }

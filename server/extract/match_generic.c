@@ -109,7 +109,6 @@ static void read_record(struct run *run, struct span text, bool is_read, struct 
 		*run->records = *state;
 	run->records_at = run->extractor->segments;
 	records_read(state, text, run->line->number, is_read, tokens, line, &run->record);
-	run->has_match |= run->record.is_record;
 }
 
 bool match_generic(struct run *run)

@@ -1,5 +1,6 @@
 #include "extract/generic/records.h"
 
+#include "extract/generic/guess.h"
 #include "extract/line/cursor.h"
 
 static bool has_step(const struct record_state *state, uint64_t line)
@@ -7,8 +8,17 @@ static bool has_step(const struct record_state *state, uint64_t line)
 	return state->step.has_step && line - state->step_line <= RECORD_STEP_LINES;
 }
 
-/* A header's step is that of the values below it, until a line has its own. */
-static void note_step(struct record_state *state, uint64_t line, struct generic_line *out)
+/* By its name alone it is one of a training. */
+static bool has_known(const struct generic_line *line)
+{
+	for (size_t i = 0; i < line->count; i++)
+		if (line->values[i].series != GENERIC_OTHER || guess_points_needed(line->values[i].name, true) == 1)
+			return true;
+	return false;
+}
+
+/* A header's step is that of the values below it, until a line has its own. True: these are such values. */
+static bool note_step(struct record_state *state, uint64_t line, struct generic_line *out)
 {
 	struct generic_counters *counters = &out->counters;
 
@@ -16,9 +26,12 @@ static void note_step(struct record_state *state, uint64_t line, struct generic_
 		state->step = out->is_step_alone ? *counters : (struct generic_counters){0};
 		state->step.where = SPAN("");
 		state->step_line = line;
-	} else if (out->count && has_step(state, line)) {
-		*counters = state->step;
+		return false;
 	}
+	if (!out->count || !has_step(state, line))
+		return false;
+	*counters = state->step;
+	return has_known(out);
 }
 
 /* Most lines begin with a word, and have one blank between words. */
@@ -90,7 +103,7 @@ void records_read(struct record_state *state, struct span text, uint64_t line, b
 		pair_begin(out);
 	if (cells_is_rule(text)) {
 		block_take_rule(&state->block, text, &record->end);
-		record->is_record = true;
+		record->is_told = true;
 		end_record(state, line, &record->end);
 		return;
 	}
@@ -101,8 +114,9 @@ void records_read(struct record_state *state, struct span text, uint64_t line, b
 				    take_block(state, tokens, line, out, record);
 	}
 	end_record(state, line, &record->end);
+	record->is_told = record->is_record || state->block.kind != BLOCK_NONE;
 	if (!record->is_record)
-		note_step(state, line, out);
+		record->is_record = note_step(state, line, out);
 }
 
 static void pack_step(const struct record_state *state, struct buf *out)

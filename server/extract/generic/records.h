@@ -21,7 +21,8 @@ struct record_state {
 };
 
 struct record_line {
-	bool is_record; /* the line belongs to one, or to its frame, whether it has a value or not */
+	bool is_told; /* a record, or its frame: lines of this shape have to be told to the state, whether they have a value or not */
+	bool is_record; /* the values are known to be a training's by what stands around them */
 	bool waits; /* its values: for the step at the end of their record */
 	bool is_new; /* a record begins: lines of shapes that said nothing before may say something now */
 	struct block_end end; /* of the record before: comes before the values of this line */

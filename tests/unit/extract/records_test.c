@@ -81,7 +81,7 @@ static void restart(struct reading *reading)
 	CHECK_OK(unpacker_end(&in, "state", &err));
 }
 
-static bool read_line(struct reading *reading, struct span text)
+static void read_line(struct reading *reading, struct span text)
 {
 	struct record_line record;
 	AUTO_MEM struct tokens *tokens = mem_zeroed(sizeof *tokens);
@@ -99,7 +99,6 @@ static bool read_line(struct reading *reading, struct span text)
 		take_value(reading, line, &line->values[i], record.waits);
 	if (reading->restarts)
 		restart(reading);
-	return record.is_record;
 }
 
 static void read_text(struct reading *reading, const char *text)
@@ -403,4 +402,177 @@ TEST(a_damaged_state_is_refused)
 		records_unpack(&other, &in);
 		CHECK(in.has_failed);
 	}
+}
+
+/* ---- a stream of its own, which nobody has said the format of ---- */
+
+static struct stream auto_stream(void)
+{
+	struct definition_set *presets = shipped_presets(), *set = NULL;
+
+	CHECK_OK(definition_set_new(&set, NULL, presets, &err));
+	struct stream stream = stream_on(set);
+	stream.presets = presets;
+	return stream;
+}
+
+static void restart_stream(struct stream *stream)
+{
+	AUTO_DONE(buf) state = BUF_INIT(8 << 20);
+
+	extractor_pack(stream->extractor, &state);
+	struct unpacker in = unpacker_on(buf_span(&state));
+	extractor_free(stream->extractor);
+	stream->extractor = NULL;
+	CHECK_OK(extractor_unpack(&stream->extractor, &in, &err));
+	CHECK_OK(unpacker_end(&in, "state", &err));
+}
+
+static void feed_text(struct stream *stream, const char *text, bool restarts)
+{
+	struct span rest = span_from(text), line;
+
+	while (span_next(&rest, '\n', &line)) {
+		feed_at(stream, line, NO_TIME);
+		if (restarts)
+			restart_stream(stream);
+	}
+}
+
+/* The points of the series in their order: "step=value step=value". */
+static void points_of(struct stream *stream, const char *name, struct buf *out)
+{
+	for (size_t i = 0; i < stream->points.count; i++) {
+		const struct extracted *item = &stream->points.items[i];
+		AUTO_DONE(buf) series = BUF_INIT(1024);
+		extractor_series_name(stream->extractor, stream->set, item->series, &series);
+		if (span_equal(buf_span(&series), span_from(name)))
+			buf_printf(out, "%s%lld=%g", out->len ? " " : "", (long long)item->point.step, item->point.value);
+	}
+	buf_append_char(out, '\0');
+}
+
+static void check_series(struct stream *stream, const char *name, const char *expected)
+{
+	AUTO_DONE(buf) got = BUF_INIT(1 << 16);
+
+	points_of(stream, name, &got);
+	CHECK_TEXT(got.ptr, expected);
+}
+
+TEST(a_stream_of_a_table_has_its_curves)
+{
+	for (int restarts = 0; restarts <= 1; restarts++) {
+		AUTO_DONE(stream) stream = auto_stream();
+		feed_text(&stream,
+			"loading 12 shards\n"
+			"  epoch    train_loss    valid_acc    valid_loss     dur\n"
+			"-------  ------------  -----------  ------------  ------\n"
+			"      1        \x1b[36m0.6931\x1b[0m       0.5125        0.6902  0.0512\n"
+			"saved the model to /tmp/m-1.pt\n"
+			"      2        0.6512       0.6250        0.6601  0.0498\n"
+			"saved the model to /tmp/m-2.pt\n"
+			"      3        0.6250       0.6500        0.6500  0.0502\n",
+			restarts);
+		check_series(&stream, "train:loss", "1=0.6931 2=0.6512 3=0.625");
+		check_series(&stream, "val:loss", "1=0.6902 2=0.6601 3=0.65");
+		check_series(&stream, "valid_acc", "1=0.5125 2=0.625 3=0.65");
+	}
+}
+
+/* Rows may look like lines of before that said nothing. */
+TEST(a_header_makes_rows_of_what_said_nothing)
+{
+	AUTO_DONE(stream) stream = auto_stream();
+
+	feed_text(&stream, "1  0.25\n2  0.5\n3  0.75\nstep  loss\n4  2.5\n5  2.25\n", false);
+	check_series(&stream, "train:loss", "4=2.5 5=2.25");
+}
+
+static const char *const boxes = "------------------------------\n"
+				 "|             Epoch |      %d |\n"
+				 "|     AverageReturn |  9%d.25 |\n"
+				 "|            LossPi |  0.%d25 |\n"
+				 "------------------------------\n"
+				 "Saving.\n";
+
+TEST(boxes_of_a_stream_are_its_steps)
+{
+	for (int restarts = 0; restarts <= 1; restarts++) {
+		AUTO_DONE(stream) stream = auto_stream();
+		for (int i = 1; i <= 4; i++) {
+			char text[512];
+			snprintf(text, sizeof text, boxes, i, i, i);
+			feed_text(&stream, text, restarts);
+		}
+		check_series(&stream, "AverageReturn", "1=91.25 2=92.25 3=93.25 4=94.25");
+		check_series(&stream, "LossPi", "1=0.125 2=0.225 3=0.325 4=0.425");
+	}
+}
+
+TEST(titles_come_again_and_again)
+{
+	AUTO_DONE(stream) stream = auto_stream();
+
+	for (int i = 1; i <= 4; i++) {
+		char text[512];
+		snprintf(text, sizeof text,
+			"Result for trial_1:\n  date: 2022-07-01\n  done: false\n  info:\n    learner:\n      entropy: 0.%d25\n"
+			"  training_iteration: %d\n\n",
+			i, i);
+		feed_text(&stream, text, false);
+	}
+	feed_text(&stream, "done\n", false);
+	check_series(&stream, "learner/entropy", "1=0.125 2=0.225 3=0.325 4=0.425");
+}
+
+TEST(objects_over_lines_have_curves_behind_a_prefix_too)
+{
+	AUTO_DONE(stream) stream = auto_stream();
+
+	for (int i = 1; i <= 3; i++) {
+		char text[1024];
+		snprintf(text, sizeof text,
+			"2024-06-25T12:34:56.123456789Z stdout F {\n"
+			"2024-06-25T12:34:56.123456789Z stdout F   \"train\": {\n"
+			"2024-06-25T12:34:56.123456789Z stdout F     \"loss\": 0.%d25\n"
+			"2024-06-25T12:34:56.123456789Z stdout F   },\n"
+			"2024-06-25T12:34:56.123456789Z stdout F   \"step\": %d0\n"
+			"2024-06-25T12:34:56.123456789Z stdout F }\n",
+			i, i);
+		feed_text(&stream, text, false);
+	}
+	check_series(&stream, "train:loss", "10=0.125 20=0.225 30=0.325");
+}
+
+/* Printed once, or the same each time: settings. Without a step: measurements of something else. */
+TEST(settings_in_a_box_are_no_curves)
+{
+	AUTO_DONE(stream) stream = auto_stream();
+
+	for (int i = 0; i < 3; i++)
+		feed_text(&stream,
+			"+---------------+--------+\n| epoch         | 10     |\n| learning_rate | 0.001  |\n| loss_scale    | 0.1    "
+			"|\n+---------------+--------+\n"
+			"| GPU  Name        Persistence-M| Bus-Id        Disp.A | Volatile Uncorr. ECC |\n"
+			"|   0  NVIDIA A100-SXM...  On   | 00000000:07:00.0 Off |                    0 |\n"
+			"| model | tokens/s |\n|-------|----------|\n| llama | 120.5 |\n| qwen | 125.5 |\n"
+			"starting\n",
+			false);
+	CHECK_INT(stream.points.count, 0);
+}
+
+TEST(values_without_a_step_in_a_box_go_with_it)
+{
+	AUTO_DONE(stream) stream = auto_stream();
+
+	for (int i = 1; i <= 3; i++) {
+		char text[512];
+		snprintf(text, sizeof text, "-------------------\n| throughput | %d.5 |\n| latency | %d.25 |\n-------------------\n", i,
+			i);
+		feed_text(&stream, text, false);
+	}
+	feed_text(&stream, "step 12: loss 2.5\n", false);
+	check_series(&stream, "train:loss", "12=2.5");
+	CHECK_INT(stream.points.count, 1);
 }
