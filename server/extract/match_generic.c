@@ -99,7 +99,8 @@ static bool add_all(struct run *run, struct generic_line *line)
 }
 
 /* What is said over several lines. Asked for a segment more than once, the state has seen it once. */
-static void read_record(struct run *run, struct span text, bool is_read, struct tokens *tokens, struct generic_line *line)
+static void read_record(
+	struct run *run, struct span text, bool is_read, struct tokens *tokens, struct generic_line *line)
 {
 	struct record_state *state = &run->extractor->generic.records;
 

@@ -65,8 +65,9 @@ static void check_same(const struct reader *a, const struct reader *b)
 	const struct record_line *x = &a->record, *y = &b->record;
 
 	if (a->line.count != b->line.count || x->is_told != y->is_told || x->waits != y->waits ||
-		x->end.is_there != y->end.is_there || x->end.has_step != y->end.has_step || x->end.step != y->end.step ||
-		a->line.counters.has_step != b->line.counters.has_step || a->line.counters.step != b->line.counters.step)
+		x->end.is_there != y->end.is_there || x->end.has_step != y->end.has_step ||
+		x->end.step != y->end.step || a->line.counters.has_step != b->line.counters.has_step ||
+		a->line.counters.step != b->line.counters.step)
 		abort();
 	for (size_t i = 0; i < a->line.count; i++)
 		if (a->line.values[i].series != b->line.values[i].series ||

@@ -65,7 +65,8 @@ static void push(struct block *block, struct span name, size_t indent)
 		block->depth++;
 }
 
-static void take_pair(struct block *block, const struct tokens *tokens, struct span name, struct span cell, struct generic_line *out)
+static void take_pair(
+	struct block *block, const struct tokens *tokens, struct span name, struct span cell, struct generic_line *out)
 {
 	enum counter_word rank = pair_counter(name);
 	int64_t step;
@@ -109,7 +110,8 @@ static bool has_pairs(const struct tokens *tokens, const struct cells *cells)
 	return has_value;
 }
 
-static void take_pairs(struct block *block, const struct tokens *tokens, const struct cells *cells, struct generic_line *out)
+static void take_pairs(
+	struct block *block, const struct tokens *tokens, const struct cells *cells, struct generic_line *out)
 {
 	pair_begin(out);
 	for (size_t i = 0; i < cells->count; i += 2)
@@ -240,7 +242,8 @@ static void close_brace(struct block *block, struct block_end *end)
 }
 
 /* What stands behind "name": */
-static void take_member(struct block *block, const struct tokens *tokens, struct span name, struct span *rest, struct generic_line *out)
+static void take_member(
+	struct block *block, const struct tokens *tokens, struct span name, struct span *rest, struct generic_line *out)
 {
 	size_t len = 0;
 
@@ -259,7 +262,8 @@ static void take_member(struct block *block, const struct tokens *tokens, struct
 	*rest = span_skip(*rest, len);
 }
 
-static bool take_braces(struct block *block, const struct tokens *tokens, struct generic_line *out, struct block_end *end)
+static bool take_braces(
+	struct block *block, const struct tokens *tokens, struct generic_line *out, struct block_end *end)
 {
 	struct span rest = tokens->text, name;
 
@@ -306,7 +310,8 @@ static bool is_in_braces(struct span text)
 	return text.len && strchr("\"'{}[]", text.ptr[0]);
 }
 
-static bool begin_braces(struct block *block, const struct tokens *tokens, struct generic_line *out, struct block_end *end)
+static bool begin_braces(
+	struct block *block, const struct tokens *tokens, struct generic_line *out, struct block_end *end)
 {
 	block_leave(block, end);
 	open(block, BLOCK_BRACES);
@@ -354,7 +359,8 @@ static bool take_indented(struct block *block, const struct tokens *tokens, stru
 
 	if (indent <= block->indent || !split_member(tokens->text, &name, &cell))
 		return false;
-	while (block->depth && block->levels[(block->depth > BLOCK_DEPTH_MAX ? BLOCK_DEPTH_MAX : block->depth) - 1].indent >= indent)
+	while (block->depth &&
+		block->levels[(block->depth > BLOCK_DEPTH_MAX ? BLOCK_DEPTH_MAX : block->depth) - 1].indent >= indent)
 		block->depth--;
 	pair_begin(out);
 	if (cell.len)
@@ -388,7 +394,8 @@ static bool take_open(struct block *block, const struct tokens *tokens, struct g
 	}
 }
 
-bool block_take(struct block *block, const struct tokens *tokens, bool may_open, struct generic_line *out, struct block_end *end)
+bool block_take(struct block *block, const struct tokens *tokens, bool may_open, struct generic_line *out,
+	struct block_end *end)
 {
 	if (block->lines == BLOCK_LINES_MAX) {
 		end->is_there = true; /* what waits was no record's */

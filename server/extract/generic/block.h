@@ -54,7 +54,8 @@ struct block_end {
 /* A rule, whether it belongs to a block or not. */
 void block_take_rule(struct block *block, struct span text, struct block_end *end);
 /* True: the line belongs to a record, which may be without a value on it. may_open: an indented one, too. */
-bool block_take(struct block *block, const struct tokens *tokens, bool may_open, struct generic_line *out, struct block_end *end);
+bool block_take(struct block *block, const struct tokens *tokens, bool may_open, struct generic_line *out,
+	struct block_end *end);
 /* It was none, or something else goes on. */
 void block_leave(struct block *block, struct block_end *end);
 void block_pack(const struct block *block, struct buf *out);

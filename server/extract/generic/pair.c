@@ -75,7 +75,8 @@ struct span pair_join(struct generic_line *out, struct span first, struct span s
 	return span_of(name, len);
 }
 
-bool pair_add(struct generic_line *out, enum split split, struct span name, const struct tokens *tokens, struct span cell)
+bool pair_add(
+	struct generic_line *out, enum split split, struct span name, const struct tokens *tokens, struct span cell)
 {
 	size_t at = cell_find_number(tokens, cell);
 	struct generic_value value = {.name = name};

@@ -17,4 +17,5 @@ void pair_begin(struct generic_line *out);
 /* Two parts of a name with a '/' between, as a span of the result; an empty one when there is no room. */
 struct span pair_join(struct generic_line *out, struct span first, struct span second);
 /* False: the cell is no number, or the name none of a value. */
-bool pair_add(struct generic_line *out, enum split split, struct span name, const struct tokens *tokens, struct span cell);
+bool pair_add(
+	struct generic_line *out, enum split split, struct span name, const struct tokens *tokens, struct span cell);

@@ -52,7 +52,8 @@ static bool may_be_record(const struct record_state *state, struct span text)
 	struct span trimmed = span_trim(text);
 	char first = char_at(trimmed, 0), last = trimmed.len ? trimmed.ptr[trimmed.len - 1] : '\0';
 
-	return state->block.kind != BLOCK_NONE || first == '|' || first == '{' || first == '\xe2' || last == '{' || last == ':';
+	return state->block.kind != BLOCK_NONE || first == '|' || first == '{' || first == '\xe2' || last == '{' ||
+	       last == ':';
 }
 
 /* True: the line is of a table. */

@@ -88,9 +88,9 @@ static bool is_header(struct span text, enum cells_form form, enum table_kind *k
 	if (!cells_split(text, form, &cells))
 		return false;
 	bool is_certain = form != CELLS_BLANKS || (cells.count && pair_counter(cells.items[0]) != COUNTER_NONE);
-	*kind = is_certain && has_names_of_rows(&cells)                             ? TABLE_ROWS
+	*kind = is_certain && has_names_of_rows(&cells)                 ? TABLE_ROWS
 		: form == CELLS_BARS && first_split(&cells) != SIZE_MAX ? TABLE_SPLITS
-									    : TABLE_NONE;
+									: TABLE_NONE;
 	return *kind != TABLE_NONE;
 }
 
@@ -151,9 +151,8 @@ static bool split_both(const struct table *table, struct span text, struct cells
 		return false;
 	if (names->count == row->count || !cells_split(header, CELLS_BLANKS, names))
 		return names->count == row->count;
-	return names->count == row->count ||
-	       (cells_split(header, CELLS_GAPS, names) && cells_split(text, CELLS_GAPS, row) &&
-		       names->count == row->count);
+	return names->count == row->count || (cells_split(header, CELLS_GAPS, names) &&
+						     cells_split(text, CELLS_GAPS, row) && names->count == row->count);
 }
 
 /* "12", "12/300" */
@@ -181,9 +180,8 @@ static bool take_counters(const struct cells *row, const struct table_columns *c
 	counters->is_epoch = columns->is_epoch;
 	if (columns->is_epoch)
 		counters->epoch = counters->step;
-	counters->has_epoch = columns->is_epoch ||
-			      (columns->epoch != SIZE_MAX &&
-				      read_count(row->items[columns->epoch], &counters->epoch, &total));
+	counters->has_epoch = columns->is_epoch || (columns->epoch != SIZE_MAX && read_count(row->items[columns->epoch],
+											  &counters->epoch, &total));
 	return true;
 }
 
@@ -226,7 +224,8 @@ static bool take_splits(const struct table *table, const struct tokens *tokens, 
 		return false;
 	pair_begin(out);
 	for (size_t i = first; i < names.count; i++)
-		(void)pair_add(out, split != SPLIT_NONE ? split : split_of(names.items[i]), row.items[0], tokens, row.items[i + shift]);
+		(void)pair_add(out, split != SPLIT_NONE ? split : split_of(names.items[i]), row.items[0], tokens,
+			row.items[i + shift]);
 	return out->count > 0;
 }
 

@@ -104,7 +104,8 @@ static bool is_joined(const struct tokens *tokens, size_t at)
 /* "Grad. Norm": the dot of an abbreviation between two words. */
 static bool has_dot(const struct tokens *tokens, size_t at)
 {
-	return at > 1 && token_is_mark(tokens, at - 1, '.') && tokens->items[at - 1].gap == 0 && is_word(tokens, at - 2);
+	return at > 1 && token_is_mark(tokens, at - 1, '.') && tokens->items[at - 1].gap == 0 &&
+	       is_word(tokens, at - 2);
 }
 
 static size_t first_word(const struct tokens *tokens, size_t last)
@@ -177,7 +178,8 @@ static void see_splits(struct reading *on, size_t end)
 /* ---- units ---- */
 
 /* Behind the number, or in brackets behind the name; the last token of it in *last. */
-static struct unit find_unit(const struct tokens *tokens, size_t number, struct span bracketed, size_t *last, double *value)
+static struct unit find_unit(
+	const struct tokens *tokens, size_t number, struct span bracketed, size_t *last, double *value)
 {
 	struct span text = token_unit(tokens, number);
 	double thousands = unit_thousands(text);
@@ -235,7 +237,8 @@ static void take_named(struct reading *on, size_t number, const struct name *nam
 {
 	struct tokens *tokens = on->tokens;
 	struct span text = name_text(tokens, name);
-	struct generic_value value = {.name = text, .text = token_digits(tokens, number), .value = number_value, .is_bare = name->is_bare};
+	struct generic_value value = {
+		.name = text, .text = token_digits(tokens, number), .value = number_value, .is_bare = name->is_bare};
 	size_t last, count = on->out->count;
 
 	struct unit unit = find_unit(tokens, number, name->unit, &last, &value.value);

@@ -71,9 +71,10 @@ enum counter_word counter_word_of(struct span word, bool *is_plural)
 
 bool word_limits_counter(struct span before)
 {
-	return is_among(before, " total max maximum num number warmup warm example per every each next until remaining skipped "
-				"inner sub micro mini logging log save saving saved best last previous time resume resumed from "
-				"grad accumulation accum the first checkpoint seed ");
+	return is_among(before,
+		" total max maximum num number warmup warm example per every each next until remaining skipped "
+		"inner sub micro mini logging log save saving saved best last previous time resume resumed from "
+		"grad accumulation accum the first checkpoint seed ");
 }
 
 bool word_is_of_header(struct span word)
@@ -81,8 +82,9 @@ bool word_is_of_header(struct span word)
 	bool is_plural;
 
 	return counter_word_of(word, &is_plural) != COUNTER_NONE || split_of(word) != SPLIT_NONE ||
-	       is_among(word, " learning starting start begin global metrics metric results result summary stats of current "
-			      "time rollout optimizer log done finished completed ");
+	       is_among(word,
+		       " learning starting start begin global metrics metric results result summary stats of current "
+		       "time rollout optimizer log done finished completed ");
 }
 
 enum split split_of(struct span word)
@@ -105,8 +107,9 @@ struct span split_name(enum split split)
 
 bool word_joins(struct span word)
 {
-	return is_among(word, " the is of at now was are with and in to a for on by from after before has have had got reached "
-			      "info warning warn debug error notice done finished completed ");
+	return is_among(word,
+		" the is of at now was are with and in to a for on by from after before has have had got reached "
+		"info warning warn debug error notice done finished completed ");
 }
 
 bool word_wraps(struct span word)
@@ -149,12 +152,13 @@ struct unit unit_of(struct span text)
 		return (struct unit){UNIT_NONE, 0};
 	if (slash < 0)
 		return seconds > 0 && !is_among(text, " m d ") ? (struct unit){UNIT_TIME, seconds}
-							     : (struct unit){UNIT_OTHER, 0};
+							       : (struct unit){UNIT_OTHER, 0};
 	if (seconds > 0 && is_among(span_skip(text, (size_t)slash + 1), OF_STEPS))
 		return (struct unit){UNIT_STEP_TIME, seconds};
 	if (is_per(text, " token tokens tok toks tks t ", OF_TIME))
 		return (struct unit){UNIT_TOKENS_RATE, 0};
-	if (is_per(text, " sample samples img imgs image images seq seqs sequence sequences example examples ex ", OF_TIME))
+	if (is_per(text, " sample samples img imgs image images seq seqs sequence sequences example examples ex ",
+		    OF_TIME))
 		return (struct unit){UNIT_SAMPLES_RATE, 0};
 	if (is_per(text, OF_STEPS, OF_TIME))
 		return (struct unit){UNIT_STEPS_RATE, 0};

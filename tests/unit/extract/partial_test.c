@@ -78,7 +78,8 @@ TEST(what_only_looks_like_a_part_is_a_line)
 /* The last part ends at the limit, or one byte behind it. */
 TEST(a_line_of_parts_has_so_many_bytes_and_no_more)
 {
-	static const struct span first = SPAN(TIME "stdout P step 1 "), last = SPAN(TIME "stdout F loss 2.5"), head = SPAN(TIME "stdout F ");
+	static const struct span first = SPAN(TIME "stdout P step 1 "), last = SPAN(TIME "stdout F loss 2.5"),
+				 head = SPAN(TIME "stdout F ");
 
 	for (size_t past = 0; past <= 1; past++) {
 		AUTO_DONE(stream) stream = auto_stream();

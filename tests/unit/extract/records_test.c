@@ -138,16 +138,19 @@ TEST(a_name_of_a_column_may_have_a_blank)
 		      "         1           1.2500            5.43s\n"
 		      "         2           1.1250            5.21s\n",
 		"1 train:loss=1.25\n2 train:loss=1.125\n");
-	check_reading("step loss acc\n1 2.5 0.25\n2 2.25 0.5\n", "1 train:loss=2.5\n1 acc=0.25\n2 train:loss=2.25\n2 acc=0.5\n");
+	check_reading("step loss acc\n1 2.5 0.25\n2 2.25 0.5\n",
+		"1 train:loss=2.5\n1 acc=0.25\n2 train:loss=2.25\n2 acc=0.5\n");
 }
 
 TEST(bars_divide_columns_in_a_frame_and_without)
 {
-	check_reading("| epoch | train loss | top1 |\n|-------|:----------:|-----:|\n|     1 |     6.5000 | 12.5 |\n|     2 |     "
-		      "6.2500 |  N/A |\n",
+	check_reading(
+		"| epoch | train loss | top1 |\n|-------|:----------:|-----:|\n|     1 |     6.5000 | 12.5 |\n|     2 |     "
+		"6.2500 |  N/A |\n",
 		"1 train:loss=6.5\n1 top1=12.5\n2 train:loss=6.25\n");
 	check_reading("step | loss | lr\n10 | 2.5 | 1e-3\n", "10 train:loss=2.5\n10 train:lr=0.001\n");
-	check_reading("┏━━━━━━━┳━━━━━━┓\n┃ epoch ┃ loss ┃\n┡━━━━━━━╇━━━━━━┩\n│ 3     │ 0.25 │\n└───────┴──────┘\n", "3 train:loss=0.25\n");
+	check_reading("┏━━━━━━━┳━━━━━━┓\n┃ epoch ┃ loss ┃\n┡━━━━━━━╇━━━━━━┩\n│ 3     │ 0.25 │\n└───────┴──────┘\n",
+		"3 train:loss=0.25\n");
 }
 
 TEST(a_batch_beside_its_epoch_is_the_step)
@@ -168,16 +171,18 @@ TEST(a_box_says_its_step_anywhere)
 		      "----------------------------\n"
 		      "saved\n",
 		"6144 rollout/ep_rew_mean=21.5\n6144 train/value_loss=0.75\n");
-	check_reading("---------------------------------\n|             Epoch |        12 |\n|      AverageReturn |     91.25 |\n"
-		      "|         StdReturn |       120 |\n---------------------------------\n",
+	check_reading(
+		"---------------------------------\n|             Epoch |        12 |\n|      AverageReturn |     91.25 |\n"
+		"|         StdReturn |       120 |\n---------------------------------\n",
 		"12 AverageReturn=91.25\n12 StdReturn=120\n");
 }
 
 TEST(a_grid_ends_with_the_next_line_or_grid)
 {
-	check_reading("+-----------+------+\n| iteration | 4    |\n+-----------+------+\n| reward    | 1.5  |\n+-----------+------+\n"
-		      "+-----------+------+\n| iteration | 5    |\n+-----------+------+\n| reward    | 2.5  |\n+-----------+------+\n"
-		      "next\n",
+	check_reading(
+		"+-----------+------+\n| iteration | 4    |\n+-----------+------+\n| reward    | 1.5  |\n+-----------+------+\n"
+		"+-----------+------+\n| iteration | 5    |\n+-----------+------+\n| reward    | 2.5  |\n+-----------+------+\n"
+		"next\n",
 		"4 reward=1.5\n5 reward=2.5\n");
 }
 
@@ -194,41 +199,47 @@ TEST(names_and_values_may_stand_by_turns_in_a_line)
 
 TEST(a_frame_may_have_one_cell_with_a_gap)
 {
-	check_reading("╭──────────────────────────────╮\n│ Training result              │\n├──────────────────────────────┤\n"
-		      "│ checkpoint_dir_name          │\n│ time_this_iter_s        4.25 │\n│ training_iteration         3 │\n"
-		      "│ train_loss             0.625 │\n╰──────────────────────────────╯\n",
+	check_reading(
+		"╭──────────────────────────────╮\n│ Training result              │\n├──────────────────────────────┤\n"
+		"│ checkpoint_dir_name          │\n│ time_this_iter_s        4.25 │\n│ training_iteration         3 │\n"
+		"│ train_loss             0.625 │\n╰──────────────────────────────╯\n",
 		"3 time_this_iter_s=4.25\n3 train:loss=0.625\n");
 }
 
 TEST(columns_between_rules_are_a_record)
 {
-	check_reading("------------------------  --------\nEvaluation/AverageReturn   91.25\nEvaluation/Iteration       12\n"
-		      "Policy/Entropy              1.5\n------------------------  --------\n",
+	check_reading(
+		"------------------------  --------\nEvaluation/AverageReturn   91.25\nEvaluation/Iteration       12\n"
+		"Policy/Entropy              1.5\n------------------------  --------\n",
 		"12 Evaluation/AverageReturn=91.25\n12 Policy/Entropy=1.5\n");
 }
 
 TEST(an_object_over_lines_is_a_record)
 {
-	check_reading("{\n  \"loss\": 0.25,\n  \"step\": 12,\n  \"name\": \"run 7\",\n  \"betas\": [0.9, 0.95],\n  \"acc\": 0.5\n}\n",
+	check_reading(
+		"{\n  \"loss\": 0.25,\n  \"step\": 12,\n  \"name\": \"run 7\",\n  \"betas\": [0.9, 0.95],\n  \"acc\": 0.5\n}\n",
 		"12 train:loss=0.25\n12 acc=0.5\n");
-	check_reading("Metrics: {\n  \"epoch\": 3,\n  \"policy\": {\n    \"reward\": 0.25\n  },\n  \"critic\": {\n    \"value_loss\": 0.5\n  "
-		      "}\n}\nnext\n",
+	check_reading(
+		"Metrics: {\n  \"epoch\": 3,\n  \"policy\": {\n    \"reward\": 0.25\n  },\n  \"critic\": {\n    \"value_loss\": 0.5\n  "
+		"}\n}\nnext\n",
 		"3 policy/reward=0.25\n3 critic/value_loss=0.5\n");
 	check_reading("{'accuracy': 0.25,\n 'entropy': 1.5,\n 'step': 40}\n", "40 accuracy=0.25\n40 entropy=1.5\n");
 }
 
 TEST(each_object_of_a_list_has_its_own_step)
 {
-	check_reading("{\n \"log_history\": [\n  {\n   \"step\": 10,\n   \"reward\": 0.25\n  },\n  {\n   \"step\": 20,\n   \"reward\": 0.5\n  "
-		      "}\n ]\n}\n",
+	check_reading(
+		"{\n \"log_history\": [\n  {\n   \"step\": 10,\n   \"reward\": 0.25\n  },\n  {\n   \"step\": 20,\n   \"reward\": 0.5\n  "
+		"}\n ]\n}\n",
 		"10 reward=0.25\n20 reward=0.5\n");
 }
 
 TEST(indented_lines_under_a_title_are_a_record)
 {
-	check_reading("Result for PPO_CartPole-v1_1b2c3_00000:\n  date: 2022-07-01_12-00-00\n  done: false\n  episode_reward_mean: 22.5\n"
-		      "  info:\n    learner:\n      entropy: 0.625\n  training_iteration: 4\n  trial_id: 1b2c3_00000\n"
-		      "Result for PPO_CartPole-v1_1b2c3_00000:\n",
+	check_reading(
+		"Result for PPO_CartPole-v1_1b2c3_00000:\n  date: 2022-07-01_12-00-00\n  done: false\n  episode_reward_mean: 22.5\n"
+		"  info:\n    learner:\n      entropy: 0.625\n  training_iteration: 4\n  trial_id: 1b2c3_00000\n"
+		"Result for PPO_CartPole-v1_1b2c3_00000:\n",
 		"4 episode_reward_mean=22.5\n4 learner/entropy=0.625\n");
 }
 
@@ -241,11 +252,13 @@ TEST(a_step_above_is_that_of_the_values_below)
 
 TEST(columns_may_be_splits)
 {
-	check_reading("Epoch 3/20\n           Training |  Validation\naccuracy |     0.750  |     0.625\nmemory   |    120.5   |       "
-		      "N/A\nloss     |     0.500  |     0.625\n",
+	check_reading(
+		"Epoch 3/20\n           Training |  Validation\naccuracy |     0.750  |     0.625\nmemory   |    120.5   |       "
+		"N/A\nloss     |     0.500  |     0.625\n",
 		"3 accuracy=0.75\n3 val:accuracy=0.625\n3 memory=120.5\n3 train:loss=0.5\n3 val:loss=0.625\n");
-	check_reading("│  Validate metric  │    DataLoader 0   │\n├───────────────────┼───────────────────┤\n│     val_loss      │     0.3125       "
-		      " │\n",
+	check_reading(
+		"│  Validate metric  │    DataLoader 0   │\n├───────────────────┼───────────────────┤\n│     val_loss      │     0.3125       "
+		" │\n",
 		"- val:loss=0.3125\n");
 }
 
@@ -314,7 +327,8 @@ TEST(a_name_in_a_table_has_so_many_bytes_and_no_more)
 	for (size_t past = 0; past <= 1; past++) {
 		AUTO(reading) reading = reading_new();
 		char text[256];
-		snprintf(text, sizeof text, "step  loss  acc_%0*d\n1  2.5  0.25\n", (int)(GENERIC_NAME_MAX_BYTES + past - 4), 0);
+		snprintf(text, sizeof text, "step  loss  acc_%0*d\n1  2.5  0.25\n",
+			(int)(GENERIC_NAME_MAX_BYTES + past - 4), 0);
 		read_text(reading, text);
 		CHECK_INT(count_lines(reading->out) > 0, !past);
 	}
@@ -447,7 +461,8 @@ static void points_of(struct stream *stream, const char *name, struct buf *out)
 		AUTO_DONE(buf) series = BUF_INIT(1024);
 		extractor_series_name(stream->extractor, stream->set, item->series, &series);
 		if (span_equal(buf_span(&series), span_from(name)))
-			buf_printf(out, "%s%lld=%g", out->len ? " " : "", (long long)item->point.step, item->point.value);
+			buf_printf(
+				out, "%s%lld=%g", out->len ? " " : "", (long long)item->point.step, item->point.value);
 	}
 	buf_append_char(out, '\0');
 }
@@ -568,8 +583,8 @@ TEST(values_without_a_step_in_a_box_go_with_it)
 
 	for (int i = 1; i <= 3; i++) {
 		char text[512];
-		snprintf(text, sizeof text, "-------------------\n| throughput | %d.5 |\n| latency | %d.25 |\n-------------------\n", i,
-			i);
+		snprintf(text, sizeof text,
+			"-------------------\n| throughput | %d.5 |\n| latency | %d.25 |\n-------------------\n", i, i);
 		feed_text(&stream, text, false);
 	}
 	feed_text(&stream, "step 12: loss 2.5\n", false);
