@@ -127,7 +127,7 @@ static bool find_name(const struct tokens *tokens, size_t number, struct name *o
 
 	out->unit = SPAN("");
 	at = before_separator(tokens, at, &has_separator);
-	out->is_bare = !has_separator && start == number;
+	out->is_bare = !has_separator;
 	if (has_separator) {
 		if (at > 0 && (is_quote(tokens, at - 1) || has_dot(tokens, at)))
 			at--;
@@ -141,7 +141,9 @@ static bool find_name(const struct tokens *tokens, size_t number, struct name *o
 	} else if (start == number && tokens->items[number].gap == 0) {
 		return false;
 	}
-	if (at == 0 || !is_word(tokens, at - 1))
+	while (at > 1 && is_word(tokens, at - 1) && word_joins(token_text(tokens, at - 1)))
+		at--; /* "the loss is: 2.5" */
+	if (at == 0 || !is_word(tokens, at - 1) || word_joins(token_text(tokens, at - 1)))
 		return false;
 	out->last = at - 1;
 	out->first = first_word(tokens, out->last);
@@ -244,7 +246,7 @@ static void take_named(struct reading *on, size_t number, const struct name *nam
 	see_splits(on, name->first);
 	if (!generic_add(on->out, &value, on->split, unit))
 		return;
-	tokens->items[number].is_used = true;
+	tokens->items[number].is_used = tokens->items[last].is_used = true;
 	add_mean(on, last, &value, on->out->values[count].name);
 }
 
@@ -259,7 +261,7 @@ static void take_unnamed(struct reading *on, size_t number, double number_value)
 		return;
 	see_splits(on, number);
 	if (generic_add(on->out, &value, on->split, unit))
-		on->tokens->items[number].is_used = true;
+		on->tokens->items[number].is_used = on->tokens->items[last].is_used = true;
 }
 
 void values_find(struct tokens *tokens, struct generic_line *out)
