@@ -94,7 +94,7 @@ static size_t skip_unit(const struct scan *scan, size_t at)
 		return at + 1;
 	for (;;) {
 		bool is_part = class_at(scan, at) & LETTER && scan->text[at] != '_';
-		bool is_per = char_at(scan, at) == '/' && class_at(scan, at + 1) & LETTER;
+		bool is_per = char_at(scan, at) == '/' && class_at(scan, at + 1) & LETTER && scan->text[at + 1] != '_';
 		if (!is_part && !is_per)
 			return at;
 		at++;
@@ -146,6 +146,8 @@ static void take_number(struct scan *scan, struct token *token, size_t end)
 		take(scan, token, TOKEN_NUMBER, duration);
 		return;
 	}
+	if (goes_on(scan, unit) && char_at(scan, end) == '/')
+		unit = end; /* "epoch=0/step=20" */
 	if (unit - end > UNIT_MAX_BYTES || goes_on(scan, unit)) {
 		take(scan, token, TOKEN_OTHER, skip_other(scan, end));
 		return;
