@@ -5,8 +5,8 @@
 
 static bool is_side_bar(struct run *run, const struct generic_counters *counters)
 {
-	return counters->is_bar && counters->total > 0 &&
-	       bars_is_side(&run->extractor->bars, counters->step, counters->total);
+	return counters->is_bar && counters->bar_total > 0 &&
+	       bars_is_side(&run->extractor->bars, counters->bar_step, counters->bar_total);
 }
 
 static bool has_star(enum generic_series series)
@@ -74,17 +74,29 @@ static int32_t rank_of(struct run *run)
 	return prefix->is_bare ? RANK_NONE : prefix->rank;
 }
 
+/* A line that says the epoch alone, of a stream whose steps are finer: it belongs to the step seen last. */
+static bool is_coarse(struct run *run, const struct generic_counters *counters)
+{
+	struct generic_memory *memory = &run->extractor->generic;
+
+	memory->has_fine |= counters->has_step && !counters->is_epoch;
+	return counters->is_epoch && memory->has_fine;
+}
+
 static bool add_all(struct run *run, struct generic_line *line)
 {
 	const struct generic_counters *counters = &line->counters;
-	struct found found = {.has_step = counters->has_step,
-		.has_epoch = counters->has_epoch,
+	bool has_step = counters->has_step && !is_coarse(run, counters);
+	struct found found = {.has_step = has_step,
+		.has_epoch = has_step && counters->has_epoch,
 		.step = counters->step,
 		.epoch = counters->epoch,
 		.total = counters->has_epoch && !counters->is_epoch ? counters->total : 0,
 		.rank = rank_of(run)};
 
 	note_total(run, counters);
+	if (line->is_step_alone && !has_step)
+		return true;
 	if (line->is_step_alone) {
 		found.definition = GENERIC_STEP;
 		found.text = counters->where;

@@ -2,7 +2,7 @@
 
 #include "extract/generic/words.h"
 
-enum { MARKS_MAX = 4, HEAD_TOKENS = 6 };
+enum { MARKS_MAX = 4, HEAD_TOKENS = 16 };
 
 static bool is_open(const struct tokens *tokens, size_t at)
 {
@@ -81,8 +81,9 @@ static void take_batch_behind(struct tokens *tokens, struct counting *out, size_
 	while (is_closed(tokens, at) || token_is_mark(tokens, at, ',') || token_is_mark(tokens, at, '|') ||
 		token_is_mark(tokens, at, ':'))
 		at++;
-	if (is_open(tokens, at) && has_fraction(tokens, at + 1, &count, &of))
-		set_step(tokens, out, at + 1, COUNTER_BATCH);
+	at += is_open(tokens, at);
+	if (has_fraction(tokens, at, &count, &of))
+		set_step(tokens, out, at, COUNTER_BATCH);
 }
 
 static void set_epoch(struct tokens *tokens, struct counting *out, size_t number)
@@ -90,7 +91,8 @@ static void set_epoch(struct tokens *tokens, struct counting *out, size_t number
 	int64_t count;
 
 	use(tokens, number);
-	if (out->found.has_epoch || !token_count(tokens, number, &count))
+	bool is_share = span_find_char(token_text(tokens, number), '.') >= 0; /* 0.52, and so 1.0 */
+	if (out->found.has_epoch || is_share || !token_count(tokens, number, &count))
 		return;
 	out->found.has_epoch = true;
 	out->found.epoch = count;
@@ -142,6 +144,21 @@ static bool is_counted_behind(const struct tokens *tokens, size_t number)
 	       counter_word_of(token_text(tokens, total + 1), &is_plural) > COUNTER_EPOCH;
 }
 
+/* "[3, 120]" or "(3, 120)": epoch and batch. */
+static bool is_pair(const struct tokens *tokens, size_t open)
+{
+	int64_t epoch, batch;
+
+	return is_open(tokens, open) && token_count(tokens, open + 1, &epoch) && token_is_mark(tokens, open + 2, ',') &&
+	       token_count(tokens, open + 3, &batch) && is_closed(tokens, open + 4);
+}
+
+static void set_pair(struct tokens *tokens, struct counting *out, size_t epoch, int rank)
+{
+	set_epoch(tokens, out, epoch);
+	set_step(tokens, out, epoch + 2, rank);
+}
+
 static void find_named(struct tokens *tokens, struct counting *out)
 {
 	for (size_t i = 0; i < tokens->count; i++) {
@@ -149,7 +166,9 @@ static void find_named(struct tokens *tokens, struct counting *out)
 		if (tokens->items[i].kind != TOKEN_NUMBER || tokens->items[i].is_used)
 			continue;
 		enum counter_word is = counter_at(tokens, i, &word);
-		if (is == COUNTER_EPOCH)
+		if (is > COUNTER_EPOCH && is_pair(tokens, i - 1))
+			set_pair(tokens, out, i, is);
+		else if (is == COUNTER_EPOCH)
 			set_epoch(tokens, out, i);
 		else if (is != COUNTER_NONE)
 			set_step(tokens, out, i, is);
@@ -181,57 +200,95 @@ static void find_bar(struct tokens *tokens, struct counting *out)
 		out->bar = i;
 		for (size_t j = i; j < behind; j++)
 			tokens->items[j].is_used = true;
-		set_step(tokens, out, behind, COUNTER_STEP);
+		set_step(tokens, out, behind, COUNTER_BATCH);
 		out->found.is_bar = true;
+		out->found.bar_step = out->found.step;
+		out->found.bar_total = out->found.total;
 		return;
 	}
 }
 
-/* "[ 10/ 3000]" or "[0/300][10/1251]" at the head of a line: the step, or the epoch and the batch. */
-static void find_head_fraction(struct tokens *tokens, struct counting *out)
+/* "[0/300][10/1251]", "[1][ 50/7330]": where the batch is; SIZE_MAX: there is none behind the first bracket. */
+static size_t batch_behind(const struct tokens *tokens, size_t open)
+{
+	size_t close = open + 2;
+	int64_t count, total;
+
+	if (has_fraction(tokens, open + 1, &count, &total))
+		close += 2;
+	else if (!token_count(tokens, open + 1, &count))
+		return SIZE_MAX;
+	return is_closed(tokens, close) && is_open(tokens, close + 1) && has_fraction(tokens, close + 2, &count, &total)
+		       ? close + 2
+		       : SIZE_MAX;
+}
+
+/* "[ 10/ 3000]" at the head of a line, or "3 [ 10/3000 (1%)]" behind an epoch. */
+static bool take_fraction(struct tokens *tokens, struct counting *out, size_t open)
 {
 	int64_t count, total;
 
+	if (!is_open(tokens, open) || !has_fraction(tokens, open + 1, &count, &total) ||
+		!(is_closed(tokens, open + 4) || is_open(tokens, open + 4)))
+		return false;
+	if (open > 1 && token_is_mark(tokens, open - 2, ':') && token_count(tokens, open - 1, &count))
+		set_epoch(tokens, out, open - 1);
+	set_step(tokens, out, open + 1, COUNTER_BATCH);
+	return true;
+}
+
+/* A pair that is the value of a name is none of counters. */
+static bool is_apart(const struct tokens *tokens, size_t open)
+{
+	return open == 0 || is_closed(tokens, open - 1) || token_is_mark(tokens, open - 1, '-') ||
+	       token_is(tokens, open - 1, TOKEN_OTHER);
+}
+
+/* What stands at the head of a line in brackets. */
+static void find_in_brackets(struct tokens *tokens, struct counting *out)
+{
 	for (size_t i = 0; i < HEAD_TOKENS && i < tokens->count; i++) {
-		if (!is_open(tokens, i) || !has_fraction(tokens, i + 1, &count, &total) || !is_closed(tokens, i + 4))
+		if (!is_open(tokens, i))
 			continue;
-		if (is_open(tokens, i + 5) && has_fraction(tokens, i + 6, &count, &total))
+		size_t batch = batch_behind(tokens, i);
+		if (batch != SIZE_MAX) {
 			set_epoch(tokens, out, i + 1);
-		else
-			set_step(tokens, out, i + 1, COUNTER_BATCH);
-		return;
+			set_step(tokens, out, batch, COUNTER_BATCH);
+		} else if (is_pair(tokens, i) && is_apart(tokens, i)) {
+			set_pair(tokens, out, i + 1, COUNTER_BATCH);
+		} else {
+			(void)take_fraction(tokens, out, i);
+		}
+		if (out->found.has_step)
+			return;
 	}
 }
 
-/* "[2,    10] loss: 1.5": epoch and batch. */
-static void find_head_pair(struct tokens *tokens, struct counting *out)
+/* "100 | loss 2.5", "1/2000 (epoch 0), loss = 2.5", "[10] acc=0.5": a number in front of values. */
+static void find_head(struct tokens *tokens, struct counting *out)
 {
-	int64_t epoch, batch;
+	bool is_bracketed = is_open(tokens, 0) && is_closed(tokens, 2);
+	size_t at = is_bracketed ? 1 : 0;
+	int64_t count, total;
 
-	if (!token_is_mark(tokens, 0, '[') || !token_count(tokens, 1, &epoch) || !token_is_mark(tokens, 2, ',') ||
-		!token_count(tokens, 3, &batch) || !token_is_mark(tokens, 4, ']'))
-		return;
-	set_epoch(tokens, out, 1);
-	set_step(tokens, out, 3, COUNTER_BATCH);
+	out->is_head = is_bracketed || token_is_mark(tokens, 1, '|') || token_is_mark(tokens, 1, ':') ||
+		       has_fraction(tokens, 0, &count, &total);
+	out->is_head = out->is_head && token_count(tokens, at, &count);
+	if (out->is_head)
+		set_step(tokens, out, at, COUNTER_BATCH);
 }
 
 void counters_find(struct tokens *tokens, struct counting *out)
 {
-	int64_t count;
-
 	*out = (struct counting){.bar = SIZE_MAX};
 	find_bar(tokens, out);
 	find_named(tokens, out);
-	if (!out->found.has_step && !out->found.has_epoch)
-		find_head_pair(tokens, out);
-	if (!out->found.has_step && !out->found.has_epoch)
-		find_head_fraction(tokens, out);
+	if (!out->found.has_step)
+		find_in_brackets(tokens, out);
+	if (!out->found.has_step)
+		find_head(tokens, out);
 	if (out->found.has_epoch && !out->found.has_step) {
 		out->found.has_step = out->found.is_epoch = true;
 		out->found.step = out->found.epoch;
 	}
-	out->is_head = !out->found.has_step && (token_is_mark(tokens, 1, '|') || token_is_mark(tokens, 1, ':')) &&
-		       token_count(tokens, 0, &count);
-	if (out->is_head)
-		set_step(tokens, out, 0, COUNTER_BATCH);
 }

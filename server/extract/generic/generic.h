@@ -55,9 +55,10 @@ struct generic_counters {
 	bool has_step; /* an epoch when nothing finer is said */
 	bool has_epoch;
 	bool is_epoch; /* the step is the epoch */
-	bool is_bar; /* of a progress bar; total is then set */
+	bool is_bar; /* there is a progress bar */
 	int64_t step; /* as printed */
 	int64_t epoch;
+	int64_t bar_step, bar_total; /* of a bar, which need not count the steps */
 	int64_t total; /* of steps: of the run, or of the epoch when there is one; 0: not said */
 	struct span where; /* the step's digits */
 };
@@ -67,6 +68,8 @@ struct generic_value {
 	struct span name; /* as printed, with '_' for blanks; what the series is called when it has a '*' */
 	struct span text; /* the number, in the line */
 	double value; /* in the unit of the series */
+	bool has_mean; /* "0.41 (0.52)", "0.35s, 512/s": so the time of a step is printed */
+	bool is_list; /* the first of some in brackets */
 	bool is_bare; /* nothing but blanks stands between name and number: prose has that, too */
 	uint32_t alias; /* of a loss: which other name was printed; 0: its own */
 };

@@ -153,25 +153,32 @@ static enum generic_series rate_of(struct unit unit)
 	}
 }
 
+/* "time 0.41 (0.52)", "iter: 0.41 data: 0.01": the time of a step in seconds, though nothing says so. */
+static bool is_time_by_habit(const struct meaning *means, const struct generic_value *value)
+{
+	return value->has_mean && (means->is == MEANS_TIME || (means->is == MEANS_COUNTER && value->value != (double)(int64_t)value->value));
+}
+
 static double to_step_unit(double value, double seconds)
 {
 	return seconds == STEP_UNIT_S ? value : value * (seconds / STEP_UNIT_S);
 }
 
 /* The time of a step: in our unit when it is known in which it is printed. */
-static enum generic_series time_of(const struct meaning *means, struct unit unit, double *value)
+static enum generic_series time_of(const struct meaning *means, struct unit unit, struct generic_value *value)
 {
 	double seconds = unit.kind == UNIT_TIME || unit.kind == UNIT_STEP_TIME ? unit.seconds : means->seconds;
 	bool is_short = means->is != MEANS_TIME || seconds < 1;
 
-	if (seconds > 0 && is_short) {
-		*value = to_step_unit(*value, seconds);
+	bool is_habit = is_time_by_habit(means, value);
+	if (seconds > 0 && (is_short || is_habit)) {
+		value->value = to_step_unit(value->value, seconds);
 		return GENERIC_STEP_TIME;
 	}
-	return means->is == MEANS_STEP_TIME ? GENERIC_TIME : GENERIC_OTHER;
+	return means->is == MEANS_STEP_TIME || (is_habit && seconds == 0) ? GENERIC_TIME : GENERIC_OTHER;
 }
 
-static enum generic_series series_of(const struct meaning *means, struct unit unit, double *value)
+static enum generic_series series_of(const struct meaning *means, struct unit unit, struct generic_value *value)
 {
 	bool is_rate = means->is == MEANS_RATE || means->is == MEANS_TOKENS_RATE;
 	bool is_time = means->is == MEANS_STEP_TIME || means->is == MEANS_COUNTER || means->is == MEANS_TIME;
@@ -185,14 +192,15 @@ static enum generic_series series_of(const struct meaning *means, struct unit un
 	if (is_evaluation(means->split))
 		return GENERIC_OTHER;
 	if (is_rate && unit.kind == UNIT_STEP_TIME) {
-		*value = to_step_unit(*value, unit.seconds);
+		value->value = to_step_unit(value->value, unit.seconds);
 		return GENERIC_STEP_TIME;
 	}
 	if (means->is == MEANS_TOKENS_RATE)
 		return GENERIC_TOKENS_RATE;
 	if (is_rate)
 		return rate_of(unit);
-	return is_time ? time_of(means, unit, value) : GENERIC_OTHER;
+	bool has_rate = unit.kind > UNIT_TIME && unit.kind < UNIT_STEP_TIME;
+	return is_time ? time_of(means, unit, value) : has_rate ? GENERIC_RATE : GENERIC_OTHER;
 }
 
 /* No name stands there: the unit tells what it is. */
@@ -206,16 +214,33 @@ static bool add_by_unit(struct generic_line *out, const struct generic_value *pr
 	if (unit.kind == UNIT_STEP_TIME) {
 		value->series = out->counters.is_bar ? GENERIC_STEP_SECONDS : GENERIC_STEP_TIME;
 		value->value = out->counters.is_bar ? printed->value * unit.seconds : to_step_unit(printed->value, unit.seconds);
+	} else if (unit.kind == UNIT_TIME) {
+		value->series = GENERIC_STEP_TIME;
+		value->value = to_step_unit(printed->value, unit.seconds);
 	} else if (unit.kind == UNIT_TOKENS_RATE) {
 		value->series = GENERIC_TOKENS_RATE_BY_UNIT;
+	} else if (unit.kind == UNIT_PLAIN_RATE) {
+		value->series = GENERIC_SAMPLES_RATE;
 	} else {
 		value->series = rate_of(unit);
 		if (value->series == GENERIC_RATE)
 			return false;
 	}
-	out->is_known |= out->counters.has_step && !out->counters.is_bar;
+	out->is_known |= out->counters.has_step && !out->counters.is_bar && unit.kind > UNIT_TIME && unit.kind != UNIT_PLAIN_RATE;
 	out->count++;
 	return true;
+}
+
+static bool is_known_name(struct span name)
+{
+	return guess_points_needed(name, true) == guess_points_needed(SPAN("loss"), true);
+}
+
+static bool is_loss(struct span name)
+{
+	enum role role = role_guess(name);
+
+	return (role == ROLE_LOSS || role == ROLE_EVAL_LOSS) && is_known_name(name);
 }
 
 /* By its name alone a line that has it is one of a training. */
@@ -231,7 +256,7 @@ static bool is_telling(const struct generic_line *out, const struct generic_valu
 	case GENERIC_STEP_TIME:
 		return true;
 	case GENERIC_OTHER:
-		return out->counters.has_step && guess_points_needed(value->name, true) == guess_points_needed(SPAN("loss"), true);
+		return (out->counters.has_step && is_known_name(value->name)) || (!value->is_bare && is_loss(value->name));
 	default:
 		return out->counters.has_step;
 	}
@@ -249,7 +274,7 @@ bool generic_add(struct generic_line *out, const struct generic_value *printed, 
 		return add_by_unit(out, printed, split, unit);
 	*value = *printed;
 	struct meaning means = meaning_of(printed->name, split);
-	value->series = series_of(&means, unit, &value->value);
+	value->series = series_of(&means, unit, value);
 	value->alias = means.is == MEANS_LOSS_ALIAS ? means.hash : 0;
 	bool is_around = is_evaluation(split) && !means.says_split;
 	if (!keep_name(out, is_around ? split : SPLIT_NONE, printed->name, &value->name)) {
@@ -260,7 +285,7 @@ bool generic_add(struct generic_line *out, const struct generic_value *printed, 
 	if (has_star && guess_points_needed(value->name, true) == GUESS_NEVER)
 		return false;
 	bool tells = is_telling(out, value);
-	if (value->is_bare && !tells)
+	if ((value->is_bare || value->is_list) && !tells)
 		return false;
 	out->is_known |= tells;
 	out->count++;

@@ -39,6 +39,7 @@ void records_unpack(struct record_state *state, struct unpacker *in);
 
 /* What a stream remembers for the reading of any line. */
 struct generic_memory {
+	bool has_fine; /* lines have said a step that is no epoch */
 	bool has_loss;
 	uint32_t loss_alias; /* the name of its loss (generic_value.alias); under others it is another series */
 	struct record_state records;

@@ -79,7 +79,8 @@ static size_t skip_number(const struct scan *scan, size_t start)
 /* To the end of what is no number, name or mark, and without what closes a sentence. */
 static size_t skip_other(const struct scan *scan, size_t at)
 {
-	while (at < scan->len && (class_at(scan, at) & (DIGIT | LETTER | JOINT) || memchr(":,+", scan->text[at], 3)))
+	while (at < scan->len &&
+		(class_at(scan, at) & (DIGIT | LETTER | JOINT) || memchr(":,+", scan->text[at], 3)))
 		at++;
 	while (at > scan->at + 1 && memchr(":,.", scan->text[at - 1], 3))
 		at--;
@@ -93,7 +94,7 @@ static size_t skip_unit(const struct scan *scan, size_t at)
 		return at + 1;
 	for (;;) {
 		bool is_part = class_at(scan, at) & LETTER && scan->text[at] != '_';
-		bool is_per = char_at(scan, at) == '/' && class_at(scan, at + 1) & LETTER;
+		bool is_per = char_at(scan, at) == '/' && class_at(scan, at + 1) & LETTER && scan->text[at + 1] != '_';
 		if (!is_part && !is_per)
 			return at;
 		at++;
@@ -145,6 +146,8 @@ static void take_number(struct scan *scan, struct token *token, size_t end)
 		take(scan, token, TOKEN_NUMBER, duration);
 		return;
 	}
+	if (goes_on(scan, unit) && char_at(scan, end) == '/')
+		unit = end; /* "epoch=0/step=20" */
 	if (unit - end > UNIT_MAX_BYTES || goes_on(scan, unit)) {
 		take(scan, token, TOKEN_OTHER, skip_other(scan, end));
 		return;
@@ -204,8 +207,7 @@ static bool is_path(const struct scan *scan)
 {
 	char c = scan->text[scan->at];
 
-	return (c == '/' || c == '\\' || c == '~' || c == '$') &&
-	       class_at(scan, scan->at + 1) & (LETTER | DIGIT | JOINT) &&
+	return (c == '/' || c == '\\' || c == '~' || c == '$') && class_at(scan, scan->at + 1) & (LETTER | DIGIT | JOINT) &&
 	       !(scan->at && class_at(scan, scan->at - 1) & DIGIT) && !(class_at(scan, scan->at + 1) & DIGIT);
 }
 

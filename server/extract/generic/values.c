@@ -16,6 +16,7 @@ struct reading {
 struct name {
 	size_t first, last; /* tokens */
 	bool is_bare; /* nothing but blanks between it and the number */
+	bool is_list; /* the number is the first of some in brackets */
 	struct span unit; /* in brackets: "time (ms): 350" */
 };
 
@@ -44,7 +45,7 @@ static size_t before_wraps(const struct tokens *tokens, size_t number)
 
 	if (at > 0 && is_quote(tokens, at - 1))
 		at--;
-	if (at > 0 && token_is_mark(tokens, at - 1, '[') && token_is_mark(tokens, number + 1, ']'))
+	if (at > 0 && token_is_mark(tokens, at - 1, '[') && is_any(tokens, number + 1, "],"))
 		at--;
 	if (at > 1 && token_is_mark(tokens, at - 1, '(') && token_is(tokens, at - 2, TOKEN_WORD) &&
 		word_wraps(token_text(tokens, at - 2)))
@@ -104,8 +105,7 @@ static bool is_joined(const struct tokens *tokens, size_t at)
 /* "Grad. Norm": the dot of an abbreviation between two words. */
 static bool has_dot(const struct tokens *tokens, size_t at)
 {
-	return at > 1 && token_is_mark(tokens, at - 1, '.') && tokens->items[at - 1].gap == 0 &&
-	       is_word(tokens, at - 2);
+	return at > 1 && token_is_mark(tokens, at - 1, '.') && tokens->items[at - 1].gap == 0 && is_word(tokens, at - 2);
 }
 
 static size_t first_word(const struct tokens *tokens, size_t last)
@@ -121,6 +121,12 @@ static size_t first_word(const struct tokens *tokens, size_t last)
 	return at;
 }
 
+static bool is_time_in(const struct tokens *tokens, size_t unit)
+{
+	return is_word(tokens, unit - 1) && span_equal(token_text(tokens, unit - 1), SPAN("in")) && is_word(tokens, unit - 2) &&
+	       unit_of(token_text(tokens, unit)).kind == UNIT_TIME;
+}
+
 static bool find_name(const struct tokens *tokens, size_t number, struct name *out)
 {
 	bool has_separator;
@@ -128,7 +134,8 @@ static bool find_name(const struct tokens *tokens, size_t number, struct name *o
 
 	out->unit = SPAN("");
 	at = before_separator(tokens, at, &has_separator);
-	out->is_bare = !has_separator && start == number;
+	out->is_bare = !has_separator;
+	out->is_list = at < number && token_is_mark(tokens, number + 1, ',') && token_is_mark(tokens, number - 1, '[');
 	if (has_separator) {
 		if (at > 0 && (is_quote(tokens, at - 1) || has_dot(tokens, at)))
 			at--;
@@ -142,9 +149,15 @@ static bool find_name(const struct tokens *tokens, size_t number, struct name *o
 	} else if (start == number && tokens->items[number].gap == 0) {
 		return false;
 	}
-	if (at == 0 || !is_word(tokens, at - 1))
+	while (at > 1 && is_word(tokens, at - 1) && word_joins(token_text(tokens, at - 1)))
+		at--; /* "the loss is: 2.5" */
+	if (at == 0 || !is_word(tokens, at - 1) || word_joins(token_text(tokens, at - 1)))
 		return false;
 	out->last = at - 1;
+	if (at > 2 && is_time_in(tokens, at - 1)) { /* "train_step_timing in s: 1.25" */
+		out->unit = token_text(tokens, at - 1);
+		out->last = at - 3;
+	}
 	out->first = first_word(tokens, out->last);
 	return true;
 }
@@ -168,6 +181,8 @@ static void see_splits(struct reading *on, size_t end)
 		if (!token_is(tokens, at, TOKEN_WORD))
 			continue;
 		enum split split = split_of(token_text(tokens, at));
+		if (at == 1 && token_is_mark(tokens, 0, '*') && split == SPLIT_NONE)
+			on->split = SPLIT_VAL; /* " * Acc@1 76.1 Acc@5 92.9" */
 		bool is_first = at == 0 || (at == 1 && token_is(tokens, 0, TOKEN_MARK));
 		bool is_apart = is_any(tokens, at + 1 + is_quote(tokens, at + 1), ":])|,");
 		if (split != SPLIT_NONE && (is_first || is_apart))
@@ -178,8 +193,7 @@ static void see_splits(struct reading *on, size_t end)
 /* ---- units ---- */
 
 /* Behind the number, or in brackets behind the name; the last token of it in *last. */
-static struct unit find_unit(
-	const struct tokens *tokens, size_t number, struct span bracketed, size_t *last, double *value)
+static struct unit find_unit(const struct tokens *tokens, size_t number, struct span bracketed, size_t *last, double *value)
 {
 	struct span text = token_unit(tokens, number);
 	double thousands = unit_thousands(text);
@@ -207,6 +221,25 @@ static bool is_part(const struct tokens *tokens, size_t number)
 	return token_is_mark(tokens, number + 1, '/') || (number > 0 && token_is_mark(tokens, number - 1, '/'));
 }
 
+/* "0.41 (0.52)", "0.35s, 512/s" */
+static bool has_mean(const struct tokens *tokens, size_t number)
+{
+	if (token_is_mark(tokens, number + 1, ','))
+		return token_is(tokens, number + 2, TOKEN_NUMBER) && unit_of(token_unit(tokens, number + 2)).kind == UNIT_PLAIN_RATE;
+	return token_is_mark(tokens, number + 1, '(') && token_is(tokens, number + 2, TOKEN_NUMBER) &&
+	       !tokens->items[number + 2].unit_len && is_any(tokens, number + 3, "),") && !is_part(tokens, number + 2);
+}
+
+/* "time: 0.41  data: 0.01": the next word behind the number is that of the other time. */
+static bool is_beside_data(const struct tokens *tokens, const struct name *name)
+{
+	for (size_t i = name->last + 1; i < tokens->count && i < name->last + 6; i++)
+		if (tokens->items[i].kind == TOKEN_WORD)
+			return span_equal_fold(token_text(tokens, i), SPAN("data")) ||
+			       span_equal_fold(token_text(tokens, i), SPAN("data_time"));
+	return false;
+}
+
 /* "loss: 2.1 (2.3)": the running mean is another series. */
 static void add_mean(struct reading *on, size_t at, const struct generic_value *value, struct span name)
 {
@@ -215,8 +248,7 @@ static void add_mean(struct reading *on, size_t at, const struct generic_value *
 	struct generic_value mean = *value;
 	char *room = out->names + out->names_len;
 
-	if (!token_is_mark(tokens, at + 1, '(') || !token_is(tokens, at + 2, TOKEN_NUMBER) ||
-		!is_any(tokens, at + 3, "),") || is_part(tokens, at + 2))
+	if (!has_mean(tokens, at) || !token_is_mark(tokens, at + 1, '('))
 		return;
 	tokens->items[at + 2].is_used = true;
 	if (name.len + 4 > GENERIC_NAMES_BYTES - out->names_len || out->count == GENERIC_VALUES_MAX ||
@@ -237,17 +269,17 @@ static void take_named(struct reading *on, size_t number, const struct name *nam
 {
 	struct tokens *tokens = on->tokens;
 	struct span text = name_text(tokens, name);
-	struct generic_value value = {
-		.name = text, .text = token_digits(tokens, number), .value = number_value, .is_bare = name->is_bare};
+	struct generic_value value = {.name = text, .text = token_digits(tokens, number), .value = number_value, .is_bare = name->is_bare, .is_list = name->is_list};
 	size_t last, count = on->out->count;
 
 	struct unit unit = find_unit(tokens, number, name->unit, &last, &value.value);
 	if (text.len > GENERIC_NAME_MAX_BYTES)
 		return;
+	value.has_mean = has_mean(tokens, last) || is_beside_data(tokens, name);
 	see_splits(on, name->first);
 	if (!generic_add(on->out, &value, on->split, unit))
 		return;
-	tokens->items[number].is_used = true;
+	tokens->items[number].is_used = tokens->items[last].is_used = true;
 	add_mean(on, last, &value, on->out->values[count].name);
 }
 
@@ -258,11 +290,15 @@ static void take_unnamed(struct reading *on, size_t number, double number_value)
 	size_t last;
 
 	struct unit unit = find_unit(on->tokens, number, SPAN(""), &last, &value.value);
-	if (unit.kind < UNIT_TOKENS_RATE)
+	bool is_cell = unit.kind == UNIT_TIME && unit.seconds < 1 && on->out->counters.has_step && !on->out->counters.is_epoch &&
+		       on->out->is_known && number > 0 && is_any(on->tokens, number - 1, "|(,");
+	bool is_rate = unit.kind >= UNIT_TOKENS_RATE &&
+		       (unit.kind != UNIT_PLAIN_RATE || (number > 0 && is_any(on->tokens, number - 1, ",(|")));
+	if (!is_cell && !is_rate)
 		return;
 	see_splits(on, number);
 	if (generic_add(on->out, &value, on->split, unit))
-		on->tokens->items[number].is_used = true;
+		on->tokens->items[number].is_used = on->tokens->items[last].is_used = true;
 }
 
 void values_find(struct tokens *tokens, struct generic_line *out)

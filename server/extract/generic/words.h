@@ -42,6 +42,8 @@ enum unit_kind {
 	UNIT_TOKENS_RATE,
 	UNIT_SAMPLES_RATE,
 	UNIT_STEPS_RATE,
+	UNIT_DEVICE_RATE, /* tokens/s/gpu */
+	UNIT_PLAIN_RATE, /* /s */
 	UNIT_STEP_TIME /* s/it, ms/batch */
 };
 
