@@ -112,16 +112,17 @@ static bool add_all(struct run *run, struct generic_line *line)
 bool match_generic(struct run *run)
 {
 	struct segment *segment = &run->extractor->segment;
-	struct span text = line_view_text(&segment->view);
+	const struct prefix *prefix = line_view_prefix(&segment->view);
+	struct span text = prefix->starts[prefix->certain];
 	struct tokens tokens;
 	struct generic_line line;
 
 	if (!generic_may_have(text))
 		return true;
-	tokens_find(text, &tokens);
+	segment->start = generic_start(prefix);
+	tokens_find(prefix->starts[segment->start], &tokens);
 	if (!generic_read(&tokens, &line) && !records_read(&run->extractor->generic.records, &tokens, &line))
 		return true;
-	segment->start = line_view_prefix(&segment->view)->certain;
 	if (line.is_cut || run->line->is_cut)
 		run->tracks[GENERIC_OTHER].health.limited++;
 	if (is_side_bar(run, &line.counters)) {

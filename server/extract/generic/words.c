@@ -60,7 +60,7 @@ enum counter_word counter_word_of(struct span word, bool *is_plural)
 	struct span text = last_part(word);
 
 	*is_plural = false;
-	if (text.len == 0 || !memchr("bgeimnstuBGEIMNSTU", text.ptr[0], 18))
+	if (text.len == 0 || !memchr("bcgeimnstuvBCGEIMNSTUV", text.ptr[0], 22))
 		return COUNTER_NONE;
 	for (size_t i = 0; i < sizeof counters / sizeof *counters; i++)
 		if (is_among(text, counters[i].words)) {
@@ -83,7 +83,7 @@ bool word_is_of_header(struct span word)
 
 	return counter_word_of(word, &is_plural) != COUNTER_NONE || split_of(word) != SPLIT_NONE ||
 	       is_among(word, " learning starting start begin global metrics metric results result summary stats of current "
-			      "time rollout optimizer log ");
+			      "time rollout optimizer log eta ");
 }
 
 enum split split_of(struct span word)
@@ -161,6 +161,8 @@ struct unit unit_of(struct span text)
 
 	if (text.len == 0 || text.len > WORD_MAX_BYTES)
 		return (struct unit){UNIT_NONE, 0};
+	if (span_equal(text, SPAN("%")))
+		return (struct unit){UNIT_PERCENT, 0};
 	if (slash == 0)
 		return (struct unit){is_among(span_skip(text, 1), OF_TIME) ? UNIT_PLAIN_RATE : UNIT_OTHER, 0};
 	if (slash < 0)
