@@ -39,14 +39,15 @@ static struct span seen_of(struct span text)
 	return span_of(text.ptr, text.len < SEEN_BYTES ? text.len : SEEN_BYTES);
 }
 
-static bool is_read(struct span text)
+static bool is_read(const struct prefix *prefix)
 {
+	struct span text = seen_of(prefix->starts[prefix->certain]);
 	struct tokens tokens;
 	struct generic_line line;
 
 	if (!generic_may_have(text))
 		return false;
-	tokens_find(text, &tokens);
+	tokens_find(seen_of(prefix->starts[generic_start(prefix)]), &tokens);
 	return generic_read(&tokens, &line) && line.is_known;
 }
 
@@ -56,7 +57,7 @@ static bool is_known(const struct preset *preset, struct regex_scratch *scratch,
 	size_t start;
 
 	if (preset->list.is_reader)
-		return is_read(seen_of(line_view_text(view)));
+		return is_read(line_view_prefix(view));
 	return starts_search(line_view_prefix(view), preset->detect, preset->has_start, scratch, SEEN_BYTES, groups,
 		       &start) == REGEX_MATCH;
 }

@@ -127,11 +127,13 @@ static void read_record(
 bool match_generic(struct run *run)
 {
 	struct segment *segment = &run->extractor->segment;
-	struct span text = line_view_text(&segment->view);
+	const struct prefix *prefix = line_view_prefix(&segment->view);
 	struct tokens tokens;
 	struct generic_line line;
-	bool is_read = generic_may_have(text);
+	bool is_read = generic_may_have(prefix->starts[prefix->certain]);
 
+	segment->start = is_read ? generic_start(prefix) : prefix->certain;
+	struct span text = prefix->starts[segment->start];
 	if (is_read) {
 		tokens_find(text, &tokens);
 		is_read = generic_read(&tokens, &line);
@@ -139,7 +141,6 @@ bool match_generic(struct run *run)
 	read_record(run, text, is_read, &tokens, &line);
 	if (!line.count && !line.is_step_alone)
 		return true;
-	segment->start = line_view_prefix(&segment->view)->certain;
 	if (line.is_cut || run->line->is_cut)
 		run->tracks[GENERIC_OTHER].health.limited++;
 	if (is_side_bar(run, &line.counters)) {

@@ -272,7 +272,7 @@ static void find_head(struct tokens *tokens, struct counting *out)
 	int64_t count, total;
 
 	out->is_head = is_bracketed || token_is_mark(tokens, 1, '|') || token_is_mark(tokens, 1, ':') ||
-		       has_fraction(tokens, 0, &count, &total);
+		       (has_fraction(tokens, 0, &count, &total) && count < total); /* a full bar says no step */
 	out->is_head = out->is_head && token_count(tokens, at, &count);
 	if (out->is_head)
 		set_step(tokens, out, at, COUNTER_BATCH);

@@ -16,6 +16,7 @@
 
 #include "extract/generic/tokens.h"
 #include "extract/generic/words.h"
+#include "extract/line/prefix.h"
 #include "model/metrics/metric.h"
 
 enum {
@@ -90,6 +91,8 @@ struct generic_line {
 bool generic_may_have(struct span text);
 /* Writes what is there, not all of *out; marks the tokens that it took. True: a value or a step. */
 bool generic_read(struct tokens *tokens, struct generic_line *out);
+/* Behind which start of the text it is read: words that may be a prefix are one when a metric's own name is left behind them. */
+size_t generic_start(const struct prefix *prefix);
 /* The step alone, for definitions that say none. */
 void generic_find_step(struct span text, struct generic_counters *out);
 /*

@@ -37,6 +37,7 @@ enum {
 	COUNTER = 4, /* "step" counts, "step_time" and "tokens_per_sec_per_gpu" measure */
 	MEASURE = 8,
 	NEVER = 16, /* settings, places, sizes */
+	NORM = 32, /* also of a total */
 };
 
 /* Sorted; asked for each word of each match. */
@@ -134,7 +135,7 @@ static const struct {
 	{"nll", KNOWN},
 	{"node", COUNTER},
 	{"nodes", COUNTER},
-	{"norm", KNOWN},
+	{"norm", KNOWN | NORM},
 	{"num", NEVER},
 	{"number", NEVER},
 	{"offset", NEVER},
@@ -233,18 +234,24 @@ unsigned guess_points_needed(struct span key, bool has_step)
 {
 	struct span rest = key, word;
 	unsigned all = 0;
-	bool never = false, is_loss = false;
+	bool never = false, is_loss = false, is_total = false, has_loss = false, was_packet = false;
 
 	if (key.len == 0 || key.len > GUESS_NAME_MAX_BYTES)
 		return GUESS_NEVER;
 	while (next_word(&rest, &word)) {
 		unsigned classes = classes_of(word);
 		is_loss = is_word_of_loss(word);
-		never |= (classes & NEVER) != 0;
+		if (is_loss && was_packet)
+			return GUESS_NEVER;
+		was_packet = span_equal_fold(word, SPAN("packet")) || span_equal_fold(word, SPAN("data"));
+		has_loss |= is_loss;
+		never |= (classes & NEVER) && !span_equal_fold(word, SPAN("total"));
+		is_total |= span_equal_fold(word, SPAN("total"));
 		if ((classes & COUNTED) && word.len < key.len)
 			classes |= KNOWN;
 		all |= classes;
 	}
+	never |= is_total && !has_loss && !(all & NORM);
 	if (never && !is_loss) /* "value loss" is one all the same */
 		return GUESS_NEVER;
 	if ((all & COUNTER) && !(all & MEASURE) && !is_loss)

@@ -184,7 +184,7 @@ static enum generic_series series_of(const struct meaning *means, struct unit un
 	bool is_time = means->is == MEANS_STEP_TIME || means->is == MEANS_COUNTER || means->is == MEANS_TIME;
 
 	if (means->is == MEANS_LOSS || means->is == MEANS_LOSS_ALIAS)
-		return loss_of(means->split);
+		return unit.kind == UNIT_PERCENT ? GENERIC_OTHER : loss_of(means->split);
 	if (means->is == MEANS_LR)
 		return GENERIC_LR;
 	if (means->is == MEANS_GRAD_NORM)
@@ -236,11 +236,12 @@ static bool is_known_name(struct span name)
 	return guess_points_needed(name, true) == guess_points_needed(SPAN("loss"), true);
 }
 
-static bool is_loss(struct span name)
+/* "train/CrossEntropyLoss": nothing but a training says so, also where the step stands on another line. */
+static bool is_path_of_loss(struct span name)
 {
 	enum role role = role_guess(name);
 
-	return (role == ROLE_LOSS || role == ROLE_EVAL_LOSS) && is_known_name(name);
+	return (role == ROLE_LOSS || role == ROLE_EVAL_LOSS) && span_find_char(name, '/') >= 0 && is_known_name(name);
 }
 
 /* By its name alone a line that has it is one of a training. */
@@ -253,10 +254,9 @@ static bool is_telling(const struct generic_line *out, const struct generic_valu
 	case GENERIC_TOKENS_RATE:
 	case GENERIC_SAMPLES_RATE:
 	case GENERIC_STEPS_RATE:
-	case GENERIC_STEP_TIME:
 		return true;
 	case GENERIC_OTHER:
-		return (out->counters.has_step && is_known_name(value->name)) || (!value->is_bare && is_loss(value->name));
+		return (out->counters.has_step && is_known_name(value->name)) || (!value->is_bare && is_path_of_loss(value->name));
 	default:
 		return out->counters.has_step;
 	}

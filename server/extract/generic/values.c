@@ -205,9 +205,9 @@ static struct unit find_unit(const struct tokens *tokens, size_t number, struct 
 		return unit_of(bracketed);
 	if (unit.kind != UNIT_NONE || !token_is(tokens, number + 1, TOKEN_WORD) || tokens->items[number + 1].gap > 1)
 		return unit;
-	bool is_name = is_any(tokens, number + 2, ":=") || token_is(tokens, number + 2, TOKEN_NUMBER);
 	struct unit behind = unit_of(token_text(tokens, number + 1));
-	if (is_name && behind.kind < UNIT_TOKENS_RATE)
+	bool is_name = is_any(tokens, number + 2, ":=") || (token_is(tokens, number + 2, TOKEN_NUMBER) && behind.kind < UNIT_TOKENS_RATE);
+	if (is_name)
 		return unit;
 	*last = number + (behind.kind > UNIT_OTHER);
 	return behind.kind > UNIT_OTHER ? behind : unit;
@@ -240,7 +240,14 @@ static bool is_beside_data(const struct tokens *tokens, const struct name *name)
 	return false;
 }
 
-/* "loss: 2.1 (2.3)": the running mean is another series. */
+/* "tps 11800 (1475/gpu)" */
+static bool is_per_device(const struct tokens *tokens, size_t number)
+{
+	return token_is_mark(tokens, number + 1, '(') && token_is(tokens, number + 2, TOKEN_NUMBER) &&
+	       span_equal(token_unit(tokens, number + 2), SPAN("/gpu"));
+}
+
+/* "loss: 2.1 (2.3)": the running mean is another series; so is a device's share. */
 static void add_mean(struct reading *on, size_t at, const struct generic_value *value, struct span name)
 {
 	struct tokens *tokens = on->tokens;
@@ -248,17 +255,18 @@ static void add_mean(struct reading *on, size_t at, const struct generic_value *
 	struct generic_value mean = *value;
 	char *room = out->names + out->names_len;
 
-	if (!has_mean(tokens, at) || !token_is_mark(tokens, at + 1, '('))
+	bool is_share = is_per_device(tokens, at);
+	if (!token_is_mark(tokens, at + 1, '(') || (!is_share && !has_mean(tokens, at)))
 		return;
 	tokens->items[at + 2].is_used = true;
 	if (name.len + 4 > GENERIC_NAMES_BYTES - out->names_len || out->count == GENERIC_VALUES_MAX ||
 		!token_value(tokens, at + 2, &mean.value))
 		return;
 	memcpy(room, name.ptr, name.len);
-	memcpy(room + name.len, "_avg", 4);
+	memcpy(room + name.len, is_share ? "/gpu" : "_avg", 4);
 	mean.name = span_of(room, name.len + 4);
 	mean.text = token_digits(tokens, at + 2);
-	mean.series = GENERIC_MEAN;
+	mean.series = is_share ? GENERIC_OTHER : GENERIC_MEAN;
 	mean.alias = 0;
 	out->names_len += mean.name.len;
 	if (guess_points_needed(mean.name, true) != GUESS_NEVER)

@@ -37,7 +37,8 @@ bool word_wraps(struct span word);
 
 enum unit_kind {
 	UNIT_NONE,
-	UNIT_OTHER, /* GiB, W, %: the value is as printed */
+	UNIT_PERCENT,
+	UNIT_OTHER, /* GiB, W: the value is as printed */
 	UNIT_TIME,
 	UNIT_TOKENS_RATE,
 	UNIT_SAMPLES_RATE,
