@@ -51,8 +51,8 @@ static enum status try_preset(struct run *run, int preset, size_t *values, struc
 	*values = status == OK ? count_values(run) : 0;
 	run->has_match = has_match;
 	run->extractor->bars = bars;
-	run->extractor->generic.has_loss = generic.has_loss; /* records are told of each line, by whoever asks first */
-	run->extractor->generic.loss_alias = generic.loss_alias;
+	generic.records = run->extractor->generic.records; /* they are told of each line, by whoever asks first */
+	run->extractor->generic = generic;
 	return status;
 }
 

@@ -10,12 +10,8 @@ def server(make_server):
 
 def points_of(server, job, metric, count):
     server.wait_for_points(job, metric, count)
-    return [(step, value) for step, value in curve(server.points(job, metric))]
-
-
-def curve(reply):
-    (series,) = reply["series"]
-    return list(zip(series["step"], series["last"]))
+    parts = server.points(job, metric, raw="true")["series"]  # before the restart and behind it
+    return [point for part in parts for point in zip(part["step"], part["value"])]
 
 
 def table(step):

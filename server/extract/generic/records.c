@@ -60,14 +60,14 @@ static bool may_be_record(const struct record_state *state, struct span text)
 static bool take_table(struct record_state *state, const struct tokens *tokens, uint64_t line, struct generic_line *out,
 	struct record_line *record)
 {
-	if (table_take_row(&state->table, tokens, line, out)) {
-		block_leave(&state->block, &record->end);
+	if (record_table_take_row(&state->table, tokens, line, out)) {
+		record_block_leave(&state->block, &record->end);
 		if (state->table.kind == TABLE_SPLITS && has_step(state, line))
 			out->counters = state->step;
 		return true;
 	}
 	if (state->block.kind == BLOCK_NONE && may_be_header(span_trim(tokens->text)) &&
-		table_take_header(&state->table, tokens->text, line, &record->is_new)) {
+		record_table_take_header(&state->table, tokens->text, line, &record->is_new)) {
 		pair_begin(out);
 		return true;
 	}
@@ -77,7 +77,7 @@ static bool take_table(struct record_state *state, const struct tokens *tokens, 
 static bool take_block(struct record_state *state, const struct tokens *tokens, uint64_t line, struct generic_line *out,
 	struct record_line *record)
 {
-	bool is_of_block = block_take(&state->block, tokens, !has_step(state, line), out, &record->end);
+	bool is_of_block = record_block_take(&state->block, tokens, !has_step(state, line), out, &record->end);
 	uint8_t kind = (uint8_t)(1 << state->block.kind);
 
 	record->is_new |= !(state->kinds & kind);
@@ -103,7 +103,7 @@ void records_read(struct record_state *state, struct span text, uint64_t line, b
 	if (!is_read)
 		pair_begin(out);
 	if (cells_is_rule(text)) {
-		block_take_rule(&state->block, text, &record->end);
+		record_block_take_rule(&state->block, text, &record->end);
 		record->is_told = true;
 		end_record(state, line, &record->end);
 		return;
@@ -158,16 +158,16 @@ static void unpack_step(struct record_state *state, struct unpacker *in)
 
 void records_pack(const struct record_state *state, struct buf *out)
 {
-	table_pack(&state->table, out);
-	block_pack(&state->block, out);
+	record_table_pack(&state->table, out);
+	record_block_pack(&state->block, out);
 	pack_step(state, out);
 	pack_u64(out, state->kinds);
 }
 
 void records_unpack(struct record_state *state, struct unpacker *in)
 {
-	table_unpack(&state->table, in);
-	block_unpack(&state->block, in);
+	record_table_unpack(&state->table, in);
+	record_block_unpack(&state->block, in);
 	unpack_step(state, in);
 	state->kinds = (uint8_t)unpack_u64(in);
 }

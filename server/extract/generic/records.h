@@ -6,15 +6,15 @@
  */
 #pragma once
 
-#include "extract/generic/block.h"
-#include "extract/generic/table.h"
+#include "extract/generic/record_block.h"
+#include "extract/generic/record_table.h"
 
 enum { RECORD_STEP_LINES = 64 }; /* the values below a header that says the step */
 
 /* What is remembered of the lines before. Zeros: nothing. */
 struct record_state {
-	struct table table;
-	struct block block;
+	struct record_table table;
+	struct record_block block;
 	struct generic_counters step; /* of the header above; `where` is not kept */
 	uint64_t step_line;
 	uint8_t kinds; /* of blocks that there were: a bit each */

@@ -83,7 +83,7 @@ bool word_is_of_header(struct span word)
 
 	return counter_word_of(word, &is_plural) != COUNTER_NONE || split_of(word) != SPLIT_NONE ||
 	       is_among(word, " learning starting start begin global metrics metric results result summary stats of current "
-			      "time rollout optimizer log eta ");
+			      "time rollout optimizer log eta done finished completed ");
 }
 
 enum split split_of(struct span word)

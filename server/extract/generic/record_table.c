@@ -1,4 +1,4 @@
-#include "extract/generic/table.h"
+#include "extract/generic/record_table.h"
 
 #include "extract/generic/guess.h"
 #include "extract/generic/pair.h"
@@ -94,20 +94,20 @@ static bool is_header(struct span text, enum cells_form form, enum table_kind *k
 	return *kind != TABLE_NONE;
 }
 
-static bool is_alive(const struct table *table, uint64_t line)
+static bool is_alive(const struct record_table *table, uint64_t line)
 {
 	uint64_t lines = table->kind == TABLE_SPLITS ? TABLE_SPLIT_LINES : TABLE_LINES;
 
 	return table->kind != TABLE_NONE && line - table->line <= lines;
 }
 
-static struct span header_of(const struct table *table)
+static struct span header_of(const struct record_table *table)
 {
 	return span_of(table->header, table->header_len);
 }
 
 static bool keep_header(
-	struct table *table, struct span text, enum cells_form form, enum table_kind kind, uint64_t line)
+	struct record_table *table, struct span text, enum cells_form form, enum table_kind kind, uint64_t line)
 {
 	bool is_new = !span_equal(text, header_of(table));
 
@@ -120,7 +120,7 @@ static bool keep_header(
 	return is_new;
 }
 
-bool table_take_header(struct table *table, struct span text, uint64_t line, bool *is_new)
+bool record_table_take_header(struct record_table *table, struct span text, uint64_t line, bool *is_new)
 {
 	enum cells_form forms[] = {CELLS_GAPS, CELLS_BLANKS};
 	bool has_bar = cells_has_bar(text);
@@ -141,7 +141,7 @@ bool table_take_header(struct table *table, struct span text, uint64_t line, boo
 }
 
 /* Two names of a header may have one blank between them or in them: the row tells. */
-static bool split_both(const struct table *table, struct span text, struct cells *names, struct cells *row)
+static bool split_both(const struct record_table *table, struct span text, struct cells *names, struct cells *row)
 {
 	struct span header = header_of(table);
 
@@ -195,7 +195,7 @@ static bool is_row(const struct tokens *tokens, const struct cells *row)
 	return 2 * numbers > row->count;
 }
 
-static bool take_row(const struct table *table, const struct tokens *tokens, struct generic_line *out)
+static bool take_row(const struct record_table *table, const struct tokens *tokens, struct generic_line *out)
 {
 	struct cells names, row;
 
@@ -212,7 +212,7 @@ static bool take_row(const struct table *table, const struct tokens *tokens, str
 }
 
 /* One name, and a value of each split. */
-static bool take_splits(const struct table *table, const struct tokens *tokens, struct generic_line *out)
+static bool take_splits(const struct record_table *table, const struct tokens *tokens, struct generic_line *out)
 {
 	struct cells names, row;
 
@@ -229,7 +229,7 @@ static bool take_splits(const struct table *table, const struct tokens *tokens, 
 	return out->count > 0;
 }
 
-bool table_take_row(struct table *table, const struct tokens *tokens, uint64_t line, struct generic_line *out)
+bool record_table_take_row(struct record_table *table, const struct tokens *tokens, uint64_t line, struct generic_line *out)
 {
 	if (!is_alive(table, line))
 		return false;
@@ -241,7 +241,7 @@ bool table_take_row(struct table *table, const struct tokens *tokens, uint64_t l
 	return is_row;
 }
 
-void table_pack(const struct table *table, struct buf *out)
+void record_table_pack(const struct record_table *table, struct buf *out)
 {
 	pack_u64(out, table->kind);
 	pack_u64(out, table->form);
@@ -250,7 +250,7 @@ void table_pack(const struct table *table, struct buf *out)
 	pack_span(out, header_of(table));
 }
 
-void table_unpack(struct table *table, struct unpacker *in)
+void record_table_unpack(struct record_table *table, struct unpacker *in)
 {
 	uint64_t kind = unpack_u64(in), form = unpack_u64(in), has_rows = unpack_u64(in), line = unpack_u64(in);
 	struct span header = unpack_span(in);

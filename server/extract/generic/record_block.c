@@ -1,19 +1,19 @@
-#include "extract/generic/block.h"
+#include "extract/generic/record_block.h"
 
 #include "extract/line/cursor.h"
 
-static void forget(struct block *block)
+static void forget(struct record_block *block)
 {
-	*block = (struct block){.is_ruled = block->is_ruled};
+	*block = (struct record_block){.is_ruled = block->is_ruled};
 }
 
-static bool is_framed(const struct block *block)
+static bool is_framed(const struct record_block *block)
 {
 	return block->kind == BLOCK_BOX || block->kind == BLOCK_RULED;
 }
 
 /* Names without a step are no training's in a frame: it may be of settings, or of anything that is measured once. */
-static void finish(struct block *block, struct block_end *end)
+static void finish(struct record_block *block, struct block_end *end)
 {
 	if (block->has_values || block->rank) {
 		end->is_there = true;
@@ -26,7 +26,7 @@ static void finish(struct block *block, struct block_end *end)
 	block->rank = COUNTER_NONE;
 }
 
-void block_leave(struct block *block, struct block_end *end)
+void record_block_leave(struct record_block *block, struct block_end *end)
 {
 	if (block->kind == BLOCK_NONE)
 		return;
@@ -34,7 +34,7 @@ void block_leave(struct block *block, struct block_end *end)
 	forget(block);
 }
 
-static void open(struct block *block, enum block_kind kind)
+static void open(struct record_block *block, enum block_kind kind)
 {
 	forget(block);
 	block->kind = (uint8_t)kind;
@@ -43,7 +43,7 @@ static void open(struct block *block, enum block_kind kind)
 
 /* ---- names that enclose others ---- */
 
-static struct span enclosing(const struct block *block)
+static struct span enclosing(const struct record_block *block)
 {
 	if (!block->depth || block->depth > BLOCK_DEPTH_MAX)
 		return SPAN("");
@@ -51,7 +51,7 @@ static struct span enclosing(const struct block *block)
 	return span_of(level->name, level->len);
 }
 
-static void push(struct block *block, struct span name, size_t indent)
+static void push(struct record_block *block, struct span name, size_t indent)
 {
 	if (block->depth < BLOCK_DEPTH_MAX) {
 		struct block_level *level = &block->levels[block->depth];
@@ -66,7 +66,7 @@ static void push(struct block *block, struct span name, size_t indent)
 }
 
 static void take_pair(
-	struct block *block, const struct tokens *tokens, struct span name, struct span cell, struct generic_line *out)
+	struct record_block *block, const struct tokens *tokens, struct span name, struct span cell, struct generic_line *out)
 {
 	enum counter_word rank = pair_counter(name);
 	int64_t step;
@@ -111,7 +111,7 @@ static bool has_pairs(const struct tokens *tokens, const struct cells *cells)
 }
 
 static void take_pairs(
-	struct block *block, const struct tokens *tokens, const struct cells *cells, struct generic_line *out)
+	struct record_block *block, const struct tokens *tokens, const struct cells *cells, struct generic_line *out)
 {
 	pair_begin(out);
 	for (size_t i = 0; i < cells->count; i += 2)
@@ -126,14 +126,14 @@ static bool is_section(const struct cells *cells)
 	       span_ends_with(cells->items[0], SPAN("/"));
 }
 
-static void take_section(struct block *block, struct span name)
+static void take_section(struct record_block *block, struct span name)
 {
 	name.len--;
 	block->depth = 0;
 	push(block, name, 0);
 }
 
-static bool take_box(struct block *block, const struct tokens *tokens, struct generic_line *out, struct block_end *end)
+static bool take_box(struct record_block *block, const struct tokens *tokens, struct generic_line *out, struct block_end *end)
 {
 	struct cells cells;
 
@@ -143,7 +143,7 @@ static bool take_box(struct block *block, const struct tokens *tokens, struct ge
 		return false;
 	bool is_pairs = has_pairs(tokens, &cells), is_box = block->kind == BLOCK_BOX;
 	if (!is_box && (is_pairs || is_section(&cells))) {
-		block_leave(block, end);
+		record_block_leave(block, end);
 		open(block, BLOCK_BOX);
 		is_box = true;
 	}
@@ -154,7 +154,7 @@ static bool take_box(struct block *block, const struct tokens *tokens, struct ge
 	return is_box;
 }
 
-static bool take_ruled(struct block *block, const struct tokens *tokens, struct generic_line *out)
+static bool take_ruled(struct record_block *block, const struct tokens *tokens, struct generic_line *out)
 {
 	struct cells cells;
 
@@ -195,7 +195,7 @@ static enum rule rule_of(struct span text)
 }
 
 /* A grid has the same rule under each line: only two of them in a row are an end, and a beginning. */
-void block_take_rule(struct block *block, struct span text, struct block_end *end)
+void record_block_take_rule(struct record_block *block, struct span text, struct block_end *end)
 {
 	enum rule rule = rule_of(text);
 	bool has_begun = block->lines > 1;
@@ -203,7 +203,7 @@ void block_take_rule(struct block *block, struct span text, struct block_end *en
 	bool is_end = rule == RULE_TOP || rule == RULE_BOTTOM || (rule == RULE_PLAIN && has_begun) ||
 		      (rule == RULE_GRID && block->is_ruled);
 	if (is_end && (is_framed(block) || block->kind == BLOCK_INDENTED))
-		block_leave(block, end);
+		record_block_leave(block, end);
 	if (rule == RULE_PLAIN && block->kind == BLOCK_NONE && !has_begun && is_of_columns(text))
 		open(block, BLOCK_RULED);
 	block->is_ruled = true;
@@ -231,7 +231,7 @@ static void skip_blanks(struct span *text)
 	*text = span_skip(*text, count_char(*text, ' '));
 }
 
-static void close_brace(struct block *block, struct block_end *end)
+static void close_brace(struct record_block *block, struct block_end *end)
 {
 	if (block->depth)
 		block->depth--;
@@ -243,7 +243,7 @@ static void close_brace(struct block *block, struct block_end *end)
 
 /* What stands behind "name": */
 static void take_member(
-	struct block *block, const struct tokens *tokens, struct span name, struct span *rest, struct generic_line *out)
+	struct record_block *block, const struct tokens *tokens, struct span name, struct span *rest, struct generic_line *out)
 {
 	size_t len = 0;
 
@@ -263,7 +263,7 @@ static void take_member(
 }
 
 static bool take_braces(
-	struct block *block, const struct tokens *tokens, struct generic_line *out, struct block_end *end)
+	struct record_block *block, const struct tokens *tokens, struct generic_line *out, struct block_end *end)
 {
 	struct span rest = tokens->text, name;
 
@@ -311,9 +311,9 @@ static bool is_in_braces(struct span text)
 }
 
 static bool begin_braces(
-	struct block *block, const struct tokens *tokens, struct generic_line *out, struct block_end *end)
+	struct record_block *block, const struct tokens *tokens, struct generic_line *out, struct block_end *end)
 {
-	block_leave(block, end);
+	record_block_leave(block, end);
 	open(block, BLOCK_BRACES);
 	if (char_at(span_trim(tokens->text), 0) == '{')
 		return take_braces(block, tokens, out, end);
@@ -352,7 +352,7 @@ static bool split_member(struct span text, struct span *name, struct span *cell)
 	return !rest.len || rest.ptr[0] == ' ';
 }
 
-static bool take_indented(struct block *block, const struct tokens *tokens, struct generic_line *out)
+static bool take_indented(struct record_block *block, const struct tokens *tokens, struct generic_line *out)
 {
 	size_t indent = indent_of(tokens->text);
 	struct span name, cell;
@@ -370,7 +370,7 @@ static bool take_indented(struct block *block, const struct tokens *tokens, stru
 	return true;
 }
 
-static void begin_indented(struct block *block, struct span text)
+static void begin_indented(struct record_block *block, struct span text)
 {
 	size_t indent = indent_of(text);
 
@@ -380,7 +380,7 @@ static void begin_indented(struct block *block, struct span text)
 
 /* ---- all of them ---- */
 
-static bool take_open(struct block *block, const struct tokens *tokens, struct generic_line *out, struct block_end *end)
+static bool take_open(struct record_block *block, const struct tokens *tokens, struct generic_line *out, struct block_end *end)
 {
 	switch (block->kind) {
 	case BLOCK_RULED:
@@ -394,7 +394,7 @@ static bool take_open(struct block *block, const struct tokens *tokens, struct g
 	}
 }
 
-bool block_take(struct block *block, const struct tokens *tokens, bool may_open, struct generic_line *out,
+bool record_block_take(struct record_block *block, const struct tokens *tokens, bool may_open, struct generic_line *out,
 	struct block_end *end)
 {
 	if (block->lines == BLOCK_LINES_MAX) {
@@ -408,7 +408,7 @@ bool block_take(struct block *block, const struct tokens *tokens, bool may_open,
 	if (take_box(block, tokens, out, end) || take_open(block, tokens, out, end))
 		return true;
 	if (block->kind != BLOCK_BRACES)
-		block_leave(block, end);
+		record_block_leave(block, end);
 	if (opens_braces(tokens->text))
 		return begin_braces(block, tokens, out, end);
 	if (may_open && block->kind == BLOCK_NONE && is_title(tokens->text))
@@ -416,7 +416,7 @@ bool block_take(struct block *block, const struct tokens *tokens, bool may_open,
 	return false;
 }
 
-void block_pack(const struct block *block, struct buf *out)
+void record_block_pack(const struct record_block *block, struct buf *out)
 {
 	size_t kept = block->depth < BLOCK_DEPTH_MAX ? block->depth : BLOCK_DEPTH_MAX;
 
@@ -446,7 +446,7 @@ static uint64_t unpack_small(struct unpacker *in, uint64_t most)
 	return in->has_failed ? 0 : value;
 }
 
-static void unpack_levels(struct block *block, struct unpacker *in)
+static void unpack_levels(struct record_block *block, struct unpacker *in)
 {
 	size_t depth = (size_t)unpack_small(in, UINT8_MAX);
 
@@ -459,9 +459,9 @@ static void unpack_levels(struct block *block, struct unpacker *in)
 	block->depth = in->has_failed ? 0 : (uint8_t)depth;
 }
 
-void block_unpack(struct block *block, struct unpacker *in)
+void record_block_unpack(struct record_block *block, struct unpacker *in)
 {
-	*block = (struct block){.kind = (uint8_t)unpack_small(in, BLOCK_KIND_COUNT - 1)};
+	*block = (struct record_block){.kind = (uint8_t)unpack_small(in, BLOCK_KIND_COUNT - 1)};
 	block->is_ruled = unpack_small(in, 1);
 	if (block->kind == BLOCK_NONE)
 		return;

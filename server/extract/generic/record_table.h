@@ -23,7 +23,7 @@ enum {
 
 enum table_kind { TABLE_NONE, TABLE_ROWS, TABLE_SPLITS };
 
-struct table {
+struct record_table {
 	uint8_t kind;
 	uint8_t form; /* enum cells_form: of the header */
 	bool has_rows; /* there was one already */
@@ -33,8 +33,8 @@ struct table {
 };
 
 /* The line is a header, and the table's from now on. *is_new: it is not the one before again. */
-bool table_take_header(struct table *table, struct span text, uint64_t line, bool *is_new);
+bool record_table_take_header(struct record_table *table, struct span text, uint64_t line, bool *is_new);
 /* The line is a row: *out has its values, and its step when it says one. */
-bool table_take_row(struct table *table, const struct tokens *tokens, uint64_t line, struct generic_line *out);
-void table_pack(const struct table *table, struct buf *out);
-void table_unpack(struct table *table, struct unpacker *in);
+bool record_table_take_row(struct record_table *table, const struct tokens *tokens, uint64_t line, struct generic_line *out);
+void record_table_pack(const struct record_table *table, struct buf *out);
+void record_table_unpack(struct record_table *table, struct unpacker *in);

@@ -29,7 +29,7 @@ struct block_level {
 	char name[GENERIC_NAME_MAX_BYTES];
 };
 
-struct block {
+struct record_block {
 	uint8_t kind;
 	bool has_values; /* that wait */
 	bool is_ruled; /* the line before was a rule */
@@ -52,11 +52,11 @@ struct block_end {
 };
 
 /* A rule, whether it belongs to a block or not. */
-void block_take_rule(struct block *block, struct span text, struct block_end *end);
+void record_block_take_rule(struct record_block *block, struct span text, struct block_end *end);
 /* True: the line belongs to a record, which may be without a value on it. may_open: an indented one, too. */
-bool block_take(struct block *block, const struct tokens *tokens, bool may_open, struct generic_line *out,
+bool record_block_take(struct record_block *block, const struct tokens *tokens, bool may_open, struct generic_line *out,
 	struct block_end *end);
 /* It was none, or something else goes on. */
-void block_leave(struct block *block, struct block_end *end);
-void block_pack(const struct block *block, struct buf *out);
-void block_unpack(struct block *block, struct unpacker *in);
+void record_block_leave(struct record_block *block, struct block_end *end);
+void record_block_pack(const struct record_block *block, struct buf *out);
+void record_block_unpack(struct record_block *block, struct unpacker *in);
