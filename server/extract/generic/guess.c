@@ -135,6 +135,7 @@ static const struct {
 	{"nll", KNOWN},
 	{"node", COUNTER},
 	{"nodes", COUNTER},
+	{"none", NEVER},
 	{"norm", KNOWN | NORM},
 	{"num", NEVER},
 	{"number", NEVER},

@@ -24,6 +24,7 @@ static void finish(struct record_block *block, struct block_end *end)
 	}
 	block->has_values = false;
 	block->rank = COUNTER_NONE;
+	block->lines = 1;
 }
 
 void record_block_leave(struct record_block *block, struct block_end *end)
@@ -65,8 +66,8 @@ static void push(struct record_block *block, struct span name, size_t indent)
 		block->depth++;
 }
 
-static void take_pair(
-	struct record_block *block, const struct tokens *tokens, struct span name, struct span cell, struct generic_line *out)
+static void take_pair(struct record_block *block, const struct tokens *tokens, struct span name, struct span cell,
+	struct generic_line *out)
 {
 	enum counter_word rank = pair_counter(name);
 	int64_t step;
@@ -133,15 +134,17 @@ static void take_section(struct record_block *block, struct span name)
 	push(block, name, 0);
 }
 
-static bool take_box(struct record_block *block, const struct tokens *tokens, struct generic_line *out, struct block_end *end)
+static bool take_box(
+	struct record_block *block, const struct tokens *tokens, struct generic_line *out, struct block_end *end)
 {
 	struct cells cells;
 
 	if (!cells_has_frame(tokens->text) || !cells_split(tokens->text, CELLS_BARS, &cells))
 		return false;
-	if (cells.count == 1 && !cells_split(cells.items[0], CELLS_GAPS, &cells))
+	bool is_one = cells.count == 1;
+	if (is_one && !cells_split(cells.items[0], CELLS_GAPS, &cells))
 		return false;
-	bool is_pairs = has_pairs(tokens, &cells), is_box = block->kind == BLOCK_BOX;
+	bool is_pairs = has_pairs(tokens, &cells) && (!is_one || cells.count == 2), is_box = block->kind == BLOCK_BOX;
 	if (!is_box && (is_pairs || is_section(&cells))) {
 		record_block_leave(block, end);
 		open(block, BLOCK_BOX);
@@ -242,8 +245,8 @@ static void close_brace(struct record_block *block, struct block_end *end)
 }
 
 /* What stands behind "name": */
-static void take_member(
-	struct record_block *block, const struct tokens *tokens, struct span name, struct span *rest, struct generic_line *out)
+static void take_member(struct record_block *block, const struct tokens *tokens, struct span name, struct span *rest,
+	struct generic_line *out)
 {
 	size_t len = 0;
 
@@ -278,6 +281,8 @@ static bool take_braces(
 				take_member(block, tokens, name, &rest, out);
 			continue;
 		}
+		if (c == '{' && block->depth)
+			finish(block, end); /* of a list: each is a record */
 		if (c == '{' || c == '[')
 			push(block, SPAN(""), 0);
 		else if (c == '}' || c == ']')
@@ -300,7 +305,10 @@ static int depth_of(struct span text)
 static bool opens_braces(struct span text)
 {
 	text = span_trim(text);
-	return text.len && (text.ptr[0] == '{' || text.ptr[text.len - 1] == '{') && depth_of(text) > 0;
+	if (!text.len || depth_of(text) <= 0)
+		return false;
+	char second = char_at(text, 1);
+	return text.ptr[text.len - 1] == '{' || (text.ptr[0] == '{' && (second == '\'' || second == '"'));
 }
 
 /* Another thread's line may come between. */
@@ -380,7 +388,8 @@ static void begin_indented(struct record_block *block, struct span text)
 
 /* ---- all of them ---- */
 
-static bool take_open(struct record_block *block, const struct tokens *tokens, struct generic_line *out, struct block_end *end)
+static bool take_open(
+	struct record_block *block, const struct tokens *tokens, struct generic_line *out, struct block_end *end)
 {
 	switch (block->kind) {
 	case BLOCK_RULED:

@@ -229,7 +229,8 @@ static bool take_splits(const struct record_table *table, const struct tokens *t
 	return out->count > 0;
 }
 
-bool record_table_take_row(struct record_table *table, const struct tokens *tokens, uint64_t line, struct generic_line *out)
+bool record_table_take_row(
+	struct record_table *table, const struct tokens *tokens, uint64_t line, struct generic_line *out)
 {
 	if (!is_alive(table, line))
 		return false;

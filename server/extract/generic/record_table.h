@@ -35,6 +35,7 @@ struct record_table {
 /* The line is a header, and the table's from now on. *is_new: it is not the one before again. */
 bool record_table_take_header(struct record_table *table, struct span text, uint64_t line, bool *is_new);
 /* The line is a row: *out has its values, and its step when it says one. */
-bool record_table_take_row(struct record_table *table, const struct tokens *tokens, uint64_t line, struct generic_line *out);
+bool record_table_take_row(
+	struct record_table *table, const struct tokens *tokens, uint64_t line, struct generic_line *out);
 void record_table_pack(const struct record_table *table, struct buf *out);
 void record_table_unpack(struct record_table *table, struct unpacker *in);

@@ -17,13 +17,16 @@ static bool has_known(const struct generic_line *line)
 	return false;
 }
 
-/* A header's step is that of the values below it, until a line has its own. True: these are such values. */
+/*
+ * A header's step is that of the values below it, until a line has its own; a bar has one, whoever's it is. True: these are such
+ * values.
+ */
 static bool note_step(struct record_state *state, uint64_t line, struct generic_line *out)
 {
 	struct generic_counters *counters = &out->counters;
 
 	if (counters->has_step) {
-		state->step = out->is_step_alone ? *counters : (struct generic_counters){0};
+		state->step = out->is_step_alone && !counters->is_bar ? *counters : (struct generic_counters){0};
 		state->step.where = SPAN("");
 		state->step_line = line;
 		return false;

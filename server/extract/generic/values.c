@@ -142,7 +142,7 @@ static bool find_name(const struct tokens *tokens, size_t number, struct name *o
 		at = before_unit(tokens, at, &out->unit);
 		if (at > 0 && is_any(tokens, at - 1, ".") && is_word(tokens, at - 2))
 			at--;
-	} else if (is_pair(tokens, at, &out->last)) {
+	} else if (token_is_mark(tokens, number + 1, ')') && is_pair(tokens, at, &out->last)) {
 		out->is_bare = false;
 		out->first = out->last;
 		return true;

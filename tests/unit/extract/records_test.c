@@ -591,3 +591,22 @@ TEST(values_without_a_step_in_a_box_go_with_it)
 	check_series(&stream, "train:loss", "12=2.5");
 	CHECK_INT(stream.points.count, 1);
 }
+
+/* Of torch7's examples: no frame, though it looks like one. */
+TEST(a_line_behind_a_bar_is_read_as_any_line)
+{
+	check_reading(
+		" | Epoch: [1][20/5004]    Time 0.312  Err 6.9123  top1  99.609\n", "20 Err=6.9123\n20 top1=99.609\n");
+}
+
+TEST(lines_behind_a_bar_have_curves)
+{
+	AUTO_DONE(stream) stream = auto_stream();
+
+	for (int i = 1; i <= 4; i++) {
+		char text[128];
+		snprintf(text, sizeof text, " | Epoch: [1][%d0/5004]    Err 6.9%d  top1  99.60%d\n", i, i, i);
+		feed_text(&stream, text, false);
+	}
+	check_series(&stream, "Err", "10=6.91 20=6.92 30=6.93 40=6.94");
+}
