@@ -93,7 +93,8 @@ struct definition_source {
 enum status definition_list_build(struct definition_list *list, struct arena *arena,
 	const struct definition_source *sources, size_t source_count, struct error *err) MUST_CHECK;
 /* What generic/ reads, as definitions without expressions. */
-enum status definition_list_build_reader(struct definition_list *list, struct arena *arena, struct error *err) MUST_CHECK;
+enum status definition_list_build_reader(
+	struct definition_list *list, struct arena *arena, struct error *err) MUST_CHECK;
 /* A pattern of presets.json with {N} written out. */
 void definition_expand(struct span pattern, struct buf *out);
 void definition_list_done(struct definition_list *list);

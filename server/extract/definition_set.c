@@ -153,7 +153,8 @@ static enum status build_reader(struct preset *preset, struct arena *arena, cons
 	preset->detect_text = preset->is_renamed ? SPAN("") : SPAN(".*"); /* what it knows, generic/ says */
 	preset->has_step_lines = true;
 	for (const struct json *name = json_first(include); name; name = json_next(name))
-		if (preset->include_count < PRESET_INCLUDES_MAX && preset_named(presets, json_string_of(name), &preset->includes[preset->include_count]))
+		if (preset->include_count < PRESET_INCLUDES_MAX &&
+			preset_named(presets, json_string_of(name), &preset->includes[preset->include_count]))
 			preset->include_count++;
 	return definition_list_build_reader(&preset->list, arena, err);
 }

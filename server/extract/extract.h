@@ -37,7 +37,8 @@ bool definition_set_is_preset_form(const struct definition_set *set);
 /* Has definitions of a user's that do not say where the step is: it is looked for on the line, by the rules of the presets. */
 bool definition_set_is_guided(const struct definition_set *set);
 int definition_set_preset_find(const struct definition_set *set, struct span name); /* -1: there is none */
-bool definition_set_preset_is_renamed(const struct definition_set *set, int preset); /* its name is an older one of another */
+bool definition_set_preset_is_renamed(
+	const struct definition_set *set, int preset); /* its name is an older one of another */
 const char *definition_set_preset_name(const struct definition_set *set, int preset); /* NULL for -1 */
 
 /*

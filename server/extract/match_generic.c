@@ -44,8 +44,17 @@ static bool add(struct run *run, const struct found *found)
 	return true;
 }
 
+/* A rate that is said far from any step is one of the configuration. */
+static bool is_near_step(const struct run *run)
+{
+	const struct step_seen *seen = run_step(run);
+
+	return seen && run->line->number - seen->line <= RECORD_LINES;
+}
+
 static bool add_value(struct run *run, const struct generic_value *value, const struct found *step)
 {
+	const struct generic_memory *memory = &run->extractor->generic;
 	struct found found = *step;
 	enum generic_series series = series_of(run, value);
 
@@ -53,7 +62,11 @@ static bool add_value(struct run *run, const struct generic_value *value, const 
 	found.name = has_star(series) ? value->name : SPAN("");
 	found.text = value->text;
 	found.value = value->value;
-	if (found.name.len && guess_points_needed(found.name, found.has_step || found.step_follows) == GUESS_NEVER)
+	bool has_step = found.has_step || found.is_in_record || found.step_follows;
+	if (found.name.len && guess_points_needed(found.name, has_step) == GUESS_NEVER)
+		return true;
+	if (!has_step && (series == GENERIC_LR || series == GENERIC_GRAD_NORM) && !memory->has_loss &&
+		!is_near_step(run))
 		return true;
 	return add(run, &found);
 }
@@ -83,6 +96,13 @@ static bool is_coarse(struct run *run, const struct generic_counters *counters)
 	return counters->is_epoch && memory->has_fine;
 }
 
+static bool is_in_record(const struct run *run)
+{
+	uint64_t header = run->extractor->generic.header;
+
+	return header && run->line->number + 1 - header <= RECORD_LINES;
+}
+
 static bool add_all(struct run *run, struct generic_line *line)
 {
 	const struct generic_counters *counters = &line->counters;
@@ -92,12 +112,14 @@ static bool add_all(struct run *run, struct generic_line *line)
 		.step = counters->step,
 		.epoch = counters->epoch,
 		.total = counters->has_epoch && !counters->is_epoch ? counters->total : 0,
+		.is_in_record = is_in_record(run),
 		.rank = rank_of(run)};
 
 	note_total(run, counters);
 	if (line->is_step_alone && !has_step)
 		return true;
 	if (line->is_step_alone) {
+		run->extractor->generic.header = run->line->number + 1;
 		found.definition = GENERIC_STEP;
 		found.text = counters->where;
 		found.value = (double)counters->step;

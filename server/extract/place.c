@@ -39,13 +39,17 @@ static bool find_slot(struct run *run, struct found *found, int64_t raw_step)
 	return attempts_add_tracks(&extractor->attempts, extractor->slots.count);
 }
 
-/* An evaluation may count from 1 each time. Where the one that leads is silent, another may have begun in its place. */
+/*
+ * An evaluation may count from 1 each time. Where the one that leads is silent, another may have begun in its place, unless that
+ * reads any line.
+ */
 static bool is_aside(const struct run *run)
 {
 	const struct formats *formats = &run->extractor->formats;
 	const struct format *leader = formats->count > 1 ? formats_leader(formats) : run->format;
 
-	return leader && leader != run->format && !format_has_ended(leader, run->line->number);
+	bool is_guessed = leader && run->format->is_generic && !leader->is_generic;
+	return leader && leader != run->format && (is_guessed || !format_has_ended(leader, run->line->number));
 }
 
 /* The step on the axis, which is then also that of the neighbours. */
@@ -185,7 +189,7 @@ static bool release_waiting(struct run *run, enum ending ending)
 static bool has_reason(struct slot *slot, const struct definition *definition, const struct found *found)
 {
 	struct span key = found->name.len ? found->name : definition->shown.name;
-	unsigned needed = guess_points_needed(key, found->has_step || found->step_follows);
+	unsigned needed = guess_points_needed(key, found->has_step || found->step_follows || found->is_in_record);
 
 	if (found->step_follows && needed < RECORDS_NEEDED)
 		needed = RECORDS_NEEDED;

@@ -24,6 +24,7 @@ struct found {
 	bool has_step;
 	bool has_epoch;
 	bool step_follows; /* the record ends with its step */
+	bool is_in_record; /* below a line that says the step alone */
 	int64_t step; /* raw */
 	int64_t epoch;
 	int64_t total; /* of the epoch's steps; 0: not said */

@@ -2,6 +2,7 @@
  * Any text as the lines of records: what is read lies in the line, the result or the state, and a state that was packed and
  * unpacked between two lines reads the next one as the other does.
  */
+#include "extract/generic/generic.h"
 #include "extract/generic/records.h"
 
 #include <stdlib.h>

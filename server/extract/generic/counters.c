@@ -39,8 +39,9 @@ static size_t total_at(const struct tokens *tokens, size_t number)
 
 static bool has_fraction(const struct tokens *tokens, size_t number, int64_t *count, int64_t *total)
 {
-	size_t at = token_is(tokens, number, TOKEN_NUMBER) && token_is_mark(tokens, number + 1, '/') ? total_at(tokens, number)
-												   : SIZE_MAX;
+	size_t at = token_is(tokens, number, TOKEN_NUMBER) && token_is_mark(tokens, number + 1, '/')
+			    ? total_at(tokens, number)
+			    : SIZE_MAX;
 
 	return at != SIZE_MAX && token_count(tokens, number, count) && token_count(tokens, at, total) && *total > 0;
 }
@@ -140,7 +141,8 @@ static bool is_counted_behind(const struct tokens *tokens, size_t number)
 	bool is_plural;
 	int64_t count, of;
 
-	return total != SIZE_MAX && has_fraction(tokens, number, &count, &of) && token_is(tokens, total + 1, TOKEN_WORD) &&
+	return total != SIZE_MAX && has_fraction(tokens, number, &count, &of) &&
+	       token_is(tokens, total + 1, TOKEN_WORD) &&
 	       counter_word_of(token_text(tokens, total + 1), &is_plural) > COUNTER_EPOCH;
 }
 
@@ -186,8 +188,9 @@ static size_t behind_bar(const struct tokens *tokens, size_t percent)
 		return SIZE_MAX;
 	for (size_t i = percent + 2; i < tokens->count; i++)
 		if (token_is_mark(tokens, i, '|'))
-			return has_fraction(tokens, i + 1, &count, &total) && token_is_mark(tokens, i + 4, '[') ? i + 1
-														: SIZE_MAX;
+			return has_fraction(tokens, i + 1, &count, &total) && token_is_mark(tokens, i + 4, '[')
+				       ? i + 1
+				       : SIZE_MAX;
 	return SIZE_MAX;
 }
 

@@ -25,7 +25,8 @@ bool generic_may_have(struct span text)
 
 	for (size_t i = 0; i < text.len && i < TOKENS_TEXT_MAX_BYTES && !(has_letter && has_digit); i++) {
 		char c = text.ptr[i];
-		has_digit |= (unsigned char)(c - '0') < 10 || ((c == 'n' || c == 'N' || c == 'i') && is_no_number(text, i));
+		has_digit |=
+			(unsigned char)(c - '0') < 10 || ((c == 'n' || c == 'N' || c == 'i') && is_no_number(text, i));
 		has_letter |= is_letter(c);
 	}
 	return has_letter && has_digit;
@@ -55,7 +56,7 @@ static bool is_header(const struct tokens *tokens)
 		return false;
 	for (size_t i = last_bracket(tokens); i < tokens->count; i++) {
 		is_inside = (is_inside || token_is_mark(tokens, i, '[')) && !token_is_mark(tokens, i, ']');
-		bool is_odd = tokens->items[i].kind == TOKEN_WORD ? !word_is_of_header(token_text(tokens, i))
+		bool is_odd = tokens->items[i].kind == TOKEN_WORD     ? !word_is_of_header(token_text(tokens, i))
 			      : tokens->items[i].kind == TOKEN_NUMBER ? !tokens->items[i].is_used
 								      : false;
 		if (is_odd && !is_inside)

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "extract/generic/generic.h"
+#include "extract/generic/series.h"
 #include "extract/generic/words.h"
 #include "extract/line/number.h"
 

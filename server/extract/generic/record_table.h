@@ -13,7 +13,7 @@
 
 #include "base/codec/pack.h"
 #include "extract/generic/cells.h"
-#include "extract/generic/generic.h"
+#include "extract/generic/series.h"
 
 enum {
 	TABLE_HEADER_MAX_BYTES = 1024,

@@ -177,6 +177,7 @@ void records_unpack(struct record_state *state, struct unpacker *in)
 
 void generic_memory_pack(const struct generic_memory *memory, struct buf *out)
 {
+	pack_u64(out, memory->header);
 	pack_u64(out, memory->has_fine);
 	pack_u64(out, memory->has_loss);
 	pack_u64(out, memory->loss_alias);
@@ -184,6 +185,7 @@ void generic_memory_pack(const struct generic_memory *memory, struct buf *out)
 
 void generic_memory_unpack(struct generic_memory *memory, struct unpacker *in)
 {
+	memory->header = unpack_u64(in);
 	uint64_t has_fine = unpack_u64(in), has_loss = unpack_u64(in), alias = unpack_u64(in);
 
 	memory->has_fine = has_fine == 1;

@@ -79,8 +79,7 @@ static size_t skip_number(const struct scan *scan, size_t start)
 /* To the end of what is no number, name or mark, and without what closes a sentence. */
 static size_t skip_other(const struct scan *scan, size_t at)
 {
-	while (at < scan->len &&
-		(class_at(scan, at) & (DIGIT | LETTER | JOINT) || memchr(":,+", scan->text[at], 3)))
+	while (at < scan->len && (class_at(scan, at) & (DIGIT | LETTER | JOINT) || memchr(":,+", scan->text[at], 3)))
 		at++;
 	while (at > scan->at + 1 && memchr(":,.", scan->text[at - 1], 3))
 		at--;
@@ -207,7 +206,8 @@ static bool is_path(const struct scan *scan)
 {
 	char c = scan->text[scan->at];
 
-	return (c == '/' || c == '\\' || c == '~' || c == '$') && class_at(scan, scan->at + 1) & (LETTER | DIGIT | JOINT) &&
+	return (c == '/' || c == '\\' || c == '~' || c == '$') &&
+	       class_at(scan, scan->at + 1) & (LETTER | DIGIT | JOINT) &&
 	       !(scan->at && class_at(scan, scan->at - 1) & DIGIT) && !(class_at(scan, scan->at + 1) & DIGIT);
 }
 

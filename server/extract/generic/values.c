@@ -105,7 +105,8 @@ static bool is_joined(const struct tokens *tokens, size_t at)
 /* "Grad. Norm": the dot of an abbreviation between two words. */
 static bool has_dot(const struct tokens *tokens, size_t at)
 {
-	return at > 1 && token_is_mark(tokens, at - 1, '.') && tokens->items[at - 1].gap == 0 && is_word(tokens, at - 2);
+	return at > 1 && token_is_mark(tokens, at - 1, '.') && tokens->items[at - 1].gap == 0 &&
+	       is_word(tokens, at - 2);
 }
 
 static size_t first_word(const struct tokens *tokens, size_t last)
@@ -123,8 +124,8 @@ static size_t first_word(const struct tokens *tokens, size_t last)
 
 static bool is_time_in(const struct tokens *tokens, size_t unit)
 {
-	return is_word(tokens, unit - 1) && span_equal(token_text(tokens, unit - 1), SPAN("in")) && is_word(tokens, unit - 2) &&
-	       unit_of(token_text(tokens, unit)).kind == UNIT_TIME;
+	return is_word(tokens, unit - 1) && span_equal(token_text(tokens, unit - 1), SPAN("in")) &&
+	       is_word(tokens, unit - 2) && unit_of(token_text(tokens, unit)).kind == UNIT_TIME;
 }
 
 static bool find_name(const struct tokens *tokens, size_t number, struct name *out)
@@ -193,7 +194,8 @@ static void see_splits(struct reading *on, size_t end)
 /* ---- units ---- */
 
 /* Behind the number, or in brackets behind the name; the last token of it in *last. */
-static struct unit find_unit(const struct tokens *tokens, size_t number, struct span bracketed, size_t *last, double *value)
+static struct unit find_unit(
+	const struct tokens *tokens, size_t number, struct span bracketed, size_t *last, double *value)
 {
 	struct span text = token_unit(tokens, number);
 	double thousands = unit_thousands(text);
@@ -206,7 +208,8 @@ static struct unit find_unit(const struct tokens *tokens, size_t number, struct 
 	if (unit.kind != UNIT_NONE || !token_is(tokens, number + 1, TOKEN_WORD) || tokens->items[number + 1].gap > 1)
 		return unit;
 	struct unit behind = unit_of(token_text(tokens, number + 1));
-	bool is_name = is_any(tokens, number + 2, ":=") || (token_is(tokens, number + 2, TOKEN_NUMBER) && behind.kind < UNIT_TOKENS_RATE);
+	bool is_name = is_any(tokens, number + 2, ":=") ||
+		       (token_is(tokens, number + 2, TOKEN_NUMBER) && behind.kind < UNIT_TOKENS_RATE);
 	if (is_name)
 		return unit;
 	*last = number + (behind.kind > UNIT_OTHER);
@@ -225,7 +228,8 @@ static bool is_part(const struct tokens *tokens, size_t number)
 static bool has_mean(const struct tokens *tokens, size_t number)
 {
 	if (token_is_mark(tokens, number + 1, ','))
-		return token_is(tokens, number + 2, TOKEN_NUMBER) && unit_of(token_unit(tokens, number + 2)).kind == UNIT_PLAIN_RATE;
+		return token_is(tokens, number + 2, TOKEN_NUMBER) &&
+		       unit_of(token_unit(tokens, number + 2)).kind == UNIT_PLAIN_RATE;
 	return token_is_mark(tokens, number + 1, '(') && token_is(tokens, number + 2, TOKEN_NUMBER) &&
 	       !tokens->items[number + 2].unit_len && is_any(tokens, number + 3, "),") && !is_part(tokens, number + 2);
 }
@@ -277,7 +281,11 @@ static void take_named(struct reading *on, size_t number, const struct name *nam
 {
 	struct tokens *tokens = on->tokens;
 	struct span text = name_text(tokens, name);
-	struct generic_value value = {.name = text, .text = token_digits(tokens, number), .value = number_value, .is_bare = name->is_bare, .is_list = name->is_list};
+	struct generic_value value = {.name = text,
+		.text = token_digits(tokens, number),
+		.value = number_value,
+		.is_bare = name->is_bare,
+		.is_list = name->is_list};
 	size_t last, count = on->out->count;
 
 	struct unit unit = find_unit(tokens, number, name->unit, &last, &value.value);
@@ -298,8 +306,9 @@ static void take_unnamed(struct reading *on, size_t number, double number_value)
 	size_t last;
 
 	struct unit unit = find_unit(on->tokens, number, SPAN(""), &last, &value.value);
-	bool is_cell = unit.kind == UNIT_TIME && unit.seconds < 1 && on->out->counters.has_step && !on->out->counters.is_epoch &&
-		       on->out->is_known && number > 0 && is_any(on->tokens, number - 1, "|(,");
+	bool is_cell = unit.kind == UNIT_TIME && unit.seconds < 1 && on->out->counters.has_step &&
+		       !on->out->counters.is_epoch && on->out->is_known && number > 0 &&
+		       is_any(on->tokens, number - 1, "|(,");
 	bool is_rate = unit.kind >= UNIT_TOKENS_RATE &&
 		       (unit.kind != UNIT_PLAIN_RATE || (number > 0 && is_any(on->tokens, number - 1, ",(|")));
 	if (!is_cell && !is_rate)

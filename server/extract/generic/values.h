@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "extract/generic/counters.h"
+#include "extract/generic/series.h"
 
 /* Appends them to *out, whose counters are known. */
 void values_find(struct tokens *tokens, struct generic_line *out);

@@ -49,7 +49,8 @@ enum counter_word counter_word_of(struct span word, bool *is_plural)
 		{" iter iteration it itr ", COUNTER_ITERATION, false},
 		{" epoch ep ", COUNTER_EPOCH, false},
 		{" batch minibatch mb n_batch ", COUNTER_BATCH, false},
-		{" global_step globalstep global_steps train_step current_step current_steps training_steps trained_steps ", COUNTER_GLOBAL, false},
+		{" global_step globalstep global_steps train_step current_step current_steps training_steps trained_steps ",
+			COUNTER_GLOBAL, false},
 		{" update num_updates valid_num_updates updt ", COUNTER_UPDATE, false},
 		{" steps ", COUNTER_STEP, true},
 		{" iters iterations ", COUNTER_ITERATION, true},
@@ -72,9 +73,10 @@ enum counter_word counter_word_of(struct span word, bool *is_plural)
 
 bool word_limits_counter(struct span before)
 {
-	return is_among(before, " total max maximum num number warmup warm example per every each next until remaining skipped "
-				"inner sub micro mini logging log save saving saved best last previous time resume resumed from "
-				"grad accumulation accum the first checkpoint seed ");
+	return is_among(before,
+		" total max maximum num number warmup warm example per every each next until remaining skipped "
+		"inner sub micro mini logging log save saving saved best last previous time resume resumed from "
+		"grad accumulation accum the first checkpoint seed ");
 }
 
 bool word_is_of_header(struct span word)
@@ -82,8 +84,9 @@ bool word_is_of_header(struct span word)
 	bool is_plural;
 
 	return counter_word_of(word, &is_plural) != COUNTER_NONE || split_of(word) != SPLIT_NONE ||
-	       is_among(word, " learning starting start begin global metrics metric results result summary stats of current "
-			      "time rollout optimizer log eta done finished completed ");
+	       is_among(word,
+		       " learning starting start begin global metrics metric results result summary stats of current "
+		       "time rollout optimizer log eta done finished completed ");
 }
 
 enum split split_of(struct span word)
@@ -92,7 +95,8 @@ enum split split_of(struct span word)
 		return SPLIT_NONE;
 	if (is_among(word, " train training tr trn "))
 		return SPLIT_TRAIN;
-	if (is_among(word, " val valid validation validate validating eval evaluation evaluate evaluating dev heldout "))
+	if (is_among(
+		    word, " val valid validation validate validating eval evaluation evaluate evaluating dev heldout "))
 		return SPLIT_VAL;
 	return is_among(word, " test testing ") ? SPLIT_TEST : SPLIT_NONE;
 }
@@ -106,8 +110,9 @@ struct span split_name(enum split split)
 
 bool word_joins(struct span word)
 {
-	return is_among(word, " the is of at now was are with and in to a for on by from after before has have had got reached "
-			      "info warning warn debug error notice done finished completed ");
+	return is_among(word,
+		" the is of at now was are with and in to a for on by from after before has have had got reached "
+		"info warning warn debug error notice done finished completed ");
 }
 
 bool word_wraps(struct span word)
@@ -167,14 +172,15 @@ struct unit unit_of(struct span text)
 		return (struct unit){is_among(span_skip(text, 1), OF_TIME) ? UNIT_PLAIN_RATE : UNIT_OTHER, 0};
 	if (slash < 0)
 		return seconds > 0 && !is_among(text, " m d ") ? (struct unit){UNIT_TIME, seconds}
-							     : (struct unit){UNIT_OTHER, 0};
+							       : (struct unit){UNIT_OTHER, 0};
 	if (seconds > 0 && is_among(span_skip(text, (size_t)slash + 1), OF_STEPS))
 		return (struct unit){UNIT_STEP_TIME, seconds};
 	if (span_find_char(span_skip(text, (size_t)slash + 1), '/') >= 0)
 		return unit_of_device(text);
 	if (is_per(text, " token tokens tok toks tks t ", OF_TIME))
 		return (struct unit){UNIT_TOKENS_RATE, 0};
-	if (is_per(text, " sample samples img imgs image images seq seqs sequence sequences example examples ex ", OF_TIME))
+	if (is_per(text, " sample samples img imgs image images seq seqs sequence sequences example examples ex ",
+		    OF_TIME))
 		return (struct unit){UNIT_SAMPLES_RATE, 0};
 	if (is_per(text, OF_STEPS, OF_TIME))
 		return (struct unit){UNIT_STEPS_RATE, 0};

@@ -99,7 +99,8 @@ TEST(a_name_and_its_number)
 		{"step {S} loss: {V}, step_time={V}ms, 1.2k tok/s",
 			"train:loss=2.125@9 train:step_time=2.125@9 train:throughput=1200@9"},
 		{"step {S} loss: {V} 12,345 tok/s acc: 50%", "train:loss=2.125@9 train:throughput=12345@9 acc=50@9"},
-		{"step {S} elapsed time per iteration (ms): 35{V} loss {V}", "train:step_time=352.125@9 train:loss=2.125@9"},
+		{"step {S} elapsed time per iteration (ms): 35{V} loss {V}",
+			"train:step_time=352.125@9 train:loss=2.125@9"},
 		{"step {S} loss: {V} iter time (s): {V}", "train:loss=2.125@9 train:step_time=2125@9"},
 		{"step {S} loss: nan", "train:loss=nan@9"},
 	};
@@ -135,8 +136,10 @@ TEST(words_before_a_name_belong_to_it)
 		{"step {S} loss: {V} z_loss: 0.{S} loss_cls: {V}", "train:loss=2.125@9 z_loss=0.9@9 loss_cls=2.125@9"},
 		{"step {S} Mean surrogate loss: {V}", "Mean_surrogate_loss=2.125@9"},
 		{"step {S} validation: loss={V}", "val:loss=2.125@9"},
-		{"step {S} Train loss {V}, Val loss 3.5, test loss: 4", "train:loss=2.125@9 val:loss=3.5@9 test:loss=4@9"},
-		{"step {S} loss: {V} (2.3) Acc@1 76.{S} (75.0)", "train:loss=2.125@9 loss_avg=2.3@9 Acc@1=76.9@9 Acc@1_avg=75@9"},
+		{"step {S} Train loss {V}, Val loss 3.5, test loss: 4",
+			"train:loss=2.125@9 val:loss=3.5@9 test:loss=4@9"},
+		{"step {S} loss: {V} (2.3) Acc@1 76.{S} (75.0)",
+			"train:loss=2.125@9 loss_avg=2.3@9 Acc@1=76.9@9 Acc@1_avg=75@9"},
 		{"step {S} total_loss: 3.5 loss: {V}", "total_loss=3.5@9 train:loss=2.125@9"},
 		{"INFO step {S} the loss is: {V}", "train:loss=2.125@9"},
 	};

@@ -1,4 +1,5 @@
 /* Records over several lines: what a table's rows, a box, an object or a title say of the values in them. */
+#include "extract/generic/generic.h"
 #include "extract/generic/records.h"
 #include "helper.h"
 

@@ -1,5 +1,6 @@
 /* What a value is called decides its series. */
-#include "extract/generic/generic.h"
+#include "extract/generic/series.h"
+
 #include "extract/generic/guess.h"
 #include "extract/generic/meanings.h"
 
@@ -10,21 +11,33 @@ const struct metric_definition generic_definitions[GENERIC_SERIES_COUNT] = {
 	[GENERIC_VAL_LOSS] = {.name = SPAN("val:loss"), .role = ROLE_EVAL_LOSS, .higher = -1},
 	[GENERIC_LR] = {.name = SPAN("train:lr"), .role = ROLE_LEARNING_RATE},
 	[GENERIC_GRAD_NORM] = {.name = SPAN("train:grad_norm"), .role = ROLE_GRAD_NORM},
-	[GENERIC_TOKENS_RATE] =
-		{.name = SPAN("train:throughput"), .unit = SPAN("tokens/s"), .role = ROLE_THROUGHPUT, .higher = 1},
-	[GENERIC_TOKENS_RATE_BY_UNIT] =
-		{.name = SPAN("train:throughput"), .unit = SPAN("tokens/s"), .role = ROLE_THROUGHPUT, .higher = 1},
-	[GENERIC_STEP_TIME] =
-		{.name = SPAN("train:step_time"), .unit = SPAN("ms"), .role = ROLE_STEP_TIME, .higher = -1},
+	[GENERIC_TOKENS_RATE] = {.name = SPAN("train:throughput"),
+		.unit = SPAN("tokens/s"),
+		.role = ROLE_THROUGHPUT,
+		.higher = 1},
+	[GENERIC_TOKENS_RATE_BY_UNIT] = {.name = SPAN("train:throughput"),
+		.unit = SPAN("tokens/s"),
+		.role = ROLE_THROUGHPUT,
+		.higher = 1},
+	[GENERIC_STEP_TIME] = {.name = SPAN("train:step_time"),
+		.unit = SPAN("ms"),
+		.role = ROLE_STEP_TIME,
+		.higher = -1},
 	[GENERIC_OTHER] = {.name = SPAN("*")},
-	[GENERIC_STEPS_RATE] =
-		{.name = SPAN("train:steps_per_second"), .unit = SPAN("steps/s"), .role = ROLE_THROUGHPUT, .higher = 1},
-	[GENERIC_STEP_SECONDS] =
-		{.name = SPAN("train:step_time"), .unit = SPAN("s"), .role = ROLE_STEP_TIME, .higher = -1},
+	[GENERIC_STEPS_RATE] = {.name = SPAN("train:steps_per_second"),
+		.unit = SPAN("steps/s"),
+		.role = ROLE_THROUGHPUT,
+		.higher = 1},
+	[GENERIC_STEP_SECONDS] = {.name = SPAN("train:step_time"),
+		.unit = SPAN("s"),
+		.role = ROLE_STEP_TIME,
+		.higher = -1},
 	[GENERIC_STEP] = {.name = SPAN("step"), .is_step_only = true},
 	[GENERIC_TEST_LOSS] = {.name = SPAN("test:loss"), .role = ROLE_EVAL_LOSS, .higher = -1},
-	[GENERIC_SAMPLES_RATE] =
-		{.name = SPAN("train:samples_per_second"), .unit = SPAN("samples/s"), .role = ROLE_THROUGHPUT, .higher = 1},
+	[GENERIC_SAMPLES_RATE] = {.name = SPAN("train:samples_per_second"),
+		.unit = SPAN("samples/s"),
+		.role = ROLE_THROUGHPUT,
+		.higher = 1},
 	[GENERIC_RATE] = {.name = SPAN("*"), .role = ROLE_THROUGHPUT, .higher = 1},
 	[GENERIC_TIME] = {.name = SPAN("*"), .role = ROLE_STEP_TIME, .higher = -1},
 	[GENERIC_MEAN] = {.name = SPAN("*"), .keeps_role = true},
@@ -156,7 +169,8 @@ static enum generic_series rate_of(struct unit unit)
 /* "time 0.41 (0.52)", "iter: 0.41 data: 0.01": the time of a step in seconds, though nothing says so. */
 static bool is_time_by_habit(const struct meaning *means, const struct generic_value *value)
 {
-	return value->has_mean && (means->is == MEANS_TIME || (means->is == MEANS_COUNTER && value->value != (double)(int64_t)value->value));
+	return value->has_mean && (means->is == MEANS_TIME || (means->is == MEANS_COUNTER &&
+								      value->value != (double)(int64_t)value->value));
 }
 
 static double to_step_unit(double value, double seconds)
@@ -204,7 +218,8 @@ static enum generic_series series_of(const struct meaning *means, struct unit un
 }
 
 /* No name stands there: the unit tells what it is. */
-static bool add_by_unit(struct generic_line *out, const struct generic_value *printed, enum split split, struct unit unit)
+static bool add_by_unit(
+	struct generic_line *out, const struct generic_value *printed, enum split split, struct unit unit)
 {
 	struct generic_value *value = &out->values[out->count];
 
@@ -213,7 +228,8 @@ static bool add_by_unit(struct generic_line *out, const struct generic_value *pr
 		return false;
 	if (unit.kind == UNIT_STEP_TIME) {
 		value->series = out->counters.is_bar ? GENERIC_STEP_SECONDS : GENERIC_STEP_TIME;
-		value->value = out->counters.is_bar ? printed->value * unit.seconds : to_step_unit(printed->value, unit.seconds);
+		value->value = out->counters.is_bar ? printed->value * unit.seconds
+						    : to_step_unit(printed->value, unit.seconds);
 	} else if (unit.kind == UNIT_TIME) {
 		value->series = GENERIC_STEP_TIME;
 		value->value = to_step_unit(printed->value, unit.seconds);
@@ -226,7 +242,8 @@ static bool add_by_unit(struct generic_line *out, const struct generic_value *pr
 		if (value->series == GENERIC_RATE)
 			return false;
 	}
-	out->is_known |= out->counters.has_step && !out->counters.is_bar && unit.kind > UNIT_TIME && unit.kind != UNIT_PLAIN_RATE;
+	out->is_known |= out->counters.has_step && !out->counters.is_bar && unit.kind > UNIT_TIME &&
+			 unit.kind != UNIT_PLAIN_RATE;
 	out->count++;
 	return true;
 }
@@ -256,7 +273,8 @@ static bool is_telling(const struct generic_line *out, const struct generic_valu
 	case GENERIC_STEPS_RATE:
 		return true;
 	case GENERIC_OTHER:
-		return (out->counters.has_step && is_known_name(value->name)) || (!value->is_bare && is_path_of_loss(value->name));
+		return (out->counters.has_step && is_known_name(value->name)) ||
+		       (!value->is_bare && is_path_of_loss(value->name));
 	default:
 		return out->counters.has_step;
 	}
