@@ -38,6 +38,7 @@ static enum status try_preset(struct run *run, int preset, size_t *values, struc
 {
 	struct format candidate = {.preset = preset};
 	struct bars bars = run->extractor->bars;
+	struct generic_memory generic = run->extractor->generic;
 	bool has_match = run->has_match;
 
 	run->format = &candidate;
@@ -50,6 +51,8 @@ static enum status try_preset(struct run *run, int preset, size_t *values, struc
 	*values = status == OK ? count_values(run) : 0;
 	run->has_match = has_match;
 	run->extractor->bars = bars;
+	generic.records = run->extractor->generic.records; /* they are told of each line, by whoever asks first */
+	run->extractor->generic = generic;
 	return status;
 }
 
@@ -224,7 +227,8 @@ static enum status begin(struct run *run, struct error *err)
 	if (run->set->fixed_preset >= 0)
 		return OK;
 	drop_included(run);
-	if (run->extractor->recent_count)
+	bool has_leader = run->format->is_generic && run->extractor->step.is_there; /* who has said the step since */
+	if (run->extractor->recent_count && !has_leader)
 		TRY(replay_recent(run, err));
 	run->format->pending_tried = tried;
 	return OK;
@@ -263,6 +267,8 @@ static enum status ask_one(struct run *run, struct format *format, bool *is_take
 {
 	run_use(run, format);
 	TRY(match_segment(run, err));
+	if (run->list->is_reader)
+		TRY(place_record_end(run, err));
 	*is_taken = run->extractor->found_count || run->is_side_bar;
 	if (*is_taken)
 		return take(run, err);
@@ -389,6 +395,30 @@ static bool is_of_specific(struct formats *formats, const uint64_t known[SIEVE_W
 	return is;
 }
 
+/* What reads any line; -1: it is one of the stream's, or there is none. */
+static int reader_to_join(const struct run *run)
+{
+	size_t count;
+	const struct preset *presets = definition_set_presets(run->set, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (presets[i].list.is_reader && !presets[i].is_renamed)
+			return is_candidate(run, (int)i, true) ? (int)i : -1;
+	return -1;
+}
+
+/* A row of a table is known by the header above it alone, so each line is told to the reader before it has joined, too. */
+static enum status ask_records(struct run *run, bool *is_taken, struct error *err)
+{
+	int reader = run->records_at == run->extractor->segments ? -1 : reader_to_join(run);
+	size_t values;
+
+	if (reader < 0)
+		return OK;
+	TRY(try_preset(run, reader, &values, err));
+	return values && run->record.is_record ? join_and_ask(run, reader, is_taken, err) : OK;
+}
+
 static enum status ask_others(struct run *run, bool *is_taken, struct error *err)
 {
 	struct formats *formats = &run->extractor->formats;
@@ -413,7 +443,11 @@ static enum status ask_others(struct run *run, bool *is_taken, struct error *err
 		TRY(ask_kind(run, true, is_taken, err));
 	if (!*is_taken && find_known(run, true, known))
 		TRY(ask_known(run, known, true, is_taken, err));
-	if (!*is_taken && !run->has_match && run->has_looked && !run->may_be_start)
+	if (!*is_taken)
+		TRY(ask_records(run, is_taken, err));
+	if (run->record.is_new)
+		formats_forget_dull(formats);
+	if (!*is_taken && !run->has_match && !run->record.is_told && run->has_looked && !run->may_be_start)
 		formats_note_dull(formats, run->extractor->segment.view.whole);
 	return OK;
 }
@@ -423,6 +457,7 @@ enum status ask_formats(struct run *run, struct error *err)
 	struct formats *formats = &run->extractor->formats;
 	bool is_taken = false;
 
+	run->record = (struct record_line){0};
 	if (run->set->fixed_preset >= 0)
 		return ask_kind(run, formats->items[0]->is_generic, &is_taken, err);
 	formats->lines++;

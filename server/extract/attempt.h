@@ -28,6 +28,7 @@ struct raw_step {
 	int64_t value;
 	int64_t epoch;
 	bool has_epoch;
+	int64_t total; /* of the epoch, as the line says; 0: it does not */
 	int64_t ts_ms;
 	uint64_t line;
 	bool is_aside; /* said by a format beside the one that leads: alone it opens no attempt */

@@ -1,4 +1,5 @@
 #include "extract/definition.h"
+#include "extract/generic/generic.h"
 #include "extract/line/line_hint.h"
 #include "extract/line/number.h"
 #include "extract/line/value_place.h"
@@ -313,7 +314,7 @@ static enum status build_sieve(struct definition_list *list, struct arena *arena
 	line_start_pattern(&start);
 	TRY(buf_status(&start, err));
 	patterns[START_BIT] = buf_span(&start);
-	for (size_t i = 0; i < list->count; i++) {
+	for (size_t i = 0; i < list->count && !list->is_reader; i++) {
 		const struct definition *definition = &list->items[i];
 		patterns[i] = definition->leader != i ? SPAN("")
 			      : definition->is_csv    ? SPAN(".*")
@@ -350,6 +351,31 @@ enum status definition_list_build(struct definition_list *list, struct arena *ar
 			at.index++;
 		}
 	}
+	return build_sieve(list, arena, err);
+}
+
+/* A rate by its unit says enough; all else is shown once it has proved itself. */
+static bool is_guess(size_t series)
+{
+	return series != GENERIC_STEPS_RATE && series != GENERIC_STEP_SECONDS && series != GENERIC_STEP;
+}
+
+enum status definition_list_build_reader(struct definition_list *list, struct arena *arena, struct error *err)
+{
+	list->items = arena_alloc(arena, GENERIC_SERIES_COUNT * sizeof *list->items);
+	if (!list->items)
+		return error_no_memory(err);
+	for (uint32_t i = 0; i < GENERIC_SERIES_COUNT; i++) {
+		struct metric_definition shown = generic_definitions[i];
+		list->items[i] = (struct definition){.shown = shown,
+			.leader = i,
+			.next = UINT32_MAX,
+			.unit_s = unit_seconds(shown.unit),
+			.is_step_only = shown.is_step_only,
+			.is_guess = is_guess(i)};
+	}
+	list->count = GENERIC_SERIES_COUNT;
+	list->is_reader = true;
 	return build_sieve(list, arena, err);
 }
 

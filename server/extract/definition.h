@@ -48,6 +48,7 @@ struct definition_list {
 	struct definition *items;
 	size_t count;
 	const struct sieve *sieve; /* which leaders may match a line, and START_BIT; NULL: the list is empty */
+	bool is_reader; /* generic/ reads the line, by no expression */
 };
 
 enum { START_BIT = SIEVE_MAX - 1 }; /* the line may be a start (line_hint.h) */
@@ -61,6 +62,7 @@ struct preset {
 	struct span detect_text;
 	bool has_start; /* a '^' in it, as in a definition */
 	bool is_generic; /* gives way to any that is not */
+	bool is_renamed; /* an older name of another one: streams and jobs may refer to it, new ones never take it */
 	bool has_step_lines; /* the step may stand on a line without a value */
 	size_t include_count; /* presets whose definitions are in it too: it takes over from them */
 	int includes[PRESET_INCLUDES_MAX];
@@ -74,7 +76,6 @@ struct definition_set {
 		*presets; /* borrowed; what the preset form chooses from, and what says where steps stand */
 	struct preset *items; /* a set made by definition_presets_new */
 	size_t preset_count;
-	const struct definition *line_step; /* one whose step_regex finds the step on lines of no known format */
 	const struct sieve *sieve; /* which of these may know a line */
 	uint64_t generic[SIEVE_WORDS]; /* which of these are */
 	bool is_preset_form;
@@ -92,6 +93,9 @@ struct definition_source {
 /* Compiles the arrays into *list, one behind the other. */
 enum status definition_list_build(struct definition_list *list, struct arena *arena,
 	const struct definition_source *sources, size_t source_count, struct error *err) MUST_CHECK;
+/* What generic/ reads, as definitions without expressions. */
+enum status definition_list_build_reader(
+	struct definition_list *list, struct arena *arena, struct error *err) MUST_CHECK;
 /* A pattern of presets.json with {N} written out. */
 void definition_expand(struct span pattern, struct buf *out);
 void definition_list_done(struct definition_list *list);
@@ -101,8 +105,6 @@ struct definition_set *definition_set_alloc(void) __attribute__((warn_unused_res
 const struct definition_list *definition_set_list(const struct definition_set *set, int preset);
 /* The presets that a stream may choose from; NULL: none. */
 const struct preset *definition_set_presets(const struct definition_set *set, size_t *count);
-/* Whose step_regex finds the step on a line of any format; NULL: none does. */
-const struct definition *definition_set_line_step(const struct definition_set *set);
 bool definition_has_step(const struct definition *definition); /* it says itself where the step is */
 /* Which of them may know a line, by their numbers; only when there are any. */
 const struct sieve *definition_set_sieve(const struct definition_set *set);

@@ -143,6 +143,22 @@ static enum status build_list(struct preset *preset, struct arena *arena, const 
 	return definition_list_build(&preset->list, arena, sources, count, err);
 }
 
+/* {"name","reader":true,"generic":true}: what it reads is not in the file. */
+static enum status build_reader(struct preset *preset, struct arena *arena, const struct json *presets,
+	const struct json *node, struct error *err)
+{
+	const struct json *include = json_get(node, "include");
+
+	preset->is_renamed = json_is_true(json_get(node, "renamed"));
+	preset->detect_text = preset->is_renamed ? SPAN("") : SPAN(".*"); /* what it knows, generic/ says */
+	preset->has_step_lines = true;
+	for (const struct json *name = json_first(include); name; name = json_next(name))
+		if (preset->include_count < PRESET_INCLUDES_MAX &&
+			preset_named(presets, json_string_of(name), &preset->includes[preset->include_count]))
+			preset->include_count++;
+	return definition_list_build_reader(&preset->list, arena, err);
+}
+
 static enum status preset_build(struct preset *preset, struct arena *arena, const struct json *presets,
 	const struct json *node, size_t index, struct error *err)
 {
@@ -151,10 +167,13 @@ static enum status preset_build(struct preset *preset, struct arena *arena, cons
 	char field[64];
 
 	snprintf(field, sizeof field, "presets[%zu]", index);
-	if (name.len == 0 || detect.len == 0)
+	bool is_reader = json_is_true(json_get(node, "reader"));
+	if (name.len == 0 || (detect.len == 0 && !is_reader))
 		return error_set_field(err, ERR_SEMANTIC, field, "%s needs name and detect", field);
 	preset->is_generic = json_is_true(json_get(node, "generic"));
 	TRY(copy_name(preset, arena, name, err));
+	if (is_reader)
+		return build_reader(preset, arena, presets, node, err);
 	TRY(build_detect(preset, arena, detect, field, err));
 	snprintf(field, sizeof field, "presets[%zu].definitions", index);
 	TRY(build_list(preset, arena, presets, node, field, err));
@@ -175,15 +194,6 @@ static enum status build_sieve(struct definition_set *set, struct error *err)
 	TRY(sieve_new(&sieve, set->arena, patterns, set->preset_count, err));
 	set->sieve = sieve;
 	return OK;
-}
-
-static const struct definition *find_line_step(const struct definition_set *set)
-{
-	for (size_t i = 0; i < set->preset_count; i++)
-		for (size_t j = 0; set->items[i].is_generic && j < set->items[i].list.count; j++)
-			if (set->items[i].list.items[j].step_regex)
-				return &set->items[i].list.items[j];
-	return NULL;
 }
 
 enum status definition_presets_new(struct definition_set **out, struct span json, struct error *err)
@@ -207,7 +217,6 @@ enum status definition_presets_new(struct definition_set **out, struct span json
 		*preset = (struct preset){0};
 		TRY(preset_build(preset, set->arena, presets, item, set->preset_count - 1, err));
 	}
-	set->line_step = find_line_step(set);
 	TRY(build_sieve(set, err));
 	*out = TAKE(set);
 	return OK;
@@ -237,11 +246,6 @@ const struct sieve *definition_set_sieve(const struct definition_set *set)
 const uint64_t *definition_set_generic(const struct definition_set *set)
 {
 	return set->presets->generic;
-}
-
-const struct definition *definition_set_line_step(const struct definition_set *set)
-{
-	return set->presets ? set->presets->line_step : NULL;
 }
 
 bool definition_set_is_guided(const struct definition_set *set)
@@ -274,6 +278,13 @@ struct metric_definition definition_set_get(const struct definition_set *set, in
 bool definition_set_is_preset_form(const struct definition_set *set)
 {
 	return set->is_preset_form;
+}
+
+bool definition_set_preset_is_renamed(const struct definition_set *set, int preset)
+{
+	const struct definition_set *owner = set->presets ? set->presets : set;
+
+	return preset >= 0 && (size_t)preset < owner->preset_count && owner->items[preset].is_renamed;
 }
 
 const char *definition_set_preset_name(const struct definition_set *set, int preset)

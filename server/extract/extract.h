@@ -37,6 +37,8 @@ bool definition_set_is_preset_form(const struct definition_set *set);
 /* Has definitions of a user's that do not say where the step is: it is looked for on the line, by the rules of the presets. */
 bool definition_set_is_guided(const struct definition_set *set);
 int definition_set_preset_find(const struct definition_set *set, struct span name); /* -1: there is none */
+bool definition_set_preset_is_renamed(
+	const struct definition_set *set, int preset); /* its name is an older one of another */
 const char *definition_set_preset_name(const struct definition_set *set, int preset); /* NULL for -1 */
 
 /*
@@ -100,7 +102,8 @@ struct extract_line {
 
 /*
  * Appends the points of one line to `out` (which the caller clears). A line is cut into segments at '\r'; ANSI escapes
- * are skipped; every definition runs on every segment (of several segments that match, each gives a point).
+ * are skipped; every definition runs on every segment (of several segments that match, each gives a point). A line that a
+ * container runtime has cut gives what it gives with its last part.
  * arrival_ms is the log time of a line that neither states nor shows one. A value that takes its step from a line at
  * most 64 further up (a record of several lines) takes the time shown there too.
  *

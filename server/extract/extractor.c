@@ -27,6 +27,7 @@ struct extractor *extractor_new(void)
 	extractor->unwrapped = BUF_INIT(UNWRAPPED_MAX_BYTES);
 	extractor->recent = BUF_INIT(2 * RECENT_BYTES);
 	extractor->header = BUF_INIT(METRIC_NAME_MAX_BYTES * DEFINITIONS_MAX);
+	partials_init(&extractor->partials);
 	return TAKE(extractor);
 }
 
@@ -42,6 +43,7 @@ void extractor_free(struct extractor *extractor)
 	buf_done(&extractor->unwrapped);
 	buf_done(&extractor->header);
 	buf_done(&extractor->recent);
+	partials_done(&extractor->partials);
 	mem_free(extractor->held);
 	mem_free(extractor->found);
 	mem_free(extractor);
@@ -146,7 +148,7 @@ static enum status ensure_formats(struct run *run, struct error *err)
 	const struct preset *presets = definition_set_presets(run->set, &count);
 	for (size_t i = formats->count; i-- > 0;) {
 		struct format *format = formats->items[i];
-		if (format->preset < 0 || (size_t)format->preset >= count) {
+		if (format->preset < 0 || (size_t)format->preset >= count || presets[format->preset].is_renamed) {
 			formats_remove(formats, format->preset);
 			continue;
 		}
@@ -335,26 +337,54 @@ static inline enum status extract_text(struct run *run, struct error *err)
 	return run->text.len ? extract_segment(run, run->text, err) : OK;
 }
 
+static enum status extract_whole(struct run *run, struct error *err)
+{
+	struct extractor *extractor = run->extractor;
+	struct attempts *attempts = &extractor->attempts;
+	size_t first = run->out->count;
+
+	TRY(ensure_formats(run, err));
+	line_view_set(&extractor->segment.view, SPAN(""), &extractor->prefixes);
+	TRY(extract_text(run, err));
+	bool may_be_start =
+		(run->may_be_start || !run->has_looked) && !run->has_match && attempts->has_step && !attempts->has_hint;
+	if (may_be_start && line_is_start(run->text)) {
+		attempts->has_hint = true;
+		attempts->hint_line = run->line->number;
+		extractor->bars = (struct bars){0}; /* another run, with bars of its own */
+	}
+	revise_own(run, first);
+	return OK;
+}
+
+/* *waits: the line is a part, and not the last one. */
+static enum status join_parts(struct extractor *extractor, struct extract_line *line, bool *waits, struct error *err)
+{
+	enum partial_kind kind = partials_take(&extractor->partials, &line->text, &line->is_cut);
+
+	if (kind == PARTIAL_NO_MEMORY)
+		return error_no_memory(err);
+	*waits = kind == PARTIAL_WAITS;
+	if (*waits)
+		line_view_set(&extractor->segment.view, SPAN(""), &extractor->prefixes);
+	return OK;
+}
+
 enum status extract_line(struct extractor *extractor, const struct definition_set *set, struct regex_scratch *scratch,
 	const struct extract_line *line, int64_t arrival_ms, struct extracted_list *out, struct error *err)
 {
-	struct run run = {extractor, set, .scratch = scratch, .line = line, .text = line->text,
-		.arrival_ms = arrival_ms, .is_guided = extractor->is_guided && set->is_guided, .out = out};
-	struct attempts *attempts = &extractor->attempts;
-	size_t first = out->count;
+	struct extract_line whole = *line;
+	struct record_state records; /* written when it is needed */
+	struct run run = {extractor, set, .scratch = scratch, .line = &whole, .arrival_ms = arrival_ms,
+		.is_guided = extractor->is_guided && set->is_guided, .records = &records, .out = out};
 
-	TRY(ensure_formats(&run, err));
-	line_view_set(&extractor->segment.view, SPAN(""), &extractor->prefixes);
-	TRY(extract_text(&run, err));
-	bool may_be_start =
-		(run.may_be_start || !run.has_looked) && !run.has_match && attempts->has_step && !attempts->has_hint;
-	if (may_be_start && line_is_start(run.text)) {
-		attempts->has_hint = true;
-		attempts->hint_line = line->number;
-		extractor->bars = (struct bars){0}; /* another run, with bars of its own */
-	}
-	revise_own(&run, first);
-	return OK;
+	bool waits = false;
+	if (partial_may_be(line->text) || extractor->partials.has_joined)
+		TRY(join_parts(extractor, &whole, &waits, err));
+	if (waits)
+		return OK;
+	run.text = whole.text;
+	return extract_whole(&run, err);
 }
 
 void extractor_reset_definitions(struct extractor *extractor)
@@ -366,6 +396,7 @@ void extractor_reset_definitions(struct extractor *extractor)
 	extractor->attempts.trial.is_open = false;
 	extractor->attempts.track_count = 0;
 	extractor->has_several = false;
+	extractor->generic = (struct generic_memory){0};
 	extractor->held_count = 0;
 	extractor_forget_recent(extractor);
 }

@@ -17,7 +17,9 @@ enum {
 	VERSION_CHOSEN = 4,
 	VERSION_UNTRUSTING = 5,
 	VERSION_GULLIBLE = 6,
-	VERSION = 7
+	VERSION_FORGETFUL = 7, /* of what any line is read by */
+	VERSION_LINE_BY_LINE = 8, /* no records over several lines, no lines in parts */
+	VERSION = 9
 };
 
 static void pack_held(const struct extractor *extractor, struct buf *out)
@@ -58,6 +60,9 @@ void extractor_pack(struct extractor *extractor, struct buf *out)
 	pack_held(extractor, out);
 	prefix_memory_pack(&extractor->prefixes, out);
 	bars_pack(&extractor->bars, out);
+	generic_memory_pack(&extractor->generic, out);
+	records_pack(&extractor->generic.records, out);
+	partials_pack(&extractor->partials, out);
 }
 
 static bool is_step(int64_t step)
@@ -233,6 +238,17 @@ static enum status unpack_lines(
 	return OK;
 }
 
+static enum status unpack_records(struct extractor *extractor, struct unpacker *in, struct error *err)
+{
+	records_unpack(&extractor->generic.records, in);
+	if (partials_unpack(&extractor->partials, in))
+		return OK;
+	for (size_t i = 0; i < PARTIAL_OUTPUTS; i++)
+		if (extractor->partials.outputs[i].text.failure == ERR_MEMORY)
+			return error_no_memory(err);
+	return damaged(err, "lines in parts");
+}
+
 static enum status unpack_second(struct extractor *extractor, uint64_t version, struct unpacker *in, struct error *err)
 {
 	bool is_chosen = version <= VERSION_CHOSEN;
@@ -262,6 +278,10 @@ static enum status unpack_second(struct extractor *extractor, uint64_t version, 
 		prefix_memory_unpack(&extractor->prefixes, in);
 	if (version > VERSION_GULLIBLE)
 		bars_unpack(&extractor->bars, in);
+	if (version > VERSION_FORGETFUL)
+		generic_memory_unpack(&extractor->generic, in);
+	if (version > VERSION_LINE_BY_LINE)
+		TRY(unpack_records(extractor, in, err));
 	return in->has_failed ? damaged(err, "prefixes or bars") : OK;
 }
 

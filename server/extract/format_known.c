@@ -1,5 +1,6 @@
 /* Whose `detect` knows a line, each shape of line once. */
 #include "extract/format.h"
+#include "extract/generic/generic.h"
 #include "extract/line/starts.h"
 
 enum { SEEN_BYTES = 4096, MEMO = 256 };
@@ -95,11 +96,25 @@ bool formats_see(struct formats *formats, struct span text)
 	return flags_of(memo_of(formats), formats->shape) & DULL;
 }
 
+static bool is_read(const struct prefix *prefix)
+{
+	struct span text = seen_of(prefix->starts[prefix->certain]);
+	struct tokens tokens;
+	struct generic_line line;
+
+	if (!generic_may_have(text))
+		return false;
+	tokens_find(seen_of(prefix->starts[generic_start(prefix)]), &tokens);
+	return generic_read(&tokens, &line) && line.is_known;
+}
+
 static bool is_known(const struct preset *preset, struct regex_scratch *scratch, struct line_view *view)
 {
 	struct span groups[REGEX_MAX_GROUPS];
 	size_t start;
 
+	if (preset->list.is_reader)
+		return is_read(line_view_prefix(view));
 	return starts_search(line_view_prefix(view), preset->detect, preset->has_start, scratch, SEEN_BYTES, groups,
 		       &start) == REGEX_MATCH;
 }

@@ -1,6 +1,7 @@
 #include "extract/guide.h"
 
 #include "extract/csv.h"
+#include "extract/generic/generic.h"
 #include "extract/line/number.h"
 #include "extract/line/starts.h"
 
@@ -136,14 +137,16 @@ enum status guide_hear(struct formats *formats, const struct definition_set *set
 	return OK;
 }
 
-void guide_find_generic(
-	const struct definition_set *set, struct regex_scratch *scratch, struct span text, struct guided *out)
+void guide_find_generic(struct span text, struct guided *out)
 {
-	const struct definition *generic = definition_set_line_step(set);
+	struct generic_counters found;
 
-	*out = (struct guided){0};
-	if (generic)
-		search_step(generic, scratch, text, out);
+	generic_find_step(text, &found);
+	*out = (struct guided){.has_step = found.has_step,
+		.has_epoch = found.has_epoch,
+		.step = found.step,
+		.epoch = found.epoch,
+		.where = found.where};
 }
 
 static const struct preset *preset_at(const struct definition_set *set, int number)
@@ -157,7 +160,6 @@ static const struct preset *preset_at(const struct definition_set *set, int numb
 bool guide_find(struct formats *formats, const struct definition_set *set, struct regex_scratch *scratch,
 	struct line_view *view, const struct guide_memory *memory, struct guided *out)
 {
-	const struct definition *generic = definition_set_line_step(set);
 	bool is_final = false, is_known = false;
 
 	*out = (struct guided){0};
@@ -166,8 +168,8 @@ bool guide_find(struct formats *formats, const struct definition_set *set, struc
 		is_known = preset && ask_preset(&preset->list, false, scratch, view, memory, out);
 		is_final = is_known && (out->step_follows || !preset->is_generic);
 	}
-	if (!out->has_step && !is_final && generic)
-		search_step(generic, scratch, line_view_text(view), out);
+	if (!out->has_step && !is_final && set->presets)
+		guide_find_generic(line_view_text(view), out);
 	return is_known;
 }
 

@@ -37,8 +37,7 @@ bool guide_is_choosing(const struct formats *formats); /* the beginning */
 bool guide_find(struct formats *formats, const struct definition_set *set, struct regex_scratch *scratch,
 	struct line_view *view, const struct guide_memory *memory, struct guided *out);
 /* By the rules that hold for any format. */
-void guide_find_generic(
-	const struct definition_set *set, struct regex_scratch *scratch, struct span text, struct guided *out);
+void guide_find_generic(struct span text, struct guided *out);
 /* Of a line without one, of a format that gives the step a line of its own. */
 void guide_find_alone(const struct formats *formats, const struct definition_set *set, struct regex_scratch *scratch,
 	struct line_view *view, const struct guide_memory *memory, struct guided *out);

@@ -1,5 +1,5 @@
 /* The definitions on one segment of a line. */
-#include "extract/guess.h"
+#include "extract/generic/guess.h"
 #include "extract/line/number.h"
 #include "extract/state.h"
 #include "extract/line/value_place.h"
@@ -184,7 +184,7 @@ static void find_place_step(const struct run *run, const struct definition *defi
 	if (!line.has_step && definition->step_regex)
 		search_line_step(run, found->definition, subject, &line);
 	if (!line.has_step && definition->step_group > 0) {
-		guide_find_generic(run->set, run->scratch, subject->segment, &guided);
+		guide_find_generic(subject->segment, &guided);
 		line.has_step = guided.has_step;
 		line.step = guided.step;
 	}
@@ -391,7 +391,7 @@ static bool try_all(struct run *run, struct span whole)
 		for (uint64_t bits = words[base / 64]; bits; bits &= bits - 1)
 			if (!try_chain(run, base + (uint32_t)__builtin_ctzll(bits), subject, whole))
 				return false;
-	return true;
+	return !run->list->is_reader || match_generic(run);
 }
 
 enum status match_segment(struct run *run, struct error *err)

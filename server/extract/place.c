@@ -1,8 +1,10 @@
 /* What was found in a segment becomes points: series, steps, attempts. */
 #include "base/text/line_time.h"
-#include "extract/guess.h"
+#include "extract/generic/guess.h"
 #include "extract/state.h"
 #include "model/metrics/batch.h"
+
+enum { RECORDS_NEEDED = 2 }; /* one alone may be of settings */
 
 static int64_t shown_time(struct run *run)
 {
@@ -37,13 +39,17 @@ static bool find_slot(struct run *run, struct found *found, int64_t raw_step)
 	return attempts_add_tracks(&extractor->attempts, extractor->slots.count);
 }
 
-/* An evaluation may count from 1 each time. Where the one that leads is silent, another may have begun in its place. */
+/*
+ * An evaluation may count from 1 each time. Where the one that leads is silent, another may have begun in its place, unless that
+ * reads any line.
+ */
 static bool is_aside(const struct run *run)
 {
 	const struct formats *formats = &run->extractor->formats;
 	const struct format *leader = formats->count > 1 ? formats_leader(formats) : run->format;
 
-	return leader && leader != run->format && !format_has_ended(leader, run->line->number);
+	bool is_guessed = leader && run->format->is_generic && !leader->is_generic;
+	return leader && leader != run->format && (is_guessed || !format_has_ended(leader, run->line->number));
 }
 
 /* The step on the axis, which is then also that of the neighbours. */
@@ -54,6 +60,7 @@ static enum status place(struct run *run, struct found *found, struct error *err
 	struct raw_step raw = {.value = found->step,
 		.epoch = found->epoch,
 		.has_epoch = found->has_epoch,
+		.total = found->total,
 		.ts_ms = shown != NO_TIME ? shown : run->arrival_ms,
 		.line = run->line->number,
 		.is_aside = is_aside(run)};
@@ -126,7 +133,15 @@ static bool is_own(const struct run *run, uint32_t slot)
 	return run->extractor->slots.items[slot].preset == run->format->preset;
 }
 
-/* Gives those of the slot (SLOT_NONE: those that wait for the step that has just come). */
+/* It waits for a reason, whether it waits for its step as well or not. */
+static bool lacks_reason(const struct run *run, const struct held *held)
+{
+	const struct slot *slot = &run->extractor->slots.items[held->slot];
+
+	return slot->guessed && !slot->is_shown;
+}
+
+/* Gives those of the slot that wait for nothing else. */
 static bool release(struct run *run, uint32_t slot)
 {
 	struct extractor *extractor = run->extractor;
@@ -134,16 +149,36 @@ static bool release(struct run *run, uint32_t slot)
 
 	for (size_t i = 0; i < extractor->held_count; i++) {
 		struct held held = extractor->held[i];
-		bool goes = slot == SLOT_NONE ? held.waits_for_step && is_own(run, held.slot) : held.slot == slot;
-		if (!goes) {
+		if (held.slot != slot || held.waits_for_step)
 			extractor->held[kept++] = held;
+		else if (!emit(run, held.slot, &held.point))
+			return false;
+	}
+	extractor->held_count = kept;
+	return true;
+}
+
+/* What becomes of points that wait for the step at the end of their record. */
+enum ending { ENDING_WITH_STEP, ENDING_AS_IS, ENDING_DROPPED };
+
+static bool release_waiting(struct run *run, enum ending ending)
+{
+	struct extractor *extractor = run->extractor;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < extractor->held_count; i++) {
+		struct held held = extractor->held[i];
+		bool goes = held.waits_for_step && is_own(run, held.slot);
+		if (goes && ending == ENDING_DROPPED)
 			continue;
-		}
-		if (held.waits_for_step) {
+		if (goes && ending == ENDING_WITH_STEP) {
 			held.point.step = run->format->step.step;
 			held.point.attempt = extractor_attempt(extractor);
 		}
-		if (!emit(run, held.slot, &held.point))
+		held.waits_for_step &= !goes;
+		if (!goes || lacks_reason(run, &held))
+			extractor->held[kept++] = held;
+		else if (!emit(run, held.slot, &held.point))
 			return false;
 	}
 	extractor->held_count = kept;
@@ -154,8 +189,10 @@ static bool release(struct run *run, uint32_t slot)
 static bool has_reason(struct slot *slot, const struct definition *definition, const struct found *found)
 {
 	struct span key = found->name.len ? found->name : definition->shown.name;
-	unsigned needed = guess_points_needed(key, found->has_step);
+	unsigned needed = guess_points_needed(key, found->has_step || found->step_follows || found->is_in_record);
 
+	if (found->step_follows && needed < RECORDS_NEEDED)
+		needed = RECORDS_NEEDED;
 	if (slot->guessed++ == 0)
 		slot->guessed_first = found->value;
 	slot->has_changed |= found->value != slot->guessed_first;
@@ -169,14 +206,15 @@ static bool give(struct run *run, const struct found *found, struct point *point
 
 	if (definition->is_mean && found->has_step)
 		point->value = without_mean(slot, definition, found);
+	bool waits = (definition->step_follows || found->step_follows) && !found->has_step;
 	if (definition->is_guess && !slot->is_shown) {
 		if (!has_reason(slot, definition, found))
-			return hold(run->extractor, found->slot, false, point);
+			return hold(run->extractor, found->slot, waits, point);
 		slot->is_shown = true;
 		if (!release(run, found->slot))
 			return false;
 	}
-	if ((definition->step_follows || found->step_follows) && !found->has_step)
+	if (waits)
 		return hold(run->extractor, found->slot, true, point);
 	return emit(run, found->slot, point);
 }
@@ -259,7 +297,7 @@ enum status place_step(struct run *run, const struct guided *guided, struct erro
 	note_step(run, found.placed, found.step);
 	if (guided->total)
 		run->format->said_total = guided->total;
-	return release(run, SLOT_NONE) ? OK : error_no_memory(err);
+	return release_waiting(run, ENDING_WITH_STEP) ? OK : error_no_memory(err);
 }
 
 /* A match whose step is not known, but for what was seen last. */
@@ -278,6 +316,37 @@ static void count_without_step(struct run *run)
 	}
 }
 
+/* The step of a record is a value of its own, as on a line that says nothing else. */
+static enum status place_record_step(struct run *run, const struct block_end *end, struct error *err)
+{
+	struct found found = {.definition = GENERIC_STEP,
+		.rank = RANK_NONE,
+		.has_step = true,
+		.has_epoch = end->is_epoch,
+		.step = end->step,
+		.epoch = end->is_epoch ? end->step : 0};
+
+	if (!find_slot(run, &found, found.step))
+		return error_no_memory(err);
+	if (!is_kept(&found))
+		return OK;
+	TRY(place(run, &found, err));
+	note_step(run, found.placed, found.step);
+	run_use(run, run->format); /* slots may have moved */
+	return release_waiting(run, ENDING_WITH_STEP) ? OK : error_no_memory(err);
+}
+
+enum status place_record_end(struct run *run, struct error *err)
+{
+	const struct block_end *end = &run->record.end;
+
+	if (!end->is_there || !run->extractor->held_count)
+		return OK;
+	if (end->has_step)
+		return place_record_step(run, end, err);
+	return release_waiting(run, end->is_dropped ? ENDING_DROPPED : ENDING_AS_IS) ? OK : error_no_memory(err);
+}
+
 /* All points of a segment carry the attempt that its steps led to. */
 enum status place_found(struct run *run, struct error *err)
 {
@@ -288,7 +357,7 @@ enum status place_found(struct run *run, struct error *err)
 	if (!has_seen)
 		count_without_step(run);
 	if (has_seen && extractor->held_count)
-		is_ok = release(run, SLOT_NONE);
+		is_ok = release_waiting(run, ENDING_WITH_STEP);
 	for (size_t i = 0; i < extractor->found_count && is_ok; i++)
 		if (is_kept(&extractor->found[i]))
 			is_ok = give_point(run, &extractor->found[i]);

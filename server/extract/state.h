@@ -8,7 +8,9 @@
 #include "extract/attempt.h"
 #include "extract/definition.h"
 #include "extract/format.h"
+#include "extract/generic/records.h"
 #include "extract/guide.h"
+#include "extract/line/partial.h"
 #include "extract/line/slot.h"
 
 enum { HELD_MAX = 512, RECENT_MAX = 8, RECENT_LINE_BYTES = 200, RECORD_LINES = 64 };
@@ -23,8 +25,10 @@ struct found {
 	bool has_step;
 	bool has_epoch;
 	bool step_follows; /* the record ends with its step */
+	bool is_in_record; /* below a line that says the step alone */
 	int64_t step; /* raw */
 	int64_t epoch;
+	int64_t total; /* of the epoch's steps; 0: not said */
 	double value;
 	uint32_t slot; /* once known */
 	int64_t placed; /* the step on the axis, with has_step */
@@ -56,6 +60,7 @@ struct extractor {
 	struct segment segment; /* the last of them: while its line lives */
 	uint64_t segments; /* looked at; not packed: only tells one from the next */
 	struct bars bars;
+	struct generic_memory generic;
 	int32_t bare_rank; /* srun's number of the last line that had one */
 	bool is_srun; /* and it has come twice in a row: no counter of the trainer's */
 	struct prefix_memory prefixes;
@@ -63,6 +68,7 @@ struct extractor {
 	size_t recent_from; /* what stands in front of it is forgotten */
 	uint32_t recent_count;
 	struct buf header; /* of the CSV that is being read */
+	struct partials partials; /* lines that a container runtime has cut */
 	struct held *held;
 	size_t held_count;
 	size_t held_cap;
@@ -90,6 +96,9 @@ struct run {
 	bool has_match; /* of any format */
 	bool is_side_bar; /* to who is asked: a bar, and not the training's */
 	bool is_guided; /* the set, and the stream */
+	struct record_state *records; /* as they were before the segment `records_at` */
+	uint64_t records_at;
+	struct record_line record; /* what the segment is of */
 	bool has_looked; /* a sieve, for lines that may be a start */
 	bool may_be_start; /* line_hint.h has to look */
 	struct extracted_list *out;
@@ -130,7 +139,11 @@ const struct step_seen *run_step(const struct run *run);
 bool owner_find_slot(struct run *run, uint32_t *slot);
 /* match_csv.c: the same for a row of numbers or its header; false: no memory. */
 bool match_csv(struct run *run, uint32_t index, struct span segment, int32_t rank);
+/* match_generic.c: the same for a line that is read by no expression. */
+bool match_generic(struct run *run);
 /* place.c: what was found becomes points. */
 enum status place_found(struct run *run, struct error *err) MUST_CHECK;
+/* What waited for the end of a record, which has come. */
+enum status place_record_end(struct run *run, struct error *err) MUST_CHECK;
 /* A step that a line says without a value. */
 enum status place_step(struct run *run, const struct guided *guided, struct error *err) MUST_CHECK;

@@ -18,12 +18,15 @@ static void put_if(struct json_writer *w, const char *key, struct span text)
 		json_put_span(w, key, text);
 }
 
+/* What is read by no expression has none to show. */
 static void write_items(struct json_writer *w, const struct definitions_view *view)
 {
 	json_key(w, "definitions");
 	json_array(w);
 	for (size_t i = 0; i < view->count; i++) {
 		const struct metric_definition *item = &view->items[i];
+		if (!item->regex.len)
+			continue;
 		json_object(w);
 		json_put_span(w, "Name", item->name);
 		json_put_span(w, "Regex", item->regex);
@@ -136,6 +139,8 @@ enum status api_definitions_get(void *context, void *worker, const struct http_r
 	json_key(&w, "presets");
 	json_array(&w);
 	for (size_t i = 0; (name = pipeline_preset(api->options.pipeline, arena, i, &view)); i++) {
+		if (view.is_renamed)
+			continue;
 		json_object(&w);
 		json_put_text(&w, "name", name);
 		write_items(&w, &view);

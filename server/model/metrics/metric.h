@@ -52,4 +52,5 @@ struct metric_definition {
 	enum role role;
 	int higher; /* 1: higher is better, -1: lower is, 0: not stated */
 	bool is_step_only; /* its value is the stream's step, and no metric */
+	bool keeps_role; /* whatever a name out of the text tells */
 };

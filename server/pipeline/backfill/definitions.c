@@ -445,5 +445,6 @@ const char *pipeline_preset(
 	*out = (struct definitions_view){.preset = SPAN(""), .reason = SPAN("")};
 	if (name && copy_items(arena, pipeline->presets, (int)number, out, &err) != OK)
 		return NULL;
+	out->is_renamed = definition_set_preset_is_renamed(pipeline->presets, (int)number);
 	return name;
 }

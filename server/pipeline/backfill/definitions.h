@@ -43,6 +43,7 @@ struct definitions_view {
 	struct metric_definition *items;
 	size_t count;
 	struct backfill_row backfill; /* job_id 0: there was none */
+	bool is_renamed; /* the preset's name is an older one of another */
 	struct span damage; /* why they cannot be read, and what to do; "": they can */
 };
 

@@ -43,7 +43,8 @@ static enum role role_of(const struct metric_definition *definition, const struc
 		return ROLE_OTHER;
 	if (definition->role == ROLE_LOSS && of->name.len && metric_is_score(of->name))
 		return ROLE_OTHER; /* among the losses of a line */
-	return definition->role == ROLE_OTHER && of->name.len ? role_guess(of->name) : definition->role;
+	bool is_told = definition->role == ROLE_OTHER && of->name.len && !definition->keeps_role;
+	return is_told ? role_guess(of->name) : definition->role;
 }
 
 static struct series_state *make_series(

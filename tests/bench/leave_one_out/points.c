@@ -74,7 +74,8 @@ static enum role role_of(const struct definition_set *set, const struct extracte
 
 	if (shown.role == ROLE_LOSS && series->name.len && metric_is_score(series->name))
 		return ROLE_OTHER;
-	return shown.role == ROLE_OTHER && series->name.len ? role_guess(series->name) : shown.role;
+	bool is_told = shown.role == ROLE_OTHER && series->name.len && !shown.keeps_role;
+	return is_told ? role_guess(series->name) : shown.role;
 }
 
 static void print_series(const struct extractor *extractor, const struct definition_set *set, uint32_t number)

@@ -46,7 +46,6 @@ static const struct style styles[] = {
 	{"compose, a container's name", "trainer  | ", "", AS_IS, false},
 	{"compose --timestamps", "trainer-1  | 2024-06-25T12:34:56.123456789Z ", "", AS_IS, false},
 	{"CRI", "2025-01-02T03:04:05.123456789Z stdout F ", "", AS_IS, false},
-	{"CRI, a part", "2025-01-02T03:04:05.123456789+00:00 stderr P ", "", AS_IS, false},
 	{"Kubernetes' times", "2025-01-02T03:04:05.123456789Z ", "", AS_IS, false},
 	{"docker's json-file", "{\"log\":\"",
 		"\\n\",\"stream\":\"stdout\",\"time\":\"2024-06-25T12:34:56.123456789Z\"}", JSON, false},

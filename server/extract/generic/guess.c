@@ -1,4 +1,4 @@
-#include "extract/guess.h"
+#include "extract/generic/guess.h"
 
 #include <string.h>
 
@@ -37,6 +37,7 @@ enum {
 	COUNTER = 4, /* "step" counts, "step_time" and "tokens_per_sec_per_gpu" measure */
 	MEASURE = 8,
 	NEVER = 16, /* settings, places, sizes */
+	NORM = 32, /* also of a total */
 };
 
 /* Sorted; asked for each word of each match. */
@@ -89,6 +90,7 @@ static const struct {
 	{"exit", NEVER},
 	{"f", KNOWN},
 	{"fid", KNOWN},
+	{"fps", KNOWN | MEASURE},
 	{"gnorm", KNOWN},
 	{"gpu", COUNTER},
 	{"gpus", COUNTER},
@@ -105,6 +107,7 @@ static const struct {
 	{"index", NEVER},
 	{"interval", NEVER},
 	{"iou", KNOWN},
+	{"ips", KNOWN | MEASURE},
 	{"it", COUNTER},
 	{"iter", COUNTER},
 	{"iteration", COUNTER},
@@ -113,7 +116,6 @@ static const struct {
 	{"key", NEVER},
 	{"kl", KNOWN},
 	{"layers", NEVER},
-	{"length", NEVER},
 	{"level", NEVER},
 	{"line", NEVER},
 	{"lineno", NEVER},
@@ -133,7 +135,8 @@ static const struct {
 	{"nll", KNOWN},
 	{"node", COUNTER},
 	{"nodes", COUNTER},
-	{"norm", KNOWN},
+	{"none", NEVER},
+	{"norm", KNOWN | NORM},
 	{"num", NEVER},
 	{"number", NEVER},
 	{"offset", NEVER},
@@ -166,6 +169,7 @@ static const struct {
 	{"signal", NEVER},
 	{"size", NEVER},
 	{"speed", KNOWN},
+	{"sps", KNOWN | MEASURE},
 	{"ssim", KNOWN},
 	{"status", NEVER},
 	{"step", COUNTER},
@@ -173,6 +177,7 @@ static const struct {
 	{"stride", NEVER},
 	{"tflop", KNOWN},
 	{"tflops", KNOWN | MEASURE},
+	{"tgs", KNOWN | MEASURE},
 	{"thread", NEVER},
 	{"threads", NEVER},
 	{"throughput", KNOWN | MEASURE},
@@ -186,6 +191,7 @@ static const struct {
 	{"top", KNOWN},
 	{"total", NEVER},
 	{"tps", KNOWN},
+	{"ups", KNOWN | MEASURE},
 	{"value", NEVER},
 	{"version", NEVER},
 	{"vocab", NEVER},
@@ -220,22 +226,36 @@ static unsigned classes_of(struct span word)
 	return 0;
 }
 
+static bool is_word_of_loss(struct span word)
+{
+	return span_equal_fold(word, SPAN("loss")) || span_equal_fold(word, SPAN("losses"));
+}
+
 unsigned guess_points_needed(struct span key, bool has_step)
 {
 	struct span rest = key, word;
 	unsigned all = 0;
+	bool never = false, is_loss = false, is_total = false, has_loss = false, was_packet = false;
 
 	if (key.len == 0 || key.len > GUESS_NAME_MAX_BYTES)
 		return GUESS_NEVER;
 	while (next_word(&rest, &word)) {
 		unsigned classes = classes_of(word);
-		if (classes & NEVER)
+		is_loss = is_word_of_loss(word);
+		if (is_loss && was_packet)
 			return GUESS_NEVER;
+		was_packet = span_equal_fold(word, SPAN("packet")) || span_equal_fold(word, SPAN("data"));
+		has_loss |= is_loss;
+		never |= (classes & NEVER) && !span_equal_fold(word, SPAN("total"));
+		is_total |= span_equal_fold(word, SPAN("total"));
 		if ((classes & COUNTED) && word.len < key.len)
 			classes |= KNOWN;
 		all |= classes;
 	}
-	if ((all & COUNTER) && !(all & MEASURE))
+	never |= is_total && !has_loss && !(all & NORM);
+	if (never && !is_loss) /* "value loss" is one all the same */
+		return GUESS_NEVER;
+	if ((all & COUNTER) && !(all & MEASURE) && !is_loss)
 		return GUESS_NEVER;
 	if (all & KNOWN)
 		return has_step ? KNOWN_WITH_STEP : KNOWN_WITHOUT_STEP;

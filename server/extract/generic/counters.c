@@ -1,0 +1,297 @@
+#include "extract/generic/counters.h"
+
+#include "extract/generic/words.h"
+
+enum { MARKS_MAX = 4, HEAD_TOKENS = 16 };
+
+static bool is_open(const struct tokens *tokens, size_t at)
+{
+	return token_is_mark(tokens, at, '[') || token_is_mark(tokens, at, '(');
+}
+
+static bool is_closed(const struct tokens *tokens, size_t at)
+{
+	return token_is_mark(tokens, at, ']') || token_is_mark(tokens, at, ')');
+}
+
+static bool is_time_word(const struct tokens *tokens, size_t at)
+{
+	return token_is(tokens, at, TOKEN_WORD) && tokens->items[at].gap < 2 &&
+	       unit_of(token_text(tokens, at)).kind == UNIT_TIME;
+}
+
+/* "12/500", "12 of 500", "12 out of 500": where the total is; SIZE_MAX: there is none. */
+static size_t total_at(const struct tokens *tokens, size_t number)
+{
+	size_t at = number + 1;
+
+	if (token_is_mark(tokens, at, '/'))
+		at++;
+	else if (token_is(tokens, at, TOKEN_WORD) && span_equal(token_text(tokens, at), SPAN("of")))
+		at++;
+	else if (token_is(tokens, at, TOKEN_WORD) && span_equal(token_text(tokens, at), SPAN("out")))
+		at += 2;
+	else
+		return SIZE_MAX;
+	bool is_date = token_is_mark(tokens, at + 1, '/') || (number && token_is_mark(tokens, number - 1, '/'));
+	return token_is(tokens, at, TOKEN_NUMBER) && !is_date ? at : SIZE_MAX;
+}
+
+static bool has_fraction(const struct tokens *tokens, size_t number, int64_t *count, int64_t *total)
+{
+	size_t at = token_is(tokens, number, TOKEN_NUMBER) && token_is_mark(tokens, number + 1, '/')
+			    ? total_at(tokens, number)
+			    : SIZE_MAX;
+
+	return at != SIZE_MAX && token_count(tokens, number, count) && token_count(tokens, at, total) && *total > 0;
+}
+
+/* Used, with its total. */
+static void use(struct tokens *tokens, size_t number)
+{
+	size_t total = total_at(tokens, number);
+
+	tokens->items[number].is_used = true;
+	if (total != SIZE_MAX)
+		tokens->items[total].is_used = true;
+}
+
+static void set_step(struct tokens *tokens, struct counting *out, size_t number, int rank)
+{
+	size_t total = total_at(tokens, number);
+	int64_t count;
+
+	use(tokens, number);
+	if (rank <= out->rank || !token_count(tokens, number, &count))
+		return;
+	out->rank = rank;
+	out->found.has_step = true;
+	out->found.step = count;
+	out->found.where = token_text(tokens, number);
+	out->found.total = 0;
+	if (total != SIZE_MAX)
+		(void)!token_count(tokens, total, &out->found.total);
+}
+
+/* "Epoch: [3][120/5005]", "Epoch 1 [640/60000 (1%)]": what follows the epoch in brackets is the batch. */
+static void take_batch_behind(struct tokens *tokens, struct counting *out, size_t number)
+{
+	size_t total = total_at(tokens, number), at = (total == SIZE_MAX ? number : total) + 1;
+	int64_t count, of;
+
+	while (is_closed(tokens, at) || token_is_mark(tokens, at, ',') || token_is_mark(tokens, at, '|') ||
+		token_is_mark(tokens, at, ':'))
+		at++;
+	at += is_open(tokens, at);
+	if (has_fraction(tokens, at, &count, &of))
+		set_step(tokens, out, at, COUNTER_BATCH);
+}
+
+static void set_epoch(struct tokens *tokens, struct counting *out, size_t number)
+{
+	int64_t count;
+
+	use(tokens, number);
+	bool is_share = span_find_char(token_text(tokens, number), '.') >= 0; /* 0.52, and so 1.0 */
+	if (out->found.has_epoch || is_share || !token_count(tokens, number, &count))
+		return;
+	out->found.has_epoch = true;
+	out->found.epoch = count;
+	take_batch_behind(tokens, out, number);
+	if (!out->found.has_step)
+		out->found.where = token_text(tokens, number);
+}
+
+/* The word that names the number, behind some marks; SIZE_MAX: none. */
+static size_t word_before(const struct tokens *tokens, size_t number)
+{
+	for (size_t at = number, marks = 0; at-- > 0 && marks <= MARKS_MAX; marks++) {
+		const struct token *token = &tokens->items[at];
+		if (token->kind == TOKEN_WORD)
+			return at;
+		if (token->kind != TOKEN_MARK || !memchr(":=#[(\"'<>", tokens->text.ptr[token->start], 9))
+			return SIZE_MAX;
+	}
+	return SIZE_MAX;
+}
+
+static bool is_limit(const struct tokens *tokens, size_t word)
+{
+	return word > 0 && token_is(tokens, word - 1, TOKEN_WORD) && word_limits_counter(token_text(tokens, word - 1));
+}
+
+/* A number behind a word that counts; *word: which. */
+static enum counter_word counter_at(const struct tokens *tokens, size_t number, size_t *word)
+{
+	int64_t count;
+	bool is_plural;
+
+	*word = word_before(tokens, number);
+	if (*word == SIZE_MAX || !token_count(tokens, number, &count) || is_time_word(tokens, number + 1) ||
+		is_limit(tokens, *word))
+		return COUNTER_NONE;
+	enum counter_word is = counter_word_of(token_text(tokens, *word), &is_plural);
+	return is_plural && *word > 0 ? COUNTER_NONE : is;
+}
+
+/* "200/1000 batches" */
+static bool is_counted_behind(const struct tokens *tokens, size_t number)
+{
+	size_t total = total_at(tokens, number);
+	bool is_plural;
+	int64_t count, of;
+
+	return total != SIZE_MAX && has_fraction(tokens, number, &count, &of) &&
+	       token_is(tokens, total + 1, TOKEN_WORD) &&
+	       counter_word_of(token_text(tokens, total + 1), &is_plural) > COUNTER_EPOCH;
+}
+
+/* "[3, 120]" or "(3, 120)": epoch and batch. */
+static bool is_pair(const struct tokens *tokens, size_t open)
+{
+	int64_t epoch, batch;
+
+	return is_open(tokens, open) && token_count(tokens, open + 1, &epoch) && token_is_mark(tokens, open + 2, ',') &&
+	       token_count(tokens, open + 3, &batch) && is_closed(tokens, open + 4);
+}
+
+static void set_pair(struct tokens *tokens, struct counting *out, size_t epoch, int rank)
+{
+	set_epoch(tokens, out, epoch);
+	set_step(tokens, out, epoch + 2, rank);
+}
+
+static void find_named(struct tokens *tokens, struct counting *out)
+{
+	for (size_t i = 0; i < tokens->count; i++) {
+		size_t word;
+		if (tokens->items[i].kind != TOKEN_NUMBER || tokens->items[i].is_used)
+			continue;
+		enum counter_word is = counter_at(tokens, i, &word);
+		if (is > COUNTER_EPOCH && is_pair(tokens, i - 1))
+			set_pair(tokens, out, i, is);
+		else if (is == COUNTER_EPOCH)
+			set_epoch(tokens, out, i);
+		else if (is != COUNTER_NONE)
+			set_step(tokens, out, i, is);
+		else if (is_counted_behind(tokens, i))
+			set_step(tokens, out, i, COUNTER_BATCH);
+	}
+}
+
+/* The token behind the second '|' of "45%|####    | 12/500 ["; SIZE_MAX: it is no bar. */
+static size_t behind_bar(const struct tokens *tokens, size_t percent)
+{
+	int64_t count, total;
+
+	if (!token_is_mark(tokens, percent + 1, '|') || !span_equal(token_unit(tokens, percent), SPAN("%")))
+		return SIZE_MAX;
+	for (size_t i = percent + 2; i < tokens->count; i++)
+		if (token_is_mark(tokens, i, '|'))
+			return has_fraction(tokens, i + 1, &count, &total) && token_is_mark(tokens, i + 4, '[')
+				       ? i + 1
+				       : SIZE_MAX;
+	return SIZE_MAX;
+}
+
+static void find_bar(struct tokens *tokens, struct counting *out)
+{
+	for (size_t i = 0; i + 4 < tokens->count; i++) {
+		size_t behind = tokens->items[i].kind == TOKEN_NUMBER ? behind_bar(tokens, i) : SIZE_MAX;
+		if (behind == SIZE_MAX)
+			continue;
+		out->bar = i;
+		for (size_t j = i; j < behind; j++)
+			tokens->items[j].is_used = true;
+		set_step(tokens, out, behind, COUNTER_BATCH);
+		out->found.is_bar = true;
+		out->found.bar_step = out->found.step;
+		out->found.bar_total = out->found.total;
+		return;
+	}
+}
+
+/* "[0/300][10/1251]", "[1][ 50/7330]": where the batch is; SIZE_MAX: there is none behind the first bracket. */
+static size_t batch_behind(const struct tokens *tokens, size_t open)
+{
+	size_t close = open + 2;
+	int64_t count, total;
+
+	if (has_fraction(tokens, open + 1, &count, &total))
+		close += 2;
+	else if (!token_count(tokens, open + 1, &count))
+		return SIZE_MAX;
+	return is_closed(tokens, close) && is_open(tokens, close + 1) && has_fraction(tokens, close + 2, &count, &total)
+		       ? close + 2
+		       : SIZE_MAX;
+}
+
+/* "[ 10/ 3000]" at the head of a line, or "3 [ 10/3000 (1%)]" behind an epoch. */
+static bool take_fraction(struct tokens *tokens, struct counting *out, size_t open)
+{
+	int64_t count, total;
+
+	if (!is_open(tokens, open) || !has_fraction(tokens, open + 1, &count, &total) ||
+		!(is_closed(tokens, open + 4) || is_open(tokens, open + 4)))
+		return false;
+	if (open > 1 && token_is_mark(tokens, open - 2, ':') && token_count(tokens, open - 1, &count))
+		set_epoch(tokens, out, open - 1);
+	set_step(tokens, out, open + 1, COUNTER_BATCH);
+	return true;
+}
+
+/* A pair that is the value of a name is none of counters. */
+static bool is_apart(const struct tokens *tokens, size_t open)
+{
+	return open == 0 || is_closed(tokens, open - 1) || token_is_mark(tokens, open - 1, '-') ||
+	       token_is(tokens, open - 1, TOKEN_OTHER);
+}
+
+/* What stands at the head of a line in brackets. */
+static void find_in_brackets(struct tokens *tokens, struct counting *out)
+{
+	for (size_t i = 0; i < HEAD_TOKENS && i < tokens->count; i++) {
+		if (!is_open(tokens, i))
+			continue;
+		size_t batch = batch_behind(tokens, i);
+		if (batch != SIZE_MAX) {
+			set_epoch(tokens, out, i + 1);
+			set_step(tokens, out, batch, COUNTER_BATCH);
+		} else if (is_pair(tokens, i) && is_apart(tokens, i)) {
+			set_pair(tokens, out, i + 1, COUNTER_BATCH);
+		} else {
+			(void)take_fraction(tokens, out, i);
+		}
+		if (out->found.has_step)
+			return;
+	}
+}
+
+/* "100 | loss 2.5", "1/2000 (epoch 0), loss = 2.5", "[10] acc=0.5": a number in front of values. */
+static void find_head(struct tokens *tokens, struct counting *out)
+{
+	bool is_bracketed = is_open(tokens, 0) && is_closed(tokens, 2);
+	size_t at = is_bracketed ? 1 : 0;
+	int64_t count, total;
+
+	out->is_head = is_bracketed || token_is_mark(tokens, 1, '|') || token_is_mark(tokens, 1, ':') ||
+		       (has_fraction(tokens, 0, &count, &total) && count < total); /* a full bar says no step */
+	out->is_head = out->is_head && token_count(tokens, at, &count);
+	if (out->is_head)
+		set_step(tokens, out, at, COUNTER_BATCH);
+}
+
+void counters_find(struct tokens *tokens, struct counting *out)
+{
+	*out = (struct counting){.bar = SIZE_MAX};
+	find_bar(tokens, out);
+	find_named(tokens, out);
+	if (!out->found.has_step)
+		find_in_brackets(tokens, out);
+	if (!out->found.has_step)
+		find_head(tokens, out);
+	if (out->found.has_epoch && !out->found.has_step) {
+		out->found.has_step = out->found.is_epoch = true;
+		out->found.step = out->found.epoch;
+	}
+}

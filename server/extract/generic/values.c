@@ -1,0 +1,336 @@
+#include "extract/generic/values.h"
+
+#include "extract/generic/guess.h"
+#include "extract/generic/words.h"
+
+enum { NAME_WORDS_MAX = 6, SEPARATORS_MAX = 2 };
+
+struct reading {
+	struct tokens *tokens;
+	struct generic_line *out;
+	size_t split_at; /* tokens before it were looked at for splits */
+	enum split split;
+};
+
+/* The words before a number. */
+struct name {
+	size_t first, last; /* tokens */
+	bool is_bare; /* nothing but blanks between it and the number */
+	bool is_list; /* the number is the first of some in brackets */
+	struct span unit; /* in brackets: "time (ms): 350" */
+};
+
+static bool is_word(const struct tokens *tokens, size_t at)
+{
+	return token_is(tokens, at, TOKEN_WORD) && !tokens->items[at].is_used;
+}
+
+static bool is_quote(const struct tokens *tokens, size_t at)
+{
+	return token_is_mark(tokens, at, '"') || token_is_mark(tokens, at, '\'') || token_is_mark(tokens, at, '`');
+}
+
+static bool is_any(const struct tokens *tokens, size_t at, const char *marks)
+{
+	return token_is(tokens, at, TOKEN_MARK) && tokens->items[at].len == 1 &&
+	       strchr(marks, tokens->text.ptr[tokens->items[at].start]);
+}
+
+/* ---- what stands between a name and its number ---- */
+
+/* The first token of "[2.5]", "'2.5'", "tensor(2.5": the number itself when nothing is around it. */
+static size_t before_wraps(const struct tokens *tokens, size_t number)
+{
+	size_t at = number;
+
+	if (at > 0 && is_quote(tokens, at - 1))
+		at--;
+	if (at > 0 && token_is_mark(tokens, at - 1, '[') && is_any(tokens, number + 1, "],"))
+		at--;
+	if (at > 1 && token_is_mark(tokens, at - 1, '(') && token_is(tokens, at - 2, TOKEN_WORD) &&
+		word_wraps(token_text(tokens, at - 2)))
+		at -= 2;
+	return at;
+}
+
+/* "→", "⇒": what is no ASCII is an arrow when it stands alone. */
+static bool is_arrow(const struct tokens *tokens, size_t at)
+{
+	return token_is(tokens, at, TOKEN_MARK) && span_equal(token_text(tokens, at), SPAN("\xe2\x86\x92"));
+}
+
+/* Passes over ":", "=", "->" and quotes before token `at`; *has: there is one. */
+static size_t before_separator(const struct tokens *tokens, size_t at, bool *has)
+{
+	*has = false;
+	for (int i = 0; i < SEPARATORS_MAX && at > 0; i++) {
+		if (is_any(tokens, at - 1, ":=~") || is_arrow(tokens, at - 1))
+			at--;
+		else if (at > 1 && token_is_mark(tokens, at - 1, '>') && is_any(tokens, at - 2, "-="))
+			at -= 2;
+		else
+			break;
+		*has = true;
+	}
+	return at;
+}
+
+/* "(ms)" before token `at`. */
+static size_t before_unit(const struct tokens *tokens, size_t at, struct span *unit)
+{
+	if (at < 4 || !is_any(tokens, at - 1, ")]") || !is_word(tokens, at - 2) || !is_any(tokens, at - 3, "(["))
+		return at;
+	*unit = token_text(tokens, at - 2);
+	return at - 3;
+}
+
+/* "('loss', 2.5)", "(loss, 2.5)" */
+static bool is_pair(const struct tokens *tokens, size_t at, size_t *last)
+{
+	if (at < 3 || !token_is_mark(tokens, at - 1, ','))
+		return false;
+	bool is_quoted = is_quote(tokens, at - 2);
+	size_t word = at - 2 - is_quoted;
+	*last = word;
+	return is_word(tokens, word) && word > is_quoted && is_any(tokens, word - 1 - is_quoted, "(");
+}
+
+/* ---- names ---- */
+
+static bool is_joined(const struct tokens *tokens, size_t at)
+{
+	return tokens->items[at].gap == 1;
+}
+
+/* "Grad. Norm": the dot of an abbreviation between two words. */
+static bool has_dot(const struct tokens *tokens, size_t at)
+{
+	return at > 1 && token_is_mark(tokens, at - 1, '.') && tokens->items[at - 1].gap == 0 &&
+	       is_word(tokens, at - 2);
+}
+
+static size_t first_word(const struct tokens *tokens, size_t last)
+{
+	size_t at = last;
+
+	for (int words = 1; words < NAME_WORDS_MAX && at > 0 && is_joined(tokens, at); words++) {
+		size_t before = has_dot(tokens, at) ? at - 2 : at - 1;
+		if (!is_word(tokens, before) || word_joins(token_text(tokens, before)))
+			break;
+		at = before;
+	}
+	return at;
+}
+
+static bool is_time_in(const struct tokens *tokens, size_t unit)
+{
+	return is_word(tokens, unit - 1) && span_equal(token_text(tokens, unit - 1), SPAN("in")) &&
+	       is_word(tokens, unit - 2) && unit_of(token_text(tokens, unit)).kind == UNIT_TIME;
+}
+
+static bool find_name(const struct tokens *tokens, size_t number, struct name *out)
+{
+	bool has_separator;
+	size_t at = before_wraps(tokens, number), start = at;
+
+	out->unit = SPAN("");
+	at = before_separator(tokens, at, &has_separator);
+	out->is_bare = !has_separator;
+	out->is_list = at < number && token_is_mark(tokens, number + 1, ',') && token_is_mark(tokens, number - 1, '[');
+	if (has_separator) {
+		if (at > 0 && (is_quote(tokens, at - 1) || has_dot(tokens, at)))
+			at--;
+		at = before_unit(tokens, at, &out->unit);
+		if (at > 0 && is_any(tokens, at - 1, ".") && is_word(tokens, at - 2))
+			at--;
+	} else if (token_is_mark(tokens, number + 1, ')') && is_pair(tokens, at, &out->last)) {
+		out->is_bare = false;
+		out->first = out->last;
+		return true;
+	} else if (start == number && tokens->items[number].gap == 0) {
+		return false;
+	}
+	while (at > 1 && is_word(tokens, at - 1) && word_joins(token_text(tokens, at - 1)))
+		at--; /* "the loss is: 2.5" */
+	if (at == 0 || !is_word(tokens, at - 1) || word_joins(token_text(tokens, at - 1)))
+		return false;
+	out->last = at - 1;
+	if (at > 2 && is_time_in(tokens, at - 1)) { /* "train_step_timing in s: 1.25" */
+		out->unit = token_text(tokens, at - 1);
+		out->last = at - 3;
+	}
+	out->first = first_word(tokens, out->last);
+	return true;
+}
+
+static struct span name_text(const struct tokens *tokens, const struct name *name)
+{
+	const struct token *first = &tokens->items[name->first], *last = &tokens->items[name->last];
+
+	return span_of(tokens->text.ptr + first->start, (size_t)(last->start + last->len - first->start));
+}
+
+/* ---- splits ---- */
+
+/* "validation: loss=", "[val] loss", "Test loss 2.5, acc 0.5": until another one says otherwise. */
+static void see_splits(struct reading *on, size_t end)
+{
+	const struct tokens *tokens = on->tokens;
+
+	for (; on->split_at < end; on->split_at++) {
+		size_t at = on->split_at;
+		if (!token_is(tokens, at, TOKEN_WORD))
+			continue;
+		enum split split = split_of(token_text(tokens, at));
+		if (at == 1 && token_is_mark(tokens, 0, '*') && split == SPLIT_NONE)
+			on->split = SPLIT_VAL; /* " * Acc@1 76.1 Acc@5 92.9" */
+		bool is_first = at == 0 || (at == 1 && token_is(tokens, 0, TOKEN_MARK));
+		bool is_apart = is_any(tokens, at + 1 + is_quote(tokens, at + 1), ":])|,");
+		if (split != SPLIT_NONE && (is_first || is_apart))
+			on->split = split;
+	}
+}
+
+/* ---- units ---- */
+
+/* Behind the number, or in brackets behind the name; the last token of it in *last. */
+static struct unit find_unit(
+	const struct tokens *tokens, size_t number, struct span bracketed, size_t *last, double *value)
+{
+	struct span text = token_unit(tokens, number);
+	double thousands = unit_thousands(text);
+	struct unit unit = thousands > 0 ? (struct unit){UNIT_NONE, 0} : unit_of(text);
+
+	*last = number;
+	*value *= thousands > 0 ? thousands : 1;
+	if (unit.kind == UNIT_NONE && bracketed.len)
+		return unit_of(bracketed);
+	if (unit.kind != UNIT_NONE || !token_is(tokens, number + 1, TOKEN_WORD) || tokens->items[number + 1].gap > 1)
+		return unit;
+	struct unit behind = unit_of(token_text(tokens, number + 1));
+	bool is_name = is_any(tokens, number + 2, ":=") ||
+		       (token_is(tokens, number + 2, TOKEN_NUMBER) && behind.kind < UNIT_TOKENS_RATE);
+	if (is_name)
+		return unit;
+	*last = number + (behind.kind > UNIT_OTHER);
+	return behind.kind > UNIT_OTHER ? behind : unit;
+}
+
+/* ---- one number ---- */
+
+/* It is a part of a fraction, a list or a range. */
+static bool is_part(const struct tokens *tokens, size_t number)
+{
+	return token_is_mark(tokens, number + 1, '/') || (number > 0 && token_is_mark(tokens, number - 1, '/'));
+}
+
+/* "0.41 (0.52)", "0.35s, 512/s" */
+static bool has_mean(const struct tokens *tokens, size_t number)
+{
+	if (token_is_mark(tokens, number + 1, ','))
+		return token_is(tokens, number + 2, TOKEN_NUMBER) &&
+		       unit_of(token_unit(tokens, number + 2)).kind == UNIT_PLAIN_RATE;
+	return token_is_mark(tokens, number + 1, '(') && token_is(tokens, number + 2, TOKEN_NUMBER) &&
+	       !tokens->items[number + 2].unit_len && is_any(tokens, number + 3, "),") && !is_part(tokens, number + 2);
+}
+
+/* "time: 0.41  data: 0.01": the next word behind the number is that of the other time. */
+static bool is_beside_data(const struct tokens *tokens, const struct name *name)
+{
+	for (size_t i = name->last + 1; i < tokens->count && i < name->last + 6; i++)
+		if (tokens->items[i].kind == TOKEN_WORD)
+			return span_equal_fold(token_text(tokens, i), SPAN("data")) ||
+			       span_equal_fold(token_text(tokens, i), SPAN("data_time"));
+	return false;
+}
+
+/* "tps 11800 (1475/gpu)" */
+static bool is_per_device(const struct tokens *tokens, size_t number)
+{
+	return token_is_mark(tokens, number + 1, '(') && token_is(tokens, number + 2, TOKEN_NUMBER) &&
+	       span_equal(token_unit(tokens, number + 2), SPAN("/gpu"));
+}
+
+/* "loss: 2.1 (2.3)": the running mean is another series; so is a device's share. */
+static void add_mean(struct reading *on, size_t at, const struct generic_value *value, struct span name)
+{
+	struct tokens *tokens = on->tokens;
+	struct generic_line *out = on->out;
+	struct generic_value mean = *value;
+	char *room = out->names + out->names_len;
+
+	bool is_share = is_per_device(tokens, at);
+	if (!token_is_mark(tokens, at + 1, '(') || (!is_share && !has_mean(tokens, at)))
+		return;
+	tokens->items[at + 2].is_used = true;
+	if (name.len + 4 > GENERIC_NAMES_BYTES - out->names_len || out->count == GENERIC_VALUES_MAX ||
+		!token_value(tokens, at + 2, &mean.value))
+		return;
+	memcpy(room, name.ptr, name.len);
+	memcpy(room + name.len, is_share ? "/gpu" : "_avg", 4);
+	mean.name = span_of(room, name.len + 4);
+	mean.text = token_digits(tokens, at + 2);
+	mean.series = is_share ? GENERIC_OTHER : GENERIC_MEAN;
+	mean.alias = 0;
+	out->names_len += mean.name.len;
+	if (guess_points_needed(mean.name, true) != GUESS_NEVER)
+		out->values[out->count++] = mean;
+}
+
+static void take_named(struct reading *on, size_t number, const struct name *name, double number_value)
+{
+	struct tokens *tokens = on->tokens;
+	struct span text = name_text(tokens, name);
+	struct generic_value value = {.name = text,
+		.text = token_digits(tokens, number),
+		.value = number_value,
+		.is_bare = name->is_bare,
+		.is_list = name->is_list};
+	size_t last, count = on->out->count;
+
+	struct unit unit = find_unit(tokens, number, name->unit, &last, &value.value);
+	if (text.len > GENERIC_NAME_MAX_BYTES)
+		return;
+	value.has_mean = has_mean(tokens, last) || is_beside_data(tokens, name);
+	see_splits(on, name->first);
+	if (!generic_add(on->out, &value, on->split, unit))
+		return;
+	tokens->items[number].is_used = tokens->items[last].is_used = true;
+	add_mean(on, last, &value, on->out->values[count].name);
+}
+
+/* "12,345 tok/s", "3.2it/s" */
+static void take_unnamed(struct reading *on, size_t number, double number_value)
+{
+	struct generic_value value = {.text = token_digits(on->tokens, number), .value = number_value};
+	size_t last;
+
+	struct unit unit = find_unit(on->tokens, number, SPAN(""), &last, &value.value);
+	bool is_cell = unit.kind == UNIT_TIME && unit.seconds < 1 && on->out->counters.has_step &&
+		       !on->out->counters.is_epoch && on->out->is_known && number > 0 &&
+		       is_any(on->tokens, number - 1, "|(,");
+	bool is_rate = unit.kind >= UNIT_TOKENS_RATE &&
+		       (unit.kind != UNIT_PLAIN_RATE || (number > 0 && is_any(on->tokens, number - 1, ",(|")));
+	if (!is_cell && !is_rate)
+		return;
+	see_splits(on, number);
+	if (generic_add(on->out, &value, on->split, unit))
+		on->tokens->items[number].is_used = on->tokens->items[last].is_used = true;
+}
+
+void values_find(struct tokens *tokens, struct generic_line *out)
+{
+	struct reading on = {.tokens = tokens, .out = out};
+
+	for (size_t i = 0; i < tokens->count; i++) {
+		struct name name;
+		double value;
+		if (tokens->items[i].kind != TOKEN_NUMBER || tokens->items[i].is_used || is_part(tokens, i) ||
+			!token_value(tokens, i, &value))
+			continue;
+		if (find_name(tokens, i, &name) && !tokens->items[name.last].is_used)
+			take_named(&on, i, &name, value);
+		if (!tokens->items[i].is_used)
+			take_unnamed(&on, i, value);
+	}
+}

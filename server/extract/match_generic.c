@@ -1,0 +1,173 @@
+/* A line that is read by no expression (generic/): what stands on it, for the slots of the definitions of that preset. */
+#include "extract/generic/generic.h"
+#include "extract/generic/guess.h"
+#include "extract/state.h"
+
+static bool is_side_bar(struct run *run, const struct generic_counters *counters)
+{
+	return counters->is_bar && counters->bar_total > 0 &&
+	       bars_is_side(&run->extractor->bars, counters->bar_step, counters->bar_total);
+}
+
+static bool has_star(enum generic_series series)
+{
+	return span_find_char(generic_definitions[series].name, '*') >= 0;
+}
+
+/* The loss of the stream is what was called so first; another name is another series. */
+static enum generic_series series_of(struct run *run, const struct generic_value *value)
+{
+	struct generic_memory *memory = &run->extractor->generic;
+
+	if (value->series != GENERIC_LOSS)
+		return value->series;
+	if (!memory->has_loss) {
+		memory->has_loss = true;
+		memory->loss_alias = value->alias;
+	}
+	return memory->loss_alias == value->alias ? GENERIC_LOSS : GENERIC_OTHER;
+}
+
+static bool add(struct run *run, const struct found *found)
+{
+	struct extractor *extractor = run->extractor;
+
+	if (!mem_grow((void **)&extractor->found, extractor->found_count, &extractor->found_cap, sizeof *found))
+		return false;
+	extractor->found[extractor->found_count++] = *found;
+	run->has_match = true;
+	struct track *track = &run->tracks[found->definition];
+	if (track->seen_at != extractor->segments) {
+		track->seen_at = extractor->segments;
+		track->health.matched++;
+	}
+	return true;
+}
+
+/* A rate that is said far from any step is one of the configuration. */
+static bool is_near_step(const struct run *run)
+{
+	const struct step_seen *seen = run_step(run);
+
+	return seen && run->line->number - seen->line <= RECORD_LINES;
+}
+
+static bool add_value(struct run *run, const struct generic_value *value, const struct found *step)
+{
+	const struct generic_memory *memory = &run->extractor->generic;
+	struct found found = *step;
+	enum generic_series series = series_of(run, value);
+
+	found.definition = series;
+	found.name = has_star(series) ? value->name : SPAN("");
+	found.text = value->text;
+	found.value = value->value;
+	bool has_step = found.has_step || found.is_in_record || found.step_follows;
+	if (found.name.len && guess_points_needed(found.name, has_step) == GUESS_NEVER)
+		return true;
+	if (!has_step && (series == GENERIC_LR || series == GENERIC_GRAD_NORM) && !memory->has_loss &&
+		!is_near_step(run))
+		return true;
+	return add(run, &found);
+}
+
+static void note_total(struct run *run, const struct generic_counters *counters)
+{
+	if (counters->has_step && !counters->has_epoch && counters->total > 0)
+		run->format->said_total = counters->total;
+}
+
+static int32_t rank_of(struct run *run)
+{
+	struct segment *segment = &run->extractor->segment;
+	const struct prefix *prefix = line_view_prefix(&segment->view);
+
+	if (segment->rank != RANK_NONE)
+		return segment->rank;
+	return prefix->is_bare ? RANK_NONE : prefix->rank;
+}
+
+/* A line that says the epoch alone, of a stream whose steps are finer: it belongs to the step seen last. */
+static bool is_coarse(struct run *run, const struct generic_counters *counters)
+{
+	struct generic_memory *memory = &run->extractor->generic;
+
+	memory->has_fine |= counters->has_step && !counters->is_epoch;
+	return counters->is_epoch && memory->has_fine;
+}
+
+static bool is_in_record(const struct run *run)
+{
+	uint64_t header = run->extractor->generic.header;
+
+	return header && run->line->number + 1 - header <= RECORD_LINES;
+}
+
+static bool add_all(struct run *run, struct generic_line *line)
+{
+	const struct generic_counters *counters = &line->counters;
+	bool has_step = counters->has_step && !is_coarse(run, counters);
+	struct found found = {.has_step = has_step,
+		.has_epoch = has_step && counters->has_epoch,
+		.step = counters->step,
+		.epoch = counters->epoch,
+		.total = counters->has_epoch && !counters->is_epoch ? counters->total : 0,
+		.is_in_record = is_in_record(run),
+		.rank = rank_of(run)};
+
+	note_total(run, counters);
+	if (line->is_step_alone && !has_step)
+		return true;
+	if (line->is_step_alone) {
+		run->extractor->generic.header = run->line->number + 1;
+		found.definition = GENERIC_STEP;
+		found.text = counters->where;
+		found.value = (double)counters->step;
+		return add(run, &found);
+	}
+	found.step_follows = run->record.waits;
+	for (size_t i = 0; i < line->count; i++)
+		if (!add_value(run, &line->values[i], &found))
+			return false;
+	return true;
+}
+
+/* What is said over several lines. Asked for a segment more than once, the state has seen it once. */
+static void read_record(
+	struct run *run, struct span text, bool is_read, struct tokens *tokens, struct generic_line *line)
+{
+	struct record_state *state = &run->extractor->generic.records;
+
+	if (run->records_at == run->extractor->segments)
+		*state = *run->records;
+	else
+		*run->records = *state;
+	run->records_at = run->extractor->segments;
+	records_read(state, text, run->line->number, is_read, tokens, line, &run->record);
+}
+
+bool match_generic(struct run *run)
+{
+	struct segment *segment = &run->extractor->segment;
+	const struct prefix *prefix = line_view_prefix(&segment->view);
+	struct tokens tokens;
+	struct generic_line line;
+	bool is_read = generic_may_have(prefix->starts[prefix->certain]);
+
+	segment->start = is_read ? generic_start(prefix) : prefix->certain;
+	struct span text = prefix->starts[segment->start];
+	if (is_read) {
+		tokens_find(text, &tokens);
+		is_read = generic_read(&tokens, &line);
+	}
+	read_record(run, text, is_read, &tokens, &line);
+	if (!line.count && !line.is_step_alone)
+		return true;
+	if (line.is_cut || run->line->is_cut)
+		run->tracks[GENERIC_OTHER].health.limited++;
+	if (is_side_bar(run, &line.counters)) {
+		run->is_side_bar = true;
+		return true;
+	}
+	return add_all(run, &line);
+}
