@@ -187,7 +187,9 @@ static double to_step_unit(double value, double seconds)
 static enum generic_series time_of(const struct meaning *means, struct unit unit, struct generic_value *value)
 {
 	bool is_habit = is_time_by_habit(means, value);
-	double seconds = unit.kind == UNIT_TIME || unit.kind == UNIT_STEP_TIME ? unit.seconds : is_habit ? 1 : means->seconds;
+	double seconds = unit.kind == UNIT_TIME || unit.kind == UNIT_STEP_TIME ? unit.seconds
+			 : is_habit                                            ? 1
+									       : means->seconds;
 	bool is_short = means->is != MEANS_TIME || seconds < 1;
 
 	if (seconds > 0 && (is_short || is_habit)) {
