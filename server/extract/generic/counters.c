@@ -194,6 +194,18 @@ static size_t behind_bar(const struct tokens *tokens, size_t percent)
 	return SIZE_MAX;
 }
 
+/* "2|25|Loss: 1.5:  50%|#####     | 25/50 [": the step of the bar once more, and the epoch before it. */
+static void take_epoch_before(struct tokens *tokens, struct counting *out)
+{
+	int64_t epoch, step;
+
+	if (token_count(tokens, 0, &epoch) && token_is_mark(tokens, 1, '|') && token_count(tokens, 2, &step) &&
+		token_is_mark(tokens, 3, '|') && step == out->found.bar_step) {
+		set_epoch(tokens, out, 0);
+		use(tokens, 2);
+	}
+}
+
 static void find_bar(struct tokens *tokens, struct counting *out)
 {
 	for (size_t i = 0; i + 4 < tokens->count; i++) {
@@ -207,6 +219,7 @@ static void find_bar(struct tokens *tokens, struct counting *out)
 		out->found.is_bar = true;
 		out->found.bar_step = out->found.step;
 		out->found.bar_total = out->found.total;
+		take_epoch_before(tokens, out);
 		return;
 	}
 }

@@ -37,6 +37,7 @@ enum {
 	COUNTER = 4, /* "step" counts, "step_time" and "tokens_per_sec_per_gpu" measure */
 	MEASURE = 8,
 	NEVER = 16, /* settings, places, sizes */
+	PER = 64,
 	NORM = 32, /* also of a total */
 };
 
@@ -120,6 +121,7 @@ static const struct {
 	{"line", NEVER},
 	{"lineno", NEVER},
 	{"local", NEVER},
+	{"logloss", KNOWN},
 	{"loss", KNOWN},
 	{"losses", KNOWN},
 	{"lr", KNOWN},
@@ -129,6 +131,7 @@ static const struct {
 	{"mfu", KNOWN | MEASURE},
 	{"min", NEVER},
 	{"minute", NEVER},
+	{"mlogloss", KNOWN},
 	{"ms", MEASURE},
 	{"mse", KNOWN},
 	{"nbytes", NEVER},
@@ -141,7 +144,7 @@ static const struct {
 	{"number", NEVER},
 	{"offset", NEVER},
 	{"padding", NEVER},
-	{"per", MEASURE},
+	{"per", MEASURE | PER},
 	{"perplexity", KNOWN},
 	{"pid", NEVER},
 	{"port", NEVER},
@@ -158,11 +161,13 @@ static const struct {
 	{"rewards", KNOWN},
 	{"rmse", KNOWN},
 	{"rouge", KNOWN},
+	{"s", MEASURE},
 	{"sample", COUNTED},
 	{"samples", COUNTED},
 	{"scale", NEVER},
 	{"score", KNOWN},
-	{"sec", COUNTED},
+	{"sec", COUNTED | MEASURE},
+	{"second", MEASURE},
 	{"seed", NEVER},
 	{"seq", COUNTED},
 	{"shape", NEVER},
@@ -190,7 +195,7 @@ static const struct {
 	{"toks", COUNTED},
 	{"top", KNOWN},
 	{"total", NEVER},
-	{"tps", KNOWN},
+	{"tps", KNOWN | MEASURE},
 	{"ups", KNOWN | MEASURE},
 	{"value", NEVER},
 	{"version", NEVER},
@@ -253,7 +258,8 @@ unsigned guess_points_needed(struct span key, bool has_step)
 		all |= classes;
 	}
 	never |= is_total && !has_loss && !(all & NORM);
-	if (never && !is_loss) /* "value loss" is one all the same */
+	bool is_rate = (all & PER) && (all & MEASURE) && (all & KNOWN); /* "interval_tokens_per_second" */
+	if (never && !is_loss && !is_rate) /* "value loss" is one all the same */
 		return GUESS_NEVER;
 	if ((all & COUNTER) && !(all & MEASURE) && !is_loss)
 		return GUESS_NEVER;

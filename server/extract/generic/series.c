@@ -134,6 +134,11 @@ static struct meaning meaning_of(struct span name, enum split around)
 	out.says_split = out.split != SPLIT_NONE;
 	if (!out.says_split)
 		out.split = around;
+	if (at == SIZE_MAX && split_of(base) > SPLIT_TRAIN) { /* "loss train: 1.4, val: 1.6" */
+		out.split = split_of(base);
+		out.is = MEANS_LOSS_ALIAS;
+		out.says_split = true;
+	}
 	if (at == SIZE_MAX)
 		return out;
 	out.is = meanings[at].is;
@@ -181,15 +186,17 @@ static double to_step_unit(double value, double seconds)
 /* The time of a step: in our unit when it is known in which it is printed. */
 static enum generic_series time_of(const struct meaning *means, struct unit unit, struct generic_value *value)
 {
-	double seconds = unit.kind == UNIT_TIME || unit.kind == UNIT_STEP_TIME ? unit.seconds : means->seconds;
+	bool is_habit = is_time_by_habit(means, value);
+	double seconds = unit.kind == UNIT_TIME || unit.kind == UNIT_STEP_TIME ? unit.seconds
+			 : is_habit                                            ? 1
+									       : means->seconds;
 	bool is_short = means->is != MEANS_TIME || seconds < 1;
 
-	bool is_habit = is_time_by_habit(means, value);
 	if (seconds > 0 && (is_short || is_habit)) {
 		value->value = to_step_unit(value->value, seconds);
 		return GENERIC_STEP_TIME;
 	}
-	return means->is == MEANS_STEP_TIME || (is_habit && seconds == 0) ? GENERIC_TIME : GENERIC_OTHER;
+	return means->is == MEANS_STEP_TIME ? GENERIC_TIME : GENERIC_OTHER;
 }
 
 static enum generic_series series_of(const struct meaning *means, struct unit unit, struct generic_value *value)
@@ -198,7 +205,7 @@ static enum generic_series series_of(const struct meaning *means, struct unit un
 	bool is_time = means->is == MEANS_STEP_TIME || means->is == MEANS_COUNTER || means->is == MEANS_TIME;
 
 	if (means->is == MEANS_LOSS || means->is == MEANS_LOSS_ALIAS)
-		return unit.kind == UNIT_PERCENT ? GENERIC_OTHER : loss_of(means->split);
+		return unit.kind == UNIT_PERCENT || unit.kind == UNIT_TIME ? GENERIC_OTHER : loss_of(means->split);
 	if (means->is == MEANS_LR)
 		return GENERIC_LR;
 	if (means->is == MEANS_GRAD_NORM)

@@ -204,7 +204,7 @@ static struct unit find_unit(
 	*last = number;
 	*value *= thousands > 0 ? thousands : 1;
 	if (unit.kind == UNIT_NONE && bracketed.len)
-		return unit_of(bracketed);
+		return span_equal(bracketed, SPAN("t")) ? (struct unit){UNIT_TIME, 1} : unit_of(bracketed);
 	if (unit.kind != UNIT_NONE || !token_is(tokens, number + 1, TOKEN_WORD) || tokens->items[number + 1].gap > 1)
 		return unit;
 	struct unit behind = unit_of(token_text(tokens, number + 1));
@@ -277,6 +277,15 @@ static void add_mean(struct reading *on, size_t at, const struct generic_value *
 		out->values[out->count++] = mean;
 }
 
+/* "| mem 33.5 GiB |": nothing else stands between the bars. */
+static bool is_cell(const struct tokens *tokens, size_t first, size_t last)
+{
+	size_t behind = last + 1 + token_is(tokens, last + 1, TOKEN_WORD);
+
+	return first > 0 && token_is_mark(tokens, first - 1, '|') &&
+	       (behind >= tokens->count || token_is_mark(tokens, behind, '|'));
+}
+
 static void take_named(struct reading *on, size_t number, const struct name *name, double number_value)
 {
 	struct tokens *tokens = on->tokens;
@@ -292,6 +301,7 @@ static void take_named(struct reading *on, size_t number, const struct name *nam
 	if (text.len > GENERIC_NAME_MAX_BYTES)
 		return;
 	value.has_mean = has_mean(tokens, last) || is_beside_data(tokens, name);
+	value.is_bare = name->is_bare && !is_cell(tokens, name->first, last);
 	see_splits(on, name->first);
 	if (!generic_add(on->out, &value, on->split, unit))
 		return;
