@@ -7,6 +7,7 @@ import http.server
 import io
 import json
 import os
+import pathlib
 import signal
 import socket
 import threading
@@ -198,6 +199,13 @@ def stored_numbers(server, job):
 
 # ---- sm-ship ----
 
+def catches(pid, number):
+    """A process that has begun only just would die of the signal."""
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    caught = next(line for line in status.splitlines() if line.startswith("SigCgt:"))
+    return int(caught.split()[1], 16) >> (number - 1) & 1
+
+
 class Shipper:
     """sm-ship beside a trainer that writes chunks one by one: into a file that is followed, or as a command."""
 
@@ -247,6 +255,7 @@ class Shipper:
     def finish(self):
         self.over.touch()
         if not self.is_command:
+            wait_until(lambda: catches(self.process.pid, signal.SIGTERM), what="sm-ship to have begun")
             self.process.send_signal(signal.SIGTERM)
         assert self.process.wait(PATIENCE_S + float(os.environ.get("SM_OUTAGE_S", "0"))) == 0, self.said
 
