@@ -131,6 +131,17 @@ static bool is_trusted(const struct prefix_memory *memory, const struct peeling 
 	       (peeling->guess != GUESS_NAME || memory->name == prefix->name);
 }
 
+/* Behind what pads a part to its column: with two spaces less, "-   " of Hugging Face's examples, and with none. */
+static void add_indented(struct prefix *prefix, struct span text, uint8_t guesses)
+{
+	size_t spaces = count_char(text, ' ');
+
+	if (spaces > 2 && spaces < text.len)
+		add_start(prefix, span_skip(text, 2), false, guesses);
+	if (spaces && spaces < text.len)
+		add_start(prefix, span_skip(text, spaces), false, guesses);
+}
+
 static void peel_parts(struct span text, const struct prefix_memory *memory, struct prefix *prefix)
 {
 	struct peeling peeling = {.rank = RANK_NONE, .is_first = true};
@@ -156,11 +167,8 @@ static void peel_parts(struct span text, const struct prefix_memory *memory, str
 		peeling.guess = 0;
 		peeling.is_first = false;
 	}
-	size_t spaces = peeling.is_first ? 0 : count_char(text, ' ');
-	if (spaces > 2 && spaces < text.len)
-		add_start(prefix, span_skip(text, 2), false, place.guesses); /* "-   " of Hugging Face's examples */
-	if (spaces && spaces < text.len)
-		add_start(prefix, span_skip(text, spaces), false, place.guesses);
+	if (!peeling.is_first)
+		add_indented(prefix, text, place.guesses);
 	prefix->rank = peeling.rank;
 	prefix->is_bare = peeling.is_bare;
 	if (peeling.column)
