@@ -36,19 +36,26 @@ static const struct preset *preset_of(const struct run *run, int number)
 /* How many values a preset captures on the segment; nothing else comes of it. */
 static enum status try_preset(struct run *run, int preset, size_t *values, struct error *err)
 {
-	struct format candidate = {.preset = preset};
+	struct format candidate = {.preset = preset}, *format = run->format;
+	const struct definition_list *list = run->list;
+	struct track *own = run->tracks;
 	struct bars bars = run->extractor->bars;
 	struct generic_memory generic = run->extractor->generic;
 	bool has_match = run->has_match;
 
-	run->format = &candidate;
-	run->list = definition_set_list(run->set, preset);
-	AUTO_MEM struct track *tracks = mem_zeroed(run->list->count * sizeof *tracks);
+	const struct definition_list *tried = definition_set_list(run->set, preset);
+	AUTO_MEM struct track *tracks = mem_zeroed(tried->count * sizeof *tracks);
 	if (!tracks)
 		return error_no_memory(err);
+	/* cppcheck-suppress autoVariables; until the end of this function */
+	run->format = &candidate;
+	run->list = tried;
 	run->tracks = tracks;
 	enum status status = match_segment(run, err);
 	*values = status == OK ? count_values(run) : 0;
+	run->format = format;
+	run->list = list;
+	run->tracks = own;
 	run->has_match = has_match;
 	run->extractor->bars = bars;
 	generic.records = run->extractor->generic.records; /* they are told of each line, by whoever asks first */

@@ -12,12 +12,12 @@
 struct driver {
 	/* ---- statements ---- */
 	enum status (*statement_open)(
-		struct statement *out, struct store_reader *on, const char *sql, struct error *err) MUST_CHECK;
+		struct statement *out, struct store_reader *on, const char *sql, struct error *err);
 	enum status (*statement_open_once)(
-		struct statement *out, struct store_reader *on, struct span sql, struct error *err) MUST_CHECK;
+		struct statement *out, struct store_reader *on, struct span sql, struct error *err);
 	void (*statement_done)(struct statement *s); /* of one that is open */
-	enum status (*statement_step)(struct statement *s, bool *has_row, struct error *err) MUST_CHECK;
-	enum status (*statement_run)(struct statement *s, struct error *err) MUST_CHECK;
+	enum status (*statement_step)(struct statement *s, bool *has_row, struct error *err);
+	enum status (*statement_run)(struct statement *s, struct error *err);
 	void (*statement_again)(struct statement *s); /* its first parameter is the next one already */
 	bool (*statement_is_conflict)(const struct statement *s);
 	int (*statement_parameters)(const struct statement *s);
@@ -37,32 +37,30 @@ struct driver {
 	const char *(*column_name)(const struct statement *s);
 
 	/* ---- connections ---- */
-	enum status (*run)(struct store_reader *on, const char *sql, struct error *err) MUST_CHECK;
+	enum status (*run)(struct store_reader *on, const char *sql, struct error *err);
 	void (*rollback)(struct store_reader *on);
 	void (*interrupt)(struct store_reader *on);
-	enum status (*add_predicates)(
-		struct store_reader *on, const struct predicate *predicates, size_t count) MUST_CHECK;
-	enum status (*reader_new)(struct store_reader **out, struct store *store, struct error *err) MUST_CHECK;
+	enum status (*add_predicates)(struct store_reader *on, const struct predicate *predicates, size_t count);
+	enum status (*reader_new)(struct store_reader **out, struct store *store, struct error *err);
 	void (*reader_free)(struct store_reader *on);
 	/* The view is taken when this returns, not at the first read. */
-	enum status (*view_begin)(struct store_reader *on, struct error *err) MUST_CHECK;
+	enum status (*view_begin)(struct store_reader *on, struct error *err);
 
 	/* ---- the writer's transaction; what is left after an error is for rollback ---- */
-	enum status (*tx_begin)(struct store *store, struct error *err) MUST_CHECK;
-	enum status (*tx_commit)(struct store *store, struct error *err) MUST_CHECK;
-	enum status (*tx_savepoint)(struct store *store, struct error *err) MUST_CHECK;
-	enum status (*tx_release)(
-		struct store *store, struct error *err) MUST_CHECK; /* of the newest, which is there */
+	enum status (*tx_begin)(struct store *store, struct error *err);
+	enum status (*tx_commit)(struct store *store, struct error *err);
+	enum status (*tx_savepoint)(struct store *store, struct error *err);
+	enum status (*tx_release)(struct store *store, struct error *err); /* of the newest, which is there */
 	void (*tx_undo)(struct store *store); /* the same */
 	size_t (*tx_changed_rows)(struct store *store);
 
 	/* ---- the whole database ---- */
 	void (*close)(struct store *store); /* frees it, its writer, too */
-	enum status (*look)(struct store *store, struct error *err) MUST_CHECK;
-	enum status (*checkpoint)(struct store *store, bool is_idle, struct error *err) MUST_CHECK;
-	enum status (*figures)(struct store_reader *on, struct store_figures *out, struct error *err) MUST_CHECK;
-	enum status (*vacuum)(struct store *store, size_t pages, uint64_t *left, struct error *err) MUST_CHECK;
-	enum status (*disk_free)(const struct store *store, uint64_t *free_bytes, struct error *err) MUST_CHECK;
+	enum status (*look)(struct store *store, struct error *err);
+	enum status (*checkpoint)(struct store *store, bool is_idle, struct error *err);
+	enum status (*figures)(struct store_reader *on, struct store_figures *out, struct error *err);
+	enum status (*vacuum)(struct store *store, size_t pages, uint64_t *left, struct error *err);
+	enum status (*disk_free)(const struct store *store, uint64_t *free_bytes, struct error *err);
 };
 
 enum { READ_LIMIT_MS = 5000 };

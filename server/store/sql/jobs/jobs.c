@@ -227,8 +227,8 @@ static enum status sweep_series(struct store_tx *tx, const struct dead_series *d
 		SWEEP_SERIES("pyramid_rows", ", axis, attempt, level, position"),
 		SWEEP_SERIES("pyramids", ""),
 		SWEEP_SERIES("chunks", ", first_ordinal"),
-		"DELETE FROM dead_series WHERE (job_id, first_id) IN (SELECT job_id, first_id FROM dead_series WHERE job_id = ?"
-		" AND first_id = ? AND last_id = ? LIMIT ?)",
+		("DELETE FROM dead_series WHERE (job_id, first_id) IN (SELECT job_id, first_id FROM dead_series WHERE job_id = ?"
+		 " AND first_id = ? AND last_id = ? LIMIT ?)"),
 	};
 
 	for (size_t i = 0; i < sizeof sweeps / sizeof *sweeps && *left; i++) {
