@@ -1,6 +1,7 @@
 #include "extract/line/ansi.h"
 #include "extract/line/line_hint.h"
 #include "extract/line/unwrap.h"
+#include "extract/generic/series.h"
 #include "extract/state.h"
 #include "base/text/line_time.h"
 #include "model/metrics/batch.h"
@@ -25,6 +26,7 @@ struct extractor *extractor_new(void)
 	extractor->bare_rank = RANK_NONE;
 	extractor->plain = BUF_INIT(PLAIN_MAX_BYTES);
 	extractor->unwrapped = BUF_INIT(UNWRAPPED_MAX_BYTES);
+	extractor->names = BUF_INIT(GENERIC_NAMES_BYTES);
 	extractor->recent = BUF_INIT(2 * RECENT_BYTES);
 	extractor->header = BUF_INIT(METRIC_NAME_MAX_BYTES * DEFINITIONS_MAX);
 	partials_init(&extractor->partials);
@@ -41,6 +43,7 @@ void extractor_free(struct extractor *extractor)
 	formats_done(&extractor->guide);
 	buf_done(&extractor->plain);
 	buf_done(&extractor->unwrapped);
+	buf_done(&extractor->names);
 	buf_done(&extractor->header);
 	buf_done(&extractor->recent);
 	partials_done(&extractor->partials);

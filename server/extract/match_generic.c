@@ -146,6 +146,24 @@ static void read_record(
 	records_read(state, text, run->line->number, is_read, tokens, line, &run->record);
 }
 
+/* They are asked for when the line that was read is gone. False: no memory. */
+static bool keep_names(struct run *run, struct generic_line *line)
+{
+	struct buf *kept = &run->extractor->names;
+	struct span names = span_of(line->names, line->names_len);
+
+	buf_reset(kept);
+	buf_append_span(kept, names);
+	if (kept->failure != OK)
+		return false;
+	for (size_t i = 0; i < line->count; i++) {
+		struct span *name = &line->values[i].name;
+		if (name->ptr >= names.ptr && name->ptr < names.ptr + names.len)
+			name->ptr = buf_span(kept).ptr + (name->ptr - names.ptr);
+	}
+	return true;
+}
+
 bool match_generic(struct run *run)
 {
 	struct segment *segment = &run->extractor->segment;
@@ -169,5 +187,5 @@ bool match_generic(struct run *run)
 		run->is_side_bar = true;
 		return true;
 	}
-	return add_all(run, &line);
+	return keep_names(run, &line) && add_all(run, &line);
 }

@@ -75,6 +75,7 @@ struct extractor {
 	size_t taken; /* scratch: of found, what earlier chains gave */
 	struct buf plain; /* scratch: a line without its escapes */
 	struct buf unwrapped; /* scratch: the message of a record */
+	struct buf names; /* scratch: of what was found, when they do not stand in the segment as they are */
 	struct found *found; /* scratch: of one segment */
 	size_t found_count;
 	size_t found_cap;
