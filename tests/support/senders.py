@@ -200,10 +200,10 @@ def stored_numbers(server, job):
 # ---- sm-ship ----
 
 def catches(pid, number):
-    """A process that has begun only just would die of the signal."""
+    """By a handler, or blocked and waited for. A process that has begun only just would die of the signal."""
     status = pathlib.Path(f"/proc/{pid}/status").read_text()
-    caught = next(line for line in status.splitlines() if line.startswith("SigCgt:"))
-    return int(caught.split()[1], 16) >> (number - 1) & 1
+    masks = [int(line.split()[1], 16) for line in status.splitlines() if line.startswith(("SigCgt:", "SigBlk:"))]
+    return any(mask >> (number - 1) & 1 for mask in masks)
 
 
 class Shipper:
