@@ -7,7 +7,6 @@ import http.server
 import io
 import json
 import os
-import pathlib
 import signal
 import socket
 import threading
@@ -199,13 +198,6 @@ def stored_numbers(server, job):
 
 # ---- sm-ship ----
 
-def catches(pid, number):
-    """By a handler, or blocked and waited for. A process that has begun only just would die of the signal."""
-    status = pathlib.Path(f"/proc/{pid}/status").read_text()
-    masks = [int(line.split()[1], 16) for line in status.splitlines() if line.startswith(("SigCgt:", "SigBlk:"))]
-    return any(mask >> (number - 1) & 1 for mask in masks)
-
-
 class Shipper:
     """sm-ship beside a trainer that writes chunks one by one: into a file that is followed, or as a command."""
 
@@ -255,7 +247,6 @@ class Shipper:
     def finish(self):
         self.over.touch()
         if not self.is_command:
-            wait_until(lambda: catches(self.process.pid, signal.SIGTERM), what="sm-ship to have begun")
             self.process.send_signal(signal.SIGTERM)
         assert self.process.wait(PATIENCE_S + float(os.environ.get("SM_OUTAGE_S", "0"))) == 0, self.said
 
