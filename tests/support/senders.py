@@ -7,6 +7,7 @@ import http.server
 import io
 import json
 import os
+import pathlib
 import signal
 import socket
 import threading
@@ -198,6 +199,13 @@ def stored_numbers(server, job):
 
 # ---- sm-ship ----
 
+def has_begun(pid):
+    """A process that has begun only just would die of SIGTERM. It blocks that with SIGUSR1, and is seen to: what it waits for is not."""
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    blocked = next(line for line in status.splitlines() if line.startswith("SigBlk:"))
+    return int(blocked.split()[1], 16) >> (signal.SIGUSR1 - 1) & 1
+
+
 class Shipper:
     """sm-ship beside a trainer that writes chunks one by one: into a file that is followed, or as a command."""
 
@@ -247,6 +255,7 @@ class Shipper:
     def finish(self):
         self.over.touch()
         if not self.is_command:
+            wait_until(lambda: has_begun(self.process.pid), what="sm-ship to have begun")
             self.process.send_signal(signal.SIGTERM)
         assert self.process.wait(PATIENCE_S + float(os.environ.get("SM_OUTAGE_S", "0"))) == 0, self.said
 

@@ -18,10 +18,26 @@ static bool is_no_number(struct span text, size_t at)
 	return !is_part && (span_equal_fold(word, SPAN("nan")) || span_equal_fold(word, SPAN("inf")));
 }
 
+/* "ValueError: loss 9.9 is not finite at step 12": what it speaks of was said before. "TestError: 0.05" is a value. */
+static bool is_exception(struct span text)
+{
+	size_t at = 0;
+
+	while (at < text.len && (is_letter(text.ptr[at]) || text.ptr[at] == '.' || text.ptr[at] == '_'))
+		at++;
+	struct span name = span_of(text.ptr, at);
+	bool is_one = span_ends_with(name, SPAN("Error")) || span_ends_with(name, SPAN("Exception"));
+	return is_one && at + 2 < text.len && text.ptr[at] == ':' && text.ptr[at + 1] == ' ' &&
+	       is_letter(text.ptr[at + 2]);
+}
+
 /* A letter and a number: what lacks one of them is worth no tokens. */
 bool generic_may_have(struct span text)
 {
 	bool has_letter = false, has_digit = false;
+
+	if (is_exception(text))
+		return false;
 
 	for (size_t i = 0; i < text.len && i < TOKENS_TEXT_MAX_BYTES && !(has_letter && has_digit); i++) {
 		char c = text.ptr[i];

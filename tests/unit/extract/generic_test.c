@@ -160,6 +160,8 @@ TEST(what_is_no_metric)
 		{"step {S} loss: 1e999", ""},
 		{"step {S} loss: 0x1f", ""},
 		{"step {S} seed: {S} rank: {S} port={S}", ""},
+		{"ValueError: loss {V} is not finite at step {S}", ""},
+		{"torch.cuda.OutOfMemoryError: step {S} loss: {V}", ""},
 		{"error 40{S} in /data/run-{S}/loss.pt", ""},
 	};
 
