@@ -132,7 +132,8 @@ test("hostile lines are only text", async ({ server, page, open }) => {
 });
 
 test("a value leads to its chart", async ({ server, page, open }) => {
-  await sendAt(server, "llama", "algo-1", losses(0, 300));
+  const lines = Array.from({ length: 300 }, (_, step) => `iter ${step}: loss ${(3 - step / 1000).toFixed(4)}, time 350.00ms, mfu 40.00%`);
+  await sendAt(server, "llama", "algo-1", lines);
   await server.waitForPoints("llama", "train:loss", 300);
   await open("/jobs/llama/logs?stream=algo-1#L120");
   const value = page.locator("#L120 .captured[title^='train:loss = ']");
