@@ -58,7 +58,6 @@ static enum status try_preset(struct run *run, int preset, size_t *values, struc
 	run->tracks = own;
 	run->has_match = has_match;
 	run->extractor->bars = bars;
-	generic.records = run->extractor->generic.records; /* they are told of each line, by whoever asks first */
 	run->extractor->generic = generic;
 	return status;
 }
@@ -336,7 +335,7 @@ static enum status wait_for_value(struct run *run, int number, struct error *err
 	if (!format)
 		return OK;
 	trust(run, innermost(run, preset_of(run, number)));
-	run->extractor->segment.view.is_peeled = false;
+	line_view_forget(&run->extractor->segment.view);
 	return ask_one(run, format, &is_taken, err);
 }
 

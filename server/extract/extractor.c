@@ -400,6 +400,7 @@ void extractor_reset_definitions(struct extractor *extractor)
 	extractor->attempts.track_count = 0;
 	extractor->has_several = false;
 	extractor->generic = (struct generic_memory){0};
+	extractor->records = (struct record_state){0};
 	extractor->held_count = 0;
 	extractor_forget_recent(extractor);
 }

@@ -61,7 +61,7 @@ void extractor_pack(struct extractor *extractor, struct buf *out)
 	prefix_memory_pack(&extractor->prefixes, out);
 	bars_pack(&extractor->bars, out);
 	generic_memory_pack(&extractor->generic, out);
-	records_pack(&extractor->generic.records, out);
+	records_pack(&extractor->records, out);
 	partials_pack(&extractor->partials, out);
 }
 
@@ -240,7 +240,7 @@ static enum status unpack_lines(
 
 static enum status unpack_records(struct extractor *extractor, struct unpacker *in, struct error *err)
 {
-	records_unpack(&extractor->generic.records, in);
+	records_unpack(&extractor->records, in);
 	if (partials_unpack(&extractor->partials, in))
 		return OK;
 	for (size_t i = 0; i < PARTIAL_OUTPUTS; i++)

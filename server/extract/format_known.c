@@ -96,16 +96,21 @@ bool formats_see(struct formats *formats, struct span text)
 	return flags_of(memo_of(formats), formats->shape) & DULL;
 }
 
-static bool is_read(const struct prefix *prefix)
+static bool is_read(struct line_view *view)
 {
+	const struct prefix *prefix = line_view_prefix(view);
 	struct span text = seen_of(prefix->starts[prefix->certain]);
 	struct tokens tokens;
 	struct generic_line line;
 
-	if (!generic_may_have(text))
+	bool is_all = view->whole.len <= SEEN_BYTES;
+	if ((view->has_nothing && is_all) || !generic_may_have(text))
 		return false;
 	tokens_find(seen_of(prefix->starts[generic_start(prefix)]), &tokens);
-	return generic_read(&tokens, &line) && line.is_known;
+	if (generic_read(&tokens, &line))
+		return line.is_known;
+	view->has_nothing = is_all;
+	return false;
 }
 
 static bool is_known(const struct preset *preset, struct regex_scratch *scratch, struct line_view *view)
@@ -114,7 +119,7 @@ static bool is_known(const struct preset *preset, struct regex_scratch *scratch,
 	size_t start;
 
 	if (preset->list.is_reader)
-		return is_read(line_view_prefix(view));
+		return is_read(view);
 	return starts_search(line_view_prefix(view), preset->detect, preset->has_start, scratch, SEEN_BYTES, groups,
 		       &start) == REGEX_MATCH;
 }

@@ -79,7 +79,7 @@ bool learn_prefix(struct run *run)
 			continue;
 		if (!prefix_learn(&extractor->prefixes, span_of(text.ptr, cut), is_sure))
 			return false;
-		view->is_peeled = false;
+		line_view_forget(view);
 		formats_forget_dull(&extractor->formats);
 		return true;
 	}

@@ -136,12 +136,12 @@ static bool add_all(struct run *run, struct generic_line *line)
 static void read_record(
 	struct run *run, struct span text, bool is_read, struct tokens *tokens, struct generic_line *line)
 {
-	struct record_state *state = &run->extractor->generic.records;
+	struct record_state *state = &run->extractor->records;
 
 	if (run->records_at == run->extractor->segments)
-		*state = *run->records;
+		records_copy(state, run->records);
 	else
-		*run->records = *state;
+		records_copy(run->records, state);
 	run->records_at = run->extractor->segments;
 	records_read(state, text, run->line->number, is_read, tokens, line, &run->record);
 }
@@ -174,10 +174,13 @@ bool match_generic(struct run *run)
 
 	segment->start = is_read ? generic_start(prefix) : prefix->certain;
 	struct span text = prefix->starts[segment->start];
+	tokens.text = SPAN("");
+	is_read = is_read && !segment->view.has_nothing;
 	if (is_read) {
 		tokens_find(text, &tokens);
 		is_read = generic_read(&tokens, &line);
 	}
+	segment->view.has_nothing = !is_read;
 	read_record(run, text, is_read, &tokens, &line);
 	if (!line.count && !line.is_step_alone)
 		return true;

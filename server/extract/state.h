@@ -61,6 +61,7 @@ struct extractor {
 	uint64_t segments; /* looked at; not packed: only tells one from the next */
 	struct bars bars;
 	struct generic_memory generic;
+	struct record_state records; /* told of each line once, by whoever asks first */
 	int32_t bare_rank; /* srun's number of the last line that had one */
 	bool is_srun; /* and it has come twice in a row: no counter of the trainer's */
 	struct prefix_memory prefixes;

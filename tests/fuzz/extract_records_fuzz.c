@@ -38,6 +38,7 @@ static void read_line(struct reader *reader, struct span text, uint64_t number)
 {
 	bool is_read = generic_may_have(text);
 
+	reader->tokens.text = SPAN(""); /* the next text may stand where this one did */
 	if (is_read) {
 		tokens_find(text, &reader->tokens);
 		is_read = generic_read(&reader->tokens, &reader->line);

@@ -425,9 +425,21 @@ bool record_block_take(struct record_block *block, const struct tokens *tokens, 
 	return false;
 }
 
+/* Of the names around the next line those that there is room for. */
+static size_t kept_levels(const struct record_block *block)
+{
+	return block->depth < BLOCK_DEPTH_MAX ? block->depth : BLOCK_DEPTH_MAX;
+}
+
+void record_block_copy(struct record_block *to, const struct record_block *from)
+{
+	memcpy(to, from, offsetof(struct record_block, levels));
+	memcpy(to->levels, from->levels, kept_levels(from) * sizeof from->levels[0]);
+}
+
 void record_block_pack(const struct record_block *block, struct buf *out)
 {
-	size_t kept = block->depth < BLOCK_DEPTH_MAX ? block->depth : BLOCK_DEPTH_MAX;
+	size_t kept = kept_levels(block);
 
 	pack_u64(out, block->kind);
 	pack_u64(out, block->is_ruled);

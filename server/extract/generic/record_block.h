@@ -58,5 +58,6 @@ bool record_block_take(struct record_block *block, const struct tokens *tokens, 
 	struct block_end *end);
 /* It was none, or something else goes on. */
 void record_block_leave(struct record_block *block, struct block_end *end);
+void record_block_copy(struct record_block *to, const struct record_block *from);
 void record_block_pack(const struct record_block *block, struct buf *out);
 void record_block_unpack(struct record_block *block, struct unpacker *in);

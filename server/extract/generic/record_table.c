@@ -242,6 +242,16 @@ bool record_table_take_row(
 	return is_row;
 }
 
+void record_table_copy(struct record_table *to, const struct record_table *from)
+{
+	to->kind = from->kind;
+	to->form = from->form;
+	to->has_rows = from->has_rows;
+	to->line = from->line;
+	to->header_len = from->header_len;
+	memcpy(to->header, from->header, from->header_len);
+}
+
 void record_table_pack(const struct record_table *table, struct buf *out)
 {
 	pack_u64(out, table->kind);

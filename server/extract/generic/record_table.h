@@ -37,5 +37,6 @@ bool record_table_take_header(struct record_table *table, struct span text, uint
 /* The line is a row: *out has its values, and its step when it says one. */
 bool record_table_take_row(
 	struct record_table *table, const struct tokens *tokens, uint64_t line, struct generic_line *out);
+void record_table_copy(struct record_table *to, const struct record_table *from);
 void record_table_pack(const struct record_table *table, struct buf *out);
 void record_table_unpack(struct record_table *table, struct unpacker *in);

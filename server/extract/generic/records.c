@@ -113,7 +113,8 @@ void records_read(struct record_state *state, struct span text, uint64_t line, b
 	}
 	bool may_be_table = out->count == 0 && (state->table.kind != TABLE_NONE || may_be_header(span_trim(text)));
 	if (may_be_table || may_be_record(state, text)) {
-		tokens_find(text, tokens);
+		if (tokens->text.ptr != text.ptr || tokens->text.len != text.len)
+			tokens_find(text, tokens);
 		record->is_record = (may_be_table && take_table(state, tokens, line, out, record)) ||
 				    take_block(state, tokens, line, out, record);
 	}
@@ -157,6 +158,15 @@ static void unpack_step(struct record_state *state, struct unpacker *in)
 	step->total = unpack_i64(in);
 	state->step_line = unpack_u64(in);
 	in->has_failed |= !is_step(step->step) || !is_step(step->epoch) || !is_step(step->total);
+}
+
+void records_copy(struct record_state *to, const struct record_state *from)
+{
+	record_table_copy(&to->table, &from->table);
+	record_block_copy(&to->block, &from->block);
+	to->step = from->step;
+	to->step_line = from->step_line;
+	to->kinds = from->kinds;
 }
 
 void records_pack(const struct record_state *state, struct buf *out)

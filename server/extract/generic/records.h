@@ -30,10 +30,12 @@ struct record_line {
 
 /*
  * Each line is told to the state. is_read: generic_read took something, which is in *out, and stays there unless the line is a
- * record's. tokens: scratch.
+ * record's. tokens: those of the text, else scratch.
  */
 void records_read(struct record_state *state, struct span text, uint64_t line, bool is_read, struct tokens *tokens,
 	struct generic_line *out, struct record_line *record);
+/* Of what there is, not all of it: each line that the reader looks at is copied for. */
+void records_copy(struct record_state *to, const struct record_state *from);
 void records_pack(const struct record_state *state, struct buf *out);
 void records_unpack(struct record_state *state, struct unpacker *in);
 
@@ -43,9 +45,7 @@ struct generic_memory {
 	bool has_fine; /* lines have said a step that is no epoch */
 	bool has_loss;
 	uint32_t loss_alias; /* the name of its loss (generic_value.alias); under others it is another series */
-	struct record_state records;
 };
 
-/* Without its records. */
 void generic_memory_pack(const struct generic_memory *memory, struct buf *out);
 void generic_memory_unpack(struct generic_memory *memory, struct unpacker *in);

@@ -263,9 +263,10 @@ static bool is_known_name(struct span name)
 /* "train/CrossEntropyLoss": nothing but a training says so, also where the step stands on another line. */
 static bool is_path_of_loss(struct span name)
 {
-	enum role role = role_guess(name);
-
-	return (role == ROLE_LOSS || role == ROLE_EVAL_LOSS) && span_find_char(name, '/') >= 0 && is_known_name(name);
+	if (span_find_char(name, '/') < 0 || !is_known_name(name))
+		return false;
+	enum role role = role_guess(name); /* dear: most names are no path */
+	return role == ROLE_LOSS || role == ROLE_EVAL_LOSS;
 }
 
 /* By its name alone a line that has it is one of a training. */

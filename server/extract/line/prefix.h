@@ -61,13 +61,19 @@ struct line_view {
 	struct span whole;
 	const struct prefix_memory *memory;
 	bool is_peeled;
+	bool has_nothing; /* the reader of any line took nothing behind this prefix */
 	struct prefix prefix;
 };
+/* Its prefix may be another one from now on. */
+static inline void line_view_forget(struct line_view *view)
+{
+	view->is_peeled = view->has_nothing = false;
+}
 static inline void line_view_set(struct line_view *view, struct span whole, const struct prefix_memory *memory)
 {
 	view->whole = whole;
 	view->memory = memory;
-	view->is_peeled = false;
+	line_view_forget(view);
 }
 const struct prefix *line_view_prefix(struct line_view *view);
 /* Behind all prefixes. */
