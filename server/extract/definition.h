@@ -39,7 +39,7 @@ struct definition {
 	bool is_bar; /* of the bars, only those with the most steps are the training's */
 	bool is_csv; /* match_csv.c reads the line */
 	bool step_follows; /* the record ends with its step: values wait for it */
-	bool is_guess; /* names come from the text, shown only with good reason (guess.h) */
+	bool is_guess; /* of what generic/ reads: shown only with good reason (guess.h) */
 	bool is_mean; /* printed as the mean since the start of the epoch */
 	int64_t mean_first; /* the step of the first in an epoch: 0 or 1 */
 };
