@@ -59,6 +59,7 @@ enum { PRESETS_MAX = SIEVE_MAX, PRESET_INCLUDES_MAX = 4 };
 struct preset {
 	char *name;
 	struct regex *detect;
+	struct regex *detect_front; /* the same, of what the text begins with; NULL: has no start, or is generic */
 	struct span detect_text;
 	bool has_start; /* a '^' in it, as in a definition */
 	bool is_generic; /* gives way to any that is not */
