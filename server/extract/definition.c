@@ -252,7 +252,6 @@ static void read_flags(struct definition *definition, const struct json *node, c
 	definition->is_bar = json_is_true(json_get(shared, "Bar"));
 	definition->is_csv = json_is_true(json_get(shared, "Csv"));
 	definition->step_follows = json_is_true(json_get(shared, "StepFollows"));
-	definition->is_guess = json_is_true(json_get(shared, "Guess"));
 	definition->is_mean = json_number_of(json_get(node, "Mean"), &first);
 	definition->mean_first = (int64_t)first;
 }

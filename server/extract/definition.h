@@ -39,7 +39,7 @@ struct definition {
 	bool is_bar; /* of the bars, only those with the most steps are the training's */
 	bool is_csv; /* match_csv.c reads the line */
 	bool step_follows; /* the record ends with its step: values wait for it */
-	bool is_guess; /* names come from the text, shown only with good reason (guess.h) */
+	bool is_guess; /* of what generic/ reads: shown only with good reason (guess.h) */
 	bool is_mean; /* printed as the mean since the start of the epoch */
 	int64_t mean_first; /* the step of the first in an epoch: 0 or 1 */
 };
@@ -59,6 +59,7 @@ enum { PRESETS_MAX = SIEVE_MAX, PRESET_INCLUDES_MAX = 4 };
 struct preset {
 	char *name;
 	struct regex *detect;
+	struct regex *detect_front; /* the same, of what the text begins with; NULL: has no start, or is generic */
 	struct span detect_text;
 	bool has_start; /* a '^' in it, as in a definition */
 	bool is_generic; /* gives way to any that is not */

@@ -18,6 +18,7 @@ void definition_set_free(struct definition_set *set)
 	definition_list_done(&set->list);
 	for (size_t i = 0; i < set->preset_count; i++) {
 		regex_free(set->items[i].detect);
+		regex_free(set->items[i].detect_front);
 		definition_list_done(&set->items[i].list);
 	}
 	arena_free(set->arena);
@@ -108,6 +109,8 @@ static enum status build_detect(
 		error_prefix(err, "%s.detect", field);
 	preset->detect_text = arena_copy(arena, buf_span(&expanded));
 	preset->has_start = span_find_char(preset->detect_text, '^') >= 0;
+	if (status == OK && preset->has_start && !preset->is_generic)
+		status = regex_new(&preset->detect_front, buf_span(&expanded), REGEX_ANCHORED, err);
 	return status != OK || preset->detect_text.ptr ? status : error_no_memory(err);
 }
 

@@ -33,7 +33,7 @@ static bool find_candidates(struct run *run, uint64_t may[SIEVE_WORDS])
 
 	sieve_find(definition_set_sieve(run->set), run->extractor->segment.view.whole, may);
 	for (size_t i = 0; i < count && i < PRESETS_MAX; i++)
-		if (!presets[i].has_start || presets[i].is_generic)
+		if (!presets[i].detect_front)
 			may[i / 64] &= ~(UINT64_C(1) << i % 64);
 	for (size_t word = 0; word < SIEVE_WORDS; word++)
 		any |= may[word];
@@ -50,8 +50,7 @@ static bool is_known_at(const struct run *run, const uint64_t may[SIEVE_WORDS], 
 	for (size_t word = 0; word < SIEVE_WORDS; word++)
 		for (uint64_t bits = may[word]; bits; bits &= bits - 1) {
 			const struct preset *preset = &presets[word * 64 + (size_t)__builtin_ctzll(bits)];
-			if (regex_search(preset->detect, run->scratch, text, 0, groups) != REGEX_MATCH ||
-				groups[0].ptr != text.ptr)
+			if (regex_search(preset->detect_front, run->scratch, text, 0, groups) != REGEX_MATCH)
 				continue;
 			*is_sure = has_words(groups[0]);
 			return true;

@@ -1,5 +1,4 @@
 /* The definitions on one segment of a line. */
-#include "extract/generic/guess.h"
 #include "extract/line/number.h"
 #include "extract/state.h"
 #include "extract/line/value_place.h"
@@ -136,15 +135,6 @@ static void note_total(struct run *run, const struct definition *definition, con
 		run->format->said_total = total;
 }
 
-/* By an earlier chain: of one expression no two matches overlap. */
-static bool is_taken(const struct extractor *extractor, struct span text)
-{
-	for (size_t i = 0; i < extractor->taken; i++)
-		if (extractor->found[i].text.ptr == text.ptr)
-			return true;
-	return false;
-}
-
 static bool parse_value(const struct definition *definition, const struct span *groups, struct found *found)
 {
 	if (!number_parse_value(found->text, definition->unit_s, &found->value))
@@ -264,8 +254,6 @@ static bool take_match(struct run *run, uint32_t index, const struct subject *su
 		run->is_side_bar = true;
 		return true;
 	}
-	if (definition->is_guess && is_taken(extractor, found.text))
-		return true;
 	count_match(run, track);
 	run->has_match = true;
 	if (!parse_value(definition, groups, &found))
@@ -273,8 +261,6 @@ static bool take_match(struct run *run, uint32_t index, const struct subject *su
 	found.rank = rank_of(run, definition, subject, groups);
 	find_step(run, definition, subject, groups, line, &found);
 	note_total(run, definition, groups);
-	if (found.name.len && definition->is_guess && guess_points_needed(found.name, found.has_step) == GUESS_NEVER)
-		return true;
 	return add_found(extractor, &found);
 }
 
@@ -323,7 +309,6 @@ static bool take_matches(struct run *run, uint32_t leader, const struct subject 
 	struct line_step line = {0};
 	enum regex_result result = REGEX_MATCH;
 
-	run->extractor->taken = run->extractor->found_count;
 	for (int i = 0; result == REGEX_MATCH; i++) {
 		if (i == MATCHES_MAX) {
 			track_of(run, leader)->health.limited++;

@@ -73,7 +73,6 @@ struct extractor {
 	struct held *held;
 	size_t held_count;
 	size_t held_cap;
-	size_t taken; /* scratch: of found, what earlier chains gave */
 	struct buf plain; /* scratch: a line without its escapes */
 	struct buf unwrapped; /* scratch: the message of a record */
 	struct buf names; /* scratch: of what was found, when they do not stand in the segment as they are */

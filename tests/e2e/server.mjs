@@ -54,7 +54,7 @@ export class Server {
     const program = path.join(BUILD, "sm-server");
     assert.ok(existsSync(program), `no ${program}; build it first (or set SM_BUILD_DIR)`);
     const environment = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("SMFLEET_")));
-    environment.ASAN_OPTIONS ??= "detect_leaks=1:exitcode=99";
+    environment.ASAN_OPTIONS ??= "detect_leaks=1:exitcode=99:detect_stack_use_after_return=1";
     environment.UBSAN_OPTIONS ??= "print_stacktrace=1:halt_on_error=1";
     // Who works on the page serves it from its folder: SM_WEB_ROOT=web/dist
     const page = process.env.SM_WEB_ROOT ? ["--web-root", path.resolve(process.env.SM_WEB_ROOT)] : [];

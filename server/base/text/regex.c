@@ -44,6 +44,7 @@ static uint32_t options_of(unsigned flags)
 
 	options |= flags & REGEX_IGNORE_CASE ? PCRE2_CASELESS : 0;
 	options |= flags & REGEX_MULTILINE ? PCRE2_MULTILINE : 0;
+	options |= flags & REGEX_ANCHORED ? PCRE2_ANCHORED : 0;
 	options |= flags & REGEX_UTF ? PCRE2_UTF | PCRE2_MATCH_INVALID_UTF : PCRE2_NEVER_UTF;
 	return options;
 }

@@ -13,6 +13,7 @@ enum regex_flags {
 	REGEX_IGNORE_CASE = 1,
 	REGEX_UTF = 2, /* the subject must be valid UTF-8; without it, bytes */
 	REGEX_MULTILINE = 4, /* ^ and $ also match at newlines inside the subject */
+	REGEX_ANCHORED = 8, /* matches at the byte where the search begins, or not at all */
 };
 
 enum { REGEX_MAX_GROUPS = 32 }; /* group 0 included; a pattern with more is refused */

@@ -27,6 +27,14 @@ static struct span found(const char *pattern, unsigned flags, struct span subjec
 	return SPAN("?");
 }
 
+TEST(an_anchored_expression_matches_where_the_search_begins)
+{
+	CHECK_SPAN(found("b|cd", 0, SPAN("acd")), SPAN("cd"));
+	CHECK_SPAN(found("b|cd", REGEX_ANCHORED, SPAN("acd")), SPAN("-"));
+	CHECK_SPAN(found("b|^cd", REGEX_ANCHORED, SPAN("cdb")), SPAN("cd"));
+	CHECK_SPAN(found("b|^cd", REGEX_ANCHORED, SPAN("bcd")), SPAN("b"));
+}
+
 TEST(regex_groups)
 {
 	AUTO(regex) regex = compiled("(?<name>[a-z_]+)=(?:(\\d+)|(?<word>\\w+))(!)?", 0);
