@@ -149,6 +149,9 @@ static const struct http_route routes[] = {
 		.query = "stream from limit", .summary = "The text of a stream as it was sent"},
 	{HTTP_GET, "/api/v1/jobs/{job}/logs/histogram", SCOPE_READ, ROUTE_WORKER, .handler = api_log_histogram,
 		.query = "stream", .summary = "How many lines were logged in each part of the log's time"},
+	{HTTP_GET, "/api/v1/jobs/{job}/logs/captures", SCOPE_READ, ROUTE_WORKER, .handler = api_log_captures,
+		.query = "stream from limit",
+		.summary = "Which values of the lines of a stream are taken for points, and where they stand"},
 	{HTTP_GET, "/api/v1/jobs/{job}/logs/search", SCOPE_READ, ROUTE_WORKER, .handler = api_log_search,
 		.query =
 			"q regex ignore_case stream limit cursor order from_ms to_ms from_line to_line histogram ticks",

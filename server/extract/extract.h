@@ -58,11 +58,20 @@ struct definition_health {
 		without_step; /* matched, and no step stands on the line, nor just before it in a record of several lines */
 };
 
+/* What of a line became a point (extractor_want_marks). */
+struct extracted_mark {
+	uint32_t start, end; /* bytes of the text of the line `point.line`; 0, 0: not known */
+	double value; /* as said there, in the metric's unit */
+	bool has_step;
+	int64_t step; /* as said there, or above or below in its record: not unrolled over epochs */
+};
+
 /* A point found: which series of the stream it belongs to. */
 struct extracted {
 	uint32_t definition; /* index in the set, or in its preset's */
 	uint32_t series; /* number in the stream: one definition may have many (names out of the text, ranks) */
 	struct point point;
+	struct extracted_mark mark;
 };
 
 struct extracted_series {
@@ -120,6 +129,12 @@ struct extract_line {
  */
 enum status extract_line(struct extractor *extractor, const struct definition_set *set, struct regex_scratch *scratch,
 	const struct extract_line *line, int64_t arrival_ms, struct extracted_list *out, struct error *err) MUST_CHECK;
+
+/*
+ * From now on points say where they stood. Not where the text was put together from others: in the message of a collector's record
+ * (line/unwrap.h), in all but the last part of a line that a container runtime has cut.
+ */
+void extractor_want_marks(struct extractor *extractor);
 
 /*
  * True once after a provisional attempt was taken back: points from line on with attempt `from` are of attempt `to` (those

@@ -321,6 +321,7 @@ static enum status extract_record(struct run *run, struct error *err)
 		run->shown_ms = shown_ms;
 	}
 	run->text = message;
+	run->is_unwrapped = true;
 	if (span_find_char(run->text, ESCAPE) >= 0)
 		TRY(strip(run, err));
 	return extract_segments(run, err);
@@ -378,8 +379,9 @@ enum status extract_line(struct extractor *extractor, const struct definition_se
 {
 	struct extract_line whole = *line;
 	struct record_state records; /* written when it is needed */
-	struct run run = {extractor, set, .scratch = scratch, .line = &whole, .arrival_ms = arrival_ms,
-		.is_guided = extractor->is_guided && set->is_guided, .records = &records, .out = out};
+	struct run run = {extractor, set, .scratch = scratch, .line = &whole, .given = line->text,
+		.arrival_ms = arrival_ms, .is_guided = extractor->is_guided && set->is_guided, .records = &records,
+		.out = out};
 
 	bool waits = false;
 	if (partial_may_be(line->text) || extractor->partials.has_joined)

@@ -89,6 +89,11 @@ int extractor_preset(const struct extractor *extractor)
 	return leader ? leader->preset : -1;
 }
 
+void extractor_want_marks(struct extractor *extractor)
+{
+	extractor->wants_marks = true;
+}
+
 static const struct formats *known_of(const struct extractor *extractor)
 {
 	return extractor_preset(extractor) >= 0 ? &extractor->formats : &extractor->guide;

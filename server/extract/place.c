@@ -104,19 +104,22 @@ static double without_mean(struct slot *slot, const struct definition *definitio
 	return value;
 }
 
-static bool emit(struct run *run, uint32_t slot, const struct point *point)
+static bool emit(struct run *run, uint32_t slot, const struct point *point, const struct extracted_mark *mark)
 {
 	struct extracted_list *out = run->out;
 
 	if (!mem_grow((void **)&out->items, out->count, &out->cap, sizeof *out->items))
 		return false;
-	out->items[out->count++] = (struct extracted){
-		.definition = run->extractor->slots.items[slot].definition, .series = slot, .point = *point};
+	out->items[out->count++] = (struct extracted){.definition = run->extractor->slots.items[slot].definition,
+		.series = slot,
+		.point = *point,
+		.mark = *mark};
 	return true;
 }
 
 /* When too many wait, the oldest is dropped: its record has no end, or its metric no reason. */
-static bool hold(struct extractor *extractor, uint32_t slot, bool waits_for_step, const struct point *point)
+static bool hold(struct extractor *extractor, uint32_t slot, bool waits_for_step, const struct point *point,
+	const struct extracted_mark *mark)
 {
 	if (extractor->held_count >= HELD_MAX) {
 		memmove(extractor->held, extractor->held + 1, (HELD_MAX - 1) * sizeof *extractor->held);
@@ -124,7 +127,7 @@ static bool hold(struct extractor *extractor, uint32_t slot, bool waits_for_step
 	}
 	if (!mem_grow((void **)&extractor->held, extractor->held_count, &extractor->held_cap, sizeof *extractor->held))
 		return false;
-	extractor->held[extractor->held_count++] = (struct held){slot, waits_for_step, *point};
+	extractor->held[extractor->held_count++] = (struct held){slot, waits_for_step, *point, *mark};
 	return true;
 }
 
@@ -152,7 +155,7 @@ static bool release(struct run *run, uint32_t slot)
 		struct held held = extractor->held[i];
 		if (held.slot != slot || held.waits_for_step)
 			extractor->held[kept++] = held;
-		else if (!emit(run, held.slot, &held.point))
+		else if (!emit(run, held.slot, &held.point, &held.mark))
 			return false;
 	}
 	extractor->held_count = kept;
@@ -187,11 +190,13 @@ static bool release_waiting(struct run *run, enum ending ending)
 		if (goes && ending == ENDING_WITH_STEP) {
 			held.point.step = run->format->step.step;
 			held.point.attempt = extractor_attempt(extractor);
+			held.mark.has_step = true;
+			held.mark.step = run->format->step.raw;
 		}
 		held.waits_for_step &= !goes;
 		if (!goes || lacks_reason(run, &held))
 			extractor->held[kept++] = held;
-		else if (!emit(run, held.slot, &held.point))
+		else if (!emit(run, held.slot, &held.point, &held.mark))
 			return false;
 	}
 	extractor->held_count = kept;
@@ -216,20 +221,24 @@ static bool give(struct run *run, const struct found *found, struct point *point
 {
 	const struct definition *definition = definition_of(run, found);
 	struct slot *slot = &run->extractor->slots.items[found->slot];
+	struct extracted_mark mark = {0};
+
+	if (run->extractor->wants_marks)
+		mark = mark_found(run, found);
 
 	if (definition->is_mean && found->has_step)
 		point->value = without_mean(slot, definition, found);
 	bool waits = (definition->step_follows || found->step_follows) && !found->has_step;
 	if (definition->is_guess && !slot->is_shown) {
 		if (!has_reason(slot, definition, found))
-			return hold(run->extractor, found->slot, waits, point);
+			return hold(run->extractor, found->slot, waits, point, &mark);
 		slot->is_shown = true;
 		if (!release(run, found->slot))
 			return false;
 	}
 	if (waits)
-		return hold(run->extractor, found->slot, true, point);
-	return emit(run, found->slot, point);
+		return hold(run->extractor, found->slot, true, point, &mark);
+	return emit(run, found->slot, point, &mark);
 }
 
 static bool give_point(struct run *run, const struct found *found)

@@ -39,6 +39,7 @@ struct held {
 	uint32_t slot;
 	bool waits_for_step;
 	struct point point;
+	struct extracted_mark mark; /* not packed */
 };
 
 /* One part of a line. */
@@ -54,6 +55,7 @@ struct extractor {
 	struct slots slots;
 	struct formats formats; /* of explicit definitions one, without a preset */
 	struct formats guide; /* of a guided set: whose rules find the step */
+	bool wants_marks; /* not packed */
 	bool is_guided; /* false: begun by a program that counted instead, and goes on so until the definitions change */
 	struct step_seen step; /* the last one of who leads; also of formats before the definitions changed */
 	bool has_several; /* the slots are of more than one preset */
@@ -90,7 +92,9 @@ struct run {
 	struct track *tracks; /* theirs, until slots are added; of a candidate none of the stream's */
 	struct regex_scratch *scratch;
 	const struct extract_line *line;
+	struct span given; /* its text, of a line in parts that of the last one alone */
 	struct span text; /* without escapes */
+	bool is_unwrapped; /* it is the message of a record */
 	int64_t arrival_ms;
 	int64_t shown_ms; /* once is_time_known; NO_TIME when there is none */
 	bool is_time_known;
@@ -142,6 +146,8 @@ bool owner_find_slot(struct run *run, uint32_t *slot);
 bool match_csv(struct run *run, uint32_t index, struct span segment, int32_t rank);
 /* match_generic.c: the same for a line that is read by no expression. */
 bool match_generic(struct run *run);
+/* mark.c: where on its line a value stands. */
+struct extracted_mark mark_found(const struct run *run, const struct found *found);
 /* place.c: what was found becomes points. */
 enum status place_found(struct run *run, struct error *err) MUST_CHECK;
 /* What waited for the end of a record, which has come. */

@@ -131,22 +131,38 @@ test("hostile lines are only text", async ({ server, page, open }) => {
   await shot(page, "logs-hostile");
 });
 
+/** Whether its values are marked, those of the preset's lines and those that no expression reads, and lead to their charts. */
 test("a value leads to its chart", async ({ server, page, open }) => {
-  const lines = Array.from({ length: 300 }, (_, step) => `iter ${step}: loss ${(3 - step / 1000).toFixed(4)}, time 350.00ms, mfu 40.00%`);
+  // Odd lines are nanoGPT's, even ones are of no preset.
+  const lines = losses(0, 300).map((line, step) => (step % 2 ? `iter ${step}: loss ${(3 - step / 1000).toFixed(4)}, time 350.00ms, mfu 40.00%` : line.replace("loss:", "\x1b[32mreward:\x1b[0m \x1b[1m")));
   await sendAt(server, "llama", "algo-1", lines);
-  await server.waitForPoints("llama", "train:loss", 300);
+  await server.waitForPoints("llama", "train:loss", 150);
   await open("/jobs/llama/logs?stream=algo-1#L120");
-  const value = page.locator("#L120 .captured[title^='train:loss = ']");
+  await page.locator("#L121 .captured[title^='train:loss = ']").waitFor();
+  assert.deepEqual(await texts(page, "#L121 .captured"), ["2.8790", "350.00", "40.00"]);
+  const value = page.locator("#L120 .captured[title^='reward = ']");
   await value.waitFor();
   assert.match(await value.getAttribute("title"), /at step 120: show it in its chart/);
+  await shot(page, "logs-captures");
   await value.click();
-  await page.locator('figure.chart[aria-label="train:loss"] canvas').first().waitFor();
+  await page.locator('figure.chart[aria-label="reward"] canvas').first().waitFor();
   await hashIs(page, "#L120");
   await isInView(page, 120);
   // The line marks its point, at its step and value.
-  const mark = page.locator('figure.chart[aria-label="train:loss"] .chosenmarks i');
+  const mark = page.locator('figure.chart[aria-label="reward"] .chosenmarks i');
   await mark.waitFor();
   assert.match(await mark.getAttribute("title"), /line 120 of algo-1: .* at step 120/);
+});
+
+test("a value is marked in a live tail, where the end of its record comes with a later line", async ({ server, page, open }) => {
+  const box = (step) => ["-----------------------------", `| train/        |           |`, `|    loss       | ${(0.5 + 1 / step).toFixed(4)} |`, `| iteration     | ${step} |`];
+  await server.send("sb", Array.from({ length: 40 }, (_, i) => box(i + 1)).flat());
+  await server.waitForPoints("sb", "train:loss", 39);
+  await open("/jobs/sb/logs?stream=algo-1");
+  await page.locator("#L150 .captured[title^='train:loss = ']").waitFor();
+  assert.equal(await page.locator("#L158 .captured").count(), 0);
+  await server.send("sb", box(41));
+  await page.locator("#L158 .captured[title^='train:loss = 0.525 at step 40']").waitFor();
 });
 
 test("one of many streams, and some of them by time", async ({ server, page, open }) => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseAnsi, sourceOf, statesOf, stripAnsi } from "../src/lib/text/ansi";
+import { parseAnsi, statesOf, stripAnsi } from "../src/lib/text/ansi";
 import { cubeColor, readable, standOut } from "../src/lib/text/ansicolor";
 
 test("plain text is one span", () => {
@@ -56,8 +56,19 @@ test("markup is only text", () => {
 test("what turns the writing, has no width or is no character is shown by a mark", () => {
   expect(parseAnsi("user\u202egpj.exe\u0000\u0007").map((span) => span.text)).toEqual(["user", "⟨RLO⟩", "gpj.exe", "⟨NUL⟩", "⟨BEL⟩"]);
   expect(parseAnsi("a\u200bb\ufeff\u2028").map((span) => span.text).join("")).toBe("a⟨ZWSP⟩b⟨BOM⟩⟨LS⟩");
-  expect(sourceOf(parseAnsi("a\u202eb\x1b[1mc"))).toBe("a\u202ebc");
+  expect(parseAnsi("a\u202eb\x1b[1mc").map((span) => span.hidden ?? span.text).join("")).toBe("a\u202ebc");
   expect(parseAnsi("中文 שלום é\t\u00a0")).toEqual([{ text: "中文 שלום é\t\u00a0", style: "" }]);
+});
+
+test("places are spans of their own, across colours and hits, counted in the line as it came", () => {
+  const line = "10%\r\x1b[1mloss\x1b[0m 2.5 lr 3";
+  const places = [line.indexOf("2.5"), line.indexOf("3", 20)].map((at) => [at, at + (line[at] === "2" ? 3 : 1)] as const);
+  const hit = [line.indexOf("ss"), line.indexOf(".5")] as const;
+  expect(parseAnsi(line, [hit], places).map(({ text, place, isHit }) => [text, place, isHit])).toEqual([
+    ["lo", undefined, undefined], ["ss", undefined, true], [" ", undefined, true], ["2", 0, true], [".5", 0, undefined], [" lr ", undefined, undefined],
+    ["3", 1, undefined],
+  ]);
+  expect(parseAnsi("a\x1b[1m2\x1b[0m5b", [], [[1, 11]]).map(({ text, place }) => [text, place])).toEqual([["a", undefined], ["2", 0], ["5", 0], ["b", undefined]]);
 });
 
 test("a bar's states", () => {

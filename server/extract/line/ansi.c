@@ -40,3 +40,21 @@ void ansi_strip(struct span text, struct buf *out)
 			text = span_skip(text, length_of_escape(text));
 	}
 }
+
+size_t ansi_find_byte(struct span text, size_t stripped)
+{
+	size_t at = 0;
+
+	while (at < text.len) {
+		struct span rest = span_skip(text, at);
+		const char *escape = memchr(rest.ptr, ESCAPE, rest.len);
+		size_t plain = escape ? (size_t)(escape - rest.ptr) : rest.len;
+		if (stripped < plain)
+			return at + stripped;
+		stripped -= plain;
+		at += plain;
+		if (at < text.len)
+			at += length_of_escape(span_skip(text, at));
+	}
+	return text.len;
+}

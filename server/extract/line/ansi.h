@@ -8,3 +8,5 @@
 
 /* Control sequences ("ESC [ … letter"), system commands ("ESC ] …" up to BEL or ESC \) and two-byte escapes go. */
 void ansi_strip(struct span text, struct buf *out);
+/* Where in the text the byte stands that is that one of what ansi_strip leaves; text.len: there are not so many. */
+size_t ansi_find_byte(struct span text, size_t stripped);

@@ -87,6 +87,13 @@ enum partial_kind partials_take(struct partials *partials, struct span *text, bo
 	return PARTIAL_JOINED;
 }
 
+struct span partial_text(struct span part)
+{
+	size_t output, flag = find_flag(part, &output);
+
+	return flag ? span_skip(part, flag + 2) : SPAN("");
+}
+
 void partials_pack(const struct partials *partials, struct buf *out)
 {
 	for (size_t i = 0; i < PARTIAL_OUTPUTS; i++) {

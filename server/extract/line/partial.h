@@ -42,6 +42,9 @@ static inline bool partial_may_be(struct span text)
 /* *is_cut is set when parts were left out. */
 enum partial_kind partials_take(struct partials *partials, struct span *text, bool *is_cut);
 
+/* What a part says, behind its time and flag; "" of a line that is none. */
+struct span partial_text(struct span part);
+
 void partials_pack(const struct partials *partials, struct buf *out);
 /* False: damaged, or no memory (the failure of one of the texts says which). */
 bool partials_unpack(struct partials *partials, struct unpacker *in);

@@ -370,6 +370,23 @@ export interface ServerDefinitions {
   presets?: { name: string; definitions?: Definition[] }[];
 }
 
+/** A value of a line that is a point. Offsets count bytes of the line's text. */
+export interface LineCapture {
+  metric: string;
+  start: number;
+  end: number;
+  value: Num;
+  step?: number;
+}
+
+export interface CapturesReply {
+  lines: { n: number; captures: LineCapture[] }[];
+  /** Lines that were not read. */
+  next_from?: number;
+  /** Lines of which more may be said once there are more. */
+  open_from?: number;
+}
+
 /** Offsets count bytes of the line's text as the reply gives it. */
 export interface Capture {
   definition: number;

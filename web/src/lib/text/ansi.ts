@@ -11,6 +11,8 @@ export interface Span {
   background?: string;
   /** A search matched here. */
   isHit?: boolean;
+  /** Which of the places that were given it is part of. */
+  place?: number;
   /** The text is a mark for this character of the line. */
   hidden?: string;
 }
@@ -64,23 +66,23 @@ export const statesOf = (line: string): string[] => (line.includes("\r") ? line.
 
 /**
  * Splits a line into styled spans. Of a progress bar's carriage returns the last text that was visible stays. Ranges of the
- * line as it came are marked as hits.
+ * line as it came are marked as hits, and its places are spans of their own.
  */
-export function parseAnsi(line: string, ranges: readonly Range[] = []): Span[] {
+export function parseAnsi(line: string, ranges: readonly Range[] = [], places: readonly Range[] = []): Span[] {
   const { start, end } = lastState(line);
   const text = start === 0 && end === line.length ? line : line.slice(start, end);
-  if (ranges.length === 0 && PLAIN.test(text)) return text === "" ? [] : [{ text, style: "" }];
-  const hits = ranges.map(([from, to]) => [from - start, to - start] as const);
+  if (ranges.length + places.length === 0 && PLAIN.test(text)) return text === "" ? [] : [{ text, style: "" }];
+  const [hits, taken] = [ranges, places].map((all) => all.map(([from, to]) => [from - start, to - start] as const)) as [Range[], Range[]];
   const spans: Span[] = [];
   let pen = plainPen();
   let from = 0;
   for (const match of text.matchAll(CONTROL)) {
-    pushMarked(spans, text, from, match.index, pen, hits);
+    pushMarked(spans, text, from, match.index, pen, hits, taken);
     from = match.index + match[0].length;
     if (match[2] === "m") pen = applySgr(pen, match[1] ?? "");
     else if (match[3] !== undefined) spans.push({ text: markFor(match[3]), style: "a-mark", hidden: match[3] });
   }
-  pushMarked(spans, text, from, text.length, pen, hits);
+  pushMarked(spans, text, from, text.length, pen, hits, taken);
   return spans;
 }
 
@@ -89,31 +91,27 @@ export const stripAnsi = (line: string): string =>
     .map((span) => (span.hidden === undefined ? span.text : ""))
     .join("");
 
-/** The text of spans as it came. */
-export const sourceOf = (spans: readonly Span[]): string => spans.map((span) => span.hidden ?? span.text).join("");
-
-/** text[from, to), cut where hits begin and end. */
-function pushMarked(spans: Span[], text: string, from: number, to: number, pen: Pen, hits: readonly Range[]): void {
+/** text[from, to), cut where hits and places begin and end. */
+function pushMarked(spans: Span[], text: string, from: number, to: number, pen: Pen, hits: readonly Range[], places: readonly Range[]): void {
+  const cuts = [...hits, ...places].flat().filter((cut) => cut > from && cut < to);
   let at = from;
-  for (const [start, end] of hits) {
-    if (end <= at || start >= to) continue;
-    pushSpan(spans, text.slice(at, Math.max(at, start)), pen, false);
-    pushSpan(spans, text.slice(Math.max(at, start), Math.min(end, to)), pen, true);
-    at = Math.min(end, to);
+  for (const end of [...cuts.sort((a, b) => a - b), to]) {
+    const holds = ([start, stop]: Range): boolean => start <= at && end <= stop;
+    pushSpan(spans, text.slice(at, end), pen, hits.some(holds), places.findIndex(holds));
+    at = end;
   }
-  pushSpan(spans, text.slice(at, to), pen, false);
 }
 
-function pushSpan(spans: Span[], text: string, pen: Pen, isHit: boolean): void {
+function pushSpan(spans: Span[], text: string, pen: Pen, isHit: boolean, place: number): void {
   if (!text) return;
-  const span = { text, ...penLook(pen), ...(isHit ? { isHit } : {}) };
+  const span = { text, ...penLook(pen), ...(isHit ? { isHit } : {}), ...(place < 0 ? {} : { place }) };
   const last = spans[spans.length - 1];
   if (last && last.hidden === undefined && isAlike(last, span)) last.text += text;
   else spans.push(span);
 }
 
 const isAlike = (a: Span, b: Span): boolean =>
-  a.style === b.style && a.color === b.color && a.background === b.background && (a.isHit ?? false) === (b.isHit ?? false);
+  a.style === b.style && a.color === b.color && a.background === b.background && (a.isHit ?? false) === (b.isHit ?? false) && a.place === b.place;
 
 function penLook(pen: Pen): Omit<Span, "text"> {
   const classes: string[] = [];

@@ -1,7 +1,7 @@
-// What the job's definitions capture on the lines that one looks at. The server's expressions are the only ones that count.
+// Which values of the lines that one looks at are points: the server says so.
 import { signal } from "@preact/signals";
-import { send } from "../../api/client";
-import type { Capture, Definition, TrialReply } from "../../api/types";
+import { getJson, jobPath } from "../../api/client";
+import type { CapturesReply, LineCapture } from "../../api/types";
 import { Latest } from "../../lib/flow/latest";
 import { Store } from "../core/store";
 
@@ -9,40 +9,31 @@ const REST_MS = 250;
 const MOST_LINES = 200;
 const MOST_KEPT = 5000;
 
-export interface LineCaptures {
-  /** The text that the captures' places count in. */
-  text: string;
-  captures: Capture[];
-}
-
 export class CaptureStore extends Store {
   readonly version = signal(0);
-  private readonly known = new Map<number, LineCaptures>();
+  private readonly known = new Map<number, LineCapture[]>();
+  /** Of these no more will be said. */
+  private readonly settled = new Set<number>();
   private readonly latest = new Latest(REST_MS);
   private asked = "";
 
   constructor(
     private readonly job: string,
     private readonly stream: string,
-    readonly definitions: readonly Definition[],
   ) {
     super();
     this.whenStopped(this.latest);
   }
 
-  of(line: number): LineCaptures | undefined {
+  of(line: number): LineCapture[] | undefined {
     return this.known.get(line);
-  }
-
-  nameOf(capture: Capture): string {
-    return capture.metric || (this.definitions[capture.definition]?.Name ?? "");
   }
 
   /** Asks for the lines [first, end) once the list rests. */
   want(first: number, end: number): void {
     let [from, to] = [first, Math.min(end, first + MOST_LINES)];
-    while (from < to && this.known.has(from)) from++;
-    while (to > from && this.known.has(to - 1)) to--;
+    while (from < to && this.settled.has(from)) from++;
+    while (to > from && this.settled.has(to - 1)) to--;
     const key = `${from} ${to}`;
     if (from === to || key === this.asked) return;
     this.asked = key;
@@ -50,12 +41,16 @@ export class CaptureStore extends Store {
   }
 
   private async load(from: number, to: number, signal: AbortSignal): Promise<void> {
-    const body = { MetricDefinitions: this.definitions, job: this.job, stream: this.stream, from, limit: to - from };
-    const reply = await this.request(async () => (await (await send("POST", "definitions/test", {}, body, signal)).json()) as TrialReply);
+    const params = { stream: this.stream, from, limit: to - from };
+    const reply = await this.request(() => getJson<CapturesReply>(jobPath(this.job, "/logs/captures"), params, signal));
     this.asked = "";
     if (!reply) return;
-    if (this.known.size > MOST_KEPT) this.known.clear();
-    for (const line of reply.lines) this.known.set(from + line.index, line);
+    if (this.settled.size > MOST_KEPT) {
+      this.known.clear();
+      this.settled.clear();
+    }
+    for (const { n, captures } of reply.lines) this.known.set(n, captures);
+    for (let n = from; n < Math.min(to, reply.open_from ?? to, reply.next_from ?? to); n++) this.settled.add(n);
     this.version.value++;
   }
 }

@@ -1,7 +1,6 @@
 import { useSignal, type Signal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { apiUrl, jobPath, type Problem } from "../../../api/client";
-import type { Capture, Definition } from "../../../api/types";
 import { say, t } from "../../../i18n/i18n";
 import { adoptStyle } from "../../../lib/jobs/adopt";
 import { mainMetrics } from "../../../lib/jobs/figures";
@@ -35,8 +34,6 @@ import { StreamChooser } from "./streams";
 import { WholeLog } from "./wholelog";
 
 adoptStyle(style);
-
-const NO_DEFINITIONS: readonly Definition[] = [];
 
 /** The streams as the server lists them; until then, those that metrics name. */
 function streamNames(store: JobStore): string[] {
@@ -84,8 +81,7 @@ export function LogPane({ store, isAlone = false }: Props) {
   const merged = useMerged(store.name, target);
   const hits = useHits(store.name, find);
   const errors = useErrors(store.name, shown);
-  const definitions = store.definitions.value?.definitions ?? NO_DEFINITIONS;
-  const captures = useCaptures(store.name, shown, definitions);
+  const captures = useCaptures(store.name, shown, store.metrics.value?.length);
   const input = useRef<HTMLInputElement>(null);
   const isFollowing = useSignal(line === null && target.atMs === null);
   // A place that the address names is not left for a line that comes before the signal says so.
@@ -146,8 +142,7 @@ export function LogPane({ store, isAlone = false }: Props) {
   const incidents = store.incidents.rows.value;
   const marks = useMemo(() => (incidents ?? []).filter((one) => one.stream === undefined || one.stream === stream), [incidents, stream]);
   const problem = target.isMerged ? merged?.problem.value : log?.problem.value;
-  const showPoint = (n: number, capture: Capture): void => {
-    const metric = captures?.nameOf(capture) ?? "";
+  const showPoint = (n: number, metric: string): void => {
     // The log alone has no charts beside it: the job's page has them.
     if (isAlone) navigate(`${jobHref(store.name, { stream: stream ?? undefined })}#L${n}`);
     else choose({ from: n, to: n }, false);
@@ -247,7 +242,7 @@ function useChosenPoints(store: JobStore, stream: string | null, chosen: { n: nu
   const n = chosen?.n ?? null;
   const found = n === null || !captures ? undefined : (void captures.version.value, captures.of(n));
   const known = new Set(store.metrics.value?.map((metric) => metric.metric));
-  const key = JSON.stringify(found?.captures.map((capture) => captures?.nameOf(capture) ?? "").filter((name) => known.has(name)) ?? []);
+  const key = JSON.stringify(found?.map(({ metric }) => metric).filter((name) => known.has(name)) ?? []);
   useEffect(() => {
     const names = JSON.parse(key) as string[];
     if (!chosen || stream === null || names.length === 0) {

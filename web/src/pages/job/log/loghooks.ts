@@ -8,7 +8,6 @@ import { HitStore } from "../../../state/log/hits";
 import { ErrorStore } from "../../../state/log/logerrors";
 import { CaptureStore } from "../../../state/log/logcaptures";
 import { MergedStore } from "../../../state/log/merged";
-import type { Definition } from "../../../api/types";
 
 /** The search that the address asks for; null: none. */
 export function useHits(job: string, find: Find): HitStore | null {
@@ -28,9 +27,9 @@ export function useMerged(job: string, target: LogTarget): MergedStore | null {
   return merged;
 }
 
-/** What the job's definitions capture; null: there are none. */
-export function useCaptures(job: string, stream: string | null, definitions: readonly Definition[]): CaptureStore | null {
-  return useStore(() => (stream === null || definitions.length === 0 ? null : new CaptureStore(job, stream, definitions)), [job, stream, definitions]);
+/** What of the lines is a point: asked anew when there is a metric more, of which lines before may have points. */
+export function useCaptures(job: string, stream: string | null, metrics = 0): CaptureStore | null {
+  return useStore(() => (stream === null || metrics === 0 ? null : new CaptureStore(job, stream)), [job, stream, metrics]);
 }
 
 export function useErrors(job: string, stream: string | null): ErrorStore | null {

@@ -1,27 +1,25 @@
 import { Component } from "preact";
-import type { Capture, LogLine } from "../../../api/types";
+import type { LineCapture, LogLine } from "../../../api/types";
 import { t, tn } from "../../../i18n/i18n";
 import { formatCount, formatTime, type TimeMode } from "../../../lib/text/format";
 import { formatStamp } from "../../../lib/text/stamp";
 import type { Range } from "../../../lib/text/matches";
 import type { FoldKind } from "../../../lib/log/traces";
 import { byteLength, partKind, rowText } from "../../../lib/log/parts";
-import type { LineCaptures } from "../../../state/log/logcaptures";
 import { CapturedText, LineText } from "./linetext";
 
 export interface RowActions {
   choose(n: number, isRange: boolean): void;
   toggleFold(head: number): void;
   togglePart(n: number): void;
-  nameOf(capture: Capture): string;
-  showPoint(n: number, capture: Capture): void;
+  showPoint(n: number, metric: string): void;
 }
 
 interface RowProps {
   n: number;
   line: LogLine | undefined;
   ranges: readonly Range[];
-  captures: LineCaptures | undefined;
+  captures: readonly LineCapture[] | undefined;
   /** Lines that are folded behind this one, and whether they are shown all the same. */
   folded: number;
   foldKind: FoldKind | null;
@@ -69,9 +67,9 @@ export class Row extends Component<RowProps> {
   private text(line: LogLine) {
     const { n, ranges, captures, actions } = this.props;
     const text = rowText(line.text);
-    if (!captures || captures.captures.length === 0) return <LineText text={text} ranges={ranges} />;
-    const captured = { captures, nameOf: actions.nameOf, onShow: (capture: Capture) => actions.showPoint(n, capture) };
-    return <CapturedText text={text} ranges={ranges} captured={captured} />;
+    // Of what is cut off in front the places are not known.
+    if (!captures || !line.text.startsWith(text)) return <LineText text={text} ranges={ranges} />;
+    return <CapturedText text={text} ranges={ranges} captures={captures} onShow={(metric) => actions.showPoint(n, metric)} />;
   }
 
   private badges(line: LogLine) {

@@ -209,8 +209,7 @@ export function LogRows(props: Props) {
         latest.current.props.onFollow(false);
         log.togglePart(n);
       },
-      nameOf: (capture) => latest.current.props.captures?.nameOf(capture) ?? "",
-      showPoint: (n, capture) => latest.current.props.onPoint(n, capture),
+      showPoint: (n, metric) => latest.current.props.onPoint(n, metric),
     }),
     [log],
   );
