@@ -1,8 +1,10 @@
 #include "extract/generic/counters.h"
 
+#include "extract/generic/guess.h"
 #include "extract/generic/words.h"
+#include "extract/line/number.h"
 
-enum { MARKS_MAX = 4, HEAD_TOKENS = 16 };
+enum { MARKS_MAX = 4, HEAD_TOKENS = 16, ABBREVIATION_MAX_BYTES = 3 };
 
 static bool is_open(const struct tokens *tokens, size_t at)
 {
@@ -56,21 +58,40 @@ static void use(struct tokens *tokens, size_t number)
 		tokens->items[total].is_used = true;
 }
 
+/* False: another counter is the step. */
+static bool set_count(struct counting *out, struct span where, int64_t count, int rank)
+{
+	if (rank <= out->rank)
+		return false;
+	out->rank = rank;
+	out->found.has_step = true;
+	out->found.step = count;
+	out->found.where = where;
+	out->found.total = 0;
+	return true;
+}
+
 static void set_step(struct tokens *tokens, struct counting *out, size_t number, int rank)
 {
 	size_t total = total_at(tokens, number);
 	int64_t count;
 
 	use(tokens, number);
-	if (rank <= out->rank || !token_count(tokens, number, &count))
-		return;
-	out->rank = rank;
-	out->found.has_step = true;
-	out->found.step = count;
-	out->found.where = token_text(tokens, number);
-	out->found.total = 0;
-	if (total != SIZE_MAX)
+	if (token_count(tokens, number, &count) && set_count(out, token_text(tokens, number), count, rank) &&
+		total != SIZE_MAX)
 		(void)!token_count(tokens, total, &out->found.total);
+}
+
+static bool is_of_epoch(const struct tokens *tokens, size_t number)
+{
+	return span_equal(token_unit(tokens, number), SPAN("epoch"));
+}
+
+/* "3", "3epoch" */
+static bool epoch_count(const struct tokens *tokens, size_t number, int64_t *count)
+{
+	return is_of_epoch(tokens, number) ? number_parse_step(token_digits(tokens, number), count) && *count >= 0
+					   : token_count(tokens, number, count);
 }
 
 /* "Epoch: [3][120/5005]", "Epoch 1 [640/60000 (1%)]": what follows the epoch in brackets is the batch. */
@@ -93,13 +114,20 @@ static void set_epoch(struct tokens *tokens, struct counting *out, size_t number
 
 	use(tokens, number);
 	bool is_share = span_find_char(token_text(tokens, number), '.') >= 0; /* 0.52, and so 1.0 */
-	if (out->found.has_epoch || is_share || !token_count(tokens, number, &count))
+	if (out->found.has_epoch || is_share || !epoch_count(tokens, number, &count))
 		return;
 	out->found.has_epoch = true;
 	out->found.epoch = count;
 	take_batch_behind(tokens, out, number);
 	if (!out->found.has_step)
 		out->found.where = token_text(tokens, number);
+}
+
+/* "Ep. 1": the dot of an abbreviation behind a word. */
+static bool is_dot_of(const struct tokens *tokens, size_t at)
+{
+	return token_is_mark(tokens, at, '.') && tokens->items[at].gap == 0 && at > 0 &&
+	       token_is(tokens, at - 1, TOKEN_WORD) && tokens->items[at - 1].len <= ABBREVIATION_MAX_BYTES;
 }
 
 /* The word that names the number, behind some marks; SIZE_MAX: none. */
@@ -109,7 +137,8 @@ static size_t word_before(const struct tokens *tokens, size_t number)
 		const struct token *token = &tokens->items[at];
 		if (token->kind == TOKEN_WORD)
 			return at;
-		if (token->kind != TOKEN_MARK || !memchr(":=#[(\"'<>", tokens->text.ptr[token->start], 9))
+		bool is_between = token->kind == TOKEN_MARK && memchr(":=#[(\"'<>", tokens->text.ptr[token->start], 9);
+		if (!is_between && !is_dot_of(tokens, at))
 			return SIZE_MAX;
 	}
 	return SIZE_MAX;
@@ -130,7 +159,12 @@ static enum counter_word counter_at(const struct tokens *tokens, size_t number, 
 	if (*word == SIZE_MAX || !token_count(tokens, number, &count) || is_time_word(tokens, number + 1) ||
 		is_limit(tokens, *word))
 		return COUNTER_NONE;
-	enum counter_word is = counter_word_of(token_text(tokens, *word), &is_plural);
+	struct span text = token_text(tokens, *word);
+	enum counter_word is = counter_word_of(span_of(text.ptr, text.len + is_dot_of(tokens, *word + 1)), &is_plural);
+	bool is_global = *word > 0 && token_is(tokens, *word - 1, TOKEN_WORD) &&
+			 span_equal_fold(token_text(tokens, *word - 1), SPAN("global"));
+	if (is == COUNTER_STEP && is_global && !is_plural)
+		return COUNTER_GLOBAL;
 	return is_plural && *word > 0 ? COUNTER_NONE : is;
 }
 
@@ -161,13 +195,70 @@ static void set_pair(struct tokens *tokens, struct counting *out, size_t epoch, 
 	set_step(tokens, out, epoch + 2, rank);
 }
 
+static size_t digits_at(struct span text, size_t at)
+{
+	size_t start = at;
+
+	while (at < text.len && (unsigned char)(text.ptr[at] - '0') < 10)
+		at++;
+	return at - start;
+}
+
+/* "Batch [0-20]", "501-1000batch": the step is where these batches end. */
+static void take_range(struct tokens *tokens, struct counting *out, size_t at)
+{
+	struct span text = token_text(tokens, at);
+	size_t first = digits_at(text, 0), last = digits_at(text, first + 1), end = first + 1 + last;
+	bool is_plural;
+	int64_t count;
+
+	if (!first || !last || text.ptr[first] != '-' ||
+		!number_parse_step(span_of(text.ptr + first + 1, last), &count))
+		return;
+	struct span name = span_skip(text, end);
+	if (!name.len && at > 1 && is_open(tokens, at - 1) && is_closed(tokens, at + 1) &&
+		token_is(tokens, at - 2, TOKEN_WORD))
+		name = token_text(tokens, at - 2);
+	enum counter_word is = counter_word_of(name, &is_plural);
+	if (is > COUNTER_EPOCH)
+		(void)set_count(out, span_of(text.ptr + first + 1, last), count, (int)is);
+}
+
+/* "1.20kit" */
+static bool iterations_at(const struct tokens *tokens, size_t at, int64_t *count)
+{
+	struct span unit = token_is(tokens, at, TOKEN_NUMBER) ? token_unit(tokens, at) : SPAN("");
+	struct span text = unit.len >= 2 ? token_text(tokens, at) : SPAN("");
+
+	return unit.len >= 2 && unit.len <= 3 && span_equal(span_skip(unit, unit.len - 2), SPAN("it")) &&
+	       number_parse_step(span_of(text.ptr, text.len - 2), count) && *count >= 0;
+}
+
+/* "1.20kit/10.0kit": how far a bar is, that draws none. */
+static bool take_iterations(struct tokens *tokens, struct counting *out, size_t at)
+{
+	int64_t count, total;
+
+	if (!iterations_at(tokens, at, &count) || !token_is_mark(tokens, at + 1, '/') ||
+		!iterations_at(tokens, at + 2, &total))
+		return false;
+	use(tokens, at);
+	if (set_count(out, token_text(tokens, at), count, COUNTER_BATCH))
+		out->found.total = total;
+	return true;
+}
+
 static void find_named(struct tokens *tokens, struct counting *out)
 {
 	for (size_t i = 0; i < tokens->count; i++) {
 		size_t word;
+		if (tokens->items[i].kind == TOKEN_OTHER)
+			take_range(tokens, out, i);
 		if (tokens->items[i].kind != TOKEN_NUMBER || tokens->items[i].is_used)
 			continue;
-		enum counter_word is = counter_at(tokens, i, &word);
+		if (take_iterations(tokens, out, i))
+			continue;
+		enum counter_word is = is_of_epoch(tokens, i) ? COUNTER_EPOCH : counter_at(tokens, i, &word);
 		if (is > COUNTER_EPOCH && is_pair(tokens, i - 1))
 			set_pair(tokens, out, i, is);
 		else if (is == COUNTER_EPOCH)
@@ -194,16 +285,23 @@ static size_t behind_bar(const struct tokens *tokens, size_t percent)
 	return SIZE_MAX;
 }
 
-/* "2|25|Loss: 1.5:  50%|#####     | 25/50 [": the step of the bar once more, and the epoch before it. */
+/*
+ * "2|25|Loss: 1.5:  50%|#####     | 25/50 [": the step of the bar once more, and the epoch before it. A step that is another
+ * goes on where the bar begins anew.
+ */
 static void take_epoch_before(struct tokens *tokens, struct counting *out)
 {
 	int64_t epoch, step;
 
-	if (token_count(tokens, 0, &epoch) && token_is_mark(tokens, 1, '|') && token_count(tokens, 2, &step) &&
-		token_is_mark(tokens, 3, '|') && step == out->found.bar_step) {
+	if (!token_count(tokens, 0, &epoch) || !token_is_mark(tokens, 1, '|') || !token_count(tokens, 2, &step) ||
+		!token_is_mark(tokens, 3, '|'))
+		return;
+	if (step == out->found.bar_step)
 		set_epoch(tokens, out, 0);
-		use(tokens, 2);
-	}
+	else
+		set_step(tokens, out, 2, COUNTER_GLOBAL);
+	use(tokens, 0);
+	use(tokens, 2);
 }
 
 static void find_bar(struct tokens *tokens, struct counting *out)
@@ -294,6 +392,28 @@ static void find_head(struct tokens *tokens, struct counting *out)
 		set_step(tokens, out, at, COUNTER_BATCH);
 }
 
+/* "perf 3: {'loss': 2.5}", "s:3 loss:2.5": a number that its own word or letter says in front of all values. */
+static void find_lead(struct tokens *tokens, struct counting *out)
+{
+	int64_t count;
+
+	if (token_is(tokens, 0, TOKEN_WORD) && span_equal(token_text(tokens, 0), SPAN("s")) &&
+		token_is_mark(tokens, 1, ':') && token_count(tokens, 2, &count)) {
+		set_step(tokens, out, 2, COUNTER_BATCH);
+		out->is_head = true;
+		return;
+	}
+	for (size_t i = 1; i < HEAD_TOKENS && i + 2 < tokens->count && !out->found.has_step; i++) {
+		if (!token_is_mark(tokens, i + 1, ':') || !token_is_mark(tokens, i + 2, '{') ||
+			!token_count(tokens, i, &count) || !token_is(tokens, i - 1, TOKEN_WORD) ||
+			guess_points_needed(token_text(tokens, i - 1), true) == GUESS_NEVER ||
+			word_limits_counter(token_text(tokens, i - 1)))
+			continue;
+		set_step(tokens, out, i, COUNTER_BATCH);
+		out->is_head = true;
+	}
+}
+
 void counters_find(struct tokens *tokens, struct counting *out)
 {
 	*out = (struct counting){.bar = SIZE_MAX};
@@ -303,6 +423,8 @@ void counters_find(struct tokens *tokens, struct counting *out)
 		find_in_brackets(tokens, out);
 	if (!out->found.has_step)
 		find_head(tokens, out);
+	if (!out->found.has_step)
+		find_lead(tokens, out);
 	if (out->found.has_epoch && !out->found.has_step) {
 		out->found.has_step = out->found.is_epoch = true;
 		out->found.step = out->found.epoch;

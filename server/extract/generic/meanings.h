@@ -233,6 +233,7 @@ static const struct {
 	{"its_s", MEANS_RATE, 0},
 	{"its_sec", MEANS_RATE, 0},
 	{"its_second", MEANS_RATE, 0},
+	{"l_r", MEANS_LR, 0},
 	{"learning_rate", MEANS_LR, 0},
 	{"learningrate", MEANS_LR, 0},
 	{"lm_loss", MEANS_LOSS_ALIAS, 0},

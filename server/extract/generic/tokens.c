@@ -166,10 +166,18 @@ static bool is_no_number(struct span word)
 	return false;
 }
 
+/* "training's l2" */
+static bool is_genitive(const struct scan *scan, size_t at)
+{
+	return char_at(scan, at) == '\'' && char_at(scan, at + 1) == 's' && class_at(scan, at + 2) & BLANK;
+}
+
 static size_t skip_word(const struct scan *scan, size_t at)
 {
 	for (;;) {
 		at = skip_class(scan, at, LETTER | DIGIT);
+		if (is_genitive(scan, at))
+			return at + 2;
 		if (!(class_at(scan, at) & JOINT) || !(class_at(scan, at + 1) & (LETTER | DIGIT)))
 			return at;
 		at++;
@@ -244,6 +252,15 @@ static void take_next(struct scan *scan, struct token *token)
 		take_mark(scan, token);
 }
 
+/* Blanks, and a tab as rsyslog writes it: "#011". */
+static size_t skip_blanks(const struct scan *scan, size_t at)
+{
+	at = skip_class(scan, at, BLANK);
+	while (scan->len - at > 4 && memcmp(scan->text + at, "#011", 4) == 0)
+		at = skip_class(scan, at + 4, BLANK);
+	return at;
+}
+
 void tokens_find(struct span text, struct tokens *out)
 {
 	bool is_long = text.len > TOKENS_TEXT_MAX_BYTES;
@@ -253,7 +270,7 @@ void tokens_find(struct span text, struct tokens *out)
 	out->count = 0;
 	for (;;) {
 		size_t start = scan.at;
-		scan.at = skip_class(&scan, start, BLANK);
+		scan.at = skip_blanks(&scan, start);
 		if (scan.at >= scan.len || out->count == TOKENS_MAX)
 			break;
 		struct token *token = &out->items[out->count++];

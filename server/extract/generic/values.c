@@ -38,14 +38,26 @@ static bool is_any(const struct tokens *tokens, size_t at, const char *marks)
 
 /* ---- what stands between a name and its number ---- */
 
-/* The first token of "[2.5]", "'2.5'", "tensor(2.5": the number itself when nothing is around it. */
+/* "loss:[9.125/9.5]": a value and its mean; whole numbers would count. */
+static bool is_mean_pair(const struct tokens *tokens, size_t number)
+{
+	return number > 0 && token_is_mark(tokens, number - 1, '[') && token_is_mark(tokens, number + 1, '/') &&
+	       token_is(tokens, number + 2, TOKEN_NUMBER) && token_is_mark(tokens, number + 3, ']') &&
+	       span_find_char(token_text(tokens, number), '.') >= 0;
+}
+
+/* The first token of "[2.5]", "'2.5'", "=(2.5)", "tensor(2.5": the number itself when nothing is around it. */
 static size_t before_wraps(const struct tokens *tokens, size_t number)
 {
 	size_t at = number;
 
 	if (at > 0 && is_quote(tokens, at - 1))
 		at--;
-	if (at > 0 && token_is_mark(tokens, at - 1, '[') && is_any(tokens, number + 1, "],"))
+	if (at > 0 && token_is_mark(tokens, at - 1, '[') &&
+		(is_any(tokens, number + 1, "],") || is_mean_pair(tokens, number)))
+		at--;
+	if (at > 1 && token_is_mark(tokens, at - 1, '(') && token_is_mark(tokens, at - 2, '=') &&
+		token_is_mark(tokens, number + 1, ')'))
 		at--;
 	if (at > 1 && token_is_mark(tokens, at - 1, '(') && token_is(tokens, at - 2, TOKEN_WORD) &&
 		word_wraps(token_text(tokens, at - 2)))
@@ -109,6 +121,12 @@ static bool has_dot(const struct tokens *tokens, size_t at)
 	       is_word(tokens, at - 2);
 }
 
+/* "L.r. 3e-5": a dot ends no sentence where there was one in the word. */
+static bool has_dot_of_letters(const struct tokens *tokens, size_t at)
+{
+	return has_dot(tokens, at) && span_find_char(token_text(tokens, at - 2), '.') >= 0;
+}
+
 static size_t first_word(const struct tokens *tokens, size_t last)
 {
 	size_t at = last;
@@ -128,6 +146,17 @@ static bool is_time_in(const struct tokens *tokens, size_t unit)
 	       is_word(tokens, unit - 2) && unit_of(token_text(tokens, unit)).kind == UNIT_TIME;
 }
 
+/* "train loss <loss>=2.5": the words before the bracket, else the one in it. */
+static bool find_bracketed(const struct tokens *tokens, size_t at, struct name *out)
+{
+	if (at < 3 || !token_is_mark(tokens, at - 1, '>') || !is_word(tokens, at - 2) ||
+		!token_is_mark(tokens, at - 3, '<'))
+		return false;
+	out->last = at > 3 && is_word(tokens, at - 4) ? at - 4 : at - 2;
+	out->first = first_word(tokens, out->last);
+	return true;
+}
+
 static bool find_name(const struct tokens *tokens, size_t number, struct name *out)
 {
 	bool has_separator;
@@ -137,6 +166,8 @@ static bool find_name(const struct tokens *tokens, size_t number, struct name *o
 	at = before_separator(tokens, at, &has_separator);
 	out->is_bare = !has_separator;
 	out->is_list = at < number && token_is_mark(tokens, number + 1, ',') && token_is_mark(tokens, number - 1, '[');
+	if (has_separator && find_bracketed(tokens, at, out))
+		return true;
 	if (has_separator) {
 		if (at > 0 && (is_quote(tokens, at - 1) || has_dot(tokens, at)))
 			at--;
@@ -149,6 +180,8 @@ static bool find_name(const struct tokens *tokens, size_t number, struct name *o
 		return true;
 	} else if (start == number && tokens->items[number].gap == 0) {
 		return false;
+	} else if (has_dot_of_letters(tokens, at)) {
+		at--;
 	}
 	while (at > 1 && is_word(tokens, at - 1) && word_joins(token_text(tokens, at - 1)))
 		at--; /* "the loss is: 2.5" */
@@ -208,8 +241,9 @@ static struct unit find_unit(
 	if (unit.kind != UNIT_NONE || !token_is(tokens, number + 1, TOKEN_WORD) || tokens->items[number + 1].gap > 1)
 		return unit;
 	struct unit behind = unit_of(token_text(tokens, number + 1));
-	bool is_name = is_any(tokens, number + 2, ":=") ||
-		       (token_is(tokens, number + 2, TOKEN_NUMBER) && behind.kind < UNIT_TOKENS_RATE);
+	bool is_rate = behind.kind >= UNIT_TOKENS_RATE; /* "12.5 words/s : norm 1.25" */
+	bool is_name = (is_any(tokens, number + 2, ":=") && !(is_rate && token_is(tokens, number + 3, TOKEN_WORD))) ||
+		       (token_is(tokens, number + 2, TOKEN_NUMBER) && !is_rate);
 	if (is_name)
 		return unit;
 	*last = number + (behind.kind > UNIT_OTHER);
@@ -221,6 +255,8 @@ static struct unit find_unit(
 /* It is a part of a fraction, a list or a range. */
 static bool is_part(const struct tokens *tokens, size_t number)
 {
+	if (is_mean_pair(tokens, number))
+		return false;
 	return token_is_mark(tokens, number + 1, '/') || (number > 0 && token_is_mark(tokens, number - 1, '/'));
 }
 
@@ -277,13 +313,17 @@ static void add_mean(struct reading *on, size_t at, const struct generic_value *
 		out->values[out->count++] = mean;
 }
 
-/* "| mem 33.5 GiB |": nothing else stands between the bars. */
+/* "| mem 33.5 GiB |", " : cost 7.1 : ": nothing else stands between the bars. */
 static bool is_cell(const struct tokens *tokens, size_t first, size_t last)
 {
 	size_t behind = last + 1 + token_is(tokens, last + 1, TOKEN_WORD);
 
-	return first > 0 && token_is_mark(tokens, first - 1, '|') &&
-	       (behind >= tokens->count || token_is_mark(tokens, behind, '|'));
+	if (first == 0 || !is_any(tokens, first - 1, "|:"))
+		return false;
+	char bar = tokens->text.ptr[tokens->items[first - 1].start];
+	bool is_apart = bar == '|' || tokens->items[first - 1].gap > 0;
+	return is_apart && (behind >= tokens->count || (token_is_mark(tokens, behind, bar) &&
+							       (bar == '|' || tokens->items[behind].gap > 0)));
 }
 
 static void take_named(struct reading *on, size_t number, const struct name *name, double number_value)

@@ -47,11 +47,11 @@ enum counter_word counter_word_of(struct span word, bool *is_plural)
 	} counters[] = {
 		{" step ", COUNTER_STEP, false},
 		{" iter iteration it itr ", COUNTER_ITERATION, false},
-		{" epoch ep ", COUNTER_EPOCH, false},
+		{" epoch ep ep. ", COUNTER_EPOCH, false},
 		{" batch minibatch mb n_batch ", COUNTER_BATCH, false},
 		{" global_step globalstep global_steps train_step current_step current_steps training_steps trained_steps ",
 			COUNTER_GLOBAL, false},
-		{" update num_updates valid_num_updates updt ", COUNTER_UPDATE, false},
+		{" update num_updates valid_num_updates updt up. ", COUNTER_UPDATE, false},
 		{" steps ", COUNTER_STEP, true},
 		{" iters iterations ", COUNTER_ITERATION, true},
 		{" batches ", COUNTER_BATCH, true},
@@ -177,7 +177,7 @@ struct unit unit_of(struct span text)
 		return (struct unit){UNIT_STEP_TIME, seconds};
 	if (span_find_char(span_skip(text, (size_t)slash + 1), '/') >= 0)
 		return unit_of_device(text);
-	if (is_per(text, " token tokens tok toks tks t ", OF_TIME))
+	if (is_per(text, " token tokens tok toks tks t word words ", OF_TIME))
 		return (struct unit){UNIT_TOKENS_RATE, 0};
 	if (is_per(text, " sample samples img imgs image images seq seqs sequence sequences example examples ex ",
 		    OF_TIME))

@@ -108,6 +108,40 @@ TEST(a_name_and_its_number)
 	CHECK_CASES(cases);
 }
 
+/* Counters that are no word and a number. */
+TEST(a_step_in_other_forms)
+{
+	static const struct line_case cases[] = {
+		{"1epoch: 1-{S}batch: loss={V}", "train:loss=2.125@9"},
+		{"Batch [0-{S}] loss={V}", "train:loss=2.125@9"},
+		{"Batch [0-{S}-3] loss={V}", "train:loss=2.125@2"},
+		{"s:{S} loss:{V}", "train:loss=2.125@9"},
+		{"turn {S}: {'a/loss': {V}}", "a/loss=2.125@9"},
+		{"rank {S}: {'a/loss': {V}}", "a/loss=2.125@2"},
+		{"Ep. 1 : Up. {S} : Cost {V} : 12.5 words/s : L.r. 3e-5",
+			"Cost=2.125@9 train:throughput=12.5@9 train:lr=3e-05@9"},
+		{"Progress on:train {S}.00kit/10.0kit postfix:loss={V}", "train:loss=2.125@9000"},
+		{"1|{S}|acc: {V}:  50%|#####     | 25/50 [00:31<00:31,  1.25s/it]",
+			"acc=2.125@9 train:step_time=1.25@9"},
+	};
+
+	CHECK_CASES(cases);
+}
+
+TEST(a_name_in_other_forms)
+{
+	static const struct line_case cases[] = {
+		{"step={S}, train loss <loss>={V}", "train:loss=2.125@9"},
+		{"epoch={S}, train loss <loss>=({V})", "train:loss=2.125@9"},
+		{"step {S}, loss:[{V}/9.5]", "train:loss=2.125@9"},
+		{"[{S}]#011train-rmse:{V}#011validation-rmse:1{V}", "train-rmse=2.125@9 validation-rmse=12.125@9"},
+		{"step {S}, loss: {V}, training's l2: 1{V}", "train:loss=2.125@9 training's_l2=12.125@9"},
+		{"L.r 3{V}. Then 4 more", ""},
+	};
+
+	CHECK_CASES(cases);
+}
+
 TEST(where_the_step_stands)
 {
 	static const struct line_case cases[] = {
