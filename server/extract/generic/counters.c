@@ -120,6 +120,13 @@ static bool is_limit(const struct tokens *tokens, size_t word)
 	return word > 0 && token_is(tokens, word - 1, TOKEN_WORD) && word_limits_counter(token_text(tokens, word - 1));
 }
 
+/* "epoch 01/13/2024" */
+static bool is_of_date(const struct tokens *tokens, size_t number)
+{
+	return token_is_mark(tokens, number + 1, '/') && token_is(tokens, number + 2, TOKEN_NUMBER) &&
+	       token_is_mark(tokens, number + 3, '/') && token_is(tokens, number + 4, TOKEN_NUMBER);
+}
+
 /* A number behind a word that counts; *word: which. */
 static enum counter_word counter_at(const struct tokens *tokens, size_t number, size_t *word)
 {
@@ -128,7 +135,7 @@ static enum counter_word counter_at(const struct tokens *tokens, size_t number, 
 
 	*word = word_before(tokens, number);
 	if (*word == SIZE_MAX || !token_count(tokens, number, &count) || is_time_word(tokens, number + 1) ||
-		is_limit(tokens, *word))
+		is_limit(tokens, *word) || is_of_date(tokens, number))
 		return COUNTER_NONE;
 	enum counter_word is = counter_word_of(token_text(tokens, *word), &is_plural);
 	return is_plural && *word > 0 ? COUNTER_NONE : is;
