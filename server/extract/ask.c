@@ -453,7 +453,8 @@ static enum status ask_others(struct run *run, bool *is_taken, struct error *err
 		TRY(ask_records(run, is_taken, err));
 	if (run->record.is_new)
 		formats_forget_dull(formats);
-	if (!*is_taken && !run->has_match && !run->record.is_told && run->has_looked && !run->may_be_start)
+	bool is_told = run->record.is_told || run->has_unread;
+	if (!*is_taken && !run->has_match && !is_told && run->has_looked && !run->may_be_start)
 		formats_note_dull(formats, run->extractor->segment.view.whole);
 	return OK;
 }
@@ -464,6 +465,7 @@ enum status ask_formats(struct run *run, struct error *err)
 	bool is_taken = false;
 
 	run->record = (struct record_line){0};
+	run->has_unread = false;
 	if (run->set->fixed_preset >= 0)
 		return ask_kind(run, formats->items[0]->is_generic, &is_taken, err);
 	formats->lines++;

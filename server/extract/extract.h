@@ -52,7 +52,8 @@ struct definition_health {
 	uint64_t not_numeric; /* matched, but the captured text is no number */
 	uint64_t
 		limited; /* not looked at as a whole: given up at the match limit, matched but cut short (a line longer than
-			     --max-line-bytes, more matches on one line than are read), or not tried any more */
+			     --max-line-bytes, more matches on one line than are read, names of more series than a
+			     stream may have), or not tried any more */
 	uint64_t missing; /* lines where "None", "n/a", "-" or the like stands in its place */
 	uint64_t
 		without_step; /* matched, and no step stands on the line, nor just before it in a record of several lines */

@@ -1,6 +1,7 @@
 #include "extract/line/ansi.h"
 #include "extract/line/line_hint.h"
 #include "extract/line/unwrap.h"
+#include "extract/line/wide.h"
 #include "extract/generic/series.h"
 #include "extract/state.h"
 #include "base/text/line_time.h"
@@ -24,6 +25,7 @@ struct extractor *extractor_new(void)
 	formats_init(&extractor->guide);
 	extractor->is_guided = true;
 	extractor->bare_rank = RANK_NONE;
+	extractor->narrow = BUF_INIT(PLAIN_MAX_BYTES);
 	extractor->plain = BUF_INIT(PLAIN_MAX_BYTES);
 	extractor->unwrapped = BUF_INIT(UNWRAPPED_MAX_BYTES);
 	extractor->names = BUF_INIT(GENERIC_NAMES_BYTES);
@@ -41,6 +43,7 @@ void extractor_free(struct extractor *extractor)
 	slots_done(&extractor->slots);
 	formats_done(&extractor->formats);
 	formats_done(&extractor->guide);
+	buf_done(&extractor->narrow);
 	buf_done(&extractor->plain);
 	buf_done(&extractor->unwrapped);
 	buf_done(&extractor->names);
@@ -277,6 +280,18 @@ static void revise_own(struct run *run, size_t first)
 			run->out->items[i].point.attempt = attempts->revision.to;
 }
 
+static enum status narrow(struct run *run, struct error *err)
+{
+	struct buf *out = &run->extractor->narrow;
+
+	buf_reset(out);
+	bool is_wide = wide_narrow(run->text, out);
+	TRY(buf_status(out, err));
+	if (is_wide)
+		run->text = buf_span(out);
+	return OK;
+}
+
 static enum status strip(struct run *run, struct error *err)
 {
 	struct buf *plain = &run->extractor->plain;
@@ -332,6 +347,8 @@ static inline enum status extract_text(struct run *run, struct error *err)
 {
 	if (!run->text.len)
 		return OK;
+	if (wide_may_be(run->text))
+		TRY(narrow(run, err));
 	if (memchr(run->text.ptr, ESCAPE, run->text.len))
 		TRY(strip(run, err));
 	if (line_may_be_wrapped(run->text))

@@ -164,6 +164,16 @@ static bool keep_names(struct run *run, struct generic_line *line)
 	return true;
 }
 
+/* What the line says and is not read: nobody would look for it. */
+static void count_unread(struct run *run, bool is_cut, bool is_odd)
+{
+	struct definition_health *health = &run->tracks[GENERIC_OTHER].health;
+
+	health->limited += is_cut;
+	health->not_numeric += is_odd;
+	run->has_unread |= is_cut || is_odd;
+}
+
 bool match_generic(struct run *run)
 {
 	struct segment *segment = &run->extractor->segment;
@@ -176,16 +186,18 @@ bool match_generic(struct run *run)
 	struct span text = prefix->starts[segment->start];
 	tokens.text = SPAN("");
 	is_read = is_read && !segment->view.has_nothing;
+	bool is_cut = is_read && run->line->is_cut, is_odd = false;
 	if (is_read) {
 		tokens_find(text, &tokens);
 		is_read = generic_read(&tokens, &line);
+		is_cut |= tokens.is_cut;
+		is_odd = line.not_numeric > 0;
 	}
 	segment->view.has_nothing = !is_read;
 	read_record(run, text, is_read, &tokens, &line);
+	count_unread(run, is_cut || line.is_cut, is_odd);
 	if (!line.count && !line.is_step_alone)
 		return true;
-	if (line.is_cut || run->line->is_cut)
-		run->tracks[GENERIC_OTHER].health.limited++;
 	if (is_side_bar(run, &line.counters)) {
 		run->is_side_bar = true;
 		return true;

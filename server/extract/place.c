@@ -287,11 +287,16 @@ static enum status place_steps(struct run *run, bool *has_seen, struct error *er
 {
 	struct extractor *extractor = run->extractor;
 	int64_t raw = raw_step_of(run), seen = 0;
+	uint32_t refused = UINT32_MAX;
 
 	for (size_t i = 0; i < extractor->found_count; i++) {
 		struct found *found = &extractor->found[i];
 		if (!find_slot(run, found, raw))
 			return error_no_memory(err);
+		if (found->slot == SLOT_NONE && found->definition != refused) {
+			refused = found->definition;
+			extractor->attempts.tracks[run->format->first_slot + refused].health.limited++;
+		}
 		if (!found->has_step || !is_kept(found))
 			continue;
 		TRY(place(run, found, err));

@@ -75,6 +75,7 @@ struct extractor {
 	struct held *held;
 	size_t held_count;
 	size_t held_cap;
+	struct buf narrow; /* scratch: a line of UTF-16 as ASCII */
 	struct buf plain; /* scratch: a line without its escapes */
 	struct buf unwrapped; /* scratch: the message of a record */
 	struct buf names; /* scratch: of what was found, when they do not stand in the segment as they are */
@@ -104,6 +105,7 @@ struct run {
 	struct record_state *records; /* as they were before the segment `records_at` */
 	uint64_t records_at;
 	struct record_line record; /* what the segment is of */
+	bool has_unread; /* it says something that generic/ did not understand: the next of its shape may be clearer */
 	bool has_looked; /* a sieve, for lines that may be a start */
 	bool may_be_start; /* line_hint.h has to look */
 	struct extracted_list *out;

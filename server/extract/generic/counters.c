@@ -149,6 +149,13 @@ static bool is_limit(const struct tokens *tokens, size_t word)
 	return word > 0 && token_is(tokens, word - 1, TOKEN_WORD) && word_limits_counter(token_text(tokens, word - 1));
 }
 
+/* "epoch 01/13/2024" */
+static bool is_of_date(const struct tokens *tokens, size_t number)
+{
+	return token_is_mark(tokens, number + 1, '/') && token_is(tokens, number + 2, TOKEN_NUMBER) &&
+	       token_is_mark(tokens, number + 3, '/') && token_is(tokens, number + 4, TOKEN_NUMBER);
+}
+
 /* A number behind a word that counts; *word: which. */
 static enum counter_word counter_at(const struct tokens *tokens, size_t number, size_t *word)
 {
@@ -157,7 +164,7 @@ static enum counter_word counter_at(const struct tokens *tokens, size_t number, 
 
 	*word = word_before(tokens, number);
 	if (*word == SIZE_MAX || !token_count(tokens, number, &count) || is_time_word(tokens, number + 1) ||
-		is_limit(tokens, *word))
+		is_limit(tokens, *word) || is_of_date(tokens, number))
 		return COUNTER_NONE;
 	struct span text = token_text(tokens, *word);
 	enum counter_word is = counter_word_of(span_of(text.ptr, text.len + is_dot_of(tokens, *word + 1)), &is_plural);

@@ -126,7 +126,7 @@ bool generic_read(struct tokens *tokens, struct generic_line *out)
 {
 	struct counting counting;
 
-	out->count = out->names_len = 0;
+	out->count = out->names_len = out->not_numeric = 0;
 	out->is_known = out->is_step_alone = out->is_side = false;
 	out->is_cut = tokens->is_cut;
 	counters_find(tokens, &counting);

@@ -56,7 +56,7 @@ void pair_begin(struct generic_line *out)
 {
 	out->counters = (struct generic_counters){0};
 	out->is_step_alone = out->is_known = out->is_cut = false;
-	out->count = out->names_len = 0;
+	out->count = out->names_len = out->not_numeric = 0;
 }
 
 struct span pair_join(struct generic_line *out, struct span first, struct span second)

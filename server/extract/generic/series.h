@@ -58,6 +58,7 @@ struct generic_line {
 	bool is_side; /* a bar of something else than the training */
 	bool is_known; /* has a value by whose name alone the line is one of a training */
 	bool is_cut; /* there was more than is read */
+	size_t not_numeric; /* what has a metric's name, and is no number */
 	size_t count;
 	size_t names_len;
 	struct generic_value values[GENERIC_VALUES_MAX];

@@ -49,10 +49,10 @@ static size_t skip_class(const struct scan *scan, size_t at, unsigned wanted)
 	return at;
 }
 
-/* Groups of three behind "12,": where they end; `at` when these are none. */
+/* Groups of three behind "12,", and none behind "0,": where they end; `at` when these are none. */
 static size_t skip_groups(const struct scan *scan, size_t start, size_t at)
 {
-	if (at - start > 3 || at == start)
+	if (at - start > 3 || at == start || scan->text[start] == '0')
 		return at;
 	while (char_at(scan, at) == ',' && skip_class(scan, at + 1, DIGIT) == at + 4)
 		at += 4;
@@ -136,6 +136,13 @@ static void take(struct scan *scan, struct token *token, enum token_kind kind, s
 	scan->at = end;
 }
 
+/* "0x1f", of which the first digit is no value. */
+static bool is_hexadecimal(const struct scan *scan, size_t start, size_t end)
+{
+	return end - start <= 2 && scan->text[end - 1] == '0' && (char_at(scan, end) | 0x20) == 'x' &&
+	       class_at(scan, end + 1) & (DIGIT | LETTER);
+}
+
 static void take_number(struct scan *scan, struct token *token, size_t end)
 {
 	size_t start = scan->at, unit = skip_unit(scan, end);
@@ -147,7 +154,7 @@ static void take_number(struct scan *scan, struct token *token, size_t end)
 	}
 	if (goes_on(scan, unit) && char_at(scan, end) == '/')
 		unit = end; /* "epoch=0/step=20" */
-	if (unit - end > UNIT_MAX_BYTES || goes_on(scan, unit)) {
+	if (unit - end > UNIT_MAX_BYTES || goes_on(scan, unit) || is_hexadecimal(scan, start, end)) {
 		take(scan, token, TOKEN_OTHER, skip_other(scan, end));
 		return;
 	}

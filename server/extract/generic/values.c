@@ -338,6 +338,8 @@ static void take_named(struct reading *on, size_t number, const struct name *nam
 	size_t last, count = on->out->count;
 
 	struct unit unit = find_unit(tokens, number, name->unit, &last, &value.value);
+	bool is_word = name->first == name->last && !name->is_bare; /* more of them may be a sentence */
+	on->out->is_cut |= is_word && text.len > GUESS_NAME_MAX_BYTES;
 	if (text.len > GENERIC_NAME_MAX_BYTES)
 		return;
 	value.has_mean = has_mean(tokens, last) || is_beside_data(tokens, name);
@@ -368,6 +370,18 @@ static void take_unnamed(struct reading *on, size_t number, double number_value)
 		on->tokens->items[number].is_used = on->tokens->items[last].is_used = true;
 }
 
+/* "loss: 1e999", "loss=0x1f", "loss: 1.234,5": said, and not understood. */
+static void count_odd(struct reading *on, size_t at)
+{
+	const struct token *token = &on->tokens->items[at];
+	struct name name;
+
+	if (token->is_used || (token->kind != TOKEN_NUMBER && token->kind != TOKEN_OTHER))
+		return;
+	on->out->not_numeric += find_name(on->tokens, at, &name) && !name.is_bare &&
+				guess_points_needed(name_text(on->tokens, &name), true) == 1;
+}
+
 void values_find(struct tokens *tokens, struct generic_line *out)
 {
 	struct reading on = {.tokens = tokens, .out = out};
@@ -375,8 +389,10 @@ void values_find(struct tokens *tokens, struct generic_line *out)
 	for (size_t i = 0; i < tokens->count; i++) {
 		struct name name;
 		double value;
-		if (tokens->items[i].kind != TOKEN_NUMBER || tokens->items[i].is_used || is_part(tokens, i) ||
-			!token_value(tokens, i, &value))
+		bool is_number = tokens->items[i].kind == TOKEN_NUMBER && token_value(tokens, i, &value);
+		if (!is_number)
+			count_odd(&on, i);
+		if (!is_number || tokens->items[i].is_used || is_part(tokens, i))
 			continue;
 		if (find_name(tokens, i, &name) && !tokens->items[name.last].is_used)
 			take_named(&on, i, &name, value);

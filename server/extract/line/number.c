@@ -9,7 +9,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Without its separators into out; 0 when the commas are not in places where thousands have them. */
+/* Without its separators into out; 0 when the commas are not in places where thousands have them: "0,040" is 0.04 to some. */
 static size_t ungrouped(struct span text, char out[GROUPED_MAX_BYTES])
 {
 	size_t len = 0, digits = 0;
@@ -20,7 +20,8 @@ static size_t ungrouped(struct span text, char out[GROUPED_MAX_BYTES])
 	for (size_t i = 0; i < text.len; i++) {
 		char c = text.ptr[i];
 		if (c == ',') {
-			if (is_fraction || digits == 0 || digits > 3 || (is_grouped && digits != 3))
+			bool is_zero = !is_grouped && digits && text.ptr[i - digits] == '0';
+			if (is_fraction || digits == 0 || digits > 3 || (is_grouped && digits != 3) || is_zero)
 				return 0;
 			is_grouped = true;
 			digits = 0;

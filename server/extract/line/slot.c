@@ -2,11 +2,14 @@
 
 #include "base/alloc.h"
 
+enum { INDEX_MIN = 16 };
+
 void slots_done(struct slots *slots)
 {
 	for (size_t i = 0; i < slots->count; i++)
 		mem_free(slots->items[i].name);
 	mem_free(slots->items);
+	mem_free(slots->index);
 	*slots = (struct slots){0};
 }
 
@@ -15,7 +18,11 @@ static struct slot *add(struct slots *slots, size_t most)
 	if (slots->count >= most || !mem_grow((void **)&slots->items, slots->count, &slots->cap, sizeof *slots->items))
 		return NULL;
 	struct slot *slot = &slots->items[slots->count++];
-	*slot = (struct slot){.next = SLOT_NONE, .twin = SLOT_NONE, .rank = RANK_NONE, .lead = RANK_NONE};
+	*slot = (struct slot){.tail = (uint32_t)(slots->count - 1),
+		.next = SLOT_NONE,
+		.twin = SLOT_NONE,
+		.rank = RANK_NONE,
+		.lead = RANK_NONE};
 	return slot;
 }
 
@@ -37,28 +44,85 @@ static bool is_named(const struct slot *slot, struct span name)
 	return slot->name ? span_equal(span_from(slot->name), name) : name.len == 0;
 }
 
+/* ---- who is in the chain of a definition: a log may have thousands of names ---- */
+
+static size_t index_start(const struct slots *slots, uint32_t first, uint32_t hash, int32_t rank)
+{
+	uint64_t key = ((uint64_t)first << 32 | hash) ^ (uint64_t)(uint32_t)rank * UINT64_C(0x9e3779b97f4a7c15);
+
+	return (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (slots->index_cap - 1);
+}
+
+static void index_put(struct slots *slots, uint32_t number)
+{
+	const struct slot *slot = &slots->items[number];
+	size_t at = index_start(slots, slot->first, slot->hash, slot->rank);
+
+	while (slots->index[at])
+		at = (at + 1) & (slots->index_cap - 1);
+	slots->index[at] = number + 1;
+	slots->index_count++;
+}
+
+/* Room for one more, half of it free. */
+static bool index_grow(struct slots *slots)
+{
+	size_t cap = slots->index_cap ? 2 * slots->index_cap : INDEX_MIN, old_cap = slots->index_cap;
+
+	if (2 * (slots->index_count + 1) <= slots->index_cap)
+		return true;
+	uint32_t *old = slots->index, *new = mem_zeroed(cap * sizeof *new);
+	if (!new)
+		return false;
+	slots->index = new;
+	slots->index_cap = cap;
+	slots->index_count = 0;
+	for (size_t i = 0; i < old_cap; i++)
+		if (old[i])
+			index_put(slots, old[i] - 1);
+	mem_free(old);
+	return true;
+}
+
+/* SLOT_NONE: there is none yet. */
+static uint32_t index_find(const struct slots *slots, uint32_t first, struct span name, uint32_t hash, int32_t rank)
+{
+	if (!slots->index_cap)
+		return SLOT_NONE;
+	for (size_t at = index_start(slots, first, hash, rank); slots->index[at];
+		at = (at + 1) & (slots->index_cap - 1)) {
+		const struct slot *slot = &slots->items[slots->index[at] - 1];
+		if (slot->first == first && slot->hash == hash && slot->rank == rank && is_named(slot, name))
+			return slots->index[at] - 1;
+	}
+	return SLOT_NONE;
+}
+
 /* The slot of that name and rank in the chain of `first`, made when it is new. */
 static uint32_t in_chain(struct slots *slots, uint32_t first, struct span name, uint32_t hash, int32_t rank)
 {
-	uint32_t at = first, last = first;
+	const struct slot *head = &slots->items[first];
+	uint32_t at = head->rank == rank && is_named(head, name) ? first : index_find(slots, first, name, hash, rank);
 
-	for (; at != SLOT_NONE; last = at, at = slots->items[at].next)
-		if (slots->items[at].hash == hash && slots->items[at].rank == rank && is_named(&slots->items[at], name))
-			return at;
+	if (at != SLOT_NONE)
+		return at;
 	char *copy = name.len ? mem_copy_bytes(name.ptr, name.len) : NULL;
-	struct slot *slot = name.len && !copy ? NULL : add(slots, SLOTS_NAMED_MAX);
+	struct slot *slot = (name.len && !copy) || !index_grow(slots) ? NULL : add(slots, SLOTS_NAMED_MAX);
 	if (!slot) {
 		mem_free(copy);
 		return SLOT_NONE;
 	}
+	uint32_t self = (uint32_t)(slots->count - 1);
 	slot->preset = slots->items[first].preset;
 	slot->definition = slots->items[first].definition;
 	slot->first = first;
 	slot->name = copy;
 	slot->hash = hash;
 	slot->rank = rank;
-	slots->items[last].next = (uint32_t)(slots->count - 1);
-	return slots->items[last].next;
+	slots->items[slots->items[first].tail].next = self;
+	slots->items[first].tail = self;
+	index_put(slots, self);
+	return self;
 }
 
 static bool is_same(double a, double b)
@@ -246,6 +310,24 @@ static bool unpack_slot(struct unpacker *in, struct slots *slots, bool has_owner
 	return name.len == 0 || slot->name || in->has_failed;
 }
 
+/* Of chains that have been unpacked. Of a damaged state each slot is in one at most. */
+static bool build_index(struct slots *slots)
+{
+	for (uint32_t first = 0; first < slots->count; first++) {
+		if (slots->items[first].first != first)
+			continue;
+		for (uint32_t at = slots->items[first].next; at != SLOT_NONE; at = slots->items[at].next) {
+			if (slots->items[at].first != first)
+				break;
+			if (!index_grow(slots))
+				return false;
+			index_put(slots, at);
+			slots->items[first].tail = at;
+		}
+	}
+	return true;
+}
+
 enum status slots_unpack(struct slots *slots, bool has_owners, struct unpacker *in, struct error *err)
 {
 	size_t count = unpack_count(in, 1);
@@ -257,5 +339,5 @@ enum status slots_unpack(struct slots *slots, bool has_owners, struct unpacker *
 			return error_no_memory(err);
 	if (in->has_failed)
 		return error_set(err, ERR_INVALID, "the state of an extractor is damaged: series");
-	return OK;
+	return build_index(slots) ? OK : error_no_memory(err);
 }

@@ -31,6 +31,7 @@ struct slot {
 	uint32_t definition; /* in that list */
 	uint32_t first; /* of its definition: the slot without name and rank */
 	uint32_t next; /* of the same definition; SLOT_NONE: the last */
+	uint32_t tail; /* of a `first`: the last of its chain. Not packed */
 	uint32_t hash;
 	char *name; /* of a definition with a name group; NULL: none */
 	int32_t rank; /* its label; RANK_NONE */
@@ -60,6 +61,9 @@ struct slots {
 	struct slot *items;
 	size_t count;
 	size_t cap;
+	uint32_t *index; /* of those in a chain, by what tells them apart: a number + 1, 0 is free. Not packed */
+	size_t index_count;
+	size_t index_cap; /* a power of two */
 };
 
 void slots_done(struct slots *slots);
