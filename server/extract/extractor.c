@@ -1,6 +1,5 @@
 #include "extract/line/ansi.h"
 #include "extract/line/line_hint.h"
-#include "extract/line/unwrap.h"
 #include "extract/generic/series.h"
 #include "extract/state.h"
 #include "base/text/line_time.h"
@@ -308,7 +307,7 @@ static enum status extract_record(struct run *run, struct error *err)
 	struct span message = run->text;
 	int64_t shown_ms;
 
-	if (!line_unwrap(&message, &extractor->unwrapped)) {
+	if (!line_unwrap(&message, &extractor->unwrapped, extractor->wants_marks ? &extractor->trace : NULL)) {
 		TRY(buf_status(&extractor->unwrapped, err));
 		return extract_segments(run, err);
 	}
@@ -320,8 +319,7 @@ static enum status extract_record(struct run *run, struct error *err)
 		run->is_time_known = true;
 		run->shown_ms = shown_ms;
 	}
-	run->text = message;
-	run->is_unwrapped = true;
+	run->text = run->message = message;
 	if (span_find_char(run->text, ESCAPE) >= 0)
 		TRY(strip(run, err));
 	return extract_segments(run, err);
