@@ -134,6 +134,8 @@ enum status extract_line(struct extractor *extractor, const struct definition_se
  * From now on points say where they stood; not in all but the last part of a line that a container runtime has cut.
  */
 void extractor_want_marks(struct extractor *extractor);
+/* The lines to come stand elsewhere in the log: the name that was said last is none of theirs. */
+void extractor_leave_place(struct extractor *extractor);
 
 /*
  * True once after a provisional attempt was taken back: points from line on with attempt `from` are of attempt `to` (those

@@ -200,6 +200,11 @@ def test_how_far_a_header_and_the_end_of_a_record_are_looked_for(server):
         f"| iteration     | {step:9} |", "-" * 29]
     server.send("boxes", [line for step in range(1, 9) for line in [*box(step, 62), *box(step + 10, 63)]])
     server.wait_for_extraction()
+    sections = [line for name in ("lm loss", "iteration-time") for line in [f'    "{name}": {{', '        "values": {',
+        *[f'            "{step}": {2 + step / 1000},' for step in range(1, 301)], "        }", "    },"]]
+    server.send("golden", ["{", *sections, "}"])
+    server.wait_for_extraction()
+    assert metrics_of(server, "golden", 257) == {"lm loss"} and not metrics_of(server, "golden", 258)
     near, far = 66 + 67 + 1, 66 + 67 + 66 + 1
     assert metrics_of(server, "boxes", near) >= {"train:loss"} and not metrics_of(server, "boxes", far)
     assert metrics_of(server, "boxes", far, 2) >= {"train:loss"}
