@@ -132,10 +132,11 @@ enum status extract_line(struct extractor *extractor, const struct definition_se
 	const struct extract_line *line, int64_t arrival_ms, struct extracted_list *out, struct error *err) MUST_CHECK;
 
 /*
- * From now on points say where they stood. Not where the text was put together from others: in the message of a collector's record
- * (line/unwrap.h), in all but the last part of a line that a container runtime has cut.
+ * From now on points say where they stood; not in all but the last part of a line that a container runtime has cut.
  */
 void extractor_want_marks(struct extractor *extractor);
+/* The lines to come stand elsewhere in the log: the name that was said last is none of theirs. */
+void extractor_leave_place(struct extractor *extractor);
 
 /*
  * True once after a provisional attempt was taken back: points from line on with attempt `from` are of attempt `to` (those

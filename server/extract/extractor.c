@@ -323,7 +323,7 @@ static enum status extract_record(struct run *run, struct error *err)
 	struct span message = run->text;
 	int64_t shown_ms;
 
-	if (!line_unwrap(&message, &extractor->unwrapped)) {
+	if (!line_unwrap(&message, &extractor->unwrapped, extractor->wants_marks ? &extractor->trace : NULL)) {
 		TRY(buf_status(&extractor->unwrapped, err));
 		return extract_segments(run, err);
 	}
@@ -335,8 +335,7 @@ static enum status extract_record(struct run *run, struct error *err)
 		run->is_time_known = true;
 		run->shown_ms = shown_ms;
 	}
-	run->text = message;
-	run->is_unwrapped = true;
+	run->text = run->message = message;
 	if (span_find_char(run->text, ESCAPE) >= 0)
 		TRY(strip(run, err));
 	return extract_segments(run, err);

@@ -94,6 +94,12 @@ void extractor_want_marks(struct extractor *extractor)
 	extractor->wants_marks = true;
 }
 
+void extractor_leave_place(struct extractor *extractor)
+{
+	for (size_t i = 0; i < extractor->formats.count; i++)
+		buf_reset(&extractor->formats.items[i]->name);
+}
+
 static const struct formats *known_of(const struct extractor *extractor)
 {
 	return extractor_preset(extractor) >= 0 ? &extractor->formats : &extractor->guide;

@@ -9,22 +9,39 @@ static bool is_within(struct span part, struct span whole)
 	return part.len && at >= from && at - from <= whole.len && part.len <= whole.len - (at - from);
 }
 
+/* Of a text that was stripped to `plain`. */
+static struct span find_stripped(struct span text, struct span plain, struct span value)
+{
+	size_t at = (size_t)(value.ptr - plain.ptr), start = ansi_find_byte(text, at);
+
+	return span_of(text.ptr + start, ansi_find_byte(text, at + value.len - 1) + 1 - start);
+}
+
+/* What of the record it was. Of two texts that were stripped the first one is gone. */
+static bool find_in_record(const struct run *run, struct span *value)
+{
+	struct span plain = buf_span(&run->extractor->plain);
+	bool is_stripped = is_within(*value, plain);
+
+	if (is_stripped)
+		*value = find_stripped(run->message, plain, *value);
+	return unwrap_trace_find(&run->extractor->trace, *value, value) && !(is_stripped && is_within(*value, plain));
+}
+
 /* Of the text that is read as the line. */
 static bool find_in_line(const struct run *run, struct span value, size_t *start, size_t *end)
 {
 	struct span line = run->line->text, plain = buf_span(&run->extractor->plain);
 
-	if (is_within(value, line)) {
-		*start = (size_t)(value.ptr - line.ptr);
-		*end = *start + value.len;
-		return true;
-	}
-	if (run->is_unwrapped || !is_within(value, plain))
+	if (run->message.ptr && !is_within(value, line) && !find_in_record(run, &value))
 		return false;
-	size_t at = (size_t)(value.ptr - plain.ptr);
-	*start = ansi_find_byte(line, at);
-	*end = ansi_find_byte(line, at + value.len - 1) + 1;
-	return *end <= line.len;
+	if (is_within(value, plain))
+		value = find_stripped(line, plain, value);
+	if (!is_within(value, line))
+		return false;
+	*start = (size_t)(value.ptr - line.ptr);
+	*end = *start + value.len;
+	return true;
 }
 
 /* Parts are joined by their ends: what the last one says ends the whole. */

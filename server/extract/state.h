@@ -12,6 +12,7 @@
 #include "extract/guide.h"
 #include "extract/line/partial.h"
 #include "extract/line/slot.h"
+#include "extract/line/unwrap.h"
 
 enum { HELD_MAX = 512, RECENT_MAX = 8, RECENT_LINE_BYTES = 200, RECORD_LINES = 64 };
 enum { RECENT_BYTES = RECENT_MAX * (RECENT_LINE_BYTES + 1) };
@@ -78,6 +79,7 @@ struct extractor {
 	struct buf narrow; /* scratch: a line of UTF-16 as ASCII */
 	struct buf plain; /* scratch: a line without its escapes */
 	struct buf unwrapped; /* scratch: the message of a record */
+	struct unwrap_trace trace; /* of the message, when marks are wanted */
 	struct buf names; /* scratch: of what was found, when they do not stand in the segment as they are */
 	struct found *found; /* scratch: of one segment */
 	size_t found_count;
@@ -95,7 +97,7 @@ struct run {
 	const struct extract_line *line;
 	struct span given; /* its text, of a line in parts that of the last one alone */
 	struct span text; /* without escapes */
-	bool is_unwrapped; /* it is the message of a record */
+	struct span message; /* of a record, which is read instead of the line; NULL: it is none */
 	int64_t arrival_ms;
 	int64_t shown_ms; /* once is_time_known; NO_TIME when there is none */
 	bool is_time_known;

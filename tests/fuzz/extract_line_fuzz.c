@@ -1,6 +1,6 @@
 /*
  * Any text as the lines of a stream, under fixed definitions. A stream restored in the middle, and one under definitions
- * that no text is known of ("(?-x)": each line is searched), must say the same.
+ * that no text is known of ("(?-x)": each line is searched), must say the same. What is said of its place lies in the line.
  */
 #include "extract/extract.h"
 #include "model/metrics/batch.h"
@@ -34,10 +34,16 @@ static void feed(struct fed *fed, const struct definition_set *set, struct regex
 {
 	uint64_t since;
 	uint32_t from, to;
+	size_t before = fed->points.count;
 
 	if (extract_line(fed->extractor, set, scratch, line, INT64_C(1790000000000), &fed->points, NULL) != OK)
 		abort();
 	extractor_take_revision(fed->extractor, &since, &from, &to);
+	for (size_t i = before; i < fed->points.count; i++) {
+		const struct extracted_mark *mark = &fed->points.items[i].mark;
+		if (mark->end > line->text.len || (mark->end && mark->start >= mark->end))
+			abort();
+	}
 }
 
 static void restart(struct fed *fed)
@@ -77,6 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!scratch || !whole.extractor || !cut.extractor || !searched.extractor)
 		abort();
+	extractor_want_marks(whole.extractor);
 	while (span_next(&rest, '\n', &text)) {
 		bool is_timed = text.len && text.ptr[0] == 't';
 		struct extract_line line = {

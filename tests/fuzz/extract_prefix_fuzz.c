@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-enum { TAG_BYTES = 24 };
+enum { TRACED = 16, TAG_BYTES = 24 };
 
 static bool is_within(struct span text, struct span whole)
 {
@@ -53,10 +53,18 @@ static void check_record(struct span line)
 	AUTO_DONE(buf) out = BUF_INIT(64 << 20);
 	struct span text = line;
 
-	if (!line_may_be_wrapped(line) || !line_unwrap(&text, &out))
+	struct unwrap_trace trace;
+	if (!line_may_be_wrapped(line) || !line_unwrap(&text, &out, &trace))
 		return;
 	if (text.len > line.len + TAG_BYTES * 3 || (text.len && memchr(text.ptr, '\n', text.len)))
 		abort();
+	for (size_t i = 0; i < TRACED; i++) {
+		struct span byte = span_cut(span_skip(text, text.len * i / TRACED), 1), where;
+		if (byte.len && unwrap_trace_find(&trace, byte, &where) &&
+			(where.len != 1 || where.ptr[0] != byte.ptr[0] || where.ptr < line.ptr ||
+				where.ptr >= line.ptr + line.len))
+			abort();
+	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -116,7 +116,7 @@ def test_colours_bars_and_bytes_that_are_no_text(server):
     assert any(part == "39.25" for parts in (marked.get((77, metric), []) for _, metric in list(marked)) for part in parts)
 
 
-def test_a_part_of_a_cut_line_and_a_record_of_a_collector(server):
+def test_the_last_part_of_a_cut_line(server):
     time = "2024-06-25T12:34:5{}.123456789Z stdout "
     lines = []
     for step in range(1, 10):
@@ -124,10 +124,13 @@ def test_a_part_of_a_cut_line_and_a_record_of_a_collector(server):
     server.send("cut", lines)
     server.wait_for_extraction()
     assert captures(server, "cut") == {(2 * step - 1, "train:loss"): (f"{step}.125", step + 0.125, step) for step in range(1, 10)}
-    # The message is not the text that is shown: its points are there, their places are not told.
-    server.send("docker", [json.dumps({"log": f"step {step} loss: {step}.125\n", "stream": "stdout"}) for step in range(20)])
-    server.wait_for_points("docker", "train:loss", 20)
-    assert captures(server, "docker") == {}
+
+
+def test_the_message_of_a_collectors_record(server):
+    lines = [json.dumps({"log": f"\x1b[32mstep\t{step}\x1b[0m é \"loss\": {step}.125\n", "stream": "stdout", "time": f"2024-06-25T12:34:{step:02}Z"}) for step in range(20)]
+    lines += [json.dumps({"rank": 3, "message": json.dumps({"log": f"step {step} loss: \x1b[1m{step}.125\n", "stream": "stdout"})}, ensure_ascii=False) for step in range(20, 40)]
+    found = assert_all_points(server, "docker", lines)
+    assert {text for text, _, _ in found.values()} == {f"{step}.125" for step in range(40)}
 
 
 def test_what_is_sealed_says_the_same(make_server):
@@ -177,6 +180,34 @@ def test_limits(server):
     reply = ask(server, "run", **{"from": 1136, "limit": 1})  # 64 lines from the end: a record may end behind it
     assert reply["open_from"] == 1136
     assert ask(server, "run", **{"from": 0, "limit": 1200 - 64 + 1 - 200})["next_from"] == 937
+
+
+def metrics_of(server, job, line, limit=1):
+    found = ask(server, job, **{"from": line, "limit": limit})["lines"]
+    return {one["metric"] for shown in found if shown["n"] == line for one in shown["captures"]}
+
+
+def test_how_far_a_header_and_the_end_of_a_record_are_looked_for(server):
+    """256 lines above, 64 behind. What is further up is read as if it stood at the end of the log: by the newest table."""
+    chatter = [f"still busy, all is well: {'x' * (i % 7)}" for i in range(256)]
+    first, second = ["  epoch    train_loss    dur", "-------  ------------  ------"], ["  epoch    valid_loss    dur", "-------  ------------  ------"]
+    rows = [f"{step:7}        {0.5 + 1 / step:.4f}  0.0512" for step in range(1, 4)]
+    server.send("tables", [*first, *chatter[:254], *rows, *second, *rows])
+    server.wait_for_extraction()
+    assert "train:loss" in metrics_of(server, "tables", 256)  # its header stands 256 lines above
+    assert "train:loss" not in metrics_of(server, "tables", 257)
+    box = lambda step, rows: ["-" * 29, f"|    loss       | {0.5 + 1 / step:9.4f} |", *[f"|    other{i:<7}| {i:9} |" for i in range(rows)],
+        f"| iteration     | {step:9} |", "-" * 29]
+    server.send("boxes", [line for step in range(1, 9) for line in [*box(step, 62), *box(step + 10, 63)]])
+    server.wait_for_extraction()
+    sections = [line for name in ("lm loss", "iteration-time") for line in [f'    "{name}": {{', '        "values": {',
+        *[f'            "{step}": {2 + step / 1000},' for step in range(1, 301)], "        }", "    },"]]
+    server.send("golden", ["{", *sections, "}"])
+    server.wait_for_extraction()
+    assert metrics_of(server, "golden", 257) == {"lm loss"} and not metrics_of(server, "golden", 258)
+    near, far = 66 + 67 + 1, 66 + 67 + 66 + 1
+    assert metrics_of(server, "boxes", near) >= {"train:loss"} and not metrics_of(server, "boxes", far)
+    assert metrics_of(server, "boxes", far, 2) >= {"train:loss"}
 
 
 def test_so_many_of_one_line(server):

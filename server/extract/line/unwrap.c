@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-enum { RECORDS_MAX = 3, MEMBERS_MAX = 128, TAG_BYTES = 24, DEPTH_MAX = 64 };
+enum { MEMBERS_MAX = 128, TAG_BYTES = 24, DEPTH_MAX = 64 };
 
 enum kind { TEXT, NUMBER, OTHER };
 
@@ -206,29 +206,91 @@ static void append_code(struct span *text, struct buf *out)
 	buf_append_char(out, (char)(0x80 | (code & 63)));
 }
 
+/* What stands behind the backslash. */
+static void append_escaped(struct span *text, struct buf *out)
+{
+	char c = char_at(*text, 0);
+
+	if (!text->len)
+		return;
+	*text = span_skip(*text, 1);
+	if (c == 'u')
+		append_code(text, out);
+	else
+		buf_append_char(out, c == 'n' || c == 'r' ? '\r' : c == 't' ? '\t' : c == 'b' || c == 'f' ? ' ' : c);
+}
+
+static size_t length_of_plain(struct span text)
+{
+	const char *escape = text.len ? memchr(text.ptr, '\\', text.len) : NULL;
+
+	return escape ? (size_t)(escape - text.ptr) : text.len;
+}
+
 static void append_plain(struct span text, struct buf *out)
 {
 	while (text.len) {
-		const char *escape = memchr(text.ptr, '\\', text.len);
-		size_t plain = escape ? (size_t)(escape - text.ptr) : text.len;
+		size_t plain = length_of_plain(text);
 		buf_append(out, text.ptr, plain);
 		text = span_skip(text, plain + 1);
-		char c = char_at(text, 0);
-		if (!escape || !text.len)
-			return;
-		text = span_skip(text, 1);
-		if (c == 'u')
-			append_code(&text, out);
-		else
-			buf_append_char(out, c == 'n' || c == 'r'   ? '\r'
-					     : c == 't'             ? '\t'
-					     : c == 'b' || c == 'f' ? ' '
-								    : c);
+		append_escaped(&text, out);
 	}
 }
 
+/* Where the byte `wanted` of what append_plain makes stands; SIZE_MAX: it is part of an escape, or there are not so many. */
+static size_t find_plain(struct span text, size_t wanted)
+{
+	AUTO_DONE(buf) one = BUF_INIT(64);
+	struct span rest = text;
+
+	while (rest.len) {
+		size_t plain = length_of_plain(rest);
+		if (wanted < plain)
+			return (size_t)(rest.ptr - text.ptr) + wanted;
+		wanted -= plain;
+		rest = span_skip(rest, plain + 1);
+		buf_reset(&one);
+		append_escaped(&rest, &one);
+		if (one.failure || wanted < one.len)
+			break;
+		wanted -= one.len;
+	}
+	return SIZE_MAX;
+}
+
+static bool find_before(const struct unwrap_level *level, struct span part, struct span *where)
+{
+	size_t at = (size_t)(part.ptr - level->after.ptr);
+
+	if (at + part.len <= level->kept) {
+		*where = span_of(level->before.ptr + at, part.len);
+		return true;
+	}
+	if (at < level->head)
+		return false;
+	size_t start = find_plain(level->message, at - level->head);
+	size_t last = find_plain(level->message, at - level->head + part.len - 1);
+	if (start == SIZE_MAX || last == SIZE_MAX)
+		return false;
+	*where = span_of(level->message.ptr + start, last + 1 - start);
+	return true;
+}
+
+bool unwrap_trace_find(const struct unwrap_trace *trace, struct span part, struct span *where)
+{
+	*where = part;
+	for (size_t i = trace->count; i-- > 0;) {
+		struct span after = trace->levels[i].after;
+		bool is_within =
+			where->len && where->ptr >= after.ptr && where->ptr + where->len <= after.ptr + after.len;
+		if (!is_within || !find_before(&trace->levels[i], *where, where))
+			return false;
+	}
+	return true;
+}
+
 /* Of the rest, which the buffer has room for: what is unwrapped may lie in it. */
-static bool unwrap_one(struct span *text, struct buf *out)
+static bool unwrap_one(struct span *text, struct buf *out, struct unwrap_level *level)
 {
 	struct prefix prefix;
 	struct record record;
@@ -245,24 +307,29 @@ static bool unwrap_one(struct span *text, struct buf *out)
 	buf_append(out, text->ptr, (size_t)(inside.ptr - text->ptr));
 	if (record.rank != RANK_NONE)
 		buf_printf(out, "[rank%d]:", (int)record.rank);
+	*level = (struct unwrap_level){
+		*text, .message = record.message, .head = out->len - from, .kept = (size_t)(inside.ptr - text->ptr)};
 	append_plain(record.message, out);
 	while (out->len > from && out->ptr[out->len - 1] == '\r')
 		out->len--;
-	*text = span_of(out->ptr + from, out->len - from);
+	*text = level->after = span_of(out->ptr + from, out->len - from);
 	return !out->failure;
 }
 
-bool line_unwrap(struct span *text, struct buf *out)
+bool line_unwrap(struct span *text, struct buf *out, struct unwrap_trace *trace)
 {
+	struct unwrap_level level;
 	struct span rest = span_trim(*text);
 
 	if (!rest.len || rest.ptr[rest.len - 1] != '}' || span_find_char(rest, '{') < 0)
 		return false;
 	buf_reset(out);
-	if (!buf_reserve(out, RECORDS_MAX * (text->len + TAG_BYTES)))
+	if (!buf_reserve(out, UNWRAP_RECORDS_MAX * (text->len + TAG_BYTES)))
 		return false;
-	bool is_unwrapped = false;
-	for (int i = 0; i < RECORDS_MAX && unwrap_one(text, out); i++)
-		is_unwrapped = true;
-	return is_unwrapped;
+	size_t count = 0;
+	while (count < UNWRAP_RECORDS_MAX && unwrap_one(text, out, trace ? &trace->levels[count] : &level))
+		count++;
+	if (trace)
+		trace->count = count;
+	return count > 0;
 }

@@ -19,8 +19,26 @@ static inline bool line_may_be_wrapped(struct span text)
 	       (text.ptr[text.len - 1] == '}' || text.ptr[text.len - 1] == '\r' || text.ptr[text.len - 1] == ' ');
 }
 
+enum { UNWRAP_RECORDS_MAX = 3 };
+
+/* From which text which was made. */
+struct unwrap_level {
+	struct span before, after;
+	struct span message; /* of the text before, with its escapes */
+	size_t head; /* bytes that stand before the message in the text now: first those of the text before */
+	size_t kept; /* so many */
+};
+
+struct unwrap_trace {
+	struct unwrap_level levels[UNWRAP_RECORDS_MAX];
+	size_t count;
+};
+
 /*
  * True: *text is now what stood in front of the record, the record's rank as a tag "[rank3]:", and its message, in which a line
  * break is '\r'. A record in a record is unwrapped too. False: it is none, or out of memory (buf_status).
+ * trace may be NULL.
  */
-bool line_unwrap(struct span *text, struct buf *out);
+bool line_unwrap(struct span *text, struct buf *out, struct unwrap_trace *trace);
+/* What of the text before was it that is `part` of the one now; false: it stands there in another form. */
+bool unwrap_trace_find(const struct unwrap_trace *trace, struct span part, struct span *where);

@@ -435,7 +435,7 @@ static enum status feed_message(struct settings *settings, struct span text, str
 	AUTO_DONE(buf) message = BUF_INIT(4 * LINE_MAX_BYTES);
 	struct prefix prefix;
 
-	if (line_may_be_wrapped(text) && line_unwrap(&text, &message)) {
+	if (line_may_be_wrapped(text) && line_unwrap(&text, &message, NULL)) {
 		for (struct span rest = text, part; span_next(&rest, '\r', &part);)
 			TRY(feed_plain(settings, line_peel(part, NULL, &prefix), err));
 		return OK;

@@ -120,6 +120,7 @@ static enum status open_extractor(struct reading *on, struct error *err)
 	if (generation && generation != on->definitions->generation)
 		extractor_reset_definitions(on->extractor); /* it has had no line since they changed */
 	extractor_want_marks(on->extractor);
+	extractor_leave_place(on->extractor);
 	on->number = on->seen + NUMBERS_APART;
 	return OK;
 }

@@ -419,7 +419,7 @@ TEST(a_record_of_the_trainers_own_is_no_wrapper)
 
 	for (size_t i = 0; i < sizeof records / sizeof *records; i++) {
 		struct span text = span_from(records[i]);
-		if (line_unwrap(&text, &out) || text.ptr != records[i])
+		if (line_unwrap(&text, &out, NULL) || text.ptr != records[i])
 			test_fail(__FILE__, __LINE__, "'%s' became '%.*s'", records[i], SPAN_ARGS(text));
 	}
 }
@@ -429,7 +429,7 @@ static void check_unwrapped(const char *record, const char *wanted)
 	AUTO_DONE(buf) out = BUF_INIT(1024);
 	struct span text = span_from(record);
 
-	CHECK(line_unwrap(&text, &out));
+	CHECK(line_unwrap(&text, &out, NULL));
 	CHECK_SPAN(text, span_from(wanted));
 }
 
