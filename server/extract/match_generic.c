@@ -44,12 +44,15 @@ static bool add(struct run *run, const struct found *found)
 	return true;
 }
 
-/* A rate that is said far from any step is one of the configuration. */
-static bool is_near_step(const struct run *run)
+static bool is_near(const struct run *run, const struct step_seen *seen)
 {
-	const struct step_seen *seen = run_step(run);
+	return seen && seen->is_there && run->line->number - seen->line <= RECORD_LINES;
+}
 
-	return seen && run->line->number - seen->line <= RECORD_LINES;
+/* "grad norm: 0.75" on the line below that of the loss. */
+static bool is_below_loss(const struct run *run)
+{
+	return run->extractor->generic.has_loss && is_near(run, &run->format->step);
 }
 
 static bool add_value(struct run *run, const struct generic_value *value, const struct found *step)
@@ -65,9 +68,11 @@ static bool add_value(struct run *run, const struct generic_value *value, const 
 	bool has_step = found.has_step || found.is_in_record || found.step_follows;
 	if (found.name.len && guess_points_needed(found.name, has_step) == GUESS_NEVER)
 		return true;
-	if (!has_step && (series == GENERIC_LR || series == GENERIC_GRAD_NORM) && !memory->has_loss &&
-		!is_near_step(run))
-		return true;
+	if (!has_step && (series == GENERIC_LR || series == GENERIC_GRAD_NORM)) {
+		if (!memory->has_loss && !is_near(run, run_step(run)))
+			return true; /* far from any step it is one of the configuration */
+		found.is_in_record = is_below_loss(run);
+	}
 	return add(run, &found);
 }
 
@@ -103,6 +108,14 @@ static bool is_in_record(const struct run *run)
 	return header && run->line->number + 1 - header <= RECORD_LINES;
 }
 
+static bool has_loss(const struct generic_line *line)
+{
+	for (size_t i = 0; i < line->count; i++)
+		if (series_is_loss(line->values[i].series))
+			return true;
+	return false;
+}
+
 static bool add_all(struct run *run, struct generic_line *line)
 {
 	const struct generic_counters *counters = &line->counters;
@@ -112,7 +125,7 @@ static bool add_all(struct run *run, struct generic_line *line)
 		.step = counters->step,
 		.epoch = counters->epoch,
 		.total = counters->has_epoch && !counters->is_epoch ? counters->total : 0,
-		.is_in_record = is_in_record(run),
+		.is_in_record = is_in_record(run) || counters->is_evaluation,
 		.rank = rank_of(run)};
 
 	note_total(run, counters);
@@ -126,6 +139,7 @@ static bool add_all(struct run *run, struct generic_line *line)
 		return add(run, &found);
 	}
 	found.step_follows = run->record.waits;
+	found.has_loss = has_loss(line);
 	for (size_t i = 0; i < line->count; i++)
 		if (!add_value(run, &line->values[i], &found))
 			return false;

@@ -194,7 +194,7 @@ static bool release_waiting(struct run *run, enum ending ending)
 			held.mark.step = run->format->step.raw;
 		}
 		held.waits_for_step &= !goes;
-		if (!goes || lacks_reason(run, &held))
+		if (held.waits_for_step || lacks_reason(run, &held))
 			extractor->held[kept++] = held;
 		else if (!emit(run, held.slot, &held.point, &held.mark))
 			return false;
@@ -203,10 +203,30 @@ static bool release_waiting(struct run *run, enum ending ending)
 	return true;
 }
 
+/* What the value is, is no guess where its line is one of a training. */
+static bool is_known(const struct definition *definition)
+{
+	return definition->shown.role != ROLE_OTHER;
+}
+
+/* A record with a loss is one of a training: it needs no second one to show what is known. */
+static void trust_record(struct run *run)
+{
+	struct extractor *extractor = run->extractor;
+
+	for (size_t i = 0; i < extractor->held_count; i++) {
+		const struct held *held = &extractor->held[i];
+		struct slot *slot = &extractor->slots.items[held->slot];
+		bool is_of_record = held->waits_for_step && is_own(run, held->slot);
+		slot->is_shown |= is_of_record && is_known(&run->list->items[slot->definition]);
+	}
+}
+
 /* True when the guessed metric has reason enough with this point. */
 static bool has_reason(struct slot *slot, const struct definition *definition, const struct found *found)
 {
-	struct span key = found->name.len ? found->name : definition->shown.name;
+	bool is_sure = found->has_loss && is_known(definition);
+	struct span key = is_sure ? SPAN("loss") : found->name.len ? found->name : definition->shown.name;
 	unsigned needed = guess_points_needed(key, found->has_step || found->step_follows || found->is_in_record);
 
 	if (found->step_follows && needed < RECORDS_NEEDED)
@@ -360,6 +380,8 @@ static enum status place_record_step(struct run *run, const struct block_end *en
 	TRY(place(run, &found, err));
 	note_step(run, found.placed, found.step);
 	run_use(run, run->format); /* slots may have moved */
+	if (end->has_loss)
+		trust_record(run);
 	return release_waiting(run, ENDING_WITH_STEP) ? OK : error_no_memory(err);
 }
 

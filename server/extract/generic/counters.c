@@ -84,7 +84,8 @@ static void set_step(struct tokens *tokens, struct counting *out, size_t number,
 
 static bool is_of_epoch(const struct tokens *tokens, size_t number)
 {
-	return span_equal(token_unit(tokens, number), SPAN("epoch"));
+	return tokens->items[number].unit_len == sizeof "epoch" - 1 &&
+	       span_equal(token_unit(tokens, number), SPAN("epoch"));
 }
 
 /* "3", "3epoch" */
@@ -187,6 +188,18 @@ static bool is_counted_behind(const struct tokens *tokens, size_t number)
 	       counter_word_of(token_text(tokens, total + 1), &is_plural) > COUNTER_EPOCH;
 }
 
+/* "After 12 updates the loss is 2.5": in front of all else. */
+static enum counter_word counter_behind(const struct tokens *tokens, size_t number)
+{
+	bool is_plural;
+	int64_t count;
+
+	if (number != 1 || !token_is(tokens, 0, TOKEN_WORD) || !span_equal_fold(token_text(tokens, 0), SPAN("after")) ||
+		!token_is(tokens, 2, TOKEN_WORD) || !token_count(tokens, 1, &count))
+		return COUNTER_NONE;
+	return counter_word_of(token_text(tokens, 2), &is_plural);
+}
+
 /* "[3, 120]" or "(3, 120)": epoch and batch. */
 static bool is_pair(const struct tokens *tokens, size_t open)
 {
@@ -266,6 +279,8 @@ static void find_named(struct tokens *tokens, struct counting *out)
 		if (take_iterations(tokens, out, i))
 			continue;
 		enum counter_word is = is_of_epoch(tokens, i) ? COUNTER_EPOCH : counter_at(tokens, i, &word);
+		if (is == COUNTER_NONE)
+			is = counter_behind(tokens, i);
 		if (is > COUNTER_EPOCH && is_pair(tokens, i - 1))
 			set_pair(tokens, out, i, is);
 		else if (is == COUNTER_EPOCH)
@@ -365,6 +380,14 @@ static bool is_apart(const struct tokens *tokens, size_t open)
 	       token_is(tokens, open - 1, TOKEN_OTHER);
 }
 
+/* "Test: [10/48] loss 2.5": how far an evaluation is, which is no step. */
+static bool is_of_evaluation(const struct tokens *tokens, size_t open)
+{
+	size_t at = open && token_is_mark(tokens, open - 1, ':') ? open - 1 : open;
+
+	return at && token_is(tokens, at - 1, TOKEN_WORD) && split_of(token_text(tokens, at - 1)) > SPLIT_TRAIN;
+}
+
 /* What stands at the head of a line in brackets. */
 static void find_in_brackets(struct tokens *tokens, struct counting *out)
 {
@@ -380,8 +403,11 @@ static void find_in_brackets(struct tokens *tokens, struct counting *out)
 		} else {
 			(void)take_fraction(tokens, out, i);
 		}
-		if (out->found.has_step)
-			return;
+		if (!out->found.has_step)
+			continue;
+		if (is_of_evaluation(tokens, i))
+			out->found = (struct generic_counters){.is_evaluation = true};
+		return;
 	}
 }
 

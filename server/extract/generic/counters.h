@@ -12,6 +12,7 @@ struct generic_counters {
 	bool has_epoch;
 	bool is_epoch; /* the step is the epoch */
 	bool is_bar; /* there is a progress bar */
+	bool is_evaluation; /* what counts on the line is an evaluation's, which belongs to the step before it */
 	int64_t step; /* as printed */
 	int64_t epoch;
 	int64_t bar_step, bar_total; /* of a bar, which need not count the steps */

@@ -39,6 +39,7 @@ enum {
 	NEVER = 16, /* settings, places, sizes */
 	PER = 64,
 	NORM = 32, /* also of a total */
+	OUTCOME = 128 | KNOWN, /* also the best and the worst of it */
 };
 
 /* Sorted; asked for each word of each match. */
@@ -156,9 +157,10 @@ static const struct {
 	{"ranks", NEVER},
 	{"recall", KNOWN},
 	{"remaining", NEVER},
-	{"return", KNOWN},
-	{"reward", KNOWN},
-	{"rewards", KNOWN},
+	{"return", OUTCOME},
+	{"returns", OUTCOME},
+	{"reward", OUTCOME},
+	{"rewards", OUTCOME},
 	{"rmse", KNOWN},
 	{"rouge", KNOWN},
 	{"s", MEASURE},
@@ -236,11 +238,18 @@ static bool is_word_of_loss(struct span word)
 	return span_equal_fold(word, SPAN("loss")) || span_equal_fold(word, SPAN("losses"));
 }
 
+/* "max_lr" is a setting, "MaxReturn" is none. */
+static bool is_extreme(struct span word)
+{
+	return span_equal_fold(word, SPAN("max")) || span_equal_fold(word, SPAN("min"));
+}
+
 unsigned guess_points_needed(struct span key, bool has_step)
 {
 	struct span rest = key, word;
 	unsigned all = 0;
 	bool never = false, is_loss = false, is_total = false, has_loss = false, was_packet = false;
+	bool has_extreme = false;
 
 	if (key.len == 0 || key.len > GUESS_NAME_MAX_BYTES)
 		return GUESS_NEVER;
@@ -251,13 +260,15 @@ unsigned guess_points_needed(struct span key, bool has_step)
 			return GUESS_NEVER;
 		was_packet = span_equal_fold(word, SPAN("packet")) || span_equal_fold(word, SPAN("data"));
 		has_loss |= is_loss;
-		never |= (classes & NEVER) && !span_equal_fold(word, SPAN("total"));
+		never |= (classes & NEVER) && !span_equal_fold(word, SPAN("total")) && !is_extreme(word);
+		has_extreme |= (classes & NEVER) && is_extreme(word);
 		is_total |= span_equal_fold(word, SPAN("total"));
 		if ((classes & COUNTED) && word.len < key.len)
 			classes |= KNOWN;
 		all |= classes;
 	}
 	never |= is_total && !has_loss && !(all & NORM);
+	never |= has_extreme && (all & OUTCOME) != OUTCOME;
 	bool is_rate = (all & PER) && (all & MEASURE) && (all & KNOWN); /* "interval_tokens_per_second" */
 	if (never && !is_loss && !is_rate) /* "value loss" is one all the same */
 		return GUESS_NEVER;

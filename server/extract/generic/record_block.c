@@ -2,9 +2,12 @@
 
 #include "extract/line/cursor.h"
 
+/* As packed: none, some, and */
+enum { VALUES_WITH_LOSS = 2, VALUES_GIVEN = 3 };
+
 static void forget(struct record_block *block)
 {
-	*block = (struct record_block){.is_ruled = block->is_ruled};
+	*block = (struct record_block){.ruled = block->ruled};
 }
 
 static bool is_framed(const struct record_block *block)
@@ -18,13 +21,24 @@ static void finish(struct record_block *block, struct block_end *end)
 	if (block->has_values || block->rank) {
 		end->is_there = true;
 		end->has_step = block->rank != COUNTER_NONE;
+		end->has_loss = block->has_loss;
 		end->is_epoch = block->rank == COUNTER_EPOCH;
 		end->step = block->step;
 		end->is_dropped = is_framed(block);
 	}
-	block->has_values = false;
+	block->has_values = block->has_loss = block->is_given = false;
 	block->rank = COUNTER_NONE;
 	block->lines = 1;
+}
+
+/* The values so far; those of the same frame below them are of the same step. */
+static void finish_part(struct record_block *block, struct block_end *end)
+{
+	uint8_t rank = block->rank;
+
+	finish(block, end);
+	block->rank = rank;
+	block->is_given = true;
 }
 
 void record_block_leave(struct record_block *block, struct block_end *end)
@@ -72,7 +86,9 @@ static void take_pair(struct record_block *block, const struct tokens *tokens, s
 	enum counter_word rank = pair_counter(name);
 	int64_t step;
 
-	if (rank > block->rank && rank != COUNTER_BATCH && number_parse_step(cell, &step)) {
+	bool is_better = rank > block->rank || (rank && rank == block->rank && block->is_given);
+	if (is_better && rank != COUNTER_BATCH && number_parse_step(cell, &step)) {
+		block->is_given = false;
 		block->rank = (uint8_t)rank;
 		block->step = step;
 		block->step_depth = block->depth;
@@ -81,10 +97,13 @@ static void take_pair(struct record_block *block, const struct tokens *tokens, s
 		return;
 	size_t names_len = out->names_len;
 	struct span whole = pair_join(out, enclosing(block), name);
-	if (pair_add(out, SPLIT_NONE, whole, tokens, cell))
-		block->has_values = true;
-	else
+	if (!pair_add(out, SPLIT_NONE, whole, tokens, cell)) {
 		out->names_len = names_len;
+		return;
+	}
+	block->is_given = false;
+	block->has_values = true;
+	block->has_loss |= series_is_loss(out->values[out->count - 1].series);
 }
 
 /* ---- frames ---- */
@@ -197,19 +216,24 @@ static enum rule rule_of(struct span text)
 	return cells_has_frame(text) ? RULE_INNER : RULE_PLAIN;
 }
 
-/* A grid has the same rule under each line: only two of them in a row are an end, and a beginning. */
+/*
+ * A grid has the same rule under each line: only two of them in a row are an end, and a beginning. Under several lines it may be
+ * the last one.
+ */
 void record_block_take_rule(struct record_block *block, struct span text, struct block_end *end)
 {
 	enum rule rule = rule_of(text);
 	bool has_begun = block->lines > 1;
 
 	bool is_end = rule == RULE_TOP || rule == RULE_BOTTOM || (rule == RULE_PLAIN && has_begun) ||
-		      (rule == RULE_GRID && block->is_ruled);
+		      (rule == RULE_GRID && block->ruled == RULED_NOW);
 	if (is_end && (is_framed(block) || block->kind == BLOCK_INDENTED))
 		record_block_leave(block, end);
+	else if (rule == RULE_GRID && block->kind == BLOCK_BOX && block->ruled == RULED_LINES_AGO && block->rank)
+		finish_part(block, end);
 	if (rule == RULE_PLAIN && block->kind == BLOCK_NONE && !has_begun && is_of_columns(text))
 		open(block, BLOCK_RULED);
-	block->is_ruled = true;
+	block->ruled = RULED_NOW;
 }
 
 /* ---- braces ---- */
@@ -413,7 +437,7 @@ bool record_block_take(struct record_block *block, const struct tokens *tokens, 
 	}
 	if (block->kind != BLOCK_NONE)
 		block->lines++;
-	block->is_ruled = false;
+	block->ruled = block->ruled == RULED_NOW ? RULED_LINE_AGO : RULED_LINES_AGO;
 	if (take_box(block, tokens, out, end) || take_open(block, tokens, out, end))
 		return true;
 	if (block->kind != BLOCK_BRACES)
@@ -442,10 +466,10 @@ void record_block_pack(const struct record_block *block, struct buf *out)
 	size_t kept = kept_levels(block);
 
 	pack_u64(out, block->kind);
-	pack_u64(out, block->is_ruled);
+	pack_u64(out, block->ruled);
 	if (block->kind == BLOCK_NONE)
 		return;
-	pack_u64(out, block->has_values);
+	pack_u64(out, block->is_given ? VALUES_GIVEN : block->has_loss ? VALUES_WITH_LOSS : block->has_values);
 	pack_u64(out, block->rank);
 	pack_i64(out, block->step);
 	pack_u64(out, block->step_depth);
@@ -483,10 +507,13 @@ static void unpack_levels(struct record_block *block, struct unpacker *in)
 void record_block_unpack(struct record_block *block, struct unpacker *in)
 {
 	*block = (struct record_block){.kind = (uint8_t)unpack_small(in, BLOCK_KIND_COUNT - 1)};
-	block->is_ruled = unpack_small(in, 1);
+	block->ruled = (uint8_t)unpack_small(in, RULED_LINES_AGO);
 	if (block->kind == BLOCK_NONE)
 		return;
-	block->has_values = unpack_small(in, 1);
+	uint64_t values = unpack_small(in, VALUES_GIVEN);
+	block->is_given = values == VALUES_GIVEN;
+	block->has_values = values && !block->is_given;
+	block->has_loss = values == VALUES_WITH_LOSS;
 	block->rank = (uint8_t)unpack_small(in, COUNTER_GLOBAL);
 	block->step = unpack_i64(in);
 	in->has_failed |= block->step > STEP_MAX || block->step < -STEP_MAX;

@@ -29,10 +29,15 @@ struct block_level {
 	char name[GENERIC_NAME_MAX_BYTES];
 };
 
+/* When the last rule was. */
+enum ruled { RULED_LINE_AGO, RULED_NOW, RULED_LINES_AGO };
+
 struct record_block {
 	uint8_t kind;
 	bool has_values; /* that wait */
-	bool is_ruled; /* the line before was a rule */
+	bool has_loss; /* among them */
+	bool is_given; /* a part of the frame, and nothing came behind it */
+	uint8_t ruled; /* enum ruled */
 	uint8_t rank; /* enum counter_word: of the step so far */
 	uint8_t step_depth; /* of the braces around it */
 	uint8_t depth; /* names around the next line; may be more than there is room for */
@@ -46,6 +51,7 @@ struct record_block {
 struct block_end {
 	bool is_there;
 	bool has_step;
+	bool has_loss;
 	bool is_dropped; /* without a step they are none of a training */
 	bool is_epoch;
 	int64_t step;

@@ -166,6 +166,18 @@ static enum generic_series loss_of(enum split split)
 	return split == SPLIT_VAL ? GENERIC_VAL_LOSS : split == SPLIT_TEST ? GENERIC_TEST_LOSS : GENERIC_LOSS;
 }
 
+bool series_is_known(struct span name)
+{
+	struct meaning means = meaning_of(&(struct generic_value){.name = name}, SPLIT_NONE);
+
+	return means.is >= MEANS_LOSS && means.is <= MEANS_STEP_TIME;
+}
+
+bool series_is_loss(enum generic_series series)
+{
+	return series == GENERIC_LOSS || series == GENERIC_VAL_LOSS || series == GENERIC_TEST_LOSS;
+}
+
 static enum generic_series rate_of(struct unit unit)
 {
 	switch (unit.kind) {

@@ -65,6 +65,9 @@ struct generic_line {
 	char names[GENERIC_NAMES_BYTES];
 };
 
+/* The name alone says which metric it is. */
+bool series_is_known(struct span name);
+bool series_is_loss(enum generic_series series);
 /*
  * Appends a value by its name as printed, blanks in it and all; the split is what stands before. False: it is no metric, or
  * there is no room.

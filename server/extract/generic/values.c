@@ -3,7 +3,7 @@
 #include "extract/generic/guess.h"
 #include "extract/generic/words.h"
 
-enum { NAME_WORDS_MAX = 6, SEPARATORS_MAX = 2 };
+enum { NAME_WORDS_MAX = 6, SEPARATORS_MAX = 2, UNIT_TEXT_BYTES = 24 };
 
 struct reading {
 	struct tokens *tokens;
@@ -226,6 +226,24 @@ static void see_splits(struct reading *on, size_t end)
 
 /* ---- units ---- */
 
+/* "15234 tokens per second" */
+static bool find_spoken_unit(const struct tokens *tokens, size_t number, struct unit *out)
+{
+	char text[UNIT_TEXT_BYTES];
+
+	if (!is_word(tokens, number + 2) || !is_word(tokens, number + 3) ||
+		!span_equal(token_text(tokens, number + 2), SPAN("per")))
+		return false;
+	struct span what = token_text(tokens, number + 1), per = token_text(tokens, number + 3);
+	if (what.len + 1 + per.len > sizeof text)
+		return false;
+	memcpy(text, what.ptr, what.len);
+	text[what.len] = '/';
+	memcpy(text + what.len + 1, per.ptr, per.len);
+	*out = unit_of(span_of(text, what.len + 1 + per.len));
+	return out->kind > UNIT_OTHER;
+}
+
 /* Behind the number, or in brackets behind the name; the last token of it in *last. */
 static struct unit find_unit(
 	const struct tokens *tokens, size_t number, struct span bracketed, size_t *last, double *value)
@@ -240,6 +258,10 @@ static struct unit find_unit(
 		return span_equal(bracketed, SPAN("t")) ? (struct unit){UNIT_TIME, 1} : unit_of(bracketed);
 	if (unit.kind != UNIT_NONE || !token_is(tokens, number + 1, TOKEN_WORD) || tokens->items[number + 1].gap > 1)
 		return unit;
+	if (find_spoken_unit(tokens, number, &unit)) {
+		*last = number + 3;
+		return unit;
+	}
 	struct unit behind = unit_of(token_text(tokens, number + 1));
 	bool is_rate = behind.kind >= UNIT_TOKENS_RATE; /* "12.5 words/s : norm 1.25" */
 	bool is_name = (is_any(tokens, number + 2, ":=") && !(is_rate && token_is(tokens, number + 3, TOKEN_WORD))) ||
@@ -382,9 +404,84 @@ static void count_odd(struct reading *on, size_t at)
 				guess_points_needed(name_text(on->tokens, &name), true) == 1;
 }
 
+/* ---- values in front of their names ---- */
+
+/* Which of the words beside a number is its name, where nothing else stands between them. */
+enum order { ORDER_NAME_FIRST, ORDER_VALUE_FIRST, ORDER_UNCLEAR };
+
+/* "@ step 120": what was read is no value's, nor are marks. */
+static bool is_beside(const struct tokens *tokens, size_t at)
+{
+	const struct token *token = &tokens->items[at];
+	bool is_counter =
+		token->kind == TOKEN_WORD && token_is(tokens, at + 1, TOKEN_NUMBER) && tokens->items[at + 1].is_used;
+
+	return token->is_used || is_counter || (token->kind != TOKEN_WORD && token->kind != TOKEN_NUMBER);
+}
+
+static size_t skip_beside(const struct tokens *tokens, size_t at)
+{
+	while (at < tokens->count && is_beside(tokens, at))
+		at++;
+	return at;
+}
+
+static bool is_value(const struct tokens *tokens, size_t at)
+{
+	return token_is(tokens, at, TOKEN_NUMBER) && !tokens->items[at].is_used;
+}
+
+/* The last word of the name behind a number; the number itself when there is none. */
+static size_t name_behind(const struct tokens *tokens, size_t number)
+{
+	size_t at = number;
+
+	while (at - number < NAME_WORDS_MAX && is_word(tokens, at + 1) && is_joined(tokens, at + 1) &&
+		!is_beside(tokens, at + 1))
+		at++;
+	return at;
+}
+
+/*
+ * "1.79 loss  3e-05 lr  @ step 120": each number on the line has words behind it, so no word needs to be the name of the number
+ * behind it. It is none when all of them are known names or units; else nobody can tell.
+ */
+static enum order order_of(const struct tokens *tokens)
+{
+	size_t first = skip_beside(tokens, 0), pairs = 0;
+	bool is_all_known = true, has_name = false;
+	int64_t count;
+
+	for (size_t at = first; at < tokens->count; pairs++) {
+		size_t last = is_value(tokens, at) ? name_behind(tokens, at) : at;
+		if (last == at || is_any(tokens, last + 1, ":="))
+			return ORDER_NAME_FIRST;
+		struct name name = {.first = at + 1, .last = last};
+		bool is_unit = unit_of(token_text(tokens, at + 1)).kind > UNIT_OTHER;
+		bool is_name = series_is_known(name_text(tokens, &name));
+		is_all_known &= is_unit || is_name;
+		has_name |= is_name;
+		at = skip_beside(tokens, last + 1);
+	}
+	if (pairs < 2 || !has_name)
+		return ORDER_NAME_FIRST;
+	bool may_count = token_count(tokens, first, &count); /* "120 loss 2.5 lr 3e-05 done" */
+	return is_all_known ? ORDER_VALUE_FIRST : may_count ? ORDER_NAME_FIRST : ORDER_UNCLEAR;
+}
+
+static void take_before_name(struct reading *on, size_t number, double value)
+{
+	struct name name = {.first = number + 1, .last = name_behind(on->tokens, number), .is_bare = true};
+
+	take_unnamed(on, number, value);
+	if (!on->tokens->items[number].is_used)
+		take_named(on, number, &name, value);
+}
+
 void values_find(struct tokens *tokens, struct generic_line *out)
 {
 	struct reading on = {.tokens = tokens, .out = out};
+	enum order order = order_of(tokens);
 
 	for (size_t i = 0; i < tokens->count; i++) {
 		struct name name;
@@ -394,7 +491,12 @@ void values_find(struct tokens *tokens, struct generic_line *out)
 			count_odd(&on, i);
 		if (!is_number || tokens->items[i].is_used || is_part(tokens, i))
 			continue;
-		if (find_name(tokens, i, &name) && !tokens->items[name.last].is_used)
+		if (order == ORDER_VALUE_FIRST) {
+			take_before_name(&on, i, value);
+			continue;
+		}
+		if (find_name(tokens, i, &name) && !tokens->items[name.last].is_used &&
+			!(name.is_bare && order == ORDER_UNCLEAR))
 			take_named(&on, i, &name, value);
 		if (!tokens->items[i].is_used)
 			take_unnamed(&on, i, value);

@@ -181,6 +181,76 @@ TEST(words_before_a_name_belong_to_it)
 	CHECK_CASES(cases);
 }
 
+/* All names that follow are known, so none of them is the name of the number behind it. */
+TEST(a_value_in_front_of_its_name)
+{
+	static const struct line_case cases[] = {
+		{"{V} loss  3e-05 lr  15234 tok/s  0.75 grad norm  @ step {S}",
+			"train:loss=2.125@9 train:lr=3e-05@9 train:throughput=15234@9 train:grad_norm=0.75@9"},
+		{"step {S} {V} loss, 3e-05 lr", "train:loss=2.125@9 train:lr=3e-05@9"},
+		{"step {S} {V} loss 3e-05 lr 0.5 zeta", ""},
+		{"step {S} loss {V} lr 3e-05 done", "train:loss=2.125@9 train:lr=3e-05@9"},
+		{"{S} loss {V} lr 3{V} done", "train:loss=2.125@2"},
+		{"{S} ms {V} s", ""},
+	};
+
+	CHECK_CASES(cases);
+}
+
+TEST(the_best_of_an_outcome_is_one_and_a_limit_is_none)
+{
+	static const struct line_case cases[] = {
+		{"step {S} MaxReturn {V} reward/min {V}", "MaxReturn=2.125@9 reward/min=2.125@9"},
+		{"step {S} max_lr: {V} max_grad_norm: {V} min_size: {V}", ""},
+	};
+
+	CHECK_CASES(cases);
+}
+
+/* All points of a log of a few lines. */
+static void check_job(const char *text, const char *points)
+{
+	AUTO_DONE(stream) s = generic_stream();
+	AUTO_DONE(buf) got = BUF_INIT(TEXT_BYTES);
+	struct span rest = span_from(text), line;
+	uint64_t lines = 0;
+
+	for (; span_next(&rest, '\n', &line); lines++)
+		feed_at(&s, line, NO_TIME);
+	for (uint64_t i = 0; i < lines; i++)
+		points_of(&s, i, &got);
+	buf_append_char(&got, '\0');
+	CHECK_TEXT(got.ptr, points);
+}
+
+TEST(one_line_is_enough_for_what_is_known)
+{
+	check_job("step 20 loss: 2.5, step_time=350ms, 1.2k tok/s",
+		"train:loss=2.5@20 train:step_time=350@20 train:throughput=1200@20");
+	check_job("step 20 loss: 2.5 iter time (s): 0.25", "train:loss=2.5@20 train:step_time=250@20");
+	check_job("step 20 | loss 2.5 | ms/batch 5.25", "train:loss=2.5@20 train:step_time=5.25@20");
+	check_job("step 20 loss: 2.5\ngrad norm: 0.75", "train:loss=2.5@20 train:grad_norm=0.75@20");
+	check_job("After 20 updates the training loss is 2.5; 15234 tokens per second; gradient norm 0.75.",
+		"train:loss=2.5@20 train:throughput=15234@20 train:grad_norm=0.75@20");
+}
+
+TEST(one_record_is_enough_when_it_has_a_loss)
+{
+	check_job("{\n  \"step\": 20,\n  \"lr\": 0.001,\n  \"loss\": 2.5\n}", "train:lr=0.001@20 train:loss=2.5@20");
+	check_job(
+		"-----------------------\n| time/           |      |\n| total_timesteps | 2048 |\n| train/          |      |\n"
+		"| learning_rate   | 3e-4 |\n| loss            | 5.25 |\n-----------------------",
+		"train:lr=0.0003@2048 train:loss=5.25@2048");
+	check_job("{\n  \"step\": 20,\n  \"lr\": 0.001,\n  \"grad_norm\": 1.0\n}", "");
+}
+
+TEST(how_far_an_evaluation_is_counts_no_steps)
+{
+	check_job("Train: [10/100] loss 2.5\nTest: [5/48] loss 2.75\nTest: [ 48/48] loss 2.25",
+		"train:loss=2.5@10 test:loss=2.75@10 test:loss=2.25@10");
+	check_job("Train: [0][10/100] loss 2.5\nVal [0][5/48] loss 2.75", "train:loss=2.5@10 val:loss=2.75@10");
+}
+
 TEST(what_is_no_metric)
 {
 	static const struct line_case cases[] = {

@@ -187,6 +187,22 @@ TEST(a_grid_ends_with_the_next_line_or_grid)
 		"4 reward=1.5\n5 reward=2.5\n");
 }
 
+/* A rule under several lines may be the last one; what stands below it in the same frame is of the same step. */
+TEST(a_rule_under_several_lines_may_be_the_end)
+{
+	check_reading("+------+------+\n| step | 20   |\n| loss | 2.5  |\n+------+------+\n", "20 train:loss=2.5\n");
+	check_reading("+------+------+\n| step | 20   |\n| loss | 2.5  |\n+------+------+\n| acc  | 0.25 |\n"
+		      "+------+------+\ndone\n",
+		"20 train:loss=2.5\n20 acc=0.25\n");
+	check_reading(
+		"+------+------+\n| step | 20   |\n| loss | 2.5  |\n+------+------+\n| step | 30   |\n| loss | 2.25 |\n"
+		"+------+------+\n",
+		"20 train:loss=2.5\n30 train:loss=2.25\n");
+	check_reading("+------+------+\n| acc  | 0.5  |\n| loss | 2.5  |\n+------+------+\n| step | 20   |\n"
+		      "+------+------+\n+------+------+\n",
+		"20 acc=0.5\n20 train:loss=2.5\n");
+}
+
 TEST(names_and_values_may_stand_by_turns_in_a_line)
 {
 	check_reading("Step 7/500 done.\n"
