@@ -436,7 +436,7 @@ static enum status ask_others(struct run *run, bool *is_taken, struct error *err
 		is_dull = formats_see(formats, run->extractor->segment.view.whole);
 		is_known = find_known(run, false, known);
 	}
-	if (is_dull) {
+	if (is_dull && run->extractor->records.block.kind == BLOCK_NONE) { /* else it may be its end */
 		pass_generic(formats);
 		run->has_looked = true; /* at the first line of the shape, and it was no start */
 		return OK;

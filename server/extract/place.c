@@ -41,15 +41,16 @@ static bool find_slot(struct run *run, struct found *found, int64_t raw_step)
 
 /*
  * An evaluation may count from 1 each time. Where the one that leads is silent, another may have begun in its place, unless that
- * reads any line.
+ * reads any line; what reads any line leads nobody who knows its own.
  */
 static bool is_aside(const struct run *run)
 {
 	const struct formats *formats = &run->extractor->formats;
 	const struct format *leader = formats->count > 1 ? formats_leader(formats) : run->format;
 
-	bool is_guessed = leader && run->format->is_generic && !leader->is_generic;
-	return leader && leader != run->format && (is_guessed || !format_has_ended(leader, run->line->number));
+	if (!leader || leader == run->format || (leader->is_generic && !run->format->is_generic))
+		return false;
+	return run->format->is_generic != leader->is_generic || !format_has_ended(leader, run->line->number);
 }
 
 /* The step on the axis, which is then also that of the neighbours. */
@@ -161,6 +162,18 @@ static bool release(struct run *run, uint32_t slot)
 /* What becomes of points that wait for the step at the end of their record. */
 enum ending { ENDING_WITH_STEP, ENDING_AS_IS, ENDING_DROPPED };
 
+/* Of a record without a step: a name that tells nothing is one of settings, however many of them are printed. */
+static bool forget_setting(struct run *run, const struct held *held)
+{
+	struct slot *slot = &run->extractor->slots.items[held->slot];
+	struct span name = slot->name ? span_from(slot->name) : SPAN("");
+
+	if (!name.len || !lacks_reason(run, held) || guess_points_needed(name, false) != GUESS_NEVER)
+		return false;
+	slot->guessed = 0;
+	return true;
+}
+
 static bool release_waiting(struct run *run, enum ending ending)
 {
 	struct extractor *extractor = run->extractor;
@@ -169,7 +182,7 @@ static bool release_waiting(struct run *run, enum ending ending)
 	for (size_t i = 0; i < extractor->held_count; i++) {
 		struct held held = extractor->held[i];
 		bool goes = held.waits_for_step && is_own(run, held.slot);
-		if (goes && ending == ENDING_DROPPED)
+		if (goes && (ending == ENDING_DROPPED || (ending == ENDING_AS_IS && forget_setting(run, &held))))
 			continue;
 		if (goes && ending == ENDING_WITH_STEP) {
 			held.point.step = run->format->step.step;

@@ -5,6 +5,7 @@
 
 enum means {
 	MEANS_OTHER,
+	MEANS_NOTHING, /* no metric at all */
 	MEANS_LOSS,
 	MEANS_LOSS_ALIAS, /* the loss where nothing else is called so */
 	MEANS_LR,

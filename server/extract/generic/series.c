@@ -123,10 +123,19 @@ struct meaning {
 	bool says_split; /* the name itself */
 };
 
-static struct meaning meaning_of(struct span name, enum split around)
+/* "validation: 440" counts samples, "validate: 1" is a setting: a loss has a fraction. */
+static bool may_be_loss(struct span text)
+{
+	for (size_t i = 0; i < text.len; i++)
+		if (text.ptr[i] == '.' || (text.ptr[i] | 0x20) >= 'a')
+			return true;
+	return false;
+}
+
+static struct meaning meaning_of(const struct generic_value *printed, enum split around)
 {
 	char text[METRIC_WORDS_MAX_BYTES];
-	struct span words = metric_words(name, text);
+	struct span words = metric_words(printed->name, text);
 	struct span base = words.len > 2 ? span_of(words.ptr + 1, words.len - 2) : SPAN("");
 	struct meaning out = {.split = take_split(&base)};
 	size_t at = find_meaning(base);
@@ -136,7 +145,7 @@ static struct meaning meaning_of(struct span name, enum split around)
 		out.split = around;
 	if (at == SIZE_MAX && split_of(base) > SPLIT_TRAIN) { /* "loss train: 1.4, val: 1.6" */
 		out.split = split_of(base);
-		out.is = MEANS_LOSS_ALIAS;
+		out.is = may_be_loss(printed->text) ? MEANS_LOSS_ALIAS : MEANS_NOTHING;
 		out.says_split = true;
 	}
 	if (at == SIZE_MAX)
@@ -299,7 +308,9 @@ bool generic_add(struct generic_line *out, const struct generic_value *printed, 
 	if (!printed->name.len)
 		return add_by_unit(out, printed, split, unit);
 	*value = *printed;
-	struct meaning means = meaning_of(printed->name, split);
+	struct meaning means = meaning_of(printed, split);
+	if (means.is == MEANS_NOTHING)
+		return false;
 	value->series = series_of(&means, unit, value);
 	value->alias = means.is == MEANS_LOSS_ALIAS ? means.hash : 0;
 	bool is_around = is_evaluation(split) && !means.says_split;

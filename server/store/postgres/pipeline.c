@@ -251,13 +251,20 @@ enum status pipeline_read(struct postgres_reader *on, struct postgres_statement 
 
 /* ---- rows ---- */
 
-/* Behind the command's last result are a NULL and the Sync. */
+static bool has_succeeded(const struct postgres_reader *on, const PGresult *last)
+{
+	ExecStatusType status = on->pq->PQresultStatus(last);
+
+	return status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK;
+}
+
+/* Behind the command's last result are a NULL and the Sync. A statement that failed is never over: its rows have no end. */
 static enum status end_reading(
 	struct postgres_reader *on, struct postgres_statement *statement, const PGresult *last, struct error *err)
 {
 	copy_sqlstate(on, last, statement->sqlstate);
 	on->reading = NULL;
-	statement->is_over = true;
+	statement->is_over = has_succeeded(on, last);
 	if (on->conn)
 		TRY(pipeline_skip(on, err));
 	return on->conn ? take_sync(on, err) : give_failure(on, err);
@@ -302,8 +309,8 @@ enum status pipeline_next(
 	if (*has_row || statement->is_over)
 		return OK;
 	if (on->reading != statement)
-		return error_set(
-			err, ERR_UNAVAILABLE, "the connection to the database was lost before all rows had come");
+		return error_set(err, ERR_UNAVAILABLE, "the database failed before all rows had come%s%s",
+			statement->sqlstate[0] ? ": SQLSTATE " : "", statement->sqlstate);
 	pipeline_start_wait(on);
 	TRY(keep_loss(on, receive(on, statement, &statement->row, has_row, err), err));
 	return *has_row ? OK : give_failure(on, err);

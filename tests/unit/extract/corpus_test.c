@@ -237,11 +237,13 @@ static const struct {
 	{"mlperf-mllog-only/mindspore_resnet.log", 0, ""},
 	{"mlperf-mllog-only/tinygrad_resnet.log", 0, ""},
 	{"mlperf-mllog-only/tpu_jax_resnet.log", 0, ""},
-	{"hf-trainer-stdout/hf_ds_n16.log", 2, "the step time of its bars, and its learning rate"},
+	{"hf-trainer-stdout/hf_ds_n16.log", 4,
+		"the step time of its bars, its learning rate, and two figures of its summary"},
 	{"megatron-lm/perf_n16_nccl.log", 4, "its learning rate, step time and samples, and one of its timers"},
 	{"collective-bench/allreduce_n16_32gb.log", 1, "what it measures"},
 	{"mlperf-resnet-mxnet/alibaba_resnet.log", 4, "its speed, cost and accuracies"},
-	{"mpirun-tagged/mask_rcnn_horovod_24xp3dn.log", 8, "its speed and seven losses"},
+	{"mpirun-tagged/mask_rcnn_horovod_24xp3dn.log", 9,
+		"its speed, the learning rate it begins with, and seven losses"},
 };
 
 TEST(chatter_of_real_logs_gives_no_series)

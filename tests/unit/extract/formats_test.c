@@ -300,6 +300,28 @@ TEST(two_frameworks_in_one_stream_give_all_of_their_curves)
 }
 
 /* Another trainer goes on with the curve: its start-up line stands between. */
+/* Sixteen ranks write the bar of their four steps one after the other, behind lines that no preset knows. */
+TEST(bars_of_many_ranks_are_one_attempt_behind_lines_of_any_kind)
+{
+	AUTO_DONE(stream) stream = auto_stream();
+	char text[512];
+
+	for (int i = 0; i < 30; i++) {
+		snprintf(text, sizeof text, "throughput: 35%02d tokens/s", i);
+		feed(&stream, text);
+	}
+	for (int rank = 0; rank < 16; rank++) {
+		snprintf(text, sizeof text,
+			"  0%%|          | 0/4 [00:00<?, ?it/s]\r 25%%|##5       | 1/4 [03:45<11:15, 225.%02ds/it]"
+			"\r 50%%|#####     | 2/4 [07:15<07:21, 220.%02ds/it]\r 75%%|#######5  | 3/4 [10:51<03:39, 219.%02ds/it]"
+			"\r100%%|##########| 4/4 [14:31<00:00, 218.%02ds/it]",
+			rank, rank, rank, rank);
+		feed(&stream, text);
+		feed(&stream, "Training completed. Do not forget to share your model on huggingface.co/models =)");
+	}
+	CHECK_INT(extractor_attempt(stream.extractor), 1);
+}
+
 TEST(a_stream_may_change_its_format)
 {
 	AUTO_DONE(stream) s = auto_stream();

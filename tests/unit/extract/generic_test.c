@@ -163,6 +163,10 @@ TEST(what_is_no_metric)
 		{"ValueError: loss {V} is not finite at step {S}", ""},
 		{"torch.cuda.OutOfMemoryError: step {S} loss: {V}", ""},
 		{"error 40{S} in /data/run-{S}/loss.pt", ""},
+		{"    validation: 44{S}", ""},
+		{"    test:       {S}0", ""},
+		{"Train on {S}000 samples, validate on {S}00 samples", ""},
+		{"# nThread {S} step: 2(factor) warmup iters: 5 iters: 100 validation: {S}", ""},
 	};
 
 	CHECK_CASES(cases);

@@ -578,6 +578,35 @@ TEST(settings_in_a_box_are_no_curves)
 	CHECK_INT(stream.points.count, 0);
 }
 
+/* A configuration that is printed at each start, another each time. */
+TEST(settings_under_a_title_are_no_curves)
+{
+	AUTO_DONE(stream) stream = auto_stream();
+
+	for (int i = 1; i <= 5; i++) {
+		char text[512];
+		snprintf(text, sizeof text,
+			"Contents of the config:\nSOLVER:\n  IMS_PER_BATCH: %d\nPOOLER:\n  POOLER_RESOLUTION: %d\n  LEVELS:\n    "
+			"RATIO: 0.%d5\n\nstarting\n",
+			i, 2 * i, i);
+		feed_text(&stream, text, false);
+	}
+	CHECK_INT(stream.points.count, 0);
+}
+
+TEST(metrics_under_a_title_need_no_step)
+{
+	AUTO_DONE(stream) stream = auto_stream();
+
+	for (int i = 1; i <= 5; i++) {
+		char text[512];
+		snprintf(text, sizeof text, "Results of the test:\n  accuracy: 0.%d5\n  RATIO: 0.%d5\n\nnext\n", i, i);
+		feed_text(&stream, text, false);
+	}
+	check_series(&stream, "accuracy", "0=0.15 1=0.25 2=0.35 3=0.45 4=0.55");
+	CHECK_INT(stream.points.count, 5);
+}
+
 TEST(values_without_a_step_in_a_box_go_with_it)
 {
 	AUTO_DONE(stream) stream = auto_stream();

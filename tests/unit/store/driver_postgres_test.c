@@ -320,6 +320,31 @@ TEST(rows_do_not_end_with_a_connection_that_another_statement_lost)
 	place_done(&p);
 }
 
+/* The rows behind the first are kept for it while another statement runs, and so is that they do not go on. */
+TEST(rows_do_not_end_with_an_error_that_another_statement_met)
+{
+	if (!cluster_is_there())
+		return;
+	struct place p = place_postgres();
+	AUTO_DONE(statement) s = {0};
+	struct store_reader *on = database_writer(p.store);
+	int64_t number = 0, rows = 0;
+	bool has_row = true;
+	enum status status = OK;
+	struct error failure = {0};
+
+	CHECK_OK(statement_open(&s, on, "SELECT 1 / (500 - g) FROM generate_series(1, 1000) AS g", &err));
+	CHECK_OK(statement_step(&s, &has_row, &err));
+	(void)!connection_number(on, "SELECT 1", &number, NULL);
+	for (; status == OK && has_row; rows++)
+		status = statement_step(&s, &has_row, &failure);
+	CHECK_INT(status, ERR_UNAVAILABLE);
+	CHECK(strstr(failure.text, "22012")); /* division by zero */
+	CHECK_INT(rows, 499); /* 498 more, and the error */
+	statement_done(&s);
+	place_done(&p);
+}
+
 /* ---- a server that does not answer ---- */
 
 TEST(a_server_that_hangs_is_not_waited_for)
