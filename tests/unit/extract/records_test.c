@@ -377,6 +377,32 @@ TEST(a_header_lives_so_long_and_no_longer)
 	}
 }
 
+TEST(a_header_of_splits_lives_so_long_and_no_longer)
+{
+	for (uint64_t past = 0; past <= 1; past++) {
+		AUTO(reading) reading = reading_new();
+		read_text(reading, "           Training |  Validation\n");
+		reading->line += TABLE_SPLIT_LINES - 1 + past;
+		read_text(reading, "loss     |     0.500  |     0.625\n");
+		CHECK_TEXT(reading->out, past ? "" : "- train:loss=0.5\n- val:loss=0.625\n");
+	}
+}
+
+TEST(a_title_has_so_many_bytes_and_no_more)
+{
+	for (size_t past = 0; past <= 1; past++) {
+		AUTO(reading) reading = reading_new();
+		AUTO_DONE(buf) text = BUF_INIT(TEXT_BYTES);
+		buf_append_text(&text, "Result of ");
+		while (text.len < BLOCK_TITLE_MAX_BYTES + past - 1)
+			buf_append_char(&text, 'x');
+		buf_append_text(&text, ":\n  reward: 0.25\n  training_iteration: 4\nend\n");
+		buf_append_char(&text, '\0');
+		read_text(reading, text.ptr);
+		CHECK_TEXT(reading->out, past ? "- reward=0.25\n" : "4 reward=0.25\n");
+	}
+}
+
 TEST(a_step_above_holds_so_long_and_no_longer)
 {
 	for (uint64_t past = 0; past <= 1; past++) {
