@@ -611,6 +611,7 @@ static const struct {
 	{"train_step_time_seconds", MEANS_STEP_TIME, 1},
 	{"train_step_timing", MEANS_STEP_TIME, 0},
 	{"train_throughput", MEANS_RATE, 0},
+	{"trl", MEANS_LOSS_ALIAS, 0},
 	{"update", MEANS_COUNTER, 0},
 	{"update_cost", MEANS_STEP_TIME, 0},
 	{"update_cost_ms", MEANS_STEP_TIME, 0.001},

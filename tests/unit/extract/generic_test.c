@@ -116,6 +116,7 @@ TEST(a_step_in_other_forms)
 		{"Batch [0-{S}] loss={V}", "train:loss=2.125@9"},
 		{"Batch [0-{S}-3] loss={V}", "train:loss=2.125@2"},
 		{"s:{S} loss:{V}", "train:loss=2.125@9"},
+		{"s:{S} trl:{V}", "train:loss=2.125@9"},
 		{"turn {S}: {'a/loss': {V}}", "a/loss=2.125@9"},
 		{"rank {S}: {'a/loss': {V}}", "a/loss=2.125@2"},
 		{"Ep. 1 : Up. {S} : Cost {V} : 12.5 words/s : L.r. 3e-5",
