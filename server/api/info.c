@@ -10,6 +10,7 @@
 #include "pipeline/goodput/goodput.h"
 #include "pipeline/pipeline.h"
 #include "state/figures.h"
+#include "store/admin.h"
 #include "store/search.h"
 
 #include <stdio.h>
@@ -176,7 +177,8 @@ static void write_pipeline(struct buf *out, const struct pipeline_figures *f)
 	counter(out, "expired_blocks_total", "Blocks of log text deleted by a limit.", atomic_load(&f->expired_blocks));
 	gauge(out, "log_bytes_limit", "Bytes the database may use before log text is deleted; 0: no limit.",
 		atomic_load(&f->log_bytes_limit));
-	gauge(out, "disk_free_bytes", "Bytes free on the database's disk.", atomic_load(&f->disk_free_bytes));
+	if (atomic_load(&f->disk_free_bytes) != STORE_FREE_UNKNOWN)
+		gauge(out, "disk_free_bytes", "Bytes free on the database's disk.", atomic_load(&f->disk_free_bytes));
 	gauge(out, "disk_low", "1: lines get 503 because the disk is nearly full.", atomic_load(&f->is_disk_low));
 	gauge(out, "database_lost",
 		"1: uploads get 503 because the database's file was deleted, replaced or cut under the server.",

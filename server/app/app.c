@@ -10,6 +10,7 @@
 #include "app/control.h"
 #include "app/key_file.h"
 #include "app/reload.h"
+#include "app/storage.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "live/filters.h"
@@ -26,7 +27,6 @@
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 extern const struct embedded_file embedded_data[];
@@ -37,6 +37,7 @@ enum { HEARTBEAT_MS = 15000 };
 
 struct app {
 	const struct options *options;
+	struct storage storage;
 	struct store *store;
 	struct hub *hub;
 	struct filters *filters;
@@ -87,32 +88,14 @@ static void raise_descriptor_limit(void)
 
 /* ---- parts, in order ---- */
 
-/* The key is made when the database is: one that is empty beside it was cut, and is no new one. */
-static enum status check_not_cut(const char *db, const char *key, struct error *err)
-{
-	struct stat info;
-
-	if (stat(db, &info) != 0 || info.st_size || access(key, F_OK) != 0)
-		return OK;
-	return error_set(err, ERR_IO,
-		"database '%s' is empty (0 bytes), but not new, as its key '%s' is there: put a backup there (sm-server restore FILE --replace), or remove both to begin anew",
-		db, key);
-}
-
 static enum status open_store(struct app *app, struct error *err)
 {
 	AUTO_DONE(buf) key_path = BUF_INIT(4096);
-	const char *db = options_text(app->options, "db"), *key = options_text(app->options, "secret-key-file");
-	struct store_options options = {.path = db,
-		.wal_bytes = bytes(app->options, "wal-bytes"),
-		.writer_cache_bytes = 16 << 20,
-		.reader_cache_bytes = 2 << 20,
-		.search_bytes = bytes(app->options, "search-memory"),
-		.skips_backup = options_flag(app->options, "no-backup")};
+	const char *key = options_text(app->options, "secret-key-file");
 
-	TRY(beside(db, ".key", &key_path, err));
-	TRY(check_not_cut(db, key_path.ptr, err));
-	TRY(store_open(&app->store, &options, err));
+	TRY(beside(options_text(app->options, "db"), ".key", &key_path, err));
+	TRY(storage_init(&app->storage, app->options, app->signal_fd, err));
+	TRY(storage_open(&app->storage, &app->store, err));
 	return key_file_load(key ? key : key_path.ptr, app->seal_key, err);
 }
 
@@ -472,7 +455,7 @@ static struct app *app_new(const struct options *options)
 		app->options = options;
 		pthread_mutex_init(&app->sender_mutex, NULL);
 		pthread_mutex_init(&app->reload.mutex, NULL);
-		app->control_fd = app->signal_fd = -1;
+		app->control_fd = app->signal_fd = app->storage.ended_fd = -1;
 		app->public_url = BUF_INIT(4096);
 		app->socket_path = BUF_INIT(4096);
 	}
@@ -491,6 +474,33 @@ static void say_listening(const struct app *app)
 		http_server_port(app->server));
 }
 
+static enum status listen_to_tools(struct app *app, struct error *err)
+{
+	const char *beside;
+
+	TRY(storage_beside(app->options, &beside, err));
+	TRY(control_path(beside, &app->socket_path, err));
+	TRY(control_listen(app->socket_path.ptr, &app->control_fd, err));
+	app->control.pipeline = app->pipeline;
+	app->control.api = app->api;
+	return OK;
+}
+
+static enum status start_all(struct app *app, struct error *err)
+{
+	TRY(start_pipeline(app, err));
+	TRY(make_api(app, err));
+	TRY(check_exposure(app, err));
+	TRY(start_sender(app, err));
+	TRY(listen_to_tools(app, err));
+	TRY(start_server(app, err));
+	TRY(start_collector(app, err));
+	say_listening(app);
+	if (!storage_is_postgres(app->options))
+		doctor_log(options_text(app->options, "db"));
+	return OK;
+}
+
 enum status app_start(struct app **out, struct options *options, struct error *err)
 {
 	AUTO(app) app = app_new(options);
@@ -502,19 +512,12 @@ enum status app_start(struct app **out, struct options *options, struct error *e
 	raise_descriptor_limit();
 	TRY(find_public_url(app, err));
 	TRY(collect_setup_new(&app->collect, options, err));
-	TRY(open_store(app, err));
-	TRY(start_pipeline(app, err));
-	TRY(make_api(app, err));
-	TRY(check_exposure(app, err));
-	TRY(start_sender(app, err));
-	TRY(control_path(options_text(options, "db"), &app->socket_path, err));
-	TRY(control_listen(app->socket_path.ptr, &app->control_fd, err));
-	app->control.pipeline = app->pipeline;
-	app->control.api = app->api;
-	TRY(start_server(app, err));
-	TRY(start_collector(app, err));
-	say_listening(app);
-	doctor_log(options_text(options, "db"));
+	enum status status = open_store(app, err);
+	if (status == OK)
+		status = start_all(app, err);
+	else if (app->storage.is_told_to_stop)
+		status = OK; /* it has begun nothing, and runs to its end at once */
+	TRY(status);
 	*out = TAKE(app);
 	return OK;
 }
@@ -553,16 +556,20 @@ static bool was_asked_to_reload(struct app *app)
 
 enum status app_run(struct app *app, struct error *err)
 {
-	struct pollfd waits[2] = {{.fd = app->signal_fd, .events = POLLIN}, {.fd = app->control_fd, .events = POLLIN}};
+	struct pollfd waits[] = {{.fd = app->signal_fd, .events = POLLIN}, {.fd = app->control_fd, .events = POLLIN},
+		{.fd = app->storage.ended_fd, .events = POLLIN}};
 
-	for (;;) {
-		if (poll(waits, 2, -1) < 0 && errno != EINTR)
+	while (!app->storage.is_told_to_stop) {
+		if (poll(waits, sizeof waits / sizeof *waits, -1) < 0 && errno != EINTR)
 			return error_set(err, ERR_IO, "cannot wait: %s", strerror(errno));
 		if (waits[1].revents & POLLIN)
 			control_answer(&app->control, app->control_fd);
+		if (waits[2].revents & POLLIN)
+			return error_set(err, ERR_UNAVAILABLE, "%s", app->storage.why.text);
 		if (waits[0].revents & POLLIN && !was_asked_to_reload(app))
-			return OK;
+			break;
 	}
+	return OK;
 }
 
 static void free_sender(struct app *app)
@@ -613,11 +620,12 @@ void app_free(struct app *app)
 	webhook_formats_free(app->formats);
 	filters_free(app->filters);
 	hub_free(app->hub);
-	store_free(app->store);
 	if (app->control_fd >= 0) {
 		close(app->control_fd);
-		unlink(app->socket_path.ptr);
+		unlink(app->socket_path.ptr); /* before the next server may make its own there */
 	}
+	store_free(app->store);
+	storage_done(&app->storage);
 	if (app->signal_fd >= 0)
 		close(app->signal_fd);
 	if (app->server)

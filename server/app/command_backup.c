@@ -2,6 +2,7 @@
 #include "app/command_backup.h"
 #include "app/control.h"
 #include "app/exit_status.h"
+#include "app/storage.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/text/iso8601.h"
@@ -127,11 +128,15 @@ int command_backup(const struct options *options)
 {
 	char path[PATH_MAX];
 	int64_t every_ms = options_i64(options, "every");
+	struct error err = {0};
 
 	if (options_word_count(options) != 2) {
 		fprintf(stderr, "sm-server: the command is: backup FILE [--every TIME] [--keep N] [--db FILE]\n");
 		return EXIT_USAGE;
 	}
+	if (storage_needs_file(
+		    options, "pg_dump writes a copy of its schema, and archives of its log any moment's", &err) != OK)
+		return command_fail(&err, EXIT_FAILED);
 	if (!absolute(options_word(options, 1), path)) {
 		fprintf(stderr, "sm-server: the path '%s' is too long\n", options_word(options, 1));
 		return EXIT_USAGE;

@@ -1,6 +1,7 @@
 /* sm-server doctor: what the machine is like where the database lies, and what would hurt. */
 #include "app/command_doctor.h"
 #include "app/exit_status.h"
+#include "app/storage.h"
 #include "base/clock.h"
 #include "base/text/iso8601.h"
 #include "base/log.h"
@@ -126,7 +127,10 @@ int command_doctor(const struct options *options)
 {
 	char folder[PATH_MAX];
 	const char *db = options_text(options, "db");
+	struct error err = {0};
 
+	if (storage_needs_file(options, "its server's disk is on its server", &err) != OK)
+		return command_fail(&err, EXIT_FAILED);
 	if (snprintf(folder, sizeof folder, "%s", db) >= PATH_MAX) {
 		fprintf(stderr, "sm-server: the path '%s' is too long\n", db);
 		return EXIT_USAGE;

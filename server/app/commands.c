@@ -6,6 +6,7 @@
 #include "app/command_doctor.h"
 #include "app/control.h"
 #include "app/exit_status.h"
+#include "app/storage.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json/json_read.h"
@@ -82,8 +83,11 @@ static int create_offline(const struct options *options)
 static enum status ask_server(const struct options *options, const struct buf *request,
 	bool (*take)(void *context, struct span line), void *context, struct error *err)
 {
+	const char *beside;
+
 	TRY(buf_status(request, err));
-	return control_ask(options_text(options, "db"), buf_span(request), take, context, err);
+	TRY(storage_beside(options, &beside, err));
+	return control_ask(beside, buf_span(request), take, context, err);
 }
 
 /* The running server makes it (one process writes a database); without one the database is opened here. */
@@ -153,7 +157,11 @@ static int check_file(const char *path, bool is_quick, bool is_online)
 static int command_check(const struct options *options)
 {
 	const char *db = options_text(options, "db");
+	struct error err = {0};
 	int64_t pid;
+
+	if (storage_needs_file(options, "its own tools look at its pages (pg_amcheck)", &err) != OK)
+		return command_fail(&err, EXIT_FAILED);
 
 	if (access(db, R_OK) != 0) {
 		fprintf(stderr, "sm-server: there is no database '%s' (--db)\n", db);
@@ -182,6 +190,8 @@ static int command_restore(const struct options *options)
 		fprintf(stderr, "sm-server: the command is: restore FILE [--replace] [--db FILE]\n");
 		return EXIT_USAGE;
 	}
+	if (storage_needs_file(options, "pg_restore puts back what pg_dump wrote", &err) != OK)
+		return command_fail(&err, EXIT_FAILED);
 	const char *copy = options_word(options, 1);
 	if (access(copy, R_OK) != 0) {
 		fprintf(stderr, "sm-server: cannot read '%s'\n", copy);
@@ -235,6 +245,8 @@ static int command_migrate(const struct options *options)
 	struct error err = {0};
 	size_t pending;
 
+	if (storage_needs_file(options, "a start brings its schema up to date", &err) != OK)
+		return command_fail(&err, EXIT_FAILED);
 	if (print_plan(db, &pending, &err) != OK)
 		return command_fail(&err, EXIT_FAILED);
 	if (options_flag(options, "plan") || !pending)

@@ -61,7 +61,8 @@ enum status store_plan_migrations(const char *path, struct arena *arena, int64_t
 enum status store_vacuum(struct store_tx *tx, size_t pages, uint64_t *left, struct error *err) MUST_CHECK;
 /* "NFS", "Lustre" …, where a database is refused; NULL: not a network's. magic as from statfs. */
 const char *network_file_system(unsigned long magic);
-/* What the file system that the database is on has free for us, in bytes. */
+#define STORE_FREE_UNKNOWN UINT64_MAX
+/* What the file system that the database is on has free for us, in bytes; or unknown. */
 enum status store_disk_free(const struct store *store, uint64_t *free_bytes, struct error *err) MUST_CHECK;
 
 AUTO_TYPE(store_backup)

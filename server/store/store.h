@@ -14,8 +14,21 @@ struct store;
 struct store_tx;
 struct store_reader;
 
+/* Of a database that several servers may want, and one has: PostgreSQL's. */
+struct store_ownership {
+	const char *name; /* what the others are told */
+	/* Another has it, or it is away while it was waited for. False: do not wait (any longer). NULL: does not wait. */
+	bool (*waits)(void *context, const struct error *why);
+	/* Nothing is stored any more until a start: another has taken it, or it holds what was said to have failed. A thread of its own. */
+	void (*ended)(void *context, const struct error *why);
+	void *context;
+};
+
 struct store_options {
-	const char *path; /* of the database, which is locked, and PATH.lock with it */
+	const char *
+		path; /* of the database, which is locked, and PATH.lock with it; or postgresql://…, without a password */
+	const char *schema; /* of PostgreSQL: what all our tables are in */
+	const struct store_ownership *ownership; /* of PostgreSQL; NULL: does not wait */
 	size_t wal_bytes; /* a checkpoint with RESTART beyond this: 64 MiB */
 	size_t writer_cache_bytes; /* 16 MiB */
 	size_t reader_cache_bytes; /* 2 MiB */
@@ -23,6 +36,8 @@ struct store_options {
 	bool skips_backup; /* else FILE.before-NNNN is made before a migration that older programs cannot live with */
 };
 
+/* Is it the address of a database of PostgreSQL's, and no path? */
+bool store_is_postgres(const char *path);
 /* Takes the lock, opens, migrates. ERR_CONFLICT: another server has it; ERR_UNSUPPORTED: newer than this program, or on a
  * network file system. */
 enum status store_open(struct store **out, const struct store_options *options, struct error *err) MUST_CHECK;

@@ -8,7 +8,7 @@ from smserver import PATIENCE_S, sanitizer_environment, wait_until
 
 
 def make_token(server, name, scope, *arguments):
-    done = subprocess.run([server.bin("sm-server"), "token", "create", name, "--scope", scope, "--db", str(server.database),
+    done = subprocess.run([server.bin("sm-server"), "token", "create", name, "--scope", scope, *server.database_options(),
         *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60, env=sanitizer_environment())
     assert done.returncode == 0, done.stderr
     token = done.stdout.strip()

@@ -57,6 +57,10 @@ class Cluster:
     def stop(self, mode="immediate"):
         self._run("pg_ctl", "-D", self.data, "-m", mode, "-w", "stop")
 
+    @property
+    def url(self):
+        return f"postgresql://{USER}@/postgres?host={self.folder}"
+
     def psql(self, script):
         """What it prints, a row a line without headings. The first error ends it."""
         command = [self.binaries / "psql", "-h", self.folder, "-U", USER, "-d", "postgres", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1"]

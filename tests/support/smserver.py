@@ -1,6 +1,8 @@
 """Starts a real sm-server on a free port, talks to it, stops it, kills it. Standard library only; nothing here sleeps blindly."""
 
+import atexit
 import contextlib
+import functools
 import http.client
 import json as jsonlib
 import os
@@ -12,6 +14,8 @@ import subprocess
 import threading
 import time
 import urllib.parse
+
+import postgres
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD_DIR = pathlib.Path(os.environ.get("SM_BUILD_DIR", ROOT / "build/asan")).resolve()
@@ -54,6 +58,15 @@ def sanitizer_environment(environment=None):
     merged.setdefault("UBSAN_OPTIONS", "print_stacktrace=1:halt_on_error=1")
     merged.setdefault("TSAN_OPTIONS", "exitcode=66:halt_on_error=1:second_deadlock_stack=1")
     return merged
+
+
+@functools.cache
+def shared_cluster():
+    """Of this process's tests; gone with it."""
+    cluster = postgres.Cluster()
+    cluster.__enter__()
+    atexit.register(cluster.__exit__)
+    return cluster
 
 
 def quote(name):
@@ -153,9 +166,11 @@ class Live:
 class Server:
     """`folder` holds the database; the process is started by start() and ended by stop() or kill()."""
 
-    def __init__(self, folder, *arguments, environment=None):
+    def __init__(self, folder, *arguments, environment=None, postgres=None):
+        """postgres: a Cluster, and the database is the schema of the folder's name in it; else SM_TEST_DB=postgresql says so for all."""
         self.folder = pathlib.Path(folder)
         self.database = self.folder / "smfleet.db"
+        self.postgres = postgres or (shared_cluster() if os.environ.get("SM_TEST_DB") == "postgresql" else None)
         self.arguments = list(arguments)
         self.environment = environment or {}
         self.wrapper = []  # a program that becomes the server: prlimit, strace -D
@@ -164,19 +179,32 @@ class Server:
         self.subscribers = []
 
     # ---- the process ----
+    @property
+    def schema(self):
+        return "sm_" + re.sub(r"[^a-z0-9_]", "_", "_".join(self.folder.parts[-2:]).lower())[-60:]
+
+    def database_options(self):
+        if not self.postgres:
+            return ["--db", str(self.database)]
+        return ["--db", self.postgres.url, "--schema", self.schema, "--secret-key-file", str(self.database) + ".key"]
+
     def start(self, listen="127.0.0.1:0", *arguments):
+        self.launch(listen, *arguments)
+        line = self.wait_for_log(r"event=listening\b.*\bport=(\d+)")
+        self.port = int(line.group(1))
+        return self
+
+    def launch(self, listen="127.0.0.1:0", *arguments):
+        """Does not wait until it listens."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith("SMFLEET_")}
         environment = sanitizer_environment({**environment, **self.environment})
-        command = [*self.wrapper, self.bin("sm-server"), "--listen", listen, "--db", str(self.database), *self.arguments, *arguments]
+        command = [*self.wrapper, self.bin("sm-server"), "--listen", listen, *self.database_options(), *self.arguments, *arguments]
         with self.changed:
             self.log = []
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
             env=environment, cwd=self.folder)
         self.reader = threading.Thread(target=self._read_log, args=(self.process,), daemon=True)
         self.reader.start()
-        line = self.wait_for_log(r"event=listening\b.*\bport=(\d+)")
-        self.port = int(line.group(1))
-        return self
 
     def _read_log(self, process):
         for line in process.stderr:

@@ -3,6 +3,8 @@
 
 #include "base/json/json_write.h"
 #include "pipeline/goodput/goodput.h"
+#include "state/figures.h"
+#include "store/admin.h"
 
 #include <math.h>
 
@@ -17,6 +19,17 @@ void api_put_known(struct json_writer *w, const char *key, double value)
 		json_null(w);
 	else
 		json_double(w, value);
+}
+
+void api_put_disk_free(struct json_writer *w, const struct pipeline_figures *figures)
+{
+	uint64_t free_bytes = atomic_load(&figures->disk_free_bytes);
+
+	json_key(w, "disk_free_bytes");
+	if (free_bytes == STORE_FREE_UNKNOWN)
+		json_null(w);
+	else
+		json_i64(w, (int64_t)free_bytes);
 }
 
 void api_put_seconds(struct json_writer *w, const char *key, int64_t ms)

@@ -5,7 +5,10 @@
 #include "store/store.h"
 
 struct goodput_day;
+struct pipeline_figures;
 void api_put_known(struct json_writer *w, const char *key, double value); /* NaN: it is not */
+/* disk_free_bytes, where the database can say it. */
+void api_put_disk_free(struct json_writer *w, const struct pipeline_figures *figures);
 void api_put_seconds(struct json_writer *w, const char *key, int64_t ms); /* whole ones; below 0: not known */
 void api_put_cost(struct json_writer *w, const char *key, int64_t cost);
 /* cost, lost_cost, billed_node_hours, unpriced_node_hours, estimated_node_hours: of a day, or of a sum of days. */

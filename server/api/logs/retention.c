@@ -37,7 +37,7 @@ static void write_space(struct json_writer *w, const struct pipeline_figures *fi
 	bool has_looked = atomic_load(&figures->used_at_ms);
 	api_put_known(w, "used_bytes", has_looked ? (double)used : NAN);
 	api_put_known(w, "used_at_ms", has_looked ? (double)atomic_load(&figures->used_at_ms) : NAN);
-	json_put_i64(w, "disk_free_bytes", (int64_t)atomic_load(&figures->disk_free_bytes));
+	api_put_disk_free(w, figures);
 	json_key(w, "forecast");
 	json_object(w);
 	if (growth != INT64_MIN) {

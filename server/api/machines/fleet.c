@@ -186,7 +186,7 @@ static void write_ingest(const struct api *api, struct json_writer *w)
 	json_put_i64(w, "refused_points", (int64_t)atomic_load(&figures->refused_points));
 	json_put_i64(w, "lost_lines", (int64_t)atomic_load(&figures->lost_lines));
 	json_put_i64(w, "bad_times", (int64_t)atomic_load(&api->bad_times));
-	json_put_i64(w, "disk_free_bytes", (int64_t)atomic_load(&figures->disk_free_bytes));
+	api_put_disk_free(w, figures);
 	json_put_bool(w, "disk_low", atomic_load(&figures->is_disk_low));
 	json_object_end(w);
 }

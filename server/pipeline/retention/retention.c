@@ -46,7 +46,7 @@ enum status retention_look_at_disk(struct pipeline *pipeline, struct error *err)
 	struct pipeline_figures *figures = &pipeline->figures;
 	uint64_t free_bytes;
 
-	TRY(store_disk_free(pipeline->options.store, &free_bytes, err));
+	TRY(store_disk_free(pipeline->options.store, &free_bytes, err)); /* unknown is more than any limit */
 	bool is_low = free_bytes < atomic_load(&pipeline->min_free_bytes);
 	atomic_store(&figures->disk_free_bytes, free_bytes);
 	if (atomic_exchange(&figures->is_disk_low, is_low) != is_low)

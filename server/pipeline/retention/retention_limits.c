@@ -116,5 +116,7 @@ enum status retention_start(struct pipeline *pipeline, struct store_reader *read
 		return OK;
 	}
 	TRY(store_disk_free(pipeline->options.store, &free_bytes, err));
+	if (free_bytes == STORE_FREE_UNKNOWN)
+		return OK; /* then nothing is deleted that nobody limited */
 	return pipeline_limit_space(pipeline, free_bytes / 2, err);
 }

@@ -51,7 +51,9 @@ struct predicate {
 	/* text: of a text or a blob, else ""; number: of a number, else 0 */
 	bool (*holds)(struct store_reader *on, void *bound, struct span text, int64_t number);
 };
-/* At the first call for the connection: `predicates` are the program's, always the same. ERR_MEMORY. */
+/* Does its database have them? */
+bool connection_has_predicates(const struct store_reader *on);
+/* Only where it has. At the first call for the connection: `predicates` are the program's, always the same. ERR_MEMORY. */
 enum status connection_add_predicates(
 	struct store_reader *on, const struct predicate *predicates, size_t count) MUST_CHECK;
 

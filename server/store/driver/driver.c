@@ -156,6 +156,11 @@ void connection_interrupt(struct store_reader *on)
 	on->driver->interrupt(on);
 }
 
+bool connection_has_predicates(const struct store_reader *on)
+{
+	return on->driver->add_predicates;
+}
+
 enum status connection_add_predicates(struct store_reader *on, const struct predicate *predicates, size_t count)
 {
 	return on->driver->add_predicates(on, predicates, count);

@@ -39,6 +39,7 @@ struct driver {
 	/* ---- connections ---- */
 	enum status (*run)(struct store_reader *on, const char *sql, struct error *err);
 	void (*rollback)(struct store_reader *on);
+	/* Both NULL: its SQL cannot ask us of a row. */
 	void (*interrupt)(struct store_reader *on);
 	enum status (*add_predicates)(struct store_reader *on, const struct predicate *predicates, size_t count);
 	enum status (*reader_new)(struct store_reader **out, struct store *store, struct error *err);

@@ -13,26 +13,41 @@ static enum status check_server(struct postgres_reader *on, struct error *err)
 
 	if (on->pq->PQserverVersion(on->conn) < SERVER_VERSION_MIN)
 		return error_set(err, ERR_UNSUPPORTED, "database '%s': the server is older than PostgreSQL 14",
-			on->target->conninfo);
+			on->target->label);
 	if (!encoding || strcmp(encoding, "UTF8") != 0)
 		return error_set(err, ERR_UNSUPPORTED,
 			"database '%s' has the encoding %s, where texts would change: make it with ENCODING 'UTF8'",
-			on->target->conninfo, encoding ? encoding : "of an unknown server");
+			on->target->label, encoding ? encoding : "of an unknown server");
 	return OK;
 }
 
 /* A session whose server does not hear of us any more ends itself, and with it what it holds. */
 static const char SESSION[] =
-	"SELECT set_config('search_path', ?, false), set_config('default_transaction_read_only', ?, false),"
+	"SELECT pg_backend_pid(), set_config('synchronous_commit', CASE current_setting('synchronous_commit')"
+	" WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false),"
+	" set_config('search_path', ?, false), set_config('default_transaction_read_only', ?, false),"
 	" set_config('default_transaction_isolation', ?, false), set_config('statement_timeout', ?, false),"
 	" set_config('lock_timeout', ?, false), set_config('idle_in_transaction_session_timeout', ?, false),"
 	" set_config('client_connection_check_interval', '1s', false), set_config('timezone', 'UTC', false),"
 	" set_config('bytea_output', 'hex', false), set_config('standard_conforming_strings', 'on', false)";
 
+/*
+ * What a session is told must hold for its next transaction, too, and the lease names the process behind it. A pooler keeps neither
+ * promise; it is known by the number of a process that is not the server's.
+ */
+static enum status check_is_direct(struct postgres_reader *on, int64_t backend, struct error *err)
+{
+	if (backend == on->pq->PQbackendPID(on->conn))
+		return OK;
+	return error_set(err, ERR_UNSUPPORTED,
+		"database '%s': there is a connection pooler in between (as PgBouncer); state the address of PostgreSQL itself",
+		on->target->label);
+}
+
 static enum status set_session(struct postgres_reader *on, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	bool is_writer = on->head.is_writer, was_in_snapshot = on->head.is_in_snapshot;
+	bool is_writer = on->head.is_writer, was_in_snapshot = on->head.is_in_snapshot, has_row = false;
 	char limit[NUMBER_TEXT_BYTES * 2];
 
 	snprintf(limit, sizeof limit, "%lldms", (long long)on->target->write_limit_ms);
@@ -45,8 +60,12 @@ static enum status set_session(struct postgres_reader *on, struct error *err)
 		bind_text(&s, is_writer ? span_from(limit) : SPAN("0")); /* a reader's deadline is each its own */
 		bind_text(&s, span_from(limit));
 		bind_text(&s, span_from(limit));
-		status = statement_run(&s, err);
+		status = statement_step(&s, &has_row, err);
 	}
+	if (status == OK && has_row)
+		status = check_is_direct(on, column_i64(&s), err);
+	if (status == OK)
+		status = statement_run(&s, err);
 	on->head.is_in_snapshot = was_in_snapshot;
 	return status;
 }
@@ -59,7 +78,10 @@ static void on_notice(void *context, const PGresult *result)
 	struct postgres_reader *on = context;
 	const char *severity = on->pq->PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
 
-	on->warnings += severity && strcmp(severity, "WARNING") == 0;
+	const char *text = on->pq->PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+
+	if (severity && strcmp(severity, "WARNING") == 0)
+		snprintf(on->warning, sizeof on->warning, "%s", text && text[0] ? text : "without a word");
 }
 
 static PGconn *dial(const struct postgres_reader *on)
@@ -88,7 +110,7 @@ static enum status start(struct postgres_reader *on, struct error *err)
 
 static enum status refused(struct postgres_reader *on, struct error *err)
 {
-	error_set(err, ERR_UNAVAILABLE, "cannot connect to the database '%s': %.*s", on->target->conninfo,
+	error_set(err, ERR_UNAVAILABLE, "cannot connect to the database '%s': %.*s", on->target->label,
 		SPAN_ARGS(span_trim(span_from(on->pq->PQerrorMessage(on->conn)))));
 	if (err)
 		err->retry_after_s = RETRY_AFTER_S;

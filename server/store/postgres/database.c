@@ -6,8 +6,10 @@ static void close_all(struct store *closed)
 {
 	struct postgres_store *store = postgres_store_of(closed);
 
+	postgres_keeper_stop(store->keeper); /* nothing is committed any more */
 	store_reader_free(closed->writer);
 	mem_free(store->target.conninfo);
+	mem_free(store->target.label);
 	mem_free(store->target.schema);
 	mem_free(store);
 }
@@ -26,37 +28,12 @@ static enum status check_schema_name(struct span name, struct error *err)
 		SPAN_ARGS(name), SCHEMA_BYTES_MAX);
 }
 
-/* A password there would be in the list of processes, in logs and in messages. */
-static enum status check_conninfo(const struct libpq *pq, const char *conninfo, struct error *err)
-{
-	char *why = NULL;
-	PQconninfoOption *options = pq->PQconninfoParse(conninfo, &why);
-	bool has_password = false;
-
-	if (!options) {
-		/* Neither what was given nor what libpq says of it, which quotes that: a password may be in it. */
-		bool is_mistake = why != NULL;
-		pq->PQfreemem(why);
-		return is_mistake
-			       ? error_set(err, ERR_INVALID,
-					 "the database is not stated as libpq takes it: \"host=… dbname=…\" or \"postgresql://…\"")
-			       : error_no_memory(err);
-	}
-	for (const PQconninfoOption *option = options; option->keyword; option++)
-		has_password = has_password || (strstr(option->keyword, "password") && option->val);
-	pq->PQconninfoFree(options);
-	if (has_password)
-		return error_set(err, ERR_INVALID,
-			"a password does not belong there: put it into a file (PGPASSFILE), the environment (PGPASSWORD), or a service file");
-	return OK;
-}
-
 static enum status open_all(struct postgres_store *store, const struct postgres_options *options, struct error *err)
 {
 	struct postgres_target *target = &store->target;
 
 	TRY(libpq_load(&store->pq, err));
-	TRY(check_conninfo(store->pq, options->conninfo, err));
+	TRY(postgres_label(store->pq, options->conninfo, &target->label, err));
 	TRY(check_schema_name(span_from(options->schema), err));
 	target->write_limit_ms = options->write_limit_ms ? options->write_limit_ms : WRITE_LIMIT_MS;
 	target->connect_limit_s = options->connect_limit_s ? options->connect_limit_s : CONNECT_LIMIT_S;
@@ -86,24 +63,37 @@ enum status postgres_open(struct store **out, const struct postgres_options *opt
 	return OK;
 }
 
+/* The schema is looked at again after a wait, in which a newer server may have changed it. */
+static enum status own(struct store *store, const struct postgres_options *options,
+	const struct store_ownership *ownership, struct error *err)
+{
+	bool waited;
+
+	TRY(postgres_keeper_start(store, ownership, &waited, err));
+	return waited ? postgres_migrate(options, err) : OK;
+}
+
+enum status postgres_open_owned(struct store **out, const struct postgres_options *options,
+	const struct store_ownership *ownership, struct job_changes *changes, struct search_cache *search,
+	struct error *err)
+{
+	struct store *store = NULL;
+
+	TRY(postgres_migrate(options, err));
+	TRY(postgres_open(&store, options, changes, search, err));
+	enum status status = own(store, options, ownership, err);
+	if (status == OK)
+		*out = store;
+	else
+		close_all(store);
+	return status;
+}
+
 static enum status reader_new(struct store_reader **out, struct store *store, struct error *err)
 {
 	TRY(postgres_reader_open(out, postgres_store_of(store), false, err));
 	(*out)->store = store;
 	return OK;
-}
-
-static void interrupt(struct store_reader *on)
-{
-	(void)on; /* from a predicate, and there are none */
-}
-
-static enum status add_predicates(struct store_reader *on, const struct predicate *predicates, size_t count)
-{
-	(void)on;
-	(void)predicates;
-	(void)count;
-	return ERR_UNSUPPORTED;
 }
 
 /* ---- a file is what a PostgreSQL database is not ---- */
@@ -138,8 +128,9 @@ static enum status vacuum(struct store *store, size_t pages, uint64_t *left, str
 static enum status disk_free(const struct store *store, uint64_t *free_bytes, struct error *err)
 {
 	(void)store;
-	(void)free_bytes;
-	return error_set(err, ERR_UNSUPPORTED, "how much room a PostgreSQL server's disk has cannot be asked");
+	(void)err;
+	*free_bytes = STORE_FREE_UNKNOWN; /* the disk is the server's, which does not say */
+	return OK;
 }
 
 const struct driver postgres_driver = {
@@ -165,8 +156,6 @@ const struct driver postgres_driver = {
 	.column_name = postgres_column_name,
 	.run = postgres_run,
 	.rollback = postgres_rollback,
-	.interrupt = interrupt,
-	.add_predicates = add_predicates,
 	.reader_new = reader_new,
 	.reader_free = postgres_reader_free,
 	.view_begin = postgres_view_begin,

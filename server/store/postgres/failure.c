@@ -42,7 +42,7 @@ static const struct meaning *meaning_of(const char *sqlstate)
 static enum status fill(
 	struct postgres_reader *on, enum status status, const char *what, struct span said, struct error *err)
 {
-	error_set(err, status, "database '%s': %s%s%.*s", on->target->conninfo, what ? what : "", what ? ": " : "",
+	error_set(err, status, "database '%s': %s%s%.*s", on->target->label, what ? what : "", what ? ": " : "",
 		SPAN_ARGS(said));
 	if (err && (status == ERR_UNAVAILABLE || status == ERR_BUSY))
 		err->retry_after_s = RETRY_AFTER_S;

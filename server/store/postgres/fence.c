@@ -25,11 +25,11 @@ enum status fence_look(struct store *looked_at, struct error *err)
 	struct postgres_fence *fence = &postgres_store_of(looked_at)->fence;
 	bool is_foreign = atomic_load(&fence->is_foreign);
 
-	if (!is_foreign && !fence->is_torn)
+	if (!is_foreign && !atomic_load(&fence->is_torn))
 		return OK;
 	error_set(err, ERR_UNAVAILABLE,
 		"the database '%s' %s: nothing is stored any more until the server is started again",
-		postgres_store_of(looked_at)->target.conninfo,
+		postgres_store_of(looked_at)->target.label,
 		is_foreign ? "was taken over by another server" : "holds what was said to have failed");
 	if (err)
 		err->retry_after_s = RETRY_AFTER_S;
@@ -79,7 +79,7 @@ enum status fence_check(struct postgres_store *store, struct error *err)
 		return OK;
 	if (clock_mono_ms() > atomic_load(&fence->owned_until_ms)) {
 		error_set(err, ERR_UNAVAILABLE, "the lease of the database '%s' was not renewed in time",
-			store->target.conninfo);
+			store->target.label);
 		if (err)
 			err->retry_after_s = 1;
 		return ERR_UNAVAILABLE;
@@ -87,7 +87,7 @@ enum status fence_check(struct postgres_store *store, struct error *err)
 	if (!fence->is_in_doubt)
 		return OK;
 	TRY(resolve(store, &did, err));
-	fence->is_torn = did; /* its senders were told that it failed */
+	atomic_store(&fence->is_torn, did); /* its senders were told that it failed */
 	return fence_look(&store->head, err);
 }
 

@@ -3,7 +3,7 @@
 
 #include <stdatomic.h>
 
-enum { LEASE_MS = 10000, WRITE_MS = 7000 };
+enum { LEASE_MS = 10000, WRITE_MS = 7000, OVERDUE_MS = 3000 };
 
 #define NOW_MS "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)"
 
@@ -18,7 +18,7 @@ enum status postgres_lease_make(struct store *store, struct error *err)
 {
 	return connection_run(store->writer,
 		"CREATE TABLE IF NOT EXISTS lease (one BIGINT PRIMARY KEY CHECK (one = 1), token BIGINT NOT NULL,"
-		" owner TEXT COLLATE \"C\" NOT NULL, until_ms BIGINT NOT NULL, writer_pid BIGINT, writer_started TIMESTAMPTZ);"
+		" owner TEXT COLLATE \"C\" NOT NULL, until_ms BIGINT NOT NULL, pid BIGINT, started TIMESTAMPTZ);"
 		"CREATE TABLE IF NOT EXISTS fence (one BIGINT PRIMARY KEY CHECK (one = 1), token BIGINT NOT NULL,"
 		" epoch BIGINT NOT NULL, last_commit BIGINT NOT NULL);"
 		"INSERT INTO lease (one, token, owner, until_ms) VALUES (1, 0, '', 0) ON CONFLICT (one) DO NOTHING;"
@@ -49,20 +49,32 @@ static enum status name_owner(struct postgres_lease *lease, struct error *err)
 	struct span owner = column_borrow(&s);
 	return error_set(err, ERR_CONFLICT,
 		"database '%s' belongs to another server, '%.*s', for %lld ms if it is gone",
-		lease->store->target.conninfo, SPAN_ARGS(owner), left_ms > 0 ? left_ms : 0);
+		lease->store->target.label, SPAN_ARGS(owner), left_ms > 0 ? left_ms : 0);
 }
+
+/* The session that renews the lease. */
+#define SESSION                                                                                                        \
+	"pid = pg_backend_pid(), started = (SELECT backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid())"
+
+/*
+ * A lease that was not renewed, or whose server is gone: its session, and a renewal that is overdue. That of a server that was killed
+ * ends with it. Where the database itself was restarted, all sessions are gone, and their servers are given time to come back.
+ */
+static const char TAKE[] =
+	"UPDATE lease SET token = token + 1, owner = ?1, until_ms = " NOW_MS " + ?2, " SESSION
+	" WHERE until_ms < " NOW_MS " OR (until_ms < " NOW_MS
+	" + ?3 AND pg_postmaster_start_time() < clock_timestamp() - INTERVAL '5 s'"
+	" AND NOT EXISTS (SELECT 1 FROM pg_stat_activity AS a WHERE a.pid = lease.pid AND a.backend_start = lease.started))"
+	" RETURNING token";
 
 static enum status take_row(struct postgres_lease *lease, const char *owner, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 	bool has_row;
 
-	TRY(statement_open(&s, lease->on,
-		"UPDATE lease SET token = token + 1, owner = ?, until_ms = " NOW_MS " + ? WHERE until_ms < " NOW_MS
-		" RETURNING token",
-		err));
+	TRY(statement_open(&s, lease->on, TAKE, err));
 	bind_text(&s, span_from(owner));
-	bind_i64(&s, lease->lease_ms);
+	bind_numbers(&s, lease->lease_ms, lease->lease_ms - OVERDUE_MS);
 	TRY(statement_step(&s, &has_row, err));
 	if (!has_row)
 		return name_owner(lease, err);
@@ -72,42 +84,32 @@ static enum status take_row(struct postgres_lease *lease, const char *owner, str
 	return OK;
 }
 
-/* The last owner's writer may hang in a COMMIT, and hold the fence. Its row still names it. A process that is not there is none. */
+/* Whoever holds the fence is a writer of before, which may hang in its COMMIT. */
 static enum status end_old_writer(struct postgres_lease *lease, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 
 	TRY(statement_open(&s, lease->on,
-		"SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity a JOIN lease l"
-		" ON a.pid = l.writer_pid AND a.backend_start = l.writer_started",
+		"SELECT pg_terminate_backend(pid) FROM pg_locks WHERE relation = CAST('fence' AS REGCLASS)"
+		" AND mode = 'RowExclusiveLock' AND pid <> pg_backend_pid()"
+		" AND database = (SELECT oid FROM pg_database WHERE datname = current_database())",
 		err));
 	return statement_run(&s, err);
-}
-
-static enum status run_on_writer(struct postgres_lease *lease, const char *sql, bool *is_done, struct error *err)
-{
-	AUTO_DONE(statement) s = {0};
-	bool has_more;
-
-	TRY(statement_open(&s, lease->store->head.writer, sql, err));
-	bind_i64(&s, lease->token);
-	TRY(statement_step(&s, is_done, err));
-	return *is_done ? statement_step(&s, &has_more, err) : OK;
 }
 
 /* Waits for a commit that is on its way; the session's lock_timeout bounds it. */
 static enum status take_fence(struct postgres_lease *lease, struct error *err)
 {
-	bool is_ours, is_named;
+	AUTO_DONE(statement) s = {0};
+	bool is_ours, has_more;
 
-	TRY(run_on_writer(lease, "UPDATE fence SET token = ?1, epoch = 0, last_commit = 0 WHERE token < ?1 RETURNING 1",
-		&is_ours, err));
+	TRY(statement_open(&s, lease->store->head.writer,
+		"UPDATE fence SET token = ?1, epoch = 0, last_commit = 0 WHERE token < ?1 RETURNING 1", err));
+	bind_i64(&s, lease->token);
+	TRY(statement_step(&s, &is_ours, err));
 	if (!is_ours)
 		return name_owner(lease, err); /* who took the lease after us was here first */
-	return run_on_writer(lease,
-		"UPDATE lease SET writer_pid = pg_backend_pid(), writer_started = (SELECT backend_start FROM pg_stat_activity"
-		" WHERE pid = pg_backend_pid()) WHERE token = ? RETURNING 1",
-		&is_named, err);
+	return statement_step(&s, &has_more, err);
 }
 
 static enum status take(struct postgres_lease *lease, const char *owner, struct error *err)
@@ -148,8 +150,8 @@ static enum status set_until(struct postgres_lease *lease, int64_t from_now_ms, 
 	AUTO_DONE(statement) s = {0};
 	bool is_ours, has_more;
 
-	TRY(statement_open(
-		&s, lease->on, "UPDATE lease SET until_ms = " NOW_MS " + ? WHERE token = ? RETURNING 1", err));
+	TRY(statement_open(&s, lease->on,
+		"UPDATE lease SET until_ms = " NOW_MS " + ?, " SESSION " WHERE token = ? RETURNING 1", err));
 	bind_numbers(&s, from_now_ms, lease->token);
 	TRY(statement_step(&s, &is_ours, err));
 	if (is_ours)

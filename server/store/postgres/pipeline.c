@@ -40,9 +40,11 @@ static enum status wait_socket(struct postgres_reader *on, bool has_unsent, stru
 		return late(on, err);
 	if (socket.fd < 0)
 		return postgres_failure(on, NULL, err);
-	if (poll(&socket, 1, left_ms < INT_MAX ? (int)left_ms : INT_MAX) < 0 && errno != EINTR)
-		return error_set(err, ERR_IO, "cannot wait for the database: %s", strerror(errno));
-	return OK;
+	if (poll(&socket, 1, left_ms < INT_MAX ? (int)left_ms : INT_MAX) >= 0 || errno == EINTR)
+		return OK;
+	enum status status = error_set(err, ERR_IO, "cannot wait for the database: %s", strerror(errno));
+	postgres_disconnect(on); /* its answers would be taken for those to what is asked next */
+	return status;
 }
 
 enum status pipeline_result(struct postgres_reader *on, PGresult **out, struct error *err)
@@ -99,6 +101,9 @@ static void note_done(struct postgres_reader *on, PGresult *result)
 	int64_t rows;
 
 	on->is_committed = strcmp(tag, "COMMIT") == 0;
+	on->is_warned = on->warning[0]; /* what a server says during a command comes before its end */
+	if (!on->is_committed)
+		on->warning[0] = '\0';
 	if (strncmp(tag, "INSERT", 6) != 0 && strncmp(tag, "UPDATE", 6) != 0 && strncmp(tag, "DELETE", 6) != 0)
 		return;
 	if (span_parse_i64(span_from(on->pq->PQcmdTuples(result)), &rows))

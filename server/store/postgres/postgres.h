@@ -22,6 +22,13 @@ struct postgres_options {
 enum status postgres_open(struct store **out, const struct postgres_options *options, struct job_changes *changes,
 	struct search_cache *search, struct error *err) MUST_CHECK;
 
+/* Makes the schema and its tables, or brings them up to date, under a lock. ERR_UNSUPPORTED: a newer program has made it. */
+enum status postgres_migrate(const struct postgres_options *options, struct error *err) MUST_CHECK;
+/* What a server needs: migrated, and ours until it is closed. ownership may be NULL. */
+enum status postgres_open_owned(struct store **out, const struct postgres_options *options,
+	const struct store_ownership *ownership, struct job_changes *changes, struct search_cache *search,
+	struct error *err) MUST_CHECK;
+
 /*
  * Who owns the schema: one server at a time, by the database's clock. A row names the owner and until when; its thread renews it by a
  * connection of its own. What keeps a late owner from writing is not this row, but the fence that each commit crosses (fence.c).

@@ -19,6 +19,7 @@ enum {
 	SQLSTATE_BYTES = 6,
 	NAME_BYTES = 24,
 	NUMBER_BYTES = 32,
+	WARNING_BYTES = 200,
 };
 
 /* Of pg_type.dat, for ever the same. */
@@ -75,7 +76,8 @@ struct postgres_reader {
 	bool is_failed_late; /* and its statement had said OK */
 	size_t changed; /* rows, by the last command that writes */
 	bool is_committed; /* the last command was a COMMIT that did */
-	unsigned warnings;
+	char warning[WARNING_BYTES]; /* what the server warned of during the present command; "": of nothing */
+	bool is_warned; /* the last command was */
 	unsigned named; /* statements so far: each has a name of its own */
 	unsigned careful; /* so many transactions to come defer nothing */
 	bool defers; /* this one does */
@@ -94,12 +96,15 @@ struct postgres_fence {
 	bool is_in_doubt; /* whether that one did is not known */
 	_Atomic int64_t owned_until_ms; /* monotonic: no commit after it; the lease moves it on */
 	_Atomic bool is_foreign; /* another server has the schema, for good */
-	bool is_torn; /* what was said to have failed is in the database: only a start reads what is there */
+	_Atomic bool is_torn; /* what was said to have failed is in the database: only a start reads what is there */
 };
+
+struct postgres_keeper;
 
 /* What all connections of a store have in common. */
 struct postgres_target {
-	char *conninfo;
+	char *conninfo; /* never printed */
+	char *label; /* what may be printed of it */
 	char *schema;
 	int64_t write_limit_ms;
 	int connect_limit_s;
@@ -110,6 +115,7 @@ struct postgres_store {
 	const struct libpq *pq;
 	struct postgres_target target;
 	struct postgres_fence fence;
+	struct postgres_keeper *keeper; /* NULL: who opened it sees to the lease, if there is one */
 };
 
 static inline struct postgres_reader *postgres_reader_of(struct store_reader *on)
@@ -126,6 +132,10 @@ static inline struct postgres_statement *statement_of(const struct statement *s)
 {
 	return s->prepared;
 }
+
+/* ---- address.c ---- */
+/* Of a conninfo without a password, for the caller to free. ERR_INVALID: it has one, or libpq does not take it. */
+enum status postgres_label(const struct libpq *pq, const char *conninfo, char **out, struct error *err) MUST_CHECK;
 
 /* ---- connection.c ---- */
 /* Connects where the connection is lost. Not within a view or a transaction, which do not outlive theirs. */
@@ -146,6 +156,12 @@ enum status fence_defer(struct postgres_store *store, struct error *err) MUST_CH
 enum status fence_settle(struct postgres_store *store, bool is_fence, struct error *err) MUST_CHECK;
 /* Of the whole store: OK, or why nothing is written any more. */
 enum status fence_look(struct store *store, struct error *err) MUST_CHECK;
+
+/* ---- keeper.c ---- */
+/* Takes the lease, waiting for it as the ownership says, and keeps it until the store is closed. */
+enum status postgres_keeper_start(
+	struct store *store, const struct store_ownership *ownership, bool *waited, struct error *err) MUST_CHECK;
+void postgres_keeper_stop(struct postgres_keeper *keeper); /* gives the lease back; frees */
 
 /* ---- failure.c ---- */
 enum { RETRY_AFTER_S = 10 };

@@ -4,6 +4,8 @@
  */
 #include "store/postgres/postgres_store.h"
 
+#include <stdatomic.h>
+
 enum { CAREFUL_TRANSACTIONS = 4096 }; /* as many items as the writer takes into one transaction */
 
 enum status postgres_run(struct store_reader *reader, const char *sql, struct error *err)
@@ -81,33 +83,37 @@ static enum status give_up(struct postgres_reader *on, struct error *err)
 }
 
 /* The server has said COMMIT, and warned of nothing: a wait for the standby that was cut short is such a warning. */
-static enum status check_commit(struct postgres_store *store, unsigned warnings, struct error *err)
+static enum status check_commit(struct postgres_store *store, struct error *err)
 {
 	struct postgres_reader *on = postgres_reader_of(store->head.writer);
 
 	if (!on->is_committed)
 		return error_set(err, ERR_INTERNAL, "the database did not commit, and did not say why");
-	if (on->warnings == warnings)
+	if (!on->is_warned)
 		return OK;
-	store->fence.is_torn = true; /* it is there, and may go with a take-over */
-	return error_set(err, ERR_UNAVAILABLE, "the database warned of its commit: it may not be on the standby");
+	atomic_store(&store->fence.is_torn, true); /* it is there, and may go with a take-over */
+	error_set(err, ERR_UNAVAILABLE, "database '%s' warned of its commit, which may not be on the standby: %s",
+		store->target.label, on->warning);
+	if (err)
+		err->retry_after_s = RETRY_AFTER_S;
+	return ERR_UNAVAILABLE;
 }
 
 enum status postgres_tx_commit(struct store *store, struct error *err)
 {
 	struct postgres_reader *on = postgres_reader_of(store->writer);
-	unsigned warnings = on->warnings;
 
 	if (on->failed_at)
 		return give_up(on, err);
-	on->is_committed = false;
+	on->is_committed = on->is_warned = false;
+	on->warning[0] = '\0';
 	uint64_t before = on->sent;
 	TRY(fence_defer(postgres_store_of(store), err));
 	uint64_t fence = on->sent;
 	enum status status = pipeline_defer(on, "COMMIT", err);
 	status = status == OK ? pipeline_settle(on, err) : status;
 	if (status == OK)
-		return check_commit(postgres_store_of(store), warnings, err);
+		return check_commit(postgres_store_of(store), err);
 	(void)!give_up(on, err);
 	return fence_settle(postgres_store_of(store), on->failed_at > before && on->failed_at <= fence, err);
 }

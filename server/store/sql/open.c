@@ -1,10 +1,28 @@
 /* A store is a database and what searches keep of it in memory. */
 #include "store/columns/job_changes.h"
 #include "store/driver/connection.h"
+#include "store/postgres/postgres.h"
 #include "store/sql/jobs/main_metrics.h"
 #include "store/sql/search/search_cache.h"
 
 enum { DEFAULT_SEARCH_BYTES = 512 << 20 };
+
+bool store_is_postgres(const char *path)
+{
+	struct span address = span_from(path);
+
+	return span_starts_with(address, SPAN("postgresql://")) || span_starts_with(address, SPAN("postgres://"));
+}
+
+static enum status open_database(struct store **out, const struct store_options *options, struct job_changes *changes,
+	struct search_cache *search, struct error *err)
+{
+	const struct postgres_options postgres = {.conninfo = options->path, .schema = options->schema};
+
+	return store_is_postgres(options->path)
+		       ? postgres_open_owned(out, &postgres, options->ownership, changes, search, err)
+		       : database_open(out, options, changes, search, err);
+}
 
 enum status store_open(struct store **out, const struct store_options *options, struct error *err)
 {
@@ -15,7 +33,7 @@ enum status store_open(struct store **out, const struct store_options *options, 
 
 	if (!changes || !search)
 		return error_no_memory(err);
-	TRY(database_open(&store, options, changes, search, err));
+	TRY(open_database(&store, options, changes, search, err));
 	changes = NULL;
 	search = NULL;
 	TRY(main_metrics_renew(store, err));

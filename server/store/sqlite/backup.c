@@ -161,6 +161,8 @@ enum status store_backup_begin(struct store_backup **out, struct store *store, c
 {
 	AUTO(store_backup) backup = mem_zeroed(sizeof *backup);
 
+	if (store->driver != &sqlite_driver)
+		return error_set(err, ERR_UNSUPPORTED, "a PostgreSQL database is copied by its own tools (pg_dump)");
 	if (!backup || !(backup->path = mem_copy_string(path)) || !(backup->partial = path_with(path, ".partial")))
 		return error_no_memory(err);
 	backup->source = store->writer;

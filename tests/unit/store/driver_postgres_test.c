@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "place.h"
 
+#include <pthread.h>
 #include <signal.h>
 
 static void make_table(struct place *p)
@@ -389,7 +390,76 @@ TEST(a_reader_does_not_wait_for_a_server_that_hangs)
 	place_done(&p);
 }
 
-/* ---- what is refused at the start ---- */
+/* ---- what a server warns of ---- */
+
+static enum status warn(struct store_tx *tx, struct error *failure)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, store_tx_reader(tx), "DO $$ BEGIN RAISE WARNING 'of something else'; END $$", failure));
+	return statement_run(&s, failure);
+}
+
+TEST(a_warning_before_the_commit_is_not_one_of_it)
+{
+	if (!cluster_is_there())
+		return;
+	struct place p = place_postgres();
+
+	make_table(&p);
+	put(place_begin(&p), 1);
+	CHECK_OK(warn(p.tx, &err)); /* is heard with the answers to the commit */
+	place_commit(&p);
+	put(place_begin(&p), 2);
+	place_commit(&p);
+	CHECK_INT(count_things(&p), 2);
+	place_done(&p);
+}
+
+static void wait_for_standbys(struct place *p, int64_t count)
+{
+	while (harness_number(database_writer(p->store),
+		       "SELECT count(*) FROM (VALUES (current_setting('synchronous_standby_names'))) AS v (n) WHERE n <> ''") !=
+		count)
+		continue;
+}
+
+/* As an administrator does whose standby is away. */
+static void *cut_the_wait_short(void *context)
+{
+	int64_t cut = 0;
+
+	while (!cut &&
+		connection_number(context,
+			"SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'", &cut,
+			NULL) == OK)
+		continue;
+	return NULL;
+}
+
+TEST(a_commit_that_was_not_waited_for_is_none)
+{
+	if (!cluster_is_there())
+		return;
+	struct place p = place_postgres();
+	struct store_tx *tx = NULL;
+	pthread_t administrator;
+
+	make_table(&p);
+	place_administer("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+	place_administer("SELECT pg_reload_conf()");
+	wait_for_standbys(&p, 1);
+	put(place_begin(&p), 1);
+	CHECK(pthread_create(&administrator, NULL, cut_the_wait_short, p.reader) == 0);
+	CHECK_FAILS(store_tx_commit(p.tx, &err), ERR_UNAVAILABLE, "canceling wait for synchronous replication");
+	pthread_join(administrator, NULL);
+	CHECK_INT(count_things(&p), 1); /* it is there all the same, so what is in memory is not what is stored */
+	CHECK_FAILS(store_tx_begin(&tx, p.store, &err), ERR_UNAVAILABLE, "holds what was said to have failed");
+	place_administer("ALTER SYSTEM RESET synchronous_standby_names");
+	place_administer("SELECT pg_reload_conf()");
+	wait_for_standbys(&p, 0);
+	place_done(&p);
+}
 
 static enum status try_open(const char *conninfo, const char *schema, struct error *err)
 {
@@ -401,6 +471,24 @@ static enum status try_open(const char *conninfo, const char *schema, struct err
 		database_close(store);
 	return status;
 }
+
+/* ---- what is said of an address ---- */
+
+TEST(only_a_part_of_an_address_is_ever_printed)
+{
+	if (!cluster_is_there())
+		return;
+	struct error failure = {0};
+
+	CHECK_INT(try_open("postgresql://somebody@127.0.0.1:1/somewhere?sslmode=disable&passfile=/tmp/none", "public",
+			  &failure),
+		ERR_UNAVAILABLE);
+	CHECK(strstr(failure.text, "host=127.0.0.1 port=1") && strstr(failure.text, "dbname=somewhere"));
+	CHECK(!strstr(failure.text, "passfile") && !strstr(failure.text, "sslmode") &&
+		!strstr(failure.text, "postgresql://"));
+}
+
+/* ---- what is refused at the start ---- */
 
 TEST(a_server_of_another_encoding_is_refused)
 {

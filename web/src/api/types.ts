@@ -533,7 +533,8 @@ export interface Fleet {
     refused_points: number;
     lost_lines: number;
     bad_times: number;
-    disk_free_bytes: number;
+    /** null: the database is another machine's, which does not say. */
+    disk_free_bytes: number | null;
     disk_low: boolean;
   };
 }

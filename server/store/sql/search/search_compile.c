@@ -95,8 +95,7 @@ static enum status add_log(struct search_sql *sql, const struct query_term *term
 	*log = (struct search_log){
 		.logs = sql->logs, .term = term, .fallback = sql->logs->assumes != (sql->is_negated != is_negated)};
 	search_add(sql, is_negated ? "NOT " : "");
-	search_add_log_call(sql, log);
-	return OK;
+	return search_add_log_call(sql, log, err);
 }
 
 static enum status add_term(struct search_sql *sql, const struct query_term *term, struct error *err)
@@ -137,8 +136,7 @@ static enum status add_one(struct search_sql *sql, const struct query_node *node
 		return search_add_row_one(sql, node, err);
 	search_add(sql, "(");
 	TRY(add_hints(sql, node->left, err));
-	search_add_one_call(sql, "job_one(?, j.document))", node);
-	return OK;
+	return search_add_one_call(sql, "job_one(?, j.document))", node, err);
 }
 
 static size_t height(const struct query_node *node)

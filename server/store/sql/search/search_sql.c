@@ -86,10 +86,23 @@ void search_add_text(struct search_sql *sql, const char *piece, struct span valu
 	search_add_value(sql, piece, (struct search_value){.kind = SEARCH_TEXT, .text = value});
 }
 
-void search_add_one_call(struct search_sql *sql, const char *piece, const struct query_node *one)
+/* What SQL would have to ask us of each row, and a database of another program cannot. */
+static enum status check_predicates(
+	const struct search_sql *sql, const struct query_term *term, const char *how, struct error *err)
 {
+	if (connection_has_predicates(sql->reader))
+		return OK;
+	return search_mistake(
+		err, term, "a PostgreSQL database cannot be searched for '%.*s' %s yet", SPAN_ARGS(term->key), how);
+}
+
+enum status search_add_one_call(
+	struct search_sql *sql, const char *piece, const struct query_node *one, struct error *err)
+{
+	TRY(check_predicates(sql, &one->term, "with several conditions on one element", err));
 	sql->needs_functions = true;
 	search_add_value(sql, piece, (struct search_value){.kind = SEARCH_ONE, .one = one});
+	return OK;
 }
 
 void search_add_set(struct search_sql *sql, const struct bits *set)
@@ -100,10 +113,40 @@ void search_add_set(struct search_sql *sql, const struct bits *set)
 		(struct search_value){.kind = SEARCH_SET, .set = set});
 }
 
-void search_add_log_call(struct search_sql *sql, const struct search_log *log)
+static bool is_in_log(const struct search_log *log, int64_t job)
 {
+	enum log_answer answer = log->logs->look(log->logs->context, log->term, job);
+
+	return answer == LOG_NOT_LOOKED ? log->fallback : answer == LOG_YES;
+}
+
+/* The answers for all jobs that there are, as a set. One that is made meanwhile was not looked at. */
+static enum status add_log_set(struct search_sql *sql, const struct search_log *log, struct error *err)
+{
+	struct bits *set = arena_alloc(sql->arena, sizeof *set);
+	int64_t last;
+
+	TRY(connection_number(sql->reader, "SELECT last FROM counters WHERE name = 'job'", &last, err));
+	if (set)
+		*set = bits_new(sql->arena, (size_t)last / SET_WORD_BITS + 1);
+	if (!set || !set->words)
+		return error_no_memory(err);
+	for (int64_t job = 0; job <= last; job++)
+		if (is_in_log(log, job))
+			bits_add(set, (size_t)job);
+	search_add_i64(sql, "CASE WHEN j.job_id < ?", (int64_t)(set->count * SET_WORD_BITS));
+	search_add_value(sql, " THEN get_bit(?, j.job_id) = 1", (struct search_value){.kind = SEARCH_SET, .set = set});
+	search_add(sql, log->fallback ? " ELSE true END" : " ELSE false END");
+	return OK;
+}
+
+enum status search_add_log_call(struct search_sql *sql, const struct search_log *log, struct error *err)
+{
+	if (!connection_has_predicates(sql->reader))
+		return add_log_set(sql, log, err);
 	sql->needs_functions = true;
 	search_add_value(sql, "job_log(?, j.job_id)", (struct search_value){.kind = SEARCH_LOG, .log = log});
+	return OK;
 }
 
 enum status search_add_match(
@@ -113,6 +156,7 @@ enum status search_add_match(
 
 	if (!match)
 		return error_no_memory(err);
+	TRY(check_predicates(sql, term, "by a regular expression", err));
 	sql->needs_functions = true;
 	*match = (struct search_match){.next = sql->matches, .term = term};
 	sql->matches = match;
@@ -150,12 +194,9 @@ static bool job_one(struct store_reader *on, void *bound, struct span document, 
 
 static bool job_log(struct store_reader *on, void *bound, struct span text, int64_t job)
 {
-	const struct search_log *log = bound;
-
 	(void)on;
 	(void)text;
-	enum log_answer answer = log->logs->look(log->logs->context, log->term, job);
-	return answer == LOG_NOT_LOOKED ? log->fallback : answer == LOG_YES;
+	return is_in_log(bound, job);
 }
 
 static const struct predicate predicates[] = {

@@ -67,11 +67,12 @@ void search_add_text(struct search_sql *sql, const char *piece, struct span valu
 enum status search_add_match(
 	struct search_sql *sql, const char *piece, const struct query_term *term, struct error *err) MUST_CHECK;
 /* piece holds job_one(?, j.document). */
-void search_add_one_call(struct search_sql *sql, const char *piece, const struct query_node *one);
+enum status search_add_one_call(
+	struct search_sql *sql, const char *piece, const struct query_node *one, struct error *err) MUST_CHECK;
 /* Is the job in the set? */
 void search_add_set(struct search_sql *sql, const struct bits *set);
 /* Does the job's log have what the term asks? log: until the statement is done. */
-void search_add_log_call(struct search_sql *sql, const struct search_log *log);
+enum status search_add_log_call(struct search_sql *sql, const struct search_log *log, struct error *err) MUST_CHECK;
 /* Prepares and binds. */
 enum status search_sql_open(
 	struct statement *s, struct store_reader *reader, struct search_sql *sql, struct error *err) MUST_CHECK;

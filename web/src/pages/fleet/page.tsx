@@ -375,7 +375,7 @@ function Ingest({ fleet }: { fleet: Fleet | null }) {
           {count(ingest?.bad_times)}
         </Figure>
         <Figure title={t("disk left")}>
-          <span class={ingest?.disk_low ? "bad" : ""}>{ingest ? formatBytes(ingest.disk_free_bytes) : NONE}</span>
+          <span class={ingest?.disk_low ? "bad" : ""}>{typeof ingest?.disk_free_bytes === "number" ? formatBytes(ingest.disk_free_bytes) : NONE}</span>
         </Figure>
       </dl>
     </Part>

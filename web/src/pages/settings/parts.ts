@@ -43,7 +43,8 @@ export interface Retention extends Limits {
   /** null: nobody has looked yet. */
   used_bytes: number | null;
   used_at_ms: number | null;
-  disk_free_bytes: number;
+  /** null: the database is another machine's, which does not say. */
+  disk_free_bytes: number | null;
   forecast: {
     growth_bytes_a_day?: number;
     days_left?: number;

@@ -75,7 +75,7 @@ function Forecast({ doc }: { doc: Retention }) {
       {limit > 0 && <meter min={0} max={limit} high={limit * 0.9} value={Math.min(used ?? 0, limit)} aria-label={t("Used of the limit")} />}
       <ul class="facts">
         <li>{used === null ? NONE : limit > 0 ? t("{used} of {limit} used", { used: formatBytes(used), limit: formatBytes(limit) }) : t("{used} used, no limit", { used: formatBytes(used) })}</li>
-        <li>{t("{free} free on the disk", { free: formatBytes(doc.disk_free_bytes) })}</li>
+        {doc.disk_free_bytes !== null && <li>{t("{free} free on the disk", { free: formatBytes(doc.disk_free_bytes) })}</li>}
         <li>{growth === undefined ? t("How fast it grows is known after a day.") : growth > 0 ? t("Grows by {size} a day", { size: formatBytes(growth) }) : t("Does not grow")}</li>
         {forecast.days_left !== undefined && <li>{whenFull(forecast.days_left)}</li>}
         {first && <li>{tx("The first to go: {job}", { job: <a href={jobHref(first.job)}><bdi>{first.job}</bdi></a> })}</li>}

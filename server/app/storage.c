@@ -1,0 +1,133 @@
+#include "app/storage.h"
+
+#include "base/log.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { ASK_AGAIN_MS = 500, HOST_BYTES = 256 };
+
+bool storage_is_postgres(const struct options *options)
+{
+	return store_is_postgres(options_text(options, "db"));
+}
+
+enum status storage_beside(const struct options *options, const char **path, struct error *err)
+{
+	const char *key = options_text(options, "secret-key-file");
+
+	*path = storage_is_postgres(options) ? key : options_text(options, "db");
+	if (*path)
+		return OK;
+	return error_set_field(err, ERR_INVALID, "secret-key-file",
+		"a PostgreSQL database needs --secret-key-file FILE: the same key on each machine that may serve it");
+}
+
+enum status storage_needs_file(const struct options *options, const char *instead, struct error *err)
+{
+	if (!storage_is_postgres(options))
+		return OK;
+	return error_set(err, ERR_UNSUPPORTED, "'%s' works on a database file, not on PostgreSQL: %s",
+		options_word(options, 0), instead);
+}
+
+/* ---- other servers ---- */
+
+/* False: to stop. */
+static bool goes_on_after_signal(struct storage *storage)
+{
+	struct signalfd_siginfo signal;
+
+	if (read(storage->signal_fd, &signal, sizeof signal) == sizeof signal && signal.ssi_signo == SIGHUP)
+		return true; /* a start reads all options */
+	storage->is_told_to_stop = true;
+	return false;
+}
+
+static bool waits(void *context, const struct error *why)
+{
+	struct storage *storage = context;
+	struct pollfd signals = {.fd = storage->signal_fd, .events = POLLIN};
+
+	if (!storage->has_waited)
+		log_line(LOG_INFO, "standby", "why=\"%s\"", why->text);
+	storage->has_waited = true;
+	return poll(&signals, 1, ASK_AGAIN_MS) <= 0 || goes_on_after_signal(storage);
+}
+
+static void ended(void *context, const struct error *why)
+{
+	struct storage *storage = context;
+
+	storage->why = *why;
+	if (eventfd_write(storage->ended_fd, 1) != 0)
+		log_line(LOG_ERROR, "database_ended", "error=\"%s\"", why->text);
+}
+
+enum status storage_init(struct storage *storage, const struct options *options, int signal_fd, struct error *err)
+{
+	char host[HOST_BYTES] = "";
+
+	*storage = (struct storage){.options = options, .signal_fd = signal_fd, .ended_fd = -1};
+	if (gethostname(host, sizeof host - 1) != 0)
+		snprintf(host, sizeof host, "unknown host");
+	snprintf(storage->name, sizeof storage->name, "%s, %s, process %ld", host, options_text(options, "listen"),
+		(long)getpid());
+	storage->ownership = (struct store_ownership){
+		.name = storage->name, .waits = signal_fd >= 0 ? waits : NULL, .ended = ended, .context = storage};
+	storage->ended_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	return storage->ended_fd >= 0 ? OK : error_set(err, ERR_IO, "cannot make an eventfd: %s", strerror(errno));
+}
+
+void storage_done(struct storage *storage)
+{
+	if (storage->ended_fd >= 0)
+		close(storage->ended_fd);
+	storage->ended_fd = -1;
+}
+
+/* ---- opening ---- */
+
+/* The key is made when the database is: one that is empty beside it was cut, and is no new one. */
+static enum status check_not_cut(const char *db, struct error *err)
+{
+	AUTO_DONE(buf) key = BUF_INIT(4096);
+	struct stat info;
+
+	buf_printf(&key, "%s.key", db);
+	buf_append_char(&key, 0);
+	TRY(buf_status(&key, err));
+	if (stat(db, &info) != 0 || info.st_size || access(key.ptr, F_OK) != 0)
+		return OK;
+	return error_set(err, ERR_IO,
+		"database '%s' is empty (0 bytes), but not new, as its key '%s' is there: put a backup there (sm-server restore FILE --replace), or remove both to begin anew",
+		db, key.ptr);
+}
+
+enum status storage_open(struct storage *storage, struct store **out, struct error *err)
+{
+	const struct options *o = storage->options;
+	const char *beside;
+	struct store_options options = {.path = options_text(o, "db"),
+		.schema = options_text(o, "schema"),
+		.ownership = &storage->ownership,
+		.wal_bytes = (size_t)options_i64(o, "wal-bytes"),
+		.writer_cache_bytes = 16 << 20,
+		.reader_cache_bytes = 2 << 20,
+		.search_bytes = (size_t)options_i64(o, "search-memory"),
+		.skips_backup = options_flag(o, "no-backup")};
+
+	TRY(storage_beside(o, &beside, err));
+	if (!storage_is_postgres(o))
+		TRY(check_not_cut(options.path, err));
+	TRY(store_open(out, &options, err));
+	if (storage->has_waited)
+		log_line(LOG_INFO, "took_over", "owner=\"%s\"", storage->name);
+	return OK;
+}

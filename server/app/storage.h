@@ -1,0 +1,33 @@
+/*
+ * Job: the database that the options state: a file, or a schema of a PostgreSQL database that other servers may have; what lies
+ *      beside it on this machine; and how it is waited for.
+ * Ownership: storage_done after its store is closed. Threads: main; a PostgreSQL database ends by its lease's thread.
+ */
+#pragma once
+
+#include "base/options/options.h"
+#include "store/store.h"
+
+enum { STORAGE_NAME_BYTES = 512 };
+
+struct storage {
+	const struct options *options;
+	int signal_fd; /* what comes there ends a wait; -1: it is not waited for */
+	int ended_fd; /* readable: nothing is stored any more, and only a start helps */
+	struct error why; /* then */
+	bool has_waited;
+	bool is_told_to_stop; /* while it waited */
+	char name[STORAGE_NAME_BYTES];
+	struct store_ownership ownership;
+};
+
+bool storage_is_postgres(const struct options *options);
+/* The file beside which others lie: the database, or, where that is PostgreSQL's, the key. ERR_INVALID: none is stated. */
+enum status storage_beside(const struct options *options, const char **path, struct error *err) MUST_CHECK;
+/* For subcommands that work on a file: ERR_UNSUPPORTED, with what to use instead. */
+enum status storage_needs_file(const struct options *options, const char *instead, struct error *err) MUST_CHECK;
+
+enum status storage_init(
+	struct storage *storage, const struct options *options, int signal_fd, struct error *err) MUST_CHECK;
+enum status storage_open(struct storage *storage, struct store **out, struct error *err) MUST_CHECK;
+void storage_done(struct storage *storage);

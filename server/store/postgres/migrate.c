@@ -1,0 +1,133 @@
+/* The schema of this program, made or brought up to date under a lock, in one transaction. */
+#include "base/embedded.h"
+#include "store/postgres/postgres_store.h"
+
+#include <stdio.h>
+
+/* migrations/postgres, sorted: NNNN_what.sql. */
+extern const struct embedded_file embedded_postgres_migrations[];
+
+enum { MIGRATE_LIMIT_MS = 60000, SCHEMA_SQL_BYTES = 128 };
+
+static enum status number_of(const struct embedded_file *file, int64_t *number, struct error *err)
+{
+	struct span rest = span_from(file->name), digits;
+
+	if (!span_next(&rest, '_', &digits) || !span_parse_i64(digits, number) || *number < 1)
+		return error_set(err, ERR_INTERNAL, "migration '%s' is not called NNNN_what.sql", file->name);
+	return OK;
+}
+
+/* 0: there is nothing yet. */
+static enum status read_version(struct store_reader *on, int64_t *version, struct error *err)
+{
+	int64_t has_settings;
+
+	*version = 0;
+	TRY(connection_number(on, "SELECT count(to_regclass('settings'))", &has_settings, err));
+	return has_settings ? connection_number(on,
+				      "SELECT coalesce(max(CAST(convert_from(value, 'UTF8') AS BIGINT)), 0)"
+				      " FROM settings WHERE key = 'schema_version'",
+				      version, err)
+			    : OK;
+}
+
+/* As with SQLite: a newer schema may be used whose changes only added. */
+static enum status check_newer(
+	struct postgres_reader *on, const char *schema, int64_t has, int64_t known, struct error *err)
+{
+	int64_t min_reader;
+
+	TRY(connection_number(&on->head,
+		"SELECT coalesce(max(CAST(convert_from(value, 'UTF8') AS BIGINT)), 9223372036854775807)"
+		" FROM settings WHERE key = 'min_reader'",
+		&min_reader, err));
+	if (min_reader <= known)
+		return OK;
+	return error_set(err, ERR_UNSUPPORTED,
+		"schema '%s' of database '%s' has version %lld, this program knows up to %lld: start a newer one",
+		schema, on->target->label, (long long)has, (long long)known);
+}
+
+/* Who may not make schemas can work in one that is there. */
+static enum status make_schema(struct store_reader *on, const char *schema, struct error *err)
+{
+	char sql[SCHEMA_SQL_BYTES];
+	int64_t is_there;
+
+	TRY(connection_number(on, "SELECT count(*) FROM unnest(current_schemas(false)) AS s", &is_there, err));
+	if (is_there)
+		return OK;
+	snprintf(sql, sizeof sql, "CREATE SCHEMA %s", schema); /* of a-z, 0-9 and _ */
+	return connection_run(on, sql, err);
+}
+
+static enum status put_version(struct store_reader *on, int64_t version, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, on,
+		"INSERT INTO settings (key, value) VALUES ('schema_version', convert_to(CAST(CAST(? AS BIGINT) AS TEXT), 'UTF8'))"
+		" ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+		err));
+	bind_i64(&s, version);
+	return statement_run(&s, err);
+}
+
+static enum status apply(struct store *store, const char *schema, int64_t has, struct error *err)
+{
+	struct store_reader *on = store->writer;
+	int64_t number = 0;
+
+	for (const struct embedded_file *file = embedded_postgres_migrations; file->name; file++) {
+		TRY(number_of(file, &number, err));
+		if (number <= has)
+			continue;
+		if (!has)
+			TRY(make_schema(on, schema, err));
+		enum status status = connection_run(on, file->bytes, err);
+		if (status != OK) {
+			error_prefix(err, "migration '%s'", file->name);
+			return status;
+		}
+		TRY(postgres_lease_make(store, err));
+		TRY(put_version(on, number, err));
+		has = number;
+	}
+	return has > number ? check_newer(postgres_reader_of(on), schema, has, number, err) : OK;
+}
+
+/* Two servers that start at once wait for each other here. */
+static enum status migrate_locked(struct store *store, const char *schema, struct error *err)
+{
+	int64_t version;
+
+	TRY(connection_run(store->writer,
+		"SELECT pg_advisory_xact_lock(hashtext('smfleet'), hashtext(current_setting('search_path')))", err));
+	TRY(read_version(store->writer, &version, err));
+	return apply(store, schema, version, err);
+}
+
+static enum status migrate_in(struct store *store, const char *schema, struct error *err)
+{
+	struct store_tx *tx = NULL;
+
+	TRY(store_tx_begin(&tx, store, err));
+	enum status status = migrate_locked(store, schema, err);
+	if (status == OK)
+		return store_tx_commit(tx, err);
+	store_tx_rollback(tx);
+	return status;
+}
+
+enum status postgres_migrate(const struct postgres_options *options, struct error *err)
+{
+	struct postgres_options patient = *options;
+	struct store *store = NULL;
+
+	patient.write_limit_ms = MIGRATE_LIMIT_MS; /* tables on a slow disk, or another server that makes them */
+	TRY(postgres_open(&store, &patient, NULL, NULL, err));
+	enum status status = migrate_in(store, options->schema, err);
+	database_close(store);
+	return status;
+}

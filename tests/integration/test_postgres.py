@@ -1,0 +1,248 @@
+"""A server on PostgreSQL: a job's life as on SQLite, and what was acknowledged is there after whatever happened to either of them."""
+
+import contextlib
+import http.client
+import json
+import re
+import threading
+import time
+
+import pytest
+
+from postgres import Cluster
+from smserver import PATIENCE_S, Server, wait_until
+
+T0 = 1_760_000_000_000  # 2025-10-09 08:53:20 UTC
+STEPS = 400
+KILLS = 3
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with Cluster() as one:
+        yield one
+
+
+@pytest.fixture
+def make(tmp_path, cluster):
+    """make("a", on=None) is a server of its own on SQLite, or on the cluster."""
+    made = []
+
+    def one(name, *arguments, on=cluster):
+        folder = tmp_path / name
+        folder.mkdir()
+        made.append(Server(folder, *arguments, postgres=on))
+        return made[-1]
+
+    yield one
+    for server in made:
+        server.close()
+
+
+# ---- the same life on both ----
+
+
+def post_lines(server, job, stream, rows):
+    """rows: (time, text)."""
+    body = "".join(json.dumps({"ts": at, "text": text}) + "\n" for at, text in rows)
+    reply = server.post(f"/api/v1/logs?job={job}&stream={stream}", body, content_type="application/x-ndjson")
+    assert reply.status == 200, reply
+    assert reply.body["accepted"] == len(rows)
+
+
+def loss(step):
+    return 400.0 if step == 250 else round(4.0 / (1 + step / 50) + (step * 7 % 13) / 100, 4)
+
+
+def train(server, job, first, last):
+    for number in (1, 2):
+        post_lines(server, job, f"algo-{number}", [(T0 + step * 1000, f"step: {step} loss: {loss(step)} lr: {0.001 * number}")
+            for step in range(first, last)])
+
+
+def begin(server):
+    document = {"TrainingJobName": "whole", "ResourceConfig": {"InstanceType": "ml.p4d.24xlarge", "InstanceCount": 2, "VolumeSizeInGB": 30},
+        "HyperParameters": {"lr": "0.001", "model": "Größe-7b"}, "Tags": [{"Key": "team", "Value": "nlp"}]}
+    assert server.post("/api/v1/jobs", json=document).status == 201
+    train(server, "whole", 0, STEPS // 2)
+    post_lines(server, "other", "algo-1", [(T0, "step: 1 loss: nan"), (T0 + 1000, "RuntimeError: CUDA out of memory")])
+    assert server.post("/api/v1/points?job=whole", json={"series": [{"metric": "eval_loss", "step": [10, 20], "value": [1.5, "NaN"]}]}).status == 200
+
+
+def go_on(server):
+    train(server, "whole", STEPS // 2, STEPS)
+    assert server.post("/api/v1/jobs/whole/transitions", json={"SecondaryStatus": "Completed"}).status == 204
+    server.send("gone", "step: 1 loss: 1")
+    assert server.post("/api/v1/jobs/gone/transitions", json={"SecondaryStatus": "Completed"}).status == 204
+    assert server.delete("/api/v1/jobs/gone").status == 204
+
+
+ASKED = [
+    "/api/v1/jobs?sort=name", "/api/v1/jobs/whole", "/api/v1/jobs/whole/metrics", "/api/v1/jobs/other/metrics", "/api/v1/jobs/gone",
+    "/api/v1/jobs/whole/points?metric=train:loss", "/api/v1/jobs/whole/points?metric=train:loss&stream=algo-1&raw=true",
+    "/api/v1/jobs/whole/points?metric=train:loss&from=200&to=300&buckets=20", "/api/v1/jobs/whole/points?metric=eval_loss",
+    "/api/v1/jobs/whole/logs?stream=algo-1&from=0&limit=1000", "/api/v1/jobs/whole/logs?limit=1000", "/api/v1/jobs/whole/logs/search?q=399",
+    "/api/v1/jobs?q=name~%5Ewho", "/api/v1/jobs?q=hp.model%3A%22gr%C3%B6%C3%9Fe%22", "/api/v1/jobs?q=loss%3E0.1&sort=-loss",
+    "/api/v1/jobs?q=log%3A%22out%20of%20memory%22", "/api/v1/jobs?q=NOT%20log%3A%22out%20of%20memory%22&sort=name",
+    "/api/v1/jobs?q=status%3DCompleted", "/api/v1/aggregate?by=status", "/api/v1/incidents?all=true", "/api/v1/jobs/whole/logs/raw?stream=algo-1", "/api/v1/jobs/whole/checkpoints",
+    "/api/v1/jobs/whole/goodput", "/api/v1/search/suggestions?prefix=lo", "/api/v1/audit",
+]
+NOW = re.compile(r"20[2-9]\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
+
+
+def without_now(value, server):
+    """What is of the moment or of the process by another word: times of today, ids that chance makes, the port."""
+    if isinstance(value, dict):
+        return {key: without_now(one, server) for key, one in value.items() if key not in ("seq", "as_of_seq", "cursor", "next_cursor")}
+    if isinstance(value, list):
+        return [without_now(one, server) for one in value]
+    now = time.time()
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and (abs(value - now) < 3600 or abs(value - now * 1000) < 3_600_000):
+        return "a time of now"
+    if isinstance(value, str):
+        return NOW.sub(lambda m: "a time of now" if m[0][:10] >= time.strftime("%Y-%m-%d", time.gmtime(now - 3600)) else m[0], value)
+    return value
+
+
+def differences(ours, theirs, path=""):
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        for key in sorted(ours.keys() | theirs.keys()):
+            yield from differences(ours.get(key, "(none)"), theirs.get(key, "(none)"), f"{path}.{key}")
+    elif isinstance(ours, (list, tuple)) and isinstance(theirs, (list, tuple)) and len(ours) == len(theirs):
+        for at, (left, right) in enumerate(zip(ours, theirs)):
+            yield from differences(left, right, f"{path}[{at}]")
+    elif ours != theirs:
+        yield f"{path}: {ours} and {theirs}"
+
+
+def answers(server):
+    server.wait_for_extraction()
+    return {path: (reply.status, without_now(reply.body, server)) for path in ASKED for reply in [server.get(path)]}
+
+
+def check_same(ours, theirs, steps, incidents):
+    """Both have extracted everything, and answer alike once what is worked out some seconds later is there, too."""
+    for server in (ours, theirs):
+        server.wait_for_points("whole", "train:loss", steps, stream="algo-1")
+        server.wait_for_points("whole", "train:loss", steps, stream="algo-2")
+
+    def are_same():
+        left, right = answers(ours), answers(theirs)
+        states = {one["state"] for one in right["/api/v1/incidents?all=true"][1]["incidents"] if one["job"] == "whole"}
+        assert (list(differences(left, right)), states) == ([], incidents)
+        return True
+    wait_until(are_same, what="the same answers")
+
+
+def test_a_life_on_postgresql_has_the_answers_of_one_on_sqlite(make):
+    options = ("--goodput-every", "200ms")
+    both = [make("postgres", *options).start(), make("sqlite", *options, on=None).start()]
+    for server in both:
+        begin(server)
+    check_same(*both, STEPS // 2, {"open"})
+    for server in both:
+        server.restart()  # which seals everything
+    check_same(*both, STEPS // 2, {"open"})
+    for server in both:
+        go_on(server)
+    check_same(*both, STEPS, {"recovered"})
+    for server in both:
+        server.kill()
+        server.start()
+    check_same(*both, STEPS, {"recovered"})
+    assert {path: status for path, (status, _) in answers(both[1]).items() if status != 200} == {"/api/v1/jobs/gone": 404}
+
+
+def test_what_postgresql_cannot_say_is_said(make):
+    server = make("limits").start()
+    server.send("j", "CUDA error")
+    query = "/api/v1/jobs?q=SecondaryStatusTransitions.StatusMessage~"
+    reply = server.get(query + "x")
+    assert reply.status == 422 and "cannot be searched for 'SecondaryStatusTransitions.StatusMessage' by a regular expression yet" in reply.body["detail"]
+    assert server.get("/api/v1/jobs?q=name~j").body["jobs"] and server.get("/api/v1/jobs?q=log~CUDA").body["jobs"]
+    assert server.get("/api/v1/fleet").body["ingest"]["disk_free_bytes"] is None
+    assert "smfleet_disk_free_bytes" not in server.get("/metrics").raw.decode()
+    assert make("file", on=None).start().get(query + "x").status == 200
+
+
+# ---- what was acknowledged ----
+
+
+class Sender(threading.Thread):
+    """Posts numbered lines to a stream of its own until the server is gone; what had no answer is sent again, by its offset."""
+
+    def __init__(self, number):
+        super().__init__(daemon=True)
+        self.stream, self.lines, self.offset, self.refused = f"algo-{number}", 0, 0, 0
+
+    def text(self, count):
+        return "".join(f"step: {n} loss: {n % 97}.5\n" for n in range(self.lines, self.lines + count))
+
+    def post(self, connection, count=50):
+        body = self.text(count).encode()
+        connection.request("POST", f"/api/v1/logs?job=j&stream={self.stream}&offset={self.offset}", body=body, headers={"Content-Type": "text/plain"})
+        reply = connection.getresponse()
+        reply.read()
+        if reply.status == 200:
+            self.lines, self.offset = self.lines + count, self.offset + len(body)
+        else:
+            assert reply.status == 503 and int(reply.headers["Retry-After"]) > 0, (reply.status, reply.headers)
+            self.refused += 1
+        return reply.status
+
+    def run(self):
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
+            while True:
+                self.post(connection)
+
+    def check(self, server):
+        """Each acknowledged line once, in its place; what was on its way may be there whole."""
+        texts = [row["text"] for row in server.lines("j", self.stream)]
+        assert len(texts) in (self.lines, self.lines + 50), (len(texts), self.lines)
+        self.lines, self.offset = 0, 0
+        assert texts == self.text(len(texts)).splitlines()
+        self.offset, self.lines = len(self.text(len(texts))), len(texts)
+
+
+def send_for_a_while(server, senders, enough):
+    threads = []
+    for sender in senders:
+        again = Sender(int(sender.stream[5:]))
+        again.lines, again.offset, again.port = sender.lines, sender.offset, server.port
+        again.start()
+        threads.append(again)
+    wait_until(lambda: all(one.lines >= before.lines + enough for one, before in zip(threads, senders)), what="acknowledged lines")
+    return threads
+
+
+def test_kill_loses_nothing_that_was_acknowledged(make):
+    server = make("killed").start()
+    senders = [Sender(1), Sender(2)]
+    for _ in range(KILLS):
+        senders = send_for_a_while(server, senders, 500)
+        server.kill()
+        for sender in senders:
+            sender.join(PATIENCE_S)
+        server.start()
+        for sender in senders:
+            sender.check(server)
+    server.wait_for_points("j", "train:loss", senders[0].lines)
+
+
+def test_a_database_that_is_killed_and_comes_back_needs_no_restart_of_ours(make):
+    with Cluster() as own:
+        server = make("bereft", on=own).start()
+        sender = Sender(1)
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE_S)
+        assert sender.post(connection) == 200
+        own.stop("immediate")
+        assert sender.post(connection) == 503
+        assert server.get("/healthz").status == 200
+        own.start()
+        wait_until(lambda: sender.post(connection) == 200, what="a line that is taken again")
+        sender.check(server)
+        server.wait_for_points("j", "train:loss", sender.lines)
+        server.restart()
+        sender.check(server)
+        server.stop()

@@ -1,0 +1,206 @@
+"""Who has a schema of PostgreSQL: one server at a time, another one that waits, and what is refused before it begins."""
+
+import contextlib
+import datetime
+import http.client
+import os
+import signal
+import struct
+import subprocess
+
+import pytest
+
+from pgproxy import Proxy
+from postgres import Cluster
+from smserver import PATIENCE_S, Server, sanitizer_environment, wait_until
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with Cluster() as one:
+        yield one
+
+
+@pytest.fixture
+def server(tmp_path, cluster):
+    one = Server(tmp_path, postgres=cluster)
+    yield one
+    one.close()
+
+
+@contextlib.contextmanager
+def standby_of(first):
+    """The same command on the same key and schema, which waits for its turn."""
+    second = Server(first.folder, postgres=first.postgres)
+    second.launch()
+    try:
+        second.wait_for_log(r"event=standby .*belongs to another server")
+        yield second
+        second.close()
+    finally:
+        if second.process:
+            second.kill()
+
+
+def lease_end(server):
+    """Until when the lease is the owner's, unless it is renewed; in seconds, by the database's clock, which is ours."""
+    return int(server.postgres.psql(f"SELECT until_ms FROM {server.schema}.lease")) / 1000
+
+
+def wait_for_take_over(second):
+    """When it had the lease."""
+    at = second.wait_for_log(r"ts=(\S+) .*event=took_over").group(1)
+    second.port = int(second.wait_for_log(r"event=listening\b.*\bport=(\d+)").group(1))
+    return datetime.datetime.fromisoformat(at.replace("Z", "+00:00")).timestamp()
+
+
+def test_a_planned_stop_hands_over_at_once(server):
+    server.start()
+    server.send("j", ["one", "two"])
+    with standby_of(server) as second:
+        end = lease_end(server)
+        server.stop()
+        assert wait_for_take_over(second) < end, "the lease was given back before its end"
+        assert [row["text"] for row in second.lines("j")] == ["one", "two"]
+        second.send("j", "three")
+
+
+def test_a_standby_takes_over_from_a_server_that_was_killed(server):
+    server.start()
+    server.send("j", ["one", "two"])
+    with standby_of(server) as second:
+        server.kill()
+        end = lease_end(server)
+        assert wait_for_take_over(second) < end, "it saw that the session was gone"
+        assert [row["text"] for row in second.lines("j")] == ["one", "two"]
+
+
+def test_a_standby_ends_when_it_is_told_to(server):
+    server.start()
+    with standby_of(server) as second:
+        second.stop()
+    server.send("j", "one")
+
+
+def test_a_server_that_slept_writes_nothing_once_another_has_taken_over(server):
+    server.start()
+    server.send("j", "one")
+    with standby_of(server) as second:
+        server.signal(signal.SIGSTOP)
+        wait_for_take_over(second)
+        second.send("j", "two")
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE_S)
+        connection.request("POST", "/api/v1/logs?job=j&stream=algo-1", body=b"never\n", headers={"Content-Type": "text/plain"})
+        server.signal(signal.SIGCONT)
+        with contextlib.suppress(OSError, http.client.HTTPException):  # it may be gone before it answers
+            assert connection.getresponse().status == 503
+        assert server.wait() == 1
+        assert "taken over by another server" in server.log_text()
+        server.assert_clean()
+        server.process = None
+        assert [row["text"] for row in second.lines("j")] == ["one", "two"]
+
+
+# ---- tools beside a server ----
+
+
+def tool(server, *arguments, environment=None):
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("SMFLEET_")}
+    return subprocess.run([server.bin("sm-server"), *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+        timeout=PATIENCE_S, cwd=server.folder, env=sanitizer_environment({**clean, **(environment or {})}))
+
+
+def test_tokens_are_made_by_the_server_or_without_one(server):
+    server.start()
+    create = ("token", "create")
+    made = tool(server, *create, "first", "--scope", "admin", *server.database_options())
+    assert made.returncode == 0, made.stderr
+    assert server.get("/api/v1/jobs", token=made.stdout.strip()).status == 200
+    server.stop()
+    later = tool(server, *create, "second", "--scope", "admin", *server.database_options())
+    assert later.returncode == 0, later.stderr
+    server.start()
+    assert server.get("/api/v1/jobs", token=later.stdout.strip()).status == 200
+    # From another machine, which has no socket to ask by.
+    elsewhere = [*server.database_options()[:-1], str(server.folder / "other.key")]
+    refused = tool(server, *create, "third", *elsewhere)
+    assert refused.returncode == 1 and "belongs to another server" in refused.stderr, refused.stderr
+
+
+@pytest.mark.parametrize("command, instead", [(["backup", "copy"], "pg_dump"), (["restore", "copy"], "pg_restore"), (["check"], "pg_amcheck"),
+    (["migrate"], "a start"), (["doctor"], "server")])
+def test_tools_of_a_file_say_what_to_use_instead(server, command, instead):
+    done = tool(server, *command, *server.database_options())
+    assert done.returncode == 1 and instead in done.stderr and "not on PostgreSQL" in done.stderr, done.stderr
+    assert sorted(server.folder.iterdir()) == []
+
+
+# ---- what is refused at the start ----
+
+
+def refusal(server, *options, environment=None):
+    done = tool(server, "--listen", "127.0.0.1:0", *options, environment=environment)
+    assert done.returncode in (1, 2), done
+    return done.stderr
+
+
+def test_a_password_is_neither_taken_nor_repeated(server, cluster):
+    key = ("--secret-key-file", "key")
+    said = refusal(server, "--db", "postgresql://sm:hunter2@127.0.0.1:1/postgres", *key)
+    assert "PGPASSFILE" in said and "hunter2" not in said
+    assert "hunter2" not in refusal(server, "--db", "postgresql://sm:hunter2@[127.0.0.1/postgres", *key)
+    # One of the environment is used, and told to nobody.
+    said = refusal(server, "--db", "postgresql://sm@127.0.0.1:1/somewhere?sslmode=disable", *key, environment={"PGPASSWORD": "hunter2"})
+    assert "host=127.0.0.1 port=1" in said and "dbname=somewhere" in said and "user=sm" in said, said
+    assert "hunter2" not in said and "sslmode" not in said and "postgresql://" not in said
+
+
+def test_the_key_must_be_stated(server, cluster):
+    assert "--secret-key-file" in refusal(server, "--db", cluster.url)
+
+
+@pytest.mark.parametrize("name", ["", "Big", "pg_mine", "9lives", "a b", "x" * 64])
+def test_a_schema_has_a_plain_name(server, cluster, name):
+    assert "a-z, 0-9 and _" in refusal(server, "--db", cluster.url, "--schema", name, "--secret-key-file", "key")
+
+
+def test_a_newer_schema_is_refused_and_one_that_only_grew_is_not(server, cluster):
+    server.start()
+    server.stop()
+    version = f"UPDATE {server.schema}.settings SET value = convert_to('%d', 'UTF8') WHERE key = '%s';"
+    cluster.psql(version % (9999, "schema_version"))
+    server.start()
+    server.stop()
+    cluster.psql(version % (9999, "min_reader"))
+    assert "version 9999" in refusal(server, *server.database_options())
+
+
+def test_two_that_start_at_once_make_one_schema(server):
+    other = Server(server.folder, postgres=server.postgres)
+    both = (server, other)
+    for one in both:
+        one.launch()
+    try:
+        wait_until(lambda: sorted(("event=standby" in one.log_text(), "event=listening" in one.log_text()) for one in both) ==
+            [(False, True), (True, False)], what="an owner and a standby")
+    finally:
+        for one in both:
+            one.stop()
+
+
+def test_a_pooler_in_between_is_refused(server, cluster):
+    def other_process(kind, body):
+        return struct.pack("!I", 4242) + body[4:] if kind == b"K" else body
+    with Proxy(cluster, other_process) as proxy:
+        assert "pooler" in refusal(server, "--db", proxy.url, "--secret-key-file", "key")
+    with Proxy(cluster, lambda kind, body: body) as proxy:
+        server.start("127.0.0.1:0", "--db", proxy.url)
+        server.send("j", "through a proxy that changes nothing")
+        server.stop()
+
+
+def test_a_server_that_is_too_old_is_refused(server, cluster):
+    def older(kind, body):
+        return b"server_version\x0013.9\x00" if kind == b"S" and body.startswith(b"server_version\x00") else body
+    with Proxy(cluster, older) as proxy:
+        assert "older than PostgreSQL 14" in refusal(server, "--db", proxy.url, "--secret-key-file", "key")
