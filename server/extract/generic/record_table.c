@@ -140,6 +140,19 @@ bool record_table_take_header(struct record_table *table, struct span text, uint
 	return false;
 }
 
+bool record_table_is_too_large(struct span text)
+{
+	struct cells cells;
+	enum cells_form form = cells_has_bar(text) ? CELLS_BARS : CELLS_GAPS;
+	bool is_long = text.len > TABLE_HEADER_MAX_BYTES;
+
+	bool is_whole = cells_split(span_cut(text, TABLE_HEADER_MAX_BYTES), form, &cells);
+	if (is_whole && !is_long)
+		return false;
+	cells.count -= is_whole && cells.count; /* the last one may be a part of one */
+	return has_names_of_rows(&cells);
+}
+
 /* Two names of a header may have one blank between them or in them: the row tells. */
 static bool split_both(const struct record_table *table, struct span text, struct cells *names, struct cells *row)
 {

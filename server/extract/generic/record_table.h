@@ -34,6 +34,8 @@ struct record_table {
 
 /* The line is a header, and the table's from now on. *is_new: it is not the one before again. */
 bool record_table_take_header(struct record_table *table, struct span text, uint64_t line, bool *is_new);
+/* It would be a header, and is longer or has more columns than is read. */
+bool record_table_is_too_large(struct span text);
 /* The line is a row: *out has its values, and its step when it says one. */
 bool record_table_take_row(
 	struct record_table *table, const struct tokens *tokens, uint64_t line, struct generic_line *out);

@@ -50,6 +50,19 @@ static bool may_be_header(struct span text)
 	return counts || span_find(text, SPAN("  ")) >= 0 || span_find_char(text, '\t') >= 0 || cells_has_bar(text);
 }
 
+/* A header that is too large: nobody would look for its rows. */
+static bool is_unread_header(struct span text)
+{
+	size_t word = 0;
+
+	if (text.len < 2 * CELLS_MAX)
+		return false;
+	text = cells_undecorated(span_cut(text, 2 * TABLE_HEADER_MAX_BYTES));
+	while (is_letter(char_at(text, word)))
+		word++;
+	return word && pair_counter(span_of(text.ptr, word)) != COUNTER_NONE && record_table_is_too_large(text);
+}
+
 static bool may_be_record(const struct record_state *state, struct span text)
 {
 	struct span trimmed = span_trim(text);
@@ -119,6 +132,8 @@ void records_read(struct record_state *state, struct span text, uint64_t line, b
 				    take_block(state, tokens, line, out, record);
 	}
 	end_record(state, line, &record->end);
+	if (!record->is_record && !out->count)
+		out->is_cut |= is_unread_header(text);
 	record->is_told = record->is_record || state->block.kind != BLOCK_NONE;
 	if (!record->is_record)
 		record->is_record = note_step(state, line, out);

@@ -1,6 +1,7 @@
 /* Bad and large input to the reader of lines that no preset knows: each limit is tested at it and one past it, and what is said then. */
 #include "extract/generic/generic.h"
 #include "extract/generic/guess.h"
+#include "extract/generic/records.h"
 #include "extract/line/slot.h"
 #include "extract/line/wide.h"
 #include "helper.h"
@@ -193,6 +194,26 @@ TEST(a_line_that_is_not_read_to_its_end_is_said)
 		buf_append_text(&text, "k: 1, ");
 	CHECK_INT(feed_at(&s, buf_span(&text), NO_TIME), 0);
 	CHECK_INT(limited(&s), 1);
+}
+
+TEST(a_header_that_is_too_large_is_said)
+{
+	for (size_t past = 0; past <= 1; past++) {
+		AUTO_DONE(stream) s = any_stream();
+		AUTO_DONE(buf) columns = BUF_INIT(TEXT_BYTES);
+		AUTO_DONE(buf) bytes = BUF_INIT(TEXT_BYTES);
+		CHECK_INT(feed(&s, "step 1 loss: 2.5"), 1);
+		buf_append_text(&columns, "step");
+		for (size_t i = 1; i < CELLS_MAX + past; i++)
+			buf_append_text(&columns, " | loss");
+		CHECK_INT(feed_at(&s, buf_span(&columns), NO_TIME), 0);
+		CHECK_INT(limited(&s), past);
+		buf_append_text(&bytes, "step | loss | ");
+		while (bytes.len < TABLE_HEADER_MAX_BYTES + past)
+			buf_append_text(&bytes, bytes.len % 50 ? "a" : "|");
+		CHECK_INT(feed_at(&s, buf_span(&bytes), NO_TIME), 0);
+		CHECK_INT(limited(&s), 2 * past);
+	}
 }
 
 TEST(what_is_no_number_is_said_and_no_point)
