@@ -126,6 +126,7 @@ static bool add_all(struct run *run, struct generic_line *line)
 		.epoch = counters->epoch,
 		.total = counters->has_epoch && !counters->is_epoch ? counters->total : 0,
 		.is_in_record = is_in_record(run) || counters->is_evaluation,
+		.is_evaluation = counters->is_evaluation,
 		.rank = rank_of(run)};
 
 	note_total(run, counters);

@@ -76,10 +76,8 @@ static bool is_kept(const struct found *found)
 }
 
 /* Without a step of its own: the one seen last (on this line, or further up, as in a record), else the count. */
-static void inherit(struct run *run, struct point *point, uint64_t count)
+static void inherit(struct run *run, const struct step_seen *seen, struct point *point, uint64_t count)
 {
-	const struct step_seen *seen = run_step(run);
-
 	if (!seen) {
 		point->step = (int64_t)count;
 		return;
@@ -87,6 +85,14 @@ static void inherit(struct run *run, struct point *point, uint64_t count)
 	point->step = seen->step;
 	if (shown_time(run) == NO_TIME && seen->ts_ms != NO_TIME && run->line->number - seen->line <= RECORD_LINES)
 		point->ts_ms = seen->ts_ms;
+}
+
+/* What another trainer's line said in between is no step of an evaluation. */
+static const struct step_seen *step_before(const struct run *run, const struct found *found)
+{
+	const struct step_seen *leading = &run->extractor->step;
+
+	return found->is_evaluation && leading->is_there ? leading : run_step(run);
 }
 
 /* x of the steps since the mean was printed last: (n A_n - m A_m) / (n - m). */
@@ -272,7 +278,7 @@ static bool give_point(struct run *run, const struct found *found)
 		.ts_ms = shown != NO_TIME ? shown : run->arrival_ms};
 
 	if (!found->has_step)
-		inherit(run, &point, track->count);
+		inherit(run, step_before(run, found), &point, track->count);
 	else if (found->step >= 0 && found->step < UINT32_MAX - 1)
 		point.in_epoch = (uint32_t)found->step + 1;
 	track->count++;

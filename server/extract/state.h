@@ -27,6 +27,7 @@ struct found {
 	bool has_epoch;
 	bool step_follows; /* the record ends with its step */
 	bool has_loss; /* on the same line */
+	bool is_evaluation; /* of the step of who leads */
 	bool is_in_record; /* below a line that says the step alone */
 	int64_t step; /* raw */
 	int64_t epoch;

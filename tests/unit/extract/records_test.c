@@ -682,3 +682,22 @@ TEST(lines_behind_a_bar_have_curves)
 	}
 	check_series(&stream, "Err", "10=6.91 20=6.92 30=6.93 40=6.94");
 }
+
+/* A stray line of another trainer has said another step in between. */
+TEST(how_far_an_evaluation_is_belongs_to_the_step_of_who_leads)
+{
+	AUTO_DONE(stream) stream = auto_stream();
+
+	for (int i = 1; i <= 40; i++) {
+		char text[256];
+		snprintf(text, sizeof text,
+			"Train: 0 [ %d/1251 (  4%%)]  Loss: 6.95 (6.94)  Time: 0.352s,  727.10/s  (0.5s,  512.0/s)  LR: "
+			"1.000e-05  Data: 0.010 (0.1)\n",
+			10 * i);
+		feed_text(&stream, text, false);
+	}
+	feed_text(&stream,
+		"step 7 loss: 2.5 lr: 0.0001\nTest: [   0/48]  Time: 2.1 (2.1)  Loss:  5.1 ( 5.1)  Acc@1: 10.1 ( 10.1)\n",
+		false);
+	check_series(&stream, "test:loss", "400=5.1");
+}
