@@ -11,6 +11,7 @@ import pytest
 
 from postgres import Cluster
 from smserver import PATIENCE_S, Server, wait_until
+from test_carry import test_a_mistake_is_named_and_leaves_nothing_of_its_job as check_mistakes
 
 T0 = 1_760_000_000_000  # 2025-10-09 08:53:20 UTC
 STEPS = 400
@@ -203,6 +204,11 @@ class Sender(threading.Thread):
         self.lines, self.offset = 0, 0
         assert texts == self.text(len(texts)).splitlines()
         self.offset, self.lines = len(self.text(len(texts))), len(texts)
+
+
+def test_a_job_that_cannot_be_imported_leaves_those_before_it(make):
+    """An error ends a whole transaction there; on SQLite it is that of its statement alone."""
+    check_mistakes(make("import").start())
 
 
 def send_for_a_while(server, senders, enough):

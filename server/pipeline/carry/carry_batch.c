@@ -217,6 +217,18 @@ static enum status set_hosts(struct store_tx *tx, const struct job_row *row, str
 	return arena ? hosts_by_hand_write(tx, arena, row, &unused, err) : error_no_memory(err);
 }
 
+/* *is_taken: somebody has made a job of the name meanwhile. */
+static enum status end_import(struct store_tx *tx, const struct job_row *row, bool *is_taken, struct error *err)
+{
+	TRY(store_tx_savepoint(tx, err));
+	enum status status = store_end_import(tx, row, err);
+	*is_taken = status == ERR_CONFLICT;
+	if (status == OK)
+		return store_tx_release(tx, err);
+	store_tx_undo(tx);
+	return *is_taken ? store_drop_import(tx, row->job_id, err) : status;
+}
+
 static enum status end_job(struct pipeline *pipeline, struct store_tx *tx, struct carried *job, struct error *err)
 {
 	const struct history history = {.rows = job->job.transitions, .count = job->job.transition_count};
@@ -225,12 +237,9 @@ static enum status end_job(struct pipeline *pipeline, struct store_tx *tx, struc
 	TRY(check_room(pipeline, err));
 	row.job_id = job->job_id;
 	row.created_ms = history_created_ms(&history, &row);
-	enum status status = store_end_import(tx, &row, err);
-	if (status == ERR_CONFLICT) { /* somebody made it meanwhile */
-		job->is_skipped = true;
-		return store_drop_import(tx, job->job_id, err);
-	}
-	TRY(status);
+	TRY(end_import(tx, &row, &job->is_skipped, err));
+	if (job->is_skipped)
+		return OK;
 	TRY(pools_put_job(tx, &row, err));
 	TRY(set_hosts(tx, &row, err));
 	return write_parts(tx, job, err);
@@ -272,6 +281,17 @@ static enum status refuse(struct carry_batch *batch, struct store_tx *tx, struct
 	return store_drop_import(tx, op->job->job_id, err);
 }
 
+/* One conflict is that of its job alone: what was written before it in the transaction stays. */
+static enum status try_op(struct carry_batch *batch, struct store_tx *tx, struct carry_op *op, struct error *err)
+{
+	TRY(store_tx_savepoint(tx, err));
+	enum status status = write_op(batch->pipeline, tx, op, err);
+	if (status == OK)
+		return store_tx_release(tx, err);
+	store_tx_undo(tx);
+	return status == ERR_CONFLICT ? refuse(batch, tx, op, err) : status;
+}
+
 static enum status write_batch(void *context, struct store_tx *tx, struct error *err)
 {
 	struct carry_batch *batch = context;
@@ -281,10 +301,9 @@ static enum status write_batch(void *context, struct store_tx *tx, struct error 
 		op->job->is_skipped = op->job->is_durably_skipped;
 	}
 	batch->refusal = (struct error){.status = OK};
-	for (struct carry_op *op = batch->first; op; op = op->next) {
-		enum status status = op->job->is_skipped ? OK : write_op(batch->pipeline, tx, op, err);
-		TRY(status == ERR_CONFLICT ? refuse(batch, tx, op, err) : status);
-	}
+	for (struct carry_op *op = batch->first; op; op = op->next)
+		if (!op->job->is_skipped)
+			TRY(try_op(batch, tx, op, err));
 	return OK;
 }
 
