@@ -290,8 +290,7 @@ TEST(a_table_without_a_step_gives_nothing)
 		"|   0  NVIDIA A100-SXM...  On   | 00000000:07:00.0 Off |                    0 |\n"
 		"| N/A   34C    P0    62W / 400W |   1234MiB / 81920MiB |     87%      Default |\n"
 		"+-------------------------------+----------------------+----------------------+\n",
-		"+---------------+--------+\n| batch_size    | 32     |\n| learning_rate | 0.001  |\n| dropout       | 0.1    |\n"
-		"+---------------+--------+\ndone\n",
+		"+------------+-----+\n| batch_size | 32  |\n| dropout    | 0.1 |\n+------------+-----+\ndone\n",
 		"total 24\n-rw-r--r--  1 root  root   4096 Jun 25 12:00 model.pt\ndrwxr-xr-x  2 root  root   4096 Jun 25 12:00 runs\n",
 		"  | Name  | Type   | Params\n--------------------------------\n0 | model | Linear | 7850\n1 | head  | Linear | 650\n",
 		"Model     Batch   Latency   Throughput\n-----     -----   -------   ----------\nresnet    32      12.5      2560\n",
