@@ -59,6 +59,8 @@ struct definition_health {
 		without_step; /* matched, and no step stands on the line, nor just before it in a record of several lines */
 };
 
+enum { EXTRACT_MARKS_MAX = 64 }; /* of a line; the values behind them have none */
+
 /* What of a line became a point (extractor_want_marks). */
 struct extracted_mark {
 	uint32_t start, end; /* bytes of the text of the line `point.line`; 0, 0: not known */

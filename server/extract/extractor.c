@@ -287,6 +287,7 @@ static enum status narrow(struct run *run, struct error *err)
 	buf_reset(out);
 	bool is_wide = wide_narrow(run->text, out);
 	TRY(buf_status(out, err));
+	run->is_narrowed = is_wide;
 	if (is_wide)
 		run->text = buf_span(out);
 	return OK;

@@ -98,6 +98,11 @@ void extractor_leave_place(struct extractor *extractor)
 {
 	for (size_t i = 0; i < extractor->formats.count; i++)
 		buf_reset(&extractor->formats.items[i]->name);
+	for (size_t i = 0; i < extractor->slots.count; i++)
+		if (!extractor->slots.items[i].is_shown)
+			extractor->slots.items[i].guessed = 0; /* lines that are read again are no more reason */
+	partials_done(&extractor->partials);
+	extractor->records.block = (struct record_block){0};
 }
 
 static const struct formats *known_of(const struct extractor *extractor)

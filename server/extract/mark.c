@@ -33,6 +33,8 @@ static bool find_in_line(const struct run *run, struct span value, size_t *start
 {
 	struct span line = run->line->text, plain = buf_span(&run->extractor->plain);
 
+	if (run->is_narrowed)
+		return false;
 	if (run->message.ptr && !is_within(value, line) && !find_in_record(run, &value))
 		return false;
 	if (is_within(value, plain))

@@ -179,7 +179,7 @@ static bool forget_setting(struct run *run, const struct held *held)
 
 	if (!name.len || !lacks_reason(run, held) || guess_points_needed(name, false) != GUESS_NEVER)
 		return false;
-	slot->guessed = 0;
+	slot->guessed--; /* what it was called elsewhere counts on */
 	return true;
 }
 
@@ -249,8 +249,10 @@ static bool give(struct run *run, const struct found *found, struct point *point
 	struct slot *slot = &run->extractor->slots.items[found->slot];
 	struct extracted_mark mark = {0};
 
-	if (run->extractor->wants_marks)
+	if (run->extractor->wants_marks && run->marks < EXTRACT_MARKS_MAX) {
+		run->marks++;
 		mark = mark_found(run, found);
+	}
 
 	if (definition->is_mean && found->has_step)
 		point->value = without_mean(slot, definition, found);

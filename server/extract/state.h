@@ -112,6 +112,8 @@ struct run {
 	bool has_unread; /* it says something that generic/ did not understand: the next of its shape may be clearer */
 	bool has_looked; /* a sieve, for lines that may be a start */
 	bool may_be_start; /* line_hint.h has to look */
+	bool is_narrowed; /* the text was UTF-16: what stands where in the line is not known */
+	unsigned marks; /* looked for on the line: each takes a way through it */
 	struct extracted_list *out;
 };
 

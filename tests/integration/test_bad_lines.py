@@ -120,7 +120,7 @@ LARGE = {
     "names over lines": (lambda: "step 1 loss: 2.5\n" + "".join(f"step {i} acc_{i % 10_000}: {i}.5\n" for i in range(40_000)), 1000),
     "brackets": (lambda: fill("["), 0), "bars": (lambda: fill("|"), 0), "bars and blanks": (lambda: fill("| "), 0), "braces": (lambda: fill("{"), 0),
     "nested": (lambda: fill("{'a':"), 0), "nested JSON": (lambda: fill('{"loss":'), 0), "blanks": (lambda: fill(" "), 0), "carriage returns": (lambda: fill("a\r"), 0),
-    "escapes": (lambda: fill("\x1b["), 0), "one word": (lambda: fill("a"), 0), "digits": (lambda: fill("1"), 0), "rules": (lambda: fill("-"), 0), "NULs": (lambda: fill("\0"), 0),
+    "escapes": (lambda: fill("\x1b["), 0), "commands": (lambda: fill("\x1b]"), 0), "one word": (lambda: fill("a"), 0), "digits": (lambda: fill("1"), 0), "rules": (lambda: fill("-"), 0), "NULs": (lambda: fill("\0"), 0),
     "columns": (lambda: columns(5000, 40), 0),
     "headers": (lambda: "".join(f"| epoch | loss_{i} | acc_{i} |\n" for i in range(100_000)), 0),
     "headers and rows": (lambda: "".join(f"| epoch | loss_{i} | acc_{i} |\n| {i} | {i}.5 | 0.5 |\n" for i in range(20_000)), 1000),

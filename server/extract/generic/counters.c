@@ -1,6 +1,5 @@
 #include "extract/generic/counters.h"
 
-#include "extract/generic/guess.h"
 #include "extract/generic/words.h"
 #include "extract/line/number.h"
 
@@ -168,7 +167,10 @@ static enum counter_word counter_at(const struct tokens *tokens, size_t number, 
 		is_limit(tokens, *word) || is_of_date(tokens, number))
 		return COUNTER_NONE;
 	struct span text = token_text(tokens, *word);
-	enum counter_word is = counter_word_of(span_of(text.ptr, text.len + is_dot_of(tokens, *word + 1)), &is_plural);
+	bool is_short = is_dot_of(tokens, *word + 1);
+	if (is_short && *word > 0 && token_is(tokens, *word - 1, TOKEN_WORD))
+		return COUNTER_NONE; /* "Catching up. 4 workers left" */
+	enum counter_word is = counter_word_of(span_of(text.ptr, text.len + is_short), &is_plural);
 	bool is_global = *word > 0 && token_is(tokens, *word - 1, TOKEN_WORD) &&
 			 span_equal_fold(token_text(tokens, *word - 1), SPAN("global"));
 	if (is == COUNTER_STEP && is_global && !is_plural)
@@ -439,8 +441,7 @@ static void find_lead(struct tokens *tokens, struct counting *out)
 	for (size_t i = 1; i < HEAD_TOKENS && i + 2 < tokens->count && !out->found.has_step; i++) {
 		if (!token_is_mark(tokens, i + 1, ':') || !token_is_mark(tokens, i + 2, '{') ||
 			!token_count(tokens, i, &count) || !token_is(tokens, i - 1, TOKEN_WORD) ||
-			guess_points_needed(token_text(tokens, i - 1), true) == GUESS_NEVER ||
-			word_limits_counter(token_text(tokens, i - 1)))
+			!word_leads_record(token_text(tokens, i - 1)))
 			continue;
 		set_step(tokens, out, i, COUNTER_BATCH);
 		out->is_head = true;

@@ -2,8 +2,8 @@
 
 #include "extract/line/cursor.h"
 
-/* As packed: none, some, and */
-enum { VALUES_WITH_LOSS = 2, VALUES_GIVEN = 3 };
+/* As packed: none, some, with a loss, and the same behind a part that has said its step. */
+enum { VALUES_WITH_LOSS = 2, VALUES_GIVEN = 3, VALUES_MAX = 5 };
 
 static void forget(struct record_block *block)
 {
@@ -101,7 +101,6 @@ static void take_pair(struct record_block *block, const struct tokens *tokens, s
 		out->names_len = names_len;
 		return;
 	}
-	block->is_given = false;
 	block->has_values = true;
 	block->has_loss |= series_is_loss(out->values[out->count - 1].series);
 }
@@ -469,7 +468,8 @@ void record_block_pack(const struct record_block *block, struct buf *out)
 	pack_u64(out, block->ruled);
 	if (block->kind == BLOCK_NONE)
 		return;
-	pack_u64(out, block->is_given ? VALUES_GIVEN : block->has_loss ? VALUES_WITH_LOSS : block->has_values);
+	pack_u64(out, (block->has_loss ? VALUES_WITH_LOSS : (uint64_t)block->has_values) +
+			      (block->is_given ? VALUES_GIVEN : 0));
 	pack_u64(out, block->rank);
 	pack_i64(out, block->step);
 	pack_u64(out, block->step_depth);
@@ -510,10 +510,10 @@ void record_block_unpack(struct record_block *block, struct unpacker *in)
 	block->ruled = (uint8_t)unpack_small(in, RULED_LINES_AGO);
 	if (block->kind == BLOCK_NONE)
 		return;
-	uint64_t values = unpack_small(in, VALUES_GIVEN);
-	block->is_given = values == VALUES_GIVEN;
-	block->has_values = values && !block->is_given;
-	block->has_loss = values == VALUES_WITH_LOSS;
+	uint64_t values = unpack_small(in, VALUES_MAX);
+	block->is_given = values >= VALUES_GIVEN;
+	block->has_values = values % VALUES_GIVEN > 0;
+	block->has_loss = values % VALUES_GIVEN == VALUES_WITH_LOSS;
 	block->rank = (uint8_t)unpack_small(in, COUNTER_GLOBAL);
 	block->step = unpack_i64(in);
 	in->has_failed |= block->step > STEP_MAX || block->step < -STEP_MAX;

@@ -36,7 +36,7 @@ struct record_block {
 	uint8_t kind;
 	bool has_values; /* that wait */
 	bool has_loss; /* among them */
-	bool is_given; /* a part of the frame, and nothing came behind it */
+	bool is_given; /* the step is that of the part before, until this one says its own */
 	uint8_t ruled; /* enum ruled */
 	uint8_t rank; /* enum counter_word: of the step so far */
 	uint8_t step_depth; /* of the braces around it */

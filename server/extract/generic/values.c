@@ -152,7 +152,8 @@ static bool find_bracketed(const struct tokens *tokens, size_t at, struct name *
 	if (at < 3 || !token_is_mark(tokens, at - 1, '>') || !is_word(tokens, at - 2) ||
 		!token_is_mark(tokens, at - 3, '<'))
 		return false;
-	out->last = at > 3 && is_word(tokens, at - 4) ? at - 4 : at - 2;
+	bool has_name = at > 3 && is_word(tokens, at - 4) && split_of(token_text(tokens, at - 4)) == SPLIT_NONE;
+	out->last = has_name ? at - 4 : at - 2;
 	out->first = first_word(tokens, out->last);
 	return true;
 }
@@ -449,7 +450,7 @@ static size_t name_behind(const struct tokens *tokens, size_t number)
 static enum order order_of(const struct tokens *tokens)
 {
 	size_t first = skip_beside(tokens, 0), pairs = 0;
-	bool is_all_known = true, has_name = false;
+	bool is_all_known = true, has_name = false, ends_with_unit = false;
 	int64_t count;
 
 	for (size_t at = first; at < tokens->count; pairs++) {
@@ -460,12 +461,16 @@ static enum order order_of(const struct tokens *tokens)
 		bool is_unit = unit_of(token_text(tokens, at + 1)).kind > UNIT_OTHER;
 		bool is_name = series_is_known(name_text(tokens, &name));
 		is_all_known &= is_unit || is_name;
+		ends_with_unit = is_unit;
 		has_name |= is_name;
 		at = skip_beside(tokens, last + 1);
 	}
 	if (pairs < 2 || !has_name)
 		return ORDER_NAME_FIRST;
 	bool may_count = token_count(tokens, first, &count); /* "120 loss 2.5 lr 3e-05 done" */
+	if (ends_with_unit &&
+		(may_count || !is_all_known)) /* "120 loss 2.5 speed 3.2 it/s": that of the number before it */
+		return ORDER_NAME_FIRST;
 	return is_all_known ? ORDER_VALUE_FIRST : may_count ? ORDER_NAME_FIRST : ORDER_UNCLEAR;
 }
 

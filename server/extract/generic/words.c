@@ -79,6 +79,11 @@ bool word_limits_counter(struct span before)
 		"grad accumulation accum the first checkpoint seed ");
 }
 
+bool word_leads_record(struct span word)
+{
+	return is_among(word, " perf rollout train eval turn round generation metrics log ");
+}
+
 bool word_is_of_header(struct span word)
 {
 	bool is_plural;

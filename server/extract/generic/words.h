@@ -22,6 +22,8 @@ enum counter_word {
 enum counter_word counter_word_of(struct span word, bool *is_plural);
 /* "total steps: 500" is no counter. */
 bool word_limits_counter(struct span before);
+/* "rollout 3: {…}" */
+bool word_leads_record(struct span word);
 /* Words that stand beside a step on a line that says nothing else. */
 bool word_is_of_header(struct span word);
 

@@ -2,13 +2,14 @@
 
 enum { ESCAPE = 0x1b, BELL = 0x07 };
 
+/* Another ESC than that of its end cancels it: so each byte is looked at once, however many commands begin. */
 static size_t length_of_command(struct span s)
 {
 	for (size_t i = 2; i < s.len; i++) {
 		if (s.ptr[i] == BELL)
 			return i + 1;
-		if (s.ptr[i] == ESCAPE && i + 1 < s.len && s.ptr[i + 1] == '\\')
-			return i + 2;
+		if (s.ptr[i] == ESCAPE)
+			return i + 1 < s.len && s.ptr[i + 1] == '\\' ? i + 2 : 2;
 	}
 	return 2; /* it never ends: keep what follows */
 }

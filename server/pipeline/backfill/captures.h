@@ -17,7 +17,7 @@ enum {
 	CAPTURES_LINES_MAX = 1000, /* asked for at once */
 	CAPTURES_BEFORE_LINES = 256,
 	CAPTURES_BEHIND_LINES = 64,
-	CAPTURES_A_LINE = 64, /* shown of one */
+	CAPTURES_A_LINE = EXTRACT_MARKS_MAX, /* shown of one */
 	CAPTURES_TEXT_BYTES = 4 << 20 /* of the lines that are asked for: one line is always read */
 };
 

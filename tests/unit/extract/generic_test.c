@@ -193,6 +193,25 @@ TEST(a_value_in_front_of_its_name)
 		{"step {S} loss {V} lr 3e-05 done", "train:loss=2.125@9 train:lr=3e-05@9"},
 		{"{S} loss {V} lr 3{V} done", "train:loss=2.125@2"},
 		{"{S} ms {V} s", ""},
+		{"{V} loss 3e-05 lr 3.5 it/s @ step {S}",
+			"train:loss=2.125@9 train:lr=3e-05@9 train:steps_per_second=3.5@9"},
+		{"step {S} 120 loss {V} grad_norm 0.5 speed 3.5 it/s",
+			"train:loss=2.125@9 train:grad_norm=0.5@9 train:steps_per_second=3.5@9"},
+		{"step {S} 12.5 loss {V} lr 3e-05 zeta 0.5 s", "train:loss=2.125@9 train:lr=3e-05@9"},
+	};
+
+	CHECK_CASES(cases);
+}
+
+TEST(a_record_in_braces_has_the_step_in_front_of_it)
+{
+	static const struct line_case cases[] = {
+		{"perf {S}: {'score': {V}}", "score=2.125@9"},
+		{"rollout {S}: {'score': {V}}", "score=2.125@9"},
+		{"fold {S}: {'score': {V}}", ""},
+		{"client {S}: {'score': {V}}", ""},
+		{"Up. {S} : loss {V}", "train:loss=2.125@9"},
+		{"Catching up. {S} workers, loss: {V}", "train:loss=2.125@2"},
 	};
 
 	CHECK_CASES(cases);
@@ -269,6 +288,7 @@ TEST(what_is_no_metric)
 		{"torch.cuda.OutOfMemoryError: step {S} loss: {V}", ""},
 		{"error 40{S} in /data/run-{S}/loss.pt", ""},
 		{"    validation: 44{S}", ""},
+		{"Catching up. {S} workers left", ""},
 		{"    test:       {S}0", ""},
 		{"Train on {S}000 samples, validate on {S}00 samples", ""},
 		{"# nThread {S} step: 2(factor) warmup iters: 5 iters: 100 validation: {S}", ""},

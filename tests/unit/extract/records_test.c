@@ -198,6 +198,10 @@ TEST(a_rule_under_several_lines_may_be_the_end)
 		"+------+------+\n| step | 20   |\n| loss | 2.5  |\n+------+------+\n| step | 30   |\n| loss | 2.25 |\n"
 		"+------+------+\n",
 		"20 train:loss=2.5\n30 train:loss=2.25\n");
+	check_reading(
+		"+------+------+\n| loss | 2.5  |\n| step | 20   |\n+------+------+\n| loss | 2.25 |\n| step | 30   |\n"
+		"+------+------+\n+------+------+\n",
+		"20 train:loss=2.5\n30 train:loss=2.25\n");
 	check_reading("+------+------+\n| acc  | 0.5  |\n| loss | 2.5  |\n+------+------+\n| step | 20   |\n"
 		      "+------+------+\n+------+------+\n",
 		"20 acc=0.5\n20 train:loss=2.5\n");
@@ -290,7 +294,7 @@ TEST(a_table_without_a_step_gives_nothing)
 		"|   0  NVIDIA A100-SXM...  On   | 00000000:07:00.0 Off |                    0 |\n"
 		"| N/A   34C    P0    62W / 400W |   1234MiB / 81920MiB |     87%      Default |\n"
 		"+-------------------------------+----------------------+----------------------+\n",
-		"+------------+-----+\n| batch_size | 32  |\n| dropout    | 0.1 |\n+------------+-----+\ndone\n",
+		"+---------------+-------+\n| learning_rate | 0.001 |\n| dropout       | 0.1   |\n+---------------+-------+\n",
 		"total 24\n-rw-r--r--  1 root  root   4096 Jun 25 12:00 model.pt\ndrwxr-xr-x  2 root  root   4096 Jun 25 12:00 runs\n",
 		"  | Name  | Type   | Params\n--------------------------------\n0 | model | Linear | 7850\n1 | head  | Linear | 650\n",
 		"Model     Batch   Latency   Throughput\n-----     -----   -------   ----------\nresnet    32      12.5      2560\n",
@@ -633,6 +637,16 @@ TEST(settings_under_a_title_are_no_curves)
 		feed_text(&stream, text, false);
 	}
 	CHECK_INT(stream.points.count, 0);
+}
+
+/* What the same name was called elsewhere still waits for its reason. */
+TEST(settings_under_a_title_are_no_reason_for_what_was_said_before)
+{
+	AUTO_DONE(stream) stream = auto_stream();
+
+	feed_text(&stream, "step 1 loss: 2.5 zeta: 0.5\nOptions:\n  zeta: 0.5\n\nstep 2 loss: 2.25\n", false);
+	check_series(&stream, "train:loss", "1=2.5 2=2.25");
+	CHECK_INT(stream.points.count, 2);
 }
 
 TEST(metrics_under_a_title_need_no_step)
