@@ -63,6 +63,7 @@ void store_tx_rollback(struct store_tx *tx);
 struct store_reader *store_tx_reader(struct store_tx *tx);
 /* A nested step that can be undone alone: a poison slice harms itself only. */
 enum status store_tx_savepoint(struct store_tx *tx, struct error *err) MUST_CHECK;
+/* One that fails, as by what went wrong since the savepoint and was not known, is undone. */
 enum status store_tx_release(struct store_tx *tx, struct error *err) MUST_CHECK;
 void store_tx_undo(struct store_tx *tx);
 

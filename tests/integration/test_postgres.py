@@ -11,7 +11,7 @@ import pytest
 
 from postgres import Cluster
 from smserver import PATIENCE_S, Server, wait_until
-from test_carry import test_a_mistake_is_named_and_leaves_nothing_of_its_job as check_mistakes
+from test_carry import IMPORT, MISTAKES, body, settled_export, staged, test_a_mistake_is_named_and_leaves_nothing_of_its_job as check_mistakes
 
 T0 = 1_760_000_000_000  # 2025-10-09 08:53:20 UTC
 STEPS = 400
@@ -209,6 +209,19 @@ class Sender(threading.Thread):
 def test_a_job_that_cannot_be_imported_leaves_those_before_it(make):
     """An error ends a whole transaction there; on SQLite it is that of its statement alone."""
     check_mistakes(make("import").start())
+
+
+def test_what_came_twice_is_refused_with_its_job_alone(make, cluster):
+    source, ours, theirs = make("source", on=None).start(), make("ours").start(), make("theirs", on=None).start()
+    source.send("good", [f"step: {step} loss: {step}.5" for step in range(1, 6)])
+    source.wait_for_points("good", "train:loss", 5)
+    rows = settled_export(source) + body(MISTAKES["the same incident twice"][0]).encode()
+    replies = [server.post(IMPORT, rows) for server in (ours, theirs)]
+    assert [(reply.status, reply.body["detail"]) for reply in replies] == [(409, "job 'j' was not imported: it has an incident twice")] * 2
+    for server in (ours, theirs):
+        wait_until(lambda: [job["TrainingJobName"] for job in server.get("/api/v1/jobs?q=loss%3E0").body["jobs"]] == ["good"], what="the summaries of the job before")
+        assert server.get("/api/v1/jobs/j").status == 404
+    assert (cluster.psql(f'SELECT count(*) FROM "{ours.schema}".imports').strip(), staged(theirs)) == ("0", 0)
 
 
 def send_for_a_while(server, senders, enough):

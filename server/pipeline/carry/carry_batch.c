@@ -222,10 +222,11 @@ static enum status end_import(struct store_tx *tx, const struct job_row *row, bo
 {
 	TRY(store_tx_savepoint(tx, err));
 	enum status status = store_end_import(tx, row, err);
-	*is_taken = status == ERR_CONFLICT;
 	if (status == OK)
-		return store_tx_release(tx, err);
-	store_tx_undo(tx);
+		status = store_tx_release(tx, err);
+	else
+		store_tx_undo(tx);
+	*is_taken = status == ERR_CONFLICT;
 	return *is_taken ? store_drop_import(tx, row->job_id, err) : status;
 }
 
@@ -287,8 +288,9 @@ static enum status try_op(struct carry_batch *batch, struct store_tx *tx, struct
 	TRY(store_tx_savepoint(tx, err));
 	enum status status = write_op(batch->pipeline, tx, op, err);
 	if (status == OK)
-		return store_tx_release(tx, err);
-	store_tx_undo(tx);
+		status = store_tx_release(tx, err); /* some databases say only here what went wrong */
+	else
+		store_tx_undo(tx);
 	return status == ERR_CONFLICT ? refuse(batch, tx, op, err) : status;
 }
 

@@ -51,7 +51,7 @@ struct driver {
 	enum status (*tx_begin)(struct store *store, struct error *err);
 	enum status (*tx_commit)(struct store *store, struct error *err);
 	enum status (*tx_savepoint)(struct store *store, struct error *err);
-	enum status (*tx_release)(struct store *store, struct error *err); /* of the newest, which is there */
+	enum status (*tx_release)(struct store *store, struct error *err); /* of the newest; undo follows a failure */
 	void (*tx_undo)(struct store *store); /* the same */
 	size_t (*tx_changed_rows)(struct store *store);
 

@@ -49,9 +49,12 @@ enum status store_tx_release(struct store_tx *tx, struct error *err)
 {
 	if (!tx->savepoints)
 		return error_set(err, ERR_INTERNAL, "there is no savepoint to release");
-	TRY(tx->store->driver->tx_release(tx->store, err));
-	tx->savepoints--;
-	return OK;
+	enum status status = tx->store->driver->tx_release(tx->store, err);
+	if (status == OK)
+		tx->savepoints--;
+	else
+		store_tx_undo(tx);
+	return status;
 }
 
 void store_tx_undo(struct store_tx *tx)

@@ -21,15 +21,19 @@ static enum status check_server(struct postgres_reader *on, struct error *err)
 	return OK;
 }
 
-/* A session whose server does not hear of us any more ends itself, and with it what it holds. */
+/*
+ * A session whose server does not hear of us any more ends itself, and with it what it holds. It says what it warns of, whatever its
+ * user's sessions are to hear: a commit that the standby does not have is a warning.
+ */
 static const char SESSION[] =
 	"SELECT pg_backend_pid(), set_config('synchronous_commit', CASE current_setting('synchronous_commit')"
 	" WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false),"
 	" set_config('search_path', ?, false), set_config('default_transaction_read_only', ?, false),"
 	" set_config('default_transaction_isolation', ?, false), set_config('statement_timeout', ?, false),"
 	" set_config('lock_timeout', ?, false), set_config('idle_in_transaction_session_timeout', ?, false),"
-	" set_config('client_connection_check_interval', '1s', false), set_config('timezone', 'UTC', false),"
-	" set_config('bytea_output', 'hex', false), set_config('standard_conforming_strings', 'on', false)";
+	" set_config('client_connection_check_interval', '1s', false), set_config('client_min_messages', 'warning', false),"
+	" set_config('timezone', 'UTC', false), set_config('bytea_output', 'hex', false),"
+	" set_config('standard_conforming_strings', 'on', false)";
 
 /*
  * What a session is told must hold for its next transaction, too, and the lease names the process behind it. A pooler keeps neither

@@ -41,12 +41,14 @@ static enum status ask(struct postgres_store *store, bool *did, struct error *er
 {
 	AUTO_DONE(statement) s = {0};
 	struct postgres_fence *fence = &store->fence;
+	struct postgres_reader *on = postgres_reader_of(store->head.writer);
 	int64_t epoch, last_commit;
 	bool has_row, has_more;
 
 	TRY(statement_open(&s, store->head.writer,
 		"UPDATE fence SET epoch = epoch + 1 WHERE token = ? RETURNING epoch, last_commit", err));
 	bind_i64(&s, fence->token);
+	on->warning[0] = '\0';
 	TRY(statement_step(&s, &has_row, err));
 	if (!has_row) {
 		fence->is_in_doubt = false;
@@ -58,6 +60,14 @@ static enum status ask(struct postgres_store *store, bool *did, struct error *er
 	TRY(statement_step(&s, &has_more, err)); /* the change is done with its end, not with its row */
 	fence->is_in_doubt = false;
 	fence->epoch = epoch;
+	/*
+	 * Neither its own commit nor the one asked for may be on the standby. The server warns behind the statement's end, of which
+	 * libpq tells us before or after.
+	 */
+	if (on->is_warned || on->warning[0]) {
+		atomic_store(&fence->is_torn, true);
+		return fence_look(&store->head, err);
+	}
 	*did = last_commit == fence->commit;
 	return OK;
 }

@@ -58,14 +58,15 @@ static enum status name_owner(struct postgres_lease *lease, struct error *err)
 
 /*
  * A lease that was not renewed, or whose server is gone: its session, and a renewal that is overdue. That of a server that was killed
- * ends with it. Where the database itself was restarted, all sessions are gone, and their servers are given time to come back.
+ * ends with it. Where the database itself was restarted, all sessions are gone, and their servers are given time to come back. One
+ * whose beginning we may not see is taken for the owner's.
  */
-static const char TAKE[] =
-	"UPDATE lease SET token = token + 1, owner = ?1, until_ms = " NOW_MS " + ?2, " SESSION
-	" WHERE until_ms < " NOW_MS " OR (until_ms < " NOW_MS
-	" + ?3 AND pg_postmaster_start_time() < clock_timestamp() - INTERVAL '5 s'"
-	" AND NOT EXISTS (SELECT 1 FROM pg_stat_activity AS a WHERE a.pid = lease.pid AND a.backend_start = lease.started))"
-	" RETURNING token";
+static const char TAKE[] = "UPDATE lease SET token = token + 1, owner = ?1, until_ms = " NOW_MS " + ?2, " SESSION
+			   " WHERE until_ms < " NOW_MS " OR (until_ms < " NOW_MS
+			   " + ?3 AND pg_postmaster_start_time() < clock_timestamp() - INTERVAL '5 s'"
+			   " AND NOT EXISTS (SELECT 1 FROM pg_stat_activity AS a WHERE a.pid = lease.pid"
+			   " AND coalesce(a.backend_start = lease.started, true)))"
+			   " RETURNING token";
 
 static enum status take_row(struct postgres_lease *lease, const char *owner, struct error *err)
 {
@@ -115,8 +116,12 @@ static enum status take_fence(struct postgres_lease *lease, struct error *err)
 static enum status take(struct postgres_lease *lease, const char *owner, struct error *err)
 {
 	struct postgres_fence *fence = &lease->store->fence;
+	struct postgres_reader *writer = postgres_reader_of(lease->store->head.writer);
 	int64_t start_ms = clock_mono_ms();
 
+	/* Who waited may have lost it meanwhile; with the row alone, nobody would have the schema. */
+	postgres_look(writer);
+	TRY(postgres_connect(writer, err));
 	TRY(postgres_reader_open(&lease->on, lease->store, true, err));
 	TRY(take_row(lease, owner, err));
 	TRY(end_old_writer(lease, err));

@@ -173,7 +173,7 @@ enum status postgres_failure(struct postgres_reader *on, const PGresult *result,
 enum status pipeline_prepare(struct postgres_reader *on, struct error *err) MUST_CHECK;
 /* After a call of libpq that sends a command; `is_sent` is what it returned. */
 enum status pipeline_sent(struct postgres_reader *on, bool is_sent, struct error *err) MUST_CHECK;
-/* A command that takes no values and gives no rows; a literal. Its failure is met later. */
+/* A command that takes no values and gives no rows. Its failure is met later. */
 enum status pipeline_defer(struct postgres_reader *on, const char *sql, struct error *err) MUST_CHECK;
 /* The command that was sent last is such a one. */
 enum status pipeline_deferred(struct postgres_reader *on, struct error *err) MUST_CHECK;

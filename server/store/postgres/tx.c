@@ -5,8 +5,12 @@
 #include "store/postgres/postgres_store.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 
-enum { CAREFUL_TRANSACTIONS = 4096 }; /* as many items as the writer takes into one transaction */
+enum {
+	CAREFUL_TRANSACTIONS = 4096, /* as many items as the writer takes into one transaction */
+	SAVEPOINT_BYTES = 32,
+};
 
 enum status postgres_run(struct store_reader *reader, const char *sql, struct error *err)
 {
@@ -118,7 +122,15 @@ enum status postgres_tx_commit(struct store *store, struct error *err)
 	return fence_settle(postgres_store_of(store), on->failed_at > before && on->failed_at <= fence, err);
 }
 
-/* All have one name: the newest of it is meant, as in SQLite. */
+/* Each depth has a name of its own: one whose end the server passed over is never taken for one around it. */
+static enum status defer_savepoint(struct postgres_reader *on, const char *verb, int depth, struct error *err)
+{
+	char sql[SAVEPOINT_BYTES];
+
+	snprintf(sql, sizeof sql, "%s slice%d", verb, depth);
+	return pipeline_defer(on, sql, err);
+}
+
 enum status postgres_tx_savepoint(struct store *store, struct error *err)
 {
 	struct postgres_reader *on = postgres_reader_of(store->writer);
@@ -126,7 +138,7 @@ enum status postgres_tx_savepoint(struct store *store, struct error *err)
 	TRY(postgres_check_usable(on, err));
 	if (on->savepoint_count == SAVEPOINTS_MAX)
 		return error_set(err, ERR_INTERNAL, "savepoints are nested more than %d deep", SAVEPOINTS_MAX);
-	TRY(pipeline_defer(on, "SAVEPOINT slice", err));
+	TRY(defer_savepoint(on, "SAVEPOINT", on->savepoint_count + 1, err));
 	on->savepoints[on->savepoint_count++] = on->sent;
 	return OK;
 }
@@ -136,7 +148,10 @@ enum status postgres_tx_release(struct store *store, struct error *err)
 	struct postgres_reader *on = postgres_reader_of(store->writer);
 
 	TRY(postgres_check_usable(on, err));
-	TRY(pipeline_defer(on, "RELEASE slice", err));
+	/* What failed in a nested one is that one's alone, and so is heard with it. An item's is heard with the whole group. */
+	if (on->savepoint_count > 1)
+		TRY(pipeline_settle(on, err));
+	TRY(defer_savepoint(on, "RELEASE", on->savepoint_count, err));
 	on->savepoint_count--;
 	return OK;
 }
@@ -144,7 +159,8 @@ enum status postgres_tx_release(struct store *store, struct error *err)
 void postgres_tx_undo(struct store *store)
 {
 	struct postgres_reader *on = postgres_reader_of(store->writer);
-	uint64_t made_at = on->savepoints[--on->savepoint_count];
+	int depth = on->savepoint_count--;
+	uint64_t made_at = on->savepoints[depth - 1];
 
 	(void)!pipeline_settle(on, NULL);
 	/* What failed before it is not undone by it: the transaction stays failed, and its commit says why. */
@@ -152,8 +168,8 @@ void postgres_tx_undo(struct store *store)
 		return;
 	on->failed_at = 0;
 	on->is_failed_late = false;
-	if (pipeline_defer(on, "ROLLBACK TO slice", NULL) == OK)
-		(void)!pipeline_defer(on, "RELEASE slice", NULL);
+	if (defer_savepoint(on, "ROLLBACK TO", depth, NULL) == OK)
+		(void)!defer_savepoint(on, "RELEASE", depth, NULL);
 }
 
 size_t postgres_tx_changed_rows(struct store *store)

@@ -331,6 +331,63 @@ TEST(undo_takes_back_to_the_newest_savepoint)
 	in_each(undoes_to_the_newest_savepoint);
 }
 
+/* One database tells of a failure where it happens, another when the savepoint is released: it is the same item's. */
+static void fails_within(struct place *p, int64_t taken)
+{
+	CHECK_OK(store_tx_savepoint(p->tx, &err));
+	enum status status = run_with(p->tx, "INSERT INTO things (id, n) VALUES (?, ?)", NUMBERS(taken, 0), NULL);
+	if (status == OK)
+		status = store_tx_release(p->tx, NULL);
+	else
+		store_tx_undo(p->tx);
+	CHECK_INT(status, ERR_CONFLICT);
+}
+
+static void undoes_what_failed_within(struct place *p)
+{
+	make_table(p);
+	put(place_begin(p), 1, 1);
+	CHECK_OK(store_tx_savepoint(p->tx, &err));
+	put(p->tx, 2, 2);
+	fails_within(p, 1);
+	CHECK_OK(store_tx_savepoint(p->tx, &err));
+	put(p->tx, 4, 4);
+	fails_within(p, 4); /* and once more a level deeper */
+	CHECK_OK(store_tx_release(p->tx, &err));
+	CHECK_INT(count_things(store_tx_reader(p->tx)), 3);
+	CHECK_OK(store_tx_release(p->tx, &err));
+	CHECK_FAILS(store_tx_release(p->tx, &err), ERR_INTERNAL, "no savepoint");
+	place_commit(p);
+	CHECK_INT(harness_number(p->reader, "SELECT sum(id) FROM things"), 7);
+}
+
+TEST(what_fails_within_a_nested_savepoint_is_heard_and_undone_with_it)
+{
+	in_each(undoes_what_failed_within);
+}
+
+static void undoes_around_what_failed(struct place *p)
+{
+	make_table(p);
+	put(place_begin(p), 1, 1);
+	CHECK_OK(store_tx_savepoint(p->tx, &err));
+	put(p->tx, 2, 2);
+	fails_within(p, 1);
+	CHECK_OK(store_tx_savepoint(p->tx, &err));
+	CHECK_INT(count_things(store_tx_reader(p->tx)), 2);
+	put(p->tx, 3, 3);
+	store_tx_undo(p->tx);
+	store_tx_undo(p->tx);
+	put(p->tx, 5, 5);
+	place_commit(p);
+	CHECK_INT(harness_number(p->reader, "SELECT sum(id) FROM things"), 6);
+}
+
+TEST(undo_of_an_outer_savepoint_takes_back_all_since_it_whatever_failed_within)
+{
+	in_each(undoes_around_what_failed);
+}
+
 static void tells_conflicts(struct place *p)
 {
 	AUTO_DONE(statement) s = {0};

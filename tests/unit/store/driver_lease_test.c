@@ -2,7 +2,9 @@
 #include "place.h"
 #include "store/postgres/postgres_store.h"
 
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/socket.h>
 
 struct owner {
@@ -144,6 +146,55 @@ TEST(a_lease_that_was_not_renewed_in_time_lets_nothing_be_written)
 	place_done(&p);
 }
 
+TEST(a_server_that_waited_over_a_restart_of_the_database_takes_the_lease)
+{
+	if (!cluster_is_there())
+		return;
+	struct place p = place_postgres();
+	struct postgres_lease *lease = NULL;
+
+	CHECK_OK(postgres_lease_make(p.store, &err));
+	place_terminate(&p, harness_number(database_writer(p.store), "SELECT pg_backend_pid()"));
+	CHECK_OK(try_take(&p, &lease, "first:1", 0, &err));
+	place_begin(&p);
+	place_commit(&p);
+	postgres_lease_free(lease);
+	place_done(&p);
+}
+
+/* Who may not see since when another's session is there. */
+static void open_as_stranger(struct place *p)
+{
+	static char conninfo[512];
+	struct postgres_options options = {.conninfo = conninfo, .schema = "sm_test", .connect_limit_s = 2};
+
+	place_administer("DO $$ BEGIN CREATE ROLE stranger LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$");
+	place_administer("GRANT USAGE ON SCHEMA sm_test TO stranger;"
+			 "GRANT SELECT, UPDATE ON ALL TABLES IN SCHEMA sm_test TO stranger");
+	snprintf(conninfo, sizeof conninfo, "%s user=stranger", cluster_conninfo("postgres"));
+	CHECK_OK(postgres_open(&p->store, &options, NULL, NULL, &err));
+	CHECK_OK(store_reader_new(&p->reader, p->store, &err));
+}
+
+TEST(a_session_that_cannot_be_looked_into_is_alive)
+{
+	if (!cluster_is_there())
+		return;
+	struct owner a = first_owner(60000);
+	struct place other = {.is_postgres = true, .arena = arena_new()};
+	struct postgres_lease *lease = NULL;
+
+	open_as_stranger(&other);
+	/* Before that the lease of a session that is gone is not taken either. */
+	while (!harness_number(a.place.reader,
+		"SELECT count(*) FROM (VALUES (1)) AS v (n)"
+		" WHERE pg_postmaster_start_time() < clock_timestamp() - INTERVAL '5 s'"))
+		continue;
+	CHECK_FAILS(try_take(&other, &lease, "second:2", 120000, &err), ERR_CONFLICT, "'first:1'");
+	place_done(&other);
+	owner_done(&a);
+}
+
 /* ---- in doubt ---- */
 
 TEST(a_commit_that_hangs_is_made_to_fail_before_that_is_said)
@@ -197,5 +248,43 @@ TEST(a_commit_whose_answer_is_lost_is_told_as_it_went)
 	}
 	CHECK(stored > 0);
 	CHECK_OK(store_look_at_file(a.place.store, &err));
+	owner_done(&a);
+}
+
+struct administrator {
+	struct store_reader *on;
+	_Atomic bool is_over;
+};
+
+static void *cut_all_waits_short(void *context)
+{
+	struct administrator *administrator = context;
+	int64_t cut = 0;
+
+	while (!atomic_load(&administrator->is_over) && place_cut_waits_short(administrator->on, &cut) == OK)
+		continue;
+	return NULL;
+}
+
+/* The commit is there, but neither it nor the question after it was waited for by a standby. */
+TEST(a_commit_whose_answer_is_lost_and_that_was_not_waited_for_is_none)
+{
+	if (!cluster_is_there())
+		return;
+	struct owner a = first_owner(0);
+	struct administrator administrator = {.on = a.place.reader};
+	pthread_t thread;
+
+	place_want_standby(&a.place);
+	put(&a.place, 1);
+	harness_number(store_tx_reader(a.place.tx), "SELECT 1");
+	CHECK(pthread_create(&thread, NULL, cut_all_waits_short, &administrator) == 0);
+	deafen(&a.place);
+	enum status status = store_tx_commit(a.place.tx, NULL);
+	atomic_store(&administrator.is_over, true);
+	pthread_join(thread, NULL);
+	CHECK_INT(status, ERR_UNAVAILABLE);
+	CHECK_FAILS(store_look_at_file(a.place.store, &err), ERR_UNAVAILABLE, "holds what was said to have failed");
+	place_want_no_standby(&a.place);
 	owner_done(&a);
 }

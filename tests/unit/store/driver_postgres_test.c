@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 
 static void make_table(struct place *p)
 {
@@ -28,18 +29,6 @@ static int64_t count_things(struct place *p)
 static int64_t backend_of(struct store_reader *on)
 {
 	return harness_number(on, "SELECT pg_backend_pid()");
-}
-
-/* Returns when the server has ended it. */
-static void terminate(struct place *p, int64_t backend)
-{
-	AUTO_DONE(statement) s = {0};
-	bool has_row;
-
-	CHECK_OK(statement_open(&s, p->reader, "SELECT pg_terminate_backend(CAST(? AS INTEGER), 10000)", &err));
-	bind_i64(&s, backend);
-	CHECK_OK(statement_step(&s, &has_row, &err));
-	CHECK(column_bool(&s));
 }
 
 /* ---- errors that are met late ---- */
@@ -154,6 +143,29 @@ TEST(savepoints_are_nested_to_a_limit)
 	place_done(&p);
 }
 
+TEST(a_release_that_fails_leaves_no_level_behind)
+{
+	if (!cluster_is_there())
+		return;
+	struct place p = place_postgres();
+
+	make_table(&p);
+	put(place_begin(&p), 1);
+	CHECK_OK(store_tx_savepoint(p.tx, &err));
+	put(p.tx, 2);
+	CHECK_OK(store_tx_savepoint(p.tx, &err));
+	put(p.tx, 1);
+	CHECK_INT(tx_changed_rows(p.tx), 0); /* now it is known */
+	CHECK_FAILS(store_tx_release(p.tx, &err), ERR_CONFLICT, "things_pkey");
+	put(p.tx, 3); /* the transaction is as it was before the nested one */
+	store_tx_undo(p.tx);
+	CHECK_FAILS(store_tx_release(p.tx, &err), ERR_INTERNAL, "no savepoint");
+	put(p.tx, 4);
+	place_commit(&p);
+	CHECK_INT(harness_number(p.reader, "SELECT sum(id) FROM things"), 5);
+	place_done(&p);
+}
+
 /* ---- rows that wait ---- */
 
 static enum status interrupt_a_reading(struct place *p, int64_t mebibytes, struct error *failure)
@@ -216,7 +228,7 @@ TEST(a_connection_that_is_killed_within_a_group_stores_nothing_of_it)
 
 	make_table(&p);
 	put(place_begin(&p), 1);
-	terminate(&p, backend_of(store_tx_reader(p.tx)));
+	place_terminate(&p, backend_of(store_tx_reader(p.tx)));
 	put(p.tx, 2); /* goes nowhere */
 	struct error failure = {0};
 	CHECK_INT(store_tx_commit(p.tx, &failure), ERR_UNAVAILABLE);
@@ -237,7 +249,7 @@ TEST(a_connection_that_is_killed_between_groups_is_made_anew_unnoticed)
 	make_table(&p);
 	put(place_begin(&p), 1);
 	place_commit(&p);
-	terminate(&p, backend_of(database_writer(p.store)));
+	place_terminate(&p, backend_of(database_writer(p.store)));
 	put(place_begin(&p), 2);
 	place_commit(&p);
 	CHECK_INT(count_things(&p), 2);
@@ -284,7 +296,7 @@ TEST(rows_do_not_end_with_the_connection)
 	CHECK_OK(statement_open(
 		&s, database_writer(p.store), "SELECT repeat('x', 100000) FROM generate_series(1, 1000)", &err));
 	CHECK_OK(statement_step(&s, &has_row, &err));
-	terminate(&p,
+	place_terminate(&p,
 		harness_number(p.reader,
 			"SELECT pid FROM pg_stat_activity WHERE query LIKE 'SELECT repeat%' AND pid <> pg_backend_pid()"));
 	for (; status == OK && has_row; rows++)
@@ -308,7 +320,7 @@ TEST(rows_do_not_end_with_a_connection_that_another_statement_lost)
 
 	CHECK_OK(statement_open(&s, on, "SELECT repeat('x', 100000) FROM generate_series(1, 1000)", &err));
 	CHECK_OK(statement_step(&s, &has_row, &err));
-	terminate(&p, backend);
+	place_terminate(&p, backend);
 	/* The first says that the connection is lost, unless that was heard before it was sent. */
 	if (connection_number(on, "SELECT 1", &number, NULL) != OK)
 		CHECK_OK(connection_number(on, "SELECT 1", &number, &err));
@@ -416,25 +428,30 @@ TEST(a_warning_before_the_commit_is_not_one_of_it)
 	place_done(&p);
 }
 
-static void wait_for_standbys(struct place *p, int64_t count)
-{
-	while (harness_number(database_writer(p->store),
-		       "SELECT count(*) FROM (VALUES (current_setting('synchronous_standby_names'))) AS v (n) WHERE n <> ''") !=
-		count)
-		continue;
-}
-
-/* As an administrator does whose standby is away. */
 static void *cut_the_wait_short(void *context)
 {
 	int64_t cut = 0;
 
-	while (!cut &&
-		connection_number(context,
-			"SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'", &cut,
-			NULL) == OK)
+	while (!cut && place_cut_waits_short(context, &cut) == OK)
 		continue;
 	return NULL;
+}
+
+static void commits_without_a_standby(struct place *p)
+{
+	struct store_tx *tx = NULL;
+	pthread_t administrator;
+
+	make_table(p);
+	place_want_standby(p);
+	put(place_begin(p), 1);
+	CHECK(pthread_create(&administrator, NULL, cut_the_wait_short, p->reader) == 0);
+	CHECK_FAILS(store_tx_commit(p->tx, &err), ERR_UNAVAILABLE, "canceling wait for synchronous replication");
+	pthread_join(administrator, NULL);
+	CHECK_INT(count_things(p), 1); /* it is there all the same, so what is in memory is not what is stored */
+	CHECK_FAILS(store_tx_begin(&tx, p->store, &err), ERR_UNAVAILABLE, "holds what was said to have failed");
+	place_want_no_standby(p);
+	place_done(p);
 }
 
 TEST(a_commit_that_was_not_waited_for_is_none)
@@ -442,23 +459,19 @@ TEST(a_commit_that_was_not_waited_for_is_none)
 	if (!cluster_is_there())
 		return;
 	struct place p = place_postgres();
-	struct store_tx *tx = NULL;
-	pthread_t administrator;
 
-	make_table(&p);
-	place_administer("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
-	place_administer("SELECT pg_reload_conf()");
-	wait_for_standbys(&p, 1);
-	put(place_begin(&p), 1);
-	CHECK(pthread_create(&administrator, NULL, cut_the_wait_short, p.reader) == 0);
-	CHECK_FAILS(store_tx_commit(p.tx, &err), ERR_UNAVAILABLE, "canceling wait for synchronous replication");
-	pthread_join(administrator, NULL);
-	CHECK_INT(count_things(&p), 1); /* it is there all the same, so what is in memory is not what is stored */
-	CHECK_FAILS(store_tx_begin(&tx, p.store, &err), ERR_UNAVAILABLE, "holds what was said to have failed");
-	place_administer("ALTER SYSTEM RESET synchronous_standby_names");
-	place_administer("SELECT pg_reload_conf()");
-	wait_for_standbys(&p, 0);
-	place_done(&p);
+	commits_without_a_standby(&p);
+}
+
+TEST(a_commit_that_was_not_waited_for_is_none_where_sessions_are_to_hear_of_errors_alone)
+{
+	if (!cluster_is_there())
+		return;
+	CHECK(setenv("PGOPTIONS", "-c client_min_messages=error", 1) == 0);
+	struct place p = place_postgres();
+
+	CHECK(unsetenv("PGOPTIONS") == 0);
+	commits_without_a_standby(&p);
 }
 
 static enum status try_open(const char *conninfo, const char *schema, struct error *err)

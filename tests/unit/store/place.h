@@ -81,6 +81,51 @@ static inline void place_run(struct place *p, const char *sql)
 	CHECK_OK(connection_run(database_writer(p->store), sql, &err));
 }
 
+/* Returns when the server has ended it. */
+static inline void place_terminate(struct place *p, int64_t backend)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	CHECK_OK(statement_open(&s, p->reader, "SELECT pg_terminate_backend(CAST(? AS INTEGER), 10000)", &err));
+	bind_i64(&s, backend);
+	CHECK_OK(statement_step(&s, &has_row, &err));
+	CHECK(column_bool(&s));
+}
+
+/* As an administrator does whose standby is away: how many waits were ended. */
+static inline enum status place_cut_waits_short(struct store_reader *on, int64_t *cut)
+{
+	return connection_number(on,
+		"SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'", cut, NULL);
+}
+
+/* Of which none is there. A server's processes hear of it one after another: it is so when a commit was seen to wait. */
+static inline void place_want_standby(struct place *p)
+{
+	struct place other = {.is_postgres = true, .write_limit_ms = 500};
+	int64_t cut = 0;
+
+	memcpy(other.schema, p->schema, sizeof other.schema);
+	place_open_postgres(&other);
+	place_administer("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+	place_administer("SELECT pg_reload_conf()");
+	while (!cut) {
+		(void)!connection_run(database_writer(other.store), "COMMENT ON SCHEMA sm_test IS 'of a test'", NULL);
+		CHECK_OK(place_cut_waits_short(p->reader, &cut));
+	}
+	place_close(&other);
+}
+
+static inline void place_want_no_standby(struct place *p)
+{
+	place_administer("ALTER SYSTEM RESET synchronous_standby_names");
+	place_administer("SELECT pg_reload_conf()");
+	while (harness_number(database_writer(p->store),
+		"SELECT count(*) FROM (VALUES (current_setting('synchronous_standby_names'))) AS v (n) WHERE n <> ''"))
+		continue;
+}
+
 static inline struct store_tx *place_begin(struct place *p)
 {
 	CHECK_OK(store_tx_begin(&p->tx, p->store, &err));
