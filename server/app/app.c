@@ -8,7 +8,6 @@
 #include "app/command_doctor.h"
 #include "app/connection_options.h"
 #include "app/control.h"
-#include "app/key_file.h"
 #include "app/reload.h"
 #include "app/storage.h"
 #include "base/clock.h"
@@ -62,13 +61,6 @@ struct app {
 	unsigned char seal_key[SEAL_KEY_BYTES];
 };
 
-static enum status beside(const char *path, const char *suffix, struct buf *out, struct error *err)
-{
-	buf_printf(out, "%s%s", path, suffix);
-	buf_append_char(out, 0);
-	return buf_status(out, err);
-}
-
 static size_t bytes(const struct options *options, const char *name)
 {
 	return (size_t)options_i64(options, name);
@@ -90,13 +82,9 @@ static void raise_descriptor_limit(void)
 
 static enum status open_store(struct app *app, struct error *err)
 {
-	AUTO_DONE(buf) key_path = BUF_INIT(4096);
-	const char *key = options_text(app->options, "secret-key-file");
-
-	TRY(beside(options_text(app->options, "db"), ".key", &key_path, err));
 	TRY(storage_init(&app->storage, app->options, app->signal_fd, err));
 	TRY(storage_open(&app->storage, &app->store, err));
-	return key_file_load(key ? key : key_path.ptr, app->seal_key, err);
+	return storage_load_key(&app->storage, app->store, app->seal_key, err);
 }
 
 static void deliveries_due(void *context)
@@ -540,17 +528,23 @@ enum status app_create_token(struct app *app, const struct local_token *asked, s
 	return local_token_create(app->pipeline, app->api, asked, out, err);
 }
 
+static void reload_by_signal(struct app *app)
+{
+	AUTO_DONE(buf) told = BUF_INIT(1 << 16);
+	struct error err = {0};
+
+	if (reload_run(&app->reload, &told, &err) != OK)
+		log_line(LOG_ERROR, "reload_failed", "error=\"%s\"", err.text);
+}
+
 /* False: the signal asks for the end. */
 static bool was_asked_to_reload(struct app *app)
 {
-	AUTO_DONE(buf) told = BUF_INIT(1 << 16);
 	struct signalfd_siginfo signal;
-	struct error err = {0};
 
 	if (read(app->signal_fd, &signal, sizeof signal) != sizeof signal || signal.ssi_signo != SIGHUP)
 		return false;
-	if (reload_run(&app->reload, &told, &err) != OK)
-		log_line(LOG_ERROR, "reload_failed", "error=\"%s\"", err.text);
+	reload_by_signal(app);
 	return true;
 }
 
@@ -559,6 +553,8 @@ enum status app_run(struct app *app, struct error *err)
 	struct pollfd waits[] = {{.fd = app->signal_fd, .events = POLLIN}, {.fd = app->control_fd, .events = POLLIN},
 		{.fd = app->storage.ended_fd, .events = POLLIN}};
 
+	if (app->storage.is_told_to_reload && !app->storage.is_told_to_stop)
+		reload_by_signal(app);
 	while (!app->storage.is_told_to_stop) {
 		if (poll(waits, sizeof waits / sizeof *waits, -1) < 0 && errno != EINTR)
 			return error_set(err, ERR_IO, "cannot wait: %s", strerror(errno));

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static enum status make_file(const char *path, unsigned char key[SEAL_KEY_BYTES], struct error *err)
+enum status key_file_make(const char *path, unsigned char key[SEAL_KEY_BYTES], struct error *err)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
@@ -22,15 +22,14 @@ static enum status make_file(const char *path, unsigned char key[SEAL_KEY_BYTES]
 	return error_set(err, ERR_IO, "cannot write the key file '%s': %s", path, strerror(problem));
 }
 
-enum status key_file_load(const char *path, unsigned char key[SEAL_KEY_BYTES], struct error *err)
+enum status key_file_read(const char *path, unsigned char key[SEAL_KEY_BYTES], struct error *err)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct stat info;
 
-	if (fd < 0 && errno == ENOENT)
-		return make_file(path, key, err);
 	if (fd < 0)
-		return error_set(err, ERR_IO, "cannot open the key file '%s': %s", path, strerror(errno));
+		return error_set(err, errno == ENOENT ? ERR_NOT_FOUND : ERR_IO, "cannot open the key file '%s': %s",
+			path, strerror(errno));
 	bool is_known = fstat(fd, &info) == 0, is_private = is_known && !(info.st_mode & 077);
 	ssize_t got = is_private ? read(fd, key, SEAL_KEY_BYTES) : -1;
 	close(fd);
@@ -39,4 +38,11 @@ enum status key_file_load(const char *path, unsigned char key[SEAL_KEY_BYTES], s
 	if (got != SEAL_KEY_BYTES)
 		return error_set(err, ERR_IO, "the key file '%s' does not hold %d bytes", path, SEAL_KEY_BYTES);
 	return OK;
+}
+
+enum status key_file_load(const char *path, unsigned char key[SEAL_KEY_BYTES], struct error *err)
+{
+	enum status status = key_file_read(path, key, err);
+
+	return status == ERR_NOT_FOUND ? key_file_make(path, key, err) : status;
 }

@@ -3,5 +3,9 @@
 
 #include "base/crypto.h"
 
-/* ERR_IO with the path; ERR_FORBIDDEN when others may read the file. */
+/* ERR_NOT_FOUND: there is none; ERR_IO with the path; ERR_FORBIDDEN when others may read the file. */
+enum status key_file_read(const char *path, unsigned char key[SEAL_KEY_BYTES], struct error *err) MUST_CHECK;
+/* Where there is none. */
+enum status key_file_make(const char *path, unsigned char key[SEAL_KEY_BYTES], struct error *err) MUST_CHECK;
+/* The one that is there, or a new one. */
 enum status key_file_load(const char *path, unsigned char key[SEAL_KEY_BYTES], struct error *err) MUST_CHECK;

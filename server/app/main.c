@@ -3,6 +3,7 @@
 #include "app/commands.h"
 #include "app/exit_status.h"
 #include "app/reload.h"
+#include "app/storage.h"
 
 #include <malloc.h>
 #include <stdio.h>
@@ -25,6 +26,8 @@ static int run(struct options *options)
 	struct error err = {0};
 
 	if (reload_set_level(options, &err) != OK)
+		return command_fail(&err, EXIT_USAGE);
+	if (storage_check(options, &err) != OK)
 		return command_fail(&err, EXIT_USAGE);
 	return options_word_count(options) ? command_run(options) : serve(options);
 }

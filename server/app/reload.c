@@ -1,5 +1,6 @@
 #include "app/reload.h"
 
+#include "app/storage.h"
 #include "base/json/json_write.h"
 #include "base/log.h"
 #include "http/http.h"
@@ -102,6 +103,7 @@ enum status reload_run(struct reload *reload, struct buf *out, struct error *err
 
 	TRY(options_parse_again(&new, reload->options, err));
 	TRY(find_level(new, &level, err));
+	TRY(storage_check(new, err));
 	pthread_mutex_lock(&reload->mutex);
 	enum status status = reload->is_ready ? take_over(reload, new, out, err)
 					      : error_set(err, ERR_UNAVAILABLE, "the server is starting");

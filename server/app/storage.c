@@ -1,5 +1,7 @@
 #include "app/storage.h"
 
+#include "app/key_file.h"
+#include "app/shared_key.h"
 #include "base/log.h"
 
 #include <errno.h>
@@ -16,6 +18,38 @@ enum { ASK_AGAIN_MS = 500, HOST_BYTES = 256 };
 bool storage_is_postgres(const struct options *options)
 {
 	return store_is_postgres(options_text(options, "db"));
+}
+
+/* Does libpq's other way to state a database begin a word of it? */
+static bool has_keyword(const char *db)
+{
+	static const char *const keywords[] = {"host=", "dbname=", "service="};
+
+	for (const char *at = db; *at; at++)
+		for (size_t i = 0; (at == db || at[-1] == ' ') && i < sizeof keywords / sizeof *keywords; i++)
+			if (strncmp(at, keywords[i], strlen(keywords[i])) == 0)
+				return true;
+	return false;
+}
+
+static bool begins(const char *text, const char *with)
+{
+	return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* What was given is not repeated: a password may be in it. */
+enum status storage_check(const struct options *options, struct error *err)
+{
+	const char *db = options_text(options, "db");
+
+	if (!storage_is_postgres(options) && (begins(db, "postgres:") || begins(db, "postgresql:") || has_keyword(db)))
+		return error_set_field(err, ERR_INVALID, "db",
+			"--db is an address that is not understood, and no file: a PostgreSQL database is stated as postgresql://HOST/DATABASE");
+	if (storage_is_postgres(options) && options_origin(options, "log-bytes") != OPTION_FROM_NOWHERE &&
+		options_i64(options, "log-bytes"))
+		return error_set_field(err, ERR_UNSUPPORTED, "log-bytes",
+			"--log-bytes does not work on PostgreSQL, whose size does not fall when text is deleted: limit text by age or size instead (PUT /api/v1/retention)");
+	return OK;
 }
 
 enum status storage_beside(const struct options *options, const char **path, struct error *err)
@@ -45,9 +79,16 @@ static bool goes_on_after_signal(struct storage *storage)
 	struct signalfd_siginfo signal;
 
 	if (read(storage->signal_fd, &signal, sizeof signal) == sizeof signal && signal.ssi_signo == SIGHUP)
-		return true; /* a start reads all options */
+		return storage->is_told_to_reload = true;
 	storage->is_told_to_stop = true;
 	return false;
+}
+
+static enum status joins(void *context, struct store_reader *reader, struct error *err)
+{
+	const struct storage *storage = context;
+
+	return shared_key_check(options_text(storage->options, "secret-key-file"), reader, err);
 }
 
 static bool waits(void *context, const struct error *why)
@@ -79,8 +120,11 @@ enum status storage_init(struct storage *storage, const struct options *options,
 		snprintf(host, sizeof host, "unknown host");
 	snprintf(storage->name, sizeof storage->name, "%s, %s, process %ld", host, options_text(options, "listen"),
 		(long)getpid());
-	storage->ownership = (struct store_ownership){
-		.name = storage->name, .waits = signal_fd >= 0 ? waits : NULL, .ended = ended, .context = storage};
+	storage->ownership = (struct store_ownership){.name = storage->name,
+		.joins = joins,
+		.waits = signal_fd >= 0 ? waits : NULL,
+		.ended = ended,
+		.context = storage};
 	storage->ended_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	return storage->ended_fd >= 0 ? OK : error_set(err, ERR_IO, "cannot make an eventfd: %s", strerror(errno));
 }
@@ -130,4 +174,19 @@ enum status storage_open(struct storage *storage, struct store **out, struct err
 	if (storage->has_waited)
 		log_line(LOG_INFO, "took_over", "owner=\"%s\"", storage->name);
 	return OK;
+}
+
+enum status storage_load_key(
+	struct storage *storage, struct store *store, unsigned char key[SEAL_KEY_BYTES], struct error *err)
+{
+	AUTO_DONE(buf) beside = BUF_INIT(4096);
+	const struct options *o = storage->options;
+	const char *stated = options_text(o, "secret-key-file");
+
+	if (storage_is_postgres(o))
+		return shared_key_load(stated, store, key, err);
+	buf_printf(&beside, "%s.key", options_text(o, "db"));
+	buf_append_char(&beside, 0);
+	TRY(buf_status(&beside, err));
+	return key_file_load(stated ? stated : beside.ptr, key, err);
 }

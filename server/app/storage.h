@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "base/crypto.h"
 #include "base/options/options.h"
 #include "store/store.h"
 
@@ -16,12 +17,14 @@ struct storage {
 	int ended_fd; /* readable: nothing is stored any more, and only a start helps */
 	struct error why; /* then */
 	bool has_waited;
-	bool is_told_to_stop; /* while it waited */
+	bool is_told_to_stop, is_told_to_reload; /* while it waited */
 	char name[STORAGE_NAME_BYTES];
 	struct store_ownership ownership;
 };
 
 bool storage_is_postgres(const struct options *options);
+/* ERR_INVALID: --db is neither a file nor an address; ERR_UNSUPPORTED: an option that does not work on such a database. */
+enum status storage_check(const struct options *options, struct error *err) MUST_CHECK;
 /* The file beside which others lie: the database, or, where that is PostgreSQL's, the key. ERR_INVALID: none is stated. */
 enum status storage_beside(const struct options *options, const char **path, struct error *err) MUST_CHECK;
 /* For subcommands that work on a file: ERR_UNSUPPORTED, with what to use instead. */
@@ -30,4 +33,7 @@ enum status storage_needs_file(const struct options *options, const char *instea
 enum status storage_init(
 	struct storage *storage, const struct options *options, int signal_fd, struct error *err) MUST_CHECK;
 enum status storage_open(struct storage *storage, struct store **out, struct error *err) MUST_CHECK;
+/* What seals secrets; made for a new database. Once the store is open, and before others write there. */
+enum status storage_load_key(
+	struct storage *storage, struct store *store, unsigned char key[SEAL_KEY_BYTES], struct error *err) MUST_CHECK;
 void storage_done(struct storage *storage);

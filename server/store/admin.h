@@ -59,6 +59,8 @@ enum status store_plan_migrations(const char *path, struct arena *arena, int64_t
 
 /* Gives at most `pages` free pages back to the file system; *left: how many there still are. */
 enum status store_vacuum(struct store_tx *tx, size_t pages, uint64_t *left, struct error *err) MUST_CHECK;
+/* Is less of store_figures in use once text is deleted? Else a limit of it would delete all, and never be met. */
+bool store_can_shrink(const struct store *store);
 /* "NFS", "Lustre" …, where a database is refused; NULL: not a network's. magic as from statfs. */
 const char *network_file_system(unsigned long magic);
 #define STORE_FREE_UNKNOWN UINT64_MAX

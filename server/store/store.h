@@ -17,6 +17,8 @@ struct store_reader;
 /* Of a database that several servers may want, and one has: PostgreSQL's. */
 struct store_ownership {
 	const char *name; /* what the others are told */
+	/* Before the first try, so that a standby that could not go on is none: an error is the opening's. NULL: may. */
+	enum status (*joins)(void *context, struct store_reader *reader, struct error *err);
 	/* Another has it, or it is away while it was waited for. False: do not wait (any longer). NULL: does not wait. */
 	bool (*waits)(void *context, const struct error *why);
 	/* Nothing is stored any more until a start: another has taken it, or it holds what was said to have failed. A thread of its own. */

@@ -4,6 +4,7 @@ import contextlib
 import datetime
 import http.client
 import os
+import shutil
 import signal
 import struct
 import subprocess
@@ -29,9 +30,9 @@ def server(tmp_path, cluster):
 
 
 @contextlib.contextmanager
-def standby_of(first):
+def standby_of(first, *arguments):
     """The same command on the same key and schema, which waits for its turn."""
-    second = Server(first.folder, postgres=first.postgres)
+    second = Server(first.folder, *arguments, postgres=first.postgres)
     second.launch()
     try:
         second.wait_for_log(r"event=standby .*belongs to another server")
@@ -101,6 +102,57 @@ def test_a_server_that_slept_writes_nothing_once_another_has_taken_over(server):
         assert [row["text"] for row in second.lines("j")] == ["one", "two"]
 
 
+def test_a_standby_that_was_told_to_reload_does_so_once_it_has_begun(server):
+    server.start()
+    config = server.folder / "conf"
+    config.write_text("rate-requests = 500\n")
+    with standby_of(server, "--config", str(config)) as second:
+        config.write_text("rate-requests = 700\n")
+        second.signal(signal.SIGHUP)
+        server.stop()
+        wait_for_take_over(second)
+        second.wait_for_log("event=option_changed name=rate-requests value=\"700\"")
+
+
+# ---- the key of both machines ----
+
+
+def test_who_has_not_the_key_of_the_database_is_no_standby(server):
+    server.start()
+    key = server.folder / "other.key"
+    options = [*server.database_options()[:-1], str(key)]
+    said = refusal(server, *options)
+    assert f"'{key}' is not there" in said and "copy" in said, said
+    assert not key.exists()
+    key.write_bytes(b"x" * 32)
+    key.chmod(0o600)
+    said = refusal(server, *options)
+    assert f"'{key}' is not that of this database" in said and "copy" in said, said
+    server.stop()
+    assert "is not that of this database" in refusal(server, *options), "nor once it could have it"
+    assert tool(server, "token", "create", "t", "--scope", "admin", *from_elsewhere(server)).returncode == 0
+
+
+def test_the_key_is_looked_for_again_after_the_wait(server):
+    server.start()
+    settings = f"{server.schema}.settings"
+    told = server.postgres.psql(f"SELECT encode(value, 'hex') FROM {settings} WHERE key = 'seal_key_check'").strip()
+    server.postgres.psql(f"DELETE FROM {settings} WHERE key = 'seal_key_check'")  # as two that begin an empty database at once see it
+    second = Server(server.folder, postgres=server.postgres)
+    key = server.folder / "other.key"
+    options = [*server.database_options()[:-1], str(key)]
+    second.database_options = lambda: options
+    second.launch()
+    second.wait_for_log("event=standby")
+    server.postgres.psql(f"INSERT INTO {settings} (key, value) VALUES ('seal_key_check', decode('{told}', 'hex'))")
+    server.stop()
+    assert second.wait() == 1
+    assert f"'{key}' is not there" in second.log_text()
+    second.assert_clean()
+    assert not key.exists()
+    server.start()
+
+
 # ---- tools beside a server ----
 
 
@@ -108,6 +160,13 @@ def tool(server, *arguments, environment=None):
     clean = {name: value for name, value in os.environ.items() if not name.startswith("SMFLEET_")}
     return subprocess.run([server.bin("sm-server"), *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
         timeout=PATIENCE_S, cwd=server.folder, env=sanitizer_environment({**clean, **(environment or {})}))
+
+
+def from_elsewhere(server):
+    """As on another machine, which has the key, but no socket to ask by."""
+    copied = server.folder / "other.key"
+    shutil.copy(f"{server.database}.key", copied)
+    return [*server.database_options()[:-1], str(copied)]
 
 
 def test_tokens_are_made_by_the_server_or_without_one(server):
@@ -121,9 +180,7 @@ def test_tokens_are_made_by_the_server_or_without_one(server):
     assert later.returncode == 0, later.stderr
     server.start()
     assert server.get("/api/v1/jobs", token=later.stdout.strip()).status == 200
-    # From another machine, which has no socket to ask by.
-    elsewhere = [*server.database_options()[:-1], str(server.folder / "other.key")]
-    refused = tool(server, *create, "third", *elsewhere)
+    refused = tool(server, *create, "third", *from_elsewhere(server))
     assert refused.returncode == 1 and "belongs to another server" in refused.stderr, refused.stderr
 
 
@@ -162,6 +219,65 @@ def test_the_key_must_be_stated(server, cluster):
 @pytest.mark.parametrize("name", ["", "Big", "pg_mine", "9lives", "a b", "x" * 64])
 def test_a_schema_has_a_plain_name(server, cluster, name):
     assert "a-z, 0-9 and _" in refusal(server, "--db", cluster.url, "--schema", name, "--secret-key-file", "key")
+
+
+@pytest.mark.parametrize("db", ["postgres:training", "postgresql:/host/training", "postgresql:", "host=/tmp dbname=x password=hunter2",
+    "password=hunter2 dbname=x", "dbname=x", "service=x"])
+def test_an_address_that_is_none_makes_no_file(server, db):
+    said = refusal(server, "--db", db, "--secret-key-file", "key")
+    assert "postgresql://HOST/DATABASE" in said and "hunter2" not in said, said
+    done = tool(server, "token", "create", "t", "--db", db)
+    assert done.returncode == 2 and "postgresql://HOST/DATABASE" in done.stderr, done.stderr
+    assert sorted(server.folder.iterdir()) == []
+
+
+def test_a_file_may_be_called_almost_as_an_address(server):
+    folder = server.folder / "host=a"
+    folder.mkdir()
+    done = tool(server, "token", "create", "t", "--scope", "admin", "--db", str(folder / "postgres.db"))
+    assert done.returncode == 0 and (folder / "postgres.db").exists(), done.stderr
+
+
+def test_an_older_schema_is_changed_by_its_owner_alone(server, cluster):
+    server.start()
+    settings = f"{server.schema}.settings"
+    cluster.psql(f"UPDATE {settings} SET value = convert_to('46', 'UTF8') WHERE key = 'schema_version'")
+    refused = tool(server, "token", "create", "t", "--scope", "admin", *from_elsewhere(server))
+    assert refused.returncode == 1 and "belongs to another server" in refused.stderr, refused.stderr
+    second = Server(server.folder, postgres=cluster)
+    second.launch()
+    second.wait_for_log("event=standby")
+    server.send("j", "one")
+    server.stop()
+    # Now it is its own; the tables are there already, which shows that it tried.
+    assert second.wait() == 1
+    assert "migration '0047_base.sql'" in second.log_text()
+    second.assert_clean()
+    assert "migration '0047_base.sql'" in refusal(server, *server.database_options()), "without a wait as well"
+    cluster.psql(f"UPDATE {settings} SET value = convert_to('47', 'UTF8') WHERE key = 'schema_version'")
+    server.start()
+    assert [row["text"] for row in server.lines("j")] == ["one"]
+
+
+def test_no_limit_of_all_text_where_deleting_frees_nothing(server, cluster):
+    said = refusal(server, *server.database_options(), "--log-bytes", "1GiB")
+    assert "--log-bytes does not work on PostgreSQL" in said, said
+    config = server.folder / "conf"
+    config.write_text("log-bytes = 0\nrate-requests = 500\n")
+    server.start("127.0.0.1:0", "--config", str(config))
+    config.write_text("rate-requests = 700\nlog-bytes = 1GiB\n")
+    server.signal(signal.SIGHUP)
+    server.wait_for_log("event=reload_failed .*--log-bytes does not work on PostgreSQL")
+    assert "option_changed" not in server.log_text()
+    reply = server.put("/api/v1/retention", json={"log_bytes": 1, "max_age_days": 9})
+    assert reply.status == 422 and "PostgreSQL" in reply.body["detail"], reply
+    assert "max_age_days" not in str(server.get("/api/v1/retention").body), "nothing of it was taken"
+    assert server.put("/api/v1/retention", json={"log_bytes": 0, "max_age_days": 9}).status == 200
+    server.stop()
+    cluster.psql(f"UPDATE {server.schema}.settings SET value = convert_to('1', 'UTF8') WHERE key = 'log_bytes'")
+    server.start()
+    server.wait_for_log("event=log_bytes_ignored remembered=1 ")
+    assert server.get("/api/v1/retention").body["log_bytes"] == 0
 
 
 def test_a_newer_schema_is_refused_and_one_that_only_grew_is_not(server, cluster):

@@ -1,6 +1,7 @@
 /* The limits themselves: changed by people, remembered, and told to readers whose lines they took. */
 #include "pipeline/retention/retention_limits.h"
 
+#include "base/log.h"
 #include "pipeline/commit/resolve.h"
 #include "pipeline/retention/retention.h"
 #include "state/execute.h"
@@ -82,6 +83,15 @@ enum status pipeline_limit_team(
 
 static const char space_key[] = "log_bytes";
 
+/* The size of a database of PostgreSQL's is not less for what is deleted there: over the limit everything would go. */
+static enum status check_space(const struct pipeline *pipeline, uint64_t log_bytes, struct error *err)
+{
+	if (!log_bytes || store_can_shrink(pipeline->options.store))
+		return OK;
+	return error_set_field(err, ERR_SEMANTIC, "log_bytes",
+		"log_bytes does not work on PostgreSQL, whose size does not fall when text is deleted: set max_age_days or max_bytes, or log_bytes to 0");
+}
+
 static enum status write_space(void *context, struct store_tx *tx, struct error *err)
 {
 	return store_put_setting(tx, space_key, span_from(context), err);
@@ -91,6 +101,7 @@ enum status pipeline_limit_space(struct pipeline *pipeline, uint64_t log_bytes, 
 {
 	char text[32];
 
+	TRY(check_space(pipeline, log_bytes, err));
 	snprintf(text, sizeof text, "%" PRIu64, log_bytes);
 	TRY(change_limits(pipeline, write_space, text, err));
 	atomic_store(&pipeline->figures.log_bytes_limit, log_bytes);
@@ -107,11 +118,19 @@ enum status retention_start(struct pipeline *pipeline, struct store_reader *read
 	if (!arena)
 		return error_no_memory(err);
 	if (limit != LOG_BYTES_REMEMBERED) {
+		TRY(check_space(pipeline, limit, err));
 		atomic_store(&pipeline->figures.log_bytes_limit, limit);
 		return OK;
 	}
 	TRY(store_read_setting(reader, arena, space_key, &stored, err));
 	if (span_parse_u64(stored, &limit)) {
+		struct error why = {0};
+		if (check_space(pipeline, limit, &why) != OK) {
+			/* An older program took it. PUT of the limits mends it, which needs a server that runs. */
+			log_line(
+				LOG_WARNING, "log_bytes_ignored", "remembered=%" PRIu64 " why=\"%s\"", limit, why.text);
+			limit = 0;
+		}
 		atomic_store(&pipeline->figures.log_bytes_limit, limit);
 		return OK;
 	}

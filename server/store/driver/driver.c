@@ -51,6 +51,11 @@ enum status store_vacuum(struct store_tx *tx, size_t pages, uint64_t *left, stru
 	return tx->store->driver->vacuum(tx->store, pages, left, err);
 }
 
+bool store_can_shrink(const struct store *store)
+{
+	return store->driver->can_shrink;
+}
+
 enum status store_disk_free(const struct store *store, uint64_t *free_bytes, struct error *err)
 {
 	return store->driver->disk_free(store, free_bytes, err);

@@ -56,6 +56,7 @@ struct driver {
 	size_t (*tx_changed_rows)(struct store *store);
 
 	/* ---- the whole database ---- */
+	bool can_shrink;
 	void (*close)(struct store *store); /* frees it, its writer, too */
 	enum status (*look)(struct store *store, struct error *err);
 	enum status (*checkpoint)(struct store *store, bool is_idle, struct error *err);

@@ -40,7 +40,7 @@ enum status postgres_label(const struct libpq *pq, const char *conninfo, char **
 		pq->PQfreemem(why);
 		return is_mistake
 			       ? error_set(err, ERR_INVALID,
-					 "the database is not stated as libpq takes it: \"host=… dbname=…\" or \"postgresql://…\"")
+					 "the address of the database is not one as libpq takes it: postgresql://HOST/DATABASE, without a password")
 			       : error_no_memory(err);
 	}
 	enum status status = read_options(options, &label, err);

@@ -63,14 +63,23 @@ enum status postgres_open(struct store **out, const struct postgres_options *opt
 	return OK;
 }
 
-/* The schema is looked at again after a wait, in which a newer server may have changed it. */
+static enum status ask_to_join(struct store *store, const struct store_ownership *ownership, struct error *err)
+{
+	AUTO(store_reader) reader = NULL;
+
+	if (!ownership || !ownership->joins)
+		return OK;
+	TRY(store_reader_new(&reader, store, err));
+	return ownership->joins(ownership->context, reader, err);
+}
+
+/* An older schema is the owner's, who works in it: it is brought up to date once it is ours, whoever had it meanwhile. */
 static enum status own(struct store *store, const struct postgres_options *options,
 	const struct store_ownership *ownership, struct error *err)
 {
-	bool waited;
-
-	TRY(postgres_keeper_start(store, ownership, &waited, err));
-	return waited ? postgres_migrate(options, err) : OK;
+	TRY(ask_to_join(store, ownership, err));
+	TRY(postgres_keeper_start(store, ownership, err));
+	return postgres_migrate(options, true, err);
 }
 
 enum status postgres_open_owned(struct store **out, const struct postgres_options *options,
@@ -79,7 +88,7 @@ enum status postgres_open_owned(struct store **out, const struct postgres_option
 {
 	struct store *store = NULL;
 
-	TRY(postgres_migrate(options, err));
+	TRY(postgres_migrate(options, false, err));
 	TRY(postgres_open(&store, options, changes, search, err));
 	enum status status = own(store, options, ownership, err);
 	if (status == OK)

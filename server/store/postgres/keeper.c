@@ -80,17 +80,19 @@ static enum status start(struct postgres_keeper *keeper, struct error *err)
 }
 
 /* Once it is known that somebody has it, a database that is away is waited for, too. */
-static enum status wait_for_lease(struct postgres_lease **out, struct store *store,
-	const struct store_ownership *ownership, bool *waited, struct error *err)
+static enum status wait_for_lease(
+	struct postgres_lease **out, struct store *store, const struct store_ownership *ownership, struct error *err)
 {
 	struct postgres_lease_options options = {.owner = ownership->name ? ownership->name : "sm-server"};
+	bool has_waited = false;
 
 	for (;;) {
 		struct error why = {0};
 		enum status status = postgres_lease_take(out, store, &options, &why);
-		bool is_held = status == ERR_CONFLICT || (*waited && (status == ERR_UNAVAILABLE || status == ERR_BUSY));
+		bool is_held =
+			status == ERR_CONFLICT || (has_waited && (status == ERR_UNAVAILABLE || status == ERR_BUSY));
 		if (is_held && ownership->waits && ownership->waits(ownership->context, &why)) {
-			*waited = true;
+			has_waited = true;
 			continue;
 		}
 		if (err)
@@ -99,18 +101,16 @@ static enum status wait_for_lease(struct postgres_lease **out, struct store *sto
 	}
 }
 
-enum status postgres_keeper_start(
-	struct store *store, const struct store_ownership *ownership, bool *waited, struct error *err)
+enum status postgres_keeper_start(struct store *store, const struct store_ownership *ownership, struct error *err)
 {
 	struct postgres_keeper *keeper = mem_zeroed(sizeof *keeper);
 
-	*waited = false;
 	if (!keeper)
 		return error_no_memory(err);
 	keeper->store = store;
 	if (ownership)
 		keeper->ownership = *ownership;
-	enum status status = wait_for_lease(&keeper->lease, store, &keeper->ownership, waited, err);
+	enum status status = wait_for_lease(&keeper->lease, store, &keeper->ownership, err);
 	if (status == OK)
 		status = start(keeper, err);
 	if (status != OK) {

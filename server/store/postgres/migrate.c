@@ -1,4 +1,4 @@
-/* The schema of this program, made or brought up to date under a lock, in one transaction. */
+/* The schema of this program, made or brought up to date under a lock, in one transaction. An older one is its owner's until it has none. */
 #include "base/embedded.h"
 #include "store/postgres/postgres_store.h"
 
@@ -74,14 +74,16 @@ static enum status put_version(struct store_reader *on, int64_t version, struct 
 	return statement_run(&s, err);
 }
 
-static enum status apply(struct store *store, const char *schema, int64_t has, struct error *err)
+/* Who does not own a schema that is there changes nothing of it. */
+static enum status apply(struct store *store, const char *schema, int64_t has, bool is_owner, struct error *err)
 {
 	struct store_reader *on = store->writer;
+	bool changes = is_owner || !has;
 	int64_t number = 0;
 
 	for (const struct embedded_file *file = embedded_postgres_migrations; file->name; file++) {
 		TRY(number_of(file, &number, err));
-		if (number <= has)
+		if (number <= has || !changes)
 			continue;
 		if (!has)
 			TRY(make_schema(on, schema, err));
@@ -98,36 +100,36 @@ static enum status apply(struct store *store, const char *schema, int64_t has, s
 }
 
 /* Two servers that start at once wait for each other here. */
-static enum status migrate_locked(struct store *store, const char *schema, struct error *err)
+static enum status migrate_locked(struct store *store, const char *schema, bool is_owner, struct error *err)
 {
 	int64_t version;
 
 	TRY(connection_run(store->writer,
 		"SELECT pg_advisory_xact_lock(hashtext('smfleet'), hashtext(current_setting('search_path')))", err));
 	TRY(read_version(store->writer, &version, err));
-	return apply(store, schema, version, err);
+	return apply(store, schema, version, is_owner, err);
 }
 
-static enum status migrate_in(struct store *store, const char *schema, struct error *err)
+static enum status migrate_in(struct store *store, const char *schema, bool is_owner, struct error *err)
 {
 	struct store_tx *tx = NULL;
 
 	TRY(store_tx_begin(&tx, store, err));
-	enum status status = migrate_locked(store, schema, err);
+	enum status status = migrate_locked(store, schema, is_owner, err);
 	if (status == OK)
 		return store_tx_commit(tx, err);
 	store_tx_rollback(tx);
 	return status;
 }
 
-enum status postgres_migrate(const struct postgres_options *options, struct error *err)
+enum status postgres_migrate(const struct postgres_options *options, bool is_owner, struct error *err)
 {
 	struct postgres_options patient = *options;
 	struct store *store = NULL;
 
 	patient.write_limit_ms = MIGRATE_LIMIT_MS; /* tables on a slow disk, or another server that makes them */
 	TRY(postgres_open(&store, &patient, NULL, NULL, err));
-	enum status status = migrate_in(store, options->schema, err);
+	enum status status = migrate_in(store, options->schema, is_owner, err);
 	database_close(store);
 	return status;
 }

@@ -22,8 +22,9 @@ struct postgres_options {
 enum status postgres_open(struct store **out, const struct postgres_options *options, struct job_changes *changes,
 	struct search_cache *search, struct error *err) MUST_CHECK;
 
-/* Makes the schema and its tables, or brings them up to date, under a lock. ERR_UNSUPPORTED: a newer program has made it. */
-enum status postgres_migrate(const struct postgres_options *options, struct error *err) MUST_CHECK;
+/* Makes the schema and its tables where there are none; else the owner alone brings them up to date. Under a lock.
+ * ERR_UNSUPPORTED: a newer program has made it. */
+enum status postgres_migrate(const struct postgres_options *options, bool is_owner, struct error *err) MUST_CHECK;
 /* What a server needs: migrated, and ours until it is closed. ownership may be NULL. */
 enum status postgres_open_owned(struct store **out, const struct postgres_options *options,
 	const struct store_ownership *ownership, struct job_changes *changes, struct search_cache *search,

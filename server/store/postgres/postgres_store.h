@@ -160,7 +160,7 @@ enum status fence_look(struct store *store, struct error *err) MUST_CHECK;
 /* ---- keeper.c ---- */
 /* Takes the lease, waiting for it as the ownership says, and keeps it until the store is closed. */
 enum status postgres_keeper_start(
-	struct store *store, const struct store_ownership *ownership, bool *waited, struct error *err) MUST_CHECK;
+	struct store *store, const struct store_ownership *ownership, struct error *err) MUST_CHECK;
 void postgres_keeper_stop(struct postgres_keeper *keeper); /* gives the lease back; frees */
 
 /* ---- failure.c ---- */

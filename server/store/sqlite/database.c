@@ -158,4 +158,5 @@ const struct driver sqlite_driver = {
 	.figures = figures,
 	.vacuum = vacuum,
 	.disk_free = disk_free,
+	.can_shrink = true,
 };
