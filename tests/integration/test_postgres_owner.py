@@ -133,6 +133,19 @@ def test_who_has_not_the_key_of_the_database_is_no_standby(server):
     assert tool(server, "token", "create", "t", "--scope", "admin", *from_elsewhere(server)).returncode == 0
 
 
+def test_a_key_that_is_lost_can_be_given_up(server):
+    server.start()
+    server.stop()
+    key = server.folder / "smfleet.db.key"
+    lost = key.read_bytes()
+    key.unlink()
+    assert "is not there" in refusal(server, *server.database_options())
+    server.postgres.psql(f"DELETE FROM {server.schema}.settings WHERE key = 'seal_key_check'")
+    server.restart(keep_port=False)
+    assert key.read_bytes() != lost
+    server.restart()
+
+
 def test_the_key_is_looked_for_again_after_the_wait(server):
     server.start()
     settings = f"{server.schema}.settings"
