@@ -560,7 +560,7 @@ enum status app_run(struct app *app, struct error *err)
 			return error_set(err, ERR_IO, "cannot wait: %s", strerror(errno));
 		if (waits[1].revents & POLLIN)
 			control_answer(&app->control, app->control_fd);
-		if (waits[2].revents & POLLIN)
+		if (waits[2].revents & POLLIN && atomic_load(&app->storage.has_ended))
 			return error_set(err, ERR_UNAVAILABLE, "%s", app->storage.why.text);
 		if (waits[0].revents & POLLIN && !was_asked_to_reload(app))
 			break;

@@ -107,6 +107,7 @@ static void ended(void *context, const struct error *why)
 	struct storage *storage = context;
 
 	storage->why = *why;
+	atomic_store(&storage->has_ended, true);
 	if (eventfd_write(storage->ended_fd, 1) != 0)
 		log_line(LOG_ERROR, "database_ended", "error=\"%s\"", why->text);
 }

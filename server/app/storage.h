@@ -9,13 +9,16 @@
 #include "base/options/options.h"
 #include "store/store.h"
 
+#include <stdatomic.h>
+
 enum { STORAGE_NAME_BYTES = 512 };
 
 struct storage {
 	const struct options *options;
 	int signal_fd; /* what comes there ends a wait; -1: it is not waited for */
 	int ended_fd; /* readable: nothing is stored any more, and only a start helps */
-	struct error why; /* then */
+	struct error why; /* then; written before has_ended */
+	atomic_bool has_ended;
 	bool has_waited;
 	bool is_told_to_stop, is_told_to_reload; /* while it waited */
 	char name[STORAGE_NAME_BYTES];

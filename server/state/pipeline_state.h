@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/queue.h"
+#include "base/turn.h"
 #include "extract/line/signature.h"
 #include "state/streams/directory.h"
 #include "state/figures.h"
@@ -106,8 +107,8 @@ struct pipeline {
 	bool has_backfill;
 	atomic_bool backfill_due; /* look for one now */
 	pthread_mutex_t seal_mutex; /* held while streams are sealed: no watermark moves under who holds it */
-	pthread_mutex_t
-		goodput_mutex; /* from when jobs' time is worked out until that is stored: nothing older comes behind it */
+	struct turn
+		goodput_turn; /* from when jobs' time is worked out until that is stored: nothing older comes behind it */
 	atomic_uint waiting_requests; /* patience.h */
 	atomic_bool goodput_sweeps; /* all jobs are to be worked out again: look where that stands */
 	atomic_bool retention_changed; /* limits or pins: look again now */

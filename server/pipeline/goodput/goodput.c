@@ -389,7 +389,7 @@ static enum status settle(struct pipeline *pipeline, struct store_reader *reader
 static bool lock_in_time(struct pipeline *pipeline)
 {
 	struct timespec deadline = clock_deadline(patience_begin(pipeline));
-	bool has_it = pthread_mutex_clocklock(&pipeline->goodput_mutex, CLOCK_MONOTONIC, &deadline) == 0;
+	bool has_it = turn_take(&pipeline->goodput_turn, &deadline);
 
 	patience_end(pipeline);
 	return has_it;
@@ -405,7 +405,7 @@ void goodput_settle(struct pipeline *pipeline, struct store_reader *reader, stru
 	/* What follows from a change is no change of whoever made it: the audit log has that one. */
 	audit_act_as(pipeline, NULL);
 	enum status status = settle(pipeline, reader, job, &err);
-	pthread_mutex_unlock(&pipeline->goodput_mutex);
+	turn_end(&pipeline->goodput_turn);
 	audit_act_as(pipeline, actor);
 	if (status != OK && status != ERR_NOT_FOUND && status != ERR_UNAVAILABLE)
 		log_line(LOG_WARNING, "goodput_failed", "job=\"%.*s\" error=\"%s\"", SPAN_ARGS(job), err.text);
@@ -446,9 +446,9 @@ enum status goodput_run(struct pipeline *pipeline, struct store_reader *reader, 
 	*has_more = false;
 	if (atomic_load(&pipeline->goodput_sweeps))
 		TRY(run_sweep(pipeline, reader, err));
-	pthread_mutex_lock(&pipeline->goodput_mutex);
+	(void)turn_take(&pipeline->goodput_turn, NULL);
 	enum status status = run_due(pipeline, reader, has_more, err);
-	pthread_mutex_unlock(&pipeline->goodput_mutex);
+	turn_end(&pipeline->goodput_turn);
 	TRY(status);
 	*has_more |= atomic_load(&pipeline->goodput_sweeps);
 	return OK;
