@@ -148,31 +148,35 @@ static enum continuity_answer compare_exactly(
 	return count ? CONTINUITY_EQUAL : CONTINUITY_UNKNOWN;
 }
 
-static const char *cause_of(const struct continuity *c)
+static void find_cause(struct continuity *c)
 {
-	if (c->loss_spreads > CONTINUITY_SPREADS_MAX && c->loss_difference > 0)
-		return "older checkpoint";
-	if (c->rate == CONTINUITY_DIFFERENT)
-		return "rate restarted";
-	if (c->data == CONTINUITY_DIFFERENT || c->loss_spreads > CONTINUITY_SPREADS_MAX)
-		return "data order";
-	return NULL;
+	bool is_far = c->loss_spreads > CONTINUITY_SPREADS_MAX;
+
+	c->verdict = CONTINUITY_DIFFERS;
+	if (is_far && c->loss_difference > 0) {
+		c->cause = "older checkpoint";
+	} else if (c->rate == CONTINUITY_DIFFERENT) {
+		c->cause = "rate restarted";
+		c->about = CONTINUITY_RATE;
+	} else if (is_far || c->data == CONTINUITY_DIFFERENT) {
+		c->cause = "data order";
+		c->about = c->data == CONTINUITY_DIFFERENT ? CONTINUITY_DATA : CONTINUITY_LOSS;
+	} else {
+		c->verdict = isnan(c->loss_spreads) ? CONTINUITY_NOT_PROVABLE : CONTINUITY_CONTINUED;
+	}
 }
 
 void continuity_judge(const struct continuity_series *loss, const struct continuity_series *rate,
 	const struct continuity_series *data, struct continuity *out)
 {
 	*out = (struct continuity){.first_step = INT64_MIN, .stride = stride_of(&loss->after)};
+	out->after_count = loss->after.count;
 	if (loss->after.count)
 		out->first_step = loss->after.prints[0].step;
 	compare_loss(loss, out);
 	out->rate = compare_exactly(rate, &out->rate_step, &out->rate_before, &out->rate_after);
 	out->data = compare_exactly(data, &out->data_step, &out->data_before, &out->data_after);
-	out->cause = cause_of(out);
-	if (out->cause)
-		out->verdict = CONTINUITY_DIFFERS;
-	else
-		out->verdict = isnan(out->loss_spreads) ? CONTINUITY_NOT_PROVABLE : CONTINUITY_CONTINUED;
+	find_cause(out);
 }
 
 const char *continuity_verdict_name(enum continuity_verdict verdict)

@@ -40,11 +40,13 @@ void continuity_add_before(struct continuity_series *series, int64_t first_step,
 void continuity_add_after(struct continuity_series *series, int64_t step, double value);
 
 enum continuity_answer { CONTINUITY_UNKNOWN, CONTINUITY_EQUAL, CONTINUITY_DIFFERENT };
+enum continuity_about { CONTINUITY_LOSS, CONTINUITY_RATE, CONTINUITY_DATA };
 enum continuity_verdict { CONTINUITY_CONTINUED, CONTINUITY_DIFFERS, CONTINUITY_NOT_PROVABLE };
 
 struct continuity {
 	int64_t first_step; /* that it printed; INT64_MIN: none yet */
 	int64_t stride; /* from one print to the next; 1 where there is one print alone */
+	size_t after_count; /* prints behind it; CONTINUITY_WINDOW: or more */
 	size_t overlap_steps; /* that both printed, of the loss */
 	double loss_before, loss_after; /* medians over these; NaN: there are none */
 	double loss_difference; /* the median of the differences */
@@ -56,6 +58,7 @@ struct continuity {
 	int64_t data_step;
 	double data_before, data_after;
 	enum continuity_verdict verdict;
+	enum continuity_about about; /* of DIFFERS: in what it shows */
 	const char *cause; /* of DIFFERS: "older checkpoint", "rate restarted", "data order"; NULL */
 };
 

@@ -5,7 +5,10 @@ import statistics
 
 import pytest
 
+from smserver import wait_until
+
 from test_life import MINUTE_MS, T0, line
+from test_signatures import incidents
 
 
 def curve(step):
@@ -18,6 +21,7 @@ class Log:
     def __init__(self, seed=1):
         self.lines, self.at_ms, self.random = [], T0, random.Random(seed)
         self.losses = []  # one {step: loss} an attempt
+        self.saved = 0
 
     def train(self, first, last, every=1, add=0.0, lr=lambda step: 3e-4, data=None, checkpoints=(), noise=0.02):
         losses = {}
@@ -28,14 +32,21 @@ class Log:
             self.at_ms += MINUTE_MS
             if step in checkpoints:
                 self.lines.append(line(self.at_ms - 1000, f"saved checkpoint to /ckpt/step-{step} at step {step}"))
+                self.saved += 1
         self.losses.append(losses)
         self.at_ms += 10 * MINUTE_MS
         return self
 
 
-def ask(server, log, job="j", restarts=1):
+def send(server, log, job="j"):
+    """Checkpoints are stored a moment after they were read."""
     server.send(job, log.lines)
     server.wait_for_extraction()
+    wait_until(lambda: len(server.get(f"/api/v1/jobs/{job}/checkpoints").body["checkpoints"]) == log.saved, what="the checkpoints")
+
+
+def ask(server, log, job="j", restarts=1):
+    send(server, log, job)
     body = server.get(f"/api/v1/jobs/{job}/continuity").body
     assert len(body["restarts"]) == restarts, body
     return body
@@ -130,7 +141,7 @@ def test_each_restart_is_compared_with_what_it_took_the_place_of(server):
 
 def test_along_a_chain_the_end_of_the_job_before_counts(server):
     before, after = Log(1).train(1, 100, checkpoints=(80,)), Log(2).train(81, 160)
-    server.send("first", before.lines)
+    send(server, before, "first")
     assert server.post("/api/v1/jobs", json={"TrainingJobName": "second", "Tags": [{"Key": "continues", "Value": "first"}]}).status == 201
     row = ask(server, after, "second")["restarts"][0]
     count, far = spreads(before.losses[0], after.losses[0], first=81)
@@ -158,3 +169,54 @@ def test_who_has_none_and_who_is_not_there(server):
     assert (once["metric"], once["restarts"]) == ("train:loss", [])
     assert server.get("/api/v1/jobs/none/continuity").status == 404
     assert server.get("/api/v1/jobs/once/continuity?x=1").status == 400
+
+
+# ---- the incident ----
+
+def differing(server, job="j"):
+    return incidents(server, job, "restart_differs")
+
+
+def test_what_differs_is_told_once_a_restart(make_server):
+    server = make_server()
+    log = Log().train(1, 100, checkpoints=(40, 80)).train(81, 160, add=curve(40) - curve(80))
+    answer = ask(server, log)["restarts"][0]
+    row, = wait_until(lambda: differing(server), what="the incident")
+    evidence = row["evidence"]
+    assert (row["severity"], row["opened_step"], row["is_historic"]) == ("warning", 81, True)
+    assert (evidence["cause"], evidence["attempt"], evidence["from_step"], evidence["overlap_steps"]) == ("older checkpoint", 2, 80, 20)
+    assert (evidence["metric"], evidence["score"]) == ("train:loss", answer["loss_spreads"])
+    assert (evidence["value"], evidence["expected"]) == (answer["loss_after"], answer["loss_before"])
+    server.restart()
+    log.lines.clear()
+    log.train(121, 200, add=0)  # restarted again, now from step 120 of the second attempt, with the loss of the first
+    server.send("j", log.lines)
+    rows = wait_until(lambda: len(differing(server)) == 2 and differing(server), what="that of the next restart")
+    assert [(one["evidence"]["attempt"], one["evidence"]["cause"]) for one in rows] == [(3, "data order"), (2, "older checkpoint")]
+    assert rows[1]["state"] == "recovered"
+
+
+def test_a_rate_that_restarted_is_told_with_its_figures(server):
+    log = Log().train(1, 100, lr=lambda step: 1e-3 * step / 100).train(81, 160, lr=lambda step: 1e-3 * (step - 80) / 100)
+    ask(server, log)
+    row, = wait_until(lambda: differing(server), what="the incident")
+    evidence = row["evidence"]
+    assert (row["opened_step"], evidence["cause"]) == (81, "rate restarted")
+    assert "learning_rate" in evidence["metric"] or "lr" in evidence["metric"]
+    assert (evidence["value"], evidence["expected"]) == (pytest.approx(1e-5), pytest.approx(8.1e-4))
+
+
+def test_who_went_on_or_has_little_in_common_is_not_told_of(server):
+    """Seven steps in common are too few for an incident while the job runs; another job's comes in the meantime."""
+    few = Log(3).train(1, 87).train(81, 95, add=1)
+    ask(server, few, "few")
+    fine = Log(4).train(1, 100).train(81, 160)
+    ask(server, fine, "fine")
+    odd = Log(5).train(1, 100).train(81, 160, add=1)
+    ask(server, odd, "odd")
+    wait_until(lambda: differing(server, "odd"), what="the incident of the job that differs")
+    assert not differing(server, "few") and not differing(server, "fine")
+    more = Log(6)
+    more.at_ms = few.at_ms - 10 * MINUTE_MS
+    server.send("few", more.train(96, 400).lines)
+    assert wait_until(lambda: differing(server, "few"), what="256 prints: no more in common will come")[0]["evidence"]["overlap_steps"] == 7

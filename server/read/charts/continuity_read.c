@@ -275,8 +275,10 @@ static enum status judge(const struct walk *walk, struct arena *arena, struct co
 			restart.continues = walk->parts[0].view.row.name;
 		continuity_judge(
 			&walk->series[LOSS][i], &walk->series[RATE][i], &walk->series[DATA][i], &restart.judged);
-		if (restart.judged.first_step != INT64_MIN) /* else it printed no loss yet */
+		if (restart.judged.first_step != INT64_MIN)
 			out->restarts[out->count++] = restart;
+		else
+			out->pending++;
 	}
 	return OK;
 }

@@ -25,6 +25,7 @@ struct continuity_report {
 	struct span metric, stream, rate_metric, data_metric; /* "": there is none */
 	struct continuity_restart *restarts; /* oldest first */
 	size_t count, left_out; /* left_out: older ones */
+	size_t pending; /* newest ones that have printed no loss yet */
 };
 
 /* ERR_NOT_FOUND names the job. */
