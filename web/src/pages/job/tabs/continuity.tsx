@@ -48,7 +48,7 @@ export function ContinuityPart({ store }: { store: JobStore }) {
         keyOf={(one) => one.attempt}
         columns={[
           { title: t("attempt"), isNumber: true, isHead: true, cell: (one) => formatCount(one.attempt) },
-          { title: t("verdict"), cell: (one) => <span title={one.why}>{verdictOf(one)}</span> },
+          { title: t("verdict"), cell: verdictOf },
           { title: t("from step"), isNumber: true, cell: (one) => formatCount(one.from_step) },
           { title: t("checkpoint"), isNumber: true, cell: (one) => (one.checkpoint_step === null ? NONE : formatCount(one.checkpoint_step)) },
           { title: t("steps printed twice"), isNumber: true, cell: (one) => formatCount(one.overlap_steps) },
@@ -62,6 +62,7 @@ export function ContinuityPart({ store }: { store: JobStore }) {
           },
           { title: t("same learning rate"), cell: (one) => answer(one.lr_equal) },
           { title: t("same data"), cell: (one) => answer(one.data_equal) },
+          { title: t("why"), cell: (one) => (one.verdict === "continued" ? NONE : one.why) },
         ]}
       />
       {reply.left_out > 0 && <p class="dim">{tn(reply.left_out, "and {n} earlier one", "and {n} earlier ones")}</p>}
