@@ -185,22 +185,3 @@ const char *continuity_verdict_name(enum continuity_verdict verdict)
 
 	return names[verdict];
 }
-
-/* Its last part: train/num_input_tokens_seen. */
-bool continuity_is_data(struct span metric)
-{
-	static const char *const names[] = {"consumed_samples", "consumed_train_samples", "consumed_tokens",
-		"consumed_train_tokens", "num_input_tokens_seen", "num_tokens", "tokens_seen", "total_tokens",
-		"samples_seen", "data_position", "sample_index"};
-	char name[32];
-	size_t first = metric.len, count = 0;
-
-	while (first && metric.ptr[first - 1] != '/' && metric.ptr[first - 1] != ':')
-		first--;
-	for (size_t i = first; i < metric.len && count < sizeof name; i++)
-		name[count++] = metric.ptr[i] == ' ' || metric.ptr[i] == '-' ? '_' : metric.ptr[i];
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (span_equal_fold(span_of(name, count), span_from(names[i])))
-			return true;
-	return false;
-}

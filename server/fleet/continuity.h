@@ -66,6 +66,3 @@ struct continuity {
 void continuity_judge(const struct continuity_series *loss, const struct continuity_series *rate,
 	const struct continuity_series *data, struct continuity *out);
 const char *continuity_verdict_name(enum continuity_verdict verdict);
-
-/* Does a series of this name count what of the data was consumed? */
-bool continuity_is_data(struct span metric);

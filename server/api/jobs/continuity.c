@@ -1,6 +1,7 @@
 /* Whether restarts went on from where they were: docs/goodput.md. */
 #include "api/core/api_state.h"
 #include "api/core/handlers.h"
+#include "api/core/money.h"
 #include "api/core/request.h"
 #include "read/charts/continuity_read.h"
 
@@ -16,15 +17,6 @@ static void put_step(struct json_writer *w, const char *name, int64_t step)
 		json_null(w);
 	else
 		json_i64(w, step);
-}
-
-static void put_number(struct json_writer *w, const char *name, double value)
-{
-	json_key(w, name);
-	if (isnan(value))
-		json_null(w);
-	else
-		json_double(w, value);
 }
 
 static void put_answer(struct json_writer *w, const char *name, enum continuity_answer answer)
@@ -87,10 +79,10 @@ static enum status write_restart(struct json_writer *w, const struct continuity_
 	put_step(w, "checkpoint_step", restart->checkpoint_step);
 	put_step(w, "newest_checkpoint_step", restart->newest_checkpoint_step);
 	json_put_i64(w, "overlap_steps", (int64_t)c->overlap_steps);
-	put_number(w, "loss_before", c->loss_before);
-	put_number(w, "loss_after", c->loss_after);
-	put_number(w, "loss_spread", c->loss_spread);
-	put_number(w, "loss_spreads", c->loss_spreads);
+	api_put_known(w, "loss_before", c->loss_before);
+	api_put_known(w, "loss_after", c->loss_after);
+	api_put_known(w, "loss_spread", c->loss_spread);
+	api_put_known(w, "loss_spreads", c->loss_spreads);
 	put_answer(w, "lr_equal", c->rate);
 	put_answer(w, "data_equal", c->data);
 	json_put_text(w, "verdict", continuity_verdict_name(c->verdict));

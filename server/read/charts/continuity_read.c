@@ -1,6 +1,7 @@
 /* One walk over each series serves all restarts: each point is looked at by those whose attempts it lies before, or began. */
 #include "read/charts/continuity_read.h"
 
+#include "model/metrics/consumed.h"
 #include "model/metrics/stream_name.h"
 #include "read/charts/main_series.h"
 #include "read/charts/points_read.h"
@@ -71,7 +72,7 @@ static const struct stream_view *find_stream(const struct job_view *view, struct
 static struct span find_data(const struct stream_view *stream)
 {
 	for (size_t i = 0; i < stream->series_count; i++)
-		if (continuity_is_data(stream->series[i].metric))
+		if (consumed_of(stream->series[i].metric) != CONSUMED_NOTHING)
 			return stream->series[i].metric;
 	return SPAN("");
 }

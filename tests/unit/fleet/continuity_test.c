@@ -132,14 +132,3 @@ TEST(a_step_that_was_printed_twice_has_its_last_value)
 	CHECK(loss->after.prints[0].value == 2);
 	free(loss);
 }
-
-TEST(series_that_count_the_data_are_known_by_name)
-{
-	CHECK(continuity_is_data(SPAN("consumed_samples")));
-	CHECK(continuity_is_data(SPAN("consumed samples")));
-	CHECK(continuity_is_data(SPAN("train/num_input_tokens_seen")));
-	CHECK(continuity_is_data(SPAN("train:Consumed_Tokens")));
-	CHECK(!continuity_is_data(SPAN("tokens_per_second")));
-	CHECK(!continuity_is_data(SPAN("")));
-	CHECK(!continuity_is_data(SPAN("consumed_samples_of_a_very_long_name_indeed")));
-}
