@@ -97,7 +97,7 @@ static bool waits(void *context, const struct error *why)
 	struct pollfd signals = {.fd = storage->signal_fd, .events = POLLIN};
 
 	if (!storage->has_waited)
-		log_line(LOG_INFO, "standby", "why=\"%s\"", why->text);
+		log_line(LOG_INFO, "standby", "port=%u why=\"%s\"", storage->port, why->text);
 	storage->has_waited = true;
 	return poll(&signals, 1, ASK_AGAIN_MS) <= 0 || goes_on_after_signal(storage);
 }

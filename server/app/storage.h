@@ -16,6 +16,7 @@ enum { STORAGE_NAME_BYTES = 512 };
 struct storage {
 	const struct options *options;
 	int signal_fd; /* what comes there ends a wait; -1: it is not waited for */
+	unsigned port; /* where it answers meanwhile, for the log */
 	int ended_fd; /* readable: nothing is stored any more, and only a start helps */
 	struct error why; /* then; written before has_ended */
 	atomic_bool has_ended;
