@@ -1,6 +1,6 @@
 #include "app/standby.h"
 
-enum { AGAIN_S = 2 };
+enum { PAGE_AGAIN_S = 2, AGAIN_S = 1 };
 
 /* Nothing in it needs a script or a style, which the pages' policy would not let it have inline. */
 static const char PAGE[] =
@@ -38,7 +38,7 @@ enum status standby_answer(void *context, void *worker, const struct http_reques
 	if (wants_page(request) && !span_equal(path, SPAN("/readyz"))) {
 		response->status = 503;
 		response->content_type = "text/html; charset=utf-8";
-		http_response_header(response, "Retry-After", "%d", AGAIN_S);
+		http_response_header(response, "Retry-After", "%d", PAGE_AGAIN_S);
 		buf_append_text(&response->body, PAGE);
 		return OK;
 	}

@@ -93,7 +93,7 @@ def test_a_standby_says_so_to_whoever_asks(server):
             second.post("/api/v1/logs?job=j&stream=algo-1", "never\n"), second.post("/", "{}", headers={"X-Amz-Target": "Logs_20140328.PutLogEvents"}),
             second.post("/healthz"), second.put("/api/v1/retention", json={"log_bytes": 1})]
         for status, told, body in refused:
-            assert (status, told["Retry-After"], body["status"]) == (503, "2", 503)
+            assert (status, told["Retry-After"], body["status"]) == (503, "1", 503)
             assert "waits until another server has ended" in body["detail"]
         assert second.get("/", headers={"Host": "evil.example"}).status == 421
         server.stop()
