@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ASK_AGAIN_MS = 500, HOST_BYTES = 256 };
+enum { ASK_AGAIN_MS = 200, HOST_BYTES = 256 };
 
 bool storage_is_postgres(const struct options *options)
 {
