@@ -474,10 +474,7 @@ static void say_listening(const struct app *app)
 
 static enum status listen_to_tools(struct app *app, struct error *err)
 {
-	const char *beside;
-
-	TRY(storage_beside(app->options, &beside, err));
-	TRY(control_path(beside, &app->socket_path, err));
+	TRY(storage_socket(app->options, &app->socket_path, err));
 	TRY(control_listen(app->socket_path.ptr, &app->control_fd, err));
 	app->control.pipeline = app->pipeline;
 	app->control.api = app->api;
@@ -632,7 +629,8 @@ void app_free(struct app *app)
 	hub_free(app->hub);
 	if (app->control_fd >= 0) {
 		close(app->control_fd);
-		unlink(app->socket_path.ptr); /* before the next server may make its own there */
+		if (!atomic_load(&app->storage.has_ended)) /* else it is that of who took over, on this machine */
+			unlink(app->socket_path.ptr); /* before the next server may make its own there */
 	}
 	store_free(app->store);
 	storage_done(&app->storage);

@@ -154,6 +154,8 @@ def test_a_server_that_slept_writes_nothing_once_another_has_taken_over(server):
         server.assert_clean()
         server.process = None
         assert [row["text"] for row in second.lines("j")] == ["one", "two"]
+        made = tool(second, "token", "create", "t", "--scope", "admin", *second.database_options())
+        assert made.returncode == 0 and second.get("/api/v1/jobs", token=made.stdout.strip()).status == 200, "its end left our socket alone"
 
 
 def test_a_standby_that_was_told_to_reload_does_so_once_it_has_begun(server):
@@ -249,6 +251,23 @@ def test_tokens_are_made_by_the_server_or_without_one(server):
     assert server.get("/api/v1/jobs", token=later.stdout.strip()).status == 200
     refused = tool(server, *create, "third", *from_elsewhere(server))
     assert refused.returncode == 1 and "belongs to another server" in refused.stderr, refused.stderr
+
+
+def test_two_schemas_with_one_key_are_asked_each_by_its_own_socket(server):
+    other = Server(server.folder, "--schema", f"{server.schema[-58:]}_other", postgres=server.postgres)
+    both = (server, other)
+    try:
+        for one in both:
+            one.start()
+        tokens = [tool(one, "token", "create", "t", "--scope", "admin", *one.database_options(), *one.arguments) for one in both]
+        assert [made.returncode for made in tokens] == [0, 0], tokens
+        seen = [[one.get("/api/v1/jobs", token=made.stdout.strip()).status for made in tokens] for one in both]
+        assert seen == [[200, 401], [401, 200]]
+        other.stop()
+        made = tool(server, "token", "create", "later", "--scope", "admin", *server.database_options())
+        assert made.returncode == 0, made.stderr
+    finally:
+        other.stop()
 
 
 @pytest.mark.parametrize("command, instead", [(["backup", "copy"], "pg_dump"), (["restore", "copy"], "pg_restore"), (["check"], "pg_amcheck"),
