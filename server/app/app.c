@@ -44,6 +44,7 @@ struct app {
 	struct assets *assets;
 	struct api *_Atomic api; /* the pipeline's threads run before it is there */
 	struct aws *aws;
+	struct mlflow *mlflow;
 	struct http_route *routes; /* of both */
 	struct http_server *server;
 	struct http_hooks hooks; /* outlive the server */
@@ -395,7 +396,8 @@ static enum status start_server(struct app *app, struct error *err)
 		.idle_timeout_s = (unsigned)(options_i64(o, "idle-timeout") / 1000)};
 
 	TRY(doors_make_aws(&app->aws, o, app->api, app->pipeline, err));
-	TRY(doors_join_routes(&app->routes, &count, app->aws, err));
+	TRY(doors_make_mlflow(&app->mlflow, o, app->api, app->pipeline, err));
+	TRY(doors_join_routes(&app->routes, &count, app->aws, app->mlflow, err));
 	app->hooks = api_hooks(app->api);
 	TRY(api_start(app->api, err));
 	TRY(http_server_start(&app->server, &options, app->routes, count, &app->hooks, err));
@@ -611,6 +613,7 @@ void app_free(struct app *app)
 	pipeline_free(app->pipeline);
 	mem_free(app->routes);
 	aws_free(app->aws);
+	mlflow_free(app->mlflow);
 	api_free(app->api);
 	assets_free(app->assets);
 	webhook_formats_free(app->formats);
