@@ -79,16 +79,11 @@ static const struct http_route templates[] = {
 		.summary = "MLflow: note the datasets of a run"},
 	{HTTP_GET, "/api/2.0/mlflow/metrics/get-history", SCOPE_READ, .handler = route_get_history,
 		.summary = "MLflow: all points of a metric, in order of arrival; also with a token to write"},
-	{ANY_METHOD, "/api/2.0/mlflow/logged-models/{rest...}", SCOPE_READ, .handler = route_no_models,
-		.summary = "MLflow: not implemented; it says where to put models"},
-	{ANY_METHOD, "/api/2.0/mlflow/traces/{rest...}", SCOPE_READ, .handler = route_no_traces,
-		.summary = "MLflow: not implemented; it says where to put traces"},
-	{ANY_METHOD, "/api/3.0/mlflow/traces/{rest...}", SCOPE_READ, .handler = route_no_traces,
-		.summary = "MLflow: not implemented; it says where to put traces"},
-	{ANY_METHOD, "/api/2.0/mlflow-artifacts/{rest...}", SCOPE_READ, .handler = route_no_artifacts,
-		.summary = "MLflow: not implemented; it says where artifacts go"},
-	{ANY_METHOD, "/api/2.0/mlflow/{rest...}", SCOPE_READ, .handler = route_unknown,
-		.summary = "MLflow: any other call; it says which there are"},
+	{ANY_METHOD, "/api/2.0/mlflow/logged-models/{rest...}", SCOPE_READ, .handler = route_no_models},
+	{ANY_METHOD, "/api/2.0/mlflow/traces/{rest...}", SCOPE_READ, .handler = route_no_traces},
+	{ANY_METHOD, "/api/3.0/mlflow/traces/{rest...}", SCOPE_READ, .handler = route_no_traces},
+	{ANY_METHOD, "/api/2.0/mlflow-artifacts/{rest...}", SCOPE_READ, .handler = route_no_artifacts},
+	{ANY_METHOD, "/api/2.0/mlflow/{rest...}", SCOPE_READ, .handler = route_unknown},
 };
 
 enum { ROUTE_COUNT = sizeof templates / sizeof *templates };
