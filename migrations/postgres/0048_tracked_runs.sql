@@ -5,6 +5,7 @@ CREATE TABLE tracked_projects (
 	team text COLLATE "C" NOT NULL, -- whose it is; '': of those who have no team
 	name text COLLATE "C" NOT NULL,
 	tags text COLLATE "C" NOT NULL, -- JSON object of texts
+	artifacts text COLLATE "C" NOT NULL, -- where clients put files
 	created_ms bigint NOT NULL,
 	modified_ms bigint NOT NULL,
 	PRIMARY KEY (project_id)
@@ -20,6 +21,7 @@ CREATE TABLE tracked_runs (
 	status text COLLATE "C" NOT NULL, -- in the tracker's words
 	start_ms bigint NOT NULL,
 	end_ms bigint NOT NULL, -- 0: not said
+	artifacts text COLLATE "C" NOT NULL,
 	inputs text COLLATE "C" NOT NULL, -- JSON array of the datasets that were logged, as they came
 	PRIMARY KEY (job_id)
 );

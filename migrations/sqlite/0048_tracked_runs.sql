@@ -5,6 +5,7 @@ CREATE TABLE tracked_projects (
 	team TEXT NOT NULL, -- whose it is; '': of those who have no team
 	name TEXT NOT NULL,
 	tags TEXT NOT NULL, -- JSON object of texts
+	artifacts TEXT NOT NULL, -- where clients put files
 	created_ms INTEGER NOT NULL,
 	modified_ms INTEGER NOT NULL,
 	PRIMARY KEY (project_id)
@@ -20,6 +21,7 @@ CREATE TABLE tracked_runs (
 	status TEXT NOT NULL, -- in the tracker's words
 	start_ms INTEGER NOT NULL,
 	end_ms INTEGER NOT NULL, -- 0: not said
+	artifacts TEXT NOT NULL,
 	inputs TEXT NOT NULL, -- JSON array of the datasets that were logged, as they came
 	PRIMARY KEY (job_id)
 ) STRICT;

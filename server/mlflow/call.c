@@ -161,6 +161,8 @@ static enum status submit(struct door_call *own, struct error *err)
 	struct http_deferred *deferred = own->deferred = http_defer(own->call.request);
 
 	own->call.reader = NULL;
+	own->call.body = NULL;
+	json_free(TAKE(own->body)); /* here: who ends the call is the writer, for whom all wait */
 	enum status status = pipeline_submit(own->call.pipeline, points, points_done, own, err);
 	if (status != OK) {
 		http_deferred_cancel(deferred);

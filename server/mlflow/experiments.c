@@ -1,4 +1,5 @@
 /* Experiments: names that runs are under. Each team has its own; the default one, number 0, is there for all. */
+#include "base/crypto.h"
 #include "mlflow/internal.h"
 
 #include <stdio.h>
@@ -8,13 +9,23 @@ enum { EXPERIMENTS_MAX = 1000 /* of one page */ };
 static const struct tracked_project_row default_experiment = {
 	.project_id = MLFLOW_DEFAULT_ID, .team = {"", 0}, .name = {MLFLOW_DEFAULT_NAME, 7}, .tags = {"{}", 2}};
 
+static enum status place_below(const struct mlflow_call *call, const char *name, struct span *out, struct error *err)
+{
+	AUTO_DONE(buf) place = BUF_INIT(4096);
+
+	buf_printf(&place, "%s/%s", call->options->artifact_root, name);
+	TRY(buf_status(&place, err));
+	*out = arena_copy(call->arena, buf_span(&place));
+	return out->ptr ? OK : error_no_memory(err);
+}
+
 enum status mlflow_find_experiment(
 	const struct mlflow_call *call, int64_t experiment_id, struct tracked_project_row *out, struct error *err)
 {
 	if (experiment_id != MLFLOW_DEFAULT_ID)
 		return store_read_tracked_project(call->reader, call->arena, experiment_id, out, err);
 	*out = default_experiment;
-	return OK;
+	return place_below(call, "0", &out->artifacts, err);
 }
 
 static void write_id(struct json_writer *w, const char *key, int64_t id)
@@ -41,17 +52,12 @@ static enum status write_tags(struct json_writer *w, struct span tags, struct er
 	return OK;
 }
 
-static enum status write_experiment(
-	const struct mlflow_call *call, const struct tracked_project_row *row, struct json_writer *w, struct error *err)
+static enum status write_experiment(const struct tracked_project_row *row, struct json_writer *w, struct error *err)
 {
-	AUTO_DONE(buf) place = BUF_INIT(4096);
-
-	buf_printf(&place, "%s/%lld", call->options->artifact_root, (long long)row->project_id);
-	TRY(buf_status(&place, err));
 	json_object(w);
 	write_id(w, "experiment_id", row->project_id);
 	json_put_span(w, "name", row->name);
-	json_put_span(w, "artifact_location", buf_span(&place));
+	json_put_span(w, "artifact_location", row->artifacts);
 	json_put_text(w, "lifecycle_stage", "active");
 	json_put_i64(w, "creation_time", row->created_ms);
 	json_put_i64(w, "last_update_time", row->modified_ms);
@@ -78,6 +84,19 @@ static enum status tags_object(
 	return out->ptr ? OK : error_no_memory(err);
 }
 
+/* As the client says; else below ours, by a name that no other has, since its number is not known yet. */
+static enum status name_place(const struct mlflow_call *call, struct span *out, struct error *err)
+{
+	char uuid[UUID_BYTES + 1];
+
+	*out = SPAN("");
+	TRY(mlflow_text(call, "artifact_location", MLFLOW_PLACE_MAX_BYTES, out, err));
+	if (out->len)
+		return OK;
+	crypto_uuid(uuid);
+	return place_below(call, uuid, out, err);
+}
+
 enum status mlflow_experiment_create(struct mlflow_call *call, struct error *err)
 {
 	struct tracked_pairs tags = {0};
@@ -86,6 +105,7 @@ enum status mlflow_experiment_create(struct mlflow_call *call, struct error *err
 	TRY(mlflow_want_text(call, "name", MLFLOW_NAME_MAX_BYTES, &row.name, err));
 	TRY(mlflow_pairs(call, "tags", MLFLOW_BATCH_TAGS_MAX, MLFLOW_TAG_MAX_BYTES, &tags, err));
 	TRY(tags_object(call, &tags, &row.tags, err));
+	TRY(name_place(call, &row.artifacts, err));
 	if (span_equal(row.name, default_experiment.name))
 		return error_set(err, ERR_CONFLICT, "there is an experiment '" MLFLOW_DEFAULT_NAME "' already");
 	TRY(pipeline_add_project(call->pipeline, &row, err));
@@ -101,19 +121,21 @@ enum status mlflow_experiment_get(struct mlflow_call *call, struct error *err)
 	TRY(mlflow_experiment_id(call, &experiment_id, err));
 	TRY(mlflow_find_experiment(call, experiment_id, &row, err));
 	json_key(&call->w, "experiment");
-	return write_experiment(call, &row, &call->w, err);
+	return write_experiment(&row, &call->w, err);
 }
 
 enum status mlflow_experiment_get_by_name(struct mlflow_call *call, struct error *err)
 {
-	struct tracked_project_row row = default_experiment;
+	struct tracked_project_row row;
 	struct span name;
 
 	TRY(mlflow_want_text(call, "experiment_name", MLFLOW_NAME_MAX_BYTES, &name, err));
-	if (!span_equal(name, default_experiment.name))
+	if (span_equal(name, default_experiment.name))
+		TRY(mlflow_find_experiment(call, MLFLOW_DEFAULT_ID, &row, err));
+	else
 		TRY(store_find_tracked_project(call->reader, call->arena, call->team, name, &row, err));
 	json_key(&call->w, "experiment");
-	return write_experiment(call, &row, &call->w, err);
+	return write_experiment(&row, &call->w, err);
 }
 
 /* ---- the list ---- */
@@ -143,7 +165,7 @@ static enum status read_listing(const struct mlflow_call *call, struct listing *
 enum status mlflow_experiment_search(struct mlflow_call *call, struct error *err)
 {
 	struct listing listing;
-	struct tracked_project_row *rows;
+	struct tracked_project_row *rows, oldest;
 	struct span view = SPAN("");
 	size_t count;
 
@@ -157,11 +179,13 @@ enum status mlflow_experiment_search(struct mlflow_call *call, struct error *err
 	json_key(&call->w, "experiments");
 	json_array(&call->w);
 	for (size_t i = 0; i < shown; i++)
-		TRY(write_experiment(call, &rows[i], &call->w, err));
+		TRY(write_experiment(&rows[i], &call->w, err));
 	/* the default one is the oldest: the last of the last page, where that has room */
 	bool is_last = shown < listing.limit && listing.below > MLFLOW_DEFAULT_ID && count == shown;
-	if (is_last && !span_equal(view, SPAN("DELETED_ONLY")))
-		TRY(write_experiment(call, &default_experiment, &call->w, err));
+	if (is_last && !span_equal(view, SPAN("DELETED_ONLY"))) {
+		TRY(mlflow_find_experiment(call, MLFLOW_DEFAULT_ID, &oldest, err));
+		TRY(write_experiment(&oldest, &call->w, err));
+	}
 	json_array_end(&call->w);
 	if (shown == listing.limit)
 		write_id(&call->w, "next_page_token", rows[shown - 1].project_id);

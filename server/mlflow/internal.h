@@ -28,6 +28,7 @@ enum {
 	MLFLOW_TAG_MAX_BYTES = 8000,
 	MLFLOW_NAME_MAX_BYTES = 500,
 	MLFLOW_USER_MAX_BYTES = 256,
+	MLFLOW_PLACE_MAX_BYTES = 2000,
 };
 
 /* The stream of a run's job that has its metrics. */
@@ -120,8 +121,8 @@ struct mlflow_run {
 /* row: of the store. With all that is acknowledged. */
 enum status mlflow_view_run(const struct mlflow_call *call, const struct tracked_run_row *row, struct mlflow_run *out,
 	struct error *err) MUST_CHECK;
-void mlflow_write_run(const struct mlflow_call *call, const struct mlflow_run *run, struct json_writer *w);
-void mlflow_write_run_info(const struct mlflow_call *call, const struct mlflow_run *run, struct json_writer *w);
+void mlflow_write_run(const struct mlflow_run *run, struct json_writer *w);
+void mlflow_write_run_info(const struct mlflow_run *run, struct json_writer *w);
 
 /* ---- metrics.c ---- */
 mlflow_handler mlflow_log_metric, mlflow_log_batch, mlflow_get_history;

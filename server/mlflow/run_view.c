@@ -152,14 +152,12 @@ static void write_pairs(struct json_writer *w, const char *name, const struct tr
 	json_array_end(w);
 }
 
-void mlflow_write_run_info(const struct mlflow_call *call, const struct mlflow_run *run, struct json_writer *w)
+void mlflow_write_run_info(const struct mlflow_run *run, struct json_writer *w)
 {
 	const struct tracked_run_row *row = &run->row;
-	AUTO_DONE(buf) place = BUF_INIT(4096);
 	char experiment_id[24];
 
 	snprintf(experiment_id, sizeof experiment_id, "%lld", (long long)row->project_id);
-	buf_printf(&place, "%s/%s/%.*s/artifacts", call->options->artifact_root, experiment_id, SPAN_ARGS(row->run_id));
 	json_object(w);
 	json_put_span(w, "run_id", row->run_id);
 	json_put_span(w, "run_uuid", row->run_id);
@@ -170,7 +168,7 @@ void mlflow_write_run_info(const struct mlflow_call *call, const struct mlflow_r
 	json_put_i64(w, "start_time", row->start_ms);
 	if (row->end_ms)
 		json_put_i64(w, "end_time", row->end_ms);
-	json_put_span(w, "artifact_uri", buf_span(&place));
+	json_put_span(w, "artifact_uri", row->artifacts);
 	json_put_text(w, "lifecycle_stage", "active");
 	json_object_end(w);
 }
@@ -191,11 +189,11 @@ static void write_metrics(struct json_writer *w, const struct mlflow_run *run)
 	json_array_end(w);
 }
 
-void mlflow_write_run(const struct mlflow_call *call, const struct mlflow_run *run, struct json_writer *w)
+void mlflow_write_run(const struct mlflow_run *run, struct json_writer *w)
 {
 	json_object(w);
 	json_key(w, "info");
-	mlflow_write_run_info(call, run, w);
+	mlflow_write_run_info(run, w);
 	json_key(w, "data");
 	json_object(w);
 	write_metrics(w, run);

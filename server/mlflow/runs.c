@@ -57,6 +57,17 @@ static enum status make_id(struct mlflow_call *call, struct span *out, struct er
 	return out->ptr ? OK : error_no_memory(err);
 }
 
+static enum status place_run(struct mlflow_call *call, const struct tracked_project_row *experiment,
+	struct tracked_run_row *row, struct error *err)
+{
+	AUTO_DONE(buf) place = BUF_INIT(4096);
+
+	buf_printf(&place, "%.*s/%.*s/artifacts", SPAN_ARGS(experiment->artifacts), SPAN_ARGS(row->run_id));
+	TRY(buf_status(&place, err));
+	row->artifacts = arena_copy(call->arena, buf_span(&place));
+	return row->artifacts.ptr ? OK : error_no_memory(err);
+}
+
 static enum status write_run(
 	struct mlflow_call *call, struct span run_id, struct json_writer *w, bool is_info, struct error *err)
 {
@@ -66,9 +77,9 @@ static enum status write_run(
 	TRY(store_read_tracked_run(call->reader, call->arena, run_id, &row, err));
 	TRY(mlflow_view_run(call, &row, &run, err));
 	if (is_info)
-		mlflow_write_run_info(call, &run, w);
+		mlflow_write_run_info(&run, w);
 	else
-		mlflow_write_run(call, &run, w);
+		mlflow_write_run(&run, w);
 	return OK;
 }
 
@@ -94,6 +105,7 @@ enum status mlflow_run_create(struct mlflow_call *call, struct error *err)
 	TRY(mlflow_pairs(call, "tags", MLFLOW_BATCH_TAGS_MAX, MLFLOW_TAG_MAX_BYTES, &tags, err));
 	TRY(make_id(call, &making.row.run_id, err));
 	TRY(name_run(call, &making.row, &tags, err));
+	TRY(place_run(call, &experiment, &making.row, err));
 	making.project = experiment.name;
 	TRY(pipeline_make_run(call->pipeline, &making, err));
 	json_key(&call->w, "run");

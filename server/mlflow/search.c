@@ -185,7 +185,7 @@ static enum status write_one(struct run_search *search, const struct candidate *
 		return error_no_memory(err);
 	scratch.arena = arena;
 	TRY(mlflow_view_run(&scratch, candidate->row, &run, err));
-	mlflow_write_run(&scratch, &run, &search->call->w);
+	mlflow_write_run(&run, &search->call->w);
 	return OK;
 }
 

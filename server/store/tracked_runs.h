@@ -11,6 +11,7 @@ struct tracked_project_row {
 	struct span team;
 	struct span name;
 	struct span tags; /* JSON object */
+	struct span artifacts; /* where its runs' files are */
 	int64_t created_ms, modified_ms;
 };
 enum status store_add_tracked_project(
@@ -34,6 +35,7 @@ struct tracked_run_row {
 	struct span user_name;
 	struct span status;
 	int64_t start_ms, end_ms;
+	struct span artifacts; /* where clients put files */
 	struct span inputs; /* JSON array */
 };
 /* A new one, or all columns of the job's. */

@@ -138,12 +138,33 @@ with mlflow.start_run(run_name="odd") as run:
         mlflow.trace(lambda x: x)(1)
     mlflow.log_metric("after", 1.0)
 dataset = client.get_run(run.info.run_id).inputs.dataset_inputs[0]
-give({"text": pathlib.Path(f"mlflow-artifacts/1/{run.info.run_id}/artifacts/notes/a.txt").read_text(), "dataset": dataset.dataset.name,
+folder = pathlib.Path(client.get_experiment("1").artifact_location)
+give({"text": (folder / run.info.run_id / "artifacts/notes/a.txt").read_text(), "root": folder.parts[0], "dataset": dataset.dataset.name,
     "context": dataset.tags[0].value, "listed": [f.path for f in client.list_artifacts(run.info.run_id)]})
 """
     given = mlflowclient.run(server, version, script)
-    assert given == {"text": "hello", "dataset": "ds", "context": "train", "listed": ["c.json", "notes"]}
+    assert given == {"text": "hello", "root": "mlflow-artifacts", "dataset": "ds", "context": "train", "listed": ["c.json", "notes"]}
     assert job(server, "exp/odd")["TrainingJobStatus"] == job(server, "exp/child")["TrainingJobStatus"] == "Completed"
+
+
+def test_where_files_go(make_server, tmp_path):
+    """As an experiment says, else as the server does; a run keeps its place."""
+    server = make_server("--mlflow-artifacts", str(tmp_path / "root"))
+    script = """
+own = client.create_experiment("own", artifact_location=sys.argv[1])
+places = []
+for experiment_id in ("0", own):
+    run = client.create_run(experiment_id)
+    client.log_text(run.info.run_id, "x", "f.txt")
+    places.append([run.info.artifact_uri, run.info.run_id])
+give(places)
+"""
+    (default, first), (own, second) = mlflowclient.run(server, "2", script, str(tmp_path / "elsewhere"))
+    assert default == f"{tmp_path}/root/0/{first}/artifacts" and own == f"{tmp_path}/elsewhere/{second}/artifacts"
+    assert (tmp_path / f"root/0/{first}/artifacts/f.txt").read_text() == (tmp_path / f"elsewhere/{second}/artifacts/f.txt").read_text() == "x"
+    server.stop()
+    server.start(f"127.0.0.1:{server.port}", "--mlflow-artifacts", str(tmp_path / "new"))
+    assert mlflowclient.call(server, f"runs/get?run_id={first}")[1]["run"]["info"]["artifact_uri"] == default
 
 
 def test_what_cannot_be_done_is_said(server):

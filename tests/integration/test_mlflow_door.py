@@ -113,6 +113,7 @@ def test_how_much_a_batch_holds(server, member, most):
     ("runs/update", "run_name", 500, {}),
     ("runs/create", "user_id", 256, {}),
     ("experiments/create", "name", 500, {}),
+    ("experiments/create", "artifact_location", 2000, {"name": "e"}),
 ])
 def test_how_long_texts_are(server, path, member, most, body):
     run_id = make_run(server)

@@ -4,19 +4,19 @@
 
 /* ---- projects ---- */
 
-#define PROJECT_COLUMNS "project_id, team, name, tags, created_ms, modified_ms"
+#define PROJECT_COLUMNS "project_id, team, name, tags, artifacts, created_ms, modified_ms"
 
 static const struct row_field project_fields[] = {FIELD(struct tracked_project_row, project_id),
 	FIELD(struct tracked_project_row, team), FIELD(struct tracked_project_row, name),
-	FIELD(struct tracked_project_row, tags), FIELD(struct tracked_project_row, created_ms),
-	FIELD(struct tracked_project_row, modified_ms)};
+	FIELD(struct tracked_project_row, tags), FIELD(struct tracked_project_row, artifacts),
+	FIELD(struct tracked_project_row, created_ms), FIELD(struct tracked_project_row, modified_ms)};
 
 enum status store_add_tracked_project(struct store_tx *tx, struct tracked_project_row *row, struct error *err)
 {
 	struct tracked_project_row put = *row;
 
 	TRY(next_id(tx, "project", &put.project_id, err));
-	TRY(row_put(tx, "INSERT INTO tracked_projects (" PROJECT_COLUMNS ") VALUES (?,?,?,?,?,?)",
+	TRY(row_put(tx, "INSERT INTO tracked_projects (" PROJECT_COLUMNS ") VALUES (?,?,?,?,?,?,?)",
 		ROWS(project_fields, struct tracked_project_row), &put, err));
 	row->project_id = put.project_id;
 	return OK;
@@ -25,7 +25,7 @@ enum status store_add_tracked_project(struct store_tx *tx, struct tracked_projec
 enum status store_put_tracked_project(struct store_tx *tx, const struct tracked_project_row *row, struct error *err)
 {
 	return row_put(tx,
-		"UPDATE tracked_projects SET team = ?2, name = ?3, tags = ?4, created_ms = ?5, modified_ms = ?6"
+		"UPDATE tracked_projects SET team = ?2, name = ?3, tags = ?4, artifacts = ?5, created_ms = ?6, modified_ms = ?7"
 		" WHERE project_id = ?1",
 		ROWS(project_fields, struct tracked_project_row), row, err);
 }
@@ -84,21 +84,23 @@ enum status store_read_tracked_projects(struct store_reader *reader, struct aren
 
 /* ---- runs ---- */
 
-#define RUN_COLUMNS "job_id, run_id, project_id, name, user_name, status, start_ms, end_ms, inputs"
+#define RUN_COLUMNS "job_id, run_id, project_id, name, user_name, status, start_ms, end_ms, artifacts, inputs"
 
 static const struct row_field run_fields[] = {FIELD(struct tracked_run_row, job_id),
 	FIELD(struct tracked_run_row, run_id), FIELD(struct tracked_run_row, project_id),
 	FIELD(struct tracked_run_row, name), FIELD(struct tracked_run_row, user_name),
 	FIELD(struct tracked_run_row, status), FIELD(struct tracked_run_row, start_ms),
-	FIELD(struct tracked_run_row, end_ms), FIELD(struct tracked_run_row, inputs)};
+	FIELD(struct tracked_run_row, end_ms), FIELD(struct tracked_run_row, artifacts),
+	FIELD(struct tracked_run_row, inputs)};
 
 enum status store_put_tracked_run(struct store_tx *tx, const struct tracked_run_row *row, struct error *err)
 {
 	return row_put(tx,
-		"INSERT INTO tracked_runs (" RUN_COLUMNS ") VALUES (?,?,?,?,?,?,?,?,?)"
+		"INSERT INTO tracked_runs (" RUN_COLUMNS ") VALUES (?,?,?,?,?,?,?,?,?,?)"
 		" ON CONFLICT (job_id) DO UPDATE SET run_id = excluded.run_id, project_id = excluded.project_id,"
 		" name = excluded.name, user_name = excluded.user_name, status = excluded.status,"
-		" start_ms = excluded.start_ms, end_ms = excluded.end_ms, inputs = excluded.inputs",
+		" start_ms = excluded.start_ms, end_ms = excluded.end_ms,"
+		" artifacts = excluded.artifacts, inputs = excluded.inputs",
 		ROWS(run_fields, struct tracked_run_row), row, err);
 }
 
