@@ -95,8 +95,10 @@ static enum status look(struct run_search *search, struct candidate *candidate, 
 	if (!arena)
 		return error_no_memory(err);
 	scratch.arena = arena;
-	TRY(mlflow_view_run(&scratch, candidate->row, &run, err));
-	*matches = run_filter_matches(&search->filter, &run);
+	enum status status = mlflow_view_run(&scratch, candidate->row, &run, err);
+	*matches = status == OK && run_filter_matches(&search->filter, &run);
+	if (status != OK && status != ERR_NOT_FOUND) /* its job was deleted meanwhile */
+		return status;
 	for (size_t i = 0; i < search->order_count && *matches; i++) {
 		struct run_filter_value *value = &candidate->values[i];
 		*value = run_filter_value_of(&search->orders[i].field, &run);
@@ -179,12 +181,18 @@ static enum status write_one(struct run_search *search, const struct candidate *
 {
 	AUTO(arena) arena = arena_new();
 	struct mlflow_call scratch = *search->call;
+	struct tracked_run_row row;
 	struct mlflow_run run;
 
 	if (!arena)
 		return error_no_memory(err);
 	scratch.arena = arena;
-	TRY(mlflow_view_run(&scratch, candidate->row, &run, err));
+	enum status status = store_read_tracked_run(scratch.reader, arena, candidate->row->run_id, &row, err);
+	if (status == OK)
+		status = mlflow_view_run(&scratch, &row, &run, err);
+	if (status == ERR_NOT_FOUND) /* its job was deleted meanwhile */
+		return OK;
+	TRY(status);
 	mlflow_write_run(&run, &search->call->w);
 	return OK;
 }

@@ -43,7 +43,7 @@ enum status store_put_tracked_run(struct store_tx *tx, const struct tracked_run_
 /* ERR_NOT_FOUND */
 enum status store_read_tracked_run(struct store_reader *reader, struct arena *arena, struct span run_id,
 	struct tracked_run_row *out, struct error *err) MUST_CHECK;
-/* A project's, the newest first, behind the place (start_ms, job_id) in this order; INT64_MAX twice: from the first. */
+/* A project's, without artifacts and inputs, the newest first, behind the place (start_ms, job_id) in this order; INT64_MAX twice: from the first. */
 struct tracked_run_place {
 	int64_t start_ms, job_id;
 };

@@ -125,7 +125,8 @@ enum status store_read_tracked_runs(struct store_reader *reader, struct arena *a
 	AUTO_DONE(statement) s = {0};
 
 	TRY(statement_open(&s, reader,
-		"SELECT " RUN_COLUMNS " FROM tracked_runs WHERE project_id = ?1 AND (start_ms, job_id) < (?2, ?3)"
+		"SELECT job_id, run_id, project_id, name, user_name, status, start_ms, end_ms, '', ''"
+		" FROM tracked_runs WHERE project_id = ?1 AND (start_ms, job_id) < (?2, ?3)"
 		" ORDER BY start_ms DESC, job_id DESC LIMIT ?4",
 		err));
 	bind_numbers(&s, project_id, behind->start_ms, behind->job_id);
