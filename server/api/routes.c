@@ -335,9 +335,8 @@ static const struct http_route routes[] = {
 	{HTTP_GET, "/dl/{file}", SCOPE_PUBLIC, ROUTE_WORKER, .handler = api_download, .query = "",
 		.summary =
 			"Download a client: sm-ship-x86_64, sm-ship-aarch64, sm_ship.py, sm_search.py, or their SHA256SUMS"},
-	{HTTP_GET, "/", SCOPE_PUBLIC, ROUTE_WORKER, .handler = api_assets, .query = "*", .summary = "The page"},
-	{HTTP_GET, "/{path...}", SCOPE_PUBLIC, ROUTE_WORKER, .handler = api_assets, .query = "*",
-		.summary = "The page"},
+	{HTTP_GET, "/", SCOPE_PUBLIC, ROUTE_WORKER, .handler = api_assets, .query = "*"},
+	{HTTP_GET, "/{path...}", SCOPE_PUBLIC, ROUTE_WORKER, .handler = api_assets, .query = "*"},
 };
 
 const struct http_route *api_routes(size_t *count)
