@@ -216,6 +216,23 @@ static void append_overdue(struct buf *out, const struct incident_row *row)
 	}
 }
 
+/* "llama-7b is not where it was after its restart (attempt 3): older checkpoint, 2.51 at step 1200 (before: 2.31)" */
+static void append_restart(struct buf *out, const struct incident_row *row)
+{
+	buf_append_span(out, row->job);
+	if (row->incident.state != INCIDENT_OPEN) {
+		buf_append_text(out, " was restarted again, or is over: the restart that differed counts no more");
+		return;
+	}
+	buf_printf(out, " is not where it was after its restart (attempt %" PRIu64 "): ", row->incident.opened_ordinal);
+	append_detail(out, row->detail);
+	buf_append_text(out, row->detail.len ? ", " : "");
+	append_figure(out, row->incident.value);
+	buf_printf(out, " at step %" PRId64 " (before: ", row->incident.opened_step);
+	append_figure(out, row->incident.expected);
+	buf_append_text(out, ")");
+}
+
 /* "llama-7b failed: CUDA out of memory" */
 static void append_failure(struct buf *out, const struct incident_row *row)
 {
@@ -308,6 +325,9 @@ static void append_summary(struct buf *out, const struct incident_row *row)
 		return;
 	case INCIDENT_CHECKPOINT_OVERDUE:
 		append_overdue(out, row);
+		return;
+	case INCIDENT_RESTART_DIFFERS:
+		append_restart(out, row);
 		return;
 	case INCIDENT_DEFINITION_SILENT:
 		append_silent(out, row);
