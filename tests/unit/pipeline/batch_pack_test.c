@@ -1,6 +1,7 @@
 /* A large batch becomes its block before the writer has it. */
 #include "pipeline/commit/batch_pack.h"
 #include "state/pipeline_state.h"
+#include "store/pack/log_filter.h"
 #include "test.h"
 
 #include <stdio.h>
@@ -23,12 +24,15 @@ static void check_block(struct batch *batch, size_t count)
 	AUTO(zstd) zstd = zstd_new();
 	AUTO(arena) arena = arena_new();
 	AUTO_DONE(buf) plain = BUF_INIT(64 << 20);
+	AUTO_DONE(buf) filter = BUF_INIT(64 << 20);
 	struct line *lines;
 	size_t found;
 	char text[128];
 
 	CHECK_OK(block_unpack(buf_span(&batch->block), zstd, &plain, arena, &lines, &found, &err));
 	CHECK_INT(found, count);
+	CHECK_OK(log_filter_pack(block_text(buf_span(&plain)), &filter, &err));
+	CHECK_SPAN(buf_span(&batch->filter), buf_span(&filter));
 	for (size_t i = 0; i < count; i++) {
 		snprintf(text, sizeof text, "line %zu of a batch that the writer had no room for at first", i);
 		CHECK_SPAN(lines[i].text, span_from(text));
