@@ -33,14 +33,20 @@ void packer_give_back(struct pipeline *pipeline, struct zstd *zstd)
 	zstd_free(zstd);
 }
 
+/* What a block's content ends with: each text and a newline (store/pack/block.h). */
+static struct span texts_of(const struct batch *batch)
+{
+	return span_skip(buf_span(&batch->content), batch->content.len - batch->text_bytes);
+}
+
 /* The texts lie in the content from now on: what they were copied from goes. Names lie elsewhere (struct batch). */
 static void move_texts(struct batch *batch)
 {
-	struct block_cursor cursor = block_lines(buf_span(&batch->content));
-	struct line line;
+	struct batch_part *part = &batch->parts[0];
+	const char *at = texts_of(batch).ptr;
 
-	for (size_t i = 0; block_next_line(&cursor, &line); i++)
-		batch->parts[0].lines[i].text = line.text;
+	for (size_t i = 0; i < part->count; at += part->lines[i++].text.len + 1)
+		part->lines[i].text.ptr = at;
 	batch_drop_texts(batch);
 }
 
@@ -52,7 +58,7 @@ static enum status lay_out(struct batch *batch, struct zstd *zstd, struct error 
 	buf_reserve(&batch->content, batch->text_bytes + 2 * batch->line_count + 64);
 	TRY(block_lay_out(part->lines, part->count, &batch->content, err));
 	TRY(block_compress(buf_span(&batch->content), zstd, &batch->block, err));
-	TRY(log_filter_pack(block_text(buf_span(&batch->content)), &batch->filter, err));
+	TRY(log_filter_pack(texts_of(batch), &batch->filter, err));
 	move_texts(batch);
 	return OK;
 }
