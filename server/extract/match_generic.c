@@ -9,6 +9,20 @@ static bool is_side_bar(struct run *run, const struct generic_counters *counters
 	       bars_is_side(&run->extractor->bars, counters->bar_step, counters->bar_total);
 }
 
+static bool has_train_loss(const struct generic_line *line)
+{
+	for (size_t i = 0; i < line->count; i++)
+		if (line->values[i].series == GENERIC_LOSS)
+			return true;
+	return false;
+}
+
+/* What counts on the line is none of the training's loops, though the loss is called so. */
+static bool is_side_loop(const struct run *run, const struct generic_line *line)
+{
+	return generic_memory_is_beside(&run->extractor->generic, &line->counters) && has_train_loss(line);
+}
+
 static bool has_star(enum generic_series series)
 {
 	return span_find_char(generic_definitions[series].name, '*') >= 0;
@@ -118,7 +132,9 @@ static bool has_loss(const struct generic_line *line)
 
 static bool add_all(struct run *run, struct generic_line *line)
 {
-	const struct generic_counters *counters = &line->counters;
+	struct generic_counters *counters = &line->counters;
+
+	generic_memory_see(&run->extractor->generic, counters);
 	bool has_step = counters->has_step && !is_coarse(run, counters);
 	struct found found = {.has_step = has_step,
 		.has_epoch = has_step && counters->has_epoch,
@@ -213,7 +229,7 @@ bool match_generic(struct run *run)
 	count_unread(run, is_cut || line.is_cut, is_odd);
 	if (!line.count && !line.is_step_alone)
 		return true;
-	if (is_side_bar(run, &line.counters)) {
+	if (is_side_bar(run, &line.counters) || is_side_loop(run, &line)) {
 		run->is_side_bar = true;
 		return true;
 	}
