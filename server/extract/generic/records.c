@@ -98,7 +98,7 @@ static bool take_block(struct record_state *state, const struct tokens *tokens, 
 
 	record->is_new |= !(state->kinds & kind);
 	state->kinds |= kind;
-	record->waits = is_of_block && out->count > 0;
+	record->waits = is_of_block && out->count > 0 && !out->counters.has_step;
 	return is_of_block;
 }
 
