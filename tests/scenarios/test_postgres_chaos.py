@@ -76,7 +76,8 @@ class Chaos:
 
     def kill_a_server(self):
         server = self.chance.choice([self.owner(), *self.servers])
-        server.kill()
+        if server.process:
+            server.kill()
 
     def stop_the_owner(self):
         self.owner().stop()
