@@ -253,6 +253,15 @@ def test_names_of_jobs(server):
     assert server.wait_for_points("Default/line-2", "m", 1)["count"] == 1
 
 
+def test_what_the_printed_addresses_search_for(server):
+    """The page makes searches of #/experiments/1/runs/ID and #/experiments/1, which MLflow's client prints (web/test/tracked.test.ts)."""
+    experiment = call(server, "experiments/create", {"name": "e"})[1]["experiment_id"]
+    first, second = (make_run(server, experiment_id=experiment, run_name=name) for name in ("a", "b"))
+    make_run(server)
+    for query, names in ((f"TrackedRunId={first}", {"e/a"}), (f"TrackedRunId={second}", {"e/b"}), (f"TrackedProjectId={experiment}", {"e/a", "e/b"})):
+        assert {row["TrainingJobName"] for row in server.get(f"/api/v1/jobs?q={quote(query)}").body["jobs"]} == names, query
+
+
 def test_a_deleted_job_is_no_run(server):
     run_id = make_run(server, run_name="gone")
     assert call(server, "runs/update", {"run_id": run_id, "status": "FINISHED"})[0] == 200
