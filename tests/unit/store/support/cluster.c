@@ -172,7 +172,7 @@ const char *cluster_conninfo(const char *database)
 		make();
 	if (!state.server)
 		start();
-	snprintf(state.conninfo, sizeof state.conninfo, "host=%s user=smfleet dbname=%s sslmode=disable", state.folder,
-		database);
+	snprintf(state.conninfo, sizeof state.conninfo, "postgresql:///%s?host=%s&user=smfleet&sslmode=disable",
+		database, state.folder);
 	return state.conninfo;
 }
