@@ -728,7 +728,7 @@ TEST(postgresql_finds_what_looking_at_each_job_finds)
 
 	if (!cluster_is_there())
 		return;
-	options.path = cluster_conninfo("postgres");
+	options.path = cluster_address("postgres");
 	CHECK_OK(store_open(&w.h.store, &options, &err));
 	CHECK_OK(store_reader_new(&w.h.reader, w.h.store, &err));
 	compare_queries(&w, number_from("SM_QUERIES", QUERIES / 3));
