@@ -4,6 +4,7 @@
 #include "app/app.h"
 #include "app/command_backup.h"
 #include "app/command_doctor.h"
+#include "app/command_move.h"
 #include "app/control.h"
 #include "app/exit_status.h"
 #include "app/storage.h"
@@ -210,24 +211,22 @@ static int command_restore(const struct options *options)
 
 /* ---- migrate ---- */
 
-static enum status print_plan(const char *db, size_t *pending, struct error *err)
+static enum status print_plan(const struct store_options *store_options, size_t *pending, struct error *err)
 {
 	AUTO(arena) arena = arena_new();
-	struct store_migration *rows;
-	int64_t version;
-	uint64_t bytes;
-	size_t count;
+	struct store_plan plan;
 
 	if (!arena)
 		return error_no_memory(err);
 	*pending = 0;
-	TRY(store_plan_migrations(db, arena, &version, &bytes, &rows, &count, err));
-	printf("%s: version %" PRId64 ", %.1f MB; this program's is %" PRId64 "\n", db, version, (double)bytes / 1e6,
-		count ? rows[count - 1].number : 0);
-	for (size_t i = 0; i < count; i++)
-		if (rows[i].is_pending) {
+	TRY(store_plan_migrations(store_options, arena, &plan, err));
+	printf("%s: version %" PRId64 ", %.1f MB; this program's is %" PRId64 "\n", store_options->path, plan.version,
+		(double)plan.bytes / 1e6, plan.count ? plan.migrations[plan.count - 1].number : 0);
+	for (size_t i = 0; i < plan.count; i++)
+		if (plan.migrations[i].is_pending) {
 			(*pending)++;
-			printf("  %.*s: %.*s\n", SPAN_ARGS(rows[i].name), SPAN_ARGS(rows[i].about));
+			printf("  %.*s: %.*s\n", SPAN_ARGS(plan.migrations[i].name),
+				SPAN_ARGS(plan.migrations[i].about));
 		}
 	if (*pending)
 		printf("Each changes the schema alone, in one transaction of milliseconds; what is stored is worked on later, beside the "
@@ -239,22 +238,20 @@ static enum status print_plan(const char *db, size_t *pending, struct error *err
 
 static int command_migrate(const struct options *options)
 {
-	const char *db = options_text(options, "db");
-	struct store_options store_options = {.path = db, .skips_backup = options_flag(options, "no-backup")};
+	struct storage_tool tool;
 	AUTO(store) store = NULL;
 	struct error err = {0};
 	size_t pending;
 
-	if (storage_needs_file(options, "a start brings its schema up to date", &err) != OK)
-		return command_fail(&err, EXIT_FAILED);
-	if (print_plan(db, &pending, &err) != OK)
+	storage_tool_init(&tool, options, options_text(options, "db"));
+	if (print_plan(&tool.store, &pending, &err) != OK)
 		return command_fail(&err, EXIT_FAILED);
 	if (options_flag(options, "plan") || !pending)
 		return EXIT_DONE;
-	enum status status = store_open(&store, &store_options, &err);
+	enum status status = store_open(&store, &tool.store, &err);
 	if (status != OK)
 		return command_fail(&err, status == ERR_CONFLICT ? EXIT_REFUSED : EXIT_FAILED);
-	printf("%s: migrated\n", db);
+	printf("%s: migrated\n", tool.store.path);
 	return EXIT_DONE;
 }
 
@@ -266,7 +263,8 @@ int command_run(const struct options *options)
 		const char *name;
 		int (*run)(const struct options *options);
 	} commands[] = {{"token", command_create_token}, {"backup", command_backup}, {"restore", command_restore},
-		{"check", command_check}, {"migrate", command_migrate}, {"doctor", command_doctor}};
+		{"check", command_check}, {"migrate", command_migrate}, {"move", command_move},
+		{"doctor", command_doctor}};
 
 	for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
 		if (strcmp(options_word(options, 0), commands[i].name) == 0)

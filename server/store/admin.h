@@ -53,9 +53,15 @@ struct store_migration {
 	struct span about; /* the comment at its head */
 	bool is_pending;
 };
-/* What opening the database with this program would do. path need not exist. */
-enum status store_plan_migrations(const char *path, struct arena *arena, int64_t *version, uint64_t *bytes,
-	struct store_migration **out, size_t *count, struct error *err) MUST_CHECK;
+struct store_plan {
+	int64_t version; /* that the database has; 0: there is none */
+	uint64_t bytes;
+	struct store_migration *migrations; /* all of this program's */
+	size_t count;
+};
+/* What opening the database with this program would do. It need not exist. */
+enum status store_plan_migrations(
+	const struct store_options *options, struct arena *arena, struct store_plan *out, struct error *err) MUST_CHECK;
 
 /* Gives at most `pages` free pages back to the file system; *left: how many there still are. */
 enum status store_vacuum(struct store_tx *tx, size_t pages, uint64_t *left, struct error *err) MUST_CHECK;

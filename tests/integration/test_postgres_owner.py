@@ -198,11 +198,23 @@ def test_tokens_are_made_by_the_server_or_without_one(server):
 
 
 @pytest.mark.parametrize("command, instead", [(["backup", "copy"], "pg_dump"), (["restore", "copy"], "pg_restore"), (["check"], "pg_amcheck"),
-    (["migrate"], "a start"), (["doctor"], "server")])
+    (["doctor"], "server")])
 def test_tools_of_a_file_say_what_to_use_instead(server, command, instead):
     done = tool(server, *command, *server.database_options())
     assert done.returncode == 1 and instead in done.stderr and "not on PostgreSQL" in done.stderr, done.stderr
     assert sorted(server.folder.iterdir()) == []
+
+
+def test_a_schema_is_made_and_planned_by_migrate(server):
+    migrate = ("migrate", *server.database_options())
+    planned = tool(server, *migrate, "--plan")
+    assert planned.returncode == 0 and ": version 0, " in planned.stdout and "0047_base.sql: " in planned.stdout, planned
+    assert tool(server, *migrate, "--plan").stdout == planned.stdout  # nothing was made
+    made = tool(server, *migrate)
+    assert made.returncode == 0 and made.stdout.endswith(": migrated\n"), made
+    again = tool(server, *migrate)
+    assert again.returncode == 0 and again.stdout.endswith("Nothing is to be done.\n"), again
+    server.start().send("j", "step: 1 loss: 1.5")
 
 
 # ---- what is refused at the start ----

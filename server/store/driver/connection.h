@@ -14,6 +14,8 @@ struct search_cache;
 /* The lock, the file, the migrations; what searches keep of `changes` is the caller's. */
 enum status database_open(struct store **out, const struct store_options *options, struct job_changes *changes,
 	struct search_cache *search, struct error *err) MUST_CHECK;
+/* Of a file that need not be there. */
+enum status database_version(const char *path, int64_t *version, uint64_t *bytes, struct error *err) MUST_CHECK;
 void database_close(struct store *store); /* frees it */
 struct store_reader *database_writer(struct store *store);
 struct job_changes *database_changes(struct store *store);
@@ -42,6 +44,19 @@ void connection_interrupt(struct store_reader *on);
 int64_t connection_listens_since_ms(const struct store_reader *on);
 /* The store's; NULL: what a search needs is read for it alone. */
 struct search_cache *connection_search(const struct store_reader *on);
+
+/* ---- what the database holds ---- */
+enum { TABLE_KEY_MAX = 8 };
+struct table_shape {
+	struct span name;
+	struct span *columns;
+	size_t column_count;
+	size_t key[TABLE_KEY_MAX]; /* which columns, in the order of the key */
+	size_t key_count;
+};
+/* All tables of ours by their names, without what only this kind of database has. */
+enum status connection_tables(struct store_reader *on, struct arena *arena, struct table_shape **out, size_t *count,
+	struct error *err) MUST_CHECK;
 
 /* ---- in SQL of both databases: get_bit(blob, n) is 0 or 1, the lowest bit of a byte being its first; beyond the blob it fails ---- */
 

@@ -56,6 +56,8 @@ struct driver {
 	size_t (*tx_changed_rows)(struct store *store);
 
 	/* ---- the whole database ---- */
+	/* Gives (table, column, place in the key from 1 or 0), in the order of tables and of their columns. */
+	const char *tables_sql;
 	bool can_shrink;
 	void (*close)(struct store *store); /* frees it, its writer, too */
 	enum status (*look)(struct store *store, struct error *err);

@@ -25,6 +25,9 @@ enum status postgres_open(struct store **out, const struct postgres_options *opt
 /* Makes the schema and its tables where there are none; else the owner alone brings them up to date. Under a lock.
  * ERR_UNSUPPORTED: a newer program has made it. */
 enum status postgres_migrate(const struct postgres_options *options, bool is_owner, struct error *err) MUST_CHECK;
+/* 0: there is no such schema, or nothing of this program in it. bytes: of the whole database. */
+enum status postgres_version(
+	const struct postgres_options *options, int64_t *version, uint64_t *bytes, struct error *err) MUST_CHECK;
 /* What a server needs: migrated, and ours until it is closed. ownership may be NULL. */
 enum status postgres_open_owned(struct store **out, const struct postgres_options *options,
 	const struct store_ownership *ownership, struct job_changes *changes, struct search_cache *search,

@@ -1,7 +1,7 @@
 /* What SQLite takes from a file without a look: its header, and that its tables are those of the version it states. And its own check. */
-#include "base/embedded.h"
 #include "store/admin.h"
 #include "store/driver/connection.h"
+#include "store/driver/migrations.h"
 #include "store/driver/statement.h"
 #include "store/sqlite/sqlite_store.h"
 
@@ -9,8 +9,6 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-extern const struct embedded_file embedded_migrations[];
 
 /* ---- the header: https://www.sqlite.org/fileformat2.html#the_database_header ---- */
 
