@@ -132,7 +132,7 @@ static bool print_rows(void *context, const char *what, uint64_t rows)
 	return true;
 }
 
-static int check_file(const char *path, bool is_quick, bool is_online)
+static int check_database(const struct store_options *db, bool is_quick, bool is_online)
 {
 	bool is_terminal = isatty(STDERR_FILENO);
 	struct store_check check = {.is_quick = is_quick,
@@ -143,27 +143,60 @@ static int check_file(const char *path, bool is_quick, bool is_online)
 	uint64_t problems = 0;
 	struct error err = {0};
 
-	enum status status = store_check(path, &check, &problems, &err);
+	enum status status = store_check(db, &check, &problems, &err);
 	if (is_terminal)
 		fprintf(stderr, "\r%40s\r", "");
 	if (status != OK)
 		return command_fail(&err, EXIT_FAILED);
-	printf("%s: %" PRIu64 " problem%s%s\n", path, problems, problems == 1 ? "" : "s",
+	printf("%s: %" PRIu64 " problem%s%s\n", db->path, problems, problems == 1 ? "" : "s",
 		is_online
 			? " (a server is running: tables were looked at one by one, free pages were not; a backup looks at all)"
 			: "");
 	return problems ? EXIT_FAILED : EXIT_DONE;
 }
 
+static int check_file(const char *path, bool is_quick, bool is_online)
+{
+	const struct store_options db = {.path = path};
+
+	return check_database(&db, is_quick, is_online);
+}
+
+static enum status has_schema(const struct store_options *db, bool *has, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	struct store_plan plan = {0};
+
+	if (!arena)
+		return error_no_memory(err);
+	TRY(store_plan_migrations(db, arena, &plan, err));
+	*has = plan.version != 0;
+	return OK;
+}
+
+/* Beside a server or not: it is the same to PostgreSQL. */
+static int check_postgres(const struct options *options)
+{
+	struct storage_tool tool;
+	struct error err = {0};
+	bool has;
+
+	storage_tool_init(&tool, options, options_text(options, "db"));
+	if (has_schema(&tool.store, &has, &err) != OK)
+		return command_fail(&err, EXIT_FAILED);
+	if (has)
+		return check_database(&tool.store, options_flag(options, "quick"), false);
+	fprintf(stderr, "sm-server: there is no schema '%s' in the database (--schema)\n", tool.store.schema);
+	return EXIT_FAILED;
+}
+
 static int command_check(const struct options *options)
 {
 	const char *db = options_text(options, "db");
-	struct error err = {0};
 	int64_t pid;
 
-	if (storage_needs_file(options, "its own tools look at its pages (pg_amcheck)", &err) != OK)
-		return command_fail(&err, EXIT_FAILED);
-
+	if (storage_is_postgres(options))
+		return check_postgres(options);
 	if (access(db, R_OK) != 0) {
 		fprintf(stderr, "sm-server: there is no database '%s' (--db)\n", db);
 		return EXIT_FAILED;

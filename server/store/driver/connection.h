@@ -72,9 +72,11 @@ bool connection_has_predicates(const struct store_reader *on);
 enum status connection_add_predicates(
 	struct store_reader *on, const struct predicate *predicates, size_t count) MUST_CHECK;
 
-/* ---- a file, for its check ---- */
+/* ---- for a check ---- */
 /* What is wrong with the file's header, which SQLite believes in part; empty: nothing. Before SQLite opens the file. */
 enum status check_header(const char *path, bool is_online, struct buf *problem, struct error *err) MUST_CHECK;
+/* What is wrong with tables and indexes of that version: what it has, "table NAME.COLUMN" and "index NAME" a line, sorted. */
+enum status check_shape(int64_t version, struct span has, struct buf *problem, struct error *err) MUST_CHECK;
 /* What the tables lack or have beside those of the version that the database says it has; empty: nothing. */
 enum status check_schema(struct store_reader *reader, struct buf *problem, struct error *err) MUST_CHECK;
 /* What is wrong within its pages, by `tell`, which gets an empty text for what is sound, and ends it by false. Online: beside a server. */

@@ -348,3 +348,28 @@ enum status connection_tables(
 	*out = tables;
 	return OK;
 }
+
+/* ---- checks ---- */
+
+enum status check_schema(struct store_reader *reader, struct buf *problem, struct error *err)
+{
+	return reader->driver->check_schema(reader, problem, err);
+}
+
+enum status check_pages(struct store_reader *reader, bool is_quick, bool is_online,
+	bool (*tell)(void *context, struct span text), void *context, struct error *err)
+{
+	return reader->driver->check_pages(reader, is_quick, is_online, tell, context, err);
+}
+
+enum status check_has_table(struct store_reader *reader, const char *table, bool *has, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	*has = !*table;
+	if (*has)
+		return OK;
+	TRY(statement_open_once(&s, reader, span_from(reader->driver->has_table_sql), err));
+	bind_text(&s, span_from(table));
+	return statement_step(&s, has, err);
+}

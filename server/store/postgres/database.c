@@ -152,6 +152,9 @@ static const char TABLES[] =
 
 const struct driver postgres_driver = {
 	.tables_sql = TABLES,
+	.has_table_sql = "SELECT 1 FROM (SELECT to_regclass(?) AS oid) AS r WHERE r.oid IS NOT NULL",
+	.check_schema = postgres_check_schema,
+	.check_pages = postgres_check_pages,
 	.statement_open = postgres_statement_open,
 	.statement_open_once = postgres_statement_open_once,
 	.statement_done = postgres_statement_done,

@@ -6,8 +6,7 @@
 
 enum { MIGRATE_LIMIT_MS = 60000, SCHEMA_SQL_BYTES = 128 };
 
-/* 0: there is nothing yet. */
-static enum status read_version(struct store_reader *on, int64_t *version, struct error *err)
+enum status postgres_read_version(struct store_reader *on, int64_t *version, struct error *err)
 {
 	int64_t has_settings;
 
@@ -94,7 +93,7 @@ static enum status migrate_locked(struct store *store, const char *schema, bool 
 
 	TRY(connection_run(store->writer,
 		"SELECT pg_advisory_xact_lock(hashtext('smfleet'), hashtext(current_setting('search_path')))", err));
-	TRY(read_version(store->writer, &version, err));
+	TRY(postgres_read_version(store->writer, &version, err));
 	return apply(store, schema, version, is_owner, err);
 }
 
@@ -126,7 +125,7 @@ static enum status read_figures(struct store_reader *on, int64_t *version, uint6
 {
 	int64_t size;
 
-	TRY(read_version(on, version, err));
+	TRY(postgres_read_version(on, version, err));
 	TRY(connection_number(on, "SELECT pg_database_size(current_database())", &size, err));
 	*bytes = (uint64_t)size;
 	return OK;

@@ -67,3 +67,11 @@ enum status store_plan_migrations(
 			: database_version(options->path, &out->version, &out->bytes, err));
 	return migrations_plan(is_postgres ? embedded_postgres_migrations : embedded_migrations, arena, out, err);
 }
+
+enum status store_examine(const struct store_options *options,
+	void (*tell)(void *context, const struct store_fact *fact), void *context, struct error *err)
+{
+	const struct postgres_options postgres = {.conninfo = options->path, .schema = options->schema};
+
+	return postgres_examine(&postgres, tell, context, err);
+}

@@ -97,7 +97,7 @@ static enum status check_copy(const char *partial, struct error *err)
 	struct store_check check = {.found = keep_first, .context = &first};
 	uint64_t problems;
 
-	TRY(store_check(partial, &check, &problems, err));
+	TRY(store_check(&(struct store_options){.path = partial}, &check, &problems, err));
 	remove_logs(partial);
 	if (problems)
 		return error_set(err, ERR_IO,

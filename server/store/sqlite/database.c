@@ -137,6 +137,9 @@ static const char TABLES[] = "SELECT m.name, c.name, c.pk FROM sqlite_schema AS 
 
 const struct driver sqlite_driver = {
 	.tables_sql = TABLES,
+	.has_table_sql = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?",
+	.check_schema = sqlite_check_schema,
+	.check_pages = sqlite_check_pages,
 	.statement_open = sqlite_statement_open,
 	.statement_open_once = sqlite_statement_open_once,
 	.statement_done = sqlite_statement_done,
