@@ -17,7 +17,7 @@ static const struct option_spec options[] = {
 		.value_name = "FILE",
 		.fallback = "smfleet.db",
 		.help = "The database; FILE.lock, FILE.sock and FILE.key lie beside it. Or postgresql://HOST/DATABASE, without a password, which "
-			"comes from PGPASSFILE, PGPASSWORD or a service file; it needs --secret-key-file, beside which lies FILE.sock."},
+			"comes from PGPASSFILE, PGPASSWORD or a service file; it needs --secret-key-file, beside which its socket lies."},
 	{.name = "schema",
 		.kind = OPTION_TEXT,
 		.value_name = "NAME",

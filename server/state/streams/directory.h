@@ -201,6 +201,9 @@ struct job_state {
 	int64_t looked_ms; /* overdue.c */
 	bool is_due; /* an incident of its is open */
 	unsigned late_looks;
+	uint32_t judged_attempts; /* continuity_watch.c: up to which it is known whether they went on */
+	uint32_t judging_attempt;
+	int64_t judge_ms, judge_wait_ms; /* monotonic: the next look, and the distance to the one behind it */
 	struct stragglers *stragglers; /* NULL: nothing was compared of late */
 	int64_t paced_since_ms; /* monotonic: since it first said something of its pace; 0: it did not */
 

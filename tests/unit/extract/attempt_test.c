@@ -191,6 +191,40 @@ TEST(an_epoch_group_unrolls_the_step)
 	check_starts(&s, 2, (int64_t[]){0, 100});
 }
 
+/* The shipped presets say where the step of these definitions is. */
+static struct stream guided_stream(const char *definitions)
+{
+	struct definition_set *presets = shipped_presets(), *set = NULL;
+	AUTO(json) document = NULL;
+
+	CHECK_OK(json_parse(&document, span_from(definitions), &err));
+	CHECK_OK(definition_set_new(&set, document, presets, &err));
+	struct stream stream = stream_on(set);
+	stream.presets = presets;
+	return stream;
+}
+
+/* The last line of an epoch need not be its last step. */
+TEST(the_total_on_the_line_is_how_long_an_epoch_is)
+{
+	static const char *const definitions[] = {
+		"[{\"Name\":\"loss\",\"Regex\":\"Epoch (?<epoch>\\\\d+) batch (?<step>\\\\d+)/(?<total>\\\\d+) loss=(?<value>\\\\S+)\"}]",
+		"[{\"Name\":\"loss\",\"Regex\":\"loss=(?<value>\\\\S+)\",\"Step\":\"Epoch (?<epoch>\\\\d+) batch (?<step>\\\\d+)/(?<total>\\\\d+)\"}]",
+		"[{\"Name\":\"loss\",\"Regex\":\"loss=(?<value>[0-9.]+)\"}]", "[{\"Preset\":\"gluonnlp-bert\"}]"};
+	static const char *const forms[] = {"Epoch %d batch %d/57 loss=1.5", "[Epoch %d Batch %d/57] loss=1.5, lr=0.1"};
+	char text[64];
+
+	for (size_t i = 0; i < 4; i++) {
+		AUTO_DONE(stream) s = guided_stream(definitions[i]);
+		for (int at = 0; at < 15; at++) {
+			int epoch = at / 5, batch = at % 5 * 10 + 10;
+			snprintf(text, sizeof text, forms[i / 2], epoch, batch);
+			feed(&s, text);
+			CHECK_INT(newest(&s)->step, epoch * 57 + batch);
+		}
+	}
+}
+
 TEST(a_global_step_with_an_epoch_is_not_unrolled)
 {
 	AUTO_DONE(stream)
