@@ -35,6 +35,7 @@ struct store_options {
 	size_t writer_cache_bytes; /* 16 MiB */
 	size_t reader_cache_bytes; /* 2 MiB */
 	size_t search_bytes; /* of properties that searches of jobs keep in memory, over all readers: 512 MiB */
+	bool moves; /* a half of a move (store/move.h) may be there */
 	bool skips_backup; /* else FILE.before-NNNN is made before a migration that older programs cannot live with */
 };
 

@@ -147,6 +147,15 @@ enum status postgres_reader_open(
 	struct store_reader **out, struct postgres_store *store, bool is_writer, struct error *err) MUST_CHECK;
 void postgres_reader_free(struct store_reader *reader);
 
+/* ---- check.c ---- */
+enum status postgres_check_schema(struct store_reader *reader, struct buf *problem, struct error *err) MUST_CHECK;
+enum status postgres_check_pages(struct store_reader *reader, bool is_quick, bool is_online,
+	bool (*tell)(void *context, struct span text), void *context, struct error *err) MUST_CHECK;
+
+/* ---- migrate.c ---- */
+/* 0: there is nothing yet. */
+enum status postgres_read_version(struct store_reader *on, int64_t *version, struct error *err) MUST_CHECK;
+
 /* ---- fence.c ---- */
 /* Before a transaction: the schema is ours, and what was in doubt is not any more. */
 enum status fence_check(struct postgres_store *store, struct error *err) MUST_CHECK;
