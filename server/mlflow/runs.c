@@ -177,7 +177,7 @@ static enum status put_status(struct mlflow_call *call, struct span run_id, stru
 		.reason = SPAN(""),
 		.now_ms = call->now_ms};
 	struct span status = SPAN("");
-	bool is_end;
+	bool is_end = false; /* an error leaves it */
 
 	TRY(mlflow_text(call, "status", MLFLOW_KEY_MAX_BYTES, &status, err));
 	if (!status.len)
