@@ -205,6 +205,7 @@ static void write_http(struct buf *out, const struct http_counters *c)
 		"Long replies that broke off: the connection was aborted behind their 200.",
 		atomic_load(&c->cut_replies));
 	gauge(out, "http_connections", "Open connections.", atomic_load(&c->connections));
+	gauge(out, "slow_requests", "Slow requests (--slow-workers) that wait or are at work.", atomic_load(&c->slow));
 	gauge(out, "http_streams", "Open event streams.", atomic_load(&c->streams));
 }
 

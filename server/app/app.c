@@ -279,6 +279,7 @@ static struct api_options api_options_of(struct app *app, struct span advice)
 		.max_group_periods = (uint64_t)options_i64(o, "max-group-periods"),
 		.max_group_values = (uint64_t)options_i64(o, "max-group-values"),
 		.search_ms = options_i64(o, "search-ms"),
+		.search_cpu_ms = options_i64(o, "search-cpu-ms"),
 		.job_search_ms = options_i64(o, "job-search-ms"),
 		.lease_ms = options_i64(o, "lease"),
 		.max_sessions = bytes(o, "max-sessions"),
@@ -381,6 +382,7 @@ static enum status start_server(struct app *app, struct error *err)
 	struct http_options options = {.listen = options_text(o, "listen"),
 		.io_threads = (unsigned)options_i64(o, "io-threads"),
 		.workers = (unsigned)options_i64(o, "workers"),
+		.slow_workers = (unsigned)options_i64(o, "slow-workers"),
 		.max_connections = bytes(o, "max-connections"),
 		.max_pending = bytes(o, "max-pending"),
 		.max_upload_bytes = (uint64_t)options_i64(o, "max-upload-bytes"),
@@ -390,6 +392,7 @@ static enum status start_server(struct app *app, struct error *err)
 		.public_url = options_text(o, "public-url"),
 		.rate_requests_per_s = (uint64_t)options_i64(o, "rate-requests"),
 		.rate_bytes_per_s = (uint64_t)options_i64(o, "rate-bytes"),
+		.rate_cpu_ms_per_s = (uint64_t)options_i64(o, "rate-cpu-ms"),
 		.drain_bytes = 8 << 20,
 		.drain_ms = 2000,
 		.idle_timeout_s = (unsigned)(options_i64(o, "idle-timeout") / 1000)};

@@ -165,5 +165,8 @@ enum status admit(struct exchange *exchange, struct error *err)
 	TRY((has_leave ? check_signature : authenticate)(exchange, err));
 	TRY(rate_admit(server->rate, &exchange->request.principal, clock_mono_ms(), err));
 	TRY(router_check_query(match.route, &exchange->request, err));
+	exchange->is_slow = match.route->is_slow && match.route->is_slow(&exchange->request);
+	if (exchange->is_slow)
+		TRY(rate_admit_slow(server->rate, &exchange->request.principal, clock_mono_ms(), err));
 	return check_stop(exchange, err);
 }

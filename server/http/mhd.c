@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 /* Request headers, read buffer and reply headers of one connection: 1000 subscribers must stay cheap. */
@@ -57,6 +58,13 @@ void mhd_reset(struct MHD_Connection *connection)
 	struct sockaddr nowhere = {.sa_family = AF_UNSPEC};
 
 	(void)connect(mhd_socket(connection), &nowhere, sizeof nowhere); /* one that fails is broken already */
+}
+
+bool mhd_has_left(struct MHD_Connection *connection)
+{
+	struct pollfd peer = {.fd = mhd_socket(connection), .events = POLLRDHUP};
+
+	return poll(&peer, 1, 0) > 0 && peer.revents & (POLLRDHUP | POLLHUP | POLLERR);
 }
 
 void mhd_set_timeout(struct MHD_Connection *connection, unsigned timeout_s)

@@ -21,6 +21,7 @@ struct http_server {
 	struct guard *guard;
 	struct rate *rate;
 	struct workers *workers;
+	struct workers *slow_workers; /* so that slow requests keep no others waiting */
 	struct mhd *mhd;
 	char *tls_key;
 	char *tls_cert;

@@ -200,12 +200,14 @@ static void write_csv(const struct asking *a, struct buf *out)
 		write_csv_group(a, &a->groups[i], out);
 }
 
-static enum status answer(struct asking *a, struct api_worker *worker, struct arena *arena, struct error *err)
+static enum status answer(struct asking *a, const struct http_request *request, struct api_worker *worker,
+	struct arena *arena, struct error *err)
 {
 	const struct job_log_search_options options = {.pipeline = worker->api->options.pipeline,
 		.reader = worker->reader,
 		.query = a->ask.query,
-		.time_ms = worker->api->options.search_ms};
+		.time_ms = worker->api->options.search_ms,
+		.asker = api_asker(worker->api, request)};
 	AUTO(job_log_search) logs = NULL;
 	uint64_t total;
 
@@ -251,7 +253,7 @@ enum status api_aggregate(void *context, void *worker, const struct http_request
 	api_print_index_seq(api, a->seq);
 	if (a->ask.wants_unpriced)
 		TRY(read_currency(a, worker, arena, err));
-	TRY(answer(a, worker, arena, err));
+	TRY(answer(a, request, worker, arena, err));
 	if (a->is_partial)
 		return error_set_field(err, ERR_UNAVAILABLE, "q",
 			"to look through the logs of all these jobs takes longer than %lld ms (--search-ms): ask for fewer",

@@ -24,6 +24,7 @@ static const char default_fields[] =
 
 struct listing {
 	const struct pipeline *pipeline;
+	const struct http_request *request; /* lives until the reply has ended */
 	struct arena *arena;
 	struct query_node *terms;
 	struct span sort;
@@ -106,7 +107,7 @@ static enum status write_page(struct listing *listing, struct api_worker *worker
 
 	TRY(api_arena(&arena, err));
 	bool is_partial; /* the next page goes on where time ended this one */
-	TRY(api_search_page(worker, arena, &search, &listing->page, &is_partial, err));
+	TRY(api_search_page(worker, listing->request, arena, &search, &listing->page, &is_partial, err));
 	arena_free(listing->page_arena);
 	listing->page_arena = TAKE(arena);
 	enum status status = OK;
@@ -140,6 +141,7 @@ static enum status open_listing(
 {
 	struct span fields = SPAN("");
 
+	listing->request = request;
 	http_request_query(request, "sort", &listing->sort);
 	listing->fields.are_asked = http_request_query(request, "fields", &fields);
 	fields = arena_copy(listing->arena, fields);
@@ -156,7 +158,7 @@ static enum status open_listing(
 	struct job_search search = {.query = listing->terms, .sort = listing->sort, .limit = 1, .cursor = SPAN("")};
 	struct job_search_result result;
 	bool is_partial;
-	TRY(api_search_page(worker, listing->arena, &search, &result, &is_partial, err));
+	TRY(api_search_page(worker, request, listing->arena, &search, &result, &is_partial, err));
 	store_reader_end(worker->reader);
 	return OK;
 }

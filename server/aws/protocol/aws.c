@@ -12,6 +12,11 @@ static const struct http_route templates[] = {
 	{HTTP_POST, "/BatchGetMetrics", .summary = "SageMaker's metrics service: BatchGetMetrics"},
 };
 
+static bool is_slow(const struct http_request *request)
+{
+	return span_ends_with(http_request_header(request, "X-Amz-Target"), SPAN(".FilterLogEvents"));
+}
+
 enum { ROUTE_COUNT = sizeof templates / sizeof *templates };
 
 static struct http_route route_of(struct aws *aws, const struct http_route *template)
@@ -22,6 +27,7 @@ static struct http_route route_of(struct aws *aws, const struct http_route *temp
 		.scope = SCOPE_READ, /* of the operation, which the door asks for; not nobody's */
 		.kind = ROUTE_WORKER,
 		.handler = aws_door,
+		.is_slow = is_slow,
 		.query = "",
 		.max_body_bytes = aws->options.max_body_bytes,
 		.context = aws,

@@ -1,10 +1,12 @@
 #include "base/text/regex.h"
+#include "base/clock.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
 enum { JIT_STACK_START_BYTES = 32 << 10, JIT_STACK_MAX_BYTES = 512 << 10 };
 enum { HEAP_LIMIT_KIB = 32 << 10, DEFAULT_MATCH_STEPS = 1000000 };
+enum { WATCH_STRIDE = 256, WATCH_TEXT_BYTES = 4096 }; /* a step takes as long as its text is */
 enum { STAGES = 3, STAGE_STEPS_MIN = 1000 }; /* a match may take 1 %, 10 % or all of the limit */
 
 struct regex {
@@ -18,6 +20,9 @@ struct regex_scratch {
 	uint32_t limits[STAGES];
 	pcre2_match_data *data;
 	pcre2_jit_stack *stack;
+	struct regex_watch watch;
+	int64_t until_ms; /* of a watch that is the clock alone */
+	unsigned steps_until_asked;
 };
 
 static void *allocate(size_t bytes, void *unused)
@@ -45,6 +50,7 @@ static uint32_t options_of(unsigned flags)
 	options |= flags & REGEX_IGNORE_CASE ? PCRE2_CASELESS : 0;
 	options |= flags & REGEX_MULTILINE ? PCRE2_MULTILINE : 0;
 	options |= flags & REGEX_ANCHORED ? PCRE2_ANCHORED : 0;
+	options |= flags & REGEX_WATCHED ? PCRE2_AUTO_CALLOUT : 0;
 	options |= flags & REGEX_UTF ? PCRE2_UTF | PCRE2_MATCH_INVALID_UTF : PCRE2_NEVER_UTF;
 	return options;
 }
@@ -127,6 +133,21 @@ int regex_group(const struct regex *regex, const char *name)
 	return number < 0 ? -1 : number;
 }
 
+/* Of each part of a watched pattern that is tried. */
+static int ask_watch(pcre2_callout_block *at, void *context)
+{
+	struct regex_scratch *scratch = context;
+
+	if (!scratch->watch.must_stop || scratch->steps_until_asked) {
+		scratch->steps_until_asked -= scratch->steps_until_asked > 0;
+		return 0;
+	}
+	if (scratch->watch.must_stop(scratch->watch.context))
+		return PCRE2_ERROR_CALLOUT; /* and so will the next search, at its first step */
+	scratch->steps_until_asked = at->subject_length > WATCH_TEXT_BYTES ? 0 : WATCH_STRIDE;
+	return 0;
+}
+
 static bool add_context(struct regex_scratch *scratch, size_t stage, pcre2_general_context *general)
 {
 	pcre2_match_context *context = scratch->contexts[stage] = pcre2_match_context_create(general);
@@ -134,6 +155,7 @@ static bool add_context(struct regex_scratch *scratch, size_t stage, pcre2_gener
 	if (!context)
 		return false;
 	pcre2_set_heap_limit(context, HEAP_LIMIT_KIB);
+	pcre2_set_callout(context, ask_watch, scratch);
 	if (scratch->stack) /* else the machine stack of 32 KiB that JIT code brings along */
 		pcre2_jit_stack_assign(context, NULL, scratch->stack);
 	return true;
@@ -173,6 +195,23 @@ void regex_scratch_free(struct regex_scratch *scratch)
 	for (size_t i = 0; i < STAGES; i++)
 		pcre2_match_context_free(scratch->contexts[i]);
 	mem_free(scratch);
+}
+
+void regex_scratch_watch(struct regex_scratch *scratch, struct regex_watch watch)
+{
+	scratch->watch = watch;
+	scratch->steps_until_asked = 0;
+}
+
+static bool is_late(void *context)
+{
+	return clock_mono_ms() > ((const struct regex_scratch *)context)->until_ms;
+}
+
+void regex_scratch_until(struct regex_scratch *scratch, int64_t until_mono_ms)
+{
+	scratch->until_ms = until_mono_ms;
+	regex_scratch_watch(scratch, (struct regex_watch){is_late, scratch});
 }
 
 void regex_scratch_limit(struct regex_scratch *scratch, uint32_t match_steps)
@@ -226,6 +265,17 @@ enum regex_result regex_search(const struct regex *regex, struct regex_scratch *
 		return REGEX_NO_MATCH;
 	subject.ptr = subject.ptr ? subject.ptr : "";
 	return result_of(regex, scratch, subject, match(regex, scratch, subject, from, STAGES - 1), groups);
+}
+
+enum regex_result regex_search_within(const struct regex *regex, struct regex_scratch *scratch, struct span subject,
+	size_t from, struct span groups[REGEX_MAX_GROUPS], uint32_t match_steps)
+{
+	pcre2_match_context *context = scratch->contexts[STAGES - 1];
+
+	pcre2_set_match_limit(context, match_steps);
+	enum regex_result result = regex_search(regex, scratch, subject, from, groups);
+	pcre2_set_match_limit(context, scratch->limits[STAGES - 1]);
+	return result;
 }
 
 enum regex_result regex_search_counted(const struct regex *regex, struct regex_scratch *scratch, struct span subject,

@@ -1,12 +1,13 @@
 #include "store/sql/search/search_pattern.h"
 
+#include "base/clock.h"
 #include "base/text/regex.h"
 #include "model/query.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 
-enum { MATCH_STEPS = 1000000 };
+enum { MATCH_STEPS = 1000000, PATTERN_MS = 10000 /* for all texts of a query; it has its own deadline between them */ };
 
 enum status search_mistake(struct error *err, const struct query_term *term, const char *format, ...)
 {
@@ -25,7 +26,7 @@ enum status search_mistake(struct error *err, const struct query_term *term, con
 enum status search_pattern_new(
 	struct regex **regex, struct regex_scratch **scratch, const struct query_term *term, struct error *err)
 {
-	unsigned flags = REGEX_UTF | (term->compare == QUERY_MATCHES_FOLDED ? REGEX_IGNORE_CASE : 0);
+	unsigned flags = REGEX_UTF | REGEX_WATCHED | (term->compare == QUERY_MATCHES_FOLDED ? REGEX_IGNORE_CASE : 0);
 	struct error reason = {0};
 
 	if (regex_new(regex, term->values[0].text, flags, &reason))
@@ -35,6 +36,7 @@ enum status search_pattern_new(
 	if (!*scratch)
 		return error_no_memory(err);
 	regex_scratch_limit(*scratch, MATCH_STEPS);
+	regex_scratch_until(*scratch, clock_mono_ms() + PATTERN_MS);
 	return OK;
 }
 
