@@ -17,7 +17,7 @@ struct filter {
 static enum status compile(struct filter *filter, const struct filter_spec *spec, struct error *err)
 {
 	AUTO_DONE(buf) quoted = BUF_INIT(QUOTED_MAX_BYTES);
-	unsigned flags = REGEX_UTF | REGEX_WATCHED | (spec->ignores_case ? REGEX_IGNORE_CASE : 0);
+	unsigned flags = REGEX_UTF | (spec->ignores_case ? REGEX_IGNORE_CASE : 0);
 
 	if (!span_is_utf8(spec->text))
 		return error_set_field(err, ERR_INVALID, "filter", "'filter' is not valid UTF-8");

@@ -100,7 +100,35 @@ def test_who_has_used_up_the_processor_waits_and_others_do_not(make_server):
     assert server.get("/api/v1/jobs/j").status == 200 and server.get("/api/v1/jobs").status == 200
 
 
-def test_a_live_filter_and_a_pattern_of_jobs_are_bounded(slow):
+def test_a_trial_of_a_definition_is_bounded_within_one_line(server):
     began = time.monotonic()
-    reply = slow.get("/api/v1/jobs?" + urllib.parse.urlencode({"q": 'name~"(a+)+b" or log~"(a+)+b"'}))
-    assert reply.status == 200 and time.monotonic() - began < 30
+    reply = server.post("/api/v1/definitions/test", json={"MetricDefinitions": [{"Name": "m", "Regex": "a*[^x]*+y(1)"}], "lines": ["a" * 300000 + "y1"]})
+    assert reply.status == 200 and reply.body["definitions"][0]["limited"] == 1, reply
+    assert time.monotonic() - began < 10
+
+
+def test_a_live_filter_is_bounded_within_one_line_and_others_are_told(slow):
+    worst = slow.live("jobs=live&kinds=lines&filter_regex=true&filter=" + urllib.parse.quote("a*[^x]*+y"))
+    other = slow.live("jobs=live&kinds=lines&filter=needle")
+    slow.send("live", ["a" * 300000 + "y", "needle"])
+    event = worst.next("lines")["json"]
+    assert event.get("limited") or event.get("unread"), event
+    slow.send("live", ["needle"])
+    assert other.next("lines", where=lambda event: "needle" in event["data"])
+
+
+def test_a_pattern_of_jobs_and_of_their_logs_is_bounded(slow):
+    slow.patch("/api/v1/jobs/j", json={"notes": "a" * 60000 + "y"})
+    began = time.monotonic()
+    for query in ('notes~"a*[^x]*+y"', 'log~"a*[^x]*+y"'):
+        reply = slow.get("/api/v1/jobs?" + urllib.parse.urlencode({"q": query}))
+        assert reply.status in (200, 422), reply
+    assert time.monotonic() - began < 40
+
+
+def test_filter_log_events_is_bounded(slow):
+    body = {"logGroupName": "/aws/sagemaker/TrainingJobs", "filterPattern": "%(a+)+b%", "logStreamNamePrefix": "j/"}
+    began = time.monotonic()
+    reply = slow.post("/", json=body, headers={"X-Amz-Target": "Logs_20140328.FilterLogEvents", "Content-Type": "application/x-amz-json-1.1"})
+    assert reply.status in (200, 400, 503), reply
+    assert time.monotonic() - began < 30

@@ -90,7 +90,7 @@ enum status filter_regex(struct filter_reader *r, const struct regex **out, stru
 		return filter_wrong(r, begin - 1, "a third regular expression (2 may be there)", err);
 	TRY(check_regex(r, begin, r->at, err));
 	r->at++;
-	enum status status = regex_new(&pattern->regexes[pattern->regex_count], text, REGEX_WATCHED, err);
+	enum status status = regex_new(&pattern->regexes[pattern->regex_count], text, 0, err);
 	if (status == ERR_SEMANTIC) {
 		size_t column = err ? (size_t)err->column : 1;
 		return filter_wrong(r, begin + (column ? column - 1 : 0), "a regular expression that is none", err);

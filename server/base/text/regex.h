@@ -14,8 +14,6 @@ enum regex_flags {
 	REGEX_UTF = 2, /* the subject must be valid UTF-8; without it, bytes */
 	REGEX_MULTILINE = 4, /* ^ and $ also match at newlines inside the subject */
 	REGEX_ANCHORED = 8, /* matches at the byte where the search begins, or not at all */
-	REGEX_WATCHED =
-		16, /* a search can be stopped by the scratch's watch, anywhere in it; it takes up to twice as long */
 };
 
 enum { REGEX_MAX_GROUPS = 32 }; /* group 0 included; a pattern with more is refused */
@@ -35,13 +33,14 @@ void regex_scratch_free(struct regex_scratch *scratch);
 /* Steps after which a match is given up (PCRE2's match limit; the JIT counts in its own, coarser unit). */
 void regex_scratch_limit(struct regex_scratch *scratch, uint32_t match_steps);
 
-/* Asked often while a regex with REGEX_WATCHED is searched for; true: the search ends at once, and is a REGEX_LIMIT. */
+/* While a scratch has a watch its searches ask it often, and take up to twice as long; true: the search ends at once, wherever
+ * it is, and is a REGEX_LIMIT. */
 struct regex_watch {
 	bool (*must_stop)(void *context);
 	void *context;
 };
 void regex_scratch_watch(struct regex_scratch *scratch, struct regex_watch watch);
-/* The same by the monotonic clock alone: such a search ends then. */
+/* The same by the monotonic clock alone: searches end then. */
 void regex_scratch_until(struct regex_scratch *scratch, int64_t until_mono_ms);
 
 enum regex_result { REGEX_NO_MATCH, REGEX_MATCH, REGEX_LIMIT };
@@ -50,7 +49,7 @@ enum regex_result { REGEX_NO_MATCH, REGEX_MATCH, REGEX_LIMIT };
 enum regex_result regex_search(const struct regex *regex, struct regex_scratch *scratch, struct span subject,
 	size_t from, struct span groups[REGEX_MAX_GROUPS]);
 
-/* The same with at most so many steps from each start, whatever the scratch's limit is. */
+/* The same with at most so many steps from each start, whatever the scratch's limit is, and without its watch. */
 enum regex_result regex_search_within(const struct regex *regex, struct regex_scratch *scratch, struct span subject,
 	size_t from, struct span groups[REGEX_MAX_GROUPS], uint32_t match_steps);
 

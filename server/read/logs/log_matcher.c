@@ -5,13 +5,13 @@
 /*
  * A search of many lines at once cannot be stopped, so what it may cost is bounded beforehand, by the text and the steps:
  * in the worst case each byte starts a match, and each step of it reads all of the text. What needs more is looked at line
- * by line, by an expression that can be stopped anywhere.
+ * by line, in a search that can be stopped anywhere.
  */
 enum { PIECE_BYTES = 1024, PIECE_STEPS = 64, QUICK_PATTERN_BYTES = 512 };
 
 struct log_matcher {
-	struct regex *regex; /* can be stopped; NULL: the literal */
-	struct regex *quick; /* the same, for pieces of text; NULL: only a line alone tells whether it matches */
+	struct regex *regex; /* NULL: the literal */
+	bool is_quick; /* else only a line alone tells whether it matches */
 	char *literal;
 	size_t literal_len;
 };
@@ -71,9 +71,8 @@ static enum status compile(
 		TRY(buf_status(&quoted, err));
 		text = buf_span(&quoted);
 	}
-	enum status status = regex_new(&matcher->regex, text, flags | REGEX_WATCHED, err);
-	if (status == OK && text.len <= QUICK_PATTERN_BYTES && is_whole_text_safe(text))
-		status = regex_new(&matcher->quick, text, flags, err);
+	enum status status = regex_new(&matcher->regex, text, flags, err);
+	matcher->is_quick = text.len <= QUICK_PATTERN_BYTES && is_whole_text_safe(text);
 	if (status == ERR_SEMANTIC && err) {
 		int64_t column = err->column;
 		char reason[sizeof err->text];
@@ -103,7 +102,6 @@ void log_matcher_free(struct log_matcher *matcher)
 	if (!matcher)
 		return;
 	regex_free(matcher->regex);
-	regex_free(matcher->quick);
 	mem_free(matcher->literal);
 	mem_free(matcher);
 }
@@ -142,7 +140,7 @@ static enum regex_result match_piece(
 
 	if (!matcher->regex)
 		return match(matcher, scratch, piece, 0, start, end);
-	enum regex_result result = regex_search_within(matcher->quick, scratch, piece, 0, groups, PIECE_STEPS);
+	enum regex_result result = regex_search_within(matcher->regex, scratch, piece, 0, groups, PIECE_STEPS);
 	if (result == REGEX_MATCH) {
 		*start = (size_t)(groups[0].ptr - piece.ptr);
 		*end = *start + groups[0].len;
@@ -165,13 +163,13 @@ bool log_matcher_may_match(const struct log_matcher *matcher, struct regex_scrat
 
 	if (!matcher->regex)
 		return match(matcher, scratch, text, 0, &start, &end) == REGEX_MATCH;
-	while (matcher->quick && text.len) {
+	while (matcher->is_quick && text.len) {
 		struct span piece = first_piece(text);
 		if (!piece.len || match_piece(matcher, scratch, piece, &start, &end) != REGEX_NO_MATCH)
 			return true;
 		text = span_skip(text, piece.len);
 	}
-	return !matcher->quick;
+	return !matcher->is_quick;
 }
 
 static bool matches_line(
@@ -228,7 +226,7 @@ static size_t piece_end(const struct log_matcher *matcher, const struct line *li
 size_t log_matcher_next(const struct log_matcher *matcher, struct regex_scratch *scratch, const struct line *lines,
 	size_t count, size_t from, uint64_t *limited)
 {
-	if (matcher->regex && !matcher->quick)
+	if (matcher->regex && !matcher->is_quick)
 		return next_by_line(matcher, scratch, lines, count, from, limited);
 	while (from < count) {
 		const char *begin = lines[from].text.ptr;

@@ -239,7 +239,7 @@ TEST(a_watched_search_is_stopped_in_the_middle_of_one_match)
 	memset(text, 'a', sizeof text - 1);
 	text[sizeof text - 1] = 'y';
 	for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
-		AUTO(regex) regex = compiled(patterns[i], REGEX_WATCHED);
+		AUTO(regex) regex = compiled(patterns[i], 0);
 		int asked = 0;
 		regex_scratch_watch(scratch, (struct regex_watch){counts, &asked});
 		CHECK_INT(regex_search(regex, scratch, span_of(text, sizeof text), 0, groups), REGEX_LIMIT);

@@ -26,7 +26,7 @@ enum status search_mistake(struct error *err, const struct query_term *term, con
 enum status search_pattern_new(
 	struct regex **regex, struct regex_scratch **scratch, const struct query_term *term, struct error *err)
 {
-	unsigned flags = REGEX_UTF | REGEX_WATCHED | (term->compare == QUERY_MATCHES_FOLDED ? REGEX_IGNORE_CASE : 0);
+	unsigned flags = REGEX_UTF | (term->compare == QUERY_MATCHES_FOLDED ? REGEX_IGNORE_CASE : 0);
 	struct error reason = {0};
 
 	if (regex_new(regex, term->values[0].text, flags, &reason))
