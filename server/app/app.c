@@ -393,6 +393,10 @@ static enum status start_server(struct app *app, struct error *err)
 		.rate_requests_per_s = (uint64_t)options_i64(o, "rate-requests"),
 		.rate_bytes_per_s = (uint64_t)options_i64(o, "rate-bytes"),
 		.rate_cpu_ms_per_s = (uint64_t)options_i64(o, "rate-cpu-ms"),
+		.max_connections_an_address = bytes(o, "max-connections-per-address"),
+		.proxies = options_text(o, "proxies"),
+		.header_ms = options_i64(o, "header-timeout"),
+		.body_bytes_per_s = (uint64_t)options_i64(o, "min-body-rate"),
 		.drain_bytes = 8 << 20,
 		.drain_ms = 2000,
 		.idle_timeout_s = (unsigned)(options_i64(o, "idle-timeout") / 1000)};

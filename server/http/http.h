@@ -191,6 +191,10 @@ struct http_options {
 	unsigned drain_bytes; /* of a refused body: 8 MiB */
 	unsigned drain_ms; /* 2000 */
 	unsigned idle_timeout_s;
+	size_t max_connections_an_address; /* 0: no limit */
+	const char *proxies; /* addresses without it, separated by commas */
+	int64_t header_ms; /* for a whole header; 0: no limit */
+	uint64_t body_bytes_per_s; /* of a buffered body at least; 0: no limit */
 };
 
 struct http_hooks {
@@ -222,6 +226,7 @@ struct http_counters {
 	atomic_uint_fast64_t errors_5xx;
 	atomic_uint_fast64_t bytes_in;
 	atomic_uint_fast64_t connections;
+	atomic_uint_fast64_t refused_connections; /* of an address that had too many */
 	atomic_uint_fast64_t streams;
 	atomic_uint_fast64_t slow; /* slow requests that wait for a worker or are at work */
 	atomic_uint_fast64_t cut_replies; /* that began with a 200 and could not be made whole */

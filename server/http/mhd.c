@@ -80,11 +80,7 @@ static size_t keep_escapes(void *unused, struct MHD_Connection *connection, char
 	return strlen(text);
 }
 
-/* One TCP connection. It has the exchange: of a request that fails before its handler is called, completion is not told. */
-struct peer {
-	struct exchange *exchange;
-};
-
+/* A connection has the exchange: of a request that fails before its handler is called, completion is not told. */
 static struct peer *peer_of(struct MHD_Connection *connection)
 {
 	return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
@@ -92,9 +88,9 @@ static struct peer *peer_of(struct MHD_Connection *connection)
 
 static void end_exchange(struct peer *peer)
 {
-	struct exchange *exchange = peer->exchange;
+	struct exchange *exchange = *peer_exchange(peer);
 
-	peer->exchange = NULL;
+	*peer_exchange(peer) = NULL;
 	if (exchange)
 		exchange_release(exchange);
 }
@@ -118,9 +114,9 @@ static void *on_target(void *context, const char *target, struct MHD_Connection 
 	if (!peer || !target)
 		return NULL; /* the request is closed */
 	end_exchange(peer);
-	peer->exchange = exchange_new(context, connection, span_from(target));
+	*peer_exchange(peer) = exchange_new(context, connection, span_from(target));
 	hide_arguments(target);
-	return peer->exchange;
+	return *peer_exchange(peer);
 }
 
 static void on_completed(
@@ -130,9 +126,11 @@ static void on_completed(
 
 	(void)context;
 	(void)why;
-	if (peer)
-		end_exchange(peer);
 	*exchange = NULL;
+	if (!peer)
+		return;
+	end_exchange(peer);
+	peer_awaits_header(peer);
 }
 
 static void on_connection(
@@ -140,16 +138,17 @@ static void on_connection(
 {
 	struct http_server *server = context;
 
-	(void)connection;
 	if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+		const union MHD_ConnectionInfo *info =
+			MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
 		atomic_fetch_add(&server->counters.connections, 1);
-		*peer = mem_zeroed(sizeof(struct peer));
+		*peer = peers_add(server->peers, mhd_socket(connection), info ? info->client_addr : NULL);
 		return;
 	}
 	atomic_fetch_sub(&server->counters.connections, 1);
 	if (*peer)
 		end_exchange(*peer);
-	mem_free(*peer);
+	peers_remove(server->peers, *peer);
 	*peer = NULL;
 }
 
@@ -238,6 +237,30 @@ static enum MHD_Result do_step(struct exchange *exchange, enum step step)
 	return MHD_NO;
 }
 
+static enum MHD_Result begin(struct exchange *exchange, struct span method, struct span version)
+{
+	struct peer *peer = peer_of(exchange->connection);
+
+	peer_awaits_nothing(peer);
+	if (!copy_headers(exchange))
+		return MHD_NO;
+	enum step step = exchange_begin(exchange, method, version);
+	if (exchange->phase == PHASE_BODY && exchange->route->kind == ROUTE_WORKER)
+		peer_awaits_body(peer);
+	return do_step(exchange, step);
+}
+
+static enum MHD_Result may_come(void *context, const struct sockaddr *address, socklen_t len)
+{
+	struct http_server *server = context;
+
+	(void)len;
+	if (peers_may_come(server->peers, address))
+		return MHD_YES;
+	atomic_fetch_add(&server->counters.refused_connections, 1);
+	return MHD_NO;
+}
+
 static enum MHD_Result on_request(void *context, struct MHD_Connection *connection, const char *path,
 	const char *method, const char *version, const char *upload, size_t *upload_bytes, void **request)
 {
@@ -249,9 +272,9 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 	if (!exchange)
 		return MHD_NO; /* no memory when its target came */
 	if (exchange->phase == PHASE_NEW)
-		return copy_headers(exchange)
-			       ? do_step(exchange, exchange_begin(exchange, span_from(method), span_from(version)))
-			       : MHD_NO;
+		return begin(exchange, span_from(method), span_from(version));
+	if (*upload_bytes == 0)
+		peer_awaits_nothing(peer_of(connection));
 	if (*upload_bytes == 0)
 		return do_step(exchange, exchange_end(exchange));
 	struct span piece = span_of(upload, *upload_bytes);
@@ -278,8 +301,8 @@ static struct MHD_Daemon *start(struct http_server *server, const struct mhd_opt
 
 	if (!options->tls_key)
 		return MHD_start_daemon(
-			flags, 0, NULL, NULL, on_request, NULL, MHD_OPTION_ARRAY, items, MHD_OPTION_END);
-	return MHD_start_daemon(flags | MHD_USE_TLS, 0, NULL, NULL, on_request, NULL, MHD_OPTION_HTTPS_MEM_KEY,
+			flags, 0, may_come, server, on_request, NULL, MHD_OPTION_ARRAY, items, MHD_OPTION_END);
+	return MHD_start_daemon(flags | MHD_USE_TLS, 0, may_come, server, on_request, NULL, MHD_OPTION_HTTPS_MEM_KEY,
 		options->tls_key, MHD_OPTION_HTTPS_MEM_CERT, options->tls_cert, MHD_OPTION_ARRAY, items,
 		MHD_OPTION_END);
 }

@@ -140,6 +140,10 @@ static enum status make_parts(
 	server->port = listen_port(server->listen_socket);
 	TRY(workers_new(&server->workers, options->workers, options->max_pending, server->hooks, err));
 	TRY(workers_new(&server->slow_workers, options->slow_workers, options->max_pending, server->hooks, err));
+	TRY(peers_start(&server->peers,
+		&(struct peers_options){options->max_connections_an_address, options->proxies, options->header_ms,
+			options->body_bytes_per_s, server->tls_key != NULL},
+		err));
 	return mhd_start(&server->mhd, server,
 		&(struct mhd_options){server->listen_socket, options->io_threads, options->idle_timeout_s,
 			options->max_connections, server->tls_key, server->tls_cert},
@@ -150,6 +154,7 @@ static void free_parts(struct http_server *server)
 {
 	workers_free(server->workers);
 	workers_free(server->slow_workers);
+	peers_free(server->peers);
 	rate_free(server->rate);
 	router_free(server->router);
 	guard_free(server->guard);
