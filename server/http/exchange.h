@@ -50,6 +50,8 @@ struct exchange {
 	struct MHD_Connection *connection;
 	const struct http_route *route;
 	struct span target; /* as it came */
+	const char *behind_target; /* in the transport's buffer; only to be compared */
+	bool has_gap; /* between the target and the version: a NUL was there */
 	enum phase phase;
 	struct http_response *reply;
 	bool must_close; /* the connection serves no further request */

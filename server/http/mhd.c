@@ -114,9 +114,12 @@ static void *on_target(void *context, const char *target, struct MHD_Connection 
 	if (!peer || !target)
 		return NULL; /* the request is closed */
 	end_exchange(peer);
-	*peer_exchange(peer) = exchange_new(context, connection, span_from(target));
+	struct exchange *exchange = exchange_new(context, connection, span_from(target));
+	if (exchange)
+		exchange->behind_target = target + strlen(target) + 1;
+	*peer_exchange(peer) = exchange;
 	hide_arguments(target);
-	return *peer_exchange(peer);
+	return exchange;
 }
 
 static void on_completed(
@@ -237,14 +240,16 @@ static enum MHD_Result do_step(struct exchange *exchange, enum step step)
 	return MHD_NO;
 }
 
-static enum MHD_Result begin(struct exchange *exchange, struct span method, struct span version)
+/* The version lies behind the target in the library's buffer: further off, the target had a NUL, which ended it for us alone. */
+static enum MHD_Result begin(struct exchange *exchange, const char *method, const char *version)
 {
 	struct peer *peer = peer_of(exchange->connection);
 
 	peer_awaits_nothing(peer);
 	if (!copy_headers(exchange))
 		return MHD_NO;
-	enum step step = exchange_begin(exchange, method, version);
+	exchange->has_gap = version != exchange->behind_target;
+	enum step step = exchange_begin(exchange, span_from(method), span_from(version));
 	if (exchange->phase == PHASE_BODY && exchange->route->kind == ROUTE_WORKER)
 		peer_awaits_body(peer);
 	return do_step(exchange, step);
@@ -272,7 +277,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 	if (!exchange)
 		return MHD_NO; /* no memory when its target came */
 	if (exchange->phase == PHASE_NEW)
-		return begin(exchange, span_from(method), span_from(version));
+		return begin(exchange, method, version);
 	if (*upload_bytes == 0)
 		peer_awaits_nothing(peer_of(connection));
 	if (*upload_bytes == 0)
