@@ -155,7 +155,7 @@ static void write_csv_head(const struct asking *a, struct buf *out)
 {
 	for (size_t j = 0; j < a->ask.name_count + a->ask.figure_count; j++) {
 		buf_append_text(out, j ? "," : "");
-		api_csv_text(out, j < a->ask.name_count ? a->names[j].text : a->figures[j - a->ask.name_count].text);
+		csv_put_cell(out, j < a->ask.name_count ? a->names[j].text : a->figures[j - a->ask.name_count].text);
 	}
 	buf_append_text(out, a->ask.wants_losses ? ",lost_steps_unknown" : "");
 	buf_append_text(out, a->ask.wants_unpriced ? ",currency,unpriced_jobs,unpriced_types,estimated_jobs\n" : "\n");
@@ -168,11 +168,11 @@ static void write_csv_gaps(const struct asking *a, const struct job_group *group
 	if (!a->ask.wants_unpriced)
 		return;
 	buf_append_char(out, ',');
-	api_csv_text(out, a->currency);
+	csv_put_cell(out, a->currency);
 	buf_printf(out, ",%llu,", (unsigned long long)group->unpriced_jobs);
 	for (size_t j = 0; j < group->unpriced_type_count; j++) {
 		buf_append_text(out, j ? " " : "");
-		api_csv_text(out, group->unpriced_types[j]);
+		csv_put_cell(out, group->unpriced_types[j]);
 	}
 	buf_printf(out, ",%llu", (unsigned long long)group->estimated_jobs);
 }
@@ -182,7 +182,7 @@ static void write_csv_group(const struct asking *a, const struct job_group *grou
 	for (size_t j = 0; j < a->ask.name_count; j++) {
 		buf_append_text(out, j ? "," : "");
 		if (group->keys[j].ptr)
-			api_csv_text(out, group->keys[j]);
+			csv_put_cell(out, group->keys[j]);
 	}
 	for (size_t j = 0; j < a->ask.figure_count; j++) {
 		buf_append_text(out, j || a->ask.name_count ? "," : "");

@@ -58,11 +58,11 @@ static void write_cell(const struct json *node, struct buf *out)
 	if (!node)
 		return;
 	if (json_kind(node) == JSON_STRING) {
-		api_csv_text(out, json_string_of(node));
+		csv_put_cell(out, json_string_of(node));
 		return;
 	}
 	json_print(node, &text);
-	api_csv_text(out, buf_span(&text));
+	csv_put_cell(out, buf_span(&text));
 }
 
 static enum status write_job(struct listing *listing, struct api_worker *worker, const struct job_row *row,
@@ -167,7 +167,7 @@ static void write_head(const struct listing *listing, struct http_response *resp
 {
 	response->content_type = listing->is_ndjson ? "application/x-ndjson" : "text/csv; charset=utf-8";
 	for (size_t i = 0; i < listing->fields.count && !listing->is_ndjson; i++) {
-		api_csv_text(&response->body, listing->fields.list[i].name);
+		csv_put_cell(&response->body, listing->fields.list[i].name);
 		buf_append_char(&response->body, i + 1 < listing->fields.count ? ',' : '\n');
 	}
 }

@@ -8,7 +8,7 @@ static const struct http_route templates[] = {
 			"The AWS protocols of SageMaker, CloudWatch Logs and CloudWatch: JSON with X-Amz-Target, or a form with Action"},
 	{HTTP_POST, "/service/{service}/operation/{operation}",
 		.summary = "The AWS protocol of CloudWatch metrics in CBOR (rpc-v2-cbor)"},
-	{HTTP_PUT, "/BatchPutMetrics", .scope = SCOPE_WRITE, .summary = "SageMaker's metrics service: BatchPutMetrics"},
+	{HTTP_PUT, "/BatchPutMetrics", SCOPE_WRITE, .summary = "SageMaker's metrics service: BatchPutMetrics"},
 	{HTTP_POST, "/BatchGetMetrics", .summary = "SageMaker's metrics service: BatchGetMetrics"},
 };
 
