@@ -30,7 +30,7 @@ static const struct http_route routes[] = {
 	{HTTP_POST, "/api/v1/session", SCOPE_PUBLIC, ROUTE_WORKER, .handler = api_session_create, .query = "",
 		.max_body_bytes = SMALL_BYTES, .body = "token!:string",
 		.summary = "Sign in with a token; the reply sets a cookie"},
-	{HTTP_DELETE, "/api/v1/session", SCOPE_PUBLIC, ROUTE_INLINE, .handler = api_session_delete, .query = "",
+	{HTTP_DELETE, "/api/v1/session", SCOPE_PUBLIC, ROUTE_WORKER, .handler = api_session_delete, .query = "",
 		.summary = "Sign out"},
 	{HTTP_GET, "/api/v1/tokens", SCOPE_ADMIN, ROUTE_WORKER, .handler = api_tokens_list, .query = "",
 		.summary = "List the tokens, without their text"},

@@ -144,6 +144,7 @@ enum status guard_check_origin(
 		(int)(fetch_site.len > 40 ? 40 : fetch_site.len), fetch_site.ptr);
 }
 
+/* Of a session, not of a token: a cookie of an older server, or one that somebody has set by hand, lets nobody in. */
 static struct span session_cookie(struct span cookie)
 {
 	const struct span name = SPAN("smfleet_session=");
@@ -152,7 +153,8 @@ static struct span session_cookie(struct span cookie)
 	while (span_next(&cookie, ';', &part)) {
 		part = span_trim(part);
 		if (span_starts_with(part, name))
-			return span_skip(part, name.len);
+			return span_starts_with(part, SPAN("smfleet_session=sms_")) ? span_skip(part, name.len)
+										    : SPAN("");
 	}
 	return SPAN("");
 }

@@ -11,7 +11,7 @@ static void check_csv(struct span text, const char *want)
 {
 	AUTO_DONE(buf) out = BUF_INIT(256);
 
-	api_csv_text(&out, text);
+	csv_put_cell(&out, text);
 	CHECK_SPAN(buf_span(&out), span_from(want));
 }
 
