@@ -16,6 +16,9 @@ TEST(cells_are_quoted_where_they_must_be)
 	check_cell("a,b", "\"a,b\"");
 	check_cell("say \"so\"", "\"say \"\"so\"\"\"");
 	check_cell(" a", "\" a\"");
+	check_cell("\"", "\"\"\"\"");
+	check_cell("a\r", "\"a\r\"");
+	check_cell("\xc3\xb6;c'd", "\xc3\xb6;c'd");
 	check_cell("two\nlines", "\"two\nlines\"");
 }
 
