@@ -133,7 +133,19 @@ def is_number(field):
 # ---- the server -----------------------------------------------------------------------------------------------------
 
 def get(options, parameters):
-    url = options.server if "//" in options.server else "http://" + options.server
+    """Of several addresses the first that is not away."""
+    servers = [server.strip() for server in options.server.split(",")]
+    for server in servers[:-1]:
+        try:
+            return get_from(server, options, parameters)
+        except Failure as failure:
+            if failure.code != 3:
+                raise
+    return get_from(servers[-1], options, parameters)
+
+
+def get_from(server, options, parameters):
+    url = server if "//" in server else "http://" + server
     query = urllib.parse.urlencode([(name, value) for name, value in parameters if value])
     request = urllib.request.Request("{}/api/v1/jobs?{}".format(url.rstrip("/"), query))
     request.add_header("User-Agent", "sm_search.py/" + VERSION)
@@ -147,9 +159,9 @@ def get(options, parameters):
     except urllib.error.HTTPError as error:
         raise failure_of(error)
     except (OSError, ValueError) as error:
-        raise Failure(3, "cannot reach {}: {}".format(options.server, getattr(error, "reason", error)))
+        raise Failure(3, "cannot reach {}: {}".format(server, getattr(error, "reason", error)))
     if not isinstance(page, dict) or not isinstance(page.get("jobs"), list):
-        raise Failure(3, "{} did not answer with a list of jobs: is it an smfleet server?".format(options.server))
+        raise Failure(3, "{} did not answer with a list of jobs: is it an smfleet server?".format(server))
     return page
 
 
@@ -258,7 +270,7 @@ def parse(arguments, environment):
     parser = argparse.ArgumentParser(prog="sm_search.py", description=__doc__, allow_abbrev=False,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("query", nargs="*", metavar="QUERY")
-    parser.add_argument("--server", metavar="URL", help="The smfleet server. [http://127.0.0.1:8080]",
+    parser.add_argument("--server", metavar="URL", help="The smfleet server; several addresses of one database, separated by commas. [http://127.0.0.1:8080]",
                         default=environment.get("SMFLEET_SERVER") or "http://127.0.0.1:8080")
     parser.add_argument("--token-file", metavar="FILE", help="File with the token to show to the server.",
                         default=environment.get("SMFLEET_TOKEN_FILE"))

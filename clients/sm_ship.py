@@ -200,14 +200,15 @@ class Refused(Exception):
 
 
 class Away(Exception):
-    """The same request may succeed later."""
+    """The same request may succeed later; is_elsewhere: at another address even now."""
 
-    def __init__(self, text, retry_after_s=0):
+    def __init__(self, text, retry_after_s=0, is_elsewhere=False):
         Exception.__init__(self, text)
         self.retry_after_s = retry_after_s
+        self.is_elsewhere = is_elsewhere
 
 
-class Server:
+class Address:
     def __init__(self, url, token_file, ca_file):
         self.url = url
         parts = urllib.parse.urlsplit(url if "//" in url else "http://" + url)
@@ -236,7 +237,7 @@ class Server:
             except (OSError, http.client.HTTPException) as error:
                 self.connection.close()
                 if not may_try_again:  # a kept connection may just have been closed: that says nothing
-                    raise Away("cannot reach {}: {}".format(self.url, error))
+                    raise Away("cannot reach {}: {}".format(self.url, error), is_elsewhere=True)
         try:
             document = json.loads(raw.decode("utf-8", "replace")) if raw else {}
         except ValueError:
@@ -246,8 +247,28 @@ class Server:
         text = document.get("detail") or "the server answered with status {}".format(reply.status)
         if reply.status >= 500 or reply.status in (408, 429):
             retry_after = reply.getheader("Retry-After") or ""
-            raise Away(text, int(retry_after) if retry_after.isdigit() else 0)
+            raise Away(text, int(retry_after) if retry_after.isdigit() else 0, reply.status == 503)
         raise Refused(text)
+
+
+class Server:
+    """One database at one or more addresses: the one that answered last is asked, and the next one when it is away."""
+
+    def __init__(self, urls, token_file, ca_file):
+        self.url = urls
+        self.addresses = [Address(url.strip(), token_file, ca_file) for url in urls.split(",")]
+
+    def call(self, method, path, body=None, content_type="application/json"):
+        """As Address has it."""
+        for left in range(len(self.addresses), 0, -1):
+            try:
+                return self.addresses[0].call(method, path, body, content_type)
+            except Away as away:
+                if away.is_elsewhere:
+                    self.addresses[0].connection.close()
+                    self.addresses.append(self.addresses.pop(0))
+                if not away.is_elsewhere or left == 1:
+                    raise
 
     def post(self, path, document):
         return self.call("POST", path, json.dumps(document).encode())
@@ -503,7 +524,7 @@ def parse(arguments, environment):
         variable = "SMFLEET_" + name.upper().replace("-", "_")
         parser.add_argument("--" + name, help=text, default=environment.get(variable) or fallback, **more)
 
-    option("server", "The smfleet server. [http://127.0.0.1:8080]", "http://127.0.0.1:8080", metavar="URL")
+    option("server", "The smfleet server; several addresses of one database, separated by commas. [http://127.0.0.1:8080]", "http://127.0.0.1:8080", metavar="URL")
     option("token-file", "File with the token to show to the server.", metavar="FILE")
     option("ca-file", "Certificate authorities to trust for https, instead of the system's.", metavar="FILE")
     option("job", "Name of the job; else from the scheduler, else the script's name and the time.", metavar="NAME")

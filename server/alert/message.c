@@ -1,5 +1,6 @@
 #include "alert/rule.h"
 #include "base/text/iso8601.h"
+#include "base/json/json_read.h"
 #include "base/json/json_write.h"
 #include "model/incident.h"
 #include "store/alerts.h"
@@ -215,6 +216,23 @@ static void append_overdue(struct buf *out, const struct incident_row *row)
 	}
 }
 
+/* "llama-7b is not where it was after its restart (attempt 3): older checkpoint, 2.51 at step 1200 (before: 2.31)" */
+static void append_restart(struct buf *out, const struct incident_row *row)
+{
+	buf_append_span(out, row->job);
+	if (row->incident.state != INCIDENT_OPEN) {
+		buf_append_text(out, " was restarted again, or is over: the restart that differed counts no more");
+		return;
+	}
+	buf_printf(out, " is not where it was after its restart (attempt %" PRIu64 "): ", row->incident.opened_ordinal);
+	append_detail(out, row->detail);
+	buf_append_text(out, row->detail.len ? ", " : "");
+	append_figure(out, row->incident.value);
+	buf_printf(out, " at step %" PRId64 " (before: ", row->incident.opened_step);
+	append_figure(out, row->incident.expected);
+	buf_append_text(out, ")");
+}
+
 /* "llama-7b failed: CUDA out of memory" */
 static void append_failure(struct buf *out, const struct incident_row *row)
 {
@@ -279,6 +297,23 @@ static void append_other_end(struct buf *out, const struct incident_row *row)
 		buf_printf(out, ", %.*s", SPAN_ARGS(row->stream));
 }
 
+/* " on gpu017", where the evidence names the machine. */
+static void append_host(struct buf *out, struct span facts)
+{
+	AUTO_DONE(buf) text = BUF_INIT(SENTENCE_MAX_BYTES);
+	AUTO(json) evidence = NULL;
+	struct error err;
+
+	buf_printf(&text, "{%.*s}", SPAN_ARGS(facts));
+	if (text.failure || json_parse(&evidence, buf_span(&text), &err) != OK)
+		return; /* the sentence is whole without it */
+	struct span host = json_string_of(json_get(evidence, "host"));
+	if (host.len) {
+		buf_append_text(out, " on ");
+		append_detail(out, host);
+	}
+}
+
 /* "train:loss of llama-7b jumped to 12.3 at step 1200 (usual: 2.1), algo-1" */
 static void append_summary(struct buf *out, const struct incident_row *row)
 {
@@ -290,6 +325,9 @@ static void append_summary(struct buf *out, const struct incident_row *row)
 		return;
 	case INCIDENT_CHECKPOINT_OVERDUE:
 		append_overdue(out, row);
+		return;
+	case INCIDENT_RESTART_DIFFERS:
+		append_restart(out, row);
 		return;
 	case INCIDENT_DEFINITION_SILENT:
 		append_silent(out, row);
@@ -330,6 +368,8 @@ static void append_summary(struct buf *out, const struct incident_row *row)
 	}
 	buf_append_text(out, ", ");
 	buf_append_span(out, row->stream);
+	if (incident->kind == INCIDENT_STRAGGLER)
+		append_host(out, row->facts);
 }
 
 static void append_sentence(struct buf *out, const struct incident_row *row)

@@ -18,7 +18,7 @@ void api_free(struct api *api);
 enum status api_start(struct api *api, struct error *err) MUST_CHECK;
 void api_stop(struct api *api);
 
-/* For its figures, and to tell it of tokens that ended; after http_server_start. */
+/* For its figures, and to tell it of tokens that ended; before it serves. */
 void api_set_server(struct api *api, struct http_server *server);
 /* Its database connection; worker: as api_hooks' worker_new made it. */
 struct store_reader *api_worker_reader(void *worker);

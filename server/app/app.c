@@ -9,6 +9,7 @@
 #include "app/connection_options.h"
 #include "app/control.h"
 #include "app/reload.h"
+#include "app/standby.h"
 #include "app/storage.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -44,6 +45,7 @@ struct app {
 	struct assets *assets;
 	struct api *_Atomic api; /* the pipeline's threads run before it is there */
 	struct aws *aws;
+	struct mlflow *mlflow;
 	struct http_route *routes; /* of both */
 	struct http_server *server;
 	struct http_hooks hooks; /* outlive the server */
@@ -82,7 +84,6 @@ static void raise_descriptor_limit(void)
 
 static enum status open_store(struct app *app, struct error *err)
 {
-	TRY(storage_init(&app->storage, app->options, app->signal_fd, err));
 	TRY(storage_open(&app->storage, &app->store, err));
 	return storage_load_key(&app->storage, app->store, app->seal_key, err);
 }
@@ -375,10 +376,9 @@ static enum status start_collector(struct app *app, struct error *err)
 	return OK;
 }
 
-static enum status start_server(struct app *app, struct error *err)
+static enum status start_listening(struct app *app, struct error *err)
 {
 	const struct options *o = app->options;
-	size_t count;
 	struct http_options options = {.listen = options_text(o, "listen"),
 		.io_threads = (unsigned)options_i64(o, "io-threads"),
 		.workers = (unsigned)options_i64(o, "workers"),
@@ -401,12 +401,24 @@ static enum status start_server(struct app *app, struct error *err)
 		.drain_ms = 2000,
 		.idle_timeout_s = (unsigned)(options_i64(o, "idle-timeout") / 1000)};
 
-	TRY(doors_make_aws(&app->aws, o, app->api, app->pipeline, err));
-	TRY(doors_join_routes(&app->routes, &count, app->aws, err));
+	TRY(http_server_listen(&app->server, &options, standby_answer, err));
+	app->storage.port = http_server_port(app->server);
+	return OK;
+}
+
+static enum status start_server(struct app *app, struct error *err)
+{
+	size_t count;
+
+	if (!app->server)
+		TRY(start_listening(app, err));
+	TRY(doors_make_aws(&app->aws, app->options, app->api, app->pipeline, err));
+	TRY(doors_make_mlflow(&app->mlflow, app->options, app->api, app->pipeline, err));
+	TRY(doors_join_routes(&app->routes, &count, app->aws, app->mlflow, err));
 	app->hooks = api_hooks(app->api);
 	TRY(api_start(app->api, err));
-	TRY(http_server_start(&app->server, &options, app->routes, count, &app->hooks, err));
 	api_set_server(app->api, app->server);
+	TRY(http_server_serve(app->server, app->routes, count, &app->hooks, err));
 	reload_ready(&app->reload, app->pipeline, app->server);
 	return OK;
 }
@@ -471,10 +483,7 @@ static void say_listening(const struct app *app)
 
 static enum status listen_to_tools(struct app *app, struct error *err)
 {
-	const char *beside;
-
-	TRY(storage_beside(app->options, &beside, err));
-	TRY(control_path(beside, &app->socket_path, err));
+	TRY(storage_socket(app->options, &app->socket_path, err));
 	TRY(control_listen(app->socket_path.ptr, &app->control_fd, err));
 	app->control.pipeline = app->pipeline;
 	app->control.api = app->api;
@@ -507,6 +516,9 @@ enum status app_start(struct app **out, struct options *options, struct error *e
 	raise_descriptor_limit();
 	TRY(find_public_url(app, err));
 	TRY(collect_setup_new(&app->collect, options, err));
+	TRY(storage_init(&app->storage, app->options, app->signal_fd, err));
+	if (storage_is_postgres(options)) /* it may have to wait for another server's end */
+		TRY(start_listening(app, err));
 	enum status status = open_store(app, err);
 	if (status == OK)
 		status = start_all(app, err);
@@ -523,6 +535,7 @@ enum status app_open_offline(struct app **out, const struct options *options, st
 
 	if (!app)
 		return error_no_memory(err);
+	TRY(storage_init(&app->storage, app->options, app->signal_fd, err));
 	TRY(open_store(app, err));
 	TRY(start_pipeline(app, err));
 	TRY(make_api(app, err));
@@ -618,6 +631,7 @@ void app_free(struct app *app)
 	pipeline_free(app->pipeline);
 	mem_free(app->routes);
 	aws_free(app->aws);
+	mlflow_free(app->mlflow);
 	api_free(app->api);
 	assets_free(app->assets);
 	webhook_formats_free(app->formats);
@@ -625,7 +639,8 @@ void app_free(struct app *app)
 	hub_free(app->hub);
 	if (app->control_fd >= 0) {
 		close(app->control_fd);
-		unlink(app->socket_path.ptr); /* before the next server may make its own there */
+		if (!atomic_load(&app->storage.has_ended)) /* else it is that of who took over, on this machine */
+			unlink(app->socket_path.ptr); /* before the next server may make its own there */
 	}
 	store_free(app->store);
 	storage_done(&app->storage);

@@ -66,6 +66,7 @@ static int copy_once(const struct options *options, const char *path)
 {
 	const char *db = options_text(options, "db");
 	AUTO_DONE(buf) request = BUF_INIT(8192);
+	AUTO_DONE(buf) socket = BUF_INIT(4096);
 	struct json_writer w = json_writer_on(&request);
 	struct outcome outcome = {EXIT_FAILED, isatty(STDERR_FILENO)};
 	struct error err = {0};
@@ -76,7 +77,9 @@ static int copy_once(const struct options *options, const char *path)
 	json_object_end(&w);
 	if (buf_status(&request, &err) != OK)
 		return command_fail(&err, EXIT_USAGE);
-	enum status status = control_ask(db, buf_span(&request), take_line, &outcome, &err);
+	if (storage_socket(options, &socket, &err) != OK)
+		return command_fail(&err, EXIT_FAILED);
+	enum status status = control_ask(socket.ptr, buf_span(&request), take_line, &outcome, &err);
 	if (outcome.is_terminal)
 		fprintf(stderr, "\r      \r");
 	if (status == ERR_NOT_FOUND) {

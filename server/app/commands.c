@@ -83,11 +83,11 @@ static int create_offline(const struct options *options)
 static enum status ask_server(const struct options *options, const struct buf *request,
 	bool (*take)(void *context, struct span line), void *context, struct error *err)
 {
-	const char *beside;
+	AUTO_DONE(buf) socket = BUF_INIT(4096);
 
 	TRY(buf_status(request, err));
-	TRY(storage_beside(options, &beside, err));
-	return control_ask(beside, buf_span(request), take, context, err);
+	TRY(storage_socket(options, &socket, err));
+	return control_ask(socket.ptr, buf_span(request), take, context, err);
 }
 
 /* The running server makes it (one process writes a database); without one the database is opened here. */

@@ -4,7 +4,6 @@
 #include "base/json/json_read.h"
 #include "base/json/json_write.h"
 #include "pipeline/backup.h"
-#include "store/admin.h"
 
 #include <errno.h>
 #include <sys/socket.h>
@@ -26,17 +25,6 @@ static enum status address_of(const char *path, struct sockaddr_un *address, str
 			sizeof address->sun_path - 1);
 	memcpy(address->sun_path, path, len + 1);
 	return OK;
-}
-
-enum status control_path(const char *db, struct buf *out, struct error *err)
-{
-	AUTO_MEM char *path = store_beside(db, ".sock");
-
-	if (!path)
-		return error_no_memory(err);
-	buf_append_text(out, path);
-	buf_append_char(out, 0);
-	return buf_status(out, err);
 }
 
 enum status control_listen(const char *path, int *fd, struct error *err)
@@ -256,14 +244,12 @@ static bool read_replies(int fd, bool (*take)(void *context, struct span line), 
 	return true;
 }
 
-enum status control_ask(const char *db, struct span request, bool (*take)(void *context, struct span line),
+enum status control_ask(const char *path, struct span request, bool (*take)(void *context, struct span line),
 	void *context, struct error *err)
 {
-	AUTO_DONE(buf) path = BUF_INIT(4096);
 	struct sockaddr_un address;
 
-	TRY(control_path(db, &path, err));
-	TRY(address_of(path.ptr, &address, err));
+	TRY(address_of(path, &address, err));
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return error_set(err, ERR_IO, "cannot make a socket: %s", strerror(errno));
@@ -271,10 +257,10 @@ enum status control_ask(const char *db, struct span request, bool (*take)(void *
 		int problem = errno;
 		close(fd);
 		return error_set(err, problem == ENOENT || problem == ECONNREFUSED ? ERR_NOT_FOUND : ERR_IO,
-			"cannot reach the server at '%s': %s", path.ptr, strerror(problem));
+			"cannot reach the server at '%s': %s", path, strerror(problem));
 	}
 	set_patience(fd, REPLY_PATIENCE_S);
 	bool is_answered = write_all(fd, request) && write_all(fd, SPAN("\n")) && read_replies(fd, take, context);
 	close(fd);
-	return is_answered ? OK : error_set(err, ERR_IO, "the server at '%s' did not answer", path.ptr);
+	return is_answered ? OK : error_set(err, ERR_IO, "the server at '%s' did not answer", path);
 }

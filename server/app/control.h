@@ -1,5 +1,5 @@
 /*
- * Job: the socket beside the database (FILE.sock, mode 0600) by which subcommands ask the running server. One JSON object
+ * Job: the socket beside the database (storage_socket, mode 0600) by which subcommands ask the running server. One JSON object
  *      on a line each way: {"command":"token_create","name","scope","team"} -> {"token"} or {"error","status"};
  *      {"command":"backup","file"} -> lines of {"left","total"}, then {"done":true} or {"error","status"}.
  * Ownership: as said. Threads: main; a backup has a thread of its own, one at a time.
@@ -11,8 +11,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* FILE.sock, of the file itself where FILE is a symbolic link. */
-enum status control_path(const char *db, struct buf *out, struct error *err) MUST_CHECK;
 /* A listening socket at path; an old one there is replaced (the database's lock says that nobody listens). */
 enum status control_listen(const char *path, int *fd, struct error *err) MUST_CHECK;
 /* The server's side: zeroed to begin with, but for what it works on. */
@@ -32,5 +30,5 @@ void control_answer(struct control *control, int listen_fd);
 void control_end_backup(struct control *control);
 
 /* The client's side. ERR_NOT_FOUND: nobody listens there. take sees each line; false: it was the last one. */
-enum status control_ask(const char *db, struct span request, bool (*take)(void *context, struct span line),
+enum status control_ask(const char *path, struct span request, bool (*take)(void *context, struct span line),
 	void *context, struct error *err) MUST_CHECK;

@@ -3,6 +3,7 @@
 #include "app/key_file.h"
 #include "app/shared_key.h"
 #include "base/log.h"
+#include "store/admin.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -13,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ASK_AGAIN_MS = 500, HOST_BYTES = 256 };
+enum { ASK_AGAIN_MS = 200, HOST_BYTES = 256, SOCKET_HASH_BYTES = 6 };
 
 bool storage_is_postgres(const struct options *options)
 {
@@ -63,6 +64,40 @@ enum status storage_beside(const struct options *options, const char **path, str
 		"a PostgreSQL database needs --secret-key-file FILE: the same key on each machine that may serve it");
 }
 
+/* Who states the same database in other words finds nobody there, and is refused by the lease. */
+static enum status name_socket(const struct options *options, struct buf *out, struct error *err)
+{
+	AUTO_DONE(buf) stated = BUF_INIT(1 << 16);
+	unsigned char digest[SHA256_BYTES];
+	char hex[2 * SOCKET_HASH_BYTES + 1];
+
+	buf_printf(&stated, "%s\n%s", options_text(options, "db"), options_text(options, "schema"));
+	TRY(buf_status(&stated, err));
+	crypto_sha256(buf_span(&stated), digest);
+	crypto_hex(digest, SOCKET_HASH_BYTES, hex);
+	buf_printf(out, "-%s", hex);
+	return OK;
+}
+
+enum status storage_socket(const struct options *options, struct buf *out, struct error *err)
+{
+	AUTO_DONE(buf) suffix = BUF_INIT(64);
+	const char *beside;
+
+	TRY(storage_beside(options, &beside, err));
+	if (storage_is_postgres(options))
+		TRY(name_socket(options, &suffix, err));
+	buf_append_text(&suffix, ".sock");
+	buf_append_char(&suffix, 0);
+	TRY(buf_status(&suffix, err));
+	AUTO_MEM char *path = store_beside(beside, suffix.ptr);
+	if (!path)
+		return error_no_memory(err);
+	buf_append_text(out, path);
+	buf_append_char(out, 0);
+	return buf_status(out, err);
+}
+
 enum status storage_needs_file(const struct options *options, const char *instead, struct error *err)
 {
 	if (!storage_is_postgres(options))
@@ -97,7 +132,7 @@ static bool waits(void *context, const struct error *why)
 	struct pollfd signals = {.fd = storage->signal_fd, .events = POLLIN};
 
 	if (!storage->has_waited)
-		log_line(LOG_INFO, "standby", "why=\"%s\"", why->text);
+		log_line(LOG_INFO, "standby", "port=%u why=\"%s\"", storage->port, why->text);
 	storage->has_waited = true;
 	return poll(&signals, 1, ASK_AGAIN_MS) <= 0 || goes_on_after_signal(storage);
 }

@@ -16,6 +16,7 @@ enum { STORAGE_NAME_BYTES = 512 };
 struct storage {
 	const struct options *options;
 	int signal_fd; /* what comes there ends a wait; -1: it is not waited for */
+	unsigned port; /* where it answers meanwhile, for the log */
 	int ended_fd; /* readable: nothing is stored any more, and only a start helps */
 	struct error why; /* then; written before has_ended */
 	atomic_bool has_ended;
@@ -30,6 +31,11 @@ bool storage_is_postgres(const struct options *options);
 enum status storage_check(const struct options *options, struct error *err) MUST_CHECK;
 /* The file beside which others lie: the database, or, where that is PostgreSQL's, the key. ERR_INVALID: none is stated. */
 enum status storage_beside(const struct options *options, const char **path, struct error *err) MUST_CHECK;
+/*
+ * The path of the socket by which subcommands ask the running server, NUL included: FILE.sock, of the file itself where FILE is a
+ * symbolic link. Beside a key there is one for each --db and --schema, as one key may be that of several.
+ */
+enum status storage_socket(const struct options *options, struct buf *out, struct error *err) MUST_CHECK;
 /* For subcommands that work on a file: ERR_UNSUPPORTED, with what to use instead. */
 enum status storage_needs_file(const struct options *options, const char *instead, struct error *err) MUST_CHECK;
 

@@ -4,43 +4,39 @@
 
 enum { FEW = 12 };
 
-static void swap(float *a, float *b)
+static float middle_of(float a, float b, float c)
 {
-	float kept = *a;
+	float low = a < b ? a : b, high = a < b ? b : a;
 
-	*a = *b;
-	*b = kept;
+	return c < low ? low : c > high ? high : c;
 }
 
-/* Hoare's partition about the middle value: returns j such that low..j are at most and j+1..high at least that value. */
-static size_t split(float *values, size_t low, size_t high)
+/*
+ * Each value is written at both ends, and one end goes on: what is less than the pivot stays at the front, what is more at
+ * the back. There is no branch on a value, which no processor foresees. A NaN counts as equal.
+ */
+float order_select(const float *values, size_t count, size_t k)
 {
-	float pivot = values[low + (high - low) / 2];
-	size_t i = low, j = high;
+	float room[2][ORDER_MOST], *out = room[0], *other = room[1];
 
-	for (;; i++, j--) {
-		while (values[i] < pivot)
-			i++;
-		while (values[j] > pivot)
-			j--;
-		if (i >= j)
-			return j;
-		swap(&values[i], &values[j]);
+	for (;;) {
+		float pivot = middle_of(values[0], values[count / 2], values[count - 1]);
+		size_t low = 0, high = count - 1;
+		for (size_t i = 0; i < count; i++) {
+			float value = values[i];
+			out[low] = out[high] = value;
+			low += value < pivot;
+			high -= value > pivot;
+		}
+		if (k >= low && k <= high)
+			return pivot;
+		bool is_low = k < low;
+		values = is_low ? out : out + high + 1;
+		k -= is_low ? 0 : high + 1;
+		count = is_low ? low : count - high - 1;
+		out = other;
+		other = room[out == room[0]];
 	}
-}
-
-float order_select(float *values, size_t count, size_t k)
-{
-	size_t low = 0, high = count - 1;
-
-	while (low < high) {
-		size_t middle = split(values, low, high);
-		if (k <= middle)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return values[k];
 }
 
 /* Insertion: of few values it is the fastest. */
@@ -75,14 +71,19 @@ static void sort_eight(float *values)
 		exchange(values, pairs[i][0], pairs[i][1]);
 }
 
-/* The largest of the smaller half, once that is split off. */
-static float largest_of(const float *values, size_t count)
+/* What stands in front of the middle, were they in order. */
+static float before_middle(const float *values, size_t count, float middle)
 {
-	float largest = values[0];
+	float largest = 0;
+	size_t less = 0;
 
-	for (size_t i = 1; i < count; i++)
-		largest = values[i] > largest ? values[i] : largest;
-	return largest;
+	for (size_t i = 0; i < count; i++) {
+		if (values[i] >= middle)
+			continue;
+		largest = !less || values[i] > largest ? values[i] : largest;
+		less++;
+	}
+	return less == count / 2 ? largest : middle;
 }
 
 double order_median(float *values, size_t count)
@@ -94,8 +95,8 @@ double order_median(float *values, size_t count)
 		sort_eight(values);
 	else if (is_sorted)
 		sort(values, count);
-	double middle = (double)(is_sorted ? values[half] : order_select(values, count, half));
+	float middle = is_sorted ? values[half] : order_select(values, count, half);
 	if (count % 2)
-		return middle;
-	return ((double)(is_sorted ? values[half - 1] : largest_of(values, half)) + middle) / 2;
+		return (double)middle;
+	return ((double)(is_sorted ? values[half - 1] : before_middle(values, count, middle)) + (double)middle) / 2;
 }

@@ -8,6 +8,8 @@ static const double long_share = 1.0 / 8; /* of a fit in long_spread */
 static const double floor_share = 0.002; /* of the level: below that, a difference is of no interest */
 static const float largest = 1e30f;
 
+_Static_assert((int)ROBUST_WINDOW <= (int)ORDER_MOST, "its median is looked for");
+
 void robust_clear(struct robust_window *window)
 {
 	*window = (struct robust_window){0};
@@ -15,10 +17,7 @@ void robust_clear(struct robust_window *window)
 
 static double median(const float *values, size_t count)
 {
-	float copy[ROBUST_WINDOW];
-
-	memcpy(copy, values, count * sizeof *copy);
-	return (double)order_select(copy, count, count / 2);
+	return (double)order_select(values, count, count / 2);
 }
 
 static size_t in_order(const struct robust_window *window, float out[ROBUST_WINDOW])
@@ -68,7 +67,7 @@ static void fit(struct robust_window *window)
 		residuals[i] = (float)((double)values[i] - straight);
 		sizes[i] = fabsf(residuals[i]);
 	}
-	double spread = 1.4826 * (double)order_select(sizes, count, count / 2);
+	double spread = 1.4826 * median(sizes, count);
 	spread = fmax(spread, fmax(floor_share * fabs(newer), quantum_of(values, count)));
 	bool is_known = count == ROBUST_WINDOW && window->long_spread > 0;
 	window->long_spread = is_known ? window->long_spread + long_share * (spread - window->long_spread) : spread;

@@ -11,13 +11,19 @@
  * medians). So a fall by a half takes three medians, and one by two spreads, in a noisy rate, a dozen. It ends when three
  * medians lie back within half of it and as much has been summed up on that side, or is what is usual after 2048 points.
  *
+ * What is usual follows a slow decline, and in a very noisy rate a fall, before either has summed up. So the same is done once more with
+ * medians of eight medians (64 points), against the last 32 of these: there it must be 8 % below.
+ *
  * What is said of it. Rates alternate: checkpoints are written, data lie elsewhere, neighbours come and go. That a rate is low
- * is told by its level, that it stays low only by how long, against what such stretches lasted before. So the lengths of the last
- * stretches are kept, by depth. A stretch opens throughput_drop as a mark (info) once it is twice as long as any that was
- * nearly as deep. It is raised to a warning when it is four times as long, and has lasted 128 points or a quarter of an hour. Of lengths
- * that are spread exponentially the next one is longer than that once in seventy times where four are known; where three, two or one
- * are, so seldom longer than 6, 10 and more times the longest: then these are asked (of one 12, or it would never be told). While
- * less than 1920 points were known, what the series is like is not known either: then the stretch must have lasted as many, or an hour.
+ * is told by its level, that it stays low only by how long, against what such stretches lasted before (stays.h). A stretch opens
+ * throughput_drop as a mark (info) once it is half as long again as any that was nearly as deep. It is raised to a warning when it is
+ * four times as long, and has lasted 512 points or an hour. Of lengths that are spread exponentially the next one is longer than that
+ * once in seventy times where four are known; where three, two or one are, so seldom longer than 6, 10 and more times the longest: then
+ * these are asked (of one 12, or it would never be told). Where none was like it, it must have cost the work of 48 points, and 128
+ * points, or a quarter of an hour. While less than 1920 points were known, what the series is like is not known either: then the
+ * stretch must have lasted as many (and 512 points must have been known), or an hour.
+ * A rate may also walk among several levels, and be below the highest for long. So where it came back before, or little is known, it
+ * must last as long since it last rose: by a quarter of the depth, and three spreads.
  *
  * Three medians above by 6 spreads and by a tenth are a throughput_change, a mark that is over at once, and what is usual starts
  * afresh: so a slow beginning (compilation, caches that fill) is no reference for long. 48 points are wanted before anything is said.
@@ -27,41 +33,46 @@
  */
 #include "detect/blocks.h"
 #include "detect/kind.h"
+#include "detect/stays.h"
 
 enum {
 	HISTORY_MIN = 6,
 	RUN = 3,
+	FAR_MIN = 12,
 	TIMELESS_RUN = 8,
 	RUN_MS = 20 * 1000,
 	GIVE_UP = 256,
 	PACE_BLOCKS = 4,
-	STAYS = 4,
 	KNOWN_ENOUGH = 1920 / BLOCK_POINTS,
+	KNOWN_LEAST = 512 / BLOCK_POINTS,
 	STAY_ENOUGH = 128 / BLOCK_POINTS,
 	AGAIN_STAY = 512 / BLOCK_POINTS,
 	STAY_MS = 15 * 60 * 1000,
 	LONG_STAY_MS = 60 * 60 * 1000,
-	FEW_STAYS = 4,
 	FORMAT_WITH_STAYS = 4,
-	FORMAT_WITH_COUNTS = 7
+	FORMAT_WITH_COUNTS = 7,
+	FORMAT_WITH_FAR = 8
 };
 
 static const double restart_share = 0.8;
 static const double least_share = 0.05; /* of the usual: below that, a difference is of no interest */
 static const double sum_bar = 12, sum_slack = 1, sum_most = 6, sum_run = 4; /* in spreads */
 static const double calm_bar = 6;
-static const double like_depth = 0.5; /* a stretch is like a deeper one from there on */
+static const double far_share = 0.08;
+static const double lost_enough = 48.0 / BLOCK_POINTS; /* medians' worth of work */
+static const double rise_share = 1.0 / 4, rise_spreads = 3; /* of a stretch's depth; and of a median: another level */
 static const double mark_times = 1.5; /* the longest one like it */
 static const double page_times[FEW_STAYS + 1] = {
 	4, 12, 10, 6, 4}; /* by how many were like it: few say less of how long they last */
 static const double steady_share = 0.75; /* of its medians are low, or it is none that stays */
-static const double stay_fading = 1 - 1.0 / 1024; /* a median */
 
-/* A slow stretch that is over. */
-struct stay {
-	float depth; /* as a share of what was usual; 0: none */
-	float length; /* in medians; fades */
-	uint32_t count; /* stretches that it stands for; no more than FEW_STAYS */
+/* Medians that may be a slow stretch. */
+struct slow_run {
+	double sum; /* how far they are below, in spreads */
+	double total; /* of them */
+	uint32_t length;
+	int64_t step, ms; /* where it began */
+	uint32_t known; /* medians, then */
 };
 
 struct throughput {
@@ -70,16 +81,20 @@ struct throughput {
 	uint32_t seen; /* medians */
 	uint32_t known; /* of these, since what is usual was last forgotten; no more than KNOWN_ENOUGH */
 	uint32_t attempt;
-	uint32_t low_run, high_run, calm_run; /* medians */
-	int64_t run_step, run_ms; /* where the run of low or high ones began */
-	uint32_t run_known; /* what was known then */
-	double low_sum; /* how far it is below, in spreads */
-	double low_total; /* of its medians */
+	struct blocks far; /* medians of eight medians */
+	struct slow_run low; /* in medians; of a stretch as well */
+	struct slow_run far_low; /* in medians of medians */
+	uint32_t high_run, calm_run; /* medians */
+	int64_t high_step; /* where the run of high ones began */
+	int64_t high_ms;
 	double before; /* what was usual before the restart; 0: not known, or compared */
-	struct stay stays[STAYS];
+	struct stays stays;
 	bool is_open; /* a slow stretch; said or not */
 	bool is_said;
 	uint32_t open_blocks;
+	uint32_t steady_run; /* medians since the stretch last rose to another level */
+	int64_t steady_ms;
+	double lowest; /* of the levels since then */
 	double usual; /* frozen at the opening */
 	double gap;
 	double spread;
@@ -92,64 +107,40 @@ struct throughput {
 
 static double depth_of(const struct throughput *state)
 {
-	return 1 - state->low_total / (state->low_run * state->usual);
+	return 1 - state->low.total / (state->low.length * state->usual);
 }
 
-/* The longest one, in medians. One less than half as deep counts for less. */
-static double longest_like(const struct throughput *state, double depth)
+static double longest_like(const struct throughput *state)
 {
-	double longest = 0;
-
-	for (size_t i = 0; i < STAYS; i++) {
-		double like = fmin(1, (double)state->stays[i].depth / (like_depth * depth));
-		longest = fmax(longest, like * like * (double)state->stays[i].length);
-	}
-	return longest;
+	return stays_longest(&state->stays, depth_of(state));
 }
 
-static unsigned count_like(const struct throughput *state, double depth)
+/* How deep it is now, where it became deeper than it was on the whole. */
+static double depth_now(const struct throughput *state)
 {
-	unsigned count = 0;
+	double highest = 0;
 
-	for (size_t i = 0; i < STAYS; i++)
-		count += (double)state->stays[i].depth >= like_depth * depth ? state->stays[i].count : 0;
-	return count < FEW_STAYS ? count : FEW_STAYS;
+	for (size_t i = 0; i < PACE_BLOCKS; i++)
+		highest = fmax(highest, (double)state->recent[i]);
+	return fmax(depth_of(state), 1 - highest / state->usual);
 }
 
-static void fade_stays(struct throughput *state)
-{
-	for (size_t i = 0; i < STAYS; i++)
-		state->stays[i].length *= (float)stay_fading;
-}
-
-/* One that is as deep as a kept one, or nearly, is put together with it; else the shortest gives way. */
 static void keep_stay(struct throughput *state)
 {
-	float depth = (float)depth_of(state), length = (float)state->low_run;
-	struct stay *place = &state->stays[0];
-
-	for (size_t i = 0; i < STAYS; i++) {
-		struct stay *stay = &state->stays[i];
-		bool is_like = stay->depth >= (float)like_depth * depth && depth >= (float)like_depth * stay->depth;
-		if (is_like) {
-			place = stay;
-			break;
-		}
-		if (stay->length < place->length)
-			place = stay;
-	}
-	bool is_like = place->depth >= (float)like_depth * depth && depth >= (float)like_depth * place->depth;
-	uint32_t count = is_like && place->count < FEW_STAYS ? place->count + 1 : is_like ? FEW_STAYS : 1;
-	if (is_like && place->length > length)
-		*place = (struct stay){place->depth + (depth - place->depth) / 4, place->length, count};
-	else if (is_like || place->length < length)
-		*place = (struct stay){depth, length, count};
+	stays_keep(&state->stays, depth_of(state), state->low.length);
 }
 
 static void forget_run(struct throughput *state)
 {
-	state->low_run = state->high_run = 0;
-	state->low_sum = state->low_total = 0;
+	state->high_run = 0;
+	state->low.length = 0;
+	state->low.sum = state->low.total = 0;
+}
+
+static void forget_far(struct throughput *state)
+{
+	blocks_clear(&state->far);
+	state->far_low = (struct slow_run){0};
 }
 
 static void restart(struct throughput *state, const struct point *point, const struct report_to *to)
@@ -159,9 +150,9 @@ static void restart(struct throughput *state, const struct point *point, const s
 	fresh.before = state->is_open                       ? state->usual
 		       : state->blocks.count >= HISTORY_MIN ? blocks_level(&state->blocks, 0, state->blocks.count)
 							    : state->before;
-	if (state->is_open && state->low_run)
+	if (state->is_open && state->low.length)
 		keep_stay(state);
-	memcpy(fresh.stays, state->stays, sizeof fresh.stays);
+	fresh.stays = state->stays;
 	if (state->is_open && state->is_said)
 		incident_close(&state->incident, point, to);
 	*state = fresh;
@@ -181,35 +172,48 @@ static struct incident change_at(
 static void say_drop(struct throughput *state, enum severity severity, uint64_t ordinal, const struct point *point,
 	double median, const struct report_to *to)
 {
-	double value = fmin(median, state->low_total / state->low_run);
+	double value = fmin(median, state->low.total / state->low.length);
 
 	state->is_said = true;
 	state->reported = value;
 	state->incident = change_at(INCIDENT_THROUGHPUT_DROP, severity, ordinal, point, value);
-	state->incident.first_step = state->run_step;
+	state->incident.first_step = state->low.step;
 	state->incident.expected = state->usual;
 	state->incident.spread = state->spread;
 	state->incident.score = (value - state->usual) / state->spread;
 	to->report(to->context, INCIDENT_OPENED, &state->incident);
 }
 
-static double lasted_ms(const struct throughput *state, const struct point *point)
+static double since_ms(int64_t ms, const struct point *point)
 {
-	return (double)point->ts_ms - (double)state->run_ms;
+	return (double)point->ts_ms - (double)ms;
 }
 
-/* It has outlasted what is to be expected of a rate that comes back. */
+/* How many medians are enough to tell that it stays, where time does not tell it first. */
+static double enough_of(const struct throughput *state, double longest)
+{
+	if (state->low.known < KNOWN_LEAST)
+		return INFINITY;
+	if (state->low.known < KNOWN_ENOUGH)
+		return KNOWN_ENOUGH;
+	return longest >= RUN ? AGAIN_STAY : fmax(STAY_ENOUGH, lost_enough / depth_of(state));
+}
+
+/*
+ * It has outlasted what is to be expected of a rate that comes back. Where one is known to walk among levels, or not known to stay at
+ * one, the stretch counts from where it last rose to another level.
+ */
 static bool is_lasting(const struct throughput *state, const struct point *point)
 {
-	double depth = depth_of(state), longest = longest_like(state, depth);
-	bool is_young = state->run_known < KNOWN_ENOUGH, has_come_back = longest >= RUN;
-	double enough = is_young ? KNOWN_ENOUGH : has_come_back ? AGAIN_STAY : STAY_ENOUGH;
+	double longest = longest_like(state);
+	bool may_walk = state->low.known < KNOWN_ENOUGH || longest >= RUN;
+	uint32_t run = may_walk ? state->steady_run : state->low.length;
 
-	if (state->low_run <= page_times[count_like(state, depth)] * longest ||
-		state->low_run < steady_share * state->open_blocks)
+	if (run <= page_times[stays_count(&state->stays, depth_of(state))] * longest ||
+		state->low.length < steady_share * state->open_blocks)
 		return false;
-	return state->low_run >= enough ||
-	       lasted_ms(state, point) >= (is_young || has_come_back ? LONG_STAY_MS : STAY_MS);
+	return run >= enough_of(state, longest) ||
+	       since_ms(may_walk ? state->steady_ms : state->low.ms, point) >= (may_walk ? LONG_STAY_MS : STAY_MS);
 }
 
 static void say_what_is_new(struct throughput *state, uint64_t ordinal, const struct point *point, double median,
@@ -217,7 +221,8 @@ static void say_what_is_new(struct throughput *state, uint64_t ordinal, const st
 {
 	bool is_page = is_lasting(state, point);
 
-	if (!state->is_said && (is_page || state->low_run > mark_times * longest_like(state, depth_of(state)))) {
+	if (!state->is_said &&
+		(is_page || state->low.length > mark_times * stays_longest(&state->stays, depth_now(state)))) {
 		say_drop(state, is_page ? SEVERITY_WARNING : SEVERITY_INFO, ordinal, point, median, to);
 	} else if (state->is_said && is_page && state->incident.severity == SEVERITY_INFO) {
 		state->incident.severity = SEVERITY_WARNING;
@@ -234,6 +239,10 @@ static void open_stretch(struct throughput *state, double usual, double spread, 
 	state->usual = usual;
 	state->spread = spread;
 	state->gap = gap;
+	state->steady_run = state->low.length;
+	state->steady_ms = state->low.ms;
+	state->lowest = INFINITY;
+	forget_far(state);
 }
 
 static void mark_rise(struct throughput *state, uint64_t ordinal, const struct point *point, double median,
@@ -241,20 +250,21 @@ static void mark_rise(struct throughput *state, uint64_t ordinal, const struct p
 {
 	struct incident incident = change_at(INCIDENT_THROUGHPUT_CHANGE, SEVERITY_INFO, ordinal, point, median);
 
-	incident.first_step = state->run_step;
+	incident.first_step = state->high_step;
 	incident.expected = usual;
 	incident.spread = spread;
 	incident.score = (median - usual) / spread;
 	to->report(to->context, INCIDENT_OPENED, &incident);
 	incident_close(&incident, point, to);
 	blocks_clear(&state->blocks);
+	forget_far(state);
 	state->known = 0;
 	forget_run(state);
 }
 
-static bool has_lasted(const struct throughput *state, uint32_t run, const struct point *point)
+static bool has_lasted(uint32_t run, int64_t ms, const struct point *point)
 {
-	return run >= TIMELESS_RUN || (run >= RUN && lasted_ms(state, point) >= RUN_MS);
+	return run >= TIMELESS_RUN || (run >= RUN && since_ms(ms, point) >= RUN_MS);
 }
 
 /* The first figures after a restart. */
@@ -266,42 +276,72 @@ static void compare_restart(
 	state->before = 0;
 	if (!(usual > 0) || level > restart_share * usual)
 		return;
-	state->run_step = point->step;
-	state->run_ms = point->ts_ms;
-	state->low_run = HISTORY_MIN;
-	state->low_total = HISTORY_MIN * level;
+	state->low = (struct slow_run){.step = point->step,
+		.ms = point->ts_ms,
+		.known = state->low.known,
+		.length = HISTORY_MIN,
+		.total = HISTORY_MIN * level};
 	open_stretch(state, usual, fmax(blocks_spread(&state->blocks), 0.005 * usual), (1 - restart_share) * usual);
-	bool is_new = HISTORY_MIN > mark_times * longest_like(state, depth_of(state));
+	bool is_new = HISTORY_MIN > mark_times * longest_like(state);
 	say_drop(state, is_new ? SEVERITY_WARNING : SEVERITY_INFO, ordinal, point, level, to);
 }
 
-static void begin_run(struct throughput *state, const struct point *point, int64_t first_step)
-{
-	state->run_step = first_step;
-	state->run_ms = point->ts_ms;
-	state->run_known = state->known;
-	state->low_run = 0;
-	state->low_total = 0;
-}
-
 /* True: the medians of the run are low together. */
-static bool sum_low(struct throughput *state, const struct point *point, double median, double usual, double spread)
+static bool sum_low(
+	struct slow_run *run, const struct slow_run *fresh, double median, double usual, double spread, double share)
 {
-	double below = fmin(sum_most, fmax(-sum_most, (usual - median) / spread));
+	double below = fmin(sum_most, fmax(-sum_most, (usual - median) / spread)), sum = run->sum;
 
-	if (state->low_sum <= sum_slack)
-		begin_run(state, point, state->blocks.first_step);
-	state->low_sum = fmax(0, state->low_sum + below - sum_slack);
-	state->low_run++;
-	state->low_total += median;
-	double mean = state->low_total / state->low_run;
-	return state->low_sum > sum_bar && mean < (1 - least_share) * usual && median < (usual + mean) / 2;
+	if (sum <= sum_slack)
+		*run = *fresh;
+	run->sum = fmax(0, sum + below - sum_slack);
+	run->length++;
+	run->total += median;
+	double mean = run->total / run->length;
+	return run->sum > sum_bar && mean < (1 - share) * usual && median < (usual + mean) / 2;
 }
 
 /* In a noisy rate, what may be a slow stretch is no part of what is usual. */
 static bool is_run(const struct throughput *state, double usual, double spread)
 {
-	return state->low_sum > sum_run && 3 * spread > least_share * usual;
+	return state->low.sum > sum_run && 3 * spread > least_share * usual;
+}
+
+static double near_spread(const struct throughput *state, double usual)
+{
+	return fmax(blocks_spread(&state->blocks), 0.005 * fabs(usual));
+}
+
+/* The same once more in medians of eight medians, against what was usual for two thousand points: slow declines, and falls in noise. */
+static void watch_far(struct throughput *state, uint64_t ordinal, const struct point *point, double median,
+	const struct report_to *to)
+{
+	double far;
+
+	if (!blocks_add(&state->far, median, state->blocks.first_step, &far))
+		return;
+	if (state->far.count < FAR_MIN) {
+		blocks_keep(&state->far, far);
+		return;
+	}
+	double usual = blocks_level(&state->far, 0, state->far.count);
+	double spread = fmax(blocks_spread(&state->far), 0.005 * fabs(usual));
+	struct slow_run fresh = {.step = state->far.first_step, .ms = point->ts_ms, .known = state->known};
+	if (!(usual > 0))
+		return;
+	if (sum_low(&state->far_low, &fresh, far, usual, spread, far_share) && state->far_low.length >= RUN) {
+		state->low = state->far_low;
+		state->low.length *= BLOCK_POINTS;
+		state->low.total *= BLOCK_POINTS;
+		open_stretch(state, usual, near_spread(state, usual), usual - state->low.total / state->low.length);
+		blocks_clear(&state->blocks); /* it had followed the fall */
+		say_what_is_new(state, ordinal, point, far, to);
+		return;
+	}
+	if (state->far_low.length > BLOCK_RING)
+		state->far_low = (struct slow_run){0};
+	if (state->far_low.sum <= sum_run)
+		blocks_keep(&state->far, far);
 }
 
 static void watch(struct throughput *state, uint64_t ordinal, const struct point *point, double median,
@@ -313,27 +353,30 @@ static void watch(struct throughput *state, uint64_t ordinal, const struct point
 			compare_restart(state, ordinal, point, to);
 		return;
 	}
-	double usual = blocks_level(&state->blocks, 0, state->blocks.count), floor = 0.005 * fabs(usual);
-	double spread = fmax(blocks_spread(&state->blocks), floor);
+	double usual = blocks_level(&state->blocks, 0, state->blocks.count), spread = near_spread(state, usual);
 	double gap = fmax(6 * spread, least_share * fabs(usual));
 	bool is_known = spread > 0 && usual > 0; /* else nothing but zeros so far */
 	bool is_high = is_known && median > usual + fmax(gap, 0.1 * usual);
+	struct slow_run fresh = {.step = state->blocks.first_step, .ms = point->ts_ms, .known = state->known};
 
-	bool is_low = is_known && sum_low(state, point, median, usual, spread);
-	if (is_high && state->high_run == 0)
-		begin_run(state, point, state->blocks.first_step);
+	bool is_low = is_known && sum_low(&state->low, &fresh, median, usual, spread, least_share);
+	if (is_high && state->high_run == 0) {
+		state->high_step = state->blocks.first_step;
+		state->high_ms = point->ts_ms;
+	}
 	state->high_run = is_high ? state->high_run + 1 : 0;
-	if (is_low && has_lasted(state, state->low_run, point)) {
-		double below = usual - state->low_total / state->low_run;
+	if (is_low && has_lasted(state->low.length, state->low.ms, point)) {
+		double below = usual - state->low.total / state->low.length;
 		open_stretch(state, usual, spread, fmin(gap, below));
 		say_what_is_new(state, ordinal, point, median, to);
-	} else if (has_lasted(state, state->high_run, point)) {
+	} else if (has_lasted(state->high_run, state->high_ms, point)) {
 		mark_rise(state, ordinal, point, median, usual, spread, to);
 	} else {
-		if (state->low_run > BLOCK_RING)
+		if (state->low.length > BLOCK_RING)
 			forget_run(state); /* lower, but not by enough: what is usual follows */
 		if (!is_high && !(is_known && median < usual - gap) && !is_run(state, usual, spread))
 			blocks_keep(&state->blocks, median);
+		watch_far(state, ordinal, point, median, to);
 	}
 }
 
@@ -348,6 +391,23 @@ static void end_stretch(struct throughput *state, bool is_usual, const struct po
 	forget_run(state);
 	if (state->is_said)
 		incident_close(&state->incident, point, to);
+}
+
+/* A rate that walks among levels rises to another one within the stretch: from there on it must last anew. */
+static void follow_level(struct throughput *state, const struct point *point)
+{
+	struct blocks recent = {0};
+
+	for (size_t i = 0; i < PACE_BLOCKS; i++)
+		blocks_keep(&recent, (double)state->recent[i]);
+	double level = blocks_level(&recent, 0, PACE_BLOCKS), rise = level - state->lowest;
+	state->steady_run++;
+	state->lowest = fmin(state->lowest, level);
+	if (rise > fmax(rise_share * (state->usual - state->lowest), rise_spreads * state->spread)) {
+		state->steady_run = 0;
+		state->steady_ms = point->ts_ms;
+		state->lowest = level;
+	}
 }
 
 static void worsen(struct throughput *state, const struct point *point, double median, const struct report_to *to)
@@ -375,8 +435,9 @@ static void follow(struct throughput *state, uint64_t ordinal, const struct poin
 	state->open_blocks++;
 	if (!is_calm) {
 		state->incident.last_step = point->step;
-		state->low_run++;
-		state->low_total += median;
+		state->low.length++;
+		state->low.total += median;
+		follow_level(state, point);
 	}
 	if (state->calm_run >= RUN && state->calm_sum > calm_bar)
 		end_stretch(state, false, point, to);
@@ -401,7 +462,7 @@ static void feed(void *of, uint64_t ordinal, const struct point *point, double v
 		return;
 	state->recent[state->seen++ % PACE_BLOCKS] = (float)median;
 	state->known += state->known < KNOWN_ENOUGH;
-	fade_stays(state);
+	stays_fade(&state->stays);
 	if (state->is_open)
 		follow(state, ordinal, point, median, to);
 	else
@@ -474,34 +535,52 @@ double throughput_usual_pace(const void *of)
 	return state->blocks.count < HISTORY_MIN ? 0 : blocks_level(&state->blocks, 0, state->blocks.count);
 }
 
+static void pack_run(const struct slow_run *run, struct buf *out)
+{
+	pack_u64(out, run->length);
+	pack_i64(out, run->step);
+	pack_i64(out, run->ms);
+	pack_u64(out, run->known);
+	pack_double(out, run->sum);
+	pack_double(out, run->total);
+}
+
+static void unpack_run(struct slow_run *run, struct unpacker *in)
+{
+	run->length = (uint32_t)unpack_u64(in);
+	run->step = unpack_i64(in);
+	run->ms = unpack_i64(in);
+	run->known = (uint32_t)unpack_u64(in);
+	run->sum = unpack_double(in);
+	run->total = unpack_double(in);
+}
+
 static void pack(const void *of, struct buf *out)
 {
 	const struct throughput *state = of;
 
 	blocks_pack(&state->blocks, out);
+	blocks_pack(&state->far, out);
 	pack_u64(out, state->seen);
 	pack_u64(out, state->known);
 	for (size_t i = 0; i < PACE_BLOCKS; i++)
 		pack_double(out, (double)state->recent[i]);
 	pack_u64(out, state->attempt);
-	pack_u64(out, state->low_run);
+	pack_run(&state->low, out);
+	pack_run(&state->far_low, out);
 	pack_u64(out, state->high_run);
-	pack_i64(out, state->run_step);
-	pack_i64(out, state->run_ms);
-	pack_u64(out, state->run_known);
-	pack_double(out, state->low_sum);
-	pack_double(out, state->low_total);
+	pack_i64(out, state->high_step);
+	pack_i64(out, state->high_ms);
 	pack_double(out, state->before);
-	for (size_t i = 0; i < STAYS; i++) {
-		pack_double(out, (double)state->stays[i].depth);
-		pack_double(out, (double)state->stays[i].length);
-		pack_u64(out, state->stays[i].count);
-	}
+	stays_pack(&state->stays, out);
 	pack_u64(out, (uint64_t)state->is_open | (uint64_t)state->is_said << 1);
 	if (!state->is_open)
 		return;
 	pack_u64(out, state->calm_run);
 	pack_u64(out, state->open_blocks);
+	pack_u64(out, state->steady_run);
+	pack_i64(out, state->steady_ms);
+	pack_double(out, state->lowest);
 	pack_double(out, state->usual);
 	pack_double(out, state->gap);
 	pack_double(out, state->spread);
@@ -513,21 +592,26 @@ static void pack(const void *of, struct buf *out)
 /* Before stretches were summed up, each that was open had been said. */
 static void take_over(struct throughput *state)
 {
-	state->known = state->run_known = state->seen < KNOWN_ENOUGH ? state->seen : KNOWN_ENOUGH;
-	state->low_run = state->high_run = 0;
+	state->known = state->low.known = state->seen < KNOWN_ENOUGH ? state->seen : KNOWN_ENOUGH;
+	state->low.length = state->high_run = 0;
 	if (!state->is_open)
 		return;
 	state->is_said = true;
 	state->spread = state->incident.spread;
-	state->low_run = state->open_blocks + RUN;
-	state->low_total = state->low_run * state->incident.value;
-	state->run_ms = state->incident.opened_ms;
+	state->low.length = state->open_blocks + RUN;
+	state->low.total = state->low.length * state->incident.value;
+	state->low.ms = state->incident.opened_ms;
 }
 
 static void unpack_open(struct throughput *state, unsigned format, struct unpacker *in)
 {
 	state->calm_run = (uint32_t)unpack_u64(in);
 	state->open_blocks = (uint32_t)unpack_u64(in);
+	if (format >= FORMAT_WITH_FAR) {
+		state->steady_run = (uint32_t)unpack_u64(in);
+		state->steady_ms = unpack_i64(in);
+		state->lowest = unpack_double(in);
+	}
 	state->usual = unpack_double(in);
 	state->gap = unpack_double(in);
 	if (format >= FORMAT_WITH_STAYS) {
@@ -539,32 +623,49 @@ static void unpack_open(struct throughput *state, unsigned format, struct unpack
 	in->has_failed |= state->open_blocks >= GIVE_UP;
 }
 
+/* One run was kept, of low medians or of high ones. */
+static void unpack_one_run(struct throughput *state, unsigned format, struct unpacker *in)
+{
+	bool has_stays = format >= FORMAT_WITH_STAYS;
+
+	state->low.length = (uint32_t)unpack_u64(in);
+	state->high_run = (uint32_t)unpack_u64(in);
+	state->low.step = state->high_step = unpack_i64(in);
+	state->low.ms = state->high_ms = format > 1 ? unpack_i64(in) : 0;
+	state->low.known = has_stays ? (uint32_t)unpack_u64(in) : 0;
+	state->low.sum = has_stays ? unpack_double(in) : 0;
+	state->low.total = has_stays ? unpack_double(in) : 0;
+}
+
+static void unpack_runs(struct throughput *state, struct unpacker *in)
+{
+	unpack_run(&state->low, in);
+	unpack_run(&state->far_low, in);
+	state->high_run = (uint32_t)unpack_u64(in);
+	state->high_step = unpack_i64(in);
+	state->high_ms = unpack_i64(in);
+}
+
 static void unpack(void *of, unsigned format, struct unpacker *in)
 {
 	struct throughput *state = of;
-	bool has_stays = format >= FORMAT_WITH_STAYS;
+	bool has_stays = format >= FORMAT_WITH_STAYS, has_far = format >= FORMAT_WITH_FAR;
 
 	blocks_unpack(&state->blocks, in);
+	if (has_far)
+		blocks_unpack(&state->far, in);
 	state->seen = (uint32_t)unpack_u64(in);
 	state->known = has_stays ? (uint32_t)unpack_u64(in) : 0;
 	for (size_t i = 0; i < PACE_BLOCKS; i++)
 		state->recent[i] = (float)unpack_double(in);
 	state->attempt = (uint32_t)unpack_u64(in);
-	state->low_run = (uint32_t)unpack_u64(in);
-	state->high_run = (uint32_t)unpack_u64(in);
-	state->run_step = unpack_i64(in);
-	state->run_ms = format > 1 ? unpack_i64(in) : 0;
-	state->run_known = has_stays ? (uint32_t)unpack_u64(in) : 0;
-	state->low_sum = has_stays ? unpack_double(in) : 0;
-	state->low_total = has_stays ? unpack_double(in) : 0;
+	if (has_far)
+		unpack_runs(state, in);
+	else
+		unpack_one_run(state, format, in);
 	state->before = format > 1 ? unpack_double(in) : 0;
-	for (size_t i = 0; i < STAYS && has_stays; i++) {
-		state->stays[i].depth = (float)unpack_double(in);
-		state->stays[i].length = (float)unpack_double(in);
-		uint64_t count = format >= FORMAT_WITH_COUNTS ? unpack_u64(in) : FEW_STAYS;
-		in->has_failed |= count > FEW_STAYS;
-		state->stays[i].count = in->has_failed ? 0 : (uint32_t)count;
-	}
+	if (has_stays)
+		stays_unpack(&state->stays, format >= FORMAT_WITH_COUNTS, in);
 	uint64_t flags = unpack_u64(in);
 	in->has_failed |= flags > 3 || state->known > KNOWN_ENOUGH;
 	state->is_open = flags & 1;
@@ -573,6 +674,11 @@ static void unpack(void *of, unsigned format, struct unpacker *in)
 		unpack_open(state, format, in);
 	if (!has_stays)
 		take_over(state);
+	if (!has_far && state->is_open) {
+		state->steady_run = state->low.length;
+		state->steady_ms = state->low.ms;
+		state->lowest = INFINITY;
+	}
 }
 
 static void done(void *of)

@@ -158,6 +158,7 @@ static enum status build_step_regex(struct definition *definition, const struct 
 	TRY(compile(&definition->step_regex, definition->shown.step_regex, at, "Step", err));
 	definition->line_step_group = regex_group(definition->step_regex, "step");
 	definition->line_epoch_group = regex_group(definition->step_regex, "epoch");
+	definition->line_total_group = regex_group(definition->step_regex, "total");
 	if (definition->line_step_group < 1 && regex_group_count(definition->step_regex) > 0)
 		definition->line_step_group = definition->line_epoch_group == 1 ? 2 : 1;
 	if (definition->line_step_group < 1 ||
@@ -183,6 +184,7 @@ static enum status build_place(struct definition *definition, struct error *err)
 	definition->place_group = regex_group(definition->place_regex, PLACE_GROUP);
 	definition->place_step_group = regex_group(definition->place_regex, "step");
 	definition->place_epoch_group = regex_group(definition->place_regex, "epoch");
+	definition->place_total_group = regex_group(definition->place_regex, "total");
 	return OK;
 }
 

@@ -20,7 +20,7 @@ struct definition {
 	struct regex *step_regex; /* NULL: none */
 	struct regex
 		*place_regex; /* of a user's: what stands where its value should (value_place.h); NULL: no such place */
-	int place_group, place_step_group, place_epoch_group; /* in it */
+	int place_group, place_step_group, place_epoch_group, place_total_group; /* in it */
 	uint32_t leader; /* itself, or an earlier one */
 	uint32_t next; /* with the same Regex; UINT32_MAX: the last */
 	int value_group;
@@ -29,9 +29,10 @@ struct definition {
 	int unit_group; /* beside the value: "ms", "K" */
 	int name_group; /* a series by that name */
 	int rank_group;
-	int total_group; /* of the step: "12/500" */
+	int total_group; /* of the step: "12/500"; of the epoch's steps where there is an epoch */
 	int line_step_group; /* in step_regex */
 	int line_epoch_group;
+	int line_total_group;
 	double unit_s; /* seconds in the unit; 0: it does not measure time */
 	bool repeats; /* each match on a line is another point, not the first only */
 	bool is_step_only; /* gives the stream its step, no points */

@@ -17,13 +17,17 @@ static bool read_group(const struct span groups[REGEX_MAX_GROUPS], int group, in
 	return group > 0 && group < REGEX_MAX_GROUPS && groups[group].ptr && number_parse_step(groups[group], out);
 }
 
-static void take_step(const struct span groups[REGEX_MAX_GROUPS], int step_group, int epoch_group, struct guided *out)
+static void take_step(const struct span groups[REGEX_MAX_GROUPS], int step_group, int epoch_group, int total_group,
+	struct guided *out)
 {
+	int64_t total;
+
 	if (!read_group(groups, step_group, &out->step))
 		return;
 	out->has_step = true;
 	out->where = groups[step_group];
 	out->has_epoch = read_group(groups, epoch_group, &out->epoch);
+	out->epoch_total = out->has_epoch && read_group(groups, total_group, &total) && total > 0 ? total : 0;
 }
 
 static void search_step(
@@ -32,7 +36,8 @@ static void search_step(
 	struct span groups[REGEX_MAX_GROUPS];
 
 	if (regex_search(definition->step_regex, scratch, text, 0, groups) == REGEX_MATCH)
-		take_step(groups, definition->line_step_group, definition->line_epoch_group, out);
+		take_step(groups, definition->line_step_group, definition->line_epoch_group,
+			definition->line_total_group, out);
 }
 
 static bool is_side_bar(const struct definition *definition, const struct span groups[REGEX_MAX_GROUPS], int64_t total,
@@ -64,7 +69,7 @@ static bool ask(const struct definition *definition, struct regex_scratch *scrat
 	(void)!read_group(groups, definition->total_group, &total);
 	if (is_side_bar(definition, groups, total, memory))
 		return false;
-	take_step(groups, definition->step_group, definition->epoch_group, out);
+	take_step(groups, definition->step_group, definition->epoch_group, definition->total_group, out);
 	if (!out->has_step && definition->step_regex)
 		search_step(definition, scratch, prefix->starts[start], out);
 	out->step_follows |= definition->step_follows;
@@ -146,6 +151,7 @@ void guide_find_generic(struct span text, struct guided *out)
 		.has_epoch = found.has_epoch,
 		.step = found.step,
 		.epoch = found.epoch,
+		.epoch_total = found.has_epoch && !found.is_epoch ? found.total : 0,
 		.where = found.where};
 }
 

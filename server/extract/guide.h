@@ -21,6 +21,7 @@ struct guided {
 	int64_t step;
 	int64_t epoch;
 	int64_t total; /* of the run's steps; 0: not said */
+	int64_t epoch_total; /* of the epoch's */
 	struct span where; /* the step's */
 };
 

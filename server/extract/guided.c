@@ -32,6 +32,7 @@ static void give_step(const struct run *run, const struct guided *guided)
 		found->step = guided->step;
 		found->has_epoch = guided->has_epoch;
 		found->epoch = guided->epoch;
+		found->total = guided->epoch_total;
 		found->step_follows = guided->step_follows;
 	}
 	if (guided->total)

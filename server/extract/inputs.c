@@ -25,6 +25,8 @@ enum thing {
 	PIPELINE,
 	CONTEXT,
 	TOTAL,
+	TOTAL_TOKENS,
+	TOTAL_SAMPLES,
 	EPOCHS,
 	HIDDEN,
 	LAYERS,
@@ -60,6 +62,10 @@ static const char *const names[THING_COUNT] = {
 	[TOTAL] =
 		("total_optimization_steps train_iters max_steps max_iters max_train_steps num_train_steps total_steps "
 		 "num_iterations training_steps max_updates"),
+	[TOTAL_TOKENS] =
+		("train_tokens num_train_tokens max_train_tokens total_train_tokens training_tokens token_budget "
+		 "target_tokens"),
+	[TOTAL_SAMPLES] = "train_samples",
 	[EPOCHS] = "num_train_epochs num_epochs max_epochs",
 	[HIDDEN] = "hidden_size",
 	[LAYERS] = "num_layers num_hidden_layers",
@@ -82,6 +88,7 @@ const char *input_name(enum input input)
 		[INPUT_PEAK_TFLOPS] = "peak_tflops",
 		[INPUT_TOTAL_STEPS] = "total_steps",
 		[INPUT_EPOCHS] = "epochs",
+		[INPUT_TOKEN_BUDGET] = "token_budget",
 	};
 
 	return shown[input];
@@ -313,6 +320,21 @@ static void resolve_tokens(const struct finding *in, struct inputs *out)
 			"global_batch_size * sequence_length");
 }
 
+/* Said as such, else by samples, else by steps. */
+static void resolve_budget(const struct finding *in, struct inputs *out)
+{
+	const struct input_value *length = &out->items[INPUT_SEQUENCE_LENGTH],
+				 *each = &out->items[INPUT_TOKENS_PER_STEP], *steps = &out->items[INPUT_TOTAL_STEPS];
+	struct input_value samples = {0};
+
+	if (find_value(in, TOTAL_TOKENS, &out->items[INPUT_TOKEN_BUDGET]))
+		return;
+	if (length->value > 0 && find_value(in, TOTAL_SAMPLES, &samples))
+		set(&out->items[INPUT_TOKEN_BUDGET], samples.value * length->value, "train_samples * sequence_length");
+	else if (steps->value > 0 && each->value > 0)
+		set(&out->items[INPUT_TOKEN_BUDGET], steps->value * each->value, "total_steps * tokens_per_step");
+}
+
 /*
  * A decoder by its sizes: attention 2 h^2 + 2 h h kv/heads, feed-forward 2 h f (3 h f when gated) in each layer, and the
  * embedding once. Mixtures of experts have more parameters than one token uses: they are not counted here.
@@ -358,4 +380,5 @@ void inputs_resolve(
 		set(&out->items[INPUT_PEAK_TFLOPS], machines->peak_tflops, "%.*s", SPAN_ARGS(machines->from));
 	find_value(&in, TOTAL, &out->items[INPUT_TOTAL_STEPS]);
 	find_value(&in, EPOCHS, &out->items[INPUT_EPOCHS]);
+	resolve_budget(&in, out);
 }

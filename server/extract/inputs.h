@@ -17,6 +17,7 @@ enum input {
 	INPUT_PEAK_TFLOPS, /* of one device, dense, in bfloat16 */
 	INPUT_TOTAL_STEPS,
 	INPUT_EPOCHS,
+	INPUT_TOKEN_BUDGET, /* of the whole training: said as such, else by its samples or steps */
 	INPUT_COUNT
 };
 

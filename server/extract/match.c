@@ -20,6 +20,7 @@ struct line_step {
 	bool has_epoch;
 	int64_t step;
 	int64_t epoch;
+	int64_t total; /* of the epoch's steps */
 };
 
 static struct track *track_of(const struct run *run, uint32_t definition)
@@ -30,6 +31,14 @@ static struct track *track_of(const struct run *run, uint32_t definition)
 static bool group_step(const struct span groups[REGEX_MAX_GROUPS], int group, int64_t *out)
 {
 	return group > 0 && group < REGEX_MAX_GROUPS && groups[group].ptr && number_parse_step(groups[group], out);
+}
+
+/* How many steps the epoch has; 0: the line does not say it, and another total is that of the run. */
+static int64_t epoch_total(const struct span groups[REGEX_MAX_GROUPS], bool has_epoch, int group)
+{
+	int64_t total;
+
+	return has_epoch && group_step(groups, group, &total) && total > 0 ? total : 0;
 }
 
 /* What it costs is added to the account of the definition's chain, and what is given up is counted. */
@@ -57,6 +66,7 @@ static void search_line_step(
 		return;
 	line->has_step = group_step(groups, definition->line_step_group, &line->step);
 	line->has_epoch = group_step(groups, definition->line_epoch_group, &line->epoch);
+	line->total = epoch_total(groups, line->has_epoch, definition->line_total_group);
 }
 
 /* The step of the value's own expression, else of the line's. */
@@ -65,6 +75,7 @@ static void find_step(const struct run *run, const struct definition *definition
 {
 	found->has_epoch = group_step(groups, definition->epoch_group, &found->epoch);
 	found->has_step = group_step(groups, definition->step_group, &found->step);
+	found->total = epoch_total(groups, found->has_epoch, definition->total_group);
 	if (!found->has_step && definition->step_regex) {
 		if (!line->is_searched)
 			search_line_step(run, found->definition, subject, line);
@@ -73,6 +84,7 @@ static void find_step(const struct run *run, const struct definition *definition
 		if (!found->has_epoch) {
 			found->has_epoch = line->has_epoch;
 			found->epoch = line->epoch;
+			found->total = line->total;
 		}
 	}
 }
@@ -171,6 +183,7 @@ static void find_place_step(const struct run *run, const struct definition *defi
 
 	line.has_step = group_step(groups, definition->place_step_group, &line.step);
 	line.has_epoch = group_step(groups, definition->place_epoch_group, &line.epoch);
+	line.total = epoch_total(groups, line.has_epoch, definition->place_total_group);
 	if (!line.has_step && definition->step_regex)
 		search_line_step(run, found->definition, subject, &line);
 	if (!line.has_step && definition->step_group > 0) {
@@ -182,6 +195,7 @@ static void find_place_step(const struct run *run, const struct definition *defi
 	found->has_epoch = line.has_epoch;
 	found->step = line.step;
 	found->epoch = line.epoch;
+	found->total = line.total;
 }
 
 /* What stands where the value should: *is_told when it is a value or says that there is none. */

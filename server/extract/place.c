@@ -343,6 +343,7 @@ enum status place_step(struct run *run, const struct guided *guided, struct erro
 		.has_epoch = guided->has_epoch,
 		.step = guided->step,
 		.epoch = guided->epoch,
+		.total = guided->epoch_total,
 		.slot = run->format->first_slot + (uint32_t)run->format->definition_count};
 
 	if (found.slot >= extractor->attempts.track_count)

@@ -187,12 +187,22 @@ static enum status check_stop(const struct exchange *exchange, struct error *err
 	return is_late ? error_set(err, ERR_UNAVAILABLE, "the server is stopping") : OK;
 }
 
+static enum status answer_before_routes(struct exchange *exchange, struct error *err)
+{
+	TRY(check_host(exchange, err));
+	if (!exchange_make_reply(exchange))
+		return error_no_memory(err);
+	return exchange->server->before(NULL, NULL, &exchange->request, exchange->reply, err);
+}
+
 enum status admit(struct exchange *exchange, struct error *err)
 {
 	struct http_server *server = exchange->server;
 
 	TRY(check_framing(exchange, err));
 	TRY(request_parse_target(&exchange->request, exchange->target, err));
+	if (!atomic_load(&server->is_serving))
+		return answer_before_routes(exchange, err);
 	struct router_match match = router_find(server->router, &exchange->request);
 	exchange->route = match.route; /* first: it says in which form a refusal is */
 	TRY(check_host(exchange, err));

@@ -120,7 +120,7 @@ bool exchange_wait(struct exchange *exchange);
 /* The server stops, though a wake-up is owed: the connection goes on to its end, the upload lives until that comes. */
 void exchange_detach(struct exchange *exchange);
 
-/* admit.c: everything that is known from the headers. OK with a reply: it is answered already (405, OPTIONS). */
+/* admit.c: everything that is known from the headers. OK with a reply: it is answered already (405, OPTIONS, no routes yet). */
 enum status admit(struct exchange *exchange, struct error *err) MUST_CHECK;
 
 /* body.c */

@@ -159,7 +159,7 @@ struct http_route {
 		body; /* members of its JSON object, "name!:string columns:array" (!: must be there); NULL: it takes no JSON */
 	bool is_signable; /* with sig= in its address a GET needs neither token nor origin: hooks.check_signature says */
 	const char *audit; /* what it changes, as the audit log calls it: "jobs"; NULL: nothing, or it takes lines */
-	const char *summary; /* for the OpenAPI document */
+	const char *summary; /* for the OpenAPI document; NULL: it is not told of there */
 
 	/* What doors of another protocol have of their own; each may be left out. */
 	void *context; /* instead of the hooks' */
@@ -235,10 +235,16 @@ struct http_counters {
 
 struct http_server;
 
-/* Starts listening at once; routes and hooks outlive the server. ERR_IO when the address cannot be bound. */
-enum status http_server_start(struct http_server **out, const struct http_options *options,
-	const struct http_route *routes, size_t route_count, const struct http_hooks *hooks,
+/*
+ * Two steps, for a server that is there before it can serve. From http_server_listen on connections are taken, and `before` answers
+ * each request (I/O threads: it must not block; context is NULL). From http_server_serve on the routes do, also on connections that
+ * were open before. Routes and hooks outlive the server. ERR_IO when the address cannot be bound.
+ */
+enum status http_server_listen(struct http_server **out, const struct http_options *options, http_handler *before,
 	struct error *err) MUST_CHECK;
+/* Once; after an error the server can only be freed. */
+enum status http_server_serve(struct http_server *server, const struct http_route *routes, size_t route_count,
+	const struct http_hooks *hooks, struct error *err) MUST_CHECK;
 unsigned http_server_port(const struct http_server *server);
 const struct http_route *http_server_routes(const struct http_server *server, size_t *count);
 const struct http_counters *http_server_counters(const struct http_server *server);

@@ -250,7 +250,7 @@ static enum MHD_Result begin(struct exchange *exchange, const char *method, cons
 		return MHD_NO;
 	exchange->has_gap = version != exchange->behind_target;
 	enum step step = exchange_begin(exchange, span_from(method), span_from(version));
-	if (exchange->phase == PHASE_BODY && exchange->route->kind == ROUTE_WORKER)
+	if (exchange->phase == PHASE_BODY && exchange->route && exchange->route->kind == ROUTE_WORKER)
 		peer_awaits_body(peer);
 	return do_step(exchange, step);
 }

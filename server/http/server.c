@@ -120,8 +120,7 @@ static enum status read_tls(struct http_server *server, struct error *err)
 	return read_pem(&server->tls_key, options->tls_key_file, err);
 }
 
-static enum status make_parts(
-	struct http_server *server, const struct http_route *routes, size_t route_count, struct error *err)
+static enum status make_parts(struct http_server *server, struct error *err)
 {
 	const struct http_options *options = &server->options;
 
@@ -130,16 +129,11 @@ static enum status make_parts(
 		&(struct guard_options){
 			options->listen, options->allowed_hosts, options->public_url, server->tls_key != NULL},
 		err));
-	server->routes = routes;
-	server->route_count = route_count;
-	TRY(router_new(&server->router, routes, route_count, err));
 	if (!(server->rate = rate_new(
 		      options->rate_requests_per_s, options->rate_bytes_per_s, options->rate_cpu_ms_per_s)))
 		return error_no_memory(err);
 	TRY(listen_open(&server->listen_socket, options->listen, err));
 	server->port = listen_port(server->listen_socket);
-	TRY(workers_new(&server->workers, options->workers, options->max_pending, server->hooks, err));
-	TRY(workers_new(&server->slow_workers, options->slow_workers, options->max_pending, server->hooks, err));
 	TRY(peers_start(&server->peers,
 		&(struct peers_options){options->max_connections_an_address, options->proxies, options->header_ms,
 			options->body_bytes_per_s, server->tls_key != NULL},
@@ -167,24 +161,39 @@ static void free_parts(struct http_server *server)
 	mem_free(server);
 }
 
-enum status http_server_start(struct http_server **out, const struct http_options *options,
-	const struct http_route *routes, size_t route_count, const struct http_hooks *hooks, struct error *err)
+enum status http_server_listen(
+	struct http_server **out, const struct http_options *options, http_handler *before, struct error *err)
 {
 	struct http_server *server = mem_zeroed(sizeof *server);
 
 	if (!server)
 		return error_no_memory(err);
 	server->options = *options;
-	server->hooks = hooks;
+	server->before = before;
 	server->listen_socket = -1;
 	fill_defaults(&server->options);
 	init_locks(server);
-	enum status status = make_parts(server, routes, route_count, err);
+	enum status status = make_parts(server, err);
 	if (status)
 		free_parts(server);
 	else
 		*out = server;
 	return status;
+}
+
+enum status http_server_serve(struct http_server *server, const struct http_route *routes, size_t route_count,
+	const struct http_hooks *hooks, struct error *err)
+{
+	const struct http_options *options = &server->options;
+
+	server->hooks = hooks;
+	server->routes = routes;
+	server->route_count = route_count;
+	TRY(router_new(&server->router, routes, route_count, err));
+	TRY(workers_new(&server->workers, options->workers, options->max_pending, hooks, err));
+	TRY(workers_new(&server->slow_workers, options->slow_workers, options->max_pending, hooks, err));
+	atomic_store(&server->is_serving, true);
+	return OK;
 }
 
 unsigned http_server_port(const struct http_server *server)
@@ -281,8 +290,10 @@ void http_server_free(struct http_server *server, int64_t deadline_ms)
 	http_server_quiesce(server);
 	http_server_end_streams(server);
 	wait_until_idle(server, clock_mono_ms() + deadline_ms);
-	workers_stop(server->workers);
-	workers_stop(server->slow_workers);
+	if (server->workers)
+		workers_stop(server->workers);
+	if (server->slow_workers)
+		workers_stop(server->slow_workers);
 	detach_suspended(server);
 	break_off(server);
 	mhd_stop(server->mhd);

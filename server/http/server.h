@@ -15,6 +15,8 @@
 
 struct http_server {
 	struct http_options options; /* its texts are not used after the start */
+	http_handler *before; /* answers while is_serving is not set */
+	atomic_bool is_serving; /* set last: hooks, routes, router and workers are there from then on */
 	const struct http_hooks *hooks;
 	const struct http_route *routes;
 	size_t route_count;

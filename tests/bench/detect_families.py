@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Families of labelled curves: shapes that look like trouble and are none, and some that are. Standard library only.
 
-  detect_families.py --seed 1 --out DIR [--scale 1.0] [--part tuned|held]
+  detect_families.py --seed 1 --out DIR [--scale 1.0] [--part tuned|held|outside]
 
 They are written as the curves of ../shared/detect-bench are, and read by the same score: one point a line, labels.json beside them. The
 same seed gives the same curves. The detectors were changed while looking at the families in TUNED. Those in HELD have other shapes
@@ -16,52 +16,12 @@ import math
 import pathlib
 import random
 
+import outside_families
 import policy_families
-
-LOSS, RATE, TIME, EVAL = "train:loss", "train:tokens_per_second", "train:step_time", "eval_loss"
-T0_MS, STEP_MS = 1_780_000_000_000, 1000
-
-
-def falling(rng, count, noise, start=11.0, correlation=0.0):
-    """A pre-training loss: a power law towards a floor, and noise in proportion."""
-    floor, power, left, values = rng.uniform(1.6, 2.6), rng.uniform(0.25, 0.5), 0.0, []
-    for i in range(count):
-        left = correlation * left + math.sqrt(1 - correlation * correlation) * rng.gauss(0, 1)
-        values.append((floor + (start - floor) / (1 + i / 60) ** power) * (1 + noise * left))
-    return values
-
-
-def steady(rng, count, noise, level=1750.0):
-    return [level * (1 + noise * rng.gauss(0, 1)) for _ in range(count)]
-
-
-def wandering(rng, count, tau):
-    """A first-order process of variance one."""
-    keep, at, values = math.exp(-1 / tau), rng.gauss(0, 1), []
-    for _ in range(count):
-        values.append(at)
-        at = keep * at + math.sqrt(1 - keep * keep) * rng.gauss(0, 1)
-    return values
-
-
-def event(kind, metric, first, last, size, stream="algo-1"):
-    return {"kind": kind, "metric": metric, "stream": stream, "first_step": first, "last_step": last, "size": size}
-
-
-def times(values, factors):
-    return [value * factor for value, factor in zip(values, factors)]
+from curve_shapes import LOSS, RATE, STEP_MS, T0_MS, TIME, event, falling, steady, telegraph, times, wandering
 
 
 # ---- rates that change, and come back ----
-
-def telegraph(rng, count, dwell, by):
-    """1, and 1 - by, in turns; `dwell` says how long each lasts."""
-    factors, is_low = [], False
-    while len(factors) < count:
-        factors += [1 - by if is_low else 1] * max(1, round(dwell(is_low)))
-        is_low = not is_low
-    return factors[:count]
-
 
 def quiet_alternating(rng):
     mean, by = rng.choice([20, 60, 150, 300]), rng.choice([0.06, 0.1, 0.2, 0.35])
@@ -398,6 +358,7 @@ HELD = {"quiet-shards": (quiet_shards, 8), "quiet-neighbours": (quiet_neighbours
     "quiet-nodes": (quiet_nodes, 3), "quiet-four-speeds": (quiet_four_speeds, 8),
     "quiet-first-line-of-long-epochs": (quiet_first_line_of_long_epochs, 5),
     "quiet-next-model-after-another": (quiet_next_model_after_another, 5), **policy_families.HELD}
+PARTS = {"tuned": TUNED, "held": HELD, "outside": outside_families.OUTSIDE}
 
 
 def rounded(value):
@@ -416,11 +377,11 @@ def write_curve(path, series):
     return len(lines)
 
 
-def make_families(seed, folder, scale=1.0, parts=("tuned", "held")):
+def make_families(seed, folder, scale=1.0, parts=PARTS):
     folder.mkdir(parents=True, exist_ok=True)
     labels = {}
-    for part, families in (("tuned", TUNED), ("held", HELD)):
-        for name, (make, count) in families.items() if part in parts else ():
+    for part in parts:
+        for name, (make, count) in PARTS[part].items():
             for k in range(max(1, round(scale * count))):
                 series, events = make(random.Random(f"{seed}/{name}/{k}"))
                 points = write_curve(folder / f"{name}-{k}.ndjson", series)
@@ -434,9 +395,9 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=pathlib.Path, required=True)
     parser.add_argument("--scale", type=float, default=1.0)
-    parser.add_argument("--part", choices=("tuned", "held"))
+    parser.add_argument("--part", choices=PARTS)
     options = parser.parse_args()
-    labels = make_families(options.seed, options.out, options.scale, (options.part,) if options.part else ("tuned", "held"))
+    labels = make_families(options.seed, options.out, options.scale, (options.part,) if options.part else PARTS)
     print(len(labels), "curves,", sum(label["points"] for label in labels.values()), "points,",
         sum(len(label["events"]) for label in labels.values()), "events")
 

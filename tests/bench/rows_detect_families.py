@@ -1,15 +1,15 @@
 """What the detectors raise for nothing, and find, on families of curves of our own (detect_families.py).
 
 They imitate what real series do by themselves: rates that alternate, losses that wander, lines of one batch, the next training in the
-same stream. `python3 rows_detect_families.py [BENCH_DETECT [SEED...]]` prints the table by itself.
+same stream. `python3 rows_detect_families.py [--part tuned|held|outside] [SEED...]` prints the table by itself.
 """
 
+import argparse
 import collections
 import pathlib
-import sys
 import tempfile
 
-from detect_families import make_families
+from detect_families import PARTS, make_families
 from harness import program
 from rows_detect import FALSE_MAX, equal_kinds, is_in, run_curves
 from table import Line, Row
@@ -41,11 +41,11 @@ def judge(labels, said, figures):
                 one["marks" if what["severity"] == "info" else "false"][what["kind"]] += 1
 
 
-def measure(bench_detect, seeds, folder):
+def measure(bench_detect, seeds, folder, parts=PARTS):
     figures = collections.defaultdict(new_figures)
     for seed in seeds:
         curves = folder / f"families-{seed}"
-        make_families(seed, curves)
+        make_families(seed, curves, parts=parts)
         judge(*run_curves(bench_detect, curves), figures)
     return figures
 
@@ -89,9 +89,13 @@ ROWS = [Row("detect-families", measure_families, report_families, details_famili
 
 
 def main():
-    bench_detect = sys.argv[1] if len(sys.argv) > 1 else program("bench_detect")
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--part", choices=PARTS, action="append", help="of the families (all)")
+    parser.add_argument("--program", help="another bench_detect than that of the release build")
+    parser.add_argument("seeds", nargs="*", type=int, default=SEEDS)
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as base:
-        found = measure(bench_detect, [int(seed) for seed in sys.argv[2:]] or SEEDS, pathlib.Path(base))
+        found = measure(options.program or program("bench_detect"), options.seeds, pathlib.Path(base), options.part or PARTS)
     print("\n".join(text_of(found)))
 
 

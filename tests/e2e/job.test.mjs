@@ -67,6 +67,10 @@ test("each part of a job has an address of its own", async ({ server, page, open
   await open("/jobs/llama-3/goodput");
   await page.getByText("steps that nobody had to make again").waitFor();
   assert.ok((await texts(page, ".report tbody th")).includes("steps made once more"));
+  // Steps 5 and 6 were printed twice, with the same losses: 2.5 and 2.4.
+  const wentOn = page.locator(".report table", { has: page.getByText("verdict") });
+  assert.deepEqual(await wentOn.locator("tbody tr th, tbody tr td").allInnerTexts(), ["2", "went on", "4", "–", "2", "2.450", "2.450", "0", "–", "–", "–"]);
+  await shot(page, "job-goodput-continuity");
   await tab(page, "Settings");
   await page.waitForURL(/\/jobs\/llama-3\/settings$/);
   // The last job of the same stem, with nobody having named it.

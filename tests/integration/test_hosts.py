@@ -1,5 +1,7 @@
 """Which machine sent a line: machines are replaced in the middle of a stream, and some share one."""
 
+import re
+
 from awslogs import ask, now_ms
 from smserver import wait_until
 
@@ -131,7 +133,8 @@ def test_a_restarted_log_stream_of_cloudwatch_is_another_machine(server):
     assert spans(stream_of(server, "a", "algo-4")) == [("a/algo-4-1600000000", 0), ("a/algo-4-1700000000", 1)]
 
 
-def test_the_slow_machine_is_the_one_that_was_slow(server):
+def test_the_slow_machine_is_the_one_that_was_slow(server, receiver):
+    assert server.post("/api/v1/webhooks", json={"url": receiver.url}).status == 201
     steps = list(range(800))
     for number in (1, 3, 2, 4, 5):
         curve = [(1.44 if number == 3 and step >= 400 else 1.2) * (1 + 0.002 * (step * 7 % 5) + 0.001 * number) for step in steps]
@@ -139,6 +142,9 @@ def test_the_slow_machine_is_the_one_that_was_slow(server):
             "step": steps, "ts_ms": [now_ms() - 900_000 + 1000 * step for step in steps], "value": curve}]}).status == 200
     row, = wait_until(lambda: incidents(server, "up", "straggler"), what="a straggler")
     assert row["stream"] == "algo-3" and row["evidence"]["host"] == "n3"
+    message, = wait_until(receiver.messages, what="the message about it")
+    said = r"train:step_time of up, a stream slower than the others: 1\.4\d* at step 4\d\d \(usual: 1\.2\d*\), algo-3 on n3"
+    assert re.fullmatch(said, message["data"]["summary"]), message["data"]["summary"]
     ship(server, "up", "n9", ["goes on"], stream="algo-3")
     assert stream_of(server, "up", "algo-3")["host"] == "n9"
     assert server.get("/api/v1/nodes/n3").body["stragglers"] == 1 and server.get("/api/v1/nodes/n9").body["stragglers"] == 0

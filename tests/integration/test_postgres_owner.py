@@ -35,7 +35,7 @@ def standby_of(first, *arguments):
     second = Server(first.folder, *arguments, postgres=first.postgres)
     second.launch()
     try:
-        second.wait_for_log(r"event=standby .*belongs to another server")
+        second.port = int(second.wait_for_log(r"event=standby port=(\d+) .*belongs to another server").group(1))
         yield second
         second.close()
     finally:
@@ -49,9 +49,9 @@ def lease_end(server):
 
 
 def wait_for_take_over(second):
-    """When it had the lease."""
+    """When it had the lease; it serves then."""
     at = second.wait_for_log(r"ts=(\S+) .*event=took_over").group(1)
-    second.port = int(second.wait_for_log(r"event=listening\b.*\bport=(\d+)").group(1))
+    assert int(second.wait_for_log(r"event=listening\b.*\bport=(\d+)").group(1)) == second.port
     return datetime.datetime.fromisoformat(at.replace("Z", "+00:00")).timestamp()
 
 
@@ -74,6 +74,60 @@ def test_a_standby_takes_over_from_a_server_that_was_killed(server):
         end = lease_end(server)
         assert wait_for_take_over(second) < end, "it saw that the session was gone"
         assert [row["text"] for row in second.lines("j")] == ["one", "two"]
+
+
+PAGE = {"Accept": "text/html,application/xhtml+xml"}
+
+
+def test_a_standby_says_so_to_whoever_asks(server):
+    server.start()
+    server.send("j", "one")
+    with standby_of(server) as second:
+        assert second.get("/healthz").body == "ok\n"
+        for path, headers in (("/", {}), ("/jobs/j", PAGE)):
+            status, told, body = second.get(path, headers=headers)
+            assert (status, told["Content-Type"], told["Retry-After"]) == (503, "text/html; charset=utf-8", "2")
+            assert "<h1>Taking over</h1>" in body and 'http-equiv="refresh"' in body and "<script" not in body
+            assert "Content-Security-Policy" in told
+        refused = [second.get("/readyz"), second.get("/readyz", headers=PAGE), second.get("/api/v1/jobs"), second.get("/nothing"),
+            second.post("/api/v1/logs?job=j&stream=algo-1", "never\n"), second.post("/", "{}", headers={"X-Amz-Target": "Logs_20140328.PutLogEvents"}),
+            second.post("/healthz"), second.put("/api/v1/retention", json={"log_bytes": 1})]
+        for status, told, body in refused:
+            assert (status, told["Retry-After"], body["status"]) == (503, "1", 503)
+            assert "waits until another server has ended" in body["detail"]
+        assert second.get("/", headers={"Host": "evil.example"}).status == 421
+        server.stop()
+        wait_for_take_over(second)
+        assert [row["text"] for row in second.lines("j")] == ["one"]
+
+
+def test_connections_are_taken_all_the_while(server):
+    """Those that are open before serve after, and no new one is refused."""
+    server.start()
+    with standby_of(server) as second:
+        kept = http.client.HTTPConnection("127.0.0.1", second.port, timeout=PATIENCE_S)
+
+        def status():
+            kept.request("GET", "/readyz")
+            reply = kept.getresponse()
+            reply.read()
+            return reply.status, kept.sock.getsockname()[1]
+
+        before, mine = status()
+        assert before == 503
+        server.signal(signal.SIGTERM)
+        seen = []
+        wait_until(lambda: seen.append(second.get("/readyz").status) or seen[-1] == 200, what="the take-over")
+        assert set(seen) <= {503, 200}
+        assert status() == (200, mine), "the same connection"
+        kept.close()
+        server.stop()
+
+
+def test_a_port_that_is_taken_is_named_before_the_wait(server):
+    server.start()
+    said = refusal(server, *server.database_options(), "--listen", f"127.0.0.1:{server.port}")
+    assert f"cannot listen on '127.0.0.1:{server.port}'" in said, said
 
 
 def test_a_standby_ends_when_it_is_told_to(server):
@@ -100,6 +154,8 @@ def test_a_server_that_slept_writes_nothing_once_another_has_taken_over(server):
         server.assert_clean()
         server.process = None
         assert [row["text"] for row in second.lines("j")] == ["one", "two"]
+        made = tool(second, "token", "create", "t", "--scope", "admin", *second.database_options())
+        assert made.returncode == 0 and second.get("/api/v1/jobs", token=made.stdout.strip()).status == 200, "its end left our socket alone"
 
 
 def test_a_standby_that_was_told_to_reload_does_so_once_it_has_begun(server):
@@ -195,6 +251,23 @@ def test_tokens_are_made_by_the_server_or_without_one(server):
     assert server.get("/api/v1/jobs", token=later.stdout.strip()).status == 200
     refused = tool(server, *create, "third", *from_elsewhere(server))
     assert refused.returncode == 1 and "belongs to another server" in refused.stderr, refused.stderr
+
+
+def test_two_schemas_with_one_key_are_asked_each_by_its_own_socket(server):
+    other = Server(server.folder, "--schema", f"{server.schema[-58:]}_other", postgres=server.postgres)
+    both = (server, other)
+    try:
+        for one in both:
+            one.start()
+        tokens = [tool(one, "token", "create", "t", "--scope", "admin", *one.database_options(), *one.arguments) for one in both]
+        assert [made.returncode for made in tokens] == [0, 0], tokens
+        seen = [[one.get("/api/v1/jobs", token=made.stdout.strip()).status for made in tokens] for one in both]
+        assert seen == [[200, 401], [401, 200]]
+        other.stop()
+        made = tool(server, "token", "create", "later", "--scope", "admin", *server.database_options())
+        assert made.returncode == 0, made.stderr
+    finally:
+        other.stop()
 
 
 @pytest.mark.parametrize("command, instead", [(["backup", "copy"], "pg_dump"), (["restore", "copy"], "pg_restore"), (["check"], "pg_amcheck"),

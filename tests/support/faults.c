@@ -1,4 +1,4 @@
-/* A disk that fails, for tests: an SQLite VFS over the real one, linked into sm-server-faults and nothing that is shipped.
+/* A disk that fails and a clock that is off, for tests. The disk is an SQLite VFS over the real one, linked into sm-server-faults and nothing that is shipped.
  * What is to fail stands in a small shared file (SM_FAULTS names it, tests/support/faults.py writes it), so that a test can
  * count a run's operations, choose one, and mend the disk while the server runs. Not set: nothing fails.
  * The linker puts sqlite3_open_v2 through here (--wrap), which is after the server has configured SQLite.
@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 enum op { OP_READ, OP_WRITE, OP_SYNC, OP_TRUNCATE, OP_OPEN, OP_DELETE, OPS };
@@ -250,6 +251,20 @@ static void set_up(void)
 	state.vfs.xOpen = on_open;
 	state.vfs.xDelete = on_delete;
 	sqlite3_vfs_register(&state.vfs, 1);
+}
+
+/* A machine whose clock is off (SM_CLOCK_MS), by which nothing may go but what is shown. */
+int __real_clock_gettime(clockid_t id, struct timespec *out);
+int __wrap_clock_gettime(clockid_t id, struct timespec *out);
+
+int __wrap_clock_gettime(clockid_t id, struct timespec *out)
+{
+	const char *shift = id == CLOCK_REALTIME ? getenv("SM_CLOCK_MS") : NULL;
+	int code = __real_clock_gettime(id, out);
+
+	if (shift)
+		out->tv_sec += strtol(shift, NULL, 10) / 1000;
+	return code;
 }
 
 int __real_sqlite3_open_v2(const char *path, sqlite3 **out, int flags, const char *vfs);

@@ -5,6 +5,7 @@ import os
 import pathlib
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
 
@@ -30,17 +31,19 @@ def _identity():
 class Cluster:
     """with Cluster() as cluster: cluster.psql("SELECT 1"). Nothing is synced: it need not outlive the machine."""
 
-    def __init__(self):
+    def __init__(self, settings=(), replica_of=None, folder=None):
+        """settings: as "name=value". replica_of: another one, whose streaming standby this is. folder: a place of the test's own."""
         self.binaries = find_binaries()
         self.identity = _identity()
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="sm-pg-"))
-        self.data = self.folder / "data"
+        self.folder = pathlib.Path(folder or tempfile.mkdtemp(prefix="sm-pg-"))
+        self.data, self.wal = self.folder / "data", None
+        self.settings, self.replica_of, self.is_killed = list(settings), replica_of, False
 
     def __enter__(self):
         if self.identity:
             os.chown(self.folder, self.identity["user"], self.identity["group"])
         try:
-            self._run("initdb", "-D", self.data, "-U", USER, "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions")
+            self._make()
             self.start()
         except BaseException:
             shutil.rmtree(self.folder, ignore_errors=True)
@@ -48,11 +51,29 @@ class Cluster:
         return self
 
     def __exit__(self, *_):
-        self.stop()
+        if not self.is_killed:
+            self.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
 
+    def _make(self):
+        if self.replica_of:
+            self._run("pg_basebackup", "-D", self.data, "-h", self.replica_of.folder, "-U", USER, "-R", "-c", "fast", "--no-sync")
+            return
+        self._run("initdb", "-D", self.data, "-U", USER, "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions",
+            *(["--waldir", self.wal] if self.wal else []))
+
     def start(self):
-        self._run("pg_ctl", "-D", self.data, "-l", self.folder / "log", "-w", "-o", f"-k {self.folder} -h '' -F", "start")
+        options = "".join(f" -c {setting}" for setting in self.settings)
+        self._run("pg_ctl", "-D", self.data, "-l", self.folder / "log", "-w", "-o", f"-k {self.folder} -h '' -F{options}", "start")
+        self.is_killed = False
+
+    def kill(self):
+        """SIGKILL to its first process; the others see that, and end."""
+        os.kill(int((self.data / "postmaster.pid").read_text().split()[0]), signal.SIGKILL)
+        self.is_killed = True
+
+    def promote(self):
+        self._run("pg_ctl", "-D", self.data, "-w", "promote")
 
     def stop(self, mode="immediate"):
         self._run("pg_ctl", "-D", self.data, "-m", mode, "-w", "stop")
@@ -69,8 +90,40 @@ class Cluster:
             raise RuntimeError(done.stderr.strip())
         return done.stdout
 
+    def psql_until_it_fails(self, script, most=100):
+        """It must: the server ends on the way."""
+        for _ in range(most):
+            try:
+                self.psql(script)
+            except RuntimeError:
+                return
+        raise AssertionError(f"the server went on after {most} times {script!r}")
+
+    def session(self):
+        return Session([self.binaries / "psql", "-h", self.folder, "-U", USER, "-d", "postgres", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1"])
+
     def _run(self, program, *arguments):
         done = subprocess.run([self.binaries / program, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, text=True, check=False, cwd="/", **self.identity)
         if done.returncode:
             raise RuntimeError(f"{program}: {done.stdout.strip()}")
+
+
+class Session:
+    """A psql that stays, with the transaction that it is in."""
+
+    def __init__(self, command):
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd="/")
+
+    def run(self, script):
+        """Done when this returns."""
+        self.process.stdin.write(script + "\n\\echo done\n")
+        self.process.stdin.flush()
+        while (line := self.process.stdout.readline()) != "done\n":
+            assert line, "psql has ended"
+
+    def close(self):
+        """Its transaction is undone."""
+        self.process.stdin.close()
+        self.process.stdout.close()
+        self.process.wait()

@@ -17,7 +17,8 @@ enum { EXIT_DONE = 0, EXIT_NOTHING_MATCHED = 1, EXIT_USAGE = 2, EXIT_UNREACHABLE
 		.kind = OPTION_TEXT,                                                                                   \
 		.value_name = "URL",                                                                                   \
 		.fallback = "http://127.0.0.1:8080",                                                                   \
-		.help = "The smfleet server.",                                                                         \
+		.help = "The smfleet server; several addresses of one database, separated by commas: the next one is " \
+			"asked when one is away.",                                                                     \
 		.heading = "Server"},                                                                                  \
 		{.name = "token",                                                                                      \
 			.kind = OPTION_TEXT,                                                                           \

@@ -24,17 +24,25 @@ enum {
 	MAX_HEAD_BYTES = 16 << 10,
 	LEAST_PACKED_BYTES = 1 << 10, /* what is shorter goes in one packet anyway */
 	MAX_PACKED_BYTES = 64 << 20,
+	AWAY_CODE = 503,
 	PACK_LEVEL = 1, /* logs become an eighth; a training's processor is not ours to use */
 };
 
-struct http_client {
+struct server {
 	struct url url;
-	char *server, *token, *agent, *ca_file;
+	struct span text; /* of the list */
+};
+
+struct http_client {
+	struct server servers[HTTP_CLIENT_MAX_SERVERS];
+	size_t server_count, at; /* which is asked */
+	char *list, *token, *agent, *ca_file;
 	int64_t connect_timeout_ms, request_timeout_ms;
 	size_t max_reply_bytes;
 	_Atomic int64_t give_up_ms;
 	int64_t deadline_ms; /* of the request that runs */
 	int fd; /* -1: not connected */
+	bool has_connected; /* for the request that runs: it may have been taken */
 	struct zstd *zstd;
 	struct buf packed; /* the body of the request that runs */
 	bool has_tls_config, has_tls_session;
@@ -67,7 +75,7 @@ void http_client_free(struct http_client *client)
 		mbedtls_ssl_config_free(&client->tls_config);
 		mbedtls_x509_crt_free(&client->authorities);
 	}
-	mem_free(client->server);
+	mem_free(client->list);
 	mem_free(client->token);
 	mem_free(client->agent);
 	mem_free(client->ca_file);
@@ -86,6 +94,31 @@ static enum status check_token(const char *token, struct error *err)
 	return OK;
 }
 
+static enum status read_servers(struct http_client *client, struct error *err)
+{
+	struct span rest = span_from(client->list), text;
+
+	while (url_next(&rest, &text)) {
+		if (client->server_count == HTTP_CLIENT_MAX_SERVERS)
+			return error_set_field(
+				err, ERR_INVALID, "server", "at most %d server addresses", HTTP_CLIENT_MAX_SERVERS);
+		struct server *server = &client->servers[client->server_count++];
+		server->text = span_trim(text);
+		TRY(url_parse(&server->url, text, err));
+	}
+	return client->server_count ? OK : error_set_field(err, ERR_INVALID, "server", "no server address is stated");
+}
+
+static const struct url *url_of(const struct http_client *client)
+{
+	return &client->servers[client->at].url;
+}
+
+struct span http_client_server(const struct http_client *client)
+{
+	return client->servers[client->at].text;
+}
+
 static char *copy_or_null(const char *text, bool *is_out)
 {
 	char *copy = text ? mem_copy_string(text) : NULL;
@@ -102,7 +135,7 @@ enum status http_client_new(struct http_client **out, const struct http_client_o
 	if (!client)
 		return error_no_memory(err);
 	client->fd = -1;
-	client->server = copy_or_null(options->server, &is_out);
+	client->list = copy_or_null(options->server, &is_out);
 	client->token = copy_or_null(options->token, &is_out);
 	client->agent = copy_or_null(options->agent, &is_out);
 	client->ca_file = copy_or_null(options->ca_file, &is_out);
@@ -113,7 +146,7 @@ enum status http_client_new(struct http_client **out, const struct http_client_o
 	client->connect_timeout_ms = options->connect_timeout_ms;
 	client->request_timeout_ms = options->request_timeout_ms;
 	client->max_reply_bytes = options->max_reply_bytes;
-	TRY(url_parse(&client->url, options->server, err));
+	TRY(read_servers(client, err));
 	TRY(check_token(client->token, err));
 	*out = TAKE(client);
 	return OK;
@@ -132,7 +165,8 @@ static enum status wait_ready(
 		int64_t now_ms = clock_mono_ms(), give_up_ms = atomic_load(&client->give_up_ms);
 		int64_t rest_ms = deadline_ms - now_ms;
 		if (rest_ms <= 0 || (give_up_ms && now_ms >= give_up_ms))
-			return error_set(err, ERR_UNAVAILABLE, "%s does not answer in time", client->server);
+			return error_set(err, ERR_UNAVAILABLE, "%.*s does not answer in time",
+				SPAN_ARGS(http_client_server(client)));
 		struct pollfd item = {.fd = client->fd, .events = events};
 		if (poll(&item, 1, rest_ms < WAIT_SLICE_MS ? (int)rest_ms : WAIT_SLICE_MS) > 0) {
 			*ready = item.revents;
@@ -154,15 +188,15 @@ static enum status connect_address(struct http_client *client, const struct addr
 	setsockopt(client->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 	if (connect(client->fd, address->ai_addr, address->ai_addrlen) != 0) {
 		if (errno != EINPROGRESS)
-			return error_set(
-				err, ERR_UNAVAILABLE, "cannot connect to %s: %s", client->server, strerror(errno));
+			return error_set(err, ERR_UNAVAILABLE, "cannot connect to %.*s: %s",
+				SPAN_ARGS(http_client_server(client)), strerror(errno));
 		if (deadline_ms > client->deadline_ms)
 			deadline_ms = client->deadline_ms;
 		TRY(wait_ready(client, POLLOUT, deadline_ms, &ready, err));
 		getsockopt(client->fd, SOL_SOCKET, SO_ERROR, &failure, &size);
 		if (failure)
-			return error_set(
-				err, ERR_UNAVAILABLE, "cannot connect to %s: %s", client->server, strerror(failure));
+			return error_set(err, ERR_UNAVAILABLE, "cannot connect to %.*s: %s",
+				SPAN_ARGS(http_client_server(client)), strerror(failure));
 	}
 	return OK;
 }
@@ -254,7 +288,8 @@ static enum status tls_failure(struct http_client *client, int code, struct erro
 	} else {
 		mbedtls_strerror(code, reason, sizeof reason);
 	}
-	return error_set(err, ERR_UNAVAILABLE, "no secure connection to %s: %s", client->server, reason);
+	return error_set(err, ERR_UNAVAILABLE, "no secure connection to %.*s: %s",
+		SPAN_ARGS(http_client_server(client)), reason);
 }
 
 static enum status start_tls(struct http_client *client, struct error *err)
@@ -267,7 +302,7 @@ static enum status start_tls(struct http_client *client, struct error *err)
 	client->has_tls_session = true;
 	code = mbedtls_ssl_setup(&client->tls, &client->tls_config);
 	if (code == 0)
-		code = mbedtls_ssl_set_hostname(&client->tls, client->url.host);
+		code = mbedtls_ssl_set_hostname(&client->tls, url_of(client)->host);
 	if (code != 0)
 		return tls_failure(client, code, err);
 	mbedtls_ssl_set_bio(&client->tls, client, tls_write, tls_read, NULL);
@@ -285,11 +320,12 @@ static enum status connect_server(struct http_client *client, struct error *err)
 	struct addrinfo *addresses;
 	enum status status = ERR_UNAVAILABLE;
 
-	TRY(resolve_host(
-		&addresses, client->url.host, client->url.port, client->deadline_ms, &client->give_up_ms, err));
+	const struct url *url = url_of(client);
+
+	TRY(resolve_host(&addresses, url->host, url->port, client->deadline_ms, &client->give_up_ms, err));
 	for (const struct addrinfo *address = addresses; address && status != OK; address = address->ai_next) {
 		status = connect_address(client, address, err);
-		if (status == OK && client->url.is_tls)
+		if (status == OK && url->is_tls)
 			status = start_tls(client, err);
 		if (status != OK)
 			disconnect(client);
@@ -364,29 +400,30 @@ static enum status read_reply(struct http_client *client, struct http_reply *rep
 		} else if (got == IO_ENDED && reply->has_bytes) {
 			return http_reply_end(reply, err);
 		} else {
-			return error_set(
-				err, ERR_UNAVAILABLE, "%s ended the connection without a reply", client->server);
+			return error_set(err, ERR_UNAVAILABLE, "%.*s ended the connection without a reply",
+				SPAN_ARGS(http_client_server(client)));
 		}
 	}
 	return OK;
 }
 
-/* What goes over the line as the body, and whether it is packed. */
-static struct span pack_body(struct http_client *client, struct span body, bool *is_packed)
+/* What goes over the line as the body: packed where it is another. */
+static struct span pack_body(struct http_client *client, struct span body)
 {
-	*is_packed = false;
 	if (body.len < LEAST_PACKED_BYTES)
 		return body;
 	buf_reset(&client->packed);
-	*is_packed = zstd_pack(client->zstd, body, PACK_LEVEL, &client->packed, NULL) == OK;
-	return *is_packed ? buf_span(&client->packed) : body;
+	bool is_packed = zstd_pack(client->zstd, body, PACK_LEVEL, &client->packed, NULL) == OK;
+	return is_packed ? buf_span(&client->packed) : body;
 }
 
 static enum status put_head(const struct http_client *client, const struct http_request *request, size_t body_bytes,
 	bool is_packed, struct buf *head, struct error *err)
 {
-	buf_printf(head, "%s %s%.*s HTTP/1.1\r\nHost: ", request->method, client->url.prefix, SPAN_ARGS(request->path));
-	url_put_host(&client->url, head);
+	const struct url *url = url_of(client);
+
+	buf_printf(head, "%s %s%.*s HTTP/1.1\r\nHost: ", request->method, url->prefix, SPAN_ARGS(request->path));
+	url_put_host(url, head);
 	buf_printf(head, "\r\nUser-Agent: %s\r\nAccept: %s\r\n", client->agent,
 		request->accept ? request->accept : "application/json");
 	if (client->token)
@@ -408,6 +445,7 @@ static enum status send_once(
 
 	if (client->fd < 0)
 		TRY(connect_server(client, err));
+	client->has_connected = true;
 	enum status status = write_all(client, head, &is_cut, err);
 	if (status == OK)
 		status = write_all(client, body, &is_cut, err);
@@ -426,18 +464,19 @@ static bool has_ended(const struct http_client *client)
 	return recv(client->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
 }
 
-enum status http_client_send(
-	struct http_client *client, const struct http_request *request, struct http_reply *reply, struct error *err)
+/* body: as it goes over the line. */
+static enum status send_to_one(struct http_client *client, const struct http_request *request, struct span body,
+	struct http_reply *reply, struct error *err)
 {
 	AUTO_DONE(buf) head = BUF_INIT(MAX_HEAD_BYTES);
-	bool is_packed;
+	bool is_packed = body.ptr != request->body.ptr;
 
 	if (request->is_once && client->fd >= 0 && has_ended(client))
 		disconnect(client);
 	bool may_repeat = client->fd >= 0 && !request->is_once;
 	http_reply_init(reply, client->max_reply_bytes);
 	client->deadline_ms = clock_mono_ms() + client->request_timeout_ms;
-	struct span body = pack_body(client, request->body, &is_packed);
+	client->has_connected = false;
 	TRY(put_head(client, request, body.len, is_packed, &head, err));
 	enum status status = send_once(client, buf_span(&head), body, reply, err);
 	/* A kept connection may have been closed by the server just then: that says nothing about the server. */
@@ -447,4 +486,29 @@ enum status http_client_send(
 		status = send_once(client, buf_span(&head), body, reply, err);
 	}
 	return status;
+}
+
+static bool is_over(const struct http_client *client)
+{
+	int64_t give_up_ms = atomic_load(&client->give_up_ms);
+
+	return give_up_ms && clock_mono_ms() >= give_up_ms;
+}
+
+enum status http_client_send(
+	struct http_client *client, const struct http_request *request, struct http_reply *reply, struct error *err)
+{
+	struct span body = pack_body(client, request->body);
+
+	for (size_t left = client->server_count;; left--) {
+		enum status status = send_to_one(client, request, body, reply, err);
+		bool is_away = status == ERR_UNAVAILABLE || (status == OK && reply->status_code == AWAY_CODE);
+		if (!is_away || client->server_count == 1)
+			return status;
+		disconnect(client);
+		client->at = (client->at + 1) % client->server_count;
+		if (left == 1 || is_over(client) || (request->is_once && client->has_connected))
+			return status;
+		http_reply_done(reply);
+	}
 }

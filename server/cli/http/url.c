@@ -44,18 +44,23 @@ static bool parse_authority(struct url *url, struct span text, const char *defau
 	return host.len && copy_text(url->host, sizeof url->host, host) && copy_text(url->port, sizeof url->port, port);
 }
 
-enum status url_parse(struct url *out, const char *text, struct error *err)
+bool url_next(struct span *rest, struct span *address)
+{
+	return span_next(rest, ',', address);
+}
+
+enum status url_parse(struct url *out, struct span text, struct error *err)
 {
 	struct url url = {0};
-	struct span rest = span_trim(span_from(text));
+	struct span rest = span_trim(text);
 	ptrdiff_t scheme_end = span_find(rest, SPAN("://"));
 
 	if (scheme_end >= 0) {
 		struct span scheme = span_of(rest.ptr, (size_t)scheme_end);
 		url.is_tls = span_equal_fold(scheme, SPAN("https"));
 		if (!url.is_tls && !span_equal_fold(scheme, SPAN("http")))
-			return error_set_field(
-				err, ERR_INVALID, "server", "server address '%s': neither http:// nor https://", text);
+			return error_set_field(err, ERR_INVALID, "server",
+				"server address '%.*s': neither http:// nor https://", SPAN_ARGS(text));
 		rest = span_skip(rest, (size_t)scheme_end + 3);
 	}
 	ptrdiff_t slash = span_find_char(rest, '/');
@@ -66,11 +71,11 @@ enum status url_parse(struct url *out, const char *text, struct error *err)
 	for (size_t i = 0; i < prefix.len; i++)
 		if (!isgraph((unsigned char)prefix.ptr[i]) || prefix.ptr[i] == '?' || prefix.ptr[i] == '#')
 			return error_set_field(err, ERR_INVALID, "server",
-				"server address '%s': no query or space may stand in it", text);
+				"server address '%.*s': no query or space may stand in it", SPAN_ARGS(text));
 	if (!parse_authority(&url, authority, url.is_tls ? "443" : "80") ||
 		!copy_text(url.prefix, sizeof url.prefix, prefix))
-		return error_set_field(
-			err, ERR_INVALID, "server", "server address '%s' is not of the form http://HOST:PORT", text);
+		return error_set_field(err, ERR_INVALID, "server",
+			"server address '%.*s' is not of the form http://HOST:PORT", SPAN_ARGS(text));
 	*out = url;
 	return OK;
 }
@@ -84,9 +89,10 @@ void url_put_host(const struct url *url, struct buf *out)
 
 void url_put_canonical(const char *text, struct buf *out)
 {
+	struct span rest = span_from(text), first = rest;
 	struct url url;
 
-	if (url_parse(&url, text, NULL) != OK) {
+	if (!url_next(&rest, &first) || url_parse(&url, first, NULL) != OK) {
 		buf_append_text(out, text);
 		return;
 	}

@@ -453,7 +453,7 @@ static void tell_unsent(struct ship *ship, const char *folder, const struct erro
 			continue;
 		}
 		client_say(say_as(),
-			"%" PRIu64 " lines are kept in '%s'; send them later: sm-ship --server %s --job '%s' "
+			"%" PRIu64 " lines are kept in '%s'; send them later: sm-ship --server '%s' --job '%s' "
 			"--stream '%s' --resume %s",
 			lines, path, server, sender_job(ship->sender), ship->streams[stream], path);
 	}
@@ -467,8 +467,7 @@ static void tell_unread(struct ship *ship)
 		!sender_has_job(ship->sender) || ship->identity->local_rank > 0)
 		return;
 	for (int tries = 0; tries < UNREAD_TRIES; tries++)
-		if (unread_tell(ship->client, say_as(), options_text(ship->options, "server"), sender_job(ship->sender),
-			    &err) != ERR_BUSY ||
+		if (unread_tell(ship->client, say_as(), sender_job(ship->sender), &err) != ERR_BUSY ||
 			wait_signal(UNREAD_POLL_MS))
 			return;
 }

@@ -33,8 +33,7 @@ static enum status read_proposals(
 	return client_get_json(client, &path, document, err);
 }
 
-enum status unread_tell(
-	struct http_client *client, const char *program, const char *server, const char *job, struct error *err)
+enum status unread_tell(struct http_client *client, const char *program, const char *job, struct error *err)
 {
 	AUTO(json) document = NULL;
 	AUTO_DONE(buf) names = BUF_INIT(2 * NAMES_BYTES_MAX);
@@ -57,7 +56,8 @@ enum status unread_tell(
 		client_say(program,
 			"no metric was found in the %" PRId64
 			" lines of job '%s'; definitions are ready for numbers in them "
-			"(%.*s): %s%.*s/definitions",
-			lines, job, (int)names.len, names.ptr, server, (int)place.len, place.ptr);
+			"(%.*s): %.*s%.*s/definitions",
+			lines, job, SPAN_ARGS(buf_span(&names)), SPAN_ARGS(http_client_server(client)),
+			SPAN_ARGS(buf_span(&place)));
 	return OK;
 }

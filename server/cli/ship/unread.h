@@ -9,5 +9,4 @@
 enum { UNREAD_LINES_LEAST = 200 /* sent; fewer are hardly a training */ };
 
 /* OK: it was said, or there is nothing to say. ERR_BUSY: the server has not looked at all lines yet. */
-enum status unread_tell(struct http_client *client, const char *program, const char *server, const char *job,
-	struct error *err) MUST_CHECK;
+enum status unread_tell(struct http_client *client, const char *program, const char *job, struct error *err) MUST_CHECK;

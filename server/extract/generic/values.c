@@ -443,35 +443,67 @@ static size_t name_behind(const struct tokens *tokens, size_t number)
 	return at;
 }
 
-/*
- * "1.79 loss  3e-05 lr  @ step 120": each number on the line has words behind it, so no word needs to be the name of the number
- * behind it. It is none when all of them are known names or units; else nobody can tell.
- */
-static enum order order_of(const struct tokens *tokens)
+/* No name stands before it, and no unit is a part of it: the first of values that may stand in front of their names. */
+static bool may_begin(const struct tokens *tokens, size_t at)
 {
-	size_t first = skip_beside(tokens, 0), pairs = 0;
-	bool is_all_known = true, has_name = false, ends_with_unit = false;
-	int64_t count;
+	struct name name;
 
-	for (size_t at = first; at < tokens->count; pairs++) {
-		size_t last = is_value(tokens, at) ? name_behind(tokens, at) : at;
+	return is_value(tokens, at) && !tokens->items[at].unit_len && !find_name(tokens, at, &name);
+}
+
+/* Numbers with words behind each, to the end of the line. */
+struct chain {
+	size_t pairs, end; /* it ends at the token where a number without a name stands, or a name without a number */
+	bool is_all_known, has_name, ends_with_unit;
+};
+
+static struct chain chain_at(const struct tokens *tokens, size_t first)
+{
+	struct chain chain = {.end = first, .is_all_known = true};
+
+	for (; chain.end < tokens->count; chain.pairs++) {
+		size_t at = chain.end, last = is_value(tokens, at) ? name_behind(tokens, at) : at;
 		if (last == at || is_any(tokens, last + 1, ":="))
-			return ORDER_NAME_FIRST;
+			break;
 		struct name name = {.first = at + 1, .last = last};
 		bool is_unit = unit_of(token_text(tokens, at + 1)).kind > UNIT_OTHER;
 		bool is_name = series_is_known(name_text(tokens, &name));
-		is_all_known &= is_unit || is_name;
-		ends_with_unit = is_unit;
-		has_name |= is_name;
-		at = skip_beside(tokens, last + 1);
+		chain.is_all_known &= is_unit || is_name;
+		chain.ends_with_unit = is_unit;
+		chain.has_name |= is_name;
+		chain.end = skip_beside(tokens, last + 1);
 	}
-	if (pairs < 2 || !has_name)
+	return chain;
+}
+
+/* Where all names are known or units, no word of them needs to be the name of the number behind it; else nobody can tell. */
+static enum order order_in(const struct tokens *tokens, size_t first, const struct chain *chain)
+{
+	int64_t count;
+
+	if (chain->pairs < 2 || !chain->has_name)
 		return ORDER_NAME_FIRST;
 	bool may_count = token_count(tokens, first, &count); /* "120 loss 2.5 lr 3e-05 done" */
-	if (ends_with_unit &&
-		(may_count || !is_all_known)) /* "120 loss 2.5 speed 3.2 it/s": that of the number before it */
+	if (chain->ends_with_unit && /* "120 loss 2.5 speed 3.2 it/s": that of the number before it */
+		(may_count || !chain->is_all_known))
 		return ORDER_NAME_FIRST;
-	return is_all_known ? ORDER_VALUE_FIRST : may_count ? ORDER_NAME_FIRST : ORDER_UNCLEAR;
+	return chain->is_all_known ? ORDER_VALUE_FIRST : may_count ? ORDER_NAME_FIRST : ORDER_UNCLEAR;
+}
+
+/* "pass 3 ok | 1.79 loss  3e-05 lr  @ step 120": *from is the first number that stands in front of its name. */
+static enum order order_of(const struct tokens *tokens, size_t *from)
+{
+	for (size_t at = 0; at < tokens->count; at++) {
+		if (!may_begin(tokens, at))
+			continue;
+		struct chain chain = chain_at(tokens, at);
+		*from = at;
+		if (chain.end >= tokens->count)
+			return order_in(tokens, at, &chain);
+		at = chain.end; /* each number before it would end there, too */
+	}
+	*from = tokens->count;
+	return ORDER_NAME_FIRST;
 }
 
 static void take_before_name(struct reading *on, size_t number, double value)
@@ -486,11 +518,13 @@ static void take_before_name(struct reading *on, size_t number, double value)
 void values_find(struct tokens *tokens, struct generic_line *out)
 {
 	struct reading on = {.tokens = tokens, .out = out};
-	enum order order = order_of(tokens);
+	size_t from;
+	enum order order_behind = order_of(tokens, &from);
 
 	for (size_t i = 0; i < tokens->count; i++) {
 		struct name name;
 		double value;
+		enum order order = i < from ? ORDER_NAME_FIRST : order_behind;
 		bool is_number = tokens->items[i].kind == TOKEN_NUMBER && token_value(tokens, i, &value);
 		if (!is_number)
 			count_odd(&on, i);

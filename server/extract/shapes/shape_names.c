@@ -28,7 +28,7 @@ static const char idle_words[] = "_info_ _warning_ _warn_ _debug_ _error_ _notic
 
 static const char split_words[] = "_val_ _valid_ _validation_ _eval_ _evaluation_ _test_ _dev_ _heldout_";
 
-enum { UNIT_BYTES_MAX = 4 };
+enum { UNIT_BYTES_MAX = 4, RATE_BYTES_MAX = 8 /* a word of "tokens/sec" */ };
 
 static bool has_word(struct span text, const char *words)
 {
@@ -37,9 +37,22 @@ static bool has_word(struct span text, const char *words)
 	return text.len <= METRIC_NAME_MAX_BYTES && metric_words_have(metric_words(text, folded), words);
 }
 
+/* "lr [-] 3e-4": what stands in brackets of its own is left out. */
+static struct span behind_brackets(struct span gap)
+{
+	ptrdiff_t open = span_find_char(gap, '['), close = span_find_char(gap, ']');
+
+	if (open < 0) {
+		open = span_find_char(gap, '(');
+		close = span_find_char(gap, ')');
+	}
+	return open >= 0 && close > open ? span_skip(gap, (size_t)close + 1) : gap;
+}
+
 /* "loss_", "'loss': " and "loss -> " lead to the number; "loss, " and "loss) " do not. */
 static bool leads_to_number(struct span gap)
 {
+	gap = behind_brackets(gap);
 	for (size_t i = 0; i < gap.len; i++)
 		if (memchr(",;|)]}\t", gap.ptr[i], 7))
 			return false;
@@ -55,14 +68,30 @@ static bool joins_words(struct span gap)
 	return len == 0 || (len == 1 && !is_sentence && memchr(" _-./:", marks[0], 6));
 }
 
-/* "time per iteration (ms): 23.5": is the word before the number a unit in brackets? */
-static bool has_bracketed_unit(const struct shape_token *tokens, size_t number)
+static bool is_after(struct span gap, const char *marks)
 {
-	const struct shape_token *unit = &tokens[number - 1];
+	return gap.len && memchr(marks, gap.ptr[gap.len - 1], strlen(marks));
+}
 
-	return number > 1 && unit->kind == SHAPE_WORD && unit->text.len <= UNIT_BYTES_MAX &&
-	       (span_find_char(unit->gap, '(') >= 0 || span_find_char(unit->gap, '[') >= 0) && tokens[number].gap.len &&
-	       memchr(")]", tokens[number].gap.ptr[0], 2);
+/* "time per iteration (ms): 23.5", "speed [tok/s] 512": where the words in brackets begin; `number` itself when there are none. */
+static size_t first_of_unit(const struct shape_token *tokens, size_t number)
+{
+	size_t at = number;
+	bool is_rate = false;
+
+	if (!number || !tokens[number].gap.len || !memchr(")]", tokens[number].gap.ptr[0], 2))
+		return number;
+	while (at > 0 && number - at < SHAPE_UNIT_WORDS_MAX && tokens[at - 1].kind == SHAPE_WORD) {
+		const struct shape_token *word = &tokens[--at];
+		if (word->text.len > (is_rate || is_after(word->gap, "/") ? RATE_BYTES_MAX : UNIT_BYTES_MAX))
+			return number;
+		if (is_after(word->gap, "(["))
+			return at;
+		if (!span_equal(word->gap, SPAN("/")))
+			return number;
+		is_rate = true;
+	}
+	return number;
 }
 
 /* The first of the words that end before token `end`; `end` itself when there is none. */
@@ -173,6 +202,8 @@ static enum role role_of(struct span name)
 {
 	enum role role = role_guess(name);
 
+	if (role == ROLE_OTHER && has_word(name, "_gnorm_"))
+		return ROLE_GRAD_NORM;
 	if (role != ROLE_OTHER || !has_word(name, loss_words))
 		return role;
 	return metric_is_evaluation(name) ? ROLE_EVAL_LOSS : ROLE_LOSS;
@@ -181,7 +212,7 @@ static enum role role_of(struct span name)
 struct shape_name shape_name_of(
 	struct arena *arena, const struct shape_token *tokens, const bool *hides, size_t count, size_t number)
 {
-	size_t end = number - (number && has_bracketed_unit(tokens, number));
+	size_t end = first_of_unit(tokens, number);
 	size_t first = first_word(tokens, hides, number, end), last = last_unit(tokens, hides, count, number);
 	if (first == end) /* no word before the bracket */
 		first = end = number;

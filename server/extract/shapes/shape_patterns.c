@@ -191,7 +191,7 @@ static bool put_headed(const struct shape_place *place, bool is_step, struct buf
 	put_gap_loose(place->tokens[0].gap, out);
 	put_tokens(place, 0, head - 1, false, out);
 	put_token(place, head - 1, out);
-	buf_append_text(out, "\b.*?");
+	buf_append_text(out, "\\b.*?");
 	put_boundary(&place->tokens[place->first_token], out);
 	put_tokens(place, place->first_token, place->token, false, out);
 	put_group(place, NULL, is_step, out);

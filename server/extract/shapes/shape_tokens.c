@@ -24,6 +24,27 @@ bool shape_is_blank(struct span text, size_t at, size_t *bytes)
 	return at + 2 < text.len && text.ptr[at] == '\xe2' && text.ptr[at + 1] >= '\x94' && text.ptr[at + 1] <= '\x97';
 }
 
+/*
+ * Bytes of a mark beyond ASCII, which is in no word: U+00A0 to U+00BF (middle dot, guillemets), times and divided, U+2000 to
+ * U+206F (dashes, dots), arrows, technical signs and dingbats, U+3000 to U+301F, full-width punctuation, what is drawn
+ * (U+1F000 on) and its variants. 0: none.
+ */
+static size_t mark_bytes(struct span text, size_t at)
+{
+	unsigned char c[4] = {0};
+
+	memcpy(c, text.ptr + at, text.len - at < sizeof c ? text.len - at : sizeof c);
+	if ((c[0] == 0xc2 && c[1] >= 0xa0 && c[1] <= 0xbf && c[1] != 0xaa && c[1] != 0xb5 && c[1] != 0xba) ||
+		(c[0] == 0xc3 && (c[1] == 0x97 || c[1] == 0xb7)))
+		return 2;
+	bool is_sign = c[1] <= 0x81 || (c[1] >= 0x86 && c[1] <= 0x87) || c[1] >= 0x8c;
+	if ((c[0] == 0xe2 && is_sign && c[1] >= 0x80) || (c[0] == 0xe3 && c[1] == 0x80 && c[2] < 0xa0) ||
+		(c[0] == 0xef && c[1] == 0xbc && (c[2] < 0x90 || (c[2] >= 0x9a && c[2] <= 0xa0))) ||
+		(c[0] == 0xef && c[1] == 0xb8 && c[2] <= 0x8f))
+		return 3;
+	return c[0] == 0xf0 && c[1] == 0x9f ? 4 : 0;
+}
+
 size_t shape_gap_squeeze(struct span gap, char *out, size_t cap)
 {
 	size_t len = 0, bytes;
@@ -74,12 +95,18 @@ static size_t digits_end(const struct scan *scan, size_t at)
 	return at;
 }
 
-static size_t run_end(const struct scan *scan, size_t at)
+/* A letter, or a byte of one. */
+static bool begins_letter(const struct scan *scan, size_t at)
 {
 	size_t bytes;
 
-	while (at < scan->text.len && (is_digit(scan->text.ptr[at]) || is_letter(scan->text.ptr[at])) &&
-		!shape_is_blank(scan->text, at, &bytes))
+	return at < scan->text.len && is_letter(scan->text.ptr[at]) && !shape_is_blank(scan->text, at, &bytes) &&
+	       !mark_bytes(scan->text, at);
+}
+
+static size_t run_end(const struct scan *scan, size_t at)
+{
+	while (at < scan->text.len && (is_digit(scan->text.ptr[at]) || begins_letter(scan, at)))
 		at++;
 	return at;
 }
@@ -104,7 +131,7 @@ static size_t path_end(const struct scan *scan)
 		has_letter |= is_letter(scan->text.ptr[end]);
 	}
 	struct span chunk = span_of(scan->text.ptr + scan->at, end - scan->at);
-	is_path = has_letter &&
+	is_path = has_letter && span_find_char(chunk, '<') < 0 && /* <loss>2.5</loss><lr>… */
 		  (span_find(chunk, SPAN("://")) > 0 || span_starts_with(chunk, SPAN("./")) ||
 			  span_starts_with(chunk, SPAN("~/")) || (chunk.ptr[0] == '/' && slashes > 1) || slashes > 2);
 	while (is_path && end > scan->at && is_mark_of_end(scan->text.ptr[end - 1]))
@@ -226,9 +253,9 @@ static bool is_name(const struct scan *scan, size_t end)
 
 static void add_word(struct scan *scan)
 {
-	size_t end = run_end(scan, scan->at), letters = scan->at, digits = 0, bytes;
+	size_t end = run_end(scan, scan->at), letters = scan->at, digits = 0;
 
-	while (letters < end && is_letter(scan->text.ptr[letters]) && !shape_is_blank(scan->text, letters, &bytes))
+	while (letters < end && begins_letter(scan, letters))
 		letters++;
 	for (size_t i = scan->at; i < end; i++)
 		digits += is_digit(scan->text.ptr[i]);
@@ -286,10 +313,11 @@ static void step_on(struct scan *scan)
 			add(scan, SHAPE_THING, end);
 		else if (!add_number(scan))
 			add(scan, SHAPE_THING, run_end(scan, scan->at + !is_digit(c)));
-	} else if (is_letter(c)) {
+	} else if (begins_letter(scan, scan->at)) {
 		add_word(scan);
 	} else {
-		scan->at++;
+		bytes = mark_bytes(scan->text, scan->at);
+		scan->at += bytes ? bytes : 1;
 	}
 }
 

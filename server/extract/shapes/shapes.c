@@ -33,6 +33,9 @@ bool shape_number_is_metric(const struct shape_reading *reading, const struct sh
 
 	if (!what->varies || number == reading->step || (meaning != SHAPE_MAY_BE && meaning != SHAPE_KNOWN))
 		return false;
+	enum role role = reading->names[number].role;
+	if ((role == ROLE_LOSS || role == ROLE_EVAL_LOSS) && is_counter(what))
+		return false; /* "step/val_loss: 300/3.68" */
 	return has_name(reading, number) || (!reading->has_names && !is_counter(what));
 }
 

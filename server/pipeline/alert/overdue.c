@@ -4,13 +4,9 @@
 #include "base/log.h"
 #include "model/incident.h"
 #include "model/metrics/stream_name.h"
-#include "pipeline/alert/incident_effects.h"
-#include "pipeline/alert/incidents.h"
-#include "state/control.h"
+#include "pipeline/alert/job_incident.h"
 #include "state/streams/directory.h"
-#include "state/execute.h"
 #include "state/pipeline_state.h"
-#include "store/alerts.h"
 #include "store/faults.h"
 #include "store/job_facts.h"
 #include "store/jobs.h"
@@ -29,63 +25,6 @@ enum {
 	FACTS_BYTES = 512,
 	NEVER_ORDINAL = 0 /* of checkpoint_overdue: others have the time of the last one */
 };
-
-/* ---- one incident of a job ---- */
-
-struct note {
-	struct pipeline *pipeline;
-	struct job_state *job;
-	struct incident_row row;
-	struct incident_effects told;
-};
-
-static enum status write_note(void *context, struct store_tx *tx, struct error *err)
-{
-	struct note *note = context;
-	bool is_gone;
-
-	note->told = (struct incident_effects){0};
-	TRY(control_check_job_gone(note->pipeline, tx, note->job, &is_gone, err));
-	return is_gone ? OK
-		       : incidents_write(note->pipeline, tx, &note->row, span_from(note->job->team), &note->told, err);
-}
-
-static enum status put(struct note *note, struct error *err)
-{
-	note->row.job_id = note->job->job_id;
-	note->row.job = span_from(note->job->name);
-	note->row.metric = note->row.stream = SPAN("");
-	note->row.incident.line = NO_LINE;
-	TRY(writer_execute(note->pipeline, write_note, note, err));
-	atomic_store(&note->job->is_row_dirty, true);
-	incidents_publish(note->pipeline, &note->row, &note->told);
-	return OK;
-}
-
-static enum status find_open(struct store_reader *reader, struct arena *arena, int64_t job_id, enum incident_kind kind,
-	struct incident_row **out, struct error *err)
-{
-	struct incident_filter filter = {
-		.job_id = job_id, .state = INCIDENT_OPEN, .kind = (int)kind, .cursor = SPAN(""), .limit = 1};
-	struct span cursor;
-	size_t count;
-
-	TRY(store_read_incidents(reader, arena, &filter, out, &count, &cursor, err));
-	if (!count)
-		*out = NULL;
-	return OK;
-}
-
-static enum status end(
-	struct pipeline *pipeline, struct job_state *job, const struct incident_row *open, struct error *err)
-{
-	struct note note = {.pipeline = pipeline, .job = job, .row = *open};
-
-	note.row.incident.state = INCIDENT_RECOVERED;
-	note.row.incident.closed_ms = clock_wall_ms();
-	note.row.detail = SPAN("");
-	return put(&note, err);
-}
 
 /* ---- the deadline ---- */
 
@@ -122,7 +61,7 @@ struct look {
 
 static enum status open_deadline(const struct look *look, int64_t needed_s, int64_t limit_s, struct error *err)
 {
-	struct note note = {.pipeline = look->pipeline, .job = look->job};
+	struct job_incident note = {.pipeline = look->pipeline, .job = look->job};
 	int64_t now_ms = clock_wall_ms();
 	char facts[FACTS_BYTES];
 
@@ -139,7 +78,7 @@ static enum status open_deadline(const struct look *look, int64_t needed_s, int6
 		.value = (double)needed_s,
 		.expected = (double)limit_s,
 		.worst = (double)needed_s};
-	return put(&note, err);
+	return job_incident_put(&note, err);
 }
 
 /* Several looks in a row: the pace of the first steps says little. */
@@ -153,7 +92,7 @@ static enum status look_at_deadline(const struct look *look, struct error *err)
 	int64_t needed_s = 0, limit_s = 0;
 
 	TRY(store_read_progress(look->reader, look->arena, job->job_id, &progress, err));
-	TRY(find_open(look->reader, look->arena, job->job_id, INCIDENT_DEADLINE, &open, err));
+	TRY(job_incident_find_open(look->reader, look->arena, job->job_id, INCIDENT_DEADLINE, &open, err));
 	bool is_known = progress.eta_ms && !look->row.ended_ms;
 	if (is_known) {
 		TRY(json_parse(&document, look->row.document, err));
@@ -163,7 +102,7 @@ static enum status look_at_deadline(const struct look *look, struct error *err)
 	}
 	job->is_due = job->is_due || open;
 	if (open)
-		return is_late ? OK : end(look->pipeline, job, open, err);
+		return is_late ? OK : job_incident_end(look->pipeline, job, open, err);
 	job->late_looks = is_late ? job->late_looks + 1 : 0;
 	if (job->late_looks < LOOKS || !is_late)
 		return OK;
@@ -243,7 +182,7 @@ static void find_now(struct job_state *job, int64_t *step, int64_t *now_ms)
 static enum status open_overdue(const struct look *look, const struct checkpoint_row *last,
 	const struct overdue *overdue, int64_t step, int64_t at_ms, struct error *err)
 {
-	struct note note = {.pipeline = look->pipeline, .job = look->job};
+	struct job_incident note = {.pipeline = look->pipeline, .job = look->job};
 	const char *unit = overdue->is_by_time ? "s" : "steps";
 	char facts[FACTS_BYTES];
 
@@ -265,7 +204,7 @@ static enum status open_overdue(const struct look *look, const struct checkpoint
 		.score = overdue->since / overdue->usual,
 		.worst = overdue->since,
 		.worst_step = step};
-	return put(&note, err);
+	return job_incident_put(&note, err);
 }
 
 /* ---- never one ---- */
@@ -326,7 +265,7 @@ static enum status open_never(const struct look *look, int64_t step, int64_t tra
 		"\"never\":true,\"unit\":\"s\",\"title\":\"CheckpointConfig is there, and the log tells of no checkpoint so far\","
 		"\"action\":\"See whether the program saves at all, and into CheckpointConfig.LocalPath (/opt/ml/checkpoints): until it "
 		"does, a failure loses everything.\"";
-	struct note note = {.pipeline = look->pipeline, .job = look->job};
+	struct job_incident note = {.pipeline = look->pipeline, .job = look->job};
 	double trained_s = (double)trained_ms / 1000;
 
 	note.row.facts = span_from(facts);
@@ -343,7 +282,7 @@ static enum status open_never(const struct look *look, int64_t step, int64_t tra
 		.score = trained_s * 1000 / FIRST_SAVE_MS,
 		.worst = trained_s,
 		.worst_step = step};
-	return put(&note, err);
+	return job_incident_put(&note, err);
 }
 
 /* Of a job that trains now, by what its lines show: what is imported, or silent, saves nothing any more. */
@@ -370,7 +309,8 @@ static enum status look_at_checkpoints(const struct look *look, struct error *er
 	int64_t step, now_ms;
 	size_t count;
 
-	TRY(find_open(look->reader, look->arena, look->job->job_id, INCIDENT_CHECKPOINT_OVERDUE, &open, err));
+	TRY(job_incident_find_open(
+		look->reader, look->arena, look->job->job_id, INCIDENT_CHECKPOINT_OVERDUE, &open, err));
 	TRY(store_read_checkpoints(
 		look->reader, look->arena, look->job->job_id, INT64_MAX, GAPS + 1, &rows, &count, err));
 	if (!count && !open)
@@ -387,7 +327,7 @@ static enum status look_at_checkpoints(const struct look *look, struct error *er
 			  overdue_is_checkpoint(rows, count, step, now_ms, &overdue);
 	look->job->is_due = look->job->is_due || open;
 	if (open)
-		return is_overdue ? OK : end(look->pipeline, look->job, open, err);
+		return is_overdue ? OK : job_incident_end(look->pipeline, look->job, open, err);
 	return is_overdue ? open_overdue(look, &rows[0], &overdue, step, now_ms, err) : OK;
 }
 

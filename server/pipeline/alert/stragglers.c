@@ -189,10 +189,21 @@ static enum status hand_over(struct looking *looking, struct stream_state *strea
 	return status;
 }
 
-/* In points of throughput or, of step time, its inverse: both as rates. */
-static void report(void *context, bool is_slow, size_t lane, const struct pace *pace, const struct straggler *found)
+/* Rates are what is compared; people know the figures that their log prints. */
+static struct straggler as_printed(const struct straggler *found, enum role role)
+{
+	if (role != ROLE_STEP_TIME)
+		return *found;
+	return (struct straggler){.rate = 1 / found->rate,
+		.usual = 1 / found->usual,
+		.spread = found->spread / (found->usual * found->usual), /* of a small one: the slope of 1 / x */
+		.score = -found->score};
+}
+
+static void report(void *context, bool is_slow, size_t lane, const struct pace *pace, const struct straggler *rates)
 {
 	struct looking *looking = context;
+	struct straggler found = as_printed(rates, looking->job->stragglers->role);
 	struct stream_state *stream = job_stream_at(looking->job, lane);
 	struct incident *incident = &looking->job->stragglers->incident;
 
@@ -206,11 +217,11 @@ static void report(void *context, bool is_slow, size_t lane, const struct pace *
 			.opened_step = pace->step,
 			.opened_ms = pace->ts_ms,
 			.line = NO_LINE,
-			.value = found->rate,
-			.expected = found->usual,
-			.spread = found->spread,
-			.score = found->score,
-			.worst = found->rate,
+			.value = found.rate,
+			.expected = found.usual,
+			.spread = found.spread,
+			.score = found.score,
+			.worst = found.rate,
 			.worst_step = pace->step};
 	incident->state = is_slow ? INCIDENT_OPEN : INCIDENT_RECOVERED;
 	incident->last_step = pace->step;

@@ -33,6 +33,16 @@ static enum status mask_urls(const struct json *node, struct error *err)
 	return json_replace_string(node, text.ptr) ? OK : error_no_memory(err);
 }
 
+static enum status mask_tags(const struct json *tags, struct error *err)
+{
+	for (const struct json *tag = json_first(tags); tag; tag = json_next(tag)) {
+		const struct json *value = json_get(tag, "Value");
+		if (is_secret(json_string_of(json_get(tag, "Key")), value))
+			TRY(mask(value, err));
+	}
+	return OK;
+}
+
 enum status secrets_mask(const struct json *document, struct error *err)
 {
 	static const char *const sections[] = {"Environment", "HyperParameters", "OtherHyperParameters"};
@@ -43,10 +53,7 @@ enum status secrets_mask(const struct json *document, struct error *err)
 			if (is_secret(json_key_of(entry), entry))
 				TRY(mask(entry, err));
 	}
-	for (const struct json *tag = json_first(json_get(document, "Tags")); tag; tag = json_next(tag)) {
-		const struct json *value = json_get(tag, "Value");
-		if (is_secret(json_string_of(json_get(tag, "Key")), value))
-			TRY(mask(value, err));
-	}
+	TRY(mask_tags(json_get(document, "Tags"), err));
+	TRY(mask_tags(json_get(document, "OtherTags"), err));
 	return mask_urls(document, err);
 }

@@ -24,6 +24,7 @@
 #include "state/watchers/backfill_incidents.h"
 #include "state/watchers/clock_skew.h"
 #include "state/jobs/job_settings.h"
+#include "state/streams/kept_filter.h"
 #include "store/jobs.h"
 #include "store/store.h"
 
@@ -59,6 +60,7 @@ struct tail_range {
 	int64_t arrival_ms;
 	uint64_t first_point;
 	size_t point_count;
+	struct kept_filter *filter; /* of lines that are a block; NULL: it is to be made */
 };
 
 struct series_state { /* lock */
@@ -201,6 +203,9 @@ struct job_state {
 	int64_t looked_ms; /* overdue.c */
 	bool is_due; /* an incident of its is open */
 	unsigned late_looks;
+	uint32_t judged_attempts; /* continuity_watch.c: up to which it is known whether they went on */
+	uint32_t judging_attempt;
+	int64_t judge_ms, judge_wait_ms; /* monotonic: the next look, and the distance to the one behind it */
 	struct stragglers *stragglers; /* NULL: nothing was compared of late */
 	int64_t paced_since_ms; /* monotonic: since it first said something of its pace; 0: it did not */
 

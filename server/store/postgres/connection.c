@@ -52,8 +52,9 @@ static enum status set_session(struct postgres_reader *on, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 	bool is_writer = on->head.is_writer, was_in_snapshot = on->head.is_in_snapshot, has_row = false;
-	char limit[NUMBER_TEXT_BYTES * 2];
+	char limit[NUMBER_TEXT_BYTES * 2], statement_limit[NUMBER_TEXT_BYTES * 2];
 
+	snprintf(statement_limit, sizeof statement_limit, "%lldms", (long long)on->target->statement_limit_ms);
 	snprintf(limit, sizeof limit, "%lldms", (long long)on->target->write_limit_ms);
 	on->head.is_in_snapshot = false; /* this comes before it */
 	enum status status = statement_open_once(&s, &on->head, span_from(SESSION), err);
@@ -61,7 +62,8 @@ static enum status set_session(struct postgres_reader *on, struct error *err)
 		bind_text(&s, span_from(on->target->schema));
 		bind_text(&s, is_writer ? SPAN("off") : SPAN("on"));
 		bind_text(&s, is_writer ? SPAN("read committed") : SPAN("repeatable read"));
-		bind_text(&s, is_writer ? span_from(limit) : SPAN("0")); /* a reader's deadline is each its own */
+		bind_text(&s,
+			is_writer ? span_from(statement_limit) : SPAN("0")); /* a reader's deadline is each its own */
 		bind_text(&s, span_from(limit));
 		bind_text(&s, span_from(limit));
 		status = statement_step(&s, &has_row, err);

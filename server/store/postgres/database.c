@@ -36,6 +36,7 @@ static enum status open_all(struct postgres_store *store, const struct postgres_
 	TRY(postgres_label(store->pq, options->conninfo, &target->label, err));
 	TRY(check_schema_name(span_from(options->schema), err));
 	target->write_limit_ms = options->write_limit_ms ? options->write_limit_ms : WRITE_LIMIT_MS;
+	target->statement_limit_ms = options->statement_limit_ms ? options->statement_limit_ms : target->write_limit_ms;
 	target->connect_limit_s = options->connect_limit_s ? options->connect_limit_s : CONNECT_LIMIT_S;
 	target->conninfo = mem_copy_string(options->conninfo);
 	target->schema = mem_copy_string(options->schema);
@@ -79,7 +80,7 @@ static enum status own(struct store *store, const struct postgres_options *optio
 {
 	TRY(ask_to_join(store, ownership, err));
 	TRY(postgres_keeper_start(store, ownership, err));
-	return postgres_migrate(options, true, err);
+	return postgres_migrate(options, postgres_store_of(store)->fence.token, err);
 }
 
 enum status postgres_open_owned(struct store **out, const struct postgres_options *options,
@@ -88,7 +89,7 @@ enum status postgres_open_owned(struct store **out, const struct postgres_option
 {
 	struct store *store = NULL;
 
-	TRY(postgres_migrate(options, false, err));
+	TRY(postgres_migrate(options, 0, err));
 	TRY(postgres_open(&store, options, changes, search, err));
 	enum status status = own(store, options, ownership, err);
 	if (status == OK)

@@ -7,7 +7,8 @@
 /* migrations/postgres, sorted: NNNN_what.sql. */
 extern const struct embedded_file embedded_postgres_migrations[];
 
-enum { MIGRATE_LIMIT_MS = 60000, SCHEMA_SQL_BYTES = 128 };
+/* A large table takes as long as it takes; whose connection is gone is seen by the keepalives of either side. */
+enum { LOCK_LIMIT_MS = 60000, MIGRATE_LIMIT_MS = 24 * 3600 * 1000, SCHEMA_SQL_BYTES = 128 };
 
 static enum status number_of(const struct embedded_file *file, int64_t *number, struct error *err)
 {
@@ -75,10 +76,9 @@ static enum status put_version(struct store_reader *on, int64_t version, struct 
 }
 
 /* Who does not own a schema that is there changes nothing of it. */
-static enum status apply(struct store *store, const char *schema, int64_t has, bool is_owner, struct error *err)
+static enum status apply(struct store *store, const char *schema, int64_t has, bool changes, struct error *err)
 {
 	struct store_reader *on = store->writer;
-	bool changes = is_owner || !has;
 	int64_t number = 0;
 
 	for (const struct embedded_file *file = embedded_postgres_migrations; file->name; file++) {
@@ -99,37 +99,60 @@ static enum status apply(struct store *store, const char *schema, int64_t has, b
 	return has > number ? check_newer(postgres_reader_of(on), schema, has, number, err) : OK;
 }
 
-/* Two servers that start at once wait for each other here. */
-static enum status migrate_locked(struct store *store, const char *schema, bool is_owner, struct error *err)
+/* From here on to the end of the transaction who takes over ends our session, as it ends a writer's. */
+static enum status hold_fence(struct store_reader *on, int64_t token, struct error *err)
 {
-	int64_t version;
+	AUTO_DONE(statement) s = {0};
+	bool is_ours, has_more;
 
-	TRY(connection_run(store->writer,
-		"SELECT pg_advisory_xact_lock(hashtext('smfleet'), hashtext(current_setting('search_path')))", err));
-	TRY(read_version(store->writer, &version, err));
-	return apply(store, schema, version, is_owner, err);
+	TRY(statement_open(&s, on, "UPDATE fence SET last_commit = last_commit WHERE token = ? RETURNING 1", err));
+	bind_i64(&s, token);
+	TRY(statement_step(&s, &is_ours, err));
+	if (!is_ours)
+		return error_set(err, ERR_CONFLICT, "database '%s' was taken over by another server",
+			postgres_reader_of(on)->target->label);
+	return statement_step(&s, &has_more, err);
 }
 
-static enum status migrate_in(struct store *store, const char *schema, bool is_owner, struct error *err)
+/* Two servers that start at once on a new schema wait for each other here. Who comes to one that is there waits for nobody. */
+static enum status migrate_locked(struct store *store, const char *schema, int64_t token, struct error *err)
+{
+	struct store_reader *on = store->writer;
+	int64_t version;
+
+	TRY(read_version(on, &version, err));
+	if (token || !version) {
+		TRY(connection_run(on,
+			"SELECT pg_advisory_xact_lock(hashtext('smfleet'), hashtext(current_setting('search_path')))",
+			err));
+		TRY(read_version(on, &version, err));
+	}
+	if (token)
+		TRY(hold_fence(on, token, err));
+	return apply(store, schema, version, token || !version, err);
+}
+
+static enum status migrate_in(struct store *store, const char *schema, int64_t token, struct error *err)
 {
 	struct store_tx *tx = NULL;
 
 	TRY(store_tx_begin(&tx, store, err));
-	enum status status = migrate_locked(store, schema, is_owner, err);
+	enum status status = migrate_locked(store, schema, token, err);
 	if (status == OK)
 		return store_tx_commit(tx, err);
 	store_tx_rollback(tx);
 	return status;
 }
 
-enum status postgres_migrate(const struct postgres_options *options, bool is_owner, struct error *err)
+enum status postgres_migrate(const struct postgres_options *options, int64_t token, struct error *err)
 {
 	struct postgres_options patient = *options;
 	struct store *store = NULL;
 
-	patient.write_limit_ms = MIGRATE_LIMIT_MS; /* tables on a slow disk, or another server that makes them */
+	patient.write_limit_ms = LOCK_LIMIT_MS; /* another server may be making them */
+	patient.statement_limit_ms = MIGRATE_LIMIT_MS;
 	TRY(postgres_open(&store, &patient, NULL, NULL, err));
-	enum status status = migrate_in(store, options->schema, is_owner, err);
+	enum status status = migrate_in(store, options->schema, token, err);
 	database_close(store);
 	return status;
 }

@@ -15,7 +15,7 @@ enum {
 
 void pipeline_start_wait(struct postgres_reader *on)
 {
-	on->until_ms = on->head.deadline_ms ? on->head.deadline_ms : clock_mono_ms() + on->target->write_limit_ms;
+	on->until_ms = on->head.deadline_ms ? on->head.deadline_ms : clock_mono_ms() + on->target->statement_limit_ms;
 }
 
 /* Whatever the server is at: it is not waited for, and its connection is of no more use. */

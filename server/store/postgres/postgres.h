@@ -14,7 +14,8 @@ struct postgres_options {
 	 * comes from PGPASSFILE, PGPASSWORD or a service file. */
 	const char *conninfo;
 	const char *schema; /* of a-z, 0-9 and _; all our tables are in it */
-	int64_t write_limit_ms; /* the writer waits so long for one answer: 7 s */
+	int64_t write_limit_ms; /* the writer waits so long for one answer, or a lock: 7 s */
+	int64_t statement_limit_ms; /* where a statement may take longer than that */
 	int connect_limit_s; /* a connection may take so long, each host: 3 s; libpq takes 1 for 2 */
 };
 
@@ -22,9 +23,9 @@ struct postgres_options {
 enum status postgres_open(struct store **out, const struct postgres_options *options, struct job_changes *changes,
 	struct search_cache *search, struct error *err) MUST_CHECK;
 
-/* Makes the schema and its tables where there are none; else the owner alone brings them up to date. Under a lock.
- * ERR_UNSUPPORTED: a newer program has made it. */
-enum status postgres_migrate(const struct postgres_options *options, bool is_owner, struct error *err) MUST_CHECK;
+/* Makes the schema and its tables where there are none, under a lock; else the owner alone, by its token of the fence, brings them
+ * up to date; 0: not the owner. ERR_UNSUPPORTED: a newer program has made it. */
+enum status postgres_migrate(const struct postgres_options *options, int64_t token, struct error *err) MUST_CHECK;
 /* What a server needs: migrated, and ours until it is closed. ownership may be NULL. */
 enum status postgres_open_owned(struct store **out, const struct postgres_options *options,
 	const struct store_ownership *ownership, struct job_changes *changes, struct search_cache *search,

@@ -106,7 +106,7 @@ struct postgres_target {
 	char *conninfo; /* never printed */
 	char *label; /* what may be printed of it */
 	char *schema;
-	int64_t write_limit_ms;
+	int64_t write_limit_ms, statement_limit_ms;
 	int connect_limit_s;
 };
 

@@ -38,9 +38,9 @@ TEST(throughput_that_falls_is_a_mark_and_is_told_once_it_stays)
 	struct incident *opened = &report_at(&s, 0)->incident;
 	CHECK(opened->expected > 1730 && opened->expected < 1770 && opened->value < 1640 && opened->score < -6);
 	CHECK(opened->first_step >= 2992 && opened->first_step <= 3000);
-	feed_rate(&s, 1750 * 0.9, 128 - 32 - 8);
+	feed_rate(&s, 1750 * 0.9, 460 - 32);
 	CHECK_INT(s.count, 1);
-	feed_rate(&s, 1750 * 0.9, 16); /* 128 points, of which the first few may share a median with those before */
+	feed_rate(&s, 1750 * 0.9, 60); /* a tenth of 480 points is the work of 48 */
 	CHECK_INT(s.count, 2);
 	check_report(&s, 1, INCIDENT_UPDATED, INCIDENT_THROUGHPUT_DROP, SEVERITY_WARNING);
 	feed_rate(&s, 1750 * 0.7, 64);
@@ -70,13 +70,94 @@ TEST(a_rate_of_which_little_is_known_must_stay_low_for_long)
 {
 	AUTO_DONE(series) s = series_of(ROLE_THROUGHPUT);
 
-	feed_level(&s, 320, 0.01, 400);
+	feed_level(&s, 320, 0.01, 512);
 	feed_level(&s, 250, 0.01, 1920 - 8); /* as many as make a level a known one */
 	CHECK_INT(s.count, 1);
 	check_report(&s, 0, INCIDENT_OPENED, INCIDENT_THROUGHPUT_DROP, SEVERITY_INFO);
 	feed_level(&s, 250, 0.01, 16);
 	CHECK_INT(s.count, 2);
 	check_report(&s, 1, INCIDENT_UPDATED, INCIDENT_THROUGHPUT_DROP, SEVERITY_WARNING);
+}
+
+TEST(a_rate_of_which_next_to_nothing_is_known_is_told_by_time_alone)
+{
+	AUTO_DONE(series) s = series_of(ROLE_THROUGHPUT);
+
+	feed_level(&s, 320, 0.01, 496);
+	feed_level(&s, 250, 0.01, 2040);
+	CHECK_INT(count_pages(&s), 0);
+	AUTO_DONE(series) slow = series_of(ROLE_THROUGHPUT);
+	slow.gap = 60; /* seconds a line */
+	feed_level(&slow, 320, 0.01, 496);
+	feed_level(&slow, 250, 0.01, 72);
+	CHECK_INT(count_pages(&slow), 1);
+}
+
+TEST(a_fall_that_is_deep_is_told_sooner)
+{
+	AUTO_DONE(series) s = series_of(ROLE_THROUGHPUT);
+
+	feed_level(&s, 320, 0.01, 2400);
+	feed_level(&s, 160, 0.01, 120);
+	CHECK_INT(count_pages(&s), 0);
+	feed_level(&s, 160, 0.01, 16);
+	CHECK_INT(count_pages(&s), 1);
+}
+
+TEST(a_slow_decline_is_told)
+{
+	AUTO_DONE(series) s = series_of(ROLE_THROUGHPUT);
+
+	feed_level(&s, 320, 0.01, 3000);
+	for (int i = 0; i < 1000; i++)
+		feed(&s, 320 * (1 - 0.25 * i / 1000) * (1 + 0.01 * noise(&s)));
+	CHECK_INT(count_pages(&s), 1);
+	feed_level(&s, 240, 0.01, 200);
+	CHECK_INT(report_at(&s, s.count - 1)->incident.state, INCIDENT_OPEN);
+	feed_level(&s, 320, 0.01, 200);
+	check_report(&s, s.count - 1, INCIDENT_CLOSED, INCIDENT_THROUGHPUT_DROP, SEVERITY_WARNING);
+}
+
+TEST(a_shift_is_found_in_noise_that_hangs_together)
+{
+	for (uint64_t seed = 1; seed <= 8; seed++) {
+		AUTO_DONE(series) s = series_of(ROLE_STEP_TIME);
+		double left = 0;
+		s.noise = seed;
+		for (int i = 0; i < 4600; i++) {
+			left = 0.3 * left + 0.954 * noise(&s);
+			feed(&s, fmax(3, 20 + 4 * left) / (i < 4000 ? 1 : 0.83));
+		}
+		CHECK_INT(report_at(&s, 0)->incident.kind, INCIDENT_THROUGHPUT_DROP);
+		CHECK(report_at(&s, 0)->incident.opened_step >= 4000);
+	}
+}
+
+/* Below the highest for long, but at none of the levels. */
+TEST(a_rate_that_walks_among_levels_is_marked_and_no_more)
+{
+	AUTO_DONE(series) s = series_of(ROLE_THROUGHPUT);
+
+	feed_level(&s, 320, 0.01, 2400);
+	for (int i = 0; i < 5; i++) {
+		feed_level(&s, i % 2 ? 250 : 290, 0.01, 80);
+		feed_level(&s, 320, 0.01, 160);
+	}
+	for (int i = 0; i < 8; i++)
+		feed_level(&s, i % 2 ? 250 : 290, 0.01, 200);
+	CHECK_INT(count_pages(&s), 0);
+	feed_level(&s, 250, 0.01, 600); /* and now it stays at one */
+	CHECK_INT(count_pages(&s), 1);
+}
+
+TEST(a_steady_rate_that_becomes_low_and_uneven_is_told)
+{
+	AUTO_DONE(series) s = series_of(ROLE_THROUGHPUT);
+
+	feed_level(&s, 320, 0.01, 2400);
+	for (int i = 0; i < 500; i++)
+		feed(&s, (i / 60 % 2 ? 270 : 230) * (1 + 0.01 * noise(&s)));
+	CHECK_INT(count_pages(&s), 1);
 }
 
 /* How long such stretches last is known the less, the fewer there were. */

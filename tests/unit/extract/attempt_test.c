@@ -29,7 +29,7 @@ TEST(a_restart_from_a_checkpoint_opens_an_attempt)
 	check_starts(&s, 2, (int64_t[]){10, 100});
 }
 
-TEST(a_start_up_line_decides_at_once)
+TEST(behind_a_start_up_line_one_step_is_enough)
 {
 	static const char *const lines[] = {"loading checkpoint from /ckpt/iter_90", "INFO Resuming from step 90",
 		"[01/23 17:57:13] detectron2 INFO: Starting training from iteration 90",
@@ -44,9 +44,77 @@ TEST(a_start_up_line_decides_at_once)
 		feed(&s, "something else");
 		feed_steps(&s, 90, 90, 10); /* so near that the five points would have said nothing */
 		CHECK_INT(newest(&s)->attempt, 2);
-		CHECK(!extractor_is_undecided(s.extractor));
 		feed_steps(&s, 100, 200, 10);
 		CHECK_INT(extractor_attempt(s.extractor), 2);
+		CHECK(!extractor_is_undecided(s.extractor));
+		CHECK_INT(s.revisions, 0);
+	}
+}
+
+static const char two_metrics[] =
+	"[{\"Name\":\"loss\",\"Regex\":\"step (?<step>\\\\d+) loss (?<value>\\\\S+)\"},"
+	"{\"Name\":\"lr\",\"Regex\":\"step (?<step>\\\\d+) (?:loss \\\\S+ )?lr (?<value>\\\\S+)\"}]";
+
+static void feed_both(struct stream *s, int from, int to)
+{
+	char text[64];
+
+	for (int step = from; step <= to; step += 10) {
+		snprintf(text, sizeof text, "step %d loss 1 lr 0.5", step);
+		CHECK_INT(feed(s, text), 2);
+		CHECK_INT(newest(s)->step, step);
+	}
+}
+
+/* A caught exception, a teacher's checkpoint: training goes on where it was. */
+TEST(a_stray_step_behind_a_start_up_line_is_no_restart)
+{
+	static const char *const strays[] = {
+		"step 3 loss 9", "step 3 lr 9", "step 3 loss 9 lr 9", "step 100 loss 9", "step 170 loss 9"};
+
+	for (size_t i = 0; i < sizeof strays / sizeof strays[0]; i++) {
+		AUTO_DONE(stream) s = stream_of(two_metrics);
+		feed_both(&s, 10, 200);
+		feed(&s, "Traceback (most recent call last):");
+		CHECK(feed(&s, strays[i]) > 0);
+		CHECK_INT(newest(&s)->attempt, 2);
+		feed_both(&s, 210, 400);
+		CHECK_INT(s.revisions, 1);
+		CHECK_INT(extractor_attempt(s.extractor), 1);
+		CHECK(!extractor_is_undecided(s.extractor));
+		for (size_t j = 0; j < s.points.count; j++)
+			CHECK_INT(point_at(&s, j)->attempt, 1);
+	}
+}
+
+/* One printed interval further: it may well be a restart. And steps that lead up to the old maximum are one. */
+TEST(a_step_near_the_old_maximum_behind_a_start_up_line_is_a_restart)
+{
+	for (int first = 190; first >= 100; first -= 90) {
+		AUTO_DONE(stream) s = stream_of(two_metrics);
+		feed_both(&s, 10, 200);
+		feed(&s, "Resuming from x");
+		feed_steps(&s, first, first, 10);
+		feed_both(&s, first == 190 ? 210 : 110, 400);
+		CHECK_INT(s.revisions, 0);
+		CHECK_INT(extractor_attempt(s.extractor), 2);
+		check_starts(&s, 2, (int64_t[]){10, first});
+	}
+}
+
+/* The loss says its next step first: no definition whose step fell back may take the stray line's for an epoch. */
+TEST(stray_steps_shift_no_axis)
+{
+	for (int stray = 0; stray <= 10; stray += 5) {
+		AUTO_DONE(stream) s = stream_of(two_metrics);
+		char text[64];
+		snprintf(text, sizeof text, "step %d lr 9", stray);
+		for (int from = 10; from < 500; from += 100) {
+			feed_both(&s, from, from + 90);
+			feed(&s, text);
+		}
+		feed_both(&s, 510, 600);
+		CHECK_INT(extractor_attempt(s.extractor), 1);
 	}
 }
 
@@ -189,6 +257,40 @@ TEST(an_epoch_group_unrolls_the_step)
 	feed(&s, "Epoch 3 batch 0 loss 1");
 	CHECK_INT(newest(&s)->step, 150);
 	check_starts(&s, 2, (int64_t[]){0, 100});
+}
+
+/* The shipped presets say where the step of these definitions is. */
+static struct stream guided_stream(const char *definitions)
+{
+	struct definition_set *presets = shipped_presets(), *set = NULL;
+	AUTO(json) document = NULL;
+
+	CHECK_OK(json_parse(&document, span_from(definitions), &err));
+	CHECK_OK(definition_set_new(&set, document, presets, &err));
+	struct stream stream = stream_on(set);
+	stream.presets = presets;
+	return stream;
+}
+
+/* The last line of an epoch need not be its last step. */
+TEST(the_total_on_the_line_is_how_long_an_epoch_is)
+{
+	static const char *const definitions[] = {
+		"[{\"Name\":\"loss\",\"Regex\":\"Epoch (?<epoch>\\\\d+) batch (?<step>\\\\d+)/(?<total>\\\\d+) loss=(?<value>\\\\S+)\"}]",
+		"[{\"Name\":\"loss\",\"Regex\":\"loss=(?<value>\\\\S+)\",\"Step\":\"Epoch (?<epoch>\\\\d+) batch (?<step>\\\\d+)/(?<total>\\\\d+)\"}]",
+		"[{\"Name\":\"loss\",\"Regex\":\"loss=(?<value>[0-9.]+)\"}]", "[{\"Preset\":\"gluonnlp-bert\"}]"};
+	static const char *const forms[] = {"Epoch %d batch %d/57 loss=1.5", "[Epoch %d Batch %d/57] loss=1.5, lr=0.1"};
+	char text[64];
+
+	for (size_t i = 0; i < 4; i++) {
+		AUTO_DONE(stream) s = guided_stream(definitions[i]);
+		for (int at = 0; at < 15; at++) {
+			int epoch = at / 5, batch = at % 5 * 10 + 10;
+			snprintf(text, sizeof text, forms[i / 2], epoch, batch);
+			feed(&s, text);
+			CHECK_INT(newest(&s)->step, epoch * 57 + batch);
+		}
+	}
 }
 
 TEST(a_global_step_with_an_epoch_is_not_unrolled)

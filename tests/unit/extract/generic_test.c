@@ -198,6 +198,13 @@ TEST(a_value_in_front_of_its_name)
 		{"step {S} 120 loss {V} grad_norm 0.5 speed 3.5 it/s",
 			"train:loss=2.125@9 train:grad_norm=0.5@9 train:steps_per_second=3.5@9"},
 		{"step {S} 12.5 loss {V} lr 3e-05 zeta 0.5 s", "train:loss=2.125@9 train:lr=3e-05@9"},
+		{"pass 3 ok | {V} loss  3e-05 lr 15000 tok/s @ step {S}",
+			"train:loss=2.125@9 train:lr=3e-05@9 train:throughput=15000@9"},
+		{"[12] pass 3 | {V} loss  3e-05 lr @ step {S}", "train:loss=2.125@9 train:lr=3e-05@9"},
+		{"step {S} ppl 12.5 | {V} loss, 3e-05 lr", "ppl=12.5@9 train:loss=2.125@9 train:lr=3e-05@9"},
+		{"pass 3 ok | {V} loss  3e-05 lr 0.5 zeta @ step {S}", ""},
+		{"step {S} loss -> {V} lr -> 3e-05 done", "train:loss=2.125@9 train:lr=3e-05@9"},
+		{"step {S} done | 3.5s loss {V} lr 3e-05 ok", "train:loss=2.125@9 train:lr=3e-05@9"},
 	};
 
 	CHECK_CASES(cases);

@@ -119,6 +119,90 @@ TEST(a_shape_has_names_roles_and_the_step)
 	check_reads(&log, shape, 300);
 }
 
+/* Bullets, arrows and pictures stand between words and are none. */
+TEST(marks_beyond_ascii_are_in_no_name)
+{
+	AUTO_DONE(log) log = {0};
+
+	for (int i = 0; i < 100; i++)
+		add(&log, "» s=%d · train/nll=%.4f · gnorm=%.3f → %d tok/s 🎯 précision：%.3f", 10 * i,
+			2 + exp(-i / 80.0), 1 + i % 7 / 10.0, 51000 + i % 13, 0.5 + i % 11 / 100.0);
+	find(&log);
+	CHECK_INT(log.found, 1);
+	const struct line_shape *shape = &log.shapes[0];
+	CHECK_INT(shape->metric_count, 4);
+	CHECK_INT(metric(shape, "train_nll")->definition.role, ROLE_LOSS);
+	CHECK_INT(metric(shape, "gnorm")->definition.role, ROLE_GRAD_NORM);
+	CHECK_INT(metric(shape, "tok/s")->definition.role, ROLE_THROUGHPUT);
+	CHECK(metric(shape, "précision") != NULL);
+	check_reads(&log, shape, 100);
+}
+
+TEST(a_unit_in_brackets_is_no_part_of_a_name)
+{
+	AUTO_DONE(log) log = {0};
+
+	for (int i = 0; i < 100; i++)
+		add(&log, "step %d | loss [nats] %.4f | throughput [tok/s] %d | lr [-] %.3e | time (s): %.3f", 10 * i,
+			2 + exp(-i / 80.0), 51000 + i % 13, 3e-4 - i * 1e-6, 0.25 + i % 11 / 100.0);
+	find(&log);
+	CHECK_INT(log.found, 1);
+	const struct line_shape *shape = &log.shapes[0];
+	CHECK_INT(shape->metric_count, 4);
+	CHECK_SPAN(metric(shape, "loss")->definition.unit, SPAN("nats"));
+	CHECK_SPAN(metric(shape, "throughput")->definition.unit, SPAN("tok/s"));
+	CHECK_INT(metric(shape, "throughput")->definition.role, ROLE_THROUGHPUT);
+	CHECK_INT(metric(shape, "lr")->definition.role, ROLE_LEARNING_RATE);
+	CHECK_SPAN(metric(shape, "time")->definition.unit, SPAN("s"));
+	check_reads(&log, shape, 100);
+}
+
+TEST(elements_of_xml_are_names_and_values)
+{
+	AUTO_DONE(log) log = {0};
+
+	for (int i = 0; i < 100; i++)
+		add(&log, "<step n=\"%d\"><loss>%.4f</loss><lr>%.3e</lr></step>", 10 * i, 2 + exp(-i / 80.0),
+			3e-4 - i * 1e-6);
+	find(&log);
+	CHECK_INT(log.found, 1);
+	CHECK_INT(log.shapes[0].metric_count, 2);
+	CHECK(metric(&log.shapes[0], "loss") && metric(&log.shapes[0], "lr"));
+	CHECK(log.shapes[0].has_step);
+	check_reads(&log, &log.shapes[0], 100);
+}
+
+/* "step/val_loss: 300/3.68": the number behind the names is the step. */
+TEST(a_counter_is_no_loss)
+{
+	AUTO_DONE(log) log = {0};
+
+	for (int i = 1; i <= 100; i++)
+		add(&log, "step/val_loss: %d/%.4f", 10 * i, 2 + exp(-i / 80.0));
+	find(&log);
+	for (size_t i = 0; i < log.found; i++)
+		for (size_t j = 0; j < log.shapes[i].metric_count; j++)
+			CHECK(log.shapes[i].metrics[j].value < 10);
+}
+
+TEST(two_shapes_that_name_a_number_alike_are_told_apart_by_their_first_words)
+{
+	AUTO_DONE(log) log = {0};
+
+	for (int i = 0; i < 100; i++) {
+		add(&log, "alpha phase q<%d> score<%.4f>", i, 2 + exp(-i / 80.0));
+		add(&log, "beta phase of all q<%d> score<%.4f>", i, 3 + exp(-i / 80.0));
+	}
+	find(&log);
+	CHECK_INT(log.found, 2);
+	for (size_t i = 0; i < log.found; i++) {
+		struct span regex = metric(&log.shapes[i], "score")->definition.regex;
+		CHECK(span_starts_with(regex, SPAN("^alpha phase q\\b.*?\\bscore<")) ||
+			span_starts_with(regex, SPAN("^beta phase of\\b.*?\\bscore<")));
+		check_reads(&log, &log.shapes[i], 100);
+	}
+}
+
 TEST(values_that_are_not_finite_are_of_the_same_shape)
 {
 	AUTO_DONE(log) log = {0};

@@ -286,15 +286,51 @@ TEST(requests_are_rationed)
 	CHECK_SPAN(reply_header(&reply, "Retry-After"), SPAN("1"));
 }
 
+/* One connection, from before the routes to after them. */
+TEST(a_server_answers_before_it_serves)
+{
+	struct http_server *server;
+	struct http_options options = {.listen = "127.0.0.1:0"};
+
+	CHECK_OK(http_server_listen(&server, &options, not_yet, &err));
+	AUTO_DONE(client) client = client_open(http_server_port(server));
+	check_ask(&client, "GET /alive HTTP/1.1\r\n" HOST "\r\n", 200, "alive");
+	AUTO_DONE(reply) reply = client_ask(&client, "GET /inline/x HTTP/1.1\r\n" HOST "\r\n");
+	CHECK_INT(reply.status, 503);
+	CHECK_SPAN(reply_header(&reply, "Retry-After"), SPAN("1"));
+	check_has(&reply, "no routes yet");
+	check_ask(&client, "POST /worker/w HTTP/1.1\r\n" HOST "Content-Length: 5\r\n\r\nhello", 503, "no routes yet");
+	AUTO_DONE(client) stranger = client_open(http_server_port(server));
+	check_ask(&stranger, "GET /alive HTTP/1.1\r\nHost: evil.example\r\n\r\n", 421, "evil.example");
+	AUTO_DONE(client) second = client_open(http_server_port(server));
+	check_ask(&second, "GET /inline/x HTTP/1.1\r\n" HOST "\r\n", 503, "no routes yet");
+
+	CHECK_OK(http_server_serve(server, routes, sizeof routes / sizeof *routes, &hooks, &err));
+	check_ask(&second, "GET /inline/x HTTP/1.1\r\n" HOST "\r\n", 200, "x");
+	check_ask(&second, "POST /worker/w HTTP/1.1\r\n" HOST "Content-Length: 5\r\n\r\nhello", 200, "hello");
+	check_ask(&second, "GET /alive HTTP/1.1\r\n" HOST "\r\n", 404, "nothing at");
+	http_server_free(server, 5000);
+}
+
+TEST(a_server_that_never_served_ends)
+{
+	struct http_server *server;
+
+	CHECK_OK(http_server_listen(&server, &(struct http_options){.listen = "127.0.0.1:0"}, not_yet, &err));
+	AUTO_DONE(client) client = client_open(http_server_port(server));
+	check_ask(&client, "GET /alive HTTP/1.1\r\n" HOST "\r\n", 200, "alive");
+	http_server_free(server, 5000);
+	CHECK(client_is_closed(&client));
+}
+
 TEST(bad_addresses_are_named)
 {
 	struct http_server *server;
 
-	CHECK_FAILS(http_server_start(&server, &(struct http_options){.listen = "nowhere"}, routes, 1, &hooks, &err),
+	CHECK_FAILS(http_server_listen(&server, &(struct http_options){.listen = "nowhere"}, not_yet, &err),
 		ERR_INVALID, "'nowhere'");
 	START;
 	char taken[64];
 	snprintf(taken, sizeof taken, "127.0.0.1:%u", http_server_port(fixture.server));
-	CHECK_FAILS(http_server_start(&server, &(struct http_options){.listen = taken}, routes, 1, &hooks, &err),
-		ERR_IO, taken);
+	CHECK_FAILS(http_server_listen(&server, &(struct http_options){.listen = taken}, not_yet, &err), ERR_IO, taken);
 }

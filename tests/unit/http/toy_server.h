@@ -329,6 +329,18 @@ static const struct http_route routes[] = {
 };
 static const struct http_hooks hooks = {.authenticate = authenticate, .worker_new = worker_new};
 
+/* Before there are routes: the path's "no", or a word. */
+static enum status not_yet(void *context, void *worker, const struct http_request *request,
+	struct http_response *response, struct error *err)
+{
+	(void)context;
+	(void)worker;
+	if (!span_equal(http_request_path(request), SPAN("/alive")))
+		return error_set(err, ERR_UNAVAILABLE, "no routes yet");
+	buf_append_text(&response->body, "alive");
+	return OK;
+}
+
 struct fixture {
 	struct http_server *server;
 	pthread_t waker;
@@ -348,7 +360,8 @@ static struct fixture fixture_start(const struct http_options *options)
 	filled.listen = "127.0.0.1:0";
 	filled.max_upload_bytes = UPLOAD_BYTES;
 	filled.drain_bytes = DRAIN_BYTES;
-	CHECK_OK(http_server_start(&fixture.server, &filled, routes, sizeof routes / sizeof *routes, &hooks, &err));
+	CHECK_OK(http_server_listen(&fixture.server, &filled, not_yet, &err));
+	CHECK_OK(http_server_serve(fixture.server, routes, sizeof routes / sizeof *routes, &hooks, &err));
 	CHECK(pthread_create(&fixture.waker, NULL, wake_uploads, NULL) == 0);
 	return fixture;
 }

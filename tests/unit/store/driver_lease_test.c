@@ -203,7 +203,7 @@ TEST(a_commit_that_hangs_is_made_to_fail_before_that_is_said)
 		return;
 	struct owner a = first_owner(0);
 
-	postgres_store_of(a.place.store)->target.write_limit_ms = 1000;
+	postgres_store_of(a.place.store)->target.statement_limit_ms = 1000;
 	put(&a.place, 1);
 	pid_t backend = (pid_t)harness_number(store_tx_reader(a.place.tx), "SELECT pg_backend_pid()");
 	CHECK(kill(backend, SIGSTOP) == 0);

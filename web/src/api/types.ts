@@ -577,6 +577,33 @@ export interface Break {
   node_hours: number;
 }
 
+export interface ContinuityRestart {
+  attempt: number;
+  continues?: string;
+  from_step: number;
+  first_step: number;
+  checkpoint_step: number | null;
+  newest_checkpoint_step: number | null;
+  overlap_steps: number;
+  loss_before: number | null;
+  loss_after: number | null;
+  loss_spread: number | null;
+  /** "Infinity" where the loss before did not vary at all. */
+  loss_spreads: number | string | null;
+  lr_equal: boolean | null;
+  data_equal: boolean | null;
+  verdict: string;
+  cause: string | null;
+  why: string;
+}
+
+export interface Continuity {
+  metric: string;
+  stream: string;
+  restarts: ContinuityRestart[];
+  left_out: number;
+}
+
 export interface Goodput {
   as_of_ms: number;
   nodes: number;

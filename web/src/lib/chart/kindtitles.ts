@@ -19,6 +19,7 @@ export const TITLES: Readonly<Record<string, string>> = {
   node_suspect: say("suspect machine"),
   deadline: say("deadline"),
   checkpoint_overdue: say("checkpoint overdue"),
+  restart_differs: say("restart differs"),
   definition_silent: say("silent definition"),
   retention_due: say("retention due"),
   rule: say("rule"),

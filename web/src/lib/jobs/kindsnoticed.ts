@@ -18,5 +18,6 @@ export const KINDS = [
   "node_suspect",
   "deadline",
   "checkpoint_overdue",
+  "restart_differs",
   "definition_silent",
 ] as const;

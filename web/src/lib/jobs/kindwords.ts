@@ -17,6 +17,7 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   job_failed: say("The job failed."),
   deadline: say("The job will need longer than it may run."),
   checkpoint_overdue: say("The next checkpoint is overdue."),
+  restart_differs: say("Behind the restart the training is not where it was: {value}, and before it was {expected}."),
   definition_silent: say("The definition of {metric} finds no value any more: {value} lines since the last one."),
   rule: say("The rule {rule} is true at step {step}: {value}."),
 };
@@ -37,5 +38,6 @@ export const DEEDS: Readonly<Record<string, string>> = {
   job_failed: say("The reason and the last lines of the first stream that failed say why."),
   deadline: say("Raise MaxRuntimeInSeconds if you can, or be sure that the last checkpoint before the end can be gone on from."),
   checkpoint_overdue: say("See whether checkpoints still can be written: space, permissions, the shared file system. Until then more work is lost with every step if the job dies."),
+  restart_differs: say("See which checkpoint was loaded, whether the optimizer, the schedule and the place in the data came with it, and go on from the right one before more steps are made on top. The goodput tab shows the figures."),
   definition_silent: say("Look at the line for what stands there now, and change the definition: without values nothing is noticed in this metric."),
 };

@@ -11,6 +11,7 @@ import { Skeleton } from "../../../ui/skeleton";
 import { bucketTitle } from "../common/buckets";
 import { ByHandDialog, byHandText, mayWrite } from "../common/byhandmark";
 import { showTime } from "../common/place";
+import { ContinuityPart } from "./continuity";
 
 /** Where the job's time went, what it lost, and what that cost. */
 export function GoodputPart({ store }: { store: JobStore }) {
@@ -33,6 +34,7 @@ export function GoodputPart({ store }: { store: JobStore }) {
       )}
       {goodput.wall_seconds !== null && <Buckets goodput={goodput} />}
       {restarts.length > 0 && <Breaks store={store} rows={restarts} />}
+      <ContinuityPart store={store} />
       {goodput.causes.length > 0 && <Causes goodput={goodput} />}
       <Cost store={store} goodput={goodput} />
     </div>

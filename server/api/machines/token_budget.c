@@ -1,0 +1,72 @@
+/* How many tokens a training has consumed, of how many, and what the rest will take: docs/goodput.md, "Tokens". */
+#include "api/core/api_state.h"
+#include "api/core/handlers.h"
+#include "api/core/money.h"
+#include "api/core/request.h"
+#include "base/clock.h"
+#include "pipeline/goodput/goodput.h"
+#include "read/charts/tokens_read.h"
+
+#include <math.h>
+
+/* A day of the job's own time, with its restarts and without its pauses. */
+static double per_day(const struct tokens_consumed *c, int64_t paused_ms)
+{
+	double ms = (double)(c->last_ms - c->first_ms - paused_ms);
+
+	return ms > 0 && c->last > c->first ? (c->last - c->first) / ms * DAY_MS : NAN;
+}
+
+static void write_rest(struct json_writer *w, const struct job_goodput *job, const struct tokens_consumed *c)
+{
+	double a_day = per_day(c, job->facts.paused_ms);
+	double left_ms = c->budget > c->last ? (c->budget - c->last) / a_day * DAY_MS : NAN;
+	bool has_rest = !job->job.ended_ms && isfinite(left_ms) && left_ms < 1e15;
+	bool has_cost = has_rest && job->row.cost != STORE_NO_COST && job->row.billable_ms > 0;
+
+	api_put_known(w, "per_day", a_day);
+	json_key(w, "eta_ms");
+	if (has_rest)
+		json_i64(w, c->last_ms + (int64_t)left_ms);
+	else
+		json_null(w);
+	api_put_cost(w, "eta_cost",
+		has_cost ? (int64_t)((double)job->row.cost / (double)job->row.billable_ms * left_ms) : STORE_NO_COST);
+	json_put_span(w, "currency", job->row.currency);
+}
+
+static void put_from(struct json_writer *w, const char *name, struct span from)
+{
+	if (from.len)
+		json_put_span(w, name, from);
+}
+
+enum status api_job_tokens(void *context, void *worker, const struct http_request *request,
+	struct http_response *response, struct error *err)
+{
+	const struct api *api = context;
+	struct store_reader *reader = ((struct api_worker *)worker)->reader;
+	struct pipeline *pipeline = api->options.pipeline;
+	AUTO(arena) arena = NULL;
+	struct json_writer w = api_reply(response);
+	struct price_list prices;
+	struct job_goodput job;
+	struct tokens_consumed c;
+
+	TRY(api_arena(&arena, err));
+	TRY(goodput_read_prices(pipeline, reader, arena, &prices, err));
+	TRY(goodput_read_job(
+		pipeline, reader, arena, http_request_segment(request, 0), &prices, clock_wall_ms(), &job, err));
+	TRY(tokens_read(pipeline, reader, arena, &job.job, &c, err));
+	json_object(&w);
+	api_put_known(&w, "budget", c.budget);
+	api_put_known(&w, "consumed", c.last);
+	write_rest(&w, &job, &c);
+	json_key(&w, "from");
+	json_object(&w);
+	put_from(&w, "budget", c.budget_from);
+	put_from(&w, "consumed", c.from);
+	json_object_end(&w);
+	json_object_end(&w);
+	return buf_status(&response->body, err);
+}

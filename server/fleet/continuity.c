@@ -1,0 +1,187 @@
+#include "fleet/continuity.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RATE_TOLERANCE 1e-6 /* of the larger of both */
+#define LEAST_SPREAD 1e-4 /* of the loss: logs print four digits or so, and a curve without noise has no spread */
+#define MAD_TO_SPREAD 1.4826
+
+enum { CHANGES_MIN = 4 /* fewer tell nothing of a spread */ };
+
+struct pair {
+	int64_t step;
+	double before, after;
+};
+
+/* ---- what is kept ---- */
+
+static void keep(struct continuity_side *side, int64_t step, double value)
+{
+	if (side->count && side->prints[side->count - 1].step == step)
+		side->prints[side->count - 1].value = value; /* it was printed once more */
+	else if (side->count < CONTINUITY_WINDOW)
+		side->prints[side->count++] = (struct continuity_print){step, value};
+}
+
+void continuity_add_before(struct continuity_series *series, int64_t first_step, int64_t step, double value)
+{
+	if (!isfinite(value))
+		return;
+	if (step < first_step)
+		series->earlier[series->earlier_count++ % CONTINUITY_PAIRS] = value;
+	else
+		keep(&series->before, step, value);
+}
+
+void continuity_add_after(struct continuity_series *series, int64_t step, double value)
+{
+	if (isfinite(value))
+		keep(&series->after, step, value);
+}
+
+/* ---- arithmetic ---- */
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Sorts them. */
+static double median(double *values, size_t count)
+{
+	if (!count)
+		return NAN;
+	qsort(values, count, sizeof *values, by_value);
+	return count % 2 ? values[count / 2] : values[count / 2 - 1] / 2 + values[count / 2] / 2;
+}
+
+static size_t find_pairs(const struct continuity_series *series, struct pair out[CONTINUITY_PAIRS])
+{
+	const struct continuity_side *a = &series->before, *b = &series->after;
+	size_t count = 0;
+
+	for (size_t i = 0, j = 0; i < a->count && j < b->count && count < CONTINUITY_PAIRS;) {
+		if (a->prints[i].step < b->prints[j].step)
+			i++;
+		else if (a->prints[i].step > b->prints[j].step)
+			j++;
+		else {
+			out[count++] = (struct pair){a->prints[i].step, a->prints[i].value, b->prints[j].value};
+			i++;
+			j++;
+		}
+	}
+	return count;
+}
+
+/* By how much the loss changes from print to print beyond its own slope, over the prints around the restart's first step. */
+static double spread_of(const struct continuity_series *loss)
+{
+	double values[2 * CONTINUITY_PAIRS], changes[2 * CONTINUITY_PAIRS];
+	size_t count = 0, change_count = 0;
+	uint64_t first = loss->earlier_count > CONTINUITY_PAIRS ? loss->earlier_count - CONTINUITY_PAIRS : 0;
+
+	for (uint64_t i = first; i < loss->earlier_count; i++)
+		values[count++] = loss->earlier[i % CONTINUITY_PAIRS];
+	for (size_t i = 0; i < loss->before.count && i < CONTINUITY_PAIRS; i++)
+		values[count++] = loss->before.prints[i].value;
+	for (size_t i = 1; i < count; i++)
+		changes[change_count++] = values[i] - values[i - 1];
+	if (change_count < CHANGES_MIN)
+		return NAN;
+	double slope = median(changes, change_count);
+	for (size_t i = 0; i < change_count; i++)
+		changes[i] = fabs(changes[i] - slope);
+	double spread = MAD_TO_SPREAD * median(changes, change_count) / sqrt(2);
+	return fmax(spread, LEAST_SPREAD * fabs(median(values, count)));
+}
+
+static int64_t stride_of(const struct continuity_side *after)
+{
+	double steps[CONTINUITY_PAIRS];
+	size_t count = 0;
+
+	for (size_t i = 1; i < after->count && count < CONTINUITY_PAIRS; i++)
+		steps[count++] = (double)(after->prints[i].step - after->prints[i - 1].step);
+	double stride = count ? median(steps, count) : 1;
+	return stride >= 1 ? (int64_t)stride : 1;
+}
+
+static void compare_loss(const struct continuity_series *loss, struct continuity *out)
+{
+	struct pair pairs[CONTINUITY_PAIRS];
+	double before[CONTINUITY_PAIRS], after[CONTINUITY_PAIRS], differences[CONTINUITY_PAIRS];
+
+	out->overlap_steps = find_pairs(loss, pairs);
+	for (size_t i = 0; i < out->overlap_steps; i++) {
+		before[i] = pairs[i].before;
+		after[i] = pairs[i].after;
+		differences[i] = pairs[i].after - pairs[i].before;
+	}
+	out->loss_before = median(before, out->overlap_steps);
+	out->loss_after = median(after, out->overlap_steps);
+	out->loss_difference = median(differences, out->overlap_steps);
+	out->loss_spread = spread_of(loss);
+	out->loss_spreads =
+		out->loss_difference == 0 && out->loss_spread >= 0 ? 0 : fabs(out->loss_difference) / out->loss_spread;
+}
+
+static enum continuity_answer compare_exactly(
+	const struct continuity_series *series, int64_t *step, double *before, double *after)
+{
+	struct pair pairs[CONTINUITY_PAIRS];
+	size_t count = series ? find_pairs(series, pairs) : 0;
+
+	for (size_t i = 0; i < count; i++) {
+		double larger = fmax(fabs(pairs[i].before), fabs(pairs[i].after));
+		if (fabs(pairs[i].after - pairs[i].before) <= RATE_TOLERANCE * larger)
+			continue;
+		*step = pairs[i].step;
+		*before = pairs[i].before;
+		*after = pairs[i].after;
+		return CONTINUITY_DIFFERENT;
+	}
+	return count ? CONTINUITY_EQUAL : CONTINUITY_UNKNOWN;
+}
+
+static void find_cause(struct continuity *c)
+{
+	bool is_far = c->loss_spreads > CONTINUITY_SPREADS_MAX;
+
+	c->verdict = CONTINUITY_DIFFERS;
+	if (is_far && c->loss_difference > 0) {
+		c->cause = "older checkpoint";
+	} else if (c->rate == CONTINUITY_DIFFERENT) {
+		c->cause = "rate restarted";
+		c->about = CONTINUITY_RATE;
+	} else if (is_far || c->data == CONTINUITY_DIFFERENT) {
+		c->cause = "data order";
+		c->about = c->data == CONTINUITY_DIFFERENT ? CONTINUITY_DATA : CONTINUITY_LOSS;
+	} else {
+		c->verdict = isnan(c->loss_spreads) ? CONTINUITY_NOT_PROVABLE : CONTINUITY_CONTINUED;
+	}
+}
+
+void continuity_judge(const struct continuity_series *loss, const struct continuity_series *rate,
+	const struct continuity_series *data, struct continuity *out)
+{
+	*out = (struct continuity){.first_step = INT64_MIN, .stride = stride_of(&loss->after)};
+	out->after_count = loss->after.count;
+	if (loss->after.count)
+		out->first_step = loss->after.prints[0].step;
+	compare_loss(loss, out);
+	out->rate = compare_exactly(rate, &out->rate_step, &out->rate_before, &out->rate_after);
+	out->data = compare_exactly(data, &out->data_step, &out->data_before, &out->data_after);
+	find_cause(out);
+}
+
+const char *continuity_verdict_name(enum continuity_verdict verdict)
+{
+	static const char *const names[] = {"continued", "differs", "not provable"};
+
+	return names[verdict];
+}

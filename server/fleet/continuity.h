@@ -1,0 +1,68 @@
+/*
+ * Job: whether a restart really went on from where it was: what was printed at the same steps before it and behind it. The loss at up
+ *      to CONTINUITY_PAIRS such steps is compared by the median of the differences, in spreads of the loss before; the learning rate
+ *      and the place in the data must be the same. Without a step that both printed nothing is proved.
+ * Ownership: values. Threads: any. A published measure: the spread is 1.4826 times the median absolute deviation (Rousseeuw, Croux,
+ *      "Alternatives to the Median Absolute Deviation", 1993), here of the changes from one print to the next, over the root of 2.
+ */
+#pragma once
+
+#include "base/span.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	CONTINUITY_PAIRS = 50,
+	CONTINUITY_WINDOW = 256, /* prints on each side that are looked at for them */
+	CONTINUITY_SPREADS_MAX = 3
+};
+
+struct continuity_print {
+	int64_t step;
+	double value;
+};
+
+/* One series around one restart. Zeroes: nothing yet. */
+struct continuity_side {
+	struct continuity_print prints[CONTINUITY_WINDOW];
+	size_t count;
+};
+struct continuity_series {
+	struct continuity_side before, after; /* from the restart's first step on */
+	double earlier[CONTINUITY_PAIRS]; /* the last ones in front of it, a ring */
+	uint64_t earlier_count;
+};
+
+/* The points of a series are given in the order of arrival: those of attempts before the restart that no other one of these printed
+ * again, and those of the attempt that it began. What is no finite number is left out. */
+void continuity_add_before(struct continuity_series *series, int64_t first_step, int64_t step, double value);
+void continuity_add_after(struct continuity_series *series, int64_t step, double value);
+
+enum continuity_answer { CONTINUITY_UNKNOWN, CONTINUITY_EQUAL, CONTINUITY_DIFFERENT };
+enum continuity_about { CONTINUITY_LOSS, CONTINUITY_RATE, CONTINUITY_DATA };
+enum continuity_verdict { CONTINUITY_CONTINUED, CONTINUITY_DIFFERS, CONTINUITY_NOT_PROVABLE };
+
+struct continuity {
+	int64_t first_step; /* that it printed; INT64_MIN: none yet */
+	int64_t stride; /* from one print to the next; 1 where there is one print alone */
+	size_t after_count; /* prints behind it; CONTINUITY_WINDOW: or more */
+	size_t overlap_steps; /* that both printed, of the loss */
+	double loss_before, loss_after; /* medians over these; NaN: there are none */
+	double loss_difference; /* the median of the differences */
+	double loss_spread; /* NaN: too little was printed before */
+	double loss_spreads; /* the difference in them */
+	enum continuity_answer rate, data;
+	int64_t rate_step; /* the first at which it is another one */
+	double rate_before, rate_after;
+	int64_t data_step;
+	double data_before, data_after;
+	enum continuity_verdict verdict;
+	enum continuity_about about; /* of DIFFERS: in what it shows */
+	const char *cause; /* of DIFFERS: "older checkpoint", "rate restarted", "data order"; NULL */
+};
+
+/* rate, data: NULL: nothing like it is printed. */
+void continuity_judge(const struct continuity_series *loss, const struct continuity_series *rate,
+	const struct continuity_series *data, struct continuity *out);
+const char *continuity_verdict_name(enum continuity_verdict verdict);

@@ -1,0 +1,226 @@
+#include "fleet/goodput_derive.h"
+
+#include <string.h>
+
+void *goodput_grow(struct arena *arena, void *items, size_t count, size_t *cap, size_t bytes)
+{
+	if (items && count < *cap)
+		return items;
+	size_t wanted = *cap ? 2 * *cap : 32;
+	void *grown = arena_alloc(arena, wanted * bytes);
+	if (grown && items && count)
+		memcpy(grown, items, count * bytes);
+	if (grown)
+		*cap = wanted;
+	return grown;
+}
+
+/* ---- where it started over ---- */
+
+/* The step that the work before the first printed one went on from: a checkpoint that was seen there, else one stride back. */
+static int64_t from_step_of(const struct goodput_deriving *d, size_t first)
+{
+	int64_t step = d->facts->points[first].step;
+	int64_t from_step = step - goodput_least(d->stride, goodput_most(step, 0));
+
+	for (size_t i = 0; i < d->facts->mark_count && d->facts->marks[i].ts_ms < d->facts->points[first].ts_ms; i++) {
+		int64_t kept = d->facts->marks[i].step;
+		if (d->facts->marks[i].bucket == GOODPUT_CHECKPOINT && kept > from_step && kept < step)
+			from_step = kept;
+	}
+	return from_step;
+}
+
+enum status goodput_find_starts(struct goodput_deriving *d, struct error *err)
+{
+	const struct goodput_facts *facts = d->facts;
+	uint32_t attempt = 0;
+	size_t cap = 0;
+
+	for (size_t i = 0; i < facts->point_count; i++) {
+		if (i && facts->points[i].attempt <= attempt)
+			continue;
+		attempt = facts->points[i].attempt;
+		d->starts = goodput_grow(d->arena, d->starts, d->start_count, &cap, sizeof *d->starts);
+		if (!d->starts)
+			return error_no_memory(err);
+		d->starts[d->start_count++] = (struct goodput_start){i, from_step_of(d, i), NO_BREAK};
+	}
+	d->cuts = arena_alloc(d->arena, (d->start_count + 1) * sizeof *d->cuts);
+	return d->cuts ? OK : error_no_memory(err);
+}
+
+static void add_cut(struct goodput_deriving *d, int64_t step, size_t owner)
+{
+	if (!d->cut_count || step < d->cuts[d->cut_count - 1].step)
+		d->cuts[d->cut_count++] = (struct goodput_cut){step, owner};
+}
+
+void goodput_find_cuts(struct goodput_deriving *d, const struct goodput_start *start)
+{
+	d->cut_count = 0;
+	for (const struct goodput_start *later = start + 1; later < d->starts + d->start_count; later++)
+		add_cut(d, later->from_step, later->own_break);
+	add_cut(d, d->facts->next_from_step, d->last_break);
+}
+
+/* ---- breaks ---- */
+
+static struct span cause_of(const struct goodput_facts *facts, int64_t from_ms, int64_t to_ms)
+{
+	for (size_t i = 0; i < facts->phase_count; i++)
+		if (facts->phases[i].to_ms > from_ms && facts->phases[i].from_ms < to_ms &&
+			facts->phases[i].cause.len && !facts->phases[i].is_training &&
+			(facts->phases[i].bucket == GOODPUT_RESTART || facts->phases[i].bucket == GOODPUT_IDLE))
+			return facts->phases[i].cause;
+	return SPAN("");
+}
+
+static bool is_of_break(const struct goodput_phase *phase)
+{
+	return !phase->is_training && !phase->is_away && phase->to_ms > phase->from_ms &&
+	       (phase->bucket == GOODPUT_RESTART || phase->cause.len);
+}
+
+static size_t first_training(const struct goodput_facts *facts)
+{
+	size_t i = 0;
+
+	while (i < facts->phase_count &&
+		!(facts->phases[i].is_training && facts->phases[i].to_ms > facts->phases[i].from_ms))
+		i++;
+	return i;
+}
+
+/*
+ * The training that was taken up again between these two steps, after a status behind `settled` had broken it off; phase_count: there
+ * is none. Steps that are printed while such a status stands (a stop that is waited for, an upload beside the training) are none that
+ * it broke.
+ */
+static size_t find_taken_up(
+	const struct goodput_facts *facts, size_t *phase, size_t settled, int64_t from_ms, int64_t to_ms)
+{
+	bool was_off = false;
+
+	while (*phase < facts->phase_count && facts->phases[*phase].to_ms <= from_ms)
+		++*phase;
+	for (size_t i = *phase; i < facts->phase_count && facts->phases[i].from_ms <= to_ms; i++) {
+		if (was_off && facts->phases[i].is_training)
+			return i;
+		was_off |= i > settled && is_of_break(&facts->phases[i]);
+	}
+	return facts->phase_count;
+}
+
+static size_t phase_at(const struct goodput_facts *facts, int64_t ms)
+{
+	size_t i = 0;
+
+	while (i + 1 < facts->phase_count && facts->phases[i + 1].from_ms <= ms)
+		i++;
+	return i;
+}
+
+static struct goodput_break *add_break(struct goodput_deriving *d, int64_t from_ms, int64_t to_ms, int64_t step)
+{
+	struct goodput *out = d->out;
+
+	out->breaks = goodput_grow(d->arena, out->breaks, out->break_count, &d->break_cap, sizeof *out->breaks);
+	if (!out->breaks)
+		return NULL;
+	out->breaks[out->break_count] = (struct goodput_break){.from_ms = from_ms,
+		.to_ms = to_ms,
+		.cause = cause_of(d->facts, from_ms, to_ms ? to_ms : d->end_ms + 1),
+		.step = step,
+		.from_step = -1};
+	return &out->breaks[out->break_count++];
+}
+
+/*
+ * Restarts that no printed step follows, or none precedes: [from_ms, to_ms) has no step. Before the first one nothing was lost;
+ * behind the last one it is not known yet.
+ */
+enum status goodput_add_silent_breaks(
+	struct goodput_deriving *d, int64_t from_ms, int64_t to_ms, int64_t step, struct error *err)
+{
+	int64_t lost_steps = d->facts->point_count && step < 0 ? 0 : -1;
+	bool was_restart = false;
+
+	for (size_t i = 0; i < d->facts->phase_count; i++) {
+		const struct goodput_phase *phase = &d->facts->phases[i];
+		bool is_restart =
+			!phase->is_training && phase->bucket == GOODPUT_RESTART && phase->to_ms > phase->from_ms;
+		if (is_restart && !was_restart && phase->from_ms >= from_ms && phase->from_ms < to_ms) {
+			struct goodput_break *broken = add_break(d, phase->from_ms, 0, step);
+			if (!broken)
+				return error_no_memory(err);
+			broken->lost_steps = lost_steps;
+		}
+		if (is_restart && phase->from_ms >= from_ms && phase->from_ms < to_ms && i + 1 < d->facts->phase_count)
+			d->out->breaks[d->out->break_count - 1].to_ms = phase->to_ms;
+		was_restart = is_restart;
+	}
+	return OK;
+}
+
+/* The break in front of a restart says what it cost; it is what the attempts before it are cut by. */
+static enum status break_off(struct goodput_deriving *d, const struct goodput_point *a, const struct goodput_point *b,
+	int64_t step, struct goodput_start *start, struct error *err)
+{
+	struct goodput_break *broken = add_break(d, a->ts_ms, b->ts_ms, step);
+
+	if (!broken)
+		return error_no_memory(err);
+	if (!start)
+		return OK;
+	broken->from_step = start->from_step;
+	broken->lost_steps = goodput_most(step - start->from_step, 0);
+	start->own_break = d->out->break_count - 1;
+	return OK;
+}
+
+/*
+ * Which breaks there are between the points; the highest step before each. An attempt that begins while the status of its break still
+ * stands settles that status: the training which follows it is no second break.
+ */
+enum status goodput_find_breaks(struct goodput_deriving *d, int64_t *last_step, struct error *err)
+{
+	const struct goodput_facts *facts = d->facts;
+	size_t phase = 0, at = 1, settled = first_training(facts);
+
+	*last_step = facts->points[0].step;
+	for (size_t i = 0; i + 1 < facts->point_count; i++) {
+		const struct goodput_point *a = &facts->points[i], *b = a + 1;
+		struct goodput_start *start =
+			at < d->start_count && d->starts[at].first == i + 1 ? &d->starts[at++] : NULL;
+		size_t taken_up = find_taken_up(facts, &phase, settled, a->ts_ms, b->ts_ms);
+		if (taken_up < facts->phase_count)
+			settled = taken_up;
+		else if (start && phase_at(facts, b->ts_ms) > settled)
+			settled = phase_at(facts, b->ts_ms);
+		if (start || taken_up < facts->phase_count)
+			TRY(break_off(d, a, b, *last_step, start, err));
+		*last_step = start ? b->step : goodput_most(*last_step, b->step);
+	}
+	return OK;
+}
+
+enum status goodput_find_last_break(struct goodput_deriving *d, int64_t last_ms, int64_t last_step, struct error *err)
+{
+	bool is_cut = d->facts->next_from_step < last_step;
+
+	if (d->facts->end != GOODPUT_FAILED && !is_cut)
+		return OK;
+	struct goodput_break *broken = add_break(d, goodput_least(last_ms, d->end_ms), 0, last_step);
+	if (!broken)
+		return error_no_memory(err);
+	broken->cause = d->facts->end_cause.len ? d->facts->end_cause : broken->cause;
+	if (d->facts->next_from_step == INT64_MAX) {
+		broken->lost_steps = -1;
+		return OK;
+	}
+	broken->from_step = d->facts->next_from_step;
+	broken->lost_steps = is_cut ? last_step - d->facts->next_from_step : 0;
+	d->last_break = d->out->break_count - 1;
+	return OK;
+}

@@ -1,0 +1,14 @@
+/*
+ * Job: what each job's row and metrics say of its points: counts, lowest, highest, last. It is worked out from the streams in RAM,
+ *      and written for many jobs in one transaction.
+ * Threads: maintenance alone. Errors: are logged, and the job's turn comes again.
+ */
+#pragma once
+
+#include "state/pipeline_state.h"
+
+/* Writes those of each job that changed; returns the sequence up to which they have been tried. */
+uint64_t summaries_flush(struct pipeline *pipeline, struct store_reader *reader);
+
+/* Sums those series of the stream anew that hold points which were made again since (superseded ones). */
+void summaries_mend(struct pipeline *pipeline, struct store_reader *reader, struct stream_state *stream);

@@ -1,0 +1,332 @@
+/* One walk over each series serves all restarts: each point is looked at by those whose attempts it lies before, or began. */
+#include "read/charts/continuity_read.h"
+
+#include "model/metrics/consumed.h"
+#include "model/metrics/stream_name.h"
+#include "read/charts/main_series.h"
+#include "read/charts/points_read.h"
+#include "read/charts/rank_0.h"
+#include "read/view.h"
+#include "store/faults.h"
+#include "store/run.h"
+
+#include <string.h>
+
+enum { CHECKPOINTS_MAX = 65536 };
+
+enum followed { LOSS, RATE, DATA, FOLLOWED_COUNT };
+
+/* A job, and which of its series are followed. Its attempts count on from those of the one that it goes on with. */
+struct part {
+	struct job_view view;
+	const struct stream_view *stream; /* NULL: it has no loss */
+	struct span metrics[FOLLOWED_COUNT];
+	uint32_t earlier_attempts;
+	size_t attempts;
+};
+
+struct walk {
+	struct part parts[2]; /* the job that it goes on with, and the job */
+	size_t part_count;
+	int64_t *starts; /* attempt i + 1 of all began at step starts[i] */
+	size_t start_count;
+	int64_t *least_start; /* the least of starts[i] to starts[first] */
+	size_t first; /* the attempt before the first restart that is looked at */
+	struct continuity_series *series[FOLLOWED_COUNT]; /* one a restart */
+	size_t restart_count;
+};
+
+/* ---- which series ---- */
+
+static const struct series_view *find_series(const struct stream_view *stream, struct span metric)
+{
+	for (size_t i = 0; metric.len && i < stream->series_count; i++)
+		if (span_equal(stream->series[i].metric, metric))
+			return &stream->series[i];
+	return NULL;
+}
+
+/* That of most attempts, then rank 0's, then the longest. */
+static const struct stream_view *find_stream(const struct job_view *view, struct span rank_0, struct span loss)
+{
+	const struct stream_view *best = NULL;
+	const struct series_view *best_series = NULL;
+
+	for (size_t i = 0; i < view->stream_count; i++) {
+		const struct stream_view *stream = &view->streams[i];
+		const struct series_view *series = find_series(stream, loss);
+		if (!series || stream_is_system(stream->name))
+			continue;
+		bool is_rank_0 = span_equal(stream->name, rank_0), was_rank_0 = best && span_equal(best->name, rank_0);
+		if (!best || stream->attempt > best->attempt ||
+			(stream->attempt == best->attempt &&
+				(is_rank_0 > was_rank_0 ||
+					(is_rank_0 == was_rank_0 &&
+						series->summary.count > best_series->summary.count)))) {
+			best = stream;
+			best_series = series;
+		}
+	}
+	return best;
+}
+
+static struct span find_data(const struct stream_view *stream)
+{
+	for (size_t i = 0; i < stream->series_count; i++)
+		if (consumed_of(stream->series[i].metric) != CONSUMED_NOTHING)
+			return stream->series[i].metric;
+	return SPAN("");
+}
+
+static enum status read_part(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	struct span job, struct part *out, struct error *err)
+{
+	struct rank_0 rank_0;
+
+	*out = (struct part){.stream = NULL};
+	TRY(view_read_job(pipeline, reader, arena, job, SPAN(""), SPAN(""), VIEW_SERIES, &out->view, err));
+	TRY(rank_0_find(reader, arena, &out->view, &rank_0, err));
+	TRY(main_series_find(reader, arena, &out->view, ROLE_LOSS, &out->metrics[LOSS], err));
+	TRY(main_series_find(reader, arena, &out->view, ROLE_LEARNING_RATE, &out->metrics[RATE], err));
+	out->stream = find_stream(&out->view, rank_0.stream, out->metrics[LOSS]);
+	if (!out->stream)
+		return OK;
+	out->metrics[DATA] = find_data(out->stream);
+	out->attempts = out->stream->attempt_start_count ? out->stream->attempt_start_count : 1;
+	return OK;
+}
+
+/* A job that it states to go on with and that is not here, or has no loss, is nothing to compare with. */
+static enum status read_parts(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	struct span job, struct walk *out, struct error *err)
+{
+	struct run_link *links;
+	struct part before;
+	size_t count, at;
+
+	TRY(store_read_run(reader, arena, job, &links, &count, &at, err));
+	TRY(read_part(pipeline, reader, arena, job, &out->parts[0], err));
+	out->part_count = 1;
+	if (!out->parts[0].stream || !links[at].continues.len)
+		return OK;
+	enum status status = read_part(pipeline, reader, arena, links[at].continues, &before, err);
+	if (status == ERR_NOT_FOUND || (status == OK && !before.stream))
+		return OK;
+	TRY(status);
+	out->parts[1] = out->parts[0];
+	out->parts[0] = before;
+	out->parts[1].earlier_attempts = (uint32_t)before.attempts;
+	if (!span_equal(before.metrics[DATA], out->parts[1].metrics[DATA]))
+		out->parts[0].metrics[DATA] = SPAN(""); /* samples are no tokens */
+	out->part_count = 2;
+	return OK;
+}
+
+/* ---- points ---- */
+
+/*
+ * Restart i began attempt first + i + 2, of all attempts from 1 on. What an attempt between the point's and a restart's made again is
+ * nothing that this restart took the place of, nor any later one.
+ */
+static void take_point(
+	const struct walk *walk, struct continuity_series *series, uint32_t attempt, const struct point *point)
+{
+	size_t next = attempt; /* the attempt behind the point's: its start is starts[attempt] */
+
+	if (attempt <= walk->first) {
+		if (walk->least_start[attempt] <= point->step)
+			return;
+		next = walk->first + 1;
+	}
+	for (size_t i = attempt > walk->first + 2 ? attempt - walk->first - 2 : 0; i < walk->restart_count; i++) {
+		size_t began = walk->first + i + 2;
+		if (attempt == began) {
+			continuity_add_after(&series[i], point->step, point->value);
+			continue;
+		}
+		for (; next + 1 < began; next++)
+			if (walk->starts[next] <= point->step)
+				return;
+		continuity_add_before(&series[i], walk->starts[began - 1], point->step, point->value);
+	}
+}
+
+static enum status walk_series(struct pipeline *pipeline, struct store_reader *reader, const struct walk *walk,
+	const struct part *part, enum followed followed, struct error *err)
+{
+	struct chart_query query = {.metric = part->metrics[followed],
+		.stream = part->stream->name,
+		.axis = AXIS_STEP,
+		.from = INT64_MIN,
+		.to = INT64_MAX,
+		.attempts = ATTEMPTS_ALL};
+	struct points_batch batch = {.is_end = false};
+
+	while (!batch.is_end) {
+		AUTO(arena) own = arena_new();
+		if (!own)
+			return error_no_memory(err);
+		TRY(points_read(pipeline, reader, own, part->view.row.name, query.stream, &query, batch.next_ordinal,
+			&batch, err));
+		for (size_t i = 0; i < batch.count; i++)
+			take_point(walk, walk->series[followed], part->earlier_attempts + batch.points[i].attempt,
+				&batch.points[i]);
+	}
+	return OK;
+}
+
+/* The first attempt of a job says nowhere where it began: at its first loss. */
+static enum status first_step_of(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct part *part, int64_t *step, struct error *err)
+{
+	struct chart_query query = {.metric = part->metrics[LOSS],
+		.axis = AXIS_STEP,
+		.from = INT64_MIN,
+		.to = INT64_MAX,
+		.attempts = ATTEMPTS_ALL};
+	struct points_batch batch;
+
+	TRY(points_read(pipeline, reader, arena, part->view.row.name, part->stream->name, &query, 0, &batch, err));
+	*step = batch.count ? batch.points[0].step : INT64_MIN;
+	return OK;
+}
+
+static enum status find_starts(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	struct walk *walk, struct error *err)
+{
+	for (size_t i = 0; i < walk->part_count; i++)
+		walk->start_count += walk->parts[i].attempts;
+	walk->starts = arena_alloc(arena, (walk->start_count + 1) * sizeof *walk->starts);
+	if (!walk->starts)
+		return error_no_memory(err);
+	for (size_t i = 0; i < walk->part_count; i++) {
+		const struct part *part = &walk->parts[i];
+		int64_t *starts = walk->starts + part->earlier_attempts;
+		TRY(first_step_of(pipeline, reader, arena, part, &starts[0], err));
+		for (size_t j = 1; j < part->attempts; j++)
+			starts[j] = part->stream->attempt_starts[j];
+	}
+	return OK;
+}
+
+static enum status find_least_starts(struct arena *arena, struct walk *walk, struct error *err)
+{
+	walk->least_start = arena_alloc(arena, (walk->first + 1) * sizeof *walk->least_start);
+	if (!walk->least_start)
+		return error_no_memory(err);
+	int64_t least = INT64_MAX;
+	for (size_t i = walk->first + 1; i-- > 0;) {
+		least = walk->starts[i] < least ? walk->starts[i] : least;
+		walk->least_start[i] = least;
+	}
+	return OK;
+}
+
+static enum status walk_all(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	struct walk *walk, struct error *err)
+{
+	size_t bytes = walk->restart_count * sizeof *walk->series[0];
+
+	for (int i = 0; i < FOLLOWED_COUNT; i++) {
+		walk->series[i] = arena_alloc(arena, bytes + 1);
+		if (!walk->series[i])
+			return error_no_memory(err);
+		memset(walk->series[i], 0, bytes);
+		for (size_t j = 0; j < walk->part_count; j++)
+			if (find_series(walk->parts[j].stream, walk->parts[j].metrics[i]))
+				TRY(walk_series(pipeline, reader, walk, &walk->parts[j], (enum followed)i, err));
+	}
+	return OK;
+}
+
+/* ---- checkpoints ---- */
+
+/* Of all attempts before, whether of this job or of the one that it goes on with. */
+static enum status find_checkpoints(struct store_reader *reader, struct arena *arena, const struct walk *walk,
+	struct continuity_report *out, struct error *err)
+{
+	uint32_t earlier = walk->parts[walk->part_count - 1].earlier_attempts;
+
+	for (size_t i = 0; i < walk->part_count; i++) {
+		const struct part *part = &walk->parts[i];
+		struct checkpoint_row *rows;
+		size_t count;
+		TRY(store_read_checkpoints(
+			reader, arena, part->view.row.job_id, INT64_MAX, CHECKPOINTS_MAX, &rows, &count, err));
+		for (size_t j = 0; j < count; j++)
+			for (size_t k = 0; k < out->count; k++) {
+				struct continuity_restart *restart = &out->restarts[k];
+				if (part->earlier_attempts + rows[j].attempt >= earlier + restart->attempt)
+					continue;
+				if (rows[j].step > restart->newest_checkpoint_step)
+					restart->newest_checkpoint_step = rows[j].step;
+				if (rows[j].step < restart->judged.first_step &&
+					rows[j].step > restart->checkpoint_step)
+					restart->checkpoint_step = rows[j].step;
+			}
+	}
+	return OK;
+}
+
+static void find_from_steps(struct continuity_report *out)
+{
+	for (size_t i = 0; i < out->count; i++) {
+		struct continuity_restart *restart = &out->restarts[i];
+		int64_t first = restart->judged.first_step, stride = restart->judged.stride;
+		restart->from_step = first > stride ? first - stride : 0;
+		if (restart->checkpoint_step > restart->from_step)
+			restart->from_step = restart->checkpoint_step;
+	}
+}
+
+static enum status judge(const struct walk *walk, struct arena *arena, struct continuity_report *out, struct error *err)
+{
+	const struct part *own = &walk->parts[walk->part_count - 1];
+
+	out->restarts = arena_alloc(arena, (walk->restart_count + 1) * sizeof *out->restarts);
+	if (!out->restarts)
+		return error_no_memory(err);
+	for (size_t i = 0; i < walk->restart_count; i++) {
+		size_t attempt = walk->first + i + 2;
+		struct continuity_restart restart = {.attempt = (uint32_t)attempt - own->earlier_attempts,
+			.continues = SPAN(""),
+			.checkpoint_step = -1,
+			.newest_checkpoint_step = -1};
+		if (restart.attempt == 1)
+			restart.continues = walk->parts[0].view.row.name;
+		continuity_judge(
+			&walk->series[LOSS][i], &walk->series[RATE][i], &walk->series[DATA][i], &restart.judged);
+		if (restart.judged.first_step != INT64_MIN)
+			out->restarts[out->count++] = restart;
+		else
+			out->pending++;
+	}
+	return OK;
+}
+
+enum status continuity_read(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	struct span job, size_t limit, struct continuity_report *out, struct error *err)
+{
+	struct walk walk = {.part_count = 0};
+
+	*out = (struct continuity_report){.metric = SPAN("")};
+	TRY(read_parts(pipeline, reader, arena, job, &walk, err));
+	const struct part *own = &walk.parts[walk.part_count - 1];
+	if (!own->stream)
+		return OK;
+	out->metric = own->metrics[LOSS];
+	out->stream = own->stream->name;
+	out->rate_metric = find_series(own->stream, own->metrics[RATE]) ? own->metrics[RATE] : SPAN("");
+	out->data_metric = own->metrics[DATA];
+	size_t all = own->attempts - (walk.part_count == 1);
+	walk.restart_count = all < limit ? all : limit;
+	out->left_out = all - walk.restart_count;
+	TRY(find_starts(pipeline, reader, arena, &walk, err));
+	walk.first = walk.start_count - walk.restart_count - 1;
+	TRY(find_least_starts(arena, &walk, err));
+	TRY(walk_all(pipeline, reader, arena, &walk, err));
+	TRY(judge(&walk, arena, out, err));
+	TRY(find_checkpoints(reader, arena, &walk, out, err));
+	find_from_steps(out);
+	return OK;
+}

@@ -1,0 +1,33 @@
+/*
+ * Job: what server/fleet/continuity.h judges the restarts of a job by: the loss, the learning rate and the place in the data that were
+ *      printed around each, in the stream that has the loss of most attempts; where it goes on with another job, the end of that, too.
+ * Ownership: lives in the arena. Threads: any.
+ */
+#pragma once
+
+#include "fleet/continuity.h"
+#include "store/store.h"
+
+struct pipeline;
+
+enum { CONTINUITY_RESTARTS_MAX = 100 };
+
+struct continuity_restart {
+	uint32_t attempt; /* that it began */
+	struct span continues; /* the job that the first attempt goes on with; "" */
+	int64_t from_step; /* it went on from: a checkpoint that fits, else one print before its first */
+	int64_t checkpoint_step; /* the newest in front of its first step that the log told of; -1: none */
+	int64_t newest_checkpoint_step; /* of all that were told of before it; -1: none */
+	struct continuity judged;
+};
+
+struct continuity_report {
+	struct span metric, stream, rate_metric, data_metric; /* "": there is none */
+	struct continuity_restart *restarts; /* oldest first */
+	size_t count, left_out; /* left_out: older ones */
+	size_t pending; /* newest ones that have printed no loss yet */
+};
+
+/* The newest `limit` restarts. ERR_NOT_FOUND names the job. */
+enum status continuity_read(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	struct span job, size_t limit, struct continuity_report *out, struct error *err) MUST_CHECK;

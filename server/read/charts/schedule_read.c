@@ -1,0 +1,182 @@
+#include "read/charts/schedule_read.h"
+
+#include "base/json/json_read.h"
+#include "model/metrics/stream_name.h"
+#include "read/charts/main_series.h"
+#include "read/charts/points_read.h"
+#include "read/charts/rank_0.h"
+#include "read/view.h"
+#include "store/job_facts.h"
+
+#include <math.h>
+
+/* ---- settings: those of the document, then those of the log ---- */
+
+struct said_settings {
+	const struct json *stated; /* HyperParameters */
+	const struct setting_row *rows;
+	size_t count;
+};
+
+/* The whole key, or what is behind one of its dots. */
+static bool is_named(struct span key, struct span name)
+{
+	return span_ends_with(key, name) && (key.len == name.len || key.ptr[key.len - name.len - 1] == '.');
+}
+
+static bool find_setting(void *context, struct span name, struct span *key, struct span *value)
+{
+	const struct said_settings *said = context;
+
+	for (const struct json *at = json_first(said->stated); at; at = json_next(at)) {
+		*key = json_key_of(at);
+		*value = json_string_of(at);
+		if (is_named(*key, name) && value->len)
+			return true;
+	}
+	for (size_t i = 0; i < said->count; i++) {
+		*key = said->rows[i].key;
+		*value = said->rows[i].value;
+		if (is_named(*key, name))
+			return true;
+	}
+	return false;
+}
+
+/* ---- points ---- */
+
+struct watching {
+	struct schedule_report *out;
+	uint64_t every, seen;
+	unsigned differing; /* prints in a row */
+	struct schedule_point first;
+};
+
+static void take_rate(struct watching *w, const struct point *point)
+{
+	const struct lr_schedule *declared = &w->out->declared;
+	double step = (double)point->step;
+	struct schedule_point at = {.step = point->step,
+		.declared = declared->shape ? lr_schedule_at(declared, step) : NAN,
+		.observed = point->value};
+
+	if (w->seen++ % w->every == 0 && w->out->observed_count < SCHEDULE_OBSERVED_MAX)
+		w->out->observed[w->out->observed_count++] = at;
+	if (!declared->shape || w->out->has_difference || !isfinite(point->value))
+		return;
+	if (lr_schedule_is_kept(declared, step, point->value)) {
+		w->differing = 0;
+		return;
+	}
+	if (!w->differing++)
+		w->first = at;
+	if (w->differing == SCHEDULE_DIFFERS_PRINTS) {
+		w->out->has_difference = true;
+		w->out->difference = w->first;
+	}
+}
+
+static void take_norm(struct watching *w, const struct point *point)
+{
+	if (isnan(point->value))
+		return;
+	w->out->norms++;
+	w->out->clipped += point->value > w->out->clip;
+}
+
+static enum status walk(struct pipeline *pipeline, struct store_reader *reader, struct span job, struct span stream,
+	struct span metric, void (*take)(struct watching *w, const struct point *point), struct watching *w,
+	struct error *err)
+{
+	struct chart_query query = {.metric = metric,
+		.stream = stream,
+		.axis = AXIS_STEP,
+		.from = INT64_MIN,
+		.to = INT64_MAX,
+		.attempts = ATTEMPTS_LIVE};
+	struct points_batch batch = {.is_end = false};
+
+	while (!batch.is_end) {
+		AUTO(arena) own = arena_new();
+		if (!own)
+			return error_no_memory(err);
+		TRY(points_read(pipeline, reader, own, job, stream, &query, batch.next_ordinal, &batch, err));
+		for (size_t i = 0; i < batch.count; i++)
+			take(w, &batch.points[i]);
+	}
+	return OK;
+}
+
+/* That of rank 0, else the first that has it. */
+static const struct stream_view *find_stream(
+	const struct job_view *view, struct span rank_0, struct span metric, uint64_t *points)
+{
+	const struct stream_view *best = NULL;
+
+	for (size_t i = 0; metric.len && i < view->stream_count; i++) {
+		const struct stream_view *stream = &view->streams[i];
+		for (size_t j = 0; !stream_is_system(stream->name) && j < stream->series_count; j++) {
+			if (!span_equal(stream->series[j].metric, metric))
+				continue;
+			if (best && !span_equal(stream->name, rank_0))
+				continue;
+			best = stream;
+			*points = stream->series[j].summary.count;
+		}
+	}
+	return best;
+}
+
+static enum status declare(struct store_reader *reader, struct arena *arena, const struct job_row *row,
+	struct schedule_report *out, struct error *err)
+{
+	AUTO(json) document = NULL;
+	struct job_progress progress;
+	struct setting_row *rows;
+	size_t count;
+
+	TRY(json_parse(&document, row->document, err));
+	TRY(store_read_settings(reader, arena, row->job_id, &rows, &count, err));
+	TRY(store_read_progress(reader, arena, row->job_id, &progress, err));
+	struct said_settings said = {json_get(document, "HyperParameters"), rows, count};
+	struct lr_settings settings = {find_setting, &said};
+	lr_schedule_declare(&settings, (double)progress.total_steps, &out->declared);
+	out->clip_from = SPAN("");
+	out->clip = lr_find_clip(&settings, &out->clip_from);
+	/* the document is gone when this returns */
+	struct span *keys[] = {&out->declared.shape_from, &out->declared.peak_from, &out->declared.warmup_from,
+		&out->declared.total_from, &out->clip_from};
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+		*keys[i] = arena_copy(arena, *keys[i]);
+		if (!keys[i]->ptr)
+			return error_no_memory(err);
+	}
+	return OK;
+}
+
+enum status schedule_read(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena, struct span job,
+	struct schedule_report *out, struct error *err)
+{
+	struct watching w = {.out = out, .every = 1};
+	struct rank_0 rank_0;
+	struct job_view view;
+	uint64_t points = 0;
+
+	*out = (struct schedule_report){.metric = SPAN(""), .norm_metric = SPAN("")};
+	TRY(view_read_job(pipeline, reader, arena, job, SPAN(""), SPAN(""), VIEW_SERIES, &view, err));
+	TRY(declare(reader, arena, &view.row, out, err));
+	TRY(rank_0_find(reader, arena, &view, &rank_0, err));
+	TRY(main_series_find(reader, arena, &view, ROLE_LEARNING_RATE, &out->metric, err));
+	TRY(main_series_find(reader, arena, &view, ROLE_GRAD_NORM, &out->norm_metric, err));
+	out->observed = arena_alloc(arena, SCHEDULE_OBSERVED_MAX * sizeof *out->observed);
+	if (!out->observed)
+		return error_no_memory(err);
+	const struct stream_view *stream = find_stream(&view, rank_0.stream, out->metric, &points);
+	w.every = points / SCHEDULE_OBSERVED_MAX + 1;
+	if (stream)
+		TRY(walk(pipeline, reader, job, stream->name, out->metric, take_rate, &w, err));
+	stream = find_stream(&view, rank_0.stream, out->norm_metric, &points);
+	if (stream && !isnan(out->clip))
+		TRY(walk(pipeline, reader, job, stream->name, out->norm_metric, take_norm, &w, err));
+	return OK;
+}

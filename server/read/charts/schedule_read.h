@@ -1,0 +1,34 @@
+/*
+ * Job: the learning rate that a job's settings declare beside the one that its log shows, and how many gradients were clipped.
+ * Ownership: lives in the arena. Threads: any.
+ */
+#pragma once
+
+#include "fleet/lr_schedule.h"
+#include "store/jobs.h"
+
+#include <stdint.h>
+
+struct pipeline;
+
+enum { SCHEDULE_OBSERVED_MAX = 100, SCHEDULE_DIFFERS_PRINTS = 2 /* in a row: one may be of an odd line */ };
+
+struct schedule_point {
+	int64_t step;
+	double declared, observed; /* declared: NaN: nothing is */
+};
+
+struct schedule_report {
+	struct lr_schedule declared;
+	struct span metric; /* of the learning rate; "": none is printed */
+	struct schedule_point *observed; /* of all points, evenly */
+	size_t observed_count;
+	bool has_difference;
+	struct schedule_point difference; /* the first of two prints in a row that are not the declared rate */
+	double clip; /* NaN: nobody says */
+	struct span clip_from, norm_metric; /* "": none */
+	uint64_t norms, clipped; /* points of the gradient norm, and those above it */
+};
+
+enum status schedule_read(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena, struct span job,
+	struct schedule_report *out, struct error *err) MUST_CHECK;

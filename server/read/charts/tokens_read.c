@@ -1,0 +1,112 @@
+#include "read/charts/tokens_read.h"
+
+#include "extract/inputs.h"
+#include "model/metrics/consumed.h"
+#include "model/metrics/stream_name.h"
+#include "read/charts/derivation.h"
+#include "read/charts/main_series.h"
+#include "read/view.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { FROM_BYTES = 512 };
+
+/* The series that tells of it, and how many tokens one of its units is. */
+struct meter {
+	const struct series_view *series; /* NULL: none does */
+	double tokens_each;
+	bool is_by_step; /* its steps are counted, not its values */
+	char from[FROM_BYTES];
+};
+
+/* ---- which series ---- */
+
+/* The one that is furthest: each rank may print it. */
+static const struct series_view *find_counted(const struct job_view *view, enum consumed what)
+{
+	const struct series_view *best = NULL;
+
+	for (size_t i = 0; i < view->stream_count; i++)
+		for (size_t j = 0; !stream_is_system(view->streams[i].name) && j < view->streams[i].series_count; j++) {
+			const struct series_view *series = &view->streams[i].series[j];
+			if (consumed_of(series->metric) == what && summary_has_finite(&series->summary) &&
+				(!best || series->summary.last > best->summary.last))
+				best = series;
+		}
+	return best;
+}
+
+static const struct series_view *find_steps(const struct job_view *view, struct span loss)
+{
+	const struct series_view *best = NULL;
+
+	for (size_t i = 0; loss.len && i < view->stream_count; i++)
+		for (size_t j = 0; j < view->streams[i].series_count; j++) {
+			const struct series_view *series = &view->streams[i].series[j];
+			if (span_equal(series->metric, loss) && series->summary.count &&
+				(!best || series->summary.last_step > best->summary.last_step))
+				best = series;
+		}
+	return best;
+}
+
+static void find_meter(const struct job_view *view, struct span loss, const struct inputs *inputs, struct meter *out)
+{
+	const struct input_value *length = &inputs->items[INPUT_SEQUENCE_LENGTH],
+				 *each = &inputs->items[INPUT_TOKENS_PER_STEP];
+
+	*out = (struct meter){.tokens_each = 1};
+	if ((out->series = find_counted(view, CONSUMED_TOKENS))) {
+		snprintf(out->from, sizeof out->from, "%.*s", SPAN_ARGS(out->series->metric));
+	} else if (length->value > 0 && (out->series = find_counted(view, CONSUMED_SAMPLES))) {
+		out->tokens_each = length->value;
+		snprintf(out->from, sizeof out->from, "%.*s * sequence_length (%s)", SPAN_ARGS(out->series->metric),
+			length->from);
+	} else if (each->value > 0 && (out->series = find_steps(view, loss))) {
+		out->tokens_each = each->value;
+		out->is_by_step = true;
+		snprintf(out->from, sizeof out->from, "step * tokens_per_step (%s)", each->from);
+	}
+}
+
+/* Points that were made again do not count: what they had consumed is consumed once more. */
+static void set_consumption(const struct meter *meter, struct tokens_consumed *out)
+{
+	const struct series_view *series = meter->series;
+
+	if (!series)
+		return;
+	const struct summary *sum = &series->summary;
+	out->first = (meter->is_by_step ? (double)sum->first_step : sum->min) * meter->tokens_each;
+	out->last = (meter->is_by_step ? (double)sum->last_step : sum->last) * meter->tokens_each;
+	out->first_ms = series->min_ms;
+	out->last_ms = sum->last_ts_ms;
+}
+
+static struct span keep(struct arena *arena, const char *text)
+{
+	return *text ? arena_copy(arena, span_from(text)) : SPAN("");
+}
+
+enum status tokens_read(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct job_row *job, struct tokens_consumed *out, struct error *err)
+{
+	struct job_view view;
+	struct inputs *inputs;
+	struct meter meter;
+	struct span loss;
+
+	*out = (struct tokens_consumed){.budget = NAN, .first = NAN, .last = NAN};
+	TRY(derivation_read_inputs(pipeline, reader, arena, job, &inputs, err));
+	TRY(view_read_job(pipeline, reader, arena, job->name, SPAN(""), SPAN(""), VIEW_SERIES, &view, err));
+	TRY(main_series_find(reader, arena, &view, ROLE_LOSS, &loss, err));
+	const struct input_value *budget = &inputs->items[INPUT_TOKEN_BUDGET];
+	if (budget->value > 0)
+		out->budget = budget->value;
+	find_meter(&view, loss, inputs, &meter);
+	set_consumption(&meter, out);
+	out->budget_from = keep(arena, budget->from);
+	out->from = keep(arena, meter.from);
+	return out->budget_from.ptr && out->from.ptr ? OK : error_no_memory(err);
+}

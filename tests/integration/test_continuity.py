@@ -1,0 +1,241 @@
+"""Whether a restart went on from where it was: each verdict by numbers that are worked out here, by another program's arithmetic."""
+
+import random
+import statistics
+
+import pytest
+
+from smserver import wait_until
+
+from test_life import MINUTE_MS, T0, line
+from test_signatures import incidents
+
+
+def curve(step):
+    return 2 + 6 / (1 + step / 40)
+
+
+class Log:
+    """What a trainer prints; each attempt has the noise of its own data."""
+
+    def __init__(self, seed=1):
+        self.lines, self.at_ms, self.random = [], T0, random.Random(seed)
+        self.losses = []  # one {step: loss} an attempt
+        self.saved = 0
+
+    def train(self, first, last, every=1, add=0.0, lr=lambda step: 3e-4, data=None, checkpoints=(), noise=0.02):
+        losses = {}
+        for step in range(first, last + 1, every):
+            losses[step] = float(f"{curve(step) + add + self.random.gauss(0, noise):.4f}")
+            more = f" | consumed_samples: {data(step)}" if data else ""
+            self.lines.append(line(self.at_ms, f"step: {step} | loss: {losses[step]:.4f} | lr: {lr(step):.6e}{more}"))
+            self.at_ms += MINUTE_MS
+            if step in checkpoints:
+                self.lines.append(line(self.at_ms - 1000, f"saved checkpoint to /ckpt/step-{step} at step {step}"))
+                self.saved += 1
+        self.losses.append(losses)
+        self.at_ms += 10 * MINUTE_MS
+        return self
+
+
+def send(server, log, job="j"):
+    """Checkpoints are stored a moment after they were read."""
+    server.send(job, log.lines)
+    server.wait_for_extraction()
+    wait_until(lambda: len(server.get(f"/api/v1/jobs/{job}/checkpoints").body["checkpoints"]) == log.saved, what="the checkpoints")
+
+
+def ask(server, log, job="j", restarts=1):
+    send(server, log, job)
+    body = server.get(f"/api/v1/jobs/{job}/continuity").body
+    assert len(body["restarts"]) == restarts, body
+    return body
+
+
+def spreads(before, after, first):
+    """The definition of docs/goodput.md, on its own."""
+    shared = sorted(set(before) & set(after))[:50]
+    earlier = [before[step] for step in sorted(before) if step < first][-50:]
+    window = earlier + [before[step] for step in sorted(before) if step >= first][:50]
+    changes = [b - a for a, b in zip(window, window[1:])]
+    slope = statistics.median(changes)
+    spread = 1.4826 * statistics.median(abs(change - slope) for change in changes) / 2 ** 0.5
+    spread = max(spread, 1e-4 * abs(statistics.median(window)))
+    difference = statistics.median(after[step] - before[step] for step in shared)
+    return len(shared), abs(difference) / spread
+
+
+def test_it_went_on_from_its_checkpoint(server):
+    log = Log().train(1, 100, checkpoints=(40, 80)).train(81, 160)
+    body = ask(server, log)
+    row = body["restarts"][0]
+    count, far = spreads(*log.losses, first=81)
+    assert (body["metric"], body["stream"], body["left_out"]) == ("train:loss", "algo-1", 0)
+    assert (row["attempt"], row["first_step"], row["from_step"], row["checkpoint_step"]) == (2, 81, 80, 80)
+    assert count == row["overlap_steps"] == 20 and far < 3
+    assert row["loss_spreads"] == pytest.approx(far, rel=1e-9)
+    assert (row["lr_equal"], row["data_equal"], row["verdict"], row["cause"]) == (True, None, "continued", None)
+
+
+def test_an_older_checkpoint_has_a_higher_loss(server):
+    """It says that it is at step 81, and its weights are those of step 40."""
+    log = Log().train(1, 100, checkpoints=(40, 80)).train(81, 160, add=curve(40) - curve(80))
+    row = ask(server, log)["restarts"][0]
+    count, far = spreads(*log.losses, first=81)
+    assert far > 3 and row["loss_spreads"] == pytest.approx(far, rel=1e-9) and row["overlap_steps"] == count
+    assert (row["verdict"], row["cause"], row["lr_equal"]) == ("differs", "older checkpoint", True)
+    assert "at 20 steps that were printed twice" in row["why"]
+
+
+def test_a_schedule_that_begins_anew(server):
+    log = Log().train(1, 100, lr=lambda step: 1e-3 * step / 100).train(81, 160, lr=lambda step: 1e-3 * (step - 80) / 100)
+    row = ask(server, log)["restarts"][0]
+    assert (row["verdict"], row["cause"], row["lr_equal"]) == ("differs", "rate restarted", False)
+    assert "learning rate at step 81 is 1e-05 and was 0.00081" in row["why"]
+
+
+@pytest.mark.parametrize("factor, equal", [(1 + 5e-7, True), (1 + 3e-6, False)])
+def test_a_rate_is_equal_to_a_millionth(server, factor, equal):
+    log = Log().train(1, 60, lr=lambda step: 3e-4).train(41, 100, lr=lambda step: 3e-4 * factor)
+    log.lines = [text.replace("lr: 3.000000e-04", "lr: 0.000300000000").replace(
+        f"lr: {3e-4 * factor:.6e}", f"lr: {3e-4 * factor:.12f}") for text in log.lines]
+    assert ask(server, log)["restarts"][0]["lr_equal"] is equal
+
+
+def test_other_data_at_the_same_step(server):
+    log = Log().train(1, 100, data=lambda step: 512 * step).train(81, 160, data=lambda step: 512 * (step - 80))
+    body = ask(server, log)
+    row = body["restarts"][0]
+    assert "consumed_samples" in body["data_metric"]
+    assert (row["verdict"], row["cause"], row["data_equal"]) == ("differs", "data order", False)
+    assert "at step 81 is 512 and was 41472" in row["why"]
+
+
+def test_the_same_data_is_said_to_be(server):
+    log = Log().train(1, 100, data=lambda step: 512 * step).train(81, 160, data=lambda step: 512 * step)
+    row = ask(server, log)["restarts"][0]
+    assert (row["verdict"], row["data_equal"]) == ("continued", True)
+
+
+def test_without_a_step_that_both_printed_nothing_is_proved(server):
+    """Losses each ten steps; the second attempt prints others."""
+    log = Log().train(10, 200, every=10).train(155, 300, every=10)
+    row = ask(server, log)["restarts"][0]
+    assert (row["overlap_steps"], row["verdict"], row["cause"]) == (0, "not provable", None)
+    assert (row["loss_spreads"], row["loss_before"], row["lr_equal"]) == (None, None, None)
+    assert "print the loss at each step" in row["why"]
+
+
+def test_each_restart_is_compared_with_what_it_took_the_place_of(server):
+    """Three attempts: the third goes behind the beginning of the second, and is compared with the first there."""
+    log = Log().train(1, 100).train(81, 120).train(61, 140)
+    rows = ask(server, log, restarts=2)["restarts"]
+    first, second, third = log.losses
+    told = {step: loss for step, loss in first.items() if step < 81} | second
+    count, far = spreads(told, third, first=61)
+    assert [row["attempt"] for row in rows] == [2, 3]
+    assert (rows[1]["overlap_steps"], count) == (50, 50)
+    assert rows[1]["loss_spreads"] == pytest.approx(far, rel=1e-9)
+    assert rows[1]["verdict"] == "continued"
+
+
+def test_along_a_chain_the_end_of_the_job_before_counts(server):
+    before, after = Log(1).train(1, 100, checkpoints=(80,)), Log(2).train(81, 160)
+    send(server, before, "first")
+    assert server.post("/api/v1/jobs", json={"TrainingJobName": "second", "Tags": [{"Key": "continues", "Value": "first"}]}).status == 201
+    row = ask(server, after, "second")["restarts"][0]
+    count, far = spreads(before.losses[0], after.losses[0], first=81)
+    assert (row["attempt"], row["continues"], row["from_step"], row["checkpoint_step"]) == (1, "first", 80, 80)
+    assert (row["overlap_steps"], row["verdict"]) == (count, "continued")
+    assert row["loss_spreads"] == pytest.approx(far, rel=1e-9)
+
+
+def test_it_is_the_same_behind_a_stop_and_sealing(make_server):
+    server = make_server()
+    log = Log().train(1, 100).train(81, 160)
+    told = ask(server, log)
+    server.stop()
+    server.start()
+    assert server.get("/api/v1/jobs/j/continuity").body == told
+
+
+def test_who_has_none_and_who_is_not_there(server):
+    server.send("quiet", ["no number here"])
+    assert server.get("/api/v1/jobs/quiet/continuity").body["restarts"] == []
+    log = Log().train(1, 20)
+    server.send("once", log.lines)
+    server.wait_for_extraction()
+    once = server.get("/api/v1/jobs/once/continuity").body
+    assert (once["metric"], once["restarts"]) == ("train:loss", [])
+    assert server.get("/api/v1/jobs/none/continuity").status == 404
+    assert server.get("/api/v1/jobs/once/continuity?x=1").status == 400
+
+
+# ---- the incident ----
+
+def differing(server, job="j"):
+    return incidents(server, job, "restart_differs")
+
+
+def test_what_differs_is_told_once_a_restart(make_server):
+    server = make_server()
+    log = Log().train(1, 100, checkpoints=(40, 80)).train(81, 160, add=curve(40) - curve(80))
+    answer = ask(server, log)["restarts"][0]
+    row, = wait_until(lambda: differing(server), what="the incident")
+    evidence = row["evidence"]
+    assert (row["severity"], row["opened_step"], row["is_historic"]) == ("warning", 81, True)
+    assert (evidence["cause"], evidence["attempt"], evidence["from_step"], evidence["overlap_steps"]) == ("older checkpoint", 2, 80, 20)
+    assert (evidence["metric"], evidence["score"]) == ("train:loss", answer["loss_spreads"])
+    assert (evidence["value"], evidence["expected"]) == (answer["loss_after"], answer["loss_before"])
+    server.restart()
+    log.lines.clear()
+    log.train(121, 200, add=0)  # restarted again, now from step 120 of the second attempt, with the loss of the first
+    server.send("j", log.lines)
+    rows = wait_until(lambda: len(differing(server)) == 2 and differing(server), what="that of the next restart")
+    assert [(one["evidence"]["attempt"], one["evidence"]["cause"]) for one in rows] == [(3, "data order"), (2, "older checkpoint")]
+    assert rows[1]["state"] == "recovered"
+
+
+def test_a_rate_that_restarted_is_told_with_its_figures(server):
+    log = Log().train(1, 100, lr=lambda step: 1e-3 * step / 100).train(81, 160, lr=lambda step: 1e-3 * (step - 80) / 100)
+    ask(server, log)
+    row, = wait_until(lambda: differing(server), what="the incident")
+    evidence = row["evidence"]
+    assert (row["opened_step"], evidence["cause"]) == (81, "rate restarted")
+    assert "learning_rate" in evidence["metric"] or "lr" in evidence["metric"]
+    assert (evidence["value"], evidence["expected"]) == (pytest.approx(1e-5), pytest.approx(8.1e-4))
+
+
+def test_who_went_on_or_has_little_in_common_is_not_told_of(server):
+    """Seven steps in common are too few for an incident while the job runs; another job's comes in the meantime."""
+    few = Log(3).train(1, 87).train(81, 95, add=1)
+    ask(server, few, "few")
+    fine = Log(4).train(1, 100).train(81, 160)
+    ask(server, fine, "fine")
+    odd = Log(5).train(1, 100).train(81, 160, add=1)
+    ask(server, odd, "odd")
+    wait_until(lambda: differing(server, "odd"), what="the incident of the job that differs")
+    assert not differing(server, "few") and not differing(server, "fine")
+    more = Log(6)
+    more.at_ms = few.at_ms - 10 * MINUTE_MS
+    server.send("few", more.train(96, 400).lines)
+    assert wait_until(lambda: differing(server, "few"), what="256 prints: no more in common will come")[0]["evidence"]["overlap_steps"] == 7
+
+
+def test_of_many_restarts_the_newest_hundred_are_looked_at(server):
+    """Each attempt makes ten steps and goes back five; the tenth of the loss is the noise of the step itself, so all of them went on."""
+    lines, at_ms, first = [], T0, 1
+    for attempt in range(1, 104):
+        for step in range(first, first + 10):
+            lines.append(line(at_ms, f"step: {step} | loss: {2 + (step * 7 % 10) / 100:.4f}"))
+            at_ms += MINUTE_MS
+        lines.append(line(at_ms, f"Resuming from checkpoint at step {first + 4}"))
+        first += 5
+        at_ms += 10 * MINUTE_MS
+    server.send("j", lines)
+    server.wait_for_extraction()
+    body = server.get("/api/v1/jobs/j/continuity").body
+    assert (len(body["restarts"]), body["left_out"]) == (100, 2)
+    assert [row["attempt"] for row in body["restarts"]] == list(range(4, 104))
+    assert {(row["overlap_steps"], row["loss_spreads"], row["verdict"]) for row in body["restarts"]} == {(5, 0, "continued")}
+    assert [row["first_step"] for row in body["restarts"]] == [5 * attempt - 4 for attempt in range(4, 104)]

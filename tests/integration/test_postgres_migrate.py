@@ -1,0 +1,84 @@
+"""A migration of a PostgreSQL schema that takes its time, and an owner that sleeps in it."""
+
+import contextlib
+import signal
+
+import pytest
+
+from pair import IS_LONG
+from postgres import Cluster
+from smserver import PATIENCE_S, Server, wait_until
+
+MORE_THAN_A_LOCK_MAY_TAKE_S = 65
+LEASE_S = 10
+
+
+@pytest.fixture
+def cluster():
+    with Cluster() as one:
+        yield one
+
+
+@contextlib.contextmanager
+def slow_tables(cluster, seconds):
+    """The next table that is made takes so long; those after it do not."""
+    cluster.psql("CREATE SEQUENCE made; CREATE FUNCTION slow() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN"
+        f" IF nextval('public.made') = 1 THEN PERFORM pg_sleep({seconds}); END IF; END $$;"
+        " CREATE EVENT TRIGGER slow ON ddl_command_start WHEN TAG IN ('CREATE TABLE') EXECUTE FUNCTION slow()")
+    yield
+    cluster.psql("DROP EVENT TRIGGER slow; DROP FUNCTION slow; DROP SEQUENCE made")
+
+
+def sleepers(cluster):
+    return int(cluster.psql("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"))
+
+
+@pytest.mark.skipif(not IS_LONG, reason="takes over a minute: runs with tests/run --all (SM_LONG)")
+def test_a_migration_may_take_longer_than_a_minute(tmp_path, cluster):
+    server = Server(tmp_path, postgres=cluster)
+    with slow_tables(cluster, MORE_THAN_A_LOCK_MAY_TAKE_S):
+        server.launch()
+        server.wait_for_log("event=listening", timeout=MORE_THAN_A_LOCK_MAY_TAKE_S + PATIENCE_S)
+    server.stop()
+
+
+def older_schema(server):
+    server.postgres.psql(f"UPDATE {server.schema}.settings SET value = convert_to('46', 'UTF8') WHERE key = 'schema_version'")
+
+
+def test_an_owner_that_sleeps_in_a_migration_is_taken_over_from(tmp_path, cluster):
+    """Its session is ended with its lease: who comes next need not wait for its locks. The tables are there already, so both fail in the end."""
+    first, second = (Server(tmp_path, postgres=cluster) for _ in range(2))
+    first.start()
+    first.stop()
+    older_schema(first)
+    with slow_tables(cluster, 2 * PATIENCE_S):
+        first.launch()
+        wait_until(lambda: sleepers(cluster) == 1, what="the migration")
+        second.launch()
+        second.wait_for_log(r"event=standby .*belongs to another server")
+        first.signal(signal.SIGSTOP)
+        assert second.wait(timeout=PATIENCE_S) == 1
+        assert "migration '0047_base.sql'" in second.log_text()
+        assert sleepers(cluster) == 0
+        first.signal(signal.SIGCONT)
+        assert first.wait() == 1
+        for one in (first, second):
+            one.assert_clean()
+
+
+def test_a_standby_comes_to_a_schema_that_is_being_migrated(tmp_path, cluster):
+    """It waits for the lease, not for the locks of the migration."""
+    first, second = (Server(tmp_path, postgres=cluster) for _ in range(2))
+    first.start()
+    first.stop()
+    older_schema(first)
+    with slow_tables(cluster, 2 * PATIENCE_S):
+        first.launch()
+        wait_until(lambda: sleepers(cluster) == 1, what="the migration")
+        second.launch()
+        second.port = int(second.wait_for_log(r"event=standby port=(\d+)", timeout=LEASE_S).group(1))
+        assert second.get("/readyz").status == 503
+        second.stop()
+        first.process.kill()
+        first.wait()

@@ -1,0 +1,149 @@
+"""The declared learning rate beside the printed one: trainers' formulas are written down here once more, from their sources."""
+
+import math
+
+import pytest
+
+from test_life import MINUTE_MS, T0, line
+
+PEAK = 6e-4
+
+
+def linear(step, warmup, total):
+    """transformers.get_linear_schedule_with_warmup"""
+    if step < warmup:
+        return PEAK * step / max(1, warmup)
+    return PEAK * max(0.0, (total - step) / max(1, total - warmup))
+
+
+def cosine(step, warmup, total, least=0.0):
+    """transformers.get_cosine_schedule_with_warmup; with `least`, Megatron's and nanoGPT's"""
+    if step < warmup:
+        return PEAK * step / max(1, warmup)
+    progress = min(1.0, (step - warmup) / max(1, total - warmup))
+    return least + (PEAK - least) * 0.5 * (1.0 + math.cos(math.pi * progress))
+
+
+def inverse_sqrt(step, warmup):
+    """transformers.get_inverse_sqrt_schedule; its timescale is the warm-up"""
+    if step < warmup:
+        return PEAK * step / warmup
+    shift = warmup - warmup
+    return PEAK / math.sqrt((step + shift) / warmup)
+
+
+def wsd(step, warmup, total, decay, least=0.0):
+    """Megatron's WSD with a linear decay"""
+    if step < warmup:
+        return PEAK * step / warmup
+    if step <= total - decay:
+        return PEAK
+    return least + (PEAK - least) * (total - step) / decay
+
+
+KINDS = {
+    "transformers linear": ({"learning_rate": PEAK, "lr_scheduler_type": "linear", "warmup_steps": 20, "max_steps": 200},
+        "linear", lambda n: linear(n, 20, 200)),
+    "transformers cosine, by a ratio": ({"learning_rate": PEAK, "lr_scheduler_type": "SchedulerType.COSINE", "warmup_steps": 0, "warmup_ratio": 0.1, "max_steps": 200},
+        "cosine", lambda n: cosine(n, 20, 200)),
+    "transformers constant": ({"learning_rate": PEAK, "lr_scheduler_type": "constant_with_warmup", "warmup_steps": 20, "max_steps": 200},
+        "constant", lambda n: PEAK * min(1, n / 20)),
+    "transformers inverse_sqrt": ({"learning_rate": PEAK, "lr_scheduler_type": "inverse_sqrt", "warmup_steps": 20, "max_steps": 200},
+        "inverse square root", lambda n: inverse_sqrt(n, 20)),
+    "megatron cosine": ({"lr": PEAK, "min_lr": 6e-5, "lr_decay_style": "cosine", "lr_warmup_iters": 20, "lr_decay_iters": 180, "train_iters": 200},
+        "cosine", lambda n: cosine(n, 20, 180, 6e-5)),
+    "megatron WSD": ({"lr": PEAK, "min_lr": 6e-5, "lr_decay_style": "WSD", "lr_warmup_iters": 20, "lr_wsd_decay_iters": 50, "train_iters": 200},
+        "warm-up, stable, decay", lambda n: wsd(n, 20, 200, 50, 6e-5)),
+    "nanoGPT": ({"learning_rate": PEAK, "min_lr": 6e-5, "decay_lr": "True", "warmup_iters": 20, "lr_decay_iters": 200, "max_iters": 200},
+        "cosine", lambda n: cosine(n, 20, 200, 6e-5)),
+    "torchtitan": ({"optimizer.lr": PEAK, "lr_scheduler.warmup_steps": 20, "lr_scheduler.decay_ratio": 0.25, "lr_scheduler.decay_type": "linear",
+        "lr_scheduler.min_lr_factor": 0.1, "training.max_steps": 200}, "warm-up, stable, decay", lambda n: wsd(n, 20, 200, 50, 6e-5)),
+}
+
+
+def run(server, settings, rate, steps=range(1, 201), more=lambda n: ""):
+    document = {"TrainingJobName": "j", "HyperParameters": {key: str(value) for key, value in settings.items()}}
+    assert server.post("/api/v1/jobs", json=document).status == 201
+    server.send("j", [line(T0 + n * MINUTE_MS, f"step: {n} | loss: 2.5 | lr: {rate(n):.10e}{more(n)}") for n in steps])
+    server.wait_for_extraction()
+    reply = server.get("/api/v1/jobs/j/schedule")
+    assert reply.status == 200, reply
+    return reply.body
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_schedule_is_known_and_kept(server, kind):
+    settings, name, rate = KINDS[kind]
+    found = run(server, settings, rate)
+    declared = found["declared"]
+    assert (declared["schedule"], declared["peak"], declared["warmup_steps"]) == (name, PEAK, 20)
+    assert found["first_difference"] is None
+    assert len(found["observed"]) == 67  # of 200, each third
+    for point in found["observed"]:
+        assert point["observed"] == pytest.approx(rate(point["step"]), rel=1e-9)
+        assert point["declared"] == pytest.approx(rate(point["step"]), rel=1e-9), point
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_rate_of_the_step_before_or_behind_is_the_declared_one_too(server, kind):
+    settings, _, rate = KINDS[kind]
+    assert run(server, settings, lambda n: rate(n - 1))["first_difference"] is None
+
+
+def test_a_warm_up_of_another_length(server):
+    """200 steps instead of 20: step 2 has 1.2e-5 where 6e-5 is declared, and even step 1 declares 3e-5."""
+    settings, _, rate = KINDS["megatron cosine"]
+    found = run(server, settings, lambda n: PEAK * n / 200)
+    first = found["first_difference"]
+    assert first["step"] == 2
+    assert (first["declared"], first["observed"]) == (pytest.approx(6e-5), pytest.approx(6e-6))
+
+
+def test_a_drift_of_a_hundredth_and_what_is_less(server):
+    """From step 101 on; in the middle of a cosine the next step changes the rate by another hundredth."""
+    settings, _, rate = KINDS["transformers constant"]
+    assert run(server, settings, lambda n: rate(n) * (1.009 if n > 100 else 1))["first_difference"] is None
+
+
+def test_a_drift_beyond_a_hundredth(server):
+    settings, _, rate = KINDS["transformers constant"]
+    first = run(server, settings, lambda n: rate(n) * (1.011 if n > 100 else 1))["first_difference"]
+    assert first == {"step": 101, "declared": pytest.approx(PEAK), "observed": pytest.approx(PEAK * 1.011)}
+
+
+def test_one_odd_print_is_no_difference(server):
+    settings, _, rate = KINDS["transformers linear"]
+    assert run(server, settings, lambda n: rate(n) * (2 if n == 100 else 1))["first_difference"] is None
+
+
+def test_gradients_that_were_clipped(server):
+    """Every fourth norm is above 1."""
+    settings, _, rate = KINDS["megatron cosine"]
+    found = run(server, {**settings, "clip_grad": 1.0}, rate, more=lambda n: f" | grad norm: {1.5 if n % 4 == 0 else 0.5}")
+    assert (found["clipped_share"], found["clip"], found["clip_from"]) == (0.25, 1.0, "clip_grad")
+
+
+def test_what_nobody_declared_is_null(server):
+    found = run(server, {"max_steps": 200}, lambda n: PEAK, more=lambda n: " | grad norm: 0.5")
+    assert (found["declared"], found["first_difference"], found["clipped_share"], found["clip"]) == (None, None, None, None)
+    assert found["observed"][0] == {"step": 1, "declared": None, "observed": PEAK}
+
+
+@pytest.mark.parametrize("settings", [
+    {"learning_rate": PEAK, "lr_scheduler_type": "cosine_with_restarts", "max_steps": 200},
+    {"learning_rate": "a lot", "lr_scheduler_type": "cosine", "max_steps": 200},
+    {"learning_rate": PEAK, "lr_scheduler_type": "cosine"},
+    {"learning_rate": PEAK, "lr_scheduler_type": "cosine", "warmup_steps": 300, "max_steps": 200},
+    {"learning_rate": PEAK, "lr_decay_style": "WSD", "train_iters": 200},
+])
+def test_what_is_not_followed_declares_nothing(server, settings):
+    found = run(server, settings, lambda n: PEAK)
+    assert (found["declared"], found["first_difference"]) == (None, None)
+
+
+def test_a_job_without_any_and_none(server):
+    server.send("quiet", ["no number here"])
+    server.wait_for_extraction()
+    found = server.get("/api/v1/jobs/quiet/schedule").body
+    assert (found["metric"], found["declared"], found["observed"]) == ("", None, [])
+    assert server.get("/api/v1/jobs/none/schedule").status == 404

@@ -1,0 +1,88 @@
+"""Tokens: how many, of how many, until when and for how much; each figure is worked out here from what the log says."""
+
+import pytest
+
+from test_life import MINUTE_MS, T0, line
+
+DAY_MS = 86400000
+
+
+def tokens(server, job="j"):
+    server.wait_for_extraction()
+    reply = server.get(f"/api/v1/jobs/{job}/tokens")
+    assert reply.status == 200, reply
+    return reply.body
+
+
+def announce(server, settings, job="j", **more):
+    document = {"TrainingJobName": job, "HyperParameters": {key: str(value) for key, value in settings.items()}, **more}
+    assert server.post("/api/v1/jobs", json=document).status == 201
+
+
+def steps(first, last, text="step: {n} loss: 2.5", at_ms=T0):
+    return [line(at_ms + (n - first) * MINUTE_MS, text.format(n=n)) for n in range(first, last + 1)]
+
+
+def test_by_steps_and_settings(server):
+    """8 sequences of 1024 tokens a step, 1000 steps: 8192 tokens a minute."""
+    announce(server, {"global_batch_size": 8, "seq_length": 1024, "max_steps": 1000})
+    server.send("j", steps(1, 100))
+    found = tokens(server)
+    assert (found["budget"], found["consumed"]) == (1000 * 8192, 100 * 8192)
+    assert found["per_day"] == pytest.approx(8192 * 1440)
+    assert found["eta_ms"] == T0 + 99 * MINUTE_MS + 900 * MINUTE_MS
+    assert found["eta_cost"] is None
+    assert found["from"] == {"budget": "total_steps * tokens_per_step", "consumed": "step * tokens_per_step (global_batch_size * sequence_length)"}
+
+
+def test_by_what_the_log_counts(server):
+    """It begins at a hundred thousand, as a job that goes on with another one does."""
+    announce(server, {"train_tokens": "1e6", "global_batch_size": 8, "seq_length": 1024})
+    server.send("j", [line(T0 + n * MINUTE_MS, f"step: {n} | loss: 2.5 | consumed_tokens: {100000 + 2000 * n}") for n in range(1, 51)])
+    found = tokens(server)
+    assert (found["budget"], found["consumed"]) == (1e6, 200000)
+    assert found["per_day"] == pytest.approx(2000 * 1440)
+    assert found["eta_ms"] == pytest.approx(T0 + 50 * MINUTE_MS + 800000 / 2000 * MINUTE_MS)
+    assert "consumed_tokens" in found["from"]["consumed"] and found["from"]["budget"].startswith("train_tokens")
+
+
+def test_by_samples(server):
+    announce(server, {"train_samples": 10000, "seq_length": 2048})
+    server.send("j", [line(T0 + n * MINUTE_MS, f"step: {n} | loss: 2.5 | consumed_samples: {16 * n}") for n in range(1, 11)])
+    found = tokens(server)
+    assert (found["budget"], found["consumed"]) == (10000 * 2048, 160 * 2048)
+    assert found["per_day"] == pytest.approx(16 * 2048 * 1440)
+
+
+def test_what_was_made_again_is_consumed_once(server):
+    """Steps 1 to 100 in 99 minutes, ten minutes of nothing, then 81 to 120: 120 steps in 99 + 10 + 39 minutes."""
+    announce(server, {"global_batch_size": 8, "seq_length": 1024})
+    server.send("j", steps(1, 100) + steps(81, 120, at_ms=T0 + 109 * MINUTE_MS))
+    found = tokens(server)
+    assert (found["budget"], found["consumed"], found["eta_ms"]) == (None, 120 * 8192, None)
+    assert found["per_day"] == pytest.approx(119 * 8192 / 148 * 1440)
+
+
+def test_the_rest_costs_what_an_hour_cost_so_far(server):
+    """Two nodes at 3.6 an hour each: 0.12 a minute."""
+    prices = {"currency": "EUR", "prices": [{"instance": "ml.odd.large", "per_hour": 3.6}]}
+    assert server.put("/api/v1/prices", json=prices).status in (200, 204)
+    announce(server, {"global_batch_size": 8, "seq_length": 1024, "max_steps": 1000}, ResourceConfig={"InstanceType": "ml.odd.large", "InstanceCount": 2})
+    server.send("j", steps(1, 100))
+    found = tokens(server)
+    assert (found["currency"], found["eta_cost"]) == ("EUR", pytest.approx(900 * 0.12, rel=1e-3))
+
+
+def test_of_one_that_ended_nothing_is_left(server):
+    announce(server, {"global_batch_size": 8, "seq_length": 1024, "max_steps": 1000})
+    server.send("j", steps(1, 100))
+    assert server.post("/api/v1/jobs/j/transitions", json={"SecondaryStatus": "Stopped", "time_ms": T0 + 100 * MINUTE_MS}).status == 204
+    found = tokens(server)
+    assert (found["consumed"], found["eta_ms"], found["eta_cost"]) == (100 * 8192, None, None)
+
+
+def test_what_nobody_knows_is_null(server):
+    server.send("j", steps(1, 10))
+    found = tokens(server)
+    assert [found[name] for name in ("budget", "consumed", "per_day", "eta_ms", "eta_cost")] == [None] * 5 and found["from"] == {}
+    assert server.get("/api/v1/jobs/none/tokens").status == 404

@@ -1,0 +1,134 @@
+#include "fleet/continuity.h"
+#include "test.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct continuity_series *new_series(void)
+{
+	return calloc(1, sizeof(struct continuity_series));
+}
+
+/* Steps from..to: their value, and 0.1 up and down by turns. */
+static void before(struct continuity_series *series, int64_t first, int64_t from, int64_t to, double value)
+{
+	for (int64_t step = from; step <= to; step++)
+		continuity_add_before(series, first, step, value + (step % 2 ? 0.1 : -0.1));
+}
+
+static void after(struct continuity_series *series, int64_t from, int64_t to, double value)
+{
+	for (int64_t step = from; step <= to; step++)
+		continuity_add_after(series, step, value + (step % 2 ? 0.1 : -0.1));
+}
+
+static struct continuity judge(const struct continuity_series *loss)
+{
+	struct continuity out;
+
+	continuity_judge(loss, NULL, NULL, &out);
+	return out;
+}
+
+/* Changes are 0.2 and -0.2 by turns, 50 and 49 of each kind or so: their median is one of these, the deviation from it 0 or 0.4. */
+TEST(the_same_values_are_no_difference)
+{
+	struct continuity_series *loss = new_series();
+	before(loss, 61, 1, 100, 2);
+	after(loss, 61, 120, 2);
+	struct continuity c = judge(loss);
+	CHECK_INT(c.overlap_steps, 40);
+	CHECK_INT(c.first_step, 61);
+	CHECK_INT(c.stride, 1);
+	CHECK(c.loss_difference == 0 && c.loss_spreads == 0);
+	CHECK_INT(c.verdict, CONTINUITY_CONTINUED);
+	CHECK(!c.cause);
+	free(loss);
+}
+
+/* 0.001 of 2 is five times the least spread, a ten thousandth of the loss. */
+TEST(a_curve_without_noise_has_the_least_spread)
+{
+	struct continuity_series *loss = new_series();
+	for (int64_t step = 1; step <= 100; step++)
+		continuity_add_before(loss, 61, step, 2);
+	for (int64_t step = 61; step <= 100; step++)
+		continuity_add_after(loss, step, 2.001);
+	struct continuity c = judge(loss);
+	CHECK(fabs(c.loss_spread - 2e-4) < 1e-12);
+	CHECK(fabs(c.loss_spreads - 5) < 1e-6);
+	CHECK_INT(c.verdict, CONTINUITY_DIFFERS);
+	CHECK_TEXT(c.cause, "older checkpoint");
+	free(loss);
+}
+
+TEST(a_loss_of_nothing_but_zeroes_goes_on)
+{
+	struct continuity_series *loss = new_series();
+	for (int64_t step = 1; step <= 20; step++) {
+		continuity_add_before(loss, 11, step, 0);
+		if (step > 10)
+			continuity_add_after(loss, step, 0);
+	}
+	CHECK_INT(judge(loss).verdict, CONTINUITY_CONTINUED);
+	free(loss);
+}
+
+TEST(a_lower_loss_has_seen_other_data)
+{
+	struct continuity_series *loss = new_series();
+	for (int64_t step = 1; step <= 20; step++) {
+		continuity_add_before(loss, 11, step, 2);
+		if (step > 10)
+			continuity_add_after(loss, step, 1);
+	}
+	CHECK_TEXT(judge(loss).cause, "data order");
+	free(loss);
+}
+
+TEST(values_that_are_no_numbers_are_left_out)
+{
+	struct continuity_series *loss = new_series();
+	before(loss, 11, 1, 14, 2);
+	continuity_add_before(loss, 11, 15, NAN);
+	continuity_add_before(loss, 11, 16, INFINITY);
+	after(loss, 11, 20, 2);
+	struct continuity c = judge(loss);
+	CHECK_INT(c.overlap_steps, 4);
+	CHECK_INT(c.verdict, CONTINUITY_CONTINUED);
+	free(loss);
+}
+
+/* Four changes are the fewest that tell of a spread. */
+TEST(too_little_before_proves_nothing)
+{
+	for (int64_t last = 4; last <= 5; last++) {
+		struct continuity_series *loss = new_series();
+		before(loss, 3, 1, last, 2);
+		after(loss, 3, 9, 2);
+		CHECK_INT(judge(loss).verdict, last == 4 ? CONTINUITY_NOT_PROVABLE : CONTINUITY_CONTINUED);
+		free(loss);
+	}
+}
+
+TEST(what_is_kept_has_an_end)
+{
+	struct continuity_series *loss = new_series();
+	before(loss, 1001, 1, 3000, 2);
+	after(loss, 1001, 3000, 2);
+	CHECK_INT(loss->before.count, CONTINUITY_WINDOW);
+	CHECK_INT(loss->after.count, CONTINUITY_WINDOW);
+	CHECK_INT(judge(loss).overlap_steps, CONTINUITY_PAIRS);
+	free(loss);
+}
+
+TEST(a_step_that_was_printed_twice_has_its_last_value)
+{
+	struct continuity_series *loss = new_series();
+	continuity_add_after(loss, 5, 1);
+	continuity_add_after(loss, 5, 2);
+	CHECK_INT(loss->after.count, 1);
+	CHECK(loss->after.prints[0].value == 2);
+	free(loss);
+}

@@ -1,0 +1,71 @@
+import { jobPath } from "../../../api/client";
+import type { Continuity, ContinuityRestart } from "../../../api/types";
+import { say, t, tn } from "../../../i18n/i18n";
+import { formatCount, formatValue, NONE } from "../../../lib/text/format";
+import { Resource } from "../../../state/core/resource";
+import { useStore } from "../../../state/core/store";
+import type { JobStore } from "../../../state/job/job";
+import { DataTable } from "../../../ui/datatable";
+
+const VERDICTS: Readonly<Record<string, string>> = {
+  continued: say("went on"),
+  differs: say("differs"),
+  "not provable": say("not provable"),
+};
+
+const CAUSES: Readonly<Record<string, string>> = {
+  "older checkpoint": say("older checkpoint"),
+  "rate restarted": say("learning rate restarted"),
+  "data order": say("other data"),
+};
+
+function verdictOf(one: ContinuityRestart): string {
+  const verdict = t(VERDICTS[one.verdict] ?? one.verdict);
+  return one.cause ? `${verdict}: ${t(CAUSES[one.cause] ?? one.cause)}` : verdict;
+}
+
+function answer(isEqual: boolean | null): string {
+  if (isEqual === null) return NONE;
+  return isEqual ? t("yes") : t("no");
+}
+
+/** Whether each restart went on from where it was; nothing, where there was none. */
+export function ContinuityPart({ store }: { store: JobStore }) {
+  const asked = useStore(
+    () => new Resource<Continuity>(jobPath(store.name, "/continuity")),
+    [store],
+    (next) => next.load(),
+  );
+  const reply = asked?.value.value;
+  if (asked?.problem.value) return <p role="alert">{asked.problem.value.message}</p>;
+  if (!reply || reply.restarts.length === 0) return null;
+  return (
+    <>
+      <h3>{t("Did the restarts go on from where it was?")}</h3>
+      <DataTable
+        class="plain"
+        rows={[...reply.restarts].reverse()}
+        keyOf={(one) => one.attempt}
+        columns={[
+          { title: t("attempt"), isNumber: true, isHead: true, cell: (one) => formatCount(one.attempt) },
+          { title: t("verdict"), cell: verdictOf },
+          { title: t("from step"), isNumber: true, cell: (one) => formatCount(one.from_step) },
+          { title: t("checkpoint"), isNumber: true, cell: (one) => (one.checkpoint_step === null ? NONE : formatCount(one.checkpoint_step)) },
+          { title: t("steps printed twice"), isNumber: true, cell: (one) => formatCount(one.overlap_steps) },
+          { title: t("loss before"), isNumber: true, cell: (one) => (one.loss_before === null ? NONE : formatValue(one.loss_before)) },
+          { title: t("loss after"), isNumber: true, cell: (one) => (one.loss_after === null ? NONE : formatValue(one.loss_after)) },
+          {
+            title: t("apart, in spreads"),
+            hint: t("The median of the differences, in spreads of the loss before: more than 3 is another state"),
+            isNumber: true,
+            cell: (one) => (one.loss_spreads === null ? NONE : formatValue(Number(one.loss_spreads))),
+          },
+          { title: t("same learning rate"), cell: (one) => answer(one.lr_equal) },
+          { title: t("same data"), cell: (one) => answer(one.data_equal) },
+          { title: t("why"), cell: (one) => (one.verdict === "continued" ? NONE : one.why) },
+        ]}
+      />
+      {reply.left_out > 0 && <p class="dim">{tn(reply.left_out, "and {n} earlier one", "and {n} earlier ones")}</p>}
+    </>
+  );
+}
