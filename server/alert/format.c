@@ -317,23 +317,24 @@ static void fill(
 
 struct rendering {
 	const struct values *values;
-	struct span escape; /* characters that become &amp; and the like */
+	const struct json
+		*escape; /* what stands for a character that means something to the receiver; NULL: nothing does */
 	struct json_writer w;
 };
 
-static void append_escaped(struct buf *out, struct span text, struct span escape)
+static void append_escaped(struct buf *out, struct span text, const struct json *escape)
 {
 	size_t len = text.len < VALUE_MAX_BYTES ? text.len : VALUE_MAX_BYTES;
 
 	while (len < text.len && len && (text.ptr[len] & 0xc0) == 0x80)
 		len--; /* not within a character */
 	for (size_t i = 0; i < len; i++) {
-		char c = text.ptr[i];
-		bool is_special = span_find_char(escape, c) >= 0;
-		if (is_special)
-			buf_append_text(out, c == '&' ? "&amp;" : c == '<' ? "&lt;" : "&gt;");
+		char c[2] = {text.ptr[i]};
+		const struct json *instead = *c ? json_get(escape, c) : NULL;
+		if (instead)
+			buf_append_span(out, json_string_of(instead));
 		else
-			buf_append_char(out, c);
+			buf_append_char(out, *c);
 	}
 	if (len < text.len)
 		buf_append_text(out, "…");
@@ -486,7 +487,7 @@ enum status webhook_render(const struct webhook_formats *formats, const struct w
 		return buf_status(body, err);
 	}
 	fill(&values, message, format, shape);
-	struct rendering r = {&values, json_string_of(json_get(format, "escape")), json_writer_on(body)};
+	struct rendering r = {&values, json_get(format, "escape"), json_writer_on(body)};
 	render(&r, json_get(format, "message"));
 	put_url_sign(&values, json_string_of(json_get(format, "sign")), shape->secret, url_suffix);
 	TRY(buf_status(url_suffix, err));

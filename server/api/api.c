@@ -5,6 +5,7 @@
 #include "api/core/audit.h"
 #include "api/core/handlers.h"
 #include "api/core/signed_urls.h"
+#include "api/core/page_sessions.h"
 #include "api/core/tokens.h"
 #include "api/send/upload.h"
 #include "api/send/upload_timer.h"
@@ -64,6 +65,7 @@ enum status api_new(struct api **out, const struct api_options *options, struct 
 	TRY(read_embed_origins(api, err));
 	TRY(ingest_labels_new(&api->labels, options->labels, err));
 	TRY(advice_new(&api->advice, options->advice, err));
+	TRY(page_sessions_new(&api->ended_sessions, options->store, err));
 	TRY(tokens_load(api, err));
 	api->sessions = session_table_new(options->lease_ms, options->max_sessions);
 	if (!api->sessions)
@@ -90,6 +92,7 @@ void api_free(struct api *api)
 	if (!api)
 		return;
 	arena_free(api->tokens_arena);
+	page_sessions_free(api->ended_sessions);
 	mem_free(api->frame_ancestors);
 	ingest_labels_free(api->labels);
 	zone_free(api->zone);

@@ -205,7 +205,10 @@ static void write_http(struct buf *out, const struct http_counters *c)
 	counter(out, "http_cut_replies_total",
 		"Long replies that broke off: the connection was aborted behind their 200.",
 		atomic_load(&c->cut_replies));
+	counter(out, "http_refused_connections_total", "Connections of addresses that had too many.",
+		atomic_load(&c->refused_connections));
 	gauge(out, "http_connections", "Open connections.", atomic_load(&c->connections));
+	gauge(out, "slow_requests", "Slow requests (--slow-workers) that wait or are at work.", atomic_load(&c->slow));
 	gauge(out, "http_streams", "Open event streams.", atomic_load(&c->streams));
 }
 

@@ -1,6 +1,7 @@
 /* The whole REST surface in one table; the OpenAPI document is written from it. */
 #include "api/api.h"
 #include "api/core/handlers.h"
+#include "api/core/request.h"
 
 enum { DOCUMENT_BYTES = 4 << 20, SMALL_BYTES = 64 << 10 };
 
@@ -29,7 +30,7 @@ static const struct http_route routes[] = {
 	{HTTP_POST, "/api/v1/session", SCOPE_PUBLIC, ROUTE_WORKER, .handler = api_session_create, .query = "",
 		.max_body_bytes = SMALL_BYTES, .body = "token!:string",
 		.summary = "Sign in with a token; the reply sets a cookie"},
-	{HTTP_DELETE, "/api/v1/session", SCOPE_PUBLIC, ROUTE_INLINE, .handler = api_session_delete, .query = "",
+	{HTTP_DELETE, "/api/v1/session", SCOPE_PUBLIC, ROUTE_WORKER, .handler = api_session_delete, .query = "",
 		.summary = "Sign out"},
 	{HTTP_GET, "/api/v1/tokens", SCOPE_ADMIN, ROUTE_WORKER, .handler = api_tokens_list, .query = "",
 		.summary = "List the tokens, without their text"},
@@ -85,11 +86,12 @@ static const struct http_route routes[] = {
 		.summary =
 			"A stream of server-sent events: new points and lines, changes of jobs, incidents, back-fills and warm pools"},
 
-	{HTTP_GET, "/api/v1/jobs", SCOPE_READ, ROUTE_WORKER, .handler = api_jobs_list,
+	{HTTP_GET, "/api/v1/jobs", SCOPE_READ, ROUTE_WORKER, .handler = api_jobs_list, .is_slow = api_is_slow_query,
 		.query = "q tz runs sort limit cursor offset total explain format fields",
 		.summary =
 			"Search jobs; fields= chooses columns, format=csv or ndjson returns all jobs found, explain=true says how the query was understood and answered"},
-	{HTTP_GET, "/api/v1/export", SCOPE_READ, ROUTE_WORKER, .handler = api_export, .query = "q tz",
+	{HTTP_GET, "/api/v1/export", SCOPE_READ, ROUTE_WORKER, .handler = api_export, .is_slow = api_is_slow,
+		.query = "q tz",
 		.summary = "Export whole jobs of a search as NDJSON: documents, lines, points, incidents"},
 	{HTTP_POST, "/api/v1/import", SCOPE_WRITE, ROUTE_UPLOAD, .upload = &api_import, .query = "",
 		.summary = "Import the jobs of an export; a job is left out if its name is taken"},
@@ -98,11 +100,11 @@ static const struct http_route routes[] = {
 		.body = "TrainingJobName!:string AlgorithmSpecification:object HyperParameters:object InputDataConfig:array OutputDataConfig:object ResourceConfig:object StoppingCondition:object CheckpointConfig:object Environment:object Tags:array",
 		.summary =
 			"Create a job from a CreateTrainingJob document; dry_run=true checks the document and stores nothing"},
-	{HTTP_POST, "/api/v1/search", SCOPE_READ, ROUTE_WORKER, .handler = api_search, .query = "",
-		.max_body_bytes = DOCUMENT_BYTES,
+	{HTTP_POST, "/api/v1/search", SCOPE_READ, ROUTE_WORKER, .handler = api_search, .is_slow = api_is_slow,
+		.query = "", .max_body_bytes = DOCUMENT_BYTES,
 		.body = "Resource!:string SearchExpression:object SortBy:string SortOrder:string NextToken:string MaxResults:integer",
 		.summary = "Search jobs with the body and the reply of SageMaker's Search"},
-	{HTTP_GET, "/api/v1/aggregate", SCOPE_READ, ROUTE_WORKER, .handler = api_aggregate,
+	{HTTP_GET, "/api/v1/aggregate", SCOPE_READ, ROUTE_WORKER, .handler = api_aggregate, .is_slow = api_is_slow,
 		.query = "q by of tz format",
 		.summary =
 			"Group jobs by team, month or other properties; the reply has sums, means and percentiles of each group"},
@@ -160,9 +162,10 @@ static const struct http_route routes[] = {
 	{HTTP_GET, "/api/v1/jobs/{job}/logs/histogram", SCOPE_READ, ROUTE_WORKER, .handler = api_log_histogram,
 		.query = "stream", .summary = "How many lines were logged in each part of the log's time"},
 	{HTTP_GET, "/api/v1/jobs/{job}/logs/captures", SCOPE_READ, ROUTE_WORKER, .handler = api_log_captures,
-		.query = "stream from limit",
+		.is_slow = api_is_slow, .query = "stream from limit",
 		.summary = "Which values of the lines of a stream are taken for points, and where they stand"},
 	{HTTP_GET, "/api/v1/jobs/{job}/logs/search", SCOPE_READ, ROUTE_WORKER, .handler = api_log_search,
+		.is_slow = api_is_slow,
 		.query =
 			"q regex ignore_case stream limit cursor order from_ms to_ms from_line to_line histogram ticks",
 		.summary = "Search the lines of all streams for a text or a regular expression"},
@@ -182,7 +185,7 @@ static const struct http_route routes[] = {
 		.query = "metric x from to buckets attempts",
 		.summary =
 			"Compare the streams of a job by one metric: how far each is from their median, by step or time"},
-	{HTTP_GET, "/api/v1/points", SCOPE_READ, ROUTE_WORKER, .handler = api_points_search,
+	{HTTP_GET, "/api/v1/points", SCOPE_READ, ROUTE_WORKER, .handler = api_points_search, .is_slow = api_is_slow,
 		.query = "q tz metric format", .summary = "The points of a metric in all jobs of a search, as CSV"},
 	{HTTP_POST, "/api/v1/points/query", SCOPE_READ, ROUTE_WORKER, .handler = api_points_query, .query = "",
 		.max_body_bytes = DOCUMENT_BYTES, .body = "queries!:array",
@@ -231,8 +234,8 @@ static const struct http_route routes[] = {
 
 	{HTTP_GET, "/api/v1/goodput", SCOPE_READ, ROUTE_WORKER, .handler = api_goodput, .query = "from to",
 		.summary = "How all jobs spent their time, by day (UTC), and how often and why they broke off"},
-	{HTTP_GET, "/api/v1/scaling", SCOPE_READ, ROUTE_WORKER, .handler = api_scaling, .query = "q",
-		.summary = "Throughput per node against the number of nodes, over the jobs of a search"},
+	{HTTP_GET, "/api/v1/scaling", SCOPE_READ, ROUTE_WORKER, .handler = api_scaling, .is_slow = api_is_slow,
+		.query = "q", .summary = "Throughput per node against the number of nodes, over the jobs of a search"},
 	{HTTP_GET, "/api/v1/prices", SCOPE_READ, ROUTE_WORKER, .handler = api_prices_get, .query = "",
 		.summary = "The list of prices: what an hour of each instance type costs, and from which day"},
 	{HTTP_PUT, "/api/v1/prices", SCOPE_ADMIN, ROUTE_WORKER, .handler = api_prices_put, .query = "",
@@ -273,7 +276,7 @@ static const struct http_route routes[] = {
 	{HTTP_DELETE, "/api/v1/jobs/{job}/definitions/backfill", SCOPE_WRITE, ROUTE_WORKER,
 		.handler = api_backfill_cancel, .query = "", .audit = "jobs", .summary = "Cancel a running back-fill"},
 	{HTTP_GET, "/api/v1/jobs/{job}/definitions/proposals", SCOPE_READ, ROUTE_WORKER,
-		.handler = api_definition_proposals, .query = "stream",
+		.handler = api_definition_proposals, .is_slow = api_is_slow, .query = "stream",
 		.summary =
 			"Propose metric definitions: shapes of line whose numbers vary, and definitions that would read them"},
 	{HTTP_GET, "/api/v1/definitions", SCOPE_READ, ROUTE_WORKER, .handler = api_definitions_get, .query = "",
@@ -281,13 +284,13 @@ static const struct http_route routes[] = {
 	{HTTP_PUT, "/api/v1/definitions", SCOPE_ADMIN, ROUTE_WORKER, .handler = api_definitions_put, .query = "",
 		.max_body_bytes = DOCUMENT_BYTES, .audit = "definitions", .body = "definitions!:array",
 		.summary = "Change the metric definitions for jobs that will be made and bring none"},
-	{HTTP_POST, "/api/v1/definitions/test", SCOPE_READ, ROUTE_WORKER, .handler = api_definitions_test, .query = "",
-		.max_body_bytes = DOCUMENT_BYTES,
+	{HTTP_POST, "/api/v1/definitions/test", SCOPE_READ, ROUTE_WORKER, .handler = api_definitions_test,
+		.is_slow = api_is_slow, .query = "", .max_body_bytes = DOCUMENT_BYTES,
 		.body = "MetricDefinitions:array lines:array job:string stream:string from:integer limit:integer",
 		.summary = "Try metric definitions on lines that you send or that are stored"},
 
 	{HTTP_GET, "/api/v1/incidents", SCOPE_READ, ROUTE_WORKER, .handler = api_incidents,
-		.query = "q tz state kind limit cursor all",
+		.is_slow = api_is_slow_query, .query = "q tz state kind limit cursor all",
 		.summary =
 			"The incidents, newest first; all=true also lists those that are shown as part of another stream's"},
 	{HTTP_GET, "/api/v1/incidents/{id}", SCOPE_READ, ROUTE_WORKER, .handler = api_incident_get, .query = "",
@@ -304,8 +307,9 @@ static const struct http_route routes[] = {
 	{HTTP_POST, "/api/v1/rules", SCOPE_ADMIN, ROUTE_WORKER, .handler = api_rules_create, .query = "",
 		.max_body_bytes = SMALL_BYTES, .audit = "rules", .body = "name!:string " RULE_FIELDS,
 		.summary = "Make a rule"},
-	{HTTP_POST, "/api/v1/rules/preview", SCOPE_READ, ROUTE_WORKER, .handler = api_rules_preview, .query = "",
-		.max_body_bytes = SMALL_BYTES, .body = "name:string " RULE_FIELDS " from_ms:integer to_ms:integer",
+	{HTTP_POST, "/api/v1/rules/preview", SCOPE_READ, ROUTE_WORKER, .handler = api_rules_preview,
+		.is_slow = api_is_slow, .query = "", .max_body_bytes = SMALL_BYTES,
+		.body = "name:string " RULE_FIELDS " from_ms:integer to_ms:integer",
 		.summary = "What a rule would have reported in a past time window; partial: it ran out of time"},
 	{HTTP_PUT, "/api/v1/rules/{id}", SCOPE_ADMIN, ROUTE_WORKER, .handler = api_rule_put, .query = "",
 		.max_body_bytes = SMALL_BYTES, .audit = "rules", .body = "name!:string " RULE_FIELDS,

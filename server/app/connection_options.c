@@ -16,6 +16,7 @@ enum status doors_make_aws(
 		.account = options_text(options, "aws-account"),
 		.max_body_bytes = (size_t)options_i64(options, "max-aws-bytes"),
 		.skew_ms = options_i64(options, "aws-skew"),
+		.search_cpu_ms = options_i64(options, "search-cpu-ms"),
 		.job_search_ms = options_i64(options, "job-search-ms"),
 		.max_commands = (size_t)options_i64(options, "max-commands"),
 		.max_metric_points = (size_t)options_i64(options, "max-metric-points"),

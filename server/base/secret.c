@@ -66,3 +66,42 @@ bool secret_is_masked(struct span value)
 			return false;
 	return true;
 }
+
+/* The next secret at or behind `from`: what stands between a URL's scheme and its '@'; empty: there is none. */
+static struct span next_in_url(struct span text, size_t from)
+{
+	for (ptrdiff_t at; (at = span_find(span_skip(text, from), SPAN("://"))) >= 0;) {
+		struct span scheme = span_of(text.ptr, from + (size_t)at);
+		from += (size_t)at + 3;
+		size_t end = from, sign = 0;
+		for (; end < text.len && !strchr("/?#\"'<> \t\r\n", text.ptr[end]); end++)
+			sign = text.ptr[end] == '@' ? end : sign;
+		struct span user = span_of(text.ptr + from, sign > from ? sign - from : 0);
+		ptrdiff_t colon = span_find_char(user, ':');
+		bool is_web = span_ends_with(scheme, SPAN("http")) || span_ends_with(scheme, SPAN("https"));
+		struct span secret = colon >= 0 ? span_skip(user, (size_t)colon + 1) : is_web ? user : SPAN("");
+		if (secret.len && !secret_is_masked(secret))
+			return secret;
+	}
+	return span_of(NULL, 0);
+}
+
+bool secret_is_in_url(struct span text)
+{
+	return text.len && next_in_url(text, 0).len > 0;
+}
+
+void secret_mask_urls(struct span text, struct buf *out)
+{
+	char masked[SECRET_MASK_BYTES];
+	size_t done = 0;
+
+	for (struct span found; text.len && (found = next_in_url(text, done)).len;) {
+		size_t at = (size_t)(found.ptr - text.ptr);
+		secret_mask(found, masked);
+		buf_append(out, text.ptr + done, at - done);
+		buf_append_text(out, masked);
+		done = at + found.len;
+	}
+	buf_append_span(out, span_skip(text, done));
+}

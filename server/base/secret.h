@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "base/span.h"
+#include "base/buf.h"
 
 /* "HF_TOKEN", "--api-key", "aws_secret_access_key"; but not "tokenizer", "max_tokens", "tokens_per_step". */
 bool secret_is_name(struct span name);
@@ -15,3 +15,8 @@ enum { SECRET_MASK_BYTES = 8 };
 /* What is kept instead: "***" and four digits of its SHA-256, so that equal ones are seen to be equal. */
 void secret_mask(struct span value, char out[SECRET_MASK_BYTES]);
 bool secret_is_masked(struct span value); /* what secret_mask made */
+
+/* Where a URL in the text has a password: "s3://user:pw@…", or a token alone: "https://tok@…". */
+bool secret_is_in_url(struct span text);
+/* The text with each of these masked. */
+void secret_mask_urls(struct span text, struct buf *out);

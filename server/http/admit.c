@@ -1,9 +1,41 @@
 #include "base/clock.h"
 #include "http/server.h"
 
+#include <ctype.h>
+
 static struct span header(const struct exchange *exchange, const char *name)
 {
 	return http_request_header(&exchange->request, name);
+}
+
+static bool is_number(struct span text)
+{
+	for (size_t i = 0; i < text.len; i++)
+		if (!isdigit((unsigned char)text.ptr[i]))
+			return false;
+	return text.len > 0;
+}
+
+/* libmicrohttpd 0.9.75 puts what is folded (RFC 9112, 5.2) behind the header's name: of these two it would lose the value. */
+static bool is_garbled(struct span name)
+{
+	struct span framing[] = {SPAN("Content-Length"), SPAN("Transfer-Encoding")};
+
+	for (size_t i = 0; i < sizeof framing / sizeof *framing; i++)
+		if (name.len > framing[i].len && span_equal_fold(span_of(name.ptr, framing[i].len), framing[i]))
+			return true;
+	return false;
+}
+
+/* RFC 9112, 3.2.2: the authority of an absolute target is the Host, and a proxy may have routed by either. */
+static enum status check_authority(const struct exchange *exchange, struct error *err)
+{
+	struct span authority = request_target_authority(exchange->target);
+
+	if (!authority.ptr || span_equal_fold(authority, header(exchange, "Host")))
+		return OK;
+	return error_set(err, ERR_INVALID, "the request's target names '%.*s', and its Host another one",
+		(int)(authority.len > 100 ? 100 : authority.len), authority.ptr);
 }
 
 /*
@@ -16,11 +48,18 @@ static enum status check_framing(struct exchange *exchange, struct error *err)
 	struct span encoding = header(exchange, "Transfer-Encoding");
 
 	exchange->must_close = true;
+	if (exchange->has_gap)
+		return error_set(err, ERR_INVALID, "a NUL in the request's first line");
 	for (const struct request_pair *pair = exchange->request.headers.first; pair; pair = pair->next) {
 		if (span_find_char(pair->name, ' ') >= 0 || span_find_char(pair->name, '\t') >= 0)
 			return error_set(err, ERR_INVALID, "the name of a header holds a blank");
 		hosts += span_equal_fold(pair->name, SPAN("Host"));
-		lengths += span_equal_fold(pair->name, SPAN("Content-Length"));
+		if (is_garbled(pair->name))
+			return error_set(err, ERR_INVALID, "a header goes on in the next line, which HTTP has no more");
+		bool is_length = span_equal_fold(pair->name, SPAN("Content-Length"));
+		if (is_length && !is_number(pair->value))
+			return error_set(err, ERR_INVALID, "Content-Length is no number");
+		lengths += is_length;
 		encodings += span_equal_fold(pair->name, SPAN("Transfer-Encoding"));
 	}
 	exchange->has_unknown_length = encodings > 0; /* an empty value is one, too: the transport reads to the end */
@@ -167,6 +206,7 @@ enum status admit(struct exchange *exchange, struct error *err)
 	struct router_match match = router_find(server->router, &exchange->request);
 	exchange->route = match.route; /* first: it says in which form a refusal is */
 	TRY(check_host(exchange, err));
+	TRY(check_authority(exchange, err));
 	bool has_leave = is_signed(exchange);
 	if (!has_leave)
 		TRY(check_origin(exchange, err));
@@ -175,5 +215,8 @@ enum status admit(struct exchange *exchange, struct error *err)
 	TRY((has_leave ? check_signature : authenticate)(exchange, err));
 	TRY(rate_admit(server->rate, &exchange->request.principal, clock_mono_ms(), err));
 	TRY(router_check_query(match.route, &exchange->request, err));
+	exchange->is_slow = match.route->is_slow && match.route->is_slow(&exchange->request);
+	if (exchange->is_slow)
+		TRY(rate_admit_slow(server->rate, &exchange->request.principal, clock_mono_ms(), err));
 	return check_stop(exchange, err);
 }

@@ -24,6 +24,28 @@ struct exchange *exchange_new(struct http_server *server, struct MHD_Connection 
 	return exchange;
 }
 
+struct workers *exchange_workers(const struct exchange *exchange)
+{
+	return exchange->is_slow ? exchange->server->slow_workers : exchange->server->workers;
+}
+
+bool http_request_is_over(const struct http_request *request)
+{
+	const struct exchange *exchange =
+		(const struct exchange *)((const char *)request - offsetof(struct exchange, request));
+
+	return atomic_load(&exchange->server->is_quiescing) || mhd_has_left(exchange->connection);
+}
+
+void http_request_charge(const struct http_request *request, int64_t cpu_ns)
+{
+	const struct exchange *exchange =
+		(const struct exchange *)((const char *)request - offsetof(struct exchange, request));
+
+	if (exchange->is_slow)
+		rate_charge_cpu(exchange->server->rate, &request->principal, cpu_ns, clock_mono_ms());
+}
+
 void exchange_drop_reply(struct exchange *exchange)
 {
 	if (exchange->reply)
@@ -273,6 +295,8 @@ static void send_reply(struct exchange *exchange, bool is_dropped)
 		response_compress(exchange->reply, http_request_header(&exchange->request, "Accept-Encoding"));
 	}
 	exchange->phase = PHASE_REPLY;
+	if (exchange->is_slow)
+		atomic_fetch_sub(&exchange->server->counters.slow, 1);
 	mhd_resume(exchange->connection); /* the last touch: it may be gone when this returns */
 }
 
@@ -283,9 +307,14 @@ static void run_in_worker(struct work *work, void *worker, bool is_dropped)
 
 	if (is_dropped) {
 		exchange_fail(exchange, error_set(&err, ERR_UNAVAILABLE, "the server is stopping"), &err);
+	} else if (exchange->is_slow && http_request_is_over(&exchange->request)) {
+		exchange_fail(
+			exchange, error_set(&err, ERR_UNAVAILABLE, "nobody waits for this request any more"), &err);
 	} else {
+		int64_t began_ns = clock_thread_ns();
 		atomic_init(&exchange->deferred.answerers, 1);
 		call_handler(exchange, worker);
+		http_request_charge(&exchange->request, clock_thread_ns() - began_ns);
 		if (atomic_fetch_sub(&exchange->deferred.answerers, 1) != 1)
 			return; /* whoever has the reply sends it */
 	}
@@ -338,11 +367,15 @@ static enum step hand_to_worker(struct exchange *exchange)
 	exchange->phase = PHASE_WORKING;
 	exchange->work.run = run_in_worker;
 	exchange->work.item.bytes = exchange->request.body.len;
+	if (exchange->is_slow)
+		atomic_fetch_add(&exchange->server->counters.slow, 1);
 	mhd_suspend(exchange->connection);
-	enum status status = workers_push(exchange->server->workers, &exchange->work, &err);
+	enum status status = workers_push(exchange_workers(exchange), &exchange->work, &err);
 	if (status == OK)
 		return STEP_MORE;
 	exchange_fail(exchange, status, &err);
+	if (exchange->is_slow)
+		atomic_fetch_sub(&exchange->server->counters.slow, 1);
 	exchange->phase = PHASE_REPLY;
 	mhd_resume(exchange->connection);
 	return STEP_MORE;

@@ -50,9 +50,12 @@ struct exchange {
 	struct MHD_Connection *connection;
 	const struct http_route *route;
 	struct span target; /* as it came */
+	const char *behind_target; /* in the transport's buffer; only to be compared */
+	bool has_gap; /* between the target and the version: a NUL was there */
 	enum phase phase;
 	struct http_response *reply;
 	bool must_close; /* the connection serves no further request */
+	bool is_slow; /* it keeps to the workers for such */
 	bool is_underway; /* the whole request is here: the server's end waits for the reply */
 
 	bool expects_continue;
@@ -87,6 +90,8 @@ struct exchange {
 	atomic_bool is_revoked; /* who was let in would not be now */
 };
 
+/* The workers that its requests to the database go to. */
+struct workers *exchange_workers(const struct exchange *exchange);
 /* NULL: out of memory. */
 struct exchange *exchange_new(struct http_server *server, struct MHD_Connection *connection, struct span target);
 /* Ends what is not ended: abort of an upload, free of a stream. */

@@ -1,6 +1,7 @@
 #include "http/guard.h"
 
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <stdio.h>
 
 struct guard {
@@ -82,11 +83,26 @@ static bool is_listed(const struct guard *guard, struct span authority, bool por
 	return false;
 }
 
+/* What follows the name: nothing, or a colon and a port. */
+static bool is_authority(struct span authority, struct span name)
+{
+	struct span port = span_skip(authority, name.len);
+	uint64_t number = 0;
+
+	if (port.len && port.ptr[0] != ':')
+		return false;
+	port = span_skip(port, port.len > 0);
+	return !port.len || (isdigit((unsigned char)port.ptr[0]) && span_parse_u64(port, &number) && number <= 65535);
+}
+
 enum status guard_check_host(const struct guard *guard, struct span host, struct error *err)
 {
 	struct span name = guard_host_name(host), listen = guard_host_name(span_from(guard->listen));
 	struct span public_name = guard_host_name(url_authority(span_from(guard->public_url)));
 
+	if (!is_authority(host, name))
+		return error_set(err, ERR_INVALID, "the Host '%.*s' is no name with a port",
+			(int)(host.len > 100 ? 100 : host.len), host.ptr);
 	if (name.len && (span_equal_fold(name, SPAN("localhost")) || span_equal_fold(name, listen) ||
 				span_equal_fold(name, public_name) || is_literal_address(name) ||
 				is_listed(guard, host, false)))
@@ -128,6 +144,7 @@ enum status guard_check_origin(
 		(int)(fetch_site.len > 40 ? 40 : fetch_site.len), fetch_site.ptr);
 }
 
+/* Of a session, not of a token: a cookie of an older server, or one that somebody has set by hand, lets nobody in. */
 static struct span session_cookie(struct span cookie)
 {
 	const struct span name = SPAN("smfleet_session=");
@@ -136,7 +153,8 @@ static struct span session_cookie(struct span cookie)
 	while (span_next(&cookie, ';', &part)) {
 		part = span_trim(part);
 		if (span_starts_with(part, name))
-			return span_skip(part, name.len);
+			return span_starts_with(part, SPAN("smfleet_session=sms_")) ? span_skip(part, name.len)
+										    : SPAN("");
 	}
 	return SPAN("");
 }

@@ -32,7 +32,7 @@ enum status guard_check_origin(const struct guard *guard, struct span host, stru
 	struct error *err) MUST_CHECK;
 
 /*
- * The token of "Authorization: Bearer TOKEN", else of the cookie smfleet_session, whose value is the token itself
+ * The token of "Authorization: Bearer TOKEN", else of the cookie smfleet_session, whose value is a session (sms_…), not a token
  * (tokens are made of URL-safe characters, so that it needs no quoting). Empty: none was sent.
  */
 struct span guard_token(struct span authorization, struct span cookie);

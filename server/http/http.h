@@ -29,6 +29,7 @@ struct principal {
 	char team[64]; /* "" : none */
 	uint64_t rate_requests_per_s, rate_bytes_per_s; /* its own limits; 0: the server's */
 	uint64_t id; /* for rate limits: of the token; 0 for all who need none */
+	uint64_t session; /* of a browser that has signed in; 0: none */
 };
 
 struct http_request;
@@ -53,6 +54,10 @@ struct span http_request_address(const struct http_request *request);
 struct span http_request_body(const struct http_request *request); /* WORKER and INLINE: whole, decompressed */
 const struct principal *http_request_principal(const struct http_request *request);
 int64_t http_request_arrival_ms(const struct http_request *request);
+/* Nobody waits for the reply any more: the client has gone, or the server stops. WORKER handlers, any thread of theirs. */
+bool http_request_is_over(const struct http_request *request);
+/* That other threads have run for a slow request; its worker's own time is known. WORKER handlers. */
+void http_request_charge(const struct http_request *request, int64_t cpu_ns);
 
 /* Query parameters with their type; unchanged when absent. ERR_INVALID (400) with field: no such value, or not min to max. */
 enum status http_query_i64(const struct http_request *request, const char *name, int64_t min, int64_t max, int64_t *out,
@@ -158,6 +163,8 @@ struct http_route {
 
 	/* What doors of another protocol have of their own; each may be left out. */
 	void *context; /* instead of the hooks' */
+	/* WORKER: may it take long, so that it has to keep to the workers for such requests? I/O threads; NULL: never. */
+	bool (*is_slow)(const struct http_request *request);
 	bool is_raw; /* the body is handed over as it came: with whatever Content-Encoding */
 	/* Instead of the hooks' authenticate: I/O threads, must not block. What needs the body is the handler's to check. */
 	enum status (*admit)(
@@ -171,6 +178,7 @@ struct http_options {
 	const char *listen; /* "127.0.0.1:8080", "[::1]:0"; port 0: any free one */
 	unsigned io_threads;
 	unsigned workers;
+	unsigned slow_workers; /* beside these, for slow requests */
 	size_t max_connections;
 	size_t max_pending; /* requests that wait for a worker; more are 429 */
 	uint64_t max_upload_bytes; /* of one upload after decompression; 0: none (endless uploads are normal) */
@@ -180,9 +188,14 @@ struct http_options {
 	const char *public_url; /* "" or the origin that browsers see behind a proxy */
 	uint64_t rate_requests_per_s; /* per principal, 0: no limit; bursts of 2 s */
 	uint64_t rate_bytes_per_s;
+	uint64_t rate_cpu_ms_per_s; /* of slow requests; bursts of 60 s */
 	unsigned drain_bytes; /* of a refused body: 8 MiB */
 	unsigned drain_ms; /* 2000 */
 	unsigned idle_timeout_s;
+	size_t max_connections_an_address; /* 0: no limit */
+	const char *proxies; /* addresses without it, separated by commas */
+	int64_t header_ms; /* for a whole header; 0: no limit */
+	uint64_t body_bytes_per_s; /* of a buffered body at least; 0: no limit */
 };
 
 struct http_hooks {
@@ -214,7 +227,9 @@ struct http_counters {
 	atomic_uint_fast64_t errors_5xx;
 	atomic_uint_fast64_t bytes_in;
 	atomic_uint_fast64_t connections;
+	atomic_uint_fast64_t refused_connections; /* of an address that had too many */
 	atomic_uint_fast64_t streams;
+	atomic_uint_fast64_t slow; /* slow requests that wait for a worker or are at work */
 	atomic_uint_fast64_t cut_replies; /* that began with a 200 and could not be made whole */
 };
 

@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 /* Request headers, read buffer and reply headers of one connection: 1000 subscribers must stay cheap. */
@@ -59,6 +60,13 @@ void mhd_reset(struct MHD_Connection *connection)
 	(void)connect(mhd_socket(connection), &nowhere, sizeof nowhere); /* one that fails is broken already */
 }
 
+bool mhd_has_left(struct MHD_Connection *connection)
+{
+	struct pollfd peer = {.fd = mhd_socket(connection), .events = POLLRDHUP};
+
+	return poll(&peer, 1, 0) > 0 && peer.revents & (POLLRDHUP | POLLHUP | POLLERR);
+}
+
 void mhd_set_timeout(struct MHD_Connection *connection, unsigned timeout_s)
 {
 	MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, timeout_s);
@@ -72,11 +80,7 @@ static size_t keep_escapes(void *unused, struct MHD_Connection *connection, char
 	return strlen(text);
 }
 
-/* One TCP connection. It has the exchange: of a request that fails before its handler is called, completion is not told. */
-struct peer {
-	struct exchange *exchange;
-};
-
+/* A connection has the exchange: of a request that fails before its handler is called, completion is not told. */
 static struct peer *peer_of(struct MHD_Connection *connection)
 {
 	return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
@@ -84,9 +88,9 @@ static struct peer *peer_of(struct MHD_Connection *connection)
 
 static void end_exchange(struct peer *peer)
 {
-	struct exchange *exchange = peer->exchange;
+	struct exchange *exchange = *peer_exchange(peer);
 
-	peer->exchange = NULL;
+	*peer_exchange(peer) = NULL;
 	if (exchange)
 		exchange_release(exchange);
 }
@@ -110,9 +114,12 @@ static void *on_target(void *context, const char *target, struct MHD_Connection 
 	if (!peer || !target)
 		return NULL; /* the request is closed */
 	end_exchange(peer);
-	peer->exchange = exchange_new(context, connection, span_from(target));
+	struct exchange *exchange = exchange_new(context, connection, span_from(target));
+	if (exchange)
+		exchange->behind_target = target + strlen(target) + 1;
+	*peer_exchange(peer) = exchange;
 	hide_arguments(target);
-	return peer->exchange;
+	return exchange;
 }
 
 static void on_completed(
@@ -122,9 +129,11 @@ static void on_completed(
 
 	(void)context;
 	(void)why;
-	if (peer)
-		end_exchange(peer);
 	*exchange = NULL;
+	if (!peer)
+		return;
+	end_exchange(peer);
+	peer_awaits_header(peer);
 }
 
 static void on_connection(
@@ -132,16 +141,17 @@ static void on_connection(
 {
 	struct http_server *server = context;
 
-	(void)connection;
 	if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+		const union MHD_ConnectionInfo *info =
+			MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
 		atomic_fetch_add(&server->counters.connections, 1);
-		*peer = mem_zeroed(sizeof(struct peer));
+		*peer = peers_add(server->peers, mhd_socket(connection), info ? info->client_addr : NULL);
 		return;
 	}
 	atomic_fetch_sub(&server->counters.connections, 1);
 	if (*peer)
 		end_exchange(*peer);
-	mem_free(*peer);
+	peers_remove(server->peers, *peer);
 	*peer = NULL;
 }
 
@@ -230,6 +240,32 @@ static enum MHD_Result do_step(struct exchange *exchange, enum step step)
 	return MHD_NO;
 }
 
+/* The version lies behind the target in the library's buffer: further off, the target had a NUL, which ended it for us alone. */
+static enum MHD_Result begin(struct exchange *exchange, const char *method, const char *version)
+{
+	struct peer *peer = peer_of(exchange->connection);
+
+	peer_awaits_nothing(peer);
+	if (!copy_headers(exchange))
+		return MHD_NO;
+	exchange->has_gap = version != exchange->behind_target;
+	enum step step = exchange_begin(exchange, span_from(method), span_from(version));
+	if (exchange->phase == PHASE_BODY && exchange->route && exchange->route->kind == ROUTE_WORKER)
+		peer_awaits_body(peer);
+	return do_step(exchange, step);
+}
+
+static enum MHD_Result may_come(void *context, const struct sockaddr *address, socklen_t len)
+{
+	struct http_server *server = context;
+
+	(void)len;
+	if (peers_may_come(server->peers, address))
+		return MHD_YES;
+	atomic_fetch_add(&server->counters.refused_connections, 1);
+	return MHD_NO;
+}
+
 static enum MHD_Result on_request(void *context, struct MHD_Connection *connection, const char *path,
 	const char *method, const char *version, const char *upload, size_t *upload_bytes, void **request)
 {
@@ -241,9 +277,9 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 	if (!exchange)
 		return MHD_NO; /* no memory when its target came */
 	if (exchange->phase == PHASE_NEW)
-		return copy_headers(exchange)
-			       ? do_step(exchange, exchange_begin(exchange, span_from(method), span_from(version)))
-			       : MHD_NO;
+		return begin(exchange, method, version);
+	if (*upload_bytes == 0)
+		peer_awaits_nothing(peer_of(connection));
 	if (*upload_bytes == 0)
 		return do_step(exchange, exchange_end(exchange));
 	struct span piece = span_of(upload, *upload_bytes);
@@ -270,8 +306,8 @@ static struct MHD_Daemon *start(struct http_server *server, const struct mhd_opt
 
 	if (!options->tls_key)
 		return MHD_start_daemon(
-			flags, 0, NULL, NULL, on_request, NULL, MHD_OPTION_ARRAY, items, MHD_OPTION_END);
-	return MHD_start_daemon(flags | MHD_USE_TLS, 0, NULL, NULL, on_request, NULL, MHD_OPTION_HTTPS_MEM_KEY,
+			flags, 0, may_come, server, on_request, NULL, MHD_OPTION_ARRAY, items, MHD_OPTION_END);
+	return MHD_start_daemon(flags | MHD_USE_TLS, 0, may_come, server, on_request, NULL, MHD_OPTION_HTTPS_MEM_KEY,
 		options->tls_key, MHD_OPTION_HTTPS_MEM_CERT, options->tls_cert, MHD_OPTION_ARRAY, items,
 		MHD_OPTION_END);
 }

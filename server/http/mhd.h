@@ -18,6 +18,7 @@
 
 #include "base/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct MHD_Connection;
@@ -47,5 +48,7 @@ int mhd_socket(struct MHD_Connection *connection);
 void mhd_notice_end(struct MHD_Connection *connection);
 /* Ends it so that the client sees it break, not close. */
 void mhd_reset(struct MHD_Connection *connection);
+/* The client has closed its side, or both: whatever it waited for. */
+bool mhd_has_left(struct MHD_Connection *connection);
 /* Of silence, from now on, for this connection; 0: none. */
 void mhd_set_timeout(struct MHD_Connection *connection, unsigned timeout_s);

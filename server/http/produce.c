@@ -1,6 +1,7 @@
 /* Long replies: a worker makes one batch, the I/O thread sends it, and only then the next one is made. */
 #include "http/exchange.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "http/server.h"
 
@@ -91,6 +92,8 @@ static void produce_in_worker(struct work *work, void *worker, bool is_dropped)
 	struct exchange *exchange = (struct exchange *)((char *)work - offsetof(struct exchange, work));
 	struct error err = {0};
 
+	int64_t began_ns = clock_thread_ns();
+
 	exchange->batch_at = 0;
 	buf_reset(&exchange->batch);
 	enum status status = is_dropped ? error_set(&err, ERR_UNAVAILABLE, "the server is stopping")
@@ -102,6 +105,7 @@ static void produce_in_worker(struct work *work, void *worker, bool is_dropped)
 		status = pack(exchange, &err);
 	if (status != OK)
 		cut(exchange, &err);
+	http_request_charge(&exchange->request, clock_thread_ns() - began_ns);
 	mhd_resume(exchange->connection); /* the last touch */
 }
 
@@ -142,7 +146,7 @@ ssize_t produce_read(struct exchange *exchange, char *out, size_t room)
 	exchange->work.run = produce_in_worker;
 	exchange->work.item.bytes = 0;
 	mhd_suspend(exchange->connection);
-	if (workers_push_again(exchange->server->workers, &exchange->work, &err) != OK) {
+	if (workers_push_again(exchange_workers(exchange), &exchange->work, &err) != OK) {
 		cut(exchange, &err);
 		mhd_resume(exchange->connection);
 	}

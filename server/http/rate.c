@@ -4,22 +4,24 @@
 #include <math.h>
 #include <pthread.h>
 
-enum { BURST_S = 2, SWEEP_AT = 4096, LONGEST_WAIT_S = 3600 };
+enum { BURST_S = 2, CPU_BURST_S = 60, NS_A_MS = 1000000, SWEEP_AT = 4096, LONGEST_WAIT_S = 3600 };
 
 struct limits {
-	double requests_per_s, bytes_per_s; /* 0: none */
+	double requests_per_s, bytes_per_s, cpu_ms_per_s; /* 0: none */
 };
 
 struct bucket {
 	struct limits limits; /* of the last request */
 	double requests; /* left; below 0 is debt */
 	double bytes;
+	double cpu_ms;
 	int64_t filled_at_ms;
 };
 
 struct rate {
 	pthread_mutex_t mutex;
 	atomic_uint_fast64_t requests_per_s, bytes_per_s;
+	uint64_t cpu_ms_per_s;
 	struct map *buckets; /* by the principal's id */
 	size_t sweep_at;
 };
@@ -30,7 +32,7 @@ void rate_set(struct rate *rate, uint64_t requests_per_s, uint64_t bytes_per_s)
 	atomic_store(&rate->bytes_per_s, bytes_per_s);
 }
 
-struct rate *rate_new(uint64_t requests_per_s, uint64_t bytes_per_s)
+struct rate *rate_new(uint64_t requests_per_s, uint64_t bytes_per_s, uint64_t cpu_ms_per_s)
 {
 	struct rate *rate = mem_zeroed(sizeof *rate);
 
@@ -40,6 +42,7 @@ struct rate *rate_new(uint64_t requests_per_s, uint64_t bytes_per_s)
 	}
 	pthread_mutex_init(&rate->mutex, NULL);
 	rate_set(rate, requests_per_s, bytes_per_s);
+	rate->cpu_ms_per_s = cpu_ms_per_s;
 	rate->sweep_at = SWEEP_AT;
 	return rate;
 }
@@ -62,7 +65,7 @@ static struct limits limits_of(struct rate *rate, const struct principal *who)
 	uint64_t requests = who->rate_requests_per_s ? who->rate_requests_per_s : atomic_load(&rate->requests_per_s);
 	uint64_t bytes = who->rate_bytes_per_s ? who->rate_bytes_per_s : atomic_load(&rate->bytes_per_s);
 
-	return (struct limits){(double)requests, (double)bytes};
+	return (struct limits){(double)requests, (double)bytes, (double)rate->cpu_ms_per_s};
 }
 
 static void fill(struct bucket *bucket, int64_t now_ms)
@@ -72,6 +75,7 @@ static void fill(struct bucket *bucket, int64_t now_ms)
 
 	bucket->requests = fmin(limits->requests_per_s * BURST_S, bucket->requests + limits->requests_per_s * passed_s);
 	bucket->bytes = fmin(limits->bytes_per_s * BURST_S, bucket->bytes + limits->bytes_per_s * passed_s);
+	bucket->cpu_ms = fmin(limits->cpu_ms_per_s * CPU_BURST_S, bucket->cpu_ms + limits->cpu_ms_per_s * passed_s);
 	bucket->filled_at_ms = now_ms;
 }
 
@@ -80,7 +84,8 @@ static bool is_worth_keeping(struct bucket *bucket, int64_t now_ms)
 {
 	fill(bucket, now_ms);
 	return bucket->requests < bucket->limits.requests_per_s * BURST_S ||
-	       bucket->bytes < bucket->limits.bytes_per_s * BURST_S;
+	       bucket->bytes < bucket->limits.bytes_per_s * BURST_S ||
+	       bucket->cpu_ms < bucket->limits.cpu_ms_per_s * CPU_BURST_S;
 }
 
 static void drop_full_buckets(struct rate *rate, int64_t now_ms)
@@ -111,8 +116,8 @@ static struct bucket *bucket_of(struct rate *rate, const struct principal *who, 
 		bucket = mem_alloc(sizeof *bucket);
 		if (!bucket)
 			return NULL;
-		*bucket =
-			(struct bucket){limits, limits.requests_per_s * BURST_S, limits.bytes_per_s * BURST_S, now_ms};
+		*bucket = (struct bucket){limits, limits.requests_per_s * BURST_S, limits.bytes_per_s * BURST_S,
+			limits.cpu_ms_per_s * CPU_BURST_S, now_ms};
 		if (!map_put(rate->buckets, key, bucket)) {
 			mem_free(bucket);
 			return NULL;
@@ -155,6 +160,35 @@ enum status rate_admit(struct rate *rate, const struct principal *who, int64_t n
 	enum status status = bucket ? admit(bucket, err) : OK;
 	pthread_mutex_unlock(&rate->mutex);
 	return status;
+}
+
+enum status rate_admit_slow(struct rate *rate, const struct principal *who, int64_t now_mono_ms, struct error *err)
+{
+	struct limits limits = limits_of(rate, who);
+	enum status status = OK;
+
+	if (limits.cpu_ms_per_s <= 0)
+		return OK;
+	pthread_mutex_lock(&rate->mutex);
+	struct bucket *bucket = bucket_of(rate, who, limits, now_mono_ms);
+	if (bucket && bucket->cpu_ms < 0)
+		status = refuse(-bucket->cpu_ms / limits.cpu_ms_per_s,
+			"ms of processor time for slow requests (--rate-cpu-ms)", limits.cpu_ms_per_s, err);
+	pthread_mutex_unlock(&rate->mutex);
+	return status;
+}
+
+void rate_charge_cpu(struct rate *rate, const struct principal *who, int64_t cpu_ns, int64_t now_mono_ms)
+{
+	struct limits limits = limits_of(rate, who);
+
+	if (limits.cpu_ms_per_s <= 0)
+		return;
+	pthread_mutex_lock(&rate->mutex);
+	struct bucket *bucket = bucket_of(rate, who, limits, now_mono_ms);
+	if (bucket)
+		bucket->cpu_ms -= (double)cpu_ns / NS_A_MS;
+	pthread_mutex_unlock(&rate->mutex);
 }
 
 void rate_charge_bytes(struct rate *rate, const struct principal *who, uint64_t bytes, int64_t now_mono_ms)

@@ -138,17 +138,27 @@ static enum status parse_query(struct http_request *request, struct span raw, ch
 	return OK;
 }
 
-/* RFC 9112, 3.2.2: a server must accept the absolute form; its authority says no more than the Host header. */
+struct span request_target_authority(struct span target)
+{
+	if (!span_starts_with(target, SPAN("http://")) && !span_starts_with(target, SPAN("https://")))
+		return span_of(NULL, 0);
+	struct span rest = span_skip(target, (size_t)span_find(target, SPAN("//")) + 2);
+	size_t len = 0;
+	while (len < rest.len && !strchr("/?#", rest.ptr[len]))
+		len++;
+	return span_of(rest.ptr, len);
+}
+
+/* RFC 9112, 3.2.2: a server must accept the absolute form. */
 static struct span without_authority(struct span target)
 {
 	if (target.len && target.ptr[0] == '/')
 		return target;
-	if (span_starts_with(target, SPAN("http://")) || span_starts_with(target, SPAN("https://"))) {
-		struct span rest = span_skip(target, (size_t)span_find(target, SPAN("//")) + 2);
-		ptrdiff_t slash = span_find_char(rest, '/');
-		return slash < 0 ? SPAN("/") : span_skip(rest, (size_t)slash);
-	}
-	return span_of(NULL, 0);
+	struct span authority = request_target_authority(target);
+	if (!authority.ptr)
+		return span_of(NULL, 0);
+	struct span rest = span_skip(target, (size_t)(authority.ptr + authority.len - target.ptr));
+	return rest.len && rest.ptr[0] == '/' ? rest : SPAN("/");
 }
 
 enum status request_parse_target(struct http_request *request, struct span target, struct error *err)

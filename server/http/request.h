@@ -49,4 +49,6 @@ enum status request_add_header(
 	struct http_request *request, struct span name, struct span value, struct error *err) MUST_CHECK;
 /* The request line's target: "/path?query", or "http://host/path?query" as proxies send it. ERR_INVALID: bad escapes, NUL,
  * bytes that are not UTF-8. */
+/* What an absolute target (http://NAME/…) names; ptr NULL: it is none. */
+struct span request_target_authority(struct span target);
 enum status request_parse_target(struct http_request *request, struct span target, struct error *err) MUST_CHECK;

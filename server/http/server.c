@@ -10,6 +10,7 @@
 enum {
 	DEFAULT_IO_THREADS = 2,
 	DEFAULT_WORKERS = 2,
+	DEFAULT_SLOW_WORKERS = 1,
 	DEFAULT_CONNECTIONS = 4096,
 	DEFAULT_PENDING = 256,
 	DEFAULT_DRAIN_BYTES = 8 << 20,
@@ -83,6 +84,7 @@ static void fill_defaults(struct http_options *options)
 {
 	options->io_threads = options->io_threads ? options->io_threads : DEFAULT_IO_THREADS;
 	options->workers = options->workers ? options->workers : DEFAULT_WORKERS;
+	options->slow_workers = options->slow_workers ? options->slow_workers : DEFAULT_SLOW_WORKERS;
 	options->max_connections = options->max_connections ? options->max_connections : DEFAULT_CONNECTIONS;
 	options->max_pending = options->max_pending ? options->max_pending : DEFAULT_PENDING;
 	options->drain_bytes = options->drain_bytes ? options->drain_bytes : DEFAULT_DRAIN_BYTES;
@@ -127,10 +129,15 @@ static enum status make_parts(struct http_server *server, struct error *err)
 		&(struct guard_options){
 			options->listen, options->allowed_hosts, options->public_url, server->tls_key != NULL},
 		err));
-	if (!(server->rate = rate_new(options->rate_requests_per_s, options->rate_bytes_per_s)))
+	if (!(server->rate = rate_new(
+		      options->rate_requests_per_s, options->rate_bytes_per_s, options->rate_cpu_ms_per_s)))
 		return error_no_memory(err);
 	TRY(listen_open(&server->listen_socket, options->listen, err));
 	server->port = listen_port(server->listen_socket);
+	TRY(peers_start(&server->peers,
+		&(struct peers_options){options->max_connections_an_address, options->proxies, options->header_ms,
+			options->body_bytes_per_s, server->tls_key != NULL},
+		err));
 	return mhd_start(&server->mhd, server,
 		&(struct mhd_options){server->listen_socket, options->io_threads, options->idle_timeout_s,
 			options->max_connections, server->tls_key, server->tls_cert},
@@ -140,6 +147,8 @@ static enum status make_parts(struct http_server *server, struct error *err)
 static void free_parts(struct http_server *server)
 {
 	workers_free(server->workers);
+	workers_free(server->slow_workers);
+	peers_free(server->peers);
 	rate_free(server->rate);
 	router_free(server->router);
 	guard_free(server->guard);
@@ -182,6 +191,7 @@ enum status http_server_serve(struct http_server *server, const struct http_rout
 	server->route_count = route_count;
 	TRY(router_new(&server->router, routes, route_count, err));
 	TRY(workers_new(&server->workers, options->workers, options->max_pending, hooks, err));
+	TRY(workers_new(&server->slow_workers, options->slow_workers, options->max_pending, hooks, err));
 	atomic_store(&server->is_serving, true);
 	return OK;
 }
@@ -282,6 +292,8 @@ void http_server_free(struct http_server *server, int64_t deadline_ms)
 	wait_until_idle(server, clock_mono_ms() + deadline_ms);
 	if (server->workers)
 		workers_stop(server->workers);
+	if (server->slow_workers)
+		workers_stop(server->slow_workers);
 	detach_suspended(server);
 	break_off(server);
 	mhd_stop(server->mhd);

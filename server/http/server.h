@@ -7,6 +7,7 @@
 #include "http/exchange.h"
 #include "http/guard.h"
 #include "http/mhd.h"
+#include "http/peers.h"
 #include "http/rate.h"
 #include "http/router.h"
 
@@ -23,7 +24,9 @@ struct http_server {
 	struct guard *guard;
 	struct rate *rate;
 	struct workers *workers;
+	struct workers *slow_workers; /* so that slow requests keep no others waiting */
 	struct mhd *mhd;
+	struct peers *peers;
 	char *tls_key;
 	char *tls_cert;
 	int listen_socket;

@@ -79,6 +79,7 @@ static void filter_lines(const struct filter *filter, struct filter_work *work, 
 	int64_t end_ms = clock_mono_ms() + work->event_ms;
 	struct span object;
 
+	regex_scratch_until(work->scratch, end_ms); /* one line's match, too */
 	while (tally->read % LINES_BETWEEN_CLOCKS || clock_mono_ms() <= end_ms) {
 		buf_reset(&work->text);
 		if (!lines_event_next(event, &object, &work->text))

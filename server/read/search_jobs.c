@@ -200,7 +200,8 @@ static enum status search_value(struct job_log_search *search, const struct quer
 		.to_ms = INT64_MAX,
 		.limit = 1,
 		.text_bytes = 16,
-		.time_ms = left_ms > 0 ? left_ms : 0};
+		.time_ms = left_ms > 0 ? left_ms : 0,
+		.asker = search->options.asker};
 	return log_search_run(search->options.pipeline, search->options.reader, arena, &ask, result, err);
 }
 

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "read/logs/log_search.h"
 #include "model/query.h"
 #include "store/search.h"
 #include "store/store.h"
@@ -22,6 +23,7 @@ struct job_log_search_options {
 	struct store_reader *reader;
 	const struct query_node *query;
 	int64_t time_ms; /* for all calls together */
+	struct log_asker asker;
 };
 
 /* ERR_SEMANTIC with column: a pattern that is none. */

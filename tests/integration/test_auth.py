@@ -140,8 +140,18 @@ def test_session_cookie(server):
     assert server.get("/api/v1/jobs", headers=jar).status == 200
     live = server.live("kinds=points", headers=jar)
     assert live.status == 200
+    other = {"Cookie": server.post("/api/v1/session", json={"token": admin}).headers["Set-Cookie"].partition(";")[0]}
+    assert admin not in jar["Cookie"] and other != jar
+    assert server.get("/api/v1/jobs", headers={"Cookie": f"smfleet_session={admin}"}).status == 401  # the token itself is no cookie
+    forged = jar["Cookie"][:-1] + ("0" if jar["Cookie"][-1] != "0" else "1")
+    assert server.get("/api/v1/jobs", headers={"Cookie": forged}).status == 401
     bye = server.delete("/api/v1/session", headers=jar)
     assert bye.status in (200, 204) and "Max-Age=0" in bye.headers["Set-Cookie"]
+    live.wait_for_end()  # and so does every copy of the cookie, also behind a restart, and no other session
+    for _ in range(2):
+        assert server.get("/api/v1/jobs", headers=jar).status == 401
+        assert server.get("/api/v1/jobs", headers=other).status == 200
+        server.restart()
     # an old cookie must not lock anybody out of the sign-in page
     stale = {"Cookie": "smfleet_session=smf_gone"}
     assert server.get("/", headers=stale).status == 200
@@ -171,7 +181,8 @@ def test_a_revoked_token_ends_its_streams_and_no_other(server):
     server.send("j", "x", token=admin)
     bearer = {token: {"Authorization": f"Bearer {token}"} for token in (gone, stays)}
     streams = [server.live(query, headers=bearer[gone]) for query in ("kinds=points", "jobs=j&kinds=lines&filter=x")]
-    streams.append(server.live("kinds=job", headers={"Cookie": f"smfleet_session={gone}"}))
+    cookie = server.post("/api/v1/session", json={"token": gone}).headers["Set-Cookie"].partition(";")[0]
+    streams.append(server.live("kinds=job", headers={"Cookie": cookie}))
     other = server.live("jobs=j&kinds=lines", headers=bearer[stays])
     assert [live.status for live in (*streams, other)] == [200] * 4
     assert server.delete("/api/v1/tokens/gone", token=admin).status == 204

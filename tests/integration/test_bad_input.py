@@ -192,3 +192,37 @@ def test_a_head_that_cannot_be_taken_leaves_nothing_behind(make_server):
     for head, answer in (("X: y\r\n" * 600, "431"), ("Cookie: " + "a=b; " * 800 + "\r\n", "431"), ("no colon\r\n", "400")):
         assert ask_raw(server, f"GET /api/v1/jobs?limit=1 HTTP/1.1\r\nHost: localhost\r\n{head}\r\n") == "HTTP/1.1 " + answer
     assert ask_raw(server, "GET \r\n\r\n") == "HTTP/1.1 400"
+
+
+UPLOAD = "POST /api/v1/logs?job=framed&stream=s HTTP/1.1\r\nHost: localhost\r\n"
+MALFORMED = {
+    "a signed length": UPLOAD + "Content-Length: +3\r\n\r\nab\n", "a length twice": UPLOAD + "Content-Length: 3\r\nContent-Length: 4\r\n\r\nabc\n",
+    "a length in hexadecimal": UPLOAD + "Content-Length: 0x3\r\n\r\nab\n", "a list of lengths": UPLOAD + "Content-Length: 3, 3\r\n\r\nab\n",
+    "no length": UPLOAD + "Content-Length:\r\n\r\nab\n", "length and encoding": UPLOAD + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    "another encoding": UPLOAD + "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", "a folded length": UPLOAD + "Content-Length:\r\n 3\r\n\r\nab\n",
+    "a folded encoding": UPLOAD + "Transfer-Encoding:\r\n chunked\r\n\r\n0\r\n\r\n", "a signed chunk": UPLOAD + "Transfer-Encoding: chunked\r\n\r\n+3\r\nab\n\r\n0\r\n\r\n",
+    "a blank before the colon": UPLOAD + "Content-Length : 3\r\n\r\nab\n", "a NUL in the path": "GET /healthz\0/api HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    "a NUL in the query": "GET /api/v1/jobs?limit=1\0&q=x HTTP/1.1\r\nHost: localhost\r\n\r\n", "an encoded NUL": "GET /api/v1/jobs/a%00 HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    "a port that is none": "GET /healthz HTTP/1.1\r\nHost: localhost:@evil\r\n\r\n",
+    "a port with letters": "GET /healthz HTTP/1.1\r\nHost: localhost:80x\r\n\r\n", "a port past the last": "GET /healthz HTTP/1.1\r\nHost: localhost:65536\r\n\r\n",
+    "text behind an address": "GET /healthz HTTP/1.1\r\nHost: [::1]x\r\n\r\n", "an absolute target elsewhere": "GET http://evil.example/healthz HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    "an absolute target with a user": "GET http://a@localhost/healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", "an absolute target of another kind": "GET ftp://localhost/healthz HTTP/1.1\r\nHost: localhost\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("what", MALFORMED)
+def test_what_a_proxy_may_read_otherwise_is_refused(server, what):
+    with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE_S) as connection:
+        connection.sendall((MALFORMED[what] + "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n").encode())
+        answer = b""
+        while part := connection.recv(65536) if not answer.endswith(b"\nok\n") else b"":
+            answer += part
+    assert answer.startswith(b"HTTP/1.1 400 "), answer
+    assert b"ok\n" not in answer or MALFORMED[what].startswith("GET"), answer  # what may be a second request is not taken for one
+    assert server.get("/api/v1/jobs/framed").status == 404
+
+
+@pytest.mark.parametrize("head, status", [("GET /healthz HTTP/1.1\r\nHost: localhost:65535", "200"), ("GET /healthz HTTP/1.1\r\nHost: [::1]:80", "200"),
+    ("GET http://localhost/healthz HTTP/1.1\r\nHost: localhost", "200"), ("GET http://LOCALHOST:80 HTTP/1.1\r\nHost: localhost:80", "200")])
+def test_hosts_and_absolute_targets_that_agree_are_answered(server, head, status):
+    assert ask_raw(server, head + "\r\n\r\n") == "HTTP/1.1 " + status

@@ -207,6 +207,19 @@ def test_a_deleted_job_leaves_no_row(server):
     assert "Notes" not in server.get("/api/v1/jobs/llama").body
 
 
+def test_no_password_in_an_address_is_kept(server):
+    uri = "s3://user:hunter2@bucket/train"
+    create(server, HyperParameters={"data": uri, "hub": "https://hunter3@hub/x"}, OutputDataConfig={"S3OutputPath": uri},
+        InputDataConfig=[{"ChannelName": "train", "DataSource": {"S3DataSource": {"S3DataType": "S3Prefix", "S3Uri": uri}}}])
+    assert server.patch("/api/v1/jobs/llama", json={"hp": {"mirror": "https://a:hunter4@hub/x"}}).status < 300
+    server.send("llama", ["Namespace(data='s3://user:hunter5@bucket/train', lr=0.1)"])
+    wait_until(lambda: server.get("/api/v1/jobs?q=hp.lr%3D0.1").body["jobs"], what="the settings of the log")
+    shown = server.get("/api/v1/jobs/llama")
+    assert shown.body["HyperParameters"]["data"].startswith("s3://user:***") and shown.body["HyperParameters"]["data"].endswith("@bucket/train")
+    for path in ("/api/v1/jobs/llama", "/api/v1/jobs?q=name%3Dllama", "/api/v1/jobs/llama?as=json", "/api/v1/audit"):
+        assert b"hunter" not in server.get(path).raw, path
+
+
 def test_no_secret_is_kept_whatever_its_place(server):
     token = "hf_" + "a1B2" * 9
     create(server, Environment={"HF_TOKEN": "open sesame"}, HyperParameters={"api_key": "one"}, OtherHyperParameters={"more": token, "lr": "1"},

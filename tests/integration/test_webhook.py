@@ -298,3 +298,30 @@ def test_a_changed_address_says_its_format(server):
     assert change(url="https://chat.example.com/hooks/a", format="slack") == "slack"  # one of one's own, which takes Slack's shape
     assert change(url="https://chat.example.com/hooks/b") == "slack"
     assert change(url="https://discord.com/api/webhooks/1/x", format="slack") == "slack"
+
+
+HOSTILE = "[runbook](http://evil) <!channel> <@U1> **x** ![i](http://evil) #a"
+HARMLESS = {
+    "slack": lambda body: body["attachments"][0]["blocks"][0]["text"]["verbatim"] and "&lt;!channel&gt; &lt;@U1&gt;" in body["text"]
+        and "<" not in body["text"] + body["attachments"][0]["blocks"][0]["text"]["text"],
+    "discord": lambda body: body["allowed_mentions"] == {"parse": []} and r"\[runbook\]\(http://evil\) \<!channel\> \<@U1\> \*\*x\*\*" in text_of(body),
+    "teams": lambda body: HOSTILE in text_of(body) and '"TextBlock"' not in json.dumps(body),  # what TextRuns say is no Markdown
+    "dingtalk": lambda body: "［runbook］(http://evil) ＜！channel＞" in text_of(body) and "[runbook]" not in text_of(body),
+    "wecom": lambda body: "［runbook］(http://evil) ＜！channel＞ ＜@U1＞" in text_of(body) and "<@" not in text_of(body),
+    "feishu": lambda body: HOSTILE in text_of(body) and '"lark_md"' not in json.dumps(body) and '"markdown"' not in json.dumps(body),
+}
+
+
+def text_of(body):
+    """All texts of a message behind each other."""
+    if isinstance(body, (dict, list)):
+        return " ".join(text_of(value) for value in (body.values() if isinstance(body, dict) else body))
+    return str(body)
+
+
+@pytest.mark.parametrize("form", HARMLESS)
+def test_names_are_no_links_and_call_nobody(server, receiver, form):
+    add_webhook(server, receiver, format=form)
+    server.send(HOSTILE, [f"step: {n} loss: nan" for n in range(20)])
+    (_, body, _), = receiver.wait_for(1)
+    assert HARMLESS[form](json.loads(body)), body

@@ -343,9 +343,9 @@ static void write_csv(struct buf *out, const struct chart *chart, struct span st
 	for (size_t i = 0; i < chart->count; i++) {
 		const struct bucket *b = &chart->buckets[i];
 		const double values[] = {min_of(b), mean_of(b), max_of(b), b->first, b->last};
-		api_csv_text(out, chart->view.row.name);
+		csv_put_cell(out, chart->view.row.name);
 		buf_append_char(out, ',');
-		api_csv_text(out, stream);
+		csv_put_cell(out, stream);
 		uint64_t count = b->count + b->nan_count + b->inf_count + b->neg_inf_count;
 		buf_printf(out, ",%lld,%llu", (long long)b->x, (unsigned long long)count);
 		for (size_t j = 0; j < sizeof values / sizeof *values; j++) {

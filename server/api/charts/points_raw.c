@@ -51,13 +51,13 @@ static void write_csv(const struct raw *raw, const struct points_batch *batch, s
 {
 	AUTO_DONE(buf) prefix = BUF_INIT(1 << 16);
 
-	api_csv_text(&prefix, raw->job);
+	csv_put_cell(&prefix, raw->job);
 	buf_append_char(&prefix, ',');
 	AUTO_DONE(buf) stream = BUF_INIT(1 << 16); /* with the labels, where there are any: no column says the metric */
 	const struct raw_series *series = &raw->series[raw->at];
 	buf_append_span(&stream, series->stream);
 	buf_append_span(&stream, span_skip(series->metric, raw->query.metric.len));
-	api_csv_text(&prefix, buf_span(&stream));
+	csv_put_cell(&prefix, buf_span(&stream));
 	for (size_t i = 0; i < batch->count; i++) {
 		buf_append_span(out, buf_span(&prefix));
 		buf_printf(out, ",%lld,%lld,", (long long)batch->points[i].step, (long long)batch->points[i].ts_ms);

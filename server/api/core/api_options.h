@@ -53,6 +53,7 @@ struct api_options {
 	uint64_t max_group_values; /* kept for medians and percentiles of all of them */
 	int64_t job_search_ms; /* a search of jobs ends then, with what it has */
 	int64_t search_ms; /* a search of logs ends then, with what it has */
+	int64_t search_cpu_ms; /* the same, of what its threads have run together */
 	size_t max_reply_bytes; /* of a page of lines */
 	/* Reads the config file again: appends {"changed", "needs_restart"}. NULL: there is none to read. Any thread. */
 	enum status (*reload)(void *context, struct buf *out, struct error *err);

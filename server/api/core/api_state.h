@@ -12,6 +12,7 @@
 struct upload;
 struct upload_timer;
 struct session_table;
+struct page_sessions;
 
 enum event_verdict { VERDICT_ACCEPTED, VERDICT_DUPLICATE, VERDICT_IGNORED, VERDICT_REJECTED, VERDICT_COUNT };
 
@@ -35,6 +36,7 @@ struct api {
 	struct token_row *tokens;
 	struct aws_key *aws_keys; /* of each of them */
 	size_t token_count;
+	struct page_sessions *ended_sessions;
 	pthread_mutex_t uploads_mutex;
 	struct upload *uploads;
 	struct upload_timer *upload_timer;

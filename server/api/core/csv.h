@@ -1,7 +1,6 @@
-/* Job: fields of CSV (RFC 4180). Ownership and threads: as api.h. */
+/* Job: numbers in CSV, beside csv_put_cell. Ownership and threads: as api.h. */
 #pragma once
 
-#include "base/buf.h"
+#include "base/text/csv.h"
 
-void api_csv_text(struct buf *out, struct span text);
 void api_csv_double(struct buf *out, double value);

@@ -166,3 +166,32 @@ enum status api_want_runs(const struct http_request *request, struct arena *aren
 	*query = *query ? &nodes[2] : &nodes[1];
 	return OK;
 }
+
+static bool is_over(const void *request)
+{
+	return http_request_is_over(request);
+}
+
+static void charge(const void *request, int64_t cpu_ns)
+{
+	http_request_charge(request, cpu_ns);
+}
+
+struct log_asker api_asker(const struct api *api, const struct http_request *request)
+{
+	return (struct log_asker){api->options.search_cpu_ms, is_over, charge, request};
+}
+
+bool api_is_slow(const struct http_request *request)
+{
+	(void)request;
+	return true;
+}
+
+bool api_is_slow_query(const struct http_request *request)
+{
+	struct span query;
+
+	return http_request_query(request, "q", &query) &&
+	       (span_find_char(query, '~') >= 0 || span_find(query, SPAN("log")) >= 0);
+}

@@ -6,6 +6,7 @@
 #include "base/json/json_write.h"
 #include "base/text/zone.h"
 #include "model/query.h"
+#include "read/logs/log_search.h"
 
 /* tz=, else the server's zone. *own is the caller's to free. */
 enum status api_zone(const struct api *api, const struct http_request *request, struct zone **own,
@@ -26,6 +27,11 @@ enum status api_all_teams(const struct http_request *request, const char *what, 
 enum status api_own_team(const struct http_request *request, struct span *team, struct error *err) MUST_CHECK;
 /* An arena for one request; freed by the caller. */
 enum status api_arena(struct arena **out, struct error *err) MUST_CHECK;
+/* Whom a search of logs is for: it ends with the request, and within --search-cpu-ms. */
+struct log_asker api_asker(const struct api *api, const struct http_request *request);
+/* Routes that may take long: always, or where q= looks into logs or has patterns. */
+bool api_is_slow(const struct http_request *request);
+bool api_is_slow_query(const struct http_request *request);
 /* limit=, 1 to most; ERR_INVALID (400) otherwise, as of http_query_i64. */
 enum status api_limit(
 	const struct http_request *request, int64_t fallback, int64_t most, size_t *out, struct error *err) MUST_CHECK;

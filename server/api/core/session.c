@@ -1,12 +1,13 @@
-/* Signing in from a browser: the token in an HttpOnly cookie, because EventSource and images cannot send a header. */
+/* Signing in from a browser: a session in an HttpOnly cookie, because EventSource and images cannot send a header. */
 #include "api/core/api_state.h"
 #include "api/core/handlers.h"
+#include "api/core/page_sessions.h"
 #include "api/core/request.h"
 #include "api/core/tokens.h"
+#include "base/clock.h"
 #include "base/json/json_read.h"
 #include "base/json/json_write.h"
-
-enum { COOKIE_SECONDS = 30 * 24 * 3600 };
+#include "state/execute.h"
 
 static void write_session(struct api *api, const struct principal *principal, struct http_response *response)
 {
@@ -44,6 +45,7 @@ enum status api_session_create(void *context, void *worker, const struct http_re
 	AUTO(json) body = NULL;
 	struct span token = SPAN("");
 	struct principal principal;
+	AUTO_DONE(buf) cookie = BUF_INIT(512);
 
 	(void)worker;
 	TRY(api_body_object(request, &body, err));
@@ -54,20 +56,39 @@ enum status api_session_create(void *context, void *worker, const struct http_re
 	if (!principal.id) /* no token is needed here: there is nothing to sign in to, and nothing unknown goes into a cookie */
 		return error_set_field(
 			err, ERR_SEMANTIC, "token", "this token is not known here; the server needs none");
+	TRY(tokens_begin_session(context, principal.id, &cookie, err));
 	response->status = 204;
 	http_response_header(response, "Set-Cookie",
-		"smfleet_session=%.*s; Path=/; Max-Age=%d; HttpOnly; SameSite=Strict%s", SPAN_ARGS(token),
-		COOKIE_SECONDS, ((struct api *)context)->options.is_tls ? "; Secure" : "");
+		"smfleet_session=%.*s; Path=/; Max-Age=%d; HttpOnly; SameSite=Strict%s", SPAN_ARGS(buf_span(&cookie)),
+		PAGE_SESSION_SECONDS, ((struct api *)context)->options.is_tls ? "; Secure" : "");
 	return OK;
 }
 
+struct ending {
+	uint64_t id;
+	int64_t now_ms;
+};
+
+static enum status write_end(void *context, struct store_tx *tx, struct error *err)
+{
+	const struct ending *ending = context;
+
+	return page_sessions_write(tx, ending->id, ending->now_ms, err);
+}
+
+/* Wherever a copy of the cookie is: what goes on for it ends, too. */
 enum status api_session_delete(void *context, void *worker, const struct http_request *request,
 	struct http_response *response, struct error *err)
 {
-	(void)context;
+	struct api *api = context;
+	struct ending ending = {http_request_principal(request)->session, clock_wall_ms()};
+
 	(void)worker;
-	(void)request;
-	(void)err;
+	if (ending.id) {
+		TRY(writer_execute(api->options.pipeline, write_end, &ending, err));
+		page_sessions_note(api->ended_sessions, ending.id, ending.now_ms);
+		http_server_recheck(api->server);
+	}
 	response->status = 204;
 	http_response_header(response, "Set-Cookie", "smfleet_session=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict");
 	return OK;

@@ -3,6 +3,7 @@
 
 #include "api/core/api_state.h"
 #include "api/core/handlers.h"
+#include "api/core/page_sessions.h"
 #include "api/core/request.h"
 #include "base/clock.h"
 #include "base/crypto.h"
@@ -162,11 +163,55 @@ bool tokens_may_read(struct api *api, uint64_t token_id)
 	return find_id(api, token_id, &principal) && http_scope_allows(principal.scope, SCOPE_READ);
 }
 
+static struct span seal_key_of(const struct api *api)
+{
+	return span_of((const char *)api->options.seal_key, SEAL_KEY_BYTES);
+}
+
+enum status tokens_begin_session(struct api *api, uint64_t token_id, struct buf *out, struct error *err)
+{
+	bool is_found = false;
+
+	pthread_rwlock_rdlock(&api->tokens_lock);
+	for (size_t i = 0; i < api->token_count && !is_found; i++) {
+		is_found = (uint64_t)api->tokens[i].token_id == token_id;
+		if (!is_found)
+			continue;
+		struct page_session session =
+			page_session_make(seal_key_of(api), token_id, api->tokens[i].hash, clock_wall_ms());
+		page_session_print(&session, out);
+	}
+	pthread_rwlock_unlock(&api->tokens_lock);
+	if (!is_found)
+		return error_set(err, ERR_UNAUTHORIZED, "this token is not known here");
+	return buf_status(out, err);
+}
+
+static bool find_session(struct api *api, struct span text, struct principal *out)
+{
+	struct page_session session;
+	bool is_good = false;
+
+	if (!page_session_parse(text, &session) || page_sessions_has(api->ended_sessions, session.id))
+		return false;
+	pthread_rwlock_rdlock(&api->tokens_lock);
+	for (size_t i = 0; i < api->token_count && !is_good; i++)
+		is_good = (uint64_t)api->tokens[i].token_id == session.token_id &&
+			  page_session_is_good(&session, seal_key_of(api), api->tokens[i].hash, clock_wall_ms()) &&
+			  fill_principal(&api->tokens[i], out);
+	pthread_rwlock_unlock(&api->tokens_lock);
+	if (is_good)
+		out->session = session.id;
+	return is_good;
+}
+
 bool tokens_are_known(void *context, const struct principal *principal)
 {
 	struct api *api = context;
 	struct principal now;
 
+	if (principal->session && page_sessions_has(api->ended_sessions, principal->session))
+		return false;
 	return find_id(api, principal->id, &now) || (!principal->id && !api_needs_tokens(api));
 }
 
@@ -174,7 +219,7 @@ enum status tokens_authenticate(void *context, struct span token, struct princip
 {
 	struct api *api = context;
 
-	if (token.len && find_token(api, token, out))
+	if (token.len && (find_session(api, token, out) || find_token(api, token, out)))
 		return OK;
 	if (!api_needs_tokens(api)) {
 		*out = (struct principal){.scope = SCOPE_ADMIN};

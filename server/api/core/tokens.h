@@ -9,6 +9,8 @@ enum status tokens_load(struct api *api, struct error *err) MUST_CHECK;
 void tokens_retry(struct api *api);
 bool tokens_are_known(void *api, const struct principal *principal);
 enum status tokens_authenticate(void *api, struct span token, struct principal *out, struct error *err) MUST_CHECK;
+/* The cookie of a session for this token, which is known. ERR_UNAUTHORIZED: revoked meanwhile. */
+enum status tokens_begin_session(struct api *api, uint64_t token_id, struct buf *out, struct error *err) MUST_CHECK;
 /* Is there (still) such a token, that may read? 0, who needed none: as long as nobody needs one. */
 bool tokens_may_read(struct api *api, uint64_t token_id);
 

@@ -155,7 +155,7 @@ static void write_csv_head(const struct asking *a, struct buf *out)
 {
 	for (size_t j = 0; j < a->ask.name_count + a->ask.figure_count; j++) {
 		buf_append_text(out, j ? "," : "");
-		api_csv_text(out, j < a->ask.name_count ? a->names[j].text : a->figures[j - a->ask.name_count].text);
+		csv_put_cell(out, j < a->ask.name_count ? a->names[j].text : a->figures[j - a->ask.name_count].text);
 	}
 	buf_append_text(out, a->ask.wants_losses ? ",lost_steps_unknown" : "");
 	buf_append_text(out, a->ask.wants_unpriced ? ",currency,unpriced_jobs,unpriced_types,estimated_jobs\n" : "\n");
@@ -168,11 +168,11 @@ static void write_csv_gaps(const struct asking *a, const struct job_group *group
 	if (!a->ask.wants_unpriced)
 		return;
 	buf_append_char(out, ',');
-	api_csv_text(out, a->currency);
+	csv_put_cell(out, a->currency);
 	buf_printf(out, ",%llu,", (unsigned long long)group->unpriced_jobs);
 	for (size_t j = 0; j < group->unpriced_type_count; j++) {
 		buf_append_text(out, j ? " " : "");
-		api_csv_text(out, group->unpriced_types[j]);
+		csv_put_cell(out, group->unpriced_types[j]);
 	}
 	buf_printf(out, ",%llu", (unsigned long long)group->estimated_jobs);
 }
@@ -182,7 +182,7 @@ static void write_csv_group(const struct asking *a, const struct job_group *grou
 	for (size_t j = 0; j < a->ask.name_count; j++) {
 		buf_append_text(out, j ? "," : "");
 		if (group->keys[j].ptr)
-			api_csv_text(out, group->keys[j]);
+			csv_put_cell(out, group->keys[j]);
 	}
 	for (size_t j = 0; j < a->ask.figure_count; j++) {
 		buf_append_text(out, j || a->ask.name_count ? "," : "");
@@ -200,12 +200,14 @@ static void write_csv(const struct asking *a, struct buf *out)
 		write_csv_group(a, &a->groups[i], out);
 }
 
-static enum status answer(struct asking *a, struct api_worker *worker, struct arena *arena, struct error *err)
+static enum status answer(struct asking *a, const struct http_request *request, struct api_worker *worker,
+	struct arena *arena, struct error *err)
 {
 	const struct job_log_search_options options = {.pipeline = worker->api->options.pipeline,
 		.reader = worker->reader,
 		.query = a->ask.query,
-		.time_ms = worker->api->options.search_ms};
+		.time_ms = worker->api->options.search_ms,
+		.asker = api_asker(worker->api, request)};
 	AUTO(job_log_search) logs = NULL;
 	uint64_t total;
 
@@ -251,7 +253,7 @@ enum status api_aggregate(void *context, void *worker, const struct http_request
 	api_print_index_seq(api, a->seq);
 	if (a->ask.wants_unpriced)
 		TRY(read_currency(a, worker, arena, err));
-	TRY(answer(a, worker, arena, err));
+	TRY(answer(a, request, worker, arena, err));
 	if (a->is_partial)
 		return error_set_field(err, ERR_UNAVAILABLE, "q",
 			"to look through the logs of all these jobs takes longer than %lld ms (--search-ms): ask for fewer",

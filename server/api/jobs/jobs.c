@@ -36,13 +36,14 @@
 
 enum { LIMIT_DEFAULT = 50, LIMIT_MAX = 1000, OFFSET_MAX = 1000000000 };
 
-enum status api_search_page(struct api_worker *worker, struct arena *arena, const struct job_search *search,
-	struct job_search_result *out, bool *is_partial, struct error *err)
+enum status api_search_page(struct api_worker *worker, const struct http_request *request, struct arena *arena,
+	const struct job_search *search, struct job_search_result *out, bool *is_partial, struct error *err)
 {
 	const struct job_log_search_options options = {.pipeline = worker->api->options.pipeline,
 		.reader = worker->reader,
 		.query = search->query,
-		.time_ms = worker->api->options.search_ms};
+		.time_ms = worker->api->options.search_ms,
+		.asker = api_asker(worker->api, request)};
 	AUTO(job_log_search) logs = NULL;
 	uint64_t total = 0;
 
@@ -97,6 +98,7 @@ static enum status write_run_row(struct api_worker *worker, struct arena *arena,
 
 /* What a page of jobs is asked as. */
 struct page {
+	const struct http_request *request;
 	bool are_runs;
 	struct job_fields fields;
 };
@@ -130,7 +132,7 @@ static enum status write_page(struct api_worker *worker, struct arena *arena, co
 	bool is_partial;
 
 	api_print_index_seq(worker->api, seq);
-	TRY(api_search_page(worker, arena, search, &result, &is_partial, err));
+	TRY(api_search_page(worker, page->request, arena, search, &result, &is_partial, err));
 	json_object(&w);
 	json_put_text(&w, "as_of_seq", seq);
 	json_key(&w, "jobs");
@@ -243,7 +245,7 @@ enum status api_jobs_list(void *context, void *worker, const struct http_request
 	TRY(read_offset(request, &search, err));
 	TRY(http_query_bool(request, "total", &search.wants_total, err));
 	TRY(api_parse_query(context, request, arena, &query, err));
-	struct page page = {0};
+	struct page page = {.request = request};
 	bool explains = false;
 	TRY(api_want_runs(request, arena, &query, &page.are_runs, err));
 	TRY(api_parse_fields(request, arena, &page.fields, err));

@@ -6,8 +6,8 @@
 
 /* No view of the database may be open; after OK one is, of the same moment (of a later one than what is in logs):
  * store_reader_end is the caller's. */
-enum status api_search_page(struct api_worker *worker, struct arena *arena, const struct job_search *search,
-	struct job_search_result *out, bool *is_partial, struct error *err) MUST_CHECK;
+enum status api_search_page(struct api_worker *worker, const struct http_request *request, struct arena *arena,
+	const struct job_search *search, struct job_search_result *out, bool *is_partial, struct error *err) MUST_CHECK;
 /* As of which commit searches know what came of logs; read before the search. */
 void api_print_index_seq(const struct api *api, char out[24]);
 /* GET /api/v1/jobs?format=csv|ndjson. */

@@ -24,6 +24,7 @@ static const char default_fields[] =
 
 struct listing {
 	const struct pipeline *pipeline;
+	const struct http_request *request; /* lives until the reply has ended */
 	struct arena *arena;
 	struct query_node *terms;
 	struct span sort;
@@ -57,11 +58,11 @@ static void write_cell(const struct json *node, struct buf *out)
 	if (!node)
 		return;
 	if (json_kind(node) == JSON_STRING) {
-		api_csv_text(out, json_string_of(node));
+		csv_put_cell(out, json_string_of(node));
 		return;
 	}
 	json_print(node, &text);
-	api_csv_text(out, buf_span(&text));
+	csv_put_cell(out, buf_span(&text));
 }
 
 static enum status write_job(struct listing *listing, struct api_worker *worker, const struct job_row *row,
@@ -106,7 +107,7 @@ static enum status write_page(struct listing *listing, struct api_worker *worker
 
 	TRY(api_arena(&arena, err));
 	bool is_partial; /* the next page goes on where time ended this one */
-	TRY(api_search_page(worker, arena, &search, &listing->page, &is_partial, err));
+	TRY(api_search_page(worker, listing->request, arena, &search, &listing->page, &is_partial, err));
 	arena_free(listing->page_arena);
 	listing->page_arena = TAKE(arena);
 	enum status status = OK;
@@ -140,6 +141,7 @@ static enum status open_listing(
 {
 	struct span fields = SPAN("");
 
+	listing->request = request;
 	http_request_query(request, "sort", &listing->sort);
 	listing->fields.are_asked = http_request_query(request, "fields", &fields);
 	fields = arena_copy(listing->arena, fields);
@@ -156,7 +158,7 @@ static enum status open_listing(
 	struct job_search search = {.query = listing->terms, .sort = listing->sort, .limit = 1, .cursor = SPAN("")};
 	struct job_search_result result;
 	bool is_partial;
-	TRY(api_search_page(worker, listing->arena, &search, &result, &is_partial, err));
+	TRY(api_search_page(worker, request, listing->arena, &search, &result, &is_partial, err));
 	store_reader_end(worker->reader);
 	return OK;
 }
@@ -165,7 +167,7 @@ static void write_head(const struct listing *listing, struct http_response *resp
 {
 	response->content_type = listing->is_ndjson ? "application/x-ndjson" : "text/csv; charset=utf-8";
 	for (size_t i = 0; i < listing->fields.count && !listing->is_ndjson; i++) {
-		api_csv_text(&response->body, listing->fields.list[i].name);
+		csv_put_cell(&response->body, listing->fields.list[i].name);
 		buf_append_char(&response->body, i + 1 < listing->fields.count ? ',' : '\n');
 	}
 }

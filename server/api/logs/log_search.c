@@ -164,7 +164,8 @@ enum status api_log_search(void *context, void *worker, const struct http_reques
 	struct log_search search = {.from_ms = INT64_MIN,
 		.to_ms = INT64_MAX,
 		.text_bytes = HIT_TEXT_BYTES,
-		.time_ms = api->options.search_ms};
+		.time_ms = api->options.search_ms,
+		.asker = api_asker(api, request)};
 	struct log_search_result result;
 	struct log_place after = {0};
 	bool has_cursor;

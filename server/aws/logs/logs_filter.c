@@ -319,6 +319,16 @@ static enum status take_hits(struct filtering *f, const struct job *job, const s
 	return OK;
 }
 
+static bool is_over(const void *request)
+{
+	return http_request_is_over(request);
+}
+
+static void charge(const void *request, int64_t cpu_ns)
+{
+	http_request_charge(request, cpu_ns);
+}
+
 static enum status search_job(struct filtering *f, const struct job *job, struct error *err)
 {
 	int64_t left_ms = f->until_ms - clock_mono_ms();
@@ -330,7 +340,8 @@ static enum status search_job(struct filtering *f, const struct job *job, struct
 		.limit = f->limit,
 		.text_bytes = SIZE_MAX / 2,
 		.max_bytes = LOGS_PAGE_BYTES,
-		.time_ms = left_ms > JOB_MS ? left_ms : JOB_MS};
+		.time_ms = left_ms > JOB_MS ? left_ms : JOB_MS,
+		.asker = {f->call->options->search_cpu_ms, is_over, charge, f->call->request}};
 	struct log_place place = place_for(f, job);
 	struct log_search_result result;
 	struct logs_stream *streams;

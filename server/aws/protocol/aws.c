@@ -8,9 +8,14 @@ static const struct http_route templates[] = {
 			"The AWS protocols of SageMaker, CloudWatch Logs and CloudWatch: JSON with X-Amz-Target, or a form with Action"},
 	{HTTP_POST, "/service/{service}/operation/{operation}",
 		.summary = "The AWS protocol of CloudWatch metrics in CBOR (rpc-v2-cbor)"},
-	{HTTP_PUT, "/BatchPutMetrics", .summary = "SageMaker's metrics service: BatchPutMetrics"},
+	{HTTP_PUT, "/BatchPutMetrics", SCOPE_WRITE, .summary = "SageMaker's metrics service: BatchPutMetrics"},
 	{HTTP_POST, "/BatchGetMetrics", .summary = "SageMaker's metrics service: BatchGetMetrics"},
 };
+
+static bool is_slow(const struct http_request *request)
+{
+	return span_ends_with(http_request_header(request, "X-Amz-Target"), SPAN(".FilterLogEvents"));
+}
 
 enum { ROUTE_COUNT = sizeof templates / sizeof *templates };
 
@@ -19,9 +24,11 @@ static struct http_route route_of(struct aws *aws, const struct http_route *temp
 	return (struct http_route){.methods = template->methods,
 		.pattern = template->pattern,
 		.summary = template->summary,
-		.scope = SCOPE_READ, /* of the operation, which the door asks for; not nobody's */
+		/* For those who read the list; the door asks for the operation's own, which the first line may not name. */
+		.scope = template->scope ? template->scope : SCOPE_READ,
 		.kind = ROUTE_WORKER,
 		.handler = aws_door,
+		.is_slow = is_slow,
 		.query = "",
 		.max_body_bytes = aws->options.max_body_bytes,
 		.context = aws,

@@ -16,6 +16,7 @@ struct aws_options {
 	const char *account; /* twelve digits */
 	size_t max_body_bytes; /* also unpacked */
 	int64_t skew_ms; /* between a client's clock and ours */
+	int64_t search_cpu_ms; /* processor time of a search of logs */
 	int64_t job_search_ms; /* a search of jobs ends then, with what it has */
 	size_t max_commands; /* of one job */
 	size_t max_metric_points; /* that one PutMetricData may stand for */

@@ -1,16 +1,27 @@
 #include "base/text/regex.h"
+#include "base/clock.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
+#include <stdatomic.h>
 
 enum { JIT_STACK_START_BYTES = 32 << 10, JIT_STACK_MAX_BYTES = 512 << 10 };
 enum { HEAP_LIMIT_KIB = 32 << 10, DEFAULT_MATCH_STEPS = 1000000 };
+enum { WATCH_STRIDE = 256, WATCH_TEXT_BYTES = 4096 }; /* a step takes as long as its text is */
 enum { STAGES = 3, STAGE_STEPS_MIN = 1000 }; /* a match may take 1 %, 10 % or all of the limit */
 
-struct regex {
+struct form {
 	pcre2_code *code;
-	unsigned groups; /* with group 0 */
 	bool has_jit;
+};
+
+struct regex {
+	struct form plain;
+	_Atomic(struct form *) watched; /* that calls out before each of its parts; made when it is first needed */
+	unsigned groups; /* with group 0 */
+	unsigned flags;
+	size_t len;
+	char pattern[];
 };
 
 struct regex_scratch {
@@ -18,6 +29,9 @@ struct regex_scratch {
 	uint32_t limits[STAGES];
 	pcre2_match_data *data;
 	pcre2_jit_stack *stack;
+	struct regex_watch watch;
+	int64_t until_ms; /* of a watch that is the clock alone */
+	unsigned steps_until_asked;
 };
 
 static void *allocate(size_t bytes, void *unused)
@@ -62,7 +76,22 @@ static enum status pattern_error(struct error *err, int code, size_t offset)
 	return ERR_SEMANTIC;
 }
 
-static enum status compile(struct regex *regex, struct span pattern, unsigned flags, struct error *err)
+static void form_done(struct form *form)
+{
+	if (form)
+		pcre2_code_free(form->code);
+}
+
+/* Without JIT (not built in, forbidden by the system, or "(*NO_JIT)") the interpreter does the same, slower. */
+static bool compile_jit(pcre2_code *code)
+{
+	size_t bytes = 0;
+
+	return pcre2_jit_compile(code, PCRE2_JIT_COMPLETE) == 0 &&
+	       pcre2_pattern_info(code, PCRE2_INFO_JITSIZE, &bytes) == 0 && bytes > 0;
+}
+
+static enum status compile(struct form *form, struct span pattern, uint32_t options, struct error *err)
 {
 	pcre2_general_context *general = general_context();
 	pcre2_compile_context *context = general ? pcre2_compile_context_create(general) : NULL;
@@ -70,30 +99,33 @@ static enum status compile(struct regex *regex, struct span pattern, unsigned fl
 	int code = PCRE2_ERROR_HEAP_FAILED;
 
 	if (context)
-		regex->code = pcre2_compile((PCRE2_SPTR)(pattern.ptr ? pattern.ptr : ""), pattern.len,
-			options_of(flags), &code, &offset, context);
+		form->code = pcre2_compile(
+			(PCRE2_SPTR)(pattern.ptr ? pattern.ptr : ""), pattern.len, options, &code, &offset, context);
 	pcre2_compile_context_free(context);
 	pcre2_general_context_free(general);
-	return regex->code ? OK : pattern_error(err, code, offset);
+	if (!form->code)
+		return pattern_error(err, code, offset);
+	form->has_jit = compile_jit(form->code);
+	return OK;
 }
 
 enum status regex_new(struct regex **out, struct span pattern, unsigned flags, struct error *err)
 {
-	AUTO(regex) regex = mem_zeroed(sizeof *regex);
+	AUTO(regex) regex = mem_zeroed(sizeof *regex + pattern.len);
 	uint32_t groups = 0;
-	size_t jit_bytes = 0;
 
 	if (!regex)
 		return error_no_memory(err);
-	TRY(compile(regex, pattern, flags, err));
-	pcre2_pattern_info(regex->code, PCRE2_INFO_CAPTURECOUNT, &groups);
+	TRY(compile(&regex->plain, pattern, options_of(flags), err));
+	pcre2_pattern_info(regex->plain.code, PCRE2_INFO_CAPTURECOUNT, &groups);
 	if (groups >= REGEX_MAX_GROUPS)
 		return error_set(err, ERR_SEMANTIC, "the regular expression has %u groups, more than %d", groups,
 			REGEX_MAX_GROUPS - 1);
 	regex->groups = groups + 1;
-	/* Without JIT (not built in, forbidden by the system, or "(*NO_JIT)") the interpreter does the same, slower. */
-	regex->has_jit = pcre2_jit_compile(regex->code, PCRE2_JIT_COMPLETE) == 0 &&
-			 pcre2_pattern_info(regex->code, PCRE2_INFO_JITSIZE, &jit_bytes) == 0 && jit_bytes > 0;
+	regex->flags = flags;
+	regex->len = pattern.len;
+	if (pattern.len)
+		memcpy(regex->pattern, pattern.ptr, pattern.len);
 	*out = TAKE(regex);
 	return OK;
 }
@@ -111,7 +143,10 @@ void regex_free(struct regex *regex)
 {
 	if (!regex)
 		return;
-	pcre2_code_free(regex->code);
+	struct form *watched = atomic_load(&regex->watched);
+	form_done(&regex->plain);
+	form_done(watched);
+	mem_free(watched);
 	mem_free(regex);
 }
 
@@ -122,9 +157,24 @@ unsigned regex_group_count(const struct regex *regex)
 
 int regex_group(const struct regex *regex, const char *name)
 {
-	int number = pcre2_substring_number_from_name(regex->code, (PCRE2_SPTR)name);
+	int number = pcre2_substring_number_from_name(regex->plain.code, (PCRE2_SPTR)name);
 
 	return number < 0 ? -1 : number;
+}
+
+/* Of each part of a watched pattern that is tried. */
+static int ask_watch(pcre2_callout_block *at, void *context)
+{
+	struct regex_scratch *scratch = context;
+
+	if (!scratch->watch.must_stop || scratch->steps_until_asked) {
+		scratch->steps_until_asked -= scratch->steps_until_asked > 0;
+		return 0;
+	}
+	if (scratch->watch.must_stop(scratch->watch.context))
+		return PCRE2_ERROR_CALLOUT; /* and so will the next search, at its first step */
+	scratch->steps_until_asked = at->subject_length > WATCH_TEXT_BYTES ? 0 : WATCH_STRIDE;
+	return 0;
 }
 
 static bool add_context(struct regex_scratch *scratch, size_t stage, pcre2_general_context *general)
@@ -134,6 +184,7 @@ static bool add_context(struct regex_scratch *scratch, size_t stage, pcre2_gener
 	if (!context)
 		return false;
 	pcre2_set_heap_limit(context, HEAP_LIMIT_KIB);
+	pcre2_set_callout(context, ask_watch, scratch);
 	if (scratch->stack) /* else the machine stack of 32 KiB that JIT code brings along */
 		pcre2_jit_stack_assign(context, NULL, scratch->stack);
 	return true;
@@ -175,6 +226,23 @@ void regex_scratch_free(struct regex_scratch *scratch)
 	mem_free(scratch);
 }
 
+void regex_scratch_watch(struct regex_scratch *scratch, struct regex_watch watch)
+{
+	scratch->watch = watch;
+	scratch->steps_until_asked = 0;
+}
+
+static bool is_late(void *context)
+{
+	return clock_mono_ms() > ((const struct regex_scratch *)context)->until_ms;
+}
+
+void regex_scratch_until(struct regex_scratch *scratch, int64_t until_mono_ms)
+{
+	scratch->until_ms = until_mono_ms;
+	regex_scratch_watch(scratch, (struct regex_watch){is_late, scratch});
+}
+
 void regex_scratch_limit(struct regex_scratch *scratch, uint32_t match_steps)
 {
 	for (size_t i = STAGES; i-- > 0;
@@ -196,16 +264,38 @@ static void copy_groups(const struct regex *regex, struct regex_scratch *scratch
 	}
 }
 
-/* What PCRE2 says. */
-static int match(
-	const struct regex *regex, struct regex_scratch *scratch, struct span subject, size_t from, size_t stage)
+/* NULL: no memory, or too large with what is put between its parts. */
+static const struct form *watched_form(const struct regex *regex)
 {
-	PCRE2_SPTR text = (PCRE2_SPTR)subject.ptr;
-	pcre2_match_context *context = scratch->contexts[stage];
+	_Atomic(struct form *) *place = (_Atomic(struct form *) *)&regex->watched;
+	struct form *form = atomic_load(place), *first = NULL;
 
-	if (regex->has_jit)
-		return pcre2_jit_match(regex->code, text, subject.len, from, 0, scratch->data, context);
-	return pcre2_match(regex->code, text, subject.len, from, 0, scratch->data, context);
+	if (form || !(form = mem_zeroed(sizeof *form)))
+		return form;
+	if (compile(form, span_of(regex->pattern, regex->len), options_of(regex->flags) | PCRE2_AUTO_CALLOUT, NULL) !=
+		OK) {
+		mem_free(form);
+		return NULL;
+	}
+	if (atomic_compare_exchange_strong(place, &first, form))
+		return form;
+	form_done(form);
+	mem_free(form);
+	return first;
+}
+
+/* What PCRE2 says. */
+static int match(const struct regex *regex, struct regex_scratch *scratch, struct span subject, size_t from,
+	pcre2_match_context *context)
+{
+	const struct form *form = scratch->watch.must_stop ? watched_form(regex) : &regex->plain;
+	PCRE2_SPTR text = (PCRE2_SPTR)subject.ptr;
+
+	if (!form)
+		return PCRE2_ERROR_MATCHLIMIT;
+	if (form->has_jit)
+		return pcre2_jit_match(form->code, text, subject.len, from, 0, scratch->data, context);
+	return pcre2_match(form->code, text, subject.len, from, 0, scratch->data, context);
 }
 
 static enum regex_result result_of(const struct regex *regex, struct regex_scratch *scratch, struct span subject,
@@ -225,7 +315,22 @@ enum regex_result regex_search(const struct regex *regex, struct regex_scratch *
 	if (from > subject.len)
 		return REGEX_NO_MATCH;
 	subject.ptr = subject.ptr ? subject.ptr : "";
-	return result_of(regex, scratch, subject, match(regex, scratch, subject, from, STAGES - 1), groups);
+	return result_of(
+		regex, scratch, subject, match(regex, scratch, subject, from, scratch->contexts[STAGES - 1]), groups);
+}
+
+enum regex_result regex_search_within(const struct regex *regex, struct regex_scratch *scratch, struct span subject,
+	size_t from, struct span groups[REGEX_MAX_GROUPS], uint32_t match_steps)
+{
+	pcre2_match_context *context = scratch->contexts[STAGES - 1];
+	struct regex_watch watch = scratch->watch;
+
+	scratch->watch.must_stop = NULL;
+	pcre2_set_match_limit(context, match_steps);
+	enum regex_result result = regex_search(regex, scratch, subject, from, groups);
+	pcre2_set_match_limit(context, scratch->limits[STAGES - 1]);
+	scratch->watch = watch;
+	return result;
 }
 
 enum regex_result regex_search_counted(const struct regex *regex, struct regex_scratch *scratch, struct span subject,
@@ -240,7 +345,7 @@ enum regex_result regex_search_counted(const struct regex *regex, struct regex_s
 		return REGEX_NO_MATCH;
 	subject.ptr = subject.ptr ? subject.ptr : "";
 	do
-		result = match(regex, scratch, subject, from, stage);
+		result = match(regex, scratch, subject, from, scratch->contexts[stage]);
 	while (result == PCRE2_ERROR_MATCHLIMIT && scratch->limits[stage++] < scratch->limits[STAGES - 1]);
 	bool is_given_up = result < 0 && result != PCRE2_ERROR_NOMATCH;
 	*percent = at_least[is_given_up ? STAGES : stage];

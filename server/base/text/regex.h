@@ -33,11 +33,25 @@ void regex_scratch_free(struct regex_scratch *scratch);
 /* Steps after which a match is given up (PCRE2's match limit; the JIT counts in its own, coarser unit). */
 void regex_scratch_limit(struct regex_scratch *scratch, uint32_t match_steps);
 
+/* While a scratch has a watch its searches ask it often, and take up to twice as long; true: the search ends at once, wherever
+ * it is, and is a REGEX_LIMIT. */
+struct regex_watch {
+	bool (*must_stop)(void *context);
+	void *context;
+};
+void regex_scratch_watch(struct regex_scratch *scratch, struct regex_watch watch);
+/* The same by the monotonic clock alone: searches end then. */
+void regex_scratch_until(struct regex_scratch *scratch, int64_t until_mono_ms);
+
 enum regex_result { REGEX_NO_MATCH, REGEX_MATCH, REGEX_LIMIT };
 
 /* Searches subject from byte `from`. groups[i].ptr is NULL where group i took no part. Never ERR: limits are results. */
 enum regex_result regex_search(const struct regex *regex, struct regex_scratch *scratch, struct span subject,
 	size_t from, struct span groups[REGEX_MAX_GROUPS]);
+
+/* The same with at most so many steps from each start, whatever the scratch's limit is, and without its watch. */
+enum regex_result regex_search_within(const struct regex *regex, struct regex_scratch *scratch, struct span subject,
+	size_t from, struct span groups[REGEX_MAX_GROUPS], uint32_t match_steps);
 
 /* The same. *percent: at least so much of the limit went into it: 0, 1, 10 or, when it was given up, 100. */
 enum regex_result regex_search_counted(const struct regex *regex, struct regex_scratch *scratch, struct span subject,

@@ -1,5 +1,6 @@
 #include "cli/search/search.h"
 
+#include "base/text/csv.h"
 #include "base/clock.h"
 #include "base/json/json_write.h"
 #include "cli/http/client.h"

@@ -1,5 +1,6 @@
 #include "cli/search/search_compare.h"
 
+#include "base/text/csv.h"
 #include "base/json/json_read.h"
 #include "cli/http/client.h"
 #include "cli/http/url.h"

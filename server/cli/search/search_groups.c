@@ -1,5 +1,6 @@
 #include "cli/search/search_groups.h"
 
+#include "base/text/csv.h"
 #include "cli/http/client.h"
 #include "cli/table/table.h"
 

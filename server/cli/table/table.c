@@ -189,22 +189,3 @@ void table_print(const struct table *table, size_t width, bool has_colours, stru
 	for (size_t row = 0; row < table->cell_count / table->column_count; row++)
 		put_row(table, row, widths, has_colours, out);
 }
-
-void csv_put_cell(struct buf *out, struct span text)
-{
-	bool needs_quotes = text.len && (text.ptr[0] == ' ' || text.ptr[text.len - 1] == ' ');
-
-	for (size_t i = 0; i < text.len; i++)
-		needs_quotes |= memchr(",\"\r\n\t", text.ptr[i], 5) != NULL;
-	if (!needs_quotes) {
-		buf_append_span(out, text);
-		return;
-	}
-	buf_append_char(out, '"');
-	for (size_t i = 0; i < text.len; i++) {
-		if (text.ptr[i] == '"')
-			buf_append_char(out, '"');
-		buf_append_char(out, text.ptr[i]);
-	}
-	buf_append_char(out, '"');
-}

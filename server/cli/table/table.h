@@ -33,7 +33,5 @@ void table_print(const struct table *table, size_t width, bool has_colours, stru
 size_t text_columns(struct span text);
 /* Control characters, direction marks and bytes that are no UTF-8 become "?": a name must not command the terminal. */
 void text_put_safe(struct buf *out, struct span text);
-/* Quoted where commas, quotes, line ends or spaces at its sides ask for it (RFC 4180). */
-void csv_put_cell(struct buf *out, struct span text);
 
 AUTO_DONE_TYPE(table)

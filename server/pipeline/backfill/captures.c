@@ -188,7 +188,10 @@ static enum status read_before(struct reading *on, struct error *err)
 static enum status read_asked(struct reading *on, const struct line_view *lines, size_t count, struct error *err)
 {
 	int64_t until_ms = clock_mono_ms() + BUDGET_MS;
+
 	struct captures_view *out = on->out;
+
+	regex_scratch_until(on->scratch, until_ms); /* one line, too */
 
 	on->counts = arena_alloc(on->arena, (size_t)(out->end - out->from) * sizeof *on->counts);
 	if (!on->counts)

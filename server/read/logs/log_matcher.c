@@ -2,11 +2,18 @@
 
 #include "base/alloc.h"
 
+/*
+ * A search of many lines at once cannot be stopped, so what it may cost is bounded beforehand, by the text and the steps:
+ * in the worst case each byte starts a match, and each step of it reads all of the text. What needs more is looked at line
+ * by line, in a search that can be stopped anywhere.
+ */
+enum { PIECE_BYTES = 1024, PIECE_STEPS = 64, QUICK_PATTERN_BYTES = 512 };
+
 struct log_matcher {
 	struct regex *regex; /* NULL: the literal */
+	bool is_quick; /* else only a line alone tells whether it matches */
 	char *literal;
 	size_t literal_len;
-	bool is_by_line;
 };
 
 /* "(?" and what follows of it keeps what a line matches within a longer text: plain and named groups, (?i). */
@@ -62,10 +69,10 @@ static enum status compile(
 	if (!is_regex) {
 		regex_quote(text, &quoted);
 		TRY(buf_status(&quoted, err));
-		return regex_new(&matcher->regex, buf_span(&quoted), flags, err);
+		text = buf_span(&quoted);
 	}
-	matcher->is_by_line = !is_whole_text_safe(text);
 	enum status status = regex_new(&matcher->regex, text, flags, err);
+	matcher->is_quick = text.len <= QUICK_PATTERN_BYTES && is_whole_text_safe(text);
 	if (status == ERR_SEMANTIC && err) {
 		int64_t column = err->column;
 		char reason[sizeof err->text];
@@ -126,11 +133,43 @@ bool log_matcher_range(const struct log_matcher *matcher, struct regex_scratch *
 	return match(matcher, scratch, text, from, start, end) == REGEX_MATCH;
 }
 
+static enum regex_result match_piece(
+	const struct log_matcher *matcher, struct regex_scratch *scratch, struct span piece, size_t *start, size_t *end)
+{
+	struct span groups[REGEX_MAX_GROUPS];
+
+	if (!matcher->regex)
+		return match(matcher, scratch, piece, 0, start, end);
+	enum regex_result result = regex_search_within(matcher->regex, scratch, piece, 0, groups, PIECE_STEPS);
+	if (result == REGEX_MATCH) {
+		*start = (size_t)(groups[0].ptr - piece.ptr);
+		*end = *start + groups[0].len;
+	}
+	return result;
+}
+
+/* Whole lines, PIECE_BYTES of them at most; empty: the first line is longer. */
+static struct span first_piece(struct span text)
+{
+	if (text.len <= PIECE_BYTES)
+		return text;
+	const char *end = memrchr(text.ptr, '\n', PIECE_BYTES);
+	return span_of(text.ptr, end ? (size_t)(end + 1 - text.ptr) : 0);
+}
+
 bool log_matcher_may_match(const struct log_matcher *matcher, struct regex_scratch *scratch, struct span text)
 {
 	size_t start, end;
 
-	return matcher->is_by_line || match(matcher, scratch, text, 0, &start, &end) != REGEX_NO_MATCH;
+	if (!matcher->regex)
+		return match(matcher, scratch, text, 0, &start, &end) == REGEX_MATCH;
+	while (matcher->is_quick && text.len) {
+		struct span piece = first_piece(text);
+		if (!piece.len || match_piece(matcher, scratch, piece, &start, &end) != REGEX_NO_MATCH)
+			return true;
+		text = span_skip(text, piece.len);
+	}
+	return !matcher->is_quick;
 }
 
 static bool matches_line(
@@ -171,22 +210,42 @@ static size_t line_at(const struct line *lines, size_t low, size_t count, const 
 	return low;
 }
 
+/* The lines from `from` on that one search looks through, at least one. */
+static size_t piece_end(const struct log_matcher *matcher, const struct line *lines, size_t count, size_t from)
+{
+	const char *begin = lines[from].text.ptr;
+	size_t end = from + 1;
+
+	if (!matcher->regex)
+		return count;
+	while (end < count && lines[end].text.ptr + lines[end].text.len - begin <= PIECE_BYTES)
+		end++;
+	return end;
+}
+
 size_t log_matcher_next(const struct log_matcher *matcher, struct regex_scratch *scratch, const struct line *lines,
 	size_t count, size_t from, uint64_t *limited)
 {
-	if (matcher->is_by_line)
+	if (matcher->regex && !matcher->is_quick)
 		return next_by_line(matcher, scratch, lines, count, from, limited);
 	while (from < count) {
 		const char *begin = lines[from].text.ptr;
-		const struct line *last = &lines[count - 1];
-		struct span text = span_of(begin, (size_t)(last->text.ptr + last->text.len - begin));
-		size_t start, end;
-		enum regex_result result = match(matcher, scratch, text, 0, &start, &end);
-		if (result == REGEX_LIMIT) /* what is much for the whole may be little for a line */
-			return next_by_line(matcher, scratch, lines, count, from, limited);
-		if (result == REGEX_NO_MATCH)
-			return count;
-		from = line_at(lines, from, count, begin + start);
+		size_t last = piece_end(matcher, lines, count, from), start = 0, end = 0;
+		struct span text =
+			span_of(begin, (size_t)(lines[last - 1].text.ptr + lines[last - 1].text.len - begin));
+		enum regex_result result = matcher->regex && text.len > PIECE_BYTES
+						   ? REGEX_LIMIT
+						   : match_piece(matcher, scratch, text, &start, &end);
+		if (result == REGEX_LIMIT) { /* what is much for the whole may be little for a line */
+			size_t found = next_by_line(matcher, scratch, lines, last, from, limited);
+			if (found < last)
+				return found;
+		}
+		if (result != REGEX_MATCH) {
+			from = last;
+			continue;
+		}
+		from = line_at(lines, from, last, begin + start);
 		if (begin + end <= lines[from].text.ptr + lines[from].text.len ||
 			matches_line(matcher, scratch, &lines[from], limited))
 			return from;

@@ -34,6 +34,15 @@ struct log_search_stream {
 	uint64_t first_line;
 };
 
+/* Whom a search is for. Any thread of the search calls. */
+struct log_asker {
+	int64_t cpu_ms; /* its threads run so long together, then it ends with what it has; 0: no limit */
+	bool (*is_over)(const void *who); /* nobody waits for it any more: it ends with ERR_UNAVAILABLE; NULL: never */
+	void (*charge)(
+		const void *who, int64_t cpu_ns); /* what threads beside the caller's have run; NULL: nobody counts */
+	const void *who;
+};
+
 struct log_search {
 	struct span job;
 	struct span stream; /* "": all */
@@ -47,6 +56,7 @@ struct log_search {
 	size_t text_bytes; /* of one hit at most */
 	size_t max_bytes; /* of all hits, beside the first one; 0: so many as the limit says */
 	int64_t time_ms; /* then it ends with what it has */
+	struct log_asker asker;
 	const struct log_search_stream *streams; /* these alone, by number; NULL: all, or `stream` */
 	size_t stream_count;
 	/* Of the lines that match, those that it takes; any thread of the search; NULL: all. */

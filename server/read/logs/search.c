@@ -155,9 +155,14 @@ static enum status scan(struct walk *walk, struct search_hand *hand, const struc
 static void scan_item(void *context, struct search_hand *hand, size_t index)
 {
 	struct walk *walk = context;
+	struct searching *s = walk->s;
 	struct error err = {0};
-	enum status status = scan(walk, hand, &walk->items[index], &err);
+	enum status status = OK;
 
+	search_effort_begin(&s->effort, hand);
+	if (!search_effort_is_at_end(&s->effort))
+		status = scan(walk, hand, &walk->items[index], &err);
+	search_effort_end(&s->effort, hand, hand != &s->hand);
 	if (status == OK)
 		return;
 	pthread_mutex_lock(&walk->s->mutex);
@@ -191,13 +196,18 @@ static struct log_place edge_of(const struct walk *walk)
 					     : (struct log_place){bound + (bound < INT64_MAX), 0, 0};
 }
 
-/* Out of time, and further than the cursor: else it would be asked again from the same place for ever. */
-static bool must_stop(const struct walk *walk, int64_t until_ms)
+/* Further than the cursor: else it would be asked again from the same place for ever. */
+static bool has_gone_on(const struct walk *walk)
 {
 	const struct searching *s = walk->s;
 	struct log_place edge = edge_of(walk);
 
-	return clock_mono_ms() > until_ms && (!s->search->after || search_place_precedes(s, s->search->after, &edge));
+	return !s->search->after || search_place_precedes(s, s->search->after, &edge);
+}
+
+static bool must_stop(const struct walk *walk, int64_t until_ms)
+{
+	return clock_mono_ms() > until_ms && has_gone_on(walk);
 }
 
 static enum status walk_blocks(struct walk *walk, int64_t until_ms, bool *is_partial, struct error *err)
@@ -208,10 +218,16 @@ static enum status walk_blocks(struct walk *walk, int64_t until_ms, bool *is_par
 		qsort(walk->heads, walk->count, sizeof *walk->heads,
 			walk->s->search->oldest_first ? oldest_first : newest_first);
 	while (walk->at < walk->count && !is_enough(walk)) {
+		size_t before = walk->at;
 		*is_partial = must_stop(walk, until_ms);
 		if (*is_partial)
 			return OK;
 		TRY(scan_batch(walk, most, err));
+		*is_partial = search_effort_is_at_end(&walk->s->effort);
+		if (*is_partial) {
+			walk->at = before; /* some of it was not looked at */
+			return OK;
+		}
 		most = most * 2 < BATCH_MAX ? most * 2 : BATCH_MAX;
 	}
 	return OK;
@@ -236,7 +252,10 @@ static enum status scan_tail(void *context, const struct tail_stream *stream, ui
 {
 	struct searching *s = context;
 
-	search_scan_lines(s, &s->hand, stream->stream_id, first_line, lines, count, stream->end);
+	search_effort_begin(&s->effort, &s->hand);
+	if (!search_effort_is_at_end(&s->effort))
+		search_scan_lines(s, &s->hand, stream->stream_id, first_line, lines, count, stream->end);
+	search_effort_end(&s->effort, &s->hand, false);
 	return s->status == OK ? OK : error_no_memory(err); /* the only one that lines outside of blocks can have */
 }
 
@@ -308,13 +327,14 @@ static enum status copy_ticks(struct searching *s, struct log_search_result *out
 }
 
 /* Out of time: only hits that come before all that was not read are final, and the cursor goes on behind these. Where
- * the time was not enough for the unsealed lines, which have no order that is known before, hits are what was found. */
+ * the time was not enough for the unsealed lines, which have no order that is known before, or for the first blocks, hits
+ * are what was found. */
 static void end_early(const struct walk *walk, struct log_search_result *out)
 {
 	struct searching *s = walk->s;
 	size_t final = 0;
 
-	if (walk->tail.is_partial) {
+	if (walk->tail.is_partial || !has_gone_on(walk)) {
 		out->has_next = false;
 		return;
 	}
@@ -392,9 +412,12 @@ static enum status run(struct searching *s, struct walk *walk, struct log_search
 	TRY(find_streams(s, walk, &streams, &stream_count, err));
 	TRY(store_read_block_heads(s->reader, s->arena, walk->job_id, s->search->stream.len ? streams[0].stream_id : 0,
 		&walk->heads, &walk->count, err));
+	walk->tail.is_partial |= search_effort_is_at_end(&s->effort);
 	out->is_partial = walk->tail.is_partial;
 	if (!out->is_partial)
 		TRY(walk_blocks(walk, until_ms, &out->is_partial, err));
+	if (atomic_load(&s->effort.is_over))
+		return error_set(err, ERR_UNAVAILABLE, "the client of this search has gone, or the server is stopping");
 	return finish(walk, streams, stream_count, out, err);
 }
 
@@ -419,12 +442,15 @@ enum status log_search_run(struct pipeline *pipeline, struct store_reader *reade
 	TRY(log_needles_new(&needles, search->text, search->is_regex, search->ignore_case, err));
 	s.matcher = matcher;
 	*walk = (struct walk){.s = &s, .needles = needles};
+	search_effort_init(&s.effort, search);
 	pthread_mutex_init(&s.mutex, NULL);
 	enum status status = OK;
 	if (!search_hand_init(&s.hand, pipeline->options.match_steps))
 		status = error_no_memory(err);
 	if (status == OK)
 		status = run(&s, walk, out, err);
+	if (search->asker.charge)
+		search->asker.charge(search->asker.who, atomic_load(&s.effort.helpers_ns));
 	forget_hits(&s);
 	search_hand_done(&s.hand);
 	tail_done(&walk->tail);

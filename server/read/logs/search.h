@@ -6,6 +6,7 @@
 
 #include "read/logs/log_matcher.h"
 #include "read/logs/log_search.h"
+#include "read/logs/search_effort.h"
 #include "read/logs/search_pool.h"
 
 #include <pthread.h>
@@ -33,6 +34,7 @@ struct searching {
 	struct histogram histogram, ticks;
 	uint32_t ticks_id; /* the stream's, 0: none */
 	uint64_t total, limited;
+	struct search_effort effort;
 	struct error err; /* the first of a scan */
 	enum status status;
 };

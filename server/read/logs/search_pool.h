@@ -7,12 +7,16 @@
 #include "base/text/regex.h"
 #include "base/codec/zstd.h"
 
+struct search_effort;
 struct search_hand {
 	struct zstd *zstd;
 	struct regex_scratch *scratch;
 	struct buf plain;
 	uint32_t *found; /* indexes of lines that match */
 	size_t found_count, found_cap;
+	int64_t began_ns,
+		asked_ms; /* search_effort.c: of the thread's time at the present piece of work; when it last asked */
+	struct search_effort *effort; /* that the piece is part of */
 };
 struct search_pool;
 

@@ -242,7 +242,8 @@ void search_scan_lines(struct searching *s, struct search_hand *hand, uint32_t s
 	if (first_line + count > end)
 		count = end > first_line ? (size_t)(end - first_line) : 0;
 	hand->found_count = 0;
-	for (size_t i = from_line > first_line ? (size_t)(from_line - first_line) : 0; is_whole; i++) {
+	for (size_t i = from_line > first_line ? (size_t)(from_line - first_line) : 0;
+		is_whole && !search_effort_is_at_end(&s->effort); i++) {
 		i = log_matcher_next(s->matcher, hand->scratch, lines, count, i, &limited);
 		if (i >= count)
 			break;
@@ -250,7 +251,8 @@ void search_scan_lines(struct searching *s, struct search_hand *hand, uint32_t s
 			is_whole = note_found(hand, i);
 	}
 	pthread_mutex_lock(&s->mutex);
-	s->limited += limited;
+	if (!search_effort_is_at_end(&s->effort)) /* else lines were not given up, but not looked at */
+		s->limited += limited;
 	if (!is_whole)
 		s->status = error_no_memory(&s->err);
 	take_found(s, hand, stream_id, first_line, lines);

@@ -94,14 +94,18 @@ static bool add_found(struct job_settings *settings, uint32_t stream_id, const s
 {
 	struct setting_row row = {found->key, found->value, stream_id, found->line, SPAN("")};
 	char masked[SECRET_MASK_BYTES];
+	AUTO_DONE(buf) url = BUF_INIT(SETTING_VALUE_MAX_BYTES * SECRET_MASK_BYTES);
 
 	if (settings->count >= SETTINGS_MAX || (settings->by_key && map_get(settings->by_key, found->key)))
 		return true;
 	if (secret_is_name(found->key) || secret_is_value(found->value)) {
 		secret_mask(found->value, masked);
 		row.value = span_from(masked);
+	} else if (secret_is_in_url(found->value)) {
+		secret_mask_urls(found->value, &url);
+		row.value = buf_span(&url);
 	}
-	return add(settings, &row);
+	return url.failure == OK && add(settings, &row);
 }
 
 enum status job_settings_take(struct job_settings *settings, uint32_t stream_id, const struct settings *found,

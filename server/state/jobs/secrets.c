@@ -16,6 +16,23 @@ static bool is_secret(struct span name, const struct json *value)
 	       (secret_is_name(name) || secret_is_value(json_string_of(value)));
 }
 
+enum { TEXT_MAX_BYTES = 16 << 20 };
+
+/* Addresses of inputs, outputs and images, settings: wherever a text is. The depth is the parser's. */
+static enum status mask_urls(const struct json *node, struct error *err)
+{
+	AUTO_DONE(buf) text = BUF_INIT(TEXT_MAX_BYTES);
+
+	for (const struct json *at = json_first(node); at; at = json_next(at))
+		TRY(mask_urls(at, err));
+	if (json_kind(node) != JSON_STRING || !secret_is_in_url(json_string_of(node)))
+		return OK;
+	secret_mask_urls(json_string_of(node), &text);
+	buf_append_char(&text, 0);
+	TRY(buf_status(&text, err));
+	return json_replace_string(node, text.ptr) ? OK : error_no_memory(err);
+}
+
 static enum status mask_tags(const struct json *tags, struct error *err)
 {
 	for (const struct json *tag = json_first(tags); tag; tag = json_next(tag)) {
@@ -37,5 +54,6 @@ enum status secrets_mask(const struct json *document, struct error *err)
 				TRY(mask(entry, err));
 	}
 	TRY(mask_tags(json_get(document, "Tags"), err));
-	return mask_tags(json_get(document, "OtherTags"), err);
+	TRY(mask_tags(json_get(document, "OtherTags"), err));
+	return mask_urls(document, err);
 }

@@ -7,26 +7,6 @@
 #include <float.h>
 #include <math.h>
 
-static void check_csv(struct span text, const char *want)
-{
-	AUTO_DONE(buf) out = BUF_INIT(256);
-
-	api_csv_text(&out, text);
-	CHECK_SPAN(buf_span(&out), span_from(want));
-}
-
-TEST(csv_of_texts)
-{
-	check_csv(SPAN(""), "");
-	check_csv(SPAN("a b;c'd\t"), "a b;c'd\t");
-	check_csv(SPAN("a,b"), "\"a,b\"");
-	check_csv(SPAN("\""), "\"\"\"\"");
-	check_csv(SPAN("a\"b\""), "\"a\"\"b\"\"\"");
-	check_csv(SPAN("a\nb"), "\"a\nb\"");
-	check_csv(SPAN("a\r"), "\"a\r\"");
-	check_csv(SPAN("\xc3\xb6"), "\xc3\xb6");
-}
-
 static void check_number(double value, const char *want)
 {
 	AUTO_DONE(buf) out = BUF_INIT(256);

@@ -222,3 +222,42 @@ TEST(a_quoted_text_matches_itself_alone)
 	CHECK_SPAN(groups[0], span_from(text));
 	CHECK_INT(regex_search(regex, scratch, SPAN("axbbbc\\d[e]\xc3\xa9 $^(?i)"), 0, groups), REGEX_NO_MATCH);
 }
+
+static bool counts(void *context)
+{
+	return ++*(int *)context > 100;
+}
+
+TEST(a_watched_search_is_stopped_in_the_middle_of_one_match)
+{
+	static char text[100000];
+	AUTO(regex_scratch) scratch = regex_scratch_new();
+	struct span groups[REGEX_MAX_GROUPS];
+	/* Within the steps, and yet without an end: each of them reads all of the text. */
+	static const char *const patterns[] = {"a*[^x]*+y", "(*NO_JIT)a*[^x]*+y"};
+
+	memset(text, 'a', sizeof text - 1);
+	text[sizeof text - 1] = 'y';
+	for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
+		AUTO(regex) regex = compiled(patterns[i], 0);
+		int asked = 0;
+		regex_scratch_watch(scratch, (struct regex_watch){counts, &asked});
+		CHECK_INT(regex_search(regex, scratch, span_of(text, sizeof text), 0, groups), REGEX_LIMIT);
+		CHECK_INT(asked, 101);
+		CHECK_INT(regex_search(regex, scratch, SPAN("xy"), 0, groups), REGEX_LIMIT);
+		CHECK_INT(asked, 102); /* still stopped: at the first step */
+		regex_scratch_watch(scratch, (struct regex_watch){0});
+		CHECK_INT(regex_search(regex, scratch, SPAN("xy"), 0, groups), REGEX_NO_MATCH);
+	}
+}
+
+TEST(the_steps_of_one_search_can_be_fewer)
+{
+	AUTO(regex) regex = compiled("(a+)+[bc]", 0);
+	AUTO(regex_scratch) scratch = regex_scratch_new();
+	struct span groups[REGEX_MAX_GROUPS], text = SPAN("aaaaaaaadaaaaaaaac");
+
+	CHECK_INT(regex_search_within(regex, scratch, text, 0, groups, 2), REGEX_LIMIT);
+	CHECK_INT(regex_search_within(regex, scratch, text, 0, groups, 1000), REGEX_MATCH);
+	CHECK_INT(regex_search(regex, scratch, text, 0, groups), REGEX_MATCH);
+}

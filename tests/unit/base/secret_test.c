@@ -21,3 +21,26 @@ TEST(shapes_of_tokens)
 	CHECK(!secret_is_value(SPAN("hf_short")));
 	CHECK(!secret_is_value(SPAN("adamw_with_a_long_name")));
 }
+
+static void check_urls(const char *text, const char *masked)
+{
+	AUTO_DONE(buf) out = BUF_INIT(1 << 10);
+
+	secret_mask_urls(span_from(text), &out);
+	CHECK_SPAN(buf_span(&out), span_from(masked));
+	CHECK_INT(secret_is_in_url(span_from(text)), strcmp(text, masked) != 0);
+	CHECK(!secret_is_in_url(buf_span(&out))); /* once is enough */
+}
+
+TEST(passwords_in_addresses)
+{
+	check_urls("", "");
+	check_urls("s3://user:pw@bucket/x", "s3://user:***30c9@bucket/x");
+	check_urls("https://tok@host/a", "https://***1a76@host/a");
+	check_urls("a=postgresql://u:p@ss@h/db b=https://x:y@z", "a=postgresql://u:***a404@h/db b=https://x:***a1fc@z");
+	check_urls("s3://bucket/a@b:c", "s3://bucket/a@b:c");
+	check_urls("ssh://git@github.com/x", "ssh://git@github.com/x");
+	check_urls("https://host/?mail=a@b", "https://host/?mail=a@b");
+	check_urls("git@github.com:a/b", "git@github.com:a/b");
+	check_urls("https://user:@host", "https://user:@host");
+}

@@ -76,17 +76,6 @@ TEST(a_wide_character_is_cut_as_a_whole)
 	CHECK_SPAN(buf_span(&out), SPAN("name      n\n\xe6\x97\xa5\xe6\x97\xa5\xe6\x97\xa5…   1\n"));
 }
 
-TEST(csv_quotes_where_needed)
-{
-	AUTO_DONE(buf) out = BUF_INIT(1000);
-	csv_put_cell(&out, SPAN("plain"));
-	csv_put_cell(&out, SPAN("a,b"));
-	csv_put_cell(&out, SPAN("say \"x\""));
-	csv_put_cell(&out, SPAN(" b"));
-	csv_put_cell(&out, SPAN(""));
-	CHECK_SPAN(buf_span(&out), SPAN("plain\"a,b\"\"say \"\"x\"\"\"\" b\""));
-}
-
 TEST(job_fields_by_the_names_of_queries)
 {
 	static const char text[] =

@@ -75,9 +75,10 @@ TEST(tokens)
 {
 	CHECK_SPAN(guard_token(SPAN("Bearer abc"), SPAN("")), SPAN("abc"));
 	CHECK_SPAN(guard_token(SPAN("bearer  abc "), SPAN("smfleet_session=no")), SPAN("abc"));
-	CHECK_SPAN(guard_token(SPAN("Basic abc"), SPAN("smfleet_session=yes")), SPAN("yes"));
-	CHECK_SPAN(guard_token(SPAN(""), SPAN("a=1; smfleet_session=yes; b=2")), SPAN("yes"));
-	CHECK_SPAN(guard_token(SPAN(""), SPAN("xsmfleet_session=no")), SPAN(""));
+	CHECK_SPAN(guard_token(SPAN("Basic abc"), SPAN("smfleet_session=sms_yes")), SPAN("sms_yes"));
+	CHECK_SPAN(guard_token(SPAN(""), SPAN("a=1; smfleet_session=sms_yes; b=2")), SPAN("sms_yes"));
+	CHECK_SPAN(guard_token(SPAN(""), SPAN("xsmfleet_session=sms_no")), SPAN(""));
+	CHECK_SPAN(guard_token(SPAN(""), SPAN("smfleet_session=smf_no")), SPAN("")); /* a token is no session */
 	CHECK_SPAN(guard_token(SPAN("Bearer "), SPAN("")), SPAN(""));
 	CHECK_SPAN(guard_token(SPAN(""), SPAN("")), SPAN(""));
 }

@@ -143,8 +143,8 @@ TEST(tokens_and_scopes)
 	CHECK_SPAN(reply_header(&nobody, "WWW-Authenticate"), SPAN("Bearer"));
 	check_ask(&client, "GET /private HTTP/1.1\r\n" HOST "Authorization: bearer secret\r\n\r\n", 200,
 		"\"who\":\"reader\"");
-	check_ask(
-		&client, "GET /private HTTP/1.1\r\n" HOST "Cookie: a=b; smfleet_session=secret\r\n\r\n", 200, "reader");
+	check_ask(&client, "GET /private HTTP/1.1\r\n" HOST "Cookie: a=b; smfleet_session=sms_secret\r\n\r\n", 200,
+		"reader");
 	check_ask(&client,
 		"POST /private HTTP/1.1\r\n" HOST "Authorization: Bearer secret\r\nContent-Length: 0\r\n\r\n", 403,
 		"scope 'admin'");

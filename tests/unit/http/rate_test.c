@@ -10,7 +10,7 @@ static int wait_s(struct rate *rate, uint64_t id, int64_t now_ms)
 
 TEST(requests_have_a_burst_of_two_seconds)
 {
-	AUTO(rate) rate = rate_new(2, 0);
+	AUTO(rate) rate = rate_new(2, 0, 0);
 
 	for (int i = 0; i < 4; i++)
 		CHECK_INT(wait_s(rate, 1, 1000), 0);
@@ -26,7 +26,7 @@ TEST(requests_have_a_burst_of_two_seconds)
 
 TEST(bytes_run_into_debt_that_is_paid_before_the_next_request)
 {
-	AUTO(rate) rate = rate_new(0, 1000);
+	AUTO(rate) rate = rate_new(0, 1000, 0);
 
 	CHECK_INT(wait_s(rate, 1, 0), 0);
 	rate_charge_bytes(rate, &(struct principal){.id = 1}, 12000, 0);
@@ -40,7 +40,7 @@ TEST(bytes_run_into_debt_that_is_paid_before_the_next_request)
 
 TEST(no_limit_no_bucket)
 {
-	AUTO(rate) rate = rate_new(0, 0);
+	AUTO(rate) rate = rate_new(0, 0, 0);
 
 	for (int i = 0; i < 1000; i++)
 		CHECK_INT(wait_s(rate, 1, 0), 0);
@@ -48,10 +48,24 @@ TEST(no_limit_no_bucket)
 
 TEST(full_buckets_are_forgotten)
 {
-	AUTO(rate) rate = rate_new(1, 0);
+	AUTO(rate) rate = rate_new(1, 0, 0);
 
 	CHECK_INT(wait_s(rate, 0, 0) + wait_s(rate, 0, 0), 0);
 	for (uint64_t id = 1; id < 20000; id++)
 		CHECK_INT(wait_s(rate, id, (int64_t)id), 0);
 	CHECK_INT(wait_s(rate, 20000, 20000), 0);
+}
+
+TEST(slow_requests_wait_for_their_processor_time_at_one_past_the_limit)
+{
+	AUTO(rate) rate = rate_new(0, 0, 10); /* and 600 ms at the start */
+	struct principal who = {.id = 1}, other = {.id = 2};
+
+	rate_charge_cpu(rate, &who, 600 * 1000000LL, 0);
+	CHECK_OK(rate_admit_slow(rate, &who, 0, &err));
+	rate_charge_cpu(rate, &who, 1000000, 0);
+	CHECK_FAILS(rate_admit_slow(rate, &who, 0, &err), ERR_BUSY, "--rate-cpu-ms");
+	CHECK_INT(wait_s(rate, 1, 0), 0); /* what is quick does not wait */
+	CHECK_OK(rate_admit_slow(rate, &other, 0, &err));
+	CHECK_OK(rate_admit_slow(rate, &who, 100, &err));
 }

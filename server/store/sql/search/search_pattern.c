@@ -1,12 +1,13 @@
 #include "store/sql/search/search_pattern.h"
 
+#include "base/clock.h"
 #include "base/text/regex.h"
 #include "model/query.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 
-enum { MATCH_STEPS = 1000000 };
+enum { MATCH_STEPS = 1000000, PATTERN_MS = 10000 /* for all texts of a query; it has its own deadline between them */ };
 
 enum status search_mistake(struct error *err, const struct query_term *term, const char *format, ...)
 {
@@ -35,6 +36,7 @@ enum status search_pattern_new(
 	if (!*scratch)
 		return error_no_memory(err);
 	regex_scratch_limit(*scratch, MATCH_STEPS);
+	regex_scratch_until(*scratch, clock_mono_ms() + PATTERN_MS);
 	return OK;
 }
 

@@ -1,0 +1,134 @@
+"""Expressions that explode: a search ends within its budget, at the client's going away and at SIGTERM, and nobody else waits for it."""
+
+import http.client
+import socket
+import time
+import urllib.parse
+
+import pytest
+
+from smserver import wait_until
+
+# Each is hopeless in its own way: at each start of a line of 'a', in one step of many, across a whole long line.
+WORST = ["(a{1000}){1000}", "(a+)+b", "(a|aa)+$b", ".*.*.*.*=b", "(?=.*.*.*=b)a", "(a*)*\\1=b", "a*[^x]*+y", "(*NO_JIT)(a+)+b"]
+TAIL = " b=y"  # what PCRE2 looks for first is there
+LINES = ["a" * 2000 + TAIL for _ in range(2000)]
+LONG = ["a" * 999999 + TAIL]
+
+
+def path(job, pattern, **parameters):
+    return f"/api/v1/jobs/{job}/logs/search?" + urllib.parse.urlencode({"q": pattern, "regex": "true", **parameters})
+
+
+@pytest.fixture
+def slow(make_server):
+    server = make_server("--seal-age", "100ms", "--seal-bytes", "64KiB", "--rate-cpu-ms", "0")
+    server.send("j", LINES)
+    server.send("long", LONG)
+    return server
+
+
+def ask(server, target):
+    """A search that is under way: the connection is the caller's to close."""
+    connection = socket.create_connection(("127.0.0.1", server.port))
+    connection.sendall(f"GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+    return connection
+
+
+def searches_now(server):
+    return server.figure("slow_requests")
+
+
+@pytest.mark.parametrize("pattern", WORST)
+@pytest.mark.parametrize("job", ["j", "long"])
+def test_a_search_ends_within_its_budget(make_server, pattern, job):
+    server = make_server("--search-cpu-ms", "300", "--rate-cpu-ms", "0")
+    server.send(job, LINES if job == "j" else LONG)
+    began = time.monotonic()
+    reply = server.get(path(job, pattern))
+    took = time.monotonic() - began
+    assert reply.status == 200 and reply.body["hits"] == [], reply
+    assert pattern == WORST[0] or reply.body.get("partial") or reply.body.get("limited"), reply  # it is said that lines were not looked at
+    assert took < 5
+
+
+def test_cheap_reads_beside_eight_of_the_worst(slow):
+    asked = [ask(slow, path("j", WORST[i % len(WORST)])) for i in range(8)]
+    wait_until(lambda: searches_now(slow) == 8, what="eight searches")
+    times = []
+    connection = http.client.HTTPConnection("127.0.0.1", slow.port, timeout=60)
+    while len(times) < 100:
+        began = time.monotonic()
+        connection.request("GET", "/api/v1/jobs/j")
+        assert connection.getresponse().read()
+        times.append(time.monotonic() - began)
+    assert searches_now(slow) > 0  # they were there all the time
+    print(f"p99 {1000 * sorted(times)[98]:.1f} ms")
+    assert sorted(times)[98] < 0.5
+    for connection in asked:
+        connection.close()
+
+
+def test_a_search_ends_with_its_client(slow):
+    connection = ask(slow, path("j", WORST[1]))
+    wait_until(lambda: searches_now(slow) == 1, what="the search")
+    began = time.monotonic()
+    connection.close()
+    wait_until(lambda: searches_now(slow) == 0, what="its end")
+    took = time.monotonic() - began
+    print(f"ended after {1000 * took:.0f} ms")
+    assert took < 2
+
+
+def test_a_stop_waits_for_no_search(slow):
+    asked = [ask(slow, path("j", pattern)) for pattern in WORST]
+    wait_until(lambda: searches_now(slow) == len(WORST), what="the searches")
+    began = time.monotonic()
+    slow.stop()
+    assert time.monotonic() - began < 3
+    for connection in asked:
+        assert connection.recv(100).startswith(b"HTTP/1.1 503 ")
+        connection.close()
+
+
+def test_who_has_used_up_the_processor_waits_and_others_do_not(make_server):
+    server = make_server("--search-cpu-ms", "2000", "--rate-cpu-ms", "10")
+    server.send("j", LINES)
+    assert server.get(path("j", WORST[1])).status == 200  # 600 ms are there, and the search may run into debt
+    reply = server.get(path("j", "b"))
+    assert reply.status == 429 and "--rate-cpu-ms" in reply.body["detail"] and int(reply.headers["Retry-After"]) > 1, reply
+    assert server.get("/api/v1/jobs/j").status == 200 and server.get("/api/v1/jobs").status == 200
+
+
+def test_a_trial_of_a_definition_is_bounded_within_one_line(server):
+    began = time.monotonic()
+    reply = server.post("/api/v1/definitions/test", json={"MetricDefinitions": [{"Name": "m", "Regex": "a*[^x]*+y(1)"}], "lines": ["a" * 300000 + "y1"]})
+    assert reply.status == 200 and reply.body["definitions"][0]["limited"] == 1, reply
+    assert time.monotonic() - began < 10
+
+
+def test_a_live_filter_is_bounded_within_one_line_and_others_are_told(slow):
+    worst = slow.live("jobs=live&kinds=lines&filter_regex=true&filter=" + urllib.parse.quote("a*[^x]*+y"))
+    other = slow.live("jobs=live&kinds=lines&filter=needle")
+    slow.send("live", ["a" * 300000 + "y", "needle"])
+    event = worst.next("lines")["json"]
+    assert event.get("limited") or event.get("unread"), event
+    slow.send("live", ["needle"])
+    assert other.next("lines", where=lambda event: "needle" in event["data"])
+
+
+def test_a_pattern_of_jobs_and_of_their_logs_is_bounded(slow):
+    slow.patch("/api/v1/jobs/j", json={"notes": "a" * 60000 + "y"})
+    began = time.monotonic()
+    for query in ('notes~"a*[^x]*+y"', 'log~"a*[^x]*+y"'):
+        reply = slow.get("/api/v1/jobs?" + urllib.parse.urlencode({"q": query}))
+        assert reply.status in (200, 422), reply
+    assert time.monotonic() - began < 40
+
+
+def test_filter_log_events_is_bounded(slow):
+    body = {"logGroupName": "/aws/sagemaker/TrainingJobs", "filterPattern": "%(a+)+b%", "logStreamNamePrefix": "j/"}
+    began = time.monotonic()
+    reply = slow.post("/", json=body, headers={"X-Amz-Target": "Logs_20140328.FilterLogEvents", "Content-Type": "application/x-amz-json-1.1"})
+    assert reply.status in (200, 400, 503), reply
+    assert time.monotonic() - began < 30
