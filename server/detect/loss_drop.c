@@ -6,13 +6,14 @@
  * median by 8 spreads and by four times what the curve fell a block before, open it, a warning; 128 points are wanted before that.
  * What is no drop: an epoch's staircase (in a public fine-tuning log 0.41 -> 0.32 -> 0.28 -> 0.18: the third step would be one,
  * but comes at twice the step of the first, as epochs do: a fall by a tenth and 4 spreads is remembered for that); stages of the learning rate (5 to 20 %), the fall at the start,
- * the way back from a divergence. Losses about zero or below it have no share to fall by.
+ * the way back from a divergence; less than three units of the last digit (0.02 -> 0.01). Losses about zero or below it have no share to fall by.
  * Ends with two medians back above half the way, or as the new level after 512 points.
  */
 #include "detect/blocks.h"
 #include "detect/kind.h"
+#include "detect/robust.h"
 
-enum { HISTORY_MIN = 16, RUN = 2, GIVE_UP = 64, NEAR = 4 };
+enum { HISTORY_MIN = 16, RUN = 2, GIVE_UP = 64, NEAR = 4, LEAST_UNITS = 3 };
 
 static const double share = 0.7, stair_share = 0.9;
 
@@ -85,8 +86,8 @@ static void watch(
 	bool may_fall = median < stair_share * usual; /* else the spread, which costs most, is not wanted */
 	double spread = may_fall ? fmax(blocks_spread(blocks), 0.002 * fabs(usual)) : 0;
 	state->best = state->best > 0 ? fmin(state->best, usual) : usual;
-	bool is_low =
-		may_fall && state->best > 0 && median < share * state->best && median < usual - 8 * spread - 4 * fall;
+	bool is_low = may_fall && state->best > 0 && median < share * state->best &&
+		      median < usual - fmax(8 * spread + 4 * fall, LEAST_UNITS * robust_quantum(median));
 
 	note_stair(state, !is_low && may_fall && median < usual - 4 * spread, blocks->first_step);
 	if (!is_low)

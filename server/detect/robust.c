@@ -31,8 +31,7 @@ static size_t in_order(const struct robust_window *window, float out[ROBUST_WIND
 	return window->count;
 }
 
-/* Where all are the same: as its digits say. A round number says nothing. */
-static double quantum_of_one(double value)
+double robust_quantum(double value)
 {
 	double quantum = 1;
 
@@ -52,7 +51,7 @@ static double quantum_of(const float *values, size_t count)
 		if (step > 0 && step < smallest)
 			smallest = step;
 	}
-	return isinf(smallest) ? quantum_of_one((double)values[0]) : smallest;
+	return isinf(smallest) ? robust_quantum((double)values[0]) : smallest;
 }
 
 static double correlation_of(const float *residuals, size_t count, double spread)

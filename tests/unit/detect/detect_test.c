@@ -255,6 +255,19 @@ TEST(one_unit_of_the_last_digit_is_no_spike_where_all_values_were_the_same)
 	CHECK_INT(report_at(&s, 0)->incident.kind, INCIDENT_LOSS_SPIKE);
 }
 
+TEST(one_unit_of_the_last_digit_is_no_drop)
+{
+	AUTO_DONE(series) s = series_of(ROLE_LOSS);
+
+	for (int i = 0; i < 400; i++)
+		feed(&s, i < 300 ? 0.02 : 0.01);
+	CHECK_INT(s.count, 0);
+	AUTO_DONE(series) three = series_of(ROLE_LOSS);
+	for (int i = 0; i < 400; i++)
+		feed(&three, i < 300 ? 0.05 : 0.01);
+	check_report(&three, 0, INCIDENT_OPENED, INCIDENT_LOSS_DROP, SEVERITY_WARNING);
+}
+
 TEST(other_roles_may_be_anything)
 {
 	AUTO_DONE(series) s = series_of(ROLE_OTHER);
