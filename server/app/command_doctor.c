@@ -123,14 +123,38 @@ static void tell_clock(void)
 	printf("clock           %s%s\n", text, now_ms < built_ms ? "  WRONG: lines would get these times" : "");
 }
 
+static void print_fact(void *context, const struct store_fact *fact)
+{
+	bool *is_good = context;
+
+	printf("%-19s %.*s", fact->what, SPAN_ARGS(fact->value));
+	if (fact->remark.len)
+		printf("  %s: %.*s", fact->is_bad ? "WRONG" : "note", SPAN_ARGS(fact->remark));
+	printf("\n");
+	*is_good &= !fact->is_bad;
+}
+
+static int examine_postgres(const struct options *options)
+{
+	struct storage_tool tool;
+	struct error err = {0};
+	bool is_good = true;
+
+	storage_tool_init(&tool, options, options_text(options, "db"));
+	if (store_examine(&tool.store, print_fact, &is_good, &err) != OK)
+		return command_fail(&err, EXIT_FAILED);
+	tell_limits();
+	tell_clock();
+	return is_good ? EXIT_DONE : EXIT_FAILED;
+}
+
 int command_doctor(const struct options *options)
 {
 	char folder[PATH_MAX];
 	const char *db = options_text(options, "db");
-	struct error err = {0};
 
-	if (storage_needs_file(options, "its server's disk is on its server", &err) != OK)
-		return command_fail(&err, EXIT_FAILED);
+	if (storage_is_postgres(options))
+		return examine_postgres(options);
 	if (snprintf(folder, sizeof folder, "%s", db) >= PATH_MAX) {
 		fprintf(stderr, "sm-server: the path '%s' is too long\n", db);
 		return EXIT_USAGE;

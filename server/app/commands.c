@@ -4,6 +4,7 @@
 #include "app/app.h"
 #include "app/command_backup.h"
 #include "app/command_doctor.h"
+#include "app/command_move.h"
 #include "app/control.h"
 #include "app/exit_status.h"
 #include "app/storage.h"
@@ -131,7 +132,7 @@ static bool print_rows(void *context, const char *what, uint64_t rows)
 	return true;
 }
 
-static int check_file(const char *path, bool is_quick, bool is_online)
+static int check_database(const struct store_options *db, bool is_quick, bool is_online)
 {
 	bool is_terminal = isatty(STDERR_FILENO);
 	struct store_check check = {.is_quick = is_quick,
@@ -142,27 +143,60 @@ static int check_file(const char *path, bool is_quick, bool is_online)
 	uint64_t problems = 0;
 	struct error err = {0};
 
-	enum status status = store_check(path, &check, &problems, &err);
+	enum status status = store_check(db, &check, &problems, &err);
 	if (is_terminal)
 		fprintf(stderr, "\r%40s\r", "");
 	if (status != OK)
 		return command_fail(&err, EXIT_FAILED);
-	printf("%s: %" PRIu64 " problem%s%s\n", path, problems, problems == 1 ? "" : "s",
+	printf("%s: %" PRIu64 " problem%s%s\n", db->path, problems, problems == 1 ? "" : "s",
 		is_online
 			? " (a server is running: tables were looked at one by one, free pages were not; a backup looks at all)"
 			: "");
 	return problems ? EXIT_FAILED : EXIT_DONE;
 }
 
+static int check_file(const char *path, bool is_quick, bool is_online)
+{
+	const struct store_options db = {.path = path};
+
+	return check_database(&db, is_quick, is_online);
+}
+
+static enum status has_schema(const struct store_options *db, bool *has, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	struct store_plan plan = {0};
+
+	if (!arena)
+		return error_no_memory(err);
+	TRY(store_plan_migrations(db, arena, &plan, err));
+	*has = plan.version != 0;
+	return OK;
+}
+
+/* Beside a server or not: it is the same to PostgreSQL. */
+static int check_postgres(const struct options *options)
+{
+	struct storage_tool tool;
+	struct error err = {0};
+	bool has;
+
+	storage_tool_init(&tool, options, options_text(options, "db"));
+	if (has_schema(&tool.store, &has, &err) != OK)
+		return command_fail(&err, EXIT_FAILED);
+	if (has)
+		return check_database(&tool.store, options_flag(options, "quick"), false);
+	fprintf(stderr, "sm-server: there is no schema '%s' in the database (--schema)\n", tool.store.schema);
+	return EXIT_FAILED;
+}
+
 static int command_check(const struct options *options)
 {
 	const char *db = options_text(options, "db");
-	struct error err = {0};
 	int64_t pid;
 
-	if (storage_needs_file(options, "its own tools look at its pages (pg_amcheck)", &err) != OK)
-		return command_fail(&err, EXIT_FAILED);
-
+	if (storage_is_postgres(options))
+		return check_postgres(options);
 	if (access(db, R_OK) != 0) {
 		fprintf(stderr, "sm-server: there is no database '%s' (--db)\n", db);
 		return EXIT_FAILED;
@@ -210,24 +244,22 @@ static int command_restore(const struct options *options)
 
 /* ---- migrate ---- */
 
-static enum status print_plan(const char *db, size_t *pending, struct error *err)
+static enum status print_plan(const struct store_options *store_options, size_t *pending, struct error *err)
 {
 	AUTO(arena) arena = arena_new();
-	struct store_migration *rows;
-	int64_t version;
-	uint64_t bytes;
-	size_t count;
+	struct store_plan plan;
 
 	if (!arena)
 		return error_no_memory(err);
 	*pending = 0;
-	TRY(store_plan_migrations(db, arena, &version, &bytes, &rows, &count, err));
-	printf("%s: version %" PRId64 ", %.1f MB; this program's is %" PRId64 "\n", db, version, (double)bytes / 1e6,
-		count ? rows[count - 1].number : 0);
-	for (size_t i = 0; i < count; i++)
-		if (rows[i].is_pending) {
+	TRY(store_plan_migrations(store_options, arena, &plan, err));
+	printf("%s: version %" PRId64 ", %.1f MB; this program's is %" PRId64 "\n", store_options->path, plan.version,
+		(double)plan.bytes / 1e6, plan.count ? plan.migrations[plan.count - 1].number : 0);
+	for (size_t i = 0; i < plan.count; i++)
+		if (plan.migrations[i].is_pending) {
 			(*pending)++;
-			printf("  %.*s: %.*s\n", SPAN_ARGS(rows[i].name), SPAN_ARGS(rows[i].about));
+			printf("  %.*s: %.*s\n", SPAN_ARGS(plan.migrations[i].name),
+				SPAN_ARGS(plan.migrations[i].about));
 		}
 	if (*pending)
 		printf("Each changes the schema alone, in one transaction of milliseconds; what is stored is worked on later, beside the "
@@ -239,22 +271,20 @@ static enum status print_plan(const char *db, size_t *pending, struct error *err
 
 static int command_migrate(const struct options *options)
 {
-	const char *db = options_text(options, "db");
-	struct store_options store_options = {.path = db, .skips_backup = options_flag(options, "no-backup")};
+	struct storage_tool tool;
 	AUTO(store) store = NULL;
 	struct error err = {0};
 	size_t pending;
 
-	if (storage_needs_file(options, "a start brings its schema up to date", &err) != OK)
-		return command_fail(&err, EXIT_FAILED);
-	if (print_plan(db, &pending, &err) != OK)
+	storage_tool_init(&tool, options, options_text(options, "db"));
+	if (print_plan(&tool.store, &pending, &err) != OK)
 		return command_fail(&err, EXIT_FAILED);
 	if (options_flag(options, "plan") || !pending)
 		return EXIT_DONE;
-	enum status status = store_open(&store, &store_options, &err);
+	enum status status = store_open(&store, &tool.store, &err);
 	if (status != OK)
 		return command_fail(&err, status == ERR_CONFLICT ? EXIT_REFUSED : EXIT_FAILED);
-	printf("%s: migrated\n", db);
+	printf("%s: migrated\n", tool.store.path);
 	return EXIT_DONE;
 }
 
@@ -266,7 +296,8 @@ int command_run(const struct options *options)
 		const char *name;
 		int (*run)(const struct options *options);
 	} commands[] = {{"token", command_create_token}, {"backup", command_backup}, {"restore", command_restore},
-		{"check", command_check}, {"migrate", command_migrate}, {"doctor", command_doctor}};
+		{"check", command_check}, {"migrate", command_migrate}, {"move", command_move},
+		{"doctor", command_doctor}};
 
 	for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
 		if (strcmp(options_word(options, 0), commands[i].name) == 0)

@@ -6,13 +6,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum status key_file_make(const char *path, unsigned char key[SEAL_KEY_BYTES], struct error *err)
+enum status key_file_put(const char *path, const unsigned char key[SEAL_KEY_BYTES], struct error *err)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
 	if (fd < 0)
 		return error_set(err, ERR_IO, "cannot make the key file '%s': %s", path, strerror(errno));
-	crypto_random(key, SEAL_KEY_BYTES);
 	bool is_written = write(fd, key, SEAL_KEY_BYTES) == SEAL_KEY_BYTES && fsync(fd) == 0;
 	int problem = errno;
 	close(fd);
@@ -20,6 +19,12 @@ enum status key_file_make(const char *path, unsigned char key[SEAL_KEY_BYTES], s
 		return OK;
 	unlink(path);
 	return error_set(err, ERR_IO, "cannot write the key file '%s': %s", path, strerror(problem));
+}
+
+enum status key_file_make(const char *path, unsigned char key[SEAL_KEY_BYTES], struct error *err)
+{
+	crypto_random(key, SEAL_KEY_BYTES);
+	return key_file_put(path, key, err);
 }
 
 enum status key_file_read(const char *path, unsigned char key[SEAL_KEY_BYTES], struct error *err)

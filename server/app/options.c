@@ -682,7 +682,8 @@ const struct option_program app_program = {
 	.about = "The self-hosted metrics server and dashboard for training fleets.",
 	.usage = "[OPTIONS]\ntoken create NAME [--scope read|write|admin] [--team TEAM] [--aws] [--db FILE]\n"
 		 "backup FILE [--every TIME] [--keep N] [--db FILE]\nrestore FILE [--replace] [--db FILE]\n"
-		 "check [--quick] [--db FILE]\nmigrate [--plan] [--db FILE]\ndoctor [--db FILE]",
+		 "check [--quick] [--db FILE]\nmigrate [--plan] [--db FILE]\n"
+		 "move FROM TO [--schema NAME] [--secret-key-file FILE]\ndoctor [--db FILE]",
 	.notes =
 		"Exit status: 0 stopped in order or done, 1 failed or (check) damaged, 2 usage, 4 refused by the running server.",
 	.options = options,

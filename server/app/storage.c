@@ -147,15 +147,30 @@ static void ended(void *context, const struct error *why)
 		log_line(LOG_ERROR, "database_ended", "error=\"%s\"", why->text);
 }
 
-enum status storage_init(struct storage *storage, const struct options *options, int signal_fd, struct error *err)
+static void name_process(char out[STORAGE_NAME_BYTES], const char *what)
 {
 	char host[HOST_BYTES] = "";
 
-	*storage = (struct storage){.options = options, .signal_fd = signal_fd, .ended_fd = -1};
 	if (gethostname(host, sizeof host - 1) != 0)
 		snprintf(host, sizeof host, "unknown host");
-	snprintf(storage->name, sizeof storage->name, "%s, %s, process %ld", host, options_text(options, "listen"),
-		(long)getpid());
+	snprintf(out, STORAGE_NAME_BYTES, "%s, %s, process %ld", host, what, (long)getpid());
+}
+
+void storage_tool_init(struct storage_tool *tool, const struct options *options, const char *path)
+{
+	*tool = (struct storage_tool){0};
+	name_process(tool->name, options_word(options, 0));
+	tool->ownership = (struct store_ownership){.name = tool->name};
+	tool->store = (struct store_options){.path = path,
+		.schema = options_text(options, "schema"),
+		.ownership = &tool->ownership,
+		.skips_backup = options_flag(options, "no-backup")};
+}
+
+enum status storage_init(struct storage *storage, const struct options *options, int signal_fd, struct error *err)
+{
+	*storage = (struct storage){.options = options, .signal_fd = signal_fd, .ended_fd = -1};
+	name_process(storage->name, options_text(options, "listen"));
 	storage->ownership = (struct store_ownership){.name = storage->name,
 		.joins = joins,
 		.waits = signal_fd >= 0 ? waits : NULL,

@@ -46,3 +46,12 @@ enum status storage_open(struct storage *storage, struct store **out, struct err
 enum status storage_load_key(
 	struct storage *storage, struct store *store, unsigned char key[SEAL_KEY_BYTES], struct error *err) MUST_CHECK;
 void storage_done(struct storage *storage);
+
+/* What a subcommand opens a database with that it does not serve: it waits for nobody. Not copied, as the options point into it. */
+struct storage_tool {
+	char name[STORAGE_NAME_BYTES];
+	struct store_ownership ownership;
+	struct store_options store;
+};
+/* path: a file or an address; as long as the tool. */
+void storage_tool_init(struct storage_tool *tool, const struct options *options, const char *path);

@@ -24,9 +24,9 @@ struct store_check {
 	bool (*progress)(void *context, const char *what, uint64_t rows); /* now and then; false ends the check */
 	void *context;
 };
-/* Reads the database at path, which may be in use; *problems: how many were found. An error: it could not go on. */
-enum status store_check(
-	const char *path, const struct store_check *check, uint64_t *problems, struct error *err) MUST_CHECK;
+/* Reads the database, which may be in use; *problems: how many were found. An error: it could not go on. */
+enum status store_check(const struct store_options *options, const struct store_check *check, uint64_t *problems,
+	struct error *err) MUST_CHECK;
 
 /*
  * A copy made while the server works, by the writer's own connection, so that what is written meanwhile is in it, too. Writer
@@ -47,15 +47,33 @@ enum status store_backup_offline(const char *path, const char *copy_path, struct
  * and `replaces`, else it is a conflict. */
 enum status store_restore(const char *copy_path, const char *path, bool replaces, struct error *err) MUST_CHECK;
 
+/*
+ * What the server of a PostgreSQL database is like: each fact with what is wrong with it ("": nothing). is_bad: what is acknowledged may
+ * be lost, or it will not work at all. Writes nothing of ours.
+ */
+struct store_fact {
+	const char *what;
+	struct span value, remark;
+	bool is_bad;
+};
+enum status store_examine(const struct store_options *options,
+	void (*tell)(void *context, const struct store_fact *fact), void *context, struct error *err) MUST_CHECK;
+
 struct store_migration {
 	int64_t number;
 	struct span name;
 	struct span about; /* the comment at its head */
 	bool is_pending;
 };
-/* What opening the database with this program would do. path need not exist. */
-enum status store_plan_migrations(const char *path, struct arena *arena, int64_t *version, uint64_t *bytes,
-	struct store_migration **out, size_t *count, struct error *err) MUST_CHECK;
+struct store_plan {
+	int64_t version; /* that the database has; 0: there is none */
+	uint64_t bytes;
+	struct store_migration *migrations; /* all of this program's */
+	size_t count;
+};
+/* What opening the database with this program would do. It need not exist. */
+enum status store_plan_migrations(
+	const struct store_options *options, struct arena *arena, struct store_plan *out, struct error *err) MUST_CHECK;
 
 /* Gives at most `pages` free pages back to the file system; *left: how many there still are. */
 enum status store_vacuum(struct store_tx *tx, size_t pages, uint64_t *left, struct error *err) MUST_CHECK;

@@ -35,6 +35,7 @@ struct store_options {
 	size_t writer_cache_bytes; /* 16 MiB */
 	size_t reader_cache_bytes; /* 2 MiB */
 	size_t search_bytes; /* of properties that searches of jobs keep in memory, over all readers: 512 MiB */
+	bool moves; /* a half of a move (store/move.h) may be there */
 	bool skips_backup; /* else FILE.before-NNNN is made before a migration that older programs cannot live with */
 };
 
@@ -74,6 +75,8 @@ void store_tx_undo(struct store_tx *tx);
  * stored (ERR_UNAVAILABLE, until the next start, with the reason). For times in which nothing is committed.
  */
 enum status store_look_at_file(struct store *store, struct error *err) MUST_CHECK;
+/* Is it ours still? Of a database that others may take over: ERR_UNAVAILABLE while our lease of it is not renewed. Any thread; asks nobody. */
+enum status store_may_write(const struct store *store, struct error *err) MUST_CHECK;
 
 /* Between transactions: PASSIVE when called idle, RESTART past wal_bytes. */
 enum status store_checkpoint(struct store *store, bool is_idle, struct error *err) MUST_CHECK;

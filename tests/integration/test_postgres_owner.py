@@ -4,6 +4,7 @@ import contextlib
 import datetime
 import http.client
 import os
+import re
 import shutil
 import signal
 import struct
@@ -270,12 +271,79 @@ def test_two_schemas_with_one_key_are_asked_each_by_its_own_socket(server):
         other.stop()
 
 
-@pytest.mark.parametrize("command, instead", [(["backup", "copy"], "pg_dump"), (["restore", "copy"], "pg_restore"), (["check"], "pg_amcheck"),
-    (["migrate"], "a start"), (["doctor"], "server")])
+@pytest.mark.parametrize("command, instead", [(["backup", "copy"], "pg_dump"), (["restore", "copy"], "pg_restore")])
 def test_tools_of_a_file_say_what_to_use_instead(server, command, instead):
     done = tool(server, *command, *server.database_options())
     assert done.returncode == 1 and instead in done.stderr and "not on PostgreSQL" in done.stderr, done.stderr
     assert sorted(server.folder.iterdir()) == []
+
+
+def test_a_schema_is_made_and_planned_by_migrate(server):
+    migrate = ("migrate", *server.database_options())
+    planned = tool(server, *migrate, "--plan")
+    assert planned.returncode == 0 and ": version 0, " in planned.stdout and "0047_base.sql: " in planned.stdout, planned
+    assert tool(server, *migrate, "--plan").stdout == planned.stdout  # nothing was made
+    made = tool(server, *migrate)
+    assert made.returncode == 0 and made.stdout.endswith(": migrated\n"), made
+    again = tool(server, *migrate)
+    assert again.returncode == 0 and again.stdout.endswith("Nothing is to be done.\n"), again
+    server.start().send("j", "step: 1 loss: 1.5")
+
+
+def test_check_finds_what_is_damaged(server, cluster):
+    missing = tool(server, "check", *server.database_options())
+    assert missing.returncode == 1 and f"there is no schema '{server.schema}'" in missing.stderr, missing
+    server.start().send("j", [f"step: {n} loss: 1.5" for n in range(1000)])
+    server.wait_for_points("j", "train:loss", 1000)
+    server.restart()  # which seals them
+    whole = tool(server, "check", *server.database_options())
+    assert whole.returncode == 0 and whole.stdout.endswith(": 0 problems\n"), whole
+    cluster.psql(f"SET search_path TO {server.schema}; DROP INDEX jobs_by_created; UPDATE blocks SET data = substr(data, 1, 20); UPDATE chunks SET data = '';")
+    found = tool(server, "check", *server.database_options())
+    assert found.returncode == 1, found
+    for words in ("lacks the 'index jobs_by_created'", "block of job 'j', stream 1, at 0: ", "chunk of job 'j', series "):
+        assert words in found.stdout, (words, found.stdout)
+    quick = tool(server, "check", "--quick", *server.database_options())
+    assert quick.returncode == 1 and "chunk of job" not in quick.stdout, quick
+
+
+def doctor(server, *options):
+    done = tool(server, "doctor", *(options or server.database_options()))
+    facts = dict(re.split(r"\s{2,}", line, maxsplit=1) for line in done.stdout.splitlines())
+    return done, facts, sorted(name for name, words in facts.items() if "WRONG: " in words)
+
+
+def test_doctor_says_what_the_database_is_like(server, cluster):
+    done, facts, wrong = doctor(server)
+    assert facts["schema"] == f"{server.schema} (not there yet)" and "owner" not in facts, done
+    assert (done.returncode, wrong) == (1, ["fsync"])  # of a database of tests alone
+    server.start()
+    done, facts, wrong = doctor(server)
+    assert re.fullmatch(rf"{server.schema}, version \d+", facts["schema"]) and re.search(r", process \d+$", facts["owner"]), done
+    assert facts["connection"] == "a socket of this machine" and facts["full_page_writes"] == "on" and wrong == ["fsync"], done
+    assert re.fullmatch(r"[\d.]+ ms \(p50\), [\d.]+ ms \(p98\)", facts["durable commit"].split("  ")[0]), done
+    cluster.psql("DROP ROLE IF EXISTS poor; CREATE ROLE poor LOGIN")
+    poor = cluster.url.replace("sm@", "poor@")
+    done, facts, wrong = doctor(server, "--db", poor, "--schema", "nobodys")
+    assert wrong == ["fsync", "role"] and "CREATE SCHEMA nobodys AUTHORIZATION poor" in facts["role"], done
+    secret = doctor(server, "--db", cluster.url.replace("sm@", "sm:hunter2@"))[0]
+    assert secret.returncode == 1 and "hunter2" not in secret.stdout + secret.stderr and "password" in secret.stderr, secret
+
+
+def test_a_role_that_may_not_change_tables_is_enough(server, cluster):
+    made = tool(server, "migrate", *server.database_options())
+    assert made.returncode == 0, made
+    cluster.psql(f"""CREATE ROLE runner LOGIN; GRANT USAGE ON SCHEMA {server.schema} TO runner;
+        GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {server.schema} TO runner;""")
+    options = [one.replace("sm@", "runner@") for one in server.database_options()]
+    server.database_options = lambda: options
+    for _ in range(2):
+        server.start().send("j", "step: 1 loss: 1.5")
+        server.kill()
+    server.start()
+    server.wait_for_points("j", "train:loss", 2)
+    with pytest.raises(RuntimeError, match="permission denied"):
+        cluster.psql(f"SET ROLE runner; CREATE TABLE {server.schema}.x (n bigint);")
 
 
 # ---- what is refused at the start ----

@@ -126,7 +126,7 @@ enum status retention_start(struct pipeline *pipeline, struct store_reader *read
 	if (span_parse_u64(stored, &limit)) {
 		struct error why = {0};
 		if (check_space(pipeline, limit, &why) != OK) {
-			/* An older program took it. PUT of the limits mends it, which needs a server that runs. */
+			/* An older program took it, or it is of a file that was moved here. PUT of the limits mends it, which needs a server that runs. */
 			log_line(
 				LOG_WARNING, "log_bytes_ignored", "remembered=%" PRIu64 " why=\"%s\"", limit, why.text);
 			limit = 0;

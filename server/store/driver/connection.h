@@ -14,6 +14,8 @@ struct search_cache;
 /* The lock, the file, the migrations; what searches keep of `changes` is the caller's. */
 enum status database_open(struct store **out, const struct store_options *options, struct job_changes *changes,
 	struct search_cache *search, struct error *err) MUST_CHECK;
+/* Of a file that need not be there. */
+enum status database_version(const char *path, int64_t *version, uint64_t *bytes, struct error *err) MUST_CHECK;
 void database_close(struct store *store); /* frees it */
 struct store_reader *database_writer(struct store *store);
 struct job_changes *database_changes(struct store *store);
@@ -43,6 +45,19 @@ int64_t connection_listens_since_ms(const struct store_reader *on);
 /* The store's; NULL: what a search needs is read for it alone. */
 struct search_cache *connection_search(const struct store_reader *on);
 
+/* ---- what the database holds ---- */
+enum { TABLE_KEY_MAX = 8 };
+struct table_shape {
+	struct span name;
+	struct span *columns;
+	size_t column_count;
+	size_t key[TABLE_KEY_MAX]; /* which columns, in the order of the key */
+	size_t key_count;
+};
+/* All tables of ours by their names, without what only this kind of database has. */
+enum status connection_tables(struct store_reader *on, struct arena *arena, struct table_shape **out, size_t *count,
+	struct error *err) MUST_CHECK;
+
 /* ---- in SQL of both databases: get_bit(blob, n) is 0 or 1, the lowest bit of a byte being its first; beyond the blob it fails ---- */
 
 /* ---- predicates: NAME(?, column) in SQL, where ? is a pointer of ours ---- */
@@ -57,9 +72,11 @@ bool connection_has_predicates(const struct store_reader *on);
 enum status connection_add_predicates(
 	struct store_reader *on, const struct predicate *predicates, size_t count) MUST_CHECK;
 
-/* ---- a file, for its check ---- */
+/* ---- for a check ---- */
 /* What is wrong with the file's header, which SQLite believes in part; empty: nothing. Before SQLite opens the file. */
 enum status check_header(const char *path, bool is_online, struct buf *problem, struct error *err) MUST_CHECK;
+/* What is wrong with tables and indexes of that version: what it has, "table NAME.COLUMN" and "index NAME" a line, sorted. */
+enum status check_shape(int64_t version, struct span has, struct buf *problem, struct error *err) MUST_CHECK;
 /* What the tables lack or have beside those of the version that the database says it has; empty: nothing. */
 enum status check_schema(struct store_reader *reader, struct buf *problem, struct error *err) MUST_CHECK;
 /* What is wrong within its pages, by `tell`, which gets an empty text for what is sound, and ends it by false. Online: beside a server. */

@@ -1,6 +1,7 @@
 /* The way to the driver, and what is the same for connections to every database: views, deadlines, numbers. */
 #include "base/clock.h"
 #include "store/driver/driver.h"
+#include "store/driver/rows.h"
 
 #include <stdatomic.h>
 
@@ -34,6 +35,11 @@ void store_listens_since(struct store *store, int64_t since_ms)
 enum status store_look_at_file(struct store *store, struct error *err)
 {
 	return store->driver->look(store, err);
+}
+
+enum status store_may_write(const struct store *store, struct error *err)
+{
+	return store->driver->may_write ? store->driver->may_write(store, err) : OK;
 }
 
 enum status store_checkpoint(struct store *store, bool is_idle, struct error *err)
@@ -296,4 +302,79 @@ enum column_kind column_kind(const struct statement *s)
 const char *column_name(const struct statement *s)
 {
 	return s->on->driver->column_name(s);
+}
+
+/* ---- tables ---- */
+
+struct table_column {
+	struct span table, name;
+	uint64_t place;
+};
+
+static enum status add_column(struct arena *arena, struct table_shape *table, size_t *cap,
+	const struct table_column *column, struct error *err)
+{
+	table->columns = rows_grow(arena, table->columns, table->column_count, cap, sizeof *table->columns);
+	if (!table->columns)
+		return error_no_memory(err);
+	if (column->place > TABLE_KEY_MAX)
+		return error_set(err, ERR_INTERNAL, "the key of table '%.*s' is too long", SPAN_ARGS(table->name));
+	if (column->place) {
+		table->key[column->place - 1] = table->column_count;
+		table->key_count++;
+	}
+	table->columns[table->column_count++] = column->name;
+	return OK;
+}
+
+enum status connection_tables(
+	struct store_reader *on, struct arena *arena, struct table_shape **out, size_t *count, struct error *err)
+{
+	static const struct row_field fields[] = {
+		FIELD(struct table_column, table), FIELD(struct table_column, name), FIELD(struct table_column, place)};
+	AUTO_DONE(statement) s = {0};
+	struct table_column *columns;
+	struct table_shape *tables = NULL;
+	size_t column_count, cap = 0, columns_cap = 0;
+
+	*count = 0;
+	TRY(statement_open_once(&s, on, span_from(on->driver->tables_sql), err));
+	TRY(rows_read(&s, arena, ROWS(fields, struct table_column), &columns, &column_count, err));
+	for (size_t i = 0; i < column_count; i++) {
+		if (!i || !span_equal(columns[i].table, columns[i - 1].table)) {
+			tables = rows_grow(arena, tables, *count, &cap, sizeof *tables);
+			if (!tables)
+				return error_no_memory(err);
+			tables[(*count)++] = (struct table_shape){.name = columns[i].table};
+			columns_cap = 0;
+		}
+		TRY(add_column(arena, &tables[*count - 1], &columns_cap, &columns[i], err));
+	}
+	*out = tables;
+	return OK;
+}
+
+/* ---- checks ---- */
+
+enum status check_schema(struct store_reader *reader, struct buf *problem, struct error *err)
+{
+	return reader->driver->check_schema(reader, problem, err);
+}
+
+enum status check_pages(struct store_reader *reader, bool is_quick, bool is_online,
+	bool (*tell)(void *context, struct span text), void *context, struct error *err)
+{
+	return reader->driver->check_pages(reader, is_quick, is_online, tell, context, err);
+}
+
+enum status check_has_table(struct store_reader *reader, const char *table, bool *has, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	*has = !*table;
+	if (*has)
+		return OK;
+	TRY(statement_open_once(&s, reader, span_from(reader->driver->has_table_sql), err));
+	bind_text(&s, span_from(table));
+	return statement_step(&s, has, err);
 }

@@ -56,9 +56,17 @@ struct driver {
 	size_t (*tx_changed_rows)(struct store *store);
 
 	/* ---- the whole database ---- */
+	/* Gives (table, column, place in the key from 1 or 0), in the order of tables and of their columns. */
+	const char *tables_sql;
+	const char *has_table_sql; /* a row, if there is one of the name that is bound */
+	/* As connection.h says: */
+	enum status (*check_schema)(struct store_reader *reader, struct buf *problem, struct error *err);
+	enum status (*check_pages)(struct store_reader *reader, bool is_quick, bool is_online,
+		bool (*tell)(void *context, struct span text), void *context, struct error *err);
 	bool can_shrink;
 	void (*close)(struct store *store); /* frees it, its writer, too */
 	enum status (*look)(struct store *store, struct error *err);
+	enum status (*may_write)(const struct store *store, struct error *err); /* NULL: whoever has opened it may */
 	enum status (*checkpoint)(struct store *store, bool is_idle, struct error *err);
 	enum status (*figures)(struct store_reader *on, struct store_figures *out, struct error *err);
 	enum status (*vacuum)(struct store *store, size_t pages, uint64_t *left, struct error *err);

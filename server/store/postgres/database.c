@@ -143,7 +143,19 @@ static enum status disk_free(const struct store *store, uint64_t *free_bytes, st
 	return OK;
 }
 
+/* Without the two of the lease. */
+static const char TABLES[] =
+	"SELECT c.relname::text, a.attname::text, coalesce(array_position(k.conkey, a.attnum), 0)::bigint"
+	" FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped"
+	" LEFT JOIN pg_constraint AS k ON k.conrelid = c.oid AND k.contype = 'p'"
+	" WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition"
+	" AND c.relname NOT IN ('lease', 'fence') ORDER BY c.relname COLLATE \"C\", a.attnum";
+
 const struct driver postgres_driver = {
+	.tables_sql = TABLES,
+	.has_table_sql = "SELECT 1 FROM (SELECT to_regclass(?) AS oid) AS r WHERE r.oid IS NOT NULL",
+	.check_schema = postgres_check_schema,
+	.check_pages = postgres_check_pages,
 	.statement_open = postgres_statement_open,
 	.statement_open_once = postgres_statement_open_once,
 	.statement_done = postgres_statement_done,
@@ -177,6 +189,7 @@ const struct driver postgres_driver = {
 	.tx_changed_rows = postgres_tx_changed_rows,
 	.close = close_all,
 	.look = fence_look,
+	.may_write = fence_may_write,
 	.checkpoint = checkpoint,
 	.figures = figures,
 	.vacuum = vacuum,

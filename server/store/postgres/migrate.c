@@ -1,26 +1,13 @@
 /* The schema of this program, made or brought up to date under a lock, in one transaction. An older one is its owner's until it has none. */
-#include "base/embedded.h"
+#include "store/driver/migrations.h"
 #include "store/postgres/postgres_store.h"
 
 #include <stdio.h>
 
-/* migrations/postgres, sorted: NNNN_what.sql. */
-extern const struct embedded_file embedded_postgres_migrations[];
-
 /* A large table takes as long as it takes; whose connection is gone is seen by the keepalives of either side. */
 enum { LOCK_LIMIT_MS = 60000, MIGRATE_LIMIT_MS = 24 * 3600 * 1000, SCHEMA_SQL_BYTES = 128 };
 
-static enum status number_of(const struct embedded_file *file, int64_t *number, struct error *err)
-{
-	struct span rest = span_from(file->name), digits;
-
-	if (!span_next(&rest, '_', &digits) || !span_parse_i64(digits, number) || *number < 1)
-		return error_set(err, ERR_INTERNAL, "migration '%s' is not called NNNN_what.sql", file->name);
-	return OK;
-}
-
-/* 0: there is nothing yet. */
-static enum status read_version(struct store_reader *on, int64_t *version, struct error *err)
+enum status postgres_read_version(struct store_reader *on, int64_t *version, struct error *err)
 {
 	int64_t has_settings;
 
@@ -82,7 +69,7 @@ static enum status apply(struct store *store, const char *schema, int64_t has, b
 	int64_t number = 0;
 
 	for (const struct embedded_file *file = embedded_postgres_migrations; file->name; file++) {
-		TRY(number_of(file, &number, err));
+		TRY(migration_number(file, &number, err));
 		if (number <= has || !changes)
 			continue;
 		if (!has)
@@ -120,12 +107,12 @@ static enum status migrate_locked(struct store *store, const char *schema, int64
 	struct store_reader *on = store->writer;
 	int64_t version;
 
-	TRY(read_version(on, &version, err));
+	TRY(postgres_read_version(on, &version, err));
 	if (token || !version) {
 		TRY(connection_run(on,
 			"SELECT pg_advisory_xact_lock(hashtext('smfleet'), hashtext(current_setting('search_path')))",
 			err));
-		TRY(read_version(on, &version, err));
+		TRY(postgres_read_version(on, &version, err));
 	}
 	if (token)
 		TRY(hold_fence(on, token, err));
@@ -153,6 +140,27 @@ enum status postgres_migrate(const struct postgres_options *options, int64_t tok
 	patient.statement_limit_ms = MIGRATE_LIMIT_MS;
 	TRY(postgres_open(&store, &patient, NULL, NULL, err));
 	enum status status = migrate_in(store, options->schema, token, err);
+	database_close(store);
+	return status;
+}
+
+static enum status read_figures(struct store_reader *on, int64_t *version, uint64_t *bytes, struct error *err)
+{
+	int64_t size;
+
+	TRY(postgres_read_version(on, version, err));
+	TRY(connection_number(on, "SELECT pg_database_size(current_database())", &size, err));
+	*bytes = (uint64_t)size;
+	return OK;
+}
+
+enum status postgres_version(
+	const struct postgres_options *options, int64_t *version, uint64_t *bytes, struct error *err)
+{
+	struct store *store = NULL;
+
+	TRY(postgres_open(&store, options, NULL, NULL, err));
+	enum status status = read_figures(store->writer, version, bytes, err);
 	database_close(store);
 	return status;
 }

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "store/store.h"
+#include "store/admin.h"
 
 struct job_changes;
 struct search_cache;
@@ -26,6 +26,12 @@ enum status postgres_open(struct store **out, const struct postgres_options *opt
 /* Makes the schema and its tables where there are none, under a lock; else the owner alone, by its token of the fence, brings them
  * up to date; 0: not the owner. ERR_UNSUPPORTED: a newer program has made it. */
 enum status postgres_migrate(const struct postgres_options *options, int64_t token, struct error *err) MUST_CHECK;
+/* 0: there is no such schema, or nothing of this program in it. bytes: of the whole database. */
+enum status postgres_version(
+	const struct postgres_options *options, int64_t *version, uint64_t *bytes, struct error *err) MUST_CHECK;
+/* As store_examine says. */
+enum status postgres_examine(const struct postgres_options *options,
+	void (*tell)(void *context, const struct store_fact *fact), void *context, struct error *err) MUST_CHECK;
 /* What a server needs: migrated, and ours until it is closed. ownership may be NULL. */
 enum status postgres_open_owned(struct store **out, const struct postgres_options *options,
 	const struct store_ownership *ownership, struct job_changes *changes, struct search_cache *search,

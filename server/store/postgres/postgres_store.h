@@ -147,6 +147,15 @@ enum status postgres_reader_open(
 	struct store_reader **out, struct postgres_store *store, bool is_writer, struct error *err) MUST_CHECK;
 void postgres_reader_free(struct store_reader *reader);
 
+/* ---- check.c ---- */
+enum status postgres_check_schema(struct store_reader *reader, struct buf *problem, struct error *err) MUST_CHECK;
+enum status postgres_check_pages(struct store_reader *reader, bool is_quick, bool is_online,
+	bool (*tell)(void *context, struct span text), void *context, struct error *err) MUST_CHECK;
+
+/* ---- migrate.c ---- */
+/* 0: there is nothing yet. */
+enum status postgres_read_version(struct store_reader *on, int64_t *version, struct error *err) MUST_CHECK;
+
 /* ---- fence.c ---- */
 /* Before a transaction: the schema is ours, and what was in doubt is not any more. */
 enum status fence_check(struct postgres_store *store, struct error *err) MUST_CHECK;
@@ -156,6 +165,8 @@ enum status fence_defer(struct postgres_store *store, struct error *err) MUST_CH
 enum status fence_settle(struct postgres_store *store, bool is_fence, struct error *err) MUST_CHECK;
 /* Of the whole store: OK, or why nothing is written any more. */
 enum status fence_look(struct store *store, struct error *err) MUST_CHECK;
+/* ERR_UNAVAILABLE: it does not, or not at present, for want of a renewal. Any thread. */
+enum status fence_may_write(const struct store *store, struct error *err) MUST_CHECK;
 
 /* ---- keeper.c ---- */
 /* Takes the lease, waiting for it as the ownership says, and keeps it until the store is closed. */

@@ -1,6 +1,8 @@
 /* A store is a database and what searches keep of it in memory. */
 #include "store/columns/job_changes.h"
 #include "store/driver/connection.h"
+#include "store/driver/migrations.h"
+#include "store/move.h"
 #include "store/postgres/postgres.h"
 #include "store/sql/jobs/main_metrics.h"
 #include "store/sql/search/search_cache.h"
@@ -36,7 +38,10 @@ enum status store_open(struct store **out, const struct store_options *options, 
 	TRY(open_database(&store, options, changes, search, err));
 	changes = NULL;
 	search = NULL;
-	TRY(main_metrics_renew(store, err));
+	if (!options->moves) {
+		TRY(store_check_moved(store, err));
+		TRY(main_metrics_renew(store, err));
+	}
 	*out = TAKE(store);
 	return OK;
 }
@@ -50,4 +55,23 @@ void store_free(struct store *store)
 	database_close(store);
 	search_cache_free(search);
 	job_changes_free(changes);
+}
+
+enum status store_plan_migrations(
+	const struct store_options *options, struct arena *arena, struct store_plan *out, struct error *err)
+{
+	const struct postgres_options postgres = {.conninfo = options->path, .schema = options->schema};
+	bool is_postgres = store_is_postgres(options->path);
+
+	TRY(is_postgres ? postgres_version(&postgres, &out->version, &out->bytes, err)
+			: database_version(options->path, &out->version, &out->bytes, err));
+	return migrations_plan(is_postgres ? embedded_postgres_migrations : embedded_migrations, arena, out, err);
+}
+
+enum status store_examine(const struct store_options *options,
+	void (*tell)(void *context, const struct store_fact *fact), void *context, struct error *err)
+{
+	const struct postgres_options postgres = {.conninfo = options->path, .schema = options->schema};
+
+	return postgres_examine(&postgres, tell, context, err);
 }

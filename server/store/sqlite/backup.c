@@ -1,5 +1,4 @@
 /* Copies of the whole database, and their way back. */
-#include "base/embedded.h"
 #include "store/admin.h"
 #include "store/driver/connection.h"
 #include "store/driver/statement.h"
@@ -12,8 +11,6 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-extern const struct embedded_file embedded_migrations[];
 
 enum { COPY_BYTES = 1 << 20, MODE = 0600, PATH_BYTES = 4096 };
 
@@ -100,7 +97,7 @@ static enum status check_copy(const char *partial, struct error *err)
 	struct store_check check = {.found = keep_first, .context = &first};
 	uint64_t problems;
 
-	TRY(store_check(partial, &check, &problems, err));
+	TRY(store_check(&(struct store_options){.path = partial}, &check, &problems, err));
 	remove_logs(partial);
 	if (problems)
 		return error_set(err, ERR_IO,
@@ -338,52 +335,4 @@ enum status store_restore(const char *copy_path, const char *path, bool replaces
 		status = restore_locked(copy_path, path, exists, err);
 	lock_release(&lock);
 	return status;
-}
-
-/* ---- migrations ---- */
-
-static struct span about_of(const struct embedded_file *file, struct arena *arena)
-{
-	AUTO_DONE(buf) text = BUF_INIT(4096);
-	struct span rest = span_of(file->bytes, file->len), line;
-
-	while (span_next(&rest, '\n', &line) && span_starts_with(line, SPAN("--"))) {
-		struct span words = span_trim(span_skip(line, 2));
-		if (!words.len)
-			break;
-		if (text.len)
-			buf_append_char(&text, ' ');
-		buf_append_span(&text, words);
-	}
-	return arena_copy(arena, buf_span(&text));
-}
-
-enum status store_plan_migrations(const char *path, struct arena *arena, int64_t *version, uint64_t *bytes,
-	struct store_migration **out, size_t *count, struct error *err)
-{
-	AUTO(store_reader) reader = NULL;
-	struct store_migration *rows = NULL;
-	struct stat info;
-	size_t cap = 0;
-
-	*version = 0;
-	*bytes = 0;
-	*count = 0;
-	if (stat(path, &info) == 0) {
-		*bytes = (uint64_t)info.st_size;
-		TRY(connection_open_reader(&reader, path, 0, err));
-		TRY(connection_number(reader, "PRAGMA user_version", version, err));
-	}
-	for (const struct embedded_file *file = embedded_migrations; file->name; file++) {
-		struct span name = span_from(file->name), rest = name, digits;
-		if (!(rows = rows_grow(arena, rows, *count, &cap, sizeof *rows)))
-			return error_no_memory(err);
-		struct store_migration *row = &rows[(*count)++];
-		*row = (struct store_migration){.name = name, .about = about_of(file, arena)};
-		if (!span_next(&rest, '_', &digits) || !span_parse_i64(digits, &row->number))
-			return error_set(err, ERR_INTERNAL, "migration '%s' is not called NNNN_what.sql", file->name);
-		row->is_pending = row->number > *version;
-	}
-	*out = rows;
-	return OK;
 }

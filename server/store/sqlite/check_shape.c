@@ -1,7 +1,7 @@
 /* What SQLite takes from a file without a look: its header, and that its tables are those of the version it states. And its own check. */
-#include "base/embedded.h"
 #include "store/admin.h"
 #include "store/driver/connection.h"
+#include "store/driver/migrations.h"
 #include "store/driver/statement.h"
 #include "store/sqlite/sqlite_store.h"
 
@@ -9,8 +9,6 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-extern const struct embedded_file embedded_migrations[];
 
 /* ---- the header: https://www.sqlite.org/fileformat2.html#the_database_header ---- */
 
@@ -170,23 +168,31 @@ static void tell_difference(int64_t version, struct span has, struct span expect
 		is_missing ? "but lacks the" : "which has no", SPAN_ARGS(is_missing ? mine : its));
 }
 
-enum status check_schema(struct store_reader *reader, struct buf *problem, struct error *err)
+enum status check_shape(int64_t version, struct span has, struct buf *problem, struct error *err)
 {
-	AUTO_DONE(buf) has = BUF_INIT(1 << 20), expected = BUF_INIT(1 << 20);
-	int64_t version, newest = 0;
+	AUTO_DONE(buf) expected = BUF_INIT(1 << 20);
+	int64_t newest = 0;
 
-	TRY(connection_number(reader, "PRAGMA user_version", &version, err));
-	TRY(list_shape(sqlite_of(reader), &has, err));
 	TRY(expected_shape(version, &newest, &expected, err));
-	bool is_same = span_equal(buf_span(&has), buf_span(&expected));
+	bool is_same = span_equal(has, buf_span(&expected));
 	if (version < 1)
 		buf_append_text(problem, "this is no database of smfleet");
 	else if (version > newest && is_same)
 		buf_printf(problem, "says that it is of version %lld, but has the tables of version %lld",
 			(long long)version, (long long)newest);
 	else if (version <= newest && !is_same)
-		tell_difference(version, buf_span(&has), buf_span(&expected), problem);
+		tell_difference(version, has, buf_span(&expected), problem);
 	return buf_status(problem, err);
+}
+
+enum status sqlite_check_schema(struct store_reader *reader, struct buf *problem, struct error *err)
+{
+	AUTO_DONE(buf) has = BUF_INIT(1 << 20);
+	int64_t version;
+
+	TRY(connection_number(reader, "PRAGMA user_version", &version, err));
+	TRY(list_shape(sqlite_of(reader), &has, err));
+	return check_shape(version, buf_span(&has), problem, err);
 }
 
 /* ---- the pages ---- */
@@ -239,7 +245,7 @@ static enum status check_each_table(struct pages *pages, struct error *err)
 	return OK;
 }
 
-enum status check_pages(struct store_reader *reader, bool is_quick, bool is_online,
+enum status sqlite_check_pages(struct store_reader *reader, bool is_quick, bool is_online,
 	bool (*tell)(void *context, struct span text), void *context, struct error *err)
 {
 	struct pages pages = {.reader = reader,
@@ -248,16 +254,4 @@ enum status check_pages(struct store_reader *reader, bool is_quick, bool is_onli
 		.context = context};
 
 	return is_online ? check_each_table(&pages, err) : check_structure(&pages, span_from(pages.pragma), err);
-}
-
-enum status check_has_table(struct store_reader *reader, const char *table, bool *has, struct error *err)
-{
-	AUTO_DONE(statement) s = {0};
-
-	*has = !*table;
-	if (*has)
-		return OK;
-	TRY(statement_open(&s, reader, "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?", err));
-	bind_text(&s, span_from(table));
-	return statement_step(&s, has, err);
 }

@@ -63,6 +63,20 @@ enum status database_open(struct store **out, const struct store_options *option
 	return OK;
 }
 
+enum status database_version(const char *path, int64_t *version, uint64_t *bytes, struct error *err)
+{
+	AUTO(store_reader) reader = NULL;
+	struct stat info;
+
+	*version = 0;
+	*bytes = 0;
+	if (stat(path, &info) != 0)
+		return OK;
+	*bytes = (uint64_t)info.st_size;
+	TRY(connection_open_reader(&reader, path, 0, err));
+	return connection_number(reader, "PRAGMA user_version", version, err);
+}
+
 static enum status reader_new(struct store_reader **out, struct store *store, struct error *err)
 {
 	TRY(connection_open_reader(out, sqlite_store_of(store)->path, sqlite_store_of(store)->reader_cache_bytes, err));
@@ -118,7 +132,14 @@ static enum status disk_free(const struct store *store, uint64_t *free_bytes, st
 	return OK;
 }
 
+static const char TABLES[] = "SELECT m.name, c.name, c.pk FROM sqlite_schema AS m JOIN pragma_table_info(m.name) AS c"
+			     " WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%' ORDER BY m.name, c.cid";
+
 const struct driver sqlite_driver = {
+	.tables_sql = TABLES,
+	.has_table_sql = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?",
+	.check_schema = sqlite_check_schema,
+	.check_pages = sqlite_check_pages,
 	.statement_open = sqlite_statement_open,
 	.statement_open_once = sqlite_statement_open_once,
 	.statement_done = sqlite_statement_done,

@@ -1,5 +1,5 @@
-#include "base/embedded.h"
 #include "store/driver/connection.h"
+#include "store/driver/migrations.h"
 #include "store/driver/statement.h"
 #include "store/sqlite/sqlite_store.h"
 
@@ -10,18 +10,6 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
-
-/* migrations/sqlite, sorted: NNNN_what.sql. */
-extern const struct embedded_file embedded_migrations[];
-
-static enum status number_of(const struct embedded_file *file, int64_t *number, struct error *err)
-{
-	struct span rest = span_from(file->name), digits;
-
-	if (!span_next(&rest, '_', &digits) || !span_parse_i64(digits, number) || *number < 1)
-		return error_set(err, ERR_INTERNAL, "migration '%s' is not called NNNN_what.sql", file->name);
-	return OK;
-}
 
 enum status migrate_shape(struct store_reader *on, struct error *err)
 {
@@ -144,7 +132,7 @@ enum status migrate(struct store_reader *on, bool skips_backup, struct error *er
 
 	TRY(connection_number(on, "PRAGMA user_version", &has, err));
 	for (const struct embedded_file *file = embedded_migrations; file->name; file++) {
-		TRY(number_of(file, &number, err));
+		TRY(migration_number(file, &number, err));
 		if (number == before)
 			return error_set(err, ERR_INVALID, "migration '%s' has the number of another", file->name);
 		before = number;

@@ -99,6 +99,11 @@ void sqlite_rollback(struct store_reader *on);
 enum status sqlite_add_predicates(struct store_reader *on, const struct predicate *predicates, size_t count) MUST_CHECK;
 void sqlite_reader_free(struct store_reader *on);
 
+/* ---- check_shape.c ---- */
+enum status sqlite_check_schema(struct store_reader *reader, struct buf *problem, struct error *err) MUST_CHECK;
+enum status sqlite_check_pages(struct store_reader *reader, bool is_quick, bool is_online,
+	bool (*tell)(void *context, struct span text), void *context, struct error *err) MUST_CHECK;
+
 /* ---- statement.c ---- */
 enum status sqlite_statement_open(
 	struct statement *out, struct store_reader *on, const char *sql, struct error *err) MUST_CHECK;

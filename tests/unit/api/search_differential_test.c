@@ -3,6 +3,7 @@
  * both languages. SM_SEED and SM_QUERIES choose others.
  */
 #include "../store/harness.h"
+#include "../store/support/cluster.h"
 #include "base/text/regex.h"
 #include "model/query.h"
 #include "query/expression.h"
@@ -695,21 +696,41 @@ static uint64_t number_from(const char *name, uint64_t fallback)
 	return text ? strtoull(text, NULL, 10) : fallback;
 }
 
-TEST(the_store_finds_what_looking_at_each_job_finds)
+static void compare_queries(struct world *w, uint64_t queries)
 {
-	struct world w = {.random = number_from("SM_SEED", (uint64_t)getpid() * 2654435761u), .h = harness_new()};
-	uint64_t queries = number_from("SM_QUERIES", QUERIES), texts_tried = 0, expressions_tried = 0;
+	uint64_t texts_tried = 0, expressions_tried = 0;
 
-	printf("SM_SEED=%llu\n", (unsigned long long)w.random);
-	put_jobs(&w);
+	printf("SM_SEED=%llu\n", (unsigned long long)w->random);
+	put_jobs(w);
 	for (size_t i = 0; i < JOBS; i++)
-		w.jobs[i].is_looked = true;
+		w->jobs[i].is_looked = true;
 	for (uint64_t i = 0; i < queries; i++) {
-		texts_tried += try_text(&w);
-		expressions_tried += try_expression(&w);
+		texts_tried += try_text(w);
+		expressions_tried += try_expression(w);
 	}
 	printf("%llu queries and %llu expressions compared\n", (unsigned long long)texts_tried,
 		(unsigned long long)expressions_tried);
 	CHECK(texts_tried > queries / 4 && expressions_tried > queries / 20);
+}
+
+TEST(the_store_finds_what_looking_at_each_job_finds)
+{
+	struct world w = {.random = number_from("SM_SEED", (uint64_t)getpid() * 2654435761u), .h = harness_new()};
+
+	compare_queries(&w, number_from("SM_QUERIES", QUERIES));
 	harness_done(&w.h);
+}
+
+TEST(postgresql_finds_what_looking_at_each_job_finds)
+{
+	struct world w = {.random = number_from("SM_SEED", (uint64_t)getpid() * 2654435761u)};
+	struct store_options options = {.schema = "searched"};
+
+	if (!cluster_is_there())
+		return;
+	options.path = cluster_address("postgres");
+	CHECK_OK(store_open(&w.h.store, &options, &err));
+	CHECK_OK(store_reader_new(&w.h.reader, w.h.store, &err));
+	compare_queries(&w, number_from("SM_QUERIES", QUERIES / 3));
+	harness_close(&w.h);
 }

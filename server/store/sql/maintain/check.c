@@ -14,6 +14,7 @@
 #include "store/pack/journal_record.h"
 #include "store/pack/pyramid.h"
 #include "store/points.h"
+#include "store/postgres/postgres.h"
 #include "store/retention.h"
 
 #include <inttypes.h>
@@ -518,25 +519,61 @@ static enum status look_at_header(struct checking *c, const char *path, struct e
 	return OK;
 }
 
-enum status store_check(const char *path, const struct store_check *check, uint64_t *problems, struct error *err)
+static enum status check_all(struct checking *c, struct store_reader *reader, struct error *err)
 {
-	AUTO(store_reader) reader = NULL;
 	AUTO(zstd) zstd = zstd_new();
 	AUTO_MEM struct point *points = mem_alloc(CHUNK_MAX_POINTS * sizeof *points);
 	AUTO_MEM struct pyramid_bucket *buckets = mem_alloc(PYRAMID_ROW_BUCKETS * sizeof *buckets);
-	struct checking c = {
-		.check = check, .zstd = zstd, .points = points, .buckets = buckets, .plain = BUF_INIT(SIZE_MAX / 2)};
 
-	*problems = 0;
 	if (!zstd || !points || !buckets)
 		return error_no_memory(err);
-	enum status status = look_at_header(&c, path, err);
-	if (status == OK && !c.is_stopped)
-		status = connection_open_reader(&reader, path, CACHE_BYTES, err);
-	c.reader = reader;
-	if (status == OK && !c.is_stopped)
-		status = run_steps(&c, err);
-	buf_done(&c.plain);
+	c->reader = reader;
+	c->zstd = zstd;
+	c->points = points;
+	c->buckets = buckets;
+	enum status status = run_steps(c, err);
+	buf_done(&c->plain);
+	return status;
+}
+
+static enum status check_file(struct checking *c, const char *path, struct error *err)
+{
+	AUTO(store_reader) reader = NULL;
+
+	TRY(look_at_header(c, path, err));
+	if (c->is_stopped)
+		return OK;
+	TRY(connection_open_reader(&reader, path, CACHE_BYTES, err));
+	return check_all(c, reader, err);
+}
+
+static enum status check_in_store(struct checking *c, struct store *store, struct error *err)
+{
+	AUTO(store_reader) reader = NULL;
+
+	TRY(store_reader_new(&reader, store, err));
+	return check_all(c, reader, err);
+}
+
+/* Whoever has it: nothing is written. */
+static enum status check_postgres(struct checking *c, const struct store_options *options, struct error *err)
+{
+	const struct postgres_options postgres = {.conninfo = options->path, .schema = options->schema};
+	struct store *store = NULL;
+
+	TRY(postgres_open(&store, &postgres, NULL, NULL, err));
+	enum status status = check_in_store(c, store, err);
+	database_close(store);
+	return status;
+}
+
+enum status store_check(
+	const struct store_options *options, const struct store_check *check, uint64_t *problems, struct error *err)
+{
+	struct checking c = {.check = check, .plain = BUF_INIT(SIZE_MAX / 2)};
+	enum status status = store_is_postgres(options->path) ? check_postgres(&c, options, err)
+							      : check_file(&c, options->path, err);
+
 	*problems = c.problems;
 	return status;
 }

@@ -455,7 +455,6 @@ static enum status take_rows(struct aggregating *a, struct store_reader *reader,
 	AUTO_DONE(search_sql) sql = search_sql_on(reader, a->batch);
 	AUTO_DONE(statement) s = {0};
 	AUTO_MEM struct row *row = mem_alloc(sizeof *row);
-	int64_t until_ms = clock_mono_ms() + VIEW_MS;
 	bool has_row;
 
 	if (!row)
@@ -465,6 +464,7 @@ static enum status take_rows(struct aggregating *a, struct store_reader *reader,
 	if (sql.is_partial)
 		return error_set(err, ERR_UNAVAILABLE, "the search takes too long to be added up: ask for less");
 	TRY(search_sql_open(&s, reader, &sql, err));
+	int64_t until_ms = clock_mono_ms() + VIEW_MS; /* what the condition took to be made would be taken each time */
 	TRY(statement_step(&s, &has_row, err));
 	while (has_row) {
 		TRY(read_row(a, &s, row, err));

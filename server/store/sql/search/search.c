@@ -197,13 +197,14 @@ static void read_place(
 }
 
 static enum status read_places(struct search_sql *sql, const struct job_search *search, const struct search_sort *sort,
-	struct search_page *page, struct error *err)
+	const struct search_place *from, struct search_page *page, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 	struct arena *arena = sql->arena;
 	size_t cap = 0;
 	bool has_row;
 
+	TRY(add_page(sql, search, sort, from, err));
 	TRY(search_sql_open(&s, sql->reader, sql, err));
 	TRY(statement_step(&s, &has_row, err));
 	while (has_row && page->count < search->limit) {
@@ -218,11 +219,13 @@ static enum status read_places(struct search_sql *sql, const struct job_search *
 	return search_sql_check(sql, err);
 }
 
-static enum status count_all(struct search_sql *sql, uint64_t *total, struct error *err)
+static enum status count_all(struct search_sql *sql, const struct query_node *query, uint64_t *total, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 	bool has_row;
 
+	search_add(sql, "SELECT count(*) FROM jobs AS j WHERE ");
+	TRY(search_compile(sql, query, err));
 	TRY(search_sql_open(&s, sql->reader, sql, err));
 	TRY(statement_step(&s, &has_row, err));
 	*total = column_u64(&s);
@@ -249,15 +252,14 @@ static enum status run_sql(struct store_reader *reader, struct arena *arena, con
 	AUTO_DONE(search_sql) count_sql = search_sql_on(reader, arena);
 
 	page_sql.logs = count_sql.logs = search->logs;
-	TRY(add_page(&page_sql, search, sort, from, err));
-	TRY(cut(reader, search->limit_ms, read_places(&page_sql, search, sort, page, err), &result->is_partial, err));
+	TRY(cut(reader, search->limit_ms, read_places(&page_sql, search, sort, from, page, err), &result->is_partial,
+		err));
 	page->has_more |= result->is_partial && page->count; /* the next page goes on behind what was found */
 	result->is_partial |= page_sql.is_partial;
 	if (!search->wants_total)
 		return OK;
-	search_add(&count_sql, "SELECT count(*) FROM jobs AS j WHERE ");
-	TRY(search_compile(&count_sql, search->query, err));
-	TRY(cut(reader, search->limit_ms, count_all(&count_sql, &result->total, err), &result->is_partial, err));
+	TRY(cut(reader, search->limit_ms, count_all(&count_sql, search->query, &result->total, err),
+		&result->is_partial, err));
 	result->total = result->total < page->count ? page->count : result->total; /* a count that was cut is none */
 	return OK;
 }

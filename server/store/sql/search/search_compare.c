@@ -61,8 +61,7 @@ static const char *order_sign(enum query_compare compare)
 static bool needs_text(
 	const struct search_operand *operand, const struct query_term *term, const struct query_value *value)
 {
-	return term->compare == QUERY_MATCHES || term->compare == QUERY_MATCHES_FOLDED ||
-	       term->compare == QUERY_MATCHES_NOT || !value->is_number || !operand->number;
+	return search_is_pattern(term) || !value->is_number || !operand->number;
 }
 
 /* One comparison with one value, positive. */

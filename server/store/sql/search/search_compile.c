@@ -8,6 +8,8 @@
 #include "model/query.h"
 #include "store/driver/connection.h"
 #include "store/sql/search/search_derived.h"
+#include "store/sql/search/search_document.h"
+#include "store/sql/search/search_judge.h"
 #include "store/sql/search/search_lists.h"
 #include "store/sql/search/search_memory.h"
 #include "store/sql/search/search_pattern.h"
@@ -45,25 +47,41 @@ static enum status add_incident(struct search_sql *sql, const struct query_term 
 
 /* ---- the tree ---- */
 
-/* Few jobs are a list, with which SQLite begins; of more it asks job by job. */
-static enum status add_found(struct search_sql *sql, const struct query_node *node, struct error *err)
+static enum status find(
+	struct search_sql *sql, const struct query_node *node, const struct bits **out, struct error *err)
 {
-	enum { FEW = 200 };
 	struct bits *found = arena_alloc(sql->arena, sizeof *found);
 
 	if (!found)
 		return error_no_memory(err);
 	TRY(search_memory_find(sql->memory, node, &sql->memory->all, found, err));
 	sql->is_partial |= sql->memory->is_partial;
+	*out = found;
+	return OK;
+}
+
+/* Few jobs are a list, with which SQLite begins; of more it asks job by job. */
+static void add_jobs(struct search_sql *sql, const struct bits *found)
+{
+	enum { FEW = 200 };
+
 	if (bits_size(found) > FEW) {
 		search_add_set(sql, found);
-		return OK;
+		return;
 	}
 	search_add(sql, "j.job_id IN (0"); /* nobody's: a list has a first element */
 	for (size_t i = 0; i < found->count; i++)
 		for (uint64_t left = found->words[i]; left; left &= left - 1)
 			search_add_i64(sql, ", ?", (int64_t)(64 * i + bits_first(left)));
 	search_add(sql, ")");
+}
+
+static enum status add_found(struct search_sql *sql, const struct query_node *node, struct error *err)
+{
+	const struct bits *found;
+
+	TRY(find(sql, node, &found, err));
+	add_jobs(sql, found);
 	return OK;
 }
 
@@ -130,13 +148,31 @@ static enum status add_hints(struct search_sql *sql, const struct query_node *tr
 	return OK;
 }
 
+static bool document_has(void *context, struct statement *row)
+{
+	return search_document_has(column_borrow(row), context);
+}
+
+static enum status add_judged_one(struct search_sql *sql, const struct query_node *node, struct error *err)
+{
+	AUTO_DONE(search_sql) rows = search_rows_for(sql);
+
+	search_add(&rows, "SELECT j.job_id, j.document FROM jobs AS j WHERE ");
+	TRY(add_hints(&rows, node->left, err));
+	search_add_among(&rows, sql, "j.job_id");
+	return search_add_judged(sql, &rows, document_has, (void *)node, err);
+}
+
 static enum status add_one(struct search_sql *sql, const struct query_node *node, struct error *err)
 {
 	if (search_is_row_name(node->term.key))
 		return search_add_row_one(sql, node, err);
+	if (!connection_has_predicates(sql->reader))
+		return add_judged_one(sql, node, err);
 	search_add(sql, "(");
 	TRY(add_hints(sql, node->left, err));
-	return search_add_one_call(sql, "job_one(?, j.document))", node, err);
+	search_add_one_call(sql, "job_one(?, j.document))", node);
+	return OK;
 }
 
 static size_t height(const struct query_node *node)
@@ -144,6 +180,51 @@ static size_t height(const struct query_node *node)
 	size_t left = node->left ? height(node->left) : 0, right = node->right ? height(node->right) : 0;
 
 	return 1 + (left > right ? left : right);
+}
+
+static enum status add_node(
+	struct search_sql *sql, const struct query_node *node, enum query_kind above, struct error *err) MUST_CHECK;
+
+/* *among becomes those that `found` has, too. */
+static enum status narrow(
+	struct search_sql *sql, const struct bits **among, const struct bits *found, struct error *err)
+{
+	struct bits *both = arena_alloc(sql->arena, sizeof *both);
+
+	if (both)
+		*both = bits_new(sql->arena, found->count);
+	if (!both || !both->words)
+		return error_no_memory(err);
+	for (size_t i = 0; i < found->count; i++)
+		both->words[i] = found->words[i] & (*among && i < (*among)->count ? (*among)->words[i]
+							   : *among               ? 0
+										  : UINT64_MAX);
+	*among = both;
+	return OK;
+}
+
+/* Of an AND one side in memory says which jobs the other one need look at. */
+static enum status add_sides(
+	struct search_sql *sql, enum query_kind kind, const struct query_node *const sides[2], struct error *err)
+{
+	const struct bits *found[2] = {NULL, NULL}, *among = sql->among, *narrower = among;
+
+	for (size_t i = 0; i < 2; i++)
+		if (search_is_in_memory(sides[i], sql->arena)) {
+			TRY(find(sql, sides[i], &found[i], err));
+			if (kind == QUERY_AND)
+				TRY(narrow(sql, &narrower, found[i], err));
+		}
+	for (size_t i = 0; i < 2; i++) {
+		search_add(sql, !i ? "" : kind == QUERY_AND ? " AND " : " OR ");
+		sql->among = narrower;
+		if (found[i])
+			add_jobs(sql, found[i]);
+		else
+			TRY(add_node(sql, sides[i], kind, err));
+	}
+	sql->among = among;
+	return OK;
 }
 
 /*
@@ -168,12 +249,12 @@ static enum status add_node(
 		second = node->left;
 	}
 	search_add(sql, node->kind == QUERY_NOT ? "NOT " : is_open ? "(" : "");
-	sql->is_negated ^= node->kind == QUERY_NOT;
-	TRY(add_node(sql, first, node->kind, err));
-	sql->is_negated ^= node->kind == QUERY_NOT;
 	if (second) {
-		search_add(sql, node->kind == QUERY_AND ? " AND " : " OR ");
-		TRY(add_node(sql, second, node->kind, err));
+		TRY(add_sides(sql, node->kind, (const struct query_node *const[]){first, second}, err));
+	} else {
+		sql->is_negated ^= node->kind == QUERY_NOT;
+		TRY(add_node(sql, first, node->kind, err));
+		sql->is_negated ^= node->kind == QUERY_NOT;
 	}
 	search_add(sql, is_open ? ")" : "");
 	return OK;

@@ -6,6 +6,7 @@
 #include "store/driver/connection.h"
 #include "store/run.h"
 #include "store/sql/search/search_compare.h"
+#include "store/sql/search/search_judge.h"
 #include "store/sql/search/search_pattern.h"
 
 /* ---- warm pools: what a job's document reports, else what pool_jobs derived (fleet/pool.h has the states' numbers) ---- */
@@ -70,6 +71,20 @@ static const struct pool_property *find_pool(struct span name)
 	return NULL;
 }
 
+/* By a pattern: which of the jobs C finds. */
+static enum status add_judged_pool(
+	struct search_sql *sql, const struct pool_property *property, const struct query_term *term, struct error *err)
+{
+	AUTO_DONE(search_sql) rows = search_rows_for(sql);
+
+	search_add(&rows, "WITH d (job_id, text, folded, number) AS (");
+	search_add(&rows, property->rows);
+	search_add(&rows, ") SELECT d.job_id, d.text FROM d WHERE ");
+	search_add_among(&rows, sql, "d.job_id");
+	search_add(sql, search_is_negated(term) ? "NOT " : "");
+	return search_add_judged_match(sql, &rows, term, err);
+}
+
 static enum status add_pool(struct search_sql *sql, const struct query_term *term, struct error *err)
 {
 	const struct pool_property *property = find_pool(term->key);
@@ -78,6 +93,8 @@ static enum status add_pool(struct search_sql *sql, const struct query_term *ter
 		.number = "d.number",
 		.ignores_case = property->is_text && strcmp(property->name, HEIR_KEY) != 0};
 
+	if (search_is_judged(sql, term))
+		return add_judged_pool(sql, property, term, err);
 	search_add(sql, search_is_negated(term) ? "j.job_id NOT IN (" : "j.job_id IN (");
 	search_add(sql, "WITH d (job_id, text, folded, number) AS (");
 	search_add(sql, property->rows);
@@ -188,11 +205,22 @@ static enum status add_silent(struct search_sql *sql, const struct query_term *t
 		"v.counted") " FROM (SELECT " TOLD                                                                     \
 			     " AS told, coalesce((SELECT c.attempts FROM job_counts AS c WHERE c.job_id = j.job_id), 1) AS counted) AS v)"
 
+static enum status add_judged_attempts(struct search_sql *sql, const struct query_term *term, struct error *err)
+{
+	AUTO_DONE(search_sql) rows = search_rows_for(sql);
+
+	search_add(&rows, "SELECT j.job_id, " AS_TEXT(ATTEMPTS) " FROM jobs AS j WHERE ");
+	search_add_among(&rows, sql, "j.job_id");
+	return search_add_judged_match(sql, &rows, term, err);
+}
+
 static enum status add_attempts(struct search_sql *sql, const struct query_term *term, struct error *err)
 {
-	static const struct search_operand operand = {.text = "CAST(" ATTEMPTS " AS TEXT)", .number = ATTEMPTS};
+	static const struct search_operand operand = {.text = AS_TEXT(ATTEMPTS), .number = ATTEMPTS};
 
 	search_add(sql, search_is_negated(term) ? "NOT " : "");
+	if (search_is_judged(sql, term))
+		return add_judged_attempts(sql, term, err);
 	if (term->compare != QUERY_EXISTS)
 		return search_add_comparisons(sql, &operand, term, err);
 	search_add(sql, "true"); /* the first one, at least */

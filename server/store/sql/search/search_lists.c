@@ -2,6 +2,7 @@
 #include "store/sql/search/search_lists.h"
 
 #include "model/query.h"
+#include "store/sql/search/search_judge.h"
 #include "store/sql/search/search_pattern.h"
 
 enum { TABLE_COLUMNS = 4 };
@@ -100,10 +101,28 @@ bool search_is_row_list(const struct query_term *term)
 	return false;
 }
 
+/* Patterns stand alone: no QUERY_ONE holds one. */
+static enum status add_judged_rows(struct search_sql *sql, const struct row_table *table,
+	const struct row_column *column, const struct query_term *term, struct error *err)
+{
+	AUTO_DONE(search_sql) rows = search_rows_for(sql);
+
+	search_add(&rows, "SELECT e.job_id, ");
+	search_add(&rows, column->operand.text);
+	search_add(&rows, " FROM ");
+	search_add(&rows, table->from);
+	search_add(&rows, " WHERE ");
+	search_add(&rows, column->is_there);
+	search_add(&rows, " AND ");
+	search_add_among(&rows, sql, "e.job_id");
+	return search_add_judged_match(sql, &rows, term, err);
+}
+
 enum status search_add_row_term(struct search_sql *sql, const struct query_term *term, struct error *err)
 {
 	struct query_node node = {.kind = QUERY_TERM, .term = *term};
-	size_t dot = (size_t)span_find_char(term->key, '.');
+	const struct row_table *table = find_table(span_of(term->key.ptr, (size_t)span_find_char(term->key, '.')));
+	const struct row_column *column = find_column(table, term->key);
 
 	/* Plain negation: no element has it. */
 	bool is_negated = search_is_negated(term);
@@ -111,7 +130,9 @@ enum status search_add_row_term(struct search_sql *sql, const struct query_term 
 		node.term.compare = term->compare == QUERY_NOT_EQUAL ? QUERY_EQUAL : QUERY_MATCHES;
 		search_add(sql, "NOT ");
 	}
-	return add_rows(sql, find_table(span_of(term->key.ptr, dot)), &node, err);
+	if (column && column->operand.text && search_is_judged(sql, term))
+		return add_judged_rows(sql, table, column, term, err);
+	return add_rows(sql, table, &node, err); /* which says what is wrong with it */
 }
 
 bool search_is_row_name(struct span list)

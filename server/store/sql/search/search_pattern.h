@@ -22,3 +22,9 @@ static inline bool search_is_negated(const struct query_term *term)
 {
 	return term->compare == QUERY_NOT_EQUAL || term->compare == QUERY_MATCHES_NOT;
 }
+
+static inline bool search_is_pattern(const struct query_term *term)
+{
+	return term->compare == QUERY_MATCHES || term->compare == QUERY_MATCHES_FOLDED ||
+	       term->compare == QUERY_MATCHES_NOT;
+}

@@ -19,7 +19,7 @@ struct search_match {
 	struct search_match *next;
 	struct regex *regex;
 	struct regex_scratch *scratch;
-	const struct query_term *term;
+	struct query_term term; /* the caller's may be a local one */
 	bool gave_up;
 };
 
@@ -86,31 +86,44 @@ void search_add_text(struct search_sql *sql, const char *piece, struct span valu
 	search_add_value(sql, piece, (struct search_value){.kind = SEARCH_TEXT, .text = value});
 }
 
-/* What SQL would have to ask us of each row, and a database of another program cannot. */
-static enum status check_predicates(
-	const struct search_sql *sql, const struct query_term *term, const char *how, struct error *err)
+void search_add_one_call(struct search_sql *sql, const char *piece, const struct query_node *one)
 {
-	if (connection_has_predicates(sql->reader))
-		return OK;
-	return search_mistake(
-		err, term, "a PostgreSQL database cannot be searched for '%.*s' %s yet", SPAN_ARGS(term->key), how);
-}
-
-enum status search_add_one_call(
-	struct search_sql *sql, const char *piece, const struct query_node *one, struct error *err)
-{
-	TRY(check_predicates(sql, &one->term, "with several conditions on one element", err));
 	sql->needs_functions = true;
 	search_add_value(sql, piece, (struct search_value){.kind = SEARCH_ONE, .one = one});
-	return OK;
+}
+
+/* A bit behind the last one is a mistake, to PostgreSQL; and of both sides of an AND it may look at the second first. */
+static void add_set(struct search_sql *sql, const char *job_id, const struct bits *set, const char *beyond)
+{
+	search_add(sql, "CASE WHEN ");
+	search_add(sql, job_id);
+	search_add_i64(sql, " < ?", (int64_t)(set->count * SET_WORD_BITS));
+	search_add_value(sql, " THEN get_bit(?, ", (struct search_value){.kind = SEARCH_SET, .set = set});
+	search_add(sql, job_id);
+	search_add(sql, ") = 1 ELSE ");
+	search_add(sql, beyond);
+	search_add(sql, " END");
+}
+
+void search_add_set_of(struct search_sql *sql, const char *job_id, const struct bits *set)
+{
+	add_set(sql, job_id, set, "false");
 }
 
 void search_add_set(struct search_sql *sql, const struct bits *set)
 {
-	/* A bit behind the last one is a mistake, to PostgreSQL; and of both sides of an AND it may look at the second first. */
-	search_add_i64(sql, "CASE WHEN j.job_id < ?", (int64_t)(set->count * SET_WORD_BITS));
-	search_add_value(sql, " THEN get_bit(?, j.job_id) = 1 ELSE false END",
-		(struct search_value){.kind = SEARCH_SET, .set = set});
+	search_add_set_of(sql, "j.job_id", set);
+}
+
+enum status search_set_of_all(const struct search_sql *sql, struct bits **set, struct error *err)
+{
+	int64_t last;
+
+	TRY(connection_number(sql->reader, "SELECT last FROM counters WHERE name = 'job'", &last, err));
+	*set = arena_alloc(sql->arena, sizeof **set);
+	if (*set)
+		**set = bits_new(sql->arena, (size_t)last / SET_WORD_BITS + 1);
+	return *set && (*set)->words ? OK : error_no_memory(err);
 }
 
 static bool is_in_log(const struct search_log *log, int64_t job)
@@ -123,20 +136,13 @@ static bool is_in_log(const struct search_log *log, int64_t job)
 /* The answers for all jobs that there are, as a set. One that is made meanwhile was not looked at. */
 static enum status add_log_set(struct search_sql *sql, const struct search_log *log, struct error *err)
 {
-	struct bits *set = arena_alloc(sql->arena, sizeof *set);
-	int64_t last;
+	struct bits *set;
 
-	TRY(connection_number(sql->reader, "SELECT last FROM counters WHERE name = 'job'", &last, err));
-	if (set)
-		*set = bits_new(sql->arena, (size_t)last / SET_WORD_BITS + 1);
-	if (!set || !set->words)
-		return error_no_memory(err);
-	for (int64_t job = 0; job <= last; job++)
-		if (is_in_log(log, job))
-			bits_add(set, (size_t)job);
-	search_add_i64(sql, "CASE WHEN j.job_id < ?", (int64_t)(set->count * SET_WORD_BITS));
-	search_add_value(sql, " THEN get_bit(?, j.job_id) = 1", (struct search_value){.kind = SEARCH_SET, .set = set});
-	search_add(sql, log->fallback ? " ELSE true END" : " ELSE false END");
+	TRY(search_set_of_all(sql, &set, err));
+	for (size_t job = 0; job < set->count * SET_WORD_BITS; job++)
+		if (is_in_log(log, (int64_t)job))
+			bits_add(set, job);
+	add_set(sql, "j.job_id", set, log->fallback ? "true" : "false");
 	return OK;
 }
 
@@ -149,18 +155,38 @@ enum status search_add_log_call(struct search_sql *sql, const struct search_log 
 	return OK;
 }
 
-enum status search_add_match(
-	struct search_sql *sql, const char *piece, const struct query_term *term, struct error *err)
+enum status search_match_new(
+	struct search_sql *sql, const struct query_term *term, struct search_match **out, struct error *err)
 {
 	struct search_match *match = arena_alloc(sql->arena, sizeof *match);
 
 	if (!match)
 		return error_no_memory(err);
-	TRY(check_predicates(sql, term, "by a regular expression", err));
+	*match = (struct search_match){.next = sql->matches, .term = *term};
+	sql->matches = *out = match;
+	return search_pattern_new(&match->regex, &match->scratch, term, err);
+}
+
+bool search_match_has(struct search_match *match, struct span text)
+{
+	struct span groups[REGEX_MAX_GROUPS];
+
+	/* Once it gave up, the search fails in any case. Names and documents are UTF-8, but what they came through is not ours alone,
+	 * and PCRE2 relies on it. */
+	if (match->gave_up || !span_is_utf8(text))
+		return false;
+	enum regex_result result = regex_search(match->regex, match->scratch, text, 0, groups);
+	match->gave_up = result == REGEX_LIMIT;
+	return result == REGEX_MATCH;
+}
+
+enum status search_add_match(
+	struct search_sql *sql, const char *piece, const struct query_term *term, struct error *err)
+{
+	struct search_match *match;
+
+	TRY(search_match_new(sql, term, &match, err));
 	sql->needs_functions = true;
-	*match = (struct search_match){.next = sql->matches, .term = term};
-	sql->matches = match;
-	TRY(search_pattern_new(&match->regex, &match->scratch, term, err));
 	search_add_value(sql, piece, (struct search_value){.kind = SEARCH_MATCH, .match = match});
 	return OK;
 }
@@ -169,20 +195,11 @@ enum status search_add_match(
 
 static bool job_matches(struct store_reader *on, void *bound, struct span text, int64_t number)
 {
-	struct search_match *match = bound;
-	struct span groups[REGEX_MAX_GROUPS];
-
 	(void)number;
 	/* Between two looks of the progress handler there may be hundreds of texts, each worth MATCH_STEPS. */
 	if (connection_is_late(on))
 		connection_interrupt(on);
-	/* Once it gave up, the search fails in any case. Names and documents are UTF-8, but what they came through is not ours alone,
-	 * and PCRE2 relies on it. */
-	if (match->gave_up || !span_is_utf8(text))
-		return false;
-	enum regex_result result = regex_search(match->regex, match->scratch, text, 0, groups);
-	match->gave_up = result == REGEX_LIMIT;
-	return result == REGEX_MATCH;
+	return search_match_has(bound, text);
 }
 
 static bool job_one(struct store_reader *on, void *bound, struct span document, int64_t number)
@@ -250,6 +267,6 @@ enum status search_sql_check(const struct search_sql *sql, struct error *err)
 {
 	for (const struct search_match *match = sql->matches; match; match = match->next)
 		if (match->gave_up)
-			return search_pattern_gave_up(match->term, err);
+			return search_pattern_gave_up(&match->term, err);
 	return OK;
 }

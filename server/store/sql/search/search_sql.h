@@ -50,6 +50,7 @@ struct search_sql {
 	int64_t now_ms; /* 0: nothing asks for it yet */
 	bool is_negated; /* what is being compiled is behind an odd number of negations */
 	struct search_memory *memory; /* while search_compile runs */
+	const struct bits *among; /* of all other jobs the answer does not matter; NULL: it may of each */
 };
 
 struct search_sql search_sql_on(struct store_reader *reader, struct arena *arena);
@@ -63,14 +64,20 @@ void search_add_value(struct search_sql *sql, const char *piece, struct search_v
 void search_add_i64(struct search_sql *sql, const char *piece, int64_t value);
 void search_add_double(struct search_sql *sql, const char *piece, double value);
 void search_add_text(struct search_sql *sql, const char *piece, struct span value); /* value: not copied */
-/* piece holds job_matches(?, column). */
+/* The pattern of a term with ~; the search's, until search_sql_done. */
+enum status search_match_new(
+	struct search_sql *sql, const struct query_term *term, struct search_match **out, struct error *err) MUST_CHECK;
+bool search_match_has(struct search_match *match, struct span text);
+/* piece holds job_matches(?, column). Only where the database has predicates, as the next one; else see search_judge.h. */
 enum status search_add_match(
 	struct search_sql *sql, const char *piece, const struct query_term *term, struct error *err) MUST_CHECK;
 /* piece holds job_one(?, j.document). */
-enum status search_add_one_call(
-	struct search_sql *sql, const char *piece, const struct query_node *one, struct error *err) MUST_CHECK;
-/* Is the job in the set? */
+void search_add_one_call(struct search_sql *sql, const char *piece, const struct query_node *one);
+/* Is the job in the set? Its number is j.job_id, or what the literal says. */
 void search_add_set(struct search_sql *sql, const struct bits *set);
+void search_add_set_of(struct search_sql *sql, const char *job_id, const struct bits *set);
+/* Empty, with room for all jobs that there are. */
+enum status search_set_of_all(const struct search_sql *sql, struct bits **set, struct error *err) MUST_CHECK;
 /* Does the job's log have what the term asks? log: until the statement is done. */
 enum status search_add_log_call(struct search_sql *sql, const struct search_log *log, struct error *err) MUST_CHECK;
 /* Prepares and binds. */

@@ -165,14 +165,27 @@ static void start(void)
 	}
 }
 
-const char *cluster_conninfo(const char *database)
+static void begin(void)
 {
 	CHECK(find_programs());
 	if (!state.folder[0])
 		make();
 	if (!state.server)
 		start();
+}
+
+const char *cluster_conninfo(const char *database)
+{
+	begin();
 	snprintf(state.conninfo, sizeof state.conninfo, "host=%s user=smfleet dbname=%s sslmode=disable", state.folder,
 		database);
+	return state.conninfo;
+}
+
+const char *cluster_address(const char *database)
+{
+	begin();
+	snprintf(state.conninfo, sizeof state.conninfo, "postgresql:///%s?host=%s&user=smfleet&sslmode=disable",
+		database, state.folder);
 	return state.conninfo;
 }
