@@ -20,7 +20,7 @@
  * where the others are means is nothing, a bad batch that every epoch brings again is a mark.
  * What this loss does all the time, in any order (spells.h), is no news either, and no mark.
  * What jumps to where the stream began may be the next training in it. It is a mark until 16 and 32 points tell whether it falls from
- * there as the first one did; then all starts afresh.
+ * there as the first one did; then all starts afresh. What comes back before was a spike, and is told then.
  * Losses of neighbouring steps are hardly correlated, so that two odd points are far rarer than one: one point alone,
  * which bad data often causes, is a mark of severity info and no more. For a mark, z is less what the last point's z
  * lets expect of a correlated curve, in spreads of some hundred points, and the bar is 3.8; half a spread more for each mark
@@ -531,13 +531,27 @@ static void start_attempt(struct loss_spike *state, const struct point *point, c
 	state->attempt = point->attempt;
 }
 
+/* It came back at once: no training begins like that. What was odd for long enough is told after all. */
+static void refute_next(struct loss_spike *state, const struct report_to *to)
+{
+	struct alarm *alarm = &state->alarm;
+
+	state->is_next = false;
+	if (state->again || spells_are_usual(&state->spells) || !has_evidence(state) ||
+		!ramp_is_beyond(&state->ramp, alarm->incident.worst))
+		return;
+	alarm->incident.severity = SEVERITY_WARNING;
+	alarm->reported = alarm->incident.worst;
+	to->report(to->context, INCIDENT_UPDATED, &alarm->incident);
+}
+
 /* Another training in the same stream: what jumped to where the first one began falls from there as that did. */
 static void follow_beginning(struct loss_spike *state, const struct point *point, const struct report_to *to)
 {
 	double noise = state->alarm.spread * point->value / state->alarm.level;
 
 	if (!beginning_is_above(&state->first, point->value, state->alarm.level)) {
-		state->is_next = false; /* none comes back as fast: a spike */
+		refute_next(state, to);
 		return;
 	}
 	beginning_learn(&state->next, point->value);

@@ -236,6 +236,27 @@ TEST(the_next_training_in_the_same_stream_is_a_mark)
 	CHECK_INT(report_at(&s, first_page(&s))->incident.opened_step, 6000);
 }
 
+/* From the height of the beginning, and from above it, back within some points: no training begins like that. */
+TEST(a_spike_as_high_as_the_beginning_is_told_when_it_comes_back)
+{
+	for (int points = 2; points <= 8; points += 2)
+		for (int height = 6; height <= 12; height += 6) {
+			AUTO_DONE(series) s = series_of(ROLE_LOSS);
+			for (int i = 0; i < 2000; i++) {
+				bool is_high = i >= 1000 && i < 1000 + points;
+				feed(&s, (is_high ? height : falling(i)) * (1 + 0.005 * noise(&s)));
+			}
+			size_t pages = 0;
+			for (size_t i = 0; i < s.count; i++) {
+				const struct incident *incident = &report_at(&s, i)->incident;
+				pages += incident->severity > SEVERITY_INFO;
+				if (incident->severity > SEVERITY_INFO)
+					CHECK_INT(incident->first_step, 1000);
+			}
+			CHECK(pages > 0);
+		}
+}
+
 TEST(the_next_training_may_learn_more_slowly)
 {
 	AUTO_DONE(series) s = series_of(ROLE_LOSS);
