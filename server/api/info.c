@@ -318,7 +318,7 @@ static void write_parameters(struct json_writer *w, const struct http_route *rou
 	}
 	rest = span_from(route->query);
 	while (span_next(&rest, ' ', &part)) {
-		if (!part.len)
+		if (!part.len || span_equal(part, SPAN("*")))
 			continue;
 		json_object(w);
 		json_put_span(w, "name", part);
@@ -418,10 +418,10 @@ static void write_operation(struct json_writer *w, const struct http_route *rout
 	json_object_end(w);
 }
 
-/* Of the page's files nothing. */
+/* Of the page's files nothing, nor of what only says that something is not there. */
 static bool is_told(const struct http_route *route)
 {
-	return route->query[0] != '*';
+	return route->summary;
 }
 
 static void write_path(struct json_writer *w, const struct http_route *routes, size_t count, const char *pattern)

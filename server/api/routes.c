@@ -131,13 +131,14 @@ static const struct http_route routes[] = {
 		.summary = "Send a command, checkpoint or stop, to those who send the job's log"},
 	{HTTP_GET, "/api/v1/jobs/{job}/commands", SCOPE_READ, ROUTE_WORKER, .handler = api_commands_list, .query = "",
 		.summary = "The commands that were given, and for each stream whether it got and answered them"},
-	{HTTP_GET, "/api/v1/jobs/{job}/schedule", SCOPE_READ, ROUTE_WORKER, .handler = api_job_schedule,
+	{HTTP_GET, "/api/v1/jobs/{job}/schedule", SCOPE_READ, ROUTE_WORKER, .handler = api_job_schedule, .query = "",
 		.summary =
 			"The learning rate that the settings declare beside the one that is printed, and the share of clipped gradients"},
-	{HTTP_GET, "/api/v1/jobs/{job}/tokens", SCOPE_READ, ROUTE_WORKER, .handler = api_job_tokens,
+	{HTTP_GET, "/api/v1/jobs/{job}/tokens", SCOPE_READ, ROUTE_WORKER, .handler = api_job_tokens, .query = "",
 		.summary =
 			"How many tokens the training has consumed, of how many, and when and at what cost it will be through"},
 	{HTTP_GET, "/api/v1/jobs/{job}/continuity", SCOPE_READ, ROUTE_WORKER, .handler = api_job_continuity,
+		.query = "",
 		.summary =
 			"Whether each restart went on from where it was: loss, learning rate and data position at the steps printed twice"},
 	{HTTP_GET, "/api/v1/jobs/{job}/checkpoints", SCOPE_READ, ROUTE_WORKER, .handler = api_job_checkpoints,
@@ -335,9 +336,8 @@ static const struct http_route routes[] = {
 	{HTTP_GET, "/dl/{file}", SCOPE_PUBLIC, ROUTE_WORKER, .handler = api_download, .query = "",
 		.summary =
 			"Download a client: sm-ship-x86_64, sm-ship-aarch64, sm_ship.py, sm_search.py, or their SHA256SUMS"},
-	{HTTP_GET, "/", SCOPE_PUBLIC, ROUTE_WORKER, .handler = api_assets, .query = "*", .summary = "The page"},
-	{HTTP_GET, "/{path...}", SCOPE_PUBLIC, ROUTE_WORKER, .handler = api_assets, .query = "*",
-		.summary = "The page"},
+	{HTTP_GET, "/", SCOPE_PUBLIC, ROUTE_WORKER, .handler = api_assets, .query = "*"},
+	{HTTP_GET, "/{path...}", SCOPE_PUBLIC, ROUTE_WORKER, .handler = api_assets, .query = "*"},
 };
 
 const struct http_route *api_routes(size_t *count)

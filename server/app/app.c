@@ -45,6 +45,7 @@ struct app {
 	struct assets *assets;
 	struct api *_Atomic api; /* the pipeline's threads run before it is there */
 	struct aws *aws;
+	struct mlflow *mlflow;
 	struct http_route *routes; /* of both */
 	struct http_server *server;
 	struct http_hooks hooks; /* outlive the server */
@@ -405,7 +406,8 @@ static enum status start_server(struct app *app, struct error *err)
 	if (!app->server)
 		TRY(start_listening(app, err));
 	TRY(doors_make_aws(&app->aws, app->options, app->api, app->pipeline, err));
-	TRY(doors_join_routes(&app->routes, &count, app->aws, err));
+	TRY(doors_make_mlflow(&app->mlflow, app->options, app->api, app->pipeline, err));
+	TRY(doors_join_routes(&app->routes, &count, app->aws, app->mlflow, err));
 	app->hooks = api_hooks(app->api);
 	TRY(api_start(app->api, err));
 	api_set_server(app->api, app->server);
@@ -622,6 +624,7 @@ void app_free(struct app *app)
 	pipeline_free(app->pipeline);
 	mem_free(app->routes);
 	aws_free(app->aws);
+	mlflow_free(app->mlflow);
 	api_free(app->api);
 	assets_free(app->assets);
 	webhook_formats_free(app->formats);

@@ -29,16 +29,33 @@ enum status doors_make_aws(
 	return aws_new(out, &aws, err);
 }
 
-enum status doors_join_routes(struct http_route **out, size_t *count, const struct aws *aws, struct error *err)
+enum status doors_make_mlflow(struct mlflow **out, const struct options *options, struct api *api,
+	struct pipeline *pipeline, struct error *err)
 {
-	size_t api_count, aws_count;
-	const struct http_route *of_api = api_routes(&api_count), *of_aws = aws_routes(aws, &aws_count);
+	struct mlflow_options mlflow = {.pipeline = pipeline,
+		.max_body_bytes = (size_t)options_i64(options, "max-mlflow-bytes"),
+		.max_search_runs = (size_t)options_i64(options, "max-mlflow-runs"),
+		.search_ms = options_i64(options, "job-search-ms"),
+		.artifact_root = options_text(options, "mlflow-artifacts"),
+		.reader_of = api_worker_reader,
+		.authenticate = api_hooks(api).authenticate,
+		.context = api};
 
-	*out = mem_alloc((api_count + aws_count) * sizeof **out);
+	return mlflow_new(out, &mlflow, err);
+}
+
+enum status doors_join_routes(
+	struct http_route **out, size_t *count, const struct aws *aws, const struct mlflow *mlflow, struct error *err)
+{
+	size_t counts[3], at = 0;
+	const struct http_route *tables[] = {
+		api_routes(&counts[0]), aws_routes(aws, &counts[1]), mlflow_routes(mlflow, &counts[2])};
+
+	*out = mem_alloc((counts[0] + counts[1] + counts[2]) * sizeof **out);
 	if (!*out)
 		return error_no_memory(err);
-	memcpy(*out, of_api, api_count * sizeof **out);
-	memcpy(*out + api_count, of_aws, aws_count * sizeof **out);
-	*count = api_count + aws_count;
+	for (size_t i = 0; i < 3; at += counts[i], i++)
+		memcpy(*out + at, tables[i], counts[i] * sizeof **out);
+	*count = at;
 	return OK;
 }

@@ -5,7 +5,7 @@
 static const double high_share = 1.3; /* of the level: a beginning below that cannot be told from a spike */
 static const double near_height = 0.6; /* of the way up to it */
 static const double far_down = 0.3; /* of that way */
-static const double alike_least = 0.4, alike_most = 2.5; /* of its fall */
+static const double alike_least = 0.25, alike_most = 2.5; /* of its fall */
 
 void beginning_learn(struct beginning *beginning, double value)
 {

@@ -5,16 +5,16 @@
  * robust standard deviations, shrunk while the history is short. An excursion trips the detector when
  *   - of the last 4 points 2 have z > 4 and the sum of min(z - 3, 8) is at least 9; or 3 and 12 when single points go
  *     beyond z = 6 more often than once in a thousand: the tail of the data, not the trainer (the count lags 12 points,
- *     so that an excursion does not call itself usual); or
+ *     so that an excursion does not call itself usual). Where the loss wanders, half as far again as it did before; or
  *   - the cumulative sum of z (clipped to +-4, less 1) passes 14, and the mean of the last dozen points has risen far enough
  *     since the sum was 0: ramps and small shifts. The bar of the sum rises with the correlation of neighbouring points, as the
  *     variance of their sums does. Losses wander: the rate of learning goes in cycles, data come in another order. How
- *     far the mean rose in earlier sums is kept (wander, which fades); half as far again is a mark. A warning is one that is 5
+ *     far the mean rose in earlier sums is kept (wander, which fades); half as far again is a mark. A warning is twice as far, 5
  *     spreads and 8 % high, if eight times its length passed before it began, or 16 %; or 8 spreads and four times the wander, of 2560
  *     points or more.
  * The z of evidence is the smaller of that against what is expected and that against the mean of the last dozen points: what rises
  * slowly is a ramp, and no jump.
- * Where a line stands for five steps or more, one point beyond z = 8 may be the whole spike and trips it too (12 where the
+ * Where a line stands for five steps or more, one point beyond z = 10 may be the whole spike and trips it too (12 where the
  * tail is heavy: a public log of a mixture of experts has both, every fifth step printed), after 256 points; but not where
  * points are as odd downwards. What comes again at equal distances (recur.h) is no news: the first line of an epoch that is one batch
  * where the others are means is nothing, a bad batch that every epoch brings again is a mark.
@@ -280,7 +280,7 @@ static bool is_sampled(const struct loss_spike *state)
 /* Where a line stands for several steps, one point may be all there is of a spike. The first of an epoch may stand for one. */
 static bool is_whole_spike(const struct loss_spike *state)
 {
-	double bar = fmax(has_heavy_tail(state) ? 12 : 8, 1.5 * state->down);
+	double bar = fmax(has_heavy_tail(state) ? 12 : 10, 1.5 * state->down);
 
 	return is_sampled(state) && !state->is_first_line && state->ramp.points >= WHOLE_SPIKE_POINTS &&
 	       state->z[RECENT - 1] > bar;
@@ -296,20 +296,18 @@ static bool has_evidence(const struct loss_spike *state)
 		count += state->z[i] > 4;
 		sum += clip((double)state->z[i] - 3, 0, 8);
 	}
-	bool has_added_up =
-		state->z[RECENT - 1] > 3 && count >= (is_heavy ? 3 : 2) && sum >= (is_heavy ? 12 : 9) * (1 + rho);
-	return has_added_up || is_whole_spike(state);
+	return state->z[RECENT - 1] > 3 && count >= (is_heavy ? 3 : 2) && sum >= (is_heavy ? 12 : 9) * (1 + rho);
 }
 
-static enum cause judge(struct loss_spike *state)
+static enum cause judge(struct loss_spike *state, double value)
 {
-	bool is_evident = has_evidence(state);
+	bool is_whole = is_whole_spike(state), is_evident = is_whole || has_evidence(state);
 
 	if (is_evident)
 		spells_add(&state->spells);
 	if (spells_are_usual(&state->spells)) /* they add up by themselves, too; what stays is a longer run than any */
 		return spells_have_more(&state->spells) ? CAUSE_EVIDENCE : CAUSE_NONE;
-	if (is_evident)
+	if (is_whole || (is_evident && ramp_is_beyond(&state->ramp, value)))
 		return CAUSE_EVIDENCE;
 	return ramp_is_high(&state->ramp, state->window) ? CAUSE_SUM : CAUSE_NONE;
 }
@@ -349,7 +347,7 @@ static void open_alarm(struct loss_spike *state, enum severity severity, uint64_
 	alarm->incident.spread = alarm->spread;
 	alarm->incident.score = z;
 	if (severity > SEVERITY_INFO) {
-		enum cause cause = judge(state);
+		enum cause cause = judge(state, point->value);
 		alarm->incident.first_step = onset(state, cause);
 		alarm->is_ramp = cause == CAUSE_SUM;
 		alarm->calm = alarm->is_ramp ? 3 : 8;
@@ -502,7 +500,7 @@ static void feed_watch(
 	memmove(state->news, state->news + 1, (NEWS - 1) * sizeof *state->news);
 	state->news[NEWS - 1] = (float)clip(new, -8, 8);
 	double small = small_spike(state);
-	enum cause cause = state->again ? CAUSE_NONE : judge(state);
+	enum cause cause = state->again ? CAUSE_NONE : judge(state, point->value);
 	if (state->alarm.is_open)
 		feed_mark(state, point, z, cause, to);
 	else if (cause != CAUSE_NONE && !is_like_start(state, point->value))

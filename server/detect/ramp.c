@@ -9,7 +9,7 @@ static const double near_share = 1.0 / 8; /* of a point in what is near */
 static const double near_most = 8; /* spreads that a point may lie from it */
 static const double high_share = 0.08, high_spreads = 5, plain_share = 0.16;
 static const double sure_spreads = 8, sure_times = 4;
-static const double wander_times = 1.5, wander_most = 0.15, wander_fading = 1 - 1.0 / 8192;
+static const double wander_times = 1.5, page_times = 2, wander_most = 0.15, wander_fading = 1 - 1.0 / 8192;
 
 static double clip(double value, double low, double high)
 {
@@ -51,6 +51,11 @@ void ramp_follow(struct ramp *ramp, const struct robust_window *window, double v
 		ramp->rise = fmax(ramp->rise, ramp->near - ramp->base);
 }
 
+bool ramp_is_beyond(const struct ramp *ramp, double value)
+{
+	return value - ramp->base > wander_times * ramp->wander;
+}
+
 bool ramp_has_added_up(const struct ramp *ramp, const struct robust_window *window)
 {
 	double rho = window->correlation;
@@ -65,7 +70,8 @@ bool ramp_is_high(const struct ramp *ramp, const struct robust_window *window)
 	bool is_sure = ramp->points >= SURE_POINTS && ramp->points >= SURE_LENGTHS * ramp->sum_points &&
 		       spreads > sure_spreads && above > sure_times * ramp->wander;
 
-	if (ramp->sum <= sum_bar || spreads <= high_spreads || !ramp_has_added_up(ramp, window))
+	if (ramp->sum <= sum_bar || spreads <= high_spreads || !ramp_has_added_up(ramp, window) ||
+		above <= page_times * ramp->wander)
 		return false;
 	return share > plain_share || (is_new && (share > high_share || is_sure));
 }

@@ -8,7 +8,7 @@
  * with the correlation of neighbouring points, as the variance of their sums does. How high is told by the mean of the last dozen points
  * (near), against what was expected when the sum was 0. Losses wander: the rate of learning goes in cycles, data come in another
  * order. So what each sum saw is kept (wander; it fades, and is at most 15 % of the level): what is half as far again has added up. It is
- * high if it is
+ * high if it is twice as far, and
  *   - 5 spreads and 8 % of the level, and eight times as many points as it has taken went before; or 16 %; or
  *   - 8 spreads and four times the wander, sixteen times as far on, of 2560 points or more.
  */
@@ -31,6 +31,8 @@ struct ramp {
 void ramp_gather(struct ramp *ramp, const struct robust_window *window, double z, int64_t step);
 /* After that; of points of an incident as well. */
 void ramp_follow(struct ramp *ramp, const struct robust_window *window, double value);
+/* It lies higher than this series goes by itself, by half. */
+bool ramp_is_beyond(const struct ramp *ramp, double value);
 bool ramp_has_added_up(const struct ramp *ramp, const struct robust_window *window);
 bool ramp_is_high(const struct ramp *ramp, const struct robust_window *window);
 /* The sum is 0 again. */

@@ -73,6 +73,18 @@ static void next_epoch(struct position *p, const struct raw_step *raw)
 	p->stride = 0;
 }
 
+/* The second step of the first epoch that was told apart: one behind all of the epoch before says that a stray line fell back. */
+static void go_on(struct position *p, const struct raw_step *raw)
+{
+	bool is_second = p->last == p->first && p->base == p->epoch_length;
+	bool is_behind = p->epoch_length == 0 || (is_second && raw->value - p->first >= p->epoch_length);
+
+	if (!is_behind)
+		return;
+	p->is_per_epoch = false;
+	p->base = 0;
+}
+
 /* Moves p on to the raw step and returns it unrolled. */
 static int64_t unroll(struct position *p, const struct raw_step *raw)
 {
@@ -80,6 +92,8 @@ static int64_t unroll(struct position *p, const struct raw_step *raw)
 		follow_epoch(p, raw);
 	else if (p->is_per_epoch && raw->value <= p->first && raw->value < p->last)
 		next_epoch(p, raw);
+	else if (p->is_per_epoch && raw->value > p->last)
+		go_on(p, raw);
 	if (p->stride == 0 && raw->value > p->first)
 		p->stride = raw->value - p->first;
 	p->has_epoch = raw->has_epoch;
@@ -170,7 +184,7 @@ static void take_back_as_epoch(struct attempts *attempts, bool is_again)
 		p->epoch_length = length_of_epoch(p);
 		shift_base(p, 1);
 		p->last = track->now.last;
-		p->stride = track->now.stride;
+		p->stride = track->now.stride ? track->now.stride : p->stride;
 		p->max_step = p->base + highest;
 		p->max_ts_ms = track->now.max_ts_ms;
 		p->max_since_ms = track->now.max_since_ms;
@@ -180,16 +194,16 @@ static void take_back_as_epoch(struct attempts *attempts, bool is_again)
 	take_back(attempts);
 }
 
-static enum status open_attempt(struct attempts *attempts, const struct raw_step *raw, int64_t step, bool is_sure,
-	bool waits_for_epoch, struct error *err)
+static enum status open_attempt(
+	struct attempts *attempts, const struct raw_step *raw, int64_t step, bool waits_for_epoch, struct error *err)
 {
 	if (!mem_grow(
 		    (void **)&attempts->starts, attempts->start_count, &attempts->start_cap, sizeof *attempts->starts))
 		return error_no_memory(err);
 	confirm(attempts);
 	attempts->starts[attempts->start_count++] = step;
-	attempts->trial.is_open = !is_sure;
-	attempts->trial.waits_for_epoch = !is_sure && waits_for_epoch;
+	attempts->trial.is_open = true;
+	attempts->trial.waits_for_epoch = waits_for_epoch;
 	attempts->trial.line = raw->line;
 	attempts->trial.is_behind_pause = false;
 	attempts->trial.points = 0;
@@ -244,27 +258,70 @@ static bool leads_on(const struct track *track, int64_t step)
 	return track->now.max_step >= track->before.max_step || step - track->now.max_step <= stride;
 }
 
+/* A start-up line stands before the trial that the track is on. */
+static bool is_hinted(const struct attempts *attempts, const struct track *track)
+{
+	return track->is_on_trial && attempts->hint_line > track->before.last_line &&
+	       attempts->hint_line < attempts->trial.line;
+}
+
+/* From a few steps far below the old maximum to the one that comes next behind it: nobody made what lies between again. */
+static bool leaps(const struct track *track, int64_t step)
+{
+	int64_t stride = track->before.stride > 0 ? track->before.stride : 1;
+	int64_t old = track->before.max_step, late = track->now.max_step;
+
+	return track->progress < TRIAL_PROGRESS && late < old && step > old && step - old <= 2 * stride &&
+	       step - late > 2 * stride;
+}
+
+/* The trial is over, and was no restart: a step beyond the old maximum comes too early. */
+static bool is_refuted(const struct attempts *attempts, const struct track *track, int64_t step)
+{
+	bool is_early = track->progress < TRIAL_PROGRESS && step > track->before.max_step;
+
+	if (!track->is_on_trial || !is_early)
+		return false;
+	if (is_hinted(attempts, track))
+		return leaps(track, step);
+	return !attempts->trial.is_behind_pause || !leads_on(track, step);
+}
+
+/* The same by the step of a track that is not on trial. A hint is refuted by a leap alone. */
+static bool goes_on_beside(const struct attempts *attempts, const struct track *track, int64_t step)
+{
+	if (!attempts->trial.is_open || step <= track->now.max_step)
+		return false;
+	for (size_t i = 0; i < attempts->track_count; i++) {
+		const struct track *other = &attempts->tracks[i];
+		if (is_hinted(attempts, other) && !leaps(other, step))
+			return false;
+	}
+	return true;
+}
+
 /* The step is below the maximum and log time is not: a restart, an epoch, or one of the ranks is slow. */
 static enum status fall_back(struct attempts *attempts, struct track *track, const struct raw_step *raw,
 	struct position *next, int64_t *step, struct error *err)
 {
-	bool is_sure = attempts->has_hint && attempts->hint_line > track->now.last_line;
+	bool has_hint = attempts->has_hint && attempts->hint_line > track->now.last_line;
 	bool is_first = !raw->has_epoch && raw->value == track->now.first;
 	bool is_behind_pause = is_pause(&track->now, raw->ts_ms);
 
-	if (!is_sure && attempts->trial.is_open && attempts->trial.waits_for_epoch && is_first && started_over(track) &&
-		track->now.max_step == track->before.max_step) {
+	if (!has_hint && attempts->trial.is_open && attempts->trial.waits_for_epoch && is_first &&
+		started_over(track) && track->now.max_step == track->before.max_step) {
 		take_back_as_epoch(attempts, true);
 		return attempts_place(attempts, track, raw, step, err);
 	}
 	bool is_refused = attempts->revision.is_pending || attempts->start_count >= ATTEMPTS_MAX;
-	bool is_known = attempts->trial.is_open || track->now.is_per_epoch || raw->is_aside;
-	if (is_refused || (is_known && !is_sure)) {
+	bool is_undecided = attempts->trial.is_open && !is_hinted(attempts, track);
+	bool is_known = is_undecided || track->now.is_per_epoch || raw->is_aside;
+	if (is_refused || (is_known && !has_hint)) {
 		advance(attempts, track, raw, next, *step);
 		return OK;
 	}
-	TRY(open_attempt(attempts, raw, *step, is_sure, is_first, err));
-	attempts->trial.is_behind_pause = !is_sure && is_behind_pause;
+	TRY(open_attempt(attempts, raw, *step, is_first && !has_hint, err));
+	attempts->trial.is_behind_pause = !has_hint && is_behind_pause;
 	enter(attempts, track, raw, next, *step);
 	return OK;
 }
@@ -283,8 +340,7 @@ enum status attempts_place(
 		settle(&next, attempts, raw, *step);
 		*now = next;
 	} else if (now->attempt < current(attempts)) {
-		bool goes_on = attempts->trial.is_open && *step > now->max_step;
-		if (goes_on) {
+		if (goes_on_beside(attempts, track, *step)) {
 			take_back_as_epoch(attempts, false);
 			return attempts_place(attempts, track, raw, step, err);
 		}
@@ -292,10 +348,7 @@ enum status attempts_place(
 	} else if (*step < now->max_step && raw->ts_ms >= now->max_ts_ms) {
 		return fall_back(attempts, track, raw, &next, step, err);
 	} else if (*step >= now->max_step) {
-		bool is_early = track->is_on_trial && track->progress < TRIAL_PROGRESS;
-		bool is_past = *step > track->before.max_step;
-		bool is_known = attempts->trial.is_behind_pause && leads_on(track, *step);
-		if (attempts->trial.is_open && is_early && is_past && !is_known) { /* a late chunk */
+		if (attempts->trial.is_open && is_refuted(attempts, track, *step)) { /* a late chunk, a stray line */
 			take_back(attempts);
 			return attempts_place(attempts, track, raw, step, err);
 		}

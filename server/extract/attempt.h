@@ -5,7 +5,9 @@
  *
  * A step that falls below the definition's maximum while log time does not is one of these:
  *   a restart        opened on trial; decided when five points, each further on, stayed at or below the old maximum,
- *                    or at once when a start-up or checkpoint-load line stands before it. Fewer are enough behind a silence
+ *                    or fewer when a start-up or checkpoint-load line stands before it: then only a leap of more than two
+ *                    printed intervals to the step behind the old maximum takes it back (a caught exception, another
+ *                    model's checkpoint, and one line that says a step of its own). Fewer are enough, too, behind a silence
  *                    that is unusually long, when they lead up to the old maximum and on without leaving a step out: a rank
  *                    that is late is late by less, and then the first one goes on from where it was;
  *   a late chunk     log time went back too: nothing happens. Or it passes the old maximum before the five: taken back;

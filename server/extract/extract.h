@@ -126,8 +126,8 @@ struct extract_line {
  * unrolled from where it is recognised on (its third epoch).
  * Attempt: see attempt.h and docs/decisions/0014-attempts.md. An attempt opens when a definition's step goes back while log
  * time does not, and it stays back for five of its points, or a start-up or checkpoint-load line came between; per-epoch
- * counters excepted. While that is open the points carry the new attempt. If it turns out to be a late chunk instead (the step
- * jumps back above the old maximum within five points), extractor_take_revision says from which line on the points get their
+ * counters excepted. While that is open the points carry the new attempt. If it turns out to be a late chunk or a stray line
+ * instead (the step jumps back above the old maximum within five points), extractor_take_revision says from which line on the points get their
  * old attempt again.
  */
 enum status extract_line(struct extractor *extractor, const struct definition_set *set, struct regex_scratch *scratch,

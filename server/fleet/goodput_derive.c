@@ -109,10 +109,22 @@ static bool is_stuck(const struct goodput_deriving *d)
 			       goodput_most(d->longest_marked_ms, MARKED_MS);
 }
 
+/* Where the training was told to end: what it takes to stop, once somebody said so, makes no step late. */
+static int64_t told_to_end_ms(const struct goodput_deriving *d, int64_t last_ms)
+{
+	const struct goodput_facts *facts = d->facts;
+	int64_t told_ms = d->end_ms;
+
+	for (size_t i = 0; i < facts->phase_count && facts->end == GOODPUT_STOPPED; i++)
+		if (facts->phases[i].bucket == GOODPUT_IDLE && facts->phases[i].from_ms >= last_ms)
+			told_ms = goodput_least(told_ms, facts->phases[i].from_ms);
+	return told_ms;
+}
+
 /* Behind the last step. */
 static enum status add_rest(struct goodput_deriving *d, int64_t last_ms, struct error *err)
 {
-	int64_t taken_ms = d->end_ms - last_ms, expected_ms = goodput_time_of(d, d->stride);
+	int64_t taken_ms = told_to_end_ms(d, last_ms) - last_ms, expected_ms = goodput_time_of(d, d->stride);
 	bool late = d->out->step_ms > 0 && is_late(d, taken_ms, d->stride);
 
 	for (size_t i = 0; i < d->facts->phase_count; i++) {

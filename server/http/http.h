@@ -154,7 +154,7 @@ struct http_route {
 		body; /* members of its JSON object, "name!:string columns:array" (!: must be there); NULL: it takes no JSON */
 	bool is_signable; /* with sig= in its address a GET needs neither token nor origin: hooks.check_signature says */
 	const char *audit; /* what it changes, as the audit log calls it: "jobs"; NULL: nothing, or it takes lines */
-	const char *summary; /* for the OpenAPI document */
+	const char *summary; /* for the OpenAPI document; NULL: it is not told of there */
 
 	/* What doors of another protocol have of their own; each may be left out. */
 	void *context; /* instead of the hooks' */

@@ -88,6 +88,7 @@ struct pipeline {
 	size_t packer_count;
 	atomic_bool is_stopping;
 	atomic_size_t backlog_bytes; /* of groups that are not extracted yet */
+	atomic_size_t kept_filter_bytes;
 	pthread_t writer, publisher, maintenance;
 	bool has_writer, has_publisher, has_maintenance;
 	unsigned extract_count;

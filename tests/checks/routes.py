@@ -7,7 +7,7 @@ import sys
 
 from source import ROOT, finish
 
-TABLES = ("server/api/routes.c", "server/aws/protocol/aws.c")
+TABLES = ("server/api/routes.c", "server/aws/protocol/aws.c", "server/mlflow/mlflow.c")
 PAGE = {("GET", "/"), ("GET", "/{path...}")}  # its files are no part of the interface
 ROW = re.compile(r"^\| `([A-Z]+)` \| `(/[^`]*)` \| (\w+) \| (.*) \|$", re.MULTILINE)
 ROUTE = re.compile(r'\{(HTTP_[A-Z]+(?: \| HTTP_[A-Z]+)*),\s*"(/[^"]*)"(?:,\s*SCOPE_(\w+))?((?:(?!\{HTTP_).)*)', re.DOTALL)
@@ -24,6 +24,11 @@ def routes(text):
                 yield (method, path, (scope or "read").lower()), words.replace("|", "&#124;")
 
 
+def without_query(text):
+    """The interface tells of them (/api/v1/openapi.json), also where there are none."""
+    return [f"{TABLES[0]}: the route {path} says no .query; where it takes none, that is \"\"" for _, path, _, rest in ROUTE.findall(text) if ".query" not in rest]
+
+
 def row_of(route, table):
     """As it stands in docs/api.md."""
     method, path, scope = route
@@ -38,6 +43,7 @@ def check(root):
     names = [route[:2] for route, _ in rows]
     written = dict(rows)
     faults = [f"docs/api.md: two rows of {method} {path}" for method, path in sorted({name for name in names if names.count(name) > 1})]
+    faults += [fault for fault in without_query((root / TABLES[0]).read_text())]
     faults += [f"docs/api.md: there is no row for this route; add: {row_of(route, table)}" for route in sorted(set(table) - set(written))]
     faults += [f"docs/api.md: no route is {method} {path} with scope {scope}" for method, path, scope in sorted(set(written) - set(table))]
     faults += [f"docs/api.md: the text of a row must be the .summary of its route; the row should be: {row_of(route, table)}"

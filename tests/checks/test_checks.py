@@ -235,11 +235,11 @@ def test_migrations_have_a_number_each():
 # ---- routes ----
 ROUTES = """static const struct http_route routes[] = {
 	{HTTP_GET, "/api/v1/info", SCOPE_PUBLIC, ROUTE_WORKER, .query = "", .summary = "Version"},
-	{HTTP_POST | HTTP_PUT, "/api/v1/logs", SCOPE_WRITE, ROUTE_UPLOAD,
+	{HTTP_POST | HTTP_PUT, "/api/v1/logs", SCOPE_WRITE, ROUTE_UPLOAD, .query = "job",
 		.summary =
 			"Lines: a|"
 			"b"},
-	{HTTP_GET, "/{path...}", SCOPE_PUBLIC, ROUTE_WORKER, .handler = api_assets},
+	{HTTP_GET, "/{path...}", SCOPE_PUBLIC, ROUTE_WORKER, .handler = api_assets, .query = "*"},
 };
 """
 ROUTE_ROWS = ["| `GET` | `/api/v1/info` | public | Version |", "| `POST` | `/api/v1/logs` | write | Lines: a&#124;b |",
@@ -258,6 +258,12 @@ def test_routes(tree, rows, faults):
     tree("server/api/routes.c", ROUTES)
     tree("docs/api.md", "\n".join(rows))
     assert len(faults_of(routes, tree.root)) == faults
+
+
+def test_a_route_says_its_query(tree):
+    tree("server/api/routes.c", ROUTES.replace('.query = "", ', ""))
+    tree("docs/api.md", "\n".join(ROUTE_ROWS))
+    assert faults_of(routes, tree.root) == ['server/api/routes.c: the route /api/v1/info says no .query; where it takes none, that is ""']
 
 
 # ---- texts ----

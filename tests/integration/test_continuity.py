@@ -220,3 +220,22 @@ def test_who_went_on_or_has_little_in_common_is_not_told_of(server):
     more.at_ms = few.at_ms - 10 * MINUTE_MS
     server.send("few", more.train(96, 400).lines)
     assert wait_until(lambda: differing(server, "few"), what="256 prints: no more in common will come")[0]["evidence"]["overlap_steps"] == 7
+
+
+def test_of_many_restarts_the_newest_hundred_are_looked_at(server):
+    """Each attempt makes ten steps and goes back five; the tenth of the loss is the noise of the step itself, so all of them went on."""
+    lines, at_ms, first = [], T0, 1
+    for attempt in range(1, 104):
+        for step in range(first, first + 10):
+            lines.append(line(at_ms, f"step: {step} | loss: {2 + (step * 7 % 10) / 100:.4f}"))
+            at_ms += MINUTE_MS
+        lines.append(line(at_ms, f"Resuming from checkpoint at step {first + 4}"))
+        first += 5
+        at_ms += 10 * MINUTE_MS
+    server.send("j", lines)
+    server.wait_for_extraction()
+    body = server.get("/api/v1/jobs/j/continuity").body
+    assert (len(body["restarts"]), body["left_out"]) == (100, 2)
+    assert [row["attempt"] for row in body["restarts"]] == list(range(4, 104))
+    assert {(row["overlap_steps"], row["loss_spreads"], row["verdict"]) for row in body["restarts"]} == {(5, 0, "continued")}
+    assert [row["first_step"] for row in body["restarts"]] == [5 * attempt - 4 for attempt in range(4, 104)]

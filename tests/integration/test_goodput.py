@@ -166,6 +166,20 @@ def test_two_runs_of_128_nodes_come_out_at_98_81_and_77_83_percent(quick):
         assert round(reply["goodput"], 2) == percent and reply["steps"]["step_seconds"] == STEP_S
 
 
+@pytest.mark.parametrize("behind_s, bucket", [(125, "idle"), (126, "stalled")], ids=["before its next step was late", "once it was late"])
+def test_a_stop_counts_from_when_it_was_told(quick, behind_s, bucket):
+    """A line comes every 100 s, and is late beyond a quarter of that. It takes ten minutes until the machines are given back."""
+    run = Script("stopped", DAY0_S, 4)
+    run.begin()
+    run.train(300)
+    run.spend(bucket, behind_s)
+    run.move("Stopping")
+    run.spend("idle", 600)
+    run.end(uploading_s=0, status="Stopped")
+    run.tell(quick)
+    check(quick, run)
+
+
 def put_prices(server, *prices, currency="USD"):
     reply = server.put("/api/v1/prices", json={"currency": currency, "prices": list(prices)})
     assert reply.status == 200, reply

@@ -259,8 +259,43 @@ def test_all_lines_over_time(make_server):
     sealed = histogram(server).body
     assert sealed["total"] == 6000 == sum(bucket["count"] for bucket in sealed["histogram"]) and sealed["bucket_ms"] == unsealed["bucket_ms"]
     assert len(sealed["histogram"]) == len(unsealed["histogram"])
-    # even times: what a block's lines are taken to be is what they are, but for the edges
-    assert all(abs(a["count"] - b["count"]) <= 120 for a, b in zip(sealed["histogram"], unsealed["histogram"]))
+    assert sealed["histogram"] == unsealed["histogram"]
     assert histogram(server, stream="a").body["total"] == 3000
     assert histogram(server, stream="c").body["field"] == "stream" and histogram(server, strem="a").status == 400
     assert server.get("/api/v1/jobs/none/logs/histogram").status == 404
+
+
+def test_a_pause_is_seen_in_what_is_sealed(make_server):
+    """A block holds a day of a quiet log: its lines are where they were said."""
+    server = make_server("--seal-age", "1h", "--seal-bytes", "1GiB")
+    first_ms, pause_ms = 1_700_000_000_000, 8 * 3_600_000
+    at = [first_ms + i * 60_000 for i in range(100)] + [first_ms + pause_ms + i * 60_000 for i in range(100, 200)]
+    body = "".join(f'{{"line":"tick","ts":{ts}}}\n' for ts in at)
+    assert server.post("/api/v1/logs?job=j&stream=a", body, content_type="application/x-ndjson").status == 200
+    server.wait_for_extraction()
+    for _ in ("unsealed", "sealed"):
+        reply = histogram(server).body
+        width = reply["bucket_ms"]
+        counts = {bucket["from_ms"]: bucket["count"] for bucket in reply["histogram"] if bucket["count"]}
+        assert counts == {start: sum(start <= ts < start + width for ts in at) for start in {ts // width * width for ts in at}}
+        assert max(b - a for a, b in zip(sorted(counts), sorted(counts)[1:])) > pause_ms - width
+        server.restart()
+
+
+def test_the_lines_of_many_wide_blocks_are_spread_over_their_times(make_server):
+    """A block a stream: 32 are opened. Of one more the sum is right, and the pause is filled."""
+    server = make_server("--seal-age", "1h", "--seal-bytes", "1GiB")
+    first_ms = 1_700_000_000_000
+    for streams in (32, 33):
+        for number in range(streams):
+            body = "".join(f'{{"line":"tick","ts":{first_ms + i * 60_000 + (i >= 100) * 8 * 3_600_000}}}\n' for i in range(200))
+            reply = server.post(f"/api/v1/logs?job=of-{streams}&stream=s{number}", body, content_type="application/x-ndjson")
+            assert reply.status == 200
+    server.wait_for_extraction()
+    server.restart()
+    for streams, is_exact in ((32, True), (33, False)):
+        buckets = server.get(f"/api/v1/jobs/of-{streams}/logs/histogram").body["histogram"]
+        counts = [bucket["count"] for bucket in buckets]
+        assert sum(counts) == streams * 200
+        middle = counts[len(counts) // 2]  # 340 minutes behind the first line: in the pause, from 99 to 580
+        assert (middle == 0) == is_exact, counts

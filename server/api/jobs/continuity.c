@@ -106,7 +106,8 @@ enum status api_job_continuity(void *context, void *worker, const struct http_re
 	struct continuity_report report;
 
 	TRY(api_arena(&arena, err));
-	TRY(continuity_read(api->options.pipeline, reader, arena, http_request_segment(request, 0), &report, err));
+	TRY(continuity_read(api->options.pipeline, reader, arena, http_request_segment(request, 0),
+		CONTINUITY_RESTARTS_MAX, &report, err));
 	json_object(&w);
 	json_put_span(&w, "metric", report.metric);
 	json_put_span(&w, "stream", report.stream);

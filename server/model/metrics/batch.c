@@ -39,6 +39,7 @@ void batch_free(struct batch *batch)
 	map_free(batch->index);
 	buf_done(&batch->content);
 	buf_done(&batch->block);
+	buf_done(&batch->filter);
 	arena_free(batch->texts);
 	arena_free(batch->arena);
 	mem_free(batch);
@@ -146,7 +147,8 @@ void batch_drop_texts(struct batch *batch)
 size_t batch_bytes(const struct batch *batch)
 {
 	size_t bytes = arena_bytes(batch->arena) + (batch->texts ? arena_bytes(batch->texts) : 0) +
-		       batch->line_count * sizeof(struct line) + batch->content.cap + batch->block.cap;
+		       batch->line_count * sizeof(struct line) + batch->content.cap + batch->block.cap +
+		       batch->filter.cap;
 
 	for (size_t i = 0; i < batch->part_count; i++) {
 		const struct batch_part *part = &batch->parts[i];

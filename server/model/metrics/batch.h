@@ -80,6 +80,7 @@ struct batch {
 	/* Of a batch of one large part, once the pipeline has packed it: its lines as the content of a block, in which their
 	 * texts then lie, and that block. Empty otherwise. */
 	struct buf content, block;
+	struct buf filter; /* of the block, for searches */
 	size_t packed_lines; /* how many lines those hold: of a batch that had to wait there may be more by now */
 };
 

@@ -150,7 +150,7 @@ static enum status look(struct pipeline *pipeline, struct store_reader *reader, 
 		return error_no_memory(err);
 	TRY(store_read_job_by_id(reader, arena, job->job_id, &row, err));
 	TRY(end_earlier(pipeline, reader, arena, job, attempts, &is_known, err));
-	TRY(continuity_read(pipeline, reader, arena, row.name, &report, err));
+	TRY(continuity_read(pipeline, reader, arena, row.name, 1, &report, err));
 	const struct continuity_restart *last = report.count ? &report.restarts[report.count - 1] : NULL;
 	bool goes_on_with_none = attempts == 1 && report.metric.len && !report.count && !report.pending;
 	bool is_there = last && last->attempt == attempts;

@@ -244,6 +244,59 @@ static bool is_awaited(const struct silences *silences, const struct silence *si
 	       (head == SILENCE_NO_HEAD || head != silence->head);
 }
 
+/*
+ * Every line of every stream comes through here, so nearly all must be turned away at once: 16 bytes at a time are looked at
+ * for two letters that begin a word and an awaited metric's.
+ */
+typedef unsigned char bytes16 __attribute__((vector_size(16)));
+
+enum { AWAITED_MAX = 16 }; /* of more, each line is looked at in full */
+
+struct awaited {
+	size_t count; /* of words, however many there is room for */
+	unsigned char first[AWAITED_MAX], second[AWAITED_MAX];
+};
+
+static void await_word(struct awaited *awaited, const char *word)
+{
+	if (awaited->count < AWAITED_MAX && word[1]) {
+		awaited->first[awaited->count] = (unsigned char)(word[0] | 0x20);
+		awaited->second[awaited->count++] = (unsigned char)(word[1] | 0x20);
+	} else {
+		awaited->count = AWAITED_MAX + 1;
+	}
+}
+
+static bytes16 folded_at(const unsigned char *at)
+{
+	bytes16 bytes;
+
+	memcpy(&bytes, at, sizeof bytes);
+	return bytes | (unsigned char)0x20;
+}
+
+static bool may_name(const struct awaited *awaited, struct span text)
+{
+	unsigned char padded[1 + LOOK_BYTES + 2 * sizeof(bytes16)];
+	bytes16 hits = {0};
+
+	if (awaited->count > AWAITED_MAX)
+		return true;
+	padded[0] = 0;
+	memcpy(padded + 1, text.ptr, text.len);
+	memset(padded + 1 + text.len, 0, 2 * sizeof hits);
+	for (size_t at = 0; at < text.len; at += sizeof hits) {
+		bytes16 before = folded_at(padded + at), first = folded_at(padded + at + 1),
+			second = folded_at(padded + at + 2);
+		bytes16 begins = (bytes16)((before < 'a') | (before > 'z'));
+		for (size_t i = 0; i < awaited->count; i++)
+			hits |= begins & (bytes16)((first == awaited->first[i]) & (second == awaited->second[i]));
+	}
+	uint64_t halves[2];
+	memcpy(halves, &hits, sizeof halves);
+	return (halves[0] | halves[1]) != 0;
+}
+
 enum letter_kind { LETTER = 1, FIRST_LETTER = 2 }; /* of a word that is looked for: it is a LETTER too */
 
 struct letters {
@@ -258,11 +311,11 @@ static void letters_begin_word(struct letters *letters, char letter)
 		LETTER | FIRST_LETTER;
 }
 
-/* What the awaited metrics' words begin with. False: none is awaited. */
-static bool find_awaited(struct stream_state *stream, uint32_t head, struct letters *letters)
+/* The words of the metrics that are. */
+static struct awaited find_awaited(struct stream_state *stream, uint32_t head)
 {
 	struct silences *silences = stream->silences;
-	bool is_any = false;
+	struct awaited awaited = {0};
 
 	for (size_t i = 0; i < silences->count; i++) {
 		struct silence *silence = &silences->items[i];
@@ -271,17 +324,13 @@ static bool find_awaited(struct stream_state *stream, uint32_t head, struct lett
 		const struct series_state *series = silence->word[0] ? NULL : series_of(stream, silence->series_id);
 		if (series)
 			keep_word(series, silence->word);
-		if (!silence->word[0])
-			continue;
-		if (!is_any)
-			*letters = ALPHABET;
-		letters_begin_word(letters, silence->word[0]);
-		is_any = true;
+		if (silence->word[0])
+			await_word(&awaited, silence->word);
 	}
-	return is_any;
+	return awaited;
 }
 
-/* Where a word begins that may be one of those. A table and no branch, because every line of every stream comes through here. */
+/* Where a word begins that may be one of those. A table and no branch. */
 static size_t find_words(struct span text, const struct letters *letters, unsigned char starts[LOOK_BYTES])
 {
 	size_t count = 0;
@@ -325,12 +374,17 @@ static void count_named(struct stream_state *stream, uint32_t head, struct span 
 	unsigned char starts[LOOK_BYTES];
 	struct letters letters;
 
-	if (!find_awaited(stream, head, &letters))
+	struct awaited awaited = find_awaited(stream, head);
+	text.len = text.len < LOOK_BYTES ? text.len : LOOK_BYTES;
+	if (!awaited.count || !text.len || !may_name(&awaited, text))
 		return;
+	letters = ALPHABET;
+	for (size_t i = 0; i < silences->count; i++)
+		if (is_awaited(silences, &silences->items[i], head) && silences->items[i].word[0])
+			letters_begin_word(&letters, silences->items[i].word[0]);
 	letters_begin_word(&letters, 'e');
 	letters_begin_word(&letters, 'v');
 	letters_begin_word(&letters, 't');
-	text.len = text.len < LOOK_BYTES ? text.len : LOOK_BYTES;
 	size_t count = find_words(text, &letters, starts);
 	if (says_validation(text, starts, count))
 		return;

@@ -1,12 +1,13 @@
 /*
  * Large batches are compressed where they come from, on the I/O thread, as the block that the sealer will store: text is
  * compressed once in its life, and not by the one writer. Small ones wait for the writer, which compresses a group of them
- * together: alone they would be four times the size.
+ * together: alone they would be four times the size. The block's filter for searches is made with it, while the text is here.
  */
 #include "pipeline/commit/batch_pack.h"
 
 #include "state/pipeline_state.h"
 #include "store/pack/journal_points.h"
+#include "store/pack/log_filter.h"
 
 enum { LARGE_BYTES = 128 << 10, LARGEST_BYTES = 2 * BLOCK_MAX_BYTES }; /* larger ones the sealer cuts into blocks */
 
@@ -32,14 +33,20 @@ void packer_give_back(struct pipeline *pipeline, struct zstd *zstd)
 	zstd_free(zstd);
 }
 
+/* What a block's content ends with: each text and a newline (store/pack/block.h). */
+static struct span texts_of(const struct batch *batch)
+{
+	return span_skip(buf_span(&batch->content), batch->content.len - batch->text_bytes);
+}
+
 /* The texts lie in the content from now on: what they were copied from goes. Names lie elsewhere (struct batch). */
 static void move_texts(struct batch *batch)
 {
-	struct block_cursor cursor = block_lines(buf_span(&batch->content));
-	struct line line;
+	struct batch_part *part = &batch->parts[0];
+	const char *at = texts_of(batch).ptr;
 
-	for (size_t i = 0; block_next_line(&cursor, &line); i++)
-		batch->parts[0].lines[i].text = line.text;
+	for (size_t i = 0; i < part->count; at += part->lines[i++].text.len + 1)
+		part->lines[i].text.ptr = at;
 	batch_drop_texts(batch);
 }
 
@@ -51,6 +58,7 @@ static enum status lay_out(struct batch *batch, struct zstd *zstd, struct error 
 	buf_reserve(&batch->content, batch->text_bytes + 2 * batch->line_count + 64);
 	TRY(block_lay_out(part->lines, part->count, &batch->content, err));
 	TRY(block_compress(buf_span(&batch->content), zstd, &batch->block, err));
+	TRY(log_filter_pack(texts_of(batch), &batch->filter, err));
 	move_texts(batch);
 	return OK;
 }
@@ -59,21 +67,24 @@ static enum status lay_out(struct batch *batch, struct zstd *zstd, struct error 
 static enum status pack(struct batch *batch, struct zstd *zstd, struct error *err)
 {
 	struct batch_part *part = &batch->parts[0];
-	struct buf old_content = batch->content, old_block = batch->block;
+	struct buf old_content = batch->content, old_block = batch->block, old_filter = batch->filter;
 
 	for (size_t i = 0; i < part->count; i++)
 		part->lines[i].ts_ms = line_effective_ms(&part->lines[i], batch->arrival_ms);
-	batch->content = batch->block = BUF_INIT(JOURNAL_RECORD_MAX_BYTES);
+	batch->content = batch->block = batch->filter = BUF_INIT(JOURNAL_RECORD_MAX_BYTES);
 	enum status status = lay_out(batch, zstd, err);
 	if (status == OK) {
 		batch->packed_lines = part->count;
 		buf_done(&old_content);
 		buf_done(&old_block);
+		buf_done(&old_filter);
 	} else { /* as it was: the texts move last */
 		buf_done(&batch->content);
 		buf_done(&batch->block);
+		buf_done(&batch->filter);
 		batch->content = old_content;
 		batch->block = old_block;
+		batch->filter = old_filter;
 	}
 	return status;
 }

@@ -237,7 +237,7 @@ static enum status add_slice(struct plan *plan, struct ingest *ingest, const str
 	TRY(resolve_definitions(
 		plan->pipeline, store_tx_reader(plan->tx), stream->job, slice.generation, &planned.definitions, err));
 	planned.range = (struct tail_range){plan->seq, slice.first_line, slice.line_count, slice.text_bytes,
-		slice.arrival_ms, slice.first_point, slice.point_count};
+		slice.arrival_ms, slice.first_point, slice.point_count, NULL};
 	planned.body_at = journal_add(&plan->pipeline->journal, &slice, part->lines + skip);
 	slice.body.len = plan->pipeline->journal.plain.len - planned.body_at;
 	planned.slice = slice;
@@ -378,7 +378,7 @@ static void publish_states(struct plan *plan)
 	}
 }
 
-static void publish_range(const struct plan_slice *slice)
+static void publish_range(struct pipeline *pipeline, const struct plan_slice *slice)
 {
 	struct stream_state *stream = slice->stream;
 
@@ -386,7 +386,10 @@ static void publish_range(const struct plan_slice *slice)
 	must_have(mem_grow((void **)&stream->ranges, stream->range_count, &stream->range_cap, sizeof *stream->ranges)
 			  ? stream
 			  : NULL);
-	stream->ranges[stream->range_count++] = slice->range;
+	struct tail_range *range = &stream->ranges[stream->range_count++];
+	*range = slice->range;
+	if (slice->slice.kind == JOURNAL_BLOCK)
+		range->filter = kept_filter_new(&pipeline->kept_filter_bytes, buf_span(&slice->batch->filter));
 	stream->unsealed_bytes += slice->range.text_bytes;
 	stream->committed_line = slice->range.first_line + slice->range.line_count;
 	stream->committed_byte += slice->sent_bytes;
@@ -450,7 +453,7 @@ struct group *plan_publish(struct plan *plan, struct buf *plain)
 		stream->is_touched = false;
 	}
 	for (size_t i = 0; i < plan->slice_count; i++)
-		publish_range(&plan->slices[i]);
+		publish_range(plan->pipeline, &plan->slices[i]);
 	if (plan->slice_count)
 		group = make_group(plan, plain);
 	close_plan(plan);

@@ -23,7 +23,7 @@ static enum status add_range(
 	if (!mem_grow((void **)&stream->ranges, stream->range_count, &stream->range_cap, sizeof *stream->ranges))
 		return error_no_memory(err);
 	stream->ranges[stream->range_count++] = (struct tail_range){seq, slice->first_line, slice->line_count,
-		slice->text_bytes, slice->arrival_ms, slice->first_point, slice->point_count};
+		slice->text_bytes, slice->arrival_ms, slice->first_point, slice->point_count, NULL};
 	stream->unsealed_bytes += slice->text_bytes;
 	stream->committed_line = stream->planned_line = slice->first_line + slice->line_count;
 	stream->committed_byte = stream->planned_byte = slice->first_byte + slice->sent_bytes;

@@ -52,7 +52,7 @@ bool seal_copy_ranges(struct seal *seal, struct unit *unit)
 
 /* ---- blocks ---- */
 
-/* What came compressed is opened once for this: a search then need not open it. */
+/* What came compressed without a filter is opened once for this: a search then need not open it. */
 static enum status make_filter(struct seal *seal, struct block_row *row, struct span content, struct error *err)
 {
 	AUTO_DONE(buf) plain = BUF_INIT(SIZE_MAX / 2);
@@ -71,7 +71,8 @@ static enum status make_filter(struct seal *seal, struct block_row *row, struct 
 static enum status finish_block(
 	struct seal *seal, struct unit *unit, struct block_row row, struct span content, struct error *err)
 {
-	TRY(make_filter(seal, &row, content, err));
+	if (!row.filter.len)
+		TRY(make_filter(seal, &row, content, err));
 	if (!mem_grow((void **)&unit->blocks, unit->block_count, &unit->block_cap, sizeof *unit->blocks))
 		return error_no_memory(err);
 	row.job_id = unit->stream->job->job_id;
@@ -232,6 +233,16 @@ static enum status add_slice_lines(
 	return OK;
 }
 
+static struct span find_filter(const struct unit *unit, const struct journal_slice *slice)
+{
+	for (size_t i = 0; i < unit->range_count; i++) {
+		const struct tail_range *range = &unit->ranges[i];
+		if (range->line_count == slice->line_count && range->first_line == slice->first_line)
+			return kept_filter_span(range->filter);
+	}
+	return SPAN("");
+}
+
 /* A slice that is a block already, and goes on where the text stands, is that. */
 static enum status add_slice_block(
 	struct seal *seal, struct unit *unit, const struct journal_slice *slice, struct error *err)
@@ -241,7 +252,8 @@ static enum status add_slice_block(
 		.raw_bytes = slice->text_bytes,
 		.first_ms = slice->first_ms,
 		.last_ms = slice->last_ms,
-		.data = slice->block};
+		.data = slice->block,
+		.filter = find_filter(unit, slice)};
 
 	TRY(flush_lines(seal, unit, err));
 	TRY(finish_block(seal, unit, row, SPAN(""), err));
@@ -388,8 +400,10 @@ void seal_drop_ranges(const struct unit *unit)
 	struct stream_state *stream = unit->stream;
 	size_t count = 0;
 
-	while (count < stream->range_count && is_range_sealed(&stream->ranges[count], unit))
-		stream->unsealed_bytes -= stream->ranges[count++].text_bytes;
+	for (; count < stream->range_count && is_range_sealed(&stream->ranges[count], unit); count++) {
+		stream->unsealed_bytes -= stream->ranges[count].text_bytes;
+		kept_filter_free(stream->ranges[count].filter);
+	}
 	stream->range_count -= count;
 	memmove(stream->ranges, stream->ranges + count, stream->range_count * sizeof *stream->ranges);
 }

@@ -30,6 +30,7 @@ struct walk {
 	size_t part_count;
 	int64_t *starts; /* attempt i + 1 of all began at step starts[i] */
 	size_t start_count;
+	int64_t *least_start; /* the least of starts[i] to starts[first] */
 	size_t first; /* the attempt before the first restart that is looked at */
 	struct continuity_series *series[FOLLOWED_COUNT]; /* one a restart */
 	size_t restart_count;
@@ -123,24 +124,30 @@ static enum status read_parts(struct pipeline *pipeline, struct store_reader *re
 
 /* ---- points ---- */
 
-static bool is_again(const struct walk *walk, uint32_t attempt, size_t until, int64_t step)
-{
-	for (size_t i = attempt; i < until; i++)
-		if (walk->starts[i] <= step)
-			return true;
-	return false;
-}
-
-/* Restart i began attempt first + i + 2, of all attempts from 1 on. */
+/*
+ * Restart i began attempt first + i + 2, of all attempts from 1 on. What an attempt between the point's and a restart's made again is
+ * nothing that this restart took the place of, nor any later one.
+ */
 static void take_point(
 	const struct walk *walk, struct continuity_series *series, uint32_t attempt, const struct point *point)
 {
-	for (size_t i = 0; i < walk->restart_count; i++) {
+	size_t next = attempt; /* the attempt behind the point's: its start is starts[attempt] */
+
+	if (attempt <= walk->first) {
+		if (walk->least_start[attempt] <= point->step)
+			return;
+		next = walk->first + 1;
+	}
+	for (size_t i = attempt > walk->first + 2 ? attempt - walk->first - 2 : 0; i < walk->restart_count; i++) {
 		size_t began = walk->first + i + 2;
-		if (attempt == began)
+		if (attempt == began) {
 			continuity_add_after(&series[i], point->step, point->value);
-		else if (attempt < began && !is_again(walk, attempt, began - 1, point->step))
-			continuity_add_before(&series[i], walk->starts[began - 1], point->step, point->value);
+			continue;
+		}
+		for (; next + 1 < began; next++)
+			if (walk->starts[next] <= point->step)
+				return;
+		continuity_add_before(&series[i], walk->starts[began - 1], point->step, point->value);
 	}
 }
 
@@ -198,6 +205,19 @@ static enum status find_starts(struct pipeline *pipeline, struct store_reader *r
 		TRY(first_step_of(pipeline, reader, arena, part, &starts[0], err));
 		for (size_t j = 1; j < part->attempts; j++)
 			starts[j] = part->stream->attempt_starts[j];
+	}
+	return OK;
+}
+
+static enum status find_least_starts(struct arena *arena, struct walk *walk, struct error *err)
+{
+	walk->least_start = arena_alloc(arena, (walk->first + 1) * sizeof *walk->least_start);
+	if (!walk->least_start)
+		return error_no_memory(err);
+	int64_t least = INT64_MAX;
+	for (size_t i = walk->first + 1; i-- > 0;) {
+		least = walk->starts[i] < least ? walk->starts[i] : least;
+		walk->least_start[i] = least;
 	}
 	return OK;
 }
@@ -285,7 +305,7 @@ static enum status judge(const struct walk *walk, struct arena *arena, struct co
 }
 
 enum status continuity_read(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
-	struct span job, struct continuity_report *out, struct error *err)
+	struct span job, size_t limit, struct continuity_report *out, struct error *err)
 {
 	struct walk walk = {.part_count = 0};
 
@@ -299,10 +319,11 @@ enum status continuity_read(struct pipeline *pipeline, struct store_reader *read
 	out->rate_metric = find_series(own->stream, own->metrics[RATE]) ? own->metrics[RATE] : SPAN("");
 	out->data_metric = own->metrics[DATA];
 	size_t all = own->attempts - (walk.part_count == 1);
-	walk.restart_count = all < CONTINUITY_RESTARTS_MAX ? all : CONTINUITY_RESTARTS_MAX;
+	walk.restart_count = all < limit ? all : limit;
 	out->left_out = all - walk.restart_count;
 	TRY(find_starts(pipeline, reader, arena, &walk, err));
 	walk.first = walk.start_count - walk.restart_count - 1;
+	TRY(find_least_starts(arena, &walk, err));
 	TRY(walk_all(pipeline, reader, arena, &walk, err));
 	TRY(judge(&walk, arena, out, err));
 	TRY(find_checkpoints(reader, arena, &walk, out, err));

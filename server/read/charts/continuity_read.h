@@ -10,7 +10,7 @@
 
 struct pipeline;
 
-enum { CONTINUITY_RESTARTS_MAX = 100 /* the newest ones */ };
+enum { CONTINUITY_RESTARTS_MAX = 100 };
 
 struct continuity_restart {
 	uint32_t attempt; /* that it began */
@@ -28,6 +28,6 @@ struct continuity_report {
 	size_t pending; /* newest ones that have printed no loss yet */
 };
 
-/* ERR_NOT_FOUND names the job. */
+/* The newest `limit` restarts. ERR_NOT_FOUND names the job. */
 enum status continuity_read(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
-	struct span job, struct continuity_report *out, struct error *err) MUST_CHECK;
+	struct span job, size_t limit, struct continuity_report *out, struct error *err) MUST_CHECK;

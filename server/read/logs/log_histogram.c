@@ -1,17 +1,24 @@
-/* Lines over time, out of what is known of blocks without their text, and of the unsealed lines. */
+/* Lines over time: of the unsealed ones, and of blocks, nearly all out of what is known of them without their text. */
 #include "read/logs/search.h"
 #include "read/logs/tail.h"
 #include "state/pipeline_state.h"
+#include "state/streams/block_times.h"
 #include "store/blocks.h"
 #include "store/jobs.h"
 #include "store/streams.h"
 
-enum { SHARES = 64, STALE_TRIES = 20, FIRST_MS = 1000 };
+enum {
+	SHARES = 64,
+	STALE_TRIES = 20,
+	FIRST_MS = 1000,
+	OPENED_MAX = 32 /* blocks of a job; a mebibyte of text takes two milliseconds */
+};
 static const int64_t END_MS = (int64_t)1 << 56; /* beyond any time that is meant */
 
 struct counting {
 	struct histogram histogram;
 	uint64_t total;
+	uint64_t end; /* of the block that is being opened: lines from there on are counted as unsealed */
 };
 
 static int64_t clamp(int64_t ms)
@@ -34,6 +41,58 @@ static void count_block(struct counting *c, const struct block_head *head, uint6
 		histogram_add(&c->histogram, first_ms + (int64_t)i * width_ms + width_ms / 2,
 			count * (i + 1) / shares - count * i / shares);
 	c->total += count;
+}
+
+static void count_line(void *context, uint64_t line, int64_t ts_ms)
+{
+	struct counting *c = context;
+
+	if (line >= c->end)
+		return;
+	histogram_add(&c->histogram, clamp(ts_ms), 1);
+	c->total++;
+}
+
+/* Within a block that is no wider than two bars it makes no difference where a line is. */
+static int64_t wide_ms(const struct counting *c, const struct block_head *heads, size_t count)
+{
+	const struct histogram *unsealed = &c->histogram;
+	int64_t first_ms = END_MS, last_ms = -END_MS;
+
+	if (unsealed->count) {
+		first_ms = unsealed->first * unsealed->width;
+		last_ms = first_ms + (int64_t)unsealed->count * unsealed->width;
+	}
+	for (size_t i = 0; i < count; i++) {
+		first_ms = clamp(heads[i].first_ms) < first_ms ? clamp(heads[i].first_ms) : first_ms;
+		last_ms = clamp(heads[i].last_ms) > last_ms ? clamp(heads[i].last_ms) : last_ms;
+	}
+	return last_ms > first_ms ? 2 * ((last_ms - first_ms) / LOG_HISTOGRAM_BUCKETS) : 0;
+}
+
+static bool is_wide(const struct block_head *head, int64_t least_ms)
+{
+	return clamp(head->last_ms) - clamp(head->first_ms) > least_ms;
+}
+
+/* Where few blocks are wide, as in the log of a quiet day, they are opened: a night without a line is seen. */
+static enum status count_blocks(struct counting *c, struct store_reader *reader, const struct tail *tail,
+	int64_t job_id, const struct block_head *heads, size_t count, struct error *err)
+{
+	int64_t least_ms = wide_ms(c, heads, count);
+	size_t wide = 0;
+
+	for (size_t i = 0; i < count; i++)
+		wide += is_wide(&heads[i], least_ms);
+	for (size_t i = 0; i < count; i++) {
+		const struct tail_stream *stream = tail_find(tail, heads[i].stream_id);
+		c->end = stream ? stream->start : UINT64_MAX;
+		if (wide <= OPENED_MAX && is_wide(&heads[i], least_ms))
+			TRY(block_times_walk(reader, tail->zstd, job_id, &heads[i], count_line, c, err));
+		else
+			count_block(c, &heads[i], c->end);
+	}
+	return OK;
 }
 
 static enum status count_tail(void *context, const struct tail_stream *stream, uint64_t first_line,
@@ -75,11 +134,7 @@ static enum status count_sealed(struct counting *c, struct store_reader *reader,
 			SPAN_ARGS(tail->job), SPAN_ARGS(tail->stream));
 	TRY(store_read_block_heads(
 		reader, arena, job.job_id, tail->stream.len ? rows[0].stream_id : 0, &heads, &count, err));
-	for (size_t i = 0; i < count; i++) {
-		const struct tail_stream *stream = tail_find(tail, heads[i].stream_id);
-		count_block(c, &heads[i], stream ? stream->start : UINT64_MAX);
-	}
-	return OK;
+	return count_blocks(c, reader, tail, job.job_id, heads, count, err);
 }
 
 enum status log_search_count(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,

@@ -91,7 +91,7 @@ struct log_histogram {
 	uint64_t total;
 };
 
-/* All lines of a job ("": of all its streams) over time. Of what is sealed no text is read: a block's lines are taken to be
- * spread evenly over its time. ERR_NOT_FOUND: job or stream. */
+/* All lines of a job ("": of all its streams) over time. Where no more than 32 sealed blocks are wider than two buckets these are
+ * read; of the others a block's lines are taken to be spread evenly over its time. ERR_NOT_FOUND: job or stream. */
 enum status log_search_count(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	struct span job, struct span stream, struct log_histogram *out, struct error *err) MUST_CHECK;

@@ -16,6 +16,16 @@ static bool is_secret(struct span name, const struct json *value)
 	       (secret_is_name(name) || secret_is_value(json_string_of(value)));
 }
 
+static enum status mask_tags(const struct json *tags, struct error *err)
+{
+	for (const struct json *tag = json_first(tags); tag; tag = json_next(tag)) {
+		const struct json *value = json_get(tag, "Value");
+		if (is_secret(json_string_of(json_get(tag, "Key")), value))
+			TRY(mask(value, err));
+	}
+	return OK;
+}
+
 enum status secrets_mask(const struct json *document, struct error *err)
 {
 	static const char *const sections[] = {"Environment", "HyperParameters", "OtherHyperParameters"};
@@ -26,10 +36,6 @@ enum status secrets_mask(const struct json *document, struct error *err)
 			if (is_secret(json_key_of(entry), entry))
 				TRY(mask(entry, err));
 	}
-	for (const struct json *tag = json_first(json_get(document, "Tags")); tag; tag = json_next(tag)) {
-		const struct json *value = json_get(tag, "Value");
-		if (is_secret(json_string_of(json_get(tag, "Key")), value))
-			TRY(mask(value, err));
-	}
-	return OK;
+	TRY(mask_tags(json_get(document, "Tags"), err));
+	return mask_tags(json_get(document, "OtherTags"), err);
 }

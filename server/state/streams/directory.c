@@ -56,6 +56,8 @@ void stream_state_free(struct stream_state *stream)
 		series_state_free(stream->series[i]);
 	mem_free(stream->series);
 	mem_free(stream->by_number);
+	for (size_t i = 0; i < stream->range_count; i++)
+		kept_filter_free(stream->ranges[i].filter);
 	mem_free(stream->ranges);
 	extractor_free(stream->extractor);
 	definitions_unref(stream->own_definitions);

@@ -24,6 +24,7 @@
 #include "state/watchers/backfill_incidents.h"
 #include "state/watchers/clock_skew.h"
 #include "state/jobs/job_settings.h"
+#include "state/streams/kept_filter.h"
 #include "store/jobs.h"
 #include "store/store.h"
 
@@ -59,6 +60,7 @@ struct tail_range {
 	int64_t arrival_ms;
 	uint64_t first_point;
 	size_t point_count;
+	struct kept_filter *filter; /* of lines that are a block; NULL: it is to be made */
 };
 
 struct series_state { /* lock */

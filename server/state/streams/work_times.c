@@ -1,9 +1,8 @@
 #include "state/streams/work_times.h"
 
 #include "model/metrics/stream_name.h"
+#include "state/streams/block_times.h"
 #include "state/streams/job_view.h"
-#include "store/blocks.h"
-#include "store/pack/block.h"
 
 /* So many blocks are opened for the times of their lines: of the others the ends are enough, or must do. */
 enum { OPENED_MAX = 8 };
@@ -24,24 +23,10 @@ int64_t job_believed_first_ms(const struct job_view *view)
 	return stretches_first_ms(&work);
 }
 
-static enum status open_block(struct store_reader *reader, struct zstd *zstd, int64_t job_id, struct stretches *out,
-	const struct block_head *head, struct error *err)
+static void add_time(void *context, uint64_t line, int64_t ts_ms)
 {
-	AUTO(arena) arena = arena_new();
-	AUTO_DONE(buf) plain = BUF_INIT(SIZE_MAX / 2);
-	struct block_row row;
-	struct line line;
-
-	if (!arena)
-		return error_no_memory(err);
-	TRY(store_read_block(reader, arena, job_id, head->stream_id, head->first_line, &row, err));
-	if (row.first_line != head->first_line)
-		return OK; /* deleted meanwhile */
-	TRY(block_decompress(row.data, zstd, &plain, err));
-	struct block_cursor cursor = block_lines(buf_span(&plain));
-	while (block_next_line(&cursor, &line))
-		stretches_add(out, line.ts_ms);
-	return OK;
+	(void)line;
+	stretches_add(context, ts_ms);
 }
 
 /* Of a block that is not opened two times are known, and not how many lines are near which. */
@@ -74,7 +59,7 @@ static enum status add_blocks(struct store_reader *reader, struct arena *arena, 
 			add_ends(out, &heads[i], is_narrow);
 			continue;
 		}
-		TRY(open_block(reader, zstd, job_id, out, &heads[i], err));
+		TRY(block_times_walk(reader, zstd, job_id, &heads[i], add_time, out, err));
 		opened++;
 	}
 	return OK;

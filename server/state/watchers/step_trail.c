@@ -26,12 +26,18 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
+/* What may stand between two digits of a number or a time. */
+static bool is_joint(char c)
+{
+	return c == '.' || c == ':' || c == '-' || c == '/' || c == ',' || c == 'T';
+}
+
 size_t number_bytes(struct span text, size_t at, bool *is_time)
 {
 	size_t end = at;
 
 	*is_time = false;
-	while (end < text.len && (is_digit(text.ptr[end]) || (strchr(":-/.,T", text.ptr[end]) && end + 1 < text.len &&
+	while (end < text.len && (is_digit(text.ptr[end]) || (is_joint(text.ptr[end]) && end + 1 < text.len &&
 								     is_digit(text.ptr[end + 1])))) {
 		*is_time |= text.ptr[end] == ':';
 		end++;

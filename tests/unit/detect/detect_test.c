@@ -203,6 +203,29 @@ TEST(nan_from_the_beginning_is_a_warning_at_the_third)
 	check_report(&s, 2, INCIDENT_OPENED, INCIDENT_NON_FINITE, SEVERITY_CRITICAL);
 }
 
+/* As GNMT prints it: only where the loss scale was too high, with the step of the last line. */
+TEST(infinities_here_and_there_are_a_loss_scale_that_settles)
+{
+	static const int64_t gaps[] = {0, 0, 60, 70, 0, 950, 130, 1280, 1290};
+	AUTO_DONE(series) s = series_of(ROLE_GRAD_NORM);
+
+	for (size_t i = 0; i < sizeof gaps / sizeof gaps[0]; i++) {
+		feed(&s, INFINITY);
+		s.step += gaps[i] - s.gap;
+	}
+	CHECK_INT(s.count, 0);
+	feed(&s, NAN);
+	feed(&s, NAN);
+	CHECK_INT(s.count, 0);
+	feed(&s, NAN);
+	check_report(&s, 0, INCIDENT_OPENED, INCIDENT_NON_FINITE, SEVERITY_WARNING);
+	AUTO_DONE(series) other = series_of(ROLE_GRAD_NORM);
+	other.gap = 10;
+	for (int i = 0; i < 3; i++)
+		feed(&other, INFINITY); /* each line has one */
+	check_report(&other, 0, INCIDENT_OPENED, INCIDENT_NON_FINITE, SEVERITY_WARNING);
+}
+
 TEST(other_roles_may_be_anything)
 {
 	AUTO_DONE(series) s = series_of(ROLE_OTHER);

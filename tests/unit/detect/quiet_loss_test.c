@@ -19,7 +19,7 @@ static size_t first_page(struct series *series)
 	return i;
 }
 
-static double falling(int i)
+static double falling(double i)
 {
 	return 1.8 + 9.2 / pow(1 + i / 60.0, 0.45);
 }
@@ -34,6 +34,22 @@ TEST(slow_cycles_of_a_loss_are_no_ramps)
 			feed(&s, falling(i) * (1 + 0.02 * sin(2 * M_PI * i / periods[k % 3])) *
 					 (1 + shares[k / 3] * noise(&s)));
 		check_no_pages(&s);
+	}
+}
+
+/* A few odd points on the way up are no jump beyond what such a loss does by itself. */
+TEST(odd_points_on_the_way_up_of_a_cycle_are_marks)
+{
+	for (uint64_t seed = 1; seed <= 4; seed++) {
+		AUTO_DONE(series) s = series_of(ROLE_LOSS);
+		s.noise = seed << 32;
+		for (int i = 0; i < 4500; i++)
+			feed(&s, falling(i) * (1 + 0.02 * sin(2 * M_PI * i / 500 + (double)seed)) *
+					 (1 + 0.002 * noise(&s)));
+		check_no_pages(&s);
+		for (int i = 0; i < 4; i++) /* and that is beyond */
+			feed(&s, 1.15 * falling(4500));
+		first_page(&s);
 	}
 }
 
@@ -96,6 +112,24 @@ TEST(a_ramp_is_marked_and_is_told_once_it_is_high)
 	CHECK(report_at(&s, page)->incident.first_step >= 2980 && report_at(&s, page)->incident.first_step < 3060);
 }
 
+/* A bump and back is how far it goes by itself. */
+TEST(a_ramp_is_told_where_it_is_twice_as_far_as_the_loss_went_before)
+{
+	AUTO_DONE(series) s = series_of(ROLE_LOSS);
+
+	feed_level(&s, 2, 0.01, 3000);
+	for (int i = 0; i < 400; i++)
+		feed(&s, 2 * (1 + 0.07 * (1 - fabs(i - 200.0) / 200)) * (1 + 0.01 * noise(&s)));
+	feed_level(&s, 2, 0.01, 1500);
+	check_no_pages(&s);
+	for (int i = 0; i < 200; i++)
+		feed(&s, 2 * (1 + 0.1 * i / 200) * (1 + 0.01 * noise(&s)));
+	check_no_pages(&s);
+	for (int i = 200; i < 400; i++)
+		feed(&s, 2 * (1 + 0.1 * i / 200) * (1 + 0.01 * noise(&s)));
+	CHECK(report_at(&s, first_page(&s))->incident.opened_step > 4900);
+}
+
 /* Lines that are means of fifty batches, the first of each epoch of forty being one batch: seven times as noisy. */
 static void feed_epochs(struct series *series, int from, int to)
 {
@@ -116,6 +150,20 @@ TEST(the_first_line_of_an_epoch_may_be_of_one_batch)
 	CHECK(s.count <= before + 8);
 	feed_level(&s, 2, 0.01, 20);
 	feed(&s, 3); /* but not there */
+	check_report(&s, s.count - 1, INCIDENT_OPENED, INCIDENT_LOSS_SPIKE, SEVERITY_WARNING);
+}
+
+TEST(one_line_of_many_steps_is_told_from_ten_spreads_on)
+{
+	AUTO_DONE(series) s = series_of(ROLE_LOSS);
+
+	s.gap = 50;
+	feed_level(&s, 2, 0.01, 400);
+	feed(&s, 2 * 1.075); /* nine */
+	feed_level(&s, 2, 0.01, 50);
+	check_no_pages(&s);
+	CHECK(s.count >= 2);
+	feed(&s, 2 * 1.125);
 	check_report(&s, s.count - 1, INCIDENT_OPENED, INCIDENT_LOSS_SPIKE, SEVERITY_WARNING);
 }
 
@@ -186,6 +234,15 @@ TEST(the_next_training_in_the_same_stream_is_a_mark)
 		report_at(&s, s.count - 1)->incident.severity, SEVERITY_INFO); /* as high as a start: 16 points tell */
 	feed_level(&s, 9, 0.005, 30);
 	CHECK_INT(report_at(&s, first_page(&s))->incident.opened_step, 6000);
+}
+
+TEST(the_next_training_may_learn_more_slowly)
+{
+	AUTO_DONE(series) s = series_of(ROLE_LOSS);
+
+	for (int i = 0; i < 4000; i++)
+		feed(&s, (i < 2000 ? falling(i) : falling((i - 2000) * 0.3)) * (1 + 0.003 * noise(&s)));
+	check_no_pages(&s);
 }
 
 /* Lines 0, 200, 400 … of one batch, of which few are odd; one that is odd by itself lies between. */

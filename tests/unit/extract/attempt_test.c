@@ -29,7 +29,7 @@ TEST(a_restart_from_a_checkpoint_opens_an_attempt)
 	check_starts(&s, 2, (int64_t[]){10, 100});
 }
 
-TEST(a_start_up_line_decides_at_once)
+TEST(behind_a_start_up_line_one_step_is_enough)
 {
 	static const char *const lines[] = {"loading checkpoint from /ckpt/iter_90", "INFO Resuming from step 90",
 		"[01/23 17:57:13] detectron2 INFO: Starting training from iteration 90",
@@ -44,9 +44,77 @@ TEST(a_start_up_line_decides_at_once)
 		feed(&s, "something else");
 		feed_steps(&s, 90, 90, 10); /* so near that the five points would have said nothing */
 		CHECK_INT(newest(&s)->attempt, 2);
-		CHECK(!extractor_is_undecided(s.extractor));
 		feed_steps(&s, 100, 200, 10);
 		CHECK_INT(extractor_attempt(s.extractor), 2);
+		CHECK(!extractor_is_undecided(s.extractor));
+		CHECK_INT(s.revisions, 0);
+	}
+}
+
+static const char two_metrics[] =
+	"[{\"Name\":\"loss\",\"Regex\":\"step (?<step>\\\\d+) loss (?<value>\\\\S+)\"},"
+	"{\"Name\":\"lr\",\"Regex\":\"step (?<step>\\\\d+) (?:loss \\\\S+ )?lr (?<value>\\\\S+)\"}]";
+
+static void feed_both(struct stream *s, int from, int to)
+{
+	char text[64];
+
+	for (int step = from; step <= to; step += 10) {
+		snprintf(text, sizeof text, "step %d loss 1 lr 0.5", step);
+		CHECK_INT(feed(s, text), 2);
+		CHECK_INT(newest(s)->step, step);
+	}
+}
+
+/* A caught exception, a teacher's checkpoint: training goes on where it was. */
+TEST(a_stray_step_behind_a_start_up_line_is_no_restart)
+{
+	static const char *const strays[] = {
+		"step 3 loss 9", "step 3 lr 9", "step 3 loss 9 lr 9", "step 100 loss 9", "step 170 loss 9"};
+
+	for (size_t i = 0; i < sizeof strays / sizeof strays[0]; i++) {
+		AUTO_DONE(stream) s = stream_of(two_metrics);
+		feed_both(&s, 10, 200);
+		feed(&s, "Traceback (most recent call last):");
+		CHECK(feed(&s, strays[i]) > 0);
+		CHECK_INT(newest(&s)->attempt, 2);
+		feed_both(&s, 210, 400);
+		CHECK_INT(s.revisions, 1);
+		CHECK_INT(extractor_attempt(s.extractor), 1);
+		CHECK(!extractor_is_undecided(s.extractor));
+		for (size_t j = 0; j < s.points.count; j++)
+			CHECK_INT(point_at(&s, j)->attempt, 1);
+	}
+}
+
+/* One printed interval further: it may well be a restart. And steps that lead up to the old maximum are one. */
+TEST(a_step_near_the_old_maximum_behind_a_start_up_line_is_a_restart)
+{
+	for (int first = 190; first >= 100; first -= 90) {
+		AUTO_DONE(stream) s = stream_of(two_metrics);
+		feed_both(&s, 10, 200);
+		feed(&s, "Resuming from x");
+		feed_steps(&s, first, first, 10);
+		feed_both(&s, first == 190 ? 210 : 110, 400);
+		CHECK_INT(s.revisions, 0);
+		CHECK_INT(extractor_attempt(s.extractor), 2);
+		check_starts(&s, 2, (int64_t[]){10, first});
+	}
+}
+
+/* The loss says its next step first: no definition whose step fell back may take the stray line's for an epoch. */
+TEST(stray_steps_shift_no_axis)
+{
+	for (int stray = 0; stray <= 10; stray += 5) {
+		AUTO_DONE(stream) s = stream_of(two_metrics);
+		char text[64];
+		snprintf(text, sizeof text, "step %d lr 9", stray);
+		for (int from = 10; from < 500; from += 100) {
+			feed_both(&s, from, from + 90);
+			feed(&s, text);
+		}
+		feed_both(&s, 510, 600);
+		CHECK_INT(extractor_attempt(s.extractor), 1);
 	}
 }
 

@@ -1,19 +1,29 @@
 /* A large batch becomes its block before the writer has it. */
 #include "pipeline/commit/batch_pack.h"
 #include "state/pipeline_state.h"
+#include "store/pack/log_filter.h"
 #include "test.h"
 
 #include <stdio.h>
 
+enum { TEXT_BYTES = 128 };
+
+/* One in three holds a newline of its own. */
+static struct span text_of(size_t i, char text[TEXT_BYTES])
+{
+	int len = snprintf(text, TEXT_BYTES, "line %zu of a batch that%cthe writer had no room for at first", i,
+		i % 3 ? ' ' : '\n');
+
+	return span_of(text, (size_t)len);
+}
+
 static void add_lines(struct batch *batch, struct batch_part *part, size_t from, size_t to)
 {
-	char text[128];
+	char text[TEXT_BYTES];
 
 	for (size_t i = from; i < to; i++) {
-		int len =
-			snprintf(text, sizeof text, "line %zu of a batch that the writer had no room for at first", i);
-		CHECK(batch_add(
-			batch, part, span_of(text, (size_t)len), 1700000000000 + (int64_t)i, 0, (uint64_t)len + 1));
+		struct span line = text_of(i, text);
+		CHECK(batch_add(batch, part, line, 1700000000000 + (int64_t)i, 0, line.len + 1));
 	}
 }
 
@@ -23,16 +33,18 @@ static void check_block(struct batch *batch, size_t count)
 	AUTO(zstd) zstd = zstd_new();
 	AUTO(arena) arena = arena_new();
 	AUTO_DONE(buf) plain = BUF_INIT(64 << 20);
+	AUTO_DONE(buf) filter = BUF_INIT(64 << 20);
 	struct line *lines;
 	size_t found;
-	char text[128];
+	char text[TEXT_BYTES];
 
 	CHECK_OK(block_unpack(buf_span(&batch->block), zstd, &plain, arena, &lines, &found, &err));
 	CHECK_INT(found, count);
+	CHECK_OK(log_filter_pack(block_text(buf_span(&plain)), &filter, &err));
+	CHECK_SPAN(buf_span(&batch->filter), buf_span(&filter));
 	for (size_t i = 0; i < count; i++) {
-		snprintf(text, sizeof text, "line %zu of a batch that the writer had no room for at first", i);
-		CHECK_SPAN(lines[i].text, span_from(text));
-		CHECK_SPAN(batch->parts[0].lines[i].text, span_from(text));
+		CHECK_SPAN(lines[i].text, text_of(i, text));
+		CHECK_SPAN(batch->parts[0].lines[i].text, text_of(i, text));
 	}
 }
 

@@ -21,6 +21,7 @@
 #include "store/streams.h"
 #include "store/tokens.h"
 #include "store/told.h"
+#include "store/tracked_runs.h"
 #include "store/transitions.h"
 
 /* What reads a whole table on purpose: short tables, and counts. */
@@ -153,6 +154,20 @@ static void call_writers(struct harness *h)
 	CHECK_OK(store_delete_token(h->tx, SPAN("t"), &err));
 	CHECK_OK(store_delete_webhook(h->tx, 1, &err));
 	CHECK_OK(store_delete_job(h->tx, 1, &err));
+}
+
+static void call_run_readers(struct store_reader *on, struct arena *arena)
+{
+	const struct tracked_run_place first = {INT64_MAX, INT64_MAX};
+	struct tracked_project_row project, *projects;
+	struct tracked_run_row run, *runs;
+	size_t count;
+
+	CHECK(store_read_tracked_project(on, arena, 1, &project, NULL) == ERR_NOT_FOUND);
+	CHECK(store_find_tracked_project(on, arena, SPAN("t"), SPAN("p"), &project, NULL) == ERR_NOT_FOUND);
+	CHECK_OK(store_read_tracked_projects(on, arena, SPAN("t"), INT64_MAX, 5, &projects, &count, &err));
+	CHECK(store_read_tracked_run(on, arena, SPAN("r"), &run, NULL) == ERR_NOT_FOUND);
+	CHECK_OK(store_read_tracked_runs(on, arena, 1, &first, 5, &runs, &count, &err));
 }
 
 static void call_readers(struct harness *h, struct store_reader *on)
@@ -294,6 +309,7 @@ static void call_log_stream_readers(struct harness *h, struct store_reader *on)
 
 	CHECK_OK(store_read_log_streams(on, h->arena, 1, SPAN(""), (struct log_stream_row **)&rows, &count, &err));
 	CHECK_OK(store_read_log_group(on, 1, &ms, &err));
+	call_run_readers(on, h->arena);
 	for (int order = LOG_JOBS_BY_ID; order <= LOG_JOBS_ENDED; order++) {
 		query.order = (enum log_job_order)order;
 		CHECK_OK(store_read_log_jobs(on, h->arena, &query, (struct log_job_row **)&rows, &count, &err));

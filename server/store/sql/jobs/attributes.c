@@ -137,7 +137,8 @@ static enum status flatten(struct flattening *f, struct buf *key, const struct j
 		enum status status = OK;
 		if (depth == 0 && span_equal(json_key_of(at), SPAN(FAILURE_KEY))) /* not the document's to say */
 			status = OK;
-		else if (depth == 0 && span_equal(json_key_of(at), SPAN("Tags")))
+		else if (depth == 0 &&
+			 (span_equal(json_key_of(at), SPAN("Tags")) || span_equal(json_key_of(at), SPAN("OtherTags"))))
 			status = put_tags(f, at, err);
 		else if (key->failure == OK)
 			status = flatten(f, key, at, depth + 1, err);

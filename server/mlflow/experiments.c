@@ -1,0 +1,223 @@
+/* Experiments: names that runs are under. Each team has its own; the default one, number 0, is there for all. */
+#include "base/crypto.h"
+#include "mlflow/internal.h"
+
+#include <stdio.h>
+
+enum { EXPERIMENTS_MAX = 1000 /* of one page */ };
+
+static const struct tracked_project_row default_experiment = {
+	.project_id = MLFLOW_DEFAULT_ID, .team = {"", 0}, .name = {MLFLOW_DEFAULT_NAME, 7}, .tags = {"{}", 2}};
+
+static enum status place_below(const struct mlflow_call *call, const char *name, struct span *out, struct error *err)
+{
+	AUTO_DONE(buf) place = BUF_INIT(4096);
+
+	buf_printf(&place, "%s/%s", call->options->artifact_root, name);
+	TRY(buf_status(&place, err));
+	*out = arena_copy(call->arena, buf_span(&place));
+	return out->ptr ? OK : error_no_memory(err);
+}
+
+enum status mlflow_find_experiment(
+	const struct mlflow_call *call, int64_t experiment_id, struct tracked_project_row *out, struct error *err)
+{
+	if (experiment_id != MLFLOW_DEFAULT_ID)
+		return store_read_tracked_project(call->reader, call->arena, experiment_id, out, err);
+	*out = default_experiment;
+	return place_below(call, "0", &out->artifacts, err);
+}
+
+static void write_id(struct json_writer *w, const char *key, int64_t id)
+{
+	char digits[24];
+
+	json_put_span(w, key, span_of(digits, (size_t)snprintf(digits, sizeof digits, "%lld", (long long)id)));
+}
+
+static enum status write_tags(struct json_writer *w, struct span tags, struct error *err)
+{
+	AUTO(json) object = NULL;
+
+	TRY(json_parse(&object, tags, err));
+	json_key(w, "tags");
+	json_array(w);
+	for (const struct json *tag = json_first(object); tag; tag = json_next(tag)) {
+		json_object(w);
+		json_put_span(w, "key", json_key_of(tag));
+		json_put_span(w, "value", json_string_of(tag));
+		json_object_end(w);
+	}
+	json_array_end(w);
+	return OK;
+}
+
+static enum status write_experiment(const struct tracked_project_row *row, struct json_writer *w, struct error *err)
+{
+	json_object(w);
+	write_id(w, "experiment_id", row->project_id);
+	json_put_span(w, "name", row->name);
+	json_put_span(w, "artifact_location", row->artifacts);
+	json_put_text(w, "lifecycle_stage", "active");
+	json_put_i64(w, "creation_time", row->created_ms);
+	json_put_i64(w, "last_update_time", row->modified_ms);
+	TRY(write_tags(w, row->tags, err));
+	json_object_end(w);
+	return OK;
+}
+
+/* [{"key", "value"}] as an object; the last of two counts. */
+static enum status tags_object(
+	const struct mlflow_call *call, const struct tracked_pairs *tags, struct span *out, struct error *err)
+{
+	AUTO_DONE(buf) text = BUF_INIT(1 << 20);
+	struct json_writer w = json_writer_on(&text);
+
+	json_object(&w);
+	for (size_t i = 0; i < tags->count; i++) {
+		json_key_span(&w, tags->items[i].key);
+		json_span(&w, tags->items[i].value);
+	}
+	json_object_end(&w);
+	TRY(buf_status(&text, err));
+	*out = arena_copy(call->arena, buf_span(&text));
+	return out->ptr ? OK : error_no_memory(err);
+}
+
+/* As the client says; else below ours, by a name that no other has, since its number is not known yet. */
+static enum status name_place(const struct mlflow_call *call, struct span *out, struct error *err)
+{
+	char uuid[UUID_BYTES + 1];
+
+	*out = SPAN("");
+	TRY(mlflow_text(call, "artifact_location", MLFLOW_PLACE_MAX_BYTES, out, err));
+	if (out->len)
+		return OK;
+	crypto_uuid(uuid);
+	return place_below(call, uuid, out, err);
+}
+
+enum status mlflow_experiment_create(struct mlflow_call *call, struct error *err)
+{
+	struct tracked_pairs tags = {0};
+	struct tracked_project_row row = {.team = call->team, .created_ms = call->now_ms, .modified_ms = call->now_ms};
+
+	TRY(mlflow_want_text(call, "name", MLFLOW_NAME_MAX_BYTES, &row.name, err));
+	TRY(mlflow_pairs(call, "tags", MLFLOW_BATCH_TAGS_MAX, MLFLOW_TAG_MAX_BYTES, &tags, err));
+	TRY(tags_object(call, &tags, &row.tags, err));
+	TRY(name_place(call, &row.artifacts, err));
+	if (span_equal(row.name, default_experiment.name))
+		return error_set(err, ERR_CONFLICT, "there is an experiment '" MLFLOW_DEFAULT_NAME "' already");
+	TRY(pipeline_add_project(call->pipeline, &row, err));
+	write_id(&call->w, "experiment_id", row.project_id);
+	return OK;
+}
+
+enum status mlflow_experiment_get(struct mlflow_call *call, struct error *err)
+{
+	struct tracked_project_row row;
+	int64_t experiment_id;
+
+	TRY(mlflow_experiment_id(call, &experiment_id, err));
+	TRY(mlflow_find_experiment(call, experiment_id, &row, err));
+	json_key(&call->w, "experiment");
+	return write_experiment(&row, &call->w, err);
+}
+
+enum status mlflow_experiment_get_by_name(struct mlflow_call *call, struct error *err)
+{
+	struct tracked_project_row row;
+	struct span name;
+
+	TRY(mlflow_want_text(call, "experiment_name", MLFLOW_NAME_MAX_BYTES, &name, err));
+	if (span_equal(name, default_experiment.name))
+		TRY(mlflow_find_experiment(call, MLFLOW_DEFAULT_ID, &row, err));
+	else
+		TRY(store_find_tracked_project(call->reader, call->arena, call->team, name, &row, err));
+	json_key(&call->w, "experiment");
+	return write_experiment(&row, &call->w, err);
+}
+
+/* ---- the list ---- */
+
+struct listing {
+	int64_t below; /* the page before ended there */
+	size_t limit;
+};
+
+static enum status read_listing(const struct mlflow_call *call, struct listing *out, struct error *err)
+{
+	struct span filter = SPAN(""), token = SPAN("");
+	int64_t limit = EXPERIMENTS_MAX;
+
+	TRY(mlflow_text(call, "filter", MLFLOW_NAME_MAX_BYTES, &filter, err));
+	if (span_trim(filter).len)
+		return mlflow_error(err, ERR_SEMANTIC, MLFLOW_INVALID,
+			"a search of experiments takes no filter here: ask for one by its name, or filter what is listed");
+	TRY(mlflow_integer(call, "max_results", 1, 50000, &limit, err));
+	TRY(mlflow_text(call, "page_token", MLFLOW_KEY_MAX_BYTES, &token, err));
+	*out = (struct listing){INT64_MAX, (size_t)(limit < EXPERIMENTS_MAX ? limit : EXPERIMENTS_MAX)};
+	if (token.len && !mlflow_experiment_id_of(token, &out->below))
+		return mlflow_error(err, ERR_SEMANTIC, MLFLOW_INVALID, "'page_token' is none of this server's");
+	return OK;
+}
+
+enum status mlflow_experiment_search(struct mlflow_call *call, struct error *err)
+{
+	struct listing listing;
+	struct tracked_project_row *rows, oldest;
+	struct span view = SPAN("");
+	size_t count;
+
+	TRY(read_listing(call, &listing, err));
+	TRY(mlflow_text(call, "view_type", MLFLOW_KEY_MAX_BYTES, &view, err));
+	TRY(store_read_tracked_projects(
+		call->reader, call->arena, call->team, listing.below, listing.limit + 1, &rows, &count, err));
+	if (span_equal(view, SPAN("DELETED_ONLY")))
+		count = 0;
+	size_t shown = count < listing.limit ? count : listing.limit;
+	json_key(&call->w, "experiments");
+	json_array(&call->w);
+	for (size_t i = 0; i < shown; i++)
+		TRY(write_experiment(&rows[i], &call->w, err));
+	/* the default one is the oldest: the last of the last page, where that has room */
+	bool is_last = shown < listing.limit && listing.below > MLFLOW_DEFAULT_ID && count == shown;
+	if (is_last && !span_equal(view, SPAN("DELETED_ONLY"))) {
+		TRY(mlflow_find_experiment(call, MLFLOW_DEFAULT_ID, &oldest, err));
+		TRY(write_experiment(&oldest, &call->w, err));
+	}
+	json_array_end(&call->w);
+	if (shown == listing.limit)
+		write_id(&call->w, "next_page_token", rows[shown - 1].project_id);
+	return OK;
+}
+
+/* ---- changes ---- */
+
+static enum status change(struct mlflow_call *call, struct project_change *change, struct error *err)
+{
+	TRY(mlflow_experiment_id(call, &change->project_id, err));
+	if (change->project_id == MLFLOW_DEFAULT_ID)
+		return mlflow_error(err, ERR_SEMANTIC, MLFLOW_INVALID,
+			"the experiment '" MLFLOW_DEFAULT_NAME "' is everybody's: it has no tags, and keeps its name");
+	change->team = call->team;
+	change->now_ms = call->now_ms;
+	return pipeline_change_project(call->pipeline, change, err);
+}
+
+enum status mlflow_experiment_update(struct mlflow_call *call, struct error *err)
+{
+	struct project_change asked = {.name = SPAN(""), .tag_key = SPAN("")};
+
+	TRY(mlflow_want_text(call, "new_name", MLFLOW_NAME_MAX_BYTES, &asked.name, err));
+	return change(call, &asked, err);
+}
+
+enum status mlflow_experiment_set_tag(struct mlflow_call *call, struct error *err)
+{
+	struct project_change asked = {.name = SPAN(""), .tag_value = SPAN("")};
+
+	TRY(mlflow_want_text(call, "key", MLFLOW_KEY_MAX_BYTES, &asked.tag_key, err));
+	TRY(mlflow_text(call, "value", MLFLOW_TAG_MAX_BYTES, &asked.tag_value, err));
+	return change(call, &asked, err);
+}

@@ -1,0 +1,264 @@
+/* Runs: made, changed, ended. */
+#include "base/crypto.h"
+#include "mlflow/internal.h"
+#include "model/jobs/job_time.h"
+#include "pipeline/goodput/goodput.h"
+
+#include <stdio.h>
+
+static const struct {
+	const char *status; /* MLflow's */
+	const char *secondary; /* of the job; "": it stays as it is */
+	bool is_end;
+} statuses[] = {{"RUNNING", "Training", false}, {"SCHEDULED", "", false}, {"FINISHED", "Completed", true},
+	{"FAILED", "Failed", true}, {"KILLED", "Stopped", true}};
+
+static const char run_name_tag[] = "mlflow.runName";
+
+/* ---- making ---- */
+
+static struct span value_of(const struct tracked_pairs *pairs, const char *key)
+{
+	for (size_t i = 0; i < pairs->count; i++)
+		if (span_equal(pairs->items[i].key, span_from(key)))
+			return pairs->items[i].value;
+	return SPAN("");
+}
+
+/* As the client says, in the call or by a tag; else made of its id. */
+static enum status name_run(
+	struct mlflow_call *call, struct tracked_run_row *row, struct tracked_pairs *tags, struct error *err)
+{
+	AUTO_DONE(buf) made = BUF_INIT(64);
+	struct span tag = value_of(tags, run_name_tag);
+
+	row->name = SPAN("");
+	TRY(mlflow_text(call, "run_name", MLFLOW_NAME_MAX_BYTES, &row->name, err));
+	if (!row->name.len)
+		row->name = span_cut(tag, MLFLOW_NAME_MAX_BYTES);
+	if (!row->name.len) {
+		buf_printf(&made, "run-%.8s", row->run_id.ptr);
+		TRY(buf_status(&made, err));
+		row->name = arena_copy(call->arena, buf_span(&made));
+	}
+	if (!row->name.ptr || (!tag.len && !tracked_pairs_add(call->arena, tags, span_from(run_name_tag), row->name)))
+		return error_no_memory(err);
+	return OK;
+}
+
+static enum status make_id(struct mlflow_call *call, struct span *out, struct error *err)
+{
+	unsigned char bytes[16];
+	char digits[2 * sizeof bytes + 1];
+
+	crypto_random(bytes, sizeof bytes);
+	crypto_hex(bytes, sizeof bytes, digits);
+	*out = arena_copy(call->arena, span_from(digits));
+	return out->ptr ? OK : error_no_memory(err);
+}
+
+static enum status place_run(struct mlflow_call *call, const struct tracked_project_row *experiment,
+	struct tracked_run_row *row, struct error *err)
+{
+	AUTO_DONE(buf) place = BUF_INIT(4096);
+
+	buf_printf(&place, "%.*s/%.*s/artifacts", SPAN_ARGS(experiment->artifacts), SPAN_ARGS(row->run_id));
+	TRY(buf_status(&place, err));
+	row->artifacts = arena_copy(call->arena, buf_span(&place));
+	return row->artifacts.ptr ? OK : error_no_memory(err);
+}
+
+static enum status write_run(
+	struct mlflow_call *call, struct span run_id, struct json_writer *w, bool is_info, struct error *err)
+{
+	struct tracked_run_row row;
+	struct mlflow_run run;
+
+	TRY(store_read_tracked_run(call->reader, call->arena, run_id, &row, err));
+	TRY(mlflow_view_run(call, &row, &run, err));
+	if (is_info)
+		mlflow_write_run_info(&run, w);
+	else
+		mlflow_write_run(&run, w);
+	return OK;
+}
+
+enum status mlflow_run_create(struct mlflow_call *call, struct error *err)
+{
+	static const struct tracked_pairs none;
+	struct tracked_project_row experiment;
+	struct tracked_pairs tags = {0};
+	struct run_making making = {.team = call->team,
+		.settings = &none,
+		.tags = &tags,
+		.now_ms = call->now_ms,
+		.row = {.user_name = SPAN(""),
+			.status = SPAN("RUNNING"),
+			.start_ms = call->now_ms,
+			.inputs = SPAN("[]")}};
+
+	TRY(mlflow_experiment_id(call, &making.row.project_id, err));
+	TRY(mlflow_find_experiment(call, making.row.project_id, &experiment, err));
+	TRY(mlflow_text(call, "user_id", MLFLOW_USER_MAX_BYTES, &making.row.user_name, err));
+	TRY(mlflow_integer(
+		call, "start_time", JOB_EARLIEST_MS, call->now_ms + JOB_AHEAD_MS, &making.row.start_ms, err));
+	TRY(mlflow_pairs(call, "tags", MLFLOW_BATCH_TAGS_MAX, MLFLOW_TAG_MAX_BYTES, &tags, err));
+	TRY(make_id(call, &making.row.run_id, err));
+	TRY(name_run(call, &making.row, &tags, err));
+	TRY(place_run(call, &experiment, &making.row, err));
+	making.project = experiment.name;
+	TRY(pipeline_make_run(call->pipeline, &making, err));
+	json_key(&call->w, "run");
+	return write_run(call, making.row.run_id, &call->w, false, err);
+}
+
+enum status mlflow_run_get(struct mlflow_call *call, struct error *err)
+{
+	struct span run_id;
+
+	TRY(mlflow_run_id(call, &run_id, err));
+	json_key(&call->w, "run");
+	return write_run(call, run_id, &call->w, false, err);
+}
+
+/* ---- changes ---- */
+
+enum status mlflow_state(const struct mlflow_call *call, struct span run_id, const struct tracked_pairs *params,
+	const struct tracked_pairs *tags, struct error *err)
+{
+	struct run_change change = {.team = call->team,
+		.run_id = run_id,
+		.settings = params,
+		.tags = tags,
+		.name = tags ? span_cut(value_of(tags, run_name_tag), MLFLOW_NAME_MAX_BYTES) : SPAN(""),
+		.status = SPAN(""),
+		.input = SPAN(""),
+		.secondary = SPAN(""),
+		.reason = SPAN(""),
+		.now_ms = call->now_ms};
+
+	return pipeline_change_run(call->pipeline, call->reader, call->arena, &change, err);
+}
+
+/* To be called otherwise is to have another tag. */
+static enum status rename_run(struct mlflow_call *call, struct span run_id, struct error *err)
+{
+	struct tracked_pairs tags = {0};
+	struct span name = SPAN("");
+
+	TRY(mlflow_text(call, "run_name", MLFLOW_NAME_MAX_BYTES, &name, err));
+	if (!name.len)
+		return OK;
+	if (!tracked_pairs_add(call->arena, &tags, span_from(run_name_tag), name))
+		return error_no_memory(err);
+	return mlflow_state(call, run_id, NULL, &tags, err);
+}
+
+static enum status find_status(struct span name, struct run_change *change, bool *is_end, struct error *err)
+{
+	for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++)
+		if (span_equal(name, span_from(statuses[i].status))) {
+			change->status = name;
+			change->secondary = span_from(statuses[i].secondary);
+			*is_end = statuses[i].is_end;
+			return OK;
+		}
+	return mlflow_error(err, ERR_SEMANTIC, MLFLOW_INVALID,
+		"'status' must be RUNNING, SCHEDULED, FINISHED, FAILED or KILLED, not '%.*s'",
+		SPAN_ARGS(span_cut(name, 60)));
+}
+
+static enum status put_status(struct mlflow_call *call, struct span run_id, struct error *err)
+{
+	struct run_change change = {.team = call->team,
+		.run_id = run_id,
+		.name = SPAN(""),
+		.input = SPAN(""),
+		.reason = SPAN(""),
+		.now_ms = call->now_ms};
+	struct span status = SPAN("");
+	bool is_end;
+
+	TRY(mlflow_text(call, "status", MLFLOW_KEY_MAX_BYTES, &status, err));
+	if (!status.len)
+		return OK;
+	TRY(find_status(status, &change, &is_end, err));
+	TRY(mlflow_integer(call, "end_time", JOB_EARLIEST_MS, call->now_ms + JOB_AHEAD_MS, &change.end_ms, err));
+	change.end_ms = is_end && !change.end_ms ? call->now_ms : change.end_ms;
+	change.reason = span_equal(status, SPAN("FAILED")) ? SPAN("the run ended as FAILED") : SPAN("");
+	TRY(pipeline_change_run(call->pipeline, call->reader, call->arena, &change, err));
+	if (is_end)
+		goodput_settle(call->pipeline, call->reader, change.job);
+	return OK;
+}
+
+enum status mlflow_run_update(struct mlflow_call *call, struct error *err)
+{
+	struct span run_id;
+
+	TRY(mlflow_run_id(call, &run_id, err));
+	TRY(rename_run(call, run_id, err));
+	TRY(put_status(call, run_id, err));
+	json_key(&call->w, "run_info");
+	return write_run(call, run_id, &call->w, true, err);
+}
+
+static enum status read_one(struct mlflow_call *call, size_t value_max_bytes, struct span *run_id,
+	struct tracked_pairs *out, struct error *err)
+{
+	struct span key, value = SPAN("");
+
+	TRY(mlflow_run_id(call, run_id, err));
+	TRY(mlflow_want_text(call, "key", MLFLOW_KEY_MAX_BYTES, &key, err));
+	TRY(mlflow_text(call, "value", value_max_bytes, &value, err));
+	return tracked_pairs_add(call->arena, out, key, value) ? OK : error_no_memory(err);
+}
+
+enum status mlflow_run_log_parameter(struct mlflow_call *call, struct error *err)
+{
+	struct tracked_pairs params = {0};
+	struct span run_id;
+
+	TRY(read_one(call, MLFLOW_PARAM_MAX_BYTES, &run_id, &params, err));
+	return mlflow_state(call, run_id, &params, NULL, err);
+}
+
+enum status mlflow_run_set_tag(struct mlflow_call *call, struct error *err)
+{
+	struct tracked_pairs tags = {0};
+	struct span run_id;
+
+	TRY(read_one(call, MLFLOW_TAG_MAX_BYTES, &run_id, &tags, err));
+	return mlflow_state(call, run_id, NULL, &tags, err);
+}
+
+enum status mlflow_run_delete_tag(struct mlflow_call *call, struct error *err)
+{
+	struct tracked_pairs tags = {0};
+	struct span run_id;
+
+	TRY(read_one(call, MLFLOW_TAG_MAX_BYTES, &run_id, &tags, err));
+	tags.items[0].value = (struct span){NULL, 0};
+	return mlflow_state(call, run_id, NULL, &tags, err);
+}
+
+enum status mlflow_run_log_inputs(struct mlflow_call *call, struct error *err)
+{
+	const struct json *datasets = json_get(call->body, "datasets");
+	struct run_change change = {.team = call->team,
+		.name = SPAN(""),
+		.status = SPAN(""),
+		.secondary = SPAN(""),
+		.reason = SPAN(""),
+		.now_ms = call->now_ms};
+
+	TRY(mlflow_run_id(call, &change.run_id, err));
+	for (const struct json *at = datasets ? json_first(datasets) : NULL; at; at = json_next(at)) {
+		AUTO_DONE(buf) text = BUF_INIT(call->options->max_body_bytes);
+		json_print(at, &text);
+		TRY(buf_status(&text, err));
+		change.input = buf_span(&text);
+		TRY(pipeline_change_run(call->pipeline, call->reader, call->arena, &change, err));
+	}
+	return OK;
+}

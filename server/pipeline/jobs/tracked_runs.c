@@ -1,0 +1,387 @@
+#include "pipeline/jobs/tracked_runs.h"
+
+#include "base/json/json_write.h"
+#include "base/log.h"
+#include "pipeline/commit/resolve.h"
+#include "pipeline/jobs/job_transition.h"
+#include "pipeline/jobs/sessions.h"
+#include "pipeline/life/life.h"
+#include "pipeline/life/pools.h"
+#include "state/execute.h"
+#include "state/jobs/default_definitions.h"
+#include "state/jobs/history.h"
+#include "state/pipeline_state.h"
+#include "state/streams/directory.h"
+#include "store/jobs.h"
+#include "store/told.h"
+#include "store/goodput.h"
+
+#include <stdio.h>
+
+enum {
+	DOCUMENT_MAX_BYTES = 4 << 20,
+	INPUTS_MAX_BYTES = 1 << 20,
+	NUMBER_MAX_BYTES = 12, /* "-1000000000" */
+	NUMBER_MAX = 1000000000,
+};
+
+/* ---- a name that nobody has ---- */
+
+struct naming {
+	struct store_tx *tx;
+	struct arena *arena;
+	struct span project, run;
+};
+
+/* PROJECT/RUN-NUMBER, cut so that it is one of a job. The arena's. */
+static enum status form_name(const struct naming *naming, uint64_t number, struct span *out, struct error *err)
+{
+	AUTO_DONE(buf) name = BUF_INIT(4096);
+
+	buf_append_span(&name, span_cut(naming->project, JOB_NAME_MAX_BYTES / 2));
+	buf_append_char(&name, '/');
+	buf_append_span(&name, span_cut(naming->run, JOB_NAME_MAX_BYTES - NUMBER_MAX_BYTES - name.len));
+	for (size_t i = 0; i < name.len; i++)
+		if ((unsigned char)name.ptr[i] < ' ' || name.ptr[i] == 0x7f)
+			name.ptr[i] = '_';
+	if (number > 1)
+		buf_printf(&name, "-%llu", (unsigned long long)number);
+	TRY(buf_status(&name, err));
+	*out = arena_copy(naming->arena, buf_span(&name));
+	return out->ptr ? OK : error_no_memory(err);
+}
+
+static enum status is_free(const struct naming *naming, uint64_t number, bool *is, struct error *err)
+{
+	struct span name;
+	struct job_row row;
+
+	TRY(form_name(naming, number, &name, err));
+	enum status status = store_read_job(store_tx_reader(naming->tx), naming->arena, name, &row, err);
+	*is = status == ERR_NOT_FOUND;
+	return status == ERR_NOT_FOUND ? OK : status;
+}
+
+/*
+ * The number of a name that is free, and has a taken one before it. Scripts start a thousand runs of one name: it is looked for by
+ * doubling and then between the last two, so that the thousandth asks twenty times. Holes that deletions left may stay.
+ */
+static enum status find_free(const struct naming *naming, struct span *name, struct error *err)
+{
+	uint64_t taken = 0, number = 1;
+	bool is = false;
+
+	TRY(is_free(naming, number, &is, err));
+	while (!is) {
+		if (number >= NUMBER_MAX)
+			return error_set(err, ERR_CONFLICT, "too many runs are called '%.*s'", SPAN_ARGS(naming->run));
+		taken = number;
+		number *= 2;
+		TRY(is_free(naming, number, &is, err));
+	}
+	while (number - taken > 1) {
+		uint64_t between = taken + (number - taken) / 2;
+		TRY(is_free(naming, between, &is, err));
+		if (is)
+			number = between;
+		else
+			taken = between;
+	}
+	return form_name(naming, number, name, err);
+}
+
+/* ---- making ---- */
+
+struct making {
+	struct pipeline *pipeline;
+	struct arena *arena; /* of what is said after the commit */
+	struct run_making *asked;
+	struct life life;
+};
+
+static enum status write_document(struct span name, const struct run_making *asked, struct buf *out, struct error *err)
+{
+	AUTO_DONE(buf) bare = BUF_INIT(8192);
+	struct json_writer w = json_writer_on(&bare);
+
+	json_object(&w);
+	json_put_span(&w, "TrainingJobName", name);
+	json_object_end(&w);
+	TRY(buf_status(&bare, err));
+	return tracked_document_write(buf_span(&bare), asked->settings, asked->tags, out, err);
+}
+
+/* It is there since it was begun, and trains: that is said, so that what is logged later does not say it anew. */
+static enum status write_job(struct making *making, struct store_tx *tx, struct job_row *row, struct error *err)
+{
+	const struct run_making *asked = making->asked;
+	const struct told_row begun = {.status = SPAN("Training"),
+		.message = SPAN("the run began"),
+		.reason = SPAN(""),
+		.start_ms = asked->row.start_ms,
+		.source = SOURCE_STATED};
+	AUTO_DONE(buf) document = BUF_INIT(DOCUMENT_MAX_BYTES);
+
+	TRY(write_document(row->name, asked, &document, err));
+	row->document = buf_span(&document);
+	TRY(pools_put_job(tx, row, err));
+	TRY(definitions_put_default(tx, row->job_id, row->generation, err));
+	TRY(life_begin(tx, row, SPAN("made for a run"), err));
+	TRY(store_put_told(tx, row->job_id, &begun, err));
+	TRY(store_put_status_message(
+		tx, row->job_id, &(struct status_message){begun.start_ms, begun.status, begun.message}, err));
+	enum status status = life_write(&making->life, tx, row, true, err);
+	row->document = SPAN("");
+	return status;
+}
+
+static enum status write_run(void *context, struct store_tx *tx, struct error *err)
+{
+	struct making *making = context;
+	struct run_making *asked = making->asked;
+	const struct naming naming = {tx, making->arena, asked->project, asked->row.name};
+	int64_t from_ms = asked->row.start_ms < asked->now_ms ? asked->row.start_ms : asked->now_ms;
+	struct job_row row = {.team = asked->team,
+		.status = SPAN("InProgress"),
+		.secondary = SPAN("Starting"),
+		.failure_reason = SPAN(""),
+		.created_ms = from_ms,
+		.announced_ms = asked->now_ms,
+		.modified_ms = asked->now_ms,
+		.generation = 1};
+
+	making->life = (struct life){.pipeline = making->pipeline, .arena = making->arena, .now_ms = asked->now_ms};
+	TRY(find_free(&naming, &row.name, err));
+	TRY(write_job(making, tx, &row, err));
+	asked->row.job_id = row.job_id;
+	return store_put_tracked_run(tx, &asked->row, err);
+}
+
+static void say_run(void *context)
+{
+	const struct making *making = context;
+
+	life_say(&making->life);
+}
+
+enum status pipeline_make_run(struct pipeline *pipeline, struct run_making *asked, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	struct making making = {.pipeline = pipeline, .arena = arena, .asked = asked};
+
+	if (!arena)
+		return error_no_memory(err);
+	return writer_execute_then(pipeline, write_run, say_run, &making, err);
+}
+
+/* ---- changes ---- */
+
+struct changing {
+	struct pipeline *pipeline;
+	struct arena *arena;
+	struct run_change *asked;
+	struct buf document; /* as it has become; empty: as it was */
+	int64_t job_id;
+};
+
+/* Clients send again what they got no answer for. */
+static enum status add_input(struct arena *arena, struct tracked_run_row *run, struct span input, struct error *err)
+{
+	AUTO_DONE(buf) text = BUF_INIT(INPUTS_MAX_BYTES);
+
+	if (!input.len || span_find(run->inputs, input) >= 0)
+		return OK;
+	buf_append(&text, run->inputs.ptr, run->inputs.len - 1); /* without its bracket */
+	if (run->inputs.len > 2)
+		buf_append_char(&text, ',');
+	buf_append_span(&text, input);
+	buf_append_char(&text, ']');
+	if (text.failure == ERR_TOO_LARGE)
+		return error_set(
+			err, ERR_TOO_LARGE, "the datasets of the run are more than %d bytes", INPUTS_MAX_BYTES);
+	TRY(buf_status(&text, err));
+	run->inputs = arena_copy(arena, buf_span(&text));
+	return run->inputs.ptr ? OK : error_no_memory(err);
+}
+
+static enum status change_row(
+	const struct changing *changing, struct store_tx *tx, struct tracked_run_row *run, struct error *err)
+{
+	const struct run_change *asked = changing->asked;
+
+	run->name = asked->name.len ? asked->name : run->name;
+	if (asked->status.len) {
+		run->status = asked->status;
+		run->end_ms = asked->end_ms;
+	}
+	TRY(add_input(changing->arena, run, asked->input, err));
+	return store_put_tracked_run(tx, run, err);
+}
+
+static enum status change_document(
+	struct changing *changing, struct store_tx *tx, struct job_row *row, struct error *err)
+{
+	static const struct tracked_pairs none;
+	const struct run_change *asked = changing->asked;
+
+	buf_reset(&changing->document); /* after a commit that failed this runs again */
+	if (!asked->settings && !asked->tags)
+		return OK;
+	TRY(tracked_document_write(row->document, asked->settings ? asked->settings : &none,
+		asked->tags ? asked->tags : &none, &changing->document, err));
+	row->document = buf_span(&changing->document);
+	row->modified_ms = asked->now_ms;
+	return pools_put_job(tx, row, err);
+}
+
+static enum status write_change(void *context, struct store_tx *tx, struct error *err)
+{
+	struct changing *changing = context;
+	struct tracked_run_row run;
+	struct job_row row;
+
+	TRY(store_read_tracked_run(store_tx_reader(tx), changing->arena, changing->asked->run_id, &run, err));
+	TRY(store_read_job_by_id(store_tx_reader(tx), changing->arena, run.job_id, &row, err));
+	TRY(check_team(row.team, row.name, changing->asked->team, err));
+	changing->asked->job = row.name;
+	changing->job_id = row.job_id;
+	TRY(change_row(changing, tx, &run, err));
+	return change_document(changing, tx, &row, err);
+}
+
+/* What the extractors take from the document follows it. */
+static void show_change(void *context)
+{
+	const struct changing *changing = context;
+	struct job_state *job = directory_peek_id(changing->pipeline->directory, changing->job_id);
+	struct error err;
+
+	if (!job)
+		return;
+	if (changing->document.len && job_settings_state(job->settings, changing->pipeline->devices,
+					      buf_span(&changing->document), &err) != OK)
+		log_line(LOG_WARNING, "settings_failed", "job=\"%s\" error=\"%s\"", job->name, err.text);
+	atomic_store(&job->is_row_dirty, true);
+}
+
+static enum status state(struct changing *changing, const struct job_row *row, struct error *err)
+{
+	const struct run_change *asked = changing->asked;
+	bool is_end = phase_is_final(asked->secondary);
+	int64_t at_ms = is_end ? asked->end_ms : asked->now_ms;
+	struct job_transition transition = {.secondary = asked->secondary,
+		.message = SPAN(""),
+		.failure_reason = asked->reason,
+		.time_ms = at_ms,
+		.has_time = at_ms != 0,
+		.first = write_change,
+		.context = changing};
+
+	if (!at_ms)
+		transition.time_ms = asked->now_ms;
+	if (!is_end && row->ended_ms >= at_ms) /* clocks differ: it goes on behind its end */
+		transition.time_ms = row->ended_ms + 1;
+	return pipeline_add_transition(changing->pipeline, asked->job, asked->team, &transition, NULL, err);
+}
+
+static enum status find_job(
+	struct changing *changing, struct store_reader *reader, struct job_row *row, struct error *err)
+{
+	struct tracked_run_row run;
+
+	TRY(store_read_tracked_run(reader, changing->arena, changing->asked->run_id, &run, err));
+	TRY(store_read_job_by_id(reader, changing->arena, run.job_id, row, err));
+	changing->asked->job = row->name;
+	return OK;
+}
+
+enum status pipeline_change_run(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	struct run_change *asked, struct error *err)
+{
+	struct changing changing = {
+		.pipeline = pipeline, .arena = arena, .asked = asked, .document = BUF_INIT(DOCUMENT_MAX_BYTES)};
+	struct job_row row;
+	enum status status;
+
+	if (!asked->secondary.len) {
+		status = writer_execute_then(pipeline, write_change, show_change, &changing, err);
+	} else {
+		status = find_job(&changing, reader, &row, err);
+		if (status == OK)
+			status = state(&changing, &row, err);
+	}
+	buf_done(&changing.document);
+	return status;
+}
+
+/* ---- projects ---- */
+
+static enum status write_project(void *context, struct store_tx *tx, struct error *err)
+{
+	struct tracked_project_row *row = context, known;
+	AUTO(arena) arena = arena_new();
+
+	if (!arena)
+		return error_no_memory(err);
+	enum status status = store_find_tracked_project(store_tx_reader(tx), arena, row->team, row->name, &known, err);
+	if (status == OK)
+		return error_set(err, ERR_CONFLICT, "there is an experiment '%.*s' already",
+			SPAN_ARGS(span_cut(row->name, 300)));
+	return status == ERR_NOT_FOUND ? store_add_tracked_project(tx, row, err) : status;
+}
+
+enum status pipeline_add_project(struct pipeline *pipeline, struct tracked_project_row *row, struct error *err)
+{
+	return writer_execute(pipeline, write_project, row, err);
+}
+
+static enum status put_tag(
+	struct arena *arena, struct tracked_project_row *row, struct span key, struct span value, struct error *err)
+{
+	AUTO(json) tags = NULL;
+	AUTO_DONE(buf) text = BUF_INIT(INPUTS_MAX_BYTES);
+	AUTO_DONE(buf) name = BUF_INIT(INPUTS_MAX_BYTES);
+
+	buf_append_span(&name, key);
+	buf_append_char(&name, 0);
+	TRY(buf_status(&name, err));
+	TRY(json_parse(&tags, row->tags, err));
+	if (!json_set_string(tags, name.ptr, value))
+		return error_no_memory(err);
+	json_print(tags, &text);
+	if (text.failure == ERR_TOO_LARGE)
+		return error_set(
+			err, ERR_TOO_LARGE, "the tags of the experiment are more than %d bytes", INPUTS_MAX_BYTES);
+	TRY(buf_status(&text, err));
+	row->tags = arena_copy(arena, buf_span(&text));
+	return row->tags.ptr ? OK : error_no_memory(err);
+}
+
+static enum status write_project_change(void *context, struct store_tx *tx, struct error *err)
+{
+	const struct project_change *change = context;
+	AUTO(arena) arena = arena_new();
+	struct tracked_project_row row, other;
+
+	if (!arena)
+		return error_no_memory(err);
+	TRY(store_read_tracked_project(store_tx_reader(tx), arena, change->project_id, &row, err));
+	TRY(check_team(row.team, row.name, change->team, err));
+	if (change->name.len && !span_equal(change->name, row.name)) {
+		row.name = change->name;
+		if (store_find_tracked_project(store_tx_reader(tx), arena, row.team, row.name, &other, err) == OK)
+			return error_set(err, ERR_CONFLICT, "there is an experiment '%.*s' already",
+				SPAN_ARGS(span_cut(row.name, 300)));
+	}
+	if (change->tag_key.len)
+		TRY(put_tag(arena, &row, change->tag_key, change->tag_value, err));
+	row.modified_ms = change->now_ms;
+	return store_put_tracked_project(tx, &row, err);
+}
+
+enum status pipeline_change_project(struct pipeline *pipeline, const struct project_change *change, struct error *err)
+{
+	struct project_change copy = *change;
+
+	return writer_execute(pipeline, write_project_change, &copy, err);
+}

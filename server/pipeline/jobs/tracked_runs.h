@@ -1,0 +1,52 @@
+/*
+ * Job: runs of experiment trackers as jobs: made, changed and ended by what a tracker's client says. The id of a run is the tracker's key;
+ *      the job has a name of its own, PROJECT/RUN, or the first of PROJECT/RUN-2, PROJECT/RUN-3 … that is free: two runs are never one job.
+ * Ownership: spans are the caller's. Threads: workers; they wait for the writer.
+ */
+#pragma once
+
+#include "pipeline/jobs/tracked_document.h"
+#include "store/tracked_runs.h"
+
+struct pipeline;
+
+/* row->project_id is set. ERR_CONFLICT: the team has one of that name. */
+enum status pipeline_add_project(
+	struct pipeline *pipeline, struct tracked_project_row *row, struct error *err) MUST_CHECK;
+/* Its name, and tags over those that it has. */
+struct project_change {
+	struct span team;
+	int64_t project_id;
+	struct span name; /* "": as it is */
+	struct span tag_key, tag_value; /* "": none */
+	int64_t now_ms;
+};
+enum status pipeline_change_project(
+	struct pipeline *pipeline, const struct project_change *change, struct error *err) MUST_CHECK;
+
+struct run_making {
+	struct span team;
+	struct span project; /* its name */
+	const struct tracked_pairs *settings, *tags;
+	int64_t now_ms;
+	struct tracked_run_row row; /* job_id is set */
+};
+enum status pipeline_make_run(struct pipeline *pipeline, struct run_making *making, struct error *err) MUST_CHECK;
+
+/* What is stated of a run anew: settings and tags, or its status. */
+struct run_change {
+	struct span team;
+	struct span run_id;
+	const struct tracked_pairs *settings, *tags; /* NULL: none */
+	struct span name; /* "": as it is */
+	struct span status; /* in the tracker's words; "": as it is */
+	int64_t end_ms; /* 0: not said */
+	struct span input; /* a JSON value that is added to its inputs, unless it is there; "": none */
+	struct span secondary; /* the job's status that goes with it; "": none */
+	struct span reason; /* of a failure */
+	int64_t now_ms;
+	/* What comes back. */
+	struct span job; /* the arena's */
+};
+enum status pipeline_change_run(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	struct run_change *change, struct error *err) MUST_CHECK;

@@ -1,0 +1,135 @@
+#include "store/driver/rows.h"
+#include "store/driver/statement.h"
+#include "store/tracked_runs.h"
+
+/* ---- projects ---- */
+
+#define PROJECT_COLUMNS "project_id, team, name, tags, artifacts, created_ms, modified_ms"
+
+static const struct row_field project_fields[] = {FIELD(struct tracked_project_row, project_id),
+	FIELD(struct tracked_project_row, team), FIELD(struct tracked_project_row, name),
+	FIELD(struct tracked_project_row, tags), FIELD(struct tracked_project_row, artifacts),
+	FIELD(struct tracked_project_row, created_ms), FIELD(struct tracked_project_row, modified_ms)};
+
+enum status store_add_tracked_project(struct store_tx *tx, struct tracked_project_row *row, struct error *err)
+{
+	struct tracked_project_row put = *row;
+
+	TRY(next_id(tx, "project", &put.project_id, err));
+	TRY(row_put(tx, "INSERT INTO tracked_projects (" PROJECT_COLUMNS ") VALUES (?,?,?,?,?,?,?)",
+		ROWS(project_fields, struct tracked_project_row), &put, err));
+	row->project_id = put.project_id;
+	return OK;
+}
+
+enum status store_put_tracked_project(struct store_tx *tx, const struct tracked_project_row *row, struct error *err)
+{
+	return row_put(tx,
+		"UPDATE tracked_projects SET team = ?2, name = ?3, tags = ?4, artifacts = ?5, created_ms = ?6, modified_ms = ?7"
+		" WHERE project_id = ?1",
+		ROWS(project_fields, struct tracked_project_row), row, err);
+}
+
+static enum status read_project(
+	struct statement *s, struct arena *arena, struct tracked_project_row *out, struct error *err)
+{
+	bool is_there;
+
+	TRY(row_read(s, arena, ROWS(project_fields, struct tracked_project_row), out, &is_there, err));
+	return is_there ? OK : ERR_NOT_FOUND;
+}
+
+enum status store_read_tracked_project(struct store_reader *reader, struct arena *arena, int64_t project_id,
+	struct tracked_project_row *out, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, reader, "SELECT " PROJECT_COLUMNS " FROM tracked_projects WHERE project_id = ?", err));
+	bind_i64(&s, project_id);
+	enum status status = read_project(&s, arena, out, err);
+	return status == ERR_NOT_FOUND
+		       ? error_set(err, status, "there is no experiment with the id %lld", (long long)project_id)
+		       : status;
+}
+
+enum status store_find_tracked_project(struct store_reader *reader, struct arena *arena, struct span team,
+	struct span name, struct tracked_project_row *out, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(
+		&s, reader, "SELECT " PROJECT_COLUMNS " FROM tracked_projects WHERE team = ? AND name = ?", err));
+	bind_text(&s, team);
+	bind_text(&s, name);
+	enum status status = read_project(&s, arena, out, err);
+	return status == ERR_NOT_FOUND
+		       ? error_set(err, status, "there is no experiment named '%.*s'", SPAN_ARGS(span_cut(name, 300)))
+		       : status;
+}
+
+enum status store_read_tracked_projects(struct store_reader *reader, struct arena *arena, struct span team,
+	int64_t below, size_t limit, struct tracked_project_row **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, reader,
+		"SELECT " PROJECT_COLUMNS " FROM tracked_projects WHERE team = ? AND project_id < ?"
+		" ORDER BY project_id DESC LIMIT ?",
+		err));
+	bind_text(&s, team);
+	bind_i64(&s, below);
+	bind_u64(&s, limit);
+	return rows_read(&s, arena, ROWS(project_fields, struct tracked_project_row), out, count, err);
+}
+
+/* ---- runs ---- */
+
+#define RUN_COLUMNS "job_id, run_id, project_id, name, user_name, status, start_ms, end_ms, artifacts, inputs"
+
+static const struct row_field run_fields[] = {FIELD(struct tracked_run_row, job_id),
+	FIELD(struct tracked_run_row, run_id), FIELD(struct tracked_run_row, project_id),
+	FIELD(struct tracked_run_row, name), FIELD(struct tracked_run_row, user_name),
+	FIELD(struct tracked_run_row, status), FIELD(struct tracked_run_row, start_ms),
+	FIELD(struct tracked_run_row, end_ms), FIELD(struct tracked_run_row, artifacts),
+	FIELD(struct tracked_run_row, inputs)};
+
+enum status store_put_tracked_run(struct store_tx *tx, const struct tracked_run_row *row, struct error *err)
+{
+	return row_put(tx,
+		"INSERT INTO tracked_runs (" RUN_COLUMNS ") VALUES (?,?,?,?,?,?,?,?,?,?)"
+		" ON CONFLICT (job_id) DO UPDATE SET run_id = excluded.run_id, project_id = excluded.project_id,"
+		" name = excluded.name, user_name = excluded.user_name, status = excluded.status,"
+		" start_ms = excluded.start_ms, end_ms = excluded.end_ms,"
+		" artifacts = excluded.artifacts, inputs = excluded.inputs",
+		ROWS(run_fields, struct tracked_run_row), row, err);
+}
+
+enum status store_read_tracked_run(struct store_reader *reader, struct arena *arena, struct span run_id,
+	struct tracked_run_row *out, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool is_there;
+
+	TRY(statement_open(&s, reader, "SELECT " RUN_COLUMNS " FROM tracked_runs WHERE run_id = ?", err));
+	bind_text(&s, run_id);
+	TRY(row_read(&s, arena, ROWS(run_fields, struct tracked_run_row), out, &is_there, err));
+	return is_there ? OK
+			: error_set(err, ERR_NOT_FOUND, "there is no run with the id '%.*s'",
+				  SPAN_ARGS(span_cut(run_id, 100)));
+}
+
+enum status store_read_tracked_runs(struct store_reader *reader, struct arena *arena, int64_t project_id,
+	const struct tracked_run_place *behind, size_t limit, struct tracked_run_row **out, size_t *count,
+	struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, reader,
+		"SELECT job_id, run_id, project_id, name, user_name, status, start_ms, end_ms, '', ''"
+		" FROM tracked_runs WHERE project_id = ?1 AND (start_ms, job_id) < (?2, ?3)"
+		" ORDER BY start_ms DESC, job_id DESC LIMIT ?4",
+		err));
+	bind_numbers(&s, project_id, behind->start_ms, behind->job_id);
+	bind_u64(&s, limit);
+	return rows_read(&s, arena, ROWS(run_fields, struct tracked_run_row), out, count, err);
+}

@@ -1,0 +1,52 @@
+/*
+ * Job: runs and projects as clients of experiment trackers know them: each run is a job, and has an id of the tracker's.
+ * Ownership and threads: as store.h.
+ */
+#pragma once
+
+#include "store/store.h"
+
+struct tracked_project_row {
+	int64_t project_id; /* 0 in store_add_tracked_project, then set */
+	struct span team;
+	struct span name;
+	struct span tags; /* JSON object */
+	struct span artifacts; /* where its runs' files are */
+	int64_t created_ms, modified_ms;
+};
+enum status store_add_tracked_project(
+	struct store_tx *tx, struct tracked_project_row *row, struct error *err) MUST_CHECK;
+enum status store_put_tracked_project(
+	struct store_tx *tx, const struct tracked_project_row *row, struct error *err) MUST_CHECK;
+/* ERR_NOT_FOUND */
+enum status store_read_tracked_project(struct store_reader *reader, struct arena *arena, int64_t project_id,
+	struct tracked_project_row *out, struct error *err) MUST_CHECK;
+enum status store_find_tracked_project(struct store_reader *reader, struct arena *arena, struct span team,
+	struct span name, struct tracked_project_row *out, struct error *err) MUST_CHECK;
+/* The team's, the newest first, below that number. */
+enum status store_read_tracked_projects(struct store_reader *reader, struct arena *arena, struct span team,
+	int64_t below, size_t limit, struct tracked_project_row **out, size_t *count, struct error *err) MUST_CHECK;
+
+struct tracked_run_row {
+	int64_t job_id;
+	struct span run_id;
+	int64_t project_id;
+	struct span name;
+	struct span user_name;
+	struct span status;
+	int64_t start_ms, end_ms;
+	struct span artifacts; /* where clients put files */
+	struct span inputs; /* JSON array */
+};
+/* A new one, or all columns of the job's. */
+enum status store_put_tracked_run(struct store_tx *tx, const struct tracked_run_row *row, struct error *err) MUST_CHECK;
+/* ERR_NOT_FOUND */
+enum status store_read_tracked_run(struct store_reader *reader, struct arena *arena, struct span run_id,
+	struct tracked_run_row *out, struct error *err) MUST_CHECK;
+/* A project's, without artifacts and inputs, the newest first, behind the place (start_ms, job_id) in this order; INT64_MAX twice: from the first. */
+struct tracked_run_place {
+	int64_t start_ms, job_id;
+};
+enum status store_read_tracked_runs(struct store_reader *reader, struct arena *arena, int64_t project_id,
+	const struct tracked_run_place *behind, size_t limit, struct tracked_run_row **out, size_t *count,
+	struct error *err) MUST_CHECK;

@@ -1,0 +1,211 @@
+"""MLflow's own client, of two versions, unchanged: what training code calls, and what is read back."""
+
+import re
+
+import pytest
+
+import mlflowclient
+from smserver import ROOT, quote, wait_until
+
+TRAINING = """
+mlflow.set_experiment("exp")
+with mlflow.start_run(run_name="first", tags={"team": "nlp"}) as run:
+    mlflow.log_param("lr", 0.1)
+    mlflow.log_params({"layers": 12, "model": "gpt 2"})
+    for step in range(5):
+        mlflow.log_metric("train/loss", 2.5 - step / 4, step=10 * step)
+    mlflow.log_metric("asynchronous", 7.25, step=3, synchronous=False)
+    mlflow.log_metrics({"train/loss": 1.25, "accuracy": float("nan"), "huge": float("inf")}, step=50)
+    mlflow.set_tag("note", "a; b")
+    mlflow.set_tags({"gone": "x", "kept": "y"})
+    mlflow.delete_tag("gone")
+    mlflow.flush_async_logging()
+info = client.get_run(run.info.run_id).info
+give({"run_id": info.run_id, "start": info.start_time, "end": info.end_time})
+"""
+
+
+def job(server, name):
+    reply = server.get(f"/api/v1/jobs/{quote(name)}")
+    assert reply.status == 200, reply
+    return reply.body
+
+
+@pytest.mark.parametrize("version", mlflowclient.VERSIONS)
+def test_a_run_is_a_job(server, version):
+    given = mlflowclient.run(server, version, TRAINING)
+    row = job(server, "exp/first")
+    assert row["TrainingJobStatus"] == "Completed"
+    assert (row["TrainingStartTime"], row["TrainingEndTime"]) == (given["start"] / 1000, given["end"] / 1000)
+    assert row["HyperParameters"] == {"lr": "0.1", "layers": "12", "model": "gpt 2"}
+    tags = {tag["Key"]: tag["Value"] for tag in row["Tags"]}
+    assert {"team": "nlp", "note": "a; b", "kept": "y", "mlflow.runName": "first"}.items() <= tags.items() and "gone" not in tags
+    assert server.wait_for_points("exp/first", "train/loss", 6)["count"] == 6
+    history = mlflowclient.history(server, given["run_id"], "train/loss")
+    assert [point[:2] for point in history] == [(0, 2.5), (10, 2.25), (20, 2.0), (30, 1.75), (40, 1.5), (50, 1.25)]
+    assert all(given["start"] <= ts_ms <= given["end"] for _, _, ts_ms in history)
+    assert [point[:2] for key in ("asynchronous", "accuracy", "huge") for point in mlflowclient.history(server, given["run_id"], key)] == [
+        (3, 7.25), (50, "NaN"), (50, "Infinity")]
+    found = server.get(f"/api/v1/jobs?q={quote('hp.lr=0.1 and tag.team=nlp')}").body["jobs"]
+    assert [row["TrainingJobName"] for row in found] == ["exp/first"]
+
+
+READING = """
+mlflow.set_experiment("exp")
+for number in range(3):
+    with mlflow.start_run(run_name="same") as run:
+        mlflow.log_param("number", number)
+        mlflow.log_metric("loss", 3.0 - number, step=7)
+        mlflow.set_tag("odd", str(number % 2 == 1))
+frame = mlflow.search_runs(experiment_names=["exp"], order_by=["metrics.loss DESC"])
+give({
+    "columns": sorted(frame.columns),
+    "loss": list(frame["metrics.loss"]), "number": list(frame["params.number"]), "odd": list(frame["tags.odd"]),
+    "status": list(frame["status"]),
+    "some": list(mlflow.search_runs(experiment_names=["exp"], filter_string="metrics.loss < 3 and tags.odd = 'True'")["params.number"]),
+    "newest": list(mlflow.search_runs(experiment_names=["exp"], max_results=1)["params.number"]),
+    "experiments": sorted(e.name for e in client.search_experiments()),
+    "history": [[m.step, m.value] for m in client.get_metric_history(run.info.run_id, "loss")],
+    "nothing": client.get_experiment_by_name("none") is None,
+})
+"""
+
+
+@pytest.mark.parametrize("version", mlflowclient.VERSIONS)
+def test_the_same_is_read_back(server, version):
+    given = mlflowclient.run(server, version, READING)
+    assert given.pop("columns") == sorted(["run_id", "experiment_id", "status", "artifact_uri", "start_time", "end_time", "metrics.loss",
+        "params.number", "tags.odd", "tags.mlflow.user", "tags.mlflow.source.name", "tags.mlflow.source.type", "tags.mlflow.runName"])
+    assert given == {"loss": [3.0, 2.0, 1.0], "number": ["0", "1", "2"], "odd": ["False", "True", "False"], "status": ["FINISHED"] * 3,
+        "some": ["1"], "newest": ["2"], "experiments": ["Default", "exp"], "history": [[7, 1.0]], "nothing": True}
+    # three runs of one name are three jobs
+    assert [job(server, name)["HyperParameters"]["number"] for name in ("exp/same", "exp/same-2", "exp/same-3")] == ["0", "1", "2"]
+
+
+def test_the_example_of_the_documentation(server):
+    text = (ROOT / "docs/mlflow.md").read_text()
+    example = re.search(r"^```python\n(.*?)^```", text, re.M | re.S).group(1)
+    given = mlflowclient.run(server, "3", example + "give([list(best['params.layers']), list(best['metrics.loss']), run.info.run_id])")
+    assert given[:2] == [["12"], [0.04]]
+    assert [point[:2] for point in mlflowclient.history(server, given[2], "loss")] == [(n, 4 / (n + 1)) for n in range(100)]
+    assert job(server, "pretrain/gpt-7")["HyperParameters"] == {"lr": "0.0003", "layers": "12"}
+
+
+def test_points_without_a_step_are_in_order_of_arrival(server):
+    script = """
+with mlflow.start_run() as run:
+    for value in range(100):
+        mlflow.log_metric("k", value)
+give(run.info.run_id)
+"""
+    history = mlflowclient.history(server, mlflowclient.run(server, "2", script), "k")
+    assert [point[:2] for point in history] == [(n, n) for n in range(100)]
+
+
+def test_how_a_run_ends(server):
+    script = """
+mlflow.set_experiment("ends")
+try:
+    with mlflow.start_run(run_name="failed"):
+        raise ValueError("as it happens")
+except ValueError:
+    pass
+run = client.create_run("1", run_name="killed")
+client.set_terminated(run.info.run_id, "KILLED")
+going = client.create_run("1", run_name="going")
+give([client.get_run(run.info.run_id).info.status, client.get_run(going.info.run_id).info.status])
+"""
+    assert mlflowclient.run(server, "2", script) == ["KILLED", "RUNNING"]
+    statuses = {name: job(server, f"ends/{name}")["TrainingJobStatus"] for name in ("failed", "killed", "going")}
+    assert statuses == {"failed": "Failed", "killed": "Stopped", "going": "InProgress"}
+    assert "FAILED" in job(server, "ends/failed")["FailureReason"]
+
+
+@pytest.mark.parametrize("version", mlflowclient.VERSIONS)
+def test_what_is_not_here_stops_no_training(server, version):
+    """Files go where the run's artifact_uri says, which is with the client; traces and datasets are no reason to end."""
+    script = """
+import pathlib
+import pandas
+mlflow.set_experiment("exp")
+with mlflow.start_run(run_name="odd") as run:
+    mlflow.log_text("hello", "notes/a.txt")
+    mlflow.log_dict({"a": 1}, "c.json")
+    mlflow.log_input(mlflow.data.from_pandas(pandas.DataFrame({"x": [1.0]}), name="ds"), context="train")
+    with mlflow.start_run(run_name="child", nested=True):
+        mlflow.log_metric("m", 1.0)
+    if hasattr(mlflow, "trace"):
+        mlflow.trace(lambda x: x)(1)
+    mlflow.log_metric("after", 1.0)
+dataset = client.get_run(run.info.run_id).inputs.dataset_inputs[0]
+folder = pathlib.Path(client.get_experiment("1").artifact_location)
+give({"text": (folder / run.info.run_id / "artifacts/notes/a.txt").read_text(), "root": folder.parts[0], "dataset": dataset.dataset.name,
+    "context": dataset.tags[0].value, "listed": [f.path for f in client.list_artifacts(run.info.run_id)]})
+"""
+    given = mlflowclient.run(server, version, script)
+    assert given == {"text": "hello", "root": "mlflow-artifacts", "dataset": "ds", "context": "train", "listed": ["c.json", "notes"]}
+    assert job(server, "exp/odd")["TrainingJobStatus"] == job(server, "exp/child")["TrainingJobStatus"] == "Completed"
+
+
+def test_where_files_go(make_server, tmp_path):
+    """As an experiment says, else as the server does; a run keeps its place."""
+    server = make_server("--mlflow-artifacts", str(tmp_path / "root"))
+    script = """
+own = client.create_experiment("own", artifact_location=sys.argv[1])
+places = []
+for experiment_id in ("0", own):
+    run = client.create_run(experiment_id)
+    client.log_text(run.info.run_id, "x", "f.txt")
+    places.append([run.info.artifact_uri, run.info.run_id])
+give(places)
+"""
+    (default, first), (own, second) = mlflowclient.run(server, "2", script, str(tmp_path / "elsewhere"))
+    assert default == f"{tmp_path}/root/0/{first}/artifacts" and own == f"{tmp_path}/elsewhere/{second}/artifacts"
+    assert (tmp_path / f"root/0/{first}/artifacts/f.txt").read_text() == (tmp_path / f"elsewhere/{second}/artifacts/f.txt").read_text() == "x"
+    server.stop()
+    server.start(f"127.0.0.1:{server.port}", "--mlflow-artifacts", str(tmp_path / "new"))
+    assert mlflowclient.call(server, f"runs/get?run_id={first}")[1]["run"]["info"]["artifact_uri"] == default
+
+
+def test_what_cannot_be_done_is_said(server):
+    script = """
+def said(call, *arguments):
+    try:
+        call(*arguments)
+    except mlflow.exceptions.MlflowException as error:
+        return [error.error_code, str(error)]
+run = client.create_run("0")
+give([said(client.delete_run, run.info.run_id), said(client.delete_experiment, "0"), said(client.get_run, "0" * 32),
+    said(client.create_run, "77"), said(client.create_experiment, "Default")])
+"""
+    for (code, text), (wanted, part) in zip(mlflowclient.run(server, "3", script), [("NOT_IMPLEMENTED", "DELETE /api/v1/jobs/"),
+            ("NOT_IMPLEMENTED", "DELETE /api/v1/jobs/"), ("RESOURCE_DOES_NOT_EXIST", "no run"), ("RESOURCE_DOES_NOT_EXIST", "no experiment"),
+            ("RESOURCE_ALREADY_EXISTS", "Default")], strict=True):
+        assert code == wanted and part in text
+
+
+def test_another_name_is_shown_and_found(server):
+    script = """
+run = client.create_run("0", run_name="before")
+client.update_run(run.info.run_id, name="after")
+client.rename_experiment(client.create_experiment("old", tags={"a": "1"}), "new")
+experiment = client.get_experiment_by_name("new")
+client.set_experiment_tag(experiment.experiment_id, "b", "2")
+give([client.get_run(run.info.run_id).info.run_name, len(client.search_runs(["0"], "attributes.run_name = 'after'")),
+    client.get_experiment(experiment.experiment_id).tags, client.get_experiment_by_name("old") is None])
+"""
+    assert mlflowclient.run(server, "2", script) == ["after", 1, {"a": "1", "b": "2"}, True]
+    tags = {tag["Key"]: tag["Value"] for tag in job(server, "Default/before")["Tags"]}
+    assert tags["mlflow.runName"] == "after"
+
+
+def test_a_loss_that_is_no_number_is_noticed(server):
+    script = """
+with mlflow.start_run(run_name="nan"):
+    for step in range(40):
+        mlflow.log_metric("loss", 2.0 if step < 35 else float("nan"), step=step)
+give(None)
+"""
+    mlflowclient.run(server, "3", script)
+    wait_until(lambda: [row for row in server.get("/api/v1/incidents").body["incidents"]
+        if row["job"] == "Default/nan" and row["kind"] == "non_finite"], what="an incident of the loss")

@@ -1,0 +1,418 @@
+"""The door of MLflow's clients without them: who is let in, limits, bodies that are sent again, searches, and what is refused."""
+
+import base64
+import json
+
+import pytest
+
+from awsclients import token_of
+from mlflowclient import API, call, history, make_run
+from smserver import Server, quote
+
+T0 = 1_790_000_000_000
+
+
+def metric(key, value, step=0, timestamp=T0):
+    return {"key": key, "value": value, "step": step, "timestamp": timestamp}
+
+
+def log(server, run_id, **members):
+    return call(server, "runs/log-batch", {"run_id": run_id, **members})
+
+
+def get_run(server, run_id):
+    status, body = call(server, f"runs/get?run_id={run_id}")
+    assert status == 200, body
+    return body["run"]
+
+
+def pairs(rows):
+    return {row["key"]: row["value"] for row in rows}
+
+
+# ---- who is let in ----
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory):
+    """A server with tokens: (server, {scope or team: token})."""
+    server = Server(tmp_path_factory.mktemp("mlflow_door")).start()
+    tokens = {scope: token_of(server, scope, "--scope", scope)[0] for scope in ("admin", "write", "read")}
+    tokens |= {team: token_of(server, team, "--scope", "write", "--team", team)[0] for team in ("red", "blue")}
+    yield server, tokens
+    server.close()
+
+
+def basic(password):
+    return {"Authorization": "Basic " + base64.b64encode(f"anybody:{password}".encode()).decode()}
+
+
+def test_tokens(guarded):
+    server, tokens = guarded
+    path = f"{API}/experiments/get?experiment_id=0"
+    for headers in ({}, basic("smf_wrong"), {"Authorization": "Bearer smf_wrong"}, {"Authorization": "Basic !"}):
+        reply = server.get(path, headers=headers)
+        assert (reply.status, reply.body["error_code"]) == (401, "UNAUTHENTICATED"), headers
+    assert server.get(path, headers=basic(tokens["read"])).status == server.get(path, token=tokens["read"]).status == 200
+    run = server.post(f"{API}/runs/create", json={"experiment_id": "0"}, token=tokens["write"])
+    assert run.status == 200, "a token to write begins a run"
+    run_id = run.body["run"]["info"]["run_id"]
+    assert call(server, f"runs/get?run_id={run_id}", token=tokens["write"])[0] == 200, "which its client then reads"
+    assert call(server, "experiments/get-by-name?experiment_name=none", token=tokens["write"])[0] == 404
+    status, said = call(server, "runs/search", {"experiment_ids": ["0"]}, token=tokens["write"])
+    assert (status, said["error_code"]) == (403, "PERMISSION_DENIED"), "what others did is for those who read"
+    status, said = call(server, "runs/set-tag", {"run_id": run_id, "key": "k", "value": "v"}, token=tokens["read"])
+    assert (status, said["error_code"]) == (403, "PERMISSION_DENIED")
+    assert call(server, "runs/search", {"experiment_ids": ["0"]}, token=tokens["admin"])[0] == 200
+
+
+def test_each_team_has_its_own_experiments_and_runs(guarded):
+    server, tokens = guarded
+    made = {}
+    for team in ("red", "blue"):
+        status, body = call(server, "experiments/create", {"name": "shared name"}, token=tokens[team])
+        assert status == 200, body
+        made[team] = body["experiment_id"]
+        run = call(server, "runs/create", {"experiment_id": made[team], "run_name": "r"}, token=tokens[team])[1]["run"]["info"]
+        made[team, "run"] = run["run_id"]
+    assert made["red"] != made["blue"]
+    assert call(server, "experiments/create", {"name": "shared name"}, token=tokens["red"])[1]["error_code"] == "RESOURCE_ALREADY_EXISTS"
+    by_name = call(server, "experiments/get-by-name?experiment_name=shared%20name", token=tokens["blue"])[1]
+    assert by_name["experiment"]["experiment_id"] == made["blue"]
+    # a name that another team has gives a new one
+    names = {row["TrainingJobName"] for row in server.get("/api/v1/jobs", token=tokens["admin"]).body["jobs"]}
+    assert {"shared name/r", "shared name/r-2"} <= names
+    for path, body in (("runs/set-tag", {"key": "k", "value": "v"}), ("runs/update", {"status": "FINISHED"}),
+            ("runs/log-batch", {"metrics": [metric("m", 1.0)]}), ("runs/log-parameter", {"key": "k", "value": "v"})):
+        status, said = call(server, path, {"run_id": made["red", "run"], **body}, token=tokens["blue"])
+        assert (status, said["error_code"]) == (403, "PERMISSION_DENIED"), path
+    status, said = call(server, "experiments/update", {"experiment_id": made["red"], "new_name": "mine"}, token=tokens["blue"])
+    assert status == 403, said
+
+
+# ---- limits: at, and one past ----
+
+@pytest.mark.parametrize("member, most", [("metrics", 1000), ("params", 100), ("tags", 100)])
+def test_how_much_a_batch_holds(server, member, most):
+    run_id = make_run(server)
+    entries = [metric("m", n, n) if member == "metrics" else {"key": f"k{n}", "value": "v"} for n in range(most + 1)]
+    assert log(server, run_id, **{member: entries[:most]})[0] == 200
+    status, said = log(server, run_id, **{member: entries})
+    assert (status, said["error_code"]) == (400, "INVALID_PARAMETER_VALUE") and str(most) in said["message"]
+    run = get_run(server, run_id)["data"]
+    assert len(history(server, run_id, "m")) == (most if member == "metrics" else 0)
+    assert len(run["params"]) == (most if member == "params" else 0)
+    assert len([tag for tag in run["tags"] if tag["key"] != "mlflow.runName"]) == (most if member == "tags" else 0)
+
+
+@pytest.mark.parametrize("path, member, most, body", [
+    ("runs/log-parameter", "value", 6000, {"key": "k"}),
+    ("runs/log-parameter", "key", 250, {"value": "v"}),
+    ("runs/set-tag", "value", 8000, {"key": "k"}),
+    ("runs/set-tag", "key", 250, {"value": "v"}),
+    ("runs/log-metric", "key", 250, {"value": 1.0, "timestamp": T0}),
+    ("runs/update", "run_name", 500, {}),
+    ("runs/create", "user_id", 256, {}),
+    ("experiments/create", "name", 500, {}),
+    ("experiments/create", "artifact_location", 2000, {"name": "e"}),
+])
+def test_how_long_texts_are(server, path, member, most, body):
+    run_id = make_run(server)
+    assert call(server, path, {"run_id": run_id, **body, member: "x" * most})[0] == 200
+    status, said = call(server, path, {"run_id": run_id, **body, member: "x" * (most + 1)})
+    assert (status, said["error_code"]) == (400, "INVALID_PARAMETER_VALUE") and str(most) in said["message"]
+
+
+def test_how_large_a_body_is(make_server):
+    server = make_server("--max-mlflow-bytes", "64KiB")
+    run_id = make_run(server)
+    body = json.dumps({"run_id": run_id, "key": "k", "value": "v"})
+    for size, wanted in ((64 << 10, 200), ((64 << 10) + 1, 400)):
+        reply = server.post(f"{API}/runs/set-tag", body + " " * (size - len(body)), content_type="application/json")
+        assert reply.status == wanted, reply
+    assert reply.body["error_code"] == "RESOURCE_LIMIT_EXCEEDED" and "--max-mlflow-bytes" in reply.body["message"]
+    reply = server.put(f"{API}-artifacts/artifacts/0/x/artifacts/model.bin", b"x" * (65 << 10), content_type="application/octet-stream")
+    assert (reply.status, reply.body["error_code"]) == (501, "NOT_IMPLEMENTED"), "not for its size"
+
+
+def test_how_many_runs_a_search_looks_at(make_server):
+    server = make_server("--max-mlflow-runs", "3")
+    for _ in range(3):
+        make_run(server)
+    assert len(call(server, "runs/search", {"experiment_ids": ["0"]})[1]["runs"]) == 3
+    make_run(server)
+    status, said = call(server, "runs/search", {"experiment_ids": ["0"]})
+    assert (status, said["error_code"]) == (400, "RESOURCE_LIMIT_EXCEEDED") and "--max-mlflow-runs" in said["message"]
+
+
+def test_how_much_a_search_says(server):
+    def ask(terms=1, values=1, orders=1, experiments=1):
+        text = " AND ".join(["params.x = '1'"] * terms + [f"attributes.run_id IN ({','.join(['$a$'] * values)})".replace("$", "'")])
+        return call(server, "runs/search", {"experiment_ids": ["0"] * experiments, "filter": text, "order_by": ["metrics.x"] * orders})[0]
+
+    assert ask(terms=49) == ask(values=500) == ask(orders=10) == ask(experiments=1000) == 200
+    assert ask(terms=50) == ask(values=501) == ask(orders=11) == ask(experiments=1001) == 400
+
+
+def test_points_of_too_many_series_are_not_given_for_stored(make_server):
+    server = make_server("--max-series", "2")
+    run_id = make_run(server)
+    assert log(server, run_id, metrics=[metric("a", 1.0), metric("b", 1.0)])[0] == 200
+    status, said = log(server, run_id, metrics=[metric("a", 2.0, 1), metric("c", 1.0)])
+    assert (status, said["error_code"]) == (400, "RESOURCE_LIMIT_EXCEEDED") and "--max-series" in said["message"]
+    assert [point[:2] for point in history(server, run_id, "a")] == [(0, 1.0), (1, 2.0)], "the others are stored"
+
+
+# ---- what is stored ----
+
+def test_the_same_request_is_stored_once(server):
+    run_id = make_run(server)
+    body = [metric("m", n / 4, n, T0 + n) for n in range(10)]
+    for _ in range(3):
+        assert log(server, run_id, metrics=body)[0] == 200
+    server.kill()
+    server.start(f"127.0.0.1:{server.port}")
+    assert log(server, run_id, metrics=body)[0] == 200, "also after a kill"
+    assert history(server, run_id, "m") == [(n, n / 4, T0 + n) for n in range(10)]
+    # as one of many, and the same twice in one
+    assert call(server, "runs/log-metric", {"run_id": run_id, **metric("one", 1.0, 1)})[0] == 200
+    assert call(server, "runs/log-metric", {"run_id": run_id, **metric("one", 1.0, 1)})[0] == 200
+    assert log(server, run_id, metrics=[metric("two", 5.0, 3), metric("two", 5.0, 3), metric("two", 5.5, 3)])[0] == 200
+    assert history(server, run_id, "one") == [(1, 1.0, T0)] and history(server, run_id, "two") == [(3, 5.0, T0), (3, 5.5, T0)]
+    # another run that says the same is another run
+    other = make_run(server)
+    assert log(server, other, metrics=body)[0] == 200
+    assert len(history(server, other, "m")) == 10
+
+
+def test_the_last_point_is_that_of_the_highest_step(server):
+    """Clients that log in the background send out of order."""
+    run_id = make_run(server)
+    for step, value in ((1, 10.0), (5, 50.0), (3, 30.0)):
+        assert call(server, "runs/log-metric", {"run_id": run_id, **metric("m", value, step, T0 + step)})[0] == 200
+    assert get_run(server, run_id)["data"]["metrics"] == [{"key": "m", "value": 50.0, "timestamp": T0 + 5, "step": 5}]
+    assert found(server, "metrics.m = 50") != ""
+
+
+def test_what_was_acknowledged_is_there_after_a_kill(server):
+    run_id = make_run(server, run_name="kept", tags=[{"key": "a", "value": "b"}])
+    assert log(server, run_id, metrics=[metric("m", 1.5, 7)], params=[{"key": "p", "value": "1"}])[0] == 200
+    before = get_run(server, run_id)
+    server.kill()
+    server.start(f"127.0.0.1:{server.port}")
+    assert get_run(server, run_id) == before
+    assert before["data"]["metrics"] == [{"key": "m", "value": 1.5, "timestamp": T0, "step": 7}]
+
+
+def test_params_and_tags_beyond_sagemakers_limits(server):
+    """All that is logged is read back and found, and the job's own tags can still be changed."""
+    run_id = make_run(server, run_name="big")
+    params = {f"p{n}": "x" * n for n in range(250)} | {"long": "y" * 6000}
+    tags = {f"t{n}": str(n) for n in range(80)} | {"note": "z" * 8000}
+    for kind, values in (("params", params), ("tags", tags)):
+        entries = [{"key": key, "value": value} for key, value in values.items()]
+        for at in range(0, len(entries), 100):
+            assert log(server, run_id, **{kind: entries[at:at + 100]})[0] == 200
+    data = get_run(server, run_id)["data"]
+    assert pairs(data["params"]) == params
+    assert pairs(data["tags"]) == tags | {"mlflow.runName": "big"}
+    for query in ("hp.p249=" + "x" * 249, "tag.t79=79"):
+        assert [row["TrainingJobName"] for row in server.get(f"/api/v1/jobs?q={quote(query)}").body["jobs"]] == ["Default/big"], query
+    assert server.patch(f"/api/v1/jobs/{quote('Default/big')}", json={"tags": {"t0": "mine"}}).status == 200
+    assert pairs(get_run(server, run_id)["data"]["tags"])["t0"] == "mine"
+
+
+def test_a_param_that_changes_keeps_the_newest_value(server):
+    """MLflow refuses it, which has ended trainings that were resumed."""
+    run_id = make_run(server)
+    for value in ("1", "2"):
+        assert call(server, "runs/log-parameter", {"run_id": run_id, "key": "epochs", "value": value})[0] == 200
+    assert pairs(get_run(server, run_id)["data"]["params"]) == {"epochs": "2"}
+
+
+def test_names_of_jobs(server):
+    """Each is one that a job can have, and none is another's."""
+    long = "e" * 400
+    experiment = call(server, "experiments/create", {"name": long})[1]["experiment_id"]
+    for _ in range(5):
+        make_run(server, experiment_id=experiment, run_name="ü" * 200)
+    make_run(server, run_name="a\nb")
+    server.send("Default/line", ["a line of another"])
+    run_id = make_run(server, run_name="line")
+    assert log(server, run_id, metrics=[metric("m", 1.0)])[0] == 200
+    names = {row["TrainingJobName"] for row in server.get("/api/v1/jobs").body["jobs"]}
+    assert len(names) == 8 and {"Default/a_b", "Default/line", "Default/line-2"} <= names
+    assert all(len(name.encode()) <= 255 for name in names)
+    assert server.wait_for_points("Default/line-2", "m", 1)["count"] == 1
+
+
+def test_a_deleted_job_is_no_run(server):
+    run_id = make_run(server, run_name="gone")
+    assert call(server, "runs/update", {"run_id": run_id, "status": "FINISHED"})[0] == 200
+    assert server.delete(f"/api/v1/jobs/{quote('Default/gone')}").status in (200, 204)
+    for path, body in ((f"runs/get?run_id={run_id}", None), ("runs/set-tag", {"run_id": run_id, "key": "k", "value": "v"}),
+            ("runs/log-metric", {"run_id": run_id, **metric("m", 1.0)}), ("runs/update", {"run_id": run_id, "status": "RUNNING"})):
+        status, said = call(server, path, body)
+        assert (status, said["error_code"]) == (404, "RESOURCE_DOES_NOT_EXIST"), path
+    assert call(server, "runs/search", {"experiment_ids": ["0"]})[1]["runs"] == []
+    assert server.get("/api/v1/jobs").body["jobs"] == []
+
+
+# ---- searches ----
+
+@pytest.fixture(scope="module")
+def searched(tmp_path_factory):
+    server = Server(tmp_path_factory.mktemp("mlflow_search")).start()
+    for n in range(4):
+        run_id = make_run(server, run_name=f"run {n}", start_time=T0 + n, user_id="ann" if n < 2 else "bob")
+        metrics = [metric("loss", n / 2, n)] if n else []
+        assert log(server, run_id, metrics=metrics, params=[{"key": "batch size", "value": str(8 * n)}],
+            tags=[{"key": "kind", "value": "Even" if n % 2 == 0 else "odd"}])[0] == 200
+    assert call(server, "runs/update", {"run_id": run_id, "status": "FAILED"})[0] == 200
+    yield server
+    server.close()
+
+
+def found(server, text, **members):
+    status, body = call(server, "runs/search", {"experiment_ids": ["0"], "filter": text, **members})
+    assert status == 200, body
+    return "".join(run["info"]["run_name"][-1] for run in body["runs"])
+
+
+@pytest.mark.parametrize("text, runs", [
+    ("", "3210"),
+    ("metrics.loss < 1.5", "21"),
+    ("metrics.loss <= 1.5 AND metric.loss > 0.5", "32"),
+    ("metrics.loss != 1", "31"),
+    ("metrics.`loss` = 1e0", "2"),
+    ("params.\"batch size\" = '8'", "1"),
+    ("params.`batch size` != '8'", "320"),
+    ("params.`batch size` LIKE '%6'", "2"),
+    ("tags.kind = 'even'", ""),
+    ("tags.kind ILIKE 'e_en'", "20"),
+    ("tags.kind LIKE 'o%d' and attributes.status = 'RUNNING'", "1"),
+    ("attributes.status != 'RUNNING'", "3"),
+    ("status = \"FAILED\"", "3"),
+    ("run_name IN ('run 0', 'run 3')", "30"),
+    ("attributes.run_name NOT IN ('run 0', 'run 3')", "21"),
+    ("user_id = 'ann'", "10"),
+    (f"attributes.start_time >= {T0 + 2}", "32"),
+    ("end_time > 0", "3"),
+    ("metrics.loss IS NULL", "0"),
+    ("params.nothing IS NOT NULL", ""),
+])
+def test_filters(searched, text, runs):
+    assert found(searched, text) == runs
+
+
+@pytest.mark.parametrize("orders, runs", [
+    (["metrics.loss"], "1230"),
+    (["metrics.loss DESC"], "3210"),
+    (["tags.kind ASC", "start_time ASC"], "0213"),
+    (["attributes.user_id DESC", "metrics.loss"], "2310"),
+    (["params.`batch size` desc"], "1320"),
+])
+def test_orders(searched, orders, runs):
+    assert found(searched, "", order_by=orders) == runs
+
+
+@pytest.mark.parametrize("text", ["metrics.loss <", "loss < 3", "metrics.loss < 'x'", "tags.kind > 'a'", "metrics.loss < 3 OR metrics.loss > 5",
+    "params.x = 1", "nothing.x = '1'", "tags.kind = 'a", "metrics.loss LIKE '1'", "attributes.size = '1'", "run_id IN ()", "AND", "metrics.a < 1 AND"])
+def test_filters_that_are_not_understood(searched, text):
+    status, said = call(searched, "runs/search", {"experiment_ids": ["0"], "filter": text})
+    assert (status, said["error_code"]) == (400, "INVALID_PARAMETER_VALUE"), text
+
+
+def test_pages(searched):
+    names, token = "", {}
+    while True:
+        body = call(searched, "runs/search", {"experiment_ids": ["0", "77"], "max_results": 3, **token})[1]
+        names += "".join(run["info"]["run_name"][-1] for run in body["runs"])
+        if "next_page_token" not in body:
+            break
+        token = {"page_token": body["next_page_token"]}
+    assert names == "3210"
+    assert call(searched, "runs/search", {"experiment_ids": ["0"], "run_view_type": "DELETED_ONLY"})[1] == {"runs": []}
+    for token in ("x", "-1"):
+        assert call(searched, "runs/search", {"experiment_ids": ["0"], "page_token": token})[0] == 400
+
+
+def test_pages_of_a_history_and_of_experiments(server):
+    run_id = make_run(server)
+    for first in range(0, 5000, 1000):
+        assert log(server, run_id, metrics=[metric("m", n, n + 1, T0 + n) for n in range(first, first + 1000)])[0] == 200
+    steps, token = [], ""
+    while True:
+        body = call(server, f"metrics/get-history?run_id={run_id}&metric_key=m&max_results=1999{token}")[1]
+        steps += [row["step"] for row in body["metrics"]]
+        if "next_page_token" not in body:
+            break
+        token = f"&page_token={body['next_page_token']}"
+    assert steps == list(range(1, 5001))
+    assert call(server, f"metrics/get-history?run_id={run_id}&metric_key=none")[1] == {"metrics": []}
+    assert call(server, f"metrics/get-history?run_id={make_run(server)}&metric_key=m")[1] == {"metrics": []}
+    for n in range(3):
+        assert call(server, "experiments/create", {"name": f"e{n}"})[0] == 200
+    names, token = [], {}
+    while True:
+        body = call(server, "experiments/search", {"max_results": 2, **token})[1]
+        names += [row["name"] for row in body["experiments"]]
+        if "next_page_token" not in body:
+            break
+        token = {"page_token": body["next_page_token"]}
+    assert names == ["e2", "e1", "e0", "Default"]
+
+
+# ---- what is refused ----
+
+@pytest.mark.parametrize("path, body", [
+    ("runs/create", {"experiment_id": "0", "start_time": "soon"}),
+    ("runs/create", {"experiment_id": "0", "start_time": 12}),
+    ("runs/create", {"experiment_id": "0", "tags": {"a": "b"}}),
+    ("runs/create", {"experiment_id": "0", "tags": [{"value": "b"}]}),
+    ("runs/create", {"experiment_id": "0", "run_name": 7}),
+    ("runs/update", {"status": "DONE"}),
+    ("runs/update", {"status": "FINISHED", "end_time": 1e30}),
+    ("runs/log-metric", {"key": "", "value": 1}),
+    ("runs/log-metric", {"key": "a{b=\"c\"}", "value": 1}),
+    ("runs/log-metric", {"key": "a"}),
+    ("runs/log-metric", {"key": "a", "value": "many"}),
+    ("runs/log-metric", {"key": "a", "value": 1, "step": 1.5}),
+    ("runs/log-metric", {"key": "a", "value": 1, "timestamp": 1}),
+    ("runs/log-batch", {"metrics": 3}),
+    ("runs/log-batch", {"metrics": [metric("a", 1.0), {"key": "b"}]}),
+    ("runs/log-parameter", {"value": "1"}),
+    ("experiments/create", {}),
+])
+def test_what_is_wrong_is_named(server, path, body):
+    run_id = make_run(server)
+    status, said = call(server, path, {"run_id": run_id, **body})
+    assert (status, said["error_code"]) == (400, "INVALID_PARAMETER_VALUE") and said["message"], said
+    assert history(server, run_id, "a") == [], "nothing of it is stored"
+
+
+def test_calls_that_are_not_here(server):
+    for method, path, status, code, part in [
+            ("POST", f"{API}/runs/fly", 404, "ENDPOINT_NOT_FOUND", "log-batch"),
+            ("GET", f"{API}/runs/create", 404, "ENDPOINT_NOT_FOUND", "log-batch"),
+            ("POST", f"{API}/registered-models/create", 404, "ENDPOINT_NOT_FOUND", "log-batch"),
+            ("POST", f"{API}/logged-models", 501, "NOT_IMPLEMENTED", "checkpoints"),
+            ("PUT", f"{API}-artifacts/artifacts/0/x/artifacts/a.txt", 501, "NOT_IMPLEMENTED", "--mlflow-artifacts"),
+            ("POST", "/api/3.0/mlflow/traces", 501, "NOT_IMPLEMENTED", "traces"),
+            ("POST", f"{API}/runs/delete", 501, "NOT_IMPLEMENTED", "DELETE /api/v1/jobs/"),
+            ("POST", f"{API}/runs/restore", 501, "NOT_IMPLEMENTED", "DELETE /api/v1/jobs/")]:
+        reply = server.request(method, path, None if method == "GET" else b"anything")
+        assert (reply.status, reply.body["error_code"]) == (status, code) and part in reply.body["message"], path
+    reply = server.post(f"{API}/runs/create", '{"experiment_id": ', content_type="application/json")
+    assert (reply.status, reply.body["error_code"]) == (400, "INVALID_PARAMETER_VALUE") and "line 1" in reply.body["message"]
+
+
+def test_forms_that_other_clients_send(server):
+    """Of Java's and R's: 64 bits as texts, run_uuid alone, numbers as texts, nothing where nothing is said."""
+    run_id = make_run(server, start_time=str(T0))
+    assert get_run(server, run_id)["info"]["start_time"] == T0
+    assert call(server, "runs/log-metric", {"run_uuid": run_id, "key": "m", "value": "1.5", "timestamp": str(T0), "step": "4"})[0] == 200
+    assert call(server, "runs/log-metric", {"run_id": run_id, "key": "m", "value": 2, "timestamp": None, "step": None})[0] == 200
+    assert [point[:2] for point in history(server, run_id, "m")] == [(4, 1.5), (1, 2)]
+    assert call(server, "runs/log-batch", {"run_id": run_id})[0] == 200
+    assert call(server, "runs/set-tag", {"run_id": run_id, "key": "empty"})[0] == 200
+    assert pairs(get_run(server, run_id)["data"]["tags"])["empty"] == ""
