@@ -14,6 +14,7 @@ sys.path.insert(0, str(ROOT / "tests/checks"))
 import schemas  # noqa: E402
 
 FILES = sorted((ROOT / "migrations/sqlite").glob("*.sql"))
+POSTGRES = sorted((ROOT / "migrations/postgres").glob("*.sql"))
 
 
 def migrate(*options):
@@ -71,9 +72,26 @@ def postgres_of(cluster):
     return found
 
 
-def test_postgresql_comes_to_the_same(newest):
-    """From nothing: of its first version there is no younger one yet."""
-    with Cluster() as cluster:
-        cluster.psql(f"ALTER ROLE sm SET search_path TO {schemas.SCHEMA}")
-        migrate("--db", cluster.url, "--schema", schemas.SCHEMA)
-        assert schemas.compare(newest, postgres_of(cluster)) == []
+@pytest.fixture(scope="module")
+def cluster():
+    with Cluster() as one:
+        one.psql(f"ALTER ROLE sm SET search_path TO {schemas.SCHEMA}")
+        yield one
+
+
+def older_schema(cluster, count):
+    """As the program of that time left it: the first `count` migrations, and the two tables of the lease, which have always been so."""
+    cluster.psql(f"CREATE SCHEMA {schemas.SCHEMA}; SET search_path TO {schemas.SCHEMA};\n" + "\n".join(file.read_text() for file in POSTGRES[:count]) +
+        f"\nINSERT INTO settings (key, value) VALUES ('schema_version', convert_to('{int(POSTGRES[count - 1].name[:4])}', 'UTF8'));" +
+        "".join(f"\nCREATE TABLE {name} (LIKE made.{name} INCLUDING ALL); INSERT INTO {name} SELECT * FROM made.{name};" for name in ("lease", "fence")))
+
+
+@pytest.mark.parametrize("count", range(len(POSTGRES)))
+def test_postgresql_comes_to_the_same(newest, cluster, count):
+    migrate("--db", cluster.url, "--schema", "made")
+    if count:
+        older_schema(cluster, count)
+    version = int(POSTGRES[count - 1].name[:4]) if count else 0
+    assert f": version {version}, " in migrate("--db", cluster.url, "--schema", schemas.SCHEMA)
+    assert schemas.compare(newest, postgres_of(cluster)) == []
+    cluster.psql(f"DROP SCHEMA {schemas.SCHEMA} CASCADE")

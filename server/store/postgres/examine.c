@@ -137,9 +137,9 @@ static enum status tell_time(struct examining *e, const char *what, const char *
 		took_us[i] = (clock_mono_ns() - start_ns) / 1000;
 	}
 	qsort(took_us, TRIES, sizeof *took_us, by_value);
-	snprintf(value, sizeof value, "%.2f ms (p50), %.2f ms (p98)", (double)took_us[TRIES / 2] / 1000,
-		(double)took_us[TRIES - 2] / 1000);
-	say(e, what, value, took_us[TRIES - 2] > SLOW_US ? "slow: each commit waits for one" : "");
+	int64_t middle_us = took_us[TRIES / 2], late_us = took_us[TRIES - 2];
+	snprintf(value, sizeof value, "%.2f ms (p50), %.2f ms (p98)", (double)middle_us / 1000, (double)late_us / 1000);
+	say(e, what, value, late_us > SLOW_US ? "slow: each commit waits for one" : "");
 	return OK;
 }
 
