@@ -36,6 +36,7 @@ enum status api_readyz(void *context, void *worker, const struct http_request *r
 	if (atomic_load(&api->is_stopping))
 		return error_set(err, ERR_UNAVAILABLE, "the server is stopping");
 	TRY(pipeline_database_loss(api->options.pipeline, err));
+	TRY(store_may_write(api->options.store, err));
 	if (atomic_load(&figures->is_disk_low))
 		return error_set(err, ERR_UNAVAILABLE,
 			"the disk is nearly full: %llu bytes are left (--min-free-bytes)",

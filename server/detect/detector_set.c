@@ -7,7 +7,7 @@ static const struct detector_kind *const kinds[] = {&non_finite_kind, &loss_spik
 /* 1 knew no running means, 2 not the attempt of a NaN, 3 no slow stretches of a rate, 4 not how far a loss wanders, 5 not the
  * count of an epoch's lines, and half as many marks of a plateau, 6 no collapse of an entropy or a reward, and not how often a loss
  * spikes, 7 not what a rate was like for two thousand points, nor how far
- * infinities are apart */
+ * infinities and norms are apart */
 enum { FORMAT_PLAIN = 1, FORMAT = 8, FORMAT_SHIFT = 8 };
 enum { KIND_COUNT = sizeof kinds / sizeof kinds[0], ALL_KINDS = (1 << KIND_COUNT) - 1, CALM_POINTS = 32 };
 

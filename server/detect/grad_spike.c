@@ -6,12 +6,13 @@
  * (robust.h), whose spread is at least a tenth. A point is odd when it is three times the usual and 6 spreads above. Two
  * odd ones of the last three open a warning; a single one beyond five times and 8 spreads is a mark (info), unless such
  * single points are usual in the series (more than one in a thousand). Ends with three points below twice the usual, or
- * as the new level after 256 points. Zeros (skipped steps) and what is not finite are passed over.
+ * as the new level after 256 points. Zeros (skipped steps) and what is not finite are passed over. After a stretch of steps that nothing is
+ * known of (robust_is_gap) all begins afresh: a public log prints the norm times a loss scale that had grown meanwhile.
  */
 #include "detect/kind.h"
 #include "detect/robust.h"
 
-enum { HISTORY_MIN = ROBUST_FEW, RECENT = 3, CALM_RUN = 3, GIVE_UP = 256 };
+enum { HISTORY_MIN = ROBUST_FEW, RECENT = 3, CALM_RUN = 3, GIVE_UP = 256, GAP_MOST = 1 << 30, FORMAT_WITH_GAP = 8 };
 
 struct grad_spike {
 	struct robust_window *window; /* of logarithms; NULL until the first value */
@@ -19,6 +20,7 @@ struct grad_spike {
 	int64_t window_step; /* of the first value in the window */
 	uint32_t odd; /* a bit for each of the last points, the newest lowest */
 	int64_t odd_step; /* of the oldest of them */
+	int64_t last_step, last_gap; /* of the last point, and its distance from the one before */
 	double tail; /* decaying count of single odd points */
 	bool is_open;
 	uint32_t points, calm_run;
@@ -135,6 +137,12 @@ static void restart(struct grad_spike *state, const struct point *point, const s
 	state->attempt = point->attempt;
 }
 
+static bool is_far_on(const struct grad_spike *state, const struct point *point)
+{
+	return state->window->count &&
+	       robust_is_gap((double)point->step - (double)state->last_step, (double)state->last_gap);
+}
+
 static void feed(void *of, uint64_t ordinal, const struct point *point, const struct report_to *to)
 {
 	struct grad_spike *state = of;
@@ -147,8 +155,11 @@ static void feed(void *of, uint64_t ordinal, const struct point *point, const st
 	}
 	if (!state->window)
 		return; /* out of memory: blind, not dead; tried again with the next point */
-	if (point->attempt != state->attempt)
+	if (point->attempt != state->attempt || is_far_on(state, point))
 		restart(state, point, to);
+	double gap = (double)point->step - (double)state->last_step;
+	state->last_gap = gap > 0 && gap < (double)GAP_MOST ? (int64_t)gap : 0;
+	state->last_step = point->step;
 	if (state->is_open && state->incident.severity > SEVERITY_INFO)
 		follow(state, point, to);
 	else
@@ -168,6 +179,8 @@ static void pack(const void *of, struct buf *out)
 	pack_double(out, state->tail);
 	robust_pack(state->window, out);
 	pack_i64(out, state->window_step);
+	pack_i64(out, state->last_step);
+	pack_i64(out, state->last_gap);
 	if (!state->is_open)
 		return;
 	pack_u64(out, state->points);
@@ -196,6 +209,8 @@ static void unpack(void *of, unsigned format, struct unpacker *in)
 	state->tail = unpack_double(in);
 	robust_unpack(state->window, format, in);
 	state->window_step = format > 1 ? unpack_i64(in) : 0;
+	state->last_step = format >= FORMAT_WITH_GAP ? unpack_i64(in) : 0;
+	state->last_gap = format >= FORMAT_WITH_GAP ? unpack_i64(in) : 0;
 	in->has_failed |= state->odd >= 1u << RECENT;
 	state->is_open = flags >> 1;
 	if (in->has_failed || !state->is_open)

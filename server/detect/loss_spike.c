@@ -55,8 +55,6 @@ enum {
 	LINGER = 256,
 	GIVE_UP = 4096,
 	FREE_MARKS = 4,
-	GAP_STEPS = 1000,
-	GAP_TIMES = 100,
 	WHOLE_SPIKE_POINTS = 256,
 	OFTEN = 3, /* matches */
 	FEW_TIMES = 2,
@@ -552,13 +550,12 @@ static void follow_beginning(struct loss_spike *state, const struct point *point
 	}
 }
 
-/* A stretch of steps that nothing is known of: what was usual before need not be now. */
 static bool is_far_on(const struct loss_spike *state, int64_t step)
 {
 	double last = (double)state->steps[RECENT - 1], before = last - (double)state->steps[RECENT - 2];
 	double gap = (double)step - last;
 
-	return state->window->count >= 2 && gap >= GAP_STEPS && before > 0 && gap >= GAP_TIMES * before;
+	return state->window->count >= 2 && robust_is_gap(gap, before);
 }
 
 /* The counter on the line begins again, and the loss far above: one model after the other in the same stream. */

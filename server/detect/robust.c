@@ -4,6 +4,8 @@
 #include <endian.h>
 #include <math.h>
 
+enum { GAP_STEPS = 1000, GAP_TIMES = 100, DIGITS_LEAST = 2, DIGITS_MOST = 6 };
+
 static const double long_share = 1.0 / 8; /* of a fit in long_spread */
 static const double floor_share = 0.002; /* of the level: below that, a difference is of no interest */
 static const float largest = 1e30f;
@@ -29,6 +31,17 @@ static size_t in_order(const struct robust_window *window, float out[ROBUST_WIND
 	return window->count;
 }
 
+/* Where all are the same: as its digits say. A round number says nothing. */
+static double quantum_of_one(double value)
+{
+	double quantum = 1;
+
+	for (int digits = 0; digits <= DIGITS_MOST; digits++, quantum /= 10)
+		if (fabs(value / quantum - round(value / quantum)) < 1e-5 * fabs(value / quantum))
+			return digits < DIGITS_LEAST ? 0 : quantum;
+	return 0;
+}
+
 /* The smallest difference between neighbours that is not 0: logs print few digits, and a quantum is no excursion. */
 static double quantum_of(const float *values, size_t count)
 {
@@ -39,7 +52,7 @@ static double quantum_of(const float *values, size_t count)
 		if (step > 0 && step < smallest)
 			smallest = step;
 	}
-	return isinf(smallest) ? 0 : smallest;
+	return isinf(smallest) ? quantum_of_one((double)values[0]) : smallest;
 }
 
 static double correlation_of(const float *residuals, size_t count, double spread)
@@ -93,6 +106,11 @@ void robust_refit(struct robust_window *window)
 {
 	if (window->count >= 2)
 		fit(window);
+}
+
+bool robust_is_gap(double distance, double before)
+{
+	return distance >= GAP_STEPS && before > 0 && distance >= GAP_TIMES * before;
 }
 
 bool robust_is_far(const struct robust_window *window, double value, double least)

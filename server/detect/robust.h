@@ -32,6 +32,8 @@ double robust_expected(const struct robust_window *window);
  */
 bool robust_is_far(const struct robust_window *window, double value, double least);
 void robust_refit(struct robust_window *window);
+/* A stretch of steps that nothing is known of: what was usual before need not be now. before: the distance of the last two points. */
+bool robust_is_gap(double distance, double before);
 void robust_pack(const struct robust_window *window, struct buf *out);
 /* format: as of detector_kind.unpack */
 void robust_unpack(struct robust_window *window, unsigned format, struct unpacker *in);

@@ -58,7 +58,7 @@ static void follow_epoch(struct position *p, const struct raw_step *raw)
 	bool fell = raw->value < p->last || (raw->value == p->last && p->stride == 0);
 
 	if (raw->epoch > p->epoch && fell)
-		p->epoch_length = raw->total > p->last && raw->total <= STEP_MAX ? raw->total : length_of_epoch(p);
+		p->epoch_length = raw->total >= p->last && raw->total <= STEP_MAX ? raw->total : length_of_epoch(p);
 	if (raw->epoch > p->epoch ? fell : p->epoch_length > 0)
 		shift_base(p, raw->epoch - p->epoch);
 	p->first = raw->value;

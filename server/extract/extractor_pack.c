@@ -19,7 +19,8 @@ enum {
 	VERSION_GULLIBLE = 6,
 	VERSION_FORGETFUL = 7, /* of what any line is read by */
 	VERSION_LINE_BY_LINE = 8, /* no records over several lines, no lines in parts */
-	VERSION = 9
+	VERSION_NAMES_ALONE = 9, /* of what any line is read by, nothing about counters */
+	VERSION = 10
 };
 
 static void pack_held(const struct extractor *extractor, struct buf *out)
@@ -279,7 +280,7 @@ static enum status unpack_second(struct extractor *extractor, uint64_t version, 
 	if (version > VERSION_GULLIBLE)
 		bars_unpack(&extractor->bars, in);
 	if (version > VERSION_FORGETFUL)
-		generic_memory_unpack(&extractor->generic, in);
+		generic_memory_unpack(&extractor->generic, version > VERSION_NAMES_ALONE, in);
 	if (version > VERSION_LINE_BY_LINE)
 		TRY(unpack_records(extractor, in, err));
 	return in->has_failed ? damaged(err, "prefixes or bars") : OK;

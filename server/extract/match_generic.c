@@ -1,12 +1,28 @@
 /* A line that is read by no expression (generic/): what stands on it, for the slots of the definitions of that preset. */
+#include "extract/generic/curves.h"
 #include "extract/generic/generic.h"
 #include "extract/generic/guess.h"
+#include "extract/generic/pair.h"
 #include "extract/state.h"
 
 static bool is_side_bar(struct run *run, const struct generic_counters *counters)
 {
 	return counters->is_bar && counters->bar_total > 0 &&
 	       bars_is_side(&run->extractor->bars, counters->bar_step, counters->bar_total);
+}
+
+static bool has_train_loss(const struct generic_line *line)
+{
+	for (size_t i = 0; i < line->count; i++)
+		if (line->values[i].series == GENERIC_LOSS)
+			return true;
+	return false;
+}
+
+/* What counts on the line is none of the training's loops, though the loss is called so. */
+static bool is_side_loop(const struct run *run, const struct generic_line *line)
+{
+	return generic_memory_is_beside(&run->extractor->generic, &line->counters) && has_train_loss(line);
 }
 
 static bool has_star(enum generic_series series)
@@ -118,7 +134,9 @@ static bool has_loss(const struct generic_line *line)
 
 static bool add_all(struct run *run, struct generic_line *line)
 {
-	const struct generic_counters *counters = &line->counters;
+	struct generic_counters *counters = &line->counters;
+
+	generic_memory_see(&run->extractor->generic, counters);
 	bool has_step = counters->has_step && !is_coarse(run, counters);
 	struct found found = {.has_step = has_step,
 		.has_epoch = has_step && counters->has_epoch,
@@ -189,14 +207,55 @@ static void count_unread(struct run *run, bool is_cut, bool is_odd)
 	run->has_unread |= is_cut || is_odd;
 }
 
+/* A point of a curve: each has its own step. */
+static bool add_point(struct run *run, const struct curves_point *point, struct generic_line *line)
+{
+	struct generic_value value = {.name = point->name, .text = point->text, .value = point->value};
+	struct found found = {.has_step = true, .step = point->step, .rank = rank_of(run)};
+
+	pair_begin(line);
+	line->counters.has_step = true;
+	if (!generic_add(line, &value, SPLIT_NONE, (struct unit){UNIT_NONE, 0}))
+		return true;
+	line->values[0].name = point->name; /* that in the line's room is gone with the next point */
+	return add_value(run, &line->values[0], &found);
+}
+
+/* False: no memory. *is_taken: the line is an object of curves. */
+static bool take_curves(struct run *run, struct span text, struct generic_line *line, bool *is_taken)
+{
+	struct curves curves;
+	struct curves_point point;
+
+	*is_taken = false;
+	if (!curves_begin(&curves, text))
+		return true;
+	for (size_t count = 0; curves_next(&curves, &point); count++) {
+		if (count == CURVES_POINTS_MAX) {
+			count_unread(run, true, false);
+			break;
+		}
+		if (!add_point(run, &point, line))
+			return false;
+		*is_taken = true;
+	}
+	return true;
+}
+
 bool match_generic(struct run *run)
 {
 	struct segment *segment = &run->extractor->segment;
 	const struct prefix *prefix = line_view_prefix(&segment->view);
 	struct tokens tokens;
 	struct generic_line line;
-	bool is_read = generic_may_have(prefix->starts[prefix->certain]);
+	bool is_taken, is_read = generic_may_have(prefix->starts[prefix->certain]);
 
+	if (!take_curves(run, prefix->starts[prefix->certain], &line, &is_taken))
+		return false;
+	if (is_taken) {
+		run->record = (struct record_line){.is_record = true};
+		return true;
+	}
 	segment->start = is_read ? generic_start(prefix) : prefix->certain;
 	struct span text = prefix->starts[segment->start];
 	tokens.text = SPAN("");
@@ -213,7 +272,7 @@ bool match_generic(struct run *run)
 	count_unread(run, is_cut || line.is_cut, is_odd);
 	if (!line.count && !line.is_step_alone)
 		return true;
-	if (is_side_bar(run, &line.counters)) {
+	if (is_side_bar(run, &line.counters) || is_side_loop(run, &line)) {
 		run->is_side_bar = true;
 		return true;
 	}

@@ -8,6 +8,7 @@
 #include "extract/attempt.h"
 #include "extract/definition.h"
 #include "extract/format.h"
+#include "extract/generic/memory.h"
 #include "extract/generic/records.h"
 #include "extract/guide.h"
 #include "extract/line/partial.h"

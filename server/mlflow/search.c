@@ -145,6 +145,15 @@ static enum status read_experiment(struct run_search *search, int64_t experiment
 	return take_rows(search, rows, count, err);
 }
 
+static bool is_first(const struct json *list, const struct json *at)
+{
+	const struct json *first = json_first(list);
+
+	while (first != at && !span_equal(json_string_of(first), json_string_of(at)))
+		first = json_next(first);
+	return first == at;
+}
+
 static enum status read_experiments(struct run_search *search, struct error *err)
 {
 	const struct json *list = json_get(search->call->body, "experiment_ids");
@@ -155,7 +164,8 @@ static enum status read_experiments(struct run_search *search, struct error *err
 		return mlflow_error(
 			err, ERR_SEMANTIC, MLFLOW_INVALID, "'experiment_ids' has more than %d", EXPERIMENTS_MAX);
 	for (const struct json *at = list ? json_first(list) : NULL; at && !search->is_none; at = json_next(at))
-		if (mlflow_experiment_id_of(json_string_of(at), &id)) /* one that is not there has no runs */
+		if (is_first(list, at) &&
+			mlflow_experiment_id_of(json_string_of(at), &id)) /* what is not there has no runs */
 			TRY(read_experiment(search, id, &seen, err));
 	return OK;
 }

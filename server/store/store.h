@@ -75,6 +75,8 @@ void store_tx_undo(struct store_tx *tx);
  * stored (ERR_UNAVAILABLE, until the next start, with the reason). For times in which nothing is committed.
  */
 enum status store_look_at_file(struct store *store, struct error *err) MUST_CHECK;
+/* Is it ours still? Of a database that others may take over: ERR_UNAVAILABLE while our lease of it is not renewed. Any thread; asks nobody. */
+enum status store_may_write(const struct store *store, struct error *err) MUST_CHECK;
 
 /* Between transactions: PASSIVE when called idle, RESTART past wal_bytes. */
 enum status store_checkpoint(struct store *store, bool is_idle, struct error *err) MUST_CHECK;

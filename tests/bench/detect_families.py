@@ -5,7 +5,7 @@
 
 They are written as the curves of ../shared/detect-bench are, and read by the same score: one point a line, labels.json beside them. The
 same seed gives the same curves. The detectors were changed while looking at the families in TUNED. Those in HELD have other shapes
-and other parameters; they were run, but nothing of a detector was fitted to them.
+and other parameters; they were run, but nothing of a detector was fitted to them. OUTSIDE (outside_families.py) came last.
 
 Of a family whose name begins with "quiet-" nothing may be paged. The others say what must be found and where.
 """

@@ -77,3 +77,11 @@ test("a fleet without jobs teaches, and an old address of a search leads to the 
   await open("/?q=name%3Dfirst&sort=-created");
   await until(page, () => location.pathname === "/jobs" && document.querySelectorAll("[data-name]").length === 1, "the list");
 });
+
+test("the address that MLflow's client prints leads to the run's job", async ({ server, page, open }) => {
+  const runs = [];
+  for (const name of ["first", "second"]) runs.push((await server.post("/api/2.0/mlflow/runs/create", { experiment_id: "0", run_name: name })).run.info.run_id);
+  await open(`/#/experiments/0/runs/${runs[1]}`);
+  await until(page, () => location.pathname === "/jobs" && document.querySelectorAll("[data-name]").length === 1, "the job of the run");
+  assert.equal(await page.locator("[data-name]").getAttribute("data-name"), "Default/second");
+});

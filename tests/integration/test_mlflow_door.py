@@ -30,6 +30,14 @@ def pairs(rows):
     return {row["key"]: row["value"] for row in rows}
 
 
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """A server for tests that have a run each and leave nothing that another would see."""
+    server = Server(tmp_path_factory.mktemp("mlflow_shared")).start()
+    yield server
+    server.close()
+
+
 # ---- who is let in ----
 
 @pytest.fixture(scope="module")
@@ -92,14 +100,14 @@ def test_each_team_has_its_own_experiments_and_runs(guarded):
 # ---- limits: at, and one past ----
 
 @pytest.mark.parametrize("member, most", [("metrics", 1000), ("params", 100), ("tags", 100)])
-def test_how_much_a_batch_holds(server, member, most):
-    run_id = make_run(server)
+def test_how_much_a_batch_holds(shared, member, most):
+    run_id = make_run(shared)
     entries = [metric("m", n, n) if member == "metrics" else {"key": f"k{n}", "value": "v"} for n in range(most + 1)]
-    assert log(server, run_id, **{member: entries[:most]})[0] == 200
-    status, said = log(server, run_id, **{member: entries})
+    assert log(shared, run_id, **{member: entries[:most]})[0] == 200
+    status, said = log(shared, run_id, **{member: entries})
     assert (status, said["error_code"]) == (400, "INVALID_PARAMETER_VALUE") and str(most) in said["message"]
-    run = get_run(server, run_id)["data"]
-    assert len(history(server, run_id, "m")) == (most if member == "metrics" else 0)
+    run = get_run(shared, run_id)["data"]
+    assert len(history(shared, run_id, "m")) == (most if member == "metrics" else 0)
     assert len(run["params"]) == (most if member == "params" else 0)
     assert len([tag for tag in run["tags"] if tag["key"] != "mlflow.runName"]) == (most if member == "tags" else 0)
 
@@ -115,10 +123,10 @@ def test_how_much_a_batch_holds(server, member, most):
     ("experiments/create", "name", 500, {}),
     ("experiments/create", "artifact_location", 2000, {"name": "e"}),
 ])
-def test_how_long_texts_are(server, path, member, most, body):
-    run_id = make_run(server)
-    assert call(server, path, {"run_id": run_id, **body, member: "x" * most})[0] == 200
-    status, said = call(server, path, {"run_id": run_id, **body, member: "x" * (most + 1)})
+def test_how_long_texts_are(shared, path, member, most, body):
+    run_id = make_run(shared)
+    assert call(shared, path, {"run_id": run_id, **body, member: "x" * most})[0] == 200
+    status, said = call(shared, path, {"run_id": run_id, **body, member: "x" * (most + 1)})
     assert (status, said["error_code"]) == (400, "INVALID_PARAMETER_VALUE") and str(most) in said["message"]
 
 
@@ -144,10 +152,10 @@ def test_how_many_runs_a_search_looks_at(make_server):
     assert (status, said["error_code"]) == (400, "RESOURCE_LIMIT_EXCEEDED") and "--max-mlflow-runs" in said["message"]
 
 
-def test_how_much_a_search_says(server):
+def test_how_much_a_search_says(shared):
     def ask(terms=1, values=1, orders=1, experiments=1):
         text = " AND ".join(["params.x = '1'"] * terms + [f"attributes.run_id IN ({','.join(['$a$'] * values)})".replace("$", "'")])
-        return call(server, "runs/search", {"experiment_ids": ["0"] * experiments, "filter": text, "order_by": ["metrics.x"] * orders})[0]
+        return call(shared, "runs/search", {"experiment_ids": ["0"] * experiments, "filter": text, "order_by": ["metrics.x"] * orders})[0]
 
     assert ask(terms=49) == ask(values=500) == ask(orders=10) == ask(experiments=1000) == 200
     assert ask(terms=50) == ask(values=501) == ask(orders=11) == ask(experiments=1001) == 400
@@ -184,13 +192,13 @@ def test_the_same_request_is_stored_once(server):
     assert len(history(server, other, "m")) == 10
 
 
-def test_the_last_point_is_that_of_the_highest_step(server):
+def test_the_last_point_is_that_of_the_highest_step(shared):
     """Clients that log in the background send out of order."""
-    run_id = make_run(server)
+    run_id = make_run(shared)
     for step, value in ((1, 10.0), (5, 50.0), (3, 30.0)):
-        assert call(server, "runs/log-metric", {"run_id": run_id, **metric("m", value, step, T0 + step)})[0] == 200
-    assert get_run(server, run_id)["data"]["metrics"] == [{"key": "m", "value": 50.0, "timestamp": T0 + 5, "step": 5}]
-    assert found(server, "metrics.m = 50") != ""
+        assert call(shared, "runs/log-metric", {"run_id": run_id, **metric("m", value, step, T0 + step)})[0] == 200
+    assert get_run(shared, run_id)["data"]["metrics"] == [{"key": "m", "value": 50.0, "timestamp": T0 + 5, "step": 5}]
+    assert found(shared, "metrics.m = 50") != ""
 
 
 def test_what_was_acknowledged_is_there_after_a_kill(server):
@@ -221,12 +229,12 @@ def test_params_and_tags_beyond_sagemakers_limits(server):
     assert pairs(get_run(server, run_id)["data"]["tags"])["t0"] == "mine"
 
 
-def test_a_param_that_changes_keeps_the_newest_value(server):
+def test_a_param_that_changes_keeps_the_newest_value(shared):
     """MLflow refuses it, which has ended trainings that were resumed."""
-    run_id = make_run(server)
+    run_id = make_run(shared)
     for value in ("1", "2"):
-        assert call(server, "runs/log-parameter", {"run_id": run_id, "key": "epochs", "value": value})[0] == 200
-    assert pairs(get_run(server, run_id)["data"]["params"]) == {"epochs": "2"}
+        assert call(shared, "runs/log-parameter", {"run_id": run_id, "key": "epochs", "value": value})[0] == 200
+    assert pairs(get_run(shared, run_id)["data"]["params"]) == {"epochs": "2"}
 
 
 def test_names_of_jobs(server):
@@ -243,6 +251,15 @@ def test_names_of_jobs(server):
     assert len(names) == 8 and {"Default/a_b", "Default/line", "Default/line-2"} <= names
     assert all(len(name.encode()) <= 255 for name in names)
     assert server.wait_for_points("Default/line-2", "m", 1)["count"] == 1
+
+
+def test_what_the_printed_addresses_search_for(server):
+    """The page makes searches of #/experiments/1/runs/ID and #/experiments/1, which MLflow's client prints (web/test/tracked.test.ts)."""
+    experiment = call(server, "experiments/create", {"name": "e"})[1]["experiment_id"]
+    first, second = (make_run(server, experiment_id=experiment, run_name=name) for name in ("a", "b"))
+    make_run(server)
+    for query, names in ((f"TrackedRunId={first}", {"e/a"}), (f"TrackedRunId={second}", {"e/b"}), (f"TrackedProjectId={experiment}", {"e/a", "e/b"})):
+        assert {row["TrainingJobName"] for row in server.get(f"/api/v1/jobs?q={quote(query)}").body["jobs"]} == names, query
 
 
 def test_a_deleted_job_is_no_run(server):
@@ -325,7 +342,7 @@ def test_filters_that_are_not_understood(searched, text):
 def test_pages(searched):
     names, token = "", {}
     while True:
-        body = call(searched, "runs/search", {"experiment_ids": ["0", "77"], "max_results": 3, **token})[1]
+        body = call(searched, "runs/search", {"experiment_ids": ["0", "77", "0"], "max_results": 3, **token})[1]
         names += "".join(run["info"]["run_name"][-1] for run in body["runs"])
         if "next_page_token" not in body:
             break
@@ -383,14 +400,14 @@ def test_pages_of_a_history_and_of_experiments(server):
     ("runs/log-parameter", {"value": "1"}),
     ("experiments/create", {}),
 ])
-def test_what_is_wrong_is_named(server, path, body):
-    run_id = make_run(server)
-    status, said = call(server, path, {"run_id": run_id, **body})
+def test_what_is_wrong_is_named(shared, path, body):
+    run_id = make_run(shared)
+    status, said = call(shared, path, {"run_id": run_id, **body})
     assert (status, said["error_code"]) == (400, "INVALID_PARAMETER_VALUE") and said["message"], said
-    assert history(server, run_id, "a") == [], "nothing of it is stored"
+    assert history(shared, run_id, "a") == [], "nothing of it is stored"
 
 
-def test_calls_that_are_not_here(server):
+def test_calls_that_are_not_here(shared):
     for method, path, status, code, part in [
             ("POST", f"{API}/runs/fly", 404, "ENDPOINT_NOT_FOUND", "log-batch"),
             ("GET", f"{API}/runs/create", 404, "ENDPOINT_NOT_FOUND", "log-batch"),
@@ -400,19 +417,19 @@ def test_calls_that_are_not_here(server):
             ("POST", "/api/3.0/mlflow/traces", 501, "NOT_IMPLEMENTED", "traces"),
             ("POST", f"{API}/runs/delete", 501, "NOT_IMPLEMENTED", "DELETE /api/v1/jobs/"),
             ("POST", f"{API}/runs/restore", 501, "NOT_IMPLEMENTED", "DELETE /api/v1/jobs/")]:
-        reply = server.request(method, path, None if method == "GET" else b"anything")
+        reply = shared.request(method, path, None if method == "GET" else b"anything")
         assert (reply.status, reply.body["error_code"]) == (status, code) and part in reply.body["message"], path
-    reply = server.post(f"{API}/runs/create", '{"experiment_id": ', content_type="application/json")
+    reply = shared.post(f"{API}/runs/create", '{"experiment_id": ', content_type="application/json")
     assert (reply.status, reply.body["error_code"]) == (400, "INVALID_PARAMETER_VALUE") and "line 1" in reply.body["message"]
 
 
-def test_forms_that_other_clients_send(server):
+def test_forms_that_other_clients_send(shared):
     """Of Java's and R's: 64 bits as texts, run_uuid alone, numbers as texts, nothing where nothing is said."""
-    run_id = make_run(server, start_time=str(T0))
-    assert get_run(server, run_id)["info"]["start_time"] == T0
-    assert call(server, "runs/log-metric", {"run_uuid": run_id, "key": "m", "value": "1.5", "timestamp": str(T0), "step": "4"})[0] == 200
-    assert call(server, "runs/log-metric", {"run_id": run_id, "key": "m", "value": 2, "timestamp": None, "step": None})[0] == 200
-    assert [point[:2] for point in history(server, run_id, "m")] == [(4, 1.5), (1, 2)]
-    assert call(server, "runs/log-batch", {"run_id": run_id})[0] == 200
-    assert call(server, "runs/set-tag", {"run_id": run_id, "key": "empty"})[0] == 200
-    assert pairs(get_run(server, run_id)["data"]["tags"])["empty"] == ""
+    run_id = make_run(shared, start_time=str(T0))
+    assert get_run(shared, run_id)["info"]["start_time"] == T0
+    assert call(shared, "runs/log-metric", {"run_uuid": run_id, "key": "m", "value": "1.5", "timestamp": str(T0), "step": "4"})[0] == 200
+    assert call(shared, "runs/log-metric", {"run_id": run_id, "key": "m", "value": 2, "timestamp": None, "step": None})[0] == 200
+    assert [point[:2] for point in history(shared, run_id, "m")] == [(4, 1.5), (1, 2)]
+    assert call(shared, "runs/log-batch", {"run_id": run_id})[0] == 200
+    assert call(shared, "runs/set-tag", {"run_id": run_id, "key": "empty"})[0] == 200
+    assert pairs(get_run(shared, run_id)["data"]["tags"])["empty"] == ""

@@ -47,6 +47,18 @@ def raw(server, job, metric):
     return list(zip(series["step"], series["value"]))
 
 
+def test_records_whose_step_stands_on_a_line_of_its_own_keep_it_after_one_put(server):
+    """Nothing reads a circumflex."""
+    steps = range(10, 3010, 10)
+    server.send("j", [line for step in steps for line in (f"===^ Step {step}/3000 ^===", f"xent^{value(step / 10):.4f}^", "")])
+    shape = when_extracted(server, "j")["shapes"][0]
+    assert [one["Name"] for one in shape["definitions"]] == ["xent", "step"] and shape["definitions"][1]["StepOnly"] is True
+    assert "step" not in shape["captures"][0]
+    put(server, "j", shape["put"])
+    assert raw(server, "j", "xent") == [(step, value(step / 10)) for step in steps]
+    assert [row["metric"] for row in server.get("/api/v1/jobs/j/metrics").body["series"] if not row["metric"].startswith("derived:")] == ["xent"]
+
+
 def test_a_log_that_nothing_reads_is_read_after_one_put(server):
     server.send("j", [line for step in range(300) for line in odd(1, step) + ([f"saved part {step} of it"] if step % 10 == 0 else [])])
     body = when_extracted(server, "j")

@@ -86,6 +86,17 @@ def test_where_no_step_stands_it_is_said(server):
     assert (health_of(server, "said")["matched"], health_of(server, "said")["without_step"]) == (50, 0)
 
 
+def test_a_step_on_a_line_of_its_own_is_taken_by_a_definition(server):
+    """As docs/metrics.md has it."""
+    loss, step = {"Name": "train:loss", "Regex": "loss ([0-9.]+)"}, {"Name": "step", "Regex": r"Step (?<step>\d+)", "StepOnly": True}
+    printed = range(10, 90, 10)
+    for job, definitions, wanted in (("without", [loss], range(8)), ("with", [loss, step], printed)):
+        make_job(server, job, definitions)
+        server.send(job, [line for number in printed for line in (f"=== Step {number}/300 ===", "zeta 0.5", "loss 2.5")])
+        server.wait_for_points(job, "train:loss", len(printed))
+        assert steps_of(server, job) == list(wanted), job
+
+
 def test_the_tester_shows_the_step_of_the_line(server):
     body = {"MetricDefinitions": [{"Name": "train:loss", "Regex": "loss: ([0-9.]+)"}]}
     found = server.post("/api/v1/definitions/test", json={**body, "lines": ["iter 5000 | loss: 2.5", "iter 5010 | loss: 2.4"]}).body

@@ -64,10 +64,15 @@ class Chaos:
             if server.process and server.process.poll() is None:
                 continue
             if server.process:
-                code = server.wait()
-                server.assert_clean()
-                assert code == 1 and any(ending in server.log_text() for ending in ENDINGS), f"ended with {code}:\n{server.log_text()}"
+                self.check_end(server)
             self.launch(server)
+
+    @staticmethod
+    def check_end(server, is_told=False):
+        code = server.wait()
+        server.assert_clean()
+        is_why = code == 1 and any(ending in server.log_text() for ending in ENDINGS)
+        assert is_why or (is_told and code == 0), f"ended with {code}:\n{server.log_text()}"
 
     # ---- the faults ----
     def some_seconds(self, most):
@@ -76,10 +81,14 @@ class Chaos:
 
     def kill_a_server(self):
         server = self.chance.choice([self.owner(), *self.servers])
-        server.kill()
+        if server.process:
+            server.kill()
 
     def stop_the_owner(self):
-        self.owner().stop()
+        server = self.owner()
+        server.signal(signal.SIGTERM)
+        self.check_end(server, is_told=True)
+        server.process = None
 
     def let_the_owner_sleep(self):
         server = self.owner()
@@ -145,4 +154,6 @@ def test_whatever_comes(tmp_path):
         load.wait_for_more(patience=2 * PATIENCE_S)
         note(f"{CHAOS_S} s of faults", load, load.check(chaos.owner()), seed=seed, faults=chaos.done)
         for server in chaos.servers:
-            server.stop()
+            server.signal(signal.SIGTERM)
+            chaos.check_end(server, is_told=True)
+            server.process = None

@@ -32,8 +32,8 @@ def environment(server, version, token=None, **more):
 
 
 def start(server, version, script, *arguments, token=None, **more):
-    return subprocess.Popen(["/usr/bin/python3", "-c", PROLOGUE + script, *map(str, arguments)], stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, text=True, cwd=server.folder, env=environment(server, version, token, **more))
+    return subprocess.Popen(["/usr/bin/python3", "-c", PROLOGUE + script, *map(str, arguments)], stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=server.folder, env=environment(server, version, token, **more))
 
 
 def run(server, version, script, *arguments, **options):

@@ -37,7 +37,7 @@ class Cluster:
         self.identity = _identity()
         self.folder = pathlib.Path(folder or tempfile.mkdtemp(prefix="sm-pg-"))
         self.data, self.wal = self.folder / "data", None
-        self.settings, self.replica_of, self.is_killed = list(settings), replica_of, False
+        self.settings, self.replica_of, self.is_running = list(settings), replica_of, False
 
     def __enter__(self):
         if self.identity:
@@ -51,7 +51,7 @@ class Cluster:
         return self
 
     def __exit__(self, *_):
-        if not self.is_killed:
+        if self.is_running:
             self.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -65,18 +65,19 @@ class Cluster:
     def start(self):
         options = "".join(f" -c {setting}" for setting in self.settings)
         self._run("pg_ctl", "-D", self.data, "-l", self.folder / "log", "-w", "-o", f"-k {self.folder} -h '' -F{options}", "start")
-        self.is_killed = False
+        self.is_running = True
 
     def kill(self):
         """SIGKILL to its first process; the others see that, and end."""
         os.kill(int((self.data / "postmaster.pid").read_text().split()[0]), signal.SIGKILL)
-        self.is_killed = True
+        self.is_running = False
 
     def promote(self):
         self._run("pg_ctl", "-D", self.data, "-w", "promote")
 
     def stop(self, mode="immediate"):
         self._run("pg_ctl", "-D", self.data, "-m", mode, "-w", "stop")
+        self.is_running = False
 
     @property
     def url(self):

@@ -448,11 +448,24 @@ static void find_lead(struct tokens *tokens, struct counting *out)
 	}
 }
 
+/* "Validation batch 10/50 loss 2.5", "CV | Batch 0/100": how far an evaluation is. */
+static bool leads_evaluation(const struct tokens *tokens)
+{
+	size_t at = token_is(tokens, 0, TOKEN_MARK);
+	bool is_apart = token_is(tokens, at + 1, TOKEN_MARK) || token_is(tokens, at + 1, TOKEN_WORD);
+
+	return token_is(tokens, at, TOKEN_WORD) && is_apart && split_of(token_text(tokens, at)) > SPLIT_TRAIN;
+}
+
 void counters_find(struct tokens *tokens, struct counting *out)
 {
 	*out = (struct counting){.bar = SIZE_MAX};
 	find_bar(tokens, out);
 	find_named(tokens, out);
+	if (out->rank == COUNTER_BATCH && out->bar == SIZE_MAX && leads_evaluation(tokens)) {
+		*out = (struct counting){.bar = SIZE_MAX, .found.is_evaluation = true};
+		return;
+	}
 	if (!out->found.has_step)
 		find_in_brackets(tokens, out);
 	if (!out->found.has_step)

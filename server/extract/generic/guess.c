@@ -263,6 +263,8 @@ unsigned guess_points_needed(struct span key, bool has_step)
 		never |= (classes & NEVER) && !span_equal_fold(word, SPAN("total")) && !is_extreme(word);
 		has_extreme |= (classes & NEVER) && is_extreme(word);
 		is_total |= span_equal_fold(word, SPAN("total"));
+		bool is_genitive = word.len == 1 && word.ptr > key.ptr && word.ptr[-1] == '\'';
+		classes |= is_genitive ? KNOWN : 0; /* "training's l2", "valid_0's map@5" */
 		if ((classes & COUNTED) && word.len < key.len)
 			classes |= KNOWN;
 		all |= classes;

@@ -14,7 +14,8 @@ enum means {
 	MEANS_RATE, /* of what, the unit tells */
 	MEANS_STEP_TIME,
 	MEANS_COUNTER, /* the time of a step, when it has a unit of time */
-	MEANS_TIME /* the same in milliseconds */
+	MEANS_TIME, /* the same in milliseconds */
+	MEANS_LATENCY /* the same beside a rate of samples or tokens */
 };
 
 static const struct {
@@ -234,6 +235,7 @@ static const struct {
 	{"its_sec", MEANS_RATE, 0},
 	{"its_second", MEANS_RATE, 0},
 	{"l_r", MEANS_LR, 0},
+	{"latency", MEANS_LATENCY, 0},
 	{"learning_rate", MEANS_LR, 0},
 	{"learningrate", MEANS_LR, 0},
 	{"lm_loss", MEANS_LOSS_ALIAS, 0},

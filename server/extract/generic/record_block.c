@@ -1,5 +1,7 @@
 #include "extract/generic/record_block.h"
 
+#include "extract/generic/curves.h"
+
 #include "extract/line/cursor.h"
 
 /* As packed: none, some, with a loss, and the same behind a part that has said its step. */
@@ -58,11 +60,11 @@ static void open(struct record_block *block, enum block_kind kind)
 
 /* ---- names that enclose others ---- */
 
-static struct span enclosing(const struct record_block *block)
+static struct span enclosing(const struct record_block *block, size_t above)
 {
-	if (!block->depth || block->depth > BLOCK_DEPTH_MAX)
+	if (block->depth <= above || block->depth > BLOCK_DEPTH_MAX)
 		return SPAN("");
-	const struct block_level *level = &block->levels[block->depth - 1];
+	const struct block_level *level = &block->levels[block->depth - 1 - above];
 	return span_of(level->name, level->len);
 }
 
@@ -80,6 +82,23 @@ static void push(struct record_block *block, struct span name, size_t indent)
 		block->depth++;
 }
 
+/* "100": 2.5 in "loss": a point of a curve, which says its own step and does not wait. One a line: it has one step. */
+static bool take_curve(struct record_block *block, const struct tokens *tokens, struct span name, struct span cell,
+	struct generic_line *out)
+{
+	struct span curve = curves_name(enclosing(block, 0), enclosing(block, 1));
+	int64_t step;
+
+	if (block->kind != BLOCK_BRACES || block->rank || !curve.len || !curves_step(name, &step))
+		return false;
+	block->lines = 1;
+	if (out->count)
+		return true;
+	out->counters = (struct generic_counters){.has_step = true, .step = step};
+	(void)pair_add(out, SPLIT_NONE, curve, tokens, cell);
+	return true;
+}
+
 static void take_pair(struct record_block *block, const struct tokens *tokens, struct span name, struct span cell,
 	struct generic_line *out)
 {
@@ -93,10 +112,10 @@ static void take_pair(struct record_block *block, const struct tokens *tokens, s
 		block->step = step;
 		block->step_depth = block->depth;
 	}
-	if (rank != COUNTER_NONE)
+	if (rank != COUNTER_NONE || take_curve(block, tokens, name, cell, out))
 		return;
 	size_t names_len = out->names_len;
-	struct span whole = pair_join(out, enclosing(block), name);
+	struct span whole = pair_join(out, enclosing(block, 0), name);
 	if (!pair_add(out, SPLIT_NONE, whole, tokens, cell)) {
 		out->names_len = names_len;
 		return;
@@ -346,7 +365,7 @@ static bool begin_braces(
 {
 	record_block_leave(block, end);
 	open(block, BLOCK_BRACES);
-	if (char_at(span_trim(tokens->text), 0) == '{')
+	if (strchr("{\"'", char_at(span_trim(tokens->text), 0)))
 		return take_braces(block, tokens, out, end);
 	pair_begin(out);
 	push(block, SPAN(""), 0); /* "Metrics: {" ends there */

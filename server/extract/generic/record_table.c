@@ -181,10 +181,9 @@ static bool read_count(struct span cell, int64_t *count, int64_t *total)
 	return true;
 }
 
-static bool take_counters(const struct cells *row, const struct table_columns *columns, struct generic_line *out)
+static bool take_counters(
+	const struct cells *row, const struct table_columns *columns, struct generic_counters *counters)
 {
-	struct generic_counters *counters = &out->counters;
-
 	*counters = (struct generic_counters){.where = row->items[columns->step]};
 	if (!read_count(row->items[columns->step], &counters->step, &counters->total))
 		return false;
@@ -208,16 +207,26 @@ static bool is_row(const struct tokens *tokens, const struct cells *row)
 	return 2 * numbers > row->count;
 }
 
+struct span record_table_row_text(struct span text)
+{
+	ptrdiff_t bar = span_find(text, SPAN(": 100%"));
+
+	return bar > 0 ? span_of(text.ptr, (size_t)bar) : text;
+}
+
 static bool take_row(const struct record_table *table, const struct tokens *tokens, struct generic_line *out)
 {
+	struct generic_counters counters;
 	struct cells names, row;
 
-	if (!split_both(table, tokens->text, &names, &row) || names.count != row.count || !is_row(tokens, &row))
+	if (!split_both(table, record_table_row_text(tokens->text), &names, &row) || names.count != row.count ||
+		!is_row(tokens, &row))
 		return false;
 	struct table_columns columns = find_counters(&names);
-	pair_begin(out);
-	if (columns.step == SIZE_MAX || !take_counters(&row, &columns, out))
+	if (columns.step == SIZE_MAX || !take_counters(&row, &columns, &counters))
 		return false;
+	pair_begin(out);
+	out->counters = counters;
 	for (size_t i = 0; i < row.count; i++)
 		if (i != columns.step && i != columns.epoch)
 			(void)pair_add(out, SPLIT_NONE, names.items[i], tokens, row.items[i]);

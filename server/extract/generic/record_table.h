@@ -36,6 +36,8 @@ struct record_table {
 bool record_table_take_header(struct record_table *table, struct span text, uint64_t line, bool *is_new);
 /* It would be a header, and is longer or has more columns than is read. */
 bool record_table_is_too_large(struct span text);
+/* The row without the bar that is behind it: "1/10  1.25  640: 100%|####| 100/100 [...". All of it when there is none that is full. */
+struct span record_table_row_text(struct span text);
 /* The line is a row: *out has its values, and its step when it says one. */
 bool record_table_take_row(
 	struct record_table *table, const struct tokens *tokens, uint64_t line, struct generic_line *out);

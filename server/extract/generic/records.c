@@ -98,7 +98,7 @@ static bool take_block(struct record_state *state, const struct tokens *tokens, 
 
 	record->is_new |= !(state->kinds & kind);
 	state->kinds |= kind;
-	record->waits = is_of_block && out->count > 0;
+	record->waits = is_of_block && out->count > 0 && !out->counters.has_step;
 	return is_of_block;
 }
 
@@ -110,6 +110,17 @@ static void end_record(const struct record_state *state, uint64_t line, struct b
 	end->has_step = true;
 	end->is_epoch = state->step.is_epoch;
 	end->step = state->step.step;
+}
+
+/* Of a full bar, perhaps behind a row: nothing with a name was read. */
+static bool is_full_bar(struct span text, const struct generic_line *line)
+{
+	if (record_table_row_text(text).len == text.len)
+		return false;
+	for (size_t i = 0; i < line->count; i++)
+		if (line->values[i].name.len)
+			return false;
+	return true;
 }
 
 void records_read(struct record_state *state, struct span text, uint64_t line, bool is_read, struct tokens *tokens,
@@ -124,7 +135,8 @@ void records_read(struct record_state *state, struct span text, uint64_t line, b
 		end_record(state, line, &record->end);
 		return;
 	}
-	bool may_be_table = out->count == 0 && (state->table.kind != TABLE_NONE || may_be_header(span_trim(text)));
+	bool may_be_row = out->count == 0 || (state->table.kind == TABLE_ROWS && is_full_bar(text, out));
+	bool may_be_table = may_be_row && (state->table.kind != TABLE_NONE || may_be_header(span_trim(text)));
 	if (may_be_table || may_be_record(state, text)) {
 		if (tokens->text.ptr != text.ptr || tokens->text.len != text.len)
 			tokens_find(text, tokens);
@@ -198,23 +210,4 @@ void records_unpack(struct record_state *state, struct unpacker *in)
 	record_block_unpack(&state->block, in);
 	unpack_step(state, in);
 	state->kinds = (uint8_t)unpack_u64(in);
-}
-
-void generic_memory_pack(const struct generic_memory *memory, struct buf *out)
-{
-	pack_u64(out, memory->header);
-	pack_u64(out, memory->has_fine);
-	pack_u64(out, memory->has_loss);
-	pack_u64(out, memory->loss_alias);
-}
-
-void generic_memory_unpack(struct generic_memory *memory, struct unpacker *in)
-{
-	memory->header = unpack_u64(in);
-	uint64_t has_fine = unpack_u64(in), has_loss = unpack_u64(in), alias = unpack_u64(in);
-
-	memory->has_fine = has_fine == 1;
-	memory->has_loss = has_loss == 1;
-	memory->loss_alias = (uint32_t)alias;
-	in->has_failed |= has_fine > 1 || has_loss > 1 || alias > UINT32_MAX;
 }

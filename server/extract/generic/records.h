@@ -38,14 +38,3 @@ void records_read(struct record_state *state, struct span text, uint64_t line, b
 void records_copy(struct record_state *to, const struct record_state *from);
 void records_pack(const struct record_state *state, struct buf *out);
 void records_unpack(struct record_state *state, struct unpacker *in);
-
-/* What a stream remembers for the reading of any line. */
-struct generic_memory {
-	uint64_t header; /* the number of the last line that said the step alone, from 1; 0: none */
-	bool has_fine; /* lines have said a step that is no epoch */
-	bool has_loss;
-	uint32_t loss_alias; /* the name of its loss (generic_value.alias); under others it is another series */
-};
-
-void generic_memory_pack(const struct generic_memory *memory, struct buf *out);
-void generic_memory_unpack(struct generic_memory *memory, struct unpacker *in);

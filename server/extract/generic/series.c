@@ -143,8 +143,9 @@ static struct meaning meaning_of(const struct generic_value *printed, enum split
 	out.says_split = out.split != SPLIT_NONE;
 	if (!out.says_split)
 		out.split = around;
-	if (at == SIZE_MAX && split_of(base) > SPLIT_TRAIN) { /* "loss train: 1.4, val: 1.6" */
-		out.split = split_of(base);
+	bool is_learn = span_equal(base, SPAN("learn")); /* "10: learn: 9.01 test: 9.2" */
+	if (at == SIZE_MAX && (is_learn || split_of(base) > SPLIT_TRAIN)) { /* "loss train: 1.4, val: 1.6" */
+		out.split = is_learn ? SPLIT_TRAIN : split_of(base);
 		out.is = may_be_loss(printed->text) ? MEANS_LOSS_ALIAS : MEANS_NOTHING;
 		out.says_split = true;
 	}
@@ -241,6 +242,10 @@ static enum generic_series series_of(const struct meaning *means, struct unit un
 		return GENERIC_TOKENS_RATE;
 	if (is_rate)
 		return rate_of(unit);
+	if (means->is == MEANS_LATENCY && value->has_rate && unit.kind == UNIT_TIME) {
+		value->value = to_step_unit(value->value, unit.seconds);
+		return GENERIC_STEP_TIME;
+	}
 	bool has_rate = unit.kind > UNIT_TIME && unit.kind < UNIT_STEP_TIME;
 	return is_time ? time_of(means, unit, value) : has_rate ? GENERIC_RATE : GENERIC_OTHER;
 }

@@ -3,7 +3,7 @@
 #include "extract/generic/guess.h"
 #include "extract/generic/words.h"
 
-enum { NAME_WORDS_MAX = 6, SEPARATORS_MAX = 2, UNIT_TEXT_BYTES = 24 };
+enum { NAME_WORDS_MAX = 6, SEPARATORS_MAX = 2, UNIT_TEXT_BYTES = 24, BESIDE_TOKENS = 16 };
 
 struct reading {
 	struct tokens *tokens;
@@ -303,6 +303,17 @@ static bool is_beside_data(const struct tokens *tokens, const struct name *name)
 	return false;
 }
 
+/* "Latency: 0.14s, Samples/sec: 14.1": it is the time of these samples. */
+static bool is_beside_rate(const struct tokens *tokens, const struct name *name)
+{
+	for (size_t i = name->last + 1; i < tokens->count && i < name->last + BESIDE_TOKENS; i++) {
+		enum unit_kind kind = token_is(tokens, i, TOKEN_WORD) ? unit_of(token_text(tokens, i)).kind : UNIT_NONE;
+		if (kind == UNIT_TOKENS_RATE || kind == UNIT_SAMPLES_RATE)
+			return true;
+	}
+	return false;
+}
+
 /* "tps 11800 (1475/gpu)" */
 static bool is_per_device(const struct tokens *tokens, size_t number)
 {
@@ -366,6 +377,7 @@ static void take_named(struct reading *on, size_t number, const struct name *nam
 	if (text.len > GENERIC_NAME_MAX_BYTES)
 		return;
 	value.has_mean = has_mean(tokens, last) || is_beside_data(tokens, name);
+	value.has_rate = unit.kind == UNIT_TIME && is_beside_rate(tokens, name);
 	value.is_bare = name->is_bare && !is_cell(tokens, name->first, last);
 	see_splits(on, name->first);
 	if (!generic_add(on->out, &value, on->split, unit))
@@ -443,64 +455,58 @@ static size_t name_behind(const struct tokens *tokens, size_t number)
 	return at;
 }
 
-/* No name stands before it, and no unit is a part of it: the first of values that may stand in front of their names. */
+/* No name stands before it but one behind, and no unit is a part of it: the first of values that may stand in front of their names. */
 static bool may_begin(const struct tokens *tokens, size_t at)
 {
 	struct name name;
 
-	return is_value(tokens, at) && !tokens->items[at].unit_len && !find_name(tokens, at, &name);
+	return is_value(tokens, at) && !tokens->items[at].unit_len && is_word(tokens, at + 1) &&
+	       !find_name(tokens, at, &name);
 }
 
-/* Numbers with words behind each, to the end of the line. */
-struct chain {
-	size_t pairs, end; /* it ends at the token where a number without a name stands, or a name without a number */
-	bool is_all_known, has_name, ends_with_unit;
-};
-
-static struct chain chain_at(const struct tokens *tokens, size_t first)
+/* The next number in a row of numbers with words behind each; `at` itself where the row ends. */
+static size_t next_in_row(const struct tokens *tokens, size_t at)
 {
-	struct chain chain = {.end = first, .is_all_known = true};
+	size_t last = is_value(tokens, at) ? name_behind(tokens, at) : at;
 
-	for (; chain.end < tokens->count; chain.pairs++) {
-		size_t at = chain.end, last = is_value(tokens, at) ? name_behind(tokens, at) : at;
-		if (last == at || is_any(tokens, last + 1, ":="))
-			break;
-		struct name name = {.first = at + 1, .last = last};
-		bool is_unit = unit_of(token_text(tokens, at + 1)).kind > UNIT_OTHER;
-		bool is_name = series_is_known(name_text(tokens, &name));
-		chain.is_all_known &= is_unit || is_name;
-		chain.ends_with_unit = is_unit;
-		chain.has_name |= is_name;
-		chain.end = skip_beside(tokens, last + 1);
-	}
-	return chain;
+	return last == at || is_any(tokens, last + 1, ":=") ? at : skip_beside(tokens, last + 1);
 }
 
 /* Where all names are known or units, no word of them needs to be the name of the number behind it; else nobody can tell. */
-static enum order order_in(const struct tokens *tokens, size_t first, const struct chain *chain)
+static enum order order_in(const struct tokens *tokens, size_t first)
 {
+	bool is_all_known = true, has_name = false, ends_with_unit = false;
 	int64_t count;
 
-	if (chain->pairs < 2 || !chain->has_name)
-		return ORDER_NAME_FIRST;
+	for (size_t at = first; at < tokens->count; at = next_in_row(tokens, at)) {
+		struct name name = {.first = at + 1, .last = name_behind(tokens, at)};
+		bool is_unit = unit_of(token_text(tokens, at + 1)).kind > UNIT_OTHER;
+		bool is_name = series_is_known(name_text(tokens, &name));
+		is_all_known &= is_unit || is_name;
+		ends_with_unit = is_unit;
+		has_name |= is_name;
+	}
 	bool may_count = token_count(tokens, first, &count); /* "120 loss 2.5 lr 3e-05 done" */
-	if (chain->ends_with_unit && /* "120 loss 2.5 speed 3.2 it/s": that of the number before it */
-		(may_count || !chain->is_all_known))
+	if (!has_name ||
+		(ends_with_unit &&
+			(may_count || !is_all_known))) /* "120 loss 2.5 speed 3.2 it/s": that of the number before it */
 		return ORDER_NAME_FIRST;
-	return chain->is_all_known ? ORDER_VALUE_FIRST : may_count ? ORDER_NAME_FIRST : ORDER_UNCLEAR;
+	return is_all_known ? ORDER_VALUE_FIRST : may_count ? ORDER_NAME_FIRST : ORDER_UNCLEAR;
 }
 
 /* "pass 3 ok | 1.79 loss  3e-05 lr  @ step 120": *from is the first number that stands in front of its name. */
 static enum order order_of(const struct tokens *tokens, size_t *from)
 {
 	for (size_t at = 0; at < tokens->count; at++) {
+		size_t end = at, pairs = 0;
 		if (!may_begin(tokens, at))
 			continue;
-		struct chain chain = chain_at(tokens, at);
+		for (size_t next; end < tokens->count && (next = next_in_row(tokens, end)) > end; end = next)
+			pairs++;
 		*from = at;
-		if (chain.end >= tokens->count)
-			return order_in(tokens, at, &chain);
-		at = chain.end; /* each number before it would end there, too */
+		if (end >= tokens->count)
+			return pairs < 2 ? ORDER_NAME_FIRST : order_in(tokens, at);
+		at = end > at ? end - 1 : at; /* each number before it would end there, too */
 	}
 	*from = tokens->count;
 	return ORDER_NAME_FIRST;

@@ -96,6 +96,8 @@ bool word_is_of_header(struct span word)
 
 enum split split_of(struct span word)
 {
+	if (span_equal_fold(word, SPAN("cv")))
+		return SPLIT_VAL; /* alone of its letter: many words are asked for */
 	if (word.len < 2 || !memchr("tvedhTVEDH", word.ptr[0], 10))
 		return SPLIT_NONE;
 	if (is_among(word, " train training tr trn "))

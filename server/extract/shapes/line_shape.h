@@ -29,4 +29,6 @@ struct line_shape {
 	int64_t step; /* there */
 	struct shape_metric *metrics;
 	size_t metric_count;
+	struct metric_definition
+		heading; /* of the line above that says the step, where none stands on these; regex "": there is none */
 };

@@ -15,6 +15,7 @@ struct search {
 	struct span *targets; /* of each piece of the group, its numbers */
 	size_t number;
 	bool is_step;
+	const char *group_name;
 };
 
 struct candidate {
@@ -33,6 +34,7 @@ static struct shape_place place_of(const struct search *search, size_t number)
 		.token = reading->number_tokens[number],
 		.first_token = reading->names[number].first_token,
 		.last_token = reading->names[number].last_token,
+		.group_name = search->group_name,
 		.number = &search->group->numbers[number]};
 }
 
@@ -287,5 +289,23 @@ enum status shape_fit(
 		if (shape_number_is_metric(reading, group, i))
 			TRY(add_metric(&search, step, out, err));
 	}
+	return OK;
+}
+
+enum status shape_fit_heading(const struct shape_fitting *on, const struct shape_reading *reading,
+	struct metric_definition *out, struct error *err)
+{
+	struct search search = {
+		.on = on, .reading = reading, .group = &on->groups->items[reading->group], .group_name = "step"};
+	struct span step;
+
+	TRY(find_targets(&search, err));
+	TRY(find_step(&search, &step, err));
+	*out = (struct metric_definition){.name = SPAN("step"),
+		.regex = step,
+		.step_regex = SPAN(""),
+		.group = SPAN(""),
+		.unit = SPAN(""),
+		.is_step_only = true};
 	return OK;
 }

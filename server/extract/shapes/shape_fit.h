@@ -34,3 +34,6 @@ struct shape_fitting {
 /* metric_count 0: none of its numbers can be told from the others. */
 enum status shape_fit(const struct shape_fitting *on, const struct shape_reading *reading, struct line_shape *out,
 	struct error *err) MUST_CHECK;
+/* What reads the step of a line that says nothing else; regex "": nothing does. */
+enum status shape_fit_heading(const struct shape_fitting *on, const struct shape_reading *reading,
+	struct metric_definition *out, struct error *err) MUST_CHECK;

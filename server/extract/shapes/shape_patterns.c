@@ -121,6 +121,7 @@ static void put_group(const struct shape_place *place, const char *name, bool is
 	bool needs_bracket = number->has_commas && number->has_thousands;
 
 	buf_append_char(out, '(');
+	name = name ? name : place->group_name;
 	if (name)
 		buf_printf(out, "?<%s>", name);
 	if (needs_bracket)

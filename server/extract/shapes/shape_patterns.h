@@ -25,6 +25,7 @@ struct shape_place {
 	size_t count;
 	size_t token; /* the number's */
 	size_t first_token, last_token; /* of the words that name it */
+	const char *group_name; /* of the number's group; NULL: it has none */
 	const struct shape_number *number;
 };
 

@@ -188,6 +188,43 @@ static bool says_more(const struct line_shape *shape, const struct line_shape *b
 	return false;
 }
 
+/* "=== Step 12/300 ===": a step that never falls back, and nothing else that varies. */
+static bool says_step_alone(const struct shape_reading *reading, const struct shape_group *group)
+{
+	size_t varying = 0;
+
+	for (size_t i = 0; i < reading->number_count; i++)
+		varying += group->numbers[i].varies;
+	return varying == 1 && reading->step != SIZE_MAX && reading->names[reading->step].meaning == SHAPE_STEPS &&
+	       !group->numbers[reading->step].falls;
+}
+
+/* Records of several lines: there are as many lines with the step as of the shape, but for a tenth, and the first is above it. */
+static bool may_head(const struct shape_group *heading, const struct shape_group *shape)
+{
+	uint64_t more = heading->count > shape->count ? heading->count : shape->count;
+	uint64_t less = heading->count > shape->count ? shape->count : heading->count;
+
+	return heading->numbers && any_varies(heading) && less >= SHAPE_LINES_LEAST && more - less <= more / 10 &&
+	       heading->first_piece < shape->first_piece;
+}
+
+static enum status find_heading(struct shape_groups *groups, const struct shape_fitting *on,
+	const struct shape_reading *shape, struct line_shape *out, struct error *err)
+{
+	struct shape_reading reading;
+
+	for (uint32_t i = 0; i < groups->count && !out->has_step && !out->heading.regex.len; i++) {
+		const struct shape_group *group = &groups->items[i];
+		if (group->leader != i || !may_head(group, &groups->items[shape->group]))
+			continue;
+		TRY(read_group(groups, on->arena, i, &reading, err));
+		if (says_step_alone(&reading, group))
+			TRY(shape_fit_heading(on, &reading, &out->heading, err));
+	}
+	return OK;
+}
+
 enum status shapes_find(struct arena *arena, const struct span *lines, size_t count, uint32_t match_steps,
 	struct line_shape out[SHAPES_MAX], size_t *found, struct error *err)
 {
@@ -205,6 +242,7 @@ enum status shapes_find(struct arena *arena, const struct span *lines, size_t co
 	struct shape_fitting on = {arena, scratch, &groups};
 	for (size_t i = 0; i < reading_count && i < 4 * SHAPES_MAX && *found < SHAPES_MAX; i++) {
 		TRY(shape_fit(&on, &readings[i], &out[*found], err));
+		TRY(find_heading(&groups, &on, &readings[i], &out[*found], err));
 		*found += says_more(&out[*found], out, *found);
 	}
 	return OK;

@@ -181,6 +181,8 @@ static void write_put(const struct proposing *on, const struct line_shape *shape
 	for (size_t i = 0; i < shape->metric_count; i++)
 		if (!has_definition(items, kept, shape->metrics[i].definition.name))
 			append(items, &count, &shape->metrics[i].definition);
+	if (shape->heading.regex.len && !has_definition(items, count, shape->heading.name))
+		append(items, &count, &shape->heading);
 	for (size_t i = 0; i < on->shape_count; i++)
 		for (size_t j = 0; j < on->shapes[i].metric_count; j++) {
 			const struct metric_definition *item = &on->shapes[i].metrics[j].definition;
@@ -233,6 +235,8 @@ static void write_shape(const struct proposing *on, const struct line_shape *sha
 	json_array(on->w);
 	for (size_t i = 0; i < shape->metric_count; i++)
 		write_definition(on->w, &shape->metrics[i].definition);
+	if (shape->heading.regex.len)
+		write_definition(on->w, &shape->heading);
 	json_array_end(on->w);
 	write_put(on, shape);
 	json_object_end(on->w);

@@ -106,6 +106,9 @@ static enum status write_document(struct span name, const struct run_making *ask
 
 	json_object(&w);
 	json_put_span(&w, "TrainingJobName", name);
+	json_put_span(&w, "TrackedRunId",
+		asked->row.run_id); /* by which searches find it, and the addresses that clients print */
+	json_put_i64(&w, "TrackedProjectId", asked->row.project_id);
 	json_object_end(&w);
 	TRY(buf_status(&bare, err));
 	return tracked_document_write(buf_span(&bare), asked->settings, asked->tags, out, err);

@@ -37,6 +37,11 @@ enum status store_look_at_file(struct store *store, struct error *err)
 	return store->driver->look(store, err);
 }
 
+enum status store_may_write(const struct store *store, struct error *err)
+{
+	return store->driver->may_write ? store->driver->may_write(store, err) : OK;
+}
+
 enum status store_checkpoint(struct store *store, bool is_idle, struct error *err)
 {
 	return store->driver->checkpoint(store, is_idle, err);

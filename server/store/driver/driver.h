@@ -66,6 +66,7 @@ struct driver {
 	bool can_shrink;
 	void (*close)(struct store *store); /* frees it, its writer, too */
 	enum status (*look)(struct store *store, struct error *err);
+	enum status (*may_write)(const struct store *store, struct error *err); /* NULL: whoever has opened it may */
 	enum status (*checkpoint)(struct store *store, bool is_idle, struct error *err);
 	enum status (*figures)(struct store_reader *on, struct store_figures *out, struct error *err);
 	enum status (*vacuum)(struct store *store, size_t pages, uint64_t *left, struct error *err);

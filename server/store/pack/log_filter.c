@@ -17,7 +17,7 @@ enum {
 	FRACTION_HASHES = 2,
 };
 
-enum { IS_WORD = 1, IS_DIGIT = 2, IS_NEWLINE = 4 };
+enum { IS_WORD = 1, IS_BARRED = 2 }; /* barred: no trigram holds it */
 
 static unsigned char fold(unsigned char c)
 {
@@ -27,9 +27,9 @@ static unsigned char fold(unsigned char c)
 static unsigned char class_of(unsigned char c)
 {
 	if (c >= '0' && c <= '9')
-		return IS_WORD | IS_DIGIT;
+		return IS_WORD | IS_BARRED;
 	if (c == '\n')
-		return IS_NEWLINE;
+		return IS_BARRED;
 	return (fold(c) >= 'a' && fold(c) <= 'z') || c == '_' ? IS_WORD : 0;
 }
 
@@ -73,11 +73,21 @@ static bool bloom_has(struct span bloom, unsigned hashes, uint32_t fingerprint)
 
 /* ---- building ---- */
 
+enum { CLASS_SHIFT = 8 };
+
 struct builder {
-	unsigned char classes[256], folded[256];
+	uint16_t characters[256]; /* folded, and above that its class */
 	uint64_t trigrams[(1 << TRIGRAM_BITS) / 64];
 	uint64_t tokens[(1 << TOKEN_BITS) / 64];
 	uint64_t fractions[(1 << TOKEN_BITS) / 64];
+};
+
+/* What was read last. */
+struct reading {
+	uint32_t bytes; /* folded */
+	unsigned since_barred; /* how many of them are behind the last digit or newline */
+	uint64_t *set; /* of the token that is open; NULL: none is */
+	uint32_t token;
 };
 
 static void set_bit(uint64_t *bits, uint32_t at)
@@ -85,34 +95,59 @@ static void set_bit(uint64_t *bits, uint32_t at)
 	bits[at / 64] |= 1ull << at % 64;
 }
 
+static inline void add_trigram(struct builder *b, struct reading *reading, uint16_t character)
+{
+	reading->bytes = reading->bytes << 8 | (unsigned char)character;
+	if (++reading->since_barred >= 3)
+		set_bit(b->trigrams, trigram_hash(reading->bytes & 0xffffff));
+}
+
+static void end_token(struct reading *reading)
+{
+	if (reading->set)
+		set_bit(reading->set, token_end(reading->token));
+	reading->set = NULL;
+}
+
+static inline uint16_t character_at(const struct builder *b, const char *at, const char *end)
+{
+	return at < end ? b->characters[(unsigned char)*at] : 0;
+}
+
+/* Digits and letters each have their loop: what is next of the same kind is what a processor foresees. */
 static void add_text(struct builder *b, struct span text)
 {
-	uint32_t trigram = 0, hash = TOKEN_SEED;
-	unsigned since_barred = 0; /* bytes since the last digit or newline */
-	bool in_token = false, is_fraction = false;
-	unsigned char before = 0;
+	enum { DIGIT = IS_WORD | IS_BARRED };
+	const char *at = text.ptr, *end = text.ptr + text.len;
+	struct reading reading = {0};
+	uint16_t before = 0;
 
-	for (size_t i = 0; i < text.len; i++) {
-		unsigned char c = (unsigned char)text.ptr[i], class = b->classes[c], f = b->folded[c];
-		trigram = (trigram << 8 | f) & 0xffffff;
-		since_barred = class & (IS_DIGIT | IS_NEWLINE) ? 0 : since_barred + 1;
-		if (since_barred >= 3)
-			set_bit(b->trigrams, trigram_hash(trigram));
-		if (class & IS_WORD) {
-			if (!in_token) {
-				hash = TOKEN_SEED;
-				is_fraction = before == '.';
-				in_token = true;
-			}
-			hash = token_step(hash, f);
-		} else if (in_token) {
-			set_bit(is_fraction ? b->fractions : b->tokens, token_end(hash));
-			in_token = false;
+	while (at < end) {
+		uint16_t character = character_at(b, at, end);
+		if (!(character >> CLASS_SHIFT & IS_WORD)) {
+			end_token(&reading);
+			if (character >> CLASS_SHIFT & IS_BARRED)
+				reading.since_barred = 0;
+			else
+				add_trigram(b, &reading, character);
+			before = character;
+			at++;
+			continue;
 		}
-		before = c;
+		if (!reading.set) {
+			reading.set = before == '.' ? b->fractions : b->tokens;
+			reading.token = TOKEN_SEED;
+		}
+		if (character >> CLASS_SHIFT == DIGIT)
+			reading.since_barred = 0;
+		for (; character >> CLASS_SHIFT == DIGIT; character = character_at(b, ++at, end))
+			reading.token = token_step(reading.token, (unsigned char)character);
+		for (; character >> CLASS_SHIFT == IS_WORD; character = character_at(b, ++at, end)) {
+			reading.token = token_step(reading.token, (unsigned char)character);
+			add_trigram(b, &reading, character);
+		}
 	}
-	if (in_token)
-		set_bit(is_fraction ? b->fractions : b->tokens, token_end(hash));
+	end_token(&reading);
 }
 
 static size_t count_bits(const uint64_t *words, size_t count)
@@ -169,10 +204,8 @@ enum status log_filter_pack(struct span text, struct buf *out, struct error *err
 
 	if (!b)
 		return error_no_memory(err);
-	for (unsigned c = 0; c < 256; c++) {
-		b->classes[c] = class_of((unsigned char)c);
-		b->folded[c] = fold((unsigned char)c);
-	}
+	for (unsigned c = 0; c < 256; c++)
+		b->characters[c] = (uint16_t)(class_of((unsigned char)c) << CLASS_SHIFT | fold((unsigned char)c));
 	add_text(b, text);
 	unsigned bits = fold_trigrams(b->trigrams);
 	buf_append_char(out, FORMAT);
@@ -217,13 +250,13 @@ void log_needles_free(struct log_needles *needles)
 static void add_trigrams(struct needle *needle, struct span text)
 {
 	uint32_t trigram = 0;
-	unsigned since_digit = 0;
+	unsigned since_barred = 0;
 
 	for (size_t i = 0; i < text.len; i++) {
 		unsigned char c = (unsigned char)text.ptr[i];
 		trigram = (trigram << 8 | fold(c)) & 0xffffff;
-		since_digit = class_of(c) & (IS_DIGIT | IS_NEWLINE) ? 0 : since_digit + 1;
-		if (since_digit >= 3)
+		since_barred = class_of(c) & IS_BARRED ? 0 : since_barred + 1;
+		if (since_barred >= 3)
 			needle->trigrams[needle->trigram_count++] = trigram_hash(trigram);
 	}
 }

@@ -189,6 +189,7 @@ const struct driver postgres_driver = {
 	.tx_changed_rows = postgres_tx_changed_rows,
 	.close = close_all,
 	.look = fence_look,
+	.may_write = fence_may_write,
 	.checkpoint = checkpoint,
 	.figures = figures,
 	.vacuum = vacuum,

@@ -20,20 +20,25 @@ static const char DIVISION_BY_ZERO[] = "22012";
 static const char CHECK[] =
 	"WITH f AS (UPDATE fence SET last_commit = ? WHERE token = ? AND epoch = ? RETURNING 1) SELECT 1 / count(*) FROM f";
 
-enum status fence_look(struct store *looked_at, struct error *err)
+static enum status look(const struct postgres_store *store, struct error *err)
 {
-	struct postgres_fence *fence = &postgres_store_of(looked_at)->fence;
+	const struct postgres_fence *fence = &store->fence;
 	bool is_foreign = atomic_load(&fence->is_foreign);
 
 	if (!is_foreign && !atomic_load(&fence->is_torn))
 		return OK;
 	error_set(err, ERR_UNAVAILABLE,
 		"the database '%s' %s: nothing is stored any more until the server is started again",
-		postgres_store_of(looked_at)->target.label,
+		store->target.label,
 		is_foreign ? "was taken over by another server" : "holds what was said to have failed");
 	if (err)
 		err->retry_after_s = RETRY_AFTER_S;
 	return ERR_UNAVAILABLE;
+}
+
+enum status fence_look(struct store *store, struct error *err)
+{
+	return look(postgres_store_of(store), err);
 }
 
 /* ERR_UNAVAILABLE: it is not known yet. */
@@ -79,21 +84,26 @@ static enum status resolve(struct postgres_store *store, bool *did, struct error
 	return ask(store, did, err);
 }
 
+enum status fence_may_write(const struct store *asked, struct error *err)
+{
+	const struct postgres_store *store = (const struct postgres_store *)asked;
+	const struct postgres_fence *fence = &store->fence;
+
+	TRY(look(store, err));
+	if (!fence->token || clock_mono_ms() <= atomic_load(&fence->owned_until_ms))
+		return OK;
+	error_set(err, ERR_UNAVAILABLE, "the lease of the database '%s' was not renewed in time", store->target.label);
+	if (err)
+		err->retry_after_s = 1;
+	return ERR_UNAVAILABLE;
+}
+
 enum status fence_check(struct postgres_store *store, struct error *err)
 {
 	struct postgres_fence *fence = &store->fence;
 	bool did = false;
 
-	TRY(fence_look(&store->head, err));
-	if (!fence->token)
-		return OK;
-	if (clock_mono_ms() > atomic_load(&fence->owned_until_ms)) {
-		error_set(err, ERR_UNAVAILABLE, "the lease of the database '%s' was not renewed in time",
-			store->target.label);
-		if (err)
-			err->retry_after_s = 1;
-		return ERR_UNAVAILABLE;
-	}
+	TRY(fence_may_write(&store->head, err));
 	if (!fence->is_in_doubt)
 		return OK;
 	TRY(resolve(store, &did, err));

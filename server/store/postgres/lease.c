@@ -57,15 +57,15 @@ static enum status name_owner(struct postgres_lease *lease, struct error *err)
 	"pid = pg_backend_pid(), started = (SELECT backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid())"
 
 /*
- * A lease that was not renewed, or whose server is gone: its session, and a renewal that is overdue. That of a server that was killed
- * ends with it. Where the database itself was restarted, all sessions are gone, and their servers are given time to come back. One
- * whose beginning we may not see is taken for the owner's.
+ * A lease that was given back (until_ms is 0); that was not renewed, or whose server is gone: its session, and a renewal that is overdue.
+ * That of a server that was killed ends with it. Where the database itself was restarted, all sessions are gone and nobody could renew,
+ * and their servers are given time to come back. One whose beginning we may not see is taken for the owner's.
  */
 static const char TAKE[] = "UPDATE lease SET token = token + 1, owner = ?1, until_ms = " NOW_MS " + ?2, " SESSION
-			   " WHERE until_ms < " NOW_MS " OR (until_ms < " NOW_MS
-			   " + ?3 AND pg_postmaster_start_time() < clock_timestamp() - INTERVAL '5 s'"
-			   " AND NOT EXISTS (SELECT 1 FROM pg_stat_activity AS a WHERE a.pid = lease.pid"
-			   " AND coalesce(a.backend_start = lease.started, true)))"
+			   " WHERE until_ms = 0 OR (pg_postmaster_start_time() < clock_timestamp() - INTERVAL '5 s'"
+			   " AND (until_ms < " NOW_MS " OR (until_ms < " NOW_MS
+			   " + ?3 AND NOT EXISTS (SELECT 1 FROM pg_stat_activity AS a WHERE a.pid = lease.pid"
+			   " AND coalesce(a.backend_start = lease.started, true)))))"
 			   " RETURNING token";
 
 static enum status take_row(struct postgres_lease *lease, const char *owner, struct error *err)
@@ -150,13 +150,16 @@ enum status postgres_lease_take(struct postgres_lease **out, struct store *store
 
 /* ---- keeping it ---- */
 
+/* from_now_ms 0: it is given back. */
 static enum status set_until(struct postgres_lease *lease, int64_t from_now_ms, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 	bool is_ours, has_more;
 
 	TRY(statement_open(&s, lease->on,
-		"UPDATE lease SET until_ms = " NOW_MS " + ?, " SESSION " WHERE token = ? RETURNING 1", err));
+		"UPDATE lease SET until_ms = CASE WHEN ?1 = 0 THEN 0 ELSE " NOW_MS " + ?1 END, " SESSION
+		" WHERE token = ?2 RETURNING 1",
+		err));
 	bind_numbers(&s, from_now_ms, lease->token);
 	TRY(statement_step(&s, &is_ours, err));
 	if (is_ours)
@@ -178,5 +181,5 @@ enum status postgres_lease_renew(struct postgres_lease *lease, struct error *err
 enum status postgres_lease_release(struct postgres_lease *lease, struct error *err)
 {
 	atomic_store(&lease->store->fence.owned_until_ms, 0);
-	return set_until(lease, -1, err);
+	return set_until(lease, 0, err);
 }

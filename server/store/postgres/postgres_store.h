@@ -165,6 +165,8 @@ enum status fence_defer(struct postgres_store *store, struct error *err) MUST_CH
 enum status fence_settle(struct postgres_store *store, bool is_fence, struct error *err) MUST_CHECK;
 /* Of the whole store: OK, or why nothing is written any more. */
 enum status fence_look(struct store *store, struct error *err) MUST_CHECK;
+/* ERR_UNAVAILABLE: it does not, or not at present, for want of a renewal. Any thread. */
+enum status fence_may_write(const struct store *store, struct error *err) MUST_CHECK;
 
 /* ---- keeper.c ---- */
 /* Takes the lease, waiting for it as the ownership says, and keeps it until the store is closed. */

@@ -52,14 +52,19 @@ def presets_as_printed():
     return presets
 
 
+def knows_no_trainer(preset):
+    """A file of comma-separated values is whoever's: its preset reads any header that names a step."""
+    return preset.get("generic") or preset["name"] == "csv"
+
+
 def generic_presets():
     """The presets that know no trainer: what is left when a format's own preset and those near it are taken away. (A preset that
     is not near knows none of the lines, so that it is all the same whether it stays.)"""
-    return [preset for preset in shipped() if preset.get("generic")]
+    return [preset for preset in shipped() if knows_no_trainer(preset)]
 
 
 def own_presets():
-    return [preset for preset in shipped() if not preset.get("generic")]
+    return [preset for preset in shipped() if not knows_no_trainer(preset)]
 
 
 def parse(output):

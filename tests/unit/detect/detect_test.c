@@ -226,6 +226,35 @@ TEST(infinities_here_and_there_are_a_loss_scale_that_settles)
 	check_report(&other, 0, INCIDENT_OPENED, INCIDENT_NON_FINITE, SEVERITY_WARNING);
 }
 
+/* As a public chronicle prints it: times the loss scale, with thousands of steps left out. */
+TEST(a_norm_after_a_stretch_of_which_nothing_is_known_is_compared_with_nothing)
+{
+	AUTO_DONE(series) s = series_of(ROLE_GRAD_NORM);
+
+	feed_level(&s, 2500, 0.1, 60);
+	s.step += 3400;
+	feed_level(&s, 80000, 0.1, 40);
+	CHECK_INT(s.count, 0);
+	s.step += 900; /* a thousand steps are a stretch */
+	feed_level(&s, 2500000, 0.1, 3);
+	check_report(&s, s.count - 1, report_at(&s, s.count - 1)->change, INCIDENT_GRAD_SPIKE, SEVERITY_WARNING);
+}
+
+TEST(one_unit_of_the_last_digit_is_no_spike_where_all_values_were_the_same)
+{
+	AUTO_DONE(series) s = series_of(ROLE_LOSS);
+
+	s.gap = 100;
+	for (int i = 0; i < 400; i++)
+		feed(&s, 0.071);
+	feed(&s, 0.073);
+	CHECK_INT(s.count, 0);
+	for (int i = 0; i < 20; i++)
+		feed(&s, 0.071);
+	feed(&s, 0.081);
+	CHECK_INT(report_at(&s, 0)->incident.kind, INCIDENT_LOSS_SPIKE);
+}
+
 TEST(other_roles_may_be_anything)
 {
 	AUTO_DONE(series) s = series_of(ROLE_OTHER);

@@ -210,6 +210,31 @@ TEST(a_value_in_front_of_its_name)
 	CHECK_CASES(cases);
 }
 
+/* Learners of trees name what they measure by what they measure it on. */
+TEST(a_set_of_samples_names_the_loss_on_it)
+{
+	static const struct line_case cases[] = {
+		{"{S}:\tlearn: {V}\ttest: 1{V}", "train:loss=2.125@9 test:loss=12.125@9"},
+		{"step {S} learn: 12", ""},
+		{"step {S}, training's l2: 0.25, valid_0's map@5: 0.5", "training's_l2=0.25@9 valid_0's_map@5=0.5@9"},
+	};
+
+	CHECK_CASES(cases);
+}
+
+/* What a batch of known speed took is a step's time; any other latency is a metric of its own. */
+TEST(a_latency_beside_a_rate_is_the_time_of_a_step)
+{
+	static const struct line_case cases[] = {
+		{"step {S} Latency: 0.{S}s, TFLOPs: 1.5, Samples/sec: 1{V}",
+			"train:step_time=900@9 TFLOPs=1.5@9 Samples/sec=12.125@9"},
+		{"step {S} loss: {V} latency: 0.{S}s", "train:loss=2.125@9 latency=0.9@9"},
+		{"step {S} latency: 0.{S}, Samples/sec: 1{V}", "latency=0.9@9 Samples/sec=12.125@9"},
+	};
+
+	CHECK_CASES(cases);
+}
+
 TEST(a_record_in_braces_has_the_step_in_front_of_it)
 {
 	static const struct line_case cases[] = {
@@ -255,6 +280,8 @@ TEST(one_line_is_enough_for_what_is_known)
 	check_job("step 20 loss: 2.5, step_time=350ms, 1.2k tok/s",
 		"train:loss=2.5@20 train:step_time=350@20 train:throughput=1200@20");
 	check_job("step 20 loss: 2.5 iter time (s): 0.25", "train:loss=2.5@20 train:step_time=250@20");
+	check_job("step 20 loss: 2.5, latency: 0.25s, tokens/s: 12345",
+		"train:loss=2.5@20 train:step_time=250@20 train:throughput=12345@20");
 	check_job("step 20 | loss 2.5 | ms/batch 5.25", "train:loss=2.5@20 train:step_time=5.25@20");
 	check_job("step 20 loss: 2.5\ngrad norm: 0.75", "train:loss=2.5@20 train:grad_norm=0.75@20");
 	check_job("After 20 updates the training loss is 2.5; 15234 tokens per second; gradient norm 0.75.",

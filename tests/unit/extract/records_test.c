@@ -1,7 +1,7 @@
 /* Records over several lines: what a table's rows, a box, an object or a title say of the values in them. */
+#include "auto_stream.h"
 #include "extract/generic/generic.h"
 #include "extract/generic/records.h"
-#include "helper.h"
 
 enum { TEXT_BYTES = 1 << 16, WAITING_MAX = 600 };
 
@@ -152,6 +152,16 @@ TEST(bars_divide_columns_in_a_frame_and_without)
 	check_reading("step | loss | lr\n10 | 2.5 | 1e-3\n", "10 train:loss=2.5\n10 train:lr=0.001\n");
 	check_reading("┏━━━━━━━┳━━━━━━┓\n┃ epoch ┃ loss ┃\n┡━━━━━━━╇━━━━━━┩\n│ 3     │ 0.25 │\n└───────┴──────┘\n",
 		"3 train:loss=0.25\n");
+}
+
+TEST(a_row_may_have_a_full_bar_behind_it)
+{
+	check_reading(
+		"      Epoch    GPU_mem   box_loss   cls_loss       Size\n"
+		"        1/3      3.51G       1.25        2.5        640:  50%|##   | 1/2 [00:01<00:01,  1.0it/s]\n"
+		"        1/3      3.51G       1.25        2.5        640: 100%|#####| 2/2 [00:02<00:00,  1.0it/s]\n"
+		"        2/3      3.51G      1.125       2.25        640: 100% \u2501\u2501\u2501 2/2 5.0it/s 20.1s\n",
+		"1 train:steps_per_second=1\n1 box_loss=1.25\n1 cls_loss=2.5\n2 box_loss=1.125\n2 cls_loss=2.25\n");
 }
 
 TEST(a_batch_beside_its_epoch_is_the_step)
@@ -465,61 +475,6 @@ TEST(a_damaged_state_is_refused)
 }
 
 /* ---- a stream of its own, which nobody has said the format of ---- */
-
-static struct stream auto_stream(void)
-{
-	struct definition_set *presets = shipped_presets(), *set = NULL;
-
-	CHECK_OK(definition_set_new(&set, NULL, presets, &err));
-	struct stream stream = stream_on(set);
-	stream.presets = presets;
-	return stream;
-}
-
-static void restart_stream(struct stream *stream)
-{
-	AUTO_DONE(buf) state = BUF_INIT(8 << 20);
-
-	extractor_pack(stream->extractor, &state);
-	struct unpacker in = unpacker_on(buf_span(&state));
-	extractor_free(stream->extractor);
-	stream->extractor = NULL;
-	CHECK_OK(extractor_unpack(&stream->extractor, &in, &err));
-	CHECK_OK(unpacker_end(&in, "state", &err));
-}
-
-static void feed_text(struct stream *stream, const char *text, bool restarts)
-{
-	struct span rest = span_from(text), line;
-
-	while (span_next(&rest, '\n', &line)) {
-		feed_at(stream, line, NO_TIME);
-		if (restarts)
-			restart_stream(stream);
-	}
-}
-
-/* The points of the series in their order: "step=value step=value". */
-static void points_of(struct stream *stream, const char *name, struct buf *out)
-{
-	for (size_t i = 0; i < stream->points.count; i++) {
-		const struct extracted *item = &stream->points.items[i];
-		AUTO_DONE(buf) series = BUF_INIT(1024);
-		extractor_series_name(stream->extractor, stream->set, item->series, &series);
-		if (span_equal(buf_span(&series), span_from(name)))
-			buf_printf(
-				out, "%s%lld=%g", out->len ? " " : "", (long long)item->point.step, item->point.value);
-	}
-	buf_append_char(out, '\0');
-}
-
-static void check_series(struct stream *stream, const char *name, const char *expected)
-{
-	AUTO_DONE(buf) got = BUF_INIT(1 << 16);
-
-	points_of(stream, name, &got);
-	CHECK_TEXT(got.ptr, expected);
-}
 
 TEST(a_stream_of_a_table_has_its_curves)
 {

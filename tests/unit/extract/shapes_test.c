@@ -203,6 +203,32 @@ TEST(two_shapes_that_name_a_number_alike_are_told_apart_by_their_first_words)
 	}
 }
 
+/* Not from below, where the line is another record's, and not from lines that come more seldom, as of checkpoints. */
+TEST(the_step_of_a_record_stands_above_it_once)
+{
+	static const struct {
+		int every;
+		bool is_below, is_found;
+	} cases[] = {{1, false, true}, {1, true, false}, {2, false, false}};
+
+	for (size_t j = 0; j < sizeof cases / sizeof *cases; j++) {
+		AUTO_DONE(log) log = {0};
+		for (int i = 0; i < 100; i++) {
+			if (i % cases[j].every == 0 && !cases[j].is_below)
+				add(&log, "=== Step %d/1000 ===", 10 * i);
+			add(&log, "loss .......... %.4f", 2 + exp(-i / 80.0));
+			if (cases[j].is_below)
+				add(&log, "=== Step %d/1000 ===", 10 * i);
+		}
+		find(&log);
+		CHECK_INT(log.found, 1);
+		CHECK_SPAN(log.shapes[0].metrics[0].definition.name, SPAN("loss"));
+		CHECK(!log.shapes[0].has_step);
+		CHECK_SPAN(log.shapes[0].heading.regex, cases[j].is_found ? SPAN("\\bStep (?<step>\\d+)") : SPAN(""));
+		CHECK_INT(log.shapes[0].heading.is_step_only, cases[j].is_found);
+	}
+}
+
 TEST(values_that_are_not_finite_are_of_the_same_shape)
 {
 	AUTO_DONE(log) log = {0};

@@ -1,5 +1,6 @@
 // The whole fleet on one screen: what runs, what is wrong, how fast it goes, what it costs, and whether the server keeps up.
 import type { ComponentChildren } from "preact";
+import { useEffect } from "preact/hooks";
 import type { Fleet, FleetSums, Incident, PacesReply, Quota, WarmPool } from "../../api/types";
 import { say, t, tn } from "../../i18n/i18n";
 import { adoptStyle } from "../../lib/jobs/adopt";
@@ -7,10 +8,12 @@ import { cutMiddle, formatCompact, formatCount, formatDuration, formatExact, NON
 import { formatBytes, shortInstance } from "../../lib/text/units";
 import { incidentTitle, kindTitle } from "../../lib/chart/marks";
 import { formatLeft } from "../../lib/jobs/pools";
+import { trackedHref } from "../../lib/url/tracked";
 import { buildSearch, jobHref } from "../../lib/url/url";
 import { now } from "../../state/core/clock";
 import { FleetWatch } from "../../state/fleet/fleet";
 import { info } from "../../state/core/info";
+import { navigate } from "../../state/core/router";
 import { useStore } from "../../state/core/store";
 import style from "../../styles/fleet.css?inline";
 import { lazy } from "../../ui/lazy";
@@ -27,6 +30,10 @@ export function FleetPage() {
   const watch = useStore(() => new FleetWatch(), [], (next) => next.start());
   const fleet = watch?.fleet.value ?? null;
   const problem = watch?.problem.value;
+  useEffect(() => {
+    const tracked = trackedHref(window.location.hash);
+    if (tracked) navigate(tracked, true);
+  }, []);
   return (
     <div class="view">
       <h1 class="hidden">{t("Fleet")}</h1>
