@@ -12,9 +12,9 @@ from test_carry import NOW_MS, ODD, fill, settle, settled_export
 from test_postgres import differences, without_now
 from test_webhook import add_webhook, check_signature
 
-# Jobs themselves are in the export; what is worked out of them now and then, as their cost, is not compared.
-ASKED = ["/api/v1/incidents?all=true&limit=1000", "/api/v1/webhooks", "/api/v1/rules", "/api/v1/tokens", "/api/v1/views",
-    "/api/v1/nodes", "/api/v1/audit", "/api/v1/jobs/restarted/points?metric=loss", "/api/v1/jobs/runs-on/logs?limit=1000"]
+ASKED = ["/api/v1/jobs?sort=name", "/api/v1/incidents?all=true&limit=1000", "/api/v1/webhooks", "/api/v1/rules", "/api/v1/tokens", "/api/v1/views",
+    "/api/v1/nodes", "/api/v1/audit", "/api/v1/jobs/restarted/points?metric=loss", "/api/v1/jobs/runs-on/logs?limit=1000",
+    "/api/v1/jobs/restarted/goodput"]
 MARKED = "holds a part of a move from"
 
 
@@ -74,7 +74,8 @@ def answers(server):
 
 
 def settled_answers(server):
-    """What is worked out some moments after the lines is there, too."""
+    """What is worked out some moments after the lines is there, too: what each job's time came to, and what it cost."""
+    wait_until(lambda: all("nodes" in job for job in server.get("/api/v1/jobs?sort=name").body["jobs"]), what="what each job came to")
     seen = []
     wait_until(lambda: seen.append(answers(server)) or (len(seen) > 1 and seen[-1] == seen[-2]), what="answers that stay")
     return seen[-1]
