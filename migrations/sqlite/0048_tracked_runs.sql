@@ -27,4 +27,4 @@ CREATE TABLE tracked_runs (
 ) STRICT;
 CREATE UNIQUE INDEX tracked_runs_by_id ON tracked_runs (run_id);
 CREATE INDEX tracked_runs_of_project ON tracked_runs (project_id, start_ms, job_id);
-INSERT INTO counters (name, last) VALUES ('project', 0);
+INSERT INTO counters (name, last) VALUES ('project', 0) ON CONFLICT (name) DO NOTHING;

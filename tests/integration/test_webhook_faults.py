@@ -153,7 +153,7 @@ def by_teams(message, path):
     card = message["attachments"][0]
     assert message["type"] == "message" and card["contentType"] == "application/vnd.microsoft.card.adaptive"
     assert card["content"]["actions"][0]["url"].startswith("http")
-    return card["content"]["body"][1]["text"]
+    return card["content"]["body"][1]["inlines"][0]["text"]
 
 
 def by_discord(message, path):
