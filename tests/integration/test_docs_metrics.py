@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from smserver import ROOT, quote
+from smserver import ROOT, Server, quote
 
 TITLE = "What is read without any set-up"
 SECTION = re.search(rf"^## {TITLE}\n(.*?)^## ", pathlib.Path(ROOT, "docs/metrics.md").read_text(), re.M | re.S).group(1)
@@ -23,6 +23,17 @@ def examples():
 
 
 EXAMPLES = list(examples())
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """One for all examples: each is a job of its own."""
+    one = Server(tmp_path_factory.mktemp("examples"), "--insecure")
+    one.start()
+    yield one
+    one.close()
+
+
 FORMS_MIN = 40  # that the search above finds them
 
 

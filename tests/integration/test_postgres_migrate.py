@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from pair import IS_LONG
+from pair import long
 from postgres import Cluster
 from smserver import PATIENCE_S, Server, wait_until
 
@@ -33,7 +33,7 @@ def sleepers(cluster):
     return int(cluster.psql("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"))
 
 
-@pytest.mark.skipif(not IS_LONG, reason="takes over a minute: runs with tests/run --all (SM_LONG)")
+@long
 def test_a_migration_may_take_longer_than_a_minute(tmp_path, cluster):
     server = Server(tmp_path, postgres=cluster)
     with slow_tables(cluster, MORE_THAN_A_LOCK_MAY_TAKE_S):

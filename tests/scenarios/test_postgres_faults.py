@@ -11,11 +11,11 @@ import time
 import pytest
 
 from load import Load
-from pair import IS_LONG, Pair, is_ready, note, take_over
+from pair import IS_LONG, Pair, is_ready, long, note, take_over
 from postgres import Cluster
 from smserver import Server, find_binary, wait_until
 
-KILLS = 30 if IS_LONG else 5
+KILLS = 30 if IS_LONG else 3
 LEASE_S = 10
 HOUR_MS = 3_600_000
 
@@ -95,6 +95,7 @@ def test_a_kill_in_the_middle_of_a_commit(folder, cluster):
         pair.check_clean()
 
 
+@long
 def test_an_owner_that_sleeps_in_the_middle_of_a_commit(folder, cluster):
     """Its session holds the fence's row: who takes over ends it."""
     with Pair(folder, cluster) as pair, Load(pair.servers) as load:

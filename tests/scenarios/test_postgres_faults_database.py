@@ -14,7 +14,7 @@ import time
 import pytest
 
 from load import Load
-from pair import IS_LONG, Pair, is_ready, note, take_over
+from pair import IS_LONG, Pair, is_ready, long, note, take_over
 from postgres import Cluster
 from smserver import PATIENCE_S, wait_until
 from tcpproxy import Network
@@ -109,6 +109,7 @@ def hanging_commits(cluster):
     return int(cluster.psql("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"))
 
 
+@long
 def test_an_owner_that_is_gone_while_its_commit_waits_for_the_standby(tmp_path):
     """Nobody else can commit either, until the standby is back; then there is one owner, and nothing is lost or there twice."""
     with replicated() as (primary, replica), Pair(tmp_path, primary) as pair, Load(pair.servers) as load:
@@ -224,6 +225,7 @@ def test_a_network_that_delays(tmp_path, cluster):
         pair.check_clean()
 
 
+@long
 def test_a_network_that_loses_everything(tmp_path, cluster):
     """The owner is cut off without a word, and hears of the take-over when it is back."""
     with Network(cluster) as net, Pair(tmp_path, cluster, urls=[net.url, cluster.url]) as pair, Load(pair.servers) as load:

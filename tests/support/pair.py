@@ -1,14 +1,17 @@
-"""Two servers of one PostgreSQL schema or more, one of which serves, and what is written down of a fault. Standard library only."""
+"""Two servers of one PostgreSQL schema or more, one of which serves, and what is written down of a fault."""
 
 import contextlib
 import os
 import signal
 import time
 
+import pytest
+
 from smserver import BUILD_DIR, PATIENCE_S, Server, wait_until
 
 TABLE = BUILD_DIR.parent / "logs/postgres-faults.txt"
 IS_LONG = bool(os.environ.get("SM_LONG"))
+long = pytest.mark.skipif(not IS_LONG, reason="takes long: runs with tests/run --all (SM_LONG)")
 
 
 def note(fault, load, counts, **more):
