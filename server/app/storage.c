@@ -131,8 +131,10 @@ static bool waits(void *context, const struct error *why)
 	struct storage *storage = context;
 	struct pollfd signals = {.fd = storage->signal_fd, .events = POLLIN};
 
-	if (!storage->has_waited)
-		log_line(LOG_INFO, "standby", "port=%u why=\"%s\"", storage->port, why->text);
+	if (why->status != storage->waits_for)
+		log_line(why->status == ERR_CONFLICT ? LOG_INFO : LOG_WARNING, "standby", "port=%u why=\"%s\"",
+			storage->port, why->text);
+	storage->waits_for = why->status;
 	storage->has_waited = true;
 	return poll(&signals, 1, ASK_AGAIN_MS) <= 0 || goes_on_after_signal(storage);
 }

@@ -21,6 +21,7 @@ struct storage {
 	struct error why; /* then; written before has_ended */
 	atomic_bool has_ended;
 	bool has_waited;
+	enum status waits_for; /* the last reason's, of which the log knows */
 	bool is_told_to_stop, is_told_to_reload; /* while it waited */
 	char name[STORAGE_NAME_BYTES];
 	struct store_ownership ownership;

@@ -133,6 +133,17 @@ def test_a_port_that_is_taken_is_named_before_the_wait(server):
     assert f"cannot listen on '127.0.0.1:{server.port}'" in said, said
 
 
+def test_a_standby_says_when_it_could_not_take_over(tmp_path):
+    """Else nobody knows that there is none: it answers as one that could."""
+    with Cluster() as own:
+        first = Server(tmp_path, postgres=own)
+        with contextlib.closing(first), standby_of(first.start()) as second:
+            own.stop()
+            second.wait_for_log("level=warning .*event=standby .*why=.*")
+            own.start()
+            second.wait_for_log("event=took_over|event=standby .*belongs to another server")
+
+
 def test_a_standby_ends_when_it_is_told_to(server):
     server.start()
     with standby_of(server) as second:
