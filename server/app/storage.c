@@ -38,12 +38,17 @@ static bool begins(const char *text, const char *with)
 	return strncmp(text, with, strlen(with)) == 0;
 }
 
+bool storage_is_mistake(const char *db)
+{
+	return !store_is_postgres(db) && (begins(db, "postgres:") || begins(db, "postgresql:") || has_keyword(db));
+}
+
 /* What was given is not repeated: a password may be in it. */
 enum status storage_check(const struct options *options, struct error *err)
 {
 	const char *db = options_text(options, "db");
 
-	if (!storage_is_postgres(options) && (begins(db, "postgres:") || begins(db, "postgresql:") || has_keyword(db)))
+	if (storage_is_mistake(db))
 		return error_set_field(err, ERR_INVALID, "db",
 			"--db is an address that is not understood, and no file: a PostgreSQL database is stated as postgresql://HOST/DATABASE");
 	if (storage_is_postgres(options) && options_origin(options, "log-bytes") != OPTION_FROM_NOWHERE &&
