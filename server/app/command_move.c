@@ -126,7 +126,8 @@ int command_move(const struct options *options)
 	struct store_move_done done;
 	struct error err = {0};
 
-	if (options_word_count(options) != 3 || store_is_postgres(m.from_path) == store_is_postgres(m.to_path)) {
+	if (options_word_count(options) != 3 || store_is_postgres(m.from_path) == store_is_postgres(m.to_path) ||
+		storage_is_mistake(m.from_path) || storage_is_mistake(m.to_path)) {
 		fprintf(stderr,
 			"sm-server: the command is: move FROM TO, of which one is a file and one postgresql://HOST/DATABASE\n");
 		return EXIT_USAGE;

@@ -38,12 +38,17 @@ static bool begins(const char *text, const char *with)
 	return strncmp(text, with, strlen(with)) == 0;
 }
 
+bool storage_is_mistake(const char *db)
+{
+	return !store_is_postgres(db) && (begins(db, "postgres:") || begins(db, "postgresql:") || has_keyword(db));
+}
+
 /* What was given is not repeated: a password may be in it. */
 enum status storage_check(const struct options *options, struct error *err)
 {
 	const char *db = options_text(options, "db");
 
-	if (!storage_is_postgres(options) && (begins(db, "postgres:") || begins(db, "postgresql:") || has_keyword(db)))
+	if (storage_is_mistake(db))
 		return error_set_field(err, ERR_INVALID, "db",
 			"--db is an address that is not understood, and no file: a PostgreSQL database is stated as postgresql://HOST/DATABASE");
 	if (storage_is_postgres(options) && options_origin(options, "log-bytes") != OPTION_FROM_NOWHERE &&
@@ -131,8 +136,10 @@ static bool waits(void *context, const struct error *why)
 	struct storage *storage = context;
 	struct pollfd signals = {.fd = storage->signal_fd, .events = POLLIN};
 
-	if (!storage->has_waited)
-		log_line(LOG_INFO, "standby", "port=%u why=\"%s\"", storage->port, why->text);
+	if (why->status != storage->waits_for)
+		log_line(why->status == ERR_CONFLICT ? LOG_INFO : LOG_WARNING, "standby", "port=%u why=\"%s\"",
+			storage->port, why->text);
+	storage->waits_for = why->status;
 	storage->has_waited = true;
 	return poll(&signals, 1, ASK_AGAIN_MS) <= 0 || goes_on_after_signal(storage);
 }

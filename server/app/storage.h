@@ -21,12 +21,15 @@ struct storage {
 	struct error why; /* then; written before has_ended */
 	atomic_bool has_ended;
 	bool has_waited;
+	enum status waits_for; /* the last reason's, of which the log knows */
 	bool is_told_to_stop, is_told_to_reload; /* while it waited */
 	char name[STORAGE_NAME_BYTES];
 	struct store_ownership ownership;
 };
 
 bool storage_is_postgres(const struct options *options);
+/* Is it meant as an address, but none that is understood? It would be taken for a file. */
+bool storage_is_mistake(const char *db);
 /* ERR_INVALID: --db is neither a file nor an address; ERR_UNSUPPORTED: an option that does not work on such a database. */
 enum status storage_check(const struct options *options, struct error *err) MUST_CHECK;
 /* The file beside which others lie: the database, or, where that is PostgreSQL's, the key. ERR_INVALID: none is stated. */

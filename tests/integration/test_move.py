@@ -207,3 +207,34 @@ def test_nobody_uses_either_of_them(make, cluster):
     there.start()
     used = run(first, command(first, there))
     assert used.returncode == 4 and "belongs to another server" in used.stderr, used
+
+
+def test_no_text_is_deleted_for_a_limit_that_was_none(make, cluster):
+    """PostgreSQL keeps no limit of a database's size. Back in a file neither one from before holds, nor half of what is free there."""
+    first, there, new = make("first"), make("there", cluster), make("new", cluster)
+    first.start().send("j", "step: 1 loss: 1.5")
+    assert first.put("/api/v1/retention", json={"log_bytes": 1_000_000}).status == 200
+    first.stop()
+    move(first, there)
+    for name, source in (("back", there), ("from-new", new)):
+        source.start().send("k", "step: 1 loss: 1.5")
+        assert source.get("/api/v1/retention").body["log_bytes"] == 0
+        source.stop()
+        target = make(name)
+        move(source, target)
+        assert target.start().get("/api/v1/retention").body["log_bytes"] == 0
+        target.restart()
+        assert target.get("/api/v1/retention").body["log_bytes"] == 0
+
+
+def test_what_is_no_address_is_no_file_either(make, cluster):
+    """A password may be in it, and would be a file's name."""
+    there = make("there", cluster)
+    there.start().send("j", "step: 1 loss: 1.5")
+    there.stop()
+    for wrong in ("host=db.example.org dbname=training password=hunter2", "postgresql:/sm:hunter2@db/training"):
+        for words in ((place(there), wrong), (wrong, place(there))):
+            refused = run(there, [there.bin("sm-server"), "move", *words, *there.database_options()[2:]])
+            assert refused.returncode == 2 and "postgresql://HOST/DATABASE" in refused.stderr, refused
+            assert "hunter2" not in refused.stdout + refused.stderr, refused
+    assert not [name for name in os.listdir(there.folder) if "hunter2" in name]

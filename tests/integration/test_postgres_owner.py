@@ -16,6 +16,8 @@ from pgproxy import Proxy
 from postgres import Cluster
 from smserver import PATIENCE_S, Server, sanitizer_environment, wait_until
 
+MORE_THAN_A_READ_MAY_TAKE_S = 6
+
 
 @pytest.fixture(scope="module")
 def cluster():
@@ -129,6 +131,17 @@ def test_a_port_that_is_taken_is_named_before_the_wait(server):
     server.start()
     said = refusal(server, *server.database_options(), "--listen", f"127.0.0.1:{server.port}")
     assert f"cannot listen on '127.0.0.1:{server.port}'" in said, said
+
+
+def test_a_standby_says_when_it_could_not_take_over(tmp_path):
+    """Else nobody knows that there is none: it answers as one that could."""
+    with Cluster() as own:
+        first = Server(tmp_path, postgres=own)
+        with contextlib.closing(first), standby_of(first.start()) as second:
+            own.stop()
+            second.wait_for_log("level=warning .*event=standby .*why=.*")
+            own.start()
+            second.wait_for_log("event=took_over|event=standby .*belongs to another server")
 
 
 def test_a_standby_ends_when_it_is_told_to(server):
@@ -305,6 +318,26 @@ def test_check_finds_what_is_damaged(server, cluster):
         assert words in found.stdout, (words, found.stdout)
     quick = tool(server, "check", "--quick", *server.database_options())
     assert quick.returncode == 1 and "chunk of job" not in quick.stdout, quick
+
+
+def test_check_tells_what_it_finds_among_many_streams(server, cluster):
+    """To name the job of the first it asks while the others are still to come: they are not all kept meanwhile."""
+    server.start().send("j", "step: 1 loss: 1.5")
+    server.stop()
+    cluster.psql(f"""SET search_path TO {server.schema}; UPDATE streams SET sealed_lines = sealed_lines + 5;
+        INSERT INTO streams SELECT (jsonb_populate_record(s, jsonb_build_object('stream_id', n, 'name', 'x' || n, 'sealed_lines', 0))).*
+        FROM streams AS s, generate_series(2, 60000) AS n""")
+    found = tool(server, "check", *server.database_options())
+    assert "stream of job 'j', stream 1, " in found.stdout and found.stdout.endswith(": 1 problem\n"), found
+
+
+def test_check_takes_the_time_that_large_tables_need(server, cluster):
+    server.start().send("j", "step: 1 loss: 1.5")
+    server.stop()
+    cluster.psql(f"""SET search_path TO {server.schema}; ALTER TABLE streams RENAME TO real_streams;
+        CREATE VIEW streams AS SELECT s.* FROM real_streams AS s, pg_sleep({MORE_THAN_A_READ_MAY_TAKE_S})""")
+    found = tool(server, "check", *server.database_options())
+    assert found.stdout.endswith(": 1 problem\n") and "table real_streams" in found.stdout, found  # which it is not known by
 
 
 def doctor(server, *options):

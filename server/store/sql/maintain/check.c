@@ -27,6 +27,7 @@ enum { BATCH_ROWS = 16, CACHE_BYTES = 2 << 20, NO_OWNER = 0 };
 
 struct checking {
 	struct store_reader *reader;
+	struct store_reader *names; /* reads those of jobs, maybe while the reader has rows to come */
 	const struct store_check *check;
 	const char *what; /* the step's name */
 	struct zstd *zstd;
@@ -51,7 +52,7 @@ static struct span job_name(struct checking *c, struct arena *arena, int64_t job
 {
 	struct job_row row;
 
-	if (!job_id || !c->reader || store_read_job_by_id(c->reader, arena, job_id, &row, NULL) != OK)
+	if (!job_id || !c->names || store_read_job_by_id(c->names, arena, job_id, &row, NULL) != OK)
 		return SPAN("");
 	return row.name;
 }
@@ -528,6 +529,7 @@ static enum status check_all(struct checking *c, struct store_reader *reader, st
 	if (!zstd || !points || !buckets)
 		return error_no_memory(err);
 	c->reader = reader;
+	c->names = c->names ? c->names : reader;
 	c->zstd = zstd;
 	c->points = points;
 	c->buckets = buckets;
@@ -547,11 +549,16 @@ static enum status check_file(struct checking *c, const char *path, struct error
 	return check_all(c, reader, err);
 }
 
+/* Its statements may take as long as they take. What a connection interrupts is kept in memory: a second one reads the names. */
 static enum status check_in_store(struct checking *c, struct store *store, struct error *err)
 {
 	AUTO(store_reader) reader = NULL;
+	AUTO(store_reader) names = NULL;
 
 	TRY(store_reader_new(&reader, store, err));
+	TRY(store_reader_new(&names, store, err));
+	store_reader_deadline(reader, INT64_MAX);
+	c->names = names;
 	return check_all(c, reader, err);
 }
 

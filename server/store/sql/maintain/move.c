@@ -4,6 +4,7 @@
  */
 #include "store/move.h"
 
+#include "store/admin.h"
 #include "store/driver/connection.h"
 #include "store/driver/statement.h"
 #include "store/tokens.h"
@@ -337,9 +338,18 @@ static enum status empty_and_mark(struct moving *m, struct store_tx *tx, struct 
 	return store_put_setting(tx, MARK, m->move->from, err);
 }
 
+/*
+ * A database that keeps no limit of its size says that there is none, whatever it was told before. The first start elsewhere must not
+ * take half of what is free there for one, or what is remembered from before: text over it would be deleted at once.
+ */
+static enum status keep_unlimited(struct moving *m, struct store_tx *tx, struct error *err)
+{
+	return store_can_shrink(m->from) ? OK : store_put_setting(tx, "log_bytes", SPAN("0"), err);
+}
+
 static enum status unmark(struct moving *m, struct store_tx *tx, struct error *err)
 {
-	(void)m;
+	TRY(keep_unlimited(m, tx, err));
 	return run_with(tx, "DELETE FROM settings WHERE key = '" MARK "'", (struct numbers){0}, err);
 }
 
