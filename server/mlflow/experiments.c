@@ -1,10 +1,15 @@
 /* Experiments: names that runs are under. Each team has its own; the default one, number 0, is there for all. */
 #include "base/crypto.h"
 #include "mlflow/internal.h"
+#include "state/jobs/secrets.h"
 
 #include <stdio.h>
 
-enum { EXPERIMENTS_MAX = 1000 /* of one page */ };
+enum {
+	EXPERIMENTS_MAX = 1000, /* of one page */
+	PAGE_MAX_BYTES = 16 << 20, /* the next page begins behind what goes beyond it */
+	ROWS_AT_A_TIME = 16 /* their tags may be a megabyte each */
+};
 
 static const struct tracked_project_row default_experiment = {
 	.project_id = MLFLOW_DEFAULT_ID, .team = {"", 0}, .name = {MLFLOW_DEFAULT_NAME, 7}, .tags = {"{}", 2}};
@@ -71,6 +76,8 @@ static enum status tags_object(
 	const struct mlflow_call *call, const struct tracked_pairs *tags, struct span *out, struct error *err)
 {
 	AUTO_DONE(buf) text = BUF_INIT(1 << 20);
+	AUTO_DONE(buf) masked = BUF_INIT(1 << 20);
+	AUTO(json) object = NULL;
 	struct json_writer w = json_writer_on(&text);
 
 	json_object(&w);
@@ -80,7 +87,11 @@ static enum status tags_object(
 	}
 	json_object_end(&w);
 	TRY(buf_status(&text, err));
-	*out = arena_copy(call->arena, buf_span(&text));
+	TRY(json_parse(&object, buf_span(&text), err));
+	TRY(secrets_mask_settings(object, err));
+	json_print(object, &masked);
+	TRY(buf_status(&masked, err));
+	*out = arena_copy(call->arena, buf_span(&masked));
 	return out->ptr ? OK : error_no_memory(err);
 }
 

@@ -112,6 +112,17 @@ def test_how_much_a_batch_holds(shared, member, most):
     assert len([tag for tag in run["tags"] if tag["key"] != "mlflow.runName"]) == (most if member == "tags" else 0)
 
 
+def test_how_many_datasets_a_request_has(shared):
+    run_id = make_run(shared)
+    datasets = [{"dataset": {"name": f"d{n}", "source": "s"}} for n in range(101)]
+    for _ in range(2):
+        assert call(shared, "runs/log-inputs", {"run_id": run_id, "datasets": datasets[:100]})[0] == 200, "sent again: there once"
+    status, said = call(shared, "runs/log-inputs", {"run_id": run_id, "datasets": datasets})
+    assert (status, said["error_code"]) == (400, "INVALID_PARAMETER_VALUE") and "100" in said["message"]
+    assert call(shared, "runs/log-inputs", {"run_id": run_id, "datasets": [0]})[0] == 400
+    assert get_run(shared, run_id)["inputs"]["dataset_inputs"] == datasets[:100]
+
+
 @pytest.mark.parametrize("path, member, most, body", [
     ("runs/log-parameter", "value", 6000, {"key": "k"}),
     ("runs/log-parameter", "key", 250, {"value": "v"}),

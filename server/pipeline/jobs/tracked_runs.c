@@ -10,6 +10,7 @@
 #include "state/execute.h"
 #include "state/jobs/default_definitions.h"
 #include "state/jobs/history.h"
+#include "state/jobs/secrets.h"
 #include "state/pipeline_state.h"
 #include "state/streams/directory.h"
 #include "store/jobs.h"
@@ -188,16 +189,21 @@ struct changing {
 };
 
 /* Clients send again what they got no answer for. */
-static enum status add_input(struct arena *arena, struct tracked_run_row *run, struct span input, struct error *err)
+static enum status add_inputs(
+	struct arena *arena, struct tracked_run_row *run, const struct run_change *asked, struct error *err)
 {
 	AUTO_DONE(buf) text = BUF_INIT(INPUTS_MAX_BYTES);
 
-	if (!input.len || span_find(run->inputs, input) >= 0)
+	if (!asked->input_count)
 		return OK;
 	buf_append(&text, run->inputs.ptr, run->inputs.len - 1); /* without its bracket */
-	if (run->inputs.len > 2)
-		buf_append_char(&text, ',');
-	buf_append_span(&text, input);
+	for (size_t i = 0; i < asked->input_count; i++) {
+		if (span_find(buf_span(&text), asked->inputs[i]) >= 0)
+			continue;
+		if (text.len > 1)
+			buf_append_char(&text, ',');
+		buf_append_span(&text, asked->inputs[i]);
+	}
 	buf_append_char(&text, ']');
 	if (text.failure == ERR_TOO_LARGE)
 		return error_set(
@@ -217,7 +223,7 @@ static enum status change_row(
 		run->status = asked->status;
 		run->end_ms = asked->end_ms;
 	}
-	TRY(add_input(changing->arena, run, asked->input, err));
+	TRY(add_inputs(changing->arena, run, asked, err));
 	return store_put_tracked_run(tx, run, err);
 }
 
@@ -351,6 +357,7 @@ static enum status put_tag(
 	TRY(json_parse(&tags, row->tags, err));
 	if (!json_set_string(tags, name.ptr, value))
 		return error_no_memory(err);
+	TRY(secrets_mask_settings(tags, err));
 	json_print(tags, &text);
 	if (text.failure == ERR_TOO_LARGE)
 		return error_set(
