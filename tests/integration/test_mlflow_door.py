@@ -2,6 +2,7 @@
 
 import base64
 import json
+import time
 
 import pytest
 
@@ -283,6 +284,36 @@ def test_a_deleted_job_is_no_run(server):
         assert (status, said["error_code"]) == (404, "RESOURCE_DOES_NOT_EXIST"), path
     assert call(server, "runs/search", {"experiment_ids": ["0"]})[1]["runs"] == []
     assert server.get("/api/v1/jobs").body["jobs"] == []
+
+
+def test_secrets_are_masked_wherever_they_are(shared):
+    """As in settings and tags of all jobs: in datasets, and in what is said of experiments."""
+    run_id = make_run(shared)
+    source = json.dumps({"uri": "https://ann:hunter2@data.example.org/x"})
+    dataset = {"dataset": {"name": "d", "source_type": "http", "source": source}}
+    assert call(shared, "runs/log-inputs", {"run_id": run_id, "datasets": [dataset]})[0] == 200
+    kept = get_run(shared, run_id)["inputs"]["dataset_inputs"]
+    assert "hunter2" not in json.dumps(kept) and "https://ann:***" in kept[0]["dataset"]["source"]
+    secret = "hf_" + "a" * 30
+    experiment = call(shared, "experiments/create", {"name": "masked", "tags": [{"key": "API_KEY", "value": "swordfish"}]})[1]["experiment_id"]
+    assert call(shared, "experiments/set-experiment-tag", {"experiment_id": experiment, "key": "hub", "value": secret})[0] == 200
+    said = json.dumps(call(shared, f"experiments/get?experiment_id={experiment}")[1])
+    assert "swordfish" not in said and secret not in said and "***" in said
+
+
+def test_an_end_by_a_clock_that_is_behind_is_an_end(server):
+    """The server's clock says when a run goes on, the client's when it ends."""
+    run_id = make_run(server, run_name="skewed")
+    now = int(time.time() * 1000)
+    for body in ({"status": "KILLED"}, {"status": "RUNNING"}, {"status": "FINISHED", "end_time": now - 60_000}):
+        assert call(server, "runs/update", {"run_id": run_id, **body})[0] == 200
+    row = server.get(f"/api/v1/jobs/{quote('Default/skewed')}").body
+    assert (row["TrainingJobStatus"], row["SecondaryStatus"]) == ("Completed", "Completed")
+    assert get_run(server, run_id)["info"]["end_time"] == now - 60_000, "as its client says"
+    # nor before it began
+    run_id = make_run(server, run_name="ahead", start_time=now + 60_000)
+    assert call(server, "runs/update", {"run_id": run_id, "status": "FINISHED", "end_time": now})[0] == 200
+    assert server.get(f"/api/v1/jobs/{quote('Default/ahead')}").body["TrainingJobStatus"] == "Completed"
 
 
 # ---- searches ----

@@ -273,11 +273,28 @@ static void show_change(void *context)
 	atomic_store(&job->is_row_dirty, true);
 }
 
-static enum status state(struct changing *changing, const struct job_row *row, struct error *err)
+/* When it was last said to train; 0: never. */
+static enum status read_begun(
+	struct changing *changing, struct store_reader *reader, int64_t job_id, int64_t *begun_ms, struct error *err)
+{
+	struct told_row *rows;
+	size_t count;
+
+	*begun_ms = 0;
+	TRY(store_read_told_facts(reader, changing->arena, job_id, &rows, &count, err));
+	for (size_t i = 0; i < count; i++)
+		if (rows[i].source == SOURCE_STATED && !phase_is_final(rows[i].status) && rows[i].start_ms > *begun_ms)
+			*begun_ms = rows[i].start_ms;
+	return OK;
+}
+
+/* Its client dates the end; that it goes on is of our clock. Where they differ neither may come before what it follows. */
+static enum status state(
+	struct changing *changing, struct store_reader *reader, const struct job_row *row, struct error *err)
 {
 	const struct run_change *asked = changing->asked;
 	bool is_end = phase_is_final(asked->secondary);
-	int64_t at_ms = is_end ? asked->end_ms : asked->now_ms;
+	int64_t at_ms = is_end ? asked->end_ms : asked->now_ms, begun_ms;
 	struct job_transition transition = {.secondary = asked->secondary,
 		.message = SPAN(""),
 		.failure_reason = asked->reason,
@@ -288,7 +305,10 @@ static enum status state(struct changing *changing, const struct job_row *row, s
 
 	if (!at_ms)
 		transition.time_ms = asked->now_ms;
-	if (!is_end && row->ended_ms >= at_ms) /* clocks differ: it goes on behind its end */
+	TRY(read_begun(changing, reader, row->job_id, &begun_ms, err));
+	if (is_end && begun_ms >= transition.time_ms)
+		transition.time_ms = begun_ms + 1;
+	if (!is_end && row->ended_ms >= at_ms)
 		transition.time_ms = row->ended_ms + 1;
 	return pipeline_add_transition(changing->pipeline, asked->job, asked->team, &transition, NULL, err);
 }
@@ -317,7 +337,7 @@ enum status pipeline_change_run(struct pipeline *pipeline, struct store_reader *
 	} else {
 		status = find_job(&changing, reader, &row, err);
 		if (status == OK)
-			status = state(&changing, &row, err);
+			status = state(&changing, reader, &row, err);
 	}
 	buf_done(&changing.document);
 	return status;
