@@ -33,6 +33,17 @@ enum status mlflow_find_experiment(
 	return place_below(call, "0", &out->artifacts, err);
 }
 
+enum status mlflow_check_owner(
+	const struct mlflow_call *call, const struct tracked_project_row *experiment, struct error *err)
+{
+	bool is_everybodys = experiment->project_id == MLFLOW_DEFAULT_ID || !call->team.len;
+
+	if (is_everybodys || span_equal(experiment->team, call->team))
+		return OK;
+	return error_set(err, ERR_FORBIDDEN, "the experiment %lld is not of this token's team, '%.*s'",
+		(long long)experiment->project_id, SPAN_ARGS(call->team));
+}
+
 static void write_id(struct json_writer *w, const char *key, int64_t id)
 {
 	char digits[24];
@@ -108,6 +119,13 @@ static enum status name_place(const struct mlflow_call *call, struct span *out, 
 	return place_below(call, uuid, out, err);
 }
 
+static enum status check_name(struct span name, struct error *err)
+{
+	return span_equal(name, default_experiment.name)
+		       ? error_set(err, ERR_CONFLICT, "there is an experiment '" MLFLOW_DEFAULT_NAME "' already")
+		       : OK;
+}
+
 enum status mlflow_experiment_create(struct mlflow_call *call, struct error *err)
 {
 	struct tracked_pairs tags = {0};
@@ -117,8 +135,7 @@ enum status mlflow_experiment_create(struct mlflow_call *call, struct error *err
 	TRY(mlflow_pairs(call, "tags", MLFLOW_BATCH_TAGS_MAX, MLFLOW_TAG_MAX_BYTES, &tags, err));
 	TRY(tags_object(call, &tags, &row.tags, err));
 	TRY(name_place(call, &row.artifacts, err));
-	if (span_equal(row.name, default_experiment.name))
-		return error_set(err, ERR_CONFLICT, "there is an experiment '" MLFLOW_DEFAULT_NAME "' already");
+	TRY(check_name(row.name, err));
 	TRY(pipeline_add_project(call->pipeline, &row, err));
 	write_id(&call->w, "experiment_id", row.project_id);
 	return OK;
@@ -131,6 +148,8 @@ enum status mlflow_experiment_get(struct mlflow_call *call, struct error *err)
 
 	TRY(mlflow_experiment_id(call, &experiment_id, err));
 	TRY(mlflow_find_experiment(call, experiment_id, &row, err));
+	if (!http_scope_allows(http_request_principal(call->request)->scope, SCOPE_READ))
+		TRY(mlflow_check_owner(call, &row, err)); /* numbers are easily guessed */
 	json_key(&call->w, "experiment");
 	return write_experiment(&row, &call->w, err);
 }
@@ -221,6 +240,7 @@ enum status mlflow_experiment_update(struct mlflow_call *call, struct error *err
 	struct project_change asked = {.name = SPAN(""), .tag_key = SPAN("")};
 
 	TRY(mlflow_want_text(call, "new_name", MLFLOW_NAME_MAX_BYTES, &asked.name, err));
+	TRY(check_name(asked.name, err));
 	return change(call, &asked, err);
 }
 

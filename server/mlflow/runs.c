@@ -100,6 +100,7 @@ enum status mlflow_run_create(struct mlflow_call *call, struct error *err)
 
 	TRY(mlflow_experiment_id(call, &making.row.project_id, err));
 	TRY(mlflow_find_experiment(call, making.row.project_id, &experiment, err));
+	TRY(mlflow_check_owner(call, &experiment, err));
 	TRY(mlflow_text(call, "user_id", MLFLOW_USER_MAX_BYTES, &making.row.user_name, err));
 	TRY(mlflow_integer(
 		call, "start_time", JOB_EARLIEST_MS, call->now_ms + JOB_AHEAD_MS, &making.row.start_ms, err));

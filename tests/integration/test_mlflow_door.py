@@ -95,7 +95,14 @@ def test_each_team_has_its_own_experiments_and_runs(guarded):
         status, said = call(server, path, {"run_id": made["red", "run"], **body}, token=tokens["blue"])
         assert (status, said["error_code"]) == (403, "PERMISSION_DENIED"), path
     status, said = call(server, "experiments/update", {"experiment_id": made["red"], "new_name": "mine"}, token=tokens["blue"])
-    assert status == 403, said
+    assert status == 403 and "shared name" not in said["message"], said
+    # nor does a run go into another's experiment, and who only writes does not learn by numbers what others do
+    status, said = call(server, "runs/create", {"experiment_id": made["red"]}, token=tokens["blue"])
+    assert (status, said["error_code"]) == (403, "PERMISSION_DENIED"), said
+    for who, wanted in (("blue", 403), ("red", 200), ("read", 200), ("write", 200)):
+        status, said = call(server, f"experiments/get?experiment_id={made['red']}", token=tokens[who])
+        assert status == wanted and (wanted == 200 or "shared name" not in json.dumps(said)), (who, said)
+    assert call(server, "experiments/get?experiment_id=0", token=tokens["blue"])[0] == 200, "the default one is everybody's"
 
 
 # ---- limits: at, and one past ----
@@ -447,6 +454,13 @@ def test_what_is_wrong_is_named(shared, path, body):
     status, said = call(shared, path, {"run_id": run_id, **body})
     assert (status, said["error_code"]) == (400, "INVALID_PARAMETER_VALUE") and said["message"], said
     assert history(shared, run_id, "a") == [], "nothing of it is stored"
+
+
+def test_no_other_experiment_is_called_as_the_default_one(shared):
+    experiment = call(shared, "experiments/create", {"name": "renamed"})[1]["experiment_id"]
+    status, said = call(shared, "experiments/update", {"experiment_id": experiment, "new_name": "Default"})
+    assert (status, said["error_code"]) == (400, "RESOURCE_ALREADY_EXISTS")
+    assert call(shared, "experiments/get-by-name?experiment_name=renamed")[0] == 200
 
 
 def test_calls_that_are_not_here(shared):

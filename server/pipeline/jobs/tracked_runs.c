@@ -396,7 +396,9 @@ static enum status write_project_change(void *context, struct store_tx *tx, stru
 	if (!arena)
 		return error_no_memory(err);
 	TRY(store_read_tracked_project(store_tx_reader(tx), arena, change->project_id, &row, err));
-	TRY(check_team(row.team, row.name, change->team, err));
+	if (change->team.len && !span_equal(change->team, row.team))
+		return error_set(err, ERR_FORBIDDEN, "the experiment %lld is not of this token's team, '%.*s'",
+			(long long)row.project_id, SPAN_ARGS(change->team));
 	if (change->name.len && !span_equal(change->name, row.name)) {
 		row.name = change->name;
 		if (store_find_tracked_project(store_tx_reader(tx), arena, row.team, row.name, &other, err) == OK)
