@@ -172,53 +172,72 @@ enum status mlflow_experiment_get_by_name(struct mlflow_call *call, struct error
 
 struct listing {
 	int64_t below; /* the page before ended there */
-	size_t limit;
+	size_t left; /* of the page */
+	bool is_none; /* deleted ones alone: there are none */
+	bool is_end;
 };
 
 static enum status read_listing(const struct mlflow_call *call, struct listing *out, struct error *err)
 {
-	struct span filter = SPAN(""), token = SPAN("");
+	struct span filter = SPAN(""), token = SPAN(""), view = SPAN("");
 	int64_t limit = EXPERIMENTS_MAX;
 
 	TRY(mlflow_text(call, "filter", MLFLOW_NAME_MAX_BYTES, &filter, err));
-	if (span_trim(filter).len)
+	if (span_trim(filter).len || (call->body && json_count(json_get(call->body, "order_by"))))
 		return mlflow_error(err, ERR_SEMANTIC, MLFLOW_INVALID,
-			"a search of experiments takes no filter here: ask for one by its name, or filter what is listed");
+			"a search of experiments takes no filter and no order here: ask for one by its name, or filter and sort what is listed");
 	TRY(mlflow_integer(call, "max_results", 1, 50000, &limit, err));
 	TRY(mlflow_text(call, "page_token", MLFLOW_KEY_MAX_BYTES, &token, err));
-	*out = (struct listing){INT64_MAX, (size_t)(limit < EXPERIMENTS_MAX ? limit : EXPERIMENTS_MAX)};
+	TRY(mlflow_text(call, "view_type", MLFLOW_KEY_MAX_BYTES, &view, err));
+	*out = (struct listing){.below = INT64_MAX,
+		.left = (size_t)(limit < EXPERIMENTS_MAX ? limit : EXPERIMENTS_MAX),
+		.is_none = span_equal(view, SPAN("DELETED_ONLY"))};
 	if (token.len && !mlflow_experiment_id_of(token, &out->below))
 		return mlflow_error(err, ERR_SEMANTIC, MLFLOW_INVALID, "'page_token' is none of this server's");
 	return OK;
 }
 
+static enum status write_some(struct mlflow_call *call, struct listing *listing, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	size_t asked = listing->left < ROWS_AT_A_TIME ? listing->left : ROWS_AT_A_TIME, count;
+	struct tracked_project_row *rows;
+
+	if (!arena)
+		return error_no_memory(err);
+	TRY(store_read_tracked_projects(call->reader, arena, call->team, listing->below, asked, &rows, &count, err));
+	for (size_t i = 0; i < count; i++)
+		TRY(write_experiment(&rows[i], &call->w, err));
+	listing->left -= count;
+	listing->is_end = count < asked;
+	if (count)
+		listing->below = rows[count - 1].project_id;
+	return OK;
+}
+
+/* The default one is the oldest: the last of the last page, which has room. */
+static enum status write_default(struct mlflow_call *call, struct error *err)
+{
+	struct tracked_project_row row;
+
+	TRY(mlflow_find_experiment(call, MLFLOW_DEFAULT_ID, &row, err));
+	return write_experiment(&row, &call->w, err);
+}
+
 enum status mlflow_experiment_search(struct mlflow_call *call, struct error *err)
 {
 	struct listing listing;
-	struct tracked_project_row *rows, oldest;
-	struct span view = SPAN("");
-	size_t count;
 
 	TRY(read_listing(call, &listing, err));
-	TRY(mlflow_text(call, "view_type", MLFLOW_KEY_MAX_BYTES, &view, err));
-	TRY(store_read_tracked_projects(
-		call->reader, call->arena, call->team, listing.below, listing.limit + 1, &rows, &count, err));
-	if (span_equal(view, SPAN("DELETED_ONLY")))
-		count = 0;
-	size_t shown = count < listing.limit ? count : listing.limit;
 	json_key(&call->w, "experiments");
 	json_array(&call->w);
-	for (size_t i = 0; i < shown; i++)
-		TRY(write_experiment(&rows[i], &call->w, err));
-	/* the default one is the oldest: the last of the last page, where that has room */
-	bool is_last = shown < listing.limit && listing.below > MLFLOW_DEFAULT_ID && count == shown;
-	if (is_last && !span_equal(view, SPAN("DELETED_ONLY"))) {
-		TRY(mlflow_find_experiment(call, MLFLOW_DEFAULT_ID, &oldest, err));
-		TRY(write_experiment(&oldest, &call->w, err));
-	}
+	while (!listing.is_none && !listing.is_end && listing.left && call->w.out->len < PAGE_MAX_BYTES)
+		TRY(write_some(call, &listing, err));
+	if (listing.is_end && listing.below > MLFLOW_DEFAULT_ID)
+		TRY(write_default(call, err));
 	json_array_end(&call->w);
-	if (shown == listing.limit)
-		write_id(&call->w, "next_page_token", rows[shown - 1].project_id);
+	if (!listing.is_none && !listing.is_end)
+		write_id(&call->w, "next_page_token", listing.below);
 	return OK;
 }
 

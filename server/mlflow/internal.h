@@ -122,9 +122,9 @@ struct mlflow_run {
 	struct mlflow_metric *metrics; /* the last point of each series */
 	size_t metric_count;
 };
-/* row: of the store. With all that is acknowledged. */
-enum status mlflow_view_run(const struct mlflow_call *call, const struct tracked_run_row *row, struct mlflow_run *out,
-	struct error *err) MUST_CHECK;
+/* row: of the store. With all that is acknowledged; metrics may take a while, where points came in no order. */
+enum status mlflow_view_run(const struct mlflow_call *call, const struct tracked_run_row *row, bool has_metrics,
+	struct mlflow_run *out, struct error *err) MUST_CHECK;
 void mlflow_write_run(const struct mlflow_run *run, struct json_writer *w);
 void mlflow_write_run_info(const struct mlflow_run *run, struct json_writer *w);
 

@@ -76,7 +76,7 @@ static enum status write_run(
 	struct mlflow_run run;
 
 	TRY(store_read_tracked_run(call->reader, call->arena, run_id, &row, err));
-	TRY(mlflow_view_run(call, &row, &run, err));
+	TRY(mlflow_view_run(call, &row, !is_info, &run, err));
 	if (is_info)
 		mlflow_write_run_info(&run, w);
 	else

@@ -171,6 +171,34 @@ def test_how_many_runs_a_search_looks_at(make_server):
     assert (status, said["error_code"]) == (400, "RESOURCE_LIMIT_EXCEEDED") and "--max-mlflow-runs" in said["message"]
 
 
+def test_a_page_ends_when_its_time_does(make_server):
+    """Who has the next page asked for has all runs, each once: the first one never takes longer than it may."""
+    server = make_server("--job-search-ms", "1")
+    runs = [make_run(server) for _ in range(100)]
+    found, token, pages = [], {}, 0
+    while True:
+        status, body = call(server, "runs/search", {"experiment_ids": ["0"], **token})
+        assert status == 200 and body["runs"], body
+        found += [run["info"]["run_id"] for run in body["runs"]]
+        pages += 1
+        if "next_page_token" not in body:
+            break
+        token = {"page_token": body["next_page_token"]}
+    assert sorted(found) == sorted(runs) and pages > 1
+
+
+def test_a_page_of_experiments_ends_where_it_is_large(server):
+    """A search holds no more than a page, however long the tags are."""
+    tags = [{"key": f"k{n}", "value": "v" * 8000} for n in range(100)]
+    names = [f"e{n}" for n in range(40)]
+    for name in names:
+        assert call(server, "experiments/create", {"name": name, "tags": tags})[0] == 200
+    first = call(server, "experiments/search", {})[1]
+    assert 0 < len(first["experiments"]) < len(names)
+    rest = call(server, "experiments/search", {"page_token": first["next_page_token"]})[1]
+    assert [row["name"] for row in first["experiments"] + rest["experiments"]] == [*reversed(names), "Default"]
+
+
 def test_how_much_a_search_says(shared):
     def ask(terms=1, values=1, orders=1, experiments=1):
         text = " AND ".join(["params.x = '1'"] * terms + [f"attributes.run_id IN ({','.join(['$a$'] * values)})".replace("$", "'")])
@@ -443,11 +471,14 @@ def test_pages_of_a_history_and_of_experiments(server):
     ("runs/log-metric", {"key": "a"}),
     ("runs/log-metric", {"key": "a", "value": "many"}),
     ("runs/log-metric", {"key": "a", "value": 1, "step": 1.5}),
+    ("runs/log-metric", {"key": "a", "value": 1, "step": str(2**53 + 1)}),
+    ("runs/log-metric", {"key": "a", "value": 1, "step": str(-2**63)}),
     ("runs/log-metric", {"key": "a", "value": 1, "timestamp": 1}),
     ("runs/log-batch", {"metrics": 3}),
     ("runs/log-batch", {"metrics": [metric("a", 1.0), {"key": "b"}]}),
     ("runs/log-parameter", {"value": "1"}),
     ("experiments/create", {}),
+    ("experiments/search", {"order_by": ["name"]}),
 ])
 def test_what_is_wrong_is_named(shared, path, body):
     run_id = make_run(shared)
@@ -486,6 +517,9 @@ def test_forms_that_other_clients_send(shared):
     assert call(shared, "runs/log-metric", {"run_uuid": run_id, "key": "m", "value": "1.5", "timestamp": str(T0), "step": "4"})[0] == 200
     assert call(shared, "runs/log-metric", {"run_id": run_id, "key": "m", "value": 2, "timestamp": None, "step": None})[0] == 200
     assert [point[:2] for point in history(shared, run_id, "m")] == [(4, 1.5), (1, 2)]
+    for step in (2**53, -2**53):
+        assert call(shared, "runs/log-metric", {"run_id": run_id, "key": "far", "value": 1, "timestamp": str(T0), "step": str(step)})[0] == 200
+    assert [point[0] for point in history(shared, run_id, "far")] == [2**53, -2**53]
     assert call(shared, "runs/log-batch", {"run_id": run_id})[0] == 200
     assert call(shared, "runs/set-tag", {"run_id": run_id, "key": "empty"})[0] == 200
     assert pairs(get_run(shared, run_id)["data"]["tags"])["empty"] == ""
