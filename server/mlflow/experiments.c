@@ -1,10 +1,15 @@
 /* Experiments: names that runs are under. Each team has its own; the default one, number 0, is there for all. */
 #include "base/crypto.h"
 #include "mlflow/internal.h"
+#include "state/jobs/secrets.h"
 
 #include <stdio.h>
 
-enum { EXPERIMENTS_MAX = 1000 /* of one page */ };
+enum {
+	EXPERIMENTS_MAX = 1000, /* of one page */
+	PAGE_MAX_BYTES = 16 << 20, /* the next page begins behind what goes beyond it */
+	ROWS_AT_A_TIME = 16 /* their tags may be a megabyte each */
+};
 
 static const struct tracked_project_row default_experiment = {
 	.project_id = MLFLOW_DEFAULT_ID, .team = {"", 0}, .name = {MLFLOW_DEFAULT_NAME, 7}, .tags = {"{}", 2}};
@@ -26,6 +31,17 @@ enum status mlflow_find_experiment(
 		return store_read_tracked_project(call->reader, call->arena, experiment_id, out, err);
 	*out = default_experiment;
 	return place_below(call, "0", &out->artifacts, err);
+}
+
+enum status mlflow_check_owner(
+	const struct mlflow_call *call, const struct tracked_project_row *experiment, struct error *err)
+{
+	bool is_everybodys = experiment->project_id == MLFLOW_DEFAULT_ID || !call->team.len;
+
+	if (is_everybodys || span_equal(experiment->team, call->team))
+		return OK;
+	return error_set(err, ERR_FORBIDDEN, "the experiment %lld is not of this token's team, '%.*s'",
+		(long long)experiment->project_id, SPAN_ARGS(call->team));
 }
 
 static void write_id(struct json_writer *w, const char *key, int64_t id)
@@ -71,6 +87,8 @@ static enum status tags_object(
 	const struct mlflow_call *call, const struct tracked_pairs *tags, struct span *out, struct error *err)
 {
 	AUTO_DONE(buf) text = BUF_INIT(1 << 20);
+	AUTO_DONE(buf) masked = BUF_INIT(1 << 20);
+	AUTO(json) object = NULL;
 	struct json_writer w = json_writer_on(&text);
 
 	json_object(&w);
@@ -80,7 +98,11 @@ static enum status tags_object(
 	}
 	json_object_end(&w);
 	TRY(buf_status(&text, err));
-	*out = arena_copy(call->arena, buf_span(&text));
+	TRY(json_parse(&object, buf_span(&text), err));
+	TRY(secrets_mask_settings(object, err));
+	json_print(object, &masked);
+	TRY(buf_status(&masked, err));
+	*out = arena_copy(call->arena, buf_span(&masked));
 	return out->ptr ? OK : error_no_memory(err);
 }
 
@@ -97,6 +119,13 @@ static enum status name_place(const struct mlflow_call *call, struct span *out, 
 	return place_below(call, uuid, out, err);
 }
 
+static enum status check_name(struct span name, struct error *err)
+{
+	return span_equal(name, default_experiment.name)
+		       ? error_set(err, ERR_CONFLICT, "there is an experiment '" MLFLOW_DEFAULT_NAME "' already")
+		       : OK;
+}
+
 enum status mlflow_experiment_create(struct mlflow_call *call, struct error *err)
 {
 	struct tracked_pairs tags = {0};
@@ -106,8 +135,7 @@ enum status mlflow_experiment_create(struct mlflow_call *call, struct error *err
 	TRY(mlflow_pairs(call, "tags", MLFLOW_BATCH_TAGS_MAX, MLFLOW_TAG_MAX_BYTES, &tags, err));
 	TRY(tags_object(call, &tags, &row.tags, err));
 	TRY(name_place(call, &row.artifacts, err));
-	if (span_equal(row.name, default_experiment.name))
-		return error_set(err, ERR_CONFLICT, "there is an experiment '" MLFLOW_DEFAULT_NAME "' already");
+	TRY(check_name(row.name, err));
 	TRY(pipeline_add_project(call->pipeline, &row, err));
 	write_id(&call->w, "experiment_id", row.project_id);
 	return OK;
@@ -120,6 +148,8 @@ enum status mlflow_experiment_get(struct mlflow_call *call, struct error *err)
 
 	TRY(mlflow_experiment_id(call, &experiment_id, err));
 	TRY(mlflow_find_experiment(call, experiment_id, &row, err));
+	if (!http_scope_allows(http_request_principal(call->request)->scope, SCOPE_READ))
+		TRY(mlflow_check_owner(call, &row, err)); /* numbers are easily guessed */
 	json_key(&call->w, "experiment");
 	return write_experiment(&row, &call->w, err);
 }
@@ -142,53 +172,72 @@ enum status mlflow_experiment_get_by_name(struct mlflow_call *call, struct error
 
 struct listing {
 	int64_t below; /* the page before ended there */
-	size_t limit;
+	size_t left; /* of the page */
+	bool is_none; /* deleted ones alone: there are none */
+	bool is_end;
 };
 
 static enum status read_listing(const struct mlflow_call *call, struct listing *out, struct error *err)
 {
-	struct span filter = SPAN(""), token = SPAN("");
+	struct span filter = SPAN(""), token = SPAN(""), view = SPAN("");
 	int64_t limit = EXPERIMENTS_MAX;
 
 	TRY(mlflow_text(call, "filter", MLFLOW_NAME_MAX_BYTES, &filter, err));
-	if (span_trim(filter).len)
+	if (span_trim(filter).len || (call->body && json_count(json_get(call->body, "order_by"))))
 		return mlflow_error(err, ERR_SEMANTIC, MLFLOW_INVALID,
-			"a search of experiments takes no filter here: ask for one by its name, or filter what is listed");
+			"a search of experiments takes no filter and no order here: ask for one by its name, or filter and sort what is listed");
 	TRY(mlflow_integer(call, "max_results", 1, 50000, &limit, err));
 	TRY(mlflow_text(call, "page_token", MLFLOW_KEY_MAX_BYTES, &token, err));
-	*out = (struct listing){INT64_MAX, (size_t)(limit < EXPERIMENTS_MAX ? limit : EXPERIMENTS_MAX)};
+	TRY(mlflow_text(call, "view_type", MLFLOW_KEY_MAX_BYTES, &view, err));
+	*out = (struct listing){.below = INT64_MAX,
+		.left = (size_t)(limit < EXPERIMENTS_MAX ? limit : EXPERIMENTS_MAX),
+		.is_none = span_equal(view, SPAN("DELETED_ONLY"))};
 	if (token.len && !mlflow_experiment_id_of(token, &out->below))
 		return mlflow_error(err, ERR_SEMANTIC, MLFLOW_INVALID, "'page_token' is none of this server's");
 	return OK;
 }
 
+static enum status write_some(struct mlflow_call *call, struct listing *listing, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	size_t asked = listing->left < ROWS_AT_A_TIME ? listing->left : ROWS_AT_A_TIME, count;
+	struct tracked_project_row *rows;
+
+	if (!arena)
+		return error_no_memory(err);
+	TRY(store_read_tracked_projects(call->reader, arena, call->team, listing->below, asked, &rows, &count, err));
+	for (size_t i = 0; i < count; i++)
+		TRY(write_experiment(&rows[i], &call->w, err));
+	listing->left -= count;
+	listing->is_end = count < asked;
+	if (count)
+		listing->below = rows[count - 1].project_id;
+	return OK;
+}
+
+/* The default one is the oldest: the last of the last page, which has room. */
+static enum status write_default(struct mlflow_call *call, struct error *err)
+{
+	struct tracked_project_row row;
+
+	TRY(mlflow_find_experiment(call, MLFLOW_DEFAULT_ID, &row, err));
+	return write_experiment(&row, &call->w, err);
+}
+
 enum status mlflow_experiment_search(struct mlflow_call *call, struct error *err)
 {
 	struct listing listing;
-	struct tracked_project_row *rows, oldest;
-	struct span view = SPAN("");
-	size_t count;
 
 	TRY(read_listing(call, &listing, err));
-	TRY(mlflow_text(call, "view_type", MLFLOW_KEY_MAX_BYTES, &view, err));
-	TRY(store_read_tracked_projects(
-		call->reader, call->arena, call->team, listing.below, listing.limit + 1, &rows, &count, err));
-	if (span_equal(view, SPAN("DELETED_ONLY")))
-		count = 0;
-	size_t shown = count < listing.limit ? count : listing.limit;
 	json_key(&call->w, "experiments");
 	json_array(&call->w);
-	for (size_t i = 0; i < shown; i++)
-		TRY(write_experiment(&rows[i], &call->w, err));
-	/* the default one is the oldest: the last of the last page, where that has room */
-	bool is_last = shown < listing.limit && listing.below > MLFLOW_DEFAULT_ID && count == shown;
-	if (is_last && !span_equal(view, SPAN("DELETED_ONLY"))) {
-		TRY(mlflow_find_experiment(call, MLFLOW_DEFAULT_ID, &oldest, err));
-		TRY(write_experiment(&oldest, &call->w, err));
-	}
+	while (!listing.is_none && !listing.is_end && listing.left && call->w.out->len < PAGE_MAX_BYTES)
+		TRY(write_some(call, &listing, err));
+	if (listing.is_end && listing.below > MLFLOW_DEFAULT_ID)
+		TRY(write_default(call, err));
 	json_array_end(&call->w);
-	if (shown == listing.limit)
-		write_id(&call->w, "next_page_token", rows[shown - 1].project_id);
+	if (!listing.is_none && !listing.is_end)
+		write_id(&call->w, "next_page_token", listing.below);
 	return OK;
 }
 
@@ -210,6 +259,7 @@ enum status mlflow_experiment_update(struct mlflow_call *call, struct error *err
 	struct project_change asked = {.name = SPAN(""), .tag_key = SPAN("")};
 
 	TRY(mlflow_want_text(call, "new_name", MLFLOW_NAME_MAX_BYTES, &asked.name, err));
+	TRY(check_name(asked.name, err));
 	return change(call, &asked, err);
 }
 

@@ -23,6 +23,7 @@ enum {
 	MLFLOW_BATCH_METRICS_MAX = 1000,
 	MLFLOW_BATCH_PARAMS_MAX = 100,
 	MLFLOW_BATCH_TAGS_MAX = 100,
+	MLFLOW_BATCH_DATASETS_MAX = 100,
 	MLFLOW_KEY_MAX_BYTES = 250,
 	MLFLOW_PARAM_MAX_BYTES = 6000,
 	MLFLOW_TAG_MAX_BYTES = 8000,
@@ -96,6 +97,9 @@ mlflow_handler mlflow_experiment_create, mlflow_experiment_get, mlflow_experimen
 /* Also the default one. ERR_NOT_FOUND */
 enum status mlflow_find_experiment(const struct mlflow_call *call, int64_t experiment_id,
 	struct tracked_project_row *out, struct error *err) MUST_CHECK;
+/* ERR_FORBIDDEN: it is another team's. Says nothing else of it. */
+enum status mlflow_check_owner(
+	const struct mlflow_call *call, const struct tracked_project_row *experiment, struct error *err) MUST_CHECK;
 
 /* ---- runs.c ---- */
 mlflow_handler mlflow_run_create, mlflow_run_get, mlflow_run_update, mlflow_run_log_parameter, mlflow_run_set_tag,
@@ -118,9 +122,9 @@ struct mlflow_run {
 	struct mlflow_metric *metrics; /* the last point of each series */
 	size_t metric_count;
 };
-/* row: of the store. With all that is acknowledged. */
-enum status mlflow_view_run(const struct mlflow_call *call, const struct tracked_run_row *row, struct mlflow_run *out,
-	struct error *err) MUST_CHECK;
+/* row: of the store. With all that is acknowledged; metrics may take a while, where points came in no order. */
+enum status mlflow_view_run(const struct mlflow_call *call, const struct tracked_run_row *row, bool has_metrics,
+	struct mlflow_run *out, struct error *err) MUST_CHECK;
 void mlflow_write_run(const struct mlflow_run *run, struct json_writer *w);
 void mlflow_write_run_info(const struct mlflow_run *run, struct json_writer *w);
 

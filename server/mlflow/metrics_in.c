@@ -24,6 +24,7 @@ struct logged {
 };
 
 enum { NUMBERS_BYTES = 3 * sizeof(int64_t) };
+static const int64_t STEP_LIMIT = (int64_t)1 << 53; /* as of all points: their differences are whole numbers, too */
 
 static enum status refuse(const struct reading *r, const char *member, const char *what, struct error *err)
 {
@@ -63,6 +64,8 @@ static enum status read_logged(
 		return refuse(r, "value", "no number", err);
 	TRY(read_integer(r, metric, "timestamp", &out->ts_ms, err));
 	TRY(read_integer(r, metric, "step", &out->step, err));
+	if (out->step < -STEP_LIMIT || out->step > STEP_LIMIT)
+		return refuse(r, "step", "no whole number between -2^53 and 2^53", err);
 	if (out->ts_ms < JOB_EARLIEST_MS || out->ts_ms >= JOB_LATEST_MS)
 		return refuse(r, "timestamp", "no time from 1990 on in Unix milliseconds", err);
 	return OK;

@@ -83,12 +83,15 @@ static enum status find_latest(const struct mlflow_call *call, struct span job, 
 		.from = series->max_step,
 		.to = series->max_step,
 		.attempts = ATTEMPTS_ALL};
+	AUTO(arena) arena = arena_new(); /* a view holds the job's document, and there are a thousand series */
 	struct latest latest = {.out = out};
 	struct job_view view;
 
-	TRY(view_read_job(call->pipeline, call->reader, call->arena, job, query.stream, series->metric,
+	if (!arena)
+		return error_no_memory(err);
+	TRY(view_read_job(call->pipeline, call->reader, arena, job, query.stream, series->metric,
 		VIEW_SERIES | VIEW_TAILS, &view, err));
-	return chart_each_point(call->pipeline, call->reader, call->arena, &view, &query, take_latest, &latest, err);
+	return chart_each_point(call->pipeline, call->reader, arena, &view, &query, take_latest, &latest, err);
 }
 
 static enum status read_metrics(
@@ -118,23 +121,24 @@ static enum status read_metrics(
 	return OK;
 }
 
-enum status mlflow_view_run(
-	const struct mlflow_call *call, const struct tracked_run_row *row, struct mlflow_run *out, struct error *err)
+enum status mlflow_view_run(const struct mlflow_call *call, const struct tracked_run_row *row, bool has_metrics,
+	struct mlflow_run *out, struct error *err)
 {
 	struct job_row job;
 	struct job_view view;
 
 	*out = (struct mlflow_run){.row = *row};
 	TRY(store_read_job_by_id(call->reader, call->arena, row->job_id, &job, err));
-	TRY(await_points(call, job.name, err));
-	TRY(view_read_job(
-		call->pipeline, call->reader, call->arena, job.name, SPAN(""), SPAN(""), VIEW_SERIES, &view, err));
+	if (has_metrics)
+		TRY(await_points(call, job.name, err));
+	TRY(view_read_job(call->pipeline, call->reader, call->arena, job.name, SPAN(""), SPAN(""),
+		has_metrics ? VIEW_SERIES : 0, &view, err));
 	out->job = job.name;
 	out->status = status_of(row, &view.row);
 	if (!out->row.end_ms && is_final(out->status))
 		out->row.end_ms = view.row.ended_ms;
 	TRY(read_document(call, &view.row, out, err));
-	return read_metrics(call, &view, out, err);
+	return has_metrics ? read_metrics(call, &view, out, err) : OK;
 }
 
 /* ---- JSON ---- */

@@ -3,6 +3,7 @@
 #include "mlflow/internal.h"
 #include "model/jobs/job_time.h"
 #include "pipeline/goodput/goodput.h"
+#include "state/jobs/secrets.h"
 
 #include <stdio.h>
 
@@ -75,7 +76,7 @@ static enum status write_run(
 	struct mlflow_run run;
 
 	TRY(store_read_tracked_run(call->reader, call->arena, run_id, &row, err));
-	TRY(mlflow_view_run(call, &row, &run, err));
+	TRY(mlflow_view_run(call, &row, !is_info, &run, err));
 	if (is_info)
 		mlflow_write_run_info(&run, w);
 	else
@@ -99,6 +100,7 @@ enum status mlflow_run_create(struct mlflow_call *call, struct error *err)
 
 	TRY(mlflow_experiment_id(call, &making.row.project_id, err));
 	TRY(mlflow_find_experiment(call, making.row.project_id, &experiment, err));
+	TRY(mlflow_check_owner(call, &experiment, err));
 	TRY(mlflow_text(call, "user_id", MLFLOW_USER_MAX_BYTES, &making.row.user_name, err));
 	TRY(mlflow_integer(
 		call, "start_time", JOB_EARLIEST_MS, call->now_ms + JOB_AHEAD_MS, &making.row.start_ms, err));
@@ -132,7 +134,6 @@ enum status mlflow_state(const struct mlflow_call *call, struct span run_id, con
 		.tags = tags,
 		.name = tags ? span_cut(value_of(tags, run_name_tag), MLFLOW_NAME_MAX_BYTES) : SPAN(""),
 		.status = SPAN(""),
-		.input = SPAN(""),
 		.secondary = SPAN(""),
 		.reason = SPAN(""),
 		.now_ms = call->now_ms};
@@ -170,12 +171,8 @@ static enum status find_status(struct span name, struct run_change *change, bool
 
 static enum status put_status(struct mlflow_call *call, struct span run_id, struct error *err)
 {
-	struct run_change change = {.team = call->team,
-		.run_id = run_id,
-		.name = SPAN(""),
-		.input = SPAN(""),
-		.reason = SPAN(""),
-		.now_ms = call->now_ms};
+	struct run_change change = {
+		.team = call->team, .run_id = run_id, .name = SPAN(""), .reason = SPAN(""), .now_ms = call->now_ms};
 	struct span status = SPAN("");
 	bool is_end = false; /* an error leaves it */
 
@@ -242,23 +239,39 @@ enum status mlflow_run_delete_tag(struct mlflow_call *call, struct error *err)
 	return mlflow_state(call, run_id, NULL, &tags, err);
 }
 
+/* Where a dataset is may be an address with a password. */
+static enum status read_dataset(
+	const struct mlflow_call *call, const struct json *dataset, struct span *out, struct error *err)
+{
+	AUTO_DONE(buf) text = BUF_INIT(call->options->max_body_bytes);
+
+	if (json_kind(dataset) != JSON_OBJECT)
+		return mlflow_error(err, ERR_SEMANTIC, MLFLOW_INVALID, "each of 'datasets' must be an object");
+	TRY(secrets_mask(dataset, err));
+	json_print(dataset, &text);
+	TRY(buf_status(&text, err));
+	*out = arena_copy(call->arena, buf_span(&text));
+	return out->ptr ? OK : error_no_memory(err);
+}
+
 enum status mlflow_run_log_inputs(struct mlflow_call *call, struct error *err)
 {
 	const struct json *datasets = json_get(call->body, "datasets");
+	struct span inputs[MLFLOW_BATCH_DATASETS_MAX];
 	struct run_change change = {.team = call->team,
 		.name = SPAN(""),
 		.status = SPAN(""),
 		.secondary = SPAN(""),
 		.reason = SPAN(""),
+		.inputs = inputs,
 		.now_ms = call->now_ms};
 
 	TRY(mlflow_run_id(call, &change.run_id, err));
-	for (const struct json *at = datasets ? json_first(datasets) : NULL; at; at = json_next(at)) {
-		AUTO_DONE(buf) text = BUF_INIT(call->options->max_body_bytes);
-		json_print(at, &text);
-		TRY(buf_status(&text, err));
-		change.input = buf_span(&text);
-		TRY(pipeline_change_run(call->pipeline, call->reader, call->arena, &change, err));
-	}
-	return OK;
+	if (datasets && json_count(datasets) > MLFLOW_BATCH_DATASETS_MAX)
+		return mlflow_error(err, ERR_SEMANTIC, MLFLOW_INVALID,
+			"a request can hold at most %d datasets; this has %zu", MLFLOW_BATCH_DATASETS_MAX,
+			json_count(datasets));
+	for (const struct json *at = datasets ? json_first(datasets) : NULL; at; at = json_next(at))
+		TRY(read_dataset(call, at, &inputs[change.input_count++], err));
+	return pipeline_change_run(call->pipeline, call->reader, call->arena, &change, err);
 }

@@ -11,7 +11,7 @@ enum {
 	RESULTS_MAX = 50000, /* MLflow's own */
 	EXPERIMENTS_MAX = 1000,
 	FILTER_MAX_BYTES = 64 << 10,
-	LOOK_AT_CLOCK_RUNS = 16
+	ORDER_TEXT_MAX_BYTES = 500 /* what is behind them does not count: all candidates are held at once */
 };
 
 struct candidate {
@@ -27,6 +27,7 @@ struct run_search {
 	struct candidate *found;
 	size_t count, cap;
 	size_t limit, offset;
+	bool asks_metrics; /* the filter or the order does */
 	bool is_none; /* deleted ones alone: there are none */
 	int64_t until_ms;
 };
@@ -46,6 +47,17 @@ static enum status read_orders(struct run_search *search, struct error *err)
 	return OK;
 }
 
+static bool asks_metrics(const struct run_search *search)
+{
+	bool asks = false;
+
+	for (size_t i = 0; i < search->filter.count; i++)
+		asks |= search->filter.terms[i].field.entity == FILTER_METRIC;
+	for (size_t i = 0; i < search->order_count; i++)
+		asks |= search->orders[i].field.entity == FILTER_METRIC;
+	return asks;
+}
+
 static enum status read_search(struct run_search *search, struct error *err)
 {
 	struct mlflow_call *call = search->call;
@@ -55,6 +67,7 @@ static enum status read_search(struct run_search *search, struct error *err)
 	TRY(mlflow_text(call, "filter", FILTER_MAX_BYTES, &filter, err));
 	TRY(run_filter_parse(&search->filter, call->arena, filter, err));
 	TRY(read_orders(search, err));
+	search->asks_metrics = asks_metrics(search);
 	TRY(mlflow_integer(call, "max_results", 1, RESULTS_MAX, &limit, err));
 	TRY(mlflow_text(call, "page_token", MLFLOW_KEY_MAX_BYTES, &token, err));
 	if (token.len && (!span_parse_i64(token, &offset) || offset < 0))
@@ -95,18 +108,24 @@ static enum status look(struct run_search *search, struct candidate *candidate, 
 	if (!arena)
 		return error_no_memory(err);
 	scratch.arena = arena;
-	enum status status = mlflow_view_run(&scratch, candidate->row, &run, err);
+	enum status status = mlflow_view_run(&scratch, candidate->row, search->asks_metrics, &run, err);
 	*matches = status == OK && run_filter_matches(&search->filter, &run);
 	if (status != OK && status != ERR_NOT_FOUND) /* its job was deleted meanwhile */
 		return status;
 	for (size_t i = 0; i < search->order_count && *matches; i++) {
 		struct run_filter_value *value = &candidate->values[i];
 		*value = run_filter_value_of(&search->orders[i].field, &run);
-		value->text = arena_copy(search->call->arena, value->is_number ? SPAN("") : value->text);
+		value->text = arena_copy(
+			search->call->arena, value->is_number ? SPAN("") : span_cut(value->text, ORDER_TEXT_MAX_BYTES));
 		if (!value->text.ptr)
 			return error_no_memory(err);
 	}
 	return OK;
+}
+
+static bool is_late(const struct run_search *search)
+{
+	return clock_mono_ms() > search->until_ms;
 }
 
 static enum status take_rows(
@@ -119,7 +138,7 @@ static enum status take_rows(
 		bool matches = true;
 		if (needs_look)
 			TRY(look(search, &candidate, &matches, err));
-		if (needs_look && i % LOOK_AT_CLOCK_RUNS == 0 && clock_mono_ms() > search->until_ms)
+		if (needs_look && is_late(search))
 			return error_set(err, ERR_TOO_LARGE,
 				"the search takes too long (--job-search-ms): ask for fewer experiments, or sm-search");
 		if (matches)
@@ -199,7 +218,7 @@ static enum status write_one(struct run_search *search, const struct candidate *
 	scratch.arena = arena;
 	enum status status = store_read_tracked_run(scratch.reader, arena, candidate->row->run_id, &row, err);
 	if (status == OK)
-		status = mlflow_view_run(&scratch, &row, &run, err);
+		status = mlflow_view_run(&scratch, &row, true, &run, err);
 	if (status == ERR_NOT_FOUND) /* its job was deleted meanwhile */
 		return OK;
 	TRY(status);
@@ -216,7 +235,8 @@ static enum status write_page(struct run_search *search, struct error *err)
 
 	json_key(w, "runs");
 	json_array(w);
-	for (size_t first = at; at < end && (at == first || w->out->len < PAGE_MAX_BYTES); at++)
+	/* what is left is for the next page: each brings something */
+	for (size_t first = at; at < end && (at == first || (w->out->len < PAGE_MAX_BYTES && !is_late(search))); at++)
 		TRY(write_one(search, &search->found[at], err));
 	json_array_end(w);
 	if (at < search->count) {
@@ -237,5 +257,6 @@ enum status mlflow_run_search(struct mlflow_call *call, struct error *err)
 	TRY(read_experiments(search, err));
 	if (search->count)
 		qsort_r(search->found, search->count, sizeof *search->found, by_order, search);
+	search->until_ms = clock_mono_ms() + call->options->search_ms;
 	return write_page(search, err);
 }

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import time
 
 import pytest
 
@@ -94,7 +95,14 @@ def test_each_team_has_its_own_experiments_and_runs(guarded):
         status, said = call(server, path, {"run_id": made["red", "run"], **body}, token=tokens["blue"])
         assert (status, said["error_code"]) == (403, "PERMISSION_DENIED"), path
     status, said = call(server, "experiments/update", {"experiment_id": made["red"], "new_name": "mine"}, token=tokens["blue"])
-    assert status == 403, said
+    assert status == 403 and "shared name" not in said["message"], said
+    # nor does a run go into another's experiment, and who only writes does not learn by numbers what others do
+    status, said = call(server, "runs/create", {"experiment_id": made["red"]}, token=tokens["blue"])
+    assert (status, said["error_code"]) == (403, "PERMISSION_DENIED"), said
+    for who, wanted in (("blue", 403), ("red", 200), ("read", 200), ("write", 200)):
+        status, said = call(server, f"experiments/get?experiment_id={made['red']}", token=tokens[who])
+        assert status == wanted and (wanted == 200 or "shared name" not in json.dumps(said)), (who, said)
+    assert call(server, "experiments/get?experiment_id=0", token=tokens["blue"])[0] == 200, "the default one is everybody's"
 
 
 # ---- limits: at, and one past ----
@@ -110,6 +118,17 @@ def test_how_much_a_batch_holds(shared, member, most):
     assert len(history(shared, run_id, "m")) == (most if member == "metrics" else 0)
     assert len(run["params"]) == (most if member == "params" else 0)
     assert len([tag for tag in run["tags"] if tag["key"] != "mlflow.runName"]) == (most if member == "tags" else 0)
+
+
+def test_how_many_datasets_a_request_has(shared):
+    run_id = make_run(shared)
+    datasets = [{"dataset": {"name": f"d{n}", "source": "s"}} for n in range(101)]
+    for _ in range(2):
+        assert call(shared, "runs/log-inputs", {"run_id": run_id, "datasets": datasets[:100]})[0] == 200, "sent again: there once"
+    status, said = call(shared, "runs/log-inputs", {"run_id": run_id, "datasets": datasets})
+    assert (status, said["error_code"]) == (400, "INVALID_PARAMETER_VALUE") and "100" in said["message"]
+    assert call(shared, "runs/log-inputs", {"run_id": run_id, "datasets": [0]})[0] == 400
+    assert get_run(shared, run_id)["inputs"]["dataset_inputs"] == datasets[:100]
 
 
 @pytest.mark.parametrize("path, member, most, body", [
@@ -150,6 +169,34 @@ def test_how_many_runs_a_search_looks_at(make_server):
     make_run(server)
     status, said = call(server, "runs/search", {"experiment_ids": ["0"]})
     assert (status, said["error_code"]) == (400, "RESOURCE_LIMIT_EXCEEDED") and "--max-mlflow-runs" in said["message"]
+
+
+def test_a_page_ends_when_its_time_does(make_server):
+    """Who has the next page asked for has all runs, each once: the first one never takes longer than it may."""
+    server = make_server("--job-search-ms", "1")
+    runs = [make_run(server) for _ in range(100)]
+    found, token, pages = [], {}, 0
+    while True:
+        status, body = call(server, "runs/search", {"experiment_ids": ["0"], **token})
+        assert status == 200 and body["runs"], body
+        found += [run["info"]["run_id"] for run in body["runs"]]
+        pages += 1
+        if "next_page_token" not in body:
+            break
+        token = {"page_token": body["next_page_token"]}
+    assert sorted(found) == sorted(runs) and pages > 1
+
+
+def test_a_page_of_experiments_ends_where_it_is_large(server):
+    """A search holds no more than a page, however long the tags are."""
+    tags = [{"key": f"k{n}", "value": "v" * 8000} for n in range(100)]
+    names = [f"e{n}" for n in range(40)]
+    for name in names:
+        assert call(server, "experiments/create", {"name": name, "tags": tags})[0] == 200
+    first = call(server, "experiments/search", {})[1]
+    assert 0 < len(first["experiments"]) < len(names)
+    rest = call(server, "experiments/search", {"page_token": first["next_page_token"]})[1]
+    assert [row["name"] for row in first["experiments"] + rest["experiments"]] == [*reversed(names), "Default"]
 
 
 def test_how_much_a_search_says(shared):
@@ -274,6 +321,36 @@ def test_a_deleted_job_is_no_run(server):
     assert server.get("/api/v1/jobs").body["jobs"] == []
 
 
+def test_secrets_are_masked_wherever_they_are(shared):
+    """As in settings and tags of all jobs: in datasets, and in what is said of experiments."""
+    run_id = make_run(shared)
+    source = json.dumps({"uri": "https://ann:hunter2@data.example.org/x"})
+    dataset = {"dataset": {"name": "d", "source_type": "http", "source": source}}
+    assert call(shared, "runs/log-inputs", {"run_id": run_id, "datasets": [dataset]})[0] == 200
+    kept = get_run(shared, run_id)["inputs"]["dataset_inputs"]
+    assert "hunter2" not in json.dumps(kept) and "https://ann:***" in kept[0]["dataset"]["source"]
+    secret = "hf_" + "a" * 30
+    experiment = call(shared, "experiments/create", {"name": "masked", "tags": [{"key": "API_KEY", "value": "swordfish"}]})[1]["experiment_id"]
+    assert call(shared, "experiments/set-experiment-tag", {"experiment_id": experiment, "key": "hub", "value": secret})[0] == 200
+    said = json.dumps(call(shared, f"experiments/get?experiment_id={experiment}")[1])
+    assert "swordfish" not in said and secret not in said and "***" in said
+
+
+def test_an_end_by_a_clock_that_is_behind_is_an_end(server):
+    """The server's clock says when a run goes on, the client's when it ends."""
+    run_id = make_run(server, run_name="skewed")
+    now = int(time.time() * 1000)
+    for body in ({"status": "KILLED"}, {"status": "RUNNING"}, {"status": "FINISHED", "end_time": now - 60_000}):
+        assert call(server, "runs/update", {"run_id": run_id, **body})[0] == 200
+    row = server.get(f"/api/v1/jobs/{quote('Default/skewed')}").body
+    assert (row["TrainingJobStatus"], row["SecondaryStatus"]) == ("Completed", "Completed")
+    assert get_run(server, run_id)["info"]["end_time"] == now - 60_000, "as its client says"
+    # nor before it began
+    run_id = make_run(server, run_name="ahead", start_time=now + 60_000)
+    assert call(server, "runs/update", {"run_id": run_id, "status": "FINISHED", "end_time": now})[0] == 200
+    assert server.get(f"/api/v1/jobs/{quote('Default/ahead')}").body["TrainingJobStatus"] == "Completed"
+
+
 # ---- searches ----
 
 @pytest.fixture(scope="module")
@@ -394,17 +471,27 @@ def test_pages_of_a_history_and_of_experiments(server):
     ("runs/log-metric", {"key": "a"}),
     ("runs/log-metric", {"key": "a", "value": "many"}),
     ("runs/log-metric", {"key": "a", "value": 1, "step": 1.5}),
+    ("runs/log-metric", {"key": "a", "value": 1, "step": str(2**53 + 1)}),
+    ("runs/log-metric", {"key": "a", "value": 1, "step": str(-2**63)}),
     ("runs/log-metric", {"key": "a", "value": 1, "timestamp": 1}),
     ("runs/log-batch", {"metrics": 3}),
     ("runs/log-batch", {"metrics": [metric("a", 1.0), {"key": "b"}]}),
     ("runs/log-parameter", {"value": "1"}),
     ("experiments/create", {}),
+    ("experiments/search", {"order_by": ["name"]}),
 ])
 def test_what_is_wrong_is_named(shared, path, body):
     run_id = make_run(shared)
     status, said = call(shared, path, {"run_id": run_id, **body})
     assert (status, said["error_code"]) == (400, "INVALID_PARAMETER_VALUE") and said["message"], said
     assert history(shared, run_id, "a") == [], "nothing of it is stored"
+
+
+def test_no_other_experiment_is_called_as_the_default_one(shared):
+    experiment = call(shared, "experiments/create", {"name": "renamed"})[1]["experiment_id"]
+    status, said = call(shared, "experiments/update", {"experiment_id": experiment, "new_name": "Default"})
+    assert (status, said["error_code"]) == (400, "RESOURCE_ALREADY_EXISTS")
+    assert call(shared, "experiments/get-by-name?experiment_name=renamed")[0] == 200
 
 
 def test_calls_that_are_not_here(shared):
@@ -430,6 +517,9 @@ def test_forms_that_other_clients_send(shared):
     assert call(shared, "runs/log-metric", {"run_uuid": run_id, "key": "m", "value": "1.5", "timestamp": str(T0), "step": "4"})[0] == 200
     assert call(shared, "runs/log-metric", {"run_id": run_id, "key": "m", "value": 2, "timestamp": None, "step": None})[0] == 200
     assert [point[:2] for point in history(shared, run_id, "m")] == [(4, 1.5), (1, 2)]
+    for step in (2**53, -2**53):
+        assert call(shared, "runs/log-metric", {"run_id": run_id, "key": "far", "value": 1, "timestamp": str(T0), "step": str(step)})[0] == 200
+    assert [point[0] for point in history(shared, run_id, "far")] == [2**53, -2**53]
     assert call(shared, "runs/log-batch", {"run_id": run_id})[0] == 200
     assert call(shared, "runs/set-tag", {"run_id": run_id, "key": "empty"})[0] == 200
     assert pairs(get_run(shared, run_id)["data"]["tags"])["empty"] == ""

@@ -10,6 +10,7 @@
 #include "state/execute.h"
 #include "state/jobs/default_definitions.h"
 #include "state/jobs/history.h"
+#include "state/jobs/secrets.h"
 #include "state/pipeline_state.h"
 #include "state/streams/directory.h"
 #include "store/jobs.h"
@@ -188,16 +189,21 @@ struct changing {
 };
 
 /* Clients send again what they got no answer for. */
-static enum status add_input(struct arena *arena, struct tracked_run_row *run, struct span input, struct error *err)
+static enum status add_inputs(
+	struct arena *arena, struct tracked_run_row *run, const struct run_change *asked, struct error *err)
 {
 	AUTO_DONE(buf) text = BUF_INIT(INPUTS_MAX_BYTES);
 
-	if (!input.len || span_find(run->inputs, input) >= 0)
+	if (!asked->input_count)
 		return OK;
 	buf_append(&text, run->inputs.ptr, run->inputs.len - 1); /* without its bracket */
-	if (run->inputs.len > 2)
-		buf_append_char(&text, ',');
-	buf_append_span(&text, input);
+	for (size_t i = 0; i < asked->input_count; i++) {
+		if (span_find(buf_span(&text), asked->inputs[i]) >= 0)
+			continue;
+		if (text.len > 1)
+			buf_append_char(&text, ',');
+		buf_append_span(&text, asked->inputs[i]);
+	}
 	buf_append_char(&text, ']');
 	if (text.failure == ERR_TOO_LARGE)
 		return error_set(
@@ -217,7 +223,7 @@ static enum status change_row(
 		run->status = asked->status;
 		run->end_ms = asked->end_ms;
 	}
-	TRY(add_input(changing->arena, run, asked->input, err));
+	TRY(add_inputs(changing->arena, run, asked, err));
 	return store_put_tracked_run(tx, run, err);
 }
 
@@ -267,11 +273,28 @@ static void show_change(void *context)
 	atomic_store(&job->is_row_dirty, true);
 }
 
-static enum status state(struct changing *changing, const struct job_row *row, struct error *err)
+/* When it was last said to train; 0: never. */
+static enum status read_begun(
+	struct changing *changing, struct store_reader *reader, int64_t job_id, int64_t *begun_ms, struct error *err)
+{
+	struct told_row *rows;
+	size_t count;
+
+	*begun_ms = 0;
+	TRY(store_read_told_facts(reader, changing->arena, job_id, &rows, &count, err));
+	for (size_t i = 0; i < count; i++)
+		if (rows[i].source == SOURCE_STATED && !phase_is_final(rows[i].status) && rows[i].start_ms > *begun_ms)
+			*begun_ms = rows[i].start_ms;
+	return OK;
+}
+
+/* Its client dates the end; that it goes on is of our clock. Where they differ neither may come before what it follows. */
+static enum status state(
+	struct changing *changing, struct store_reader *reader, const struct job_row *row, struct error *err)
 {
 	const struct run_change *asked = changing->asked;
 	bool is_end = phase_is_final(asked->secondary);
-	int64_t at_ms = is_end ? asked->end_ms : asked->now_ms;
+	int64_t at_ms = is_end ? asked->end_ms : asked->now_ms, begun_ms;
 	struct job_transition transition = {.secondary = asked->secondary,
 		.message = SPAN(""),
 		.failure_reason = asked->reason,
@@ -282,7 +305,10 @@ static enum status state(struct changing *changing, const struct job_row *row, s
 
 	if (!at_ms)
 		transition.time_ms = asked->now_ms;
-	if (!is_end && row->ended_ms >= at_ms) /* clocks differ: it goes on behind its end */
+	TRY(read_begun(changing, reader, row->job_id, &begun_ms, err));
+	if (is_end && begun_ms >= transition.time_ms)
+		transition.time_ms = begun_ms + 1;
+	if (!is_end && row->ended_ms >= at_ms)
 		transition.time_ms = row->ended_ms + 1;
 	return pipeline_add_transition(changing->pipeline, asked->job, asked->team, &transition, NULL, err);
 }
@@ -311,7 +337,7 @@ enum status pipeline_change_run(struct pipeline *pipeline, struct store_reader *
 	} else {
 		status = find_job(&changing, reader, &row, err);
 		if (status == OK)
-			status = state(&changing, &row, err);
+			status = state(&changing, reader, &row, err);
 	}
 	buf_done(&changing.document);
 	return status;
@@ -351,6 +377,7 @@ static enum status put_tag(
 	TRY(json_parse(&tags, row->tags, err));
 	if (!json_set_string(tags, name.ptr, value))
 		return error_no_memory(err);
+	TRY(secrets_mask_settings(tags, err));
 	json_print(tags, &text);
 	if (text.failure == ERR_TOO_LARGE)
 		return error_set(
@@ -369,7 +396,9 @@ static enum status write_project_change(void *context, struct store_tx *tx, stru
 	if (!arena)
 		return error_no_memory(err);
 	TRY(store_read_tracked_project(store_tx_reader(tx), arena, change->project_id, &row, err));
-	TRY(check_team(row.team, row.name, change->team, err));
+	if (change->team.len && !span_equal(change->team, row.team))
+		return error_set(err, ERR_FORBIDDEN, "the experiment %lld is not of this token's team, '%.*s'",
+			(long long)row.project_id, SPAN_ARGS(change->team));
 	if (change->name.len && !span_equal(change->name, row.name)) {
 		row.name = change->name;
 		if (store_find_tracked_project(store_tx_reader(tx), arena, row.team, row.name, &other, err) == OK)

@@ -41,7 +41,8 @@ struct run_change {
 	struct span name; /* "": as it is */
 	struct span status; /* in the tracker's words; "": as it is */
 	int64_t end_ms; /* 0: not said */
-	struct span input; /* a JSON value that is added to its inputs, unless it is there; "": none */
+	const struct span *inputs; /* JSON values that are added to its inputs, unless they are there */
+	size_t input_count;
 	struct span secondary; /* the job's status that goes with it; "": none */
 	struct span reason; /* of a failure */
 	int64_t now_ms;

@@ -43,16 +43,26 @@ static enum status mask_tags(const struct json *tags, struct error *err)
 	return OK;
 }
 
+static enum status mask_settings(const struct json *settings, struct error *err)
+{
+	for (const struct json *entry = json_first(settings); entry; entry = json_next(entry))
+		if (is_secret(json_key_of(entry), entry))
+			TRY(mask(entry, err));
+	return OK;
+}
+
+enum status secrets_mask_settings(const struct json *settings, struct error *err)
+{
+	TRY(mask_settings(settings, err));
+	return mask_urls(settings, err);
+}
+
 enum status secrets_mask(const struct json *document, struct error *err)
 {
 	static const char *const sections[] = {"Environment", "HyperParameters", "OtherHyperParameters"};
 
-	for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
-		const struct json *entry = json_first(json_get(document, sections[i]));
-		for (; entry; entry = json_next(entry))
-			if (is_secret(json_key_of(entry), entry))
-				TRY(mask(entry, err));
-	}
+	for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
+		TRY(mask_settings(json_get(document, sections[i]), err));
 	TRY(mask_tags(json_get(document, "Tags"), err));
 	TRY(mask_tags(json_get(document, "OtherTags"), err));
 	return mask_urls(document, err);

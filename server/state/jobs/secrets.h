@@ -8,3 +8,5 @@
 
 /* Values that are masked already stay as they are. */
 enum status secrets_mask(const struct json *document, struct error *err) MUST_CHECK;
+/* The same of an object of texts, as tags are elsewhere. */
+enum status secrets_mask_settings(const struct json *settings, struct error *err) MUST_CHECK;
