@@ -108,6 +108,17 @@ def test_who_has_used_up_the_processor_waits_and_others_do_not(make_server):
     assert server.get("/api/v1/jobs/j").status == 200 and server.get("/api/v1/jobs").status == 200
 
 
+def test_what_waits_when_the_time_is_used_up_is_refused(make_server):
+    server = make_server("--slow-workers", "1", "--search-cpu-ms", "2000", "--rate-cpu-ms", "10")
+    server.send("j", LINES)
+    asked = [ask(server, path("j", WORST[1])) for _ in range(4)]
+    wait_until(lambda: searches_now(server) == len(asked), what="all were let in")
+    replies = sorted(connection.recv(100)[:13] for connection in asked)
+    assert replies == [b"HTTP/1.1 200 "] + 3 * [b"HTTP/1.1 429 "]
+    for connection in asked:
+        connection.close()
+
+
 @pytest.mark.parametrize("regex", ["(?=a)(?:|b)a*[^x]*+y(1)", "(*NO_JIT)a*[^x]*+y(1)"])
 def test_a_definition_is_bounded_within_one_line_and_left_out(server, regex):
     """Else whoever may write could hold the extraction of all jobs, and the server's end and its next start with it."""
