@@ -291,7 +291,7 @@ static void send_reply(struct exchange *exchange, bool is_dropped)
 		enum status status = produce_begin(exchange, &err);
 		if (status != OK)
 			exchange_fail(exchange, status, &err);
-	} else if (!is_dropped) {
+	} else if (!is_dropped && exchange->reply) {
 		response_compress(exchange->reply, http_request_header(&exchange->request, "Accept-Encoding"));
 	}
 	exchange->phase = PHASE_REPLY;
@@ -304,12 +304,16 @@ static void run_in_worker(struct work *work, void *worker, bool is_dropped)
 {
 	struct exchange *exchange = (struct exchange *)((char *)work - offsetof(struct exchange, work));
 	struct error err = {0};
+	enum status status;
 
 	if (is_dropped) {
 		exchange_fail(exchange, error_set(&err, ERR_UNAVAILABLE, "the server is stopping"), &err);
 	} else if (exchange->is_slow && http_request_is_over(&exchange->request)) {
 		exchange_fail(
 			exchange, error_set(&err, ERR_UNAVAILABLE, "nobody waits for this request any more"), &err);
+	} else if (exchange->is_slow && (status = rate_admit_slow(exchange->server->rate, &exchange->request.principal,
+						 clock_mono_ms(), &err)) != OK) {
+		exchange_fail(exchange, status, &err); /* what was admitted with it has used up the time since */
 	} else {
 		int64_t began_ns = clock_thread_ns();
 		atomic_init(&exchange->deferred.answerers, 1);

@@ -145,6 +145,8 @@ def test_session_cookie(server):
     assert server.get("/api/v1/jobs", headers={"Cookie": f"smfleet_session={admin}"}).status == 401  # the token itself is no cookie
     forged = jar["Cookie"][:-1] + ("0" if jar["Cookie"][-1] != "0" else "1")
     assert server.get("/api/v1/jobs", headers={"Cookie": forged}).status == 401
+    # what is ended by signing out makes no second one first
+    assert server.post("/api/v1/session", json={"token": jar["Cookie"].partition("=")[2]}).status == 422
     bye = server.delete("/api/v1/session", headers=jar)
     assert bye.status in (200, 204) and "Max-Age=0" in bye.headers["Set-Cookie"]
     live.wait_for_end()  # and so does every copy of the cookie, also behind a restart, and no other session

@@ -52,6 +52,14 @@ def test_a_search_ends_within_its_budget(make_server, pattern, job):
     assert took < 5
 
 
+def test_a_search_of_many_short_lines_ends_within_its_budget(make_server):
+    """No line of them is long, and no match that is tried takes many steps: it is their number."""
+    server = make_server("--search-cpu-ms", "300", "--rate-cpu-ms", "0")
+    server.send("j", ["a" * 500] * 2000)
+    reply = server.get(path("j", "(?:a|b){0,20}[^yz]*[yz]"))
+    assert reply.status == 200 and reply.body.get("partial"), reply
+
+
 def test_cheap_reads_beside_eight_of_the_worst(slow):
     asked = [ask(slow, path("j", WORST[i % len(WORST)])) for i in range(8)]
     wait_until(lambda: searches_now(slow) == 8, what="eight searches")
@@ -98,6 +106,32 @@ def test_who_has_used_up_the_processor_waits_and_others_do_not(make_server):
     reply = server.get(path("j", "b"))
     assert reply.status == 429 and "--rate-cpu-ms" in reply.body["detail"] and int(reply.headers["Retry-After"]) > 1, reply
     assert server.get("/api/v1/jobs/j").status == 200 and server.get("/api/v1/jobs").status == 200
+
+
+def test_what_waits_when_the_time_is_used_up_is_refused(make_server):
+    server = make_server("--slow-workers", "1", "--search-cpu-ms", "2000", "--rate-cpu-ms", "10")
+    server.send("j", LINES)
+    asked = [ask(server, path("j", WORST[1])) for _ in range(4)]
+    wait_until(lambda: searches_now(server) == len(asked), what="all were let in")
+    replies = sorted(connection.recv(100)[:13] for connection in asked)
+    assert replies == [b"HTTP/1.1 200 "] + 3 * [b"HTTP/1.1 429 "]
+    for connection in asked:
+        connection.close()
+
+
+@pytest.mark.parametrize("regex", ["(?=a)(?:|b)a*[^x]*+y(1)", "(*NO_JIT)a*[^x]*+y(1)"])
+def test_a_definition_is_bounded_within_one_line_and_left_out(server, regex):
+    """Else whoever may write could hold the extraction of all jobs, and the server's end and its next start with it."""
+    definitions = [{"Name": "worst", "Regex": regex}, {"Name": "loss", "Regex": "loss=([0-9.]+)"}]
+    job = {"TrainingJobName": "j", "AlgorithmSpecification": {"MetricDefinitions": definitions}}
+    assert server.post("/api/v1/jobs", json=job).status == 201
+    server.send("j", ["a" * 80000 + "y1", *(["a" * 3000 + "y1"] * 100), "loss=0.5"])
+    server.wait_for_points("j", "loss", 1)
+    health = {row["Name"]: row for row in server.get("/api/v1/jobs/j/metrics").body["definitions"]}
+    assert health["worst"]["limited"] > 100 and not health["loss"].get("limited"), health
+    began = time.monotonic()
+    server.restart()
+    assert time.monotonic() - began < 20
 
 
 def test_a_trial_of_a_definition_is_bounded_within_one_line(server):

@@ -56,6 +56,9 @@ enum status api_session_create(void *context, void *worker, const struct http_re
 	if (!principal.id) /* no token is needed here: there is nothing to sign in to, and nothing unknown goes into a cookie */
 		return error_set_field(
 			err, ERR_SEMANTIC, "token", "this token is not known here; the server needs none");
+	if (principal.session) /* else whoever has a copy of one would have another one when it is ended */
+		return error_set_field(
+			err, ERR_SEMANTIC, "token", "this is a session, not a token: sign in with the token itself");
 	TRY(tokens_begin_session(context, principal.id, &cookie, err));
 	response->status = 204;
 	http_response_header(response, "Set-Cookie",

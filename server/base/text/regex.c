@@ -8,6 +8,12 @@
 enum { JIT_STACK_START_BYTES = 32 << 10, JIT_STACK_MAX_BYTES = 512 << 10 };
 enum { HEAP_LIMIT_KIB = 32 << 10, DEFAULT_MATCH_STEPS = 1000000 };
 enum { WATCH_STRIDE = 256, WATCH_TEXT_BYTES = 4096 }; /* a step takes as long as its text is */
+/*
+ * A search that nobody watches costs QUICK_WORK at most: each byte may start a match, and each step of it may read all of the
+ * text. What needs more is watched, and has so much of its thread's own time: a process that was stopped loses no value.
+ */
+enum { QUICK_WORK = 32 << 20, QUICK_TEXT_BYTES = 4096 };
+enum { LONG_NS = 100000000, LONG_NS_A_BYTE = 250, PERCENT = 100 };
 enum { STAGES = 3, STAGE_STEPS_MIN = 1000 }; /* a match may take 1 %, 10 % or all of the limit */
 
 struct form {
@@ -32,6 +38,8 @@ struct regex_scratch {
 	struct regex_watch watch;
 	int64_t until_ms; /* of a watch that is the clock alone */
 	unsigned steps_until_asked;
+	int64_t began_ns, most_ns, asked_ms; /* of a watch that is this thread's time */
+	bool is_late;
 };
 
 static void *allocate(size_t bytes, void *unused)
@@ -325,6 +333,8 @@ enum regex_result regex_search_within(const struct regex *regex, struct regex_sc
 	pcre2_match_context *context = scratch->contexts[STAGES - 1];
 	struct regex_watch watch = scratch->watch;
 
+	if (watch.must_stop && watch.must_stop(watch.context))
+		return REGEX_LIMIT; /* else many short searches would have no end */
 	scratch->watch.must_stop = NULL;
 	pcre2_set_match_limit(context, match_steps);
 	enum regex_result result = regex_search(regex, scratch, subject, from, groups);
@@ -333,21 +343,68 @@ enum regex_result regex_search_within(const struct regex *regex, struct regex_sc
 	return result;
 }
 
-enum regex_result regex_search_counted(const struct regex *regex, struct regex_scratch *scratch, struct span subject,
-	size_t from, struct span groups[REGEX_MAX_GROUPS], unsigned *percent)
+static int match_quickly(const struct regex *regex, struct regex_scratch *scratch, struct span subject, size_t from)
 {
-	static const unsigned at_least[STAGES + 1] = {0, 1, 10, 100};
+	uint64_t len = subject.len - from + 1, steps = len <= QUICK_TEXT_BYTES ? QUICK_WORK / (len * len) : 0;
+
+	if (!steps || scratch->watch.must_stop)
+		return PCRE2_ERROR_MATCHLIMIT;
+	pcre2_set_match_limit(scratch->contexts[0], steps < scratch->limits[0] ? (uint32_t)steps : scratch->limits[0]);
+	int result = match(regex, scratch, subject, from, scratch->contexts[0]);
+	pcre2_set_match_limit(scratch->contexts[0], scratch->limits[0]);
+	return result;
+}
+
+/* The thread's clock is a system call: it is looked at once a millisecond. */
+static bool has_run_long(void *context)
+{
+	struct regex_scratch *scratch = context;
+	int64_t now_ms = clock_mono_ms();
+
+	if (now_ms != scratch->asked_ms)
+		scratch->is_late = clock_thread_ns() - scratch->began_ns > scratch->most_ns;
+	scratch->asked_ms = now_ms;
+	return scratch->is_late;
+}
+
+/* With the limit of one stage after the other. */
+static int match_watched(
+	const struct regex *regex, struct regex_scratch *scratch, struct span subject, size_t from, unsigned *percent)
+{
+	static const unsigned at_least[STAGES + 1] = {0, 1, 10, PERCENT};
+	struct regex_watch before = scratch->watch;
 	size_t stage = 0;
 	int result;
 
+	scratch->is_late = false;
+	scratch->asked_ms = 0;
+	scratch->began_ns = clock_thread_ns();
+	scratch->most_ns = LONG_NS + (int64_t)(subject.len - from) * LONG_NS_A_BYTE;
+	if (!before.must_stop)
+		regex_scratch_watch(scratch, (struct regex_watch){has_run_long, scratch});
+	do
+		result = match(regex, scratch, subject, from, scratch->contexts[stage]);
+	while (result == PCRE2_ERROR_MATCHLIMIT && scratch->limits[stage++] < scratch->limits[STAGES - 1]);
+	scratch->watch = before;
+	bool is_given_up = result < 0 && result != PCRE2_ERROR_NOMATCH;
+	int64_t of_time = (clock_thread_ns() - scratch->began_ns) * PERCENT / scratch->most_ns;
+	*percent = at_least[is_given_up ? STAGES : stage];
+	*percent = *percent < of_time ? (unsigned)of_time : *percent;
+	*percent = scratch->is_late ? REGEX_LATE_PERCENT : *percent;
+	return result;
+}
+
+enum regex_result regex_search_counted(const struct regex *regex, struct regex_scratch *scratch, struct span subject,
+	size_t from, struct span groups[REGEX_MAX_GROUPS], unsigned *percent)
+{
 	*percent = 0;
 	if (from > subject.len)
 		return REGEX_NO_MATCH;
 	subject.ptr = subject.ptr ? subject.ptr : "";
-	do
-		result = match(regex, scratch, subject, from, scratch->contexts[stage]);
-	while (result == PCRE2_ERROR_MATCHLIMIT && scratch->limits[stage++] < scratch->limits[STAGES - 1]);
-	bool is_given_up = result < 0 && result != PCRE2_ERROR_NOMATCH;
-	*percent = at_least[is_given_up ? STAGES : stage];
+	int result = match_quickly(regex, scratch, subject, from);
+	if (result == PCRE2_ERROR_MATCHLIMIT)
+		result = match_watched(regex, scratch, subject, from, percent);
+	else if (result < 0 && result != PCRE2_ERROR_NOMATCH)
+		*percent = PERCENT;
 	return result_of(regex, scratch, subject, result, groups);
 }

@@ -49,11 +49,15 @@ enum regex_result { REGEX_NO_MATCH, REGEX_MATCH, REGEX_LIMIT };
 enum regex_result regex_search(const struct regex *regex, struct regex_scratch *scratch, struct span subject,
 	size_t from, struct span groups[REGEX_MAX_GROUPS]);
 
-/* The same with at most so many steps from each start, whatever the scratch's limit is, and without its watch. */
+/* The same with at most so many steps from each start, whatever the scratch's limit is. Its watch is asked before, not within. */
 enum regex_result regex_search_within(const struct regex *regex, struct regex_scratch *scratch, struct span subject,
 	size_t from, struct span groups[REGEX_MAX_GROUPS], uint32_t match_steps);
 
-/* The same. *percent: at least so much of the limit went into it: 0, 1, 10 or, when it was given up, 100. */
+/* Of a search that was ended because it ran too long, whatever its steps: two in a row are a definition's end. */
+enum { REGEX_LATE_PERCENT = 5000 };
+
+/* The same, ended after a tenth of a second, and a quarter of one a MiB, of this thread's own time. *percent: at least so much of
+ * the limit, of steps or time, went into it; when it was given up 100, or REGEX_LATE_PERCENT. */
 enum regex_result regex_search_counted(const struct regex *regex, struct regex_scratch *scratch, struct span subject,
 	size_t from, struct span groups[REGEX_MAX_GROUPS], unsigned *percent);
 
