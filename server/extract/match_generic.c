@@ -145,6 +145,7 @@ static bool add_all(struct run *run, struct generic_line *line)
 		.total = counters->has_epoch && !counters->is_epoch ? counters->total : 0,
 		.is_in_record = is_in_record(run) || counters->is_evaluation,
 		.is_evaluation = counters->is_evaluation,
+		.is_of_curve = counters->is_of_curve,
 		.rank = rank_of(run)};
 
 	note_total(run, counters);
@@ -211,7 +212,7 @@ static void count_unread(struct run *run, bool is_cut, bool is_odd)
 static bool add_point(struct run *run, const struct curves_point *point, struct generic_line *line)
 {
 	struct generic_value value = {.name = point->name, .text = point->text, .value = point->value};
-	struct found found = {.has_step = true, .step = point->step, .rank = rank_of(run)};
+	struct found found = {.has_step = true, .step = point->step, .is_of_curve = true, .rank = rank_of(run)};
 
 	pair_begin(line);
 	line->counters.has_step = true;

@@ -310,6 +310,18 @@ static void note_step(struct run *run, int64_t step, int64_t raw)
 	extractor->attempts.has_hint = false;
 }
 
+/*
+ * An object that is a whole curve is printed again as it grows, or behind a log that has said each step: of steps that are known it says
+ * nothing new, and nothing began again. Unless a start-up line stands before it.
+ */
+static bool is_said_again(const struct attempts *attempts, const struct found *found)
+{
+	const struct position *now = &attempts->tracks[found->slot].now;
+	bool has_begun_again = attempts->has_hint && attempts->hint_line > now->last_line;
+
+	return found->is_of_curve && now->attempt && found->step <= now->max_step && !has_begun_again;
+}
+
 /* The stream's step is that of the first value that has one. */
 static enum status place_steps(struct run *run, bool *has_seen, struct error *err)
 {
@@ -327,7 +339,12 @@ static enum status place_steps(struct run *run, bool *has_seen, struct error *er
 		}
 		if (!found->has_step || !is_kept(found))
 			continue;
+		if (is_said_again(&extractor->attempts, found)) {
+			found->slot = SLOT_NONE;
+			continue;
+		}
 		TRY(place(run, found, err));
+		raw = found->is_of_curve && !*has_seen ? found->step : raw;
 		seen = *has_seen ? seen : found->placed;
 		*has_seen = true;
 	}
@@ -365,7 +382,7 @@ static void count_without_step(struct run *run)
 
 	for (size_t i = 0; i < extractor->found_count && !is_of_record; i++) {
 		const struct found *found = &extractor->found[i];
-		bool waits = found->step_follows || definition_of(run, found)->step_follows;
+		bool waits = found->step_follows || found->is_of_curve || definition_of(run, found)->step_follows;
 		bool is_first = i == 0 || found->definition != found[-1].definition;
 		if (!waits && is_first)
 			extractor->attempts.tracks[run->format->first_slot + found->definition].health.without_step++;

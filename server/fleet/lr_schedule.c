@@ -14,8 +14,10 @@ static const char PEAK[] = "learning_rate max_lr peak_lr lr", LEAST[] = "min_lr 
 		  TOTAL[] = "lr_decay_iters lr_decay_steps max_steps train_iters max_iters num_train_steps total_steps",
 		  SHAPE[] = "lr_scheduler_type lr_decay_style lr_schedule scheduler_type lr_scheduler decay_type",
 		  DECAY[] = "lr_wsd_decay_iters num_decay_steps wsd_decay_steps", DECAY_SHARE[] = "decay_ratio",
+		  DECAY_FORM[] = "lr_wsd_decay_style decay_type",
 		  CLIP[] = "clip_grad max_grad_norm gradient_clipping grad_clip gradient_clip_val max_norm";
 
+/* The first of them that is said. */
 static bool find(const struct lr_settings *settings, const char *names, struct span *key, struct span *value)
 {
 	struct span rest = span_from(names), name;
@@ -26,17 +28,27 @@ static bool find(const struct lr_settings *settings, const char *names, struct s
 	return false;
 }
 
+/* The first of them that is said as a number of at least that much; NaN: none is. "None" and -1 say that another one counts. */
+static double number_from(const struct lr_settings *settings, const char *names, double least, struct span *from)
+{
+	struct span rest = span_from(names), name, key, value;
+	double out;
+
+	while (span_next(&rest, ' ', &name)) {
+		if (!settings->find(settings->context, name, &key, &value) ||
+			!span_parse_double(span_trim(value), &out) || !isfinite(out) || out < least)
+			continue;
+		if (from)
+			*from = key;
+		return out;
+	}
+	return NAN;
+}
+
 /* NaN: nobody says it, or it is no number. */
 static double number(const struct lr_settings *settings, const char *names, struct span *from)
 {
-	struct span key, value;
-	double out;
-
-	if (!find(settings, names, &key, &value) || !span_parse_double(span_trim(value), &out) || !isfinite(out))
-		return NAN;
-	if (from)
-		*from = key;
-	return out;
+	return number_from(settings, names, -INFINITY, from);
 }
 
 static bool is_yes(struct span value)
@@ -75,12 +87,13 @@ static enum lr_shape shape_named(struct span text)
 	return LR_NONE;
 }
 
-/* nanoGPT has no name for it: a switch, and a cosine. torchtitan names the form of WSD's decay alone. */
+/* nanoGPT has no name for it: a switch, and a cosine. torchtitan names the form of WSD's decay alone, and has a share of None where
+ * all of it is decay. */
 static enum lr_shape find_shape(const struct lr_settings *settings, struct span *from)
 {
 	struct span key, value;
 
-	if (find(settings, DECAY_SHARE, &key, &value) && !find(settings, "lr_scheduler_type", &key, &value)) {
+	if (!isnan(number(settings, DECAY_SHARE, NULL)) && !find(settings, "lr_scheduler_type", &key, &value)) {
 		*from = SPAN("decay_ratio");
 		return LR_WSD;
 	}
@@ -92,6 +105,14 @@ static enum lr_shape find_shape(const struct lr_settings *settings, struct span 
 		return LR_NONE;
 	*from = key;
 	return is_yes(span_trim(value)) ? LR_COSINE : LR_CONSTANT;
+}
+
+/* Others than a line (Megatron's default is exponential) are not followed. */
+static bool is_decay_followed(const struct lr_settings *settings)
+{
+	struct span key, value;
+
+	return !find(settings, DECAY_FORM, &key, &value) || span_equal_fold(span_trim(value), SPAN("linear"));
 }
 
 /* As transformers and Megatron do: steps first, then a share of all. */
@@ -129,8 +150,8 @@ void lr_schedule_declare(const struct lr_settings *settings, double total_steps,
 		.shape_from = SPAN(""), .peak_from = SPAN(""), .warmup_from = SPAN(""), .total_from = SPAN("")};
 	enum lr_shape shape = find_shape(settings, &out->shape_from);
 	out->peak = number(settings, PEAK, &out->peak_from);
-	out->total = number(settings, TOTAL, &out->total_from);
-	if (!(out->total > 0))
+	out->total = number_from(settings, TOTAL, 1, &out->total_from);
+	if (isnan(out->total))
 		out->total = total_steps;
 	out->warmup = find_warmup(settings, out->total, &out->warmup_from);
 	out->least = find_least(settings, out->peak);
@@ -138,7 +159,7 @@ void lr_schedule_declare(const struct lr_settings *settings, double total_steps,
 	bool has_end = out->total > out->warmup;
 	bool needs_end = shape == LR_LINEAR || shape == LR_COSINE || shape == LR_WSD;
 	if (out->peak > 0 && (has_end || !needs_end) && !isnan(out->decay) &&
-		(shape != LR_INVERSE_SQRT || out->warmup > 0))
+		(shape != LR_INVERSE_SQRT || out->warmup > 0) && (shape != LR_WSD || is_decay_followed(settings)))
 		out->shape = shape;
 }
 

@@ -60,7 +60,7 @@ struct maintenance {
 static void flush_summaries(struct maintenance *m)
 {
 	m->summed_ms = clock_mono_ms();
-	m->flushed_seq = summaries_flush(m->pipeline, m->reader);
+	summaries_flush(m->pipeline, m->reader, &m->flushed_seq);
 }
 
 /* ---- the journal ---- */

@@ -223,7 +223,7 @@ static bool flush_jobs(
 	return flushes.count == count && (is_written || !count);
 }
 
-uint64_t summaries_flush(struct pipeline *pipeline, struct store_reader *reader)
+void summaries_flush(struct pipeline *pipeline, struct store_reader *reader, uint64_t *tried_seq)
 {
 	AUTO_MEM struct job_state **jobs = NULL;
 	struct job_state *due[FLUSH_JOBS];
@@ -233,7 +233,7 @@ uint64_t summaries_flush(struct pipeline *pipeline, struct store_reader *reader)
 	bool is_whole = true;
 
 	if (directory_list(pipeline->directory, &jobs, &count, &err) != OK)
-		return seq; /* out of memory: the next round tries again */
+		return; /* out of memory: the next round tries again */
 	for (size_t i = 0; i < count; i++) {
 		if (!atomic_load(&jobs[i]->is_deleted) && atomic_exchange(&jobs[i]->is_summary_dirty, false))
 			due[due_count++] = jobs[i];
@@ -244,9 +244,9 @@ uint64_t summaries_flush(struct pipeline *pipeline, struct store_reader *reader)
 	}
 	if (is_whole)
 		atomic_store(&pipeline->figures.indexed_seq, seq);
+	*tried_seq = seq;
 	for (size_t i = 0; i < count; i++)
 		job_unref(jobs[i]);
-	return seq;
 }
 
 /* ---- summaries that hold superseded points ---- */

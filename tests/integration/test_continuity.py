@@ -150,6 +150,13 @@ def test_along_a_chain_the_end_of_the_job_before_counts(server):
     assert row["loss_spreads"] == pytest.approx(far, rel=1e-9)
 
 
+def test_a_job_that_says_it_goes_on_with_itself_has_the_restarts_of_its_log(server):
+    assert server.post("/api/v1/jobs", json={"TrainingJobName": "j", "Tags": [{"Key": "continues", "Value": "j"}]}).status == 201
+    row = ask(server, Log().train(1, 100, checkpoints=(40, 80)).train(81, 160, add=curve(40) - curve(80)))["restarts"][0]
+    assert (row["attempt"], row["verdict"], row["cause"]) == (2, "differs", "older checkpoint")
+    assert "continues" not in row
+
+
 def test_it_is_the_same_behind_a_stop_and_sealing(make_server):
     server = make_server()
     log = Log().train(1, 100).train(81, 160)

@@ -1,7 +1,9 @@
 """A database that was damaged while nobody served it: the server starts, names what is damaged, and serves the rest."""
 
 import json
+import re
 import sqlite3
+import time
 
 import pytest
 
@@ -67,6 +69,38 @@ def test_damaged_chunk(server, how):
     assert replies["bad"].status == 500 and "damaged" in str(replies["bad"].body), replies["bad"]
     assert replies["good"].status == 200 and sum(replies["good"].body["columns"]["count"]) == 200, replies["good"]
     assert len(server.lines("j", "bad")) == 200
+
+
+def test_a_restart_beside_a_damaged_chunk_is_looked_at_seldom(server):
+    """It stays damaged. Where nothing began again no point is read."""
+    server.send("once", texts_of(0, 200))
+    server.send("again", texts_of(0, 200) + texts_of(100, 100))
+    for job in ("once", "again"):
+        server.wait_for_points(job, "train:loss", 200)
+    server.stop()
+    for job in ("once", "again"):
+        damage_one(server, "chunks", "data", f"WHERE job_id = (SELECT job_id FROM jobs WHERE name = '{job}') ORDER BY series_id LIMIT 1", "middle")
+    server.start()
+    once, again = (server.get(f"/api/v1/jobs/{job}/continuity") for job in ("once", "again"))
+    assert once.status == 200 and once.body["restarts"] == [], once
+    assert again.status == 500 and "damaged" in str(again.body), again
+    for job in ("once", "again"):
+        server.send(job, texts_of(200, 10))
+    server.wait_for_log(r'event=continuity_failed job="again"')
+    time.sleep(4.5)  # two rounds; the next look is five seconds behind the first
+    assert re.findall(r'event=continuity_failed job="(\w+)"', server.log_text()) == ["again"]
+
+
+@pytest.mark.parametrize("how", DAMAGES)
+def test_the_histogram_of_a_damaged_block_is_what_is_known_without_it(server, how):
+    body = "".join(f'{{"line":"tick","ts":{1_700_000_000_000 + i * 60_000}}}\n' for i in range(200))
+    assert server.post("/api/v1/logs?job=j&stream=s", body, content_type="application/x-ndjson").status == 200
+    server.wait_for_extraction()
+    server.stop()
+    damage_one(server, "blocks", "data", "", how)
+    server.start()
+    reply = server.get("/api/v1/jobs/j/logs/histogram")
+    assert reply.status == 200 and reply.body["total"] == 200 == sum(bucket["count"] for bucket in reply.body["histogram"]), reply
 
 
 @pytest.mark.parametrize("how", DAMAGES)

@@ -1,6 +1,10 @@
 """What trainers say over several lines, and lines that a container runtime has cut: posted, read as curves, over a restart."""
 
+import json
+
 import pytest
+
+from test_signatures import incidents
 
 
 @pytest.fixture
@@ -101,3 +105,29 @@ def test_a_line_that_was_cut_is_read_as_one(server):
     server.send("run", lines[14:])
     assert points_of(server, "run", "train:loss", 9) == [(step, step + 0.125) for step in range(1, 10)]
     assert [line["text"] for line in server.lines("run")] == lines
+
+
+def test_a_history_that_is_printed_again_is_no_restart(server):
+    """After each epoch, as it has become; and at the end of a log that has said each step."""
+    def loss(step):
+        return 0.5 + 2 / (1 + step / 16) + (step * 7 % 11) / 512
+
+    def history(last):
+        return '{"loss": {' + ", ".join(f'"{step}": {loss(step):.5f}' for step in range(1, last + 1)) + "}}"
+    steps = [f"step: {step} loss: {loss(step):.5f}" for step in range(1, 301)]
+    server.send("grows", [history(last) for last in range(3, 41)])
+    server.send("ends", steps + [history(300), "done"])
+    server.send("ends-in-lines", steps + json.dumps(json.loads(history(300)), indent=2).splitlines() + ["done"])
+    server.wait_for_extraction()
+    for job, last in (("grows", 40), ("ends", 300), ("ends-in-lines", 300)):
+        parts = server.points(job, "train:loss", raw="true")["series"]
+        assert [step for part in parts for step in part["step"]] == list(range(1, last + 1)), job
+        assert server.get(f"/api/v1/jobs/{job}/continuity").body["restarts"] == [], job
+        assert [row["kind"] for row in incidents(server, job)] == [], job
+
+
+def test_a_history_behind_a_start_up_line_is_of_another_attempt(server):
+    history = '{"loss": {"1": 2.5, "2": 2.25, "3": 2.125, "4": 2.0, "5": 1.875, "6": 1.75}}'
+    server.send("run", [history, "Resuming from checkpoint at step 0", history])
+    server.wait_for_extraction()
+    assert [row["attempt"] for row in server.get("/api/v1/jobs/run/continuity").body["restarts"]] == [2]

@@ -54,10 +54,14 @@ KINDS = {
         "cosine", lambda n: cosine(n, 20, 180, 6e-5)),
     "megatron WSD": ({"lr": PEAK, "min_lr": 6e-5, "lr_decay_style": "WSD", "lr_warmup_iters": 20, "lr_wsd_decay_iters": 50, "train_iters": 200},
         "warm-up, stable, decay", lambda n: wsd(n, 20, 200, 50, 6e-5)),
+    "megatron, all of what it prints": ({"lr": PEAK, "min_lr": 6e-5, "lr_decay_style": "cosine", "lr_warmup_iters": 20, "lr_decay_iters": None, "train_iters": 200},
+        "cosine", lambda n: cosine(n, 20, 200, 6e-5)),
     "nanoGPT": ({"learning_rate": PEAK, "min_lr": 6e-5, "decay_lr": "True", "warmup_iters": 20, "lr_decay_iters": 200, "max_iters": 200},
         "cosine", lambda n: cosine(n, 20, 200, 6e-5)),
     "torchtitan": ({"optimizer.lr": PEAK, "lr_scheduler.warmup_steps": 20, "lr_scheduler.decay_ratio": 0.25, "lr_scheduler.decay_type": "linear",
         "lr_scheduler.min_lr_factor": 0.1, "training.max_steps": 200}, "warm-up, stable, decay", lambda n: wsd(n, 20, 200, 50, 6e-5)),
+    "torchtitan without a share": ({"optimizer.lr": PEAK, "lr_scheduler.warmup_steps": 20, "lr_scheduler.decay_ratio": None,
+        "lr_scheduler.decay_type": "linear", "training.max_steps": 200}, "linear", lambda n: linear(n, 20, 200)),
 }
 
 
@@ -135,10 +139,17 @@ def test_what_nobody_declared_is_null(server):
     {"learning_rate": PEAK, "lr_scheduler_type": "cosine"},
     {"learning_rate": PEAK, "lr_scheduler_type": "cosine", "warmup_steps": 300, "max_steps": 200},
     {"learning_rate": PEAK, "lr_decay_style": "WSD", "train_iters": 200},
+    {"learning_rate": PEAK, "lr_decay_style": "WSD", "lr_wsd_decay_iters": 50, "lr_wsd_decay_style": "exponential", "train_iters": 200},
 ])
 def test_what_is_not_followed_declares_nothing(server, settings):
     found = run(server, settings, lambda n: PEAK)
     assert (found["declared"], found["first_difference"]) == (None, None)
+
+
+def test_a_number_of_steps_that_is_none_is_not_where_the_end_comes_from(server):
+    """transformers prints max_steps of -1 where epochs count."""
+    found = run(server, {"learning_rate": PEAK, "lr_scheduler_type": "constant", "max_steps": -1}, lambda n: PEAK)
+    assert found["declared"]["from"] == {"schedule": "lr_scheduler_type", "peak": "learning_rate"}
 
 
 def test_a_job_without_any_and_none(server):

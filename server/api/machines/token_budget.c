@@ -9,6 +9,8 @@
 
 #include <math.h>
 
+#define COST_MOST 9e18 /* millionths: a budget that is a slip of the pen costs more than a number holds */
+
 /* A day of the job's own time, with its restarts and without its pauses. */
 static double per_day(const struct tokens_consumed *c, int64_t paused_ms)
 {
@@ -17,12 +19,20 @@ static double per_day(const struct tokens_consumed *c, int64_t paused_ms)
 	return ms > 0 && c->last > c->first ? (c->last - c->first) / ms * DAY_MS : NAN;
 }
 
+/* At what a billed hour of the job cost so far. */
+static int64_t cost_of(const struct goodput_row *row, double ms)
+{
+	if (row->cost == STORE_NO_COST || row->billable_ms <= 0)
+		return STORE_NO_COST;
+	double cost = (double)row->cost / (double)row->billable_ms * ms;
+	return fabs(cost) < COST_MOST ? (int64_t)cost : STORE_NO_COST;
+}
+
 static void write_rest(struct json_writer *w, const struct job_goodput *job, const struct tokens_consumed *c)
 {
 	double a_day = per_day(c, job->facts.paused_ms);
 	double left_ms = c->budget > c->last ? (c->budget - c->last) / a_day * DAY_MS : NAN;
 	bool has_rest = !job->job.ended_ms && isfinite(left_ms) && left_ms < 1e15;
-	bool has_cost = has_rest && job->row.cost != STORE_NO_COST && job->row.billable_ms > 0;
 
 	api_put_known(w, "per_day", a_day);
 	json_key(w, "eta_ms");
@@ -30,8 +40,7 @@ static void write_rest(struct json_writer *w, const struct job_goodput *job, con
 		json_i64(w, c->last_ms + (int64_t)left_ms);
 	else
 		json_null(w);
-	api_put_cost(w, "eta_cost",
-		has_cost ? (int64_t)((double)job->row.cost / (double)job->row.billable_ms * left_ms) : STORE_NO_COST);
+	api_put_cost(w, "eta_cost", has_rest ? cost_of(&job->row, left_ms) : STORE_NO_COST);
 	json_put_span(w, "currency", job->row.currency);
 }
 

@@ -12,6 +12,7 @@ struct generic_counters {
 	bool has_epoch;
 	bool is_epoch; /* the step is the epoch */
 	bool is_bar; /* there is a progress bar */
+	bool is_of_curve; /* the step is of a curve that is one object (curves.h) */
 	bool is_evaluation; /* what counts on the line is an evaluation's, which belongs to the step before it */
 	int64_t step; /* as printed */
 	int64_t epoch;

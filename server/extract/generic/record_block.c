@@ -94,7 +94,7 @@ static bool take_curve(struct record_block *block, const struct tokens *tokens, 
 	block->lines = 1;
 	if (out->count)
 		return true;
-	out->counters = (struct generic_counters){.has_step = true, .step = step};
+	out->counters = (struct generic_counters){.has_step = true, .step = step, .is_of_curve = true};
 	(void)pair_add(out, SPLIT_NONE, curve, tokens, cell);
 	return true;
 }

@@ -150,12 +150,15 @@ static enum status look(struct pipeline *pipeline, struct store_reader *reader, 
 		return error_no_memory(err);
 	TRY(store_read_job_by_id(reader, arena, job->job_id, &row, err));
 	TRY(end_earlier(pipeline, reader, arena, job, attempts, &is_known, err));
+	*is_done = is_known;
+	if (is_known)
+		return OK;
 	TRY(continuity_read(pipeline, reader, arena, row.name, 1, &report, err));
 	const struct continuity_restart *last = report.count ? &report.restarts[report.count - 1] : NULL;
 	bool goes_on_with_none = attempts == 1 && report.metric.len && !report.count && !report.pending;
 	bool is_there = last && last->attempt == attempts;
-	*is_done = is_known || goes_on_with_none || row.ended_ms || (is_there && is_settled(&last->judged));
-	if (is_known || !is_there || !*is_done || last->judged.verdict != CONTINUITY_DIFFERS)
+	*is_done = goes_on_with_none || row.ended_ms || (is_there && is_settled(&last->judged));
+	if (!is_there || !*is_done || last->judged.verdict != CONTINUITY_DIFFERS)
 		return OK;
 	return open(pipeline, job, &report, last, newest_ms, err);
 }
@@ -176,11 +179,11 @@ static enum status watch(
 	}
 	if (now_ms < job->judge_ms)
 		return OK;
+	job->judge_ms = now_ms + job->judge_wait_ms; /* also of a look that fails: what is damaged stays so */
+	job->judge_wait_ms = job->judge_wait_ms < LAST_LOOK_MS / 2 ? 2 * job->judge_wait_ms : LAST_LOOK_MS;
 	TRY(look(pipeline, reader, job, attempts, newest_ms, &is_done, err));
 	if (is_done)
 		job->judged_attempts = attempts;
-	job->judge_ms = now_ms + job->judge_wait_ms;
-	job->judge_wait_ms = job->judge_wait_ms < LAST_LOOK_MS / 2 ? 2 * job->judge_wait_ms : LAST_LOOK_MS;
 	return OK;
 }
 

@@ -103,12 +103,28 @@ static enum status pack_points(struct batch *batch, struct error *err)
 	return OK;
 }
 
+static bool is_one_block(const struct batch *batch)
+{
+	return batch->part_count == 1 && !batch->point_count && batch->text_bytes >= LARGE_BYTES &&
+	       batch->text_bytes <= LARGEST_BYTES;
+}
+
+/* A batch that was packed, and had to wait, may have another stream's lines by now, or too many: its block would stand for them, too.
+ * The texts stay where they are. */
+static void drop_block(struct batch *batch)
+{
+	buf_reset(&batch->block);
+	buf_reset(&batch->filter);
+	batch->packed_lines = 0;
+}
+
 enum status batch_pack(struct pipeline *pipeline, struct batch *batch, struct error *err)
 {
-	if (batch->point_count)
-		return pack_points(batch, err);
-	if (batch->part_count != 1 || batch->text_bytes < LARGE_BYTES || batch->text_bytes > LARGEST_BYTES ||
-		(batch->block.len && batch->packed_lines == batch->line_count))
+	if (!is_one_block(batch)) {
+		drop_block(batch);
+		return batch->point_count ? pack_points(batch, err) : OK;
+	}
+	if (batch->block.len && batch->packed_lines == batch->line_count)
 		return OK;
 	struct zstd *zstd = packer_borrow(pipeline);
 	if (!zstd)

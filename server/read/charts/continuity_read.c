@@ -113,6 +113,8 @@ static enum status read_parts(struct pipeline *pipeline, struct store_reader *re
 	if (status == ERR_NOT_FOUND || (status == OK && !before.stream))
 		return OK;
 	TRY(status);
+	if (before.view.row.job_id == out->parts[0].view.row.job_id)
+		return OK; /* it goes on with itself: its attempts say that already */
 	out->parts[1] = out->parts[0];
 	out->parts[0] = before;
 	out->parts[1].earlier_attempts = (uint32_t)before.attempts;
@@ -321,6 +323,8 @@ enum status continuity_read(struct pipeline *pipeline, struct store_reader *read
 	size_t all = own->attempts - (walk.part_count == 1);
 	walk.restart_count = all < limit ? all : limit;
 	out->left_out = all - walk.restart_count;
+	if (!walk.restart_count)
+		return OK; /* nothing is to be looked for in its points */
 	TRY(find_starts(pipeline, reader, arena, &walk, err));
 	walk.first = walk.start_count - walk.restart_count - 1;
 	TRY(find_least_starts(arena, &walk, err));

@@ -21,6 +21,21 @@ static bool is_wanted(const struct chart_query *query, const struct stream_view 
 	return query->attempts == ATTEMPTS_ALL || point->attempt == (uint32_t)query->attempts;
 }
 
+/* What does not unpack is our damage, not a mistake of the one who asks. */
+static enum status unpack_chunk(const struct series_view *series, const struct chunk_row *row, struct zstd *zstd,
+	struct point *points, size_t *count, struct error *err)
+{
+	struct error cause;
+	enum status status = chunk_unpack(row->data, zstd, points, count, &cause);
+
+	if (status == OK)
+		return OK;
+	if (status == ERR_MEMORY)
+		return error_no_memory(err);
+	return error_set(err, ERR_IO, "series %u: the chunk with point %llu is damaged: %s", series->series_id,
+		(unsigned long long)row->first_ordinal, cause.text);
+}
+
 static enum status read_sealed(struct store_reader *reader, struct zstd *zstd, const struct job_view *view,
 	const struct series_view *series, uint64_t ordinal, struct points_batch *out, struct error *err)
 {
@@ -35,13 +50,13 @@ static enum status read_sealed(struct store_reader *reader, struct zstd *zstd, c
 		if (!row.point_count || row.first_ordinal > ordinal)
 			return error_set(err, ERR_IO, "series %u: the chunk with point %llu is missing",
 				series->series_id, (unsigned long long)ordinal);
-		TRY(chunk_unpack(row.data, zstd, out->points + out->count, &count, err));
+		TRY(unpack_chunk(series, &row, zstd, out->points + out->count, &count, err));
 		uint64_t skipped = ordinal - row.first_ordinal;
 		if (row.first_ordinal + count > series->sealed_points) /* sealed since: also in the tail */
 			count = (size_t)(series->sealed_points - row.first_ordinal);
 		if (count <= skipped)
-			return error_set(err, ERR_INVALID, "series %u: the chunk at point %llu is short",
-				series->series_id, (unsigned long long)ordinal);
+			return error_set(err, ERR_IO, "series %u: the chunk at point %llu is short", series->series_id,
+				(unsigned long long)ordinal);
 		memmove(out->points + out->count, out->points + out->count + skipped,
 			(count - skipped) * sizeof *out->points);
 		out->count += count - skipped;

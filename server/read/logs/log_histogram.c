@@ -75,6 +75,18 @@ static bool is_wide(const struct block_head *head, int64_t least_ms)
 	return clamp(head->last_ms) - clamp(head->first_ms) > least_ms;
 }
 
+/* Of a damaged block what is known of it without its text has to do: the rest of the log has its bars. */
+static enum status open_block(struct counting *c, struct store_reader *reader, const struct tail *tail, int64_t job_id,
+	const struct block_head *head, struct error *err)
+{
+	enum status status = block_times_walk(reader, tail->zstd, job_id, head, count_line, c, err);
+
+	if (status != ERR_INVALID && status != ERR_TOO_LARGE)
+		return status;
+	count_block(c, head, c->end);
+	return OK;
+}
+
 /* Where few blocks are wide, as in the log of a quiet day, they are opened: a night without a line is seen. */
 static enum status count_blocks(struct counting *c, struct store_reader *reader, const struct tail *tail,
 	int64_t job_id, const struct block_head *heads, size_t count, struct error *err)
@@ -88,7 +100,7 @@ static enum status count_blocks(struct counting *c, struct store_reader *reader,
 		const struct tail_stream *stream = tail_find(tail, heads[i].stream_id);
 		c->end = stream ? stream->start : UINT64_MAX;
 		if (wide <= OPENED_MAX && is_wide(&heads[i], least_ms))
-			TRY(block_times_walk(reader, tail->zstd, job_id, &heads[i], count_line, c, err));
+			TRY(open_block(c, reader, tail, job_id, &heads[i], err));
 		else
 			count_block(c, &heads[i], c->end);
 	}

@@ -48,6 +48,13 @@ static void check_block(struct batch *batch, size_t count)
 	}
 }
 
+static void free_packers(struct pipeline *pipeline)
+{
+	while (pipeline->packer_count)
+		zstd_free(pipeline->packers[--pipeline->packer_count]);
+	pthread_mutex_destroy(&pipeline->packers_mutex);
+}
+
 TEST(a_packed_batch_that_grew_while_it_waited_is_packed_anew)
 {
 	AUTO_MEM struct pipeline *pipeline = mem_zeroed(sizeof *pipeline);
@@ -74,7 +81,36 @@ TEST(a_packed_batch_that_grew_while_it_waited_is_packed_anew)
 		CHECK_SPAN(*names[i], SPAN("a name of the batch"));
 	CHECK_SPAN(part->job, SPAN("job"));
 	CHECK_SPAN(part->stream, SPAN("algo-1"));
-	while (pipeline->packer_count)
-		zstd_free(pipeline->packers[--pipeline->packer_count]);
-	pthread_mutex_destroy(&pipeline->packers_mutex);
+	free_packers(pipeline);
+}
+
+/* Else the writer would store the block in place of all lines: the other stream would have those of this one. */
+TEST(a_packed_batch_that_is_no_block_any_more_has_none)
+{
+	enum { FIRST = 4000, TOO_MANY = 40000 };
+
+	for (int has_grown = 0; has_grown <= 1; has_grown++) {
+		AUTO_MEM struct pipeline *pipeline = mem_zeroed(sizeof *pipeline);
+		AUTO(batch) batch = batch_new(1700000000000);
+		char text[TEXT_BYTES];
+		CHECK(pipeline && batch);
+		pthread_mutex_init(&pipeline->packers_mutex, NULL);
+		struct batch_part *part = batch_part(batch, SPAN("job"), SPAN("algo-1"));
+		CHECK(part);
+		add_lines(batch, part, 0, FIRST);
+		CHECK_OK(batch_pack(pipeline, batch, &err));
+		CHECK(batch->block.len);
+		if (has_grown)
+			add_lines(batch, &batch->parts[0], FIRST, TOO_MANY);
+		else
+			CHECK((part = batch_part(batch, SPAN("job"), SPAN("algo-2"))));
+		if (!has_grown)
+			add_lines(batch, part, 0, 10);
+		CHECK_OK(batch_pack(pipeline, batch, &err));
+		CHECK_INT(batch->block.len, 0);
+		CHECK_INT(batch->filter.len, 0);
+		for (size_t i = 0; i < batch->parts[0].count; i++)
+			CHECK_SPAN(batch->parts[0].lines[i].text, text_of(i, text));
+		free_packers(pipeline);
+	}
 }
