@@ -306,7 +306,7 @@ export default {
   "same learning rate": "学习率相同",
   "same data": "数据相同",
   "went on": "已接续",
-  "why": "原因说明",
+  "Attempt {n}: {why}": "第 {n} 次尝试：{why}",
   "differs": "不一致",
   "not provable": "无法证明",
   "older checkpoint": "较旧的检查点",

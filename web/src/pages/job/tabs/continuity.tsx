@@ -39,12 +39,13 @@ export function ContinuityPart({ store }: { store: JobStore }) {
   const reply = asked?.value.value;
   if (asked?.problem.value) return <p role="alert">{asked.problem.value.message}</p>;
   if (!reply || reply.restarts.length === 0) return null;
+  const rows = [...reply.restarts].reverse();
   return (
     <>
       <h3>{t("Did the restarts go on from where it was?")}</h3>
       <DataTable
         class="plain"
-        rows={[...reply.restarts].reverse()}
+        rows={rows}
         keyOf={(one) => one.attempt}
         columns={[
           { title: t("attempt"), isNumber: true, isHead: true, cell: (one) => formatCount(one.attempt) },
@@ -62,9 +63,13 @@ export function ContinuityPart({ store }: { store: JobStore }) {
           },
           { title: t("same learning rate"), cell: (one) => answer(one.lr_equal) },
           { title: t("same data"), cell: (one) => answer(one.data_equal) },
-          { title: t("why"), cell: (one) => (one.verdict === "continued" ? NONE : one.why) },
         ]}
       />
+      {rows
+        .filter((one) => one.verdict !== "continued")
+        .map((one) => (
+          <p key={one.attempt}>{t("Attempt {n}: {why}", { n: one.attempt, why: one.why })}</p>
+        ))}
       {reply.left_out > 0 && <p class="dim">{tn(reply.left_out, "and {n} earlier one", "and {n} earlier ones")}</p>}
     </>
   );
