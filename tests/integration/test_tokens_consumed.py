@@ -2,6 +2,7 @@
 
 import pytest
 
+from smserver import wait_until
 from test_life import MINUTE_MS, T0, line
 
 DAY_MS = 86400000
@@ -69,6 +70,7 @@ def test_the_rest_costs_what_an_hour_cost_so_far(server):
     assert server.put("/api/v1/prices", json=prices).status in (200, 204)
     announce(server, {"global_batch_size": 8, "seq_length": 1024, "max_steps": 1000}, ResourceConfig={"InstanceType": "ml.odd.large", "InstanceCount": 2})
     server.send("j", steps(1, 100))
+    wait_until(lambda: tokens(server)["eta_cost"] is not None, what="its hours: that it trains is seen a moment after its lines")
     found = tokens(server)
     assert (found["currency"], found["eta_cost"]) == ("EUR", pytest.approx(900 * 0.12, rel=1e-3))
 
