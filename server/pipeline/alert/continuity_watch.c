@@ -6,9 +6,9 @@
 
 #include "base/clock.h"
 #include "base/json/json_write.h"
-#include "base/log.h"
 #include "model/incident.h"
 #include "model/metrics/stream_name.h"
+#include "pipeline/alert/each_job.h"
 #include "pipeline/alert/job_incident.h"
 #include "read/charts/continuity_read.h"
 #include "state/pipeline_state.h"
@@ -189,16 +189,5 @@ static enum status watch(
 
 void continuity_watch_run(struct pipeline *pipeline, struct store_reader *reader)
 {
-	AUTO_MEM struct job_state **jobs = NULL;
-	struct error err;
-	size_t count;
-
-	if (directory_list(pipeline->directory, &jobs, &count, &err) != OK)
-		return; /* out of memory: the next round tries again */
-	for (size_t i = 0; i < count; i++) {
-		enum status status = atomic_load(&jobs[i]->is_deleted) ? OK : watch(pipeline, reader, jobs[i], &err);
-		if (status != OK && status != ERR_UNAVAILABLE && status != ERR_NOT_FOUND)
-			log_line(LOG_WARNING, "continuity_failed", "job=\"%s\" error=\"%s\"", jobs[i]->name, err.text);
-		job_unref(jobs[i]);
-	}
+	each_job_look(pipeline, reader, "continuity_failed", watch);
 }

@@ -1,9 +1,9 @@
 #include "pipeline/alert/overdue.h"
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "model/incident.h"
 #include "model/metrics/stream_name.h"
+#include "pipeline/alert/each_job.h"
 #include "pipeline/alert/job_incident.h"
 #include "state/streams/directory.h"
 #include "state/pipeline_state.h"
@@ -353,16 +353,5 @@ static enum status look_at(
 
 void overdue_run(struct pipeline *pipeline, struct store_reader *reader)
 {
-	AUTO_MEM struct job_state **jobs = NULL;
-	struct error err;
-	size_t count;
-
-	if (directory_list(pipeline->directory, &jobs, &count, &err) != OK)
-		return; /* out of memory: the next round tries again */
-	for (size_t i = 0; i < count; i++) {
-		enum status status = atomic_load(&jobs[i]->is_deleted) ? OK : look_at(pipeline, reader, jobs[i], &err);
-		if (status != OK && status != ERR_UNAVAILABLE && status != ERR_NOT_FOUND)
-			log_line(LOG_WARNING, "due_failed", "job=\"%s\" error=\"%s\"", jobs[i]->name, err.text);
-		job_unref(jobs[i]);
-	}
+	each_job_look(pipeline, reader, "due_failed", look_at);
 }

@@ -1,8 +1,8 @@
 #include "pipeline/alert/stragglers.h"
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "model/incident.h"
+#include "pipeline/alert/each_job.h"
 #include "pipeline/alert/incidents.h"
 #include "state/streams/directory.h"
 #include "state/pipeline_state.h"
@@ -269,16 +269,5 @@ static enum status look_at(
 
 void stragglers_run(struct pipeline *pipeline, struct store_reader *reader)
 {
-	AUTO_MEM struct job_state **jobs = NULL;
-	struct error err;
-	size_t count;
-
-	if (directory_list(pipeline->directory, &jobs, &count, &err) != OK)
-		return; /* out of memory: the next round tries again */
-	for (size_t i = 0; i < count; i++) {
-		enum status status = atomic_load(&jobs[i]->is_deleted) ? OK : look_at(pipeline, reader, jobs[i], &err);
-		if (status != OK && status != ERR_UNAVAILABLE)
-			log_line(LOG_WARNING, "straggler_failed", "job=\"%s\" error=\"%s\"", jobs[i]->name, err.text);
-		job_unref(jobs[i]);
-	}
+	each_job_look(pipeline, reader, "straggler_failed", look_at);
 }

@@ -1,0 +1,16 @@
+/*
+ * Job: a look of the maintenance thread at each job in RAM.
+ * Threads: maintenance.
+ */
+#pragma once
+
+#include "state/streams/directory.h"
+
+struct pipeline;
+struct store_reader;
+
+/* Jobs that were deleted are left out. A look that fails is logged as `event`, and does not keep the others; one at a job that has
+ * gone meanwhile, or while the store is away, is tried again with the next round. */
+void each_job_look(struct pipeline *pipeline, struct store_reader *reader, const char *event,
+	enum status (*look)(
+		struct pipeline *pipeline, struct store_reader *reader, struct job_state *job, struct error *err));
