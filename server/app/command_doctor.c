@@ -148,6 +148,25 @@ static int examine_postgres(const struct options *options)
 	return is_good ? EXIT_DONE : EXIT_FAILED;
 }
 
+/* It takes the lock of the file for its checkpoints, and a commit that comes meanwhile fails. */
+static bool tell_litestream(const char *db)
+{
+	struct error err = {0};
+	const char *trace;
+
+	if (access(db, F_OK) != 0)
+		return true;
+	if (store_find_litestream(db, &trace, &err) != OK) {
+		printf("litestream      not known: %s\n", err.text);
+		return true;
+	}
+	if (!*trace)
+		return true;
+	printf("litestream      WRONG: %s; beside a server it makes commits fail. Stop it and remove what it left; sm-server backup --every copies a file, and PostgreSQL has standbys\n",
+		trace);
+	return false;
+}
+
 int command_doctor(const struct options *options)
 {
 	char folder[PATH_MAX];
@@ -165,6 +184,7 @@ int command_doctor(const struct options *options)
 	const char *file_system = file_system_of(folder);
 	printf("file system     %s%s\n", file_system,
 		strcmp(file_system, "local") == 0 ? "" : "  REFUSED: SQLite loses data on a network's");
+	is_good = tell_litestream(db) && is_good;
 	tell_limits();
 	tell_clock();
 	return is_good ? EXIT_DONE : EXIT_FAILED;

@@ -269,22 +269,43 @@ static enum status print_plan(const struct store_options *store_options, size_t 
 	return OK;
 }
 
+static enum status migrate(const struct store_options *store_options, struct error *err)
+{
+	AUTO(store) store = NULL;
+
+	TRY(store_open(&store, store_options, err));
+	printf("%s: migrated\n", store_options->path);
+	return OK;
+}
+
+static enum status migrate_and_grant(const struct options *options, const struct store_options *db, struct error *err)
+{
+	const char *role = options_text(options, "runtime-role");
+	size_t pending;
+
+	if (role && !storage_is_postgres(options))
+		return store_grant(db, role, err); /* which says why not, before anything is done */
+	TRY(print_plan(db, &pending, err));
+	if (options_flag(options, "plan"))
+		return OK;
+	if (pending)
+		TRY(migrate(db, err));
+	if (!role)
+		return OK;
+	TRY(store_grant(db, role, err));
+	printf("%s: role '%s' may run a server\n", db->path, role);
+	return OK;
+}
+
 static int command_migrate(const struct options *options)
 {
 	struct storage_tool tool;
-	AUTO(store) store = NULL;
 	struct error err = {0};
-	size_t pending;
 
 	storage_tool_init(&tool, options, options_text(options, "db"));
-	if (print_plan(&tool.store, &pending, &err) != OK)
-		return command_fail(&err, EXIT_FAILED);
-	if (options_flag(options, "plan") || !pending)
-		return EXIT_DONE;
-	enum status status = store_open(&store, &tool.store, &err);
+	enum status status = migrate_and_grant(options, &tool.store, &err);
 	if (status != OK)
 		return command_fail(&err, status == ERR_CONFLICT ? EXIT_REFUSED : EXIT_FAILED);
-	printf("%s: migrated\n", tool.store.path);
 	return EXIT_DONE;
 }
 

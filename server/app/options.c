@@ -715,6 +715,10 @@ static const struct option_spec options[] = {
 	{.name = "replace", .kind = OPTION_FLAG, .help = "restore: over a database that is there; it is kept beside."},
 	{.name = "quick", .kind = OPTION_FLAG, .help = "check: compare rows, but decode no block and no chunk."},
 	{.name = "plan", .kind = OPTION_FLAG, .help = "migrate: only say what would be done."},
+	{.name = "runtime-role",
+		.kind = OPTION_TEXT,
+		.value_name = "ROLE",
+		.help = "migrate: give this role of PostgreSQL what a server needs, also in tables that a later migration makes."},
 	{0},
 };
 
@@ -724,7 +728,7 @@ const struct option_program app_program = {
 	.about = "The self-hosted metrics server and dashboard for training fleets.",
 	.usage = "[OPTIONS]\ntoken create NAME [--scope read|write|admin] [--team TEAM] [--aws] [--db FILE]\n"
 		 "backup FILE [--every TIME] [--keep N] [--db FILE]\nrestore FILE [--replace] [--db FILE]\n"
-		 "check [--quick] [--db FILE]\nmigrate [--plan] [--db FILE]\n"
+		 "check [--quick] [--db FILE]\nmigrate [--plan] [--runtime-role ROLE] [--db FILE]\n"
 		 "move FROM TO [--schema NAME] [--secret-key-file FILE]\ndoctor [--db FILE]",
 	.notes =
 		"Exit status: 0 stopped in order or done, 1 failed or (check) damaged, 2 usage, 4 refused by the running server.",

@@ -5,6 +5,11 @@
 
 /* PATH with the suffix, of the file itself where PATH is a symbolic link to it. NULL: out of memory. */
 char *store_beside(const char *path, const char *suffix) __attribute__((warn_unused_result));
+/*
+ * What litestream has left in a file or beside it: "" when nothing; as long as the program. It ends transactions of a server that it
+ * works beside. The file is there, and may be a server's.
+ */
+enum status store_find_litestream(const char *path, const char **trace, struct error *err) MUST_CHECK;
 /* A server, or a tool that keeps one out, has the file open, under this or another name. Not beside a connection of this process
  * to the same file, whose locks it would end. */
 bool store_is_in_use(const char *path, int64_t *pid);
@@ -46,6 +51,12 @@ enum status store_backup_offline(const char *path, const char *copy_path, struct
 /* Puts a copy in the place of a database that no server has; the old one is kept as PATH.before-restore when there is one
  * and `replaces`, else it is a conflict. */
 enum status store_restore(const char *copy_path, const char *path, bool replaces, struct error *err) MUST_CHECK;
+
+/*
+ * What a server needs in the schema, to a role that does not own its tables; also of tables that later migrations make. By who owns
+ * them, also beside a server. ERR_NOT_FOUND: there is no such role; ERR_UNSUPPORTED: a file has none.
+ */
+enum status store_grant(const struct store_options *options, const char *role, struct error *err) MUST_CHECK;
 
 /*
  * What the server of a PostgreSQL database is like: each fact with what is wrong with it ("": nothing). is_bad: what is acknowledged may

@@ -364,19 +364,50 @@ def test_doctor_says_what_the_database_is_like(server, cluster):
 
 
 def test_a_role_that_may_not_change_tables_is_enough(server, cluster):
-    made = tool(server, "migrate", *server.database_options())
-    assert made.returncode == 0, made
-    cluster.psql(f"""CREATE ROLE runner LOGIN; GRANT USAGE ON SCHEMA {server.schema} TO runner;
-        GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {server.schema} TO runner;""")
-    options = [one.replace("sm@", "runner@") for one in server.database_options()]
-    server.database_options = lambda: options
+    """Its name is one that SQL would not take as it stands."""
+    cluster.psql('CREATE ROLE "run-ner" LOGIN')
+    granting = ("migrate", *server.database_options(), "--runtime-role", "run-ner")
+    made = tool(server, *granting)
+    assert made.returncode == 0 and made.stdout.endswith(": role 'run-ner' may run a server\n"), made
+    options = [one.replace("sm@", "run-ner@") for one in server.database_options()]
+    own_options, server.database_options = server.database_options(), lambda: options
+    done, facts, wrong = doctor(server)
+    assert facts["grants"] == "all that a server needs" and wrong == ["fsync"], done
     for _ in range(2):
         server.start().send("j", "step: 1 loss: 1.5")
         server.kill()
     server.start()
     server.wait_for_points("j", "train:loss", 2)
     with pytest.raises(RuntimeError, match="permission denied"):
-        cluster.psql(f"SET ROLE runner; CREATE TABLE {server.schema}.x (n bigint);")
+        cluster.psql(f'SET ROLE "run-ner"; CREATE TABLE {server.schema}.x (n bigint);')
+    # A table that a later migration makes, by the same owner:
+    cluster.psql(f"CREATE TABLE {server.schema}.later (n bigint)")
+    cluster.psql(f'SET ROLE "run-ner"; INSERT INTO {server.schema}.later VALUES (1); DELETE FROM {server.schema}.later;')
+    again = tool(server, *granting)  # beside the server, which goes on
+    assert again.returncode == 0 and "Nothing is to be done.\n" in again.stdout, again
+    refused = tool(server, "migrate", *options, "--runtime-role", "run-ner")  # who may do nothing of the sort
+    assert refused.returncode == 1 and "run this as its owner, 'sm'" in refused.stderr, refused
+    assert tool(server, "doctor", *own_options).returncode == 1  # for fsync
+
+
+def test_who_is_given_nothing_is_told_what_is_missing(server, cluster):
+    nobody = tool(server, "migrate", *server.database_options(), "--runtime-role", "nobody; DROP")
+    assert nobody.returncode == 1 and "has no role 'nobody; DROP'" in nobody.stderr, nobody
+    cluster.psql("CREATE ROLE guest LOGIN")
+    options = [one.replace("sm@", "guest@") for one in server.database_options()]
+    done, facts, wrong = doctor(server, *options)
+    assert facts["grants"].startswith("lacks USAGE of the schema  WRONG: as the role that owns the tables: sm-server migrate --runtime-role guest"), done
+    assert wrong == ["fsync", "grants"] and "not there yet" not in done.stdout, done
+    cluster.psql(f"GRANT USAGE ON SCHEMA {server.schema} TO guest")
+    done, facts, wrong = doctor(server, *options)
+    assert re.match(r"lacks DELETE of \w+, \w+, \w+ and \d+ more; INSERT of .*; SELECT of .*; UPDATE of .*WRONG", facts["grants"]), done
+    cluster.psql(f"""GRANT SELECT, INSERT, UPDATE, DELETE, TRUNCATE ON ALL TABLES IN SCHEMA {server.schema} TO guest;
+        REVOKE UPDATE ON {server.schema}.lease FROM guest""")
+    done, facts, wrong = doctor(server, *options)
+    assert facts["grants"].startswith("lacks UPDATE of lease  WRONG") and wrong == ["fsync", "grants"], done
+    cluster.psql(f"GRANT UPDATE ON {server.schema}.lease TO guest")
+    done, facts, wrong = doctor(server, *options)
+    assert facts["grants"] == "all that a server needs" and facts["schema"].startswith(f"{server.schema}, version "), done
 
 
 # ---- what is refused at the start ----

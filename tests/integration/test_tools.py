@@ -2,6 +2,7 @@
 
 import contextlib
 import random
+import pathlib
 import re
 import shutil
 import sqlite3
@@ -207,6 +208,18 @@ def test_migrate_says_what_an_upgrade_will_do_and_does_it(filled):
     filled.start()
     assert len(filled.lines("gpt")) == 6000
     wait_until(lambda: filled.points("gpt", "loss", buckets=10)["total_points"] == 6000, what="charts as before")
+
+
+@pytest.mark.parametrize("leave, trace", [
+    (lambda db: (db.parent / f".{db.name}-litestream").mkdir(), "its folder"),
+    (lambda db: sqlite3.connect(db).executescript("CREATE TABLE _litestream_lock (id INTEGER)"), "its tables"),
+])
+def test_doctor_warns_of_litestream(filled, leave, trace):
+    """Measured: its checkpoints lock the file, and commits of the server that has it fail."""
+    assert "litestream" not in run(filled, "doctor")
+    leave(pathlib.Path(filled.database))
+    text = run(filled, "doctor", expect=1)
+    assert f"litestream      WRONG: {trace}" in text and "backup --every" in text
 
 
 def test_doctor_tells_what_the_machine_is_like(filled):

@@ -62,8 +62,22 @@ static const struct question questions[] = {
 		" THEN 0::bigint ELSE 1::bigint END FROM pg_stat_ssl AS s WHERE s.pid = pg_backend_pid()"},
 };
 
+/* One that lacks USAGE takes the schema for one that is not there. Only a part of the journal is truncated. No row: there is no schema. */
+static const struct question grants = {"grants",
+	"SELECT CASE v.missing WHEN '' THEN 'all that a server needs' ELSE 'lacks ' || v.missing END,"
+	" CASE v.missing WHEN '' THEN '' ELSE 'as the role that owns the tables: sm-server migrate --runtime-role ' || current_user END,"
+	" CASE v.missing WHEN '' THEN 0::bigint ELSE 1::bigint END"
+	" FROM (SELECT CASE WHEN NOT has_schema_privilege(n.oid, 'USAGE') THEN 'USAGE of the schema' ELSE coalesce((SELECT string_agg(t.what, '; ')"
+	" FROM (SELECT p.name || ' of ' || array_to_string((array_agg(c.relname ORDER BY c.relname))[1:3], ', ')"
+	" || CASE WHEN count(*) > 3 THEN ' and ' || count(*) - 3 || ' more' ELSE '' END AS what"
+	" FROM pg_class AS c CROSS JOIN (VALUES ('SELECT'), ('INSERT'), ('UPDATE'), ('DELETE'), ('TRUNCATE')) AS p (name)"
+	" WHERE c.relnamespace = n.oid AND c.relkind IN ('r', 'p') AND (p.name <> 'TRUNCATE' OR c.relispartition)"
+	" AND NOT has_table_privilege(c.oid, p.name) GROUP BY p.name ORDER BY p.name) AS t), '') END AS missing"
+	" FROM pg_namespace AS n WHERE n.nspname = current_setting('search_path')) AS v"};
+
 struct examining {
 	struct store_reader *on;
+	bool is_bad; /* what was asked last */
 	void (*tell)(void *context, const struct store_fact *fact);
 	void *context;
 };
@@ -80,6 +94,7 @@ static enum status ask(struct examining *e, const struct question *question, str
 	struct store_fact fact = {.what = question->what, .value = column_borrow(&s), .remark = column_borrow(&s)};
 	fact.is_bad = column_bool(&s);
 	TRY(statement_check(&s, err));
+	e->is_bad = fact.is_bad;
 	e->tell(e->context, &fact);
 	return OK;
 }
@@ -145,7 +160,10 @@ static enum status tell_time(struct examining *e, const char *what, const char *
 
 static enum status examine(struct examining *e, const char *schema, struct error *err)
 {
-	TRY(tell_schema(e, schema, err));
+	e->is_bad = false;
+	TRY(ask(e, &grants, err));
+	if (!e->is_bad) /* else it cannot be read */
+		TRY(tell_schema(e, schema, err));
 	for (size_t i = 0; i < sizeof questions / sizeof *questions; i++)
 		TRY(ask(e, &questions[i], err));
 	TRY(tell_time(e, "round trip", "SELECT 1", err));

@@ -29,6 +29,8 @@ enum status postgres_migrate(const struct postgres_options *options, int64_t tok
 /* 0: there is no such schema, or nothing of this program in it. bytes: of the whole database. */
 enum status postgres_version(
 	const struct postgres_options *options, int64_t *version, uint64_t *bytes, struct error *err) MUST_CHECK;
+/* To a role that is there, as store_grant says. */
+enum status postgres_grant(const struct postgres_options *options, const char *role, struct error *err) MUST_CHECK;
 /* As store_examine says. */
 enum status postgres_examine(const struct postgres_options *options,
 	void (*tell)(void *context, const struct store_fact *fact), void *context, struct error *err) MUST_CHECK;

@@ -7,6 +7,10 @@
 #include "store/sql/jobs/main_metrics.h"
 #include "store/sql/search/search_cache.h"
 
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
 enum { DEFAULT_SEARCH_BYTES = 512 << 20 };
 
 bool store_is_postgres(const char *path)
@@ -66,6 +70,39 @@ enum status store_plan_migrations(
 	TRY(is_postgres ? postgres_version(&postgres, &out->version, &out->bytes, err)
 			: database_version(options->path, &out->version, &out->bytes, err));
 	return migrations_plan(is_postgres ? embedded_postgres_migrations : embedded_migrations, arena, out, err);
+}
+
+enum status store_find_litestream(const char *path, const char **trace, struct error *err)
+{
+	AUTO(store_reader) reader = NULL;
+	AUTO_DONE(buf) folder = BUF_INIT(PATH_MAX);
+	const char *name = strrchr(path, '/');
+	bool has = false;
+
+	name = name ? name + 1 : path;
+	buf_printf(&folder, "%.*s.%s-litestream", (int)(name - path), path, name);
+	buf_append_char(&folder, 0);
+	TRY(buf_status(&folder, err));
+	*trace = access(folder.ptr, F_OK) == 0 ? "its folder (.NAME-litestream) lies beside the file" : "";
+	if (**trace)
+		return OK;
+	TRY(connection_open_reader(&reader, path, 0, err));
+	TRY(check_has_table(reader, "_litestream_seq", &has, err));
+	if (!has)
+		TRY(check_has_table(reader, "_litestream_lock", &has, err));
+	if (has)
+		*trace = "its tables (_litestream_seq, _litestream_lock) are in the file";
+	return OK;
+}
+
+enum status store_grant(const struct store_options *options, const char *role, struct error *err)
+{
+	const struct postgres_options postgres = {.conninfo = options->path, .schema = options->schema};
+
+	if (!store_is_postgres(options->path))
+		return error_set_field(err, ERR_UNSUPPORTED, "runtime-role",
+			"a database file has no roles: --runtime-role is for PostgreSQL");
+	return postgres_grant(&postgres, role, err);
 }
 
 enum status store_examine(const struct store_options *options,
