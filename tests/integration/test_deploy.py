@@ -9,6 +9,7 @@ import urllib.request
 
 import pytest
 
+from postgres import Cluster
 from smserver import ROOT, find_binary, sanitizer_environment, wait_until
 
 UNIT = ROOT / "deploy/smfleet.service"
@@ -168,6 +169,28 @@ def test_a_container_runs_the_other_commands_too(tmp_path):
     end(process)
 
 
+def test_containers_of_one_postgresql_database_wait_for_each_other(tmp_path):
+    """A first start makes no token there, as each of them has one."""
+    with Cluster() as cluster:
+        where = {"SMFLEET_DB": cluster.url, "SMFLEET_SECRET_KEY_FILE": str(tmp_path / "key")}
+        process = start_container(tmp_path, **where)
+        said = next(line for line in process.stdout if "no token exists yet" in line or "event=listening" in line)
+        process.terminate()
+        assert "no token exists yet" in said and process.wait(60) == 1
+        process = start_container(tmp_path, "token", "create", "admin", "--scope", "admin", **where)
+        token = process.stdout.read().strip()
+        assert process.wait(60) == 0, token
+        first = start_container(tmp_path, **where)
+        port = said_until_listening(first)[1]
+        assert ask(port, "/api/v1/tokens", token) == 200
+        second = start_container(tmp_path, **where)
+        assert any("event=standby" in line for line in second.stdout)
+        end(first)
+        port = said_until_listening(second)[1]
+        assert ask(port, "/api/v1/tokens", token) == 200
+        end(second)
+
+
 def documents(name):
     yaml = pytest.importorskip("yaml", reason="needs python3-yaml")
     return list(yaml.safe_load_all((ROOT / "deploy" / name).read_text()))
@@ -204,3 +227,66 @@ def test_the_kubernetes_manifest_hangs_together(server):
     known = run(find_binary("sm-server"), "--help").stdout
     for variable in container["env"]:
         assert "--" + variable["name"].removeprefix("SMFLEET_").lower().replace("_", "-") + " " in known, variable
+
+
+def check_strict(pod, container):
+    """As strict as Kubernetes' "restricted" profile."""
+    inner = container["securityContext"]
+    assert pod["securityContext"]["runAsNonRoot"] and pod["securityContext"]["seccompProfile"]["type"] == "RuntimeDefault"
+    assert not inner["allowPrivilegeEscalation"] and inner["capabilities"]["drop"] == ["ALL"] and inner["readOnlyRootFilesystem"]
+    assert {mount["name"] for mount in container["volumeMounts"]} <= {volume["name"] for volume in pod["volumes"]}
+
+
+def test_the_manifest_of_two_servers_on_postgresql_hangs_together(server, tmp_path):
+    found = documents("kubernetes-postgres.yaml")
+    by = {(one["kind"], one["metadata"]["name"]): one["spec"] for one in found if "spec" in one}
+    servers, balancer = by["Deployment", "smfleet"], by["Deployment", "smfleet-balancer"]
+    pods = {name: by["Job", name]["template"]["spec"] for name in ("smfleet-migrate", "smfleet-first-token")}
+    for spec, service in ((servers, "smfleet-servers"), (balancer, "smfleet")):
+        labels = spec["template"]["metadata"]["labels"]
+        assert spec["selector"]["matchLabels"] == labels == by["Service", service]["selector"] and spec["replicas"] == 2
+        (container,) = spec["template"]["spec"]["containers"]
+        assert {port["targetPort"] for port in by["Service", service]["ports"]} == {port["name"] for port in container["ports"]}
+    assert by["PodDisruptionBudget", "smfleet"] == {"minAvailable": 1, "selector": servers["selector"]}
+    assert by["Service", "smfleet-servers"]["publishNotReadyAddresses"] and by["Service", "smfleet-servers"]["clusterIP"] == "None"
+    # A standby is as ready as the owner, or an update and a drained node would wait for it for ever.
+    (container,) = servers["template"]["spec"]["containers"]
+    for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
+        assert container[probe]["httpGet"] == {"path": "/healthz", "port": "http"}
+    assert server.get("/healthz", headers={"Host": "10.1.2.3:8080"}).status == 200
+    image = (ROOT / "deploy/Dockerfile").read_text()
+    known = run(find_binary("sm-server"), "--help").stdout
+    secret = {"key", "ca.crt", "password", "owner-password"}
+    text = (ROOT / "deploy/kubernetes-postgres.yaml").read_text()
+    assert all(f"={name}" in text or f"-literal={name}" in text for name in secret)
+    for pod in (servers["template"]["spec"], balancer["template"]["spec"], *pods.values()):
+        for one in (*pod.get("initContainers", []), *pod["containers"]):
+            check_strict(pod, one)
+            if not one["image"].startswith("smfleet:"):
+                continue
+            assert f"USER {pod['securityContext']['runAsUser']}:{pod['securityContext']['runAsGroup']}\n" in image and "libpq5" in image
+            for variable in one.get("env", []):
+                if "valueFrom" in variable:
+                    assert variable["name"] == "PGPASSWORD" and variable["valueFrom"]["secretKeyRef"]["key"] in secret
+                else:
+                    assert "--" + variable["name"].removeprefix("SMFLEET_").lower().replace("_", "-") + " " in known, variable
+    # The two databases' addresses differ by their role alone, and the key is where the first container puts it.
+    owner, first = (next(v["value"] for v in pods[name]["containers"][0]["env"] if v["name"] == "SMFLEET_DB") for name in pods)
+    runtime = {v["name"]: v.get("value") for v in container["env"]}
+    assert owner.replace("smfleet_owner@", "smfleet@") == first == runtime["SMFLEET_DB"]
+    assert pods["smfleet-migrate"]["containers"][0]["args"] == ["migrate", "--runtime-role", "smfleet"]
+    assert servers["template"]["spec"]["initContainers"][0]["command"][-1] == runtime["SMFLEET_SECRET_KEY_FILE"]
+
+
+def test_the_balancer_of_the_manifest_is_that_of_the_example(tmp_path):
+    """But for how it finds the servers, and that it says that it lives."""
+    (conf,) = (one["data"]["haproxy.cfg"] for one in documents("kubernetes-postgres.yaml") if one["kind"] == "ConfigMap")
+    path = tmp_path / "haproxy.cfg"
+    path.write_text(conf)
+    haproxy = shutil.which("haproxy") or shutil.which("/usr/sbin/haproxy")
+    if haproxy:
+        done = run(haproxy, "-c", "-f", path)
+        assert done.returncode == 0, done.stdout
+    example = {line.strip() for line in (ROOT / "deploy/examples/postgres/haproxy.cfg").read_text().splitlines()}
+    own = [line for line in conf.splitlines() if line.strip() and line.strip() not in example]
+    assert [line.split()[0] for line in own] == ["resolvers", "parse-resolv-conf", "hold", "#", "http-request", "server-template"], own

@@ -34,11 +34,11 @@ class Writer(threading.Thread):
         try:
             if not self.connection:
                 self.connection = http.client.HTTPConnection("127.0.0.1", self.load.ports[self.at], timeout=ANSWER_S)
-            self.connection.request("POST", f"/api/v1/logs?job={quote(self.load.job)}&stream={self.stream}{place}", body, {"Content-Type": "text/plain"})
+            self.connection.request("POST", f"/api/v1/logs?job={quote(self.load.job)}&stream={self.stream}{place}", body, self.load.headers)
             reply = self.connection.getresponse()
             said, status, after = reply.read(), reply.status, reply.headers.get("Retry-After")
             if status != 200:
-                assert status in (429, 503) and int(after) > 0, f"{self.stream}: {status}, Retry-After {after}: {said}"
+                assert status in (429, 503, *self.load.gateway) and int(after) > 0, f"{self.stream}: {status}, Retry-After {after}: {said}"
                 self.said = json.loads(said)["detail"]
         except (OSError, http.client.HTTPException):
             status = 0
@@ -72,8 +72,11 @@ class Writer(threading.Thread):
 class Load:
     """with Load(servers) as load: …, load.check(server). Their ports may change, their number does not."""
 
-    def __init__(self, servers, job="load", writers=6, pace_s=PACE_S):
+    def __init__(self, servers, job="load", writers=6, pace_s=PACE_S, token=None, gateway=()):
+        """gateway: what a balancer answers when its server went away meanwhile."""
         self.job, self.ports, self.pace_s = job, [server.port for server in servers], pace_s
+        self.headers = {"Content-Type": "text/plain", **({"Authorization": f"Bearer {token}"} if token else {})}
+        self.gateway = gateway
         self.is_over, self.gives_up, self.lock = threading.Event(), threading.Event(), threading.Lock()
         self.last = self.gap_from = time.monotonic()
         self.longest_gap = 0.0
