@@ -32,6 +32,7 @@ BATCH_BYTES = 256 << 10
 LINGER_S = 0.2
 MAX_LINE_BYTES = 60000  # longer lines become several
 ENDED = ["Completed", "Failed", "Stopped"]
+FAR_OFFSET = 1 << 61
 
 
 def say(text):
@@ -182,15 +183,12 @@ class Identity:
         other = first_set(environment, "PMIX_NAMESPACE", "TORCHELASTIC_RUN_ID")
         return other if other != "none" else None
 
-    def document(self, job):
-        resources = {"InstanceCount": self.instance_count} if self.instance_count else {}
-        if self.instance_type:
-            resources["InstanceType"] = self.instance_type
-        document = {"TrainingJobName": job, "ResourceConfig": resources,
-                    "Tags": [{"Key": key, "Value": value} for key, value in self.tags.items() if value]}
-        if self.hyper_parameters:
-            document["HyperParameters"] = self.hyper_parameters
-        return document
+    def facts(self):
+        """What the server is told of the run when it begins."""
+        facts = {"job": self.job, "run_key": self.run_key, "hp": self.hyper_parameters,
+                 "tags": {key: value for key, value in self.tags.items() if value},
+                 "instance_type": self.instance_type, "instance_count": self.instance_count}
+        return {key: value for key, value in facts.items() if value}
 
 
 # ---- the server -----------------------------------------------------------------------------------------------------
@@ -209,14 +207,16 @@ class Away(Exception):
 
 
 class Address:
-    def __init__(self, url, token_file, ca_file):
+    def __init__(self, url, token_file, ca_file, token=None):
         self.url = url
         parts = urllib.parse.urlsplit(url if "//" in url else "http://" + url)
         self.prefix = parts.path.rstrip("/")
         self.headers = {"User-Agent": "sm_ship.py/" + VERSION}
         if token_file:
             with open(token_file) as file:
-                self.headers["Authorization"] = "Bearer " + file.read().strip()
+                token = file.read().strip()
+        if token:
+            self.headers["Authorization"] = "Bearer " + token
         if parts.scheme == "https":
             self.connection = http.client.HTTPSConnection(parts.hostname, parts.port or 443, timeout=30,
                                                           context=ssl.create_default_context(cafile=ca_file))
@@ -254,9 +254,9 @@ class Address:
 class Server:
     """One database at one or more addresses: the one that answered last is asked, and the next one when it is away."""
 
-    def __init__(self, urls, token_file, ca_file):
+    def __init__(self, urls, token_file, ca_file, token=None):
         self.url = urls
-        self.addresses = [Address(url.strip(), token_file, ca_file) for url in urls.split(",")]
+        self.addresses = [Address(url.strip(), token_file, ca_file, token) for url in urls.split(",")]
 
     def call(self, method, path, body=None, content_type="application/json"):
         """As Address has it."""
@@ -289,6 +289,9 @@ class Spool:
         record = {"s": stream, "line": line.rstrip(b"\n").decode("utf-8", "replace").replace("\0", "\ufffd")}
         if ts_ms:
             record["ts"] = ts_ms
+        self.put_record(record)
+
+    def put_record(self, record):
         packed = json.dumps(record).encode() + b"\n"
         with self.changed:
             self.file.seek(self.written)
@@ -342,11 +345,15 @@ class Sender:
     def __init__(self, server, identity, spool, streams, resumes):
         self.server, self.identity, self.spool, self.streams, self.resumes = server, identity, spool, streams, resumes
         self.job = identity.job
+        self.started_ms = now_ms()
         self.offsets = {}
         self.give_up_at = None
         self.result = None
         self.outcome = None
         self.thread = threading.Thread(target=self.run, daemon=True)
+
+    def say(self, text):
+        say(text)
 
     def insist(self, call, *arguments):
         wait_s, is_away = 0.25, False
@@ -357,7 +364,7 @@ class Sender:
                 if self.give_up_at is not None and time.monotonic() >= self.give_up_at:
                     raise
                 if not is_away:
-                    say("{}; lines are kept and sent when the server is back".format(error))
+                    self.say("{}; what was read is kept and sent when the server is back".format(error))
                 is_away = True
                 deadline = time.monotonic() + max(wait_s, min(error.retry_after_s, 300))
                 while time.monotonic() < deadline and not (self.give_up_at and time.monotonic() >= self.give_up_at):
@@ -368,20 +375,13 @@ class Sender:
         return "/api/v1/jobs/{}{}".format(urllib.parse.quote(self.job, safe=""), rest)
 
     def create(self):
-        number = 1
-        while True:
-            self.job = self.identity.job if number == 1 else "{}-{}".format(self.identity.job[:250], number)
-            status, reply = self.insist(self.server.post, "/api/v1/jobs", self.identity.document(self.job))
-            if status != 409 or self.resumes:
-                break
-            reply = self.insist(self.server.call, "GET", self.path(""))[1]
-            tags = {tag.get("Key"): tag.get("Value") for tag in reply.get("Tags") or []}
-            is_same_run = self.identity.run_key and tags.get("run_key") == self.identity.run_key
-            if reply.get("TrainingJobStatus") not in ENDED or is_same_run or number == 1000:
-                break
-            number += 1
-        if number > 1:
-            say("job '{}' has ended: this run is '{}' (--resume would go on with it)".format(self.identity.job, self.job))
+        """The server chooses the run's name: a token that may only write cannot see which jobs have ended."""
+        status, reply = self.insist(self.server.post, "/api/v1/sessions", dict(self.identity.facts(), resume=self.resumes))
+        if status != 201:
+            raise Refused(reply.get("detail") or "there is no such address; is it an smfleet server?")
+        self.job = reply["job"]
+        if self.job != self.identity.job:
+            self.say("job '{}' has ended: this run is '{}' (--resume would go on with it)".format(self.identity.job, self.job))
 
     def tell(self, secondary_status, time_ms, unless, reason=None):
         change = {"SecondaryStatus": secondary_status, "time_ms": time_ms}
@@ -392,37 +392,43 @@ class Sender:
         try:
             self.insist(self.server.post, self.path("/transitions"), change)
         except Refused as error:
-            say("the server did not take the job's status: {}".format(error))
+            self.say("the server did not take the job's status: {}".format(error))
 
     def known_bytes(self, stream):
-        reply = self.insist(self.server.call, "GET", self.path("/streams"))[1]
-        return sum(row.get("bytes", 0) for row in reply.get("streams") or [] if row.get("stream") == stream)
+        """Where the stream stands; a token that may only write is told, too: by the answer to an offset that leaves a gap."""
+        query = {"job": self.job, "stream": stream, "offset": FAR_OFFSET}
+        reply = self.insist(self.server.call, "POST", "/api/v1/logs?" + urllib.parse.urlencode(query), b"\n", "text/plain")[1]
+        return reply.get("next_offset", 0)
 
     def send(self, stream, records):
         name = self.streams[stream]
         if name not in self.offsets:
             self.offsets[name] = self.known_bytes(name)
-        query = {"job": self.job, "stream": name, "host": self.identity.host, "offset": self.offsets[name]}
-        body = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records).encode()
-        status, reply = self.insist(self.server.call, "POST", "/api/v1/logs?" + urllib.parse.urlencode(query), body,
+        sent = sum(len(record["line"].encode()) + 1 for record in records)
+        self.deliver("/api/v1/logs", name, name, records, sent)
+
+    def deliver(self, path, name, counter, records, sent, **more):
+        """counter: whose offset it is, which goes on by `sent` where the server does not say."""
+        query = dict(more, job=self.job, stream=name, host=self.identity.host, offset=self.offsets[counter])
+        body = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records).encode("utf-8", "replace")
+        status, reply = self.insist(self.server.call, "POST", path + "?" + urllib.parse.urlencode(query), body,
                                     "application/x-ndjson")
         if status == 404:
             raise Refused(reply.get("detail") or "there is no such address; is it an smfleet server?")
         if status == 409:  # another writer, or the stream was cut: the server says where to go on
-            say(reply.get("detail"))
-            self.offsets.pop(name)
+            self.say(reply.get("detail"))
+            self.offsets.pop(counter)
             if "next_offset" in reply:
-                self.offsets[name] = reply["next_offset"]
-            return
-        sent = sum(len(record["line"].encode()) + 1 for record in records)
-        self.offsets[name] = reply.get("next_offset", self.offsets[name] + sent)
+                self.offsets[counter] = reply["next_offset"]
+            return {}
+        self.offsets[counter] = reply.get("next_offset", self.offsets[counter] + sent)
         self.spool.release()
+        return reply
 
     def run(self):
         try:
-            started_ms = now_ms()
             self.create()
-            self.tell("Training", started_ms, None if self.resumes else ENDED)
+            self.tell("Training", self.started_ms, None if self.resumes else ENDED)
             while True:
                 batch = self.spool.take()
                 if batch is None:
@@ -432,10 +438,10 @@ class Sender:
             self.tell_end()
             self.result = 0
         except Away as error:
-            say("server {} was not reached in time: {}".format(self.server.url, error))
+            self.say("server {} was not reached in time: {}".format(self.server.url, error))
             self.result = 3
         except Refused as error:
-            say(error)
+            self.say(error)
             self.result = 4
 
     def tell_end(self):

@@ -55,9 +55,9 @@ static const struct http_route routes[] = {
 		.summary =
 			"Send log lines as text/plain or application/x-ndjson; with offset= or an Idempotency-Key you can send the same body again without storing it twice"},
 	{HTTP_POST, "/api/v1/points", SCOPE_WRITE, ROUTE_UPLOAD, .upload = &api_upload_points,
-		.query = "job stream host session", .body = "series:array points:array",
+		.query = "job stream host offset session source", .body = "series:array points:array",
 		.summary =
-			"Send points of metrics as JSON (columns or objects), NDJSON, CSV (long or wide) or Prometheus text; an Idempotency-Key works as for lines"},
+			"Send points of metrics as JSON (columns or objects), NDJSON, CSV (long or wide) or Prometheus text; an Idempotency-Key, or source= and offset=, work as for lines"},
 	{HTTP_POST, "/api/v1/sessions", SCOPE_WRITE, ROUTE_WORKER, .handler = api_sessions_create, .query = "",
 		.max_body_bytes = DOCUMENT_BYTES,
 		.body = "job!:string stream:string run_key:string host:string source:string hp:object tags:object resume:boolean past:boolean commands_after:integer instance_type:string instance_count:integer",
@@ -339,7 +339,7 @@ static const struct http_route routes[] = {
 
 	{HTTP_GET, "/dl/{file}", SCOPE_PUBLIC, ROUTE_WORKER, .handler = api_download, .query = "",
 		.summary =
-			"Download a client: sm-ship-x86_64, sm-ship-aarch64, sm_ship.py, sm_search.py, or their SHA256SUMS"},
+			"Download a client: sm-ship-x86_64, sm-ship-aarch64, sm_ship.py, sm_search.py, the Python package, or their SHA256SUMS"},
 	{HTTP_GET, "/", SCOPE_PUBLIC, ROUTE_WORKER, .handler = api_assets, .query = "*"},
 	{HTTP_GET, "/{path...}", SCOPE_PUBLIC, ROUTE_WORKER, .handler = api_assets, .query = "*"},
 };

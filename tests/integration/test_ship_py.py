@@ -111,7 +111,7 @@ def test_lines_wait_while_the_server_is_away(server, ship, tmp_path):
     for i in range(20000):
         process.stdin.write(b"line %d\n" % i)
     process.stdin.flush()
-    assert b"lines are kept" in process.stderr.readline()
+    assert b"is kept and sent" in process.stderr.readline()
     server.start(f"127.0.0.1:{server.port}")
     process.communicate(timeout=60)
     assert process.returncode == 0

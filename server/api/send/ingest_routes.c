@@ -67,7 +67,7 @@ static void reply_points(const struct api *api, const struct ingest_protocol *pr
 {
 	(void)protocol;
 	(void)err;
-	write_reply(api, result, false, response);
+	write_reply(api, result, result->has_committed && result->has_offset, response);
 }
 
 static const struct upload_door door_lines = {
@@ -75,6 +75,7 @@ static const struct upload_door door_lines = {
 static const struct upload_door door_points = {.protocol = ingest_points_protocol_for,
 	.media = "application/json, application/x-ndjson, text/csv or text/plain (Prometheus)",
 	.needs_job = true,
+	.counts_points = true,
 	.reply = reply_points};
 
 /* ---- Loki: 204, or a text; its clients send again what got 429 or 5xx, and drop what got another 4xx ---- */

@@ -157,6 +157,7 @@ static void slice_done(void *context, const struct ingest_result *result)
 	upload->result.next_offset = result->next_offset;
 	if (result->status == OK) {
 		upload->result.has_committed = true;
+		upload->result.has_offset = upload->offset >= 0;
 		upload->result.seq = result->seq;
 	} else {
 		upload->status = result->status;
@@ -307,6 +308,9 @@ static enum status check_parameters(struct upload *upload, struct error *err)
 	if (upload->offset >= 0 && (!upload->job[0] || !upload->stream[0]))
 		return error_set_field(
 			err, ERR_INVALID, "offset", "offset counts the bytes of one stream: give job= and stream= too");
+	if (upload->offset >= 0 && upload->door->counts_points && !upload->source[0])
+		return error_set_field(err, ERR_INVALID, "source",
+			"offset counts the points of one source: give source=NAME, too, which no sender of lines has");
 	if (upload->source[0] && upload->offset < 0)
 		return error_set_field(
 			err, ERR_INVALID, "source", "a source is what offset= counts the bytes of: give that, too");
@@ -406,7 +410,8 @@ static enum status fill_upload(struct upload *upload, const struct http_request 
 		.labels = upload->api->labels};
 	TRY(read_key(upload, request, err));
 	upload->is_packed = options.is_snappy;
-	upload->is_whole = (options.is_snappy || has_key(upload)) && !upload->door->takes_whole;
+	bool counts_points = upload->door->counts_points && upload->offset >= 0;
+	upload->is_whole = (options.is_snappy || has_key(upload) || counts_points) && !upload->door->takes_whole;
 	upload->whole = BUF_INIT(options.max_push_bytes);
 	return upload->protocol->open(&upload->parser, &options, err);
 }
@@ -474,8 +479,10 @@ static enum status too_large(const struct upload *upload, struct error *err)
 {
 	return error_set(err, ERR_TOO_LARGE,
 		"a body %s is larger than %zu bytes (--max-push-bytes); send less at once%s",
-		upload->is_packed ? "packed by snappy" : "with an Idempotency-Key", upload->whole.max_bytes,
-		upload->is_packed ? ", or gzip or zstd" : "");
+		upload->is_packed     ? "packed by snappy"
+		: upload->offset >= 0 ? "of points with an offset"
+				      : "with an Idempotency-Key",
+		upload->whole.max_bytes, upload->is_packed ? ", or gzip or zstd" : "");
 }
 
 static enum status keep_whole(struct upload *upload, struct span bytes, struct error *err)

@@ -14,6 +14,7 @@ struct upload_result {
 	size_t refused; /* of the rejected: for want of room for their series */
 	size_t no_job; /* of the rejected: nobody said of which job they are */
 	bool has_committed;
+	bool has_offset;
 	uint64_t seq, next_offset;
 	struct span warning;
 	const char *session; /* "": none */
@@ -23,6 +24,7 @@ struct upload_door {
 	const struct ingest_protocol *(*protocol)(struct span content_type); /* NULL: none takes it */
 	const char *media; /* that it takes, in words */
 	bool needs_job; /* in the query */
+	bool counts_points; /* offset= does, and a body that has one is stored whole or not at all */
 	bool takes_whole; /* its protocols take a body as a whole, and unpack snappy */
 	bool tells_errors; /* of decoding and storing, in its protocol's own form; else they are problem+json */
 	void (*reply)(const struct api *api, const struct ingest_protocol *protocol, const struct upload_result *result,

@@ -153,9 +153,10 @@ static enum status refuse_offset(const struct ingest *ingest, const struct strea
 	struct span source = ingest->batch->source;
 
 	error_set_field(err, ERR_CONFLICT, "offset",
-		"offset %lld %s: %s%.*s%sstream '%s' stands at byte %llu; send from there",
+		"offset %lld %s: %s%.*s%sstream '%s' stands at %s %llu; send from there",
 		(long long)ingest->batch->offset, why, source.len ? "source '" : "", SPAN_ARGS(source),
-		source.len ? "' of " : "", stream->name, (unsigned long long)standing);
+		source.len ? "' of " : "", stream->name, ingest->batch->point_count ? "point" : "byte",
+		(unsigned long long)standing);
 	err->member = "next_offset";
 	err->member_value = (int64_t)standing;
 	return ERR_CONFLICT;
@@ -177,6 +178,22 @@ static enum status check_offset(const struct ingest *ingest, const struct stream
 		at += batch->parts[0].lines[(*skip)++].sent_bytes;
 	if (at > standing)
 		return refuse_offset(ingest, stream, standing, "overlaps what is stored in the middle of a line", err);
+	return OK;
+}
+
+/* The same of points, which are one body: the sender sends it again as it was, so all of it is there, or nothing. */
+static enum status check_point_offset(const struct ingest *ingest, const struct stream_state *stream,
+	const struct batch_part *part, uint64_t standing, bool *is_known, struct error *err)
+{
+	int64_t offset = ingest->batch->offset;
+
+	if (offset < 0 || !part->point_count || (uint64_t)offset == standing)
+		return OK;
+	if ((uint64_t)offset > standing)
+		return refuse_offset(ingest, stream, standing, "leaves a gap", err);
+	if ((uint64_t)offset + part->point_count > standing)
+		return refuse_offset(ingest, stream, standing, "overlaps what is stored in the middle of a body", err);
+	*is_known = true;
 	return OK;
 }
 
@@ -304,9 +321,10 @@ static enum status plan_part(struct plan *plan, struct ingest *ingest, const str
 	TRY(source_find(plan, ingest, stream, &standing, err));
 	result->next_offset = standing;
 	TRY(push_is_known(plan, ingest, part, stream, &is_known, err));
+	TRY(check_point_offset(ingest, stream, part, standing, &is_known, err));
 	if (is_known) {
 		result->duplicate += part->count + part->point_count;
-		result->duplicate_pushes++;
+		result->duplicate_pushes += part->is_push;
 		return OK;
 	}
 	TRY(check_offset(ingest, stream, standing, &skip, err));
@@ -319,7 +337,7 @@ static enum status plan_part(struct plan *plan, struct ingest *ingest, const str
 	result->accepted += part->count - skip + part->point_count - refused;
 	if (part->count > skip || part->point_count)
 		TRY(add_slice(plan, ingest, part, stream, skip, err));
-	result->next_offset = standing + (stream->planned_byte - before);
+	result->next_offset = standing + (stream->planned_byte - before) + part->point_count;
 	return OK;
 }
 

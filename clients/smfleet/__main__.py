@@ -1,0 +1,41 @@
+"""python -m smfleet sync [--server URL] [--token-file FILE] FILE_OR_FOLDER...: sends what runs left behind that could not."""
+
+import argparse
+import os
+import sys
+
+from ._spool import SpoolInUse, default_folder, find_spools
+from ._run import send_spool
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser(prog="python -m smfleet", description=__doc__, allow_abbrev=False)
+    parser.add_argument("what", choices=["sync"])
+    parser.add_argument("--server", metavar="URL", default=os.environ.get("SMFLEET_SERVER"),
+                        help="The smfleet server; else SMFLEET_SERVER, else the one that the run was told.")
+    parser.add_argument("--token-file", metavar="FILE", default=os.environ.get("SMFLEET_TOKEN_FILE"),
+                        help="File with the token to show to the server; else SMFLEET_TOKEN.")
+    parser.add_argument("--ca-file", metavar="FILE", default=os.environ.get("SMFLEET_CA_FILE"))
+    parser.add_argument("--drain-timeout", metavar="SECONDS", type=float, default=60, help="How long to go on trying. [60]")
+    parser.add_argument("paths", nargs="*", metavar="FILE_OR_FOLDER", help="[{}]".format(default_folder()))
+    options = parser.parse_args(arguments)
+    worst = 0
+    for path in find_spools(options.paths or [default_folder()]):
+        try:
+            code = send_spool(path, options.server, options.token_file, options.ca_file, options.drain_timeout)
+        except SpoolInUse:
+            sys.stderr.write("smfleet: {} is of a run that still sends it\n".format(path))
+            continue
+        except (OSError, ValueError) as error:
+            sys.stderr.write("smfleet: {}: {}\n".format(path, error))
+            code = 2
+        worst = max(worst, code)
+    return worst
+
+
+def run():
+    sys.exit(main(sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    run()
