@@ -126,6 +126,32 @@ static enum status check_name(struct span name, struct error *err)
 		       : OK;
 }
 
+static enum status make_experiment(
+	struct mlflow_call *call, struct span name, struct tracked_project_row *out, struct error *err)
+{
+	*out = (struct tracked_project_row){.team = call->team,
+		.name = name,
+		.tags = SPAN("{}"),
+		.created_ms = call->now_ms,
+		.modified_ms = call->now_ms};
+	TRY(name_place(call, &out->artifacts, err));
+	return pipeline_add_project(call->pipeline, out, err);
+}
+
+enum status mlflow_ensure_experiment(
+	struct mlflow_call *call, struct span name, struct tracked_project_row *out, struct error *err)
+{
+	if (span_equal(name, default_experiment.name))
+		return mlflow_find_experiment(call, MLFLOW_DEFAULT_ID, out, err);
+	enum status status = store_find_tracked_project(call->reader, call->arena, call->team, name, out, err);
+	if (status != ERR_NOT_FOUND)
+		return status;
+	status = make_experiment(call, name, out, err);
+	if (status != ERR_CONFLICT) /* else another has just made it */
+		return status;
+	return store_find_tracked_project(call->reader, call->arena, call->team, name, out, err);
+}
+
 enum status mlflow_experiment_create(struct mlflow_call *call, struct error *err)
 {
 	struct tracked_pairs tags = {0};

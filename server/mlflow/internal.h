@@ -97,6 +97,9 @@ mlflow_handler mlflow_experiment_create, mlflow_experiment_get, mlflow_experimen
 /* Also the default one. ERR_NOT_FOUND */
 enum status mlflow_find_experiment(const struct mlflow_call *call, int64_t experiment_id,
 	struct tracked_project_row *out, struct error *err) MUST_CHECK;
+/* The team's of that name, made if there is none. */
+enum status mlflow_ensure_experiment(
+	struct mlflow_call *call, struct span name, struct tracked_project_row *out, struct error *err) MUST_CHECK;
 /* ERR_FORBIDDEN: it is another team's. Says nothing else of it. */
 enum status mlflow_check_owner(
 	const struct mlflow_call *call, const struct tracked_project_row *experiment, struct error *err) MUST_CHECK;

@@ -7,7 +7,10 @@
 
 #include <stdio.h>
 
-enum { HISTORY_MAX = 25000 };
+enum {
+	HISTORY_MAX = 25000,
+	KEYS_KEPT_MS = 24 * 60 * 60 * 1000,
+};
 
 /* ---- in ---- */
 
@@ -17,6 +20,21 @@ static enum status find_job(const struct mlflow_call *call, struct span run_id, 
 
 	TRY(store_read_tracked_run(call->reader, call->arena, run_id, &run, err));
 	return store_read_job_by_id(call->reader, call->arena, run.job_id, out, err);
+}
+
+/* A request that bears a key of its own is known by it, also when it comes again after a long outage. */
+static enum status mark_push(const struct mlflow_call *call, struct batch_part *part, struct error *err)
+{
+	struct span key = SPAN("");
+
+	TRY(mlflow_text(call, "idempotency_key", MLFLOW_KEY_MAX_BYTES, &key, err));
+	if (!key.len)
+		return OK;
+	part->push_hash = (struct hash128){0};
+	hash128_add(&part->push_hash, SPAN("idempotency_key"));
+	hash128_add(&part->push_hash, key);
+	part->push_kept_ms = KEYS_KEPT_MS;
+	return OK;
 }
 
 /* metrics: an object of one, or a list. */
@@ -34,6 +52,7 @@ static enum status take_points(
 	if (!part)
 		return error_no_memory(err);
 	TRY(metrics_in_read(metrics, batch, part, call->now_ms, err));
+	TRY(mark_push(call, part, err));
 	if (batch->point_count)
 		call->points = TAKE(batch);
 	return OK;

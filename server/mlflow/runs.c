@@ -1,9 +1,13 @@
 /* Runs: made, changed, ended. */
 #include "base/crypto.h"
+#include "ingest/ingest.h"
 #include "mlflow/internal.h"
 #include "model/jobs/job_time.h"
+#include "pipeline/commit/resolve.h"
 #include "pipeline/goodput/goodput.h"
+#include "pipeline/jobs/sessions.h"
 #include "state/jobs/secrets.h"
+#include "store/jobs.h"
 
 #include <stdio.h>
 
@@ -15,6 +19,7 @@ static const struct {
 	{"FAILED", "Failed", true}, {"KILLED", "Stopped", true}};
 
 static const char run_name_tag[] = "mlflow.runName";
+enum { RUN_ID_DIGITS = 32 };
 
 /* ---- making ---- */
 
@@ -63,6 +68,10 @@ static enum status place_run(struct mlflow_call *call, const struct tracked_proj
 {
 	AUTO_DONE(buf) place = BUF_INIT(4096);
 
+	row->artifacts = SPAN("");
+	TRY(mlflow_text(call, "artifact_uri", MLFLOW_PLACE_MAX_BYTES, &row->artifacts, err));
+	if (row->artifacts.len)
+		return OK;
 	buf_printf(&place, "%.*s/%.*s/artifacts", SPAN_ARGS(experiment->artifacts), SPAN_ARGS(row->run_id));
 	TRY(buf_status(&place, err));
 	row->artifacts = arena_copy(call->arena, buf_span(&place));
@@ -84,10 +93,71 @@ static enum status write_run(
 	return OK;
 }
 
+/* ---- what a relay says beside it (sm-ship's), which had to answer its client before it could ask ---- */
+
+static bool is_run_id(struct span id)
+{
+	for (size_t i = 0; i < id.len; i++)
+		if (!((id.ptr[i] >= '0' && id.ptr[i] <= '9') || (id.ptr[i] >= 'a' && id.ptr[i] <= 'f')))
+			return false;
+	return id.len == RUN_ID_DIGITS;
+}
+
+/* *is_there: it was made before, by a request whose answer was lost. */
+static enum status take_id(struct mlflow_call *call, struct span *run_id, bool *is_there, struct error *err)
+{
+	struct span given = SPAN("");
+	struct tracked_run_row row;
+	struct job_row job;
+
+	*is_there = false;
+	TRY(mlflow_text(call, "client_run_id", MLFLOW_KEY_MAX_BYTES, &given, err));
+	if (!given.len)
+		return make_id(call, run_id, err);
+	if (!is_run_id(given))
+		return mlflow_error(err, ERR_SEMANTIC, MLFLOW_INVALID,
+			"'client_run_id' must be 32 hexadecimal digits in small letters, not '%.*s'",
+			SPAN_ARGS(span_cut(given, 60)));
+	*run_id = given;
+	enum status status = store_read_tracked_run(call->reader, call->arena, given, &row, err);
+	if (status == ERR_NOT_FOUND)
+		return OK;
+	TRY(status);
+	TRY(store_read_job_by_id(call->reader, call->arena, row.job_id, &job, err));
+	TRY(check_team(job.team, job.name, call->team, err));
+	*is_there = true;
+	return OK;
+}
+
+/* By its name, which comes into being with its first run; else by its id. */
+static enum status take_experiment(struct mlflow_call *call, struct tracked_project_row *out, struct error *err)
+{
+	struct span name = SPAN("");
+	int64_t id;
+
+	TRY(mlflow_text(call, "experiment_name", MLFLOW_NAME_MAX_BYTES, &name, err));
+	if (name.len)
+		return mlflow_ensure_experiment(call, name, out, err);
+	TRY(mlflow_experiment_id(call, &id, err));
+	return mlflow_find_experiment(call, id, out, err);
+}
+
+static enum status take_job(struct mlflow_call *call, struct span *out, struct error *err)
+{
+	struct error cause;
+
+	*out = SPAN("");
+	TRY(mlflow_text(call, "job_name", JOB_NAME_MAX_BYTES, out, err));
+	if (out->len && ingest_check_name("job_name", *out, JOB_NAME_MAX_BYTES, &cause) != OK)
+		return mlflow_error(err, ERR_SEMANTIC, MLFLOW_INVALID, "%s", cause.text);
+	return OK;
+}
+
 enum status mlflow_run_create(struct mlflow_call *call, struct error *err)
 {
 	static const struct tracked_pairs none;
 	struct tracked_project_row experiment;
+	bool is_there;
 	struct tracked_pairs tags = {0};
 	struct run_making making = {.team = call->team,
 		.settings = &none,
@@ -98,14 +168,19 @@ enum status mlflow_run_create(struct mlflow_call *call, struct error *err)
 			.start_ms = call->now_ms,
 			.inputs = SPAN("[]")}};
 
-	TRY(mlflow_experiment_id(call, &making.row.project_id, err));
-	TRY(mlflow_find_experiment(call, making.row.project_id, &experiment, err));
+	TRY(take_id(call, &making.row.run_id, &is_there, err));
+	if (is_there) {
+		json_key(&call->w, "run");
+		return write_run(call, making.row.run_id, &call->w, false, err);
+	}
+	TRY(take_experiment(call, &experiment, err));
+	making.row.project_id = experiment.project_id;
 	TRY(mlflow_check_owner(call, &experiment, err));
+	TRY(take_job(call, &making.job, err));
 	TRY(mlflow_text(call, "user_id", MLFLOW_USER_MAX_BYTES, &making.row.user_name, err));
 	TRY(mlflow_integer(
 		call, "start_time", JOB_EARLIEST_MS, call->now_ms + JOB_AHEAD_MS, &making.row.start_ms, err));
 	TRY(mlflow_pairs(call, "tags", MLFLOW_BATCH_TAGS_MAX, MLFLOW_TAG_MAX_BYTES, &tags, err));
-	TRY(make_id(call, &making.row.run_id, err));
 	TRY(name_run(call, &making.row, &tags, err));
 	TRY(place_run(call, &experiment, &making.row, err));
 	making.project = experiment.name;

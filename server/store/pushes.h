@@ -8,7 +8,7 @@ struct push_row {
 	int64_t job_id;
 	uint32_t stream_id;
 	struct hash128 hash; /* of all that the body held for the stream */
-	int64_t seen_ms;
+	int64_t seen_ms; /* in the future, of what is to be known for longer */
 };
 /* Seen since then, within this transaction as well? */
 enum status store_is_push_known(struct store_tx *tx, const struct push_row *row, int64_t since_ms, bool *is_known,

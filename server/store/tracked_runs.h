@@ -43,6 +43,9 @@ enum status store_put_tracked_run(struct store_tx *tx, const struct tracked_run_
 /* ERR_NOT_FOUND */
 enum status store_read_tracked_run(struct store_reader *reader, struct arena *arena, struct span run_id,
 	struct tracked_run_row *out, struct error *err) MUST_CHECK;
+/* The run that the job is. ERR_NOT_FOUND: it is none; no text. */
+enum status store_read_run_of_job(struct store_reader *reader, struct arena *arena, int64_t job_id,
+	struct tracked_run_row *out, struct error *err) MUST_CHECK;
 /* A project's, without artifacts and inputs, the newest first, behind the place (start_ms, job_id) in this order; INT64_MAX twice: from the first. */
 struct tracked_run_place {
 	int64_t start_ms, job_id;

@@ -524,3 +524,44 @@ def test_forms_that_other_clients_send(shared):
     assert call(shared, "runs/log-batch", {"run_id": run_id})[0] == 200
     assert call(shared, "runs/set-tag", {"run_id": run_id, "key": "empty"})[0] == 200
     assert pairs(get_run(shared, run_id)["data"]["tags"])["empty"] == ""
+
+
+# ---- what a relay says beside it ----
+
+def test_what_a_relay_says_beside_it(shared):
+    """It answered its client before it could ask: the id is its own, and what it sends again is there once."""
+    server = shared
+    run_id = "0123456789abcdef" * 2
+    making = {"experiment_name": "relayed", "run_name": "r", "client_run_id": run_id, "artifact_uri": "./here", "job_name": "log-job"}
+    assert server.post("/api/v1/logs?job=log-job&stream=algo-1", b"a line\n").status == 200
+    for _ in range(2):
+        status, body = call(server, "runs/create", making)
+        assert status == 200, body
+        assert (body["run"]["info"]["run_id"], body["run"]["info"]["artifact_uri"]) == (run_id, "./here")
+    metric = {"key": "loss", "value": 1.0, "timestamp": 1_760_000_000_000, "step": 1}
+    for key, step in (("a", 1), ("a", 1), ("b", 2)):
+        body = {"run_id": run_id, "idempotency_key": key, "metrics": [{**metric, "step": step}]}
+        assert call(server, "runs/log-batch", body) == (200, {})
+    assert [point[0] for point in history(server, run_id, "loss")] == [1, 2]
+    assert "relayed/r" not in {row["TrainingJobName"] for row in server.get("/api/v1/jobs").body["jobs"]}
+    assert server.get("/api/v1/jobs/log-job").body["TrackedRunId"] == run_id
+    # a second run has a name of its own; the experiment is the same
+    other = call(server, "runs/create", {**making, "client_run_id": "f" * 32})[1]["run"]["info"]
+    assert other["experiment_id"] == call(server, "experiments/get-by-name?experiment_name=relayed")[1]["experiment"]["experiment_id"]
+    assert server.get("/api/v1/jobs/relayed%2Fr").body["TrackedRunId"] == "f" * 32
+    for wrong in ("f" * 31, "f" * 33, "F" * 32, "g" * 32):
+        status, body = call(server, "runs/create", {**making, "client_run_id": wrong})
+        assert status == 400 and "client_run_id" in body["message"]
+
+
+def test_a_relay_takes_no_job_and_no_run_of_another_team(guarded):
+    server, tokens = guarded
+    assert server.post("/api/v1/logs?job=reds&stream=algo-1", b"a line\n", token=tokens["red"]).status == 200
+    making = {"experiment_name": "between", "run_name": "r", "client_run_id": "a" * 32, "job_name": "reds"}
+    assert call(server, "runs/create", making, token=tokens["blue"])[0] == 200
+    assert "TrackedRunId" not in server.get("/api/v1/jobs/reds", token=tokens["admin"]).body, "a name, never a merge"
+    assert server.get("/api/v1/jobs/between%2Fr", token=tokens["admin"]).body["TrackedRunId"] == "a" * 32
+    status, said = call(server, "runs/create", making, token=tokens["red"])
+    assert (status, said["error_code"]) == (403, "PERMISSION_DENIED"), "the id is another's"
+    assert call(server, "runs/create", {**making, "client_run_id": "b" * 32}, token=tokens["red"])[0] == 200
+    assert server.get("/api/v1/jobs/reds", token=tokens["admin"]).body["TrackedRunId"] == "b" * 32

@@ -112,6 +112,8 @@ static enum status step_create(struct sender *sender, struct error *err)
 	TRY(state_again(sender, document, err));
 	TRY(state_machines(sender, err));
 	sender->has_job = true;
+	if (sender->options.tell_job)
+		sender->options.tell_job(sender->options.tell_context, sender->job);
 	sender->phase = PHASE_START;
 	return OK;
 }

@@ -34,5 +34,8 @@ struct sender_options {
 	const struct orders *orders; /* what commands do; NULL: nothing can be told */
 	uint64_t compare_points; /* of the server, held at once to be compared with those of files */
 	int64_t started_ms;
+	void (*tell_job)(void *context,
+		const char *job); /* by the sender's thread: the server has it, by that name; NULL: nobody asks */
+	void *tell_context;
 	pthread_t waiter; /* gets SIGCHLD when the thread is done */
 };

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "cli/process/child.h"
+#include "cli/relay/relay.h"
 #include "cli/host/host_monitor.h"
 #include "cli/process/identity.h"
 #include "cli/ship/import.h"
@@ -27,6 +28,7 @@ enum {
 	FOLLOW_POLL_MS = 200,
 	UNREAD_POLL_MS = 100,
 	UNREAD_TRIES = 20, /* for the server to look at the last lines */
+	RELAY_LAST_MS = 2000, /* that the relay's process may take to end when its time is over */
 	GRACE_MS = 2000, /* after a signal: the program that writes the pipe got it too, and may still say something */
 };
 
@@ -53,6 +55,7 @@ struct ship {
 	int64_t shown_mono_ms;
 	uint64_t shown_lines;
 	struct child child;
+	struct relay *relay; /* of the training's tracker; NULL: none */
 	struct orders orders;
 	char session_seed[PATH_MAX + 64];
 	struct child_end end; /* of the command; "Completed" else */
@@ -63,6 +66,7 @@ static void ship_done(struct ship *ship)
 	system_free(ship->system);
 	intake_free(ship->intake); /* the threads first: they use all the rest */
 	sender_free(ship->sender);
+	relay_free(ship->relay);
 	watch_free(ship->watch);
 	spool_free(ship->spool);
 	ledger_free(ship->ledger);
@@ -320,6 +324,8 @@ static enum status start_threads(struct ship *ship, int64_t started_ms, struct e
 		.session_seed = ship->session_seed[0] ? ship->session_seed : NULL,
 		.orders = &ship->orders,
 		.started_ms = started_ms,
+		.tell_job = ship->relay ? relay_tell_job : NULL,
+		.tell_context = ship->relay,
 		.compare_points = (uint64_t)options_i64(ship->options, "compare-points"),
 		.waiter = pthread_self()};
 
@@ -389,17 +395,32 @@ static void wait_input(struct ship *ship)
 	}
 }
 
+/* The same for what the training told its tracker. */
+static void drain_relay(struct ship *ship, int64_t give_up_ms)
+{
+	relay_end(ship->relay, give_up_ms);
+	while (!relay_has_ended(ship->relay) && clock_mono_ms() < give_up_ms + RELAY_LAST_MS)
+		if (wait_signal(50)) {
+			relay_give_up_at(ship->relay, 1);
+			sender_give_up_at(ship->sender, 1);
+			give_up_ms = clock_mono_ms();
+		}
+}
+
 /* Until all is sent, the time is over, or a signal ends the patience. */
 static enum status drain(struct ship *ship, struct error *err)
 {
+	int64_t give_up_ms = clock_mono_ms() + options_i64(ship->options, "drain-timeout") + 1;
+
 	system_free(ship->system);
 	ship->system = NULL;
+	drain_relay(ship, give_up_ms); /* first: what it still tells is of a job that trains */
 	if (options_command(ship->options))
 		sender_set_exit(ship->sender, ship->end.exit_code, ship->end.signal);
 	sender_set_outcome(ship->sender, ship->end.secondary_status, ship->end.reason[0] ? ship->end.reason : NULL,
 		clock_wall_ms());
 	spool_end(ship->spool);
-	sender_give_up_at(ship->sender, clock_mono_ms() + options_i64(ship->options, "drain-timeout") + 1);
+	sender_give_up_at(ship->sender, give_up_ms);
 	while (!sender_is_done(ship->sender)) {
 		show_progress(ship);
 		if (wait_signal(1000))
@@ -494,14 +515,30 @@ static int finish(struct ship *ship, char *const *environment)
 	return status == OK && !(ship->watch && watch_refused_count(ship->watch)) ? EXIT_DONE : EXIT_REFUSED;
 }
 
-static enum status run_command(struct ship *ship, int64_t started_ms, struct error *err)
+/* Before the training, whose environment has its address, and before all threads. */
+static void start_relay(struct ship *ship, char *const *environment)
+{
+	const struct relay_options relay = {.program = ship_program.name,
+		.options = ship->options,
+		.spool_folder = ship_spool_folder(ship->options, environment),
+		.job = ship->identity->job,
+		.environment = environment,
+		.command = options_command(ship->options)};
+
+	if (!options_flag(ship->options, "no-relay"))
+		relay_start(&ship->relay, &relay);
+}
+
+static enum status run_command(struct ship *ship, char *const *environment, int64_t started_ms, struct error *err)
 {
 	bool is_running = false;
 
+	start_relay(ship, environment);
 	TRY(child_start(&ship->child, options_command(ship->options), ship->files[0].append_fd,
 		ship->files[1].append_fd, &is_running, &ship->end, err));
 	if (!is_running)
 		client_say(say_as(), "%s", ship->end.reason);
+	relay_put_child(ship->relay, ship->child.pid);
 	enum status status = start_threads(ship, started_ms, err);
 	if (status != OK) /* too late to say no: the training runs */
 		client_say(say_as(), "%s: the training runs on, nothing is sent", err->text);
@@ -533,7 +570,7 @@ int ship_run(const struct options *options, char *const *environment)
 	}
 	child_block_signals();
 	if (options_command(options)) {
-		if (run_command(&ship, started_ms, &err) != OK)
+		if (run_command(&ship, environment, started_ms, &err) != OK)
 			return ship.end.exit_code;
 		return finish(&ship, environment);
 	}

@@ -100,6 +100,17 @@ static const struct option_spec specs[] = {
 		.fallback = "1GiB",
 		.help = "How much may wait; when it is full the oldest lines are kept and new ones are dropped and counted. The last "
 			"16 MiB of the disk of --spool are never taken."},
+	{.name = "no-relay",
+		.kind = OPTION_FLAG,
+		.help = "Leave COMMAND's MLflow client alone. Else its variables name an address of sm-ship on this machine, which answers while "
+			"the server is away, unless it has a tracker of its own already."},
+	{.name = "relay-bytes",
+		.kind = OPTION_BYTES,
+		.value_name = "SIZE",
+		.fallback = "8MiB",
+		.min = 1024,
+		.max = 16 << 20,
+		.help = "The largest request of COMMAND's MLflow client that is taken."},
 	{.name = "compare-points",
 		.kind = OPTION_I64,
 		.value_name = "N",

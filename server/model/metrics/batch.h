@@ -49,6 +49,7 @@ struct batch_part {
 	size_t point_count;
 	bool is_push; /* of a protocol whose senders send the same body again: known by this hash of what it holds for the stream */
 	struct hash128 push_hash;
+	int64_t push_kept_ms; /* known for so much longer than others */
 	struct buf points; /* the series as the journal holds them, once the pipeline has packed them */
 	int64_t past_ms; /* of lines of the past: the last log time that one of them has or shows; 0: none */
 	size_t past_untimed; /* so many in front had none and got batch.written_ms */

@@ -13,7 +13,7 @@ static struct push_row row_of(
 	return (struct push_row){.job_id = stream->job->job_id,
 		.stream_id = stream->stream_id,
 		.hash = part->push_hash,
-		.seen_ms = ingest->batch->arrival_ms};
+		.seen_ms = ingest->batch->arrival_ms + part->push_kept_ms};
 }
 
 enum status push_is_known(struct plan *plan, const struct ingest *ingest, const struct batch_part *part,
@@ -22,7 +22,9 @@ enum status push_is_known(struct plan *plan, const struct ingest *ingest, const 
 	struct push_row row = row_of(ingest, part, stream);
 
 	*is_known = false;
-	return part->is_push ? store_is_push_known(plan->tx, &row, row.seen_ms - PUSH_KEPT_MS, is_known, err) : OK;
+	return part->is_push
+		       ? store_is_push_known(plan->tx, &row, ingest->batch->arrival_ms - PUSH_KEPT_MS, is_known, err)
+		       : OK;
 }
 
 static enum status put_pushes(struct plan *plan, const struct ingest *ingest, size_t first_slice, struct error *err)

@@ -5,6 +5,7 @@
 #include "pipeline/commit/resolve.h"
 #include "pipeline/jobs/job_transition.h"
 #include "pipeline/jobs/sessions.h"
+#include "pipeline/jobs/tracked_adopt.h"
 #include "pipeline/life/life.h"
 #include "pipeline/life/pools.h"
 #include "state/execute.h"
@@ -98,6 +99,8 @@ struct making {
 	struct arena *arena; /* of what is said after the commit */
 	struct run_making *asked;
 	struct life life;
+	struct buf document; /* of a job that was there already */
+	int64_t adopted_id; /* 0: it was not */
 };
 
 static enum status write_document(struct span name, const struct run_making *asked, struct buf *out, struct error *err)
@@ -139,10 +142,25 @@ static enum status write_job(struct making *making, struct store_tx *tx, struct 
 	return status;
 }
 
+static enum status adopt(struct making *making, struct store_tx *tx, struct adopted *out, struct error *err)
+{
+	const struct run_making *asked = making->asked;
+	const struct adoption adoption = {.team = asked->team,
+		.job = asked->job,
+		.run_id = asked->row.run_id,
+		.project_id = asked->row.project_id,
+		.settings = asked->settings,
+		.tags = asked->tags,
+		.now_ms = asked->now_ms};
+
+	return run_adopt_job(tx, making->arena, &adoption, &making->document, out, err);
+}
+
 static enum status write_run(void *context, struct store_tx *tx, struct error *err)
 {
 	struct making *making = context;
 	struct run_making *asked = making->asked;
+	struct adopted adopted = {0};
 	const struct naming naming = {tx, making->arena, asked->project, asked->row.name};
 	int64_t from_ms = asked->row.start_ms < asked->now_ms ? asked->row.start_ms : asked->now_ms;
 	struct job_row row = {.team = asked->team,
@@ -155,27 +173,56 @@ static enum status write_run(void *context, struct store_tx *tx, struct error *e
 		.generation = 1};
 
 	making->life = (struct life){.pipeline = making->pipeline, .arena = making->arena, .now_ms = asked->now_ms};
-	TRY(find_free(&naming, &row.name, err));
+	making->adopted_id = 0;
+	if (asked->job.len)
+		TRY(adopt(making, tx, &adopted, err));
+	if (adopted.is) {
+		asked->row.job_id = making->adopted_id = adopted.row.job_id;
+		return store_put_tracked_run(tx, &asked->row, err);
+	}
+	if (adopted.is_free)
+		row.name = asked->job;
+	else
+		TRY(find_free(&naming, &row.name, err));
 	TRY(write_job(making, tx, &row, err));
 	asked->row.job_id = row.job_id;
 	return store_put_tracked_run(tx, &asked->row, err);
+}
+
+/* What the extractors take from the document follows it. */
+static void show_document(struct pipeline *pipeline, int64_t job_id, struct span document)
+{
+	struct job_state *job = directory_peek_id(pipeline->directory, job_id);
+	struct error err;
+
+	if (!job)
+		return;
+	if (document.len && job_settings_state(job->settings, pipeline->devices, document, &err) != OK)
+		log_line(LOG_WARNING, "settings_failed", "job=\"%s\" error=\"%s\"", job->name, err.text);
+	atomic_store(&job->is_row_dirty, true);
 }
 
 static void say_run(void *context)
 {
 	const struct making *making = context;
 
-	life_say(&making->life);
+	if (making->adopted_id)
+		show_document(making->pipeline, making->adopted_id, buf_span(&making->document));
+	else
+		life_say(&making->life);
 }
 
 enum status pipeline_make_run(struct pipeline *pipeline, struct run_making *asked, struct error *err)
 {
 	AUTO(arena) arena = arena_new();
-	struct making making = {.pipeline = pipeline, .arena = arena, .asked = asked};
+	struct making making = {
+		.pipeline = pipeline, .arena = arena, .asked = asked, .document = BUF_INIT(DOCUMENT_MAX_BYTES)};
 
 	if (!arena)
 		return error_no_memory(err);
-	return writer_execute_then(pipeline, write_run, say_run, &making, err);
+	enum status status = writer_execute_then(pipeline, write_run, say_run, &making, err);
+	buf_done(&making.document);
+	return status;
 }
 
 /* ---- changes ---- */
@@ -258,19 +305,11 @@ static enum status write_change(void *context, struct store_tx *tx, struct error
 	return change_document(changing, tx, &row, err);
 }
 
-/* What the extractors take from the document follows it. */
 static void show_change(void *context)
 {
 	const struct changing *changing = context;
-	struct job_state *job = directory_peek_id(changing->pipeline->directory, changing->job_id);
-	struct error err;
 
-	if (!job)
-		return;
-	if (changing->document.len && job_settings_state(job->settings, changing->pipeline->devices,
-					      buf_span(&changing->document), &err) != OK)
-		log_line(LOG_WARNING, "settings_failed", "job=\"%s\" error=\"%s\"", job->name, err.text);
-	atomic_store(&job->is_row_dirty, true);
+	show_document(changing->pipeline, changing->job_id, buf_span(&changing->document));
 }
 
 /* When it was last said to train; 0: never. */

@@ -27,6 +27,7 @@ enum status pipeline_change_project(
 struct run_making {
 	struct span team;
 	struct span project; /* its name */
+	struct span job; /* that it is to be, where that one can be had; "": one of its own */
 	const struct tracked_pairs *settings, *tags;
 	int64_t now_ms;
 	struct tracked_run_row row; /* job_id is set */

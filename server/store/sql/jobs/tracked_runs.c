@@ -118,6 +118,18 @@ enum status store_read_tracked_run(struct store_reader *reader, struct arena *ar
 				  SPAN_ARGS(span_cut(run_id, 100)));
 }
 
+enum status store_read_run_of_job(struct store_reader *reader, struct arena *arena, int64_t job_id,
+	struct tracked_run_row *out, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool is_there;
+
+	TRY(statement_open(&s, reader, "SELECT " RUN_COLUMNS " FROM tracked_runs WHERE job_id = ?", err));
+	bind_i64(&s, job_id);
+	TRY(row_read(&s, arena, ROWS(run_fields, struct tracked_run_row), out, &is_there, err));
+	return is_there ? OK : ERR_NOT_FOUND;
+}
+
 enum status store_read_tracked_runs(struct store_reader *reader, struct arena *arena, int64_t project_id,
 	const struct tracked_run_place *behind, size_t limit, struct tracked_run_row **out, size_t *count,
 	struct error *err)

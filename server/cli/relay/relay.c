@@ -1,0 +1,255 @@
+#include "cli/relay/relay.h"
+
+#include "base/clock.h"
+#include "base/crypto.h"
+#include "cli/http/url.h"
+#include "cli/relay/relay_core.h"
+#include "cli/relay/relay_scope.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Of them the first that the training has no tracker of its own for has its process. */
+static const struct relay_dialect *const relay_dialects[] = {&relay_mlflow};
+
+struct relay {
+	pid_t pid;
+	int tell_fd; /* a byte: the training is over; its end alone: sm-ship was killed */
+	struct relay_shared *shared;
+	bool is_reaped;
+};
+
+/* ---- the relay's process ---- */
+
+static enum status core_fill(struct relay_core *core, const struct relay_options *options, struct error *err)
+{
+	pthread_condattr_t monotonic;
+
+	core->known = core->dialect->known_new();
+	if (!core->known)
+		return error_no_memory(err);
+	pthread_mutex_init(&core->mutex, NULL);
+	pthread_mutex_init(&core->read_mutex, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&core->changed, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	TRY(client_open(&core->sender, options->options, options->program, err));
+	TRY(client_open(&core->reader, options->options, options->program, err));
+	return relay_journal_new(&core->own, options->spool_folder, core->server, options->job,
+		(uint64_t)options_i64(options->options, "spool-bytes"), err);
+}
+
+/* Locks of sm-ship's files, and the files themselves, are not ours to keep. */
+static void keep_only(int *listener, int *parent)
+{
+	int low = fcntl(*listener, F_DUPFD_CLOEXEC, 3), high = fcntl(*parent, F_DUPFD_CLOEXEC, 3);
+	int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (low < 0 || high < 0 || nowhere < 0)
+		return;
+	dup2(nowhere, STDIN_FILENO);
+	dup2(nowhere, STDOUT_FILENO);
+	for (int fd = STDERR_FILENO + 1; fd < 1024; fd++)
+		if (fd != low && fd != high)
+			close(fd);
+	*listener = low;
+	*parent = high;
+}
+
+static void ignore_signals(void)
+{
+	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE};
+
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+		signal(numbers[i], SIG_IGN); /* they are for the training; when that ends we hear of it */
+	prctl(PR_SET_NAME, "sm-ship relay");
+}
+
+static void end_delivery(struct relay_core *core, pthread_t sender)
+{
+	pthread_mutex_lock(&core->mutex);
+	core->is_ending = true;
+	pthread_cond_broadcast(&core->changed);
+	pthread_mutex_unlock(&core->mutex);
+	pthread_join(sender, NULL);
+}
+
+/* Threads of connections may run on, so nothing of the core is freed: they end with the process. */
+static int run_relay(struct relay_core *core, const struct relay_options *options, int listener, int parent)
+{
+	struct error err = {0};
+	pthread_t sender;
+
+	ignore_signals();
+	keep_only(&listener, &parent);
+	if (core_fill(core, options, &err) != OK || pthread_create(&sender, NULL, relay_deliver, core) != 0) {
+		client_say(core->program, "no relay for the training's tracker: %s", err.text);
+		return 1;
+	}
+	relay_serve(core, listener, parent);
+	if (!atomic_load(&core->shared->give_up_ms))
+		atomic_store(&core->shared->give_up_ms,
+			clock_mono_ms() + options_i64(options->options, "drain-timeout") + 1);
+	end_delivery(core, sender);
+	relay_journal_end(core->own);
+	return 0;
+}
+
+/* ---- sm-ship's process ---- */
+
+static int listen_on_loopback(char url[RELAY_URL_BYTES], struct error *err)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t size = sizeof address;
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof address) == 0 && listen(fd, 512) == 0 &&
+		getsockname(fd, (struct sockaddr *)&address, &size) == 0) {
+		snprintf(url, RELAY_URL_BYTES, "http://127.0.0.1:%u", (unsigned)ntohs(address.sin_port));
+		return fd;
+	}
+	error_fill(err, ERR_IO, "cannot listen on 127.0.0.1: %s", strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+static enum status start_process(struct relay *relay, struct relay_core *core, const struct relay_options *options,
+	char url[RELAY_URL_BYTES], struct error *err)
+{
+	int ends[2], listener = listen_on_loopback(url, err);
+
+	if (listener < 0)
+		return ERR_IO;
+	if (pipe2(ends, O_CLOEXEC) != 0) {
+		close(listener);
+		return error_set(err, ERR_IO, "cannot make a pipe: %s", strerror(errno));
+	}
+	relay->pid = fork();
+	if (relay->pid == 0) {
+		close(ends[1]);
+		_exit(run_relay(core, options, listener, ends[0]));
+	}
+	int failure = errno;
+	close(listener);
+	close(ends[0]);
+	relay->tell_fd = ends[1];
+	return relay->pid > 0 ? OK : error_set(err, ERR_IO, "cannot start a process: %s", strerror(failure));
+}
+
+static enum status start(struct relay *relay, const struct relay_dialect *dialect, const struct relay_options *options,
+	struct error *err)
+{
+	unsigned char random[RELAY_TOKEN_DIGITS / 2];
+	char url[RELAY_URL_BYTES], address[RELAY_SERVER_BYTES];
+	struct span rest = span_from(options_text(options->options, "server")), first = rest;
+	struct relay_core core = {.program = options->program,
+		.folder = options->spool_folder,
+		.dialect = dialect,
+		.max_body_bytes = (size_t)options_i64(options->options, "relay-bytes")};
+
+	(void)url_next(&rest, &first);
+	first = span_trim(first);
+	snprintf(address, sizeof address, "%s%.*s", span_find(first, SPAN("://")) < 0 ? "http://" : "",
+		SPAN_ARGS(span_cut(first, sizeof address - 16)));
+	core.server = address;
+	crypto_random(random, sizeof random);
+	crypto_hex(random, sizeof random, core.token);
+	relay->shared = mmap(NULL, sizeof *relay->shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (relay->shared == MAP_FAILED) {
+		relay->shared = NULL;
+		return error_no_memory(err);
+	}
+	core.shared = relay->shared;
+	TRY(start_process(relay, &core, options, url, err));
+	dialect->set_environment(url, core.token);
+	relay_scope_pass_proxies(options->environment);
+	return OK;
+}
+
+void relay_start(struct relay **out, const struct relay_options *options)
+{
+	AUTO(relay) relay = mem_zeroed(sizeof *relay);
+	struct error err = {0};
+
+	*out = NULL;
+	if (!relay_scope_is_local(options->environment, options->command))
+		return;
+	for (size_t i = 0; i < sizeof relay_dialects / sizeof *relay_dialects; i++) {
+		if (relay_scope_has_own(options->environment, relay_dialects[i]->own, relay_dialects[i]->own_files))
+			continue;
+		if (!relay)
+			error_fill(&err, ERR_MEMORY, "out of memory");
+		else
+			relay->tell_fd = -1;
+		if (relay && start(relay, relay_dialects[i], options, &err) == OK)
+			*out = TAKE(relay);
+		else
+			client_say(options->program, "no relay for the training's tracker: %s", err.text);
+		return;
+	}
+}
+
+void relay_put_child(struct relay *relay, int pid)
+{
+	if (relay)
+		atomic_store(&relay->shared->child_pid, pid);
+}
+
+void relay_tell_job(void *context, const char *job)
+{
+	struct relay *relay = context;
+
+	snprintf(relay->shared->job, sizeof relay->shared->job, "%s", job);
+	atomic_store(&relay->shared->has_job, true);
+}
+
+void relay_give_up_at(struct relay *relay, int64_t mono_ms)
+{
+	if (relay)
+		atomic_store(&relay->shared->give_up_ms, mono_ms);
+}
+
+void relay_end(struct relay *relay, int64_t give_up_mono_ms)
+{
+	if (!relay || relay->tell_fd < 0)
+		return;
+	relay_give_up_at(relay, give_up_mono_ms);
+	(void)!write(relay->tell_fd, "e", 1);
+	close(relay->tell_fd);
+	relay->tell_fd = -1;
+}
+
+bool relay_has_ended(struct relay *relay)
+{
+	if (!relay || relay->is_reaped)
+		return true;
+	relay->is_reaped = waitpid(relay->pid, NULL, WNOHANG) != 0;
+	return relay->is_reaped;
+}
+
+void relay_free(struct relay *relay)
+{
+	if (!relay)
+		return;
+	if (relay->pid > 0 && !relay_has_ended(relay)) {
+		kill(relay->pid, SIGKILL);
+		waitpid(relay->pid, NULL, 0);
+	}
+	if (relay->tell_fd >= 0)
+		close(relay->tell_fd);
+	if (relay->shared)
+		munmap(relay->shared, sizeof *relay->shared);
+	mem_free(relay);
+}

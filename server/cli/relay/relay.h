@@ -1,0 +1,40 @@
+/*
+ * Job: between a training and its experiment tracker's server: a loopback address for the training's client, in a process of its own, which
+ *      answers at once and delivers in order what it was told, exactly once. The server may be away, and sm-ship may be killed: the training
+ *      does not notice either.
+ *
+ *   Who else   any user of the machine can connect: a random token, which is in the training's environment, says who may.
+ *   Whose      a training that has a tracker of its own (variables, ./mlruns) is left alone; so is one that goes to other machines, where
+ *              the address leads nowhere.
+ *
+ * Ownership: new/free. Threads: the main thread, but for relay_tell_job; relay_start before any other thread exists.
+ */
+#pragma once
+
+#include "base/options/options.h"
+
+struct relay;
+
+struct relay_options {
+	const char *program; /* for messages */
+	const struct options *options; /* server, token, spool-bytes, relay-bytes */
+	const char *spool_folder;
+	const char *job; /* as sm-ship would call it */
+	char *const *environment;
+	char *const *command;
+};
+
+/* *out is NULL where there is none: the training has its own, or it could not be made, which is said. Sets this process's environment. */
+void relay_start(struct relay **out, const struct relay_options *options);
+void relay_free(struct relay *relay); /* ends it at once if it still runs: what waits stays in the spool */
+/* The training's process. */
+void relay_put_child(struct relay *relay, int pid);
+/* Any thread: what the server calls sm-ship's job. */
+void relay_tell_job(void *relay, const char *job);
+/* The training is over: what waits is sent, until then. */
+void relay_end(struct relay *relay, int64_t give_up_mono_ms);
+/* The same time once more, sooner. */
+void relay_give_up_at(struct relay *relay, int64_t mono_ms);
+bool relay_has_ended(struct relay *relay);
+
+AUTO_TYPE(relay)

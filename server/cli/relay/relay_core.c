@@ -1,0 +1,81 @@
+#include "cli/relay/relay_core.h"
+
+#include "base/clock.h"
+
+#include <stdio.h>
+
+enum {
+	ASK_MS = 1500, /* a training waits for it */
+	AWAY_MS = 5000, /* then it is asked again */
+	AWAIT_SENT_MS = 2000,
+	RECORD_MAX_BYTES = 32 << 20,
+};
+
+static void count_loss(struct relay_core *core, const struct error *err)
+{
+	pthread_mutex_lock(&core->mutex);
+	bool is_first = !core->has_told_loss;
+	core->has_told_loss = true;
+	core->lost_records++;
+	pthread_mutex_unlock(&core->mutex);
+	if (is_first)
+		client_say(core->program, "what the training tells its tracker is dropped for now: %s", err->text);
+}
+
+void relay_put(struct relay_core *core, const char *call, const struct json *body)
+{
+	AUTO_DONE(buf) record = BUF_INIT(RECORD_MAX_BYTES);
+	struct error err = {0};
+
+	buf_printf(&record, "%s %s ", core->dialect->name, call);
+	json_print(body, &record); /* one line: line ends in texts are escaped */
+	enum status status = buf_status(&record, &err);
+	if (status == OK)
+		status = relay_journal_put(core->own, buf_span(&record), &err);
+	if (status != OK) {
+		count_loss(core, &err);
+		return;
+	}
+	pthread_mutex_lock(&core->mutex);
+	core->has_told_loss = false;
+	pthread_cond_broadcast(&core->changed);
+	pthread_mutex_unlock(&core->mutex);
+}
+
+enum status relay_ask(struct relay_core *core, const char *method, struct span path, struct span body,
+	struct http_reply *reply, struct error *err)
+{
+	struct http_request request = {.method = method, .path = path, .body = body};
+
+	http_reply_init(reply, RELAY_REPLY_MAX_BYTES);
+	if (clock_mono_ms() < atomic_load(&core->away_until_ms))
+		return error_set(err, ERR_UNAVAILABLE, "the server is away");
+	request.content_type = body.len ? "application/json" : NULL;
+	pthread_mutex_lock(&core->read_mutex);
+	http_client_give_up_at(core->reader, clock_mono_ms() + ASK_MS);
+	enum status status = http_client_send(core->reader, &request, reply, err);
+	pthread_mutex_unlock(&core->read_mutex);
+	bool is_away = status != OK || reply->status_code == 502 || reply->status_code == 503 ||
+		       reply->status_code == 504 || reply->status_code == 429;
+	if (!is_away)
+		return OK;
+	atomic_store(&core->away_until_ms, clock_mono_ms() + AWAY_MS);
+	return status != OK ? error_same_(ERR_UNAVAILABLE, status)
+			    : error_set(err, ERR_UNAVAILABLE, "the server answered with status %d", reply->status_code);
+}
+
+bool relay_await_sent(struct relay_core *core)
+{
+	struct timespec until = clock_deadline(AWAIT_SENT_MS);
+	bool is_sent = false, is_late = false;
+
+	pthread_mutex_lock(&core->mutex);
+	core->hurried++;
+	pthread_cond_broadcast(&core->changed);
+	while (!is_late && !(is_sent = relay_journal_waiting(core->own) == 0) &&
+		clock_mono_ms() >= atomic_load(&core->away_until_ms))
+		is_late = pthread_cond_timedwait(&core->changed, &core->mutex, &until) != 0;
+	core->hurried--;
+	pthread_mutex_unlock(&core->mutex);
+	return is_sent;
+}

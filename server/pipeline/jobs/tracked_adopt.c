@@ -1,0 +1,60 @@
+#include "pipeline/jobs/tracked_adopt.h"
+
+#include "base/json/json_write.h"
+#include "pipeline/commit/resolve.h"
+#include "pipeline/life/pools.h"
+#include "store/tracked_runs.h"
+
+static bool set_members(struct json *document, const struct json *members)
+{
+	return json_set_copy(document, "TrackedRunId", json_get(members, "TrackedRunId")) &&
+	       json_set_copy(document, "TrackedProjectId", json_get(members, "TrackedProjectId"));
+}
+
+/* The job's own document, and by what searches find the run. */
+static enum status write_document(struct span old, const struct adoption *asked, struct buf *out, struct error *err)
+{
+	AUTO_DONE(buf) bare = BUF_INIT(8192);
+	AUTO_DONE(buf) marked = BUF_INIT(out->max_bytes);
+	AUTO(json) members = NULL;
+	AUTO(json) document = NULL;
+	struct json_writer w = json_writer_on(&bare);
+
+	json_object(&w);
+	json_put_span(&w, "TrackedRunId", asked->run_id);
+	json_put_i64(&w, "TrackedProjectId", asked->project_id);
+	json_object_end(&w);
+	TRY(buf_status(&bare, err));
+	TRY(json_parse(&members, buf_span(&bare), err));
+	TRY(json_parse(&document, old, err));
+	if (!set_members(document, members))
+		return error_no_memory(err);
+	json_print(document, &marked);
+	TRY(buf_status(&marked, err));
+	buf_reset(out); /* after a commit that failed this runs again */
+	return tracked_document_write(buf_span(&marked), asked->settings, asked->tags, out, err);
+}
+
+enum status run_adopt_job(struct store_tx *tx, struct arena *arena, const struct adoption *asked, struct buf *document,
+	struct adopted *out, struct error *err)
+{
+	struct store_reader *reader = store_tx_reader(tx);
+	struct tracked_run_row run;
+
+	*out = (struct adopted){0};
+	enum status status = store_read_job(reader, arena, asked->job, &out->row, err);
+	out->is_free = status == ERR_NOT_FOUND;
+	if (out->is_free)
+		return OK;
+	TRY(status);
+	if (check_team(out->row.team, out->row.name, asked->team, NULL) != OK)
+		return OK;
+	status = store_read_run_of_job(reader, arena, out->row.job_id, &run, err);
+	if (status != ERR_NOT_FOUND)
+		return status;
+	TRY(write_document(out->row.document, asked, document, err));
+	out->row.document = buf_span(document);
+	out->row.modified_ms = asked->now_ms;
+	out->is = true;
+	return pools_put_job(tx, &out->row, err);
+}

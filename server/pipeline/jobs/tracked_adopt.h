@@ -1,0 +1,27 @@
+/*
+ * Job: a run that becomes a job which is there already: what ships the log of a training names that job, and the tracker's run of the
+ *      same training is no second one.
+ * Ownership: spans are the caller's, then the arena's and the buf's. Threads: the writer.
+ */
+#pragma once
+
+#include "pipeline/jobs/tracked_document.h"
+#include "store/jobs.h"
+
+struct adoption {
+	struct span team, job; /* of the token; its name */
+	struct span run_id;
+	int64_t project_id;
+	const struct tracked_pairs *settings, *tags;
+	int64_t now_ms;
+};
+/*
+ * *out: the job, with the run's settings and tags in its document, when it is the token's to write to and no run yet. *is_free: there is no
+ * job of that name. Else neither: the run needs a name of its own.
+ */
+struct adopted {
+	bool is, is_free;
+	struct job_row row; /* its document is in `document` */
+};
+enum status run_adopt_job(struct store_tx *tx, struct arena *arena, const struct adoption *asked, struct buf *document,
+	struct adopted *out, struct error *err) MUST_CHECK;

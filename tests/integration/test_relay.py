@@ -1,0 +1,270 @@
+"""sm-ship's relay between a training's MLflow client and the server: the training never notices that the server is away, and each point is
+there once. The real client, version 3."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+
+import mlflowclient
+import pytest
+from shipping import job, lines
+from smserver import ROOT, wait_until
+
+CLIENT = ROOT / ".cache/mlflow-3"
+PROLOGUE = mlflowclient.PROLOGUE + """
+def wait_for(name):  # a file that the test makes
+    import time
+    give({"waits": name})
+    sys.stdout.flush()
+    while not os.path.exists(name):
+        time.sleep(0.02)
+"""
+
+
+@pytest.fixture
+def train(ship, tmp_path):
+    """train(script, options…): sm-ship with a training that logs by MLflow's client; ended with the test."""
+    if not (CLIENT / ".lock-stamp").exists():
+        pytest.skip("needs `tests/run packages`")
+    started = []
+
+    def start(script, *options, command=("/usr/bin/python3", "-c"), folder=None, **more):
+        clean = {name: value for name, value in ship.env.items() if not name.startswith("MLFLOW_")}
+        environment = {**clean, "PYTHONPATH": str(CLIENT), "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0", "MLFLOW_DISABLE_TELEMETRY": "true",
+            "GIT_PYTHON_REFRESH": "quiet", **more}
+        started.append(subprocess.Popen([ship.program, *options, "--", *command, PROLOGUE + script], stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder or tmp_path, env=environment, start_new_session=True))
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def finish(process, code=0):
+    out, err = process.communicate(timeout=180)
+    assert process.returncode == code, err[-4000:]
+    return [json.loads(line) for line in out.splitlines() if line.startswith(("{", "["))], err
+
+
+def wait_for_line(process, text):
+    for line in process.stdout:
+        if text in line:
+            return
+    raise AssertionError(process.stderr.read())
+
+
+def jobs(server):
+    return sorted(row["TrainingJobName"] for row in server.get("/api/v1/jobs").body["jobs"])
+
+
+def points(server, run_id, key):
+    return [row[:2] for row in mlflowclient.history(server, run_id, key)]
+
+
+def test_the_run_is_the_job_of_its_log(server, train):
+    """One job has the lines and what MLflow's client said."""
+    given, err = finish(train("""
+mlflow.set_experiment("exp")
+with mlflow.start_run(run_name="first", tags={"team": "nlp"}) as run:
+    print("step 1 printed", flush=True)
+    mlflow.log_params({"lr": 0.1, "layers": 12})
+    for step in range(20):
+        mlflow.log_metric("loss", 20.0 - step, step=step)
+    mlflow.log_metrics({"accuracy": float("nan"), "huge": float("inf")}, step=3)
+    mlflow.log_text("hello", "a.txt")
+    seen = client.get_run(run.info.run_id)
+    with mlflow.start_run(run_name="child", nested=True):
+        mlflow.log_metric("m", 1.0, step=1)
+frame = mlflow.search_runs(experiment_names=["exp"])
+give({"run": run.info.run_id, "lr": seen.data.params["lr"], "loss": seen.data.metrics["loss"], "names": sorted(frame["tags.mlflow.runName"])})
+""", "--job", "shipped"))
+    facts = given[-1]
+    assert (facts["lr"], facts["loss"], facts["names"]) == ("0.1", 1.0, ["child", "first"]), "what was written is read back"
+    assert jobs(server) == ["exp/child", "shipped"]
+    row = job(server, "shipped")
+    assert row["TrainingJobStatus"] == "Completed" and row["TrackedRunId"] == facts["run"]
+    assert {"lr": "0.1", "layers": "12"}.items() <= row["HyperParameters"].items()
+    assert {"Key": "team", "Value": "nlp"} in row["Tags"]
+    assert "step 1 printed" in lines(server, "shipped")
+    assert points(server, facts["run"], "loss") == [(step, 20.0 - step) for step in range(20)]
+    assert points(server, facts["run"], "accuracy") + points(server, facts["run"], "huge") == [(3, "NaN"), (3, "Infinity")]
+    assert [row["status"] for row in [mlflowclient.call(server, f"runs/get?run_id={facts['run']}")[1]["run"]["info"]]] == ["FINISHED"]
+    assert "relay" not in err
+
+
+OUTAGES = """
+import time
+mlflow.set_experiment("away")
+first = mlflow.start_run(run_name="one").info.run_id
+mlflow.log_params({"lr": 0.5})
+for step in range(50):
+    mlflow.log_metric("loss", 100.0 - step, step=step)
+wait_for("back")
+for step in range(50, 100):
+    mlflow.log_metric("loss", 100.0 - step, step=step)
+    mlflow.log_metric("unnumbered", step)
+assert client.get_run(first).info.run_id == first
+wait_for("gone")
+for step in range(100, 150):
+    mlflow.log_metric("loss", 100.0 - step, step=step)
+mlflow.end_run()
+second = mlflow.start_run(run_name="two").info.run_id
+mlflow.log_metric("loss", 7.0, step=7)
+assert client.get_run(second).info.run_name == "two"
+mlflow.end_run()
+give({"first": first, "second": second})
+"""
+
+
+def test_the_server_is_away_again_and_again(server, train, tmp_path):
+    """Away when the run begins, there for a while, killed, away when a second run begins: each run has the id that its client was told."""
+    port = server.port
+    server.kill()
+    process = train(OUTAGES, "--job", "twice")
+    wait_for_line(process, '"back"')
+    server.start(f"127.0.0.1:{port}")
+    wait_until(lambda: "twice" in jobs(server), what="the run of the first outage")
+    (tmp_path / "back").touch()
+    wait_for_line(process, '"gone"')
+    server.kill()
+    (tmp_path / "gone").touch()
+    wait_until(lambda: any((tmp_path / "spool").glob("*.calls")), what="calls in the spool")
+    server.start(f"127.0.0.1:{port}")
+    given, _ = finish(process)
+    facts = given[-1]
+    assert jobs(server) == ["away/two", "twice"]
+    assert points(server, facts["first"], "loss") == [(step, 100.0 - step) for step in range(150)]
+    assert points(server, facts["first"], "unnumbered") == [(n, 50.0 + n) for n in range(50)]
+    assert points(server, facts["second"], "loss") == [(7, 7.0)]
+    assert job(server, "away/two")["TrackedRunId"] == facts["second"]
+    assert job(server, "twice")["HyperParameters"]["lr"] == "0.5"
+    assert not list((tmp_path / "spool").glob("*.calls")), "nothing is left"
+
+
+def test_sm_ship_is_killed_while_the_server_is_away(server, ship, train, tmp_path):
+    """The training goes on without it, and the next sm-ship sends what is left, once."""
+    port = server.port
+    server.kill()
+    process = train("""
+run = mlflow.start_run(run_name="orphan").info.run_id
+for step in range(20):
+    mlflow.log_metric("loss", 1.0 + step, step=step)
+wait_for("killed")
+for step in range(20, 40):
+    mlflow.log_metric("loss", 1.0 + step, step=step)
+mlflow.end_run()
+open("done", "w").write(run)
+""", "--job", "killed-job", "--drain-timeout", "1s")
+    wait_for_line(process, '"killed"')
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    (tmp_path / "killed").touch()
+    done = tmp_path / "done"
+    run_id = wait_until(lambda: done.exists() and done.read_text(), what="the training to end by itself")
+    # its relay gives up a second after the training, and leaves the file
+    server.start(f"127.0.0.1:{port}")
+    wait_until(lambda: ship.run("--job", "later", "--", "true").returncode == 0 and not list(ship.spool.glob("*.calls")),
+        what="the calls to be sent")
+    assert points(server, run_id, "loss") == [(step, 1.0 + step) for step in range(40)]
+    assert job(server, "killed-job")["TrackedRunId"] == run_id
+
+
+def test_what_is_left_at_the_end_is_said_and_sent_later(server, ship, train):
+    port = server.port
+    server.kill()
+    given, err = finish(train("""
+with mlflow.start_run(run_name="kept") as run:
+    mlflow.log_metric("loss", 3.0, step=3)
+give({"run": run.info.run_id})
+""", "--job", "kept-job", "--drain-timeout", "500ms"))
+    path = re.search(r"are kept in '(.*\.calls)'", err)
+    assert path and os.path.exists(path.group(1)), err
+    server.start(f"127.0.0.1:{port}")
+    assert ship.run("--job", "next", "--", "true").returncode == 0
+    assert not os.path.exists(path.group(1))
+    assert points(server, given[-1]["run"], "loss") == [(3, 3.0)]
+
+
+ENVIRONMENT = "give({name: value for name, value in os.environ.items() if name.startswith('MLFLOW_TRACKING') or name.lower() == 'no_proxy'})"
+
+
+@pytest.mark.parametrize("variable", ["MLFLOW_TRACKING_URI", "MLFLOW_TRACKING_TOKEN", "MLFLOW_TRACKING_USERNAME", "MLFLOW_TRACKING_PASSWORD"])
+def test_a_training_with_a_tracker_of_its_own_is_left_alone(ship, variable):
+    """Also one that names its server in its code, of which the variables only hold the password."""
+    script = "import json, os\ndef give(x): print(json.dumps(x))\n" + ENVIRONMENT
+    out = ship.run("--job", "own", "--", "/usr/bin/python3", "-c", script, **{variable: "sqlite:///mine.db"}).stdout
+    assert json.loads(out) == {variable: "sqlite:///mine.db"}
+
+
+def plain_environment(ship, folder, *options, command=None, **more):
+    script = "import json, os\ndef give(x): print(json.dumps(x))\n" + ENVIRONMENT
+    clean = {name: value for name, value in ship.env.items() if "proxy" not in name.lower()}
+    out = subprocess.run([ship.program, "--job", "env", *options, "--", *(command or ["/usr/bin/python3", "-c", script])], cwd=folder,
+        env={**clean, **more}, capture_output=True, timeout=60, check=True).stdout
+    return json.loads(out.splitlines()[-1])
+
+
+def test_what_the_training_finds_in_its_environment(ship, tmp_path):
+    found = plain_environment(ship, tmp_path, http_proxy="http://proxy:3128", NO_PROXY="intern")
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+", found["MLFLOW_TRACKING_URI"]) and re.fullmatch(r"[0-9a-f]{40}", found["MLFLOW_TRACKING_TOKEN"])
+    assert found["no_proxy"] == found["NO_PROXY"] == "intern,127.0.0.1"
+    assert plain_environment(ship, tmp_path, "--no-relay") == {}
+    # what it starts elsewhere by srun would find nobody at that address
+    assert plain_environment(ship, tmp_path, SLURM_JOB_NUM_NODES="2", SLURM_JOB_ID="1") == {}
+    assert plain_environment(ship, tmp_path, SLURM_JOB_NUM_NODES="2", SLURM_JOB_ID="1", SLURM_STEP_ID="0") != {}
+    srun = tmp_path / "srun"
+    srun.write_text("#!/bin/sh\nexec /usr/bin/python3 \"$@\"\n")
+    srun.chmod(0o755)
+    script = "import json, os\nprint(json.dumps({n: v for n, v in os.environ.items() if n.startswith('MLFLOW_TRACKING')}))"
+    assert plain_environment(ship, tmp_path, command=[str(srun), "-c", script]) == {}
+    # runs that MLflow's client keeps in files stay together
+    (tmp_path / "mlruns").mkdir()
+    assert plain_environment(ship, tmp_path) == {}
+
+
+def test_only_the_training_may_write(server, ship, tmp_path):
+    script = """
+import json, os, urllib.error, urllib.request
+def ask(path, body=None, token=None, method=None):
+    head = {"Content-Type": "application/json", **({"Authorization": "Bearer " + token} if token else {})}
+    request = urllib.request.Request(os.environ["MLFLOW_TRACKING_URI"] + path, body, head, method=method)
+    try:
+        return urllib.request.urlopen(request).status
+    except urllib.error.HTTPError as e:
+        return e.code, json.loads(e.read())["error_code"]
+mine = os.environ["MLFLOW_TRACKING_TOKEN"]
+create = "/api/2.0/mlflow/runs/create"
+print(json.dumps([ask(create, b"{}"), ask(create, b"{}", "0" * 40), ask(create, b"{}", mine[:-1]), ask(create, b"[]", mine),
+    ask(create, b"{", mine), ask("/api/2.0/mlflow/runs/log-metric", b"{}", mine), ask(create, b" " * 2047 + b"{", mine),
+    ask(create, b" " * 2046 + b"{}", mine), ask(create, b" " * 2047 + b"{}", mine)]))
+"""
+    clean = {name: value for name, value in ship.env.items() if not name.startswith("MLFLOW_")}
+    out = subprocess.run([ship.program, "--job", "guarded", "--relay-bytes", "2048", "--", "/usr/bin/python3", "-c", script], cwd=tmp_path, env=clean,
+        capture_output=True, timeout=60, check=True)
+    assert json.loads(out.stdout) == [[401, "UNAUTHENTICATED"]] * 3 + [[400, "INVALID_PARAMETER_VALUE"]] * 4 + [
+        200, [413, "RESOURCE_LIMIT_EXCEEDED"]], out.stderr
+    assert jobs(server) == ["guarded"]
+
+
+def test_a_full_spool_drops_and_says_so(server, train, tmp_path):
+    """The training goes on; what was taken before is sent."""
+    port = server.port
+    server.kill()
+    process = train("""
+run = mlflow.start_run(run_name="full").info.run_id
+for step in range(200):
+    mlflow.log_metric("loss", 1.0 + step, step=step)
+wait_for("full")
+give({"run": run})
+""", "--job", "full-job", "--spool-bytes", "8KiB")
+    wait_for_line(process, '"full"')
+    server.start(f"127.0.0.1:{port}")
+    (tmp_path / "full").touch()
+    given, err = finish(process)
+    assert "wait already (--spool-bytes)" in err and re.search(r"\d+ messages of the training to its tracker were dropped", err), err
+    there = points(server, given[-1]["run"], "loss")
+    assert there and there == [(step, 1.0 + step) for step in range(len(there))] and len(there) < 200
