@@ -47,6 +47,16 @@ static enum status read_embed_origins(struct api *api, struct error *err)
 	return api->frame_ancestors ? OK : error_no_memory(err);
 }
 
+static enum status read_labels(struct api *api, struct error *err)
+{
+	const char *lists[LABEL_ROLES];
+
+	TRY(ingest_labels_new(&api->labels, api->options.labels, err));
+	memcpy(lists, api->options.labels, sizeof lists);
+	lists[LABEL_JOB] = api->options.prometheus_job_labels;
+	return ingest_labels_new(&api->prometheus_labels, lists, err);
+}
+
 enum status api_new(struct api **out, const struct api_options *options, struct error *err)
 {
 	AUTO(api) api = mem_zeroed(sizeof *api);
@@ -63,7 +73,7 @@ enum status api_new(struct api **out, const struct api_options *options, struct 
 		return ERR_SEMANTIC;
 	}
 	TRY(read_embed_origins(api, err));
-	TRY(ingest_labels_new(&api->labels, options->labels, err));
+	TRY(read_labels(api, err));
 	TRY(advice_new(&api->advice, options->advice, err));
 	TRY(page_sessions_new(&api->ended_sessions, options->store, err));
 	TRY(tokens_load(api, err));
@@ -95,6 +105,7 @@ void api_free(struct api *api)
 	page_sessions_free(api->ended_sessions);
 	mem_free(api->frame_ancestors);
 	ingest_labels_free(api->labels);
+	ingest_labels_free(api->prometheus_labels);
 	zone_free(api->zone);
 	advice_free(api->advice);
 	session_table_free(api->sessions);

@@ -146,8 +146,12 @@ static void write_pipeline(struct buf *out, const struct pipeline_figures *f)
 	counter(out, "lines_total", "Log lines stored.", atomic_load(&f->lines));
 	counter(out, "line_bytes_total", "Bytes of log text stored, newlines included.", atomic_load(&f->bytes));
 	counter(out, "points_total", "Points extracted.", atomic_load(&f->points));
-	counter(out, "refused_points_total", "Points left out because their stream has --max-series series already.",
+	counter(out, "refused_points_total",
+		"Points left out because their stream has --max-series series already; of Prometheus' also those of a job or stream too many, or of another team.",
 		atomic_load(&f->refused_points));
+	counter(out, "old_samples_total",
+		"Samples of Prometheus' left out because they are no newer than the last one of their series.",
+		atomic_load(&f->old_samples));
 	counter(out, "unextracted_lines_total",
 		"Lines of slices whose extraction failed: for want of memory (they are extracted later), for damaged definitions, or in itself.",
 		atomic_load(&f->unextracted_lines));
@@ -284,6 +288,9 @@ enum status api_metrics_text(void *context, void *worker, const struct http_requ
 	counter(&response->body, "bad_times_total",
 		"Entries of shippers with a time before 1990 or after 2200: their time of arrival counts.",
 		atomic_load(&api->bad_times));
+	counter(&response->body, "rejected_samples_total",
+		"Samples of Prometheus' that were not stored: a name or time that is none, native histograms, too many labels.",
+		atomic_load(&api->rejected_samples));
 	for (size_t i = 0; i < VERDICT_COUNT; i++)
 		counter(&response->body, event_counters[i].total, event_counters[i].help, atomic_load(&api->events[i]));
 	const struct http_server *server = api->server;

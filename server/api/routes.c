@@ -76,6 +76,15 @@ static const struct http_route routes[] = {
 		.body = "resourceMetrics:array",
 		.summary =
 			"Send metrics as OTLP, in protobuf or JSON; a histogram or summary becomes the mean of each interval"},
+	{HTTP_POST, "/prometheus/api/v1/write", SCOPE_WRITE, ROUTE_UPLOAD, .upload = &api_upload_remote_write,
+		.query = "",
+		.summary =
+			"Send samples by Prometheus' remote write 1.0; the reply is 204, or 200 with a text that says what was left out"},
+	{HTTP_POST | HTTP_PUT, "/metrics/job/{rest...}", SCOPE_WRITE, ROUTE_UPLOAD, .upload = &api_upload_push,
+		.query = "",
+		.summary = "Push points of a job in Prometheus' text, as to a Pushgateway; labels are in the path"},
+	{HTTP_POST | HTTP_PUT, "/metrics/job@base64/{rest...}", SCOPE_WRITE, ROUTE_UPLOAD, .upload = &api_upload_push,
+		.query = "", .summary = "The same with the job's name in base64"},
 	{HTTP_POST, "/api/v1/events", SCOPE_WRITE, ROUTE_WORKER, .handler = api_events_take, .query = "",
 		.max_body_bytes = DOCUMENT_BYTES, .body = "id:string detail-type:string detail:object",
 		.summary = "Send EventBridge's event SageMaker Training Job State Change: one event or an array"},

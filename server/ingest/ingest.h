@@ -18,6 +18,7 @@ struct ingest_options {
 	size_t max_push_bytes; /* of a body that is taken as a whole, unpacked; more is an error: 16 MiB */
 	bool is_snappy; /* of such a body: its Content-Encoding says so */
 	const struct ingest_labels *labels; /* of such a body (labels.h) */
+	struct span more_labels; /* of points in Prometheus' text: name="value",… that each series gets; "": none */
 };
 
 struct ingest_parser;
@@ -57,18 +58,23 @@ const struct ingest_protocol *ingest_loki_protocol_for(struct span content_type)
 const struct ingest_protocol *ingest_otlp_logs_for(struct span content_type);
 const struct ingest_protocol *ingest_otlp_metrics_for(struct span content_type);
 
+/* Prometheus' remote write, 1.0 only: what is 2.0 by its type has none. Its samples make a batch that is taken in part. */
+extern const struct ingest_protocol ingest_remote_write;
+const struct ingest_protocol *ingest_remote_write_for(struct span content_type);
+#define INGEST_MACHINES_JOB "machines" /* of series that name no training; of a team "machines/TEAM" */
+
 /* By media type (parameters ignored); NULL: none takes it. An empty type and curl's default form type are plain. */
 const struct ingest_protocol *ingest_protocol_for(struct span content_type);
 
 /* Names of jobs, streams, metrics: 1..max UTF-8 bytes without control characters. ERR_INVALID with field. */
 enum status ingest_check_name(const char *field, struct span name, size_t max_bytes, struct error *err) MUST_CHECK;
-/* name{b="2",a="1"} -> name{a="1",b="2"}, appended to out: at most 8 labels of 256 bytes, each once. ERR_INVALID. */
+/* name{b="2",a="1"} -> name{a="1",b="2"}, appended to out: at most 24 labels of 1024 bytes, each once. ERR_INVALID. */
 enum status ingest_metric_name(struct span text, struct buf *out, struct error *err) MUST_CHECK;
 /* One label behind a name, {key="value" or ,key="value" without the last brace: what a label's name cannot hold becomes '_', and what
  * the value cannot gets its backslash. */
 void ingest_metric_label(struct buf *out, bool is_first, struct span key, struct span value);
 /* The other way round, of a name in the form that is stored. */
-enum { METRIC_LABELS_MAX = 8 };
+enum { METRIC_LABELS_MAX = 24 };
 struct metric_label {
 	struct span name;
 	struct span value; /* with its escapes */

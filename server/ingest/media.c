@@ -60,6 +60,13 @@ static const struct ingest_protocol *choose(
 	return !type.len || span_equal_fold(type, SPAN("application/x-protobuf")) ? protobuf : NULL;
 }
 
+const struct ingest_protocol *ingest_remote_write_for(struct span content_type)
+{
+	bool is_protobuf = choose(content_type, &ingest_remote_write, NULL) != NULL;
+
+	return is_protobuf && span_find(content_type, SPAN("io.prometheus.write.v2")) < 0 ? &ingest_remote_write : NULL;
+}
+
 const struct ingest_protocol *ingest_loki_protocol_for(struct span content_type)
 {
 	return choose(content_type, &ingest_loki, &ingest_loki_json);

@@ -3,7 +3,7 @@
 
 #include "model/metrics/metric.h"
 
-enum { LABELS_MAX_BYTES = 256 };
+enum { LABELS_MAX_BYTES = 1024 };
 
 static void skip_blanks(struct span *rest)
 {

@@ -12,7 +12,8 @@ struct pipeline_figures {
 	atomic_uint_fast64_t points;
 	atomic_uint_fast64_t unextracted_lines; /* of slices whose extraction failed, or waits for a replay */
 	atomic_uint_fast64_t memory_waits; /* of extraction */
-	atomic_uint_fast64_t refused_points; /* of series beyond max_series_a_stream */
+	atomic_uint_fast64_t refused_points; /* of series beyond max_series_a_stream, and of parts that had no room */
+	atomic_uint_fast64_t old_samples; /* no newer than their series' last: there already, or out of order */
 	atomic_uint_fast64_t commits;
 	atomic_uint_fast64_t commit_us; /* sum */
 	atomic_uint_fast64_t batches;

@@ -55,3 +55,13 @@ def loki_push(*streams):
 
 def loki_json(*streams):
     return {"streams": [{"stream": labels, "values": [[str(ns), *line] for ns, *line in entries]} for labels, entries in streams]}
+
+
+def remote_write(*series):
+    """Prometheus' WriteRequest: each a pair of labels (with __name__) and samples (ms, value). The message, not packed."""
+    out = b""
+    for labels, samples in series:
+        message = b"".join(field(1, field(1, name) + field(2, value)) for name, value in sorted(labels.items()))
+        message += b"".join(field(2, (value if isinstance(value, bytes) else field(1, float(value))) + field(2, ms)) for ms, value in samples)
+        out += field(1, message)
+    return out

@@ -41,11 +41,12 @@ struct api {
 	struct upload *uploads;
 	struct upload_timer *upload_timer;
 	struct session_table *sessions;
-	struct ingest_labels *labels;
+	struct ingest_labels *labels, *prometheus_labels;
 	struct advice *advice;
 	char *frame_ancestors; /* of pages with embed=1 */
 	atomic_uint_fast64_t no_job_lines; /* of shippers: no label said of which job they are */
 	atomic_uint_fast64_t bad_times;
+	atomic_uint_fast64_t rejected_samples; /* of remote write and pushes in Prometheus' text */
 	atomic_uint_fast64_t events[VERDICT_COUNT]; /* of EventBridge */
 };
 

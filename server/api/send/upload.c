@@ -52,6 +52,7 @@ struct upload {
 	struct principal principal;
 	char session[SESSION_ID_MAX_BYTES + 1], source[NAME_MAX_BYTES + 1];
 	char job[NAME_MAX_BYTES + 1], stream[NAME_MAX_BYTES + 1], host[NAME_MAX_BYTES + 1];
+	struct upload_place place; /* as the path says it */
 	bool is_in_flight;
 	bool is_waiting; /* the connection is suspended for us */
 	bool is_gone;
@@ -184,6 +185,8 @@ static void count_parsed(struct upload *upload, const struct batch *batch)
 	atomic_fetch_add(&upload->api->no_job_lines, batch->no_job);
 	atomic_fetch_add(&upload->api->bad_times, batch->bad_times);
 	result->no_job += batch->no_job;
+	if (upload->door->is_prometheus)
+		atomic_fetch_add(&upload->api->rejected_samples, batch->rejected);
 }
 
 /* An endless body holds its lease by what it sends; that it was lost is told at the next request. */
@@ -357,6 +360,11 @@ static enum status read_parameters(struct upload *upload, const struct http_requ
 	bool has_length = http_request_header(request, "Content-Length").len != 0;
 	int64_t offset = -1;
 
+	if (upload->door->place) {
+		TRY(upload->door->place(request, &upload->place, err));
+		memcpy(upload->job, upload->place.job, sizeof upload->job);
+		memcpy(upload->stream, upload->place.stream, sizeof upload->stream);
+	}
 	TRY(take_name(request, "job", upload->job, err));
 	TRY(take_name(request, "stream", upload->stream, err));
 	TRY(take_name(request, "host", upload->host, err));
@@ -407,7 +415,8 @@ static enum status fill_upload(struct upload *upload, const struct http_request 
 		.max_points_bytes = upload->api->options.max_points_bytes,
 		.max_push_bytes = upload->api->options.max_push_bytes,
 		.is_snappy = span_equal_fold(encoding, SPAN("snappy")),
-		.labels = upload->api->labels};
+		.more_labels = span_from(upload->place.labels),
+		.labels = upload->door->is_prometheus ? upload->api->prometheus_labels : upload->api->labels};
 	TRY(read_key(upload, request, err));
 	upload->is_packed = options.is_snappy;
 	bool counts_points = upload->door->counts_points && upload->offset >= 0;

@@ -20,11 +20,20 @@ struct upload_result {
 	const char *session; /* "": none */
 };
 
+enum { PLACE_NAME_MAX_BYTES = 255, PLACE_LABELS_MAX_BYTES = 1024 };
+struct upload_place {
+	char job[PLACE_NAME_MAX_BYTES + 1], stream[PLACE_NAME_MAX_BYTES + 1];
+	char labels[PLACE_LABELS_MAX_BYTES + 1]; /* name="value",… */
+};
+
 struct upload_door {
 	const struct ingest_protocol *(*protocol)(struct span content_type); /* NULL: none takes it */
 	const char *media; /* that it takes, in words */
 	bool needs_job; /* in the query */
 	bool counts_points; /* offset= does, and a body that has one is stored whole or not at all */
+	/* Where the path says the job, the stream and labels (a push); NULL: the query does. out is empty. */
+	enum status (*place)(const struct http_request *request, struct upload_place *out, struct error *err);
+	bool is_prometheus; /* its own list of labels names the job, and its rejections are counted as samples */
 	bool takes_whole; /* its protocols take a body as a whole, and unpack snappy */
 	bool tells_errors; /* of decoding and storing, in its protocol's own form; else they are problem+json */
 	void (*reply)(const struct api *api, const struct ingest_protocol *protocol, const struct upload_result *result,

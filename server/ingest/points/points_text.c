@@ -29,8 +29,10 @@ enum status points_text_open(struct ingest_parser **out, const struct ingest_opt
 		parser->options = *options;
 		parser->options.job = arena_copy(parser->arena, options->job);
 		parser->options.stream = arena_copy(parser->arena, options->stream);
+		parser->options.more_labels = arena_copy(parser->arena, options->more_labels);
 	}
-	if (!parser || !parser->arena || !parser->options.job.ptr || !parser->options.stream.ptr) {
+	if (!parser || !parser->arena || !parser->options.job.ptr || !parser->options.stream.ptr ||
+		!parser->options.more_labels.ptr) {
 		points_text_free(parser);
 		return error_no_memory(err);
 	}

@@ -130,6 +130,27 @@ static enum status add(
 	return points_text_add(parser, batch, SPAN(""), buf_span(metric), step, ts_ms, value, err);
 }
 
+/* With the labels that every series of the body gets: they stand first. A label of its own that is one of them is a mistake of the line. */
+static enum status name_metric(struct ingest_parser *parser, struct span metric, struct error *err)
+{
+	struct span more = parser->options.more_labels;
+	AUTO_DONE(buf) full = BUF_INIT(parser->options.max_points_bytes);
+	ptrdiff_t brace = span_find_char(metric, '{');
+	struct span labels = brace < 0 ? SPAN("}") : span_trim(span_skip(metric, (size_t)brace + 1));
+
+	buf_reset(&parser->metric);
+	if (!more.len)
+		return ingest_metric_name(metric, &parser->metric, err);
+	buf_append_span(&full, brace < 0 ? metric : span_of(metric.ptr, (size_t)brace));
+	buf_append_char(&full, '{');
+	buf_append_span(&full, more);
+	if (labels.ptr[0] != '}')
+		buf_append_char(&full, ',');
+	buf_append_span(&full, labels);
+	TRY(buf_status(&full, err));
+	return ingest_metric_name(buf_span(&full), &parser->metric, err);
+}
+
 static enum status take_line(struct ingest_parser *parser, struct batch *batch, struct span line, struct error *err)
 {
 	struct span metric, rest, word;
@@ -143,8 +164,7 @@ static enum status take_line(struct ingest_parser *parser, struct batch *batch, 
 		return OK;
 	if (!split(line, &metric, &rest))
 		return error_set(err, ERR_INVALID, "the labels have no end");
-	buf_reset(&parser->metric);
-	TRY(ingest_metric_name(metric, &parser->metric, err));
+	TRY(name_metric(parser, metric, err));
 	take_step(&parser->metric, &step);
 	if (!next_word(&rest, &word) || !span_parse_double(word, &value))
 		return error_set(err, ERR_INVALID, "expected a number behind the metric, not '%.*s'",

@@ -74,6 +74,7 @@ struct batch {
 	int64_t zone_ms; /* what times in lines are ahead of UTC that state no zone */
 	struct span host; /* of the sender; "" when not stated */
 	struct span team; /* the token's; "" without */
+	bool is_partial; /* its sender must not lose all for a part: what there is no room for is refused and counted, the rest stored */
 	size_t rejected; /* entries that could not be stored, counted by the parser */
 	size_t no_job; /* of those: no label names a job */
 	size_t bad_times; /* of the stored: with a time that is none, so that the time of arrival counts */

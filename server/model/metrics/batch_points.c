@@ -84,6 +84,11 @@ struct batch_series *batch_series(struct batch *batch, struct batch_part *part, 
 	return find_or_make(batch, part, metric, metric.len, SERIES_VALUES);
 }
 
+struct batch_series *batch_samples(struct batch *batch, struct batch_part *part, struct span metric)
+{
+	return batch_distribution(batch, part, metric, SERIES_SAMPLES);
+}
+
 struct batch_series *batch_distribution(
 	struct batch *batch, struct batch_part *part, struct span metric, enum series_form form)
 {
@@ -117,7 +122,7 @@ static bool reserve(struct batch_series *series, size_t more)
 	series->ts_ms = ts_ms ? ts_ms : series->ts_ms;
 	double *values = mem_resize(series->values, cap, sizeof *values);
 	series->values = values ? values : series->values;
-	if (!steps || !ts_ms || !values || (series->form != SERIES_VALUES && !reserve_totals(series, cap)))
+	if (!steps || !ts_ms || !values || (series_form_is_distribution(series->form) && !reserve_totals(series, cap)))
 		return false;
 	series->cap = cap;
 	return true;

@@ -9,6 +9,8 @@
 
 /* The series of that name in the part, made when it is not there; NULL: out of memory. Valid until the next call. */
 struct batch_series *batch_series(struct batch *batch, struct batch_part *part, struct span metric);
+/* The same of samples (SERIES_SAMPLES). */
+struct batch_series *batch_samples(struct batch *batch, struct batch_part *part, struct span metric);
 struct batch_series *batch_distribution(
 	struct batch *batch, struct batch_part *part, struct span metric, enum series_form form);
 /* One entry of a distribution. False: out of memory, nothing was appended. */
@@ -21,7 +23,7 @@ bool batch_add_total(struct batch *batch, struct batch_part *part, struct batch_
 /* How many points its entries are: of a distribution each is two. */
 static inline size_t batch_series_points(const struct batch_series *series)
 {
-	return series->form == SERIES_VALUES ? series->count : 2 * series->count;
+	return series_form_is_distribution(series->form) ? 2 * series->count : series->count;
 }
 /* Appends count points. False: out of memory, nothing was appended. */
 bool batch_add_points(struct batch *batch, struct batch_part *part, struct batch_series *series, const int64_t *steps,

@@ -7,7 +7,8 @@ size_t batch_series_bytes(const struct batch_series *series, size_t count, size_
 	size_t bytes = cap * sizeof *series;
 
 	for (size_t i = 0; i < count; i++)
-		bytes += series[i].cap * (series[i].form == SERIES_VALUES ? SERIES_POINT_BYTES : SERIES_TOTAL_BYTES);
+		bytes += series[i].cap *
+			 (series_form_is_distribution(series[i].form) ? SERIES_TOTAL_BYTES : SERIES_POINT_BYTES);
 	return bytes;
 }
 

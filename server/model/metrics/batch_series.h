@@ -11,8 +11,20 @@
 /*
  * What its entries are. A distribution (histogram, summary) comes as the sum and the number of what was observed: in each interval,
  * or since the counting began. Its mean is the metric; its parts are NAME.sum and NAME.count, in Prometheus' manner NAME_sum.
+ * Samples are values by the clock: of each series one at a time, in the order of time; what is no newer than the last one is there.
  */
-enum series_form { SERIES_VALUES, SERIES_INTERVALS, SERIES_TOTALS, SERIES_TOTALS_PROMETHEUS, SERIES_FORM_COUNT };
+enum series_form {
+	SERIES_VALUES,
+	SERIES_INTERVALS,
+	SERIES_TOTALS,
+	SERIES_TOTALS_PROMETHEUS,
+	SERIES_SAMPLES,
+	SERIES_FORM_COUNT /* the journal holds these numbers: append only */
+};
+static inline bool series_form_is_distribution(enum series_form form)
+{
+	return form != SERIES_VALUES && form != SERIES_SAMPLES;
+}
 
 struct batch_series {
 	struct span metric; /* canonical, with its labels; of a distribution its mean's */

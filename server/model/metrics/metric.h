@@ -53,4 +53,5 @@ struct metric_definition {
 	int higher; /* 1: higher is better, -1: lower is, 0: not stated */
 	bool is_step_only; /* its value is the stream's step, and no metric */
 	bool keeps_role; /* whatever a name out of the text tells */
+	bool is_sampled; /* a series of it is one of samples (model/metrics/batch_series.h): of those a stream may have more */
 };

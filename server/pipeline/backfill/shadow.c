@@ -286,7 +286,10 @@ static enum status copy_point(struct copying *copying, struct point *point, stru
 	struct pipeline *pipeline = copying->backfill->pipeline;
 	struct stream_state *state = copying->shadow->state;
 	const struct series_row *row = copying->row;
-	struct metric_definition definition = {.name = row->metric, .unit = row->unit, .role = row->role};
+	struct metric_definition definition = {.name = row->metric,
+		.unit = row->unit,
+		.role = row->role,
+		.is_sampled = true}; /* whatever it is: it was let in */
 	uint32_t newest = extractor_attempt(state->extractor);
 
 	if (!copying->into)

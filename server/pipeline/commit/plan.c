@@ -292,14 +292,17 @@ static void go_back(struct plan *plan, const struct plan_mark *to)
 /* Points of new series for which the stream has no room, as far as is known: what waits for extraction may take more. */
 static size_t count_refused(const struct plan *plan, struct stream_state *stream, const struct batch_part *part)
 {
-	size_t most = plan->pipeline->options.max_series_a_stream, refused = 0;
+	const struct pipeline_options *options = &plan->pipeline->options;
+	size_t refused = 0;
 
 	pthread_mutex_lock(&stream->mutex);
 	size_t count = stream->series_count - stream->derived_count;
-	for (size_t i = 0; count + part->series_count > most && i < part->series_count; i++) {
-		bool is_known = false;
-		for (size_t j = 0; j < stream->series_count && !is_known; j++)
-			is_known = span_equal(span_from(stream->series[j]->metric), part->series[i].metric);
+	for (size_t i = 0; i < part->series_count; i++) {
+		size_t most = part->series[i].form == SERIES_SAMPLES ? options->max_sampled_series
+								     : options->max_series_a_stream;
+		if (count + part->series_count <= most)
+			continue; /* there is room for all, new or not */
+		bool is_known = stream_find_series(stream, part->series[i].metric) != NULL;
 		if (!is_known && part->series[i].count && count++ >= most)
 			refused += batch_series_points(&part->series[i]);
 	}
@@ -341,6 +344,31 @@ static enum status plan_part(struct plan *plan, struct ingest *ingest, const str
 	return OK;
 }
 
+/* Is it so for as long as nothing is changed here, and of this part alone? Then its sender need not know before others go on. */
+static bool is_refusal(enum status status)
+{
+	return status == ERR_TOO_LARGE || status == ERR_FORBIDDEN || status == ERR_INVALID || status == ERR_SEMANTIC;
+}
+
+/* One of a batch that is stored in part. */
+static enum status plan_one(struct plan *plan, struct ingest *ingest, const struct batch_part *part, struct error *err)
+{
+	struct error reason = {0};
+
+	if (!ingest->batch->is_partial)
+		return plan_part(plan, ingest, part, err);
+	bool has_room = map_get(plan->new_jobs, part->job) || check_room(plan, part->job, &reason) == OK;
+	enum status status = has_room ? plan_part(plan, ingest, part, &reason) : ERR_TOO_LARGE;
+	if (is_refusal(status)) {
+		ingest->result.refused += part->count + part->point_count;
+		atomic_fetch_add(&plan->pipeline->figures.refused_points, part->point_count);
+		return OK;
+	}
+	if (status != OK)
+		*err = reason;
+	return status;
+}
+
 static enum status plan_parts(struct plan *plan, struct ingest *ingest, struct error *err)
 {
 	size_t first_slice = plan->slice_count;
@@ -348,7 +376,7 @@ static enum status plan_parts(struct plan *plan, struct ingest *ingest, struct e
 	for (size_t i = 0; i < ingest->batch->part_count; i++) {
 		const struct batch_part *part = &ingest->batch->parts[i];
 		if (part->count || part->point_count) /* labels without an entry make no stream */
-			TRY(plan_part(plan, ingest, part, err));
+			TRY(plan_one(plan, ingest, part, err));
 	}
 	TRY(buf_status(&plan->pipeline->journal.plain, err));
 	TRY(buf_status(&plan->pipeline->journal.blocks, err));

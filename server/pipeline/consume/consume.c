@@ -69,20 +69,14 @@ static struct series_state *make_series(
 	return NULL;
 }
 
-static struct series_state *series_by_name(const struct stream_state *stream, struct span name)
-{
-	for (size_t i = 0; i < stream->series_count; i++)
-		if (span_equal(span_from(stream->series[i]->metric), name))
-			return stream->series[i];
-	return NULL;
-}
-
 enum status consume_find_series(struct pipeline *pipeline, struct stream_state *stream,
 	const struct metric_definition *definition, struct series_state **out, struct error *err)
 {
 	size_t count = stream->series_count - stream->derived_count;
+	size_t most =
+		definition->is_sampled ? pipeline->options.max_sampled_series : pipeline->options.max_series_a_stream;
 
-	if ((*out = series_by_name(stream, definition->name)) || count >= pipeline->options.max_series_a_stream)
+	if ((*out = stream_find_series(stream, definition->name)) || count >= most)
 		return OK;
 	if (!(*out = make_series(stream, definition, (uint32_t)count)))
 		return error_no_memory(err);
@@ -97,7 +91,7 @@ enum status consume_find_derived(
 
 	if ((*out = stream->derived[derived]))
 		return OK;
-	if (!(*out = series_by_name(stream, definition.name))) {
+	if (!(*out = stream_find_series(stream, definition.name))) {
 		if (!(*out = make_series(stream, &definition, SERIES_DERIVED + derived)))
 			return error_no_memory(err);
 		stream->series[stream->series_count++] = *out;

@@ -36,10 +36,18 @@ static enum status consume_value(struct pipeline *pipeline, struct stream_state 
 	return OK;
 }
 
+/* Sent again, by a second sender of the same series, or out of order: a clock's series only goes on. */
+static bool is_old_sample(const struct series_state *series, const struct batch_series *sent, size_t at)
+{
+	return sent->form == SERIES_SAMPLES && series->sealed_points + series->tail_count &&
+	       sent->ts_ms[at] <= series->max_ms;
+}
+
 static enum status consume_series(struct pipeline *pipeline, struct stream_state *stream,
 	const struct batch_series *sent, int64_t arrival_ms, struct error *err)
 {
-	struct metric_definition definition = {.name = sent->metric, .unit = sent->unit};
+	struct metric_definition definition = {
+		.name = sent->metric, .unit = sent->unit, .is_sampled = sent->form == SERIES_SAMPLES};
 	struct series_state *series;
 
 	definition.role = sent->role < ROLE_COUNT ? (enum role)sent->role : role_guess(bare_name(sent->metric));
@@ -48,8 +56,12 @@ static enum status consume_series(struct pipeline *pipeline, struct stream_state
 		atomic_fetch_add(&pipeline->figures.refused_points, sent->count);
 		return OK;
 	}
-	for (size_t i = 0; i < sent->count; i++)
-		TRY(consume_value(pipeline, stream, series, sent, i, sent->values[i], arrival_ms, err));
+	for (size_t i = 0; i < sent->count; i++) {
+		if (is_old_sample(series, sent, i))
+			atomic_fetch_add(&pipeline->figures.old_samples, 1);
+		else
+			TRY(consume_value(pipeline, stream, series, sent, i, sent->values[i], arrival_ms, err));
+	}
 	return OK;
 }
 
@@ -83,7 +95,7 @@ static enum status take_role(struct series_state *series, struct error *err)
 static enum status find_part(struct pipeline *pipeline, struct stream_state *stream, const struct batch_series *sent,
 	const char *part, struct span unit, struct series_state **out, struct error *err)
 {
-	AUTO_DONE(buf) name = BUF_INIT(3 * METRIC_NAME_MAX_BYTES);
+	AUTO_DONE(buf) name = BUF_INIT(6 * METRIC_NAME_MAX_BYTES) /* and its labels */;
 	struct metric_definition definition = {.unit = unit, .role = ROLE_OTHER};
 
 	TRY(name_part(sent, part, &name, err));
@@ -152,7 +164,7 @@ enum status consume_points(
 			return error_no_memory(err);
 		TRY(journal_points_next(&cursor, arena, &series, &has_one, err));
 		if (has_one)
-			TRY((series.form == SERIES_VALUES ? consume_series : consume_distribution)(
+			TRY((series_form_is_distribution(series.form) ? consume_distribution : consume_series)(
 				pipeline, stream, &series, slice->arrival_ms, err));
 	}
 	return OK;

@@ -55,6 +55,7 @@ void stream_state_free(struct stream_state *stream)
 	for (size_t i = 0; i < stream->series_count; i++)
 		series_state_free(stream->series[i]);
 	mem_free(stream->series);
+	map_free(stream->series_index);
 	mem_free(stream->by_number);
 	for (size_t i = 0; i < stream->range_count; i++)
 		kept_filter_free(stream->ranges[i].filter);
@@ -74,6 +75,32 @@ void stream_state_free(struct stream_state *stream)
 	mem_free(stream->hosts.planned);
 	mem_free(stream->host_lines.at);
 	mem_free(stream);
+}
+
+/* Few are looked through. Series are only appended; who swaps them swaps the index, too. */
+enum { FEW_SERIES = 16 };
+
+static bool index_series(struct stream_state *stream)
+{
+	if (!stream->series_index && !(stream->series_index = map_new()))
+		return false;
+	for (; stream->indexed_series < stream->series_count; stream->indexed_series++) {
+		struct series_state *series = stream->series[stream->indexed_series];
+		struct span metric = span_from(series->metric);
+		if (!map_get(stream->series_index, metric) && !map_put(stream->series_index, metric, series))
+			return false;
+	}
+	return true;
+}
+
+struct series_state *stream_find_series(struct stream_state *stream, struct span metric)
+{
+	if (stream->series_count > FEW_SERIES && index_series(stream))
+		return map_get(stream->series_index, metric);
+	for (size_t i = 0; i < stream->series_count; i++)
+		if (span_equal(span_from(stream->series[i]->metric), metric))
+			return stream->series[i];
+	return NULL;
 }
 
 struct stream_state *stream_state_new(struct job_state *job, uint32_t stream_id, struct span name, struct span host)

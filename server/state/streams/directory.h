@@ -162,6 +162,8 @@ struct stream_state {
 	struct settings *settings; /* NULL: its lines are not looked at any more */
 	struct series_state **series;
 	size_t series_count, series_cap;
+	struct map *series_index; /* metric -> one of them, the first indexed_series; NULL: few, or no memory for it */
+	size_t indexed_series;
 	struct derive *derive;
 	struct series_state *derived[DERIVED_COUNT]; /* among `series`; NULL: none yet, or not looked up */
 	size_t derived_count; /* of `series`, with numbers from the other end: --max-series does not count them */
@@ -247,6 +249,8 @@ struct job_state *job_state_new(const struct job_row *row) __attribute__((warn_u
 struct stream_state *stream_state_new(struct job_state *job, uint32_t stream_id, struct span name, struct span host)
 	__attribute__((warn_unused_result));
 void stream_state_free(struct stream_state *stream);
+/* With the lock; NULL: it has none of that name. */
+struct series_state *stream_find_series(struct stream_state *stream, struct span metric);
 bool job_add_stream(struct job_state *job, struct stream_state *stream); /* takes it */
 struct stream_state *job_find_stream(struct job_state *job, struct span name); /* not counted: lives with the job */
 struct stream_state *job_stream_at(struct job_state *job, size_t index); /* NULL: there are not so many */

@@ -16,6 +16,8 @@ void stream_swap_derived(struct stream_state *a, struct stream_state *b)
 	SWAP(a->series, b->series);
 	SWAP(a->series_count, b->series_count);
 	SWAP(a->series_cap, b->series_cap);
+	SWAP(a->series_index, b->series_index);
+	SWAP(a->indexed_series, b->indexed_series);
 	SWAP(a->by_number, b->by_number);
 	SWAP(a->number_count, b->number_count);
 	SWAP(a->number_cap, b->number_cap);

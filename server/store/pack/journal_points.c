@@ -35,7 +35,7 @@ static void pack_series(const struct batch_series *series, uint64_t *scratch, st
 	column_pack(out, series->ts_ms, series->count, scratch);
 	for (size_t i = 0; i < series->count; i++)
 		pack_double(out, series->values[i]);
-	if (series->form == SERIES_VALUES)
+	if (!series_form_is_distribution(series->form))
 		return;
 	for (size_t i = 0; i < series->count; i++)
 		pack_double(out, series->counts[i]);
@@ -103,7 +103,7 @@ static enum status read_series(struct unpacker *in, struct arena *arena, struct 
 	column_unpack(in, series->ts_ms, series->count);
 	for (size_t i = 0; i < series->count && !in->has_failed; i++)
 		series->values[i] = unpack_double(in);
-	return series->form == SERIES_VALUES ? OK : read_totals(in, arena, series, err);
+	return series_form_is_distribution(series->form) ? read_totals(in, arena, series, err) : OK;
 }
 
 enum status journal_points_next(struct journal_points *cursor, struct arena *arena, struct batch_series *series,

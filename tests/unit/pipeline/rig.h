@@ -52,6 +52,7 @@ static inline void rig_prepare(struct rig *rig)
 				    .max_jobs = 4,
 				    .max_streams_a_job = 4,
 				    .max_series_a_stream = 100,
+				    .max_sampled_series = 100,
 				    .max_sources_a_stream = 3,
 				    .public_url = SPAN("http://x")}};
 	rig_seals(rig, false);
