@@ -21,6 +21,9 @@ enum status store_read_block(struct store_reader *reader, struct arena *arena, i
 	uint64_t line, struct block_row *out, struct error *err) MUST_CHECK;
 enum status store_read_last_block(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t stream_id,
 	struct block_row *out, struct error *err) MUST_CHECK;
+/* The same without its text. */
+enum status store_read_last_block_head(struct store_reader *reader, int64_t job_id, uint32_t stream_id,
+	struct block_row *out, struct error *err) MUST_CHECK;
 
 /* What a search plans by: the blocks of a job (stream_id 0: of all its streams) without their text, by stream and line. */
 struct block_head {

@@ -53,6 +53,15 @@ void store_reader_free(struct store_reader *reader);
 /* One consistent view over several reads. Without it each read is its own. */
 enum status store_reader_begin(struct store_reader *reader, struct error *err) MUST_CHECK;
 void store_reader_end(struct store_reader *reader);
+/*
+ * Many reads in one round trip: between ahead_begin and ahead_end each verb of the reader only sends what it asks first, and fails with
+ * ERR_UNAVAILABLE, which means nothing; it writes nothing. After it the same verbs with the same arguments find what came, until ahead_drop. An
+ * answer of before is found in a later round, too: so a verb asks what follows from it. What could not be asked ahead, or came to more
+ * than 32 MiB, is asked when it is wanted. False: this database has no round trips; there is nothing to end or to drop.
+ */
+bool store_reader_ahead_begin(struct store_reader *reader);
+enum status store_reader_ahead_end(struct store_reader *reader, struct error *err) MUST_CHECK;
+void store_reader_ahead_drop(struct store_reader *reader);
 /* Reads of this reader past the deadline fail with ERR_UNAVAILABLE (5 s after begin by default). */
 void store_reader_deadline(struct store_reader *reader, int64_t ms);
 

@@ -21,6 +21,8 @@ struct stream_row {
 	struct span state; /* of the stream's consumers as of sealed_seq; opaque here */
 };
 enum status store_put_stream(struct store_tx *tx, struct stream_row *row, struct error *err) MUST_CHECK;
+/* The same of one that is there, without its name and host; nothing happens when it is gone. Waits for no answer. */
+enum status store_seal_stream(struct store_tx *tx, const struct stream_row *row, struct error *err) MUST_CHECK;
 /* name empty: all streams of the job, in order of their number. */
 enum status store_read_streams(struct store_reader *reader, struct arena *arena, int64_t job_id, struct span name,
 	struct stream_row **out, size_t *count, struct error *err) MUST_CHECK;

@@ -31,13 +31,17 @@ def _identity():
 class Cluster:
     """with Cluster() as cluster: cluster.psql("SELECT 1"). Nothing is synced: it need not outlive the machine."""
 
-    def __init__(self, settings=(), replica_of=None, folder=None):
-        """settings: as "name=value". replica_of: another one, whose streaming standby this is. folder: a place of the test's own."""
+    def __init__(self, settings=(), replica_of=None, folder=None, is_durable=False):
+        """
+        settings: as "name=value". replica_of: another one, whose streaming standby this is. folder: a place of the test's own.
+        is_durable: what is said to be on disk is, as for a bench.
+        """
         self.binaries = find_binaries()
         self.identity = _identity()
         self.folder = pathlib.Path(folder or tempfile.mkdtemp(prefix="sm-pg-"))
         self.data, self.wal = self.folder / "data", None
         self.settings, self.replica_of, self.is_running = list(settings), replica_of, False
+        self.is_durable = is_durable
 
     def __enter__(self):
         if self.identity:
@@ -64,7 +68,8 @@ class Cluster:
 
     def start(self):
         options = "".join(f" -c {setting}" for setting in self.settings)
-        self._run("pg_ctl", "-D", self.data, "-l", self.folder / "log", "-w", "-o", f"-k {self.folder} -h '' -F{options}", "start")
+        self._run("pg_ctl", "-D", self.data, "-l", self.folder / "log", "-w", "-o",
+            f"-k {self.folder} -h ''{'' if self.is_durable else ' -F'}{options}", "start")
         self.is_running = True
 
     def kill(self):

@@ -132,7 +132,7 @@ static enum status store_made(struct flush *flush, struct error *err)
 	TRY(buf_status(&flush->unit->state, err));
 	said_list_pack(state->said, &flush->incidents);
 	TRY(buf_status(&flush->incidents, err));
-	TRY(seal_make_chunks(flush->seal, flush->unit, err));
+	TRY(seal_make_chunks(flush->seal, err));
 	TRY(writer_execute(flush->backfill->pipeline, write_flush, flush, err));
 	seal_drop_points(flush->unit);
 	flush->shadow->flushed_bytes = flush->shadow->bytes;
@@ -151,7 +151,8 @@ static enum status flush_shadow(struct backfill *backfill, struct shadow *shadow
 	*seal = (struct seal){
 		.pipeline = backfill->pipeline, .reader = backfill->reader, .zstd = backfill->zstd, .arena = arena};
 	flush.unit = &seal->units[0];
-	*flush.unit = (struct unit){.stream = shadow->state, .state = BUF_INIT(SIZE_MAX / 2)};
+	*flush.unit = (struct unit){.stream = shadow->state, .is_whole = true, .state = BUF_INIT(SIZE_MAX / 2)};
+	seal->count = 1;
 	flush.incidents = BUF_INIT(SIZE_MAX / 2);
 	enum status status = store_made(&flush, err);
 	buf_done(&flush.unit->state);

@@ -23,6 +23,7 @@ struct change {
 
 struct pyramid_plan {
 	struct arena *arena;
+	bool asks;
 	struct change *changes;
 	size_t change_count, change_cap;
 	struct pyramid_row *rows;
@@ -36,6 +37,11 @@ struct pyramid_plan *pyramid_plan_new(struct arena *arena)
 	if (plan)
 		*plan = (struct pyramid_plan){.arena = arena};
 	return plan;
+}
+
+void pyramid_plan_ask(struct pyramid_plan *plan)
+{
+	plan->asks = true;
 }
 
 bool pyramid_plan_is_empty(const struct pyramid_plan *plan)
@@ -192,7 +198,10 @@ static enum status apply_row(struct making *m, const struct pyramid_level *level
 
 	if (!old || !merged)
 		return error_no_memory(err);
-	TRY(store_read_buckets(m->reader, m->arena, level, position, position, keep_row, &row, err));
+	enum status status = store_read_buckets(m->reader, m->arena, level, position, position, keep_row, &row, err);
+	if (m->plan->asks) /* the others, too */
+		return OK;
+	TRY(status);
 	if (row.data.len)
 		TRY(pyramid_row_unpack(row.data, level->level, old, &old_count, err));
 	size_t count = merge_row(merged, old, old_count, new, new_count);
@@ -391,6 +400,8 @@ static enum status add_slice(struct making *m, struct error *err)
 
 static enum status read_slice(struct making *m, uint64_t end, struct error *err)
 {
+	enum status lacks = OK;
+
 	m->first_ordinal = m->row.points;
 	m->count = 0;
 	m->points = arena_alloc(m->arena, PYRAMID_SLICE_POINTS * sizeof *m->points);
@@ -400,14 +411,21 @@ static enum status read_slice(struct making *m, uint64_t end, struct error *err)
 		uint64_t at = m->first_ordinal + m->count;
 		struct chunk_row row;
 		size_t count;
-		TRY(store_read_chunk(m->reader, m->arena, m->row.job_id, m->row.series_id, at, &row, err));
+		enum status status =
+			store_read_chunk(m->reader, m->arena, m->row.job_id, m->row.series_id, at, &row, err);
+		if (m->plan->asks && status == ERR_UNAVAILABLE) { /* the others, too */
+			lacks = status;
+			m->count += CHUNK_MAX_POINTS;
+			continue;
+		}
+		TRY(status);
 		if (row.first_ordinal != at || row.point_count != CHUNK_MAX_POINTS)
 			return error_set(err, ERR_IO, "series %u: the chunk with point %llu is missing",
 				m->row.series_id, (unsigned long long)at);
 		TRY(chunk_unpack(row.data, m->zstd, m->points + m->count, &count, err));
 		m->count += count;
 	}
-	return OK;
+	return lacks;
 }
 
 static enum status put_row(struct making *m, struct error *err)

@@ -14,6 +14,12 @@ enum { PYRAMID_SLICE_POINTS = 32 * CHUNK_MAX_POINTS /* added in one transaction 
 /* What one transaction changes. */
 struct pyramid_plan;
 struct pyramid_plan *pyramid_plan_new(struct arena *arena) __attribute__((warn_unused_result));
+/*
+ * Of a plan that only asks, while the reader asks ahead (store_reader_ahead_begin): its series read what is known, and ask for the next.
+ * After PYRAMID_ROUNDS such plans all is known that a plan of the same series reads. What they fail with means nothing.
+ */
+enum { PYRAMID_ROUNDS = 3 };
+void pyramid_plan_ask(struct pyramid_plan *plan);
 /* Adds what a series' pyramid lacks, a slice at most; nothing when it lags by less than PYRAMID_LAG_POINTS. */
 enum status pyramid_plan_series(struct pyramid_plan *plan, struct store_reader *reader, struct zstd *zstd,
 	int64_t job_id, uint32_t series_id, uint64_t sealed_points, struct error *err) MUST_CHECK;

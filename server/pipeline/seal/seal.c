@@ -142,23 +142,18 @@ void seal_note_damage(
 
 /* ---- the transaction ---- */
 
-static enum status write_stream_row(
-	const struct unit *unit, struct store_tx *tx, struct arena *arena, struct error *err)
+static enum status write_stream_row(const struct unit *unit, struct store_tx *tx, struct error *err)
 {
-	struct stream_row *rows;
-	size_t count;
+	const struct stream_row row = {.job_id = unit->stream->job->job_id,
+		.stream_id = unit->stream->stream_id,
+		.sealed_seq = unit->upto_seq,
+		.sealed_lines = unit->sealed_lines,
+		.sealed_bytes = unit->sent_bytes,
+		.first_ms = unit->first_ms,
+		.last_ms = unit->last_ms,
+		.state = buf_span(&unit->state)};
 
-	TRY(store_read_streams(store_tx_reader(tx), arena, unit->stream->job->job_id, span_from(unit->stream->name),
-		&rows, &count, err));
-	if (!count)
-		return OK; /* deleted meanwhile */
-	rows[0].sealed_seq = unit->upto_seq;
-	rows[0].sealed_lines = unit->sealed_lines;
-	rows[0].sealed_bytes = unit->sent_bytes;
-	rows[0].first_ms = unit->first_ms;
-	rows[0].last_ms = unit->last_ms;
-	rows[0].state = buf_span(&unit->state);
-	return store_put_stream(tx, &rows[0], err);
+	return store_seal_stream(tx, &row, err);
 }
 
 /* A line that is sealed is not read again: what it said of the settings is then in the store, too. */
@@ -184,7 +179,7 @@ static enum status write_unit(
 	if (!unit->is_whole)
 		return OK;
 	TRY(seal_write_chunks(unit, tx, err));
-	return write_stream_row(unit, tx, arena, err);
+	return write_stream_row(unit, tx, err);
 }
 
 static enum status write_seal(void *context, struct store_tx *tx, struct error *err)
@@ -221,6 +216,34 @@ static void settle(struct pipeline *pipeline, struct unit *unit)
 	pthread_mutex_unlock(&unit->stream->mutex);
 }
 
+static enum status plan_pyramids(struct seal *seal, struct pyramid_plan *plan, bool is_asking, struct error *err)
+{
+	for (size_t i = 0; i < seal->count; i++)
+		for (size_t j = 0; j < seal->units[i].series_count; j++) {
+			const struct series_row *row = &seal->units[i].series[j].row;
+			enum status status = pyramid_plan_series(
+				plan, seal->reader, seal->zstd, row->job_id, row->series_id, row->sealed_points, err);
+			if (status != OK && !is_asking)
+				return status;
+		}
+	return OK;
+}
+
+/* What the plan will read: which pyramids there are, their chunks, and the rows that these change; each of one round trip. */
+static enum status ask_pyramids(struct seal *seal, struct error *err)
+{
+	for (int round = 0; round < PYRAMID_ROUNDS && store_reader_ahead_begin(seal->reader); round++) {
+		AUTO(arena) arena = arena_new();
+		struct pyramid_plan *plan = arena ? pyramid_plan_new(arena) : NULL;
+		if (!plan)
+			return error_no_memory(err);
+		pyramid_plan_ask(plan);
+		TRY(plan_pyramids(seal, plan, true, err));
+		TRY(store_reader_ahead_end(seal->reader, err));
+	}
+	return OK;
+}
+
 /* In a transaction of their own: they read the chunks that are now there. */
 static enum status add_pyramids(struct seal *seal, struct error *err)
 {
@@ -228,12 +251,9 @@ static enum status add_pyramids(struct seal *seal, struct error *err)
 
 	if (!plan)
 		return error_no_memory(err);
-	for (size_t i = 0; i < seal->count; i++)
-		for (size_t j = 0; j < seal->units[i].series_count; j++) {
-			const struct series_row *row = &seal->units[i].series[j].row;
-			TRY(pyramid_plan_series(
-				plan, seal->reader, seal->zstd, row->job_id, row->series_id, row->sealed_points, err));
-		}
+	TRY(ask_pyramids(seal, err));
+	TRY(plan_pyramids(seal, plan, false, err));
+	store_reader_ahead_drop(seal->reader);
 	return pyramid_plan_run(seal->pipeline, plan, err);
 }
 
@@ -242,9 +262,7 @@ static enum status seal_units(struct seal *seal, struct error *err)
 	if (!seal->count)
 		return OK;
 	TRY(seal_make_blocks(seal, err));
-	for (size_t i = 0; i < seal->count; i++)
-		if (seal->units[i].is_whole)
-			TRY(seal_make_chunks(seal, &seal->units[i], err));
+	TRY(seal_make_chunks(seal, err));
 	TRY(writer_execute(seal->pipeline, write_seal, seal, err));
 	for (size_t i = 0; i < seal->count; i++)
 		settle(seal->pipeline, &seal->units[i]);
@@ -265,6 +283,7 @@ enum status seal_run(struct pipeline *pipeline, struct store_reader *reader, str
 	enum status status = choose(seal, has_more, err);
 	if (status == OK)
 		status = seal_units(seal, err);
+	store_reader_ahead_drop(reader);
 	for (size_t i = 0; i < seal->count; i++) {
 		buf_done(&seal->units[i].state);
 		seal_free_text(&seal->units[i]);

@@ -73,7 +73,7 @@ void seal_free_text(struct unit *unit);
 
 /* ---- seal_chunks.c: points ---- */
 bool seal_copy_series(struct seal *seal, struct unit *unit); /* under the stream's lock */
-enum status seal_make_chunks(struct seal *seal, struct unit *unit, struct error *err) MUST_CHECK;
+enum status seal_make_chunks(struct seal *seal, struct error *err) MUST_CHECK; /* of all units that are whole */
 enum status seal_write_chunks(const struct unit *unit, struct store_tx *tx, struct error *err) MUST_CHECK;
 void seal_drop_points(const struct unit *unit); /* after the commit, under the stream's lock */
 

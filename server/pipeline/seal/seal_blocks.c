@@ -11,6 +11,8 @@
 
 enum {
 	AHEAD_BYTES = 4 << 20, /* more text of one stream than this is sealed ahead of the rest, so much at a time */
+	ASK_ROWS = 256, /* of the journal at once */
+	ASK_BYTES = 4 << 20, /* of text in them */
 	OPEN_BLOCK_BYTES = BLOCK_MAX_BYTES / 4, /* a last block smaller than this is written again with what follows */
 };
 
@@ -171,19 +173,28 @@ static enum status flush_lines(struct seal *seal, struct unit *unit, struct erro
 /* The last block: text goes on behind it, and in it while it is small. After a crash it may be ahead of what RAM knows. */
 static enum status look_at_last_block(struct seal *seal, struct unit *unit, struct error *err)
 {
-	AUTO(arena)
-	arena = arena_new(); /* its text is read again when it is joined: a thousand of them are too much at once */
 	struct block_row last;
 
-	if (!arena)
-		return error_no_memory(err);
-	TRY(store_read_last_block(seal->reader, arena, unit->stream->job->job_id, unit->stream->stream_id, &last, err));
+	TRY(store_read_last_block_head(seal->reader, unit->stream->job->job_id, unit->stream->stream_id, &last, err));
 	uint64_t end = last.first_line + last.line_count;
 	if (!last.line_count || end < unit->text_line)
 		return OK;
 	unit->text_line = end;
 	unit->text_end = end > unit->text_end ? end : unit->text_end;
 	unit->has_open_block = last.raw_bytes < OPEN_BLOCK_BYTES;
+	return OK;
+}
+
+static enum status look_at_last_blocks(struct seal *seal, struct error *err)
+{
+	if (store_reader_ahead_begin(seal->reader)) {
+		for (size_t i = 0; i < seal->count; i++)
+			(void)!look_at_last_block(seal, &seal->units[i], NULL);
+		TRY(store_reader_ahead_end(seal->reader, err));
+	}
+	for (size_t i = 0; i < seal->count; i++)
+		TRY(look_at_last_block(seal, &seal->units[i], err));
+	store_reader_ahead_drop(seal->reader);
 	return OK;
 }
 
@@ -303,6 +314,11 @@ static struct unit *find_unit(struct unit **sorted, size_t count, const struct j
 	return NULL;
 }
 
+struct journal_row {
+	uint64_t seq;
+	uint64_t text_bytes; /* of what is wanted of it */
+};
+
 static enum status read_row(struct seal *seal, struct unit **sorted, uint64_t seq, struct error *err)
 {
 	AUTO(arena) arena = arena_new();
@@ -328,11 +344,11 @@ static enum status read_row(struct seal *seal, struct unit **sorted, uint64_t se
 	return status;
 }
 
-static int compare_numbers(const void *a, const void *b)
+static int compare_rows(const void *a, const void *b)
 {
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	const struct journal_row *x = a, *y = b;
 
-	return (x > y) - (x < y);
+	return (x->seq > y->seq) - (x->seq < y->seq);
 }
 
 static int compare_units(const void *a, const void *b)
@@ -344,41 +360,92 @@ static int compare_units(const void *a, const void *b)
 	return (x->stream_id > y->stream_id) - (x->stream_id < y->stream_id);
 }
 
-/* Rows in order, each once, however many of the streams are in it. */
+/* The rows from this one on whose text is not too much at once, in one round trip. Where they end. */
+static enum status ask_rows(
+	struct seal *seal, const struct journal_row *rows, size_t count, size_t *end, struct error *err)
+{
+	struct span record;
+	uint64_t bytes = 0;
+
+	store_reader_ahead_drop(seal->reader);
+	*end = count;
+	if (!store_reader_ahead_begin(seal->reader))
+		return OK;
+	for (*end = 0; *end < count && *end < ASK_ROWS && bytes < ASK_BYTES; ++*end) {
+		(void)!store_read_journal(seal->reader, seal->arena, rows[*end].seq, &record, NULL);
+		bytes += rows[*end].text_bytes;
+	}
+	return store_reader_ahead_end(seal->reader, err);
+}
+
+/* In order, each once, however many of the streams are in it. */
+static size_t list_rows(const struct seal *seal, struct journal_row *rows)
+{
+	size_t count = 0, kept = 0;
+
+	for (size_t i = 0; i < seal->count; i++)
+		for (size_t j = 0; j < seal->units[i].range_count; j++)
+			rows[count++] =
+				(struct journal_row){seal->units[i].ranges[j].seq, seal->units[i].ranges[j].text_bytes};
+	qsort(rows, count, sizeof *rows, compare_rows);
+	for (size_t i = 0; i < count; i++)
+		if (kept && rows[kept - 1].seq == rows[i].seq)
+			rows[kept - 1].text_bytes += rows[i].text_bytes;
+		else
+			rows[kept++] = rows[i];
+	return kept;
+}
+
 static enum status read_rows(struct seal *seal, struct error *err)
 {
 	struct unit **sorted = arena_alloc(seal->arena, seal->count * sizeof(struct unit *));
-	size_t count = 0, at = 0;
+	size_t count = 0;
 
 	for (size_t i = 0; i < seal->count; i++)
 		count += seal->units[i].range_count;
-	uint64_t *rows = arena_alloc(seal->arena, count * sizeof *rows);
+	struct journal_row *rows = arena_alloc(seal->arena, count * sizeof *rows);
 	if (!rows || !sorted)
 		return error_no_memory(err);
-	for (size_t i = 0; i < seal->count; i++) {
+	for (size_t i = 0; i < seal->count; i++)
 		sorted[i] = &seal->units[i];
-		for (size_t j = 0; j < seal->units[i].range_count; j++)
-			rows[at++] = seal->units[i].ranges[j].seq;
-	}
 	qsort(sorted, seal->count, sizeof(struct unit *), compare_units);
-	qsort(rows, count, sizeof *rows, compare_numbers);
-	for (size_t i = 0; i < count; i++)
-		if (i == 0 || rows[i] != rows[i - 1])
-			TRY(read_row(seal, sorted, rows[i], err));
+	count = list_rows(seal, rows);
+	for (size_t at = 0, some; at < count; at += some) {
+		TRY(ask_rows(seal, rows + at, count - at, &some, err));
+		for (size_t i = 0; i < some; i++)
+			TRY(read_row(seal, sorted, rows[at + i].seq, err));
+	}
+	store_reader_ahead_drop(seal->reader);
 	return OK;
+}
+
+/* The open blocks that what was collected goes into. */
+static enum status ask_open_blocks(struct seal *seal, struct error *err)
+{
+	if (!store_reader_ahead_begin(seal->reader))
+		return OK;
+	for (size_t i = 0; i < seal->count; i++) {
+		const struct unit *unit = &seal->units[i];
+		struct block_row open;
+		if (unit->has_open_block && unit->line_count)
+			(void)!store_read_last_block(seal->reader, seal->arena, unit->stream->job->job_id,
+				unit->stream->stream_id, &open, NULL);
+	}
+	return store_reader_ahead_end(seal->reader, err);
 }
 
 enum status seal_make_blocks(struct seal *seal, struct error *err)
 {
-	for (size_t i = 0; i < seal->count; i++)
-		TRY(look_at_last_block(seal, &seal->units[i], err));
+	TRY(look_at_last_blocks(seal, err));
 	TRY(read_rows(seal, err));
+	TRY(ask_open_blocks(seal, err));
 	for (size_t i = 0; i < seal->count; i++) {
 		struct unit *unit = &seal->units[i];
 		if (unit->range_count)
 			TRY(fill_gap(seal, unit, unit->text_end, unit->ranges[unit->range_count - 1].arrival_ms, err));
 		TRY(flush_lines(seal, unit, err));
 	}
+	store_reader_ahead_drop(seal->reader);
 	return OK;
 }
 

@@ -5,6 +5,8 @@
 #include "store/points.h"
 #include "store/streams.h"
 
+enum { ASK_CHUNKS = 1024 };
+
 /* Under the stream's lock. */
 bool seal_copy_series(struct seal *seal, struct unit *unit)
 {
@@ -98,7 +100,7 @@ static enum status make_series_chunks(
 	return OK;
 }
 
-enum status seal_make_chunks(struct seal *seal, struct unit *unit, struct error *err)
+static enum status make_unit_chunks(struct seal *seal, struct unit *unit, struct error *err)
 {
 	size_t most = 0;
 
@@ -110,6 +112,42 @@ enum status seal_make_chunks(struct seal *seal, struct unit *unit, struct error 
 	for (size_t i = 0; i < unit->series_count; i++)
 		if (unit->series[i].count)
 			TRY(make_series_chunks(seal, unit, &unit->series[i], err));
+	return OK;
+}
+
+/* The last chunks of the units from this one on, not too many at once, in one round trip. Where these units end. */
+static enum status ask_last_chunks(struct seal *seal, size_t from, size_t *end, struct error *err)
+{
+	size_t asked = 0;
+
+	store_reader_ahead_drop(seal->reader);
+	*end = seal->count;
+	if (!store_reader_ahead_begin(seal->reader))
+		return OK;
+	for (*end = from; *end < seal->count && asked < ASK_CHUNKS; ++*end) {
+		const struct unit *unit = &seal->units[*end];
+		for (size_t i = 0; unit->is_whole && i < unit->series_count; i++) {
+			const struct series_row *row = &unit->series[i].row;
+			struct chunk_row open;
+			if (!unit->series[i].count)
+				continue;
+			(void)!store_read_last_chunk(
+				seal->reader, seal->arena, row->job_id, row->series_id, &open, NULL);
+			asked++;
+		}
+	}
+	return store_reader_ahead_end(seal->reader, err);
+}
+
+enum status seal_make_chunks(struct seal *seal, struct error *err)
+{
+	for (size_t i = 0, end; i < seal->count; i = end) {
+		TRY(ask_last_chunks(seal, i, &end, err));
+		for (size_t j = i; j < end; j++)
+			if (seal->units[j].is_whole)
+				TRY(make_unit_chunks(seal, &seal->units[j], err));
+	}
+	store_reader_ahead_drop(seal->reader);
 	return OK;
 }
 

@@ -113,6 +113,22 @@ void store_reader_deadline(struct store_reader *reader, int64_t ms)
 	reader->deadline_ms = ms < INT64_MAX / 2 ? clock_mono_ms() + ms : INT64_MAX;
 }
 
+bool store_reader_ahead_begin(struct store_reader *reader)
+{
+	return reader->driver->ahead_begin && reader->driver->ahead_begin(reader);
+}
+
+enum status store_reader_ahead_end(struct store_reader *reader, struct error *err)
+{
+	return reader->driver->ahead_end ? reader->driver->ahead_end(reader, err) : OK;
+}
+
+void store_reader_ahead_drop(struct store_reader *reader)
+{
+	if (reader->driver->ahead_drop)
+		reader->driver->ahead_drop(reader);
+}
+
 void connection_renew_deadline(struct store_reader *on)
 {
 	if (!on->is_in_snapshot && !on->has_deadline)

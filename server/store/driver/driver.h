@@ -46,6 +46,10 @@ struct driver {
 	void (*reader_free)(struct store_reader *on);
 	/* The view is taken when this returns, not at the first read. */
 	enum status (*view_begin)(struct store_reader *on, struct error *err);
+	/* All three NULL: what is asked is answered at once. */
+	bool (*ahead_begin)(struct store_reader *on);
+	enum status (*ahead_end)(struct store_reader *on, struct error *err);
+	void (*ahead_drop)(struct store_reader *on);
 
 	/* ---- the writer's transaction; what is left after an error is for rollback ---- */
 	enum status (*tx_begin)(struct store *store, struct error *err);
@@ -92,6 +96,14 @@ struct store_tx {
 	int64_t search_version; /* 0: nothing that a search may find has changed yet */
 };
 
+enum { COUNTERS_MAX = 8 };
+
+/* Where one of the table `counters` stands in the writer's transaction, which alone moves it on. */
+struct counter {
+	const char *name; /* NULL: of none */
+	int64_t last;
+};
+
 struct store {
 	const struct driver *driver;
 	_Atomic int64_t listens_since_ms;
@@ -100,6 +112,7 @@ struct store {
 	struct store_reader *writer;
 	struct store_tx tx; /* at most one */
 	bool has_tx;
+	struct counter counters[COUNTERS_MAX]; /* forgotten with whatever is undone */
 };
 
 /* Before a statement outside of a view: it has a time of its own. */

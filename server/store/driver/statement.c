@@ -133,23 +133,6 @@ void *rows_grow(struct arena *arena, void *rows, size_t count, size_t *cap, size
 	return grown;
 }
 
-enum status next_id(struct store_tx *tx, const char *counter, int64_t *id, struct error *err)
-{
-	AUTO_DONE(statement) s = {0};
-	bool has_row = false;
-
-	TRY(statement_open(
-		&s, store_tx_reader(tx), "UPDATE counters SET last = last + 1 WHERE name = ? RETURNING last", err));
-	bind_text(&s, span_from(counter));
-	TRY(statement_step(&s, &has_row, err));
-	if (!has_row)
-		return error_set(err, ERR_INTERNAL, "the database has no counter '%s'", counter);
-	int64_t given = column_i64(&s);
-	TRY(statement_run(&s, err));
-	*id = given;
-	return OK;
-}
-
 enum status run_with(struct store_tx *tx, const char *sql, struct numbers numbers, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};

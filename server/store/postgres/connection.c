@@ -181,6 +181,7 @@ void postgres_reader_free(struct store_reader *reader)
 	struct postgres_reader *on = postgres_reader_of(reader);
 
 	postgres_disconnect(on);
+	ahead_drop(reader);
 	for (size_t i = 0; i < POSTGRES_SLOTS; i++)
 		postgres_statement_free(on->pq, on->statements[i]);
 	mem_free(on);

@@ -16,7 +16,7 @@
 	X(PQenterPipelineMode) X(PQexitPipelineMode) X(PQpipelineSync) \
 	X(PQsendQuery) X(PQsendPrepare) X(PQsendQueryPrepared) X(PQsendQueryParams) \
 	X(PQresultStatus) X(PQresultErrorField) X(PQresultErrorMessage) X(PQcmdStatus) X(PQcmdTuples) X(PQresultMemorySize) \
-	X(PQclear) X(PQnfields) X(PQfname) X(PQftype) X(PQgetisnull) X(PQgetvalue) X(PQgetlength)
+	X(PQclear) X(PQntuples) X(PQnfields) X(PQfname) X(PQftype) X(PQgetisnull) X(PQgetvalue) X(PQgetlength)
 /* clang-format on */
 
 struct libpq {

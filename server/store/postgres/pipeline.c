@@ -136,7 +136,8 @@ enum status pipeline_skip(struct postgres_reader *on, struct error *err)
 		if (!result)
 			break;
 		note_result(on, result);
-		on->pq->PQclear(result);
+		if (!ahead_keep(on, result))
+			on->pq->PQclear(result);
 		if (!on->conn)
 			return error_set(err, on->head.failure.status, "%s", on->head.failure.text);
 	}
@@ -291,8 +292,20 @@ static enum status receive(struct postgres_reader *on, struct postgres_statement
 
 static void drop_row(const struct libpq *pq, struct postgres_statement *statement)
 {
-	pq->PQclear(statement->row);
+	if (!statement->ahead)
+		pq->PQclear(statement->row);
 	statement->row = NULL;
+	statement->ahead = NULL;
+	statement->row_at = 0;
+}
+
+static bool next_ahead(const struct libpq *pq, struct postgres_statement *statement)
+{
+	bool has_row = statement->row_at + 1 < pq->PQntuples(statement->ahead);
+
+	statement->row_at += has_row;
+	statement->is_over = !has_row;
+	return has_row;
 }
 
 static bool take_kept(struct postgres_statement *statement)
@@ -309,6 +322,10 @@ static bool take_kept(struct postgres_statement *statement)
 enum status pipeline_next(
 	struct postgres_reader *on, struct postgres_statement *statement, bool *has_row, struct error *err)
 {
+	if (statement->ahead) {
+		*has_row = next_ahead(on->pq, statement);
+		return OK;
+	}
 	drop_row(on->pq, statement);
 	*has_row = take_kept(statement);
 	if (*has_row || statement->is_over)

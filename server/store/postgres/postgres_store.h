@@ -51,6 +51,8 @@ struct postgres_statement {
 	bool is_over; /* all its rows came, or never will */
 	char sqlstate[SQLSTATE_BYTES]; /* why it failed */
 	PGresult *row; /* the present one, or the end, which knows the columns, too */
+	const PGresult *ahead; /* all its rows, which came ahead and are not its own; row is then the same */
+	int row_at; /* which row of `row` */
 	struct kept_rows kept;
 	char number[NUMBER_BYTES]; /* a number that is read as text */
 	/* The parameters: */
@@ -61,6 +63,22 @@ struct postgres_statement {
 	int *lengths;
 	int *formats; /* all binary */
 	uint64_t *numbers; /* in the order of the network */
+};
+
+/* A statement that was sent before its rows were wanted. */
+struct asked {
+	const char *literal;
+	struct buf values; /* that were bound, with their lengths and types */
+	uint64_t command; /* 0: it could not be sent */
+	PGresult *answer; /* NULL: it has not come, failed, or was too large */
+};
+
+struct ahead {
+	struct asked *items;
+	size_t count, cap, bytes;
+	size_t answered; /* the first so many have been, or will never be */
+	size_t next; /* where the next one is most likely */
+	bool is_asking;
 };
 
 struct postgres_reader {
@@ -82,6 +100,7 @@ struct postgres_reader {
 	unsigned careful; /* so many transactions to come defer nothing */
 	bool defers; /* this one does */
 	struct postgres_statement *reading; /* whose rows come */
+	struct ahead ahead;
 	int savepoint_count;
 	uint64_t savepoints[SAVEPOINTS_MAX]; /* the commands that made them */
 	size_t statement_count;
@@ -203,6 +222,20 @@ void pipeline_drop(struct postgres_reader *on, struct postgres_statement *statem
 /* The next result of the server, NULL at a command's end, within until_ms. */
 enum status pipeline_result(struct postgres_reader *on, PGresult **out, struct error *err) MUST_CHECK;
 void pipeline_start_wait(struct postgres_reader *on);
+
+/* ---- ahead.c ---- */
+bool ahead_begin(struct store_reader *on);
+enum status ahead_end(struct store_reader *on, struct error *err) MUST_CHECK;
+void ahead_drop(struct store_reader *on);
+/* While it asks: for what is no look-up. */
+enum status ahead_refuses(const struct postgres_reader *on, struct error *err) MUST_CHECK;
+/* True: *out is what came for the statement with the values that are bound. */
+bool ahead_find(struct postgres_reader *on, const struct postgres_statement *statement, const PGresult **out);
+/* The statement is the next one to be sent ahead, after which ahead_sent is called; false: it is not to be sent. */
+bool ahead_note(struct postgres_reader *on, const struct postgres_statement *statement);
+void ahead_sent(struct postgres_reader *on);
+/* Of the first command without an answer; true: it was asked ahead, and the result is taken. */
+bool ahead_keep(struct postgres_reader *on, PGresult *result);
 
 /* ---- statement.c ---- */
 extern const struct driver postgres_driver;

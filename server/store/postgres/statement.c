@@ -12,7 +12,8 @@ void postgres_statement_free(const struct libpq *pq, struct postgres_statement *
 {
 	if (!statement)
 		return;
-	pq->PQclear(statement->row);
+	if (!statement->ahead)
+		pq->PQclear(statement->row);
 	for (size_t i = statement->kept.next; i < statement->kept.count; i++)
 		pq->PQclear(statement->kept.rows[i]);
 	mem_free(statement->kept.rows);
@@ -211,13 +212,40 @@ static enum status send_statement(struct statement *s, struct error *err)
 
 /* ---- running ---- */
 
+static bool take_ahead(struct statement *s)
+{
+	struct postgres_statement *statement = statement_of(s);
+
+	if (s->code || !ahead_find(postgres_reader_of(s->on), statement, &statement->ahead))
+		return false;
+	statement->row = (PGresult *)statement->ahead;
+	statement->row_at = -1;
+	statement->is_sent = true;
+	return true;
+}
+
+/* Nobody reads the text: there was nothing to be had yet. */
+static enum status ask_ahead(struct statement *s, struct error *err)
+{
+	struct postgres_reader *on = postgres_reader_of(s->on);
+
+	if (!ahead_note(on, statement_of(s)))
+		return error_set(err, ERR_UNAVAILABLE, "this is not asked ahead, or was");
+	TRY(send_statement(s, err));
+	ahead_sent(on);
+	TRY(pipeline_deferred(on, err));
+	return error_set(err, ERR_UNAVAILABLE, "this was asked ahead");
+}
+
 enum status postgres_statement_step(struct statement *s, bool *has_row, struct error *err)
 {
 	struct postgres_reader *on = postgres_reader_of(s->on);
 	struct postgres_statement *statement = statement_of(s);
 
 	s->column = 0;
-	if (!statement->is_sent) {
+	if (!statement->is_sent && !take_ahead(s)) {
+		if (on->ahead.is_asking)
+			return ask_ahead(s, err);
 		TRY(send_statement(s, err));
 		TRY(pipeline_read(on, statement, err));
 	}
@@ -229,6 +257,7 @@ enum status postgres_statement_run(struct statement *s, struct error *err)
 	struct postgres_reader *on = postgres_reader_of(s->on);
 	bool has_row;
 
+	TRY(ahead_refuses(on, err));
 	if (on->head.is_writer && on->head.is_in_snapshot && on->defers && !statement_of(s)->is_sent) {
 		TRY(send_statement(s, err));
 		statement_of(s)->is_over = true;

@@ -16,6 +16,7 @@ enum status postgres_run(struct store_reader *reader, const char *sql, struct er
 {
 	struct postgres_reader *on = postgres_reader_of(reader);
 
+	TRY(ahead_refuses(on, err));
 	TRY(postgres_check_usable(on, err));
 	TRY(pipeline_settle(on, err));
 	pipeline_start_wait(on);
@@ -49,6 +50,7 @@ static enum status begin(struct postgres_reader *on, const char *sql, struct err
 	on->failed_at = 0;
 	on->is_failed_late = false;
 	on->savepoint_count = 0;
+	ahead_drop(&on->head); /* of another view */
 	postgres_look(on);
 	TRY(postgres_connect(on, err));
 	return pipeline_defer(on, sql, err);

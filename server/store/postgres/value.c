@@ -95,12 +95,13 @@ static struct cell cell_of(const struct statement *s)
 {
 	const struct libpq *pq = postgres_reader_of(s->on)->pq;
 	PGresult *row = statement_of(s)->row;
+	int at = statement_of(s)->row_at;
 
-	if (!row || s->column >= pq->PQnfields(row) || pq->PQgetisnull(row, 0, s->column))
+	if (!row || s->column >= pq->PQnfields(row) || pq->PQgetisnull(row, at, s->column))
 		return (struct cell){0};
 	return (struct cell){.type = pq->PQftype(row, s->column),
-		.bytes = pq->PQgetvalue(row, 0, s->column),
-		.len = (size_t)pq->PQgetlength(row, 0, s->column)};
+		.bytes = pq->PQgetvalue(row, at, s->column),
+		.len = (size_t)pq->PQgetlength(row, at, s->column)};
 }
 
 static uint64_t big_endian(struct cell cell)

@@ -530,3 +530,141 @@ TEST(a_late_read_is_cut_off)
 {
 	in_each(cuts_off_late_reads);
 }
+
+/* ---- reads asked ahead ---- */
+
+static enum status read_n(struct store_reader *on, int64_t id, int64_t *n, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	TRY(statement_open(&s, on, "SELECT n FROM things WHERE id = ?", err));
+	bind_numbers(&s, id);
+	TRY(statement_step(&s, &has_row, err));
+	*n = has_row ? column_i64(&s) : -1;
+	return OK;
+}
+
+static enum status sum_from(struct store_reader *on, int64_t id, int64_t *sum, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	*sum = 0;
+	TRY(statement_open(&s, on, "SELECT n FROM things WHERE id >= ? ORDER BY id", err));
+	bind_numbers(&s, id);
+	TRY(statement_step(&s, &has_row, err));
+	while (has_row) {
+		*sum += column_i64(&s);
+		TRY(statement_step(&s, &has_row, err));
+	}
+	return OK;
+}
+
+static void change(struct place *p, int64_t id, int64_t n)
+{
+	place_begin(p);
+	CHECK_OK(run_with(p->tx, "UPDATE things SET n = ? WHERE id = ?", NUMBERS(n, id), &err));
+	place_commit(p);
+}
+
+static void ask_ahead(struct place *p)
+{
+	int64_t n = 0;
+
+	put_thousand(p);
+	bool is_ahead = store_reader_ahead_begin(p->reader);
+	for (int64_t id = 0; is_ahead && id < 1500; id++) /* more than may be without an answer */
+		CHECK_FAILS(read_n(p->reader, id, &n, &err), ERR_UNAVAILABLE, "ahead");
+	if (is_ahead)
+		CHECK_FAILS(sum_from(p->reader, 998, &n, &err), ERR_UNAVAILABLE, "ahead");
+	CHECK_OK(store_reader_ahead_end(p->reader, &err));
+	change(p, 7, -7);
+	for (int64_t id = 1499; id >= 0; id--) { /* in another order, too */
+		CHECK_OK(read_n(p->reader, id, &n, &err));
+		CHECK_INT(n, id >= 1000 ? -1 : id == 7 && !is_ahead ? -7 : id * id);
+	}
+	CHECK_OK(sum_from(p->reader, 998, &n, &err));
+	CHECK_INT(n, 998 * 998 + 999 * 999);
+	CHECK_OK(sum_from(p->reader, 999, &n, &err)); /* what was not asked is asked now */
+	CHECK_INT(n, 999 * 999);
+	store_reader_ahead_drop(p->reader);
+	CHECK_OK(read_n(p->reader, 7, &n, &err));
+	CHECK_INT(n, -7);
+}
+
+TEST(reads_asked_ahead_are_answered_from_what_came)
+{
+	in_each(ask_ahead);
+}
+
+static void ask_in_rounds(struct place *p)
+{
+	int64_t n = 0, next = 0;
+
+	put_thousand(p);
+	if (!store_reader_ahead_begin(p->reader))
+		return;
+	CHECK_FAILS(read_n(p->reader, 3, &n, &err), ERR_UNAVAILABLE, "ahead");
+	CHECK_OK(store_reader_ahead_end(p->reader, &err));
+	CHECK(store_reader_ahead_begin(p->reader));
+	CHECK_OK(read_n(p->reader, 3, &n, &err)); /* what follows from it can be asked */
+	CHECK_FAILS(read_n(p->reader, n, &next, &err), ERR_UNAVAILABLE, "ahead");
+	CHECK_FAILS(connection_run(p->reader, "SELECT 1", &err), ERR_UNAVAILABLE, "ahead");
+	CHECK_OK(store_reader_ahead_end(p->reader, &err));
+	change(p, 9, 5);
+	CHECK_OK(read_n(p->reader, n, &next, &err));
+	CHECK_INT(next, 81);
+	CHECK_OK(store_reader_begin(p->reader, &err)); /* another view forgets them */
+	CHECK_OK(read_n(p->reader, 9, &next, &err));
+	CHECK_INT(next, 5);
+	store_reader_end(p->reader);
+}
+
+TEST(reads_asked_ahead_follow_from_those_before)
+{
+	in_each(ask_in_rounds);
+}
+
+/* ---- counters ---- */
+
+static int64_t take_id(struct place *p)
+{
+	int64_t id = 0;
+
+	CHECK_OK(next_id(p->tx, "job", &id, &err));
+	return id;
+}
+
+static void count_on(struct place *p)
+{
+	int64_t first, id = 0;
+
+	place_run(p, "CREATE TABLE IF NOT EXISTS counters (name TEXT PRIMARY KEY, last BIGINT)");
+	place_run(p, "DELETE FROM counters");
+	place_run(p, "INSERT INTO counters (name, last) VALUES ('job', 40), ('token', 2)");
+	place_begin(p);
+	first = take_id(p);
+	CHECK_INT(first, 41);
+	CHECK_INT(take_id(p), 42);
+	CHECK_OK(next_id(p->tx, "token", &id, &err));
+	CHECK_INT(id, 3);
+	CHECK_OK(store_tx_savepoint(p->tx, &err));
+	CHECK_INT(take_id(p), 43);
+	store_tx_undo(p->tx); /* the database has it undone, too */
+	CHECK_INT(take_id(p), 43);
+	place_commit(p);
+	place_begin(p);
+	CHECK_INT(take_id(p), 44);
+	store_tx_rollback(p->tx);
+	CHECK_INT(harness_number(p->reader, "SELECT last FROM counters WHERE name = 'job'"), 43);
+	place_begin(p);
+	CHECK_INT(take_id(p), 44);
+	CHECK_FAILS(next_id(p->tx, "unknown", &id, &err), ERR_INTERNAL, "no counter 'unknown'");
+	place_commit(p);
+}
+
+TEST(a_counter_gives_no_number_twice)
+{
+	in_each(count_on);
+}

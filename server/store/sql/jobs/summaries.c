@@ -66,21 +66,42 @@ static enum status put_rows(
 	return OK;
 }
 
+/* Names are joined and looked for as a whole, each between two of these, which no name of a metric has. */
+#define SEPARATOR "\x1f"
+
+/*
+ * Of a metric that is gone, as after a change of the definitions. Asks nothing: the database compares by itself, and looks at names only
+ * where it has more of them than were put.
+ */
+static enum status delete_others(
+	struct store_tx *tx, int64_t job_id, const struct summary_row *rows, size_t count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	AUTO_DONE(buf) names = BUF_INIT(SIZE_MAX / 2);
+
+	buf_append_text(&names, SEPARATOR);
+	for (size_t i = 0; i < count; i++) {
+		buf_append_span(&names, rows[i].metric);
+		buf_append_text(&names, SEPARATOR);
+	}
+	TRY(buf_status(&names, err));
+	TRY(statement_open(&s, store_tx_reader(tx),
+		"DELETE FROM summaries WHERE job_id = ?1 AND CASE WHEN (SELECT count(*) FROM summaries AS a WHERE a.job_id = ?1) = ?2"
+		" THEN ?4 <> ?4 ELSE replace(?4, ?3 || metric || ?3, '') = ?4 END",
+		err));
+	bind_numbers(&s, job_id, count);
+	bind_text(&s, SPAN(SEPARATOR));
+	bind_text(&s, buf_span(&names));
+	return statement_run(&s, err);
+}
+
 enum status store_put_summaries(struct store_tx *tx, int64_t job_id, const struct job_counts *counts,
 	const struct summary_row *rows, size_t count, struct error *err)
 {
-	size_t stored;
-
 	TRY(tx_note_change(tx, job_id, SEARCH_CHANGED_METRICS, err));
 	TRY(put_counts(tx, job_id, counts, err));
 	TRY(put_rows(tx, job_id, rows, count, err));
-	TRY(read_number(
-		store_tx_reader(tx), "SELECT count(*) FROM summaries WHERE job_id = ?", NUMBERS(job_id), &stored, err));
-	if (stored == count)
-		return OK;
-	/* A metric is gone, as after a change of the definitions. */
-	TRY(run_for_job(tx, "DELETE FROM summaries WHERE job_id = ?", job_id, err));
-	return put_rows(tx, job_id, rows, count, err);
+	return delete_others(tx, job_id, rows, count, err);
 }
 
 static enum status read_counts(struct store_reader *reader, int64_t job_id, struct job_counts *out, struct error *err)

@@ -1,4 +1,5 @@
 #include "store/blocks.h"
+#include "store/driver/rows.h"
 #include "store/driver/statement.h"
 #include "store/sql/logs/log_filters.h"
 
@@ -23,6 +24,9 @@ enum status store_put_block(struct store_tx *tx, const struct block_row *row, st
 	TRY(statement_run(&s, err));
 	return log_filter_put(tx, row, err);
 }
+
+static const struct row_field head_fields[] = {
+	FIELD(struct block_row, first_line), FIELD(struct block_row, line_count), FIELD(struct block_row, raw_bytes)};
 
 #define BLOCKS                                                                                                         \
 	"SELECT job_id, stream_id, first_line, line_count, first_ms, last_ms, raw_bytes, data FROM blocks"             \
@@ -94,4 +98,19 @@ enum status store_read_last_block(struct store_reader *reader, struct arena *are
 	struct block_row *out, struct error *err)
 {
 	return read_before(reader, arena, job_id, stream_id, UINT64_MAX, 0, out, err);
+}
+
+enum status store_read_last_block_head(
+	struct store_reader *reader, int64_t job_id, uint32_t stream_id, struct block_row *out, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool is_there;
+
+	*out = (struct block_row){.data = SPAN("")};
+	TRY(statement_open(&s, reader,
+		"SELECT first_line, line_count, raw_bytes FROM blocks WHERE job_id = ? AND stream_id = ?"
+		" ORDER BY first_line DESC LIMIT 1",
+		err));
+	bind_numbers(&s, job_id, stream_id);
+	return row_read(&s, NULL, ROWS(head_fields, struct block_row), out, &is_there, err);
 }

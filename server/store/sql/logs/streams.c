@@ -38,14 +38,11 @@ static enum status insert_stream(struct store_tx *tx, struct stream_row *row, st
 	return row->host.len ? store_put_stream_host(tx, &first, err) : OK;
 }
 
-enum status store_put_stream(struct store_tx *tx, struct stream_row *row, struct error *err)
+/* The name and the time of creation never change: left out, their index is left alone, too. Of the host: stream_hosts.h. */
+enum status store_seal_stream(struct store_tx *tx, const struct stream_row *row, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 
-	if (!row->stream_id)
-		return insert_stream(tx, row, err);
-	/* The name and the time of creation never change: left out, their index is left alone, too. Of the host:
-	 * stream_hosts.h. */
 	TRY(statement_open(&s, store_tx_reader(tx),
 		"UPDATE streams SET sealed_seq = ?, sealed_lines = ?, sealed_bytes = ?, first_ms = ?, last_ms = ?,"
 		" state = ? WHERE job_id = ? AND stream_id = ?",
@@ -53,7 +50,14 @@ enum status store_put_stream(struct store_tx *tx, struct stream_row *row, struct
 	bind_numbers(&s, row->sealed_seq, row->sealed_lines, row->sealed_bytes, row->first_ms, row->last_ms);
 	bind_blob(&s, row->state);
 	bind_numbers(&s, row->job_id, row->stream_id);
-	TRY(statement_run(&s, err));
+	return statement_run(&s, err);
+}
+
+enum status store_put_stream(struct store_tx *tx, struct stream_row *row, struct error *err)
+{
+	if (!row->stream_id)
+		return insert_stream(tx, row, err);
+	TRY(store_seal_stream(tx, row, err));
 	return tx_changed_rows(tx)
 		       ? OK
 		       : error_set(err, ERR_NOT_FOUND, "there is no stream '%.*s' any more", SPAN_ARGS(row->name));

@@ -1,0 +1,75 @@
+"""How often the server waits for PostgreSQL: counted in what it says to it, by a proxy in between."""
+
+import pytest
+
+from pgtalk import Talk
+from postgres import Cluster
+from smserver import Server, wait_until
+
+STREAMS, LINES = 40, 30
+
+
+@pytest.fixture(scope="module")
+def talk():
+    with Cluster() as cluster, Talk(cluster) as one:
+        yield one
+
+
+@pytest.fixture
+def server(tmp_path, talk):
+    one = Server(tmp_path, "--seal-age", "1h", postgres=talk).start()
+    yield one
+    one.close()
+
+
+def post(server, number, first):
+    server.send(f"job-{number % 4}", [f"step: {step} loss: {1 / step} lr: 0.1" for step in range(first, first + LINES)], stream=f"s-{number}")
+
+
+def post_all(server, first):
+    for number in range(STREAMS):
+        post(server, number, first)
+
+
+def test_a_commit_is_one_round_trip(server, talk):
+    post_all(server, 1)
+    server.wait_for_extraction()
+    talk.forget()
+    post_all(server, 1 + LINES)
+    taken = talk.transactions("INSERT INTO journal")
+    assert len(taken) == STREAMS, "each post waits for its reply"
+    alone = [parts for parts in taken if not any("summaries" in sql or "incident" in sql for one in parts for sql in one)]
+    assert len(alone) > STREAMS // 2
+    assert {len(parts) for parts in alone} == {1}, [parts for parts in alone if len(parts) > 1][:1]
+
+
+def test_a_flush_of_summaries_is_one_round_trip(server, talk):
+    post_all(server, 1)
+    server.wait_for_extraction()
+    wait_until(lambda: talk.transactions("INSERT INTO job_counts"), what="the first flush")
+    talk.forget()
+    post_all(server, 1 + LINES)
+    server.wait_for_extraction()
+    flushes = wait_until(lambda: talk.transactions("INSERT INTO job_counts"), what="a flush")
+    assert [len(parts) for parts in flushes] == [1] * len(flushes), flushes
+
+
+def test_sealing_is_one_round_trip_and_its_reads_are_few(server, talk):
+    for part in range(3):
+        post_all(server, 1 + part * LINES)
+    server.wait_for_extraction()
+    server.stop()
+    server.start()
+    post_all(server, 1 + 3 * LINES)  # behind open blocks and chunks
+    server.wait_for_extraction()
+    talk.forget()
+    server.stop()
+    sealings = talk.transactions("INSERT INTO blocks")
+    assert [len(parts) for parts in sealings] == [1] * len(sealings), sealings
+    for table, most in (("FROM blocks WHERE", 2), ("SELECT record FROM journal", 1)):
+        assert len(talk.rounds(table)) <= most * len(sealings), (table, talk.rounds(table))
+    # Others read chunks, too, one by one.
+    assert max(len(one) for one in talk.rounds("FROM chunks WHERE")) >= 2 * STREAMS / len(sealings)
+    server.start()
+    assert [len(server.lines(f"job-{number % 4}", f"s-{number}")) for number in range(STREAMS)] == [4 * LINES] * STREAMS
+    assert server.points("job-1", "loss", stream="s-1")["total_points"] == 4 * LINES
