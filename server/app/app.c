@@ -44,9 +44,8 @@ struct app {
 	struct pipeline *pipeline;
 	struct assets *assets;
 	struct api *_Atomic api; /* the pipeline's threads run before it is there */
-	struct aws *aws;
-	struct mlflow *mlflow;
-	struct http_route *routes; /* of both */
+	struct doors doors;
+	struct http_route *routes; /* of all */
 	struct http_server *server;
 	struct http_hooks hooks; /* outlive the server */
 	pthread_mutex_t sender_mutex; /* of the two who are woken by others and go first */
@@ -414,9 +413,10 @@ static enum status start_server(struct app *app, struct error *err)
 
 	if (!app->server)
 		TRY(start_listening(app, err));
-	TRY(doors_make_aws(&app->aws, app->options, app->api, app->pipeline, err));
-	TRY(doors_make_mlflow(&app->mlflow, app->options, app->api, app->pipeline, err));
-	TRY(doors_join_routes(&app->routes, &count, app->aws, app->mlflow, err));
+	TRY(doors_make_aws(&app->doors.aws, app->options, app->api, app->pipeline, err));
+	TRY(doors_make_mlflow(&app->doors.mlflow, app->options, app->api, app->pipeline, err));
+	TRY(doors_make_prometheus(&app->doors.prometheus, app->options, app->pipeline, err));
+	TRY(doors_join_routes(&app->routes, &count, &app->doors, err));
 	app->hooks = api_hooks(app->api);
 	TRY(api_start(app->api, err));
 	api_set_server(app->api, app->server);
@@ -632,8 +632,9 @@ void app_free(struct app *app)
 	}
 	pipeline_free(app->pipeline);
 	mem_free(app->routes);
-	aws_free(app->aws);
-	mlflow_free(app->mlflow);
+	aws_free(app->doors.aws);
+	mlflow_free(app->doors.mlflow);
+	prometheus_free(app->doors.prometheus);
 	api_free(app->api);
 	assets_free(app->assets);
 	webhook_formats_free(app->formats);

@@ -45,17 +45,31 @@ enum status doors_make_mlflow(struct mlflow **out, const struct options *options
 	return mlflow_new(out, &mlflow, err);
 }
 
-enum status doors_join_routes(
-	struct http_route **out, size_t *count, const struct aws *aws, const struct mlflow *mlflow, struct error *err)
+enum status doors_make_prometheus(
+	struct prometheus **out, const struct options *options, struct pipeline *pipeline, struct error *err)
 {
-	size_t counts[3], at = 0;
-	const struct http_route *tables[] = {
-		api_routes(&counts[0]), aws_routes(aws, &counts[1]), mlflow_routes(mlflow, &counts[2])};
+	struct prometheus_options prometheus = {.pipeline = pipeline,
+		.max_points = (size_t)options_i64(options, "max-prometheus-points"),
+		.max_jobs = (size_t)options_i64(options, "max-prometheus-jobs"),
+		.search_ms = options_i64(options, "job-search-ms"),
+		.reader_of = api_worker_reader};
 
-	*out = mem_alloc((counts[0] + counts[1] + counts[2]) * sizeof **out);
+	return prometheus_new(out, &prometheus, err);
+}
+
+enum status doors_join_routes(struct http_route **out, size_t *count, const struct doors *doors, struct error *err)
+{
+	enum { TABLES = 4 };
+	size_t counts[TABLES], at = 0, sum = 0;
+	const struct http_route *tables[TABLES] = {api_routes(&counts[0]), aws_routes(doors->aws, &counts[1]),
+		mlflow_routes(doors->mlflow, &counts[2]), prometheus_routes(doors->prometheus, &counts[3])};
+
+	for (size_t i = 0; i < TABLES; i++)
+		sum += counts[i];
+	*out = mem_alloc(sum * sizeof **out);
 	if (!*out)
 		return error_no_memory(err);
-	for (size_t i = 0; i < 3; at += counts[i], i++)
+	for (size_t i = 0; i < TABLES; at += counts[i], i++)
 		memcpy(*out + at, tables[i], counts[i] * sizeof **out);
 	*count = at;
 	return OK;

@@ -1,10 +1,11 @@
-/* Job: the doors of the server, REST, AWS and MLflow, as one table of routes. Threads: main. */
+/* Job: the doors of the server, REST, AWS, MLflow and Prometheus, as one table of routes. Threads: main. */
 #pragma once
 
 #include "api/api.h"
 #include "aws/protocol/aws.h"
 #include "base/options/options.h"
 #include "mlflow/mlflow.h"
+#include "prometheus/prometheus.h"
 
 enum status doors_make_aws(struct aws **out, const struct options *options, struct api *api, struct pipeline *pipeline,
 	struct error *err) MUST_CHECK;
@@ -12,6 +13,15 @@ enum status doors_make_aws(struct aws **out, const struct options *options, stru
 enum status doors_make_mlflow(struct mlflow **out, const struct options *options, struct api *api,
 	struct pipeline *pipeline, struct error *err) MUST_CHECK;
 
+enum status doors_make_prometheus(struct prometheus **out, const struct options *options, struct pipeline *pipeline,
+	struct error *err) MUST_CHECK;
+
+/* Beside REST's. */
+struct doors {
+	struct aws *aws;
+	struct mlflow *mlflow;
+	struct prometheus *prometheus;
+};
 /* *out: freed by mem_free. */
-enum status doors_join_routes(struct http_route **out, size_t *count, const struct aws *aws,
-	const struct mlflow *mlflow, struct error *err) MUST_CHECK;
+enum status doors_join_routes(
+	struct http_route **out, size_t *count, const struct doors *doors, struct error *err) MUST_CHECK;

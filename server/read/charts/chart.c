@@ -73,6 +73,19 @@ static enum status unpack_chunk(struct points_walk *walk, const struct series_vi
 		(unsigned long long)row->first_ordinal, cause.text);
 }
 
+static enum status read_chunk(const struct points_walk *walk, const struct series_view *series, uint64_t at,
+	struct arena *arena, struct chunk_row *row, struct error *err)
+{
+	struct chunk_row asked = {.job_id = walk->view->row.job_id,
+		.series_id = series->series_id,
+		.first_ordinal = at,
+		.first_ms = walk->query->from,
+		.last_ms = walk->query->to};
+
+	return walk->skips ? store_read_chunk_between(walk->reader, arena, &asked, row, err)
+			   : store_read_chunk(walk->reader, arena, asked.job_id, asked.series_id, at, row, err);
+}
+
 static enum status walk_chunks(struct points_walk *walk, const struct stream_view *stream,
 	const struct series_view *series, uint64_t from_ordinal, struct point *points, struct error *err)
 {
@@ -83,8 +96,10 @@ static enum status walk_chunks(struct points_walk *walk, const struct stream_vie
 		AUTO(arena) arena = arena_new();
 		if (!arena)
 			return error_no_memory(err);
-		TRY(store_read_chunk(walk->reader, arena, walk->view->row.job_id, series->series_id, at, &row, err));
-		if (!row.point_count || row.first_ordinal > at)
+		TRY(read_chunk(walk, series, at, arena, &row, err));
+		if (walk->skips && !row.point_count)
+			return OK;
+		if (!walk->skips && (!row.point_count || row.first_ordinal > at))
 			return error_set(err, ERR_IO, "series %u: the chunk with point %llu is missing",
 				series->series_id, (unsigned long long)at);
 		if (is_outside(walk, &row))
@@ -116,7 +131,7 @@ enum status chart_each_point(struct pipeline *pipeline, struct store_reader *rea
 	void *context, struct error *err)
 {
 	AUTO(zstd) zstd = zstd_new();
-	struct points_walk walk = {reader, view, query, take, context, zstd, job_believed_first_ms(view)};
+	struct points_walk walk = {reader, view, query, take, context, zstd, job_believed_first_ms(view), false};
 	struct point *points = arena_alloc(arena, CHUNK_MAX_POINTS * sizeof *points);
 
 	(void)pipeline;
@@ -407,7 +422,7 @@ static enum status draw(struct store_reader *reader, struct arena *arena, struct
 	struct point *points = arena_alloc(arena, CHUNK_MAX_POINTS * sizeof *points);
 	struct folding folding = {
 		.query = query, .view = &out->view, .take_bucket = fold_bucket, .take_point = fold_sealed_point};
-	struct points_walk walk = {reader, &out->view, query, fold_point, &folding, zstd, 0};
+	struct points_walk walk = {reader, &out->view, query, fold_point, &folding, zstd, 0, false};
 	int64_t low, high, origin = query->axis == AXIS_RELATIVE ? job_believed_first_ms(&out->view) : 0;
 	size_t series_count;
 
@@ -541,7 +556,7 @@ static enum status lay_out_rows(struct store_reader *reader, struct arena *arena
 		.axis = query->axis == AXIS_STEP ? PYRAMID_STEP : PYRAMID_TIME,
 		.take_bucket = add_bucket,
 		.take_point = add_sealed_point};
-	struct points_walk walk = {reader, &out->view, query, add_point, &folding, zstd, 0};
+	struct points_walk walk = {reader, &out->view, query, add_point, &folding, zstd, 0, false};
 	int64_t low, high;
 	size_t series_count;
 

@@ -105,7 +105,7 @@ enum status periods_each(struct pipeline *pipeline, struct store_reader *reader,
 	AUTO(zstd) zstd = zstd_new();
 	struct chart_query times = *query;
 	struct period_walk periods = {.asked = asked, .err = err};
-	struct points_walk walk = {reader, view, &times, take_walked_point, &periods, zstd, 0};
+	struct points_walk walk = {reader, view, &times, take_walked_point, &periods, zstd, 0, false};
 	struct point *points = arena_alloc(arena, CHUNK_MAX_POINTS * sizeof *points);
 
 	(void)pipeline;

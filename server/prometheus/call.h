@@ -1,0 +1,39 @@
+/*
+ * Job: what the calls of the query API share: parameters out of the query or a form, the envelope of a reply, what one may cost.
+ * Ownership: what a call has is in its arena, and ends with its reply. Threads: a worker.
+ */
+#pragma once
+
+#include "http/http.h"
+#include "prometheus/eval.h"
+#include "prometheus/prometheus_options.h"
+
+struct prom_call {
+	const struct prometheus_options *options;
+	const struct http_request *request;
+	struct arena *arena;
+	struct {
+		struct span name, value;
+	} * parameters;
+	size_t parameter_count;
+	struct prom_budget budget;
+	struct series_reading reading;
+	struct json_writer w; /* of "data" */
+};
+typedef enum status prom_handler(struct prom_call *call, struct error *err);
+
+enum status call_run(const struct prometheus_options *options, void *worker, const struct http_request *request,
+	struct http_response *response, const char *names, prom_handler *handler, struct error *err) MUST_CHECK;
+void call_refuse(
+	void *context, const struct http_request *request, const struct error *err, struct http_response *response);
+
+/* "": it is not there. */
+struct span call_parameter(const struct prom_call *call, const char *name);
+/* Seconds since 1970 with a fraction, or RFC 3339; what is not there is `fallback`. */
+enum status call_time(
+	const struct prom_call *call, const char *name, int64_t fallback, int64_t *ms, struct error *err) MUST_CHECK;
+/* Seconds, or 5m. */
+enum status call_duration(const struct prom_call *call, const char *name, int64_t *ms, struct error *err) MUST_CHECK;
+
+/* query.c, metadata.c */
+prom_handler call_query, call_query_range, call_series, call_labels, call_values, call_metadata, call_buildinfo;

@@ -1,0 +1,92 @@
+#include "prometheus/prometheus.h"
+
+#include "prometheus/call.h"
+
+enum { FORM_MAX_BYTES = 1 << 20 };
+
+struct prometheus {
+	struct prometheus_options options;
+	struct http_route *routes;
+	size_t route_count;
+};
+
+#define CALL(name, parameters)                                                                                         \
+	static enum status route_##name(void *context, void *worker, const struct http_request *request,               \
+		struct http_response *response, struct error *err)                                                     \
+	{                                                                                                              \
+		const struct prometheus *prometheus = context;                                                         \
+		return call_run(&prometheus->options, worker, request, response, parameters, call_##name, err);        \
+	}
+
+CALL(query, "query time timeout")
+CALL(query_range, "query start end step timeout")
+CALL(series, "match[] start end timeout")
+CALL(labels, "match[] start end timeout")
+CALL(values, "match[] start end timeout")
+CALL(metadata, "metric limit limit_per_metric timeout")
+CALL(buildinfo, "timeout")
+
+static const struct http_route templates[] = {
+	{HTTP_GET | HTTP_POST, "/prometheus/api/v1/query", SCOPE_READ, .handler = route_query,
+		.summary = "Prometheus: an expression of PromQL at one time"},
+	{HTTP_GET | HTTP_POST, "/prometheus/api/v1/query_range", SCOPE_READ, .handler = route_query_range,
+		.summary = "Prometheus: an expression of PromQL at equally spaced times"},
+	{HTTP_GET | HTTP_POST, "/prometheus/api/v1/series", SCOPE_READ, .handler = route_series,
+		.summary = "Prometheus: the series that selectors choose"},
+	{HTTP_GET | HTTP_POST, "/prometheus/api/v1/labels", SCOPE_READ, .handler = route_labels,
+		.summary = "Prometheus: the names of labels"},
+	{HTTP_GET, "/prometheus/api/v1/label/{name}/values", SCOPE_READ, .handler = route_values,
+		.summary = "Prometheus: the values of one label"},
+	{HTTP_GET, "/prometheus/api/v1/metadata", SCOPE_READ, .handler = route_metadata,
+		.summary = "Prometheus: metadata of metrics, of which none are kept"},
+	{HTTP_GET, "/prometheus/api/v1/status/buildinfo", SCOPE_READ, .handler = route_buildinfo,
+		.summary = "Prometheus: the version whose PromQL is answered here"},
+};
+
+enum { ROUTE_COUNT = sizeof templates / sizeof *templates };
+
+static bool is_slow(const struct http_request *request)
+{
+	(void)request;
+	return true;
+}
+
+static struct http_route route_of(struct prometheus *prometheus, const struct http_route *template)
+{
+	struct http_route route = *template;
+
+	route.kind = ROUTE_WORKER;
+	route.query = "*"; /* unknown ones are refused in this protocol's form */
+	route.max_body_bytes = route.methods & HTTP_POST ? FORM_MAX_BYTES : 0;
+	route.context = prometheus;
+	route.is_slow = is_slow;
+	route.refuse = call_refuse;
+	return route;
+}
+
+enum status prometheus_new(struct prometheus **out, const struct prometheus_options *options, struct error *err)
+{
+	AUTO(prometheus) prometheus = mem_zeroed(sizeof *prometheus);
+
+	if (!prometheus || !(prometheus->routes = mem_zeroed(ROUTE_COUNT * sizeof *prometheus->routes)))
+		return error_no_memory(err);
+	prometheus->options = *options;
+	for (; prometheus->route_count < ROUTE_COUNT; prometheus->route_count++)
+		prometheus->routes[prometheus->route_count] = route_of(prometheus, &templates[prometheus->route_count]);
+	*out = TAKE(prometheus);
+	return OK;
+}
+
+void prometheus_free(struct prometheus *prometheus)
+{
+	if (!prometheus)
+		return;
+	mem_free(prometheus->routes);
+	mem_free(prometheus);
+}
+
+const struct http_route *prometheus_routes(const struct prometheus *prometheus, size_t *count)
+{
+	*count = prometheus->route_count;
+	return prometheus->routes;
+}

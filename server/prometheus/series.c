@@ -1,0 +1,394 @@
+#include "prometheus/series.h"
+
+#include "base/clock.h"
+#include "ingest/ingest.h"
+#include "read/charts/points_walk.h"
+#include "read/view.h"
+#include "store/pack/chunk.h"
+#include "store/search.h"
+#include "store/stream_hosts.h"
+
+#include <stdlib.h>
+
+enum { JOBS_A_PAGE = 100, DAY_MS = 86400000 };
+
+struct window { /* in which a training was on a host */
+	struct span host;
+	int64_t from_ms, to_ms;
+};
+
+struct windows {
+	struct window *at;
+	size_t count, cap;
+};
+
+struct walk {
+	struct series_reading *reading;
+	const struct series_asked *asked;
+	struct arena *arena; /* of the result */
+	struct arena *job_arena; /* of the job at hand: labels of what is not asked for go with it */
+	series_take *take;
+	void *context;
+	bool names_training; /* a matcher wants the label: host series are cut to trainings, and are not given as they are */
+	/* of the series at hand */
+	struct span training;
+	int64_t from_ms, to_ms;
+	struct zstd *zstd;
+	struct point *chunk;
+};
+
+enum status budget_take(struct prom_budget *budget, size_t points, struct error *err)
+{
+	if (points > budget->points)
+		return error_set(err, ERR_TOO_LARGE,
+			"query processing would load too many samples: more than %zu (--max-prometheus-points); ask for less time, fewer series or a wider step",
+			budget->most_points);
+	bool is_due = points > 1 || !(budget->points & 1023); /* the clock costs more than a point */
+	budget->points -= points;
+	if (is_due && clock_mono_ms() > budget->until_mono_ms)
+		return error_set(err, ERR_UNAVAILABLE, "query timed out (--job-search-ms)");
+	return OK;
+}
+
+void series_done(struct series_reading *reading)
+{
+	mem_free(reading->points);
+	reading->points = NULL;
+}
+
+/* ---- points ---- */
+
+static enum status keep_point(void *context, const struct stream_view *stream, const struct series_view *series,
+	const struct point *point, int64_t x, struct error *err)
+{
+	struct walk *walk = context;
+	struct series_reading *reading = walk->reading;
+
+	(void)stream;
+	(void)series;
+	(void)x;
+	TRY(budget_take(reading->budget, 1, err));
+	if (!mem_grow((void **)&reading->points, reading->point_count, &reading->point_cap, sizeof *reading->points))
+		return error_no_memory(err);
+	reading->points[reading->point_count++] = (struct prom_point){point->ts_ms, point->value};
+	return OK;
+}
+
+static int by_time(const void *left, const void *right)
+{
+	const struct prom_point *a = left, *b = right;
+
+	return (a->ts_ms > b->ts_ms) - (a->ts_ms < b->ts_ms);
+}
+
+/* By time; of several of one time the first: Prometheus' series has one. */
+static void order_points(struct series_reading *reading)
+{
+	struct prom_point *points = reading->points;
+	bool is_ordered = true;
+	size_t kept = 0;
+
+	for (size_t i = 1; i < reading->point_count && is_ordered; i++)
+		is_ordered = points[i - 1].ts_ms <= points[i].ts_ms;
+	if (!is_ordered)
+		qsort(points, reading->point_count, sizeof *points, by_time);
+	for (size_t i = 0; i < reading->point_count; i++)
+		if (!kept || points[kept - 1].ts_ms != points[i].ts_ms)
+			points[kept++] = points[i];
+	reading->point_count = kept;
+}
+
+static enum status load(struct walk *walk, const struct job_view *view, const struct stream_view *stream,
+	const struct series_view *series, struct error *err)
+{
+	struct chart_query query = {
+		.axis = AXIS_TIME, .from = walk->from_ms, .to = walk->to_ms, .attempts = ATTEMPTS_ALL};
+	struct points_walk points = {.reader = walk->reading->reader,
+		.view = view,
+		.query = &query,
+		.take = keep_point,
+		.context = walk,
+		.zstd = walk->zstd,
+		.skips = true};
+
+	walk->reading->point_count = 0;
+	TRY(points_walk_series(&points, stream, series, 0, walk->chunk, err));
+	order_points(walk->reading);
+	return OK;
+}
+
+/* ---- series of one job ---- */
+
+static enum status take_series(struct walk *walk, const struct job_view *view, const struct stream_view *stream,
+	const struct series_view *series, struct error *err)
+{
+	struct labels_source from = {series->metric, walk->training, stream->name};
+	struct prom_labels labels, kept;
+
+	if (!series->sealed_points && !series->tail_count)
+		return OK;
+	if (series->max_ms < walk->from_ms || series->min_ms > walk->to_ms)
+		return OK;
+	TRY(labels_of(&labels, &from, walk->job_arena, err));
+	if (!labels_fit(&labels, walk->asked->matchers, walk->asked->matcher_count, walk->reading->scratch))
+		return OK;
+	TRY(budget_take(walk->reading->budget, 1, err));
+	if (walk->asked->needs_points) {
+		TRY(load(walk, view, stream, series, err));
+		if (!walk->reading->point_count)
+			return OK;
+	}
+	TRY(labels_clone(&kept, &labels, walk->arena, err));
+	return walk->take(walk->context, &kept, err);
+}
+
+static bool is_of_machines(struct span job)
+{
+	struct span name = SPAN(INGEST_MACHINES_JOB);
+
+	return span_starts_with(job, name) && (job.len == name.len || job.ptr[name.len] == '/');
+}
+
+/* HOST or HOST/SCRAPE_JOB */
+static struct span host_of(struct span stream)
+{
+	ptrdiff_t slash = span_find_char(stream, '/');
+
+	return slash < 0 ? stream : span_of(stream.ptr, (size_t)slash);
+}
+
+static enum status walk_job(struct walk *walk, const struct job_view *view, struct error *err)
+{
+	walk->training = is_of_machines(view->row.name) ? SPAN("") : view->row.name;
+	walk->from_ms = walk->asked->from_ms;
+	walk->to_ms = walk->asked->to_ms;
+	for (size_t i = 0; i < view->stream_count; i++)
+		for (size_t j = 0; j < view->streams[i].series_count; j++)
+			TRY(take_series(walk, view, &view->streams[i], &view->streams[i].series[j], err));
+	return OK;
+}
+
+static enum status read_view(
+	struct walk *walk, struct arena *arena, struct span job, struct job_view *view, struct error *err)
+{
+	enum status status = view_read_job(walk->reading->pipeline, walk->reading->reader, arena, job, SPAN(""),
+		SPAN(""), VIEW_SERIES | VIEW_TAILS, view, err);
+
+	if (status != ERR_NOT_FOUND) /* deleted meanwhile: it has none */
+		return status;
+	*view = (struct job_view){0};
+	return OK;
+}
+
+/* ---- what machines measured while a training was on them ---- */
+
+static int64_t last_of(const struct job_view *view, uint32_t stream_id)
+{
+	for (size_t i = 0; i < view->stream_count; i++)
+		if (view->streams[i].stream_id == stream_id)
+			return view->streams[i].last_ms;
+	return 0;
+}
+
+/* A training that has ended is on no machine, whatever the ledger's last row says. */
+static int64_t end_of(const struct job_view *view, const struct stream_host_row *row)
+{
+	if (row->until_ms)
+		return row->until_ms;
+	if (view->row.ended_ms)
+		return view->row.ended_ms;
+	return span_equal(view->row.status, SPAN("InProgress")) ? INT64_MAX : last_of(view, row->stream_id);
+}
+
+static enum status find_windows(
+	struct walk *walk, const struct job_view *view, struct arena *arena, struct windows *out, struct error *err)
+{
+	struct stream_host_row *rows;
+	size_t count;
+
+	TRY(store_read_stream_hosts(walk->reading->reader, arena, view->row.job_id, 0, &rows, &count, err));
+	for (size_t i = 0; i < count; i++) {
+		if (!rows[i].host.len)
+			continue;
+		if (!mem_grow((void **)&out->at, out->count, &out->cap, sizeof *out->at))
+			return error_no_memory(err);
+		int64_t from_ms = rows[i].from_ms ? rows[i].from_ms : view->row.started_ms;
+		out->at[out->count++] = (struct window){rows[i].host, from_ms, end_of(view, &rows[i])};
+	}
+	return OK;
+}
+
+/* Several streams of one training on one machine: their time there is one. */
+static void join_windows(struct windows *windows)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < windows->count; i++) {
+		size_t at = 0;
+		struct window *one = &windows->at[i];
+		while (at < kept &&
+			!(span_equal(windows->at[at].host, one->host) && windows->at[at].from_ms <= one->to_ms &&
+				one->from_ms <= windows->at[at].to_ms))
+			at++;
+		struct window *same = &windows->at[at];
+		if (at == kept) {
+			windows->at[kept++] = *one;
+			continue;
+		}
+		same->from_ms = one->from_ms < same->from_ms ? one->from_ms : same->from_ms;
+		same->to_ms = one->to_ms > same->to_ms ? one->to_ms : same->to_ms;
+	}
+	windows->count = kept;
+}
+
+static enum status walk_window(
+	struct walk *walk, const struct job_view *machines, const struct window *window, struct error *err)
+{
+	walk->from_ms = walk->asked->from_ms > window->from_ms ? walk->asked->from_ms : window->from_ms;
+	walk->to_ms = walk->asked->to_ms < window->to_ms ? walk->asked->to_ms : window->to_ms;
+	for (size_t i = 0; i < machines->stream_count; i++) {
+		const struct stream_view *stream = &machines->streams[i];
+		if (!span_equal(host_of(stream->name), window->host))
+			continue;
+		for (size_t j = 0; j < stream->series_count; j++)
+			TRY(take_series(walk, machines, stream, &stream->series[j], err));
+	}
+	return OK;
+}
+
+static enum status walk_machines_of(
+	struct walk *walk, const struct job_view *training, const struct windows *windows, struct error *err)
+{
+	AUTO_DONE(buf) name = BUF_INIT(1024);
+	struct arena *arena = walk->job_arena;
+	struct job_view view;
+
+	buf_append_text(&name, INGEST_MACHINES_JOB);
+	if (training->row.team.len) {
+		buf_append_char(&name, '/');
+		buf_append_span(&name, training->row.team);
+	}
+	/* of a team, those of the whole house, too */
+	for (int i = 0; i < 1 + (training->row.team.len != 0); i++) {
+		TRY(read_view(walk, arena, i ? SPAN(INGEST_MACHINES_JOB) : buf_span(&name), &view, err));
+		walk->training = training->row.name;
+		for (size_t j = 0; j < windows->count; j++)
+			TRY(walk_window(walk, &view, &windows->at[j], err));
+	}
+	return OK;
+}
+
+static enum status walk_hosts(struct walk *walk, const struct job_view *view, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	struct windows windows = {0};
+
+	if (!arena)
+		return error_no_memory(err);
+	enum status status = find_windows(walk, view, arena, &windows, err);
+	join_windows(&windows);
+	if (status == OK && windows.count)
+		status = walk_machines_of(walk, view, &windows, err);
+	mem_free(windows.at);
+	return status;
+}
+
+/* ---- jobs ---- */
+
+static bool fits_training(const struct walk *walk, struct span job)
+{
+	struct span value = is_of_machines(job) ? SPAN("") : job;
+
+	for (size_t i = 0; i < walk->asked->matcher_count; i++)
+		if (span_equal(walk->asked->matchers[i].name, SPAN(LABELS_TRAINING)) &&
+			!matcher_fits(&walk->asked->matchers[i], walk->reading->scratch, value))
+			return false;
+	return true;
+}
+
+static enum status take_job(struct walk *walk, struct span job, struct error *err)
+{
+	struct prom_budget *budget = walk->reading->budget;
+	AUTO(arena) arena = arena_new();
+	struct job_view view;
+
+	if (!arena)
+		return error_no_memory(err);
+	if (!fits_training(walk, job))
+		return OK;
+	if (!budget->jobs)
+		return error_set(err, ERR_TOO_LARGE,
+			"more than %zu jobs may have such series (--max-prometheus-jobs); name one by the label training",
+			budget->most_jobs);
+	budget->jobs--;
+	walk->job_arena = arena;
+	TRY(read_view(walk, arena, job, &view, err));
+	TRY(walk_job(walk, &view, err));
+	return walk->names_training && view.row.job_id && !is_of_machines(job) ? walk_hosts(walk, &view, err) : OK;
+}
+
+/* A day of grace: clocks differ, and a job may be heard of behind its end. */
+static bool may_overlap(const struct walk *walk, const struct job_row *row)
+{
+	return row->created_ms - DAY_MS <= walk->asked->to_ms &&
+	       (!row->ended_ms || is_of_machines(row->name) || row->ended_ms + DAY_MS >= walk->asked->from_ms);
+}
+
+static enum status take_page(struct walk *walk, const struct job_search_result *page, struct error *err)
+{
+	for (size_t i = 0; i < page->count; i++)
+		if (may_overlap(walk, &page->rows[i]))
+			TRY(take_job(walk, page->rows[i].name, err));
+	return page->is_partial ? error_set(err, ERR_UNAVAILABLE, "the search of jobs timed out (--job-search-ms)")
+				: OK;
+}
+
+static enum status walk_jobs(struct walk *walk, struct error *err)
+{
+	AUTO_DONE(buf) cursor = BUF_INIT(1 << 16);
+
+	do {
+		AUTO(arena) arena = arena_new();
+		struct job_search search = {.sort = SPAN("name"),
+			.cursor = buf_span(&cursor),
+			.limit = JOBS_A_PAGE,
+			.limit_ms = walk->reading->search_ms};
+		struct job_search_result page;
+		if (!arena)
+			return error_no_memory(err);
+		if (!search.cursor.len)
+			search.cursor = SPAN("");
+		TRY(store_search_jobs(walk->reading->reader, arena, &search, &page, err));
+		TRY(take_page(walk, &page, err));
+		buf_reset(&cursor);
+		buf_append_span(&cursor, page.next_cursor);
+		TRY(buf_status(&cursor, err));
+	} while (cursor.len);
+	return OK;
+}
+
+/* The one job that a matcher names; NULL: none does. */
+static const struct matcher *one_training(const struct series_asked *asked)
+{
+	for (size_t i = 0; i < asked->matcher_count; i++)
+		if (span_equal(asked->matchers[i].name, SPAN(LABELS_TRAINING)) && asked->matchers[i].op == MATCHER_IS &&
+			asked->matchers[i].value.len)
+			return &asked->matchers[i];
+	return NULL;
+}
+
+enum status series_each(struct series_reading *reading, const struct series_asked *asked, struct arena *arena,
+	series_take *take, void *context, struct error *err)
+{
+	AUTO(zstd) zstd = zstd_new();
+	struct walk walk = {
+		.reading = reading, .asked = asked, .arena = arena, .take = take, .context = context, .zstd = zstd};
+	const struct matcher *training = one_training(asked);
+
+	AUTO_MEM struct point *chunk = mem_alloc(CHUNK_MAX_POINTS * sizeof *chunk);
+	walk.chunk = chunk;
+	if (!zstd || !chunk)
+		return error_no_memory(err);
+	walk.names_training = !fits_training(&walk, SPAN(INGEST_MACHINES_JOB)); /* "" is not what is asked for */
+	return training ? take_job(&walk, training->value, err) : walk_jobs(&walk, err);
+}
