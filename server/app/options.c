@@ -547,8 +547,8 @@ static const struct option_spec options[] = {
 		.kind = OPTION_BYTES,
 		.value_name = "SIZE",
 		.max = 1024 * 1024 * GIB,
-		.help = "What the database may use before the log text of the jobs that ended first is deleted; 0: no limit. Default: half "
-			"of what was free at the first start. Documents, points and incidents are kept for ever. Not on PostgreSQL."},
+		.help = "What the database may use before the log text of the jobs that ended first is deleted; 0: no limit. Default: what "
+			"it used at the first start, and half of what was free. Documents, points and incidents are kept for ever. Not on PostgreSQL."},
 	{.name = "min-free-bytes",
 		.is_live = true,
 		.kind = OPTION_BYTES,

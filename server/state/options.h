@@ -7,7 +7,7 @@
 #include "live/hub.h"
 #include "store/sessions.h"
 
-/* As was said at an earlier start, else half of what is free on the disk at the first one. */
+/* As was said at an earlier start, else what is used at the first one, and half of what is free on the disk. */
 #define LOG_BYTES_REMEMBERED UINT64_MAX
 
 struct pipeline_options {

@@ -1,9 +1,10 @@
 // A real sm-server for the browser's tests, as tests/support/smserver.py is for the others: started on a free port over a folder
 // of its own, stopped, killed, started again on the same port. Nothing here waits for a time, only for what is to happen.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
 import http from "node:http";
 import path from "node:path";
 import readline from "node:readline";
@@ -27,6 +28,21 @@ export async function waitUntil(condition, what) {
     if (Date.now() > deadline) assert.fail(`waited ${PATIENCE_MS / 1000} s in vain for ${what}; last: ${JSON.stringify(result)}`);
     await pause();
   }
+}
+
+let empty = null;
+/** The file that tests/support/smserver.py keeps, too (empty_database): as this very program makes a new database, made once a build. */
+function emptyDatabase(program, environment) {
+  const folder = path.join(BUILD, "empty-databases");
+  empty ??= path.join(folder, `${createHash("sha256").update(readFileSync(program)).digest("hex")}.db`);
+  if (existsSync(empty)) return empty;
+  mkdirSync(folder, { recursive: true });
+  const place = mkdtempSync(path.join(folder, "new-"));
+  const made = spawnSync(program, ["migrate", "--no-backup", "--db", path.join(place, "new.db")], { env: environment });
+  assert.equal(made.status, 0, `${made.stderr}`);
+  renameSync(path.join(place, "new.db"), empty);
+  rmSync(place, { recursive: true });
+  return empty;
 }
 
 const running = new Set();
@@ -58,7 +74,9 @@ export class Server {
     environment.UBSAN_OPTIONS ??= "print_stacktrace=1:halt_on_error=1";
     // Who works on the page serves it from its folder: SM_WEB_ROOT=web/dist
     const page = process.env.SM_WEB_ROOT ? ["--web-root", path.resolve(process.env.SM_WEB_ROOT)] : [];
-    const listen = ["--listen", `127.0.0.1:${this.port}`, "--db", path.join(this.folder, "smfleet.db")];
+    const database = path.join(this.folder, "smfleet.db");
+    if (!existsSync(database)) copyFileSync(emptyDatabase(program, environment), database);
+    const listen = ["--listen", `127.0.0.1:${this.port}`, "--db", database];
     this.log = [];
     this.child = spawn(program, [...listen, ...page, ...this.options], { cwd: this.folder, env: environment, stdio: ["ignore", "ignore", "pipe"] });
     running.add(this.child);

@@ -20,11 +20,8 @@ TEXTS = {
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    from smserver import Server
-    one = Server(tmp_path_factory.mktemp("bad")).start()
-    yield one
-    one.close()
+def server(shared_server):
+    return shared_server
 
 
 def text(value):
@@ -177,9 +174,8 @@ def ask_raw(server, head):
 
 
 @pytest.mark.parametrize("count", [200, 257, 300, 1500])
-def test_a_request_of_many_parameters_is_answered_at_once(make_server, count):
+def test_a_request_of_many_parameters_is_answered_at_once(server, count):
     """And the server ends with no memory of it: its sanitizer looks."""
-    server = make_server()
     host = " HTTP/1.1\r\nHost: localhost\r\n\r\n"
     assert ask_raw(server, "GET /api/v1/jobs?" + "&".join(["a"] * count) + host) == "HTTP/1.1 400"
     assert ask_raw(server, "GET /api/v1/jobs?" + "&" * count + host) == "HTTP/1.1 200"
@@ -187,8 +183,7 @@ def test_a_request_of_many_parameters_is_answered_at_once(make_server, count):
     assert (status == 200) if count <= 256 else (status == 400 and "256" in body["detail"])
 
 
-def test_a_head_that_cannot_be_taken_leaves_nothing_behind(make_server):
-    server = make_server()
+def test_a_head_that_cannot_be_taken_leaves_nothing_behind(server):
     for head, answer in (("X: y\r\n" * 600, "431"), ("Cookie: " + "a=b; " * 800 + "\r\n", "431"), ("no colon\r\n", "400")):
         assert ask_raw(server, f"GET /api/v1/jobs?limit=1 HTTP/1.1\r\nHost: localhost\r\n{head}\r\n") == "HTTP/1.1 " + answer
     assert ask_raw(server, "GET \r\n\r\n") == "HTTP/1.1 400"

@@ -52,6 +52,6 @@ def test_another_machine_is_told_what_to_do(server):
 
 
 @pytest.mark.parametrize("name", ["nothing", "sm-ship-", "sm_ship.py.gz", "..", "%2e%2e%2fetc", "x" * 300])
-def test_there_is_nothing_else(server, name):
-    reply = server.get("/dl/" + name)
+def test_there_is_nothing_else(shared_server, name):
+    reply = shared_server.get("/dl/" + name)
     assert reply.status == 404 and reply.headers["Content-Type"] == "application/problem+json"

@@ -141,10 +141,10 @@ BROKEN = [
 
 
 @pytest.mark.parametrize("detail,field", BROKEN)
-def test_a_broken_event_is_refused_with_its_field(server, detail, field):
-    reply = post(server, event(**detail), 422)
+def test_a_broken_event_is_refused_with_its_field(shared_server, detail, field):
+    reply = post(shared_server, event(**detail), 422)
     assert reply["field"] == field, reply
-    assert server.get("/api/v1/jobs").body["jobs"] == []
+    assert shared_server.get("/api/v1/jobs").body["jobs"] == []
 
 
 def test_broken_envelopes(server):

@@ -75,7 +75,9 @@ def is_said(server, why):
 @pytest.fixture
 def filled(make_server):
     """Some lines are sealed in the file, of which there is an earlier copy made as backups are."""
-    server = make_server(*SEALING)
+    server = make_server(*SEALING, start=False)
+    server.makes_its_tables = True  # they are in its log, and their move into the file is seen
+    server.start()
     server.send("j", LINES)
     with contextlib.closing(sqlite3.connect(server.database)) as database:
         database.execute("VACUUM INTO ?", (str(server.folder / "earlier.db"),))
@@ -101,7 +103,7 @@ def test_uploads_are_refused_and_it_is_said(filled, way):
 
 def test_it_is_noticed_without_any_upload(filled):
     moved_away(filled)
-    wait_until(lambda: is_said(filled, "deleted or moved away"), timeout=5, what="readyz to say so")
+    wait_until(lambda: is_said(filled, "deleted or moved away"), what="readyz to say so")
 
 
 def test_what_was_acknowledged_is_there_when_the_file_comes_back(filled):

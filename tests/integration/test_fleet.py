@@ -91,8 +91,8 @@ def test_a_job_of_all_the_nodes_there_are_stops_nobody(make_server):
     ({"quotas": [{"quota": "instances", "configured": -1}]}, "configured"), ({"quotas": [{"quota": "instances"}]}, "configured"),
     ({"quotas": [{"quota": "instances", "instance_type": "t", "configured": 1}]}, "all instance types"),
     ({"quotas": [{"quota": "instances_per_type", "configured": 1}]}, "missing")])
-def test_quotas_that_are_none(server, body, words):
-    reply = server.put("/api/v1/quotas", json=body)
+def test_quotas_that_are_none(shared_server, body, words):
+    reply = shared_server.put("/api/v1/quotas", json=body)
     assert reply.status == 422 and words in reply.body["detail"] + reply.body.get("field", "")
 
 

@@ -47,11 +47,11 @@ def names(server, query):
     ("OutputDataConfig", {"S3OutputPath": "/data"}, "OutputDataConfig.S3OutputPath", '"/data" does not match'),
     ("RoleArn", "me", "RoleArn", '"me" has 2 characters'),
 ])
-def test_a_wrong_field_is_named_with_its_value(server, field, value, place, words):
-    reply = server.post("/api/v1/jobs", json={"TrainingJobName": "j", field: value})
+def test_a_wrong_field_is_named_with_its_value(shared_server, field, value, place, words):
+    reply = shared_server.post("/api/v1/jobs", json={"TrainingJobName": "j", field: value})
     assert reply.status == 422 and reply.body["field"] == place and words in reply.body["detail"], reply
-    assert server.post("/api/v1/jobs?dry_run=true", json={"TrainingJobName": "j", field: value}).status == 422
-    assert server.get("/api/v1/jobs/j").status == 404
+    assert shared_server.post("/api/v1/jobs?dry_run=true", json={"TrainingJobName": "j", field: value}).status == 422
+    assert shared_server.get("/api/v1/jobs/j").status == 404
 
 
 def test_the_largest_document_is_taken_and_comes_back(server):

@@ -230,9 +230,9 @@ def test_deleted_text_is_skipped(make_server):
     ("merge=true&cursor=n.1.4294967296.1", "cursor"), ("merge=true&cursor=q.1.1.1", "cursor"), ("from=1&around_ms=5", "around_ms"),
     ("merge=true&cursor=n.1.1.1&around_ms=5", "around_ms"), ("merge=true&limit=1001", "limit"), ("merge=maybe", "merge"), ("around_ms=x", "around_ms"),
 ])
-def test_what_does_not_fit_is_named(server, query, field):
-    server.send("j", ["a"], stream="a")
-    reply = server.get("/api/v1/jobs/j/logs?" + query)
+def test_what_does_not_fit_is_named(shared_server, query, field):
+    shared_server.send("j", ["a"], stream="a")
+    reply = shared_server.get("/api/v1/jobs/j/logs?" + query)
     assert reply.status == 400 and reply.body["field"] == field, reply
 
 

@@ -146,9 +146,9 @@ def test_time_window(server):
     ({"q": "a", "from_line": "3"}, "from_line"), ({"q": "a", "to_line": "3"}, "to_line"), ({"q": "a", "stream": "algo-1", "from_line": "-1"}, "from_line"),
     ({"q": "a", "ticks": "none"}, "ticks"), ({"q": "a", "ticks": "algo-1", "histogram": "false"}, "ticks"),
 ])
-def test_what_is_wrong_is_named(server, parameters, field):
-    server.send("j", ["a"])
-    reply = search(server, "j", **parameters)
+def test_what_is_wrong_is_named(shared_server, parameters, field):
+    shared_server.send("j", ["a"])
+    reply = search(shared_server, "j", **parameters)
     assert 400 <= reply.status < 500 and reply.body["field"] == field
     if parameters["q"] == "(":
         assert reply.status == 400 and reply.body["column"] == 2

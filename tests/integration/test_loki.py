@@ -275,11 +275,11 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize("body, media, text", MISTAKES)
-def test_mistakes(server, body, media, text):
-    reply = server.post(PUSH, body, content_type=media)
+def test_mistakes(shared_server, body, media, text):
+    reply = shared_server.post(PUSH, body, content_type=media)
     assert reply.status == 400 and text in reply.body, reply
     assert reply.headers["Content-Type"].startswith("text/plain")
-    assert server.get("/api/v1/info").body["jobs"] == 0
+    assert shared_server.get("/api/v1/info").body["jobs"] == 0
 
 
 def test_other_media(server):

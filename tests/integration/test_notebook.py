@@ -83,8 +83,8 @@ def test_more_jobs_than_a_page(server):
     ("format=csv&fields=.last", "fields", "'.last' is no column"), ("format=csv&fields=" + "lines," * 100 + "lines", "fields", "at most 100 fields"),
     ("format=csv&fields=hp." + "x" * 253, "fields", "at most 255 bytes"),
 ])
-def test_refusals(server, query, field, says):
-    reply = server.get(f"/api/v1/jobs?{query}")
+def test_refusals(shared_server, query, field, says):
+    reply = shared_server.get(f"/api/v1/jobs?{query}")
     assert reply.status == 400 and reply.body["field"] == field and says in reply.body["detail"], reply
 
 

@@ -201,14 +201,14 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize("path, body, media, text", MISTAKES)
-def test_mistakes(server, path, body, media, text):
-    reply = server.post(path, body, content_type=media)
+def test_mistakes(shared_server, path, body, media, text):
+    reply = shared_server.post(path, body, content_type=media)
     assert reply.status == 400 and reply.headers["Content-Type"] == media
     if media == JSON:
         assert reply.body["code"] == 3 and text in reply.body["message"], reply
     else:
         assert reply.raw.startswith(field(1, 3) + varint(2 << 3 | 2)) and text.encode() in reply.raw, reply
-    assert server.get("/api/v1/info").body["jobs"] == 0
+    assert shared_server.get("/api/v1/info").body["jobs"] == 0
 
 
 def test_values_nested_as_deep_as_they_may(server):

@@ -86,11 +86,11 @@ def test_labels_have_one_order(server):
     ({"point": []}, 400, ["no field 'point'", "series and points"]),
     ([], 400, ["expected '{'"]),
 ])
-def test_mistakes_are_named_and_nothing_is_kept(server, document, status, words):
-    reply = send(server, document)
+def test_mistakes_are_named_and_nothing_is_kept(shared_server, document, status, words):
+    reply = send(shared_server, document)
     assert reply.status == status, reply.body
     assert all(word in reply.body["detail"] for word in words), reply.body
-    assert server.get("/api/v1/jobs").body["jobs"] == []
+    assert shared_server.get("/api/v1/jobs").body["jobs"] == []
 
 
 @pytest.mark.parametrize(("document", "field"), [
@@ -98,10 +98,10 @@ def test_mistakes_are_named_and_nothing_is_kept(server, document, status, words)
     ({"series": [{"metric": "m", "value": [1]}, 5]}, "series[1]"), ({"points": [[]]}, "points[0]"),
     ([], "body"), (5, "body"), ({"point": []}, "body"),
 ])
-def test_a_field_of_a_wrong_kind_is_named(server, document, field):
-    reply = send(server, document)
+def test_a_field_of_a_wrong_kind_is_named(shared_server, document, field):
+    reply = send(shared_server, document)
     assert (reply.status, reply.body["field"]) == (400, field), reply.body
-    assert server.get("/api/v1/jobs").body["jobs"] == []
+    assert shared_server.get("/api/v1/jobs").body["jobs"] == []
 
 
 def test_cut_off_wrong_type_and_no_job(server):

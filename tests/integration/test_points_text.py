@@ -81,8 +81,8 @@ def test_bad_rows_harm_themselves(server):
     (",".join(f"c{i}" for i in range(4096)) + "\n", 200, ""),
     ("step,loss\n" + "1" * (4 << 20) + ",1\n", 413, "--max-points-bytes"),
 ], ids=range(9))
-def test_heads(server, body, status, text):
-    reply = server.post(POINTS, body, content_type=CSV)
+def test_heads(shared_server, body, status, text):
+    reply = shared_server.post(POINTS, body, content_type=CSV)
     assert reply.status == status, reply
     assert status == 200 or text in reply.body["detail"]
 

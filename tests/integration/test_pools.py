@@ -144,8 +144,8 @@ def test_match(server):
     ("/api/v1/warm-pools?cursor=x", None, 400, "cursor"),
     ("/api/v1/warm-pools/77", None, 404, "77"),
     ("/api/v1/warm-pools/x", None, 404, "numbers")])
-def test_mistakes(server, path, body, status, words):
-    reply = server.get(path) if body is None else server.post(path, json=body)
+def test_mistakes(shared_server, path, body, status, words):
+    reply = shared_server.get(path) if body is None else shared_server.post(path, json=body)
     assert reply.status == status and words in reply.body["detail"]
 
 

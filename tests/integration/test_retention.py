@@ -144,8 +144,8 @@ def test_a_deleted_job_goes_at_once_and_its_rows_behind_it(make_server):
     wait_until(lambda: rows_left() == 0, what="the rows of the deleted job to go")
 
 
-def test_a_disk_without_room_stops_ingest_and_says_so(make_server):
-    room = os.statvfs("/tmp")
+def test_a_disk_without_room_stops_ingest_and_says_so(make_server, tmp_path):
+    room = os.statvfs(tmp_path)
     server = make_server("--min-free-bytes", str(room.f_bavail * room.f_frsize * 2))
 
     def refused():

@@ -179,8 +179,8 @@ def test_limits_hold_at_and_past_them(make_server):
     ({"job": "s", "resume": 1}, 422, "resume"), ({"job": "s", "commands_after": -2}, 422, "commands_after"),
     ({"job": "s", "instance_count": -1}, 422, "instance_count"), ({"job": "s", "run_key": 5}, 422, "run_key"),
     ({"job": "s", "metrics": {"loss": "("}}, 422, "AlgorithmSpecification.MetricDefinitions[0].Regex")])
-def test_a_wrong_session_is_named(server, body, status, field):
-    reply = server.post("/api/v1/sessions", json=body)
+def test_a_wrong_session_is_named(shared_server, body, status, field):
+    reply = shared_server.post("/api/v1/sessions", json=body)
     assert (reply.status, reply.body["field"]) == (status, field), reply
 
 
@@ -189,11 +189,11 @@ def test_a_wrong_session_is_named(server, body, status, field):
     ({"exit": 1}, "exit"), ({"exit": {}}, "exit"), ({"exit": {"code": 1, "signal": 9}}, "exit"),
     ({"exit": {"code": 256}}, "exit"), ({"exit": {"signal": 0}}, "exit"), ({"exit": {"signal": 65}}, "exit"),
     ({"exit": {"code": 0, "at_ms": -1}}, "exit"), ({"end": "yes"}, "end")])
-def test_a_wrong_heartbeat_is_named(server, body, field):
-    session = open_session(server)["session"]
-    reply = server.post(f"/api/v1/sessions/{session}", json=body)
+def test_a_wrong_heartbeat_is_named(shared_server, body, field):
+    session = open_session(shared_server)["session"]
+    reply = shared_server.post(f"/api/v1/sessions/{session}", json=body)
     assert (reply.status, reply.body["field"]) == (422, field), reply
-    assert server.post(f"/api/v1/sessions/{session}", json={}).status == 200  # it still lives
+    assert shared_server.post(f"/api/v1/sessions/{session}", json={}).status == 200  # it still lives
 
 
 def test_what_was_not_commanded_is_not_acknowledged(server):

@@ -79,6 +79,36 @@ def test_a_disk_that_fills_stops_ingest_until_it_has_room(small_disk, reserve):
         server.close()
 
 
+def test_a_database_from_elsewhere_keeps_its_text_at_its_first_start(small_disk):
+    """Without a limit that anybody set, and larger than half of what is free where it is put."""
+    server = Server(small_disk, "--min-free-bytes", "0", "--seal-age", "100ms")
+    rng = random.Random(5)
+    try:
+        server.start()
+        for part in range(2):
+            server.send("old", noise(rng, 500), stream=f"s{part}")
+        wait_until(lambda: server.figure("sealed_lines_total") == 1000, what="sealed text")
+        ended = {"SecondaryStatus": "Completed", "time_ms": int(time.time() * 1000) - 2 * 86_400_000}
+        assert server.post("/api/v1/jobs/old/transitions", json=ended).status < 300
+        server.stop()
+        with sqlite3.connect(server.database) as database:
+            database.execute("DELETE FROM settings WHERE key = 'log_bytes'")
+        database.close()
+        room = os.statvfs(small_disk)
+        (small_disk / "of others").write_bytes(b"x" * (room.f_bavail * room.f_frsize - (2 << 20)))
+        room = os.statvfs(small_disk)
+        assert server.database.stat().st_size > room.f_bavail * room.f_frsize / 2
+        server.start()
+        told = wait_until(lambda: (body := server.get("/api/v1/retention").body)["used_bytes"] and body, what="a look at the disk")
+        assert told["used_bytes"] < told["log_bytes"] < told["used_bytes"] + room.f_bavail * room.f_frsize
+        assert gone_blocks(server) == 0
+        server.restart()  # and it is remembered
+        assert server.get("/api/v1/retention").body["log_bytes"] == told["log_bytes"]
+        assert all(server.get(f"/api/v1/jobs/old/logs?stream=s{part}").status == 200 for part in range(2))
+    finally:
+        server.close()
+
+
 def gone_blocks(server):
     return server.figure("expired_blocks_total")
 

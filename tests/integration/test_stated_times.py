@@ -54,8 +54,8 @@ def test_what_a_document_sets_by_hand_is_checked_as_in_a_patch(server, by_hand, 
 @pytest.mark.parametrize("field, value", [
     ("CreationTime", "x"), ("CreationTime", 0.5), ("TrainingStartTime", -5), ("TrainingEndTime", []), ("LastModifiedTime", 1e300),
     ("TrainingJobStatus", "Nope"), ("TrainingJobStatus", 5), ("SecondaryStatus", "Nope")])
-def test_a_document_that_states_what_cannot_be_is_refused(server, field, value):
-    refused(server.post("/api/v1/jobs", json={"TrainingJobName": "j", field: value}), field)
+def test_a_document_that_states_what_cannot_be_is_refused(shared_server, field, value):
+    refused(shared_server.post("/api/v1/jobs", json={"TrainingJobName": "j", field: value}), field)
 
 
 def test_a_document_as_describe_prints_it_is_taken(server):

@@ -41,6 +41,8 @@ class Disk:
 
 
 class FaultyServer(Server):
+    makes_its_tables = True  # that its disk fails in the midst of them is part of what is tested
+
     def __init__(self, folder, *arguments):
         folder.mkdir(exist_ok=True)
         self.disk = Disk(folder / "faults")

@@ -17,6 +17,14 @@ def server(tmp_path):
     running.close()
 
 
+@pytest.fixture(scope="module")
+def shared_server(tmp_path_factory):
+    """One for those tests of a file that leave nothing behind: what they send is refused."""
+    running = Server(tmp_path_factory.mktemp("shared")).start()
+    yield running
+    running.close()
+
+
 @pytest.fixture
 def make_server(tmp_path):
     """make_server("--option", …, environment={…}): for tests that need their own options, or start by themselves."""

@@ -3,6 +3,7 @@
 import atexit
 import contextlib
 import functools
+import hashlib
 import http.client
 import json as jsonlib
 import os
@@ -11,6 +12,7 @@ import re
 import shutil
 import signal
 import subprocess
+import tempfile
 import threading
 import time
 import urllib.parse
@@ -67,6 +69,26 @@ def shared_cluster():
     cluster.__enter__()
     atexit.register(cluster.__exit__)
     return cluster
+
+
+@functools.cache
+def empty_database(program):
+    """
+    As this very program makes a new one, made once for all tests of the build: a third of the time in which a server is there, and all its waits for the disk,
+    are its tables. Of several processes that make it at once each puts a whole one into place.
+    """
+    path = BUILD_DIR / "empty-databases" / f"{hashlib.sha256(pathlib.Path(program).read_bytes()).hexdigest()}.db"
+    if not path.exists():
+        path.parent.mkdir(exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+            made = pathlib.Path(folder) / "new.db"
+            subprocess.run([program, "migrate", "--no-backup", "--db", str(made)], check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                env=sanitizer_environment({}))
+            assert [file.name for file in made.parent.glob("*-wal")] == [], "all of it is in the one file"
+            os.replace(made, path)
+        for old in sorted(path.parent.glob("*.db"), key=lambda file: file.stat().st_mtime)[:-8]:
+            old.unlink(missing_ok=True)
+    return path
 
 
 def quote(name):
@@ -166,6 +188,8 @@ class Live:
 class Server:
     """`folder` holds the database; the process is started by start() and ended by stop() or kill()."""
 
+    makes_its_tables = False  # True: of tests of the first start, or of servers of another build
+
     def __init__(self, folder, *arguments, environment=None, postgres=None):
         """postgres: a Cluster, and the database is the schema of the folder's name in it; else SM_TEST_DB=postgresql says so for all."""
         self.folder = pathlib.Path(folder)
@@ -198,6 +222,7 @@ class Server:
         """Does not wait until it listens."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith("SMFLEET_")}
         environment = sanitizer_environment({**environment, **self.environment})
+        self._copy_tables()
         command = [*self.wrapper, self.bin("sm-server"), "--listen", listen, *self.database_options(), *self.arguments, *arguments]
         with self.changed:
             self.log = []
@@ -205,6 +230,12 @@ class Server:
             env=environment, cwd=self.folder)
         self.reader = threading.Thread(target=self._read_log, args=(self.process,), daemon=True)
         self.reader.start()
+
+    def _copy_tables(self):
+        """Where nothing is yet."""
+        if not self.makes_its_tables and not self.postgres and not any(self.folder.glob(self.database.name + "*")):
+            shutil.copyfile(empty_database(self.bin("sm-server")), self.database)
+            self.database.chmod(0o600)
 
     def _read_log(self, process):
         for line in process.stderr:

@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 extern const struct test_case *const __start_test_cases[];
@@ -24,6 +25,15 @@ void test_fail(const char *file, int line, const char *format, ...)
 	va_end(arguments);
 	fputc('\n', stderr);
 	longjmp(state.back, 1);
+}
+
+void test_make_folder(char *path, size_t size, const char *name)
+{
+	const char *parent = getenv("TMPDIR");
+	int len = snprintf(path, size, "%s/smfleet-%s-XXXXXX", parent ? parent : "/tmp", name);
+
+	if (len < 0 || (size_t)len >= size || !mkdtemp(path))
+		test_fail(__FILE__, __LINE__, "cannot make the folder '%s'", path);
 }
 
 void test_check_span(const char *file, int line, const char *expression, struct span got, struct span want)

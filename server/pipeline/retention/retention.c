@@ -93,7 +93,7 @@ static enum status delete_some(struct pipeline *pipeline, struct store_reader *r
 
 /* ---- the budget ---- */
 
-static enum status used_bytes(struct store_reader *reader, uint64_t *used, struct error *err)
+enum status retention_used_bytes(struct store_reader *reader, uint64_t *used, struct error *err)
 {
 	struct store_figures figures;
 
@@ -128,7 +128,7 @@ static enum status keep_budget(
 
 	if (!arena)
 		return error_no_memory(err);
-	TRY(used_bytes(reader, &used, err));
+	TRY(retention_used_bytes(reader, &used, err));
 	atomic_store(&pipeline->figures.used_bytes, used);
 	atomic_store(&pipeline->figures.used_at_ms, clock_wall_ms());
 	if (!budget || used <= budget)
@@ -308,7 +308,7 @@ static enum status plan(struct pipeline *pipeline, struct store_reader *reader, 
 
 	if (!arena)
 		return error_no_memory(err);
-	TRY(used_bytes(reader, &used, err));
+	TRY(retention_used_bytes(reader, &used, err));
 	TRY(sample(pipeline, reader, used, &growth_a_day, err));
 	atomic_store(&pipeline->figures.growth_bytes_a_day, isnan(growth_a_day) ? INT64_MIN : (int64_t)growth_a_day);
 	TRY(store_read_team_retentions(reader, arena, &teams, &team_count, err));

@@ -20,6 +20,9 @@ enum status retention_look_at_disk(struct pipeline *pipeline, struct error *err)
 enum status retention_run(struct pipeline *pipeline, struct retention_state *state, struct store_reader *reader,
 	bool *has_more, struct error *err) MUST_CHECK;
 
+/* What the database holds, without pages that are free. */
+enum status retention_used_bytes(struct store_reader *reader, uint64_t *used, struct error *err) MUST_CHECK;
+
 /* Before the first look, and before anybody can change the limit: the writer runs already. */
 enum status retention_start(struct pipeline *pipeline, struct store_reader *reader, struct error *err) MUST_CHECK;
 

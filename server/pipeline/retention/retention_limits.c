@@ -108,11 +108,26 @@ enum status pipeline_limit_space(struct pipeline *pipeline, uint64_t log_bytes, 
 	return OK;
 }
 
-/* The option when it was stated; else what is remembered; else half of what is free now, which is remembered then. */
+/*
+ * A database that was restored or moved here has text already, which nobody limited: it counts as well, or it would be deleted for the
+ * room that others have taken.
+ */
+static enum status choose_space(struct pipeline *pipeline, struct store_reader *reader, struct error *err)
+{
+	uint64_t free_bytes, used_bytes;
+
+	TRY(store_disk_free(pipeline->options.store, &free_bytes, err));
+	if (free_bytes == STORE_FREE_UNKNOWN)
+		return OK; /* then nothing is deleted that nobody limited */
+	TRY(retention_used_bytes(reader, &used_bytes, err));
+	return pipeline_limit_space(pipeline, used_bytes + free_bytes / 2, err);
+}
+
+/* The option when it was stated; else what is remembered; else what is chosen now, which is remembered then. */
 enum status retention_start(struct pipeline *pipeline, struct store_reader *reader, struct error *err)
 {
 	AUTO(arena) arena = arena_new();
-	uint64_t limit = pipeline->options.log_bytes, free_bytes;
+	uint64_t limit = pipeline->options.log_bytes;
 	struct span stored;
 
 	if (!arena)
@@ -134,8 +149,5 @@ enum status retention_start(struct pipeline *pipeline, struct store_reader *read
 		atomic_store(&pipeline->figures.log_bytes_limit, limit);
 		return OK;
 	}
-	TRY(store_disk_free(pipeline->options.store, &free_bytes, err));
-	if (free_bytes == STORE_FREE_UNKNOWN)
-		return OK; /* then nothing is deleted that nobody limited */
-	return pipeline_limit_space(pipeline, free_bytes / 2, err);
+	return choose_space(pipeline, reader, err);
 }

@@ -107,42 +107,84 @@ static bool shuts_out_older(const struct embedded_file *file)
 	return strstr(file->bytes, "UPDATE settings SET value") && strstr(file->bytes, "'min_reader'");
 }
 
+/* Within a transaction of the caller's. */
 static enum status apply(struct store_reader *on, const struct embedded_file *file, int64_t number, struct error *err)
 {
 	char version[64];
 
 	snprintf(version, sizeof version, "PRAGMA user_version=%lld", (long long)number);
-	TRY(connection_run(on, "BEGIN IMMEDIATE", err));
 	enum status status = connection_run(on, file->bytes, err);
 	if (status == OK)
 		status = connection_run(on, version, err);
+	if (status != OK)
+		error_prefix(err, "migration '%s'", file->name);
+	return status;
+}
+
+static enum status apply_alone(
+	struct store_reader *on, const struct embedded_file *file, int64_t number, struct error *err)
+{
+	TRY(connection_run(on, "BEGIN IMMEDIATE", err));
+	enum status status = apply(on, file, number, err);
+	if (status == OK) {
+		status = connection_run(on, "COMMIT", err);
+		if (status != OK)
+			error_prefix(err, "migration '%s'", file->name);
+	}
+	if (status != OK)
+		connection_rollback(on);
+	return status;
+}
+
+static enum status next_number(const struct embedded_file *file, int64_t *number, struct error *err)
+{
+	int64_t before = *number;
+
+	TRY(migration_number(file, number, err));
+	return *number != before ? OK
+				 : error_set(err, ERR_INVALID, "migration '%s' has the number of another", file->name);
+}
+
+static enum status apply_all(struct store_reader *on, struct error *err)
+{
+	int64_t number = 0;
+
+	for (const struct embedded_file *file = embedded_migrations; file->name; file++) {
+		TRY(next_number(file, &number, err));
+		TRY(apply(on, file, number, err));
+	}
+	return OK;
+}
+
+/* A new file holds nothing that a step between could keep: all of it or nothing, and the disk is waited for once, not once a file. */
+static enum status make_new(struct store_reader *on, struct error *err)
+{
+	TRY(connection_run(on, "BEGIN IMMEDIATE", err));
+	enum status status = apply_all(on, err);
 	if (status == OK)
 		status = connection_run(on, "COMMIT", err);
-	if (status != OK) {
-		error_prefix(err, "migration '%s'", file->name);
+	if (status != OK)
 		connection_rollback(on);
-	}
 	return status;
 }
 
 enum status migrate(struct store_reader *on, bool skips_backup, struct error *err)
 {
-	int64_t has = 0, number = 0, before = 0;
+	int64_t has = 0, number = 0;
 	bool needs_copy = !skips_backup;
 
 	TRY(connection_number(on, "PRAGMA user_version", &has, err));
+	if (!has)
+		return make_new(on, err);
 	for (const struct embedded_file *file = embedded_migrations; file->name; file++) {
-		TRY(migration_number(file, &number, err));
-		if (number == before)
-			return error_set(err, ERR_INVALID, "migration '%s' has the number of another", file->name);
-		before = number;
+		TRY(next_number(file, &number, err));
 		if (number <= has)
 			continue;
-		if (has && needs_copy && shuts_out_older(file)) { /* of before the first such: nothing lies between */
+		if (needs_copy && shuts_out_older(file)) { /* of before the first such: nothing lies between */
 			TRY(copy_before(on, number, err));
 			needs_copy = false;
 		}
-		TRY(apply(on, file, number, err));
+		TRY(apply_alone(on, file, number, err));
 	}
 	return has > number ? check_newer(on, has, number, err) : OK;
 }

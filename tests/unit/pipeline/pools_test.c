@@ -23,7 +23,7 @@ struct told {
 };
 
 struct day {
-	char folder[64], path[96];
+	char folder[128], path[160];
 	struct store *store;
 	struct store_tx *tx;
 	uint64_t random;
@@ -50,8 +50,8 @@ static void day_open(struct day *day)
 {
 	struct store_options options = {.path = day->path};
 
-	*day = (struct day){.folder = "/tmp/smfleet-pools-XXXXXX", .random = 88172645463325252ULL};
-	CHECK(mkdtemp(day->folder) != NULL);
+	*day = (struct day){.random = 88172645463325252ULL};
+	test_make_folder(day->folder, sizeof day->folder, "pools");
 	snprintf(day->path, sizeof day->path, "%s/test.db", day->folder);
 	CHECK_OK(store_open(&day->store, &options, &err));
 	CHECK_OK(store_tx_begin(&day->tx, day->store, &err));
@@ -60,7 +60,7 @@ static void day_open(struct day *day)
 static void day_close(struct day *day)
 {
 	static const char *const suffixes[] = {"", "-wal", "-shm", ".lock"};
-	char name[128];
+	char name[192];
 
 	store_tx_rollback(day->tx);
 	store_free(day->store);

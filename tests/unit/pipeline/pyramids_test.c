@@ -12,8 +12,8 @@
 enum { SERIES = 4097, LEVELS = 63 };
 
 struct world {
-	char folder[64];
-	char path[96];
+	char folder[128];
+	char path[160];
 	struct store *store;
 	struct store_reader *reader;
 	struct zstd *zstd;
@@ -42,8 +42,7 @@ static struct world open_world(uint64_t seed)
 		.failure_reason = SPAN("")};
 	struct store_tx *tx;
 
-	snprintf(w.folder, sizeof w.folder, "/tmp/smfleet-pyramids-XXXXXX");
-	CHECK(mkdtemp(w.folder) != NULL);
+	test_make_folder(w.folder, sizeof w.folder, "pyramids");
 	snprintf(w.path, sizeof w.path, "%s/test.db", w.folder);
 	struct store_options options = {
 		.path = w.path, .wal_bytes = 64 << 20, .writer_cache_bytes = 4 << 20, .reader_cache_bytes = 2 << 20};
@@ -62,7 +61,7 @@ static struct world open_world(uint64_t seed)
 
 static void close_world(struct world *w)
 {
-	char command[160];
+	char command[192];
 
 	store_reader_free(w->reader);
 	store_free(w->store);

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 struct rig {
-	char folder[64], path[96];
+	char folder[128], path[160];
 	struct store *store;
 	struct hub *hub;
 	struct pipeline *pipeline;
@@ -56,8 +56,7 @@ static inline void rig_prepare(struct rig *rig)
 				    .max_sources_a_stream = 3,
 				    .public_url = SPAN("http://x")}};
 	rig_seals(rig, false);
-	snprintf(rig->folder, sizeof rig->folder, "/tmp/smfleet-pipeline-XXXXXX");
-	CHECK(mkdtemp(rig->folder));
+	test_make_folder(rig->folder, sizeof rig->folder, "pipeline");
 	snprintf(rig->path, sizeof rig->path, "%s/t.db", rig->folder);
 }
 
@@ -92,7 +91,7 @@ static inline void rig_close(struct rig *rig, bool in_order)
 
 static inline void rig_remove(struct rig *rig)
 {
-	char command[160];
+	char command[192];
 
 	snprintf(command, sizeof command, "rm -rf '%s'", rig->folder);
 	CHECK(system(command) == 0);

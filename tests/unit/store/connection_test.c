@@ -21,7 +21,7 @@ TEST(open_makes_private_files_in_the_shape_that_cannot_change)
 	mode_t mask = umask(0);
 	struct harness h = harness_new();
 	struct stat info;
-	char lock[128];
+	char lock[192];
 
 	umask(mask);
 	snprintf(lock, sizeof lock, "%s.lock", h.path);
@@ -188,7 +188,7 @@ TEST(a_folder_that_cannot_be_written_is_named)
 {
 	struct harness h = harness_new();
 	struct store *store = NULL;
-	char path[128];
+	char path[192];
 
 	CHECK(chmod(h.folder, 0555) == 0);
 	bool is_root = geteuid() == 0;

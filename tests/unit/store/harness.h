@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 struct harness {
-	char folder[64];
-	char path[96];
+	char folder[128];
+	char path[160];
 	size_t wal_bytes, search_bytes; /* from the next open on */
 	struct arena *arena;
 	struct store *store;
@@ -33,9 +33,9 @@ static inline void harness_open(struct harness *h)
 
 static inline struct harness harness_new(void)
 {
-	struct harness h = {.folder = "/tmp/smfleet-store-XXXXXX"};
+	struct harness h = {0};
 
-	CHECK(mkdtemp(h.folder) != NULL);
+	test_make_folder(h.folder, sizeof h.folder, "store");
 	snprintf(h.path, sizeof h.path, "%s/test.db", h.folder);
 	h.arena = arena_new();
 	CHECK(h.arena != NULL);
@@ -60,7 +60,7 @@ static inline void harness_reopen(struct harness *h)
 static inline void harness_done(struct harness *h)
 {
 	static const char *const suffixes[] = {"", "-wal", "-shm", ".lock"};
-	char name[128];
+	char name[192];
 
 	harness_close(h);
 	arena_free(h->arena);

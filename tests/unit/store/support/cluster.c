@@ -138,8 +138,7 @@ static void make(void)
 	char text[8192];
 	int said, result;
 
-	snprintf(state.folder, sizeof state.folder, "/tmp/smfleet-postgres-XXXXXX");
-	CHECK(mkdtemp(state.folder) != NULL);
+	test_make_folder(state.folder, sizeof state.folder, "postgres");
 	atexit(end);
 	CHECK(!user || chown(state.folder, user->pw_uid, user->pw_gid) == 0);
 	pid_t child = spawn(arguments, &said);
