@@ -53,7 +53,7 @@ enum status storage_check(const struct options *options, struct error *err)
 			"--db is an address that is not understood, and no file: a PostgreSQL database is stated as postgresql://HOST/DATABASE");
 	if (storage_is_postgres(options) && options_origin(options, "log-bytes") != OPTION_FROM_NOWHERE &&
 		options_i64(options, "log-bytes"))
-		return error_set_field(err, ERR_UNSUPPORTED, "log-bytes",
+		return error_set_field(err, ERR_SEMANTIC, "log-bytes",
 			"--log-bytes does not work on PostgreSQL, whose size does not fall when text is deleted: limit text by age or size instead (PUT /api/v1/retention)");
 	return OK;
 }

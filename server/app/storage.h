@@ -30,7 +30,7 @@ struct storage {
 bool storage_is_postgres(const struct options *options);
 /* Is it meant as an address, but none that is understood? It would be taken for a file. */
 bool storage_is_mistake(const char *db);
-/* ERR_INVALID: --db is neither a file nor an address; ERR_UNSUPPORTED: an option that does not work on such a database. */
+/* ERR_INVALID: --db is neither a file nor an address; ERR_SEMANTIC: an option that does not work on such a database. */
 enum status storage_check(const struct options *options, struct error *err) MUST_CHECK;
 /* The file beside which others lie: the database, or, where that is PostgreSQL's, the key. ERR_INVALID: none is stated. */
 enum status storage_beside(const struct options *options, const char **path, struct error *err) MUST_CHECK;

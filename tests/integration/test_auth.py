@@ -121,7 +121,7 @@ def test_token_without_a_running_server(make_server):
 
 def test_same_token_name_twice(server):
     make_token(server, "a", "read")
-    done = subprocess.run([server.bin("sm-server"), "token", "create", "a", "--db", str(server.database)],
+    done = subprocess.run([server.bin("sm-server"), "token", "create", "a", *server.database_options()],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60, env=sanitizer_environment())
     assert done.returncode != 0 and "a" in done.stderr and not done.stdout.strip()
 
@@ -245,7 +245,7 @@ def test_foreign_origin_reads_and_writes_nothing(server):
 
 def test_other_addresses_need_a_token_first(make_server):
     server = make_server(start=False)
-    command = [server.bin("sm-server"), "--listen", "0.0.0.0:0", "--db", str(server.database)]
+    command = [server.bin("sm-server"), "--listen", "0.0.0.0:0", *server.database_options()]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60, env=sanitizer_environment())
     assert done.returncode not in (0, 99, -6) and "--insecure" in done.stderr and "token create" in done.stderr
     server.start("0.0.0.0:0", "--insecure")

@@ -156,7 +156,7 @@ def test_it_goes_on_after_kills(make_server):
     has_steps(server, "j", "speed", expected)
     has_steps(server, "j", "loss", expected)
     assert kills
-    checked = subprocess.run([server.bin("sm-server"), "check", "--db", str(server.database)], capture_output=True, text=True)
+    checked = subprocess.run([server.bin("sm-server"), "check", *server.database_options()], capture_output=True, text=True)
     assert ": 0 problems" in checked.stdout, checked.stdout + checked.stderr
 
 

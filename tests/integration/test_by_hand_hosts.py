@@ -1,8 +1,6 @@
 """Whose a stream is, set by hand: all that is of its machine follows, what is told meanwhile is kept, and null gives it back."""
 
-import contextlib
 import json
-import sqlite3
 
 import pytest
 
@@ -159,8 +157,7 @@ def test_nothing_of_it_outlives_its_job(replaced):
     set_hosts(replaced, algo_1="gpu7")
 
     def rows():
-        with contextlib.closing(sqlite3.connect(replaced.database)) as database:
-            return [database.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in ("stream_hosts", "told_hosts", "hosts_by_hand")]
+        return [replaced.sql(f"SELECT count(*) FROM {table}")[0][0] for table in ("stream_hosts", "told_hosts", "hosts_by_hand")]
     assert rows() == [1, 2, 1]
     assert replaced.post("/api/v1/jobs/a/transitions", json={"SecondaryStatus": "Completed"}).status == 204
     assert replaced.delete("/api/v1/jobs/a").status == 204

@@ -129,7 +129,7 @@ def test_it_is_kept_until_it_changes(shared):
 
 
 def make_token(server, name, scope):
-    done = subprocess.run([server.bin("sm-server"), "token", "create", name, "--scope", scope, "--db", str(server.database)],
+    done = subprocess.run([server.bin("sm-server"), "token", "create", name, "--scope", scope, *server.database_options()],
         capture_output=True, text=True, timeout=60, env=sanitizer_environment())
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()

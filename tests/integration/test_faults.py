@@ -11,7 +11,10 @@ import pytest
 
 from faults import CHANGES, FOR_EVER, KILL, POWER_LOSS, SQLITE_FULL, SQLITE_IOERR_FSYNC, SQLITE_IOERR_WRITE, SQLITE_READONLY, STALL, \
     SYNC, WRITE, FaultyServer
+from engine import of_a_file
 from smserver import wait_until
+
+pytestmark = of_a_file("whose disk fails")
 
 # So many operations of a run are made to fail in turn; tests/run --all sets SM_KILLS to 200.
 SWEEP = max(8, int(os.environ.get("SM_KILLS", "20")) // 2)

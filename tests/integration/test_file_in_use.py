@@ -9,7 +9,10 @@ import subprocess
 
 import pytest
 
+from engine import of_a_file
 from smserver import Server, find_binary, sanitizer_environment
+
+pytestmark = of_a_file("who has it")
 
 HEADER_BYTES = 100
 # Nothing reads these: the schema's change counter, and which SQLite wrote last.

@@ -8,7 +8,10 @@ import threading
 
 import pytest
 
+from engine import of_a_file
 from smserver import wait_until
+
+pytestmark = of_a_file("that goes away under its server")
 
 SEALING = ("--seal-age", "100ms")
 LINES = [f"step: {n} loss: 1.5" for n in range(50)]

@@ -1,6 +1,5 @@
 """The whole fleet: sums that follow each change, quotas, how jobs got their clusters; and databases from before all that."""
 
-import sqlite3
 
 import pytest
 
@@ -140,9 +139,8 @@ def test_a_database_from_before_pools_gets_them(server):
     run_job(server, "b", now_ms() - 15 * MINUTE_MS, 60, 10, keep_alive=3600)
     before, sums = pools(server), fleet(server)["nodes"]
     server.stop()
-    with sqlite3.connect(server.database) as database:
-        for table in ("pool_jobs", "pool_shapes", "fleet_jobs", "fleet_totals"):
-            database.execute(f"DELETE FROM {table}")
+    for table in ("pool_jobs", "pool_shapes", "fleet_jobs", "fleet_totals"):
+        server.sql(f"DELETE FROM {table}")
     server.start()
     wait_until(lambda: fleet(server)["jobs"]["total"] == 2, what="the jobs to be counted")
     assert [pool["jobs"] for pool in pools(server)] == [pool["jobs"] for pool in before] == [["a", "b"]]

@@ -2,7 +2,6 @@
 
 import json
 import shlex
-import sqlite3
 import time
 
 import pytest
@@ -198,10 +197,8 @@ def test_a_deleted_job_leaves_no_row(server):
     assert server.delete("/api/v1/jobs/llama").status == 204
 
     def rows():
-        with sqlite3.connect(f"file:{server.database}?mode=ro", uri=True) as database:
-            tables = [name for (name,) in database.execute("SELECT m.name FROM sqlite_schema AS m WHERE m.type = 'table' AND m.name <> 'pool_jobs' AND EXISTS"
-                " (SELECT 1 FROM pragma_table_info(m.name) WHERE name = 'job_id')")]
-            return {table: count for table in tables for (count,) in database.execute(f"SELECT count(*) FROM {table}") if count}
+        tables = [name for name in server.tables_with("job_id") if name != "pool_jobs"]
+        return {table: count for table in tables for (count,) in server.sql(f"SELECT count(*) FROM {table}") if count}
     wait_until(lambda: not rows() or None, what="an empty database")
     create(server)
     assert "Notes" not in server.get("/api/v1/jobs/llama").body

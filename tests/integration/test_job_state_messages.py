@@ -1,7 +1,6 @@
 """Changes of jobs' states for webhooks that want them: whose start was told has its end told, and what is long over rings nobody."""
 
 import json
-import sqlite3
 import time
 
 import pytest
@@ -40,10 +39,9 @@ def get_deliveries(server):
 def age(server, ms):
     """As if all of it had been told so much earlier."""
     server.stop()
-    with sqlite3.connect(server.database) as database:
-        for table, columns in (("jobs", ("created_ms", "modified_ms")), ("told", ("start_ms",)), ("transitions", ("start_ms",))):
-            for column in columns:
-                database.execute(f"UPDATE {table} SET {column} = {column} - ? WHERE {column} > 0", (ms,))
+    for table, columns in (("jobs", ("created_ms", "modified_ms")), ("told", ("start_ms",)), ("transitions", ("start_ms",))):
+        for column in columns:
+            server.sql(f"UPDATE {table} SET {column} = {column} - ? WHERE {column} > 0", ms)
     server.start()
 
 

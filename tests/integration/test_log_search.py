@@ -2,7 +2,6 @@
 
 import random
 import re
-import sqlite3
 import threading
 import urllib.parse
 
@@ -207,16 +206,13 @@ def test_blocks_of_an_older_database_get_their_filters(make_server):
         server.send("j", lines, stream=stream)
 
     def rows_of(table):
-        with sqlite3.connect(f"file:{server.database}?mode=ro", uri=True) as database:
-            return database.execute(f"SELECT * FROM {table} ORDER BY job_id, stream_id, first_line").fetchall()
+        return server.sql(f"SELECT * FROM {table} ORDER BY job_id, stream_id, first_line")
 
     wait_until(lambda: len(rows_of("blocks")) == 12, what="the lines to be sealed")
     server.stop()
     filters = rows_of("log_filters")
     assert len(filters) == 12
-    with sqlite3.connect(server.database) as database:
-        database.execute("DELETE FROM log_filters WHERE stream_id != 2")
-    database.close()
+    server.sql("DELETE FROM log_filters WHERE stream_id != 2")
     server.start()
     wait_until(lambda: rows_of("log_filters") == filters, what="the filters that were there before")
     hits = found(server, "j", "more, 3.17", histogram="false")

@@ -1,8 +1,6 @@
 """One series a role stands for the job, and it is the same one wherever a role is asked for."""
 
-import contextlib
 import json
-import sqlite3
 import subprocess
 from urllib.parse import quote
 
@@ -95,9 +93,7 @@ def test_a_database_that_was_decided_by_another_rule(server):
     send(server)
     wait_until(lambda: len(row_of(server)["metrics"]) == len(SERIES), what="the summaries")
     server.stop()
-    with contextlib.closing(sqlite3.connect(server.database)) as database:
-        database.execute("UPDATE summaries SET main_role = CASE metric WHEN 'moe_aux_loss' THEN 1 ELSE 0 END")
-        database.execute("DELETE FROM settings WHERE key = 'main_metric_rule'")
-        database.commit()
+    server.sql("UPDATE summaries SET main_role = CASE metric WHEN 'moe_aux_loss' THEN 1 ELSE 0 END")
+    server.sql("DELETE FROM settings WHERE key = 'main_metric_rule'")
     server.start()
     assert mains_of(row_of(server)["metrics"]) == MAINS

@@ -1,7 +1,6 @@
 """Machines over all jobs: their faults, jobs, figures, which to drain; and of one job, with the way onto each."""
 
 import json
-import sqlite3
 import time
 
 import pytest
@@ -46,9 +45,8 @@ def test_a_noisy_machine_hides_no_other(server):
     wait_until(lambda: node(server, "quiet").get("faults"), what="the fault")
     server.stop()
     later_ms = int(time.time() * 1000) + 1
-    with sqlite3.connect(server.database) as database:
-        database.executemany("INSERT INTO node_faults SELECT 'noisy', ?, 1, 1, ?, signature, is_drain, 1, ?, text FROM node_faults WHERE host = 'quiet'",
-            [(later_ms + n, n, later_ms + n) for n in range(6000)])
+    server.sql("WITH RECURSIVE v (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM v WHERE n < 5999) INSERT INTO node_faults"
+        " SELECT 'noisy', ? + v.n, 1, 1, v.n, signature, is_drain, 1, ? + v.n, text FROM node_faults CROSS JOIN v WHERE host = 'quiet'", later_ms, later_ms)
     server.start()
     body = node(server, "quiet")
     assert body["drain"] and [row["text"] for row in body["fault_list"]] == [XID]

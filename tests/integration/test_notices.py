@@ -2,7 +2,6 @@
 
 import json
 import math
-import sqlite3
 
 import pytest
 from receiver import Receiver
@@ -146,10 +145,8 @@ def test_what_comes_again_and_stays_is_told_again(server, receiver):
     settle(server, receiver, "mark")
     assert told(receiver) == NAN  # so far: it may be as short as the first
     server.stop()
-    with sqlite3.connect(server.database) as database:
-        waiting, = database.execute("SELECT count(*) FROM notices WHERE state = 0 AND due_ms > 0").fetchone()
-        assert waiting == 1
-        database.execute("UPDATE notices SET due_ms = 1 WHERE state = 0")  # minutes later it is still there
+    assert server.sql("SELECT count(*) FROM notices WHERE state = 0 AND due_ms > 0") == [(1,)]
+    server.sql("UPDATE notices SET due_ms = 1 WHERE state = 0")  # minutes later it is still there
     server.start()
     wait_until(lambda: len(told(receiver)) == 3, what="the second message")
     server.send("j", falling(114, 8))
@@ -252,8 +249,7 @@ def test_a_night_holds_each_harm(server, receiver):
     settle(server, receiver, "mark")
     assert told(receiver, "calm") == [] and told(receiver, "loud") == NAN[:1]
     server.stop()
-    with sqlite3.connect(server.database) as database:
-        database.execute("UPDATE notices SET due_ms = 1")
+    server.sql("UPDATE notices SET due_ms = 1")
     server.start()
     digest = wait_until(lambda: [m for m in receiver.messages() if m["type"] == "incidents.digest"], what="the morning")[0]["data"]
     rows = [(row["job"], row["kind"], row["state"]) for row in digest["incidents"]]
@@ -275,8 +271,7 @@ def test_what_did_not_last_does_not_keep_the_next_one_back(server, receiver):
     server.send("j", at("nan", 111, 3))
     wait_for_incident(server, "j", 2, kind="non_finite")
     server.stop()
-    with sqlite3.connect(server.database) as database:
-        database.execute("UPDATE notices SET due_ms = 1 WHERE state = 0")
+    server.sql("UPDATE notices SET due_ms = 1 WHERE state = 0")
     server.start()
     receiver.wait_for(1)
     assert told(receiver) == NAN[:1]
@@ -285,8 +280,7 @@ def test_what_did_not_last_does_not_keep_the_next_one_back(server, receiver):
 def night_is_over(server):
     """What waits or is held is due."""
     server.stop()
-    with sqlite3.connect(server.database) as database:
-        database.execute("UPDATE notices SET due_ms = 1 WHERE state < 2")
+    server.sql("UPDATE notices SET due_ms = 1 WHERE state < 2")
     server.start()
 
 

@@ -7,7 +7,6 @@ import math
 import os
 import random
 import re
-import sqlite3
 
 from smserver import wait_until
 
@@ -116,8 +115,7 @@ def test_charts_over_pyramids_and_raw_after_restart(make_server):
 
 
 def covered(server):
-    with sqlite3.connect(f"file:{server.database}?mode=ro", uri=True) as database:
-        return database.execute("SELECT coalesce(max(points), 0) FROM pyramids").fetchone()[0]
+    return server.sql("SELECT coalesce(max(points), 0) FROM pyramids")[0][0]
 
 
 def resident_kb(server):

@@ -258,6 +258,8 @@ def test_tokens_are_made_by_the_server_or_without_one(server):
     made = tool(server, *create, "first", "--scope", "admin", *server.database_options())
     assert made.returncode == 0, made.stderr
     assert server.get("/api/v1/jobs", token=made.stdout.strip()).status == 200
+    again = tool(server, *create, "first", *server.database_options())
+    assert again.returncode == 4 and "there is a token 'first' already" in again.stderr, again
     server.stop()
     later = tool(server, *create, "second", "--scope", "admin", *server.database_options())
     assert later.returncode == 0, later.stderr
@@ -487,6 +489,8 @@ def test_no_limit_of_all_text_where_deleting_frees_nothing(server, cluster):
     config.write_text("rate-requests = 700\nlog-bytes = 1GiB\n")
     server.signal(signal.SIGHUP)
     server.wait_for_log("event=reload_failed .*--log-bytes does not work on PostgreSQL")
+    reply = server.post("/api/v1/admin/reload")
+    assert reply.status == 422 and reply.body["field"] == "log-bytes", reply
     assert "option_changed" not in server.log_text()
     reply = server.put("/api/v1/retention", json={"log_bytes": 1, "max_age_days": 9})
     assert reply.status == 422 and "PostgreSQL" in reply.body["detail"], reply

@@ -185,7 +185,7 @@ def test_odd_input_is_bounded(server, kind):
 
 def test_a_token_that_reads_may_ask_and_may_not_put(server):
     def token(name, *arguments):
-        done = subprocess.run([server.bin("sm-server"), "token", "create", name, "--db", str(server.database), *arguments],
+        done = subprocess.run([server.bin("sm-server"), "token", "create", name, *server.database_options(), *arguments],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60, env=sanitizer_environment())
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()

@@ -4,6 +4,7 @@ import signal
 
 import pytest
 
+from engine import of_a_file
 from smserver import wait_until
 
 
@@ -27,6 +28,7 @@ def reload(server, text, expect=200):
     return reply.body
 
 
+@of_a_file("--log-bytes is refused on PostgreSQL")
 def test_options_change_or_wait_for_a_restart(configured):
     assert reload(configured, "rate-requests = 0\nworkers = 3\nlog-level = info\n") == {"changed": [], "needs_restart": []}
     told = reload(configured, "rate-requests = 5\nworkers = 4\nlog-level = warning\nlog-bytes = 3GiB\nmin-free-bytes = 2MiB\n")
@@ -57,6 +59,7 @@ def test_a_mistake_changes_nothing(configured, text, says):
     assert all(configured.get("/api/v1/jobs").status == 200 for _ in range(20))
 
 
+@of_a_file("--log-bytes is refused on PostgreSQL")
 def test_a_signal_does_the_same(configured):
     configured.config.write_text("log-bytes = 5GiB\nworkers = 9\n")
     configured.signal(signal.SIGHUP)

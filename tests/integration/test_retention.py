@@ -138,9 +138,7 @@ def test_a_deleted_job_goes_at_once_and_its_rows_behind_it(make_server):
     import sqlite3
 
     def rows_left():
-        with sqlite3.connect(f"file:{server.database}?mode=ro", uri=True) as database:
-            return sum(database.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
-                for table in ("blocks", "chunks", "series", "streams", "dead_jobs"))
+        return sum(server.sql(f"SELECT count(*) FROM {table}")[0][0] for table in ("blocks", "chunks", "series", "streams", "dead_jobs"))
     wait_until(lambda: rows_left() == 0, what="the rows of the deleted job to go")
 
 

@@ -8,6 +8,7 @@ import time
 import pytest
 from olddb import older_database
 from receiver import Receiver
+from engine import of_a_file
 from smserver import wait_until
 
 
@@ -273,8 +274,7 @@ def test_a_query_that_fails_costs_no_incident(server, receiver):
     add_webhook(server, receiver)
     rule = add_rule(server, query="name~x")
     server.stop()
-    with sqlite3.connect(server.database) as database:
-        database.execute("UPDATE rules SET document = ? WHERE rule_id = ?", (json.dumps({"name": "mine", "query": "log:nan"}), rule))
+    server.sql("UPDATE rules SET document = ? WHERE rule_id = ?", json.dumps({"name": "mine", "query": "log:nan"}), rule)
     server.start()
     nan(server, "j")
     receiver.wait_for(1)
@@ -293,8 +293,7 @@ def test_what_is_muted_while_it_waits_is_not_told(server, receiver):
         if "muted" in row["job"]:
             assert server.post(f"/api/v1/incidents/{row['id']}/mute", json={"for_s": 600}).status == 204
     server.stop()
-    with sqlite3.connect(server.database) as database:
-        database.execute("UPDATE notices SET due_ms = 1")
+    server.sql("UPDATE notices SET due_ms = 1")
     server.start()
     told = [message["data"]["job"] for message in (receiver.wait_for(2) and receiver.messages())]
     assert sorted(told) == ["heard", "patient-heard"]
@@ -332,9 +331,8 @@ def test_a_digest_that_would_be_too_large_shows_less(server, receiver):
     assert server.post("/api/v1/logs?job=none", body, content_type="application/x-ndjson").status == 200
     wait_until(lambda: len(incidents(server)) == 60, what="all of them")
     server.stop()
-    with sqlite3.connect(server.database) as database:
-        database.execute("UPDATE incidents SET facts = ?", ('"cause":"' + 15000 * "x" + '"',))  # of a signatures.json of one's own
-        database.execute("UPDATE notices SET due_ms = 1")
+    server.sql("UPDATE incidents SET facts = ?", '"cause":"' + 15000 * "x" + '"')  # of a signatures.json of one's own
+    server.sql("UPDATE notices SET due_ms = 1")
     server.start()
     receiver.wait_for(1)
     message, = receiver.messages()
@@ -408,6 +406,7 @@ def test_webhooks_of_a_rule_are_said_in_one_way(server, receiver):
     assert server.put(path, json={"name": "x", "webhooks": "all", "endpoints": [hook]}).body["field"] == "endpoints"
 
 
+@of_a_file("one of an older version")
 def test_rules_of_an_older_database_do_what_they_did(make_server, receivers):
     """Version 22 knew `endpoints` alone: none of them named is every webhook. It had told an incident, which is open."""
     server = make_server(start=False)
@@ -433,6 +432,7 @@ def test_rules_of_an_older_database_do_what_they_did(make_server, receivers):
     assert message_jobs(first) == ["all", "second", "mark"] and message_jobs(second) == ["all", "second", "half", "mark"]
 
 
+@of_a_file("one of an older version")
 def test_what_an_older_version_told_is_not_told_again(make_server, receiver):
     server = make_server(start=True)
     add_webhook(server, receiver)

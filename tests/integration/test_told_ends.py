@@ -1,6 +1,5 @@
 """What ends an incident is said as it was, and what goes wrong anew is said to those who took it for mended."""
 
-import sqlite3
 import time
 
 import pytest
@@ -147,9 +146,7 @@ def read_again(server, job, definitions):
 def minutes_later(server):
     """What waits until it has lasted has lasted; gives how many messages did."""
     server.stop()
-    with sqlite3.connect(server.database) as database:
-        count = database.execute("UPDATE notices SET due_ms = 1 WHERE state = 0 AND due_ms > 0").rowcount
-    database.close()
+    count = len(server.sql("UPDATE notices SET due_ms = 1 WHERE state = 0 AND due_ms > 0 RETURNING 1"))
     server.start()
     return count
 

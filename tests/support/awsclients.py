@@ -57,7 +57,7 @@ def javascript(server, script, *arguments, keys=ANYBODY):
 
 def token_of(server, name, *arguments):
     """As `sm-server token create` prints it: the token, and its pair of keys when that was asked for."""
-    done = subprocess.run([server.bin("sm-server"), "token", "create", name, "--db", str(server.folder / "smfleet.db"), *arguments],
+    done = subprocess.run([server.bin("sm-server"), "token", "create", name, *server.database_options(), *arguments],
         capture_output=True, text=True, timeout=60, env=sanitizer_environment())
     assert done.returncode == 0, done.stderr
     token, *rest = done.stdout.splitlines()

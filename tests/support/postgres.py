@@ -28,6 +28,17 @@ def _identity():
     return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
 
 
+def put_values(statement, values):
+    """The statement with each ? as the value is spelled: psql binds none."""
+    def spell(value):
+        if isinstance(value, bytes):
+            return f"'\\x{value.hex()}'::bytea"
+        return str(value) if isinstance(value, int) else "'" + str(value).replace("'", "''") + "'"
+    parts = statement.split("?")
+    assert len(parts) == len(values) + 1, (statement, values)
+    return parts[0] + "".join(spell(value) + part for value, part in zip(values, parts[1:]))
+
+
 class Cluster:
     """with Cluster() as cluster: cluster.psql("SELECT 1"). Nothing is synced: it need not outlive the machine."""
 

@@ -11,6 +11,7 @@ import pathlib
 import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 import tempfile
 import threading
@@ -211,6 +212,20 @@ class Server:
         if not self.postgres:
             return ["--db", str(self.database)]
         return ["--db", self.postgres.url, "--schema", self.schema, "--secret-key-file", str(self.database) + ".key"]
+
+    def sql(self, statement, *values):
+        """One statement of both databases, ? being a value: its rows, of numbers and texts. What changes something, while no server works."""
+        if self.postgres:
+            rows = self.postgres.psql(f"SET search_path TO {self.schema};\n{postgres.put_values(statement, values)};")
+            return [tuple(int(field) if re.fullmatch(r"-?\d+", field) else field for field in row.split("|")) for row in rows.splitlines()]
+        with contextlib.closing(sqlite3.connect(self.database)) as database, database:
+            return database.execute(statement, values).fetchall()
+
+    def tables_with(self, column):
+        of_a_file = "SELECT m.name FROM sqlite_schema AS m JOIN pragma_table_info(m.name) AS c ON c.name = ? WHERE m.type = 'table'"
+        rows = self.sql("SELECT table_name FROM information_schema.columns WHERE column_name = ? AND table_schema = current_schema()"
+            if self.postgres else of_a_file, column)
+        return [name for (name,) in rows]
 
     def start(self, listen="127.0.0.1:0", *arguments):
         self.launch(listen, *arguments)

@@ -8,15 +8,6 @@ static const struct row_field fields[] = {FIELD(struct token_row, token_id), FIE
 	FIELD(struct token_row, created_ms), FIELD(struct token_row, rate_requests),
 	FIELD(struct token_row, rate_bytes)};
 
-static enum status run_token(struct statement *s, const struct token_row *row, struct error *err)
-{
-	enum status status = statement_run(s, err);
-
-	if (statement_is_conflict(s))
-		return error_set(err, ERR_CONFLICT, "there is a token '%.*s' already", SPAN_ARGS(row->name));
-	return status;
-}
-
 enum status store_put_token(struct store_tx *tx, struct token_row *row, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
@@ -29,12 +20,15 @@ enum status store_put_token(struct store_tx *tx, struct token_row *row, struct e
 			? "UPDATE tokens SET name = ?2, hash = ?3, scope = ?4, team = ?5, created_ms = ?6, rate_requests = ?7,"
 			  " rate_bytes = ?8 WHERE token_id = ?1"
 			: "INSERT INTO tokens (token_id, name, hash, scope, team, created_ms, rate_requests, rate_bytes)"
-			  " VALUES (?,?,?,?,?,?,?,?)",
+			  " VALUES (?,?,?,?,?,?,?,?) ON CONFLICT (name) DO NOTHING",
 		err));
 	row_bind(&s, ROWS(fields, struct token_row), &put);
-	TRY(run_token(&s, row, err));
+	TRY(statement_run(&s, err));
 	if (tx_changed_rows(tx) == 0)
-		return error_set(err, ERR_NOT_FOUND, "there is no token '%.*s' any more", SPAN_ARGS(row->name));
+		return row->token_id
+			       ? error_set(
+					 err, ERR_NOT_FOUND, "there is no token '%.*s' any more", SPAN_ARGS(row->name))
+			       : error_set(err, ERR_CONFLICT, "there is a token '%.*s' already", SPAN_ARGS(row->name));
 	row->token_id = put.token_id;
 	return OK;
 }
