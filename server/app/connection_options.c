@@ -52,6 +52,7 @@ enum status doors_make_prometheus(
 		.max_points = (size_t)options_i64(options, "max-prometheus-points"),
 		.max_jobs = (size_t)options_i64(options, "max-prometheus-jobs"),
 		.search_ms = options_i64(options, "job-search-ms"),
+		.search_cpu_ms = options_i64(options, "search-cpu-ms"),
 		.reader_of = api_worker_reader};
 
 	return prometheus_new(out, &prometheus, err);

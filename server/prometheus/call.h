@@ -35,5 +35,14 @@ enum status call_time(
 /* Seconds, or 5m. */
 enum status call_duration(const struct prom_call *call, const char *name, int64_t *ms, struct error *err) MUST_CHECK;
 
+/* query.c: an expression at one time, as the result of a call */
+enum status call_evaluate(
+	struct prom_call *call, const struct promql_node *node, int64_t at_ms, struct error *err) MUST_CHECK;
+
+/* loki.c: Loki's errors are texts */
+prom_handler loki_query, loki_query_range, loki_series, loki_labels, loki_values;
+void loki_refuse(
+	void *context, const struct http_request *request, const struct error *err, struct http_response *response);
+
 /* query.c, metadata.c */
 prom_handler call_query, call_query_range, call_series, call_labels, call_values, call_metadata, call_buildinfo;

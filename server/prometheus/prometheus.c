@@ -10,21 +10,26 @@ struct prometheus {
 	size_t route_count;
 };
 
-#define CALL(name, parameters)                                                                                         \
+#define CALL(name, handler, parameters)                                                                                \
 	static enum status route_##name(void *context, void *worker, const struct http_request *request,               \
 		struct http_response *response, struct error *err)                                                     \
 	{                                                                                                              \
 		const struct prometheus *prometheus = context;                                                         \
-		return call_run(&prometheus->options, worker, request, response, parameters, call_##name, err);        \
+		return call_run(&prometheus->options, worker, request, response, parameters, handler, err);            \
 	}
 
-CALL(query, "query time timeout")
-CALL(query_range, "query start end step timeout")
-CALL(series, "match[] start end timeout")
-CALL(labels, "match[] start end timeout")
-CALL(values, "match[] start end timeout")
-CALL(metadata, "metric limit limit_per_metric timeout")
-CALL(buildinfo, "timeout")
+CALL(query, call_query, "query time timeout")
+CALL(query_range, call_query_range, "query start end step timeout")
+CALL(series, call_series, "match[] start end timeout")
+CALL(labels, call_labels, "match[] start end timeout")
+CALL(values, call_values, "match[] start end timeout")
+CALL(metadata, call_metadata, "metric limit limit_per_metric timeout")
+CALL(buildinfo, call_buildinfo, "timeout")
+CALL(lines, loki_query_range, "query start end since limit direction step interval timeout")
+CALL(expression, loki_query, "query time limit direction timeout")
+CALL(line_series, loki_series, "match[] start end since timeout")
+CALL(line_labels, loki_labels, "start end since query timeout")
+CALL(line_values, loki_values, "start end since query timeout")
 
 static const struct http_route templates[] = {
 	{HTTP_GET | HTTP_POST, "/prometheus/api/v1/query", SCOPE_READ, .handler = route_query,
@@ -41,6 +46,16 @@ static const struct http_route templates[] = {
 		.summary = "Prometheus: metadata of metrics, of which none are kept"},
 	{HTTP_GET, "/prometheus/api/v1/status/buildinfo", SCOPE_READ, .handler = route_buildinfo,
 		.summary = "Prometheus: the version whose PromQL is answered here"},
+	{HTTP_GET | HTTP_POST, "/loki/api/v1/query_range", SCOPE_READ, .handler = route_lines, .refuse = loki_refuse,
+		.summary = "Loki: lines of a selector and filters, newest first"},
+	{HTTP_GET | HTTP_POST, "/loki/api/v1/query", SCOPE_READ, .handler = route_expression, .refuse = loki_refuse,
+		.summary = "Loki: an expression without lines, as data sources are tested by"},
+	{HTTP_GET | HTTP_POST, "/loki/api/v1/series", SCOPE_READ, .handler = route_line_series, .refuse = loki_refuse,
+		.summary = "Loki: the streams that a selector chooses"},
+	{HTTP_GET, "/loki/api/v1/labels", SCOPE_READ, .handler = route_line_labels, .refuse = loki_refuse,
+		.summary = "Loki: the names of labels: job, stream and host"},
+	{HTTP_GET, "/loki/api/v1/label/{name}/values", SCOPE_READ, .handler = route_line_values, .refuse = loki_refuse,
+		.summary = "Loki: the values of one label"},
 };
 
 enum { ROUTE_COUNT = sizeof templates / sizeof *templates };
@@ -60,7 +75,8 @@ static struct http_route route_of(struct prometheus *prometheus, const struct ht
 	route.max_body_bytes = route.methods & HTTP_POST ? FORM_MAX_BYTES : 0;
 	route.context = prometheus;
 	route.is_slow = is_slow;
-	route.refuse = call_refuse;
+	if (!route.refuse)
+		route.refuse = call_refuse;
 	return route;
 }
 

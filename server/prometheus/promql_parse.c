@@ -1,10 +1,8 @@
 /* Recursive descent by precedence, lowest first: or; and, unless; comparisons; + -; * / %; ^, to the right, and above the sign. */
-#include "prometheus/tokens.h"
+#include "prometheus/matcher_parse.h"
 #include "prometheus/promql.h"
 
 #include <stdio.h>
-
-enum { MATCHERS_MAX = 32 };
 
 struct parser {
 	struct tokens tokens;
@@ -72,53 +70,6 @@ static enum status want(struct parser *parser, const char *sign, struct error *e
 
 /* ---- selectors ---- */
 
-static enum status take_matcher(struct parser *parser, struct matcher *out, struct error *err)
-{
-	static const char *const ops[] = {
-		[MATCHER_IS] = "=", [MATCHER_IS_NOT] = "!=", [MATCHER_LIKE] = "=~", [MATCHER_NOT_LIKE] = "!~"};
-	struct tokens *tokens = &parser->tokens;
-	size_t op = 0;
-
-	*out = (struct matcher){.name = tokens->token.text};
-	if (tokens->token.kind != TOKEN_NAME || span_find_char(out->name, ':') >= 0)
-		return tokens_fail(tokens, "expected a label's name", err);
-	TRY(next(parser, err));
-	while (op < 4 && !is(parser, ops[op]))
-		op++;
-	if (op == 4)
-		return tokens_fail(tokens, "expected one of = != =~ !~", err);
-	out->op = (enum matcher_op)op;
-	TRY(next(parser, err));
-	if (tokens->token.kind != TOKEN_TEXT)
-		return tokens_fail(tokens, "expected a text in quotes", err);
-	out->value = tokens->token.text;
-	return next(parser, err);
-}
-
-static enum status add_matcher(
-	struct parser *parser, struct promql_node *node, const struct matcher *matcher, struct error *err)
-{
-	if (node->matcher_count == MATCHERS_MAX)
-		return fail_node(node, "more matchers than 32", err);
-	node->matchers[node->matcher_count++] = *matcher;
-	return OK;
-	(void)parser;
-}
-
-static enum status take_matchers(struct parser *parser, struct promql_node *node, struct error *err)
-{
-	struct matcher matcher;
-	bool goes_on = true;
-
-	TRY(want(parser, "{", err));
-	while (goes_on && !is(parser, "}")) {
-		TRY(take_matcher(parser, &matcher, err));
-		TRY(add_matcher(parser, node, &matcher, err));
-		TRY(tokens_take(&parser->tokens, ",", &goes_on, err));
-	}
-	return want(parser, "}", err);
-}
-
 /* One that "" does not satisfy: else the selector is of everything there is. */
 static bool is_narrow(const struct matcher *matcher)
 {
@@ -148,10 +99,10 @@ static enum status take_selector(struct parser *parser, struct span name, struct
 		return error_no_memory(err);
 	if (name.len) {
 		struct matcher matcher = {.op = MATCHER_IS, .name = SPAN("__name__"), .value = name};
-		TRY(add_matcher(parser, node, &matcher, err));
+		TRY(matchers_add(&parser->tokens, node->matchers, &node->matcher_count, &matcher, err));
 	}
 	if (is(parser, "{"))
-		TRY(take_matchers(parser, node, err));
+		TRY(matchers_take(&parser->tokens, &node->matchers, &node->matcher_count, err));
 	return check_selector(node, name.len != 0, err);
 }
 

@@ -148,6 +148,15 @@ enum status call_query(struct prom_call *call, struct error *err)
 	return OK;
 }
 
+enum status call_evaluate(struct prom_call *call, const struct promql_node *node, int64_t at_ms, struct error *err)
+{
+	struct eval eval = {.steps = 1, .start_ms = at_ms};
+
+	TRY(write_instant(call, &eval, node, err));
+	json_object_end(&call->w);
+	return OK;
+}
+
 /* ---- at many ---- */
 
 static void write_row(struct prom_call *call, const struct eval *eval, const struct prom_row *row)

@@ -1,16 +1,14 @@
 #include "prometheus/series.h"
 
-#include "base/clock.h"
 #include "ingest/ingest.h"
+#include "prometheus/jobs.h"
 #include "read/charts/points_walk.h"
 #include "read/view.h"
 #include "store/pack/chunk.h"
-#include "store/search.h"
+#include "state/streams/job_view.h"
 #include "store/stream_hosts.h"
 
 #include <stdlib.h>
-
-enum { JOBS_A_PAGE = 100, DAY_MS = 86400000 };
 
 struct window { /* in which a training was on a host */
 	struct span host;
@@ -36,25 +34,6 @@ struct walk {
 	struct zstd *zstd;
 	struct point *chunk;
 };
-
-enum status budget_take(struct prom_budget *budget, size_t points, struct error *err)
-{
-	if (points > budget->points)
-		return error_set(err, ERR_TOO_LARGE,
-			"query processing would load too many samples: more than %zu (--max-prometheus-points); ask for less time, fewer series or a wider step",
-			budget->most_points);
-	bool is_due = points > 1 || !(budget->points & 1023); /* the clock costs more than a point */
-	budget->points -= points;
-	if (is_due && clock_mono_ms() > budget->until_mono_ms)
-		return error_set(err, ERR_UNAVAILABLE, "query timed out (--job-search-ms)");
-	return OK;
-}
-
-void series_done(struct series_reading *reading)
-{
-	mem_free(reading->points);
-	reading->points = NULL;
-}
 
 /* ---- points ---- */
 
@@ -142,13 +121,6 @@ static enum status take_series(struct walk *walk, const struct job_view *view, c
 	return walk->take(walk->context, &kept, err);
 }
 
-static bool is_of_machines(struct span job)
-{
-	struct span name = SPAN(INGEST_MACHINES_JOB);
-
-	return span_starts_with(job, name) && (job.len == name.len || job.ptr[name.len] == '/');
-}
-
 /* HOST or HOST/SCRAPE_JOB */
 static struct span host_of(struct span stream)
 {
@@ -159,7 +131,7 @@ static struct span host_of(struct span stream)
 
 static enum status walk_job(struct walk *walk, const struct job_view *view, struct error *err)
 {
-	walk->training = is_of_machines(view->row.name) ? SPAN("") : view->row.name;
+	walk->training = jobs_is_of_machines(view->row.name) ? SPAN("") : view->row.name;
 	walk->from_ms = walk->asked->from_ms;
 	walk->to_ms = walk->asked->to_ms;
 	for (size_t i = 0; i < view->stream_count; i++)
@@ -295,86 +267,18 @@ static enum status walk_hosts(struct walk *walk, const struct job_view *view, st
 
 /* ---- jobs ---- */
 
-static bool fits_training(const struct walk *walk, struct span job)
+static enum status take_job(void *context, struct span job, struct error *err)
 {
-	struct span value = is_of_machines(job) ? SPAN("") : job;
-
-	for (size_t i = 0; i < walk->asked->matcher_count; i++)
-		if (span_equal(walk->asked->matchers[i].name, SPAN(LABELS_TRAINING)) &&
-			!matcher_fits(&walk->asked->matchers[i], walk->reading->scratch, value))
-			return false;
-	return true;
-}
-
-static enum status take_job(struct walk *walk, struct span job, struct error *err)
-{
-	struct prom_budget *budget = walk->reading->budget;
+	struct walk *walk = context;
 	AUTO(arena) arena = arena_new();
 	struct job_view view;
 
 	if (!arena)
 		return error_no_memory(err);
-	if (!fits_training(walk, job))
-		return OK;
-	if (!budget->jobs)
-		return error_set(err, ERR_TOO_LARGE,
-			"more than %zu jobs may have such series (--max-prometheus-jobs); name one by the label training",
-			budget->most_jobs);
-	budget->jobs--;
 	walk->job_arena = arena;
 	TRY(read_view(walk, arena, job, &view, err));
 	TRY(walk_job(walk, &view, err));
-	return walk->names_training && view.row.job_id && !is_of_machines(job) ? walk_hosts(walk, &view, err) : OK;
-}
-
-/* A day of grace: clocks differ, and a job may be heard of behind its end. */
-static bool may_overlap(const struct walk *walk, const struct job_row *row)
-{
-	return row->created_ms - DAY_MS <= walk->asked->to_ms &&
-	       (!row->ended_ms || is_of_machines(row->name) || row->ended_ms + DAY_MS >= walk->asked->from_ms);
-}
-
-static enum status take_page(struct walk *walk, const struct job_search_result *page, struct error *err)
-{
-	for (size_t i = 0; i < page->count; i++)
-		if (may_overlap(walk, &page->rows[i]))
-			TRY(take_job(walk, page->rows[i].name, err));
-	return page->is_partial ? error_set(err, ERR_UNAVAILABLE, "the search of jobs timed out (--job-search-ms)")
-				: OK;
-}
-
-static enum status walk_jobs(struct walk *walk, struct error *err)
-{
-	AUTO_DONE(buf) cursor = BUF_INIT(1 << 16);
-
-	do {
-		AUTO(arena) arena = arena_new();
-		struct job_search search = {.sort = SPAN("name"),
-			.cursor = buf_span(&cursor),
-			.limit = JOBS_A_PAGE,
-			.limit_ms = walk->reading->search_ms};
-		struct job_search_result page;
-		if (!arena)
-			return error_no_memory(err);
-		if (!search.cursor.len)
-			search.cursor = SPAN("");
-		TRY(store_search_jobs(walk->reading->reader, arena, &search, &page, err));
-		TRY(take_page(walk, &page, err));
-		buf_reset(&cursor);
-		buf_append_span(&cursor, page.next_cursor);
-		TRY(buf_status(&cursor, err));
-	} while (cursor.len);
-	return OK;
-}
-
-/* The one job that a matcher names; NULL: none does. */
-static const struct matcher *one_training(const struct series_asked *asked)
-{
-	for (size_t i = 0; i < asked->matcher_count; i++)
-		if (span_equal(asked->matchers[i].name, SPAN(LABELS_TRAINING)) && asked->matchers[i].op == MATCHER_IS &&
-			asked->matchers[i].value.len)
-			return &asked->matchers[i];
-	return NULL;
+	return walk->names_training && view.row.job_id && !jobs_is_of_machines(job) ? walk_hosts(walk, &view, err) : OK;
 }
 
 enum status series_each(struct series_reading *reading, const struct series_asked *asked, struct arena *arena,
@@ -383,12 +287,17 @@ enum status series_each(struct series_reading *reading, const struct series_aske
 	AUTO(zstd) zstd = zstd_new();
 	struct walk walk = {
 		.reading = reading, .asked = asked, .arena = arena, .take = take, .context = context, .zstd = zstd};
-	const struct matcher *training = one_training(asked);
+	struct jobs_asked jobs = {.matchers = asked->matchers,
+		.matcher_count = asked->matcher_count,
+		.label = SPAN(LABELS_TRAINING),
+		.has_machines = true,
+		.from_ms = asked->from_ms,
+		.to_ms = asked->to_ms};
 
 	AUTO_MEM struct point *chunk = mem_alloc(CHUNK_MAX_POINTS * sizeof *chunk);
 	walk.chunk = chunk;
 	if (!zstd || !chunk)
 		return error_no_memory(err);
-	walk.names_training = !fits_training(&walk, SPAN(INGEST_MACHINES_JOB)); /* "" is not what is asked for */
-	return training ? take_job(&walk, training->value, err) : walk_jobs(&walk, err);
+	walk.names_training = !jobs_fit(reading, &jobs, SPAN(INGEST_MACHINES_JOB)); /* "" is not what is asked for */
+	return jobs_each(reading, &jobs, take_job, &walk, err);
 }

@@ -297,6 +297,9 @@ def test_jobset(server, ship):
 
 
 def test_the_page_says_what_each_example_is():
+    pages = "".join(page.read_text() for page in (ROOT / "docs").glob("*.md"))
     for path in EXAMPLES.iterdir():
-        if path.suffix != ".md":
+        if path.is_dir():
+            assert f"deploy/examples/{path.name}" in pages, path.name
+        elif path.suffix != ".md":
             assert "smfleet" in path.read_text().split("\n\n")[0] or "What arrives where" in path.read_text(), path.name

@@ -1,0 +1,78 @@
+#include "prometheus/logql.h"
+
+#include "prometheus/matcher_parse.h"
+
+void logql_done(struct logql *logql)
+{
+	matchers_done(logql->matchers, logql->matcher_count);
+	for (size_t i = 0; i < logql->filter_count; i++)
+		regex_free(logql->filters[i].regex);
+	*logql = (struct logql){0};
+}
+
+static enum status add_filter(
+	struct logql *out, const struct tokens *tokens, bool is_pattern, bool is_negated, struct error *err)
+{
+	struct logql_filter *filter = &out->filters[out->filter_count];
+	struct error cause;
+
+	if (out->filter_count == LOGQL_FILTERS_MAX)
+		return tokens_fail(tokens, "a query has at most 32 filters of lines", err);
+	*filter = (struct logql_filter){is_pattern, is_negated, tokens->token.text, NULL};
+	enum status status = is_pattern ? regex_new(&filter->regex, filter->text, REGEX_UTF, &cause) : OK;
+	if (status == ERR_MEMORY)
+		return error_no_memory(err);
+	if (status != OK)
+		return error_set(err, ERR_INVALID, "parse error: the pattern \"%.*s\" is none: %s",
+			SPAN_ARGS(span_cut(filter->text, 100)), cause.text);
+	out->filter_count++;
+	return OK;
+}
+
+static enum status take_filter(struct logql *out, struct tokens *tokens, struct error *err)
+{
+	static const char *const signs[] = {"|=", "|~", "!=", "!~"};
+	size_t sign = 0;
+
+	while (sign < 4 && !tokens_is(tokens, signs[sign]))
+		sign++;
+	if (sign == 4)
+		return tokens_fail(
+			tokens, "only filters of lines (|= != |~ !~) are answered behind the selector, not this", err);
+	TRY(tokens_next(tokens, err));
+	if (tokens->token.kind != TOKEN_TEXT)
+		return tokens_fail(tokens, "expected a text in quotes", err);
+	TRY(add_filter(out, tokens, sign % 2 == 1, sign >= 2, err));
+	return tokens_next(tokens, err);
+}
+
+enum status logql_parse(struct logql *out, struct span query, struct arena *arena, struct error *err)
+{
+	struct tokens tokens;
+
+	*out = (struct logql){0};
+	TRY(tokens_open(&tokens, query, "=~ !~ != |= |~ ==", arena, err));
+	if (!tokens_is(&tokens, "{"))
+		return tokens_fail(&tokens,
+			"only selections of lines, {job=\"…\"} and filters, are answered here; expected '{'", err);
+	TRY(matchers_take(&tokens, &out->matchers, &out->matcher_count, err));
+	while (tokens.token.kind != TOKEN_END)
+		TRY(take_filter(out, &tokens, err));
+	return matchers_prepare(out->matchers, out->matcher_count, err);
+}
+
+bool logql_takes(const void *context, struct regex_scratch *scratch, struct span line)
+{
+	const struct logql *logql = context;
+	struct span groups[REGEX_MAX_GROUPS];
+
+	for (size_t i = 0; i < logql->filter_count; i++) {
+		const struct logql_filter *filter = &logql->filters[i];
+		bool has_it = filter->is_pattern ? span_is_utf8(line) && regex_search(filter->regex, scratch, line, 0,
+										 groups) == REGEX_MATCH
+						 : span_find(line, filter->text) >= 0;
+		if (has_it == filter->is_negated)
+			return false;
+	}
+	return true;
+}
