@@ -134,6 +134,9 @@ void mlflow_write_run_info(const struct mlflow_run *run, struct json_writer *w);
 /* ---- metrics.c ---- */
 mlflow_handler mlflow_log_metric, mlflow_log_batch, mlflow_get_history;
 
+/* ---- models.c ---- */
+mlflow_handler mlflow_model_create, mlflow_model_get, mlflow_model_change, mlflow_run_outputs;
+
 /* ---- search.c ---- */
 mlflow_handler mlflow_run_search;
 

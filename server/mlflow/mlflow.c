@@ -30,7 +30,10 @@ CALL(log_batch, MLFLOW_WRITES)
 CALL(get_history, MLFLOW_BY_SENDERS)
 CALL(no_deletion, MLFLOW_ABSENT)
 CALL(no_artifacts, MLFLOW_ABSENT)
-CALL(no_models, MLFLOW_ABSENT)
+CALL(model_create, MLFLOW_WRITES)
+CALL(model_get, MLFLOW_BY_SENDERS)
+CALL(model_change, MLFLOW_WRITES)
+CALL(run_outputs, MLFLOW_WRITES)
 CALL(no_traces, MLFLOW_ABSENT)
 CALL(unknown, MLFLOW_ABSENT)
 
@@ -79,7 +82,14 @@ static const struct http_route templates[] = {
 		.summary = "MLflow: note the datasets of a run"},
 	{HTTP_GET, "/api/2.0/mlflow/metrics/get-history", SCOPE_READ, .handler = route_get_history,
 		.summary = "MLflow: all points of a metric, in order of arrival; also with a token to write"},
-	{ANY_METHOD, "/api/2.0/mlflow/logged-models/{rest...}", SCOPE_READ, .handler = route_no_models},
+	{HTTP_POST, "/api/2.0/mlflow/runs/outputs", SCOPE_WRITE, .handler = route_run_outputs,
+		.summary = "MLflow: models that a run made; their ids say so already"},
+	{HTTP_POST, "/api/2.0/mlflow/logged-models", SCOPE_WRITE, .handler = route_model_create,
+		.summary = "MLflow: note a model and where its client puts its files"},
+	{HTTP_GET, "/api/2.0/mlflow/logged-models/{rest...}", SCOPE_READ, .handler = route_model_get,
+		.summary = "MLflow: what was noted of a model; also with a token to write"},
+	{HTTP_POST | HTTP_PATCH | HTTP_DELETE, "/api/2.0/mlflow/logged-models/{rest...}", SCOPE_WRITE,
+		.handler = route_model_change, .summary = "MLflow: the status of a model"},
 	{ANY_METHOD, "/api/2.0/mlflow/traces/{rest...}", SCOPE_READ, .handler = route_no_traces},
 	{ANY_METHOD, "/api/3.0/mlflow/traces/{rest...}", SCOPE_READ, .handler = route_no_traces},
 	{ANY_METHOD, "/api/2.0/mlflow-artifacts/{rest...}", SCOPE_READ, .handler = route_no_artifacts},

@@ -209,3 +209,24 @@ give(None)
     mlflowclient.run(server, "3", script)
     wait_until(lambda: [row for row in server.get("/api/v1/incidents").body["incidents"]
         if row["job"] == "Default/nan" and row["kind"] == "non_finite"], what="an incident of the loss")
+
+
+LOG_MODEL = """
+class Model(mlflow.pyfunc.PythonModel):
+    def predict(self, model_input):
+        return model_input
+mlflow.set_experiment("models")
+with mlflow.start_run(run_name="modelled") as run:
+    info = mlflow.pyfunc.log_model(name="net", python_model=Model(), pip_requirements=["mlflow"])
+    mlflow.log_metric("after", 1.0, step=1)
+give({"run": run.info.run_id, "model": info.model_id, "again": mlflow.pyfunc.load_model(info.model_uri).predict([7])})
+"""
+
+
+def test_a_model_is_logged_and_loaded_again(server):
+    """Its files are where those of its run are; the server knows where, and the training goes on."""
+    given = mlflowclient.run(server, "3", LOG_MODEL)
+    assert given["again"] == [7]
+    status, said = mlflowclient.call(server, f"logged-models/{given['model']}")
+    assert status == 200 and said["model"]["info"]["status"] == "LOGGED_MODEL_READY" and said["model"]["info"]["source_run_id"] == given["run"]
+    assert job(server, "models/modelled")["TrainingJobStatus"] == "Completed"

@@ -500,7 +500,6 @@ def test_calls_that_are_not_here(shared):
             ("POST", f"{API}/runs/fly", 404, "ENDPOINT_NOT_FOUND", "log-batch"),
             ("GET", f"{API}/runs/create", 404, "ENDPOINT_NOT_FOUND", "log-batch"),
             ("POST", f"{API}/registered-models/create", 404, "ENDPOINT_NOT_FOUND", "log-batch"),
-            ("POST", f"{API}/logged-models", 501, "NOT_IMPLEMENTED", "checkpoints"),
             ("PUT", f"{API}-artifacts/artifacts/0/x/artifacts/a.txt", 501, "NOT_IMPLEMENTED", "--mlflow-artifacts"),
             ("POST", "/api/3.0/mlflow/traces", 501, "NOT_IMPLEMENTED", "traces"),
             ("POST", f"{API}/runs/delete", 501, "NOT_IMPLEMENTED", "DELETE /api/v1/jobs/"),
@@ -565,3 +564,32 @@ def test_a_relay_takes_no_job_and_no_run_of_another_team(guarded):
     assert (status, said["error_code"]) == (403, "PERMISSION_DENIED"), "the id is another's"
     assert call(server, "runs/create", {**making, "client_run_id": "b" * 32}, token=tokens["red"])[0] == 200
     assert server.get("/api/v1/jobs/reds", token=tokens["admin"]).body["TrackedRunId"] == "b" * 32
+
+
+# ---- models ----
+
+def test_models_are_noted_with_their_runs(guarded):
+    server, tokens = guarded
+    experiment = call(server, "experiments/create", {"name": "models"}, token=tokens["red"])[1]["experiment_id"]
+    run_id = call(server, "runs/create", {"experiment_id": experiment, "run_name": "m"}, token=tokens["red"])[1]["run"]["info"]["run_id"]
+    for run in ({"source_run_id": run_id}, {}):
+        status, said = call(server, "logged-models", {"experiment_id": experiment, "name": "net", "model_type": "t", **run}, token=tokens["red"])
+        assert status == 200, said
+        made = said["model"]["info"]
+        assert (made["name"], made["status"], made["experiment_id"]) == ("net", "LOGGED_MODEL_PENDING", experiment)
+        assert made["artifact_uri"].endswith(f"/models/{made['model_id']}/artifacts")
+        path = f"{API}/logged-models/{made['model_id']}"
+        assert server.request("PATCH", path, json={"status": "LOGGED_MODEL_READY"}, token=tokens["blue"]).status == 403
+        assert server.request("PATCH", path, json={"status": "LOGGED_MODEL_READY"}, token=tokens["read"]).status == 403
+        assert server.request("PATCH", path, json={"status": "GONE"}, token=tokens["red"]).status == 400
+        assert server.request("PATCH", path, json={"status": "LOGGED_MODEL_READY"}, token=tokens["red"]).status == 200
+        read = server.get(path, token=tokens["red"]).body["model"]["info"]
+        assert read == {**made, "status": "LOGGED_MODEL_READY"}
+        assert server.request("DELETE", path, token=tokens["red"]).status == 501
+    for wrong in ("m-", "m-1", "m-" + "0" * 32 + "-00000000", f"m-{run_id}-0000000", f"m-{run_id}-00000000", f"m-{run_id}-0000000g", "m-e9999-00000000",
+            "m-e-00000000", "x" * 300):
+        assert server.get(f"{API}/logged-models/{wrong}", token=tokens["red"]).status == 404, wrong
+    status, said = call(server, "logged-models", {"experiment_id": "0", "name": "net"}, token=tokens["red"])
+    assert (status, said["error_code"]) == (501, "NOT_IMPLEMENTED") and "begin a run" in said["message"]
+    status, said = call(server, "logged-models", {"source_run_id": run_id, "client_model_id": "m-" + "a" * 32 + "-00000000"}, token=tokens["red"])
+    assert status == 400 and "client_model_id" in said["message"]

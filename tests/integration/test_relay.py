@@ -9,8 +9,10 @@ import subprocess
 
 import mlflowclient
 import pytest
+from awsclients import token_of
 from shipping import job, lines
 from smserver import ROOT, wait_until
+from test_mlflow import LOG_MODEL
 
 CLIENT = ROOT / ".cache/mlflow-3"
 PROLOGUE = mlflowclient.PROLOGUE + """
@@ -173,6 +175,16 @@ open("done", "w").write(run)
     assert job(server, "killed-job")["TrackedRunId"] == run_id
 
 
+def test_a_model_is_logged_while_the_server_is_away(server, ship, train):
+    port = server.port
+    server.kill()
+    given, _ = finish(train(LOG_MODEL, "--job", "modelled", "--drain-timeout", "500ms"))
+    server.start(f"127.0.0.1:{port}")
+    assert ship.run("--job", "next", "--", "true").returncode == 0
+    info = mlflowclient.call(server, f"logged-models/{given[-1]['model']}")[1]["model"]["info"]
+    assert given[-1]["again"] == [7] and (info["name"], info["status"], info["source_run_id"]) == ("net", "LOGGED_MODEL_READY", given[-1]["run"])
+
+
 def test_what_is_left_at_the_end_is_said_and_sent_later(server, ship, train):
     port = server.port
     server.kill()
@@ -268,3 +280,63 @@ give({"run": run})
     assert "wait already (--spool-bytes)" in err and re.search(r"\d+ messages of the training to its tracker were dropped", err), err
     there = points(server, given[-1]["run"], "loss")
     assert there and there == [(step, 1.0 + step) for step in range(len(there))] and len(there) < 200
+
+
+OUTAGE_S = 60 if os.environ.get("SM_LONG") else 3
+MEASURED = """
+def steps(first, count):  # each call's time, beside work of 20 ms a step
+    times = []
+    for step in range(first, first + count):
+        until = time.perf_counter() + 0.02
+        while time.perf_counter() < until:
+            pass
+        begin = time.perf_counter()
+        mlflow.log_metrics({"loss": 1.0 + step, "grad_norm": 2.0}, step=step)
+        times.append(time.perf_counter() - begin)
+    return times
+count = int(os.environ["STEPS"])
+mlflow.set_experiment("measured")
+run = mlflow.start_run(run_name="measured").info.run_id
+there = steps(0, count)
+wait_for("away")
+away = steps(count, count)
+wait_for("back")
+mlflow.end_run()
+give({"run": run, "there": sorted(there), "away": sorted(away), "steps": 2 * count})
+"""
+
+
+def test_what_an_outage_costs_the_training(server, train, tmp_path):
+    """The server is killed and stays away: the calls of a training are as quick as before. A minute of it, and +1 % of a step's time at
+    most, with SM_LONG; in a few seconds on a busy machine only what is grossly slower is seen."""
+    count = OUTAGE_S * 1000 // 25
+    port = server.port
+    process = train(MEASURED, "--job", "measured", STEPS=str(count))
+    wait_for_line(process, '"away"')
+    server.kill()
+    (tmp_path / "away").touch()
+    wait_for_line(process, '"back"')
+    server.start(f"127.0.0.1:{port}")
+    (tmp_path / "back").touch()
+    given, _ = finish(process)
+    facts = given[-1]
+    there, away = (facts[phase][count // 2] for phase in ("there", "away"))
+    print(f"a call: {1000 * there:.2f} ms there, {1000 * away:.2f} ms away; the longest {1000 * facts['away'][-1]:.0f} ms")
+    assert away - there <= (0.01 * (0.02 + there) if os.environ.get("SM_LONG") else there)
+    assert facts["away"][-1] < 1.0, "no call waits for the server"
+    for key in ("loss", "grad_norm"):
+        assert [step for step, _ in points(server, facts["run"], key)] == [*range(2 * count)], key
+
+
+def test_a_server_that_does_not_know_the_token(make_server, train, tmp_path):
+    """The training is not kept waiting for another one, and what it said stays in the spool."""
+    guarded = make_server()
+    token_of(guarded, "somebody", "--scope", "write")
+    process = train("""
+with mlflow.start_run() as run:
+    mlflow.log_metric("loss", 1.0, step=1)
+give({"run": run.info.run_id})
+""", "--job", "unknown", "--drain-timeout", "1h", SMFLEET_SERVER=guarded.url, SMFLEET_TOKEN="smf_wrong")
+    given, err = finish(process)
+    assert len(given[-1]["run"]) == 32 and "are kept in" in err, err
+    assert len(list((tmp_path / "spool").glob("*.calls"))) == 1

@@ -11,6 +11,7 @@ enum {
 	FIRST_BACKOFF_MS = 200,
 	MAX_BACKOFF_MS = 5000,
 	MAX_FOREIGN = 16,
+	UNKNOWN_CODE = 401,
 };
 
 struct delivery {
@@ -20,17 +21,19 @@ struct delivery {
 	struct relay_sending sending;
 	int64_t backoff_ms;
 	bool is_away; /* and that was said */
+	bool is_unknown; /* our token is none, or none any more */
 	uint64_t refused;
 	bool is_foreign; /* what an earlier one left needs another token than ours */
 	struct relay_journal *foreign[MAX_FOREIGN]; /* held until the end, so that they are not found again */
 	size_t foreign_count;
 };
 
-static bool is_over(const struct relay_core *core)
+/* Who waits for the end of a training does not wait for another token. */
+static bool is_over(const struct delivery *d)
 {
-	int64_t give_up_ms = atomic_load(&core->shared->give_up_ms);
+	int64_t give_up_ms = atomic_load(&d->core->shared->give_up_ms);
 
-	return give_up_ms && clock_mono_ms() >= give_up_ms;
+	return (give_up_ms && clock_mono_ms() >= give_up_ms) || (d->is_unknown && atomic_load(&d->core->is_ending));
 }
 
 /* Until the time, or until it is told to end; with `hurries`, until somebody waits. */
@@ -95,8 +98,8 @@ static enum outcome outcome_of(int code)
 		return TAKEN;
 	if (code == 403)
 		return NOT_ALLOWED;
-	bool is_passing =
-		code < 400 || (code >= 500 && code != 501) || code == 401 || code == 408 || code == 421 || code == 429;
+	bool is_passing = code < 400 || (code >= 500 && code != 501) || code == UNKNOWN_CODE || code == 408 ||
+			  code == 421 || code == 429;
 	return is_passing ? AGAIN : REFUSED;
 }
 
@@ -112,6 +115,7 @@ static enum outcome send_request(struct delivery *d, struct error *err)
 	http_client_give_up_at(d->core->sender, give_up_ms);
 	if (http_client_send(d->core->sender, &request, &reply, err) != OK)
 		return AGAIN;
+	d->is_unknown = reply.status_code == UNKNOWN_CODE;
 	if (outcome_of(reply.status_code) != TAKEN)
 		read_refusal(&reply, err);
 	return outcome_of(reply.status_code);
@@ -215,11 +219,11 @@ static void deliver_left(struct delivery *d)
 {
 	struct error err;
 
-	while (!is_over(d->core) && d->foreign_count < MAX_FOREIGN) {
+	while (!is_over(d) && d->foreign_count < MAX_FOREIGN) {
 		if (relay_journal_adopt(&d->journal, d->core->folder, d->core->server, &err) != OK || !d->journal)
 			return;
 		d->is_foreign = false;
-		while (!is_over(d->core) && !d->is_foreign && deliver_next(d))
+		while (!is_over(d) && !d->is_foreign && deliver_next(d))
 			continue;
 		if (d->is_foreign)
 			d->foreign[d->foreign_count++] = TAKE(d->journal);
@@ -231,9 +235,9 @@ static void deliver_left(struct delivery *d)
 static void deliver_own(struct delivery *d)
 {
 	d->journal = d->core->own;
-	while (!is_over(d->core) && wait_for_records(d->core)) {
+	while (!is_over(d) && wait_for_records(d->core)) {
 		pause_for(d->core, GATHER_MS, true);
-		while (!is_over(d->core) && deliver_next(d))
+		while (!is_over(d) && deliver_next(d))
 			continue;
 	}
 }

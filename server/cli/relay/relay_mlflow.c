@@ -111,6 +111,9 @@ static const struct {
 	{"POST", "runs/update", relay_run_update},
 	{"GET", "runs/get", relay_run_get},
 	{"POST", "runs/search", relay_run_search},
+	{"POST", "runs/outputs", relay_run_outputs},
+	{"POST", "logged-models", relay_model_create},
+	{"POST", "logged-models/search", search},
 	{"POST", "runs/log-metric", relay_run_record},
 	{"POST", "runs/log-batch", relay_run_record},
 	{"POST", "runs/log-parameter", relay_run_record},
@@ -135,7 +138,7 @@ static relay_call_handler *find_call(const struct relay_request *request, struct
 		if (span_equal(*name, span_from(calls[i].name)) &&
 			span_equal(request->method, span_from(calls[i].method)))
 			return calls[i].answer;
-	return pass_or_refuse;
+	return span_starts_with(*name, SPAN("logged-models/")) ? relay_model_call : pass_or_refuse;
 }
 
 static enum status answer(

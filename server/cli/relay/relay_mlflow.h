@@ -45,6 +45,9 @@ void relay_client_id(struct relay_call *call, struct span server_id, struct buf 
 /* ---- relay_mlflow_runs.c ---- */
 relay_call_handler relay_run_create, relay_run_update, relay_run_get, relay_run_search, relay_run_record;
 
+/* ---- relay_mlflow_models.c ---- */
+relay_call_handler relay_model_create, relay_model_call, relay_run_outputs;
+
 /* ---- relay_mlflow_compose.c ---- */
 enum status relay_mlflow_compose(
 	struct span records, const char *job, struct relay_sending *out, struct error *err) MUST_CHECK;

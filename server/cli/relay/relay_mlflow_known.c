@@ -1,12 +1,14 @@
 #include "cli/relay/relay_mlflow_known.h"
 
-enum { EXPERIMENTS_MAX = 64, RUNS_MAX = 256 };
+enum { EXPERIMENTS_MAX = 64, RUNS_MAX = 256, MODELS_MAX = 64 };
 
 struct known {
 	struct known_experiment experiments[EXPERIMENTS_MAX];
 	size_t experiment_count; /* ever: the next one takes the place of the oldest */
 	struct known_run runs[RUNS_MAX];
 	size_t run_count;
+	struct known_model models[MODELS_MAX];
+	size_t model_count;
 };
 
 static void experiment_done(struct known_experiment *experiment)
@@ -27,6 +29,16 @@ void known_run_done(struct known_run *run)
 	*run = (struct known_run){0};
 }
 
+void known_model_done(struct known_model *model)
+{
+	mem_free(model->experiment_id);
+	mem_free(model->run_id);
+	mem_free(model->name);
+	mem_free(model->type);
+	mem_free(model->artifacts);
+	*model = (struct known_model){0};
+}
+
 struct known *known_new(void)
 {
 	return mem_zeroed(sizeof(struct known));
@@ -40,6 +52,8 @@ void known_free(struct known *known)
 		experiment_done(&known->experiments[i]);
 	for (size_t i = 0; i < RUNS_MAX; i++)
 		known_run_done(&known->runs[i]);
+	for (size_t i = 0; i < MODELS_MAX; i++)
+		known_model_done(&known->models[i]);
 	mem_free(known);
 }
 
@@ -99,6 +113,28 @@ bool known_add_run(struct known *known, const struct known_run *run)
 	}
 	struct known_run *place = &known->runs[known->run_count++ % RUNS_MAX];
 	known_run_done(place);
+	*place = made;
+	return true;
+}
+
+struct known_model *known_model(struct known *known, struct span id)
+{
+	for (size_t i = 0; i < MODELS_MAX; i++)
+		if (known->models[i].id[0] && span_equal(span_from(known->models[i].id), id))
+			return &known->models[i];
+	return NULL;
+}
+
+bool known_add_model(struct known *known, const struct known_model *model)
+{
+	struct known_model made = *model;
+
+	if (!made.experiment_id || !made.run_id || !made.name || !made.type || !made.artifacts) {
+		known_model_done(&made);
+		return false;
+	}
+	struct known_model *place = &known->models[known->model_count++ % MODELS_MAX];
+	known_model_done(place);
 	*place = made;
 	return true;
 }

@@ -22,6 +22,12 @@ struct known_run {
 	int64_t start_ms, end_ms;
 };
 
+struct known_model {
+	char id[64];
+	char *experiment_id, *run_id, *name, *type, *artifacts;
+	const char *status; /* static */
+};
+
 struct known; /* the newest ones: a training that makes thousands of runs is answered by the server alone for the others */
 
 struct known *known_new(void);
@@ -38,5 +44,8 @@ struct known_run *known_run(struct known *known, struct span id);
 /* The run's texts are taken over, also when it fails. */
 bool known_add_run(struct known *known, const struct known_run *run);
 void known_run_done(struct known_run *run);
+struct known_model *known_model(struct known *known, struct span id);
+bool known_add_model(struct known *known, const struct known_model *model); /* the same of its texts */
+void known_model_done(struct known_model *model);
 
 AUTO_TYPE(known)
