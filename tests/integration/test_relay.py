@@ -355,3 +355,34 @@ give({"run": run.info.run_id})
     given, err = finish(process)
     assert len(given[-1]["run"]) == 32 and "are kept in" in err, err
     assert len(list((tmp_path / "spool").glob("*.calls"))) == 1
+
+
+def test_a_server_that_is_killed_in_the_middle_of_it(server, train):
+    """Requests whose replies were lost are sent again: each point is there once, in whichever moment the server was killed."""
+    port = server.port
+    process = train("""
+run = mlflow.start_run(run_name="kills").info.run_id
+give({"run": run})
+sys.stdout.flush()
+for step in range(400):
+    mlflow.log_metric("loss", 1.0 + step, step=step)
+    mlflow.log_metric("unnumbered", 1.0 + step)
+    if step % 10 == 0:
+        mlflow.log_param(f"p{step}", step)
+mlflow.end_run()
+""", "--job", "killed-often")
+    run_id = json.loads(next(line for line in process.stdout if line.startswith("{")))["run"]
+    kills = 0
+    while process.poll() is None and kills < 4:
+        # in the first moment after something more of it came
+        before = len(points(server, run_id, "loss")) if mlflowclient.call(server, f"runs/get?run_id={run_id}")[0] == 200 else 0
+        wait_until(lambda: process.poll() is not None or (mlflowclient.call(server, f"runs/get?run_id={run_id}")[0] == 200
+            and len(points(server, run_id, "loss")) > before), what="points")
+        server.kill()
+        server.start(f"127.0.0.1:{port}")
+        kills += 1
+    finish(process)
+    assert kills >= 2
+    assert points(server, run_id, "loss") == [(step, 1.0 + step) for step in range(400)]
+    assert points(server, run_id, "unnumbered") == [(step, 1.0 + step) for step in range(400)]
+    assert job(server, "killed-often")["HyperParameters"]["p390"] == "390"
