@@ -185,6 +185,20 @@ def test_a_model_is_logged_while_the_server_is_away(server, ship, train):
     assert given[-1]["again"] == [7] and (info["name"], info["status"], info["source_run_id"]) == ("net", "LOGGED_MODEL_READY", given[-1]["run"])
 
 
+def test_a_model_is_registered_beside_the_training(server, train, tmp_path):
+    """The server has no registry; a training that worked without the relay works with it."""
+    given, _ = finish(train("""
+class Model(mlflow.pyfunc.PythonModel):
+    def predict(self, model_input):
+        return model_input
+with mlflow.start_run() as run:
+    mlflow.pyfunc.log_model(name="net", python_model=Model(), pip_requirements=["mlflow"], registered_model_name="best")
+give({"versions": [v.version for v in client.search_model_versions("name='best'")], "again": mlflow.pyfunc.load_model("models:/best/1").predict([7])})
+""", "--job", "registered"))
+    assert [str(v) for v in given[-1]["versions"]] == ["1"] and given[-1]["again"] == [7]
+    assert (tmp_path / "mlflow-registry").exists()
+
+
 def test_what_is_left_at_the_end_is_said_and_sent_later(server, ship, train):
     port = server.port
     server.kill()
@@ -201,10 +215,11 @@ give({"run": run.info.run_id})
     assert points(server, given[-1]["run"], "loss") == [(3, 3.0)]
 
 
-ENVIRONMENT = "give({name: value for name, value in os.environ.items() if name.startswith('MLFLOW_TRACKING') or name.lower() == 'no_proxy'})"
+ENVIRONMENT = "give({name: value for name, value in os.environ.items() if name.startswith('MLFLOW_') or name.lower() == 'no_proxy'})"
 
 
-@pytest.mark.parametrize("variable", ["MLFLOW_TRACKING_URI", "MLFLOW_TRACKING_TOKEN", "MLFLOW_TRACKING_USERNAME", "MLFLOW_TRACKING_PASSWORD"])
+@pytest.mark.parametrize("variable", ["MLFLOW_TRACKING_URI", "MLFLOW_TRACKING_TOKEN", "MLFLOW_TRACKING_USERNAME", "MLFLOW_TRACKING_PASSWORD",
+    "MLFLOW_REGISTRY_URI"])
 def test_a_training_with_a_tracker_of_its_own_is_left_alone(ship, variable):
     """Also one that names its server in its code, of which the variables only hold the password."""
     script = "import json, os\ndef give(x): print(json.dumps(x))\n" + ENVIRONMENT
@@ -340,3 +355,34 @@ give({"run": run.info.run_id})
     given, err = finish(process)
     assert len(given[-1]["run"]) == 32 and "are kept in" in err, err
     assert len(list((tmp_path / "spool").glob("*.calls"))) == 1
+
+
+def test_a_server_that_is_killed_in_the_middle_of_it(server, train):
+    """Requests whose replies were lost are sent again: each point is there once, in whichever moment the server was killed."""
+    port = server.port
+    process = train("""
+run = mlflow.start_run(run_name="kills").info.run_id
+give({"run": run})
+sys.stdout.flush()
+for step in range(400):
+    mlflow.log_metric("loss", 1.0 + step, step=step)
+    mlflow.log_metric("unnumbered", 1.0 + step)
+    if step % 10 == 0:
+        mlflow.log_param(f"p{step}", step)
+mlflow.end_run()
+""", "--job", "killed-often")
+    run_id = json.loads(next(line for line in process.stdout if line.startswith("{")))["run"]
+    kills = 0
+    while process.poll() is None and kills < 4:
+        # in the first moment after something more of it came
+        before = len(points(server, run_id, "loss")) if mlflowclient.call(server, f"runs/get?run_id={run_id}")[0] == 200 else 0
+        wait_until(lambda: process.poll() is not None or (mlflowclient.call(server, f"runs/get?run_id={run_id}")[0] == 200
+            and len(points(server, run_id, "loss")) > before), what="points")
+        server.kill()
+        server.start(f"127.0.0.1:{port}")
+        kills += 1
+    finish(process)
+    assert kills >= 2
+    assert points(server, run_id, "loss") == [(step, 1.0 + step) for step in range(400)]
+    assert points(server, run_id, "unnumbered") == [(step, 1.0 + step) for step in range(400)]
+    assert job(server, "killed-often")["HyperParameters"]["p390"] == "390"

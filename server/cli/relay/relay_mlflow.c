@@ -8,7 +8,7 @@
 enum { TEXT_MAX_BYTES = 8 << 10 };
 
 static const char *const own_variables[] = {"MLFLOW_TRACKING_URI", "MLFLOW_TRACKING_TOKEN", "MLFLOW_TRACKING_USERNAME",
-	"MLFLOW_TRACKING_PASSWORD", "MLFLOW_TRACKING_AUTH", "MLFLOW_TRACKING_AWS_SIGV4",
+	"MLFLOW_TRACKING_PASSWORD", "MLFLOW_TRACKING_AUTH", "MLFLOW_TRACKING_AWS_SIGV4", "MLFLOW_REGISTRY_URI",
 	"MLFLOW_TRACKING_SERVER_CERT_PATH", "MLFLOW_TRACKING_CLIENT_CERT_PATH", "DATABRICKS_HOST", NULL};
 
 /* Where the client keeps runs when it is told of no server. */
@@ -18,6 +18,10 @@ static void set_environment(const char *url, const char *token)
 {
 	setenv("MLFLOW_TRACKING_URI", url, 1);
 	setenv("MLFLOW_TRACKING_TOKEN", token, 1);
+	/* else models would be registered with us, who have no registry: a training that worked without us would end there. Files, because
+	 * the small client (mlflow-skinny) knows no database; newer clients want to be told that they may. */
+	setenv("MLFLOW_REGISTRY_URI", "file:./mlflow-registry", 1);
+	setenv("MLFLOW_ALLOW_FILE_STORE", "true", 1);
 }
 
 static bool is_admitted(const struct relay_core *core, const struct relay_request *request)
