@@ -54,12 +54,16 @@ void store_reader_free(struct store_reader *reader);
 enum status store_reader_begin(struct store_reader *reader, struct error *err) MUST_CHECK;
 void store_reader_end(struct store_reader *reader);
 /*
- * Many reads in one round trip: between ahead_begin and ahead_end each verb of the reader only sends what it asks first, and fails with
- * ERR_UNAVAILABLE, which means nothing; it writes nothing. After it the same verbs with the same arguments find what came, until ahead_drop. An
- * answer of before is found in a later round, too: so a verb asks what follows from it. What could not be asked ahead, or came to more
- * than 32 MiB, is asked when it is wanted. False: this database has no round trips; there is nothing to end or to drop.
+ * Many reads in one round trip: between ahead_begin and ahead_end each verb of the reader only sends what it asks, writes nothing, and what it
+ * gives means nothing. After it the same verbs with the same arguments find what came, until ahead_drop or the end of the view. An answer of
+ * before is found in a later round, too, so that what follows from it can be asked. What could not be asked ahead, or came to more than 32
+ * MiB, is asked when it is wanted. False: this database has no round trips; there is nothing to end or to drop.
  */
-bool store_reader_ahead_begin(struct store_reader *reader);
+enum ahead_mode {
+	AHEAD_STOP, /* a verb fails at its first question, with ERR_UNAVAILABLE */
+	AHEAD_GO_ON, /* it finds no row, and goes on: for those whose next questions do not come of the answer */
+};
+bool store_reader_ahead_begin(struct store_reader *reader, enum ahead_mode mode);
 enum status store_reader_ahead_end(struct store_reader *reader, struct error *err) MUST_CHECK;
 void store_reader_ahead_drop(struct store_reader *reader);
 /* Reads of this reader past the deadline fail with ERR_UNAVAILABLE (5 s after begin by default). */

@@ -35,6 +35,7 @@
 #include <stdio.h>
 
 enum { LIMIT_DEFAULT = 50, LIMIT_MAX = 1000, OFFSET_MAX = 1000000000 };
+enum { ASK_ROWS = 200, ASK_ROUNDS = 2, ASK_BYTES = 64 << 20 };
 
 enum status api_search_page(struct api_worker *worker, const struct http_request *request, struct arena *arena,
 	const struct job_search *search, struct job_search_result *out, bool *is_partial, struct error *err)
@@ -113,14 +114,40 @@ static enum status write_row(struct api_worker *worker, struct arena *arena, con
 	return pipeline_write_job_row(worker->api->options.pipeline, worker->reader, arena, row, w, err);
 }
 
+/*
+ * What the rows from this one on will read, for so many of them at once. They are written as if nothing were found, for nobody; what follows from
+ * what was found is asked in a second round. Where these rows end.
+ */
+static enum status ask_rows(struct api_worker *worker, const struct job_search_result *result, const struct page *page,
+	size_t from, size_t *end, struct error *err)
+{
+	store_reader_ahead_drop(worker->reader);
+	*end = result->count;
+	for (int round = 0; round < ASK_ROUNDS && store_reader_ahead_begin(worker->reader, AHEAD_GO_ON); round++) {
+		AUTO_DONE(buf) nobody = BUF_INIT(ASK_BYTES);
+		AUTO(arena) arena = arena_new();
+		struct json_writer w = json_writer_on(&nobody);
+		struct error nothing;
+		if (!arena)
+			return error_no_memory(err);
+		*end = result->count - from < ASK_ROWS ? result->count : from + ASK_ROWS;
+		for (size_t i = from; i < *end; i++)
+			(void)!write_row(worker, arena, &result->rows[i], page, &w, &nothing);
+		TRY(store_reader_ahead_end(worker->reader, err));
+	}
+	return OK;
+}
+
 static enum status write_rows(struct api_worker *worker, struct arena *arena, const struct job_search_result *result,
 	const struct page *page, struct json_writer *w, struct error *err)
 {
-	enum status status = OK;
-
-	for (size_t i = 0; i < result->count && status == OK; i++)
-		status = write_row(worker, arena, &result->rows[i], page, w, err);
-	return status;
+	for (size_t i = 0, end; i < result->count; i = end) {
+		TRY(ask_rows(worker, result, page, i, &end, err));
+		for (size_t j = i; j < end; j++)
+			TRY(write_row(worker, arena, &result->rows[j], page, w, err));
+	}
+	store_reader_ahead_drop(worker->reader);
+	return OK;
 }
 
 static enum status write_page(struct api_worker *worker, struct arena *arena, const struct job_search *search,

@@ -232,7 +232,7 @@ static enum status plan_pyramids(struct seal *seal, struct pyramid_plan *plan, b
 /* What the plan will read: which pyramids there are, their chunks, and the rows that these change; each of one round trip. */
 static enum status ask_pyramids(struct seal *seal, struct error *err)
 {
-	for (int round = 0; round < PYRAMID_ROUNDS && store_reader_ahead_begin(seal->reader); round++) {
+	for (int round = 0; round < PYRAMID_ROUNDS && store_reader_ahead_begin(seal->reader, AHEAD_STOP); round++) {
 		AUTO(arena) arena = arena_new();
 		struct pyramid_plan *plan = arena ? pyramid_plan_new(arena) : NULL;
 		if (!plan)

@@ -187,7 +187,7 @@ static enum status look_at_last_block(struct seal *seal, struct unit *unit, stru
 
 static enum status look_at_last_blocks(struct seal *seal, struct error *err)
 {
-	if (store_reader_ahead_begin(seal->reader)) {
+	if (store_reader_ahead_begin(seal->reader, AHEAD_STOP)) {
 		for (size_t i = 0; i < seal->count; i++)
 			(void)!look_at_last_block(seal, &seal->units[i], NULL);
 		TRY(store_reader_ahead_end(seal->reader, err));
@@ -369,7 +369,7 @@ static enum status ask_rows(
 
 	store_reader_ahead_drop(seal->reader);
 	*end = count;
-	if (!store_reader_ahead_begin(seal->reader))
+	if (!store_reader_ahead_begin(seal->reader, AHEAD_STOP))
 		return OK;
 	for (*end = 0; *end < count && *end < ASK_ROWS && bytes < ASK_BYTES; ++*end) {
 		(void)!store_read_journal(seal->reader, seal->arena, rows[*end].seq, &record, NULL);
@@ -422,7 +422,7 @@ static enum status read_rows(struct seal *seal, struct error *err)
 /* The open blocks that what was collected goes into. */
 static enum status ask_open_blocks(struct seal *seal, struct error *err)
 {
-	if (!store_reader_ahead_begin(seal->reader))
+	if (!store_reader_ahead_begin(seal->reader, AHEAD_STOP))
 		return OK;
 	for (size_t i = 0; i < seal->count; i++) {
 		const struct unit *unit = &seal->units[i];

@@ -122,7 +122,7 @@ static enum status ask_last_chunks(struct seal *seal, size_t from, size_t *end, 
 
 	store_reader_ahead_drop(seal->reader);
 	*end = seal->count;
-	if (!store_reader_ahead_begin(seal->reader))
+	if (!store_reader_ahead_begin(seal->reader, AHEAD_STOP))
 		return OK;
 	for (*end = from; *end < seal->count && asked < ASK_CHUNKS; ++*end) {
 		const struct unit *unit = &seal->units[*end];

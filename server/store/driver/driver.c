@@ -113,9 +113,9 @@ void store_reader_deadline(struct store_reader *reader, int64_t ms)
 	reader->deadline_ms = ms < INT64_MAX / 2 ? clock_mono_ms() + ms : INT64_MAX;
 }
 
-bool store_reader_ahead_begin(struct store_reader *reader)
+bool store_reader_ahead_begin(struct store_reader *reader, enum ahead_mode mode)
 {
-	return reader->driver->ahead_begin && reader->driver->ahead_begin(reader);
+	return reader->driver->ahead_begin && reader->driver->ahead_begin(reader, mode);
 }
 
 enum status store_reader_ahead_end(struct store_reader *reader, struct error *err)

@@ -47,7 +47,7 @@ struct driver {
 	/* The view is taken when this returns, not at the first read. */
 	enum status (*view_begin)(struct store_reader *on, struct error *err);
 	/* All three NULL: what is asked is answered at once. */
-	bool (*ahead_begin)(struct store_reader *on);
+	bool (*ahead_begin)(struct store_reader *on, enum ahead_mode mode);
 	enum status (*ahead_end)(struct store_reader *on, struct error *err);
 	void (*ahead_drop)(struct store_reader *on);
 

@@ -10,11 +10,12 @@ enum {
 	ANSWERS_BYTES_MAX = 32 << 20,
 };
 
-bool ahead_begin(struct store_reader *reader)
+bool ahead_begin(struct store_reader *reader, enum ahead_mode mode)
 {
 	struct postgres_reader *on = postgres_reader_of(reader);
 
 	on->ahead.is_asking = true;
+	on->ahead.mode = mode;
 	on->ahead.next = 0;
 	return true;
 }

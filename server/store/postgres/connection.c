@@ -142,7 +142,7 @@ void postgres_disconnect(struct postgres_reader *on)
 		on->pq->PQfinish(on->conn);
 	on->conn = NULL;
 	on->answered = on->sent;
-	on->is_synced = false;
+	on->is_synced = on->is_left = false;
 	on->reading = NULL;
 	for (size_t i = 0; i < POSTGRES_SLOTS; i++)
 		if (on->statements[i])

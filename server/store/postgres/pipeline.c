@@ -235,6 +235,12 @@ enum status pipeline_defer(struct postgres_reader *on, const char *sql, struct e
 	return pipeline_deferred(on, err);
 }
 
+bool pipeline_leave(struct postgres_reader *on)
+{
+	on->is_left = put_sync(on, NULL) == OK && on->pq->PQflush(on->conn) == 0;
+	return on->is_left;
+}
+
 enum status pipeline_deferred(struct postgres_reader *on, struct error *err)
 {
 	return on->sent - on->answered < DEFERRED_MAX ? OK : pipeline_settle(on, err);

@@ -79,6 +79,7 @@ struct ahead {
 	size_t answered; /* the first so many have been, or will never be */
 	size_t next; /* where the next one is most likely */
 	bool is_asking;
+	enum ahead_mode mode;
 };
 
 struct postgres_reader {
@@ -89,6 +90,7 @@ struct postgres_reader {
 	int64_t until_ms; /* of the present wait */
 	uint64_t sent, answered;
 	bool is_synced; /* a Sync is behind the last command */
+	bool is_left; /* the last command is a ROLLBACK whose answer nobody waited for */
 	uint64_t failed_at; /* the command that failed since the view, transaction or lone statement began; 0: none */
 	char failed_sqlstate[SQLSTATE_BYTES]; /* why; "": the connection was lost */
 	bool is_failed_late; /* and its statement had said OK */
@@ -207,6 +209,8 @@ enum status pipeline_sent(struct postgres_reader *on, bool is_sent, struct error
 enum status pipeline_defer(struct postgres_reader *on, const char *sql, struct error *err) MUST_CHECK;
 /* The command that was sent last is such a one. */
 enum status pipeline_deferred(struct postgres_reader *on, struct error *err) MUST_CHECK;
+/* Everything is on its way, and its answers are for whoever comes next; false: they must be waited for. */
+bool pipeline_leave(struct postgres_reader *on);
 /* Reads all answers. The first failure since failed_at was 0. */
 enum status pipeline_settle(struct postgres_reader *on, struct error *err) MUST_CHECK;
 /* All that the server says of the first command without an answer; a failure of its own is no error yet. */
@@ -224,7 +228,7 @@ enum status pipeline_result(struct postgres_reader *on, PGresult **out, struct e
 void pipeline_start_wait(struct postgres_reader *on);
 
 /* ---- ahead.c ---- */
-bool ahead_begin(struct store_reader *on);
+bool ahead_begin(struct store_reader *on, enum ahead_mode mode);
 enum status ahead_end(struct store_reader *on, struct error *err) MUST_CHECK;
 void ahead_drop(struct store_reader *on);
 /* While it asks: for what is no look-up. */
@@ -272,6 +276,8 @@ const char *postgres_column_name(const struct statement *s);
 /* ---- tx.c ---- */
 enum status postgres_run(struct store_reader *on, const char *sql, struct error *err) MUST_CHECK;
 void postgres_rollback(struct store_reader *on);
+/* Before anything that is outside of the view that was left. */
+void postgres_meet_rollback(struct postgres_reader *on);
 enum status postgres_view_begin(struct store_reader *on, struct error *err) MUST_CHECK;
 enum status postgres_tx_begin(struct store *store, struct error *err) MUST_CHECK;
 enum status postgres_tx_commit(struct store *store, struct error *err) MUST_CHECK;

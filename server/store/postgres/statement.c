@@ -70,6 +70,7 @@ enum status postgres_check_usable(struct postgres_reader *on, struct error *err)
 			*err = on->head.failure;
 		return on->failed_at ? on->head.failure.status : OK;
 	}
+	postgres_meet_rollback(on);
 	connection_renew_deadline(&on->head);
 	on->failed_at = 0;
 	return postgres_connect(on, err);
@@ -225,16 +226,19 @@ static bool take_ahead(struct statement *s)
 }
 
 /* Nobody reads the text: there was nothing to be had yet. */
-static enum status ask_ahead(struct statement *s, struct error *err)
+static enum status ask_ahead(struct statement *s, bool *has_row, struct error *err)
 {
 	struct postgres_reader *on = postgres_reader_of(s->on);
 
-	if (!ahead_note(on, statement_of(s)))
-		return error_set(err, ERR_UNAVAILABLE, "this is not asked ahead, or was");
-	TRY(send_statement(s, err));
-	ahead_sent(on);
-	TRY(pipeline_deferred(on, err));
-	return error_set(err, ERR_UNAVAILABLE, "this was asked ahead");
+	*has_row = false;
+	if (ahead_note(on, statement_of(s))) {
+		TRY(send_statement(s, err));
+		ahead_sent(on);
+		TRY(pipeline_deferred(on, err));
+	}
+	statement_of(s)->is_over = true;
+	return on->ahead.mode == AHEAD_GO_ON ? OK
+					     : error_set(err, ERR_UNAVAILABLE, "this was asked ahead, if it could be");
 }
 
 enum status postgres_statement_step(struct statement *s, bool *has_row, struct error *err)
@@ -245,7 +249,7 @@ enum status postgres_statement_step(struct statement *s, bool *has_row, struct e
 	s->column = 0;
 	if (!statement->is_sent && !take_ahead(s)) {
 		if (on->ahead.is_asking)
-			return ask_ahead(s, err);
+			return ask_ahead(s, has_row, err);
 		TRY(send_statement(s, err));
 		TRY(pipeline_read(on, statement, err));
 	}

@@ -30,14 +30,9 @@ enum status postgres_run(struct store_reader *reader, const char *sql, struct er
 	return pipeline_settle(on, err);
 }
 
-void postgres_rollback(struct store_reader *reader)
+static void end_rollback(struct postgres_reader *on)
 {
-	struct postgres_reader *on = postgres_reader_of(reader);
-
 	(void)!pipeline_settle(on, NULL);
-	if (on->conn && on->pq->PQtransactionStatus(on->conn) != PQTRANS_IDLE &&
-		pipeline_defer(on, "ROLLBACK", NULL) == OK)
-		(void)!pipeline_settle(on, NULL);
 	/* Whatever it is in: the server ends it with the connection. */
 	if (on->conn && on->pq->PQtransactionStatus(on->conn) != PQTRANS_IDLE)
 		postgres_disconnect(on);
@@ -45,8 +40,28 @@ void postgres_rollback(struct store_reader *reader)
 	on->savepoint_count = 0;
 }
 
+void postgres_rollback(struct store_reader *reader)
+{
+	struct postgres_reader *on = postgres_reader_of(reader);
+
+	ahead_drop(reader);
+	(void)!pipeline_settle(on, NULL);
+	bool is_begun = on->conn && on->pq->PQtransactionStatus(on->conn) != PQTRANS_IDLE;
+	if (is_begun && pipeline_defer(on, "ROLLBACK", NULL) == OK && !reader->is_writer && pipeline_leave(on))
+		return; /* nothing comes of it but that it is over: who asks next hears that */
+	end_rollback(on);
+}
+
+void postgres_meet_rollback(struct postgres_reader *on)
+{
+	if (on->is_left)
+		end_rollback(on);
+	on->is_left = false;
+}
+
 static enum status begin(struct postgres_reader *on, const char *sql, struct error *err)
 {
+	postgres_meet_rollback(on);
 	on->failed_at = 0;
 	on->is_failed_late = false;
 	on->savepoint_count = 0;

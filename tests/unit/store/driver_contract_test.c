@@ -573,7 +573,7 @@ static void ask_ahead(struct place *p)
 	int64_t n = 0;
 
 	put_thousand(p);
-	bool is_ahead = store_reader_ahead_begin(p->reader);
+	bool is_ahead = store_reader_ahead_begin(p->reader, AHEAD_STOP);
 	for (int64_t id = 0; is_ahead && id < 1500; id++) /* more than may be without an answer */
 		CHECK_FAILS(read_n(p->reader, id, &n, &err), ERR_UNAVAILABLE, "ahead");
 	if (is_ahead)
@@ -603,11 +603,11 @@ static void ask_in_rounds(struct place *p)
 	int64_t n = 0, next = 0;
 
 	put_thousand(p);
-	if (!store_reader_ahead_begin(p->reader))
+	if (!store_reader_ahead_begin(p->reader, AHEAD_STOP))
 		return;
 	CHECK_FAILS(read_n(p->reader, 3, &n, &err), ERR_UNAVAILABLE, "ahead");
 	CHECK_OK(store_reader_ahead_end(p->reader, &err));
-	CHECK(store_reader_ahead_begin(p->reader));
+	CHECK(store_reader_ahead_begin(p->reader, AHEAD_STOP));
 	CHECK_OK(read_n(p->reader, 3, &n, &err)); /* what follows from it can be asked */
 	CHECK_FAILS(read_n(p->reader, n, &next, &err), ERR_UNAVAILABLE, "ahead");
 	CHECK_FAILS(connection_run(p->reader, "SELECT 1", &err), ERR_UNAVAILABLE, "ahead");

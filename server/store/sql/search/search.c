@@ -312,6 +312,18 @@ static enum status search_by_columns(struct store_reader *reader, struct arena *
 	return is_there ? search_pick(&memory, sort, &found, from, search->limit, page, err) : OK;
 }
 
+static enum status ask_rows(
+	struct store_reader *reader, struct arena *arena, const struct search_page *page, struct error *err)
+{
+	struct job_row row;
+
+	if (!store_reader_ahead_begin(reader, AHEAD_STOP))
+		return OK;
+	for (size_t i = 0; i < page->count; i++)
+		(void)!store_read_job_by_id(reader, arena, page->places[i].job_id, &row, NULL);
+	return store_reader_ahead_end(reader, err);
+}
+
 /* A column may be newer than the view, and hold a job that is not there yet. order "": no cursors are wanted. */
 static enum status read_rows(struct store_reader *reader, struct arena *arena, const struct search_page *page,
 	struct span order, struct job_search_result *out, struct error *err)
@@ -322,6 +334,7 @@ static enum status read_rows(struct store_reader *reader, struct arena *arena, c
 	out->cursors = arena_alloc(arena, (page->count + 1) * sizeof *out->cursors);
 	if (!out->rows || !out->cursors)
 		return error_no_memory(err);
+	TRY(ask_rows(reader, arena, page, err));
 	for (size_t i = 0; i < page->count; i++) {
 		enum status status =
 			store_read_job_by_id(reader, arena, page->places[i].job_id, &out->rows[out->count], &missing);
@@ -331,6 +344,7 @@ static enum status read_rows(struct store_reader *reader, struct arena *arena, c
 			TRY(search_cursor_print(order, &page->places[i], arena, &out->cursors[out->count], err));
 		out->count += status == OK;
 	}
+	store_reader_ahead_drop(reader);
 	return OK;
 }
 
