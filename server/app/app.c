@@ -392,6 +392,7 @@ static enum status start_listening(struct app *app, struct error *err)
 		.tls_key_file = options_text(o, "tls-key"),
 		.allowed_hosts = options_text(o, "allowed-host"),
 		.public_url = options_text(o, "public-url"),
+		.cors_origins = options_text(o, "cors-origins"),
 		.rate_requests_per_s = (uint64_t)options_i64(o, "rate-requests"),
 		.rate_bytes_per_s = (uint64_t)options_i64(o, "rate-bytes"),
 		.rate_cpu_ms_per_s = (uint64_t)options_i64(o, "rate-cpu-ms"),

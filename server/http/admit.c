@@ -103,7 +103,23 @@ static enum status answer_without_handler(struct exchange *exchange, unsigned al
 		atomic_fetch_add(&exchange->server->counters.errors_4xx, 1);
 	}
 	http_response_header(exchange->reply, "Allow", "%s", text);
+	if (exchange->is_across) {
+		http_response_header(exchange->reply, "Access-Control-Allow-Methods", "GET, POST");
+		http_response_header(
+			exchange->reply, "Access-Control-Allow-Headers", "Authorization, Content-Type, If-None-Match");
+		http_response_header(exchange->reply, "Access-Control-Max-Age", "600");
+	}
 	return OK;
+}
+
+/* Pages that --cors-origins names may read what a token in their header may, and change nothing. */
+static bool may_read_across(const struct exchange *exchange)
+{
+	const struct http_route *route = exchange->route;
+	bool is_question = exchange->request.method == HTTP_OPTIONS;
+	bool is_read = route && (route->scope == SCOPE_READ || route->scope == SCOPE_PUBLIC) && !route->audit;
+
+	return (is_question || is_read) && guard_is_reader(exchange->server->guard, header(exchange, "Origin"));
 }
 
 /* Pages of other sites may link to what is public, and nothing else. */
@@ -111,7 +127,7 @@ static enum status check_origin(const struct exchange *exchange, struct error *e
 {
 	const struct http_route *route = exchange->route;
 
-	if (route && route->scope == SCOPE_PUBLIC && exchange->request.method == HTTP_GET)
+	if (exchange->is_across || (route && route->scope == SCOPE_PUBLIC && exchange->request.method == HTTP_GET))
 		return OK;
 	return guard_check_origin(exchange->server->guard, header(exchange, "Host"), header(exchange, "Origin"),
 		header(exchange, "Sec-Fetch-Site"), err);
@@ -143,7 +159,8 @@ static enum status authenticate(struct exchange *exchange, struct error *err)
 	if (exchange->route->admit)
 		return count_refusal(exchange,
 			exchange->route->admit(exchange_context(exchange), &exchange->request, principal, err));
-	struct span token = guard_token(header(exchange, "Authorization"), header(exchange, "Cookie"));
+	struct span cookie = exchange->is_across ? SPAN("") : header(exchange, "Cookie");
+	struct span token = guard_token(header(exchange, "Authorization"), cookie);
 	bool is_public = exchange->route->scope == SCOPE_PUBLIC;
 
 	if (is_public && !token.len)
@@ -208,6 +225,7 @@ enum status admit(struct exchange *exchange, struct error *err)
 	TRY(check_host(exchange, err));
 	TRY(check_authority(exchange, err));
 	bool has_leave = is_signed(exchange);
+	exchange->is_across = may_read_across(exchange);
 	if (!has_leave)
 		TRY(check_origin(exchange, err));
 	if (!match.route)

@@ -55,6 +55,7 @@ struct exchange {
 	enum phase phase;
 	struct http_response *reply;
 	bool must_close; /* the connection serves no further request */
+	bool is_across; /* of a page of elsewhere that may read: its answer says so, and no cookie counts */
 	bool is_slow; /* it keeps to the workers for such */
 	bool is_underway; /* the whole request is here: the server's end waits for the reply */
 

@@ -9,7 +9,35 @@ struct guard {
 	char *listen;
 	char *allowed_hosts;
 	char *public_url;
+	char *cors_origins;
 };
+
+/* scheme://host[:port] */
+static bool is_origin(struct span text)
+{
+	ptrdiff_t at = span_find(text, SPAN("://"));
+	bool is_web = span_starts_with(text, SPAN("http://")) || span_starts_with(text, SPAN("https://"));
+	struct span rest = is_web ? span_skip(text, (size_t)at + 3) : SPAN("");
+
+	for (size_t i = 0; i < rest.len; i++)
+		if (rest.ptr[i] <= ' ' || rest.ptr[i] >= 0x7f || rest.ptr[i] == '/' || rest.ptr[i] == '*')
+			return false;
+	return rest.len > 0;
+}
+
+static enum status check_readers(struct span list, struct error *err)
+{
+	struct span entry;
+
+	while (span_next(&list, ',', &entry)) {
+		entry = span_trim(entry);
+		if (entry.len && !is_origin(entry))
+			return error_set_field(err, ERR_INVALID, "cors-origins",
+				"--cors-origins: '%.*s' is no origin, as https://notebooks.example.org is",
+				SPAN_ARGS(entry));
+	}
+	return OK;
+}
 
 enum status guard_new(struct guard **out, const struct guard_options *options, struct error *err)
 {
@@ -17,8 +45,10 @@ enum status guard_new(struct guard **out, const struct guard_options *options, s
 
 	if (!guard || !(guard->listen = mem_copy_string(options->listen)) ||
 		!(guard->allowed_hosts = mem_copy_string(options->allowed_hosts ? options->allowed_hosts : "")) ||
-		!(guard->public_url = mem_copy_string(options->public_url ? options->public_url : "")))
+		!(guard->public_url = mem_copy_string(options->public_url ? options->public_url : "")) ||
+		!(guard->cors_origins = mem_copy_string(options->cors_origins ? options->cors_origins : "")))
 		return error_no_memory(err);
+	TRY(check_readers(span_from(guard->cors_origins), err));
 	guard->is_tls = options->is_tls;
 	*out = TAKE(guard);
 	return OK;
@@ -31,6 +61,7 @@ void guard_free(struct guard *guard)
 	mem_free(guard->listen);
 	mem_free(guard->allowed_hosts);
 	mem_free(guard->public_url);
+	mem_free(guard->cors_origins);
 	mem_free(guard);
 }
 
@@ -142,6 +173,21 @@ enum status guard_check_origin(
 		return OK;
 	return error_set(err, ERR_FORBIDDEN, "another site's page made this request (Sec-Fetch-Site: %.*s)",
 		(int)(fetch_site.len > 40 ? 40 : fetch_site.len), fetch_site.ptr);
+}
+
+bool guard_has_readers(const struct guard *guard)
+{
+	return guard->cors_origins[0] != 0;
+}
+
+bool guard_is_reader(const struct guard *guard, struct span origin)
+{
+	struct span rest = span_from(guard->cors_origins), entry;
+
+	while (origin.len && span_next(&rest, ',', &entry))
+		if (span_equal_fold(span_trim(entry), origin))
+			return true;
+	return false;
 }
 
 /* Of a session, not of a token: a cookie of an older server, or one that somebody has set by hand, lets nobody in. */

@@ -17,6 +17,7 @@ struct guard_options {
 	const char *allowed_hosts; /* separated by commas; NULL as "" */
 	const char *public_url; /* NULL as "" */
 	bool is_tls;
+	const char *cors_origins; /* whose pages may read, separated by commas; NULL as "" */
 };
 
 enum status guard_new(struct guard **out, const struct guard_options *options, struct error *err) MUST_CHECK;
@@ -30,6 +31,11 @@ enum status guard_check_host(const struct guard *guard, struct span host, struct
 /* Both headers may be empty. ERR_FORBIDDEN when another site's page made the request. */
 enum status guard_check_origin(const struct guard *guard, struct span host, struct span origin, struct span fetch_site,
 	struct error *err) MUST_CHECK;
+
+/* Is there any page of elsewhere that may read? Then what is answered depends on Origin. */
+bool guard_has_readers(const struct guard *guard);
+/* Is it of a page that may read, by a token in its header, never by a cookie? */
+bool guard_is_reader(const struct guard *guard, struct span origin);
 
 /*
  * The token of "Authorization: Bearer TOKEN", else of the cookie smfleet_session, whose value is a session (sms_…), not a token

@@ -186,6 +186,7 @@ struct http_options {
 	const char *tls_key_file;
 	const char *allowed_hosts; /* separated by commas, beside localhost, literal addresses and what it listens on */
 	const char *public_url; /* "" or the origin that browsers see behind a proxy */
+	const char *cors_origins; /* whose pages may read, by a token in their header; separated by commas */
 	uint64_t rate_requests_per_s; /* per principal, 0: no limit; bursts of 2 s */
 	uint64_t rate_bytes_per_s;
 	uint64_t rate_cpu_ms_per_s; /* of slow requests; bursts of 60 s */

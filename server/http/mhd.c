@@ -5,6 +5,7 @@
 #include <microhttpd.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <stdio.h>
 #include <sys/socket.h>
 
 /* Request headers, read buffer and reply headers of one connection: 1000 subscribers must stay cheap. */
@@ -188,6 +189,21 @@ static void add_header(void *context, const char *name, const char *value)
 	MHD_add_response_header(context, name, value);
 }
 
+/* For the browser of a page of elsewhere (Fetch, CORS protocol). Without Allow-Credentials: cookies never count. */
+static void add_leave(const struct exchange *exchange, struct MHD_Response *response)
+{
+	char origin[512];
+
+	if (!guard_has_readers(exchange->server->guard))
+		return;
+	add_header(response, "Vary", "Origin");
+	if (!exchange->is_across)
+		return;
+	snprintf(origin, sizeof origin, "%.*s", SPAN_ARGS(http_request_header(&exchange->request, "Origin")));
+	add_header(response, "Access-Control-Allow-Origin", origin);
+	add_header(response, "Access-Control-Expose-Headers", "ETag, Retry-After, Server-Timing");
+}
+
 static struct MHD_Response *make_response(struct exchange *exchange, bool is_stream)
 {
 	struct http_response *reply = exchange->reply;
@@ -208,6 +224,7 @@ static struct MHD_Response *make_response(struct exchange *exchange, bool is_str
 	if (!response)
 		return NULL;
 	response_each_header(reply, add_header, response);
+	add_leave(exchange, response);
 	if (exchange->must_close)
 		MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
 	return response;

@@ -126,8 +126,11 @@ static enum status make_parts(struct http_server *server, struct error *err)
 
 	TRY(read_tls(server, err));
 	TRY(guard_new(&server->guard,
-		&(struct guard_options){
-			options->listen, options->allowed_hosts, options->public_url, server->tls_key != NULL},
+		&(struct guard_options){.listen = options->listen,
+			.allowed_hosts = options->allowed_hosts,
+			.public_url = options->public_url,
+			.cors_origins = options->cors_origins,
+			.is_tls = server->tls_key != NULL},
 		err));
 	if (!(server->rate = rate_new(
 		      options->rate_requests_per_s, options->rate_bytes_per_s, options->rate_cpu_ms_per_s)))

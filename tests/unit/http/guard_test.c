@@ -5,7 +5,7 @@ static struct guard *make(const char *listen, const char *hosts, const char *url
 {
 	struct guard *guard = NULL;
 
-	CHECK_OK(guard_new(&guard, &(struct guard_options){listen, hosts, url, is_tls}, &err));
+	CHECK_OK(guard_new(&guard, &(struct guard_options){listen, hosts, url, is_tls, NULL}, &err));
 	return guard;
 }
 
