@@ -346,6 +346,11 @@ static const struct http_route routes[] = {
 		.handler = api_delivery_retry, .query = "", .max_body_bytes = SMALL_BYTES, .audit = "webhooks",
 		.body = "", .summary = "Send a message to a webhook again"},
 
+	{HTTP_POST, "/mcp", SCOPE_READ, ROUTE_WORKER, .handler = api_mcp, .is_slow = api_is_slow, .query = "",
+		.max_body_bytes = SMALL_BYTES, .body = "jsonrpc!:string method:string id:string|integer params:object",
+		.summary = "The Model Context Protocol: tools to read jobs, logs, points and incidents"},
+	{HTTP_GET, "/mcp", SCOPE_READ, ROUTE_WORKER, .handler = api_mcp_stream, .query = "",
+		.summary = "Nothing is sent to MCP's clients unasked: 405"},
 	{HTTP_GET, "/dl/{file}", SCOPE_PUBLIC, ROUTE_WORKER, .handler = api_download, .query = "",
 		.summary =
 			"Download a client: sm-ship-x86_64, sm-ship-aarch64, sm_ship.py, sm_search.py, the Python package, or their SHA256SUMS"},

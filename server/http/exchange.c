@@ -29,18 +29,23 @@ struct workers *exchange_workers(const struct exchange *exchange)
 	return exchange->is_slow ? exchange->server->slow_workers : exchange->server->workers;
 }
 
+static struct exchange *of_request(const struct http_request *request)
+{
+	while (request->asked_by)
+		request = request->asked_by;
+	return (struct exchange *)((char *)request - offsetof(struct exchange, request));
+}
+
 bool http_request_is_over(const struct http_request *request)
 {
-	const struct exchange *exchange =
-		(const struct exchange *)((const char *)request - offsetof(struct exchange, request));
+	const struct exchange *exchange = of_request(request);
 
 	return atomic_load(&exchange->server->is_quiescing) || mhd_has_left(exchange->connection);
 }
 
 void http_request_charge(const struct http_request *request, int64_t cpu_ns)
 {
-	const struct exchange *exchange =
-		(const struct exchange *)((const char *)request - offsetof(struct exchange, request));
+	const struct exchange *exchange = of_request(request);
 
 	if (exchange->is_slow)
 		rate_charge_cpu(exchange->server->rate, &request->principal, cpu_ns, clock_mono_ms());
@@ -332,7 +337,7 @@ static struct exchange *exchange_of(struct http_deferred *handle)
 
 struct http_deferred *http_defer(const struct http_request *request)
 {
-	struct exchange *exchange = (struct exchange *)((char *)request - offsetof(struct exchange, request));
+	struct exchange *exchange = of_request(request);
 
 	atomic_store(&exchange->deferred.answerers, 2);
 	exchange->deferred.is_deferred = true;

@@ -24,6 +24,8 @@ struct request_pairs {
 
 struct http_request {
 	struct arena *arena;
+	const struct http_request
+		*asked_by; /* of a question that a handler asks another one: its own request; else NULL */
 	enum http_method method; /* GET for HEAD; 0: none that we know */
 	bool is_head;
 	bool is_http_10;
