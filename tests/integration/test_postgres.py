@@ -3,6 +3,7 @@
 import contextlib
 import http.client
 import json
+import random
 import re
 import threading
 import time
@@ -311,6 +312,46 @@ def test_kill_loses_nothing_that_was_acknowledged(make):
         for sender in senders:
             sender.check(server)
     server.wait_for_points("j", "train:loss", senders[0].lines)
+
+
+class LargeSender(threading.Thread):
+    """Posts bodies that do not compress, one after the other, until the server is gone: each is a record of several parts."""
+
+    def __init__(self, server, job, bodies):
+        super().__init__(daemon=True)
+        self.server, self.job, self.bodies, self.taken = server, job, bodies, 0
+
+    def run(self):
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            while self.server.post(f"/api/v1/logs?job={self.job}&stream=algo-1", "".join(line + "\n" for line in self.body(self.taken))).status == 200:
+                self.taken += 1
+
+    def body(self, number):
+        return self.bodies[number % len(self.bodies)]
+
+    def check(self, server):
+        """What was on its way may be there in part: a long body is several slices."""
+        texts = [row["text"] for row in server.lines(self.job)]
+        known = [line for number in range(self.taken) for line in self.body(number)]
+        assert texts[: len(known)] == known
+        assert texts[len(known):] == self.body(self.taken)[: len(texts) - len(known)]
+
+
+def test_kill_within_records_of_several_parts_loses_nothing(make, cluster):
+    server = make("large").start()
+    chance = random.Random(7)
+    bodies = [[chance.randbytes(500).hex() for _ in range(1300)] for _ in range(2)]
+    parts = []
+    for kill in range(KILLS):
+        sender = LargeSender(server, f"j{kill}", bodies)
+        sender.start()
+        wait_until(lambda one=sender, enough=1 + kill: one.taken >= enough, what="records that were taken")
+        server.kill()
+        sender.join(PATIENCE_S)
+        parts.append(int(cluster.psql(f"SELECT coalesce(max(part) + 1, 0) FROM {server.schema}.journal")))
+        server.start()
+        sender.check(server)
+    assert max(parts) > 1, parts
 
 
 def test_a_database_that_is_killed_and_comes_back_needs_no_restart_of_ours(make):

@@ -45,6 +45,18 @@ int64_t connection_listens_since_ms(const struct store_reader *on);
 /* The store's; NULL: what a search needs is read for it alone. */
 struct search_cache *connection_search(const struct store_reader *on);
 
+/* ---- the journal ---- */
+struct journal_place {
+	int64_t slot; /* of all parts of a record */
+	size_t part_bytes; /* the most of one */
+	/* Rows that are not needed any more are not deleted: the counter 'journal' says which is the first that is, and the driver
+	 * forgets those before it at checkpoints. */
+	bool is_ring;
+};
+/* Where a record of so many bytes goes. 0: it is only asked. */
+enum status tx_journal_place(
+	struct store_tx *tx, uint64_t bytes, struct journal_place *out, struct error *err) MUST_CHECK;
+
 /* ---- what the database holds ---- */
 enum { TABLE_KEY_MAX = 8 };
 struct table_shape {

@@ -59,6 +59,9 @@ struct driver {
 	void (*tx_undo)(struct store *store); /* the same */
 	size_t (*tx_changed_rows)(struct store *store);
 
+	/* As connection.h says; NULL: a record is one row, which is deleted. */
+	enum status (*journal_place)(struct store_tx *tx, uint64_t bytes, struct journal_place *out, struct error *err);
+
 	/* ---- the whole database ---- */
 	/* Gives (table, column, place in the key from 1 or 0), in the order of tables and of their columns. */
 	const char *tables_sql;
