@@ -225,6 +225,29 @@ def test_what_no_column_holds_is_found_all_the_same(make, cluster, on):
         assert reply.status == 422 and detail in reply.body["detail"], (query, reply)
 
 
+def test_a_search_that_runs_out_of_time_gives_what_it_has(make, cluster):
+    """It ends its view there, in which the rows were to be read. No row of what it found is, as that would wait, too."""
+    server = make("hurried", "--job-search-ms", "300").start()
+    for name in "ab":
+        assert server.post("/api/v1/jobs", json={"TrainingJobName": name}).status == 201
+    assert server.post("/api/v1/jobs/b/transitions", json={"SecondaryStatus": "Failed", "StatusMessage": "the disk is full"}).status == 204
+    query = urlencode({"q": "SecondaryStatusTransitions.StatusMessage~disk", "sort": "name", "total": "true"})
+
+    def jobs():
+        reply = server.get("/api/v1/jobs?" + query)
+        assert reply.status == 200, reply
+        return [job["TrainingJobName"] for job in reply.body["jobs"]], reply.body.get("partial", False)
+
+    wait_until(lambda: jobs() == (["b"], False), what="the job")
+    session = cluster.session()
+    session.run(f"BEGIN; LOCK TABLE {server.schema}.transitions IN ACCESS EXCLUSIVE MODE;")
+    try:
+        assert jobs() == ([], True)
+    finally:
+        session.close()
+    wait_until(lambda: jobs() == (["b"], False), what="the job again")
+
+
 def test_what_postgresql_cannot_say_is_said(make):
     server = make("limits").start()
     assert server.get("/api/v1/fleet").body["ingest"]["disk_free_bytes"] is None

@@ -33,6 +33,8 @@ enum status connection_number(struct store_reader *on, const char *sql, int64_t 
 void connection_rollback(struct store_reader *on);
 
 bool connection_is_in_view(const struct store_reader *on); /* between begin and end */
+/* Where a statement that was cut off by its deadline ended the view, too: it is taken anew. */
+enum status connection_mend_view(struct store_reader *on, struct error *err) MUST_CHECK;
 /* Monotonic; 0: none. */
 int64_t connection_deadline_ms(const struct store_reader *on);
 void connection_set_deadline_ms(struct store_reader *on, int64_t deadline_ms);

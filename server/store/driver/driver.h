@@ -51,6 +51,8 @@ struct driver {
 	enum status (*ahead_end)(struct store_reader *on, struct error *err);
 	void (*ahead_drop)(struct store_reader *on);
 
+	bool (*view_is_lost)(const struct store_reader *on); /* NULL: no view of its is lost before its end */
+
 	/* ---- the writer's transaction; what is left after an error is for rollback ---- */
 	enum status (*tx_begin)(struct store *store, struct error *err);
 	enum status (*tx_commit)(struct store *store, struct error *err);

@@ -184,6 +184,7 @@ const struct driver postgres_driver = {
 	.ahead_begin = ahead_begin,
 	.ahead_end = ahead_end,
 	.ahead_drop = ahead_drop,
+	.view_is_lost = postgres_view_is_lost,
 	.tx_begin = postgres_tx_begin,
 	.tx_commit = postgres_tx_commit,
 	.tx_savepoint = postgres_tx_savepoint,

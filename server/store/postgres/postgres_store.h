@@ -261,6 +261,7 @@ bool ahead_keep(struct postgres_reader *on, PGresult *result);
 
 /* ---- statement.c ---- */
 extern const struct driver postgres_driver;
+bool postgres_view_is_lost(const struct store_reader *on);
 /* It may begin a command: within a view or transaction that is whole, else on a connection that is there. */
 enum status postgres_check_usable(struct postgres_reader *on, struct error *err) MUST_CHECK;
 void postgres_statement_free(const struct libpq *pq, struct postgres_statement *statement);
