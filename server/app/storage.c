@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ASK_AGAIN_MS = 200, HOST_BYTES = 256, SOCKET_HASH_BYTES = 6 };
+enum { ASK_AGAIN_MS = 200, ASK_AGAIN_MAX_MS = 2000, HOST_BYTES = 256, SOCKET_HASH_BYTES = 6 };
 
 bool storage_is_postgres(const struct options *options)
 {
@@ -139,9 +139,14 @@ static bool waits(void *context, const struct error *why)
 	if (why->status != storage->waits_for)
 		log_line(why->status == ERR_CONFLICT ? LOG_INFO : LOG_WARNING, "standby", "port=%u why=\"%s\"",
 			storage->port, why->text);
+	/* Of a database that is away each question is a connection more. */
+	bool is_longer = why->status != ERR_CONFLICT && why->status == storage->waits_for;
+	storage->wait_ms = !is_longer || !storage->wait_ms ? ASK_AGAIN_MS : storage->wait_ms * 2;
+	if (storage->wait_ms > ASK_AGAIN_MAX_MS)
+		storage->wait_ms = ASK_AGAIN_MAX_MS;
 	storage->waits_for = why->status;
 	storage->has_waited = true;
-	return poll(&signals, 1, ASK_AGAIN_MS) <= 0 || goes_on_after_signal(storage);
+	return poll(&signals, 1, storage->wait_ms) <= 0 || goes_on_after_signal(storage);
 }
 
 static void ended(void *context, const struct error *why)

@@ -22,6 +22,7 @@ struct storage {
 	atomic_bool has_ended;
 	bool has_waited;
 	enum status waits_for; /* the last reason's, of which the log knows */
+	int wait_ms; /* before the lease is asked for again */
 	bool is_told_to_stop, is_told_to_reload; /* while it waited */
 	char name[STORAGE_NAME_BYTES];
 	struct store_ownership ownership;

@@ -3,6 +3,7 @@
 import contextlib
 import http.client
 import json
+import random
 import re
 import threading
 import time
@@ -224,6 +225,29 @@ def test_what_no_column_holds_is_found_all_the_same(make, cluster, on):
         assert reply.status == 422 and detail in reply.body["detail"], (query, reply)
 
 
+def test_a_search_that_runs_out_of_time_gives_what_it_has(make, cluster):
+    """It ends its view there, in which the rows were to be read. No row of what it found is, as that would wait, too."""
+    server = make("hurried", "--job-search-ms", "300").start()
+    for name in "ab":
+        assert server.post("/api/v1/jobs", json={"TrainingJobName": name}).status == 201
+    assert server.post("/api/v1/jobs/b/transitions", json={"SecondaryStatus": "Failed", "StatusMessage": "the disk is full"}).status == 204
+    query = urlencode({"q": "SecondaryStatusTransitions.StatusMessage~disk", "sort": "name", "total": "true"})
+
+    def jobs():
+        reply = server.get("/api/v1/jobs?" + query)
+        assert reply.status == 200, reply
+        return [job["TrainingJobName"] for job in reply.body["jobs"]], reply.body.get("partial", False)
+
+    wait_until(lambda: jobs() == (["b"], False), what="the job")
+    session = cluster.session()
+    session.run(f"BEGIN; LOCK TABLE {server.schema}.transitions IN ACCESS EXCLUSIVE MODE;")
+    try:
+        assert jobs() == ([], True)
+    finally:
+        session.close()
+    wait_until(lambda: jobs() == (["b"], False), what="the job again")
+
+
 def test_what_postgresql_cannot_say_is_said(make):
     server = make("limits").start()
     assert server.get("/api/v1/fleet").body["ingest"]["disk_free_bytes"] is None
@@ -311,6 +335,46 @@ def test_kill_loses_nothing_that_was_acknowledged(make):
         for sender in senders:
             sender.check(server)
     server.wait_for_points("j", "train:loss", senders[0].lines)
+
+
+class LargeSender(threading.Thread):
+    """Posts bodies that do not compress, one after the other, until the server is gone: each is a record of several parts."""
+
+    def __init__(self, server, job, bodies):
+        super().__init__(daemon=True)
+        self.server, self.job, self.bodies, self.taken = server, job, bodies, 0
+
+    def run(self):
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            while self.server.post(f"/api/v1/logs?job={self.job}&stream=algo-1", "".join(line + "\n" for line in self.body(self.taken))).status == 200:
+                self.taken += 1
+
+    def body(self, number):
+        return self.bodies[number % len(self.bodies)]
+
+    def check(self, server):
+        """What was on its way may be there in part: a long body is several slices."""
+        texts = [row["text"] for row in server.lines(self.job)]
+        known = [line for number in range(self.taken) for line in self.body(number)]
+        assert texts[: len(known)] == known
+        assert texts[len(known):] == self.body(self.taken)[: len(texts) - len(known)]
+
+
+def test_kill_within_records_of_several_parts_loses_nothing(make, cluster):
+    server = make("large").start()
+    chance = random.Random(7)
+    bodies = [[chance.randbytes(500).hex() for _ in range(1300)] for _ in range(2)]
+    parts = []
+    for kill in range(KILLS):
+        sender = LargeSender(server, f"j{kill}", bodies)
+        sender.start()
+        wait_until(lambda one=sender, enough=1 + kill: one.taken >= enough, what="records that were taken")
+        server.kill()
+        sender.join(PATIENCE_S)
+        parts.append(int(cluster.psql(f"SELECT coalesce(max(part) + 1, 0) FROM {server.schema}.journal")))
+        server.start()
+        sender.check(server)
+    assert max(parts) > 1, parts
 
 
 def test_a_database_that_is_killed_and_comes_back_needs_no_restart_of_ours(make):

@@ -1,6 +1,7 @@
 """A migration of a PostgreSQL schema that takes its time, and an owner that sleeps in it."""
 
 import contextlib
+import random
 import signal
 
 import pytest
@@ -44,6 +45,41 @@ def test_a_migration_may_take_longer_than_a_minute(tmp_path, cluster):
 
 def older_schema(server):
     server.postgres.psql(f"UPDATE {server.schema}.settings SET value = convert_to('46', 'UTF8') WHERE key = 'schema_version'")
+
+
+def journal_of_before(server):
+    """As version 48 had it: a row a record, all in one table."""
+    server.postgres.psql(f"""BEGIN; SET LOCAL search_path TO {server.schema};
+        ALTER TABLE journal RENAME TO ring; ALTER INDEX journal_pkey RENAME TO ring_pkey;
+        CREATE TABLE journal (seq bigint NOT NULL, record bytea NOT NULL, PRIMARY KEY (seq));
+        INSERT INTO journal SELECT seq, string_agg(record, ''::bytea ORDER BY part) FROM ring GROUP BY seq;
+        DROP TABLE ring; DELETE FROM counters WHERE name = 'journal';
+        UPDATE settings SET value = convert_to('48', 'UTF8') WHERE key = 'schema_version'; COMMIT;""")
+
+
+def test_what_a_journal_of_before_holds_is_kept(tmp_path, cluster):
+    """Records of one byte up to some that are in several parts now."""
+    chance = random.Random(19)
+    texts = [chance.randbytes(length).hex() for length in (1, 500, *[30_000] * 40)]
+    server = Server(tmp_path, postgres=cluster).start()
+    for text in texts[:2]:
+        server.send("j", text)
+    server.send("j", texts[2:])
+    server.kill()
+    journal_of_before(server)
+
+    def number(what):
+        return int(cluster.psql(f"SELECT {what} FROM {server.schema}.journal"))
+
+    before = number("count(*)"), number("sum(length(record))")
+    assert number("max(length(record))") > 524288, "a record that is two parts now"
+    server.start()
+    assert [row["text"] for row in server.lines("j")] == texts
+    server.kill()
+    assert number("count(DISTINCT seq)") <= before[0] + 1 and number("max(length(record))") <= 524288
+    server.start()
+    assert [row["text"] for row in server.lines("j")] == texts
+    server.stop()
 
 
 def test_an_owner_that_sleeps_in_a_migration_is_taken_over_from(tmp_path, cluster):

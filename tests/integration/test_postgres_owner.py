@@ -412,6 +412,26 @@ def test_who_is_given_nothing_is_told_what_is_missing(server, cluster):
     assert facts["grants"] == "all that a server needs" and facts["schema"].startswith(f"{server.schema}, version "), done
 
 
+def test_a_role_that_may_not_truncate_deletes_and_is_told_of_it(server, cluster):
+    server.start()
+    server.stop()
+    parts = ", ".join(f"{server.schema}.journal_{slot}" for slot in range(4))
+    cluster.psql(f"""DROP ROLE IF EXISTS deleter; CREATE ROLE deleter LOGIN; GRANT USAGE ON SCHEMA {server.schema} TO deleter;
+        GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {server.schema} TO deleter;""")
+    options = [one.replace("sm@", "deleter@") for one in server.database_options()]
+    server.database_options = lambda: options
+    server.start().send("j", "step: 1 loss: 1.5")
+    server.wait_for_log("event=journal_not_truncated")
+    assert "journal_0" in doctor(server)[1]["grants"]
+    server.kill()
+    cluster.psql(f"GRANT TRUNCATE ON {parts} TO deleter")
+    assert doctor(server)[1]["grants"] == "all that a server needs"
+    server.start()
+    assert [row["text"] for row in server.lines("j")] == ["step: 1 loss: 1.5"]
+    server.stop()
+    cluster.psql("DROP OWNED BY deleter; DROP ROLE deleter")
+
+
 # ---- what is refused at the start ----
 
 

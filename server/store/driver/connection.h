@@ -33,6 +33,8 @@ enum status connection_number(struct store_reader *on, const char *sql, int64_t 
 void connection_rollback(struct store_reader *on);
 
 bool connection_is_in_view(const struct store_reader *on); /* between begin and end */
+/* Where a statement that was cut off by its deadline ended the view, too: it is taken anew. */
+enum status connection_mend_view(struct store_reader *on, struct error *err) MUST_CHECK;
 /* Monotonic; 0: none. */
 int64_t connection_deadline_ms(const struct store_reader *on);
 void connection_set_deadline_ms(struct store_reader *on, int64_t deadline_ms);
@@ -44,6 +46,18 @@ void connection_interrupt(struct store_reader *on);
 int64_t connection_listens_since_ms(const struct store_reader *on);
 /* The store's; NULL: what a search needs is read for it alone. */
 struct search_cache *connection_search(const struct store_reader *on);
+
+/* ---- the journal ---- */
+struct journal_place {
+	int64_t slot; /* of all parts of a record */
+	size_t part_bytes; /* the most of one */
+	/* Rows that are not needed any more are not deleted: the counter 'journal' says which is the first that is, and the driver
+	 * forgets those before it at checkpoints. */
+	bool is_ring;
+};
+/* Where a record of so many bytes goes. 0: it is only asked. */
+enum status tx_journal_place(
+	struct store_tx *tx, uint64_t bytes, struct journal_place *out, struct error *err) MUST_CHECK;
 
 /* ---- what the database holds ---- */
 enum { TABLE_KEY_MAX = 8 };

@@ -93,6 +93,14 @@ enum status store_reader_begin(struct store_reader *reader, struct error *err)
 	return status;
 }
 
+enum status connection_mend_view(struct store_reader *on, struct error *err)
+{
+	if (!on->is_in_snapshot || !on->driver->view_is_lost || !on->driver->view_is_lost(on))
+		return OK;
+	on->driver->rollback(on);
+	return on->driver->view_begin(on, err);
+}
+
 void store_reader_end(struct store_reader *reader)
 {
 	if (reader->is_writer)

@@ -51,6 +51,8 @@ struct driver {
 	enum status (*ahead_end)(struct store_reader *on, struct error *err);
 	void (*ahead_drop)(struct store_reader *on);
 
+	bool (*view_is_lost)(const struct store_reader *on); /* NULL: no view of its is lost before its end */
+
 	/* ---- the writer's transaction; what is left after an error is for rollback ---- */
 	enum status (*tx_begin)(struct store *store, struct error *err);
 	enum status (*tx_commit)(struct store *store, struct error *err);
@@ -58,6 +60,9 @@ struct driver {
 	enum status (*tx_release)(struct store *store, struct error *err); /* of the newest; undo follows a failure */
 	void (*tx_undo)(struct store *store); /* the same */
 	size_t (*tx_changed_rows)(struct store *store);
+
+	/* As connection.h says; NULL: a record is one row, which is deleted. */
+	enum status (*journal_place)(struct store_tx *tx, uint64_t bytes, struct journal_place *out, struct error *err);
 
 	/* ---- the whole database ---- */
 	/* Gives (table, column, place in the key from 1 or 0), in the order of tables and of their columns. */

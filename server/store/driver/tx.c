@@ -83,6 +83,14 @@ size_t tx_changed_rows(struct store_tx *tx)
 	return tx->store->driver->tx_changed_rows(tx->store);
 }
 
+enum status tx_journal_place(struct store_tx *tx, uint64_t bytes, struct journal_place *out, struct error *err)
+{
+	const struct driver *driver = tx->store->driver;
+
+	*out = (struct journal_place){.part_bytes = SIZE_MAX};
+	return driver->journal_place ? driver->journal_place(tx, bytes, out, err) : OK;
+}
+
 enum status tx_note_change(struct store_tx *tx, int64_t job_id, unsigned changes, struct error *err)
 {
 	if (!tx->search_version)

@@ -25,7 +25,7 @@ static enum status list(struct store_reader *reader, const char *sql, struct buf
 static const char SHAPE[] =
 	"SELECT v.line FROM (SELECT 'table ' || c.relname || '.' || a.attname AS line FROM pg_class AS c"
 	" JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped"
-	" WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND c.relname NOT IN ('lease', 'fence')"
+	" WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relname NOT IN ('lease', 'fence')"
 	" UNION ALL SELECT 'index ' || c.relname FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid"
 	" WHERE c.relnamespace = current_schema()::regnamespace AND NOT i.indisprimary) AS v ORDER BY v.line COLLATE \"C\"";
 

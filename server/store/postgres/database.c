@@ -1,6 +1,6 @@
 #include "store/postgres/postgres_store.h"
 
-enum { WRITE_LIMIT_MS = 7000, CONNECT_LIMIT_S = 3, SCHEMA_BYTES_MAX = 63 };
+enum { WRITE_LIMIT_MS = 7000, CONNECT_LIMIT_S = 3, SCHEMA_BYTES_MAX = 63, SLOT_BYTES = 16 << 20 };
 
 static void close_all(struct store *closed)
 {
@@ -38,6 +38,7 @@ static enum status open_all(struct postgres_store *store, const struct postgres_
 	target->write_limit_ms = options->write_limit_ms ? options->write_limit_ms : WRITE_LIMIT_MS;
 	target->statement_limit_ms = options->statement_limit_ms ? options->statement_limit_ms : target->write_limit_ms;
 	target->connect_limit_s = options->connect_limit_s ? options->connect_limit_s : CONNECT_LIMIT_S;
+	store->ring.slot_limit_bytes = options->journal_slot_bytes ? options->journal_slot_bytes : SLOT_BYTES;
 	target->conninfo = mem_copy_string(options->conninfo);
 	target->schema = mem_copy_string(options->schema);
 	if (!target->conninfo || !target->schema)
@@ -110,10 +111,8 @@ static enum status reader_new(struct store_reader **out, struct store *store, st
 
 static enum status checkpoint(struct store *store, bool is_idle, struct error *err)
 {
-	(void)store;
 	(void)is_idle; /* the server makes its checkpoints itself */
-	(void)err;
-	return OK;
+	return postgres_ring_turn(store, err);
 }
 
 static enum status figures(struct store_reader *on, struct store_figures *out, struct error *err)
@@ -154,6 +153,7 @@ static const char TABLES[] =
 const struct driver postgres_driver = {
 	.tables_sql = TABLES,
 	.has_table_sql = "SELECT 1 FROM (SELECT to_regclass(?) AS oid) AS r WHERE r.oid IS NOT NULL",
+	.journal_place = postgres_journal_place,
 	.check_schema = postgres_check_schema,
 	.check_pages = postgres_check_pages,
 	.statement_open = postgres_statement_open,
@@ -184,6 +184,7 @@ const struct driver postgres_driver = {
 	.ahead_begin = ahead_begin,
 	.ahead_end = ahead_end,
 	.ahead_drop = ahead_drop,
+	.view_is_lost = postgres_view_is_lost,
 	.tx_begin = postgres_tx_begin,
 	.tx_commit = postgres_tx_commit,
 	.tx_savepoint = postgres_tx_savepoint,

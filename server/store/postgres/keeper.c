@@ -5,7 +5,7 @@
 
 #include <pthread.h>
 
-enum { RENEW_MS = 2000, AGAIN_MS = 500 };
+enum { RENEW_MS = 2000, AGAIN_MIN_MS = 200 };
 
 struct postgres_keeper {
 	struct postgres_lease *lease;
@@ -48,11 +48,17 @@ static void *keep(void *context)
 {
 	struct postgres_keeper *keeper = context;
 	struct error why = {0};
-	bool is_late = false;
+	int64_t wait_ms = RENEW_MS;
 
 	pthread_setname_np(pthread_self(), "lease");
-	while (wait_for(keeper, is_late ? AGAIN_MS : RENEW_MS)) {
-		is_late = !renew(keeper);
+	while (wait_for(keeper, wait_ms)) {
+		bool was_late = keeper->is_late;
+		bool is_late = !renew(keeper);
+		/* A database that is away is asked soon at first, then no more often than one that is there. */
+		wait_ms = !is_late                 ? RENEW_MS
+			  : !was_late              ? AGAIN_MIN_MS
+			  : wait_ms * 2 < RENEW_MS ? wait_ms * 2
+						   : RENEW_MS;
 		if (fence_look(keeper->store, &why) == OK)
 			continue;
 		if (keeper->ownership.ended)
@@ -81,14 +87,13 @@ static enum status start(struct postgres_keeper *keeper, struct error *err)
 
 /* Once it is known that somebody has it, a database that is away is waited for, too. */
 static enum status wait_for_lease(
-	struct postgres_lease **out, struct store *store, const struct store_ownership *ownership, struct error *err)
+	struct postgres_lease *lease, const struct store_ownership *ownership, struct error *err)
 {
-	struct postgres_lease_options options = {.owner = ownership->name ? ownership->name : "sm-server"};
 	bool has_waited = false;
 
 	for (;;) {
 		struct error why = {0};
-		enum status status = postgres_lease_take(out, store, &options, &why);
+		enum status status = postgres_lease_take(lease, &why);
 		bool is_held =
 			status == ERR_CONFLICT || (has_waited && (status == ERR_UNAVAILABLE || status == ERR_BUSY));
 		if (is_held && ownership->waits && ownership->waits(ownership->context, &why)) {
@@ -110,7 +115,11 @@ enum status postgres_keeper_start(struct store *store, const struct store_owners
 	keeper->store = store;
 	if (ownership)
 		keeper->ownership = *ownership;
-	enum status status = wait_for_lease(&keeper->lease, store, &keeper->ownership, err);
+	const struct postgres_lease_options options = {
+		.owner = keeper->ownership.name ? keeper->ownership.name : "sm-server"};
+	enum status status = postgres_lease_new(&keeper->lease, store, &options, err);
+	if (status == OK)
+		status = wait_for_lease(keeper->lease, &keeper->ownership, err);
 	if (status == OK)
 		status = start(keeper, err);
 	if (status != OK) {

@@ -3,15 +3,18 @@
 
 #include <stdatomic.h>
 
-enum { LEASE_MS = 10000, WRITE_MS = 7000, OVERDUE_MS = 3000 };
+enum { LEASE_MS = 10000, WRITE_MS = 7000, OVERDUE_MS = 3000, GAP_MS = 5000 };
 
 #define NOW_MS "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)"
 
 struct postgres_lease {
 	struct postgres_store *store;
 	struct store_reader *on; /* its own connection */
+	const char *owner;
 	int64_t token;
-	int64_t lease_ms, write_ms;
+	int64_t lease_ms, write_ms, gap_ms;
+	/* By the database's clock: the last look at the row, 0: none so far; and since when looks came one soon after the other. */
+	int64_t looked_ms, steady_since_ms;
 };
 
 enum status postgres_lease_make(struct store *store, struct error *err)
@@ -36,16 +39,27 @@ void postgres_lease_free(struct postgres_lease *lease)
 
 /* ---- taking it ---- */
 
+/* The first look has nothing to compare with. */
+static void note_look(struct postgres_lease *lease, int64_t now_ms)
+{
+	int64_t gap_ms = now_ms - lease->looked_ms;
+
+	if (lease->looked_ms && (gap_ms < 0 || gap_ms >= lease->gap_ms))
+		lease->steady_since_ms = now_ms;
+	lease->looked_ms = now_ms;
+}
+
 static enum status name_owner(struct postgres_lease *lease, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 	bool has_row;
 
-	TRY(statement_open(&s, lease->on, "SELECT until_ms - " NOW_MS ", owner FROM lease", err));
+	TRY(statement_open(&s, lease->on, "SELECT until_ms - " NOW_MS ", " NOW_MS ", owner FROM lease", err));
 	TRY(statement_step(&s, &has_row, err));
 	if (!has_row)
 		return error_set(err, ERR_INTERNAL, "the database has no row for its owner");
 	long long left_ms = (long long)column_i64(&s);
+	note_look(lease, column_i64(&s));
 	struct span owner = column_borrow(&s);
 	return error_set(err, ERR_CONFLICT,
 		"database '%s' belongs to another server, '%.*s', for %lld ms if it is gone",
@@ -60,22 +74,30 @@ static enum status name_owner(struct postgres_lease *lease, struct error *err)
  * A lease that was given back (until_ms is 0); that was not renewed, or whose server is gone: its session, and a renewal that is overdue.
  * That of a server that was killed ends with it. Where the database itself was restarted, all sessions are gone and nobody could renew,
  * and their servers are given time to come back. One whose beginning we may not see is taken for the owner's.
+ *
+ * The same holds where the database was away without a restart, or froze: nobody could look or renew. Only the row's own clock tells
+ * that in time, as the question itself may have waited there and been given up by us. ?4: our last look; ?5: since when they are steady.
+ *
+ * ?7: a token that we took before, but could not make the fence's: the session that has the row is our own.
  */
-static const char TAKE[] = "UPDATE lease SET token = token + 1, owner = ?1, until_ms = " NOW_MS " + ?2, " SESSION
-			   " WHERE until_ms = 0 OR (pg_postmaster_start_time() < clock_timestamp() - INTERVAL '5 s'"
-			   " AND (until_ms < " NOW_MS " OR (until_ms < " NOW_MS
-			   " + ?3 AND NOT EXISTS (SELECT 1 FROM pg_stat_activity AS a WHERE a.pid = lease.pid"
-			   " AND coalesce(a.backend_start = lease.started, true)))))"
-			   " RETURNING token";
+static const char TAKE[] =
+	"UPDATE lease SET token = token + 1, owner = ?1, until_ms = " NOW_MS " + ?2, " SESSION
+	" WHERE until_ms = 0 OR (token = ?7 AND ?7 > 0) OR (pg_postmaster_start_time() < clock_timestamp() - INTERVAL '5 s'"
+	" AND (?4 = 0 OR (" NOW_MS " - ?4 < ?6 AND " NOW_MS " - ?5 >= ?6))"
+	" AND (until_ms < " NOW_MS " OR (until_ms < " NOW_MS
+	" + ?3 AND NOT EXISTS (SELECT 1 FROM pg_stat_activity AS a WHERE a.pid = lease.pid"
+	" AND coalesce(a.backend_start = lease.started, true)))))"
+	" RETURNING token";
 
-static enum status take_row(struct postgres_lease *lease, const char *owner, struct error *err)
+static enum status take_row(struct postgres_lease *lease, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 	bool has_row;
 
 	TRY(statement_open(&s, lease->on, TAKE, err));
-	bind_text(&s, span_from(owner));
+	bind_text(&s, span_from(lease->owner));
 	bind_numbers(&s, lease->lease_ms, lease->lease_ms - OVERDUE_MS);
+	bind_numbers(&s, lease->looked_ms, lease->steady_since_ms, lease->gap_ms, lease->token);
 	TRY(statement_step(&s, &has_row, err));
 	if (!has_row)
 		return name_owner(lease, err);
@@ -113,7 +135,7 @@ static enum status take_fence(struct postgres_lease *lease, struct error *err)
 	return statement_step(&s, &has_more, err);
 }
 
-static enum status take(struct postgres_lease *lease, const char *owner, struct error *err)
+static enum status take(struct postgres_lease *lease, struct error *err)
 {
 	struct postgres_fence *fence = &lease->store->fence;
 	struct postgres_reader *writer = postgres_reader_of(lease->store->head.writer);
@@ -122,8 +144,10 @@ static enum status take(struct postgres_lease *lease, const char *owner, struct 
 	/* Who waited may have lost it meanwhile; with the row alone, nobody would have the schema. */
 	postgres_look(writer);
 	TRY(postgres_connect(writer, err));
-	TRY(postgres_reader_open(&lease->on, lease->store, true, err));
-	TRY(take_row(lease, owner, err));
+	if (!lease->on)
+		TRY(postgres_reader_open(&lease->on, lease->store, true, err));
+	postgres_look(postgres_reader_of(lease->on));
+	TRY(take_row(lease, err));
 	TRY(end_old_writer(lease, err));
 	TRY(take_fence(lease, err));
 	atomic_store(&fence->owned_until_ms, start_ms + lease->write_ms);
@@ -131,21 +155,31 @@ static enum status take(struct postgres_lease *lease, const char *owner, struct 
 	return OK;
 }
 
-enum status postgres_lease_take(struct postgres_lease **out, struct store *store,
+enum status postgres_lease_new(struct postgres_lease **out, struct store *store,
 	const struct postgres_lease_options *options, struct error *err)
 {
-	AUTO(postgres_lease) lease = mem_zeroed(sizeof *lease);
+	struct postgres_lease *lease = mem_zeroed(sizeof *lease);
 
 	if (!lease)
 		return error_no_memory(err);
-	if (store->has_tx || postgres_store_of(store)->fence.token)
-		return error_set(err, ERR_INTERNAL, "the lease is taken once, outside of a transaction");
 	lease->store = postgres_store_of(store);
+	lease->owner = options->owner;
 	lease->lease_ms = options->lease_ms ? options->lease_ms : LEASE_MS;
 	lease->write_ms = options->write_ms ? options->write_ms : WRITE_MS;
-	TRY(take(lease, options->owner, err));
-	*out = TAKE(lease);
+	lease->gap_ms = options->gap_ms ? options->gap_ms : GAP_MS;
+	*out = lease;
 	return OK;
+}
+
+enum status postgres_lease_take(struct postgres_lease *lease, struct error *err)
+{
+	if (lease->store->head.has_tx || lease->store->fence.token)
+		return error_set(err, ERR_INTERNAL, "the lease is taken once, outside of a transaction");
+	enum status status = take(lease, err);
+	/* What the database did meanwhile is not known: the next look is the first after a gap. */
+	if (status != OK && status != ERR_CONFLICT && lease->looked_ms)
+		lease->looked_ms = 1;
+	return status;
 }
 
 /* ---- keeping it ---- */

@@ -16,6 +16,7 @@ struct postgres_options {
 	const char *schema; /* of a-z, 0-9 and _; all our tables are in it */
 	int64_t write_limit_ms; /* the writer waits so long for one answer, or a lock: 7 s */
 	int64_t statement_limit_ms; /* where a statement may take longer than that */
+	uint64_t journal_slot_bytes; /* the journal goes on in its next partition: 16 MiB */
 	int connect_limit_s; /* a connection may take so long, each host: 3 s; libpq takes 1 for 2 */
 };
 
@@ -45,18 +46,22 @@ enum status postgres_open_owned(struct store **out, const struct postgres_option
  */
 struct postgres_lease;
 struct postgres_lease_options {
-	const char *owner; /* what others are told, as HOST:PORT */
+	const char *owner; /* what others are told, as HOST:PORT; as long as the lease */
 	int64_t lease_ms; /* after so long without renewal others may take it: 10 s */
 	int64_t write_ms; /* and after so long nothing is written any more: 7 s */
+	int64_t gap_ms; /* after so long without a look at it only one that was given back is taken, for as long: 5 s */
 };
 /* Makes the two tables where they are not there: for migrations. */
 enum status postgres_lease_make(struct store *store, struct error *err) MUST_CHECK;
+/* Asks nothing yet. */
+enum status postgres_lease_new(struct postgres_lease **out, struct store *store,
+	const struct postgres_lease_options *options, struct error *err) MUST_CHECK;
 /*
  * Takes it for the store, ends what the last owner's writer is at, and makes the fence ours. From now on the store commits through
- * the fence. Not within a transaction, once a store. ERR_CONFLICT: another server has it; the text names it.
+ * the fence. Not within a transaction, once a store. ERR_CONFLICT: another server has it; the text names it. Then it may be tried
+ * again, by the connection that is there. After the database was away its owner is given time to come back.
  */
-enum status postgres_lease_take(struct postgres_lease **out, struct store *store,
-	const struct postgres_lease_options *options, struct error *err) MUST_CHECK;
+enum status postgres_lease_take(struct postgres_lease *lease, struct error *err) MUST_CHECK;
 /* One thread's, that need not be the writer's. ERR_CONFLICT: another server has taken it; the store writes nothing any more. */
 enum status postgres_lease_renew(struct postgres_lease *lease, struct error *err) MUST_CHECK;
 /* Others may take it at once. After the last commit, which it forbids to follow. */

@@ -19,6 +19,8 @@ enum {
 	SQLSTATE_BYTES = 6,
 	NAME_BYTES = 24,
 	NUMBER_BYTES = 32,
+	JOURNAL_SLOTS = 4, /* as the migration made */
+	JOURNAL_PART_BYTES = 512 << 10,
 	WARNING_BYTES = 200,
 };
 
@@ -120,6 +122,19 @@ struct postgres_fence {
 	_Atomic bool is_torn; /* what was said to have failed is in the database: only a start reads what is there */
 };
 
+/* Which of the journal's slots is written to, and which are to be emptied; see ring.c. The writer's thread alone. */
+struct postgres_ring {
+	bool is_known; /* what is in the database */
+	bool truncates; /* the role may; else all is in one slot, whose rows are deleted */
+	int slot;
+	uint64_t slot_bytes; /* at least what is in it */
+	uint64_t slot_limit_bytes; /* then the next one is taken, if it is empty */
+	bool holds[JOURNAL_SLOTS];
+	int64_t trimmed_us
+		[JOURNAL_SLOTS]; /* by the database's clock: all that it holds was trimmed before; 0: not known to be */
+	int64_t next_ms; /* monotonic: nothing is tried before */
+};
+
 struct postgres_keeper;
 
 /* What all connections of a store have in common. */
@@ -136,6 +151,7 @@ struct postgres_store {
 	const struct libpq *pq;
 	struct postgres_target target;
 	struct postgres_fence fence;
+	struct postgres_ring ring;
 	struct postgres_keeper *keeper; /* NULL: who opened it sees to the lease, if there is one */
 };
 
@@ -195,6 +211,12 @@ enum status postgres_keeper_start(
 	struct store *store, const struct store_ownership *ownership, struct error *err) MUST_CHECK;
 void postgres_keeper_stop(struct postgres_keeper *keeper); /* gives the lease back; frees */
 
+/* ---- ring.c ---- */
+enum status postgres_journal_place(
+	struct store_tx *tx, uint64_t bytes, struct journal_place *out, struct error *err) MUST_CHECK;
+/* Between transactions: a step towards the next empty slot. */
+enum status postgres_ring_turn(struct store *store, struct error *err) MUST_CHECK;
+
 /* ---- failure.c ---- */
 enum { RETRY_AFTER_S = 10 };
 /* What the server said, or NULL: what libpq says of the connection, which is closed then. */
@@ -243,6 +265,7 @@ bool ahead_keep(struct postgres_reader *on, PGresult *result);
 
 /* ---- statement.c ---- */
 extern const struct driver postgres_driver;
+bool postgres_view_is_lost(const struct store_reader *on);
 /* It may begin a command: within a view or transaction that is whole, else on a connection that is there. */
 enum status postgres_check_usable(struct postgres_reader *on, struct error *err) MUST_CHECK;
 void postgres_statement_free(const struct libpq *pq, struct postgres_statement *statement);

@@ -81,6 +81,11 @@ enum status postgres_view_begin(struct store_reader *reader, struct error *err)
 	return statement_run(&first, err);
 }
 
+bool postgres_view_is_lost(const struct store_reader *reader)
+{
+	return ((const struct postgres_reader *)reader)->failed_at != 0;
+}
+
 enum status postgres_tx_begin(struct store *store, struct error *err)
 {
 	struct postgres_reader *on = postgres_reader_of(store->writer);

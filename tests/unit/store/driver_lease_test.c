@@ -16,8 +16,12 @@ static enum status try_take(
 	struct place *p, struct postgres_lease **out, const char *name, int64_t lease_ms, struct error *err)
 {
 	struct postgres_lease_options options = {.owner = name, .lease_ms = lease_ms};
+	AUTO(postgres_lease) lease = NULL;
 
-	return postgres_lease_take(out, p->store, &options, err);
+	TRY(postgres_lease_new(&lease, p->store, &options, err));
+	TRY(postgres_lease_take(lease, err));
+	*out = TAKE(lease);
+	return OK;
 }
 
 static struct owner first_owner(int64_t lease_ms)
@@ -139,11 +143,130 @@ TEST(a_lease_that_was_not_renewed_in_time_lets_nothing_be_written)
 	struct store_tx *tx = NULL;
 
 	CHECK_OK(postgres_lease_make(p.store, &err));
-	CHECK_OK(postgres_lease_take(&lease, p.store, &options, &err));
+	CHECK_OK(postgres_lease_new(&lease, p.store, &options, &err));
+	CHECK_OK(postgres_lease_take(lease, &err));
 	CHECK_FAILS(store_tx_begin(&tx, p.store, &err), ERR_UNAVAILABLE, "not renewed");
 	CHECK_OK(store_look_at_file(p.store, &err)); /* which passes with the next renewal */
 	postgres_lease_free(lease);
 	place_done(&p);
+}
+
+/* Nobody looks at it meanwhile, as while the database is away. */
+static void wait_until_lease_is_over(struct place *p)
+{
+	while (!harness_number(p->reader,
+		"SELECT count(*) FROM lease WHERE until_ms + 500 < extract(epoch FROM clock_timestamp()) * 1000"))
+		continue;
+}
+
+static void wait_until_database_is_old(struct place *p)
+{
+	while (!harness_number(p->reader, "SELECT count(*) FROM (VALUES (1)) AS v (n)"
+					  " WHERE pg_postmaster_start_time() < clock_timestamp() - INTERVAL '5 s'"))
+		continue;
+}
+
+TEST(after_a_gap_the_owner_may_come_back_before_its_lease_is_taken)
+{
+	if (!cluster_is_there())
+		return;
+	struct owner a = first_owner(1000);
+	struct place other = {.is_postgres = true, .schema = "sm_test", .write_limit_ms = 5000, .arena = arena_new()};
+	struct postgres_lease_options options = {.owner = "second:2", .gap_ms = 500};
+	struct postgres_lease *lease = NULL;
+
+	place_open_postgres(&other);
+	wait_until_database_is_old(&a.place);
+	CHECK_OK(postgres_lease_renew(a.lease, &err));
+	CHECK_OK(postgres_lease_new(&lease, other.store, &options, &err));
+	CHECK_FAILS(postgres_lease_take(lease, &err), ERR_CONFLICT, "'first:1'");
+	wait_until_lease_is_over(&a.place);
+	CHECK_FAILS(postgres_lease_take(lease, &err), ERR_CONFLICT, "'first:1'");
+	CHECK_FAILS(postgres_lease_take(lease, &err), ERR_CONFLICT, "'first:1'"); /* the gap was just now */
+	CHECK_OK(postgres_lease_renew(a.lease, &err));
+	put(&a.place, 1);
+	place_commit(&a.place);
+	/* But who does not come back loses it, to one that looks all the while. */
+	int64_t tries = 0;
+	enum status status;
+	for (; (status = postgres_lease_take(lease, NULL)) == ERR_CONFLICT; tries++)
+		continue;
+	CHECK_INT(status, OK);
+	CHECK(tries > 1);
+	CHECK_FAILS(postgres_lease_renew(a.lease, &err), ERR_CONFLICT, "'second:2'");
+	postgres_lease_free(lease);
+	place_done(&other);
+	owner_done(&a);
+}
+
+TEST(a_lease_that_was_given_back_is_taken_after_a_gap)
+{
+	if (!cluster_is_there())
+		return;
+	struct owner a = first_owner(1000);
+	struct place other = {.is_postgres = true, .schema = "sm_test", .write_limit_ms = 5000, .arena = arena_new()};
+	struct postgres_lease_options options = {.owner = "second:2", .gap_ms = 500};
+	struct postgres_lease *lease = NULL;
+
+	place_open_postgres(&other);
+	CHECK_OK(postgres_lease_new(&lease, other.store, &options, &err));
+	CHECK_FAILS(postgres_lease_take(lease, &err), ERR_CONFLICT, "'first:1'");
+	wait_until_lease_is_over(&a.place);
+	CHECK_FAILS(postgres_lease_take(lease, &err), ERR_CONFLICT, "'first:1'");
+	CHECK_OK(postgres_lease_release(a.lease, &err));
+	CHECK_OK(postgres_lease_take(lease, &err));
+	postgres_lease_free(lease);
+	place_done(&other);
+	owner_done(&a);
+}
+
+TEST(who_has_the_row_and_not_the_fence_tries_again_at_once)
+{
+	if (!cluster_is_there())
+		return;
+	struct owner a = first_owner(60000);
+	struct place other = {.is_postgres = true, .schema = "sm_test", .write_limit_ms = 200, .arena = arena_new()};
+	struct place third = {.is_postgres = true, .schema = "sm_test", .write_limit_ms = 5000, .arena = arena_new()};
+	struct postgres_lease_options options = {.owner = "second:2"};
+	struct postgres_lease *lease = NULL;
+
+	place_open_postgres(&other);
+	place_open_postgres(&third);
+	CHECK_OK(postgres_lease_release(a.lease, &err));
+	/* A lock that the end of the old writer's session does not end. */
+	CHECK_OK(connection_run(database_writer(third.store), "BEGIN; LOCK TABLE fence IN SHARE MODE", &err));
+	CHECK_OK(postgres_lease_new(&lease, other.store, &options, &err));
+	CHECK(postgres_lease_take(lease, NULL) != OK);
+	connection_rollback(database_writer(third.store));
+	CHECK_OK(postgres_lease_take(lease, &err));
+	place_begin(&other);
+	place_commit(&other);
+	postgres_lease_free(lease);
+	place_done(&third);
+	place_done(&other);
+	owner_done(&a);
+}
+
+TEST(a_lease_is_asked_for_by_the_session_that_is_there)
+{
+	if (!cluster_is_there())
+		return;
+	struct owner a = first_owner(60000);
+	struct place other = {.is_postgres = true, .schema = "sm_test", .write_limit_ms = 5000, .arena = arena_new()};
+	struct postgres_lease_options options = {.owner = "second:2"};
+	struct postgres_lease *lease = NULL;
+
+	place_open_postgres(&other);
+	CHECK_OK(postgres_lease_new(&lease, other.store, &options, &err));
+	CHECK_FAILS(postgres_lease_take(lease, &err), ERR_CONFLICT, "'first:1'");
+	static const char ids[] = "SELECT sum(pid) FROM pg_stat_activity WHERE application_name = 'smfleet'";
+	int64_t before = harness_number(a.place.reader, ids);
+	for (int i = 0; i < 5; i++)
+		CHECK_FAILS(postgres_lease_take(lease, &err), ERR_CONFLICT, "'first:1'");
+	CHECK_INT(harness_number(a.place.reader, ids), before);
+	postgres_lease_free(lease);
+	place_done(&other);
+	owner_done(&a);
 }
 
 TEST(a_server_that_waited_over_a_restart_of_the_database_takes_the_lease)
@@ -186,10 +309,7 @@ TEST(a_session_that_cannot_be_looked_into_is_alive)
 
 	open_as_stranger(&other);
 	/* Before that the lease of a session that is gone is not taken either. */
-	while (!harness_number(a.place.reader,
-		"SELECT count(*) FROM (VALUES (1)) AS v (n)"
-		" WHERE pg_postmaster_start_time() < clock_timestamp() - INTERVAL '5 s'"))
-		continue;
+	wait_until_database_is_old(&a.place);
 	CHECK_FAILS(try_take(&other, &lease, "second:2", 120000, &err), ERR_CONFLICT, "'first:1'");
 	place_done(&other);
 	owner_done(&a);

@@ -10,6 +10,7 @@ struct place {
 	struct harness sqlite; /* its folder, and its arena */
 	char schema[32];
 	int64_t write_limit_ms;
+	uint64_t journal_slot_bytes;
 	struct arena *arena;
 	struct store *store;
 	struct store_reader *reader;
@@ -21,6 +22,7 @@ static inline void place_open_postgres(struct place *p)
 	struct postgres_options options = {.conninfo = cluster_conninfo("postgres"),
 		.schema = p->schema,
 		.write_limit_ms = p->write_limit_ms,
+		.journal_slot_bytes = p->journal_slot_bytes,
 		.connect_limit_s = 2};
 
 	CHECK_OK(postgres_open(&p->store, &options, NULL, NULL, &err));

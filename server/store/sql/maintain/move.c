@@ -7,6 +7,8 @@
 #include "store/admin.h"
 #include "store/driver/connection.h"
 #include "store/driver/statement.h"
+#include "store/journal.h"
+#include "store/sql/maintain/move_journal.h"
 #include "store/tokens.h"
 
 #include <inttypes.h>
@@ -236,7 +238,34 @@ static enum status copy_table(struct moving *m, const struct table_shape *table,
 	return OK;
 }
 
+/* Each database has the parts of a record in its own way: move_journal.h. */
+static enum status copy_journal(struct moving *m, const struct table_shape *table, struct error *err)
+{
+	uint64_t newest, oldest;
+	bool has_more = true;
+
+	m->rows = 0;
+	TRY(store_journal_range(m->target, &newest, &oldest, err));
+	for (uint64_t seq = newest + 1; has_more;) {
+		TRY(move_records(m->source, m->to, &seq, &m->rows, &has_more, err));
+		TRY(went_on(m, "copied", table, err));
+	}
+	return OK;
+}
+
+static bool is_journal(const struct table_shape *table)
+{
+	return span_equal(table->name, SPAN("journal"));
+}
+
 /* ---- comparing ---- */
+
+static enum status is_other(const struct moving *m, const struct table_shape *table, struct error *err)
+{
+	return error_set(err, ERR_CONFLICT,
+		"row %" PRIu64 " of table '%.*s' is not the same in both: empty the target and move once more",
+		m->rows + 1, SPAN_ARGS(table->name));
+}
 
 static enum status compare_row(struct moving *m, struct statement *ours, struct statement *theirs,
 	const struct table_shape *table, struct error *err)
@@ -250,11 +279,7 @@ static enum status compare_row(struct moving *m, struct statement *ours, struct 
 	}
 	TRY(statement_check(ours, err));
 	TRY(statement_check(theirs, err));
-	if (are_same)
-		return OK;
-	return error_set(err, ERR_CONFLICT,
-		"row %" PRIu64 " of table '%.*s' is not the same in both: empty the target and move once more",
-		m->rows + 1, SPAN_ARGS(table->name));
+	return are_same ? OK : is_other(m, table, err);
 }
 
 static enum status compare_table(struct moving *m, const struct table_shape *table, struct error *err)
@@ -282,6 +307,20 @@ static enum status compare_table(struct moving *m, const struct table_shape *tab
 		return error_set(err, ERR_CONFLICT,
 			"table '%.*s' has more than %" PRIu64 " rows in %s alone: empty the target and move once more",
 			SPAN_ARGS(table->name), m->rows, has_ours ? "the source" : "the target");
+	m->done->tables++;
+	m->done->rows += m->rows;
+	return went_on(m, "compared", table, err);
+}
+
+static enum status compare_journal(struct moving *m, const struct table_shape *table, struct error *err)
+{
+	bool has_more = true, is_same = true;
+
+	m->rows = 0;
+	for (uint64_t seq = 0; has_more && is_same; m->rows += has_more)
+		TRY(move_compare_record(m->source, m->target, &seq, &m->done->bytes, &has_more, &is_same, err));
+	if (!is_same)
+		return is_other(m, table, err);
 	m->done->tables++;
 	m->done->rows += m->rows;
 	return went_on(m, "compared", table, err);
@@ -403,12 +442,12 @@ static enum status take_target(struct moving *m, struct error *err)
 
 static bool is_same_shape(const struct table_shape *a, const struct table_shape *b)
 {
-	bool is_same =
-		span_equal(a->name, b->name) && a->column_count == b->column_count && a->key_count == b->key_count;
+	bool is_same = span_equal(a->name, b->name) && a->column_count == b->column_count &&
+		       (a->key_count == b->key_count || is_journal(a));
 
 	for (size_t i = 0; is_same && i < a->column_count; i++)
 		is_same = span_equal(a->columns[i], b->columns[i]);
-	return is_same && memcmp(a->key, b->key, a->key_count * sizeof *a->key) == 0;
+	return is_same && (is_journal(a) || memcmp(a->key, b->key, a->key_count * sizeof *a->key) == 0);
 }
 
 static enum status read_shapes(struct moving *m, struct error *err)
@@ -433,9 +472,9 @@ static enum status run_all(struct moving *m, struct error *err)
 	TRY(read_shapes(m, err));
 	TRY(take_target(m, err));
 	for (size_t i = 0; i < m->table_count; i++)
-		TRY(copy_table(m, &m->tables[i], err));
+		TRY((is_journal(&m->tables[i]) ? copy_journal : copy_table)(m, &m->tables[i], err));
 	for (size_t i = 0; i < m->table_count; i++)
-		TRY(compare_table(m, &m->tables[i], err));
+		TRY((is_journal(&m->tables[i]) ? compare_journal : compare_table)(m, &m->tables[i], err));
 	TRY(store_look_at_file(m->from, err)); /* was it ours all the time? */
 	return in_one(m, unmark, err);
 }

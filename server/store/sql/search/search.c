@@ -274,7 +274,7 @@ static enum status search_by_sql(struct store_reader *reader, struct arena *aren
 		connection_set_deadline_ms(reader, limit);
 	enum status status = run_sql(reader, arena, search, sort, from, page, result, err);
 	connection_set_deadline_ms(reader, deadline); /* the rows are still to be read */
-	return status;
+	return status == OK ? connection_mend_view(reader, err) : status;
 }
 
 /* ---- in memory ---- */
