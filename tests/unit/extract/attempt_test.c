@@ -262,14 +262,7 @@ TEST(an_epoch_group_unrolls_the_step)
 /* The shipped presets say where the step of these definitions is. */
 static struct stream guided_stream(const char *definitions)
 {
-	struct definition_set *presets = shipped_presets(), *set = NULL;
-	AUTO(json) document = NULL;
-
-	CHECK_OK(json_parse(&document, span_from(definitions), &err));
-	CHECK_OK(definition_set_new(&set, document, presets, &err));
-	struct stream stream = stream_on(set);
-	stream.presets = presets;
-	return stream;
+	return stream_by_presets(definitions);
 }
 
 /* The last line of an epoch need not be its last step. */

@@ -5,12 +5,7 @@
 
 static inline struct stream auto_stream(void)
 {
-	struct definition_set *presets = shipped_presets(), *set = NULL;
-
-	CHECK_OK(definition_set_new(&set, NULL, presets, &err));
-	struct stream stream = stream_on(set);
-	stream.presets = presets;
-	return stream;
+	return stream_by_presets(NULL);
 }
 
 static inline void restart_stream(struct stream *stream)

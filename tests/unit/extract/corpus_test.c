@@ -188,7 +188,7 @@ static void print_series(struct stream *s)
 }
 
 /* How often the file gave something else than expected. */
-static int check_file(struct definition_set *presets, const struct expected *wanted, struct span rows)
+static int check_file(const struct definition_set *presets, const struct expected *wanted, struct span rows)
 {
 	struct series_figures figures;
 	struct definition_set *set = NULL;
@@ -248,7 +248,7 @@ static const struct {
 
 TEST(chatter_of_real_logs_gives_no_series)
 {
-	AUTO(definition_set) presets = shipped_presets();
+	const struct definition_set *presets = shipped_presets();
 	AUTO(json) generic = NULL;
 	int wrong = 0;
 
@@ -279,7 +279,7 @@ TEST(chatter_of_real_logs_gives_no_series)
 
 TEST(each_real_log_gives_its_curves)
 {
-	AUTO(definition_set) presets = shipped_presets();
+	const struct definition_set *presets = shipped_presets();
 	const char *only = getenv("SM_CORPUS_ONLY");
 	char path[4096];
 	size_t len = 0;

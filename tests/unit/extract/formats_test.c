@@ -3,12 +3,7 @@
 
 static struct stream auto_stream(void)
 {
-	struct definition_set *presets = shipped_presets(), *set = NULL;
-
-	CHECK_OK(definition_set_new(&set, NULL, presets, &err));
-	struct stream stream = stream_on(set);
-	stream.presets = presets;
-	return stream;
+	return stream_by_presets(NULL);
 }
 
 /* What a trainer prints at a step: one line, or several with '\n' between. */
@@ -565,7 +560,7 @@ TEST(several_formats_go_on_after_a_restart_as_without_it)
 TEST(stray_lines_do_not_change_where_the_steps_of_definitions_stand)
 {
 	struct definition_set *set = NULL;
-	AUTO(definition_set) presets = shipped_presets();
+	const struct definition_set *presets = shipped_presets();
 	AUTO(json) document = NULL;
 	int wrong = 0;
 

@@ -11,12 +11,7 @@ struct line_case {
 
 static struct stream generic_stream(void)
 {
-	struct definition_set *presets = shipped_presets(), *set = NULL;
-
-	CHECK_OK(definition_set_new(&set, NULL, presets, &err));
-	struct stream stream = stream_on(set);
-	stream.presets = presets;
-	return stream;
+	return stream_by_presets(NULL);
 }
 
 static void fill(const char *line, int index, struct buf *out)

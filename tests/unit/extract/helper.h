@@ -12,7 +12,7 @@
 static const int64_t noon_ms = INT64_C(1790000000000);
 
 struct stream {
-	struct definition_set *presets;
+	struct definition_set *presets; /* of a test's own, else NULL */
 	struct definition_set *set;
 	struct extractor *extractor;
 	struct regex_scratch *scratch;
@@ -57,7 +57,7 @@ static inline char *read_whole(const char *path, size_t *len)
 	return text;
 }
 
-static inline struct definition_set *shipped_presets(void)
+static inline struct definition_set *read_shipped_presets(void)
 {
 	struct definition_set *set = NULL;
 	size_t len = 0;
@@ -68,6 +68,16 @@ static inline struct definition_set *shipped_presets(void)
 	return set;
 }
 
+/* Borrowed: nobody changes them, and to compile them takes longer than most tests. Once a file of tests, for as long as the program runs. */
+static inline const struct definition_set *shipped_presets(void)
+{
+	static struct definition_set *presets;
+
+	if (!presets)
+		presets = read_shipped_presets();
+	return presets;
+}
+
 static inline struct stream stream_on(struct definition_set *set)
 {
 	struct stream stream = {
@@ -75,6 +85,18 @@ static inline struct stream stream_on(struct definition_set *set)
 
 	CHECK(stream.extractor && stream.scratch);
 	return stream;
+}
+
+/* The shipped presets read it; definitions: JSON of a user's own that come first, NULL: none. */
+static inline struct stream stream_by_presets(const char *definitions)
+{
+	struct definition_set *set = NULL;
+	AUTO(json) document = NULL;
+
+	if (definitions)
+		CHECK_OK(json_parse(&document, span_from(definitions), &err));
+	CHECK_OK(definition_set_new(&set, document, shipped_presets(), &err));
+	return stream_on(set);
 }
 
 static inline struct stream stream_of(const char *definitions)

@@ -10,12 +10,7 @@ enum { TEXT_BYTES = 1 << 20, STAR_NAME_BYTES = GUESS_NAME_MAX_BYTES };
 
 static struct stream any_stream(void)
 {
-	struct definition_set *presets = shipped_presets(), *set = NULL;
-
-	CHECK_OK(definition_set_new(&set, NULL, presets, &err));
-	struct stream stream = stream_on(set);
-	stream.presets = presets;
-	return stream;
+	return stream_by_presets(NULL);
 }
 
 /* ---- one line ---- */

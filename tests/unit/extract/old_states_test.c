@@ -26,15 +26,9 @@ static void bytes_of(const struct old_state *state, struct buf *out)
 
 static struct stream restored(size_t index, const char *definitions, uint64_t lines)
 {
-	struct definition_set *presets = shipped_presets(), *set = NULL;
-	AUTO(json) document = NULL;
 	AUTO_DONE(buf) bytes = BUF_INIT(1 << 20);
 
-	if (definitions)
-		CHECK_OK(json_parse(&document, span_from(definitions), &err));
-	CHECK_OK(definition_set_new(&set, document, presets, &err));
-	struct stream stream = stream_on(set);
-	stream.presets = presets;
+	struct stream stream = stream_by_presets(definitions);
 	extractor_free(stream.extractor);
 	bytes_of(&states[index], &bytes);
 	struct unpacker in = unpacker_on(buf_span(&bytes));

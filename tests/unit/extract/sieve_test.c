@@ -277,7 +277,7 @@ TEST(what_the_sieve_holds_back_matches_no_preset)
 {
 	size_t len = 0;
 	AUTO_MEM char *source = read_whole("../../../server/data/presets.json", &len);
-	AUTO(definition_set) presets = shipped_presets();
+	const struct definition_set *presets = shipped_presets();
 	AUTO(definition_set) searched = searched_presets(span_of(source, len));
 	AUTO_DONE(buf) text = BUF_INIT(4 << 20);
 
