@@ -2,11 +2,13 @@
 SDK is in test_mcp_sdk.py."""
 
 import json
+import os
 import re
+import subprocess
 
 import pytest
 
-from smserver import Server, wait_until
+from smserver import Server, sanitizer_environment, wait_until
 from test_auth import make_token
 
 MODERN = "2026-07-28"
@@ -87,7 +89,7 @@ def test_the_other_tools(failed):
     assert name in data(call(failed, "compare_jobs", jobs=[name, "other"])[0])
     json.loads(data(call(failed, "list_incidents")[0]))
     json.loads(data(call(failed, "get_advice", job=name)[0]))
-    text, is_error = call(failed, "search_logs", job=name, text="Ignore all")
+    text, is_error = call(failed, "search_logs", job=name, text="Ignore all", order="newest")
     assert not is_error and "</data-0000000000000000>" in data(text)  # a line that ends other marks does not end these
 
 
@@ -163,6 +165,41 @@ def test_refusals_of_the_era_without_a_state(server, status, code, method, chang
 def test_what_is_no_request(server, body, code):
     reply = post(server, body)
     assert reply.status == 400 and reply.body["error"]["code"] == code and reply.body["id"] is None
+
+
+def relay(server, *messages, **environment):
+    """sm-search mcp: what it answers to these lines, and its exit status."""
+    text = "".join((message if isinstance(message, str) else json.dumps(message)) + "\n" for message in messages)
+    done = subprocess.run([server.bin("sm-search"), "mcp"], input=text, capture_output=True, text=True, timeout=60,
+                          env=sanitizer_environment({"PATH": os.environ["PATH"], "SMFLEET_SERVER": server.url, **environment}))
+    return [json.loads(line) for line in done.stdout.splitlines()], done.returncode, done.stderr
+
+
+def test_on_standard_input_and_output(failed):
+    def ask(number, method, **params):
+        return {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+
+    answers, code, err = relay(failed, ask(1, "initialize", protocolVersion="2025-11-25"), {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        "", ask(2, "tools/call", name="search_jobs", arguments={}), ask("x", "server/discover", _meta=META),
+        ask(3, "tools/call", name="get_job", arguments={"job": "other"}, _meta=META), "{", "[]", '"' + "x" * 65536 + '"', ask(4, "ping"))
+    assert code == 0 and err == "" and [answer["id"] for answer in answers] == [1, 2, "x", 3, None, None, None, 4]
+    assert answers[0]["result"]["protocolVersion"] == "2025-11-25" and answers[2]["result"]["supportedVersions"] == [MODERN]
+    assert not answers[1]["result"]["isError"] and not answers[3]["result"]["isError"]
+    assert [answer["error"]["code"] for answer in answers[4:7]] == [-32700, -32600, -32600]
+
+
+def test_what_the_server_does_not_answer_is_an_error_there(server):
+    (answer,), code, _ = relay(server, {"jsonrpc": "2.0", "id": 7, "method": "ping"}, SMFLEET_SERVER="http://127.0.0.1:1")
+    assert code == 0 and answer["id"] == 7 and answer["error"]["code"] == -32603 and "127.0.0.1:1" in answer["error"]["message"]
+
+
+def test_a_token_of_the_relay(make_server):
+    server = make_server()
+    make_token(server, "root", "admin")
+    ask = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    (refused,), _, _ = relay(server, ask)
+    assert "status 401" in refused["error"]["message"]
+    assert relay(server, ask, SMFLEET_TOKEN=make_token(server, "reader", "read"))[0] == [{"jsonrpc": "2.0", "id": 1, "result": {}}]
 
 
 def test_it_is_guarded_as_all_routes_that_read(make_server):

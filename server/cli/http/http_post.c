@@ -434,6 +434,8 @@ static enum status put_head(const struct http_client *client, const struct http_
 		buf_printf(head, "Content-Length: %zu\r\n", body_bytes);
 	if (is_packed)
 		buf_append_text(head, "Content-Encoding: zstd\r\n");
+	if (request->headers)
+		buf_append_text(head, request->headers);
 	buf_append_text(head, "\r\n");
 	return buf_status(head, err);
 }

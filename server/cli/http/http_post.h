@@ -26,6 +26,7 @@ struct http_request {
 	struct span path; /* percent-encoded, with its query */
 	const char *content_type;
 	const char *accept; /* NULL: JSON */
+	const char *headers; /* more of them, each with its \r\n; NULL: none */
 	struct span body; /* zstd goes over the line when it is worth it */
 	bool is_once; /* taken twice it counts twice: whether it was taken is for the caller to find out */
 };

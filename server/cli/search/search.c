@@ -11,6 +11,7 @@
 #include "cli/search/search_document.h"
 #include "cli/search/search_groups.h"
 #include "cli/search/search_logs.h"
+#include "cli/search/search_mcp.h"
 #include "cli/table/table.h"
 
 #include <errno.h>
@@ -514,6 +515,26 @@ static int complete(struct search *search)
 	return exit_code(status);
 }
 
+/* `sm-search mcp`, and nothing else; a search for the word is `name:mcp`. */
+static bool wants_mcp(const struct options *options)
+{
+	return options_word_count(options) == 1 && !strcmp(options_word(options, 0), "mcp");
+}
+
+static int relay_mcp(struct search *search)
+{
+	struct error err = {0};
+	enum status status = client_open(&search->client, search->options, search_program.name, &err);
+	bool is_open = status == OK;
+
+	if (is_open)
+		status = search_mcp_relay(search->client, &err);
+	if (status == OK)
+		return EXIT_DONE;
+	client_say(search_program.name, "%s", err.text);
+	return is_open ? EXIT_UNREACHABLE : EXIT_USAGE;
+}
+
 static int print_groups(struct search *search, char *const *environment)
 {
 	static const enum groups_format formats[FORMAT_COUNT] = {[FORMAT_TABLE] = GROUPS_TABLE,
@@ -566,6 +587,8 @@ int search_run(const struct options *options, char *const *environment)
 	table_init(&search.table);
 	if (options_text(options, "completion") || options_text(options, "suggest"))
 		return complete(&search);
+	if (wants_mcp(options))
+		return relay_mcp(&search);
 	bool wants_groups;
 	if (search_groups_wanted(options, &wants_groups, &err) != OK || prepare(&search, &err) != OK) {
 		client_say(search_program.name, "%s", err.text);

@@ -68,8 +68,9 @@ const struct option_program search_program = {
 	.name = "sm-search",
 	.version = SM_VERSION,
 	.about = "Searches the jobs of an smfleet server: sm-search 'status:failed loss.last>3 started>-7d'",
-	.usage = "[OPTION]... ['QUERY' | -]",
+	.usage = "[OPTION]... ['QUERY' | - | mcp]",
 	.notes =
+		"mcp: the Model Context Protocol on standard input and output, for agents. "
 		"QUERY - is read from standard input. Server and token may stand in ~/.config/smfleet/profile (mode 600), as lines "
 		"`server = URL` and `token = TOKEN`.\n"
 		"Exit status: 0 done, 1 nothing matched, 2 usage or a query with a mistake, 3 server unreachable, 4 refused by the "
