@@ -72,6 +72,9 @@ static const struct http_route routes[] = {
 		.summary = "Send log lines as Loki's clients do, as snappy protobuf or JSON; the reply is 204"},
 	{HTTP_POST, "/v1/logs", SCOPE_WRITE, ROUTE_UPLOAD, .upload = &api_upload_otlp_logs, .query = "",
 		.body = "resourceLogs:array", .summary = "Send log lines as OTLP, in protobuf or JSON"},
+	{HTTP_POST, "/otlp/v1/logs", SCOPE_WRITE, ROUTE_UPLOAD, .upload = &api_upload_otlp_logs, .query = "",
+		.body = "resourceLogs:array",
+		.summary = "The same, where Loki has it: for collectors whose endpoint is Loki's /otlp"},
 	{HTTP_POST, "/v1/metrics", SCOPE_WRITE, ROUTE_UPLOAD, .upload = &api_upload_otlp_metrics, .query = "",
 		.body = "resourceMetrics:array",
 		.summary =

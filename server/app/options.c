@@ -441,7 +441,7 @@ static const struct option_spec options[] = {
 		.value_name = "NAME,NAME",
 		.fallback = "training.job,jobset.sigs.k8s.io/jobset-name,training.kubeflow.org/job-name,"
 			    "batch.kubernetes.io/job-name,k8s.job.name,job,service.name,app.kubernetes.io/instance,"
-			    "pod.name,pod",
+			    "pod.name,pod,app,application,service",
 		.heading = "Labels of shippers",
 		.help = "Labels (Loki) or resource attributes (OTLP) that name the job, the first that is there. \".\", \"/\" "
 			"and \"-\" may have become \"_\", with a prefix."},

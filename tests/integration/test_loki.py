@@ -94,6 +94,9 @@ MAPPED = [
         "fb-w-0-0-x", "n5"),
     ({"k8s.pod.label.jobset.sigs.k8s.io/jobset-name": "otel", "k8s.node.name": "n6", "k8s.pod.name": "otel-0"}, "otel", "otel-0", "n6"),
     ({"service_name": "unknown_service", "pod": "p"}, "p", "p", ""),
+    ({"app": "trainer", "node": "n7"}, "trainer", "n7", "n7"),  # where nothing better is there
+    ({"service": "sweep", "application": "tuner"}, "tuner", "algo-1", ""),
+    ({"app": "trainer", "pod": "trainer-0"}, "trainer-0", "trainer-0", ""),
 ]
 
 

@@ -148,6 +148,7 @@ DOORS = [
     Pushed("Loki JSON", "/loki/api/v1/push", JSON, lambda job, chunk: json.dumps(loki_json(({"job": job}, chunk.entries()))).encode()),
     Pushed("Loki protobuf", "/loki/api/v1/push", PROTOBUF, lambda job, chunk: snappy(loki_push(({"job": job}, chunk.entries())))),
     Pushed("OTLP JSON", "/v1/logs", JSON, lambda job, chunk: json.dumps(otlp.logs(resource(job), chunk.entries())[1]).encode()),
+    Pushed("OTLP at Loki's place", "/otlp/v1/logs", JSON, lambda job, chunk: json.dumps(otlp.logs(resource(job), chunk.entries())[1]).encode()),
     Pushed("OTLP protobuf", "/v1/logs", PROTOBUF, lambda job, chunk: otlp.logs(resource(job), chunk.entries())[0]),
     CloudWatchLogs(),
     Points("points CSV", "text/csv", lambda chunk: ("step,m\n" + "".join(f"{n},{n}.5\n" for n in chunk.numbers)).encode()),
