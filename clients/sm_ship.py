@@ -108,7 +108,7 @@ def is_secret_name(name):
 
 
 def is_secret_value(value):
-    shapes = ("hf_", "sk-", "ghp_", "github_pat_", "glpat-", "AKIA", "ASIA", "xoxb-", "xoxp-", "whsec_", "smf_")
+    shapes = ("hf_", "sk-", "ghp_", "github_pat_", "glpat-", "AKIA", "ASIA", "xoxb-", "xoxp-", "whsec_", "smf_", "smf-")
     return len(value) >= 16 and value.startswith(shapes)
 
 

@@ -38,8 +38,8 @@ bool secret_is_name(struct span name)
 
 bool secret_is_value(struct span value)
 {
-	static const char *const shapes[] = {
-		"hf_", "sk-", "ghp_", "github_pat_", "glpat-", "AKIA", "ASIA", "xoxb-", "xoxp-", "whsec_", "smf_"};
+	static const char *const shapes[] = {"hf_", "sk-", "ghp_", "github_pat_", "glpat-", "AKIA", "ASIA", "xoxb-",
+		"xoxp-", "whsec_", "smf_", "smf-"};
 
 	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
 		if (value.len >= TOKEN_MIN_BYTES && span_starts_with(value, span_from(shapes[i])))

@@ -9,8 +9,6 @@
 #include "pipeline/pipeline.h"
 #include "read/logs/lines.h"
 
-#include <pthread.h>
-
 enum {
 	STREAMS_PAGE = 50,
 	EVENTS_PAGE = 10000,
@@ -135,39 +133,12 @@ static enum status list_streams(struct follow *follow, struct followed_job *job,
 
 /* ---- events to lines, and the wait for their commit ---- */
 
-struct submission {
-	pthread_mutex_t mutex;
-	pthread_cond_t cond;
-	bool is_done;
-	struct ingest_result result;
-};
-
-static void done(void *context, const struct ingest_result *result)
-{
-	struct submission *submission = context;
-
-	pthread_mutex_lock(&submission->mutex);
-	submission->result = *result;
-	submission->is_done = true;
-	pthread_cond_signal(&submission->cond);
-	pthread_mutex_unlock(&submission->mutex);
-}
-
 static enum status submit(struct follow *follow, struct batch **batch, struct error *err)
 {
-	struct submission submission = {.mutex = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER};
+	struct ingest_result result;
 
-	TRY(pipeline_submit(follow->options->pipeline, *batch, done, &submission, err));
-	*batch = NULL;
-	pthread_mutex_lock(&submission.mutex);
-	while (!submission.is_done)
-		pthread_cond_wait(&submission.cond, &submission.mutex);
-	pthread_mutex_unlock(&submission.mutex);
-	if (submission.result.status != OK) {
-		*err = submission.result.err;
-		return submission.result.status;
-	}
-	atomic_fetch_add(&follow->figures->lines, submission.result.accepted);
+	TRY(pipeline_store(follow->options->pipeline, batch, &result, err));
+	atomic_fetch_add(&follow->figures->lines, result.accepted);
 	return OK;
 }
 

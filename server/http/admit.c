@@ -135,13 +135,7 @@ static enum status check_origin(const struct exchange *exchange, struct error *e
 
 static enum status check_scope(const struct exchange *exchange, struct error *err)
 {
-	const struct principal *principal = &exchange->request.principal;
-	enum http_scope needs = exchange->route->scope;
-
-	if (http_scope_allows(principal->scope, needs))
-		return OK;
-	return error_set(err, ERR_FORBIDDEN, "this needs a token with the scope '%s'; '%s' has '%s'",
-		http_scope_name(needs), principal->name, http_scope_name(principal->scope));
+	return http_check_scope(&exchange->request.principal, exchange->route->scope, err);
 }
 
 static enum status count_refusal(const struct exchange *exchange, enum status status)

@@ -1,8 +1,12 @@
 #include "http/guard.h"
 
+#include "base/crypto.h"
+
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <stdio.h>
+
+enum { CREDENTIALS_MAX_BYTES = 4096 };
 
 struct guard {
 	bool is_tls;
@@ -212,4 +216,20 @@ struct span guard_token(struct span authorization, struct span cookie)
 	if (authorization.len > scheme.len && span_equal_fold(span_of(authorization.ptr, scheme.len), scheme))
 		return span_trim(span_skip(authorization, scheme.len));
 	return session_cookie(cookie);
+}
+
+bool guard_password(struct span authorization, struct buf *out)
+{
+	const struct span scheme = SPAN("Basic ");
+	AUTO_DONE(buf) credentials = BUF_INIT(CREDENTIALS_MAX_BYTES);
+
+	if (authorization.len <= scheme.len || !span_equal_fold(span_of(authorization.ptr, scheme.len), scheme) ||
+		!crypto_unbase64(span_trim(span_skip(authorization, scheme.len)), &credentials))
+		return false;
+	struct span text = buf_span(&credentials);
+	ptrdiff_t colon = span_find_char(text, ':');
+	if (colon < 0)
+		return false;
+	buf_append_span(out, span_skip(text, (size_t)colon + 1));
+	return !out->failure;
 }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/alloc.h"
+#include "base/buf.h"
 #include "base/error.h"
 #include "base/span.h"
 
@@ -42,5 +43,7 @@ bool guard_is_reader(const struct guard *guard, struct span origin);
  * (tokens are made of URL-safe characters, so that it needs no quoting). Empty: none was sent.
  */
 struct span guard_token(struct span authorization, struct span cookie);
+/* The password of "Authorization: Basic …", which other products' clients send the token as. False: it is no such header. */
+bool guard_password(struct span authorization, struct buf *out);
 
 AUTO_TYPE(guard)

@@ -32,6 +32,9 @@ struct principal {
 	uint64_t session; /* of a browser that has signed in; 0: none */
 };
 
+/* ERR_FORBIDDEN names the scope that is needed. */
+enum status http_check_scope(const struct principal *principal, enum http_scope needs, struct error *err) MUST_CHECK;
+
 struct http_request;
 
 enum http_method http_request_method(const struct http_request *request);

@@ -22,3 +22,11 @@ bool http_scope_allows(enum http_scope has, enum http_scope needs)
 {
 	return needs == SCOPE_PUBLIC || has == SCOPE_ADMIN || has == needs;
 }
+
+enum status http_check_scope(const struct principal *principal, enum http_scope needs, struct error *err)
+{
+	if (http_scope_allows(principal->scope, needs))
+		return OK;
+	return error_set(err, ERR_FORBIDDEN, "this needs a token with the scope '%s'; '%s' has '%s'",
+		http_scope_name(needs), principal->name, http_scope_name(principal->scope));
+}

@@ -157,7 +157,8 @@ static enum status skip_plain(struct json_scan *s, struct error *err)
 
 	if (json_scan_peek(s) == '"')
 		return json_scan_text(s, &text, err);
-	if (take_word(s, SPAN("true")) || take_word(s, SPAN("false")) || take_word(s, SPAN("null")))
+	if (take_word(s, SPAN("true")) || take_word(s, SPAN("false")) || take_word(s, SPAN("null")) ||
+		take_word(s, SPAN("NaN")) || take_word(s, SPAN("Infinity")) || take_word(s, SPAN("-Infinity")))
 		return OK;
 	return json_scan_number(s, &number, err) == OK ? OK : json_scan_expected(s, "a value", err);
 }

@@ -104,11 +104,9 @@ static enum status check_use(const struct http_request *request, enum mlflow_use
 	const struct principal *principal = http_request_principal(request);
 	enum http_scope needs = use == MLFLOW_READS ? SCOPE_READ : SCOPE_WRITE;
 
-	if (http_scope_allows(principal->scope, needs) ||
-		((use == MLFLOW_BY_SENDERS || use == MLFLOW_ABSENT) && http_scope_allows(principal->scope, SCOPE_READ)))
+	if ((use == MLFLOW_BY_SENDERS || use == MLFLOW_ABSENT) && http_scope_allows(principal->scope, SCOPE_READ))
 		return OK;
-	return error_set(err, ERR_FORBIDDEN, "this needs a token with the scope '%s'; '%s' has '%s'",
-		http_scope_name(needs), principal->name, http_scope_name(principal->scope));
+	return http_check_scope(principal, needs, err);
 }
 
 static enum status read_body(struct door_call *own, struct error *err)

@@ -319,3 +319,40 @@ const struct pipeline_figures *pipeline_figures(const struct pipeline *pipeline)
 {
 	return &pipeline->figures;
 }
+
+/* ---- a batch whose sender waits ---- */
+
+struct submission {
+	pthread_mutex_t mutex;
+	pthread_cond_t cond;
+	bool is_done;
+	struct ingest_result result;
+};
+
+static void done(void *context, const struct ingest_result *result)
+{
+	struct submission *submission = context;
+
+	pthread_mutex_lock(&submission->mutex);
+	submission->result = *result;
+	submission->is_done = true;
+	pthread_cond_signal(&submission->cond);
+	pthread_mutex_unlock(&submission->mutex);
+}
+
+enum status pipeline_store(
+	struct pipeline *pipeline, struct batch **batch, struct ingest_result *result, struct error *err)
+{
+	struct submission submission = {.mutex = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER};
+
+	TRY(pipeline_submit(pipeline, *batch, done, &submission, err));
+	*batch = NULL;
+	pthread_mutex_lock(&submission.mutex);
+	while (!submission.is_done)
+		pthread_cond_wait(&submission.cond, &submission.mutex);
+	pthread_mutex_unlock(&submission.mutex);
+	*result = submission.result;
+	if (result->status != OK)
+		*err = result->err;
+	return result->status;
+}

@@ -29,6 +29,10 @@ void pipeline_free(struct pipeline *pipeline);
 enum status pipeline_submit(struct pipeline *pipeline, struct batch *batch,
 	void (*done)(void *context, const struct ingest_result *result), void *context, struct error *err) MUST_CHECK;
 
+/* The same for a caller that may wait until the batch is durable or refused: the result's status. Not for I/O threads. */
+enum status pipeline_store(
+	struct pipeline *pipeline, struct batch **batch, struct ingest_result *result, struct error *err) MUST_CHECK;
+
 /*
  * Whoever fills a batch says what it holds, before and now. True: all of those together hold more than queue_bytes, so it
  * should be submitted as it is.

@@ -53,3 +53,19 @@ struct tracked_run_place {
 enum status store_read_tracked_runs(struct store_reader *reader, struct arena *arena, int64_t project_id,
 	const struct tracked_run_place *behind, size_t limit, struct tracked_run_row **out, size_t *count,
 	struct error *err) MUST_CHECK;
+
+/* Of a run: a file that its client sends line by line. */
+struct tracked_file_row {
+	int64_t job_id;
+	struct span name;
+	uint64_t origin; /* of its first line; 0: nothing came yet */
+	uint64_t next_line;
+	struct span content; /* the tracker's door says what */
+};
+enum status store_put_tracked_file(
+	struct store_tx *tx, const struct tracked_file_row *row, struct error *err) MUST_CHECK;
+/* One that never came is empty. */
+enum status store_read_tracked_file(struct store_reader *reader, struct arena *arena, int64_t job_id, struct span name,
+	struct tracked_file_row *out, struct error *err) MUST_CHECK;
+/* Is the job (still) a tracker's run? */
+enum status store_is_tracked_run(struct store_reader *reader, int64_t job_id, bool *is, struct error *err) MUST_CHECK;

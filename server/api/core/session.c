@@ -51,7 +51,7 @@ enum status api_session_create(void *context, void *worker, const struct http_re
 	TRY(api_body_object(request, &body, err));
 	TRY(json_want_string(body, "token", &token, err));
 	if (!token.len)
-		return error_set_field(err, ERR_SEMANTIC, "token", "the body needs a token: {\"token\":\"smf_…\"}");
+		return error_set_field(err, ERR_SEMANTIC, "token", "the body needs a token: {\"token\":\"smf-…\"}");
 	TRY(tokens_authenticate(context, token, &principal, err));
 	if (!principal.id) /* no token is needed here: there is nothing to sign in to, and nothing unknown goes into a cookie */
 		return error_set_field(

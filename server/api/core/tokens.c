@@ -12,7 +12,7 @@
 #include "state/execute.h"
 #include "store/tokens.h"
 
-enum { TOKEN_RANDOM_BYTES = 24, NAME_MAX_BYTES = 63, AWS_SECRET_BYTES = 30 };
+enum { TOKEN_RANDOM_BYTES = 20, NAME_MAX_BYTES = 63, AWS_SECRET_BYTES = 30 };
 
 /*
  * Each token has a pair for AWS's clients, made from its hash by the key that seals secrets: nothing more is kept, nobody who has
@@ -275,7 +275,7 @@ enum status api_create_token(struct api *api, const struct new_token *asked, str
 			"a token's name has 1 to %d bytes of UTF-8, its team at most as many", NAME_MAX_BYTES);
 	crypto_random(random, sizeof random);
 	crypto_hex(random, sizeof random, digits);
-	buf_printf(token, "smf_%s", digits);
+	buf_printf(token, "smf-%s", digits); /* older clients of W&B want exactly 40 characters behind a dash */
 	TRY(buf_status(token, err));
 	crypto_sha256(buf_span(token), hash);
 	struct token_row row = {.name = asked->name,

@@ -55,6 +55,16 @@ struct batch_part {
 	size_t past_untimed; /* so many in front had none and got batch.written_ms */
 };
 
+/* A file that the sender sends line by line, and how far it has come with this batch (store/tracked_runs.h). */
+struct batch_file {
+	struct span name;
+	uint64_t known_line,
+		known_origin; /* where it stood when the batch was read: if not any more, all of the batch is refused */
+	uint64_t origin, next_line;
+	struct span content;
+	bool is_unchecked; /* it is replaced as a whole */
+};
+
 struct batch {
 	struct arena *arena; /* of all names: what borrows from it is good as long as the batch */
 	struct arena *texts; /* of the lines alone, since the last batch_drop_texts; NULL: none yet */
@@ -70,6 +80,9 @@ struct batch {
 	int64_t offset;
 	int64_t written_ms; /* when lines were written that bear no time, 0: when they arrive */
 	bool follows_full; /* of a body: the slice before it was full, so both were there at once */
+	const struct batch_file *files; /* the arena's */
+	size_t file_count;
+	int64_t files_job_id; /* of which job they are; its run is gone: all of the batch is refused */
 	struct span source; /* whose bytes `offset` counts; "": all that came with an offset and without a source */
 	int64_t zone_ms; /* what times in lines are ahead of UTC that state no zone */
 	struct span host; /* of the sender; "" when not stated */

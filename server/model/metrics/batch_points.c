@@ -89,6 +89,11 @@ struct batch_series *batch_samples(struct batch *batch, struct batch_part *part,
 	return batch_distribution(batch, part, metric, SERIES_SAMPLES);
 }
 
+bool batch_has_series(struct batch_part *part, struct span metric)
+{
+	return find(part, metric) != NULL;
+}
+
 struct batch_series *batch_distribution(
 	struct batch *batch, struct batch_part *part, struct span metric, enum series_form form)
 {

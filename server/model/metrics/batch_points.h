@@ -11,6 +11,7 @@
 struct batch_series *batch_series(struct batch *batch, struct batch_part *part, struct span metric);
 /* The same of samples (SERIES_SAMPLES). */
 struct batch_series *batch_samples(struct batch *batch, struct batch_part *part, struct span metric);
+bool batch_has_series(struct batch_part *part, struct span metric);
 struct batch_series *batch_distribution(
 	struct batch *batch, struct batch_part *part, struct span metric, enum series_form form);
 /* One entry of a distribution. False: out of memory, nothing was appended. */

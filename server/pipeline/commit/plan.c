@@ -382,6 +382,7 @@ static enum status plan_parts(struct plan *plan, struct ingest *ingest, struct e
 	TRY(buf_status(&plan->pipeline->journal.blocks, err));
 	TRY(push_note(plan, ingest, first_slice, err));
 	TRY(hosts_note(plan, ingest, first_slice, err));
+	TRY(files_note(plan, ingest, first_slice, err));
 	return source_note(plan, ingest, err);
 }
 

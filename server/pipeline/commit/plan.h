@@ -62,3 +62,7 @@ void hosts_abandon(struct stream_state *stream);
 
 /* The batch's slices, from first_slice on, are planned: their bodies are known from now on. */
 enum status push_note(struct plan *plan, const struct ingest *ingest, size_t first_slice, struct error *err) MUST_CHECK;
+
+/* tracked_files.c: how far the files of a tracked run have come with the batch. Of what can fail the last. */
+enum status files_note(
+	struct plan *plan, const struct ingest *ingest, size_t first_slice, struct error *err) MUST_CHECK;

@@ -172,6 +172,11 @@ static enum status write_run(void *context, struct store_tx *tx, struct error *e
 		.modified_ms = asked->now_ms,
 		.generation = 1};
 
+	struct tracked_run_row known;
+	enum status status = store_read_tracked_run(store_tx_reader(tx), making->arena, asked->row.run_id, &known, err);
+
+	if (status != ERR_NOT_FOUND)
+		return status == OK ? error_set(err, ERR_CONFLICT, "there is a run of this id already") : status;
 	making->life = (struct life){.pipeline = making->pipeline, .arena = making->arena, .now_ms = asked->now_ms};
 	making->adopted_id = 0;
 	if (asked->job.len)

@@ -32,6 +32,7 @@ struct run_making {
 	int64_t now_ms;
 	struct tracked_run_row row; /* job_id is set */
 };
+/* ERR_CONFLICT: there is a run of this id. */
 enum status pipeline_make_run(struct pipeline *pipeline, struct run_making *making, struct error *err) MUST_CHECK;
 
 /* What is stated of a run anew: settings and tags, or its status. */

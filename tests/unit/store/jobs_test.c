@@ -326,6 +326,8 @@ static void put_run(struct harness *h, int64_t job)
 	snprintf(run_id, sizeof run_id, "%lld", (long long)job);
 	CHECK_OK(store_put_tracked_run(
 		h->tx, &(struct tracked_run_row){.job_id = job, .run_id = span_from(run_id)}, &err));
+	CHECK_OK(store_put_tracked_file(
+		h->tx, &(struct tracked_file_row){.job_id = job, .name = SPAN("f"), .content = SPAN("")}, &err));
 }
 
 static void fill_job(struct harness *h, int64_t job)

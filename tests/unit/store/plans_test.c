@@ -161,13 +161,17 @@ static void call_run_readers(struct store_reader *on, struct arena *arena)
 	const struct tracked_run_place first = {INT64_MAX, INT64_MAX};
 	struct tracked_project_row project, *projects;
 	struct tracked_run_row run, *runs;
+	struct tracked_file_row file;
 	size_t count;
+	bool is;
 
 	CHECK(store_read_tracked_project(on, arena, 1, &project, NULL) == ERR_NOT_FOUND);
 	CHECK(store_find_tracked_project(on, arena, SPAN("t"), SPAN("p"), &project, NULL) == ERR_NOT_FOUND);
 	CHECK_OK(store_read_tracked_projects(on, arena, SPAN("t"), INT64_MAX, 5, &projects, &count, &err));
 	CHECK(store_read_tracked_run(on, arena, SPAN("r"), &run, NULL) == ERR_NOT_FOUND);
 	CHECK_OK(store_read_tracked_runs(on, arena, 1, &first, 5, &runs, &count, &err));
+	CHECK_OK(store_read_tracked_file(on, arena, 1, SPAN("f"), &file, &err));
+	CHECK_OK(store_is_tracked_run(on, 1, &is, &err));
 }
 
 static void call_readers(struct harness *h, struct store_reader *on)

@@ -161,6 +161,7 @@ enum status store_delete_job(struct store_tx *tx, int64_t job_id, struct error *
 		"DELETE FROM log_groups WHERE job_id = ?",
 		"DELETE FROM log_streams WHERE job_id = ?",
 		"DELETE FROM tracked_runs WHERE job_id = ?",
+		"DELETE FROM tracked_files WHERE job_id = ?",
 		"DELETE FROM run_names WHERE name = (SELECT name FROM jobs WHERE job_id = ?)",
 		"DELETE FROM jobs WHERE job_id = ?",
 	};

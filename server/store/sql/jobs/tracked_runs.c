@@ -145,3 +145,42 @@ enum status store_read_tracked_runs(struct store_reader *reader, struct arena *a
 	bind_u64(&s, limit);
 	return rows_read(&s, arena, ROWS(run_fields, struct tracked_run_row), out, count, err);
 }
+
+/* ---- files ---- */
+
+static const struct row_field file_fields[] = {FIELD(struct tracked_file_row, job_id),
+	FIELD(struct tracked_file_row, name), FIELD(struct tracked_file_row, origin),
+	FIELD(struct tracked_file_row, next_line), FIELD(struct tracked_file_row, content)};
+
+enum status store_put_tracked_file(struct store_tx *tx, const struct tracked_file_row *row, struct error *err)
+{
+	return row_put(tx,
+		"INSERT INTO tracked_files (job_id, name, origin, next_line, content) VALUES (?,?,?,?,?)"
+		" ON CONFLICT (job_id, name) DO UPDATE SET origin = excluded.origin, next_line = excluded.next_line,"
+		" content = excluded.content",
+		ROWS(file_fields, struct tracked_file_row), row, err);
+}
+
+enum status store_read_tracked_file(struct store_reader *reader, struct arena *arena, int64_t job_id, struct span name,
+	struct tracked_file_row *out, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool is_there;
+
+	*out = (struct tracked_file_row){.job_id = job_id, .name = name, .content = SPAN("")};
+	TRY(statement_open(&s, reader,
+		"SELECT job_id, name, origin, next_line, content FROM tracked_files WHERE job_id = ? AND name = ?",
+		err));
+	bind_i64(&s, job_id);
+	bind_text(&s, name);
+	return row_read(&s, arena, ROWS(file_fields, struct tracked_file_row), out, &is_there, err);
+}
+
+enum status store_is_tracked_run(struct store_reader *reader, int64_t job_id, bool *is, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, reader, "SELECT 1 FROM tracked_runs WHERE job_id = ?", err));
+	bind_i64(&s, job_id);
+	return statement_step(&s, is, err);
+}

@@ -1,0 +1,164 @@
+/* One call from its body to its reply, and what went wrong in the form that W&B's SDK reads. */
+#include "base/log.h"
+#include "http/guard.h"
+#include "wandb/internal.h"
+
+enum { PASSWORD_MAX_BYTES = 4096 };
+
+/* WANDB_API_KEY comes as the password of the user "api"; newer clients can send it as a bearer token. */
+enum status wandb_admit(void *context, const struct http_request *request, struct principal *out, struct error *err)
+{
+	const struct wandb *wandb = context;
+	struct span header = http_request_header(request, "Authorization"), token = guard_token(header, SPAN(""));
+	AUTO_DONE(buf) password = BUF_INIT(PASSWORD_MAX_BYTES);
+
+	if (guard_password(header, &password))
+		token = buf_span(&password);
+	return wandb->options.authenticate(wandb->options.context, token, out, err);
+}
+
+/* ---- faults ---- */
+
+/* What a client cannot better by asking again is no fault of the transport: it is told in a reply, and the client goes on. */
+static bool is_told(enum status status)
+{
+	return status == ERR_SEMANTIC || status == ERR_NOT_FOUND || status == ERR_CONFLICT ||
+	       status == ERR_UNSUPPORTED || status == ERR_GONE;
+}
+
+static void put_fault(const struct error *err, bool is_graphql, struct http_response *response)
+{
+	struct json_writer w;
+
+	response->status = is_graphql && is_told(err->status) ? 200 : http_status_of(err->status);
+	response->content_type = "application/json";
+	buf_reset(&response->body);
+	w = json_writer_on(&response->body);
+	json_object(&w);
+	if (is_graphql) {
+		json_key(&w, "data");
+		json_null(&w);
+	} else {
+		json_put_text(&w, "error", err->text);
+	}
+	json_key(&w, "errors");
+	json_array(&w);
+	json_object(&w);
+	json_put_text(&w, "message", err->text);
+	json_object_end(&w);
+	json_array_end(&w);
+	json_object_end(&w);
+	if (response->status == 429 || response->status == 503)
+		http_response_header(response, "Retry-After", "%d", err->retry_after_s > 0 ? err->retry_after_s : 1);
+	if (response->status == 401)
+		http_response_header(response, "WWW-Authenticate", "Basic realm=\"smfleet\"");
+}
+
+static bool is_graphql(const struct http_request *request)
+{
+	return span_equal(http_request_path(request), SPAN("/graphql"));
+}
+
+void wandb_refuse(
+	void *context, const struct http_request *request, const struct error *err, struct http_response *response)
+{
+	const struct wandb *wandb = context;
+	struct error said = *err;
+
+	if (err->status == ERR_TOO_LARGE) /* the transport knows no option's name */
+		error_set(&said, ERR_TOO_LARGE, "the body is larger than %zu bytes (--max-push-bytes)",
+			wandb->options.max_body_bytes);
+	put_fault(&said, is_graphql(request), response);
+}
+
+/* ---- operations ---- */
+
+static const struct {
+	const char *name;
+	wandb_operation *run;
+} operations[] = {
+	{"Viewer", wandb_viewer},
+	{"ServerFeaturesQuery", wandb_server_features},
+	{"UpsertBucket", wandb_upsert_run},
+	{"RunResumeStatus", wandb_resume_status},
+	{"CreateRunFiles", wandb_create_files},
+};
+
+static enum status run_operation(struct wandb_call *call, const struct graphql_request *request, struct error *err)
+{
+	for (size_t i = 0; i < sizeof operations / sizeof *operations; i++)
+		if (span_equal(request->operation, span_from(operations[i].name)))
+			return operations[i].run(call, request, err);
+	if (span_find(request->operation, SPAN("Sweep")) >= 0)
+		return error_set(err, ERR_UNSUPPORTED,
+			"this server has no sweeps: start the runs of a search yourself, with one group for all");
+	if (span_find(request->operation, SPAN("Artifact")) >= 0)
+		return error_set(err, ERR_UNSUPPORTED,
+			"this server keeps no artifacts: put files beside the checkpoints, and log where");
+	return error_set(err, ERR_UNSUPPORTED, "this server has no operation '%.*s' (docs/wandb.md says what there is)",
+		SPAN_ARGS(span_cut(request->operation, 100)));
+}
+
+static enum status answer_graphql(struct wandb_call *call, struct error *err)
+{
+	AUTO(json) body = NULL;
+	struct graphql_request request;
+
+	TRY(json_parse(&body, http_request_body(call->request), err));
+	TRY(graphql_read(body, &request, err));
+	json_key(&call->w, "data");
+	json_object(&call->w);
+	TRY(run_operation(call, &request, err));
+	json_object_end(&call->w);
+	return OK;
+}
+
+/* ---- a call ---- */
+
+static enum status answer(struct wandb_call *call, struct error *err)
+{
+	TRY(http_check_scope(http_request_principal(call->request), SCOPE_WRITE, err));
+	json_object(&call->w);
+	TRY(is_graphql(call->request) ? answer_graphql(call, err)
+				      : wandb_take_stream(call, http_request_body(call->request), err));
+	json_object_end(&call->w);
+	return buf_status(call->w.out, err);
+}
+
+static enum status run_call(struct wandb *wandb, void *worker, const struct http_request *request,
+	struct http_response *response, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	struct wandb_call call = {.options = &wandb->options,
+		.pipeline = wandb->options.pipeline,
+		.reader = wandb->options.reader_of(worker),
+		.request = request,
+		.team = span_from(http_request_principal(request)->team),
+		.now_ms = http_request_arrival_ms(request),
+		.arena = arena,
+		.w = json_writer_on(&response->body)};
+
+	if (!arena)
+		return error_no_memory(err);
+	enum status status = answer(&call, err);
+	if (status == OK)
+		return OK;
+	err->status = status;
+	if (status == ERR_INTERNAL || status == ERR_IO)
+		log_line(LOG_ERROR, "wandb_failed", "path=%.*s error=\"%s\"", SPAN_ARGS(http_request_path(request)),
+			err->text);
+	put_fault(err, is_graphql(request), response);
+	return OK;
+}
+
+enum status wandb_graphql(void *context, void *worker, const struct http_request *request,
+	struct http_response *response, struct error *err)
+{
+	return run_call(context, worker, request, response, err);
+}
+
+enum status wandb_file_stream(void *context, void *worker, const struct http_request *request,
+	struct http_response *response, struct error *err)
+{
+	return run_call(context, worker, request, response, err);
+}

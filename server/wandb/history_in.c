@@ -1,0 +1,229 @@
+#include "wandb/history_in.h"
+
+#include "ingest/ingest.h"
+#include "model/jobs/job_time.h"
+#include "model/metrics/batch_points.h"
+#include "model/metrics/metric_words.h"
+#include "wandb/flat.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* A line's values are kept until all of it is read: step and time may stand anywhere. */
+struct history_value {
+	size_t name_at, name_len;
+	double number;
+};
+
+static const double STEP_LIMIT = 0x1p53; /* as of all points: their differences are whole numbers, too */
+
+struct history_reader history_reader_on(struct batch *batch, struct span job, struct span stream, int64_t now_ms)
+{
+	return (struct history_reader){
+		.batch = batch, .job = job, .stream = stream, .now_ms = now_ms, .names = BUF_INIT(SIZE_MAX / 2)};
+}
+
+void history_reader_done(struct history_reader *reader)
+{
+	buf_done(&reader->names);
+	mem_free(reader->values);
+}
+
+static enum status keep(void *context, const struct flat_leaf *leaf, struct error *err)
+{
+	struct history_reader *reader = context;
+
+	if (!leaf->is_number) {
+		reader->left_out += leaf->kind != FLAT_NULL;
+		return OK;
+	}
+	if (!mem_grow((void **)&reader->values, reader->value_count, &reader->value_cap, sizeof *reader->values))
+		return error_no_memory(err);
+	reader->values[reader->value_count++] = (struct history_value){reader->names.len, leaf->path.len, leaf->number};
+	buf_append_span(&reader->names, leaf->path);
+	return buf_status(&reader->names, err);
+}
+
+static struct span name_of(const struct history_reader *reader, const struct history_value *value)
+{
+	return span_of(reader->names.ptr + value->name_at, value->name_len);
+}
+
+static const struct history_value *find(const struct history_reader *reader, struct span name)
+{
+	for (size_t i = 0; i < reader->value_count; i++)
+		if (span_equal(name_of(reader, &reader->values[i]), name))
+			return &reader->values[i];
+	return NULL;
+}
+
+static bool is_step(const struct history_value *value)
+{
+	return value && fabs(value->number) <= STEP_LIMIT && value->number == floor(value->number);
+}
+
+static bool axis_fits(const struct history_axis *axis, struct span name)
+{
+	if (axis->metric.len && axis->metric.ptr[axis->metric.len - 1] == '*')
+		return span_starts_with(name, span_of(axis->metric.ptr, axis->metric.len - 1));
+	return span_equal(axis->metric, name);
+}
+
+static int64_t step_at(const struct history_value *value)
+{
+	return is_step(value) ? (int64_t)value->number : NO_STEP;
+}
+
+/* Once a line: a line may have thousands of values. */
+static void find_axes(struct history_reader *reader)
+{
+	for (size_t i = 0; i < reader->axis_count; i++)
+		reader->axis_steps[i] = step_at(find(reader, reader->axes[i].axis));
+}
+
+/* By its own axis, where the line has it; else by the line's step. */
+static int64_t step_of(const struct history_reader *reader, struct span name, int64_t step)
+{
+	for (size_t i = 0; i < reader->axis_count; i++)
+		if (axis_fits(&reader->axes[i], name))
+			return reader->axis_steps[i] == NO_STEP ? step : reader->axis_steps[i];
+	return step;
+}
+
+/* ---- what a machine measures, in our words ---- */
+
+static const struct {
+	const char *theirs, *ours;
+} machine_names[] = {{"system.cpu", "cpu_percent"}, {"system.memory_percent", "memory_used_percent"},
+	{"system.disk./.usagePercent", "disk_used_percent{path=\"/\"}"}};
+static const struct {
+	const char *theirs, *ours;
+	double factor;
+} device_names[] = {{"gpu", "gpu_utilization_percent", 1}, {"temp", "gpu_temperature_celsius", 1},
+	{"powerWatts", "gpu_power_watts", 1}, {"memoryAllocatedBytes", "gpu_memory_used_mib", 1.0 / (1 << 20)}};
+
+/* system.gpu.3.temp; false: it is no such. */
+static bool name_device(struct span name, char *out, size_t room, double *factor)
+{
+	struct span rest = name, number;
+
+	if (!span_take(&rest, SPAN("system.gpu.")) || !span_next(&rest, '.', &number) || !number.len || number.len > 8)
+		return false;
+	for (size_t i = 0; i < number.len; i++)
+		if (number.ptr[i] < '0' || number.ptr[i] > '9')
+			return false;
+	for (size_t i = 0; i < sizeof device_names / sizeof *device_names; i++)
+		if (span_equal(rest, span_from(device_names[i].theirs))) {
+			snprintf(out, room, "%s{gpu=\"%.*s\"}", device_names[i].ours, SPAN_ARGS(number));
+			*factor = device_names[i].factor;
+			return true;
+		}
+	return false;
+}
+
+static void name_measure(struct span name, char *out, size_t room, double *factor)
+{
+	*factor = 1;
+	for (size_t i = 0; i < sizeof machine_names / sizeof *machine_names; i++)
+		if (span_equal(name, span_from(machine_names[i].theirs))) {
+			snprintf(out, room, "%s", machine_names[i].ours);
+			return;
+		}
+	if (!name_device(name, out, room, factor))
+		snprintf(out, room, "%.*s", SPAN_ARGS(name));
+}
+
+/* ---- points ---- */
+
+/* Braces are for labels here. */
+static void replace_braces(char *name)
+{
+	for (; *name; name++)
+		if (*name == '{' || *name == '}')
+			*name = '_';
+}
+
+static enum status put_value(struct history_reader *reader, const struct history_value *value, int64_t ts_ms,
+	int64_t step, struct error *err)
+{
+	char metric[METRIC_NAME_MAX_BYTES + 1];
+	struct span name = name_of(reader, value);
+	double factor = 1;
+
+	if (name.len && name.ptr[0] == '_')
+		return OK; /* W&B's own */
+	if (ingest_check_name("key", name, METRIC_NAME_MAX_BYTES - 32, NULL) != OK) {
+		reader->left_out++;
+		return OK;
+	}
+	if (reader->is_system) {
+		name_measure(name, metric, sizeof metric, &factor);
+	} else {
+		snprintf(metric, sizeof metric, "%.*s", SPAN_ARGS(name));
+		replace_braces(metric);
+	}
+	struct batch_part *part = batch_part(reader->batch, reader->job, reader->stream);
+	if (part && part->series_count >= reader->max_series && !batch_has_series(part, span_from(metric))) {
+		reader->left_out++;
+		return OK;
+	}
+	struct batch_series *series = part ? batch_series(reader->batch, part, span_from(metric)) : NULL;
+	double number = value->number * factor;
+	if (!series || !batch_add_points(reader->batch, part, series, &step, &ts_ms, &number, 1))
+		return error_no_memory(err);
+	return OK;
+}
+
+static int64_t time_of(const struct history_reader *reader)
+{
+	const struct history_value *value = find(reader, SPAN("_timestamp"));
+	double ms = value ? value->number * 1000 : 0;
+
+	return ms >= (double)JOB_EARLIEST_MS && ms < (double)JOB_LATEST_MS ? (int64_t)ms : reader->now_ms;
+}
+
+static enum status keep_line(struct history_reader *reader, struct span line, size_t *left_out, struct error *err)
+{
+	reader->value_count = 0;
+	buf_reset(&reader->names);
+	return flat_read(line, keep, reader, left_out, err);
+}
+
+enum status history_identify(struct history_reader *reader, struct span line, uint64_t *out, struct error *err)
+{
+	static const char *const names[] = {"_timestamp", "_step"};
+	size_t left_out = reader->left_out, more = 0;
+	struct hash128 hash = {0};
+
+	TRY(keep_line(reader, line, &more, err));
+	reader->left_out = left_out; /* it is counted when it is read */
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		const struct history_value *value = find(reader, span_from(names[i]));
+		uint64_t bits = 0;
+		if (value)
+			memcpy(&bits, &value->number, sizeof bits);
+		hash128_add_number(&hash, bits);
+	}
+	*out = (hash.low >> 1) | 1;
+	return OK;
+}
+
+enum status history_read(struct history_reader *reader, struct span line, struct error *err)
+{
+	const struct history_value *step, *runtime;
+
+	TRY(keep_line(reader, line, &reader->left_out, err));
+	int64_t ts_ms = time_of(reader);
+	step = reader->is_system ? NULL : find(reader, SPAN("_step"));
+	runtime = find(reader, SPAN("_runtime"));
+	find_axes(reader);
+	for (size_t i = 0; i < reader->value_count; i++) {
+		const struct history_value *value = &reader->values[i];
+		int64_t at = step_of(reader, name_of(reader, value), step_at(step));
+		TRY(put_value(reader, value, ts_ms, at, err));
+	}
+	reader->last_ms = ts_ms;
+	reader->last_step = is_step(step) ? step->number : reader->last_step;
+	reader->last_runtime = runtime && isfinite(runtime->number) ? runtime->number : reader->last_runtime;
+	return OK;
+}

@@ -1,0 +1,91 @@
+/*
+ * Job: what the calls of the door for W&B share.
+ * Ownership: what a call has is in its arena, and ends with its reply. Threads: a worker.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "pipeline/jobs/tracked_runs.h"
+#include "wandb/graphql.h"
+#include "wandb/stream_in.h"
+#include "wandb/wandb_options.h"
+
+/* W&B's own limits, in bytes. */
+enum {
+	WANDB_ID_MAX_BYTES = 128,
+	WANDB_PROJECT_MAX_BYTES = 128,
+	WANDB_NAME_MAX_BYTES = 500,
+	WANDB_NOTES_MAX_BYTES = 8000,
+	WANDB_HOST_MAX_BYTES = 128,
+	WANDB_TAGS_MAX = 100,
+};
+
+/* Of a run's job: what has its history, and what has its console. */
+#define WANDB_STREAM "algo-1"
+#define WANDB_CONSOLE_STREAM "console"
+/* As whom those are shown who have no team. */
+#define WANDB_NO_TEAM "smfleet"
+#define WANDB_DEFAULT_PROJECT "uncategorized"
+/* Files of a run that are this door's own notes (store/tracked_runs.h). */
+#define WANDB_RUN_FILE "run"
+#define WANDB_CONFIG_FILE "config"
+
+struct wandb_call {
+	const struct wandb_options *options;
+	struct pipeline *pipeline;
+	struct store_reader *reader;
+	const struct http_request *request;
+	struct span team; /* the principal's */
+	int64_t now_ms;
+	struct arena *arena;
+	struct json_writer w; /* an object is open: of GraphQL the "data" */
+};
+
+struct wandb {
+	struct wandb_options options;
+	struct http_route *routes;
+	size_t route_count;
+};
+
+/* ---- call.c: a call from its body to its reply ---- */
+typedef enum status wandb_operation(struct wandb_call *call, const struct graphql_request *request, struct error *err);
+enum status wandb_graphql(void *context, void *worker, const struct http_request *request,
+	struct http_response *response, struct error *err) MUST_CHECK;
+enum status wandb_file_stream(void *context, void *worker, const struct http_request *request,
+	struct http_response *response, struct error *err) MUST_CHECK;
+enum status wandb_admit(
+	void *context, const struct http_request *request, struct principal *out, struct error *err) MUST_CHECK;
+void wandb_refuse(
+	void *context, const struct http_request *request, const struct error *err, struct http_response *response);
+
+/* ---- identity.c: which run is meant ---- */
+struct wandb_run {
+	struct span entity; /* as it is shown */
+	struct span project, id;
+	struct span key; /* TEAM/PROJECT/ID: the run's id in the store */
+};
+enum status wandb_identify(const struct wandb_call *call, struct span project, struct span id, struct wandb_run *out,
+	struct error *err) MUST_CHECK;
+/* A name that a client made for itself is 8 letters and digits; so is this one. */
+enum status wandb_make_id(const struct wandb_call *call, struct span *out, struct error *err) MUST_CHECK;
+/* ERR_NOT_FOUND. */
+enum status wandb_find_run(const struct wandb_call *call, const struct wandb_run *run, struct tracked_run_row *row,
+	struct error *err) MUST_CHECK;
+
+/* ---- settings.c: a run's config ---- */
+struct wandb_settings {
+	struct tracked_pairs pairs; /* HyperParameters */
+	struct buf config; /* {"lr":{"value":0.1}}: what a client that goes on is given; no secrets */
+	struct buf note; /* of WANDB_RUN_FILE: {"host","start","axes":[[metric, axis]…]} */
+	int64_t start_ms; /* as the config says; 0: it does not */
+};
+enum status settings_read(struct arena *arena, struct span config, struct span host, struct wandb_settings *out,
+	struct error *err) MUST_CHECK;
+void wandb_settings_done(struct wandb_settings *settings);
+AUTO_DONE_TYPE(wandb_settings)
+
+/* ---- operations ---- */
+wandb_operation wandb_viewer, wandb_server_features, wandb_upsert_run, wandb_resume_status, wandb_create_files;
+
+/* ---- stream.c ---- */
+enum status wandb_take_stream(struct wandb_call *call, struct span body, struct error *err) MUST_CHECK;

@@ -1,0 +1,406 @@
+/* Runs as W&B's SDK makes and finds them. */
+#include "base/log.h"
+#include "pipeline/commit/ingest_result.h"
+#include "pipeline/pipeline.h"
+#include "store/jobs.h"
+#include "wandb/internal.h"
+
+/* ---- who asks, and what there is ---- */
+
+static void write_entity(struct json_writer *w, const char *key, struct span name)
+{
+	json_key(w, key);
+	json_object(w);
+	json_put_span(w, "id", name);
+	json_put_span(w, "name", name);
+	json_object_end(w);
+}
+
+enum status wandb_viewer(struct wandb_call *call, const struct graphql_request *request, struct error *err)
+{
+	struct json_writer *w = &call->w;
+	struct span team = call->team.len ? call->team : SPAN(WANDB_NO_TEAM);
+	struct span name = span_from(http_request_principal(call->request)->name);
+
+	(void)request;
+	(void)err;
+	json_key(w, "viewer");
+	json_object(w);
+	json_put_span(w, "id", team);
+	json_put_span(w, "entity", team);
+	json_put_span(w, "username", name.len ? name : team);
+	json_put_text(w, "email", "");
+	json_put_text(w, "flags", "{}");
+	json_key(w, "teams");
+	json_object(w);
+	json_key(w, "edges");
+	json_array(w);
+	json_array_end(w);
+	json_object_end(w);
+	json_object_end(w);
+	return OK;
+}
+
+enum status wandb_server_features(struct wandb_call *call, const struct graphql_request *request, struct error *err)
+{
+	(void)request;
+	(void)err;
+	json_key(&call->w, "serverInfo");
+	json_object(&call->w);
+	json_key(&call->w, "features");
+	json_array(&call->w);
+	json_array_end(&call->w);
+	json_object_end(&call->w);
+	return OK;
+}
+
+/* ---- making and changing ---- */
+
+struct upsert {
+	struct wandb_run run;
+	struct span name, notes, group, job_type, host, program;
+	struct wandb_settings settings;
+	struct tracked_pairs tags;
+	bool has_config;
+};
+
+static enum status add_tag(
+	struct wandb_call *call, struct upsert *up, const char *key, struct span value, struct error *err)
+{
+	if (!value.len)
+		return OK;
+	return tracked_pairs_add(call->arena, &up->tags, span_from(key), value) ? OK : error_no_memory(err);
+}
+
+/* A list of words: one tag, so that one that is taken away goes. */
+static enum status read_tags(
+	struct wandb_call *call, const struct graphql_request *request, struct upsert *up, struct error *err)
+{
+	const struct json *list = request->variables ? json_get(request->variables, "tags") : NULL;
+	AUTO_DONE(buf) text = BUF_INIT(WANDB_NOTES_MAX_BYTES);
+
+	if (!list || json_kind(list) == JSON_NULL)
+		return OK;
+	if (json_kind(list) != JSON_ARRAY || json_count(list) > WANDB_TAGS_MAX)
+		return error_set_field(
+			err, ERR_SEMANTIC, "tags", "'tags' must be a list of at most %d texts", WANDB_TAGS_MAX);
+	for (const struct json *at = json_first(list); at; at = json_next(at)) {
+		if (text.len)
+			buf_append_char(&text, ',');
+		buf_append_span(&text, json_string_of(at));
+	}
+	if (text.failure == ERR_TOO_LARGE)
+		return error_set_field(
+			err, ERR_SEMANTIC, "tags", "'tags' have more than %d bytes", WANDB_NOTES_MAX_BYTES);
+	TRY(buf_status(&text, err));
+	struct span tags = arena_copy(call->arena, buf_span(&text));
+	return tags.ptr ? add_tag(call, up, "wandb.tags", tags, err) : error_no_memory(err);
+}
+
+static enum status read_upsert(
+	struct wandb_call *call, const struct graphql_request *request, struct upsert *up, struct error *err)
+{
+	struct span project, id, config;
+
+	TRY(graphql_text(request, "project", WANDB_PROJECT_MAX_BYTES, &project, err));
+	TRY(graphql_text(request, "name", WANDB_ID_MAX_BYTES, &id, err));
+	TRY(graphql_text(request, "displayName", WANDB_NAME_MAX_BYTES, &up->name, err));
+	TRY(graphql_text(request, "notes", WANDB_NOTES_MAX_BYTES, &up->notes, err));
+	TRY(graphql_text(request, "groupName", WANDB_NAME_MAX_BYTES, &up->group, err));
+	TRY(graphql_text(request, "jobType", WANDB_NAME_MAX_BYTES, &up->job_type, err));
+	TRY(graphql_text(request, "host", WANDB_HOST_MAX_BYTES, &up->host, err));
+	TRY(graphql_text(request, "program", WANDB_NOTES_MAX_BYTES, &up->program, err));
+	TRY(graphql_text(request, "config", call->options->max_body_bytes, &config, err));
+	up->has_config = config.len != 0;
+	if (!id.len)
+		TRY(wandb_make_id(call, &id, err));
+	TRY(wandb_identify(call, project, id, &up->run, err));
+	TRY(settings_read(call->arena, config, up->host, &up->settings, err));
+	TRY(add_tag(call, up, "wandb.name", up->name, err));
+	TRY(add_tag(call, up, "wandb.notes", up->notes, err));
+	TRY(add_tag(call, up, "wandb.group", up->group, err));
+	TRY(add_tag(call, up, "wandb.job_type", up->job_type, err));
+	TRY(add_tag(call, up, "wandb.program", up->program, err));
+	return read_tags(call, request, up, err);
+}
+
+/* Each team has its own projects; one that is not there yet is made. */
+static enum status have_project(
+	const struct wandb_call *call, struct span name, struct tracked_project_row *out, struct error *err)
+{
+	struct tracked_project_row row = {.team = call->team,
+		.name = name,
+		.tags = SPAN("{}"),
+		.artifacts = SPAN(""),
+		.created_ms = call->now_ms,
+		.modified_ms = call->now_ms};
+	enum status status = store_find_tracked_project(call->reader, call->arena, call->team, name, out, err);
+
+	if (status != ERR_NOT_FOUND)
+		return status;
+	status = pipeline_add_project(call->pipeline, &row, err);
+	*out = row;
+	if (status != ERR_CONFLICT)
+		return status;
+	return store_find_tracked_project(call->reader, call->arena, call->team, name, out, err);
+}
+
+/* When a run of the past began its config says; of one of the present, too, and to the moment. */
+static int64_t start_of(const struct wandb_call *call, const struct upsert *up)
+{
+	int64_t said = up->settings.start_ms;
+
+	return said && said < call->now_ms ? said : call->now_ms;
+}
+
+/* ERR_CONFLICT: the same request came twice at once, and the other one has made it. */
+static enum status make_run(struct wandb_call *call, const struct upsert *up, struct error *err)
+{
+	struct tracked_project_row project;
+	struct run_making making = {.team = call->team,
+		.project = up->run.project,
+		.settings = &up->settings.pairs,
+		.tags = &up->tags,
+		.now_ms = call->now_ms,
+		.row = {.run_id = up->run.key,
+			.name = up->name.len ? up->name : up->run.id,
+			.user_name = SPAN(""),
+			.status = SPAN("RUNNING"),
+			.start_ms = start_of(call, up),
+			.artifacts = SPAN(""),
+			.inputs = SPAN("[]")}};
+
+	TRY(have_project(call, up->run.project, &project, err));
+	making.row.project_id = project.project_id;
+	return pipeline_make_run(call->pipeline, &making, err);
+}
+
+static enum status change_run(struct wandb_call *call, const struct upsert *up, struct error *err)
+{
+	struct run_change change = {.team = call->team,
+		.run_id = up->run.key,
+		.settings = &up->settings.pairs,
+		.tags = &up->tags,
+		.name = up->name,
+		.status = SPAN(""),
+		.secondary = SPAN(""),
+		.reason = SPAN(""),
+		.now_ms = call->now_ms};
+
+	return pipeline_change_run(call->pipeline, call->reader, call->arena, &change, err);
+}
+
+/* What the stream of the run is read by, and what a client that goes on is given. */
+static enum status put_notes(struct wandb_call *call, const struct upsert *up, int64_t job_id, struct error *err)
+{
+	AUTO(batch) batch = batch_new(call->now_ms);
+	struct batch_file files[] = {{.name = SPAN(WANDB_RUN_FILE), .is_unchecked = true},
+		{.name = SPAN(WANDB_CONFIG_FILE), .is_unchecked = true}};
+	struct ingest_result result;
+
+	if (!batch)
+		return error_no_memory(err);
+	files[0].content = buf_span(&up->settings.note);
+	files[1].content = buf_span(&up->settings.config);
+	batch->files = files;
+	batch->file_count = sizeof files / sizeof *files;
+	batch->files_job_id = job_id;
+	batch->team = call->team;
+	return pipeline_store(call->pipeline, &batch, &result, err);
+}
+
+static void write_bucket(struct wandb_call *call, const struct upsert *up, const struct tracked_run_row *row)
+{
+	struct json_writer *w = &call->w;
+
+	json_key(w, "bucket");
+	json_object(w);
+	json_put_span(w, "id", up->run.key);
+	json_put_span(w, "name", up->run.id);
+	json_put_span(w, "displayName", row->name);
+	json_put_text(w, "description", "");
+	json_put_text(w, "config", "{}");
+	json_key(w, "sweepName");
+	json_null(w);
+	json_key(w, "project");
+	json_object(w);
+	json_put_span(w, "id", up->run.project);
+	json_put_span(w, "name", up->run.project);
+	write_entity(w, "entity", up->run.entity);
+	json_object_end(w);
+	json_put_i64(w, "historyLineCount", 0); /* else a file that is sent again would count as what comes behind it */
+	json_object_end(w);
+}
+
+static enum status put_run(struct wandb_call *call, const struct upsert *up, bool *is_new, struct error *err)
+{
+	struct tracked_run_row row;
+	enum status status = wandb_find_run(call, &up->run, &row, err);
+
+	*is_new = status == ERR_NOT_FOUND;
+	if (*is_new)
+		status = make_run(call, up, err);
+	else if (status == OK)
+		status = change_run(call, up, err);
+	if (status == ERR_CONFLICT && *is_new) {
+		*is_new = false;
+		status = change_run(call, up, err);
+	}
+	return status;
+}
+
+static enum status upsert(
+	struct wandb_call *call, const struct graphql_request *request, struct upsert *up, struct error *err)
+{
+	struct tracked_run_row row;
+	struct span sweep;
+	bool is_new;
+
+	TRY(graphql_text(request, "sweep", WANDB_ID_MAX_BYTES, &sweep, err));
+	if (sweep.len)
+		return error_set_field(err, ERR_UNSUPPORTED, "sweep",
+			"this server has no sweeps: start the runs of a search yourself, with one group for all");
+	TRY(read_upsert(call, request, up, err));
+	TRY(put_run(call, up, &is_new, err));
+	TRY(wandb_find_run(call, &up->run, &row, err));
+	if (is_new || up->has_config)
+		TRY(put_notes(call, up, row.job_id, err));
+	json_key(&call->w, "upsertBucket");
+	json_object(&call->w);
+	write_bucket(call, up, &row);
+	json_put_bool(&call->w, "inserted", is_new);
+	json_object_end(&call->w);
+	return OK;
+}
+
+enum status wandb_upsert_run(struct wandb_call *call, const struct graphql_request *request, struct error *err)
+{
+	struct upsert up = {.has_config = false};
+	enum status status = upsert(call, request, &up, err);
+
+	wandb_settings_done(&up.settings);
+	return status;
+}
+
+/* ---- a run that goes on ---- */
+
+static enum status read_file(
+	struct wandb_call *call, int64_t job_id, const char *name, struct tracked_file_row *out, struct error *err)
+{
+	return store_read_tracked_file(call->reader, call->arena, job_id, span_from(name), out, err);
+}
+
+/* Its last lines, as a list of texts in a text. */
+static enum status write_tail(
+	struct wandb_call *call, const char *key, const struct tracked_file_row *file, struct error *err)
+{
+	AUTO_DONE(buf) text = BUF_INIT(64 << 10);
+	struct json_writer w = json_writer_on(&text);
+
+	json_array(&w);
+	if (file->content.len)
+		json_span(&w, file->content);
+	json_array_end(&w);
+	TRY(buf_status(&text, err));
+	json_put_span(&call->w, key, buf_span(&text));
+	return OK;
+}
+
+static enum status write_tags(struct wandb_call *call, const struct tracked_run_row *row, struct error *err)
+{
+	struct tracked_pairs settings = {0}, tags = {0};
+	AUTO(json) document = NULL;
+	struct job_row job;
+	struct span notes = SPAN("");
+
+	TRY(store_read_job_by_id(call->reader, call->arena, row->job_id, &job, err));
+	TRY(json_parse(&document, job.document, err));
+	TRY(tracked_document_read(call->arena, document, &settings, &tags, err));
+	json_key(&call->w, "tags");
+	json_array(&call->w);
+	for (size_t i = 0; i < tags.count; i++) {
+		struct span rest = tags.items[i].value, tag;
+		if (span_equal(tags.items[i].key, SPAN("wandb.notes")))
+			notes = rest;
+		while (span_equal(tags.items[i].key, SPAN("wandb.tags")) && span_next(&rest, ',', &tag))
+			json_span(&call->w, tag);
+	}
+	json_array_end(&call->w);
+	json_put_span(&call->w, "notes", notes);
+	return OK;
+}
+
+static enum status write_resume(
+	struct wandb_call *call, const struct wandb_run *run, const struct tracked_run_row *row, struct error *err)
+{
+	struct tracked_file_row history, events, console, summary, config;
+	struct json_writer *w = &call->w;
+
+	TRY(read_file(call, row->job_id, WANDB_HISTORY, &history, err));
+	TRY(read_file(call, row->job_id, WANDB_EVENTS, &events, err));
+	TRY(read_file(call, row->job_id, WANDB_CONSOLE, &console, err));
+	TRY(read_file(call, row->job_id, WANDB_SUMMARY, &summary, err));
+	TRY(read_file(call, row->job_id, WANDB_CONFIG_FILE, &config, err));
+	json_object(w);
+	json_put_span(w, "id", run->key);
+	json_put_span(w, "name", run->id);
+	json_put_span(w, "summaryMetrics", summary.content.len ? summary.content : SPAN("{}"));
+	json_put_span(w, "displayName", row->name);
+	json_put_i64(w, "logLineCount", (int64_t)console.next_line);
+	json_put_i64(w, "historyLineCount", (int64_t)history.next_line);
+	json_put_i64(w, "eventsLineCount", (int64_t)events.next_line);
+	TRY(write_tail(call, "historyTail", &history, err));
+	TRY(write_tail(call, "eventsTail", &events, err));
+	json_put_span(w, "config", config.content.len ? config.content : SPAN("{}"));
+	TRY(write_tags(call, row, err));
+	json_put_text(w, "wandbConfig", "{\"t\":{}}"); /* by which a client tells a run that has begun */
+	json_object_end(w);
+	return OK;
+}
+
+enum status wandb_resume_status(struct wandb_call *call, const struct graphql_request *request, struct error *err)
+{
+	struct json_writer *w = &call->w;
+	struct tracked_run_row row;
+	struct wandb_run run;
+	struct span project, id;
+
+	TRY(graphql_text(request, "project", WANDB_PROJECT_MAX_BYTES, &project, err));
+	TRY(graphql_text(request, "name", WANDB_ID_MAX_BYTES, &id, err));
+	TRY(wandb_identify(call, project, id, &run, err));
+	json_key(w, "model");
+	json_object(w);
+	json_put_span(w, "id", run.project);
+	json_put_span(w, "name", run.project);
+	write_entity(w, "entity", run.entity);
+	json_key(w, "bucket");
+	enum status status = wandb_find_run(call, &run, &row, err);
+	if (status == ERR_NOT_FOUND)
+		json_null(w);
+	else if (status == OK)
+		status = write_resume(call, &run, &row, err);
+	if (status != OK && status != ERR_NOT_FOUND)
+		return status;
+	json_object_end(w);
+	return OK;
+}
+
+/* None is taken: the server keeps no files, and what a client is given no address for it does not send. */
+enum status wandb_create_files(struct wandb_call *call, const struct graphql_request *request, struct error *err)
+{
+	struct json_writer *w = &call->w;
+	struct span id;
+
+	TRY(graphql_text(request, "run", WANDB_ID_MAX_BYTES, &id, err));
+	json_key(w, "createRunFiles");
+	json_object(w);
+	json_put_span(w, "runID", id);
+	json_key(w, "uploadHeaders");
+	json_array(w);
+	json_array_end(w);
+	json_key(w, "files");
+	json_array(w);
+	json_array_end(w);
+	json_object_end(w);
+	return OK;
+}

@@ -1,0 +1,47 @@
+/*
+ * Job: a body of file_stream, {"files": {NAME: {"offset", "content": [LINE…]}}, "complete", "exitcode"}, as points and lines of a batch.
+ *      Offsets are counts of lines: what a body brings again is known by them. Pure.
+ * Ownership: what the batch needs is in its arena. Threads: any.
+ */
+#pragma once
+
+#include "model/metrics/batch.h"
+#include "wandb/history_in.h"
+
+#define WANDB_HISTORY "wandb-history.jsonl"
+#define WANDB_EVENTS "wandb-events.jsonl"
+#define WANDB_SUMMARY "wandb-summary.json"
+#define WANDB_CONSOLE "output.log"
+
+/* How far a file has come. */
+struct stream_file {
+	uint64_t origin, next_line;
+	/* Of the history and the events {"_step","_runtime","_timestamp"} of the last line; of the console a hash of each of the last lines,
+	 * since a line that is drawn anew (a progress bar) comes again with its number. */
+	struct span content;
+};
+enum { STREAM_RECENT_LINES = 32, STREAM_HASH_DIGITS = 16 };
+
+struct stream_start {
+	struct stream_file history, events, console;
+	const struct history_axis *axes;
+	size_t axis_count;
+	struct span job, metrics_stream, console_stream, system_stream;
+	size_t max_line_bytes; /* of the console */
+	size_t max_series; /* of a stream in one body */
+	int64_t now_ms;
+};
+
+struct stream_post {
+	bool is_complete, has_exit_code, is_preempting;
+	int64_t exit_code;
+	int64_t last_ms; /* the latest that the body tells of; 0: nothing */
+	size_t left_out; /* values and lines that have no place here */
+	struct error bad_line; /* the first line that is no JSON, which is left out; status OK: none */
+};
+
+/* ERR_INVALID with a text: the body is no such thing, and the batch of no use. */
+enum status file_stream_read(struct span body, const struct stream_start *start, struct batch *batch,
+	struct stream_post *out, struct error *err) MUST_CHECK;
+/* Of a line without what stands before it: "ERROR " for standard error, and when it was written, which is UTC. */
+struct span stream_cut_time(struct span line, int64_t *ts_ms);

@@ -1,0 +1,158 @@
+"""W&B's own SDK, unchanged: what training code calls, and what becomes of it."""
+
+import re
+
+import pytest
+
+import wandbclient
+from smserver import ROOT, quote, wait_until
+
+
+def job(server, name):
+    reply = server.get(f"/api/v1/jobs/{quote(name)}")
+    assert reply.status == 200, reply
+    return reply.body
+
+
+def texts(server, name, stream="console"):
+    return [line["text"] for line in server.lines(name, stream)]
+
+
+def values(server, name, metric):
+    """{step: value}"""
+    columns = server.points(name, metric)["columns"]
+    return dict(zip(columns["x"], columns["last"]))
+
+
+TRAINING = """
+run = wandb.init(project="exp", name="first", tags=["a", "b"], notes="a note", group="g", job_type="train",
+    config={"lr": 0.1, "model": {"layers": 12, "kind": "gpt 2"}, "password": "hunter2hunter2"})
+run.define_metric("global_step")
+run.define_metric("eval/*", step_metric="global_step")
+print("the console begins")
+for step in range(20):
+    values = {"loss": 5 - step / 10, "deep": {"er": {"x": step}}, "text": "no number"}
+    if step % 5 == 0:
+        values |= {"eval/loss": step / 2, "global_step": 1000 * step}
+    if step == 7:
+        values |= {"acc": float("nan"), "huge": float("inf")}
+    run.log(values)
+print("a traceback", file=sys.stderr)
+run.summary["best"] = 1.5
+run.finish()
+"""
+
+
+@pytest.mark.parametrize("version", wandbclient.VERSIONS)
+def test_a_run_is_a_job(server, version):
+    wandbclient.run(server, version, TRAINING)
+    row = job(server, "exp/first")
+    assert row["TrainingJobStatus"] == "Completed"
+    assert row["HyperParameters"].pop("password").startswith("***")
+    assert row["HyperParameters"] == {"lr": "0.1", "model.layers": "12", "model.kind": "gpt 2"}
+    tags = {tag["Key"]: tag["Value"] for tag in row["Tags"]}
+    assert {"wandb.name": "first", "wandb.tags": "a,b", "wandb.notes": "a note", "wandb.group": "g", "wandb.job_type": "train"}.items() <= tags.items()
+    server.wait_for_points("exp/first", "loss", 20)
+    assert values(server, "exp/first", "loss") == {step: pytest.approx(5 - step / 10) for step in range(20)}
+    assert values(server, "exp/first", "deep.er.x") == {step: step for step in range(20)}
+    assert values(server, "exp/first", "eval/loss") == {0: 0, 5000: 2.5, 10000: 5, 15000: 7.5}  # by its own axis
+    series = {row["metric"]: row for row in job(server, "exp/first")["metrics"]}
+    assert series["acc"]["count"] == series["huge"]["count"] == 1 and "text" not in series
+    assert [line for line in texts(server, "exp/first") if line in ("the console begins", "a traceback")] == ["the console begins", "a traceback"]
+    found = server.get(f"/api/v1/jobs?q={quote('hp.lr=0.1 and tag.wandb.group=g')}").body["jobs"]
+    assert [row["TrainingJobName"] for row in found] == ["exp/first"]
+
+
+@pytest.mark.parametrize("version", wandbclient.VERSIONS)
+def test_how_a_run_ends_and_goes_on(server, version):
+    script = """
+run = wandb.init(project="ends", id="same", resume=sys.argv[1], config={"lr": 0.5} if sys.argv[1] == "allow" else None)
+give([run.config["lr"], run.summary.get("best")])
+for _ in range(5):
+    run.log({"loss": 10 - run.step})
+run.summary["best"] = 3
+sys.exit(int(sys.argv[2]))
+"""
+    first = wandbclient.run(server, version, script, "allow", 3, code=3)
+    assert "[0.5, null]" in first
+    failed = job(server, "ends/same")
+    assert (failed["TrainingJobStatus"], failed["FailureReason"]) == ("Failed", "the run ended with exit code 3")
+    again = wandbclient.run(server, version, script, "must", 0)
+    assert "[0.5, 3]" in again, again
+    assert job(server, "ends/same")["TrainingJobStatus"] == "Completed"
+    server.wait_for_points("ends/same", "loss", 10)
+    assert sorted(values(server, "ends/same", "loss")) == list(range(10))
+
+
+def test_a_process_that_dies_goes_on(server):
+    script = """
+run = wandb.init(project="dies", id="one", resume="allow")
+for _ in range(3):
+    run.log({"loss": run.step})
+print("so far", flush=True)
+if sys.argv[1] == "die":
+    sys.stdin.read()
+"""
+    process = wandbclient.start(server, wandbclient.NEWEST, script, "die")
+    wait_until(lambda: server.get("/api/v1/jobs/dies%2Fone").status == 200 and server.wait_for_points("dies/one", "loss", 3), what="the first points")
+    process.kill()
+    process.communicate()
+    assert job(server, "dies/one")["TrainingJobStatus"] == "InProgress"
+    wandbclient.run(server, wandbclient.NEWEST, script, "end")
+    server.wait_for_points("dies/one", "loss", 6)
+    assert job(server, "dies/one")["TrainingJobStatus"] == "Completed"
+
+
+@pytest.mark.parametrize("version", wandbclient.VERSIONS)
+def test_an_offline_run_is_sent_twice(server, version):
+    wandbclient.run(server, version, """
+run = wandb.init(project="off", name="line", mode="offline")
+for step in range(50):
+    run.log({"loss": step})
+    print("line", step)
+run.finish()
+""")
+    (folder,) = (server.folder / "wandb").glob("offline-run-*")
+    for _ in range(2):
+        wandbclient.sync(server, version, folder)
+        server.wait_for_points("off/line", "loss", 50)
+        (folder / f"{next(folder.glob('run-*.wandb')).name}.synced").unlink(missing_ok=True)
+    server.wait_for_extraction()
+    assert values(server, "off/line", "loss") == {step: step for step in range(50)}
+    assert server.points("off/line", "loss")["total_points"] == 50  # its keys come in another order each time
+    assert [line for line in texts(server, "off/line") if line.startswith("line ")] == [f"line {n}" for n in range(50)]
+    assert job(server, "off/line")["TrainingJobStatus"] == "Completed"
+
+
+def test_nan_is_an_incident(server):
+    wandbclient.run(server, wandbclient.NEWEST, """
+run = wandb.init(project="nan", name="run")
+for step in range(10):
+    run.log({"loss": float("nan") if step == 8 else 2.0})
+""")
+    kinds = wait_until(lambda: [row["kind"] for row in server.get("/api/v1/incidents").body["incidents"]], what="an incident")
+    assert "non_finite" in kinds
+
+
+def test_what_is_not_kept_never_ends_a_training(server):
+    out = wandbclient.run(server, wandbclient.NEWEST, """
+run = wandb.init(project="media", name="run")
+run.log({"table": wandb.Table(columns=["a"], data=[[1]]), "html": wandb.Html("<b>x</b>"), "loss": 1})
+open("file.txt", "w").write("x")
+run.save("file.txt")
+artifact = wandb.Artifact("model", type="model")
+artifact.add_file("file.txt")
+run.log_artifact(artifact)
+run.log({"loss": 2})
+run.finish()
+""")
+    server.wait_for_points("media/run", "loss", 2)
+    assert job(server, "media/run")["TrainingJobStatus"] == "Completed", out
+
+
+def test_the_example_of_the_documentation(server):
+    text = (ROOT / "docs/wandb.md").read_text()
+    example = re.search(r"^```python\n(.*?)^```", text, re.M | re.S).group(1)
+    wandbclient.run(server, wandbclient.NEWEST, example)
+    server.wait_for_points("pretrain/gpt-7", "loss", 100)
+    assert job(server, "pretrain/gpt-7")["HyperParameters"] == {"lr": "0.0003", "layers": "12"}

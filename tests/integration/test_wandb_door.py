@@ -1,0 +1,223 @@
+"""The door for W&B's SDK without it: who is let in, whose run is whose, lines that come again, limits, and what is refused."""
+
+import base64
+import json
+
+import pytest
+
+from awsclients import token_of
+from smserver import Server
+from wandbclient import ask, make_run, post
+
+T0 = 1_790_000_000
+HISTORY, EVENTS, SUMMARY, CONSOLE = "wandb-history.jsonl", "wandb-events.jsonl", "wandb-summary.json", "output.log"
+
+
+def rows(first, last):
+    return [{"_step": n, "_timestamp": T0 + n, "_runtime": n, "loss": n + 0.5} for n in range(first, last)]
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """A server for tests that have a run each."""
+    server = Server(tmp_path_factory.mktemp("wandb_shared")).start()
+    yield server
+    server.close()
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory):
+    """A server with tokens: (server, {scope or team: token})."""
+    server = Server(tmp_path_factory.mktemp("wandb_door")).start()
+    tokens = {scope: token_of(server, scope, "--scope", scope)[0] for scope in ("admin", "write", "read")}
+    tokens |= {team: token_of(server, team, "--scope", "write", "--team", team)[0] for team in ("red", "blue")}
+    yield server, tokens
+    server.close()
+
+
+def taken(reply):
+    assert reply.status == 200, reply
+    return reply.body
+
+
+def points(server, job, metric, count):
+    server.wait_for_points(job, metric, count)
+    return server.points(job, metric)["columns"]["last"]
+
+
+def console(server, job):
+    return [line["text"] for line in server.lines(job, "console")]
+
+
+# ---- who is let in ----
+
+def basic(password):
+    return {"Authorization": "Basic " + base64.b64encode(f"api:{password}".encode()).decode()}
+
+
+def test_tokens(guarded):
+    server, tokens = guarded
+    assert len(tokens["write"]) == 44 and tokens["write"].startswith("smf-")
+    assert ask(server, "Viewer")[0] == 401
+    assert ask(server, "Viewer", headers=basic("smf-no"))[0] == 401
+    assert ask(server, "Viewer", token=tokens["read"])[0] == 403
+    assert post(server, "none", token=tokens["read"]).status == 403
+    status, body = ask(server, "Viewer", headers=basic(tokens["red"]))
+    assert (status, body["data"]["viewer"]["entity"]) == (200, "red")
+
+
+def test_another_teams_name_is_a_new_one(guarded):
+    server, tokens = guarded
+    for team in ("red", "blue"):
+        assert make_run(server, "same", token=tokens[team], displayName="name")["inserted"]
+        assert make_run(server, "same", token=tokens[team], displayName="name")["inserted"] is False
+        taken(post(server, "same", {HISTORY: (0, rows(0, 2))}, token=tokens[team]))
+    mine = {name: server.get(f"/api/v1/jobs/p%2F{name}", token=tokens["admin"]).body["TrackedRunId"] for name in ("name", "name-2")}
+    assert mine == {"name": "red/p/same", "name-2": "blue/p/same"}
+
+
+# ---- lines that come again ----
+
+def test_a_line_that_comes_again_is_stored_once(shared):
+    make_run(shared, "again")
+    for _ in range(2):
+        taken(post(shared, "again", {HISTORY: (0, rows(0, 3)), CONSOLE: (0, ["one", "two"])}))
+    shuffled = [dict(reversed(row.items())) for row in rows(0, 3)]
+    taken(post(shared, "again", {HISTORY: (0, shuffled)}))
+    taken(post(shared, "again", {HISTORY: (1, rows(1, 5)), CONSOLE: (1, ["two", "three"])}))
+    assert points(shared, "p/again", "loss", 5) == [0.5, 1.5, 2.5, 3.5, 4.5]
+    assert console(shared, "p/again") == ["one", "two", "three"]
+
+
+def test_after_a_kill(server):
+    make_run(server, "killed")
+    taken(post(server, "killed", {HISTORY: (0, rows(0, 3)), CONSOLE: (0, ["one", "two"])}))
+    server.kill()
+    server.start()
+    taken(post(server, "killed", {HISTORY: (0, rows(0, 3)), CONSOLE: (0, ["one", "two"])}))
+    taken(post(server, "killed", {HISTORY: (3, rows(3, 4)), CONSOLE: (2, ["three"])}))
+    assert points(server, "p/killed", "loss", 4) == [0.5, 1.5, 2.5, 3.5]
+    assert console(server, "p/killed") == ["one", "two", "three"]
+    bucket = ask(server, "RunResumeStatus", {"project": "p", "name": "killed"})[1]["data"]["model"]["bucket"]
+    assert (bucket["historyLineCount"], bucket["logLineCount"], bucket["eventsLineCount"]) == (4, 3, 0)
+    assert json.loads(json.loads(bucket["historyTail"])[0]) == {"_step": 3, "_runtime": 3, "_timestamp": T0 + 3}
+
+
+def test_a_run_that_begins_anew_under_its_id(shared):
+    make_run(shared, "anew")
+    taken(post(shared, "anew", {HISTORY: (0, rows(0, 3))}))
+    taken(post(shared, "anew", {HISTORY: (0, [{"_step": 0, "_timestamp": T0 + 60, "loss": 9}])}))
+    shared.wait_for_points("p/anew", "loss", 4)
+
+
+def test_a_progress_bar_is_a_line_for_each_state(shared):
+    make_run(shared, "bar")
+    for percent in (10, 50, 50, 100):
+        taken(post(shared, "bar", {CONSOLE: (1, [f"2026-11-22T15:39:49.676464 {percent} %"])}))
+    assert console(shared, "p/bar") == ["10 %", "50 %", "100 %"]
+
+
+def test_times_and_standard_error(shared):
+    make_run(shared, "times")
+    taken(post(shared, "times", {CONSOLE: (0, ["2026-11-22T15:39:49.676464 out", "ERROR 2026-11-22T15:39:50.5 err", "bare", "2026 is no time"])}))
+    lines = shared.lines("p/times", "console")
+    assert [line["text"] for line in lines] == ["out", "err", "bare", "2026 is no time"]
+    assert [line["ts_ms"] for line in lines[:2]] == [1795361989676, 1795361990500]
+
+
+# ---- what lines hold ----
+
+def test_values(shared):
+    make_run(shared, "values", config=json.dumps({"_wandb": {"value": {"m": [{"2": "eval/*", "5": 2}, {"1": "epoch"}]}}}))
+    taken(post(shared, "values", {HISTORY: (0, [
+        '{"_step": 3, "a": NaN, "b": "Infinity", "c": -Infinity, "d": true, "e": {"f": {"g": 1e3}}, "eval/x": 1, "epoch": 7, "{h}": 1}'])}))
+    for metric in ("a", "b", "c"):
+        shared.wait_for_points("p/values", metric, 1)
+    assert points(shared, "p/values", "d", 1) == [1] and points(shared, "p/values", "e.f.g", 1) == [1000] and points(shared, "p/values", "_h_", 1) == [1]
+    assert shared.points("p/values", "eval/x")["columns"]["x"] == [7]
+    assert shared.points("p/values", "d")["columns"]["x"] == [3]
+
+
+def test_what_has_no_place_is_counted(shared):
+    make_run(shared, "left")
+    body = taken(post(shared, "left", {HISTORY: (0, [
+        {"_step": 0, "text": "x", "list": [1, 2], "picture": {"_type": "image-file", "width": 3}, "none": None, "loss": 1}, '{"bad', {"_step": 2, "loss": 3}]),
+        "other.txt": (0, ["x"])}))
+    assert body["refused"] == 5
+    assert points(shared, "p/left", "loss", 2) == [1, 3]
+    assert "wandb_left_out" in shared.log_text()
+
+
+def test_a_machine(shared):
+    make_run(shared, "machine", host="node-1")
+    taken(post(shared, "machine", {EVENTS: (0, [{"system.cpu": 12.5, "system.gpu.3.temp": 61, "system.gpu.3.memoryAllocatedBytes": 2 << 20,
+        "system.new": 1, "_timestamp": T0, "_runtime": 1, "_wandb": True}])}))
+    stream = "system/node-1"
+    for metric, value in (("cpu_percent", 12.5), ('gpu_temperature_celsius{gpu="3"}', 61), ('gpu_memory_used_mib{gpu="3"}', 2), ("system.new", 1)):
+        shared.wait_for_points("p/machine", metric, 1, stream=stream)
+        assert shared.points("p/machine", metric, stream=stream)["columns"]["last"] == [value]
+
+
+# ---- how it ends ----
+
+@pytest.mark.parametrize("code, status", [(0, "Completed"), (1, "Failed"), (255, "Stopped")])
+def test_ends(shared, code, status):
+    make_run(shared, f"end-{code}")
+    for _ in range(2):
+        taken(post(shared, f"end-{code}", complete=True, exitcode=code))
+    assert shared.get(f"/api/v1/jobs/p%2Fend-{code}").body["TrainingJobStatus"] == status
+    taken(post(shared, f"end-{code}", {HISTORY: (0, rows(0, 1))}))
+    assert shared.get(f"/api/v1/jobs/p%2Fend-{code}").body["TrainingJobStatus"] == "InProgress"
+
+
+# ---- what is refused ----
+
+def refusal(reply):
+    status, body = reply if isinstance(reply, tuple) else (reply.status, reply.body)
+    return status, body["errors"][0]["message"]
+
+
+def test_refusals(shared):
+    make_run(shared, "refused")
+    for body, said in ((b"{", "line 1"), (b'{"files":{"output.log":{"offset":-1,"content":[]}}}', "offset"), (b'{"files":[]}', "'{'"),
+            (b'{"exitcode":"x"}', "exit code"), (b'{"files":{"wandb-history.jsonl":{"content":[1]}}}', "a text in quotes")):
+        status, message = refusal(shared.post("/files/e/p/refused/file_stream", body, content_type="application/json"))
+        assert status == 400 and said in message, message
+    assert refusal(post(shared, "unknown")) == (404, "there is no run with the id '/p/unknown'")
+    for variables, said in (({"name": "a/b"}, "slash"), ({"name": 129 * "x"}, "at most 128"), ({"name": 1}, "must be a text"),
+            ({"name": "x", "config": "{"}, "no JSON object"), ({"name": "x", "tags": "x"}, "list"), ({"name": "x", "sweep": "s"}, "sweeps")):
+        status, message = refusal(ask(shared, "UpsertBucket", {"project": "p", **variables}))
+        assert status == 200 and said in message, message
+    make_run(shared, 128 * "x")
+
+
+def test_unknown_operations_are_told(shared):
+    for operation, said in (("UpsertSweep", "no sweeps"), ("CreateArtifact", "no artifacts"), ("Whatever", "'Whatever'")):
+        status, message = refusal(ask(shared, operation))
+        assert status == 200 and said in message
+    status, message = refusal(shared.post("/graphql", json={"query": "{ viewer { id } }"}))
+    assert status == 200 and "name its operation" in message
+    assert shared.post("/graphql", json={"query": "fragment f on X { y }\nquery Viewer { viewer { id } }"}).body["data"]["viewer"]["entity"] == "smfleet"
+    assert refusal(shared.post("/graphql", b"[]", content_type="application/json"))[0] == 200
+    assert refusal(shared.post("/graphql", b"{", content_type="application/json"))[0] == 400
+
+
+def test_limits(tmp_path):
+    server = Server(tmp_path, "--max-push-bytes", "2000", "--max-series", "3").start()
+    try:
+        make_run(server, "limits")
+        empty = len(json.dumps({"files": {CONSOLE: {"offset": 0, "content": [""]}}}))
+        assert taken(post(server, "limits", {CONSOLE: (0, [(2000 - empty) * "x"])}))
+        status, message = refusal(post(server, "limits", {CONSOLE: (1, [(2001 - empty) * "x"])}))
+        assert status == 413 and "--max-push-bytes" in message
+        assert taken(post(server, "limits", {HISTORY: (0, [{"a": 1, "b": 2, "c": 3, "d": 4}])}))["refused"] == 1
+    finally:
+        server.close()
+
+
+def test_a_deleted_run_is_gone(shared):
+    make_run(shared, "gone")
+    taken(post(shared, "gone", {HISTORY: (0, rows(0, 1))}))
+    taken(post(shared, "gone", complete=True, exitcode=0))
+    assert shared.delete("/api/v1/jobs/p%2Fgone").status in (200, 202, 204)
+    assert refusal(post(shared, "gone", {HISTORY: (1, rows(1, 2))}))[0] == 404
