@@ -350,13 +350,15 @@ void *maintenance_run(void *context)
 		.pyramids = {.job_id = INT64_MIN},
 		.filters = {.after = {.job_id = INT64_MIN}},
 		.counted_id = INT64_MIN};
-	struct error err;
+	struct error err = {.text = "out of memory"};
 
 	pthread_setname_np(pthread_self(), "maintenance");
-	if (!zstd || store_reader_new(&reader, pipeline->options.store, &err) != OK) {
-		log_line(LOG_ERROR, "maintenance_failed", "error=\"out of memory or no reader\"");
+	if (!zstd || control_wait_reader(pipeline, "maintenance", &reader, &err) != OK) {
+		log_line(LOG_ERROR, "maintenance_failed", "error=\"%s\"", err.text);
 		abort(); /* without it the journal grows until ingest stops: better to say so at once */
 	}
+	if (!reader)
+		return NULL;
 	m.reader = reader;
 	for (bool has_more = false; !control_wait_tick(pipeline, has_more ? 1 : TICK_MS);)
 		has_more = maintain(&m, clock_mono_ms());

@@ -224,10 +224,12 @@ void *publisher_run(void *context)
 	struct error err;
 
 	pthread_setname_np(pthread_self(), "publisher");
-	if (store_reader_new(&reader, pipeline->options.store, &err) != OK) {
+	if (control_wait_reader(pipeline, "publisher", &reader, &err) != OK) {
 		log_line(LOG_ERROR, "publisher_failed", "error=\"%s\"", err.text);
 		return NULL;
 	}
+	if (!reader)
+		return NULL;
 	while (!control_wait_tick(pipeline, TICK_MS)) {
 		int64_t now_ms = clock_mono_ms();
 		directory_swap_dirty(pipeline->directory);

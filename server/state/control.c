@@ -2,6 +2,7 @@
 #include "state/control.h"
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "state/streams/directory.h"
 #include "state/pipeline_state.h"
 #include "store/jobs.h"
@@ -23,6 +24,25 @@ bool control_wait_tick(struct pipeline *pipeline, int64_t timeout_ms)
 	bool must_end = pipeline->must_end;
 	pthread_mutex_unlock(&pipeline->tick_mutex);
 	return must_end;
+}
+
+enum status control_wait_reader(
+	struct pipeline *pipeline, const char *thread, struct store_reader **out, struct error *err)
+{
+	enum { AGAIN_MS = 200 };
+	bool is_told = false;
+
+	*out = NULL;
+	for (;;) {
+		enum status status = store_reader_new(out, pipeline->options.store, err);
+		if (status != ERR_UNAVAILABLE)
+			return status;
+		if (!is_told)
+			log_line(LOG_WARNING, "thread_waits", "thread=%s error=\"%s\"", thread, err->text);
+		is_told = true;
+		if (control_wait_tick(pipeline, AGAIN_MS))
+			return OK;
+	}
 }
 
 enum status control_check_job_gone(

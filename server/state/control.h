@@ -11,6 +11,9 @@ enum status control_push(struct pipeline *pipeline, struct control *control, str
 
 /* Waits until the pipeline's end or the timeout; true: it ends. */
 bool control_wait_tick(struct pipeline *pipeline, int64_t timeout_ms);
+/* A thread's own. A database that is away is waited for; *out is NULL when the pipeline ends meanwhile. */
+enum status control_wait_reader(
+	struct pipeline *pipeline, const char *thread, struct store_reader **out, struct error *err) MUST_CHECK;
 
 /* Writer: was the job deleted, before or earlier in the transaction that is open? RAM hears of the latter by its commit. */
 enum status control_check_job_gone(struct pipeline *pipeline, struct store_tx *tx, const struct job_state *job,

@@ -558,6 +558,41 @@ def test_a_pooler_in_between_is_refused(server, cluster):
         server.stop()
 
 
+def test_each_connection_of_a_start_may_be_lost_once(server, cluster):
+    """Either the start is given up, and says why, or all that works in a server does so once the database is there again."""
+    server.start()
+    server.stop()
+    options = server.database_options()
+    for lost in range(1, 100):
+        connections = 0
+
+        def lose_one(kind, body, lost=lost):
+            nonlocal connections
+            connections += kind == b"R"
+            if kind == b"R" and connections == lost:
+                raise OSError("lost")
+            return body
+        with Proxy(cluster, lose_one) as proxy:
+            server.launch("127.0.0.1:0", "--db", proxy.url, "--workers", "1", "--seal-age", "100ms")
+            wait_until(lambda: server.process.poll() is not None or "event=listening" in server.log_text(), what="the start")
+            if server.process.poll() is not None:
+                assert server.wait() == 1 and "cannot connect to the database" in server.log_text(), server.log_text()
+                server.process = None
+                continue
+            server.port = int(server.wait_for_log(r"event=listening\b.*\bport=(\d+)").group(1))
+            job = f"j{lost}"
+            live = server.live()
+            server.send(job, ["step: 1 loss: 1.5", "step: 2 loss: 1.25"])
+            live.next("points", where=lambda event: job in str(event))
+            server.post(f"/api/v1/jobs/{job}/transitions", json={"SecondaryStatus": "Completed"})
+            wait_until(lambda: server.figure("sealed_lines_total") >= 2, what="the sealer, which is the maintenance's")
+            was_last = connections < lost
+            server.stop()
+        if was_last:
+            break
+    assert lost > 5 and server.database_options() == options, "all of its connections"
+
+
 def test_a_server_that_is_too_old_is_refused(server, cluster):
     def older(kind, body):
         return b"server_version\x0013.9\x00" if kind == b"S" and body.startswith(b"server_version\x00") else body
