@@ -35,6 +35,7 @@ struct api_options {
 	int64_t silent_ms; /* as the pipeline's */
 	int64_t skew_ms; /* a clock that is off by so much is warned of */
 	uint64_t max_views; /* saved, of one owner */
+	uint64_t max_notes, max_note_bytes; /* of a job; of one */
 	size_t max_rules;
 	int64_t rule_preview_ms; /* a rule is tried on what is stored for so long */
 	const struct webhook_formats *webhook_formats;

@@ -13,6 +13,7 @@
 #include "store/log_streams.h"
 #include "store/points.h"
 #include "store/pushes.h"
+#include "store/notes.h"
 #include "store/retention.h"
 #include "store/search.h"
 #include "store/sessions.h"
@@ -390,6 +391,8 @@ static void fill_job(struct harness *h, int64_t job)
 	put_run(h, job);
 	CHECK_OK(store_put_log_stream(
 		h->tx, &(struct log_stream_row){.job_id = job, .stream = SPAN("algo-1"), .suffix = SPAN("")}, &err));
+	CHECK_OK(store_put_note(
+		h->tx, &(struct note_row){.job_id = job, .step = 7, .has_step = true, .text = SPAN("a")}, 1, 1, &err));
 	fill_goodput(h, job);
 	fill_due_definitions(h, job);
 }
@@ -439,7 +442,7 @@ TEST(a_deleted_job_leaves_nothing_behind_and_others_alone)
 		CHECK(harness_number(h.reader, sql) > 0);
 		checked++;
 	}
-	CHECK_INT(checked, 48);
+	CHECK_INT(checked, 49);
 	statement_done(&s);
 	harness_done(&h);
 }
