@@ -319,7 +319,7 @@ def test_limits_of_points(cloudwatch):
     minute, fortnight = datetime.timedelta(minutes=1), datetime.timedelta(days=14)
     name = "MetricData.member.1"
     sample = {"SampleCount": 2, "Sum": 3, "Minimum": 1, "Maximum": 2}
-    most = dimensions(TrainingJobName="limits", **{f"d{i}": "v" for i in range(8)})
+    most = dimensions(TrainingJobName="limits", **{f"d{i}": "v" for i in range(24)})
     for said, data in (
             ("", [datum("n")] * 1000),
             ("length less than or equal to 1000", [datum("n")] * 1001),
@@ -328,7 +328,7 @@ def test_limits_of_points(cloudwatch):
             ("", [datum("n", Timestamp=now + 119 * minute)]),
             (f"{name}.Timestamp must specify a time within two hours", [datum("n", Timestamp=now + 121 * minute)]),
             ("", [datum("n", Dimensions=most)]),
-            ("beside TrainingJobName and Host at most 8 are kept", [datum("n", Dimensions=most + dimensions(d8="v"))]),
+            ("beside TrainingJobName and Host at most 24 are kept", [datum("n", Dimensions=most + dimensions(d24="v"))]),
             ("length less than or equal to 30", [datum("n", Dimensions=dimensions(**{f"d{i}": "v" for i in range(31)}))]),
             ("is there twice", [datum("n", Dimensions=dimensions(TrainingJobName="limits") * 2)]),
             ("have the dimension TrainingJobName, or Host", [datum("n", Dimensions=dimensions(rank="1"))]),

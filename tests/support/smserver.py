@@ -248,7 +248,7 @@ class Server:
 
     def _copy_tables(self):
         """Where nothing is yet."""
-        if not self.makes_its_tables and not self.postgres and not any(self.folder.glob(self.database.name + "*")):
+        if not self.makes_its_tables and not self.postgres and not any(self.database.parent.glob(self.database.name + "*")):
             shutil.copyfile(empty_database(self.bin("sm-server")), self.database)
             self.database.chmod(0o600)
 
