@@ -645,6 +645,26 @@ export interface Checkpoint {
   line: number;
 }
 
+export interface Note {
+  id: number;
+  at: "step" | "time" | "line" | "checkpoint";
+  step: number | null;
+  ts_ms: number | null;
+  stream?: string;
+  line?: number;
+  text: string;
+  author: string;
+  created_ms: number;
+  modified_ms: number;
+  deleted_ms?: number;
+  undo_until_ms?: number;
+}
+
+export interface NotesReply {
+  notes: Note[];
+  next_after?: number;
+}
+
 export interface RunReply {
   run: string;
   jobs: { TrainingJobName: string; TrainingJobStatus: JobStatus; CreationTime: number; continues?: string }[];

@@ -4,6 +4,7 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import { asProblem, jobPath, send, type Problem } from "../../../api/client";
 import type { JobDoc } from "../../../api/types";
 import { say, t } from "../../../i18n/i18n";
+import { fieldTime, timeOf } from "../../../lib/text/fieldtime";
 import { formatTime, isUtc, NONE } from "../../../lib/text/format";
 import type { JobStore } from "../../../state/job/job";
 import { factsOf } from "../../../state/job/jobfacts";
@@ -22,15 +23,9 @@ const FIELDS: readonly { name: Member; label: string; kind: "text" | "whole" | "
 ];
 type Field = (typeof FIELDS)[number];
 
-/** As its input has it: in the zone in which the page shows times. */
-function timeText(ms: number): string {
-  const shiftMs = isUtc.value ? 0 : new Date(ms).getTimezoneOffset() * 60_000;
-  return new Date(ms - shiftMs).toISOString().slice(0, 19);
-}
-
 function textOf({ name, kind }: Field, by: ByHand | undefined): string {
   const value = by?.[name];
-  return value === undefined ? "" : kind === "time" ? timeText(Number(value)) : String(value);
+  return value === undefined ? "" : kind === "time" ? fieldTime(Number(value)) : String(value);
 }
 
 const textsOf = (by: ByHand | undefined): Texts => Object.fromEntries(FIELDS.map((field) => [field.name, textOf(field, by)])) as Texts;
@@ -39,7 +34,7 @@ const textsOf = (by: ByHand | undefined): Texts => Object.fromEntries(FIELDS.map
 function valueOf({ kind }: Field, text: string): string | number | null {
   if (text.trim() === "") return null;
   if (kind === "text") return text.trim();
-  const number = kind === "time" ? Date.parse(isUtc.value ? `${text}Z` : text) : Number(text);
+  const number = kind === "time" ? timeOf(text) : Number(text);
   return Number.isFinite(number) ? number : text;
 }
 

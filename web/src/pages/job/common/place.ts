@@ -1,5 +1,5 @@
 // From something that happened to the charts and lines around it.
-import type { Incident } from "../../../api/types";
+import type { Incident, Note } from "../../../api/types";
 import { evidenceLine, incidentWindow, type JobEvent } from "../../../lib/chart/marks";
 import { buildSearch, jobHref, parseChartState } from "../../../lib/url/url";
 import type { JobStore } from "../../../state/job/job";
@@ -14,7 +14,7 @@ export function showCharts(store: JobStore, patch: Record<string, string | undef
 
 const windowOf = (from: number, to: number): { from: string; to: string } => ({ from: String(Math.round(from)), to: String(Math.round(to)) });
 
-const lastStepOf = (store: JobStore): number => Math.max(0, ...(store.metrics.value ?? []).map((metric) => metric.lastStep ?? 0));
+export const lastStepOf = (store: JobStore): number => Math.max(0, ...(store.metrics.value ?? []).map((metric) => metric.lastStep ?? 0));
 
 /** Zooms the charts to an incident and the log to its line. */
 export function showIncident(store: JobStore, incident: Incident): void {
@@ -40,13 +40,24 @@ export function showTime(store: JobStore, fromMs: number, toMs: number): void {
 
 const AROUND_MS = 15 * 60_000;
 
-export function showEvent(store: JobStore, event: JobEvent): void {
+interface At {
+  step?: number | undefined;
+  ms?: number | undefined;
+  stream?: string | undefined;
+  line?: number | undefined;
+}
+
+export const showEvent = (store: JobStore, event: JobEvent): void => showAt(store, event);
+
+export const showNote = (store: JobStore, { step, ts_ms, stream, line }: Note): void => showAt(store, { step: step ?? undefined, ms: ts_ms ?? undefined, stream, line });
+
+function showAt(store: JobStore, { step, ms, stream, line: number }: At): void {
   const { axis } = parseChartState(query.value);
   const room = Math.max(10, Math.round(lastStepOf(store) * 0.03));
-  const line = event.line === undefined ? {} : { stream: event.stream, line: String(event.line) };
-  if (axis === "step" && event.step !== undefined) showCharts(store, { ...windowOf(Math.max(0, event.step - room), event.step + room), ...line });
-  else if (event.ms !== undefined) {
-    showTime(store, event.ms - AROUND_MS, event.ms + AROUND_MS);
-    if (event.stream !== undefined) showCharts(store, { stream: event.stream, ...line });
-  }
+  const line = number === undefined ? {} : { stream, line: String(number) };
+  if (axis === "step" && step !== undefined) showCharts(store, { ...windowOf(Math.max(0, step - room), step + room), ...line });
+  else if (ms !== undefined) {
+    showTime(store, ms - AROUND_MS, ms + AROUND_MS);
+    if (stream !== undefined) showCharts(store, { stream, ...line });
+  } else if (number !== undefined) showCharts(store, line);
 }

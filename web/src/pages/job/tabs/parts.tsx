@@ -11,6 +11,7 @@ const VIEWS: Record<Exclude<JobPart, "definitions" | "logs">, ReturnType<typeof 
   settings: lazy<View>(async () => (await import("./settings")).SettingsPart, 8),
   incidents: lazy<View>(async () => (await import("./incidentlist")).IncidentsPart, 8),
   advice: lazy<View>(async () => (await import("./advice")).AdvicePart, 4),
+  notes: lazy<View>(async () => (await import("./notes")).NotesPart, 4),
   deliveries: lazy<View>(async () => (await import("./deliveries")).DeliveriesPart, 4),
   document: lazy<View>(async () => (await import("./document")).DocumentPart, 8),
 };

@@ -22,6 +22,7 @@ const PART_TITLES: Readonly<Record<JobPart, string>> = {
   settings: say("Settings"),
   incidents: say("Incidents"),
   advice: say("Advice"),
+  notes: say("Notes"),
   deliveries: say("Deliveries"),
   document: say("Document"),
   definitions: say("Definitions"),

@@ -1,0 +1,161 @@
+// Notes at places of a job, on its page.
+import assert from "node:assert/strict";
+import { fitsWidth, shot, test, texts, until, waitUntil } from "./support.mjs";
+import { ALL, COLOURS, faults } from "./walk.mjs";
+
+const START_MS = Math.floor(Date.now() / 1000 - 4000) * 1000;
+const at = (step) => START_MS + step * 1000;
+
+/** Steps 1 to 200, one a second. */
+const sendRun = (server, job = "llama") =>
+  server.send(job, Array.from({ length: 200 }, (_, i) => `${new Date(at(i + 1)).toISOString()} step: ${i + 1} loss: ${(3 - i / 100).toFixed(3)}`));
+
+const notes = async (server, job = "llama") => (await server.get(`/api/v1/jobs/${job}/notes`)).body.notes;
+const form = (page) => page.locator("form.noteform");
+const shown = (page) => texts(page, ".notelist .notetext");
+const focused = (page) => page.evaluate(() => document.activeElement?.getAttribute("name") ?? document.activeElement?.id);
+const lists = (page, ...wanted) => waitUntil(async () => JSON.stringify(await shown(page)) === JSON.stringify(wanted), `the notes ${wanted}`);
+
+async function openNotes(page, open, search = "") {
+  await open(`/jobs/llama/notes${search}`);
+  await form(page).waitFor();
+}
+
+test("a note is written, changed, deleted and taken back, by keys alone", async ({ server, page, open }) => {
+  await sendRun(server);
+  await open("/jobs/llama");
+  await page.locator(".jobtabs a", { hasText: "Notes" }).focus();
+  await page.keyboard.press("Enter");
+  await until(page, () => document.querySelector(".notes")?.innerText.includes("Nobody has noted anything"), "that there is none");
+  assert.equal(await page.evaluate(() => location.pathname), "/jobs/llama/notes");
+  await page.locator("select[name=kind]").focus();
+  await page.keyboard.press("ArrowDown");
+  await until(page, () => location.search === "?at=step%3A200" && document.querySelector("[name=place]"), "the last step");
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Control+a");
+  await page.keyboard.type("120");
+  await page.keyboard.press("Tab");
+  await page.keyboard.type("rate halved <img src=x onerror=alert(1)>");
+  await page.keyboard.press("Control+Enter");
+  await lists(page, "rate halved <img src=x onerror=alert(1)>");
+  assert.equal(await page.locator(".notes img").count(), 0);
+  const [note] = await notes(server);
+  assert.deepEqual([note.at, note.step, note.ts_ms, note.text], ["step", 120, at(120), "rate halved <img src=x onerror=alert(1)>"]);
+  assert.equal(await focused(page), "text");
+  assert.equal(await page.locator("[name=text]").inputValue(), "");
+
+  await page.getByRole("button", { name: "Change the note: step 120" }).focus();
+  await page.keyboard.press("Enter");
+  const area = page.getByRole("textbox", { name: "Text of the note: step 120" });
+  await until(page, () => document.activeElement?.matches(".notelist textarea"), "the focus in the text");
+  await page.keyboard.press("Control+a");
+  await page.keyboard.type("given up");
+  await page.keyboard.press("Escape");
+  await area.waitFor({ state: "detached" });
+  assert.equal(await page.evaluate(() => location.pathname), "/jobs/llama/notes", "Escape leaves the field alone");
+  await until(page, () => document.activeElement?.matches(".notelist li"), "the focus on the note");
+  await page.getByRole("button", { name: "Change the note: step 120" }).press("Enter");
+  await until(page, () => document.activeElement?.matches(".notelist textarea"), "the focus in the text");
+  await page.keyboard.press("Control+a");
+  await page.keyboard.type("rate doubled");
+  await page.keyboard.press("Control+Enter");
+  await lists(page, "rate doubled");
+  assert.equal((await notes(server))[0].text, "rate doubled");
+
+  await page.getByRole("button", { name: "Delete the note: step 120" }).press("Enter");
+  await until(page, () => document.activeElement?.id === "note-undo", "the focus on Undo");
+  assert.deepEqual(await notes(server), []);
+  await page.keyboard.press("Enter");
+  await lists(page, "rate doubled");
+  await until(page, () => document.activeElement?.matches(".notelist li"), "the focus on the note that is back");
+  assert.equal((await notes(server)).length, 1);
+
+  // A deletion outlives the page, and can be taken back for its hour.
+  await page.getByRole("button", { name: "Delete the note: step 120" }).press("Enter");
+  await until(page, () => document.activeElement?.id === "note-undo", "the focus on Undo");
+  await openNotes(page, open, "?state=deleted");
+  await page.getByRole("button", { name: "Take the deletion back: step 120" }).press("Enter");
+  await until(page, () => document.querySelector(".notes")?.innerText.includes("No note was deleted"), "that none is left");
+  assert.equal((await notes(server)).length, 1);
+});
+
+test("places: now, a time in the zone of the page, a line that the address names; each leads to its charts", { timezoneId: "Asia/Shanghai" }, async ({ server, page, open }) => {
+  await sendRun(server);
+  await openNotes(page, open);
+  const before = Date.now();
+  await page.fill("[name=text]", "now");
+  await page.getByRole("button", { name: "Add the note" }).click();
+  await lists(page, "now");
+  const [now] = await notes(server);
+  assert.ok(now.at === "time" && now.ts_ms >= before - 4000 && now.ts_ms <= Date.now() + 4000, JSON.stringify(now));
+
+  await page.selectOption("[name=kind]", "time");
+  await page.fill("input[name=place]", new Date(at(50) + 8 * 3_600_000).toISOString().slice(0, 19));
+  await page.fill("[name=text]", "a time");
+  await page.getByRole("button", { name: "Add the note" }).click();
+  await lists(page, "now", "a time");
+  assert.deepEqual((await notes(server)).slice(1).map((one) => [one.at, one.ts_ms, one.step]), [["time", at(50), 50]]);
+
+  await openNotes(page, open, "?at=line:99:algo-1");
+  await until(page, () => document.activeElement?.getAttribute("name") === "text", "the focus in the text");
+  await page.keyboard.type("a line");
+  await page.keyboard.press("Control+Enter");
+  await lists(page, "now", "a line", "a time");
+  const line = (await notes(server)).find((one) => one.text === "a line");
+  assert.deepEqual([line.at, line.stream, line.line, line.step], ["line", "algo-1", 99, 100]);
+  await page.getByRole("button", { name: "line 99 of algo-1", exact: true }).click();
+  await until(page, () => location.pathname === "/jobs/llama" && new URLSearchParams(location.search).get("line") === "99", "the line beside the charts");
+});
+
+test("what the server refuses is said and marked, and what was typed stays", { server: ["--max-note-bytes", "20"] }, async ({ server, page, open, allow }) => {
+  allow(/422|503/);
+  await sendRun(server);
+  await openNotes(page, open, "?at=step:1.5");
+  await page.fill("[name=text]", "x");
+  await page.keyboard.press("Control+Enter");
+  await until(page, () => document.querySelector("input[name=place][aria-invalid=true]") === document.activeElement && document.querySelector("#note-wrong").innerText.includes("step"), "the step, marked");
+  await page.fill("input[name=place]", "7");
+  await page.fill("[name=text]", "a text of 21 bytes...");
+  await page.keyboard.press("Control+Enter");
+  await until(page, () => document.querySelector("textarea[aria-invalid=true]") && document.querySelector("#note-wrong").innerText.includes("--max-note-bytes"), "the limit");
+  assert.equal(await page.locator("[name=text]").inputValue(), "a text of 21 bytes...");
+  await page.fill("[name=text]", "a text of 20 bytes..");
+  await page.keyboard.press("Control+Enter");
+  await lists(page, "a text of 20 bytes..");
+  assert.equal(await page.locator("[aria-invalid=true]").count(), 0);
+});
+
+test("who may only read sees the notes and has nothing to change them with; a list that does not come is said", { token: true }, async ({ server, page, open, allow }) => {
+  allow(/401|503/);
+  await sendRun(server);
+  await server.post("/api/v1/jobs/llama/notes", { step: 3, text: "kept" });
+  const { token } = await server.post("/api/v1/tokens", { name: "guest", scope: "read" });
+  let isBroken = true;
+  await page.route("**/api/v1/jobs/llama/notes*", (route) => (isBroken ? route.fulfill({ status: 503, contentType: "application/problem+json", body: '{"title":"x","status":503}' }) : route.continue()));
+  await open("/jobs/llama/notes");
+  await page.fill("dialog.signin input", token);
+  await page.keyboard.press("Enter");
+  await page.locator(".notes .problem").waitFor();
+  isBroken = false;
+  await page.locator(".notes .problem button").click();
+  await lists(page, "kept");
+  assert.equal(await page.locator(".noteform, .noteacts button").count(), 0);
+  assert.match((await texts(page, ".noteplace"))[0], /step 3 .*admin/);
+});
+
+for (const colorScheme of ["light", "dark"]) {
+  test(`the notes: ${colorScheme}`, { colorScheme }, async ({ server, page, open }) => {
+    await sendRun(server);
+    for (const step of [10, 20]) await server.post("/api/v1/jobs/llama/notes", { step, text: `note ${step} ${"long".repeat(100)}` });
+    const { id } = await server.post("/api/v1/jobs/llama/notes", { step: 30, text: "the one" });
+    await openNotes(page, open, `?at=time:${at(9)}&note=${id}`);
+    await page.locator(".notelist [aria-current]", { hasText: "the one" }).waitFor();
+    await page.getByRole("button", { name: "Change the note: step 10" }).click();
+    await page.getByRole("button", { name: "Delete the note: step 20" }).click();
+    await page.locator("#note-undo").waitFor();
+    assert.deepEqual(await faults(page, colorScheme === "light" ? ALL : COLOURS), []);
+    await shot(page, `notes-${colorScheme}`);
+    await page.setViewportSize({ width: 390, height: 844 });
+    assert.ok(await fitsWidth(page));
+  });
+}

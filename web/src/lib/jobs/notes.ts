@@ -1,0 +1,49 @@
+// Notes at places of a job: where one is to be, as the address has it (?at=step:1200), and what is known of those that are there.
+import type { Note } from "../../api/types";
+
+/** What was typed stays as it is: the server says what it wants instead. */
+export type NotePlace = { at: "now" } | { at: "step"; step: string } | { at: "time"; ms: string } | { at: "line"; line: string; stream: string };
+
+export function parseNotePlace(text: string | undefined): NotePlace {
+  const [, at, value = "", stream] = /^(step|time|line):([^:]*)(?::(.+))?$/s.exec(text ?? "") ?? [];
+  if (at === "line" && stream !== undefined) return { at, line: value, stream };
+  if (at === "step" && stream === undefined) return { at, step: value };
+  if (at === "time" && stream === undefined) return { at, ms: value };
+  return { at: "now" };
+}
+
+export function writeNotePlace(place: NotePlace): string | undefined {
+  switch (place.at) {
+    case "now":
+      return undefined;
+    case "step":
+      return `step:${place.step}`;
+    case "time":
+      return `time:${place.ms}`;
+    case "line":
+      return `line:${place.line}:${place.stream}`;
+  }
+}
+
+const numberOr = (text: string): number | string => (/^-?\d+$/.test(text.trim()) && Number.isSafeInteger(Number(text)) ? Number(text) : text);
+
+/** As POST …/notes wants it. */
+export function noteBody(place: NotePlace, text: string, nowMs: number): Record<string, unknown> {
+  switch (place.at) {
+    case "now":
+      return { ts_ms: Math.round(nowMs), text };
+    case "step":
+      return { step: numberOr(place.step), text };
+    case "time":
+      return { ts_ms: numberOr(place.ms), text };
+    case "line":
+      return { line: numberOr(place.line), stream: place.stream, text };
+  }
+}
+
+const timeKey = (note: Note): number => note.ts_ms ?? note.created_ms;
+
+/** The latest place in the job first; of those at one place the newest. */
+export const orderNotes = (notes: readonly Note[]): Note[] => [...notes].sort((a, b) => timeKey(b) - timeKey(a) || b.id - a.id);
+
+export const isDeleted = (note: Note): boolean => note.deleted_ms !== undefined;
