@@ -59,7 +59,7 @@ struct driver {
 	enum status (*tx_savepoint)(struct store *store, struct error *err);
 	enum status (*tx_release)(struct store *store, struct error *err); /* of the newest; undo follows a failure */
 	void (*tx_undo)(struct store *store); /* the same */
-	size_t (*tx_changed_rows)(struct store *store);
+	enum status (*tx_changed_rows)(struct store *store, size_t *rows, struct error *err);
 
 	/* As connection.h says; NULL: a record is one row, which is deleted. */
 	enum status (*journal_place)(struct store_tx *tx, uint64_t bytes, struct journal_place *out, struct error *err);

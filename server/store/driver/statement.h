@@ -87,8 +87,8 @@ const char *column_name(const struct statement *s);
 void *rows_grow(struct arena *arena, void *rows, size_t count, size_t *cap, size_t row_bytes);
 
 /* ---- of the one transaction ---- */
-/* How many rows the last INSERT, UPDATE or DELETE wrote. */
-size_t tx_changed_rows(struct store_tx *tx);
+/* How many rows the last INSERT, UPDATE or DELETE wrote; fails where it, or what came before it, turns out to have failed. */
+enum status tx_changed_rows(struct store_tx *tx, size_t *rows, struct error *err) MUST_CHECK;
 /* A number that was never given before. */
 enum status next_id(struct store_tx *tx, const char *counter, int64_t *id, struct error *err) MUST_CHECK;
 /* sql: one statement whose parameters are the numbers, a literal */

@@ -78,9 +78,9 @@ struct store_reader *store_tx_reader(struct store_tx *tx)
 	return tx->store->writer;
 }
 
-size_t tx_changed_rows(struct store_tx *tx)
+enum status tx_changed_rows(struct store_tx *tx, size_t *rows, struct error *err)
 {
-	return tx->store->driver->tx_changed_rows(tx->store);
+	return tx->store->driver->tx_changed_rows(tx->store, rows, err);
 }
 
 enum status tx_journal_place(struct store_tx *tx, uint64_t bytes, struct journal_place *out, struct error *err)

@@ -307,4 +307,4 @@ enum status postgres_tx_commit(struct store *store, struct error *err) MUST_CHEC
 enum status postgres_tx_savepoint(struct store *store, struct error *err) MUST_CHECK;
 enum status postgres_tx_release(struct store *store, struct error *err) MUST_CHECK;
 void postgres_tx_undo(struct store *store);
-size_t postgres_tx_changed_rows(struct store *store);
+enum status postgres_tx_changed_rows(struct store *store, size_t *rows, struct error *err) MUST_CHECK;

@@ -194,9 +194,11 @@ void postgres_tx_undo(struct store *store)
 		(void)!defer_savepoint(on, "RELEASE", depth, NULL);
 }
 
-size_t postgres_tx_changed_rows(struct store *store)
+enum status postgres_tx_changed_rows(struct store *store, size_t *rows, struct error *err)
 {
 	struct postgres_reader *on = postgres_reader_of(store->writer);
 
-	return pipeline_settle(on, NULL) == OK ? on->changed : 0;
+	TRY(pipeline_settle(on, err));
+	*rows = on->changed;
+	return OK;
 }

@@ -135,7 +135,7 @@ enum status sqlite_tx_commit(struct store *store, struct error *err) MUST_CHECK;
 enum status sqlite_tx_savepoint(struct store *store, struct error *err) MUST_CHECK;
 enum status sqlite_tx_release(struct store *store, struct error *err) MUST_CHECK;
 void sqlite_tx_undo(struct store *store);
-size_t sqlite_tx_changed_rows(struct store *store);
+enum status sqlite_tx_changed_rows(struct store *store, size_t *rows, struct error *err) MUST_CHECK;
 enum status sqlite_checkpoint(struct store *store, bool is_idle, struct error *err) MUST_CHECK;
 char *path_with(const char *path, const char *suffix) __attribute__((warn_unused_result)); /* NULL: out of memory */
 

@@ -52,9 +52,11 @@ void sqlite_tx_undo(struct store *store)
 		sqlite3_exec(db, "ROLLBACK TO slice; RELEASE slice", NULL, NULL, NULL);
 }
 
-size_t sqlite_tx_changed_rows(struct store *store)
+enum status sqlite_tx_changed_rows(struct store *store, size_t *rows, struct error *err)
 {
-	return (size_t)sqlite3_changes(sqlite_of(store->writer));
+	(void)err;
+	*rows = (size_t)sqlite3_changes(sqlite_of(store->writer));
+	return OK;
 }
 
 enum status sqlite_checkpoint(struct store *store, bool is_idle, struct error *err)

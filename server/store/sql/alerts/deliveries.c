@@ -34,6 +34,7 @@ static enum status insert(struct store_tx *tx, struct delivery_row *row, struct 
 enum status store_put_delivery(struct store_tx *tx, struct delivery_row *row, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
+	size_t changed;
 
 	if (!row->delivery_id)
 		return insert(tx, row, err);
@@ -45,9 +46,10 @@ enum status store_put_delivery(struct store_tx *tx, struct delivery_row *row, st
 	bind_text(&s, row->last_error);
 	bind_numbers(&s, row->created_ms, row->delivery_id);
 	TRY(statement_run(&s, err));
-	return tx_changed_rows(tx) ? OK
-				   : error_set(err, ERR_NOT_FOUND, "there is no delivery %lld any more",
-					     (long long)row->delivery_id);
+	TRY(tx_changed_rows(tx, &changed, err));
+	return changed ? OK
+		       : error_set(
+				 err, ERR_NOT_FOUND, "there is no delivery %lld any more", (long long)row->delivery_id);
 }
 
 enum status store_read_due_deliveries(struct store_reader *reader, struct arena *arena, int64_t webhook_id,

@@ -139,10 +139,12 @@ enum status store_is_group_open(struct store_reader *reader, int64_t job_id, uin
 enum status store_mute_incident(
 	struct store_tx *tx, int64_t job_id, uint32_t incident_id, int64_t until_ms, struct error *err)
 {
+	size_t changed;
+
 	TRY(run_with(tx, "UPDATE incidents SET muted_until_ms = ? WHERE job_id = ? AND incident_id = ?",
 		NUMBERS(until_ms, job_id, incident_id), err));
-	return tx_changed_rows(tx) ? OK
-				   : error_set(err, ERR_NOT_FOUND, "the job has no incident %u", (unsigned)incident_id);
+	TRY(tx_changed_rows(tx, &changed, err));
+	return changed ? OK : error_set(err, ERR_NOT_FOUND, "the job has no incident %u", (unsigned)incident_id);
 }
 
 enum status store_is_muted(

@@ -25,6 +25,7 @@ static enum status check_name(struct store_tx *tx, const struct rule_row *row, s
 enum status store_put_rule(struct store_tx *tx, struct rule_row *row, struct error *err)
 {
 	struct rule_row put = *row;
+	size_t changed;
 
 	TRY(check_name(tx, row, err));
 	if (!put.rule_id)
@@ -34,7 +35,8 @@ enum status store_put_rule(struct store_tx *tx, struct rule_row *row, struct err
 			? "UPDATE rules SET team = ?2, name = ?3, document = ?4, since_seq = ?5, modified_ms = ?6 WHERE rule_id = ?1"
 			: "INSERT INTO rules (rule_id, team, name, document, since_seq, modified_ms) VALUES (?,?,?,?,?,?)",
 		ROWS(fields, struct rule_row), &put, err));
-	if (tx_changed_rows(tx) == 0)
+	TRY(tx_changed_rows(tx, &changed, err));
+	if (!changed)
 		return error_set(err, ERR_NOT_FOUND, "there is no rule %lld", (long long)put.rule_id);
 	row->rule_id = put.rule_id;
 	return OK;
@@ -59,7 +61,10 @@ enum status store_end_rule_incidents(struct store_tx *tx, int64_t rule_id, int64
 
 enum status store_delete_rule(struct store_tx *tx, int64_t rule_id, int64_t now_ms, struct error *err)
 {
+	size_t changed;
+
 	TRY(store_end_rule_incidents(tx, rule_id, now_ms, err));
 	TRY(run_with(tx, "DELETE FROM rules WHERE rule_id = ?", NUMBERS(rule_id), err));
-	return tx_changed_rows(tx) ? OK : error_set(err, ERR_NOT_FOUND, "there is no rule %lld", (long long)rule_id);
+	TRY(tx_changed_rows(tx, &changed, err));
+	return changed ? OK : error_set(err, ERR_NOT_FOUND, "there is no rule %lld", (long long)rule_id);
 }

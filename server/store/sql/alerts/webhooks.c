@@ -17,6 +17,7 @@ static const struct row_field fields[] = {FIELD(struct webhook_row, webhook_id),
 enum status store_put_webhook(struct store_tx *tx, struct webhook_row *row, struct error *err)
 {
 	struct webhook_row put = *row;
+	size_t changed;
 
 	if (!put.webhook_id)
 		TRY(next_id(tx, "webhook", &put.webhook_id, err));
@@ -27,7 +28,8 @@ enum status store_put_webhook(struct store_tx *tx, struct webhook_row *row, stru
 			  " WHERE webhook_id = ?1"
 			: "INSERT INTO webhooks (" WEBHOOK_COLUMNS ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
 		ROWS(fields, struct webhook_row), &put, err));
-	if (tx_changed_rows(tx) == 0)
+	TRY(tx_changed_rows(tx, &changed, err));
+	if (!changed)
 		return error_set(err, ERR_NOT_FOUND, "there is no webhook %lld", (long long)put.webhook_id);
 	row->webhook_id = put.webhook_id;
 	return OK;
@@ -56,9 +58,11 @@ enum status store_read_webhook(struct store_reader *reader, struct arena *arena,
 
 enum status store_delete_webhook(struct store_tx *tx, int64_t webhook_id, struct error *err)
 {
+	size_t changed;
+
 	TRY(run_with(tx, "DELETE FROM deliveries WHERE webhook_id = ?", NUMBERS(webhook_id), err));
 	TRY(run_with(tx, "DELETE FROM notices WHERE webhook_id = ?", NUMBERS(webhook_id), err));
 	TRY(run_with(tx, "DELETE FROM webhooks WHERE webhook_id = ?", NUMBERS(webhook_id), err));
-	return tx_changed_rows(tx) ? OK
-				   : error_set(err, ERR_NOT_FOUND, "there is no webhook %lld", (long long)webhook_id);
+	TRY(tx_changed_rows(tx, &changed, err));
+	return changed ? OK : error_set(err, ERR_NOT_FOUND, "there is no webhook %lld", (long long)webhook_id);
 }

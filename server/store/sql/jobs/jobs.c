@@ -61,6 +61,7 @@ static enum status update(struct store_tx *tx, const struct job_row *row, struct
 {
 	AUTO_DONE(statement) s = {0};
 	bool is_same;
+	size_t changed;
 
 	TRY(has_document(tx, row, &is_same, err));
 	TRY(statement_open(&s, store_tx_reader(tx),
@@ -71,7 +72,8 @@ static enum status update(struct store_tx *tx, const struct job_row *row, struct
 	row_bind(&s, ROWS(fields, struct job_row), row);
 	bind_text(&s, folded);
 	TRY(run_put(&s, row, err));
-	if (tx_changed_rows(tx) == 0)
+	TRY(tx_changed_rows(tx, &changed, err));
+	if (!changed)
 		return error_set(err, ERR_NOT_FOUND, "there is no job '%.*s' any more", SPAN_ARGS(row->name));
 	/* FailureClass is an attribute of every job that failed. */
 	TRY(tx_note_change(tx, row->job_id, SEARCH_CHANGED_JOB | SEARCH_CHANGED_DOCUMENT, err));
@@ -165,13 +167,15 @@ enum status store_delete_job(struct store_tx *tx, int64_t job_id, struct error *
 		"DELETE FROM run_names WHERE name = (SELECT name FROM jobs WHERE job_id = ?)",
 		"DELETE FROM jobs WHERE job_id = ?",
 	};
+	size_t changed;
 
 	TRY(tx_note_change(tx, job_id, SEARCH_CHANGED_JOB | SEARCH_CHANGED_DOCUMENT | SEARCH_CHANGED_METRICS, err));
 	TRY(fleet_forget_job(tx, job_id, err));
 	TRY(goodput_forget_job(tx, job_id, err));
 	for (size_t i = 0; i < sizeof deletes / sizeof *deletes; i++)
 		TRY(run_for_job(tx, deletes[i], job_id, err));
-	if (!tx_changed_rows(tx))
+	TRY(tx_changed_rows(tx, &changed, err));
+	if (!changed)
 		return error_set(err, ERR_NOT_FOUND, "there is no job with number %lld", (long long)job_id);
 	return run_for_job(tx, "INSERT INTO dead_jobs (job_id) VALUES (?)", job_id, err);
 }
@@ -179,8 +183,10 @@ enum status store_delete_job(struct store_tx *tx, int64_t job_id, struct error *
 /* One table of a dead job. The rows of one statement are bounded, and so is what it writes. */
 static enum status sweep_table(struct store_tx *tx, const char *sql, int64_t job_id, size_t *left, struct error *err)
 {
+	size_t gone;
+
 	TRY(run_with(tx, sql, NUMBERS(job_id, *left), err));
-	size_t gone = tx_changed_rows(tx);
+	TRY(tx_changed_rows(tx, &gone, err));
 	*left -= gone < *left ? gone : *left;
 	return OK;
 }
@@ -236,7 +242,8 @@ static enum status sweep_series(struct store_tx *tx, const struct dead_series *d
 
 	for (size_t i = 0; i < sizeof sweeps / sizeof *sweeps && *left; i++) {
 		TRY(run_with(tx, sweeps[i], NUMBERS(dead->job_id, dead->first_id, dead->last_id, *left), err));
-		size_t gone = tx_changed_rows(tx);
+		size_t gone;
+		TRY(tx_changed_rows(tx, &gone, err));
 		*left -= gone < *left ? gone : *left;
 	}
 	return OK;

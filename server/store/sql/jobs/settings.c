@@ -7,6 +7,7 @@
 static enum status add(struct store_tx *tx, int64_t job_id, const struct setting_row *row, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
+	size_t changed;
 
 	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT INTO job_settings (job_id, key, value, stream_id, line) VALUES (?,?,?,?,?)"
@@ -17,9 +18,9 @@ static enum status add(struct store_tx *tx, int64_t job_id, const struct setting
 	bind_text(&s, row->value);
 	bind_numbers(&s, row->stream_id, row->line);
 	TRY(statement_run(&s, err));
-	bool is_new = tx_changed_rows(tx) == 1;
+	TRY(tx_changed_rows(tx, &changed, err));
 	statement_done(&s);
-	if (!is_new)
+	if (!changed)
 		return OK;
 	TRY(tx_note_change(tx, job_id, SEARCH_CHANGED_DOCUMENT, err));
 	return attributes_put_found(tx, job_id, row, err);

@@ -12,6 +12,7 @@ enum status store_put_token(struct store_tx *tx, struct token_row *row, struct e
 {
 	AUTO_DONE(statement) s = {0};
 	struct token_row put = *row;
+	size_t changed;
 
 	if (!put.token_id)
 		TRY(next_id(tx, "token", &put.token_id, err));
@@ -24,7 +25,8 @@ enum status store_put_token(struct store_tx *tx, struct token_row *row, struct e
 		err));
 	row_bind(&s, ROWS(fields, struct token_row), &put);
 	TRY(statement_run(&s, err));
-	if (tx_changed_rows(tx) == 0)
+	TRY(tx_changed_rows(tx, &changed, err));
+	if (!changed)
 		return row->token_id
 			       ? error_set(
 					 err, ERR_NOT_FOUND, "there is no token '%.*s' any more", SPAN_ARGS(row->name))
@@ -47,11 +49,13 @@ enum status store_read_tokens(
 enum status store_delete_token(struct store_tx *tx, struct span name, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
+	size_t changed;
 
 	TRY(statement_open(&s, store_tx_reader(tx), "DELETE FROM tokens WHERE name = ?", err));
 	bind_text(&s, name);
 	TRY(statement_run(&s, err));
-	return tx_changed_rows(tx) ? OK : error_set(err, ERR_NOT_FOUND, "there is no token '%.*s'", SPAN_ARGS(name));
+	TRY(tx_changed_rows(tx, &changed, err));
+	return changed ? OK : error_set(err, ERR_NOT_FOUND, "there is no token '%.*s'", SPAN_ARGS(name));
 }
 
 enum status store_put_setting(struct store_tx *tx, const char *key, struct span value, struct error *err)

@@ -55,6 +55,7 @@ enum status store_delete_view(
 	struct store_tx *tx, struct span team, struct span owner, struct span name, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
+	size_t changed;
 
 	TRY(statement_open(
 		&s, store_tx_reader(tx), "DELETE FROM views WHERE team = ? AND owner = ? AND name = ?", err));
@@ -62,7 +63,6 @@ enum status store_delete_view(
 	bind_text(&s, owner);
 	bind_text(&s, name);
 	TRY(statement_run(&s, err));
-	return tx_changed_rows(tx)
-		       ? OK
-		       : error_set_field(err, ERR_NOT_FOUND, "name", "there is no view '%.*s'", SPAN_ARGS(name));
+	TRY(tx_changed_rows(tx, &changed, err));
+	return changed ? OK : error_set_field(err, ERR_NOT_FOUND, "name", "there is no view '%.*s'", SPAN_ARGS(name));
 }

@@ -55,12 +55,13 @@ enum status store_seal_stream(struct store_tx *tx, const struct stream_row *row,
 
 enum status store_put_stream(struct store_tx *tx, struct stream_row *row, struct error *err)
 {
+	size_t changed;
+
 	if (!row->stream_id)
 		return insert_stream(tx, row, err);
 	TRY(store_seal_stream(tx, row, err));
-	return tx_changed_rows(tx)
-		       ? OK
-		       : error_set(err, ERR_NOT_FOUND, "there is no stream '%.*s' any more", SPAN_ARGS(row->name));
+	TRY(tx_changed_rows(tx, &changed, err));
+	return changed ? OK : error_set(err, ERR_NOT_FOUND, "there is no stream '%.*s' any more", SPAN_ARGS(row->name));
 }
 
 #define STREAMS "SELECT " STREAM_COLUMNS " FROM streams WHERE job_id = ?"

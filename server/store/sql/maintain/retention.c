@@ -140,10 +140,12 @@ static enum status delete_block(struct store_tx *tx, const struct text_deletion 
 {
 	struct block_row row = {
 		.job_id = deletion->job_id, .stream_id = block->stream_id, .first_line = block->first_line};
+	size_t changed;
 
 	TRY(run_with(tx, "DELETE FROM blocks WHERE job_id = ? AND stream_id = ? AND first_line = ? AND line_count = ?",
 		NUMBERS(row.job_id, row.stream_id, row.first_line, block->line_count), err));
-	if (!tx_changed_rows(tx))
+	TRY(tx_changed_rows(tx, &changed, err));
+	if (!changed)
 		return OK;
 	(*deleted)++;
 	TRY(log_filter_put(tx, &row, err));
