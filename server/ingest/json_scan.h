@@ -28,7 +28,8 @@ enum status json_scan_text(struct json_scan *s, struct ndjson_value *text, struc
 /* A number, or a text (protobuf's JSON writes 64 bits so): its characters; null is empty. */
 enum status json_scan_number(struct json_scan *s, struct span *number, struct error *err) MUST_CHECK;
 enum status json_scan_bool(struct json_scan *s, bool *value, struct error *err) MUST_CHECK;
-enum status json_scan_skip(struct json_scan *s, struct error *err) MUST_CHECK; /* any value; Python's NaN and Infinity, too */
+enum status json_scan_skip(
+	struct json_scan *s, struct error *err) MUST_CHECK; /* any value; Python's NaN and Infinity, too */
 enum status json_scan_end(struct json_scan *s, struct error *err) MUST_CHECK; /* nothing is left but blanks */
 
 char json_scan_peek(struct json_scan *s); /* the next character that is no blank; 0: the end */

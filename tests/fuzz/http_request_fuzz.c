@@ -41,8 +41,8 @@ static void check_route(struct http_request *request)
 static void check_headers(struct http_request *request, struct span lines)
 {
 	AUTO(guard) guard = NULL;
-	struct guard_options options = {
-		"127.0.0.1:8080", "fleet.example, localhost:5173", "https://metrics.example", false, "https://grafana.example"};
+	struct guard_options options = {"127.0.0.1:8080", "fleet.example, localhost:5173", "https://metrics.example",
+		false, "https://grafana.example"};
 	struct error err;
 	struct span line;
 

@@ -331,6 +331,12 @@ static void put_run(struct harness *h, int64_t job)
 		h->tx, &(struct tracked_file_row){.job_id = job, .name = SPAN("f"), .content = SPAN("")}, &err));
 }
 
+static void put_note(struct harness *h, int64_t job)
+{
+	CHECK_OK(store_put_note(
+		h->tx, &(struct note_row){.job_id = job, .step = 7, .has_step = true, .text = SPAN("a")}, 1, 1, &err));
+}
+
 static void fill_job(struct harness *h, int64_t job)
 {
 	char sql[128];
@@ -391,8 +397,7 @@ static void fill_job(struct harness *h, int64_t job)
 	put_run(h, job);
 	CHECK_OK(store_put_log_stream(
 		h->tx, &(struct log_stream_row){.job_id = job, .stream = SPAN("algo-1"), .suffix = SPAN("")}, &err));
-	CHECK_OK(store_put_note(
-		h->tx, &(struct note_row){.job_id = job, .step = 7, .has_step = true, .text = SPAN("a")}, 1, 1, &err));
+	put_note(h, job);
 	fill_goodput(h, job);
 	fill_due_definitions(h, job);
 }
@@ -442,7 +447,7 @@ TEST(a_deleted_job_leaves_nothing_behind_and_others_alone)
 		CHECK(harness_number(h.reader, sql) > 0);
 		checked++;
 	}
-	CHECK_INT(checked, 49);
+	CHECK_INT(checked, 50);
 	statement_done(&s);
 	harness_done(&h);
 }
