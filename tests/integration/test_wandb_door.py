@@ -158,6 +158,20 @@ def test_a_machine(shared):
         assert shared.points("p/machine", metric, stream=stream)["columns"]["last"] == [value]
 
 
+def alert(server, run_id, **variables):
+    return ask(server, "NotifyScriptableRunAlert", {"projectName": "p", "runName": run_id, "severity": "WARN", **variables})
+
+
+def test_an_alert_is_a_line(shared):
+    make_run(shared, "alerts")
+    assert alert(shared, "alerts", title="loss", text="is high") == (200, {"data": {"notifyScriptableRunAlert": {"success": True}}})
+    assert alert(shared, "alerts", title="", text="one\ntwo", severity=None)[0] == 200
+    assert [line["text"] for line in shared.lines("p/alerts", "alerts")] == ["WARN alert: loss: is high", "INFO alert: one", "two"]
+    for wrong, said in (({"title": "x" * 8001}, "title"), ({"text": 3}, "text"), ({"runName": "other"}, "")):
+        status, body = alert(shared, "alerts", **wrong)
+        assert status == 200 and said in body["errors"][0]["message"]
+
+
 # ---- how it ends ----
 
 @pytest.mark.parametrize("code, status", [(0, "Completed"), (1, "Failed"), (255, "Stopped")])
