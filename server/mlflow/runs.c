@@ -103,8 +103,9 @@ static bool is_run_id(struct span id)
 	return id.len == RUN_ID_DIGITS;
 }
 
-/* *is_there: it was made before, by a request whose answer was lost. */
-static enum status take_id(struct mlflow_call *call, struct span *run_id, bool *is_there, struct error *err)
+/* *is_relayed: a relay has told its client the id. *is_there: it was made before, by a request whose answer was lost. */
+static enum status take_id(
+	struct mlflow_call *call, struct span *run_id, bool *is_relayed, bool *is_there, struct error *err)
 {
 	struct span given = SPAN("");
 	struct tracked_run_row row;
@@ -112,6 +113,7 @@ static enum status take_id(struct mlflow_call *call, struct span *run_id, bool *
 
 	*is_there = false;
 	TRY(mlflow_text(call, "client_run_id", MLFLOW_KEY_MAX_BYTES, &given, err));
+	*is_relayed = given.len != 0;
 	if (!given.len)
 		return make_id(call, run_id, err);
 	if (!is_run_id(given))
@@ -129,17 +131,34 @@ static enum status take_id(struct mlflow_call *call, struct span *run_id, bool *
 	return OK;
 }
 
-/* By its name, which comes into being with its first run; else by its id. */
-static enum status take_experiment(struct mlflow_call *call, struct tracked_project_row *out, struct error *err)
+static enum status take_numbered(struct mlflow_call *call, struct tracked_project_row *out, struct error *err)
 {
-	struct span name = SPAN("");
 	int64_t id;
 
-	TRY(mlflow_text(call, "experiment_name", MLFLOW_NAME_MAX_BYTES, &name, err));
-	if (name.len)
-		return mlflow_ensure_experiment(call, name, out, err);
 	TRY(mlflow_experiment_id(call, &id, err));
-	return mlflow_find_experiment(call, id, out, err);
+	TRY(mlflow_find_experiment(call, id, out, err));
+	return mlflow_check_owner(call, out, err);
+}
+
+/*
+ * By its name, which comes into being with its first run; else by its id. Of a relay's client nobody can be told any more that there is no
+ * such id: its run, and all that it logs, would be lost. It goes to the experiment that is called as the id is.
+ */
+static enum status take_experiment(
+	struct mlflow_call *call, bool is_relayed, struct tracked_project_row *out, struct error *err)
+{
+	struct span name = SPAN("");
+
+	TRY(mlflow_text(call, "experiment_name", MLFLOW_NAME_MAX_BYTES, &name, err));
+	if (name.len) {
+		TRY(mlflow_ensure_experiment(call, name, out, err));
+		return mlflow_check_owner(call, out, err);
+	}
+	enum status status = take_numbered(call, out, err);
+	if (!is_relayed || (status != ERR_NOT_FOUND && status != ERR_SEMANTIC && status != ERR_FORBIDDEN))
+		return status;
+	TRY(mlflow_text(call, "experiment_id", MLFLOW_NAME_MAX_BYTES, &name, err));
+	return name.len ? mlflow_ensure_experiment(call, name, out, err) : status;
 }
 
 static enum status take_job(struct mlflow_call *call, struct span *out, struct error *err)
@@ -157,7 +176,7 @@ enum status mlflow_run_create(struct mlflow_call *call, struct error *err)
 {
 	static const struct tracked_pairs none;
 	struct tracked_project_row experiment;
-	bool is_there;
+	bool is_relayed, is_there;
 	struct tracked_pairs tags = {0};
 	struct run_making making = {.team = call->team,
 		.settings = &none,
@@ -168,14 +187,13 @@ enum status mlflow_run_create(struct mlflow_call *call, struct error *err)
 			.start_ms = call->now_ms,
 			.inputs = SPAN("[]")}};
 
-	TRY(take_id(call, &making.row.run_id, &is_there, err));
+	TRY(take_id(call, &making.row.run_id, &is_relayed, &is_there, err));
 	if (is_there) {
 		json_key(&call->w, "run");
 		return write_run(call, making.row.run_id, &call->w, false, err);
 	}
-	TRY(take_experiment(call, &experiment, err));
+	TRY(take_experiment(call, is_relayed, &experiment, err));
 	making.row.project_id = experiment.project_id;
-	TRY(mlflow_check_owner(call, &experiment, err));
 	TRY(take_job(call, &making.job, err));
 	TRY(mlflow_text(call, "user_id", MLFLOW_USER_MAX_BYTES, &making.row.user_name, err));
 	TRY(mlflow_integer(

@@ -79,9 +79,12 @@ static const struct {
 } operations[] = {
 	{"Viewer", wandb_viewer},
 	{"ServerFeaturesQuery", wandb_server_features},
+	{"ProbeServerSettings", wandb_probe},
+	{"ProbeServerCapabilities", wandb_probe},
 	{"UpsertBucket", wandb_upsert_run},
 	{"RunResumeStatus", wandb_resume_status},
 	{"CreateRunFiles", wandb_create_files},
+	{"NotifyScriptableRunAlert", wandb_alert},
 };
 
 static enum status run_operation(struct wandb_call *call, const struct graphql_request *request, struct error *err)

@@ -20,9 +20,10 @@ enum {
 	WANDB_TAGS_MAX = 100,
 };
 
-/* Of a run's job: what has its history, and what has its console. */
+/* Of a run's job: what has its history, its console, and what it says by run.alert(). */
 #define WANDB_STREAM "algo-1"
 #define WANDB_CONSOLE_STREAM "console"
+#define WANDB_ALERT_STREAM "alerts"
 /* As whom those are shown who have no team. */
 #define WANDB_NO_TEAM "smfleet"
 #define WANDB_DEFAULT_PROJECT "uncategorized"
@@ -85,7 +86,8 @@ void wandb_settings_done(struct wandb_settings *settings);
 AUTO_DONE_TYPE(wandb_settings)
 
 /* ---- operations ---- */
-wandb_operation wandb_viewer, wandb_server_features, wandb_upsert_run, wandb_resume_status, wandb_create_files;
+wandb_operation wandb_viewer, wandb_server_features, wandb_probe, wandb_upsert_run, wandb_resume_status,
+	wandb_create_files, wandb_alert;
 
 /* ---- stream.c ---- */
 enum status wandb_take_stream(struct wandb_call *call, struct span body, struct error *err) MUST_CHECK;

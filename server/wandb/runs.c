@@ -54,6 +54,32 @@ enum status wandb_server_features(struct wandb_call *call, const struct graphql_
 	return OK;
 }
 
+/* What `wandb sync` of older SDKs asks of the schema first; without an answer it sends nothing, and says that it is done. */
+enum status wandb_probe(struct wandb_call *call, const struct graphql_request *request, struct error *err)
+{
+	static const struct {
+		const char *name, *field;
+	} types[] = {{"QueryType", NULL}, {"MutationType", "createRunFiles"}, {"ServerInfoType", NULL},
+		{"ServerSettingsType", NULL}};
+
+	(void)request;
+	(void)err;
+	for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+		json_key(&call->w, types[i].name);
+		json_object(&call->w);
+		json_key(&call->w, "fields");
+		json_array(&call->w);
+		if (types[i].field) {
+			json_object(&call->w);
+			json_put_text(&call->w, "name", types[i].field);
+			json_object_end(&call->w);
+		}
+		json_array_end(&call->w);
+		json_object_end(&call->w);
+	}
+	return OK;
+}
+
 /* ---- making and changing ---- */
 
 struct upsert {

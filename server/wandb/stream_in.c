@@ -16,6 +16,7 @@ struct reading {
 	struct stream_post *post;
 	struct batch_file *files;
 	size_t max_lines; /* of the console: an empty line is as much memory as a long one */
+	char *recent; /* of the console; once a body, which may name the file a million times */
 	struct buf line; /* without its escapes */
 };
 
@@ -200,19 +201,28 @@ static enum status read_history(
 	return put_tail(&lines, err);
 }
 
+static enum status begin_recent(struct reading *r, struct batch_file *file, struct error *err)
+{
+	struct span before = file->content;
+
+	if (!(r->recent = arena_alloc(r->batch->arena, RECENT_BYTES)))
+		return error_no_memory(err);
+	memset(r->recent, '0', RECENT_BYTES);
+	if (before.len == RECENT_BYTES)
+		memcpy(r->recent, before.ptr, RECENT_BYTES);
+	file->content = span_of(r->recent, RECENT_BYTES);
+	return OK;
+}
+
 static enum status read_console(struct reading *r, uint64_t offset, struct json_scan *s, struct error *err)
 {
 	const struct stream_file *known = &r->start->console;
 	struct lines_reading lines = {
 		.reading = r, .known = known, .file = add_file(r, WANDB_CONSOLE, known), .number = offset};
 
-	if (!(lines.recent = arena_alloc(r->batch->arena, RECENT_BYTES)))
-		return error_no_memory(err);
-	struct span before = lines.file->content;
-	memset(lines.recent, '0', RECENT_BYTES);
-	if (before.len == RECENT_BYTES)
-		memcpy(lines.recent, before.ptr, RECENT_BYTES);
-	lines.file->content = span_of(lines.recent, RECENT_BYTES);
+	if (!r->recent)
+		TRY(begin_recent(r, lines.file, err));
+	lines.recent = r->recent;
 	return json_scan_each(s, take_line, &lines, err);
 }
 

@@ -1,6 +1,7 @@
 """The door of MLflow's clients without them: who is let in, limits, bodies that are sent again, searches, and what is refused."""
 
 import base64
+import hashlib
 import json
 import time
 
@@ -551,6 +552,22 @@ def test_what_a_relay_says_beside_it(shared):
     for wrong in ("f" * 31, "f" * 33, "F" * 32, "g" * 32):
         status, body = call(server, "runs/create", {**making, "client_run_id": wrong})
         assert status == 400 and "client_run_id" in body["message"]
+
+
+@pytest.mark.parametrize("number", ["987654", "text", "9" * 30, "theirs"])
+def test_a_relays_run_of_an_experiment_that_is_none_is_kept(guarded, number):
+    """Its client was answered already: what it logs goes to the experiment that is called as the number is, of its own team."""
+    server, tokens = guarded
+    if number == "theirs":
+        number = call(server, "experiments/create", {"name": "reds own"}, token=tokens["red"])[1]["experiment_id"]
+    assert call(server, "runs/create", {"experiment_id": number}, token=tokens["blue"])[0] in (400, 403, 404), "another client is told"
+    run_id = hashlib.md5(number.encode()).hexdigest()
+    making = {"experiment_id": number, "run_name": "lone", "client_run_id": run_id}
+    for _ in range(2):
+        status, said = call(server, "runs/create", making, token=tokens["blue"])
+        assert status == 200, said
+    assert call(server, "runs/log-metric", {"run_id": run_id, "key": "loss", "value": 1.0, "timestamp": 1_760_000_000_000}, token=tokens["blue"])[0] == 200
+    assert server.get(f"/api/v1/jobs/{number}%2Flone", token=tokens["admin"]).body["TrackedRunId"] == run_id
 
 
 def test_a_relay_takes_no_job_and_no_run_of_another_team(guarded):

@@ -1,11 +1,13 @@
 """sm-ship's relay between a training's MLflow client and the server: the training never notices that the server is away, and each point is
 there once. The real client, version 3."""
 
+import contextlib
 import json
 import os
 import re
 import signal
 import subprocess
+from pathlib import Path
 
 import mlflowclient
 import pytest
@@ -173,6 +175,73 @@ open("done", "w").write(run)
         what="the calls to be sent")
     assert points(server, run_id, "loss") == [(step, 1.0 + step) for step in range(40)]
     assert job(server, "killed-job")["TrackedRunId"] == run_id
+
+
+def children(pid, name):
+    """Processes that began below it and are called so."""
+    found, parents = [], {pid}
+    rows = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            head, _, rest = stat.read_text().rpartition(")")
+            rows.append((int(stat.parent.name), head.partition("(")[2], int(rest.split()[1])))
+    for child, called, parent in sorted(rows):
+        if parent in parents:
+            parents.add(child)
+            found += [child] if called == name else []
+    return found
+
+
+@pytest.mark.parametrize("is_away", [False, True])
+def test_the_relay_is_killed(server, train, tmp_path, is_away):
+    """Another one takes its place: the training only waits a moment, and nothing that was answered is lost."""
+    port = server.port
+    if is_away:
+        server.kill()
+    process = train("""
+run = mlflow.start_run(run_name="relayed").info.run_id
+for step in range(20):
+    mlflow.log_metric("loss", 1.0 + step, step=step)
+wait_for("killed")
+for step in range(20, 40):
+    mlflow.log_metric("loss", 1.0 + step, step=step)
+mlflow.end_run()
+give({"run": run})
+""", "--job", "relay-killed", MLFLOW_HTTP_REQUEST_MAX_RETRIES="3")
+    wait_for_line(process, '"killed"')
+    (relay,) = children(process.pid, "sm-ship relay")
+    os.kill(relay, signal.SIGKILL)
+    (tmp_path / "killed").touch()
+    if is_away:
+        server.start(f"127.0.0.1:{port}")
+    given, err = finish(process)
+    assert "was killed; another one goes on" in err
+    assert points(server, given[-1]["run"], "loss") == [(step, 1.0 + step) for step in range(40)]
+    assert job(server, "relay-killed")["TrackedRunId"] == given[-1]["run"]
+    assert children(process.pid, "sm-ship relay") == children(process.pid, "sm-ship guard") == []
+
+
+def test_an_experiment_that_the_server_does_not_have(server, train):
+    """While the server is away nobody can say that there is none of that number: the run is kept, where it is seen."""
+    port = server.port
+    server.kill()
+    process = train("""
+run = mlflow.start_run(run_name="lone").info.run_id
+mlflow.log_param("lr", 0.5)
+mlflow.log_metric("loss", 3.0, step=3)
+mlflow.end_run()
+give({"run": run})
+sys.stdout.flush()
+""", "--job", "numbered", MLFLOW_EXPERIMENT_ID="7")
+    wait_for_line(process, '"run"')
+    server.start(f"127.0.0.1:{port}")
+    _, err = finish(process)
+    assert "not taken" not in err and "does not take" not in err
+    status, body = mlflowclient.call(server, "experiments/get-by-name?experiment_name=7")
+    assert status == 200, body
+    (run,) = mlflowclient.call(server, "runs/search", {"experiment_ids": [body["experiment"]["experiment_id"]]})[1]["runs"]
+    assert points(server, run["info"]["run_id"], "loss") == [(3, 3.0)]
+    assert job(server, "numbered")["HyperParameters"]["lr"] == "0.5"
 
 
 def test_a_model_is_logged_while_the_server_is_away(server, ship, train):

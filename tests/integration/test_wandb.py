@@ -56,8 +56,9 @@ def test_a_run_is_a_job(server, version):
     assert values(server, "exp/first", "loss") == {step: pytest.approx(5 - step / 10) for step in range(20)}
     assert values(server, "exp/first", "deep.er.x") == {step: step for step in range(20)}
     assert values(server, "exp/first", "eval/loss") == {0: 0, 5000: 2.5, 10000: 5, 15000: 7.5}  # by its own axis
-    series = {row["metric"]: row for row in job(server, "exp/first")["metrics"]}
-    assert series["acc"]["count"] == series["huge"]["count"] == 1 and "text" not in series
+    for metric in ("acc", "huge"):
+        assert server.points("exp/first", metric)["columns"]["non_finite"] == [1]
+    assert server.get("/api/v1/jobs/exp%2Ffirst/points?metric=text").status == 404
     assert [line for line in texts(server, "exp/first") if line in ("the console begins", "a traceback")] == ["the console begins", "a traceback"]
     found = server.get(f"/api/v1/jobs?q={quote('hp.lr=0.1 and tag.wandb.group=g')}").body["jobs"]
     assert [row["TrainingJobName"] for row in found] == ["exp/first"]
@@ -143,11 +144,13 @@ run.save("file.txt")
 artifact = wandb.Artifact("model", type="model")
 artifact.add_file("file.txt")
 run.log_artifact(artifact)
+run.alert(title="loss", text="is high", level=wandb.AlertLevel.WARN)
 run.log({"loss": 2})
 run.finish()
 """)
     server.wait_for_points("media/run", "loss", 2)
     assert job(server, "media/run")["TrainingJobStatus"] == "Completed", out
+    assert texts(server, "media/run", "alerts") == ["WARN alert: loss: is high"]
 
 
 def test_the_example_of_the_documentation(server):

@@ -2,6 +2,8 @@
 
 import base64
 import json
+import re
+from pathlib import Path
 
 import pytest
 
@@ -43,6 +45,11 @@ def taken(reply):
 def points(server, job, metric, count):
     server.wait_for_points(job, metric, count)
     return server.points(job, metric)["columns"]["last"]
+
+
+def peak_kib(server):
+    """The most memory that the process ever had."""
+    return int(re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{server.process.pid}/status").read_text()).group(1))
 
 
 def console(server, job):
@@ -156,6 +163,28 @@ def test_a_machine(shared):
     for metric, value in (("cpu_percent", 12.5), ('gpu_temperature_celsius{gpu="3"}', 61), ('gpu_memory_used_mib{gpu="3"}', 2), ("system.new", 1)):
         shared.wait_for_points("p/machine", metric, 1, stream=stream)
         assert shared.points("p/machine", metric, stream=stream)["columns"]["last"] == [value]
+
+
+def alert(server, run_id, **variables):
+    return ask(server, "NotifyScriptableRunAlert", {"projectName": "p", "runName": run_id, "severity": "WARN", **variables})
+
+
+def test_an_alert_is_a_line(shared):
+    make_run(shared, "alerts")
+    assert alert(shared, "alerts", title="loss", text="is high") == (200, {"data": {"notifyScriptableRunAlert": {"success": True}}})
+    assert alert(shared, "alerts", title="", text="one\ntwo", severity=None)[0] == 200
+    assert [line["text"] for line in shared.lines("p/alerts", "alerts")] == ["WARN alert: loss: is high", "INFO alert: one", "two"]
+    for wrong, said in (({"title": "x" * 8001}, "title"), ({"text": 3}, "text"), ({"runName": "other"}, "")):
+        status, body = alert(shared, "alerts", **wrong)
+        assert status == 200 and said in body["errors"][0]["message"]
+
+
+def test_a_body_that_names_a_file_often_is_no_memory(shared):
+    make_run(shared, "often")
+    body = b'{"files":{"output.log":{' + b",".join([b'"content":[]'] * 300_000) + b"}}}"
+    before = peak_kib(shared)
+    assert shared.post("/files/any/p/often/file_stream", body, headers={"Content-Type": "application/json"}).status == 200
+    assert peak_kib(shared) - before < 100_000, "for each 512 bytes, this would be 150 MB"
 
 
 # ---- how it ends ----

@@ -130,6 +130,29 @@ class MLflow:
         return {}
 
 
+class WandB:
+    """file_stream: lines of the history by their number; the run is made before it, which changes nothing when it comes again."""
+
+    name, job = "W&B", "doors%2Fwandb"
+
+    def begin(self, sender):
+        run = {"project": "doors", "name": "wandb"}
+        status, said = sender.ask("/graphql", JSON, json.dumps({"operationName": "UpsertBucket", "variables": run}), {})
+        assert status == 200 and b"errors" not in said, said
+
+    def request(self, job, chunk, offsets):
+        rows = [json.dumps({"_step": n, "_timestamp": T0 // MS // 1000 + n, "m": n + 0.5}) for n in chunk.numbers]
+        body = {"files": {"wandb-history.jsonl": {"offset": offsets.get(chunk, 0), "content": rows}}}
+        return "/files/any/doors/wandb/file_stream", JSON, json.dumps(body).encode(), {}
+
+    def offsets(self, all_chunks):
+        at, offsets = 0, {}
+        for chunk in all_chunks:
+            offsets[chunk] = at
+            at += len(chunk.numbers)
+        return offsets
+
+
 def text(chunk):
     return "".join(f"{line}\n" for line in chunk.lines()).encode()
 
@@ -155,6 +178,7 @@ DOORS = [
     Points("Prometheus text", "text/plain", lambda chunk: "".join(
         f"m {n}.5 {T0 // MS + n * 1000}\n" for n in chunk.numbers).encode()),
     MLflow(),
+    WandB(),
 ]
 
 

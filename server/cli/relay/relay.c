@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,8 +23,13 @@
 /* Of them the first that the training has no tracker of its own for has its process. */
 static const struct relay_dialect *const relay_dialects[] = {&relay_mlflow};
 
+enum {
+	LOOK_MS = 1000, /* whether sm-ship is still there */
+	TOO_SOON_MS = 1000, /* one that ends so quickly is not started again at once */
+};
+
 struct relay {
-	pid_t pid;
+	pid_t pid; /* of the guard */
 	int tell_fd; /* a byte: the training is over; its end alone: sm-ship was killed */
 	struct relay_shared *shared;
 	bool is_reaped;
@@ -73,7 +79,6 @@ static void ignore_signals(void)
 
 	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
 		signal(numbers[i], SIG_IGN); /* they are for the training; when that ends we hear of it */
-	prctl(PR_SET_NAME, "sm-ship relay");
 }
 
 static void end_delivery(struct relay_core *core, pthread_t sender)
@@ -91,8 +96,7 @@ static int run_relay(struct relay_core *core, const struct relay_options *option
 	struct error err = {0};
 	pthread_t sender;
 
-	ignore_signals();
-	keep_only(&listener, &parent);
+	prctl(PR_SET_NAME, "sm-ship relay");
 	if (core_fill(core, options, &err) != OK || pthread_create(&sender, NULL, relay_deliver, core) != 0) {
 		client_say(core->program, "no relay for the training's tracker: %s", err.text);
 		return 1;
@@ -104,6 +108,62 @@ static int run_relay(struct relay_core *core, const struct relay_options *option
 	end_delivery(core, sender);
 	relay_journal_end(core->own);
 	return 0;
+}
+
+/* ---- its guard: a process that does nothing, and so lives ---- */
+
+/* Who waits for the last word of an sm-ship that was killed must not wait for ours. */
+static void leave_dead_parent(int parent)
+{
+	struct pollfd end = {.fd = parent, .events = 0};
+
+	if (poll(&end, 1, 0) > 0)
+		relay_leave_terminal();
+}
+
+/* Until the relay's process ends; false: it was killed. */
+static bool await_end(pid_t pid, int parent, const sigset_t *ends, int *exit_code)
+{
+	const struct timespec look = {.tv_sec = LOOK_MS / 1000};
+	int state;
+
+	while (waitpid(pid, &state, WNOHANG) == 0) {
+		sigtimedwait(ends, NULL, &look);
+		leave_dead_parent(parent);
+	}
+	*exit_code = WIFEXITED(state) ? WEXITSTATUS(state) : 1;
+	return WIFEXITED(state);
+}
+
+/* The address that the training was given is held here: a relay that was killed (memory ran out) is followed by another one, which also
+ * sends what the first one had in the spool; until then its clients wait. */
+static int run_guard(struct relay_core *core, const struct relay_options *options, int listener, int parent)
+{
+	int exit_code = 1;
+	sigset_t ends;
+
+	ignore_signals();
+	keep_only(&listener, &parent);
+	prctl(PR_SET_NAME, "sm-ship guard");
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &ends, NULL);
+	for (;;) {
+		int64_t started_ms = clock_mono_ms();
+		pid_t pid = fork();
+		if (pid == 0)
+			_exit(run_relay(core, options, listener, parent));
+		atomic_store(&core->shared->relay_pid, pid > 0 ? pid : 0);
+		if (pid > 0 && await_end(pid, parent, &ends, &exit_code)) {
+			atomic_store(&core->shared->relay_pid, 0);
+			return exit_code;
+		}
+		if (pid > 0)
+			client_say(
+				core->program, "the relay for the training's tracker was killed; another one goes on");
+		if (clock_mono_ms() - started_ms < TOO_SOON_MS)
+			poll(NULL, 0, TOO_SOON_MS);
+	}
 }
 
 /* ---- sm-ship's process ---- */
@@ -139,7 +199,7 @@ static enum status start_process(struct relay *relay, struct relay_core *core, c
 	relay->pid = fork();
 	if (relay->pid == 0) {
 		close(ends[1]);
-		_exit(run_relay(core, options, listener, ends[0]));
+		_exit(run_guard(core, options, listener, ends[0]));
 	}
 	int failure = errno;
 	close(listener);
@@ -246,6 +306,9 @@ void relay_free(struct relay *relay)
 	if (relay->pid > 0 && !relay_has_ended(relay)) {
 		kill(relay->pid, SIGKILL);
 		waitpid(relay->pid, NULL, 0);
+		pid_t worker = atomic_load(&relay->shared->relay_pid);
+		if (worker > 0)
+			kill(worker, SIGKILL);
 	}
 	if (relay->tell_fd >= 0)
 		close(relay->tell_fd);

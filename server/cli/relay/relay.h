@@ -3,6 +3,7 @@
  *      answers at once and delivers in order what it was told, exactly once. The server may be away, and sm-ship may be killed: the training
  *      does not notice either.
  *
+ *   Its death  another one follows it at the same address, as long as the process lives that only watches it (the guard).
  *   Who else   any user of the machine can connect: a random token, which is in the training's environment, says who may.
  *   Whose      a training that has a tracker of its own (variables, ./mlruns) is left alone; so is one that goes to other machines, where
  *              the address leads nowhere.

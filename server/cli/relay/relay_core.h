@@ -20,6 +20,7 @@ enum { RELAY_TOKEN_DIGITS = 40, RELAY_URL_BYTES = 64, RELAY_REPLY_MAX_BYTES = 64
 /* Memory of sm-ship's process and the relay's. */
 struct relay_shared {
 	_Atomic int child_pid; /* 0: not started yet */
+	_Atomic int relay_pid; /* 0: none runs */
 	_Atomic int64_t give_up_ms; /* on the monotonic clock; 0: no such limit */
 	_Atomic bool has_job; /* the server has it by this name: */
 	char job[RELAY_JOB_BYTES];
@@ -97,6 +98,8 @@ void *relay_deliver(void *core);
 /* ---- relay_serve.c ---- */
 /* Takes connections until the pipe from sm-ship ends and, if it was killed, the training has ended too. */
 void relay_serve(struct relay_core *core, int listener, int parent);
+/* What is said from now on is for nobody. */
+void relay_leave_terminal(void);
 
 /* ---- relay_mlflow.c ---- */
 extern const struct relay_dialect relay_mlflow;

@@ -189,7 +189,7 @@ static bool is_training_over(const struct relay_core *core)
 	return !name_end || strncmp(name_end, ") Z", 3) == 0; /* ended, and nobody has asked how */
 }
 
-static void leave_terminal(void)
+void relay_leave_terminal(void)
 {
 	int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
 
@@ -229,7 +229,7 @@ void relay_serve(struct relay_core *core, int listener, int parent)
 			return;
 		if (items[0].revents) {
 			is_orphan = true;
-			leave_terminal();
+			relay_leave_terminal();
 		}
 		int fd = items[1].revents ? accept4(listener, NULL, NULL, SOCK_CLOEXEC) : -1;
 		if (fd >= 0)
