@@ -1,6 +1,6 @@
 // Notes at places of a job, on its page.
 import assert from "node:assert/strict";
-import { fitsWidth, shot, test, texts, until, waitUntil } from "./support.mjs";
+import { coloured, fitsWidth, shot, test, texts, until, waitUntil } from "./support.mjs";
 import { ALL, COLOURS, faults } from "./walk.mjs";
 
 const START_MS = Math.floor(Date.now() / 1000 - 4000) * 1000;
@@ -141,6 +141,40 @@ test("who may only read sees the notes and has nothing to change them with; a li
   await lists(page, "kept");
   assert.equal(await page.locator(".noteform, .noteacts button").count(), 0);
   assert.match((await texts(page, ".noteplace"))[0], /step 3 .*admin/);
+});
+
+test("notes are marked on the charts by step and by time, and on the timeline", async ({ server, page, open }) => {
+  await sendRun(server);
+  const { id } = await server.post("/api/v1/jobs/llama/notes", { step: 100, text: "half <b>way</b>" });
+  const mark = page.locator(".chart .marks.below .mark", { hasText: "✎" });
+  for (const axis of ["step", "time"]) {
+    await open(`/jobs/llama?x=${axis}`);
+    await waitUntil(() => coloured(page), "the curve");
+    await mark.first().waitFor();
+    assert.equal(await mark.first().getAttribute("aria-label"), "Note: half <b>way</b>");
+    // A step a second: on both axes it is in the middle of what the curve covers.
+    const share = await page.evaluate(() => {
+      const sign = [...document.querySelectorAll(".chart .marks.below .mark")].find((one) => one.innerText.includes("✎"));
+      const over = document.querySelector(".chart .u-over").getBoundingClientRect();
+      const box = sign.getBoundingClientRect();
+      return ((box.left + box.right) / 2 - over.left) / over.width;
+    });
+    assert.ok(share > 0.4 && share < 0.6, `${axis}: ${share}`);
+  }
+  await page.getByRole("button", { name: "1 note" }).click();
+  await mark.first().waitFor({ state: "detached" });
+  assert.equal(new URL(page.url()).searchParams.get("hide"), "note");
+  await page.getByRole("button", { name: "1 note" }).click();
+  await mark.first().focus();
+  await page.keyboard.press("Enter");
+  await page.locator(".notelist [aria-current]", { hasText: "half <b>way</b>" }).waitFor();
+  assert.equal(new URL(page.url()).search, `?note=${id}`);
+  // What is deleted here is marked no more.
+  await page.getByRole("button", { name: "Delete the note: step 100" }).click();
+  await page.locator(".jobtabs a", { hasText: "Charts" }).click();
+  await waitUntil(() => coloured(page), "the curve");
+  await page.getByRole("button", { name: "1 note" }).waitFor({ state: "detached" });
+  assert.equal(await mark.count(), 0);
 });
 
 for (const colorScheme of ["light", "dark"]) {
