@@ -141,6 +141,9 @@ test("who may only read sees the notes and has nothing to change them with; a li
   await lists(page, "kept");
   assert.equal(await page.locator(".noteform, .noteacts button").count(), 0);
   assert.match((await texts(page, ".noteplace"))[0], /step 3 .*admin/);
+  await open("/jobs/llama/logs#L41");
+  await page.locator(".chosenbar").waitFor();
+  assert.equal(await page.locator(".chosenbar a", { hasText: "note…" }).count(), 0);
 });
 
 test("notes are marked on the charts by step and by time, and on the timeline", async ({ server, page, open }) => {
@@ -175,6 +178,49 @@ test("notes are marked on the charts by step and by time, and on the timeline", 
   await waitUntil(() => coloured(page), "the curve");
   await page.getByRole("button", { name: "1 note" }).waitFor({ state: "detached" });
   assert.equal(await mark.count(), 0);
+});
+
+const here = (page) => page.evaluate(() => location.pathname + decodeURIComponent(location.search));
+/** The chart's read-out, by keys: its last point and some before it. */
+async function readOut(page, back) {
+  await page.locator(".chart .canvas").first().focus();
+  await page.keyboard.press("End");
+  for (let i = 0; i < back; i++) await page.keyboard.press("ArrowLeft");
+}
+const spoken = (page, text) => until(page, (wanted) => document.querySelector(".chart [aria-live]")?.innerText.includes(wanted), `the read-out of ${text}`, text);
+
+test("a note begins at a value of a chart, by a key or by the menu, and at a chosen line", async ({ server, page, open }) => {
+  await sendRun(server);
+  await open("/jobs/llama");
+  await waitUntil(() => coloured(page), "the curve");
+  await page.getByRole("button", { name: "More of train:loss" }).waitFor();
+  await readOut(page, 50);
+  await spoken(page, "150");
+  await page.keyboard.press("m");
+  await form(page).waitFor();
+  assert.equal(await here(page), "/jobs/llama/notes?at=step:150");
+  await until(page, () => document.activeElement?.getAttribute("name") === "text", "the focus in the text");
+  await page.keyboard.type("seen in the chart");
+  await page.keyboard.press("Control+Enter");
+  await lists(page, "seen in the chart");
+  assert.equal((await notes(server))[0].step, 150);
+
+  await open("/jobs/llama?x=relative");
+  await waitUntil(() => coloured(page), "the curve");
+  await page.getByRole("button", { name: "More of train:loss" }).waitFor();
+  await readOut(page, 10);
+  await until(page, () => document.querySelector(".chart [aria-live]")?.innerText, "the read-out");
+  await page.locator(".chart .canvas").first().dispatchEvent("contextmenu");
+  await page.getByRole("button", { name: "Write a note here" }).press("Enter");
+  await form(page).waitFor();
+  const [, kind, ms] = /\?at=(\w+):(\d+)$/.exec(await here(page));
+  assert.equal(kind, "time");
+  assert.ok(Number(ms) >= at(188) && Number(ms) <= at(192), `${ms} is not about ${at(190)}`);
+
+  await open("/jobs/llama/logs#L41-L43");
+  await page.locator(".chosenbar a", { hasText: "note…" }).press("Enter");
+  await form(page).waitFor();
+  assert.equal(await here(page), "/jobs/llama/notes?at=line:41:algo-1");
 });
 
 for (const colorScheme of ["light", "dark"]) {

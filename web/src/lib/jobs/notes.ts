@@ -3,6 +3,7 @@ import type { Note } from "../../api/types";
 import { t } from "../../i18n/i18n";
 import type { JobEvent } from "../chart/marks";
 import { cutMiddle } from "../text/format";
+import { buildSearch, partHref } from "../url/url";
 
 /** What was typed stays as it is: the server says what it wants instead. */
 export type NotePlace = { at: "now" } | { at: "step"; step: string } | { at: "time"; ms: string } | { at: "line"; line: string; stream: string };
@@ -27,6 +28,9 @@ export function writeNotePlace(place: NotePlace): string | undefined {
       return `line:${place.line}:${place.stream}`;
   }
 }
+
+/** Where a note at the place is written. */
+export const newNoteHref = (job: string, place: NotePlace): string => partHref(job, "notes") + buildSearch({}, { at: writeNotePlace(place) });
 
 const numberOr = (text: string): number | string => (/^-?\d+$/.test(text.trim()) && Number.isSafeInteger(Number(text)) ? Number(text) : text);
 
