@@ -1,6 +1,6 @@
 // Notes at places of a job, on its page.
 import assert from "node:assert/strict";
-import { fitsWidth, shot, test, texts, until, waitUntil } from "./support.mjs";
+import { coloured, fitsWidth, shot, test, texts, until, waitUntil } from "./support.mjs";
 import { ALL, COLOURS, faults } from "./walk.mjs";
 
 const START_MS = Math.floor(Date.now() / 1000 - 4000) * 1000;
@@ -141,6 +141,86 @@ test("who may only read sees the notes and has nothing to change them with; a li
   await lists(page, "kept");
   assert.equal(await page.locator(".noteform, .noteacts button").count(), 0);
   assert.match((await texts(page, ".noteplace"))[0], /step 3 .*admin/);
+  await open("/jobs/llama/logs#L41");
+  await page.locator(".chosenbar").waitFor();
+  assert.equal(await page.locator(".chosenbar a", { hasText: "note…" }).count(), 0);
+});
+
+test("notes are marked on the charts by step and by time, and on the timeline", async ({ server, page, open }) => {
+  await sendRun(server);
+  const { id } = await server.post("/api/v1/jobs/llama/notes", { step: 100, text: "half <b>way</b>" });
+  const mark = page.locator(".chart .marks.below .mark", { hasText: "✎" });
+  for (const axis of ["step", "time"]) {
+    await open(`/jobs/llama?x=${axis}`);
+    await waitUntil(() => coloured(page), "the curve");
+    await mark.first().waitFor();
+    assert.equal(await mark.first().getAttribute("aria-label"), "Note: half <b>way</b>");
+    // A step a second: on both axes it is in the middle of what the curve covers.
+    const share = await page.evaluate(() => {
+      const sign = [...document.querySelectorAll(".chart .marks.below .mark")].find((one) => one.innerText.includes("✎"));
+      const over = document.querySelector(".chart .u-over").getBoundingClientRect();
+      const box = sign.getBoundingClientRect();
+      return ((box.left + box.right) / 2 - over.left) / over.width;
+    });
+    assert.ok(share > 0.4 && share < 0.6, `${axis}: ${share}`);
+  }
+  await page.getByRole("button", { name: "1 note" }).click();
+  await mark.first().waitFor({ state: "detached" });
+  assert.equal(new URL(page.url()).searchParams.get("hide"), "note");
+  await page.getByRole("button", { name: "1 note" }).click();
+  await mark.first().focus();
+  await page.keyboard.press("Enter");
+  await page.locator(".notelist [aria-current]", { hasText: "half <b>way</b>" }).waitFor();
+  assert.equal(new URL(page.url()).search, `?note=${id}`);
+  // What is deleted here is marked no more.
+  await page.getByRole("button", { name: "Delete the note: step 100" }).click();
+  await page.locator(".jobtabs a", { hasText: "Charts" }).click();
+  await waitUntil(() => coloured(page), "the curve");
+  await page.getByRole("button", { name: "1 note" }).waitFor({ state: "detached" });
+  assert.equal(await mark.count(), 0);
+});
+
+const here = (page) => page.evaluate(() => location.pathname + decodeURIComponent(location.search));
+/** The chart's read-out, by keys: its last point and some before it. */
+async function readOut(page, back) {
+  await page.locator(".chart .canvas").first().focus();
+  await page.keyboard.press("End");
+  for (let i = 0; i < back; i++) await page.keyboard.press("ArrowLeft");
+}
+const spoken = (page, text) => until(page, (wanted) => document.querySelector(".chart [aria-live]")?.innerText.includes(wanted), `the read-out of ${text}`, text);
+
+test("a note begins at a value of a chart, by a key or by the menu, and at a chosen line", async ({ server, page, open }) => {
+  await sendRun(server);
+  await open("/jobs/llama");
+  await waitUntil(() => coloured(page), "the curve");
+  await page.getByRole("button", { name: "More of train:loss" }).waitFor();
+  await readOut(page, 50);
+  await spoken(page, "150");
+  await page.keyboard.press("m");
+  await form(page).waitFor();
+  assert.equal(await here(page), "/jobs/llama/notes?at=step:150");
+  await until(page, () => document.activeElement?.getAttribute("name") === "text", "the focus in the text");
+  await page.keyboard.type("seen in the chart");
+  await page.keyboard.press("Control+Enter");
+  await lists(page, "seen in the chart");
+  assert.equal((await notes(server))[0].step, 150);
+
+  await open("/jobs/llama?x=relative");
+  await waitUntil(() => coloured(page), "the curve");
+  await page.getByRole("button", { name: "More of train:loss" }).waitFor();
+  await readOut(page, 10);
+  await until(page, () => document.querySelector(".chart [aria-live]")?.innerText, "the read-out");
+  await page.locator(".chart .canvas").first().dispatchEvent("contextmenu");
+  await page.getByRole("button", { name: "Write a note here" }).press("Enter");
+  await form(page).waitFor();
+  const [, kind, ms] = /\?at=(\w+):(\d+)$/.exec(await here(page));
+  assert.equal(kind, "time");
+  assert.ok(Number(ms) >= at(188) && Number(ms) <= at(192), `${ms} is not about ${at(190)}`);
+
+  await open("/jobs/llama/logs#L41-L43");
+  await page.locator(".chosenbar a", { hasText: "note…" }).press("Enter");
+  await form(page).waitFor();
+  assert.equal(await here(page), "/jobs/llama/notes?at=line:41:algo-1");
 });
 
 for (const colorScheme of ["light", "dark"]) {

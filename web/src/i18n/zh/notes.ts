@@ -8,6 +8,8 @@ export default {
   "No note was deleted in the last hour.": "过去一小时内没有删除备注。",
   "Nobody has noted anything of this job yet. A note says what happened at a step, a time or a line: a rate changed by hand, data exchanged, an outage.":
     "此作业还没有备注。备注说明在某一步、某一时间或某一行发生了什么：手动更改学习率、更换数据、一次中断。",
+  "Note by {author}: {text}": "{author} 的备注：{text}",
+  "Note: {text}": "备注：{text}",
   "Noted": "已记下",
   "Place": "位置",
   "Step of the note": "备注所在的步",
@@ -19,8 +21,14 @@ export default {
   "To the charts at this place": "查看此处的图表",
   "What happened here?": "这里发生了什么？",
   "Which notes": "哪些备注",
+  "Write a note at the first of these lines": "在所选的第一行写备注",
+  "Write a note here": "在此处写备注",
   "changed": "已更改",
   "deleted in the last hour": "过去一小时内删除的",
   "line {n} of {stream}": "{stream} 的第 {n} 行",
+  "note…": "备注…",
   "those that are there": "现有的",
+  "write a note at the value that the chart reads out": "在图表读出的值处写备注",
+  "{n} note": "{n} 条备注",
+  "{n} notes": "{n} 条备注",
 };

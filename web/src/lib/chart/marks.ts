@@ -82,7 +82,7 @@ const AROUND_MS = 15 * 60_000;
 
 /** What else happened to a job, at a place of its axes: charts mark it, the timeline shows it. */
 export interface JobEvent {
-  kind: "restart" | "checkpoint" | "node";
+  kind: "restart" | "checkpoint" | "node" | "note";
   id: string;
   ms: number | undefined;
   step: number | undefined;
@@ -90,8 +90,10 @@ export interface JobEvent {
   text: string;
   stream?: string | undefined;
   line?: number | undefined;
+  /** Its number. */
+  note?: number;
 }
 
 export type MarkKind = "incident" | JobEvent["kind"];
 
-export const EVENT_GLYPH: Record<JobEvent["kind"], string> = { restart: "⟲", checkpoint: "⚑", node: "⬡" };
+export const EVENT_GLYPH: Record<JobEvent["kind"], string> = { restart: "⟲", checkpoint: "⚑", node: "⬡", note: "✎" };

@@ -89,7 +89,7 @@ export interface MarkGroup {
   lead: TimeMark;
 }
 
-const RANK: Record<MarkKind, number> = { incident: 3, node: 2, restart: 1, checkpoint: 0 };
+const RANK: Record<MarkKind, number> = { incident: 3, node: 2, restart: 1, note: 1, checkpoint: 0 };
 const SEVERITY_RANK: Record<Severity, number> = { info: 0, warning: 1, critical: 2 };
 const weight = (mark: TimeMark): number => (mark.severity === null ? RANK[mark.kind] / 2 : 2 + SEVERITY_RANK[mark.severity]);
 

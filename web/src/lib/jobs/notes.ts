@@ -1,5 +1,9 @@
 // Notes at places of a job: where one is to be, as the address has it (?at=step:1200), and what is known of those that are there.
 import type { Note } from "../../api/types";
+import { t } from "../../i18n/i18n";
+import type { JobEvent } from "../chart/marks";
+import { cutMiddle } from "../text/format";
+import { buildSearch, partHref } from "../url/url";
 
 /** What was typed stays as it is: the server says what it wants instead. */
 export type NotePlace = { at: "now" } | { at: "step"; step: string } | { at: "time"; ms: string } | { at: "line"; line: string; stream: string };
@@ -25,6 +29,9 @@ export function writeNotePlace(place: NotePlace): string | undefined {
   }
 }
 
+/** Where a note at the place is written. */
+export const newNoteHref = (job: string, place: NotePlace): string => partHref(job, "notes") + buildSearch({}, { at: writeNotePlace(place) });
+
 const numberOr = (text: string): number | string => (/^-?\d+$/.test(text.trim()) && Number.isSafeInteger(Number(text)) ? Number(text) : text);
 
 /** As POST …/notes wants it. */
@@ -47,3 +54,18 @@ const timeKey = (note: Note): number => note.ts_ms ?? note.created_ms;
 export const orderNotes = (notes: readonly Note[]): Note[] => [...notes].sort((a, b) => timeKey(b) - timeKey(a) || b.id - a.id);
 
 export const isDeleted = (note: Note): boolean => note.deleted_ms !== undefined;
+
+const MOST_SAID = 200;
+
+/** What charts and the timeline mark. */
+export const noteEvent = ({ id, step, ts_ms, author, text }: Note): JobEvent => {
+  const said = cutMiddle(text, MOST_SAID);
+  return {
+    kind: "note",
+    id: `o${id}`,
+    ms: ts_ms ?? undefined,
+    step: step ?? undefined,
+    text: author ? t("Note by {author}: {text}", { author, text: said }) : t("Note: {text}", { text: said }),
+    note: id,
+  };
+};

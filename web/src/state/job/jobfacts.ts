@@ -1,12 +1,14 @@
-// What of a job is worked out elsewhere than in its lines: goodput, checkpoints, its run. Loaded when somebody shows it, again
+// What of a job is worked out elsewhere than in its lines: goodput, checkpoints, its run, and what people noted. Loaded when somebody shows it, again
 // when the job has moved.
 import { effect, signal } from "@preact/signals";
 import { jobPath } from "../../api/client";
 import type { Checkpoint, Goodput, JobRow, RunReply } from "../../api/types";
 import { eventsOf } from "../../lib/jobs/jobevents";
+import { noteEvent } from "../../lib/jobs/notes";
 import { onLive } from "../../live/client";
 import { Store } from "../core/store";
 import type { JobStore } from "./job";
+import { NoteList } from "./notes";
 import { Soon } from "../../lib/flow/poll";
 
 const RELOAD_MS = 15_000;
@@ -15,20 +17,24 @@ const CHECKPOINTS = 1000;
 export class JobFacts extends Store {
   readonly goodput = signal<Goodput | null>(null);
   readonly checkpoints = signal<Checkpoint[]>([]);
+  readonly notes: NoteList;
   readonly run = signal<RunReply | null>(null);
   private readonly soon = new Soon(RELOAD_MS, () => void this.load());
 
   constructor(private readonly store: JobStore) {
     super();
+    this.notes = new NoteList(store.name);
     this.whenStopped(
       this.soon,
+      this.notes,
       onLive((event) => {
         const isOurs = event.kind === "job" ? event.data.TrainingJobName === store.name : event.kind === "incident" && event.data.job === store.name;
         if (event.kind === "resync" || isOurs) this.soon.ask();
         if (event.kind === "job" && isOurs) this.dropTakenBack(event.data);
       }),
       effect(() => {
-        store.events.value = eventsOf(this.goodput.value, !!store.doc.value?.TrainingEndTime, this.checkpoints.value, store.streams.value ?? []);
+        const events = eventsOf(this.goodput.value, !!store.doc.value?.TrainingEndTime, this.checkpoints.value, store.streams.value ?? []);
+        store.events.value = [...events, ...(this.notes.rows.value ?? []).map(noteEvent)];
       }),
     );
     document.addEventListener("visibilitychange", this.look, { signal: this.signal });
@@ -63,6 +69,7 @@ export class JobFacts extends Store {
     await Promise.all([
       ask<Goodput>("/goodput", (reply) => (this.goodput.value = reply)),
       ask<{ checkpoints: Checkpoint[] }>("/checkpoints", (reply) => (this.checkpoints.value = reply.checkpoints), { limit: CHECKPOINTS }),
+      this.notes.load(),
       ask<RunReply>("/run", (reply) => (this.run.value = reply)),
     ]);
   }

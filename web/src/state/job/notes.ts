@@ -14,6 +14,9 @@ export class NoteList extends Store {
   readonly deleted = signal<readonly Note[]>([]);
   /** Goes up with each change made here: a list that was asked for before does not know it. */
   private changes = 0;
+  /** Of two lists on their way the one that was asked for later counts. */
+  private asked = 0;
+  private answered = 0;
 
   constructor(private readonly job: string) {
     super();
@@ -22,6 +25,7 @@ export class NoteList extends Store {
   async load(): Promise<void> {
     const all: Note[] = [];
     const before = this.changes;
+    const turn = ++this.asked;
     let after: number | undefined;
     do {
       const reply = await this.get<NotesReply>(jobPath(this.job, "/notes"), { limit: PAGE, deleted: true, after });
@@ -29,8 +33,10 @@ export class NoteList extends Store {
       all.push(...reply.notes);
       after = reply.next_after;
     } while (after !== undefined);
-    if (before === this.changes) this.show(all);
-    else await this.load();
+    if (turn < this.answered) return;
+    if (before !== this.changes) return this.load();
+    this.answered = turn;
+    this.show(all);
   }
 
   /** These throw the server's Problem. */

@@ -4,12 +4,14 @@ import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { asProblem } from "../../../api/client";
 import { t } from "../../../i18n/i18n";
 import { csvUrl, download, embedUrl, fileName, pictureUrl, pngUrl, signUrl, type Drawn } from "../../../lib/jobs/export";
+import { newNoteHref } from "../../../lib/jobs/notes";
 import { formatExact } from "../../../lib/text/format";
 import { buildSearch, lookKey, lookOf, parseChartState, type ChartLook, type ChartState } from "../../../lib/url/url";
 import { writeLook } from "../../../lib/url/writelook";
 import { STEPS } from "../../../lib/chart/xmap";
 import type { ChartStore } from "../../../state/chart/chart";
-import { patchQuery, query } from "../../../state/core/router";
+import { navigate, patchQuery, query } from "../../../state/core/router";
+import { mayWrite } from "../common/byhandmark";
 import { Smooth } from "./toolbar";
 
 interface Props {
@@ -22,6 +24,15 @@ interface Props {
   host: { current: HTMLElement | null };
   hover: Signal<number | null>;
   onPick(index: number): void;
+}
+
+/** In the tab of the notes, which takes the place from the address. */
+function writeNote(job: string, chart: ChartStore, index: number): void {
+  const map = chart.map ?? STEPS;
+  const x = chart.buckets.x[index];
+  if (x === undefined) return;
+  const at = String(Math.round(map.toServer(x)));
+  navigate(newNoteHref(job, map.axis === "step" ? { at: "step", step: at } : { at: "time", ms: at }));
 }
 
 /** What can be done with one chart: by its button, or by a right click on it. */
@@ -40,9 +51,21 @@ export function ChartMenu({ job, chart, metric, state, all, host, hover, onPick 
       said.value = "";
       open.value = { left: event.clientX, top: event.clientY, index: hover.peek() };
     };
+    // The value that is read out is where the note is to be.
+    const press = (event: KeyboardEvent): void => {
+      const at = hover.peek();
+      if (event.key !== "m" || event.ctrlKey || event.altKey || event.metaKey || at === null || !mayWrite()) return;
+      if (!(event.target as Element).matches(".canvas")) return;
+      event.preventDefault();
+      writeNote(job, chart, at);
+    };
     plot?.addEventListener("contextmenu", show);
-    return () => plot?.removeEventListener("contextmenu", show);
-  }, [host, hover, open, said]);
+    plot?.addEventListener("keydown", press);
+    return () => {
+      plot?.removeEventListener("contextmenu", show);
+      plot?.removeEventListener("keydown", press);
+    };
+  }, [host, hover, open, said, job, chart]);
 
   useLayoutEffect(() => {
     if (!place || !box.current) return;
@@ -93,6 +116,7 @@ export function ChartMenu({ job, chart, metric, state, all, host, hover, onPick 
             <>
               <Item onClick={() => copy(() => formatExact(chart.buckets.mean[index]))}>{t("Copy the value")}</Item>
               {chart.buckets.line[index] !== null && <Item onClick={() => (onPick(index), close())}>{t("Go to its line")}</Item>}
+              {mayWrite() && <Item onClick={() => writeNote(job, chart, index)}>{t("Write a note here")}</Item>}
               <hr />
             </>
           )}

@@ -55,6 +55,7 @@ export function ChartToolbar({ state, streams, attempts, metrics, job, hasTokens
     { on: "o", does: say("leave outliers out of the axis"), run: toggleClip },
     { on: ["ArrowLeft", "ArrowRight"], does: say("read the values of the chart that has the focus; with Shift: move its window") },
     { on: ["+", "-"], does: say("zoom the chart that has the focus") },
+    ...(job === null ? [] : [{ on: "m", does: say("write a note at the value that the chart reads out") }]),
   ]);
   const isOffered = (axis: Axis): boolean =>
     axis === state.axis || axis === "step" || axis === "time" || axis === "relative" || (axis === "tokens" ? (hasTokens ?? tokensMetric(metrics) !== undefined) : job === null);

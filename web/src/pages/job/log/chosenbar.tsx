@@ -2,8 +2,10 @@ import { useSignal } from "@preact/signals";
 import { apiUrl, jobPath } from "../../../api/client";
 import { t, tn } from "../../../i18n/i18n";
 import { linesHash, type Lines } from "../../../lib/log/lineranges";
+import { newNoteHref } from "../../../lib/jobs/notes";
 import { linesHref } from "../../../state/log/lines";
 import type { LogStore } from "../../../state/log/log";
+import { mayWrite } from "../common/byhandmark";
 
 const SAID_MS = 1500;
 
@@ -44,6 +46,11 @@ export function ChosenBar({ job, log, lines, onClear }: { job: string; log: LogS
       <button type="button" onClick={() => void copy(link, t("Link copied"))}>
         {t("copy link")}
       </button>
+      {mayWrite() && (
+        <a class="button" href={newNoteHref(job, { at: "line", line: String(lines.from), stream: log.stream })} title={t("Write a note at the first of these lines")}>
+          {t("note…")}
+        </a>
+      )}
       <a class="button" download href={raw} aria-label={t("Download the chosen lines")} title={t("Download the chosen lines")}>
         ⤓
       </a>

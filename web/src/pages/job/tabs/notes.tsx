@@ -7,9 +7,9 @@ import { every } from "../../../lib/flow/poll";
 import { adoptStyle } from "../../../lib/jobs/adopt";
 import { formatCount, formatTime } from "../../../lib/text/format";
 import type { JobStore } from "../../../state/job/job";
-import { NoteList } from "../../../state/job/notes";
+import { factsOf } from "../../../state/job/jobfacts";
+import type { NoteList } from "../../../state/job/notes";
 import { patchQuery, query } from "../../../state/core/router";
-import { useStore } from "../../../state/core/store";
 import style from "../../../styles/notes.css?inline";
 import { nextFrame } from "../../../ui/lazy";
 import { ProblemBox } from "../../../ui/problem";
@@ -38,16 +38,14 @@ export function placeText({ at, step, ts_ms, line, stream }: Note): string {
 
 /** What people noted at places of the job: read, written, changed, and deleted with a way back. */
 export function NotesPart({ store }: { store: JobStore }) {
-  const list = useStore(() => new NoteList(store.name), [store], (next) => {
-    next.whenStopped(every(RELOAD_MS, () => void next.load()));
-    return next.load();
-  });
+  const list = factsOf(store).notes;
+  useEffect(() => every(RELOAD_MS, () => void list.load()), [list]);
   const isDeletedShown = query.value["state"] === "deleted";
   const asked = Number(query.value["note"] ?? NaN);
   const last = useSignal<Note | null>(null);
   const said = useSignal("");
-  const rows = list?.rows.value ?? null;
-  const shown = isDeletedShown ? list?.deleted.value : rows;
+  const rows = list.rows.value;
+  const shown = isDeletedShown ? list.deleted.value : rows;
   const isThere = rows?.some((one) => one.id === asked) ?? false;
   useEffect(() => {
     if (isThere) void nextFrame().then(() => document.getElementById(`note-${asked}`)?.scrollIntoView({ block: "center" }));
@@ -61,13 +59,13 @@ export function NotesPart({ store }: { store: JobStore }) {
       said.value = asProblem(error).message;
     }
   };
-  const remove = (from: NoteList, note: Note): void =>
-    void act(() => from.remove(note), (gone) => {
+  const remove = (note: Note): void =>
+    void act(() => list.remove(note), (gone) => {
       last.value = gone;
       focusOn("note-undo");
     });
-  const restore = (into: NoteList, note: Note): void =>
-    void act(() => into.restore(note), (back) => {
+  const restore = (note: Note): void =>
+    void act(() => list.restore(note), (back) => {
       last.value = null;
       said.value = t("The note is back");
       focusOn(isDeletedShown ? "notes-state" : rowId(back));
@@ -75,8 +73,8 @@ export function NotesPart({ store }: { store: JobStore }) {
 
   return (
     <div class="report notes">
-      {list?.problem.value && <ProblemBox problem={list.problem.value} onRetry={() => void list.load()} />}
-      {list && mayWrite() && <NoteForm store={store} list={list} />}
+      {list.problem.value && <ProblemBox problem={list.problem.value} onRetry={() => void list.load()} />}
+      {mayWrite() && <NoteForm store={store} list={list} />}
       <div class="toolbar">
         <div class="segments" role="group" aria-label={t("Which notes")}>
           <button type="button" aria-pressed={!isDeletedShown} onClick={() => patchQuery({ state: undefined })}>
@@ -91,14 +89,14 @@ export function NotesPart({ store }: { store: JobStore }) {
           {last.value && (
             <>
               {t("Deleted: {place}", { place: placeText(last.value) })}{" "}
-              <button type="button" id="note-undo" onClick={() => list && last.value && restore(list, last.value)}>
+              <button type="button" id="note-undo" onClick={() => last.value && restore(last.value)}>
                 {t("Undo")}
               </button>
             </>
           )}
         </span>
       </div>
-      {!rows && !list?.problem.value && <Skeleton rows={4} />}
+      {!rows && !list.problem.value && <Skeleton rows={4} />}
       {rows && shown?.length === 0 && (
         <p class="dim">
           {isDeletedShown
@@ -107,10 +105,9 @@ export function NotesPart({ store }: { store: JobStore }) {
         </p>
       )}
       <ul class="notelist" aria-label={t("Notes")}>
-        {list &&
-          shown?.map((note) => (
-            <Row key={note.id} store={store} list={list} note={note} isAsked={note.id === asked} onRemove={() => remove(list, note)} onRestore={() => restore(list, note)} />
-          ))}
+        {shown?.map((note) => (
+          <Row key={note.id} store={store} list={list} note={note} isAsked={note.id === asked} onRemove={() => remove(note)} onRestore={() => restore(note)} />
+        ))}
       </ul>
     </div>
   );

@@ -16,7 +16,7 @@ const SHORT_SHARE = 0.002;
 const NARROW = 44;
 const MOST_SAID = 8;
 
-const KINDS: readonly MarkKind[] = ["incident", "restart", "checkpoint", "node"];
+const KINDS: readonly MarkKind[] = ["incident", "restart", "checkpoint", "node", "note"];
 
 function kindText(kind: MarkKind, n: number): string {
   switch (kind) {
@@ -28,6 +28,8 @@ function kindText(kind: MarkKind, n: number): string {
       return tn(n, "{n} checkpoint", "{n} checkpoints");
     case "node":
       return tn(n, "{n} node event", "{n} node events");
+    case "note":
+      return tn(n, "{n} note", "{n} notes");
   }
 }
 
