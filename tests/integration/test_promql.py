@@ -44,9 +44,49 @@ def make_data():
 
 
 @pytest.fixture(scope="module")
-def pair(tmp_path_factory):
+def trainings(tmp_path_factory):
+    """For tests of jobs and machines of their own."""
+    one = Server(tmp_path_factory.mktemp("trainings")).start()
+    yield one
+    one.close()
+
+
+@pytest.fixture(scope="module")
+def scraper(tmp_path_factory, trainings):
+    """Debian's Prometheus scrapes a fake dcgm-exporter and writes to the server. It takes five seconds to begin: the first test starts it."""
     if not prometheus.is_here():
         pytest.fail("the package prometheus is missing: tests/run packages")
+    values = iter(range(1_000_000))
+
+    class Exporter(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            body = (f'# TYPE DCGM_FI_DEV_GPU_UTIL gauge\nDCGM_FI_DEV_GPU_UTIL{{gpu="0",UUID="GPU-{"ab" * 18}",pci_bus_id="00000000:07:00.0",device="nvidia0",'
+                f'modelName="NVIDIA A100-SXM4-40GB",Hostname="n1",DCGM_FI_DRIVER_VERSION="535.129.03"}} {next(values)}\n').encode()
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Exporter) as exporter:
+        threading.Thread(target=exporter.serve_forever, daemon=True).start()
+        running = prometheus.Prometheus(tmp_path_factory.mktemp("scraper"), config=f"""
+global: {{scrape_interval: 100ms, scrape_timeout: 100ms}}
+scrape_configs:
+  - job_name: dcgm
+    static_configs: [{{targets: ["127.0.0.1:{exporter.server_port}"]}}]
+remote_write:
+  - url: {trainings.url}{API}/write
+    queue_config: {{batch_send_deadline: 100ms}}
+""")
+        yield running
+        running.close()
+        exporter.shutdown()
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory, scraper):
     data = make_data()
     theirs = prometheus.Prometheus(tmp_path_factory.mktemp("theirs"), series=data)
     ours = Server(tmp_path_factory.mktemp("ours")).start()
@@ -57,14 +97,6 @@ def pair(tmp_path_factory):
     yield ours, theirs
     theirs.close()
     ours.close()
-
-
-@pytest.fixture(scope="module")
-def trainings(tmp_path_factory):
-    """For tests of jobs and machines of their own."""
-    one = Server(tmp_path_factory.mktemp("trainings")).start()
-    yield one
-    one.close()
 
 
 SELECTORS = ["load1", 'load1{instance="n1:9100"}', 'load1{instance!="n1:9100"}', 'load1{instance=~"n[01].*"}', 'load1{instance!~"n[01].*"}', 'load1{nothing=""}',
@@ -251,38 +283,11 @@ def test_a_machine_that_joins_later(trainings):
         assert [value for _, value in points_of(trainings, f'fan{{training="grows",Hostname="{host}"}}[1h]', time=now / 1000)] == expected
 
 
-def test_two_jobs_in_turn_on_one_node(tmp_path, trainings):
+def test_two_jobs_in_turn_on_one_node(trainings, scraper):
     """Debian's Prometheus scrapes a fake dcgm-exporter and writes here: one series of a GPU, each of the two jobs has its part of it."""
-    server, values = trainings, iter(range(1_000_000))
-
-    class Exporter(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):
-            body = (f'# TYPE DCGM_FI_DEV_GPU_UTIL gauge\nDCGM_FI_DEV_GPU_UTIL{{gpu="0",UUID="GPU-{"ab" * 18}",pci_bus_id="00000000:07:00.0",device="nvidia0",'
-                f'modelName="NVIDIA A100-SXM4-40GB",Hostname="n1",DCGM_FI_DRIVER_VERSION="535.129.03"}} {next(values)}\n').encode()
-            self.send_response(200)
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_):
-            pass
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Exporter) as exporter:
-        threading.Thread(target=exporter.serve_forever, daemon=True).start()
-        scraper = prometheus.Prometheus(tmp_path, config=f"""
-global: {{scrape_interval: 100ms, scrape_timeout: 100ms}}
-scrape_configs:
-  - job_name: dcgm
-    static_configs: [{{targets: ["127.0.0.1:{exporter.server_port}"]}}]
-remote_write:
-  - url: {server.url}{API}/write
-    queue_config: {{batch_send_deadline: 100ms}}
-""")
-        try:
-            for job in ("first", "second"):
-                train(server, job)
-        finally:
-            scraper.close()
-            exporter.shutdown()
+    server = trainings
+    for job in ("first", "second"):
+        train(server, job)
     server.wait_for_extraction()
     now = {"time": time.time() + 1}
     whole, first, second = (points_of(server, f"DCGM_FI_DEV_GPU_UTIL{label}[5m]", **now) for label in ("", '{training="first"}', '{training="second"}'))
