@@ -34,6 +34,7 @@ static enum status take_job(const struct walk *walk, struct span job, struct err
 {
 	struct prom_budget *budget = walk->reading->budget;
 
+	TRY(budget_check(budget, err));
 	if (!jobs_fit(walk->reading, walk->asked, job))
 		return OK;
 	if (!budget->jobs)
@@ -53,6 +54,7 @@ static bool may_overlap(const struct walk *walk, const struct job_row *row)
 
 static enum status take_page(const struct walk *walk, const struct job_search_result *page, struct error *err)
 {
+	TRY(budget_check(walk->reading->budget, err));
 	for (size_t i = 0; i < page->count; i++)
 		if (may_overlap(walk, &page->rows[i]))
 			TRY(take_job(walk, page->rows[i].name, err));

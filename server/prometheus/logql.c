@@ -61,15 +61,25 @@ enum status logql_parse(struct logql *out, struct span query, struct arena *aren
 	return matchers_prepare(out->matchers, out->matcher_count, err);
 }
 
+static bool has_pattern(
+	const struct logql *logql, const struct logql_filter *filter, struct regex_scratch *scratch, struct span line)
+{
+	struct span groups[REGEX_MAX_GROUPS];
+	enum regex_result result =
+		span_is_utf8(line) ? regex_search(filter->regex, scratch, line, 0, groups) : REGEX_NO_MATCH;
+
+	if (result == REGEX_LIMIT && logql->gave_up)
+		atomic_store(logql->gave_up, true);
+	return result == REGEX_MATCH;
+}
+
 bool logql_takes(const void *context, struct regex_scratch *scratch, struct span line)
 {
 	const struct logql *logql = context;
-	struct span groups[REGEX_MAX_GROUPS];
 
 	for (size_t i = 0; i < logql->filter_count; i++) {
 		const struct logql_filter *filter = &logql->filters[i];
-		bool has_it = filter->is_pattern ? span_is_utf8(line) && regex_search(filter->regex, scratch, line, 0,
-										 groups) == REGEX_MATCH
+		bool has_it = filter->is_pattern ? has_pattern(logql, filter, scratch, line)
 						 : span_find(line, filter->text) >= 0;
 		if (has_it == filter->is_negated)
 			return false;

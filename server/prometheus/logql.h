@@ -7,6 +7,8 @@
 
 #include "prometheus/matcher.h"
 
+#include <stdatomic.h>
+
 enum { LOGQL_FILTERS_MAX = 32 };
 
 struct logql_filter {
@@ -20,6 +22,8 @@ struct logql {
 	size_t matcher_count;
 	struct logql_filter filters[LOGQL_FILTERS_MAX];
 	size_t filter_count;
+	atomic_bool *
+		gave_up; /* set where a pattern needs more steps than a line may cost: what it takes is not known. NULL: not wanted */
 };
 
 /* ERR_INVALID with the place; logql_done in either case. */

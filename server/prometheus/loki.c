@@ -26,7 +26,7 @@ void loki_refuse(
 	buf_printf(&response->body, "%s\n", err->text);
 }
 
-/* Nanoseconds, or as Prometheus' times. */
+/* Nanoseconds, or as Prometheus' times. Lines have whole milliseconds: the first that is not before it, for a begin and an end alike. */
 static enum status read_time(
 	const struct prom_call *call, const char *name, int64_t fallback, int64_t *ms, struct error *err)
 {
@@ -35,7 +35,7 @@ static enum status read_time(
 
 	if (text.len < 16 || !span_parse_i64(text, &ns))
 		return call_time(call, name, fallback, ms, err);
-	*ms = ns / 1000000;
+	*ms = ns / 1000000 + (ns % 1000000 > 0);
 	return OK;
 }
 
@@ -68,6 +68,7 @@ struct lines_asked {
 	int64_t from_ms, to_ms; /* the end not included */
 	size_t limit;
 	bool is_forward;
+	atomic_bool gave_up; /* a pattern, on a line */
 };
 
 static bool is_asked(const struct lines_asked *asked, struct span job, const struct stream_view *stream)
@@ -223,6 +224,10 @@ static enum status search_job(struct holding *holding, struct arena *arena, stru
 	if (out->is_partial)
 		return error_set(err, ERR_UNAVAILABLE,
 			"the search of lines timed out (--search-cpu-ms, --job-search-ms); ask for less time or fewer jobs");
+	if (atomic_load(&asked->gave_up))
+		return error_set(err, ERR_SEMANTIC,
+			"a pattern was given up on a line of job '%.*s': it needs too many steps; write one without repetitions of repetitions",
+			SPAN_ARGS(span_cut(job, 60)));
 	return out->count < asked->limit && out->has_next
 		       ? error_set(err, ERR_TOO_LARGE, "the lines have more than %zu bytes; ask for fewer (limit=)",
 				 HELD_MAX_BYTES)
@@ -346,6 +351,7 @@ enum status loki_query_range(struct prom_call *call, struct error *err)
 	TRY(read_window(call, &asked.from_ms, &asked.to_ms, err));
 	TRY(read_limit(call, &asked, err));
 	enum status status = logql_parse(&asked.logql, call_parameter(call, "query"), call->arena, err);
+	asked.logql.gave_up = &asked.gave_up;
 	if (status == OK)
 		status = each_job(&asked, take_job, &holding, err);
 	if (status == OK)

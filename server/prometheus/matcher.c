@@ -29,10 +29,14 @@ static enum status prepare(struct matcher *matcher, struct error *err)
 
 enum status matchers_prepare(struct matcher *matchers, size_t count, struct error *err)
 {
-	for (size_t i = 0; i < count; i++)
+	enum status status = OK;
+
+	for (size_t i = 0; status == OK && i < count; i++)
 		if (is_pattern(&matchers[i]) && !matchers[i].regex)
-			TRY(prepare(&matchers[i], err));
-	return OK;
+			status = prepare(&matchers[i], err);
+	if (status != OK)
+		matchers_done(matchers, count);
+	return status;
 }
 
 void matchers_done(struct matcher *matchers, size_t count)

@@ -23,6 +23,8 @@ struct prom_budget {
 };
 /* ERR_TOO_LARGE, ERR_UNAVAILABLE */
 enum status budget_take(struct prom_budget *budget, size_t points, struct error *err) MUST_CHECK;
+/* The time alone, for work that takes none of the others: ERR_UNAVAILABLE. */
+enum status budget_check(const struct prom_budget *budget, struct error *err) MUST_CHECK;
 
 struct series_reading {
 	struct pipeline *pipeline;

@@ -10,6 +10,8 @@
 
 #include <stdlib.h>
 
+enum { BEGINS_MS = 15 * 60 * 1000 }; /* after its start: a training loads, and says nothing yet */
+
 struct window { /* in which a training was on a host */
 	struct span host;
 	int64_t from_ms, to_ms;
@@ -30,7 +32,8 @@ struct walk {
 	bool names_training; /* a matcher wants the label: host series are cut to trainings, and are not given as they are */
 	/* of the series at hand */
 	struct span training;
-	int64_t from_ms, to_ms;
+	const struct window *times; /* in one of which its points lie, in order; of all of them, one series */
+	size_t time_count;
 	struct zstd *zstd;
 	struct point *chunk;
 };
@@ -77,11 +80,33 @@ static void order_points(struct series_reading *reading)
 	reading->point_count = kept;
 }
 
-static enum status load(struct walk *walk, const struct job_view *view, const struct stream_view *stream,
-	const struct series_view *series, struct error *err)
+/* The part of a window that is asked for and in which the series has points. False: none. */
+static bool cut_window(
+	const struct walk *walk, const struct window *window, const struct series_view *series, struct window *out)
+{
+	const struct series_asked *asked = walk->asked;
+
+	*out = *window;
+	out->from_ms = asked->from_ms > window->from_ms ? asked->from_ms : window->from_ms;
+	out->to_ms = asked->to_ms < window->to_ms ? asked->to_ms : window->to_ms;
+	return out->from_ms <= out->to_ms && series->max_ms >= out->from_ms && series->min_ms <= out->to_ms;
+}
+
+static bool has_points(const struct walk *walk, const struct series_view *series)
+{
+	struct window cut;
+
+	for (size_t i = 0; i < walk->time_count && (series->sealed_points || series->tail_count); i++)
+		if (cut_window(walk, &walk->times[i], series, &cut))
+			return true;
+	return false;
+}
+
+static enum status load_window(struct walk *walk, const struct job_view *view, const struct stream_view *stream,
+	const struct series_view *series, const struct window *window, struct error *err)
 {
 	struct chart_query query = {
-		.axis = AXIS_TIME, .from = walk->from_ms, .to = walk->to_ms, .attempts = ATTEMPTS_ALL};
+		.axis = AXIS_TIME, .from = window->from_ms, .to = window->to_ms, .attempts = ATTEMPTS_ALL};
 	struct points_walk points = {.reader = walk->reading->reader,
 		.view = view,
 		.query = &query,
@@ -90,8 +115,18 @@ static enum status load(struct walk *walk, const struct job_view *view, const st
 		.zstd = walk->zstd,
 		.skips = true};
 
+	return points_walk_series(&points, stream, series, 0, walk->chunk, err);
+}
+
+static enum status load(struct walk *walk, const struct job_view *view, const struct stream_view *stream,
+	const struct series_view *series, struct error *err)
+{
+	struct window cut;
+
 	walk->reading->point_count = 0;
-	TRY(points_walk_series(&points, stream, series, 0, walk->chunk, err));
+	for (size_t i = 0; i < walk->time_count; i++)
+		if (cut_window(walk, &walk->times[i], series, &cut))
+			TRY(load_window(walk, view, stream, series, &cut, err));
 	order_points(walk->reading);
 	return OK;
 }
@@ -104,9 +139,7 @@ static enum status take_series(struct walk *walk, const struct job_view *view, c
 	struct labels_source from = {series->metric, walk->training, stream->name};
 	struct prom_labels labels, kept;
 
-	if (!series->sealed_points && !series->tail_count)
-		return OK;
-	if (series->max_ms < walk->from_ms || series->min_ms > walk->to_ms)
+	if (!has_points(walk, series))
 		return OK;
 	TRY(labels_of(&labels, &from, walk->job_arena, err));
 	if (!labels_fit(&labels, walk->asked->matchers, walk->asked->matcher_count, walk->reading->scratch))
@@ -129,14 +162,24 @@ static struct span host_of(struct span stream)
 	return slash < 0 ? stream : span_of(stream.ptr, (size_t)slash);
 }
 
+static enum status walk_stream(struct walk *walk, const struct job_view *view, const struct stream_view *stream,
+	const struct window *times, size_t count, struct error *err)
+{
+	TRY(budget_check(walk->reading->budget, err));
+	walk->times = times;
+	walk->time_count = count;
+	for (size_t i = 0; i < stream->series_count; i++)
+		TRY(take_series(walk, view, stream, &stream->series[i], err));
+	return OK;
+}
+
 static enum status walk_job(struct walk *walk, const struct job_view *view, struct error *err)
 {
+	struct window all = {SPAN(""), walk->asked->from_ms, walk->asked->to_ms};
+
 	walk->training = jobs_is_of_machines(view->row.name) ? SPAN("") : view->row.name;
-	walk->from_ms = walk->asked->from_ms;
-	walk->to_ms = walk->asked->to_ms;
 	for (size_t i = 0; i < view->stream_count; i++)
-		for (size_t j = 0; j < view->streams[i].series_count; j++)
-			TRY(take_series(walk, view, &view->streams[i], &view->streams[i].series[j], err));
+		TRY(walk_stream(walk, view, &view->streams[i], &all, 1, err));
 	return OK;
 }
 
@@ -154,12 +197,22 @@ static enum status read_view(
 
 /* ---- what machines measured while a training was on them ---- */
 
-static int64_t last_of(const struct job_view *view, uint32_t stream_id)
+static const struct stream_view *find_stream(const struct job_view *view, uint32_t stream_id)
 {
 	for (size_t i = 0; i < view->stream_count; i++)
 		if (view->streams[i].stream_id == stream_id)
-			return view->streams[i].last_ms;
-	return 0;
+			return &view->streams[i];
+	return NULL;
+}
+
+/* What begins with the training was on its machine before its first line; a machine that joins later was another's until then. */
+static int64_t begin_of(const struct job_view *view, const struct stream_host_row *row)
+{
+	const struct stream_view *stream = find_stream(view, row->stream_id);
+
+	if (row->from_ms)
+		return row->from_ms;
+	return stream && stream->first_ms > view->row.started_ms + BEGINS_MS ? stream->first_ms : view->row.started_ms;
 }
 
 /* A training that has ended is on no machine, whatever the ledger's last row says. */
@@ -169,7 +222,10 @@ static int64_t end_of(const struct job_view *view, const struct stream_host_row 
 		return row->until_ms;
 	if (view->row.ended_ms)
 		return view->row.ended_ms;
-	return span_equal(view->row.status, SPAN("InProgress")) ? INT64_MAX : last_of(view, row->stream_id);
+	if (span_equal(view->row.status, SPAN("InProgress")))
+		return INT64_MAX;
+	const struct stream_view *stream = find_stream(view, row->stream_id);
+	return stream ? stream->last_ms : 0;
 }
 
 static enum status find_windows(
@@ -184,48 +240,49 @@ static enum status find_windows(
 			continue;
 		if (!mem_grow((void **)&out->at, out->count, &out->cap, sizeof *out->at))
 			return error_no_memory(err);
-		int64_t from_ms = rows[i].from_ms ? rows[i].from_ms : view->row.started_ms;
-		out->at[out->count++] = (struct window){rows[i].host, from_ms, end_of(view, &rows[i])};
+		out->at[out->count++] = (struct window){rows[i].host, begin_of(view, &rows[i]), end_of(view, &rows[i])};
 	}
 	return OK;
 }
 
-/* Several streams of one training on one machine: their time there is one. */
+static int by_host(const void *left, const void *right)
+{
+	const struct window *a = left, *b = right;
+	int order = span_compare(a->host, b->host);
+
+	return order ? order : (a->from_ms > b->from_ms) - (a->from_ms < b->from_ms);
+}
+
+/* By machine and time. Several streams of one training on one machine: their time there is one. */
 static void join_windows(struct windows *windows)
 {
 	size_t kept = 0;
 
+	if (windows->count)
+		qsort(windows->at, windows->count, sizeof *windows->at, by_host);
 	for (size_t i = 0; i < windows->count; i++) {
-		size_t at = 0;
-		struct window *one = &windows->at[i];
-		while (at < kept &&
-			!(span_equal(windows->at[at].host, one->host) && windows->at[at].from_ms <= one->to_ms &&
-				one->from_ms <= windows->at[at].to_ms))
-			at++;
-		struct window *same = &windows->at[at];
-		if (at == kept) {
+		const struct window *one = &windows->at[i];
+		struct window *last = kept ? &windows->at[kept - 1] : NULL;
+		if (!last || !span_equal(last->host, one->host) || one->from_ms > last->to_ms)
 			windows->at[kept++] = *one;
-			continue;
-		}
-		same->from_ms = one->from_ms < same->from_ms ? one->from_ms : same->from_ms;
-		same->to_ms = one->to_ms > same->to_ms ? one->to_ms : same->to_ms;
+		else if (one->to_ms > last->to_ms)
+			last->to_ms = one->to_ms;
 	}
 	windows->count = kept;
 }
 
-static enum status walk_window(
-	struct walk *walk, const struct job_view *machines, const struct window *window, struct error *err)
+/* All times of the training on the machine are one series: it may have come back within the time for which a value counts. */
+static enum status walk_machine(struct walk *walk, const struct job_view *machines, const struct stream_view *stream,
+	const struct windows *windows, struct error *err)
 {
-	walk->from_ms = walk->asked->from_ms > window->from_ms ? walk->asked->from_ms : window->from_ms;
-	walk->to_ms = walk->asked->to_ms < window->to_ms ? walk->asked->to_ms : window->to_ms;
-	for (size_t i = 0; i < machines->stream_count; i++) {
-		const struct stream_view *stream = &machines->streams[i];
-		if (!span_equal(host_of(stream->name), window->host))
-			continue;
-		for (size_t j = 0; j < stream->series_count; j++)
-			TRY(take_series(walk, machines, stream, &stream->series[j], err));
-	}
-	return OK;
+	struct span host = host_of(stream->name);
+	size_t first = 0, count = 0;
+
+	while (first < windows->count && !span_equal(windows->at[first].host, host))
+		first++;
+	while (first + count < windows->count && span_equal(windows->at[first + count].host, host))
+		count++;
+	return count ? walk_stream(walk, machines, stream, &windows->at[first], count, err) : OK;
 }
 
 static enum status walk_machines_of(
@@ -244,8 +301,8 @@ static enum status walk_machines_of(
 	for (int i = 0; i < 1 + (training->row.team.len != 0); i++) {
 		TRY(read_view(walk, arena, i ? SPAN(INGEST_MACHINES_JOB) : buf_span(&name), &view, err));
 		walk->training = training->row.name;
-		for (size_t j = 0; j < windows->count; j++)
-			TRY(walk_window(walk, &view, &windows->at[j], err));
+		for (size_t j = 0; j < view.stream_count; j++)
+			TRY(walk_machine(walk, &view, &view.streams[j], windows, err));
 	}
 	return OK;
 }

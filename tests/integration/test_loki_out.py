@@ -55,6 +55,13 @@ def test_the_newest_over_all_jobs(server):
     assert [at for at, _ in window[("gpt", "n1")]] == [22, 12]  # the end is not in it
 
 
+def test_a_window_is_of_nanoseconds(server):
+    """A client that goes on behind the last line it has asks for one nanosecond later, and does not get it again."""
+    at = (T0 + 12) * 1_000_000
+    for start, end, expected in ((at, at + 10_000_001, [22, 12]), (at + 1, at + 10_000_001, [22]), (at, at + 10_000_000, [12]), (at + 1, at + 10_000_000, [])):
+        assert [ms for ms, _ in lines(server, '{job="gpt"}', start=start, end=end).get(("gpt", "n1"), [])] == expected
+
+
 def test_save_and_test(server):
     """What Grafana's data source asks: an expression, labels, values, series."""
     status, body = ask(server, "query", query="vector(1)+vector(1)", time=T0 * 1_000_000)
@@ -83,3 +90,12 @@ def test_what_is_not_answered_is_named(server):
             ("query_range", {"query": '{job="a"}', "start": 9, "end": 5}, "start")]:
         status, body = ask(server, path, **parameters)
         assert status == 400 and word in body, (path, parameters, status, body)
+
+
+def test_a_pattern_that_is_given_up_is_told(server):
+    """A line of which nobody knows whether it matches is neither left out nor given in silence."""
+    server.send("hard", ["b" + "a" * 2000])
+    for sign in ("|~", "!~"):
+        status, body = ask(server, "query_range", query=f'{{job="hard"}} {sign} "b(a|aa)+[cd]"')
+        assert status == 422 and "given up" in body and "'hard'" in body, (sign, status, body)
+        assert len(ask(server, "query_range", query=f'{{job="hard"}} {sign} "^b"')[1]["data"]["result"]) == (sign == "|~")

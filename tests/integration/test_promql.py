@@ -44,9 +44,49 @@ def make_data():
 
 
 @pytest.fixture(scope="module")
-def pair(tmp_path_factory):
+def trainings(tmp_path_factory):
+    """For tests of jobs and machines of their own."""
+    one = Server(tmp_path_factory.mktemp("trainings")).start()
+    yield one
+    one.close()
+
+
+@pytest.fixture(scope="module")
+def scraper(tmp_path_factory, trainings):
+    """Debian's Prometheus scrapes a fake dcgm-exporter and writes to the server. It takes five seconds to begin: the first test starts it."""
     if not prometheus.is_here():
         pytest.fail("the package prometheus is missing: tests/run packages")
+    values = iter(range(1_000_000))
+
+    class Exporter(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            body = (f'# TYPE DCGM_FI_DEV_GPU_UTIL gauge\nDCGM_FI_DEV_GPU_UTIL{{gpu="0",UUID="GPU-{"ab" * 18}",pci_bus_id="00000000:07:00.0",device="nvidia0",'
+                f'modelName="NVIDIA A100-SXM4-40GB",Hostname="n1",DCGM_FI_DRIVER_VERSION="535.129.03"}} {next(values)}\n').encode()
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Exporter) as exporter:
+        threading.Thread(target=exporter.serve_forever, daemon=True).start()
+        running = prometheus.Prometheus(tmp_path_factory.mktemp("scraper"), config=f"""
+global: {{scrape_interval: 100ms, scrape_timeout: 100ms}}
+scrape_configs:
+  - job_name: dcgm
+    static_configs: [{{targets: ["127.0.0.1:{exporter.server_port}"]}}]
+remote_write:
+  - url: {trainings.url}{API}/write
+    queue_config: {{batch_send_deadline: 100ms}}
+""")
+        yield running
+        running.close()
+        exporter.shutdown()
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory, scraper):
     data = make_data()
     theirs = prometheus.Prometheus(tmp_path_factory.mktemp("theirs"), series=data)
     ours = Server(tmp_path_factory.mktemp("ours")).start()
@@ -124,7 +164,7 @@ def test_over_a_range(pair):
 
 
 REFUSED = ["", "load1[", "load1[5m", "sum(", "load1 load1", "rate(load1)", "sum(load1[5m])", "load1 +", "{}", '{a=~".*"}', "foo(load1)", "1 == 1", "load1 and 1", "load1{a=b}", 'load1{a="b"', "load1[5m] + 1",
-    "rate(load1[5m], 1)", "load1[0s]", "load1 on (a) load1", "1 + on (a) 1", "load1 and on (a) group_left load1", "clamp(load1, 1)", '"a" + 1', 'load1{a=~"("}', "topk(load1, 1)", "load1{1a=\"b\"}", "load1 offset",
+    "rate(load1[5m], 1)", "load1[0s]", "load1 on (a) load1", "1 + on (a) 1", "load1 and on (a) group_left load1", "clamp(load1, 1)", '"a" + 1', 'load1{a=~"("}', 'load1{a=~"x",b=~"("}', "topk(load1, 1)", "load1{1a=\"b\"}", "load1 offset",
     "sum by load1", "1..2", "load1[5m] offset 5m offset 5m", "bool 1", "load1 bool 1", 'load1{__name__="x"}']
 
 
@@ -186,9 +226,9 @@ def test_budgets(make_server):
     assert ask(server, "query", query='m{training="a-job"}')[0] == 200
 
 
-def test_trainings(make_server):
+def test_trainings(trainings):
     """Names become legal ones; a training's own points have its name, those of its machine are cut to its time."""
-    server = make_server()
+    server = trainings
     now = int(time.time() * 1000)
     server.post("/api/v1/points?job=bert&stream=algo-1", json={"points": [{"metric": "train:loss", "step": 1, "value": 2.5}, {"metric": "gpu/0/util", "step": 1, "value": 70},
         {"metric": '9lives{rank.id="3"}', "step": 1, "value": 1}]})
@@ -200,38 +240,54 @@ def test_trainings(make_server):
     assert ask(server, "query", query="train:loss")[1]["data"]["result"][0]["value"][1] == "2.5"
 
 
-def test_two_jobs_in_turn_on_one_node(tmp_path, make_server):
+def test_a_query_ends_in_time_that_finds_nothing(trainings):
+    """What reads jobs and finds no point takes no points, but time."""
+    trainings.send("idle", ["loss: 1"])
+    trainings.wait_for_extraction()
+    query = " or ".join(['x{training="idle"}'] * 150)
+    assert ask(trainings, "query", query=query) == (200, {"status": "success", "data": {"resultType": "vector", "result": []}})
+    status, body = ask(trainings, "query", query=query, timeout="1ms")
+    assert (status, body["errorType"]) == (503, "timeout") and "--job-search-ms" in body["error"], body
+
+
+def test_a_training_that_comes_back_to_a_machine(trainings):
+    """Its times there are one series, also where they are closer to each other than a value counts."""
+    def line(stream, host):
+        """The time behind it, and before what comes next."""
+        assert trainings.post(f"/api/v1/logs?job=back&stream={stream}&host={host}", "loss: 1\n", content_type="text/plain").status == 200
+        trainings.wait_for_extraction()
+        now = int(time.time() * 1000) + 1
+        wait_until(lambda: time.time() * 1000 > now + 1, what="the next millisecond")
+        return now
+
+    times = [line(*place) for place in (("algo-1", "h1"), ("algo-1", "h1"), ("algo-2", "h2"), ("algo-1", "h2"), ("algo-2", "h1"))]
+    body = remote_write(({"__name__": "watts", "gpu": "0", "Hostname": "h1"}, list(zip(times, range(5)))))
+    assert trainings.post(f"{API}/write", snappy(body), content_type="application/x-protobuf").status == 204
+    trainings.wait_for_extraction()
+    at = {"time": times[-1] / 1000 + 1}
+    assert [value for _, value in points_of(trainings, 'watts{training="back"}[5m]', **at)] == ["0", "4"]  # in between it was not there
+    status, body = ask(trainings, "query", query='watts{training="back"}', **at)
+    assert status == 200 and [one["value"][1] for one in body["data"]["result"]] == ["4"], body
+
+
+def test_a_machine_that_joins_later(trainings):
+    """Until the first line from there it was another training's."""
+    now = int(time.time() * 1000)
+    for stream, host, ago_s in (("algo-1", "j1", 3600), ("algo-2", "j2", 600), ("algo-1", "j1", 0)):
+        body = f'{{"ts": {now - ago_s * 1000}, "line": "loss: 1"}}\n'
+        assert trainings.post(f"/api/v1/logs?job=grows&stream={stream}&host={host}", body, content_type="application/x-ndjson").status == 200
+    series = [({"__name__": "fan", "Hostname": host}, [(now - ago_s * 1000, ago_s) for ago_s in (1800, 300)]) for host in ("j1", "j2")]
+    assert trainings.post(f"{API}/write", snappy(remote_write(*series)), content_type="application/x-protobuf").status == 204
+    trainings.wait_for_extraction()
+    for host, expected in (("j1", ["1800", "300"]), ("j2", ["300"])):
+        assert [value for _, value in points_of(trainings, f'fan{{training="grows",Hostname="{host}"}}[1h]', time=now / 1000)] == expected
+
+
+def test_two_jobs_in_turn_on_one_node(trainings, scraper):
     """Debian's Prometheus scrapes a fake dcgm-exporter and writes here: one series of a GPU, each of the two jobs has its part of it."""
-    server, values = make_server(), iter(range(1_000_000))
-
-    class Exporter(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):
-            body = (f'# TYPE DCGM_FI_DEV_GPU_UTIL gauge\nDCGM_FI_DEV_GPU_UTIL{{gpu="0",UUID="GPU-{"ab" * 18}",pci_bus_id="00000000:07:00.0",device="nvidia0",'
-                f'modelName="NVIDIA A100-SXM4-40GB",Hostname="n1",DCGM_FI_DRIVER_VERSION="535.129.03"}} {next(values)}\n').encode()
-            self.send_response(200)
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_):
-            pass
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Exporter) as exporter:
-        threading.Thread(target=exporter.serve_forever, daemon=True).start()
-        scraper = prometheus.Prometheus(tmp_path, config=f"""
-global: {{scrape_interval: 200ms, scrape_timeout: 200ms}}
-scrape_configs:
-  - job_name: dcgm
-    static_configs: [{{targets: ["127.0.0.1:{exporter.server_port}"]}}]
-remote_write:
-  - url: {server.url}{API}/write
-    queue_config: {{batch_send_deadline: 200ms}}
-""")
-        try:
-            for job in ("first", "second"):
-                train(server, job)
-        finally:
-            scraper.close()
-            exporter.shutdown()
+    server = trainings
+    for job in ("first", "second"):
+        train(server, job)
     server.wait_for_extraction()
     now = {"time": time.time() + 1}
     whole, first, second = (points_of(server, f"DCGM_FI_DEV_GPU_UTIL{label}[5m]", **now) for label in ("", '{training="first"}', '{training="second"}'))

@@ -12,14 +12,16 @@ import signal
 import socket
 import threading
 import time
+import urllib.parse
 
 import otlp
 from smserver import PATIENCE_S, wait_until
-from wire import loki_json, loki_push, snappy
+from wire import loki_json, loki_push, remote_write, snappy
 
 T0, MS = 1_700_000_000_000_000_000, 1_000_000
 STARTED_MS = int(time.time() * 1000) - 3600_000  # AWS takes no old events
 PROTOBUF, JSON = "application/x-protobuf", "application/json"
+PROMQL = "/prometheus/api/v1"
 pause = threading.Event()
 
 
@@ -85,6 +87,27 @@ class Points:
 
     def offsets(self, _):
         return {}
+
+
+class RemoteWrite:
+    """Prometheus: a series' samples go in order, those that were sent before are known by their time. Each chunk has its own series, so late ones may come."""
+
+    name, job = "remote write", "remote-write"
+
+    def request(self, job, chunk, _):
+        series = {"__name__": "m", "hpc_job": job, "chunk": str(chunk.numbers[0])}
+        return f"{PROMQL}/write", PROTOBUF, snappy(remote_write((series, [(T0 // MS + n * 1000, n + 0.5) for n in chunk.numbers]))), {}
+
+    def offsets(self, _):
+        return {}
+
+
+class Pushgateway(Points):
+    """The job is in the path."""
+
+    def request(self, job, chunk, offsets):
+        _, *rest = super().request(job, chunk, offsets)
+        return f"/metrics/job/{job}", *rest
 
 
 class CloudWatchLogs:
@@ -177,6 +200,8 @@ DOORS = [
     Points("points CSV", "text/csv", lambda chunk: ("step,m\n" + "".join(f"{n},{n}.5\n" for n in chunk.numbers)).encode()),
     Points("Prometheus text", "text/plain", lambda chunk: "".join(
         f"m {n}.5 {T0 // MS + n * 1000}\n" for n in chunk.numbers).encode()),
+    RemoteWrite(),
+    Pushgateway("Pushgateway", "text/plain", lambda chunk: "".join(f"m {n}.5 {T0 // MS + n * 1000}\n" for n in chunk.numbers).encode()),
     MLflow(),
     WandB(),
 ]
@@ -240,6 +265,12 @@ class Sender:
 
 def stored_numbers(server, job):
     """The number in each stored line or point, in the order of each stream."""
+    if job == RemoteWrite.job:  # each chunk is a series of its own; PromQL would have each time once, even if it were stored twice
+        query = {"query": f'm{{training="{job}"}}[1d]', "time": T0 // 10**9 + 80_000}
+        found = server.get(f"{PROMQL}/query?" + urllib.parse.urlencode(query)).body["data"]["result"]
+        names = [urllib.parse.quote(f'm{{chunk="{series["metric"]["chunk"]}",hpc_job="{job}"}}') for series in found]
+        replies = [server.get(f"/api/v1/jobs/{job}/points?metric={name}&raw=true&format=csv") for name in names]
+        return sorted(int(float(row["value"])) for reply in replies for row in csv.DictReader(io.StringIO(reply.body)))
     reply = server.get(f"/api/v1/jobs/{job}/points?metric=m&raw=true&format=csv")
     if reply.status == 200:
         return [int(float(row["value"])) for row in csv.DictReader(io.StringIO(reply.body))]
@@ -323,7 +354,7 @@ class Doubler(http.server.BaseHTTPRequestHandler):
 
     def relay(self):
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        has_lines = any(part in self.path for part in ("/logs", "/points", "/push", "/log-batch")) or "PutLogEvents" in self.headers.get("X-Amz-Target", "")
+        has_lines = any(part in self.path for part in ("/logs", "/points", "/push", "/log-batch", "/write", "/metrics/job/")) or "PutLogEvents" in self.headers.get("X-Amz-Target", "")
         for _ in range(2 if self.command == "POST" and has_lines else 1):
             connection = http.client.HTTPConnection("127.0.0.1", self.server.behind, timeout=PATIENCE_S)
             connection.request(self.command, self.path, body, {name: value for name, value in self.headers.items() if name != "Connection"})
