@@ -8,6 +8,7 @@ static void close_all(struct store *closed)
 
 	postgres_keeper_stop(store->keeper); /* nothing is committed any more */
 	store_reader_free(closed->writer);
+	postgres_ring_done(&store->ring);
 	mem_free(store->target.conninfo);
 	mem_free(store->target.label);
 	mem_free(store->target.schema);

@@ -130,8 +130,8 @@ struct postgres_ring {
 	uint64_t slot_bytes; /* at least what is in it */
 	uint64_t slot_limit_bytes; /* then the next one is taken, if it is empty */
 	bool holds[JOURNAL_SLOTS];
-	int64_t trimmed_us
-		[JOURNAL_SLOTS]; /* by the database's clock: all that it holds was trimmed before; 0: not known to be */
+	int trimmed_slot; /* all that it holds was trimmed, -1: of none is that known */
+	struct buf views; /* the transactions that there were then, which may look for it */
 	int64_t next_ms; /* monotonic: nothing is tried before */
 };
 
@@ -216,6 +216,7 @@ enum status postgres_journal_place(
 	struct store_tx *tx, uint64_t bytes, struct journal_place *out, struct error *err) MUST_CHECK;
 /* Between transactions: a step towards the next empty slot. */
 enum status postgres_ring_turn(struct store *store, struct error *err) MUST_CHECK;
+void postgres_ring_done(struct postgres_ring *ring);
 
 /* ---- failure.c ---- */
 enum { RETRY_AFTER_S = 10 };

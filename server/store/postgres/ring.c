@@ -4,8 +4,8 @@
  *
  * TRUNCATE leaves no old version of a row behind: a view that was taken before the rows were sealed would find neither them nor the
  * blocks that were made of them. So what has been trimmed is forgotten in two steps. A row of the table counters says up to where,
- * like any other write. The partition is emptied once no transaction of the database is left that began before that row was seen to be
- * beyond it; a view that has read the journal already keeps it by its lock.
+ * like any other write. The partition is emptied once no transaction of the database is left that there was when that row was seen to
+ * be beyond it; a view that has read the journal already keeps it by its lock.
  *
  * Where the role may not TRUNCATE, there is one slot, and its rows are deleted.
  */
@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "store/postgres/postgres_store.h"
 
-enum { LOOK_MS = 250, LOCKED_MS = 1000, FAILED_MS = 10000 };
+enum { LOOK_MS = 250, LOCKED_MS = 1000, FAILED_MS = 10000, VIEWS_BYTES_MAX = 1 << 20 };
 
 /* The owner of a partition in another role's schema may see it, and not empty it. */
 static const char MAY_TRUNCATE[] =
@@ -47,7 +47,8 @@ static enum status learn(struct postgres_ring *ring, struct store_reader *on, st
 
 	if (ring->is_known)
 		return OK;
-	*ring = (struct postgres_ring){.slot_limit_bytes = ring->slot_limit_bytes};
+	buf_done(&ring->views);
+	*ring = (struct postgres_ring){.slot_limit_bytes = ring->slot_limit_bytes, .trimmed_slot = -1};
 	TRY(connection_number(on, MAY_TRUNCATE, &truncatable, err));
 	TRY(learn_slots(ring, on, err));
 	ring->truncates = truncatable == JOURNAL_SLOTS;
@@ -76,8 +77,12 @@ enum status postgres_journal_place(struct store_tx *tx, uint64_t bytes, struct j
 
 /* ---- emptying one ---- */
 
-/* The database's clock, if all that the slot holds was trimmed before; else 0. */
-static enum status look_at_slot(struct store_reader *on, int slot, int64_t *trimmed_us, struct error *err)
+/*
+ * The transactions that there are, if all that the slot holds was trimmed before. Each session's number of its transaction
+ * is to be seen by everybody; when one of another role began (a dump of the owner's, for one) is not. What belongs to no role reads
+ * nothing of ours for anybody: a vacuum.
+ */
+static enum status look_at_slot(struct postgres_ring *ring, struct store_reader *on, int slot, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 	bool has_row;
@@ -85,25 +90,32 @@ static enum status look_at_slot(struct store_reader *on, int slot, int64_t *trim
 	TRY(statement_open(&s, on,
 		"SELECT CASE WHEN coalesce((SELECT max(j.seq) FROM journal AS j WHERE j.slot = ?), 0) <"
 		" coalesce((SELECT c.last FROM counters AS c WHERE c.name = 'journal'), 0)"
-		" THEN CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT) ELSE CAST(0 AS BIGINT) END",
+		" THEN coalesce((SELECT string_agg(l.virtualxid, ',') FROM pg_locks AS l JOIN pg_stat_activity AS a ON a.pid = l.pid"
+		" WHERE l.locktype = 'virtualxid' AND l.granted AND a.datname = current_database() AND a.usesysid IS NOT NULL"
+		" AND a.pid <> pg_backend_pid()), '') END",
 		err));
 	bind_i64(&s, slot);
 	TRY(statement_step(&s, &has_row, err));
-	*trimmed_us = column_i64(&s);
-	return statement_run(&s, err);
+	bool is_trimmed = !column_is_null(&s);
+	buf_done(&ring->views);
+	ring->views = BUF_INIT(VIEWS_BYTES_MAX);
+	buf_append_span(&ring->views, column_borrow(&s));
+	TRY(buf_status(&ring->views, err));
+	TRY(statement_run(&s, err));
+	ring->trimmed_slot = is_trimmed ? slot : -1;
+	return OK;
 }
 
-/* Sessions of others show when they began to no role but theirs; ours are those that read the journal. */
-static enum status has_older_view(struct store_reader *on, int64_t than_us, bool *has, struct error *err)
+static enum status has_older_view(struct store_reader *on, struct span views, bool *has, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 	bool has_row;
 
 	TRY(statement_open(&s, on,
-		"SELECT count(*) FROM pg_stat_activity AS a WHERE a.datname = current_database() AND a.pid <> pg_backend_pid()"
-		" AND CAST(extract(epoch FROM a.xact_start) * 1000000 AS BIGINT) <= ?",
+		"SELECT count(*) FROM pg_locks AS l WHERE l.locktype = 'virtualxid' AND l.granted"
+		" AND l.virtualxid = ANY (string_to_array(?, ','))",
 		err));
-	bind_i64(&s, than_us);
+	bind_text(&s, views);
 	TRY(statement_step(&s, &has_row, err));
 	*has = column_i64(&s) > 0;
 	return statement_run(&s, err);
@@ -130,14 +142,14 @@ static enum status empty_slot(struct store *store, int slot, struct error *err)
 	struct postgres_ring *ring = &postgres_store_of(store)->ring;
 	bool has_older;
 
-	if (!ring->trimmed_us[slot])
-		return look_at_slot(store->writer, slot, &ring->trimmed_us[slot], err);
-	TRY(has_older_view(store->writer, ring->trimmed_us[slot], &has_older, err));
+	if (ring->trimmed_slot != slot)
+		return look_at_slot(ring, store->writer, slot, err);
+	TRY(has_older_view(store->writer, buf_span(&ring->views), &has_older, err));
 	if (has_older)
 		return OK;
 	TRY(truncate_slot(store, slot, err));
 	ring->holds[slot] = false;
-	ring->trimmed_us[slot] = 0;
+	ring->trimmed_slot = -1;
 	return OK;
 }
 
@@ -150,6 +162,11 @@ static int find_full(const struct postgres_ring *ring)
 			return slot;
 	}
 	return -1;
+}
+
+void postgres_ring_done(struct postgres_ring *ring)
+{
+	buf_done(&ring->views);
 }
 
 enum status postgres_ring_turn(struct store *store, struct error *err)
