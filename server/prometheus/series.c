@@ -63,7 +63,7 @@ static int by_time(const void *left, const void *right)
 	return (a->ts_ms > b->ts_ms) - (a->ts_ms < b->ts_ms);
 }
 
-/* By time; of several of one time the first: Prometheus' series has one. */
+/* By time; of several of one time the last, as a loop faster than its clock means it: Prometheus' series has one. */
 static void order_points(struct series_reading *reading)
 {
 	struct prom_point *points = reading->points;
@@ -75,7 +75,9 @@ static void order_points(struct series_reading *reading)
 	if (!is_ordered)
 		qsort(points, reading->point_count, sizeof *points, by_time);
 	for (size_t i = 0; i < reading->point_count; i++)
-		if (!kept || points[kept - 1].ts_ms != points[i].ts_ms)
+		if (kept && points[kept - 1].ts_ms == points[i].ts_ms)
+			points[kept - 1] = points[i];
+		else
 			points[kept++] = points[i];
 	reading->point_count = kept;
 }
