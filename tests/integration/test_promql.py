@@ -250,6 +250,14 @@ def test_a_query_ends_in_time_that_finds_nothing(trainings):
     assert (status, body["errorType"]) == (503, "timeout") and "--job-search-ms" in body["error"], body
 
 
+def test_a_costly_pattern_ends_in_time(trainings):
+    series = [({"__name__": "c", "hpc_job": "costly", "n": str(i), "x": "b" + "a" * 300}, [(int(time.time() * 1000), i)]) for i in range(400)]
+    assert trainings.post(f"{API}/write", snappy(remote_write(*series)), content_type="application/x-protobuf").status == 204
+    trainings.wait_for_extraction()
+    status, body = ask(trainings, "query", query='{x=~"b(a|aa)+[cd]",training="costly"}', timeout="100ms")
+    assert (status, body.get("errorType")) == (503, "timeout"), body
+
+
 def test_a_training_that_comes_back_to_a_machine(trainings):
     """Its times there are one series, also where they are closer to each other than a value counts."""
     def line(stream, host):
