@@ -11,6 +11,7 @@ import pytest
 
 import prometheus
 from smserver import Server, wait_until
+from test_auth import make_token
 from wire import remote_write, snappy
 
 STEP_S, COUNT = 15, 480  # two hours
@@ -224,6 +225,15 @@ def test_budgets(make_server):
     status, body = ask(server, "query", query="m")
     assert status == 422 and "--max-prometheus-jobs" in body["error"]
     assert ask(server, "query", query='m{training="a-job"}')[0] == 200
+    loki = {"query": '{job=~".+"}'}
+    questions = [(f"{API}/query", {"query": "m"}), (f"{API}/query_range", {"query": "m", "start": time.time() - 60, "end": time.time(), "step": 10}), (f"{API}/series", {"match[]": "m"}), (f"{API}/labels", {}),
+        (f"{API}/label/x/values", {}), ("/loki/api/v1/query_range", loki), ("/loki/api/v1/series", {}), ("/loki/api/v1/label/job/values", loki)]
+    writer, reader = (make_token(server, scope, scope, "--team", "blue") for scope in ("write", "read"))
+    for path, parameters in questions:
+        address = f"{path}?{urllib.parse.urlencode(parameters)}"
+        refused = server.get(address, token=reader)
+        assert refused.status == 422 and "--max-prometheus-jobs" in refused.raw.decode(), (address, refused)
+        assert (server.get(address).status, server.get(address, token=writer).status) == (401, 403), address
 
 
 def test_trainings(trainings):
