@@ -143,6 +143,7 @@ static enum status take_series(struct walk *walk, const struct job_view *view, c
 
 	if (!has_points(walk, series))
 		return OK;
+	TRY(budget_check(walk->reading->budget, err)); /* a pattern may cost much of each */
 	TRY(labels_of(&labels, &from, walk->job_arena, err));
 	if (!labels_fit(&labels, walk->asked->matchers, walk->asked->matcher_count, walk->reading->scratch))
 		return OK;
@@ -167,7 +168,6 @@ static struct span host_of(struct span stream)
 static enum status walk_stream(struct walk *walk, const struct job_view *view, const struct stream_view *stream,
 	const struct window *times, size_t count, struct error *err)
 {
-	TRY(budget_check(walk->reading->budget, err));
 	walk->times = times;
 	walk->time_count = count;
 	for (size_t i = 0; i < stream->series_count; i++)

@@ -11,6 +11,7 @@ import pytest
 
 import prometheus
 from smserver import Server, wait_until
+from test_auth import make_token
 from wire import remote_write, snappy
 
 STEP_S, COUNT = 15, 480  # two hours
@@ -224,6 +225,15 @@ def test_budgets(make_server):
     status, body = ask(server, "query", query="m")
     assert status == 422 and "--max-prometheus-jobs" in body["error"]
     assert ask(server, "query", query='m{training="a-job"}')[0] == 200
+    loki = {"query": '{job=~".+"}'}
+    questions = [(f"{API}/query", {"query": "m"}), (f"{API}/query_range", {"query": "m", "start": time.time() - 60, "end": time.time(), "step": 10}), (f"{API}/series", {"match[]": "m"}), (f"{API}/labels", {}),
+        (f"{API}/label/x/values", {}), ("/loki/api/v1/query_range", loki), ("/loki/api/v1/series", {}), ("/loki/api/v1/label/job/values", loki)]
+    writer, reader = (make_token(server, scope, scope, "--team", "blue") for scope in ("write", "read"))
+    for path, parameters in questions:
+        address = f"{path}?{urllib.parse.urlencode(parameters)}"
+        refused = server.get(address, token=reader)
+        assert refused.status == 422 and "--max-prometheus-jobs" in refused.raw.decode(), (address, refused)
+        assert (server.get(address).status, server.get(address, token=writer).status) == (401, 403), address
 
 
 def test_trainings(trainings):
@@ -248,6 +258,14 @@ def test_a_query_ends_in_time_that_finds_nothing(trainings):
     assert ask(trainings, "query", query=query) == (200, {"status": "success", "data": {"resultType": "vector", "result": []}})
     status, body = ask(trainings, "query", query=query, timeout="1ms")
     assert (status, body["errorType"]) == (503, "timeout") and "--job-search-ms" in body["error"], body
+
+
+def test_a_costly_pattern_ends_in_time(trainings):
+    series = [({"__name__": "c", "hpc_job": "costly", "n": str(i), "x": "b" + "a" * 300}, [(int(time.time() * 1000), i)]) for i in range(400)]
+    assert trainings.post(f"{API}/write", snappy(remote_write(*series)), content_type="application/x-protobuf").status == 204
+    trainings.wait_for_extraction()
+    status, body = ask(trainings, "query", query='{x=~"b(a|aa)+[cd]",training="costly"}', timeout="100ms")
+    assert (status, body.get("errorType")) == (503, "timeout"), body
 
 
 def test_a_training_that_comes_back_to_a_machine(trainings):
