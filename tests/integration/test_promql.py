@@ -328,3 +328,15 @@ def train(server, job):
 def points_of(server, query, **parameters):
     result = ask(server, "query", query=query, **parameters)[1]["data"]["result"]
     return [tuple(point) for one in result for point in one["values"]]
+
+
+def test_a_loop_faster_than_its_clock(make_server):
+    """Whole seconds and two steps in each: the newest is what the series says at that time."""
+    server = make_server()
+    lines = [f"2026-11-28 10:55:{second:02} step {step} loss: {6 - step}.0" for step, second in ((1, 0), (2, 1), (3, 1), (4, 2), (5, 2))]
+    server.send("fast", lines)
+    server.wait_for_points("fast", "train:loss", 5)
+    at = 1795863310
+    (one,) = ask(server, "query", query='{__name__="train:loss",training="fast"}', time=at)[1]["data"]["result"]
+    assert one["value"] == [at, "1"]
+    assert points_of(server, '{__name__="train:loss",training="fast"}[1m]', time=at) == [(1795863300, "5"), (1795863301, "3"), (1795863302, "1")]
