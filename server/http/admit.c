@@ -117,7 +117,8 @@ static bool may_read_across(const struct exchange *exchange)
 {
 	const struct http_route *route = exchange->route;
 	bool is_question = exchange->request.method == HTTP_OPTIONS;
-	bool is_read = route && (route->scope == SCOPE_READ || route->scope == SCOPE_PUBLIC) && !route->audit;
+	bool is_public = route && route->scope == SCOPE_PUBLIC && exchange->request.method == HTTP_GET; /* no sign-in */
+	bool is_read = is_public || (route && route->scope == SCOPE_READ && !route->audit);
 
 	return (is_question || is_read) && guard_is_reader(exchange->server->guard, header(exchange, "Origin"));
 }

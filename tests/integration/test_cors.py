@@ -41,6 +41,13 @@ def test_it_changes_nothing(listed):
     assert listed.get("/api/v1/jobs", token=token).body["jobs"] == []
 
 
+def test_it_signs_nobody_in_or_out(listed):
+    token = make_token(listed, "root", "admin")
+    for method, body in (("POST", {"token": token}), ("DELETE", None)):
+        reply = listed.request(method, "/api/v1/session", json=body, headers={"Origin": PAGE})
+        assert reply.status == 403 and "Set-Cookie" not in reply.headers, reply
+
+
 def test_a_cookie_does_not_count(listed):
     token = make_token(listed, "root", "admin")
     signed_in = listed.post("/api/v1/session", json={"token": token})
