@@ -223,9 +223,9 @@ class Address:
         else:
             self.connection = http.client.HTTPConnection(parts.hostname, parts.port or 8080, timeout=30)
 
-    def call(self, method, path, body=None, content_type="application/json"):
-        """(status, document): 2xx, 404 and 409; the rest is Away or Refused."""
-        headers = dict(self.headers)
+    def call(self, method, path, body=None, content_type="application/json", **more):
+        """(status, document): 2xx, 404 and 409; the rest is Away or Refused. more: headers, Idempotency_Key=."""
+        headers = dict(self.headers, **{name.replace("_", "-"): value for name, value in more.items()})
         if body is not None:
             headers["Content-Type"] = content_type
         for may_try_again in (self.connection.sock is not None, False):
@@ -258,11 +258,11 @@ class Server:
         self.url = urls
         self.addresses = [Address(url.strip(), token_file, ca_file, token) for url in urls.split(",")]
 
-    def call(self, method, path, body=None, content_type="application/json"):
+    def call(self, method, path, body=None, content_type="application/json", **more):
         """As Address has it."""
         for left in range(len(self.addresses), 0, -1):
             try:
-                return self.addresses[0].call(method, path, body, content_type)
+                return self.addresses[0].call(method, path, body, content_type, **more)
             except Away as away:
                 if away.is_elsewhere:
                     self.addresses[0].connection.close()
@@ -355,11 +355,11 @@ class Sender:
     def say(self, text):
         say(text)
 
-    def insist(self, call, *arguments):
+    def insist(self, call, *arguments, **more):
         wait_s, is_away = 0.25, False
         while True:
             try:
-                return call(*arguments)
+                return call(*arguments, **more)
             except Away as error:
                 if self.give_up_at is not None and time.monotonic() >= self.give_up_at:
                     raise

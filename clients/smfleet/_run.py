@@ -2,6 +2,7 @@
 
 import atexit
 import collections
+import json
 import os
 import sys
 import threading
@@ -18,7 +19,7 @@ VERSION = sm_ship.VERSION
 MAX_QUEUED = 100000  # records; a disk that stands still must not fill the memory of a training
 MAX_SPOOL_BYTES = 1 << 30
 MAX_NAME_BYTES = 255
-MAX_TEXT = 16000
+MAX_TEXT_BYTES = 4096  # of a note, as the server takes by default
 DRAIN_S = 15.0  # what is not sent by then stays on disk
 
 
@@ -93,11 +94,17 @@ class RunSender(sm_ship.Sender):
                 self.say("the server says: {}".format(warning))
 
     def send_notes(self, records: List[Record]) -> None:
-        rows = [{"line": record["text"] if record["step"] is None else "step {}: {}".format(record["step"], record["text"]),
-                 "ts": record["ts"]} for record in records]
-        self.offsets.setdefault("notes", 0)
-        self.deliver("/api/v1/logs", "notes", "notes", rows, sum(len(row["line"].encode("utf-8", "replace")) + 1 for row in rows),
-                     source=self.source)
+        """The server knows each by its key, whoever sends it again. One that it refuses holds up nothing else."""
+        for record in records:
+            place = {"ts_ms": record["ts"]} if record["step"] is None else {"step": record["step"]}
+            body = json.dumps(dict(place, text=record["text"])).encode()
+            try:
+                status, reply = self.insist(self.server.call, "POST", self.path("/notes"), body, Idempotency_Key=record["key"])
+            except sm_ship.Refused as error:
+                status, reply = 422, {"detail": str(error)}
+            if status not in (200, 201):
+                self.say("the server refused the note '{}': {}".format(record["text"][:80], reply.get("detail") or status))
+        self.spool.release()
 
     def tell_end(self) -> None:
         end = self.spool.end_record
@@ -150,11 +157,15 @@ class Run:
 
     def note(self, text: str, step: Optional[int] = None) -> None:
         try:
-            line = " ".join(str(text).split())[:MAX_TEXT]
+            packed = str(text).strip().replace("\0", "\ufffd").encode("utf-8", "replace")
+            if len(packed) > MAX_TEXT_BYTES:
+                self.say_once("long", "note(): a text of {} bytes is cut to {}".format(len(packed), MAX_TEXT_BYTES))
+            line = packed[:MAX_TEXT_BYTES].decode("utf-8", "ignore")
             if not line:
                 self.say_once("note", "note() got an empty text")
             elif self.may_put():
-                self.put({"s": "notes", "text": line, "step": None if step is None else int(step), "ts": sm_ship.now_ms()})
+                self.put({"s": "notes", "text": line, "step": None if step is None else int(step), "ts": sm_ship.now_ms(),
+                          "key": "smfleet-" + uuid.uuid4().hex})
         except Exception as error:
             self.say_once("note", "note() could not take it: {!r}".format(error))
 
@@ -324,7 +335,7 @@ def log(values: Mapping[str, Any], step: Optional[int] = None) -> None:
 
 
 def note(text: str, step: Optional[int] = None) -> None:
-    """A line of a person's in the stream `notes`."""
+    """A note at a step, or at this time. Never raises, never waits."""
     if Current.run:
         Current.run.note(text, step)
 

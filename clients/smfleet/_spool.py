@@ -1,6 +1,6 @@
 """What a run has to send, on disk until the server has it: a file of records, and beside it how far they are sent.
 
-RUN.jsonl   a line of what the run is, then a record a line: points, lines of the stream `notes`, the end
+RUN.jsonl   a line of what the run is, then a record a line: points, notes, the end
 RUN.sent    the batch that is being sent (from which byte to which), and what the server had of each stream before it
 
 A batch is written down before its first try. It is sent again as it was, with the offset that it had, so the server knows

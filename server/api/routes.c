@@ -104,7 +104,7 @@ static const struct http_route routes[] = {
 			"Search jobs; fields= chooses columns, format=csv or ndjson returns all jobs found, explain=true says how the query was understood and answered"},
 	{HTTP_GET, "/api/v1/export", SCOPE_READ, ROUTE_WORKER, .handler = api_export, .is_slow = api_is_slow,
 		.query = "q tz",
-		.summary = "Export whole jobs of a search as NDJSON: documents, lines, points, incidents"},
+		.summary = "Export whole jobs of a search as NDJSON: documents, lines, points, incidents, notes"},
 	{HTTP_POST, "/api/v1/import", SCOPE_WRITE, ROUTE_UPLOAD, .upload = &api_import, .query = "",
 		.summary = "Import the jobs of an export; a job is left out if its name is taken"},
 	{HTTP_POST, "/api/v1/jobs", SCOPE_WRITE, ROUTE_WORKER, .handler = api_jobs_create, .query = "dry_run",
@@ -164,7 +164,8 @@ static const struct http_route routes[] = {
 	{HTTP_POST, "/api/v1/jobs/{job}/notes", SCOPE_WRITE, ROUTE_WORKER, .handler = api_notes_create, .query = "",
 		.max_body_bytes = SMALL_BYTES, .audit = "jobs",
 		.body = "text!:string step:integer ts_ms:integer stream:string line:integer checkpoint:integer",
-		.summary = "Write a note at a step, a time, a line of a stream, or a checkpoint"},
+		.summary =
+			"Write a note at a step, a time, a line of a stream, or a checkpoint; an Idempotency-Key makes it once"},
 	{HTTP_PATCH, "/api/v1/jobs/{job}/notes/{note}", SCOPE_WRITE, ROUTE_WORKER, .handler = api_note_change,
 		.query = "", .max_body_bytes = SMALL_BYTES, .audit = "jobs", .body = "text:string deleted:boolean",
 		.summary = "Change the text of a note; deleted: false takes a deletion back"},

@@ -221,6 +221,28 @@ def test_text_that_a_limit_deleted_stays_deleted(make_server):
     assert two.status == 410 and one.raw == two.raw
 
 
+def test_notes_come_along(server, make_server):
+    other = make_server()
+    server.send("j", ["a", "b", "c", "d"])
+    places = [{"step": 7}, {"ts_ms": NOW_MS}, {"stream": "algo-1", "line": 3}, {"step": 2 ** 53 - 1}] + [{"step": i} for i in range(250)]
+    made = [server.post("/api/v1/jobs/j/notes", json={"text": f"é\n{i}", **place}, headers={"Idempotency-Key": f"k{i}"} if i % 2 else {})
+            for i, place in enumerate(places)]
+    assert {reply.status for reply in made} == {201}, next(reply for reply in made if reply.status != 201)
+    ids = [reply.body["id"] for reply in made]
+    assert server.delete(f"/api/v1/jobs/j/notes/{ids[5]}").status == 200
+    data = settled_export(server)
+    assert len(records(data, "note")) == len(places) - 1 and records(data, "end")[0]["notes"] == len(places) - 1
+    other.send("before", "x")
+    other.post("/api/v1/jobs/before/notes", json={"text": "its own", "step": 1})
+    assert take(other, data)["imported"] == 1
+    one, two = ([without(row, "id") for row in each.get("/api/v1/jobs/j/notes").body["notes"]] for each in (server, other))
+    assert one == two and one[0]["step"] == 7
+    assert other.get("/api/v1/jobs/before/notes").body["notes"][0]["text"] == "its own"
+    again = other.post("/api/v1/jobs/j/notes", json={"text": "again", "step": 1}, headers={"Idempotency-Key": "k3"})
+    assert again.status == 200 and again.body["text"] == "é\n3"
+    assert export(other, "name=j") == data, "byte for byte"
+
+
 BEGIN = {"record": "job", "format": 1, "name": "j", "team": "", "status": "Completed", "secondary": "Completed", "failure_reason": "", "created_ms": 1,
     "started_ms": 1, "ended_ms": 2, "modified_ms": 2, "newest_event_ms": 0, "is_implicit": False, "is_pinned": False, "log_max_age_ms": 0,
     "log_max_bytes": 0, "generation": 1, "definitions": None, "document": {"TrainingJobName": "j"}, "transitions": [], "status_messages": [], "settings": []}
@@ -229,6 +251,8 @@ STREAM = {"record": "stream", "name": "algo-1", "host": "", "created_ms": 1, "li
 LINES = {"record": "lines", "stream": "algo-1", "first": 0, "ts_ms": [1, 2], "text": ["a", "b"]}
 END = {"record": "end", "name": "j", "streams": 1, "lines": 2, "points": 0, "incidents": 0}
 WHOLE = [BEGIN, STREAM, LINES, END]
+NOTE = {"record": "note", "at": "step", "step": 1, "ts_ms": 0, "stream": "", "line": 0, "text": "x", "author": "", "key": "", "created_ms": 1,
+    "modified_ms": 1}
 INCIDENT = {"record": "incident", "id": 1, "series": 0, "kind": "stall", "severity": "info", "state": "open", "opened_ordinal": 0, "first_step": 0,
     "last_step": 0, "opened_step": 0, "opened_ms": 1, "closed_ms": 0, "acknowledged_ms": 0, "line": -1, "is_historic": True, "value": 0, "expected": 0,
     "spread": 0, "score": 0, "worst": "NaN", "worst_step": 0, "rule": 0, "cause": 0, "fold": 0, "muted_until_ms": 0, "facts": ""}
@@ -273,6 +297,10 @@ MISTAKES = {
     "an incident of no kind": ([*WHOLE[:3], {**INCIDENT, "kind": "boredom"}], 422, 4, "kind"),
     "facts that are none": ([*WHOLE[:3], {**INCIDENT, "facts": "}{"}], 422, 4, "facts"),
     "the same incident twice": ([*WHOLE[:3], INCIDENT, INCIDENT, {**END, "incidents": 2}], 409, 0, ""),
+    "a note of no place": ([*WHOLE[:3], {**NOTE, "at": "moon"}], 422, 4, "at"),
+    "a note too long": ([*WHOLE[:3], {**NOTE, "text": "x" * 32769}], 422, 4, "text"),
+    "fewer notes than it says": ([*WHOLE[:3], NOTE, {**END, "notes": 2}], 422, 5, "notes"),
+    "a stream behind notes": ([BEGIN, NOTE, STREAM], 422, 3, "record"),
     "a stream behind incidents": ([BEGIN, INCIDENT, STREAM], 422, 3, "record"),
     "another end": ([*WHOLE[:3], {**END, "name": "k"}], 422, 4, "name"),
     "other counts": ([*WHOLE[:3], {**END, "lines": 3}], 422, 4, "lines"),

@@ -108,6 +108,26 @@ def test_what_is_not_there_is_404(trained):
         assert trained.patch(f"/api/v1/jobs/j/notes/{note['id']}", json=body).status == 422, body
 
 
+def test_a_key_makes_a_note_once(make_server):
+    server = make_server()
+    for job in ("j", "other"):
+        server.send(job, "x")
+
+    def put(text, key="a key", job="j", **more):
+        return server.post(f"/api/v1/jobs/{job}/notes", json={"text": text, "step": 1}, headers={"Idempotency-Key": key}, **more)
+    first = put("x")
+    assert first.status == 201
+    server.kill()
+    server.start()
+    again = put("y")
+    assert again.status == 200 and again.body == first.body
+    assert put("z", key="k" * 255).status == 201 and put("x", job="other").status == 201
+    assert put("x", key="k" * 256).status == 400 and put("x", key="k\x80").status == 400
+    assert server.delete(f"/api/v1/jobs/j/notes/{first.body['id']}").status == 200
+    assert "deleted_ms" in put("x").body
+    assert [row["text"] for row in server.get("/api/v1/jobs/j/notes").body["notes"]] == ["z"]
+
+
 def test_limits_survival_teams_and_audit(make_server):
     server = make_server("--max-notes", "2", "--max-note-bytes", "10")
     server.send("j", "x")

@@ -58,6 +58,10 @@ def values(server, metric="loss", name="j"):
     return [(point["step"], point["value"]) for point in points(server, metric, name)]
 
 
+def notes(server, name):
+    return server.get("/api/v1/jobs/{}/notes".format(name.replace("/", "%2F"))).body.get("notes", [])
+
+
 def points(server, metric, name):
     api = smfleet.Api(server.url, token=server.token)
     got = api.job(name).points(metric)
@@ -83,7 +87,7 @@ with smfleet.init("j", project="p", config={"lr": 0.1, "model": {"depth": 12}}, 
     document = smfleet.Api(server.url).job("p/j").document()
     assert document["TrainingJobStatus"] == "Completed" and document["HyperParameters"] == {"lr": "0.1", "model/depth": "12"}
     assert {"Key": "team", "Value": "nlp"} in document["Tags"]
-    assert [line["text"] for line in server.lines("p/j", "notes")] == ["step 2: changed the loader"]
+    assert [(note["step"], note["text"]) for note in notes(server, "p/j")] == [(2, "changed the\nloader")]
     assert not client.spooled()
 
 
@@ -160,7 +164,7 @@ for i in range(1, 50): smfleet.log({"loss": i})
 while True: time.sleep(1)
 """, SMFLEET_SERVER=between.url)
     server.wait_for_points("j", "loss", 1)
-    wait_until(lambda: server.lines("j", "notes"), what="the note")
+    wait_until(lambda: notes(server, "j"), what="the note")
     between.swallows = True
     (tmp_path / "more").write_text("")
     assert between.swallowed.wait(60)
@@ -176,8 +180,41 @@ while True: time.sleep(1)
     assert not client.spooled()
     server.wait_for_points("j", "loss", 50)
     assert values(server) == [(i, i) for i in range(50)]
-    assert [line["text"] for line in server.lines("j", "notes")] == ["first"]
+    assert [note["text"] for note in notes(server, "j")] == ["first"]
     assert server.get("/api/v1/jobs/j").body["TrainingJobStatus"] == "InProgress"
+
+
+def test_a_note_whose_reply_was_lost_is_there_once(server, client):
+    between = Swallower(server.port)
+    process = client.start('smfleet.init("j")\nsmfleet.log({"loss": 0})\ninput()\nfor i in range(3): smfleet.note(f"n{i}", step=i)\n'
+                           'smfleet.log({"loss": 1})\ninput()', SMFLEET_SERVER=between.url)
+    server.wait_for_points("j", "loss", 1)
+    between.swallows = True
+    process.stdin.write(b"on\n")
+    process.stdin.flush()
+    wait_until(lambda: notes(server, "j"), what="the first note")
+    process.kill()
+    process.communicate()
+    server.restart()
+    done = client.sync("--server", server.url)
+    assert done.returncode == 0 and not client.spooled(), done
+    assert [(note["step"], note["text"]) for note in notes(server, "j")] == [(0, "n0"), (1, "n1"), (2, "n2")]
+
+
+def test_a_note_that_is_refused_holds_up_nothing(make_server, tmp_path):
+    server = make_server("--max-notes", "1", "--max-note-bytes", "10")
+    client = Client(tmp_path, server)
+    code, _, err = client.run('smfleet.init("j")\nsmfleet.note("a" * 11)\nsmfleet.note("a")\nsmfleet.note("b", step=2 ** 70)\nsmfleet.note("c")\n'
+                              'smfleet.log({"loss": 1})')
+    assert code == 0 and not client.spooled() and err.count("refused the note") == 3 and "--max-notes" in err, err
+    assert [note["text"] for note in notes(server, "j")] == ["a"] and values(server) == [(0, 1)]
+
+
+def test_a_point_that_no_server_takes_holds_up_nothing(server, client):
+    code, _, err = client.run('smfleet.init("j")\nsmfleet.log({"loss": 1})\nsmfleet.log({"loss": 2}, step=2 ** 70)\nsmfleet.log({"loss": 3}, step=-5)\n'
+                              'smfleet.log({"b\\u2028c": 1, "{}": 2, \'"\': 3, "loss": 4}, step=7)')
+    assert code == 0 and not client.spooled(), err
+    assert {(0, 1.0), (7, 4.0)} <= set(values(server)), (values(server), err)
 
 
 def test_a_run_that_ended_without_a_server_is_sent_later(server, client):

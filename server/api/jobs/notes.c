@@ -9,15 +9,13 @@
 #include "store/faults.h"
 #include "store/jobs.h"
 
-enum { LIMIT_DEFAULT = 1000, LIMIT_MAX = 10000, CHECKPOINTS_MAX = 65536 };
-
-static const char *const places[NOTE_PLACE_COUNT] = {"step", "time", "line", "checkpoint"};
+enum { LIMIT_DEFAULT = 1000, LIMIT_MAX = 10000, CHECKPOINTS_MAX = 65536, KEY_MAX_BYTES = 255 };
 
 static void write_note(const struct note_row *row, struct json_writer *w)
 {
 	json_object(w);
 	json_put_i64(w, "id", row->note_id);
-	json_put_text(w, "at", places[row->place]);
+	json_put_text(w, "at", note_places[row->place]);
 	json_key(w, "step");
 	if (row->has_step)
 		json_i64(w, row->step);
@@ -195,6 +193,21 @@ static enum status read_text(struct api *api, const struct json *body, struct sp
 		text->len, (unsigned long long)most);
 }
 
+static enum status read_key(const struct http_request *request, struct span *key, struct error *err)
+{
+	*key = http_request_header(request, "Idempotency-Key");
+	if (!key->len)
+		*key = SPAN("");
+	if (key->len > KEY_MAX_BYTES)
+		return error_set(err, ERR_INVALID, "an Idempotency-Key has at most %d bytes, this one %zu",
+			KEY_MAX_BYTES, key->len);
+	for (size_t i = 0; i < key->len; i++)
+		if (key->ptr[i] < ' ' || key->ptr[i] > '~')
+			return error_set(err, ERR_INVALID,
+				"an Idempotency-Key is of printable ASCII; this one is not at byte %zu", i);
+	return OK;
+}
+
 static struct note_change change_of(struct api *api, const struct http_request *request)
 {
 	return (struct note_change){.job = http_request_segment(request, 0),
@@ -235,10 +248,11 @@ enum status api_notes_create(void *context, void *worker, const struct http_requ
 		.author = span_from(http_request_principal(request)->name),
 		.created_ms = change.now_ms,
 		.modified_ms = change.now_ms};
+	TRY(read_key(request, &change.row.key, err));
 	TRY(read_text(api, body, &change.row.text, err));
 	TRY(read_place(api, ((struct api_worker *)worker)->reader, arena, change.job, body, &change.row, err));
 	TRY(pipeline_put_note(api->options.pipeline, arena, &change, err));
-	response->status = 201;
+	response->status = change.is_known ? 200 : 201;
 	return answer(&change.row, response, err);
 }
 

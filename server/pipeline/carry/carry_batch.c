@@ -267,6 +267,9 @@ static enum status write_op(struct pipeline *pipeline, struct store_tx *tx, stru
 	case OP_INCIDENT:
 		op->incident.job_id = job_id;
 		return store_import_incident(tx, &op->incident, err);
+	case OP_NOTE:
+		op->note.job_id = job_id;
+		return store_import_note(tx, &op->note, err);
 	case OP_END:
 		break;
 	}

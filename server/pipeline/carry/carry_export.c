@@ -13,6 +13,7 @@
 #include "store/definitions.h"
 #include "store/job_facts.h"
 #include "store/jobs.h"
+#include "store/notes.h"
 #include "store/pack/chunk.h"
 #include "store/points.h"
 #include "store/retention.h"
@@ -27,9 +28,19 @@ enum {
 	RECORD_ROWS = 1000,
 	PAGE_LINES = 16 * RECORD_ROWS,
 	PAGE_INCIDENTS = 1000,
+	PAGE_NOTES = 100,
 };
 
-enum export_phase { EXPORT_JOB, EXPORT_STREAM, EXPORT_LINES, EXPORT_POINTS, EXPORT_INCIDENTS, EXPORT_END, EXPORT_DONE };
+enum export_phase {
+	EXPORT_JOB,
+	EXPORT_STREAM,
+	EXPORT_LINES,
+	EXPORT_POINTS,
+	EXPORT_INCIDENTS,
+	EXPORT_NOTES,
+	EXPORT_END,
+	EXPORT_DONE
+};
 
 struct carry_export {
 	struct pipeline *pipeline;
@@ -42,6 +53,7 @@ struct carry_export {
 	size_t series; /* which of the stream's */
 	uint64_t next_point;
 	char *cursor; /* of incidents; NULL: from the newest */
+	int64_t last_note; /* 0: none yet */
 	struct zstd *zstd;
 	struct carry_counts counts;
 };
@@ -404,7 +416,7 @@ static enum status write_points(
 	return OK;
 }
 
-/* ---- incidents and the end ---- */
+/* ---- incidents, notes and the end ---- */
 
 static enum status write_incidents(
 	struct carry_export *export, struct store_reader *reader, struct buf *out, struct error *err)
@@ -430,7 +442,28 @@ static enum status write_incidents(
 	export->cursor = next.len ? mem_copy_bytes(next.ptr, next.len) : NULL;
 	if (next.len && !export->cursor)
 		return error_no_memory(err);
-	export->phase = next.len ? EXPORT_INCIDENTS : EXPORT_END;
+	export->phase = next.len ? EXPORT_INCIDENTS : EXPORT_NOTES;
+	return OK;
+}
+
+/* Those that are there: what was deleted can be taken back here alone. */
+static enum status write_notes(
+	struct carry_export *export, struct store_reader *reader, struct buf *out, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	struct note_row *rows;
+	size_t count;
+
+	if (!arena)
+		return error_no_memory(err);
+	TRY(store_read_notes(
+		reader, arena, export->row.job_id, export->last_note, INT64_MAX, PAGE_NOTES, &rows, &count, err));
+	for (size_t i = 0; i < count; i++) {
+		carry_write(&(struct carry_record){.kind = CARRY_NOTE, .note = rows[i]}, out);
+		export->last_note = rows[i].note_id;
+	}
+	export->counts.notes += count;
+	export->phase = count < PAGE_NOTES ? EXPORT_END : EXPORT_NOTES;
 	return OK;
 }
 
@@ -453,6 +486,8 @@ static enum status step(struct carry_export *export, struct store_reader *reader
 		return write_points(export, reader, out, err);
 	case EXPORT_INCIDENTS:
 		return write_incidents(export, reader, out, err);
+	case EXPORT_NOTES:
+		return write_notes(export, reader, out, err);
 	case EXPORT_END:
 		write_end(export, out);
 		break;

@@ -128,7 +128,7 @@ static enum status take_job(
 	return status;
 }
 
-/* ---- incidents and the end ---- */
+/* ---- incidents, notes and the end ---- */
 
 static enum status take_incident(struct carry_import *import, const struct incident_row *row, struct error *err)
 {
@@ -142,6 +142,23 @@ static enum status take_incident(struct carry_import *import, const struct incid
 		return error_no_memory(err);
 	import->has_incidents = true;
 	import->counts.incidents++;
+	return OK;
+}
+
+static enum status take_note(struct carry_import *import, const struct note_row *row, struct error *err)
+{
+	struct carry_op *op;
+
+	TRY(carry_import_finish_stream(import, err));
+	TRY(carry_import_add_op(import, OP_NOTE, &op, err));
+	op->note = *row;
+	if (!carry_import_copy(import->batch->arena, &op->note.stream) ||
+		!carry_import_copy(import->batch->arena, &op->note.text) ||
+		!carry_import_copy(import->batch->arena, &op->note.author) ||
+		!carry_import_copy(import->batch->arena, &op->note.key))
+		return error_no_memory(err);
+	import->has_incidents = true;
+	import->counts.notes++;
 	return OK;
 }
 
@@ -178,6 +195,7 @@ static enum status take_end(struct carry_import *import, const struct carry_end 
 	TRY(check_count("lines", said->lines, came->lines, err));
 	TRY(check_count("points", said->points, came->points, err));
 	TRY(check_count("incidents", said->incidents, came->incidents, err));
+	TRY(check_count("notes", said->notes, came->notes, err));
 	TRY(number_settings(import->job, err));
 	TRY(carry_import_add_op(import, OP_END, &op, err));
 	forget_job(import); /* it is the batch's now */
@@ -213,7 +231,7 @@ static enum status take_record(struct carry_import *import, struct arena **arena
 			SPAN_ARGS(import->job->job.row.name));
 	case CARRY_STREAM:
 		if (import->has_incidents)
-			return error_set_field(err, ERR_SEMANTIC, "record", "streams come before incidents");
+			return error_set_field(err, ERR_SEMANTIC, "record", "streams come before incidents and notes");
 		TRY(carry_import_finish_stream(import, err));
 		struct arena *owned = *arena;
 		*arena = NULL;
@@ -224,6 +242,8 @@ static enum status take_record(struct carry_import *import, struct arena **arena
 		return carry_import_take_points(import, &record.points, err);
 	case CARRY_INCIDENT:
 		return take_incident(import, &record.incident, err);
+	case CARRY_NOTE:
+		return take_note(import, &record.note, err);
 	case CARRY_END:
 		return take_end(import, &record.end, err);
 	case CARRY_KIND_COUNT:

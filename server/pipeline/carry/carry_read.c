@@ -4,13 +4,14 @@
 #include "model/metrics/point.h"
 #include "pipeline/carry/carry_read_history.h"
 #include "pipeline/carry/carry_read_incident.h"
+#include "pipeline/carry/carry_read_note.h"
 #include "pipeline/carry/carry_record.h"
 #include "pipeline/carry/carry_want.h"
 #include "store/job_facts.h"
 #include "store/jobs.h"
 #include "store/retention.h"
 
-static const char *const kinds[CARRY_KIND_COUNT] = {"job", "stream", "lines", "points", "incident", "end"};
+static const char *const kinds[CARRY_KIND_COUNT] = {"job", "stream", "lines", "points", "incident", "note", "end"};
 
 const char *carry_kind_name(enum carry_kind kind)
 {
@@ -477,7 +478,8 @@ static enum status read_end(const struct json *object, struct arena *arena, stru
 	TRY(want_count(object, "streams", &end->counts.streams, err));
 	TRY(want_count(object, "lines", &end->counts.lines, err));
 	TRY(want_count(object, "points", &end->counts.points, err));
-	return want_count(object, "incidents", &end->counts.incidents, err);
+	TRY(want_count(object, "incidents", &end->counts.incidents, err));
+	return json_get(object, "notes") ? want_count(object, "notes", &end->counts.notes, err) : OK;
 }
 
 static enum status read_kind(const struct json *object, enum carry_kind *out, struct error *err)
@@ -490,7 +492,7 @@ static enum status read_kind(const struct json *object, enum carry_kind *out, st
 			return OK;
 		}
 	return error_set_field(err, ERR_SEMANTIC, "record",
-		"each line is an object with \"record\": job, stream, lines, points, incident or end, as GET "
+		"each line is an object with \"record\": job, stream, lines, points, incident, note or end, as GET "
 		"/api/v1/export writes them%s%.*s%s",
 		name.len ? "; '" : "", SPAN_ARGS(name), name.len ? "' is none" : "");
 }
@@ -512,5 +514,7 @@ enum status carry_read(struct span text, struct arena *arena, struct carry_recor
 		return read_points(object, arena, &out->points, err);
 	if (out->kind == CARRY_INCIDENT)
 		return carry_read_incident(object, arena, &out->incident, err);
+	if (out->kind == CARRY_NOTE)
+		return carry_read_note(object, arena, &out->note, err);
 	return read_end(object, arena, &out->end, err);
 }

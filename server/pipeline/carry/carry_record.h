@@ -1,6 +1,6 @@
 /*
  * Job: the records that a whole job is carried in, one a line of NDJSON (docs/carry.md): job, then each stream with its lines
- *      and points, then incidents, then end. Pure: bytes in, rows out, and back.
+ *      and points, then incidents, then notes, then end. Pure: bytes in, rows out, and back.
  * Ownership: what is read lives in the caller's arena. Threads: values.
  */
 #pragma once
@@ -12,6 +12,7 @@
 #include "store/carry.h"
 #include "store/job_facts.h"
 #include "store/jobs.h"
+#include "store/notes.h"
 #include "store/retention.h"
 #include "store/stream_hosts.h"
 #include "store/streams.h"
@@ -20,7 +21,16 @@
 
 enum { CARRY_FORMAT = 1 };
 
-enum carry_kind { CARRY_JOB, CARRY_STREAM, CARRY_LINES, CARRY_POINTS, CARRY_INCIDENT, CARRY_END, CARRY_KIND_COUNT };
+enum carry_kind {
+	CARRY_JOB,
+	CARRY_STREAM,
+	CARRY_LINES,
+	CARRY_POINTS,
+	CARRY_INCIDENT,
+	CARRY_NOTE,
+	CARRY_END,
+	CARRY_KIND_COUNT
+};
 
 extern const char
 	*const carry_sources[SOURCE_ASSUMED_BY_HAND + 1]; /* of transitions; the first ones of what was told, too */
@@ -79,6 +89,7 @@ struct carry_counts {
 	uint64_t lines; /* that are here: what a limit deleted is not */
 	uint64_t points;
 	uint64_t incidents;
+	uint64_t notes; /* older records have none */
 };
 
 struct carry_end {
@@ -94,6 +105,7 @@ struct carry_record {
 		struct carry_lines lines;
 		struct carry_points points;
 		struct incident_row incident;
+		struct note_row note;
 		struct carry_end end;
 	};
 };

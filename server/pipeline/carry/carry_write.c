@@ -417,6 +417,24 @@ static void write_incident(const struct incident_row *row, struct json_writer *w
 	json_put_span(w, "facts", row->facts);
 }
 
+static void write_note(const struct note_row *row, struct json_writer *w)
+{
+	json_put_text(w, "at", note_places[row->place]);
+	json_key(w, "step");
+	if (row->has_step)
+		put_i64(w, NULL, row->step);
+	else
+		json_null(w);
+	put_i64(w, "ts_ms", row->ts_ms);
+	json_put_span(w, "stream", row->stream);
+	put_i64(w, "line", (int64_t)row->line);
+	json_put_span(w, "text", row->text);
+	json_put_span(w, "author", row->author);
+	json_put_span(w, "key", row->key);
+	put_i64(w, "created_ms", row->created_ms);
+	put_i64(w, "modified_ms", row->modified_ms);
+}
+
 static void write_end(const struct carry_end *end, struct json_writer *w)
 {
 	json_put_span(w, "name", end->name);
@@ -424,6 +442,7 @@ static void write_end(const struct carry_end *end, struct json_writer *w)
 	put_i64(w, "lines", (int64_t)end->counts.lines);
 	put_i64(w, "points", (int64_t)end->counts.points);
 	put_i64(w, "incidents", (int64_t)end->counts.incidents);
+	put_i64(w, "notes", (int64_t)end->counts.notes);
 }
 
 void carry_write(const struct carry_record *record, struct buf *out)
@@ -442,6 +461,8 @@ void carry_write(const struct carry_record *record, struct buf *out)
 		write_points(&record->points, &w);
 	else if (record->kind == CARRY_INCIDENT)
 		write_incident(&record->incident, &w);
+	else if (record->kind == CARRY_NOTE)
+		write_note(&record->note, &w);
 	else
 		write_end(&record->end, &w);
 	json_object_end(&w);

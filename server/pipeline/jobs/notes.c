@@ -7,6 +7,8 @@
 struct writing {
 	struct note_change *change;
 	struct arena *arena;
+	bool is_known;
+	struct note_row known;
 };
 
 static enum status write_change(struct writing *w, struct store_tx *tx, int64_t job_id, struct error *err)
@@ -40,7 +42,15 @@ static enum status write_note(void *context, struct store_tx *tx, struct error *
 	TRY(check_team(job.team, job.name, change->team, err));
 	if (change->note_id)
 		return write_change(w, tx, job.job_id, err);
-	struct note_row row = change->row; /* a transaction that fails may run again */
+	struct note_row row = {0};
+	if (change->row.key.len)
+		TRY(store_find_note(store_tx_reader(tx), w->arena, job.job_id, change->row.key, &row, err));
+	w->is_known = row.note_id != 0;
+	if (w->is_known) {
+		w->known = row;
+		return OK;
+	}
+	row = change->row; /* a transaction that fails may run again */
 	row.job_id = job.job_id;
 	row.note_id = 0;
 	TRY(store_put_note(tx, &row, change->most, change->now_ms, err));
@@ -52,7 +62,11 @@ static enum status write_note(void *context, struct store_tx *tx, struct error *
 enum status pipeline_put_note(
 	struct pipeline *pipeline, struct arena *arena, struct note_change *change, struct error *err)
 {
-	struct writing w = {change, arena};
+	struct writing w = {.change = change, .arena = arena};
 
-	return writer_execute(pipeline, write_note, &w, err);
+	TRY(writer_execute(pipeline, write_note, &w, err));
+	change->is_known = w.is_known;
+	if (w.is_known)
+		change->row = w.known;
+	return OK;
 }

@@ -9,6 +9,7 @@ struct note_change {
 	struct span job, team; /* team: of the token; "": any */
 	int64_t note_id; /* 0: a new one */
 	struct note_row row; /* a new one, whole; of a change the text; its number and job are set */
+	bool is_known; /* set: a new one whose key came before; the row is that one */
 	bool has_text;
 	bool has_deleted, is_deleted;
 	uint64_t most; /* notes of a job */

@@ -2,14 +2,17 @@
 #include "store/driver/rows.h"
 #include "store/driver/statement.h"
 
-#define COLUMNS                                                                                                        \
-	"job_id, note_id, place, step, has_step, ts_ms, stream, line, text, author, created_ms, modified_ms, deleted_ms"
+#define COLUMNS                                                                                                           \
+	"job_id, note_id, place, step, has_step, ts_ms, stream, line, text, author, created_ms, modified_ms, deleted_ms," \
+	" idempotency_key"
+
+const char *const note_places[NOTE_PLACE_COUNT] = {"step", "time", "line", "checkpoint"};
 
 static const struct row_field fields[] = {FIELD(struct note_row, job_id), FIELD(struct note_row, note_id),
 	FIELD(struct note_row, place), FIELD(struct note_row, step), FIELD(struct note_row, has_step),
 	FIELD(struct note_row, ts_ms), FIELD(struct note_row, stream), FIELD(struct note_row, line),
 	FIELD(struct note_row, text), FIELD(struct note_row, author), FIELD(struct note_row, created_ms),
-	FIELD(struct note_row, modified_ms), FIELD(struct note_row, deleted_ms)};
+	FIELD(struct note_row, modified_ms), FIELD(struct note_row, deleted_ms), FIELD(struct note_row, key)};
 
 static enum status check_room(struct store_tx *tx, int64_t job_id, uint64_t most, struct error *err)
 {
@@ -24,6 +27,15 @@ static enum status check_room(struct store_tx *tx, int64_t job_id, uint64_t most
 		(unsigned long long)count);
 }
 
+static enum status put_row(struct store_tx *tx, const struct note_row *row, struct error *err)
+{
+	return row_put(tx,
+		"INSERT INTO notes (" COLUMNS ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+		" ON CONFLICT (job_id, note_id) DO UPDATE SET text = excluded.text, modified_ms = excluded.modified_ms,"
+		" deleted_ms = excluded.deleted_ms",
+		ROWS(fields, struct note_row), row, err);
+}
+
 enum status store_put_note(struct store_tx *tx, struct note_row *row, uint64_t most, int64_t now_ms, struct error *err)
 {
 	struct note_row put = *row;
@@ -34,13 +46,31 @@ enum status store_put_note(struct store_tx *tx, struct note_row *row, uint64_t m
 		TRY(check_room(tx, row->job_id, most, err));
 		TRY(next_id(tx, "note", &put.note_id, err));
 	}
-	TRY(row_put(tx,
-		"INSERT INTO notes (" COLUMNS ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)"
-		" ON CONFLICT (job_id, note_id) DO UPDATE SET text = excluded.text, modified_ms = excluded.modified_ms,"
-		" deleted_ms = excluded.deleted_ms",
-		ROWS(fields, struct note_row), &put, err));
+	TRY(put_row(tx, &put, err));
 	row->note_id = put.note_id;
 	return OK;
+}
+
+enum status store_import_note(struct store_tx *tx, struct note_row *row, struct error *err)
+{
+	TRY(next_id(tx, "note", &row->note_id, err));
+	return put_row(tx, row, err);
+}
+
+enum status store_find_note(struct store_reader *reader, struct arena *arena, int64_t job_id, struct span key,
+	struct note_row *out, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool is_there;
+
+	*out = (struct note_row){0};
+	TRY(statement_open(&s, reader,
+		"SELECT " COLUMNS
+		" FROM notes WHERE job_id = ? AND idempotency_key = ? AND idempotency_key <> '' ORDER BY note_id LIMIT 1",
+		err));
+	bind_i64(&s, job_id);
+	bind_text(&s, key);
+	return row_read(&s, arena, ROWS(fields, struct note_row), out, &is_there, err);
 }
 
 enum status store_read_note(struct store_reader *reader, struct arena *arena, int64_t job_id, int64_t note_id,
