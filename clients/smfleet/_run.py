@@ -86,8 +86,10 @@ class RunSender(sm_ship.Sender):
         rows = [{"metric": name, "step": record["step"], "ts_ms": record["ts"], "value": value}
                 for record in records for name, value in record["values"].items()]
         stream = self.identity.stream
-        self.offsets.setdefault("points", 0)
-        reply = self.deliver("/api/v1/points", stream, "points", rows, len(rows), source=self.source)
+        standing = self.offsets.setdefault("points", 0)  # without next_offset in the reply nothing was stored
+        reply = self.deliver("/api/v1/points", stream, "points", rows, 0, source=self.source)
+        if self.offsets.setdefault("points", standing) != standing and not reply:
+            self.spool.keep_state()  # it comes again from there, also when another process sends it
         for warning in reply.get("warnings") or []:
             if len(self.warned) < 20 and warning not in self.warned:
                 self.warned.add(warning)

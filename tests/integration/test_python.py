@@ -1,5 +1,6 @@
 """The Python package: installed from a server, what it logs is stored once through outages and deaths, and read again."""
 
+import json
 import os
 import re
 import signal
@@ -141,13 +142,17 @@ class Swallower:
     def pump(self, source, sink, is_reply):
         try:
             while data := source.recv(65536):
-                if is_reply and self.swallows:
+                if is_reply and self.swallows and (self.swallows is True or self.swallows(data)):
                     self.swallowed.set()
                     break
                 sink.sendall(data)
         except OSError:
             pass
         for end in (source, sink):
+            try:
+                end.shutdown(socket.SHUT_RDWR)  # the other thread still reads one of them
+            except OSError:
+                pass
             end.close()
 
 
@@ -182,6 +187,22 @@ while True: time.sleep(1)
     assert values(server) == [(i, i) for i in range(50)]
     assert [note["text"] for note in notes(server, "j")] == ["first"]
     assert server.get("/api/v1/jobs/j").body["TrainingJobStatus"] == "InProgress"
+
+
+def test_a_batch_that_had_to_go_elsewhere_is_stored_once(server, client):
+    """The server is behind the offset and says so; what it then stored it could not say."""
+    between = Swallower(server.port)
+    client.run('smfleet.init("j")\nsmfleet.log({"loss": 1})\nsmfleet.finish(timeout_s=0.1)', SMFLEET_SERVER="http://127.0.0.1:1")
+    (spool,) = client.spooled()
+    state = {"job": None, "at": spool.read_bytes().index(b"\n") + 1, "end": 0, "offsets": {"points": 7}}
+    spool.with_suffix(".sent").write_text(json.dumps(state))  # as of a server that was restored since
+    between.swallows = lambda reply: reply.startswith(b"HTTP/1.1 200") and b'"next_offset"' in reply
+    assert client.sync("--server", between.url, "--drain-timeout", "1").returncode == 3
+    between.swallows = False
+    server.wait_for_points("j", "loss", 1)
+    assert client.sync("--server", server.url).returncode == 0
+    server.restart()
+    assert values(server) == [(0, 1)]
 
 
 def test_a_note_whose_reply_was_lost_is_there_once(server, client):
