@@ -331,8 +331,10 @@ static void put_run(struct harness *h, int64_t job)
 		h->tx, &(struct tracked_file_row){.job_id = job, .name = SPAN("f"), .content = SPAN("")}, &err));
 }
 
-static void put_note(struct harness *h, int64_t job)
+static void put_log_stream_and_note(struct harness *h, int64_t job)
 {
+	CHECK_OK(store_put_log_stream(
+		h->tx, &(struct log_stream_row){.job_id = job, .stream = SPAN("algo-1"), .suffix = SPAN("")}, &err));
 	CHECK_OK(store_put_note(
 		h->tx, &(struct note_row){.job_id = job, .step = 7, .has_step = true, .text = SPAN("a")}, 1, 1, &err));
 }
@@ -395,9 +397,7 @@ static void fill_job(struct harness *h, int64_t job)
 	expire_a_line(h, job, stream);
 	CHECK_OK(store_put_log_group(h->tx, &(struct log_group_row){.job_id = job, .created_ms = 1}, &err));
 	put_run(h, job);
-	CHECK_OK(store_put_log_stream(
-		h->tx, &(struct log_stream_row){.job_id = job, .stream = SPAN("algo-1"), .suffix = SPAN("")}, &err));
-	put_note(h, job);
+	put_log_stream_and_note(h, job);
 	fill_goodput(h, job);
 	fill_due_definitions(h, job);
 }
