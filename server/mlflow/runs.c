@@ -6,6 +6,7 @@
 #include "pipeline/commit/resolve.h"
 #include "pipeline/goodput/goodput.h"
 #include "pipeline/jobs/sessions.h"
+#include "state/jobs/history.h"
 #include "state/jobs/secrets.h"
 #include "store/jobs.h"
 
@@ -275,7 +276,7 @@ static enum status put_status(struct mlflow_call *call, struct span run_id, stru
 	TRY(find_status(status, &change, &is_end, err));
 	TRY(mlflow_integer(call, "end_time", JOB_EARLIEST_MS, call->now_ms + JOB_AHEAD_MS, &change.end_ms, err));
 	change.end_ms = is_end && !change.end_ms ? call->now_ms : change.end_ms;
-	change.reason = span_equal(status, SPAN("FAILED")) ? SPAN("the run ended as FAILED") : SPAN("");
+	change.reason = span_equal(status, SPAN("FAILED")) ? SPAN(HISTORY_RUN_ENDED "as FAILED") : SPAN("");
 	TRY(pipeline_change_run(call->pipeline, call->reader, call->arena, &change, err));
 	if (is_end)
 		goodput_settle(call->pipeline, call->reader, change.job);

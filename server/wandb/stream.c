@@ -3,6 +3,7 @@
 #include "pipeline/commit/ingest_result.h"
 #include "pipeline/goodput/goodput.h"
 #include "pipeline/pipeline.h"
+#include "state/jobs/history.h"
 #include "store/jobs.h"
 #include "wandb/internal.h"
 
@@ -157,7 +158,7 @@ static enum status end_run(struct wandb_call *call, struct posting *p, struct er
 		return put_status(call, p, "KILLED", "Stopped", "", err);
 	if (!p->post.exit_code)
 		return put_status(call, p, "FINISHED", "Completed", "", err);
-	snprintf(reason, sizeof reason, "the run ended with exit code %lld", (long long)p->post.exit_code);
+	snprintf(reason, sizeof reason, HISTORY_RUN_ENDED "with exit code %lld", (long long)p->post.exit_code);
 	return put_status(call, p, "FAILED", "Failed", reason, err);
 }
 

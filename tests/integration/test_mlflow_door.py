@@ -9,7 +9,7 @@ import pytest
 
 from awsclients import token_of
 from mlflowclient import API, call, history, make_run
-from smserver import Server, quote
+from smserver import Server, quote, wait_until
 
 T0 = 1_790_000_000_000
 
@@ -610,3 +610,14 @@ def test_models_are_noted_with_their_runs(guarded):
     assert (status, said["error_code"]) == (501, "NOT_IMPLEMENTED") and "begin a run" in said["message"]
     status, said = call(server, "logged-models", {"source_run_id": run_id, "client_model_id": "m-" + "a" * 32 + "-00000000"}, token=tokens["red"])
     assert status == 400 and "client_model_id" in said["message"]
+
+
+def test_a_run_that_failed_says_why(server):
+    """A client states that it failed, and no reason: the fault that its log showed belongs to it, and is found."""
+    run_id = make_run(server, run_name="oom")
+    (job,) = server.get("/api/v1/jobs").body["jobs"]
+    server.send(job["TrainingJobName"], ["step: 1 loss: 2.5", "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.70 GiB."])
+    assert call(server, "runs/update", {"run_id": run_id, "status": "FAILED"})[0] == 200
+    wait_until(lambda: server.get("/api/v1/jobs?q=FailureReason:memory").body["jobs"], what="the fault in the reason")
+    reason = server.get(f"/api/v1/jobs/{quote(job['TrainingJobName'])}").body["FailureReason"]
+    assert reason.startswith("the run ended as FAILED; GPU out of memory"), reason

@@ -367,7 +367,8 @@ enum status history_decide(
 	add_exit(&d, facts);
 	join_neighbours(&d, out);
 	out->is_reason_stated = out->failure_reason.len && out->rows[out->count - 1].source != SOURCE_EXIT &&
-				!exits_say(facts->held, facts->held_count, out->failure_reason);
+				!exits_say(facts->held, facts->held_count, out->failure_reason) &&
+				!span_starts_with(out->failure_reason, SPAN(HISTORY_RUN_ENDED));
 	return OK;
 }
 

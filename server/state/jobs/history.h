@@ -39,11 +39,14 @@ struct history_facts {
 	int64_t past_ms; /* the same of a log of the past; 0: it is none */
 };
 
+/* So a reason begins that a door made of a status or an exit code, where the client states none. */
+#define HISTORY_RUN_ENDED "the run ended "
+
 struct history {
 	struct transition_row *rows; /* by time; neighbours of one status joined, ends set */
 	size_t count;
 	struct span failure_reason; /* of the last row; "" */
-	bool is_reason_stated; /* by somebody; not if it says how a process ended, and no more */
+	bool is_reason_stated; /* by somebody; not if it says how a process or a tracker's run ended, and no more */
 };
 
 /* Completed, assumed: all of the log was imported, and nobody said how it ended. */
