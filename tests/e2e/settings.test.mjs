@@ -12,7 +12,7 @@ test("the first token locks the server, and its maker stays signed in", async ({
   await page.click("#tokens form button");
   await saysIn(page, "#tokens .made", "shown this once");
   const text = await page.locator("#tokens .made code").innerText();
-  assert.match(text, /^smf_[0-9a-f]{48}$/);
+  assert.match(text, /^smf-[0-9a-f]{40}$/);
   assert.equal((await server.get("/api/v1/jobs")).status, 401);
   server.token = text;
   assert.equal((await server.get("/api/v1/jobs")).status, 200);

@@ -194,6 +194,7 @@ def test_a_wrong_heartbeat_is_named(shared_server, body, field):
     reply = shared_server.post(f"/api/v1/sessions/{session}", json=body)
     assert (reply.status, reply.body["field"]) == (422, field), reply
     assert shared_server.post(f"/api/v1/sessions/{session}", json={}).status == 200  # it still lives
+    assert shared_server.post(f"/api/v1/sessions/{session}", json={"end": True}).status == 200  # the next test's stream is the same
 
 
 def test_what_was_not_commanded_is_not_acknowledged(server):

@@ -419,10 +419,30 @@ static enum status check_pyramid_rows(struct checking *c, struct error *err)
 
 /* ---- the journal ---- */
 
+/* Of a database from before 0049: a record is one row. */
+static enum status next_whole_record(
+	struct checking *c, struct arena *arena, uint64_t *seq, struct span *record, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	*record = (struct span){0};
+	TRY(statement_open(&s, c->reader, "SELECT record, seq FROM journal WHERE seq >= ? ORDER BY seq LIMIT 1", err));
+	bind_u64(&s, *seq);
+	TRY(statement_step(&s, &has_row, err));
+	if (!has_row)
+		return OK;
+	*record = column_span(&s, arena);
+	*seq = column_u64(&s);
+	return statement_check(&s, err);
+}
+
 static enum status check_journal(struct checking *c, struct error *err)
 {
 	uint64_t seq = 1;
+	bool has_parts = false; /* they came with the tables of the same release */
 
+	TRY(check_has_table(c->reader, "tracked_files", &has_parts, err));
 	for (; !c->is_stopped; seq++) {
 		AUTO(arena) arena = arena_new();
 		struct journal_slice *slices;
@@ -431,7 +451,8 @@ static enum status check_journal(struct checking *c, struct error *err)
 		size_t count;
 		if (!arena)
 			return error_no_memory(err);
-		TRY(store_next_journal(c->reader, arena, &seq, &record, err));
+		TRY((has_parts ? store_next_journal(c->reader, arena, &seq, &record, err)
+			       : next_whole_record(c, arena, &seq, &record, err)));
 		if (!record.ptr)
 			break;
 		if (journal_unpack(record, c->zstd, &c->plain, &slices, &count, arena, &problem) != OK)
