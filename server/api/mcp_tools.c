@@ -10,7 +10,6 @@
 
 enum {
 	MOST_PARAMETERS = 8,
-	INNER_BYTES = 1 << 20, /* of a route's reply, of which an agent sees the first part */
 	FRAME_BYTES = 700, /* of an answer: what stands around the text */
 };
 

@@ -199,7 +199,8 @@ static const struct http_route routes[] = {
 		.summary = "The job's metrics by stream, and how often each definition matched"},
 	{HTTP_GET, "/api/v1/jobs/{job}/points", SCOPE_READ, ROUTE_WORKER, .handler = api_points,
 		.query = "metric stream x from to buckets attempts raw format chain sig", .is_signable = true,
-		.summary = "The points of a metric, folded into buckets for a chart; raw=true returns every point"},
+		.summary =
+			"The points of a metric, in buckets for a chart; raw=true returns each, attempts=all superseded ones, too"},
 	{HTTP_GET, "/api/v1/jobs/{job}/chart.svg", SCOPE_READ, ROUTE_WORKER, .handler = api_chart_svg,
 		.query = "metric jobs stream x from to attempts width height theme scale smooth title sig",
 		.is_signable = true, .summary = "A chart as an SVG picture, for mails, READMEs and chats"},
