@@ -4,7 +4,8 @@
  *   bench_store --db PATH|postgresql://… [--schema bench] [--bare CONNINFO] [--seconds 3]
  *
  * A commit holds one journal record of 12.6 KB, as 32 posts of 20 lines make it; --bare measures an INSERT of the same bytes by libpq
- * alone beside it, by turns. Blocks have 110 KB that do not compress. One object of JSON; times are medians.
+ * alone beside it, by turns, and the SELECT of a block by libpq alone. Blocks have 110 KB that do not compress. One object of JSON; times
+ * are medians.
  */
 #include "base/arena.h"
 #include "base/buf.h"
@@ -12,6 +13,7 @@
 #include "store/journal.h"
 
 #include <getopt.h>
+#include <inttypes.h>
 #include <libpq-fe.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -185,12 +187,37 @@ static void read_blocks(struct store *store, double seconds, struct times *reads
 	store_reader_free(reader);
 }
 
+/* As few calls of libpq as can read one. */
+static void read_bare(PGconn *conn, const char *schema, double seconds, struct times *reads)
+{
+	char sql[400], number[24];
+	const char *values[] = {number};
+	double until_us = now_us() + seconds * 1e6;
+
+	snprintf(sql, sizeof sql,
+		"SELECT first_line, line_count, first_ms, last_ms, raw_bytes, data FROM %s.blocks"
+		" WHERE job_id = 1 AND stream_id = 1 AND first_line <= $1 ORDER BY first_line DESC LIMIT 1",
+		schema);
+	PQclear(PQprepare(conn, "get", sql, 1, (const Oid[]){20}));
+	for (uint64_t at = 1; now_us() < until_us; at = at * 7919 % (BLOCKS * LINES - 1) + 1) {
+		double start_us = now_us();
+		snprintf(number, sizeof number, "%" PRIu64, at);
+		PGresult *result = PQexecPrepared(conn, "get", 1, values, NULL, NULL, 1);
+		if (PQntuples(result) != 1 || PQgetlength(result, 0, 5) != BLOCK_BYTES) {
+			fprintf(stderr, "bare: %s\n", PQerrorMessage(conn));
+			exit(1);
+		}
+		add(reads, start_us);
+		PQclear(result);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option names[] = {{"db", required_argument, NULL, 'd'},
 		{"schema", required_argument, NULL, 's'}, {"bare", required_argument, NULL, 'b'},
 		{"seconds", required_argument, NULL, 't'}, {0}};
-	static struct times commits, bares, reads;
+	static struct times commits, bares, reads, bare_reads;
 	struct store_options options = {.schema = "bench"};
 	const char *bare = NULL;
 	double seconds = 3;
@@ -218,8 +245,10 @@ int main(int argc, char **argv)
 	measure_commits(store, conn, seconds, &commits, &bares);
 	double put_us = put_blocks(store);
 	read_blocks(store, seconds / 2, &reads);
-	printf("{\"commit_us\":%.1f,\"bare_us\":%.1f,\"put_ms\":%.1f,\"read_us\":%.1f}\n", median(&commits),
-		median(&bares), put_us / 1000, median(&reads));
+	if (conn)
+		read_bare(conn, options.schema, seconds / 2, &bare_reads);
+	printf("{\"commit_us\":%.1f,\"bare_us\":%.1f,\"put_ms\":%.1f,\"read_us\":%.1f,\"bare_read_us\":%.1f}\n",
+		median(&commits), median(&bares), put_us / 1000, median(&reads), median(&bare_reads));
 	if (conn)
 		PQfinish(conn);
 	store_free(store);

@@ -1,4 +1,4 @@
-/* Statements on standard input, a NUL behind each, as the PostgreSQL driver spells them: how many parameters, and the text. For sql.py. */
+/* Statements on standard input, a NUL behind each, as the PostgreSQL driver spells them: how many parameters, the text, and that of many at once. For sql.py. */
 #include "store/driver/dialect.h"
 
 #include <inttypes.h>
@@ -8,13 +8,14 @@ enum { SQL_BYTES = 1 << 20 };
 
 static bool print_spelled(struct span sql)
 {
-	AUTO_DONE(buf) out = BUF_INIT(SQL_BYTES);
+	AUTO_DONE(buf) out = BUF_INIT(SQL_BYTES), many = BUF_INIT(SQL_BYTES);
 	int parameters;
 
 	dialect_postgres(&out, sql, &parameters);
-	if (out.failure)
+	dialect_postgres_many(&many, buf_span(&out), parameters);
+	if (out.failure || many.failure)
 		return false;
-	printf("%d%c%.*s%c", parameters, 0, (int)out.len, out.ptr, 0);
+	printf("%d%c%.*s%c%.*s%c", parameters, 0, (int)out.len, out.ptr, 0, (int)many.len, many.ptr, 0);
 	return true;
 }
 

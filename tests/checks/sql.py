@@ -108,7 +108,7 @@ def find_statements():
 # ---- as PostgreSQL spells them: by the driver's own function ----
 
 def spell(texts):
-    """[(text for PostgreSQL, how many parameters)]"""
+    """[(text for PostgreSQL, how many parameters, text for many at once)]"""
     sources = ["tests/checks/spell.c", "server/store/driver/dialect.c", "server/base/buf.c", "server/base/alloc.c", "server/base/error.c",
         "server/base/span.c"]
     with tempfile.TemporaryDirectory() as folder:
@@ -116,7 +116,7 @@ def spell(texts):
         subprocess.run(["gcc", "-std=gnu17", "-D_GNU_SOURCE", "-Iserver", "-o", program, *sources], cwd=ROOT, check=True)
         out = subprocess.run([program], input="\0".join(texts) + "\0", capture_output=True, text=True, check=True).stdout
     parts = out.split("\0")[:-1]
-    return [(parts[at + 1], int(parts[at])) for at in range(0, len(parts), 2)]
+    return [(parts[at + 1], int(parts[at]), parts[at + 2]) for at in range(0, len(parts), 3)]
 
 
 # ---- what PREPARE does not look at ----
@@ -210,8 +210,10 @@ def _infer(cluster, texts):
     return results
 
 
-def prepare_on_postgres(cluster, texts):
-    """What is wrong with each, or None. Twice: as the server infers the types of the parameters, and with the four that are ever bound."""
+def prepare_on_postgres(cluster, spelled):
+    """What is wrong with each, or None. As the server infers the types of the parameters, with the four that are ever bound, and what is
+    looked up by numbers alone for many at once, too: it may be asked ahead (server/store/postgres/joined.c)."""
+    texts = [text for text, _, _ in spelled]
     first = _infer(cluster, texts)
     wrong = [one for one, _ in first]
     typed = []
@@ -225,6 +227,13 @@ def prepare_on_postgres(cluster, texts):
     second = _attempt(cluster, [row for _, row in typed])
     for at, row in typed:
         wrong[at] = second[row[0]][0]
+    numbers = [at for at in range(len(texts)) if not wrong[at] and re.match(r"\s*(SELECT|WITH)\b", texts[at])
+        and 1 <= len(first[at][1]) <= 4 and {TYPES[one] for one in first[at][1]} == {"bigint"}]
+    many = _attempt(cluster, [(f"m{at}", "", spelled[at][2]) for at in numbers])
+    for at in numbers:
+        problem = many[f"m{at}"][0]
+        wrong[at] = problem and f"for many at once: {problem}"
+    print(f"PostgreSQL: {len(numbers)} look-ups by numbers, {sum(not wrong[at] for at in numbers)} of them understood for many at once")
     right = [at for at in range(len(texts)) if not wrong[at]]
     for at, types in zip(right, _result_types(cluster, [texts[at] for at in right])):
         strange = [one for one in types if one not in TYPES]
@@ -238,10 +247,10 @@ def main():
     texts = [one.text for one in statements]
     spelled = spell(texts)
     database = open_sqlite()
-    on_sqlite = [prepare_on_sqlite(database, text, count) for text, (_, count) in zip(texts, spelled)]
+    on_sqlite = [prepare_on_sqlite(database, text, count) for text, (_, count, _) in zip(texts, spelled)]
     with Cluster() as cluster:
         cluster.psql(schemas.postgres_script())
-        on_postgres = prepare_on_postgres(cluster, [text for text, _ in spelled])
+        on_postgres = prepare_on_postgres(cluster, spelled)
         postgres = schemas.describe_postgres(cluster)
         faults += schemas.compare(schemas.describe_sqlite(database), postgres)
     for name, wrongs in (("SQLite", on_sqlite), ("PostgreSQL", on_postgres)):

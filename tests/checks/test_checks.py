@@ -354,15 +354,21 @@ def cluster():
 
 
 def test_what_postgres_does_not_take_is_told(cluster):
-    texts = ["SELECT a FROM t WHERE b = $1 LIMIT $2", "SELECT iif(a, 1, 2) FROM t", "SELECT c FROM t", "SELECT a FROM t WHERE c = $1",
-        "UPDATE t SET b = $1 WHERE a = $2", "SELECT sum(a) FROM t", "SELECT a FROM t WHERE a >> $1 = 0"]
-    words = [None, "function iif", "column of type boolean", "parameter is of type boolean", None, "column of type numeric", "operator does not exist"]
-    for wrong, expected in zip(sql.prepare_on_postgres(cluster, texts), words):
+    texts = ["SELECT a FROM t WHERE b = ? LIMIT ?", "SELECT iif(a, 1, 2) FROM t", "SELECT c FROM t", "SELECT a FROM t WHERE c = ?",
+        "UPDATE t SET b = ? WHERE a = ?", "SELECT sum(a) FROM t", "SELECT a FROM t WHERE a >> ? = 0", "SELECT a FROM t WHERE a = ?",
+        "SELECT max(? + 1) FROM t"]
+    words = [None, "function iif", "column of type boolean", "parameter is of type boolean", None, "column of type numeric", "operator does not exist",
+        None, "for many at once: aggregate"]
+    for wrong, expected in zip(sql.prepare_on_postgres(cluster, sql.spell(texts)), words):
         assert (wrong is None) == (expected is None) and (expected or "") in (wrong or ""), (wrong, expected)
 
 
 def test_the_drivers_own_function_spells():
-    assert sql.spell(["SELECT ?", "a = ?2 AND b = ?"]) == [("SELECT $1", 1), ("a = $2 AND b = $3", 3)]
+    one, other = sql.spell(["SELECT ?", "a = ?2 AND b = '?$' || ?"])
+    assert one == ("SELECT $1", 1, "SELECT found.*, asked_ahead.n FROM unnest($1::int8[]) WITH ORDINALITY AS asked_ahead(v1, n) "
+        "CROSS JOIN LATERAL (SELECT * FROM (SELECT asked_ahead.v1) AS one OFFSET 0) AS found")
+    assert other[:2] == ("a = $2 AND b = '?$' || $3", 3)
+    assert "(a = asked_ahead.v2 AND b = '?$' || asked_ahead.v3)" in other[2]
 
 
 def test_an_insert_names_what_a_row_needs():

@@ -55,11 +55,12 @@ def test_a_flush_of_summaries_is_one_round_trip(server, talk):
 
 
 def list_jobs(server, talk, query):
-    """The jobs of a page, and the round trips that it took."""
+    """The jobs of a page, the round trips that it took, and the statements."""
     talk.forget()
     reply = server.get(f"/api/v1/jobs?{query}")
     assert reply.status == 200, reply
-    return reply.body["jobs"], len(next(one.rounds for one in talk.connections if any("REPEATABLE READ" in sql for each in one.rounds for sql in each)))
+    rounds = next(one.rounds for one in talk.connections if any("REPEATABLE READ" in sql for each in one.rounds for sql in each))
+    return reply.body["jobs"], len(rounds), sum(len(one) for one in rounds)
 
 
 def test_a_page_of_jobs_takes_as_many_round_trips_however_many_they_are(server, talk):
@@ -71,10 +72,11 @@ def test_a_page_of_jobs_takes_as_many_round_trips_however_many_they_are(server, 
     wait_until(lambda: server.series("listed-01", "train:loss"), what="its points")
     for query in ("q=tag.team%3Dfew", "q=tag.team%3Dmany&limit=20"):
         list_jobs(server, talk, query)  # columns are read into memory
-    few, rounds_of_few = list_jobs(server, talk, "q=tag.team%3Dfew")
-    many, rounds_of_many = list_jobs(server, talk, "q=tag.team%3Dmany&limit=20")
+    few, rounds_of_few, statements_of_few = list_jobs(server, talk, "q=tag.team%3Dfew")
+    many, rounds_of_many, statements_of_many = list_jobs(server, talk, "q=tag.team%3Dmany&limit=20")
     assert [len(few), len(many)] == [3, 20]
     assert rounds_of_few == rounds_of_many <= 7
+    assert statements_of_few == statements_of_many <= 24
     alone = [server.get(f"/api/v1/jobs/{job['TrainingJobName']}").body for job in few]
     assert [job["TrainingJobName"] for job in few] == [job["TrainingJobName"] for job in alone]
 
@@ -93,8 +95,9 @@ def test_sealing_is_one_round_trip_and_its_reads_are_few(server, talk):
     assert [len(parts) for parts in sealings] == [1] * len(sealings), sealings
     for table, most in (("FROM blocks WHERE", 2), ("FROM journal WHERE seq = $1", 1)):
         assert len(talk.rounds(table)) <= most * len(sealings), (table, talk.rounds(table))
-    # Others read chunks, too, one by one.
-    assert max(len(one) for one in talk.rounds("FROM chunks WHERE")) >= 2 * STREAMS / len(sealings)
+    # Others read chunks, too, one by one. The sealer asks for two of each stream, 32 in a statement.
+    joined = [sql for one in talk.rounds("FROM chunks WHERE") for sql in one if "asked_ahead" in sql and "FROM chunks WHERE" in sql]
+    assert 1 <= len(joined) <= len(sealings) * (2 * STREAMS / 32 + 1), joined
     server.start()
     assert [len(server.lines(f"job-{number % 4}", f"s-{number}")) for number in range(STREAMS)] == [4 * LINES] * STREAMS
     assert server.points("job-1", "loss", stream="s-1")["total_points"] == 4 * LINES

@@ -60,3 +60,30 @@ void dialect_postgres(struct buf *out, struct span sql, int *parameters)
 	}
 	*parameters = greatest;
 }
+
+/* $1 becomes v1 of the arrays. */
+static void put_inner(struct buf *out, struct span spelled)
+{
+	for (size_t at = 0, end; at < spelled.len; at = end) {
+		char c = spelled.ptr[at];
+		end = c == '\'' || c == '"' ? quoted_end(spelled, at) : at + 1;
+		if (c == '$')
+			buf_printf(out, "asked_ahead.v");
+		else
+			buf_append(out, spelled.ptr + at, end - at);
+	}
+}
+
+/* OFFSET 0 keeps the planner from making a hash join of it, which gives rows in an order of its own. */
+void dialect_postgres_many(struct buf *out, struct span spelled, int parameters)
+{
+	buf_printf(out, "SELECT found.*, asked_ahead.n FROM unnest(");
+	for (int i = 1; i <= parameters; i++)
+		buf_printf(out, "%s$%d::int8[]", i > 1 ? ", " : "", i);
+	buf_printf(out, ") WITH ORDINALITY AS asked_ahead(");
+	for (int i = 1; i <= parameters; i++)
+		buf_printf(out, "v%d, ", i);
+	buf_printf(out, "n) CROSS JOIN LATERAL (SELECT * FROM (");
+	put_inner(out, spelled);
+	buf_printf(out, ") AS one OFFSET 0) AS found");
+}

@@ -298,16 +298,16 @@ static enum status receive(struct postgres_reader *on, struct postgres_statement
 
 static void drop_row(const struct libpq *pq, struct postgres_statement *statement)
 {
-	if (!statement->ahead)
+	if (!statement->is_ahead)
 		pq->PQclear(statement->row);
 	statement->row = NULL;
-	statement->ahead = NULL;
+	statement->is_ahead = statement->is_joined = false;
 	statement->row_at = 0;
 }
 
-static bool next_ahead(const struct libpq *pq, struct postgres_statement *statement)
+static bool next_ahead(struct postgres_statement *statement)
 {
-	bool has_row = statement->row_at + 1 < pq->PQntuples(statement->ahead);
+	bool has_row = statement->row_at + 1 < statement->row_end;
 
 	statement->row_at += has_row;
 	statement->is_over = !has_row;
@@ -328,8 +328,8 @@ static bool take_kept(struct postgres_statement *statement)
 enum status pipeline_next(
 	struct postgres_reader *on, struct postgres_statement *statement, bool *has_row, struct error *err)
 {
-	if (statement->ahead) {
-		*has_row = next_ahead(on->pq, statement);
+	if (statement->is_ahead) {
+		*has_row = next_ahead(statement);
 		return OK;
 	}
 	drop_row(on->pq, statement);

@@ -31,6 +31,7 @@ enum {
 	OID_INT8 = 20,
 	OID_INT2 = 21,
 	OID_INT4 = 23,
+	OID_INT8_ARRAY = 1016,
 	OID_TEXT = 25,
 	OID_FLOAT4 = 700,
 	OID_FLOAT8 = 701,
@@ -53,9 +54,12 @@ struct postgres_statement {
 	bool is_over; /* all its rows came, or never will */
 	char sqlstate[SQLSTATE_BYTES]; /* why it failed */
 	PGresult *row; /* the present one, or the end, which knows the columns, too */
-	const PGresult *ahead; /* all its rows, which came ahead and are not its own; row is then the same */
 	int row_at; /* which row of `row` */
+	bool is_ahead; /* `row` is an answer that came ahead, and not its own: its rows up to row_end are */
+	bool is_joined; /* with a column behind its own */
+	int row_end;
 	struct kept_rows kept;
+	struct postgres_statement *joined; /* of many of it; NULL: there was none yet */
 	char number[NUMBER_BYTES]; /* a number that is read as text */
 	/* The parameters: */
 	int count;
@@ -67,18 +71,30 @@ struct postgres_statement {
 	uint64_t *numbers; /* in the order of the network */
 };
 
-/* A statement that was sent before its rows were wanted. */
+/* A statement whose rows are wanted later. */
 struct asked {
 	const char *literal;
 	struct buf values; /* that were bound, with their lengths and types */
-	uint64_t command; /* 0: it could not be sent */
-	PGresult *answer; /* NULL: it has not come, failed, or was too large */
+	bool is_waiting; /* to be sent at the round's end */
+	size_t answer; /* which, from 1; 0: it was not sent */
+	int number; /* of those in a joined one, from 1 */
+	int first, count; /* its rows in the answer */
+};
+
+/* What came for a statement that was sent before its rows were wanted. */
+struct answer {
+	uint64_t command;
+	PGresult *rows; /* NULL: it has not come, failed, or was too large */
+	bool is_joined; /* of several that asked; the last column is the number of each */
+	int next; /* the first row that is nobody's yet */
 };
 
 struct ahead {
 	struct asked *items;
-	size_t count, cap, bytes;
+	struct answer *answers; /* by command */
+	size_t count, cap, bytes, answer_count, answer_cap;
 	size_t answered; /* the first so many have been, or will never be */
+	size_t shared, answers_shared; /* of earlier rounds */
 	size_t next; /* where the next one is most likely */
 	bool is_asking;
 	enum ahead_mode mode;
@@ -256,13 +272,24 @@ enum status ahead_end(struct store_reader *on, struct error *err) MUST_CHECK;
 void ahead_drop(struct store_reader *on);
 /* While it asks: for what is no look-up. */
 enum status ahead_refuses(const struct postgres_reader *on, struct error *err) MUST_CHECK;
-/* True: *out is what came for the statement with the values that are bound. */
-bool ahead_find(struct postgres_reader *on, const struct postgres_statement *statement, const PGresult **out);
-/* The statement is the next one to be sent ahead, after which ahead_sent is called; false: it is not to be sent. */
-bool ahead_note(struct postgres_reader *on, const struct postgres_statement *statement);
-void ahead_sent(struct postgres_reader *on);
+/* True: the statement's rows are now what came for it with the values that are bound. */
+bool ahead_find(struct postgres_reader *on, struct postgres_statement *statement);
+enum ahead_place { AHEAD_NOT_ASKED, AHEAD_WAITS, AHEAD_IS_SENT };
+/* AHEAD_IS_SENT: the caller sends it next. */
+enum ahead_place ahead_note(struct postgres_reader *on, const struct postgres_statement *statement);
+/* The last command was of those: where its answer will be, from 1; 0: nowhere, for want of memory. */
+size_t ahead_sent(struct postgres_reader *on, bool is_joined);
 /* Of the first command without an answer; true: it was asked ahead, and the result is taken. */
 bool ahead_keep(struct postgres_reader *on, PGresult *result);
+
+/* ---- joined.c ---- */
+bool joined_may_hold(const struct postgres_statement *statement);
+/* Sends what waits. */
+enum status joined_send(struct postgres_reader *on, struct error *err) MUST_CHECK;
+/* In the order in which they were asked: those of the next rows that are for it. */
+void joined_take(const struct libpq *pq, struct asked *asked, struct answer *answer);
+/* When all have taken theirs. */
+void joined_check(const struct libpq *pq, struct answer *answer);
 
 /* ---- statement.c ---- */
 extern const struct driver postgres_driver;
@@ -270,6 +297,14 @@ bool postgres_view_is_lost(const struct store_reader *on);
 /* It may begin a command: within a view or transaction that is whole, else on a connection that is there. */
 enum status postgres_check_usable(struct postgres_reader *on, struct error *err) MUST_CHECK;
 void postgres_statement_free(const struct libpq *pq, struct postgres_statement *statement);
+/* Of that literal; NULL: it has not been opened yet. */
+struct postgres_statement *postgres_statement_kept(struct postgres_reader *on, const char *literal);
+/* One more, of a text in PostgreSQL's spelling; the connection's. NULL: no room, or no memory. */
+struct postgres_statement *postgres_statement_keep(struct postgres_reader *on, const char *sql, int parameters);
+/* With what is bound. */
+enum status postgres_statement_send(
+	struct postgres_reader *on, struct postgres_statement *statement, struct error *err) MUST_CHECK;
+void postgres_statement_unbind(struct postgres_statement *statement);
 enum status postgres_statement_open(
 	struct statement *out, struct store_reader *on, const char *sql, struct error *err) MUST_CHECK;
 enum status postgres_statement_open_once(

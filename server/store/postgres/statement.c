@@ -12,7 +12,7 @@ void postgres_statement_free(const struct libpq *pq, struct postgres_statement *
 {
 	if (!statement)
 		return;
-	if (!statement->ahead)
+	if (!statement->is_ahead)
 		pq->PQclear(statement->row);
 	for (size_t i = statement->kept.next; i < statement->kept.count; i++)
 		pq->PQclear(statement->kept.rows[i]);
@@ -44,21 +44,26 @@ static bool make_parameters(struct postgres_statement *statement, int count)
 	return true;
 }
 
+static struct postgres_statement *spelled_new(const char *sql, int parameters)
+{
+	struct postgres_statement *statement = mem_zeroed(sizeof *statement);
+
+	if (statement && make_parameters(statement, parameters) && (statement->sql = mem_copy_string(sql)))
+		return statement;
+	if (statement)
+		mem_free(statement->numbers);
+	mem_free(statement);
+	return NULL;
+}
+
 static struct postgres_statement *statement_new(struct span sql)
 {
 	AUTO_DONE(buf) text = BUF_INIT(SQL_BYTES_MAX);
-	struct postgres_statement *statement = mem_zeroed(sizeof *statement);
 	int count = 0;
 
-	if (!statement)
-		return NULL;
 	dialect_postgres(&text, sql, &count);
-	if (buf_status(&text, NULL) == OK && make_parameters(statement, count) &&
-		(statement->sql = mem_copy_bytes(text.ptr ? text.ptr : "", text.len)))
-		return statement;
-	mem_free(statement->numbers);
-	mem_free(statement);
-	return NULL;
+	buf_append(&text, "", 1);
+	return buf_status(&text, NULL) == OK ? spelled_new(text.ptr, count) : NULL;
 }
 
 /* ---- opening ---- */
@@ -83,6 +88,23 @@ static struct postgres_statement **find_slot(struct postgres_reader *on, const c
 	for (at &= POSTGRES_SLOTS - 1; on->statements[at] && on->statements[at]->literal != sql;)
 		at = (at + 1) & (POSTGRES_SLOTS - 1);
 	return &on->statements[at];
+}
+
+struct postgres_statement *postgres_statement_kept(struct postgres_reader *on, const char *literal)
+{
+	return *find_slot(on, literal);
+}
+
+struct postgres_statement *postgres_statement_keep(struct postgres_reader *on, const char *sql, int parameters)
+{
+	struct postgres_statement *made = on->statement_count < STATEMENTS_MAX ? spelled_new(sql, parameters) : NULL;
+
+	if (!made)
+		return NULL;
+	made->literal = made->sql; /* nobody else's address */
+	*find_slot(on, made->literal) = made;
+	on->statement_count++;
+	return made;
 }
 
 static void open_as(struct statement *out, struct postgres_reader *on, struct postgres_statement *statement)
@@ -126,6 +148,14 @@ enum status postgres_statement_open(
 	return OK;
 }
 
+void postgres_statement_unbind(struct postgres_statement *statement)
+{
+	for (int i = 0; i < statement->count; i++) {
+		statement->bound[i] = 0;
+		statement->values[i] = NULL;
+	}
+}
+
 void postgres_statement_done(struct statement *s)
 {
 	struct postgres_reader *on = postgres_reader_of(s->on);
@@ -137,10 +167,7 @@ void postgres_statement_done(struct statement *s)
 		postgres_statement_free(on->pq, statement);
 		return;
 	}
-	for (int i = 0; i < statement->count; i++) {
-		statement->bound[i] = 0;
-		statement->values[i] = NULL;
-	}
+	postgres_statement_unbind(statement);
 }
 
 void postgres_statement_again(struct statement *s)
@@ -190,25 +217,25 @@ static enum status prepare(struct postgres_reader *on, struct postgres_statement
 	return OK;
 }
 
-static enum status send_statement(struct statement *s, struct error *err)
+enum status postgres_statement_send(struct postgres_reader *on, struct postgres_statement *statement, struct error *err)
 {
-	struct postgres_reader *on = postgres_reader_of(s->on);
-	struct postgres_statement *statement = statement_of(s);
-	bool is_sent;
-
-	TRY(postgres_bind_failure(s, err));
 	TRY(postgres_check_usable(on, err)); /* it may have been opened before the one that failed */
 	TRY(pipeline_prepare(on, err));
-	statement->is_sent = true;
-	if (s->is_own) {
-		is_sent = on->pq->PQsendQueryParams(on->conn, statement->sql, statement->count, statement->bound,
-			statement->values, statement->lengths, statement->formats, 1);
-		return pipeline_sent(on, is_sent, err);
-	}
-	TRY(prepare(on, statement, err));
-	is_sent = on->pq->PQsendQueryPrepared(on->conn, statement->name, statement->count, statement->values,
-		statement->lengths, statement->formats, 1);
+	if (statement->literal)
+		TRY(prepare(on, statement, err));
+	bool is_sent = statement->literal
+			       ? on->pq->PQsendQueryPrepared(on->conn, statement->name, statement->count,
+					 statement->values, statement->lengths, statement->formats, 1)
+			       : on->pq->PQsendQueryParams(on->conn, statement->sql, statement->count, statement->bound,
+					 statement->values, statement->lengths, statement->formats, 1);
 	return pipeline_sent(on, is_sent, err);
+}
+
+static enum status send_statement(struct statement *s, struct error *err)
+{
+	TRY(postgres_bind_failure(s, err));
+	statement_of(s)->is_sent = true;
+	return postgres_statement_send(postgres_reader_of(s->on), statement_of(s), err);
 }
 
 /* ---- running ---- */
@@ -217,12 +244,8 @@ static bool take_ahead(struct statement *s)
 {
 	struct postgres_statement *statement = statement_of(s);
 
-	if (s->code || !ahead_find(postgres_reader_of(s->on), statement, &statement->ahead))
-		return false;
-	statement->row = (PGresult *)statement->ahead;
-	statement->row_at = -1;
-	statement->is_sent = true;
-	return true;
+	statement->is_sent = !s->code && ahead_find(postgres_reader_of(s->on), statement);
+	return statement->is_sent;
 }
 
 /* Nobody reads the text: there was nothing to be had yet. */
@@ -231,9 +254,10 @@ static enum status ask_ahead(struct statement *s, bool *has_row, struct error *e
 	struct postgres_reader *on = postgres_reader_of(s->on);
 
 	*has_row = false;
-	if (ahead_note(on, statement_of(s))) {
+	TRY(postgres_bind_failure(s, err));
+	if (ahead_note(on, statement_of(s)) == AHEAD_IS_SENT) {
 		TRY(send_statement(s, err));
-		ahead_sent(on);
+		on->ahead.items[on->ahead.count - 1].answer = ahead_sent(on, false);
 		TRY(pipeline_deferred(on, err));
 	}
 	statement_of(s)->is_over = true;

@@ -305,9 +305,9 @@ struct span postgres_column_borrow(struct statement *s)
 
 int postgres_statement_columns(const struct statement *s)
 {
-	PGresult *row = statement_of(s)->row;
+	const struct postgres_statement *statement = statement_of(s);
 
-	return row ? postgres_reader_of(s->on)->pq->PQnfields(row) : 0;
+	return statement->row ? postgres_reader_of(s->on)->pq->PQnfields(statement->row) - statement->is_joined : 0;
 }
 
 const char *postgres_column_name(const struct statement *s)
