@@ -5,6 +5,7 @@ import http.client
 import json
 import random
 import re
+import socket
 import threading
 import time
 from urllib.parse import urlencode
@@ -418,3 +419,29 @@ def test_a_database_that_is_killed_and_comes_back_needs_no_restart_of_ours(make)
         server.restart()
         sender.check(server)
         server.stop()
+
+
+# ---- views ----
+
+SLOW_READERS = ("/api/v1/jobs/long/logs/raw?stream=algo-1", "/api/v1/export", "/api/v1/jobs/long/points?metric=train:loss&raw=true&format=csv",
+    "/api/v1/jobs?format=ndjson", "/api/v1/jobs/long/logs/search?q=loss&limit=1000")
+VIEW_LIMIT_MS = 100
+OLDEST = """SELECT coalesce(max(extract(epoch FROM clock_timestamp() - xact_start) * 1000), 0)::bigint FROM pg_stat_activity
+    WHERE xact_start IS NOT NULL AND state = 'idle in transaction' AND pid != pg_backend_pid()"""
+
+
+def test_no_view_is_held_while_a_client_does_not_read(make, cluster):
+    """What reads in the database must not keep vacuum from its work for as long as somebody's socket is full."""
+    server = make("unread").start()
+    server.send("long", [f"step: {step} loss: {loss(step)} {'x' * 8000}" for step in range(1, 4000)])
+    server.wait_for_points("long", "train:loss", 3999)
+    with contextlib.ExitStack() as stack:
+        readers = [stack.enter_context(socket.socket()) for _ in SLOW_READERS]
+        for reader, path in zip(readers, SLOW_READERS):
+            reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            reader.settimeout(PATIENCE_S)
+            reader.connect(("127.0.0.1", server.port))
+            reader.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nAccept: application/json\r\n\r\n".encode())
+            assert reader.recv(12) == b"HTTP/1.1 200", path
+        ages = [int(cluster.psql(OLDEST)) for _ in range(60)]
+        assert max(ages) <= VIEW_LIMIT_MS, ages
