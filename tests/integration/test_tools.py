@@ -51,9 +51,10 @@ def test_a_good_database_has_no_problems_beside_a_server_and_without(filled):
     assert run(filled, "check", "--quick").endswith(": 0 problems\n")
 
 
-@pytest.mark.parametrize("table, blob, says", [("blocks", "data", "block of job 'gpt', stream 1, at 0"),
-    ("chunks", "data", "chunk of job 'gpt', series"), ("pyramid_rows", "data", "pyramid of job 'gpt'")])
-def test_a_flipped_byte_is_found_and_named(filled, table, blob, says):
+@pytest.mark.parametrize("table, blob, part, says", [("blocks", "data", 0, "block of job 'gpt', stream 1, at 0"),
+    ("chunks", "data", 0, "chunk of job 'gpt', series"), ("pyramid_rows", "data", 0, "pyramid of job 'gpt'"),
+    ("log_filters", "filter", 0.5, "block of job 'gpt', stream 1, at 0: has a search filter that is not of its text")])
+def test_a_flipped_byte_is_found_and_named(filled, table, blob, part, says):
     wait_until_sealed(filled, 6000)
 
     def has_rows():
@@ -63,11 +64,25 @@ def test_a_flipped_byte_is_found_and_named(filled, table, blob, says):
     filled.stop()
     with sqlite3.connect(filled.database) as database:
         rowid, data = database.execute(f"SELECT rowid, {blob} FROM {table} ORDER BY rowid LIMIT 1").fetchone()
-        damaged = bytes([data[0] ^ 0xff]) + data[1:]
+        at = int(len(data) * part)
+        damaged = data[:at] + bytes([data[at] ^ 0xff]) + data[at + 1:]
         database.execute(f"UPDATE {table} SET {blob} = ? WHERE rowid = ?", (damaged, rowid))
     database.close()
     text = run(filled, "check", expect=1)
     assert says in text and "1 problem" in text
+
+
+def test_a_search_filter_that_was_removed_is_made_anew(filled):
+    wait_until_sealed(filled, 6000)
+    filled.stop()
+    with sqlite3.connect(filled.database) as database:
+        assert database.execute("DELETE FROM log_filters").rowcount >= 1
+    database.close()
+    filled.start()
+    wait_until(lambda: filled.sql("SELECT count(*) FROM blocks AS b WHERE NOT EXISTS (SELECT 1 FROM log_filters AS f WHERE f.job_id = b.job_id"
+        " AND f.stream_id = b.stream_id AND f.first_line = b.first_line)") == [(0,)], what="a filter of each block")
+    filled.stop()
+    assert run(filled, "check").endswith(": 0 problems\n")
 
 
 def test_lines_that_are_missing_are_found(filled):

@@ -12,6 +12,7 @@
 #include "store/pack/block.h"
 #include "store/pack/chunk.h"
 #include "store/pack/journal_record.h"
+#include "store/pack/log_filter.h"
 #include "store/pack/pyramid.h"
 #include "store/points.h"
 #include "store/postgres/postgres.h"
@@ -108,6 +109,20 @@ static void check_lines(struct checking *c, const struct block_row *row, const s
 			first_ms, last_ms, row->first_ms, row->last_ms);
 }
 
+/* It may not deny what is there. One of an unknown format denies nothing. */
+static enum status check_filter(struct checking *c, const struct block_row *row, struct error *err)
+{
+	AUTO_DONE(buf) packed = BUF_INIT(SIZE_MAX / 2);
+
+	if (!row->filter.len)
+		return OK;
+	TRY(log_filter_pack(block_text(buf_span(&c->plain)), &packed, err));
+	if (*row->filter.ptr == *packed.ptr && !span_equal(row->filter, buf_span(&packed)))
+		tell(c, "stream", (struct place){row->job_id, row->stream_id, row->first_line},
+			"has a search filter that is not of its text: searches may miss these lines");
+	return OK;
+}
+
 static enum status check_block(struct checking *c, const struct block_row *row, struct error *err)
 {
 	AUTO(arena) arena = arena_new();
@@ -124,7 +139,7 @@ static enum status check_block(struct checking *c, const struct block_row *row, 
 		tell(c, "stream", (struct place){row->job_id, row->stream_id, row->first_line}, "%s", problem.text);
 	else
 		check_lines(c, row, lines, count);
-	return OK;
+	return status == OK ? check_filter(c, row, err) : OK;
 }
 
 /* What stands where the stream begins: line 0, or the first one that a limit left. */
@@ -164,9 +179,12 @@ static enum status read_blocks(struct checking *c, struct arena *arena, const st
 	bool has_row;
 
 	TRY(statement_open(&s, c->reader,
-		"SELECT job_id, stream_id, first_line, line_count, first_ms, last_ms, raw_bytes, data FROM blocks"
-		" WHERE (job_id, stream_id, first_line) > (?,?,?) ORDER BY job_id, stream_id, first_line LIMIT 16",
+		"SELECT job_id, stream_id, first_line, line_count, first_ms, last_ms, raw_bytes, data, coalesce((SELECT filter"
+		" FROM log_filters AS f WHERE f.job_id = b.job_id AND f.stream_id = b.stream_id AND f.first_line = b.first_line),"
+		" ?) FROM blocks AS b WHERE (job_id, stream_id, first_line) > (?,?,?)"
+		" ORDER BY job_id, stream_id, first_line LIMIT 16",
 		err));
+	bind_blob(&s, SPAN(""));
 	bind_i64(&s, after->job_id);
 	bind_i64(&s, (int64_t)after->part_id);
 	bind_i64(&s, (int64_t)after->at);
@@ -180,7 +198,11 @@ static enum status read_blocks(struct checking *c, struct arena *arena, const st
 		row->first_ms = column_i64(&s);
 		row->last_ms = column_i64(&s);
 		row->raw_bytes = column_u64(&s);
-		row->data = c->check->is_quick ? SPAN("") : column_span(&s, arena);
+		row->data = row->filter = SPAN("");
+		if (!c->check->is_quick) {
+			row->data = column_span(&s, arena);
+			row->filter = column_span(&s, arena);
+		}
 		TRY(statement_check(&s, err));
 		TRY(statement_step(&s, &has_row, err));
 	}
