@@ -7,6 +7,7 @@ import json
 import pytest
 
 from awsclients import boto, code, token_of
+from engine import of_a_file
 from smserver import Server
 
 TARGET = {"X-Amz-Target": "SageMaker.ListTrainingJobs"}
@@ -95,6 +96,7 @@ def test_scopes_and_teams(guarded):
     assert "aws" not in json.dumps(server.get("/api/v1/tokens", token=token).body)
 
 
+@of_a_file("a server of a database of PostgreSQL is refused without its key")
 def test_keys_outlive_a_restart_and_need_the_key_file(make_server):
     server = make_server(start=False)
     keys = token_of(server, "root", "--scope", "admin", "--aws")[1]
