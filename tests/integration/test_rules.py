@@ -244,6 +244,8 @@ def test_rules_are_kept_and_checked(make_server):
     rule = add_rule(server, name="x", query="hp.lr>0", expression="loss > 4", command="checkpoint,stop")
     assert server.post("/api/v1/rules", json={"name": "y"}).status == 413
     assert server.put(f"/api/v1/rules/{rule}", json={"name": "default"}).status == 409
+    reply = server.put(f"/api/v1/rules/{rule}", b'{"name":"x\xff"}', content_type="application/json")
+    assert (reply.status, reply.body["field"]) == (422, "name"), reply
     assert server.put(f"/api/v1/rules/{rule}", json={"name": "x", "endpoints": [77]}).body["field"] == "endpoints"
     assert server.put("/api/v1/rules/99", json={"name": "x"}).status == 404
     assert server.put(f"/api/v1/rules/{rule}", json={"name": "x", "expression": "loss > (4"}).body["column"] == 10

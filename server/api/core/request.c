@@ -85,12 +85,14 @@ enum status api_body_object(const struct http_request *request, struct json **ou
 	if (!span_trim(body).len)
 		return error_set(err, ERR_INVALID, "the body is empty; a JSON object is expected");
 	TRY(json_parse(out, body, err));
-	if (json_kind(*out) != JSON_OBJECT) {
+	enum status status = json_kind(*out) == JSON_OBJECT
+				     ? json_check_form(*out, err)
+				     : error_set(err, ERR_SEMANTIC, "the body is JSON, but no object");
+	if (status != OK) {
 		json_free(*out);
 		*out = NULL;
-		return error_set(err, ERR_SEMANTIC, "the body is JSON, but no object");
 	}
-	return OK;
+	return status;
 }
 
 static bool is_among(const char *names, struct span key)
