@@ -83,6 +83,8 @@ static enum status read_problem(const struct http_reply *reply, struct error *er
 		detail = json_string_of(json_get(problem, "detail"));
 		if (!detail.len)
 			detail = json_string_of(json_get(problem, "title"));
+		if (!detail.len) /* MLflow's form */
+			detail = json_string_of(json_get(problem, "message"));
 	}
 	if (detail.len)
 		error_set(err, status, "%.*s", SPAN_ARGS(detail));

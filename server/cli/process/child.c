@@ -12,6 +12,8 @@ enum { EXIT_NOT_RUNNABLE = 126, EXIT_NOT_FOUND = 127, EXIT_SIGNAL_BASE = 128 };
 
 static const int forwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 
+enum { PAUSE_MS = 200 };
+
 void child_block_signals(void)
 {
 	sigset_t set;
@@ -23,6 +25,20 @@ void child_block_signals(void)
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN); /* a reader of our output that goes away must not end us */
 	signal(SIGCHLD, SIG_DFL); /* inherited "ignore" would lose the child's end */
+}
+
+bool child_pause(void)
+{
+	struct timespec time = {.tv_nsec = PAUSE_MS * 1000000};
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGCHLD);
+	int number = sigtimedwait(&set, NULL, &time);
+	return number > 0 && number != SIGCHLD;
 }
 
 static void name_signal(int number, char *out, size_t room)

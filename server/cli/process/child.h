@@ -37,6 +37,8 @@ enum status child_start(struct child *child, char *const *command, int out_fd, i
 	struct child_end *end, struct error *err) MUST_CHECK;
 /* Blocks the signals that child_wait takes; before threads are started, so that they inherit it. */
 void child_block_signals(void);
+/* Some time, or until one of them comes; true: one that ends us. */
+bool child_pause(void);
 /* Forwards signals until the child has ended. */
 void child_wait(struct child *child, struct child_end *end);
 /*

@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 enum {
-	TICK_MS = 200,
 	BAR_CHARS = 24,
 	PAST_MS = 3600 *
 		  1000, /* what is imported is no news, even when its files were copied just now: nobody is paged */
@@ -82,20 +81,6 @@ static void draw_bar(const struct import *import, const char *job, uint64_t wait
 			BAR_CHARS - filled, "", (int)(done * 100 / all), (double)done / 1e6, (double)all / 1e6, job);
 }
 
-static bool wait_tick(void)
-{
-	struct timespec time = {.tv_nsec = TICK_MS * 1000000};
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigaddset(&set, SIGCHLD);
-	int number = sigtimedwait(&set, NULL, &time);
-	return number > 0 && number != SIGCHLD;
-}
-
 static enum status add_settings(const struct import *import, struct identity *identity, struct settings *settings,
 	const char *option, struct error *err)
 {
@@ -156,7 +141,7 @@ static enum status find_moment(
 			*moment_ms = written_ms < first_ms ? first_ms : written_ms > last_ms ? last_ms : written_ms;
 		if (!client_is_passing(status))
 			return status;
-		if (clock_mono_ms() >= until_ms || (import->is_stopped = wait_tick()))
+		if (clock_mono_ms() >= until_ms || (import->is_stopped = child_pause()))
 			return ERR_UNAVAILABLE;
 	}
 }
@@ -272,7 +257,7 @@ static enum status finish_session(struct import *import, struct session *session
 	bool has_ended = false;
 
 	while (!sender_is_done(session->sender)) {
-		if (wait_tick()) {
+		if (child_pause()) {
 			import->is_stopped = true;
 			sender_give_up_at(session->sender, 1);
 		}

@@ -6,6 +6,7 @@
 #include "cli/host/host_monitor.h"
 #include "cli/process/identity.h"
 #include "cli/ship/import.h"
+#include "cli/ship/import_mlflow.h"
 #include "cli/ship/ship_options.h"
 #include "cli/ship/unread.h"
 #include "cli/input/input_reader.h"
@@ -564,6 +565,8 @@ int ship_run(const struct options *options, char *const *environment)
 
 	if (options_text(options, "import"))
 		return import_run(options, environment);
+	if (options_text(options, "import-mlflow"))
+		return import_mlflow_run(options);
 	if (prepare(&ship, environment, &err) != OK) {
 		client_say(say_as(), "%s", err.text);
 		return EXIT_USAGE;

@@ -61,6 +61,11 @@ static const struct option_spec specs[] = {
 			"below it, whose groups name job, stream and host; TensorBoard's event files, and tables of runs by W&B or MLflow (CSV), are "
 			"points, and runs that a table names are jobs of their names. Lines without a time have that of the line before "
 			"them; the first ones that of the first line that has one, or the file's. Start it again, and it goes on where it stood."},
+	{.name = "import-mlflow",
+		.kind = OPTION_TEXT,
+		.value_name = "PLACE",
+		.help = "Move in from MLflow: its folder of runs (mlruns). Its runs become jobs with their ids, users, times, params, tags and "
+			"all points. Start it again, and it goes on where it stood; what is not moved is listed."},
 	{.name = "row-bytes",
 		.kind = OPTION_BYTES,
 		.value_name = "SIZE",
@@ -137,7 +142,7 @@ const struct option_program ship_program = {
 		"Sends the lines of a training to an smfleet server while it runs: standard input (passed through to standard "
 		"output), files, or the output of a command.",
 	.usage =
-		"[OPTION]... < INPUT\n[OPTION]... FILE...\n[OPTION]... --import PATTERN\n[OPTION]... -- COMMAND [ARGUMENT]...",
+		"[OPTION]... < INPUT\n[OPTION]... FILE...\n[OPTION]... --import PATTERN\n[OPTION]... --import-mlflow PLACE\n[OPTION]... -- COMMAND [ARGUMENT]...",
 	.notes =
 		"Exit status: 0 done, 2 usage, 3 server unreachable, 4 refused by the server, or a file held nothing to send; with COMMAND, COMMAND's own, or "
 		"128 + N when signal N ended it.\n"

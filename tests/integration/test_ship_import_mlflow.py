@@ -1,0 +1,146 @@
+"""sm-ship --import-mlflow: what MLflow's own client wrote into its own stores becomes jobs, and the same client reads it here as it was."""
+
+import re
+import signal
+
+import mlflowclient
+import pytest
+from smserver import quote, wait_until
+
+RUNS, POINTS = 50, 48
+# Two axes of steps, values that are no numbers, a name with a folder, calls without a step, a deleted run, files.
+MAKE = """
+import warnings
+warnings.filterwarnings("ignore")
+place, count = sys.argv[1], int(sys.argv[2])
+mlflow.set_tracking_uri(place)
+client = MlflowClient()
+from mlflow.entities import Metric, Param, RunTag
+names = ["pretrain", "it is: a test #2 ü"]
+ids = [client.create_experiment(name) for name in names]
+began, parent = 1700000000000, None
+for number in range(count):
+    tags = {"mlflow.user": "ada", "nr": str(number), "text": "two\\nlines: 'x'"}
+    if parent and number % 10:
+        tags["mlflow.parentRunId"] = parent
+    run = client.create_run(ids[number % 2], start_time=began + number * 100000, tags=tags, run_name=f"run {number}: ä")
+    run_id = run.info.run_id
+    parent = run_id if number % 10 == 0 else parent
+    at = began + number * 100000
+    metrics = [Metric("train/loss", 4 / (step + 1) + number, at + step * 50, step) for step in range(40)]
+    metrics += [Metric("eval loss", float("nan") if epoch == 3 else 1 / (epoch + 3), at + epoch * 2000, epoch) for epoch in range(5)]
+    metrics += [Metric("late", 0.1 * step, at + step, 1000000 - step) for step in range(3)]
+    client.log_batch(run_id, metrics=metrics, params=[Param("lr", "3e-4"), Param("long/name", "x" * 300 + " end")])
+    client.set_terminated(run_id, ["FINISHED", "FAILED", "KILLED"][number % 3], end_time=at + 20000)
+extra = client.create_run(ids[0], start_time=began, run_name="deleted")
+client.delete_run(extra.info.run_id)
+give({"deleted": extra.info.run_id})
+"""
+
+# Of each place its runs with all that is known of them: the tracking server's, and stores.
+READ = """
+import warnings
+warnings.filterwarnings("ignore")
+def read():
+    client, runs = MlflowClient(), {}
+    for experiment in client.search_experiments():
+        for run in client.search_runs([experiment.experiment_id], max_results=1000):
+            info = run.info
+            runs[info.run_id] = {"experiment": experiment.name, "name": info.run_name, "user": info.user_id, "status": info.status,
+                "start": info.start_time, "end": info.end_time, "artifacts": info.artifact_uri, "params": run.data.params, "tags": run.data.tags,
+                "history": {key: [[m.timestamp, m.step, repr(m.value)] for m in client.get_metric_history(info.run_id, key)] for key in run.data.metrics}}
+    return runs
+everything = [read()]
+for place in sys.argv[1:]:
+    mlflow.set_tracking_uri(place)
+    everything.append(read())
+give(everything)
+"""
+
+
+class Nowhere:
+    """In place of a server: each script names its store."""
+    url = "file:///nowhere"
+
+    def __init__(self, folder):
+        self.folder = folder
+
+
+@pytest.fixture(scope="module")
+def mlruns(tmp_path_factory):
+    """(a file store of 50 runs, the id of its deleted one)"""
+    folder = tmp_path_factory.mktemp("mlflow")
+    made = mlflowclient.run(Nowhere(folder), "2", MAKE, folder / "mlruns", RUNS)
+    return folder / "mlruns", made["deleted"]
+
+
+def counted(result):
+    """(new points, points that were there) of an import that ended well"""
+    assert result.returncode == 0, result.stderr
+    new, there = re.search(rb"(\d+) points are new, (\d+) were there already", result.stderr).groups()
+    return int(new), int(there)
+
+
+def test_a_folder_of_runs_is_here_as_it_was(server, ship, mlruns):
+    folder, deleted = mlruns
+    first = ship.start("--import-mlflow", str(folder))
+    wait_until(lambda: len(server.get("/api/v1/jobs").body["jobs"]) >= 3, what="some runs are here")
+    first.kill()
+    assert first.wait() == -signal.SIGKILL, "it was killed in the middle"
+    first.communicate()
+    result = ship.run("--import-mlflow", str(folder))
+    new, there = counted(result)
+    assert new + there == RUNS * POINTS and new and there
+    said = result.stderr.decode()
+    assert f"{RUNS} runs of MLflow are jobs" in said
+    assert f"run {deleted} ('deleted') is deleted: left out" in said and "not moved: 1 deleted runs" in said
+    here, as_it_was = mlflowclient.run(server, "2", READ, folder)
+    assert len(here) == RUNS and here.keys() == as_it_was.keys()
+    for run_id in here:
+        assert here[run_id] == as_it_was[run_id]
+    job = server.get(f"/api/v1/jobs/{quote('pretrain/run 0: ä')}").body
+    assert (job["TrainingStartTime"], job["TrainingEndTime"]) == (1700000000, 1700000020)
+    assert counted(ship.run("--import-mlflow", str(folder))) == (0, RUNS * POINTS), "again: nothing is doubled"
+    assert len(server.get("/api/v1/jobs?limit=1000").body["jobs"]) == RUNS
+
+
+def make_by_hand(folder, run_id="0123456789abcdef0123456789abcdef", metric="1700000000000 1.5 0\n", meta=""):
+    run = folder / "mlruns" / "7" / run_id
+    (run / "metrics").mkdir(parents=True)
+    (run / "artifacts" / "plots").mkdir(parents=True)
+    (run / "artifacts" / "plots" / "a.png").write_bytes(b"png")
+    (run.parent / "meta.yaml").write_text("name: exp\nlifecycle_stage: active\n")
+    (run / "meta.yaml").write_text(f"run_id: {run_id}\nrun_name: one\nstatus: 3\nstart_time: 1700000000000\nend_time: 1700000001000\n{meta}")
+    (run / "metrics" / "loss").write_text(metric)
+    return folder / "mlruns"
+
+
+def test_what_is_left_out_is_listed(server, ship, tmp_path):
+    place = make_by_hand(tmp_path, metric="1700000000000 1.5 1\n1700000000000 1.5 1\n1700000000001 nan 2\n12 1 3\n1700000000002 2 9007199254740993\n1700000000003 inf 4")
+    (place / "7" / "traces" / "t1").mkdir(parents=True)
+    (place / "models" / "m1").mkdir(parents=True)
+    result = ship.run("--import-mlflow", str(place))
+    said = result.stderr.decode()
+    assert result.returncode == 4 and "3 points are new, 1 were there already" in said
+    for left in ("1 files of artifacts", "1 models", "1 traces", "2 points whose time is before 1990 or whose step is beyond 2^53"):
+        assert f"not moved: {left}" in said
+    assert mlflowclient.history(server, "0123456789abcdef0123456789abcdef", "loss") == [
+        (1, 1.5, 1700000000000), (2, "NaN", 1700000000001), (4, "Infinity", 1700000000003)]
+
+
+def test_damage_is_named_and_the_rest_is_here(server, ship, tmp_path):
+    make_by_hand(tmp_path, metric="1700000000000 1.5 1\n1700000000001 x 2\n")
+    make_by_hand(tmp_path, run_id="f" * 32, meta="user_id: 'open\n")
+    result = ship.run("--import-mlflow", str(tmp_path / "mlruns"))
+    said = result.stderr.decode()
+    assert result.returncode == 4 and "metrics/loss', line 2, is no point: '1700000000001 x 2'" in said
+    assert "a run cannot be read" in said and "meta.yaml': 'user_id': quotes do not end" in said
+    assert mlflowclient.history(server, "0123456789abcdef0123456789abcdef", "loss") == [(1, 1.5, 1700000000000)]
+    assert server.get("/api/v1/jobs/exp%2Fone").body["TrainingJobStatus"] == "Completed"
+
+
+def test_a_place_that_is_none_is_refused(ship, tmp_path):
+    result = ship.run("--import-mlflow", str(tmp_path))
+    assert result.returncode == 2 and b"has no runs of MLflow" in result.stderr
+    result = ship.run("--import-mlflow", str(make_by_hand(tmp_path)), "--drain-timeout", "0s", SMFLEET_SERVER="http://127.0.0.1:1")
+    assert result.returncode == 3 and b"start it again, and it goes on where it stood" in result.stderr
