@@ -17,11 +17,12 @@ void *goodput_grow(struct arena *arena, void *items, size_t count, size_t *cap, 
 
 /* ---- where it started over ---- */
 
-/* The step that the work before the first printed one went on from: a checkpoint that was seen there, else one stride back. */
+/* The step that the work before the first printed one went on from: a checkpoint that was seen there, else one stride back. Who
+ * counts from 0 made step 0 as well, and nothing before it. */
 static int64_t from_step_of(const struct goodput_deriving *d, size_t first)
 {
 	int64_t step = d->facts->points[first].step;
-	int64_t from_step = step - goodput_least(d->stride, goodput_most(step, 0));
+	int64_t from_step = step ? step - goodput_least(d->stride, goodput_most(step, 0)) : -1;
 
 	for (size_t i = 0; i < d->facts->mark_count && d->facts->marks[i].ts_ms < d->facts->points[first].ts_ms; i++) {
 		int64_t kept = d->facts->marks[i].step;

@@ -222,6 +222,7 @@ enum status history_read(struct history_reader *reader, struct span line, struct
 		int64_t at = step_of(reader, name_of(reader, value), step_at(step));
 		TRY(put_value(reader, value, ts_ms, at, err));
 	}
+	reader->first_ms = reader->first_ms ? reader->first_ms : ts_ms;
 	reader->last_ms = ts_ms;
 	reader->last_step = is_step(step) ? step->number : reader->last_step;
 	reader->last_runtime = runtime && isfinite(runtime->number) ? runtime->number : reader->last_runtime;

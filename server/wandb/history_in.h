@@ -25,7 +25,7 @@ struct history_reader {
 	size_t max_series; /* of the stream in this batch: what is beyond is left out */
 
 	/* What was read so far. */
-	int64_t last_ms; /* 0: nothing */
+	int64_t first_ms, last_ms; /* 0: nothing */
 	double last_step, last_runtime;
 	size_t left_out; /* values that are no numbers, or have no name that a metric may have */
 

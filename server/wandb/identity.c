@@ -49,3 +49,9 @@ enum status wandb_find_run(
 {
 	return store_read_tracked_run(call->reader, call->arena, run->key, row, err);
 }
+
+bool wandb_is_over(struct span status)
+{
+	return span_equal(status, SPAN("FINISHED")) || span_equal(status, SPAN("FAILED")) ||
+	       span_equal(status, SPAN("KILLED"));
+}

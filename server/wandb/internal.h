@@ -72,6 +72,7 @@ enum status wandb_make_id(const struct wandb_call *call, struct span *out, struc
 /* ERR_NOT_FOUND. */
 enum status wandb_find_run(const struct wandb_call *call, const struct wandb_run *run, struct tracked_run_row *row,
 	struct error *err) MUST_CHECK;
+bool wandb_is_over(struct span status); /* of its row: it has ended, as far as is known */
 
 /* ---- settings.c: a run's config ---- */
 struct wandb_settings {

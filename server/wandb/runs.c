@@ -123,6 +123,29 @@ static enum status read_tags(
 	return tags.ptr ? add_tag(call, up, "wandb.tags", tags, err) : error_no_memory(err);
 }
 
+static enum status read_file(
+	struct wandb_call *call, int64_t job_id, const char *name, struct tracked_file_row *out, struct error *err)
+{
+	return store_read_tracked_file(call->reader, call->arena, job_id, span_from(name), out, err);
+}
+
+/* Only the first of a process's requests says on which machine it is. */
+static enum status know_host(struct wandb_call *call, struct upsert *up, struct error *err)
+{
+	AUTO(json) note = NULL;
+	struct tracked_run_row run;
+	struct tracked_file_row file;
+	enum status status =
+		up->host.len || !up->has_config ? ERR_NOT_FOUND : wandb_find_run(call, &up->run, &run, err);
+
+	if (status != OK)
+		return status == ERR_NOT_FOUND ? OK : status;
+	TRY(read_file(call, run.job_id, WANDB_RUN_FILE, &file, err));
+	TRY(json_parse(&note, file.content.len ? file.content : SPAN("{}"), err));
+	up->host = arena_copy(call->arena, json_string_of(json_get(note, "host")));
+	return up->host.ptr ? OK : error_no_memory(err);
+}
+
 static enum status read_upsert(
 	struct wandb_call *call, const struct graphql_request *request, struct upsert *up, struct error *err)
 {
@@ -141,6 +164,7 @@ static enum status read_upsert(
 	if (!id.len)
 		TRY(wandb_make_id(call, &id, err));
 	TRY(wandb_identify(call, project, id, &up->run, err));
+	TRY(know_host(call, up, err));
 	TRY(settings_read(call->arena, config, up->host, &up->settings, err));
 	TRY(add_tag(call, up, "wandb.name", up->name, err));
 	TRY(add_tag(call, up, "wandb.notes", up->notes, err));
@@ -211,8 +235,27 @@ static enum status change_run(struct wandb_call *call, const struct upsert *up, 
 		.status = SPAN(""),
 		.secondary = SPAN(""),
 		.reason = SPAN(""),
+		.start_ms = up->settings.start_ms,
 		.now_ms = call->now_ms};
 
+	return pipeline_change_run(call->pipeline, call->reader, call->arena, &change, err);
+}
+
+/* A process that began behind the end of its run goes on with it from then on, whenever its first line comes. */
+static enum status resume_run(
+	struct wandb_call *call, const struct upsert *up, const struct tracked_run_row *row, struct error *err)
+{
+	struct run_change change = {.team = call->team,
+		.run_id = up->run.key,
+		.name = SPAN(""),
+		.status = SPAN("RUNNING"),
+		.secondary = SPAN("Training"),
+		.reason = SPAN(""),
+		.resumed_ms = up->settings.start_ms,
+		.now_ms = call->now_ms};
+
+	if (!wandb_is_over(row->status) || change.resumed_ms <= row->end_ms || change.resumed_ms > call->now_ms)
+		return OK;
 	return pipeline_change_run(call->pipeline, call->reader, call->arena, &change, err);
 }
 
@@ -289,6 +332,7 @@ static enum status upsert(
 	TRY(read_upsert(call, request, up, err));
 	TRY(put_run(call, up, &is_new, err));
 	TRY(wandb_find_run(call, &up->run, &row, err));
+	TRY(resume_run(call, up, &row, err));
 	if (is_new || up->has_config)
 		TRY(put_notes(call, up, row.job_id, err));
 	json_key(&call->w, "upsertBucket");
@@ -309,12 +353,6 @@ enum status wandb_upsert_run(struct wandb_call *call, const struct graphql_reque
 }
 
 /* ---- a run that goes on ---- */
-
-static enum status read_file(
-	struct wandb_call *call, int64_t job_id, const char *name, struct tracked_file_row *out, struct error *err)
-{
-	return store_read_tracked_file(call->reader, call->arena, job_id, span_from(name), out, err);
-}
 
 /* Its last lines, as a list of texts in a text. */
 static enum status write_tail(

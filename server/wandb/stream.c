@@ -10,8 +10,7 @@
 #include <stdio.h>
 
 enum {
-	LIVE_MS =
-		60000, /* an end so long after the last that was told is of a run that was sent later than it was trained */
+	LIVE_MS = 60000, /* an end so long after the last that its post tells of was sent later than it was trained */
 	INTERRUPTED_CODE = 255, /* what W&B makes of Ctrl-C */
 	REASON_BYTES = 64
 };
@@ -24,6 +23,7 @@ struct posting {
 	struct stream_post post;
 	struct history_axis axes[HISTORY_AXES_MAX];
 	struct ingest_result result;
+	int64_t past_ms; /* of a run that was sent later than it was trained: the last that it tells of; 0: it is none */
 };
 
 /* ---- what is known of the run ---- */
@@ -100,6 +100,58 @@ static enum status begin(struct wandb_call *call, struct posting *p, struct erro
 	return read_note(call, p, err);
 }
 
+/* ---- a run of the past ---- */
+
+static enum status read_time(struct span line, int64_t *last_ms, struct error *err)
+{
+	AUTO(json) tail = NULL;
+	double s = 0;
+
+	TRY(json_parse(&tail, line.len ? line : SPAN("{}"), err));
+	if (json_number_of(json_get(tail, "_timestamp"), &s) && s > 0 && s < 1e10 && (int64_t)(s * 1000) > *last_ms)
+		*last_ms = (int64_t)(s * 1000);
+	return OK;
+}
+
+/* All that it ever told was before anybody had heard of it: it is sent by `wandb sync`, by which its console has other times. */
+static enum status find_past(struct posting *p, const struct batch *batch, struct error *err)
+{
+	int64_t last_ms = p->post.last_ms;
+
+	TRY(read_time(p->start.history.content, &last_ms, err));
+	TRY(read_time(p->start.events.content, &last_ms, err));
+	p->past_ms = last_ms < p->job.announced_ms ? last_ms : 0;
+	struct batch_part *console = batch_find_part(batch, p->start.job, p->start.console_stream);
+	for (size_t i = 0; p->past_ms && console && i < console->count; i++)
+		if (console->lines[i].ts_ms > p->past_ms)
+			console->lines[i].ts_ms = p->past_ms;
+	return OK;
+}
+
+/* Of a run of the past its summary says how long it was. */
+static enum status find_end(struct wandb_call *call, const struct posting *p, int64_t *end_ms, struct error *err)
+{
+	AUTO(json) summary = NULL;
+	struct tracked_file_row row;
+	double runtime_s;
+
+	*end_ms = p->past_ms ? p->past_ms : call->now_ms;
+	if (!p->past_ms && p->post.last_ms && p->post.last_ms < call->now_ms - LIVE_MS)
+		*end_ms = p->post.last_ms;
+	if (!p->past_ms)
+		return OK;
+	TRY(store_read_tracked_file(call->reader, call->arena, p->row.job_id, SPAN(WANDB_SUMMARY), &row, err));
+	if (!row.content.len || json_parse(&summary, row.content, err) != OK)
+		return row.content.len && err->status == ERR_MEMORY ? ERR_MEMORY : OK; /* a client's own words */
+	if (!json_number_of(json_get_path(summary, "_wandb.runtime"), &runtime_s) || !(runtime_s > 0) ||
+		runtime_s > 1e9)
+		return OK;
+	int64_t said_ms = p->row.start_ms + (int64_t)(runtime_s * 1000);
+	if (said_ms > *end_ms)
+		*end_ms = said_ms < p->job.announced_ms ? said_ms : p->job.announced_ms;
+	return OK;
+}
+
 /* ---- what the post brings ---- */
 
 static enum status store(struct wandb_call *call, struct posting *p, struct span body, struct error *err)
@@ -109,6 +161,7 @@ static enum status store(struct wandb_call *call, struct posting *p, struct span
 	if (!batch || !(batch->team = arena_copy(batch->arena, call->team)).ptr)
 		return error_no_memory(err);
 	TRY(file_stream_read(body, &p->start, batch, &p->post, err));
+	TRY(find_past(p, batch, err));
 	if (p->post.left_out)
 		log_line(LOG_WARNING, "wandb_left_out", "job=\"%.*s\" values=%zu first=\"%s\"", SPAN_ARGS(p->job.name),
 			p->post.left_out, p->post.bad_line.status ? p->post.bad_line.text : "no numbers");
@@ -120,12 +173,6 @@ static enum status store(struct wandb_call *call, struct posting *p, struct span
 
 /* ---- what it says of the run ---- */
 
-static bool is_final(struct span status)
-{
-	return span_equal(status, SPAN("FINISHED")) || span_equal(status, SPAN("FAILED")) ||
-	       span_equal(status, SPAN("KILLED"));
-}
-
 static enum status put_status(struct wandb_call *call, struct posting *p, const char *status, const char *secondary,
 	const char *reason, struct error *err)
 {
@@ -136,13 +183,14 @@ static enum status put_status(struct wandb_call *call, struct posting *p, const 
 		.secondary = span_from(secondary),
 		.reason = span_from(reason),
 		.now_ms = call->now_ms};
-	bool is_end = is_final(change.status);
+	bool is_end = wandb_is_over(change.status);
 
 	if (span_equal(p->row.status, change.status))
 		return OK; /* a request that came again, or the same file of a run that was sent again */
 	if (is_end)
-		change.end_ms =
-			p->post.last_ms && p->post.last_ms < call->now_ms - LIVE_MS ? p->post.last_ms : call->now_ms;
+		TRY(find_end(call, p, &change.end_ms, err));
+	if (!is_end && p->post.first_ms > p->row.end_ms && p->post.first_ms < call->now_ms)
+		change.resumed_ms = p->post.first_ms;
 	TRY(pipeline_change_run(call->pipeline, call->reader, call->arena, &change, err));
 	p->row.status = change.status;
 	if (is_end)
@@ -171,7 +219,7 @@ enum status wandb_take_stream(struct wandb_call *call, struct span body, struct 
 	*p = (struct posting){.result = {.accepted = 0}};
 	TRY(begin(call, p, err));
 	TRY(store(call, p, body, err));
-	if (p->result.accepted && is_final(p->row.status))
+	if (p->result.accepted && wandb_is_over(p->row.status))
 		TRY(put_status(call, p, "RUNNING", "Training", "", err));
 	if (p->post.is_complete)
 		TRY(end_run(call, p, err));

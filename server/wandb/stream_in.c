@@ -95,8 +95,6 @@ static enum status take_console_line(struct lines_reading *lines, struct span te
 		return error_set(err, ERR_TOO_LARGE, "the body has more than %zu lines of the console", r->max_lines);
 	if (!part || !ingest_add_lines(r->batch, part, line, ts_ms, r->start->max_line_bytes))
 		return error_no_memory(err);
-	if (ts_ms > r->post->last_ms)
-		r->post->last_ms = ts_ms;
 	return OK;
 }
 
@@ -196,6 +194,8 @@ static enum status read_history(
 	history.axis_count = is_system ? 0 : start->axis_count;
 	TRY(json_scan_each(s, take_line, &lines, err));
 	r->post->left_out += history.left_out;
+	if (history.first_ms && (!r->post->first_ms || history.first_ms < r->post->first_ms))
+		r->post->first_ms = history.first_ms;
 	if (history.last_ms > r->post->last_ms)
 		r->post->last_ms = history.last_ms;
 	return put_tail(&lines, err);

@@ -35,7 +35,7 @@ struct stream_start {
 struct stream_post {
 	bool is_complete, has_exit_code, is_preempting;
 	int64_t exit_code;
-	int64_t last_ms; /* the latest that the body tells of; 0: nothing */
+	int64_t first_ms, last_ms; /* the earliest and the latest of the history and the events; 0: nothing */
 	size_t left_out; /* values and lines that have no place here */
 	struct error bad_line; /* the first line that is no JSON, which is left out; status OK: none */
 };

@@ -1,6 +1,8 @@
 """W&B's own SDK, unchanged: what training code calls, and what becomes of it."""
 
+import json
 import re
+import time
 
 import pytest
 
@@ -68,10 +70,13 @@ def test_a_run_is_a_job(server, version):
 def test_how_a_run_ends_and_goes_on(server, version):
     script = """
 run = wandb.init(project="ends", id="same", resume=sys.argv[1], config={"lr": 0.5} if sys.argv[1] == "allow" else None)
+begun = time.time()
 give([run.config["lr"], run.summary.get("best")])
 for _ in range(5):
     run.log({"loss": 10 - run.step})
 run.summary["best"] = 3
+time.sleep(1)
+give({"ran": [begun, time.time()]})
 sys.exit(int(sys.argv[2]))
 """
     first = wandbclient.run(server, version, script, "allow", 3, code=3)
@@ -83,6 +88,12 @@ sys.exit(int(sys.argv[2]))
     assert job(server, "ends/same")["TrainingJobStatus"] == "Completed"
     server.wait_for_points("ends/same", "loss", 10)
     assert sorted(values(server, "ends/same", "loss")) == list(range(10))
+    spans = [json.loads(line)["ran"] for out in (first, again) for line in out.splitlines() if line.startswith('{"ran"')]
+    parts = [part for part in job(server, "ends/same")["SecondaryStatusTransitions"] if part["Status"] == "Training"]
+    for (begun, ended), part in zip(spans, parts, strict=True):
+        assert begun - 1 <= part["StartTime"] <= begun + 1 and ended - 1 <= part["EndTime"] <= ended + 5, (spans, parts)
+    streams = {row["stream"] for row in server.get("/api/v1/jobs/ends%2Fsame/streams").body["streams"]}
+    assert "system/host" not in streams and any(name.startswith("system/") for name in streams), streams
 
 
 def test_a_process_that_dies_goes_on(server):
@@ -106,13 +117,17 @@ if sys.argv[1] == "die":
 
 @pytest.mark.parametrize("version", wandbclient.VERSIONS)
 def test_an_offline_run_is_sent_twice(server, version):
-    wandbclient.run(server, version, """
+    out = wandbclient.run(server, version, """
+begun = time.time()
 run = wandb.init(project="off", name="line", mode="offline")
 for step in range(50):
     run.log({"loss": step})
     print("line", step)
 run.finish()
+give({"ran": [begun, time.time()]})
 """)
+    begun, ended = next(json.loads(line)["ran"] for line in out.splitlines() if line.startswith('{"ran"'))
+    wait_until(lambda: time.time() > ended + 2, what="a sync that is later than its run")
     (folder,) = (server.folder / "wandb").glob("offline-run-*")
     for _ in range(2):
         wandbclient.sync(server, version, folder)
@@ -122,7 +137,10 @@ run.finish()
     assert values(server, "off/line", "loss") == {step: step for step in range(50)}
     assert server.points("off/line", "loss")["total_points"] == 50  # its keys come in another order each time
     assert [line for line in texts(server, "off/line") if line.startswith("line ")] == [f"line {n}" for n in range(50)]
-    assert job(server, "off/line")["TrainingJobStatus"] == "Completed"
+    row = job(server, "off/line")
+    assert row["TrainingJobStatus"] == "Completed"
+    assert begun - 1 <= row["TrainingStartTime"] <= row["TrainingEndTime"] <= ended + 1 and row["CreationTime"] == row["TrainingStartTime"]
+    assert all(line["ts_ms"] <= 1000 * ended + 1000 for line in server.lines("off/line", "console"))
 
 
 def test_nan_is_an_incident(server):

@@ -3,12 +3,13 @@
 import base64
 import json
 import re
+import time
 from pathlib import Path
 
 import pytest
 
 from awsclients import token_of
-from smserver import Server
+from smserver import Server, quote, wait_until
 from wandbclient import ask, make_run, post
 
 T0 = 1_790_000_000
@@ -199,6 +200,15 @@ def test_ends(shared, code, status):
     assert shared.get(f"/api/v1/jobs/p%2Fend-{code}").body["TrainingJobStatus"] == "InProgress"
 
 
+def test_a_checkpoint_that_is_begun_and_done_is_one(shared):
+    make_run(shared, "checkpoints")
+    taken(post(shared, "checkpoints", {HISTORY: (0, rows(0, 12)), CONSOLE: (0, ["Saving checkpoint at step 4", "Saved checkpoint at step 4",
+        "Saving checkpoint at step 8 to /ckpt", "saving checkpoint at iteration 11 to /ckpt"])}))
+    shared.wait_for_extraction()
+    saved = wait_until(lambda: shared.get("/api/v1/jobs/p%2Fcheckpoints/checkpoints").body["checkpoints"], what="checkpoints")
+    assert sorted(row["step"] for row in saved) == [4, 8]
+
+
 # ---- what is refused ----
 
 def refusal(reply):
@@ -250,3 +260,52 @@ def test_a_deleted_run_is_gone(shared):
     taken(post(shared, "gone", complete=True, exitcode=0))
     assert shared.delete("/api/v1/jobs/p%2Fgone").status in (200, 202, 204)
     assert refusal(post(shared, "gone", {HISTORY: (1, rows(1, 2))}))[0] == 404
+
+
+# ---- when it was ----
+
+def meta(started_s, **more):
+    """A config as the second request of a process has it."""
+    at = time.strftime("%Y-%m-%dT%H:%M:%S.000000Z", time.gmtime(started_s))
+    return json.dumps({"_wandb": {"value": {"e": {"w1": {"startedAt": at, **more}}}}})
+
+
+def row_of(server, job):
+    return server.get(f"/api/v1/jobs/{quote(job)}").body
+
+
+def test_a_run_of_the_past_has_its_own_times(shared):
+    began = int(time.time()) - 7200
+    make_run(shared, "past")
+    make_run(shared, "past", config=meta(began))
+    history = [{"_step": n, "_timestamp": began + 100 + 10 * n, "_runtime": 100 + 10 * n, "loss": 1} for n in range(0, 90)]
+    taken(post(shared, "past", {HISTORY: (0, history), CONSOLE: (0, [time.strftime("%Y-%m-%dT%H:%M:%S.0 line", time.gmtime())])}))
+    taken(post(shared, "past", {SUMMARY: (0, [{"_wandb": {"runtime": 1000}}])}, complete=True, exitcode=0))
+    row = row_of(shared, "p/past")
+    assert (row["TrainingStartTime"], row["TrainingEndTime"], row["CreationTime"]) == (began, began + 1000, began)
+    assert (row["TrainingTimeInSeconds"], row["BillableTimeInSeconds"]) == (1000, 1000)
+    assert [line["ts_ms"] for line in shared.lines("p/past", "console")] == [(began + 990) * 1000]
+    goodput = shared.get("/api/v1/jobs/p%2Fpast/goodput").body
+    assert (goodput["wall_seconds"], goodput["steps"]["made"]) == (1000, 90)
+    assert {name: bucket["seconds"] for name, bucket in goodput["buckets"].items() if bucket["seconds"]} == {
+        "first_step": 90, "productive": 900, "idle": 10}
+
+
+def test_a_resumed_run_begins_with_its_process(shared):
+    now = int(time.time())
+    make_run(shared, "goes-on", host="node-1")
+    make_run(shared, "goes-on", config=meta(now - 3600))
+    taken(post(shared, "goes-on", {HISTORY: (0, [{"_step": n, "_timestamp": now - 3500 + n, "loss": 1} for n in range(100)])}, complete=True, exitcode=1))
+    assert row_of(shared, "p/goes-on")["TrainingEndTime"] == now - 3401
+    make_run(shared, "goes-on", host="node-1")
+    assert row_of(shared, "p/goes-on")["TrainingJobStatus"] == "Failed", "asking is not going on"
+    make_run(shared, "goes-on", config=meta(now - 600))
+    row = row_of(shared, "p/goes-on")
+    assert row["TrainingJobStatus"] == "InProgress"
+    assert [(part["Status"], part["StartTime"]) for part in row["SecondaryStatusTransitions"]] == [("Training", now - 3600), ("Failed", now - 3401), ("Training", now - 600)]
+    taken(post(shared, "goes-on", {EVENTS: (0, [{"system.cpu": 5, "_timestamp": now}]), HISTORY: (100, [{"_step": 100, "_timestamp": now, "loss": 1}])}))
+    shared.wait_for_points("p/goes-on", "cpu_percent", 1, stream="system/node-1")
+    taken(post(shared, "goes-on", complete=True, exitcode=0))
+    row = row_of(shared, "p/goes-on")
+    ran = 199 + row["TrainingEndTime"] - (now - 600)
+    assert abs(row["BillableTimeInSeconds"] - ran) <= 1, "both parts, and not what lies between"

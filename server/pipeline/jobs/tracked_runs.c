@@ -103,6 +103,17 @@ struct making {
 	int64_t adopted_id; /* 0: it was not */
 };
 
+#define MADE_FOR_A_RUN SPAN("made for a run")
+
+static struct told_row begun_at(int64_t start_ms)
+{
+	return (struct told_row){.status = SPAN("Training"),
+		.message = SPAN("the run began"),
+		.reason = SPAN(""),
+		.start_ms = start_ms,
+		.source = SOURCE_STATED};
+}
+
 static enum status write_document(struct span name, const struct run_making *asked, struct buf *out, struct error *err)
 {
 	AUTO_DONE(buf) bare = BUF_INIT(8192);
@@ -122,18 +133,14 @@ static enum status write_document(struct span name, const struct run_making *ask
 static enum status write_job(struct making *making, struct store_tx *tx, struct job_row *row, struct error *err)
 {
 	const struct run_making *asked = making->asked;
-	const struct told_row begun = {.status = SPAN("Training"),
-		.message = SPAN("the run began"),
-		.reason = SPAN(""),
-		.start_ms = asked->row.start_ms,
-		.source = SOURCE_STATED};
+	const struct told_row begun = begun_at(asked->row.start_ms);
 	AUTO_DONE(buf) document = BUF_INIT(DOCUMENT_MAX_BYTES);
 
 	TRY(write_document(row->name, asked, &document, err));
 	row->document = buf_span(&document);
 	TRY(pools_put_job(tx, row, err));
 	TRY(definitions_put_default(tx, row->job_id, row->generation, err));
-	TRY(life_begin(tx, row, SPAN("made for a run"), err));
+	TRY(life_begin(tx, row, MADE_FOR_A_RUN, err));
 	TRY(store_put_told(tx, row->job_id, &begun, err));
 	TRY(store_put_status_message(
 		tx, row->job_id, &(struct status_message){begun.start_ms, begun.status, begun.message}, err));
@@ -238,6 +245,7 @@ struct changing {
 	struct run_change *asked;
 	struct buf document; /* as it has become; empty: as it was */
 	int64_t job_id;
+	struct life life;
 };
 
 /* Clients send again what they got no answer for. */
@@ -295,6 +303,30 @@ static enum status change_document(
 	return pools_put_job(tx, row, err);
 }
 
+/* A client that sends a run of the past says first that it is, and then when it began. */
+static enum status change_start(struct changing *changing, struct store_tx *tx, struct tracked_run_row *run,
+	struct job_row *row, struct error *err)
+{
+	int64_t start_ms = changing->asked->start_ms;
+	struct told_row begun = begun_at(run->start_ms), made = {.status = SPAN("Starting"),
+								 .message = MADE_FOR_A_RUN,
+								 .reason = SPAN(""),
+								 .start_ms = run->start_ms,
+								 .source = SOURCE_ASSUMED};
+
+	changing->life.failed = (struct job_failed_incident){0}; /* after a commit that failed this runs again */
+	if (!start_ms || start_ms >= run->start_ms)
+		return OK;
+	TRY(store_delete_told(tx, row->job_id, &begun, err));
+	TRY(store_delete_told(tx, row->job_id, &made, err));
+	run->start_ms = begun.start_ms = made.start_ms = start_ms;
+	TRY(store_put_told(tx, row->job_id, &begun, err));
+	TRY(store_put_told(tx, row->job_id, &made, err));
+	TRY(store_put_status_message(
+		tx, row->job_id, &(struct status_message){start_ms, begun.status, begun.message}, err));
+	return life_write(&changing->life, tx, row, false, err);
+}
+
 static enum status write_change(void *context, struct store_tx *tx, struct error *err)
 {
 	struct changing *changing = context;
@@ -306,6 +338,7 @@ static enum status write_change(void *context, struct store_tx *tx, struct error
 	TRY(check_team(row.team, row.name, changing->asked->team, err));
 	changing->asked->job = row.name;
 	changing->job_id = row.job_id;
+	TRY(change_start(changing, tx, &run, &row, err));
 	TRY(change_row(changing, tx, &run, err));
 	return change_document(changing, tx, &row, err);
 }
@@ -315,6 +348,7 @@ static void show_change(void *context)
 	const struct changing *changing = context;
 
 	show_document(changing->pipeline, changing->job_id, buf_span(&changing->document));
+	life_say(&changing->life);
 }
 
 /* When it was last said to train; 0: never. */
@@ -338,7 +372,7 @@ static enum status state(
 {
 	const struct run_change *asked = changing->asked;
 	bool is_end = phase_is_final(asked->secondary);
-	int64_t at_ms = is_end ? asked->end_ms : asked->now_ms, begun_ms;
+	int64_t at_ms = is_end ? asked->end_ms : asked->resumed_ms ? asked->resumed_ms : asked->now_ms, begun_ms;
 	struct job_transition transition = {.secondary = asked->secondary,
 		.message = SPAN(""),
 		.failure_reason = asked->reason,
@@ -376,6 +410,7 @@ enum status pipeline_change_run(struct pipeline *pipeline, struct store_reader *
 	struct job_row row;
 	enum status status;
 
+	changing.life = (struct life){.pipeline = pipeline, .arena = arena, .now_ms = asked->now_ms};
 	if (!asked->secondary.len) {
 		status = writer_execute_then(pipeline, write_change, show_change, &changing, err);
 	} else {

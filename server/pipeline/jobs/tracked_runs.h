@@ -43,6 +43,8 @@ struct run_change {
 	struct span name; /* "": as it is */
 	struct span status; /* in the tracker's words; "": as it is */
 	int64_t end_ms; /* 0: not said */
+	int64_t start_ms; /* when all of it began, said only now: an earlier time than is known counts; 0: not said */
+	int64_t resumed_ms; /* when it went on, with a status that is none of an end; 0: now */
 	const struct span *inputs; /* JSON values that are added to its inputs, unless they are there */
 	size_t input_count;
 	struct span secondary; /* the job's status that goes with it; "": none */

@@ -188,6 +188,8 @@ static const struct {
 	 "top 1",
 		"lightning"},
 	{"saving checkpoint to out-kirin", "nanogpt"},
+	{"Saving checkpoint at step 8", "any-step"},
+	{"Saved checkpoint at step 8", "any-step"},
 	{"Finished saving the checkpoint (or staging if async is enabled)in 5.53 seconds.", "torchtitan"},
 };
 
@@ -299,6 +301,10 @@ TEST(a_line_names_the_machine_and_the_step)
 	CHECK_INT(found.step, 0);
 	CHECK(signature_find(set, scratch, SPAN("saving checkpoint to out"), false, &found));
 	CHECK_INT(found.step, -1);
+	CHECK(signature_find(set, scratch, SPAN("INFO Saving checkpoint at step 8 to /ckpt"), false, &found));
+	CHECK_INT(found.step, 8);
+	CHECK(signature_find(set, scratch, SPAN("saving a checkpoint for global_step=12000"), false, &found));
+	CHECK_INT(found.step, 12000);
 	CHECK(signature_at(set, signature_index(set, SPAN("nccl_timeout")))->beneath ==
 		UINT32_C(1) << INCIDENT_NODE_SUSPECT);
 	CHECK(signature_index(set, SPAN("megatron")) == SIZE_MAX);

@@ -103,6 +103,38 @@ TEST(statuses_and_their_messages_are_start_up_by_cause)
 	arena_free(s.arena);
 }
 
+/* Training 0..130: ten seconds of start-up, twelve steps of ten, and an end: 120 of 130 seconds, wherever the count begins. */
+TEST(steps_that_count_from_0_are_as_many)
+{
+	for (int64_t first = 0; first <= 1; first++) {
+		static struct script s;
+		begin(&s, GOODPUT_COMPLETED);
+		add_phase(&s, training(0, 130));
+		add_steps(&s, 1, first, first + 11, 20, 10);
+		run(&s);
+		CHECK_INT(s.out.steps, 12);
+		CHECK(seconds(&s, GOODPUT_FIRST_STEP) == 10 && seconds(&s, GOODPUT_PRODUCTIVE) == 120);
+		arena_free(s.arena);
+	}
+}
+
+/* Steps 0..6 are made, then all of them again, up to 9. */
+TEST(a_restart_at_step_0_makes_step_0_again)
+{
+	static struct script s;
+
+	begin(&s, GOODPUT_COMPLETED);
+	add_phase(&s, training(0, 200));
+	add_steps(&s, 1, 0, 6, 10, 10);
+	add_steps(&s, 2, 0, 9, 100, 10);
+	run(&s);
+	CHECK_INT(s.out.steps, 10);
+	CHECK_INT(s.out.lost_steps, 7);
+	CHECK(seconds(&s, GOODPUT_REDONE) == 70 && seconds(&s, GOODPUT_PRODUCTIVE) == 100);
+	CHECK(seconds(&s, GOODPUT_RESTART) == 20 && seconds(&s, GOODPUT_IDLE) == 10);
+	arena_free(s.arena);
+}
+
 TEST(a_restart_is_its_gap_and_the_steps_made_again)
 {
 	static struct script s;
@@ -446,7 +478,10 @@ static double reference_pace(const struct goodput_facts *f, bool is_strict)
 
 static int64_t reference_from(const struct reference *r, size_t first)
 {
-	int64_t step = r->facts->points[first].step, best = step > r->stride ? step - r->stride : step > 0 ? 0 : step;
+	int64_t step = r->facts->points[first].step, best = step > r->stride ? step - r->stride
+							    : step > 0       ? 0
+							    : step           ? step
+									     : -1;
 
 	for (size_t i = 0; i < r->facts->mark_count; i++)
 		if (r->facts->marks[i].bucket == GOODPUT_CHECKPOINT &&
