@@ -37,6 +37,6 @@ enum status mlflow_no_deletion(struct mlflow_call *call, struct error *err)
 enum status mlflow_unknown(struct mlflow_call *call, struct error *err)
 {
 	return mlflow_error(err, ERR_NOT_FOUND, "ENDPOINT_NOT_FOUND",
-		"'%.*s' is no call that this server has: there are experiments (create, get, get-by-name, search, update), runs (create, get, update, search, log-metric, log-parameter, log-batch, log-inputs, set-tag, delete-tag) and metrics/get-history",
+		"'%.*s' is no call that this server has: there are experiments (create, get, get-by-name, search, update), runs (create, get, update, search, log-metric, log-parameter, log-batch, log-inputs, set-tag, delete-tag) and metrics (get-history, get-history-bulk, get-history-bulk-interval)",
 		SPAN_ARGS(span_cut(http_request_path(call->request), 120)));
 }

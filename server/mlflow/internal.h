@@ -14,6 +14,7 @@
 #include "mlflow/mlflow_options.h"
 #include "model/metrics/batch.h"
 #include "pipeline/jobs/tracked_runs.h"
+#include "store/jobs.h"
 
 #define MLFLOW_INVALID "INVALID_PARAMETER_VALUE"
 #define MLFLOW_NOT_IMPLEMENTED "NOT_IMPLEMENTED"
@@ -132,7 +133,13 @@ void mlflow_write_run(const struct mlflow_run *run, struct json_writer *w);
 void mlflow_write_run_info(const struct mlflow_run *run, struct json_writer *w);
 
 /* ---- metrics.c ---- */
-mlflow_handler mlflow_log_metric, mlflow_log_batch, mlflow_get_history;
+mlflow_handler mlflow_log_metric, mlflow_log_batch;
+/* The job that the run is. ERR_NOT_FOUND */
+enum status mlflow_find_job(
+	const struct mlflow_call *call, struct span run_id, struct job_row *out, struct error *err) MUST_CHECK;
+
+/* ---- history.c ---- */
+mlflow_handler mlflow_get_history, mlflow_get_history_bulk, mlflow_get_history_bulk_interval;
 
 /* ---- models.c ---- */
 mlflow_handler mlflow_model_create, mlflow_model_get, mlflow_model_change, mlflow_run_outputs;

@@ -1,20 +1,11 @@
-/* Metrics: points as they are logged, and as they were. */
+/* Metrics: points as they are logged. history.c reads them. */
 #include "mlflow/internal.h"
 #include "mlflow/metrics_in.h"
-#include "pipeline/life/log_end.h"
-#include "read/charts/points_read.h"
 #include "store/jobs.h"
 
-#include <stdio.h>
+enum { KEYS_KEPT_MS = 24 * 60 * 60 * 1000 };
 
-enum {
-	HISTORY_MAX = 25000,
-	KEYS_KEPT_MS = 24 * 60 * 60 * 1000,
-};
-
-/* ---- in ---- */
-
-static enum status find_job(const struct mlflow_call *call, struct span run_id, struct job_row *out, struct error *err)
+enum status mlflow_find_job(const struct mlflow_call *call, struct span run_id, struct job_row *out, struct error *err)
 {
 	struct tracked_run_row run;
 
@@ -44,7 +35,7 @@ static enum status take_points(
 	AUTO(batch) batch = batch_new(call->now_ms);
 	struct job_row job;
 
-	TRY(find_job(call, run_id, &job, err));
+	TRY(mlflow_find_job(call, run_id, &job, err));
 	if (!batch || !(batch->team = arena_copy(batch->arena, call->team)).ptr)
 		return error_no_memory(err);
 	batch->source = SPAN("");
@@ -80,87 +71,5 @@ enum status mlflow_log_batch(struct mlflow_call *call, struct error *err)
 		TRY(take_points(call, run_id, metrics, err));
 	if (params.count || tags.count || !call->points)
 		TRY(mlflow_state(call, run_id, params.count ? &params : NULL, tags.count ? &tags : NULL, err));
-	return OK;
-}
-
-/* ---- out ---- */
-
-struct history {
-	struct mlflow_call *call;
-	struct span key;
-	size_t left; /* of the page */
-};
-
-static void write_point(struct history *history, const struct point *point)
-{
-	struct json_writer *w = &history->call->w;
-
-	json_object(w);
-	json_put_span(w, "key", history->key);
-	json_put_double(w, "value", point->value);
-	json_put_i64(w, "timestamp", point->ts_ms);
-	json_put_i64(w, "step", point->step);
-	json_object_end(w);
-}
-
-/* From the ordinal on, to the end of the page; *ordinal: where the next one begins, -1: there is none. */
-static enum status write_points(struct history *history, struct span job, int64_t *ordinal, struct error *err)
-{
-	const struct chart_query query = {.metric = history->key,
-		.stream = SPAN(MLFLOW_STREAM),
-		.axis = AXIS_STEP,
-		.from = INT64_MIN,
-		.to = INT64_MAX,
-		.attempts = ATTEMPTS_ALL};
-	bool is_end = false;
-
-	while (!is_end && history->left) {
-		AUTO(arena) arena = arena_new();
-		struct points_batch batch;
-		if (!arena)
-			return error_no_memory(err);
-		TRY(points_read(history->call->pipeline, history->call->reader, arena, job, query.stream, &query,
-			(uint64_t)*ordinal, &batch, err));
-		size_t taken = batch.count < history->left ? batch.count : history->left;
-		for (size_t i = 0; i < taken; i++)
-			write_point(history, &batch.points[i]);
-		history->left -= taken;
-		*ordinal += (int64_t)taken;
-		is_end = batch.is_end && taken == batch.count;
-	}
-	*ordinal = is_end ? -1 : *ordinal;
-	return OK;
-}
-
-enum status mlflow_get_history(struct mlflow_call *call, struct error *err)
-{
-	struct history history = {.call = call};
-	struct span run_id, token = SPAN("");
-	int64_t ordinal = 0, limit = HISTORY_MAX;
-	struct job_row job;
-	char next[24];
-
-	TRY(mlflow_run_id(call, &run_id, err));
-	TRY(mlflow_want_text(call, "metric_key", MLFLOW_KEY_MAX_BYTES, &history.key, err));
-	TRY(mlflow_integer(call, "max_results", 1, INT64_MAX, &limit, err));
-	TRY(mlflow_text(call, "page_token", MLFLOW_KEY_MAX_BYTES, &token, err));
-	if (token.len && (!span_parse_i64(token, &ordinal) || ordinal < 0))
-		return mlflow_error(err, ERR_SEMANTIC, MLFLOW_INVALID, "'page_token' is none of this server's");
-	TRY(find_job(call, run_id, &job, err));
-	TRY(log_end_await(call->pipeline, job.name, err));
-	history.left = (size_t)(limit < HISTORY_MAX ? limit : HISTORY_MAX);
-	json_key(&call->w, "metrics");
-	json_array(&call->w);
-	enum status status = write_points(&history, job.name, &ordinal, err);
-	if (status == ERR_NOT_FOUND) { /* a run that has logged nothing has no stream */
-		ordinal = -1;
-		status = OK;
-	}
-	TRY(status);
-	json_array_end(&call->w);
-	if (ordinal >= 0) {
-		snprintf(next, sizeof next, "%lld", (long long)ordinal);
-		json_put_text(&call->w, "next_page_token", next);
-	}
 	return OK;
 }

@@ -28,6 +28,8 @@ CALL(run_log_inputs, MLFLOW_WRITES)
 CALL(log_metric, MLFLOW_WRITES)
 CALL(log_batch, MLFLOW_WRITES)
 CALL(get_history, MLFLOW_BY_SENDERS)
+CALL(get_history_bulk, MLFLOW_BY_SENDERS)
+CALL(get_history_bulk_interval, MLFLOW_BY_SENDERS)
 CALL(no_deletion, MLFLOW_ABSENT)
 CALL(no_artifacts, MLFLOW_ABSENT)
 CALL(model_create, MLFLOW_WRITES)
@@ -82,6 +84,12 @@ static const struct http_route templates[] = {
 		.summary = "MLflow: note the datasets of a run"},
 	{HTTP_GET, "/api/2.0/mlflow/metrics/get-history", SCOPE_READ, .handler = route_get_history,
 		.summary = "MLflow: all points of a metric, in order of arrival; also with a token to write"},
+	{HTTP_GET, "/api/2.0/mlflow/metrics/get-history-bulk", SCOPE_READ, .handler = route_get_history_bulk,
+		.summary = "MLflow: the points of a metric of several runs; also with a token to write"},
+	{HTTP_GET, "/api/2.0/mlflow/metrics/get-history-bulk-interval", SCOPE_READ,
+		.handler = route_get_history_bulk_interval,
+		.summary =
+			"MLflow: some points of a metric of several runs, evenly spaced; also with a token to write"},
 	{HTTP_POST, "/api/2.0/mlflow/runs/outputs", SCOPE_WRITE, .handler = route_run_outputs,
 		.summary = "MLflow: models that a run made; their ids say so already"},
 	{HTTP_POST, "/api/2.0/mlflow/logged-models", SCOPE_WRITE, .handler = route_model_create,

@@ -91,6 +91,25 @@ def test_the_example_of_the_documentation(server):
     assert job(server, "pretrain/gpt-7")["HyperParameters"] == {"lr": "0.0003", "layers": "12"}
 
 
+def test_a_metric_of_several_runs_is_what_the_client_takes_for_it(server):
+    """The client has no function for it, but its message, its address and its reader: what the page of MLflow and plugins use."""
+    script = """
+from mlflow.protos.service_pb2 import GetMetricHistoryBulkInterval
+from mlflow.utils.proto_json_utils import message_to_json
+runs = []
+for count in (7, 40):
+    with mlflow.start_run() as run:
+        mlflow.MlflowClient().log_batch(run.info.run_id, [mlflow.entities.Metric("m", step / 2, 1790000000000 + step, step) for step in range(1, count)])
+    runs.append(run.info.run_id)
+asked = GetMetricHistoryBulkInterval(run_ids=runs, metric_key="m", max_results=10, start_step=1, end_step=100)
+reply = client._tracking_client.store._call_endpoint(GetMetricHistoryBulkInterval, message_to_json(asked))
+give([[runs.index(m.run_id), m.key, m.value, m.timestamp - 1790000000000, m.step] for m in reply.metrics])
+"""
+    # places in 39 points: 0, 4.22, 8.44, 12.67, 16.89, 21.11, 25.33, 29.56, 33.78, 38
+    assert mlflowclient.run(server, "3", script) == [[run, "m", step / 2, step, step] for run, steps in enumerate(
+        [range(1, 7), (1, 5, 9, 14, 18, 22, 26, 31, 35, 39)]) for step in steps]
+
+
 def test_points_without_a_step_are_in_order_of_arrival(server):
     script = """
 with mlflow.start_run() as run:
