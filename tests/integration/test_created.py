@@ -9,6 +9,7 @@ from datetime import datetime
 
 import pytest
 
+from engine import of_a_file
 from awsclients import boto
 from olddb import as_version
 from smserver import quote, wait_until
@@ -207,6 +208,7 @@ def test_a_job_that_is_carried_keeps_it_and_follows_what_is_learned(make_server)
         assert there.delete("/api/v1/jobs/carried").status == 204
 
 
+@of_a_file("one of an older version")
 def test_an_older_database_is_mended(make_server):
     server = make_server()
     wanted = make_many(server)

@@ -7,9 +7,12 @@ import time
 
 import pytest
 
+from engine import of_a_file
 from faults import KILL, WRITE, FaultyServer
 from smserver import wait_until
 from test_points_raw import points_of
+
+pytestmark = of_a_file("that is damaged")
 
 BATCH_LINES, BATCHES = 20, 10
 FRAME_BYTES = 24 + 8192

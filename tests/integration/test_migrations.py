@@ -6,12 +6,15 @@ import subprocess
 import sys
 
 import pytest
+from engine import of_a_file
 from postgres import Cluster
 from smserver import find_binary, sanitizer_environment
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/checks"))
 import schemas  # noqa: E402
+
+pytestmark = of_a_file("of older versions")
 
 FILES = sorted((ROOT / "migrations/sqlite").glob("*.sql"))
 POSTGRES = sorted((ROOT / "migrations/postgres").glob("*.sql"))

@@ -9,7 +9,10 @@ import time
 
 import pytest
 
+from engine import of_a_file
 from smserver import Server, find_binary, sanitizer_environment, wait_until
+
+pytestmark = of_a_file("and its size")
 
 DISK_BYTES = 24 << 20
 

@@ -11,7 +11,10 @@ import threading
 
 import pytest
 
+from engine import of_a_file
 from smserver import ROOT, Server, find_binary, sanitizer_environment, wait_until
+
+pytestmark = of_a_file("beside which the tools work")
 
 DEFINITION = {"Name": "loss", "Regex": r"step (?<step>\d+) loss=(?<value>\S+)"}
 
