@@ -227,6 +227,10 @@ static const struct http_route routes[] = {
 	{HTTP_GET, "/api/v1/jobs/{job}/nodes", SCOPE_READ, ROUTE_WORKER, .handler = api_job_nodes, .query = "",
 		.summary =
 			"The job's machines: their last lines, what they measured, and the commands that open an SSM session on them"},
+	{HTTP_GET, "/api/v1/jobs/{job}/replacements", SCOPE_READ, ROUTE_WORKER, .handler = api_job_replacements,
+		.is_slow = api_is_slow, .query = "limit",
+		.summary =
+			"Which machine took which stream from which, why, how long it took, and whether the fault went away with the machine"},
 	{HTTP_GET, "/api/v1/fleet", SCOPE_READ, ROUTE_WORKER, .handler = api_fleet, .query = "",
 		.summary =
 			"An overview of the fleet: jobs by status, open incidents, node-hours, warm pools, quotas, and whether data comes in"},

@@ -15,7 +15,7 @@ http_handler api_streams, api_lines, api_lines_raw, api_log_search, api_log_hist
 http_handler api_retention_get, api_retention_put, api_job_pin, api_job_patch;
 http_handler api_series, api_points, api_points_query, api_points_search, api_job_heat;
 http_handler api_chart_svg, api_signatures_create;
-http_handler api_job_advice, api_nodes, api_node, api_job_nodes;
+http_handler api_job_advice, api_nodes, api_node, api_job_nodes, api_job_replacements;
 http_handler api_startup, api_job_warm_pool;
 http_handler api_fleet, api_fleet_paces, api_quotas_get, api_quotas_put;
 http_handler api_goodput, api_job_goodput, api_scaling, api_prices_get, api_prices_put;

@@ -1,0 +1,292 @@
+#include "read/replacements.h"
+
+#include "read/logs/lines.h"
+#include "read/view.h"
+#include "state/known_fault.h"
+#include "store/stream_hosts.h"
+
+#include <stdlib.h>
+
+enum {
+	FAULTS_MAX = 1000, /* of one machine, the newest */
+	INCIDENTS_MAX = 1000, /* of the job, the newest */
+	NEEDED_MIN_MS = 60 * 60 * 1000,
+	NEEDED_MAX_MS = 24 * 60 * 60 * 1000
+};
+
+struct reading {
+	struct pipeline *pipeline;
+	struct store_reader *reader;
+	struct arena *arena;
+	struct job_view view;
+	struct stream_host_row *hosts; /* by stream and number */
+	size_t host_count;
+	struct incident_row *incidents;
+	size_t incident_count;
+};
+
+/* One row of stream_hosts behind another. */
+struct change {
+	const struct stream_host_row *before, *after;
+	const struct stream_view *stream;
+};
+
+const char *fault_followed_name(enum fault_followed followed)
+{
+	static const char *const names[] = {[FAULT_TOO_EARLY] = "too early",
+		[FAULT_NOT_SEEN_AGAIN] = "not seen again",
+		[FAULT_ON_MACHINE] = "machine",
+		[FAULT_IN_STREAM] = "stream"};
+
+	return names[followed];
+}
+
+static const struct stream_view *find_stream(const struct job_view *view, uint32_t stream_id)
+{
+	for (size_t i = 0; i < view->stream_count; i++)
+		if (view->streams[i].stream_id == stream_id)
+			return &view->streams[i];
+	return NULL;
+}
+
+static int newest_first(const void *a, const void *b)
+{
+	const struct change *x = a, *y = b;
+
+	if (x->after->from_ms != y->after->from_ms)
+		return x->after->from_ms < y->after->from_ms ? 1 : -1;
+	if (x->after->stream_id != y->after->stream_id)
+		return x->after->stream_id < y->after->stream_id ? -1 : 1;
+	return x->after->number < y->after->number ? 1 : -1;
+}
+
+static bool is_shared_stream(const struct reading *in, size_t at)
+{
+	for (size_t i = at; i < in->host_count && in->hosts[i].stream_id == in->hosts[at].stream_id; i++)
+		if (in->hosts[i].is_shared)
+			return true;
+	return false;
+}
+
+static enum status find_changes(
+	const struct reading *in, struct change **out, size_t *count, size_t *shared, struct error *err)
+{
+	*count = *shared = 0;
+	*out = arena_alloc(in->arena, (in->host_count + 1) * sizeof **out);
+	if (!*out)
+		return error_no_memory(err);
+	for (size_t i = 0; i < in->host_count; i++) {
+		const struct stream_host_row *row = &in->hosts[i], *before = row - 1;
+		if (i == 0 || before->stream_id != row->stream_id) {
+			*shared += is_shared_stream(in, i);
+			continue;
+		}
+		const struct stream_view *stream = find_stream(&in->view, row->stream_id);
+		if (stream && !row->is_shared && !before->is_shared && !span_equal(row->host, before->host))
+			(*out)[(*count)++] = (struct change){before, row, stream};
+	}
+	qsort(*out, *count, sizeof **out, newest_first);
+	return OK;
+}
+
+/* ---- when ---- */
+
+/* 0: the machine sent no line, or its last one was deleted. */
+static enum status read_last_line(
+	const struct reading *in, const struct change *change, int64_t *out, struct error *err)
+{
+	struct line_view *lines;
+	size_t count;
+	uint64_t total;
+
+	*out = 0;
+	if (change->after->from_line <= change->before->from_line)
+		return OK;
+	enum status status = lines_read(in->pipeline, in->reader, in->arena, in->view.row.name, change->stream->name,
+		change->after->from_line - 1, 1, 1, &lines, &count, &total, err);
+	if (status == OK && count)
+		*out = lines[0].ts_ms;
+	return status == ERR_GONE ? OK : status;
+}
+
+static enum status set_times(
+	const struct reading *in, const struct change *change, struct replacement *out, struct error *err)
+{
+	TRY(read_last_line(in, change, &out->last_ms, err));
+	out->at_ms = change->after->from_ms ? change->after->from_ms : change->after->since_ms;
+	out->is_by_arrival = !out->last_ms || !change->after->from_ms || out->last_ms > out->at_ms;
+	out->took_ms =
+		out->is_by_arrival ? change->after->since_ms - change->before->until_ms : out->at_ms - out->last_ms;
+	return OK;
+}
+
+/* ---- why ---- */
+
+/* One that takes a machine away goes before the others, the newest before older ones; what was dealt with is none. */
+static const struct node_fault_row *find_fault(
+	const struct reading *in, const struct replacement *row, const struct node_fault_row *faults, size_t count)
+{
+	const struct node_fault_row *best = NULL;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct node_fault_row *fault = &faults[i];
+		if (fault->job_id != in->view.row.job_id || fault->ts_ms > row->at_ms ||
+			known_fault_is_nonfatal(in->pipeline, fault->signature))
+			continue;
+		if (!best || (fault->is_drain && !best->is_drain))
+			best = fault;
+	}
+	return best;
+}
+
+/* Of this stream, or of the whole job. */
+static const struct incident_row *find_incident(
+	const struct reading *in, const struct change *change, int64_t from_ms, int64_t to_ms)
+{
+	const struct incident_row *best = NULL;
+
+	for (size_t i = 0; i < in->incident_count; i++) {
+		const struct incident_row *row = &in->incidents[i];
+		bool is_near = row->incident.opened_ms >= from_ms && row->incident.opened_ms <= to_ms;
+		bool is_its = row->stream_id == 0 || row->stream_id == change->after->stream_id;
+		if (is_near && is_its && row->incident.severity > SEVERITY_INFO &&
+			(!best || row->incident.severity > best->incident.severity))
+			best = row;
+	}
+	return best;
+}
+
+static enum status set_why(
+	const struct reading *in, const struct change *change, struct replacement *out, struct error *err)
+{
+	int64_t from_ms = (out->last_ms ? out->last_ms : out->at_ms - out->took_ms) - FAULT_OF_MACHINE_MS;
+	struct node_fault_row *faults;
+	size_t count;
+
+	TRY(store_read_node_faults(in->reader, in->arena, out->from_host, from_ms, FAULTS_MAX, &faults, &count, err));
+	out->fault = find_fault(in, out, faults, count);
+	if (!out->fault)
+		out->incident = find_incident(in, change, from_ms, out->at_ms);
+	return OK;
+}
+
+/* ---- whither ---- */
+
+/* The first stretch of the same fault behind the replacement. job_id 0: in any job. */
+static const struct node_fault_row *find_again(
+	const struct replacement *row, const struct node_fault_row *faults, size_t count, int64_t job_id)
+{
+	const struct node_fault_row *first = NULL;
+
+	for (size_t i = 0; i < count; i++) /* the newest first */
+		if (span_equal(faults[i].signature, row->fault->signature) && faults[i].ts_ms >= row->at_ms &&
+			(!job_id || faults[i].job_id == job_id))
+			first = &faults[i];
+	return first;
+}
+
+/* Log time of the new machine's last line so far. */
+static enum status read_until(const struct reading *in, const struct change *change, int64_t *out, struct error *err)
+{
+	const struct stream_host_row *next = change->after + 1, *end = in->hosts + in->host_count;
+
+	*out = change->stream->last_ms;
+	if (next == end || next->stream_id != change->after->stream_id)
+		return OK;
+	const struct change later = {change->after, next, change->stream};
+	TRY(read_last_line(in, &later, out, err));
+	if (!*out)
+		*out = next->from_ms;
+	return OK;
+}
+
+static enum status set_needed(
+	const struct reading *in, const struct change *change, struct replacement *out, struct error *err)
+{
+	const struct stream_host_row *old = change->before;
+	int64_t begin_ms = old->number && old->from_ms ? old->from_ms : change->stream->first_ms, until_ms;
+	int64_t worked_ms = begin_ms ? out->fault->ts_ms - begin_ms : 0;
+
+	TRY(read_until(in, change, &until_ms, err));
+	out->observed_ms = until_ms > out->at_ms ? until_ms - out->at_ms : 0;
+	out->needed_ms = worked_ms < NEEDED_MIN_MS   ? NEEDED_MIN_MS
+			 : worked_ms > NEEDED_MAX_MS ? NEEDED_MAX_MS
+						     : worked_ms;
+	return OK;
+}
+
+static enum status set_followed(
+	const struct reading *in, const struct change *change, struct replacement *out, struct error *err)
+{
+	struct node_fault_row *old, *new;
+	size_t old_count, new_count;
+	struct job_row job;
+
+	if (!out->fault)
+		return OK;
+	TRY(store_read_node_faults(
+		in->reader, in->arena, out->from_host, out->at_ms, FAULTS_MAX, &old, &old_count, err));
+	TRY(store_read_node_faults(in->reader, in->arena, out->to_host, out->at_ms, FAULTS_MAX, &new, &new_count, err));
+	TRY(set_needed(in, change, out, err));
+	const struct node_fault_row *on_machine = find_again(out, old, old_count, 0);
+	const struct node_fault_row *in_stream = find_again(out, new, new_count, in->view.row.job_id);
+	bool is_machine = on_machine && (!in_stream || on_machine->ts_ms < in_stream->ts_ms);
+	out->again = is_machine ? on_machine : in_stream;
+	out->again_job = SPAN("");
+	if (!out->again) {
+		out->followed = out->observed_ms < out->needed_ms ? FAULT_TOO_EARLY : FAULT_NOT_SEEN_AGAIN;
+		return OK;
+	}
+	out->followed = is_machine ? FAULT_ON_MACHINE : FAULT_IN_STREAM;
+	if (store_read_job_by_id(in->reader, in->arena, out->again->job_id, &job, NULL) == OK)
+		out->again_job = job.name; /* else it was deleted since */
+	return OK;
+}
+
+static enum status judge(
+	const struct reading *in, const struct change *change, struct replacement *out, struct error *err)
+{
+	*out = (struct replacement){.stream = change->stream->name,
+		.from_host = change->before->host,
+		.to_host = change->after->host,
+		.line = change->after->from_line};
+	TRY(set_times(in, change, out, err));
+	TRY(set_why(in, change, out, err));
+	return set_followed(in, change, out, err);
+}
+
+static enum status read_incidents(struct reading *in, struct error *err)
+{
+	const struct incident_filter filter = {.has_all = true,
+		.job_id = in->view.row.job_id,
+		.state = -1,
+		.kind = -1,
+		.cursor = SPAN(""),
+		.limit = INCIDENTS_MAX};
+	struct span next;
+
+	return store_read_incidents(in->reader, in->arena, &filter, &in->incidents, &in->incident_count, &next, err);
+}
+
+enum status replacements_read(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	struct span job, size_t limit, struct replacement_report *out, struct error *err)
+{
+	struct reading in = {.pipeline = pipeline, .reader = reader, .arena = arena};
+	struct change *changes;
+	size_t count;
+
+	TRY(view_read_job(pipeline, reader, arena, job, SPAN(""), SPAN(""), 0, &in.view, err));
+	*out = (struct replacement_report){.job = in.view.row.name, .job_id = in.view.row.job_id};
+	TRY(store_read_stream_hosts(reader, arena, out->job_id, 0, &in.hosts, &in.host_count, err));
+	TRY(find_changes(&in, &changes, &count, &out->shared, err));
+	out->count = count < limit ? count : limit;
+	out->left_out = count - out->count;
+	out->rows = arena_alloc(arena, (out->count + 1) * sizeof *out->rows);
+	if (!out->rows)
+		return error_no_memory(err);
+	if (count)
+		TRY(read_incidents(&in, err));
+	for (size_t i = 0; i < out->count; i++)
+		TRY(judge(&in, &changes[i], &out->rows[i], err));
+	return OK;
+}

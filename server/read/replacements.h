@@ -1,0 +1,43 @@
+/*
+ * Job: machines of a job that were replaced: which took which stream from which, why, how long it took, and whether the fault went
+ *      away with the machine. A pair of machines that sent a stream one after the other is a replacement; those that share it are none.
+ * Ownership: lives in the arena. Threads: any.
+ */
+#pragma once
+
+#include "store/alerts.h"
+#include "store/faults.h"
+
+struct pipeline;
+
+/* Where the fault was seen first behind the replacement. */
+enum fault_followed { FAULT_UNKNOWN, FAULT_TOO_EARLY, FAULT_NOT_SEEN_AGAIN, FAULT_ON_MACHINE, FAULT_IN_STREAM };
+
+struct replacement {
+	struct span stream, from_host, to_host;
+	uint64_t line; /* the first of the new machine */
+	int64_t at_ms; /* log time of that */
+	int64_t last_ms; /* log time of the old one's last line; 0: not known */
+	int64_t took_ms;
+	bool is_by_arrival; /* by when the lines came: their own times do not say it */
+	const struct node_fault_row *fault; /* of the old machine; NULL: none is known, then: */
+	const struct incident_row *incident; /* NULL: none, either */
+	enum fault_followed followed;
+	const struct node_fault_row *again; /* NULL: it was not seen */
+	struct span again_job;
+	int64_t observed_ms; /* for so long the new machine has worked since */
+	int64_t needed_ms; /* and so long without the fault says that it is gone */
+};
+
+struct replacement_report {
+	struct span job;
+	int64_t job_id;
+	struct replacement *rows; /* newest first */
+	size_t count, left_out; /* left_out: older ones */
+	size_t shared; /* streams that several machines send at once: nothing is said of these */
+};
+
+/* The newest `limit`. ERR_NOT_FOUND names the job. */
+enum status replacements_read(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	struct span job, size_t limit, struct replacement_report *out, struct error *err) MUST_CHECK;
+const char *fault_followed_name(enum fault_followed followed); /* NULL: there is no fault to follow */

@@ -1,0 +1,137 @@
+"""Machines that were replaced in a job: when, why, how long it took, and whether the fault went with the machine or stayed in the stream."""
+
+import json
+import time
+
+import pytest
+
+from smserver import wait_until
+
+MINUTE_MS = 60_000
+XID = "kernel: NVRM: Xid (PCI:0000:02:00): 79, GPU has fallen off the bus."
+ECC = "kernel: NVRM: Xid (PCI:0000:02:00): 48, pid=1, DBE (double bit error) detected"
+
+
+@pytest.fixture(scope="module")
+def begin_ms():
+    return int(time.time() * 1000) - 3 * 24 * 60 * MINUTE_MS
+
+
+@pytest.fixture
+def send(server, begin_ms):
+    """Lines at these minutes; step N at minute N, unless a text is given."""
+    def run(job, host, *minutes, stream="algo-1"):
+        rows = [minute if isinstance(minute, tuple) else (minute, f"step: {minute} loss: 2.0") for minute in minutes]
+        body = "".join(json.dumps({"line": text, "ts": begin_ms + minute * MINUTE_MS}) + "\n" for minute, text in rows)
+        assert server.post(f"/api/v1/logs?job={job}&stream={stream}&host={host}", body.encode(),
+            content_type="application/x-ndjson").status == 200
+        server.wait_for_extraction()
+    return run
+
+
+def replacements(server, job, query=""):
+    reply = server.get(f"/api/v1/jobs/{job}/replacements{query}")
+    assert reply.status == 200, reply
+    return reply.body["replacements"]
+
+
+def replaced(server, job, followed):
+    """The job's only replacement, once faults are told."""
+    def found():
+        rows = replacements(server, job)
+        return len(rows) == 1 and rows[0]["fault_followed"] == followed and rows
+    return wait_until(found, what=f"a fault that is followed: {followed}")[0]
+
+
+def test_a_replacement_and_its_fault(server, send, begin_ms):
+    """n1 works from minute 0 and breaks at 100; n2 takes over at 112: twelve minutes, and a hundred minutes without say that it is gone."""
+    send("j", "n1", 0, 50, (100, XID))
+    assert replacements(server, "j") == []
+    send("j", "n2", 112, 142)
+    row = replaced(server, "j", "too early")
+    assert row == {"stream": "algo-1", "from": "n1", "to": "n2", "line": 3, "at_ms": begin_ms + 112 * MINUTE_MS,
+        "last_ms": begin_ms + 100 * MINUTE_MS, "took_ms": 12 * MINUTE_MS, "took_from": "log", "why": "xid_79 on n1",
+        "fault": {"host": "n1", "signature": "xid_79", "ts_ms": begin_ms + 100 * MINUTE_MS, "line": 2, "text": XID}, "incident": None,
+        "fault_followed": "too early", "seen_again": None, "observed_ms": 30 * MINUTE_MS, "needed_ms": 100 * MINUTE_MS}
+    send("j", "n2", 211)
+    assert replaced(server, "j", "too early")["observed_ms"] == 99 * MINUTE_MS
+    send("j", "n2", 212)
+    assert replaced(server, "j", "not seen again")["observed_ms"] == 100 * MINUTE_MS
+    server.restart()
+    assert replaced(server, "j", "not seen again")["took_ms"] == 12 * MINUTE_MS
+
+
+def test_the_fault_stays_in_the_stream(server, send, begin_ms):
+    send("j", "n1", 0, (100, XID))
+    send("j", "n2", 112, (130, ECC), (150, XID))
+    row = replaced(server, "j", "stream")
+    assert row["seen_again"] == {"host": "n2", "signature": "xid_79", "ts_ms": begin_ms + 150 * MINUTE_MS, "line": 4, "text": XID}
+    assert row["seen_again_job"] == "j"
+    send("k", "n1", (200, XID))  # that it came on the old machine, too, is later
+    wait_until(lambda: server.get("/api/v1/nodes/n1").body["fault_list"][0]["job"] == "k", what="the later fault")
+    assert replaced(server, "j", "stream")["why"] == "xid_79 on n1"
+
+
+def test_the_fault_goes_with_the_machine(server, send, begin_ms):
+    send("j", "n1", 0, (100, XID))
+    send("j", "n2", 112, 300)
+    send("k", "n1", 120, (140, XID), stream="algo-7")
+    row = replaced(server, "j", "machine")
+    assert (row["seen_again"]["host"], row["seen_again"]["ts_ms"], row["seen_again_job"]) == ("n1", begin_ms + 140 * MINUTE_MS, "k")
+    assert replacements(server, "k") == []
+
+
+def test_another_fault_of_the_new_machine_is_not_that_one(server, send):
+    send("j", "n1", 0, (100, XID))
+    send("j", "n2", 112, (150, ECC), 300)
+    assert replaced(server, "j", "not seen again")["seen_again"] is None
+
+
+def test_nobody_knows_why(server, send):
+    send("j", "n1", 0, (10, XID), 100)  # ninety minutes before its last line: it was outlived
+    send("j", "n2", 112)
+    row = replaced(server, "j", None)
+    assert (row["why"], row["fault"], row["incident"], row["took_ms"]) == ("not known", None, None, 12 * MINUTE_MS)
+    assert "needed_ms" not in row
+
+
+def test_an_incident_says_why(server, send):
+    send("j", "n1", 0, (100, "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB"))
+    send("j", "n2", 112)
+    wait_until(lambda: server.get("/api/v1/jobs/j/replacements").body["replacements"][0]["incident"], what="the incident")
+    row, = replacements(server, "j")
+    incident, = [one for one in server.get("/api/v1/incidents?kind=log_signature").body["incidents"]]
+    assert (row["why"], row["incident"]["id"], row["fault"], row["fault_followed"]) == ("log_signature", incident["id"], None, None)
+
+
+def test_several_newest_first_and_the_limit(server, send):
+    for number, minute in enumerate((0, 100, 200)):
+        send("j", f"n{number}", minute, minute + 90)
+    send("j", "m0", 0, 120, stream="algo-2")
+    send("j", "m1", 150, stream="algo-2")
+    rows = replacements(server, "j")
+    assert [(row["stream"], row["from"], row["to"], row["took_ms"] // MINUTE_MS) for row in rows] == [
+        ("algo-1", "n1", "n2", 10), ("algo-2", "m0", "m1", 30), ("algo-1", "n0", "n1", 10)]
+    body = server.get("/api/v1/jobs/j/replacements?limit=2").body
+    assert len(body["replacements"]) == 2 and body["left_out"] == 1 and body["shared_streams"] == 0
+    for bad in ("0", "1001", "x"):
+        assert server.get(f"/api/v1/jobs/j/replacements?limit={bad}").status == 400
+    assert server.get("/api/v1/jobs/nobody/replacements").status == 404
+
+
+def test_machines_that_share_a_stream_replace_nobody(server, send):
+    for minute in (0, 1, 2):
+        send("j", "n1", minute)
+        send("j", "n2", minute)
+    body = server.get("/api/v1/jobs/j/replacements").body
+    assert (body["replacements"], body["shared_streams"]) == ([], 1)
+
+
+def test_machines_that_only_send_points(server, begin_ms):
+    """Their rows have no line; how long it took is told by when they arrived."""
+    for host, step in (("n1", 1), ("n2", 2)):
+        assert server.post(f"/api/v1/points?job=p&host={host}", json={"series": [{"metric": "loss", "stream": "algo-1",
+            "step": [step], "ts_ms": [begin_ms], "value": [1.0]}]}).status == 200
+    row, = replacements(server, "p")
+    assert (row["from"], row["to"], row["took_from"], row["last_ms"]) == ("n1", "n2", "arrival", None)
+    assert 0 <= row["took_ms"] < 600_000
