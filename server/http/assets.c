@@ -1,6 +1,5 @@
 #include "http/assets.h"
 #include "base/crypto.h"
-#include "base/codec/inflate.h"
 #include "http/response.h"
 
 #include <errno.h>
@@ -9,12 +8,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ETAG_HEX = 16, LARGEST_FILE_BYTES = 64 << 20, GZIP_LEVEL = 9, LEAST_COMPRESSED_BYTES = 256 };
+#define PACKED_SUFFIX ".gz"
+enum { ETAG_HEX = 16, LARGEST_FILE_BYTES = 64 << 20, SUFFIX_BYTES = sizeof PACKED_SUFFIX - 1 };
 
 struct asset {
 	struct span name;
 	struct span plain;
-	struct buf gzip; /* empty: does not pay */
+	struct span gzip; /* empty: does not pay */
 	char etag[ETAG_HEX + 1];
 };
 
@@ -27,21 +27,20 @@ struct assets {
 static const struct {
 	const char *suffix;
 	const char *type;
-	bool is_text;
 } types[] = {
-	{".html", "text/html; charset=utf-8", true},
-	{".js", "text/javascript; charset=utf-8", true},
-	{".mjs", "text/javascript; charset=utf-8", true},
-	{".css", "text/css; charset=utf-8", true},
-	{".json", "application/json", true},
-	{".map", "application/json", true},
-	{".webmanifest", "application/manifest+json", true},
-	{".svg", "image/svg+xml", true},
-	{".txt", "text/plain; charset=utf-8", true},
-	{".wasm", "application/wasm", true},
-	{".png", "image/png", false},
-	{".ico", "image/x-icon", false},
-	{".woff2", "font/woff2", false},
+	{".html", "text/html; charset=utf-8"},
+	{".js", "text/javascript; charset=utf-8"},
+	{".mjs", "text/javascript; charset=utf-8"},
+	{".css", "text/css; charset=utf-8"},
+	{".json", "application/json"},
+	{".map", "application/json"},
+	{".webmanifest", "application/manifest+json"},
+	{".svg", "image/svg+xml"},
+	{".txt", "text/plain; charset=utf-8"},
+	{".wasm", "application/wasm"},
+	{".png", "image/png"},
+	{".ico", "image/x-icon"},
+	{".woff2", "font/woff2"},
 };
 
 static const char page_missing[] = "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>smfleet</title>\n"
@@ -49,27 +48,13 @@ static const char page_missing[] = "<!doctype html>\n<html lang=\"en\"><meta cha
 				   "<p>This smfleet server was built without its page (no Node at build time).\n"
 				   "The REST API works: <a href=\"/api/v1/info\">GET /api/v1/info</a></p></html>\n";
 
-static size_t type_index(struct span name)
+static const char *type_of(struct span name)
 {
 	size_t i = 0;
 
 	while (i < sizeof types / sizeof *types && !span_ends_with(name, span_from(types[i].suffix)))
 		i++;
-	return i;
-}
-
-static const char *type_of(struct span name)
-{
-	size_t i = type_index(name);
-
 	return i < sizeof types / sizeof *types ? types[i].type : "application/octet-stream";
-}
-
-static bool is_text(struct span name)
-{
-	size_t i = type_index(name);
-
-	return i < sizeof types / sizeof *types && types[i].is_text;
 }
 
 static void make_etag(struct span bytes, char etag[ETAG_HEX + 1])
@@ -80,22 +65,14 @@ static void make_etag(struct span bytes, char etag[ETAG_HEX + 1])
 	crypto_hex(digest, ETAG_HEX / 2, etag);
 }
 
-static enum status add_asset(struct assets *assets, const struct embedded_file *file, struct error *err)
+/* The build packs what becomes smaller (tools/embed_page): FILE.gz is the next in the table. Else it is empty. */
+static struct span packed_form(const struct embedded_file *file)
 {
-	struct asset *asset = &assets->all[assets->count++];
+	struct span name = span_from(file[0].name), next = span_from(file[1].name ? file[1].name : "");
+	bool is_packed = next.len == name.len + SUFFIX_BYTES && span_starts_with(next, name) &&
+			 span_ends_with(next, SPAN(PACKED_SUFFIX));
 
-	asset->name = span_from(file->name);
-	asset->plain = embedded_span(file);
-	asset->gzip = BUF_INIT(file->len);
-	make_etag(asset->plain, asset->etag);
-	if (file->len < LEAST_COMPRESSED_BYTES || !is_text(asset->name))
-		return OK;
-	enum status status = deflate_gzip(asset->plain, GZIP_LEVEL, &asset->gzip, err);
-	if (status == ERR_TOO_LARGE) { /* would not become smaller */
-		buf_done(&asset->gzip);
-		return OK;
-	}
-	return status;
+	return is_packed ? embedded_span(&file[1]) : span_of(NULL, 0);
 }
 
 enum status assets_new(struct assets **out, const struct embedded_file *table, const char *web_root, struct error *err)
@@ -107,8 +84,12 @@ enum status assets_new(struct assets **out, const struct embedded_file *table, c
 	AUTO(assets) assets = mem_zeroed(sizeof *assets + count * sizeof *assets->all);
 	if (!assets || (web_root && !(assets->web_root = mem_copy_string(web_root))))
 		return error_no_memory(err);
-	for (size_t i = 0; i < count; i++)
-		TRY(add_asset(assets, &table[i], err));
+	for (const struct embedded_file *file = table; file && file->name; file++) {
+		struct asset *asset = &assets->all[assets->count++];
+		*asset = (struct asset){span_from(file->name), embedded_span(file), packed_form(file), ""};
+		make_etag(asset->plain, asset->etag);
+		file += asset->gzip.len > 0;
+	}
 	*out = TAKE(assets);
 	return OK;
 }
@@ -117,8 +98,6 @@ void assets_free(struct assets *assets)
 {
 	if (!assets)
 		return;
-	for (size_t i = 0; i < assets->count; i++)
-		buf_done(&assets->all[i].gzip);
 	mem_free(assets->web_root);
 	mem_free(assets);
 }
@@ -206,7 +185,7 @@ static void serve_asset(const struct asset *asset, const struct http_request *re
 	}
 	if (is_packed)
 		http_response_header(response, "Content-Encoding", "gzip");
-	buf_append_span(&response->body, is_packed ? buf_span(&asset->gzip) : asset->plain);
+	buf_append_span(&response->body, is_packed ? asset->gzip : asset->plain);
 }
 
 static enum status serve_file(const struct assets *assets, struct span name, const struct http_request *request,

@@ -9,8 +9,8 @@
 
 struct assets;
 
-/* table: what was embedded (may be empty: then "/" says that this server was built without its page). web_root: a folder
- * to serve instead, for development, or NULL. */
+/* table: what was embedded (may be empty: then "/" says that this server was built without its page), FILE.gz behind FILE
+ * where the build packed it. web_root: a folder to serve instead, for development, or NULL. */
 enum status assets_new(
 	struct assets **out, const struct embedded_file *table, const char *web_root, struct error *err) MUST_CHECK;
 void assets_free(struct assets *assets);

@@ -3,6 +3,7 @@
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
+#include <pthread.h>
 #include <stdatomic.h>
 
 enum { JIT_STACK_START_BYTES = 32 << 10, JIT_STACK_MAX_BYTES = 512 << 10 };
@@ -16,9 +17,16 @@ enum { QUICK_WORK = 32 << 20, QUICK_TEXT_BYTES = 4096 };
 enum { LONG_NS = 100000000, LONG_NS_A_BYTE = 250, PERCENT = 100 };
 enum { STAGES = 3, STAGE_STEPS_MIN = 1000 }; /* a match may take 1 %, 10 % or all of the limit */
 
+/*
+ * Machine code is made with the first search: of some hundred patterns that a server knows, most meet no line that gets as far as
+ * them, and all together they were a sixth of its start.
+ */
+enum { JIT_UNTRIED, JIT_MADE, JIT_NONE };
+
 struct form {
 	pcre2_code *code;
-	bool has_jit;
+	_Atomic(int) jit; /* changed by one thread, before any searches by this form */
+	pthread_mutex_t making;
 };
 
 struct regex {
@@ -86,6 +94,8 @@ static enum status pattern_error(struct error *err, int code, size_t offset)
 
 static void form_done(struct form *form)
 {
+	if (form && form->code)
+		pthread_mutex_destroy(&form->making);
 	if (form)
 		pcre2_code_free(form->code);
 }
@@ -97,6 +107,24 @@ static bool compile_jit(pcre2_code *code)
 
 	return pcre2_jit_compile(code, PCRE2_JIT_COMPLETE) == 0 &&
 	       pcre2_pattern_info(code, PCRE2_INFO_JITSIZE, &bytes) == 0 && bytes > 0;
+}
+
+/* The others wait: the pattern is changed by it, and they read it. */
+static int make_jit(struct form *form)
+{
+	pthread_mutex_lock(&form->making);
+	int jit = atomic_load(&form->jit);
+	if (jit == JIT_UNTRIED)
+		atomic_store(&form->jit, jit = compile_jit(form->code) ? JIT_MADE : JIT_NONE);
+	pthread_mutex_unlock(&form->making);
+	return jit;
+}
+
+static bool has_jit(const struct form *form)
+{
+	int jit = atomic_load_explicit(&form->jit, memory_order_acquire);
+
+	return (jit != JIT_UNTRIED ? jit : make_jit((struct form *)form)) == JIT_MADE;
 }
 
 static enum status compile(struct form *form, struct span pattern, uint32_t options, struct error *err)
@@ -113,7 +141,7 @@ static enum status compile(struct form *form, struct span pattern, uint32_t opti
 	pcre2_general_context_free(general);
 	if (!form->code)
 		return pattern_error(err, code, offset);
-	form->has_jit = compile_jit(form->code);
+	pthread_mutex_init(&form->making, NULL);
 	return OK;
 }
 
@@ -301,7 +329,7 @@ static int match(const struct regex *regex, struct regex_scratch *scratch, struc
 
 	if (!form)
 		return PCRE2_ERROR_MATCHLIMIT;
-	if (form->has_jit)
+	if (has_jit(form))
 		return pcre2_jit_match(form->code, text, subject.len, from, 0, scratch->data, context);
 	return pcre2_match(form->code, text, subject.len, from, 0, scratch->data, context);
 }

@@ -26,6 +26,7 @@ struct entry {
 struct sieve {
 	unsigned key_bytes, stride, slot_shift;
 	uint32_t factor;
+	unsigned char rarity[256];
 	uint64_t always[SIEVE_WORDS]; /* patterns that require no text */
 	uint16_t *slots; /* by the key's hash; 0: none, else of entries, from 1 */
 	struct entry *entries;
@@ -107,18 +108,24 @@ static bool is_there(const struct entry *entry, struct span text, size_t at)
 	return true;
 }
 
-/* How telling a key is: what is everywhere in logs says little. */
-static unsigned rarity(const char *key, unsigned bytes)
+/* How telling each byte of a key is: what is everywhere in logs says little. */
+static void fill_rarity(unsigned char rarity[256])
 {
 	static const char *const common[] = {" :.,=_-/0123456789eaionrts", "ldcumpg", "fhbywvk()[]"};
+	enum { CLASSES = sizeof common / sizeof common[0] };
+
+	memset(rarity, CLASSES, 256);
+	for (size_t class = 0; class < CLASSES; class ++)
+		for (const char *c = common[class]; *c; c++)
+			rarity[(unsigned char)*c] = (unsigned char)class;
+}
+
+static unsigned rarity_of(const struct sieve *sieve, const char *key)
+{
 	unsigned sum = 0;
 
-	for (size_t i = 0; i < bytes; i++) {
-		unsigned class = 0;
-		while (class < sizeof common / sizeof common[0] && !strchr(common[class], key[i]))
-			class ++;
-		sum += class;
-	}
+	for (size_t i = 0; i < sieve->key_bytes; i++)
+		sum += sieve->rarity[(unsigned char)key[i]];
 	return sum;
 }
 
@@ -131,7 +138,7 @@ static size_t offset_of(const struct sieve *sieve, struct span text)
 	for (size_t first = 0; first + sieve->stride + sieve->key_bytes - 1 <= text.len; first++) {
 		unsigned sum = 0;
 		for (size_t i = 0; i < sieve->stride; i++)
-			sum += rarity(text.ptr + first + i, sieve->key_bytes);
+			sum += rarity_of(sieve, text.ptr + first + i);
 		if (sum > best_sum) {
 			best_sum = sum;
 			best = first;
@@ -233,6 +240,7 @@ enum status sieve_new(
 	if (!sieve)
 		return error_no_memory(err);
 	*sieve = (struct sieve){0};
+	fill_rarity(sieve->rarity);
 	*out = sieve;
 	return fill(sieve, arena, patterns, count < SIEVE_MAX ? count : SIEVE_MAX, err);
 }

@@ -290,13 +290,24 @@ static enum status open_handle(struct store_reader **out, const char *path, int 
 	return OK;
 }
 
-static enum status set_common(struct store_reader *on, size_t cache_bytes, struct error *err)
+/* Reads all tables' texts, which takes as long as the rest of a connection's opening; many are there for what seldom comes. */
+enum status connection_set_cache(struct store_reader *on, struct error *err)
 {
+	struct sqlite_reader *reader = sqlite_reader_of(on);
 	char cache[64];
 
+	if (!reader->cache_bytes)
+		return OK;
 	/* Negative: in KiB, whatever the page size. */
-	snprintf(cache, sizeof cache, "PRAGMA cache_size=-%zu", cache_bytes / CACHE_UNIT_BYTES);
+	snprintf(cache, sizeof cache, "PRAGMA cache_size=-%zu", reader->cache_bytes / CACHE_UNIT_BYTES);
 	TRY(connection_run(on, cache, err));
+	reader->cache_bytes = 0;
+	return OK;
+}
+
+static enum status set_common(struct store_reader *on, size_t cache_bytes, struct error *err)
+{
+	sqlite_reader_of(on)->cache_bytes = cache_bytes;
 	/* mmap: costs RSS, and a failing disk ends the process by SIGBUS instead of an error. secure_delete is Debian's
 	 * default and writes every deleted page once more. */
 	return connection_run(on,

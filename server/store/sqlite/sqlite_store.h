@@ -34,6 +34,7 @@ struct sqlite_reader {
 	int system_errno; /* of the last step that failed */
 	bool has_predicates;
 	struct predicate_of predicates[PREDICATES_MAX];
+	size_t cache_bytes; /* 0: SQLite knows it */
 	size_t statement_count;
 	struct statement_slot statements[STATEMENT_SLOTS];
 };
@@ -91,6 +92,8 @@ extern const struct driver sqlite_driver;
 enum status connection_open_file(const char *path, bool creates, int *fd, struct error *err) MUST_CHECK;
 enum status connection_open_writer(
 	struct store_reader **out, const struct store_options *options, struct error *err) MUST_CHECK;
+/* Before a statement. */
+enum status connection_set_cache(struct store_reader *on, struct error *err) MUST_CHECK;
 /* Names the file and says what to do about it. */
 enum status connection_failure(struct store_reader *on, int code, struct error *err);
 /* Of the driver, as its table says: */

@@ -28,6 +28,7 @@ static enum status check_usable(struct store_reader *on, struct error *err)
 static enum status prepare(
 	struct store_reader *on, struct span sql, unsigned flags, sqlite3_stmt **out, struct error *err)
 {
+	TRY(connection_set_cache(on, err));
 	int code = sqlite3_prepare_v3(sqlite_of(on), sql.ptr, (int)sql.len, flags, out, NULL);
 
 	if (code == SQLITE_ERROR)

@@ -1,6 +1,8 @@
 #include "base/text/regex.h"
 #include "test.h"
 
+#include <pthread.h>
+
 static struct regex *compiled(const char *pattern, unsigned flags)
 {
 	struct regex *regex = NULL;
@@ -260,4 +262,48 @@ TEST(the_steps_of_one_search_can_be_fewer)
 	CHECK_INT(regex_search_within(regex, scratch, text, 0, groups, 2), REGEX_LIMIT);
 	CHECK_INT(regex_search_within(regex, scratch, text, 0, groups, 1000), REGEX_MATCH);
 	CHECK_INT(regex_search(regex, scratch, text, 0, groups), REGEX_MATCH);
+}
+
+struct first_search {
+	const struct regex *regex;
+	pthread_barrier_t *all_there;
+	bool has_found;
+};
+
+static void *search_first(void *context)
+{
+	struct first_search *search = context;
+	struct span groups[REGEX_MAX_GROUPS];
+	AUTO(regex_scratch) scratch = regex_scratch_new();
+
+	if (scratch)
+		pthread_barrier_wait(search->all_there);
+	search->has_found = scratch &&
+			    regex_search(search->regex, scratch, SPAN("step=12 loss=0.5"), 0, groups) == REGEX_MATCH &&
+			    span_equal(groups[1], SPAN("0.5"));
+	return NULL;
+}
+
+/* The first makes its machine code, while the others wait for it. */
+TEST(threads_begin_to_search_for_one_expression_at_once)
+{
+	enum { THREADS = 4, ROUNDS = 20 };
+
+	for (int round = 0; round < ROUNDS; round++) {
+		AUTO(regex) regex = compiled("loss=([0-9.]+)", 0);
+		pthread_barrier_t all_there;
+		pthread_t threads[THREADS];
+		struct first_search searches[THREADS];
+
+		pthread_barrier_init(&all_there, NULL, THREADS);
+		for (int i = 0; i < THREADS; i++) {
+			searches[i] = (struct first_search){regex, &all_there, false};
+			CHECK(!pthread_create(&threads[i], NULL, search_first, &searches[i]));
+		}
+		for (int i = 0; i < THREADS; i++) {
+			CHECK(!pthread_join(threads[i], NULL));
+			CHECK(searches[i].has_found);
+		}
+		pthread_barrier_destroy(&all_there);
+	}
 }

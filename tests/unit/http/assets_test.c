@@ -19,6 +19,8 @@ static const char script[] =
 	"console.log(1);console.log(1);console.log(1);console.log(1);console.log(1);console.log(1);";
 static const struct embedded_file table[] = {
 	{"assets/app-1a2b.js", script, sizeof script - 1},
+	{"assets/app-1a2b.js.gz", "packed", 6},
+	{"assets/app-1a2b.js.map", "{}", 2},
 	{"favicon.ico", "icon", 4},
 	{"index.html", "<!doctype html>page", 19},
 	{NULL, NULL, 0},
@@ -100,7 +102,11 @@ TEST(hashed_files_are_immutable_and_packed)
 	CHECK_TEXT(header_of(&plain, "Vary"), "Accept-Encoding");
 	AUTO_DONE(http_response) packed = serve(assets, "/assets/app-1a2b.js", "Accept-Encoding", "gzip");
 	CHECK_TEXT(header_of(&packed, "Content-Encoding"), "gzip");
-	CHECK(packed.body.len < plain.body.len);
+	CHECK_SPAN(buf_span(&packed.body), SPAN("packed"));
+	check_missing(assets, "/assets/app-1a2b.js.gz", "*/*");
+	AUTO_DONE(http_response) behind = serve(assets, "/assets/app-1a2b.js.map", "Accept-Encoding", "gzip");
+	CHECK_SPAN(buf_span(&behind.body), SPAN("{}"));
+	CHECK_TEXT(header_of(&behind, "Vary"), "");
 	AUTO_DONE(http_response)
 	same = serve(assets, "/assets/app-1a2b.js", "If-None-Match", header_of(&packed, "ETag"));
 	CHECK_INT(same.status, 304);
