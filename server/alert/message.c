@@ -187,6 +187,14 @@ static void append_said(struct buf *out, const struct incident_row *row)
 	}
 }
 
+/* "llama-7b says: loss is high: 3.1 at step 500" */
+static void append_training_alert(struct buf *out, const struct incident_row *row)
+{
+	buf_append_span(out, row->job);
+	buf_append_text(out, " says: ");
+	append_detail(out, row->detail);
+}
+
 /* "llama-7b will need 130 h, and is stopped after 120 h" */
 static void append_deadline(struct buf *out, const struct incident_row *row)
 {
@@ -328,6 +336,9 @@ static void append_summary(struct buf *out, const struct incident_row *row)
 		return;
 	case INCIDENT_RESTART_DIFFERS:
 		append_restart(out, row);
+		return;
+	case INCIDENT_TRAINING_ALERT:
+		append_training_alert(out, row);
 		return;
 	case INCIDENT_DEFINITION_SILENT:
 		append_silent(out, row);

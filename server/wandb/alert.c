@@ -1,5 +1,7 @@
-/* What a training says by run.alert(): a line of its job, where searches and rules about the log find it. */
+/* What a training says by run.alert(): a line of its job, where searches and rules about the log find it, and an incident. */
+#include "base/log.h"
 #include "ingest/lines/lines.h"
+#include "pipeline/alert/training_alert.h"
 #include "pipeline/commit/ingest_result.h"
 #include "pipeline/pipeline.h"
 #include "store/jobs.h"
@@ -50,6 +52,32 @@ static enum status store_alert(struct wandb_call *call, const struct alert *aler
 	return pipeline_store(call->pipeline, &batch, &result, err);
 }
 
+static enum severity severity_of(struct span level)
+{
+	if (span_equal(level, SPAN("ERROR")))
+		return SEVERITY_CRITICAL;
+	return span_equal(level, SPAN("WARN")) ? SEVERITY_WARNING : SEVERITY_INFO;
+}
+
+/* Behind its line, so that whoever is called finds that. */
+static enum status raise_alert(struct wandb_call *call, const struct alert *said, struct span job, struct error *err)
+{
+	const struct training_alert alert = {.job = job,
+		.title = said->title,
+		.text = said->text,
+		.severity = severity_of(said->severity),
+		.at_ms = call->now_ms};
+	bool is_kept;
+
+	if (!said->title.len && !said->text.len)
+		return OK;
+	TRY(pipeline_raise_alert(call->pipeline, &alert, &is_kept, err));
+	if (!is_kept)
+		log_line(LOG_WARNING, "alert_not_kept", "job=\"%.*s\" open=%d", SPAN_ARGS(job),
+			TRAINING_ALERTS_OPEN_MAX);
+	return OK;
+}
+
 enum status wandb_alert(struct wandb_call *call, const struct graphql_request *request, struct error *err)
 {
 	struct alert alert = {.title = SPAN("")};
@@ -60,6 +88,7 @@ enum status wandb_alert(struct wandb_call *call, const struct graphql_request *r
 	TRY(wandb_find_run(call, &alert.run, &row, err));
 	TRY(store_read_job_by_id(call->reader, call->arena, row.job_id, &job, err));
 	TRY(store_alert(call, &alert, job.name, err));
+	TRY(raise_alert(call, &alert, job.name, err));
 	json_key(&call->w, "notifyScriptableRunAlert");
 	json_object(&call->w);
 	json_put_bool(&call->w, "success", true);

@@ -169,6 +169,8 @@ run.finish()
     server.wait_for_points("media/run", "loss", 2)
     assert job(server, "media/run")["TrainingJobStatus"] == "Completed", out
     assert texts(server, "media/run", "alerts") == ["WARN alert: loss: is high"]
+    (row,) = [row for row in server.get("/api/v1/incidents").body["incidents"] if row["kind"] == "training_alert"]
+    assert (row["job"], row["severity"], row["evidence"]["title"], row["evidence"]["text"]) == ("media/run", "warning", "loss", "is high")
 
 
 def test_the_example_of_the_documentation(server):

@@ -180,6 +180,31 @@ def test_an_alert_is_a_line(shared):
         assert status == 200 and said in body["errors"][0]["message"]
 
 
+def test_an_alert_is_an_incident(shared, receiver):
+    hook = shared.post("/api/v1/webhooks", json={"url": receiver.url}).body["id"]
+    make_run(shared, "calls")
+    for level, text in (("WARN", "3.1"), ("WARN", "3.2"), ("ERROR", "99")):
+        assert alert(shared, "calls", title="loss is high", text=text, severity=level)[0] == 200
+    assert alert(shared, "calls", title="a note", text="", severity="INFO")[0] == 200
+    mine = [row for row in shared.get("/api/v1/incidents").body["incidents"] if row["job"] == "p/calls"]
+    assert sorted((row["kind"], row["severity"], row["state"], row["evidence"]["title"], row["evidence"]["text"]) for row in mine) == [
+        ("training_alert", "critical", "open", "loss is high", "3.1"), ("training_alert", "info", "open", "a note", "")]
+    said = wait_until(lambda: [text for text in map(str, [body for _, body, _ in receiver.calls]) if "p/calls says: loss is high: 3.1" in text], what="the message")
+    assert said
+    taken(post(shared, "calls", complete=True, exitcode=0))
+    wait_until(lambda: not [row for row in shared.get("/api/v1/incidents?state=open").body["incidents"] if row["job"] == "p/calls"], what="its end")
+    shared.delete(f"/api/v1/webhooks/{hook}")
+
+
+def test_titles_without_end_are_a_hundred_incidents(shared):
+    make_run(shared, "chatty")
+    for n in range(101):
+        assert alert(shared, "chatty", title=f"title {n}", text="")[0] == 200
+    rows = [row for row in shared.get("/api/v1/incidents?limit=500").body["incidents"] if row["job"] == "p/chatty"]
+    assert len(rows) == 100 and len(shared.lines("p/chatty", "alerts")) == 101
+    assert "alert_not_kept" in shared.log_text()
+
+
 def test_a_body_that_names_a_file_often_is_no_memory(shared):
     make_run(shared, "often")
     body = b'{"files":{"output.log":{' + b",".join([b'"content":[]'] * 300_000) + b"}}}"

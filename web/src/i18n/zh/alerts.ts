@@ -1,5 +1,6 @@
 // Alerts, rules, webhooks; what incidents are called and what is done about them.
 export default {
+  "alert of the training": "训练自身的告警",
   "restart differs": "重启后不一致",
   "Behind the restart the training is not where it was: {value}, and before it was {expected}.": "重启之后训练不在原处：{value}，之前为 {expected}。",
   "See which checkpoint was loaded, whether the optimizer, the schedule and the place in the data came with it, and go on from the right one before more steps are made on top. The goodput tab shows the figures.": "查看加载的是哪个检查点，优化器、学习率计划和数据位置是否一并恢复，并在更多的步叠加之前从正确的检查点继续。有效产出页列有数字。",

@@ -20,4 +20,5 @@ export const KINDS = [
   "checkpoint_overdue",
   "restart_differs",
   "definition_silent",
+  "training_alert",
 ] as const;

@@ -1,0 +1,144 @@
+#include "pipeline/alert/training_alert.h"
+
+#include "base/hash128.h"
+#include "base/json/json_write.h"
+#include "pipeline/alert/incidents.h"
+#include "state/control.h"
+#include "state/execute.h"
+#include "state/pipeline_state.h"
+
+enum { WORDS_MAX_BYTES = 2000, FACTS_BYTES = 8 * WORDS_MAX_BYTES };
+
+struct raising {
+	struct pipeline *pipeline;
+	struct job_state *job;
+	const struct training_alert *alert;
+	struct incident_row row;
+	struct incident_effects told;
+	struct buf facts, detail;
+	bool is_kept;
+};
+
+static enum status write_words(struct raising *raising, struct error *err)
+{
+	const struct training_alert *alert = raising->alert;
+	struct span title = alert->title.len ? alert->title : alert->text;
+	AUTO_DONE(buf) facts = BUF_INIT(FACTS_BYTES);
+	struct json_writer w = json_writer_on(&facts);
+
+	json_object(&w);
+	json_put_span(&w, "title", span_cut(title, WORDS_MAX_BYTES));
+	json_put_span(&w, "text", span_cut(alert->text, WORDS_MAX_BYTES));
+	json_object_end(&w);
+	TRY(buf_status(&facts, err));
+	buf_append(&raising->facts, facts.ptr + 1, facts.len - 2); /* its members alone */
+	buf_append_span(&raising->detail, span_cut(title, WORDS_MAX_BYTES));
+	if (alert->title.len && alert->text.len) {
+		buf_append_text(&raising->detail, ": ");
+		buf_append_span(&raising->detail, span_cut(alert->text, WORDS_MAX_BYTES));
+	}
+	TRY(buf_status(&raising->facts, err));
+	return buf_status(&raising->detail, err);
+}
+
+static bool has_title(const struct incident_row *row, struct span title)
+{
+	AUTO_DONE(buf) text = BUF_INIT(FACTS_BYTES + 2);
+	AUTO(json) evidence = NULL;
+	struct error err;
+
+	buf_printf(&text, "{%.*s}", SPAN_ARGS(row->facts));
+	return !text.failure && json_parse(&evidence, buf_span(&text), &err) == OK &&
+	       span_equal(json_string_of(json_get(evidence, "title")), title);
+}
+
+/* The open one of this title; else room for a new one. */
+static enum status find_place(struct raising *raising, struct store_tx *tx, struct arena *arena, struct error *err)
+{
+	const struct training_alert *alert = raising->alert;
+	struct span title = span_cut(alert->title.len ? alert->title : alert->text, WORDS_MAX_BYTES);
+	struct incident_filter filter = {.has_all = true,
+		.job_id = raising->job->job_id,
+		.state = INCIDENT_OPEN,
+		.kind = INCIDENT_TRAINING_ALERT,
+		.cursor = SPAN(""),
+		.limit = TRAINING_ALERTS_OPEN_MAX};
+	struct hash128 hash = {0};
+	struct incident_row *rows;
+	struct span cursor;
+	size_t count;
+
+	hash128_add(&hash, title);
+	raising->row.incident.opened_ordinal =
+		((hash.low << INCIDENT_TIME_BITS) | (uint64_t)alert->at_ms) & (uint64_t)INT64_MAX;
+	TRY(store_read_incidents(store_tx_reader(tx), arena, &filter, &rows, &count, &cursor, err));
+	raising->is_kept = count < TRAINING_ALERTS_OPEN_MAX;
+	for (size_t i = 0; i < count; i++)
+		if (has_title(&rows[i], title)) {
+			raising->row.incident.opened_ordinal = rows[i].incident.opened_ordinal;
+			raising->is_kept = true;
+		}
+	return OK;
+}
+
+static enum status write_alert(void *context, struct store_tx *tx, struct error *err)
+{
+	struct raising *raising = context;
+	AUTO(arena) arena = arena_new();
+	bool is_gone;
+
+	raising->told = (struct incident_effects){0};
+	raising->is_kept = false;
+	if (!arena)
+		return error_no_memory(err);
+	TRY(control_check_job_gone(raising->pipeline, tx, raising->job, &is_gone, err));
+	if (is_gone)
+		return error_set(err, ERR_NOT_FOUND, "the job '%s' was deleted", raising->job->name);
+	TRY(find_place(raising, tx, arena, err));
+	if (!raising->is_kept)
+		return OK;
+	return incidents_write(
+		raising->pipeline, tx, &raising->row, span_from(raising->job->team), &raising->told, err);
+}
+
+static enum status raise(struct raising *raising, struct error *err)
+{
+	const struct training_alert *alert = raising->alert;
+
+	TRY(write_words(raising, err));
+	raising->row = (struct incident_row){.job_id = raising->job->job_id,
+		.job = span_from(raising->job->name),
+		.metric = SPAN(""),
+		.stream = SPAN(""),
+		.detail = buf_span(&raising->detail),
+		.facts = buf_span(&raising->facts),
+		.incident = {.kind = INCIDENT_TRAINING_ALERT,
+			.severity = alert->severity,
+			.state = INCIDENT_OPEN,
+			.opened_ms = alert->at_ms,
+			.line = NO_LINE}};
+	TRY(writer_execute(raising->pipeline, write_alert, raising, err));
+	atomic_store(&raising->job->is_row_dirty, true);
+	incidents_publish(raising->pipeline, &raising->row, &raising->told);
+	return OK;
+}
+
+enum status pipeline_raise_alert(
+	struct pipeline *pipeline, const struct training_alert *alert, bool *is_kept, struct error *err)
+{
+	AUTO(job_state) job = directory_find(pipeline->directory, alert->job);
+	struct raising raising = {.pipeline = pipeline,
+		.job = job,
+		.alert = alert,
+		.facts = BUF_INIT(FACTS_BYTES),
+		.detail = BUF_INIT(FACTS_BYTES)};
+
+	*is_kept = false;
+	if (!job)
+		return error_set(err, ERR_NOT_FOUND, "there is no job '%.*s'", SPAN_ARGS(alert->job));
+	enum status status = raise(&raising, err);
+	*is_kept = raising.is_kept;
+	buf_done(&raising.facts);
+	buf_done(&raising.detail);
+	return status;
+}
