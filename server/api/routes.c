@@ -3,7 +3,7 @@
 #include "api/core/handlers.h"
 #include "api/core/request.h"
 
-enum { DOCUMENT_BYTES = 4 << 20, SMALL_BYTES = 64 << 10 };
+enum { DOCUMENT_BYTES = 4 << 20, SMALL_BYTES = 64 << 10, EVALUATION_BYTES = 32 << 20 };
 
 /* Beside its name. */
 #define RULE_FIELDS                                                                                                        \
@@ -157,6 +157,17 @@ static const struct http_route routes[] = {
 			"Whether each restart went on from where it was: loss, learning rate and data position at the steps printed twice"},
 	{HTTP_GET, "/api/v1/jobs/{job}/checkpoints", SCOPE_READ, ROUTE_WORKER, .handler = api_job_checkpoints,
 		.query = "limit", .summary = "The checkpoints that the log mentions, newest first"},
+	{HTTP_GET, "/api/v1/jobs/{job}/evaluations", SCOPE_READ, ROUTE_WORKER, .handler = api_evaluations_list,
+		.query = "limit weights errors",
+		.summary =
+			"Scores of the job's checkpoints, the best by weights=, and what fell by more than its standard error"},
+	{HTTP_POST, "/api/v1/jobs/{job}/evaluations", SCOPE_WRITE, ROUTE_WORKER, .handler = api_evaluations_put,
+		.query = "step path", .max_body_bytes = EVALUATION_BYTES, .audit = "jobs",
+		.body = "results:object scores:object step:integer path:string suite:string n:integer evaluated_ms:integer",
+		.summary =
+			"Send what an evaluation found of a checkpoint: the results of lm-evaluation-harness, or scores of your own"},
+	{HTTP_DELETE, "/api/v1/jobs/{job}/evaluations", SCOPE_WRITE, ROUTE_WORKER, .handler = api_evaluations_delete,
+		.query = "step path", .audit = "jobs", .summary = "Delete the scores of a checkpoint"},
 	{HTTP_GET, "/api/v1/jobs/{job}/notes", SCOPE_READ, ROUTE_WORKER, .handler = api_notes_list,
 		.query = "after limit deleted",
 		.summary =

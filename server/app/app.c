@@ -267,6 +267,8 @@ static struct api_options api_options_of(struct app *app, struct span advice)
 		.silent_ms = options_i64(o, "silent-after"),
 		.max_views = (uint64_t)options_i64(o, "max-views"),
 		.max_notes = (uint64_t)options_i64(o, "max-notes"),
+		.max_evaluations = (uint64_t)options_i64(o, "max-evaluations"),
+		.max_evaluation_bytes = bytes(o, "max-evaluation-bytes"),
 		.max_note_bytes = bytes(o, "max-note-bytes"),
 		.max_rules = bytes(o, "max-rules"),
 		.rule_preview_ms = options_i64(o, "rule-preview-ms"),

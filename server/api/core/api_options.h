@@ -35,6 +35,8 @@ struct api_options {
 	int64_t silent_ms; /* as the pipeline's */
 	int64_t skew_ms; /* a clock that is off by so much is warned of */
 	uint64_t max_views; /* saved, of one owner */
+	uint64_t max_evaluations; /* scores of a job */
+	size_t max_evaluation_bytes; /* of one document */
 	uint64_t max_notes, max_note_bytes; /* of a job; of one */
 	size_t max_rules;
 	int64_t rule_preview_ms; /* a rule is tried on what is stored for so long */

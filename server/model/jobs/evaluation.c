@@ -1,0 +1,461 @@
+#include "model/jobs/evaluation.h"
+
+#include "base/map.h"
+#include "model/json_form.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { SUITE_BYTES = 64, MODEL_ARGS = 6 };
+
+static const int64_t largest = (int64_t)1 << 53, time_max_ms = (int64_t)1 << 45;
+
+const char *const evaluation_step_from_names[EVALUATION_STEP_COUNT] = {NULL, "stated", "path"};
+const char *const evaluation_lower_from_names[EVALUATION_LOWER_COUNT] = {"assumed", "stated", "name"};
+
+struct reading {
+	struct evaluation *out;
+	struct arena *arena;
+	struct map *samples, *shots, *better, *parts; /* of lm-evaluation-harness, by task */
+	double all_shots; /* of 0.3; NaN */
+};
+
+/* ---- names and numbers ---- */
+
+static enum status check_name(struct span name, size_t most, const char *field, const char *what, struct error *err)
+{
+	if (name.len > most)
+		return error_set_field(err, ERR_SEMANTIC, field, "%s '%.*s…' has %zu bytes, more than %zu", what, 60,
+			name.ptr, name.len, most);
+	for (size_t i = 0; i < name.len; i++)
+		if ((unsigned char)name.ptr[i] < ' ' || name.ptr[i] == 127)
+			return error_set_field(
+				err, ERR_SEMANTIC, field, "%s has a control character at byte %zu", what, i);
+	if (!span_is_utf8(name))
+		return error_set_field(err, ERR_SEMANTIC, field, "%s is not UTF-8", what);
+	return OK;
+}
+
+static enum status take_name(
+	struct arena *arena, struct span name, size_t most, const char *field, struct span *out, struct error *err)
+{
+	TRY(check_name(name, most, field, field, err));
+	*out = arena_copy(arena, name);
+	return out->ptr ? OK : error_no_memory(err);
+}
+
+/* A number that is there and can be one; else -1. */
+static double number_or_unknown(const struct json *node)
+{
+	double value;
+
+	return node && json_number_of(node, &value) && isfinite(value) && value >= 0 ? value : -1;
+}
+
+static int64_t count_or_unknown(const struct json *node)
+{
+	double value = number_or_unknown(node);
+
+	return value >= 0 && value <= (double)largest && value == floor(value) ? (int64_t)value : -1;
+}
+
+static enum status want_count_of(
+	const struct json *object, const char *key, int64_t most, int64_t *out, struct error *err)
+{
+	int64_t value = -1;
+
+	TRY(json_want_i64(object, key, &value, err));
+	if (value > most || (value < 0 && json_get(object, key) && json_kind(json_get(object, key)) != JSON_NULL))
+		return error_set_field(err, ERR_SEMANTIC, key, "%s is %lld; it takes 0 to %lld", key, (long long)value,
+			(long long)most);
+	*out = value;
+	return OK;
+}
+
+/* ---- scores ---- */
+
+static enum status put_score(struct reading *r, const struct evaluation_score *score, struct error *err)
+{
+	struct evaluation_score *put = &r->out->scores[r->out->count];
+
+	*put = *score;
+	TRY(take_name(r->arena, score->task, EVALUATION_NAME_BYTES, "task", &put->task, err));
+	TRY(take_name(r->arena, score->metric, EVALUATION_NAME_BYTES, "metric", &put->metric, err));
+	r->out->count++;
+	return OK;
+}
+
+static enum status skip_score(struct reading *r, struct span task, struct span metric, struct error *err)
+{
+	if (r->out->skipped_count++ >= EVALUATION_SKIPPED_SHOWN)
+		return OK;
+	struct evaluation_skipped *skipped = &r->out->skipped[r->out->skipped_count - 1];
+	TRY(take_name(r->arena, task, EVALUATION_NAME_BYTES, "task", &skipped->task, err));
+	return take_name(r->arena, metric, EVALUATION_NAME_BYTES, "metric", &skipped->metric, err);
+}
+
+static enum status make_room(struct reading *r, size_t count, const char *field, struct error *err)
+{
+	if (count > EVALUATION_SCORES_MAX)
+		return error_set_field(err, ERR_TOO_LARGE, field,
+			"the document has %zu scores, more than %d: send it in parts", count, EVALUATION_SCORES_MAX);
+	r->out->scores = arena_alloc(r->arena, (count + 1) * sizeof *r->out->scores);
+	return r->out->scores ? OK : error_no_memory(err);
+}
+
+/* ---- lm-evaluation-harness ---- */
+
+/* "acc_stderr,none" is of "acc,none". */
+static bool split_key(struct span key, struct span *metric, struct span *filter)
+{
+	ptrdiff_t comma = span_find_char(key, ',');
+
+	*metric = comma < 0 ? key : span_of(key.ptr, (size_t)comma);
+	*filter = comma < 0 ? SPAN("") : span_skip(key, (size_t)comma + 1);
+	return !span_ends_with(*metric, SPAN("_stderr"));
+}
+
+static bool is_about(struct span key)
+{
+	static const char *const names[] = {"alias", "name", "samples", "sample_len", "sample_count"};
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (span_equal(key, span_from(names[i])))
+			return true;
+	return !span_trim(key).len; /* " " of groups that have no score */
+}
+
+static bool is_score(const struct json *member)
+{
+	struct span metric, filter;
+
+	return !is_about(json_key_of(member)) && split_key(json_key_of(member), &metric, &filter) && metric.len;
+}
+
+static double find_error(const struct json *task, struct span metric, struct span filter)
+{
+	char key[2 * EVALUATION_NAME_BYTES + 16];
+	int len = snprintf(
+		key, sizeof key, "%.*s_stderr%s%.*s", SPAN_ARGS(metric), filter.len ? "," : "", SPAN_ARGS(filter));
+
+	return len > 0 && (size_t)len < sizeof key ? number_or_unknown(json_get(task, key)) : -1;
+}
+
+static void set_better(struct reading *r, const struct json *task, struct span metric, struct evaluation_score *score)
+{
+	const struct json *of_task = map_get(r->better, json_key_of(task)), *better = NULL;
+
+	for (const struct json *at = json_first(of_task); at && !better; at = json_next(at))
+		if (span_equal(json_key_of(at), metric))
+			better = at;
+	if (better && json_kind(better) == JSON_BOOL) {
+		score->is_lower = !json_is_true(better);
+		score->lower_from = EVALUATION_LOWER_STATED;
+		return;
+	}
+	score->is_lower = evaluation_is_lower(metric);
+	score->lower_from = score->is_lower ? EVALUATION_LOWER_NAME : EVALUATION_LOWER_ASSUMED;
+}
+
+static int64_t find_samples(struct reading *r, const struct json *task, const struct json *member)
+{
+	const struct json *of_task = map_get(r->samples, json_key_of(task)), *each = json_get(task, "sample_count");
+	int64_t count = count_or_unknown(json_get(of_task, "effective"));
+
+	for (const struct json *at = json_first(each); at && count < 0; at = json_next(at))
+		if (span_equal(json_key_of(at), json_key_of(member)))
+			count = count_or_unknown(at);
+	if (count < 0)
+		count = count_or_unknown(json_get(task, "sample_len"));
+	return count < 0 ? count_or_unknown(json_get(task, "samples")) : count;
+}
+
+static enum status read_member(struct reading *r, const struct json *task, const struct json *member, struct error *err)
+{
+	struct evaluation_score score = r->out->like;
+	struct span metric, filter;
+
+	split_key(json_key_of(member), &metric, &filter);
+	score.task = json_key_of(task);
+	score.metric = span_equal(filter, SPAN("none")) ? metric : json_key_of(member);
+	if (json_kind(member) != JSON_NUMBER || !json_number_of(member, &score.value) || !isfinite(score.value))
+		return skip_score(r, score.task, score.metric, err);
+	score.error = find_error(task, metric, filter);
+	score.samples = find_samples(r, task, member);
+	score.shots = count_or_unknown(map_get(r->shots, score.task));
+	if (score.shots < 0 && !isnan(r->all_shots))
+		score.shots = (int64_t)r->all_shots;
+	score.is_part = map_get(r->parts, score.task) != NULL;
+	set_better(r, task, metric, &score);
+	return put_score(r, &score, err);
+}
+
+static enum status index_by_key(const struct json *object, struct map **out, struct error *err)
+{
+	if (!(*out = map_new()))
+		return error_no_memory(err);
+	for (const struct json *at = json_first(object); at; at = json_next(at))
+		if (json_key_of(at).len && !map_put(*out, json_key_of(at), (void *)at))
+			return error_no_memory(err);
+	return OK;
+}
+
+/* Tasks below a group that has a score. */
+static enum status index_parts(
+	struct reading *r, const struct json *document, const struct json *results, struct error *err)
+{
+	AUTO(map) scored = map_new();
+
+	if (!scored || !(r->parts = map_new()))
+		return error_no_memory(err);
+	for (const struct json *task = json_first(results); task; task = json_next(task))
+		for (const struct json *at = json_first(task); at; at = json_next(at))
+			if (is_score(at) && json_kind(at) == JSON_NUMBER &&
+				!map_put(scored, json_key_of(task), (void *)task))
+				return error_no_memory(err);
+	for (const struct json *group = json_first(json_get(document, "group_subtasks")); group;
+		group = json_next(group)) {
+		if (!map_get(scored, json_key_of(group)))
+			continue;
+		for (const struct json *at = json_first(group); at; at = json_next(at))
+			if (json_string_of(at).len && !map_put(r->parts, json_string_of(at), (void *)at))
+				return error_no_memory(err);
+	}
+	return OK;
+}
+
+static enum status read_results(struct reading *r, const struct json *document, struct error *err)
+{
+	const struct json *results = json_get(document, "results");
+	size_t count = 0;
+
+	for (const struct json *task = json_first(results); task; task = json_next(task)) {
+		if (json_kind(task) != JSON_OBJECT)
+			return error_set_field(err, ERR_SEMANTIC, "results", "results.%.*s is no object of metrics",
+				SPAN_ARGS(span_cut(json_key_of(task), 60)));
+		for (const struct json *at = json_first(task); at; at = json_next(at))
+			count += is_score(at);
+	}
+	TRY(make_room(r, count, "results", err));
+	TRY(index_by_key(json_get(document, "n-samples"), &r->samples, err));
+	TRY(index_by_key(json_get(document, "n-shot"), &r->shots, err));
+	TRY(index_by_key(json_get(document, "higher_is_better"), &r->better, err));
+	TRY(index_parts(r, document, results, err));
+	int64_t shots = count_or_unknown(json_get_path(document, "config.num_fewshot"));
+	r->all_shots = shots < 0 ? NAN : (double)shots;
+	for (const struct json *task = json_first(results); task; task = json_next(task))
+		for (const struct json *at = json_first(task); at; at = json_next(at))
+			if (is_score(at))
+				TRY(read_member(r, task, at, err));
+	return OK;
+}
+
+/* "pretrained=PATH,revision=step1000,dtype=…": of the names that the harness itself looks for, in its order. */
+static struct span find_argument(const struct json *arguments, const char *name)
+{
+	struct span rest = json_string_of(arguments), part, wanted = span_from(name);
+
+	if (json_kind(arguments) == JSON_OBJECT)
+		return json_string_of(json_get(arguments, name));
+	while (span_next(&rest, ',', &part)) {
+		part = span_trim(part);
+		if (part.len > wanted.len && span_starts_with(part, wanted) && part.ptr[wanted.len] == '=')
+			return span_skip(part, wanted.len + 1);
+	}
+	return SPAN("");
+}
+
+static enum status find_model(struct reading *r, const struct json *document, struct error *err)
+{
+	static const char *const names[MODEL_ARGS] = {"peft", "delta", "pretrained", "model", "path", "engine"};
+	const struct json *arguments = json_get_path(document, "config.model_args");
+	struct span model = SPAN(""), revision = SPAN("");
+	AUTO_DONE(buf) path = BUF_INIT(1 << 16);
+
+	for (size_t i = 0; arguments && i < MODEL_ARGS && !model.len; i++)
+		model = find_argument(arguments, names[i]);
+	if (arguments)
+		revision = find_argument(arguments, "revision");
+	if (!model.len)
+		model = json_string_of(json_get(document, "model_name"));
+	buf_append_span(&path, model);
+	if (model.len && revision.len && !span_equal(revision, SPAN("main"))) {
+		buf_append_char(&path, '@');
+		buf_append_span(&path, revision);
+	}
+	TRY(buf_status(&path, err));
+	return take_name(r->arena, buf_span(&path), EVALUATION_PATH_BYTES, "path", &r->out->like.path, err);
+}
+
+static enum status read_harness(struct reading *r, const struct json *document, struct error *err)
+{
+	double date = number_or_unknown(json_get(document, "date"));
+
+	r->out->like.suite = SPAN("lm-evaluation-harness");
+	if (date * 1000 > 0 && date * 1000 < (double)time_max_ms)
+		r->out->like.evaluated_ms = (int64_t)(date * 1000);
+	if (!r->out->like.path.len)
+		TRY(find_model(r, document, err));
+	return OK;
+}
+
+/* ---- ours ---- */
+
+static enum status read_details(const struct json *node, struct evaluation_score *score, struct error *err)
+{
+	const struct json *better = json_get(node, "higher_is_better"), *error = json_get(node, "stderr");
+
+	for (const struct json *at = json_first(node); at; at = json_next(at)) {
+		struct span key = json_key_of(at);
+		if (!span_equal(key, SPAN("value")) && !span_equal(key, SPAN("stderr")) &&
+			!span_equal(key, SPAN("n")) && !span_equal(key, SPAN("shots")) &&
+			!span_equal(key, SPAN("higher_is_better")))
+			return error_set_field(err, ERR_SEMANTIC, "scores",
+				"'%.*s' of a score is none of: value stderr n shots higher_is_better",
+				SPAN_ARGS(span_cut(key, 60)));
+	}
+	if (error && json_kind(error) != JSON_NULL && (score->error = number_or_unknown(error)) < 0)
+		return error_set_field(err, ERR_SEMANTIC, "stderr", "stderr is a number from 0 on");
+	if (json_get(node, "n"))
+		TRY(want_count_of(node, "n", largest, &score->samples, err));
+	TRY(want_count_of(node, "shots", largest, &score->shots, err));
+	if (!better || json_kind(better) == JSON_NULL)
+		return OK;
+	if (json_kind(better) != JSON_BOOL)
+		return error_set_field(err, ERR_SEMANTIC, "higher_is_better", "higher_is_better is true or false");
+	score->is_lower = !json_is_true(better);
+	score->lower_from = EVALUATION_LOWER_STATED;
+	return OK;
+}
+
+static bool split_name(struct span name, struct span *task, struct span *metric)
+{
+	size_t at = name.len;
+
+	while (at && name.ptr[at - 1] != '/')
+		at--;
+	if (at < 2 || at == name.len)
+		return false;
+	*task = span_of(name.ptr, at - 1);
+	*metric = span_skip(name, at);
+	return true;
+}
+
+static enum status read_score(struct reading *r, const struct json *node, struct error *err)
+{
+	struct evaluation_score score = r->out->like;
+	bool has_details = json_kind(node) == JSON_OBJECT;
+	const struct json *value = has_details ? json_get(node, "value") : node;
+
+	if (!split_name(json_key_of(node), &score.task, &score.metric))
+		return error_set_field(err, ERR_SEMANTIC, "scores", "'%.*s' is no TASK/METRIC, as mmlu/acc",
+			SPAN_ARGS(span_cut(json_key_of(node), 60)));
+	score.is_lower = evaluation_is_lower(score.metric);
+	score.lower_from = score.is_lower ? EVALUATION_LOWER_NAME : EVALUATION_LOWER_ASSUMED;
+	if (has_details)
+		TRY(read_details(node, &score, err));
+	if (value && json_kind(value) == JSON_NULL)
+		return skip_score(r, score.task, score.metric, err);
+	if (!value || !json_number_of(value, &score.value) || !isfinite(score.value))
+		return error_set_field(err, ERR_SEMANTIC, "scores",
+			"'%.*s' is neither a number nor an object with value",
+			SPAN_ARGS(span_cut(json_key_of(node), 60)));
+	return put_score(r, &score, err);
+}
+
+static enum status read_own(struct reading *r, const struct json *document, struct error *err)
+{
+	struct evaluation_score *like = &r->out->like;
+	struct span suite = SPAN(""), path = SPAN("");
+	int64_t when = -1;
+
+	for (const struct json *at = json_first(document); at; at = json_next(at)) {
+		struct span key = json_key_of(at);
+		if (!span_equal(key, SPAN("step")) && !span_equal(key, SPAN("path")) &&
+			!span_equal(key, SPAN("suite")) && !span_equal(key, SPAN("n")) &&
+			!span_equal(key, SPAN("evaluated_ms")) && !span_equal(key, SPAN("scores")))
+			return error_set_field(err, ERR_SEMANTIC, "scores",
+				"'%.*s' is none of: step path suite n evaluated_ms scores",
+				SPAN_ARGS(span_cut(key, 60)));
+	}
+	TRY(json_want_string(document, "suite", &suite, err));
+	TRY(take_name(r->arena, suite, SUITE_BYTES, "suite", &like->suite, err));
+	TRY(json_want_string(document, "path", &path, err));
+	if (!like->path.len)
+		TRY(take_name(r->arena, path, EVALUATION_PATH_BYTES, "path", &like->path, err));
+	TRY(want_count_of(document, "n", largest, &like->samples, err));
+	TRY(want_count_of(document, "evaluated_ms", time_max_ms, &when, err));
+	like->evaluated_ms = when > 0 ? when : 0;
+	return OK;
+}
+
+static enum status read_scores(struct reading *r, const struct json *document, struct error *err)
+{
+	const struct json *scores = json_get(document, "scores");
+
+	TRY(make_room(r, json_count(scores), "scores", err));
+	for (const struct json *at = json_first(scores); at; at = json_next(at))
+		TRY(read_score(r, at, err));
+	return OK;
+}
+
+/* ---- the document ---- */
+
+/* What is said outright counts, then the path's digits. */
+static enum status find_step(struct reading *r, const struct json *document, int64_t stated, struct error *err)
+{
+	struct evaluation_score *like = &r->out->like;
+	int64_t step = -1;
+
+	TRY(want_count_of(document, "step", largest, &step, err));
+	if (step >= 0 && stated >= 0 && step != stated)
+		return error_set_field(err, ERR_SEMANTIC, "step", "the document says step %lld, the request %lld",
+			(long long)step, (long long)stated);
+	step = step < 0 ? stated : step;
+	like->step_from = step < 0 ? EVALUATION_STEP_UNKNOWN : EVALUATION_STEP_STATED;
+	if (step < 0 && evaluation_step_of_path(like->path, &step))
+		like->step_from = EVALUATION_STEP_PATH;
+	like->has_step = like->step_from != EVALUATION_STEP_UNKNOWN;
+	like->step = like->has_step ? step : 0;
+	if (like->has_step || like->path.len)
+		return OK;
+	return error_set_field(err, ERR_SEMANTIC, "step",
+		"nothing says which checkpoint this is of: give step or path, here or as step= or path=");
+}
+
+static enum status read_document(
+	struct reading *r, const struct json *document, const struct evaluation_stated *stated, struct error *err)
+{
+	const struct json *results = json_get(document, "results"), *scores = json_get(document, "scores");
+	struct evaluation_score *like = &r->out->like;
+	bool is_own = scores != NULL;
+
+	if (!results == !scores || json_kind(is_own ? scores : results) != JSON_OBJECT)
+		return error_set_field(err, ERR_SEMANTIC, is_own ? "scores" : "results",
+			"an evaluation has one of two objects: results, as lm-evaluation-harness writes it, or scores, {\"TASK/METRIC\": 0.5}");
+	TRY(json_check_form(document, err));
+	*like = (struct evaluation_score){
+		.path = SPAN(""), .suite = SPAN(""), .author = SPAN(""), .error = -1, .samples = -1, .shots = -1};
+	TRY(take_name(r->arena, stated->path, EVALUATION_PATH_BYTES, "path", &like->path, err));
+	TRY(is_own ? read_own(r, document, err) : read_harness(r, document, err));
+	TRY(find_step(r, document, stated->step, err));
+	TRY(is_own ? read_scores(r, document, err) : read_results(r, document, err));
+	if (r->out->count)
+		return OK;
+	return error_set_field(
+		err, ERR_SEMANTIC, is_own ? "scores" : "results", "there is no score that is a number in it");
+}
+
+enum status evaluation_read(struct evaluation *out, const struct json *document, const struct evaluation_stated *stated,
+	struct arena *arena, struct error *err)
+{
+	struct reading r = {.out = out, .arena = arena, .all_shots = NAN};
+
+	*out = (struct evaluation){0};
+	enum status status = read_document(&r, document, stated, err);
+	map_free(r.samples);
+	map_free(r.shots);
+	map_free(r.better);
+	map_free(r.parts);
+	return status;
+}

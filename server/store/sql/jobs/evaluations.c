@@ -1,0 +1,77 @@
+#include "store/evaluations.h"
+#include "store/driver/rows.h"
+#include "store/driver/statement.h"
+
+#define COLUMNS                                                                                                        \
+	"has_step, step, path, task, metric, step_from, value, error, samples, shots, is_lower, lower_from, is_part,"  \
+	" suite, evaluated_ms, received_ms, author"
+
+static const struct row_field fields[] = {FIELD(struct evaluation_score, has_step),
+	FIELD(struct evaluation_score, step), FIELD(struct evaluation_score, path),
+	FIELD(struct evaluation_score, task), FIELD(struct evaluation_score, metric),
+	FIELD(struct evaluation_score, step_from), FIELD_FINITE(struct evaluation_score, value),
+	FIELD_FINITE(struct evaluation_score, error), FIELD(struct evaluation_score, samples),
+	FIELD(struct evaluation_score, shots), FIELD(struct evaluation_score, is_lower),
+	FIELD(struct evaluation_score, lower_from), FIELD(struct evaluation_score, is_part),
+	FIELD(struct evaluation_score, suite), FIELD(struct evaluation_score, evaluated_ms),
+	FIELD(struct evaluation_score, received_ms), FIELD(struct evaluation_score, author)};
+
+enum status store_put_evaluation(
+	struct store_tx *tx, int64_t job_id, const struct evaluation_score *score, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, store_tx_reader(tx),
+		"INSERT INTO evaluations (job_id, " COLUMNS ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+		" ON CONFLICT (job_id, has_step, step, path, task, metric) DO UPDATE SET step_from = excluded.step_from,"
+		" value = excluded.value, error = excluded.error, samples = excluded.samples, shots = excluded.shots,"
+		" is_lower = excluded.is_lower, lower_from = excluded.lower_from, is_part = excluded.is_part,"
+		" suite = excluded.suite, evaluated_ms = excluded.evaluated_ms, received_ms = excluded.received_ms,"
+		" author = excluded.author",
+		err));
+	bind_i64(&s, job_id);
+	row_bind(&s, ROWS(fields, struct evaluation_score), score);
+	return statement_run(&s, err);
+}
+
+enum status store_count_evaluations(struct store_reader *reader, int64_t job_id, uint64_t *count, struct error *err)
+{
+	return read_number(reader, "SELECT count(*) FROM evaluations WHERE job_id = ?", NUMBERS(job_id), count, err);
+}
+
+enum status store_read_evaluations(struct store_reader *reader, struct arena *arena, int64_t job_id,
+	const struct evaluation_score *after, size_t limit, struct evaluation_score **out, size_t *count,
+	struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, reader,
+		after ? "SELECT " COLUMNS
+			" FROM evaluations WHERE job_id = ? AND (has_step, step, path, task, metric) > (?,?,?,?,?)"
+			" ORDER BY has_step, step, path, task, metric LIMIT ?"
+		      : "SELECT " COLUMNS
+			" FROM evaluations WHERE job_id = ? ORDER BY has_step, step, path, task, metric LIMIT ?",
+		err));
+	bind_i64(&s, job_id);
+	if (after) {
+		bind_numbers(&s, after->has_step, after->step);
+		bind_text(&s, after->path);
+		bind_text(&s, after->task);
+		bind_text(&s, after->metric);
+	}
+	bind_u64(&s, limit);
+	return rows_read(&s, arena, ROWS(fields, struct evaluation_score), out, count, err);
+}
+
+enum status store_delete_evaluations(struct store_tx *tx, int64_t job_id, const struct evaluation_score *checkpoint,
+	size_t *deleted, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, store_tx_reader(tx),
+		"DELETE FROM evaluations WHERE job_id = ? AND has_step = ? AND step = ? AND path = ?", err));
+	bind_numbers(&s, job_id, checkpoint->has_step, checkpoint->step);
+	bind_text(&s, checkpoint->path);
+	TRY(statement_run(&s, err));
+	return tx_changed_rows(tx, deleted, err);
+}

@@ -1,0 +1,202 @@
+"""What evaluation suites found of checkpoints: read as the suites write it, judged by numbers by hand."""
+
+import json
+import math
+import pathlib
+import re
+import sqlite3
+import subprocess
+
+import pytest
+
+from smserver import PATIENCE_S, ROOT, wait_until
+from test_auth import make_token
+from test_life import MINUTE_MS, T0, line
+
+# What lm_eval 0.4.13 writes (result_schema.py, evaluator.py, loggers/evaluation_tracker.py): json.dumps leaves NaN as it is.
+HARNESS = """{
+  "results": {
+    "hellaswag": {"name": "hellaswag", "alias": "hellaswag", "sample_len": 10042, "acc,none": 0.5, "acc_stderr,none": 0.005,
+      "acc_norm,none": 0.625, "acc_norm_stderr,none": 0.005},
+    "gsm8k": {"alias": "gsm8k", "exact_match,strict-match": 0.25, "exact_match_stderr,strict-match": 0.012,
+      "exact_match,flexible-extract": 0.375, "exact_match_stderr,flexible-extract": 0.013},
+    "wikitext": {"alias": "wikitext", "word_perplexity,none": 16.0, "word_perplexity_stderr,none": "N/A", "byte_perplexity,none": NaN,
+      "byte_perplexity_stderr,none": "N/A"}
+  },
+  "group_subtasks": {"hellaswag": [], "gsm8k": [], "wikitext": []},
+  "configs": {"gsm8k": {"task": "gsm8k", "doc_to_text": "Question: {{question}}\\nAnswer: NaN"}},
+  "versions": {"gsm8k": 3.0, "hellaswag": 1.0, "wikitext": 2.0},
+  "n-shot": {"gsm8k": 5, "hellaswag": 0, "wikitext": 0},
+  "higher_is_better": {"gsm8k": {"exact_match": true}, "hellaswag": {"acc": true, "acc_norm": true},
+    "wikitext": {"word_perplexity": false, "byte_perplexity": false}},
+  "n-samples": {"gsm8k": {"original": 1319, "effective": 1319}, "hellaswag": {"original": 10042, "effective": 1000}, "wikitext": {"original": 62,
+    "effective": 62}},
+  "config": {"model": "hf", "model_args": {"pretrained": "/ckpt/run1/checkpoint-500", "dtype": "bfloat16"}, "batch_size": "8",
+    "limit": null, "bootstrap_iters": 100000, "random_seed": 0},
+  "git_hash": "abc", "date": 1767225600.25, "model_name": "/ckpt/run1/checkpoint-500", "total_evaluation_time_seconds": "12.5"
+}"""
+
+
+def send(server, document, job="j", query="", status=201, **more):
+    body = document if isinstance(document, str) else json.dumps(document)
+    reply = server.request("POST", f"/api/v1/jobs/{job}/evaluations{query}", body=body.encode(), headers={"Content-Type": "application/json"}, **more)
+    assert reply.status == status, reply
+    return reply.body
+
+
+def read(server, query="", job="j"):
+    reply = server.get(f"/api/v1/jobs/{job}/evaluations{query}")
+    assert reply.status == 200, reply
+    return reply.body
+
+
+@pytest.fixture
+def job(shared_server, request):
+    """A job of its own on the server of this file."""
+    name = request.node.name.replace("[", "-").replace("]", "").lower()[:60].strip("-_").replace("_", "-")
+    shared_server.send(name, "x")
+    return name
+
+
+def test_results_of_the_harness(shared_server, job):
+    server = shared_server
+    job += "-told"
+    server.send(job, [line(T0 + MINUTE_MS, "step: 499 | loss: 2.5"), line(T0 + 2 * MINUTE_MS, "Saving model checkpoint to /ckpt/run1/checkpoint-500")])
+    wait_until(lambda: server.get(f"/api/v1/jobs/{job}/checkpoints").body["checkpoints"], what="the checkpoint")
+    taken = send(server, HARNESS, job)
+    assert taken == {"step": 500, "step_from": "path", "path": "/ckpt/run1/checkpoint-500", "scores": 5, "skipped_count": 1,
+                     "skipped": [{"task": "wikitext", "metric": "byte_perplexity"}]}
+    found, = read(server, job=job)["checkpoints"]
+    assert (found["step"], found["step_from"], found["path"]) == (500, "path", "/ckpt/run1/checkpoint-500")
+    assert found["checkpoint"]["ts_ms"] == T0 + 2 * MINUTE_MS and found["evaluated_ms"] == 1767225600250
+    assert found["scores"] == {"gsm8k/exact_match,flexible-extract": 0.375, "gsm8k/exact_match,strict-match": 0.25, "hellaswag/acc": 0.5,
+                               "hellaswag/acc_norm": 0.625, "wikitext/word_perplexity": 16.0}
+    assert found["n"] == 1319 + 1000 + 62
+    assert found["details"]["wikitext/word_perplexity"] == {"stderr": None, "n": 62, "shots": 0, "higher_is_better": False,
+        "higher_is_better_from": "stated", "suite": "lm-evaluation-harness"}
+    assert found["details"]["gsm8k/exact_match,strict-match"]["shots"] == 5 and found["details"]["hellaswag/acc"]["stderr"] == 0.005
+
+
+def test_what_is_not_known_stays_unknown(shared_server, job):
+    server = shared_server
+    assert read(server, job=job) == {"checkpoints": [], "total": 0, "best": None, "regressions": [], "regressions_total": 0, "without_stderr": 0}
+    taken = send(server, {"path": "meta-llama/Llama-3.1-8B", "scores": {"mmlu/acc": 0.65}}, job)
+    assert taken["step"] is None and taken["step_from"] is None
+    send(server, {"step": 7, "scores": {"mmlu/acc": 0.5}}, job)
+    known, unknown = read(server, job=job)["checkpoints"]
+    assert (known["step"], known["path"], known["checkpoint"], known["n"]) == (7, None, None, None)
+    assert (unknown["step"], unknown["path"], unknown["evaluated_ms"]) == (None, "meta-llama/Llama-3.1-8B", None)
+    assert unknown["details"]["mmlu/acc"] == {"stderr": None, "n": None, "shots": None, "higher_is_better": True, "higher_is_better_from": "assumed"}
+
+
+def test_the_best_by_weights(shared_server, job):
+    """By hand: (2 * 0.5 + 0.8) / 3 = 0.6 at step 1, (2 * 0.7 + 0.5) / 3 = 0.6333 at step 2; step 3 has no b/acc."""
+    server = shared_server
+    send(server, {"step": 1, "scores": {"a/acc": 0.5, "b/acc": 0.8, "w/ppl": 9}}, job)
+    send(server, {"step": 2, "scores": {"a/acc": 0.7, "b/acc": 0.5, "w/ppl": 10}}, job)
+    send(server, {"step": 3, "scores": {"a/acc": 0.6, "w/ppl": 8}}, job)
+    best = read(server, "?weights=a/acc:2,b/acc:1", job)["best"]
+    assert best["step"] == 2 and math.isclose(best["value"], 1.9 / 3) and best["compared"] == 2 and best["weights"] == {"a/acc": 2, "b/acc": 1}
+    assert read(server, "?weights=a/acc:1,b/acc:1", job)["best"]["step"] == 1
+    assert read(server, "?weights=w/ppl:1", job)["best"] == {"step": 3, "path": None, "value": -8, "weights": {"w/ppl": 1}, "compared": 3}
+    assert read(server, job=job)["best"]["weights"] == {"a/acc": 1}  # the one share that all have
+    none = read(server, "?weights=c/acc:1", job)
+    assert none["best"] is None and "no checkpoint has all" in none["best_why"]
+    for wrong in ("", "a/acc", "a/acc:0", "a/acc:-1", "a/acc:x", "a:1", "a/acc:1,a/acc:1", "a/acc:1,"):
+        reply = server.get(f"/api/v1/jobs/{job}/evaluations?weights={wrong}")
+        assert reply.status == 400 and reply.body["field"] == "weights", (wrong, reply)
+
+
+def test_a_fall_beyond_its_standard_error(shared_server, job):
+    """By hand: 0.60 - 0.54 = 0.06 against hypot(0.03, 0.04) = 0.05: 1.2 standard errors."""
+    server = shared_server
+    send(server, {"step": 10, "scores": {"a/acc": {"value": 0.60, "stderr": 0.03}, "b/acc": 0.9, "w/loss": {"value": 2, "stderr": 0.1}}}, job)
+    send(server, {"step": 20, "scores": {"a/acc": {"value": 0.54, "stderr": 0.04}, "b/acc": 0.1, "w/loss": {"value": 1.5, "stderr": 0.1}}}, job)
+    got = read(server, job=job)
+    fall, = got["regressions"]
+    assert (fall["task"], fall["metric"], fall["step"], fall["before_step"], fall["value"], fall["before"]) == ("a", "acc", 20, 10, 0.54, 0.6)
+    assert math.isclose(fall["drop"], 0.06) and math.isclose(fall["stderr"], 0.05) and math.isclose(fall["errors"], 1.2)
+    assert got["without_stderr"] == 1
+    assert read(server, "?errors=2", job)["regressions"] == []
+    assert server.get(f"/api/v1/jobs/{job}/evaluations?errors=-1").body["field"] == "errors"
+
+
+def test_said_again_it_replaces_and_deleted_it_goes(shared_server, job):
+    server = shared_server
+    for value in (0.5, 0.6):
+        send(server, {"step": 1, "path": "p", "scores": {"a/acc": value}}, job)
+    send(server, {"step": 1, "scores": {"b/acc": 0.1}}, job)  # no path: of the only one
+    found, = read(server, job=job)["checkpoints"]
+    assert found["scores"] == {"a/acc": 0.6, "b/acc": 0.1} and found["path"] == "p"
+    path = f"/api/v1/jobs/{job}/evaluations"
+    assert server.delete(path).status == 422
+    assert server.delete(path + "?step=1").body == {"deleted": 1}
+    assert server.delete(path + "?step=1").status == 404
+    assert server.delete(path + "?step=1&path=p").body == {"deleted": 1}
+    assert read(server, job=job)["checkpoints"] == []
+
+
+@pytest.mark.parametrize("body, query, field, words", [
+    ({}, "", "results", "one of two"), ({"scores": {}}, "?step=1", "scores", "no score"), ({"results": {"a": {"acc,none": "N/A"}}}, "?step=1", "results", "no score"),
+    ({"scores": {"a/acc": 1}}, "", "step", "which checkpoint"), ({"scores": {"acc": 1}, "step": 1}, "", "scores", "TASK/METRIC"),
+    ({"scores": {"a/acc": "1"}, "step": 1}, "", "scores", "a/acc"), ({"scores": {"a/acc": 1}, "stap": 1}, "", "scores", "'stap'"),
+    ({"scores": {"a/acc": 1}, "step": 1}, "?step=2", "step", "step 1, the request 2"), ({"scores": {"a/acc": {"value": 1, "stderr": -1}}, "step": 1}, "", "stderr", "from 0"),
+    ({"scores": {"a" * 256 + "/acc": 1}, "step": 1}, "", "task", "256 bytes"), ({"scores": {"a/acc": 1}, "path": "p" * 1025}, "", "path", "1025 bytes"),
+])
+def test_what_is_wrong_is_named(shared_server, body, query, field, words):
+    shared_server.send("wrong", "x")
+    reply = send(shared_server, body, "wrong", query, 422)
+    assert reply["field"] == field and words in reply["detail"], reply
+
+
+def test_what_is_no_json_or_no_job(shared_server):
+    shared_server.send("wrong", "x")
+    assert "line" in send(shared_server, '{"scores": ', "wrong", status=400)["detail"]
+    send(shared_server, "", "wrong", status=400)
+    send(shared_server, {"step": 1, "scores": {"a/acc": 1}}, "none", status=404)
+    assert shared_server.get("/api/v1/jobs/none/evaluations").status == 404
+
+
+def test_limits_survival_teams_and_audit(make_server):
+    server = make_server("--max-evaluations", "2", "--max-evaluation-bytes", "60")
+    server.send("j", "x")
+    document = '{"step": 1, "scores": {"a/acc": 0.5, "b/acc": 0.5}}'
+    send(server, document + " " * (60 - len(document)))
+    assert "--max-evaluation-bytes" in send(server, document + " " * (61 - len(document)), status=413)["detail"]
+    assert "--max-evaluations" in send(server, {"step": 2, "scores": {"a/acc": 0.5}}, status=413)["detail"]
+    send(server, {"step": 1, "scores": {"a/acc": 0.75}})
+    server.kill()
+    server.start()
+    assert [(row["step"], row["scores"]) for row in read(server)["checkpoints"]] == [(1, {"a/acc": 0.75, "b/acc": 0.5})]
+    admin = make_token(server, "root", "admin")
+    nlp, vision = make_token(server, "nlp", "write", "--team", "nlp"), make_token(server, "vision", "write", "--team", "vision")
+    server.token = nlp
+    server.send("theirs", "x")
+    send(server, {"step": 1, "scores": {"a/acc": 0.5}}, "theirs")
+    assert "nlp" in send(server, {"step": 1, "scores": {"a/acc": 0.5}}, "theirs", status=403, token=vision)["detail"]
+    assert server.delete("/api/v1/jobs/theirs/evaluations?step=1", token=vision).status == 403
+    reader = make_token(server, "reader", "read", "--team", "vision")
+    found, = server.get("/api/v1/jobs/theirs/evaluations", token=reader).body["checkpoints"]
+    assert found["author"] == "nlp"
+    send(server, {"step": 1, "scores": {"a/acc": 0.5}}, "theirs", status=403, token=reader)
+    assert any("evaluations" in row["verb"] for row in server.get("/api/v1/audit", token=admin).body["entries"] if row["token"] == "nlp")
+    server.token = admin
+    server.post("/api/v1/jobs/theirs/transitions", json={"SecondaryStatus": "Completed"})
+    assert server.delete("/api/v1/jobs/theirs").status in (200, 202, 204)
+
+    def left():
+        with sqlite3.connect(f"file:{server.database}?mode=ro", uri=True) as database:
+            return database.execute("SELECT count(*) FROM evaluations").fetchone()[0]
+    wait_until(lambda: left() == 2, what="the deletion of the job's scores")
+
+
+def test_what_the_document_shows(shared_server, tmp_path):
+    """docs/evaluations.md, as it stands there."""
+    commands = re.findall(r"^```sh\n(.*?)^```", pathlib.Path(ROOT, "docs/evaluations.md").read_text(), re.M | re.S)
+    (tmp_path / "results.json").write_text(HARNESS)
+    shared_server.send("gpt-1", "x")
+    replies = [json.loads(subprocess.run(["bash", "-c", command.replace(":8080", f":{shared_server.port}").replace("curl ", "curl -f ")], cwd=tmp_path,
+        stdout=subprocess.PIPE, timeout=PATIENCE_S, check=True).stdout) for command in commands]
+    assert [reply["scores"] for reply in replies[:2]] == [5, 2] and [row["step"] for row in replies[2]["checkpoints"]] == [500, 1000]
+    best = replies[2]["best"]  # step 1000 has no gsm8k
+    assert best["step"] == 500 and best["compared"] == 1 and math.isclose(best["value"], (2 * 0.625 + 0.25) / 3)
