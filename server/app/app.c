@@ -422,6 +422,7 @@ static enum status start_server(struct app *app, struct error *err)
 	TRY(doors_make_mlflow(&app->doors.mlflow, app->options, app->api, app->pipeline, err));
 	TRY(doors_make_prometheus(&app->doors.prometheus, app->options, app->pipeline, err));
 	TRY(doors_make_wandb(&app->doors.wandb, app->options, app->api, app->pipeline, err));
+	TRY(doors_make_trackio(&app->doors.trackio, app->options, app->api, app->pipeline, err));
 	TRY(doors_join_routes(&app->routes, &count, &app->doors, err));
 	app->hooks = api_hooks(app->api);
 	TRY(api_start(app->api, err));
@@ -642,6 +643,7 @@ void app_free(struct app *app)
 	mlflow_free(app->doors.mlflow);
 	prometheus_free(app->doors.prometheus);
 	wandb_free(app->doors.wandb);
+	trackio_free(app->doors.trackio);
 	api_free(app->api);
 	assets_free(app->assets);
 	webhook_formats_free(app->formats);

@@ -72,13 +72,27 @@ enum status doors_make_wandb(struct wandb **out, const struct options *options, 
 	return wandb_new(out, &wandb, err);
 }
 
+enum status doors_make_trackio(struct trackio **out, const struct options *options, struct api *api,
+	struct pipeline *pipeline, struct error *err)
+{
+	struct trackio_options trackio = {.pipeline = pipeline,
+		.max_body_bytes = (size_t)options_i64(options, "max-push-bytes"),
+		.max_line_bytes = (size_t)options_i64(options, "max-line-bytes"),
+		.max_series = (size_t)options_i64(options, "max-series"),
+		.reader_of = api_worker_reader,
+		.authenticate = api_hooks(api).authenticate,
+		.context = api};
+
+	return trackio_new(out, &trackio, err);
+}
+
 enum status doors_join_routes(struct http_route **out, size_t *count, const struct doors *doors, struct error *err)
 {
-	enum { TABLES = 5 };
+	enum { TABLES = 6 };
 	size_t counts[TABLES], at = 0, sum = 0;
 	const struct http_route *tables[TABLES] = {api_routes(&counts[0]), aws_routes(doors->aws, &counts[1]),
 		mlflow_routes(doors->mlflow, &counts[2]), prometheus_routes(doors->prometheus, &counts[3]),
-		wandb_routes(doors->wandb, &counts[4])};
+		wandb_routes(doors->wandb, &counts[4]), trackio_routes(doors->trackio, &counts[5])};
 
 	for (size_t i = 0; i < TABLES; i++)
 		sum += counts[i];

@@ -12,15 +12,16 @@ bool jobs_is_of_machines(struct span job)
 	return span_starts_with(job, name) && (job.len == name.len || job.ptr[name.len] == '/');
 }
 
-bool jobs_fit(const struct series_reading *reading, const struct jobs_asked *asked, struct span job)
+enum status jobs_fit(const struct series_reading *reading, const struct jobs_asked *asked, struct span job, bool *fits,
+	struct error *err)
 {
 	struct span value = asked->has_machines && jobs_is_of_machines(job) ? SPAN("") : job;
 
-	for (size_t i = 0; i < asked->matcher_count; i++)
-		if (span_equal(asked->matchers[i].name, asked->label) &&
-			!matcher_fits(&asked->matchers[i], reading->scratch, value))
-			return false;
-	return true;
+	*fits = true;
+	for (size_t i = 0; *fits && i < asked->matcher_count; i++)
+		if (span_equal(asked->matchers[i].name, asked->label))
+			TRY(matcher_fits(&asked->matchers[i], reading->scratch, value, fits, err));
+	return OK;
 }
 
 struct walk {
@@ -33,9 +34,11 @@ struct walk {
 static enum status take_job(const struct walk *walk, struct span job, struct error *err)
 {
 	struct prom_budget *budget = walk->reading->budget;
+	bool fits;
 
 	TRY(budget_check(budget, err));
-	if (!jobs_fit(walk->reading, walk->asked, job))
+	TRY(jobs_fit(walk->reading, walk->asked, job, &fits, err));
+	if (!fits)
 		return OK;
 	if (!budget->jobs)
 		return error_set(err, ERR_TOO_LARGE,

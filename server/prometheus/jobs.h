@@ -19,5 +19,7 @@ typedef enum status jobs_take(void *context, struct span job, struct error *err)
 /* ERR_TOO_LARGE: more than the budget has. */
 enum status jobs_each(struct series_reading *reading, const struct jobs_asked *asked, jobs_take *take, void *context,
 	struct error *err) MUST_CHECK;
-bool jobs_fit(const struct series_reading *reading, const struct jobs_asked *asked, struct span job);
+/* As matcher_fits, of all that are of the label. */
+enum status jobs_fit(const struct series_reading *reading, const struct jobs_asked *asked, struct span job, bool *fits,
+	struct error *err) MUST_CHECK;
 bool jobs_is_of_machines(struct span job);

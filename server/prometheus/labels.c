@@ -186,11 +186,12 @@ enum status labels_of(struct prom_labels *out, const struct labels_source *from,
 	return OK;
 }
 
-bool labels_fit(
-	const struct prom_labels *labels, const struct matcher *matchers, size_t count, struct regex_scratch *scratch)
+enum status labels_fit(const struct prom_labels *labels, const struct matchers *matchers, bool *fits, struct error *err)
 {
-	for (size_t i = 0; i < count; i++)
-		if (!matcher_fits(&matchers[i], scratch, labels_get(labels, matchers[i].name)))
-			return false;
-	return true;
+	*fits = true;
+	for (size_t i = 0; *fits && i < matchers->count; i++) {
+		const struct matcher *matcher = &matchers->at[i];
+		TRY(matcher_fits(matcher, matchers->scratch, labels_get(labels, matcher->name), fits, err));
+	}
+	return OK;
 }

@@ -46,5 +46,11 @@ struct labels_source {
 /* Its texts are in the arena, or where `from` has them. */
 enum status labels_of(
 	struct prom_labels *out, const struct labels_source *from, struct arena *arena, struct error *err) MUST_CHECK;
-bool labels_fit(
-	const struct prom_labels *labels, const struct matcher *matchers, size_t count, struct regex_scratch *scratch);
+/* As matcher_fits, of all. */
+struct matchers {
+	const struct matcher *at;
+	size_t count;
+	struct regex_scratch *scratch;
+};
+enum status labels_fit(
+	const struct prom_labels *labels, const struct matchers *matchers, bool *fits, struct error *err) MUST_CHECK;

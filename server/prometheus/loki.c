@@ -71,13 +71,20 @@ struct lines_asked {
 	atomic_bool gave_up; /* a pattern, on a line */
 };
 
-static bool is_asked(const struct lines_asked *asked, struct span job, const struct stream_view *stream)
+/* Without lines it is not. */
+static enum status is_asked(
+	const struct lines_asked *asked, struct span job, const struct stream_view *stream, bool *is, struct error *err)
 {
+	const struct matchers matchers = {
+		asked->logql.matchers, asked->logql.matcher_count, asked->call->reading.scratch};
 	struct prom_label room[STREAM_LABELS + 1];
 	struct prom_labels labels;
 
+	*is = false;
+	if (!stream->lines)
+		return OK;
 	stream_labels(&labels, room, job, stream);
-	return labels_fit(&labels, asked->logql.matchers, asked->logql.matcher_count, asked->call->reading.scratch);
+	return labels_fit(&labels, &matchers, is, err);
 }
 
 static enum status read_streams(
@@ -266,6 +273,7 @@ static enum status take_job(void *context, struct span job, struct error *err)
 	struct log_search_result result;
 	struct job_view view;
 	size_t count = 0;
+	bool is;
 
 	if (!arena)
 		return error_no_memory(err);
@@ -273,9 +281,11 @@ static enum status take_job(void *context, struct span job, struct error *err)
 	struct log_search_stream *streams = arena_alloc(arena, (view.stream_count + 1) * sizeof *streams);
 	if (!streams)
 		return error_no_memory(err);
-	for (size_t i = 0; i < view.stream_count; i++)
-		if (view.streams[i].lines && is_asked(holding->asked, job, &view.streams[i]))
+	for (size_t i = 0; i < view.stream_count; i++) {
+		TRY(is_asked(holding->asked, job, &view.streams[i], &is, err));
+		if (is)
 			streams[count++] = (struct log_search_stream){view.streams[i].stream_id, 0};
+	}
 	if (!count)
 		return OK;
 	TRY(search_job(holding, arena, job, streams, count, &result, err));
@@ -423,12 +433,14 @@ static enum status list_job(void *context, struct span job, struct error *err)
 	struct prom_label room[STREAM_LABELS + 1];
 	struct prom_labels labels;
 	struct job_view view;
+	bool is;
 
 	if (!arena)
 		return error_no_memory(err);
 	TRY(read_streams(listing->asked->call, arena, job, &view, err));
 	for (size_t i = 0; i < view.stream_count; i++) {
-		if (!view.streams[i].lines || !is_asked(listing->asked, job, &view.streams[i]))
+		TRY(is_asked(listing->asked, job, &view.streams[i], &is, err));
+		if (!is)
 			continue;
 		stream_labels(&labels, room, job, &view.streams[i]);
 		TRY(list_stream(listing, &labels, err));

@@ -47,14 +47,27 @@ void matchers_done(struct matcher *matchers, size_t count)
 	}
 }
 
-bool matcher_fits(const struct matcher *matcher, struct regex_scratch *scratch, struct span value)
+static enum status given_up(const struct matcher *matcher, struct span value, struct error *err)
+{
+	return error_set(err, ERR_SEMANTIC,
+		"the pattern \"%.*s\" of label '%.*s' was given up on the value '%.*s': it needs too many steps; write one without repetitions of repetitions",
+		SPAN_ARGS(span_cut(matcher->value, 100)), SPAN_ARGS(matcher->name), SPAN_ARGS(span_cut(value, 60)));
+}
+
+enum status matcher_fits(
+	const struct matcher *matcher, struct regex_scratch *scratch, struct span value, bool *fits, struct error *err)
 {
 	struct span groups[REGEX_MAX_GROUPS];
 	bool wants = matcher->op == MATCHER_IS || matcher->op == MATCHER_LIKE;
 
-	if (!is_pattern(matcher))
-		return span_equal(matcher->value, value) == wants;
+	if (!is_pattern(matcher)) {
+		*fits = span_equal(matcher->value, value) == wants;
+		return OK;
+	}
+	*fits = false;
 	if (!span_is_utf8(value))
-		return false;
-	return (regex_search(matcher->regex, scratch, value, 0, groups) == REGEX_MATCH) == wants;
+		return OK;
+	enum regex_result result = regex_search(matcher->regex, scratch, value, 0, groups);
+	*fits = (result == REGEX_MATCH) == wants;
+	return result == REGEX_LIMIT ? given_up(matcher, value, err) : OK;
 }

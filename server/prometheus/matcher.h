@@ -19,4 +19,6 @@ struct matcher {
 /* ERR_INVALID names the pattern. */
 enum status matchers_prepare(struct matcher *matchers, size_t count, struct error *err) MUST_CHECK;
 void matchers_done(struct matcher *matchers, size_t count);
-bool matcher_fits(const struct matcher *matcher, struct regex_scratch *scratch, struct span value);
+/* ERR_SEMANTIC: the pattern was given up on that value, of which nobody knows whether it fits. */
+enum status matcher_fits(const struct matcher *matcher, struct regex_scratch *scratch, struct span value, bool *fits,
+	struct error *err) MUST_CHECK;

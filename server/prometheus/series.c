@@ -140,12 +140,15 @@ static enum status take_series(struct walk *walk, const struct job_view *view, c
 {
 	struct labels_source from = {series->metric, walk->training, stream->name};
 	struct prom_labels labels, kept;
+	bool fits;
 
 	if (!has_points(walk, series))
 		return OK;
 	TRY(budget_check(walk->reading->budget, err)); /* a pattern may cost much of each */
 	TRY(labels_of(&labels, &from, walk->job_arena, err));
-	if (!labels_fit(&labels, walk->asked->matchers, walk->asked->matcher_count, walk->reading->scratch))
+	const struct matchers matchers = {walk->asked->matchers, walk->asked->matcher_count, walk->reading->scratch};
+	TRY(labels_fit(&labels, &matchers, &fits, err));
+	if (!fits)
 		return OK;
 	TRY(budget_take(walk->reading->budget, 1, err));
 	if (walk->asked->needs_points) {
@@ -357,6 +360,8 @@ enum status series_each(struct series_reading *reading, const struct series_aske
 	walk.chunk = chunk;
 	if (!zstd || !chunk)
 		return error_no_memory(err);
-	walk.names_training = !jobs_fit(reading, &jobs, SPAN(INGEST_MACHINES_JOB)); /* "" is not what is asked for */
+	bool has_machines;
+	TRY(jobs_fit(reading, &jobs, SPAN(INGEST_MACHINES_JOB), &has_machines, err));
+	walk.names_training = !has_machines; /* "" is not what is asked for */
 	return jobs_each(reading, &jobs, take_job, &walk, err);
 }

@@ -174,27 +174,6 @@ static enum status read_upsert(
 	return read_tags(call, request, up, err);
 }
 
-/* Each team has its own projects; one that is not there yet is made. */
-static enum status have_project(
-	const struct wandb_call *call, struct span name, struct tracked_project_row *out, struct error *err)
-{
-	struct tracked_project_row row = {.team = call->team,
-		.name = name,
-		.tags = SPAN("{}"),
-		.artifacts = SPAN(""),
-		.created_ms = call->now_ms,
-		.modified_ms = call->now_ms};
-	enum status status = store_find_tracked_project(call->reader, call->arena, call->team, name, out, err);
-
-	if (status != ERR_NOT_FOUND)
-		return status;
-	status = pipeline_add_project(call->pipeline, &row, err);
-	*out = row;
-	if (status != ERR_CONFLICT)
-		return status;
-	return store_find_tracked_project(call->reader, call->arena, call->team, name, out, err);
-}
-
 /* When a run of the past began its config says; of one of the present, too, and to the moment. */
 static int64_t start_of(const struct wandb_call *call, const struct upsert *up)
 {
@@ -206,7 +185,12 @@ static int64_t start_of(const struct wandb_call *call, const struct upsert *up)
 /* ERR_CONFLICT: the same request came twice at once, and the other one has made it. */
 static enum status make_run(struct wandb_call *call, const struct upsert *up, struct error *err)
 {
-	struct tracked_project_row project;
+	struct tracked_project_row project = {.team = call->team,
+		.name = up->run.project,
+		.tags = SPAN("{}"),
+		.artifacts = SPAN(""),
+		.created_ms = call->now_ms,
+		.modified_ms = call->now_ms};
 	struct run_making making = {.team = call->team,
 		.project = up->run.project,
 		.settings = &up->settings.pairs,
@@ -220,7 +204,7 @@ static enum status make_run(struct wandb_call *call, const struct upsert *up, st
 			.artifacts = SPAN(""),
 			.inputs = SPAN("[]")}};
 
-	TRY(have_project(call, up->run.project, &project, err));
+	TRY(pipeline_have_project(call->pipeline, call->reader, call->arena, &project, err));
 	making.row.project_id = project.project_id;
 	return pipeline_make_run(call->pipeline, &making, err);
 }

@@ -143,3 +143,16 @@ def test_bodies(make_server):
 def test_the_interface_tells_of_the_door(guarded):
     paths = guarded[0].get("/api/v1/openapi.json").body["paths"]
     assert "post" in paths["/"] and "put" in paths["/BatchPutMetrics"] and "/service/{service}/operation/{operation}" in paths
+
+
+def test_who_is_asking(guarded):
+    """What tools ask first to see whether their credentials are good."""
+    server, _, keys = guarded
+    said = boto(server, "sts", keys).get_caller_identity()
+    assert (said["Account"], said["UserId"], said["Arn"]) == ("000000000000", "root", "arn:aws:iam::000000000000:user/root")
+    assert code(boto(server, "sts", ("AKIAIOSFODNN7EXAMPLE", keys[1])).get_caller_identity)[0] == "InvalidClientTokenId"
+    assert code(boto(server, "sts", keys).get_session_token)[0] == "InvalidAction"
+
+
+def test_who_is_asking_where_nobody_needs_a_key(server):
+    assert boto(server, "sts").get_caller_identity()["Arn"] == "arn:aws:iam::000000000000:root"

@@ -99,3 +99,18 @@ def test_a_pattern_that_is_given_up_is_told(server):
         status, body = ask(server, "query_range", query=f'{{job="hard"}} {sign} "b(a|aa)+[cd]"')
         assert status == 422 and "given up" in body and "'hard'" in body, (sign, status, body)
         assert len(ask(server, "query_range", query=f'{{job="hard"}} {sign} "^b"')[1]["data"]["result"]) == (sign == "|~")
+
+
+def test_a_pattern_of_a_label_that_is_given_up_is_told(server):
+    """Nor is a job of which nobody knows whether it is meant."""
+    job, pattern = "b" + "a" * 200, "b(a|aa)+[cd]"
+    server.send(job, ["loss 1"])
+    assert server.post(f"/api/v1/points?job={job}", "step,loss\n1,0.5\n", content_type="text/csv").status == 200
+    for sign in ("=~", "!~"):
+        for path, label in (("/loki/api/v1/query_range", "job"), ("/loki/api/v1/series", "job"), ("/prometheus/api/v1/query", "training")):
+            query = f'{"loss" if label == "training" else ""}{{{label}{sign}"{pattern}"}}'
+            parameter = "match[]" if path.endswith("series") else "query"
+            reply = server.get(f"{path}?" + urllib.parse.urlencode({parameter: query}))
+            said = reply.body if isinstance(reply.body, str) else reply.body["error"]
+            assert reply.status == 422 and "given up" in said and f"'{label}'" in said and pattern in said, (path, sign, reply)
+    assert ask(server, "query_range", query=f'{{job="{job}"}}')[0] == 200

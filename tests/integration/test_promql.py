@@ -261,11 +261,15 @@ def test_a_query_ends_in_time_that_finds_nothing(trainings):
 
 
 def test_a_costly_pattern_ends_in_time(trainings):
-    series = [({"__name__": "c", "hpc_job": "costly", "n": str(i), "x": "b" + "a" * 300}, [(int(time.time() * 1000), i)]) for i in range(400)]
-    assert trainings.post(f"{API}/write", snappy(remote_write(*series)), content_type="application/x-protobuf").status == 204
+    """One that costs much of each of many values ends by the query's time; one that is given up on a value at once, and is named."""
+    for length, name in ((22, "costly"), (300, "hopeless")):
+        series = [({"__name__": "c", "hpc_job": name, "n": str(i), "x": "b" + "a" * length}, [(int(time.time() * 1000), i)]) for i in range(400)]
+        assert trainings.post(f"{API}/write", snappy(remote_write(*series)), content_type="application/x-protobuf").status == 204
     trainings.wait_for_extraction()
-    status, body = ask(trainings, "query", query='{x=~"b(a|aa)+[cd]",training="costly"}', timeout="100ms")
+    status, body = ask(trainings, "query", query='{x=~"b(a|aa)+[cd]",training="costly"}', timeout="20ms")
     assert (status, body.get("errorType")) == (503, "timeout"), body
+    status, body = ask(trainings, "query", query='{x=~"b(a|aa)+[cd]",training="hopeless"}')
+    assert (status, body.get("errorType")) == (422, "execution") and "given up" in body["error"] and "label 'x'" in body["error"], body
 
 
 def test_a_training_that_comes_back_to_a_machine(trainings):

@@ -176,6 +176,19 @@ class WandB:
         return offsets
 
 
+class Trackio:
+    """bulk_log: an entry a point, known by its log_id."""
+
+    name, job = "Trackio", "doors%2Ftrackio"
+
+    def request(self, job, chunk, _):
+        logs = [{"project": "doors", "run": "trackio", "run_id": "a1", "step": n, "metrics": {"m": n + 0.5}, "log_id": f"id-{n}"} for n in chunk.numbers]
+        return "/api/bulk_log", JSON, json.dumps({"args": [], "kwargs": {"logs": logs, "hf_token": None}}).encode(), {}
+
+    def offsets(self, _):
+        return {}
+
+
 def text(chunk):
     return "".join(f"{line}\n" for line in chunk.lines()).encode()
 
@@ -204,6 +217,7 @@ DOORS = [
     Pushgateway("Pushgateway", "text/plain", lambda chunk: "".join(f"m {n}.5 {T0 // MS + n * 1000}\n" for n in chunk.numbers).encode()),
     MLflow(),
     WandB(),
+    Trackio(),
 ]
 
 
@@ -354,7 +368,7 @@ class Doubler(http.server.BaseHTTPRequestHandler):
 
     def relay(self):
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        has_lines = any(part in self.path for part in ("/logs", "/points", "/push", "/log-batch", "/write", "/metrics/job/")) or "PutLogEvents" in self.headers.get("X-Amz-Target", "")
+        has_lines = any(part in self.path for part in ("/logs", "/points", "/push", "/log-batch", "/write", "/metrics/job/", "/bulk_log")) or "PutLogEvents" in self.headers.get("X-Amz-Target", "")
         for _ in range(2 if self.command == "POST" and has_lines else 1):
             connection = http.client.HTTPConnection("127.0.0.1", self.server.behind, timeout=PATIENCE_S)
             connection.request(self.command, self.path, body, {name: value for name, value in self.headers.items() if name != "Connection"})

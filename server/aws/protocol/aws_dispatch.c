@@ -16,6 +16,7 @@ static const struct aws_service *const services[] = {
 	&logs_service,
 	&cloudwatch_service,
 	&sagemaker_metrics_service,
+	&sts_service,
 };
 
 static const char *const no_times[] = {NULL};

@@ -105,12 +105,8 @@ static bool index_parts(struct batch *batch, size_t count)
 	return true;
 }
 
-struct batch_part *batch_part(struct batch *batch, struct span job, struct span stream)
+struct batch_part *batch_part_more(struct batch *batch, struct span job, struct span stream)
 {
-	struct batch_part *found = batch_find_part(batch, job, stream);
-
-	if (found)
-		return found;
 	if (!mem_grow((void **)&batch->parts, batch->part_count, &batch->part_cap, sizeof *batch->parts))
 		return NULL;
 	struct batch_part part = {.job = arena_copy(batch->arena, job), .stream = arena_copy(batch->arena, stream)};
@@ -120,6 +116,13 @@ struct batch_part *batch_part(struct batch *batch, struct span job, struct span 
 	if (!index_parts(batch, batch->part_count + 1))
 		return NULL;
 	return &batch->parts[batch->part_count++];
+}
+
+struct batch_part *batch_part(struct batch *batch, struct span job, struct span stream)
+{
+	struct batch_part *found = batch_find_part(batch, job, stream);
+
+	return found ? found : batch_part_more(batch, job, stream);
 }
 
 bool batch_add(struct batch *batch, struct batch_part *part, struct span text, int64_t ts_ms, uint32_t flags,

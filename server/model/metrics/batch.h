@@ -105,6 +105,8 @@ void batch_free(struct batch *batch);
 struct batch_part *batch_find_part(const struct batch *batch, struct span job, struct span stream);
 /* The part of that stream, made when it is not there; NULL: out of memory. Copies the names into the arena. */
 struct batch_part *batch_part(struct batch *batch, struct span job, struct span stream);
+/* One more of that stream, behind those that it has: what comes again part by part is known part by part (push_hash). */
+struct batch_part *batch_part_more(struct batch *batch, struct span job, struct span stream);
 /*
  * Copies the text. sent_bytes: text and newline, plus what a cut line lost (bytes that a cut line lost in
  * an earlier slice count with the line that follows). False: out of memory.

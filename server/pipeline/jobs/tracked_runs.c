@@ -443,6 +443,21 @@ enum status pipeline_add_project(struct pipeline *pipeline, struct tracked_proje
 	return writer_execute(pipeline, write_project, row, err);
 }
 
+enum status pipeline_have_project(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	struct tracked_project_row *row, struct error *err)
+{
+	const struct tracked_project_row asked = *row;
+	enum status status = store_find_tracked_project(reader, arena, asked.team, asked.name, row, err);
+
+	if (status != ERR_NOT_FOUND)
+		return status;
+	*row = asked;
+	status = pipeline_add_project(pipeline, row, err);
+	if (status != ERR_CONFLICT) /* else another has just made it */
+		return status;
+	return store_find_tracked_project(reader, arena, asked.team, asked.name, row, err);
+}
+
 static enum status put_tag(
 	struct arena *arena, struct tracked_project_row *row, struct span key, struct span value, struct error *err)
 {

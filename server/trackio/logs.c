@@ -1,0 +1,191 @@
+/* What runs log: read whole before any of it is stored, then stored in chunks, each entry once. */
+#include "base/log.h"
+#include "base/map.h"
+#include "ingest/lines/lines.h"
+#include "pipeline/commit/ingest_result.h"
+#include "pipeline/pipeline.h"
+#include "trackio/internal.h"
+#include "trackio/points_in.h"
+
+enum posting_kind { POINTS, SYSTEM, ALERTS };
+
+struct posting {
+	struct trackio_call *call;
+	enum posting_kind kind;
+	const char *list;
+	size_t at;
+	struct arena *scratch; /* of entries and log ids, since the last chunk was stored */
+	struct map *runs; /* key -> struct trackio_run, in the call's arena */
+	struct map *seen; /* log ids of the chunk */
+	struct batch *batch;
+	size_t in_chunk;
+	size_t left_out, refused;
+	struct span first_job; /* of which something was left out */
+};
+
+static void posting_done(struct posting *posting)
+{
+	map_free(posting->runs);
+	map_free(posting->seen);
+	arena_free(posting->scratch);
+	batch_free(posting->batch);
+}
+AUTO_DONE_TYPE(posting)
+
+/* ---- chunks ---- */
+
+static enum status begin_chunk(struct posting *p, struct error *err)
+{
+	map_free(p->seen);
+	arena_free(p->scratch);
+	p->in_chunk = 0;
+	p->scratch = arena_new();
+	p->seen = map_new();
+	p->batch = batch_new(p->call->now_ms);
+	if (!p->scratch || !p->seen || !p->batch || !(p->batch->team = arena_copy(p->batch->arena, p->call->team)).ptr)
+		return error_no_memory(err);
+	return OK;
+}
+
+static enum status store_chunk(struct posting *p, struct error *err)
+{
+	struct ingest_result result = {0};
+
+	if (!p->batch->point_count && !p->batch->line_count)
+		return OK;
+	TRY(pipeline_store(p->call->pipeline, &p->batch, &result, err));
+	p->refused += result.refused;
+	return OK;
+}
+
+/* ---- an entry ---- */
+
+static enum status find_run(
+	struct posting *p, const struct trackio_entry *entry, struct trackio_run **out, struct error *err)
+{
+	struct trackio_run *known;
+	struct span key;
+
+	TRY(trackio_key(p->call, entry->project, entry->run, entry->run_id, &key, err));
+	known = map_get(p->runs, key);
+	*out = known;
+	if (known && (known->has_config || !entry->config.len))
+		return OK;
+	if (!known && map_count(p->runs) == TRACKIO_RUNS_MAX)
+		return error_set(err, ERR_TOO_LARGE, "a request can be of at most %d runs", TRACKIO_RUNS_MAX);
+	*out = arena_alloc(p->call->arena, sizeof **out);
+	if (!*out)
+		return error_no_memory(err);
+	TRY(trackio_have_run(p->call, entry, *out, err));
+	return map_put(p->runs, key, *out) ? OK : error_no_memory(err);
+}
+
+static enum status add_points(
+	struct posting *p, const struct trackio_run *run, const struct trackio_entry *entry, struct error *err)
+{
+	struct points_in in = {.batch = p->batch,
+		.job = run->job,
+		.stream = p->kind == SYSTEM ? SPAN(TRACKIO_SYSTEM_STREAM) : SPAN(TRACKIO_STREAM),
+		.is_system = p->kind == SYSTEM,
+		.now_ms = p->call->now_ms,
+		.max_series = p->call->options->max_series};
+
+	TRY(points_in_add(&in, entry, err));
+	if (in.left_out && !p->left_out)
+		p->first_job = run->job;
+	p->left_out += in.left_out;
+	return OK;
+}
+
+static enum status add_alert(
+	struct posting *p, const struct trackio_run *run, const struct trackio_entry *entry, struct error *err)
+{
+	const int64_t ts_ms = entry->ts_ms == NO_TIME ? p->call->now_ms : entry->ts_ms;
+	AUTO_DONE(buf) words = BUF_INIT(p->call->options->max_body_bytes + 3 * TRACKIO_NAME_MAX_BYTES);
+
+	buf_printf(&words, "%.*s alert: %.*s", SPAN_ARGS(entry->level.len ? span_cut(entry->level, 20) : SPAN("info")),
+		SPAN_ARGS(entry->title));
+	if (entry->title.len && entry->text.len)
+		buf_append_text(&words, ": ");
+	buf_append_span(&words, entry->text);
+	TRY(buf_status(&words, err));
+	if (ingest_count_lines(buf_span(&words)) > ingest_lines_max(words.len))
+		return error_set_field(
+			err, ERR_SEMANTIC, "text", "%s[%zu].text: it has too many lines", entry->list, entry->at);
+	struct batch_part *part = batch_part_more(p->batch, run->job, SPAN(TRACKIO_ALERT_STREAM));
+	if (!part || !ingest_add_lines(p->batch, part, buf_span(&words), ts_ms, p->call->options->max_line_bytes))
+		return error_no_memory(err);
+	points_in_mark(part, entry->log_id);
+	return OK;
+}
+
+static enum status take(void *context, struct json_scan *s, struct error *err)
+{
+	struct posting *p = context;
+	struct trackio_entry entry = {.list = p->list, .at = p->at++};
+	struct trackio_run *run;
+
+	TRY(trackio_entry_read(s, p->scratch, &entry, err));
+	if (entry.log_id.len && map_get(p->seen, entry.log_id))
+		return OK;
+	if (entry.log_id.len && !map_put(p->seen, entry.log_id, p))
+		return error_no_memory(err);
+	TRY(find_run(p, &entry, &run, err));
+	TRY(p->kind == ALERTS ? add_alert(p, run, &entry, err) : add_points(p, run, &entry, err));
+	if (++p->in_chunk < TRACKIO_CHUNK)
+		return OK;
+	TRY(store_chunk(p, err));
+	batch_free(TAKE(p->batch));
+	return begin_chunk(p, err);
+}
+
+/* What is wrong with an entry refuses all of the request. */
+static enum status check(void *context, struct json_scan *s, struct error *err)
+{
+	struct posting *p = context;
+	struct trackio_entry entry = {.list = p->list, .at = p->at++};
+	AUTO(arena) arena = arena_new();
+
+	if (!arena)
+		return error_no_memory(err);
+	TRY(trackio_entry_read(s, arena, &entry, err));
+	if (p->kind != ALERTS && !entry.metrics.len)
+		return error_set_field(
+			err, ERR_SEMANTIC, "metrics", "%s[%zu].metrics: it must be there", entry.list, entry.at);
+	return OK;
+}
+
+/* ---- calls ---- */
+
+static enum status post(struct trackio_call *call, enum posting_kind kind, const char *list, struct error *err)
+{
+	AUTO_DONE(posting) p = {.call = call, .kind = kind, .list = list, .first_job = SPAN("")};
+
+	TRY(trackio_each_entry(call->body, list, check, &p, err));
+	p.at = 0;
+	if (!(p.runs = map_new()))
+		return error_no_memory(err);
+	TRY(begin_chunk(&p, err));
+	TRY(trackio_each_entry(call->body, list, take, &p, err));
+	TRY(store_chunk(&p, err));
+	if (p.left_out || p.refused)
+		log_line(LOG_WARNING, "trackio_left_out", "job=\"%.*s\" values=%zu points=%zu", SPAN_ARGS(p.first_job),
+			p.left_out, p.refused);
+	json_null(&call->w);
+	return OK;
+}
+
+enum status trackio_bulk_log(struct trackio_call *call, struct error *err)
+{
+	return post(call, POINTS, "logs", err);
+}
+
+enum status trackio_bulk_log_system(struct trackio_call *call, struct error *err)
+{
+	return post(call, SYSTEM, "logs", err);
+}
+
+enum status trackio_bulk_alert(struct trackio_call *call, struct error *err)
+{
+	return post(call, ALERTS, "alerts", err);
+}
