@@ -1,5 +1,6 @@
-/* MLflow's meta.yaml of any bytes: a value, or an error with a text that names the key. */
+/* MLflow's files of any bytes: of meta.yaml a value, or an error with a text that names the key; of metrics points, or none. */
 #include "cli/moving/flat_yaml.h"
+#include "cli/moving/mlflow_source.h"
 
 #include <stdlib.h>
 
@@ -17,5 +18,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (status == OK ? value.len > 2 * size + 16 : !err.text[0])
 			abort();
 	}
+	struct span rest = span_of((const char *)data, size), line;
+	struct mlflow_point point;
+	while (span_next(&rest, '\n', &line))
+		if (mlflow_files_point(line, &point) && span_find_char(line, ' ') < 0)
+			abort();
 	return 0;
 }

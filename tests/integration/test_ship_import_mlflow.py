@@ -1,13 +1,17 @@
 """sm-ship --import-mlflow: what MLflow's own client wrote into its own stores becomes jobs, and the same client reads it here as it was."""
 
+import os
 import re
 import signal
+import sqlite3
 
 import mlflowclient
 import pytest
-from smserver import quote, wait_until
+from smserver import ROOT, quote, wait_until
 
 RUNS, POINTS = 50, 48
+SQL = ROOT / ".cache/mlflow-sql"
+WITH_SQL = f"{ROOT}/.cache/mlflow-3:{SQL}"
 # Two axes of steps, values that are no numbers, a name with a folder, calls without a step, a deleted run, files.
 MAKE = """
 import warnings
@@ -104,6 +108,97 @@ def test_a_folder_of_runs_is_here_as_it_was(server, ship, mlruns):
     assert len(server.get("/api/v1/jobs?limit=1000").body["jobs"]) == RUNS
 
 
+def test_runs_of_a_server_are_here_as_there(server, ship, make_server):
+    """Ours speaks MLflow's protocol: two experiments, pages of histories, values that are no numbers, who may ask."""
+    other = make_server()
+    runs = {}
+    for name, points in (("first", 30), ("second", 26_000)):
+        status, made = mlflowclient.call(other, "experiments/create", {"name": f"exp {name}"})
+        assert status == 200
+        run_id = mlflowclient.make_run(other, experiment_id=made["experiment_id"], run_name=name, user_id="ada", start_time=1700000000000,
+            tags=[{"key": "team", "value": "nlp"}])
+        for at in range(0, points, 1000):
+            assert mlflowclient.call(other, "runs/log-batch", {"run_id": run_id, "params": [{"key": "lr", "value": "3e-4"}], "metrics": [
+                {"key": "loss", "value": "NaN" if step == 7 else 1 / (step + 1), "timestamp": 1700000000000 + step, "step": step}
+                for step in range(at, min(points, at + 1000))]})[0] == 200
+        assert mlflowclient.call(other, "runs/update", {"run_id": run_id, "status": "KILLED", "end_time": 1700000100000})[0] == 200
+        runs[run_id] = points
+    assert counted(ship.run("--import-mlflow", other.url)) == (26_030, 0)
+    for run_id in runs:
+        if runs[run_id] == 30:
+            assert whole_history(server, run_id) == whole_history(other, run_id)
+        there, here = (mlflowclient.call(at, f"runs/get?run_id={run_id}")[1]["run"] for at in (other, server))
+        for run in (there, here):
+            run["info"].pop("experiment_id")
+            run["data"]["tags"].sort(key=lambda tag: tag["key"])
+        assert here == there
+    assert len(whole_history(server, run_id)) == 26_000, "more than a page"
+    assert counted(ship.run("--import-mlflow", other.url)) == (0, 26_030)
+    other.stop()
+    away = ship.run("--import-mlflow", other.url, "--drain-timeout", "0s")
+    assert away.returncode == 3
+
+
+def whole_history(server, run_id):
+    rows, token = [], ""
+    while token is not None:
+        page = mlflowclient.call(server, f"metrics/get-history?run_id={run_id}&metric_key=loss&max_results=25000{token}")[1]
+        rows += page["metrics"]
+        token = f"&page_token={page['next_page_token']}" if "next_page_token" in page else None
+    return rows
+
+
+# As MLflow 3.17 makes them, without what is not read.
+SCHEMA = """
+CREATE TABLE experiments (experiment_id INTEGER PRIMARY KEY, name VARCHAR(256) UNIQUE NOT NULL, lifecycle_stage VARCHAR(32));
+CREATE TABLE runs (run_uuid VARCHAR(32) PRIMARY KEY, name VARCHAR(250), user_id VARCHAR(256), status VARCHAR(9), start_time BIGINT,
+    end_time BIGINT, lifecycle_stage VARCHAR(20), artifact_uri VARCHAR(200), experiment_id INTEGER);
+CREATE TABLE metrics (key VARCHAR(250) NOT NULL, value DOUBLE NOT NULL, timestamp BIGINT NOT NULL, run_uuid VARCHAR(32) NOT NULL,
+    step BIGINT DEFAULT '0' NOT NULL, is_nan BOOLEAN DEFAULT '0' NOT NULL, PRIMARY KEY (key, timestamp, step, run_uuid, value, is_nan));
+CREATE TABLE params (key VARCHAR(250) NOT NULL, value VARCHAR(8000) NOT NULL, run_uuid VARCHAR(32) NOT NULL, PRIMARY KEY (key, run_uuid));
+CREATE TABLE tags (key VARCHAR(250) NOT NULL, value VARCHAR(8000), run_uuid VARCHAR(32) NOT NULL, PRIMARY KEY (key, run_uuid));
+"""
+
+
+def test_a_database_of_runs_is_here_as_it_was(server, ship, tmp_path):
+    runs = [f"{number:032x}" for number in range(4)]
+    with sqlite3.connect(tmp_path / "mlflow.db") as made:
+        made.executescript(SCHEMA)
+        made.executemany("INSERT INTO experiments VALUES (?, ?, ?)", [(1, "exp ü", "active"), (2, "gone", "deleted")])
+        made.executemany("INSERT INTO runs VALUES (?, ?, 'ada', 'FAILED', 1700000000000, 1700000100000, ?, 's3://b/a', ?)",
+            [(runs[0], "one", "active", 1), (runs[1], "two", "deleted", 1), (runs[2], "three", "active", 2), (runs[3], "four", "active", 1)])
+        made.executemany("INSERT INTO metrics VALUES ('loss', ?, ?, ?, ?, ?)", [(0 if step == 7 else 1 / (step + 1), 1700000000000 + step, run, step, step == 7)
+            for run in runs for step in range(50)])
+        made.execute("INSERT INTO params VALUES ('lr', '3e-4', ?)", (runs[0],))
+        made.execute("INSERT INTO tags VALUES ('mlflow.parentRunId', ?, ?)", (runs[0], runs[3]))
+    result = ship.run("--import-mlflow", str(tmp_path / "mlflow.db"))
+    assert counted(result) == (100, 0) and b"not moved: 2 deleted runs" in result.stderr
+    for run in (runs[0], runs[3]):
+        assert mlflowclient.history(server, run, "loss") == [
+            (step, "NaN" if step == 7 else 1 / (step + 1), 1700000000000 + step) for step in range(50)]
+    info = mlflowclient.call(server, f"runs/get?run_id={runs[0]}")[1]["run"]["info"]
+    assert {"run_name": "one", "user_id": "ada", "status": "FAILED", "start_time": 1700000000000, "end_time": 1700000100000,
+        "artifact_uri": "s3://b/a"}.items() <= info.items()
+    data = mlflowclient.call(server, f"runs/get?run_id={runs[3]}")[1]["run"]["data"]
+    assert {"key": "mlflow.parentRunId", "value": runs[0]} in data["tags"]
+    assert mlflowclient.call(server, f"runs/get?run_id={runs[2]}")[0] == 404
+    assert counted(ship.run("--import-mlflow", f"sqlite:///{tmp_path}/mlflow.db")) == (0, 100)
+
+
+@pytest.mark.skipif(not os.environ.get("SM_LONG") or not SQL.is_dir(), reason="needs SM_LONG and .cache/mlflow-sql (tests/clients/mlflow-sql.txt)")
+def test_a_database_that_mlflow_made_is_here_as_it_was(server, ship, tmp_path):
+    place = f"sqlite:///{tmp_path}/mlflow.db"
+    made = mlflowclient.run(Nowhere(tmp_path), "3", MAKE, place, RUNS, PYTHONPATH=WITH_SQL, MLFLOW_ALLOW_FILE_STORE="true")
+    result = ship.run("--import-mlflow", place)
+    assert counted(result) == (RUNS * POINTS, 0) and made["deleted"].encode() in result.stderr
+    here, as_it_was = mlflowclient.run(server, "3", READ, place, PYTHONPATH=WITH_SQL)
+    assert here.keys() == as_it_was.keys() and len(here) == RUNS
+    for run_id in here:
+        for run in (here[run_id], as_it_was[run_id]):  # the database knows no order
+            run["history"] = {key: sorted(points) for key, points in run["history"].items()}
+        assert here[run_id] == as_it_was[run_id]
+
+
 def make_by_hand(folder, run_id="0123456789abcdef0123456789abcdef", metric="1700000000000 1.5 0\n", meta=""):
     run = folder / "mlruns" / "7" / run_id
     (run / "metrics").mkdir(parents=True)
@@ -142,5 +237,10 @@ def test_damage_is_named_and_the_rest_is_here(server, ship, tmp_path):
 def test_a_place_that_is_none_is_refused(ship, tmp_path):
     result = ship.run("--import-mlflow", str(tmp_path))
     assert result.returncode == 2 and b"has no runs of MLflow" in result.stderr
+    (tmp_path / "other.db").write_bytes(b"no database")
+    sqlite3.connect(tmp_path / "empty.db").execute("CREATE TABLE a (b)")
+    for name, why in (("other.db", b"file is not a database"), ("empty.db", b"it has no table 'runs'")):
+        result = ship.run("--import-mlflow", str(tmp_path / name))
+        assert result.returncode == 2 and why in result.stderr
     result = ship.run("--import-mlflow", str(make_by_hand(tmp_path)), "--drain-timeout", "0s", SMFLEET_SERVER="http://127.0.0.1:1")
     assert result.returncode == 3 and b"start it again, and it goes on where it stood" in result.stderr

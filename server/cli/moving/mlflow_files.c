@@ -326,8 +326,7 @@ static enum status files_next(void *state, struct mlflow_past_run *out, bool *is
 
 /* ---- points ---- */
 
-/* "TIME VALUE", of the first versions, "TIME VALUE STEP", or with a dataset behind it. */
-static bool read_point(struct span line, struct mlflow_point *out)
+bool mlflow_files_point(struct span line, struct mlflow_point *out)
 {
 	struct span time, value, step;
 
@@ -354,7 +353,7 @@ static enum status files_points(void *state, const struct mlflow_past_run *run, 
 		number++;
 		if (!text.len)
 			continue;
-		if (!read_point(text, &point))
+		if (!mlflow_files_point(text, &point))
 			status = error_set(err, ERR_INVALID, "'%.*s', line %zu, is no point: '%.*s'",
 				SPAN_ARGS(metric->value), number, SPAN_ARGS(span_cut(text, 60)));
 		else

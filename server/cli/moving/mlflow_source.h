@@ -18,7 +18,7 @@ struct mlflow_pairs {
 };
 /* What is not moved; summed up over runs. */
 struct mlflow_left {
-	size_t artifacts; /* files; of a server runs that may have some */
+	size_t artifacts; /* files; a server is not asked for them */
 	size_t datasets, models, traces;
 };
 struct mlflow_past_run {
@@ -59,6 +59,19 @@ void mlflow_source_done(struct mlflow_source *source);
 
 /* ERR_INVALID: it is none. */
 enum status mlflow_files_open(struct mlflow_source *out, const char *folder, struct error *err) MUST_CHECK;
+/* A line of its metrics: "TIME VALUE", of the first versions, "TIME VALUE STEP", or with a dataset behind it. */
+bool mlflow_files_point(struct span line, struct mlflow_point *out);
+/* A file of SQLite. ERR_INVALID: it is none, or not MLflow's. */
+enum status mlflow_database_open(struct mlflow_source *out, const char *path, struct error *err) MUST_CHECK;
+struct mlflow_server_options {
+	const char *address; /* "http://…" */
+	const char *token, *user, *password, *ca_file; /* NULL: none */
+	int64_t patience_ms; /* how long a server that is away is asked again */
+	bool (*wait)(void); /* a moment; true: a signal came */
+};
+/* ERR_UNAVAILABLE: it is away. */
+enum status mlflow_server_open(
+	struct mlflow_source *out, const struct mlflow_server_options *options, struct error *err) MUST_CHECK;
 
 AUTO_DONE_TYPE(mlflow_past_run)
 AUTO_DONE_TYPE(mlflow_source)

@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct moving {
@@ -123,7 +124,31 @@ static int move_all(struct moving *moving)
 	return tell_end(moving);
 }
 
-int import_mlflow_run(const struct options *options)
+static enum status open_source(
+	struct mlflow_source *out, const struct options *options, char *const *environment, struct error *err)
+{
+	struct span place = span_from(options_text(options, "import-mlflow"));
+	struct stat info;
+
+	if (span_starts_with(place, SPAN("http://")) || span_starts_with(place, SPAN("https://")))
+		return mlflow_server_open(out,
+			&(struct mlflow_server_options){.address = place.ptr,
+				.token = environment_find(environment, "MLFLOW_TRACKING_TOKEN"),
+				.user = environment_find(environment, "MLFLOW_TRACKING_USERNAME"),
+				.password = environment_find(environment, "MLFLOW_TRACKING_PASSWORD"),
+				.ca_file = options_text(options, "ca-file"),
+				.patience_ms = options_i64(options, "drain-timeout"),
+				.wait = child_pause},
+			err);
+	if (!span_take(&place, SPAN("file://")))
+		span_take(&place, SPAN("file:"));
+	span_take(&place, SPAN("sqlite:///"));
+	if (stat(place.ptr, &info) == 0 && S_ISREG(info.st_mode))
+		return mlflow_database_open(out, place.ptr, err);
+	return mlflow_files_open(out, place.ptr, err);
+}
+
+int import_mlflow_run(const struct options *options, char *const *environment)
 {
 	AUTO(http_client) client = NULL;
 	AUTO_DONE(mlflow_source) source = {0};
@@ -133,12 +158,12 @@ int import_mlflow_run(const struct options *options)
 		client_say(ship_program.name, "--import-mlflow takes neither FILEs nor -- COMMAND");
 		return EXIT_USAGE;
 	}
-	if (client_open(&client, options, ship_program.name, &err) != OK ||
-		mlflow_files_open(&source, options_text(options, "import-mlflow"), &err) != OK) {
-		client_say(ship_program.name, "%s", err.text);
-		return EXIT_USAGE;
-	}
 	child_block_signals();
+	if (client_open(&client, options, ship_program.name, &err) != OK ||
+		open_source(&source, options, environment, &err) != OK) {
+		client_say(ship_program.name, "%s", err.text);
+		return err.status == ERR_UNAVAILABLE ? EXIT_UNREACHABLE : EXIT_USAGE;
+	}
 	struct moving moving = {.source = source,
 		.sending = {.program = ship_program.name,
 			.client = client,

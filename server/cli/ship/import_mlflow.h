@@ -7,4 +7,4 @@
 #include "base/options/options.h"
 
 /* The exit status of the program. */
-int import_mlflow_run(const struct options *options);
+int import_mlflow_run(const struct options *options, char *const *environment);

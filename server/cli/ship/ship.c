@@ -566,7 +566,7 @@ int ship_run(const struct options *options, char *const *environment)
 	if (options_text(options, "import"))
 		return import_run(options, environment);
 	if (options_text(options, "import-mlflow"))
-		return import_mlflow_run(options);
+		return import_mlflow_run(options, environment);
 	if (prepare(&ship, environment, &err) != OK) {
 		client_say(say_as(), "%s", err.text);
 		return EXIT_USAGE;

@@ -64,7 +64,7 @@ static const struct option_spec specs[] = {
 	{.name = "import-mlflow",
 		.kind = OPTION_TEXT,
 		.value_name = "PLACE",
-		.help = "Move in from MLflow: its folder of runs (mlruns). Its runs become jobs with their ids, users, times, params, tags and "
+		.help = "Move in from MLflow: its folder of runs (mlruns), its database (mlflow.db), or the address of its server. Its runs become jobs with their ids, users, times, params, tags and "
 			"all points. Start it again, and it goes on where it stood; what is not moved is listed."},
 	{.name = "row-bytes",
 		.kind = OPTION_BYTES,
