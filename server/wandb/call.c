@@ -78,6 +78,7 @@ static const struct {
 	wandb_operation *run;
 } operations[] = {
 	{"Viewer", wandb_viewer},
+	{"GetDefaultEntity", wandb_viewer},
 	{"ServerFeaturesQuery", wandb_server_features},
 	{"ProbeServerSettings", wandb_probe},
 	{"ProbeServerCapabilities", wandb_probe},
@@ -85,6 +86,8 @@ static const struct {
 	{"RunResumeStatus", wandb_resume_status},
 	{"CreateRunFiles", wandb_create_files},
 	{"NotifyScriptableRunAlert", wandb_alert},
+	{"Run", wandb_read_run},
+	{"RunState", wandb_read_state},
 };
 
 static enum status run_operation(struct wandb_call *call, const struct graphql_request *request, struct error *err)
@@ -98,6 +101,9 @@ static enum status run_operation(struct wandb_call *call, const struct graphql_r
 	if (span_find(request->operation, SPAN("Artifact")) >= 0)
 		return error_set(err, ERR_UNSUPPORTED,
 			"this server keeps no artifacts: put files beside the checkpoints, and log where");
+	if (span_ends_with(request->operation, SPAN("History")))
+		return error_set(err, ERR_UNSUPPORTED,
+			"this server gives no history to W&B's clients yet: GET /api/v1/jobs/JOB/points has it");
 	return error_set(err, ERR_UNSUPPORTED, "this server has no operation '%.*s' (docs/wandb.md says what there is)",
 		SPAN_ARGS(span_cut(request->operation, 100)));
 }

@@ -88,7 +88,9 @@ AUTO_DONE_TYPE(wandb_settings)
 
 /* ---- operations ---- */
 wandb_operation wandb_viewer, wandb_server_features, wandb_probe, wandb_upsert_run, wandb_resume_status,
-	wandb_create_files, wandb_alert;
+	wandb_create_files, wandb_alert, wandb_read_run, wandb_read_state;
+/* Members of a run that are tags here: its tags, notes, group and job type. */
+enum status wandb_write_tags(struct wandb_call *call, const struct tracked_run_row *row, struct error *err) MUST_CHECK;
 
 /* ---- stream.c ---- */
 enum status wandb_take_stream(struct wandb_call *call, struct span body, struct error *err) MUST_CHECK;

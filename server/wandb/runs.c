@@ -354,12 +354,12 @@ static enum status write_tail(
 	return OK;
 }
 
-static enum status write_tags(struct wandb_call *call, const struct tracked_run_row *row, struct error *err)
+enum status wandb_write_tags(struct wandb_call *call, const struct tracked_run_row *row, struct error *err)
 {
 	struct tracked_pairs settings = {0}, tags = {0};
 	AUTO(json) document = NULL;
 	struct job_row job;
-	struct span notes = SPAN("");
+	struct span notes = SPAN(""), group = SPAN(""), job_type = SPAN("");
 
 	TRY(store_read_job_by_id(call->reader, call->arena, row->job_id, &job, err));
 	TRY(json_parse(&document, job.document, err));
@@ -370,11 +370,17 @@ static enum status write_tags(struct wandb_call *call, const struct tracked_run_
 		struct span rest = tags.items[i].value, tag;
 		if (span_equal(tags.items[i].key, SPAN("wandb.notes")))
 			notes = rest;
+		else if (span_equal(tags.items[i].key, SPAN("wandb.group")))
+			group = rest;
+		else if (span_equal(tags.items[i].key, SPAN("wandb.job_type")))
+			job_type = rest;
 		while (span_equal(tags.items[i].key, SPAN("wandb.tags")) && span_next(&rest, ',', &tag))
 			json_span(&call->w, tag);
 	}
 	json_array_end(&call->w);
 	json_put_span(&call->w, "notes", notes);
+	json_put_span(&call->w, "group", group);
+	json_put_span(&call->w, "jobType", job_type);
 	return OK;
 }
 
@@ -400,7 +406,7 @@ static enum status write_resume(
 	TRY(write_tail(call, "historyTail", &history, err));
 	TRY(write_tail(call, "eventsTail", &events, err));
 	json_put_span(w, "config", config.content.len ? config.content : SPAN("{}"));
-	TRY(write_tags(call, row, err));
+	TRY(wandb_write_tags(call, row, err));
 	json_put_text(w, "wandbConfig", "{\"t\":{}}"); /* by which a client tells a run that has begun */
 	json_object_end(w);
 	return OK;

@@ -154,9 +154,18 @@ for step in range(10):
 
 
 def test_what_is_not_kept_never_ends_a_training(server):
+    begun = time.monotonic()
     out = wandbclient.run(server, wandbclient.NEWEST, """
 run = wandb.init(project="media", name="run")
-run.log({"table": wandb.Table(columns=["a"], data=[[1]]), "html": wandb.Html("<b>x</b>"), "loss": 1})
+import base64, struct, zlib
+def chunk(kind, data):
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+open("x.png", "wb").write(b"\\x89PNG\\r\\n\\x1a\\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0)) + chunk(b"IDAT", zlib.compress(b"\\0\\0")) + chunk(b"IEND", b""))
+run.log({"table": wandb.Table(columns=["a"], data=[[1]]), "html": wandb.Html("<b>x</b>"), "hist": wandb.Histogram(np_histogram=([1, 2], [0, 1, 2])), "loss": 1})
+try:
+    run.log({"img": wandb.Image("x.png")}, commit=False)
+except Exception as error:  # without Pillow the client itself cannot
+    give(["image", str(error)])
 open("file.txt", "w").write("x")
 run.save("file.txt")
 artifact = wandb.Artifact("model", type="model")
@@ -166,11 +175,36 @@ run.alert(title="loss", text="is high", level=wandb.AlertLevel.WARN)
 run.log({"loss": 2})
 run.finish()
 """)
+    assert time.monotonic() - begun < 45, "finish() waits for no upload"
     server.wait_for_points("media/run", "loss", 2)
     assert job(server, "media/run")["TrainingJobStatus"] == "Completed", out
     assert texts(server, "media/run", "alerts") == ["WARN alert: loss: is high"]
     (row,) = [row for row in server.get("/api/v1/incidents").body["incidents"] if row["kind"] == "training_alert"]
     assert (row["job"], row["severity"], row["evidence"]["title"], row["evidence"]["text"]) == ("media/run", "warning", "loss", "is high")
+
+
+def test_what_the_api_says_of_a_run(server):
+    out = wandbclient.run(server, wandbclient.NEWEST, """
+run = wandb.init(project="read", id="r1", name="one", tags=["a", "b"], group="g", job_type="train", notes="n", config={"lr": 0.5, "kind": "gpt"})
+for step in range(3):
+    run.log({"loss": 3 - step})
+run.summary["best"] = 1.5
+run.finish()
+api = wandb.Api()
+run = api.run("any/read/r1")
+give([run.state, run.name, run.id, run.config, run.summary["best"], run.summary["loss"], sorted(run.tags), run.group, run.job_type, run.notes])
+try:
+    api.run("any/read/none")
+except Exception as error:
+    give(["missing", "Could not find run" in str(error)])
+try:
+    run.history(pandas=False)
+except Exception as error:
+    give(["history", "no history" in str(error)])
+""")
+    assert '["finished", "one", "r1", {"kind": "gpt", "lr": 0.5}, 1.5, 1, ["a", "b"], "g", "train", "n"]' in out.replace('{"lr": 0.5, "kind": "gpt"}', '{"kind": "gpt", "lr": 0.5}'), out[-3000:]
+    assert '["missing", true]' in out, out[-3000:]
+    assert '["history", true]' in out, out[-3000:]
 
 
 def test_the_example_of_the_documentation(server):
