@@ -46,6 +46,18 @@ enum status store_read_tracked_run(struct store_reader *reader, struct arena *ar
 /* The run that the job is. ERR_NOT_FOUND: it is none; no text. */
 enum status store_read_run_of_job(struct store_reader *reader, struct arena *arena, int64_t job_id,
 	struct tracked_run_row *out, struct error *err) MUST_CHECK;
+/* Nested runs: by the tag of the inner one, as MLflow has it. */
+enum { RUN_CHILDREN_MAX = 100 };
+struct run_family {
+	struct span parent; /* the name of a job; "": none that is here */
+	struct run_child {
+		struct span job;
+	} * children; /* the oldest first */
+	size_t child_count;
+	bool has_more; /* than RUN_CHILDREN_MAX */
+};
+enum status store_read_run_family(struct store_reader *reader, struct arena *arena, int64_t job_id,
+	struct run_family *out, struct error *err) MUST_CHECK;
 /* A project's, without artifacts and inputs, the newest first, behind the place (start_ms, job_id) in this order; INT64_MAX twice: from the first. */
 struct tracked_run_place {
 	int64_t start_ms, job_id;

@@ -166,6 +166,29 @@ give({"text": (folder / run.info.run_id / "artifacts/notes/a.txt").read_text(), 
     assert job(server, "exp/odd")["TrainingJobStatus"] == job(server, "exp/child")["TrainingJobStatus"] == "Completed"
 
 
+def test_nested_runs_are_children(server):
+    script = """
+mlflow.set_experiment("sweep")
+with mlflow.start_run(run_name="outer") as outer:
+    for lr in ("0.1", "0.2"):
+        with mlflow.start_run(run_name=f"lr-{lr}", nested=True) as inner:
+            mlflow.log_param("lr", lr)
+            with mlflow.start_run(run_name=f"seed-{lr}", nested=True):
+                pass
+found = mlflow.search_runs(experiment_names=["sweep"], filter_string=f"tags.mlflow.parentRunId = '{outer.info.run_id}'", order_by=["params.lr"])
+give([outer.info.run_id, list(found["tags.mlflow.runName"])])
+"""
+    outer, found = mlflowclient.run(server, "2", script)
+    assert found == ["lr-0.1", "lr-0.2"]
+    assert job(server, "sweep/outer")["child_jobs"] == ["sweep/lr-0.1", "sweep/lr-0.2"] and "parent_job" not in job(server, "sweep/outer")
+    inner = job(server, "sweep/lr-0.2")
+    assert (inner["parent_job"], inner["child_jobs"]) == ("sweep/outer", ["sweep/seed-0.2"])
+    leaf = job(server, "sweep/seed-0.2")
+    assert leaf["parent_job"] == "sweep/lr-0.2" and "child_jobs" not in leaf
+    rows = server.get(f"/api/v1/jobs?q={quote(f'tag.mlflow.parentRunId={outer}')}").body["jobs"]
+    assert sorted(row["TrainingJobName"] for row in rows) == ["sweep/lr-0.1", "sweep/lr-0.2"]
+
+
 def test_where_files_go(make_server, tmp_path):
     """As an experiment says, else as the server does; a run keeps its place."""
     server = make_server("--mlflow-artifacts", str(tmp_path / "root"))

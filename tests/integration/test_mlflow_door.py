@@ -458,6 +458,29 @@ def test_pages_of_a_history_and_of_experiments(server):
     assert names == ["e2", "e1", "e0", "Default"]
 
 
+# ---- nested runs ----
+
+def test_how_many_children_are_named(server):
+    parent = make_run(server, run_name="parent")
+    tags = [{"key": "mlflow.parentRunId", "value": parent}]
+    for number in range(100):
+        make_run(server, run_name=f"c{number}", tags=tags)
+    job = server.get(f"/api/v1/jobs/{quote('Default/parent')}").body
+    assert job["child_jobs"] == [f"Default/c{number}" for number in range(100)] and "has_more_child_jobs" not in job
+    last = make_run(server, run_name="c100", tags=tags)
+    job = server.get(f"/api/v1/jobs/{quote('Default/parent')}").body
+    assert (len(job["child_jobs"]), job["has_more_child_jobs"]) == (100, True)
+    rows = server.get(f"/api/v1/jobs?q={quote(f'tag.mlflow.parentRunId={parent}')}&limit=200").body["jobs"]
+    assert len(rows) == 101
+    # a parent that goes, and one that never was, are none
+    assert server.get(f"/api/v1/jobs/{quote('Default/c100')}").body["parent_job"] == "Default/parent"
+    assert call(server, "runs/set-tag", {"run_id": last, "key": "mlflow.parentRunId", "value": last})[0] == 200
+    assert "parent_job" not in server.get(f"/api/v1/jobs/{quote('Default/c100')}").body, "nobody is his own parent"
+    assert call(server, "runs/update", {"run_id": parent, "status": "FINISHED"})[0] == 200
+    assert server.request("DELETE", f"/api/v1/jobs/{quote('Default/parent')}").status in (200, 204)
+    assert "parent_job" not in server.get(f"/api/v1/jobs/{quote('Default/c7')}").body
+
+
 # ---- a metric of several runs ----
 
 def interval(server, run_ids, **query):

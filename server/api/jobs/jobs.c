@@ -370,6 +370,7 @@ enum status api_job_get(void *context, void *worker, const struct http_request *
 	job_record_write_attempts(attempts, attempt_count, &w);
 	json_put_i64(&w, "attempts", attempt_count ? (int64_t)attempt_count : 1);
 	TRY(api_write_run(own->reader, arena, view.row.name, &w, err));
+	TRY(api_write_run_family(own->reader, arena, view.row.job_id, &w, err));
 	TRY(job_record_write_outcome(own->reader, arena, &view.row, document, &w, err));
 	TRY(job_record_write_document(own->reader, arena, &view.row, document, &w, err));
 	json_object_end(&w);

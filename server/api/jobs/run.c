@@ -7,6 +7,7 @@
 #include "api/machines/goodput.h"
 #include "base/json/json_write.h"
 #include "store/run.h"
+#include "store/tracked_runs.h"
 
 static void write_links(struct json_writer *w, const struct run_link *links, size_t count)
 {
@@ -104,5 +105,25 @@ enum status api_write_run(
 		if (span_equal(links[i].continues, job))
 			json_span(w, links[i].job);
 	json_array_end(w);
+	return OK;
+}
+
+enum status api_write_run_family(
+	struct store_reader *reader, struct arena *arena, int64_t job_id, struct json_writer *w, struct error *err)
+{
+	struct run_family family;
+
+	TRY(store_read_run_family(reader, arena, job_id, &family, err));
+	if (family.parent.len)
+		json_put_span(w, "parent_job", family.parent);
+	if (!family.child_count)
+		return OK;
+	json_key(w, "child_jobs");
+	json_array(w);
+	for (size_t i = 0; i < family.child_count; i++)
+		json_span(w, family.children[i].job);
+	json_array_end(w);
+	if (family.has_more)
+		json_put_bool(w, "has_more_child_jobs", true);
 	return OK;
 }

@@ -15,10 +15,11 @@ static bool is_derived(struct span key)
 		"FailureClass", "attempt_list", "CreationTime", "TrainingStartTime", "TrainingEndTime",
 		"LastModifiedTime", "SecondaryStatusTransitions", "TrainingTimeInSeconds", "BillableTimeInSeconds",
 		"team", "streams", "lines", "last_line_ms", "last_heard_ms", "silent_since_ms", "continues",
-		"continued_by", "open_incidents", "metrics", "attempts", "HyperParametersFromLog", "total_steps",
-		"total_steps_from", "eta_ms", "goodput", "cost", "currency", "odd_times", "paused_seconds",
-		"worked_until_ms", "nodes", "nodes_from", "instance_type_from", "price_from", "cost_estimated",
-		"unpriced_types", "start_from", "end_from", "definitions_damaged"};
+		"continued_by", "parent_job", "child_jobs", "has_more_child_jobs", "open_incidents", "metrics",
+		"attempts", "HyperParametersFromLog", "total_steps", "total_steps_from", "eta_ms", "goodput", "cost",
+		"currency", "odd_times", "paused_seconds", "worked_until_ms", "nodes", "nodes_from",
+		"instance_type_from", "price_from", "cost_estimated", "unpriced_types", "start_from", "end_from",
+		"definitions_damaged"};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (span_equal(key, span_from(names[i])))

@@ -146,6 +146,47 @@ enum status store_read_tracked_runs(struct store_reader *reader, struct arena *a
 	return rows_read(&s, arena, ROWS(run_fields, struct tracked_run_row), out, count, err);
 }
 
+/* ---- nested runs ---- */
+
+static const struct row_field child_fields[] = {FIELD(struct run_child, job)};
+
+static enum status read_parent(
+	struct store_reader *reader, struct arena *arena, int64_t job_id, struct run_family *out, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	struct run_child parent = {SPAN("")};
+	bool is_there;
+
+	TRY(statement_open(&s, reader,
+		"SELECT j.name FROM attributes AS a JOIN tracked_runs AS r ON r.run_id = a.text"
+		" JOIN jobs AS j ON j.job_id = r.job_id WHERE a.job_id = ?1 AND a.key = 'tag.mlflow.parentRunId'"
+		" AND r.job_id <> a.job_id ORDER BY a.position LIMIT 1",
+		err));
+	bind_i64(&s, job_id);
+	TRY(row_read(&s, arena, ROWS(child_fields, struct run_child), &parent, &is_there, err));
+	out->parent = is_there ? parent.job : SPAN("");
+	return OK;
+}
+
+enum status store_read_run_family(
+	struct store_reader *reader, struct arena *arena, int64_t job_id, struct run_family *out, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(read_parent(reader, arena, job_id, out, err));
+	TRY(statement_open(&s, reader,
+		"SELECT j.name FROM tracked_runs AS r JOIN attributes AS a ON a.key = 'tag.mlflow.parentRunId'"
+		" AND a.folded = r.run_id AND a.text = r.run_id JOIN jobs AS j ON j.job_id = a.job_id"
+		" WHERE r.job_id = ?1 AND a.job_id <> r.job_id ORDER BY a.job_id LIMIT ?2",
+		err));
+	bind_i64(&s, job_id);
+	bind_u64(&s, RUN_CHILDREN_MAX + 1);
+	TRY(rows_read(&s, arena, ROWS(child_fields, struct run_child), &out->children, &out->child_count, err));
+	out->has_more = out->child_count > RUN_CHILDREN_MAX;
+	out->child_count = out->has_more ? RUN_CHILDREN_MAX : out->child_count;
+	return OK;
+}
+
 /* ---- files ---- */
 
 static const struct row_field file_fields[] = {FIELD(struct tracked_file_row, job_id),
