@@ -232,6 +232,30 @@ test("a cost of machines that were only counted is an estimate, on each page tha
   assert.equal(await page.locator(".fleet [title^='estimated: nodes']", { hasText: sum }).count() > 0, true);
 });
 
+test("nested runs of a tracker are a way to and fro", async ({ server, page, open }) => {
+  const make = async (name, tags = []) => {
+    const { run } = await server.post("/api/2.0/mlflow/runs/create", { experiment_id: "0", run_name: name, tags });
+    return run.info.run_id;
+  };
+  const outer = await make("outer");
+  for (const name of ["a", "<b>b"]) await make(name, [{ key: "mlflow.parentRunId", value: outer }]);
+  await open("/jobs/Default%2Fouter/settings");
+  await page.click("details.nested summary");
+  assert.equal(await page.locator("details.nested summary").innerText(), "2 nested runs");
+  const names = await texts(page, "details.nested li");
+  assert.equal(names[0], "Default/a");
+  assert.equal(await page.locator("details.nested b").count(), 0);
+  await shot(page, "job-nested");
+  await page.click("details.nested li a >> nth=0");
+  await page.waitForURL(/\/jobs\/Default%2Fa$/);
+  await open("/jobs/Default%2Fa/settings");
+  assert.equal(await page.locator("p.nested").innerText(), "nested run of Default/outer");
+  // what it is part of is the first thing to compare it with
+  await until(page, () => document.querySelector("input[name=with]")?.value === "Default/outer", "its outer run");
+  await page.click("p.nested a");
+  await page.waitForURL(/\/jobs\/Default%2Fouter$/);
+});
+
 test("a phone, in Chinese, in the dark", { viewport: { width: 360, height: 780 }, locale: "zh-CN", colorScheme: "dark" }, async ({ server, page, open }) => {
   await story(server);
   for (const [part, text] of [["", "检查点"], ["/goodput", "无需重做"], ["/settings", "更早"], ["/document", "复制文档"], ["/advice", "不适用"]]) {

@@ -93,6 +93,11 @@ export interface JobDoc extends JobRow {
   /** The job that this one states to go on with, and those that go on with this one. */
   continues?: string;
   continued_by?: string[];
+  /** Of a tracker's run: its id there, and nested runs. */
+  TrackedRunId?: string;
+  parent_job?: string;
+  child_jobs?: string[];
+  has_more_child_jobs?: boolean;
 }
 
 export interface JobsReply {

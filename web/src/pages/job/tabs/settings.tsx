@@ -2,7 +2,7 @@ import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { JobsReply } from "../../../api/types";
 import { joinNames } from "../../../lib/jobs/compare";
-import { t, tn } from "../../../i18n/i18n";
+import { t, tn, tx } from "../../../i18n/i18n";
 import { nameStem } from "../../../lib/jobs/figures";
 import { cutMiddle, NONE } from "../../../lib/text/format";
 import { buildSearch, jobHref, quoteText } from "../../../lib/url/url";
@@ -36,6 +36,7 @@ class SettingsStore extends Store {
     const before = doc?.CreationTime === undefined ? "" : ` created<="${new Date(doc.CreationTime * 1000).toISOString()}"`;
     const found = [
       ...(doc?.continues ? [doc.continues] : []),
+      ...(doc?.parent_job ? [doc.parent_job] : []),
       ...(await this.find(`name:${quoteText(nameStem(this.store.name))}${before}`)),
       ...(team ? await this.find(`tag.team=${quoteText(team)}${before}`) : []),
     ];
@@ -67,6 +68,7 @@ export function SettingsPart({ store }: { store: JobStore }) {
 
   return (
     <div class="report">
+      <NestedRuns store={store} />
       <form
         class="toolbar"
         onSubmit={(event) => {
@@ -94,6 +96,30 @@ export function SettingsPart({ store }: { store: JobStore }) {
       {other !== undefined && own?.compared.value && <Differences store={store} other={other} compared={own.compared.value} />}
       {(!candidates || (other !== undefined && !own?.compared.value && !own?.problem.value)) && <Skeleton rows={8} />}
     </div>
+  );
+}
+
+/** Of an experiment tracker: the run that this one is part of, and its own parts. */
+function NestedRuns({ store }: { store: JobStore }) {
+  const { parent_job: parent, child_jobs: children = [], has_more_child_jobs: hasMore, TrackedRunId: runId } = store.doc.value ?? {};
+  const number = children.length;
+  return (
+    <>
+      {parent !== undefined && <p class="nested">{tx("nested run of {job}", { job: <a href={jobHref(parent)}>{parent}</a> })}</p>}
+      {number > 0 && (
+        <details class="nested">
+          <summary>{hasMore ? t("more than {n} nested runs", { n: number }) : tn(number, "{n} nested run", "{n} nested runs")}</summary>
+          <ul>
+            {children.map((job) => (
+              <li key={job}>
+                <a href={jobHref(job)}>{job}</a>
+              </li>
+            ))}
+          </ul>
+          {runId !== undefined && <a href={`/jobs${buildSearch({ q: `tag.mlflow.parentRunId=${runId}` })}`}>{t("nested runs in a list")}</a>}
+        </details>
+      )}
+    </>
   );
 }
 
