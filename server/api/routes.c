@@ -104,7 +104,8 @@ static const struct http_route routes[] = {
 			"Search jobs; fields= chooses columns, format=csv or ndjson returns all jobs found, explain=true says how the query was understood and answered"},
 	{HTTP_GET, "/api/v1/export", SCOPE_READ, ROUTE_WORKER, .handler = api_export, .is_slow = api_is_slow,
 		.query = "q tz",
-		.summary = "Export whole jobs of a search as NDJSON: documents, lines, points, incidents, notes"},
+		.summary =
+			"Export whole jobs of a search as NDJSON: documents, lines, points, incidents, notes, evaluations"},
 	{HTTP_POST, "/api/v1/import", SCOPE_WRITE, ROUTE_UPLOAD, .upload = &api_import, .query = "",
 		.summary = "Import the jobs of an export; a job is left out if its name is taken"},
 	{HTTP_POST, "/api/v1/jobs", SCOPE_WRITE, ROUTE_WORKER, .handler = api_jobs_create, .query = "dry_run",
@@ -168,6 +169,11 @@ static const struct http_route routes[] = {
 			"Send what an evaluation found of a checkpoint: the results of lm-evaluation-harness, or scores of your own"},
 	{HTTP_DELETE, "/api/v1/jobs/{job}/evaluations", SCOPE_WRITE, ROUTE_WORKER, .handler = api_evaluations_delete,
 		.query = "step path", .audit = "jobs", .summary = "Delete the scores of a checkpoint"},
+	{HTTP_GET, "/api/v1/evaluation-references", SCOPE_READ, ROUTE_WORKER, .handler = api_references_get,
+		.query = "", .summary = "Scores of named models, which evaluations of jobs are shown beside"},
+	{HTTP_PUT, "/api/v1/evaluation-references", SCOPE_ADMIN, ROUTE_WORKER, .handler = api_references_put,
+		.query = "", .max_body_bytes = DOCUMENT_BYTES, .audit = "evaluation-references",
+		.body = "references!:array about:string", .summary = "Replace the list of scores of named models"},
 	{HTTP_GET, "/api/v1/jobs/{job}/notes", SCOPE_READ, ROUTE_WORKER, .handler = api_notes_list,
 		.query = "after limit deleted",
 		.summary =

@@ -237,7 +237,7 @@ static enum status reload(void *context, struct buf *out, struct error *err)
 	return reload_run(&((struct app *)context)->reload, out, err);
 }
 
-static struct api_options api_options_of(struct app *app, struct span advice)
+static struct api_options api_options_of(struct app *app, struct span advice, struct span references)
 {
 	const struct options *o = app->options;
 
@@ -248,6 +248,7 @@ static struct api_options api_options_of(struct app *app, struct span advice)
 		.assets = app->assets,
 		.downloads = embedded_downloads,
 		.advice = advice,
+		.references = references,
 		.seal_key = app->seal_key,
 		.settings = o,
 		.is_open = options_flag(o, "insecure"),
@@ -303,10 +304,11 @@ static enum status make_api(struct app *app, struct error *err)
 	TRY(read_formats(app, err));
 	TRY(assets_new(&app->assets, embedded_web, options_text(app->options, "web-root"), err));
 	const struct embedded_file *advice = embedded_find(embedded_data, SPAN("advice.json"));
+	const struct embedded_file *references = embedded_find(embedded_data, SPAN("references.json"));
 
-	if (!advice)
-		return error_set(err, ERR_INTERNAL, "this server was built without advice.json");
-	struct api_options options = api_options_of(app, embedded_span(advice));
+	if (!advice || !references)
+		return error_set(err, ERR_INTERNAL, "this server was built without advice.json or references.json");
+	struct api_options options = api_options_of(app, embedded_span(advice), embedded_span(references));
 	struct api *api = NULL;
 	TRY(api_new(&api, &options, err));
 	app->api = api;

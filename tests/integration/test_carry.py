@@ -243,6 +243,23 @@ def test_notes_come_along(server, make_server):
     assert export(other, "name=j") == data, "byte for byte"
 
 
+def test_evaluations_come_along(server, make_server):
+    """Pages are of a thousand scores."""
+    other = make_server()
+    server.send("j", ["a", "b"])
+    documents = [{"step": step, "path": f"/ckpt/{step}", "suite": "é", "n": 5, "evaluated_ms": 7, "scores": {
+        f"task{i}/acc": {"value": i / 700, "stderr": 0.01} for i in range(700)}} for step in (1, 2, 3)]
+    documents += [{"path": "a", "scores": {"w/ppl": 9e99}}, {"step": 2, "scores": {"w/loss": {"value": -0.5, "shots": 3, "higher_is_better": True}}}]
+    for document in documents:
+        assert server.post("/api/v1/jobs/j/evaluations", json=document).status == 201
+    data = settled_export(server)
+    assert len(records(data, "evaluation")) == 2102 == records(data, "end")[0]["evaluations"]
+    assert take(other, data)["imported"] == 1
+    one, two = (each.get("/api/v1/jobs/j/evaluations").body for each in (server, other))
+    assert one == two and one["total"] == 4 and len(one["checkpoints"][1]["scores"]) == 701
+    assert export(other, "name=j") == data, "byte for byte"
+
+
 BEGIN = {"record": "job", "format": 1, "name": "j", "team": "", "status": "Completed", "secondary": "Completed", "failure_reason": "", "created_ms": 1,
     "started_ms": 1, "ended_ms": 2, "modified_ms": 2, "newest_event_ms": 0, "is_implicit": False, "is_pinned": False, "log_max_age_ms": 0,
     "log_max_bytes": 0, "generation": 1, "definitions": None, "document": {"TrainingJobName": "j"}, "transitions": [], "status_messages": [], "settings": []}
@@ -253,6 +270,8 @@ END = {"record": "end", "name": "j", "streams": 1, "lines": 2, "points": 0, "inc
 WHOLE = [BEGIN, STREAM, LINES, END]
 NOTE = {"record": "note", "at": "step", "step": 1, "ts_ms": 0, "stream": "", "line": 0, "text": "x", "author": "", "key": "", "created_ms": 1,
     "modified_ms": 1}
+EVALUATION = {"record": "evaluation", "step": 1, "step_from": 1, "path": "", "task": "a", "metric": "acc", "value": 0.5, "stderr": -1, "n": -1,
+    "shots": -1, "is_lower": False, "lower_from": 0, "is_part": False, "suite": "", "evaluated_ms": 0, "received_ms": 1, "author": ""}
 INCIDENT = {"record": "incident", "id": 1, "series": 0, "kind": "stall", "severity": "info", "state": "open", "opened_ordinal": 0, "first_step": 0,
     "last_step": 0, "opened_step": 0, "opened_ms": 1, "closed_ms": 0, "acknowledged_ms": 0, "line": -1, "is_historic": True, "value": 0, "expected": 0,
     "spread": 0, "score": 0, "worst": "NaN", "worst_step": 0, "rule": 0, "cause": 0, "fold": 0, "muted_until_ms": 0, "facts": ""}
@@ -300,6 +319,11 @@ MISTAKES = {
     "a note of no place": ([*WHOLE[:3], {**NOTE, "at": "moon"}], 422, 4, "at"),
     "a note too long": ([*WHOLE[:3], {**NOTE, "text": "x" * 32769}], 422, 4, "text"),
     "fewer notes than it says": ([*WHOLE[:3], NOTE, {**END, "notes": 2}], 422, 5, "notes"),
+    "a score that is not finite": ([*WHOLE[:3], {**EVALUATION, "value": "NaN"}], 422, 4, "value"),
+    "a score of no task": ([*WHOLE[:3], {**EVALUATION, "task": ""}], 422, 4, "task"),
+    "a score of no step from the path": ([*WHOLE[:3], {**EVALUATION, "step": None}], 422, 4, "step_from"),
+    "fewer scores than it says": ([*WHOLE[:3], EVALUATION, {**END, "evaluations": 2}], 422, 5, "evaluations"),
+    "a stream behind scores": ([BEGIN, EVALUATION, STREAM], 422, 3, "record"),
     "a stream behind notes": ([BEGIN, NOTE, STREAM], 422, 3, "record"),
     "a stream behind incidents": ([BEGIN, INCIDENT, STREAM], 422, 3, "record"),
     "another end": ([*WHOLE[:3], {**END, "name": "k"}], 422, 4, "name"),

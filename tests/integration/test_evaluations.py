@@ -79,7 +79,7 @@ def test_results_of_the_harness(shared_server, job):
 
 def test_what_is_not_known_stays_unknown(shared_server, job):
     server = shared_server
-    assert read(server, job=job) == {"checkpoints": [], "total": 0, "best": None, "regressions": [], "regressions_total": 0, "without_stderr": 0}
+    assert read(server, job=job) == {"checkpoints": [], "total": 0, "best": None, "regressions": [], "regressions_total": 0, "without_stderr": 0, "references": []}
     taken = send(server, {"path": "meta-llama/Llama-3.1-8B", "scores": {"mmlu/acc": 0.65}}, job)
     assert taken["step"] is None and taken["step_from"] is None
     send(server, {"step": 7, "scores": {"mmlu/acc": 0.5}}, job)
@@ -119,6 +119,35 @@ def test_a_fall_beyond_its_standard_error(shared_server, job):
     assert got["without_stderr"] == 1
     assert read(server, "?errors=2", job)["regressions"] == []
     assert server.get(f"/api/v1/jobs/{job}/evaluations?errors=-1").body["field"] == "errors"
+
+
+def test_references_of_the_scores_that_a_job_has(make_server):
+    """Llama 2's paper, table 3: MMLU 45.3, 54.8, 62.6, 68.9 with five examples."""
+    server = make_server()
+    server.send("j", "x")
+    send(server, {"step": 1, "scores": {"mmlu/acc": 0.5, "piqa/acc": 0.7}})
+    listed = {row["model"]: row for row in read(server)["references"]}
+    assert [listed[f"Llama 2 {size}B"]["scores"] for size in (7, 13, 34, 70)] == [{"mmlu/acc": value} for value in (0.453, 0.548, 0.626, 0.689)]
+    assert listed["Pythia 12B"]["scores"] == {"piqa/acc": 0.7601} and listed["Pythia 12B"]["shots"] == 5 and "five-shot" in listed["Pythia 12B"]["source"]
+    path = "/api/v1/evaluation-references"
+    shipped = server.get(path).body["references"]
+    assert len(shipped) == 6 and all(row["source"] for row in shipped)
+    ours = {"model": "ours", "scores": {"mmlu/acc": 0.9, "b/acc": 1}}
+    replaced = server.put(path, json={"references": [ours]})
+    assert replaced.status == 200 and replaced.body == {"references": [{"model": "ours", "shots": None, "source": "", "scores": ours["scores"]}]}
+    server.kill()
+    server.start()
+    assert read(server)["references"] == [{"model": "ours", "shots": None, "source": "", "scores": {"mmlu/acc": 0.9}}]
+    for wrong, words in (({"references": {}}, "array"), ({"references": [{}]}, "references[0]"), ({"references": [ours, {**ours, "scores": {}}]}, "references[1]"),
+            ({"references": [{**ours, "scores": {"acc": 1}}]}, "TASK/METRIC"), ({"references": [{**ours, "shots": 0.5}]}, "whole number"),
+            ({"references": [{**ours, "score": 1}]}, "none of"), ({"references": [], "reference": 1}, "'reference'"), ({"references": [{**ours, "source": 1}]}, "text")):
+        reply = server.put(path, json=wrong)
+        assert reply.status == 422 and words in reply.body["detail"], (wrong, reply)
+    assert server.put(path, json={"references": [ours] * 1000}).status == 200
+    assert server.put(path, json={"references": [ours] * 1001}).status == 413
+    team = make_token(server, "a", "write", "--team", "a")
+    make_token(server, "root", "admin")
+    assert server.put(path, json={"references": []}, token=team).status == 403
 
 
 def test_said_again_it_replaces_and_deleted_it_goes(shared_server, job):

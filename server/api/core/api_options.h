@@ -35,6 +35,7 @@ struct api_options {
 	int64_t silent_ms; /* as the pipeline's */
 	int64_t skew_ms; /* a clock that is off by so much is warned of */
 	uint64_t max_views; /* saved, of one owner */
+	struct span references; /* references.json */
 	uint64_t max_evaluations; /* scores of a job */
 	size_t max_evaluation_bytes; /* of one document */
 	uint64_t max_notes, max_note_bytes; /* of a job; of one */

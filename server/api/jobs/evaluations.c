@@ -3,6 +3,8 @@
 #include "api/core/handlers.h"
 #include "api/core/money.h"
 #include "api/core/request.h"
+#include "api/jobs/references.h"
+#include "base/map.h"
 #include "model/jobs/evaluation_judge.h"
 #include "pipeline/jobs/evaluations.h"
 #include "store/faults.h"
@@ -47,15 +49,26 @@ static void put_path(struct json_writer *w, struct span path)
 		json_null(w);
 }
 
+struct name {
+	char text[2 * EVALUATION_NAME_BYTES + 1];
+	size_t len;
+};
+
+static struct name name_of(struct span task, struct span metric)
+{
+	struct name name = {.len = task.len + 1 + metric.len};
+
+	memcpy(name.text, task.ptr, task.len);
+	name.text[task.len] = '/';
+	memcpy(name.text + task.len + 1, metric.ptr, metric.len);
+	return name;
+}
+
 static void key_of(struct json_writer *w, struct span task, struct span metric)
 {
-	char name[2 * EVALUATION_NAME_BYTES + 1];
-	size_t len = task.len + 1 + metric.len;
+	struct name name = name_of(task, metric);
 
-	memcpy(name, task.ptr, task.len);
-	name[task.len] = '/';
-	memcpy(name + task.len + 1, metric.ptr, metric.len);
-	json_key_span(w, span_of(name, len));
+	json_key_span(w, span_of(name.text, name.len));
 }
 
 static void write_details(struct json_writer *w, const struct evaluation_score *score)
@@ -300,6 +313,24 @@ static enum status read_shown(struct api *api, struct store_reader *reader, stru
 	return OK;
 }
 
+/* Those of scores that the job has. */
+static enum status write_references(struct json_writer *w, struct api *api, struct store_reader *reader,
+	struct arena *arena, const struct shown *shown, struct error *err)
+{
+	AUTO(map) names = map_new();
+
+	if (!names)
+		return error_no_memory(err);
+	for (size_t i = 0; i < shown->count; i++)
+		for (size_t j = 0; j < shown->checkpoints[i].count; j++) {
+			const struct evaluation_score *score = shown->checkpoints[i].scores[j];
+			struct name name = name_of(score->task, score->metric);
+			if (!map_put(names, span_of(name.text, name.len), (void *)score))
+				return error_no_memory(err);
+		}
+	return api_put_references(api, reader, arena, names, w, err);
+}
+
 enum status api_evaluations_list(void *context, void *worker, const struct http_request *request,
 	struct http_response *response, struct error *err)
 {
@@ -318,6 +349,7 @@ enum status api_evaluations_list(void *context, void *worker, const struct http_
 	write_checkpoints(&w, &shown, limit);
 	TRY(write_best(&w, request, &shown, arena, err));
 	TRY(write_regressions(&w, request, &shown, arena, err));
+	TRY(write_references(&w, context, reader, arena, &shown, err));
 	json_object_end(&w);
 	return buf_status(&response->body, err);
 }

@@ -270,6 +270,8 @@ static enum status write_op(struct pipeline *pipeline, struct store_tx *tx, stru
 	case OP_NOTE:
 		op->note.job_id = job_id;
 		return store_import_note(tx, &op->note, err);
+	case OP_EVALUATION:
+		return store_put_evaluation(tx, job_id, &op->evaluation, err);
 	case OP_END:
 		break;
 	}

@@ -10,6 +10,7 @@
 #include "state/pipeline_state.h"
 #include "store/alerts.h"
 #include "store/blocks.h"
+#include "store/evaluations.h"
 #include "store/notes.h"
 #include "store/points.h"
 #include "store/streams.h"
@@ -24,7 +25,7 @@ struct carried {
 	bool is_skipped, is_durably_skipped; /* there is a job of the name */
 };
 
-enum carry_op_kind { OP_BEGIN, OP_STREAM, OP_BLOCK, OP_CHUNK, OP_SERIES, OP_INCIDENT, OP_NOTE, OP_END };
+enum carry_op_kind { OP_BEGIN, OP_STREAM, OP_BLOCK, OP_CHUNK, OP_SERIES, OP_INCIDENT, OP_NOTE, OP_EVALUATION, OP_END };
 
 struct carry_op {
 	struct carry_op *next;
@@ -37,6 +38,7 @@ struct carry_op {
 		struct series_row series;
 		struct incident_row incident;
 		struct note_row note;
+		struct evaluation_score evaluation;
 	};
 };
 

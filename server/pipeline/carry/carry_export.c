@@ -11,6 +11,7 @@
 #include "store/hosts_by_hand.h"
 #include "store/alerts.h"
 #include "store/definitions.h"
+#include "store/evaluations.h"
 #include "store/job_facts.h"
 #include "store/jobs.h"
 #include "store/notes.h"
@@ -29,6 +30,7 @@ enum {
 	PAGE_LINES = 16 * RECORD_ROWS,
 	PAGE_INCIDENTS = 1000,
 	PAGE_NOTES = 100,
+	PAGE_EVALUATIONS = 1000,
 };
 
 enum export_phase {
@@ -38,6 +40,7 @@ enum export_phase {
 	EXPORT_POINTS,
 	EXPORT_INCIDENTS,
 	EXPORT_NOTES,
+	EXPORT_EVALUATIONS,
 	EXPORT_END,
 	EXPORT_DONE
 };
@@ -54,6 +57,8 @@ struct carry_export {
 	uint64_t next_point;
 	char *cursor; /* of incidents; NULL: from the newest */
 	int64_t last_note; /* 0: none yet */
+	struct arena *last_arena; /* of last_evaluation; NULL: none yet */
+	struct evaluation_score last_evaluation;
 	struct zstd *zstd;
 	struct carry_counts counts;
 };
@@ -64,6 +69,7 @@ void carry_export_free(struct carry_export *export)
 		return;
 	arena_free(export->arena);
 	arena_free(export->stream_arena);
+	arena_free(export->last_arena);
 	mem_free(export->cursor);
 	zstd_free(export->zstd);
 	mem_free(export);
@@ -416,7 +422,7 @@ static enum status write_points(
 	return OK;
 }
 
-/* ---- incidents, notes and the end ---- */
+/* ---- incidents, notes, evaluations and the end ---- */
 
 static enum status write_incidents(
 	struct carry_export *export, struct store_reader *reader, struct buf *out, struct error *err)
@@ -463,7 +469,30 @@ static enum status write_notes(
 		export->last_note = rows[i].note_id;
 	}
 	export->counts.notes += count;
-	export->phase = count < PAGE_NOTES ? EXPORT_END : EXPORT_NOTES;
+	export->phase = count < PAGE_NOTES ? EXPORT_EVALUATIONS : EXPORT_NOTES;
+	return OK;
+}
+
+static enum status write_evaluations(
+	struct carry_export *export, struct store_reader *reader, struct buf *out, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	struct evaluation_score *scores;
+	size_t count;
+
+	if (!arena)
+		return error_no_memory(err);
+	TRY(store_read_evaluations(reader, arena, export->row.job_id,
+		export->last_arena ? &export->last_evaluation : NULL, PAGE_EVALUATIONS, &scores, &count, err));
+	for (size_t i = 0; i < count; i++)
+		carry_write(&(struct carry_record){.kind = CARRY_EVALUATION, .evaluation = scores[i]}, out);
+	export->counts.evaluations += count;
+	export->phase = count < PAGE_EVALUATIONS ? EXPORT_END : EXPORT_EVALUATIONS;
+	if (!count)
+		return OK;
+	arena_free(export->last_arena);
+	export->last_arena = TAKE(arena);
+	export->last_evaluation = scores[count - 1];
 	return OK;
 }
 
@@ -488,6 +517,8 @@ static enum status step(struct carry_export *export, struct store_reader *reader
 		return write_incidents(export, reader, out, err);
 	case EXPORT_NOTES:
 		return write_notes(export, reader, out, err);
+	case EXPORT_EVALUATIONS:
+		return write_evaluations(export, reader, out, err);
 	case EXPORT_END:
 		write_end(export, out);
 		break;

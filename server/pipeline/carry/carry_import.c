@@ -128,7 +128,7 @@ static enum status take_job(
 	return status;
 }
 
-/* ---- incidents, notes and the end ---- */
+/* ---- incidents, notes, evaluations and the end ---- */
 
 static enum status take_incident(struct carry_import *import, const struct incident_row *row, struct error *err)
 {
@@ -159,6 +159,24 @@ static enum status take_note(struct carry_import *import, const struct note_row 
 		return error_no_memory(err);
 	import->has_incidents = true;
 	import->counts.notes++;
+	return OK;
+}
+
+static enum status take_evaluation(struct carry_import *import, const struct evaluation_score *score, struct error *err)
+{
+	struct arena *arena;
+	struct carry_op *op;
+
+	TRY(carry_import_finish_stream(import, err));
+	TRY(carry_import_add_op(import, OP_EVALUATION, &op, err));
+	arena = import->batch->arena;
+	op->evaluation = *score;
+	if (!carry_import_copy(arena, &op->evaluation.path) || !carry_import_copy(arena, &op->evaluation.task) ||
+		!carry_import_copy(arena, &op->evaluation.metric) || !carry_import_copy(arena, &op->evaluation.suite) ||
+		!carry_import_copy(arena, &op->evaluation.author))
+		return error_no_memory(err);
+	import->has_incidents = true;
+	import->counts.evaluations++;
 	return OK;
 }
 
@@ -196,6 +214,7 @@ static enum status take_end(struct carry_import *import, const struct carry_end 
 	TRY(check_count("points", said->points, came->points, err));
 	TRY(check_count("incidents", said->incidents, came->incidents, err));
 	TRY(check_count("notes", said->notes, came->notes, err));
+	TRY(check_count("evaluations", said->evaluations, came->evaluations, err));
 	TRY(number_settings(import->job, err));
 	TRY(carry_import_add_op(import, OP_END, &op, err));
 	forget_job(import); /* it is the batch's now */
@@ -231,7 +250,8 @@ static enum status take_record(struct carry_import *import, struct arena **arena
 			SPAN_ARGS(import->job->job.row.name));
 	case CARRY_STREAM:
 		if (import->has_incidents)
-			return error_set_field(err, ERR_SEMANTIC, "record", "streams come before incidents and notes");
+			return error_set_field(
+				err, ERR_SEMANTIC, "record", "streams come before incidents, notes and evaluations");
 		TRY(carry_import_finish_stream(import, err));
 		struct arena *owned = *arena;
 		*arena = NULL;
@@ -244,6 +264,8 @@ static enum status take_record(struct carry_import *import, struct arena **arena
 		return take_incident(import, &record.incident, err);
 	case CARRY_NOTE:
 		return take_note(import, &record.note, err);
+	case CARRY_EVALUATION:
+		return take_evaluation(import, &record.evaluation, err);
 	case CARRY_END:
 		return take_end(import, &record.end, err);
 	case CARRY_KIND_COUNT:

@@ -22,7 +22,7 @@ struct carry_import {
 	struct carried *job; /* NULL: between jobs */
 	struct job_state *shell; /* of it, for what needs one */
 	struct carry_counts counts;
-	bool has_incidents; /* or notes: no stream may follow */
+	bool has_incidents; /* or notes, or scores: no stream may follow */
 	/* its stream */
 	struct arena *stream_arena; /* NULL: there is none yet */
 	struct carry_stream stream;

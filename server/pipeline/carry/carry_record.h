@@ -1,6 +1,6 @@
 /*
  * Job: the records that a whole job is carried in, one a line of NDJSON (docs/carry.md): job, then each stream with its lines
- *      and points, then incidents, then notes, then end. Pure: bytes in, rows out, and back.
+ *      and points, then incidents, then notes, then scores of evaluations, then end. Pure: bytes in, rows out, and back.
  * Ownership: what is read lives in the caller's arena. Threads: values.
  */
 #pragma once
@@ -10,6 +10,7 @@
 #include "model/incident.h"
 #include "store/alerts.h"
 #include "store/carry.h"
+#include "store/evaluations.h"
 #include "store/job_facts.h"
 #include "store/jobs.h"
 #include "store/notes.h"
@@ -28,6 +29,7 @@ enum carry_kind {
 	CARRY_POINTS,
 	CARRY_INCIDENT,
 	CARRY_NOTE,
+	CARRY_EVALUATION,
 	CARRY_END,
 	CARRY_KIND_COUNT
 };
@@ -90,6 +92,7 @@ struct carry_counts {
 	uint64_t points;
 	uint64_t incidents;
 	uint64_t notes; /* older records have none */
+	uint64_t evaluations; /* as well */
 };
 
 struct carry_end {
@@ -106,6 +109,7 @@ struct carry_record {
 		struct carry_points points;
 		struct incident_row incident;
 		struct note_row note;
+		struct evaluation_score evaluation;
 		struct carry_end end;
 	};
 };

@@ -1,6 +1,7 @@
 /* Records of whole jobs as JSON: every field each time and in one order, so that what is equal is equal byte for byte. */
 #include "base/crypto.h"
 #include "model/incident.h"
+#include "pipeline/carry/carry_evaluation.h"
 #include "pipeline/carry/carry_record.h"
 #include "store/alerts.h"
 #include "store/job_facts.h"
@@ -443,6 +444,7 @@ static void write_end(const struct carry_end *end, struct json_writer *w)
 	put_i64(w, "points", (int64_t)end->counts.points);
 	put_i64(w, "incidents", (int64_t)end->counts.incidents);
 	put_i64(w, "notes", (int64_t)end->counts.notes);
+	put_i64(w, "evaluations", (int64_t)end->counts.evaluations);
 }
 
 void carry_write(const struct carry_record *record, struct buf *out)
@@ -463,6 +465,8 @@ void carry_write(const struct carry_record *record, struct buf *out)
 		write_incident(&record->incident, &w);
 	else if (record->kind == CARRY_NOTE)
 		write_note(&record->note, &w);
+	else if (record->kind == CARRY_EVALUATION)
+		carry_write_evaluation(&record->evaluation, &w);
 	else
 		write_end(&record->end, &w);
 	json_object_end(&w);

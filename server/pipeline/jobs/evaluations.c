@@ -3,6 +3,9 @@
 #include "pipeline/commit/resolve.h"
 #include "state/execute.h"
 #include "store/jobs.h"
+#include "store/tokens.h"
+
+#define REFERENCES_KEY "evaluation_references"
 
 struct changing {
 	struct evaluation_change *change;
@@ -44,4 +47,20 @@ enum status pipeline_change_evaluations(
 	struct changing c = {.change = change, .arena = arena};
 
 	return writer_execute(pipeline, write_change, &c, err);
+}
+
+static enum status write_references(void *context, struct store_tx *tx, struct error *err)
+{
+	return store_put_setting(tx, REFERENCES_KEY, *(const struct span *)context, err);
+}
+
+enum status pipeline_put_references(struct pipeline *pipeline, struct span document, struct error *err)
+{
+	return writer_execute(pipeline, write_references, &document, err);
+}
+
+enum status pipeline_read_references(
+	struct store_reader *reader, struct arena *arena, struct span *out, struct error *err)
+{
+	return store_read_setting(reader, arena, REFERENCES_KEY, out, err);
 }
