@@ -2,6 +2,7 @@
 
 import itertools
 import re
+from engine import of_a_file
 import sqlite3
 import subprocess
 import time
@@ -391,6 +392,7 @@ def test_a_status_told_each_minute_is_one_row_and_what_is_told_late_finds_its_pl
     assert history(server)[-3:] == resumed
 
 
+@of_a_file("whose rows are counted")
 def test_where_there_is_no_more_room_the_first_and_the_newest_of_a_run_are_kept(make_server):
     server = make_server("--max-statuses", "10")
     announce(server)

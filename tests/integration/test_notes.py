@@ -1,5 +1,6 @@
 """Notes of people at places of a job: a step, a time, a line, a checkpoint; the loss says the other coordinate."""
 
+from engine import of_a_file
 import sqlite3
 import time
 
@@ -128,6 +129,7 @@ def test_a_key_makes_a_note_once(make_server):
     assert [row["text"] for row in server.get("/api/v1/jobs/j/notes").body["notes"]] == ["z"]
 
 
+@of_a_file("whose rows are changed")
 def test_limits_survival_teams_and_audit(make_server):
     server = make_server("--max-notes", "2", "--max-note-bytes", "10")
     server.send("j", "x")

@@ -1,6 +1,7 @@
 """sm-ship and others write into one stream: an offset counts what its sender sent, so each line is there once, in the order in which it came."""
 
 import os
+from engine import of_a_file
 import sqlite3
 
 import pytest
@@ -204,6 +205,7 @@ def test_lines_that_the_server_cut_are_those_of_the_log(make_server, ship, tmp_p
     assert lines(server, "mix") == came + steps(9, 11)
 
 
+@of_a_file("--log-bytes is refused on PostgreSQL")
 def test_what_cannot_be_compared_because_its_text_is_deleted_is_said(make_server, ship, tmp_path):
     server = make_server("--seal-age", "100ms", "--log-bytes", "0")
     with_server = {"SMFLEET_SERVER": server.url}
@@ -303,6 +305,7 @@ def test_a_stream_of_an_older_server_goes_on_where_it_stood(server):
     assert lines(server, "mix") == ["one", "foreign", "two", "more of it", "three"]
 
 
+@of_a_file("of an older version")
 def test_what_an_older_sm_ship_imported_is_known(server, ship, tmp_path):
     grow(tmp_path, steps(0, 10))
     told = server.post("/api/v1/sessions", json={"job": "mix", "stream": "algo-1", "resume": True, "past": True}).body

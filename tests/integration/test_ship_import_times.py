@@ -4,6 +4,7 @@ times takes no time."""
 import datetime
 import os
 import pathlib
+from engine import of_a_file
 import sqlite3
 import struct
 
@@ -314,6 +315,7 @@ def upgrade(server):
     server.start()
 
 
+@of_a_file("of an older version")
 def test_what_an_older_sm_ship_stated_of_its_imports_is_assumed(make_server):
     """It said of each that it trained from the first time to the last. Of what nobody imported that is what somebody stated."""
     server = make_server("--lease", "1s")

@@ -2,6 +2,7 @@
 
 import pathlib
 import re
+from engine import of_a_file
 import sqlite3
 
 import pytest
@@ -131,6 +132,7 @@ def old_line(step):
     return f"[2026-11-20 10:{step // 600:02d}:{step // 10 % 60:02d}] iter {step} | loss: {3 - step / 10000:.4f} | grad: 0.50"
 
 
+@of_a_file("of an older version")
 def test_an_upgrade_in_the_middle_of_a_job_extracts_it_again(make_server):
     server = make_server(start=False)
     old_database(server.folder / "smfleet.db", "counted_steps_22.sql")
