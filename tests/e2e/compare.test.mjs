@@ -47,7 +47,7 @@ test("marked jobs are compared", async ({ server, page, open }) => {
   assert.ok(rows[0].startsWith(SPIKED) && rows[0].includes("lm loss") && rows[1].startsWith("calm"), rows.join("\n"));
   assert.equal(await page.locator("table.compared b").count(), 0);
   // the spike is one point of 5000, and is drawn: the axis reaches it, and its colour stands above half of the plot
-  assert.ok((await pixelsAbove(page)) > 20);
+  await waitUntil(async () => (await pixelsAbove(page)) > 20, "the spike in the plot");
   await shot(page, "compare");
   const settings = () => texts(page, ".differences tbody tr");
   await waitUntil(async () => (await settings()).includes("tag.rate <i>3e-4 1e-4"), "what differs");

@@ -18,6 +18,11 @@ from smserver import PATIENCE_S, ROOT, wait_until
 LOGS = "/api/v1/logs?job=j&stream=algo-1"
 
 
+@pytest.fixture
+def server(emptied_server):
+    return emptied_server
+
+
 def texts(server, job="j", stream="algo-1"):
     return [line["text"] for line in server.lines(job, stream)]
 

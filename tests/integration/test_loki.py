@@ -41,35 +41,35 @@ def counter(server, name):
 
 
 @SENDERS
-def test_lines_with_their_times(server, send):
-    server.post("/api/v1/jobs", json={"TrainingJobName": "j", "AlgorithmSpecification": {
+def test_lines_with_their_times(emptied_server, send):
+    emptied_server.post("/api/v1/jobs", json={"TrainingJobName": "j", "AlgorithmSpecification": {
         "MetricDefinitions": [{"Name": "loss", "Regex": "loss: ([0-9.]+)"}]}})
-    reply = send(server, ({"job": "j", "host": "n1"}, [(T0, "step 1 loss: 2.5"), (T0 + 7 * MS, 'a "b" \\ \t\u00e9'), (T0 + 7 * MS, "")]))
+    reply = send(emptied_server, ({"job": "j", "host": "n1"}, [(T0, "step 1 loss: 2.5"), (T0 + 7 * MS, 'a "b" \\ \t\u00e9'), (T0 + 7 * MS, "")]))
     assert (reply.status, reply.raw) == (204, b"")
-    assert [(line["ts_ms"], line["text"]) for line in server.lines("j", "n1")] == [
+    assert [(line["ts_ms"], line["text"]) for line in emptied_server.lines("j", "n1")] == [
         (T0 // MS, "step 1 loss: 2.5"), (T0 // MS + 7, 'a "b" \\ \t\u00e9'), (T0 // MS + 7, "")]
-    assert streams(server, "j") == {"n1": "n1"}
-    server.wait_for_points("j", "loss", 1, stream="n1")
+    assert streams(emptied_server, "j") == {"n1": "n1"}
+    emptied_server.wait_for_points("j", "loss", 1, stream="n1")
 
 
 @SENDERS
-def test_structured_metadata_stays_in_its_line(server, send):
+def test_structured_metadata_stays_in_its_line(emptied_server, send):
     """As OTLP's attributes do: behind the text, or, of several lines, below it; readable and matched."""
-    server.post("/api/v1/jobs", json={"TrainingJobName": "j", "AlgorithmSpecification": {
+    emptied_server.post("/api/v1/jobs", json={"TrainingJobName": "j", "AlgorithmSpecification": {
         "MetricDefinitions": [{"Name": "loss", "Regex": "extra_loss=([0-9.]+)"}]}})
     stack = "Traceback (most recent call last):\nRuntimeError: NCCL error"
     entries = [(T0, "step 500", {"extra_loss": "2.5", "note": "two \u00e9 words", "ids": "[1,2]"}), (T0 + MS, "plain", {}),
         (T0 + 2 * MS, "it failed\n", {"exception_type": "RuntimeError", "stack": stack}), (T0 + 3 * MS, "", {"alone": 'a"b'})]
-    assert send(server, ({"job": "j"}, entries)).status == 204
-    assert [(line["ts_ms"] - T0 // MS, line["text"]) for line in server.lines("j", "algo-1")] == [
+    assert send(emptied_server, ({"job": "j"}, entries)).status == 204
+    assert [(line["ts_ms"] - T0 // MS, line["text"]) for line in emptied_server.lines("j", "algo-1")] == [
         (0, 'step 500 extra_loss=2.5 note="two \u00e9 words" ids=[1,2]'), (1, "plain"),
         (2, "it failed exception_type=RuntimeError"), *[(2, line) for line in stack.split("\n")], (3, 'alone="a\\"b"')]
-    server.wait_for_points("j", "loss", 1)
-    series, = server.get("/api/v1/jobs/j/points?metric=loss&raw=true").body["series"]
+    emptied_server.wait_for_points("j", "loss", 1)
+    series, = emptied_server.get("/api/v1/jobs/j/points?metric=loss&raw=true").body["series"]
     assert (series["step"], series["value"]) == ([500], [2.5])
-    assert send(server, ({"job": "j"}, entries)).status == 204  # again: it is there
-    server.wait_for_extraction()
-    assert len(server.lines("j", "algo-1")) == 6
+    assert send(emptied_server, ({"job": "j"}, entries)).status == 204  # again: it is there
+    emptied_server.wait_for_extraction()
+    assert len(emptied_server.lines("j", "algo-1")) == 6
 
 
 def test_ready(server):
@@ -102,9 +102,9 @@ MAPPED = [
 
 @SENDERS
 @pytest.mark.parametrize("labels, job, stream, host", MAPPED)
-def test_labels(server, send, labels, job, stream, host):
-    assert send(server, (labels, [(T0, "x")])).status == 204
-    assert streams(server, job) == {stream: host} or (not host and list(streams(server, job)) == [stream])
+def test_labels(emptied_server, send, labels, job, stream, host):
+    assert send(emptied_server, (labels, [(T0, "x")])).status == 204
+    assert streams(emptied_server, job) == {stream: host} or (not host and list(streams(emptied_server, job)) == [stream])
 
 
 def test_labels_are_configurable(make_server):
@@ -123,12 +123,12 @@ def test_a_list_of_labels_is_never_empty(make_server):
 
 @SENDERS
 @pytest.mark.parametrize("label", ["namespace", "kubernetes_namespace_name", "k8s.namespace.name", "pod_namespace"])
-def test_the_namespace_is_the_team_of_a_job_that_is_made(server, send, label):
-    server.post("/api/v1/jobs", json={"TrainingJobName": "there"})
+def test_the_namespace_is_the_team_of_a_job_that_is_made(emptied_server, send, label):
+    emptied_server.post("/api/v1/jobs", json={"TrainingJobName": "there"})
     labels = {label.replace(".", "_"): "nlp"}
-    assert send(server, ({**labels, "job": "new"}, [(T0, "x")]), ({**labels, "job": "there"}, [(T0, "x")])).status == 204
-    assert send(server, ({**labels, label.replace(".", "_"): "x" * 64, "job": "long"}, [(T0, "x")])).status == 204
-    teams = {name: server.get(f"/api/v1/jobs/{name}").body.get("team") for name in ("new", "there", "long")}
+    assert send(emptied_server, ({**labels, "job": "new"}, [(T0, "x")]), ({**labels, "job": "there"}, [(T0, "x")])).status == 204
+    assert send(emptied_server, ({**labels, label.replace(".", "_"): "x" * 64, "job": "long"}, [(T0, "x")])).status == 204
+    teams = {name: emptied_server.get(f"/api/v1/jobs/{name}").body.get("team") for name in ("new", "there", "long")}
     assert teams == {"new": "nlp", "there": None, "long": None}
 
 
@@ -172,13 +172,13 @@ def test_nothing_could_be_stored(server, send):
 
 
 @SENDERS
-def test_the_runtimes_prefix(server, send):
+def test_the_runtimes_prefix(emptied_server, send):
     prefix = "2023-11-14T22:13:2{}.123456789Z {} {} {}"
     lines = [prefix.format(0, "stdout", "F", "whole"), prefix.format(1, "stdout", "P", "one "), prefix.format(2, "stdout", "P", "two "),
         prefix.format(3, "stdout", "F", "three"), prefix.format(4, "stderr", "P:x", "open"), prefix.format(5, "stdout", "F", ""),
         "2023-11-14T22:13:20.1Z stdout X not a prefix", prefix.format(6, "stderr", "P", "at the end")]
-    assert send(server, ({"job": "j"}, [(T0, line) for line in lines])).status == 204
-    assert [(line["text"], line["ts_ms"]) for line in server.lines("j")] == [("whole", 1_700_000_000_123),
+    assert send(emptied_server, ({"job": "j"}, [(T0, line) for line in lines])).status == 204
+    assert [(line["text"], line["ts_ms"]) for line in emptied_server.lines("j")] == [("whole", 1_700_000_000_123),
         ("one two three", 1_700_000_001_123), ("open", 1_700_000_004_123), ("", 1_700_000_005_123),
         ("2023-11-14T22:13:20.1Z stdout X not a prefix", T0 // MS), ("at the end", 1_700_000_006_123)]
 
@@ -191,13 +191,13 @@ def test_times_that_are_none(server, send):
     assert counter(server, "bad_times_total") == 3
 
 
-def test_encodings(server):
+def test_encodings(emptied_server):
     body = json.dumps(loki_json(({"job": "j"}, [(T0, "gzip")]))).encode()
-    assert server.post(PUSH, gzip.compress(body), content_type=JSON, headers={"Content-Encoding": "gzip"}).status == 204
+    assert emptied_server.post(PUSH, gzip.compress(body), content_type=JSON, headers={"Content-Encoding": "gzip"}).status == 204
     body = json.dumps(loki_json(({"job": "j"}, [(T0, "snappy")]))).encode()
-    assert server.post(PUSH, snappy(body), content_type=JSON, headers={"Content-Encoding": "snappy"}).status == 204
-    assert push(server, ({"job": "j"}, [(T0, "protobuf")]), headers={"Content-Encoding": "snappy"}).status == 204
-    assert texts(server, "j") == ["gzip", "snappy", "protobuf"]
+    assert emptied_server.post(PUSH, snappy(body), content_type=JSON, headers={"Content-Encoding": "snappy"}).status == 204
+    assert push(emptied_server, ({"job": "j"}, [(T0, "protobuf")]), headers={"Content-Encoding": "snappy"}).status == 204
+    assert texts(emptied_server, "j") == ["gzip", "snappy", "protobuf"]
 
 
 @SENDERS
@@ -234,18 +234,18 @@ def test_a_deleted_job_is_not_remembered(server):
     assert texts(server, "j") == ["x"]
 
 
-def test_json_in_any_order_and_with_more(server):
+def test_json_in_any_order_and_with_more(emptied_server):
     body = ('{"x":[{"y":{}}], "streams": [ {"values":[["1700000000000000000","first",{"m\\u00e9ta":"da\\u0074a","n":[5, 6],"no":null}]],"stream":{"job":"j"}},'
         '{"stream":{"job":"j"}}, {"stream":{"job":"j"},"values":[[1700000000000000000,"tw\\u00f6",{},"more",[1,{"a":[]}]]]} ] }\n')
-    assert server.post(PUSH, body, content_type=JSON).status == 204
-    assert texts(server, "j") == ["first m\u00e9ta=data n=[5, 6]", "twö"]
+    assert emptied_server.post(PUSH, body, content_type=JSON).status == 204
+    assert texts(emptied_server, "j") == ["first m\u00e9ta=data n=[5, 6]", "twö"]
 
 
 @SENDERS
-def test_a_stream_without_entries_makes_no_job(server, send):
-    assert send(server, ({"job": "empty"}, [])).status == 204
-    assert send(server, ({"job": "empty"}, []), ({"job": "j"}, [(T0, "x")])).status == 204
-    assert [job["TrainingJobName"] for job in server.get("/api/v1/jobs").body["jobs"]] == ["j"]
+def test_a_stream_without_entries_makes_no_job(emptied_server, send):
+    assert send(emptied_server, ({"job": "empty"}, [])).status == 204
+    assert send(emptied_server, ({"job": "empty"}, []), ({"job": "j"}, [(T0, "x")])).status == 204
+    assert [job["TrainingJobName"] for job in emptied_server.get("/api/v1/jobs").body["jobs"]] == ["j"]
 
 
 def test_lines_of_several_lines(make_server):
@@ -285,8 +285,8 @@ def test_mistakes(shared_server, body, media, text):
     assert shared_server.get("/api/v1/info").body["jobs"] == 0
 
 
-def test_other_media(server):
-    reply = server.post(PUSH, "x", content_type="text/plain")
+def test_other_media(emptied_server):
+    reply = emptied_server.post(PUSH, "x", content_type="text/plain")
     assert reply.status == 415 and "application/x-protobuf" in reply.body["detail"]
 
 
@@ -297,10 +297,10 @@ def test_a_million_labels(server):
     assert "x" in texts(server, "j")
 
 
-def test_streams_without_end(server):
-    reply = push(server, *(({"job": "j", "host": f"h{i}"}, [(T0, "x")]) for i in range(4097)))
+def test_streams_without_end(emptied_server):
+    reply = push(emptied_server, *(({"job": "j", "host": f"h{i}"}, [(T0, "x")]) for i in range(4097)))
     assert reply.status == 413 and "more than 4096 streams in one body" in reply.body
-    assert server.get("/api/v1/info").body["jobs"] == 0
+    assert emptied_server.get("/api/v1/info").body["jobs"] == 0
 
 
 @pytest.mark.parametrize("more, status", [(0, 204), (1, 413)])

@@ -6,6 +6,11 @@ POINTS, CSV, PROMETHEUS = "/api/v1/points?job=j", "text/csv", "text/plain; versi
 T0 = 1_700_000_000_000
 
 
+@pytest.fixture
+def server(emptied_server):
+    return emptied_server
+
+
 def columns(server, metric, count, stream="algo-1"):
     server.wait_for_points("j", metric, count, stream=stream)
     got = server.points("j", metric, stream=stream)["columns"]

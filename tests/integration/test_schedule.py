@@ -9,6 +9,11 @@ from test_life import MINUTE_MS, T0, line
 PEAK = 6e-4
 
 
+@pytest.fixture
+def server(emptied_server):
+    return emptied_server
+
+
 def linear(step, warmup, total):
     """transformers.get_linear_schedule_with_warmup"""
     if step < warmup:

@@ -11,6 +11,11 @@ FIRST = 1_700_000_000
 VERSION = record(b"\x09" + struct.pack("<d", 1.7e9) + message(3, b"brain.Event:2"))
 
 
+@pytest.fixture
+def server(emptied_server):
+    return emptied_server
+
+
 def imported(ship, path, *options):
     result = ship.run("--import", str(path), "--job", "again", *options)
     assert result.returncode == 0, result.stderr

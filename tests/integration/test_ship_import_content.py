@@ -15,6 +15,11 @@ VERSION = record(b"\x09" + struct.pack("<d", 1.7e9) + message(3, b"brain.Event:2
 MOST_COMPARED = 500_000  # as docs/shipping.md has it
 
 
+@pytest.fixture
+def server(emptied_server):
+    return emptied_server
+
+
 def loss(step):
     return 4 - step / 16  # a float as a double
 

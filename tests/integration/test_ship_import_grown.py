@@ -13,6 +13,11 @@ FIRST = 1_700_000_000  # 2023-11-14T22:13:20Z
 VERSION = record(b"\x09" + struct.pack("<d", 1.7e9) + message(3, b"brain.Event:2"))
 
 
+@pytest.fixture
+def server(emptied_server):
+    return emptied_server
+
+
 def mlflow(rows):
     return b"run_id,key,value,step,timestamp\n" + b"".join(b"grown,loss,2,%d,%d\n" % (i, 1000 * (FIRST + i)) for i in range(rows))
 

@@ -3,11 +3,17 @@
 import os
 import struct
 
+import pytest
 from shipping import job, lines
 from smserver import wait_until
 from tfevents import event, hparams, message, record, simple
 
 VERSION = record(b"\x09" + struct.pack("<d", 1.7e9) + message(3, b"brain.Event:2"))
+
+
+@pytest.fixture
+def server(emptied_server):
+    return emptied_server
 
 
 def counts(server, name):

@@ -13,6 +13,11 @@ from smserver import quote, wait_until
 WRITTEN = 1715000000  # 2024-05-06T12:53:20Z
 
 
+@pytest.fixture
+def server(emptied_server):
+    return emptied_server
+
+
 def write(path, text, *, mark=b""):
     path.write_bytes(mark + text.encode())
     os.utime(path, (WRITTEN, WRITTEN))

@@ -21,6 +21,11 @@ TYPE, PER_HOUR = "ml.imported", 10
 WRITTEN = FIRST + 100 * DAY_S
 
 
+@pytest.fixture
+def server(emptied_server):
+    return emptied_server
+
+
 def stamp(at_s):
     return datetime.datetime.fromtimestamp(at_s, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 

@@ -1,6 +1,7 @@
 """Two servers of one PostgreSQL schema or more, one of which serves, and what is written down of a fault."""
 
 import contextlib
+import datetime
 import os
 import signal
 import time
@@ -74,6 +75,12 @@ def serves(server):
     """A search and a post, which must both be answered."""
     found = server.get("/api/v1/jobs?q=name~load", timeout=1)
     return found.status == 200 and server.post("/api/v1/logs?job=probe&stream=s", "x\n", timeout=1).status == 200
+
+
+def lease_taken_s(server, since):
+    """Seconds from that time of the clock until the lease was its own: how long it then takes to serve, a busy machine says."""
+    said = server.wait_for_log(r"^ts=(\S+) .*event=took_over\b").group(1)
+    return datetime.datetime.fromisoformat(said).timestamp() - since
 
 
 def take_over(server, since):
