@@ -40,7 +40,7 @@ enum status call_evaluate(
 	struct prom_call *call, const struct promql_node *node, int64_t at_ms, struct error *err) MUST_CHECK;
 
 /* loki.c: Loki's errors are texts */
-prom_handler loki_query, loki_query_range, loki_series, loki_labels, loki_values;
+prom_handler loki_query, loki_query_range, loki_series, loki_labels, loki_values, loki_index_stats, loki_tail;
 void loki_refuse(
 	void *context, const struct http_request *request, const struct error *err, struct http_response *response);
 

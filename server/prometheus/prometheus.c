@@ -30,6 +30,8 @@ CALL(expression, loki_query, "query time limit direction timeout")
 CALL(line_series, loki_series, "match[] start end since timeout")
 CALL(line_labels, loki_labels, "start end since query timeout")
 CALL(line_values, loki_values, "start end since query timeout")
+CALL(line_stats, loki_index_stats, "start end since query timeout")
+CALL(line_tail, loki_tail, "query start limit delay_for timeout")
 
 static const struct http_route templates[] = {
 	{HTTP_GET | HTTP_POST, "/prometheus/api/v1/query", SCOPE_READ, .handler = route_query,
@@ -56,6 +58,10 @@ static const struct http_route templates[] = {
 		.summary = "Loki: the names of labels: job, stream and host"},
 	{HTTP_GET, "/loki/api/v1/label/{name}/values", SCOPE_READ, .handler = route_line_values, .refuse = loki_refuse,
 		.summary = "Loki: the values of one label"},
+	{HTTP_GET, "/loki/api/v1/index/stats", SCOPE_READ, .handler = route_line_stats, .refuse = loki_refuse,
+		.summary = "Loki: how many streams, lines and bytes a selector chooses, at most"},
+	{HTTP_GET, "/loki/api/v1/tail", SCOPE_READ, .handler = route_line_tail, .refuse = loki_refuse,
+		.summary = "Loki: not implemented; it says what to do instead"},
 };
 
 enum { ROUTE_COUNT = sizeof templates / sizeof *templates };

@@ -2,6 +2,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "ingest/lines/lines.h"
+#include "pipeline/alert/training_alert.h"
 #include "pipeline/commit/ingest_result.h"
 #include "pipeline/pipeline.h"
 #include "trackio/internal.h"
@@ -19,6 +20,8 @@ struct posting {
 	struct map *seen; /* log ids of the chunk */
 	struct batch *batch;
 	size_t in_chunk;
+	struct training_alert *alerts; /* of the chunk, in `scratch` */
+	size_t alert_count;
 	size_t left_out, refused;
 	struct span first_job; /* of which something was left out */
 };
@@ -38,12 +41,27 @@ static enum status begin_chunk(struct posting *p, struct error *err)
 {
 	map_free(p->seen);
 	arena_free(p->scratch);
-	p->in_chunk = 0;
+	p->in_chunk = p->alert_count = 0;
+	p->alerts = NULL;
 	p->scratch = arena_new();
 	p->seen = map_new();
 	p->batch = batch_new(p->call->now_ms);
 	if (!p->scratch || !p->seen || !p->batch || !(p->batch->team = arena_copy(p->batch->arena, p->call->team)).ptr)
 		return error_no_memory(err);
+	return OK;
+}
+
+/* Behind its line, so that whoever is called finds that. */
+static enum status raise_alerts(struct posting *p, struct error *err)
+{
+	bool is_kept;
+
+	for (size_t i = 0; i < p->alert_count; i++) {
+		TRY(pipeline_raise_alert(p->call->pipeline, &p->alerts[i], &is_kept, err));
+		if (!is_kept)
+			log_line(LOG_WARNING, "alert_not_kept", "job=\"%.*s\" open=%d", SPAN_ARGS(p->alerts[i].job),
+				TRAINING_ALERTS_OPEN_MAX);
+	}
 	return OK;
 }
 
@@ -55,7 +73,7 @@ static enum status store_chunk(struct posting *p, struct error *err)
 		return OK;
 	TRY(pipeline_store(p->call->pipeline, &p->batch, &result, err));
 	p->refused += result.refused;
-	return OK;
+	return raise_alerts(p, err);
 }
 
 /* ---- an entry ---- */
@@ -97,6 +115,28 @@ static enum status add_points(
 	return OK;
 }
 
+static enum severity severity_of(struct span level)
+{
+	if (span_equal(level, SPAN("error")))
+		return SEVERITY_CRITICAL;
+	return span_equal(level, SPAN("warn")) ? SEVERITY_WARNING : SEVERITY_INFO;
+}
+
+static enum status note_alert(
+	struct posting *p, const struct trackio_run *run, const struct trackio_entry *entry, struct error *err)
+{
+	if (!entry->title.len && !entry->text.len)
+		return OK;
+	if (!p->alerts && !(p->alerts = arena_alloc(p->scratch, TRACKIO_CHUNK * sizeof *p->alerts)))
+		return error_no_memory(err);
+	p->alerts[p->alert_count++] = (struct training_alert){.job = run->job,
+		.title = entry->title,
+		.text = entry->text,
+		.severity = severity_of(entry->level),
+		.at_ms = entry->ts_ms == NO_TIME ? p->call->now_ms : entry->ts_ms};
+	return OK;
+}
+
 static enum status add_alert(
 	struct posting *p, const struct trackio_run *run, const struct trackio_entry *entry, struct error *err)
 {
@@ -116,7 +156,7 @@ static enum status add_alert(
 	if (!part || !ingest_add_lines(p->batch, part, buf_span(&words), ts_ms, p->call->options->max_line_bytes))
 		return error_no_memory(err);
 	points_in_mark(part, entry->log_id);
-	return OK;
+	return note_alert(p, run, entry, err);
 }
 
 static enum status take(void *context, struct json_scan *s, struct error *err)

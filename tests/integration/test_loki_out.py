@@ -114,3 +114,14 @@ def test_a_pattern_of_a_label_that_is_given_up_is_told(server):
             said = reply.body if isinstance(reply.body, str) else reply.body["error"]
             assert reply.status == 422 and "given up" in said and f"'{label}'" in said and pattern in said, (path, sign, reply)
     assert ask(server, "query_range", query=f'{{job="{job}"}}')[0] == 200
+
+
+def test_how_much_a_selector_chooses(server):
+    window = {"start": T0 * 1_000_000, "end": (T0 + 60_000) * 1_000_000}
+    sizes = {query: sum(len(text) + 1 for values in lines(server, query).values() for _, text in values) for query in ('{job="gpt"}', '{job="bert"}')}
+    for query, streams, entries in (('{job="gpt"}', 1, 100), ('{job="bert"}', 2, 200), ('{job="nobody"}', 0, 0)):
+        assert ask(server, "index/stats", query=query, **window) == (200, {"streams": streams, "chunks": streams, "entries": entries, "bytes": sizes.get(query, 0)})
+    assert ask(server, "index/stats", query='{job="gpt"}', start=1_000_000_000, end=1_000_000_060)[1]["entries"] == 0
+    assert ask(server, "index/stats", query="x", **window)[0] == 400
+    status, body = ask(server, "tail", query='{job="gpt"}')
+    assert status == 400 and "WebSocket" in body and "/api/v1/live" in body

@@ -95,13 +95,17 @@ def test_after_a_kill(server):
     assert call(server, "get_run_summary", project="p", run_id="id-killed").body["data"]["last_step"] == 1500
 
 
-def test_alerts_are_lines(shared):
+def test_an_alert_is_a_line_and_an_incident(shared):
     alert = {"project": "p", "run": "alerting", "run_id": "al", "title": "loss is high", "text": "9.5\nlook", "level": "error", "step": 3,
         "timestamp": "2026-11-01T10:00:00.250000+00:00", "alert_id": "one"}
     for _ in range(2):
         taken(call(shared, "bulk_alert", alerts=[alert]))
     lines = wait_until(lambda: shared.lines("p/alerting", "alerts"), what="the alert")
     assert [line["text"] for line in lines] == ["error alert: loss is high: 9.5", "look"]
+    taken(call(shared, "bulk_alert", alerts=[{**alert, "level": "info", "title": "a note", "text": None, "alert_id": "two"}]))
+    mine = [row for row in shared.get("/api/v1/incidents").body["incidents"] if row["job"] == "p/alerting"]
+    assert sorted((row["kind"], row["severity"], row["state"], row["evidence"]["title"], row["evidence"]["text"]) for row in mine) == [
+        ("training_alert", "critical", "open", "loss is high", "9.5\nlook"), ("training_alert", "info", "open", "a note", "")]
 
 
 # ---- what becomes what ----
