@@ -9,6 +9,8 @@
 
 #include <stdio.h>
 
+#define WRITER_HEADER "X-Wandb-Async-Client-Id"
+
 enum {
 	LIVE_MS = 60000, /* an end so long after the last that its post tells of was sent later than it was trained */
 	INTERRUPTED_CODE = 255, /* what W&B makes of Ctrl-C */
@@ -70,13 +72,37 @@ static enum status read_note(struct wandb_call *call, struct posting *p, struct 
 	return name_machine(call, note, p, err);
 }
 
+/* Several processes of a run (mode="shared") count their lines each for itself, and say who they are. */
+static enum status name_place(struct wandb_call *call, const char *file, struct span *out, struct error *err)
+{
+	AUTO_DONE(buf) name = BUF_INIT(WANDB_ID_MAX_BYTES + 64);
+	struct span writer = http_request_header(call->request, WRITER_HEADER);
+
+	*out = span_from(file);
+	if (!writer.len)
+		return OK;
+	for (size_t i = 0; i < writer.len; i++)
+		if ((unsigned char)writer.ptr[i] <= ' ' || (unsigned char)writer.ptr[i] >= 0x7f)
+			return error_set(
+				err, ERR_INVALID, WRITER_HEADER " holds byte %zu that is no ASCII letter", i + 1);
+	if (writer.len > WANDB_ID_MAX_BYTES)
+		return error_set(err, ERR_INVALID, WRITER_HEADER " has %zu bytes; at most %d are taken", writer.len,
+			WANDB_ID_MAX_BYTES);
+	buf_printf(&name, "%s %.*s", file, SPAN_ARGS(writer));
+	TRY(buf_status(&name, err));
+	*out = arena_copy(call->arena, buf_span(&name));
+	return out->ptr ? OK : error_no_memory(err);
+}
+
 static enum status read_place(
-	struct wandb_call *call, const struct posting *p, const char *name, struct stream_file *out, struct error *err)
+	struct wandb_call *call, const struct posting *p, const char *file, struct stream_file *out, struct error *err)
 {
 	struct tracked_file_row row;
+	struct span name;
 
-	TRY(store_read_tracked_file(call->reader, call->arena, p->row.job_id, span_from(name), &row, err));
-	*out = (struct stream_file){row.origin, row.next_line, row.content};
+	TRY(name_place(call, file, &name, err));
+	TRY(store_read_tracked_file(call->reader, call->arena, p->row.job_id, name, &row, err));
+	*out = (struct stream_file){row.origin, row.next_line, row.content, name};
 	return OK;
 }
 

@@ -40,11 +40,13 @@ static uint64_t hash_of(struct span text)
 
 static struct batch_file *add_file(struct reading *r, const char *name, const struct stream_file *known)
 {
+	struct span kept = known && known->name.len ? known->name : span_from(name);
+
 	for (size_t i = 0; i < r->batch->file_count; i++)
-		if (span_equal(r->files[i].name, span_from(name)))
+		if (span_equal(r->files[i].name, kept))
 			return &r->files[i];
 	struct batch_file *file = &r->files[r->batch->file_count++];
-	*file = (struct batch_file){.name = span_from(name), .content = SPAN("")};
+	*file = (struct batch_file){.name = kept, .content = SPAN("")};
 	if (known) {
 		file->known_line = file->next_line = known->next_line;
 		file->known_origin = file->origin = known->origin;

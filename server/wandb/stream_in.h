@@ -19,6 +19,7 @@ struct stream_file {
 	/* Of the history and the events {"_step","_runtime","_timestamp"} of the last line; of the console a hash of each of the last lines,
 	 * since a line that is drawn anew (a progress bar) comes again with its number. */
 	struct span content;
+	struct span name; /* under which that is kept; "": the file's own */
 };
 enum { STREAM_RECENT_LINES = 32, STREAM_HASH_DIGITS = 16 };
 

@@ -183,6 +183,26 @@ run.finish()
     assert (row["job"], row["severity"], row["evidence"]["title"], row["evidence"]["text"]) == ("media/run", "warning", "loss", "is high")
 
 
+def test_processes_share_a_run(server):
+    script = """
+rank = sys.argv[1]
+run = wandb.init(project="shared", id="all", settings=wandb.Settings(mode="shared", x_primary=rank == "0", x_label="rank" + rank, x_update_finish_state=rank == "0"))
+for step in range(20):
+    run.log({"loss/rank" + rank: step})
+if rank == "0":
+    sys.stdin.read()
+run.finish()
+"""
+    primary = wandbclient.start(server, wandbclient.NEWEST, script, 0)
+    wait_until(lambda: server.get("/api/v1/jobs/shared%2Fall").status == 200, what="the run")
+    wandbclient.run(server, wandbclient.NEWEST, script, 1)
+    server.wait_for_points("shared/all", "loss/rank1", 20)
+    assert job(server, "shared/all")["TrainingJobStatus"] == "InProgress", "the primary one goes on"
+    wandbclient.finish(primary)  # its input ends
+    server.wait_for_points("shared/all", "loss/rank0", 20)
+    assert job(server, "shared/all")["TrainingJobStatus"] == "Completed"
+
+
 def test_what_the_api_says_of_a_run(server):
     out = wandbclient.run(server, wandbclient.NEWEST, """
 run = wandb.init(project="read", id="r1", name="one", tags=["a", "b"], group="g", job_type="train", notes="n", config={"lr": 0.5, "kind": "gpt"})

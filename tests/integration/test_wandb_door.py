@@ -97,6 +97,21 @@ def test_a_line_that_comes_again_is_stored_once(shared):
     assert console(shared, "p/again") == ["one", "two", "three"]
 
 
+def test_processes_of_one_run_count_their_lines_themselves(shared):
+    make_run(shared, "many")
+    for n in range(2):
+        for writer, base in (("w-1", 100), ("w-2", 200)):
+            lines = [{"_step": n, "_timestamp": T0 + base + n, f"loss/{writer}": base + n}]
+            body = {"files": {HISTORY: {"offset": n, "content": [json.dumps(line) for line in lines]}, CONSOLE: {"offset": n, "content": [f"{writer} {n}"]}}}
+            for _ in range(2):
+                taken(shared.post("/files/any/p/many/file_stream", json=body, headers={"X-Wandb-Async-Client-Id": writer}))
+    assert points(shared, "p/many", "loss/w-1", 2) == [100, 101] and points(shared, "p/many", "loss/w-2", 2) == [200, 201]
+    assert sorted(console(shared, "p/many")) == ["w-1 0", "w-1 1", "w-2 0", "w-2 1"]
+    for writer, said in ((128 * "w", None), (129 * "w", "at most 128"), ("a b", "byte 2")):
+        reply = shared.post("/files/any/p/many/file_stream", json={}, headers={"X-Wandb-Async-Client-Id": writer})
+        assert (reply.status, said is None) == (200, True) or (reply.status == 400 and said in str(reply.body)), reply
+
+
 def test_after_a_kill(server):
     make_run(server, "killed")
     taken(post(server, "killed", {HISTORY: (0, rows(0, 3)), CONSOLE: (0, ["one", "two"])}))
