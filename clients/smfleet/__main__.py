@@ -1,4 +1,7 @@
-"""python -m smfleet sync [--server URL] [--token-file FILE] FILE_OR_FOLDER...: sends what runs left behind that could not."""
+"""
+python -m smfleet sync [--server URL] [--token-file FILE] FILE_OR_FOLDER...: sends what runs left behind that could not.
+python -m smfleet import wandb ENTITY/PROJECT: runs of W&B become jobs; WANDB_API_KEY and WANDB_BASE_URL say where they are.
+"""
 
 import argparse
 import os
@@ -6,11 +9,19 @@ import sys
 
 from ._spool import SpoolInUse, default_folder, find_spools
 from ._run import send_spool
+from ._wandb import move_project
+
+
+def read_token(path):
+    if not path:
+        return os.environ.get("SMFLEET_TOKEN")
+    with open(path) as file:
+        return file.read().strip()
 
 
 def main(arguments):
-    parser = argparse.ArgumentParser(prog="python -m smfleet", description=__doc__, allow_abbrev=False)
-    parser.add_argument("what", choices=["sync"])
+    parser = argparse.ArgumentParser(prog="python -m smfleet", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
+    parser.add_argument("what", choices=["sync", "import"])
     parser.add_argument("--server", metavar="URL", default=os.environ.get("SMFLEET_SERVER"),
                         help="The smfleet server; else SMFLEET_SERVER, else the one that the run was told.")
     parser.add_argument("--token-file", metavar="FILE", default=os.environ.get("SMFLEET_TOKEN_FILE"),
@@ -19,6 +30,10 @@ def main(arguments):
     parser.add_argument("--drain-timeout", metavar="SECONDS", type=float, default=60, help="How long to go on trying. [60]")
     parser.add_argument("paths", nargs="*", metavar="FILE_OR_FOLDER", help="[{}]".format(default_folder()))
     options = parser.parse_args(arguments)
+    if options.what == "import":
+        if len(options.paths) != 2 or options.paths[0] != "wandb":
+            parser.error("import takes: wandb ENTITY/PROJECT")
+        return move_project(options.paths[1], options.server, read_token(options.token_file), options.ca_file)
     worst = 0
     for path in find_spools(options.paths or [default_folder()]):
         try:

@@ -1,0 +1,253 @@
+"""
+python -m smfleet import wandb: runs of a W&B project become jobs. They are read by W&B's GraphQL, as its own wandb.Api() does, and told to the
+server by its W&B door: under their ids, with the offsets of their lines, so that what is there already is not sent, or stored, again.
+"""
+
+import base64
+import datetime
+import json
+import os
+import ssl
+import sys
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from typing import Any, Dict, Iterator, List, Optional, Tuple
+
+import sm_ship
+
+PAGE_RUNS = 50
+PAGE_STEPS = 1000
+POST_LINES = 1000
+POST_BYTES = 4 << 20
+TIMEOUT_S = 120
+ASKS_AGAIN_S = (0.2, 1, 5)  # after these pauses
+HISTORY, SUMMARY, CONSOLE = "wandb-history.jsonl", "wandb-summary.json", "output.log"
+EXIT_CODES = {"finished": 0, "failed": 1, "crashed": 1, "killed": 255, "preempted": 255}
+
+RUNS = """query Runs($project: String!, $entity: String!, $cursor: String, $perPage: Int) {
+  project(name: $project, entityName: $entity) {
+    runs(after: $cursor, first: $perPage, order: "+created_at") {
+      edges { node { name displayName state config tags group jobType notes createdAt heartbeatAt summaryMetrics historyKeys
+        user { username } } }
+      pageInfo { endCursor hasNextPage }
+    }
+  }
+}"""
+HISTORY_PAGE = """query HistoryPage($entity: String!, $project: String!, $run: String!, $minStep: Int64!, $maxStep: Int64!, $pageSize: Int!) {
+  project(name: $project, entityName: $entity) {
+    run(name: $run) { history(minStep: $minStep, maxStep: $maxStep, samples: $pageSize) }
+  }
+}"""
+FILES = """query RunFiles($project: String!, $entity: String!, $name: String!, $fileLimit: Int) {
+  project(name: $project, entityName: $entity) {
+    run(name: $name) { fileCount files(names: [], first: $fileLimit) { edges { node { name directUrl sizeBytes } } } }
+  }
+}"""
+
+
+class WandbError(Exception):
+    """What a server says, in its words."""
+
+
+class Door:
+    """A server that speaks the protocol of W&B's SDK."""
+
+    def __init__(self, url: str, key: Optional[str], ca_file: Optional[str] = None) -> None:
+        self.url = (url if "//" in url else "http://" + url).rstrip("/")
+        self.headers = {"User-Agent": "smfleet-python/" + sm_ship.VERSION}
+        if key:
+            self.headers["Authorization"] = "Basic " + base64.b64encode(("api:" + key).encode()).decode()
+        self.context = ssl.create_default_context(cafile=ca_file) if self.url.startswith("https:") else None
+
+    def once(self, url: str, body: Optional[bytes], headers: Dict[str, str]) -> bytes:
+        request = urllib.request.Request(url, body, headers)
+        with urllib.request.urlopen(request, timeout=TIMEOUT_S, context=self.context) as reply:
+            return bytes(reply.read())
+
+    def send(self, url: str, body: Optional[bytes], headers: Dict[str, str]) -> bytes:
+        """A server that is away, or busy, is asked again."""
+        for pause in ASKS_AGAIN_S + (None,):
+            try:
+                return self.once(url, body, headers)
+            except urllib.error.HTTPError as error:
+                said = error.read().decode("utf-8", "replace")[:400]
+                if pause is None or (error.code < 500 and error.code != 429):
+                    raise WandbError("{} answered with status {}: {}".format(self.url, error.code, said))
+            except OSError as error:
+                if pause is None:
+                    raise WandbError("cannot reach {}: {}".format(self.url, getattr(error, "reason", error)))
+            time.sleep(pause)
+        raise AssertionError
+
+    def post(self, path: str, document: Dict[str, Any]) -> Any:
+        answer = self.send(self.url + path, json.dumps(document).encode(), dict(self.headers, **{"Content-Type": "application/json"}))
+        try:
+            return json.loads(answer.decode())
+        except ValueError:
+            raise WandbError("{}{} answered with what is no JSON".format(self.url, path))
+
+    def ask(self, operation: str, query: str, variables: Dict[str, Any]) -> Any:
+        answer = self.post("/graphql", {"operationName": operation, "query": query, "variables": variables})
+        if answer.get("errors"):
+            raise WandbError("{}: {}".format(self.url, "; ".join(str(error.get("message")) for error in answer["errors"])[:400]))
+        return answer["data"]
+
+
+# ---- what is read ----
+
+def read_runs(source: Door, entity: str, project: str) -> Iterator[Dict[str, Any]]:
+    cursor = None
+    while True:
+        data = source.ask("Runs", RUNS, {"project": project, "entity": entity, "cursor": cursor, "perPage": PAGE_RUNS})
+        if not data.get("project"):
+            raise WandbError("{} has no project {}/{}".format(source.url, entity, project))
+        runs = data["project"]["runs"]
+        for edge in runs["edges"]:
+            yield edge["node"]
+        if not runs["pageInfo"]["hasNextPage"]:
+            return
+        cursor = runs["pageInfo"]["endCursor"]
+
+
+def last_step(run: Dict[str, Any]) -> int:
+    keys = run.get("historyKeys") or {}
+    keys = json.loads(keys) if isinstance(keys, str) else keys
+    return int(keys.get("lastStep", -1))
+
+
+def read_history(source: Door, entity: str, project: str, run: Dict[str, Any]) -> Iterator[str]:
+    """Every row, as scan_history() has it: page after page of as many steps as rows are asked for."""
+    for first in range(0, last_step(run) + 1, PAGE_STEPS):
+        data = source.ask("HistoryPage", HISTORY_PAGE, {"entity": entity, "project": project, "run": run["name"],
+            "minStep": first, "maxStep": first + PAGE_STEPS, "pageSize": PAGE_STEPS})
+        for row in data["project"]["run"]["history"] or []:
+            yield row if isinstance(row, str) else json.dumps(row)
+
+
+def read_files(source: Door, entity: str, project: str, run: Dict[str, Any]) -> Tuple[List[str], int]:
+    """(The lines of output.log, how many other files there are.)"""
+    data = source.ask("RunFiles", FILES, {"project": project, "entity": entity, "name": run["name"], "fileLimit": 1000})
+    found = data["project"]["run"]
+    nodes = [edge["node"] for edge in found["files"]["edges"]]
+    console = [node for node in nodes if node["name"] == CONSOLE]
+    lines: List[str] = []
+    if console and console[0].get("directUrl"):
+        text = source.send(urllib.parse.urljoin(source.url, console[0]["directUrl"]), None, {})
+        lines = text.decode("utf-8", "replace").splitlines()
+    return lines, max(found.get("fileCount") or 0, len(nodes)) - len(console)
+
+
+# ---- what is told ----
+
+def text_of(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value or {})
+
+
+def with_start(run: Dict[str, Any]) -> str:
+    """The config, as it was sent, and the user; of a run that does not say when it began, with the time at which W&B heard of it."""
+    config = json.loads(text_of(run.get("config")) or "{}")
+    about = config.setdefault("_wandb", {"value": {}}).setdefault("value", {})
+    began = about.setdefault("e", {})
+    if run.get("createdAt") and not any("startedAt" in one for one in began.values() if isinstance(one, dict)):
+        began.setdefault("imported", {})["startedAt"] = run["createdAt"].rstrip("Z") + "Z"
+    user = (run.get("user") or {}).get("username")
+    if user:
+        config.setdefault("wandb_user", {"value": user})
+    return json.dumps(config)
+
+
+def end_of(run: Dict[str, Any]) -> Optional[datetime.datetime]:
+    for name in ("heartbeatAt", "createdAt"):
+        try:
+            return datetime.datetime.strptime(str(run.get(name))[:19], "%Y-%m-%dT%H:%M:%S")
+        except ValueError:
+            continue
+    return None
+
+
+class Receiver:
+    def __init__(self, door: Door, entity: str, project: str, run: Dict[str, Any]) -> None:
+        self.door, self.entity, self.project, self.run = door, entity, project, run
+        self.path = "/files/{}/{}/{}/file_stream".format(*(urllib.parse.quote(part, safe="") for part in (entity, project, run["name"])))
+
+    def known(self) -> Tuple[int, int]:
+        """How many rows and lines are there."""
+        data = self.door.ask("RunResumeStatus", "query RunResumeStatus { model { bucket { id } } }",
+            {"entity": self.entity, "project": self.project, "name": self.run["name"]})
+        bucket = (data.get("model") or {}).get("bucket") or {}
+        return bucket.get("historyLineCount") or 0, bucket.get("logLineCount") or 0
+
+    def make(self) -> None:
+        run = self.run
+        self.door.ask("UpsertBucket", "mutation UpsertBucket { upsertBucket { bucket { id } } }", {
+            "entity": self.entity, "project": self.project, "name": run["name"], "displayName": run.get("displayName"), "config": with_start(run),
+            "tags": run.get("tags"), "groupName": run.get("group"), "jobType": run.get("jobType"), "notes": run.get("notes")})
+
+    def stream(self, name: str, offset: int, lines: Iterator[str]) -> int:
+        """Sends what is behind the first `offset` lines; how many that were."""
+        sent, batch, size = 0, [], 0
+        for number, line in enumerate(lines):
+            if number < offset:
+                continue
+            batch.append(line)
+            size += len(line)
+            if len(batch) == POST_LINES or size >= POST_BYTES:
+                self.door.post(self.path, {"files": {name: {"offset": offset + sent, "content": batch}}})
+                sent, batch, size = sent + len(batch), [], 0
+        if batch:
+            self.door.post(self.path, {"files": {name: {"offset": offset + sent, "content": batch}}})
+        return sent + len(batch)
+
+    def end(self) -> None:
+        self.door.post(self.path, {"files": {SUMMARY: {"offset": 0, "content": [text_of(self.run.get("summaryMetrics"))]}}})
+        if self.run.get("state") in EXIT_CODES:
+            self.door.post(self.path, {"complete": True, "exitcode": EXIT_CODES[self.run["state"]]})
+
+
+def stamp(lines: List[str], run: Dict[str, Any]) -> Iterator[str]:
+    """W&B keeps no times of lines: they are assumed to be of the run's end."""
+    end = end_of(run)
+    return (end.strftime("%Y-%m-%dT%H:%M:%S.000000 ") + line if end else line for line in lines)
+
+
+def move_run(source: Door, door: Door, entity: str, project: str, run: Dict[str, Any]) -> Tuple[int, int, int]:
+    """(new rows, new lines, files that are left out)"""
+    receiver = Receiver(door, entity, project, run)
+    rows_there, lines_there = receiver.known()
+    receiver.make()
+    rows = receiver.stream(HISTORY, rows_there, read_history(source, entity, project, run))
+    lines, left = read_files(source, entity, project, run)
+    new_lines = receiver.stream(CONSOLE, lines_there, stamp(lines, run))
+    receiver.end()
+    return rows, new_lines, left
+
+
+def say(text: str) -> None:
+    sys.stderr.write("smfleet: {}\n".format(text))
+
+
+def move_project(place: str, server: Optional[str], token: Optional[str], ca_file: Optional[str]) -> int:
+    """The exit status."""
+    if place.count("/") != 1 or not all(place.split("/")):
+        say("'{}' is no ENTITY/PROJECT".format(place))
+        return 2
+    entity, project = place.split("/")
+    source = Door(os.environ.get("WANDB_BASE_URL") or "https://api.wandb.ai", os.environ.get("WANDB_API_KEY"))
+    door = Door(server or "http://127.0.0.1:8080", token or "smf-" + 40 * "0", ca_file)
+    runs = rows = lines = left = running = 0
+    try:
+        for run in read_runs(source, entity, project):
+            new_rows, new_lines, files = move_run(source, door, entity, project, run)
+            runs, rows, lines, left = runs + 1, rows + new_rows, lines + new_lines, left + files
+            running += run.get("state") not in EXIT_CODES
+    except WandbError as error:
+        say("{}; start it again, and it goes on where it stood".format(error))
+        return 3
+    say("{} runs of {} are jobs; {} rows and {} lines are new".format(runs, place, rows, lines))
+    if running:
+        say("{} of the runs have not ended, as W&B says".format(running))
+    if left:
+        say("not moved: {} files of runs (output.log is); nor artifacts, media, system metrics and sweeps".format(left))
+    return 0

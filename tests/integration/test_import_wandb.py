@@ -1,0 +1,150 @@
+"""python -m smfleet import wandb: a project of W&B, as its public API answers (wandb/apis/public of wandb 0.31), becomes jobs."""
+
+import csv
+import http.server
+import io
+import json
+import os
+import subprocess
+import threading
+
+import pytest
+
+from smserver import ROOT, quote
+
+ROWS, T0 = 2_300, 1_700_000_000
+NAMED = 'name="demo/gpt 7"'
+AXES = {"value": {"m": [{"2": "eval/*", "5": 2}, {"1": "epoch"}], "e": {"x1": {"startedAt": "2023-11-14T22:13:20.000000Z"}}}}
+
+
+def history():
+    """Two axes of steps; steps that are left out, values that are no numbers."""
+    rows = []
+    for n in range(ROWS):
+        row = {"_step": 2 * n, "_timestamp": T0 + n / 2, "_runtime": n / 2, "loss": "NaN" if n == 7 else 4 / (n + 1)}
+        if n % 100 == 0:
+            row |= {"epoch": n // 100, "eval/acc": n / ROWS}
+        rows.append(row)
+    return rows
+
+
+RUNS = {
+    "abc1": {"displayName": "gpt 7", "state": "finished", "history": history(), "log": "first line\nsecond line\n", "user": {"username": "ada"},
+        "config": {"lr": {"value": 3e-4}, "_wandb": AXES}, "tags": ["a", "b"], "createdAt": "2023-11-14T22:13:20", "heartbeatAt": "2023-11-14T22:32:30"},
+    "abc2": {"displayName": "other", "state": "crashed", "history": history()[:5], "log": None, "user": None, "config": {}, "tags": [],
+        "createdAt": "2023-11-14T22:13:20Z", "heartbeatAt": "2023-11-14T22:13:30Z"},
+    "abc3": {"displayName": "live", "state": "running", "history": [], "log": None, "user": None, "config": {}, "tags": [],
+        "createdAt": "2023-11-14T22:13:20", "heartbeatAt": "2023-11-14T22:13:30"},
+}
+
+
+class Source(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *arguments):
+        pass
+
+    def reply(self, body, status=200):
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_GET(self):
+        self.reply(RUNS[self.path.split("/")[-1]]["log"].encode())
+
+    def do_POST(self):
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        variables = asked["variables"]
+        self.server.asked.append((asked["operationName"], variables))
+        if self.headers["Authorization"] != "Basic YXBpOmtleQ==":  # api:key
+            return self.reply(b'{"errors": [{"message": "permission denied"}]}', 401)
+        if asked["operationName"] == "HistoryPage" and variables["minStep"] >= self.server.breaks_at:
+            return self.reply(b'{"errors": [{"message": "no such page today"}]}')
+        self.reply(json.dumps({"data": {"project": self.answer(asked["operationName"], variables)}}).encode())
+
+    def answer(self, operation, variables):
+        if variables["project"] != "demo":
+            return None
+        if operation == "Runs":
+            names = sorted(RUNS)
+            first = int(variables["cursor"] or 0)
+            return {"runs": {"edges": [{"node": self.node(name)} for name in names[first:first + 2]],
+                "pageInfo": {"endCursor": str(first + 2), "hasNextPage": first + 2 < len(names)}}}
+        if operation == "HistoryPage":
+            rows = [row for row in RUNS[variables["run"]]["history"] if variables["minStep"] <= row["_step"] < variables["maxStep"]]
+            return {"run": {"history": [json.dumps(row) for row in rows[:variables["pageSize"]]]}}
+        assert operation == "RunFiles"
+        run = RUNS[variables["name"]]
+        files = ["config.yaml", *(["output.log"] if run["log"] else [])]
+        return {"run": {"fileCount": len(files), "files": {"edges": [
+            {"node": {"name": name, "directUrl": f"/direct/{variables['name']}", "sizeBytes": "1"}} for name in files]}}}
+
+    def node(self, name):
+        run = RUNS[name]
+        return {"name": name, **{key: run[key] for key in ("displayName", "state", "tags", "createdAt", "heartbeatAt", "user")},
+            "config": json.dumps(run["config"]), "summaryMetrics": json.dumps({"loss": 1}), "group": None, "jobType": None, "notes": None,
+            "historyKeys": {"keys": {}, "lastStep": run["history"][-1]["_step"]} if run["history"] else None}
+
+
+@pytest.fixture
+def source():
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Source)
+    server.breaks_at, server.asked = 10 ** 9, []
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def move(server, source, *arguments, key="key"):
+    mine = {name: value for name, value in os.environ.items() if not name.startswith(("WANDB_", "SMFLEET_"))}
+    return subprocess.run(["/usr/bin/python3", "-m", "smfleet", "import", *arguments, "--server", server.url], capture_output=True, text=True,
+        timeout=60, env={**mine, "PYTHONPATH": str(ROOT / "clients"), "WANDB_BASE_URL": f"http://127.0.0.1:{source.server_port}", "WANDB_API_KEY": key})
+
+
+
+
+def points(server, metric):
+    """[(step, time, value)] of the large run, every one."""
+    rows = csv.DictReader(io.StringIO(server.get(f"/api/v1/points?metric={quote(metric)}&q={quote(NAMED)}&format=csv").body))
+    return [(int(row["step"]), int(row["ts_ms"]), repr(float(row["value"]))) for row in rows]
+
+
+def test_a_project_is_here_as_it_was(server, source):
+    source.breaks_at = 3000  # the run has 4600 steps
+    broken = move(server, source, "wandb", "lab/demo")
+    assert broken.returncode == 3 and "no such page today; start it again" in broken.stderr, broken.stderr
+    source.breaks_at = 10 ** 9
+    moved = move(server, source, "wandb", "lab/demo")
+    assert moved.returncode == 0, moved.stderr
+    said = moved.stderr
+    assert "3 runs of lab/demo are jobs" in said and "1 of the runs have not ended" in said and "3 files of runs" in said
+    assert f"{ROWS - 1000 + 5} rows and 2 lines are new" in said, "the first thousand rows were there already"
+    server.wait_for_points("demo/gpt 7", "loss", ROWS)
+    assert points(server, "loss") == [(row["_step"], T0 * 1000 + int(row["_runtime"] * 1000), repr(float(row["loss"]))) for row in history()]
+    assert points(server, "eval/acc") == [(row["epoch"], T0 * 1000 + int(row["_runtime"] * 1000), repr(float(row["eval/acc"])))
+        for row in history() if "epoch" in row]
+    first = server.get("/api/v1/jobs/demo%2Fgpt%207").body
+    assert first["TrainingJobStatus"] == "Completed" and first["TrackedRunId"].endswith("demo/abc1")
+    assert (first["TrainingStartTime"], first["TrainingEndTime"]) == (T0, T0 + (ROWS - 1) / 2)
+    assert first["HyperParameters"]["lr"] == "0.0003" and first["HyperParameters"]["wandb_user"] == "ada"
+    assert [line["text"] for line in server.lines("demo/gpt 7", "console")] == ["first line", "second line"]
+    assert server.get("/api/v1/jobs/demo%2Fother").body["TrainingJobStatus"] == "Failed"
+    again = move(server, source, "wandb", "lab/demo")
+    assert again.returncode == 0 and "0 rows and 0 lines are new" in again.stderr
+    assert len(points(server, "loss")) == ROWS
+    after = server.get("/api/v1/jobs/demo%2Fgpt%207").body
+    assert (after["TrainingJobStatus"], after["TrainingEndTime"]) == ("Completed", first["TrainingEndTime"])
+    assert len(server.get("/api/v1/jobs").body["jobs"]) == 3
+
+
+def test_what_cannot_be_read_is_said(server, source):
+    none = move(server, source, "wandb", "lab/none")
+    assert none.returncode == 3 and "has no project lab/none" in none.stderr
+    denied = move(server, source, "wandb", "lab/demo", key="wrong")
+    assert denied.returncode == 3 and "permission denied" in denied.stderr
+    assert move(server, source, "wandb", "lab").returncode == 2 and move(server, source, "neptune", "x").returncode == 2
+    assert server.get("/api/v1/jobs").body["jobs"] == []
