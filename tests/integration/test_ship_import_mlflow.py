@@ -223,6 +223,23 @@ def test_what_is_left_out_is_listed(server, ship, tmp_path):
         (1, 1.5, 1700000000000), (2, "NaN", 1700000000001), (4, "Infinity", 1700000000003)]
 
 
+def test_an_import_rings_nobody(server, ship, receiver, tmp_path):
+    """A run that failed, one that MLflow still calls running, a spike and a NaN, all long ago; then a run of today that fails."""
+    events = ["incident", "job_state"]
+    assert server.post("/api/v1/webhooks", json={"url": receiver.url, "events": events}).status == 201
+    metric = "".join(f"{1700000000000 + 1000 * step} {500 if step == 400 else 1 + 0.001 * (step % 7)} {step}\n" for step in range(1, 600))
+    for run_id, status in (("a" * 32, 4), ("b" * 32, 1)):
+        meta = f"run_name: {run_id[0]}\nstatus: {status}\n"
+        place = make_by_hand(tmp_path, run_id=run_id, metric=metric + "1700000700000 nan 600\n", meta=meta)
+        (place / "7" / run_id / "meta.yaml").write_text(f"run_id: {run_id}\nrun_name: {run_id[0]}\nstatus: {status}\nstart_time: 1700000000000\nend_time: 1700000800000\n")
+    assert counted(ship.run("--import-mlflow", str(place))) == (1200, 0)
+    wait_until(lambda: server.get("/api/v1/incidents").body["incidents"], what="an incident")
+    today = mlflowclient.make_run(server, run_name="today")
+    assert mlflowclient.call(server, "runs/update", {"run_id": today, "status": "FAILED"})[0] == 200
+    receiver.wait_for(1)
+    assert all("today" in str(one) for one in receiver.messages()), receiver.messages()
+
+
 def test_damage_is_named_and_the_rest_is_here(server, ship, tmp_path):
     make_by_hand(tmp_path, metric="1700000000000 1.5 1\n1700000000001 x 2\n")
     make_by_hand(tmp_path, run_id="f" * 32, meta="user_id: 'open\n")
