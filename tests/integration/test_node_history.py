@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from awslogs import ask, now_ms
 from smserver import wait_until
 
 DAY_MS = 86_400_000
@@ -117,3 +118,39 @@ def test_a_machine_without_a_fault(server):
     body = node(server, "n1")
     assert (body["fault_kinds"], body["repeat_offender"], body["drains"]) == ([], False, [])
     assert body["expected_interruptions"]["host"]["why"] == "too few"
+
+
+def health_event(condition, reason, text):
+    """As https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-eks-resiliency-health-monitoring-agent.html prints it."""
+    return json.dumps({"level": "info", "ts": "2024-08-21T18:35:35Z", "msg": "NPD caught event: %v", "details: ": {"severity": "warn",
+        "timestamp": "2024-08-22T20:59:29Z", "reason": reason, "message": f"Node condition {condition}, reason: {reason}, message: \"{text}\""},
+        "HealthMonitoringAgentDetectionEvent": "HealthEvent"}, separators=(",", ":"))
+
+
+def test_what_hyperpods_agent_says_is_the_instances(server):
+    group = "/aws/sagemaker/Clusters/big/abcdef012345"
+    assert ask(server, "CreateLogGroup", {"logGroupName": group}).status == 200
+    events = {"i-0391f86fa0fe0d465": health_event("NvidiaErrorReboot is now: True", "XidHardwareFailure",
+        "NVRM: Xid (PCI:0000:b9:00): 71, pid=<unknown>, name=<unknown>, NVLink: fatal error detected on link 6(0x10000, 0x0, 0x0)"),
+        "i-0aaaaaaaaaaaaaaaa": health_event("NvidiaErrorReboot is now: False", "NvidiaNoError", "no error")}
+    for instance, message in events.items():
+        stream = f"SagemakerHealthMonitoringAgent/workers/{instance}"
+        assert ask(server, "CreateLogStream", {"logGroupName": group, "logStreamName": stream}).status == 200
+        assert ask(server, "PutLogEvents", {"logGroupName": group, "logStreamName": stream,
+            "logEvents": [{"timestamp": now_ms(), "message": message}]}).status == 200
+    bad, good = events
+    body = wait_until(lambda: (one := node(server, bad)).get("fault_kinds") and one, what="the event")
+    assert [kind["signature"] for kind in body["fault_kinds"]] == ["hyperpod_unhealthy"] and body["drain"] and len(body["drains"]) == 1
+    server.wait_for_extraction()
+    assert node(server, good)["fault_kinds"] == []
+    assert [row["host"] for row in server.get("/api/v1/nodes").body["drain"]] == [bad]
+
+
+def test_a_check_that_failed_is_a_fault_of_its_machine(server):
+    """As dcgmi prints it: DCGM 3, dcgmi/Diag.cpp."""
+    for host, result in (("n1", "Pass - GPUs: 1, 2, 3, 4, 5, 6, 7"), ("n2", "Pass - All")):
+        send(server, "check", "system/" + host, host, [(0, "Successfully ran diagnostic for group."), (1, f"| GPU Memory                | {result:<47}|")])
+    send(server, "check", "system/n1", "n1", [(2, f"|                           | {'Fail - GPU: 0':<47}|")])
+    body = wait_until(lambda: (one := node(server, "n1")).get("fault_kinds") and one, what="the check")
+    assert [kind["signature"] for kind in body["fault_kinds"]] == ["dcgm_failed"] and body["drain"]
+    assert node(server, "n2")["fault_kinds"] == []
