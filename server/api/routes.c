@@ -240,7 +240,8 @@ static const struct http_route routes[] = {
 		.summary =
 			"The machines of all jobs: their faults, the jobs that these broke off, slow steps, utilisation, and which machines to drain"},
 	{HTTP_GET, "/api/v1/nodes/{host}", SCOPE_READ, ROUTE_WORKER, .handler = api_node, .query = "",
-		.summary = "One machine: its faults with their log lines, and its jobs"},
+		.summary =
+			"One machine: its faults with their log lines, whether they come again, its jobs, and the interruptions to be expected of the next week"},
 	{HTTP_GET, "/api/v1/jobs/{job}/nodes", SCOPE_READ, ROUTE_WORKER, .handler = api_job_nodes, .query = "",
 		.summary =
 			"The job's machines: their last lines, what they measured, and the commands that open an SSM session on them"},

@@ -212,6 +212,22 @@ int64_t view_stream_heard_ms(struct pipeline *pipeline, struct span job_name, st
 	return heard_ms;
 }
 
+bool view_stream_times(
+	struct pipeline *pipeline, struct span job_name, struct span stream_name, int64_t *first_ms, int64_t *last_ms)
+{
+	struct job_state *job = directory_find(pipeline->directory, job_name);
+	struct stream_state *stream = job ? job_find_stream(job, stream_name) : NULL;
+
+	if (stream) {
+		pthread_mutex_lock(&stream->mutex);
+		*first_ms = stream->first_ms;
+		*last_ms = stream->last_ms;
+		pthread_mutex_unlock(&stream->mutex);
+	}
+	job_unref(job);
+	return stream != NULL;
+}
+
 static bool is_live(const struct job_view *view, uint32_t stream_id)
 {
 	for (size_t i = 0; i < view->stream_count; i++)

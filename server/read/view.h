@@ -16,3 +16,6 @@ enum status view_read_job(struct pipeline *pipeline, struct store_reader *reader
 
 /* When anything of the stream came last; 0: not since this start. */
 int64_t view_stream_heard_ms(struct pipeline *pipeline, struct span job, struct span stream);
+/* Log times of its lines and points, as job_view has them. False: it is not in memory, so that all of it is sealed. */
+bool view_stream_times(
+	struct pipeline *pipeline, struct span job, struct span stream, int64_t *first_ms, int64_t *last_ms);

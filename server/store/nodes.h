@@ -27,6 +27,16 @@ struct node_stream {
 enum status store_read_node_streams(struct store_reader *reader, struct arena *arena, struct span host, size_t limit,
 	struct node_stream **out, size_t *count, struct error *err) MUST_CHECK;
 
+/* Its turns in streams, those that began to arrive last first. Log times. */
+struct node_turn {
+	struct span job, stream;
+	int64_t from_ms; /* of its first line; 0: the stream's */
+	int64_t to_ms; /* of the next machine's first line; 0: none came */
+	int64_t first_ms, last_ms; /* of the stream's sealed lines; 0: none are */
+};
+enum status store_read_node_turns(struct store_reader *reader, struct arena *arena, struct span host, size_t limit,
+	struct node_turn **out, size_t *count, struct error *err) MUST_CHECK;
+
 struct node_figure { /* a metric of the host's own streams, over their sealed points */
 	struct span metric;
 	double mean;

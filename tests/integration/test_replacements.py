@@ -135,3 +135,19 @@ def test_machines_that_only_send_points(server, begin_ms):
     row, = replacements(server, "p")
     assert (row["from"], row["to"], row["took_from"], row["last_ms"]) == ("n1", "n2", "arrival", None)
     assert 0 <= row["took_ms"] < 600_000
+
+
+def test_the_old_machines_lines_were_deleted(make_server, begin_ms):
+    """When its last line was written is not known any more; that and why it was replaced stay."""
+    server = make_server("--seal-age", "100ms")
+    for host, minutes in (("n1", (0, (100, XID))), ("n2", (112,))):
+        rows = [minute if isinstance(minute, tuple) else (minute, "x" * 400) for minute in minutes]
+        body = "".join(json.dumps({"line": text, "ts": begin_ms + minute * MINUTE_MS}) + "\n" for minute, text in rows)
+        assert server.post(f"/api/v1/logs?job=j&stream=algo-1&host={host}", body.encode(), content_type="application/x-ndjson").status == 200
+    assert replaced(server, "j", "too early")["took_from"] == "log"
+    assert server.post("/api/v1/jobs/j/transitions",
+        json={"SecondaryStatus": "Completed", "time_ms": begin_ms + 113 * MINUTE_MS}).status == 204
+    assert server.patch("/api/v1/jobs/j", json={"retention": {"max_bytes": 1}}).status == 200
+    wait_until(lambda: server.get("/api/v1/jobs/j/logs?stream=algo-1&from=0&limit=1").status == 410, what="the text to go")
+    row, = replacements(server, "j")
+    assert (row["took_from"], row["last_ms"], row["why"]) == ("arrival", None, "xid_79 on n1") and 0 <= row["took_ms"] < 600_000

@@ -3,6 +3,7 @@
 #include "api/core/handlers.h"
 #include "api/core/money.h"
 #include "api/core/request.h"
+#include "api/machines/node_history.h"
 #include "base/json/json_write.h"
 #include "read/view.h"
 #include "state/known_fault.h"
@@ -35,7 +36,7 @@ struct ledger {
 	struct pipeline *pipeline;
 	struct store_reader *reader;
 	struct arena *arena;
-	int64_t now_ms;
+	int64_t now_ms, window_ms;
 	struct node_fault_row *faults;
 	size_t fault_count;
 	struct node_straggler *stragglers;
@@ -54,6 +55,7 @@ struct node {
 	struct signature_sum signatures[SIGNATURES_SHOWN];
 	size_t signature_count;
 	uint64_t fault_lines;
+	uint64_t recent; /* restarts since window_ms */
 	uint64_t restarts, lost_steps, unknown_steps; /* breaks whose lost steps are not known */
 	int64_t lost_node_ms;
 	uint64_t slow, slow_steps, slow_jobs;
@@ -67,6 +69,7 @@ static enum status ledger_read(struct ledger *out, const struct api *api, struct
 	struct arena *arena, struct span host, int64_t now_ms, struct error *err)
 {
 	*out = (struct ledger){.pipeline = api->options.pipeline, .reader = reader, .arena = arena, .now_ms = now_ms};
+	out->window_ms = node_window_ms(now_ms);
 	TRY(store_read_node_faults(
 		reader, arena, host, now_ms - memory_ms, FAULTS_MAX, &out->faults, &out->fault_count, err));
 	return store_read_node_stragglers(
@@ -122,6 +125,7 @@ static enum status add_breaks(const struct ledger *ledger, struct node *node, in
 				!is_before(ledger, fault, breaks[b].from_ms) || is_outlived(ledger, fault, breaks, b))
 				continue;
 			node->restarts++;
+			node->recent += breaks[b].from_ms >= ledger->window_ms;
 			if (breaks[b].lost_steps < 0)
 				node->unknown_steps++;
 			else
@@ -404,10 +408,51 @@ enum status api_nodes(void *context, void *worker, const struct http_request *re
 	return buf_status(&response->body, err);
 }
 
-static enum status write_one(const struct ledger *ledger, struct span host, struct json_writer *w, struct error *err)
+/* A break near faults of two machines is one of each. */
+static enum status count_charged(const struct ledger *all, struct span host, struct node_past *past, struct error *err)
+{
+	struct span *hosts = arena_alloc(all->arena, (all->fault_count + 1) * sizeof *hosts);
+	struct node node;
+	size_t count = 0;
+
+	if (!hosts)
+		return error_no_memory(err);
+	for (size_t i = 0; i < all->fault_count; i++) {
+		if (has_host(hosts, count, all->faults[i].host))
+			continue;
+		hosts[count++] = all->faults[i].host;
+		TRY(sum_up(all, all->faults[i].host, &node, err));
+		past->charged += node.recent;
+		if (span_equal(node.host, host))
+			past->own = node.recent;
+	}
+	return OK;
+}
+
+static enum status write_history(
+	const struct api *api, const struct ledger *ledger, struct span host, struct json_writer *w, struct error *err)
+{
+	struct node_past past = {.reader = ledger->reader,
+		.arena = ledger->arena,
+		.host = host,
+		.faults = ledger->faults,
+		.fault_count = ledger->fault_count,
+		.now_ms = ledger->now_ms,
+		.window_ms = ledger->window_ms,
+		.drain_ms = drain_ms};
+	struct ledger all;
+
+	TRY(ledger_read(&all, api, ledger->reader, ledger->arena, SPAN(""), ledger->now_ms, err));
+	TRY(count_charged(&all, host, &past, err));
+	return node_history_write(api, &past, w, err);
+}
+
+static enum status write_one(
+	const struct api *api, const struct ledger *ledger, struct span host, struct json_writer *w, struct error *err)
 {
 	json_object(w);
 	TRY(write_node(ledger, host, STREAMS_SHOWN, w, err));
+	TRY(write_history(api, ledger, host, w, err));
 	json_key(w, "fault_list");
 	json_array(w);
 	for (size_t i = 0; i < ledger->fault_count; i++) {
@@ -446,7 +491,7 @@ enum status api_node(void *context, void *worker, const struct http_request *req
 	enum status status =
 		ledger_read(&ledger, context, own->reader, arena, host, http_request_arrival_ms(request), err);
 	if (status == OK)
-		status = write_one(&ledger, host, &w, err);
+		status = write_one(context, &ledger, host, &w, err);
 	store_reader_end(own->reader);
 	TRY(status);
 	return buf_status(&response->body, err);

@@ -1,6 +1,7 @@
 /* PutLogEvents: AWS's limits, then lines of a stream like any others; answered after the commit. */
 #include "aws/logs/logs.h"
 #include "aws/protocol/put_events.h"
+#include "model/metrics/stream_name.h"
 #include "pipeline/commit/ingest_result.h"
 #include "store/jobs.h"
 #include "store/retention.h"
@@ -85,7 +86,7 @@ static enum status open_batch(
 	if (!batch)
 		return error_no_memory(err);
 	/* SageMaker ends a stream's name with when its instance began: the name is that machine's alone */
-	struct span machine = name->suffix.len ? logs_join(call->arena, name) : SPAN("");
+	struct span machine = name->suffix.len ? logs_join(call->arena, name) : stream_health_host(name->stream);
 	batch->host = machine.ptr && machine.len <= LOGS_NAME_MAX_BYTES ? machine : SPAN("");
 	batch->source = SPAN("");
 	batch->team = arena_copy(batch->arena, call->team);

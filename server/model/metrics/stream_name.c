@@ -32,3 +32,14 @@ int64_t stream_algo_number(struct span name)
 	bool is_whole = end == rest.len || rest.ptr[end] == '-';
 	return is_whole && span_parse_i64(span_of(rest.ptr, end), &number) && number > 0 ? number : 0;
 }
+
+struct span stream_health_host(struct span name)
+{
+	size_t begin = name.len;
+
+	if (!span_starts_with(name, SPAN("SagemakerHealthMonitoringAgent/")))
+		return SPAN("");
+	while (name.ptr[begin - 1] != '/')
+		begin--;
+	return span_skip(name, begin);
+}

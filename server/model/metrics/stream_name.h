@@ -12,6 +12,9 @@ struct span stream_cut_suffix(struct span *name);
 /* The container's: 3 of algo-3, of algo-3-r5 of a rank, and of algo-3-1714564800000; 0: it is none of SageMaker's. */
 int64_t stream_algo_number(struct span name);
 
+/* The instance of SagemakerHealthMonitoringAgent/GROUP/INSTANCE, in which HyperPod's agent tells of one machine's health; "": it is another. */
+struct span stream_health_host(struct span name);
+
 static inline bool stream_is_system(struct span name)
 {
 	return span_starts_with(name, SPAN("system/"));

@@ -67,6 +67,17 @@ static const struct {
 	{"NVRM: Xid (PCI:0000:00:00): 149, NETIR_LINK_EVT Fatal XC0 i0 Link 00 (0x026001c6 0x00000000)", "xid_149"},
 	{"NVRM: Xid (PCI:0000:00:00): 144, SAW_MVB Fatal XC0 i0 Link 00 (0x026001c6 0x00000000)", "xid_hardware"},
 	{"NVRM: Xid (PCI:0000:00:00): 156, Resource Retirement Event", "xid_repair"},
+	{"{\"level\":\"info\",\"ts\":\"2024-08-21T18:35:35Z\",\"msg\":\"NPD caught event: %v\",\"details: \":{\"severity\":\"warn\","
+	 "\"timestamp\":\"2024-08-22T20:59:29Z\",\"reason\":\"XidHardwareFailure\",\"message\":\"Node condition NvidiaErrorReboot is "
+	 "now: True, reason: XidHardwareFailure, message: \\\"NVRM: Xid (PCI:0000:b9:00): 71, pid=<unknown>, name=<unknown>, NVLink: "
+	 "fatal error detected on link 6(0x10000, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0)\\\"\"},\"HealthMonitoringAgentDetectionEvent\":"
+	 "\"HealthEvent\"}",
+		"hyperpod_unhealthy"},
+	{"|                           | Fail - GPU: 0                                  |", "dcgm_failed"},
+	{"| PCIe                      | Fail - GPUs: 0, 3                              |", "dcgm_failed"},
+	{"| Memory Bandwidth          | Fail - All                                     |", "dcgm_failed"},
+	{"[1,0]<stdout>:# Out of bounds values : 12 FAILED", "nccl_tests_failed"},
+	{"# Avg bus bandwidth    : 66.4834 FAILED", "nccl_tests_failed"},
 	{"NVRM: Xid (PCI:0000:00:00): 154, GPU recovery action changed from 0x0 (None) to 0x2 (Node Reboot Required)",
 		"xid_154_action"},
 	{"NVRM: Xid (PCI:0000:00:00): 154, GPU recovery action changed from 0x2 (Node Reboot Required) to 0x0 (None)",
@@ -212,6 +223,13 @@ TEST(chatter_has_no_signature)
 		"OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 65536, reducing to 32768",
 		"  check_for_nan_in_loss_and_grad ....... True", "grad_norm: nan | loss: 2.5", "nan_mask=0",
 		"number of nan iterations:   0 |", "iteration 100 | lm loss: 2.1E+00 | loss scale: 4096.0 |",
+		"| GPU Memory                | Pass - GPUs: 1, 2, 3, 4, 5, 6, 7               |",
+		"| Memory Bandwidth          | Pass - All                                     |",
+		"| Pulse Test                | Skip - All                                     |",
+		"# Out of bounds values : 0 OK", "# Avg bus bandwidth    : 448.212 OK",
+		"# Avg bus bandwidth    : 1.15327 ",
+		"{\"message\":\"Node condition NvidiaErrorReboot is now: False, reason: NoXid\"},"
+		"\"HealthMonitoringAgentDetectionEvent\":\"HealthEvent\"}",
 		"NCCL INFO Using network AWS Libfabric", "NCCL INFO NET/OFI Selected Provider is efa",
 		"NCCL version 2.18.1", "Loading checkpoint from /ckpt/step500",
 		"saving checkpoint at iteration  33241 to /ckpt", "PYTORCH_CUDA_ALLOC_CONF to avoid fragmentation",

@@ -98,6 +98,26 @@ enum status store_read_node_streams(struct store_reader *reader, struct arena *a
 	}
 }
 
+enum status store_read_node_turns(struct store_reader *reader, struct arena *arena, struct span host, size_t limit,
+	struct node_turn **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	static const struct row_field fields[] = {FIELD(struct node_turn, job), FIELD(struct node_turn, stream),
+		FIELD(struct node_turn, from_ms), FIELD(struct node_turn, to_ms), FIELD(struct node_turn, first_ms),
+		FIELD(struct node_turn, last_ms)};
+
+	TRY(statement_open(&s, reader,
+		"SELECT j.name, s.name, h.from_ms, coalesce((SELECT n.from_ms FROM stream_hosts AS n WHERE n.job_id = h.job_id"
+		" AND n.stream_id = h.stream_id AND n.number > h.number AND h.is_shared = 0 ORDER BY n.number LIMIT 1), 0),"
+		" s.first_ms, s.last_ms FROM stream_hosts AS h CROSS JOIN streams AS s CROSS JOIN jobs AS j"
+		" WHERE s.job_id = h.job_id AND s.stream_id = h.stream_id AND j.job_id = h.job_id AND h.host = ?"
+		" ORDER BY h.since_ms DESC LIMIT ?",
+		err));
+	bind_text(&s, host);
+	bind_i64(&s, (int64_t)limit);
+	return rows_read(&s, arena, ROWS(fields, struct node_turn), out, count, err);
+}
+
 static enum status add_figure(struct arena *arena, struct node_figure **rows, size_t *count, size_t *cap,
 	struct span metric, double sum, uint64_t points, struct error *err)
 {

@@ -1,0 +1,23 @@
+/* Job: what GET /nodes/{host} tells of a machine's past and of what is to be expected. Internal to api/. Threads: workers. */
+#pragma once
+
+#include "api/core/api_state.h"
+#include "base/json/json_write.h"
+#include "store/faults.h"
+
+struct node_past {
+	struct store_reader *reader;
+	struct arena *arena;
+	struct span host;
+	const struct node_fault_row *faults; /* its own, newest first */
+	size_t fault_count;
+	int64_t now_ms;
+	int64_t window_ms; /* interruptions count from then on */
+	int64_t drain_ms; /* so long a fault says that it should be drained */
+	uint64_t own; /* interruptions that it is charged with */
+	uint64_t charged; /* those that all machines are, each its own */
+};
+int64_t node_window_ms(int64_t now_ms);
+/* fault_kinds, repeat_offender, repeats, drains, expected_interruptions: members of an object. */
+enum status node_history_write(
+	const struct api *api, const struct node_past *past, struct json_writer *w, struct error *err) MUST_CHECK;
