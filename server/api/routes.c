@@ -285,6 +285,11 @@ static const struct http_route routes[] = {
 		.summary = "How all jobs spent their time, by day (UTC), and how often and why they broke off"},
 	{HTTP_GET, "/api/v1/scaling", SCOPE_READ, ROUTE_WORKER, .handler = api_scaling, .is_slow = api_is_slow,
 		.query = "q", .summary = "Throughput per node against the number of nodes, over the jobs of a search"},
+	{HTTP_POST, "/api/v1/fit", SCOPE_READ, ROUTE_WORKER, .handler = api_fit, .query = "",
+		.max_body_bytes = DOCUMENT_BYTES,
+		.body = "TrainingJobName:string HyperParameters!:object ResourceConfig:object Environment:object",
+		.summary =
+			"Whether a job with this document fits into the memory of its devices, by published formulas"},
 	{HTTP_GET, "/api/v1/prices", SCOPE_READ, ROUTE_WORKER, .handler = api_prices_get, .query = "",
 		.summary = "The list of prices: what an hour of each instance type costs, and from which day"},
 	{HTTP_PUT, "/api/v1/prices", SCOPE_ADMIN, ROUTE_WORKER, .handler = api_prices_put, .query = "",

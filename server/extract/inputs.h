@@ -46,6 +46,7 @@ struct input_machines {
 	double devices_each;
 	double peak_tflops;
 	double cores_of_device, ranks_of_device; /* more than 1 of Trainium: world_size counts ranks, not devices */
+	double memory_gib; /* of one device */
 	struct span from; /* "2 x ml.p4d.24xlarge" */
 };
 

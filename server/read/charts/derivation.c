@@ -63,17 +63,32 @@ static double logical_core(const struct json *document)
 	return 0;
 }
 
+/* How many ranks one device has. */
+static double ranks_of(const struct json *document, const struct input_machines *machines)
+{
+	double size = logical_core(document);
+	bool is_said = machines->cores_of_device > 1 && (size == 1 || size == 2 || size == 4);
+
+	return is_said ? machines->cores_of_device / size : machines->ranks_of_device;
+}
+
 double derivation_each_rank(const struct pipeline *pipeline, const struct json *document)
 {
 	char from[INPUT_FROM_BYTES];
 	struct input_machines machines = {0};
-	double size = logical_core(document);
 
 	devices_find(pipeline->devices, json_get(document, "ResourceConfig"), from, &machines);
-	if (machines.devices_each <= 0)
-		return NAN;
-	bool is_said = machines.cores_of_device > 1 && (size == 1 || size == 2 || size == 4);
-	return machines.devices_each * (is_said ? machines.cores_of_device / size : machines.ranks_of_device);
+	return machines.devices_each > 0 ? machines.devices_each * ranks_of(document, &machines) : NAN;
+}
+
+double derivation_rank_bytes(const struct pipeline *pipeline, const struct json *document)
+{
+	const double gib = 1 << 30;
+	char from[INPUT_FROM_BYTES];
+	struct input_machines machines = {0};
+
+	devices_find(pipeline->devices, json_get(document, "ResourceConfig"), from, &machines);
+	return machines.memory_gib > 0 ? machines.memory_gib * gib / ranks_of(document, &machines) : NAN;
 }
 
 enum status derivation_read_parameters(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,

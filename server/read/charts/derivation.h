@@ -20,6 +20,9 @@ double derivation_each_device(const struct pipeline *pipeline, const struct json
 /* How many processes of a trainer an instance has: of Trainium its cores, as the job's environment puts them together; NaN: not known. */
 double derivation_each_rank(const struct pipeline *pipeline, const struct json *document);
 
+/* The memory that each of these has; NaN: not known. */
+double derivation_rank_bytes(const struct pipeline *pipeline, const struct json *document);
+
 /* Of the model, as the job's settings say; NaN: they do not. */
 enum status derivation_read_parameters(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct job_row *row, double *parameters, struct error *err) MUST_CHECK;

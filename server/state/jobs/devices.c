@@ -8,12 +8,14 @@ struct device {
 	struct span name;
 	double peak_tflops;
 	double cores, ranks; /* of one; 1 of what has no cores of its own */
+	double memory_gib; /* 0: not known */
 };
 
 struct instance {
 	struct span type;
 	const struct device *device;
 	double count;
+	double memory_gib; /* of a device, where it is not as usual; 0 */
 };
 
 struct devices {
@@ -51,6 +53,8 @@ static enum status read_devices(struct devices *devices, const struct json *list
 			device->cores = 1;
 		if (!json_number_of(json_get(at, "ranks"), &device->ranks))
 			device->ranks = device->cores;
+		if (!json_number_of(json_get(at, "memory_gib"), &device->memory_gib))
+			device->memory_gib = 0;
 		if (!device->name.len || !json_number_of(json_get(at, "peak_tflops"), &device->peak_tflops))
 			return error_set(err, ERR_INVALID, "devices.json: device %zu has no name or no peak_tflops",
 				devices->device_count);
@@ -64,6 +68,8 @@ static enum status read_instances(struct devices *devices, const struct json *li
 		struct instance *instance = &devices->instances[devices->instance_count++];
 		instance->type = json_string_of(json_get(at, "type"));
 		instance->device = find_device(devices, json_string_of(json_get(at, "device")));
+		if (!json_number_of(json_get(at, "memory_gib"), &instance->memory_gib))
+			instance->memory_gib = 0;
 		if (!instance->type.len || !instance->device ||
 			!json_number_of(json_get(at, "count"), &instance->count))
 			return error_set(err, ERR_INVALID,
@@ -119,6 +125,7 @@ static void take_type(const struct devices *devices, struct span type, struct in
 		if (span_equal(devices->instances[i].type, bare)) {
 			device = devices->instances[i].device;
 			out->devices_each = devices->instances[i].count;
+			out->memory_gib = devices->instances[i].memory_gib;
 		}
 	if (!device && span_find_char(bare, '.') < 0)
 		device = device_in(devices, bare); /* an instance type that is not known is no device */
@@ -127,6 +134,8 @@ static void take_type(const struct devices *devices, struct span type, struct in
 	out->peak_tflops = device->peak_tflops;
 	out->cores_of_device = device->cores;
 	out->ranks_of_device = device->ranks;
+	if (!out->memory_gib)
+		out->memory_gib = device->memory_gib;
 }
 
 void devices_find(const struct devices *devices, const struct json *resources, char text[INPUT_FROM_BYTES],

@@ -57,8 +57,8 @@ TEST(the_global_batch_is_said_or_multiplied_and_never_guessed)
 	static const char *const ramp[] = {"global_batch_size", "512", "rampup_batch_size", "32 32 1000", NULL};
 	static const char *const no_ramp[] = {"global_batch_size", "512", "rampup_batch_size", "None", NULL};
 	struct input_machines none = {.from = SPAN("")};
-	struct input_machines two = {2, 8, 312, 1, 1, SPAN("2 x ml.p4d.24xlarge")};
-	struct input_machines trainium = {2, 16, 190, 2, 2, SPAN("2 x ml.trn1.32xlarge")};
+	struct input_machines two = {2, 8, 312, 1, 1, 0, SPAN("2 x ml.p4d.24xlarge")};
+	struct input_machines trainium = {2, 16, 190, 2, 2, 0, SPAN("2 x ml.trn1.32xlarge")};
 	struct inputs inputs = resolve(said, &none);
 
 	CHECK_DOUBLE(VALUE(inputs, GLOBAL_BATCH), 512);

@@ -1,0 +1,29 @@
+#include "fleet/fit.h"
+
+#include <math.h>
+
+/* Bytes of one layer, of one micro-batch. s: of one device of a context parallel group. */
+static double layer_bytes(const struct fit_setup *f)
+{
+	double s = f->sequence / f->context, sbh = s * f->micro_batch * f->hidden, t = f->tensor;
+	bool keeps_scores = f->recompute == FIT_RECOMPUTE_NONE && !f->has_flash_attention;
+	double scores = keeps_scores ? 5 * f->heads * f->sequence / f->hidden : 0;
+
+	if (f->recompute == FIT_RECOMPUTE_FULL)
+		return 2 * sbh;
+	if (f->is_sequence_parallel)
+		return sbh * (34 + scores) / t;
+	return sbh * (10 + 24 / t + scores / t);
+}
+
+void fit_work_out(const struct fit_setup *f, struct fit *out)
+{
+	double each = f->parameters / (f->tensor * f->pipeline), data = f->data;
+
+	out->parameters = each * f->parameter_bytes / (f->zero_stage >= 3 ? data : 1);
+	out->gradients = each * f->gradient_bytes / (f->zero_stage >= 2 ? data : 1);
+	out->optimizer = each * f->optimizer_bytes / (f->zero_stage >= 1 ? data : 1);
+	/* The first stage of a pipeline keeps as many micro-batches as there are stages: so many layers as the model has. */
+	out->activations = f->is_16_bit ? f->layers * layer_bytes(f) : NAN;
+	out->total = out->parameters + out->gradients + out->optimizer + out->activations;
+}

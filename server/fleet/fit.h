@@ -1,0 +1,31 @@
+/*
+ * Job: how many bytes of a device's memory a training takes, by published formulas. Weights, gradients and optimizer: Rajbhandari et al.,
+ *      "ZeRO: Memory Optimizations Toward Training Trillion Parameter Models" (2020), section 3; activations of a transformer: Korthikanti
+ *      et al., "Reducing Activation Recomputation in Large Transformer Models" (2022), table 2. What is not known is NaN.
+ * Ownership: values. Threads: any. Pure.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+enum fit_recompute { FIT_RECOMPUTE_NONE, FIT_RECOMPUTE_SELECTIVE, FIT_RECOMPUTE_FULL };
+
+struct fit_setup {
+	double parameters; /* of the whole model; NaN: not known, as below */
+	double hidden, layers, heads, sequence, micro_batch;
+	double tensor, pipeline, context, data; /* degrees */
+	double parameter_bytes, gradient_bytes,
+		optimizer_bytes; /* of one parameter: 2, 2, 12 in mixed precision with Adam */
+	int zero_stage; /* 0 to 3 */
+	enum fit_recompute recompute;
+	bool is_sequence_parallel;
+	bool has_flash_attention; /* the scores of attention are not kept */
+	bool is_16_bit; /* activations; the formulas are of these alone */
+};
+
+struct fit {
+	double parameters, gradients, optimizer, activations; /* bytes of one device */
+	double total;
+};
+
+void fit_work_out(const struct fit_setup *setup, struct fit *out);
