@@ -18,6 +18,7 @@ import threading
 import time
 import urllib.parse
 
+import ports
 import postgres
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -199,7 +200,7 @@ class Server:
         self.arguments = list(arguments)
         self.environment = environment or {}
         self.wrapper = []  # a program that becomes the server: prlimit, strace -D
-        self.process = self.port = self.token = None
+        self.process = self.port = self.token = self.own_port = None
         self.log, self.changed = [], threading.Condition()
         self.subscribers = []
 
@@ -235,6 +236,10 @@ class Server:
 
     def launch(self, listen="127.0.0.1:0", *arguments):
         """Does not wait until it listens."""
+        if listen == "127.0.0.1:0":
+            self._release_port()
+            self.own_port = ports.Port()
+            listen = f"127.0.0.1:{self.own_port.number}"
         environment = {name: value for name, value in os.environ.items() if not name.startswith("SMFLEET_")}
         environment = sanitizer_environment({**environment, **self.environment})
         self._copy_tables()
@@ -245,6 +250,11 @@ class Server:
             env=environment, cwd=self.folder)
         self.reader = threading.Thread(target=self._read_log, args=(self.process,), daemon=True)
         self.reader.start()
+
+    def _release_port(self):
+        if self.own_port:
+            self.own_port.close()
+        self.own_port = None
 
     def _copy_tables(self):
         """Where nothing is yet."""
@@ -329,6 +339,7 @@ class Server:
             self.process = None
             raise AssertionError(f"sm-server died with {code}; its log:\n{self.log_text()}")
         self.stop()
+        self._release_port()
 
     # ---- requests ----
     @property
