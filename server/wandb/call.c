@@ -84,6 +84,7 @@ static const struct {
 	{"ProbeServerCapabilities", wandb_probe},
 	{"UpsertBucket", wandb_upsert_run},
 	{"RunResumeStatus", wandb_resume_status},
+	{"RewindRun", wandb_rewind_run},
 	{"CreateRunFiles", wandb_create_files},
 	{"NotifyScriptableRunAlert", wandb_alert},
 	{"Run", wandb_read_run},

@@ -88,7 +88,14 @@ AUTO_DONE_TYPE(wandb_settings)
 
 /* ---- operations ---- */
 wandb_operation wandb_viewer, wandb_server_features, wandb_probe, wandb_upsert_run, wandb_resume_status,
-	wandb_create_files, wandb_alert, wandb_read_run, wandb_read_state;
+	wandb_create_files, wandb_alert, wandb_read_run, wandb_read_state, wandb_rewind_run;
+/* A run as one is told that makes it or goes back in it. */
+struct wandb_bucket {
+	struct span config; /* "": none */
+	uint64_t history_lines; /* behind which the client goes on */
+};
+void wandb_write_bucket(struct wandb_call *call, const char *key, const struct wandb_run *run,
+	const struct tracked_run_row *row, const struct wandb_bucket *bucket);
 /* Members of a run that are tags here: its tags, notes, group and job type. */
 enum status wandb_write_tags(struct wandb_call *call, const struct tracked_run_row *row, struct error *err) MUST_CHECK;
 

@@ -262,26 +262,27 @@ static enum status put_notes(struct wandb_call *call, const struct upsert *up, i
 	return pipeline_store(call->pipeline, &batch, &result, err);
 }
 
-static void write_bucket(struct wandb_call *call, const struct upsert *up, const struct tracked_run_row *row)
+void wandb_write_bucket(struct wandb_call *call, const char *key, const struct wandb_run *run,
+	const struct tracked_run_row *row, const struct wandb_bucket *bucket)
 {
 	struct json_writer *w = &call->w;
 
-	json_key(w, "bucket");
+	json_key(w, key);
 	json_object(w);
-	json_put_span(w, "id", up->run.key);
-	json_put_span(w, "name", up->run.id);
+	json_put_span(w, "id", run->key);
+	json_put_span(w, "name", run->id);
 	json_put_span(w, "displayName", row->name);
 	json_put_text(w, "description", "");
-	json_put_text(w, "config", "{}");
+	json_put_span(w, "config", bucket->config.len ? bucket->config : SPAN("{}"));
 	json_key(w, "sweepName");
 	json_null(w);
 	json_key(w, "project");
 	json_object(w);
-	json_put_span(w, "id", up->run.project);
-	json_put_span(w, "name", up->run.project);
-	write_entity(w, "entity", up->run.entity);
+	json_put_span(w, "id", run->project);
+	json_put_span(w, "name", run->project);
+	write_entity(w, "entity", run->entity);
 	json_object_end(w);
-	json_put_i64(w, "historyLineCount", 0); /* else a file that is sent again would count as what comes behind it */
+	json_put_i64(w, "historyLineCount", (int64_t)bucket->history_lines);
 	json_object_end(w);
 }
 
@@ -321,7 +322,8 @@ static enum status upsert(
 		TRY(put_notes(call, up, row.job_id, err));
 	json_key(&call->w, "upsertBucket");
 	json_object(&call->w);
-	write_bucket(call, up, &row);
+	/* No lines: else a file that is sent again would count as what comes behind it. */
+	wandb_write_bucket(call, "bucket", &up->run, &row, &(struct wandb_bucket){.history_lines = 0});
 	json_put_bool(&call->w, "inserted", is_new);
 	json_object_end(&call->w);
 	return OK;

@@ -115,6 +115,29 @@ if sys.argv[1] == "die":
     assert job(server, "dies/one")["TrainingJobStatus"] == "Completed"
 
 
+def test_a_run_goes_back_and_goes_on(server):
+    script = """
+run = wandb.init(project="back", **({"resume_from": "one?_step=4"} if sys.argv[1] == "again" else {"id": "one", "config": {"lr": 0.5}}))
+give([run.id, run.config["lr"]])
+for step in range(int(sys.argv[2]), int(sys.argv[3])):
+    print(sys.argv[1], "line", step)
+    run.log({"loss": step + int(sys.argv[4])})
+run.finish()
+"""
+    assert '["one", 0.5]' in wandbclient.run(server, wandbclient.NEWEST, script, "first", 0, 10, 0)
+    server.wait_for_points("back/one", "loss", 10)
+    out = wandbclient.run(server, wandbclient.NEWEST, script, "again", 5, 13, 100)
+    assert '["one", 0.5]' in out, out
+    assert [row["TrainingJobName"] for row in server.get("/api/v1/jobs").body["jobs"]] == ["back/one"]
+    wanted = {step: step if step < 5 else step + 100 for step in range(13)}
+    wait_until(lambda: values(server, "back/one", "loss") == wanted, what=f"the points; they are {values(server, 'back/one', 'loss')}")
+    assert server.points("back/one", "loss")["total_points"] == 18  # nothing is deleted
+    assert job(server, "back/one")["TrainingJobStatus"] == "Completed"
+    assert [line for line in texts(server, "back/one") if " line " in line] == [
+        *(f"first line {n}" for n in range(10)), *(f"again line {n}" for n in range(5, 13))]
+    assert "has no run with the id 'other'" in wandbclient.run(server, wandbclient.NEWEST, 'wandb.init(project="back", resume_from="other?_step=4")', code=1)
+
+
 @pytest.mark.parametrize("version", wandbclient.VERSIONS)
 def test_an_offline_run_is_sent_twice(server, version):
     out = wandbclient.run(server, version, """

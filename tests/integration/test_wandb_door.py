@@ -133,6 +133,30 @@ def test_a_run_that_begins_anew_under_its_id(shared):
     shared.wait_for_points("p/anew", "loss", 4)
 
 
+def test_a_run_that_goes_back_goes_on_behind_what_is_stored(shared):
+    make_run(shared, "back", config=json.dumps({"lr": {"value": 0.5}}))
+    taken(post(shared, "back", {HISTORY: (0, rows(0, 10)), CONSOLE: (0, [f"first {n}" for n in range(40)])}))
+    status, body = ask(shared, "RewindRun", {"project": "p", "runName": "back", "metricName": "_step", "metricValue": 4})
+    bucket = body["data"]["rewindRun"]["rewoundRun"]
+    assert (status, bucket["name"], bucket["displayName"], bucket["historyLineCount"]) == (200, "back", "back", 10), body
+    assert json.loads(bucket["config"])["lr"] == {"value": 0.5} and bucket["project"]["name"] == "p"
+    taken(post(shared, "back", {HISTORY: (10, rows(5, 13)), CONSOLE: (0, [f"again {n}" for n in range(40)])}))
+    shared.wait_for_points("p/back", "loss", 18)
+    assert console(shared, "p/back") == [f"{word} {n}" for word in ("first", "again") for n in range(40)]
+
+
+def test_where_a_run_does_not_go_back_to(guarded):
+    server, tokens = guarded
+    make_run(server, "theirs", token=tokens["red"])
+    place = {"project": "p", "runName": "theirs", "metricName": "_step", "metricValue": 4}
+    assert ask(server, "RewindRun", place, token=tokens["red"])[1]["data"]["rewindRun"]
+    for token, changed, said in (("blue", {}, "has no run with the id 'theirs' in the project 'p'"), ("red", {"runName": "x"}, "no run with the id 'x'"),
+            ("red", {"metricName": "loss"}, "not by 'loss'"), ("red", {"metricName": None}, "'_step' alone"),
+            ("red", {"metricValue": -1}, "0 or more"), ("red", {"metricValue": "4"}, "0 or more"), ("red", {"runName": "a/b"}, "slash")):
+        status, message = refusal(ask(server, "RewindRun", {**place, **changed}, token=tokens[token]))
+        assert status == 200 and said in message, message
+
+
 def test_a_progress_bar_is_a_line_for_each_state(shared):
     make_run(shared, "bar")
     for percent in (10, 50, 50, 100):

@@ -1,0 +1,73 @@
+/* A run that goes back to one of its steps, and on from there: init(resume_from="ID?_step=N"). */
+#include "pipeline/commit/ingest_result.h"
+#include "pipeline/pipeline.h"
+#include "wandb/internal.h"
+
+static enum status check_place(const struct graphql_request *request, struct error *err)
+{
+	struct span metric;
+	double step;
+
+	TRY(graphql_text(request, "metricName", WANDB_NAME_MAX_BYTES, &metric, err));
+	if (!span_equal(metric, SPAN("_step")))
+		return error_set_field(err, ERR_UNSUPPORTED, "metricName",
+			"a run goes back by its '_step' alone, not by '%.*s': resume_from=\"ID?_step=N\"",
+			SPAN_ARGS(span_cut(metric, 100)));
+	if (!json_number_of(json_get(request->variables, "metricValue"), &step) || !(step >= 0))
+		return error_set_field(err, ERR_SEMANTIC, "metricValue",
+			"'metricValue' must be the step that the run goes back to, 0 or more: resume_from=\"ID?_step=N\"");
+	return OK;
+}
+
+static enum status find_run(struct wandb_call *call, const struct graphql_request *request, struct wandb_run *run,
+	struct tracked_run_row *row, struct error *err)
+{
+	struct span project, id;
+
+	TRY(graphql_text(request, "project", WANDB_PROJECT_MAX_BYTES, &project, err));
+	TRY(graphql_text(request, "runName", WANDB_ID_MAX_BYTES, &id, err));
+	TRY(wandb_identify(call, project, id, run, err));
+	enum status status = wandb_find_run(call, run, row, err);
+	if (status != ERR_NOT_FOUND)
+		return status;
+	return error_set(err, ERR_NOT_FOUND,
+		"the token's team has no run with the id '%.*s' in the project '%.*s' that could go back: "
+		"see to id and project, or leave 'resume_from' out, which begins a run",
+		SPAN_ARGS(run->id), SPAN_ARGS(run->project));
+}
+
+/* The client counts the lines of its console from 0 again: by their numbers they would be those that are stored. */
+static enum status begin_console(struct wandb_call *call, int64_t job_id, struct error *err)
+{
+	AUTO(batch) batch = batch_new(call->now_ms);
+	struct batch_file file = {.name = SPAN(WANDB_CONSOLE), .content = SPAN(""), .is_unchecked = true};
+	struct ingest_result result;
+
+	if (!batch)
+		return error_no_memory(err);
+	batch->files = &file;
+	batch->file_count = 1;
+	batch->files_job_id = job_id;
+	batch->team = call->team;
+	return pipeline_store(call->pipeline, &batch, &result, err);
+}
+
+/* Nothing is deleted: the steps that come again begin an attempt, as a restart's do. */
+enum status wandb_rewind_run(struct wandb_call *call, const struct graphql_request *request, struct error *err)
+{
+	struct tracked_file_row history, config;
+	struct tracked_run_row row;
+	struct wandb_run run;
+
+	TRY(check_place(request, err));
+	TRY(find_run(call, request, &run, &row, err));
+	TRY(store_read_tracked_file(call->reader, call->arena, row.job_id, SPAN(WANDB_HISTORY), &history, err));
+	TRY(store_read_tracked_file(call->reader, call->arena, row.job_id, SPAN(WANDB_CONFIG_FILE), &config, err));
+	TRY(begin_console(call, row.job_id, err));
+	json_key(&call->w, "rewindRun");
+	json_object(&call->w);
+	wandb_write_bucket(call, "rewoundRun", &run, &row,
+		&(struct wandb_bucket){.config = config.content, .history_lines = history.next_line});
+	json_object_end(&call->w);
+	return OK;
+}
