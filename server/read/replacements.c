@@ -91,30 +91,43 @@ static enum status find_changes(
 
 /* ---- when ---- */
 
-/* 0: the machine sent no line, or its last one was deleted. */
-static enum status read_last_line(
-	const struct reading *in, const struct change *change, int64_t *out, struct error *err)
+/* Log time of a line; 0: there is none, or it was deleted. */
+static enum status read_time(
+	const struct reading *in, const struct change *change, uint64_t number, int64_t *out, struct error *err)
 {
 	struct line_view *lines;
 	size_t count;
 	uint64_t total;
 
 	*out = 0;
-	if (change->after->from_line <= change->before->from_line)
-		return OK;
 	enum status status = lines_read(in->pipeline, in->reader, in->arena, in->view.row.name, change->stream->name,
-		change->after->from_line - 1, 1, 1, &lines, &count, &total, err);
+		number, 1, 1, &lines, &count, &total, err);
 	if (status == OK && count)
 		*out = lines[0].ts_ms;
 	return status == ERR_GONE ? OK : status;
 }
 
+/* 0: the machine sent no line, or its last one was deleted. */
+static enum status read_last_line(
+	const struct reading *in, const struct change *change, int64_t *out, struct error *err)
+{
+	*out = 0;
+	return change->after->from_line > change->before->from_line
+		       ? read_time(in, change, change->after->from_line - 1, out, err)
+		       : OK;
+}
+
 static enum status set_times(
 	const struct reading *in, const struct change *change, struct replacement *out, struct error *err)
 {
+	int64_t first_ms = 0;
+
 	TRY(read_last_line(in, change, &out->last_ms, err));
-	out->at_ms = change->after->from_ms ? change->after->from_ms : change->after->since_ms;
-	out->is_by_arrival = !out->last_ms || !change->after->from_ms || out->last_ms > out->at_ms;
+	/* What the ledger has is from before the times in the text were read. */
+	if (change->after->from_ms)
+		TRY(read_time(in, change, change->after->from_line, &first_ms, err));
+	out->at_ms = first_ms ? first_ms : change->after->from_ms ? change->after->from_ms : change->after->since_ms;
+	out->is_by_arrival = !out->last_ms || !first_ms || out->last_ms > out->at_ms;
 	out->took_ms =
 		out->is_by_arrival ? change->after->since_ms - change->before->until_ms : out->at_ms - out->last_ms;
 	return OK;

@@ -127,6 +127,16 @@ def test_machines_that_share_a_stream_replace_nobody(server, send):
     assert (body["replacements"], body["shared_streams"]) == ([], 1)
 
 
+def test_times_that_stand_in_the_text(server):
+    """They are read after the line is stored, under the machine that sent it."""
+    day = time.strftime("%Y-%m-%d", time.gmtime(time.time() - 2 * 86400))
+    for host, text in (("a", f"{day}T13:00:10Z step: 1 loss: 2.8\n{day}T13:00:20Z {XID}\n"), ("b", f"{day}T13:20:20Z step: 2 loss: 2.7\n")):
+        assert server.post(f"/api/v1/logs?job=j&stream=algo-1&host={host}", text, content_type="text/plain").status == 200
+        server.wait_for_extraction()
+    wait_until(lambda: [(row["took_ms"], row["took_from"], row["at_ms"] - row["last_ms"]) for row in replacements(server, "j")]
+        == [(1_200_000, "log", 1_200_000)], what="twenty minutes")
+
+
 def test_machines_that_only_send_points(server, begin_ms):
     """Their rows have no line; how long it took is told by when they arrived."""
     for host, step in (("n1", 1), ("n2", 2)):
