@@ -481,6 +481,25 @@ def test_how_many_children_are_named(server):
     assert "parent_job" not in server.get(f"/api/v1/jobs/{quote('Default/c7')}").body
 
 
+def test_runs_of_two_teams_are_no_family(guarded):
+    server, tokens = guarded
+
+    def make(name, token, **run):
+        run = {"experiment_id": made[token], "run_name": name, "start_time": T0, **run}
+        return call(server, "runs/create", run, token=tokens[token])[1]["run"]["info"]["run_id"]
+
+    def job(name):
+        return server.get(f"/api/v1/jobs/{quote('family/' + name)}", token=tokens["admin"]).body
+
+    made = {team: call(server, "experiments/create", {"name": "family"}, token=tokens[team])[1]["experiment_id"]
+        for team in ("red", "blue")}
+    tags = [{"key": "mlflow.parentRunId", "value": make("outer", "red")}]
+    make("strange", "blue", tags=tags)
+    make("inner", "red", tags=tags)
+    assert job("outer")["child_jobs"] == ["family/inner"] and job("inner")["parent_job"] == "family/outer"
+    assert job("strange")["TrainingJobName"] == "family/strange" and "parent_job" not in job("strange")
+
+
 # ---- a metric of several runs ----
 
 def interval(server, run_ids, **query):

@@ -148,6 +148,7 @@ enum status store_read_tracked_runs(struct store_reader *reader, struct arena *a
 
 /* ---- nested runs ---- */
 
+/* A tag is a client's own word: it makes no family of jobs of two teams. */
 static const struct row_field child_fields[] = {FIELD(struct run_child, job)};
 
 static enum status read_parent(
@@ -159,7 +160,8 @@ static enum status read_parent(
 
 	TRY(statement_open(&s, reader,
 		"SELECT j.name FROM attributes AS a JOIN tracked_runs AS r ON r.run_id = a.text"
-		" JOIN jobs AS j ON j.job_id = r.job_id WHERE a.job_id = ?1 AND a.key = 'tag.mlflow.parentRunId'"
+		" JOIN jobs AS j ON j.job_id = r.job_id JOIN jobs AS own ON own.job_id = a.job_id AND own.team = j.team"
+		" WHERE a.job_id = ?1 AND a.key = 'tag.mlflow.parentRunId'"
 		" AND r.job_id <> a.job_id ORDER BY a.position LIMIT 1",
 		err));
 	bind_i64(&s, job_id);
@@ -177,6 +179,7 @@ enum status store_read_run_family(
 	TRY(statement_open(&s, reader,
 		"SELECT j.name FROM tracked_runs AS r JOIN attributes AS a ON a.key = 'tag.mlflow.parentRunId'"
 		" AND a.folded = r.run_id AND a.text = r.run_id JOIN jobs AS j ON j.job_id = a.job_id"
+		" JOIN jobs AS own ON own.job_id = r.job_id AND own.team = j.team"
 		" WHERE r.job_id = ?1 AND a.job_id <> r.job_id ORDER BY a.job_id LIMIT ?2",
 		err));
 	bind_i64(&s, job_id);
