@@ -63,11 +63,11 @@ give(everything)
 
 
 class Nowhere:
-    """In place of a server: each script names its store."""
-    url = "file:///nowhere"
+    """In place of a server: each script names its store. MLflow makes the folder all the same."""
 
     def __init__(self, folder):
         self.folder = folder
+        self.url = f"file://{folder}/nowhere"
 
 
 @pytest.fixture(scope="module")

@@ -43,7 +43,7 @@ def cluster():
 
 
 def assert_taken(cluster, texts):
-    wrong = sql.prepare_on_postgres(cluster, [text for text, _ in sql.spell(texts)])
+    wrong = sql.prepare_on_postgres(cluster, sql.spell(texts))
     assert [(fault, text) for fault, text in zip(wrong, texts) if fault] == []
 
 
