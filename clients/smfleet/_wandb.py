@@ -5,6 +5,7 @@ server by its W&B door: under their ids, with the offsets of their lines, so tha
 
 import base64
 import datetime
+import http.client
 import json
 import os
 import ssl
@@ -40,15 +41,23 @@ HISTORY_PAGE = """query HistoryPage($entity: String!, $project: String!, $run: S
     run(name: $run) { history(minStep: $minStep, maxStep: $maxStep, samples: $pageSize) }
   }
 }"""
-FILES = """query RunFiles($project: String!, $entity: String!, $name: String!, $fileLimit: Int) {
+FILES = """query RunFiles($project: String!, $entity: String!, $name: String!, $names: [String!]) {
   project(name: $project, entityName: $entity) {
-    run(name: $name) { fileCount files(names: [], first: $fileLimit) { edges { node { name directUrl sizeBytes } } } }
+    run(name: $name) { fileCount files(names: $names, first: 1) { edges { node { name directUrl sizeBytes } } } }
   }
 }"""
 
 
+def encoded(document: Any) -> bytes:
+    return json.dumps(document, ensure_ascii=False).encode("utf-8", "replace")
+
+
 class WandbError(Exception):
     """What a server says, in its words."""
+
+
+class RunError(WandbError):
+    """What a run alone is in the way of."""
 
 
 class Door:
@@ -73,16 +82,18 @@ class Door:
                 return self.once(url, body, headers)
             except urllib.error.HTTPError as error:
                 said = error.read().decode("utf-8", "replace")[:400]
+                if error.code in (400, 404, 409, 413, 422):
+                    raise RunError("{} answered with status {}: {}".format(self.url, error.code, said))
                 if pause is None or (error.code < 500 and error.code != 429):
                     raise WandbError("{} answered with status {}: {}".format(self.url, error.code, said))
-            except OSError as error:
+            except (OSError, http.client.HTTPException) as error:
                 if pause is None:
                     raise WandbError("cannot reach {}: {}".format(self.url, getattr(error, "reason", error)))
             time.sleep(pause)
         raise AssertionError
 
     def post(self, path: str, document: Dict[str, Any]) -> Any:
-        answer = self.send(self.url + path, json.dumps(document).encode(), dict(self.headers, **{"Content-Type": "application/json"}))
+        answer = self.send(self.url + path, encoded(document), dict(self.headers, **{"Content-Type": "application/json"}))
         try:
             return json.loads(answer.decode())
         except ValueError:
@@ -117,26 +128,41 @@ def last_step(run: Dict[str, Any]) -> int:
     return int(keys.get("lastStep", -1))
 
 
+def still_there(data: Dict[str, Any], run: Dict[str, Any]) -> Any:
+    found = (data.get("project") or {}).get("run")
+    if not found:
+        raise RunError("W&B has it no more")
+    return found
+
+
 def read_history(source: Door, entity: str, project: str, run: Dict[str, Any]) -> Iterator[str]:
     """Every row, as scan_history() has it: page after page of as many steps as rows are asked for."""
     for first in range(0, last_step(run) + 1, PAGE_STEPS):
         data = source.ask("HistoryPage", HISTORY_PAGE, {"entity": entity, "project": project, "run": run["name"],
             "minStep": first, "maxStep": first + PAGE_STEPS, "pageSize": PAGE_STEPS})
-        for row in data["project"]["run"]["history"] or []:
+        for row in still_there(data, run)["history"] or []:
             yield row if isinstance(row, str) else json.dumps(row)
 
 
 def read_files(source: Door, entity: str, project: str, run: Dict[str, Any]) -> Tuple[List[str], int]:
     """(The lines of output.log, how many other files there are.)"""
-    data = source.ask("RunFiles", FILES, {"project": project, "entity": entity, "name": run["name"], "fileLimit": 1000})
-    found = data["project"]["run"]
-    nodes = [edge["node"] for edge in found["files"]["edges"]]
-    console = [node for node in nodes if node["name"] == CONSOLE]
+    found = still_there(source.ask("RunFiles", FILES, {"project": project, "entity": entity, "name": run["name"], "names": [CONSOLE]}), run)
+    console = [edge["node"] for edge in found["files"]["edges"] if edge["node"]["name"] == CONSOLE]
     lines: List[str] = []
     if console and console[0].get("directUrl"):
-        text = source.send(urllib.parse.urljoin(source.url, console[0]["directUrl"]), None, {})
-        lines = text.decode("utf-8", "replace").splitlines()
-    return lines, max(found.get("fileCount") or 0, len(nodes)) - len(console)
+        place = urllib.parse.urljoin(source.url, console[0]["directUrl"])
+        if urllib.parse.urlsplit(place).scheme not in ("http", "https"):
+            raise RunError("W&B says that its {} is at '{}', which is no address of HTTP".format(CONSOLE, place[:200]))
+        lines = lines_of(source.send(place, None, {}).decode("utf-8", "replace"), run)
+    return lines, max(found.get("fileCount") or 0, len(console)) - len(console)
+
+
+def lines_of(text: str, run: Dict[str, Any]) -> List[str]:
+    """A last line without an end is half of one, as long as the run goes on: it is taken when it is whole."""
+    lines = text.splitlines(True)
+    if lines and run.get("state") not in EXIT_CODES and not lines[-1].endswith("\n"):
+        lines.pop()
+    return [line.rstrip("\r\n") for line in lines]
 
 
 # ---- what is told ----
@@ -191,11 +217,12 @@ class Receiver:
         for number, line in enumerate(lines):
             if number < offset:
                 continue
-            batch.append(line)
-            size += len(line)
-            if len(batch) == POST_LINES or size >= POST_BYTES:
+            line_bytes = len(encoded(line))
+            if batch and (len(batch) == POST_LINES or size + line_bytes > POST_BYTES):
                 self.door.post(self.path, {"files": {name: {"offset": offset + sent, "content": batch}}})
                 sent, batch, size = sent + len(batch), [], 0
+            batch.append(line)
+            size += line_bytes
         if batch:
             self.door.post(self.path, {"files": {name: {"offset": offset + sent, "content": batch}}})
         return sent + len(batch)
@@ -236,10 +263,15 @@ def move_project(place: str, server: Optional[str], token: Optional[str], ca_fil
     entity, project = place.split("/")
     source = Door(os.environ.get("WANDB_BASE_URL") or "https://api.wandb.ai", os.environ.get("WANDB_API_KEY"))
     door = Door(server or "http://127.0.0.1:8080", token or "smf-" + 40 * "0", ca_file)
-    runs = rows = lines = left = running = 0
+    runs = rows = lines = left = running = refused = 0
     try:
         for run in read_runs(source, entity, project):
-            new_rows, new_lines, files = move_run(source, door, entity, project, run)
+            try:
+                new_rows, new_lines, files = move_run(source, door, entity, project, run)
+            except RunError as error:
+                say("run {} ('{}') is not moved, or not as a whole: {}".format(run["name"], run.get("displayName"), error))
+                refused += 1
+                continue
             runs, rows, lines, left = runs + 1, rows + new_rows, lines + new_lines, left + files
             running += run.get("state") not in EXIT_CODES
     except WandbError as error:
@@ -250,4 +282,4 @@ def move_project(place: str, server: Optional[str], token: Optional[str], ca_fil
         say("{} of the runs have not ended, as W&B says".format(running))
     if left:
         say("not moved: {} files of runs (output.log is); nor artifacts, media, system metrics and sweeps".format(left))
-    return 0
+    return 4 if refused else 0

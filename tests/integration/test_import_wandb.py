@@ -51,7 +51,13 @@ class Source(http.server.BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def do_GET(self):
-        self.reply(RUNS[self.path.split("/")[-1]]["log"].encode())
+        text = self.server.runs[self.path.split("/")[-1]]["log"].encode()
+        if self.server.cuts:
+            self.server.cuts -= 1
+            self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n" + text)
+            self.close_connection = True
+            return
+        self.reply(text)
 
     def do_POST(self):
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -67,21 +73,24 @@ class Source(http.server.BaseHTTPRequestHandler):
         if variables["project"] != "demo":
             return None
         if operation == "Runs":
-            names = sorted(RUNS)
+            names = sorted(self.server.runs)
             first = int(variables["cursor"] or 0)
             return {"runs": {"edges": [{"node": self.node(name)} for name in names[first:first + 2]],
                 "pageInfo": {"endCursor": str(first + 2), "hasNextPage": first + 2 < len(names)}}}
         if operation == "HistoryPage":
-            rows = [row for row in RUNS[variables["run"]]["history"] if variables["minStep"] <= row["_step"] < variables["maxStep"]]
+            rows = [row for row in self.server.runs[variables["run"]]["history"] if variables["minStep"] <= row["_step"] < variables["maxStep"]]
             return {"run": {"history": [json.dumps(row) for row in rows[:variables["pageSize"]]]}}
         assert operation == "RunFiles"
-        run = RUNS[variables["name"]]
+        run = self.server.runs[variables["name"]]
+        if run.get("is_gone"):
+            return {"run": None}
         files = ["config.yaml", *(["output.log"] if run["log"] else [])]
         return {"run": {"fileCount": len(files), "files": {"edges": [
-            {"node": {"name": name, "directUrl": f"/direct/{variables['name']}", "sizeBytes": "1"}} for name in files]}}}
+            {"node": {"name": name, "directUrl": run.get("direct", f"/direct/{variables['name']}"), "sizeBytes": "1"}}
+            for name in files if name in variables["names"]]}}}
 
     def node(self, name):
-        run = RUNS[name]
+        run = self.server.runs[name]
         return {"name": name, **{key: run[key] for key in ("displayName", "state", "tags", "createdAt", "heartbeatAt", "user")},
             "config": json.dumps(run["config"]), "summaryMetrics": json.dumps({"loss": 1}), "group": None, "jobType": None, "notes": None,
             "historyKeys": {"keys": {}, "lastStep": run["history"][-1]["_step"]} if run["history"] else None}
@@ -90,7 +99,7 @@ class Source(http.server.BaseHTTPRequestHandler):
 @pytest.fixture
 def source():
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Source)
-    server.breaks_at, server.asked = 10 ** 9, []
+    server.breaks_at, server.cuts, server.asked, server.runs = 10 ** 9, 0, [], dict(RUNS)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     yield server
@@ -139,6 +148,30 @@ def test_a_project_is_here_as_it_was(server, source):
     after = server.get("/api/v1/jobs/demo%2Fgpt%207").body
     assert (after["TrainingJobStatus"], after["TrainingEndTime"]) == ("Completed", first["TrainingEndTime"])
     assert len(server.get("/api/v1/jobs").body["jobs"]) == 3
+
+
+def test_a_console_that_grows(server, source):
+    """Half a line is taken when it is whole; a reply that is cut short is asked for again."""
+    source.runs = {"abc3": {**RUNS["abc3"], "log": "one\nhalf"}}
+    source.cuts = 1
+    assert "0 rows and 1 lines are new" in move(server, source, "wandb", "lab/demo").stderr
+    source.runs["abc3"] = {**RUNS["abc3"], "log": "one\nhalf and rest\nlast", "state": "finished"}
+    assert "0 rows and 2 lines are new" in move(server, source, "wandb", "lab/demo").stderr
+    assert [line["text"] for line in server.lines("demo/live", "console")] == ["one", "half and rest", "last"]
+
+
+def test_a_run_that_is_in_the_way_of_none(server, source):
+    """Long lines of Chinese are three bytes a sign; a run that is gone, or whose console is no address of HTTP, is named and passed over."""
+    text = "\u4e2d" * 5000
+    source.runs = {"abc1": {**RUNS["abc3"], "displayName": "gone", "is_gone": True},
+        "abc2": {**RUNS["abc3"], "displayName": "local", "log": "x\n", "direct": "file:///etc/hostname"},
+        "abc3": {**RUNS["abc3"], "log": 600 * (text + "\n")}}
+    moved = move(server, source, "wandb", "lab/demo")
+    assert moved.returncode == 4, moved.stderr
+    assert "run abc1 ('gone') is not moved, or not as a whole: W&B has it no more" in moved.stderr
+    assert "run abc2 ('local') is not moved" in moved.stderr and "no address of HTTP" in moved.stderr
+    assert "1 runs of lab/demo are jobs; 0 rows and 600 lines are new" in moved.stderr
+    assert {line["text"] for line in server.lines("demo/live", "console")} == {text}
 
 
 def test_what_cannot_be_read_is_said(server, source):

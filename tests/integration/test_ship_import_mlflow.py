@@ -254,6 +254,9 @@ def test_damage_is_named_and_the_rest_is_here(server, ship, tmp_path):
 def test_a_place_that_is_none_is_refused(ship, tmp_path):
     result = ship.run("--import-mlflow", str(tmp_path))
     assert result.returncode == 2 and b"has no runs of MLflow" in result.stderr
+    (tmp_path / "1/meta.yaml").mkdir(parents=True)
+    result = ship.run("--import-mlflow", str(tmp_path))
+    assert result.returncode and b"1/meta.yaml" in result.stderr, "an experiment that cannot be read is none that is not there"
     (tmp_path / "other.db").write_bytes(b"no database")
     sqlite3.connect(tmp_path / "empty.db").execute("CREATE TABLE a (b)")
     for name, why in (("other.db", b"file is not a database"), ("empty.db", b"it has no table 'runs'")):

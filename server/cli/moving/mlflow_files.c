@@ -127,6 +127,17 @@ static enum status count_entry(void *count, const char *path, const char *name, 
 	return OK;
 }
 
+/* What is there and cannot be looked at is no run that is not there. */
+static enum status look_for(const char *path, bool *is_there, struct error *err)
+{
+	struct stat info;
+
+	*is_there = stat(path, &info) == 0;
+	return *is_there || errno == ENOENT || errno == ENOTDIR
+		       ? OK
+		       : error_set(err, ERR_IO, "cannot read '%s': %s", path, strerror(errno));
+}
+
 static enum status find_run(void *context, const char *path, const char *name, struct error *err)
 {
 	struct finding *finding = context;
@@ -138,8 +149,11 @@ static enum status find_run(void *context, const char *path, const char *name, s
 	if (strcmp(name, "models") == 0)
 		return visit_folder(path, count_entry, &finding->source->left.models, err);
 	snprintf(meta, sizeof meta, "%s/meta.yaml", path);
-	struct stat info;
-	if (strcmp(name, "tags") == 0 || strcmp(name, "datasets") == 0 || stat(meta, &info) != 0)
+	bool is_there = false;
+	if (strcmp(name, "tags") == 0 || strcmp(name, "datasets") == 0)
+		return OK;
+	TRY(look_for(meta, &is_there, err));
+	if (!is_there)
 		return OK;
 	if (!mem_grow((void **)&files->runs, files->count, &files->cap, sizeof *files->runs))
 		return error_no_memory(err);
@@ -170,8 +184,13 @@ static enum status find_experiment(void *context, const char *path, const char *
 		return error_no_memory(err);
 	if (strcmp(name, "models") == 0) /* the registry */
 		return visit_folder(path, count_entry, &finding->source->left.models, err);
-	if (!is_folder(path) || read_meta(path, &text, NULL) != OK)
+	char meta[PATH_MAX + 16];
+	bool is_there = false;
+	snprintf(meta, sizeof meta, "%s/meta.yaml", path);
+	TRY(look_for(meta, &is_there, err));
+	if (!is_there)
 		return OK;
+	TRY(read_meta(path, &text, err));
 	TRY(flat_yaml_read(buf_span(&text), "name", arena, &experiment, err));
 	TRY(flat_yaml_read(buf_span(&text), "lifecycle_stage", arena, &stage, err));
 	AUTO_MEM char *owned = mem_copy_bytes(experiment.ptr, experiment.len);

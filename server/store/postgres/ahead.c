@@ -159,9 +159,9 @@ enum status ahead_end(struct store_reader *reader, struct error *err)
 
 	if (!ahead->is_asking)
 		return OK;
-	TRY(joined_send(on, err));
-	ahead->is_asking = false;
+	ahead->is_asking = false; /* also when it fails: what has no answer is asked in earnest */
 	ahead->next = 0;
+	TRY(joined_send(on, err));
 	TRY(pipeline_settle(on, err));
 	share_out(on);
 	return OK;
