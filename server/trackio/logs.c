@@ -22,6 +22,7 @@ struct posting {
 	size_t in_chunk;
 	struct training_alert *alerts; /* of the chunk, in `scratch` */
 	size_t alert_count;
+	size_t raised; /* of the request */
 	size_t left_out, refused;
 	struct span first_job; /* of which something was left out */
 };
@@ -51,12 +52,19 @@ static enum status begin_chunk(struct posting *p, struct error *err)
 	return OK;
 }
 
-/* Behind its line, so that whoever is called finds that. */
+/* Behind its line, so that whoever is called finds that. Each is a transaction: a body of thousands may not have the writer to itself. */
 static enum status raise_alerts(struct posting *p, struct error *err)
 {
 	bool is_kept;
 
 	for (size_t i = 0; i < p->alert_count; i++) {
+		if (++p->raised > TRAINING_ALERTS_OPEN_MAX) {
+			if (p->raised == TRAINING_ALERTS_OPEN_MAX + 1)
+				log_line(LOG_WARNING, "alerts_not_raised",
+					"job=\"%.*s\" most=%d why=\"of one request; all are lines\"",
+					SPAN_ARGS(p->alerts[i].job), TRAINING_ALERTS_OPEN_MAX);
+			continue;
+		}
 		TRY(pipeline_raise_alert(p->call->pipeline, &p->alerts[i], &is_kept, err));
 		if (!is_kept)
 			log_line(LOG_WARNING, "alert_not_kept", "job=\"%.*s\" open=%d", SPAN_ARGS(p->alerts[i].job),

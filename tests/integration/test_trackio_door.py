@@ -95,6 +95,17 @@ def test_after_a_kill(server):
     assert call(server, "get_run_summary", project="p", run_id="id-killed").body["data"]["last_step"] == 1500
 
 
+def test_a_request_of_very_many_alerts(shared):
+    """A hundred are incidents, all are lines: each incident is a transaction of the one writer."""
+    alerts = [{"project": "p", "run": "loud", "run_id": "loud", "title": f"t{n}", "text": "x", "level": "warn", "step": n,
+        "timestamp": "2026-11-01T10:00:00+00:00", "alert_id": f"loud-{n}"} for n in range(600)]
+    taken(call(shared, "bulk_alert", alerts=alerts))
+    assert len(wait_until(lambda: (found := shared.lines("p/loud", "alerts")) and len(found) == 600 and found, what="the lines")) == 600
+    reply = shared.get("/api/v1/incidents?limit=1000").body
+    assert sum(row["job"] == "p/loud" for row in reply["incidents"]) == 100
+    assert shared.log_text().count("event=alerts_not_raised") == 1
+
+
 def test_an_alert_is_a_line_and_an_incident(shared):
     alert = {"project": "p", "run": "alerting", "run_id": "al", "title": "loss is high", "text": "9.5\nlook", "level": "error", "step": 3,
         "timestamp": "2026-11-01T10:00:00.250000+00:00", "alert_id": "one"}
