@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from engine import of_a_file
+from engine import ON_POSTGRES, of_a_file
 from faults import KILL, WRITE, FaultyServer
 from smserver import wait_until
 from test_points_raw import points_of
@@ -32,6 +32,8 @@ DAMAGES = {
 
 
 def damage_one(server, table, column, where, how):
+    if ON_POSTGRES:
+        pytest.skip("of a database file: that is damaged")
     database = sqlite3.connect(server.database)
     with database:
         row, blob = database.execute(f"SELECT rowid, {column} FROM {table} {where}").fetchone()

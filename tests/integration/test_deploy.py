@@ -10,6 +10,7 @@ import urllib.request
 import pytest
 
 from postgres import Cluster
+from engine import of_a_file
 from smserver import ROOT, find_binary, sanitizer_environment, wait_until
 
 UNIT = ROOT / "deploy/smfleet.service"
@@ -102,6 +103,7 @@ def test_the_settings_of_the_service_are_known_also_those_that_are_commented_out
         assert "smfleet.db" in done.stdout and "unknown" not in done.stdout, done.stdout
 
 
+@of_a_file("whose machine the log tells of")
 def test_a_start_raises_the_limit_of_descriptors(make_server):
     """2048 senders and their event streams are more than the 1024 that a shell gives."""
     server = make_server(start=False)

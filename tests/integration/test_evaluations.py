@@ -9,6 +9,7 @@ import subprocess
 
 import pytest
 
+from engine import of_a_file
 from smserver import PATIENCE_S, ROOT, wait_until
 from test_auth import make_token
 from test_life import MINUTE_MS, T0, line
@@ -186,6 +187,7 @@ def test_what_is_no_json_or_no_job(shared_server):
     assert shared_server.get("/api/v1/jobs/none/evaluations").status == 404
 
 
+@of_a_file("whose rows are counted")
 def test_limits_survival_teams_and_audit(make_server):
     server = make_server("--max-evaluations", "2", "--max-evaluation-bytes", "60")
     server.send("j", "x")

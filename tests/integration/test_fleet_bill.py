@@ -5,6 +5,7 @@ import time
 import pytest
 
 from olddb import as_version
+from engine import of_a_file
 from smserver import wait_until
 from test_fleet import fleet, quota
 from test_money import DAY_S, HOUR_S, KNOWN, NOON_S, get, move, price, put_prices, run_job, worked_out
@@ -94,6 +95,7 @@ def before_one_bill(server):
     server.start()
 
 
+@of_a_file("of an older version")
 def test_an_older_database_is_counted_anew(make_server):
     server = make_server("--goodput-every", "100ms")
     put_prices(server, price(KNOWN, 10))
