@@ -6,11 +6,14 @@ import subprocess
 from urllib.parse import quote
 
 import pytest
+from engine import of_a_file
 from postgres import Cluster
 from smserver import PATIENCE_S, Server, sanitizer_environment, wait_until
 from test_carry import NOW_MS, ODD, fill, settle, settled_export
 from test_postgres import differences, without_now
 from test_webhook import add_webhook, check_signature
+
+pytestmark = of_a_file("from which and to which is moved")
 
 ASKED = ["/api/v1/jobs?sort=name", "/api/v1/incidents?all=true&limit=1000", "/api/v1/webhooks", "/api/v1/rules", "/api/v1/tokens", "/api/v1/views",
     "/api/v1/nodes", "/api/v1/audit", "/api/v1/jobs/restarted/points?metric=loss", "/api/v1/jobs/runs-on/logs?limit=1000",
