@@ -43,7 +43,7 @@ enum status api_options_list(void *context, void *worker, const struct http_requ
 	json_object(&w);
 	json_key(&w, "options");
 	json_array(&w);
-	for (const struct option_spec *spec = options_table(options); spec->name; spec++) {
+	for (const struct option_spec *spec = options_table(options); spec->name; spec = option_next(spec)) {
 		json_object(&w);
 		json_put_text(&w, "name", spec->name);
 		json_put_text(&w, "kind", kind_names[spec->kind]);

@@ -70,7 +70,7 @@ static enum status take_over(struct reload *reload, const struct options *new, s
 	json_object(&w);
 	json_key(&w, "changed");
 	json_array(&w);
-	for (const struct option_spec *spec = options_table(new); spec->name; spec++) {
+	for (const struct option_spec *spec = options_table(new); spec->name; spec = option_next(spec)) {
 		bool is_changed = options_differ(reload->options, new, spec->name);
 		if (!is_applied_now(new, spec))
 			continue;
@@ -86,7 +86,7 @@ static enum status take_over(struct reload *reload, const struct options *new, s
 	json_array_end(&w);
 	json_key(&w, "needs_restart");
 	json_array(&w);
-	for (const struct option_spec *spec = options_table(new); spec->name; spec++)
+	for (const struct option_spec *spec = options_table(new); spec->name; spec = option_next(spec))
 		if (options_differ(reload->options, new, spec->name)) {
 			json_text(&w, spec->name);
 			log_line(LOG_WARNING, "option_waits_for_a_restart", "name=%s", spec->name);

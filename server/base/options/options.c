@@ -23,7 +23,8 @@ struct option_value {
 struct options {
 	const struct option_program *program;
 	struct arena *arena; /* texts that are not argv's */
-	struct option_value *values;
+	const struct option_spec **specs; /* all of the program's tables */
+	struct option_value *values; /* of each spec */
 	size_t spec_count;
 	const char **words;
 	size_t word_count, word_cap;
@@ -42,6 +43,7 @@ void options_free(struct options *options)
 	for (size_t i = 0; options->values && i < options->spec_count; i++)
 		mem_free(options->values[i].items);
 	mem_free(options->values);
+	mem_free(options->specs);
 	mem_free(options->words);
 	arena_free(options->arena);
 	if (options->mutex)
@@ -76,9 +78,18 @@ static bool parse_flag(struct span text, int64_t *value)
 static const struct option_spec *find_spec(const struct options *options, struct span name)
 {
 	for (size_t i = 0; i < options->spec_count; i++)
-		if (span_equal(span_from(options->program->options[i].name), name))
-			return &options->program->options[i];
+		if (span_equal(span_from(options->specs[i]->name), name))
+			return options->specs[i];
 	return NULL;
+}
+
+static struct option_value *slot_of(const struct options *options, const struct option_spec *spec)
+{
+	size_t i = 0;
+
+	while (options->specs[i] != spec)
+		i++;
+	return &options->values[i];
 }
 
 static const struct option_value *value_of(const struct options *options, const char *name)
@@ -90,7 +101,7 @@ static const struct option_value *value_of(const struct options *options, const 
 			options->program->name, name);
 		abort();
 	}
-	return &options->values[spec - options->program->options];
+	return slot_of(options, spec);
 }
 
 /* The known name that was probably meant, or NULL when none is near. */
@@ -102,7 +113,7 @@ static const char *nearest_name(const struct options *options, struct span name)
 
 	for (size_t i = 0; i < options->spec_count + 4; i++) {
 		const char *known =
-			i < options->spec_count ? options->program->options[i].name : builtin[i - options->spec_count];
+			i < options->spec_count ? options->specs[i]->name : builtin[i - options->spec_count];
 		size_t distance = text_distance(name, span_from(known));
 		if (name.len >= 3 && span_starts_with(span_from(known), name))
 			distance = 1;
@@ -175,7 +186,7 @@ static enum status parse_number(const struct option_spec *spec, struct span text
 static enum status set_value(struct options *options, const struct option_spec *spec, struct span text,
 	enum option_origin origin, const char *origin_text, struct error *err)
 {
-	struct option_value *value = &options->values[spec - options->program->options];
+	struct option_value *value = slot_of(options, spec);
 	int64_t number = 0;
 
 	TRY(parse_number(spec, text, &number, err));
@@ -215,7 +226,7 @@ static enum status read_environment(struct options *options, char *const *enviro
 	char name[MAX_NAME + 16];
 
 	for (size_t i = 0; i < options->spec_count; i++) {
-		const struct option_spec *spec = &options->program->options[i];
+		const struct option_spec *spec = options->specs[i];
 		environment_name(spec->name, name);
 		const char *text = environment_find(environment, name);
 		struct span rest = span_from(text), part;
@@ -402,7 +413,7 @@ static enum status read_everything(
 	if (path && *path)
 		TRY(read_config(options, path, err));
 	for (size_t i = 0; i < options->spec_count; i++) {
-		const struct option_spec *spec = &options->program->options[i];
+		const struct option_spec *spec = options->specs[i];
 		if (spec->fallback)
 			TRY(set_value(options, spec, span_from(spec->fallback), OPTION_FROM_DEFAULT, "default", err));
 	}
@@ -417,16 +428,20 @@ enum status options_parse(struct options **out, const struct option_program *pro
 	if (!options)
 		return error_no_memory(err);
 	options->program = program;
-	while (program->options[options->spec_count].name)
+	for (const struct option_spec *spec = program->options; spec->name; spec = option_next(spec))
 		options->spec_count++;
 	options->argc = argc;
 	options->argv = argv;
 	options->environment = environment;
 	options->arena = arena_new();
 	options->mutex = mem_zeroed(sizeof(pthread_mutex_t));
+	options->specs = mem_alloc(sizeof(struct option_spec *) * options->spec_count);
 	options->values = mem_zeroed(sizeof *options->values * options->spec_count);
-	if (!options->arena || !options->values || !options->mutex)
+	if (!options->arena || !options->specs || !options->values || !options->mutex)
 		return error_no_memory(err);
+	size_t count = 0;
+	for (const struct option_spec *spec = program->options; spec->name; spec = option_next(spec))
+		options->specs[count++] = spec;
 	pthread_mutex_init(options->mutex, NULL);
 	TRY(read_everything(options, argc, argv, environment, err));
 	*out = TAKE(options);
@@ -477,7 +492,7 @@ enum status options_take(struct options *options, const struct options *from, co
 {
 	const struct option_spec *spec = find_spec(options, span_from(name));
 	const struct option_value *new = value_of(from, name);
-	struct option_value *value = &options->values[spec - options->program->options];
+	struct option_value *value = slot_of(options, spec);
 	enum status status = OK;
 
 	options_lock(options);

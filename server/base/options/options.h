@@ -19,7 +19,7 @@ enum option_kind {
 };
 
 struct option_spec {
-	const char *name; /* long name without dashes; the table ends with NULL */
+	const char *name; /* long name without dashes; NULL ends the table */
 	enum option_kind kind;
 	bool is_list; /* text that may be given several times; in the environment one a line */
 	const char *value_name; /* "DIR", for help; NULL for flags */
@@ -28,7 +28,15 @@ struct option_spec {
 	const char *help; /* one sentence; it is wrapped */
 	const char *heading; /* starts a group in the help with this option; NULL: none */
 	bool is_live; /* a reload of the config file applies it */
+	const struct option_spec *more; /* at the end of a table: the table that goes on there; NULL: none */
 };
+
+/* for (spec = table; spec->name; spec = option_next(spec)): all of a table and of those that go on with it, none of them empty. */
+static inline const struct option_spec *option_next(const struct option_spec *spec)
+{
+	spec++;
+	return !spec->name && spec->more ? spec->more : spec;
+}
 
 struct option_program {
 	const char *name; /* "sm-ship" */
@@ -81,7 +89,7 @@ enum option_origin options_origin(const struct options *options, const char *nam
 /* "default", "/etc/smfleet.conf:12", "SMFLEET_LISTEN", "--listen": where the value comes from. */
 const char *options_origin_text(const struct options *options, const char *name);
 
-/* All there are; ends with a NULL name. */
+/* All there are, by option_next. */
 const struct option_spec *options_table(const struct options *options);
 
 size_t options_word_count(const struct options *options);

@@ -88,7 +88,7 @@ static void print_help(const struct option_program *program, struct buf *out)
 	buf_printf(out, "\n%s\n", program->about);
 	if (program->options->name && !program->options->heading)
 		buf_append_text(out, "\nOptions:\n");
-	for (const struct option_spec *spec = program->options; spec->name; spec++)
+	for (const struct option_spec *spec = program->options; spec->name; spec = option_next(spec))
 		put_option(out, spec);
 	for (const struct option_spec *spec = builtin_specs; spec->name; spec++)
 		put_option(out, spec);
@@ -140,7 +140,7 @@ static void print_markdown(const struct option_program *program, struct buf *out
 	buf_append_text(out, "```\n");
 	if (program->options->name && !program->options->heading)
 		buf_append_text(out, "\n| option | environment | default | meaning |\n|---|---|---|---|\n");
-	for (const struct option_spec *spec = program->options; spec->name; spec++)
+	for (const struct option_spec *spec = program->options; spec->name; spec = option_next(spec))
 		put_row(out, spec);
 	buf_append_text(out,
 		"\nIn a config file (`--config FILE`, `SMFLEET_CONFIG`) the same names stand without dashes: "

@@ -47,7 +47,7 @@ enum status completion_put_script(
 	if (is_zsh)
 		buf_append_text(out, "#compdef sm-search\n");
 	buf_append_text(out, "_sm_search_options='--help:--version:--config");
-	for (const struct option_spec *spec = program->options; spec->name; spec++)
+	for (const struct option_spec *spec = program->options; spec->name; spec = option_next(spec))
 		buf_printf(out, ":--%s", spec->name);
 	buf_append_text(out, "'\n");
 	buf_append_text(out, is_zsh ? zsh_script : bash_script);

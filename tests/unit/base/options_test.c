@@ -5,6 +5,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+/* Two tables, of which one goes on in the other. */
+static const struct option_spec more_specs[] = {
+	{.name = "insecure", .kind = OPTION_FLAG, .help = "No tokens | none.", .heading = "Security"},
+	{.name = "tag", .kind = OPTION_TEXT, .is_list = true, .value_name = "K=V", .help = "A tag."},
+	{.name = NULL},
+};
+
 static const struct option_spec specs[] = {
 	{.name = "listen",
 		.kind = OPTION_TEXT,
@@ -20,9 +27,7 @@ static const struct option_spec specs[] = {
 		.max = 64,
 		.fallback = "4",
 		.help = "Threads."},
-	{.name = "insecure", .kind = OPTION_FLAG, .help = "No tokens | none.", .heading = "Security"},
-	{.name = "tag", .kind = OPTION_TEXT, .is_list = true, .value_name = "K=V", .help = "A tag."},
-	{.name = NULL},
+	{.more = more_specs},
 };
 
 static const struct option_program program = {.name = "tool",

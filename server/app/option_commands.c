@@ -1,0 +1,38 @@
+/* Options of subcommands. */
+#include "app/option_tables.h"
+
+const struct option_spec option_commands[] = {
+	{.name = "scope",
+		.kind = OPTION_TEXT,
+		.value_name = "SCOPE",
+		.fallback = "read",
+		.heading = "token create",
+		.help = "read, write (ingest) or admin."},
+	{.name = "team", .kind = OPTION_TEXT, .value_name = "TEAM", .help = "The token writes this team's jobs only."},
+	{.name = "aws",
+		.kind = OPTION_FLAG,
+		.help = "Also print the access key and secret that AWS's clients sign with for it."},
+
+	{.name = "every",
+		.kind = OPTION_DURATION,
+		.value_name = "TIME",
+		.min = 1000,
+		.max = 366LL * 86400000,
+		.heading = "backup, restore, check, migrate",
+		.help = "backup: again and again, to FILE with the date behind its name."},
+	{.name = "keep",
+		.kind = OPTION_I64,
+		.value_name = "N",
+		.fallback = "7",
+		.min = 1,
+		.max = 100000,
+		.help = "backup --every: how many copies stay."},
+	{.name = "replace", .kind = OPTION_FLAG, .help = "restore: over a database that is there; it is kept beside."},
+	{.name = "quick", .kind = OPTION_FLAG, .help = "check: compare rows, but decode no block and no chunk."},
+	{.name = "plan", .kind = OPTION_FLAG, .help = "migrate: only say what would be done."},
+	{.name = "runtime-role",
+		.kind = OPTION_TEXT,
+		.value_name = "ROLE",
+		.help = "migrate: give this role of PostgreSQL what a server needs, also in tables that a later migration makes."},
+	{0},
+};
