@@ -13,6 +13,7 @@ import pytest
 from faults import CHANGES, FOR_EVER, KILL, POWER_LOSS, SQLITE_FULL, SQLITE_IOERR_FSYNC, SQLITE_IOERR_WRITE, SQLITE_READONLY, STALL, \
     SYNC, WRITE, FaultyServer
 from engine import of_a_file
+from howlong import long
 from smserver import PATIENCE_S, wait_until
 
 pytestmark = of_a_file("whose disk fails")
@@ -127,8 +128,8 @@ def test_a_disk_that_takes_nothing(faulty, code, cause, status, reason):
     feeder.check_lines()
 
 
-@pytest.mark.parametrize("action,torn_bytes", [(KILL, 0), (KILL, 1000), (POWER_LOSS, 0), (POWER_LOSS, 1000)],
-    ids=["kill", "kill, torn", "power loss", "power loss, torn"])
+@pytest.mark.parametrize("action,torn_bytes", [pytest.param(KILL, 0, id="kill"), pytest.param(KILL, 1000, id="kill, torn", marks=long),
+    pytest.param(POWER_LOSS, 0, id="power loss", marks=long), pytest.param(POWER_LOSS, 1000, id="power loss, torn")])
 def test_the_end_at_each_operation(faulty, action, torn_bytes):
     """From the first operation of a life on: recovery and migration are met as well as commits, seals and checkpoints."""
     feeder = Feeder(faulty)

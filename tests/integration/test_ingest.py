@@ -13,6 +13,7 @@ import subprocess
 import textwrap
 
 import pytest
+from howlong import long
 from smserver import PATIENCE_S, ROOT, wait_until
 
 LOGS = "/api/v1/logs?job=j&stream=algo-1"
@@ -456,6 +457,7 @@ GO_CLIENT = """
 """
 
 
+@long
 def test_refusal_reaches_go(make_server, tmp_path):
     if not shutil.which("go"):
         pytest.skip("no Go here")

@@ -8,6 +8,7 @@ import urllib.parse
 
 import pytest
 
+from howlong import IS_LONG
 from test_retention import end_job, wait_until_sealed
 from smserver import wait_until
 
@@ -176,7 +177,7 @@ def test_no_line_is_missing_while_lines_come_and_are_sealed(make_server):
     for feeder in feeders:
         feeder.start()
     try:
-        for _ in range(40):
+        for _ in range(40 if IS_LONG else 12):
             least = dict(counts)
             lines = page(server, limit=1000, around_ms=BASE_MS + min(least.values()) * 2)["lines"]
             for name in counts:

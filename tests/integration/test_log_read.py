@@ -10,6 +10,7 @@ import urllib.request
 
 import pytest
 
+from howlong import long
 from test_damage import DAMAGES, damage_one
 from test_retention import end_job, wait_until_sealed
 from smserver import wait_until
@@ -89,6 +90,7 @@ def test_the_bytes_as_they_came(make_server):
     assert raw(server, "j%2Fx", stream='a"b', **{"from": 99999})[1] == b""
 
 
+@long
 def test_raw_of_a_large_stream_takes_constant_memory(make_server):
     server = make_server("--seal-age", "100ms",
         environment={**os.environ, "ASAN_OPTIONS": "quarantine_size_mb=2:exitcode=99"}) # what is freed must not count

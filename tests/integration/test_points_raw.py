@@ -8,6 +8,7 @@ import os
 import random
 import re
 
+from howlong import long
 from smserver import wait_until
 
 
@@ -123,6 +124,7 @@ def resident_kb(server):
         return int(re.search(r"RssAnon:\s+(\d+)", status.read()).group(1))
 
 
+@long
 def test_many_points_cost_no_memory(make_server):
     server = make_server("--seal-age", "100ms", "--seal-bytes", "64KiB",
         environment={**os.environ, "ASAN_OPTIONS": "quarantine_size_mb=2:exitcode=99"}) # what is freed must not count

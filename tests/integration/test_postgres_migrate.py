@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from pair import long
+from howlong import long
 from postgres import Cluster
 from smserver import PATIENCE_S, Server, wait_until
 

@@ -12,6 +12,7 @@ import subprocess
 
 import pytest
 
+from howlong import IS_LONG
 from pgproxy import Proxy
 from postgres import Cluster
 from smserver import PATIENCE_S, Server, sanitizer_environment, wait_until
@@ -563,7 +564,7 @@ def test_each_connection_of_a_start_may_be_lost_once(server, cluster):
     server.start()
     server.stop()
     options = server.database_options()
-    for lost in range(1, 100):
+    for lost in range(1, 100, 1 if IS_LONG else 3):
         connections = 0
 
         def lose_one(kind, body, lost=lost):

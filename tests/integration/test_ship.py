@@ -16,6 +16,7 @@ import urllib.parse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from howlong import long
 from shipping import job, lines
 from smserver import wait_until
 
@@ -403,7 +404,7 @@ class Writer(threading.Thread):
         return self.texts
 
 
-@pytest.mark.parametrize("rotates", [False, True])
+@pytest.mark.parametrize("rotates", [pytest.param(False, marks=long), True])
 def test_kills_of_either_side_lose_and_double_nothing(server, ship, tmp_path, rotates):
     kills = int(os.environ.get("SM_KILLS", "20"))
     seed = random.randrange(1 << 32)

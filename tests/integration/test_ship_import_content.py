@@ -7,6 +7,7 @@ import struct
 import threading
 
 import pytest
+from howlong import long
 from smserver import wait_until
 from tfevents import event, message, record, simple
 
@@ -156,6 +157,7 @@ def test_an_event_file_that_is_followed_again_beside_another_sender(server, foll
     wait_for(server, rows_of(range(1, 16)), others)
 
 
+@long
 def test_a_series_that_is_too_long_to_be_compared_is_counted_and_that_is_said(server, ship, tmp_path):
     """At the bound its points are compared; one more, and of a file as many as the series has are taken to be there."""
     path, words = tmp_path / "content", f"stream 'algo-1' of job 'content' has {MOST_COMPARED + 1} points of 'loss', too many to be compared one by one: "

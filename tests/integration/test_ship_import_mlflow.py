@@ -7,9 +7,10 @@ import sqlite3
 
 import mlflowclient
 import pytest
+from howlong import IS_LONG
 from smserver import ROOT, quote, wait_until
 
-RUNS, POINTS = 50, 48
+RUNS, POINTS = 50 if IS_LONG else 12, 48
 SQL = ROOT / ".cache/mlflow-sql"
 WITH_SQL = f"{ROOT}/.cache/mlflow-3:{SQL}"
 # Two axes of steps, values that are no numbers, a name with a folder, calls without a step, a deleted run, files.

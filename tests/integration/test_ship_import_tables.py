@@ -7,6 +7,7 @@ import random
 import threading
 
 import pytest
+from howlong import long
 from shipping import job, lines
 from smserver import quote, wait_until
 
@@ -209,6 +210,7 @@ def test_tables_without_points_are_refused(ship, tmp_path, text, words):
     assert result.returncode == 2 and words in result.stderr, result.stderr
 
 
+@long
 def test_a_chart_of_hundreds_of_runs(server, ship, tmp_path):
     """Its head is far longer than the first bytes of a file by which other files are known."""
     names = [f"run-{i:03}-{'x' * 40}" for i in range(120)]

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from howlong import long
 from shipping import job, lines
 from smserver import wait_until
 
@@ -43,6 +44,7 @@ def test_a_progress_bar_without_newlines(server, ship):
     assert series["count"] > 0
 
 
+@long
 def test_a_line_without_end_takes_no_memory(server, ship, tmp_path):
     size = 200 << 20
     log = tmp_path / "status"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from howlong import long
 from smserver import Server, quote, wait_until
 
 SAMPLES = Path(os.environ.get("SM_LOGS") or Path(__file__).parents[3] / "shared/logs")  # real logs, which are not part of the repository
@@ -251,6 +252,7 @@ def test_only_rank_0_prints_the_loss(server):
     assert silent(server, "ranks") == []
 
 
+@long
 @pytest.mark.skipif(not SAMPLES.is_dir(), reason="no samples of logs here")
 def test_samples_of_logs(server):
     """Each by the definitions of its own preset, as if somebody had written them."""

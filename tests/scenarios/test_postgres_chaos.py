@@ -14,12 +14,13 @@ import time
 import pytest
 
 from load import Load
-from pair import IS_LONG, is_ready, note
+from howlong import IS_LONG
+from pair import is_ready, note
 from postgres import Cluster
 from smserver import PATIENCE_S, Server, wait_until
 from tcpproxy import Network
 
-CHAOS_S = int(os.environ.get("SM_CHAOS_S", "1800" if IS_LONG else "60"))
+CHAOS_S = int(os.environ.get("SM_CHAOS_S", "1800" if IS_LONG else "30"))
 SERVERS, WRITERS = 3, 32
 PACE_S = 0.2
 ENDINGS = ("was taken over by another server", "holds what was said to have failed")

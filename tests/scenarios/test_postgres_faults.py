@@ -11,7 +11,8 @@ import time
 import pytest
 
 from load import Load
-from pair import IS_LONG, Pair, is_ready, lease_taken_s, long, note, take_over
+from howlong import IS_LONG, long
+from pair import Pair, is_ready, lease_taken_s, note, take_over
 from postgres import Cluster
 from smserver import Server, find_binary, wait_until
 

@@ -15,7 +15,8 @@ import time
 import pytest
 
 from load import Load
-from pair import IS_LONG, Pair, is_ready, long, note, take_over
+from howlong import IS_LONG, long
+from pair import Pair, is_ready, note, take_over
 from postgres import Cluster
 from smserver import PATIENCE_S, Server, sanitizer_environment, wait_until
 from tcpproxy import Network

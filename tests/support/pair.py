@@ -2,17 +2,12 @@
 
 import contextlib
 import datetime
-import os
 import signal
 import time
-
-import pytest
 
 from smserver import BUILD_DIR, PATIENCE_S, Server, wait_until
 
 TABLE = BUILD_DIR.parent / "logs/postgres-faults.txt"
-IS_LONG = bool(os.environ.get("SM_LONG"))
-long = pytest.mark.skipif(not IS_LONG, reason="takes long: runs with tests/run --all (SM_LONG)")
 
 
 def note(fault, load, counts, **more):
