@@ -210,6 +210,13 @@ static enum status open_attempt(
 	return OK;
 }
 
+enum status attempts_open_decided(struct attempts *attempts, int64_t step, struct error *err)
+{
+	TRY(open_attempt(attempts, &(struct raw_step){.value = step}, step, false, err));
+	attempts->trial.is_open = false;
+	return OK;
+}
+
 /* A track comes into an attempt that is already open. */
 static void enter(
 	struct attempts *attempts, struct track *track, const struct raw_step *raw, struct position *next, int64_t step)

@@ -98,6 +98,8 @@ bool attempts_add_tracks(struct attempts *attempts, size_t count) __attribute__(
 /* Where the step lies on the axis; may open, confirm or take back an attempt. */
 enum status attempts_place(struct attempts *attempts, struct track *track, const struct raw_step *raw, int64_t *step,
 	struct error *err) MUST_CHECK;
+/* One that nobody has to confirm. */
+enum status attempts_open_decided(struct attempts *attempts, int64_t step, struct error *err) MUST_CHECK;
 void attempts_pack(const struct attempts *attempts, struct buf *out);
 /* What a state lacks that was written before. */
 enum attempts_form { ATTEMPTS_FIRST, ATTEMPTS_WITH_PLACES, ATTEMPTS_WITH_GAPS };

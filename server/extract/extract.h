@@ -148,6 +148,24 @@ bool extractor_take_revision(struct extractor *extractor, uint64_t *line, uint32
 bool extractor_is_undecided(const struct extractor *extractor); /* an attempt is provisional: do not seal */
 
 uint32_t extractor_attempt(const struct extractor *extractor); /* from 1 */
+
+/*
+ * Points of the stream that were sent as such (sent.h). One series leads: the first of a loss, else the first of all. True: it is this one.
+ */
+bool extractor_is_led_by(struct extractor *extractor, struct span metric, bool is_loss);
+/* A step of the series that leads. *is_open: it has opened an attempt, that of all points sent since extractor_opened_ms. */
+enum status extractor_place_sent(struct extractor *extractor, int64_t step, int64_t ts_ms, int64_t arrival_ms,
+	bool *is_open, struct error *err) MUST_CHECK;
+int64_t extractor_opened_ms(const struct extractor *extractor);
+/* Their sender begins anew: if its steps go back, that is an attempt. */
+void extractor_begin_sent(struct extractor *extractor);
+/* Of a point that was sent with this time. */
+uint32_t extractor_attempt_of_sent(const struct extractor *extractor, int64_t ts_ms);
+/* Behind a body: what is not decided does not stay so for long. */
+void extractor_end_sent(struct extractor *extractor, int64_t arrival_ms);
+/* Attempts that sent points opened are those of a state that was made again from lines, too, unless these opened more. */
+enum status extractor_keep_sent(
+	struct extractor *extractor, const struct extractor *before, struct error *err) MUST_CHECK;
 /* Steps at which the attempts opened: attempt i + 1 at starts[i]. */
 size_t extractor_attempt_starts(const struct extractor *extractor, const int64_t **starts);
 int64_t extractor_last_step(const struct extractor *extractor); /* the last one seen; -1: none */

@@ -20,7 +20,8 @@ enum {
 	VERSION_FORGETFUL = 7, /* of what any line is read by */
 	VERSION_LINE_BY_LINE = 8, /* no records over several lines, no lines in parts */
 	VERSION_NAMES_ALONE = 9, /* of what any line is read by, nothing about counters */
-	VERSION = 10
+	VERSION_LINES_ALONE = 10, /* points that were sent as such opened no attempts */
+	VERSION = 11
 };
 
 static void pack_held(const struct extractor *extractor, struct buf *out)
@@ -64,6 +65,7 @@ void extractor_pack(struct extractor *extractor, struct buf *out)
 	generic_memory_pack(&extractor->generic, out);
 	records_pack(&extractor->records, out);
 	partials_pack(&extractor->partials, out);
+	sent_pack(&extractor->sent, out);
 }
 
 static bool is_step(int64_t step)
@@ -283,6 +285,8 @@ static enum status unpack_second(struct extractor *extractor, uint64_t version, 
 		generic_memory_unpack(&extractor->generic, version > VERSION_NAMES_ALONE, in);
 	if (version > VERSION_LINE_BY_LINE)
 		TRY(unpack_records(extractor, in, err));
+	if (version > VERSION_LINES_ALONE)
+		sent_unpack(&extractor->sent, in);
 	return in->has_failed ? damaged(err, "prefixes or bars") : OK;
 }
 

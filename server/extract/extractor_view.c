@@ -31,7 +31,7 @@ bool extractor_take_revision(struct extractor *extractor, uint64_t *line, uint32
 
 bool extractor_is_undecided(const struct extractor *extractor)
 {
-	return extractor->attempts.trial.is_open;
+	return extractor->attempts.trial.is_open || extractor->sent.fallen.is_there;
 }
 
 uint32_t extractor_attempt(const struct extractor *extractor)

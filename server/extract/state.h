@@ -14,6 +14,7 @@
 #include "extract/line/partial.h"
 #include "extract/line/slot.h"
 #include "extract/line/unwrap.h"
+#include "extract/sent.h"
 
 enum { HELD_MAX = 512, RECENT_MAX = 8, RECENT_LINE_BYTES = 200, RECORD_LINES = 64 };
 enum { RECENT_BYTES = RECENT_MAX * (RECENT_LINE_BYTES + 1) };
@@ -57,6 +58,7 @@ struct segment {
 
 struct extractor {
 	struct attempts attempts; /* tracks[i] belongs to slots.items[i] */
+	struct sent_steps sent;
 	struct slots slots;
 	struct formats formats; /* of explicit definitions one, without a preset */
 	struct formats guide; /* of a guided set: whose rules find the step */

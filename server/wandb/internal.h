@@ -99,5 +99,12 @@ void wandb_write_bucket(struct wandb_call *call, const char *key, const struct w
 /* Members of a run that are tags here: its tags, notes, group and job type. */
 enum status wandb_write_tags(struct wandb_call *call, const struct tracked_run_row *row, struct error *err) MUST_CHECK;
 
+/* ---- rewind.c ---- */
+/* A process of the run begins with this batch: if its steps go back, they are an attempt. */
+enum status wandb_begin_attempt(
+	struct wandb_call *call, struct batch *batch, int64_t job_id, struct error *err) MUST_CHECK;
+
 /* ---- stream.c ---- */
+/* Which of the processes that share a run sends. */
+#define WANDB_WRITER_HEADER "X-Wandb-Async-Client-Id"
 enum status wandb_take_stream(struct wandb_call *call, struct span body, struct error *err) MUST_CHECK;

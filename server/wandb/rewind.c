@@ -1,6 +1,8 @@
 /* A run that goes back to one of its steps, and on from there: init(resume_from="ID?_step=N"). */
+#include "model/metrics/batch_points.h"
 #include "pipeline/commit/ingest_result.h"
 #include "pipeline/pipeline.h"
+#include "store/jobs.h"
 #include "wandb/internal.h"
 
 static enum status check_place(const struct graphql_request *request, struct error *err)
@@ -36,8 +38,17 @@ static enum status find_run(struct wandb_call *call, const struct graphql_reques
 		SPAN_ARGS(run->id), SPAN_ARGS(run->project));
 }
 
+enum status wandb_begin_attempt(struct wandb_call *call, struct batch *batch, int64_t job_id, struct error *err)
+{
+	struct job_row job;
+
+	TRY(store_read_job_by_id(call->reader, call->arena, job_id, &job, err));
+	struct batch_part *part = batch_part(batch, job.name, SPAN(WANDB_STREAM));
+	return part && batch_add_begin(batch, part, call->now_ms) ? OK : error_no_memory(err);
+}
+
 /* The client counts the lines of its console from 0 again: by their numbers they would be those that are stored. */
-static enum status begin_console(struct wandb_call *call, int64_t job_id, struct error *err)
+static enum status begin_again(struct wandb_call *call, int64_t job_id, struct error *err)
 {
 	AUTO(batch) batch = batch_new(call->now_ms);
 	struct batch_file file = {.name = SPAN(WANDB_CONSOLE), .content = SPAN(""), .is_unchecked = true};
@@ -45,6 +56,7 @@ static enum status begin_console(struct wandb_call *call, int64_t job_id, struct
 
 	if (!batch)
 		return error_no_memory(err);
+	TRY(wandb_begin_attempt(call, batch, job_id, err));
 	batch->files = &file;
 	batch->file_count = 1;
 	batch->files_job_id = job_id;
@@ -63,7 +75,7 @@ enum status wandb_rewind_run(struct wandb_call *call, const struct graphql_reque
 	TRY(find_run(call, request, &run, &row, err));
 	TRY(store_read_tracked_file(call->reader, call->arena, row.job_id, SPAN(WANDB_HISTORY), &history, err));
 	TRY(store_read_tracked_file(call->reader, call->arena, row.job_id, SPAN(WANDB_CONFIG_FILE), &config, err));
-	TRY(begin_console(call, row.job_id, err));
+	TRY(begin_again(call, row.job_id, err));
 	json_key(&call->w, "rewindRun");
 	json_object(&call->w);
 	wandb_write_bucket(call, "rewoundRun", &run, &row,

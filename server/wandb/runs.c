@@ -88,6 +88,7 @@ struct upsert {
 	struct wandb_settings settings;
 	struct tracked_pairs tags;
 	bool has_config;
+	bool is_of_process; /* the first request of a process, which says where it runs */
 };
 
 static enum status add_tag(
@@ -161,6 +162,7 @@ static enum status read_upsert(
 	TRY(graphql_text(request, "program", WANDB_NOTES_MAX_BYTES, &up->program, err));
 	TRY(graphql_text(request, "config", call->options->max_body_bytes, &config, err));
 	up->has_config = config.len != 0;
+	up->is_of_process = up->host.len != 0;
 	if (!id.len)
 		TRY(wandb_make_id(call, &id, err));
 	TRY(wandb_identify(call, project, id, &up->run, err));
@@ -243,8 +245,16 @@ static enum status resume_run(
 	return pipeline_change_run(call->pipeline, call->reader, call->arena, &change, err);
 }
 
+/* One that began later than the run goes on with it. Those that share a run are not told from each other by their steps. */
+static bool is_next_process(const struct wandb_call *call, const struct upsert *up, const struct tracked_run_row *row)
+{
+	return up->is_of_process && up->settings.start_ms > row->start_ms &&
+	       !http_request_header(call->request, WANDB_WRITER_HEADER).len;
+}
+
 /* What the stream of the run is read by, and what a client that goes on is given. */
-static enum status put_notes(struct wandb_call *call, const struct upsert *up, int64_t job_id, struct error *err)
+static enum status put_notes(
+	struct wandb_call *call, const struct upsert *up, const struct tracked_run_row *row, struct error *err)
 {
 	AUTO(batch) batch = batch_new(call->now_ms);
 	struct batch_file files[] = {{.name = SPAN(WANDB_RUN_FILE), .is_unchecked = true},
@@ -255,9 +265,11 @@ static enum status put_notes(struct wandb_call *call, const struct upsert *up, i
 		return error_no_memory(err);
 	files[0].content = buf_span(&up->settings.note);
 	files[1].content = buf_span(&up->settings.config);
+	if (is_next_process(call, up, row))
+		TRY(wandb_begin_attempt(call, batch, row->job_id, err));
 	batch->files = files;
 	batch->file_count = sizeof files / sizeof *files;
-	batch->files_job_id = job_id;
+	batch->files_job_id = row->job_id;
 	batch->team = call->team;
 	return pipeline_store(call->pipeline, &batch, &result, err);
 }
@@ -319,7 +331,7 @@ static enum status upsert(
 	TRY(wandb_find_run(call, &up->run, &row, err));
 	TRY(resume_run(call, up, &row, err));
 	if (is_new || up->has_config)
-		TRY(put_notes(call, up, row.job_id, err));
+		TRY(put_notes(call, up, &row, err));
 	json_key(&call->w, "upsertBucket");
 	json_object(&call->w);
 	/* No lines: else a file that is sent again would count as what comes behind it. */

@@ -9,8 +9,6 @@
 
 #include <stdio.h>
 
-#define WRITER_HEADER "X-Wandb-Async-Client-Id"
-
 enum {
 	LIVE_MS = 60000, /* an end so long after the last that its post tells of was sent later than it was trained */
 	INTERRUPTED_CODE = 255, /* what W&B makes of Ctrl-C */
@@ -76,7 +74,7 @@ static enum status read_note(struct wandb_call *call, struct posting *p, struct 
 static enum status name_place(struct wandb_call *call, const char *file, struct span *out, struct error *err)
 {
 	AUTO_DONE(buf) name = BUF_INIT(WANDB_ID_MAX_BYTES + 64);
-	struct span writer = http_request_header(call->request, WRITER_HEADER);
+	struct span writer = http_request_header(call->request, WANDB_WRITER_HEADER);
 
 	*out = span_from(file);
 	if (!writer.len)
@@ -84,10 +82,10 @@ static enum status name_place(struct wandb_call *call, const char *file, struct 
 	for (size_t i = 0; i < writer.len; i++)
 		if ((unsigned char)writer.ptr[i] <= ' ' || (unsigned char)writer.ptr[i] >= 0x7f)
 			return error_set(
-				err, ERR_INVALID, WRITER_HEADER " holds byte %zu that is no ASCII letter", i + 1);
+				err, ERR_INVALID, WANDB_WRITER_HEADER " holds byte %zu that is no ASCII letter", i + 1);
 	if (writer.len > WANDB_ID_MAX_BYTES)
-		return error_set(err, ERR_INVALID, WRITER_HEADER " has %zu bytes; at most %d are taken", writer.len,
-			WANDB_ID_MAX_BYTES);
+		return error_set(err, ERR_INVALID, WANDB_WRITER_HEADER " has %zu bytes; at most %d are taken",
+			writer.len, WANDB_ID_MAX_BYTES);
 	buf_printf(&name, "%s %.*s", file, SPAN_ARGS(writer));
 	TRY(buf_status(&name, err));
 	*out = arena_copy(call->arena, buf_span(&name));

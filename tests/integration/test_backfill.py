@@ -177,6 +177,27 @@ def test_points_that_were_sent_stay(server):
     has_steps(server, "j", "sent", range(300))
 
 
+def test_attempts_of_points_that_were_sent_stay(server):
+    make_job(server, "j", lines=100)
+
+    def send(first, last, at_s):
+        at_ms = 1_790_000_000_000 + 1000 * at_s
+        reply = server.post("/api/v1/points?job=j&stream=algo-1", json={"series": [{"metric": "sent_loss", "step": list(range(first, last)),
+            "ts_ms": list(range(at_ms, at_ms + 1000 * (last - first), 1000)), "value": [1.5] * (last - first)}]})
+        assert reply.status == 200, reply
+
+    send(0, 100, 0)
+    send(50, 120, 500)
+    wait_until(lambda: server.get("/api/v1/jobs/j").body["attempts"] == 2, what="the restart")
+    put(server, "j", {"definitions": [{**LOSS, "Name": "other"}]}, "?backfill=true")
+    wait_for_backfill(server, "j")
+    send(100, 150, 1000)  # behind it the steps are known as before
+    wait_until(lambda: server.get("/api/v1/jobs/j").body["attempts"] == 3, what="the next restart")
+    for attempt, steps in ((1, range(100)), (2, range(50, 120)), (3, range(100, 150))):
+        columns = server.points("j", "sent_loss", attempts=attempt, buckets=1000)["columns"]
+        assert columns["x"] == list(steps), attempt
+
+
 def spiky(count, at):
     return [f"step={step} loss={50.0 if step == at else 2 + (step * 7919 % 100) / 1000:.3f} tok/s=1000" for step in range(count)]
 

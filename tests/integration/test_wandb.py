@@ -26,6 +26,13 @@ def values(server, name, metric):
     return dict(zip(columns["x"], columns["last"]))
 
 
+def attempts(server, name, metric):
+    """[{step: value}] of each attempt, whatever is superseded of it."""
+    count = job(server, name)["attempts"]
+    rows = [server.points(name, metric, attempts=number, buckets=1000)["columns"] for number in range(1, count + 1)]
+    return [dict(zip(columns["x"], columns["last"])) for columns in rows]
+
+
 TRAINING = """
 run = wandb.init(project="exp", name="first", tags=["a", "b"], notes="a note", group="g", job_type="train",
     config={"lr": 0.1, "model": {"layers": 12, "kind": "gpt 2"}, "password": "hunter2hunter2"})
@@ -131,7 +138,8 @@ run.finish()
     assert [row["TrainingJobName"] for row in server.get("/api/v1/jobs").body["jobs"]] == ["back/one"]
     wanted = {step: step if step < 5 else step + 100 for step in range(13)}
     wait_until(lambda: values(server, "back/one", "loss") == wanted, what=f"the points; they are {values(server, 'back/one', 'loss')}")
-    assert server.points("back/one", "loss")["total_points"] == 18  # nothing is deleted
+    assert server.points("back/one", "loss", attempts="all")["total_points"] == 18  # nothing is deleted
+    assert attempts(server, "back/one", "loss") == [{step: step for step in range(10)}, {step: step + 100 for step in range(5, 13)}]
     assert job(server, "back/one")["TrainingJobStatus"] == "Completed"
     assert [line for line in texts(server, "back/one") if " line " in line] == [
         *(f"first line {n}" for n in range(10)), *(f"again line {n}" for n in range(5, 13))]

@@ -373,3 +373,31 @@ def test_a_resumed_run_begins_with_its_process(shared):
     row = row_of(shared, "p/goes-on")
     ran = 199 + row["TrainingEndTime"] - (now - 600)
     assert abs(row["BillableTimeInSeconds"] - ran) <= 1, "both parts, and not what lies between"
+
+
+def begin_process(server, run_id, at_s, axis="global_step"):
+    config = {"_wandb": {"value": {"start_time": at_s, "m": [{"1": axis}, {"2": "*", "5": 1}]}}}
+    make_run(server, run_id, host="h", config=json.dumps(config))
+
+
+def test_a_process_whose_axis_goes_back_begins_an_attempt(shared):
+    server = shared
+
+    def log(offset, first, last, at_s):
+        rows = [{"_step": offset + n, "_timestamp": at_s + n, "global_step": step, "loss": 1.0} for n, step in enumerate(range(first, last))]
+        assert post(server, "axis", {"wandb-history.jsonl": (offset, rows)}).status == 200
+    now = int(time.time()) - 3600
+    attempts = lambda: (server.wait_for_extraction(), server.get("/api/v1/jobs/p%2Faxis").body["attempts"])[1]
+    begin_process(server, "axis", now)
+    log(0, 0, 100, now)
+    begin_process(server, "axis", now)  # the same process: its config has changed
+    log(100, 100, 101, now + 100)
+    begin_process(server, "axis", now + 300)  # another one that goes on
+    log(101, 101, 110, now + 301)
+    assert attempts() == 1
+    begin_process(server, "axis", now + 500)
+    log(110, 90, 91, now + 501)
+    assert attempts() == 2, "one step is enough"
+    log(111, 91, 130, now + 502)
+    assert attempts() == 2
+    assert server.points("p/axis", "loss", attempts=2, buckets=1000)["columns"]["x"] == list(range(90, 130))

@@ -165,3 +165,12 @@ bool batch_add_total(
 	batch->text_bytes += SERIES_TOTAL_BYTES;
 	return true;
 }
+
+bool batch_add_begin(struct batch *batch, struct batch_part *part, int64_t ts_ms)
+{
+	struct batch_series *series = batch_distribution(batch, part, SPAN("begin"), SERIES_BEGIN);
+	const int64_t step = NO_STEP;
+	const double nothing = 0;
+
+	return series && batch_add_points(batch, part, series, &step, &ts_ms, &nothing, 1);
+}

@@ -11,6 +11,8 @@
 struct batch_series *batch_series(struct batch *batch, struct batch_part *part, struct span metric);
 /* The same of samples (SERIES_SAMPLES). */
 struct batch_series *batch_samples(struct batch *batch, struct batch_part *part, struct span metric);
+/* Behind what the part has so far its sender begins anew. False: out of memory. */
+bool batch_add_begin(struct batch *batch, struct batch_part *part, int64_t ts_ms) __attribute__((warn_unused_result));
 bool batch_has_series(struct batch_part *part, struct span metric);
 struct batch_series *batch_distribution(
 	struct batch *batch, struct batch_part *part, struct span metric, enum series_form form);

@@ -19,11 +19,12 @@ enum series_form {
 	SERIES_TOTALS,
 	SERIES_TOTALS_PROMETHEUS,
 	SERIES_SAMPLES,
+	SERIES_BEGIN, /* no series: from here on its sender begins anew, as a process does that was started again */
 	SERIES_FORM_COUNT /* the journal holds these numbers: append only */
 };
 static inline bool series_form_is_distribution(enum series_form form)
 {
-	return form != SERIES_VALUES && form != SERIES_SAMPLES;
+	return form == SERIES_INTERVALS || form == SERIES_TOTALS || form == SERIES_TOTALS_PROMETHEUS;
 }
 
 struct batch_series {

@@ -402,7 +402,9 @@ enum status shadow_finish(struct backfill *backfill, struct shadow *shadow, stru
 	state->extracted_lines = shadow->stream->sealed_lines;
 	state->extracted_bytes = shadow->stream->sealed_bytes;
 	state->last_arrival_ms = shadow->stream->last_arrival_ms;
+	enum status kept = extractor_keep_sent(state->extractor, shadow->stream->extractor, err);
 	pthread_mutex_unlock(&shadow->stream->mutex);
+	TRY(kept);
 	if (may_have_sent)
 		TRY(copy_sent_points(backfill, shadow, err));
 	TRY(copy_sealed(backfill, shadow, sent != 0, err));

@@ -300,7 +300,7 @@ static size_t count_refused(const struct plan *plan, struct stream_state *stream
 	for (size_t i = 0; i < part->series_count; i++) {
 		size_t most = part->series[i].form == SERIES_SAMPLES ? options->max_sampled_series
 								     : options->max_series_a_stream;
-		if (count + part->series_count <= most)
+		if (count + part->series_count <= most || part->series[i].form == SERIES_BEGIN)
 			continue; /* there is room for all, new or not */
 		bool is_known = stream_find_series(stream, part->series[i].metric) != NULL;
 		if (!is_known && part->series[i].count && count++ >= most)

@@ -225,6 +225,21 @@ static void rebuild_summary(struct stream_state *stream, struct series_state *se
 			summary_add(&series->summary, &series->tail[i]);
 }
 
+void consume_opened(struct stream_state *stream, int64_t since_ms)
+{
+	uint32_t attempt = extractor_attempt(stream->extractor);
+
+	for (size_t i = 0; i < stream->series_count; i++) {
+		struct series_state *series = stream->series[i];
+		for (size_t j = 0; j < series->tail_count; j++) {
+			struct point *point = &series->tail[j];
+			if (point->line == NO_LINE && point->attempt == attempt - 1 && point->ts_ms >= since_ms)
+				point->attempt = attempt;
+		}
+		rebuild_summary(stream, series);
+	}
+}
+
 static void apply_revision(struct stream_state *stream, uint64_t line, uint32_t from, uint32_t to)
 {
 	for (size_t i = 0; i < stream->series_count; i++) {

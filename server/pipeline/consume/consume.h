@@ -38,6 +38,9 @@ enum status consume_point(struct pipeline *pipeline, struct stream_state *stream
 /* When a line or a point that was sent as such is of, under the stream's lock. */
 void consume_time(struct stream_state *stream, int64_t ts_ms);
 
+/* Points sent as such have opened an attempt: what was sent with this time or a later one is of it. */
+void consume_opened(struct stream_state *stream, int64_t since_ms);
+
 /* What a line says of the job's settings. */
 enum status consume_settings(
 	struct stream_state *stream, struct span text, uint64_t number, struct error *err) MUST_CHECK;

@@ -1,10 +1,11 @@
 /*
  * Points that were sent as such: consumed in their stream's order, as those that were found in lines. They take the
- * attempt that the stream's lines are in. A later point of the same series and step is a point of its own.
+ * attempt that the stream is in, which their own steps may open, too (extract/sent.h). A later point of the same series and step is a point of its own.
  * Of a distribution the mean of each interval is the metric; its sum and its count are series without a role.
  */
 #include "pipeline/consume/consume.h"
 #include "pipeline/consume/life_signs.h"
+#include "model/metrics/stream_name.h"
 #include "state/streams/directory.h"
 #include "state/pipeline_state.h"
 #include "store/pack/journal_points.h"
@@ -26,7 +27,7 @@ static enum status consume_value(struct pipeline *pipeline, struct stream_state 
 		.ts_ms = sent->ts_ms[at],
 		.value = value,
 		.line = NO_LINE,
-		.attempt = extractor_attempt(stream->extractor)};
+		.attempt = extractor_attempt_of_sent(stream->extractor, sent->ts_ms[at])};
 
 	TRY(consume_point(pipeline, stream, series, &point, arrival_ms, err));
 	consume_time(stream, point.ts_ms);
@@ -43,6 +44,27 @@ static bool is_old_sample(const struct series_state *series, const struct batch_
 	       sent->ts_ms[at] <= series->max_ms;
 }
 
+/* The step of a point of the series that leads: it may open an attempt. */
+static enum status place_step(
+	struct stream_state *stream, const struct batch_series *sent, size_t at, int64_t arrival_ms, struct error *err)
+{
+	bool is_open;
+
+	if (sent->steps[at] == NO_STEP)
+		return OK;
+	TRY(extractor_place_sent(stream->extractor, sent->steps[at], sent->ts_ms[at], arrival_ms, &is_open, err));
+	if (is_open)
+		consume_opened(stream, extractor_opened_ms(stream->extractor));
+	return OK;
+}
+
+static bool may_lead(const struct stream_state *stream, const struct batch_series *sent)
+{
+	bool has_steps = sent->steps[sent->count - 1] != NO_STEP; /* MLflow's first one is none */
+
+	return has_steps && sent->form == SERIES_VALUES && !stream_is_system(span_from(stream->name));
+}
+
 static enum status consume_series(struct pipeline *pipeline, struct stream_state *stream,
 	const struct batch_series *sent, int64_t arrival_ms, struct error *err)
 {
@@ -56,11 +78,16 @@ static enum status consume_series(struct pipeline *pipeline, struct stream_state
 		atomic_fetch_add(&pipeline->figures.refused_points, sent->count);
 		return OK;
 	}
+	bool leads = may_lead(stream, sent) &&
+		     extractor_is_led_by(stream->extractor, sent->metric, series->role == ROLE_LOSS);
 	for (size_t i = 0; i < sent->count; i++) {
-		if (is_old_sample(series, sent, i))
+		if (is_old_sample(series, sent, i)) {
 			atomic_fetch_add(&pipeline->figures.old_samples, 1);
-		else
-			TRY(consume_value(pipeline, stream, series, sent, i, sent->values[i], arrival_ms, err));
+			continue;
+		}
+		if (leads)
+			TRY(place_step(stream, sent, i, arrival_ms, err));
+		TRY(consume_value(pipeline, stream, series, sent, i, sent->values[i], arrival_ms, err));
 	}
 	return OK;
 }
@@ -163,9 +190,12 @@ enum status consume_points(
 		if (!arena)
 			return error_no_memory(err);
 		TRY(journal_points_next(&cursor, arena, &series, &has_one, err));
-		if (has_one)
+		if (has_one && series.form == SERIES_BEGIN)
+			extractor_begin_sent(stream->extractor);
+		else if (has_one)
 			TRY((series_form_is_distribution(series.form) ? consume_distribution : consume_series)(
 				pipeline, stream, &series, slice->arrival_ms, err));
 	}
+	extractor_end_sent(stream->extractor, slice->arrival_ms);
 	return OK;
 }

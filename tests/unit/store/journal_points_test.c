@@ -156,3 +156,19 @@ TEST(journal_points_damage_is_seen)
 		CHECK_INT(journal_points_check(span_of(part->points.ptr, len), 40, NULL), ERR_INVALID);
 	CHECK_OK(journal_points_check(buf_span(&part->points), 40, &err));
 }
+
+TEST(the_beginning_of_a_sender_comes_back)
+{
+	AUTO(batch) batch = batch_new(1);
+	AUTO_DONE(buf) body = BUF_INIT(1 << 20);
+	struct batch_part *part = batch_part(batch, SPAN("J"), SPAN("S"));
+
+	fill(batch, part, "begin", 3, 1); /* a metric of that name is another thing */
+	CHECK(batch_add_begin(batch, part, 1781000000000));
+	CHECK_INT(part->point_count, 4);
+	journal_points_pack(part, &body);
+	CHECK_OK(buf_status(&body, &err));
+	check_body(buf_span(&body), part);
+	CHECK_INT(part->series[1].form, SERIES_BEGIN);
+	CHECK_OK(journal_points_check(buf_span(&body), 4, &err));
+}

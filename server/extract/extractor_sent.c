@@ -1,0 +1,59 @@
+/* The attempts of a stream, as its sent points see them. */
+#include "base/hash128.h"
+#include "extract/state.h"
+
+bool extractor_is_led_by(struct extractor *extractor, struct span metric, bool is_loss)
+{
+	struct sent_steps *sent = &extractor->sent;
+	struct hash128 hash = {0};
+
+	hash128_add(&hash, metric);
+	uint64_t name = hash.low | 1;
+	if (sent->leader != name && (!sent->leader || (is_loss && !sent->is_loss))) {
+		sent->leader = name;
+		sent->is_loss = is_loss;
+		sent->attempt = 0; /* its own steps */
+		sent->fallen.is_there = false;
+	}
+	return sent->leader == name;
+}
+
+enum status extractor_place_sent(
+	struct extractor *extractor, int64_t step, int64_t ts_ms, int64_t arrival_ms, bool *is_open, struct error *err)
+{
+	return sent_place(
+		&extractor->sent, &extractor->attempts, &(struct sent_step){step, ts_ms, arrival_ms}, is_open, err);
+}
+
+void extractor_begin_sent(struct extractor *extractor)
+{
+	extractor->sent.has_begun = true;
+}
+
+void extractor_end_sent(struct extractor *extractor, int64_t arrival_ms)
+{
+	sent_end_body(&extractor->sent, arrival_ms);
+}
+
+uint32_t extractor_attempt_of_sent(const struct extractor *extractor, int64_t ts_ms)
+{
+	const struct sent_steps *sent = &extractor->sent;
+	uint32_t attempt = extractor_attempt(extractor);
+
+	return attempt - (attempt > 1 && attempt == sent->opened && ts_ms < sent->opened_ms);
+}
+
+int64_t extractor_opened_ms(const struct extractor *extractor)
+{
+	return extractor->sent.opened_ms;
+}
+
+enum status extractor_keep_sent(struct extractor *extractor, const struct extractor *before, struct error *err)
+{
+	extractor->sent = before->sent;
+	if (!before->sent.opened)
+		return OK;
+	for (size_t i = extractor->attempts.start_count; i < before->attempts.start_count; i++)
+		TRY(attempts_open_decided(&extractor->attempts, before->attempts.starts[i], err));
+	return OK;
+}

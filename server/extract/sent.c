@@ -1,0 +1,284 @@
+#include "extract/sent.h"
+
+#include "extract/line/number.h"
+
+enum { LARGEST_FADES = 64 };
+
+static uint32_t current(const struct attempts *attempts)
+{
+	return (uint32_t)attempts->start_count;
+}
+
+/* The first step of the attempt, as far as this series knows. */
+static void settle(struct sent_steps *sent, const struct attempts *attempts, const struct sent_step *at)
+{
+	sent->first = !sent->attempt || at->step < sent->first ? at->step : sent->first;
+	sent->attempt = current(attempts);
+	sent->highest = at->step;
+	sent->newest_ms = at->ts_ms;
+	sent->fallen.is_there = false;
+	sent->has_begun = sent->is_over = false;
+}
+
+/* Times may be anything. */
+static int64_t span_ms(int64_t from_ms, int64_t to_ms)
+{
+	int64_t ms;
+
+	return __builtin_sub_overflow(to_ms, from_ms, &ms) ? INT64_MAX : ms;
+}
+
+/* The largest of late: one that was larger fades. */
+static int64_t largest(int64_t known, int64_t by)
+{
+	int64_t faded = known - known / LARGEST_FADES;
+
+	return by > faded ? by : faded;
+}
+
+/* Steps are within STEP_MAX: their differences fit. */
+static bool is_leap(const struct sent_steps *sent, int64_t from, int64_t to)
+{
+	int64_t stride = sent->stride > 0 ? sent->stride : 1;
+
+	return to - from > stride + stride / 2;
+}
+
+static enum status open_attempt(
+	struct sent_steps *sent, struct attempts *attempts, int64_t step, int64_t ms, struct error *err)
+{
+	TRY(attempts_open_decided(attempts, step, err));
+	sent->attempt = sent->opened = current(attempts);
+	sent->opened_ms = ms;
+	sent->has_begun = false;
+	sent->calm = 0;
+	return OK;
+}
+
+/* What has fallen back is a restart: it is where the series stands. */
+static enum status open_fallen(struct sent_steps *sent, struct attempts *attempts, bool *is_open, struct error *err)
+{
+	sent->fallen.is_there = false;
+	if (attempts->start_count >= ATTEMPTS_MAX)
+		return OK;
+	TRY(open_attempt(sent, attempts, sent->fallen.step, sent->fallen.ms, err));
+	sent->highest = sent->fallen.highest;
+	sent->newest_ms = sent->fallen.newest_ms;
+	*is_open = true;
+	return OK;
+}
+
+static enum status open_at_once(struct sent_steps *sent, struct attempts *attempts, const struct sent_step *at,
+	bool *is_open, struct error *err)
+{
+	TRY(open_attempt(sent, attempts, at->step, at->ts_ms, err));
+	settle(sent, attempts, at);
+	*is_open = true;
+	return OK;
+}
+
+static void refute(struct sent_steps *sent)
+{
+	sent->fallen.is_there = false;
+	sent->refuted += sent->refuted < SENDERS_SURE;
+	sent->calm = 0;
+}
+
+/* Beyond all steps before. */
+static void go_on(struct sent_steps *sent, const struct sent_step *at)
+{
+	if (at->step > sent->highest) {
+		sent->stride = largest(sent->stride, at->step - sent->highest);
+		sent->gap_ms = largest(sent->gap_ms, span_ms(sent->newest_ms, at->ts_ms));
+	}
+	sent->is_over = sent->is_over && at->step == sent->highest;
+	sent->highest = at->step;
+	sent->newest_ms = at->ts_ms > sent->newest_ms ? at->ts_ms : sent->newest_ms;
+	sent->has_begun = false;
+	if (++sent->calm < CALM_POINTS)
+		return;
+	sent->calm = 0;
+	sent->refuted -= sent->refuted > 0;
+}
+
+/* Nobody sent anything for so long that whoever is late would not be so late. */
+static bool is_behind_pause(const struct sent_steps *sent)
+{
+	return sent->gap_ms && span_ms(sent->newest_ms, sent->fallen.ms) / 2 > sent->gap_ms;
+}
+
+static bool is_restart(const struct sent_steps *sent, bool is_past)
+{
+	if (is_past)
+		return sent->fallen.points >= FALLEN_SENT || is_behind_pause(sent);
+	return sent->fallen.points >= FALLEN_POINTS ||
+	       (sent->fallen.points >= FALLEN_LATER && span_ms(sent->fallen.ms, sent->fallen.newest_ms) >= FALLEN_MS);
+}
+
+/* A step beyond those that have fallen back. */
+static enum status follow_fallen(struct sent_steps *sent, struct attempts *attempts, const struct sent_step *at,
+	bool *is_open, struct error *err)
+{
+	bool is_past = at->step > sent->highest, is_early = at->ts_ms < sent->fallen.newest_ms;
+
+	if (!is_past && is_early)
+		return OK;
+	if (!is_past || !(is_early || is_leap(sent, sent->fallen.highest, at->step))) {
+		sent->fallen.highest = at->step;
+		sent->fallen.newest_ms = at->ts_ms;
+		sent->fallen.heard_ms = at->arrival_ms;
+		sent->fallen.points++;
+		if (is_restart(sent, is_past))
+			return open_fallen(sent, attempts, is_open, err);
+	}
+	if (is_past) {
+		refute(sent);
+		go_on(sent, at);
+	}
+	return OK;
+}
+
+/* May this step, which is below the highest, be the first of a restart? */
+static bool may_fall(const struct sent_steps *sent, const struct sent_step *at)
+{
+	int64_t newest_ms = sent->fallen.is_there ? sent->fallen.newest_ms : sent->newest_ms;
+
+	return at->ts_ms != at->arrival_ms && at->ts_ms > newest_ms && !sent->is_over && sent->refuted < SENDERS_SURE;
+}
+
+static bool is_first(const struct sent_steps *sent, const struct sent_step *at)
+{
+	return at->step <= sent->first + sent->stride;
+}
+
+static void begin_fallen(struct sent_steps *sent, const struct sent_step *at)
+{
+	sent->fallen.is_there = true;
+	sent->fallen.step = sent->fallen.highest = at->step;
+	sent->fallen.ms = sent->fallen.newest_ms = at->ts_ms;
+	sent->fallen.heard_ms = at->arrival_ms;
+	sent->fallen.points = 1;
+}
+
+static void fall(struct sent_steps *sent, const struct sent_step *at)
+{
+	sent->calm = 0;
+	if (!may_fall(sent, at))
+		return;
+	if (is_first(sent, at))
+		sent->is_over = true; /* until it passes the highest: an epoch */
+	else
+		begin_fallen(sent, at);
+}
+
+/* Below what the restart, if it is one, has come to: it broke off, too, or one of its points comes late. */
+static enum status fall_again(struct sent_steps *sent, struct attempts *attempts, const struct sent_step *at,
+	bool *is_open, struct error *err)
+{
+	if (at->step == sent->fallen.highest || !may_fall(sent, at) || is_first(sent, at))
+		return OK;
+	if (sent->fallen.points >= FALLEN_SENT)
+		TRY(open_fallen(sent, attempts, is_open, err));
+	begin_fallen(sent, at);
+	return OK;
+}
+
+enum status sent_place(struct sent_steps *sent, struct attempts *attempts, const struct sent_step *at, bool *is_open,
+	struct error *err)
+{
+	*is_open = false;
+	if (!sent->attempt || sent->attempt < current(attempts)) {
+		settle(sent, attempts, at); /* lines have opened it */
+		return OK;
+	}
+	sent->attempt = current(attempts); /* if lower: lines have taken theirs back */
+	bool is_told = sent->has_begun && at->step <= sent->highest && at->ts_ms > sent->newest_ms;
+	if (is_told && attempts->start_count < ATTEMPTS_MAX)
+		return open_at_once(sent, attempts, at, is_open, err);
+	if (sent->fallen.is_there)
+		return at->step <= sent->fallen.highest ? fall_again(sent, attempts, at, is_open, err)
+							: follow_fallen(sent, attempts, at, is_open, err);
+	if (at->step < sent->highest)
+		fall(sent, at);
+	else if (at->step > sent->highest || at->ts_ms > sent->newest_ms)
+		go_on(sent, at);
+	return OK;
+}
+
+void sent_end_body(struct sent_steps *sent, int64_t arrival_ms)
+{
+	if (sent->fallen.is_there && span_ms(sent->fallen.heard_ms, arrival_ms) > FALLEN_FORGOTTEN_MS)
+		sent->fallen.is_there = false;
+}
+
+/* ---- as bytes ---- */
+
+void sent_pack(const struct sent_steps *sent, struct buf *out)
+{
+	pack_u64(out, sent->leader);
+	pack_u64(out, (uint64_t)sent->is_loss | (uint64_t)sent->has_begun << 1 | (uint64_t)sent->fallen.is_there << 2 |
+			      (uint64_t)sent->is_over << 3);
+	pack_u64(out, sent->attempt);
+	pack_i64(out, sent->first);
+	pack_i64(out, sent->highest);
+	pack_i64(out, sent->newest_ms);
+	pack_i64(out, sent->stride);
+	pack_i64(out, sent->gap_ms);
+	pack_u64(out, sent->refuted);
+	pack_u64(out, sent->calm);
+	pack_u64(out, sent->opened);
+	pack_i64(out, sent->opened_ms);
+	if (!sent->fallen.is_there)
+		return;
+	pack_i64(out, sent->fallen.step);
+	pack_i64(out, sent->fallen.ms);
+	pack_i64(out, sent->fallen.highest);
+	pack_i64(out, sent->fallen.newest_ms);
+	pack_i64(out, sent->fallen.heard_ms);
+	pack_u64(out, sent->fallen.points);
+}
+
+static int64_t unpack_step(struct unpacker *in)
+{
+	int64_t step = unpack_i64(in);
+
+	in->has_failed |= step > STEP_MAX || step < -STEP_MAX;
+	return in->has_failed ? 0 : step;
+}
+
+static uint32_t unpack_count_to(struct unpacker *in, uint32_t most)
+{
+	uint64_t count = unpack_u64(in);
+
+	in->has_failed |= count > most;
+	return in->has_failed ? 0 : (uint32_t)count;
+}
+
+void sent_unpack(struct sent_steps *sent, struct unpacker *in)
+{
+	*sent = (struct sent_steps){.leader = unpack_u64(in)};
+	uint32_t flags = unpack_count_to(in, 15);
+	sent->is_loss = flags & 1;
+	sent->has_begun = flags >> 1 & 1;
+	sent->is_over = flags >> 3 & 1;
+	sent->attempt = unpack_count_to(in, ATTEMPTS_MAX);
+	sent->first = unpack_step(in);
+	sent->highest = unpack_step(in);
+	sent->newest_ms = unpack_i64(in);
+	sent->stride = unpack_i64(in);
+	sent->gap_ms = unpack_i64(in);
+	in->has_failed |= sent->stride < 0 || sent->stride > 2 * STEP_MAX || sent->gap_ms < 0;
+	sent->refuted = unpack_count_to(in, SENDERS_SURE);
+	sent->calm = unpack_count_to(in, CALM_POINTS);
+	sent->opened = unpack_count_to(in, ATTEMPTS_MAX);
+	sent->opened_ms = unpack_i64(in);
+	if (!(flags >> 2 & 1))
+		return;
+	sent->fallen.is_there = true;
+	sent->fallen.step = unpack_step(in);
+	sent->fallen.ms = unpack_i64(in);
+	sent->fallen.highest = unpack_step(in);
+	sent->fallen.newest_ms = unpack_i64(in);
+	sent->fallen.heard_ms = unpack_i64(in);
+	sent->fallen.points = unpack_count_to(in, FALLEN_POINTS);
+}

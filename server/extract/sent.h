@@ -1,0 +1,62 @@
+/*
+ * Job: whether points that were sent as such, and not found in lines, begin an attempt of their stream: by the steps of the series that
+ *      leads, its loss (docs/decisions/0033-attempts-of-sent-points.md). Internal to extract/.
+ * Ownership: plain values. Threads: one at a time.
+ *
+ * A step below the highest one is one of these:
+ *   a restart      its sender has said that it begins anew; or the steps went on from there, each later than all before, until they
+ *                  passed the old maximum without leaving a step out (by FALLEN_SENT points, or behind a pause), or for long enough
+ *                  (FALLEN_POINTS, or FALLEN_LATER and FALLEN_MS). Only then the attempt is opened, back to the first of these steps:
+ *                  nothing is ever taken back;
+ *   out of order   it bears an earlier time than the newest of the series, or none of its own;
+ *   an epoch       a counter that starts over goes back to where it began: such a step is none;
+ *   other senders  that are behind in the same series: the steps go on where they were. From the second time on (SENDERS_SURE) such a
+ *                  series says nothing any more, until it was calm for CALM_POINTS.
+ */
+#pragma once
+
+#include "base/codec/pack.h"
+#include "extract/attempt.h"
+
+enum {
+	FALLEN_SENT = 5,
+	FALLEN_LATER = 20, /* more than a batch of who is behind */
+	FALLEN_POINTS = 64,
+	FALLEN_MS = 30 * 1000,
+	FALLEN_FORGOTTEN_MS = 10 * 60 * 1000, /* without a word of the series that leads, while others go on */
+	SENDERS_SURE = 2,
+	CALM_POINTS = 1024,
+};
+
+struct sent_steps {
+	uint64_t leader; /* hash of its name; 0: no series yet */
+	bool is_loss;
+	uint32_t attempt; /* that what follows is of; 0: no step yet */
+	int64_t first; /* the lowest that began an attempt */
+	int64_t highest, newest_ms;
+	bool is_over; /* it has gone back to the first, and not passed the highest again */
+	int64_t stride, gap_ms; /* the largest of late, from one highest step to the next; 0: not known */
+	bool has_begun; /* its sender began anew, and no step has come since */
+	struct {
+		bool is_there;
+		int64_t step, ms; /* where it began */
+		int64_t highest, newest_ms;
+		int64_t heard_ms; /* when the last one arrived */
+		uint32_t points; /* that went on */
+	} fallen;
+	uint32_t refuted, calm;
+	uint32_t opened; /* the last attempt that was opened here; 0: none */
+	int64_t opened_ms; /* what was sent with an earlier time is of the one before */
+};
+
+struct sent_step {
+	int64_t step, ts_ms;
+	int64_t arrival_ms; /* ts_ms is the same: it was sent without its time */
+};
+
+/* *is_open: the step has opened an attempt, which may have begun some points ago (sent->opened_ms). */
+enum status sent_place(struct sent_steps *sent, struct attempts *attempts, const struct sent_step *at, bool *is_open,
+	struct error *err) MUST_CHECK;
+void sent_end_body(struct sent_steps *sent, int64_t arrival_ms);
+void sent_pack(const struct sent_steps *sent, struct buf *out);
+void sent_unpack(struct sent_steps *sent, struct unpacker *in);

@@ -1,0 +1,173 @@
+"""Points that were sent as such: which of them begin an attempt, at whatever door; and what reads the attempts."""
+
+import json
+import time
+
+import pytest
+
+import mlflowclient
+import wandbclient
+from smserver import Server, quote, wait_until
+
+NOW = int(time.time()) // 60 * 60_000 - 4 * 3600_000
+STEP_MS = 10_000
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """A job a test."""
+    server = Server(tmp_path_factory.mktemp("sent_attempts")).start()
+    yield server
+    server.close()
+
+
+class Columns:
+    def __init__(self, server, job):
+        self.server, self.job, self.name = server, job, job
+
+    def send(self, rows):
+        """Of (step, ms, {metric: value})."""
+        series = {}
+        for step, ms, values in rows:
+            for metric, value in values.items():
+                one = series.setdefault(metric, {"metric": metric, "step": [], "ts_ms": [], "value": []})
+                for key, entry in (("step", step), ("ts_ms", ms), ("value", value)):
+                    one[key].append(entry)
+        assert self.server.post(f"/api/v1/points?job={self.job}", json={"series": list(series.values())}).status == 200
+
+
+class Lines(Columns):
+    def send(self, rows):
+        body = "".join(json.dumps({"metric": metric, "step": step, "ts_ms": ms, "value": value}) + "\n" for step, ms, values in rows for metric, value in values.items())
+        assert self.server.post(f"/api/v1/points?job={self.job}", body, content_type="application/x-ndjson").status == 200
+
+
+class Mlflow:
+    def __init__(self, server, job):
+        self.server = server
+        self.run = mlflowclient.make_run(server, run_name=job, start_time=NOW)
+        self.name = f"Default/{job}"
+
+    def send(self, rows):
+        metrics = [{"key": metric, "value": value, "step": step, "timestamp": ms} for step, ms, values in rows for metric, value in values.items()]
+        status, body = mlflowclient.call(self.server, "runs/log-batch", {"run_id": self.run, "metrics": metrics})
+        assert status == 200, body
+
+
+class Wandb:
+    def __init__(self, server, job):
+        self.server, self.job, self.name, self.sent = server, job, f"p/{job}", 0
+        wandbclient.make_run(server, job)
+
+    def send(self, rows):
+        lines = [{"_step": step, "_timestamp": ms / 1000, **values} for step, ms, values in rows]
+        assert wandbclient.post(self.server, self.job, {"wandb-history.jsonl": (self.sent, lines)}).status == 200
+        self.sent += len(lines)
+
+
+class Trackio:
+    def __init__(self, server, job):
+        self.server, self.job, self.name, self.sent = server, job, f"p/{job}", 0
+
+    def send(self, rows):
+        entries = [{"project": "p", "run": self.job, "run_id": None, "metrics": values, "step": step,
+            "timestamp": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(ms // 1000)) + f".{ms % 1000:03}000+00:00", "log_id": f"{self.job}-{self.sent + n}", "config": None}
+            for n, (step, ms, values) in enumerate(rows)]
+        self.sent += len(rows)
+        reply = self.server.post("/api/bulk_log", json={"args": [], "kwargs": {"logs": entries, "hf_token": None}})
+        assert reply.status == 200 and not (reply.body or {}).get("error"), reply
+
+
+DOORS = [Columns, Lines, Mlflow, Wandb, Trackio]
+
+
+def rows(first, last, at_ms, step_ms=STEP_MS, add=0.0):
+    """An rate, which is first in each body, and the loss, which leads."""
+    return [(step, at_ms + (step - first) * step_ms, {"lr": 1 / (step + 1), "loss": 10 - step / 100 + add}) for step in range(first, last + 1)]
+
+
+def attempt_count(server, name):
+    server.wait_for_extraction()
+    return server.get(f"/api/v1/jobs/{quote(name)}").body["attempts"]
+
+
+def steps_of(server, name, metric, attempts):
+    columns = server.points(name, metric, attempts=attempts, buckets=1000)["columns"]
+    return columns["x"]
+
+
+@pytest.mark.parametrize("door", DOORS, ids=lambda door: door.__name__.lower())
+def test_a_restart_is_an_attempt(shared, door):
+    run = door(shared, f"restart-{door.__name__.lower()}")
+    run.send(rows(0, 100, NOW))
+    run.send(rows(50, 53, NOW + 130 * STEP_MS, add=1))
+    assert attempt_count(shared, run.name) == 1, "it may be a sender that is behind"
+    run.send(rows(54, 120, NOW + 134 * STEP_MS, add=1))
+    assert attempt_count(shared, run.name) == 2
+    for metric in ("loss", "lr"):  # also of what stands before the loss, and came before it was sure
+        assert steps_of(shared, run.name, metric, 1) == list(range(101)), metric
+        assert steps_of(shared, run.name, metric, 2) == list(range(50, 121)), metric
+    live = shared.points(run.name, "loss", buckets=1000)["columns"]
+    assert dict(zip(live["x"], live["last"])) == {step: pytest.approx(10 - step / 100 + (step >= 50)) for step in range(121)}
+    assert shared.series(run.name, "loss")["count"] == 121
+
+
+def test_what_reads_attempts_sees_it(make_server):
+    server = make_server("--goodput-every", "100ms")
+    run = Columns(server, "j")
+    assert server.post("/api/v1/jobs", json={"TrainingJobName": "j"}).status == 201
+    run.send(rows(0, 100, NOW))
+    run.send(rows(50, 200, NOW + 400 * STEP_MS))
+    assert attempt_count(server, "j") == 2
+    wait_until(lambda: server.get("/api/v1/jobs/j/goodput").body["breaks"], what="the restart in the goodput")
+    (lost,) = server.get("/api/v1/jobs/j/goodput").body["breaks"]
+    assert (lost["step"], lost["from_step"], lost["lost_steps"]) == (100, 49, 51)
+    (restart,) = server.get("/api/v1/jobs/j/continuity").body["restarts"]
+    assert (restart["attempt"], restart["first_step"], restart["overlap_steps"], restart["lr_equal"]) == (2, 50, 50, True)
+    server.restart()
+    assert attempt_count(server, "j") == 2
+    run.send(rows(150, 260, NOW + 1000 * STEP_MS))  # another one, by a state that was stored
+    assert attempt_count(server, "j") == 3
+    assert steps_of(server, "j", "loss", 3) == list(range(150, 261))
+
+
+def test_a_kill_amid_a_restart_changes_nothing(make_server):
+    server = make_server()
+    run = Columns(server, "j")
+    run.send(rows(0, 100, NOW))
+    server.wait_for_extraction()
+    run.send(rows(50, 52, NOW + 130 * STEP_MS))
+    server.kill()
+    server.restart()
+    run.send(rows(53, 120, NOW + 133 * STEP_MS))
+    assert attempt_count(server, "j") == 2
+    assert steps_of(server, "j", "loss", 2) == list(range(50, 121))
+
+
+@pytest.mark.parametrize("door", DOORS, ids=lambda door: door.__name__.lower())
+def test_what_is_none(shared, door):
+    name = door.__name__.lower()
+    late = door(shared, f"late-{name}")
+    late.send(rows(0, 40, NOW))
+    late.send(rows(61, 100, NOW + 61 * STEP_MS))
+    late.send(rows(41, 60, NOW + 41 * STEP_MS))  # another connection
+    late.send([(step, NOW + 101 * STEP_MS, {"eval/loss": 1.0}) for step in range(0, 100, 10)])
+    late.send(rows(101, 120, NOW + 101 * STEP_MS))
+    assert attempt_count(shared, late.name) == 1
+    epochs = door(shared, f"epochs-{name}")
+    for epoch in range(4):
+        epochs.send(rows(0, 99, NOW + epoch * 200 * STEP_MS))
+    assert attempt_count(shared, epochs.name) == 1
+    ranks = door(shared, f"ranks-{name}")
+    for first in range(30, 200, 10):
+        ranks.send(rows(first, first + 9, NOW + first * STEP_MS))
+        ranks.send(rows(first - 20, first - 11, NOW + (first + 11) * STEP_MS + 1))
+    assert attempt_count(shared, ranks.name) == 1
+
+
+def test_points_without_a_time_say_nothing_of_restarts(shared):
+    def send(first, last):
+        assert shared.post("/api/v1/points?job=untimed", json={"series": [{"metric": "loss", "step": list(range(first, last)), "value": [1.0] * (last - first)}]}).status == 200
+    send(0, 100)
+    send(50, 150)
+    assert attempt_count(shared, "untimed") == 1
