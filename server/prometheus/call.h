@@ -35,9 +35,13 @@ enum status call_time(
 /* Seconds, or 5m. */
 enum status call_duration(const struct prom_call *call, const char *name, int64_t *ms, struct error *err) MUST_CHECK;
 
-/* query.c: an expression at one time, as the result of a call */
+/* query.c: an expression at one time, or at the steps, as the result of a call */
 enum status call_evaluate(
-	struct prom_call *call, const struct promql_node *node, int64_t at_ms, struct error *err) MUST_CHECK;
+	struct prom_call *call, struct eval *eval, const struct promql_node *node, struct error *err) MUST_CHECK;
+enum status call_evaluate_steps(
+	struct prom_call *call, struct eval *eval, const struct promql_node *node, struct error *err) MUST_CHECK;
+/* From start_ms by step_ms to end_ms, which is not before; ERR_INVALID: too many. */
+enum status call_set_steps(struct eval *eval, int64_t end_ms, struct error *err) MUST_CHECK;
 
 /* loki.c: Loki's errors are texts */
 prom_handler loki_query, loki_query_range, loki_series, loki_labels, loki_values, loki_index_stats, loki_tail;

@@ -18,12 +18,19 @@ struct prom_rows {
 	size_t count, cap;
 };
 
+struct eval;
+/* Of a range of lines: a row a stream, with what the function makes of it. */
+typedef enum status eval_lines(
+	struct eval *eval, const struct promql_node *node, enum promql_id id, struct prom_rows *out, struct error *err);
+
 struct eval {
 	struct series_reading *reading;
 	struct arena *arena;
 	int64_t start_ms, step_ms;
 	size_t steps;
 	int64_t lookback_ms;
+	eval_lines *lines; /* NULL: there are none in the expression */
+	void *lines_context;
 };
 
 enum status eval_node(

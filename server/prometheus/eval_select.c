@@ -110,6 +110,8 @@ enum status eval_range(struct eval *eval, const struct promql_node *node, const 
 	struct selecting selecting = {
 		.eval = eval, .node = node, .function = function, .parameter = parameter, .rows = out};
 
+	if (node->lines)
+		return eval->lines(eval, node, function->id, out, err);
 	TRY(select_all(&selecting, err));
 	return function->id == FN_LAST_OVER_TIME ? rows_merge(eval, out, err) : rows_drop_names(eval, out, err);
 }

@@ -1,10 +1,12 @@
 /*
- * Job: LogQL, as far as it is answered here: {label="value"} |= "text" != "text" |~ "pattern" !~ "pattern". All else is named.
- * Ownership: spans in the query or the arena; logql_done frees patterns. Threads: a parsed query is read-only. Pure.
+ * Job: LogQL's selections of lines, as far as they are answered here: {label="value"} |= "text" != "text" |~ "pattern" !~ "pattern"
+ *      | drop name. All else is named. Expressions of their counts are promql.h's.
+ * Ownership: spans in the query or the arena; logql_prepare makes patterns that logql_done frees. Threads: a parsed query is read-only. Pure.
  * Source: grafana.com/docs/loki/latest/query
  */
 #pragma once
 
+#include "prometheus/tokens.h"
 #include "prometheus/matcher.h"
 
 #include <stdatomic.h>
@@ -18,7 +20,7 @@ struct logql_filter {
 };
 
 struct logql {
-	struct matcher *matchers; /* prepared */
+	struct matcher *matchers;
 	size_t matcher_count;
 	struct logql_filter filters[LOGQL_FILTERS_MAX];
 	size_t filter_count;
@@ -26,7 +28,11 @@ struct logql {
 		gave_up; /* set where a pattern needs more steps than a line may cost: what it takes is not known. NULL: not wanted */
 };
 
-/* ERR_INVALID with the place; logql_done in either case. */
+/* The selector and the filters behind it; what follows is at hand then. ERR_INVALID with the place. */
+enum status logql_take(struct logql *out, struct tokens *tokens, struct error *err) MUST_CHECK;
+/* Its patterns: ERR_INVALID names one that is none. logql_done in either case. */
+enum status logql_prepare(struct logql *logql, struct error *err) MUST_CHECK;
+/* Both. logql_done in either case. */
 enum status logql_parse(struct logql *out, struct span query, struct arena *arena, struct error *err) MUST_CHECK;
 void logql_done(struct logql *logql);
 /* All filters; any thread. */

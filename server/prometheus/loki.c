@@ -2,19 +2,15 @@
  * Loki's queries of lines: jobs are looked through one after the other, and no more lines are held than are asked for, twice. Later jobs
  * are searched only for what would still have a place.
  */
-#include "prometheus/call.h"
-#include "prometheus/jobs.h"
-#include "prometheus/logql.h"
+#include "prometheus/loki_streams.h"
 
 #include "base/clock.h"
 #include "base/map.h"
-#include "read/logs/log_search.h"
-#include "read/view.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { LINES_DEFAULT = 100, LINES_MAX = 5000, LINE_BYTES = 1 << 18, HOUR_MS = 3600000, STREAM_LABELS = 3 };
+enum { LINES_DEFAULT = 100, LINES_MAX = 5000, LINE_BYTES = 1 << 18 };
 static const size_t HELD_MAX_BYTES = 32 << 20;
 
 void loki_refuse(
@@ -26,90 +22,6 @@ void loki_refuse(
 	buf_printf(&response->body, "%s\n", err->text);
 }
 
-/* Nanoseconds, or as Prometheus' times. Lines have whole milliseconds: the first that is not before it, for a begin and an end alike. */
-static enum status read_time(
-	const struct prom_call *call, const char *name, int64_t fallback, int64_t *ms, struct error *err)
-{
-	struct span text = call_parameter(call, name);
-	int64_t ns;
-
-	if (text.len < 16 || !span_parse_i64(text, &ns))
-		return call_time(call, name, fallback, ms, err);
-	*ms = ns / 1000000 + (ns % 1000000 > 0);
-	return OK;
-}
-
-static enum status read_window(const struct prom_call *call, int64_t *from_ms, int64_t *to_ms, struct error *err)
-{
-	int64_t since_ms = HOUR_MS;
-
-	TRY(call_duration(call, "since", &since_ms, err));
-	TRY(read_time(call, "end", http_request_arrival_ms(call->request), to_ms, err));
-	TRY(read_time(call, "start", *to_ms - since_ms, from_ms, err));
-	return *from_ms <= *to_ms ? OK
-				  : error_set(err, ERR_INVALID,
-					    "invalid parameter \"start\": it lies behind the end of the query");
-}
-
-/* ---- streams and their labels ---- */
-
-static void stream_labels(struct prom_labels *out, struct prom_label room[STREAM_LABELS + 1], struct span job,
-	const struct stream_view *stream)
-{
-	*out = (struct prom_labels){.at = room};
-	labels_set(out, SPAN("job"), job);
-	labels_set(out, SPAN("stream"), stream->name);
-	labels_set(out, SPAN("host"), stream->host);
-}
-
-struct lines_asked {
-	struct prom_call *call;
-	struct logql logql;
-	int64_t from_ms, to_ms; /* the end not included */
-	size_t limit;
-	bool is_forward;
-	atomic_bool gave_up; /* a pattern, on a line */
-};
-
-/* Without lines it is not. */
-static enum status is_asked(
-	const struct lines_asked *asked, struct span job, const struct stream_view *stream, bool *is, struct error *err)
-{
-	const struct matchers matchers = {
-		asked->logql.matchers, asked->logql.matcher_count, asked->call->reading.scratch};
-	struct prom_label room[STREAM_LABELS + 1];
-	struct prom_labels labels;
-
-	*is = false;
-	if (!stream->lines)
-		return OK;
-	stream_labels(&labels, room, job, stream);
-	return labels_fit(&labels, &matchers, is, err);
-}
-
-static enum status read_streams(
-	struct prom_call *call, struct arena *arena, struct span job, struct job_view *view, struct error *err)
-{
-	enum status status = view_read_job(
-		call->options->pipeline, call->reading.reader, arena, job, SPAN(""), SPAN(""), 0, view, err);
-
-	if (status != ERR_NOT_FOUND)
-		return status;
-	*view = (struct job_view){0};
-	return OK;
-}
-
-static enum status each_job(const struct lines_asked *asked, jobs_take *take, void *context, struct error *err)
-{
-	struct jobs_asked jobs = {.matchers = asked->logql.matchers,
-		.matcher_count = asked->logql.matcher_count,
-		.label = SPAN("job"),
-		.from_ms = asked->from_ms,
-		.to_ms = asked->to_ms};
-
-	return jobs_each(&asked->call->reading, &jobs, take, context, err);
-}
-
 /* ---- lines ---- */
 
 struct held_line {
@@ -119,7 +31,7 @@ struct held_line {
 };
 
 struct holding {
-	struct lines_asked *asked;
+	struct loki_asked *asked;
 	struct held_line *lines;
 	size_t count, cap, bytes;
 	struct prom_labels *streams;
@@ -166,10 +78,10 @@ static void trim(struct holding *holding)
 static enum status hold_stream(
 	struct holding *holding, struct span job, const struct stream_view *stream, size_t *out, struct error *err)
 {
-	struct prom_label room[STREAM_LABELS + 1];
+	struct prom_label room[LOKI_LABELS + 1];
 	struct prom_labels labels;
 
-	stream_labels(&labels, room, job, stream);
+	loki_stream_labels(&labels, room, job, stream);
 	if (!mem_grow(
 		    (void **)&holding->streams, holding->stream_count, &holding->stream_cap, sizeof *holding->streams))
 		return error_no_memory(err);
@@ -192,22 +104,11 @@ static enum status hold_line(struct holding *holding, const struct log_hit *hit,
 	return budget_take(holding->asked->call->reading.budget, 1, err);
 }
 
-static bool is_over(const void *request)
-{
-	return http_request_is_over(request);
-}
-
-static void charge(const void *request, int64_t cpu_ns)
-{
-	http_request_charge(request, cpu_ns);
-}
-
 static enum status search_job(struct holding *holding, struct arena *arena, struct span job,
 	const struct log_search_stream *streams, size_t stream_count, struct log_search_result *out, struct error *err)
 {
-	const struct lines_asked *asked = holding->asked;
+	const struct loki_asked *asked = holding->asked;
 	const struct prom_call *call = asked->call;
-	int64_t left_ms = call->budget.until_mono_ms - clock_mono_ms();
 	bool is_full = holding->count == asked->limit;
 	int64_t bound_ms = is_full ? holding->lines[holding->count - 1].place.ts_ms : 0;
 	struct log_search search = {.job = job,
@@ -220,8 +121,8 @@ static enum status search_job(struct holding *holding, struct arena *arena, stru
 		.limit = asked->limit,
 		.text_bytes = LINE_BYTES,
 		.max_bytes = HELD_MAX_BYTES,
-		.time_ms = left_ms > 1 ? left_ms : 1,
-		.asker = {call->options->search_cpu_ms, is_over, charge, call->request},
+		.time_ms = loki_left_ms(call),
+		.asker = loki_asker(call),
 		.streams = streams,
 		.stream_count = stream_count,
 		.takes = asked->logql.filter_count ? logql_takes : NULL,
@@ -231,10 +132,7 @@ static enum status search_job(struct holding *holding, struct arena *arena, stru
 	if (out->is_partial)
 		return error_set(err, ERR_UNAVAILABLE,
 			"the search of lines timed out (--search-cpu-ms, --job-search-ms); ask for less time or fewer jobs");
-	if (atomic_load(&asked->gave_up))
-		return error_set(err, ERR_SEMANTIC,
-			"a pattern was given up on a line of job '%.*s': it needs too many steps; write one without repetitions of repetitions",
-			SPAN_ARGS(span_cut(job, 60)));
+	TRY(loki_check_patterns(asked, job, err));
 	return out->count < asked->limit && out->has_next
 		       ? error_set(err, ERR_TOO_LARGE, "the lines have more than %zu bytes; ask for fewer (limit=)",
 				 HELD_MAX_BYTES)
@@ -277,12 +175,12 @@ static enum status take_job(void *context, struct span job, struct error *err)
 
 	if (!arena)
 		return error_no_memory(err);
-	TRY(read_streams(call, arena, job, &view, err));
+	TRY(loki_read_streams(call, arena, job, &view, err));
 	struct log_search_stream *streams = arena_alloc(arena, (view.stream_count + 1) * sizeof *streams);
 	if (!streams)
 		return error_no_memory(err);
 	for (size_t i = 0; i < view.stream_count; i++) {
-		TRY(is_asked(holding->asked, job, &view.streams[i], &is, err));
+		TRY(loki_is_asked(holding->asked, job, &view.streams[i], &is, err));
 		if (is)
 			streams[count++] = (struct log_search_stream){view.streams[i].stream_id, 0};
 	}
@@ -336,7 +234,7 @@ static void write_lines(const struct holding *holding, struct json_writer *w)
 	json_object_end(w);
 }
 
-static enum status read_limit(const struct prom_call *call, struct lines_asked *asked, struct error *err)
+static enum status read_limit(const struct prom_call *call, struct loki_asked *asked, struct error *err)
 {
 	struct span text = call_parameter(call, "limit"), direction = call_parameter(call, "direction");
 	int64_t limit = LINES_DEFAULT;
@@ -353,17 +251,17 @@ static enum status read_limit(const struct prom_call *call, struct lines_asked *
 	return OK;
 }
 
-enum status loki_query_range(struct prom_call *call, struct error *err)
+static enum status answer_lines(struct prom_call *call, struct error *err)
 {
-	struct lines_asked asked = {.call = call};
+	struct loki_asked asked = {.call = call};
 	struct holding holding = {.asked = &asked};
 
-	TRY(read_window(call, &asked.from_ms, &asked.to_ms, err));
+	TRY(loki_window(call, &asked.from_ms, &asked.to_ms, err));
 	TRY(read_limit(call, &asked, err));
 	enum status status = logql_parse(&asked.logql, call_parameter(call, "query"), call->arena, err);
 	asked.logql.gave_up = &asked.gave_up;
 	if (status == OK)
-		status = each_job(&asked, take_job, &holding, err);
+		status = loki_each_job(&asked, take_job, &holding, err);
 	if (status == OK)
 		write_lines(&holding, &call->w);
 	holding_done(&holding);
@@ -371,38 +269,30 @@ enum status loki_query_range(struct prom_call *call, struct error *err)
 	return status;
 }
 
-/* ---- an expression without lines, as data sources are tested by ---- */
-
-static bool has_selector(const struct promql_node *node)
+static bool is_of_lines(const struct prom_call *call)
 {
-	bool has_one = node->kind == PROMQL_SELECTOR || node->kind == PROMQL_TEXT;
+	struct span query = span_trim(call_parameter(call, "query"));
 
-	for (size_t i = 0; i < node->argument_count && !has_one; i++)
-		has_one = has_selector(node->arguments[i]);
-	return has_one;
+	return query.len && query.ptr[0] == '{';
+}
+
+enum status loki_query_range(struct prom_call *call, struct error *err)
+{
+	return is_of_lines(call) ? answer_lines(call, err) : loki_counts_range(call, err);
 }
 
 enum status loki_query(struct prom_call *call, struct error *err)
 {
-	struct span query = span_trim(call_parameter(call, "query"));
-	struct promql_node *node;
-	int64_t at_ms;
-
-	if (query.len && query.ptr[0] == '{')
+	if (is_of_lines(call))
 		return error_set(err, ERR_INVALID,
 			"log queries are not supported as an instant query type, please change your query to a range query type");
-	TRY(promql_parse(&node, query, call->arena, err));
-	if (has_selector(node))
-		return error_set(err, ERR_INVALID,
-			"parse error: metrics of lines (count_over_time, rate and others) are not answered here; ask query_range for lines, or PromQL for points");
-	TRY(read_time(call, "time", http_request_arrival_ms(call->request), &at_ms, err));
-	return call_evaluate(call, node, at_ms, err);
+	return loki_counts(call, err);
 }
 
 /* ---- what there is ---- */
 
 struct listing {
-	struct lines_asked *asked;
+	struct loki_asked *asked;
 	struct map *seen;
 	struct span label; /* whose values; "": sets of labels are written */
 };
@@ -430,19 +320,19 @@ static enum status list_job(void *context, struct span job, struct error *err)
 {
 	struct listing *listing = context;
 	AUTO(arena) arena = arena_new();
-	struct prom_label room[STREAM_LABELS + 1];
+	struct prom_label room[LOKI_LABELS + 1];
 	struct prom_labels labels;
 	struct job_view view;
 	bool is;
 
 	if (!arena)
 		return error_no_memory(err);
-	TRY(read_streams(listing->asked->call, arena, job, &view, err));
+	TRY(loki_read_streams(listing->asked->call, arena, job, &view, err));
 	for (size_t i = 0; i < view.stream_count; i++) {
-		TRY(is_asked(listing->asked, job, &view.streams[i], &is, err));
+		TRY(loki_is_asked(listing->asked, job, &view.streams[i], &is, err));
 		if (!is)
 			continue;
-		stream_labels(&labels, room, job, &view.streams[i]);
+		loki_stream_labels(&labels, room, job, &view.streams[i]);
 		TRY(list_stream(listing, &labels, err));
 	}
 	return OK;
@@ -451,18 +341,18 @@ static enum status list_job(void *context, struct span job, struct error *err)
 /* match: the name of the parameter with the selector, which may be left out. */
 static enum status list(struct prom_call *call, const char *match, struct span label, struct error *err)
 {
-	struct lines_asked asked = {.call = call};
+	struct loki_asked asked = {.call = call};
 	AUTO(map) seen = map_new();
 	struct listing listing = {&asked, seen, label};
 	struct span selector = call_parameter(call, match);
 
 	if (!seen)
 		return error_no_memory(err);
-	TRY(read_window(call, &asked.from_ms, &asked.to_ms, err));
+	TRY(loki_window(call, &asked.from_ms, &asked.to_ms, err));
 	enum status status = selector.len ? logql_parse(&asked.logql, selector, call->arena, err) : OK;
 	json_array(&call->w);
 	if (status == OK)
-		status = each_job(&asked, list_job, &listing, err);
+		status = loki_each_job(&asked, list_job, &listing, err);
 	json_array_end(&call->w);
 	logql_done(&asked.logql);
 	return status;
@@ -492,7 +382,7 @@ enum status loki_labels(struct prom_call *call, struct error *err)
 /* ---- how much a selector chooses ---- */
 
 struct index_stats {
-	const struct lines_asked *asked;
+	const struct loki_asked *asked;
 	uint64_t streams, entries, bytes;
 };
 
@@ -506,12 +396,12 @@ static enum status add_job_stats(void *context, struct span job, struct error *e
 
 	if (!arena)
 		return error_no_memory(err);
-	TRY(read_streams(stats->asked->call, arena, job, &view, err));
+	TRY(loki_read_streams(stats->asked->call, arena, job, &view, err));
 	for (size_t i = 0; i < view.stream_count; i++) {
 		const struct stream_view *stream = &view.streams[i];
 		bool is_outside = stream->first_ms && stream->extracted_lines == stream->lines &&
 				  (stream->last_ms < stats->asked->from_ms || stream->first_ms >= stats->asked->to_ms);
-		TRY(is_asked(stats->asked, job, stream, &is, err));
+		TRY(loki_is_asked(stats->asked, job, stream, &is, err));
 		if (!is || is_outside)
 			continue;
 		stats->streams++;
@@ -523,14 +413,14 @@ static enum status add_job_stats(void *context, struct span job, struct error *e
 
 enum status loki_index_stats(struct prom_call *call, struct error *err)
 {
-	struct lines_asked asked = {.call = call};
+	struct loki_asked asked = {.call = call};
 	struct index_stats stats = {.asked = &asked};
 	struct buf *out = call->w.out;
 
-	TRY(read_window(call, &asked.from_ms, &asked.to_ms, err));
+	TRY(loki_window(call, &asked.from_ms, &asked.to_ms, err));
 	enum status status = logql_parse(&asked.logql, call_parameter(call, "query"), call->arena, err);
 	if (status == OK)
-		status = each_job(&asked, add_job_stats, &stats, err);
+		status = loki_each_job(&asked, add_job_stats, &stats, err);
 	logql_done(&asked.logql);
 	buf_reset(out); /* of all of Loki's replies this one has no envelope */
 	call->w = json_writer_on(out);

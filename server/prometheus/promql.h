@@ -1,5 +1,5 @@
 /*
- * Job: PromQL, as far as it is answered here: text to tree. What is known and not answered, and what is a mistake, is named with its place.
+ * Job: PromQL, and LogQL's expressions of counts of lines, as far as they are answered here: text to tree. What is known and not answered, and what is a mistake, is named with its place.
  * Ownership: a tree lives in its arena, texts without escapes point into the query. Threads: values. Pure.
  * Source: prometheus.io/docs/prometheus/2.42/querying
  */
@@ -68,6 +68,7 @@ struct promql_node {
 	/* SELECTOR */
 	struct matcher *matchers;
 	size_t matcher_count;
+	struct logql *lines; /* LogQL's, with matchers of its own; NULL: points */
 	int64_t range_ms; /* 0: an instant vector */
 	int64_t offset_ms;
 	/* CALL, AGGREGATE */
@@ -105,6 +106,9 @@ enum promql_id {
 	FN_CHANGES,
 	FN_RESETS,
 	FN_DERIV,
+	/* of ranges of lines alone */
+	FN_BYTES_OVER_TIME,
+	FN_BYTES_RATE,
 	/* of each value */
 	FN_ABS,
 	FN_CEIL,
@@ -153,9 +157,14 @@ struct promql_function {
 };
 const struct promql_function *promql_function_find(struct span name); /* NULL: unknown here */
 bool promql_function_is_elsewhere(struct span name); /* Prometheus has it */
+bool promql_function_counts_lines(const struct promql_function *function);
+bool promql_function_is_of_lines(const struct promql_function *function); /* alone */
 
 /* ERR_INVALID with the place in the text. */
 enum status promql_parse(
+	struct promql_node **out, struct span query, struct arena *arena, struct error *err) MUST_CHECK;
+/* LogQL: selectors are of lines, and each has a range. */
+enum status promql_parse_counts(
 	struct promql_node **out, struct span query, struct arena *arena, struct error *err) MUST_CHECK;
 /* The selector alone, as of match[]. */
 enum status promql_parse_selector(

@@ -36,6 +36,8 @@ static const struct promql_function functions[] = {
 	RANGE("changes", FN_CHANGES),
 	RANGE("resets", FN_RESETS),
 	RANGE("deriv", FN_DERIV),
+	RANGE("bytes_over_time", FN_BYTES_OVER_TIME),
+	RANGE("bytes_rate", FN_BYTES_RATE),
 	EACH("abs", FN_ABS),
 	EACH("ceil", FN_CEIL),
 	EACH("floor", FN_FLOOR),
@@ -89,4 +91,14 @@ bool promql_function_is_elsewhere(struct span name)
 		if (span_equal(name, span_from(elsewhere[i])))
 			return true;
 	return false;
+}
+
+bool promql_function_is_of_lines(const struct promql_function *function)
+{
+	return function->id == FN_BYTES_OVER_TIME || function->id == FN_BYTES_RATE;
+}
+
+bool promql_function_counts_lines(const struct promql_function *function)
+{
+	return function->id == FN_COUNT_OVER_TIME || function->id == FN_RATE || promql_function_is_of_lines(function);
 }

@@ -1,4 +1,5 @@
 /* Recursive descent by precedence, lowest first: or; and, unless; comparisons; + -; * / %; ^, to the right, and above the sign. */
+#include "prometheus/logql.h"
 #include "prometheus/matcher_parse.h"
 #include "prometheus/promql.h"
 
@@ -7,6 +8,7 @@
 struct parser {
 	struct tokens tokens;
 	struct arena *arena;
+	bool is_logql; /* selectors are of lines */
 	unsigned depth, nodes; /* 1+1+1… is a deep tree, too, without a bracket */
 };
 
@@ -162,6 +164,17 @@ static enum status take_suffixes(struct parser *parser, struct promql_node *node
 	}
 }
 
+/* LogQL: lines and, as there is nothing else to do with them here, a range. */
+static enum status take_lines(struct parser *parser, struct promql_node **out, struct error *err)
+{
+	TRY(new_node(parser, PROMQL_SELECTOR, PROMQL_MATRIX, out, err));
+	struct promql_node *node = *out;
+	if (!(node->lines = arena_alloc(parser->arena, sizeof *node->lines)))
+		return error_no_memory(err);
+	TRY(logql_take(node->lines, &parser->tokens, err));
+	return take_range(parser, node, err);
+}
+
 /* ---- calls ---- */
 
 static enum status take_labels(struct parser *parser, struct promql_labels *out, struct error *err)
@@ -197,6 +210,19 @@ static enum status take_arguments(struct parser *parser, struct promql_node *nod
 	return want(parser, ")", err);
 }
 
+static enum status check_lines(
+	const struct promql_function *function, const struct promql_node *node, struct error *err)
+{
+	char text[160];
+
+	if (!node->lines || promql_function_counts_lines(function))
+		return OK;
+	snprintf(text, sizeof text,
+		"of lines count_over_time, rate, bytes_over_time and bytes_rate are answered here, not %s,",
+		function->name);
+	return fail_node(node, text, err);
+}
+
 static enum status check_arguments(const struct promql_node *node, struct error *err)
 {
 	const struct promql_function *function = node->function;
@@ -207,12 +233,14 @@ static enum status check_arguments(const struct promql_node *node, struct error 
 			node->argument_count);
 		return fail_node(node, text, err);
 	}
-	for (size_t i = 0; i < node->argument_count; i++)
+	for (size_t i = 0; i < node->argument_count; i++) {
+		TRY(check_lines(function, node->arguments[i], err));
 		if (node->arguments[i]->type != function->takes[i]) {
 			snprintf(text, sizeof text, "argument %zu of %s is to be a %s, not a %s,", i + 1,
 				function->name, type_names[function->takes[i]], type_names[node->arguments[i]->type]);
 			return fail_node(node->arguments[i], text, err);
 		}
+	}
 	return OK;
 }
 
@@ -264,12 +292,19 @@ static enum status take_name(struct parser *parser, struct promql_node **out, st
 	TRY(next(parser, err));
 	bool is_call = is(parser, "(") ||
 		       (function && function->is_aggregation && (is(parser, "by") || is(parser, "without")));
+	if (function && promql_function_is_of_lines(function) && !parser->is_logql)
+		function = NULL;
 	if (is_call && function)
 		return take_call(parser, function, out, err);
 	if (is_call) {
 		bool is_known = promql_function_is_elsewhere(name.text);
 		tokens->token = name;
 		return tokens_fail(tokens, is_known ? "this function is not answered here:" : "unknown function", err);
+	}
+	if (parser->is_logql) {
+		tokens->token = name;
+		return tokens_fail(
+			tokens, "LogQL has no names of metrics (ask /prometheus for points); unexpected", err);
 	}
 	return take_selector(parser, name.text, out, err);
 }
@@ -293,7 +328,7 @@ static enum status take_primary(struct parser *parser, struct promql_node **out,
 		return want(parser, ")", err);
 	}
 	if (is(parser, "{"))
-		return take_selector(parser, SPAN(""), out, err);
+		return parser->is_logql ? take_lines(parser, out, err) : take_selector(parser, SPAN(""), out, err);
 	if (token.kind == TOKEN_NAME)
 		return take_name(parser, out, err);
 	return tokens_fail(tokens, "expected an expression", err);
@@ -407,10 +442,12 @@ static enum status parse_level(struct parser *parser, int level, struct promql_n
 	return status;
 }
 
-static enum status open_parser(struct parser *parser, struct span query, struct arena *arena, struct error *err)
+static enum status open_parser(
+	struct parser *parser, struct span query, bool is_logql, struct arena *arena, struct error *err)
 {
-	*parser = (struct parser){.arena = arena};
-	return tokens_open(&parser->tokens, query, "=~ !~ != == <= >=", arena, err);
+	*parser = (struct parser){.arena = arena, .is_logql = is_logql};
+	return tokens_open(
+		&parser->tokens, query, is_logql ? "=~ !~ != == <= >= |= |~" : "=~ !~ != == <= >=", arena, err);
 }
 
 static enum status want_end(const struct parser *parser, struct error *err)
@@ -418,20 +455,31 @@ static enum status want_end(const struct parser *parser, struct error *err)
 	return parser->tokens.token.kind == TOKEN_END ? OK : tokens_fail(&parser->tokens, "unexpected", err);
 }
 
-enum status promql_parse(struct promql_node **out, struct span query, struct arena *arena, struct error *err)
+static enum status parse(
+	struct promql_node **out, struct span query, bool is_logql, struct arena *arena, struct error *err)
 {
 	struct parser parser;
 
-	TRY(open_parser(&parser, query, arena, err));
+	TRY(open_parser(&parser, query, is_logql, arena, err));
 	TRY(parse_level(&parser, 0, out, err));
 	return want_end(&parser, err);
+}
+
+enum status promql_parse(struct promql_node **out, struct span query, struct arena *arena, struct error *err)
+{
+	return parse(out, query, false, arena, err);
+}
+
+enum status promql_parse_counts(struct promql_node **out, struct span query, struct arena *arena, struct error *err)
+{
+	return parse(out, query, true, arena, err);
 }
 
 enum status promql_parse_selector(struct promql_node **out, struct span query, struct arena *arena, struct error *err)
 {
 	struct parser parser;
 
-	TRY(open_parser(&parser, query, arena, err));
+	TRY(open_parser(&parser, query, false, arena, err));
 	TRY(take_primary(&parser, out, err));
 	if ((*out)->kind != PROMQL_SELECTOR)
 		return fail_node(*out, "expected a selector", err);

@@ -148,11 +148,9 @@ enum status call_query(struct prom_call *call, struct error *err)
 	return OK;
 }
 
-enum status call_evaluate(struct prom_call *call, const struct promql_node *node, int64_t at_ms, struct error *err)
+enum status call_evaluate(struct prom_call *call, struct eval *eval, const struct promql_node *node, struct error *err)
 {
-	struct eval eval = {.steps = 1, .start_ms = at_ms};
-
-	TRY(write_instant(call, &eval, node, err));
+	TRY(write_instant(call, eval, node, err));
 	json_object_end(&call->w);
 	return OK;
 }
@@ -182,6 +180,15 @@ static void write_row(struct prom_call *call, const struct eval *eval, const str
 	json_object_end(&call->w);
 }
 
+enum status call_set_steps(struct eval *eval, int64_t end_ms, struct error *err)
+{
+	if ((end_ms - eval->start_ms) / eval->step_ms >= STEPS_MAX)
+		return error_set(err, ERR_INVALID,
+			"exceeded maximum resolution of 11,000 points per timeseries. Try decreasing the query resolution (?step=XX)");
+	eval->steps = (size_t)((end_ms - eval->start_ms) / eval->step_ms) + 1;
+	return OK;
+}
+
 static enum status read_steps(const struct prom_call *call, struct eval *eval, struct error *err)
 {
 	int64_t end_ms;
@@ -194,33 +201,36 @@ static enum status read_steps(const struct prom_call *call, struct eval *eval, s
 	if (end_ms < eval->start_ms)
 		return error_set(
 			err, ERR_INVALID, "invalid parameter \"end\": end timestamp must not be before start time");
-	if ((end_ms - eval->start_ms) / eval->step_ms >= STEPS_MAX)
-		return error_set(err, ERR_INVALID,
-			"exceeded maximum resolution of 11,000 points per timeseries. Try decreasing the query resolution (?step=XX)");
-	eval->steps = (size_t)((end_ms - eval->start_ms) / eval->step_ms) + 1;
-	return OK;
+	return call_set_steps(eval, end_ms, err);
 }
 
-enum status call_query_range(struct prom_call *call, struct error *err)
+enum status call_evaluate_steps(
+	struct prom_call *call, struct eval *eval, const struct promql_node *node, struct error *err)
 {
 	struct prom_rows rows = {0};
-	struct promql_node *node;
-	struct eval eval = {0};
 
-	TRY(read_steps(call, &eval, err));
-	TRY(parse(call, &node, err));
 	if (node->type != PROMQL_SCALAR && node->type != PROMQL_VECTOR)
 		return error_set(err, ERR_INVALID,
 			"invalid parameter \"query\": invalid expression type for range query, must be scalar or instant vector");
-	enum status status = evaluate(call, &eval, node, &rows, err);
+	enum status status = evaluate(call, eval, node, &rows, err);
 	if (status == OK) {
 		begin_result(call, "matrix");
 		json_array(&call->w);
 		for (size_t i = 0; i < rows.count; i++)
-			write_row(call, &eval, &rows.at[i]);
+			write_row(call, eval, &rows.at[i]);
 		json_array_end(&call->w);
 		json_object_end(&call->w);
 	}
 	rows_done(&rows);
 	return status;
+}
+
+enum status call_query_range(struct prom_call *call, struct error *err)
+{
+	struct promql_node *node;
+	struct eval eval = {0};
+
+	TRY(read_steps(call, &eval, err));
+	TRY(parse(call, &node, err));
+	return call_evaluate_steps(call, &eval, node, err);
 }

@@ -1,6 +1,7 @@
-/* Whatever is asked in LogQL: matchers and filters, or an error that says what is wrong. */
+/* Whatever is asked in LogQL: matchers and filters, an expression of counts, or an error that says what is wrong. */
 #include "prometheus/logql.h"
 #include "prometheus/matcher_parse.h"
+#include "prometheus/promql.h"
 
 #include <stdlib.h>
 
@@ -25,5 +26,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		(void)logql_takes(&logql, scratch, SPAN("step 10 loss 2.5 ERROR nccl"));
 	}
 	logql_done(&logql);
+	struct promql_node *node;
+	status = promql_parse_counts(&node, span_of((const char *)data, size), arena, &err);
+	if (status != OK && (status != ERR_INVALID || !err.text[0]))
+		abort();
 	return 0;
 }

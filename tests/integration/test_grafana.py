@@ -59,6 +59,19 @@ def test_the_dashboard(server):
     assert {one["metric"]["training"] for one in mine} <= {"bert"}
 
 
+def test_the_volume_of_logs(server):
+    """What Explore asks beside each query of lines (public/app/plugins/datasource/loki: getSupplementaryQuery; the step as Go writes it)."""
+    fill(server)
+    now = time.time()
+    for by in ("level", "level, detected_level"):
+        query = f'sum by ({by}) (count_over_time({{job="bert"}} |= `NCCL` | drop __error__[1m0s]))'
+        reply = get(server, "/loki/api/v1/query_range", query=query, start=int((now - 600) * 1e9), end=int((now + 60) * 1e9), step="1m0s", direction="backward", limit=1000)
+        assert reply.status == 200 and reply.body["data"]["resultType"] == "matrix", reply
+        assert [(one["metric"], [value for _, value in one["values"]]) for one in reply.body["data"]["result"]] == [({}, ["1"])]
+    lines = get(server, "/loki/api/v1/query_range", query='{job="bert"} |= `NCCL` | drop __error__, __error_details__')
+    assert lines.status == 200 and len(lines.body["data"]["result"]) == 1
+
+
 def test_steps_for_the_trend_panel(server):
     """By step, as CSV, for a data source that reads tables (docs/grafana.md)."""
     for step in range(5):

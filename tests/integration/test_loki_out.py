@@ -1,11 +1,11 @@
-"""Loki's queries: selectors, filters, limits; what Grafana asks first; what is not answered is named."""
+"""Loki's queries: selectors, filters, limits, counts; what Grafana asks first; what is not answered is named."""
 
 import time
 import urllib.parse
 
 import pytest
 
-from smserver import Server
+from smserver import Server, wait_until
 from wire import loki_json
 
 API = "/loki/api/v1"
@@ -76,8 +76,88 @@ def test_save_and_test(server):
     assert sorted(one["host"] for one in series) == ["n1", "n2"] and {one["job"] for one in series} == {"bert"}
 
 
-REFUSED = [("count_over_time({job=\"a\"}[5m])", "expected '{'"), ('{job="a"} | json', "only filters of lines"), ('{job="a"} | line_format "x"', "only filters"), ('{job="a"', "expected '}'"),
-    ('{job="a"} |~ "("', "pattern"), ('{job=~"("}', "pattern"), ("", "expected '{'"), ('{job="a"} |= ', "expected a text"), ('{job="a"}' + ' |= "x"' * 33, "32 filters"),
+def counted(server, query, step=1, start=T0, end=T0 + 5000):
+    """{labels: {ms since T0: value}}"""
+    status, body = ask(server, "query_range", query=query, start=start * 1_000_000, end=end * 1_000_000, step=step)
+    assert status == 200 and body["data"]["resultType"] == "matrix", (query, body)
+    return {tuple(sorted(one["metric"].items())): {round(at * 1000) - T0: float(value) for at, value in one["values"]} for one in body["data"]["result"]}
+
+
+def expected(times, range_ms, step_ms=1000, end=5000, weight=lambda at: 1):
+    """Windows are open at their begin; a time without a line has no value."""
+    sums = {at: sum(weight(one) for one in times if at - range_ms < one <= at) for at in range(0, end + 1, step_ms)}
+    return {at: value for at, value in sums.items() if value}
+
+
+def test_counts_over_time(server):
+    every, errors = [10 * i + 2 for i in range(100)], [100 * i + 2 for i in range(10)]
+    gpt = (("host", "n1"), ("job", "gpt"), ("stream", "n1"))
+    for range_text, range_ms in (("1s", 1000), ("500ms", 500), ("3s", 3000), ("1m", 60_000)):
+        assert counted(server, f'count_over_time({{job="gpt"}}[{range_text}])') == {gpt: expected(every, range_ms)}
+        assert counted(server, f'count_over_time({{job="gpt"}} |= "ERROR" [{range_text}])') == {gpt: expected(errors, range_ms)}
+    assert counted(server, 'count_over_time({job="gpt"}[10ms])', step=0.002, end=T0 + 30)[gpt] == expected(every, 10, 2, 30)
+    assert counted(server, 'count_over_time({job="gpt"}[1s] offset 2s)') == {gpt: {at + 2000: value for at, value in expected(every, 1000, end=3000).items()}}
+    assert counted(server, 'rate({job="gpt"}[2s])') == {gpt: {at: value / 2 for at, value in expected(every, 2000).items()}}
+    size = {at: len(text) for at, text in lines(server, '{job="gpt"}')[("gpt", "n1")]}
+    assert counted(server, 'bytes_over_time({job="gpt"}[1s])') == {gpt: expected(every, 1000, weight=size.get)}
+    assert counted(server, 'bytes_rate({job="gpt"} !~ "ERROR" [4s])')[gpt] == {at: value / 4 for at, value in expected(set(every) - set(errors), 4000, weight=size.get).items()}
+    assert counted(server, 'count_over_time({job="gpt"} |= "nothing has this" [1s])') == {} == counted(server, 'rate({job="nobody"}[1s])')
+
+
+def test_counts_are_added_up(server):
+    """What stands around a count is PromQL's: sums by labels, topk, quotients."""
+    total = expected([10 * i for i in range(100)], 1000)
+    by_job = counted(server, 'sum by (job) (count_over_time({job=~".+"}[1s]))')
+    assert by_job == {(("job", "bert"),): expected([10 * i + j for i in range(100) for j in (0, 1)], 1000), (("job", "gpt"),): expected([10 * i + 2 for i in range(100)], 1000)}
+    assert counted(server, 'sum(count_over_time({job=~".+"}[1m]))')[()][5000] == 300 and total
+    assert set(counted(server, 'topk(1, sum by (job) (rate({job=~".+"}[1m])))')) == {(("job", "bert"),)}
+    share = counted(server, 'sum(count_over_time({job="bert"} |= "ERROR" [1m])) / sum(count_over_time({job="bert"}[1m])) > 0.05')
+    assert share[()][5000] == 0.1
+    status, body = ask(server, "query", query='sum by (job) (count_over_time({job=~".+"} |~ "step [0-9] " [1m]))', time=(T0 + 5000) * 1_000_000)
+    assert status == 200 and body["data"]["resultType"] == "vector"
+    assert {one["metric"]["job"]: one["value"] for one in body["data"]["result"]} == {"bert": [(T0 + 5000) / 1000, "20"], "gpt": [(T0 + 5000) / 1000, "10"]}
+
+
+@pytest.mark.parametrize("sealing", [[], ["--seal-age", "100ms"]], ids=["live", "sealed"])
+def test_counts_of_what_is_sealed(make_server, sealing):
+    """Blocks are counted by their times where that is exact (the second), and read where it is not."""
+    server = make_server(*sealing)
+    times = {(("job", "a"), ("stream", f"s{part}")): [5000 * part + 7 * i + 100 for i in range(300)] for part in range(4)}
+    for labels, some in times.items():
+        entries = [((T0 + at) * 1_000_000, f"step {at} loss 1") for at in some]
+        assert server.post(f"{API}/push", json=loki_json((dict(labels), entries))).status == 204
+    server.wait_for_extraction()
+    if sealing:
+        wait_until(lambda: server.figure("sealed_lines_total") >= 1200, what="all lines to be sealed")
+    for text, range_ms, step in (("1s", 1000, 0.25), ("5s", 5000, 5), ("1m", 60_000, 1)):
+        right = {key: expected(some, range_ms, int(step * 1000), 30_000) for key, some in times.items()}
+        assert counted(server, f'count_over_time({{job="a"}}[{text}])', step=step, end=T0 + 30_000) == right, text
+
+
+def test_counting_has_its_limit(server, make_server):
+    """A query that looks at too much is a 422 with the option's name: too many cells, or too many jobs."""
+    small = make_server("--max-prometheus-points", "100", "--max-prometheus-jobs", "2")
+    for job in "abc":
+        small.send(job, ["loss 1"])
+    now = int(time.time()) * 1000
+    for end, status in ((99_000, 200), (100_000, 422)):
+        said = ask(small, "query_range", query='count_over_time({job="a"}[1m])', start=now * 1_000_000, end=(now + end) * 1_000_000, step=1)
+        assert said[0] == status and (status == 200 or "--max-prometheus-points" in said[1]), said
+    said = ask(small, "query", query='sum(count_over_time({job=~".+"}[1m]))')
+    assert said[0] == 422 and "--max-prometheus-jobs" in said[1], said
+    long = make_server("--search-cpu-ms", "1")
+    long.send("a", [f"step {i} loss {i / 7} " + "x" * 200 for i in range(20_000)])
+    said = ask(long, "query", query='count_over_time({job="a"} |~ "(x|xx)+y" [1h])')
+    assert said[0] == 422 and "--search-cpu-ms" in said[1] and "'a'" in said[1], said
+    status, body = ask(server, "query_range", query='count_over_time({job="gpt"}[1m])', start=T0 * 1_000_000, end=(T0 + 11_000_000) * 1_000_000, step=1)
+    assert status == 400 and "11,000" in body
+
+
+REFUSED = [('count_over_time({job="a"})', "expected '['"), ('{job="a"}[5m]', "only filters"), ('({job="a"}[5m])', "count it"), ('max_over_time({job="a"}[5m])', "not max_over_time"), ("loss", "no names of metrics"),
+    ("rate(loss[5m])", "no names of metrics"), ('sum_over_time({job="a"} | unwrap x [5m])', "'unwrap'"), ('count_over_time({job="a"} | json [5m])', "'json'"), ('{job="a"} | drop job', "'job'"),
+    ('count_over_time({job="a"} |~ "(" [5m])', "pattern"), ('count_over_time({job=~"("}[5m])', "pattern"), ('count_over_time({job="a"}[5m]) by (job)', "unexpected"), ('absent_over_time({job="a"}[5m])', "not answered here"),
+    ('{job="a"} | json', "only filters of lines"), ('{job="a"} | line_format "x"', "only filters"), ('{job="a"', "expected '}'"),
+    ('{job="a"} |~ "("', "pattern"), ('{job=~"("}', "pattern"), ("", "expected an expression"), ('{job="a"} |= ', "expected a text"), ('{job="a"}' + ' |= "x"' * 33, "32 filters"),
     ("{" + ",".join(f'l{i}="x"' for i in range(33)) + "}", "32 matchers")]
 
 
@@ -85,7 +165,7 @@ def test_what_is_not_answered_is_named(server):
     for query, word in REFUSED:
         status, body = ask(server, "query_range", query=query)
         assert status == 400 and word in body, (query, status, body)
-    for path, parameters, word in [("query", {"query": '{job="a"}'}, "instant"), ("query", {"query": "rate(x[5m])"}, "count_over_time"), ("query_range", {"query": '{job="a"}', "limit": 5001}, "5000"),
+    for path, parameters, word in [("query", {"query": '{job="a"}'}, "instant"), ("query", {"query": "rate(x[5m])"}, "no names of metrics"), ("query_range", {"query": '{job="a"}', "limit": 5001}, "5000"),
             ("query_range", {"query": '{job="a"}', "limit": 0}, "limit"), ("query_range", {"query": '{job="a"}', "direction": "up"}, "direction"), ("query_range", {"query": '{job="a"}', "odd": 1}, "odd"),
             ("query_range", {"query": '{job="a"}', "start": 9, "end": 5}, "start")]:
         status, body = ask(server, path, **parameters)
@@ -97,6 +177,8 @@ def test_a_pattern_that_is_given_up_is_told(server):
     server.send("hard", ["b" + "a" * 2000])
     for sign in ("|~", "!~"):
         status, body = ask(server, "query_range", query=f'{{job="hard"}} {sign} "b(a|aa)+[cd]"')
+        assert status == 422 and "given up" in body and "'hard'" in body, (sign, status, body)
+        status, body = ask(server, "query", query=f'count_over_time({{job="hard"}} {sign} "b(a|aa)+[cd]" [1h])')
         assert status == 422 and "given up" in body and "'hard'" in body, (sign, status, body)
         assert len(ask(server, "query_range", query=f'{{job="hard"}} {sign} "^b"')[1]["data"]["result"]) == (sign == "|~")
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "base/text/regex.h"
+#include "model/metrics/batch.h"
 #include "store/store.h"
 
 struct pipeline;
@@ -43,6 +44,15 @@ struct log_asker {
 	const void *who;
 };
 
+/* Who counts all lines that match, and is given no hits. Never two calls at a time. */
+struct log_counter {
+	void (*begin)(void *context); /* nothing is counted, or again nothing */
+	void (*take)(void *context, uint32_t stream_id, const struct line *line);
+	/* A block by its times alone; false: each line is wanted. NULL: each always. */
+	bool (*take_block)(void *context, uint32_t stream_id, int64_t first_ms, int64_t last_ms, uint64_t lines);
+	void *context;
+};
+
 struct log_search {
 	struct span job;
 	struct span stream; /* "": all */
@@ -62,6 +72,7 @@ struct log_search {
 	/* Of the lines that match, those that it takes; any thread of the search; NULL: all. */
 	bool (*takes)(const void *context, struct regex_scratch *scratch, struct span line);
 	const void *context;
+	const struct log_counter *counter; /* NULL: hits are wanted */
 };
 
 struct log_bucket {

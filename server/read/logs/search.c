@@ -80,7 +80,7 @@ static bool is_wanted(const struct walk *walk, const struct block_head *head)
 		(search->end_line && head->first_line >= search->end_line) ||
 		head->first_line + head->line_count <= search->from_line)
 		return false;
-	if (search->wants_histogram || !search->after)
+	if (search_wants_all(search) || !search->after)
 		return true;
 	return search->oldest_first ? head->last_ms >= search->after->ts_ms : head->first_ms <= search->after->ts_ms;
 }
@@ -94,7 +94,18 @@ static bool is_enough(const struct walk *walk)
 {
 	struct searching *s = walk->s;
 
-	return !s->search->wants_histogram && search_is_full_before(s, bound_of(walk, &walk->heads[walk->at]));
+	return !search_wants_all(s->search) && search_is_full_before(s, bound_of(walk, &walk->heads[walk->at]));
+}
+
+/* Its lines need not be told apart. */
+static bool is_counted_whole(const struct walk *walk, const struct block_head *head)
+{
+	const struct log_search *search = walk->s->search;
+	const struct log_counter *counter = search->counter;
+
+	return counter && counter->take_block && head->first_ms >= search->from_ms && head->last_ms <= search->to_ms &&
+	       head->first_line + head->line_count <= tail_start_of(walk, head->stream_id) &&
+	       counter->take_block(counter->context, head->stream_id, head->first_ms, head->last_ms, head->line_count);
 }
 
 static enum status add_item(struct walk *walk, const struct block_head *head, struct error *err)
@@ -125,7 +136,7 @@ static enum status fill_batch(struct walk *walk, size_t most, struct error *err)
 	for (; status == OK && walk->at < walk->count && walk->item_count < most; walk->at++) {
 		if (is_enough(walk) || clock_mono_ms() > until_ms)
 			break;
-		if (is_wanted(walk, &walk->heads[walk->at]))
+		if (is_wanted(walk, &walk->heads[walk->at]) && !is_counted_whole(walk, &walk->heads[walk->at]))
 			status = add_item(walk, &walk->heads[walk->at], err);
 	}
 	store_reader_end(walk->s->reader);
@@ -273,6 +284,8 @@ static enum status search_unsealed(struct walk *walk, int64_t until_ms, struct e
 		.context = s};
 	for (int tries = 0; tries < STALE_TRIES; tries++) {
 		forget_hits(s);
+		if (s->search->counter)
+			s->search->counter->begin(s->search->counter->context);
 		TRY(tail_walk(&walk->tail, err));
 		if (!walk->tail.is_stale)
 			return OK;

@@ -45,6 +45,11 @@ void search_scan_lines(struct searching *s, struct search_hand *hand, uint32_t s
 	const struct line *lines, size_t count, uint64_t end);
 /* Is the stream asked for, and from which line on? */
 bool search_wants_stream(const struct log_search *search, uint32_t stream_id, uint64_t *first_line);
+/* Whatever was found, all of it is to be read. */
+static inline bool search_wants_all(const struct log_search *search)
+{
+	return search->wants_histogram || search->counter;
+}
 /* Is there no need to read what lies at this time or behind it in the order of the search? */
 bool search_is_full_before(struct searching *s, int64_t ts_ms);
 bool search_place_precedes(const struct searching *s, const struct log_place *a, const struct log_place *b);

@@ -221,6 +221,10 @@ static void take_found(struct searching *s, struct search_hand *hand, uint32_t s
 	for (size_t i = 0; i < hand->found_count; i++) {
 		uint32_t index = hand->found[s->search->oldest_first ? i : hand->found_count - 1 - i];
 		struct log_place place = {lines[index].ts_ms, stream_id, first_line + index};
+		if (s->search->counter) {
+			s->search->counter->take(s->search->counter->context, stream_id, &lines[index]);
+			continue;
+		}
 		if (s->search->wants_histogram) {
 			histogram_add(&s->histogram, place.ts_ms, 1);
 			if (stream_id == s->ticks_id)

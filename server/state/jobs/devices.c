@@ -134,7 +134,7 @@ static void take_type(const struct devices *devices, struct span type, struct in
 	out->peak_tflops = device->peak_tflops;
 	out->cores_of_device = device->cores;
 	out->ranks_of_device = device->ranks;
-	if (!out->memory_gib)
+	if (out->memory_gib == 0)
 		out->memory_gib = device->memory_gib;
 }
 
