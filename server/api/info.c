@@ -4,6 +4,7 @@
 #include "api/core/handlers.h"
 #include "api/core/request.h"
 #include "api/core/tokens.h"
+#include "api/scraped_jobs.h"
 #include "base/clock.h"
 #include "base/json/json_write.h"
 #include "pipeline/consume/mend.h"
@@ -115,6 +116,16 @@ static void counter(struct buf *out, const char *name, const char *help, uint64_
 	metric(out, "counter", name, help, value);
 }
 
+/* In seconds, as Prometheus has all times. */
+static void seconds(struct buf *out, const char *type, const char *name, const char *help, double value)
+{
+	char number[33];
+
+	buf_printf(out, "# HELP smfleet_%s %s\n# TYPE smfleet_%s %s\nsmfleet_%s ", name, help, name, type, name);
+	buf_append(out, number, json_format_double(value, number));
+	buf_append_char(out, '\n');
+}
+
 static void gauge(struct buf *out, const char *name, const char *help, uint64_t value)
 {
 	metric(out, "gauge", name, help, value);
@@ -129,14 +140,9 @@ static void cost_sample(struct buf *out, const char *name, struct span currency,
 {
 	char number[33];
 
-	buf_printf(out, "smfleet_%s{currency=\"", name);
-	for (size_t i = 0; i < currency.len; i++) {
-		char c = currency.ptr[i];
-		buf_append_text(out, c == '"' ? "\\\"" : c == '\\' ? "\\\\" : c == '\n' ? "\\n" : "");
-		if (!strchr("\"\\\n", c) || !c)
-			buf_append_char(out, c);
-	}
-	buf_append_text(out, "\"} ");
+	buf_printf(out, "smfleet_%s{", name);
+	scraped_label_write(out, "currency", currency);
+	buf_append_text(out, "} ");
 	buf_append(out, number, json_format_double((double)cost / 1e6, number));
 	buf_append_char(out, '\n');
 }
@@ -159,7 +165,8 @@ static void write_pipeline(struct buf *out, const struct pipeline_figures *f)
 		atomic_load(&f->memory_waits));
 	counter(out, "batches_total", "Slices of uploads committed.", atomic_load(&f->batches));
 	counter(out, "commits_total", "Group commits.", atomic_load(&f->commits));
-	counter(out, "commit_microseconds_total", "Time spent in group commits.", atomic_load(&f->commit_us));
+	seconds(out, "counter", "commit_seconds_total", "Time spent in group commits.",
+		(double)atomic_load(&f->commit_us) / 1e6);
 	counter(out, "failed_commits_total", "Group commits that failed.", atomic_load(&f->failed_commits));
 	counter(out, "duplicate_lines_total",
 		"Lines and points that were stored already: by an offset, or in a body sent again.",
@@ -189,9 +196,9 @@ static void write_pipeline(struct buf *out, const struct pipeline_figures *f)
 		"1: uploads get 503 because the database's file was deleted, replaced or cut under the server.",
 		atomic_load(&f->is_database_lost));
 	gauge(out, "open_slice_bytes", "Memory of slices that are being filled.", atomic_load(&f->open_bytes));
-	gauge(out, "lag_milliseconds",
+	seconds(out, "gauge", "lag_seconds",
 		"Of the last second: the longest from the arrival of a line until it was extracted; 0: none came.",
-		(uint64_t)atomic_load(&f->lag_ms));
+		(double)atomic_load(&f->lag_ms) / 1e3);
 	gauge(out, "committed_seq", "Newest commit.", atomic_load(&f->committed_seq));
 	gauge(out, "extracted_seq", "Newest commit that extraction and detection have done.",
 		atomic_load(&f->extracted_seq));
@@ -274,7 +281,6 @@ enum status api_metrics_text(void *context, void *worker, const struct http_requ
 	struct store_figures store;
 	struct hub_counters hub = hub_counters(api->options.hub);
 
-	(void)request;
 	/* What a database has that cannot be read is left out: that it is so, is among the rest. */
 	bool has_store = store_figures(((struct api_worker *)worker)->reader, &store, NULL) == OK;
 	response->content_type = "text/plain; version=0.0.4; charset=utf-8";
@@ -305,6 +311,7 @@ enum status api_metrics_text(void *context, void *worker, const struct http_requ
 	}
 	if (api->options.write_metrics)
 		api->options.write_metrics(api->options.context, &response->body);
+	TRY(scraped_jobs_write(api, ((struct api_worker *)worker)->reader, request, &response->body, err));
 	return buf_status(&response->body, err);
 }
 

@@ -17,8 +17,9 @@ static const struct http_route routes[] = {
 	{HTTP_GET, "/readyz", SCOPE_PUBLIC, ROUTE_INLINE, .handler = api_readyz, .query = "",
 		.summary =
 			"Answers 200 if the server takes data; otherwise it says why not: it stops, lost its database, or has a full disk"},
-	{HTTP_GET, "/metrics", SCOPE_READ, ROUTE_WORKER, .handler = api_metrics_text, .query = "",
-		.summary = "Figures of the server in the text format of Prometheus"},
+	{HTTP_GET, "/metrics", SCOPE_READ, ROUTE_WORKER, .handler = api_metrics_text, .query = "jobs",
+		.summary =
+			"Figures of the server in the text format of Prometheus; jobs= adds the newest values of these jobs"},
 	{HTTP_GET, "/api/v1/info", SCOPE_PUBLIC, ROUTE_WORKER, .handler = api_info, .query = "",
 		.summary =
 			"The server's version and features, and figures such as its jobs and the lines that it takes per second"},

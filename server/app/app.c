@@ -279,6 +279,7 @@ static struct api_options api_options_of(struct app *app, struct span advice, st
 		.max_chart_buckets = bytes(o, "max-chart-buckets"),
 		.timezone = options_text(o, "timezone"),
 		.max_compare_jobs = (size_t)options_i64(o, "max-compare-jobs"),
+		.max_scraped_series = (size_t)options_i64(o, "max-scraped-series"),
 		.max_signature_ms = options_i64(o, "max-signature"),
 		.embed_origins = options_text(o, "embed-origin"),
 		.ssh_template = options_text(o, "ssh-template"),

@@ -187,4 +187,4 @@ def measure_load(server, prefix, seconds, arguments):
         "other_cpu_seconds": max(0.0, busy - server_cpu - result["cpu_seconds"]), "wall_s": caught_up - start,
         "lag_s": sampler.lag_s(), "journal": sampler.journal(), "rss_peak_mb": sampler.peak_mb,
         "server": {name: metrics[name] - metrics_before[name] for name in ("lines_total", "points_total", "commits_total",
-            "commit_microseconds_total", "batches_total", "sealed_lines_total", "refused_busy_total", "incidents_total")}}
+            "commit_seconds_total", "batches_total", "sealed_lines_total", "refused_busy_total", "incidents_total")}}

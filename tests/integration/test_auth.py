@@ -332,4 +332,4 @@ def test_the_pulse_says_how_far_behind_it_is(server):
         return server.get("/api/v1/info").body["lag_ms"]
     lag = wait_until(lag_ms, what="a second with lines that took more than no time")
     assert 0 < lag < 60_000
-    assert "smfleet_lag_milliseconds " in server.get("/metrics").body
+    assert "smfleet_lag_seconds " in server.get("/metrics").body

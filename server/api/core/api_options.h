@@ -50,6 +50,7 @@ struct api_options {
 	size_t max_commands; /* of one job */
 	const char *timezone; /* of times in queries that name none */
 	size_t max_compare_jobs;
+	size_t max_scraped_series; /* of jobs, in one /metrics?jobs= */
 	int64_t max_signature_ms; /* a signed address is good for so long at most */
 	const char *ssh_template; /* of the command that opens a shell on a machine; "": none */
 	const char *embed_origins; /* who may frame pages with embed=1: separated by commas; "": nobody */
