@@ -54,11 +54,11 @@ static const struct http_route routes[] = {
 	{HTTP_POST | HTTP_PUT, "/api/v1/logs", SCOPE_WRITE, ROUTE_UPLOAD, .upload = &api_upload_lines,
 		.query = "job stream host offset written_ms session source time_zone",
 		.summary =
-			"Send log lines as text/plain or application/x-ndjson; with offset= or an Idempotency-Key you can send the same body again without storing it twice"},
+			"Send log lines as text/plain, application/x-ndjson or a JSON array; with offset= or an Idempotency-Key you can send the same body again without storing it twice"},
 	{HTTP_POST, "/api/v1/points", SCOPE_WRITE, ROUTE_UPLOAD, .upload = &api_upload_points,
 		.query = "job stream host offset session source", .body = "series:array points:array",
 		.summary =
-			"Send points of metrics as JSON (columns or objects), NDJSON, CSV (long or wide) or Prometheus text; an Idempotency-Key, or source= and offset=, work as for lines"},
+			"Send points of metrics as JSON (columns, objects or an array of these), NDJSON, CSV (long or wide) or Prometheus text; an Idempotency-Key, or source= and offset=, work as for lines"},
 	{HTTP_POST, "/api/v1/sessions", SCOPE_WRITE, ROUTE_WORKER, .handler = api_sessions_create, .query = "",
 		.max_body_bytes = DOCUMENT_BYTES,
 		.body = "job!:string stream:string run_key:string host:string source:string hp:object tags:object resume:boolean past:boolean commands_after:integer instance_type:string instance_count:integer",

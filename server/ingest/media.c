@@ -11,6 +11,7 @@ static const struct {
 	{"application/jsonl", &ingest_ndjson},
 	{"application/json-lines", &ingest_ndjson},
 	{"application/stream+json", &ingest_ndjson},
+	{"application/json", &ingest_json_array},
 	{"application/x-www-form-urlencoded", &ingest_plain}, /* what curl -d says when it is told nothing */
 	{"application/octet-stream", &ingest_plain},
 };

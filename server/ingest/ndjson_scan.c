@@ -15,7 +15,7 @@ static bool fail(struct scanner *s, const char *expected)
 
 static void skip_blanks(struct scanner *s)
 {
-	while (s->at < s->end && (*s->at == ' ' || *s->at == '\t' || *s->at == '\r'))
+	while (s->at < s->end && (*s->at == ' ' || *s->at == '\t' || *s->at == '\r' || *s->at == '\n'))
 		s->at++;
 }
 

@@ -1,9 +1,10 @@
-/* However a body is cut, the same lines come out, and no line is longer than it may be. */
+/* However a body is cut, of lines or an array, the same lines come out, and no line is longer than it may be. */
 #include "ingest/ingest.h"
 
 #include <stdlib.h>
 
-static uint64_t run(struct span body, size_t piece, size_t *lines, size_t *rejected)
+static uint64_t run(
+	const struct ingest_protocol *protocol, struct span body, size_t piece, size_t *lines, size_t *rejected)
 {
 	struct ingest_options options = {
 		.max_line_bytes = 32, .job = SPAN("J"), .stream = SPAN("S"), .max_name_bytes = 16, .max_parts = 4};
@@ -12,17 +13,16 @@ static uint64_t run(struct span body, size_t piece, size_t *lines, size_t *rejec
 	AUTO(batch) batch = batch_new(1);
 	uint64_t hash = 0;
 
-	if (!batch || ingest_ndjson.open(&parser, &options, &err))
+	if (!batch || protocol->open(&parser, &options, &err))
 		abort();
 	enum status status = OK;
 	while (body.len && !status) {
-		status =
-			ingest_ndjson.feed(parser, batch, span_of(body.ptr, body.len < piece ? body.len : piece), &err);
+		status = protocol->feed(parser, batch, span_of(body.ptr, body.len < piece ? body.len : piece), &err);
 		body = span_skip(body, piece);
 	}
 	if (!status)
-		status = ingest_ndjson.finish(parser, batch, &err);
-	if (status != OK && status != ERR_TOO_LARGE)
+		status = protocol->finish(parser, batch, &err);
+	if (status != OK && status != ERR_TOO_LARGE && (protocol == &ingest_ndjson || status != ERR_INVALID))
 		abort();
 	for (size_t i = 0; i < batch->part_count; i++)
 		for (size_t j = 0; j < batch->parts[i].count; j++) {
@@ -33,20 +33,28 @@ static uint64_t run(struct span body, size_t piece, size_t *lines, size_t *rejec
 		}
 	*lines = batch->line_count;
 	*rejected = batch->rejected;
-	ingest_ndjson.free(parser);
+	protocol->free(parser);
 	return hash;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static void compare(const struct ingest_protocol *protocol, struct span body, size_t piece)
+{
+	size_t whole_lines, whole_rejected, lines, rejected;
+	uint64_t whole = run(protocol, body, body.len + 1, &whole_lines, &whole_rejected);
+
+	if (run(protocol, body, piece, &lines, &rejected) != whole || lines != whole_lines ||
+		rejected != whole_rejected)
+		abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct span body = span_of((const char *)data, size);
-	size_t whole_lines, whole_rejected, lines, rejected;
-	uint64_t whole = run(body, size + 1, &whole_lines, &whole_rejected);
+	size_t piece = size ? data[0] % 13 + 1 : 1;
 
-	if (run(body, size ? data[0] % 13 + 1 : 1, &lines, &rejected) != whole || lines != whole_lines ||
-		rejected != whole_rejected)
-		abort();
+	compare(&ingest_ndjson, body, piece);
+	compare(&ingest_json_array, body, piece);
 	return 0;
 }

@@ -48,6 +48,31 @@ def test_objects(server):
     assert server.series("j", "val_loss")["role"] == "eval_loss"
 
 
+def test_an_array_of_objects(server):
+    """As NDJSON's objects, without a document around them; a mistake is named by its element."""
+    reply = send(server, [{"metric": "m", "step": 1, "value": 1}, {"metric": "m", "step": 2, "stream": "algo-2", "value": "NaN"}])
+    assert reply.status == 200 and reply.body["accepted"] == 2
+    server.wait_for_points("j", "m", 1)
+    server.wait_for_points("j", "m", 1, stream="algo-2")
+    reply = send(server, [{"metric": "m", "step": 3, "value": 1}, {"metric": "m", "step": "x", "value": 1}])
+    assert reply.status == 400 and reply.body["field"] == "[1].step", reply
+
+
+def test_lines_as_an_array(server):
+    """At the door of lines: each bad element is counted and named; a broken array is refused with its place."""
+    path = "/api/v1/logs?job=array"
+    reply = server.post(path, json.dumps([{"ts": T0, "line": "step 1 loss 2"}, "rubbish", {"message": "step 2 loss 1\nnext", "stream": 3}], indent=1), content_type=JSON)
+    assert reply.status == 200 and reply.body["accepted"] == 3 and reply.body["rejected"] == 1, reply
+    assert reply.body["warnings"][0].startswith("element 2, column 1: expected '{'")
+    reply = server.post(path, '[{"line":"step 3 loss 1"},{"line":"cut', content_type=JSON)
+    assert reply.status == 400 and "element 2 of the array: expected ',' or ']'" in reply.body["detail"], reply
+    reply = server.post(path, '{"line":"alone"}', content_type=JSON)
+    assert reply.status == 400 and "expected '[', an array of objects" in reply.body["detail"]
+    server.wait_for_extraction()
+    found = {stream: [line["text"] for line in server.lines("array", stream)] for stream in ("algo-1", "3")}
+    assert found == {"algo-1": ["step 1 loss 2"], "3": ["step 2 loss 1", "next"]}
+
+
 def test_ndjson_bad_lines_harm_themselves(server):
     body = '{"metric":"m","step":1,"value":1}\nrubbish\n{"metric":"m","step":2,"value":null}\n\n{"metric":"m","step":3,"value":"Infinity"}'
     reply = server.post(POINTS, body, content_type=NDJSON)
@@ -84,7 +109,7 @@ def test_labels_have_one_order(server):
     ({"points": [{"metric": 'm{a="1",a="2"}', "value": 1}]}, 400, ["label 'a' twice"]),
     ({"points": [{"metric": "m", "value": 1, "role": "king"}]}, 400, ["no role 'king'"]),
     ({"point": []}, 400, ["no field 'point'", "series and points"]),
-    ([], 400, ["expected '{'"]),
+    ([7], 400, ["expected '{' or ']'"]), ([{"metric": "m", "value": "x"}], 400, ["[0].value", "NaN"]),
 ])
 def test_mistakes_are_named_and_nothing_is_kept(shared_server, document, status, words):
     reply = send(shared_server, document)
@@ -96,7 +121,7 @@ def test_mistakes_are_named_and_nothing_is_kept(shared_server, document, status,
 @pytest.mark.parametrize(("document", "field"), [
     ({"series": 5}, "series"), ({"points": {}}, "points"), ({"series": None}, "series"), ({"series": "x"}, "series"),
     ({"series": [{"metric": "m", "value": [1]}, 5]}, "series[1]"), ({"points": [[]]}, "points[0]"),
-    ([], "body"), (5, "body"), ({"point": []}, "body"),
+    (["x"], "[0]"), (5, "body"), ({"point": []}, "body"),
 ])
 def test_a_field_of_a_wrong_kind_is_named(shared_server, document, field):
     reply = send(shared_server, document)

@@ -204,6 +204,7 @@ def resource(job):
 DOORS = [
     Lines("POST /logs text", "text/plain", text),
     Lines("POST /logs NDJSON", "application/x-ndjson", ndjson),
+    Lines("POST /logs JSON array", JSON, lambda chunk: json.dumps([{"ts": ns // MS, "line": line} for ns, line in chunk.entries()]).encode()),
     Pushed("Loki JSON", "/loki/api/v1/push", JSON, lambda job, chunk: json.dumps(loki_json(({"job": job}, chunk.entries()))).encode()),
     Pushed("Loki protobuf", "/loki/api/v1/push", PROTOBUF, lambda job, chunk: snappy(loki_push(({"job": job}, chunk.entries())))),
     Pushed("OTLP JSON", "/v1/logs", JSON, lambda job, chunk: json.dumps(otlp.logs(resource(job), chunk.entries())[1]).encode()),
@@ -211,6 +212,7 @@ DOORS = [
     Pushed("OTLP protobuf", "/v1/logs", PROTOBUF, lambda job, chunk: otlp.logs(resource(job), chunk.entries())[0]),
     CloudWatchLogs(),
     Points("points CSV", "text/csv", lambda chunk: ("step,m\n" + "".join(f"{n},{n}.5\n" for n in chunk.numbers)).encode()),
+    Points("points JSON array", JSON, lambda chunk: json.dumps([{"metric": "m", "step": n, "value": n + 0.5} for n in chunk.numbers]).encode()),
     Points("Prometheus text", "text/plain", lambda chunk: "".join(
         f"m {n}.5 {T0 // MS + n * 1000}\n" for n in chunk.numbers).encode()),
     RemoteWrite(),

@@ -70,8 +70,9 @@ static void reply_points(const struct api *api, const struct ingest_protocol *pr
 	write_reply(api, result, result->has_committed && result->has_offset, response);
 }
 
-static const struct upload_door door_lines = {
-	.protocol = ingest_protocol_for, .media = "text/plain or application/x-ndjson", .reply = reply_lines};
+static const struct upload_door door_lines = {.protocol = ingest_protocol_for,
+	.media = "text/plain, application/x-ndjson or application/json (an array)",
+	.reply = reply_lines};
 static const struct upload_door door_points = {.protocol = ingest_points_protocol_for,
 	.media = "application/json, application/x-ndjson, text/csv or text/plain (Prometheus)",
 	.needs_job = true,

@@ -1,5 +1,5 @@
 /*
- * NDJSON: an object a line. Fields: line, log or message (text), ts, time or date, stream, job; all others are skipped. An
+ * NDJSON, an object a line, and a JSON array of such objects, which may span lines. Fields: line, log or message (text), ts, time or date, stream, job; all others are skipped. An
  * object without a text of those names is the line itself. A bad object harms itself alone.
  */
 #include "ingest/ingest.h"
@@ -11,6 +11,11 @@
 #include <stdio.h>
 
 /* Escapes make a text at most six times as long; the rest is for the fields around it. */
+/* What of an array is waited for. */
+enum array_state { WANT_ARRAY, WANT_ITEM_OR_END, WANT_ITEM, IN_ITEM, BEHIND_ARRAY };
+static const char *const wants[] = {
+	"'[', an array of objects", "'{' or ']'", "'{'", "',' or ']'", "nothing behind ']'"};
+
 enum { ESCAPE_FACTOR = 6, OTHER_FIELDS_BYTES = 256 << 10, WARNING_BYTES = 4096, TOLD_REJECTIONS = 3 };
 
 struct ingest_parser {
@@ -22,7 +27,11 @@ struct ingest_parser {
 	struct buf job_name; /* the same of the names */
 	struct buf stream_name;
 	struct buf warnings;
-	uint64_t line_number;
+	bool is_array;
+	enum array_state state;
+	unsigned depth; /* in an item */
+	bool in_text, is_escaped;
+	uint64_t line_number; /* of an array's items, too: from 1 */
 	uint64_t rejected;
 	uint64_t bad_times;
 	size_t last_part; /* where the last line went: bodies seldom change their stream */
@@ -63,14 +72,19 @@ static enum status ndjson_open(struct ingest_parser **out, const struct ingest_o
 	return OK;
 }
 
+static const char *unit_of(const struct ingest_parser *parser)
+{
+	return parser->is_array ? "element" : "line";
+}
+
 /* Of the first few of each kind; the rest is counted. */
 static void warn(struct ingest_parser *parser, size_t column, const char *format, va_list arguments)
 {
 	char text[256];
 
 	vsnprintf(text, sizeof text, format, arguments);
-	buf_printf(&parser->warnings, "%sline %" PRIu64 ", column %zu: %s", parser->warnings.len ? "; " : "",
-		parser->line_number, column, text);
+	buf_printf(&parser->warnings, "%s%s %" PRIu64 ", column %zu: %s", parser->warnings.len ? "; " : "",
+		unit_of(parser), parser->line_number, column, text);
 }
 
 __attribute__((format(printf, 4, 5))) static bool reject(
@@ -214,7 +228,7 @@ static enum status find_part(struct ingest_parser *parser, struct batch *batch, 
 		return OK;
 	}
 	if (batch->part_count >= parser->options.max_parts) {
-		error_set(err, ERR_TOO_LARGE, "line %" PRIu64 ": more than %zu streams in one slice",
+		error_set(err, ERR_TOO_LARGE, "%s %" PRIu64 ": more than %zu streams in one slice", unit_of(parser),
 			parser->line_number, parser->options.max_parts);
 		if (err)
 			err->line = (int64_t)parser->line_number;
@@ -304,6 +318,103 @@ static enum status ndjson_finish(struct ingest_parser *parser, struct batch *bat
 	return OK;
 }
 
+/* ---- an array ---- */
+
+static enum status array_open(struct ingest_parser **out, const struct ingest_options *options, struct error *err)
+{
+	TRY(ndjson_open(out, options, err));
+	(*out)->is_array = true;
+	return OK;
+}
+
+/* Where the item ends, at the ',' or ']' behind it, or `end`: brackets outside of texts, each byte once. */
+static const char *skip_item(struct ingest_parser *parser, const char *at, const char *end)
+{
+	for (; at < end; at++) {
+		char c = *at;
+		if (parser->in_text) {
+			parser->in_text = parser->is_escaped || c != '"';
+			parser->is_escaped = !parser->is_escaped && c == '\\';
+		} else if (c == '"') {
+			parser->in_text = true;
+		} else if (c == '{' || c == '[') {
+			parser->depth++;
+		} else if (!parser->depth && (c == ',' || c == ']')) {
+			return at;
+		} else if (parser->depth && (c == '}' || c == ']')) {
+			parser->depth--;
+		}
+	}
+	return end;
+}
+
+static enum status unexpected(const struct ingest_parser *parser, struct error *err)
+{
+	error_set(err, ERR_INVALID, "element %" PRIu64 " of the array: expected %s", parser->line_number + 1,
+		wants[parser->state]);
+	if (err)
+		err->line = (int64_t)parser->line_number + 1;
+	return ERR_INVALID;
+}
+
+/* One byte outside of items that is no blank. */
+static enum status take_char(struct ingest_parser *parser, char c, struct error *err)
+{
+	if (parser->state == WANT_ARRAY && c == '[')
+		parser->state = WANT_ITEM_OR_END;
+	else if (parser->state == WANT_ITEM_OR_END && c == ']')
+		parser->state = BEHIND_ARRAY;
+	else if ((parser->state == WANT_ITEM_OR_END || parser->state == WANT_ITEM) && c != ',' && c != ']')
+		parser->state = IN_ITEM;
+	else
+		return unexpected(parser, err);
+	return OK;
+}
+
+static enum status feed_item(
+	struct ingest_parser *parser, struct batch *batch, const char **at, const char *end, struct error *err)
+{
+	const char *first = *at, *stop = skip_item(parser, first, end);
+	struct span item = span_of(first, (size_t)(stop - first));
+
+	*at = stop;
+	if (stop == end || parser->carry.len || parser->lost_bytes)
+		carry_on(parser, item);
+	TRY(buf_status(&parser->carry, err));
+	if (stop == end)
+		return OK;
+	TRY(parser->carry.len ? take_carried(parser, batch, err) : take_line(parser, batch, item, err));
+	parser->state = *stop == ',' ? WANT_ITEM : BEHIND_ARRAY;
+	++*at;
+	return OK;
+}
+
+static enum status array_feed(struct ingest_parser *parser, struct batch *batch, struct span bytes, struct error *err)
+{
+	const char *at = bytes.ptr ? bytes.ptr : "", *end = at + bytes.len;
+
+	while (at < end) {
+		if (parser->state != IN_ITEM && (*at == ' ' || *at == '\t' || *at == '\r' || *at == '\n')) {
+			at++;
+			continue;
+		}
+		if (parser->state != IN_ITEM)
+			TRY(take_char(parser, *at, err));
+		if (parser->state == IN_ITEM)
+			TRY(feed_item(parser, batch, &at, end, err));
+		else
+			at++;
+	}
+	return OK;
+}
+
+static enum status array_finish(struct ingest_parser *parser, struct batch *batch, struct error *err)
+{
+	if (parser->state != BEHIND_ARRAY)
+		return unexpected(parser, err);
+	return ndjson_finish(parser, batch, err);
+}
+
 static size_t ndjson_held_bytes(const struct ingest_parser *parser)
 {
 	return parser->carry.cap + parser->decoded.cap + parser->job_name.cap + parser->stream_name.cap;
@@ -319,6 +430,16 @@ const struct ingest_protocol ingest_ndjson = {
 	.open = ndjson_open,
 	.feed = ndjson_feed,
 	.finish = ndjson_finish,
+	.warning = ndjson_warning,
+	.held_bytes = ndjson_held_bytes,
+	.free = ndjson_free,
+};
+
+const struct ingest_protocol ingest_json_array = {
+	.name = "json",
+	.open = array_open,
+	.feed = array_feed,
+	.finish = array_finish,
 	.warning = ndjson_warning,
 	.held_bytes = ndjson_held_bytes,
 	.free = ndjson_free,

@@ -1,5 +1,5 @@
 /*
- * Bodies of points: {"series":[{…columns…}]} and {"points":[{…}]}, and NDJSON of the latter's entries. The document is
+ * Bodies of points: {"series":[{…columns…}]} and {"points":[{…}]}, the latter's array alone, and NDJSON of its entries. The document is
  * taken entry by entry as it arrives; of an entry whose end has not come, what has come is kept. In a document a bad entry
  * is an error; a bad line of NDJSON harms itself alone.
  */
@@ -29,14 +29,16 @@ enum state { /* what is waited for, outside of entries */
 	AT_END,
 };
 
-static const char *const wants[] = {"'{'", "\"series\" or \"points\"", "the end of a key", "':'", "'['", "'{' or ']'",
-	"'{'", "the end of an entry", "',' or ']'", "',' or '}'", "\"series\" or \"points\"", "nothing behind '}'"};
+static const char *const wants[] = {"'{' or '['", "\"series\" or \"points\"", "the end of a key", "':'", "'['",
+	"'{' or ']'", "'{'", "the end of an entry", "',' or ']'", "',' or '}'", "\"series\" or \"points\"",
+	"nothing behind the end"};
 
 struct ingest_parser {
 	struct ingest_options options; /* its names are in the arena */
 	struct arena *arena;
 	bool is_lines; /* NDJSON */
 	enum state state;
+	bool is_array; /* the document is the array itself */
 	bool is_columns;
 	char key[KEY_BYTES];
 	size_t key_len;
@@ -268,7 +270,7 @@ static enum status store_entry(struct ingest_parser *parser, struct batch *batch
 
 static const char *array_name(const struct ingest_parser *parser)
 {
-	return parser->is_columns ? "series" : "points";
+	return parser->is_array ? "" : parser->is_columns ? "series" : "points";
 }
 
 /* Into a path of the document ("series[3].value[17]"), with the place of the mistake. */
@@ -428,6 +430,7 @@ static enum status take_char(struct ingest_parser *parser, char c, struct error 
 		enum state to;
 	} steps[] = {
 		{WANT_DOCUMENT, '{', WANT_KEY_OR_END},
+		{WANT_DOCUMENT, '[', WANT_ENTRY_OR_END},
 		{WANT_KEY_OR_END, '"', IN_KEY},
 		{WANT_KEY_OR_END, '}', AT_END},
 		{WANT_COLON, ':', WANT_ARRAY},
@@ -446,7 +449,8 @@ static enum status take_char(struct ingest_parser *parser, char c, struct error 
 		return take_key_char(parser, c, err);
 	for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
 		if (steps[i].from == parser->state && steps[i].c == c) {
-			parser->state = steps[i].to;
+			parser->is_array = parser->is_array || (parser->state == WANT_DOCUMENT && c == '[');
+			parser->state = steps[i].to == AFTER_ARRAY && parser->is_array ? AT_END : steps[i].to;
 			parser->key_len = 0;
 			return OK;
 		}

@@ -93,6 +93,51 @@ TEST(ndjson_nesting_is_limited)
 	CHECK(strstr(mistake.expected, "nesting"));
 }
 
+TEST(array_of_objects)
+{
+	check_body(&ingest_json_array,
+		SPAN(" [{\"line\":\"a\",\"ts\":1700000000},\n {\n \"message\" : \"]},[\\\"\"\n} , {\"log\":\"c\\nd\",\"stream\":3}]\r\n"),
+		SPAN("J/algo-1:|a@1700000000000#2|]},[\"#6\nJ/3:|c#2|d#2\n"), 0, NULL);
+	check_body(&ingest_json_array, SPAN("[]"), SPAN(""), 0, NULL);
+	check_body(&ingest_json_array, SPAN("[ {\"loss\":[1,{\"a\":\"]\"}]} ]"),
+		SPAN("J/algo-1:|{\"loss\":[1,{\"a\":^1#23\n"), 0, NULL);
+}
+
+TEST(array_bad_objects_harm_themselves)
+{
+	check_body(&ingest_json_array, SPAN("[{\"line\":\"a\"},{\"line\":},7,\"x\",[],{\"line\":\"b\"}]"),
+		SPAN("J/algo-1:|a#2|b#2\n"), 4,
+		"element 2, column 9: expected a value; element 3, column 1: expected '{'");
+}
+
+static void check_array_mistake(struct span body, const char *want, int64_t element, uint64_t lines)
+{
+	for (size_t piece = 1; piece <= body.len + 1; piece++) {
+		AUTO(batch) batch = batch_new(1);
+		struct ingest_parser *parser;
+		struct error mistake = {0};
+		CHECK_OK(ingest_json_array.open(&parser, &test_options, &err));
+		CHECK_INT(feed_all(&ingest_json_array, parser, batch, body, piece, &mistake), ERR_INVALID);
+		CHECK_SPAN(span_from(mistake.text), span_from(want));
+		CHECK_INT(mistake.line, element);
+		CHECK_INT(batch->line_count, lines);
+		ingest_json_array.free(parser);
+	}
+}
+
+TEST(array_mistakes_have_their_element)
+{
+	check_array_mistake(
+		SPAN("{\"line\":\"a\"}"), "element 1 of the array: expected '[', an array of objects", 1, 0);
+	check_array_mistake(SPAN(""), "element 1 of the array: expected '[', an array of objects", 1, 0);
+	check_array_mistake(SPAN("[{\"line\":\"a\"},"), "element 2 of the array: expected '{'", 2, 1);
+	check_array_mistake(SPAN("[{\"line\":\"a\"},]"), "element 2 of the array: expected '{'", 2, 1);
+	check_array_mistake(
+		SPAN("[{\"line\":\"a\"},{\"line\":\"b\"}"), "element 2 of the array: expected ',' or ']'", 2, 1);
+	check_array_mistake(SPAN("[{\"line\":\"a\"}]x"), "element 2 of the array: expected nothing behind ']'", 2, 1);
+	check_array_mistake(SPAN("[,]"), "element 1 of the array: expected '{' or ']'", 1, 0);
+}
+
 TEST(ndjson_times_that_are_none)
 {
 	check_body(&ingest_ndjson, SPAN("{\"line\":\"a\",\"ts\":12}\n"), SPAN("J/algo-1:|a#2\n"), 0,

@@ -79,9 +79,25 @@ TEST(points_mistakes_have_a_place)
 		"line 1, column 33, points[0].step: '9007199254740994' is no integer between -2^53 and 2^53");
 	check_points(&ingest_points, SPAN("{\"points\":[]"), ERR_INVALID, "line 1, column 13: expected ',' or '}'");
 	check_points(&ingest_points, SPAN("{\"points\":[]}x"), ERR_INVALID,
-		"line 1, column 14: expected nothing behind '}'");
+		"line 1, column 14: expected nothing behind the end");
 	check_points(&ingest_points, SPAN("{\"points\":[{\"metric\":\"m\",\"metric\":\"m\"}]}"), ERR_INVALID,
 		"line 1, column 35, points[0].metric: comes twice");
+}
+
+TEST(points_array)
+{
+	check_points(&ingest_points,
+		SPAN(" [ {\"metric\":\"a\",\"value\":1},\n{\"metric\":\"a\",\"step\":2,\"value\":\"NaN\"} ]\n"), OK,
+		"algo-1/a:|=1|2=nan\n");
+	check_points(&ingest_points, SPAN("[]"), OK, "");
+	check_points(&ingest_points, SPAN("[{\"metric\":\"a\",\"value\":1},{\"metric\":\"m\",\n\"value\":1.}]"),
+		ERR_INVALID, "line 2, column 9, [1].value: expected a number, \"NaN\", \"Infinity\" or \"-Infinity\"");
+	check_points(&ingest_points, SPAN("[{\"metric\":\"a\",\"value\":1},]"), ERR_INVALID,
+		"line 1, column 27: expected '{'");
+	check_points(&ingest_points, SPAN("[{\"metric\":\"a\",\"value\":1}"), ERR_INVALID,
+		"line 1, column 26: expected ',' or ']'");
+	check_points(&ingest_points, SPAN("[]]"), ERR_INVALID, "line 1, column 3: expected nothing behind the end");
+	check_points(&ingest_points, SPAN("7"), ERR_INVALID, "line 1, column 1: expected '{' or '['");
 }
 
 TEST(points_lines)
