@@ -135,8 +135,17 @@ static const struct http_route routes[] = {
 			"ProfilerRuleConfigurations:array|null retention:object|null",
 		.summary =
 			"Change tags, notes, labels and the keep-alive period, add settings (hp) that the document lacks, set values by hand; an admin can also limit its log text"},
-	{HTTP_DELETE, "/api/v1/jobs/{job}", SCOPE_ADMIN, ROUTE_WORKER, .handler = api_job_delete, .query = "",
-		.audit = "jobs", .summary = "Delete a job that has ended"},
+	{HTTP_DELETE, "/api/v1/jobs/{job}", SCOPE_ADMIN, ROUTE_WORKER, .handler = api_job_delete, .query = "purge id",
+		.audit = "jobs",
+		.summary =
+			"Move a job that has ended to the trash; purge=true deletes it for good, also from there (of several, the one of id=)"},
+	{HTTP_POST, "/api/v1/jobs/{job}/restore", SCOPE_ADMIN, ROUTE_WORKER, .handler = api_job_restore, .query = "id",
+		.max_body_bytes = SMALL_BYTES, .audit = "jobs",
+		.summary =
+			"Take a job out of the trash: the one of that name that was deleted last, or the one of id=; the reply has its name"},
+	{HTTP_GET, "/api/v1/trash", SCOPE_READ, ROUTE_WORKER, .handler = api_trash_list, .query = "limit cursor",
+		.summary =
+			"Deleted jobs that can be restored: when and by whom they were deleted, when they go for good, what they take"},
 	{HTTP_POST, "/api/v1/jobs/{job}/transitions", SCOPE_WRITE, ROUTE_WORKER, .handler = api_job_transition,
 		.query = "", .max_body_bytes = SMALL_BYTES, .audit = "jobs",
 		.body = "SecondaryStatus!:string StatusMessage:string FailureReason:string time_ms:integer unless:array assumed:boolean",

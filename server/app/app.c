@@ -134,6 +134,11 @@ static int64_t lease_end_ms(void *context, int64_t job_id)
 	return api ? api_lease_end_ms(api, job_id) : 0;
 }
 
+static int64_t trash_ms(const struct options *o)
+{
+	return options_i64(o, "trash-days") * 24 * 60 * 60 * 1000;
+}
+
 /* With the thread that asks, one a core. */
 static unsigned search_threads(void)
 {
@@ -211,6 +216,7 @@ static enum status start_pipeline(struct app *app, struct error *err)
 				     ? LOG_BYTES_REMEMBERED
 				     : (uint64_t)options_i64(o, "log-bytes"),
 		.min_free_bytes = (uint64_t)options_i64(o, "min-free-bytes"),
+		.trash_ms = trash_ms(o),
 		.delivery_age_ms = options_i64(o, "delivery-age"),
 		.silent_ms = options_i64(o, "silent-after"),
 		.max_jobs = bytes(o, "max-jobs"),
@@ -290,6 +296,7 @@ static struct api_options api_options_of(struct app *app, struct span advice, st
 		.search_cpu_ms = options_i64(o, "search-cpu-ms"),
 		.job_search_ms = options_i64(o, "job-search-ms"),
 		.lease_ms = options_i64(o, "lease"),
+		.trash_ms = trash_ms(o),
 		.max_sessions = bytes(o, "max-sessions"),
 		.max_commands = bytes(o, "max-commands"),
 		.max_reply_bytes = (size_t)options_i64(o, "max-reply-bytes"),

@@ -13,6 +13,7 @@
 #include "pipeline/consume/signs.h"
 #include "pipeline/goodput/goodput.h"
 #include "pipeline/jobs/life_run.h"
+#include "pipeline/jobs/settle.h"
 #include "pipeline/life/life.h"
 #include "pipeline/life/pools.h"
 #include "pipeline/life/stall.h"
@@ -158,8 +159,8 @@ static void seal(struct maintenance *m, bool all, int64_t until_ms)
 
 static bool is_idle(struct job_state *job, int64_t now_ms)
 {
-	bool idle = now_ms - atomic_load(&job->touched_ms) > FORGET_MS && !atomic_load(&job->is_summary_dirty) &&
-		    !atomic_load(&job->is_backfilled);
+	bool idle = now_ms - atomic_load(&job->touched_ms) > FORGET_MS && atomic_load(&job->settling) == SETTLE_NOT &&
+		    !atomic_load(&job->is_summary_dirty) && !atomic_load(&job->is_backfilled);
 
 	struct stream_state *stream;
 	for (size_t i = 0; idle && (stream = job_stream_at(job, i)); i++) {
@@ -330,7 +331,10 @@ static bool maintain(struct maintenance *m, int64_t now_ms)
 		m->flushed_ms = now_ms;
 	}
 	notices_run(m->pipeline, m->reader);
+	if (settle_is_asked(m->pipeline))
+		flush_summaries(m);
 	seal(m, is_debt_high(m), INT64_MAX);
+	settle_run(m->pipeline);
 	build_pyramids(m, now_ms);
 	build_filters(m);
 	if (has_idle)

@@ -235,7 +235,8 @@ void summaries_flush(struct pipeline *pipeline, struct store_reader *reader, uin
 	if (directory_list(pipeline->directory, &jobs, &count, &err) != OK)
 		return; /* out of memory: the next round tries again */
 	for (size_t i = 0; i < count; i++) {
-		if (!atomic_load(&jobs[i]->is_deleted) && atomic_exchange(&jobs[i]->is_summary_dirty, false))
+		bool is_wanted = !atomic_load(&jobs[i]->is_deleted) && atomic_load(&jobs[i]->settling) != SETTLE_DONE;
+		if (is_wanted && atomic_exchange(&jobs[i]->is_summary_dirty, false))
 			due[due_count++] = jobs[i];
 		if (due_count == FLUSH_JOBS || i + 1 == count) {
 			is_whole &= flush_jobs(pipeline, reader, due, due_count);

@@ -32,6 +32,7 @@ struct pipeline_options {
 	uint64_t audit_bytes; /* of the log of who changed what */
 	uint64_t log_bytes; /* the database may use so much before the oldest text goes; 0: no limit; or: */
 	uint64_t min_free_bytes; /* less room than this on the disk stops ingest */
+	int64_t trash_ms; /* how long deleted jobs can be restored; 0: they cannot */
 	int64_t delivery_age_ms; /* settled deliveries go after it; 0: they stay */
 	int64_t silent_ms; /* who was not heard of for longer is silent */
 	size_t max_jobs; /* in RAM: being written, or not sealed yet */

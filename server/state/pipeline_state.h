@@ -97,6 +97,8 @@ struct pipeline {
 	struct pipeline_figures figures;
 	uint64_t next_seq; /* writer */
 	uint64_t round; /* writer: counts transactions */
+	uint64_t load_round; /* writer: the newest one in which lines brought a job back into RAM */
+	atomic_uint settling_jobs; /* so many requests wait for one to be settled: pipeline/jobs/settle.h */
 	uint64_t deletion_round; /* writer: the newest one that deletes a job */
 	struct error database_loss; /* set by the writer before figures.is_database_lost */
 	atomic_uint_fast64_t audit_bytes, min_free_bytes; /* of the options; may change */

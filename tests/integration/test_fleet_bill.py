@@ -105,7 +105,7 @@ def test_an_older_database_is_counted_anew(make_server):
     wait_for_hours(server, "open", NODES * HOURS)
     run_job(server, "gone", KNOWN, nodes=2, seconds=HOUR_S)
     worked_out(server, "gone")
-    assert server.delete("/api/v1/jobs/gone").status < 300
+    assert server.delete("/api/v1/jobs/gone?purge=true").status < 300
     run_job(server, "stays", KNOWN, nodes=1, seconds=HOUR_S)
     worked_out(server, "stays")
     before_one_bill(server)

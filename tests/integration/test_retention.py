@@ -131,7 +131,7 @@ def test_a_deleted_job_goes_at_once_and_its_rows_behind_it(make_server):
     server = make_server("--seal-age", "100ms")
     fill(server, "big", 1, random.Random(2), 20000)
     wait_until_sealed(server, ["big"])
-    assert server.delete("/api/v1/jobs/big").status < 300
+    assert server.delete("/api/v1/jobs/big?purge=true").status < 300
     assert server.get("/api/v1/jobs/big").status == 404
     server.kill() # the sweep goes on where it was
     server.start()

@@ -45,6 +45,7 @@ struct api_options {
 	size_t max_events; /* of EventBridge's, in one request */
 	size_t max_chart_queries; /* in one request */
 	size_t max_chart_buckets; /* of all of them */
+	int64_t trash_ms; /* how long deleted jobs can be restored */
 	int64_t lease_ms; /* of a session */
 	size_t max_sessions;
 	size_t max_commands; /* of one job */

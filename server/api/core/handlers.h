@@ -10,7 +10,8 @@ http_handler api_references_get, api_references_put;
 http_handler api_notes_list, api_notes_create, api_note_change, api_note_delete;
 http_handler api_session_get, api_session_create, api_session_delete;
 http_handler api_tokens_list, api_tokens_create, api_tokens_delete, api_options_list;
-http_handler api_jobs_list, api_jobs_create, api_job_get, api_job_delete, api_job_transition;
+http_handler api_jobs_list, api_jobs_create, api_job_get, api_job_delete, api_job_restore, api_trash_list,
+	api_job_transition;
 http_handler api_events_take, api_search, api_job_run, api_job_checkpoints, api_job_continuity, api_job_tokens,
 	api_job_schedule;
 http_handler api_aggregate, api_compare;

@@ -377,18 +377,6 @@ enum status api_job_get(void *context, void *worker, const struct http_request *
 	return buf_status(&response->body, err);
 }
 
-enum status api_job_delete(void *context, void *worker, const struct http_request *request,
-	struct http_response *response, struct error *err)
-{
-	struct api *api = context;
-
-	(void)worker;
-	TRY(pipeline_delete_job(api->options.pipeline, http_request_segment(request, 0), api_team(request),
-		http_request_arrival_ms(request), err));
-	response->status = 204;
-	return OK;
-}
-
 static enum status say_ignored(const char *reason, struct http_response *response, struct error *err)
 {
 	struct json_writer w = api_reply(response);

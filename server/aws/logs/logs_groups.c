@@ -1,7 +1,7 @@
 /* Log groups: the one of all training jobs, which is always there, and jobs that clients made as groups. */
 #include "aws/logs/logs.h"
 #include "base/clock.h"
-#include "pipeline/jobs/job.h"
+#include "pipeline/jobs/deletion.h"
 #include "pipeline/jobs/job_transition.h"
 #include "pipeline/retention/retention_limits.h"
 #include "store/jobs.h"
@@ -64,7 +64,8 @@ enum status logs_delete_group(struct aws_call *call, struct error *err)
 	TRY(of_one_job(group, "delete the log", err));
 	if (!row.ended_ms)
 		TRY(pipeline_add_transition(call->pipeline, group, call->team, &transition, NULL, err));
-	return pipeline_delete_job(call->pipeline, group, call->team, clock_wall_ms(), err);
+	const struct job_deletion deletion = {.job = group, .team = call->team, .now_ms = clock_wall_ms()};
+	return pipeline_delete_job(call->pipeline, call->reader, &deletion, err);
 }
 
 /* ---- retention: the job's own limit of age, which keeps its pin and its limit of size ---- */

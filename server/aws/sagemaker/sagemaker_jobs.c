@@ -1,6 +1,7 @@
 /* One training job: made, described, stopped, changed, deleted. */
 #include "aws/sagemaker/sagemaker.h"
 #include "model/jobs/training_job.h"
+#include "pipeline/jobs/deletion.h"
 #include "pipeline/jobs/job.h"
 #include "pipeline/jobs/job_change.h"
 #include "pipeline/jobs/sessions.h"
@@ -200,5 +201,6 @@ enum status sagemaker_delete_training_job(struct aws_call *call, struct error *e
 	if (has_pool)
 		return aws_error(err, ERR_CONFLICT, "ResourceInUse",
 			"The training job keeps a warm pool that is Available: end it by KeepAlivePeriodInSeconds 0 first.");
-	return pipeline_delete_job(call->pipeline, row.name, call->team, call->now_ms, err);
+	const struct job_deletion deletion = {.job = row.name, .team = call->team, .now_ms = call->now_ms};
+	return pipeline_delete_job(call->pipeline, call->reader, &deletion, err);
 }

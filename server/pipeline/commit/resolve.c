@@ -93,6 +93,7 @@ enum status resolve_job(struct pipeline *pipeline, struct store_tx *tx, struct s
 		return make_job(tx, name, claim->team.len ? claim->team : claim->said, now_ms, out, err);
 	TRY(status);
 	TRY(check_team(row.team, name, claim->team, err));
+	pipeline->load_round = pipeline->round;
 	return load_job(pipeline, store_tx_reader(tx), &row, out, err);
 }
 

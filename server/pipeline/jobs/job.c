@@ -1,17 +1,13 @@
-/* Verbs on jobs: worker threads check and prepare, the writer's transaction decides, RAM follows after the commit. */
+/* Jobs made by documents: worker threads check and prepare, the writer's transaction decides, RAM follows after the commit. */
 #include "pipeline/jobs/job.h"
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "model/jobs/by_hand.h"
-#include "model/incident.h"
 #include "model/jobs/job_time.h"
 #include "model/json_form.h"
 #include "model/jobs/training_job.h"
-#include "pipeline/alert/incident_effects.h"
-#include "pipeline/alert/incidents.h"
 #include "pipeline/alert/notices.h"
-#include "pipeline/commit/resolve.h"
 #include "pipeline/jobs/job_change.h"
 #include "pipeline/jobs/hosts_by_hand.h"
 #include "pipeline/jobs/job_event.h"
@@ -30,8 +26,6 @@
 
 #include <ctype.h>
 #include <stdio.h>
-
-/* ---- creation ---- */
 
 struct creation {
 	struct pipeline *pipeline;
@@ -263,98 +257,4 @@ enum status pipeline_create_job(struct pipeline *pipeline, const struct json *do
 		.modified_ms = now_ms,
 		.generation = 1};
 	return writer_execute_then(pipeline, write_creation, apply_creation, &creation, err);
-}
-
-/* ---- deletion ---- */
-
-struct deletion {
-	struct pipeline *pipeline;
-	struct span job;
-	struct span team;
-	int64_t job_id;
-	int64_t now_ms;
-	bool has_deliveries;
-};
-
-enum { SILENT_MS = 10 * 60 * 1000 };
-
-/* Also after a restart, when RAM knows nothing of the job. Times of log lines may be anything: those of the future say nothing. */
-static enum status was_heard(const struct deletion *deletion, struct store_tx *tx, struct arena *arena,
-	const struct job_row *row, bool *is, struct error *err)
-{
-	struct job_state *job = directory_peek_id(deletion->pipeline->directory, row->job_id);
-	struct job_counts counts;
-	struct summary_row *rows;
-	size_t count;
-
-	TRY(store_read_summaries(store_tx_reader(tx), arena, row->job_id, &counts, &rows, &count, err));
-	int64_t times[] = {row->modified_ms, counts.last_line_ms, job ? atomic_load(&job->touched_ms) : 0};
-	*is = false;
-	for (size_t i = 0; i < sizeof times / sizeof *times; i++)
-		*is |= times[i] <= deletion->now_ms && deletion->now_ms - times[i] < SILENT_MS;
-	return OK;
-}
-
-/* Whoever was told of something open is told that it is over with the job. */
-static enum status end_incidents(struct deletion *deletion, struct store_tx *tx, struct arena *arena,
-	const struct job_row *job, struct error *err)
-{
-	struct incident_row *rows;
-	size_t count;
-
-	deletion->has_deliveries = false; /* after a commit that failed this runs again */
-	TRY(notices_read_open(tx, arena, job->job_id, &rows, &count, err));
-	for (size_t i = 0; i < count; i++) {
-		struct incident_effects told = {0};
-		rows[i].incident.state = INCIDENT_RECOVERED;
-		rows[i].incident.closed_why = INCIDENT_CLOSED_WITH_DELETION;
-		rows[i].incident.closed_ms = deletion->now_ms;
-		TRY(incidents_write(deletion->pipeline, tx, &rows[i], job->team, &told, err));
-		deletion->has_deliveries |= told.has_deliveries;
-	}
-	return OK;
-}
-
-static enum status write_deletion(void *context, struct store_tx *tx, struct error *err)
-{
-	struct deletion *deletion = context;
-	AUTO(arena) arena = arena_new();
-	struct job_row row;
-
-	if (!arena)
-		return error_no_memory(err);
-	TRY(store_read_job(store_tx_reader(tx), arena, deletion->job, &row, err));
-	TRY(check_team(row.team, row.name, deletion->team, err));
-	bool is_heard;
-	TRY(was_heard(deletion, tx, arena, &row, &is_heard, err));
-	if (!row.ended_ms && is_heard)
-		return error_set(err, ERR_CONFLICT,
-			"job '%.*s' is running; stop it first, or wait until it was silent for ten minutes",
-			SPAN_ARGS(row.name));
-	deletion->job_id = row.job_id;
-	deletion->pipeline->deletion_round = deletion->pipeline->round;
-	TRY(end_incidents(deletion, tx, arena, &row, err));
-	TRY(pools_leave(tx, row.job_id, err));
-	return store_delete_job(tx, row.job_id, err);
-}
-
-static void apply_deletion(void *context)
-{
-	struct deletion *deletion = context;
-	struct job_state *job = directory_peek_id(deletion->pipeline->directory, deletion->job_id);
-
-	if (job) {
-		atomic_store(&job->is_deleted, true);
-		directory_remove(deletion->pipeline->directory, job);
-	}
-	if (deletion->has_deliveries && deletion->pipeline->options.deliveries_due)
-		deletion->pipeline->options.deliveries_due(deletion->pipeline->options.context);
-}
-
-enum status pipeline_delete_job(
-	struct pipeline *pipeline, struct span job, struct span team, int64_t now_ms, struct error *err)
-{
-	struct deletion deletion = {.pipeline = pipeline, .job = job, .team = team, .now_ms = now_ms};
-
-	return writer_execute_then(pipeline, write_deletion, apply_deletion, &deletion, err);
 }

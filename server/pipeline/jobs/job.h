@@ -1,5 +1,5 @@
 /*
- * Job: jobs made and deleted by documents.
+ * Job: jobs made by documents.
  * Ownership: the caller's. Threads: workers; they wait for the writer.
  */
 #pragma once
@@ -17,7 +17,3 @@ enum status pipeline_create_job(struct pipeline *pipeline, const struct json *do
 /* Would pipeline_create_job take it? Nothing is stored. */
 enum status pipeline_check_job(struct pipeline *pipeline, struct store_reader *reader, const struct json *document,
 	struct span team, struct error *err) MUST_CHECK;
-
-/* ERR_CONFLICT while it runs and was heard of in the last ten minutes. */
-enum status pipeline_delete_job(
-	struct pipeline *pipeline, struct span job, struct span team, int64_t now_ms, struct error *err) MUST_CHECK;

@@ -3,6 +3,7 @@
 #include "base/json/json_write.h"
 #include "base/log.h"
 #include "pipeline/commit/resolve.h"
+#include "pipeline/jobs/free_name.h"
 #include "pipeline/jobs/job_transition.h"
 #include "pipeline/jobs/sessions.h"
 #include "pipeline/jobs/tracked_adopt.h"
@@ -18,78 +19,25 @@
 #include "store/told.h"
 #include "store/goodput.h"
 
-#include <stdio.h>
-
 enum {
 	DOCUMENT_MAX_BYTES = 4 << 20,
 	INPUTS_MAX_BYTES = 1 << 20,
-	NUMBER_MAX_BYTES = 12, /* "-1000000000" */
-	NUMBER_MAX = 1000000000,
 };
 
-/* ---- a name that nobody has ---- */
-
-struct naming {
-	struct store_tx *tx;
-	struct arena *arena;
-	struct span project, run;
-};
-
-/* PROJECT/RUN-NUMBER, cut so that it is one of a job. The arena's. */
-static enum status form_name(const struct naming *naming, uint64_t number, struct span *out, struct error *err)
+/* PROJECT/RUN, or the first of PROJECT/RUN-2, PROJECT/RUN-3 … that nobody has. The arena's. */
+static enum status name_run(
+	struct store_tx *tx, struct arena *arena, const struct run_making *asked, struct span *out, struct error *err)
 {
 	AUTO_DONE(buf) name = BUF_INIT(4096);
 
-	buf_append_span(&name, span_cut(naming->project, JOB_NAME_MAX_BYTES / 2));
+	buf_append_span(&name, span_cut(asked->project, JOB_NAME_MAX_BYTES / 2));
 	buf_append_char(&name, '/');
-	buf_append_span(&name, span_cut(naming->run, JOB_NAME_MAX_BYTES - NUMBER_MAX_BYTES - name.len));
+	buf_append_span(&name, span_cut(asked->row.name, FREE_NAME_STEM_BYTES - name.len));
 	for (size_t i = 0; i < name.len; i++)
 		if ((unsigned char)name.ptr[i] < ' ' || name.ptr[i] == 0x7f)
 			name.ptr[i] = '_';
-	if (number > 1)
-		buf_printf(&name, "-%llu", (unsigned long long)number);
 	TRY(buf_status(&name, err));
-	*out = arena_copy(naming->arena, buf_span(&name));
-	return out->ptr ? OK : error_no_memory(err);
-}
-
-static enum status is_free(const struct naming *naming, uint64_t number, bool *is, struct error *err)
-{
-	struct span name;
-	struct job_row row;
-
-	TRY(form_name(naming, number, &name, err));
-	enum status status = store_read_job(store_tx_reader(naming->tx), naming->arena, name, &row, err);
-	*is = status == ERR_NOT_FOUND;
-	return status == ERR_NOT_FOUND ? OK : status;
-}
-
-/*
- * The number of a name that is free, and has a taken one before it. Scripts start a thousand runs of one name: it is looked for by
- * doubling and then between the last two, so that the thousandth asks twenty times. Holes that deletions left may stay.
- */
-static enum status find_free(const struct naming *naming, struct span *name, struct error *err)
-{
-	uint64_t taken = 0, number = 1;
-	bool is = false;
-
-	TRY(is_free(naming, number, &is, err));
-	while (!is) {
-		if (number >= NUMBER_MAX)
-			return error_set(err, ERR_CONFLICT, "too many runs are called '%.*s'", SPAN_ARGS(naming->run));
-		taken = number;
-		number *= 2;
-		TRY(is_free(naming, number, &is, err));
-	}
-	while (number - taken > 1) {
-		uint64_t between = taken + (number - taken) / 2;
-		TRY(is_free(naming, between, &is, err));
-		if (is)
-			number = between;
-		else
-			taken = between;
-	}
-	return form_name(naming, number, name, err);
+	return free_name_find(tx, arena, buf_span(&name), out, err);
 }
 
 /* ---- making ---- */
@@ -168,7 +116,6 @@ static enum status write_run(void *context, struct store_tx *tx, struct error *e
 	struct making *making = context;
 	struct run_making *asked = making->asked;
 	struct adopted adopted = {0};
-	const struct naming naming = {tx, making->arena, asked->project, asked->row.name};
 	int64_t from_ms = asked->row.start_ms < asked->now_ms ? asked->row.start_ms : asked->now_ms;
 	struct job_row row = {.team = asked->team,
 		.status = SPAN("InProgress"),
@@ -195,7 +142,7 @@ static enum status write_run(void *context, struct store_tx *tx, struct error *e
 	if (adopted.is_free)
 		row.name = asked->job;
 	else
-		TRY(find_free(&naming, &row.name, err));
+		TRY(name_run(tx, making->arena, asked, &row.name, err));
 	TRY(write_job(making, tx, &row, err));
 	asked->row.job_id = row.job_id;
 	return store_put_tracked_run(tx, &asked->row, err);

@@ -9,6 +9,7 @@
 #include "model/incident.h"
 #include "pipeline/alert/incident_effects.h"
 #include "pipeline/alert/incidents.h"
+#include "pipeline/jobs/trash.h"
 #include "state/streams/directory.h"
 #include "state/execute.h"
 #include "state/figures.h"
@@ -133,6 +134,12 @@ static enum status keep_budget(
 	atomic_store(&pipeline->figures.used_at_ms, clock_wall_ms());
 	if (!budget || used <= budget)
 		return OK;
+	bool has_room; /* what was deleted goes before any text that is still shown */
+	TRY(trash_give_room(pipeline, reader, &has_room, err));
+	if (has_room) {
+		*has_more = true;
+		return OK;
+	}
 	TRY(store_read_expendable(reader, arena, 0, 0, clock_wall_ms() - day_ms, PAGE_JOBS, &jobs, &count, err));
 	for (size_t i = 0; i < count && !deleted; i++)
 		if (is_whole(pipeline, jobs[i].name)) {
@@ -350,6 +357,7 @@ static enum status clean(struct pipeline *pipeline, struct store_reader *reader,
 	bool has_dead = false;
 	uint64_t left;
 
+	TRY(trash_run(pipeline, reader, has_more, err));
 	TRY(store_has_dead(reader, clock_wall_ms(), &has_dead, err));
 	if (has_dead) {
 		TRY(writer_execute(pipeline, write_sweep, &has_dead, err));

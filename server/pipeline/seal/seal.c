@@ -38,6 +38,8 @@ static bool is_due(const struct seal *seal, const struct stream_state *stream)
 		stream->extracted_lines > stream->sealed_lines || stream->extracted_points > stream->sealed_sent_points;
 	if (!stream->range_count || !has_news || stream->pending_incidents || stream->has_hole)
 		return false;
+	if (atomic_load(&stream->job->settling) != SETTLE_NOT)
+		return true;
 	/* Only while there is room: one such stream keeps the whole journal behind its oldest line. */
 	if (extractor_is_undecided(stream->extractor) && !is_silent && !seal->is_journal_long)
 		return false;

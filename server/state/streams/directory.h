@@ -181,12 +181,16 @@ struct stream_state {
 	bool is_dirty;
 };
 
+enum settle { SETTLE_NOT, SETTLE_ASKED, SETTLE_DONE };
+
 struct job_state {
 	atomic_uint refs;
 	int64_t job_id;
 	char *name;
 	char *team;
 	atomic_bool is_deleted;
+	/* Who moves it to the trash asks that all of it be sealed and summed up; once that is so, its summaries are not begun anew. */
+	atomic_int settling; /* enum settle; pipeline/jobs/settle.h */
 	atomic_bool is_summary_dirty; /* summaries in the store are behind */
 	atomic_bool is_row_dirty; /* subscribers have an old row */
 	atomic_int_fast64_t touched_ms;

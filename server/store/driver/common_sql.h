@@ -21,3 +21,6 @@
 	"CAST(CASE WHEN " SQL_SUM(operand) " > 9e18 THEN 9e18 WHEN " SQL_SUM(                                          \
 		operand) " < -9e18 THEN -9e18 ELSE " SQL_SUM(operand) " END AS BIGINT)"
 #define SQL_SUM(operand) "coalesce(sum(CAST(" operand " AS DOUBLE PRECISION)), 0)"
+
+/* Of rows that are read without their job's: those of a job in the trash are none. */
+#define NOT_IN_TRASH " AND job_id NOT IN (SELECT job_id FROM trashed_jobs)"

@@ -1,4 +1,5 @@
 /* What the pipeline refuses, and that nothing else is touched by it. */
+#include "pipeline/jobs/deletion.h"
 #include "pipeline/jobs/job.h"
 #include "pipeline/rig.h"
 #include "read/charts/chart.h"
@@ -149,7 +150,10 @@ static void *run_deletion(void *context)
 {
 	struct rig *rig = context;
 
-	CHECK_OK(pipeline_delete_job(rig->pipeline, SPAN("j"), SPAN(""), 1700000000000 + 3600000, &err));
+	const struct job_deletion deletion = {
+		.job = SPAN("j"), .team = SPAN(""), .now_ms = 1700000000000 + 3600000, .is_for_good = true};
+
+	CHECK_OK(pipeline_delete_job(rig->pipeline, NULL, &deletion, &err));
 	return NULL;
 }
 

@@ -416,7 +416,7 @@ TEST(a_deleted_job_leaves_nothing_behind_and_others_alone)
 	 * warm pool's, whose chain and cost would not add up any more, and has no name of the job. */
 	static const char *const tables =
 		"SELECT group_concat('SELECT count(*) AS n FROM ' || m.name || ' WHERE job_id = ',"
-		" '#') FROM sqlite_schema AS m WHERE m.type = 'table' AND m.name NOT IN ('dead_jobs', 'imports', 'pool_jobs', 'node_faults') AND EXISTS"
+		" '#') FROM sqlite_schema AS m WHERE m.type = 'table' AND m.name NOT IN ('dead_jobs', 'trashed_jobs', 'imports', 'pool_jobs', 'node_faults') AND EXISTS"
 		" (SELECT 1 FROM pragma_table_info(m.name) WHERE name = 'job_id')";
 	struct harness h = harness_new();
 	AUTO_DONE(statement) s = {0};

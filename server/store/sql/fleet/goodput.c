@@ -311,7 +311,7 @@ enum status store_read_goodput_causes(struct store_reader *reader, struct arena 
 
 	TRY(statement_open(&s, reader,
 		"SELECT cause, count(*) AS n, count(CASE WHEN to_ms > 0 THEN 1 END), " SQL_TOTAL("CASE WHEN to_ms > 0 THEN to_ms - from_ms END") ", " SQL_TOTAL("CASE WHEN lost_steps > 0 THEN lost_steps END") ", count(CASE WHEN lost_steps < 0 THEN 1 END), " SQL_TOTAL(
-			NODE_MS("redone_ms")) ", " SQL_TOTAL(NODE_MS("restart_ms")) " FROM goodput_breaks WHERE from_ms >= ? AND from_ms < ?"
+			NODE_MS("redone_ms")) ", " SQL_TOTAL(NODE_MS("restart_ms")) " FROM goodput_breaks WHERE from_ms >= ? AND from_ms < ?" NOT_IN_TRASH
 										    " GROUP BY cause ORDER BY n DESC, cause",
 		err));
 	bind_i64(&s, from_ms);
@@ -498,7 +498,7 @@ enum status store_read_unpriced_types(struct store_reader *reader, struct arena 
 		" WHERE t.types IS NOT NULL) SELECT types FROM t WHERE types IS NOT NULL"
 		" AND (SELECT " SQL_SUM(
 			"x.unpriced") " FROM goodput_totals AS x WHERE x.day BETWEEN ?1 AND ?2) > 0"
-				      " AND EXISTS (SELECT 1 FROM goodput AS g WHERE g.unpriced = t.types AND g.unpriced <> '' AND EXISTS (SELECT 1"
+				      " AND EXISTS (SELECT 1 FROM goodput AS g WHERE g.unpriced = t.types AND g.unpriced <> '' AND g.job_id NOT IN (SELECT job_id FROM trashed_jobs) AND EXISTS (SELECT 1"
 				      " FROM goodput_days AS d WHERE d.job_id = g.job_id AND d.day BETWEEN ?1 AND ?2 AND d.unpriced > 0)"
 				      " ORDER BY g.job_id DESC) UNION SELECT '" STORE_IN_CURRENCY
 				      "' || currency FROM goodput_deleted"
@@ -522,7 +522,7 @@ enum status store_count_unpriced(struct store_reader *reader, uint64_t *jobs, st
 	AUTO_DONE(statement) s = {0};
 	bool has_row;
 
-	TRY(statement_open(&s, reader, "SELECT count(*) FROM goodput WHERE unpriced <> ''", err));
+	TRY(statement_open(&s, reader, "SELECT count(*) FROM goodput WHERE unpriced <> ''" NOT_IN_TRASH, err));
 	TRY(statement_step(&s, &has_row, err));
 	*jobs = column_u64(&s);
 	return OK;

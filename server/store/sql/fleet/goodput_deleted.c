@@ -20,7 +20,8 @@ enum status store_read_deleted_costs(struct store_reader *reader, struct arena *
 				     " (SELECT currency, cost, lost_cost FROM goodput_deleted"
 				     " WHERE day BETWEEN ?1 AND ?2 AND currency NOT IN ('', ?3) UNION ALL"
 				     " SELECT g.currency, d.cost, d.lost_cost FROM goodput AS g CROSS JOIN goodput_days AS d"
-				     " WHERE d.job_id = g.job_id AND g.unpriced <> '' AND g.cost IS NOT NULL AND d.day BETWEEN ?1 AND ?2 AND g.currency NOT IN ('', ?3)) AS costs"
+				     " WHERE d.job_id = g.job_id AND g.unpriced <> '' AND g.cost IS NOT NULL AND d.day BETWEEN ?1 AND ?2 AND g.currency NOT IN ('', ?3)"
+				     " AND g.job_id NOT IN (SELECT job_id FROM trashed_jobs)) AS costs"
 				     " GROUP BY currency ORDER BY currency",
 		err));
 	bind_i64(&s, first);
@@ -34,6 +35,7 @@ enum status store_name_deleted_costs(struct store_tx *tx, struct span currency, 
 {
 	AUTO_DONE(statement) add = {0};
 	AUTO_DONE(statement) forget = {0};
+	AUTO_DONE(statement) trash = {0};
 
 	TRY(statement_open(&add, store_tx_reader(tx),
 		"INSERT INTO goodput_deleted (day, currency, cost, lost_cost, billed)"
@@ -44,14 +46,27 @@ enum status store_name_deleted_costs(struct store_tx *tx, struct span currency, 
 	bind_text(&add, currency);
 	TRY(statement_run(&add, err));
 	TRY(statement_open(&forget, store_tx_reader(tx), "DELETE FROM goodput_deleted WHERE currency = ''", err));
-	return statement_run(&forget, err);
+	TRY(statement_run(&forget, err));
+	TRY(statement_open(&trash, store_tx_reader(tx), /* by which goodput_take_back finds it */
+		"UPDATE goodput SET currency = CAST(? AS TEXT) WHERE currency = '' AND job_id IN (SELECT job_id FROM trashed_jobs)",
+		err));
+	bind_text(&trash, currency);
+	return statement_run(&trash, err);
+}
+
+static enum status run_each(
+	struct store_tx *tx, const char *const *statements, size_t count, int64_t job_id, struct error *err)
+{
+	for (size_t i = 0; i < count; i++)
+		TRY(run_for_job(tx, statements[i], job_id, err));
+	return OK;
 }
 
 /*
  * The fleet's days keep its hours; what it cost is of the currency of now, whatever prices will be put later. Its hours that have a
  * cost are without a price as long as the list is in another currency: that is told by the row of its cost, and no more by the totals.
  */
-enum status goodput_forget_job(struct store_tx *tx, int64_t job_id, struct error *err)
+enum status goodput_set_aside(struct store_tx *tx, int64_t job_id, struct error *err)
 {
 	static const char *const statements[] = {
 		"INSERT INTO goodput_deleted (day, currency, cost, lost_cost, billed)"
@@ -68,14 +83,40 @@ enum status goodput_forget_job(struct store_tx *tx, int64_t job_id, struct error
 		 " lost_cost = goodput_totals.lost_cost - CASE WHEN d.unpriced <> 0 THEN 0 ELSE d.lost_cost END,"
 		 " unpriced = goodput_totals.unpriced - CASE WHEN d.cost <> 0 OR d.lost_cost <> 0 THEN d.unpriced ELSE 0 END"
 		 " FROM goodput_days AS d WHERE d.job_id = ? AND d.day = goodput_totals.day"),
+		"UPDATE goodput SET due_ms = 0 WHERE job_id = ?",
+	};
+
+	return run_each(tx, statements, sizeof statements / sizeof *statements, job_id, err);
+}
+
+/* The same, backwards; then it is worked out anew, by the prices of now. */
+enum status goodput_take_back(struct store_tx *tx, int64_t job_id, struct error *err)
+{
+	static const char *const statements[] = {
+		("UPDATE goodput_deleted SET cost = goodput_deleted.cost - d.cost, lost_cost = goodput_deleted.lost_cost - d.lost_cost,"
+		 " billed = goodput_deleted.billed - d.billed FROM goodput_days AS d JOIN goodput AS g ON g.job_id = d.job_id"
+		 " WHERE d.job_id = ? AND (d.cost <> 0 OR d.lost_cost <> 0) AND goodput_deleted.day = d.day"
+		 " AND goodput_deleted.currency = g.currency"),
+		"DELETE FROM goodput_deleted WHERE cost = 0 AND lost_cost = 0 AND billed = 0"
+		" AND day IN (SELECT d.day FROM goodput_days AS d WHERE d.job_id = ?)",
+		("UPDATE goodput_totals SET cost = goodput_totals.cost + CASE WHEN d.unpriced <> 0 THEN 0 ELSE d.cost END,"
+		 " lost_cost = goodput_totals.lost_cost + CASE WHEN d.unpriced <> 0 THEN 0 ELSE d.lost_cost END,"
+		 " unpriced = goodput_totals.unpriced + CASE WHEN d.cost <> 0 OR d.lost_cost <> 0 THEN d.unpriced ELSE 0 END"
+		 " FROM goodput_days AS d WHERE d.job_id = ? AND d.day = goodput_totals.day"),
+	};
+
+	return run_each(tx, statements, sizeof statements / sizeof *statements, job_id, err);
+}
+
+enum status goodput_drop(struct store_tx *tx, int64_t job_id, struct error *err)
+{
+	static const char *const statements[] = {
 		"DELETE FROM goodput WHERE job_id = ?",
 		"DELETE FROM goodput_days WHERE job_id = ?",
 		"DELETE FROM goodput_breaks WHERE job_id = ?",
 	};
 
-	for (size_t i = 0; i < sizeof statements / sizeof *statements; i++)
-		TRY(run_for_job(tx, statements[i], job_id, err));
-	return OK;
+	return run_each(tx, statements, sizeof statements / sizeof *statements, job_id, err);
 }
 
 /* ---- prices that were set by hand ---- */

@@ -23,7 +23,7 @@ enum status store_read_hosts(struct store_reader *reader, struct arena *arena, s
 		bool has_row, is_wanted;
 		TRY(statement_open(&s, reader,
 			"SELECT host, " SQL_TRUTH(
-				"replace(lower(host), ?2, '') <> lower(host)") " FROM stream_hosts WHERE host > ?1"
+				"replace(lower(host), ?2, '') <> lower(host)") " FROM stream_hosts WHERE host > ?1" NOT_IN_TRASH
 									       " ORDER BY host LIMIT 1",
 			err));
 		bind_text(&s, at);
@@ -147,7 +147,8 @@ enum status store_read_node_figures(struct store_reader *reader, struct arena *a
 	*count = 0;
 	TRY(statement_open(&s, reader,
 		"SELECT e.metric, e.sum, e.count FROM (SELECT job_id, stream_id FROM streams WHERE host = ?1 AND host <> ''"
-		" AND name = 'system/' || ?1 ORDER BY created_ms DESC LIMIT ?2) AS s JOIN series AS e ON e.job_id = s.job_id"
+		" AND name = 'system/' || ?1" NOT_IN_TRASH
+		" ORDER BY created_ms DESC LIMIT ?2) AS s JOIN series AS e ON e.job_id = s.job_id"
 		" AND e.stream_id = s.stream_id WHERE e.count > 0 AND e.sum_kind = 0",
 		err));
 	bind_text(&s, host);
@@ -175,7 +176,7 @@ enum status store_read_node_stragglers(struct store_reader *reader, struct arena
 	/* 11: INCIDENT_STRAGGLER, as in the index */
 	TRY(statement_open(&s, reader,
 		"SELECT h.host, i.job_id, i.opened_ms, i.last_step - i.first_step FROM incidents AS i INDEXED BY"
-		" incidents_stragglers JOIN stream_hosts AS h ON h.job_id = i.job_id AND h.stream_id = i.stream_id AND h.number = (SELECT max(b.number)"
+		" incidents_stragglers JOIN jobs AS j ON j.job_id = i.job_id JOIN stream_hosts AS h ON h.job_id = i.job_id AND h.stream_id = i.stream_id AND h.number = (SELECT max(b.number)"
 		" FROM stream_hosts AS b WHERE b.job_id = i.job_id AND b.stream_id = i.stream_id AND b.from_ms <= i.opened_ms)"
 		" WHERE i.kind = 11 AND i.opened_ms >= ? AND h.is_shared = 0 LIMIT ?",
 		err));

@@ -131,9 +131,8 @@ enum status store_read_job_by_id(
 	return is_there ? OK : error_set(err, ERR_NOT_FOUND, "there is no job with number %lld", (long long)job_id);
 }
 
-enum status store_delete_job(struct store_tx *tx, int64_t job_id, struct error *err)
+enum status job_forget(struct store_tx *tx, int64_t job_id, struct error *err)
 {
-	/* jobs comes last: while it fails half-way, the job is still found. */
 	static const char *const deletes[] = {
 		/* what is not sent yet is still sent: that its incidents are over, too */
 		"UPDATE deliveries SET job_id = 0 WHERE job_id = ? AND state = 0",
@@ -164,20 +163,35 @@ enum status store_delete_job(struct store_tx *tx, int64_t job_id, struct error *
 		"DELETE FROM log_streams WHERE job_id = ?",
 		"DELETE FROM tracked_runs WHERE job_id = ?",
 		"DELETE FROM tracked_files WHERE job_id = ?",
-		"DELETE FROM run_names WHERE name = (SELECT name FROM jobs WHERE job_id = ?)",
-		"DELETE FROM jobs WHERE job_id = ?",
 	};
-	size_t changed;
 
 	TRY(tx_note_change(tx, job_id, SEARCH_CHANGED_JOB | SEARCH_CHANGED_DOCUMENT | SEARCH_CHANGED_METRICS, err));
-	TRY(fleet_forget_job(tx, job_id, err));
-	TRY(goodput_forget_job(tx, job_id, err));
+	TRY(goodput_drop(tx, job_id, err));
 	for (size_t i = 0; i < sizeof deletes / sizeof *deletes; i++)
 		TRY(run_for_job(tx, deletes[i], job_id, err));
+	return OK;
+}
+
+enum status job_bury(struct store_tx *tx, int64_t job_id, struct error *err)
+{
+	size_t changed;
+
 	TRY(tx_changed_rows(tx, &changed, err));
 	if (!changed)
 		return error_set(err, ERR_NOT_FOUND, "there is no job with number %lld", (long long)job_id);
 	return run_for_job(tx, "INSERT INTO dead_jobs (job_id) VALUES (?)", job_id, err);
+}
+
+enum status store_delete_job(struct store_tx *tx, int64_t job_id, struct error *err)
+{
+	TRY(fleet_forget_job(tx, job_id, err));
+	TRY(goodput_set_aside(tx, job_id, err));
+	TRY(job_forget(tx, job_id, err));
+	TRY(run_for_job(
+		tx, "DELETE FROM run_names WHERE name = (SELECT name FROM jobs WHERE job_id = ?)", job_id, err));
+	/* last: while it fails half-way, the job is still found */
+	TRY(run_for_job(tx, "DELETE FROM jobs WHERE job_id = ?", job_id, err));
+	return job_bury(tx, job_id, err);
 }
 
 /* One table of a dead job. The rows of one statement are bounded, and so is what it writes. */

@@ -1,5 +1,6 @@
 /*
- * Job: a job's row with a number of its own choice, for imports. Ownership: values. Threads: the writer's.
+ * Job: a job's row with a number of its own choice, for imports and the trash; the two halves of a deletion.
+ * Ownership: values. Threads: the writer's.
  */
 #pragma once
 
@@ -8,3 +9,8 @@
 
 /* With the number that the row has. */
 enum status store_insert_job(struct store_tx *tx, const struct job_row *row, struct error *err) MUST_CHECK;
+
+/* What is small of a job goes, but for its row. */
+enum status job_forget(struct store_tx *tx, int64_t job_id, struct error *err) MUST_CHECK;
+/* Its row was deleted by the last statement (ERR_NOT_FOUND: there was none): what is large is swept from now on. */
+enum status job_bury(struct store_tx *tx, int64_t job_id, struct error *err) MUST_CHECK;

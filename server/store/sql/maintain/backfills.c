@@ -63,8 +63,9 @@ enum status store_next_backfill(
 	*out = (struct backfill_row){.error = SPAN("")};
 	TRY(statement_open(&s, reader,
 		"SELECT " BACKFILL_COLUMNS
-		" FROM backfills AS b WHERE state = 0 OR EXISTS (SELECT 1 FROM backfill_streams AS s"
-		" WHERE s.job_id = b.job_id) ORDER BY started_ms, job_id LIMIT 1",
+		" FROM backfills AS b WHERE (state = 0 OR EXISTS (SELECT 1 FROM backfill_streams AS s"
+		" WHERE s.job_id = b.job_id)) AND EXISTS (SELECT 1 FROM jobs AS j WHERE j.job_id = b.job_id)"
+		" ORDER BY started_ms, job_id LIMIT 1",
 		err));
 	return row_read(&s, arena, ROWS(fields, struct backfill_row), out, &is_there, err);
 }

@@ -3,6 +3,7 @@
  * that the work is the same with a million jobs.
  */
 #include "store/columns/case_fold.h"
+#include "store/driver/common_sql.h"
 #include "store/driver/statement.h"
 #include "store/suggestions.h"
 
@@ -26,9 +27,9 @@ static const struct source sources[] = {
 		"SELECT count(*) FROM (SELECT 1 FROM attributes INDEXED BY attributes_by_text WHERE key = ?2 AND folded = ?1"
 		" LIMIT 500) AS few"},
 	[SUGGEST_METRICS] =
-		{"SELECT metric, metric FROM summaries INDEXED BY summaries_by_metric WHERE metric >= ?1 AND ?2 = ''"
+		{"SELECT metric, metric FROM summaries INDEXED BY summaries_by_metric WHERE metric >= ?1 AND ?2 = ''" NOT_IN_TRASH
 		 " ORDER BY metric LIMIT 1",
-			"SELECT count(*) FROM (SELECT 1 FROM summaries INDEXED BY summaries_by_metric WHERE metric = ?1 AND ?2 = ''"
+			"SELECT count(*) FROM (SELECT 1 FROM summaries INDEXED BY summaries_by_metric WHERE metric = ?1 AND ?2 = ''" NOT_IN_TRASH
 			" LIMIT 500) AS few"},
 	[SUGGEST_NAMES] =
 		{"SELECT folded, name FROM jobs INDEXED BY jobs_by_folded WHERE folded >= ?1 AND ?2 = '' ORDER BY folded"
