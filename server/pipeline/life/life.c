@@ -221,13 +221,14 @@ enum status life_write(struct life *life, struct store_tx *tx, struct job_row *r
 	life->failed = (struct job_failed_incident){0};
 	TRY(renew(life, tx, row, &fault, err));
 	life->has_changed |= !is_row_same(&before, row);
-	if ((job = directory_peek_id(life->pipeline->directory, row->job_id))) {
+	if ((job = directory_peek_id(life->pipeline->directory, row->job_id)))
 		life_note(job, &life->known);
+	if (!life->has_changed && !must_write)
+		return OK; /* an end that nobody dated is looked at with each summary: that alone makes no other */
+	if (job) {
 		atomic_store(&job->is_row_dirty, true);
 		atomic_store(&job->is_summary_dirty, true); /* its end settles how it ranks */
 	}
-	if (!life->has_changed && !must_write)
-		return OK;
 	row->modified_ms = life->now_ms;
 	TRY(pools_put_job(tx, row, err));
 	TRY(stall_put_status(life->pipeline, tx, row, &fault, &life->failed, err));
