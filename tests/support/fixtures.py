@@ -30,10 +30,10 @@ def emptied_server(shared_server):
     """The same, for tests that leave jobs behind and nothing else: they are deleted with each test, which costs a tenth of a server's start."""
     yield shared_server
     for row in shared_server.get("/api/v1/jobs?limit=1000").body["jobs"]:
-        path = f"/api/v1/jobs/{quote(row['TrainingJobName'])}"
+        path = f"/api/v1/jobs/{quote(row['TrainingJobName'])}?purge=true"
         reply = shared_server.delete(path)
         if reply.status == 409:  # it has not ended
-            shared_server.post(f"{path}/transitions", json={"SecondaryStatus": "Completed"})
+            shared_server.post(f"{path.partition('?')[0]}/transitions", json={"SecondaryStatus": "Completed"})
             reply = shared_server.delete(path)
         assert reply.status in (200, 204), reply
     assert shared_server.get("/api/v1/info").body["jobs"] == 0
