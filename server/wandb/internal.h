@@ -80,6 +80,8 @@ struct wandb_settings {
 	struct buf config; /* {"lr":{"value":0.1}}: what a client that goes on is given; no secrets */
 	struct buf note; /* of WANDB_RUN_FILE: {"host","start","axes":[[metric, axis]…]} */
 	int64_t start_ms; /* as the config says; 0: it does not */
+	struct span origin; /* id of the run that this one was forked from; "": none */
+	double origin_step;
 };
 enum status settings_read(struct arena *arena, struct span config, struct span host, struct wandb_settings *out,
 	struct error *err) MUST_CHECK;

@@ -146,6 +146,26 @@ run.finish()
     assert "has no run with the id 'other'" in wandbclient.run(server, wandbclient.NEWEST, 'wandb.init(project="back", resume_from="other?_step=4")', code=1)
 
 
+def test_a_run_that_was_forked_goes_on_with_the_other(server):
+    script = """
+run = wandb.init(project="fork", **({"id": "child", "fork_from": sys.argv[4]} if len(sys.argv) > 4 else {"id": "one", "config": {"lr": 0.5}}))
+for step in range(int(sys.argv[1]), int(sys.argv[2])):
+    run.log({"loss": step + int(sys.argv[3])})
+run.finish()
+"""
+    wandbclient.run(server, wandbclient.NEWEST, script, 0, 10, 0)
+    wandbclient.run(server, wandbclient.NEWEST, script, 5, 13, 100, "one?_step=4")
+    server.wait_for_points("fork/one", "loss", 10)
+    server.wait_for_points("fork/child", "loss", 8)
+    assert values(server, "fork/child", "loss") == {step: step + 100 for step in range(5, 13)}
+    tags = {tag["Key"]: tag["Value"] for tag in job(server, "fork/child")["Tags"]}
+    assert (tags["continues"], tags["wandb.fork_from"]) == ("fork/one", "one?_step=4")
+    assert [row["TrainingJobName"] for row in server.get("/api/v1/jobs/fork%2Fchild/run").body["jobs"]] == ["fork/one", "fork/child"]
+    chain = server.points("fork/child", "loss", chain="true", buckets=1000)["columns"]
+    assert dict(zip(chain["x"], chain["last"])) == {step: step if step < 5 else step + 100 for step in range(13)}
+    assert "has no run with the id 'other'" in wandbclient.run(server, wandbclient.NEWEST, script, 0, 1, 0, "other?_step=4", code=1)
+
+
 @pytest.mark.parametrize("version", wandbclient.VERSIONS)
 def test_an_offline_run_is_sent_twice(server, version):
     out = wandbclient.run(server, version, """

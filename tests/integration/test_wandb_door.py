@@ -401,3 +401,18 @@ def test_a_process_whose_axis_goes_back_begins_an_attempt(shared):
     log(111, 91, 130, now + 502)
     assert attempts() == 2
     assert server.points("p/axis", "loss", attempts=2, buckets=1000)["columns"]["x"] == list(range(90, 130))
+
+
+def test_a_fork_of_no_run_and_of_itself(shared):
+    def upsert(name, **branch):
+        return ask(shared, "UpsertBucket", {"project": "p", "name": name, "config": json.dumps({"_wandb": {"value": {"branch_point": branch}}})})[1]
+    assert "no run with the id 'nothing' in the project 'p' to be forked" in upsert("fork", run_id="nothing", step=4)["errors"][0]["message"]
+    assert "'name' holds a slash" in upsert("fork", run_id="a/b", step=4)["errors"][0]["message"]
+    assert shared.get("/api/v1/jobs/p%2Ffork").status == 404
+    make_run(shared, "origin")
+    for step, said in ((4, "4"), (1e300, "1e+300"), ("x", "0"), (None, "0")):
+        assert upsert("fork", run_id="origin", step=step)["data"]["upsertBucket"]["bucket"]["name"] == "fork"
+        tags = {tag["Key"]: tag["Value"] for tag in shared.get("/api/v1/jobs/p%2Ffork").body["Tags"]}
+        assert (tags["continues"], tags["wandb.fork_from"]) == ("p/origin", f"origin?_step={said}")
+    assert upsert("origin", run_id="origin", step=4)["data"]
+    assert not shared.get("/api/v1/jobs/p%2Forigin").body.get("Tags")
