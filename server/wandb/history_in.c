@@ -62,7 +62,7 @@ static bool is_step(const struct history_value *value)
 	return value && fabs(value->number) <= STEP_LIMIT && value->number == floor(value->number);
 }
 
-static bool axis_fits(const struct history_axis *axis, struct span name)
+bool history_axis_fits(const struct history_axis *axis, struct span name)
 {
 	if (axis->metric.len && axis->metric.ptr[axis->metric.len - 1] == '*')
 		return span_starts_with(name, span_of(axis->metric.ptr, axis->metric.len - 1));
@@ -85,7 +85,7 @@ static void find_axes(struct history_reader *reader)
 static int64_t step_of(const struct history_reader *reader, struct span name, int64_t step)
 {
 	for (size_t i = 0; i < reader->axis_count; i++)
-		if (axis_fits(&reader->axes[i], name))
+		if (history_axis_fits(&reader->axes[i], name))
 			return reader->axis_steps[i] == NO_STEP ? step : reader->axis_steps[i];
 	return step;
 }

@@ -178,3 +178,37 @@ enum status settings_read(
 	TRY(buf_status(&out->config, err));
 	return write_note(&r, host, err);
 }
+
+enum status wandb_note_axes(
+	struct arena *arena, const struct json *note, struct history_axis **out, size_t *count, struct error *err)
+{
+	const struct json *axes = json_get(note, "axes");
+
+	*count = 0;
+	if (!(*out = arena_alloc(arena, HISTORY_AXES_MAX * sizeof **out)))
+		return error_no_memory(err);
+	for (const struct json *at = axes ? json_first(axes) : NULL; at && *count < HISTORY_AXES_MAX;
+		at = json_next(at)) {
+		const struct json *metric = json_first(at), *axis = metric ? json_next(metric) : NULL;
+		struct history_axis *one = &(*out)[*count];
+		if (!axis)
+			continue;
+		*one = (struct history_axis){
+			arena_copy(arena, json_string_of(metric)), arena_copy(arena, json_string_of(axis))};
+		if (!one->metric.ptr || !one->axis.ptr)
+			return error_no_memory(err);
+		++*count;
+	}
+	return OK;
+}
+
+enum status wandb_read_axes(
+	struct wandb_call *call, int64_t job_id, struct history_axis **out, size_t *count, struct error *err)
+{
+	struct tracked_file_row row;
+	AUTO(json) note = NULL;
+
+	TRY(store_read_tracked_file(call->reader, call->arena, job_id, SPAN(WANDB_RUN_FILE), &row, err));
+	TRY(json_parse(&note, row.content.len ? row.content : SPAN("{}"), err));
+	return wandb_note_axes(call->arena, note, out, count, err);
+}

@@ -21,32 +21,12 @@ struct posting {
 	struct job_row job;
 	struct stream_start start;
 	struct stream_post post;
-	struct history_axis axes[HISTORY_AXES_MAX];
+	struct history_axis *axes;
 	struct ingest_result result;
 	int64_t past_ms; /* of a run that was sent later than it was trained: the last that it tells of; 0: it is none */
 };
 
 /* ---- what is known of the run ---- */
-
-static enum status read_axes(struct wandb_call *call, const struct json *note, struct posting *p, struct error *err)
-{
-	const struct json *axes = json_get(note, "axes");
-
-	for (const struct json *at = axes ? json_first(axes) : NULL; at && p->start.axis_count < HISTORY_AXES_MAX;
-		at = json_next(at)) {
-		const struct json *metric = json_first(at), *axis = metric ? json_next(metric) : NULL;
-		struct history_axis *out = &p->axes[p->start.axis_count];
-		if (!axis)
-			continue;
-		*out = (struct history_axis){
-			arena_copy(call->arena, json_string_of(metric)), arena_copy(call->arena, json_string_of(axis))};
-		if (!out->metric.ptr || !out->axis.ptr)
-			return error_no_memory(err);
-		p->start.axis_count++;
-	}
-	p->start.axes = p->axes;
-	return OK;
-}
 
 static enum status name_machine(struct wandb_call *call, const struct json *note, struct posting *p, struct error *err)
 {
@@ -66,7 +46,8 @@ static enum status read_note(struct wandb_call *call, struct posting *p, struct 
 
 	TRY(store_read_tracked_file(call->reader, call->arena, p->row.job_id, SPAN(WANDB_RUN_FILE), &row, err));
 	TRY(json_parse(&note, row.content.len ? row.content : SPAN("{}"), err));
-	TRY(read_axes(call, note, p, err));
+	TRY(wandb_note_axes(call->arena, note, &p->axes, &p->start.axis_count, err));
+	p->start.axes = p->axes;
 	return name_machine(call, note, p, err);
 }
 

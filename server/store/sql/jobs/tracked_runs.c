@@ -146,6 +146,22 @@ enum status store_read_tracked_runs(struct store_reader *reader, struct arena *a
 	return rows_read(&s, arena, ROWS(run_fields, struct tracked_run_row), out, count, err);
 }
 
+enum status store_read_tracked_runs_upward(struct store_reader *reader, struct arena *arena, int64_t project_id,
+	const struct tracked_run_place *behind, size_t limit, struct tracked_run_row **out, size_t *count,
+	struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, reader,
+		"SELECT job_id, run_id, project_id, name, user_name, status, start_ms, end_ms, '', ''"
+		" FROM tracked_runs WHERE project_id = ?1 AND (start_ms, job_id) > (?2, ?3)"
+		" ORDER BY start_ms, job_id LIMIT ?4",
+		err));
+	bind_numbers(&s, project_id, behind->start_ms, behind->job_id);
+	bind_u64(&s, limit);
+	return rows_read(&s, arena, ROWS(run_fields, struct tracked_run_row), out, count, err);
+}
+
 /* ---- nested runs ---- */
 
 /* A tag is a client's own word: it makes no family of jobs of two teams. */
