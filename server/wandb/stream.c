@@ -159,6 +159,28 @@ static enum status find_end(struct wandb_call *call, const struct posting *p, in
 
 /* ---- what the post brings ---- */
 
+/* A process that is new to the run leaves rows of its own, for as long as the run is there. */
+static enum status check_processes(
+	struct wandb_call *call, const struct posting *p, const struct batch *batch, struct error *err)
+{
+	uint64_t count;
+
+	for (size_t i = 0; i < batch->file_count; i++) {
+		const struct batch_file *file = &batch->files[i];
+		ptrdiff_t blank = span_find_char(file->name, ' ');
+		if (blank < 0 || file->known_line || file->known_origin)
+			continue;
+		struct span name = span_cut(file->name, (size_t)blank);
+		TRY(store_count_tracked_files(call->reader, p->row.job_id, name, &count, err));
+		if (count >= call->options->max_processes)
+			return error_set(err, ERR_SEMANTIC,
+				WANDB_WRITER_HEADER " names one process more than the %llu that may share a run "
+						    "(--max-run-processes)",
+				(unsigned long long)call->options->max_processes);
+	}
+	return OK;
+}
+
 static enum status store(struct wandb_call *call, struct posting *p, struct span body, struct error *err)
 {
 	AUTO(batch) batch = batch_new(call->now_ms);
@@ -172,6 +194,7 @@ static enum status store(struct wandb_call *call, struct posting *p, struct span
 			p->post.left_out, p->post.bad_line.status ? p->post.bad_line.text : "no numbers");
 	if (!batch->file_count)
 		return OK;
+	TRY(check_processes(call, p, batch, err));
 	batch->files_job_id = p->row.job_id;
 	return pipeline_store(call->pipeline, &batch, &p->result, err);
 }

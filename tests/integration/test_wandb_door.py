@@ -126,6 +126,29 @@ def test_after_a_kill(server):
     assert json.loads(json.loads(bucket["historyTail"])[0]) == {"_step": 3, "_runtime": 3, "_timestamp": T0 + 3}
 
 
+def test_so_many_processes_share_a_run(tmp_path):
+    server = Server(tmp_path, "--max-run-processes", "2").start()
+    try:
+        make_run(server, "many")
+
+        def send(writer, name=CONSOLE, offset=0):
+            line = json.dumps({"_step": offset, "loss": 1}) if name == HISTORY else f"line of {writer}"
+            return server.post("/files/any/p/many/file_stream", json={"files": {name: {"offset": offset, "content": [line]}}}, headers={"X-Wandb-Async-Client-Id": writer})
+        for writer in ("w-1", "w-2"):
+            taken(send(writer))
+            taken(send(writer, HISTORY))
+        for name in (CONSOLE, HISTORY):
+            refused = send("w-3", name)
+            assert refused.status == 422 and "one process more than the 2 that may share a run (--max-run-processes)" in refused.body["error"]
+        taken(send("w-1", offset=1))  # who is known goes on
+        taken(post(server, "many", {CONSOLE: (0, ["of nobody"])}))
+        assert sorted(console(server, "p/many")) == ["line of w-1", "line of w-1", "line of w-2", "of nobody"]
+        make_run(server, "another")
+        taken(server.post("/files/any/p/another/file_stream", json={"files": {CONSOLE: {"offset": 0, "content": ["x"]}}}, headers={"X-Wandb-Async-Client-Id": "w-3"}))
+    finally:
+        server.close()
+
+
 def test_a_run_that_begins_anew_under_its_id(shared):
     make_run(shared, "anew")
     taken(post(shared, "anew", {HISTORY: (0, rows(0, 3))}))

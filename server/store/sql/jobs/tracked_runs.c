@@ -244,3 +244,22 @@ enum status store_is_tracked_run(struct store_reader *reader, int64_t job_id, bo
 	bind_i64(&s, job_id);
 	return statement_step(&s, is, err);
 }
+
+enum status store_count_tracked_files(
+	struct store_reader *reader, int64_t job_id, struct span name, uint64_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	int64_t found = 0;
+	bool has_row;
+
+	TRY(statement_open(&s, reader,
+		"SELECT COUNT(*) FROM tracked_files WHERE job_id = ?1 AND name >= ?2 || ' ' AND name < ?2 || '!'",
+		err));
+	bind_i64(&s, job_id);
+	bind_text(&s, name);
+	TRY(statement_step(&s, &has_row, err));
+	if (has_row)
+		found = column_i64(&s);
+	*count = (uint64_t)found;
+	return OK;
+}
