@@ -62,6 +62,7 @@ enum status doors_make_wandb(struct wandb **out, const struct options *options, 
 	struct pipeline *pipeline, struct error *err)
 {
 	struct wandb_options wandb = {.pipeline = pipeline,
+		.max_processes = (uint64_t)options_i64(options, "max-run-processes"),
 		.max_body_bytes = (size_t)options_i64(options, "max-push-bytes"),
 		.max_line_bytes = (size_t)options_i64(options, "max-line-bytes"),
 		.max_series = (size_t)options_i64(options, "max-series"),

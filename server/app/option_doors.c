@@ -72,6 +72,15 @@ const struct option_spec option_doors[] = {
 		.fallback = "./mlflow-artifacts",
 		.help = "Where clients are told to put files: a folder on their own machine, or s3://bucket/prefix and the like. The server keeps none."},
 
+	{.name = "max-run-processes",
+		.kind = OPTION_I64,
+		.value_name = "N",
+		.fallback = "10000",
+		.min = 1,
+		.max = 10000000,
+		.heading = "W&B clients",
+		.help = "Processes that may share one run of W&B's SDK (mode=\"shared\"): each counts its lines, in rows of its own."},
+
 	{.name = "collect-region",
 		.kind = OPTION_TEXT,
 		.value_name = "REGION",

@@ -66,6 +66,11 @@ enum status store_read_tracked_runs(struct store_reader *reader, struct arena *a
 	const struct tracked_run_place *behind, size_t limit, struct tracked_run_row **out, size_t *count,
 	struct error *err) MUST_CHECK;
 
+/* The same, the oldest first: INT64_MIN twice for the first of them. */
+enum status store_read_tracked_runs_upward(struct store_reader *reader, struct arena *arena, int64_t project_id,
+	const struct tracked_run_place *behind, size_t limit, struct tracked_run_row **out, size_t *count,
+	struct error *err) MUST_CHECK;
+
 /* Of a run: a file that its client sends line by line. */
 struct tracked_file_row {
 	int64_t job_id;
@@ -79,5 +84,8 @@ enum status store_put_tracked_file(
 /* One that never came is empty. */
 enum status store_read_tracked_file(struct store_reader *reader, struct arena *arena, int64_t job_id, struct span name,
 	struct tracked_file_row *out, struct error *err) MUST_CHECK;
+/* Files of the job that are called NAME and a blank, and whatever behind that. */
+enum status store_count_tracked_files(struct store_reader *reader, int64_t job_id, struct span name, uint64_t *count,
+	struct error *err) MUST_CHECK;
 /* Is the job (still) a tracker's run? */
 enum status store_is_tracked_run(struct store_reader *reader, int64_t job_id, bool *is, struct error *err) MUST_CHECK;

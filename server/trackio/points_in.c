@@ -2,6 +2,7 @@
 
 #include "ingest/ingest.h"
 #include "model/metrics/batch_points.h"
+#include "model/metrics/device_metric.h"
 #include "model/metrics/metric_words.h"
 #include "wandb/flat.h"
 
@@ -23,30 +24,10 @@ struct putting {
 static const struct {
 	const char *theirs, *ours;
 } machine_names[] = {{"cpu/utilization", "cpu_percent"}, {"memory/percent", "memory_used_percent"}};
-static const struct {
-	const char *theirs, *ours;
-	double factor;
-} device_names[] = {{"utilization", "gpu_utilization_percent", 1}, {"temp", "gpu_temperature_celsius", 1},
-	{"power", "gpu_power_watts", 1}, {"allocated_memory", "gpu_memory_used_mib", 1024}};
-
-/* gpu/3/temp; false: it is no such. */
-static bool name_device(struct span name, char *out, size_t room, double *factor)
-{
-	struct span rest = name, number;
-
-	if (!span_take(&rest, SPAN("gpu/")) || !span_next(&rest, '/', &number) || !number.len || number.len > 8)
-		return false;
-	for (size_t i = 0; i < number.len; i++)
-		if (number.ptr[i] < '0' || number.ptr[i] > '9')
-			return false;
-	for (size_t i = 0; i < sizeof device_names / sizeof *device_names; i++)
-		if (span_equal(rest, span_from(device_names[i].theirs))) {
-			snprintf(out, room, "%s{gpu=\"%.*s\"}", device_names[i].ours, SPAN_ARGS(number));
-			*factor = device_names[i].factor;
-			return true;
-		}
-	return false;
-}
+static const struct device_name device_names[] = {{"utilization", "gpu_utilization_percent", 1},
+	{"temp", "gpu_temperature_celsius", 1}, {"power", "gpu_power_watts", 1},
+	{"allocated_memory", "gpu_memory_used_mib", 1024}};
+static const struct device_names devices = {"gpu/", '/', device_names, sizeof device_names / sizeof *device_names};
 
 static bool name_machine(struct span name, char *out, size_t room)
 {
@@ -80,7 +61,7 @@ static enum status put_leaf(void *context, const struct flat_leaf *leaf, struct 
 		in->left_out++;
 		return OK;
 	}
-	if (!in->is_system || (!name_device(leaf->path, metric, sizeof metric, &factor) &&
+	if (!in->is_system || (!device_metric_name(&devices, leaf->path, metric, sizeof metric, &factor) &&
 				      !name_machine(leaf->path, metric, sizeof metric)))
 		name_plain(leaf->path, metric, sizeof metric);
 	if (put->part->series_count >= in->max_series && !batch_has_series(put->part, span_from(metric))) {

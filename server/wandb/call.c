@@ -89,6 +89,16 @@ static const struct {
 	{"NotifyScriptableRunAlert", wandb_alert},
 	{"Run", wandb_read_run},
 	{"RunState", wandb_read_state},
+	{"Runs", wandb_read_runs},
+	{"RunHistoryKeys", wandb_read_history_keys},
+	{"HistoryPage", wandb_read_history},
+	{"RunFullHistory", wandb_sample_history},
+	{"RunSampledHistory", wandb_sample_history_by_keys},
+	{"SampledHistoryPage", wandb_sample_history_by_keys},
+	{"RunParquetHistory", wandb_read_parquet},
+	{"RunFiles", wandb_read_files},
+	{"ProbeProjectInput", wandb_probe_types},
+	{"ProbeRunInput", wandb_probe_types},
 };
 
 static enum status run_operation(struct wandb_call *call, const struct graphql_request *request, struct error *err)
@@ -102,9 +112,6 @@ static enum status run_operation(struct wandb_call *call, const struct graphql_r
 	if (span_find(request->operation, SPAN("Artifact")) >= 0)
 		return error_set(err, ERR_UNSUPPORTED,
 			"this server keeps no artifacts: put files beside the checkpoints, and log where");
-	if (span_ends_with(request->operation, SPAN("History")))
-		return error_set(err, ERR_UNSUPPORTED,
-			"this server gives no history to W&B's clients yet: GET /api/v1/jobs/JOB/points has it");
 	return error_set(err, ERR_UNSUPPORTED, "this server has no operation '%.*s' (docs/wandb.md says what there is)",
 		SPAN_ARGS(span_cut(request->operation, 100)));
 }

@@ -35,15 +35,31 @@ static struct span first_name(struct span query)
 	return SPAN("");
 }
 
+/* "query { viewer { id } }" of older clients has no name, and means the operation that has. */
+static bool is_nameless_viewer(struct span query)
+{
+	struct span rest = span_trim(query);
+
+	span_take(&rest, SPAN("query"));
+	rest = span_trim(rest);
+	if (!span_take(&rest, SPAN("{")))
+		return false;
+	rest = span_trim(rest);
+	return span_equal(take_name(&rest), SPAN("viewer"));
+}
+
 enum status graphql_read(const struct json *body, struct graphql_request *out, struct error *err)
 {
-	*out = (struct graphql_request){.operation = SPAN("")};
+	*out = (struct graphql_request){.operation = SPAN(""), .query = SPAN("")};
 	if (json_kind(body) != JSON_OBJECT)
 		return error_set(err, ERR_SEMANTIC, "the body must be an object with 'query'");
 	TRY(json_want_string(body, "operationName", &out->operation, err));
 	const struct json *query = json_get(body, "query"), *variables = json_get(body, "variables");
+	out->query = json_string_of(query);
 	if (!out->operation.len)
-		out->operation = first_name(json_string_of(query));
+		out->operation = first_name(out->query);
+	if (!out->operation.len && is_nameless_viewer(out->query))
+		out->operation = SPAN("Viewer");
 	if (!out->operation.len)
 		return error_set(err, ERR_SEMANTIC,
 			"'query' must name its operation, as in 'query Viewer { … }'; this door answers by that name");

@@ -9,6 +9,7 @@
 
 struct graphql_request {
 	struct span operation; /* "UpsertBucket" */
+	struct span query; /* its text; "": none */
 	const struct json *variables; /* NULL: none */
 };
 

@@ -3,6 +3,7 @@
 #include "ingest/ingest.h"
 #include "model/jobs/job_time.h"
 #include "model/metrics/batch_points.h"
+#include "model/metrics/device_metric.h"
 #include "model/metrics/metric_words.h"
 #include "wandb/flat.h"
 
@@ -62,7 +63,7 @@ static bool is_step(const struct history_value *value)
 	return value && fabs(value->number) <= STEP_LIMIT && value->number == floor(value->number);
 }
 
-static bool axis_fits(const struct history_axis *axis, struct span name)
+bool history_axis_fits(const struct history_axis *axis, struct span name)
 {
 	if (axis->metric.len && axis->metric.ptr[axis->metric.len - 1] == '*')
 		return span_starts_with(name, span_of(axis->metric.ptr, axis->metric.len - 1));
@@ -85,7 +86,7 @@ static void find_axes(struct history_reader *reader)
 static int64_t step_of(const struct history_reader *reader, struct span name, int64_t step)
 {
 	for (size_t i = 0; i < reader->axis_count; i++)
-		if (axis_fits(&reader->axes[i], name))
+		if (history_axis_fits(&reader->axes[i], name))
 			return reader->axis_steps[i] == NO_STEP ? step : reader->axis_steps[i];
 	return step;
 }
@@ -96,30 +97,11 @@ static const struct {
 	const char *theirs, *ours;
 } machine_names[] = {{"system.cpu", "cpu_percent"}, {"system.memory_percent", "memory_used_percent"},
 	{"system.disk./.usagePercent", "disk_used_percent{path=\"/\"}"}};
-static const struct {
-	const char *theirs, *ours;
-	double factor;
-} device_names[] = {{"gpu", "gpu_utilization_percent", 1}, {"temp", "gpu_temperature_celsius", 1},
-	{"powerWatts", "gpu_power_watts", 1}, {"memoryAllocatedBytes", "gpu_memory_used_mib", 1.0 / (1 << 20)}};
-
-/* system.gpu.3.temp; false: it is no such. */
-static bool name_device(struct span name, char *out, size_t room, double *factor)
-{
-	struct span rest = name, number;
-
-	if (!span_take(&rest, SPAN("system.gpu.")) || !span_next(&rest, '.', &number) || !number.len || number.len > 8)
-		return false;
-	for (size_t i = 0; i < number.len; i++)
-		if (number.ptr[i] < '0' || number.ptr[i] > '9')
-			return false;
-	for (size_t i = 0; i < sizeof device_names / sizeof *device_names; i++)
-		if (span_equal(rest, span_from(device_names[i].theirs))) {
-			snprintf(out, room, "%s{gpu=\"%.*s\"}", device_names[i].ours, SPAN_ARGS(number));
-			*factor = device_names[i].factor;
-			return true;
-		}
-	return false;
-}
+static const struct device_name device_names[] = {{"gpu", "gpu_utilization_percent", 1},
+	{"temp", "gpu_temperature_celsius", 1}, {"powerWatts", "gpu_power_watts", 1},
+	{"memoryAllocatedBytes", "gpu_memory_used_mib", 1.0 / (1 << 20)}};
+static const struct device_names devices = {
+	"system.gpu.", '.', device_names, sizeof device_names / sizeof *device_names};
 
 static void name_measure(struct span name, char *out, size_t room, double *factor)
 {
@@ -129,7 +111,7 @@ static void name_measure(struct span name, char *out, size_t room, double *facto
 			snprintf(out, room, "%s", machine_names[i].ours);
 			return;
 		}
-	if (!name_device(name, out, room, factor))
+	if (!device_metric_name(&devices, name, out, room, factor))
 		snprintf(out, room, "%.*s", SPAN_ARGS(name));
 }
 

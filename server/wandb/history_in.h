@@ -13,6 +13,8 @@ struct history_axis {
 	struct span axis;
 };
 
+bool history_axis_fits(const struct history_axis *axis, struct span name);
+
 enum { HISTORY_AXES_MAX = 256 };
 
 struct history_reader {

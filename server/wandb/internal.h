@@ -80,15 +80,24 @@ struct wandb_settings {
 	struct buf config; /* {"lr":{"value":0.1}}: what a client that goes on is given; no secrets */
 	struct buf note; /* of WANDB_RUN_FILE: {"host","start","axes":[[metric, axis]…]} */
 	int64_t start_ms; /* as the config says; 0: it does not */
+	struct span origin; /* id of the run that this one was forked from; "": none */
+	double origin_step;
 };
 enum status settings_read(struct arena *arena, struct span config, struct span host, struct wandb_settings *out,
+	struct error *err) MUST_CHECK;
+/* Of the note of WANDB_RUN_FILE, or of the run's. */
+enum status wandb_note_axes(struct arena *arena, const struct json *note, struct history_axis **out, size_t *count,
+	struct error *err) MUST_CHECK;
+enum status wandb_read_axes(struct wandb_call *call, int64_t job_id, struct history_axis **out, size_t *count,
 	struct error *err) MUST_CHECK;
 void wandb_settings_done(struct wandb_settings *settings);
 AUTO_DONE_TYPE(wandb_settings)
 
 /* ---- operations ---- */
 wandb_operation wandb_viewer, wandb_server_features, wandb_probe, wandb_upsert_run, wandb_resume_status,
-	wandb_create_files, wandb_alert, wandb_read_run, wandb_read_state, wandb_rewind_run;
+	wandb_create_files, wandb_alert, wandb_read_run, wandb_read_state, wandb_rewind_run, wandb_read_runs,
+	wandb_read_history, wandb_sample_history, wandb_sample_history_by_keys, wandb_read_history_keys,
+	wandb_read_parquet, wandb_read_files, wandb_probe_types;
 /* A run as one is told that makes it or goes back in it. */
 struct wandb_bucket {
 	struct span config; /* "": none */
@@ -103,6 +112,20 @@ enum status wandb_write_tags(struct wandb_call *call, const struct tracked_run_r
 /* A process of the run begins with this batch: if its steps go back, they are an attempt. */
 enum status wandb_begin_attempt(
 	struct wandb_call *call, struct batch *batch, int64_t job_id, struct error *err) MUST_CHECK;
+
+/* ---- read.c ---- */
+const char *wandb_state_of(struct span status); /* in W&B's words */
+/* Of a run, into an object that is open: what even a list has of it. */
+enum status wandb_write_members(struct wandb_call *call, const struct wandb_run *run, const struct tracked_run_row *row,
+	struct error *err) MUST_CHECK;
+/* All of it, as an object. */
+enum status wandb_write_run(struct wandb_call *call, const struct wandb_run *run, const struct tracked_run_row *row,
+	struct error *err) MUST_CHECK;
+
+/* ---- history.c ---- */
+/* {"lastStep", "keys": {NAME: {}}} */
+enum status wandb_write_history_keys(
+	struct wandb_call *call, const struct tracked_run_row *run, struct error *err) MUST_CHECK;
 
 /* ---- stream.c ---- */
 /* Which of the processes that share a run sends. */

@@ -2,7 +2,9 @@
 #include "base/text/iso8601.h"
 #include "wandb/internal.h"
 
-static const char *state_of(struct span status)
+enum { CONFIG_MAX_BYTES = 8 << 20 };
+
+const char *wandb_state_of(struct span status)
 {
 	static const struct {
 		const char *ours, *theirs;
@@ -22,43 +24,83 @@ static void write_time(struct json_writer *w, const char *key, int64_t ms)
 	json_put_text(w, key, text);
 }
 
+/* With the axes of define_metric, as a client states them: who reads the run elsewhere needs them. */
+static enum status write_config(struct wandb_call *call, const struct tracked_run_row *row, struct error *err)
+{
+	AUTO_DONE(buf) text = BUF_INIT(CONFIG_MAX_BYTES);
+	struct json_writer w = json_writer_on(&text);
+	struct tracked_file_row config;
+	struct history_axis *axes;
+	size_t count;
+
+	TRY(store_read_tracked_file(call->reader, call->arena, row->job_id, SPAN(WANDB_CONFIG_FILE), &config, err));
+	TRY(wandb_read_axes(call, row->job_id, &axes, &count, err));
+	if (!count) {
+		json_put_span(&call->w, "config", config.content.len ? config.content : SPAN("{}"));
+		return OK;
+	}
+	bool has_more = config.content.len > 2;
+	buf_append(&text, has_more ? config.content.ptr : "{", has_more ? config.content.len - 1 : 1);
+	buf_append_text(&text, has_more ? ",\"_wandb\":{\"value\":{\"m\":" : "\"_wandb\":{\"value\":{\"m\":");
+	json_array(&w);
+	for (size_t i = 0; i < count; i++) {
+		json_object(&w);
+		json_put_span(&w, span_ends_with(axes[i].metric, SPAN("*")) ? "2" : "1", axes[i].metric);
+		json_put_span(&w, "4", axes[i].axis);
+		json_object_end(&w);
+	}
+	json_array_end(&w);
+	buf_append_text(&text, "}}}");
+	TRY(buf_status(&text, err));
+	json_put_span(&call->w, "config", buf_span(&text));
+	return OK;
+}
+
 static enum status write_files(struct wandb_call *call, const struct tracked_run_row *row, struct error *err)
 {
-	struct tracked_file_row history, summary, config;
+	struct tracked_file_row history, summary;
 	struct json_writer *w = &call->w;
 
 	TRY(store_read_tracked_file(call->reader, call->arena, row->job_id, SPAN(WANDB_HISTORY), &history, err));
 	TRY(store_read_tracked_file(call->reader, call->arena, row->job_id, SPAN(WANDB_SUMMARY), &summary, err));
-	TRY(store_read_tracked_file(call->reader, call->arena, row->job_id, SPAN(WANDB_CONFIG_FILE), &config, err));
-	json_put_span(w, "config", config.content.len ? config.content : SPAN("{}"));
+	TRY(write_config(call, row, err));
 	json_put_span(w, "summaryMetrics", summary.content.len ? summary.content : SPAN("{}"));
 	json_put_text(w, "systemMetrics", "{}");
 	json_put_i64(w, "historyLineCount", (int64_t)history.next_line);
 	return OK;
 }
 
-static enum status write_run(
+enum status wandb_write_members(
 	struct wandb_call *call, const struct wandb_run *run, const struct tracked_run_row *row, struct error *err)
 {
-	static const char *const unknown[] = {"sweepName", "commit", "historyKeys", "description"};
+	static const char *const unknown[] = {"sweepName", "commit", "description"};
 	struct json_writer *w = &call->w;
 
-	json_object(w);
 	json_put_i64(w, "projectId", row->project_id);
 	json_put_span(w, "id", run->key);
 	json_put_span(w, "name", run->id);
 	json_put_span(w, "displayName", row->name);
-	json_put_text(w, "state", state_of(row->status));
+	json_put_text(w, "state", wandb_state_of(row->status));
 	json_put_bool(w, "readOnly", true);
 	write_time(w, "createdAt", row->start_ms);
 	write_time(w, "heartbeatAt", row->end_ms ? row->end_ms : call->now_ms);
-	TRY(write_files(call, row, err));
 	TRY(wandb_write_tags(call, row, err));
 	for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
 		json_key(w, unknown[i]);
 		json_null(w);
 	}
-	json_object_end(w);
+	return OK;
+}
+
+enum status wandb_write_run(
+	struct wandb_call *call, const struct wandb_run *run, const struct tracked_run_row *row, struct error *err)
+{
+	json_object(&call->w);
+	TRY(wandb_write_members(call, run, row, err));
+	TRY(write_files(call, row, err));
+	json_key(&call->w, "historyKeys");
+	TRY(wandb_write_history_keys(call, row, err));
+	json_object_end(&call->w);
 	return OK;
 }
 
@@ -68,7 +110,7 @@ static enum status write_state(
 	(void)run;
 	(void)err;
 	json_object(&call->w);
-	json_put_text(&call->w, "state", state_of(row->status));
+	json_put_text(&call->w, "state", wandb_state_of(row->status));
 	json_object_end(&call->w);
 	return OK;
 }
@@ -103,10 +145,60 @@ static enum status answer(
 
 enum status wandb_read_run(struct wandb_call *call, const struct graphql_request *request, struct error *err)
 {
-	return answer(call, request, write_run, err);
+	return answer(call, request, wandb_write_run, err);
 }
 
 enum status wandb_read_state(struct wandb_call *call, const struct graphql_request *request, struct error *err)
 {
 	return answer(call, request, write_state, err);
+}
+
+/* What the client asks of the schema first: whether projects and runs have numbers. */
+enum status wandb_probe_types(struct wandb_call *call, const struct graphql_request *request, struct error *err)
+{
+	static const struct {
+		const char *type, *field;
+	} types[] = {{"ProjectType", "internalId"}, {"RunType", "projectId"}};
+
+	(void)request;
+	(void)err;
+	for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+		json_key(&call->w, types[i].type);
+		json_object(&call->w);
+		json_key(&call->w, "fields");
+		json_array(&call->w);
+		json_object(&call->w);
+		json_put_text(&call->w, "name", types[i].field);
+		json_object_end(&call->w);
+		json_array_end(&call->w);
+		json_object_end(&call->w);
+	}
+	return OK;
+}
+
+static enum status write_no_files(
+	struct wandb_call *call, const struct wandb_run *run, const struct tracked_run_row *row, struct error *err)
+{
+	(void)run;
+	(void)row;
+	(void)err;
+	json_object(&call->w);
+	json_put_i64(&call->w, "fileCount", 0);
+	json_key(&call->w, "files");
+	json_object(&call->w);
+	json_key(&call->w, "edges");
+	json_array(&call->w);
+	json_array_end(&call->w);
+	json_key(&call->w, "pageInfo");
+	json_object(&call->w);
+	json_put_bool(&call->w, "hasNextPage", false);
+	json_object_end(&call->w);
+	json_object_end(&call->w);
+	json_object_end(&call->w);
+	return OK;
+}
+
+enum status wandb_read_files(struct wandb_call *call, const struct graphql_request *request, struct error *err)
+{
+	return answer(call, request, write_no_files, err);
 }

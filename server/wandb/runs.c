@@ -147,6 +147,33 @@ static enum status know_host(struct wandb_call *call, struct upsert *up, struct 
 	return up->host.ptr ? OK : error_no_memory(err);
 }
 
+/* The run goes on with another one: its job with that one's (docs/times.md). */
+static enum status read_origin(struct wandb_call *call, struct upsert *up, struct error *err)
+{
+	const struct wandb_settings *settings = &up->settings;
+	AUTO_DONE(buf) text = BUF_INIT(2 * WANDB_ID_MAX_BYTES);
+	struct tracked_run_row row;
+	struct wandb_run origin;
+	struct job_row job;
+
+	if (!settings->origin.len || span_equal(settings->origin, up->run.id)) /* one that goes back in itself */
+		return OK;
+	TRY(wandb_identify(call, up->run.project, settings->origin, &origin, err));
+	enum status status = wandb_find_run(call, &origin, &row, err);
+	if (status == ERR_NOT_FOUND)
+		return error_set(err, ERR_NOT_FOUND,
+			"the token's team has no run with the id '%.*s' in the project '%.*s' to be forked: "
+			"see to id and project, or leave 'fork_from' out, which begins a run",
+			SPAN_ARGS(origin.id), SPAN_ARGS(origin.project));
+	TRY(status);
+	TRY(store_read_job_by_id(call->reader, call->arena, row.job_id, &job, err));
+	TRY(add_tag(call, up, "continues", job.name, err));
+	buf_printf(&text, "%.*s?_step=%.15g", SPAN_ARGS(origin.id), settings->origin_step);
+	TRY(buf_status(&text, err));
+	struct span said = arena_copy(call->arena, buf_span(&text));
+	return said.ptr ? add_tag(call, up, "wandb.fork_from", said, err) : error_no_memory(err);
+}
+
 static enum status read_upsert(
 	struct wandb_call *call, const struct graphql_request *request, struct upsert *up, struct error *err)
 {
@@ -168,6 +195,7 @@ static enum status read_upsert(
 	TRY(wandb_identify(call, project, id, &up->run, err));
 	TRY(know_host(call, up, err));
 	TRY(settings_read(call->arena, config, up->host, &up->settings, err));
+	TRY(read_origin(call, up, err));
 	TRY(add_tag(call, up, "wandb.name", up->name, err));
 	TRY(add_tag(call, up, "wandb.notes", up->notes, err));
 	TRY(add_tag(call, up, "wandb.group", up->group, err));

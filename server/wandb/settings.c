@@ -37,6 +37,17 @@ static enum status cut_value(struct reading *r, struct span path, struct span *o
 	return out->ptr ? OK : error_no_memory(err);
 }
 
+/* init(fork_from=…): the run that this one goes on from, and the last step that it shares with it. */
+static enum status take_origin(struct reading *r, const struct flat_leaf *leaf, struct error *err)
+{
+	if (span_equal(leaf->path, SPAN("_wandb.value.branch_point.step")) && leaf->kind == FLAT_NUMBER)
+		r->out->origin_step = leaf->number;
+	if (!span_equal(leaf->path, SPAN("_wandb.value.branch_point.run_id")) || leaf->kind != FLAT_TEXT)
+		return OK;
+	r->out->origin = arena_copy(r->arena, leaf->text);
+	return r->out->origin.ptr ? OK : error_no_memory(err);
+}
+
 /* What the client says of itself. */
 static enum status take_own(struct reading *r, const struct flat_leaf *leaf, struct error *err)
 {
@@ -46,6 +57,8 @@ static enum status take_own(struct reading *r, const struct flat_leaf *leaf, str
 		r->axes = arena_copy(r->arena, leaf->raw);
 		return r->axes.ptr ? OK : error_no_memory(err);
 	}
+	if (span_starts_with(leaf->path, SPAN("_wandb.value.branch_point.")))
+		return take_origin(r, leaf, err);
 	if (span_equal(leaf->path, SPAN("_wandb.value.start_time")) && leaf->kind == FLAT_NUMBER)
 		start_ms = leaf->number > 0 && leaf->number < 1e10 ? (int64_t)(leaf->number * 1000) : 0;
 	else if (span_ends_with(leaf->path, SPAN(".startedAt")) && !iso8601_parse(leaf->text, &start_ms))
@@ -150,7 +163,8 @@ enum status settings_read(
 	struct reading r = {.arena = arena, .out = out, .axes = SPAN("")};
 	size_t left_out = 0;
 
-	*out = (struct wandb_settings){.config = BUF_INIT(4 * ALL_MAX_BYTES), .note = BUF_INIT(4 * ALL_MAX_BYTES)};
+	*out = (struct wandb_settings){
+		.origin = SPAN(""), .config = BUF_INIT(4 * ALL_MAX_BYTES), .note = BUF_INIT(4 * ALL_MAX_BYTES)};
 	r.config = json_writer_on(&out->config);
 	json_object(&r.config);
 	if (config.len) {
@@ -163,4 +177,38 @@ enum status settings_read(
 	json_object_end(&r.config);
 	TRY(buf_status(&out->config, err));
 	return write_note(&r, host, err);
+}
+
+enum status wandb_note_axes(
+	struct arena *arena, const struct json *note, struct history_axis **out, size_t *count, struct error *err)
+{
+	const struct json *axes = json_get(note, "axes");
+
+	*count = 0;
+	if (!(*out = arena_alloc(arena, HISTORY_AXES_MAX * sizeof **out)))
+		return error_no_memory(err);
+	for (const struct json *at = axes ? json_first(axes) : NULL; at && *count < HISTORY_AXES_MAX;
+		at = json_next(at)) {
+		const struct json *metric = json_first(at), *axis = metric ? json_next(metric) : NULL;
+		struct history_axis *one = &(*out)[*count];
+		if (!axis)
+			continue;
+		*one = (struct history_axis){
+			arena_copy(arena, json_string_of(metric)), arena_copy(arena, json_string_of(axis))};
+		if (!one->metric.ptr || !one->axis.ptr)
+			return error_no_memory(err);
+		++*count;
+	}
+	return OK;
+}
+
+enum status wandb_read_axes(
+	struct wandb_call *call, int64_t job_id, struct history_axis **out, size_t *count, struct error *err)
+{
+	struct tracked_file_row row;
+	AUTO(json) note = NULL;
+
+	TRY(store_read_tracked_file(call->reader, call->arena, job_id, SPAN(WANDB_RUN_FILE), &row, err));
+	TRY(json_parse(&note, row.content.len ? row.content : SPAN("{}"), err));
+	return wandb_note_axes(call->arena, note, out, count, err);
 }

@@ -21,32 +21,12 @@ struct posting {
 	struct job_row job;
 	struct stream_start start;
 	struct stream_post post;
-	struct history_axis axes[HISTORY_AXES_MAX];
+	struct history_axis *axes;
 	struct ingest_result result;
 	int64_t past_ms; /* of a run that was sent later than it was trained: the last that it tells of; 0: it is none */
 };
 
 /* ---- what is known of the run ---- */
-
-static enum status read_axes(struct wandb_call *call, const struct json *note, struct posting *p, struct error *err)
-{
-	const struct json *axes = json_get(note, "axes");
-
-	for (const struct json *at = axes ? json_first(axes) : NULL; at && p->start.axis_count < HISTORY_AXES_MAX;
-		at = json_next(at)) {
-		const struct json *metric = json_first(at), *axis = metric ? json_next(metric) : NULL;
-		struct history_axis *out = &p->axes[p->start.axis_count];
-		if (!axis)
-			continue;
-		*out = (struct history_axis){
-			arena_copy(call->arena, json_string_of(metric)), arena_copy(call->arena, json_string_of(axis))};
-		if (!out->metric.ptr || !out->axis.ptr)
-			return error_no_memory(err);
-		p->start.axis_count++;
-	}
-	p->start.axes = p->axes;
-	return OK;
-}
 
 static enum status name_machine(struct wandb_call *call, const struct json *note, struct posting *p, struct error *err)
 {
@@ -66,7 +46,8 @@ static enum status read_note(struct wandb_call *call, struct posting *p, struct 
 
 	TRY(store_read_tracked_file(call->reader, call->arena, p->row.job_id, SPAN(WANDB_RUN_FILE), &row, err));
 	TRY(json_parse(&note, row.content.len ? row.content : SPAN("{}"), err));
-	TRY(read_axes(call, note, p, err));
+	TRY(wandb_note_axes(call->arena, note, &p->axes, &p->start.axis_count, err));
+	p->start.axes = p->axes;
 	return name_machine(call, note, p, err);
 }
 
@@ -178,6 +159,28 @@ static enum status find_end(struct wandb_call *call, const struct posting *p, in
 
 /* ---- what the post brings ---- */
 
+/* A process that is new to the run leaves rows of its own, for as long as the run is there. */
+static enum status check_processes(
+	struct wandb_call *call, const struct posting *p, const struct batch *batch, struct error *err)
+{
+	uint64_t count;
+
+	for (size_t i = 0; i < batch->file_count; i++) {
+		const struct batch_file *file = &batch->files[i];
+		ptrdiff_t blank = span_find_char(file->name, ' ');
+		if (blank < 0 || file->known_line || file->known_origin)
+			continue;
+		struct span name = span_cut(file->name, (size_t)blank);
+		TRY(store_count_tracked_files(call->reader, p->row.job_id, name, &count, err));
+		if (count >= call->options->max_processes)
+			return error_set(err, ERR_SEMANTIC,
+				WANDB_WRITER_HEADER " names one process more than the %llu that may share a run "
+						    "(--max-run-processes)",
+				(unsigned long long)call->options->max_processes);
+	}
+	return OK;
+}
+
 static enum status store(struct wandb_call *call, struct posting *p, struct span body, struct error *err)
 {
 	AUTO(batch) batch = batch_new(call->now_ms);
@@ -191,6 +194,7 @@ static enum status store(struct wandb_call *call, struct posting *p, struct span
 			p->post.left_out, p->post.bad_line.status ? p->post.bad_line.text : "no numbers");
 	if (!batch->file_count)
 		return OK;
+	TRY(check_processes(call, p, batch, err));
 	batch->files_job_id = p->row.job_id;
 	return pipeline_store(call->pipeline, &batch, &p->result, err);
 }

@@ -14,6 +14,7 @@ struct wandb_options {
 	size_t max_body_bytes; /* also unpacked */
 	size_t max_line_bytes; /* of the console */
 	size_t max_series; /* that one body may be of, as a stream may have */
+	uint64_t max_processes; /* that share one run */
 	/* What the workers that the HTTP server makes have of the database. */
 	struct store_reader *(*reader_of)(void *worker);
 	/* token "": none was sent; OK then: everybody may do everything. I/O threads; must not block. */

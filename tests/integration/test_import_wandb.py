@@ -181,3 +181,34 @@ def test_what_cannot_be_read_is_said(server, source):
     assert denied.returncode == 3 and "permission denied" in denied.stderr
     assert move(server, source, "wandb", "lab").returncode == 2 and move(server, source, "neptune", "x").returncode == 2
     assert server.get("/api/v1/jobs").body["jobs"] == []
+
+
+def test_runs_move_from_one_server_of_ours_to_another(make_server):
+    """Fifty runs with two axes of steps: what the first one's door says is every point."""
+    old, new = make_server(), make_server()
+    config = json.dumps({"lr": {"value": 0.5}, "model": {"value": {"layers": 2}}, "_wandb": AXES})
+    for n in range(50):
+        assert not old.post("/graphql", json={"operationName": "UpsertBucket", "variables": {"project": "demo", "name": f"run{n:02}", "config": config, "tags": ["t"]}}).body.get("errors")
+        rows = [json.dumps({**row, "loss": row["loss"] if row["loss"] == "NaN" else row["loss"] + n}) for row in history()[:100 + n]]
+        body = {"files": {"wandb-history.jsonl": {"offset": 0, "content": rows}, "wandb-summary.json": {"offset": 0, "content": ['{"best": 1}']}}, "complete": n != 49, "exitcode": n % 2}
+        assert old.post(f"/files/any/demo/run{n:02}/file_stream", json=body).status == 200
+    old.wait_for_extraction()
+    mine = {name: value for name, value in os.environ.items() if not name.startswith(("WANDB_", "SMFLEET_"))}
+
+    def move_all():
+        return subprocess.run(["/usr/bin/python3", "-m", "smfleet", "import", "wandb", "any/demo", "--server", new.url], capture_output=True, text=True,
+            timeout=60, env={**mine, "PYTHONPATH": str(ROOT / "clients"), "WANDB_BASE_URL": old.url, "WANDB_API_KEY": "key"})
+    moved = move_all()
+    assert moved.returncode == 0 and "50 runs of any/demo are jobs" in moved.stderr, moved.stderr
+    new.wait_for_extraction()
+
+    def all_points(server, metric):
+        query = quote('name~"demo/"')
+        return sorted(server.get(f"/api/v1/points?metric={quote(metric)}&q={query}&format=csv").body.splitlines())
+    for metric, count in (("loss", sum(100 + n for n in range(50))), ("eval/acc", 99), ("epoch", 99)):
+        assert all_points(new, metric) == all_points(old, metric) and len(all_points(new, metric)) == count + 1
+    for job in ("demo/run00", "demo/run01", "demo/run49"):
+        before, after = (server.get(f"/api/v1/jobs/{quote(job)}").body for server in (old, new))
+        for name in ("TrainingJobStatus", "HyperParameters", "TrainingStartTime"):
+            assert after[name] == before[name], (job, name)
+    assert "0 rows and 0 lines are new" in move_all().stderr

@@ -162,6 +162,7 @@ static void call_run_readers(struct store_reader *on, struct arena *arena)
 	struct tracked_project_row project, *projects;
 	struct tracked_run_row run, *runs;
 	struct tracked_file_row file;
+	uint64_t files;
 	size_t count;
 	bool is;
 
@@ -170,7 +171,9 @@ static void call_run_readers(struct store_reader *on, struct arena *arena)
 	CHECK_OK(store_read_tracked_projects(on, arena, SPAN("t"), INT64_MAX, 5, &projects, &count, &err));
 	CHECK(store_read_tracked_run(on, arena, SPAN("r"), &run, NULL) == ERR_NOT_FOUND);
 	CHECK_OK(store_read_tracked_runs(on, arena, 1, &first, 5, &runs, &count, &err));
+	CHECK_OK(store_read_tracked_runs_upward(on, arena, 1, &first, 5, &runs, &count, &err));
 	CHECK_OK(store_read_tracked_file(on, arena, 1, SPAN("f"), &file, &err));
+	CHECK_OK(store_count_tracked_files(on, 1, SPAN("f"), &files, &err));
 	CHECK_OK(store_is_tracked_run(on, 1, &is, &err));
 }
 

@@ -146,6 +146,22 @@ enum status store_read_tracked_runs(struct store_reader *reader, struct arena *a
 	return rows_read(&s, arena, ROWS(run_fields, struct tracked_run_row), out, count, err);
 }
 
+enum status store_read_tracked_runs_upward(struct store_reader *reader, struct arena *arena, int64_t project_id,
+	const struct tracked_run_place *behind, size_t limit, struct tracked_run_row **out, size_t *count,
+	struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, reader,
+		"SELECT job_id, run_id, project_id, name, user_name, status, start_ms, end_ms, '', ''"
+		" FROM tracked_runs WHERE project_id = ?1 AND (start_ms, job_id) > (?2, ?3)"
+		" ORDER BY start_ms, job_id LIMIT ?4",
+		err));
+	bind_numbers(&s, project_id, behind->start_ms, behind->job_id);
+	bind_u64(&s, limit);
+	return rows_read(&s, arena, ROWS(run_fields, struct tracked_run_row), out, count, err);
+}
+
 /* ---- nested runs ---- */
 
 /* A tag is a client's own word: it makes no family of jobs of two teams. */
@@ -227,4 +243,23 @@ enum status store_is_tracked_run(struct store_reader *reader, int64_t job_id, bo
 	TRY(statement_open(&s, reader, "SELECT 1 FROM tracked_runs WHERE job_id = ?", err));
 	bind_i64(&s, job_id);
 	return statement_step(&s, is, err);
+}
+
+enum status store_count_tracked_files(
+	struct store_reader *reader, int64_t job_id, struct span name, uint64_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	int64_t found = 0;
+	bool has_row;
+
+	TRY(statement_open(&s, reader,
+		"SELECT COUNT(*) FROM tracked_files WHERE job_id = ?1 AND name >= ?2 || ' ' AND name < ?2 || '!'",
+		err));
+	bind_i64(&s, job_id);
+	bind_text(&s, name);
+	TRY(statement_step(&s, &has_row, err));
+	if (has_row)
+		found = column_i64(&s);
+	*count = (uint64_t)found;
+	return OK;
 }
