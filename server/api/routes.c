@@ -140,7 +140,7 @@ static const struct http_route routes[] = {
 		.summary =
 			"Move a job that has ended to the trash; purge=true deletes it for good, also from there (of several, the one of id=)"},
 	{HTTP_POST, "/api/v1/jobs/{job}/restore", SCOPE_ADMIN, ROUTE_WORKER, .handler = api_job_restore, .query = "id",
-		.max_body_bytes = SMALL_BYTES, .audit = "jobs",
+		.max_body_bytes = SMALL_BYTES, .audit = "jobs", .body = "",
 		.summary =
 			"Take a job out of the trash: the one of that name that was deleted last, or the one of id=; the reply has its name"},
 	{HTTP_GET, "/api/v1/trash", SCOPE_READ, ROUTE_WORKER, .handler = api_trash_list, .query = "limit cursor",

@@ -2,10 +2,21 @@
 
 #include "api/core/tokens.h"
 #include "api/send/commands.h"
+#include "api/send/events.h"
 
 static void command_given(void *context, const struct command_row *command)
 {
 	api_command_given(context, command);
+}
+
+static void event_judged(void *context, enum event_verdict verdict)
+{
+	api_event_judged(context, verdict);
+}
+
+static void events_end(void *context)
+{
+	api_events_end(context);
 }
 
 enum status doors_make_aws(
@@ -25,6 +36,8 @@ enum status doors_make_aws(
 		.authenticate = api_hooks(api).authenticate,
 		.find_key = api_find_aws_key,
 		.command_given = command_given,
+		.event_judged = event_judged,
+		.events_end = events_end,
 		.context = api};
 
 	return aws_new(out, &aws, err);

@@ -53,6 +53,15 @@ enum status labels_copy(
 	return OK;
 }
 
+size_t labels_bytes(const struct prom_labels *labels)
+{
+	size_t bytes = labels->count * sizeof *labels->at;
+
+	for (size_t i = 0; i < labels->count; i++)
+		bytes += labels->at[i].name.len + labels->at[i].value.len;
+	return bytes;
+}
+
 enum status labels_clone(
 	struct prom_labels *out, const struct prom_labels *from, struct arena *arena, struct error *err)
 {

@@ -34,6 +34,7 @@ enum status labels_clone(
 /* Those of the list (keeps), or all but those. The metric's name stays only if the list keeps it. */
 enum status labels_cut(struct prom_labels *out, const struct prom_labels *from, const struct promql_labels *list,
 	bool keeps, struct arena *arena, struct error *err) MUST_CHECK;
+size_t labels_bytes(const struct prom_labels *labels); /* of a clone */
 /* Bytes that are equal for equal sets. */
 enum status labels_key(
 	const struct prom_labels *labels, struct arena *arena, struct span *out, struct error *err) MUST_CHECK;

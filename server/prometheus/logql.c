@@ -2,6 +2,8 @@
 
 #include "prometheus/matcher_parse.h"
 
+enum { PATTERN_MAX_BYTES = 4096 };
+
 void logql_done(struct logql *logql)
 {
 	matchers_done(logql->matchers, logql->matcher_count);
@@ -13,6 +15,8 @@ void logql_done(struct logql *logql)
 static enum status add_filter(
 	struct logql *out, const struct tokens *tokens, bool is_pattern, bool is_negated, struct error *err)
 {
+	if (is_pattern && tokens->token.text.len > PATTERN_MAX_BYTES)
+		return tokens_fail(tokens, "a pattern has at most 4096 bytes", err);
 	if (out->filter_count == LOGQL_FILTERS_MAX)
 		return tokens_fail(tokens, "a query has at most 32 filters of lines", err);
 	out->filters[out->filter_count++] = (struct logql_filter){is_pattern, is_negated, tokens->token.text, NULL};

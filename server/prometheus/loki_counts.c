@@ -155,6 +155,7 @@ static enum status add_row(
 	TRY(rows_add(counting->eval, counting->rows, &row, err));
 	counting->streams[counting->count++] = (struct counted){stream->stream_id, row->values};
 	loki_stream_labels(&labels, room, job, stream);
+	TRY(budget_take(counting->eval->reading->budget, labels_bytes(&labels) / PROM_POINT_BYTES, err));
 	return labels_clone(&row->labels, &labels, counting->eval->arena, err);
 }
 

@@ -15,6 +15,8 @@ struct prom_point {
 	double value;
 };
 
+enum { PROM_POINT_BYTES = sizeof(struct prom_point) }; /* a point of the budget is so much memory */
+
 /* What one query may look at and keep, and for how long. */
 struct prom_budget {
 	size_t points, most_points; /* left, and as it was; cells of results count, too */

@@ -150,7 +150,7 @@ static enum status take_series(struct walk *walk, const struct job_view *view, c
 	TRY(labels_fit(&labels, &matchers, &fits, err));
 	if (!fits)
 		return OK;
-	TRY(budget_take(walk->reading->budget, 1, err));
+	TRY(budget_take(walk->reading->budget, 1 + labels_bytes(&labels) / PROM_POINT_BYTES, err));
 	if (walk->asked->needs_points) {
 		TRY(load(walk, view, stream, series, err));
 		if (!walk->reading->point_count)

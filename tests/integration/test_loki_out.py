@@ -134,9 +134,18 @@ def test_counts_of_what_is_sealed(make_server, sealing):
         assert counted(server, f'count_over_time({{job="a"}}[{text}])', step=step, end=T0 + 30_000) == right, text
 
 
+def test_a_pattern_has_at_most_4096_bytes(server):
+    for length, status in ((4096, 200), (4097, 400)):
+        pattern = "|".join(["x" * 99] * 40) + "|" + "y" * (length - 4000)
+        assert len(pattern) == length
+        said = ask(server, "query_range", query=f'{{job="gpt"}} |~ `{pattern}`')
+        assert said[0] == status and (status == 200 or "4096 bytes" in said[1]), said
+
+
 def test_counting_has_its_limit(server, make_server):
     """A query that looks at too much is a 422 with the option's name: too many cells, or too many jobs."""
-    small = make_server("--max-prometheus-points", "100", "--max-prometheus-jobs", "2")
+    # a row is a cell a step, and its labels, of 16 bytes each: two labels, job=a and stream=algo-1, are 80
+    small = make_server("--max-prometheus-points", "105", "--max-prometheus-jobs", "2")
     for job in "abc":
         small.send(job, ["loss 1"])
     now = int(time.time()) * 1000

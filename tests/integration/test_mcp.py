@@ -80,6 +80,37 @@ def test_why_a_run_failed_in_three_calls(failed):
     assert "CUDA error: out of memory" in data(text) and "data, never instructions" in text.partition("<data-")[0]
 
 
+WHYS = {
+    "nan": ([f"step {step} loss={3 - step / 100:.3f} grad_norm=1.5" for step in range(300)] + [f"step {step} loss=nan grad_norm=nan" for step in range(300, 310)], ['"value":"NaN"', '"worst_step":300']),
+    "oom": ([f"step {step} loss={3 - step / 100:.3f}" for step in range(50)] + ["Traceback (most recent call last):", '  File "train.py", line 7, in step',
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 3 has a total capacity of 79.15 GiB of which 1.19 GiB is free."], ["out of memory"]),
+    "xid": ([f"step {step} loss={3 - step / 100:.3f}" for step in range(50)] + ["[12345.678] NVRM: Xid (PCI:0000:07:00): 79, pid=4242, GPU has fallen off the bus.",
+        "RuntimeError: CUDA error: unspecified launch failure"], ["Xid", "79", "host-x"])}
+
+
+@pytest.fixture(scope="module")
+def faulty(tmp_path_factory):
+    one = Server(tmp_path_factory.mktemp("faulty")).start()
+    yield one
+    one.close()
+
+
+@pytest.mark.parametrize("why", WHYS)
+def test_three_calls_name_the_cause(faulty, why):
+    """A NaN, too little memory, a broken GPU: which jobs failed, what is known of one, and what was found in it."""
+    lines, words = WHYS[why]
+    job = f"why-{why}"
+    assert faulty.post(f"/api/v1/logs?job={job}&host=host-x", "\n".join(lines) + "\n", content_type="text/plain").status == 200
+    faulty.wait_for_extraction()
+    assert faulty.post(f"/api/v1/jobs/{job}/transitions", json={"SecondaryStatus": "Failed", "FailureReason": "exit code 1"}).status < 300
+    (row,) = wait_until(lambda: json.loads(data(call(faulty, "search_jobs", query=f"status:failed name:{job}")[0]))["jobs"], what="the job in the search")
+    assert row["TrainingJobName"] == job
+    document, _ = call(faulty, "get_job", job=job)
+    incidents, _ = call(faulty, "list_incidents", query=f"name:{job}")
+    said = data(document) + data(incidents)
+    assert all(word in said for word in words), (words, said)
+
+
 def test_the_other_tools(failed):
     name = "llama/7b, new"
     points = json.loads(data(call(failed, "get_points", job=name, metric="loss", buckets=5)[0]))

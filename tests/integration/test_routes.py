@@ -106,3 +106,18 @@ def test_the_schema_of_a_rule_lists_what_it_takes(server, document):
     assert reply.status == 422 and {"exclusive", "webhooks", "expression", "quiet"} <= taken
     assert members_of(document, "/api/v1/rules", "post") == taken == members_of(document, "/api/v1/rules/{id}", "put")
     assert members_of(document, "/api/v1/rules/preview", "post") == taken | {"from_ms", "to_ms"}
+
+
+def test_each_parameter_says_what_it_is(server, document):
+    """And what is said to be a number is read as one."""
+    asked = 0
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            for parameter in operation["parameters"]:
+                place = (method, path, parameter["name"])
+                assert len(parameter.get("description", "")) > 8 and parameter["schema"]["type"] in ("string", "integer", "number", "boolean"), place
+                if parameter["in"] == "query" and parameter["schema"]["type"] == "integer" and method == "get" and "{" not in path:
+                    reply = server.get(f"{path}?{parameter['name']}=many")
+                    assert reply.status == 400 and parameter["name"] in reply.raw.decode(), (place, reply)
+                    asked += 1
+    assert asked > 10

@@ -3,6 +3,7 @@
 
 #include "api/core/api_options.h"
 #include "base/buf.h"
+#include "pipeline/jobs/job_event.h"
 #include "state/audit.h"
 #include "store/tokens.h"
 
@@ -13,8 +14,6 @@ struct upload;
 struct upload_timer;
 struct session_table;
 struct page_sessions;
-
-enum event_verdict { VERDICT_ACCEPTED, VERDICT_DUPLICATE, VERDICT_IGNORED, VERDICT_REJECTED, VERDICT_COUNT };
 
 enum { AWS_KEY_ID_BYTES = 20 };
 /* A sender's clock is not ahead by more. */

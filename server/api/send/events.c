@@ -1,11 +1,11 @@
 /* EventBridge's events: "SageMaker Training Job State Change", one or an array; each is taken or refused by itself. */
+#include "api/send/events.h"
+
 #include "api/core/api_state.h"
 #include "api/core/handlers.h"
 #include "api/core/request.h"
-#include "base/text/iso8601.h"
 #include "base/json/json_read.h"
 #include "base/json/json_write.h"
-#include "pipeline/jobs/job_event.h"
 
 struct verdict {
 	enum event_verdict kind;
@@ -13,62 +13,26 @@ struct verdict {
 	struct error err; /* of a rejected one; why, of an ignored one */
 };
 
-static enum status check_envelope(const struct json *event, struct verdict *out)
-{
-	const struct json *detail;
-	struct error *err = &out->err;
-	struct span type = SPAN("");
-
-	if (json_kind(event) != JSON_OBJECT)
-		return error_set(err, ERR_SEMANTIC, "an event is a JSON object");
-	TRY(json_want_string(event, "id", &out->id, err));
-	TRY(json_want_string(event, "detail-type", &type, err));
-	if (!type.len)
-		return error_set_field(err, ERR_SEMANTIC, "detail-type",
-			"an event needs detail-type, \"SageMaker Training Job State Change\"");
-	if (!span_equal(type, SPAN("SageMaker Training Job State Change"))) {
-		out->kind = VERDICT_IGNORED;
-		return error_set_field(err, ERR_SEMANTIC, "detail-type",
-			"'%.*s' says nothing of a training job; \"SageMaker Training Job State Change\" is taken",
-			SPAN_ARGS(type));
-	}
-	detail = json_get(event, "detail");
-	if (!detail || json_kind(detail) != JSON_OBJECT)
-		return error_set_field(
-			err, ERR_SEMANTIC, "detail", "an event needs detail, the document of the training job");
-	return OK;
-}
-
 /* OK but for what may pass: busy, no memory, a full disk. */
 static enum status take_event(struct api *api, const struct json *event, struct span team, int64_t arrival_ms,
 	struct verdict *out, struct error *err)
 {
-	enum event_result result;
-	struct span sent = SPAN("");
-	int64_t sent_ms = arrival_ms, ms;
+	struct sent_event sent = {.type = SPAN(""), .time = SPAN("")};
 
 	*out = (struct verdict){.kind = VERDICT_REJECTED, .job = SPAN(""), .id = SPAN("")};
-	if (check_envelope(event, out) != OK)
+	if (json_kind(event) != JSON_OBJECT) {
+		(void)error_set(&out->err, ERR_SEMANTIC, "an event is a JSON object");
 		return OK;
-	const struct json *detail = json_get(event, "detail");
-	out->job = json_string_of(json_get(detail, "TrainingJobName"));
-	if (json_want_string(event, "time", &sent, &out->err) != OK)
-		return OK;
-	if (sent.len && iso8601_parse(sent, &ms)) {
-		if (ms < 0 || ms > arrival_ms + DAY_MS) { /* it would be newer than whatever comes */
-			(void)error_set_field(&out->err, ERR_SEMANTIC, "time",
-				"time '%.*s' is before 1970, or more than a day from now", SPAN_ARGS(sent));
-			return OK;
-		}
-		sent_ms = ms;
 	}
-	enum status status = pipeline_take_event(api->options.pipeline, detail, team, sent_ms, &result, &out->err);
-	if (status == OK)
-		out->kind = result == EVENT_DUPLICATE ? VERDICT_DUPLICATE : VERDICT_ACCEPTED;
-	if (status < ERR_BUSY)
+	if (json_want_string(event, "id", &out->id, &out->err) != OK ||
+		json_want_string(event, "detail-type", &sent.type, &out->err) != OK)
 		return OK;
-	*err = out->err;
-	return status;
+	sent.detail = json_get(event, "detail");
+	if (sent.detail)
+		out->job = json_string_of(json_get(sent.detail, "TrainingJobName"));
+	if (json_want_string(event, "time", &sent.time, &out->err) != OK)
+		return OK;
+	return pipeline_judge_event(api->options.pipeline, &sent, team, arrival_ms, &out->kind, &out->err, err);
 }
 
 static void write_verdict(const struct verdict *verdict, size_t index, struct json_writer *w)
@@ -89,6 +53,17 @@ static void write_verdict(const struct verdict *verdict, size_t index, struct js
 	json_object_end(w);
 }
 
+void api_event_judged(struct api *api, enum event_verdict verdict)
+{
+	atomic_fetch_add(&api->events[verdict], 1);
+}
+
+void api_events_end(struct api *api)
+{
+	if (api->options.event_taken)
+		api->options.event_taken(api->options.context);
+}
+
 static enum status take_all(struct api *api, const struct http_request *request, const struct json *first,
 	bool is_alone, size_t counts[VERDICT_COUNT], struct json_writer *w, struct error *err)
 {
@@ -97,7 +72,7 @@ static enum status take_all(struct api *api, const struct http_request *request,
 
 	for (const struct json *event = first; event; event = is_alone ? NULL : json_next(event), index++) {
 		TRY(take_event(api, event, api_team(request), http_request_arrival_ms(request), &verdict, err));
-		atomic_fetch_add(&api->events[verdict.kind], 1);
+		api_event_judged(api, verdict.kind);
 		counts[verdict.kind]++;
 		if (is_alone && verdict.kind == VERDICT_REJECTED) {
 			*err = verdict.err;
@@ -128,8 +103,7 @@ enum status api_events_take(void *context, void *worker, const struct http_reque
 	json_key(&w, "results");
 	json_array(&w);
 	TRY(take_all(api, request, is_array ? json_first(body) : body, !is_array, counts, &w, err));
-	if (api->options.event_taken)
-		api->options.event_taken(api->options.context);
+	api_events_end(api);
 	json_array_end(&w);
 	json_put_i64(&w, "accepted", (int64_t)counts[VERDICT_ACCEPTED]);
 	json_put_i64(&w, "duplicate", (int64_t)counts[VERDICT_DUPLICATE]);

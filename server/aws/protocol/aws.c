@@ -5,7 +5,7 @@
 static const struct http_route templates[] = {
 	{HTTP_POST, "/",
 		.summary =
-			"The AWS protocols of SageMaker, CloudWatch Logs and CloudWatch: JSON with X-Amz-Target, or a form with Action"},
+			"The AWS protocols of SageMaker, CloudWatch Logs, CloudWatch and EventBridge: JSON with X-Amz-Target, or a form with Action"},
 	{HTTP_POST, "/service/{service}/operation/{operation}",
 		.summary = "The AWS protocol of CloudWatch metrics in CBOR (rpc-v2-cbor)"},
 	{HTTP_PUT, "/BatchPutMetrics", SCOPE_WRITE, .summary = "SageMaker's metrics service: BatchPutMetrics"},

@@ -17,6 +17,7 @@ static const struct aws_service *const services[] = {
 	&cloudwatch_service,
 	&sagemaker_metrics_service,
 	&sts_service,
+	&eventbridge_service,
 };
 
 static const char *const no_times[] = {NULL};

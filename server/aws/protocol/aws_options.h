@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "http/http.h"
+#include "pipeline/jobs/job_event.h"
 #include "store/store.h"
 
 struct command_row;
@@ -29,5 +30,8 @@ struct aws_options {
 	bool (*find_key)(void *context, struct span key_id, struct principal *out, struct buf *secret);
 	/* A command is on disk: those who send the job are to be told. */
 	void (*command_given)(void *context, const struct command_row *command);
-	void *context; /* of these three */
+	/* Of EventBridge's events: each, and then all of a request. Workers. */
+	void (*event_judged)(void *context, enum event_verdict verdict);
+	void (*events_end)(void *context);
+	void *context; /* of all of these */
 };

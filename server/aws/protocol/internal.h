@@ -87,7 +87,7 @@ struct aws_service {
 
 extern const struct aws_service logs_service;
 extern const struct aws_service sagemaker_service;
-extern const struct aws_service cloudwatch_service, sagemaker_metrics_service, sts_service;
+extern const struct aws_service cloudwatch_service, sagemaker_metrics_service, sts_service, eventbridge_service;
 
 struct aws {
 	struct aws_options options;

@@ -41,5 +41,18 @@ enum status job_event_document(
  */
 enum event_result { EVENT_ACCEPTED, EVENT_DUPLICATE };
 
+/* What became of one that came with what EventBridge puts around it: others than those of training jobs are ignored. */
+enum event_verdict { VERDICT_ACCEPTED, VERDICT_DUPLICATE, VERDICT_IGNORED, VERDICT_REJECTED, VERDICT_COUNT };
+
+struct sent_event {
+	struct span type; /* its detail-type */
+	struct span time; /* as it is written; "": none */
+	const struct json *detail; /* NULL: none */
+};
+
+/* OK but for what may pass: busy, no memory, a full disk. why: of one that is ignored or rejected. */
+enum status pipeline_judge_event(struct pipeline *pipeline, const struct sent_event *event, struct span team,
+	int64_t arrival_ms, enum event_verdict *out, struct error *why, struct error *err) MUST_CHECK;
+
 enum status pipeline_take_event(struct pipeline *pipeline, const struct json *detail, struct span team, int64_t sent_ms,
 	enum event_result *result, struct error *err) MUST_CHECK;

@@ -1,6 +1,7 @@
 /* An EventBridge event becomes a job's document and history: read on a worker's thread, merged in the writer's transaction. */
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/text/iso8601.h"
 #include "pipeline/commit/resolve.h"
 #include "pipeline/jobs/job.h"
 #include "pipeline/jobs/job_event.h"
@@ -157,4 +158,53 @@ enum status pipeline_take_event(struct pipeline *pipeline, const struct json *de
 	TRY(writer_execute_then(pipeline, write_event, apply_event, &taking, err));
 	*result = is_new || taking.has_changed ? EVENT_ACCEPTED : EVENT_DUPLICATE;
 	return OK;
+}
+
+static const int64_t day_ms = 24LL * 60 * 60 * 1000;
+
+static enum status check_sent(
+	const struct sent_event *event, int64_t arrival_ms, int64_t *sent_ms, bool *is_ignored, struct error *err)
+{
+	int64_t ms;
+
+	if (!event->type.len)
+		return error_set_field(err, ERR_SEMANTIC, "detail-type",
+			"an event needs detail-type, \"SageMaker Training Job State Change\"");
+	*is_ignored = !span_equal(event->type, SPAN("SageMaker Training Job State Change"));
+	if (*is_ignored)
+		return error_set_field(err, ERR_SEMANTIC, "detail-type",
+			"'%.*s' says nothing of a training job; \"SageMaker Training Job State Change\" is taken",
+			SPAN_ARGS(event->type));
+	if (!event->detail || json_kind(event->detail) != JSON_OBJECT)
+		return error_set_field(
+			err, ERR_SEMANTIC, "detail", "an event needs detail, the document of the training job");
+	*sent_ms = arrival_ms;
+	if (!event->time.len || !iso8601_parse(event->time, &ms))
+		return OK;
+	if (ms < 0 || ms > arrival_ms + day_ms) /* it would be newer than whatever comes */
+		return error_set_field(err, ERR_SEMANTIC, "time",
+			"time '%.*s' is before 1970, or more than a day from now", SPAN_ARGS(event->time));
+	*sent_ms = ms;
+	return OK;
+}
+
+enum status pipeline_judge_event(struct pipeline *pipeline, const struct sent_event *event, struct span team,
+	int64_t arrival_ms, enum event_verdict *out, struct error *why, struct error *err)
+{
+	enum event_result result;
+	bool is_ignored = false;
+	int64_t sent_ms;
+
+	*out = VERDICT_REJECTED;
+	if (check_sent(event, arrival_ms, &sent_ms, &is_ignored, why) != OK) {
+		*out = is_ignored ? VERDICT_IGNORED : VERDICT_REJECTED;
+		return OK;
+	}
+	enum status status = pipeline_take_event(pipeline, event->detail, team, sent_ms, &result, why);
+	if (status == OK)
+		*out = result == EVENT_DUPLICATE ? VERDICT_DUPLICATE : VERDICT_ACCEPTED;
+	if (status < ERR_BUSY)
+		return OK;
+	*err = *why;
+	return status;
 }
