@@ -58,7 +58,7 @@ struct run_family {
 };
 enum status store_read_run_family(struct store_reader *reader, struct arena *arena, int64_t job_id,
 	struct run_family *out, struct error *err) MUST_CHECK;
-/* A project's, without artifacts and inputs, the newest first, behind the place (start_ms, job_id) in this order; INT64_MAX twice: from the first. */
+/* A project's that are not in the trash, without artifacts and inputs, the newest first, behind the place (start_ms, job_id) in this order; INT64_MAX twice: from the first. */
 struct tracked_run_place {
 	int64_t start_ms, job_id;
 };
@@ -85,7 +85,7 @@ enum status store_put_tracked_file(
 enum status store_read_tracked_file(struct store_reader *reader, struct arena *arena, int64_t job_id, struct span name,
 	struct tracked_file_row *out, struct error *err) MUST_CHECK;
 /* Files of the job that are called NAME and a blank, and whatever behind that. */
-enum status store_count_tracked_files(struct store_reader *reader, int64_t job_id, struct span name, uint64_t *count,
-	struct error *err) MUST_CHECK;
+enum status store_count_tracked_files(
+	struct store_reader *reader, int64_t job_id, struct span name, uint64_t *count, struct error *err) MUST_CHECK;
 /* Is the job (still) a tracker's run? */
 enum status store_is_tracked_run(struct store_reader *reader, int64_t job_id, bool *is, struct error *err) MUST_CHECK;
