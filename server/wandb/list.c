@@ -110,8 +110,10 @@ static enum status each_run(
 		struct tracked_run_row *rows;
 		if (!arena)
 			return error_no_memory(err);
-		TRY((list->is_downward ? store_read_tracked_runs : store_read_tracked_runs_upward)(
-			list->call->reader, arena, list->project_id, &place, SCAN_RUNS, &rows, &count, err));
+		TRY(list->is_downward ? store_read_tracked_runs(list->call->reader, arena, list->project_id,
+						TRACKED_ACTIVE, &place, SCAN_RUNS, &rows, &count, err)
+				      : store_read_tracked_runs_upward(list->call->reader, arena, list->project_id,
+						&place, SCAN_RUNS, &rows, &count, err));
 		for (size_t i = 0; i < count && !is_enough; i++) {
 			place = (struct tracked_run_place){rows[i].start_ms, rows[i].job_id};
 			if (span_starts_with(rows[i].run_id, list->prefix) && matches(list, list->filters, &rows[i]))
