@@ -49,4 +49,5 @@ void loki_refuse(
 	void *context, const struct http_request *request, const struct error *err, struct http_response *response);
 
 /* query.c, metadata.c */
-prom_handler call_query, call_query_range, call_series, call_labels, call_values, call_metadata, call_buildinfo;
+prom_handler call_query, call_query_range, call_series, call_labels, call_values, call_metadata, call_buildinfo,
+	call_rules, call_exemplars;

@@ -156,3 +156,26 @@ enum status call_buildinfo(struct prom_call *call, struct error *err)
 	json_object_end(&call->w);
 	return OK;
 }
+
+/* Rules are this server's own (/api/v1/rules), and none of Prometheus'. */
+enum status call_rules(struct prom_call *call, struct error *err)
+{
+	(void)err;
+	json_object(&call->w);
+	json_key(&call->w, "groups");
+	json_array(&call->w);
+	json_array_end(&call->w);
+	json_object_end(&call->w);
+	return OK;
+}
+
+/* A query that is none is told so, as by the others. */
+enum status call_exemplars(struct prom_call *call, struct error *err)
+{
+	struct promql_node *node;
+
+	TRY(promql_parse(&node, call_parameter(call, "query"), call->arena, err));
+	json_array(&call->w);
+	json_array_end(&call->w);
+	return OK;
+}

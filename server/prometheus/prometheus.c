@@ -25,6 +25,8 @@ CALL(labels, call_labels, "match[] start end timeout")
 CALL(values, call_values, "match[] start end timeout")
 CALL(metadata, call_metadata, "metric limit limit_per_metric timeout")
 CALL(buildinfo, call_buildinfo, "timeout")
+CALL(rules, call_rules, "type rule_name[] rule_group[] file[] exclude_alerts match[] timeout")
+CALL(exemplars, call_exemplars, "query start end timeout")
 CALL(lines, loki_query_range, "query start end since limit direction step interval timeout")
 CALL(expression, loki_query, "query time limit direction timeout")
 CALL(line_series, loki_series, "match[] start end since timeout")
@@ -46,6 +48,10 @@ static const struct http_route templates[] = {
 		.summary = "Prometheus: the values of one label"},
 	{HTTP_GET, "/prometheus/api/v1/metadata", SCOPE_READ, .handler = route_metadata,
 		.summary = "Prometheus: metadata of metrics, of which none are kept"},
+	{HTTP_GET, "/prometheus/api/v1/rules", SCOPE_READ, .handler = route_rules,
+		.summary = "Prometheus: its rules, of which there are none here"},
+	{HTTP_GET | HTTP_POST, "/prometheus/api/v1/query_exemplars", SCOPE_READ, .handler = route_exemplars,
+		.summary = "Prometheus: exemplars of a query, of which none are kept"},
 	{HTTP_GET, "/prometheus/api/v1/status/buildinfo", SCOPE_READ, .handler = route_buildinfo,
 		.summary = "Prometheus: the version whose PromQL is answered here"},
 	{HTTP_GET | HTTP_POST, "/loki/api/v1/query_range", SCOPE_READ, .handler = route_lines, .refuse = loki_refuse,

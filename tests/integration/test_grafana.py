@@ -31,6 +31,9 @@ def test_save_and_test(server):
     form = urllib.parse.urlencode({"query": "1+1", "time": "1700000000"})
     reply = server.post("/prometheus/api/v1/query", form, content_type="application/x-www-form-urlencoded")
     assert reply.status == 200 and reply.body["data"]["result"] == [1700000000, "2"]
+    assert get(server, "/prometheus/api/v1/rules", type="alert").body == {"status": "success", "data": {"groups": []}}
+    assert get(server, "/prometheus/api/v1/query_exemplars", query="up", start=1, end=2).body == {"status": "success", "data": []}
+    assert get(server, "/prometheus/api/v1/query_exemplars", query="up{").status == 400
     for path in ("status/buildinfo", "metadata", "labels", "label/__name__/values"):
         reply = get(server, f"/prometheus/api/v1/{path}")
         assert reply.status == 200 and reply.body["status"] == "success", (path, reply)
