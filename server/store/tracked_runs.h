@@ -58,7 +58,7 @@ struct run_family {
 };
 enum status store_read_run_family(struct store_reader *reader, struct arena *arena, int64_t job_id,
 	struct run_family *out, struct error *err) MUST_CHECK;
-/* A project's, without artifacts and inputs, the newest first, behind the place (start_ms, job_id) in this order; INT64_MAX twice: from the first. */
+/* A project's that are not in the trash, without artifacts and inputs, the newest first, behind the place (start_ms, job_id) in this order; INT64_MAX twice: from the first. */
 struct tracked_run_place {
 	int64_t start_ms, job_id;
 };

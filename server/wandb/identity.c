@@ -1,5 +1,6 @@
 /* Which run is meant. A client names its project and its own id; the team is the token's, so that nobody reaches another's run. */
 #include "base/crypto.h"
+#include "store/jobs.h"
 #include "wandb/internal.h"
 
 #include <stdio.h>
@@ -47,7 +48,14 @@ enum status wandb_make_id(const struct wandb_call *call, struct span *out, struc
 enum status wandb_find_run(
 	const struct wandb_call *call, const struct wandb_run *run, struct tracked_run_row *row, struct error *err)
 {
-	return store_read_tracked_run(call->reader, call->arena, run->key, row, err);
+	struct job_row job;
+
+	TRY(store_read_tracked_run(call->reader, call->arena, run->key, row, err));
+	enum status status = store_read_job_by_id(call->reader, call->arena, row->job_id, &job, err);
+	if (status != ERR_NOT_FOUND)
+		return status;
+	return error_set(err, ERR_NOT_FOUND, "the run '%.*s' of the project '%.*s' was deleted", SPAN_ARGS(run->id),
+		SPAN_ARGS(run->project));
 }
 
 bool wandb_is_over(struct span status)

@@ -340,6 +340,10 @@ static enum status put_run(struct wandb_call *call, const struct upsert *up, boo
 		*is_new = false;
 		status = change_run(call, up, err);
 	}
+	if (status == ERR_NOT_FOUND && !*is_new)
+		return error_set(err, ERR_NOT_FOUND,
+			"the run '%.*s' of the project '%.*s' was deleted: restore its job, or begin a run with another id",
+			SPAN_ARGS(up->run.id), SPAN_ARGS(up->run.project));
 	return status;
 }
 

@@ -474,13 +474,13 @@ def test_rows_come_back_as_they_were(shared):
 
 
 def test_rows_that_were_gone_behind_are_left_out(shared):
-    make_run(shared, "gone")
+    make_run(shared, "behind")
     now = int(time.time()) - 100
     rows = lambda first, last, at_s, loss: [{"_step": step, "_timestamp": at_s + step, "loss": loss} for step in range(first, last)]
-    assert post(shared, "gone", {"wandb-history.jsonl": (0, rows(0, 10, now, 1))}).status == 200
-    assert ask(shared, "RewindRun", {"project": "p", "runName": "gone", "metricName": "_step", "metricValue": 4})[1]["data"]
-    assert post(shared, "gone", {"wandb-history.jsonl": (10, rows(5, 8, now + 20, 2))}).status == 200
-    assert [(row["_step"], row["loss"]) for row in history(shared, "gone")] == [(step, 1 if step < 5 else 2) for step in range(8)]
+    assert post(shared, "behind", {"wandb-history.jsonl": (0, rows(0, 10, now, 1))}).status == 200
+    assert ask(shared, "RewindRun", {"project": "p", "runName": "behind", "metricName": "_step", "metricValue": 4})[1]["data"]
+    assert post(shared, "behind", {"wandb-history.jsonl": (10, rows(5, 8, now + 20, 2))}).status == 200
+    assert [(row["_step"], row["loss"]) for row in history(shared, "behind")] == [(step, 1 if step < 5 else 2) for step in range(8)]
 
 
 def test_a_run_without_rows_and_none(shared):
@@ -537,3 +537,17 @@ def test_teams_read_their_own(guarded):
         assert (body["data"]["project"] or {"runCount": 0})["runCount"] == count
         found = ask(server, "HistoryPage", {"project": "reads", "run": "own", "minStep": 0, "maxStep": 1}, token=tokens[team])[1]["data"]["project"]["run"]
         assert bool(found) == bool(count)
+
+
+def test_a_run_in_the_trash_is_told(shared):
+    for run_id in ("trashed", "kept"):
+        make_run(shared, run_id, project="bin")
+        taken(post(shared, run_id, {HISTORY: (0, rows(0, 1))}, project="bin", complete=True, exitcode=0))
+    assert shared.delete("/api/v1/jobs/bin%2Ftrashed").status in (200, 202, 204)
+    status, body = ask(shared, "UpsertBucket", {"project": "bin", "name": "trashed"})
+    assert status == 200 and "the run 'trashed' of the project 'bin' was deleted: restore its job" in body["errors"][0]["message"], body
+    assert ask(shared, "Run", {"project": "bin", "name": "trashed"})[1]["data"]["project"]["run"] is None
+    assert refusal(post(shared, "trashed", {HISTORY: (1, rows(1, 2))}, project="bin"))[0] == 404
+    for order in ("+created_at", "-created_at"):
+        found = ask(shared, "Runs", {"project": "bin", "order": order})[1]["data"]["project"]
+        assert [edge["node"]["name"] for edge in found["runs"]["edges"]] == ["kept"] and found["runCount"] == 1

@@ -138,7 +138,8 @@ enum status store_read_tracked_runs(struct store_reader *reader, struct arena *a
 
 	TRY(statement_open(&s, reader,
 		"SELECT job_id, run_id, project_id, name, user_name, status, start_ms, end_ms, '', ''"
-		" FROM tracked_runs WHERE project_id = ?1 AND (start_ms, job_id) < (?2, ?3)"
+		" FROM tracked_runs AS r WHERE project_id = ?1 AND (start_ms, job_id) < (?2, ?3)"
+		" AND EXISTS (SELECT 1 FROM jobs AS j WHERE j.job_id = r.job_id)"
 		" ORDER BY start_ms DESC, job_id DESC LIMIT ?4",
 		err));
 	bind_numbers(&s, project_id, behind->start_ms, behind->job_id);
@@ -154,7 +155,8 @@ enum status store_read_tracked_runs_upward(struct store_reader *reader, struct a
 
 	TRY(statement_open(&s, reader,
 		"SELECT job_id, run_id, project_id, name, user_name, status, start_ms, end_ms, '', ''"
-		" FROM tracked_runs WHERE project_id = ?1 AND (start_ms, job_id) > (?2, ?3)"
+		" FROM tracked_runs AS r WHERE project_id = ?1 AND (start_ms, job_id) > (?2, ?3)"
+		" AND EXISTS (SELECT 1 FROM jobs AS j WHERE j.job_id = r.job_id)"
 		" ORDER BY start_ms, job_id LIMIT ?4",
 		err));
 	bind_numbers(&s, project_id, behind->start_ms, behind->job_id);
