@@ -2,6 +2,7 @@ import { effect, useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { Incident } from "../../../api/types";
 import { t } from "../../../i18n/i18n";
+import { placeOf } from "../../../lib/chart/incidentstep";
 import type { JobEvent } from "../../../lib/chart/marks";
 import type { ChartState } from "../../../lib/url/url";
 import type { XMap } from "../../../lib/chart/xmap";
@@ -41,7 +42,7 @@ const SMALLEST = { width: 66, height: 40 };
 const KEYS = /^(Arrow(Left|Right)|Page(Up|Down)|Home|End|Enter|Escape|[-+=])$/;
 
 function incidentX(incident: Incident, map: XMap): number | null {
-  const at = map.axis === "step" ? incident.opened_step : incident.opened_ms;
+  const at = placeOf(incident, map.axis);
   return at === undefined ? null : map.fromServer(at);
 }
 
