@@ -50,6 +50,7 @@ enum status doors_make_mlflow(struct mlflow **out, const struct options *options
 		.max_body_bytes = (size_t)options_i64(options, "max-mlflow-bytes"),
 		.max_search_runs = (size_t)options_i64(options, "max-mlflow-runs"),
 		.search_ms = options_i64(options, "job-search-ms"),
+		.has_trash = options_i64(options, "trash-days") > 0,
 		.artifact_root = options_text(options, "mlflow-artifacts"),
 		.reader_of = api_worker_reader,
 		.authenticate = api_hooks(api).authenticate,

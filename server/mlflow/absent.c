@@ -31,12 +31,12 @@ enum status mlflow_no_deletion(struct mlflow_call *call, struct error *err)
 {
 	(void)call;
 	return mlflow_error(err, ERR_UNSUPPORTED, MLFLOW_NOT_IMPLEMENTED,
-		"a deletion here is for good, so MLflow's, which can be restored, is none: delete the job in the page, or by DELETE /api/v1/jobs/JOB");
+		"experiments are not deleted here, nor are runs where there is no trash to restore them from (--trash-days 0): delete the job in the page, or by DELETE /api/v1/jobs/JOB");
 }
 
 enum status mlflow_unknown(struct mlflow_call *call, struct error *err)
 {
 	return mlflow_error(err, ERR_NOT_FOUND, "ENDPOINT_NOT_FOUND",
-		"'%.*s' is no call that this server has: there are experiments (create, get, get-by-name, search, update), runs (create, get, update, search, log-metric, log-parameter, log-batch, log-inputs, set-tag, delete-tag) and metrics (get-history, get-history-bulk, get-history-bulk-interval)",
+		"'%.*s' is no call that this server has: there are experiments (create, get, get-by-name, search, update), runs (create, get, update, search, delete, restore, log-metric, log-parameter, log-batch, log-inputs, set-tag, delete-tag) and metrics (get-history, get-history-bulk, get-history-bulk-interval)",
 		SPAN_ARGS(span_cut(http_request_path(call->request), 120)));
 }

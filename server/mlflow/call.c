@@ -174,7 +174,8 @@ static enum status run(struct door_call *own, enum mlflow_use use, mlflow_handle
 	TRY(check_use(own->call.request, use, err));
 	if (use != MLFLOW_ABSENT)
 		TRY(read_body(own, err));
-	return handler(&own->call, err);
+	enum status status = handler(&own->call, err);
+	return status == ERR_NOT_FOUND ? mlflow_explain_absence(&own->call, err) : status;
 }
 
 enum status mlflow_run_call(struct mlflow *mlflow, void *worker, const struct http_request *request,

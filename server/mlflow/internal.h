@@ -112,6 +112,11 @@ mlflow_handler mlflow_run_create, mlflow_run_get, mlflow_run_update, mlflow_run_
 enum status mlflow_state(const struct mlflow_call *call, struct span run_id, const struct tracked_pairs *params,
 	const struct tracked_pairs *tags, struct error *err) MUST_CHECK;
 
+/* ---- deletion.c: into the trash, and back ---- */
+mlflow_handler mlflow_run_delete, mlflow_run_restore;
+/* What was not found may be a run that was deleted: then that is the error. */
+enum status mlflow_explain_absence(const struct mlflow_call *call, struct error *err);
+
 /* ---- run_view.c: a run as it is shown ---- */
 struct mlflow_metric {
 	struct span key;
@@ -121,6 +126,7 @@ struct mlflow_metric {
 struct mlflow_run {
 	struct tracked_run_row row;
 	struct span job;
+	bool is_deleted; /* its job is in the trash */
 	struct span status; /* as the client or, where that said no end, as the job has it */
 	struct tracked_pairs params, tags;
 	struct mlflow_metric *metrics; /* the last point of each series */

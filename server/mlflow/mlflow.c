@@ -30,6 +30,8 @@ CALL(log_batch, MLFLOW_WRITES)
 CALL(get_history, MLFLOW_BY_SENDERS)
 CALL(get_history_bulk, MLFLOW_BY_SENDERS)
 CALL(get_history_bulk_interval, MLFLOW_BY_SENDERS)
+CALL(run_delete, MLFLOW_WRITES)
+CALL(run_restore, MLFLOW_WRITES)
 CALL(no_deletion, MLFLOW_ABSENT)
 CALL(no_artifacts, MLFLOW_ABSENT)
 CALL(model_create, MLFLOW_WRITES)
@@ -66,10 +68,10 @@ static const struct http_route templates[] = {
 		.summary = "MLflow: the status of a run and when it ended, or what it is called"},
 	{HTTP_POST, "/api/2.0/mlflow/runs/search", SCOPE_READ, .handler = route_run_search,
 		.summary = "MLflow: runs of some experiments, by a filter and an order"},
-	{HTTP_POST, "/api/2.0/mlflow/runs/delete", SCOPE_WRITE, .handler = route_no_deletion,
-		.summary = "MLflow: not implemented; it says what to do instead"},
-	{HTTP_POST, "/api/2.0/mlflow/runs/restore", SCOPE_WRITE, .handler = route_no_deletion,
-		.summary = "MLflow: not implemented; it says what to do instead"},
+	{HTTP_POST, "/api/2.0/mlflow/runs/delete", SCOPE_WRITE, .handler = route_run_delete,
+		.summary = "MLflow: move a run that has ended to the trash"},
+	{HTTP_POST, "/api/2.0/mlflow/runs/restore", SCOPE_WRITE, .handler = route_run_restore,
+		.summary = "MLflow: take a run out of the trash"},
 	{HTTP_POST, "/api/2.0/mlflow/runs/log-metric", SCOPE_WRITE, .handler = route_log_metric,
 		.summary = "MLflow: log a point of a metric"},
 	{HTTP_POST, "/api/2.0/mlflow/runs/log-batch", SCOPE_WRITE, .handler = route_log_batch,

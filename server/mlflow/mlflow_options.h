@@ -14,6 +14,7 @@ struct mlflow_options {
 	size_t max_body_bytes; /* also unpacked */
 	size_t max_search_runs; /* that one search of runs may have to look at */
 	int64_t search_ms; /* and so long it may take */
+	bool has_trash; /* what is deleted can be restored */
 	const char *artifact_root; /* where clients put files: a folder of theirs, or s3://… */
 	/* What the workers that the HTTP server makes have of the database. */
 	struct store_reader *(*reader_of)(void *worker);

@@ -5,6 +5,8 @@
 #include "read/charts/chart_query.h"
 #include "read/view.h"
 #include "state/streams/directory.h"
+#include "store/job_facts.h"
+#include "store/trash.h"
 
 #include <stdio.h>
 
@@ -121,6 +123,42 @@ static enum status read_metrics(
 	return OK;
 }
 
+/* Of one in the trash nothing is loaded for it: the last values are as its summaries have them. */
+static enum status read_summaries(
+	const struct mlflow_call *call, int64_t job_id, struct mlflow_run *out, struct error *err)
+{
+	struct summary_row *rows;
+	struct job_counts counts;
+	size_t count;
+
+	TRY(store_read_summaries(call->reader, call->arena, job_id, &counts, &rows, &count, err));
+	out->metrics = arena_alloc(call->arena, (count + 1) * sizeof *out->metrics);
+	if (!out->metrics)
+		return error_no_memory(err);
+	for (size_t i = 0; i < count; i++) {
+		const struct summary *summary = &rows[i].summary;
+		if (summary->count)
+			out->metrics[out->metric_count++] = (struct mlflow_metric){
+				rows[i].metric, summary->last, summary->last_ts_ms, summary->last_step};
+	}
+	return OK;
+}
+
+static enum status view_trashed(
+	const struct mlflow_call *call, bool has_metrics, struct mlflow_run *out, struct error *err)
+{
+	struct trashed_job trashed;
+
+	TRY(store_read_trashed(call->reader, call->arena, out->row.job_id, &trashed, err));
+	out->is_deleted = true;
+	out->job = trashed.job.name;
+	out->status = status_of(&out->row, &trashed.job);
+	if (!out->row.end_ms && is_final(out->status))
+		out->row.end_ms = trashed.job.ended_ms;
+	TRY(read_document(call, &trashed.job, out, err));
+	return has_metrics ? read_summaries(call, out->row.job_id, out, err) : OK;
+}
+
 enum status mlflow_view_run(const struct mlflow_call *call, const struct tracked_run_row *row, bool has_metrics,
 	struct mlflow_run *out, struct error *err)
 {
@@ -128,7 +166,10 @@ enum status mlflow_view_run(const struct mlflow_call *call, const struct tracked
 	struct job_view view;
 
 	*out = (struct mlflow_run){.row = *row};
-	TRY(store_read_job_by_id(call->reader, call->arena, row->job_id, &job, err));
+	enum status status = store_read_job_by_id(call->reader, call->arena, row->job_id, &job, err);
+	if (status == ERR_NOT_FOUND)
+		return view_trashed(call, has_metrics, out, err);
+	TRY(status);
 	if (has_metrics)
 		TRY(await_points(call, job.name, err));
 	TRY(view_read_job(call->pipeline, call->reader, call->arena, job.name, SPAN(""), SPAN(""),
@@ -173,7 +214,7 @@ void mlflow_write_run_info(const struct mlflow_run *run, struct json_writer *w)
 	if (row->end_ms)
 		json_put_i64(w, "end_time", row->end_ms);
 	json_put_span(w, "artifact_uri", row->artifacts);
-	json_put_text(w, "lifecycle_stage", "active");
+	json_put_text(w, "lifecycle_stage", run->is_deleted ? "deleted" : "active");
 	json_object_end(w);
 }
 

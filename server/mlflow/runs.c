@@ -9,6 +9,7 @@
 #include "state/jobs/history.h"
 #include "state/jobs/secrets.h"
 #include "store/jobs.h"
+#include "store/trash.h"
 
 #include <stdio.h>
 
@@ -104,6 +105,15 @@ static bool is_run_id(struct span id)
 	return id.len == RUN_ID_DIGITS;
 }
 
+static enum status take_trashed(struct mlflow_call *call, int64_t job_id, struct job_row *job, struct error *err)
+{
+	struct trashed_job trashed;
+
+	TRY(store_read_trashed(call->reader, call->arena, job_id, &trashed, err));
+	*job = trashed.job;
+	return OK;
+}
+
 /* *is_relayed: a relay has told its client the id. *is_there: it was made before, by a request whose answer was lost. */
 static enum status take_id(
 	struct mlflow_call *call, struct span *run_id, bool *is_relayed, bool *is_there, struct error *err)
@@ -126,7 +136,10 @@ static enum status take_id(
 	if (status == ERR_NOT_FOUND)
 		return OK;
 	TRY(status);
-	TRY(store_read_job_by_id(call->reader, call->arena, row.job_id, &job, err));
+	status = store_read_job_by_id(call->reader, call->arena, row.job_id, &job, err);
+	if (status == ERR_NOT_FOUND) /* deleted since: it is told as it is */
+		status = take_trashed(call, row.job_id, &job, err);
+	TRY(status);
 	TRY(check_team(job.team, job.name, call->team, err));
 	*is_there = true;
 	return OK;

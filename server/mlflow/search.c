@@ -28,7 +28,7 @@ struct run_search {
 	size_t count, cap;
 	size_t limit, offset;
 	bool asks_metrics; /* the filter or the order does */
-	bool is_none; /* deleted ones alone: there are none */
+	enum tracked_runs which;
 	int64_t until_ms;
 };
 
@@ -73,7 +73,9 @@ static enum status read_search(struct run_search *search, struct error *err)
 	if (token.len && (!span_parse_i64(token, &offset) || offset < 0))
 		return mlflow_error(err, ERR_SEMANTIC, MLFLOW_INVALID, "'page_token' is none of this server's");
 	TRY(mlflow_text(call, "run_view_type", MLFLOW_KEY_MAX_BYTES, &view, err));
-	search->is_none = span_equal(view, SPAN("DELETED_ONLY"));
+	search->which = span_equal(view, SPAN("DELETED_ONLY")) ? TRACKED_IN_TRASH
+			: span_equal(view, SPAN("ALL"))        ? TRACKED_ALL
+							       : TRACKED_ACTIVE;
 	search->limit = (size_t)(limit < PAGE_MAX_RUNS ? limit : PAGE_MAX_RUNS);
 	search->offset = (size_t)offset;
 	search->until_ms = clock_mono_ms() + call->options->search_ms;
@@ -155,7 +157,8 @@ static enum status read_experiment(struct run_search *search, int64_t experiment
 	struct tracked_run_row *rows;
 	size_t count;
 
-	TRY(store_read_tracked_runs(call->reader, call->arena, experiment_id, &first, most + 1, &rows, &count, err));
+	TRY(store_read_tracked_runs(
+		call->reader, call->arena, experiment_id, search->which, &first, most + 1, &rows, &count, err));
 	if (count > most)
 		return error_set(err, ERR_TOO_LARGE,
 			"the experiments have more than %zu runs (--max-mlflow-runs): ask for fewer of them, or sm-search",
@@ -182,7 +185,7 @@ static enum status read_experiments(struct run_search *search, struct error *err
 	if (list && json_count(list) > EXPERIMENTS_MAX)
 		return mlflow_error(
 			err, ERR_SEMANTIC, MLFLOW_INVALID, "'experiment_ids' has more than %d", EXPERIMENTS_MAX);
-	for (const struct json *at = list ? json_first(list) : NULL; at && !search->is_none; at = json_next(at))
+	for (const struct json *at = list ? json_first(list) : NULL; at; at = json_next(at))
 		if (is_first(list, at) &&
 			mlflow_experiment_id_of(json_string_of(at), &id)) /* what is not there has no runs */
 			TRY(read_experiment(search, id, &seen, err));

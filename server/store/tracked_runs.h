@@ -62,9 +62,10 @@ enum status store_read_run_family(struct store_reader *reader, struct arena *are
 struct tracked_run_place {
 	int64_t start_ms, job_id;
 };
+enum tracked_runs { TRACKED_ACTIVE, TRACKED_IN_TRASH, TRACKED_ALL };
 enum status store_read_tracked_runs(struct store_reader *reader, struct arena *arena, int64_t project_id,
-	const struct tracked_run_place *behind, size_t limit, struct tracked_run_row **out, size_t *count,
-	struct error *err) MUST_CHECK;
+	enum tracked_runs which, const struct tracked_run_place *behind, size_t limit, struct tracked_run_row **out,
+	size_t *count, struct error *err) MUST_CHECK;
 
 /* The same, the oldest first: INT64_MIN twice for the first of them. */
 enum status store_read_tracked_runs_upward(struct store_reader *reader, struct arena *arena, int64_t project_id,

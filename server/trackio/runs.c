@@ -191,7 +191,8 @@ static enum status write_runs(struct trackio_call *call, int64_t project_id, str
 		struct tracked_run_row *rows;
 		if (!arena)
 			return error_no_memory(err);
-		TRY(store_read_tracked_runs(call->reader, arena, project_id, &place, PAGE, &rows, &count, err));
+		TRY(store_read_tracked_runs(
+			call->reader, arena, project_id, TRACKED_ACTIVE, &place, PAGE, &rows, &count, err));
 		for (size_t i = 0; i < count; i++) {
 			struct span id = rows[i].run_id;
 			if (span_take(&id, prefix))

@@ -220,10 +220,55 @@ run = client.create_run("0")
 give([said(client.delete_run, run.info.run_id), said(client.delete_experiment, "0"), said(client.get_run, "0" * 32),
     said(client.create_run, "77"), said(client.create_experiment, "Default")])
 """
-    for (code, text), (wanted, part) in zip(mlflowclient.run(server, "3", script), [("NOT_IMPLEMENTED", "DELETE /api/v1/jobs/"),
+    for (code, text), (wanted, part) in zip(mlflowclient.run(server, "3", script), [("INVALID_STATE", "is running"),
             ("NOT_IMPLEMENTED", "DELETE /api/v1/jobs/"), ("RESOURCE_DOES_NOT_EXIST", "no run"), ("RESOURCE_DOES_NOT_EXIST", "no experiment"),
             ("RESOURCE_ALREADY_EXISTS", "Default")], strict=True):
         assert code == wanted and part in text
+
+
+TRASH = """
+from mlflow.entities import ViewType
+def said(call, *arguments):
+    try:
+        call(*arguments)
+    except mlflow.exceptions.MlflowException as error:
+        return [error.error_code, str(error)]
+def names(view):
+    return sorted(run.info.run_name for run in client.search_runs(["0"], run_view_type=view))
+def shown(run_id):
+    run = client.get_run(run_id)
+    return [run.info.lifecycle_stage, run.info.status, run.data.params, run.data.metrics, run.data.tags["team"]]
+for name in ("a", "b"):
+    with mlflow.start_run(run_name=name, tags={"team": "nlp"}) as run:
+        mlflow.log_param("lr", 0.1)
+        mlflow.log_metrics({"loss": 2.5}, step=1)
+        mlflow.log_metrics({"loss": 1.5}, step=2)
+gone = run.info.run_id
+before = shown(gone)
+client.delete_run(gone)
+client.delete_run(gone)
+views = [names(view) for view in (ViewType.ACTIVE_ONLY, ViewType.DELETED_ONLY, ViewType.ALL)]
+found = [run.info.run_id for run in client.search_runs(["0"], "metrics.loss < 2", run_view_type=ViewType.DELETED_ONLY)] == [gone]
+deleted = shown(gone)
+refused = [said(client.log_metric, gone, "loss", 1.0), said(client.log_param, gone, "x", 1), said(client.set_tag, gone, "x", "1"),
+    said(client.set_terminated, gone)]
+client.restore_run(gone)
+client.restore_run(gone)
+client.log_metric(gone, "loss", 0.5, step=3)
+give({"before": before, "deleted": deleted, "views": views, "found": found, "refused": refused, "after": shown(gone), "active": names(ViewType.ACTIVE_ONLY)})
+"""
+
+
+@pytest.mark.parametrize("version", mlflowclient.VERSIONS)
+def test_a_deleted_run_is_in_the_trash_and_comes_back(server, version):
+    given = mlflowclient.run(server, version, TRASH)
+    assert given["before"] == ["active", "FINISHED", {"lr": "0.1"}, {"loss": 1.5}, "nlp"]
+    assert given["deleted"] == ["deleted", *given["before"][1:]] and given["found"]
+    assert given["views"] == [["a"], ["b"], ["a", "b"]]
+    assert [code for code, _ in given["refused"]] == ["INVALID_PARAMETER_VALUE"] * 4
+    assert all("must be in the 'active' state. Current state is deleted" in text for _, text in given["refused"])
+    assert given["after"] == ["active", "FINISHED", {"lr": "0.1"}, {"loss": 0.5}, "nlp"] and given["active"] == ["a", "b"]
+    assert server.wait_for_points("Default/b", "loss", 3)["count"] == 3
 
 
 def test_another_name_is_shown_and_found(server):

@@ -314,13 +314,38 @@ def test_what_the_printed_addresses_search_for(server):
 def test_a_deleted_job_is_no_run(server):
     run_id = make_run(server, run_name="gone")
     assert call(server, "runs/update", {"run_id": run_id, "status": "FINISHED"})[0] == 200
-    assert server.delete(f"/api/v1/jobs/{quote('Default/gone')}").status in (200, 204)
+    assert server.delete(f"/api/v1/jobs/{quote('Default/gone')}?purge=true").status in (200, 204)
     for path, body in ((f"runs/get?run_id={run_id}", None), ("runs/set-tag", {"run_id": run_id, "key": "k", "value": "v"}),
             ("runs/log-metric", {"run_id": run_id, **metric("m", 1.0)}), ("runs/update", {"run_id": run_id, "status": "RUNNING"})):
         status, said = call(server, path, body)
         assert (status, said["error_code"]) == (404, "RESOURCE_DOES_NOT_EXIST"), path
     assert call(server, "runs/search", {"experiment_ids": ["0"]})[1]["runs"] == []
     assert server.get("/api/v1/jobs").body["jobs"] == []
+
+
+def test_a_deleted_run_keeps_its_id_and_gives_its_name_away(server):
+    """A run of the same name is another; the one that comes back is beside it. A relay that asks again for a run hears that it is deleted."""
+    run_id = make_run(server, run_name="same")
+    assert call(server, "runs/delete", {"run_id": run_id}) [1]["error_code"] == "INVALID_STATE"
+    assert call(server, "runs/update", {"run_id": run_id, "status": "FINISHED"})[0] == 200
+    assert call(server, "runs/delete", {"run_id": run_id}) == (200, {})
+    assert [(row["TrainingJobName"], row["id"] > 0) for row in server.get("/api/v1/trash").body["jobs"]] == [("Default/same", True)]
+    assert server.get("/api/v1/audit?limit=1").body["entries"][0]["object"] == "jobs/Default/same"
+    other = make_run(server, run_name="same")
+    assert get_run(server, run_id)["info"]["lifecycle_stage"] == "deleted" and get_run(server, other)["info"]["lifecycle_stage"] == "active"
+    again = call(server, "runs/create", {"experiment_id": "0", "client_run_id": run_id})
+    assert again[0] == 200 and again[1]["run"]["info"]["lifecycle_stage"] == "deleted"
+    assert call(server, "runs/restore", {"run_id": run_id}) == (200, {})
+    assert {row["TrainingJobName"] for row in server.get("/api/v1/jobs").body["jobs"]} == {"Default/same", "Default/same-2"}
+    for path in ("runs/delete", "runs/restore"):
+        assert call(server, path, {"run_id": "0" * 32})[1]["error_code"] == "RESOURCE_DOES_NOT_EXIST"
+
+
+def test_without_a_trash_a_run_is_not_deleted(make_server):
+    server = make_server("--trash-days", "0")
+    run_id = make_run(server)
+    status, said = call(server, "runs/delete", {"run_id": run_id})
+    assert (status, said["error_code"]) == (501, "NOT_IMPLEMENTED") and "--trash-days" in said["message"]
 
 
 def test_secrets_are_masked_wherever_they_are(shared):

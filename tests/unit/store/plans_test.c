@@ -22,6 +22,7 @@
 #include "store/tokens.h"
 #include "store/told.h"
 #include "store/tracked_runs.h"
+#include "store/trash.h"
 #include "store/transitions.h"
 
 /* What reads a whole table on purpose: short tables, and counts. */
@@ -93,6 +94,15 @@ static void write_life(struct harness *h)
 	CHECK_OK(store_put_event_times(h->tx, 1, &(struct event_times){.started_ms = 1}, &err));
 }
 
+static void call_trash_writers(struct harness *h)
+{
+	struct trashed_job trashed;
+
+	CHECK_OK(store_trash_job(h->tx, &(struct trashed_job){.job = {.job_id = 1}, .deleted_by = SPAN("")}, &err));
+	CHECK_OK(store_read_trashed(store_tx_reader(h->tx), h->arena, 1, &trashed, &err));
+	CHECK_OK(store_restore_job(h->tx, &trashed.job, &err));
+}
+
 static void call_writers(struct harness *h)
 {
 	struct job_row job = {.name = SPAN("j"), .document = SPAN("{\"HyperParameters\":{\"lr\":\"1\"}}")};
@@ -153,7 +163,24 @@ static void call_writers(struct harness *h)
 	CHECK_OK(store_acknowledge_incident(h->tx, 1, 1, 1, &err));
 	CHECK_OK(store_delete_token(h->tx, SPAN("t"), &err));
 	CHECK_OK(store_delete_webhook(h->tx, 1, &err));
+	call_trash_writers(h);
 	CHECK_OK(store_delete_job(h->tx, 1, &err));
+}
+
+static void call_trash_readers(struct store_reader *on, struct arena *arena)
+{
+	const struct trash_place first = {INT64_MAX, INT64_MAX};
+	struct trashed_job *rows, trashed;
+	uint64_t number, bytes;
+	int64_t job_id;
+	size_t count;
+
+	CHECK(store_find_trashed(on, arena, SPAN("j"), 0, &trashed, NULL) == ERR_NOT_FOUND);
+	CHECK(store_read_trashed(on, arena, 1, &trashed, NULL) == ERR_NOT_FOUND);
+	CHECK_OK(store_count_trashed(on, SPAN("j"), &number, &err));
+	CHECK_OK(store_read_trash(on, arena, &first, 5, &rows, &count, &err));
+	CHECK_OK(store_oldest_trashed(on, 1, &job_id, &err));
+	CHECK_OK(store_weigh_job(on, 1, &bytes, &err));
 }
 
 static void call_run_readers(struct store_reader *on, struct arena *arena)
@@ -170,7 +197,7 @@ static void call_run_readers(struct store_reader *on, struct arena *arena)
 	CHECK(store_find_tracked_project(on, arena, SPAN("t"), SPAN("p"), &project, NULL) == ERR_NOT_FOUND);
 	CHECK_OK(store_read_tracked_projects(on, arena, SPAN("t"), INT64_MAX, 5, &projects, &count, &err));
 	CHECK(store_read_tracked_run(on, arena, SPAN("r"), &run, NULL) == ERR_NOT_FOUND);
-	CHECK_OK(store_read_tracked_runs(on, arena, 1, &first, 5, &runs, &count, &err));
+	CHECK_OK(store_read_tracked_runs(on, arena, 1, TRACKED_ALL, &first, 5, &runs, &count, &err));
 	CHECK_OK(store_read_tracked_runs_upward(on, arena, 1, &first, 5, &runs, &count, &err));
 	CHECK_OK(store_read_tracked_file(on, arena, 1, SPAN("f"), &file, &err));
 	CHECK_OK(store_count_tracked_files(on, 1, SPAN("f"), &files, &err));
@@ -317,6 +344,7 @@ static void call_log_stream_readers(struct harness *h, struct store_reader *on)
 	CHECK_OK(store_read_log_streams(on, h->arena, 1, SPAN(""), (struct log_stream_row **)&rows, &count, &err));
 	CHECK_OK(store_read_log_group(on, 1, &ms, &err));
 	call_run_readers(on, h->arena);
+	call_trash_readers(on, h->arena);
 	for (int order = LOG_JOBS_BY_ID; order <= LOG_JOBS_ENDED; order++) {
 		query.order = (enum log_job_order)order;
 		CHECK_OK(store_read_log_jobs(on, h->arena, &query, (struct log_job_row **)&rows, &count, &err));

@@ -131,19 +131,18 @@ enum status store_read_run_of_job(struct store_reader *reader, struct arena *are
 }
 
 enum status store_read_tracked_runs(struct store_reader *reader, struct arena *arena, int64_t project_id,
-	const struct tracked_run_place *behind, size_t limit, struct tracked_run_row **out, size_t *count,
-	struct error *err)
+	enum tracked_runs which, const struct tracked_run_place *behind, size_t limit, struct tracked_run_row **out,
+	size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 
 	TRY(statement_open(&s, reader,
 		"SELECT job_id, run_id, project_id, name, user_name, status, start_ms, end_ms, '', ''"
-		" FROM tracked_runs AS r WHERE project_id = ?1 AND (start_ms, job_id) < (?2, ?3)"
-		" AND EXISTS (SELECT 1 FROM jobs AS j WHERE j.job_id = r.job_id)"
-		" ORDER BY start_ms DESC, job_id DESC LIMIT ?4",
+		" FROM tracked_runs WHERE project_id = ?1 AND (start_ms, job_id) < (?2, ?3)"
+		" AND CASE WHEN job_id IN (SELECT job_id FROM trashed_jobs) THEN ?4 <> 0 ELSE ?4 <> 1 END"
+		" ORDER BY start_ms DESC, job_id DESC LIMIT ?5",
 		err));
-	bind_numbers(&s, project_id, behind->start_ms, behind->job_id);
-	bind_u64(&s, limit);
+	bind_numbers(&s, project_id, behind->start_ms, behind->job_id, which, (int64_t)limit);
 	return rows_read(&s, arena, ROWS(run_fields, struct tracked_run_row), out, count, err);
 }
 
