@@ -99,6 +99,18 @@ static enum status check_filters(const struct json *filters, unsigned depth, str
 /* The runs behind the place, up to `most` and one more, for each of which `row` is the caller's. */
 typedef enum status take_run(void *context, const struct tracked_run_row *row, bool *is_enough, struct error *err);
 
+static enum status read_more(const struct listing *list, struct arena *arena, const struct tracked_run_place *place,
+	struct tracked_run_row **rows, size_t *count, struct error *err)
+{
+	struct store_reader *reader = list->call->reader;
+
+	if (!list->is_downward)
+		return store_read_tracked_runs_upward(
+			reader, arena, list->project_id, place, SCAN_RUNS, rows, count, err);
+	return store_read_tracked_runs(
+		reader, arena, list->project_id, TRACKED_ACTIVE, place, SCAN_RUNS, rows, count, err);
+}
+
 static enum status each_run(
 	const struct listing *list, struct tracked_run_place place, take_run *take, void *context, struct error *err)
 {
@@ -110,10 +122,7 @@ static enum status each_run(
 		struct tracked_run_row *rows;
 		if (!arena)
 			return error_no_memory(err);
-		TRY(list->is_downward ? store_read_tracked_runs(list->call->reader, arena, list->project_id,
-						TRACKED_ACTIVE, &place, SCAN_RUNS, &rows, &count, err)
-				      : store_read_tracked_runs_upward(list->call->reader, arena, list->project_id,
-						&place, SCAN_RUNS, &rows, &count, err));
+		TRY(read_more(list, arena, &place, &rows, &count, err));
 		for (size_t i = 0; i < count && !is_enough; i++) {
 			place = (struct tracked_run_place){rows[i].start_ms, rows[i].job_id};
 			if (span_starts_with(rows[i].run_id, list->prefix) && matches(list, list->filters, &rows[i]))
