@@ -4,6 +4,7 @@ import itertools
 
 import pytest
 
+from fixtures import emptied_server as server  # noqa: F401 (one process for the file)
 from smserver import wait_until
 from test_life import DOCUMENT, end, history, job_of, line, session, state
 from test_past_exits import send

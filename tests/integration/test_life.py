@@ -11,6 +11,7 @@ from datetime import datetime, timezone
 import pytest
 
 from awsclients import boto
+from fixtures import emptied_server as server  # noqa: F401 (one process for the file)
 from smserver import wait_until
 
 MINUTE_MS = 60_000

@@ -6,6 +6,7 @@ import time
 import pytest
 
 from awsclients import boto
+from fixtures import emptied_server as server  # noqa: F401 (one process for the file)
 from smserver import wait_until
 from test_life import DOCUMENT, MINUTE_MS, T0, line, statuses
 

@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from fixtures import emptied_server as server  # noqa: F401 (one process for the file)
 from test_life import DOCUMENT, MINUTE_MS, T0, end, history, job_of, session, state
 from test_past_ends import LAST_MS, PRICES, STEPS, WANTED, bill, past_log, set_up
 

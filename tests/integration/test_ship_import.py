@@ -8,6 +8,7 @@ import subprocess
 import threading
 
 import pytest
+from fixtures import emptied_server as server  # noqa: F401 (one process for the file)
 from shipping import job, lines
 from smserver import wait_until
 from tfevents import event, message, record, simple, tensor
