@@ -125,6 +125,9 @@ test("selected jobs are compared, tagged, deleted", async ({ server, page, open,
   assert.match((await texts(page, ".bulk .said li"))[1], /^job-003: /);
   await until(page, () => document.querySelectorAll("[data-name]").length === 4, "the rest");
   assert.equal(await page.locator(".bulk [role=status] >> nth=0").innerText(), "1 selected");
+  await page.locator(".bulk").getByRole("button", { name: "Undo" }).press("Enter");
+  await until(page, () => document.querySelector(".bulk .said")?.innerText.includes("Restored 2 jobs"), "both to come back");
+  await until(page, () => document.querySelectorAll("[data-name]").length === 6, "all six");
 });
 
 for (const [colorScheme, viewport] of [["light", { width: 1440, height: 900 }], ["dark", { width: 360, height: 740 }]]) {

@@ -1,4 +1,4 @@
-// The settings: tokens, limits with their forecast, prices, where each option comes from, theme, language, times.
+// The settings: tokens, limits with their forecast, the trash, prices, where each option comes from, theme, language, times.
 import assert from "node:assert/strict";
 import { shot, test, texts, until, waitUntil } from "./support.mjs";
 
@@ -128,3 +128,24 @@ test("theme, language and times are kept by the browser", async ({ page, open })
   await saysIn(page, "#about", "Z (");
   assert.equal(await page.evaluate(() => [document.documentElement.lang, document.documentElement.dataset.theme].join()), "zh-CN,dark");
 });
+
+for (const colorScheme of ["light", "dark"]) {
+  test(`deleted jobs are restored, or go for good: ${colorScheme}`, { colorScheme }, async ({ server, page, open }) => {
+    for (const job of ["<b>first", "second"]) {
+      await server.send(job, "a line");
+      await server.post(`/api/v1/jobs/${encodeURIComponent(job)}/transitions`, { SecondaryStatus: "Completed" });
+      assert.equal((await server.request("DELETE", `/api/v1/jobs/${encodeURIComponent(job)}`)).status, 204);
+    }
+    await open("/settings#trash");
+    await saysIn(page, "#trash", "2 jobs");
+    assert.deepEqual((await texts(page, "#trash tbody th")).map((name) => name.trim()), ["second", "<b>first"]);
+    await shot(page, `settings-trash-${colorScheme}`);
+    await page.locator("#trash").getByRole("button", { name: "Restore <b>first" }).press("Enter");
+    await saysIn(page, "#trash", "<b>first is there again.");
+    assert.equal((await server.get(`/api/v1/jobs/${encodeURIComponent("<b>first")}`)).status, 200);
+    await page.locator("#trash").getByRole("button", { name: "Delete second" }).press("Enter");
+    await page.locator("dialog.confirm").getByRole("button", { name: "Delete" }).press("Enter");
+    await saysIn(page, "#trash", "It is empty.");
+    assert.equal((await server.get("/api/v1/trash")).body.count, 0);
+  });
+}

@@ -20,6 +20,8 @@ export default {
   "No job has sent a line yet": "还没有作业发送过日志",
   "No job matches": "没有匹配的作业",
   "Pipe what your trainer prints": "用管道发送训练程序的输出",
+  "Restored {n} job": "已恢复 {n} 个作业",
+  "Restored {n} jobs": "已恢复 {n} 个作业",
   "Row {n}": "第 {n} 行",
   "Select the jobs in view": "选择可见的作业",
   "Select {name}": "选择 {name}",
@@ -36,6 +38,7 @@ export default {
   "The usual columns": "默认列",
   "Their log lines, points, charts, incidents and settings go, and do not come back. A job that runs is not deleted.":
     "它们的日志、数据点、图表、事件和设置都会删除,无法恢复。运行中的作业不会被删除。",
+  "They go to the trash with all that was logged; Undo and the settings bring them back. A job that runs is not deleted.": "它们连同所有日志记录一起移入回收站；可通过“撤销”或设置恢复。正在运行的作业不会被删除。",
   "Value of the tag": "标签的值",
   "a screen of jobs back": "向上一屏",
   "a screen of jobs on": "向下一屏",

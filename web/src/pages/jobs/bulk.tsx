@@ -1,6 +1,8 @@
 // What one does with all selected jobs: compare, tag, copy their links, delete.
 import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
 import { asProblem, jobPath, send } from "../../api/client";
+import { daysInTrash, restoreJob } from "../../api/trash";
 import { t, tn } from "../../i18n/i18n";
 import { compareHref, MOST_COMPARED } from "../../lib/jobs/compare";
 import { cutMiddle } from "../../lib/text/format";
@@ -42,10 +44,13 @@ export function BulkActions({ selection, onChange }: { selection: Selection; onC
   const isTagging = useSignal(false);
   const isAsking = useSignal(false);
   const isBusy = useSignal(false);
+  /** What was deleted last, while nothing else was done. */
+  const gone = useSignal<readonly string[]>([]);
 
-  const act = async (words: (count: number) => string, each: (name: string) => Promise<unknown>): Promise<Outcome> => {
+  const act = async (words: (count: number) => string, each: (name: string) => Promise<unknown>, which: readonly string[] = names): Promise<Outcome> => {
     isBusy.value = true;
-    const outcome = await forEach(names, each);
+    gone.value = [];
+    const outcome = await forEach(which, each);
     isBusy.value = false;
     said.value = [words(outcome.done.length), ...[...outcome.refused].map(([why, jobs]) => `${cutMiddle(jobs.join(", "), 60)}: ${why}`)];
     onChange();
@@ -55,6 +60,7 @@ export function BulkActions({ selection, onChange }: { selection: Selection; onC
     isAsking.value = false;
     const outcome = await act((n) => tn(n, "Deleted {n} job", "Deleted {n} jobs"), (name) => send("DELETE", jobPath(name)));
     selection.drop(outcome.done);
+    gone.value = outcome.done;
   };
 
   return (
@@ -90,6 +96,11 @@ export function BulkActions({ selection, onChange }: { selection: Selection; onC
           <li key={line}>{line}</li>
         ))}
       </ul>
+      {gone.value.length > 0 && (
+        <button type="button" disabled={isBusy.value} onClick={() => void act((n) => tn(n, "Restored {n} job", "Restored {n} jobs"), restoreJob, gone.value)}>
+          {t("Undo")}
+        </button>
+      )}
       {isAsking.value && <AskDelete names={names} onDelete={() => void remove()} onClose={() => (isAsking.value = false)} />}
     </div>
   );
@@ -118,9 +129,17 @@ function TagForm({ isBusy, onTag }: { isBusy: boolean; onTag(key: string, value:
   );
 }
 
-/** Names what goes, and that it does not come back. */
+/** Names what goes, and for how long it can be had back. */
 function AskDelete({ names, onDelete, onClose }: { names: readonly string[]; onDelete(): void; onClose(): void }) {
   const others = names.length - NAMES_SHOWN;
+  /** null: not known. */
+  const days = useSignal<number | null>(null);
+  useEffect(() => {
+    daysInTrash().then(
+      (found) => (days.value = found),
+      () => undefined, // the deletion itself will say what is wrong
+    );
+  }, []);
   return (
     <Dialog title={tn(names.length, "Delete {n} job?", "Delete {n} jobs?")} class="askdelete" onClose={onClose}>
       <ul>
@@ -131,7 +150,11 @@ function AskDelete({ names, onDelete, onClose }: { names: readonly string[]; onD
         ))}
         {others > 0 && <li class="dim">{tn(others, "and {n} more", "and {n} more")}</li>}
       </ul>
-      <p>{t("Their log lines, points, charts, incidents and settings go, and do not come back. A job that runs is not deleted.")}</p>
+      <p>
+        {days.value === 0
+          ? t("Their log lines, points, charts, incidents and settings go, and do not come back. A job that runs is not deleted.")
+          : t("They go to the trash with all that was logged; Undo and the settings bring them back. A job that runs is not deleted.")}
+      </p>
       <div class="actions">
         <button type="button" autofocus onClick={onClose}>
           {t("Keep them")}

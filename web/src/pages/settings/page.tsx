@@ -1,4 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
+import type { Trash } from "../../api/trash";
 import { say, t } from "../../i18n/i18n";
 import { adoptStyle } from "../../lib/jobs/adopt";
 import { setWant } from "../../live/client";
@@ -11,6 +12,7 @@ import { Part, type Option, type Prices, type Retention, type Token } from "./pa
 import { PriceList } from "./prices";
 import { RetentionLimits } from "./retention";
 import { Tokens } from "./tokens";
+import { TrashList } from "./trash";
 
 adoptStyle(style);
 
@@ -18,6 +20,7 @@ const SECTIONS = [
   ["look", say("This browser")],
   ["tokens", say("Tokens")],
   ["retention", say("Retention")],
+  ["trash", say("Trash")],
   ["prices", say("Prices")],
   ["options", say("Server options")],
   ["about", say("About")],
@@ -27,6 +30,7 @@ export function SettingsPage() {
   const [parts] = useState(() => ({
     tokens: new Part<{ tokens: Token[] }>("tokens"),
     retention: new Part<Retention>("retention"),
+    trash: new Part<Trash>("trash"),
     prices: new Part<Prices>("prices"),
     options: new Part<{ options: Option[] }>("options"),
   }));
@@ -51,6 +55,7 @@ export function SettingsPage() {
         <Look />
         <Tokens part={parts.tokens} />
         <RetentionLimits part={parts.retention} />
+        <TrashList part={parts.trash} />
         <PriceList part={parts.prices} />
         <Options part={parts.options} />
         <About retention={parts.retention} />
