@@ -194,7 +194,7 @@ def test_a_deleted_job_leaves_no_row(server):
     assert server.post("/api/v1/jobs/llama/pin", json={}).status == 200
     transition(server, "llama", "Training")
     transition(server, "llama", "Failed", FailureReason="x")
-    assert server.delete("/api/v1/jobs/llama").status == 204
+    assert server.delete("/api/v1/jobs/llama?purge=true").status == 204
 
     def rows():
         tables = [name for name in server.tables_with("job_id") if name != "pool_jobs"]
