@@ -91,20 +91,11 @@ static enum status find_changes(
 
 /* ---- when ---- */
 
-/* Log time of a line; 0: there is none, or it was deleted. */
 static enum status read_time(
 	const struct reading *in, const struct change *change, uint64_t number, int64_t *out, struct error *err)
 {
-	struct line_view *lines;
-	size_t count;
-	uint64_t total;
-
-	*out = 0;
-	enum status status = lines_read(in->pipeline, in->reader, in->arena, in->view.row.name, change->stream->name,
-		number, 1, 1, &lines, &count, &total, err);
-	if (status == OK && count)
-		*out = lines[0].ts_ms;
-	return status == ERR_GONE ? OK : status;
+	return lines_read_time(
+		in->pipeline, in->reader, in->arena, in->view.row.name, change->stream->name, number, out, err);
 }
 
 /* 0: the machine sent no line, or its last one was deleted. */
