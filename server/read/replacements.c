@@ -1,6 +1,7 @@
 #include "read/replacements.h"
 
 #include "read/logs/lines.h"
+#include "read/said_faults.h"
 #include "read/view.h"
 #include "state/known_fault.h"
 #include "store/stream_hosts.h"
@@ -169,6 +170,11 @@ static enum status set_why(
 
 	TRY(store_read_node_faults(in->reader, in->arena, out->from_host, from_ms, FAULTS_MAX, &faults, &count, err));
 	out->fault = find_fault(in, out, faults, count);
+	if (!out->fault) {
+		TRY(said_faults_read(in->pipeline, in->reader, in->arena, in->view.row.job_id, out->from_host, from_ms,
+			out->at_ms, &faults, &count, err));
+		out->fault = find_fault(in, out, faults, count);
+	}
 	if (!out->fault)
 		out->incident = find_incident(in, change, from_ms, out->at_ms);
 	return OK;
@@ -187,6 +193,18 @@ static const struct node_fault_row *find_again(
 			(!job_id || faults[i].job_id == job_id))
 			first = &faults[i];
 	return first;
+}
+
+static enum status find_said_again(const struct reading *in, const struct replacement *row, struct span host,
+	const struct node_fault_row **out, struct error *err)
+{
+	struct node_fault_row *said;
+	size_t count;
+
+	TRY(said_faults_read(in->pipeline, in->reader, in->arena, in->view.row.job_id, host, row->at_ms, INT64_MAX,
+		&said, &count, err));
+	*out = find_again(row, said, count, 0);
+	return OK;
 }
 
 /* Log time of the new machine's last line so far. */
@@ -234,6 +252,10 @@ static enum status set_followed(
 	TRY(set_needed(in, change, out, err));
 	const struct node_fault_row *on_machine = find_again(out, old, old_count, 0);
 	const struct node_fault_row *in_stream = find_again(out, new, new_count, in->view.row.job_id);
+	if (!on_machine)
+		TRY(find_said_again(in, out, out->from_host, &on_machine, err));
+	if (!in_stream)
+		TRY(find_said_again(in, out, out->to_host, &in_stream, err));
 	bool is_machine = on_machine && (!in_stream || on_machine->ts_ms < in_stream->ts_ms);
 	out->again = is_machine ? on_machine : in_stream;
 	out->again_job = SPAN("");
