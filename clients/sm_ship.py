@@ -342,8 +342,9 @@ class Spool:
 class Sender:
     """Calls made one after the other, each tried until it is done; nothing else waits for the server."""
 
-    def __init__(self, server, identity, spool, streams, resumes):
+    def __init__(self, server, identity, spool, streams, resumes, reads_files=False):
         self.server, self.identity, self.spool, self.streams, self.resumes = server, identity, spool, streams, resumes
+        self.reads_files = reads_files  # whenever they were written: the server knows by the lines when the job began and ended
         self.job = identity.job
         self.started_ms = now_ms()
         self.offsets = {}
@@ -384,7 +385,9 @@ class Sender:
             self.say("job '{}' has ended: this run is '{}' (--resume would go on with it)".format(self.identity.job, self.job))
 
     def tell(self, secondary_status, time_ms, unless, reason=None):
-        change = {"SecondaryStatus": secondary_status, "time_ms": time_ms}
+        change = {"SecondaryStatus": secondary_status}
+        if time_ms:
+            change["time_ms"] = time_ms
         if unless:
             change["unless"] = unless
         if reason:
@@ -428,7 +431,8 @@ class Sender:
     def run(self):
         try:
             self.create()
-            self.tell("Training", self.started_ms, None if self.resumes else ENDED)
+            if not self.reads_files:
+                self.tell("Training", self.started_ms, None if self.resumes else ENDED)
             while True:
                 batch = self.spool.take()
                 if batch is None:
@@ -450,7 +454,7 @@ class Sender:
         if is_failure and self.identity.process_count > 1:
             reason = "{} on {} (rank {}): {}".format(self.identity.stream, self.identity.host, self.identity.rank, reason)
         if self.identity.rank == 0 or is_failure:
-            self.tell(secondary_status, now_ms(), ["Failed", "Stopped"], reason)
+            self.tell(secondary_status, 0 if self.reads_files else now_ms(), ["Failed", "Stopped"], reason)
 
 
 # ---- reading --------------------------------------------------------------------------------------------------------
@@ -576,7 +580,7 @@ def main(arguments, environment):
     except (OSError, ValueError) as error:
         say(error)
         return 2
-    sender = Sender(server, identity, spool, stream_names(options, identity), options.resume)
+    sender = Sender(server, identity, spool, stream_names(options, identity), options.resume, bool(options.files))
     sender.thread.start()
     code = None
     if options.command:

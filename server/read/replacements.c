@@ -1,6 +1,7 @@
 #include "read/replacements.h"
 
 #include "read/logs/lines.h"
+#include "read/said_faults.h"
 #include "read/view.h"
 #include "state/known_fault.h"
 #include "store/stream_hosts.h"
@@ -91,20 +92,11 @@ static enum status find_changes(
 
 /* ---- when ---- */
 
-/* Log time of a line; 0: there is none, or it was deleted. */
 static enum status read_time(
 	const struct reading *in, const struct change *change, uint64_t number, int64_t *out, struct error *err)
 {
-	struct line_view *lines;
-	size_t count;
-	uint64_t total;
-
-	*out = 0;
-	enum status status = lines_read(in->pipeline, in->reader, in->arena, in->view.row.name, change->stream->name,
-		number, 1, 1, &lines, &count, &total, err);
-	if (status == OK && count)
-		*out = lines[0].ts_ms;
-	return status == ERR_GONE ? OK : status;
+	return lines_read_time(
+		in->pipeline, in->reader, in->arena, in->view.row.name, change->stream->name, number, out, err);
 }
 
 /* 0: the machine sent no line, or its last one was deleted. */
@@ -178,6 +170,11 @@ static enum status set_why(
 
 	TRY(store_read_node_faults(in->reader, in->arena, out->from_host, from_ms, FAULTS_MAX, &faults, &count, err));
 	out->fault = find_fault(in, out, faults, count);
+	if (!out->fault) {
+		TRY(said_faults_read(in->pipeline, in->reader, in->arena, in->view.row.job_id, out->from_host, from_ms,
+			out->at_ms, &faults, &count, err));
+		out->fault = find_fault(in, out, faults, count);
+	}
 	if (!out->fault)
 		out->incident = find_incident(in, change, from_ms, out->at_ms);
 	return OK;
@@ -196,6 +193,18 @@ static const struct node_fault_row *find_again(
 			(!job_id || faults[i].job_id == job_id))
 			first = &faults[i];
 	return first;
+}
+
+static enum status find_said_again(const struct reading *in, const struct replacement *row, struct span host,
+	const struct node_fault_row **out, struct error *err)
+{
+	struct node_fault_row *said;
+	size_t count;
+
+	TRY(said_faults_read(in->pipeline, in->reader, in->arena, in->view.row.job_id, host, row->at_ms, INT64_MAX,
+		&said, &count, err));
+	*out = find_again(row, said, count, 0);
+	return OK;
 }
 
 /* Log time of the new machine's last line so far. */
@@ -243,6 +252,10 @@ static enum status set_followed(
 	TRY(set_needed(in, change, out, err));
 	const struct node_fault_row *on_machine = find_again(out, old, old_count, 0);
 	const struct node_fault_row *in_stream = find_again(out, new, new_count, in->view.row.job_id);
+	if (!on_machine)
+		TRY(find_said_again(in, out, out->from_host, &on_machine, err));
+	if (!in_stream)
+		TRY(find_said_again(in, out, out->to_host, &in_stream, err));
 	bool is_machine = on_machine && (!in_stream || on_machine->ts_ms < in_stream->ts_ms);
 	out->again = is_machine ? on_machine : in_stream;
 	out->again_job = SPAN("");

@@ -227,9 +227,24 @@ enum status known_fault_of_end(struct pipeline *pipeline, struct store_reader *r
 	return OK;
 }
 
+static const struct signature *find_signature(const struct pipeline *pipeline, struct span name)
+{
+	size_t index = pipeline->signatures ? signature_index(pipeline->signatures, name) : SIZE_MAX;
+
+	return index == SIZE_MAX ? NULL : signature_at(pipeline->signatures, index);
+}
+
 bool known_fault_is_nonfatal(const struct pipeline *pipeline, struct span signature)
 {
-	size_t index = pipeline->signatures ? signature_index(pipeline->signatures, signature) : SIZE_MAX;
+	const struct signature *found = find_signature(pipeline, signature);
 
-	return index != SIZE_MAX && signature_at(pipeline->signatures, index)->is_nonfatal;
+	return found && found->is_nonfatal;
+}
+
+bool known_fault_is_of_machine(const struct pipeline *pipeline, struct span signature, bool *is_drain)
+{
+	const struct signature *found = find_signature(pipeline, signature);
+
+	*is_drain = found && found->is_drain;
+	return found && found->about == SIGNATURE_NODE;
 }

@@ -38,3 +38,5 @@ enum status stream_line_host(struct store_reader *reader, struct arena *arena, i
 
 /* Of a fault by its name in signatures.json: the machine works on, and nothing broke for it. */
 bool known_fault_is_nonfatal(const struct pipeline *pipeline, struct span signature);
+/* Is it the machine's own? *is_drain: it should not be given to the next job. */
+bool known_fault_is_of_machine(const struct pipeline *pipeline, struct span signature, bool *is_drain);

@@ -56,6 +56,10 @@ struct fleet_now { /* of what lives */
 enum status store_read_fleet_now(
 	struct store_reader *reader, int64_t heard_before_ms, struct fleet_now *out, struct error *err) MUST_CHECK;
 
+/* Of jobs that go on, and were heard of since (or have yet to be). */
+enum status store_count_nodes_at_work(
+	struct store_reader *reader, int64_t heard_before_ms, int64_t *nodes, struct error *err) MUST_CHECK;
+
 /* Jobs not heard of since, the longest silent first. */
 struct silent_job {
 	struct span name;

@@ -33,6 +33,8 @@ struct node_turn {
 	int64_t from_ms; /* of its first line; 0: the stream's */
 	int64_t to_ms; /* of the next machine's first line; 0: none came */
 	int64_t first_ms, last_ms; /* of the stream's sealed lines; 0: none are */
+	int64_t until_ms; /* when its last line came; 0: it still sends */
+	uint64_t next_line; /* the next machine's first */
 };
 enum status store_read_node_turns(struct store_reader *reader, struct arena *arena, struct span host, size_t limit,
 	struct node_turn **out, size_t *count, struct error *err) MUST_CHECK;

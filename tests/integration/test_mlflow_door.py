@@ -762,3 +762,22 @@ def test_a_run_that_failed_says_why(server):
     wait_until(lambda: server.get("/api/v1/jobs?q=FailureReason:memory").body["jobs"], what="the fault in the reason")
     reason = server.get(f"/api/v1/jobs/{quote(job['TrainingJobName'])}").body["FailureReason"]
     assert reason.startswith("the run ended as FAILED; GPU out of memory"), reason
+
+
+def test_a_run_of_the_past_that_went_on_in_the_past(server):
+    """Only ends have a time of their own. 100 s, an hour of nothing, 200 s: it went on with what it logged, not today."""
+    begun = int(time.time() * 1000) - 30 * 86_400_000
+    run_id = make_run(server, run_name="past", start_time=begun)
+    went_on = begun + 3_700_000
+    for first, at, status, end in ((1, begun, "FAILED", begun + 100_000), (101, went_on, "FINISHED", went_on + 200_000)):
+        steps = (end - at) // 1000
+        batch = [metric("loss", 2.0, first + n, at + 1000 * n) for n in range(steps)]
+        assert log(server, run_id, metrics=batch)[0] == 200
+        assert call(server, "runs/update", {"run_id": run_id, "status": status, "end_time": end})[0] == 200
+        if status == "FAILED":
+            assert call(server, "runs/update", {"run_id": run_id, "status": "RUNNING"})[0] == 200
+    row = wait_until(lambda: (one := server.get(f"/api/v1/jobs/{quote('Default/past')}").body) and "goodput" in one and one, what="its goodput")
+    assert (row["TrainingJobStatus"], round(row["TrainingEndTime"] * 1000)) == ("Completed", went_on + 200_000)
+    assert [(part["Status"], round(part["StartTime"] * 1000)) for part in row["SecondaryStatusTransitions"]] == [
+        ("Training", begun), ("Failed", begun + 100_000), ("Training", went_on), ("Completed", went_on + 200_000)]
+    assert row["BillableTimeInSeconds"] == 300

@@ -8,6 +8,7 @@ import pytest
 
 from awslogs import ask, now_ms
 from smserver import wait_until
+from test_life import stamp
 
 DAY_MS = 86_400_000
 XID = "kernel: NVRM: Xid (PCI:0000:02:00): 79, GPU has fallen off the bus."
@@ -75,6 +76,23 @@ def test_what_is_to_be_expected(server):
     announce(server, "k", count=3)
     fleet = node(server, "bad")["expected_interruptions"]["fleet"]
     assert (fleet["ahead"], fleet["ahead_from"]) == (21, "machines of jobs that run")
+
+
+def test_machines_of_a_silent_job_are_not_ahead(make_server):
+    """Nobody says that it ended, and nothing comes of it any more: its machines break off nothing next week."""
+    server = make_server("--silent-after", "2s")
+    broken(server, "j", 5)
+    announce(server, "dead", count=100)
+    send(server, "dead", "algo-1", "d1", [(0, "step 1 loss 2.0")], now_ms())
+    assert server.post("/api/v1/jobs/dead/transitions", json={"SecondaryStatus": "Training"}).status == 204
+
+    def ahead():
+        fleet = node(server, "bad")["expected_interruptions"]["fleet"]
+        return fleet["ahead"], fleet["ahead_from"]
+
+    wait_until(lambda: ahead()[1] == "machines a day with work", what="its silence")
+    announce(server, "k", count=3)
+    assert ahead() == (21, "machines of jobs that run")
 
 
 def test_four_are_too_few(server):
@@ -154,3 +172,25 @@ def test_a_check_that_failed_is_a_fault_of_its_machine(server):
     body = wait_until(lambda: (one := node(server, "n1")).get("fault_kinds") and one, what="the check")
     assert [kind["signature"] for kind in body["fault_kinds"]] == ["dcgm_failed"] and body["drain"]
     assert node(server, "n2")["fault_kinds"] == []
+
+
+def test_the_days_of_a_machine_are_those_of_its_log(server):
+    """Two machines of one stream, 19 minutes each with 21 between them, sent today: a line's text says when it was."""
+    announce(server, "old", 1)
+    minute_ms = 60_000
+    for host, first in (("old1", 0), ("new1", 40)):
+        rows = range(first, first + 20)
+        body = "".join(f"{stamp(NOON_MS + n * minute_ms)} step {n} loss 2.0\n" for n in rows)
+        assert server.post(f"/api/v1/logs?job=old&stream=algo-1&host={host}", body.encode(), content_type="text/plain").status == 200
+    days = pytest.approx(19 / (24 * 60))
+    wait_until(lambda: [node(server, host)["expected_interruptions"]["host"]["machine_days"] for host in ("old1", "new1")] == [days, days],
+        what="the machine-days of both")
+    [stream] = server.get("/api/v1/jobs/old/streams").body["streams"]
+    assert [(row.get("since_ms"), row.get("until_ms")) for row in stream["hosts"]] == [
+        (NOON_MS, NOON_MS + 40 * minute_ms), (NOON_MS + 40 * minute_ms, None)]
+    # what was over before the window is none of it
+    for host, first in (("gone", 0), ("next", 40)):
+        body = "".join(f"{stamp(NOON_MS - 40 * DAY_MS + n * minute_ms)} step {n} loss 2.0\n" for n in range(first, first + 20))
+        assert server.post(f"/api/v1/logs?job=older&stream=algo-1&host={host}", body.encode(), content_type="text/plain").status == 200
+    wait_until(lambda: server.get("/api/v1/jobs/older/streams").body["streams"][0]["extracted_lines"] == 40, what="what was sent")
+    assert [node(server, host)["expected_interruptions"]["host"]["machine_days"] for host in ("gone", "next")] == [0, 0]

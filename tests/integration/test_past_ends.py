@@ -1,5 +1,8 @@
 """An end that nobody dated: of a log of the past it was when its log ended, of a live job it is now. One job has one bill."""
 
+import datetime
+import subprocess
+import sys
 import threading
 import time
 
@@ -7,7 +10,7 @@ import pytest
 
 from awsclients import boto
 from fixtures import emptied_server as server  # noqa: F401 (one process for the file)
-from smserver import wait_until
+from smserver import ROOT, wait_until
 from test_life import DOCUMENT, MINUTE_MS, T0, line, statuses
 
 STEPS, GAP_MS = 11, MINUTE_MS
@@ -19,6 +22,10 @@ PRICES = {"currency": "USD", "prices": [{"instance": "ml.p4d.24xlarge", "per_hou
 
 def past_log(first=0):
     return [line(T0 + n * GAP_MS, f"step: {n} loss: 2.5") for n in range(first, STEPS)]
+
+
+def iso(ms):
+    return datetime.datetime.fromtimestamp(ms / 1000, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def set_up(server):
@@ -195,3 +202,35 @@ def test_those_who_wait_for_a_log_to_be_read_leave_somebody_to_answer(make_serve
     assert answered[0] == "list" and sorted(answered[1:]) == names
     for name in names:
         assert server.get(f"/api/v1/jobs/{name}").body["TrainingEndTime"] * 1000 == LAST_MS
+
+
+@pytest.mark.parametrize("program", ["sm-ship", "sm_ship.py"])
+@pytest.mark.parametrize("trained", [None, "stated"])
+def test_a_file_that_is_of_the_past_is_no_job_of_today(server, ship, program, trained):
+    """Whoever sends last month's file says nothing of when the job was; what the file's lines say, its bill is."""
+    set_up(server)
+    if trained:
+        assert server.post("/api/v1/jobs/j/transitions", json={"SecondaryStatus": "Training", "time_ms": T0}).status == 204
+    file = ship.folder / "past.log"
+    file.write_text("".join(f"{iso(T0 + n * GAP_MS)} step: {n} loss: 2.5\n" for n in range(STEPS)))
+    command = [ship.program] if program == "sm-ship" else [sys.executable, str(ROOT / "clients/sm_ship.py")]
+    subprocess.run([*command, "--job", "j", str(file)], env=ship.env, timeout=60, check=True)
+    wait_until(lambda: bill(server) == WANTED, what="the bill of its log")
+    job = server.get("/api/v1/jobs/j").body
+    assert (job["TrainingJobStatus"], job["start_from"], job["end_from"]) == ("Completed", trained or "assumed", "assumed")
+    assert job["TrainingStartTime"] == T0 / 1000
+    if trained:
+        return
+    file.write_text("".join(f"{iso(LAST_MS + n * GAP_MS)} step: {STEPS + n} loss: 2.5\n" for n in range(1, 11)))
+    subprocess.run([*command, "--job", "j", "--resume", "--stream", "algo-1", str(file)], env=ship.env, timeout=60, check=True)
+    wait_until(lambda: bill(server)[:2] == (LAST_MS + 10 * GAP_MS, WORK_S + 600), what="the end of what was left of it")
+
+
+def test_a_file_of_now_ends_now(server, ship):
+    set_up(server)
+    before_s = time.time()
+    file = ship.folder / "now.log"
+    file.write_text("step: 1 loss: 2.5\n")
+    assert ship.run("--job", "j", str(file)).returncode == 0
+    job = server.get("/api/v1/jobs/j").body
+    assert job["TrainingJobStatus"] == "Completed" and before_s - 1 <= job["TrainingStartTime"] <= job["TrainingEndTime"] <= time.time() + 1

@@ -161,3 +161,17 @@ def test_the_old_machines_lines_were_deleted(make_server, begin_ms):
     wait_until(lambda: server.get("/api/v1/jobs/j/logs?stream=algo-1&from=0&limit=1").status == 410, what="the text to go")
     row, = replacements(server, "j")
     assert (row["took_from"], row["last_ms"], row["why"]) == ("arrival", None, "xid_79 on n1") and 0 <= row["took_ms"] < 600_000
+
+
+@pytest.mark.parametrize("again", [None, "stream"])
+def test_a_job_that_was_imported_tells_the_same(server, send, make_server, again):
+    """The ledger of machines stays where it is; what the job's log said outright goes along."""
+    send("j", "n1", 0, 50, (100, XID))
+    send("j", "n2", 112, *([(150, XID)] if again else []), 212)
+    before = replaced(server, "j", again or "not seen again")
+    assert before["why"] == "xid_79 on n1"
+    other = make_server()
+    body = server.get("/api/v1/export").raw
+    assert other.post("/api/v1/import", body, content_type="application/x-ndjson").body["imported"] == 1
+    assert replaced(other, "j", again or "not seen again") == before
+    assert other.get("/api/v1/nodes/n1").body.get("fault_list", []) == []

@@ -3,7 +3,9 @@
 #include "api/core/money.h"
 #include "fleet/goodput.h"
 #include "fleet/interruptions.h"
+#include "read/logs/lines.h"
 #include "read/view.h"
+#include "state/heard.h"
 #include "state/known_fault.h"
 #include "store/fleet_rows.h"
 #include "store/goodput.h"
@@ -172,11 +174,11 @@ struct fleet_past {
 	int64_t nodes_now;
 };
 
-static enum status read_fleet(const struct node_past *past, struct fleet_past *out, struct error *err)
+static enum status read_fleet(
+	const struct api *api, const struct node_past *past, struct fleet_past *out, struct error *err)
 {
 	struct goodput_cause *causes;
 	struct goodput_day *days;
-	struct fleet_total *totals;
 	size_t count;
 	int64_t first = past->window_ms / day_ms;
 
@@ -194,11 +196,8 @@ static enum status read_fleet(const struct node_past *past, struct fleet_past *o
 		out->machine_days += day / (double)day_ms;
 		out->days_at_work += day > 0;
 	}
-	TRY(store_read_fleet_totals(past->reader, past->arena, &totals, &count, err));
-	for (size_t i = 0; i < count; i++)
-		if (span_equal(totals[i].name, SPAN("nodes")) && !totals[i].instance_type.len)
-			out->nodes_now = totals[i].value;
-	return OK;
+	return store_count_nodes_at_work(
+		past->reader, heard_silent_before(api->options.pipeline, past->now_ms), &out->nodes_now, err);
 }
 
 static int by_begin(const void *a, const void *b)
@@ -206,6 +205,30 @@ static int by_begin(const void *a, const void *b)
 	const struct node_turn *x = a, *y = b;
 
 	return (x->from_ms > y->from_ms) - (x->from_ms < y->from_ms);
+}
+
+/* Until its last line, not the next machine's first: of a log of the past that is read, as when it came says nothing. */
+static enum status end_turn(
+	const struct api *api, const struct node_past *past, struct node_turn *turn, struct error *err)
+{
+	int64_t line_ms = 0;
+
+	if (!turn->to_ms) {
+		turn->to_ms = turn->last_ms;
+		return OK;
+	}
+	if (turn->until_ms && turn->until_ms < turn->to_ms) {
+		turn->to_ms = turn->until_ms;
+		return OK;
+	}
+	if (!turn->next_line || turn->to_ms <= past->window_ms)
+		return OK;
+	TRY(lines_read_time(api->options.pipeline, past->reader, past->arena, turn->job, turn->stream,
+		turn->next_line - 1, &line_ms, err));
+	TRY(store_reader_begin(past->reader, err)); /* what reads lines ends the view */
+	if (line_ms && line_ms < turn->to_ms)
+		turn->to_ms = line_ms;
+	return OK;
 }
 
 /* In days. Turns overlap where it sends several streams. */
@@ -223,7 +246,7 @@ static enum status read_machine_days(
 			view_stream_times(
 				api->options.pipeline, turn->job, turn->stream, &turn->first_ms, &turn->last_ms);
 		turn->from_ms = turn->from_ms ? turn->from_ms : turn->first_ms;
-		turn->to_ms = turn->to_ms ? turn->to_ms : turn->last_ms;
+		TRY(end_turn(api, past, turn, err));
 	}
 	if (count)
 		qsort(turns, count, sizeof *turns, by_begin);
@@ -279,7 +302,7 @@ static enum status write_expected(
 	struct fleet_past fleet;
 	double own_days;
 
-	TRY(read_fleet(past, &fleet, err));
+	TRY(read_fleet(api, past, &fleet, err));
 	TRY(read_machine_days(api, past, &own_days, err));
 	double usual = fleet.days_at_work ? fleet.machine_days / (double)fleet.days_at_work : 0;
 	json_key(w, "expected_interruptions");

@@ -41,7 +41,8 @@ enum status job_transition(
 	TRY(buf_status(&path, err));
 	json_object(&w);
 	json_put_text(&w, "SecondaryStatus", change->secondary_status);
-	json_put_i64(&w, "time_ms", change->time_ms);
+	if (change->time_ms)
+		json_put_i64(&w, "time_ms", change->time_ms);
 	if (change->is_assumed)
 		json_put_bool(&w, "assumed", true);
 	if (change->reason)

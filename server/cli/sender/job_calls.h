@@ -9,7 +9,7 @@
 struct job_change {
 	const char *secondary_status;
 	const char *reason; /* NULL: none */
-	int64_t time_ms;
+	int64_t time_ms; /* 0: an end is where the log ends, where that is of the past, else now */
 	bool is_assumed; /* Completed where its log ends, as far as nobody knows better; time_ms: of a log that has no times */
 	const char *const
 		*unless; /* statuses, NULL at the end: ERR_CONFLICT when the job has one of them; NULL: always */

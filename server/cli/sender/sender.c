@@ -96,7 +96,7 @@ static enum status step_create(struct sender *sender, struct error *err)
 		.job = sender->job,
 		.run_key = sender->options.identity->run_key,
 		.resumes = sender->options.resumes,
-		.is_past = sender->options.is_import,
+		.is_past = sender_is_of_past(sender),
 		.commands_after = -1};
 
 	if (sender->options.is_import)
@@ -147,7 +147,7 @@ static const char *const ended[] = {"Completed", "Failed", "Stopped", NULL};
 
 static enum status step_start(struct sender *sender, struct error *err)
 {
-	if (sender->options.is_import) { /* when it was is known from its lines */
+	if (sender->options.is_import || sender->options.reads_files) { /* when it was is known from its lines */
 		sender->phase = PHASE_LINES;
 		return OK;
 	}
@@ -185,7 +185,7 @@ static enum status step_end(struct sender *sender, struct error *err)
 	char reason[1024];
 	struct job_change change = {.secondary_status = sender->end_status,
 		.reason = sender->end_reason,
-		.time_ms = sender->end_ms,
+		.time_ms = sender->options.reads_files ? 0 : sender->end_ms,
 		.unless = failed};
 
 	if (is_failure && identity->process_count > 1) {

@@ -27,6 +27,7 @@ struct sender_options {
 	size_t ledger_streams; /* the first ones are in it */
 	size_t own_tags; /* the last ones of identity's: the program's own, which a job that is there keeps as it has them */
 	bool is_import; /* of the past: what the server has of a stream is the start of its file, and is passed over */
+	bool reads_files; /* to their ends, whenever they were written: the server knows by the lines when the job began and ended */
 	bool resumes; /* an ended job is written to */
 	bool has_one_stream; /* it is kept even while nothing is read: streams[0] */
 	const char *

@@ -76,6 +76,12 @@ enum status sender_ask_session(
 	return OK;
 }
 
+/* What is left of a file goes on with a job of which only its lines say when it was. */
+bool sender_is_of_past(const struct sender *sender)
+{
+	return sender->options.is_import || (sender->options.reads_files && sender->options.resumes);
+}
+
 const char *sender_host_of(const struct sender *sender, size_t index)
 {
 	const char *host = sender->options.hosts ? sender->options.hosts[index] : NULL;
@@ -101,7 +107,7 @@ enum status sender_open_stream(struct sender *sender, size_t index, bool is_firs
 		.host = sender_host_of(sender, index),
 		.id = stream->session,
 		.resumes = !is_first || sender->options.resumes,
-		.is_past = sender->options.is_import,
+		.is_past = sender_is_of_past(sender),
 		.commands_after = sender->done_command};
 
 	if (!stream->session[0])

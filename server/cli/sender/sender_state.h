@@ -82,6 +82,7 @@ enum status sender_open_stream(struct sender *sender, size_t index, bool is_firs
 /* The server has forgotten it: it was started again, or we were silent for long. */
 enum status sender_lose_session(struct sender *sender, struct stream_state *stream, enum status status) MUST_CHECK;
 /* The session that is kept while nothing is sent is that of the first stream: what --system sends beside it has its own. */
+bool sender_is_of_past(const struct sender *sender);
 /* The machine that a stream is of; "": not known. */
 const char *sender_host_of(const struct sender *sender, size_t index);
 bool sender_hears_orders(const struct sender *sender, size_t index);

@@ -320,6 +320,7 @@ static enum status start_threads(struct ship *ship, int64_t started_ms, struct e
 		.max_streams = MAX_STREAMS,
 		.ledger = ship->ledger,
 		.ledger_streams = WATCH_MAX_FILES,
+		.reads_files = file_count && !follows,
 		.resumes = options_flag(ship->options, "resume"),
 		.has_one_stream = file_count == 0,
 		.session_seed = ship->session_seed[0] ? ship->session_seed : NULL,

@@ -3,6 +3,7 @@
  * and go in turns share the stream, and nobody knows which of its lines are whose.
  */
 #include "base/hash128.h"
+#include "base/text/line_time.h"
 #include "model/metrics/stream_name.h"
 #include "pipeline/commit/ingest.h"
 #include "pipeline/commit/plan.h"
@@ -183,8 +184,24 @@ static int64_t last_arrival_ms(const struct plan *plan, const struct plan_slice 
 	return last_ms;
 }
 
-static enum status note(struct plan *plan, const struct plan_slice *slice, struct span host, bool is_other,
-	int64_t from_ms, struct error *err)
+/* Of the first line that has a time, or shows one. */
+static int64_t time_of(const struct batch *batch, const struct plan_slice *slice)
+{
+	const struct batch_part *part = &batch->parts[slice->part];
+	int64_t ts_ms;
+
+	for (size_t i = part->count - slice->range.line_count; i < part->count; i++) {
+		const struct line *line = &part->lines[i];
+		if (line->ts_ms != NO_TIME)
+			return line->ts_ms;
+		if (line_time_parse(line->text, batch->arrival_ms, &ts_ms))
+			return ts_ms;
+	}
+	return batch->written_ms ? batch->written_ms : batch->arrival_ms;
+}
+
+static enum status note(struct plan *plan, const struct plan_slice *slice, const struct batch *batch, struct span host,
+	bool is_other, struct error *err)
 {
 	struct stream_state *stream = slice->stream;
 	uint64_t hash = hash_of(host);
@@ -210,21 +227,12 @@ static enum status note(struct plan *plan, const struct plan_slice *slice, struc
 		.next = {.job_id = stream->job->job_id,
 			.stream_id = stream->stream_id,
 			.from_line = slice->range.first_line,
-			.from_ms = from_ms,
+			.from_ms = time_of(batch, slice),
 			.since_ms = slice->range.arrival_ms,
 			.host = host},
 		.last_ms = last_arrival_ms(plan, slice),
 		.is_first = !is_other && !slice->range.first_line && !slice->range.first_point};
 	return look(&noting, arena, is_change, err);
-}
-
-/* Of the first line that has a time. */
-static int64_t time_of(const struct batch *batch, const struct batch_part *part, const struct plan_slice *slice)
-{
-	for (size_t i = part->count - slice->range.line_count; i < part->count; i++)
-		if (part->lines[i].ts_ms != NO_TIME)
-			return part->lines[i].ts_ms;
-	return batch->written_ms ? batch->written_ms : batch->arrival_ms;
 }
 
 enum status hosts_note(struct plan *plan, const struct ingest *ingest, size_t first_slice, struct error *err)
@@ -235,14 +243,13 @@ enum status hosts_note(struct plan *plan, const struct ingest *ingest, size_t fi
 		const struct plan_slice *slice = &plan->slices[i];
 		const struct batch_part *part = &batch->parts[slice->part];
 		struct span host = part->host.len ? part->host : batch->host;
-		int64_t from_ms = time_of(batch, part, slice);
 		if (!host.len)
 			continue;
-		TRY(note(plan, slice, host, false, from_ms, err));
+		TRY(note(plan, slice, batch, host, false, err));
 		if (!part->other_host.len)
 			continue;
-		TRY(note(plan, slice, part->other_host, true, from_ms, err));
-		TRY(note(plan, slice, host, true, from_ms, err));
+		TRY(note(plan, slice, batch, part->other_host, true, err));
+		TRY(note(plan, slice, batch, host, true, err));
 	}
 	return OK;
 }

@@ -7,6 +7,7 @@
 #include "pipeline/jobs/job_transition.h"
 #include "pipeline/jobs/sessions.h"
 #include "pipeline/jobs/tracked_adopt.h"
+#include "pipeline/jobs/went_on.h"
 #include "pipeline/life/life.h"
 #include "pipeline/life/pools.h"
 #include "state/execute.h"
@@ -193,6 +194,8 @@ struct changing {
 	struct buf document; /* as it has become; empty: as it was */
 	int64_t job_id;
 	struct life life;
+	struct told_row begun; /* where it was last said to train; start_ms 0: nowhere */
+	int64_t went_on_ms; /* when that was by what it logged; 0: as it was said */
 };
 
 /* Clients send again what they got no answer for. */
@@ -274,6 +277,18 @@ static enum status change_start(struct changing *changing, struct store_tx *tx, 
 	return life_write(&changing->life, tx, row, false, err);
 }
 
+/* Of the past, by the end that its client dates: that it went on is then of that time, too, and not of when it was told. */
+static enum status change_begun(const struct changing *changing, struct store_tx *tx, int64_t job_id, struct error *err)
+{
+	struct told_row begun = changing->begun;
+
+	if (!changing->went_on_ms)
+		return OK;
+	TRY(store_delete_told(tx, job_id, &begun, err));
+	begun.start_ms = changing->went_on_ms;
+	return store_put_told(tx, job_id, &begun, err);
+}
+
 static enum status write_change(void *context, struct store_tx *tx, struct error *err)
 {
 	struct changing *changing = context;
@@ -286,6 +301,7 @@ static enum status write_change(void *context, struct store_tx *tx, struct error
 	changing->asked->job = row.name;
 	changing->job_id = row.job_id;
 	TRY(change_start(changing, tx, &run, &row, err));
+	TRY(change_begun(changing, tx, row.job_id, err));
 	TRY(change_row(changing, tx, &run, err));
 	return change_document(changing, tx, &row, err);
 }
@@ -298,19 +314,28 @@ static void show_change(void *context)
 	life_say(&changing->life);
 }
 
-/* When it was last said to train; 0: never. */
+/* When it was last said to train, and in a past that ended by then, when it did. */
 static enum status read_begun(
-	struct changing *changing, struct store_reader *reader, int64_t job_id, int64_t *begun_ms, struct error *err)
+	struct changing *changing, struct store_reader *reader, int64_t job_id, int64_t end_ms, struct error *err)
 {
 	struct told_row *rows;
+	int64_t before_ms = 0;
 	size_t count;
 
-	*begun_ms = 0;
 	TRY(store_read_told_facts(reader, changing->arena, job_id, &rows, &count, err));
-	for (size_t i = 0; i < count; i++)
-		if (rows[i].source == SOURCE_STATED && !phase_is_final(rows[i].status) && rows[i].start_ms > *begun_ms)
-			*begun_ms = rows[i].start_ms;
-	return OK;
+	for (size_t i = 0; i < count; i++) {
+		bool is_end = phase_is_final(rows[i].status);
+		if (rows[i].source != SOURCE_STATED)
+			continue;
+		if (!is_end && rows[i].start_ms > changing->begun.start_ms)
+			changing->begun = rows[i];
+		if (is_end && rows[i].start_ms > before_ms)
+			before_ms = rows[i].start_ms;
+	}
+	if (!before_ms || before_ms >= end_ms || changing->begun.start_ms < end_ms)
+		return OK;
+	return went_on_find(
+		changing->pipeline, reader, changing->asked->job, before_ms, end_ms, &changing->went_on_ms, err);
 }
 
 /* Its client dates the end; that it goes on is of our clock. Where they differ neither may come before what it follows. */
@@ -319,7 +344,7 @@ static enum status state(
 {
 	const struct run_change *asked = changing->asked;
 	bool is_end = phase_is_final(asked->secondary);
-	int64_t at_ms = is_end ? asked->end_ms : asked->resumed_ms ? asked->resumed_ms : asked->now_ms, begun_ms;
+	int64_t at_ms = is_end ? asked->end_ms : asked->resumed_ms ? asked->resumed_ms : asked->now_ms;
 	struct job_transition transition = {.secondary = asked->secondary,
 		.message = SPAN(""),
 		.failure_reason = asked->reason,
@@ -330,7 +355,8 @@ static enum status state(
 
 	if (!at_ms)
 		transition.time_ms = asked->now_ms;
-	TRY(read_begun(changing, reader, row->job_id, &begun_ms, err));
+	TRY(read_begun(changing, reader, row->job_id, is_end ? asked->end_ms : 0, err));
+	int64_t begun_ms = changing->went_on_ms ? changing->went_on_ms : changing->begun.start_ms;
 	if (is_end && begun_ms >= transition.time_ms)
 		transition.time_ms = begun_ms + 1;
 	if (!is_end && row->ended_ms >= at_ms)

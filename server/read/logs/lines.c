@@ -297,6 +297,21 @@ enum status lines_read(struct pipeline *pipeline, struct store_reader *reader, s
 	return status;
 }
 
+enum status lines_read_time(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	struct span job, struct span stream, uint64_t number, int64_t *out, struct error *err)
+{
+	struct line_view *lines;
+	size_t count;
+	uint64_t total;
+
+	*out = 0;
+	enum status status =
+		lines_read(pipeline, reader, arena, job, stream, number, 1, 1, &lines, &count, &total, err);
+	if (status == OK && count)
+		*out = lines[0].ts_ms;
+	return status == ERR_GONE ? OK : status;
+}
+
 /* ---- the bytes as they came ---- */
 
 static enum status open_raw(

@@ -23,6 +23,10 @@ enum status lines_read(struct pipeline *pipeline, struct store_reader *reader, s
 	struct span stream, uint64_t from, size_t limit, size_t max_bytes, struct line_view **out, size_t *count,
 	uint64_t *total, struct error *err) MUST_CHECK;
 
+/* Log time of one of them; 0: there is none, or it was deleted. */
+enum status lines_read_time(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	struct span job, struct span stream, uint64_t number, int64_t *out, struct error *err) MUST_CHECK;
+
 /* Text of one stream as it came, from line next to end, batch by batch. The call with out NULL settles where it begins (behind
  * what was deleted) and ends; each other one appends a batch and moves next on, until it is end. Lines that were damaged, or
  * deleted meanwhile, become one line that says so. ERR_GONE: the job was deleted. */

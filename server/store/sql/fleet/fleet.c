@@ -274,6 +274,23 @@ enum status store_read_fleet_now(
 	return OK;
 }
 
+enum status store_count_nodes_at_work(
+	struct store_reader *reader, int64_t heard_before_ms, int64_t *nodes, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	TRY(statement_open(&s, reader,
+		"SELECT CAST(coalesce(sum(f.nodes), 0) AS BIGINT) FROM fleet_jobs AS f LEFT JOIN job_counts AS c"
+		" ON c.job_id = f.job_id WHERE f.ended_ms = 0 AND f.billed_ms < 0"
+		" AND (coalesce(c.last_heard_ms, 0) = 0 OR c.last_heard_ms >= ?)",
+		err));
+	bind_i64(&s, heard_before_ms);
+	TRY(statement_step(&s, &has_row, err));
+	*nodes = column_i64(&s);
+	return statement_check(&s, err);
+}
+
 enum status store_read_silent_jobs(struct store_reader *reader, struct arena *arena, int64_t heard_before_ms,
 	size_t limit, struct silent_job **out, size_t *count, struct error *err)
 {

@@ -104,12 +104,15 @@ enum status store_read_node_turns(struct store_reader *reader, struct arena *are
 	AUTO_DONE(statement) s = {0};
 	static const struct row_field fields[] = {FIELD(struct node_turn, job), FIELD(struct node_turn, stream),
 		FIELD(struct node_turn, from_ms), FIELD(struct node_turn, to_ms), FIELD(struct node_turn, first_ms),
-		FIELD(struct node_turn, last_ms)};
+		FIELD(struct node_turn, last_ms), FIELD(struct node_turn, until_ms),
+		FIELD(struct node_turn, next_line)};
 
 	TRY(statement_open(&s, reader,
-		"SELECT j.name, s.name, h.from_ms, coalesce((SELECT n.from_ms FROM stream_hosts AS n WHERE n.job_id = h.job_id"
-		" AND n.stream_id = h.stream_id AND n.number > h.number AND h.is_shared = 0 ORDER BY n.number LIMIT 1), 0),"
-		" s.first_ms, s.last_ms FROM stream_hosts AS h CROSS JOIN streams AS s CROSS JOIN jobs AS j"
+		"SELECT j.name, s.name, h.from_ms, coalesce(n.from_ms, 0), s.first_ms, s.last_ms, h.until_ms,"
+		" coalesce(n.from_line, 0) FROM stream_hosts AS h CROSS JOIN streams AS s CROSS JOIN jobs AS j"
+		" LEFT JOIN stream_hosts AS n ON n.job_id = h.job_id AND n.stream_id = h.stream_id AND h.is_shared = 0"
+		" AND n.number = (SELECT min(b.number) FROM stream_hosts AS b WHERE b.job_id = h.job_id"
+		" AND b.stream_id = h.stream_id AND b.number > h.number)"
 		" WHERE s.job_id = h.job_id AND s.stream_id = h.stream_id AND j.job_id = h.job_id AND h.host = ?"
 		" ORDER BY h.since_ms DESC LIMIT ?",
 		err));
