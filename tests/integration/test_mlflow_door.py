@@ -643,9 +643,7 @@ def test_calls_that_are_not_here(shared):
             ("GET", f"{API}/runs/create", 404, "ENDPOINT_NOT_FOUND", "log-batch"),
             ("POST", f"{API}/registered-models/create", 404, "ENDPOINT_NOT_FOUND", "log-batch"),
             ("PUT", f"{API}-artifacts/artifacts/0/x/artifacts/a.txt", 501, "NOT_IMPLEMENTED", "--mlflow-artifacts"),
-            ("POST", "/api/3.0/mlflow/traces", 501, "NOT_IMPLEMENTED", "traces"),
-            ("POST", f"{API}/runs/delete", 501, "NOT_IMPLEMENTED", "DELETE /api/v1/jobs/"),
-            ("POST", f"{API}/runs/restore", 501, "NOT_IMPLEMENTED", "DELETE /api/v1/jobs/")]:
+            ("POST", "/api/3.0/mlflow/traces", 501, "NOT_IMPLEMENTED", "traces")]:
         reply = shared.request(method, path, None if method == "GET" else b"anything")
         assert (reply.status, reply.body["error_code"]) == (status, code) and part in reply.body["message"], path
     reply = shared.post(f"{API}/runs/create", '{"experiment_id": ', content_type="application/json")
