@@ -108,5 +108,6 @@ enum status tokens_read(struct pipeline *pipeline, struct store_reader *reader, 
 	set_consumption(&meter, out);
 	out->budget_from = keep(arena, budget->from);
 	out->from = keep(arena, meter.from);
-	return out->budget_from.ptr && out->from.ptr ? OK : error_no_memory(err);
+	out->not_understood = keep(arena, inputs->not_understood);
+	return out->budget_from.ptr && out->from.ptr && out->not_understood.ptr ? OK : error_no_memory(err);
 }
