@@ -135,3 +135,9 @@ def test_a_budget_that_says_there_is_none_leaves_it_to_the_steps(server, text):
     found = tokens(server)
     assert (found["budget"], found["not_understood"]) == (1000 * 8192, [])
     assert found["from"]["budget"] == "total_steps * tokens_per_step"
+
+
+def test_a_newest_count_that_is_no_number_leaves_the_one_before(server):
+    announce(server, {"train_tokens": "1e6"})
+    server.send("j", [line(T0 + n * MINUTE_MS, f"step: {n} | loss: 2.5 | tokens_seen: {2000 * n if n < 50 else 'nan'}") for n in range(1, 51)])
+    assert tokens(server)["consumed"] == 98000
