@@ -104,7 +104,8 @@ def is_secret_name(name):
     """As the server has it for settings (server/base/secret.c)."""
     text = re.sub(r"[^a-z0-9]", "", name.lower())
     return (re.search("secret|passw|apikey|accesskey|privatekey|credential", text) is not None
-            or ("token" in text and not re.search("tokeniz|tokens|numtoken|tokenid|tokenlen|tokensize", text)))
+            or ("token" in text and not re.search("tokeniz|tokens|(num|per)token|token(id|len|size|budget|count|limit|drop|rate|ratio|weight|loss"
+                                                  "|embed|dispatch|choice|shift)", text)))
 
 
 def is_secret_value(value):

@@ -22,7 +22,10 @@ bool secret_is_name(struct span name)
 {
 	static const char *const words[] = {
 		"secret", "passw", "apikey", "accesskey", "privatekey", "credential", "token"};
-	static const char *const settings[] = {"tokeniz", "tokens", "numtoken", "tokenid", "tokenlen", "tokensize"};
+	/* a quantity of tokens, or what is done with them: of a token that opens a door nobody says these */
+	static const char *const settings[] = {"tokeniz", "tokens", "numtoken", "pertoken", "tokenid", "tokenlen",
+		"tokensize", "tokenbudget", "tokencount", "tokenlimit", "tokendrop", "tokenrate", "tokenratio",
+		"tokenweight", "tokenloss", "tokenembed", "tokendispatch", "tokenchoice", "tokenshift"};
 	char text[NAME_MAX_BYTES];
 	struct span folded = fold(name, text);
 	size_t last = sizeof words / sizeof *words - 1;

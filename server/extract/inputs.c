@@ -94,10 +94,23 @@ const char *input_name(enum input input)
 	return shown[input];
 }
 
+/* "TRAIN_TOKENS" and "train-tokens" are train_tokens. But launchers count machines in an environment's WORLD_SIZE. */
+static bool is_spelt(struct span word, struct span name)
+{
+	bool folds = !span_equal(name, SPAN("world_size"));
+
+	for (size_t i = 0; i < name.len; i++) {
+		char c = word.ptr[i] == '-' ? '_' : word.ptr[i];
+		if ((folds ? (char)tolower((unsigned char)c) : c) != name.ptr[i])
+			return false;
+	}
+	return true;
+}
+
 static bool is_named(struct span key, struct span name)
 {
-	return span_equal(key, name) || (key.len > name.len && key.ptr[key.len - name.len - 1] == '.' &&
-						span_equal(span_skip(key, key.len - name.len), name));
+	return key.len >= name.len && (key.len == name.len || key.ptr[key.len - name.len - 1] == '.') &&
+	       is_spelt(span_skip(key, key.len - name.len), name);
 }
 
 /* The settings of something else than the model that is trained. */
@@ -125,6 +138,27 @@ bool input_is_wanted(struct span key)
 	return false;
 }
 
+/* What people write behind a number: "300B tokens", "20Bn". */
+static struct span without_words(struct span text)
+{
+	text = span_trim(text);
+	if (text.len > 6 && span_equal_fold(span_skip(text, text.len - 6), SPAN("tokens")))
+		text = span_trim(span_of(text.ptr, text.len - 6));
+	if (text.len > 2 && span_equal_fold(span_skip(text, text.len - 2), SPAN("bn")))
+		text.len--;
+	return text;
+}
+
+/* "20_000", as Python writes it; "491,520". */
+static bool is_separator(struct span text, size_t i)
+{
+	if (!i || !isdigit((unsigned char)text.ptr[i - 1]))
+		return false;
+	if (text.ptr[i] == '_')
+		return i + 1 < text.len && isdigit((unsigned char)text.ptr[i + 1]);
+	return text.ptr[i] == ',' && i + 3 < text.len && isdigit((unsigned char)text.ptr[i + 3]);
+}
+
 bool input_parse_count(struct span text, double *out)
 {
 	static const char suffixes[] = "KMBGT";
@@ -133,7 +167,7 @@ bool input_parse_count(struct span text, double *out)
 	size_t len = 0;
 	double factor = 1;
 
-	text = span_trim(text);
+	text = without_words(text);
 	const char *suffix = text.len ? strchr(suffixes, toupper((unsigned char)text.ptr[text.len - 1])) : NULL;
 	if (suffix && *suffix) {
 		factor = factors[suffix - suffixes];
@@ -141,7 +175,7 @@ bool input_parse_count(struct span text, double *out)
 		text = span_trim(text);
 	}
 	for (size_t i = 0; i < text.len; i++) {
-		if (text.ptr[i] == ',' && i && i + 3 < text.len && isdigit((unsigned char)text.ptr[i + 3]))
+		if (is_separator(text, i))
 			continue;
 		if (len == sizeof digits)
 			return false;
@@ -158,6 +192,7 @@ bool input_parse_count(struct span text, double *out)
 struct finding {
 	const struct input_setting *settings;
 	size_t count;
+	char *not_understood; /* of struct inputs */
 };
 
 static size_t depth_of(struct span key)
@@ -207,7 +242,33 @@ static bool is_yes(const struct input_setting *setting)
 	return setting && (span_equal_fold(setting->value, SPAN("true")) || span_equal(setting->value, SPAN("1")));
 }
 
-/* A number above 0; -1 and "auto" stand for what is decided later. */
+/* -1 and "auto" stand for what is decided later. */
+static bool is_unread(struct span text)
+{
+	static const char *const undecided[] = {"", "auto", "none", "null", "false", "true"};
+	double value;
+
+	text = span_trim(text);
+	for (size_t i = 0; i < sizeof undecided / sizeof *undecided; i++)
+		if (span_equal_fold(text, span_from(undecided[i])))
+			return false;
+	return !input_parse_count(text, &value);
+}
+
+static void note_unread(const struct finding *in, struct span key)
+{
+	size_t used = strlen(in->not_understood);
+	struct span rest = span_of(in->not_understood, used), noted;
+
+	while (span_next(&rest, '\n', &noted))
+		if (span_equal(noted, key))
+			return;
+	if (used + key.len + 2 <= INPUT_NOT_UNDERSTOOD_BYTES)
+		snprintf(in->not_understood + used, INPUT_NOT_UNDERSTOOD_BYTES - used, "%s%.*s", used ? "\n" : "",
+			SPAN_ARGS(key));
+}
+
+/* A number above 0. */
 static double number_of(const struct finding *in, enum thing thing, const struct input_setting **by)
 {
 	struct span rest = span_from(names[thing]), name;
@@ -218,6 +279,8 @@ static double number_of(const struct finding *in, enum thing thing, const struct
 		*by = find_name(in, name, &is_torn);
 		if (*by && input_parse_count((*by)->value, &value) && value > 0)
 			return value;
+		if (*by && is_unread((*by)->value))
+			note_unread(in, (*by)->key);
 	}
 	*by = NULL;
 	return 0;
@@ -320,14 +383,28 @@ static void resolve_tokens(const struct finding *in, struct inputs *out)
 			"global_batch_size * sequence_length");
 }
 
-/* Said as such, else by samples, else by steps. */
+/* Somebody said it, and it cannot be read. */
+static bool is_said_unread(const struct finding *in, enum thing thing)
+{
+	struct span rest = span_from(names[thing]), name;
+	bool is_torn = false;
+
+	while (span_next(&rest, ' ', &name)) {
+		const struct input_setting *by = find_name(in, name, &is_torn);
+		if (is_torn || (by && is_unread(by->value)))
+			return true;
+	}
+	return false;
+}
+
+/* Said as such, else by samples, else by steps. A budget that cannot be read is another one than that of the steps. */
 static void resolve_budget(const struct finding *in, struct inputs *out)
 {
 	const struct input_value *length = &out->items[INPUT_SEQUENCE_LENGTH],
 				 *each = &out->items[INPUT_TOKENS_PER_STEP], *steps = &out->items[INPUT_TOTAL_STEPS];
 	struct input_value samples = {0};
 
-	if (find_value(in, TOTAL_TOKENS, &out->items[INPUT_TOKEN_BUDGET]))
+	if (find_value(in, TOTAL_TOKENS, &out->items[INPUT_TOKEN_BUDGET]) || is_said_unread(in, TOTAL_TOKENS))
 		return;
 	if (length->value > 0 && find_value(in, TOTAL_SAMPLES, &samples))
 		set(&out->items[INPUT_TOKEN_BUDGET], samples.value * length->value, "train_samples * sequence_length");
@@ -369,7 +446,7 @@ static void resolve_parameters(const struct finding *in, struct inputs *out)
 void inputs_resolve(
 	const struct input_setting *settings, size_t count, const struct input_machines *machines, struct inputs *out)
 {
-	struct finding in = {settings, count};
+	struct finding in = {settings, count, out->not_understood};
 
 	*out = (struct inputs){0};
 	resolve_devices(&in, machines, out);

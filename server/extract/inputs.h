@@ -21,7 +21,7 @@ enum input {
 	INPUT_COUNT
 };
 
-enum { INPUT_FROM_BYTES = 200 };
+enum { INPUT_FROM_BYTES = 200, INPUT_NOT_UNDERSTOOD_BYTES = 256 };
 
 struct input_value {
 	double value; /* 0: not known */
@@ -30,6 +30,7 @@ struct input_value {
 
 struct inputs {
 	struct input_value items[INPUT_COUNT];
+	char not_understood[INPUT_NOT_UNDERSTOOD_BYTES]; /* keys of settings that are no numbers, one a line */
 };
 
 /* A setting, and who says so: "HyperParameters" or "algo-1 line 12". */
@@ -55,5 +56,5 @@ const char *input_name(enum input input); /* "global_batch_size" */
 bool input_is_wanted(struct span key);
 void inputs_resolve(
 	const struct input_setting *settings, size_t count, const struct input_machines *machines, struct inputs *out);
-/* "124.44M", "491,520", "7e9", "6.7 B" */
+/* "124.44M", "491,520", "20_000", "7e9", "6.7 B", "20Bn", "300B tokens" */
 bool input_parse_count(struct span text, double *out);

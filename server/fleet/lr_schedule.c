@@ -4,18 +4,78 @@
 #include <string.h>
 
 #define TOLERANCE 0.01
+#define HALF_A_COSINE 0.5 /* num_cycles of a cosine that ends at its least */
 
 /* What trainers call it, the best first. */
 static const char PEAK[] = "learning_rate max_lr peak_lr lr", LEAST[] = "min_lr lr_min eta_min min_learning_rate",
 		  LEAST_FACTOR[] = "min_lr_factor min_lr_rate min_lr_ratio",
 		  WARMUP[] =
 			  "warmup_steps lr_warmup_iters lr_warmup_steps num_warmup_steps warmup_iters warmup_num_steps",
-		  WARMUP_SHARE[] = "warmup_ratio lr_warmup_fraction warmup_fraction",
+		  WARMUP_OTHER[] = "lr_warmup_samples lr_warmup_tokens warmup_samples warmup_tokens warmup_epochs",
+		  DECAY_OTHER[] = "lr_decay_samples lr_decay_tokens lr_wsd_decay_samples lr_wsd_decay_tokens",
+		  INITIAL[] = "lr_warmup_init", WARMUP_SHARE[] = "warmup_ratio lr_warmup_fraction warmup_fraction",
 		  TOTAL[] = "lr_decay_iters lr_decay_steps max_steps train_iters max_iters num_train_steps total_steps",
 		  SHAPE[] = "lr_scheduler_type lr_decay_style lr_schedule scheduler_type lr_scheduler decay_type",
 		  DECAY[] = "lr_wsd_decay_iters num_decay_steps wsd_decay_steps", DECAY_SHARE[] = "decay_ratio",
-		  DECAY_FORM[] = "lr_wsd_decay_style decay_type",
+		  DECAY_FORM[] = "lr_wsd_decay_style decay_type", KEYWORDS[] = "lr_scheduler_kwargs",
+		  KEYWORDS_KNOWN[] = ("min_lr min_lr_rate min_lr_ratio num_decay_steps decay_type warmup_type "
+				      "num_cycles num_warmup_steps"),
 		  CLIP[] = "clip_grad max_grad_norm gradient_clipping grad_clip gradient_clip_val max_norm";
+
+static struct span without_quotes(struct span text)
+{
+	text = span_trim(text);
+	if (text.len >= 2 && strchr("'\"", text.ptr[0]) && text.ptr[text.len - 1] == text.ptr[0])
+		return span_of(text.ptr + 1, text.len - 2);
+	return text;
+}
+
+/* The next of "{'min_lr_rate': 0.1, …}", as Python or JSON prints it. */
+static bool next_keyword(struct span *rest, struct span *name, struct span *value)
+{
+	struct span pair;
+
+	while (span_next(rest, ',', &pair)) {
+		ptrdiff_t colon = span_find_char(pair, ':');
+		*name = without_quotes(colon < 0 ? pair : span_of(pair.ptr, (size_t)colon));
+		*value = without_quotes(colon < 0 ? SPAN("") : span_skip(pair, (size_t)colon + 1));
+		if (name->len)
+			return true;
+	}
+	return false;
+}
+
+/* What is between the braces; false: there are none. "None" and "" have nothing between them. */
+static bool find_keywords(const struct lr_settings *settings, struct span *key, struct span *inside)
+{
+	struct span value;
+
+	*inside = SPAN("");
+	if (!settings->find(settings->context, span_from(KEYWORDS), key, &value))
+		return true;
+	value = span_trim(value);
+	if (!value.len || span_equal_fold(value, SPAN("none")) || span_equal_fold(value, SPAN("null")))
+		return true;
+	if (value.len < 2 || value.ptr[0] != '{' || value.ptr[value.len - 1] != '}')
+		return false;
+	*inside = span_of(value.ptr + 1, value.len - 2);
+	return true;
+}
+
+/* By its own name, else among the scheduler's keywords. */
+static bool find_one(const struct lr_settings *settings, struct span name, struct span *key, struct span *value)
+{
+	struct span inside, word;
+
+	if (settings->find(settings->context, name, key, value))
+		return true;
+	if (!find_keywords(settings, key, &inside))
+		return false;
+	while (next_keyword(&inside, &word, value))
+		if (span_equal(word, name))
+			return true;
+	return false;
+}
 
 /* The first of them that is said. */
 static bool find(const struct lr_settings *settings, const char *names, struct span *key, struct span *value)
@@ -23,7 +83,7 @@ static bool find(const struct lr_settings *settings, const char *names, struct s
 	struct span rest = span_from(names), name;
 
 	while (span_next(&rest, ' ', &name))
-		if (settings->find(settings->context, name, key, value))
+		if (find_one(settings, name, key, value))
 			return true;
 	return false;
 }
@@ -35,8 +95,8 @@ static double number_from(const struct lr_settings *settings, const char *names,
 	double out;
 
 	while (span_next(&rest, ' ', &name)) {
-		if (!settings->find(settings->context, name, &key, &value) ||
-			!span_parse_double(span_trim(value), &out) || !isfinite(out) || out < least)
+		if (!find_one(settings, name, &key, &value) || !span_parse_double(span_trim(value), &out) ||
+			!isfinite(out) || out < least)
 			continue;
 		if (from)
 			*from = key;
@@ -49,6 +109,19 @@ static double number_from(const struct lr_settings *settings, const char *names,
 static double number(const struct lr_settings *settings, const char *names, struct span *from)
 {
 	return number_from(settings, names, -INFINITY, from);
+}
+
+/* "None", -1 and 0 say that another one counts. */
+static bool is_said(struct span value)
+{
+	static const char *const unsaid[] = {"", "none", "null", "false", "auto", "nan"};
+	double number;
+
+	value = span_trim(value);
+	for (size_t i = 0; i < sizeof unsaid / sizeof *unsaid; i++)
+		if (span_equal_fold(value, span_from(unsaid[i])))
+			return false;
+	return !span_parse_double(value, &number) || number > 0;
 }
 
 static bool is_yes(struct span value)
@@ -107,59 +180,162 @@ static enum lr_shape find_shape(const struct lr_settings *settings, struct span 
 	return is_yes(span_trim(value)) ? LR_COSINE : LR_CONSTANT;
 }
 
-/* Others than a line (Megatron's default is exponential) are not followed. */
-static bool is_decay_followed(const struct lr_settings *settings)
-{
-	struct span key, value;
-
-	return !find(settings, DECAY_FORM, &key, &value) || span_equal_fold(span_trim(value), SPAN("linear"));
-}
-
-/* As transformers and Megatron do: steps first, then a share of all. */
+/* As transformers and Megatron do: steps first, then a share of all. transformers 5 takes steps below one for a share. NaN: a share
+ * of what is not known. */
 static double find_warmup(const struct lr_settings *settings, double total, struct span *from)
 {
-	double steps = number(settings, WARMUP, from), share;
+	double steps = number(settings, WARMUP, from), share = steps;
 
-	if (steps > 0)
+	if (steps >= 1)
 		return steps;
-	share = number(settings, WARMUP_SHARE, from);
-	return share > 0 && total > 0 ? ceil(share * total) : 0;
+	if (!(steps > 0))
+		share = number(settings, WARMUP_SHARE, from);
+	if (!(share > 0))
+		return 0;
+	return total > 0 ? ceil(share * total) : NAN;
 }
 
-static double find_decay(const struct lr_settings *settings, double total)
+static double find_decay(const struct lr_settings *settings, double total, struct span *from)
 {
-	double steps = number(settings, DECAY, NULL), share = number(settings, DECAY_SHARE, NULL);
+	double steps = number(settings, DECAY, from), share;
 
 	if (steps > 0)
 		return steps;
+	share = number(settings, DECAY_SHARE, from);
 	return share > 0 ? round(share * total) : NAN;
 }
 
-static double find_least(const struct lr_settings *settings, double peak)
+static double find_least(const struct lr_settings *settings, double peak, struct span *from)
 {
-	double least = number(settings, LEAST, NULL), factor = number(settings, LEAST_FACTOR, NULL);
+	double least = number(settings, LEAST, from), factor;
 
 	if (least >= 0)
 		return least;
+	factor = number(settings, LEAST_FACTOR, from);
 	return factor >= 0 ? factor * peak : 0;
+}
+
+/* ---- what is not followed ---- */
+
+static void note(struct lr_schedule *out, struct span key)
+{
+	for (size_t i = 0; i < out->not_understood_count; i++)
+		if (span_equal(out->not_understood[i], key))
+			return;
+	if (out->not_understood_count < LR_NOT_UNDERSTOOD_MAX)
+		out->not_understood[out->not_understood_count++] = key;
+}
+
+static void note_said(const struct lr_settings *settings, const char *names, struct lr_schedule *out)
+{
+	struct span rest = span_from(names), name, key, value;
+
+	while (span_next(&rest, ' ', &name))
+		if (find_one(settings, name, &key, &value) && is_said(value))
+			note(out, key);
+}
+
+/* Those before the number that counts. */
+static void note_unread(const struct lr_settings *settings, const char *names, struct lr_schedule *out)
+{
+	struct span rest = span_from(names), name, key, value;
+	double number;
+
+	while (span_next(&rest, ' ', &name)) {
+		if (!find_one(settings, name, &key, &value) || !is_said(value))
+			continue;
+		if (span_parse_double(span_trim(value), &number))
+			return;
+		note(out, key);
+	}
+}
+
+/* One that is said as anything else than this. */
+static void note_unless(
+	const struct lr_settings *settings, const char *names, const char *followed, struct lr_schedule *out)
+{
+	struct span key, value;
+
+	if (find(settings, names, &key, &value) && is_said(value) &&
+		!span_equal_fold(span_trim(value), span_from(followed)))
+		note(out, key);
+}
+
+static void note_keywords(const struct lr_settings *settings, struct lr_schedule *out)
+{
+	struct span key = SPAN(""), inside, word, value;
+
+	if (!find_keywords(settings, &key, &inside))
+		note(out, key);
+	while (next_keyword(&inside, &word, &value)) {
+		struct span rest = span_from(KEYWORDS_KNOWN), name;
+		bool is_known = false;
+		while (span_next(&rest, ' ', &name))
+			is_known |= span_equal(word, name);
+		if (!is_known)
+			note(out, key);
+	}
+}
+
+/* Others than a line are not followed, and Megatron's default is exponential. */
+static void note_decay(const struct lr_settings *settings, struct lr_schedule *out)
+{
+	struct span key, value;
+
+	note_unless(settings, DECAY_FORM, "linear", out);
+	if (span_ends_with(out->shape_from, SPAN("lr_decay_style")) && !find(settings, DECAY_FORM, &key, &value))
+		note(out, out->shape_from);
+}
+
+static void note_others(const struct lr_settings *settings, enum lr_shape shape, struct lr_schedule *out)
+{
+	static const char *const numbers[] = {PEAK, INITIAL, LEAST, LEAST_FACTOR, WARMUP, WARMUP_SHARE, TOTAL};
+	struct span key, value;
+	double cycles = number(settings, "num_cycles", NULL);
+
+	bool lacks_least = find(settings, SHAPE, &key, &value) && span_find(value, SPAN("with_min_lr")) >= 0 &&
+			   !out->least_from.len;
+
+	if (!shape || lacks_least)
+		note(out, out->shape_from);
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+		note_unread(settings, numbers[i], out);
+	note_said(settings, WARMUP_OTHER, out);
+	note_said(settings, DECAY_OTHER, out);
+	note_said(settings, "timescale num_stable_steps", out);
+	note_unless(settings, "warmup_type", "linear", out);
+	note_keywords(settings, out);
+	if (shape == LR_WSD)
+		note_decay(settings, out);
+	if (shape == LR_COSINE && !isnan(cycles) && cycles != HALF_A_COSINE &&
+		find(settings, "num_cycles", &key, &value))
+		note(out, key);
 }
 
 void lr_schedule_declare(const struct lr_settings *settings, double total_steps, struct lr_schedule *out)
 {
-	*out = (struct lr_schedule){
-		.shape_from = SPAN(""), .peak_from = SPAN(""), .warmup_from = SPAN(""), .total_from = SPAN("")};
+	*out = (struct lr_schedule){.shape_from = SPAN(""),
+		.initial_from = SPAN(""),
+		.peak_from = SPAN(""),
+		.least_from = SPAN(""),
+		.warmup_from = SPAN(""),
+		.decay_from = SPAN(""),
+		.total_from = SPAN("")};
 	enum lr_shape shape = find_shape(settings, &out->shape_from);
 	out->peak = number(settings, PEAK, &out->peak_from);
 	out->total = number_from(settings, TOTAL, 1, &out->total_from);
 	if (isnan(out->total))
 		out->total = total_steps;
 	out->warmup = find_warmup(settings, out->total, &out->warmup_from);
-	out->least = find_least(settings, out->peak);
-	out->decay = shape == LR_WSD ? find_decay(settings, out->total) : 0;
+	out->initial = fmax(0, number(settings, INITIAL, &out->initial_from));
+	out->least = find_least(settings, out->peak, &out->least_from);
+	out->decay = shape == LR_WSD ? find_decay(settings, out->total, &out->decay_from) : 0;
+	if (out->shape_from.len)
+		note_others(settings, shape, out);
 	bool has_end = out->total > out->warmup;
 	bool needs_end = shape == LR_LINEAR || shape == LR_COSINE || shape == LR_WSD;
-	if (out->peak > 0 && (has_end || !needs_end) && !isnan(out->decay) &&
-		(shape != LR_INVERSE_SQRT || out->warmup > 0) && (shape != LR_WSD || is_decay_followed(settings)))
+	if (out->peak > 0 && (has_end || !needs_end) && !isnan(out->decay) && !isnan(out->warmup) &&
+		(shape != LR_INVERSE_SQRT || out->warmup > 0) && !out->not_understood_count)
 		out->shape = shape;
 }
 
@@ -184,7 +360,7 @@ static double part(const struct lr_schedule *s, double step)
 double lr_schedule_at(const struct lr_schedule *s, double step)
 {
 	if (step < s->warmup)
-		return s->peak * fmax(0, step) / s->warmup;
+		return s->initial + (s->peak - s->initial) * fmax(0, step) / s->warmup;
 	switch (s->shape) {
 	case LR_LINEAR:
 	case LR_WSD:

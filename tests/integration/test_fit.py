@@ -52,7 +52,7 @@ def test_what_is_not_known_is_null(shared_server):
         for value in ("0", "-1", "1e400", *(() if name == "tensor_parallel" else ("NaN", "x"))):  # a degree that is no number was not said: 1
             got = fit(shared_server, {**GPT3, key: value})
             assert got["inputs"][name] is None and name in got["unknown"] and got["per_device_bytes"]["total"] is None, (key, value, got)
-    for other in ({"num_experts": "8"}, {"lora_r": "16"}, {"offload_optimizer.device": "cpu"}):
+    for other in ({"num_experts": "8"}, {"lora_r": "16"}, {"offload_optimizer.device": "cpu"}, {"offload_optimizer": "cpu"}):
         got = fit(shared_server, {**GPT3, **other})
         assert got["fits"] is None and got["per_device_bytes"]["total"] is None and got["not_covered"], other
     trainium = fit(shared_server, GPT3, "ml.trn1.32xlarge", 8)
@@ -60,6 +60,34 @@ def test_what_is_not_known_is_null(shared_server):
     assert fit(shared_server, GPT3, "ml.p4d.24xlarge")["limit_bytes"] == 40 * GIB
     reply = shared_server.post("/api/v1/fit", json={"ResourceConfig": {}})
     assert reply.status == 422 and reply.body["field"] == "HyperParameters"
+
+
+@pytest.mark.parametrize("said", [{"attention_backend": "flash"}, {"attn_implementation": "flash_attention_2"}, {"use_flash_attn": "true"}])
+def test_each_way_to_say_flash_attention(shared_server, said):
+    got = fit(shared_server, {**GPT3, **said})
+    assert got["inputs"]["flash_attention"] is True and got["per_device_bytes"]["activations"] == 96 * 25165824 * 13
+
+
+@pytest.mark.parametrize("key, value", [("fsdp", "hybrid_shard"), ("fsdp", "true"), ("zero_stage", "three")])
+def test_sharding_that_is_not_followed_is_named(shared_server, key, value):
+    """It is not stage 0, which would not fit."""
+    got = fit(shared_server, {"num_parameters": "7500000000", "bf16": "true", key: value}, "ml.p5.48xlarge", 8)
+    assert got["not_understood"] == [key] and got["fits"] is None and got["per_device_bytes"]["optimizer"] is None
+
+
+@pytest.mark.parametrize("key, value", [("fsdp", ""), ("fsdp", "[]"), ("fsdp", "NO_SHARD"), ("zero_stage", "0")])
+def test_sharding_that_is_off(shared_server, key, value):
+    got = fit(shared_server, {"num_parameters": "7500000000", "bf16": "true", key: value}, "ml.p5.48xlarge", 8)
+    assert got["not_understood"] == [] and got["fits"] is False
+
+
+@pytest.mark.parametrize("tensor, count", [("16", 1), ("1.5", 1), ("3", 8)])
+def test_degrees_that_are_none_of_these_devices(shared_server, tensor, count):
+    small = {"num_parameters": "1000000", "hidden_size": "64", "num_layers": "2", "num_attention_heads": "4", "seq_length": "128",
+             "micro_batch_size": "1", "bf16": "true"}
+    assert fit(shared_server, {**small, "tensor_model_parallel_size": "8"}, count=count)["fits"] is True
+    got = fit(shared_server, {**small, "tensor_model_parallel_size": tensor}, count=count)
+    assert got["fits"] is None and "data_parallel" in got["unknown"]
 
 
 def test_what_the_document_shows(shared_server):

@@ -57,10 +57,21 @@ KINDS = {
         "inverse square root", lambda n: inverse_sqrt(n, 20)),
     "megatron cosine": ({"lr": PEAK, "min_lr": 6e-5, "lr_decay_style": "cosine", "lr_warmup_iters": 20, "lr_decay_iters": 180, "train_iters": 200},
         "cosine", lambda n: cosine(n, 20, 180, 6e-5)),
-    "megatron WSD": ({"lr": PEAK, "min_lr": 6e-5, "lr_decay_style": "WSD", "lr_warmup_iters": 20, "lr_wsd_decay_iters": 50, "train_iters": 200},
+    "megatron WSD": ({"lr": PEAK, "min_lr": 6e-5, "lr_decay_style": "WSD", "lr_warmup_iters": 20, "lr_wsd_decay_iters": 50, "lr_wsd_decay_style": "linear", "train_iters": 200},
         "warm-up, stable, decay", lambda n: wsd(n, 20, 200, 50, 6e-5)),
     "megatron, all of what it prints": ({"lr": PEAK, "min_lr": 6e-5, "lr_decay_style": "cosine", "lr_warmup_iters": 20, "lr_decay_iters": None, "train_iters": 200},
         "cosine", lambda n: cosine(n, 20, 200, 6e-5)),
+    "megatron from a rate that is not 0": ({"lr": PEAK, "lr_warmup_init": 1e-4, "lr_decay_style": "constant", "lr_warmup_iters": 20, "lr_warmup_samples": 0,
+        "lr_decay_samples": None, "train_iters": 200}, "constant", lambda n: 1e-4 + (PEAK - 1e-4) * n / 20 if n < 20 else PEAK),
+    "transformers, keywords as MLflow has them": ({"learning_rate": PEAK, "lr_scheduler_type": "cosine_with_min_lr", "warmup_steps": 20, "max_steps": 200,
+        "lr_scheduler_kwargs": "{'min_lr_rate': 0.1}"}, "cosine", lambda n: cosine(n, 20, 200, 6e-5)),
+    "transformers, a least rate among keywords": ({"learning_rate": PEAK, "lr_scheduler_type": "cosine_with_min_lr", "warmup_steps": 20, "max_steps": 200,
+        "lr_scheduler_kwargs": '{"min_lr": 3e-05}'}, "cosine", lambda n: cosine(n, 20, 200, 3e-5)),
+    "transformers WSD by keywords": ({"learning_rate": PEAK, "lr_scheduler_type": "warmup_stable_decay", "warmup_steps": 20, "max_steps": 200,
+        "lr_scheduler_kwargs": "{'num_decay_steps': 50, 'min_lr_ratio': 0.1, 'decay_type': 'linear'}"},
+        "warm-up, stable, decay", lambda n: wsd(n, 20, 200, 50, 6e-5)),
+    "transformers 5, a share of steps": ({"learning_rate": PEAK, "lr_scheduler_type": "linear", "warmup_steps": 0.1, "max_steps": 200,
+        "lr_scheduler_kwargs": "{}"}, "linear", lambda n: linear(n, 20, 200)),
     "nanoGPT": ({"learning_rate": PEAK, "min_lr": 6e-5, "decay_lr": "True", "warmup_iters": 20, "lr_decay_iters": 200, "max_iters": 200},
         "cosine", lambda n: cosine(n, 20, 200, 6e-5)),
     "torchtitan": ({"optimizer.lr": PEAK, "lr_scheduler.warmup_steps": 20, "lr_scheduler.decay_ratio": 0.25, "lr_scheduler.decay_type": "linear",
@@ -138,17 +149,35 @@ def test_what_nobody_declared_is_null(server):
     assert found["observed"][0] == {"step": 1, "declared": None, "observed": PEAK}
 
 
-@pytest.mark.parametrize("settings", [
-    {"learning_rate": PEAK, "lr_scheduler_type": "cosine_with_restarts", "max_steps": 200},
-    {"learning_rate": "a lot", "lr_scheduler_type": "cosine", "max_steps": 200},
-    {"learning_rate": PEAK, "lr_scheduler_type": "cosine"},
-    {"learning_rate": PEAK, "lr_scheduler_type": "cosine", "warmup_steps": 300, "max_steps": 200},
-    {"learning_rate": PEAK, "lr_decay_style": "WSD", "train_iters": 200},
-    {"learning_rate": PEAK, "lr_decay_style": "WSD", "lr_wsd_decay_iters": 50, "lr_wsd_decay_style": "exponential", "train_iters": 200},
+@pytest.mark.parametrize("settings, not_understood", [
+    ({"learning_rate": PEAK, "lr_scheduler_type": "cosine_with_restarts", "max_steps": 200}, ["lr_scheduler_type"]),
+    ({"learning_rate": "a lot", "lr_scheduler_type": "cosine", "max_steps": 200}, ["learning_rate"]),
+    ({"learning_rate": PEAK, "lr_scheduler_type": "cosine"}, []),
+    ({"learning_rate": PEAK, "lr_scheduler_type": "constant", "warmup_steps": 0.03}, []),
+    ({"learning_rate": PEAK, "lr_scheduler_type": "cosine", "warmup_steps": 300, "max_steps": 200}, []),
+    ({"learning_rate": PEAK, "lr_scheduler_type": "cosine", "warmup_steps": "3 %", "max_steps": 200}, ["warmup_steps"]),
+    ({"learning_rate": PEAK, "lr_scheduler_type": "cosine", "lr_warmup_tokens": "300M", "max_steps": 200}, ["lr_warmup_tokens"]),
+    ({"lr": PEAK, "lr_decay_style": "cosine", "lr_warmup_samples": 5120, "train_iters": 200}, ["lr_warmup_samples"]),
+    ({"lr": PEAK, "lr_decay_style": "cosine", "lr_decay_samples": 51200, "train_iters": 200}, ["lr_decay_samples"]),
+    ({"lr": PEAK, "lr_decay_style": "WSD", "train_iters": 200}, ["lr_decay_style"]),
+    ({"lr": PEAK, "lr_decay_style": "WSD", "lr_wsd_decay_iters": 50, "train_iters": 200}, ["lr_decay_style"]),
+    ({"lr": PEAK, "lr_decay_style": "WSD", "lr_wsd_decay_iters": 50, "lr_wsd_decay_style": "exponential", "train_iters": 200}, ["lr_wsd_decay_style"]),
+    *(({"learning_rate": PEAK, "lr_scheduler_type": "cosine", "max_steps": 200, "lr_scheduler_kwargs": text}, ["lr_scheduler_kwargs"])
+      for text in ("{'odd': 1}", "min_lr=3e-5", "{'min_lr': some}")),
+    ({"learning_rate": PEAK, "lr_scheduler_type": "cosine", "max_steps": 200, "lr_scheduler_kwargs": "{'num_cycles': 2}"}, ["lr_scheduler_kwargs"]),
 ])
-def test_what_is_not_followed_declares_nothing(server, settings):
+def test_what_is_not_followed_declares_nothing(server, settings, not_understood):
     found = run(server, settings, lambda n: PEAK)
     assert (found["declared"], found["first_difference"]) == (None, None)
+    assert found["not_understood"] == not_understood
+
+
+def test_what_each_figure_is_from(server):
+    settings, _, rate = KINDS["megatron WSD"]
+    found = run(server, {**settings, "lr_warmup_init": 0}, rate)
+    assert found["declared"]["from"] == {"schedule": "lr_decay_style", "initial": "lr_warmup_init", "peak": "lr", "least": "min_lr",
+                                         "warmup_steps": "lr_warmup_iters", "decay_steps": "lr_wsd_decay_iters", "total_steps": "train_iters"}
+    assert found["not_understood"] == []
 
 
 def test_a_number_of_steps_that_is_none_is_not_where_the_end_comes_from(server):

@@ -88,3 +88,56 @@ def test_what_nobody_knows_is_null(server):
     found = tokens(server)
     assert [found[name] for name in ("budget", "consumed", "per_day", "eta_ms", "eta_cost")] == [None] * 5 and found["from"] == {}
     assert server.get("/api/v1/jobs/none/tokens").status == 404
+
+
+@pytest.mark.parametrize("name", ["train_tokens", "num_train_tokens", "max_train_tokens", "total_train_tokens", "training_tokens", "token_budget",
+                                  "target_tokens", "TRAIN_TOKENS", "train-tokens", "TOKEN_BUDGET"])
+def test_each_name_of_a_budget(server, name):
+    """Stated by one job, printed by the other; token_budget looks like a secret's name and is none."""
+    announce(server, {name: "20B", "global_batch_size": 8, "seq_length": 1024, "max_steps": 1000})
+    server.send("j", steps(1, 10))
+    server.send("logged", [line(T0, f"Namespace({name.replace('-', '_')}=20000000000, lr=0.1)")] + steps(1, 10))
+    wait_until(lambda: tokens(server, "logged")["budget"], what="its settings: they are kept a moment after its lines")
+    for job in ("j", "logged"):
+        found = tokens(server, job)
+        assert (found["budget"], found["not_understood"]) == (20e9, []), job
+        assert found["from"]["budget"].startswith(name.replace("-", "_") if job == "logged" else name)
+    assert server.get("/api/v1/jobs/j").body["HyperParameters"][name] == "20B"
+
+
+def test_rates_of_tokens_are_no_secrets(server):
+    settings = {"token_drop_rate": "0.1", "moe_token_dispatcher_type": "alltoall", "hf_token": "x"}
+    announce(server, settings)
+    found = server.get("/api/v1/jobs/j").body["HyperParameters"]
+    assert found == {**settings, "hf_token": found["hf_token"]} and found["hf_token"].startswith("***")
+
+
+@pytest.mark.parametrize("text", ["20_000_000_000", "20Bn", "20B tokens", "20e9"])
+def test_a_budget_is_written_in_many_ways(server, text):
+    announce(server, {"train_tokens": text, "global_batch_size": 8, "seq_length": 1024, "max_steps": 1000})
+    server.send("j", steps(1, 10))
+    assert tokens(server)["budget"] == 20e9
+
+
+@pytest.mark.parametrize("text", ["1e10-2e10", "twenty billion", "nan"])
+def test_a_budget_that_cannot_be_read_is_not_that_of_the_steps(server, text):
+    announce(server, {"train_tokens": text, "global_batch_size": 8, "seq_length": 1024, "max_steps": 1000})
+    server.send("j", steps(1, 10))
+    found = tokens(server)
+    assert (found["budget"], found["eta_ms"], found["not_understood"]) == (None, None, ["train_tokens"])
+    assert found["consumed"] == 10 * 8192
+
+
+@pytest.mark.parametrize("text", ["-1", "0", "None", "auto"])
+def test_a_budget_that_says_there_is_none_leaves_it_to_the_steps(server, text):
+    announce(server, {"train_tokens": text, "global_batch_size": 8, "seq_length": 1024, "max_steps": 1000})
+    server.send("j", steps(1, 10))
+    found = tokens(server)
+    assert (found["budget"], found["not_understood"]) == (1000 * 8192, [])
+    assert found["from"]["budget"] == "total_steps * tokens_per_step"
+
+
+def test_a_newest_count_that_is_no_number_leaves_the_one_before(server):
+    announce(server, {"train_tokens": "1e6"})
+    server.send("j", [line(T0 + n * MINUTE_MS, f"step: {n} | loss: 2.5 | tokens_seen: {2000 * n if n < 50 else 'nan'}") for n in range(1, 51)])
+    assert tokens(server)["consumed"] == 98000

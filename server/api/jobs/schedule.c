@@ -25,6 +25,7 @@ static void write_declared(struct json_writer *w, const struct schedule_report *
 	json_object(w);
 	json_put_text(w, "schedule", lr_shape_name(s->shape));
 	json_put_double(w, "peak", s->peak);
+	json_put_double(w, "initial", s->initial);
 	json_put_double(w, "least", s->least);
 	json_put_double(w, "warmup_steps", s->warmup);
 	if (s->shape == LR_WSD)
@@ -33,11 +34,23 @@ static void write_declared(struct json_writer *w, const struct schedule_report *
 	json_key(w, "from");
 	json_object(w);
 	put_from(w, "schedule", s->shape_from);
+	put_from(w, "initial", s->initial_from);
 	put_from(w, "peak", s->peak_from);
+	put_from(w, "least", s->least_from);
 	put_from(w, "warmup_steps", s->warmup_from);
+	put_from(w, "decay_steps", s->decay_from);
 	put_from(w, "total_steps", s->total_from);
 	json_object_end(w);
 	json_object_end(w);
+}
+
+static void write_not_understood(struct json_writer *w, const struct lr_schedule *schedule)
+{
+	json_key(w, "not_understood");
+	json_array(w);
+	for (size_t i = 0; i < schedule->not_understood_count; i++)
+		json_span(w, schedule->not_understood[i]);
+	json_array_end(w);
 }
 
 static void write_point(struct json_writer *w, const struct schedule_point *point)
@@ -73,6 +86,7 @@ enum status api_job_schedule(void *context, void *worker, const struct http_requ
 	json_object(&w);
 	json_put_span(&w, "metric", report.metric);
 	write_declared(&w, &report);
+	write_not_understood(&w, &report.declared);
 	json_key(&w, "observed");
 	json_array(&w);
 	for (size_t i = 0; i < report.observed_count; i++)

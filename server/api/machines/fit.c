@@ -94,13 +94,27 @@ static void read_precision(const struct advice_facts *facts, struct fit_setup *f
 	f->optimizer_bytes = is_known && is_adam ? (f->is_16_bit ? 12 : 8) : NAN;
 }
 
-static int read_stage(const struct advice_facts *facts)
+/* Says that nothing is sharded. */
+static bool is_off(const struct advice_setting *setting)
+{
+	static const char *const words[] = {"false", "none", "null", "no", "[]", "no_shard"};
+
+	if (!setting->text.len)
+		return !(setting->number > 0);
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (span_equal_fold(span_trim(setting->text), span_from(words[i])))
+			return true;
+	return number_of(setting) == 0;
+}
+
+/* *unread: a setting that shards in a way that is not followed. */
+static int read_stage(const struct advice_facts *facts, const struct advice_setting **unread)
 {
 	static const char *const stages[NAMES_MAX] = {"zero_stage", "zero_optimization.stage", "zero.stage"};
 	static const char *const fully[NAMES_MAX] = {"fsdp", "sharding_strategy", "fsdp_sharding_strategy"};
 	static const char *const first[NAMES_MAX] = {"use_distributed_optimizer", "shard_optimizer_state"};
-	const struct advice_setting *shards = find(facts, fully);
-	double stage = number_of(find(facts, stages));
+	const struct advice_setting *shards = find(facts, fully), *numbered = find(facts, stages);
+	double stage = number_of(numbered);
 
 	if (stage >= 0 && stage <= 3)
 		return (int)stage;
@@ -108,6 +122,7 @@ static int read_stage(const struct advice_facts *facts)
 		return 3;
 	if (says(shards, "shard_grad_op"))
 		return 2;
+	*unread = numbered && !is_off(numbered) ? numbered : shards && !is_off(shards) ? shards : NULL;
 	return is_on(find(facts, first)) ? 1 : 0;
 }
 
@@ -120,7 +135,8 @@ static void read_memory_saving(const struct advice_facts *facts, struct fit_setu
 	static const char *const selective[NAMES_MAX] = {"recompute_activations"};
 	static const char *const flash[NAMES_MAX] = {
 		"use_flash_attn", "use_flash_attention", "flash_attention", "use_flash_attention_2"};
-	static const char *const attention[NAMES_MAX] = {"attn_implementation", "attn_impl"};
+	static const char *const attention[NAMES_MAX] = {
+		"attn_implementation", "_attn_implementation", "attn_impl", "attention_backend"};
 	static const char *const sequence[NAMES_MAX] = {"sequence_parallel"};
 
 	f->recompute = FIT_RECOMPUTE_NONE;
@@ -131,7 +147,6 @@ static void read_memory_saving(const struct advice_facts *facts, struct fit_setu
 	f->has_flash_attention = is_on(find(facts, flash)) || says(find(facts, attention), "flash") ||
 				 says(find(facts, attention), "sdpa");
 	f->is_sequence_parallel = is_on(find(facts, sequence));
-	f->zero_stage = read_stage(facts);
 }
 
 /* What the formulas are not of; NULL: nothing that is known. */
@@ -140,8 +155,8 @@ static const char *find_other(const struct advice_facts *facts)
 	static const char *const experts[NAMES_MAX] = {
 		"num_experts", "num_moe_experts", "num_local_experts", "n_routed_experts"};
 	static const char *const adapters[NAMES_MAX] = {"lora_r", "lora_rank", "use_lora", "use_peft", "peft_method"};
-	static const char *const offload[NAMES_MAX] = {
-		"offload_optimizer.device", "offload_param.device", "cpu_offload"};
+	static const char *const offload[NAMES_MAX] = {"offload_optimizer.device", "offload_param.device",
+		"offload_optimizer", "offload_param", "cpu_offload"};
 	const struct advice_setting *away = find(facts, offload);
 
 	if (find_number(facts, experts) > 1)
@@ -173,7 +188,14 @@ static double *input_of(struct fit_setup *f, size_t i)
 	return (double *)((char *)f + inputs[i].offset);
 }
 
-static void read_setup(const struct api *api, const struct advice_facts *facts, struct fit_setup *f)
+/* A model is spread over whole devices, a whole number of times. */
+static bool is_whole(double degree)
+{
+	return isnan(degree) || (degree >= 1 && degree == floor(degree));
+}
+
+/* false: the degrees are none of these devices. */
+static bool read_setup(const struct api *api, const struct advice_facts *facts, struct fit_setup *f)
 {
 	*f = (struct fit_setup){0};
 	read_model(facts, f);
@@ -184,11 +206,13 @@ static void read_setup(const struct api *api, const struct advice_facts *facts, 
 	f->pipeline = advice_quantity(api->advice, SPAN("pp"), facts->settings, facts->count);
 	f->context = advice_quantity(api->advice, SPAN("cp"), facts->settings, facts->count);
 	f->data = advice_quantity(api->advice, SPAN("data"), facts->settings, facts->count);
-	if (f->data < 1)
+	bool is_spread = is_whole(f->data) && is_whole(f->tensor) && is_whole(f->pipeline) && is_whole(f->context);
+	if (!is_spread)
 		f->data = NAN;
 	for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
 		if (!isfinite(*input_of(f, i)) || *input_of(f, i) <= 0)
 			*input_of(f, i) = NAN;
+	return is_spread;
 }
 
 /* ---- the answer ---- */
@@ -244,6 +268,18 @@ static void write_fit(struct json_writer *w, const struct fit *fit, double limit
 	api_put_known(w, "observed_factor", NAN); /* no peak is compared yet */
 }
 
+static void write_not_understood(struct json_writer *w, const struct advice_setting *unread)
+{
+	struct span key = unread ? unread->key : SPAN("");
+
+	span_take(&key, SPAN("hp."));
+	json_key(w, "not_understood");
+	json_array(w);
+	if (unread)
+		json_span(w, key);
+	json_array_end(w);
+}
+
 enum status api_fit(void *context, void *worker, const struct http_request *request, struct http_response *response,
 	struct error *err)
 {
@@ -269,15 +305,20 @@ enum status api_fit(void *context, void *worker, const struct http_request *requ
 		return error_no_memory(err);
 	TRY(advice_facts_read(api, ((struct api_worker *)worker)->reader, arena, &row, document,
 		http_request_arrival_ms(request), facts, err));
-	read_setup(api, facts, &setup);
+	const struct advice_setting *unread = NULL;
+	bool is_spread = read_setup(api, facts, &setup);
+	setup.zero_stage = read_stage(facts, &unread);
 	const char *other = find_other(facts);
 	if (other)
 		setup.parameters = setup.layers = NAN;
 	fit_work_out(&setup, &fit);
+	if (unread)
+		fit.parameters = fit.gradients = fit.optimizer = fit.total = NAN;
 	struct json_writer w = api_reply(response);
 	json_object(&w);
-	write_fit(&w, &fit, derivation_rank_bytes(api->options.pipeline, document), other != NULL);
+	write_fit(&w, &fit, derivation_rank_bytes(api->options.pipeline, document), other || !is_spread);
 	write_inputs(&w, &setup);
+	write_not_understood(&w, unread);
 	if (other)
 		json_put_text(&w, "not_covered", other);
 	json_object_end(&w);

@@ -50,6 +50,17 @@ static void put_from(struct json_writer *w, const char *name, struct span from)
 		json_put_span(w, name, from);
 }
 
+static void write_not_understood(struct json_writer *w, struct span keys)
+{
+	struct span key;
+
+	json_key(w, "not_understood");
+	json_array(w);
+	while (keys.len && span_next(&keys, '\n', &key))
+		json_span(w, key);
+	json_array_end(w);
+}
+
 enum status api_job_tokens(void *context, void *worker, const struct http_request *request,
 	struct http_response *response, struct error *err)
 {
@@ -76,6 +87,7 @@ enum status api_job_tokens(void *context, void *worker, const struct http_reques
 	put_from(&w, "budget", c.budget_from);
 	put_from(&w, "consumed", c.from);
 	json_object_end(&w);
+	write_not_understood(&w, c.not_understood);
 	json_object_end(&w);
 	return buf_status(&response->body, err);
 }

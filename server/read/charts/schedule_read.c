@@ -144,9 +144,13 @@ static enum status declare(struct store_reader *reader, struct arena *arena, con
 	out->clip_from = SPAN("");
 	out->clip = lr_find_clip(&settings, &out->clip_from);
 	/* the document is gone when this returns */
-	struct span *keys[] = {&out->declared.shape_from, &out->declared.peak_from, &out->declared.warmup_from,
-		&out->declared.total_from, &out->clip_from};
-	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+	enum { KEYS = 8 };
+	struct lr_schedule *s = &out->declared;
+	struct span *keys[KEYS + LR_NOT_UNDERSTOOD_MAX] = {&s->shape_from, &s->initial_from, &s->peak_from,
+		&s->least_from, &s->warmup_from, &s->decay_from, &s->total_from, &out->clip_from};
+	for (size_t i = 0; i < s->not_understood_count; i++)
+		keys[KEYS + i] = &s->not_understood[i];
+	for (size_t i = 0; i < KEYS + s->not_understood_count; i++) {
 		*keys[i] = arena_copy(arena, *keys[i]);
 		if (!keys[i]->ptr)
 			return error_no_memory(err);

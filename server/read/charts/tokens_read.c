@@ -22,6 +22,12 @@ struct meter {
 
 /* ---- which series ---- */
 
+/* What was consumed only grows: where the newest is no number, the most is how far it was. */
+static double counted_of(const struct summary *summary)
+{
+	return isfinite(summary->last) ? summary->last : summary->max;
+}
+
 /* The one that is furthest: each rank may print it. */
 static const struct series_view *find_counted(const struct job_view *view, enum consumed what)
 {
@@ -31,7 +37,7 @@ static const struct series_view *find_counted(const struct job_view *view, enum 
 		for (size_t j = 0; !stream_is_system(view->streams[i].name) && j < view->streams[i].series_count; j++) {
 			const struct series_view *series = &view->streams[i].series[j];
 			if (consumed_of(series->metric) == what && summary_has_finite(&series->summary) &&
-				(!best || series->summary.last > best->summary.last))
+				(!best || counted_of(&series->summary) > counted_of(&best->summary)))
 				best = series;
 		}
 	return best;
@@ -79,7 +85,7 @@ static void set_consumption(const struct meter *meter, struct tokens_consumed *o
 		return;
 	const struct summary *sum = &series->summary;
 	out->first = (meter->is_by_step ? (double)sum->first_step : sum->min) * meter->tokens_each;
-	out->last = (meter->is_by_step ? (double)sum->last_step : sum->last) * meter->tokens_each;
+	out->last = (meter->is_by_step ? (double)sum->last_step : counted_of(sum)) * meter->tokens_each;
 	out->first_ms = series->min_ms;
 	out->last_ms = sum->last_ts_ms;
 }
@@ -108,5 +114,6 @@ enum status tokens_read(struct pipeline *pipeline, struct store_reader *reader, 
 	set_consumption(&meter, out);
 	out->budget_from = keep(arena, budget->from);
 	out->from = keep(arena, meter.from);
-	return out->budget_from.ptr && out->from.ptr ? OK : error_no_memory(err);
+	out->not_understood = keep(arena, inputs->not_understood);
+	return out->budget_from.ptr && out->from.ptr && out->not_understood.ptr ? OK : error_no_memory(err);
 }

@@ -13,6 +13,7 @@ struct tokens_consumed {
 	double first, last; /* consumed at the first and the newest point */
 	int64_t first_ms, last_ms; /* log times of these */
 	struct span budget_from, from; /* "": as above */
+	struct span not_understood; /* keys of settings that cannot be read, one a line */
 };
 
 enum status tokens_read(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,

@@ -4,9 +4,11 @@
 TEST(names_of_secrets)
 {
 	static const char *const secrets[] = {"HF_TOKEN", "WANDB_API_KEY", "--api-key", "aws_secret_access_key",
-		"db.password", "auth-token", "PRIVATE_KEY", "tokenizer_token_secret"};
-	static const char *const settings[] = {
-		"lr", "tokenizer", "max_tokens", "tokens_per_step", "num_token_types", "pad_token_id", "key", ""};
+		"db.password", "auth-token", "PRIVATE_KEY", "tokenizer_token_secret", "token", "access_token",
+		"token_budget_secret"};
+	static const char *const settings[] = {"lr", "tokenizer", "max_tokens", "tokens_per_step", "num_token_types",
+		"pad_token_id", "token_budget", "TOKEN_BUDGET", "token_drop_rate", "moe_token_dispatcher_type",
+		"token_count", "loss_per_token", "key", ""};
 
 	for (size_t i = 0; i < sizeof secrets / sizeof *secrets; i++)
 		CHECK(secret_is_name(span_from(secrets[i])));

@@ -30,8 +30,10 @@ TEST(counts_are_written_in_many_ways)
 		const char *text;
 		double value;
 	} good[] = {{"512", 512}, {"491,520", 491520}, {"1,176,764,416", 1176764416}, {"124.44M", 124440000},
-		{"6.7 B", 6.7e9}, {"7e9", 7e9}, {"0.5", 0.5}};
-	static const char *const bad[] = {"", "auto", "M", "1,5", "nan", "inf", "12 apples"};
+		{"6.7 B", 6.7e9}, {"7e9", 7e9}, {"0.5", 0.5}, {"20_000_000_000", 20e9}, {"20Bn", 20e9},
+		{"300B tokens", 300e9}};
+	static const char *const bad[] = {
+		"", "auto", "M", "1,5", "nan", "inf", "12 apples", "1e10-2e10", "_1", "1_", "tokens", "12_tokens"};
 	double value;
 
 	for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
