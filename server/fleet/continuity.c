@@ -37,8 +37,7 @@ void continuity_add_before(struct continuity_series *series, int64_t first_step,
 
 void continuity_add_after(struct continuity_series *series, int64_t step, double value)
 {
-	if (isfinite(value))
-		keep(&series->after, step, value);
+	keep(&series->after, step, value);
 }
 
 /* ---- arithmetic ---- */
@@ -115,16 +114,25 @@ static void compare_loss(const struct continuity_series *loss, struct continuity
 {
 	struct pair pairs[CONTINUITY_PAIRS];
 	double before[CONTINUITY_PAIRS], after[CONTINUITY_PAIRS], differences[CONTINUITY_PAIRS];
+	size_t count = 0;
 
 	out->overlap_steps = find_pairs(loss, pairs);
 	for (size_t i = 0; i < out->overlap_steps; i++) {
-		before[i] = pairs[i].before;
-		after[i] = pairs[i].after;
-		differences[i] = pairs[i].after - pairs[i].before;
+		if (!isfinite(pairs[i].after)) {
+			if (!out->no_number_steps++) {
+				out->no_number_step = pairs[i].step;
+				out->no_number_before = pairs[i].before;
+				out->no_number_after = pairs[i].after;
+			}
+			continue;
+		}
+		before[count] = pairs[i].before;
+		after[count] = pairs[i].after;
+		differences[count++] = pairs[i].after - pairs[i].before;
 	}
-	out->loss_before = median(before, out->overlap_steps);
-	out->loss_after = median(after, out->overlap_steps);
-	out->loss_difference = median(differences, out->overlap_steps);
+	out->loss_before = median(before, count);
+	out->loss_after = median(after, count);
+	out->loss_difference = median(differences, count);
 	out->loss_spread = spread_of(loss);
 	out->loss_spreads =
 		out->loss_difference == 0 && out->loss_spread >= 0 ? 0 : fabs(out->loss_difference) / out->loss_spread;
@@ -134,9 +142,12 @@ static enum continuity_answer compare_exactly(
 	const struct continuity_series *series, int64_t *step, double *before, double *after)
 {
 	struct pair pairs[CONTINUITY_PAIRS];
-	size_t count = series ? find_pairs(series, pairs) : 0;
+	size_t count = series ? find_pairs(series, pairs) : 0, compared = 0;
 
 	for (size_t i = 0; i < count; i++) {
+		if (!isfinite(pairs[i].after))
+			continue;
+		compared++;
 		double larger = fmax(fabs(pairs[i].before), fabs(pairs[i].after));
 		if (fabs(pairs[i].after - pairs[i].before) <= RATE_TOLERANCE * larger)
 			continue;
@@ -145,25 +156,35 @@ static enum continuity_answer compare_exactly(
 		*after = pairs[i].after;
 		return CONTINUITY_DIFFERENT;
 	}
-	return count ? CONTINUITY_EQUAL : CONTINUITY_UNKNOWN;
+	return compared ? CONTINUITY_EQUAL : CONTINUITY_UNKNOWN;
 }
 
-static void find_cause(struct continuity *c)
+static void add_cause(struct continuity *c, const char *cause, enum continuity_about about)
 {
-	bool is_far = c->loss_spreads > CONTINUITY_SPREADS_MAX;
+	if (!c->cause_count)
+		c->about = about;
+	c->causes[c->cause_count++] = cause;
+}
 
-	c->verdict = CONTINUITY_DIFFERS;
-	if (is_far && c->loss_difference > 0) {
-		c->cause = "older checkpoint";
-	} else if (c->rate == CONTINUITY_DIFFERENT) {
-		c->cause = "rate restarted";
-		c->about = CONTINUITY_RATE;
-	} else if (is_far || c->data == CONTINUITY_DIFFERENT) {
-		c->cause = "data order";
-		c->about = c->data == CONTINUITY_DIFFERENT ? CONTINUITY_DATA : CONTINUITY_LOSS;
-	} else {
+/* A lower loss is the doing of another rate, where that was printed, or of data that nothing counts. */
+static void find_causes(struct continuity *c)
+{
+	bool is_far = c->loss_spreads > CONTINUITY_SPREADS_MAX, is_lower = is_far && c->loss_difference < 0;
+
+	if (c->no_number_steps)
+		add_cause(c, "not a number", CONTINUITY_NO_NUMBER);
+	if (is_far && !is_lower)
+		add_cause(c, "older checkpoint", CONTINUITY_LOSS);
+	if (c->rate == CONTINUITY_DIFFERENT)
+		add_cause(c, "rate restarted", CONTINUITY_RATE);
+	if (c->data == CONTINUITY_DIFFERENT)
+		add_cause(c, "data order", CONTINUITY_DATA);
+	else if (is_lower && c->rate != CONTINUITY_DIFFERENT)
+		add_cause(c, "data order", CONTINUITY_LOSS);
+	if (c->cause_count)
+		c->verdict = CONTINUITY_DIFFERS;
+	else
 		c->verdict = isnan(c->loss_spreads) ? CONTINUITY_NOT_PROVABLE : CONTINUITY_CONTINUED;
-	}
 }
 
 void continuity_judge(const struct continuity_series *loss, const struct continuity_series *rate,
@@ -176,7 +197,24 @@ void continuity_judge(const struct continuity_series *loss, const struct continu
 	compare_loss(loss, out);
 	out->rate = compare_exactly(rate, &out->rate_step, &out->rate_before, &out->rate_after);
 	out->data = compare_exactly(data, &out->data_step, &out->data_before, &out->data_after);
-	find_cause(out);
+	find_causes(out);
+}
+
+bool continuity_takes_back(const struct continuity_series *const bad[CONTINUITY_FOLLOWED],
+	const struct continuity_series *const now[CONTINUITY_FOLLOWED], struct continuity *out)
+{
+	struct continuity_series series[CONTINUITY_FOLLOWED];
+	struct continuity judged;
+
+	for (int i = 0; i < CONTINUITY_FOLLOWED; i++) {
+		series[i] = *bad[i];
+		series[i].after = now[i]->after;
+	}
+	continuity_judge(&series[0], &series[1], &series[2], &judged);
+	if (judged.verdict != CONTINUITY_CONTINUED)
+		return false;
+	*out = judged;
+	return true;
 }
 
 const char *continuity_verdict_name(enum continuity_verdict verdict)

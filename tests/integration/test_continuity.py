@@ -23,10 +23,10 @@ class Log:
         self.losses = []  # one {step: loss} an attempt
         self.saved = 0
 
-    def train(self, first, last, every=1, add=0.0, lr=lambda step: 3e-4, data=None, checkpoints=(), noise=0.02):
+    def train(self, first, last, every=1, add=0.0, lr=lambda step: 3e-4, data=None, checkpoints=(), noise=0.02, nan=()):
         losses = {}
         for step in range(first, last + 1, every):
-            losses[step] = float(f"{curve(step) + add + self.random.gauss(0, noise):.4f}")
+            losses[step] = float("nan" if step in nan else f"{curve(step) + add + self.random.gauss(0, noise):.4f}")
             more = f" | consumed_samples: {data(step)}" if data else ""
             self.lines.append(line(self.at_ms, f"step: {step} | loss: {losses[step]:.4f} | lr: {lr(step):.6e}{more}"))
             self.at_ms += MINUTE_MS
@@ -115,6 +115,53 @@ def test_the_same_data_is_said_to_be(server):
     log = Log().train(1, 100, data=lambda step: 512 * step).train(81, 160, data=lambda step: 512 * step)
     row = ask(server, log)["restarts"][0]
     assert (row["verdict"], row["data_equal"]) == ("continued", True)
+
+
+def test_a_restart_that_blew_up_did_not_go_on(server):
+    """NaN at the first five of ten steps: its first step is the first that it printed, and it went on from the checkpoint in front of that."""
+    log = Log().train(10, 1000, every=10, checkpoints=(900,)).train(910, 1500, every=10, nan=range(910, 951))
+    row = ask(server, log)["restarts"][0]
+    assert (row["first_step"], row["from_step"], row["overlap_steps"], row["no_number_steps"]) == (910, 900, 10, 5)
+    assert (row["verdict"], row["cause"], row["causes"]) == ("differs", "not a number", ["not a number"])
+    before, after = log.losses
+    kept = [step for step in range(960, 1001, 10)]
+    assert row["loss_before"] == statistics.median(before[step] for step in kept)
+    assert row["loss_after"] == statistics.median(after[step] for step in kept)
+    assert f"at 5 of 10 steps that were printed twice the loss is no number behind the restart, first at step 910, where it was {before[910]:.6g}" in row["why"]
+
+
+def test_a_restart_that_never_had_a_number_is_one(server):
+    log = Log().train(1, 100, checkpoints=(80,)).train(81, 160, nan=range(81, 161))
+    row = ask(server, log)["restarts"][0]
+    assert (row["attempt"], row["first_step"], row["from_step"], row["overlap_steps"]) == (2, 81, 80, 20)
+    assert (row["verdict"], row["cause"], row["loss_before"], row["loss_after"], row["loss_spreads"]) == ("differs", "not a number", None, None, None)
+    incident, = wait_until(lambda: differing(server), what="the incident")
+    assert (incident["opened_step"], incident["evidence"]["cause"], incident["evidence"]["value"]) == (81, "not a number", "NaN")
+    assert incident["evidence"]["expected"] == log.losses[0][81]
+
+
+def test_all_causes_are_named_and_the_figures_can_be_redone(server):
+    log = Log().train(1, 100, checkpoints=(40, 80), lr=lambda step: 1e-3 * step / 100)
+    log.train(81, 160, add=curve(40) - curve(80), lr=lambda step: 1e-3 * (step - 80) / 100)
+    row = ask(server, log)["restarts"][0]
+    assert (row["cause"], row["causes"]) == ("older checkpoint", ["older checkpoint", "rate restarted"])
+    before, after = log.losses
+    assert row["loss_difference"] == pytest.approx(statistics.median(after[step] - before[step] for step in range(81, 101)), rel=1e-9)
+    assert row["loss_spreads"] == pytest.approx(abs(row["loss_difference"]) / row["loss_spread"], rel=1e-9)
+    assert f"the median of the differences is {row['loss_difference']:.4g}, {row['loss_spreads']:.3g} spreads" in row["why"]
+
+
+def test_a_restart_that_undoes_a_bad_one_goes_on_from_what_was_before_that(server):
+    """Attempt 2 came back with older weights and another rate; attempt 3 begins at the same checkpoint as it should have."""
+    log = Log().train(1, 100, checkpoints=(80,)).train(81, 160, add=curve(40) - curve(80), lr=lambda step: 1e-3).train(81, 160)
+    rows = ask(server, log, restarts=2)["restarts"]
+    first, _, third = log.losses
+    count, far = spreads(first, third, first=81)
+    assert (rows[0]["verdict"], "takes_back" in rows[0]) == ("differs", False)
+    assert (rows[1]["verdict"], rows[1]["causes"], rows[1]["takes_back"]) == ("continued", [], 2)
+    assert (rows[1]["overlap_steps"], rows[1]["lr_equal"]) == (count, True)
+    assert rows[1]["loss_spreads"] == pytest.approx(far, rel=1e-9)
+    assert "undoes the restart of attempt 2" in rows[1]["why"]
 
 
 def test_without_a_step_that_both_printed_nothing_is_proved(server):

@@ -33,21 +33,31 @@ static void write_loss(struct buf *why, const struct continuity *c)
 	if (!c->overlap_steps)
 		buf_printf(why,
 			"no step was printed both before and behind the restart, so nothing can be compared: print the loss at each step, or restart from a checkpoint in front of the last printed step. ");
+	else if (c->no_number_steps == c->overlap_steps)
+		return;
 	else if (isnan(c->loss_spread))
 		buf_printf(why,
 			"%zu steps were printed twice, but too few before them to know how much the loss varies. ",
 			c->overlap_steps);
 	else
 		buf_printf(why,
-			"at %zu steps that were printed twice the loss is %.6g behind the restart and %.6g before it, %.2g spreads apart (a spread is %.3g; %d are allowed). ",
-			c->overlap_steps, c->loss_after, c->loss_before, c->loss_spreads, c->loss_spread,
-			CONTINUITY_SPREADS_MAX);
+			"at %zu steps that were printed twice the loss is %.6g behind the restart and %.6g before it, by their medians; the median of the differences is %.4g, %.3g spreads (a spread is %.4g; %d are allowed). ",
+			c->overlap_steps - c->no_number_steps, c->loss_after, c->loss_before, c->loss_difference,
+			c->loss_spreads, c->loss_spread, CONTINUITY_SPREADS_MAX);
 }
 
 static void write_why(struct buf *why, const struct continuity_restart *restart)
 {
 	const struct continuity *c = &restart->judged;
 
+	if (restart->takes_back)
+		buf_printf(why,
+			"It undoes the restart of attempt %u, which differed, and is compared with what was before that: ",
+			restart->takes_back);
+	if (c->no_number_steps)
+		buf_printf(why,
+			"at %zu of %zu steps that were printed twice the loss is no number behind the restart, first at step %lld, where it was %.6g; ",
+			c->no_number_steps, c->overlap_steps, (long long)c->no_number_step, c->no_number_before);
 	write_loss(why, c);
 	if (c->rate == CONTINUITY_DIFFERENT)
 		buf_printf(why, "The learning rate at step %lld is %.8g and was %.8g. ", (long long)c->rate_step,
@@ -59,8 +69,23 @@ static void write_why(struct buf *why, const struct continuity_restart *restart)
 		buf_printf(why,
 			"The newest checkpoint before the restart was of step %lld, and it went on from step %lld. ",
 			(long long)restart->newest_checkpoint_step, (long long)restart->from_step);
-	if (why->len && why->ptr[why->len - 1] == ' ')
+	while (why->len && (why->ptr[why->len - 1] == ' ' || why->ptr[why->len - 1] == ';'))
 		why->len--;
+}
+
+/* The gravest alone, and all. */
+static void put_causes(struct json_writer *w, const struct continuity *c)
+{
+	json_key(w, "cause");
+	if (c->cause_count)
+		json_text(w, c->causes[0]);
+	else
+		json_null(w);
+	json_key(w, "causes");
+	json_array(w);
+	for (size_t i = 0; i < c->cause_count; i++)
+		json_text(w, c->causes[i]);
+	json_array_end(w);
 }
 
 static enum status write_restart(struct json_writer *w, const struct continuity_restart *restart, struct error *err)
@@ -79,18 +104,18 @@ static enum status write_restart(struct json_writer *w, const struct continuity_
 	put_step(w, "checkpoint_step", restart->checkpoint_step);
 	put_step(w, "newest_checkpoint_step", restart->newest_checkpoint_step);
 	json_put_i64(w, "overlap_steps", (int64_t)c->overlap_steps);
+	json_put_i64(w, "no_number_steps", (int64_t)c->no_number_steps);
 	api_put_known(w, "loss_before", c->loss_before);
 	api_put_known(w, "loss_after", c->loss_after);
+	api_put_known(w, "loss_difference", c->loss_difference);
 	api_put_known(w, "loss_spread", c->loss_spread);
 	api_put_known(w, "loss_spreads", c->loss_spreads);
 	put_answer(w, "lr_equal", c->rate);
 	put_answer(w, "data_equal", c->data);
 	json_put_text(w, "verdict", continuity_verdict_name(c->verdict));
-	json_key(w, "cause");
-	if (c->cause)
-		json_text(w, c->cause);
-	else
-		json_null(w);
+	put_causes(w, c);
+	if (restart->takes_back)
+		json_put_i64(w, "takes_back", restart->takes_back);
 	json_put_span(w, "why", buf_span(&why));
 	json_object_end(w);
 	return OK;

@@ -14,7 +14,7 @@
 
 enum { CHECKPOINTS_MAX = 65536 };
 
-enum followed { LOSS, RATE, DATA, FOLLOWED_COUNT };
+enum followed { LOSS, RATE, DATA, FOLLOWED_COUNT = CONTINUITY_FOLLOWED };
 
 /* A job, and which of its series are followed. Its attempts count on from those of the one that it goes on with. */
 struct part {
@@ -281,6 +281,24 @@ static void find_from_steps(struct continuity_report *out)
 	}
 }
 
+/* Of those that differed, the newest one before which it was as behind this one. */
+static void find_taken_back(const struct walk *walk, size_t at, const struct continuity_report *known,
+	struct continuity_restart *restart, uint32_t earlier_attempts)
+{
+	const struct continuity_series *now[FOLLOWED_COUNT], *bad[FOLLOWED_COUNT];
+
+	for (size_t i = known->count; i-- > 0 && !restart->takes_back;) {
+		const struct continuity_restart *earlier = &known->restarts[i];
+		size_t j = earlier->attempt + earlier_attempts - walk->first - 2;
+		for (int k = 0; k < FOLLOWED_COUNT; k++) {
+			now[k] = &walk->series[k][at];
+			bad[k] = &walk->series[k][j];
+		}
+		if (earlier->judged.verdict == CONTINUITY_DIFFERS && continuity_takes_back(bad, now, &restart->judged))
+			restart->takes_back = earlier->attempt;
+	}
+}
+
 static enum status judge(const struct walk *walk, struct arena *arena, struct continuity_report *out, struct error *err)
 {
 	const struct part *own = &walk->parts[walk->part_count - 1];
@@ -298,6 +316,8 @@ static enum status judge(const struct walk *walk, struct arena *arena, struct co
 			restart.continues = walk->parts[0].view.row.name;
 		continuity_judge(
 			&walk->series[LOSS][i], &walk->series[RATE][i], &walk->series[DATA][i], &restart.judged);
+		if (restart.judged.verdict == CONTINUITY_DIFFERS)
+			find_taken_back(walk, i, out, &restart, own->earlier_attempts);
 		if (restart.judged.first_step != INT64_MIN)
 			out->restarts[out->count++] = restart;
 		else

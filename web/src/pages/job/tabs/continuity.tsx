@@ -14,6 +14,7 @@ const VERDICTS: Readonly<Record<string, string>> = {
 };
 
 const CAUSES: Readonly<Record<string, string>> = {
+  "not a number": say("the loss is no number"),
   "older checkpoint": say("older checkpoint"),
   "rate restarted": say("learning rate restarted"),
   "data order": say("other data"),
@@ -21,7 +22,7 @@ const CAUSES: Readonly<Record<string, string>> = {
 
 function verdictOf(one: ContinuityRestart): string {
   const verdict = t(VERDICTS[one.verdict] ?? one.verdict);
-  return one.cause ? `${verdict}: ${t(CAUSES[one.cause] ?? one.cause)}` : verdict;
+  return one.causes.length ? `${verdict}: ${one.causes.map((cause) => t(CAUSES[cause] ?? cause)).join(", ")}` : verdict;
 }
 
 function answer(isEqual: boolean | null): string {
@@ -66,7 +67,7 @@ export function ContinuityPart({ store }: { store: JobStore }) {
         ]}
       />
       {rows
-        .filter((one) => one.verdict !== "continued")
+        .filter((one) => one.verdict !== "continued" || one.takes_back)
         .map((one) => (
           <p key={one.attempt}>{t("Attempt {n}: {why}", { n: one.attempt, why: one.why })}</p>
         ))}
