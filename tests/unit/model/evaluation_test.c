@@ -103,6 +103,27 @@ TEST(results_of_the_harness_are_read)
 	CHECK(s[3].is_lower && s[3].lower_from == EVALUATION_LOWER_STATED);
 }
 
+/* n-samples has tasks alone: mmlu is 10 + 20 + 40, each once, stem 30; "other" has a task of which nothing is said, "round" itself. */
+TEST(a_group_has_the_samples_of_the_tasks_below)
+{
+	AUTO(arena) arena = arena_new();
+	struct evaluation got;
+
+	CHECK_OK(read(&got,
+		"{\"results\": {\"mmlu\": {\"acc,none\": 0.5}, \"stem\": {\"acc,none\": 0.5}, \"other\": {\"acc,none\": 0.5},"
+		"\"round\": {\"acc,none\": 0.5}, \"a\": {\"acc,none\": 0.5, \"f1,none\": 0.5}},"
+		"\"group_subtasks\": {\"mmlu\": [\"stem\", \"c\", \"a\"], \"stem\": [\"a\", \"b\"], \"other\": [\"a\", \"d\"], \"round\": [\"round\", \"b\"],"
+		"\"a\": []}, \"n-samples\": {\"a\": {\"effective\": 10}, \"b\": {\"effective\": 20}, \"c\": {\"effective\": 40}},"
+		"\"config\": {\"model_args\": \"pretrained=m\"}}",
+		-1, "", arena));
+	CHECK_INT(got.count, 6);
+	CHECK_INT(got.scores[0].samples, 70);
+	CHECK_INT(got.scores[1].samples, 30);
+	CHECK_INT(got.scores[2].samples, -1);
+	CHECK_INT(got.scores[3].samples, 20);
+	CHECK_INT(got.scores[4].samples, 10);
+}
+
 TEST(results_of_the_harness_before_filters_are_read)
 {
 	AUTO(arena) arena = arena_new();
