@@ -173,6 +173,38 @@ def test_without_a_step_that_both_printed_nothing_is_proved(server):
     assert "print the loss at each step" in row["why"]
 
 
+def restart(server, at_ms):
+    for status, time_ms in (("Training", T0 - MINUTE_MS), ("Restarting", at_ms), ("Training", at_ms + MINUTE_MS)):
+        assert server.post("/api/v1/jobs/j/transitions", json={"SecondaryStatus": status, "time_ms": time_ms}).status == 204
+
+
+@pytest.mark.parametrize("first", [910, 920])
+def test_a_stated_restart_that_made_no_step_again_is_one(server, first):
+    """The checkpoint is the last step that was printed, or the one behind it was lost with the log: a status alone tells of the restart."""
+    log = Log().train(10, 900, every=10, checkpoints=(900,)).train(first, 1500, every=10)
+    text = log.lines.copy()
+    behind = next(i for i, row in enumerate(text) if f"step: {first} |" in row)
+    server.send("j", text[:behind])
+    restart(server, T0 + 92 * MINUTE_MS)
+    log.lines = text[behind:]
+    row, = ask(server, log)["restarts"]
+    assert (row["attempt"], row["known_from"], row["first_step"], row["checkpoint_step"]) == (1, "status", first, 900)
+    assert row["from_step"] == first - 10
+    assert (row["verdict"], row["causes"], row["overlap_steps"], row["lr_equal"], row["loss_spreads"]) == ("not provable", [], 0, None, None)
+    assert "no step was printed both before and behind the restart" in row["why"]
+
+
+def test_a_restart_of_steps_and_of_a_status_is_one(server):
+    log = Log().train(1, 100, checkpoints=(80,)).train(81, 160)
+    behind = [i for i, row in enumerate(log.lines) if "step: 81 |" in row][1]
+    text = log.lines
+    server.send("j", text[:behind])
+    restart(server, T0 + 102 * MINUTE_MS)
+    log.lines = text[behind:]
+    row, = ask(server, log)["restarts"]
+    assert (row["attempt"], row["known_from"], row["overlap_steps"]) == (2, "steps", 20)
+
+
 def test_each_restart_is_compared_with_what_it_took_the_place_of(server):
     """Three attempts: the third goes behind the beginning of the second, and is compared with the first there."""
     log = Log().train(1, 100).train(81, 120).train(61, 140)

@@ -3,6 +3,8 @@
 #include "api/core/handlers.h"
 #include "api/core/money.h"
 #include "api/core/request.h"
+#include "base/clock.h"
+#include "pipeline/goodput/goodput.h"
 #include "read/charts/continuity_read.h"
 
 #include <math.h>
@@ -27,6 +29,79 @@ static void put_answer(struct json_writer *w, const char *name, enum continuity_
 	else
 		json_bool(w, answer == CONTINUITY_EQUAL);
 }
+
+/* ---- those that statuses tell of, and no step ---- */
+
+struct stated {
+	struct continuity_restart *items; /* oldest first; attempt: that of the log, which goes on */
+	size_t count, left_out;
+};
+
+static size_t find_first_behind(const struct goodput_facts *facts, int64_t ms)
+{
+	size_t i = 0;
+
+	while (i < facts->point_count && facts->points[i].ts_ms < ms)
+		i++;
+	return i;
+}
+
+static struct continuity_restart stated_restart(const struct goodput_facts *facts, const struct goodput_point *first)
+{
+	struct continuity_restart restart = {.attempt = first->attempt,
+		.continues = SPAN(""),
+		.checkpoint_step = -1,
+		.newest_checkpoint_step = -1,
+		.judged = {.first_step = first->step,
+			.loss_before = NAN,
+			.loss_after = NAN,
+			.loss_difference = NAN,
+			.loss_spread = NAN,
+			.loss_spreads = NAN,
+			.verdict = CONTINUITY_NOT_PROVABLE}};
+	int64_t stride = facts->stride > 0 ? facts->stride : 1;
+
+	for (size_t i = 0; i < facts->mark_count && facts->marks[i].ts_ms < first->ts_ms; i++) {
+		int64_t step = facts->marks[i].bucket == GOODPUT_CHECKPOINT ? facts->marks[i].step : -1;
+		if (step > restart.newest_checkpoint_step)
+			restart.newest_checkpoint_step = step;
+		if (step < first->step && step > restart.checkpoint_step)
+			restart.checkpoint_step = step;
+	}
+	restart.from_step = first->step > stride ? first->step - stride : 0;
+	if (restart.checkpoint_step > restart.from_step)
+		restart.from_step = restart.checkpoint_step;
+	return restart;
+}
+
+/* Work that was broken off and taken up again, without a step that was made again: no attempt of the log began there. */
+static enum status read_stated(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	struct span job, struct stated *out, struct error *err)
+{
+	struct job_facts facts;
+	struct goodput derived;
+	struct job_row row;
+
+	*out = (struct stated){.count = 0};
+	TRY(goodput_gather(pipeline, reader, arena, job, clock_wall_ms(), &row, &facts, err));
+	TRY(goodput_derive(&facts.facts, arena, &derived, err));
+	out->items = arena_alloc(arena, (derived.break_count + 1) * sizeof *out->items);
+	if (!out->items)
+		return error_no_memory(err);
+	for (size_t i = 0; i < derived.break_count; i++) {
+		const struct goodput_break *broken = &derived.breaks[i];
+		size_t first = find_first_behind(&facts.facts, broken->to_ms);
+		if (broken->to_ms && broken->step >= 0 && broken->from_step < 0 && first < facts.facts.point_count)
+			out->items[out->count++] = stated_restart(&facts.facts, &facts.facts.points[first]);
+	}
+	if (out->count > CONTINUITY_RESTARTS_MAX)
+		out->left_out = out->count - CONTINUITY_RESTARTS_MAX;
+	out->items += out->left_out;
+	out->count -= out->left_out;
+	return OK;
+}
+
+/* ---- one restart ---- */
 
 static void write_loss(struct buf *why, const struct continuity *c)
 {
@@ -88,7 +163,8 @@ static void put_causes(struct json_writer *w, const struct continuity *c)
 	json_array_end(w);
 }
 
-static enum status write_restart(struct json_writer *w, const struct continuity_restart *restart, struct error *err)
+static enum status write_restart(
+	struct json_writer *w, const struct continuity_restart *restart, const char *known_from, struct error *err)
 {
 	const struct continuity *c = &restart->judged;
 	AUTO_DONE(buf) why = BUF_INIT(WHY_BYTES);
@@ -99,6 +175,7 @@ static enum status write_restart(struct json_writer *w, const struct continuity_
 	json_put_i64(w, "attempt", restart->attempt);
 	if (restart->continues.len)
 		json_put_span(w, "continues", restart->continues);
+	json_put_text(w, "known_from", known_from);
 	json_put_i64(w, "from_step", restart->from_step);
 	json_put_i64(w, "first_step", c->first_step);
 	put_step(w, "checkpoint_step", restart->checkpoint_step);
@@ -121,6 +198,25 @@ static enum status write_restart(struct json_writer *w, const struct continuity_
 	return OK;
 }
 
+/* Oldest first. */
+static enum status write_restarts(
+	struct json_writer *w, const struct continuity_report *report, const struct stated *stated, struct error *err)
+{
+	size_t at = 0;
+
+	json_key(w, "restarts");
+	json_array(w);
+	for (size_t i = 0; i <= report->count; i++) {
+		while (at < stated->count &&
+			(i == report->count || stated->items[at].attempt < report->restarts[i].attempt))
+			TRY(write_restart(w, &stated->items[at++], "status", err));
+		if (i < report->count)
+			TRY(write_restart(w, &report->restarts[i], "steps", err));
+	}
+	json_array_end(w);
+	return OK;
+}
+
 enum status api_job_continuity(void *context, void *worker, const struct http_request *request,
 	struct http_response *response, struct error *err)
 {
@@ -129,21 +225,20 @@ enum status api_job_continuity(void *context, void *worker, const struct http_re
 	AUTO(arena) arena = NULL;
 	struct json_writer w = api_reply(response);
 	struct continuity_report report;
+	struct stated stated = {.count = 0};
 
 	TRY(api_arena(&arena, err));
 	TRY(continuity_read(api->options.pipeline, reader, arena, http_request_segment(request, 0),
 		CONTINUITY_RESTARTS_MAX, &report, err));
+	if (report.metric.len)
+		TRY(read_stated(api->options.pipeline, reader, arena, http_request_segment(request, 0), &stated, err));
 	json_object(&w);
 	json_put_span(&w, "metric", report.metric);
 	json_put_span(&w, "stream", report.stream);
 	json_put_span(&w, "lr_metric", report.rate_metric);
 	json_put_span(&w, "data_metric", report.data_metric);
-	json_key(&w, "restarts");
-	json_array(&w);
-	for (size_t i = 0; i < report.count; i++)
-		TRY(write_restart(&w, &report.restarts[i], err));
-	json_array_end(&w);
-	json_put_i64(&w, "left_out", (int64_t)report.left_out);
+	TRY(write_restarts(&w, &report, &stated, err));
+	json_put_i64(&w, "left_out", (int64_t)(report.left_out + stated.left_out));
 	json_object_end(&w);
 	return buf_status(&response->body, err);
 }

@@ -585,6 +585,8 @@ export interface Break {
 export interface ContinuityRestart {
   attempt: number;
   continues?: string;
+  /** "steps", "status": no step was made again. */
+  known_from: string;
   from_step: number;
   first_step: number;
   checkpoint_step: number | null;

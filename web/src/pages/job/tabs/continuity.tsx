@@ -25,6 +25,11 @@ function verdictOf(one: ContinuityRestart): string {
   return one.causes.length ? `${verdict}: ${one.causes.map((cause) => t(CAUSES[cause] ?? cause)).join(", ")}` : verdict;
 }
 
+/** Restarts that a status tells of begin no attempt. */
+function keyOf(one: ContinuityRestart): string {
+  return `${one.attempt} ${one.first_step}`;
+}
+
 function answer(isEqual: boolean | null): string {
   if (isEqual === null) return NONE;
   return isEqual ? t("yes") : t("no");
@@ -47,7 +52,7 @@ export function ContinuityPart({ store }: { store: JobStore }) {
       <DataTable
         class="plain"
         rows={rows}
-        keyOf={(one) => one.attempt}
+        keyOf={keyOf}
         columns={[
           { title: t("attempt"), isNumber: true, isHead: true, cell: (one) => formatCount(one.attempt) },
           { title: t("verdict"), cell: verdictOf },
@@ -69,7 +74,7 @@ export function ContinuityPart({ store }: { store: JobStore }) {
       {rows
         .filter((one) => one.verdict !== "continued" || one.takes_back)
         .map((one) => (
-          <p key={one.attempt}>{t("Attempt {n}: {why}", { n: one.attempt, why: one.why })}</p>
+          <p key={keyOf(one)}>{t("Attempt {n}: {why}", { n: one.attempt, why: one.why })}</p>
         ))}
       {reply.left_out > 0 && <p class="dim">{tn(reply.left_out, "and {n} earlier one", "and {n} earlier ones")}</p>}
     </>
