@@ -182,12 +182,12 @@ static enum status push_below(struct reading *r, struct span group, struct map *
 	for (const struct json *at = json_first(map_get(r->groups, group)); at && r->below_count < BELOW_MAX;
 		at = json_next(at)) {
 		struct span task = json_string_of(at);
+		r->below_count++;
 		if (!task.len || map_get(met, task))
 			continue;
 		if (!map_put(met, task, (void *)at))
 			return error_no_memory(err);
 		r->waiting[(*count)++] = task;
-		r->below_count++;
 	}
 	return OK;
 }
