@@ -50,6 +50,22 @@ def test_megatron_by_hand(server):
     assert "checkpoint" not in stream["from"]
 
 
+def test_megatron_gathered_after_the_optimizer_before(server):
+    """Versions with grads-reduce-scatter in place of all-grads-sync gathered when the optimizer's timer had stopped."""
+    server.send("j", sum((one_line(n, forward_compute=300, backward_compute=400, grads_reduce_scatter=80, params_all_gather=20, optimizer=70)
+        for n in range(1, 6)), []))
+    found = anatomy(server)
+    assert (found["share"]["optimizer"], found["share"]["communication"]) == (pytest.approx(0.07), pytest.approx(0.1))
+    assert found["share"]["other"] == pytest.approx(0.13)
+    assert found["by_stream"][0]["from"]["optimizer"] == "(time:optimizer) / train:step_time"
+
+
+def test_a_timer_of_several_steps_is_no_share(server):
+    server.send("j", sum((one_line(n, forward_compute=300, backward_compute=4000) for n in range(1, 6)), []))
+    share = anatomy(server)["share"]
+    assert (share["backward"], share["other"], share["forward"]) == (None, None, pytest.approx(0.3))
+
+
 def test_megatron_ranks_in_rows(server):
     """The newer print: the slowest rank's time counts."""
     rows = []

@@ -2,6 +2,7 @@
 #include "read/charts/anatomy_read.h"
 
 #include "base/buf.h"
+#include "base/median.h"
 #include "model/metrics/stream_name.h"
 #include "read/charts/main_series.h"
 #include "read/charts/points_read.h"
@@ -14,39 +15,48 @@
 enum { FROM_BYTES = 4096, NOWHERE = ANATOMY_PARTS };
 enum family { MEGATRON, DEEPSPEED, FAMILIES };
 
-/* within: this timer runs inside that part's, which is less by it. */
+/* within: this timer runs inside that part's, which is less by it; with `since`, only of a trainer that has that timer, too. */
 struct timer {
 	const char *metric;
 	enum family family;
 	enum anatomy_part part;
 	int within;
+	const char *since;
 };
 
 static const struct timer TIMERS[] = {
-	{"time:batch-generator", MEGATRON, ANATOMY_DATA, ANATOMY_FORWARD},
-	{"time:forward-compute", MEGATRON, ANATOMY_FORWARD, NOWHERE},
-	{"time:backward-compute", MEGATRON, ANATOMY_BACKWARD, NOWHERE},
-	{"time:forward-recv", MEGATRON, ANATOMY_COMMUNICATION, NOWHERE},
-	{"time:forward-send", MEGATRON, ANATOMY_COMMUNICATION, NOWHERE},
-	{"time:backward-recv", MEGATRON, ANATOMY_COMMUNICATION, NOWHERE},
-	{"time:backward-send", MEGATRON, ANATOMY_COMMUNICATION, NOWHERE},
-	{"time:forward-send-backward-recv", MEGATRON, ANATOMY_COMMUNICATION, NOWHERE},
-	{"time:backward-send-forward-recv", MEGATRON, ANATOMY_COMMUNICATION, NOWHERE},
-	{"time:backward-params-all-reduce", MEGATRON, ANATOMY_COMMUNICATION, NOWHERE},
-	{"time:backward-embedding-all-reduce", MEGATRON, ANATOMY_COMMUNICATION, NOWHERE},
-	{"time:layernorm-grads-all-reduce", MEGATRON, ANATOMY_COMMUNICATION, NOWHERE},
-	{"time:embedding-grads-all-reduce", MEGATRON, ANATOMY_COMMUNICATION, NOWHERE},
-	{"time:grads-all-reduce", MEGATRON, ANATOMY_COMMUNICATION, NOWHERE},
-	{"time:grads-reduce-scatter", MEGATRON, ANATOMY_COMMUNICATION, NOWHERE},
-	{"time:all-grads-sync", MEGATRON, ANATOMY_COMMUNICATION, NOWHERE},
-	{"time:params-all-gather", MEGATRON, ANATOMY_COMMUNICATION, ANATOMY_OPTIMIZER},
-	{"time:optimizer", MEGATRON, ANATOMY_OPTIMIZER, NOWHERE},
-	{"time:fwd", DEEPSPEED, ANATOMY_FORWARD, NOWHERE},
-	{"time:bwd", DEEPSPEED, ANATOMY_BACKWARD, NOWHERE},
-	{"time:bwd_allreduce", DEEPSPEED, ANATOMY_COMMUNICATION, ANATOMY_BACKWARD},
-	{"time:step", DEEPSPEED, ANATOMY_OPTIMIZER, NOWHERE},
+	{"time:batch-generator", MEGATRON, ANATOMY_DATA, ANATOMY_FORWARD, NULL},
+	{"time:forward-compute", MEGATRON, ANATOMY_FORWARD, NOWHERE, NULL},
+	{"time:backward-compute", MEGATRON, ANATOMY_BACKWARD, NOWHERE, NULL},
+	{"time:forward-recv", MEGATRON, ANATOMY_COMMUNICATION, NOWHERE, NULL},
+	{"time:forward-send", MEGATRON, ANATOMY_COMMUNICATION, NOWHERE, NULL},
+	{"time:backward-recv", MEGATRON, ANATOMY_COMMUNICATION, NOWHERE, NULL},
+	{"time:backward-send", MEGATRON, ANATOMY_COMMUNICATION, NOWHERE, NULL},
+	{"time:forward-send-backward-recv", MEGATRON, ANATOMY_COMMUNICATION, NOWHERE, NULL},
+	{"time:backward-send-forward-recv", MEGATRON, ANATOMY_COMMUNICATION, NOWHERE, NULL},
+	{"time:backward-params-all-reduce", MEGATRON, ANATOMY_COMMUNICATION, NOWHERE, NULL},
+	{"time:backward-embedding-all-reduce", MEGATRON, ANATOMY_COMMUNICATION, NOWHERE, NULL},
+	{"time:layernorm-grads-all-reduce", MEGATRON, ANATOMY_COMMUNICATION, NOWHERE, NULL},
+	{"time:embedding-grads-all-reduce", MEGATRON, ANATOMY_COMMUNICATION, NOWHERE, NULL},
+	{"time:non-tensor-parallel-grads-all-reduce", MEGATRON, ANATOMY_COMMUNICATION, NOWHERE, NULL},
+	{"time:conditional-embedder-grads-all-reduce", MEGATRON, ANATOMY_COMMUNICATION, NOWHERE, NULL},
+	{"time:grads-all-reduce", MEGATRON, ANATOMY_COMMUNICATION, NOWHERE, NULL},
+	{"time:grads-reduce-scatter", MEGATRON, ANATOMY_COMMUNICATION, NOWHERE, NULL},
+	{"time:all-grads-sync", MEGATRON, ANATOMY_COMMUNICATION, NOWHERE, NULL},
+	{"time:params-all-gather", MEGATRON, ANATOMY_COMMUNICATION, ANATOMY_OPTIMIZER, "time:all-grads-sync"},
+	{"time:optimizer", MEGATRON, ANATOMY_OPTIMIZER, NOWHERE, NULL},
+	{"time:fwd", DEEPSPEED, ANATOMY_FORWARD, NOWHERE, NULL},
+	{"time:bwd", DEEPSPEED, ANATOMY_BACKWARD, NOWHERE, NULL},
+	{"time:bwd_allreduce", DEEPSPEED, ANATOMY_COMMUNICATION, ANATOMY_BACKWARD, NULL},
+	{"time:step", DEEPSPEED, ANATOMY_OPTIMIZER, NOWHERE, NULL},
 };
 enum { TIMERS_COUNT = sizeof TIMERS / sizeof TIMERS[0] };
+
+/* Of one stream: which timers it has, and what each runs inside there. */
+struct used {
+	bool is_there[TIMERS_COUNT];
+	int within[TIMERS_COUNT];
+};
 
 struct step {
 	int64_t step;
@@ -77,14 +87,6 @@ const char *anatomy_part_name(enum anatomy_part part)
 		"data", "forward", "backward", "communication", "optimizer", "checkpoint", "other"};
 
 	return NAMES[part];
-}
-
-static const struct series_view *find_series(const struct stream_view *stream, struct span metric)
-{
-	for (size_t i = 0; metric.len && i < stream->series_count; i++)
-		if (stream_view_means(stream, &stream->series[i], metric))
-			return &stream->series[i];
-	return NULL;
 }
 
 /* ---- points ---- */
@@ -141,7 +143,7 @@ static void take_timer(struct reading *r, const struct timer *timer, const struc
 		step->timer_ms[timer - TIMERS] = point->value; /* told twice of one step: the later one */
 }
 
-static void add_up(struct step *step)
+static void add_up(struct step *step, const struct used *used)
 {
 	for (size_t i = 0; i < TIMERS_COUNT; i++) {
 		const struct timer *timer = &TIMERS[i];
@@ -149,27 +151,12 @@ static void add_up(struct step *step)
 			continue;
 		step->ms[timer->part] += step->timer_ms[i];
 		step->is_known[timer->part] = true;
-		if (timer->within != NOWHERE)
-			step->ms[timer->within] -= step->timer_ms[i];
+		if (used->within[i] != NOWHERE)
+			step->ms[used->within[i]] -= step->timer_ms[i];
 	}
 }
 
 /* ---- shares ---- */
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double median(double *values, size_t count)
-{
-	if (!count)
-		return NAN;
-	qsort(values, count, sizeof *values, by_value);
-	return (values[(count - 1) / 2] + values[count / 2]) / 2;
-}
 
 /* What no timer tells of; NaN where they tell of nothing, or of more than the step, as the slowest rank's may together. */
 static double rest_of(const struct step *step)
@@ -196,10 +183,10 @@ static void set_shares(const struct reading *r, struct anatomy_stream *out)
 			double share = part == ANATOMY_OTHER  ? rest_of(step)
 				       : step->is_known[part] ? step->ms[part] / step->step_ms
 							      : NAN;
-			if (isfinite(share) && share >= 0)
+			if (share >= 0 && share <= 1) /* no part is more than its step: that is of several steps */
 				values[count++] = share;
 		}
-		out->share[part] = median(values, count);
+		out->share[part] = median_of(values, count);
 		out->steps = count > out->steps ? count : out->steps;
 	}
 }
@@ -214,7 +201,7 @@ static enum status keep(struct arena *arena, const struct buf *text, struct span
 }
 
 static enum status write_from(
-	const bool is_there[TIMERS_COUNT], struct arena *arena, struct anatomy_stream *out, struct error *err)
+	const struct used *used, struct arena *arena, struct anatomy_stream *out, struct error *err)
 {
 	for (int part = 0; part < ANATOMY_PARTS; part++) {
 		AUTO_DONE(buf) text = BUF_INIT(FROM_BYTES);
@@ -223,10 +210,10 @@ static enum status write_from(
 			continue;
 		buf_printf(&text, part == ANATOMY_OTHER ? "1 - the other shares" : "(");
 		for (size_t i = 0, written = 0; part != ANATOMY_OTHER && i < TIMERS_COUNT; i++)
-			if (is_there[i] && (int)TIMERS[i].part == part)
+			if (used->is_there[i] && (int)TIMERS[i].part == part)
 				buf_printf(&text, "%s%s", written++ ? " + " : "", TIMERS[i].metric);
 		for (size_t i = 0; part != ANATOMY_OTHER && i < TIMERS_COUNT; i++)
-			if (is_there[i] && (int)TIMERS[i].within == part)
+			if (used->is_there[i] && used->within[i] == part)
 				buf_printf(&text, " - %s", TIMERS[i].metric);
 		if (part != ANATOMY_OTHER)
 			buf_printf(&text, ") / %.*s", SPAN_ARGS(out->step_from));
@@ -238,16 +225,20 @@ static enum status write_from(
 /* ---- streams ---- */
 
 /* One trainer's timers alone: those that the stream has most of. */
-static size_t find_timers(const struct stream_view *stream, bool is_there[TIMERS_COUNT])
+static size_t find_timers(const struct stream_view *stream, struct used *out)
 {
 	size_t counts[FAMILIES] = {0};
 
-	for (size_t i = 0; i < TIMERS_COUNT; i++)
-		if ((is_there[i] = find_series(stream, span_from(TIMERS[i].metric)) != NULL))
-			counts[TIMERS[i].family]++;
+	for (size_t i = 0; i < TIMERS_COUNT; i++) {
+		const struct timer *timer = &TIMERS[i];
+		bool is_within = !timer->since || stream_view_find(stream, span_from(timer->since));
+		out->is_there[i] = stream_view_find(stream, span_from(timer->metric)) != NULL;
+		out->within[i] = is_within ? timer->within : NOWHERE;
+		counts[timer->family] += out->is_there[i];
+	}
 	enum family most = counts[DEEPSPEED] > counts[MEGATRON] ? DEEPSPEED : MEGATRON;
 	for (size_t i = 0; i < TIMERS_COUNT; i++)
-		is_there[i] = is_there[i] && TIMERS[i].family == most;
+		out->is_there[i] = out->is_there[i] && TIMERS[i].family == most;
 	return counts[most];
 }
 
@@ -257,7 +248,7 @@ static double unit_of(const struct series_view *series)
 	return span_equal(series->unit, SPAN("ms")) ? 1 : span_equal(series->unit, SPAN("s")) ? 1000 : 0;
 }
 
-static enum status read_stream(struct reading *r, const struct series_view *time, const bool is_there[TIMERS_COUNT],
+static enum status read_stream(struct reading *r, const struct series_view *time, const struct used *used,
 	struct arena *arena, struct anatomy_stream *out, struct error *err)
 {
 	*out = (struct anatomy_stream){.name = r->stream->name, .step_from = time->metric};
@@ -267,13 +258,13 @@ static enum status read_stream(struct reading *r, const struct series_view *time
 	TRY(walk(r, time->metric, NULL, take_step, err));
 	qsort(r->steps, r->count, sizeof *r->steps, by_step);
 	for (size_t i = 0; i < TIMERS_COUNT; i++)
-		if (is_there[i])
-			TRY(walk(r, find_series(r->stream, span_from(TIMERS[i].metric))->metric, &TIMERS[i], take_timer,
-				err));
+		if (used->is_there[i])
+			TRY(walk(r, stream_view_find(r->stream, span_from(TIMERS[i].metric))->metric, &TIMERS[i],
+				take_timer, err));
 	for (size_t i = 0; i < r->count; i++)
-		add_up(&r->steps[i]);
+		add_up(&r->steps[i], used);
 	set_shares(r, out);
-	return write_from(is_there, arena, out, err);
+	return write_from(used, arena, out, err);
 }
 
 static void set_medians(struct anatomy *out)
@@ -285,7 +276,7 @@ static void set_medians(struct anatomy *out)
 		for (size_t i = 0; i < out->count; i++)
 			if (!isnan(out->streams[i].share[part]))
 				values[count++] = out->streams[i].share[part];
-		out->share[part] = median(values, count);
+		out->share[part] = median_of(values, count);
 	}
 	for (size_t i = 0; i < out->count; i++)
 		out->steps = out->streams[i].steps > out->steps ? out->streams[i].steps : out->steps;
@@ -305,16 +296,16 @@ enum status anatomy_read(struct pipeline *pipeline, struct store_reader *reader,
 	TRY(view_read_job(pipeline, reader, arena, job, SPAN(""), SPAN(""), VIEW_SERIES, &view, err));
 	TRY(main_series_find(reader, arena, &view, ROLE_STEP_TIME, &step_time, err));
 	for (size_t i = 0; i < view.stream_count; i++) {
-		bool is_there[TIMERS_COUNT];
+		struct used used;
 		r.stream = &view.streams[i];
-		const struct series_view *time = find_series(r.stream, step_time);
-		if (stream_is_system(r.stream->name) || !time || unit_of(time) <= 0 || !find_timers(r.stream, is_there))
+		const struct series_view *time = stream_view_find(r.stream, step_time);
+		if (stream_is_system(r.stream->name) || !time || unit_of(time) <= 0 || !find_timers(r.stream, &used))
 			continue;
 		if (out->count == ANATOMY_STREAMS_MAX) {
 			out->left_out++;
 			continue;
 		}
-		TRY(read_stream(&r, time, is_there, arena, &out->streams[out->count], err));
+		TRY(read_stream(&r, time, &used, arena, &out->streams[out->count], err));
 		if (out->streams[out->count].steps)
 			out->count++;
 	}
