@@ -1,7 +1,8 @@
 #include "fleet/continuity.h"
 
+#include "base/median.h"
+
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define RATE_TOLERANCE 1e-6 /* of the larger of both */
@@ -42,22 +43,6 @@ void continuity_add_after(struct continuity_series *series, int64_t step, double
 
 /* ---- arithmetic ---- */
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* Sorts them. */
-static double median(double *values, size_t count)
-{
-	if (!count)
-		return NAN;
-	qsort(values, count, sizeof *values, by_value);
-	return count % 2 ? values[count / 2] : values[count / 2 - 1] / 2 + values[count / 2] / 2;
-}
-
 static size_t find_pairs(const struct continuity_series *series, struct pair out[CONTINUITY_PAIRS])
 {
 	const struct continuity_side *a = &series->before, *b = &series->after;
@@ -92,11 +77,11 @@ static double spread_of(const struct continuity_series *loss)
 		changes[change_count++] = values[i] - values[i - 1];
 	if (change_count < CHANGES_MIN)
 		return NAN;
-	double slope = median(changes, change_count);
+	double slope = median_of(changes, change_count);
 	for (size_t i = 0; i < change_count; i++)
 		changes[i] = fabs(changes[i] - slope);
-	double spread = MAD_TO_SPREAD * median(changes, change_count) / sqrt(2);
-	return fmax(spread, LEAST_SPREAD * fabs(median(values, count)));
+	double spread = MAD_TO_SPREAD * median_of(changes, change_count) / sqrt(2);
+	return fmax(spread, LEAST_SPREAD * fabs(median_of(values, count)));
 }
 
 static int64_t stride_of(const struct continuity_side *after)
@@ -106,7 +91,7 @@ static int64_t stride_of(const struct continuity_side *after)
 
 	for (size_t i = 1; i < after->count && count < CONTINUITY_PAIRS; i++)
 		steps[count++] = (double)(after->prints[i].step - after->prints[i - 1].step);
-	double stride = count ? median(steps, count) : 1;
+	double stride = count ? median_of(steps, count) : 1;
 	return stride >= 1 ? (int64_t)stride : 1;
 }
 
@@ -130,9 +115,9 @@ static void compare_loss(const struct continuity_series *loss, struct continuity
 		after[count] = pairs[i].after;
 		differences[count++] = pairs[i].after - pairs[i].before;
 	}
-	out->loss_before = median(before, count);
-	out->loss_after = median(after, count);
-	out->loss_difference = median(differences, count);
+	out->loss_before = median_of(before, count);
+	out->loss_after = median_of(after, count);
+	out->loss_difference = median_of(differences, count);
 	out->loss_spread = spread_of(loss);
 	out->loss_spreads =
 		out->loss_difference == 0 && out->loss_spread >= 0 ? 0 : fabs(out->loss_difference) / out->loss_spread;
