@@ -162,6 +162,9 @@ static const struct http_route routes[] = {
 	{HTTP_GET, "/api/v1/jobs/{job}/tokens", SCOPE_READ, ROUTE_WORKER, .handler = api_job_tokens, .query = "",
 		.summary =
 			"How many tokens the training has consumed, of how many, and when and at what cost it will be through"},
+	{HTTP_GET, "/api/v1/jobs/{job}/anatomy", SCOPE_READ, ROUTE_WORKER, .handler = api_job_anatomy,
+		.query = "from_step to_step",
+		.summary = "What a step of the training is made of, by the timers that its trainer prints"},
 	{HTTP_GET, "/api/v1/jobs/{job}/continuity", SCOPE_READ, ROUTE_WORKER, .handler = api_job_continuity,
 		.query = "",
 		.summary =

@@ -1,20 +1,8 @@
 #include "detect/straggler.h"
 
+#include "base/median.h"
+
 #include <math.h>
-#include <stdlib.h>
-
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double median(double *values, size_t count)
-{
-	qsort(values, count, sizeof *values, compare);
-	return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
-}
 
 struct straggler straggler_find(const double *rates, double *scratch, size_t count)
 {
@@ -27,10 +15,10 @@ struct straggler straggler_find(const double *rates, double *scratch, size_t cou
 		found.slowest = rates[i] < rates[found.slowest] ? i : found.slowest;
 	}
 	found.rate = rates[found.slowest];
-	found.usual = median(scratch, count);
+	found.usual = median_of(scratch, count);
 	for (size_t i = 0; i < count; i++)
 		scratch[i] = fabs(rates[i] - found.usual);
-	found.spread = fmax(1.4826 * median(scratch, count), 0.005 * found.usual);
+	found.spread = fmax(1.4826 * median_of(scratch, count), 0.005 * found.usual);
 	found.score = found.spread > 0 ? (found.rate - found.usual) / found.spread : 0;
 	found.is_slow = straggler_is_slow(&found);
 	return found;

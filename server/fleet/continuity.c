@@ -1,7 +1,8 @@
 #include "fleet/continuity.h"
 
+#include "base/median.h"
+
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define RATE_TOLERANCE 1e-6 /* of the larger of both */
@@ -37,27 +38,10 @@ void continuity_add_before(struct continuity_series *series, int64_t first_step,
 
 void continuity_add_after(struct continuity_series *series, int64_t step, double value)
 {
-	if (isfinite(value))
-		keep(&series->after, step, value);
+	keep(&series->after, step, value);
 }
 
 /* ---- arithmetic ---- */
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* Sorts them. */
-static double median(double *values, size_t count)
-{
-	if (!count)
-		return NAN;
-	qsort(values, count, sizeof *values, by_value);
-	return count % 2 ? values[count / 2] : values[count / 2 - 1] / 2 + values[count / 2] / 2;
-}
 
 static size_t find_pairs(const struct continuity_series *series, struct pair out[CONTINUITY_PAIRS])
 {
@@ -93,11 +77,11 @@ static double spread_of(const struct continuity_series *loss)
 		changes[change_count++] = values[i] - values[i - 1];
 	if (change_count < CHANGES_MIN)
 		return NAN;
-	double slope = median(changes, change_count);
+	double slope = median_of(changes, change_count);
 	for (size_t i = 0; i < change_count; i++)
 		changes[i] = fabs(changes[i] - slope);
-	double spread = MAD_TO_SPREAD * median(changes, change_count) / sqrt(2);
-	return fmax(spread, LEAST_SPREAD * fabs(median(values, count)));
+	double spread = MAD_TO_SPREAD * median_of(changes, change_count) / sqrt(2);
+	return fmax(spread, LEAST_SPREAD * fabs(median_of(values, count)));
 }
 
 static int64_t stride_of(const struct continuity_side *after)
@@ -107,7 +91,7 @@ static int64_t stride_of(const struct continuity_side *after)
 
 	for (size_t i = 1; i < after->count && count < CONTINUITY_PAIRS; i++)
 		steps[count++] = (double)(after->prints[i].step - after->prints[i - 1].step);
-	double stride = count ? median(steps, count) : 1;
+	double stride = count ? median_of(steps, count) : 1;
 	return stride >= 1 ? (int64_t)stride : 1;
 }
 
@@ -115,16 +99,25 @@ static void compare_loss(const struct continuity_series *loss, struct continuity
 {
 	struct pair pairs[CONTINUITY_PAIRS];
 	double before[CONTINUITY_PAIRS], after[CONTINUITY_PAIRS], differences[CONTINUITY_PAIRS];
+	size_t count = 0;
 
 	out->overlap_steps = find_pairs(loss, pairs);
 	for (size_t i = 0; i < out->overlap_steps; i++) {
-		before[i] = pairs[i].before;
-		after[i] = pairs[i].after;
-		differences[i] = pairs[i].after - pairs[i].before;
+		if (!isfinite(pairs[i].after)) {
+			if (!out->no_number_steps++) {
+				out->no_number_step = pairs[i].step;
+				out->no_number_before = pairs[i].before;
+				out->no_number_after = pairs[i].after;
+			}
+			continue;
+		}
+		before[count] = pairs[i].before;
+		after[count] = pairs[i].after;
+		differences[count++] = pairs[i].after - pairs[i].before;
 	}
-	out->loss_before = median(before, out->overlap_steps);
-	out->loss_after = median(after, out->overlap_steps);
-	out->loss_difference = median(differences, out->overlap_steps);
+	out->loss_before = median_of(before, count);
+	out->loss_after = median_of(after, count);
+	out->loss_difference = median_of(differences, count);
 	out->loss_spread = spread_of(loss);
 	out->loss_spreads =
 		out->loss_difference == 0 && out->loss_spread >= 0 ? 0 : fabs(out->loss_difference) / out->loss_spread;
@@ -134,9 +127,12 @@ static enum continuity_answer compare_exactly(
 	const struct continuity_series *series, int64_t *step, double *before, double *after)
 {
 	struct pair pairs[CONTINUITY_PAIRS];
-	size_t count = series ? find_pairs(series, pairs) : 0;
+	size_t count = series ? find_pairs(series, pairs) : 0, compared = 0;
 
 	for (size_t i = 0; i < count; i++) {
+		if (!isfinite(pairs[i].after))
+			continue;
+		compared++;
 		double larger = fmax(fabs(pairs[i].before), fabs(pairs[i].after));
 		if (fabs(pairs[i].after - pairs[i].before) <= RATE_TOLERANCE * larger)
 			continue;
@@ -145,25 +141,35 @@ static enum continuity_answer compare_exactly(
 		*after = pairs[i].after;
 		return CONTINUITY_DIFFERENT;
 	}
-	return count ? CONTINUITY_EQUAL : CONTINUITY_UNKNOWN;
+	return compared ? CONTINUITY_EQUAL : CONTINUITY_UNKNOWN;
 }
 
-static void find_cause(struct continuity *c)
+static void add_cause(struct continuity *c, const char *cause, enum continuity_about about)
 {
-	bool is_far = c->loss_spreads > CONTINUITY_SPREADS_MAX;
+	if (!c->cause_count)
+		c->about = about;
+	c->causes[c->cause_count++] = cause;
+}
 
-	c->verdict = CONTINUITY_DIFFERS;
-	if (is_far && c->loss_difference > 0) {
-		c->cause = "older checkpoint";
-	} else if (c->rate == CONTINUITY_DIFFERENT) {
-		c->cause = "rate restarted";
-		c->about = CONTINUITY_RATE;
-	} else if (is_far || c->data == CONTINUITY_DIFFERENT) {
-		c->cause = "data order";
-		c->about = c->data == CONTINUITY_DIFFERENT ? CONTINUITY_DATA : CONTINUITY_LOSS;
-	} else {
+/* A lower loss is the doing of another rate, where that was printed, or of data that nothing counts. */
+static void find_causes(struct continuity *c)
+{
+	bool is_far = c->loss_spreads > CONTINUITY_SPREADS_MAX, is_lower = is_far && c->loss_difference < 0;
+
+	if (c->no_number_steps)
+		add_cause(c, "not a number", CONTINUITY_NO_NUMBER);
+	if (is_far && !is_lower)
+		add_cause(c, "older checkpoint", CONTINUITY_LOSS);
+	if (c->rate == CONTINUITY_DIFFERENT)
+		add_cause(c, "rate restarted", CONTINUITY_RATE);
+	if (c->data == CONTINUITY_DIFFERENT)
+		add_cause(c, "data order", CONTINUITY_DATA);
+	else if (is_lower && c->rate != CONTINUITY_DIFFERENT)
+		add_cause(c, "data order", CONTINUITY_LOSS);
+	if (c->cause_count)
+		c->verdict = CONTINUITY_DIFFERS;
+	else
 		c->verdict = isnan(c->loss_spreads) ? CONTINUITY_NOT_PROVABLE : CONTINUITY_CONTINUED;
-	}
 }
 
 void continuity_judge(const struct continuity_series *loss, const struct continuity_series *rate,
@@ -176,7 +182,24 @@ void continuity_judge(const struct continuity_series *loss, const struct continu
 	compare_loss(loss, out);
 	out->rate = compare_exactly(rate, &out->rate_step, &out->rate_before, &out->rate_after);
 	out->data = compare_exactly(data, &out->data_step, &out->data_before, &out->data_after);
-	find_cause(out);
+	find_causes(out);
+}
+
+bool continuity_takes_back(const struct continuity_series *const bad[CONTINUITY_FOLLOWED],
+	const struct continuity_series *const now[CONTINUITY_FOLLOWED], struct continuity *out)
+{
+	struct continuity_series series[CONTINUITY_FOLLOWED];
+	struct continuity judged;
+
+	for (int i = 0; i < CONTINUITY_FOLLOWED; i++) {
+		series[i] = *bad[i];
+		series[i].after = now[i]->after;
+	}
+	continuity_judge(&series[0], &series[1], &series[2], &judged);
+	if (judged.verdict != CONTINUITY_CONTINUED)
+		return false;
+	*out = judged;
+	return true;
 }
 
 const char *continuity_verdict_name(enum continuity_verdict verdict)

@@ -15,7 +15,9 @@
 enum {
 	CONTINUITY_PAIRS = 50,
 	CONTINUITY_WINDOW = 256, /* prints on each side that are looked at for them */
-	CONTINUITY_SPREADS_MAX = 3
+	CONTINUITY_SPREADS_MAX = 3,
+	CONTINUITY_CAUSES_MAX = 4,
+	CONTINUITY_FOLLOWED = 3 /* the loss, the rate, the data */
 };
 
 struct continuity_print {
@@ -35,12 +37,12 @@ struct continuity_series {
 };
 
 /* The points of a series are given in the order of arrival: those of attempts before the restart that no other one of these printed
- * again, and those of the attempt that it began. What is no finite number is left out. */
+ * again, and those of the attempt that it began. Before it, what is no finite number is left out; behind it, it is a print. */
 void continuity_add_before(struct continuity_series *series, int64_t first_step, int64_t step, double value);
 void continuity_add_after(struct continuity_series *series, int64_t step, double value);
 
 enum continuity_answer { CONTINUITY_UNKNOWN, CONTINUITY_EQUAL, CONTINUITY_DIFFERENT };
-enum continuity_about { CONTINUITY_LOSS, CONTINUITY_RATE, CONTINUITY_DATA };
+enum continuity_about { CONTINUITY_LOSS, CONTINUITY_RATE, CONTINUITY_DATA, CONTINUITY_NO_NUMBER };
 enum continuity_verdict { CONTINUITY_CONTINUED, CONTINUITY_DIFFERS, CONTINUITY_NOT_PROVABLE };
 
 struct continuity {
@@ -48,7 +50,10 @@ struct continuity {
 	int64_t stride; /* from one print to the next; 1 where there is one print alone */
 	size_t after_count; /* prints behind it; CONTINUITY_WINDOW: or more */
 	size_t overlap_steps; /* that both printed, of the loss */
-	double loss_before, loss_after; /* medians over these; NaN: there are none */
+	size_t no_number_steps; /* of these: the loss behind the restart is no finite number */
+	int64_t no_number_step; /* the first of them */
+	double no_number_before, no_number_after;
+	double loss_before, loss_after; /* medians over the others; NaN: there are none */
 	double loss_difference; /* the median of the differences */
 	double loss_spread; /* NaN: too little was printed before */
 	double loss_spreads; /* the difference in them */
@@ -58,11 +63,17 @@ struct continuity {
 	int64_t data_step;
 	double data_before, data_after;
 	enum continuity_verdict verdict;
-	enum continuity_about about; /* of DIFFERS: in what it shows */
-	const char *cause; /* of DIFFERS: "older checkpoint", "rate restarted", "data order"; NULL */
+	enum continuity_about about; /* of the first cause: in what it shows */
+	const char *causes
+		[CONTINUITY_CAUSES_MAX]; /* of DIFFERS, the gravest first: "not a number", "older checkpoint", … */
+	size_t cause_count;
 };
 
 /* rate, data: NULL: nothing like it is printed. */
 void continuity_judge(const struct continuity_series *loss, const struct continuity_series *rate,
 	const struct continuity_series *data, struct continuity *out);
+/* Does what came behind this restart go on from what came before an earlier one, which differed? Then *out says so; each by the loss, the
+ * rate and the data. */
+bool continuity_takes_back(const struct continuity_series *const bad[CONTINUITY_FOLLOWED],
+	const struct continuity_series *const now[CONTINUITY_FOLLOWED], struct continuity *out);
 const char *continuity_verdict_name(enum continuity_verdict verdict);

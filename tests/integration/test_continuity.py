@@ -23,10 +23,10 @@ class Log:
         self.losses = []  # one {step: loss} an attempt
         self.saved = 0
 
-    def train(self, first, last, every=1, add=0.0, lr=lambda step: 3e-4, data=None, checkpoints=(), noise=0.02):
+    def train(self, first, last, every=1, add=0.0, lr=lambda step: 3e-4, data=None, checkpoints=(), noise=0.02, nan=()):
         losses = {}
         for step in range(first, last + 1, every):
-            losses[step] = float(f"{curve(step) + add + self.random.gauss(0, noise):.4f}")
+            losses[step] = float("nan" if step in nan else f"{curve(step) + add + self.random.gauss(0, noise):.4f}")
             more = f" | consumed_samples: {data(step)}" if data else ""
             self.lines.append(line(self.at_ms, f"step: {step} | loss: {losses[step]:.4f} | lr: {lr(step):.6e}{more}"))
             self.at_ms += MINUTE_MS
@@ -117,6 +117,53 @@ def test_the_same_data_is_said_to_be(server):
     assert (row["verdict"], row["data_equal"]) == ("continued", True)
 
 
+def test_a_restart_that_blew_up_did_not_go_on(server):
+    """NaN at the first five of ten steps: its first step is the first that it printed, and it went on from the checkpoint in front of that."""
+    log = Log().train(10, 1000, every=10, checkpoints=(900,)).train(910, 1500, every=10, nan=range(910, 951))
+    row = ask(server, log)["restarts"][0]
+    assert (row["first_step"], row["from_step"], row["overlap_steps"], row["no_number_steps"]) == (910, 900, 10, 5)
+    assert (row["verdict"], row["cause"], row["causes"]) == ("differs", "not a number", ["not a number"])
+    before, after = log.losses
+    kept = [step for step in range(960, 1001, 10)]
+    assert row["loss_before"] == statistics.median(before[step] for step in kept)
+    assert row["loss_after"] == statistics.median(after[step] for step in kept)
+    assert f"at 5 of 10 steps that were printed twice the loss is no number behind the restart, first at step 910, where it was {before[910]:.6g}" in row["why"]
+
+
+def test_a_restart_that_never_had_a_number_is_one(server):
+    log = Log().train(1, 100, checkpoints=(80,)).train(81, 160, nan=range(81, 161))
+    row = ask(server, log)["restarts"][0]
+    assert (row["attempt"], row["first_step"], row["from_step"], row["overlap_steps"]) == (2, 81, 80, 20)
+    assert (row["verdict"], row["cause"], row["loss_before"], row["loss_after"], row["loss_spreads"]) == ("differs", "not a number", None, None, None)
+    incident, = wait_until(lambda: differing(server), what="the incident")
+    assert (incident["opened_step"], incident["evidence"]["cause"], incident["evidence"]["value"]) == (81, "not a number", "NaN")
+    assert incident["evidence"]["expected"] == log.losses[0][81]
+
+
+def test_all_causes_are_named_and_the_figures_can_be_redone(server):
+    log = Log().train(1, 100, checkpoints=(40, 80), lr=lambda step: 1e-3 * step / 100)
+    log.train(81, 160, add=curve(40) - curve(80), lr=lambda step: 1e-3 * (step - 80) / 100)
+    row = ask(server, log)["restarts"][0]
+    assert (row["cause"], row["causes"]) == ("older checkpoint", ["older checkpoint", "rate restarted"])
+    before, after = log.losses
+    assert row["loss_difference"] == pytest.approx(statistics.median(after[step] - before[step] for step in range(81, 101)), rel=1e-9)
+    assert row["loss_spreads"] == pytest.approx(abs(row["loss_difference"]) / row["loss_spread"], rel=1e-9)
+    assert f"the median of the differences is {row['loss_difference']:.4g}, {row['loss_spreads']:.3g} spreads" in row["why"]
+
+
+def test_a_restart_that_undoes_a_bad_one_goes_on_from_what_was_before_that(server):
+    """Attempt 2 came back with older weights and another rate; attempt 3 begins at the same checkpoint as it should have."""
+    log = Log().train(1, 100, checkpoints=(80,)).train(81, 160, add=curve(40) - curve(80), lr=lambda step: 1e-3).train(81, 160)
+    rows = ask(server, log, restarts=2)["restarts"]
+    first, _, third = log.losses
+    count, far = spreads(first, third, first=81)
+    assert (rows[0]["verdict"], "takes_back" in rows[0]) == ("differs", False)
+    assert (rows[1]["verdict"], rows[1]["causes"], rows[1]["takes_back"]) == ("continued", [], 2)
+    assert (rows[1]["overlap_steps"], rows[1]["lr_equal"]) == (count, True)
+    assert rows[1]["loss_spreads"] == pytest.approx(far, rel=1e-9)
+    assert "undoes the restart of attempt 2" in rows[1]["why"]
+
+
 def test_without_a_step_that_both_printed_nothing_is_proved(server):
     """Losses each ten steps; the second attempt prints others."""
     log = Log().train(10, 200, every=10).train(155, 300, every=10)
@@ -124,6 +171,38 @@ def test_without_a_step_that_both_printed_nothing_is_proved(server):
     assert (row["overlap_steps"], row["verdict"], row["cause"]) == (0, "not provable", None)
     assert (row["loss_spreads"], row["loss_before"], row["lr_equal"]) == (None, None, None)
     assert "print the loss at each step" in row["why"]
+
+
+def restart(server, at_ms):
+    for status, time_ms in (("Training", T0 - MINUTE_MS), ("Restarting", at_ms), ("Training", at_ms + MINUTE_MS)):
+        assert server.post("/api/v1/jobs/j/transitions", json={"SecondaryStatus": status, "time_ms": time_ms}).status == 204
+
+
+@pytest.mark.parametrize("first", [910, 920])
+def test_a_stated_restart_that_made_no_step_again_is_one(server, first):
+    """The checkpoint is the last step that was printed, or the one behind it was lost with the log: a status alone tells of the restart."""
+    log = Log().train(10, 900, every=10, checkpoints=(900,)).train(first, 1500, every=10)
+    text = log.lines.copy()
+    behind = next(i for i, row in enumerate(text) if f"step: {first} |" in row)
+    server.send("j", text[:behind])
+    restart(server, T0 + 92 * MINUTE_MS)
+    log.lines = text[behind:]
+    row, = ask(server, log)["restarts"]
+    assert (row["attempt"], row["known_from"], row["first_step"], row["checkpoint_step"]) == (1, "status", first, 900)
+    assert row["from_step"] == first - 10
+    assert (row["verdict"], row["causes"], row["overlap_steps"], row["lr_equal"], row["loss_spreads"]) == ("not provable", [], 0, None, None)
+    assert "no step was printed both before and behind the restart" in row["why"]
+
+
+def test_a_restart_of_steps_and_of_a_status_is_one(server):
+    log = Log().train(1, 100, checkpoints=(80,)).train(81, 160)
+    behind = [i for i, row in enumerate(log.lines) if "step: 81 |" in row][1]
+    text = log.lines
+    server.send("j", text[:behind])
+    restart(server, T0 + 102 * MINUTE_MS)
+    log.lines = text[behind:]
+    row, = ask(server, log)["restarts"]
+    assert (row["attempt"], row["known_from"], row["overlap_steps"]) == (2, "steps", 20)
 
 
 def test_each_restart_is_compared_with_what_it_took_the_place_of(server):

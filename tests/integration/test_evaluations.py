@@ -78,6 +78,27 @@ def test_results_of_the_harness(shared_server, job):
     assert found["details"]["gsm8k/exact_match,strict-match"]["shots"] == 5 and found["details"]["hellaswag/acc"]["stderr"] == 0.005
 
 
+def test_samples_of_groups_are_those_of_their_tasks(shared_server, job):
+    """The harness says how many samples each task has, not how many a group: 4705 + 3153 of mmlu, and the other tasks."""
+    samples = {"hellaswag": 10042, "arc_challenge": 1172, "gsm8k": 1319, "wikitext": 62, "mmlu_humanities": 4705, "mmlu_stem": 3153}
+    document = {"results": {task: {"alias": task, "acc,none": 0.5, "acc_stderr,none": 0.01} for task in [*samples, "mmlu"]},
+                "group_subtasks": {"mmlu": ["mmlu_humanities", "mmlu_stem"]} | {task: [] for task in samples},
+                "n-samples": {task: {"original": count, "effective": count} for task, count in samples.items()}}
+    send(shared_server, document, job, "?step=1")
+    found, = read(shared_server, job=job)["checkpoints"]
+    assert found["n"] == sum(samples.values()) == 20453
+    assert found["details"]["mmlu/acc"]["n"] == 4705 + 3153 and found["details"]["mmlu_stem/acc"]["n"] == 3153
+
+
+def test_what_says_that_it_is_no_number_is_skipped(shared_server, job):
+    scores = {"a/acc": 0.5, "b/b": "N/A", "c/c": {"value": "NaN", "n": 3}, "d/d": "-inf", "e/e": {"value": None}, "f/f": "None"}
+    taken = send(shared_server, {"step": 1, "scores": scores}, job)
+    assert (taken["scores"], taken["skipped_count"]) == (1, 5)
+    assert [row["task"] for row in taken["skipped"]] == ["b", "c", "d", "e", "f"]
+    assert read(shared_server, job=job)["checkpoints"][0]["scores"] == {"a/acc": 0.5}
+    send(shared_server, {"step": 1, "scores": {"a/acc": 0.5}, "evaluated_ms": 946684800000}, job)
+
+
 def test_what_is_not_known_stays_unknown(shared_server, job):
     server = shared_server
     assert read(server, job=job) == {"checkpoints": [], "total": 0, "best": None, "regressions": [], "regressions_total": 0, "without_stderr": 0, "references": []}
@@ -172,6 +193,8 @@ def test_said_again_it_replaces_and_deleted_it_goes(shared_server, job):
     ({"scores": {"a/acc": "1"}, "step": 1}, "", "scores", "a/acc"), ({"scores": {"a/acc": 1}, "stap": 1}, "", "scores", "'stap'"),
     ({"scores": {"a/acc": 1}, "step": 1}, "?step=2", "step", "step 1, the request 2"), ({"scores": {"a/acc": {"value": 1, "stderr": -1}}, "step": 1}, "", "stderr", "from 0"),
     ({"scores": {"a" * 256 + "/acc": 1}, "step": 1}, "", "task", "256 bytes"), ({"scores": {"a/acc": 1}, "path": "p" * 1025}, "", "path", "1025 bytes"),
+    ({"scores": {"a/acc": "x"}, "step": 1}, "", "scores", "a/acc"), ({"scores": {"a/acc": {"value": "0.5"}}, "step": 1}, "", "scores", "a/acc"),
+    ({"scores": {"a/acc": 1}, "step": 1, "evaluated_ms": 946684799999}, "", "evaluated_ms", "before the year 2000"),
 ])
 def test_what_is_wrong_is_named(shared_server, body, query, field, words):
     shared_server.send("wrong", "x")
@@ -213,7 +236,7 @@ def test_limits_survival_teams_and_audit(make_server):
     assert any("evaluations" in row["verb"] for row in server.get("/api/v1/audit", token=admin).body["entries"] if row["token"] == "nlp")
     server.token = admin
     server.post("/api/v1/jobs/theirs/transitions", json={"SecondaryStatus": "Completed"})
-    assert server.delete("/api/v1/jobs/theirs").status in (200, 202, 204)
+    assert server.delete("/api/v1/jobs/theirs?purge=true").status in (200, 202, 204)
 
     def left():
         with sqlite3.connect(f"file:{server.database}?mode=ro", uri=True) as database:

@@ -3,6 +3,8 @@
 #include "api/core/handlers.h"
 #include "api/core/money.h"
 #include "api/core/request.h"
+#include "base/clock.h"
+#include "pipeline/goodput/goodput.h"
 #include "read/charts/continuity_read.h"
 
 #include <math.h>
@@ -28,26 +30,109 @@ static void put_answer(struct json_writer *w, const char *name, enum continuity_
 		json_bool(w, answer == CONTINUITY_EQUAL);
 }
 
+/* ---- those that statuses tell of, and no step ---- */
+
+struct stated {
+	struct continuity_restart *items; /* oldest first; attempt: that of the log, which goes on */
+	size_t count, left_out;
+};
+
+static size_t find_first_behind(const struct goodput_facts *facts, int64_t ms)
+{
+	size_t i = 0;
+
+	while (i < facts->point_count && facts->points[i].ts_ms < ms)
+		i++;
+	return i;
+}
+
+static struct continuity_restart stated_restart(const struct goodput_facts *facts, const struct goodput_point *first)
+{
+	struct continuity_restart restart = {.attempt = first->attempt,
+		.continues = SPAN(""),
+		.checkpoint_step = -1,
+		.newest_checkpoint_step = -1,
+		.judged = {.first_step = first->step,
+			.loss_before = NAN,
+			.loss_after = NAN,
+			.loss_difference = NAN,
+			.loss_spread = NAN,
+			.loss_spreads = NAN,
+			.verdict = CONTINUITY_NOT_PROVABLE}};
+	int64_t stride = facts->stride > 0 ? facts->stride : 1;
+
+	for (size_t i = 0; i < facts->mark_count && facts->marks[i].ts_ms < first->ts_ms; i++) {
+		int64_t step = facts->marks[i].bucket == GOODPUT_CHECKPOINT ? facts->marks[i].step : -1;
+		if (step > restart.newest_checkpoint_step)
+			restart.newest_checkpoint_step = step;
+		if (step < first->step && step > restart.checkpoint_step)
+			restart.checkpoint_step = step;
+	}
+	restart.from_step = first->step > stride ? first->step - stride : 0;
+	if (restart.checkpoint_step > restart.from_step)
+		restart.from_step = restart.checkpoint_step;
+	return restart;
+}
+
+/* Work that was broken off and taken up again, without a step that was made again: no attempt of the log began there. */
+static enum status read_stated(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	struct span job, struct stated *out, struct error *err)
+{
+	struct job_facts facts;
+	struct goodput derived;
+	struct job_row row;
+
+	*out = (struct stated){.count = 0};
+	TRY(goodput_gather(pipeline, reader, arena, job, clock_wall_ms(), &row, &facts, err));
+	TRY(goodput_derive(&facts.facts, arena, &derived, err));
+	out->items = arena_alloc(arena, (derived.break_count + 1) * sizeof *out->items);
+	if (!out->items)
+		return error_no_memory(err);
+	for (size_t i = 0; i < derived.break_count; i++) {
+		const struct goodput_break *broken = &derived.breaks[i];
+		size_t first = find_first_behind(&facts.facts, broken->to_ms);
+		if (broken->to_ms && broken->step >= 0 && broken->from_step < 0 && first < facts.facts.point_count)
+			out->items[out->count++] = stated_restart(&facts.facts, &facts.facts.points[first]);
+	}
+	if (out->count > CONTINUITY_RESTARTS_MAX)
+		out->left_out = out->count - CONTINUITY_RESTARTS_MAX;
+	out->items += out->left_out;
+	out->count -= out->left_out;
+	return OK;
+}
+
+/* ---- one restart ---- */
+
 static void write_loss(struct buf *why, const struct continuity *c)
 {
 	if (!c->overlap_steps)
 		buf_printf(why,
 			"no step was printed both before and behind the restart, so nothing can be compared: print the loss at each step, or restart from a checkpoint in front of the last printed step. ");
+	else if (c->no_number_steps == c->overlap_steps)
+		return;
 	else if (isnan(c->loss_spread))
 		buf_printf(why,
 			"%zu steps were printed twice, but too few before them to know how much the loss varies. ",
 			c->overlap_steps);
 	else
 		buf_printf(why,
-			"at %zu steps that were printed twice the loss is %.6g behind the restart and %.6g before it, %.2g spreads apart (a spread is %.3g; %d are allowed). ",
-			c->overlap_steps, c->loss_after, c->loss_before, c->loss_spreads, c->loss_spread,
-			CONTINUITY_SPREADS_MAX);
+			"at %zu steps that were printed twice the loss is %.6g behind the restart and %.6g before it, by their medians; the median of the differences is %.4g, %.3g spreads (a spread is %.4g; %d are allowed). ",
+			c->overlap_steps - c->no_number_steps, c->loss_after, c->loss_before, c->loss_difference,
+			c->loss_spreads, c->loss_spread, CONTINUITY_SPREADS_MAX);
 }
 
 static void write_why(struct buf *why, const struct continuity_restart *restart)
 {
 	const struct continuity *c = &restart->judged;
 
+	if (restart->takes_back)
+		buf_printf(why,
+			"It undoes the restart of attempt %u, which differed, and is compared with what was before that: ",
+			restart->takes_back);
+	if (c->no_number_steps)
+		buf_printf(why,
+			"at %zu of %zu steps that were printed twice the loss is no number behind the restart, first at step %lld, where it was %.6g; ",
+			c->no_number_steps, c->overlap_steps, (long long)c->no_number_step, c->no_number_before);
 	write_loss(why, c);
 	if (c->rate == CONTINUITY_DIFFERENT)
 		buf_printf(why, "The learning rate at step %lld is %.8g and was %.8g. ", (long long)c->rate_step,
@@ -59,11 +144,27 @@ static void write_why(struct buf *why, const struct continuity_restart *restart)
 		buf_printf(why,
 			"The newest checkpoint before the restart was of step %lld, and it went on from step %lld. ",
 			(long long)restart->newest_checkpoint_step, (long long)restart->from_step);
-	if (why->len && why->ptr[why->len - 1] == ' ')
+	while (why->len && (why->ptr[why->len - 1] == ' ' || why->ptr[why->len - 1] == ';'))
 		why->len--;
 }
 
-static enum status write_restart(struct json_writer *w, const struct continuity_restart *restart, struct error *err)
+/* The gravest alone, and all. */
+static void put_causes(struct json_writer *w, const struct continuity *c)
+{
+	json_key(w, "cause");
+	if (c->cause_count)
+		json_text(w, c->causes[0]);
+	else
+		json_null(w);
+	json_key(w, "causes");
+	json_array(w);
+	for (size_t i = 0; i < c->cause_count; i++)
+		json_text(w, c->causes[i]);
+	json_array_end(w);
+}
+
+static enum status write_restart(
+	struct json_writer *w, const struct continuity_restart *restart, const char *known_from, struct error *err)
 {
 	const struct continuity *c = &restart->judged;
 	AUTO_DONE(buf) why = BUF_INIT(WHY_BYTES);
@@ -74,25 +175,45 @@ static enum status write_restart(struct json_writer *w, const struct continuity_
 	json_put_i64(w, "attempt", restart->attempt);
 	if (restart->continues.len)
 		json_put_span(w, "continues", restart->continues);
+	json_put_text(w, "known_from", known_from);
 	json_put_i64(w, "from_step", restart->from_step);
 	json_put_i64(w, "first_step", c->first_step);
 	put_step(w, "checkpoint_step", restart->checkpoint_step);
 	put_step(w, "newest_checkpoint_step", restart->newest_checkpoint_step);
 	json_put_i64(w, "overlap_steps", (int64_t)c->overlap_steps);
+	json_put_i64(w, "no_number_steps", (int64_t)c->no_number_steps);
 	api_put_known(w, "loss_before", c->loss_before);
 	api_put_known(w, "loss_after", c->loss_after);
+	api_put_known(w, "loss_difference", c->loss_difference);
 	api_put_known(w, "loss_spread", c->loss_spread);
 	api_put_known(w, "loss_spreads", c->loss_spreads);
 	put_answer(w, "lr_equal", c->rate);
 	put_answer(w, "data_equal", c->data);
 	json_put_text(w, "verdict", continuity_verdict_name(c->verdict));
-	json_key(w, "cause");
-	if (c->cause)
-		json_text(w, c->cause);
-	else
-		json_null(w);
+	put_causes(w, c);
+	if (restart->takes_back)
+		json_put_i64(w, "takes_back", restart->takes_back);
 	json_put_span(w, "why", buf_span(&why));
 	json_object_end(w);
+	return OK;
+}
+
+/* Oldest first. */
+static enum status write_restarts(
+	struct json_writer *w, const struct continuity_report *report, const struct stated *stated, struct error *err)
+{
+	size_t at = 0;
+
+	json_key(w, "restarts");
+	json_array(w);
+	for (size_t i = 0; i <= report->count; i++) {
+		while (at < stated->count &&
+			(i == report->count || stated->items[at].attempt < report->restarts[i].attempt))
+			TRY(write_restart(w, &stated->items[at++], "status", err));
+		if (i < report->count)
+			TRY(write_restart(w, &report->restarts[i], "steps", err));
+	}
+	json_array_end(w);
 	return OK;
 }
 
@@ -104,21 +225,20 @@ enum status api_job_continuity(void *context, void *worker, const struct http_re
 	AUTO(arena) arena = NULL;
 	struct json_writer w = api_reply(response);
 	struct continuity_report report;
+	struct stated stated = {.count = 0};
 
 	TRY(api_arena(&arena, err));
 	TRY(continuity_read(api->options.pipeline, reader, arena, http_request_segment(request, 0),
 		CONTINUITY_RESTARTS_MAX, &report, err));
+	if (report.metric.len)
+		TRY(read_stated(api->options.pipeline, reader, arena, http_request_segment(request, 0), &stated, err));
 	json_object(&w);
 	json_put_span(&w, "metric", report.metric);
 	json_put_span(&w, "stream", report.stream);
 	json_put_span(&w, "lr_metric", report.rate_metric);
 	json_put_span(&w, "data_metric", report.data_metric);
-	json_key(&w, "restarts");
-	json_array(&w);
-	for (size_t i = 0; i < report.count; i++)
-		TRY(write_restart(&w, &report.restarts[i], err));
-	json_array_end(&w);
-	json_put_i64(&w, "left_out", (int64_t)report.left_out);
+	TRY(write_restarts(&w, &report, &stated, err));
+	json_put_i64(&w, "left_out", (int64_t)(report.left_out + stated.left_out));
 	json_object_end(&w);
 	return buf_status(&response->body, err);
 }

@@ -6,9 +6,10 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { SUITE_BYTES = 64, MODEL_ARGS = 6 };
+enum { SUITE_BYTES = 64, MODEL_ARGS = 6, BELOW_MAX = 100000 /* tasks below groups, of one document */ };
 
 static const int64_t largest = (int64_t)1 << 53, time_max_ms = (int64_t)1 << 45;
+static const int64_t time_min_ms = 946684800000; /* 2000: before it lie seconds that were taken for milliseconds */
 
 const char *const evaluation_step_from_names[EVALUATION_STEP_COUNT] = {NULL, "stated", "path"};
 const char *const evaluation_lower_from_names[EVALUATION_LOWER_COUNT] = {"assumed", "stated", "name"};
@@ -16,7 +17,10 @@ const char *const evaluation_lower_from_names[EVALUATION_LOWER_COUNT] = {"assume
 struct reading {
 	struct evaluation *out;
 	struct arena *arena;
-	struct map *samples, *shots, *better, *parts; /* of lm-evaluation-harness, by task */
+	struct map *samples, *shots, *better, *parts, *groups; /* of lm-evaluation-harness, by task */
+	struct span *waiting; /* room for all that is below groups */
+	size_t below_count; /* tasks below groups that were looked at */
+	int64_t group_samples; /* of the group that is read; -1: not known, or no group */
 	double all_shots; /* of 0.3; NaN */
 };
 
@@ -157,6 +161,74 @@ static void set_better(struct reading *r, const struct json *task, struct span m
 	score->lower_from = score->is_lower ? EVALUATION_LOWER_NAME : EVALUATION_LOWER_ASSUMED;
 }
 
+static enum status index_by_key(const struct json *object, struct map **out, struct error *err)
+{
+	if (!(*out = map_new()))
+		return error_no_memory(err);
+	for (const struct json *at = json_first(object); at; at = json_next(at))
+		if (json_key_of(at).len && !map_put(*out, json_key_of(at), (void *)at))
+			return error_no_memory(err);
+	return OK;
+}
+
+static bool is_group(const struct reading *r, struct span task)
+{
+	return json_first(map_get(r->groups, task)) != NULL;
+}
+
+/* Tasks and groups right below it that were not met before, behind those that wait. */
+static enum status push_below(struct reading *r, struct span group, struct map *met, size_t *count, struct error *err)
+{
+	for (const struct json *at = json_first(map_get(r->groups, group)); at && r->below_count < BELOW_MAX;
+		at = json_next(at)) {
+		struct span task = json_string_of(at);
+		r->below_count++;
+		if (!task.len || map_get(met, task))
+			continue;
+		if (!map_put(met, task, (void *)at))
+			return error_no_memory(err);
+		r->waiting[(*count)++] = task;
+	}
+	return OK;
+}
+
+/* The harness says how many samples a task has, and nothing of groups: the sum of the tasks below, each once; -1: one does not say. */
+static enum status sum_below(struct reading *r, struct span group, int64_t *out, struct error *err)
+{
+	AUTO(map) met = map_new();
+	size_t count = 0;
+	int64_t sum = 0;
+
+	*out = -1;
+	if (!met)
+		return error_no_memory(err);
+	TRY(push_below(r, group, met, &count, err));
+	while (count) {
+		struct span task = r->waiting[--count];
+		if (is_group(r, task)) {
+			TRY(push_below(r, task, met, &count, err));
+			continue;
+		}
+		int64_t of_task = count_or_unknown(json_get(map_get(r->samples, task), "effective"));
+		if (of_task < 0 || __builtin_add_overflow(sum, of_task, &sum))
+			return OK;
+	}
+	if (r->below_count < BELOW_MAX)
+		*out = sum;
+	return OK;
+}
+
+static enum status index_groups(struct reading *r, const struct json *groups, struct error *err)
+{
+	size_t count = 0;
+
+	TRY(index_by_key(groups, &r->groups, err));
+	for (const struct json *group = json_first(groups); group; group = json_next(group))
+		count += json_count(group);
+	r->waiting = arena_alloc(r->arena, (count + 1) * sizeof *r->waiting);
+	return r->waiting ? OK : error_no_memory(err);
+}
+
 static int64_t find_samples(struct reading *r, const struct json *task, const struct json *member)
 {
 	const struct json *of_task = map_get(r->samples, json_key_of(task)), *each = json_get(task, "sample_count");
@@ -182,22 +254,14 @@ static enum status read_member(struct reading *r, const struct json *task, const
 		return skip_score(r, score.task, score.metric, err);
 	score.error = find_error(task, metric, filter);
 	score.samples = find_samples(r, task, member);
+	if (score.samples < 0)
+		score.samples = r->group_samples;
 	score.shots = count_or_unknown(map_get(r->shots, score.task));
 	if (score.shots < 0 && !isnan(r->all_shots))
 		score.shots = (int64_t)r->all_shots;
 	score.is_part = map_get(r->parts, score.task) != NULL;
 	set_better(r, task, metric, &score);
 	return put_score(r, &score, err);
-}
-
-static enum status index_by_key(const struct json *object, struct map **out, struct error *err)
-{
-	if (!(*out = map_new()))
-		return error_no_memory(err);
-	for (const struct json *at = json_first(object); at; at = json_next(at))
-		if (json_key_of(at).len && !map_put(*out, json_key_of(at), (void *)at))
-			return error_no_memory(err);
-	return OK;
 }
 
 /* Tasks below a group that has a score. */
@@ -238,15 +302,20 @@ static enum status read_results(struct reading *r, const struct json *document, 
 	}
 	TRY(make_room(r, count, "results", err));
 	TRY(index_by_key(json_get(document, "n-samples"), &r->samples, err));
+	TRY(index_groups(r, json_get(document, "group_subtasks"), err));
 	TRY(index_by_key(json_get(document, "n-shot"), &r->shots, err));
 	TRY(index_by_key(json_get(document, "higher_is_better"), &r->better, err));
 	TRY(index_parts(r, document, results, err));
 	int64_t shots = count_or_unknown(json_get_path(document, "config.num_fewshot"));
 	r->all_shots = shots < 0 ? NAN : (double)shots;
-	for (const struct json *task = json_first(results); task; task = json_next(task))
+	for (const struct json *task = json_first(results); task; task = json_next(task)) {
+		r->group_samples = -1;
+		if (is_group(r, json_key_of(task)))
+			TRY(sum_below(r, json_key_of(task), &r->group_samples, err));
 		for (const struct json *at = json_first(task); at; at = json_next(at))
 			if (is_score(at))
 				TRY(read_member(r, task, at, err));
+	}
 	return OK;
 }
 
@@ -341,6 +410,18 @@ static bool split_name(struct span name, struct span *task, struct span *metric)
 	return true;
 }
 
+/* As suites write it that have no NaN, or no score. */
+static bool says_no_number(struct span text)
+{
+	static const char *const words[] = {
+		"n/a", "na", "nan", "none", "null", "inf", "+inf", "-inf", "infinity", "+infinity", "-infinity"};
+
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (span_equal_fold(span_trim(text), span_from(words[i])))
+			return true;
+	return false;
+}
+
 static enum status read_score(struct reading *r, const struct json *node, struct error *err)
 {
 	struct evaluation_score score = r->out->like;
@@ -354,7 +435,7 @@ static enum status read_score(struct reading *r, const struct json *node, struct
 	score.lower_from = score.is_lower ? EVALUATION_LOWER_NAME : EVALUATION_LOWER_ASSUMED;
 	if (has_details)
 		TRY(read_details(node, &score, err));
-	if (value && json_kind(value) == JSON_NULL)
+	if (value && (json_kind(value) == JSON_NULL || says_no_number(json_string_of(value))))
 		return skip_score(r, score.task, score.metric, err);
 	if (!value || !json_number_of(value, &score.value) || !isfinite(score.value))
 		return error_set_field(err, ERR_SEMANTIC, "scores",
@@ -385,6 +466,10 @@ static enum status read_own(struct reading *r, const struct json *document, stru
 		TRY(take_name(r->arena, path, EVALUATION_PATH_BYTES, "path", &like->path, err));
 	TRY(want_count_of(document, "n", largest, &like->samples, err));
 	TRY(want_count_of(document, "evaluated_ms", time_max_ms, &when, err));
+	if (when > 0 && when < time_min_ms)
+		return error_set_field(err, ERR_SEMANTIC, "evaluated_ms",
+			"evaluated_ms is %lld, which is before the year 2000: it counts milliseconds since 1970",
+			(long long)when);
 	like->evaluated_ms = when > 0 ? when : 0;
 	return OK;
 }
@@ -457,5 +542,6 @@ enum status evaluation_read(struct evaluation *out, const struct json *document,
 	map_free(r.shots);
 	map_free(r.better);
 	map_free(r.parts);
+	map_free(r.groups);
 	return status;
 }

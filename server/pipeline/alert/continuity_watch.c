@@ -21,6 +21,7 @@ enum {
 		8, /* that both printed: of so few the median is beyond three spreads by chance once in a million times */
 	FIRST_LOOK_MS = 5000,
 	LAST_LOOK_MS = 10 * 60 * 1000,
+	RESTARTS_LOOKED_AT = 8, /* the newest, and those that it may take back */
 	FACTS_BYTES = 1024
 };
 
@@ -49,10 +50,11 @@ static enum status write_facts(const struct continuity_report *report, const str
 {
 	const struct span metrics[] = {[CONTINUITY_LOSS] = report->metric,
 		[CONTINUITY_RATE] = report->rate_metric,
-		[CONTINUITY_DATA] = report->data_metric};
+		[CONTINUITY_DATA] = report->data_metric,
+		[CONTINUITY_NO_NUMBER] = report->metric};
 	struct json_writer w = json_writer_on(out);
 
-	json_put_text(&w, "cause", restart->judged.cause);
+	json_put_text(&w, "cause", restart->judged.causes[0]);
 	json_put_i64(&w, "attempt", restart->attempt);
 	json_put_span(&w, "metric", metrics[restart->judged.about]);
 	json_put_i64(&w, "from_step", restart->from_step);
@@ -77,6 +79,9 @@ static void fill(struct incident *incident, const struct continuity *c)
 	case CONTINUITY_DATA:
 		set_figures(incident, c->data_step, c->data_after, c->data_before);
 		return;
+	case CONTINUITY_NO_NUMBER:
+		set_figures(incident, c->no_number_step, c->no_number_after, c->no_number_before);
+		return;
 	case CONTINUITY_LOSS:
 		break;
 	}
@@ -93,7 +98,7 @@ static enum status open(struct pipeline *pipeline, struct job_state *job, const 
 
 	TRY(write_facts(report, restart, &facts, err));
 	note.row.facts = buf_span(&facts);
-	note.row.detail = span_from(restart->judged.cause);
+	note.row.detail = span_from(restart->judged.causes[0]);
 	note.row.attempt = restart->attempt;
 	note.row.incident = (struct incident){.kind = INCIDENT_RESTART_DIFFERS,
 		.severity = SEVERITY_WARNING,
@@ -153,7 +158,7 @@ static enum status look(struct pipeline *pipeline, struct store_reader *reader, 
 	*is_done = is_known;
 	if (is_known)
 		return OK;
-	TRY(continuity_read(pipeline, reader, arena, row.name, 1, &report, err));
+	TRY(continuity_read(pipeline, reader, arena, row.name, RESTARTS_LOOKED_AT, &report, err));
 	const struct continuity_restart *last = report.count ? &report.restarts[report.count - 1] : NULL;
 	bool goes_on_with_none = attempts == 1 && report.metric.len && !report.count && !report.pending;
 	bool is_there = last && last->attempt == attempts;

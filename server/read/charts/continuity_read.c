@@ -14,7 +14,7 @@
 
 enum { CHECKPOINTS_MAX = 65536 };
 
-enum followed { LOSS, RATE, DATA, FOLLOWED_COUNT };
+enum followed { LOSS, RATE, DATA, FOLLOWED_COUNT = CONTINUITY_FOLLOWED };
 
 /* A job, and which of its series are followed. Its attempts count on from those of the one that it goes on with. */
 struct part {
@@ -38,14 +38,6 @@ struct walk {
 
 /* ---- which series ---- */
 
-static const struct series_view *find_series(const struct stream_view *stream, struct span metric)
-{
-	for (size_t i = 0; metric.len && i < stream->series_count; i++)
-		if (span_equal(stream->series[i].metric, metric))
-			return &stream->series[i];
-	return NULL;
-}
-
 /* That of most attempts, then rank 0's, then the longest. */
 static const struct stream_view *find_stream(const struct job_view *view, struct span rank_0, struct span loss)
 {
@@ -54,7 +46,7 @@ static const struct stream_view *find_stream(const struct job_view *view, struct
 
 	for (size_t i = 0; i < view->stream_count; i++) {
 		const struct stream_view *stream = &view->streams[i];
-		const struct series_view *series = find_series(stream, loss);
+		const struct series_view *series = stream_view_find(stream, loss);
 		if (!series || stream_is_system(stream->name))
 			continue;
 		bool is_rank_0 = span_equal(stream->name, rank_0), was_rank_0 = best && span_equal(best->name, rank_0);
@@ -91,6 +83,10 @@ static enum status read_part(struct pipeline *pipeline, struct store_reader *rea
 	out->stream = find_stream(&out->view, rank_0.stream, out->metrics[LOSS]);
 	if (!out->stream)
 		return OK;
+	for (int i = LOSS; i <= RATE; i++) {
+		const struct series_view *series = stream_view_find(out->stream, out->metrics[i]);
+		out->metrics[i] = series ? series->metric : SPAN("");
+	}
 	out->metrics[DATA] = find_data(out->stream);
 	out->attempts = out->stream->attempt_start_count ? out->stream->attempt_start_count : 1;
 	return OK;
@@ -235,7 +231,7 @@ static enum status walk_all(struct pipeline *pipeline, struct store_reader *read
 			return error_no_memory(err);
 		memset(walk->series[i], 0, bytes);
 		for (size_t j = 0; j < walk->part_count; j++)
-			if (find_series(walk->parts[j].stream, walk->parts[j].metrics[i]))
+			if (stream_view_find(walk->parts[j].stream, walk->parts[j].metrics[i]))
 				TRY(walk_series(pipeline, reader, walk, &walk->parts[j], (enum followed)i, err));
 	}
 	return OK;
@@ -281,6 +277,24 @@ static void find_from_steps(struct continuity_report *out)
 	}
 }
 
+/* Of those that differed, the newest one before which it was as behind this one. */
+static void find_taken_back(const struct walk *walk, size_t at, const struct continuity_report *known,
+	struct continuity_restart *restart, uint32_t earlier_attempts)
+{
+	const struct continuity_series *now[FOLLOWED_COUNT], *bad[FOLLOWED_COUNT];
+
+	for (size_t i = known->count; i-- > 0 && !restart->takes_back;) {
+		const struct continuity_restart *earlier = &known->restarts[i];
+		size_t j = earlier->attempt + earlier_attempts - walk->first - 2;
+		for (int k = 0; k < FOLLOWED_COUNT; k++) {
+			now[k] = &walk->series[k][at];
+			bad[k] = &walk->series[k][j];
+		}
+		if (earlier->judged.verdict == CONTINUITY_DIFFERS && continuity_takes_back(bad, now, &restart->judged))
+			restart->takes_back = earlier->attempt;
+	}
+}
+
 static enum status judge(const struct walk *walk, struct arena *arena, struct continuity_report *out, struct error *err)
 {
 	const struct part *own = &walk->parts[walk->part_count - 1];
@@ -298,6 +312,8 @@ static enum status judge(const struct walk *walk, struct arena *arena, struct co
 			restart.continues = walk->parts[0].view.row.name;
 		continuity_judge(
 			&walk->series[LOSS][i], &walk->series[RATE][i], &walk->series[DATA][i], &restart.judged);
+		if (restart.judged.verdict == CONTINUITY_DIFFERS)
+			find_taken_back(walk, i, out, &restart, own->earlier_attempts);
 		if (restart.judged.first_step != INT64_MIN)
 			out->restarts[out->count++] = restart;
 		else
@@ -318,7 +334,7 @@ enum status continuity_read(struct pipeline *pipeline, struct store_reader *read
 		return OK;
 	out->metric = own->metrics[LOSS];
 	out->stream = own->stream->name;
-	out->rate_metric = find_series(own->stream, own->metrics[RATE]) ? own->metrics[RATE] : SPAN("");
+	out->rate_metric = own->metrics[RATE];
 	out->data_metric = own->metrics[DATA];
 	size_t all = own->attempts - (walk.part_count == 1);
 	walk.restart_count = all < limit ? all : limit;

@@ -17,3 +17,11 @@ bool stream_view_means(const struct stream_view *stream, const struct series_vie
 			return false;
 	return true;
 }
+
+const struct series_view *stream_view_find(const struct stream_view *stream, struct span asked)
+{
+	for (size_t i = 0; asked.len && i < stream->series_count; i++)
+		if (stream_view_means(stream, &stream->series[i], asked))
+			return &stream->series[i];
+	return NULL;
+}

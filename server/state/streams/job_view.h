@@ -75,6 +75,8 @@ struct stream_view {
  * that is another trainer's, and meant by its own name alone.
  */
 bool stream_view_means(const struct stream_view *stream, const struct series_view *series, struct span asked);
+/* The first that means it; NULL: none, or nothing is asked for. */
+const struct series_view *stream_view_find(const struct stream_view *stream, struct span asked);
 
 struct job_view {
 	struct job_row row;

@@ -43,7 +43,7 @@ TEST(the_same_values_are_no_difference)
 	CHECK_INT(c.stride, 1);
 	CHECK(c.loss_difference == 0 && c.loss_spreads == 0);
 	CHECK_INT(c.verdict, CONTINUITY_CONTINUED);
-	CHECK(!c.cause);
+	CHECK_INT(c.cause_count, 0);
 	free(loss);
 }
 
@@ -59,7 +59,7 @@ TEST(a_curve_without_noise_has_the_least_spread)
 	CHECK(fabs(c.loss_spread - 2e-4) < 1e-12);
 	CHECK(fabs(c.loss_spreads - 5) < 1e-6);
 	CHECK_INT(c.verdict, CONTINUITY_DIFFERS);
-	CHECK_TEXT(c.cause, "older checkpoint");
+	CHECK_TEXT(c.causes[0], "older checkpoint");
 	free(loss);
 }
 
@@ -83,7 +83,7 @@ TEST(a_lower_loss_has_seen_other_data)
 		if (step > 10)
 			continuity_add_after(loss, step, 1);
 	}
-	CHECK_TEXT(judge(loss).cause, "data order");
+	CHECK_TEXT(judge(loss).causes[0], "data order");
 	free(loss);
 }
 
@@ -98,6 +98,66 @@ TEST(values_that_are_no_numbers_are_left_out)
 	CHECK_INT(c.overlap_steps, 4);
 	CHECK_INT(c.verdict, CONTINUITY_CONTINUED);
 	free(loss);
+}
+
+/* A restart that blew up is none that went on: before it the loss was a number at the same steps. */
+TEST(no_number_behind_it_differs)
+{
+	struct continuity_series *loss = new_series();
+	before(loss, 11, 1, 20, 2);
+	for (int64_t step = 11; step <= 15; step++)
+		continuity_add_after(loss, step, step == 11 ? INFINITY : NAN);
+	after(loss, 16, 30, 2);
+	struct continuity c = judge(loss);
+	CHECK_INT(c.first_step, 11);
+	CHECK_INT(c.overlap_steps, 10);
+	CHECK_INT(c.no_number_steps, 5);
+	CHECK_INT(c.no_number_step, 11);
+	CHECK(isinf(c.no_number_after) && fabs(c.no_number_before - 2.1) < 1e-9);
+	CHECK_INT(c.verdict, CONTINUITY_DIFFERS);
+	CHECK_INT(c.cause_count, 1);
+	CHECK_TEXT(c.causes[0], "not a number");
+	CHECK(c.loss_difference == 0);
+	free(loss);
+}
+
+TEST(a_rate_that_is_no_number_is_not_compared)
+{
+	struct continuity_series *loss = new_series(), *rate = new_series();
+	struct continuity c;
+	before(loss, 11, 1, 20, 2);
+	after(loss, 11, 30, 2);
+	continuity_add_before(rate, 11, 11, 1);
+	continuity_add_after(rate, 11, NAN);
+	continuity_judge(loss, rate, NULL, &c);
+	CHECK_INT(c.rate, CONTINUITY_UNKNOWN);
+	CHECK_INT(c.verdict, CONTINUITY_CONTINUED);
+	free(loss);
+	free(rate);
+}
+
+TEST(each_cause_is_named)
+{
+	struct continuity_series *loss = new_series(), *rate = new_series(), *data = new_series();
+	struct continuity c;
+	before(loss, 11, 1, 20, 2);
+	continuity_add_after(loss, 11, NAN);
+	after(loss, 12, 30, 3);
+	for (int64_t step = 11; step <= 20; step++) {
+		continuity_add_before(rate, 11, step, 1);
+		continuity_add_after(rate, step, 2);
+		continuity_add_before(data, 11, step, 1);
+		continuity_add_after(data, step, 2);
+	}
+	continuity_judge(loss, rate, data, &c);
+	CHECK_INT(c.cause_count, CONTINUITY_CAUSES_MAX);
+	CHECK_TEXT(c.causes[0], "not a number");
+	CHECK_TEXT(c.causes[1], "older checkpoint");
+	CHECK_TEXT(c.causes[2], "rate restarted");
+	CHECK_TEXT(c.causes[3], "data order");
+	free(loss);
+	free(rate);
+	free(data);
 }
 
 /* Four changes are the fewest that tell of a spread. */

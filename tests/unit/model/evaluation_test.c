@@ -103,6 +103,48 @@ TEST(results_of_the_harness_are_read)
 	CHECK(s[3].is_lower && s[3].lower_from == EVALUATION_LOWER_STATED);
 }
 
+/* n-samples has tasks alone: mmlu is 10 + 20 + 40, each once, stem 30; "other" has a task of which nothing is said, "round" itself. */
+TEST(a_group_has_the_samples_of_the_tasks_below)
+{
+	AUTO(arena) arena = arena_new();
+	struct evaluation got;
+
+	CHECK_OK(read(&got,
+		"{\"results\": {\"mmlu\": {\"acc,none\": 0.5}, \"stem\": {\"acc,none\": 0.5}, \"other\": {\"acc,none\": 0.5},"
+		"\"round\": {\"acc,none\": 0.5}, \"a\": {\"acc,none\": 0.5, \"f1,none\": 0.5}},"
+		"\"group_subtasks\": {\"mmlu\": [\"stem\", \"c\", \"a\"], \"stem\": [\"a\", \"b\"], \"other\": [\"a\", \"d\"], \"round\": [\"round\", \"b\"],"
+		"\"a\": []}, \"n-samples\": {\"a\": {\"effective\": 10}, \"b\": {\"effective\": 20}, \"c\": {\"effective\": 40}},"
+		"\"config\": {\"model_args\": \"pretrained=m\"}}",
+		-1, "", arena));
+	CHECK_INT(got.count, 6);
+	CHECK_INT(got.scores[0].samples, 70);
+	CHECK_INT(got.scores[1].samples, 30);
+	CHECK_INT(got.scores[2].samples, -1);
+	CHECK_INT(got.scores[3].samples, 20);
+	CHECK_INT(got.scores[4].samples, 10);
+}
+
+/* Work that a document can ask for has an end: of 99,999 tasks the sum is known, of one more it is not. */
+TEST(too_many_tasks_below_a_group_are_not_summed)
+{
+	for (int count = 99999; count <= 100000; count++) {
+		AUTO(arena) arena = arena_new();
+		AUTO_DONE(buf) text = BUF_INIT(1 << 20);
+		struct evaluation got;
+		buf_append_text(&text,
+			"{\"results\": {\"g\": {\"acc,none\": 0.5}}, \"n-samples\": {\"a\": {\"effective\": 7}}, "
+			"\"group_subtasks\": {\"g\": [\"a\"");
+		for (int i = 1; i < count; i++)
+			buf_append_text(&text, ",\"a\"");
+		buf_append_char(&text, ']');
+		buf_append_text(&text, "}, \"config\": {\"model_args\": \"pretrained=m\"}}");
+		buf_append_char(&text, 0);
+		CHECK_OK(buf_status(&text, &why));
+		CHECK_OK(read(&got, (const char *)text.ptr, -1, "", arena));
+		CHECK_INT(got.scores[0].samples, count < 100000 ? 7 : -1);
+	}
+}
+
 TEST(results_of_the_harness_before_filters_are_read)
 {
 	AUTO(arena) arena = arena_new();

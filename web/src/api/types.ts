@@ -585,6 +585,8 @@ export interface Break {
 export interface ContinuityRestart {
   attempt: number;
   continues?: string;
+  /** "steps", "status": no step was made again. */
+  known_from: string;
   from_step: number;
   first_step: number;
   checkpoint_step: number | null;
@@ -593,12 +595,18 @@ export interface ContinuityRestart {
   loss_before: number | null;
   loss_after: number | null;
   loss_spread: number | null;
+  no_number_steps: number;
+  loss_difference: number | null;
   /** "Infinity" where the loss before did not vary at all. */
   loss_spreads: number | string | null;
   lr_equal: boolean | null;
   data_equal: boolean | null;
   verdict: string;
+  /** The gravest of causes; null: there is none. */
   cause: string | null;
+  causes: string[];
+  /** The attempt whose restart this one undoes. */
+  takes_back?: number;
   why: string;
 }
 

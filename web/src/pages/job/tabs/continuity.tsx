@@ -14,6 +14,7 @@ const VERDICTS: Readonly<Record<string, string>> = {
 };
 
 const CAUSES: Readonly<Record<string, string>> = {
+  "not a number": say("the loss is no number"),
   "older checkpoint": say("older checkpoint"),
   "rate restarted": say("learning rate restarted"),
   "data order": say("other data"),
@@ -21,7 +22,12 @@ const CAUSES: Readonly<Record<string, string>> = {
 
 function verdictOf(one: ContinuityRestart): string {
   const verdict = t(VERDICTS[one.verdict] ?? one.verdict);
-  return one.cause ? `${verdict}: ${t(CAUSES[one.cause] ?? one.cause)}` : verdict;
+  return one.causes.length ? `${verdict}: ${one.causes.map((cause) => t(CAUSES[cause] ?? cause)).join(", ")}` : verdict;
+}
+
+/** Restarts that a status tells of begin no attempt. */
+function keyOf(one: ContinuityRestart): string {
+  return `${one.attempt} ${one.first_step}`;
 }
 
 function answer(isEqual: boolean | null): string {
@@ -46,7 +52,7 @@ export function ContinuityPart({ store }: { store: JobStore }) {
       <DataTable
         class="plain"
         rows={rows}
-        keyOf={(one) => one.attempt}
+        keyOf={keyOf}
         columns={[
           { title: t("attempt"), isNumber: true, isHead: true, cell: (one) => formatCount(one.attempt) },
           { title: t("verdict"), cell: verdictOf },
@@ -66,9 +72,9 @@ export function ContinuityPart({ store }: { store: JobStore }) {
         ]}
       />
       {rows
-        .filter((one) => one.verdict !== "continued")
+        .filter((one) => one.verdict !== "continued" || one.takes_back)
         .map((one) => (
-          <p key={one.attempt}>{t("Attempt {n}: {why}", { n: one.attempt, why: one.why })}</p>
+          <p key={keyOf(one)}>{t("Attempt {n}: {why}", { n: one.attempt, why: one.why })}</p>
         ))}
       {reply.left_out > 0 && <p class="dim">{tn(reply.left_out, "and {n} earlier one", "and {n} earlier ones")}</p>}
     </>

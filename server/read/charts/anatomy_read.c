@@ -1,0 +1,314 @@
+/* The step's time is read first, then each timer at the steps that it names. */
+#include "read/charts/anatomy_read.h"
+
+#include "base/buf.h"
+#include "base/median.h"
+#include "model/metrics/stream_name.h"
+#include "read/charts/main_series.h"
+#include "read/charts/points_read.h"
+#include "read/view.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FROM_BYTES = 4096, NOWHERE = ANATOMY_PARTS };
+enum family { MEGATRON, DEEPSPEED, FAMILIES };
+
+/* within: this timer runs inside that part's, which is less by it; with `since`, only of a trainer that has that timer, too. */
+struct timer {
+	const char *metric;
+	enum family family;
+	enum anatomy_part part;
+	int within;
+	const char *since;
+};
+
+static const struct timer TIMERS[] = {
+	{"time:batch-generator", MEGATRON, ANATOMY_DATA, ANATOMY_FORWARD, NULL},
+	{"time:forward-compute", MEGATRON, ANATOMY_FORWARD, NOWHERE, NULL},
+	{"time:backward-compute", MEGATRON, ANATOMY_BACKWARD, NOWHERE, NULL},
+	{"time:forward-recv", MEGATRON, ANATOMY_COMMUNICATION, NOWHERE, NULL},
+	{"time:forward-send", MEGATRON, ANATOMY_COMMUNICATION, NOWHERE, NULL},
+	{"time:backward-recv", MEGATRON, ANATOMY_COMMUNICATION, NOWHERE, NULL},
+	{"time:backward-send", MEGATRON, ANATOMY_COMMUNICATION, NOWHERE, NULL},
+	{"time:forward-send-backward-recv", MEGATRON, ANATOMY_COMMUNICATION, NOWHERE, NULL},
+	{"time:backward-send-forward-recv", MEGATRON, ANATOMY_COMMUNICATION, NOWHERE, NULL},
+	{"time:backward-params-all-reduce", MEGATRON, ANATOMY_COMMUNICATION, NOWHERE, NULL},
+	{"time:backward-embedding-all-reduce", MEGATRON, ANATOMY_COMMUNICATION, NOWHERE, NULL},
+	{"time:layernorm-grads-all-reduce", MEGATRON, ANATOMY_COMMUNICATION, NOWHERE, NULL},
+	{"time:embedding-grads-all-reduce", MEGATRON, ANATOMY_COMMUNICATION, NOWHERE, NULL},
+	{"time:non-tensor-parallel-grads-all-reduce", MEGATRON, ANATOMY_COMMUNICATION, NOWHERE, NULL},
+	{"time:conditional-embedder-grads-all-reduce", MEGATRON, ANATOMY_COMMUNICATION, NOWHERE, NULL},
+	{"time:grads-all-reduce", MEGATRON, ANATOMY_COMMUNICATION, NOWHERE, NULL},
+	{"time:grads-reduce-scatter", MEGATRON, ANATOMY_COMMUNICATION, NOWHERE, NULL},
+	{"time:all-grads-sync", MEGATRON, ANATOMY_COMMUNICATION, NOWHERE, NULL},
+	{"time:params-all-gather", MEGATRON, ANATOMY_COMMUNICATION, ANATOMY_OPTIMIZER, "time:all-grads-sync"},
+	{"time:optimizer", MEGATRON, ANATOMY_OPTIMIZER, NOWHERE, NULL},
+	{"time:fwd", DEEPSPEED, ANATOMY_FORWARD, NOWHERE, NULL},
+	{"time:bwd", DEEPSPEED, ANATOMY_BACKWARD, NOWHERE, NULL},
+	{"time:bwd_allreduce", DEEPSPEED, ANATOMY_COMMUNICATION, ANATOMY_BACKWARD, NULL},
+	{"time:step", DEEPSPEED, ANATOMY_OPTIMIZER, NOWHERE, NULL},
+};
+enum { TIMERS_COUNT = sizeof TIMERS / sizeof TIMERS[0] };
+
+/* Of one stream: which timers it has, and what each runs inside there. */
+struct used {
+	bool is_there[TIMERS_COUNT];
+	int within[TIMERS_COUNT];
+};
+
+struct step {
+	int64_t step;
+	double step_ms;
+	double timer_ms[TIMERS_COUNT]; /* below 0: not told */
+	double ms[ANATOMY_PARTS];
+	bool is_known[ANATOMY_PARTS];
+};
+
+/* One stream while it is read. */
+struct reading {
+	struct pipeline *pipeline;
+	struct store_reader *reader;
+	struct span job;
+	const struct stream_view *stream;
+	int64_t from, to;
+	double unit_ms; /* of the step's time */
+	struct step *steps; /* by number; a ring of the newest until they are sorted */
+	size_t count;
+	uint64_t seen;
+};
+
+typedef void take_point(struct reading *r, const struct timer *timer, const struct point *point);
+
+const char *anatomy_part_name(enum anatomy_part part)
+{
+	static const char *const NAMES[] = {
+		"data", "forward", "backward", "communication", "optimizer", "checkpoint", "other"};
+
+	return NAMES[part];
+}
+
+/* ---- points ---- */
+
+static enum status walk(
+	struct reading *r, struct span metric, const struct timer *timer, take_point *take, struct error *err)
+{
+	struct chart_query query = {.metric = metric,
+		.stream = r->stream->name,
+		.axis = AXIS_STEP,
+		.from = r->from,
+		.to = r->to,
+		.attempts = ATTEMPTS_LIVE};
+	struct points_batch batch = {.is_end = false};
+
+	while (!batch.is_end) {
+		AUTO(arena) own = arena_new();
+		if (!own)
+			return error_no_memory(err);
+		TRY(points_read(
+			r->pipeline, r->reader, own, r->job, query.stream, &query, batch.next_ordinal, &batch, err));
+		for (size_t i = 0; i < batch.count; i++)
+			if (isfinite(batch.points[i].value) && batch.points[i].value >= 0)
+				take(r, timer, &batch.points[i]);
+	}
+	return OK;
+}
+
+static void take_step(struct reading *r, const struct timer *timer, const struct point *point)
+{
+	(void)timer;
+	if (point->value <= 0)
+		return;
+	struct step *step = &r->steps[r->seen++ % ANATOMY_STEPS_MAX];
+	*step = (struct step){.step = point->step, .step_ms = point->value * r->unit_ms};
+	for (size_t i = 0; i < TIMERS_COUNT; i++)
+		step->timer_ms[i] = -1;
+	r->count = r->seen < ANATOMY_STEPS_MAX ? (size_t)r->seen : ANATOMY_STEPS_MAX;
+}
+
+static int by_step(const void *a, const void *b)
+{
+	const struct step *x = a, *y = b;
+
+	return (x->step > y->step) - (x->step < y->step);
+}
+
+static void take_timer(struct reading *r, const struct timer *timer, const struct point *point)
+{
+	struct step key = {.step = point->step};
+	struct step *step = bsearch(&key, r->steps, r->count, sizeof key, by_step);
+
+	if (step)
+		step->timer_ms[timer - TIMERS] = point->value; /* told twice of one step: the later one */
+}
+
+static void add_up(struct step *step, const struct used *used)
+{
+	for (size_t i = 0; i < TIMERS_COUNT; i++) {
+		const struct timer *timer = &TIMERS[i];
+		if (step->timer_ms[i] < 0)
+			continue;
+		step->ms[timer->part] += step->timer_ms[i];
+		step->is_known[timer->part] = true;
+		if (used->within[i] != NOWHERE)
+			step->ms[used->within[i]] -= step->timer_ms[i];
+	}
+}
+
+/* ---- shares ---- */
+
+/* What no timer tells of; NaN where they tell of nothing, or of more than the step, as the slowest rank's may together. */
+static double rest_of(const struct step *step)
+{
+	double left = step->step_ms;
+	bool is_any = false;
+
+	for (int i = 0; i < ANATOMY_OTHER; i++)
+		if (step->is_known[i]) {
+			left -= step->ms[i];
+			is_any = true;
+		}
+	return is_any && left >= 0 ? left / step->step_ms : NAN;
+}
+
+static void set_shares(const struct reading *r, struct anatomy_stream *out)
+{
+	double values[ANATOMY_STEPS_MAX];
+
+	for (int part = 0; part < ANATOMY_PARTS; part++) {
+		size_t count = 0;
+		for (size_t i = 0; i < r->count; i++) {
+			const struct step *step = &r->steps[i];
+			double share = part == ANATOMY_OTHER  ? rest_of(step)
+				       : step->is_known[part] ? step->ms[part] / step->step_ms
+							      : NAN;
+			if (share >= 0 && share <= 1) /* no part is more than its step: that is of several steps */
+				values[count++] = share;
+		}
+		out->share[part] = median_of(values, count);
+		out->steps = count > out->steps ? count : out->steps;
+	}
+}
+
+/* ---- formulas ---- */
+
+static enum status keep(struct arena *arena, const struct buf *text, struct span *out, struct error *err)
+{
+	TRY(buf_status(text, err));
+	*out = arena_copy(arena, buf_span(text));
+	return out->ptr ? OK : error_no_memory(err);
+}
+
+static enum status write_from(
+	const struct used *used, struct arena *arena, struct anatomy_stream *out, struct error *err)
+{
+	for (int part = 0; part < ANATOMY_PARTS; part++) {
+		AUTO_DONE(buf) text = BUF_INIT(FROM_BYTES);
+		out->from[part] = SPAN("");
+		if (isnan(out->share[part]))
+			continue;
+		buf_printf(&text, part == ANATOMY_OTHER ? "1 - the other shares" : "(");
+		for (size_t i = 0, written = 0; part != ANATOMY_OTHER && i < TIMERS_COUNT; i++)
+			if (used->is_there[i] && (int)TIMERS[i].part == part)
+				buf_printf(&text, "%s%s", written++ ? " + " : "", TIMERS[i].metric);
+		for (size_t i = 0; part != ANATOMY_OTHER && i < TIMERS_COUNT; i++)
+			if (used->is_there[i] && used->within[i] == part)
+				buf_printf(&text, " - %s", TIMERS[i].metric);
+		if (part != ANATOMY_OTHER)
+			buf_printf(&text, ") / %.*s", SPAN_ARGS(out->step_from));
+		TRY(keep(arena, &text, &out->from[part], err));
+	}
+	return OK;
+}
+
+/* ---- streams ---- */
+
+/* One trainer's timers alone: those that the stream has most of. */
+static size_t find_timers(const struct stream_view *stream, struct used *out)
+{
+	size_t counts[FAMILIES] = {0};
+
+	for (size_t i = 0; i < TIMERS_COUNT; i++) {
+		const struct timer *timer = &TIMERS[i];
+		bool is_within = !timer->since || stream_view_find(stream, span_from(timer->since));
+		out->is_there[i] = stream_view_find(stream, span_from(timer->metric)) != NULL;
+		out->within[i] = is_within ? timer->within : NOWHERE;
+		counts[timer->family] += out->is_there[i];
+	}
+	enum family most = counts[DEEPSPEED] > counts[MEGATRON] ? DEEPSPEED : MEGATRON;
+	for (size_t i = 0; i < TIMERS_COUNT; i++)
+		out->is_there[i] = out->is_there[i] && TIMERS[i].family == most;
+	return counts[most];
+}
+
+/* 0: in no unit of time. */
+static double unit_of(const struct series_view *series)
+{
+	return span_equal(series->unit, SPAN("ms")) ? 1 : span_equal(series->unit, SPAN("s")) ? 1000 : 0;
+}
+
+static enum status read_stream(struct reading *r, const struct series_view *time, const struct used *used,
+	struct arena *arena, struct anatomy_stream *out, struct error *err)
+{
+	*out = (struct anatomy_stream){.name = r->stream->name, .step_from = time->metric};
+	r->unit_ms = unit_of(time);
+	r->count = 0;
+	r->seen = 0;
+	TRY(walk(r, time->metric, NULL, take_step, err));
+	qsort(r->steps, r->count, sizeof *r->steps, by_step);
+	for (size_t i = 0; i < TIMERS_COUNT; i++)
+		if (used->is_there[i])
+			TRY(walk(r, stream_view_find(r->stream, span_from(TIMERS[i].metric))->metric, &TIMERS[i],
+				take_timer, err));
+	for (size_t i = 0; i < r->count; i++)
+		add_up(&r->steps[i], used);
+	set_shares(r, out);
+	return write_from(used, arena, out, err);
+}
+
+static void set_medians(struct anatomy *out)
+{
+	double values[ANATOMY_STREAMS_MAX];
+
+	for (int part = 0; part < ANATOMY_PARTS; part++) {
+		size_t count = 0;
+		for (size_t i = 0; i < out->count; i++)
+			if (!isnan(out->streams[i].share[part]))
+				values[count++] = out->streams[i].share[part];
+		out->share[part] = median_of(values, count);
+	}
+	for (size_t i = 0; i < out->count; i++)
+		out->steps = out->streams[i].steps > out->steps ? out->streams[i].steps : out->steps;
+}
+
+enum status anatomy_read(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena, struct span job,
+	int64_t from, int64_t to, struct anatomy *out, struct error *err)
+{
+	struct reading r = {.pipeline = pipeline, .reader = reader, .job = job, .from = from, .to = to};
+	struct job_view view;
+	struct span step_time;
+
+	*out = (struct anatomy){.streams = arena_alloc(arena, ANATOMY_STREAMS_MAX * sizeof *out->streams)};
+	r.steps = arena_alloc(arena, ANATOMY_STEPS_MAX * sizeof *r.steps);
+	if (!out->streams || !r.steps)
+		return error_no_memory(err);
+	TRY(view_read_job(pipeline, reader, arena, job, SPAN(""), SPAN(""), VIEW_SERIES, &view, err));
+	TRY(main_series_find(reader, arena, &view, ROLE_STEP_TIME, &step_time, err));
+	for (size_t i = 0; i < view.stream_count; i++) {
+		struct used used;
+		r.stream = &view.streams[i];
+		const struct series_view *time = stream_view_find(r.stream, step_time);
+		if (stream_is_system(r.stream->name) || !time || unit_of(time) <= 0 || !find_timers(r.stream, &used))
+			continue;
+		if (out->count == ANATOMY_STREAMS_MAX) {
+			out->left_out++;
+			continue;
+		}
+		TRY(read_stream(&r, time, &used, arena, &out->streams[out->count], err));
+		if (out->streams[out->count].steps)
+			out->count++;
+	}
+	set_medians(out);
+	return OK;
+}

@@ -1,0 +1,48 @@
+/*
+ * Job: what a step of the training is made of, by the timers that Megatron-LM and DeepSpeed print: docs/anatomy.md.
+ * Ownership: spans and arrays in the arena. Threads: any.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/span.h"
+
+struct pipeline;
+struct store_reader;
+
+enum anatomy_part {
+	ANATOMY_DATA,
+	ANATOMY_FORWARD,
+	ANATOMY_BACKWARD,
+	ANATOMY_COMMUNICATION,
+	ANATOMY_OPTIMIZER,
+	ANATOMY_CHECKPOINT,
+	ANATOMY_OTHER,
+	ANATOMY_PARTS
+};
+enum {
+	ANATOMY_STEPS_MAX = 512, /* of a stream: the newest ones */
+	ANATOMY_STREAMS_MAX = 64
+};
+
+struct anatomy_stream {
+	struct span name;
+	size_t steps;
+	double share[ANATOMY_PARTS]; /* of the step's time; NaN: not known */
+	struct span from[ANATOMY_PARTS]; /* the formula; "": not known */
+	struct span step_from; /* what the step's time is */
+};
+
+struct anatomy {
+	size_t steps; /* the most of any stream */
+	double share[ANATOMY_PARTS]; /* medians over the streams */
+	struct anatomy_stream *streams;
+	size_t count;
+	size_t left_out; /* streams beyond the limit */
+};
+
+/* Steps from to to, both inclusive, as they stand: what was made again counts by its last attempt. */
+enum status anatomy_read(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena, struct span job,
+	int64_t from, int64_t to, struct anatomy *out, struct error *err) MUST_CHECK;
+const char *anatomy_part_name(enum anatomy_part part);

@@ -1,0 +1,133 @@
+"""What a step is made of, by the timers in the log: each share is worked out here by hand."""
+
+import pytest
+
+from test_life import MINUTE_MS, T0, line
+
+PARTS = ("data", "forward", "backward", "communication", "optimizer", "checkpoint", "other")
+
+
+@pytest.fixture
+def server(emptied_server):
+    return emptied_server
+
+
+def anatomy(server, job="j", query=""):
+    server.wait_for_extraction()
+    reply = server.get(f"/api/v1/jobs/{job}/anatomy{query}")
+    assert reply.status == 200, reply
+    assert set(reply.body["share"]) == set(PARTS)
+    return reply.body
+
+
+def iteration(step, ms):
+    return (f" iteration {step:8}/ 1000 | consumed samples: {step * 8} | elapsed time per iteration (ms): {ms:.1f} | learning rate: 1.0E-04 |"
+        " global batch size: 8 | lm loss: 7.1E+00 | loss scale: 1.0 | grad norm: 1.2 | number of skipped iterations: 0 | number of nan iterations: 0 |")
+
+
+def one_line(step, ms=1000.0, **timers):
+    at = T0 + step * MINUTE_MS
+    told = " | ".join(f"{name.replace('_', '-')}: {value:.2f}" for name, value in timers.items())
+    return [line(at, iteration(step, ms)), line(at, f"time (ms) | {told}")]
+
+
+def megatron(first, last, ms=1000.0, forward=300.0):
+    """Of 1000 ms: 50 of data inside 300 of forward, 400 of backward, 80 + 20 of communication (20 inside 70 of the optimizer)."""
+    return sum((one_line(n, ms, forward_compute=forward, backward_compute=400, batch_generator=50, all_grads_sync=80, params_all_gather=20, optimizer=70)
+        for n in range(first, last + 1)), [])
+
+
+def test_megatron_by_hand(server):
+    server.send("j", megatron(1, 11))
+    found = anatomy(server)
+    assert found["steps"] == 11 and found["exposed_communication"] is None and found["left_out"] == 0
+    want = {"data": 0.05, "forward": 0.25, "backward": 0.4, "communication": 0.1, "optimizer": 0.05, "checkpoint": None, "other": 0.15}
+    assert found["share"] == {part: None if share is None else pytest.approx(share) for part, share in want.items()}
+    [stream] = found["by_stream"]
+    assert (stream["steps"], stream["share"]) == (11, found["share"])
+    assert stream["from"]["forward"] == "(time:forward-compute - time:batch-generator) / train:step_time"
+    assert stream["from"]["communication"] == "(time:all-grads-sync + time:params-all-gather) / train:step_time"
+    assert "checkpoint" not in stream["from"]
+
+
+def test_megatron_gathered_after_the_optimizer_before(server):
+    """Versions with grads-reduce-scatter in place of all-grads-sync gathered when the optimizer's timer had stopped."""
+    server.send("j", sum((one_line(n, forward_compute=300, backward_compute=400, grads_reduce_scatter=80, params_all_gather=20, optimizer=70)
+        for n in range(1, 6)), []))
+    found = anatomy(server)
+    assert (found["share"]["optimizer"], found["share"]["communication"]) == (pytest.approx(0.07), pytest.approx(0.1))
+    assert found["share"]["other"] == pytest.approx(0.13)
+    assert found["by_stream"][0]["from"]["optimizer"] == "(time:optimizer) / train:step_time"
+
+
+def test_a_timer_of_several_steps_is_no_share(server):
+    server.send("j", sum((one_line(n, forward_compute=300, backward_compute=4000) for n in range(1, 6)), []))
+    share = anatomy(server)["share"]
+    assert (share["backward"], share["other"], share["forward"]) == (None, None, pytest.approx(0.3))
+
+
+def test_megatron_ranks_in_rows(server):
+    """The newer print: the slowest rank's time counts."""
+    rows = []
+    for n in range(1, 6):
+        at = T0 + n * MINUTE_MS
+        rows += [line(at, iteration(n, 1000.0)), "(min, max) time across ranks (ms):",
+            "    forward-compute ................................: (200.00, 300.00)", "    backward-compute ...............................: (350.00, 400.00)"]
+    server.send("j", rows)
+    share = anatomy(server)["share"]
+    assert (share["forward"], share["backward"], share["other"]) == (pytest.approx(0.3), pytest.approx(0.4), pytest.approx(0.3))
+    assert [share[part] for part in ("data", "communication", "optimizer", "checkpoint")] == [None] * 4
+
+
+def test_range_of_steps(server):
+    server.send("j", megatron(1, 10) + megatron(11, 20, forward=350.0))
+    assert anatomy(server, query="?from_step=11")["share"]["forward"] == pytest.approx(0.3)
+    assert anatomy(server, query="?to_step=10")["share"]["forward"] == pytest.approx(0.25)
+    assert anatomy(server, query="?from_step=10&to_step=11")["steps"] == 2
+    assert anatomy(server, query="?from_step=21")["by_stream"] == []
+
+
+def test_what_was_made_again_counts_once(server):
+    server.send("j", megatron(1, 20) + megatron(11, 20, forward=350.0))
+    found = anatomy(server, query="?from_step=11")
+    assert (found["steps"], found["share"]["forward"]) == (10, pytest.approx(0.3))
+
+
+def test_deepspeed_by_hand(server):
+    """Of 100 ms: 30 forward, 50 backward with 10 of communication inside, 15 of the optimizer. Micro-steps are parts of these."""
+    rank = "[2025-01-02 15:46:55,967] [INFO] [logging.py:128:log_dist] [Rank 0]"
+    server.send("j", sum(([f"steps: {n} loss: 2.5000 iter time (s): 0.100 samples/sec: 80.000",
+        f"{rank} time (ms) | fwd_microstep: 15.00 | bwd_microstep: 25.00 | bwd_inner_microstep: 25.00 | bwd_allreduce_microstep: 0.00 | step_microstep: 15.00",
+        f"{rank} time (ms) | fwd: 30.00 | bwd: 50.00 | bwd_inner: 40.00 | bwd_allreduce: 10.00 | step: 15.00"] for n in range(1, 8)), []))
+    found = anatomy(server)
+    want = {"data": None, "forward": 0.3, "backward": 0.4, "communication": 0.1, "optimizer": 0.15, "checkpoint": None, "other": 0.05}
+    assert found["share"] == {part: None if share is None else pytest.approx(share) for part, share in want.items()}
+    assert found["by_stream"][0]["from"]["backward"] == "(time:bwd - time:bwd_allreduce) / train:step_time"
+
+
+def test_medians_over_streams(server):
+    for stream, forward in (("algo-1", 300.0), ("algo-2", 310.0), ("algo-3", 450.0)):
+        server.send("j", megatron(1, 5, forward=forward), stream=stream)
+    found = anatomy(server)
+    assert found["share"]["forward"] == pytest.approx(0.26)
+    assert [s["share"]["forward"] for s in found["by_stream"]] == [pytest.approx(share) for share in (0.25, 0.26, 0.4)]
+
+
+def test_more_than_the_step_leaves_no_other(server):
+    server.send("j", megatron(1, 5, ms=600.0))
+    share = anatomy(server)["share"]
+    assert share["other"] is None and share["backward"] == pytest.approx(400 / 600)
+
+
+def test_only_the_newest_512_steps(server):
+    server.send("j", megatron(1, 513))
+    assert anatomy(server)["steps"] == 512
+
+
+def test_what_nobody_times_is_null(server):
+    server.send("j", [line(T0 + n * MINUTE_MS, f"step: {n} loss: 2.5") for n in range(1, 11)])
+    found = anatomy(server)
+    assert (found["steps"], found["by_stream"], set(found["share"].values())) == (0, [], {None})
+    assert server.get("/api/v1/jobs/none/anatomy").status == 404
+    for query in ("from_step=x", "to_step=-1", "x=1"):
+        assert server.get(f"/api/v1/jobs/j/anatomy?{query}").status == 400
