@@ -160,6 +160,6 @@ def test_nothing_of_it_outlives_its_job(replaced):
         return [replaced.sql(f"SELECT count(*) FROM {table}")[0][0] for table in ("stream_hosts", "told_hosts", "hosts_by_hand")]
     assert rows() == [1, 2, 1]
     assert replaced.post("/api/v1/jobs/a/transitions", json={"SecondaryStatus": "Completed"}).status == 204
-    assert replaced.delete("/api/v1/jobs/a").status == 204
+    assert replaced.delete("/api/v1/jobs/a?purge=true").status == 204
     wait_until(lambda: rows() == [0, 0, 0], what="the rows to be gone")
     assert faults(replaced, "gpu7") == [[1, 3]]  # what a machine did outlives its jobs

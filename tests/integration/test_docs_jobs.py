@@ -13,8 +13,8 @@ JOBS = pathlib.Path(ROOT, "docs/jobs.md").read_text()
 SEARCH = pathlib.Path(ROOT, "docs/sm-search.md").read_text()
 
 
-def blocks(text):
-    return re.findall(r"^```\n(.*?)^```", text, re.M | re.S)
+def blocks(text, language=""):
+    return [block for named, block in re.findall(r"^```(\w*)\n(.*?)^```", text, re.M | re.S) if named == language]
 
 
 def test_the_commands_of_jobs(server):
@@ -28,6 +28,19 @@ def test_the_commands_of_jobs(server):
     request = json.loads(shlex.split(answers[4])[-1])
     assert request["TrainingJobName"] == "llama-7b-2" and request["Tags"] == [{"Key": "team", "Value": "vision"}]
     assert server.get("/api/v1/jobs/llama-7b").body["Labels"] == ["paper"]
+
+
+def test_the_commands_of_the_trash(server):
+    server.send("llama-7b", ["step: 1 loss: 2.5"])
+    assert server.post("/api/v1/jobs/llama-7b/transitions", json={"SecondaryStatus": "Completed"}).status == 204
+    server.wait_for_extraction()
+    (commands,) = blocks(JOBS, "sh")
+    said = subprocess.run(["bash", "-ec", commands.replace("localhost:8080", f"127.0.0.1:{server.port}").replace("curl -s", "curl -sf")],
+        capture_output=True, timeout=PATIENCE_S, check=True, text=True).stdout
+    trash, end = json.JSONDecoder().raw_decode(said)
+    restored = json.loads(said[end:])
+    assert trash["count"] == 1 and restored == {"TrainingJobName": "llama-7b"}
+    assert server.get("/api/v1/jobs/llama-7b").status == 404 and server.get("/api/v1/trash").body["count"] == 0
 
 
 def test_the_commands_of_sm_search(server, tmp_path):
