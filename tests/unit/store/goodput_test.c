@@ -4,6 +4,7 @@
 #include "store/faults.h"
 #include "store/goodput.h"
 #include "store/jobs.h"
+#include "store/trash.h"
 
 #include <math.h>
 
@@ -81,6 +82,34 @@ TEST(days_of_jobs_are_summed_up_and_follow_them)
 	put(&h, &row_b, days, 1); /* worked out before it was deleted, put behind it */
 	harness_commit(&h);
 	CHECK_INT(total_of(&h, 20000).node_ms[6], 50); /* these hours were spent */
+	harness_done(&h);
+}
+
+TEST(what_is_put_of_a_job_in_the_trash_changes_no_sum)
+{
+	struct harness h = harness_new();
+	struct goodput_day days[1] = {{.day = 20000, .node_ms = {[6] = 50}, .measured_ms = 60, .cost = 5}};
+	struct trashed_job trashed;
+
+	harness_begin(&h);
+	int64_t job = harness_job(&h, "a");
+	struct goodput_row row = row_of(job);
+	CHECK_OK(store_touch_goodput(h.tx, job, 0, &err));
+	put(&h, &row, days, 1);
+	CHECK_OK(store_trash_job(h.tx, &(struct trashed_job){.job = {.job_id = job}, .deleted_by = SPAN("")}, &err));
+	days[0].cost = 9;
+	put(&h, &row, days, 1); /* worked out before, put behind it */
+	CHECK_OK(store_postpone_goodput(h.tx, job, 1, &err));
+	harness_commit(&h);
+	CHECK_INT(harness_number(h.reader, "SELECT due_ms FROM goodput"), 0);
+	CHECK_INT(harness_number(h.reader, "SELECT cost FROM goodput_deleted"), 5);
+	CHECK_INT(harness_number(h.reader, "SELECT cost FROM goodput_days"), 5);
+	harness_begin(&h);
+	CHECK_OK(store_read_trashed(store_tx_reader(h.tx), h.arena, job, &trashed, &err));
+	CHECK_OK(store_restore_job(h.tx, &trashed.job, &err));
+	harness_commit(&h);
+	CHECK_INT(harness_number(h.reader, "SELECT count(*) FROM goodput_deleted"), 0);
+	CHECK_INT(total_of(&h, 20000).cost, 5);
 	harness_done(&h);
 }
 

@@ -22,6 +22,7 @@
 #include "store/told.h"
 #include "store/tracked_runs.h"
 #include "store/transitions.h"
+#include "store/trash.h"
 
 static struct job_row job_row(const char *name)
 {
@@ -457,6 +458,25 @@ TEST(a_deleted_job_leaves_nothing_behind_and_others_alone)
 	}
 	CHECK_INT(checked, 51);
 	statement_done(&s);
+	harness_done(&h);
+}
+
+TEST(a_job_that_was_restored_before_its_end_in_the_trash_loses_nothing)
+{
+	struct harness h = harness_new();
+
+	harness_begin(&h);
+	int64_t job = harness_job(&h, "a");
+	fill_job(&h, job);
+	harness_commit(&h);
+	int64_t definitions = harness_number(h.reader, "SELECT count(*) FROM definitions");
+	CHECK(definitions > 0);
+	harness_begin(&h);
+	CHECK_FAILS(store_purge_job(h.tx, job, &err), ERR_NOT_FOUND, "no job");
+	harness_commit(&h); /* who empties the trash goes on with the next one */
+	CHECK_INT(harness_number(h.reader, "SELECT count(*) FROM definitions"), definitions);
+	CHECK_INT(harness_number(h.reader, "SELECT count(*) FROM incidents") > 0, true);
+	CHECK_INT(harness_number(h.reader, "SELECT count(*) FROM dead_jobs"), 0);
 	harness_done(&h);
 }
 

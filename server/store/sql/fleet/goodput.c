@@ -377,8 +377,8 @@ static enum status look_up(struct store_tx *tx, const struct goodput_row *row, b
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(
-		&s, store_tx_reader(tx), "SELECT paused_ms, is_over, work_to_ms FROM goodput WHERE job_id = ?", err));
+	TRY(statement_open(&s, store_tx_reader(tx),
+		"SELECT paused_ms, is_over, work_to_ms FROM goodput WHERE job_id = ?" NOT_IN_TRASH, err));
 	bind_i64(&s, row->job_id);
 	TRY(statement_step(&s, is_there, err));
 	if (!*is_there)
@@ -414,7 +414,8 @@ enum status store_postpone_goodput(struct store_tx *tx, int64_t job_id, int64_t 
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, store_tx_reader(tx), "UPDATE goodput SET due_ms = ? WHERE job_id = ?", err));
+	TRY(statement_open(
+		&s, store_tx_reader(tx), "UPDATE goodput SET due_ms = ? WHERE job_id = ?" NOT_IN_TRASH, err));
 	bind_i64(&s, due_ms);
 	bind_i64(&s, job_id);
 	return statement_run(&s, err);

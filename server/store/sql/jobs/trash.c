@@ -78,9 +78,10 @@ enum status store_restore_job(struct store_tx *tx, const struct job_row *job, st
 
 enum status store_purge_job(struct store_tx *tx, int64_t job_id, struct error *err)
 {
-	TRY(job_forget(tx, job_id, err));
+	/* first: of a job that was restored meanwhile nothing may go, whatever the caller makes of the error */
 	TRY(run_for_job(tx, "DELETE FROM trashed_jobs WHERE job_id = ?", job_id, err));
-	return job_bury(tx, job_id, err);
+	TRY(job_bury(tx, job_id, err));
+	return job_forget(tx, job_id, err);
 }
 
 /* ---- reading ---- */
