@@ -2,6 +2,7 @@
 
 import pytest
 
+from test_chart_svg import send_points
 from test_life import MINUTE_MS, T0, line
 
 PARTS = ("data", "forward", "backward", "communication", "optimizer", "checkpoint", "other")
@@ -103,6 +104,41 @@ def test_deepspeed_by_hand(server):
     want = {"data": None, "forward": 0.3, "backward": 0.4, "communication": 0.1, "optimizer": 0.15, "checkpoint": None, "other": 0.05}
     assert found["share"] == {part: None if share is None else pytest.approx(share) for part, share in want.items()}
     assert found["by_stream"][0]["from"]["backward"] == "(time:bwd - time:bwd_allreduce) / train:step_time"
+
+
+LOADERS = {
+    "openmmlab": "2021-12-21 21:51:30,877 - mmdet - INFO - Epoch [1][{step}/930]      lr: 1.978e-03, eta: 0:56:09, time: 0.250, data_time: 0.050, memory: 3050, loss: 1.1",
+    "detectron2": "[05/01 10:00:00 d2.utils.events]:  eta: 1:20:10  iter: {step}  total_loss: 2.5  loss_cls: 0.7  time: 0.25  data_time: 0.05  lr: 0.0004995  max_mem: 2640M",
+    "torchvision": "Epoch: [0]  [  {step}/5004]  eta: 1:02:01  lr: 0.000001  loss: 1.9312 (1.9501)  acc1: 12.5 (10.1)  time: 0.25  data: 0.05  max mem: 12000",
+    "maskrcnn": "2019-05-27 10:48:54,461 maskrcnn_benchmark.trainer INFO: eta: 0:17:37  iter: {step}  loss: 0.6097 (0.9191)"
+    "  time: 0.2500 (0.5132)  data: 0.0500 (0.0078)  lr: 0.000025  max mem: 4358",
+    "vjepa": "[INFO    ][2026-03-01 12:00:00][train               ] [1,    {step}] loss: 0.625 masks: ['0.621'] [wd: 4.00e-02] [lr: 2.00e-04]"
+    " [mem: 3.11e+04] [iter: 250.0 ms] [gpu: 180.0 ms] [data: 50.0 ms]",
+}
+
+
+@pytest.mark.parametrize("trainer", LOADERS)
+def test_the_wait_for_data_inside_the_step(server, trainer):
+    server.send("j", [line(T0 + n * MINUTE_MS, LOADERS[trainer].format(step=n * 10)) for n in range(1, 8)])
+    found = anatomy(server)
+    assert (found["steps"], found["share"]["data"], found["share"]["other"]) == (7, pytest.approx(0.2), pytest.approx(0.8))
+    assert found["by_stream"][0]["from"]["data"] == "(train:data_time) / train:step_time"
+
+
+def test_a_step_time_without_the_wait_is_no_whole(server):
+    """lerobot's updt_s does not hold its data_s."""
+    server.send("j", [line(T0 + n * MINUTE_MS, f"INFO 2026-03-01 12:00:00 ot_train.py:432 step:{n * 200} smpl:2K ep:5 epch:0.125 loss:0.8125 grdn:4.125"
+        " lr:1.0e-05 updt_s:0.2125 data_s:0.0125") for n in range(1, 8)])
+    assert anatomy(server)["by_stream"] == []
+
+
+def test_torchtitan_by_its_metrics(server):
+    """As TensorBoard and W&B get them: seconds, of a step."""
+    for name, value in (("end_to_end", 2.0), ("data_loading", 0.5)):
+        send_points(server, "j", f"time_metrics/{name}(s)", [value] * 7)
+    found = anatomy(server)
+    assert (found["steps"], found["share"]["data"], found["share"]["other"]) == (7, pytest.approx(0.25), pytest.approx(0.75))
+    assert found["by_stream"][0]["from"]["data"] == "(time_metrics/data_loading(s)) / time_metrics/end_to_end(s)"
 
 
 def test_medians_over_streams(server):

@@ -13,7 +13,16 @@
 #include <string.h>
 
 enum { FROM_BYTES = 4096, NOWHERE = ANATOMY_PARTS };
-enum family { MEGATRON, DEEPSPEED, FAMILIES };
+enum family { MEGATRON, DEEPSPEED, LOADER, TORCHTITAN, FAMILIES };
+
+/* The step's time and its timers' unit, where a trainer has names for them of its own; else the job's step time, each in its unit. */
+static const struct {
+	const char *step;
+	double unit_ms;
+} OWN[FAMILIES] = {[TORCHTITAN] = {"time_metrics/end_to_end(s)", 1000}};
+
+/* Whose step time holds the wait for data: lerobot's, say, is without it. */
+static const char *const LOADERS[] = {"openmmlab", "detectron2", "torch-metric-logger", "maskrcnn-benchmark", "vjepa"};
 
 /* within: this timer runs inside that part's, which is less by it; with `since`, only of a trainer that has that timer, too. */
 struct timer {
@@ -49,11 +58,16 @@ static const struct timer TIMERS[] = {
 	{"time:bwd", DEEPSPEED, ANATOMY_BACKWARD, NOWHERE, NULL},
 	{"time:bwd_allreduce", DEEPSPEED, ANATOMY_COMMUNICATION, ANATOMY_BACKWARD, NULL},
 	{"time:step", DEEPSPEED, ANATOMY_OPTIMIZER, NOWHERE, NULL},
+	{"train:data_time", LOADER, ANATOMY_DATA, NOWHERE, NULL},
+	{"time_metrics/data_loading(s)", TORCHTITAN, ANATOMY_DATA, NOWHERE, NULL},
 };
 enum { TIMERS_COUNT = sizeof TIMERS / sizeof TIMERS[0] };
 
-/* Of one stream: which timers it has, and what each runs inside there. */
+/* Of one stream: its step time, which timers it has, and what each runs inside there. */
 struct used {
+	const struct series_view *time;
+	double unit_ms; /* of the step's time */
+	double timer_ms[TIMERS_COUNT]; /* the timer's unit */
 	bool is_there[TIMERS_COUNT];
 	int within[TIMERS_COUNT];
 };
@@ -73,7 +87,7 @@ struct reading {
 	struct span job;
 	const struct stream_view *stream;
 	int64_t from, to;
-	double unit_ms; /* of the step's time */
+	double unit_ms; /* of what is walked over */
 	struct step *steps; /* by number; a ring of the newest until they are sorted */
 	size_t count;
 	uint64_t seen;
@@ -140,7 +154,7 @@ static void take_timer(struct reading *r, const struct timer *timer, const struc
 	struct step *step = bsearch(&key, r->steps, r->count, sizeof key, by_step);
 
 	if (step)
-		step->timer_ms[timer - TIMERS] = point->value; /* told twice of one step: the later one */
+		step->timer_ms[timer - TIMERS] = point->value * r->unit_ms; /* told twice of one step: the later one */
 }
 
 static void add_up(struct step *step, const struct used *used)
@@ -224,43 +238,68 @@ static enum status write_from(
 
 /* ---- streams ---- */
 
-/* One trainer's timers alone: those that the stream has most of. */
-static size_t find_timers(const struct stream_view *stream, struct used *out)
-{
-	size_t counts[FAMILIES] = {0};
-
-	for (size_t i = 0; i < TIMERS_COUNT; i++) {
-		const struct timer *timer = &TIMERS[i];
-		bool is_within = !timer->since || stream_view_find(stream, span_from(timer->since));
-		out->is_there[i] = stream_view_find(stream, span_from(timer->metric)) != NULL;
-		out->within[i] = is_within ? timer->within : NOWHERE;
-		counts[timer->family] += out->is_there[i];
-	}
-	enum family most = counts[DEEPSPEED] > counts[MEGATRON] ? DEEPSPEED : MEGATRON;
-	for (size_t i = 0; i < TIMERS_COUNT; i++)
-		out->is_there[i] = out->is_there[i] && TIMERS[i].family == most;
-	return counts[most];
-}
-
 /* 0: in no unit of time. */
-static double unit_of(const struct series_view *series)
+static double unit_of(enum family family, const struct series_view *series)
 {
+	if (OWN[family].step)
+		return OWN[family].unit_ms;
 	return span_equal(series->unit, SPAN("ms")) ? 1 : span_equal(series->unit, SPAN("s")) ? 1000 : 0;
 }
 
-static enum status read_stream(struct reading *r, const struct series_view *time, const struct used *used,
-	struct arena *arena, struct anatomy_stream *out, struct error *err)
+static bool may_have(const struct stream_view *stream, enum family family)
 {
-	*out = (struct anatomy_stream){.name = r->stream->name, .step_from = time->metric};
-	r->unit_ms = unit_of(time);
+	for (size_t i = 0; family == LOADER && i < sizeof LOADERS / sizeof LOADERS[0]; i++)
+		if (span_equal(stream->preset, span_from(LOADERS[i])))
+			return true;
+	return family != LOADER;
+}
+
+static void find_timer(const struct stream_view *stream, size_t i, struct used *out)
+{
+	const struct timer *timer = &TIMERS[i];
+	const struct series_view *series = stream_view_find(stream, span_from(timer->metric));
+	bool is_within = !timer->since || stream_view_find(stream, span_from(timer->since));
+
+	out->timer_ms[i] = series ? unit_of(timer->family, series) : 0;
+	out->is_there[i] = out->timer_ms[i] > 0 && may_have(stream, timer->family);
+	out->within[i] = is_within ? timer->within : NOWHERE;
+}
+
+/* One trainer's timers alone: those that the stream has most of. */
+static bool find_timers(const struct stream_view *stream, struct span step_time, struct used *out)
+{
+	size_t counts[FAMILIES] = {0};
+	enum family most = MEGATRON;
+
+	for (size_t i = 0; i < TIMERS_COUNT; i++) {
+		find_timer(stream, i, out);
+		counts[TIMERS[i].family] += out->is_there[i];
+	}
+	for (int family = 0; family < FAMILIES; family++)
+		most = counts[family] > counts[most] ? (enum family)family : most;
+	for (size_t i = 0; i < TIMERS_COUNT; i++)
+		out->is_there[i] = out->is_there[i] && TIMERS[i].family == most;
+	out->time = stream_view_find(stream, OWN[most].step ? span_from(OWN[most].step) : step_time);
+	out->unit_ms = out->time ? unit_of(most, out->time) : 0;
+	return counts[most] && out->unit_ms > 0;
+}
+
+static enum status read_stream(
+	struct reading *r, const struct used *used, struct arena *arena, struct anatomy_stream *out, struct error *err)
+{
+	*out = (struct anatomy_stream){.name = r->stream->name, .step_from = used->time->metric};
+	r->unit_ms = used->unit_ms;
 	r->count = 0;
 	r->seen = 0;
-	TRY(walk(r, time->metric, NULL, take_step, err));
+	TRY(walk(r, used->time->metric, NULL, take_step, err));
 	qsort(r->steps, r->count, sizeof *r->steps, by_step);
-	for (size_t i = 0; i < TIMERS_COUNT; i++)
-		if (used->is_there[i])
-			TRY(walk(r, stream_view_find(r->stream, span_from(TIMERS[i].metric))->metric, &TIMERS[i],
-				take_timer, err));
+	for (size_t i = 0; i < TIMERS_COUNT; i++) {
+		if (!used->is_there[i])
+			continue;
+		r->unit_ms = used->timer_ms[i];
+		TRY(walk(r, stream_view_find(r->stream, span_from(TIMERS[i].metric))->metric, &TIMERS[i], take_timer,
+			err));
+	}
 	for (size_t i = 0; i < r->count; i++)
 		add_up(&r->steps[i], used);
 	set_shares(r, out);
@@ -298,14 +337,13 @@ enum status anatomy_read(struct pipeline *pipeline, struct store_reader *reader,
 	for (size_t i = 0; i < view.stream_count; i++) {
 		struct used used;
 		r.stream = &view.streams[i];
-		const struct series_view *time = stream_view_find(r.stream, step_time);
-		if (stream_is_system(r.stream->name) || !time || unit_of(time) <= 0 || !find_timers(r.stream, &used))
+		if (stream_is_system(r.stream->name) || !find_timers(r.stream, step_time, &used))
 			continue;
 		if (out->count == ANATOMY_STREAMS_MAX) {
 			out->left_out++;
 			continue;
 		}
-		TRY(read_stream(&r, time, &used, arena, &out->streams[out->count], err));
+		TRY(read_stream(&r, &used, arena, &out->streams[out->count], err));
 		if (out->streams[out->count].steps)
 			out->count++;
 	}
