@@ -55,6 +55,10 @@ static enum status write_restoration(void *context, struct store_tx *tx, struct 
 
 	TRY(find(choosing, store_tx_reader(tx), &trashed, err));
 	struct job_row job = trashed.job;
+	/* deleted in this very commit: lines that come behind would be planned on the state that goes with it */
+	if (directory_peek_id(choosing->pipeline->directory, job.job_id))
+		return error_set(err, ERR_BUSY, "job '%.*s' is being deleted this moment; restore it again",
+			SPAN_ARGS(job.name));
 	TRY(free_name_find(tx, choosing->arena, job.name, &choosing->name, err));
 	if (!span_equal(choosing->name, job.name))
 		TRY(rename_document(choosing->name, &job, &document, err));
