@@ -160,6 +160,20 @@ def test_only_the_newest_512_steps(server):
     assert anatomy(server)["steps"] == 512
 
 
+def test_of_a_long_job_any_steps(server):
+    """The end is read first, and what is asked of earlier steps is found all the same; one timer is in every tenth step alone."""
+    told = []
+    for n in range(1, 6001):
+        timers = {"optimizer": 100} if n % 10 == 0 else {}
+        told += one_line(n, forward_compute=250 if n <= 3000 else 300, **timers)
+    server.send("j", told)
+    forward = {query: (found["steps"], round(found["share"]["forward"], 6), round(found["share"]["optimizer"], 6))
+        for query in ("", "?to_step=3000", "?from_step=2901&to_step=3100", "?from_step=1&to_step=20", "?from_step=5991")
+        for found in [anatomy(server, query=query)]}
+    assert forward == {"": (512, 0.3, 0.1), "?to_step=3000": (512, 0.25, 0.1), "?from_step=2901&to_step=3100": (200, 0.275, 0.1),
+        "?from_step=1&to_step=20": (20, 0.25, 0.1), "?from_step=5991": (10, 0.3, 0.1)}
+
+
 def test_what_nobody_times_is_null(server):
     server.send("j", [line(T0 + n * MINUTE_MS, f"step: {n} loss: 2.5") for n in range(1, 11)])
     found = anatomy(server)

@@ -91,6 +91,7 @@ struct reading {
 	struct step *steps; /* by number; a ring of the newest until they are sorted */
 	size_t count;
 	uint64_t seen;
+	bool is_begun, is_enough; /* a walk; it need not have begun earlier */
 };
 
 typedef void take_point(struct reading *r, const struct timer *timer, const struct point *point);
@@ -105,16 +106,16 @@ const char *anatomy_part_name(enum anatomy_part part)
 
 /* ---- points ---- */
 
-static enum status walk(
-	struct reading *r, struct span metric, const struct timer *timer, take_point *take, struct error *err)
+static enum status walk(struct reading *r, struct span metric, uint64_t start, const struct timer *timer,
+	take_point *take, struct error *err)
 {
 	struct chart_query query = {.metric = metric,
 		.stream = r->stream->name,
 		.axis = AXIS_STEP,
-		.from = r->from,
+		.from = INT64_MIN,
 		.to = r->to,
 		.attempts = ATTEMPTS_LIVE};
-	struct points_batch batch = {.is_end = false};
+	struct points_batch batch = {.next_ordinal = start};
 
 	while (!batch.is_end) {
 		AUTO(arena) own = arena_new();
@@ -129,16 +130,41 @@ static enum status walk(
 	return OK;
 }
 
+/* The newest points are at the end, of a series that may be long: a walk begins near it, and again earlier if that was not enough. */
+static enum status walk_back(struct reading *r, const struct series_view *series, const struct timer *timer,
+	take_point *take, struct error *err)
+{
+	for (uint64_t back = 2 * ANATOMY_STEPS_MAX;; back *= 4) {
+		uint64_t start = series->summary.count > back ? series->summary.count - back : 0;
+		r->is_begun = r->is_enough = false;
+		TRY(walk(r, series->metric, start, timer, take, err));
+		if (r->is_enough || !start)
+			return OK;
+	}
+}
+
+/* What stands grows in steps: what is before the first point of a walk, is before its step. */
+static void begin(struct reading *r, int64_t least, const struct point *point)
+{
+	if (!r->is_begun)
+		r->is_enough = point->step < least;
+	r->is_begun = true;
+}
+
 static void take_step(struct reading *r, const struct timer *timer, const struct point *point)
 {
 	(void)timer;
-	if (point->value <= 0)
+	if (!r->is_begun)
+		r->seen = r->count = 0;
+	begin(r, r->from, point);
+	if (point->value <= 0 || point->step < r->from)
 		return;
 	struct step *step = &r->steps[r->seen++ % ANATOMY_STEPS_MAX];
 	*step = (struct step){.step = point->step, .step_ms = point->value * r->unit_ms};
 	for (size_t i = 0; i < TIMERS_COUNT; i++)
 		step->timer_ms[i] = -1;
 	r->count = r->seen < ANATOMY_STEPS_MAX ? (size_t)r->seen : ANATOMY_STEPS_MAX;
+	r->is_enough = r->is_enough || r->count == ANATOMY_STEPS_MAX;
 }
 
 static int by_step(const void *a, const void *b)
@@ -153,6 +179,7 @@ static void take_timer(struct reading *r, const struct timer *timer, const struc
 	struct step key = {.step = point->step};
 	struct step *step = bsearch(&key, r->steps, r->count, sizeof key, by_step);
 
+	begin(r, r->steps[0].step, point);
 	if (step)
 		step->timer_ms[timer - TIMERS] = point->value * r->unit_ms; /* told twice of one step: the later one */
 }
@@ -291,14 +318,14 @@ static enum status read_stream(
 	r->unit_ms = used->unit_ms;
 	r->count = 0;
 	r->seen = 0;
-	TRY(walk(r, used->time->metric, NULL, take_step, err));
+	TRY(walk_back(r, used->time, NULL, take_step, err));
 	qsort(r->steps, r->count, sizeof *r->steps, by_step);
 	for (size_t i = 0; i < TIMERS_COUNT; i++) {
-		if (!used->is_there[i])
+		if (!used->is_there[i] || !r->count)
 			continue;
 		r->unit_ms = used->timer_ms[i];
-		TRY(walk(r, stream_view_find(r->stream, span_from(TIMERS[i].metric))->metric, &TIMERS[i], take_timer,
-			err));
+		TRY(walk_back(
+			r, stream_view_find(r->stream, span_from(TIMERS[i].metric)), &TIMERS[i], take_timer, err));
 	}
 	for (size_t i = 0; i < r->count; i++)
 		add_up(&r->steps[i], used);
