@@ -74,6 +74,20 @@ static struct continuity_restart stated_restart(const struct goodput_facts *fact
 	return restart;
 }
 
+/* Do its statuses say that training was broken off, and taken up again? */
+static bool was_broken_off(const struct goodput_facts *facts)
+{
+	bool has_trained = false, is_off = false;
+
+	for (size_t i = 0; i < facts->phase_count; i++) {
+		if (facts->phases[i].is_training && is_off)
+			return true;
+		is_off |= has_trained && !facts->phases[i].is_training;
+		has_trained |= facts->phases[i].is_training;
+	}
+	return false;
+}
+
 /* Work that was broken off and taken up again, without a step that was made again: no attempt of the log began there. */
 static enum status read_stated(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	struct span job, struct stated *out, struct error *err)
@@ -83,6 +97,9 @@ static enum status read_stated(struct pipeline *pipeline, struct store_reader *r
 	struct job_row row;
 
 	*out = (struct stated){.count = 0};
+	TRY(goodput_gather_phases(pipeline, reader, arena, job, clock_wall_ms(), &facts, err));
+	if (!was_broken_off(&facts.facts)) /* nor is any of its points looked at */
+		return OK;
 	TRY(goodput_gather(pipeline, reader, arena, job, clock_wall_ms(), &row, &facts, err));
 	TRY(goodput_derive(&facts.facts, arena, &derived, err));
 	out->items = arena_alloc(arena, (derived.break_count + 1) * sizeof *out->items);

@@ -52,6 +52,9 @@ struct job_facts {
 };
 enum status goodput_gather(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena, struct span job,
 	int64_t now_ms, struct job_row *row, struct job_facts *out, struct error *err) MUST_CHECK;
+/* The same without the steps: no point is read. */
+enum status goodput_gather_phases(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	struct span job, int64_t now_ms, struct job_facts *out, struct error *err) MUST_CHECK;
 
 /* Its part of that: the machines. out->work is known. */
 enum status goodput_read_nodes(struct store_reader *reader, struct arena *arena, const struct job_view *view,

@@ -397,8 +397,8 @@ static enum goodput_end end_of(const struct job_row *row)
 	return span_equal(row->status, SPAN("Completed")) ? GOODPUT_COMPLETED : GOODPUT_STOPPED;
 }
 
-enum status goodput_gather(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena, struct span job,
-	int64_t now_ms, struct job_row *row, struct job_facts *out, struct error *err)
+static enum status gather(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena, struct span job,
+	int64_t now_ms, bool has_steps, struct job_row *row, struct job_facts *out, struct error *err)
 {
 	AUTO(json) document = NULL;
 	struct job_view view;
@@ -411,11 +411,26 @@ enum status goodput_gather(struct pipeline *pipeline, struct store_reader *reade
 	TRY(work_times_read(reader, &view, &out->work, err));
 	TRY(goodput_read_nodes(reader, arena, &view, document, out, err));
 	TRY(goodput_read_phases(pipeline, reader, arena, &view, now_ms, out, err));
-	TRY(read_steps(pipeline, reader, arena, &view, document, out, err));
+	if (has_steps)
+		TRY(read_steps(pipeline, reader, arena, &view, document, out, err));
 	keep_by_hand(out);
 	out->facts.end = end_of(&view.row);
 	const char *class = failure_class(view.row.failure_reason);
 	out->facts.end_cause = span_from(class ? class : "");
 	*row = view.row;
 	return OK;
+}
+
+enum status goodput_gather(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena, struct span job,
+	int64_t now_ms, struct job_row *row, struct job_facts *out, struct error *err)
+{
+	return gather(pipeline, reader, arena, job, now_ms, true, row, out, err);
+}
+
+enum status goodput_gather_phases(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	struct span job, int64_t now_ms, struct job_facts *out, struct error *err)
+{
+	struct job_row row;
+
+	return gather(pipeline, reader, arena, job, now_ms, false, &row, out, err);
 }
