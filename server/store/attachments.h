@@ -33,8 +33,7 @@ enum status store_begin_attachment(struct store_tx *tx, struct attachment_row *r
 enum status store_put_attachment_part(struct store_tx *tx, const struct attachment_row *row, uint64_t part,
 	struct span packed, struct error *err) MUST_CHECK;
 /* In place of others at its path. ERR_CONFLICT as above. */
-enum status store_end_attachment(
-	struct store_tx *tx, const struct attachment_row *row, struct error *err) MUST_CHECK;
+enum status store_end_attachment(struct store_tx *tx, const struct attachment_row *row, struct error *err) MUST_CHECK;
 /* ERR_NOT_FOUND */
 enum status store_delete_attachment(
 	struct store_tx *tx, struct arena *arena, int64_t job_id, struct span path, struct error *err) MUST_CHECK;

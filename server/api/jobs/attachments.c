@@ -133,8 +133,7 @@ enum status api_attachment_get(void *context, void *worker, const struct http_re
 	TRY(attachment_check_path(http_request_segment(request, 1), err));
 	TRY(store_read_job(reader, arena, http_request_segment(request, 0), &job, err));
 	*sending = (struct sending){.arena = arena};
-	TRY(store_find_attachment(
-		reader, arena, job.job_id, http_request_segment(request, 1), &sending->row, err));
+	TRY(store_find_attachment(reader, arena, job.job_id, http_request_segment(request, 1), &sending->row, err));
 	write_head(&sending->row, response);
 	if (is_current(request, sending->row.sha256)) {
 		response->status = 304;

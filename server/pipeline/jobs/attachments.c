@@ -16,8 +16,8 @@ struct changing {
 	struct span packed;
 };
 
-static enum status find_job(
-	struct store_tx *tx, struct arena *arena, const struct attachment_change *change, int64_t *id, struct error *err)
+static enum status find_job(struct store_tx *tx, struct arena *arena, const struct attachment_change *change,
+	int64_t *id, struct error *err)
 {
 	struct job_row job;
 
@@ -97,17 +97,15 @@ struct deleting {
 	struct arena *arena;
 };
 
-static enum status delete(void *context, struct store_tx *tx, struct error *err)
-{
-	struct deleting *d = context;
-	int64_t job_id;
+static enum status delete (void *context, struct store_tx *tx, struct error *err) {
+	struct deleting *d = context; int64_t job_id;
 
 	TRY(find_job(tx, d->arena, d->change, &job_id, err));
 	return store_delete_attachment(tx, d->arena, job_id, d->change->row.path, err);
 }
 
-enum status pipeline_delete_attachment(struct pipeline *pipeline, struct arena *arena,
-	const struct attachment_change *change, struct error *err)
+enum status pipeline_delete_attachment(
+	struct pipeline *pipeline, struct arena *arena, const struct attachment_change *change, struct error *err)
 {
 	struct deleting d = {.change = change, .arena = arena};
 

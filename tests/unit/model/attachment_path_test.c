@@ -4,7 +4,8 @@
 TEST(a_path_of_an_attachment_stays_inside)
 {
 	static const char *const good[] = {"a", "a/b.c", "..a", "a../b", "...", ".hidden", "a b"};
-	static const char *const bad[] = {"", "/", "/a", "a/", "a//b", ".", "..", "a/.", "a/..", "../a", "a\\b", "a\nb", "\x7f"};
+	static const char *const bad[] = {
+		"", "/", "/a", "a/", "a//b", ".", "..", "a/.", "a/..", "../a", "a\\b", "a\nb", "\x7f"};
 
 	for (size_t i = 0; i < sizeof good / sizeof *good; i++)
 		CHECK_OK(attachment_check_path(span_from(good[i]), &err));

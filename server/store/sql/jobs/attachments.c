@@ -58,8 +58,8 @@ static enum status check_room(struct store_tx *tx, const struct attachment_row *
 	return OK;
 }
 
-enum status store_begin_attachment(struct store_tx *tx, struct attachment_row *row,
-	const struct attachment_limits *limits, struct error *err)
+enum status store_begin_attachment(
+	struct store_tx *tx, struct attachment_row *row, const struct attachment_limits *limits, struct error *err)
 {
 	struct attachment_row put = *row;
 

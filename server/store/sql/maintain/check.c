@@ -488,7 +488,8 @@ static enum status check_journal(struct checking *c, struct error *err)
 
 /* ---- attachments ---- */
 
-static enum status read_whole(struct checking *c, const struct attachment_row *row, struct buf *whole, struct error *err)
+static enum status read_whole(
+	struct checking *c, const struct attachment_row *row, struct buf *whole, struct error *err)
 {
 	for (uint64_t part = 0; whole->len < row->bytes; part++) {
 		AUTO(arena) arena = arena_new();
