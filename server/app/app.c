@@ -243,13 +243,6 @@ static enum status reload(void *context, struct buf *out, struct error *err)
 	return reload_run(&((struct app *)context)->reload, out, err);
 }
 
-static struct attachment_limits attachment_limits_of(const struct options *o)
-{
-	return (struct attachment_limits){.files = (uint64_t)options_i64(o, "max-attachments"),
-		.bytes = bytes(o, "max-job-attachment-bytes"),
-		.file_bytes = bytes(o, "max-attachment-bytes")};
-}
-
 static struct api_options api_options_of(struct app *app, struct span advice, struct span references)
 {
 	const struct options *o = app->options;
@@ -324,7 +317,7 @@ static enum status make_api(struct app *app, struct error *err)
 	if (!advice || !references)
 		return error_set(err, ERR_INTERNAL, "this server was built without advice.json or references.json");
 	struct api_options options = api_options_of(app, embedded_span(advice), embedded_span(references));
-	options.attachments = attachment_limits_of(app->options);
+	options.attachments = options_attachment_limits(app->options);
 	struct api *api = NULL;
 	TRY(api_new(&api, &options, err));
 	app->api = api;

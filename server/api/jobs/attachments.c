@@ -1,4 +1,6 @@
 /* Small files of a job: listed, stored, handed out so that no browser executes them. docs/attachments.md. */
+#include "api/jobs/attachments.h"
+
 #include "api/core/api_state.h"
 #include "api/core/handlers.h"
 #include "api/core/request.h"
@@ -117,23 +119,18 @@ static bool is_current(const struct http_request *request, struct span hash)
 	return span_equal(known, SPAN("*")) || span_find(known, hash) >= 0;
 }
 
-enum status api_attachment_get(void *context, void *worker, const struct http_request *request,
+enum status api_attachment_send(void *worker, const struct http_request *request, int64_t job_id, struct span path,
 	struct http_response *response, struct error *err)
 {
-	struct store_reader *reader = ((struct api_worker *)worker)->reader;
 	AUTO(arena) arena = NULL;
 	AUTO(zstd) zstd = NULL;
-	struct job_row job;
 
-	(void)context;
 	TRY(api_arena(&arena, err));
 	struct sending *sending = arena_alloc(arena, sizeof *sending);
 	if (!sending || !(zstd = zstd_new()))
 		return error_no_memory(err);
-	TRY(attachment_check_path(http_request_segment(request, 1), err));
-	TRY(store_read_job(reader, arena, http_request_segment(request, 0), &job, err));
 	*sending = (struct sending){.arena = arena};
-	TRY(store_find_attachment(reader, arena, job.job_id, http_request_segment(request, 1), &sending->row, err));
+	TRY(store_find_attachment(((struct api_worker *)worker)->reader, arena, job_id, path, &sending->row, err));
 	write_head(&sending->row, response);
 	if (is_current(request, sending->row.sha256)) {
 		response->status = 304;
@@ -144,6 +141,20 @@ enum status api_attachment_get(void *context, void *worker, const struct http_re
 	arena = NULL; /* the reply's from here on */
 	http_response_produce(response, &sending_ops, sending);
 	return OK;
+}
+
+enum status api_attachment_get(void *context, void *worker, const struct http_request *request,
+	struct http_response *response, struct error *err)
+{
+	AUTO(arena) arena = NULL;
+	struct span path = http_request_segment(request, 1);
+	struct job_row job;
+
+	(void)context;
+	TRY(api_arena(&arena, err));
+	TRY(attachment_check_path(path, err));
+	TRY(store_read_job(((struct api_worker *)worker)->reader, arena, http_request_segment(request, 0), &job, err));
+	return api_attachment_send(worker, request, job.job_id, path, response, err);
 }
 
 /* ---- changes ---- */
