@@ -3,6 +3,7 @@
 static const struct api_parameter parameters[] = {
 	{"after", "/api/v1/audit", "integer", "Entries before this one, by its number: the next page"},
 	{"after", "/api/v1/live", "string", "Events behind this sequence (Last-Event-ID goes before it)"},
+	{"after", "/api/v1/jobs/{job}/attachments", "string", "Paths behind this one: the next page"},
 	{"after", "/api/v1/jobs/{job}/notes", "integer", "Notes behind this one, by its number: the next page"},
 	{"all", NULL, "boolean", "true: each incident, not one row for each cause"},
 	{"around_ms", NULL, "integer", "Lines around this time, in Unix milliseconds"},
@@ -72,6 +73,7 @@ static const struct api_parameter parameters[] = {
 		"Of the stream (or of source=), how many bytes were sent before this body: what is there is not stored again"},
 	{"order", NULL, "string", "newest (the default) or oldest hits first"},
 	{"path", NULL, "string", "The checkpoint's path"},
+	{"path...", NULL, "string", "The file's path in the job; a / parts its folders"},
 	{"prefix", NULL, "string", "The query as far as it is typed"},
 	{"purge", NULL, "boolean", "true: for good, not into the trash"},
 	{"q", "/api/v1/jobs/{job}/logs/search", "string", "The text or regular expression that lines are to hold"},

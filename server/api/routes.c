@@ -3,7 +3,7 @@
 #include "api/core/handlers.h"
 #include "api/core/request.h"
 
-enum { DOCUMENT_BYTES = 4 << 20, SMALL_BYTES = 64 << 10, EVALUATION_BYTES = 32 << 20 };
+enum { DOCUMENT_BYTES = 4 << 20, SMALL_BYTES = 64 << 10, EVALUATION_BYTES = 32 << 20, ATTACHMENT_BYTES = 32 << 20 };
 
 /* Beside its name. */
 #define RULE_FIELDS                                                                                                        \
@@ -187,6 +187,16 @@ static const struct http_route routes[] = {
 	{HTTP_PUT, "/api/v1/evaluation-references", SCOPE_ADMIN, ROUTE_WORKER, .handler = api_references_put,
 		.query = "", .max_body_bytes = DOCUMENT_BYTES, .audit = "evaluation-references",
 		.body = "references!:array about:string", .summary = "Replace the list of scores of named models"},
+	{HTTP_GET, "/api/v1/jobs/{job}/attachments", SCOPE_READ, ROUTE_WORKER, .handler = api_attachments_list,
+		.query = "after limit", .summary = "Small files of the job, by their paths"},
+	{HTTP_GET, "/api/v1/jobs/{job}/attachments/{path...}", SCOPE_READ, ROUTE_WORKER, .handler = api_attachment_get,
+		.query = "", .summary = "One small file of the job"},
+	{HTTP_PUT, "/api/v1/jobs/{job}/attachments/{path...}", SCOPE_WRITE, ROUTE_WORKER, .handler = api_attachment_put,
+		.query = "", .max_body_bytes = ATTACHMENT_BYTES, .audit = "jobs",
+		.summary = "Store a small file of the job, in place of what the path had"},
+	{HTTP_DELETE, "/api/v1/jobs/{job}/attachments/{path...}", SCOPE_WRITE, ROUTE_WORKER,
+		.handler = api_attachment_delete, .query = "", .audit = "jobs",
+		.summary = "Delete a small file of the job"},
 	{HTTP_GET, "/api/v1/jobs/{job}/notes", SCOPE_READ, ROUTE_WORKER, .handler = api_notes_list,
 		.query = "after limit deleted",
 		.summary =

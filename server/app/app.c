@@ -317,6 +317,7 @@ static enum status make_api(struct app *app, struct error *err)
 	if (!advice || !references)
 		return error_set(err, ERR_INTERNAL, "this server was built without advice.json or references.json");
 	struct api_options options = api_options_of(app, embedded_span(advice), embedded_span(references));
+	options.attachments = options_attachment_limits(app->options);
 	struct api *api = NULL;
 	TRY(api_new(&api, &options, err));
 	app->api = api;

@@ -1,6 +1,7 @@
 #include "app/connection_options.h"
 
 #include "api/core/tokens.h"
+#include "api/jobs/attachments.h"
 #include "api/send/commands.h"
 #include "api/send/events.h"
 
@@ -43,6 +44,13 @@ enum status doors_make_aws(
 	return aws_new(out, &aws, err);
 }
 
+struct attachment_limits options_attachment_limits(const struct options *options)
+{
+	return (struct attachment_limits){.files = (uint64_t)options_i64(options, "max-attachments"),
+		.bytes = (uint64_t)options_i64(options, "max-job-attachment-bytes"),
+		.file_bytes = (uint64_t)options_i64(options, "max-attachment-bytes")};
+}
+
 enum status doors_make_mlflow(struct mlflow **out, const struct options *options, struct api *api,
 	struct pipeline *pipeline, struct error *err)
 {
@@ -52,6 +60,8 @@ enum status doors_make_mlflow(struct mlflow **out, const struct options *options
 		.search_ms = options_i64(options, "job-search-ms"),
 		.has_trash = options_i64(options, "trash-days") > 0,
 		.artifact_root = options_text(options, "mlflow-artifacts"),
+		.attachments = options_attachment_limits(options),
+		.send_attachment = api_attachment_send,
 		.reader_of = api_worker_reader,
 		.authenticate = api_hooks(api).authenticate,
 		.context = api};

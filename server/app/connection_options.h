@@ -12,6 +12,8 @@
 enum status doors_make_aws(struct aws **out, const struct options *options, struct api *api, struct pipeline *pipeline,
 	struct error *err) MUST_CHECK;
 
+struct attachment_limits options_attachment_limits(const struct options *options);
+
 enum status doors_make_mlflow(struct mlflow **out, const struct options *options, struct api *api,
 	struct pipeline *pipeline, struct error *err) MUST_CHECK;
 

@@ -70,7 +70,7 @@ const struct option_spec option_doors[] = {
 		.kind = OPTION_TEXT,
 		.value_name = "URI",
 		.fallback = "./mlflow-artifacts",
-		.help = "Where clients are told to put files: a folder on their own machine, or s3://bucket/prefix and the like. The server keeps none."},
+		.help = "Where clients are told to put files: a folder on their own machine, s3://bucket/prefix and the like, or mlflow-artifacts: for this server, which keeps small ones with their job."},
 
 	{.name = "max-run-processes",
 		.kind = OPTION_I64,

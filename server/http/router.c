@@ -70,11 +70,24 @@ void router_free(struct router *router)
 	mem_free(router);
 }
 
+/* "/{rest...}" has every path; it must not turn a path that is unknown into one whose method is wrong. */
+static bool has_every_path(const struct pattern *pattern)
+{
+	return pattern->has_rest && pattern->count == 1;
+}
+
+/* A rest has something: "/files" is no file of "/files/{path...}", and does not take its methods. */
+static bool has_fitting_length(const struct pattern *pattern, const struct http_request *request)
+{
+	return pattern->has_rest ? request->segment_count >= pattern->count || has_every_path(pattern)
+				 : request->segment_count == pattern->count;
+}
+
 static bool matches(const struct pattern *pattern, const struct http_request *request)
 {
 	size_t fixed = pattern->count - pattern->has_rest;
 
-	if (pattern->has_rest ? request->segment_count < fixed : request->segment_count != fixed)
+	if (!has_fitting_length(pattern, request))
 		return false;
 	for (size_t i = 0; i < fixed; i++) {
 		const struct pattern_segment *segment = &pattern->segments[i];
@@ -92,12 +105,6 @@ static bool is_more_specific(const struct pattern *a, const struct pattern *b)
 		if (a->segments[i].kind != b->segments[i].kind)
 			return a->segments[i].kind < b->segments[i].kind;
 	return a->count < b->count; /* the longer one has nothing but its rest there */
-}
-
-/* "/{rest...}" has every path; it must not turn a path that is unknown into one whose method is wrong. */
-static bool has_every_path(const struct pattern *pattern)
-{
-	return pattern->has_rest && pattern->count == 1;
 }
 
 static void set_parameters(const struct pattern *pattern, struct http_request *request)

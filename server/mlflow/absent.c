@@ -8,8 +8,28 @@ enum status mlflow_say_no_artifacts(const struct mlflow_options *options, struct
 		options->artifact_root);
 }
 
+enum status mlflow_say_too_large(const struct mlflow_options *options, struct error *err)
+{
+	if (!mlflow_keeps_files(span_from(options->artifact_root)))
+		return mlflow_say_no_artifacts(options, err); /* not for its size */
+	return error_set(err, ERR_TOO_LARGE,
+		"no file of more than %d MiB is kept, whatever --max-attachment-bytes says; put it where checkpoints are",
+		MLFLOW_FILE_MAX_BYTES >> 20);
+}
+
+/* What follows the colon is read by people; clients go on with PUT because of what is before it. */
+enum status mlflow_no_parts(struct mlflow_call *call, struct error *err)
+{
+	(void)call;
+	return mlflow_error(err, ERR_UNSUPPORTED, MLFLOW_NOT_IMPLEMENTED,
+		"Multipart upload is not supported for the current artifact repository: files come by PUT, and stay small");
+}
+
 enum status mlflow_no_artifacts(struct mlflow_call *call, struct error *err)
 {
+	if (mlflow_keeps_files(span_from(call->options->artifact_root)))
+		return mlflow_error(err, ERR_UNSUPPORTED, MLFLOW_NOT_IMPLEMENTED,
+			"files of runs are put, read and listed here; DELETE /api/v1/jobs/JOB/attachments/PATH deletes one");
 	return mlflow_say_no_artifacts(call->options, err);
 }
 

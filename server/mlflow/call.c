@@ -54,7 +54,7 @@ void mlflow_refuse(
 	struct error said = *err;
 
 	if (err->status == ERR_TOO_LARGE && span_starts_with(http_request_path(request), SPAN(MLFLOW_ARTIFACTS_PATH)))
-		mlflow_say_no_artifacts(&mlflow->options, &said); /* not for its size */
+		mlflow_say_too_large(&mlflow->options, &said);
 	else if (err->status == ERR_TOO_LARGE) /* the transport knows no option's name */
 		error_set(&said, ERR_TOO_LARGE, "the body is larger than %zu bytes (--max-mlflow-bytes)",
 			mlflow->options.max_body_bytes);
@@ -93,6 +93,8 @@ static enum status new_call(struct door_call **out, struct mlflow *mlflow, void 
 	own->call.pipeline = mlflow->options.pipeline;
 	own->call.reader = mlflow->options.reader_of(worker);
 	own->call.request = request;
+	own->call.worker = worker;
+	own->call.response = response;
 	own->call.team = span_from(http_request_principal(request)->team);
 	own->call.now_ms = http_request_arrival_ms(request);
 	*out = TAKE(own);
@@ -122,7 +124,8 @@ static enum status read_body(struct door_call *own, struct error *err)
 
 static void finish(struct door_call *own, enum status status, struct error *err)
 {
-	json_object_end(&own->call.w);
+	if (!own->call.has_own_reply)
+		json_object_end(&own->call.w);
 	if (status == OK)
 		status = buf_status(&own->response->body, err);
 	if (status == OK)
@@ -172,7 +175,7 @@ static enum status submit(struct door_call *own, struct error *err)
 static enum status run(struct door_call *own, enum mlflow_use use, mlflow_handler *handler, struct error *err)
 {
 	TRY(check_use(own->call.request, use, err));
-	if (use != MLFLOW_ABSENT)
+	if (use != MLFLOW_ABSENT && use != MLFLOW_FILE)
 		TRY(read_body(own, err));
 	enum status status = handler(&own->call, err);
 	return status == ERR_NOT_FOUND ? mlflow_explain_absence(&own->call, err) : status;

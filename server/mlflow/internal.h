@@ -50,6 +50,9 @@ struct mlflow_call {
 	const struct json *body; /* an object; NULL: a GET */
 	struct json_writer w;
 	struct batch *points;
+	void *worker;
+	struct http_response *response;
+	bool has_own_reply; /* it is no object: what was written into w is gone */
 };
 
 typedef enum status mlflow_handler(struct mlflow_call *call, struct error *err);
@@ -61,8 +64,8 @@ struct mlflow {
 };
 
 /* ---- call.c ---- */
-/* Who may call it: BY_SENDERS with a token to write or to read. ABSENT: the same, and its body is not looked at. */
-enum mlflow_use { MLFLOW_WRITES, MLFLOW_READS, MLFLOW_BY_SENDERS, MLFLOW_ABSENT };
+/* Who may call it: BY_SENDERS with a token to write or to read. ABSENT: the same, and its body is not looked at, nor is that of FILE, to write. */
+enum mlflow_use { MLFLOW_WRITES, MLFLOW_READS, MLFLOW_BY_SENDERS, MLFLOW_ABSENT, MLFLOW_FILE };
 enum status mlflow_run_call(struct mlflow *mlflow, void *worker, const struct http_request *request,
 	struct http_response *response, enum mlflow_use use, mlflow_handler *handler, struct error *err) MUST_CHECK;
 void mlflow_refuse(
@@ -153,7 +156,17 @@ mlflow_handler mlflow_model_create, mlflow_model_get, mlflow_model_change, mlflo
 /* ---- search.c ---- */
 mlflow_handler mlflow_run_search;
 
+/* ---- artifacts.c ---- */
+#define MLFLOW_KEPT_HERE "mlflow-artifacts:"
+/* Does the server keep the files whose place this is? */
+bool mlflow_keeps_files(struct span location);
+mlflow_handler mlflow_file_put, mlflow_file_get, mlflow_files_list, mlflow_run_files_list;
+
 /* ---- absent.c: what is not there, and what to do instead ---- */
 #define MLFLOW_ARTIFACTS_PATH "/api/2.0/mlflow-artifacts/"
 enum status mlflow_say_no_artifacts(const struct mlflow_options *options, struct error *err);
-mlflow_handler mlflow_no_artifacts, mlflow_no_models, mlflow_no_traces, mlflow_no_deletion, mlflow_unknown;
+/* Of a body that the transport did not take. */
+enum { MLFLOW_FILE_MAX_BYTES = 32 << 20 };
+enum status mlflow_say_too_large(const struct mlflow_options *options, struct error *err);
+mlflow_handler mlflow_no_parts, mlflow_no_artifacts, mlflow_no_models, mlflow_no_traces, mlflow_no_deletion,
+	mlflow_unknown;

@@ -34,6 +34,11 @@ CALL(run_delete, MLFLOW_WRITES)
 CALL(run_restore, MLFLOW_WRITES)
 CALL(no_deletion, MLFLOW_ABSENT)
 CALL(no_artifacts, MLFLOW_ABSENT)
+CALL(no_parts, MLFLOW_ABSENT)
+CALL(file_put, MLFLOW_FILE)
+CALL(file_get, MLFLOW_BY_SENDERS)
+CALL(files_list, MLFLOW_BY_SENDERS)
+CALL(run_files_list, MLFLOW_BY_SENDERS)
 CALL(model_create, MLFLOW_WRITES)
 CALL(model_get, MLFLOW_BY_SENDERS)
 CALL(model_change, MLFLOW_WRITES)
@@ -100,8 +105,20 @@ static const struct http_route templates[] = {
 		.summary = "MLflow: what was noted of a model; also with a token to write"},
 	{HTTP_POST | HTTP_PATCH | HTTP_DELETE, "/api/2.0/mlflow/logged-models/{rest...}", SCOPE_WRITE,
 		.handler = route_model_change, .summary = "MLflow: the status of a model"},
+	{ANY_METHOD, "/api/2.0/mlflow/traces", SCOPE_READ, .handler = route_no_traces},
 	{ANY_METHOD, "/api/2.0/mlflow/traces/{rest...}", SCOPE_READ, .handler = route_no_traces},
+	{ANY_METHOD, "/api/3.0/mlflow/traces", SCOPE_READ, .handler = route_no_traces},
 	{ANY_METHOD, "/api/3.0/mlflow/traces/{rest...}", SCOPE_READ, .handler = route_no_traces},
+	{HTTP_GET, "/api/2.0/mlflow/artifacts/list", SCOPE_READ, .handler = route_run_files_list,
+		.summary = "MLflow: files of a run; also with a token to write"},
+	{HTTP_GET, "/api/2.0/mlflow-artifacts/artifacts", SCOPE_READ, .handler = route_files_list,
+		.summary = "MLflow: files of a run, by the address of a folder; also with a token to write"},
+	{HTTP_GET, "/api/2.0/mlflow-artifacts/artifacts/{rest...}", SCOPE_READ, .handler = route_file_get,
+		.summary = "MLflow: one file of a run; also with a token to write"},
+	{HTTP_PUT, "/api/2.0/mlflow-artifacts/artifacts/{rest...}", SCOPE_WRITE, .handler = route_file_put,
+		.max_body_bytes = MLFLOW_FILE_MAX_BYTES,
+		.summary = "MLflow: keep a small file of a run as an attachment of its job"},
+	{ANY_METHOD, "/api/2.0/mlflow-artifacts/mpu/{rest...}", SCOPE_READ, .handler = route_no_parts},
 	{ANY_METHOD, "/api/2.0/mlflow-artifacts/{rest...}", SCOPE_READ, .handler = route_no_artifacts},
 	{ANY_METHOD, "/api/2.0/mlflow/{rest...}", SCOPE_READ, .handler = route_unknown},
 };
@@ -114,7 +131,8 @@ static struct http_route route_of(struct mlflow *mlflow, const struct http_route
 
 	route.kind = ROUTE_WORKER;
 	route.query = "*";
-	route.max_body_bytes = mlflow->options.max_body_bytes;
+	if (!route.max_body_bytes)
+		route.max_body_bytes = mlflow->options.max_body_bytes;
 	route.context = mlflow;
 	route.admit = mlflow_admit;
 	route.refuse = mlflow_refuse;

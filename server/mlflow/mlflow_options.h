@@ -5,7 +5,7 @@
 #pragma once
 
 #include "http/http.h"
-#include "store/store.h"
+#include "store/attachments.h"
 
 struct pipeline;
 
@@ -15,7 +15,12 @@ struct mlflow_options {
 	size_t max_search_runs; /* that one search of runs may have to look at */
 	int64_t search_ms; /* and so long it may take */
 	bool has_trash; /* what is deleted can be restored */
-	const char *artifact_root; /* where clients put files: a folder of theirs, or s3://… */
+	const char *
+		artifact_root; /* where clients put files: a folder of theirs, s3://…, or mlflow-artifacts: for this server */
+	struct attachment_limits attachments;
+	/* The file of the job at that path becomes the reply. */
+	enum status (*send_attachment)(void *worker, const struct http_request *request, int64_t job_id,
+		struct span path, struct http_response *response, struct error *err);
 	/* What the workers that the HTTP server makes have of the database. */
 	struct store_reader *(*reader_of)(void *worker);
 	/* token "": none was sent; OK then: everybody may do everything. I/O threads; must not block. */

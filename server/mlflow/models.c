@@ -219,7 +219,11 @@ static enum status place(struct mlflow_call *call, struct model *model, struct e
 	TRY(mlflow_check_owner(call, &experiment, err));
 	if (model->artifacts.len)
 		return OK;
-	buf_printf(&text, "%.*s/models/%.*s/artifacts", SPAN_ARGS(experiment.artifacts), SPAN_ARGS(model->id));
+	if (mlflow_keeps_files(experiment.artifacts)) /* small ones, no models: these stay with their client */
+		buf_printf(&text, "./mlflow-artifacts/%lld", (long long)model->experiment_id);
+	else
+		buf_append_span(&text, experiment.artifacts);
+	buf_printf(&text, "/models/%.*s/artifacts", SPAN_ARGS(model->id));
 	TRY(buf_status(&text, err));
 	model->artifacts = arena_copy(call->arena, buf_span(&text));
 	return model->artifacts.ptr ? OK : error_no_memory(err);

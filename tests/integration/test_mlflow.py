@@ -209,6 +209,49 @@ give(places)
     assert mlflowclient.call(server, f"runs/get?run_id={first}")[1]["run"]["info"]["artifact_uri"] == default
 
 
+@pytest.mark.parametrize("version", mlflowclient.VERSIONS)
+def test_small_files_stay_with_the_run(make_server, version):
+    """Of mlflow-artifacts: they are the job's attachments; what is too large costs no training, and is told; models stay with their client."""
+    server = make_server("--mlflow-artifacts", "mlflow-artifacts:", "--max-attachment-bytes", "1000")
+    script = """
+import pathlib
+mlflow.set_experiment("exp")
+with mlflow.start_run(run_name="r") as run:
+    mlflow.log_text("hello", "notes/a.txt")
+    mlflow.log_dict({"a": 1}, "c.json")
+    pathlib.Path("folder/deep").mkdir(parents=True)
+    pathlib.Path("folder/deep/ü b.bin").write_bytes(bytes(range(256)))
+    mlflow.log_artifact("folder/deep/ü b.bin")
+    mlflow.log_artifacts("folder", "tree")
+    mlflow.log_text("x" * 1001, "large.txt")
+    mlflow.log_metric("after", 1.0)
+    model = client.create_logged_model("1", "m", source_run_id=run.info.run_id).artifact_location if hasattr(client, "create_logged_model") else None
+try:
+    client.download_artifacts(run.info.run_id, "large.txt")
+    large = "there"
+except Exception as error:
+    large = str(error)
+def listed(path=None):
+    return [[f.path, f.is_dir, f.file_size] for f in client.list_artifacts(run.info.run_id, path)]
+give({"uri": run.info.artifact_uri, "id": run.info.run_id, "model": model, "large": large,
+    "root": listed(), "tree": listed("tree"), "file": listed("c.json"),
+    "text": pathlib.Path(client.download_artifacts(run.info.run_id, "notes/a.txt")).read_text(),
+    "bytes": list(pathlib.Path(client.download_artifacts(run.info.run_id, "tree"), "deep/ü b.bin").read_bytes()),
+    "tag": client.get_run(run.info.run_id).data.tags["smfleet.not_kept"]})
+"""
+    given = mlflowclient.run(server, version, script)
+    assert given["uri"].startswith("mlflow-artifacts:/") and given["uri"].endswith(f"/{given['id']}/artifacts")
+    assert given["root"] == [["c.json", False, 12], ["notes", True, None], ["tree", True, None], ["ü b.bin", False, 256]]
+    assert given["tree"] == [["tree/deep", True, None]] and given["file"] == []
+    assert (given["text"], given["bytes"]) == ("hello", list(range(256)))
+    assert given["tag"].startswith("large.txt: ") and "1001" in given["tag"] and "--max-attachment-bytes" in given["tag"]
+    assert given["large"] != "there"
+    assert given["model"] is None or given["model"].startswith("./mlflow-artifacts/1/models/")
+    rows = server.get("/api/v1/jobs/exp%2Fr/attachments").body["attachments"]
+    assert [row["path"] for row in rows] == ["c.json", "notes/a.txt", "tree/deep/ü b.bin", "ü b.bin"]
+    assert job(server, "exp/r")["TrainingJobStatus"] == "Completed"
+
+
 def test_what_cannot_be_done_is_said(server):
     script = """
 def said(call, *arguments):
@@ -310,8 +353,10 @@ give({"run": run.info.run_id, "model": info.model_id, "again": mlflow.pyfunc.loa
 """
 
 
-def test_a_model_is_logged_and_loaded_again(server):
-    """Its files are where those of its run are; the server knows where, and the training goes on."""
+@pytest.mark.parametrize("place", ["./mlflow-artifacts", "mlflow-artifacts:"])
+def test_a_model_is_logged_and_loaded_again(make_server, place):
+    """Its files are with the client, also where the server keeps those of runs; the server knows where, and the training goes on."""
+    server = make_server("--mlflow-artifacts", place)
     given = mlflowclient.run(server, "3", LOG_MODEL)
     assert given["again"] == [7]
     status, said = mlflowclient.call(server, f"logged-models/{given['model']}")

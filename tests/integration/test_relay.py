@@ -254,6 +254,22 @@ def test_a_model_is_logged_while_the_server_is_away(server, ship, train):
     assert given[-1]["again"] == [7] and (info["name"], info["status"], info["source_run_id"]) == ("net", "LOGGED_MODEL_READY", given[-1]["run"])
 
 
+def test_files_stay_with_the_training_though_the_server_would_keep_them(make_server, train):
+    """Through the relay no training waits for a file, or fails for one."""
+    keeping = make_server("--mlflow-artifacts", "mlflow-artifacts:")
+    given, _ = finish(train("""
+places = []
+for name in ("Default", "exp"):
+    mlflow.set_experiment(name)
+    with mlflow.start_run() as run:
+        mlflow.log_text("hello", "a.txt")
+        places.append(run.info.artifact_uri)
+        assert open(run.info.artifact_uri + "/a.txt").read() == "hello"
+give(places)
+""", SMFLEET_SERVER=keeping.url))
+    assert all(place.startswith("./mlflow-artifacts/") for place in given[-1]), given
+
+
 def test_a_model_is_registered_beside_the_training(server, train, tmp_path):
     """The server has no registry; a training that worked without the relay works with it."""
     given, _ = finish(train("""

@@ -7,12 +7,12 @@ import pytest
 from smserver import ROOT
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
-# Lines, or records a line: no JSON document.
-NOT_JSON = {("POST", "/api/v1/logs"), ("PUT", "/api/v1/logs"), ("POST", "/api/v1/import")}
+# Lines, records a line, or the bytes of a file: no JSON document.
+NOT_JSON = {("POST", "/api/v1/logs"), ("PUT", "/api/v1/logs"), ("POST", "/api/v1/import"), ("PUT", "/api/v1/jobs/{job}/attachments/{path...}")}
 # AWS's own protocols, JSON, XML or CBOR by header and operation: docs/aws.md.
 AWS = {"/", "/service/{service}/operation/{operation}", "/BatchGetMetrics", "/BatchPutMetrics"}
 # MLflow's, which says in its own form what a body lacks, and what is not there by whatever method: docs/mlflow.md.
-MLFLOW = "/api/2.0/mlflow/"
+MLFLOW = "/api/2.0/mlflow"
 # W&B's: GraphQL by the name of an operation, and files as they grow: docs/wandb.md.
 WANDB = ("/graphql", "/files/")
 TRACKIO = ("/api/get_run", "/api/bulk_", "/api/upload", "/api/artifact_log", "/api/check_artifact_blobs")

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "http/assets.h"
 #include "ingest/labels.h"
+#include "store/attachments.h"
 #include "store/store.h"
 
 struct filters;
@@ -38,6 +39,7 @@ struct api_options {
 	struct span references; /* references.json */
 	uint64_t max_evaluations; /* scores of a job */
 	size_t max_evaluation_bytes; /* of one document */
+	struct attachment_limits attachments;
 	uint64_t max_notes, max_note_bytes; /* of a job; of one */
 	size_t max_rules;
 	int64_t rule_preview_ms; /* a rule is tried on what is stored for so long */

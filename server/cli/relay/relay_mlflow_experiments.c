@@ -28,9 +28,20 @@ static void write_experiment(struct relay_call *call, const struct known_experim
 	json_object_end(w);
 }
 
+/* Files never come through here, so that no training waits for one, or fails: what the server would keep stays with the client. */
+static struct span place_of_files(struct span location, struct span id, struct buf *own)
+{
+	if (!span_starts_with(location, SPAN("mlflow-artifacts:")))
+		return location;
+	buf_append_text(own, "./mlflow-artifacts/");
+	buf_append_span(own, id);
+	return buf_span(own);
+}
+
 /* What the server says of an experiment is remembered. Under the mutex. */
 static const struct known_experiment *learn(struct known *known, struct span reply)
 {
+	AUTO_DONE(buf) place = BUF_INIT(TEXT_MAX_BYTES);
 	AUTO(json) document = NULL;
 
 	if (json_parse(&document, reply, NULL) != OK)
@@ -38,7 +49,8 @@ static const struct known_experiment *learn(struct known *known, struct span rep
 	struct span id = json_string_of(json_get_path(document, "experiment.experiment_id"));
 	struct span name = json_string_of(json_get_path(document, "experiment.name"));
 	struct span location = json_string_of(json_get_path(document, "experiment.artifact_location"));
-	if (!id.len || !name.len)
+	location = place_of_files(location, id, &place);
+	if (!id.len || !name.len || place.failure != OK)
 		return NULL;
 	const struct known_experiment *there = known_by_id(known, id);
 	return there ? there : known_add_experiment(known, id, name, location, false);

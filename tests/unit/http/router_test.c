@@ -48,7 +48,8 @@ TEST(route_table)
 	check_route("POST", "/api/v1/jobs/x/transitions", 6, "x");
 	check_route("GET", "/api/v1/%6Aobs/x/streams/algo-1/lines", 7, "x|algo-1");
 	check_route("GET", "/files/a/b%20c/d", 8, "a/b c/d");
-	check_route("GET", "/files", 8, "");
+	check_route("GET", "/files", 9, "files"); /* no file of it */
+	check_route("GET", "/files/", 9, "files/");
 	check_route("GET", "/any/where", 9, "any/where");
 	check_route("GET", "/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17/18", 9,
 		"1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17/18");

@@ -13,6 +13,7 @@
 #include "store/log_streams.h"
 #include "store/points.h"
 #include "store/pushes.h"
+#include "store/attachments.h"
 #include "store/evaluations.h"
 #include "store/notes.h"
 #include "store/retention.h"
@@ -348,6 +349,21 @@ static void put_log_stream_and_note(struct harness *h, int64_t job)
 		&err));
 }
 
+static void put_attachment(struct harness *h, int64_t job)
+{
+	struct attachment_row row = {.job_id = job,
+		.path = SPAN("a"),
+		.content_type = SPAN(""),
+		.bytes = 1,
+		.sha256 = SPAN(""),
+		.author = SPAN("")};
+
+	CHECK_OK(store_begin_attachment(h->tx, &row, &(struct attachment_limits){1, 1, 1}, &err));
+	CHECK_OK(store_put_attachment_part(h->tx, &row, 0, SPAN("x"), &err));
+	CHECK_OK(store_end_attachment(h->tx, &row, &err));
+	CHECK_FAILS(store_put_attachment_part(h->tx, &row, 1, SPAN("x"), &err), ERR_CONFLICT, "deleted while");
+}
+
 static void fill_job(struct harness *h, int64_t job)
 {
 	char sql[128];
@@ -407,6 +423,7 @@ static void fill_job(struct harness *h, int64_t job)
 	CHECK_OK(store_put_log_group(h->tx, &(struct log_group_row){.job_id = job, .created_ms = 1}, &err));
 	put_run(h, job);
 	put_log_stream_and_note(h, job);
+	put_attachment(h, job);
 	fill_goodput(h, job);
 	fill_due_definitions(h, job);
 }
@@ -456,7 +473,7 @@ TEST(a_deleted_job_leaves_nothing_behind_and_others_alone)
 		CHECK(harness_number(h.reader, sql) > 0);
 		checked++;
 	}
-	CHECK_INT(checked, 51);
+	CHECK_INT(checked, 53);
 	statement_done(&s);
 	harness_done(&h);
 }

@@ -2,7 +2,9 @@
  * The check of a database: every row that holds something packed is read, unpacked and compared with what its row, its
  * neighbours and its owner say. Reads are short, so that a server may work beside it.
  */
+#include "base/crypto.h"
 #include "store/admin.h"
+#include "store/attachments.h"
 #include "store/blocks.h"
 #include "store/driver/connection.h"
 #include "store/driver/rows.h"
@@ -484,6 +486,64 @@ static enum status check_journal(struct checking *c, struct error *err)
 	return OK;
 }
 
+/* ---- attachments ---- */
+
+static enum status read_whole(
+	struct checking *c, const struct attachment_row *row, struct buf *whole, struct error *err)
+{
+	for (uint64_t part = 0; whole->len < row->bytes; part++) {
+		AUTO(arena) arena = arena_new();
+		struct span packed;
+		if (!arena)
+			return error_no_memory(err);
+		TRY(store_read_attachment_part(c->reader, arena, row, part, &packed, err));
+		TRY(zstd_unpack(c->zstd, packed, ATTACHMENT_PART_BYTES, whole, err));
+	}
+	return OK;
+}
+
+static enum status check_attachment(struct checking *c, const struct attachment_row *row, struct error *err)
+{
+	AUTO_DONE(buf) whole = BUF_INIT(row->bytes + ATTACHMENT_PART_BYTES);
+	struct place place = {row->job_id, (uint64_t)row->attachment_id, 0};
+	unsigned char hash[SHA256_BYTES];
+	char hex[2 * SHA256_BYTES + 1];
+
+	enum status status = read_whole(c, row, &whole, err);
+	if (status == ERR_GONE || status == ERR_INVALID || status == ERR_TOO_LARGE) {
+		tell(c, "attachment", place, "%s", err ? err->text : "cannot be unpacked");
+		return OK;
+	}
+	TRY(status);
+	crypto_sha256(buf_span(&whole), hash);
+	crypto_hex(hash, sizeof hash, hex);
+	if (!span_equal(span_from(hex), row->sha256))
+		tell(c, "attachment", place, "is not what its checksum says");
+	return OK;
+}
+
+static enum status check_attachments(struct checking *c, struct error *err)
+{
+	struct attachment_row *rows, after = {0};
+	size_t count = BATCH_ROWS;
+
+	while (count == BATCH_ROWS && !c->is_stopped) {
+		AUTO(arena) arena = arena_new();
+		if (!arena)
+			return error_no_memory(err);
+		TRY(store_next_attachments(
+			c->reader, arena, after.job_id, after.attachment_id, BATCH_ROWS, &rows, &count, err));
+		for (size_t i = 0; i < count && !c->is_stopped; i++) {
+			if (!c->check->is_quick)
+				TRY(check_attachment(c, &rows[i], err));
+			after.job_id = rows[i].job_id;
+			after.attachment_id = rows[i].attachment_id;
+			count_row(c);
+		}
+	}
+	return OK;
+}
+
 /* ---- the file itself ---- */
 
 static bool tell_pages(void *context, struct span text)
@@ -527,6 +587,7 @@ static enum status run_steps(struct checking *c, struct error *err)
 		{"series", "series", check_series},
 		{"pyramid", "pyramid_rows", check_pyramid_rows},
 		{"journal", "journal", check_journal},
+		{"attachment", "attachment_parts", check_attachments},
 	};
 	bool has = false;
 

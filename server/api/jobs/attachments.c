@@ -1,0 +1,206 @@
+/* Small files of a job: listed, stored, handed out so that no browser executes them. docs/attachments.md. */
+#include "api/jobs/attachments.h"
+
+#include "api/core/api_state.h"
+#include "api/core/handlers.h"
+#include "api/core/request.h"
+#include "base/codec/zstd.h"
+#include "model/jobs/attachment_path.h"
+#include "pipeline/jobs/attachments.h"
+#include "store/jobs.h"
+
+enum { LIMIT_DEFAULT = 1000, LIMIT_MAX = 10000, FILE_NAME_BYTES = 200 };
+
+static void write_attachment(const struct attachment_row *row, struct json_writer *w)
+{
+	json_object(w);
+	json_put_span(w, "path", row->path);
+	json_put_span(w, "content_type", row->content_type);
+	json_put_i64(w, "bytes", (int64_t)row->bytes);
+	json_put_span(w, "sha256", row->sha256);
+	json_put_i64(w, "created_ms", row->created_ms);
+	json_put_span(w, "author", row->author);
+	json_object_end(w);
+}
+
+enum status api_attachments_list(void *context, void *worker, const struct http_request *request,
+	struct http_response *response, struct error *err)
+{
+	struct store_reader *reader = ((struct api_worker *)worker)->reader;
+	AUTO(arena) arena = NULL;
+	struct json_writer w = api_reply(response);
+	struct attachment_row *rows;
+	struct span after;
+	struct job_row job;
+	size_t limit, count;
+
+	(void)context;
+	TRY(api_arena(&arena, err));
+	TRY(api_limit(request, LIMIT_DEFAULT, LIMIT_MAX, &limit, err));
+	if (!http_request_query(request, "after", &after))
+		after = SPAN("");
+	TRY(store_read_job(reader, arena, http_request_segment(request, 0), &job, err));
+	TRY(store_read_attachments(reader, arena, job.job_id, after, limit + 1, &rows, &count, err));
+	json_object(&w);
+	json_key(&w, "attachments");
+	json_array(&w);
+	for (size_t i = 0; i < count && i < limit; i++)
+		write_attachment(&rows[i], &w);
+	json_array_end(&w);
+	if (count > limit)
+		json_put_span(&w, "next_after", rows[limit - 1].path);
+	json_object_end(&w);
+	return buf_status(&response->body, err);
+}
+
+/* ---- one is handed out, a part at a time ---- */
+
+struct sending {
+	struct arena *arena; /* holds this */
+	struct zstd *zstd;
+	struct attachment_row row;
+	uint64_t part, sent;
+};
+
+static void sending_free(void *state)
+{
+	struct sending *sending = state;
+
+	zstd_free(sending->zstd);
+	arena_free(sending->arena);
+}
+
+static enum status send_more(void *state, void *worker, struct buf *out, bool *is_done, struct error *err)
+{
+	struct sending *sending = state;
+	AUTO(arena) arena = NULL;
+	struct span packed;
+
+	*is_done = sending->sent >= sending->row.bytes;
+	if (*is_done)
+		return OK;
+	TRY(api_arena(&arena, err));
+	TRY(store_read_attachment_part(
+		((struct api_worker *)worker)->reader, arena, &sending->row, sending->part, &packed, err));
+	TRY(zstd_unpack(sending->zstd, packed, ATTACHMENT_PART_BYTES, out, err));
+	sending->sent += out->len;
+	sending->part++;
+	return OK;
+}
+
+static const struct http_producer_ops sending_ops = {send_more, sending_free};
+
+static void write_head(const struct attachment_row *row, struct http_response *response)
+{
+	char name[FILE_NAME_BYTES + 1];
+	size_t used = 0;
+
+	for (size_t i = 0; i < row->path.len; i++) {
+		char c = row->path.ptr[i];
+		bool is_safe = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+			       c == '-' || (c == '.' && used);
+		if (c == '/')
+			used = 0; /* its last part */
+		else if (used < FILE_NAME_BYTES)
+			name[used++] = is_safe ? c : '_';
+	}
+	name[used] = 0;
+	response->content_type = attachment_safe_type(row->content_type);
+	http_response_header(response, "Content-Disposition", "attachment; filename=\"%s\"", name);
+	http_response_header(response, "Content-Security-Policy", "sandbox; default-src 'none'");
+	http_response_header(response, "Cache-Control", "no-cache");
+	http_response_header(response, "ETag", "\"%.*s\"", SPAN_ARGS(row->sha256));
+}
+
+static bool is_current(const struct http_request *request, struct span hash)
+{
+	struct span known = http_request_header(request, "If-None-Match");
+
+	return span_equal(known, SPAN("*")) || span_find(known, hash) >= 0;
+}
+
+enum status api_attachment_send(void *worker, const struct http_request *request, int64_t job_id, struct span path,
+	struct http_response *response, struct error *err)
+{
+	AUTO(arena) arena = NULL;
+	AUTO(zstd) zstd = NULL;
+
+	TRY(api_arena(&arena, err));
+	struct sending *sending = arena_alloc(arena, sizeof *sending);
+	if (!sending || !(zstd = zstd_new()))
+		return error_no_memory(err);
+	*sending = (struct sending){.arena = arena};
+	TRY(store_find_attachment(((struct api_worker *)worker)->reader, arena, job_id, path, &sending->row, err));
+	write_head(&sending->row, response);
+	if (is_current(request, sending->row.sha256)) {
+		response->status = 304;
+		return OK;
+	}
+	sending->zstd = zstd;
+	zstd = NULL;
+	arena = NULL; /* the reply's from here on */
+	http_response_produce(response, &sending_ops, sending);
+	return OK;
+}
+
+enum status api_attachment_get(void *context, void *worker, const struct http_request *request,
+	struct http_response *response, struct error *err)
+{
+	AUTO(arena) arena = NULL;
+	struct span path = http_request_segment(request, 1);
+	struct job_row job;
+
+	(void)context;
+	TRY(api_arena(&arena, err));
+	TRY(attachment_check_path(path, err));
+	TRY(store_read_job(((struct api_worker *)worker)->reader, arena, http_request_segment(request, 0), &job, err));
+	return api_attachment_send(worker, request, job.job_id, path, response, err);
+}
+
+/* ---- changes ---- */
+
+static struct attachment_change change_of(struct api *api, const struct http_request *request)
+{
+	struct span path = http_request_segment(request, 1);
+	struct span said = http_request_header(request, "Content-Type");
+
+	return (struct attachment_change){.job = http_request_segment(request, 0),
+		.team = api_team(request),
+		.row = {.path = path,
+			.content_type = attachment_type(path, said),
+			.created_ms = http_request_arrival_ms(request),
+			.author = span_from(http_request_principal(request)->name)},
+		.limits = api->options.attachments};
+}
+
+enum status api_attachment_put(void *context, void *worker, const struct http_request *request,
+	struct http_response *response, struct error *err)
+{
+	struct api *api = context;
+	struct attachment_change change = change_of(api, request);
+	struct span body = http_request_body(request);
+	AUTO(arena) arena = NULL;
+
+	(void)worker;
+	TRY(api_arena(&arena, err));
+	TRY(pipeline_put_attachment(api->options.pipeline, arena, &change, body, err));
+	struct json_writer w = api_reply(response);
+	response->status = 201;
+	write_attachment(&change.row, &w);
+	return buf_status(&response->body, err);
+}
+
+enum status api_attachment_delete(void *context, void *worker, const struct http_request *request,
+	struct http_response *response, struct error *err)
+{
+	struct api *api = context;
+	struct attachment_change change = change_of(api, request);
+	AUTO(arena) arena = NULL;
+
+	(void)worker;
+	TRY(api_arena(&arena, err));
+	TRY(attachment_check_path(change.row.path, err));
+	TRY(pipeline_delete_attachment(api->options.pipeline, arena, &change, err));
+	response->status = 204;
+	return OK;
+}
