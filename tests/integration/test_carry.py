@@ -247,7 +247,7 @@ def test_evaluations_come_along(server, make_server):
     """Pages are of a thousand scores."""
     other = make_server()
     server.send("j", ["a", "b"])
-    documents = [{"step": step, "path": f"/ckpt/{step}", "suite": "é", "n": 5, "evaluated_ms": 7, "scores": {
+    documents = [{"step": step, "path": f"/ckpt/{step}", "suite": "é", "n": 5, "evaluated_ms": 1_700_000_000_007, "scores": {
         f"task{i}/acc": {"value": i / 700, "stderr": 0.01} for i in range(700)}} for step in (1, 2, 3)]
     documents += [{"path": "a", "scores": {"w/ppl": 9e99}}, {"step": 2, "scores": {"w/loss": {"value": -0.5, "shots": 3, "higher_is_better": True}}}]
     for document in documents:
@@ -271,7 +271,7 @@ WHOLE = [BEGIN, STREAM, LINES, END]
 NOTE = {"record": "note", "at": "step", "step": 1, "ts_ms": 0, "stream": "", "line": 0, "text": "x", "author": "", "key": "", "created_ms": 1,
     "modified_ms": 1}
 EVALUATION = {"record": "evaluation", "step": 1, "step_from": 1, "path": "", "task": "a", "metric": "acc", "value": 0.5, "stderr": -1, "n": -1,
-    "shots": -1, "is_lower": False, "lower_from": 0, "is_part": False, "suite": "", "evaluated_ms": 0, "received_ms": 1, "author": ""}
+    "shots": -1, "is_lower": False, "lower_from": 0, "is_part": False, "suite": "", "evaluated_ms": 1_700_000_000_000, "received_ms": 1, "author": ""}
 INCIDENT = {"record": "incident", "id": 1, "series": 0, "kind": "stall", "severity": "info", "state": "open", "opened_ordinal": 0, "first_step": 0,
     "last_step": 0, "opened_step": 0, "opened_ms": 1, "closed_ms": 0, "acknowledged_ms": 0, "line": -1, "is_historic": True, "value": 0, "expected": 0,
     "spread": 0, "score": 0, "worst": "NaN", "worst_step": 0, "rule": 0, "cause": 0, "fold": 0, "muted_until_ms": 0, "facts": ""}
