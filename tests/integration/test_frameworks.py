@@ -149,8 +149,23 @@ def test_the_server_is_away_from_before_init_to_step_60(server, train, tracker, 
     assert not list((tmp_path / "spool").glob("*.calls")), "nothing is left"
 
 
-def test_a_training_that_fails(server, train):
-    """Under sm-ship its job is Failed and has the traceback, whatever its tracker says at the end."""
-    finish(train("relay", "mlflow", 20, "fail"), code=1)
-    assert wait_until(lambda: job(server, "shipped")["TrainingJobStatus"] == "Failed", what="the end")
-    assert "RuntimeError: the disk of checkpoints is full" in lines(server, "shipped")
+@pytest.mark.parametrize("place, tracker, status", [("relay", "mlflow", "Failed"), ("direct", "mlflow", "Completed"), ("direct", "wandb", "Failed")])
+def test_a_training_that_fails(server, train, place, tracker, status):
+    """Under sm-ship its job is Failed and has the traceback. Straight to the server MLflow's client ends an open run as FINISHED at the exit of the process, whatever the exit is."""
+    finish(train(place, tracker, 20, "fail"), code=1)
+    name = name_of(place, tracker)
+    assert wait_until(lambda: (row := job(server, name))["TrainingJobStatus"] != "InProgress" and row, what="the end")["TrainingJobStatus"] == status
+    if place == "relay":
+        assert "RuntimeError: the disk of checkpoints is full" in lines(server, name)
+
+
+@pytest.mark.parametrize("tracker", ["mlflow", "wandb"])
+@pytest.mark.parametrize("how, seen", [("nan-kept", "loss"), ("nan", "grad_norm")])
+def test_a_loss_that_becomes_nan_is_an_incident(server, train, tracker, how, seen):
+    """The Trainer logs the mean of the finite losses in place of NaN unless it is told not to: then the norm of the gradients tells it."""
+    logged, _ = finish(train("direct", tracker, 20, how))
+    assert math.isnan(logged[seen][15]) and math.isnan(logged["loss"][15]) == (how == "nan-kept")
+    rows = wait_until(lambda: [row for row in server.get("/api/v1/incidents").body["incidents"] if row["kind"] == "non_finite"], what="an incident")
+    assert {row["job"] for row in rows} == {"exp/tiny"}
+    (row,) = [row for row in rows if row["metric"] == metric_of(tracker, seen)]
+    assert row["severity"] == "critical" and row["opened_step"] == 15, row

@@ -5,6 +5,7 @@ import re
 import pytest
 
 import mlflowclient
+from howlong import long
 from smserver import ROOT, quote, wait_until
 
 TRAINING = """
@@ -69,6 +70,45 @@ give({
     "nothing": client.get_experiment_by_name("none") is None,
 })
 """
+
+
+FRAMED = """
+mlflow.set_tracking_uri(sys.argv[1])
+mlflow.set_experiment("exp")
+for number, ends in enumerate(["FINISHED", "FAILED", "KILLED"]):
+    mlflow.start_run(run_name=f"r{number}")
+    mlflow.log_params({"number": number, "text": "a b"} if number else {"number": number})
+    for step, loss in enumerate([3.0, 0.1 + 0.2, float("nan") if number == 2 else 1e-300]):
+        mlflow.log_metric("loss", loss, step=step)
+    if number == 1:
+        mlflow.log_metrics({"acc/eval": float("inf"), "acc/low": -float("inf")}, step=9)
+    mlflow.set_tag("odd", str(number % 2 == 1))
+    mlflow.end_run(ends)
+frame = mlflow.search_runs(experiment_names=["exp"], order_by=["params.number"])
+frame.to_pickle(sys.argv[2])
+give(list(frame.columns))
+"""
+COMPARED = """
+import pandas
+ours, theirs = (pandas.read_pickle(name) for name in sys.argv[1:])
+own = ["run_id", "experiment_id", "artifact_uri", "start_time", "end_time"]  # another store gives others
+assert all(ours[name].dtype == theirs[name].dtype and not ours[name].isna().any() for name in own), (ours.dtypes, theirs.dtypes)
+assert (ours["end_time"] >= ours["start_time"]).all() and ours["run_id"].is_unique
+pandas.testing.assert_frame_equal(ours.drop(columns=own), theirs.drop(columns=own), check_like=True, check_exact=True)
+give(len(ours))
+"""
+
+
+@long
+@pytest.mark.parametrize("version", mlflowclient.VERSIONS)
+def test_the_frame_is_that_of_a_file_store(server, version, tmp_path):
+    """The same runs logged to the server and to MLflow's own files: pandas' frames are equal but for what each store makes up."""
+    more = {"MLFLOW_ALLOW_FILE_STORE": "true"}
+    ours, theirs = tmp_path / "ours.pickle", tmp_path / "theirs.pickle"
+    columns = mlflowclient.run(server, version, FRAMED, server.url, ours, **more)
+    assert {"metrics.loss", "metrics.acc/eval", "params.text", "tags.odd", "tags.mlflow.runName"} <= set(columns)
+    mlflowclient.run(server, version, FRAMED, (tmp_path / "files").as_uri(), theirs, **more)
+    assert mlflowclient.run(server, version, COMPARED, ours, theirs) == 3
 
 
 @pytest.mark.parametrize("version", mlflowclient.VERSIONS)
