@@ -24,7 +24,7 @@ TEST(media_types)
 	CHECK(ingest_protocol_for(SPAN("application/x-www-form-urlencoded")) == &ingest_plain);
 	CHECK(ingest_protocol_for(SPAN("application/x-ndjson")) == &ingest_ndjson);
 	CHECK(ingest_protocol_for(SPAN("Application/X-NDJSON ; a=b")) == &ingest_ndjson);
-	CHECK(ingest_protocol_for(SPAN("application/json")) == NULL);
+	CHECK(ingest_protocol_for(SPAN("application/json")) == &ingest_json_array);
 	CHECK(ingest_protocol_for(SPAN("multipart/form-data; boundary=x")) == NULL);
 	CHECK(ingest_protocol_for(SPAN("image/png")) == NULL);
 }
