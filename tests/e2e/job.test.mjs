@@ -121,7 +121,7 @@ test("tags and notes are edited, a job that ended is deleted, and one that is no
   await page.locator("dialog").getByRole("button", { name: "Undo" }).press("Enter");
   await page.waitForURL(/\/jobs\/llama-2$/);
   await timeline(page).waitFor();
-  assert.equal((await server.get("/api/v1/jobs/llama-2")).body.Notes, "diverged <b>after the outage");
+  await waitUntil(async () => (await server.get("/api/v1/jobs/llama-2")).body.Notes === "diverged <b>after the outage", "that it is back, with its notes");
   await menu.click();
   await page.click("text=Delete…");
   await page.click("dialog .primary:enabled");
