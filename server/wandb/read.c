@@ -153,29 +153,6 @@ enum status wandb_read_state(struct wandb_call *call, const struct graphql_reque
 	return answer(call, request, write_state, err);
 }
 
-/* What the client asks of the schema first: whether projects and runs have numbers. */
-enum status wandb_probe_types(struct wandb_call *call, const struct graphql_request *request, struct error *err)
-{
-	static const struct {
-		const char *type, *field;
-	} types[] = {{"ProjectType", "internalId"}, {"RunType", "projectId"}};
-
-	(void)request;
-	(void)err;
-	for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-		json_key(&call->w, types[i].type);
-		json_object(&call->w);
-		json_key(&call->w, "fields");
-		json_array(&call->w);
-		json_object(&call->w);
-		json_put_text(&call->w, "name", types[i].field);
-		json_object_end(&call->w);
-		json_array_end(&call->w);
-		json_object_end(&call->w);
-	}
-	return OK;
-}
-
 static enum status write_no_files(
 	struct wandb_call *call, const struct wandb_run *run, const struct tracked_run_row *row, struct error *err)
 {

@@ -54,29 +54,47 @@ enum status wandb_server_features(struct wandb_call *call, const struct graphql_
 	return OK;
 }
 
+struct schema_type {
+	const char *name, *field; /* a field that it has, NULL: none that is asked for */
+};
+
+static void write_types(struct json_writer *w, const struct schema_type *types, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		json_key(w, types[i].name);
+		json_object(w);
+		json_key(w, "fields");
+		json_array(w);
+		if (types[i].field) {
+			json_object(w);
+			json_put_text(w, "name", types[i].field);
+			json_object_end(w);
+		}
+		json_array_end(w);
+		json_object_end(w);
+	}
+}
+
 /* What `wandb sync` of older SDKs asks of the schema first; without an answer it sends nothing, and says that it is done. */
 enum status wandb_probe(struct wandb_call *call, const struct graphql_request *request, struct error *err)
 {
-	static const struct {
-		const char *name, *field;
-	} types[] = {{"QueryType", NULL}, {"MutationType", "createRunFiles"}, {"ServerInfoType", NULL},
-		{"ServerSettingsType", NULL}};
+	static const struct schema_type types[] = {{"QueryType", NULL}, {"MutationType", "createRunFiles"},
+		{"ServerInfoType", NULL}, {"ServerSettingsType", NULL}};
 
 	(void)request;
 	(void)err;
-	for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-		json_key(&call->w, types[i].name);
-		json_object(&call->w);
-		json_key(&call->w, "fields");
-		json_array(&call->w);
-		if (types[i].field) {
-			json_object(&call->w);
-			json_put_text(&call->w, "name", types[i].field);
-			json_object_end(&call->w);
-		}
-		json_array_end(&call->w);
-		json_object_end(&call->w);
-	}
+	write_types(&call->w, types, sizeof types / sizeof *types);
+	return OK;
+}
+
+/* What readers ask of the schema first: whether projects and runs have numbers. */
+enum status wandb_probe_types(struct wandb_call *call, const struct graphql_request *request, struct error *err)
+{
+	static const struct schema_type types[] = {{"ProjectType", "internalId"}, {"RunType", "projectId"}};
+
+	(void)request;
+	(void)err;
+	write_types(&call->w, types, sizeof types / sizeof *types);
 	return OK;
 }
 
