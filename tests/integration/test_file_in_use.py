@@ -1,5 +1,6 @@
 """Whose the database file is: locked under each of its names, free after a kill; the check of what a kill or damage leaves."""
 
+import concurrent.futures
 import contextlib
 import os
 import random
@@ -167,6 +168,20 @@ def test_a_second_server_is_refused_under_each_name_and_without_the_lock_file(se
     other.database = path
     other.start()
     assert [line["text"] for line in other.lines("j")] == ["before", "after"]
+
+
+def test_who_holds_the_writers_lock_for_a_moment_is_waited_for(server):
+    """A reader that meets the log's header half written does, and a program that looks into the file."""
+    server.send("j", "before")
+    with contextlib.closing(sqlite3.connect(server.database, isolation_level=None)) as other, \
+            concurrent.futures.ThreadPoolExecutor(1) as pool:
+        other.execute("BEGIN IMMEDIATE")
+        sending = pool.submit(server.send, "j", "meanwhile")
+        assert not concurrent.futures.wait([sending], 0.3).done
+        other.execute("ROLLBACK")
+        sending.result()
+    assert [line["text"] for line in server.lines("j")] == ["before", "meanwhile"]
+    assert not [line for line in server.log if "commit_failed" in line]
 
 
 def test_the_tools_meet_the_same_lock(server, tmp_path):

@@ -1,5 +1,7 @@
 #include "store/sqlite/sqlite_store.h"
 
+enum { WRITER_BUSY_MS = 2000 };
+
 static enum status run(struct store_reader *on, const char *sql, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
@@ -19,11 +21,18 @@ enum status sqlite_view_begin(struct store_reader *on, struct error *err)
 	return statement_step(&first, &has_row, err);
 }
 
+/*
+ * A reader that meets the log's header while it is written takes the writer's lock for a moment to look again (SQLite's
+ * walIndexReadHdr), and so does a program that backs up or checks the file. Checkpoints wait for nobody: hence here alone.
+ */
 enum status sqlite_tx_begin(struct store *store, struct error *err)
 {
 	if (sqlite_store_of(store)->watch.is_lost)
 		return file_watch_look(store, err);
-	return run(store->writer, "BEGIN IMMEDIATE", err);
+	sqlite3_busy_timeout(sqlite_of(store->writer), WRITER_BUSY_MS);
+	enum status status = run(store->writer, "BEGIN IMMEDIATE", err);
+	sqlite3_busy_timeout(sqlite_of(store->writer), 0);
+	return status;
 }
 
 enum status sqlite_tx_commit(struct store *store, struct error *err)
