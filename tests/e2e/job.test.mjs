@@ -292,3 +292,56 @@ test("one point, none, and ten thousand metrics", async ({ server, page, open })
   await page.getByText("so far, and no step in it").or(page.getByText("steps that nobody")).waitFor();
   assert.ok((await page.evaluate(() => document.querySelectorAll("*").length)) < 1500, "no element for each metric");
 });
+
+/** A rate that is half as high again as declared from step 31 on, what a step is made of, and two checkpoints. */
+async function costly(server, job) {
+  const settings = { lr: "1e-3", lr_decay_style: "constant", lr_warmup_iters: "10", train_iters: "100", clip_grad: "1.0", seq_length: "1000", token_budget: "2000000" };
+  await server.post("/api/v1/jobs", { TrainingJobName: job, HyperParameters: settings });
+  const steps = Array.from({ length: 40 }, (_, i) => i + 1).flatMap((n) => [
+    line(n, ` iteration ${n}/ 100 | consumed samples: ${n * 25} | elapsed time per iteration (ms): 1000.0 | learning rate: ${((n < 10 ? n / 10 : 1) * (n > 30 ? 1.5e-3 : 1e-3)).toExponential(6)} | ` +
+      `global batch size: 25 | lm loss: ${(3 - n / 100).toExponential(6)} | loss scale: 1.0 | grad norm: ${n % 4 ? "0.500" : "1.500"} |`),
+    line(n, "    forward-compute ................................: (350.00, 400.00)"),
+    line(n, "    backward-compute ...............................: (450.00, 500.00)"),
+    line(n, "    batch-generator ................................: (10.00, 50.00)"),
+  ]);
+  await server.send(job, steps);
+  const scores = (exact, error) => ({ "gsm8k/exact_match": { value: exact, stderr: error }, "piqa/acc": { value: 0.7 } });
+  await server.post(`/api/v1/jobs/${job}/evaluations`, { step: 20, path: "/ckpt/20", suite: "ours", scores: scores(0.5, 0.03) });
+  await server.post(`/api/v1/jobs/${job}/evaluations`, { step: 40, path: "/ckpt/40", suite: "ours", scores: scores(0.4, 0.04) });
+  await waitUntil(async () => (await server.get(`/api/v1/jobs/${job}/anatomy`)).body.steps === 40, "what a step is made of");
+}
+
+test("what a costly run is asked about stands in one place", async ({ server, page, open }) => {
+  await costly(server, "gpt-1");
+  await open("/jobs/gpt-1");
+  await tab(page, "Training");
+  await page.waitForURL(/\/jobs\/gpt-1\/training$/);
+  const section = (title) => page.locator("section", { has: page.locator(`h2:text-is("${title}")`) });
+  const rate = section("Learning rate: declared and observed");
+  assert.match(await rate.locator(".notice").innerText(), /^Step 31: the log shows 0\.001500, 0\.001000 is declared$/);
+  assert.equal(await rate.locator("svg path.observed").count(), 1);
+  assert.match(await rate.innerText(), /25\.00 % of the printed gradient norms were clipped at 1/);
+  // 40 steps of 25 samples of 1000 tokens, of two million.
+  assert.match(await section("Tokens").innerText(), /50\.00 % of the budget[^]*budget\s+2.00 M[^]*consumed\s+1.00 M/);
+  const step = await section("What a step is made of").locator("tbody tr").allInnerTexts();
+  assert.deepEqual(step.map((row) => row.split("\t").slice(0, 2).join(" ")), ["waiting for data 5.0", "forward 35.0", "backward 50.0", "all else 10.0"]);
+  // 0.4 behind 0.5: a fall of 0.1 in errors of the difference, the root of 0.03² + 0.04².
+  const scores = section("Evaluations of checkpoints");
+  assert.match(await scores.innerText(), /gsm8k\/exact_match: 0\.4000 at step 40, 0\.5000 at step 20 \(2\.0 standard errors\)/);
+  const rows = await scores.locator("tbody tr").allInnerTexts();
+  assert.ok(rows.includes("Pythia 12B\t–\t0.7601")); // of those to compare with
+  assert.deepEqual(rows.slice(0, 2), ["step 40\t0.4000 ± 0.04000\t0.7000", "★ step 20\t0.5000 ± 0.03000\t0.7000"]);
+  await shot(page, "job-training");
+  assert.ok(await fitsWidth(page));
+  await rate.locator(".notice a").click();
+  await page.waitForURL(/\/jobs\/gpt-1\?from=0&to=81|\/jobs\/gpt-1\?.*to=81/);
+});
+
+test("where nothing is known, it says so", async ({ server, page, open }) => {
+  await server.send("bare", ["hello"]);
+  await open("/jobs/bare/training");
+  for (const words of ["The settings declare no schedule.", "Neither the settings nor the log say how many tokens there are.", "The log prints no timers of a step's parts.", "Nobody has sent any:"]) {
+    await page.getByText(words).waitFor();
+  }
+  await shot(page, "job-training-empty");
+});

@@ -8,6 +8,7 @@ type View = { store: JobStore };
 const VIEWS: Record<Exclude<JobPart, "definitions" | "logs">, ReturnType<typeof lazy<View>>> = {
   nodes: lazy<View>(async () => (await import("../../nodes/page")).NodesPart, 8),
   goodput: lazy<View>(async () => (await import("./goodput")).GoodputPart, 8),
+  training: lazy<View>(async () => (await import("./training")).TrainingPart, 8),
   settings: lazy<View>(async () => (await import("./settings")).SettingsPart, 8),
   incidents: lazy<View>(async () => (await import("./incidentlist")).IncidentsPart, 8),
   advice: lazy<View>(async () => (await import("./advice")).AdvicePart, 4),

@@ -19,6 +19,7 @@ const PART_TITLES: Readonly<Record<JobPart, string>> = {
   logs: say("Log"),
   nodes: say("Nodes"),
   goodput: say("Goodput"),
+  training: say("Training"),
   settings: say("Settings"),
   incidents: say("Incidents"),
   advice: say("Advice"),

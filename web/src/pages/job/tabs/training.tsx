@@ -1,0 +1,187 @@
+// What a run that costs much is asked about: its learning rate, its tokens, its steps, its checkpoints. Each figure says from where it is.
+import type { ComponentChildren } from "preact";
+import { jobPath } from "../../../api/client";
+import type { Anatomy, Schedule, Tokens } from "../../../api/training";
+import { say, t, tn } from "../../../i18n/i18n";
+import { formatCount, formatTime, formatValue, NONE } from "../../../lib/text/format";
+import { adoptStyle } from "../../../lib/jobs/adopt";
+import { jobHref } from "../../../lib/url/url";
+import { Resource } from "../../../state/core/resource";
+import { useStore } from "../../../state/core/store";
+import type { JobStore } from "../../../state/job/job";
+import style from "../../../styles/training.css?inline";
+import { DataTable } from "../../../ui/datatable";
+import { ProblemBox } from "../../../ui/problem";
+import { Skeleton } from "../../../ui/skeleton";
+import { EvaluationsPart } from "./evaluations";
+import { Rates } from "./rates";
+
+adoptStyle(style);
+
+export function TrainingPart({ store }: { store: JobStore }) {
+  return (
+    <div class="report">
+      <Asked<Schedule> store={store} of="/schedule" title={t("Learning rate: declared and observed")}>
+        {(reply) => <SchedulePart name={store.name} schedule={reply} />}
+      </Asked>
+      <Asked<Tokens> store={store} of="/tokens" title={t("Tokens")}>
+        {(reply) => <TokensPart tokens={reply} />}
+      </Asked>
+      <Asked<Anatomy> store={store} of="/anatomy" title={t("What a step is made of")}>
+        {(reply) => <AnatomyPart anatomy={reply} />}
+      </Asked>
+      <EvaluationsPart store={store} />
+    </div>
+  );
+}
+
+interface AskedProps<T> {
+  store: JobStore;
+  of: string;
+  title: string;
+  children: (reply: T) => ComponentChildren;
+}
+
+function Asked<T>({ store, of, title, children }: AskedProps<T>) {
+  const asked = useStore(
+    () => new Resource<T>(jobPath(store.name, of)),
+    [store],
+    (next) => next.load(),
+  );
+  const reply = asked?.value.value;
+  const problem = asked?.problem.value;
+  return (
+    <section>
+      <h2>{title}</h2>
+      {problem ? <ProblemBox problem={problem} onRetry={() => void asked?.load()} /> : reply ? children(reply) : <Skeleton rows={3} />}
+    </section>
+  );
+}
+
+// ---- the learning rate ----
+
+const SCHEDULES: Readonly<Record<string, string>> = {
+  constant: say("constant"),
+  linear: say("linear"),
+  cosine: say("cosine"),
+  "inverse square root": say("inverse square root"),
+  "warm-up, stable, decay": say("warm-up, stable, decay"),
+};
+
+/** Settings by name: what each says, and which setting it is. */
+function Figures({ rows }: { rows: readonly (readonly [string, string, (string | undefined)?])[] }) {
+  const known = rows.filter(([, value]) => value !== NONE);
+  return (
+    <DataTable
+      class="plain"
+      rows={known}
+      keyOf={([what]) => what}
+      columns={[
+        { title: t("what"), isHead: true, cell: ([what]) => what },
+        { title: t("value"), isNumber: true, cell: ([, value]) => value },
+        { title: t("from"), cell: ([, , from]) => from && <code>{from}</code> },
+      ]}
+    />
+  );
+}
+
+const known = (value: number | null | undefined): string => (typeof value === "number" ? formatValue(value) : NONE);
+
+function SchedulePart({ name, schedule }: { name: string; schedule: Schedule }) {
+  const { declared, first_difference: first, observed } = schedule;
+  return (
+    <>
+      {schedule.not_understood.length > 0 && <p>{t("Not followed, so that nothing is declared: {keys}", { keys: schedule.not_understood.join(", ") })}</p>}
+      {!declared && schedule.not_understood.length === 0 && <p class="dim">{t("The settings declare no schedule.")}</p>}
+      {first && (
+        <p class="notice">
+          <a href={jobHref(name, { from: String(Math.max(0, first.step - 50)), to: String(first.step + 50) })}>{t("Step {step}", { step: formatCount(first.step) })}</a>
+          {": "}
+          {t("the log shows {observed}, {declared} is declared", { observed: formatValue(first.observed), declared: formatValue(first.declared) })}
+        </p>
+      )}
+      {declared && !first && observed.length > 0 && <p>{t("Every rate that the log shows is the declared one, within a hundredth.")}</p>}
+      {observed.length > 1 && <Rates rows={observed} />}
+      {declared && (
+        <Figures
+          rows={[
+            [t("schedule"), t(SCHEDULES[declared.schedule] ?? declared.schedule), declared.from["schedule"]],
+            [t("peak"), known(declared.peak), declared.from["peak"]],
+            [t("least"), known(declared.least), declared.from["least"]],
+            [t("warm-up steps"), known(declared.warmup_steps), declared.from["warmup_steps"]],
+            [t("decay steps"), known(declared.decay_steps), declared.from["decay_steps"]],
+            [t("end at step"), known(declared.total_steps), declared.from["total_steps"]],
+          ]}
+        />
+      )}
+      {typeof schedule.clipped_share === "number" && (
+        <p>{t("{percent} % of the printed gradient norms were clipped at {clip}", { percent: (100 * schedule.clipped_share).toFixed(2), clip: known(schedule.clip) })}</p>
+      )}
+    </>
+  );
+}
+
+// ---- tokens ----
+
+function TokensPart({ tokens }: { tokens: Tokens }) {
+  const { budget, consumed, per_day: perDay, eta_ms: eta, eta_cost: cost, from } = tokens;
+  const isDone = budget !== null && consumed !== null && budget > 0;
+  if (budget === null && consumed === null) return <p class="dim">{t("Neither the settings nor the log say how many tokens there are.")}</p>;
+  return (
+    <>
+      {isDone && <p>{t("{percent} % of the budget", { percent: ((100 * consumed) / budget).toFixed(2) })}</p>}
+      <Figures
+        rows={[
+          [t("budget"), known(budget), from["budget"]],
+          [t("consumed"), known(consumed), from["consumed"]],
+          [t("a day"), known(perDay), from["per_day"]],
+          [t("end of the budget"), eta === null ? NONE : formatTime(eta), from["eta_ms"]],
+          [t("cost until then"), cost === null ? NONE : `${formatValue(cost)} ${tokens.currency}`, from["eta_cost"]],
+        ]}
+      />
+      {tokens.not_understood.length > 0 && <p>{t("Not understood: {keys}", { keys: tokens.not_understood.join(", ") })}</p>}
+    </>
+  );
+}
+
+// ---- a step ----
+
+const SHARES: Readonly<Record<string, string>> = {
+  data: say("waiting for data"),
+  forward: say("forward"),
+  backward: say("backward"),
+  communication: say("communication"),
+  optimizer: say("optimizer"),
+  checkpoint: say("writing checkpoints"),
+  other: say("all else"),
+};
+const CLASSES: Readonly<Record<string, string>> = { data: "lost", forward: "good", backward: "good", communication: "start", optimizer: "good", checkpoint: "start" };
+
+function AnatomyPart({ anatomy }: { anatomy: Anatomy }) {
+  const rows = Object.entries(anatomy.share).filter((row): row is [string, number] => row[1] !== null);
+  const from = anatomy.by_stream[0]?.from ?? {};
+  if (rows.length === 0) return <p class="dim">{t("The log prints no timers of a step's parts.")}</p>;
+  return (
+    <>
+      <div class="stack" aria-hidden="true">
+        {rows.map(([part, share]) => (
+          <i key={part} class={`b-${CLASSES[part] ?? "other"}`} style={{ flexGrow: share }} title={`${t(SHARES[part] ?? part)} ${(100 * share).toFixed(1)} %`} />
+        ))}
+      </div>
+      <DataTable
+        class="plain"
+        rows={rows}
+        keyOf={([part]) => part}
+        columns={[
+          { title: t("part"), isHead: true, cell: ([part]) => t(SHARES[part] ?? part) },
+          { title: "%", isNumber: true, cell: ([, share]) => (100 * share).toFixed(1) },
+          { title: t("worked out as"), cell: ([part]) => from[part] && <code>{from[part]}</code> },
+        ]}
+      />
+      <p class="dim">{tn(anatomy.steps, "Median of {n} step", "Median of {n} steps")}</p>
+      {anatomy.exposed_communication !== null && (
+        <p>{t("{percent} % of the step is communication beside which nothing is computed", { percent: (100 * anatomy.exposed_communication).toFixed(1) })}</p>
+      )}
+    </>
+  );
+}
