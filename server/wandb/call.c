@@ -97,6 +97,11 @@ static const struct {
 	{"SampledHistoryPage", wandb_sample_history_by_keys},
 	{"RunParquetHistory", wandb_read_parquet},
 	{"RunFiles", wandb_read_files},
+	{"ServerInfo", wandb_server_info},
+	{"ArtifactType", wandb_artifact_type},
+	{"InputFields", wandb_type_info},
+	{"TypeFields", wandb_type_info},
+	{"CreateArtifact", wandb_create_artifact},
 	{"ProbeProjectInput", wandb_probe_types},
 	{"ProbeRunInput", wandb_probe_types},
 };
@@ -110,8 +115,7 @@ static enum status run_operation(struct wandb_call *call, const struct graphql_r
 		return error_set(err, ERR_UNSUPPORTED,
 			"this server has no sweeps: start the runs of a search yourself, with one group for all");
 	if (span_find(request->operation, SPAN("Artifact")) >= 0)
-		return error_set(err, ERR_UNSUPPORTED,
-			"this server keeps no artifacts: put files beside the checkpoints, and log where");
+		return error_set(err, ERR_UNSUPPORTED, WANDB_NO_ARTIFACTS);
 	return error_set(err, ERR_UNSUPPORTED, "this server has no operation '%.*s' (docs/wandb.md says what there is)",
 		SPAN_ARGS(span_cut(request->operation, 100)));
 }

@@ -27,6 +27,12 @@ enum {
 /* As whom those are shown who have no team. */
 #define WANDB_NO_TEAM "smfleet"
 #define WANDB_DEFAULT_PROJECT "uncategorized"
+/* Of a run: the last thing that was not kept, and why. */
+#define WANDB_NOT_KEPT_TAG "smfleet.not_kept"
+#define WANDB_NO_ARTIFACTS "this server keeps no artifacts: put files beside the checkpoints, and log where"
+/* By which clients before 0.24 know what a server can: those between which it is tested. */
+#define WANDB_NEWEST_CLIENT "0.31.0"
+#define WANDB_OLDEST_CLIENT "0.19.11"
 /* Files of a run that are this door's own notes (store/tracked_runs.h). */
 #define WANDB_RUN_FILE "run"
 #define WANDB_CONFIG_FILE "config"
@@ -94,10 +100,11 @@ void wandb_settings_done(struct wandb_settings *settings);
 AUTO_DONE_TYPE(wandb_settings)
 
 /* ---- operations ---- */
-wandb_operation wandb_viewer, wandb_server_features, wandb_probe, wandb_upsert_run, wandb_resume_status,
-	wandb_create_files, wandb_alert, wandb_read_run, wandb_read_state, wandb_rewind_run, wandb_read_runs,
-	wandb_read_history, wandb_sample_history, wandb_sample_history_by_keys, wandb_read_history_keys,
-	wandb_read_parquet, wandb_read_files, wandb_probe_types;
+wandb_operation wandb_viewer, wandb_server_info, wandb_server_features, wandb_probe, wandb_upsert_run,
+	wandb_resume_status, wandb_create_files, wandb_alert, wandb_read_run, wandb_read_state, wandb_rewind_run,
+	wandb_read_runs, wandb_read_history, wandb_sample_history, wandb_sample_history_by_keys,
+	wandb_read_history_keys, wandb_read_parquet, wandb_read_files, wandb_probe_types, wandb_artifact_type,
+	wandb_type_info, wandb_create_artifact;
 /* A run as one is told that makes it or goes back in it. */
 struct wandb_bucket {
 	struct span config; /* "": none */
@@ -107,6 +114,11 @@ void wandb_write_bucket(struct wandb_call *call, const char *key, const struct w
 	const struct tracked_run_row *row, const struct wandb_bucket *bucket);
 /* Members of a run that are tags here: its tags, notes, group and job type. */
 enum status wandb_write_tags(struct wandb_call *call, const struct tracked_run_row *row, struct error *err) MUST_CHECK;
+
+/* ---- artifacts.c ---- */
+/* Of a run: what it lacks here, and why. */
+enum status wandb_tell_loss(struct wandb_call *call, const struct tracked_run_row *row, struct span what,
+	struct span why, struct error *err) MUST_CHECK;
 
 /* ---- rewind.c ---- */
 /* A process of the run begins with this batch: if its steps go back, they are an attempt. */

@@ -210,7 +210,7 @@ for step in range(10):
     assert "non_finite" in kinds
 
 
-@pytest.mark.parametrize("version", [wandbclient.NEWEST])  # older clients raise (docs/wandb.md)
+@pytest.mark.parametrize("version", wandbclient.VERSIONS)
 def test_what_is_not_kept_never_ends_a_training(server, version):
     begun = time.monotonic()
     out = wandbclient.run(server, version, """
@@ -232,10 +232,24 @@ run.log_artifact(artifact)
 run.alert(title="loss", text="is high", level=wandb.AlertLevel.WARN)
 run.log({"loss": 2})
 run.finish()
+try:
+    artifact.wait()
+except ValueError as error:
+    give({"waited": str(error)})
 """)
     assert time.monotonic() - begun < 45, "finish() waits for no upload"
     server.wait_for_points("media/run", "loss", 2)
-    assert job(server, "media/run")["TrainingJobStatus"] == "Completed", out
+    row = job(server, "media/run")
+    assert row["TrainingJobStatus"] == "Completed", out
+    assert "no artifacts" in next(json.loads(line)["waited"] for line in out.splitlines() if line.startswith('{"waited"')), "who waits is told"
+    (told,) = [tag["Value"] for tag in row["Tags"] if tag["Key"] == "smfleet.not_kept"]
+    losses = re.findall(r'wandb_not_kept job="media/run" what="(.*?): this server', server.log_text())
+    assert any(told.startswith(f"{loss}: this server keeps no ") for loss in losses), (told, losses)
+    files = " ".join(losses)
+    assert "model" in losses and re.search("run-[a-z0-9]+-table", files), losses
+    told = [loss for loss in losses if re.match(r"media/|file\.txt", loss)]  # which of them come in one request is the client's
+    assert sum(1 + int((re.search(r" and (\d+) more", loss) or [0, 0])[1]) for loss in told) >= 3, losses
+    assert not re.search("output.log|wandb-metadata.json|requirements.txt|config.yaml", files), "what the client sends of its own accord"
     assert texts(server, "media/run", "alerts") == ["WARN alert: loss: is high"]
     (row,) = [row for row in server.get("/api/v1/incidents").body["incidents"] if row["kind"] == "training_alert"]
     assert (row["job"], row["severity"], row["evidence"]["title"], row["evidence"]["text"]) == ("media/run", "warning", "loss", "is high")

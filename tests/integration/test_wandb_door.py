@@ -330,6 +330,46 @@ def test_unknown_operations_are_told(shared):
     assert refusal(shared.post("/graphql", b"{", content_type="application/json"))[0] == 400
 
 
+def not_kept(server, job, token=None):
+    """What the run is told that it lacks; None: nothing."""
+    return next((tag["Value"] for tag in server.get(f"/api/v1/jobs/{quote(job)}", token=token).body.get("Tags") or [] if tag["Key"] == "smfleet.not_kept"), None)
+
+
+def test_what_is_not_kept_is_told_at_the_run(guarded):
+    server, tokens = guarded
+    red = {"token": tokens["red"]}
+    make_run(server, "lacks", project="told", **red)
+    lacks = lambda: not_kept(server, "told/lacks", tokens["read"])
+    files = lambda names, **more: ask(server, "CreateRunFiles", {"project": "told", "run": "lacks", "files": names}, **{**red, **more})
+    assert files(["output.log", "config.yaml", "requirements.txt", "wandb-metadata.json", "wandb-summary.json", "logs/a.log"])[1]["data"]["createRunFiles"]["files"] == []
+    assert lacks() is None, "the client sends these of its own accord"
+    files(["output.log", "media/ä.png", 7, "b.txt"])
+    assert lacks() == "media/ä.png and 1 more: this server keeps no files of W&B's runs"
+    assert files(["c.txt"], token=tokens["blue"])[1]["errors"], "another team has no such run"
+    artifact = {"projectName": "told", "runName": "lacks", "artifactTypeName": "model"}
+    for members in ({"artifactCollectionName": "m"}, {"artifactCollectionNames": ["m"]}):
+        files(["b.txt"])
+        assert lacks().startswith("b.txt: ")
+        status, message = refusal(ask(server, "CreateArtifact", {"input": artifact | members}, **red))
+        assert status == 200 and "keeps no artifacts" in message
+        assert lacks() == "m: " + message
+    assert refusal(ask(server, "CreateArtifact", {"input": artifact}, token=tokens["blue"]))[0] == 200
+    for odd in ({"input": 7}, {"input": {"runName": 7}}, {"input": {"runName": "x/y", "projectName": "told"}}, {"input": {"runName": "nobody", "projectName": "told"}}):
+        assert refusal(ask(server, "CreateArtifact", odd, **red))[0] == 200, odd
+    assert lacks().startswith("m: "), "nobody else has said anything"
+
+
+def test_what_old_clients_ask_before_they_log_a_table(shared):
+    assert ask(shared, "ArtifactType", {"projectName": "p", "name": "a:latest"})[1]["data"] == {"project": None}
+    for operation in ("InputFields", "TypeFields"):
+        assert ask(shared, operation, {"typeName": "CreateArtifactInput"})[1]["data"] == {"TypeInfo": {"fields": [], "inputFields": []}}
+    probe = ask(shared, "ProbeServerCapabilities")[1]["data"]
+    assert ["serverInfo"] == [field["name"] for field in probe["QueryType"]["fields"]]
+    assert ["cliVersionInfo"] == [field["name"] for field in probe["ServerInfoType"]["fields"]]
+    for operation in ("Viewer", "ServerInfo"):
+        assert ask(shared, operation)[1]["data"]["serverInfo"] == {"cliVersionInfo": {"max_cli_version": "0.31.0", "min_cli_version": "0.19.11"}}
+
+
 def test_limits(tmp_path):
     server = Server(tmp_path, "--max-push-bytes", "2000", "--max-series", "3").start()
     try:
