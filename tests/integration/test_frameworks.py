@@ -1,81 +1,21 @@
 """
-Frameworks as they are, with the trackers that they bring: transformers' Trainer on a tiny model on the processor, by `report_to`. Of the long tests:
-they bring 150 MB and Debian's torch.
+Frameworks as they are, with the trackers that they bring, on tiny models on the processor: transformers' Trainer by `report_to`, Lightning's
+loggers, Keras' callbacks. Of the long tests: they bring 1 GB, and Debian's torch.
 """
 
-import json
 import math
 import os
-import signal
-import subprocess
 
 import pytest
 
+from frameworks import check_series, finish, train, wait_for_line  # noqa: F401
 from howlong import long
 from mlflowclient import history
 from shipping import job, lines
-from smserver import PATIENCE_S, ROOT, wait_until
+from smserver import wait_until
 
 pytestmark = long
-CLIENTS = {"mlflow": "mlflow-3", "wandb": "wandb-0.31"}
 NAMES = {"mlflow": "exp/tiny", "wandb": "exp/tiny"}
-
-
-def environment(server, tracker, **more):
-    folders = [ROOT / ".cache/frameworks", ROOT / f".cache/{CLIENTS.get(tracker, 'mlflow-3')}"]
-    if not all((folder / ".lock-stamp").exists() for folder in folders):
-        pytest.skip("needs `SM_LONG=1 tests/run packages`")
-    mine = {name: value for name, value in os.environ.items() if not name.startswith(("MLFLOW_", "WANDB_", "HF_", "SMFLEET_", "SM_"))}
-    return {**mine, "PYTHONPATH": ":".join(map(str, folders)), "HF_HUB_OFFLINE": "1", "HF_HOME": str(server.folder / "hf"),
-        "TRANSFORMERS_VERBOSITY": "error", "MLFLOW_EXPERIMENT_NAME": "exp", "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0", "MLFLOW_DISABLE_TELEMETRY": "true",
-        "GIT_PYTHON_REFRESH": "quiet", "WANDB_PROJECT": "exp", "WANDB_API_KEY": "smf-" + 40 * "a", "WANDB_ERROR_REPORTING": "false",
-        "WANDB_DIR": str(server.folder), "WANDB_CONFIG_DIR": str(server.folder / "config"), "WANDB_CACHE_DIR": str(server.folder / "cache"), **more}
-
-
-@pytest.fixture
-def train(ship, server, tmp_path):
-    """train(place, tracker, arguments…): a training that runs, straight to the server or under sm-ship as a job; ended with the test."""
-    started = []
-
-    def start(place, tracker, *arguments, name="shipped", folder=tmp_path, **more):
-        # -S: without Debian's other packages, whose urllib3 and requests are not those of the clients
-        command = ["/usr/bin/python3", "-S", str(ROOT / "tests/support/tinytrain.py"), "trainer", tracker, *map(str, arguments)]
-        addresses = {"MLFLOW_TRACKING_URI": server.url, "WANDB_BASE_URL": server.url}
-        if place == "relay":
-            command = [ship.program, "--job", name, "--", *command]
-            addresses = {name: ship.env[name] for name in ("SMFLEET_SERVER", "SMFLEET_SPOOL")}
-        started.append(subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            cwd=folder, env={**environment(server, tracker), **addresses, **more}, start_new_session=True))
-        return started[-1]
-
-    yield start
-    for process in started:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-
-
-def finish(process, code=0):
-    """What the training says that it logged, {name: {step: value}}, and for how long it trained; with another code what it printed."""
-    out = process.communicate(timeout=5 * PATIENCE_S)[0]
-    assert process.returncode == code, out[-4000:]
-    if code:
-        return out
-    told = json.loads(out.splitlines()[-1]) if out.splitlines()[-1].startswith("{") else next(
-        json.loads(line) for line in out.splitlines() if line.startswith('{"history"'))
-    logged = {}
-    for row in told["history"]:
-        for name, value in row.items():
-            if name != "step":
-                logged.setdefault(name, {})[row["step"]] = value
-    return logged, told["runtime_s"]
-
-
-def wait_for_line(process, text):
-    for line in process.stdout:
-        if line.startswith(text):
-            return
-    raise AssertionError(f"the training ended before it said {text!r}: {process.wait()}")
 
 
 def name_of(place, tracker):
@@ -89,20 +29,17 @@ def metric_of(tracker, name):
     return "eval/" + name.removeprefix("eval_") if name.startswith("eval_") else "train/" + name
 
 
-def stored(server, name, metric):
-    """[(step, value)] of every point that is there, as they were logged; not folded, so that a double shows."""
-    rows = server.points(name, metric, raw="true")["series"]
-    return sorted(pair for row in rows for pair in zip(row["step"], row["value"], strict=True))
+SUMMARY = ("train_runtime", "train_samples_per_second", "train_steps_per_second", "train_loss", "total_flos")
+PRINTED = ("eval_runtime", "eval_samples_per_second", "eval_steps_per_second", "epoch", *SUMMARY)
 
 
 def check_points(server, name, tracker, logged):
-    for key in ("loss", "eval_loss", "learning_rate", "grad_norm"):
-        wanted = sorted(logged[key].items())
-        metric = metric_of(tracker, key)
-        server.wait_for_points(name, metric, len(wanted))
-        found = stored(server, name, metric)
-        assert [step for step, _ in found] == [step for step, _ in wanted], (key, found)
-        assert all(math.isclose(value, told, rel_tol=1e-9) for (_, value), (_, told) in zip(found, wanted)), (key, found, wanted)
+    """
+    Of the Trainer: every metric; W&B's callback makes a summary of what is there once. Under sm-ship the values that the Trainer prints, too, under
+    the same names without a step, are read from its lines as well.
+    """
+    left_out = SUMMARY if tracker == "wandb" else PRINTED if name == "shipped" else ()
+    check_series(server, name, {key: pairs for key, pairs in logged.items() if key not in left_out}, lambda key: metric_of(tracker, key))
 
 
 @pytest.mark.parametrize("place, tracker", [("direct", "mlflow"), ("relay", "mlflow"), ("direct", "wandb")])
@@ -118,7 +55,7 @@ def test_trained_and_gone_on_from_a_checkpoint(server, train, place, tracker, tm
     if place == "direct":
         again, _ = finish(train(place, tracker, 30))
         assert len(again["loss"]) == 6, "the Trainer keeps what it logged before its checkpoint"
-        later = {key: {step: value for step, value in values.items() if step > 20} for key, values in again.items()}
+        later = {key: [(step, value) for step, value in pairs if step > 20] for key, pairs in again.items()}
         check_points(server, f"{name}-2", tracker, later)
 
 
@@ -164,8 +101,51 @@ def test_a_training_that_fails(server, train, place, tracker, status):
 def test_a_loss_that_becomes_nan_is_an_incident(server, train, tracker, how, seen):
     """The Trainer logs the mean of the finite losses in place of NaN unless it is told not to: then the norm of the gradients tells it."""
     logged, _ = finish(train("direct", tracker, 20, how))
-    assert math.isnan(logged[seen][15]) and math.isnan(logged["loss"][15]) == (how == "nan-kept")
+    assert math.isnan(dict(logged[seen])[15]) and math.isnan(dict(logged["loss"])[15]) == (how == "nan-kept")
     rows = wait_until(lambda: [row for row in server.get("/api/v1/incidents").body["incidents"] if row["kind"] == "non_finite"], what="an incident")
     assert {row["job"] for row in rows} == {"exp/tiny"}
     (row,) = [row for row in rows if row["metric"] == metric_of(tracker, seen)]
     assert row["severity"] == "critical" and row["opened_step"] == 15, row
+
+
+@pytest.mark.parametrize("place, tracker", [("direct", "mlflow"), ("relay", "mlflow"), ("direct", "wandb")])
+def test_lightning(server, train, place, tracker):
+    """Two epochs of ten steps with a validation after each. W&B's own step counts what was logged; Lightning's is the axis of its metrics."""
+    logged, _ = finish(train(place, tracker, 20, framework="lightning"))
+    name = name_of(place, tracker)
+    assert [step for step, _ in logged["loss"]] == [4, 9, 14, 19] and [step for step, _ in logged["eval_loss"]] == [9, 19]
+    check_series(server, name, logged)
+    row = wait_until(lambda: (document := job(server, name))["TrainingJobStatus"] == "Completed" and document, what="the end")
+    assert row["HyperParameters"] == {"learning_rate": "0.01"}
+
+
+@pytest.mark.parametrize("tracker", ["mlflow", "wandb"])
+def test_a_training_of_lightning_that_fails(server, train, tracker):
+    finish(train("direct", tracker, 20, "fail", framework="lightning"), code=1)
+    assert wait_until(lambda: job(server, "exp/tiny")["TrainingJobStatus"] == "Failed", what="the end")
+
+
+KERAS = [("mlflow", "", str), ("wandb", "", "epoch/{}".format), ("wandb", "batches", "batch/{}".format)]
+
+
+@pytest.mark.parametrize("tracker, how, name_of_metric", KERAS)
+def test_keras(server, train, tracker, how, name_of_metric):
+    """MlflowCallback and WandbMetricsLogger, by epochs and by batches: the axis is Keras' own."""
+    logged, _ = finish(train("direct", tracker, 20, how, framework="keras"))
+    assert sorted(logged) == (["loss"] if how == "batches" else ["loss", "mae", "val_loss", "val_mae"])
+    assert [step for step, _ in logged["loss"]] == ([0, 5, 10, 15] if how == "batches" else [0, 1])
+    check_series(server, "exp/tiny", logged, name_of_metric)
+    wait_until(lambda: job(server, "exp/tiny")["TrainingJobStatus"] == "Completed", what="the end")
+
+
+def test_keras_under_sm_ship(server, train):
+    logged, _ = finish(train("relay", "mlflow", 20, framework="keras"))
+    check_series(server, "shipped", logged)
+    row = wait_until(lambda: (document := job(server, "shipped"))["TrainingJobStatus"] == "Completed" and document, what="the end")
+    assert row["HyperParameters"]["optimizer_name"] == "sgd"
+
+
+@pytest.mark.parametrize("tracker", ["mlflow", "wandb"])
+def test_a_training_of_keras_that_fails(server, train, tracker):
+    finish(train("direct", tracker, 20, "fail", framework="keras"), code=1)
+    wait_until(lambda: job(server, "exp/tiny")["TrainingJobStatus"] == "Failed", what="the end")
