@@ -92,6 +92,7 @@ static const struct api_parameter parameters[] = {
 	{"state", "/api/v1/incidents", "string", "open or recovered"},
 	{"state", "/api/v1/warm-pools", "string", "InUse, Available or Terminated"},
 	{"step", NULL, "integer", "The checkpoint's step"},
+	{"stream", "/api/v1/jobs/{job}/anatomy", "string", "The trace's stream"},
 	{"stream", "/api/v1/logs", "string", "The stream's name; without it algo-1, or what the body says"},
 	{"stream", "/api/v1/points", "string", "The stream's name; without it algo-1, or what the body says"},
 	{"stream", "/api/v1/live", "string", "Of lines and points only those of this stream"},

@@ -164,7 +164,17 @@ static const struct http_route routes[] = {
 			"How many tokens the training has consumed, of how many, and when and at what cost it will be through"},
 	{HTTP_GET, "/api/v1/jobs/{job}/anatomy", SCOPE_READ, ROUTE_WORKER, .handler = api_job_anatomy,
 		.query = "from_step to_step",
-		.summary = "What a step of the training is made of, by the timers that its trainer prints"},
+		.summary =
+			"What a step of the training is made of, by the timers that its trainer prints, and by profilers' traces"},
+	{HTTP_POST, "/api/v1/jobs/{job}/anatomy", SCOPE_WRITE, ROUTE_WORKER, .handler = api_job_anatomy_put,
+		.query = "", .max_body_bytes = SMALL_BYTES, .audit = "jobs",
+		.body = "stream!:string trace!:string file:string rank:integer devices:integer profiled_ms:integer "
+			"first_step:integer last_step:integer steps:integer step_us:integer last_left_out:boolean "
+			"kernels!:integer kernel_us!:integer idle_us!:integer compute_us!:integer "
+			"communication_us!:integer overlap_us!:integer by_kind_us:object",
+		.summary = "Send what a profiler's trace says of the time of a GPU: sm-ship --trace does"},
+	{HTTP_DELETE, "/api/v1/jobs/{job}/anatomy", SCOPE_WRITE, ROUTE_WORKER, .handler = api_job_anatomy_delete,
+		.query = "stream trace", .audit = "jobs", .summary = "Delete what a trace said"},
 	{HTTP_GET, "/api/v1/jobs/{job}/continuity", SCOPE_READ, ROUTE_WORKER, .handler = api_job_continuity,
 		.query = "",
 		.summary =

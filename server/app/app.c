@@ -318,6 +318,7 @@ static enum status make_api(struct app *app, struct error *err)
 		return error_set(err, ERR_INTERNAL, "this server was built without advice.json or references.json");
 	struct api_options options = api_options_of(app, embedded_span(advice), embedded_span(references));
 	options.attachments = options_attachment_limits(app->options);
+	options.max_traces = (uint64_t)options_i64(app->options, "max-traces");
 	struct api *api = NULL;
 	TRY(api_new(&api, &options, err));
 	app->api = api;

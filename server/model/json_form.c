@@ -89,3 +89,17 @@ enum status json_check_form(const struct json *document, struct error *err)
 
 	return check(document, &path, err);
 }
+
+enum status json_check_name(struct span name, size_t most, const char *field, const char *what, struct error *err)
+{
+	if (name.len > most)
+		return error_set_field(err, ERR_SEMANTIC, field, "%s '%.*s…' has %zu bytes, more than %zu", what, 60,
+			name.ptr, name.len, most);
+	for (size_t i = 0; i < name.len; i++)
+		if ((unsigned char)name.ptr[i] < ' ' || name.ptr[i] == 127)
+			return error_set_field(
+				err, ERR_SEMANTIC, field, "%s has a control character at byte %zu", what, i);
+	if (!span_is_utf8(name))
+		return error_set_field(err, ERR_SEMANTIC, field, "%s is not UTF-8", what);
+	return OK;
+}

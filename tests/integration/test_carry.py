@@ -260,6 +260,22 @@ def test_evaluations_come_along(server, make_server):
     assert export(other, "name=j") == data, "byte for byte"
 
 
+def test_traces_come_along(server, make_server):
+    """Pages are of a hundred."""
+    other = make_server()
+    server.send("j", ["a", "b"])
+    for i in range(101):
+        document = {"stream": f"algo-{i % 3}", "trace": f"é{i}", "file": f"/t/{i}", "kernels": 5, "kernel_us": 100, "idle_us": i % 20,
+            "compute_us": 60, "communication_us": 40, "overlap_us": 20, "by_kind_us": {"memory": i}}
+        assert server.post("/api/v1/jobs/j/anatomy", json=document).status == 201
+    data = settled_export(server)
+    assert len(records(data, "trace")) == 101 == records(data, "end")[0]["traces"]
+    assert take(other, data)["imported"] == 1
+    one, two = (each.get("/api/v1/jobs/j/anatomy").body for each in (server, other))
+    assert one == two and one["traces_total"] == 101
+    assert export(other, "name=j") == data, "byte for byte"
+
+
 BEGIN = {"record": "job", "format": 1, "name": "j", "team": "", "status": "Completed", "secondary": "Completed", "failure_reason": "", "created_ms": 1,
     "started_ms": 1, "ended_ms": 2, "modified_ms": 2, "newest_event_ms": 0, "is_implicit": False, "is_pinned": False, "log_max_age_ms": 0,
     "log_max_bytes": 0, "generation": 1, "definitions": None, "document": {"TrainingJobName": "j"}, "transitions": [], "status_messages": [], "settings": []}
@@ -272,6 +288,8 @@ NOTE = {"record": "note", "at": "step", "step": 1, "ts_ms": 0, "stream": "", "li
     "modified_ms": 1}
 EVALUATION = {"record": "evaluation", "step": 1, "step_from": 1, "path": "", "task": "a", "metric": "acc", "value": 0.5, "stderr": -1, "n": -1,
     "shots": -1, "is_lower": False, "lower_from": 0, "is_part": False, "suite": "", "evaluated_ms": 1_700_000_000_000, "received_ms": 1, "author": ""}
+TRACE = {"record": "trace", "document": {"stream": "algo-1", "trace": "t", "kernels": 1, "kernel_us": 10, "idle_us": 0, "compute_us": 10,
+    "communication_us": 0, "overlap_us": 0}, "received_ms": 1_700_000_000_000, "author": ""}
 INCIDENT = {"record": "incident", "id": 1, "series": 0, "kind": "stall", "severity": "info", "state": "open", "opened_ordinal": 0, "first_step": 0,
     "last_step": 0, "opened_step": 0, "opened_ms": 1, "closed_ms": 0, "acknowledged_ms": 0, "line": -1, "is_historic": True, "value": 0, "expected": 0,
     "spread": 0, "score": 0, "worst": "NaN", "worst_step": 0, "rule": 0, "cause": 0, "fold": 0, "muted_until_ms": 0, "facts": ""}
@@ -323,6 +341,9 @@ MISTAKES = {
     "a score of no task": ([*WHOLE[:3], {**EVALUATION, "task": ""}], 422, 4, "task"),
     "a score of no step from the path": ([*WHOLE[:3], {**EVALUATION, "step": None}], 422, 4, "step_from"),
     "fewer scores than it says": ([*WHOLE[:3], EVALUATION, {**END, "evaluations": 2}], 422, 5, "evaluations"),
+    "a trace that cannot be": ([*WHOLE[:3], {**TRACE, "document": {**TRACE["document"], "idle_us": 11}}], 422, 4, "idle_us"),
+    "a trace without a document": ([*WHOLE[:3], without(TRACE, "document")], 422, 4, "document"),
+    "fewer traces than it says": ([*WHOLE[:3], TRACE, {**END, "traces": 2}], 422, 5, "traces"),
     "a stream behind scores": ([BEGIN, EVALUATION, STREAM], 422, 3, "record"),
     "a stream behind notes": ([BEGIN, NOTE, STREAM], 422, 3, "record"),
     "a stream behind incidents": ([BEGIN, INCIDENT, STREAM], 422, 3, "record"),

@@ -39,6 +39,7 @@ struct api_options {
 	struct span references; /* references.json */
 	uint64_t max_evaluations; /* scores of a job */
 	size_t max_evaluation_bytes; /* of one document */
+	uint64_t max_traces; /* of a job */
 	struct attachment_limits attachments;
 	uint64_t max_notes, max_note_bytes; /* of a job; of one */
 	size_t max_rules;

@@ -1,20 +1,25 @@
-/* What a step is made of, by what its trainer times: docs/anatomy.md. */
-#include "read/charts/anatomy_read.h"
+/* What a step is made of, by what its trainer times, and by profilers' traces: docs/anatomy.md. */
+#include "read/charts/anatomy_traces.h"
 
 #include "api/core/api_state.h"
 #include "api/core/handlers.h"
 #include "api/core/money.h"
 #include "api/core/request.h"
+#include "pipeline/jobs/gpu_traces.h"
+#include "store/jobs.h"
 
-static void write_shares(struct json_writer *w, const double share[ANATOMY_PARTS])
+#include <math.h>
+
+enum { TRACES_SHOWN = 500 };
+
+static void write_shares(struct json_writer *w, const double share[ANATOMY_PARTS], double exposed)
 {
 	json_key(w, "share");
 	json_object(w);
 	for (int part = 0; part < ANATOMY_PARTS; part++)
 		api_put_known(w, anatomy_part_name((enum anatomy_part)part), share[part]);
 	json_object_end(w);
-	json_key(w, "exposed_communication");
-	json_null(w); /* no timer tells what ran beside it */
+	api_put_known(w, "exposed_communication", exposed); /* by traces: no timer tells what ran beside it */
 }
 
 static void write_stream(struct json_writer *w, const struct anatomy_stream *stream)
@@ -22,14 +27,50 @@ static void write_stream(struct json_writer *w, const struct anatomy_stream *str
 	json_object(w);
 	json_put_span(w, "stream", stream->name);
 	json_put_i64(w, "steps", (int64_t)stream->steps);
-	write_shares(w, stream->share);
+	write_shares(w, stream->share, stream->exposed);
+	json_put_i64(w, "traces", (int64_t)stream->traces);
 	json_key(w, "from");
 	json_object(w);
 	for (int part = 0; part < ANATOMY_PARTS; part++)
 		if (stream->from[part].len)
 			json_put_span(w, anatomy_part_name((enum anatomy_part)part), stream->from[part]);
+	if (stream->traces)
+		json_put_text(w, "exposed_communication", "(communication_us - overlap_us) / kernel_us");
 	json_object_end(w);
 	json_object_end(w);
+}
+
+/* ---- traces ---- */
+
+static void write_trace(struct json_writer *w, const struct anatomy_trace *row)
+{
+	const struct gpu_trace *trace = &row->trace;
+	int64_t busy_us = trace->kernel_us - trace->idle_us;
+
+	json_object(w);
+	gpu_trace_write(trace, w);
+	api_put_known(w, "idle", gpu_trace_share(trace, trace->idle_us));
+	api_put_known(w, "compute", gpu_trace_share(trace, trace->compute_us));
+	api_put_known(w, "non_compute", gpu_trace_share(trace, busy_us - trace->compute_us));
+	api_put_known(w, "overlap",
+		trace->communication_us ? (double)trace->overlap_us / (double)trace->communication_us : NAN);
+	api_put_known(w, "exposed_communication", gpu_trace_share(trace, gpu_trace_exposed_us(trace)));
+	json_put_i64(w, "received_ms", row->received_ms);
+	json_put_span(w, "author", row->author);
+	json_object_end(w);
+}
+
+/* Of more the last ones: each stream's are in the order of their steps. */
+static void write_traces(struct json_writer *w, const struct anatomy_traces *traces)
+{
+	size_t first = traces->count > TRACES_SHOWN ? traces->count - TRACES_SHOWN : 0;
+
+	json_key(w, "traces");
+	json_array(w);
+	for (size_t i = first; i < traces->count; i++)
+		write_trace(w, &traces->traces[i]);
+	json_array_end(w);
+	json_put_i64(w, "traces_total", (int64_t)traces->count);
 }
 
 enum status api_job_anatomy(void *context, void *worker, const struct http_request *request,
@@ -40,22 +81,88 @@ enum status api_job_anatomy(void *context, void *worker, const struct http_reque
 	int64_t from = INT64_MIN, to = INT64_MAX;
 	AUTO(arena) arena = NULL;
 	struct json_writer w = api_reply(response);
+	struct anatomy_traces traces;
 	struct anatomy found;
+	struct job_row job;
 
 	TRY(http_query_i64(request, "from_step", 0, INT64_MAX, &from, err));
 	TRY(http_query_i64(request, "to_step", 0, INT64_MAX, &to, err));
 	TRY(api_arena(&arena, err));
 	TRY(anatomy_read(
 		api->options.pipeline, reader, arena, http_request_segment(request, 0), from, to, &found, err));
+	TRY(store_read_job(reader, arena, http_request_segment(request, 0), &job, err));
+	TRY(anatomy_read_traces(reader, arena, job.job_id, from, to, &traces, err));
+	TRY(anatomy_add_traces(&found, &traces, arena, err));
 	json_object(&w);
 	json_put_i64(&w, "steps", (int64_t)found.steps);
-	write_shares(&w, found.share);
+	write_shares(&w, found.share, found.exposed);
 	json_key(&w, "by_stream");
 	json_array(&w);
 	for (size_t i = 0; i < found.count; i++)
 		write_stream(&w, &found.streams[i]);
 	json_array_end(&w);
 	json_put_i64(&w, "left_out", (int64_t)found.left_out);
+	write_traces(&w, &traces);
+	json_object_end(&w);
+	return buf_status(&response->body, err);
+}
+
+/* ---- changes ---- */
+
+static enum status change(struct api *api, const struct http_request *request, struct arena *arena,
+	struct gpu_trace_change *change, struct error *err)
+{
+	change->job = http_request_segment(request, 0);
+	change->team = api_team(request);
+	change->most = api->options.max_traces;
+	return pipeline_change_gpu_trace(api->options.pipeline, arena, change, err);
+}
+
+enum status api_job_anatomy_put(void *context, void *worker, const struct http_request *request,
+	struct http_response *response, struct error *err)
+{
+	struct gpu_trace trace;
+	struct span document;
+	AUTO(arena) arena = NULL;
+	AUTO(json) body = NULL;
+
+	(void)worker;
+	TRY(api_arena(&arena, err));
+	TRY(api_body_object(request, &body, err));
+	TRY(api_check_members(body, GPU_TRACE_MEMBERS, err));
+	TRY(gpu_trace_read(&trace, body, arena, err));
+	TRY(gpu_trace_print(&trace, arena, &document, err));
+	TRY(change(context, request, arena,
+		&(struct gpu_trace_change){.row = {.stream = trace.stream,
+						   .trace = trace.trace,
+						   .document = document,
+						   .received_ms = http_request_arrival_ms(request),
+						   .author = span_from(http_request_principal(request)->name)}},
+		err));
+	struct json_writer w = api_reply(response);
+	response->status = 201;
+	json_raw(&w, document);
+	return buf_status(&response->body, err);
+}
+
+enum status api_job_anatomy_delete(void *context, void *worker, const struct http_request *request,
+	struct http_response *response, struct error *err)
+{
+	struct gpu_trace_change deletion = {.is_deletion = true};
+	AUTO(arena) arena = NULL;
+
+	(void)worker;
+	TRY(api_arena(&arena, err));
+	if (!http_request_query(request, "stream", &deletion.row.stream) ||
+		!http_request_query(request, "trace", &deletion.row.trace))
+		return error_set_field(err, ERR_SEMANTIC, "trace", "stream= and trace= say which trace's summary goes");
+	TRY(change(context, request, arena, &deletion, err));
+	if (!deletion.deleted)
+		return error_set(err, ERR_NOT_FOUND, "stream '%.*s' of the job has no trace '%.*s'",
+			SPAN_ARGS(span_cut(deletion.row.stream, 100)), SPAN_ARGS(span_cut(deletion.row.trace, 100)));
+	struct json_writer w = api_reply(response);
+	json_object(&w);
+	json_put_i64(&w, "deleted", (int64_t)deletion.deleted);
 	json_object_end(&w);
 	return buf_status(&response->body, err);
 }

@@ -30,6 +30,15 @@ static enum status post_json(struct http_client *client, struct span path, struc
 	return client_call(client, &request, &reply, err);
 }
 
+enum status job_send_trace(struct http_client *client, const char *job, struct span document, struct error *err)
+{
+	AUTO_DONE(buf) path = BUF_INIT(MAX_PATH_BYTES);
+
+	put_job_path(&path, job, "/anatomy");
+	TRY(buf_status(&path, err));
+	return post_json(client, buf_span(&path), document, err);
+}
+
 enum status job_transition(
 	struct http_client *client, const char *job, const struct job_change *change, struct error *err)
 {

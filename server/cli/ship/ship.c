@@ -8,6 +8,7 @@
 #include "cli/ship/import.h"
 #include "cli/ship/import_mlflow.h"
 #include "cli/ship/ship_options.h"
+#include "cli/ship/trace_files.h"
 #include "cli/ship/unread.h"
 #include "cli/input/input_reader.h"
 #include "cli/sender/sender.h"
@@ -100,24 +101,9 @@ static enum status add_settings(struct ship *ship, struct settings *settings, co
 static enum status find_identity(struct ship *ship, char *const *environment, struct error *err)
 {
 	const struct options *options = ship->options;
-	char folder[PATH_MAX] = "", host[256] = "localhost", continues[300];
-	time_t now = (time_t)(clock_wall_ms() / 1000);
-	struct identity_input input = {.environment = environment,
-		.command = options_command(options),
-		.file = options_word(options, 0),
-		.job = options_text(options, "job"),
-		.stream = options_text(options, "stream"),
-		.host = options_text(options, "host"),
-		.instance_type = options_text(options, "instance-type"),
-		.instance_count = options_i64(options, "instance-count")};
+	char continues[300];
 
-	if (getcwd(folder, sizeof folder))
-		input.folder = folder;
-	if (gethostname(host, sizeof host - 1) == 0)
-		input.host_name = host;
-	input.host_name = host;
-	localtime_r(&now, &input.now);
-	TRY(identity_new(&ship->identity, &input, err));
+	TRY(ship_find_identity(&ship->identity, options, environment, err));
 	TRY(add_settings(ship, &ship->identity->hyper_parameters, "hp", err));
 	TRY(add_settings(ship, &ship->identity->tags, "tag", err));
 	TRY(add_settings(ship, &ship->metrics, "metric", err));
@@ -568,6 +554,8 @@ int ship_run(const struct options *options, char *const *environment)
 		return import_run(options, environment);
 	if (options_text(options, "import-mlflow"))
 		return import_mlflow_run(options, environment);
+	if (options_count(options, "trace"))
+		return trace_files_run(options, environment);
 	if (prepare(&ship, environment, &err) != OK) {
 		client_say(say_as(), "%s", err.text);
 		return EXIT_USAGE;

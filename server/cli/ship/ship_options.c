@@ -1,5 +1,9 @@
+#include "base/clock.h"
 #include "cli/http/client.h"
 #include "cli/ship/ship_options.h"
+
+#include <limits.h>
+#include <unistd.h>
 
 static const struct option_spec specs[] = {
 	CLIENT_OPTIONS,
@@ -66,6 +70,13 @@ static const struct option_spec specs[] = {
 		.value_name = "PLACE",
 		.help = "Move in from MLflow: its folder of runs (mlruns), its database (mlflow.db), or the address of its server. Its runs become jobs with their ids, users, times, params, tags and "
 			"all points. Start it again, and it goes on where it stood; what is not moved is listed."},
+	{.name = "trace",
+		.kind = OPTION_TEXT,
+		.is_list = true,
+		.value_name = "PATH",
+		.help = "Sum up a trace of PyTorch's profiler, or all of a folder (*.pt.trace.json, with .gz or without): how long the GPU computed, "
+			"communicated and idled, and what of the communication nothing ran beside. The sums go to --job and --stream, the trace "
+			"stays where it is. Sent again, they replace."},
 	{.name = "row-bytes",
 		.kind = OPTION_BYTES,
 		.value_name = "SIZE",
@@ -142,7 +153,7 @@ const struct option_program ship_program = {
 		"Sends the lines of a training to an smfleet server while it runs: standard input (passed through to standard "
 		"output), files, or the output of a command.",
 	.usage =
-		"[OPTION]... < INPUT\n[OPTION]... FILE...\n[OPTION]... --import PATTERN\n[OPTION]... --import-mlflow PLACE\n[OPTION]... -- COMMAND [ARGUMENT]...",
+		"[OPTION]... < INPUT\n[OPTION]... FILE...\n[OPTION]... --import PATTERN\n[OPTION]... --import-mlflow PLACE\n[OPTION]... --trace PATH\n[OPTION]... -- COMMAND [ARGUMENT]...",
 	.notes =
 		"Exit status: 0 done, 2 usage, 3 server unreachable, 4 refused by the server, or a file held nothing to send; with COMMAND, COMMAND's own, or "
 		"128 + N when signal N ended it.\n"
@@ -159,4 +170,27 @@ const char *ship_spool_folder(const struct options *options, char *const *enviro
 	const char *given = options_text(options, "spool");
 
 	return given ? given : state_home && *state_home ? state_home : "/tmp";
+}
+
+enum status ship_find_identity(
+	struct identity **out, const struct options *options, char *const *environment, struct error *err)
+{
+	char folder[PATH_MAX] = "", host[256] = "localhost";
+	time_t now = (time_t)(clock_wall_ms() / 1000);
+	struct identity_input input = {.environment = environment,
+		.command = options_command(options),
+		.file = options_word(options, 0),
+		.job = options_text(options, "job"),
+		.stream = options_text(options, "stream"),
+		.host = options_text(options, "host"),
+		.instance_type = options_text(options, "instance-type"),
+		.instance_count = options_i64(options, "instance-count")};
+
+	if (getcwd(folder, sizeof folder))
+		input.folder = folder;
+	if (gethostname(host, sizeof host - 1) == 0)
+		input.host_name = host;
+	input.host_name = host;
+	localtime_r(&now, &input.now);
+	return identity_new(out, &input, err);
 }

@@ -4,8 +4,12 @@
 #pragma once
 
 #include "base/options/options.h"
+#include "cli/process/identity.h"
 
 extern const struct option_program ship_program;
 
 /* Where what waits is kept. */
 const char *ship_spool_folder(const struct options *options, char *const *environment);
+/* Who this is by the options, the environment and the machine; settings come beside. */
+enum status ship_find_identity(
+	struct identity **out, const struct options *options, char *const *environment, struct error *err) MUST_CHECK;

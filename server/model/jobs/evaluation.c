@@ -26,24 +26,10 @@ struct reading {
 
 /* ---- names and numbers ---- */
 
-static enum status check_name(struct span name, size_t most, const char *field, const char *what, struct error *err)
-{
-	if (name.len > most)
-		return error_set_field(err, ERR_SEMANTIC, field, "%s '%.*s…' has %zu bytes, more than %zu", what, 60,
-			name.ptr, name.len, most);
-	for (size_t i = 0; i < name.len; i++)
-		if ((unsigned char)name.ptr[i] < ' ' || name.ptr[i] == 127)
-			return error_set_field(
-				err, ERR_SEMANTIC, field, "%s has a control character at byte %zu", what, i);
-	if (!span_is_utf8(name))
-		return error_set_field(err, ERR_SEMANTIC, field, "%s is not UTF-8", what);
-	return OK;
-}
-
 static enum status take_name(
 	struct arena *arena, struct span name, size_t most, const char *field, struct span *out, struct error *err)
 {
-	TRY(check_name(name, most, field, field, err));
+	TRY(json_check_name(name, most, field, field, err));
 	*out = arena_copy(arena, name);
 	return out->ptr ? OK : error_no_memory(err);
 }

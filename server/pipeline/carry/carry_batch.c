@@ -272,6 +272,8 @@ static enum status write_op(struct pipeline *pipeline, struct store_tx *tx, stru
 		return store_import_note(tx, &op->note, err);
 	case OP_EVALUATION:
 		return store_put_evaluation(tx, job_id, &op->evaluation, err);
+	case OP_TRACE:
+		return store_put_gpu_trace(tx, job_id, &op->trace, err);
 	case OP_END:
 		break;
 	}

@@ -11,6 +11,7 @@
 #include "store/alerts.h"
 #include "store/blocks.h"
 #include "store/evaluations.h"
+#include "store/gpu_traces.h"
 #include "store/notes.h"
 #include "store/points.h"
 #include "store/streams.h"
@@ -25,7 +26,18 @@ struct carried {
 	bool is_skipped, is_durably_skipped; /* there is a job of the name */
 };
 
-enum carry_op_kind { OP_BEGIN, OP_STREAM, OP_BLOCK, OP_CHUNK, OP_SERIES, OP_INCIDENT, OP_NOTE, OP_EVALUATION, OP_END };
+enum carry_op_kind {
+	OP_BEGIN,
+	OP_STREAM,
+	OP_BLOCK,
+	OP_CHUNK,
+	OP_SERIES,
+	OP_INCIDENT,
+	OP_NOTE,
+	OP_EVALUATION,
+	OP_TRACE,
+	OP_END
+};
 
 struct carry_op {
 	struct carry_op *next;
@@ -39,6 +51,7 @@ struct carry_op {
 		struct incident_row incident;
 		struct note_row note;
 		struct evaluation_score evaluation;
+		struct gpu_trace_row trace;
 	};
 };
 

@@ -12,6 +12,7 @@
 #include "store/alerts.h"
 #include "store/definitions.h"
 #include "store/evaluations.h"
+#include "store/gpu_traces.h"
 #include "store/job_facts.h"
 #include "store/jobs.h"
 #include "store/notes.h"
@@ -31,6 +32,7 @@ enum {
 	PAGE_INCIDENTS = 1000,
 	PAGE_NOTES = 100,
 	PAGE_EVALUATIONS = 1000,
+	PAGE_TRACES = 100,
 };
 
 enum export_phase {
@@ -41,6 +43,7 @@ enum export_phase {
 	EXPORT_INCIDENTS,
 	EXPORT_NOTES,
 	EXPORT_EVALUATIONS,
+	EXPORT_TRACES,
 	EXPORT_END,
 	EXPORT_DONE
 };
@@ -59,6 +62,8 @@ struct carry_export {
 	int64_t last_note; /* 0: none yet */
 	struct arena *last_arena; /* of last_evaluation; NULL: none yet */
 	struct evaluation_score last_evaluation;
+	struct arena *trace_arena; /* of last_trace; NULL: none yet */
+	struct gpu_trace_row last_trace;
 	struct zstd *zstd;
 	struct carry_counts counts;
 };
@@ -70,6 +75,7 @@ void carry_export_free(struct carry_export *export)
 	arena_free(export->arena);
 	arena_free(export->stream_arena);
 	arena_free(export->last_arena);
+	arena_free(export->trace_arena);
 	mem_free(export->cursor);
 	zstd_free(export->zstd);
 	mem_free(export);
@@ -422,7 +428,7 @@ static enum status write_points(
 	return OK;
 }
 
-/* ---- incidents, notes, evaluations and the end ---- */
+/* ---- incidents, notes, evaluations, traces and the end ---- */
 
 static enum status write_incidents(
 	struct carry_export *export, struct store_reader *reader, struct buf *out, struct error *err)
@@ -487,12 +493,35 @@ static enum status write_evaluations(
 	for (size_t i = 0; i < count; i++)
 		carry_write(&(struct carry_record){.kind = CARRY_EVALUATION, .evaluation = scores[i]}, out);
 	export->counts.evaluations += count;
-	export->phase = count < PAGE_EVALUATIONS ? EXPORT_END : EXPORT_EVALUATIONS;
+	export->phase = count < PAGE_EVALUATIONS ? EXPORT_TRACES : EXPORT_EVALUATIONS;
 	if (!count)
 		return OK;
 	arena_free(export->last_arena);
 	export->last_arena = TAKE(arena);
 	export->last_evaluation = scores[count - 1];
+	return OK;
+}
+
+static enum status write_traces(
+	struct carry_export *export, struct store_reader *reader, struct buf *out, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	struct gpu_trace_row *rows;
+	size_t count;
+
+	if (!arena)
+		return error_no_memory(err);
+	TRY(store_read_gpu_traces(reader, arena, export->row.job_id, export->trace_arena ? &export->last_trace : NULL,
+		PAGE_TRACES, &rows, &count, err));
+	for (size_t i = 0; i < count; i++)
+		carry_write(&(struct carry_record){.kind = CARRY_TRACE, .trace = rows[i]}, out);
+	export->counts.traces += count;
+	export->phase = count < PAGE_TRACES ? EXPORT_END : EXPORT_TRACES;
+	if (!count)
+		return OK;
+	arena_free(export->trace_arena);
+	export->trace_arena = TAKE(arena);
+	export->last_trace = rows[count - 1];
 	return OK;
 }
 
@@ -519,6 +548,8 @@ static enum status step(struct carry_export *export, struct store_reader *reader
 		return write_notes(export, reader, out, err);
 	case EXPORT_EVALUATIONS:
 		return write_evaluations(export, reader, out, err);
+	case EXPORT_TRACES:
+		return write_traces(export, reader, out, err);
 	case EXPORT_END:
 		write_end(export, out);
 		break;

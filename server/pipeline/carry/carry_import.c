@@ -128,7 +128,7 @@ static enum status take_job(
 	return status;
 }
 
-/* ---- incidents, notes, evaluations and the end ---- */
+/* ---- incidents, notes, evaluations, traces and the end ---- */
 
 static enum status take_incident(struct carry_import *import, const struct incident_row *row, struct error *err)
 {
@@ -180,6 +180,23 @@ static enum status take_evaluation(struct carry_import *import, const struct eva
 	return OK;
 }
 
+static enum status take_trace(struct carry_import *import, const struct gpu_trace_row *row, struct error *err)
+{
+	struct arena *arena;
+	struct carry_op *op;
+
+	TRY(carry_import_finish_stream(import, err));
+	TRY(carry_import_add_op(import, OP_TRACE, &op, err));
+	arena = import->batch->arena;
+	op->trace = *row;
+	if (!carry_import_copy(arena, &op->trace.stream) || !carry_import_copy(arena, &op->trace.trace) ||
+		!carry_import_copy(arena, &op->trace.document) || !carry_import_copy(arena, &op->trace.author))
+		return error_no_memory(err);
+	import->has_incidents = true;
+	import->counts.traces++;
+	return OK;
+}
+
 static enum status number_settings(struct carried *job, struct error *err)
 {
 	for (size_t i = 0; i < job->job.setting_count; i++) {
@@ -215,6 +232,7 @@ static enum status take_end(struct carry_import *import, const struct carry_end 
 	TRY(check_count("incidents", said->incidents, came->incidents, err));
 	TRY(check_count("notes", said->notes, came->notes, err));
 	TRY(check_count("evaluations", said->evaluations, came->evaluations, err));
+	TRY(check_count("traces", said->traces, came->traces, err));
 	TRY(number_settings(import->job, err));
 	TRY(carry_import_add_op(import, OP_END, &op, err));
 	forget_job(import); /* it is the batch's now */
@@ -250,8 +268,8 @@ static enum status take_record(struct carry_import *import, struct arena **arena
 			SPAN_ARGS(import->job->job.row.name));
 	case CARRY_STREAM:
 		if (import->has_incidents)
-			return error_set_field(
-				err, ERR_SEMANTIC, "record", "streams come before incidents, notes and evaluations");
+			return error_set_field(err, ERR_SEMANTIC, "record",
+				"streams come before incidents, notes, evaluations and traces");
 		TRY(carry_import_finish_stream(import, err));
 		struct arena *owned = *arena;
 		*arena = NULL;
@@ -266,6 +284,8 @@ static enum status take_record(struct carry_import *import, struct arena **arena
 		return take_note(import, &record.note, err);
 	case CARRY_EVALUATION:
 		return take_evaluation(import, &record.evaluation, err);
+	case CARRY_TRACE:
+		return take_trace(import, &record.trace, err);
 	case CARRY_END:
 		return take_end(import, &record.end, err);
 	case CARRY_KIND_COUNT:

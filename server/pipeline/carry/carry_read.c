@@ -3,6 +3,7 @@
 #include "model/incident.h"
 #include "model/metrics/point.h"
 #include "pipeline/carry/carry_evaluation.h"
+#include "pipeline/carry/carry_trace.h"
 #include "pipeline/carry/carry_read_history.h"
 #include "pipeline/carry/carry_read_incident.h"
 #include "pipeline/carry/carry_read_note.h"
@@ -13,7 +14,7 @@
 #include "store/retention.h"
 
 static const char *const kinds[CARRY_KIND_COUNT] = {
-	"job", "stream", "lines", "points", "incident", "note", "evaluation", "end"};
+	"job", "stream", "lines", "points", "incident", "note", "evaluation", "trace", "end"};
 
 const char *carry_kind_name(enum carry_kind kind)
 {
@@ -483,7 +484,9 @@ static enum status read_end(const struct json *object, struct arena *arena, stru
 	TRY(want_count(object, "incidents", &end->counts.incidents, err));
 	if (json_get(object, "notes"))
 		TRY(want_count(object, "notes", &end->counts.notes, err));
-	return json_get(object, "evaluations") ? want_count(object, "evaluations", &end->counts.evaluations, err) : OK;
+	if (json_get(object, "evaluations"))
+		TRY(want_count(object, "evaluations", &end->counts.evaluations, err));
+	return json_get(object, "traces") ? want_count(object, "traces", &end->counts.traces, err) : OK;
 }
 
 static enum status read_kind(const struct json *object, enum carry_kind *out, struct error *err)
@@ -496,7 +499,7 @@ static enum status read_kind(const struct json *object, enum carry_kind *out, st
 			return OK;
 		}
 	return error_set_field(err, ERR_SEMANTIC, "record",
-		"each line is an object with \"record\": job, stream, lines, points, incident, note, evaluation or end, as GET "
+		"each line is an object with \"record\": job, stream, lines, points, incident, note, evaluation, trace or end, as GET "
 		"/api/v1/export writes them%s%.*s%s",
 		name.len ? "; '" : "", SPAN_ARGS(name), name.len ? "' is none" : "");
 }
@@ -522,5 +525,7 @@ enum status carry_read(struct span text, struct arena *arena, struct carry_recor
 		return carry_read_note(object, arena, &out->note, err);
 	if (out->kind == CARRY_EVALUATION)
 		return carry_read_evaluation(object, arena, &out->evaluation, err);
+	if (out->kind == CARRY_TRACE)
+		return carry_read_trace(object, arena, &out->trace, err);
 	return read_end(object, arena, &out->end, err);
 }

@@ -1,6 +1,7 @@
 /*
  * Job: the records that a whole job is carried in, one a line of NDJSON (docs/carry.md): job, then each stream with its lines
- *      and points, then incidents, then notes, then scores of evaluations, then end. Pure: bytes in, rows out, and back.
+ *      and points, then incidents, then notes, then scores of evaluations, then what traces say,
+ *      then end. Pure: bytes in, rows out, and back.
  * Ownership: what is read lives in the caller's arena. Threads: values.
  */
 #pragma once
@@ -11,6 +12,7 @@
 #include "store/alerts.h"
 #include "store/carry.h"
 #include "store/evaluations.h"
+#include "store/gpu_traces.h"
 #include "store/job_facts.h"
 #include "store/jobs.h"
 #include "store/notes.h"
@@ -30,6 +32,7 @@ enum carry_kind {
 	CARRY_INCIDENT,
 	CARRY_NOTE,
 	CARRY_EVALUATION,
+	CARRY_TRACE,
 	CARRY_END,
 	CARRY_KIND_COUNT
 };
@@ -93,6 +96,7 @@ struct carry_counts {
 	uint64_t incidents;
 	uint64_t notes; /* older records have none */
 	uint64_t evaluations; /* as well */
+	uint64_t traces; /* as well */
 };
 
 struct carry_end {
@@ -110,6 +114,7 @@ struct carry_record {
 		struct incident_row incident;
 		struct note_row note;
 		struct evaluation_score evaluation;
+		struct gpu_trace_row trace;
 		struct carry_end end;
 	};
 };

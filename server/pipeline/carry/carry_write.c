@@ -2,6 +2,7 @@
 #include "base/crypto.h"
 #include "model/incident.h"
 #include "pipeline/carry/carry_evaluation.h"
+#include "pipeline/carry/carry_trace.h"
 #include "pipeline/carry/carry_record.h"
 #include "store/alerts.h"
 #include "store/job_facts.h"
@@ -445,6 +446,7 @@ static void write_end(const struct carry_end *end, struct json_writer *w)
 	put_i64(w, "incidents", (int64_t)end->counts.incidents);
 	put_i64(w, "notes", (int64_t)end->counts.notes);
 	put_i64(w, "evaluations", (int64_t)end->counts.evaluations);
+	put_i64(w, "traces", (int64_t)end->counts.traces);
 }
 
 void carry_write(const struct carry_record *record, struct buf *out)
@@ -467,6 +469,8 @@ void carry_write(const struct carry_record *record, struct buf *out)
 		write_note(&record->note, &w);
 	else if (record->kind == CARRY_EVALUATION)
 		carry_write_evaluation(&record->evaluation, &w);
+	else if (record->kind == CARRY_TRACE)
+		carry_write_trace(&record->trace, &w);
 	else
 		write_end(&record->end, &w);
 	json_object_end(&w);

@@ -314,7 +314,7 @@ static bool find_timers(const struct stream_view *stream, struct span step_time,
 static enum status read_stream(
 	struct reading *r, const struct used *used, struct arena *arena, struct anatomy_stream *out, struct error *err)
 {
-	*out = (struct anatomy_stream){.name = r->stream->name, .step_from = used->time->metric};
+	*out = (struct anatomy_stream){.name = r->stream->name, .step_from = used->time->metric, .exposed = NAN};
 	r->unit_ms = used->unit_ms;
 	r->count = 0;
 	r->seen = 0;

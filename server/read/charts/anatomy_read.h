@@ -1,5 +1,6 @@
 /*
- * Job: what a step of the training is made of, by the timers that Megatron-LM and DeepSpeed print: docs/anatomy.md.
+ * Job: what a step of the training is made of, by the timers that its trainer prints: docs/anatomy.md. What traces add is
+ *      in anatomy_traces.h.
  * Ownership: spans and arrays in the arena. Threads: any.
  */
 #pragma once
@@ -32,11 +33,14 @@ struct anatomy_stream {
 	double share[ANATOMY_PARTS]; /* of the step's time; NaN: not known */
 	struct span from[ANATOMY_PARTS]; /* the formula; "": not known */
 	struct span step_from; /* what the step's time is */
+	size_t traces; /* of a profiler */
+	double exposed; /* communication that no computation ran beside: the median of these traces; NaN: not known */
 };
 
 struct anatomy {
 	size_t steps; /* the most of any stream */
 	double share[ANATOMY_PARTS]; /* medians over the streams */
+	double exposed; /* as well */
 	struct anatomy_stream *streams;
 	size_t count;
 	size_t left_out; /* streams beyond the limit */

@@ -15,6 +15,7 @@
 #include "store/pushes.h"
 #include "store/attachments.h"
 #include "store/evaluations.h"
+#include "store/gpu_traces.h"
 #include "store/notes.h"
 #include "store/retention.h"
 #include "store/search.h"
@@ -347,6 +348,8 @@ static void put_log_stream_and_note(struct harness *h, int64_t job)
 			.suite = SPAN(""),
 			.author = SPAN("")},
 		&err));
+	CHECK_OK(store_put_gpu_trace(
+		h->tx, job, &(struct gpu_trace_row){SPAN("algo-1"), SPAN("t"), SPAN("{}"), 1, SPAN("")}, &err));
 }
 
 static void put_attachment(struct harness *h, int64_t job)
@@ -473,7 +476,7 @@ TEST(a_deleted_job_leaves_nothing_behind_and_others_alone)
 		CHECK(harness_number(h.reader, sql) > 0);
 		checked++;
 	}
-	CHECK_INT(checked, 53);
+	CHECK_INT(checked, 54);
 	statement_done(&s);
 	harness_done(&h);
 }

@@ -1,0 +1,264 @@
+#include "cli/ship/trace_files.h"
+
+#include "base/clock.h"
+#include "cli/http/client.h"
+#include "cli/process/child.h"
+#include "cli/sender/job_calls.h"
+#include "cli/ship/ship_options.h"
+#include "cli/trace/trace.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+enum { FILES_MOST = 100000, DOCUMENT_BYTES_MAX = 64 << 10 };
+
+struct shipping {
+	const struct options *options;
+	struct identity *identity;
+	struct http_client *client;
+	char **files; /* of one path */
+	size_t count, cap;
+	size_t sent, refused;
+};
+
+static void forget_files(struct shipping *s)
+{
+	for (size_t i = 0; i < s->count; i++)
+		mem_free(s->files[i]);
+	s->count = 0;
+}
+
+static void shipping_done(struct shipping *s)
+{
+	forget_files(s);
+	mem_free(s->files);
+	identity_free(s->identity);
+	http_client_free(s->client);
+}
+AUTO_DONE_TYPE(shipping)
+
+/* ---- which files ---- */
+
+static enum status add_file(struct shipping *s, const char *folder, const char *name, struct error *err)
+{
+	AUTO_DONE(buf) path = BUF_INIT(2 * PATH_MAX);
+
+	if (s->count == FILES_MOST)
+		return error_set(err, ERR_TOO_LARGE, "'%s' has more than %d traces", folder, FILES_MOST);
+	buf_printf(&path, "%s%s%s", folder, *name ? "/" : "", name);
+	buf_append_char(&path, 0);
+	TRY(buf_status(&path, err));
+	if (!mem_grow((void **)&s->files, s->count, &s->cap, sizeof *s->files) ||
+		!(s->files[s->count] = mem_copy_string(path.ptr)))
+		return error_no_memory(err);
+	s->count++;
+	return OK;
+}
+
+/* As torch.profiler.tensorboard_trace_handler names them. */
+static bool is_called_trace(const char *name)
+{
+	struct span text = span_from(name);
+
+	return span_ends_with(text, SPAN(".pt.trace.json")) || span_ends_with(text, SPAN(".pt.trace.json.gz"));
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static enum status list_folder(struct shipping *s, const char *path, DIR *folder, struct error *err)
+{
+	const struct dirent *entry;
+
+	while ((entry = readdir(folder)))
+		if (is_called_trace(entry->d_name))
+			TRY(add_file(s, path, entry->d_name, err));
+	if (!s->count)
+		return error_set(err, ERR_NOT_FOUND, "'%s' has no file *.pt.trace.json or *.pt.trace.json.gz", path);
+	qsort(s->files, s->count, sizeof *s->files, by_name);
+	return OK;
+}
+
+static enum status list_path(struct shipping *s, const char *path, struct error *err)
+{
+	forget_files(s);
+	DIR *folder = opendir(path);
+	if (!folder && errno != ENOTDIR)
+		return error_set(err, ERR_IO, "'%s' cannot be opened: %s", path, strerror(errno));
+	if (!folder)
+		return add_file(s, path, "", err);
+	enum status status = list_folder(s, path, folder, err);
+	closedir(folder);
+	return status;
+}
+
+/* ---- one trace ---- */
+
+static void put_known(struct json_writer *w, const char *key, int64_t value, int64_t unknown)
+{
+	if (value != unknown)
+		json_put_i64(w, key, value);
+}
+
+static void put_steps(struct json_writer *w, const struct trace_summary *trace)
+{
+	put_known(w, "first_step", trace->first_step, -1);
+	put_known(w, "last_step", trace->last_step, -1);
+	json_put_i64(w, "steps", trace->steps);
+	put_known(w, "step_us", trace->step_us, -1);
+	json_put_bool(w, "last_left_out", trace->is_last_left_out);
+}
+
+static void put_times(struct json_writer *w, const struct trace_summary *trace)
+{
+	static const char *const kinds[TRACE_KERNELS] = {"compute", "communication", "memory", "other"};
+
+	json_put_i64(w, "kernels", trace->kernels);
+	json_put_i64(w, "kernel_us", trace->kernel_us);
+	json_put_i64(w, "idle_us", trace->idle_us);
+	json_put_i64(w, "compute_us", trace->compute_us);
+	json_put_i64(w, "communication_us", trace->communication_us);
+	json_put_i64(w, "overlap_us", trace->overlap_us);
+	json_key(w, "by_kind_us");
+	json_object(w);
+	for (int kind = 0; kind < TRACE_KERNELS; kind++)
+		json_put_i64(w, kinds[kind], trace->sums_us[kind]);
+	json_object_end(w);
+}
+
+static enum status write_document(const struct shipping *s, const char *path, const struct trace_summary *trace,
+	struct buf *out, struct error *err)
+{
+	struct json_writer w = json_writer_on(out);
+	char whole[PATH_MAX];
+
+	json_object(&w);
+	json_put_text(&w, "stream", s->identity->stream);
+	json_put_text(&w, "trace", trace->id);
+	json_put_text(&w, "file", realpath(path, whole) ? whole : path);
+	put_known(&w, "rank", trace->rank, -1);
+	put_known(&w, "devices", trace->devices, 0);
+	put_known(&w, "profiled_ms", trace->profiled_ms, 0);
+	put_steps(&w, trace);
+	put_times(&w, trace);
+	json_object_end(&w);
+	return buf_status(out, err);
+}
+
+/* A server that is away may come back. */
+static enum status send(struct shipping *s, struct span document, struct error *err)
+{
+	int64_t until_ms = clock_mono_ms() + options_i64(s->options, "drain-timeout");
+
+	for (;;) {
+		enum status status = job_send_trace(s->client, s->identity->job, document, err);
+		if (!client_is_passing(status) || clock_mono_ms() >= until_ms)
+			return status;
+		if (child_pause())
+			return error_set(err, ERR_UNAVAILABLE, "stopped");
+	}
+}
+
+static double percent(int64_t part, int64_t whole)
+{
+	return whole ? 100 * (double)part / (double)whole : NAN;
+}
+
+static void tell(const struct shipping *s, const char *path, const struct trace_summary *trace)
+{
+	char steps[64] = "";
+
+	if (options_flag(s->options, "quiet"))
+		return;
+	if (trace->first_step >= 0)
+		snprintf(
+			steps, sizeof steps, "steps %" PRId64 " to %" PRId64 ", ", trace->first_step, trace->last_step);
+	client_say(ship_program.name,
+		"'%s': %s%" PRId64
+		" kernels: %.1f %% computing, %.1f %% idle, %.1f %% communicating with nothing beside",
+		path, steps, trace->kernels, percent(trace->compute_us, trace->kernel_us),
+		percent(trace->idle_us, trace->kernel_us),
+		percent(trace->communication_us - trace->overlap_us, trace->kernel_us));
+}
+
+/* ERR_UNAVAILABLE, ERR_MEMORY: the rest has no chance either. */
+static enum status ship_file(struct shipping *s, const char *path, struct error *err)
+{
+	AUTO_DONE(buf) document = BUF_INIT(DOCUMENT_BYTES_MAX);
+	struct trace_summary trace;
+
+	enum status status = trace_read(path, &trace, err);
+	if (status == ERR_BUSY) /* it is being written: the others are not */
+		return ERR_INVALID;
+	TRY(status);
+	TRY(write_document(s, path, &trace, &document, err));
+	TRY(send(s, buf_span(&document), err));
+	s->sent++;
+	tell(s, path, &trace);
+	return OK;
+}
+
+static enum status ship_path(struct shipping *s, const char *path, struct error *err)
+{
+	TRY(list_path(s, path, err));
+	for (size_t i = 0; i < s->count; i++) {
+		enum status status = ship_file(s, s->files[i], err);
+		if (status == OK)
+			continue;
+		error_prefix(err, "'%s'", s->files[i]);
+		if (status == ERR_MEMORY || client_is_passing(status))
+			return status;
+		client_say(ship_program.name, "%s", err->text);
+		s->refused++;
+	}
+	return OK;
+}
+
+static enum status ship_all(struct shipping *s, struct error *err)
+{
+	for (size_t i = 0; i < options_count(s->options, "trace"); i++) {
+		enum status status = ship_path(s, options_item(s->options, "trace", i), err);
+		if (status == ERR_MEMORY || client_is_passing(status))
+			return status;
+		if (status == OK)
+			continue;
+		client_say(ship_program.name, "%s", err->text);
+		s->refused++;
+	}
+	return OK;
+}
+
+static enum status prepare(struct shipping *s, char *const *environment, struct error *err)
+{
+	if (options_command(s->options) || options_word_count(s->options))
+		return error_set(err, ERR_INVALID, "--trace takes neither FILEs nor -- COMMAND");
+	TRY(ship_find_identity(&s->identity, s->options, environment, err));
+	if (s->identity->is_named_by_time)
+		return error_set(err, ERR_INVALID, "--job NAME says whose trace it is");
+	return client_open(&s->client, s->options, ship_program.name, err);
+}
+
+int trace_files_run(const struct options *options, char *const *environment)
+{
+	AUTO_DONE(shipping) s = {.options = options};
+	struct error err = {0};
+
+	if (prepare(&s, environment, &err) != OK) {
+		client_say(ship_program.name, "%s\nTry 'sm-ship --help'.", err.text);
+		return EXIT_USAGE;
+	}
+	child_block_signals();
+	if (ship_all(&s, &err) != OK) {
+		client_say(ship_program.name, "%s; start it again", err.text);
+		return EXIT_UNREACHABLE;
+	}
+	return s.refused ? EXIT_REFUSED : EXIT_DONE;
+}
