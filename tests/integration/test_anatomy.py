@@ -61,6 +61,29 @@ def test_megatron_gathered_after_the_optimizer_before(server):
     assert found["by_stream"][0]["from"]["optimizer"] == "(time:optimizer) / train:step_time"
 
 
+def test_megatron_saves_beside_the_steps(server):
+    """Ten iterations of 1000 ms lie between step 1 and step 11, and two saves of 2500 ms: 5000 of 15000. That of step 11 is behind the last."""
+    rows = []
+    for n in range(1, 12):
+        rows += one_line(n, forward_compute=300, backward_compute=400)
+        if n in (3, 6, 11):
+            rows.append(line(T0 + n * MINUTE_MS + 100, "time (ms) | save-checkpoint: 2500.00"))
+    server.send("j", rows)
+    found = anatomy(server)
+    assert found["share"]["checkpoint"] == pytest.approx(1 / 3) and found["share"]["other"] == pytest.approx(0.3), "other is of the step alone"
+    assert found["by_stream"][0]["from"]["checkpoint"] == (
+        "sum(time:save-checkpoint) / (steps * median(train:step_time) + sum(time:save-checkpoint))")
+    assert anatomy(server, query="?from_step=7")["share"]["checkpoint"] == 0, "nothing was saved there"
+    assert anatomy(server, query="?from_step=11")["share"]["checkpoint"] is None, "one step is no time between two"
+
+
+def test_saves_alone_are_an_answer(server):
+    server.send("j", sum(([line(T0 + n * MINUTE_MS, iteration(n, 1000.0))] + (
+        [line(T0 + n * MINUTE_MS + 100, "time (ms) | save-checkpoint: 1000.00")] if n == 5 else []) for n in range(1, 11)), []))
+    found = anatomy(server)
+    assert found["share"] == {part: pytest.approx(0.1) if part == "checkpoint" else None for part in PARTS}
+
+
 def test_a_timer_of_several_steps_is_no_share(server):
     server.send("j", sum((one_line(n, forward_compute=300, backward_compute=4000) for n in range(1, 6)), []))
     share = anatomy(server)["share"]

@@ -54,6 +54,7 @@ static const struct timer TIMERS[] = {
 	{"time:all-grads-sync", MEGATRON, ANATOMY_COMMUNICATION, NOWHERE, NULL},
 	{"time:params-all-gather", MEGATRON, ANATOMY_COMMUNICATION, ANATOMY_OPTIMIZER, "time:all-grads-sync"},
 	{"time:optimizer", MEGATRON, ANATOMY_OPTIMIZER, NOWHERE, NULL},
+	{"time:save-checkpoint", MEGATRON, ANATOMY_CHECKPOINT, NOWHERE, NULL},
 	{"time:fwd", DEEPSPEED, ANATOMY_FORWARD, NOWHERE, NULL},
 	{"time:bwd", DEEPSPEED, ANATOMY_BACKWARD, NOWHERE, NULL},
 	{"time:bwd_allreduce", DEEPSPEED, ANATOMY_COMMUNICATION, ANATOMY_BACKWARD, NULL},
@@ -199,6 +200,29 @@ static void add_up(struct step *step, const struct used *used)
 
 /* ---- shares ---- */
 
+static bool is_used(const struct used *used, int part)
+{
+	for (size_t i = 0; i < TIMERS_COUNT; i++)
+		if (used->is_there[i] && (int)TIMERS[i].part == part)
+			return true;
+	return false;
+}
+
+/* Of the time with saving, which is beside the steps': what was saved between the first step and the last. NaN: these are one. */
+static double checkpoint_share(const struct reading *r)
+{
+	double lengths[ANATOMY_STEPS_MAX], saved_ms = 0;
+
+	if (r->count < 2)
+		return NAN;
+	for (size_t i = 0; i < r->count; i++) {
+		lengths[i] = r->steps[i].step_ms;
+		saved_ms += i + 1 < r->count ? r->steps[i].ms[ANATOMY_CHECKPOINT] : 0;
+	}
+	double iterations = (double)(r->steps[r->count - 1].step - r->steps[0].step);
+	return saved_ms / (iterations * median_of(lengths, r->count) + saved_ms);
+}
+
 /* What no timer tells of; NaN where they tell of nothing, or of more than the step, as the slowest rank's may together. */
 static double rest_of(const struct step *step)
 {
@@ -206,19 +230,25 @@ static double rest_of(const struct step *step)
 	bool is_any = false;
 
 	for (int i = 0; i < ANATOMY_OTHER; i++)
-		if (step->is_known[i]) {
+		if (step->is_known[i] && i != ANATOMY_CHECKPOINT) {
 			left -= step->ms[i];
 			is_any = true;
 		}
 	return is_any && left >= 0 ? left / step->step_ms : NAN;
 }
 
-static void set_shares(const struct reading *r, struct anatomy_stream *out)
+static void set_shares(const struct reading *r, const struct used *used, struct anatomy_stream *out)
 {
 	double values[ANATOMY_STEPS_MAX];
 
 	for (int part = 0; part < ANATOMY_PARTS; part++) {
 		size_t count = 0;
+		if (part == ANATOMY_CHECKPOINT) {
+			out->share[part] = is_used(used, part) ? checkpoint_share(r) : NAN;
+			if (!isnan(out->share[part]) && r->count > out->steps)
+				out->steps = r->count;
+			continue;
+		}
 		for (size_t i = 0; i < r->count; i++) {
 			const struct step *step = &r->steps[i];
 			double share = part == ANATOMY_OTHER  ? rest_of(step)
@@ -241,6 +271,33 @@ static enum status keep(struct arena *arena, const struct buf *text, struct span
 	return out->ptr ? OK : error_no_memory(err);
 }
 
+static void put_metrics(const struct used *used, int part, struct buf *text)
+{
+	for (size_t i = 0, written = 0; i < TIMERS_COUNT; i++)
+		if (used->is_there[i] && (int)TIMERS[i].part == part)
+			buf_printf(text, "%s%s", written++ ? " + " : "", TIMERS[i].metric);
+	for (size_t i = 0; i < TIMERS_COUNT; i++)
+		if (used->is_there[i] && used->within[i] == part)
+			buf_printf(text, " - %s", TIMERS[i].metric);
+}
+
+static void put_formula(const struct used *used, const struct anatomy_stream *stream, int part, struct buf *text)
+{
+	if (part == ANATOMY_OTHER) {
+		buf_append_text(text, "1 - the other shares");
+		return;
+	}
+	buf_append_text(text, part == ANATOMY_CHECKPOINT ? "sum(" : "(");
+	put_metrics(used, part, text);
+	if (part != ANATOMY_CHECKPOINT) {
+		buf_printf(text, ") / %.*s", SPAN_ARGS(stream->step_from));
+		return;
+	}
+	buf_printf(text, ") / (steps * median(%.*s) + sum(", SPAN_ARGS(stream->step_from));
+	put_metrics(used, part, text);
+	buf_append_text(text, "))");
+}
+
 static enum status write_from(
 	const struct used *used, struct arena *arena, struct anatomy_stream *out, struct error *err)
 {
@@ -249,15 +306,7 @@ static enum status write_from(
 		out->from[part] = SPAN("");
 		if (isnan(out->share[part]))
 			continue;
-		buf_printf(&text, part == ANATOMY_OTHER ? "1 - the other shares" : "(");
-		for (size_t i = 0, written = 0; part != ANATOMY_OTHER && i < TIMERS_COUNT; i++)
-			if (used->is_there[i] && (int)TIMERS[i].part == part)
-				buf_printf(&text, "%s%s", written++ ? " + " : "", TIMERS[i].metric);
-		for (size_t i = 0; part != ANATOMY_OTHER && i < TIMERS_COUNT; i++)
-			if (used->is_there[i] && used->within[i] == part)
-				buf_printf(&text, " - %s", TIMERS[i].metric);
-		if (part != ANATOMY_OTHER)
-			buf_printf(&text, ") / %.*s", SPAN_ARGS(out->step_from));
+		put_formula(used, out, part, &text);
 		TRY(keep(arena, &text, &out->from[part], err));
 	}
 	return OK;
@@ -329,7 +378,7 @@ static enum status read_stream(
 	}
 	for (size_t i = 0; i < r->count; i++)
 		add_up(&r->steps[i], used);
-	set_shares(r, out);
+	set_shares(r, used, out);
 	return write_from(used, arena, out, err);
 }
 
