@@ -241,6 +241,19 @@ static void append_restart(struct buf *out, const struct incident_row *row)
 	buf_append_text(out, ")");
 }
 
+/* "llama-7b communicates with nothing beside for 34.2 % of the GPU's time (usual: 12.1 %): communication takes longer, algo-1" */
+static void append_exposed(struct buf *out, const struct incident_row *row)
+{
+	buf_append_span(out, row->job);
+	if (row->incident.state != INCIDENT_OPEN) {
+		buf_append_text(out, " communicates beside its computation again as usual");
+		return;
+	}
+	buf_printf(out, " communicates with nothing beside for %.1f %% of the GPU's time (usual: %.1f %%): ",
+		row->incident.value, row->incident.expected);
+	append_detail(out, row->detail);
+}
+
 /* "llama-7b failed: CUDA out of memory" */
 static void append_failure(struct buf *out, const struct incident_row *row)
 {
@@ -336,6 +349,9 @@ static void append_summary(struct buf *out, const struct incident_row *row)
 		return;
 	case INCIDENT_RESTART_DIFFERS:
 		append_restart(out, row);
+		return;
+	case INCIDENT_COMMUNICATION_EXPOSED:
+		append_exposed(out, row);
 		return;
 	case INCIDENT_TRAINING_ALERT:
 		append_training_alert(out, row);

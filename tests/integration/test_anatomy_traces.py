@@ -8,6 +8,7 @@ import pytest
 from smserver import wait_until
 from test_anatomy import anatomy, megatron
 from test_auth import make_token
+from test_hosts import incidents
 
 NCCL = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*, unsigned long, ncclWork*)"
 KINDS = ("compute", "communication", "memory", "other")
@@ -211,3 +212,47 @@ def test_deleted_with_its_job(server):
     assert server.delete("/api/v1/jobs/j?purge=true").status in (200, 204)
     server.send("j", "x")
     wait_until(lambda: anatomy(server)["traces_total"] == 0, what="another job of the name has none")
+
+
+def exposed(server):
+    return [(row["state"], row["opened_step"], row["evidence"]) for row in incidents(server, "j", "communication_exposed")]
+
+
+def post(server, step, communication, overlap, stream="algo-1", **more):
+    document = {**DOCUMENT, "stream": stream, "trace": f"t{step}", "first_step": step, "last_step": step + 1, "kernel_us": 1000, "idle_us": 100,
+        "compute_us": 700, "communication_us": communication, "overlap_us": overlap, **more}
+    assert server.post("/api/v1/jobs/j/anatomy", json=document).status == 201
+
+
+def test_more_exposed_than_usual_is_an_incident(server):
+    """300 of 1000 communicate, 200 of it beside computation: 10 % exposed. Then 20 % (twice as much, and 10 points), 19.9 %, and 10 % again."""
+    server.send("j", "x")
+    for step in (10, 20, 30):
+        post(server, step, 300, 200)
+        post(server, step, 300, 200, stream="algo-2")
+    post(server, 40, 399, 200, stream="algo-2", idle_us=0)
+    assert exposed(server) == [], "one point short"
+    post(server, 40, 400, 200, idle_us=0)
+    [(state, step, evidence)] = exposed(server)
+    assert (state, step, evidence["value"], evidence["expected"]) == ("open", 41, pytest.approx(20), pytest.approx(10))
+    assert evidence["cause"] == "communication takes longer" and "EFA" in evidence["action"] and evidence["stream"] == "algo-1"
+    assert (evidence["communication"], evidence["communication_before"], evidence["overlap"], evidence["overlap_before"]) == tuple(
+        pytest.approx(value) for value in (0.4, 0.3, 0.5, 2 / 3))
+    post(server, 40, 400, 200, idle_us=0)  # sent again
+    post(server, 35, 300, 200)  # an older one says nothing of the newest
+    assert [state for state, _, _ in exposed(server)] == ["open"]
+    post(server, 50, 300, 200)
+    assert [state for state, _, _ in exposed(server)] == ["recovered"]
+    post(server, 60, 300, 50, idle_us=50)  # 25 %, as long as before
+    [(_, _, evidence)] = [row for row in exposed(server) if row[0] == "open"]
+    assert evidence["cause"].startswith("less of the communication") and "bucket" in evidence["action"]
+
+
+def test_two_traces_before_are_too_few(server):
+    server.send("j", "x")
+    for step in (10, 20):
+        post(server, step, 300, 200)
+    post(server, 30, 300, 0, compute_us=600)
+    assert exposed(server) == []
+    post(server, 40, 300, 0, compute_us=600)
+    assert len(exposed(server)) == 1, "three: 10, 10 and 30 % before"

@@ -5,6 +5,7 @@
 #include "api/core/handlers.h"
 #include "api/core/money.h"
 #include "api/core/request.h"
+#include "pipeline/alert/communication_watch.h"
 #include "pipeline/jobs/gpu_traces.h"
 #include "store/jobs.h"
 
@@ -123,10 +124,10 @@ enum status api_job_anatomy_put(void *context, void *worker, const struct http_r
 {
 	struct gpu_trace trace;
 	struct span document;
+	struct api *api = context;
 	AUTO(arena) arena = NULL;
 	AUTO(json) body = NULL;
 
-	(void)worker;
 	TRY(api_arena(&arena, err));
 	TRY(api_body_object(request, &body, err));
 	TRY(api_check_members(body, GPU_TRACE_MEMBERS, err));
@@ -139,6 +140,8 @@ enum status api_job_anatomy_put(void *context, void *worker, const struct http_r
 						   .received_ms = http_request_arrival_ms(request),
 						   .author = span_from(http_request_principal(request)->name)}},
 		err));
+	TRY(communication_watch_look(api->options.pipeline, ((struct api_worker *)worker)->reader, arena,
+		http_request_segment(request, 0), trace.stream, err));
 	struct json_writer w = api_reply(response);
 	response->status = 201;
 	json_raw(&w, document);

@@ -1,6 +1,6 @@
 /*
  * Job: an incident of a whole job, that no series' detector found: opened, looked for and ended.
- * Ownership: the caller's. Threads: maintenance.
+ * Ownership: the caller's. Threads: maintenance, workers.
  */
 #pragma once
 

@@ -1,6 +1,9 @@
 // Alerts, rules, webhooks; what incidents are called and what is done about them.
 export default {
   "alert of the training": "训练自身的告警",
+  "communication exposed": "通信未被计算掩盖",
+  "By its newest trace {value} % of the GPU's time is communication that nothing runs beside; {expected} % was usual.": "最新的跟踪显示，GPU 时间中有 {value}% 是没有任何计算并行的通信；通常为 {expected}%。",
+  "See whether the communication takes longer (a slow link or rank) or less of it runs beside computation (bucket size, overlap of gradients and parameters).": "查看是通信本身变慢（链路或某个 rank 慢），还是与计算重叠的部分变少（桶大小、梯度与参数的重叠）。",
   "restart differs": "重启后不一致",
   "Behind the restart the training is not where it was: {value}, and before it was {expected}.": "重启之后训练不在原处：{value}，之前为 {expected}。",
   "See which checkpoint was loaded, whether the optimizer, the schedule and the place in the data came with it, and go on from the right one before more steps are made on top. The goodput tab shows the figures.": "查看加载的是哪个检查点，优化器、学习率计划和数据位置是否一并恢复，并在更多的步叠加之前从正确的检查点继续。有效产出页列有数字。",

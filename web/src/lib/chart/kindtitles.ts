@@ -21,6 +21,7 @@ export const TITLES: Readonly<Record<string, string>> = {
   checkpoint_overdue: say("checkpoint overdue"),
   restart_differs: say("restart differs"),
   definition_silent: say("silent definition"),
+  communication_exposed: say("communication exposed"),
   training_alert: say("alert of the training"),
   retention_due: say("retention due"),
   rule: say("rule"),

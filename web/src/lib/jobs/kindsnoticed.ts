@@ -20,5 +20,6 @@ export const KINDS = [
   "checkpoint_overdue",
   "restart_differs",
   "definition_silent",
+  "communication_exposed",
   "training_alert",
 ] as const;

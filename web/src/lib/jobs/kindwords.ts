@@ -19,6 +19,7 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   checkpoint_overdue: say("The next checkpoint is overdue."),
   restart_differs: say("Behind the restart the training is not where it was: {value}, and before it was {expected}."),
   definition_silent: say("The definition of {metric} finds no value any more: {value} lines since the last one."),
+  communication_exposed: say("By its newest trace {value} % of the GPU's time is communication that nothing runs beside; {expected} % was usual."),
   rule: say("The rule {rule} is true at step {step}: {value}."),
 };
 
@@ -40,4 +41,5 @@ export const DEEDS: Readonly<Record<string, string>> = {
   checkpoint_overdue: say("See whether checkpoints still can be written: space, permissions, the shared file system. Until then more work is lost with every step if the job dies."),
   restart_differs: say("See which checkpoint was loaded, whether the optimizer, the schedule and the place in the data came with it, and go on from the right one before more steps are made on top. The goodput tab shows the figures."),
   definition_silent: say("Look at the line for what stands there now, and change the definition: without values nothing is noticed in this metric."),
+  communication_exposed: say("See whether the communication takes longer (a slow link or rank) or less of it runs beside computation (bucket size, overlap of gradients and parameters)."),
 };
