@@ -254,6 +254,17 @@ static void append_exposed(struct buf *out, const struct incident_row *row)
 	append_detail(out, row->detail);
 }
 
+/* "llama-7b waits for data for 31.0 % of a step since step 1200 (usual: 5.0 %)" */
+static void append_data_wait(struct buf *out, const struct incident_row *row)
+{
+	buf_append_span(out, row->job);
+	if (row->incident.state == INCIDENT_OPEN)
+		buf_printf(out, " waits for data for %.1f %% of a step since step %" PRId64 " (usual: %.1f %%)",
+			row->incident.value, row->incident.opened_step, row->incident.expected);
+	else
+		buf_append_text(out, " waits for data as usual, or is over");
+}
+
 /* "llama-7b failed: CUDA out of memory" */
 static void append_failure(struct buf *out, const struct incident_row *row)
 {
@@ -336,48 +347,10 @@ static void append_host(struct buf *out, struct span facts)
 }
 
 /* "train:loss of llama-7b jumped to 12.3 at step 1200 (usual: 2.1), algo-1" */
-static void append_summary(struct buf *out, const struct incident_row *row)
+static void append_found(struct buf *out, const struct incident_row *row)
 {
 	const struct incident *incident = &row->incident;
 
-	switch (incident->kind) {
-	case INCIDENT_DEADLINE:
-		append_deadline(out, row);
-		return;
-	case INCIDENT_CHECKPOINT_OVERDUE:
-		append_overdue(out, row);
-		return;
-	case INCIDENT_RESTART_DIFFERS:
-		append_restart(out, row);
-		return;
-	case INCIDENT_COMMUNICATION_EXPOSED:
-		append_exposed(out, row);
-		return;
-	case INCIDENT_TRAINING_ALERT:
-		append_training_alert(out, row);
-		return;
-	case INCIDENT_DEFINITION_SILENT:
-		append_silent(out, row);
-		return;
-	case INCIDENT_LOG_SIGNATURE:
-	case INCIDENT_NODE_SUSPECT:
-		append_said(out, row);
-		return;
-	case INCIDENT_RETENTION_DUE:
-		append_retention(out, row);
-		return;
-	case INCIDENT_STALL:
-		append_stall(out, row);
-		return;
-	case INCIDENT_RULE:
-		append_rule(out, row);
-		return;
-	case INCIDENT_JOB_FAILED:
-		append_failure(out, row);
-		return;
-	default:
-		break;
-	}
 	buf_append_span(out, row->metric);
 	buf_append_text(out, " of ");
 	buf_append_span(out, row->job);
@@ -397,6 +370,29 @@ static void append_summary(struct buf *out, const struct incident_row *row)
 	buf_append_span(out, row->stream);
 	if (incident->kind == INCIDENT_STRAGGLER)
 		append_host(out, row->facts);
+}
+
+typedef void append_words(struct buf *out, const struct incident_row *row);
+
+/* Some kinds have words of their own. */
+static void append_summary(struct buf *out, const struct incident_row *row)
+{
+	static append_words *const writers[INCIDENT_KIND_COUNT] = {[INCIDENT_DEADLINE] = append_deadline,
+		[INCIDENT_CHECKPOINT_OVERDUE] = append_overdue,
+		[INCIDENT_RESTART_DIFFERS] = append_restart,
+		[INCIDENT_COMMUNICATION_EXPOSED] = append_exposed,
+		[INCIDENT_DATA_WAIT] = append_data_wait,
+		[INCIDENT_TRAINING_ALERT] = append_training_alert,
+		[INCIDENT_DEFINITION_SILENT] = append_silent,
+		[INCIDENT_LOG_SIGNATURE] = append_said,
+		[INCIDENT_NODE_SUSPECT] = append_said,
+		[INCIDENT_RETENTION_DUE] = append_retention,
+		[INCIDENT_STALL] = append_stall,
+		[INCIDENT_RULE] = append_rule,
+		[INCIDENT_JOB_FAILED] = append_failure};
+	unsigned kind = (unsigned)row->incident.kind;
+
+	(kind < INCIDENT_KIND_COUNT && writers[kind] ? writers[kind] : append_found)(out, row);
 }
 
 static void append_sentence(struct buf *out, const struct incident_row *row)

@@ -25,6 +25,7 @@ enum incident_kind {
 	INCIDENT_RESTART_DIFFERS, /* of a job: behind a restart it is not where it was */
 	INCIDENT_TRAINING_ALERT, /* of a job: what its training says by its tracker's own alert() */
 	INCIDENT_COMMUNICATION_EXPOSED, /* of a job: by its traces, more of the GPU's time is communication that nothing runs beside */
+	INCIDENT_DATA_WAIT, /* of a job: more of its steps is waiting for data */
 	INCIDENT_KIND_COUNT
 };
 
@@ -56,5 +57,6 @@ enum incident_cause { INCIDENT_CAUSE_NONE, INCIDENT_CAUSE_LOSS, INCIDENT_CAUSE_P
 	X(REWARD_COLLAPSE, "reward_collapse", REWARD_COLLAPSE, INCIDENT_CAUSE_OWN, " lost what it had gained: ") \
 	X(RESTART_DIFFERS, "restart_differs", RESTART_DIFFERS, INCIDENT_CAUSE_NONE, NULL) \
 	X(TRAINING_ALERT, "training_alert", TRAINING_ALERT, INCIDENT_CAUSE_NONE, NULL) \
-	X(COMMUNICATION_EXPOSED, "communication_exposed", COMMUNICATION_EXPOSED, INCIDENT_CAUSE_NONE, NULL)
+	X(COMMUNICATION_EXPOSED, "communication_exposed", COMMUNICATION_EXPOSED, INCIDENT_CAUSE_NONE, NULL) \
+	X(DATA_WAIT, "data_wait", DATA_WAIT, INCIDENT_CAUSE_NONE, NULL)
 // clang-format on

@@ -2,7 +2,10 @@
 
 import pytest
 
+from howlong import long
+from smserver import wait_until
 from test_chart_svg import send_points
+from test_hosts import incidents
 from test_life import MINUTE_MS, T0, line
 
 PARTS = ("data", "forward", "backward", "communication", "optimizer", "checkpoint", "other")
@@ -204,3 +207,45 @@ def test_what_nobody_times_is_null(server):
     assert server.get("/api/v1/jobs/none/anatomy").status == 404
     for query in ("from_step=x", "to_step=-1", "x=1"):
         assert server.get(f"/api/v1/jobs/j/anatomy?{query}").status == 400
+
+
+def fetching(first, last, ms):
+    """Of 1000 ms of a step."""
+    return sum((one_line(n, forward_compute=500, backward_compute=400, batch_generator=ms) for n in range(first, last + 1)), [])
+
+
+def waits(server, job, state="open"):
+    return [row for row in incidents(server, job, "data_wait") if row["state"] == state]
+
+
+DOCUMENTS = {"j": ({"AlgorithmSpecification": {"TrainingInputMode": "FastFile"}}, "SlowDown"),
+    "fsx": ({"InputDataConfig": [{"ChannelName": "train", "DataSource": {"FileSystemDataSource": {"FileSystemId": "fs-0123456789abcdef0",
+        "FileSystemAccessMode": "ro", "FileSystemType": "FSxLustre", "DirectoryPath": "/a"}}}]}, "FSx"),
+    "file": ({"AlgorithmSpecification": {"TrainingInputMode": "File"}}, "num_workers"), "unknown": ({}, "storage that it reads")}
+
+
+def test_data_wait_that_grows_is_an_incident(server):
+    """5 % of the first 40 steps, and of the newest eight 20 %, or 14.9: less than 10 points. A look comes within seconds."""
+    server.send("less", fetching(1, 40, 50) + fetching(41, 48, 149))
+    server.send("few", fetching(1, 23, 50) + fetching(24, 31, 200))  # 24 before are needed
+    for job, (document, _) in DOCUMENTS.items():
+        reply = server.post("/api/v1/jobs", json={"TrainingJobName": job, **document})
+        assert reply.status in (200, 201), reply
+        server.send(job, fetching(1, 40, 50) + fetching(41, 48, 200))
+    for job, (_, words) in DOCUMENTS.items():
+        [row] = wait_until(lambda job=job: waits(server, job), what=f"the incident of {job}")
+        assert (row["opened_step"], row["evidence"]["value"], row["evidence"]["expected"]) == (41, pytest.approx(20), pytest.approx(5))
+        assert words in row["evidence"]["action"] and row["evidence"]["stream"] == "algo-1" and row["severity"] == "warning"
+    assert incidents(server, "less", "data_wait") == incidents(server, "few", "data_wait") == [], "they were looked at before"
+
+
+@long
+def test_data_wait_ends_as_it_was_before(server):
+    server.send("j", fetching(1, 40, 50) + fetching(41, 48, 200))
+    wait_until(lambda: waits(server, "j"), what="the incident")
+    server.send("j", fetching(49, 56, 50))
+    wait_until(lambda: waits(server, "j", "recovered"), what="its end")
+    server.send("j", fetching(57, 64, 300))
+    wait_until(lambda: waits(server, "j"), what="another one")
+    server.send("j", fetching(65, 300, 300))
+    wait_until(lambda: len(waits(server, "j", "recovered")) == 2, what="the new level")

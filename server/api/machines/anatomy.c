@@ -89,8 +89,8 @@ enum status api_job_anatomy(void *context, void *worker, const struct http_reque
 	TRY(http_query_i64(request, "from_step", 0, INT64_MAX, &from, err));
 	TRY(http_query_i64(request, "to_step", 0, INT64_MAX, &to, err));
 	TRY(api_arena(&arena, err));
-	TRY(anatomy_read(
-		api->options.pipeline, reader, arena, http_request_segment(request, 0), from, to, &found, err));
+	TRY(anatomy_read(api->options.pipeline, reader, arena, http_request_segment(request, 0),
+		&(struct anatomy_range){from, to, ANATOMY_STREAMS_MAX}, &found, err));
 	TRY(store_read_job(reader, arena, http_request_segment(request, 0), &job, err));
 	TRY(anatomy_read_traces(reader, arena, job.job_id, from, to, &traces, err));
 	TRY(anatomy_add_traces(&found, &traces, arena, err));

@@ -360,6 +360,13 @@ static bool find_timers(const struct stream_view *stream, struct span step_time,
 	return counts[most] && out->unit_ms > 0;
 }
 
+static int64_t late_step(const struct reading *r)
+{
+	size_t late = r->count / 8 > ANATOMY_LATE_LEAST ? r->count / 8 : ANATOMY_LATE_LEAST;
+
+	return r->count < 2 * late ? -1 : r->steps[r->count - late].step;
+}
+
 static enum status read_stream(
 	struct reading *r, const struct used *used, struct arena *arena, struct anatomy_stream *out, struct error *err)
 {
@@ -378,6 +385,7 @@ static enum status read_stream(
 	}
 	for (size_t i = 0; i < r->count; i++)
 		add_up(&r->steps[i], used);
+	out->late_step = late_step(r);
 	set_shares(r, used, out);
 	return write_from(used, arena, out, err);
 }
@@ -398,9 +406,9 @@ static void set_medians(struct anatomy *out)
 }
 
 enum status anatomy_read(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena, struct span job,
-	int64_t from, int64_t to, struct anatomy *out, struct error *err)
+	const struct anatomy_range *range, struct anatomy *out, struct error *err)
 {
-	struct reading r = {.pipeline = pipeline, .reader = reader, .job = job, .from = from, .to = to};
+	struct reading r = {.pipeline = pipeline, .reader = reader, .job = job, .from = range->from, .to = range->to};
 	struct job_view view;
 	struct span step_time;
 
@@ -415,7 +423,7 @@ enum status anatomy_read(struct pipeline *pipeline, struct store_reader *reader,
 		r.stream = &view.streams[i];
 		if (stream_is_system(r.stream->name) || !find_timers(r.stream, step_time, &used))
 			continue;
-		if (out->count == ANATOMY_STREAMS_MAX) {
+		if (out->count == range->streams) {
 			out->left_out++;
 			continue;
 		}

@@ -24,12 +24,14 @@ enum anatomy_part {
 };
 enum {
 	ANATOMY_STEPS_MAX = 512, /* of a stream: the newest ones */
-	ANATOMY_STREAMS_MAX = 64
+	ANATOMY_STREAMS_MAX = 64,
+	ANATOMY_LATE_LEAST = 8
 };
 
 struct anatomy_stream {
 	struct span name;
 	size_t steps;
+	int64_t late_step; /* from here on: the newest eighth of what was read, ANATOMY_LATE_LEAST at least; -1: it is not twice so many */
 	double share[ANATOMY_PARTS]; /* of the step's time; NaN: not known */
 	struct span from[ANATOMY_PARTS]; /* the formula; "": not known */
 	struct span step_from; /* what the step's time is */
@@ -46,7 +48,11 @@ struct anatomy {
 	size_t left_out; /* streams beyond the limit */
 };
 
-/* Steps from to to, both inclusive, as they stand: what was made again counts by its last attempt. */
+/* Steps, both inclusive, as they stand: what was made again counts by its last attempt. */
+struct anatomy_range {
+	int64_t from, to;
+	size_t streams; /* at most; ANATOMY_STREAMS_MAX at most */
+};
 enum status anatomy_read(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena, struct span job,
-	int64_t from, int64_t to, struct anatomy *out, struct error *err) MUST_CHECK;
+	const struct anatomy_range *range, struct anatomy *out, struct error *err) MUST_CHECK;
 const char *anatomy_part_name(enum anatomy_part part);

@@ -212,6 +212,7 @@ struct job_state {
 	uint32_t judged_attempts; /* continuity_watch.c: up to which it is known whether they went on */
 	uint32_t judging_attempt;
 	int64_t judge_ms, judge_wait_ms; /* monotonic: the next look, and the distance to the one behind it */
+	int64_t data_look_ms, data_wait_ms; /* data_watch.c: the same */
 	struct stragglers *stragglers; /* NULL: nothing was compared of late */
 	int64_t paced_since_ms; /* monotonic: since it first said something of its pace; 0: it did not */
 

@@ -22,6 +22,7 @@ export const TITLES: Readonly<Record<string, string>> = {
   restart_differs: say("restart differs"),
   definition_silent: say("silent definition"),
   communication_exposed: say("communication exposed"),
+  data_wait: say("data wait"),
   training_alert: say("alert of the training"),
   retention_due: say("retention due"),
   rule: say("rule"),

@@ -21,5 +21,6 @@ export const KINDS = [
   "restart_differs",
   "definition_silent",
   "communication_exposed",
+  "data_wait",
   "training_alert",
 ] as const;

@@ -20,6 +20,7 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   restart_differs: say("Behind the restart the training is not where it was: {value}, and before it was {expected}."),
   definition_silent: say("The definition of {metric} finds no value any more: {value} lines since the last one."),
   communication_exposed: say("By its newest trace {value} % of the GPU's time is communication that nothing runs beside; {expected} % was usual."),
+  data_wait: say("Since step {step} {value} % of a step is waiting for data; {expected} % was usual."),
   rule: say("The rule {rule} is true at step {step}: {value}."),
 };
 
@@ -42,4 +43,5 @@ export const DEEDS: Readonly<Record<string, string>> = {
   restart_differs: say("See which checkpoint was loaded, whether the optimizer, the schedule and the place in the data came with it, and go on from the right one before more steps are made on top. The goodput tab shows the figures."),
   definition_silent: say("Look at the line for what stands there now, and change the definition: without values nothing is noticed in this metric."),
   communication_exposed: say("See whether the communication takes longer (a slow link or rank) or less of it runs beside computation (bucket size, overlap of gradients and parameters)."),
+  data_wait: say("See what the input does: the number of the loader's workers, the storage that it reads, and what else reads that."),
 };
