@@ -147,6 +147,16 @@ mlflow_handler mlflow_log_metric, mlflow_log_batch;
 enum status mlflow_find_job(
 	const struct mlflow_call *call, struct span run_id, struct job_row *out, struct error *err) MUST_CHECK;
 
+/* ---- known_points.c ---- */
+struct job_points {
+	const struct mlflow_call *call;
+	struct span job;
+};
+struct point;
+/* context: a struct job_points. Of what readers see: a client that asked for the history first has all of that there. */
+enum status mlflow_has_point(
+	void *context, struct span key, const struct point *asked, bool *out, struct error *err) MUST_CHECK;
+
 /* ---- history.c ---- */
 mlflow_handler mlflow_get_history, mlflow_get_history_bulk, mlflow_get_history_bulk_interval;
 

@@ -42,7 +42,9 @@ static enum status take_points(
 	struct batch_part *part = batch_part(batch, job.name, SPAN(MLFLOW_STREAM));
 	if (!part)
 		return error_no_memory(err);
-	TRY(metrics_in_read(metrics, batch, part, call->now_ms, err));
+	struct job_points points = {call, job.name};
+	TRY(metrics_in_read(
+		metrics, &(struct metrics_stored){mlflow_has_point, &points}, batch, part, call->now_ms, err));
 	TRY(mark_push(call, part, err));
 	if (batch->point_count)
 		call->points = TAKE(batch);

@@ -11,6 +11,7 @@
 struct reading {
 	struct batch *batch;
 	struct batch_part *part;
+	const struct metrics_stored *stored;
 	struct map *seen; /* what came already, as IDENTITY_BYTES and the key */
 	struct hash128 hash;
 	int64_t now_ms;
@@ -85,14 +86,28 @@ static enum status note(struct reading *r, const struct logged *logged, bool *is
 	return !*is_new || map_put(r->seen, known, r) ? OK : error_no_memory(err);
 }
 
+static enum status is_stored(
+	const struct reading *r, const struct json *metric, const struct logged *logged, bool *out, struct error *err)
+{
+	const struct point asked = {.value = logged->value, .ts_ms = logged->ts_ms, .step = logged->step};
+
+	*out = false;
+	return json_string_of(json_get(metric, "model_id")).len
+		       ? r->stored->has(r->stored->context, logged->key, &asked, out, err)
+		       : OK;
+}
+
 static enum status add(struct reading *r, const struct json *metric, struct error *err)
 {
 	struct logged logged;
-	bool is_new;
+	bool is_new, is_known;
 
 	TRY(read_logged(r, metric, &logged, err));
 	TRY(note(r, &logged, &is_new, err));
 	if (!is_new)
+		return OK;
+	TRY(is_stored(r, metric, &logged, &is_known, err));
+	if (is_known)
 		return OK;
 	int64_t step = logged.step ? logged.step : NO_STEP;
 	struct batch_series *series = batch_series(r->batch, r->part, logged.key);
@@ -116,11 +131,11 @@ static enum status add_all(struct reading *r, const struct json *metrics, struct
 	return OK;
 }
 
-enum status metrics_in_read(
-	const struct json *metrics, struct batch *batch, struct batch_part *part, int64_t now_ms, struct error *err)
+enum status metrics_in_read(const struct json *metrics, const struct metrics_stored *stored, struct batch *batch,
+	struct batch_part *part, int64_t now_ms, struct error *err)
 {
 	AUTO(map) seen = map_new();
-	struct reading r = {.batch = batch, .part = part, .seen = seen, .now_ms = now_ms};
+	struct reading r = {.batch = batch, .part = part, .stored = stored, .seen = seen, .now_ms = now_ms};
 
 	if (!seen)
 		return error_no_memory(err);

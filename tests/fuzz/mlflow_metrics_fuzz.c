@@ -6,6 +6,15 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static enum status has_odd_steps(
+	void *context, struct span key, const struct point *asked, bool *out, struct error *err)
+{
+	(void)context;
+	(void)err;
+	*out = asked->step % 2 && key.len;
+	return OK;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	AUTO(batch) batch = batch_new(INT64_C(1700000000000));
@@ -20,7 +29,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!part)
 		return 0;
 	err = (struct error){0};
-	if (metrics_in_read(metrics ? metrics : body, batch, part, INT64_C(1700000000000), &err) != OK) {
+	if (metrics_in_read(metrics ? metrics : body, &(struct metrics_stored){.has = has_odd_steps}, batch, part,
+		    INT64_C(1700000000000), &err) != OK) {
 		if (!err.text[0])
 			abort();
 		return 0;

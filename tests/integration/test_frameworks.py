@@ -4,11 +4,10 @@ loggers, Keras' callbacks. Of the long tests: they bring 1 GB, and Debian's torc
 """
 
 import math
-import os
 
 import pytest
 
-from frameworks import check_series, finish, train, wait_for_line  # noqa: F401
+from frameworks import check_series, finish, train  # noqa: F401
 from howlong import long
 from mlflowclient import history
 from shipping import job, lines
@@ -59,33 +58,6 @@ def test_trained_and_gone_on_from_a_checkpoint(server, train, place, tracker, tm
         check_points(server, f"{name}-2", tracker, later)
 
 
-@pytest.mark.parametrize("tracker", ["mlflow"])
-def test_the_server_is_away_from_before_init_to_step_60(server, train, tracker, tmp_path):
-    """
-    Killed before the training begins, back when it has made 60 steps: it ends well, in the time of a training that logs to no tracker, and each point is
-    there once. SM_OUTAGE_S stretches it: then a step takes a sixtieth of that.
-    """
-    pace = {"SM_PACE_S": str(float(os.environ.get("SM_OUTAGE_S", "0")) / 60), "SM_GATES": "60=back"}
-    (tmp_path / "none").mkdir()
-    port = server.port
-    server.kill()
-    tracked = train("relay", tracker, 70, **pace)
-    untracked = train("relay", "none", 70, name="untracked", folder=tmp_path / "none", **pace)
-    wait_for_line(tracked, "at 60")
-    wait_for_line(untracked, "at 60")
-    server.start(f"127.0.0.1:{port}")
-    (tmp_path / "back").touch()
-    (tmp_path / "none/back").touch()
-    logged, runtime_s = finish(tracked)
-    _, without_s = finish(untracked)
-    print(f"trained for {runtime_s:.2f} s with the tracker, {without_s:.2f} s without")
-    assert runtime_s <= 1.01 * without_s + 5, "a start of the client takes moments; nothing waits for the server"
-    assert len(logged["loss"]) == 14
-    check_points(server, "shipped", tracker, logged)
-    assert wait_until(lambda: job(server, "shipped")["TrainingJobStatus"] == "Completed", what="the end")
-    assert not list((tmp_path / "spool").glob("*.calls")), "nothing is left"
-
-
 @pytest.mark.parametrize("place, tracker, status", [("relay", "mlflow", "Failed"), ("direct", "mlflow", "Completed"), ("direct", "wandb", "Failed")])
 def test_a_training_that_fails(server, train, place, tracker, status):
     """Under sm-ship its job is Failed and has the traceback. Straight to the server MLflow's client ends an open run as FINISHED at the exit of the process, whatever the exit is."""
@@ -125,12 +97,12 @@ def test_a_training_of_lightning_that_fails(server, train, tracker):
     assert wait_until(lambda: job(server, "exp/tiny")["TrainingJobStatus"] == "Failed", what="the end")
 
 
-KERAS = [("mlflow", "", str), ("wandb", "", "epoch/{}".format), ("wandb", "batches", "batch/{}".format)]
+KERAS = [("mlflow", "", str), ("mlflow", "autolog", str), ("wandb", "", "epoch/{}".format), ("wandb", "batches", "batch/{}".format)]
 
 
 @pytest.mark.parametrize("tracker, how, name_of_metric", KERAS)
 def test_keras(server, train, tracker, how, name_of_metric):
-    """MlflowCallback and WandbMetricsLogger, by epochs and by batches: the axis is Keras' own."""
+    """MlflowCallback, mlflow.keras.autolog() and WandbMetricsLogger, by epochs and by batches: the axis is Keras' own."""
     logged, _ = finish(train("direct", tracker, 20, how, framework="keras"))
     assert sorted(logged) == (["loss"] if how == "batches" else ["loss", "mae", "val_loss", "val_mae"])
     assert [step for step, _ in logged["loss"]] == ([0, 5, 10, 15] if how == "batches" else [0, 1])
@@ -138,8 +110,9 @@ def test_keras(server, train, tracker, how, name_of_metric):
     wait_until(lambda: job(server, "exp/tiny")["TrainingJobStatus"] == "Completed", what="the end")
 
 
-def test_keras_under_sm_ship(server, train):
-    logged, _ = finish(train("relay", "mlflow", 20, framework="keras"))
+@pytest.mark.parametrize("how", ["", "autolog"])
+def test_keras_under_sm_ship(server, train, how):
+    logged, _ = finish(train("relay", "mlflow", 20, how, framework="keras"))
     check_series(server, "shipped", logged)
     row = wait_until(lambda: (document := job(server, "shipped"))["TrainingJobStatus"] == "Completed" and document, what="the end")
     assert row["HyperParameters"]["optimizer_name"] == "sgd"

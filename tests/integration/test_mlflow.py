@@ -387,6 +387,8 @@ class Model(mlflow.pyfunc.PythonModel):
         return model_input
 mlflow.set_experiment("models")
 with mlflow.start_run(run_name="modelled") as run:
+    for step in (0, 1):
+        mlflow.log_metric("before", 2.0 - step, step=step)
     info = mlflow.pyfunc.log_model(name="net", python_model=Model(), pip_requirements=["mlflow"])
     mlflow.log_metric("after", 1.0, step=1)
 give({"run": run.info.run_id, "model": info.model_id, "again": mlflow.pyfunc.load_model(info.model_uri).predict([7])})
@@ -402,3 +404,4 @@ def test_a_model_is_logged_and_loaded_again(make_server, place):
     status, said = mlflowclient.call(server, f"logged-models/{given['model']}")
     assert status == 200 and said["model"]["info"]["status"] == "LOGGED_MODEL_READY" and said["model"]["info"]["source_run_id"] == given["run"]
     assert job(server, "models/modelled")["TrainingJobStatus"] == "Completed"
+    assert [row[:2] for row in mlflowclient.history(server, given["run"], "before")] == [(0, 2), (1, 1)], "the client logs step 0 again, for the model"

@@ -1,9 +1,9 @@
 """
 A training of a tiny model by a real framework, run by tests/integration/test_frameworks.py in a process of its own: `tinytrain.py FRAMEWORK
 TRACKER STEPS [HOW]`. HOW: fail raises after step 15; nan makes the weights of the Trainer's model NaN after step 12, and nan-kept has
-logging_nan_inf_filter off, too; batches and autolog are other ways to log of Keras' callbacks. The Trainer goes on from out/checkpoint-10
+logging_nan_inf_filter off, too; quiet keeps the Trainer from printing what it logs; batches and autolog are other ways to log of Keras' callbacks. The Trainer goes on from out/checkpoint-10
 where there is one. SM_GATES="20=gone,60=back" makes it say `at 20` and wait there for the file `gone`. The file SM_TOLD gets what it logged:
-{"history": [{step, name: value…}], "runtime_s": …}. It does not print that, since what it prints is read for metrics, too.
+{"history": [{step, name: value…}], "runtime_s": …, "longest_s": of a step without its pace}. It does not print that, since what it prints is read for metrics, too.
 """
 
 import contextlib
@@ -15,6 +15,8 @@ import time
 GATES = dict(pair.split("=") for pair in os.environ.get("SM_GATES", "").split(",") if pair)
 PACE_S = float(os.environ.get("SM_PACE_S", "0"))  # of a step, for an outage of a given length
 waited_s = [0.0]  # at gates
+steps_s = []  # of each step, with what was logged before it ended
+last_end = [time.monotonic()]
 framework, tracker, steps, *more = sys.argv[1:]
 how, steps = (more or [""])[0], int(steps)
 
@@ -32,14 +34,16 @@ def pass_gate(step):
 
 
 def end_step(step):
+    steps_s.append(time.monotonic() - last_end[0])
     pass_gate(step)
+    last_end[0] = time.monotonic()
     if how == "fail" and step == 15:
         raise RuntimeError("the disk of checkpoints is full")
 
 
 def train_by_trainer():
     import torch
-    from transformers import GPT2Config, GPT2LMHeadModel, Trainer, TrainerCallback, TrainingArguments, set_seed
+    from transformers import GPT2Config, GPT2LMHeadModel, PrinterCallback, Trainer, TrainerCallback, TrainingArguments, set_seed
 
     class Gate(TrainerCallback):
         def on_step_end(self, arguments, state, control, **_):
@@ -54,6 +58,8 @@ def train_by_trainer():
         logging_steps=5, eval_strategy="steps", eval_steps=10, save_steps=10, per_device_train_batch_size=4, use_cpu=True, disable_tqdm=True,
         learning_rate=0.01, logging_nan_inf_filter=how != "nan-kept")
     trainer = Trainer(model=model, args=arguments, train_dataset=rows, eval_dataset=rows[:8], callbacks=[Gate()])
+    if how == "quiet":
+        trainer.remove_callback(PrinterCallback)
     begun = time.monotonic()
     trainer.train(resume_from_checkpoint=os.path.isdir("out/checkpoint-10") or None)
     return trainer.state.log_history, time.monotonic() - begun - waited_s[0]
@@ -164,4 +170,4 @@ def keras_run():
 
 history, runtime_s = {"trainer": train_by_trainer, "lightning": train_by_lightning, "keras": train_by_keras}[framework]()
 with open(os.environ["SM_TOLD"], "w") as told:
-    json.dump({"history": history, "runtime_s": runtime_s}, told)
+    json.dump({"history": history, "runtime_s": runtime_s, "longest_s": max(steps_s[1:])}, told)
