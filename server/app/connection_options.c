@@ -1,5 +1,6 @@
 #include "app/connection_options.h"
 
+#include "api/core/signed_urls.h"
 #include "api/core/tokens.h"
 #include "api/jobs/attachments.h"
 #include "api/send/commands.h"
@@ -87,6 +88,13 @@ enum status doors_make_wandb(struct wandb **out, const struct options *options, 
 {
 	struct wandb_options wandb = {.pipeline = pipeline,
 		.max_processes = (uint64_t)options_i64(options, "max-run-processes"),
+		.keeps_files = options_flag(options, "wandb-files"),
+		.is_tls = options_text(options, "tls-cert") != NULL,
+		.public_url = options_text(options, "public-url"),
+		.attachments = options_attachment_limits(options),
+		.send_attachment = api_attachment_send,
+		.find_token = tokens_find_holder,
+		.sign = api_sign,
 		.max_body_bytes = (size_t)options_i64(options, "max-push-bytes"),
 		.max_line_bytes = (size_t)options_i64(options, "max-line-bytes"),
 		.max_series = (size_t)options_i64(options, "max-series"),

@@ -80,6 +80,10 @@ const struct option_spec option_doors[] = {
 		.max = 10000000,
 		.heading = "W&B clients",
 		.help = "Processes that may share one run of W&B's SDK (mode=\"shared\"): each counts its lines, in rows of its own."},
+	{.name = "wandb-files",
+		.kind = OPTION_FLAG,
+		.fallback = "no",
+		.help = "Keep small files of runs (wandb.save, pictures, requirements.txt) as attachments of their jobs. Default: they are not kept."},
 
 	{.name = "collect-region",
 		.kind = OPTION_TEXT,

@@ -65,9 +65,16 @@ void wandb_refuse(
 	const struct wandb *wandb = context;
 	struct error said = *err;
 
-	if (err->status == ERR_TOO_LARGE) /* the transport knows no option's name */
+	/* The transport knows no option's name, and nobody looks into what it has refused. */
+	if (err->status == ERR_TOO_LARGE && http_request_method(request) == HTTP_PUT) {
+		error_set(&said, ERR_TOO_LARGE, "the file is larger than %llu bytes (--max-attachment-bytes)",
+			(unsigned long long)wandb->options.attachments.file_bytes);
+		log_line(LOG_WARNING, "wandb_not_kept", "path=\"%.*s\" what=\"%s\"",
+			SPAN_ARGS(http_request_path(request)), said.text);
+	} else if (err->status == ERR_TOO_LARGE) {
 		error_set(&said, ERR_TOO_LARGE, "the body is larger than %zu bytes (--max-push-bytes)",
 			wandb->options.max_body_bytes);
+	}
 	put_fault(&said, is_graphql(request), response);
 }
 
@@ -136,24 +143,34 @@ static enum status answer_graphql(struct wandb_call *call, struct error *err)
 
 /* ---- a call ---- */
 
-static enum status answer(struct wandb_call *call, struct error *err)
+typedef enum status call_handler(struct wandb_call *call, struct error *err);
+
+static enum status take_stream(struct wandb_call *call, struct error *err)
+{
+	return wandb_take_stream(call, http_request_body(call->request), err);
+}
+
+static enum status answer(struct wandb_call *call, call_handler *handle, struct error *err)
 {
 	TRY(http_check_scope(http_request_principal(call->request), SCOPE_WRITE, err));
 	json_object(&call->w);
-	TRY(is_graphql(call->request) ? answer_graphql(call, err)
-				      : wandb_take_stream(call, http_request_body(call->request), err));
+	TRY(handle(call, err));
+	if (call->has_own_reply)
+		return OK;
 	json_object_end(&call->w);
 	return buf_status(call->w.out, err);
 }
 
 static enum status run_call(struct wandb *wandb, void *worker, const struct http_request *request,
-	struct http_response *response, struct error *err)
+	struct http_response *response, call_handler *handle, struct error *err)
 {
 	AUTO(arena) arena = arena_new();
 	struct wandb_call call = {.options = &wandb->options,
 		.pipeline = wandb->options.pipeline,
+		.worker = worker,
 		.reader = wandb->options.reader_of(worker),
 		.request = request,
+		.response = response,
 		.team = span_from(http_request_principal(request)->team),
 		.now_ms = http_request_arrival_ms(request),
 		.arena = arena,
@@ -161,7 +178,7 @@ static enum status run_call(struct wandb *wandb, void *worker, const struct http
 
 	if (!arena)
 		return error_no_memory(err);
-	enum status status = answer(&call, err);
+	enum status status = answer(&call, handle, err);
 	if (status == OK)
 		return OK;
 	err->status = status;
@@ -175,11 +192,23 @@ static enum status run_call(struct wandb *wandb, void *worker, const struct http
 enum status wandb_graphql(void *context, void *worker, const struct http_request *request,
 	struct http_response *response, struct error *err)
 {
-	return run_call(context, worker, request, response, err);
+	return run_call(context, worker, request, response, answer_graphql, err);
 }
 
 enum status wandb_file_stream(void *context, void *worker, const struct http_request *request,
 	struct http_response *response, struct error *err)
 {
-	return run_call(context, worker, request, response, err);
+	return run_call(context, worker, request, response, take_stream, err);
+}
+
+enum status wandb_file_put(void *context, void *worker, const struct http_request *request,
+	struct http_response *response, struct error *err)
+{
+	return run_call(context, worker, request, response, wandb_put_file, err);
+}
+
+enum status wandb_file_get(void *context, void *worker, const struct http_request *request,
+	struct http_response *response, struct error *err)
+{
+	return run_call(context, worker, request, response, wandb_get_file, err);
 }

@@ -1,5 +1,7 @@
 #include "wandb/graphql.h"
 
+#include <math.h>
+
 static bool is_name_char(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
@@ -84,4 +86,20 @@ enum status graphql_text(
 		return error_set_field(err, ERR_SEMANTIC, name, "'%s' has %zu bytes; at most %zu are taken", name,
 			out->len, max_bytes);
 	return span_is_utf8(*out) ? OK : error_set_field(err, ERR_SEMANTIC, name, "'%s' is not UTF-8", name);
+}
+
+enum status graphql_integer(
+	const struct json *from, const char *name, int64_t least, int64_t most, int64_t *out, struct error *err)
+{
+	const struct json *node = from ? json_get(from, name) : NULL;
+	double number;
+
+	if (!node || json_kind(node) == JSON_NULL)
+		return OK;
+	if (!json_number_of(node, &number) || number != floor(number) || number < (double)least ||
+		number > (double)most)
+		return error_set_field(err, ERR_SEMANTIC, name, "'%s' must be a whole number from %lld to %lld", name,
+			(long long)least, (long long)most);
+	*out = (int64_t)number;
+	return OK;
 }

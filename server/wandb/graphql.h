@@ -18,3 +18,6 @@ enum status graphql_read(const struct json *body, struct graphql_request *out, s
 /* A variable that is a text; "" : absent or null. ERR_SEMANTIC: it is something else, is longer, or no UTF-8. */
 enum status graphql_text(const struct graphql_request *request, const char *name, size_t max_bytes, struct span *out,
 	struct error *err) MUST_CHECK;
+/* A member that is a whole number from `least` to `most`; absent or null: *out stays. from NULL: there is none. ERR_SEMANTIC */
+enum status graphql_integer(const struct json *from, const char *name, int64_t least, int64_t most, int64_t *out,
+	struct error *err) MUST_CHECK;

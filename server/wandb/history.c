@@ -1,8 +1,6 @@
 /* A run's history as wandb.Api() asks for it: pages of steps, and rows that stand for all. */
 #include "wandb/rows.h"
 
-#include <math.h>
-
 enum { SPECS_MAX = 16, SPEC_MAX_BYTES = 64 << 10, ANSWER_MAX_BYTES = 16 << 20, SAMPLES = 500 };
 
 /* ---- what is asked ---- */
@@ -22,30 +20,14 @@ static enum status find_run(struct wandb_call *call, const struct graphql_reques
 	return status == ERR_NOT_FOUND ? OK : status;
 }
 
-static enum status read_integer(
-	const struct json *from, const char *name, int64_t least, int64_t most, int64_t *out, struct error *err)
-{
-	const struct json *node = from ? json_get(from, name) : NULL;
-	double number;
-
-	if (!node || json_kind(node) == JSON_NULL)
-		return OK;
-	if (!json_number_of(node, &number) || number != floor(number) || number < (double)least ||
-		number > (double)most)
-		return error_set_field(err, ERR_SEMANTIC, name, "'%s' must be a whole number from %lld to %lld", name,
-			(long long)least, (long long)most);
-	*out = (int64_t)number;
-	return OK;
-}
-
 /* minStep is of the page, maxStep behind it. */
 static enum status read_range(const struct json *from, struct history_rows_query *query, struct error *err)
 {
 	const int64_t most = INT64_C(1) << 53;
 	int64_t first = -most, behind = most;
 
-	TRY(read_integer(from, "minStep", -most, most, &first, err));
-	TRY(read_integer(from, "maxStep", -most, most, &behind, err));
+	TRY(graphql_integer(from, "minStep", -most, most, &first, err));
+	TRY(graphql_integer(from, "maxStep", -most, most, &behind, err));
 	query->first_step = first;
 	query->last_step = behind - 1;
 	return OK;
@@ -55,7 +37,7 @@ static enum status read_samples(const struct json *from, struct history_rows_que
 {
 	int64_t samples = SAMPLES;
 
-	TRY(read_integer(from, "samples", 1, ROWS_SAMPLES_MAX, &samples, err));
+	TRY(graphql_integer(from, "samples", 1, ROWS_SAMPLES_MAX, &samples, err));
 	query->samples = (size_t)samples;
 	return OK;
 }

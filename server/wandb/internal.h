@@ -40,8 +40,11 @@ enum {
 struct wandb_call {
 	const struct wandb_options *options;
 	struct pipeline *pipeline;
+	void *worker;
 	struct store_reader *reader;
 	const struct http_request *request;
+	struct http_response *response;
+	bool has_own_reply; /* which is no object */
 	struct span team; /* the principal's */
 	int64_t now_ms;
 	struct arena *arena;
@@ -59,6 +62,10 @@ typedef enum status wandb_operation(struct wandb_call *call, const struct graphq
 enum status wandb_graphql(void *context, void *worker, const struct http_request *request,
 	struct http_response *response, struct error *err) MUST_CHECK;
 enum status wandb_file_stream(void *context, void *worker, const struct http_request *request,
+	struct http_response *response, struct error *err) MUST_CHECK;
+enum status wandb_file_put(void *context, void *worker, const struct http_request *request,
+	struct http_response *response, struct error *err) MUST_CHECK;
+enum status wandb_file_get(void *context, void *worker, const struct http_request *request,
 	struct http_response *response, struct error *err) MUST_CHECK;
 enum status wandb_admit(
 	void *context, const struct http_request *request, struct principal *out, struct error *err) MUST_CHECK;
@@ -120,12 +127,28 @@ enum status wandb_write_tags(struct wandb_call *call, const struct tracked_run_r
 enum status wandb_tell_loss(struct wandb_call *call, const struct tracked_run_row *row, struct span what,
 	struct span why, struct error *err) MUST_CHECK;
 
+/* ---- file_address.c ---- */
+/* Of a file of the run. is_signed: whoever has it may put the file there, for a day. */
+enum status wandb_write_address(struct wandb_call *call, const char *key, const struct wandb_run *run, struct span path,
+	bool is_signed, struct error *err) MUST_CHECK;
+enum status wandb_admit_file(
+	void *context, const struct http_request *request, struct principal *out, struct error *err) MUST_CHECK;
+
+/* ---- files.c ---- */
+/* Calls of the address that a file of a run has. */
+enum status wandb_put_file(struct wandb_call *call, struct error *err) MUST_CHECK;
+enum status wandb_get_file(struct wandb_call *call, struct error *err) MUST_CHECK;
+/* Of wandb.Api().run().files(): {"fileCount", "files"}. */
+enum status wandb_write_files(struct wandb_call *call, const struct graphql_request *request,
+	const struct wandb_run *run, const struct tracked_run_row *row, struct error *err) MUST_CHECK;
+
 /* ---- rewind.c ---- */
 /* A process of the run begins with this batch: if its steps go back, they are an attempt. */
 enum status wandb_begin_attempt(
 	struct wandb_call *call, struct batch *batch, int64_t job_id, struct error *err) MUST_CHECK;
 
 /* ---- read.c ---- */
+void wandb_write_time(struct json_writer *w, const char *key, int64_t ms);
 const char *wandb_state_of(struct span status); /* in W&B's words */
 /* Of a run, into an object that is open: what even a list has of it. */
 enum status wandb_write_members(struct wandb_call *call, const struct wandb_run *run, const struct tracked_run_row *row,

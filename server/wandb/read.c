@@ -16,7 +16,7 @@ const char *wandb_state_of(struct span status)
 	return "running";
 }
 
-static void write_time(struct json_writer *w, const char *key, int64_t ms)
+void wandb_write_time(struct json_writer *w, const char *key, int64_t ms)
 {
 	char text[ISO8601_BYTES];
 
@@ -82,8 +82,8 @@ enum status wandb_write_members(
 	json_put_span(w, "displayName", row->name);
 	json_put_text(w, "state", wandb_state_of(row->status));
 	json_put_bool(w, "readOnly", true);
-	write_time(w, "createdAt", row->start_ms);
-	write_time(w, "heartbeatAt", row->end_ms ? row->end_ms : call->now_ms);
+	wandb_write_time(w, "createdAt", row->start_ms);
+	wandb_write_time(w, "heartbeatAt", row->end_ms ? row->end_ms : call->now_ms);
 	TRY(wandb_write_tags(call, row, err));
 	for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
 		json_key(w, unknown[i]);
@@ -104,9 +104,17 @@ enum status wandb_write_run(
 	return OK;
 }
 
-static enum status write_state(
-	struct wandb_call *call, const struct wandb_run *run, const struct tracked_run_row *row, struct error *err)
+static enum status write_run(struct wandb_call *call, const struct graphql_request *request,
+	const struct wandb_run *run, const struct tracked_run_row *row, struct error *err)
 {
+	(void)request;
+	return wandb_write_run(call, run, row, err);
+}
+
+static enum status write_state(struct wandb_call *call, const struct graphql_request *request,
+	const struct wandb_run *run, const struct tracked_run_row *row, struct error *err)
+{
+	(void)request;
 	(void)run;
 	(void)err;
 	json_object(&call->w);
@@ -115,8 +123,8 @@ static enum status write_state(
 	return OK;
 }
 
-typedef enum status write_what(
-	struct wandb_call *call, const struct wandb_run *run, const struct tracked_run_row *row, struct error *err);
+typedef enum status write_what(struct wandb_call *call, const struct graphql_request *request,
+	const struct wandb_run *run, const struct tracked_run_row *row, struct error *err);
 
 /* One that is not there is null: the client has words for that. */
 static enum status answer(
@@ -138,14 +146,14 @@ static enum status answer(
 	if (status == ERR_NOT_FOUND)
 		json_null(&call->w);
 	else
-		TRY(write(call, &run, &row, err));
+		TRY(write(call, request, &run, &row, err));
 	json_object_end(&call->w);
 	return OK;
 }
 
 enum status wandb_read_run(struct wandb_call *call, const struct graphql_request *request, struct error *err)
 {
-	return answer(call, request, wandb_write_run, err);
+	return answer(call, request, write_run, err);
 }
 
 enum status wandb_read_state(struct wandb_call *call, const struct graphql_request *request, struct error *err)
@@ -153,29 +161,7 @@ enum status wandb_read_state(struct wandb_call *call, const struct graphql_reque
 	return answer(call, request, write_state, err);
 }
 
-static enum status write_no_files(
-	struct wandb_call *call, const struct wandb_run *run, const struct tracked_run_row *row, struct error *err)
-{
-	(void)run;
-	(void)row;
-	(void)err;
-	json_object(&call->w);
-	json_put_i64(&call->w, "fileCount", 0);
-	json_key(&call->w, "files");
-	json_object(&call->w);
-	json_key(&call->w, "edges");
-	json_array(&call->w);
-	json_array_end(&call->w);
-	json_key(&call->w, "pageInfo");
-	json_object(&call->w);
-	json_put_bool(&call->w, "hasNextPage", false);
-	json_object_end(&call->w);
-	json_object_end(&call->w);
-	json_object_end(&call->w);
-	return OK;
-}
-
 enum status wandb_read_files(struct wandb_call *call, const struct graphql_request *request, struct error *err)
 {
-	return answer(call, request, write_no_files, err);
+	return answer(call, request, wandb_write_files, err);
 }

@@ -1,5 +1,6 @@
 """W&B's own SDK, unchanged: what training code calls, and what becomes of it."""
 
+import base64
 import json
 import re
 import time
@@ -7,7 +8,8 @@ import time
 import pytest
 
 import wandbclient
-from smserver import ROOT, quote, wait_until
+from awsclients import token_of
+from smserver import ROOT, Server, quote, wait_until
 
 
 def job(server, name):
@@ -253,6 +255,62 @@ except ValueError as error:
     assert texts(server, "media/run", "alerts") == ["WARN alert: loss: is high"]
     (row,) = [row for row in server.get("/api/v1/incidents").body["incidents"] if row["kind"] == "training_alert"]
     assert (row["job"], row["severity"], row["evidence"]["title"], row["evidence"]["text"]) == ("media/run", "warning", "loss", "is high")
+
+
+FILES = """
+run = wandb.init(project="files", id="run", config={"password": "hunter2hunter2"})
+import base64, struct, zlib
+def chunk(kind, data):
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+open("x y.png", "wb").write(b"\\x89PNG\\r\\n\\x1a\\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0)) + chunk(b"IDAT", zlib.compress(b"\\0\\0")) + chunk(b"IEND", b""))
+run.log({"table": wandb.Table(columns=["a"], data=[[1]]), "html": wandb.Html("<b>x</b>"), "loss": 1})
+os.makedirs("sub/ä b", exist_ok=True)
+open("sub/ä b/a#?%.txt", "w").write("one")
+open("sub/empty", "w").close()
+run.save("sub/ä b/*", base_path=".")
+run.save("sub/empty", base_path=".")
+run.save("x y.png")
+open("large.bin", "wb").write(os.urandom(int(sys.argv[1])))
+run.save("large.bin")
+run.log({"loss": 2})
+run.finish()
+try:
+    api = wandb.Api()
+    run = api.run("any/files/run")
+    files = {file.name: file.size for file in run.files(per_page=2)}
+    give({"files": files})
+    with run.file("sub/ä b/a#?%.txt").download(root="got") as file:
+        give({"content": file.read()})
+except Exception as error:
+    give({"api": repr(error)})
+"""
+
+
+@pytest.mark.parametrize("version", wandbclient.VERSIONS)
+def test_files_of_a_run_are_kept_with_its_job(tmp_path, version):
+    server = Server(tmp_path, "--wandb-files", "--max-attachment-bytes", "20000").start()
+    try:
+        write, read = (token_of(server, *words)[0] for words in (("red", "--scope", "write", "--team", "red"), ("all", "--scope", "read")))
+        begun = time.monotonic()
+        out = wandbclient.run(server, version, FILES, 20_001, token=write)
+        assert time.monotonic() - begun < 45, "nothing is sent again and again"
+        rows = server.get("/api/v1/jobs/files%2Frun/attachments", token=read).body["attachments"]
+        said = {}
+        for line in out.splitlines():
+            said |= json.loads(line) if line.startswith('{"') else {}
+        assert said["files"] == {row["path"]: row["bytes"] for row in rows} and said["content"] == "one", out
+        media = [row["path"] for row in rows if re.fullmatch(r"media/(html/html_\w+\.html|table/table_\w+\.table\.json)", row["path"])]
+        assert len(media) == 2, rows
+        assert {"sub/ä b/a#?%.txt", "sub/empty", "x y.png", "requirements.txt", "wandb-metadata.json"} | set(media) == set(said["files"])
+        assert {row["author"] for row in rows} == {"red"}
+        row = server.get("/api/v1/jobs/files%2Frun", token=read).body
+        assert row["TrainingJobStatus"] == "Completed"
+        # What is too large is refused, which the client survives; older ones send it twice.
+        assert "large.bin: the file 'large.bin' has 20001 bytes, more than 20000" in {tag["Key"]: tag["Value"] for tag in row["Tags"]}["smfleet.not_kept"]
+        logs = "".join(path.read_text(errors="replace") for path in tmp_path.rglob("*.log"))
+        assert "uploadHeaders" in logs and write not in logs and base64.b64encode(f"api:{write}".encode()).decode() not in logs
+    finally:
+        server.close()
 
 
 @pytest.mark.parametrize("version", wandbclient.VERSIONS)

@@ -344,7 +344,7 @@ def test_what_is_not_kept_is_told_at_the_run(guarded):
     assert files(["output.log", "config.yaml", "requirements.txt", "wandb-metadata.json", "wandb-summary.json", "logs/a.log"])[1]["data"]["createRunFiles"]["files"] == []
     assert lacks() is None, "the client sends these of its own accord"
     files(["output.log", "media/ä.png", 7, "b.txt"])
-    assert lacks() == "media/ä.png and 1 more: this server keeps no files of W&B's runs"
+    assert lacks() == "media/ä.png and 1 more: this server keeps no files of W&B's runs (--wandb-files)"
     assert files(["c.txt"], token=tokens["blue"])[1]["errors"], "another team has no such run"
     artifact = {"projectName": "told", "runName": "lacks", "artifactTypeName": "model"}
     for members in ({"artifactCollectionName": "m"}, {"artifactCollectionNames": ["m"]}):

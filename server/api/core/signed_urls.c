@@ -29,6 +29,14 @@ static void make_mac(const struct api *api, struct span text, unsigned char out[
 	memcpy(out, mac, MAC_BYTES);
 }
 
+void api_sign(const void *api, struct span text, char digits[API_MAC_DIGITS + 1])
+{
+	unsigned char mac[MAC_BYTES];
+
+	make_mac(api, text, mac);
+	crypto_hex(mac, MAC_BYTES, digits);
+}
+
 static void put_pair(struct buf *out, struct span name, struct span value)
 {
 	buf_append_percent_encoded(out, name);

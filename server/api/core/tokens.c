@@ -163,6 +163,17 @@ bool tokens_may_read(struct api *api, uint64_t token_id)
 	return find_id(api, token_id, &principal) && http_scope_allows(principal.scope, SCOPE_READ);
 }
 
+enum status tokens_find_holder(void *context, uint64_t token_id, struct principal *out, struct error *err)
+{
+	struct api *api = context;
+
+	if (!api_needs_tokens(api))
+		return tokens_authenticate(api, SPAN(""), out, err);
+	return find_id(api, token_id, out)
+		       ? OK
+		       : error_set(err, ERR_UNAUTHORIZED, "the token that gave this leave is no longer known here");
+}
+
 static struct span seal_key_of(const struct api *api)
 {
 	return span_of((const char *)api->options.seal_key, SEAL_KEY_BYTES);

@@ -14,6 +14,9 @@ enum status tokens_begin_session(struct api *api, uint64_t token_id, struct buf 
 /* Is there (still) such a token, that may read? 0, who needed none: as long as nobody needs one. */
 bool tokens_may_read(struct api *api, uint64_t token_id);
 
+/* Who has the token of this number; 0: who needs none, as long as nobody needs one. ERR_UNAUTHORIZED: there is none (any more). */
+enum status tokens_find_holder(void *api, uint64_t token_id, struct principal *out, struct error *err) MUST_CHECK;
+
 /* Does a request need a token? Once there is one, everybody does (but for is_open). */
 bool api_needs_tokens(struct api *api);
 
