@@ -318,6 +318,7 @@ static enum status make_api(struct app *app, struct error *err)
 		return error_set(err, ERR_INTERNAL, "this server was built without advice.json or references.json");
 	struct api_options options = api_options_of(app, embedded_span(advice), embedded_span(references));
 	options.attachments = options_attachment_limits(app->options);
+	options.public_url = buf_span(&app->public_url);
 	struct api *api = NULL;
 	TRY(api_new(&api, &options, err));
 	app->api = api;
