@@ -1,6 +1,7 @@
 """
 python -m smfleet sync [--server URL] [--token-file FILE] FILE_OR_FOLDER...: sends what runs left behind that could not.
 python -m smfleet import wandb ENTITY/PROJECT: runs of W&B become jobs; WANDB_API_KEY and WANDB_BASE_URL say where they are.
+python -m smfleet import neptune FOLDER: runs that neptune-exporter wrote as Parquet become jobs; needs pyarrow.
 """
 
 import argparse
@@ -9,6 +10,7 @@ import sys
 
 from ._spool import SpoolInUse, default_folder, find_spools
 from ._run import send_spool
+from ._neptune import move_export
 from ._wandb import move_project
 
 
@@ -31,9 +33,10 @@ def main(arguments):
     parser.add_argument("paths", nargs="*", metavar="FILE_OR_FOLDER", help="[{}]".format(default_folder()))
     options = parser.parse_args(arguments)
     if options.what == "import":
-        if len(options.paths) != 2 or options.paths[0] != "wandb":
-            parser.error("import takes: wandb ENTITY/PROJECT")
-        return move_project(options.paths[1], options.server, read_token(options.token_file), options.ca_file)
+        if len(options.paths) != 2 or options.paths[0] not in ("wandb", "neptune"):
+            parser.error("import takes: wandb ENTITY/PROJECT, or neptune FOLDER")
+        move = move_project if options.paths[0] == "wandb" else move_export
+        return move(options.paths[1], options.server, read_token(options.token_file), options.ca_file)
     worst = 0
     for path in find_spools(options.paths or [default_folder()]):
         try:

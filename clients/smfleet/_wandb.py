@@ -57,7 +57,11 @@ class WandbError(Exception):
 
 
 class RunError(WandbError):
-    """What a run alone is in the way of."""
+    """What a run alone is in the way of. status: of HTTP; 0: it was no reply."""
+
+    def __init__(self, text: str, status: int = 0) -> None:
+        WandbError.__init__(self, text)
+        self.status = status
 
 
 class Door:
@@ -83,7 +87,7 @@ class Door:
             except urllib.error.HTTPError as error:
                 said = error.read().decode("utf-8", "replace")[:400]
                 if error.code in (400, 404, 409, 413, 422):
-                    raise RunError("{} answered with status {}: {}".format(self.url, error.code, said))
+                    raise RunError("{} answered with status {}: {}".format(self.url, error.code, said), error.code)
                 if pause is None or (error.code < 500 and error.code != 429):
                     raise WandbError("{} answered with status {}: {}".format(self.url, error.code, said))
             except (OSError, http.client.HTTPException) as error:

@@ -7,6 +7,7 @@
 #include "api/core/signed_urls.h"
 #include "api/core/page_sessions.h"
 #include "api/core/tokens.h"
+#include "api/jobs/job_page.h"
 #include "api/send/upload.h"
 #include "api/send/upload_timer.h"
 #include "base/clock.h"
@@ -171,15 +172,25 @@ struct http_hooks api_hooks(struct api *api)
 		.worker_free = worker_free};
 }
 
+static bool is_open_to_all(struct api *api)
+{
+	struct principal nobody = {0};
+	struct error err;
+
+	return tokens_authenticate(api, SPAN(""), &nobody, &err) == OK && http_scope_allows(nobody.scope, SCOPE_READ);
+}
+
+static bool may_read(struct api *api, const struct http_request *request)
+{
+	enum http_scope scope = http_request_principal(request)->scope;
+
+	return scope == SCOPE_PUBLIC ? is_open_to_all(api) : http_scope_allows(scope, SCOPE_READ);
+}
+
 /* What the page asks for goes on from here: all of it is asked for later. Only for those who may ask at all. */
 static void tell_seq(struct api *api, const struct http_request *request, struct http_response *response)
 {
-	struct principal principal = *http_request_principal(request);
-	struct error err;
-
-	if (principal.scope == SCOPE_PUBLIC && tokens_authenticate(api, SPAN(""), &principal, &err) != OK)
-		return;
-	if (!http_scope_allows(principal.scope, SCOPE_READ))
+	if (!may_read(api, request))
 		return;
 	struct span path = http_request_path(request);
 	if (span_ends_with(path, SPAN("/logs")))
@@ -190,18 +201,37 @@ static void tell_seq(struct api *api, const struct http_request *request, struct
 		(unsigned long long)atomic_load(&pipeline_figures(api->options.pipeline)->extracted_seq));
 }
 
-enum status api_assets(void *context, void *worker, const struct http_request *request, struct http_response *response,
-	struct error *err)
+static void finish_page(struct api *api, const struct http_request *request, struct http_response *response)
 {
-	struct api *api = context;
 	struct span embed;
 
-	(void)worker;
-	TRY(assets_serve(api->options.assets, request, response, err));
 	if (span_starts_with(span_from(response->content_type), SPAN("text/html")))
 		tell_seq(api, request, response);
 	if (http_request_query(request, "embed", &embed) && span_equal(embed, SPAN("1")) &&
 		span_starts_with(http_request_path(request), SPAN("/jobs/")))
 		http_response_frames(response, api->frame_ancestors);
+}
+
+enum status api_job_page(void *context, void *worker, const struct http_request *request,
+	struct http_response *response, struct error *err)
+{
+	AUTO_DONE(buf) head = BUF_INIT(JOB_HEAD_BYTES);
+	struct api *api = context;
+
+	if (may_read(api, request))
+		TRY(job_page_write_head(worker, http_request_segment(request, 0), is_open_to_all(api), &head, err));
+	TRY(assets_serve_job(api->options.assets, buf_span(&head), request, response, err));
+	finish_page(api, request, response);
+	return OK;
+}
+
+enum status api_assets(void *context, void *worker, const struct http_request *request, struct http_response *response,
+	struct error *err)
+{
+	struct api *api = context;
+
+	(void)worker;
+	TRY(assets_serve(api->options.assets, request, response, err));
+	finish_page(api, request, response);
 	return OK;
 }

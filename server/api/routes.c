@@ -433,6 +433,7 @@ static const struct http_route routes[] = {
 		.summary =
 			"Download a client: sm-ship-x86_64, sm-ship-aarch64, sm_ship.py, sm_search.py, the Python package, or their SHA256SUMS"},
 	{HTTP_GET, "/", SCOPE_PUBLIC, ROUTE_WORKER, .handler = api_assets, .query = "*"},
+	{HTTP_GET, "/jobs/{job}", SCOPE_PUBLIC, ROUTE_WORKER, .handler = api_job_page, .query = "*"},
 	{HTTP_GET, "/{path...}", SCOPE_PUBLIC, ROUTE_WORKER, .handler = api_assets, .query = "*"},
 };
 

@@ -319,6 +319,7 @@ static enum status make_api(struct app *app, struct error *err)
 	struct api_options options = api_options_of(app, embedded_span(advice), embedded_span(references));
 	options.attachments = options_attachment_limits(app->options);
 	options.max_traces = (uint64_t)options_i64(app->options, "max-traces");
+	options.public_url = buf_span(&app->public_url);
 	struct api *api = NULL;
 	TRY(api_new(&api, &options, err));
 	app->api = api;

@@ -1,5 +1,6 @@
 #include "chart/chart_picture.h"
 
+#include "base/text/markup.h"
 #include "chart/chart_scale.h"
 
 #include <math.h>
@@ -71,46 +72,6 @@ unsigned picture_hue(struct span name)
 
 /* ---- text ---- */
 
-/* What no XML may hold, and what would turn the text around it: U+202A to 202E, 2066 to 2069. */
-static bool is_unfit(struct span character)
-{
-	unsigned char first = (unsigned char)character.ptr[0];
-
-	if (character.len == 1)
-		return first < ' ' || first == 0x7f;
-	if (character.len == 2)
-		return first == 0xc2 && (unsigned char)character.ptr[1] < 0xa0; /* C1 */
-	if (character.len != 3)
-		return false;
-	unsigned char second = (unsigned char)character.ptr[1], third = (unsigned char)character.ptr[2];
-	return (first == 0xef && second == 0xbf && third >= 0xbe) ||
-	       (first == 0xe2 && second == 0x80 && third >= 0xaa && third <= 0xae) ||
-	       (first == 0xe2 && second == 0x81 && third >= 0xa6 && third <= 0xa9);
-}
-
-static void put_character(struct buf *out, struct span character)
-{
-	switch (character.ptr[0]) {
-	case '<':
-		buf_append_text(out, "&lt;");
-		break;
-	case '>':
-		buf_append_text(out, "&gt;");
-		break;
-	case '&':
-		buf_append_text(out, "&amp;");
-		break;
-	case '"':
-		buf_append_text(out, "&quot;");
-		break;
-	default:
-		if (is_unfit(character))
-			buf_append_text(out, "\xef\xbf\xbd");
-		else
-			buf_append_span(out, character);
-	}
-}
-
 static size_t count_characters(struct span text)
 {
 	size_t count = 0;
@@ -133,7 +94,7 @@ static void put_text(struct buf *out, struct span text, size_t most)
 			len = len ? len : 1;
 			continue;
 		}
-		put_character(out, len ? span_of(text.ptr + i, len) : SPAN("\x01"));
+		markup_put_character(out, len ? span_of(text.ptr + i, len) : SPAN("\x01"));
 		len = len ? len : 1;
 	}
 }

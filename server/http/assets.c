@@ -188,28 +188,41 @@ static void serve_asset(const struct asset *asset, const struct http_request *re
 	buf_append_span(&response->body, is_packed ? asset->gzip : asset->plain);
 }
 
-static enum status serve_file(const struct assets *assets, struct span name, const struct http_request *request,
-	struct http_response *response, struct error *err)
+/* Of a body that was made for this reply. */
+static void check_current(const struct http_request *request, struct http_response *response)
 {
 	char etag[ETAG_HEX + 1];
 
-	if (!assets->web_root) {
-		for (size_t i = 0; i < assets->count; i++)
-			if (span_equal(assets->all[i].name, name)) {
-				serve_asset(&assets->all[i], request, response);
-				return OK;
-			}
-		return error_set(err, ERR_NOT_FOUND, "there is no such file");
-	}
-	response->body.max_bytes = LARGEST_FILE_BYTES;
-	TRY(read_file(assets, name, &response->body, err));
-	set_caching(response, name);
 	make_etag(buf_span(&response->body), etag);
 	http_response_header(response, "ETag", "\"%s\"", etag);
 	if (has_current(request, etag)) {
 		response->status = 304;
 		buf_reset(&response->body);
 	}
+}
+
+static const struct asset *find_asset(const struct assets *assets, struct span name)
+{
+	for (size_t i = 0; i < assets->count; i++)
+		if (span_equal(assets->all[i].name, name))
+			return &assets->all[i];
+	return NULL;
+}
+
+static enum status serve_file(const struct assets *assets, struct span name, const struct http_request *request,
+	struct http_response *response, struct error *err)
+{
+	if (!assets->web_root) {
+		const struct asset *asset = find_asset(assets, name);
+		if (!asset)
+			return error_set(err, ERR_NOT_FOUND, "there is no such file");
+		serve_asset(asset, request, response);
+		return OK;
+	}
+	response->body.max_bytes = LARGEST_FILE_BYTES;
+	TRY(read_file(assets, name, &response->body, err));
+	set_caching(response, name);
+	check_current(request, response);
 	return OK;
 }
 
@@ -241,7 +254,13 @@ static enum status serve_page(const struct assets *assets, struct span name, con
 {
 	enum status status = serve_file(assets, own_page(name), request, response, err);
 
-	return status == ERR_NOT_FOUND ? serve_file(assets, SPAN("index.html"), request, response, err) : status;
+	if (status == ERR_NOT_FOUND)
+		status = serve_file(assets, SPAN("index.html"), request, response, err);
+	if (status != ERR_NOT_FOUND)
+		return status;
+	response->content_type = "text/html; charset=utf-8";
+	buf_append_text(&response->body, page_missing);
+	return OK;
 }
 
 enum status assets_serve(
@@ -250,16 +269,52 @@ enum status assets_serve(
 	struct span name = span_skip(http_request_path(request), 1);
 	enum status status = name.len ? serve_file(assets, name, request, response, err) : ERR_NOT_FOUND;
 
-	if (status == ERR_NOT_FOUND && is_page_path(name, request)) {
+	if (status == ERR_NOT_FOUND && is_page_path(name, request))
 		status = serve_page(assets, name, request, response, err);
-		if (status == ERR_NOT_FOUND) {
-			response->content_type = "text/html; charset=utf-8";
-			buf_append_text(&response->body, page_missing);
-			return OK;
-		}
-	}
 	if (status == ERR_NOT_FOUND)
 		return error_set(err, ERR_NOT_FOUND, "there is nothing at '%.*s'",
 			(int)(name.len > 200 ? 200 : name.len + 1), http_request_path(request).ptr);
 	return status;
+}
+
+/* As text, not packed: *out may be in own. */
+static enum status read_job_page(const struct assets *assets, struct buf *own, struct span *out, struct error *err)
+{
+	const struct span names[] = {SPAN("job.html"), SPAN("index.html")};
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		const struct asset *asset = assets->web_root ? NULL : find_asset(assets, names[i]);
+		enum status status = assets->web_root ? read_file(assets, names[i], own, err) : ERR_NOT_FOUND;
+		if (status != OK && status != ERR_NOT_FOUND)
+			return status;
+		*out = asset ? asset->plain : buf_span(own);
+		if (asset || status == OK)
+			return OK;
+	}
+	*out = span_from(page_missing);
+	return OK;
+}
+
+enum status assets_serve_job(struct assets *assets, struct span head, const struct http_request *request,
+	struct http_response *response, struct error *err)
+{
+	const struct span title = SPAN("<title>smfleet</title>");
+	AUTO_DONE(buf) own = BUF_INIT(LARGEST_FILE_BYTES);
+	struct span page;
+
+	if (!head.len)
+		return serve_page(assets, SPAN("jobs/J"), request, response, err);
+	TRY(read_job_page(assets, &own, &page, err));
+	ptrdiff_t at = span_find(page, title);
+	size_t before = at < 0 ? 0 : (size_t)at;
+	buf_append_span(&response->body, span_of(page.ptr, before));
+	if (at >= 0) {
+		buf_append_span(&response->body, head);
+		before += title.len;
+	}
+	buf_append_span(&response->body, span_skip(page, before));
+	response->content_type = "text/html; charset=utf-8";
+	http_response_header(response, "Cache-Control", "private, no-cache");
+	check_current(request, response);
+	return OK;
 }

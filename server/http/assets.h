@@ -18,5 +18,8 @@ void assets_free(struct assets *assets);
  * If-None-Match by 304. May read web_root: call it from a worker when web_root is set. */
 enum status assets_serve(struct assets *assets, const struct http_request *request, struct http_response *response,
 	struct error *err) MUST_CHECK;
+/* The page of a job, whatever Accept says. head: HTML that takes the place of its title, of those who ask alone; "": it stays. */
+enum status assets_serve_job(struct assets *assets, struct span head, const struct http_request *request,
+	struct http_response *response, struct error *err) MUST_CHECK;
 
 AUTO_TYPE(assets)

@@ -166,6 +166,8 @@ struct http_route {
 
 	/* What doors of another protocol have of their own; each may be left out. */
 	void *context; /* instead of the hooks' */
+	/* Of several with the same pattern: only requests of which it says so, and these before the others. I/O threads. */
+	bool (*is_meant)(const struct http_request *request);
 	/* WORKER: may it take long, so that it has to keep to the workers for such requests? I/O threads; NULL: never. */
 	bool (*is_slow)(const struct http_request *request);
 	bool is_raw; /* the body is handed over as it came: with whatever Content-Encoding */

@@ -87,7 +87,7 @@ static bool matches(const struct pattern *pattern, const struct http_request *re
 {
 	size_t fixed = pattern->count - pattern->has_rest;
 
-	if (!has_fitting_length(pattern, request))
+	if (!has_fitting_length(pattern, request) || (pattern->route->is_meant && !pattern->route->is_meant(request)))
 		return false;
 	for (size_t i = 0; i < fixed; i++) {
 		const struct pattern_segment *segment = &pattern->segments[i];
@@ -104,6 +104,8 @@ static bool is_more_specific(const struct pattern *a, const struct pattern *b)
 	for (size_t i = 0; i < a->count && i < b->count; i++)
 		if (a->segments[i].kind != b->segments[i].kind)
 			return a->segments[i].kind < b->segments[i].kind;
+	if (a->count == b->count)
+		return a->route->is_meant && !b->route->is_meant;
 	return a->count < b->count; /* the longer one has nothing but its rest there */
 }
 

@@ -44,10 +44,11 @@ enum status call_evaluate_steps(
 enum status call_set_steps(struct eval *eval, int64_t end_ms, struct error *err) MUST_CHECK;
 
 /* loki.c: Loki's errors are texts */
-prom_handler loki_query, loki_query_range, loki_series, loki_labels, loki_values, loki_index_stats, loki_tail;
+prom_handler loki_query, loki_query_range, loki_series, loki_labels, loki_values, loki_index_stats, loki_tail,
+	loki_format;
 void loki_refuse(
 	void *context, const struct http_request *request, const struct error *err, struct http_response *response);
 
 /* query.c, metadata.c */
 prom_handler call_query, call_query_range, call_series, call_labels, call_values, call_metadata, call_buildinfo,
-	call_rules, call_exemplars;
+	call_rules, call_exemplars, call_format;

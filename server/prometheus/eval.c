@@ -386,6 +386,8 @@ static enum status eval_negation(
 	struct eval *eval, const struct promql_node *node, struct prom_rows *out, struct error *err)
 {
 	TRY(eval_node(eval, node->arguments[0], out, err));
+	if (node->is_plus)
+		return OK;
 	for (size_t i = 0; i < out->count; i++)
 		for (size_t step = 0; step < eval->steps; step++)
 			out->at[i].values[step] = -out->at[i].values[step];

@@ -4,11 +4,16 @@
 
 enum { PATTERN_MAX_BYTES = 4096 };
 
-void logql_done(struct logql *logql)
+void logql_release(struct logql *logql)
 {
 	matchers_done(logql->matchers, logql->matcher_count);
 	for (size_t i = 0; i < logql->filter_count; i++)
-		regex_free(logql->filters[i].regex);
+		regex_free(TAKE(logql->filters[i].regex));
+}
+
+void logql_done(struct logql *logql)
+{
+	logql_release(logql);
 	*logql = (struct logql){0};
 }
 
@@ -44,20 +49,29 @@ enum status logql_prepare(struct logql *logql, struct error *err)
 }
 
 /* Labels that parsers would have made go, as Grafana asks: there are none here, and those that there are stay. */
-static enum status take_drop(struct tokens *tokens, struct error *err)
+static enum status take_drop(struct logql *out, struct tokens *tokens, struct error *err)
 {
 	bool goes_on = true;
 
+	if (out->drop_count == LOGQL_DROPS_MAX)
+		return tokens_fail(tokens, "a query has at most 8 times drop", err);
 	TRY(tokens_next(tokens, err));
+	size_t first = tokens->token.at, end = first;
 	while (goes_on) {
 		if (tokens->token.kind != TOKEN_NAME)
 			return tokens_fail(tokens, "expected a label's name", err);
 		if (tokens_is(tokens, "job") || tokens_is(tokens, "stream") || tokens_is(tokens, "host"))
 			return tokens_fail(
 				tokens, "a stream's own labels are not dropped here (sum without does that),", err);
+		end = tokens->token.at + tokens->token.text.len;
 		TRY(tokens_next(tokens, err));
+		if (tokens_is(tokens, "=") || tokens_is(tokens, "=~") || tokens_is(tokens, "!=") ||
+			tokens_is(tokens, "!~"))
+			return tokens_fail(tokens, "a label is dropped whatever its value is, drop x; not", err);
 		TRY(tokens_take(tokens, ",", &goes_on, err));
 	}
+	out->drops[out->drop_count].behind = out->filter_count;
+	out->drops[out->drop_count++].names = span_of(tokens->query.ptr + first, end - first);
 	return OK;
 }
 
@@ -84,7 +98,7 @@ static enum status take_filter(struct logql *out, struct tokens *tokens, struct 
 
 	TRY(tokens_next(tokens, err));
 	if (sign == 4)
-		return tokens_is(tokens, "drop") ? take_drop(tokens, err) : fail_stage(tokens, err);
+		return tokens_is(tokens, "drop") ? take_drop(out, tokens, err) : fail_stage(tokens, err);
 	if (tokens->token.kind != TOKEN_TEXT)
 		return tokens_fail(tokens, "expected a text in quotes", err);
 	TRY(add_filter(out, tokens, sign % 2 == 1, sign >= 2, err));

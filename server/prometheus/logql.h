@@ -9,9 +9,11 @@
 #include "prometheus/tokens.h"
 #include "prometheus/matcher.h"
 
+#include "base/buf.h"
+
 #include <stdatomic.h>
 
-enum { LOGQL_FILTERS_MAX = 32 };
+enum { LOGQL_FILTERS_MAX = 32, LOGQL_DROPS_MAX = 8 };
 
 struct logql_filter {
 	bool is_pattern, is_negated;
@@ -24,6 +26,11 @@ struct logql {
 	size_t matcher_count;
 	struct logql_filter filters[LOGQL_FILTERS_MAX];
 	size_t filter_count;
+	struct {
+		size_t behind; /* how many filters */
+		struct span names;
+	} drops[LOGQL_DROPS_MAX]; /* which do nothing here; for those who print the query */
+	size_t drop_count;
 	atomic_bool *
 		gave_up; /* set where a pattern needs more steps than a line may cost: what it takes is not known. NULL: not wanted */
 };
@@ -35,5 +42,8 @@ enum status logql_prepare(struct logql *logql, struct error *err) MUST_CHECK;
 /* Both. logql_done in either case. */
 enum status logql_parse(struct logql *out, struct span query, struct arena *arena, struct error *err) MUST_CHECK;
 void logql_done(struct logql *logql);
+void logql_release(struct logql *logql); /* the patterns alone */
+/* As text again; between: in front of each filter. */
+void logql_print(const struct logql *logql, const char *between, struct buf *out);
 /* All filters; any thread. */
 bool logql_takes(const void *logql, struct regex_scratch *scratch, struct span line);

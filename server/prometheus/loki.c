@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { LINES_DEFAULT = 100, LINES_MAX = 5000, LINE_BYTES = 1 << 18 };
+enum { LINES_DEFAULT = 100, LINES_MAX = 5000, LINE_BYTES = 1 << 18, FORMAT_LINE_BYTES = 100, FORMAT_BYTES = 16 << 20 };
 static const size_t HELD_MAX_BYTES = 32 << 20;
 
 void loki_refuse(
@@ -430,6 +430,34 @@ enum status loki_index_stats(struct prom_call *call, struct error *err)
 	json_put_i64(&call->w, "entries", (int64_t)stats.entries);
 	json_put_i64(&call->w, "bytes", (int64_t)stats.bytes);
 	return status;
+}
+
+/* What takes more than a line has a filter a line. */
+enum status loki_format(struct prom_call *call, struct error *err)
+{
+	AUTO_DONE(buf) text = BUF_INIT(FORMAT_BYTES);
+	struct span query = call_parameter(call, "query");
+	struct promql_node *node;
+	struct logql logql;
+
+	if (!is_of_lines(call)) {
+		TRY(promql_parse_counts(&node, query, call->arena, err));
+		TRY(promql_check_patterns(node, err));
+		promql_print(node, &text);
+	} else {
+		enum status status = logql_parse(&logql, query, call->arena, err);
+		if (status == OK)
+			logql_print(&logql, " ", &text);
+		if (status == OK && text.len > FORMAT_LINE_BYTES) {
+			buf_reset(&text);
+			logql_print(&logql, "\n  ", &text);
+		}
+		logql_done(&logql);
+		TRY(status);
+	}
+	TRY(buf_status(&text, err));
+	json_span(&call->w, buf_span(&text));
+	return OK;
 }
 
 enum status loki_tail(struct prom_call *call, struct error *err)

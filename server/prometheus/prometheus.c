@@ -27,6 +27,8 @@ CALL(metadata, call_metadata, "metric limit limit_per_metric timeout")
 CALL(buildinfo, call_buildinfo, "timeout")
 CALL(rules, call_rules, "type rule_name[] rule_group[] file[] exclude_alerts match[] timeout")
 CALL(exemplars, call_exemplars, "query start end timeout")
+CALL(format, call_format, "query timeout")
+CALL(line_format, loki_format, "query timeout")
 CALL(lines, loki_query_range, "query start end since limit direction step interval timeout")
 CALL(expression, loki_query, "query time limit direction timeout")
 CALL(line_series, loki_series, "match[] start end since timeout")
@@ -54,6 +56,8 @@ static const struct http_route templates[] = {
 		.summary = "Prometheus: exemplars of a query, of which none are kept"},
 	{HTTP_GET, "/prometheus/api/v1/status/buildinfo", SCOPE_READ, .handler = route_buildinfo,
 		.summary = "Prometheus: the version whose PromQL is answered here"},
+	{HTTP_GET | HTTP_POST, "/prometheus/api/v1/format_query", SCOPE_READ, .handler = route_format,
+		.summary = "Prometheus: an expression of PromQL, written as it is usual"},
 	{HTTP_GET | HTTP_POST, "/loki/api/v1/query_range", SCOPE_READ, .handler = route_lines, .refuse = loki_refuse,
 		.summary = "Loki: lines of a selector and filters, newest first, or an expression of counts of lines"},
 	{HTTP_GET | HTTP_POST, "/loki/api/v1/query", SCOPE_READ, .handler = route_expression, .refuse = loki_refuse,
@@ -66,6 +70,8 @@ static const struct http_route templates[] = {
 		.summary = "Loki: the values of one label"},
 	{HTTP_GET, "/loki/api/v1/index/stats", SCOPE_READ, .handler = route_line_stats, .refuse = loki_refuse,
 		.summary = "Loki: how many streams, lines and bytes a selector chooses, at most"},
+	{HTTP_GET | HTTP_POST, "/loki/api/v1/format_query", SCOPE_READ, .handler = route_line_format,
+		.refuse = loki_refuse, .summary = "Loki: a query, written as it is usual"},
 	{HTTP_GET, "/loki/api/v1/tail", SCOPE_READ, .handler = route_line_tail, .refuse = loki_refuse,
 		.summary = "Loki: not implemented; it says what to do instead"},
 };

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/error.h"
 #include "prometheus/matcher.h"
 
@@ -42,6 +43,7 @@ enum promql_operator {
 	PROMQL_OPERATORS
 };
 
+const char *promql_operator_text(enum promql_operator op);
 static inline bool promql_is_set(enum promql_operator op)
 {
 	return op <= PROMQL_UNLESS;
@@ -63,6 +65,8 @@ struct promql_node {
 	enum promql_kind kind;
 	enum promql_type type;
 	size_t at; /* byte of the query, from 0 */
+	unsigned brackets; /* around it, for those who print it */
+	bool is_plus; /* NEGATION: it is none */
 	double number; /* NUMBER */
 	struct span text; /* TEXT */
 	/* SELECTOR */
@@ -166,6 +170,10 @@ enum status promql_parse(
 /* LogQL: selectors are of lines, and each has a range. */
 enum status promql_parse_counts(
 	struct promql_node **out, struct span query, struct arena *arena, struct error *err) MUST_CHECK;
+/* All patterns of the tree: ERR_INVALID names one that is none. */
+enum status promql_check_patterns(const struct promql_node *node, struct error *err) MUST_CHECK;
+/* As text again, on lines of about a hundred bytes, as Prometheus prints it. */
+void promql_print(const struct promql_node *node, struct buf *out);
 /* The selector alone, as of match[]. */
 enum status promql_parse_selector(
 	struct promql_node **out, struct span query, struct arena *arena, struct error *err) MUST_CHECK;

@@ -32,6 +32,11 @@ static const struct {
 	[PROMQL_POWER] = {"^", 5}};
 enum { LEVEL_POWER = 5 };
 
+const char *promql_operator_text(enum promql_operator op)
+{
+	return operators[op].text;
+}
+
 static const char *const type_names[] = {"scalar", "instant vector", "range vector", "string"};
 
 static enum status parse_level(struct parser *parser, int level, struct promql_node **out, struct error *err);
@@ -99,6 +104,7 @@ static enum status take_selector(struct parser *parser, struct span name, struct
 	struct promql_node *node = *out;
 	if (!(node->matchers = arena_alloc(parser->arena, MATCHERS_MAX * sizeof *node->matchers)))
 		return error_no_memory(err);
+	node->text = name;
 	if (name.len) {
 		struct matcher matcher = {.op = MATCHER_IS, .name = SPAN("__name__"), .value = name};
 		TRY(matchers_add(&parser->tokens, node->matchers, &node->matcher_count, &matcher, err));
@@ -325,6 +331,7 @@ static enum status take_primary(struct parser *parser, struct promql_node **out,
 	if (is(parser, "(")) {
 		TRY(next(parser, err));
 		TRY(parse_level(parser, 0, out, err));
+		(*out)->brackets++;
 		return want(parser, ")", err);
 	}
 	if (is(parser, "{"))
@@ -353,7 +360,8 @@ static enum status take_unary(struct parser *parser, struct promql_node **out, s
 	node->type = inner->type;
 	node->arguments[0] = inner;
 	node->argument_count = 1;
-	*out = is_minus ? node : inner;
+	node->is_plus = !is_minus;
+	*out = node;
 	return OK;
 }
 

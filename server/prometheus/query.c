@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { STEPS_MAX = 11000, LOOKBACK_MS = 5 * 60 * 1000 };
+enum { STEPS_MAX = 11000, LOOKBACK_MS = 5 * 60 * 1000, FORMAT_BYTES = 16 << 20 };
 
 static void write_value(struct json_writer *w, int64_t ts_ms, double value)
 {
@@ -152,6 +152,21 @@ enum status call_evaluate(struct prom_call *call, struct eval *eval, const struc
 {
 	TRY(write_instant(call, eval, node, err));
 	json_object_end(&call->w);
+	return OK;
+}
+
+/* ---- as text ---- */
+
+enum status call_format(struct prom_call *call, struct error *err)
+{
+	AUTO_DONE(buf) text = BUF_INIT(FORMAT_BYTES);
+	struct promql_node *node;
+
+	TRY(parse(call, &node, err));
+	TRY(promql_check_patterns(node, err));
+	promql_print(node, &text);
+	TRY(buf_status(&text, err));
+	json_span(&call->w, buf_span(&text));
 	return OK;
 }
 

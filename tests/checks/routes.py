@@ -9,7 +9,7 @@ from source import ROOT, finish
 
 TABLES = ("server/api/routes.c", "server/aws/protocol/aws.c", "server/mlflow/mlflow.c", "server/prometheus/prometheus.c",
     "server/trackio/trackio.c", "server/wandb/wandb.c")
-PAGE = {("GET", "/"), ("GET", "/{path...}")}  # its files are no part of the interface
+PAGE = {("GET", "/"), ("GET", "/jobs/{job}"), *((method, "/{path...}") for method in ("GET", "POST", "PUT", "DELETE"))}  # its files are no part of the interface, nor is what says that there is no S3
 ROW = re.compile(r"^\| `([A-Z]+)` \| `(/[^`]*)` \| (\w+) \| (.*) \|$", re.MULTILINE)
 ROUTE = re.compile(r'\{(HTTP_[A-Z]+(?: \| HTTP_[A-Z]+)*),\s*"(/[^"]*)"(?:,\s*SCOPE_(\w+))?((?:(?!\{HTTP_).)*)', re.DOTALL)
 SUMMARY = re.compile(r'\.summary\s*=\s*((?:"[^"]*"\s*)+)')

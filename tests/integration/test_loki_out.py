@@ -216,3 +216,21 @@ def test_how_much_a_selector_chooses(server):
     assert ask(server, "index/stats", query="x", **window)[0] == 400
     status, body = ask(server, "tail", query='{job="gpt"}')
     assert status == 400 and "WebSocket" in body and "/api/v1/live" in body
+
+
+@pytest.mark.parametrize("query, text", [
+    ('{job="a",stream=~"algo-.*"}|="x"!~`\\d+ "y"`', '{job="a", stream=~"algo-.*"} |= "x" !~ "\\\\d+ \\"y\\""'),
+    ('{job="a"} | drop __error__, level |= "x"', '{job="a"} | drop __error__, level |= "x"'),
+    ('sum by(job)(count_over_time({job="a"}|="x"[5m]offset 1h))>1', 'sum by (job) (count_over_time({job="a"} |= "x" [5m] offset 1h)) > 1'),
+    ('vector(1)+vector(1)', 'vector(1) + vector(1)'),
+    ('{job="' + "a" * 60 + '"} |= "' + "b" * 30 + '" | drop x | drop y |= "c"', '{job="' + "a" * 60 + '"}\n  |= "' + "b" * 30 + '"\n  | drop x\n  | drop y\n  |= "c"'),
+])
+def test_as_text(server, query, text):
+    for asked in (query, text):
+        assert ask(server, "format_query", query=asked) == (200, {"status": "success", "data": text})
+
+
+@pytest.mark.parametrize("query, word", [('{job="a"', "end of the query"), ('{job="a"} | json', "json"), ('count_over_time({job="a"} |~ "(" [5m])', "pattern"), ('{job=~"("}', "("), ("", "end of the query"), ('{job="a"} | drop x != "c"', "drop x")])
+def test_what_cannot_be_written_is_named(server, query, word):
+    reply = server.get(f"{API}/format_query?" + urllib.parse.urlencode({"query": query}))
+    assert reply.status == 400 and word in reply.raw.decode(), reply

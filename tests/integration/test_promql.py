@@ -164,6 +164,21 @@ def test_over_a_range(pair):
     assert not wrong, f"{len(wrong)} of {len(QUERIES)}: {wrong[:8]}"
 
 
+def test_as_text(pair):
+    """format_query: each query as Prometheus writes it, and what is written is written so again."""
+    joined = [f"{left} + {right} * on (instance, job) group_left (rack) {left}" for left, right in zip(QUERIES, QUERIES[7:] + QUERIES[:7])]
+    long = [f"sum by (instance, mode) (rate({{__name__=~\"cpu_seconds_total|load1\",instance=~\".*\",mode!=\"{'x' * 30}\"}}[5m])) / ({query})" for query in OTHERS]
+    tops = [f"topk(3, clamp(-({query}), -1, 1e30) > bool 0.00001)" for query in joined[-60:]]
+    wrong = []
+    for query in [*QUERIES, *REFUSED, *joined, *long, *tops, '{a="b"}', 'load1{a="x\\n\\"\\\\ü"}', "'a\\'b'", "load1[1w1d]", "load1[90m]", "load1[1500ms]", "1e21", "1e20", "1234567", "999999", "-1e6", "0.00012", "1.5e-7", "- - 1", "-(1)", "+1", "+(load1)"]:
+        (status, body), (their_status, their_body) = ask(pair[0], "format_query", query=query), pair[1].ask("format_query", query=query)
+        if status != their_status or (status == 200 and body != their_body):
+            wrong.append((query, status, body, their_status, their_body))
+        elif status == 200:
+            assert ask(pair[0], "format_query", query=body["data"]) == (200, body), query
+    assert not wrong, f"{len(wrong)}: {wrong[:6]}"
+
+
 REFUSED = ["", "load1[", "load1[5m", "sum(", "load1 load1", "rate(load1)", "sum(load1[5m])", "load1 +", "{}", '{a=~".*"}', "foo(load1)", "1 == 1", "load1 and 1", "load1{a=b}", 'load1{a="b"', "load1[5m] + 1",
     "rate(load1[5m], 1)", "load1[0s]", "load1 on (a) load1", "1 + on (a) 1", "load1 and on (a) group_left load1", "clamp(load1, 1)", '"a" + 1', 'load1{a=~"("}', 'load1{a=~"x",b=~"("}', "topk(load1, 1)", "load1{1a=\"b\"}", "load1 offset",
     "sum by load1", "1..2", "load1[5m] offset 5m offset 5m", "bool 1", "load1 bool 1", 'load1{__name__="x"}']

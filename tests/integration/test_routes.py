@@ -18,7 +18,7 @@ WANDB = ("/graphql", "/files/")
 TRACKIO = ("/api/get_run", "/api/bulk_", "/api/upload", "/api/artifact_log", "/api/check_artifact_blobs")
 
 # Prometheus' and Loki's take protobuf, text and forms: docs/prometheus.md, docs/grafana.md.
-PROMETHEUS = ("/prometheus/api/", "/metrics/job", "/loki/api/v1/query", "/loki/api/v1/series")
+PROMETHEUS = ("/prometheus/api/", "/metrics/job", "/loki/api/v1/query", "/loki/api/v1/series", "/loki/api/v1/format_query")
 
 
 def promised():

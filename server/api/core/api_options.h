@@ -57,6 +57,7 @@ struct api_options {
 	size_t max_scraped_series; /* of jobs, in one /metrics?jobs= */
 	int64_t max_signature_ms; /* a signed address is good for so long at most */
 	const char *ssh_template; /* of the command that opens a shell on a machine; "": none */
+	struct span public_url; /* origin for links, without a slash at the end */
 	const char *embed_origins; /* who may frame pages with embed=1: separated by commas; "": nobody */
 	uint64_t max_groups; /* of an aggregation */
 	uint64_t max_group_periods; /* of a job in one */

@@ -2,6 +2,10 @@
 #include "aws/protocol/internal.h"
 #include "aws/protocol/sigv4.h"
 
+#include <stdlib.h>
+
+enum { QUERY_PAIRS = 20, QUERY_BYTES = 16 << 10 };
+
 static struct span bearer_of(struct span authorization)
 {
 	const struct span scheme = SPAN("Bearer ");
@@ -46,7 +50,58 @@ enum status aws_admit(void *context, const struct http_request *request, struct 
 
 static struct span method_of(const struct http_request *request)
 {
-	return http_request_method(request) == HTTP_PUT ? SPAN("PUT") : SPAN("POST"); /* no route of ours has others */
+	enum http_method method = http_request_method(request);
+
+	return method == HTTP_GET   ? SPAN("GET")
+	       : method == HTTP_PUT ? SPAN("PUT")
+				    : SPAN("POST"); /* none of ours has others */
+}
+
+struct encoded {
+	struct span name, text; /* text: NAME=VALUE */
+};
+
+static int by_name(const void *left, const void *right)
+{
+	const struct encoded *a = left, *b = right;
+	int order = span_compare(a->name, b->name);
+
+	return order ? order : span_compare(a->text, b->text);
+}
+
+/* Encoded and in order, as it is signed. */
+static enum status canonical_query(const struct aws_call *call, struct span *out, struct error *err)
+{
+	AUTO_DONE(buf) text = BUF_INIT(QUERY_BYTES);
+	struct encoded pairs[QUERY_PAIRS];
+	struct span name, value;
+	size_t count = 0;
+
+	for (; http_request_query_at(call->request, count, &name, &value); count++) {
+		if (count == QUERY_PAIRS)
+			return aws_error(err, ERR_UNAUTHORIZED, "InvalidSignatureException",
+				"The request has more than %d parameters", QUERY_PAIRS);
+		buf_reset(&text);
+		buf_append_percent_encoded(&text, name);
+		size_t name_len = text.len;
+		buf_append_char(&text, '=');
+		buf_append_percent_encoded(&text, value);
+		TRY(buf_status(&text, err));
+		pairs[count].text = arena_copy(call->arena, buf_span(&text));
+		if (!pairs[count].text.ptr)
+			return error_no_memory(err);
+		pairs[count].name = span_of(pairs[count].text.ptr, name_len);
+	}
+	if (count)
+		qsort(pairs, count, sizeof *pairs, by_name);
+	buf_reset(&text);
+	for (size_t i = 0; i < count; i++) {
+		buf_append_text(&text, i ? "&" : "");
+		buf_append_span(&text, pairs[i].text);
+	}
+	TRY(buf_status(&text, err));
+	*out = arena_copy(call->arena, buf_span(&text));
+	return out->ptr ? OK : error_no_memory(err);
 }
 
 enum status aws_verify(const struct aws_call *call, struct error *err)
@@ -68,8 +123,12 @@ enum status aws_verify(const struct aws_call *call, struct error *err)
 	if (count > SIGV4_HEADERS_MAX)
 		return aws_error(err, ERR_UNAUTHORIZED, "InvalidSignatureException",
 			"The request has %zu headers; at most %d are looked at", count, SIGV4_HEADERS_MAX);
+	struct span query;
+	TRY(canonical_query(call, &query, err));
 	const struct sigv4_request request = {.method = method_of(call->request),
 		.path = http_request_path(call->request),
+		.query = query,
+		.may_be_unsigned = http_request_method(call->request) == HTTP_GET,
 		.body = http_request_body(call->request),
 		.headers = headers,
 		.header_count = count};

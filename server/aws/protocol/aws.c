@@ -12,12 +12,22 @@ static const struct http_route templates[] = {
 	{HTTP_POST, "/BatchGetMetrics", .summary = "SageMaker's metrics service: BatchGetMetrics"},
 };
 
+/* S3's, by their signature; others go to the page. */
+static const struct http_route s3_templates[] = {
+	{HTTP_GET, "/", SCOPE_READ, .summary = NULL},
+	{HTTP_GET | HTTP_POST | HTTP_PUT | HTTP_DELETE, "/{path...}", SCOPE_READ, .summary = NULL},
+};
+
 static bool is_slow(const struct http_request *request)
 {
 	return span_ends_with(http_request_header(request, "X-Amz-Target"), SPAN(".FilterLogEvents"));
 }
 
-enum { ROUTE_COUNT = sizeof templates / sizeof *templates };
+enum {
+	OWN_COUNT = sizeof templates / sizeof *templates,
+	S3_COUNT = sizeof s3_templates / sizeof *s3_templates,
+	ROUTE_COUNT = OWN_COUNT + S3_COUNT
+};
 
 static struct http_route route_of(struct aws *aws, const struct http_route *template)
 {
@@ -37,6 +47,20 @@ static struct http_route route_of(struct aws *aws, const struct http_route *temp
 		.refuse = aws_refuse};
 }
 
+static struct http_route s3_route_of(struct aws *aws, const struct http_route *template)
+{
+	return (struct http_route){.methods = template->methods,
+		.pattern = template->pattern,
+		.scope = template->scope,
+		.kind = ROUTE_WORKER,
+		.handler = s3_list_buckets,
+		.query = "*",
+		.context = aws,
+		.is_meant = s3_is_meant,
+		.admit = s3_admit,
+		.refuse = s3_refuse};
+}
+
 enum status aws_new(struct aws **out, const struct aws_options *options, struct error *err)
 {
 	AUTO(aws) aws = mem_zeroed(sizeof *aws);
@@ -44,8 +68,10 @@ enum status aws_new(struct aws **out, const struct aws_options *options, struct 
 	if (!aws || !(aws->routes = mem_zeroed(ROUTE_COUNT * sizeof *aws->routes)))
 		return error_no_memory(err);
 	aws->options = *options;
-	for (aws->route_count = 0; aws->route_count < ROUTE_COUNT; aws->route_count++)
-		aws->routes[aws->route_count] = route_of(aws, &templates[aws->route_count]);
+	for (size_t i = 0; i < OWN_COUNT; i++)
+		aws->routes[aws->route_count++] = route_of(aws, &templates[i]);
+	for (size_t i = 0; i < S3_COUNT; i++)
+		aws->routes[aws->route_count++] = s3_route_of(aws, &s3_templates[i]);
 	*out = TAKE(aws);
 	return OK;
 }

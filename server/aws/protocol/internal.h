@@ -121,6 +121,14 @@ http_handler aws_door;
 void aws_refuse(
 	void *context, const struct http_request *request, const struct error *err, struct http_response *response);
 
+/* ---- s3.c ---- */
+http_handler s3_list_buckets;
+bool s3_is_meant(const struct http_request *request);
+enum status s3_admit(
+	void *context, const struct http_request *request, struct principal *out, struct error *err) MUST_CHECK;
+void s3_refuse(
+	void *context, const struct http_request *request, const struct error *err, struct http_response *response);
+
 /* ---- admit.c: who is asking ---- */
 enum status aws_admit(
 	void *context, const struct http_request *request, struct principal *out, struct error *err) MUST_CHECK;

@@ -176,9 +176,14 @@ static void hash_hex(struct span bytes, char out[HEX_BYTES + 1])
 /* The body's hash, which the client may have stated, too. */
 static enum status hash_body(const struct sigv4_request *request, char out[HEX_BYTES + 1], struct error *err)
 {
+	const struct span no_body = SPAN("UNSIGNED-PAYLOAD");
 	struct span stated = find_header(request, SPAN("x-amz-content-sha256"));
 
-	if (span_equal(stated, SPAN("UNSIGNED-PAYLOAD")) || span_starts_with(stated, SPAN("STREAMING-")))
+	if (request->may_be_unsigned && span_equal(stated, no_body)) {
+		memcpy(out, no_body.ptr, no_body.len + 1);
+		return OK;
+	}
+	if (span_equal(stated, no_body) || span_starts_with(stated, SPAN("STREAMING-")))
 		return invalid(err,
 			"x-amz-content-sha256: UNSIGNED-PAYLOAD and STREAMING- are S3's; the body must be signed as a whole.");
 	hash_hex(request->body, out);
@@ -239,7 +244,9 @@ static enum status write_canonical(const struct sigv4_authorization *authorizati
 	buf_append_span(out, request->method);
 	buf_append_char(out, '\n');
 	put_path(request->path, out);
-	buf_append_text(out, "\n\n"); /* there is no query */
+	buf_append_char(out, '\n');
+	buf_append_span(out, request->query);
+	buf_append_char(out, '\n');
 	while (span_next(&rest, ';', &name) && count++ < SIGV4_HEADERS_MAX)
 		put_header(request, name, out);
 	buf_append_char(out, '\n');

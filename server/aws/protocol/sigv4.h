@@ -1,7 +1,7 @@
 /*
  * Job: AWS Signature Version 4: what an Authorization header says, and whether a request bears that signature.
  *      The host, the time and every x-amz-* header that is there must be signed. The body is hashed as it came. Paths are
- *      encoded once more, as for every service but S3; none of our paths takes a query, so there is none.
+ *      encoded once more, as for every service but S3, of which none but the root is signed here.
  * Ownership: spans of the caller's. Threads: values. Pure.
  * Source: docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
  */
@@ -15,6 +15,8 @@ enum { SIGV4_HEADERS_MAX = 100, SIGV4_SECRET_MAX_BYTES = 128 };
 struct sigv4_request {
 	struct span method;
 	struct span path; /* decoded */
+	struct span query; /* canonical: encoded, by name and value */
+	bool may_be_unsigned; /* its body, of which there is none */
 	struct span body;
 	const struct http_header *headers; /* as they came, twice where they came twice */
 	size_t header_count;

@@ -164,3 +164,56 @@ TEST(a_folder_in_place_of_what_is_embedded)
 	remove_file(folder, ".secret");
 	rmdir(folder);
 }
+
+static struct http_response serve_job(struct assets *assets, struct span head, const char *known)
+{
+	AUTO_DONE(http_request) request = request_for("GET", "/jobs/llama.js");
+	struct http_response response;
+
+	give_header(&request, "If-None-Match", known);
+	response_init(&response);
+	CHECK_OK(assets_serve_job(assets, head, &request, &response, &err));
+	return response;
+}
+
+TEST(a_jobs_head_takes_the_place_of_the_title)
+{
+	static const char text[] = "<head><title>smfleet</title><link></head>";
+	static const struct embedded_file with_job[] = {{"index.html", "any page", 8},
+		{"job.html", text, sizeof text - 1}, {"job.html.gz", "packed", 6}, {NULL, NULL, 0}};
+	const struct span head = SPAN("<title>llama</title>");
+	AUTO(assets) assets = NULL;
+	CHECK_OK(assets_new(&assets, with_job, NULL, &err));
+
+	AUTO_DONE(http_response) job = serve_job(assets, head, "");
+	CHECK_SPAN(buf_span(&job.body), SPAN("<head><title>llama</title><link></head>"));
+	CHECK_TEXT(header_of(&job, "Cache-Control"), "private, no-cache");
+	AUTO_DONE(http_response) same = serve_job(assets, head, header_of(&job, "ETag"));
+	CHECK_INT(same.status, 304);
+	CHECK_INT(same.body.len, 0);
+	AUTO_DONE(http_response) plain = serve_job(assets, SPAN(""), header_of(&job, "ETag"));
+	CHECK_SPAN(buf_span(&plain.body), span_from(text));
+
+	AUTO(assets) without = NULL;
+	CHECK_OK(assets_new(&without, nothing, NULL, &err));
+	AUTO_DONE(http_response) missing = serve_job(without, head, "");
+	CHECK(span_find(buf_span(&missing.body), head) > 0);
+	AUTO(assets) untitled = NULL;
+	CHECK_OK(assets_new(&untitled, table, NULL, &err));
+	AUTO_DONE(http_response) whole = serve_job(untitled, head, "");
+	CHECK_SPAN(buf_span(&whole.body), SPAN("<!doctype html>page"));
+}
+
+TEST(a_jobs_head_in_a_page_from_a_folder)
+{
+	char folder[] = "/tmp/smfleet-assets-XXXXXX";
+	CHECK(mkdtemp(folder) != NULL);
+	write_file(folder, "index.html", "<title>smfleet</title> from disk");
+	AUTO(assets) assets = NULL;
+	CHECK_OK(assets_new(&assets, table, folder, &err));
+
+	AUTO_DONE(http_response) page = serve_job(assets, SPAN("<title>llama</title>"), "");
+	CHECK_SPAN(buf_span(&page.body), SPAN("<title>llama</title> from disk"));
+	remove_file(folder, "index.html");
+	rmdir(folder);
+}
