@@ -29,6 +29,7 @@ export async function sendFleet(server) {
   await server.waitForPoints("llama-7b", "train:loss", 306);
   await server.waitForPoints(ODD_NAME, "train:loss", 300);
   await waitUntil(async () => (await server.get("/api/v1/incidents")).body.incidents.length > 0, "the spike's incident");
+  await server.put("/api/v1/jobs/llama-7b/attachments/config.yaml", "lr: 3e-4\n", { type: "application/yaml" });
   // a job that has ended, its warm pool, prices
   await server.post("/api/v1/jobs", { TrainingJobName: "finished", RoleArn: "arn:aws:iam::123456789012:role/r", ResourceConfig: resources });
   for (const [SecondaryStatus, minutes] of [["Starting", 30], ["Training", 25], ["Completed", 5]]) {

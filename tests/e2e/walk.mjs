@@ -11,7 +11,7 @@ const PAGES = [
   ["fleet", "/", "main h2"],
   ["jobs", "/jobs", "[data-name]"],
   ["job", "/jobs/llama-7b", ".chart canvas", ".strip", ".chartbar [role=toolbar]", ".line", ".marks .mark"],
-  ...["nodes", "goodput", "training", "settings", "incidents", "advice", "notes", "deliveries", "document"].map((part) => [`job-${part}`, `/jobs/llama-7b/${part}`, ".jobtabs [aria-current]"]),
+  ...["nodes", "goodput", "training", "settings", "incidents", "advice", "notes", "files", "deliveries", "document"].map((part) => [`job-${part}`, `/jobs/llama-7b/${part}`, ".jobtabs [aria-current]"]),
   ["job-logs", "/jobs/llama-7b/logs", ".line"],
   ["job-definitions", "/jobs/finished/definitions", ".tryline"],
   ["compare", `/compare?jobs=llama-7b,${encodeURIComponent(ODD_NAME)}`, ".compare canvas"],

@@ -233,3 +233,51 @@ def test_a_search_request_of_sagemaker(jobs, server, tmp_path):
     assert run("", str(request), "--count").stdout == "2\n"
     wrong = run(json.dumps({"Filters": [{"Name": "Nope", "Operator": "Equals", "Value": "1"}]}), "-")
     assert wrong.returncode == 2 and "Unknown property name: Nope" in wrong.stderr
+
+
+def test_attachments_are_listed_and_printed(server, tmp_path):
+    """Names that have to be encoded, bytes that are no text, and what is not there."""
+    program = str(server.bin("sm-search"))
+
+    def run(*args):
+        return subprocess.run([program, *args], capture_output=True, timeout=30, env={**os.environ, "SMFLEET_SERVER": server.url})
+    server.send("a/b", "x")
+    data = bytes(range(256)) * 9000
+    for path, body in (("plots/100%25%20%23.bin", data), ("c.txt", b"lr: 1\n")):
+        assert server.request("PUT", f"/api/v1/jobs/a%2Fb/attachments/{path}", body=body, content_type="application/octet-stream").status == 201
+    result = run("attachments", "a/b", "--csv")
+    rows = list(csv.reader(io.StringIO(result.stdout.decode())))
+    assert rows[0] == ["path", "bytes", "type", "stored", "by"]
+    assert [row[:3] for row in rows[1:]] == [["c.txt", "6", "text/plain"], ["plots/100% #.bin", str(len(data)), "application/octet-stream"]]
+    assert rows[1][3].startswith("20") and rows[1][3].endswith("Z")
+    assert [row["path"] for row in json.loads(run("attachments", "a/b", "--json").stdout)["attachments"]] == ["c.txt", "plots/100% #.bin"]
+    assert run("attachments", "a/b", "plots/100% #.bin").stdout == data
+    result = run("attachments", "a/b", "--ndjson", "--limit", "1")
+    assert [json.loads(line)["path"] for line in result.stdout.splitlines()] == ["c.txt"] and b"--limit 0" in result.stderr
+    result = run("attachments", "a/b", "none")
+    assert result.returncode == 4 and b"no attachment 'none'" in result.stderr and result.stdout == b""
+    assert run("attachments", "nobody").returncode == 4
+    assert run("attachments", "a/b", "x", "y").returncode == 2
+    server.send("empty", "x")
+    assert run("attachments", "empty").returncode == 1
+    script = f"{program} attachments a/b 'plots/100% #.bin'"
+    result = subprocess.run(["script", "-qec", script, "/dev/null"], capture_output=True, timeout=30, stdin=subprocess.DEVNULL,
+                            env={**os.environ, "SMFLEET_SERVER": server.url})
+    assert b"into a file or a pipe" in result.stdout and data[:1000] not in result.stdout
+
+
+def test_the_trash_is_listed(server, sm_search):
+    assert sm_search("--trash").returncode == 1
+    for job in ("one", "two", "three"):
+        server.send(job, "x")
+        server.post(f"/api/v1/jobs/{job}/transitions", json={"SecondaryStatus": "Completed"})
+        assert server.delete(f"/api/v1/jobs/{job}").status < 300
+    rows = [json.loads(line) for line in sm_search("--trash", "--ndjson").stdout.splitlines()]
+    assert [row["TrainingJobName"] for row in rows] == ["three", "two", "one"]
+    table = sm_search("--trash", "--table").stdout.splitlines()
+    assert table[0].split() == ["name", "id", "deleted", "by", "goes", "bytes"] and len(table) == 4
+    result = sm_search("--trash", "--limit", "2", "--csv")
+    assert len(result.stdout.splitlines()) == 3 and "more than these 2" in result.stderr
+    for args, words in ((["x"], "takes no query"), (["--count"], "--count is of jobs: not with --trash"), (["--by", "team"], "--by and --of")):
+        result = sm_search("--trash", *args)
+        assert result.returncode == 2 and words in result.stderr

@@ -10,6 +10,7 @@
 #include "cli/search/search_compare.h"
 #include "cli/search/search_document.h"
 #include "cli/search/search_groups.h"
+#include "cli/search/search_list.h"
 #include "cli/search/search_logs.h"
 #include "cli/search/search_mcp.h"
 #include "cli/table/table.h"
@@ -575,6 +576,27 @@ static int print_comparison(struct search *search, char *const *environment)
 	return exit_code(status);
 }
 
+static int print_list(struct search *search, char *const *environment)
+{
+	static const enum list_format formats[FORMAT_COUNT] = {[FORMAT_TABLE] = LIST_TABLE,
+		[FORMAT_CSV] = LIST_CSV,
+		[FORMAT_JSON] = LIST_JSON,
+		[FORMAT_NDJSON] = LIST_NDJSON}; /* --count was refused */
+	struct search_list list = {.client = search->client,
+		.options = search->options,
+		.format = formats[search->format],
+		.is_terminal = search->is_terminal,
+		.has_colours = has_colours(environment),
+		.width = terminal_width(environment)};
+	struct error err = {0};
+
+	enum status status = search_list_print(&list, &err);
+	if (status == OK)
+		return list.found ? EXIT_DONE : EXIT_NOTHING_MATCHED;
+	client_say(search_program.name, "%s", err.text);
+	return exit_code(status);
+}
+
 int search_run(const struct options *options, char *const *environment)
 {
 	AUTO_DONE(search)
@@ -589,11 +611,14 @@ int search_run(const struct options *options, char *const *environment)
 		return complete(&search);
 	if (wants_mcp(options))
 		return relay_mcp(&search);
-	bool wants_groups;
-	if (search_groups_wanted(options, &wants_groups, &err) != OK || prepare(&search, &err) != OK) {
+	bool wants_groups, wants_list;
+	if (search_groups_wanted(options, &wants_groups, &err) != OK ||
+		search_list_wanted(options, &wants_list, &err) != OK || prepare(&search, &err) != OK) {
 		client_say(search_program.name, "%s", err.text);
 		return EXIT_USAGE;
 	}
+	if (wants_list)
+		return print_list(&search, environment);
 	if (wants_groups)
 		return print_groups(&search, environment);
 	if (options_flag(options, "compare"))

@@ -4,9 +4,7 @@
  */
 #pragma once
 
-#include "base/options/options.h"
-
-extern const struct option_program search_program;
+#include "cli/search/search_options.h"
 
 /* The exit status of the program. */
 int search_run(const struct options *options, char *const *environment);

@@ -2,6 +2,7 @@
 
 #include "base/text/csv.h"
 #include "cli/http/client.h"
+#include "cli/search/search_options.h"
 #include "cli/table/table.h"
 
 #include <errno.h>
@@ -12,19 +13,8 @@ enum { MAX_PATH_BYTES = 64 << 10, MAX_OUTPUT_BYTES = 256 << 20 };
 
 enum status search_groups_wanted(const struct options *options, bool *wanted, struct error *err)
 {
-	static const char *const texts[] = {"sort", "fields", "logs", "sagemaker-json"};
-	static const char *const flags[] = {"watch", "explain", "count", "runs", "compare"};
-	const char *other = NULL;
-
 	*wanted = options_text(options, "by") || options_text(options, "of");
-	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-		other = options_text(options, texts[i]) ? texts[i] : other;
-	for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
-		other = options_flag(options, flags[i]) ? flags[i] : other;
-	if (*wanted && other)
-		return error_set(
-			err, ERR_INVALID, "--%s is of jobs: not with --by and --of, which print groups", other);
-	return OK;
+	return *wanted ? search_options_refuse(options, "--by and --of, which print groups", err) : OK;
 }
 
 static void put_parameter(struct buf *path, char sign, const char *name, const char *value)

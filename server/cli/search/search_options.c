@@ -1,6 +1,6 @@
 /* The command line of sm-search. */
 #include "cli/http/client.h"
-#include "cli/search/search.h"
+#include "cli/search/search_options.h"
 
 static const struct option_spec specs[] = {
 	CLIENT_OPTIONS,
@@ -24,7 +24,10 @@ static const struct option_spec specs[] = {
 		.kind = OPTION_I64,
 		.value_name = "N",
 		.fallback = "50",
-		.help = "At most so many jobs; 0: all."},
+		.help = "At most so many jobs, attachments or deleted jobs; 0: all."},
+	{.name = "trash",
+		.kind = OPTION_FLAG,
+		.help = "The jobs in the trash instead: by whom and when each was deleted, and when it goes for good."},
 	{.name = "fields",
 		.kind = OPTION_TEXT,
 		.value_name = "A,B",
@@ -68,8 +71,9 @@ const struct option_program search_program = {
 	.name = "sm-search",
 	.version = SM_VERSION,
 	.about = "Searches the jobs of an smfleet server: sm-search 'status:failed loss.last>3 started>-7d'",
-	.usage = "[OPTION]... ['QUERY' | - | mcp]",
+	.usage = "[OPTION]... ['QUERY' | - | mcp | attachments JOB [PATH]]",
 	.notes =
+		"attachments JOB: the small files of a job; with PATH this one goes to standard output. "
 		"mcp: the Model Context Protocol on standard input and output, for agents. "
 		"QUERY - is read from standard input. Server and token may stand in ~/.config/smfleet/profile (mode 600), as lines "
 		"`server = URL` and `token = TOKEN`.\n"
@@ -78,3 +82,16 @@ const struct option_program search_program = {
 	.options = specs,
 	.takes_words = true,
 };
+
+enum status search_options_refuse(const struct options *options, const char *with, struct error *err)
+{
+	static const char *const texts[] = {"sort", "fields", "logs", "sagemaker-json"};
+	static const char *const flags[] = {"watch", "explain", "count", "runs", "compare"};
+	const char *other = NULL;
+
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+		other = options_text(options, texts[i]) ? texts[i] : other;
+	for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+		other = options_flag(options, flags[i]) ? flags[i] : other;
+	return other ? error_set(err, ERR_INVALID, "--%s is of jobs: not with %s", other, with) : OK;
+}

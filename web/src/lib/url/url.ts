@@ -1,7 +1,7 @@
 // Every view is a URL: the path names the view, the query holds its state.
 
 /** The parts of a job's page but for its charts, as the address names them. */
-export const JOB_PARTS = ["logs", "nodes", "goodput", "training", "settings", "incidents", "advice", "notes", "deliveries", "document", "definitions"] as const;
+export const JOB_PARTS = ["logs", "nodes", "goodput", "training", "settings", "incidents", "advice", "notes", "files", "deliveries", "document", "definitions"] as const;
 export type JobPart = (typeof JOB_PARTS)[number];
 
 export type Route =

@@ -13,6 +13,7 @@ const VIEWS: Record<Exclude<JobPart, "definitions" | "logs">, ReturnType<typeof 
   incidents: lazy<View>(async () => (await import("./incidentlist")).IncidentsPart, 8),
   advice: lazy<View>(async () => (await import("./advice")).AdvicePart, 4),
   notes: lazy<View>(async () => (await import("./notes")).NotesPart, 4),
+  files: lazy<View>(async () => (await import("./files")).FilesPart, 4),
   deliveries: lazy<View>(async () => (await import("./deliveries")).DeliveriesPart, 4),
   document: lazy<View>(async () => (await import("./document")).DocumentPart, 8),
 };

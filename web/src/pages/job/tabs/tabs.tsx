@@ -24,6 +24,7 @@ const PART_TITLES: Readonly<Record<JobPart, string>> = {
   incidents: say("Incidents"),
   advice: say("Advice"),
   notes: say("Notes"),
+  files: say("Files"),
   deliveries: say("Deliveries"),
   document: say("Document"),
   definitions: say("Definitions"),
