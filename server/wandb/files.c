@@ -22,7 +22,9 @@ static bool is_own(struct span name, bool *is_elsewhere)
 			*is_elsewhere = own_files[i].is_elsewhere;
 			return true;
 		}
-	*is_elsewhere = span_starts_with(name, SPAN("logs/")); /* the console in parts */
+	/* The console in parts, and that of one of several processes. */
+	*is_elsewhere = span_starts_with(name, SPAN("logs/")) ||
+			(span_starts_with(name, SPAN("output_")) && span_ends_with(name, SPAN(".log")));
 	return *is_elsewhere;
 }
 

@@ -125,6 +125,16 @@ static void replace_braces(char *name)
 			*name = '_';
 }
 
+static struct span without_label(struct span name, struct span label)
+{
+	size_t len = label.len + 3;
+
+	if (!label.len || name.len <= len || !span_ends_with(name, label) ||
+		memcmp(name.ptr + name.len - len, "/l:", 3) != 0)
+		return name;
+	return span_cut(name, name.len - len);
+}
+
 static enum status put_value(struct history_reader *reader, const struct history_value *value, int64_t ts_ms,
 	int64_t step, struct error *err)
 {
@@ -139,7 +149,7 @@ static enum status put_value(struct history_reader *reader, const struct history
 		return OK;
 	}
 	if (reader->is_system) {
-		name_measure(name, metric, sizeof metric, &factor);
+		name_measure(without_label(name, reader->label), metric, sizeof metric, &factor);
 	} else {
 		snprintf(metric, sizeof metric, "%.*s", SPAN_ARGS(name));
 		replace_braces(metric);

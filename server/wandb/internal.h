@@ -36,6 +36,7 @@ enum {
 /* Files of a run that are this door's own notes (store/tracked_runs.h). */
 #define WANDB_RUN_FILE "run"
 #define WANDB_CONFIG_FILE "config"
+#define WANDB_LABEL_FILE "label"
 
 struct wandb_call {
 	const struct wandb_options *options;

@@ -85,7 +85,33 @@ static enum status read_place(
 	return OK;
 }
 
-static enum status begin(struct wandb_call *call, struct posting *p, struct error *err)
+/* One of several processes is known by its label, if it has one that can be a stream's name: it is told of by its first measures. */
+static enum status find_label(struct wandb_call *call, struct posting *p, struct span body, struct error *err)
+{
+	AUTO_DONE(buf) system = BUF_INIT(STREAM_LABEL_MAX_BYTES + 16);
+	struct stream_start *start = &p->start;
+	struct tracked_file_row row;
+	struct span place;
+
+	start->label = start->label_file = SPAN("");
+	if (!http_request_header(call->request, WANDB_WRITER_HEADER).len)
+		return OK;
+	TRY(name_place(call, WANDB_LABEL_FILE, &place, err));
+	TRY(store_read_tracked_file(call->reader, call->arena, p->row.job_id, place, &row, err));
+	start->label = row.content.len ? row.content : stream_find_label(body);
+	if (!start->label.len)
+		return OK;
+	if (!row.content.len)
+		start->label_file = place;
+	buf_append_text(&system, "system/");
+	buf_append_span(&system, start->label);
+	TRY(buf_status(&system, err));
+	start->console_stream = start->label;
+	start->system_stream = arena_copy(call->arena, buf_span(&system));
+	return start->system_stream.ptr ? OK : error_no_memory(err);
+}
+
+static enum status begin(struct wandb_call *call, struct posting *p, struct span body, struct error *err)
 {
 	struct stream_start *start = &p->start;
 
@@ -102,7 +128,8 @@ static enum status begin(struct wandb_call *call, struct posting *p, struct erro
 	TRY(read_place(call, p, WANDB_HISTORY, &start->history, err));
 	TRY(read_place(call, p, WANDB_EVENTS, &start->events, err));
 	TRY(read_place(call, p, WANDB_CONSOLE, &start->console, err));
-	return read_note(call, p, err);
+	TRY(read_note(call, p, err));
+	return find_label(call, p, body, err);
 }
 
 /* ---- a run of the past ---- */
@@ -245,7 +272,7 @@ enum status wandb_take_stream(struct wandb_call *call, struct span body, struct 
 	if (!p)
 		return error_no_memory(err);
 	*p = (struct posting){.result = {.accepted = 0}};
-	TRY(begin(call, p, err));
+	TRY(begin(call, p, body, err));
 	TRY(store(call, p, body, err));
 	if (p->result.accepted && wandb_is_over(p->row.status))
 		TRY(put_status(call, p, "RUNNING", "Training", "", err));

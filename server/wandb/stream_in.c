@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { FILES_MAX = 4, RECENT_BYTES = STREAM_RECENT_LINES * STREAM_HASH_DIGITS };
+enum { FILES_MAX = 5, RECENT_BYTES = STREAM_RECENT_LINES * STREAM_HASH_DIGITS };
 
 struct reading {
 	const struct stream_start *start;
@@ -84,6 +84,16 @@ static bool is_new_line(struct lines_reading *lines, struct span text)
 	return true;
 }
 
+/* The stream says it. */
+static struct span cut_label(struct span line, struct span label)
+{
+	struct span rest = line;
+
+	return label.len && span_take(&rest, SPAN("[")) && span_take(&rest, label) && span_take(&rest, SPAN("] "))
+		       ? rest
+		       : line;
+}
+
 static enum status take_console_line(struct lines_reading *lines, struct span text, struct error *err)
 {
 	struct reading *r = lines->reading;
@@ -92,6 +102,7 @@ static enum status take_console_line(struct lines_reading *lines, struct span te
 
 	if (!is_new_line(lines, line))
 		return OK;
+	line = cut_label(line, r->start->label);
 	struct batch_part *part = batch_part(r->batch, r->start->job, r->start->console_stream);
 	if (part && part->count >= r->max_lines)
 		return error_set(err, ERR_TOO_LARGE, "the body has more than %zu lines of the console", r->max_lines);
@@ -191,6 +202,7 @@ static enum status read_history(
 		.reading = r, .known = known, .file = add_file(r, name, known), .history = &history, .number = offset};
 
 	history.is_system = is_system;
+	history.label = start->label;
 	history.max_series = start->max_series;
 	history.axes = start->axes;
 	history.axis_count = is_system ? 0 : start->axis_count;
@@ -378,6 +390,43 @@ static enum status read_body(struct reading *r, struct json_scan *s, struct erro
 	}
 }
 
+static void put_label(struct reading *r)
+{
+	struct batch_file *file = &r->files[r->batch->file_count++];
+
+	*file = (struct batch_file){.name = r->start->label_file, .content = r->start->label, .is_unchecked = true};
+}
+
+static bool is_label_char(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
+	       c == '.';
+}
+
+/* Lines stand in a body as texts of JSON: the name of a measure is between \" and \". */
+struct span stream_find_label(struct span body)
+{
+	static const size_t head = sizeof "\\\"system." - 1;
+	struct span rest = body;
+
+	for (ptrdiff_t at; (at = span_find(rest, SPAN("\\\"system."))) >= 0;) {
+		rest = span_skip(rest, (size_t)at + head);
+		ptrdiff_t end = span_find(rest, SPAN("\\\""));
+		if (end < 0)
+			return SPAN("");
+		struct span name = span_cut(rest, (size_t)end);
+		ptrdiff_t mark = span_find(name, SPAN("/l:"));
+		struct span label = mark < 0 ? SPAN("") : span_skip(name, (size_t)mark + 3);
+		rest = span_skip(rest, (size_t)end);
+		bool is_label = label.len && label.len <= STREAM_LABEL_MAX_BYTES;
+		for (size_t i = 0; i < label.len && is_label; i++)
+			is_label = is_label_char(label.ptr[i]);
+		if (is_label)
+			return label;
+	}
+	return SPAN("");
+}
+
 enum status file_stream_read(struct span body, const struct stream_start *start, struct batch *batch,
 	struct stream_post *out, struct error *err)
 {
@@ -393,6 +442,8 @@ enum status file_stream_read(struct span body, const struct stream_start *start,
 		return error_no_memory(err);
 	batch->files = r.files;
 	enum status status = read_body(&r, &s, err);
+	if (status == OK && start->label_file.len)
+		put_label(&r);
 	buf_done(&r.line);
 	return status;
 }

@@ -21,13 +21,15 @@ struct stream_file {
 	struct span content;
 	struct span name; /* under which that is kept; "": the file's own */
 };
-enum { STREAM_RECENT_LINES = 32, STREAM_HASH_DIGITS = 16 };
+enum { STREAM_RECENT_LINES = 32, STREAM_HASH_DIGITS = 16, STREAM_LABEL_MAX_BYTES = 64 };
 
 struct stream_start {
 	struct stream_file history, events, console;
 	const struct history_axis *axes;
 	size_t axis_count;
 	struct span job, metrics_stream, console_stream, system_stream;
+	struct span label; /* of one of several processes, before each line of its console: "[LABEL] "; "": none */
+	struct span label_file; /* under which it is kept from now on; "": it is already */
 	size_t max_line_bytes; /* of the console */
 	size_t max_series; /* of a stream in one body */
 	int64_t now_ms;
@@ -46,3 +48,5 @@ enum status file_stream_read(struct span body, const struct stream_start *start,
 	struct stream_post *out, struct error *err) MUST_CHECK;
 /* Of a line without what stands before it: "ERROR " for standard error, and when it was written, which is UTC. */
 struct span stream_cut_time(struct span line, int64_t *ts_ms);
+/* Which label the events of a body have: {"system.cpu/l:LABEL": 1}; "": none. */
+struct span stream_find_label(struct span body);

@@ -9,9 +9,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct history_axis axes[] = {{{"eval/*", 6}, {"epoch", 5}}};
-	const struct stream_start start = {.history = {3, 2, SPAN("")},
-		.events = {0, 0, SPAN("")},
-		.console = {0, 1, SPAN("")},
+	struct span label = stream_find_label(span_of((const char *)data, size));
+	const struct stream_start start = {.label = label,
+		.label_file = label.len ? SPAN("label w") : SPAN(""),
+		.history = {3, 2, SPAN(""), SPAN("")},
+		.events = {0, 0, SPAN(""), SPAN("")},
+		.console = {0, 1, SPAN(""), SPAN("")},
 		.axes = axes,
 		.axis_count = 1,
 		.job = SPAN("j"),
@@ -26,6 +29,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct error err = {0};
 	size_t points = 0, lines = 0;
 
+	if (label.len > STREAM_LABEL_MAX_BYTES || span_find_char(label, '"') >= 0 || span_find_char(label, '/') >= 0)
+		abort();
 	if (!batch)
 		return 0;
 	if (file_stream_read(span_of((const char *)data, size), &start, batch, &post, &err) != OK) {

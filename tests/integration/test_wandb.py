@@ -320,6 +320,7 @@ rank = sys.argv[1]
 run = wandb.init(project="shared", id="all", settings=wandb.Settings(mode="shared", x_primary=rank == "0", x_label="rank" + rank, x_update_finish_state=rank == "0"))
 for step in range(20):
     run.log({"loss/rank" + rank: step})
+    print("line", step)
 if rank == "0":
     sys.stdin.read()
 run.finish()
@@ -331,7 +332,19 @@ run.finish()
     assert job(server, "shared/all")["TrainingJobStatus"] == "InProgress", "the primary one goes on"
     wandbclient.finish(primary)  # its input ends
     server.wait_for_points("shared/all", "loss/rank0", 20)
-    assert job(server, "shared/all")["TrainingJobStatus"] == "Completed"
+    row = job(server, "shared/all")
+    assert row["TrainingJobStatus"] == "Completed"
+    lines = [f"line {step}" for step in range(20)]
+    if version == wandbclient.NEWEST:  # older ones measure for the first time after 15 seconds, by which their label is known
+        for rank in "01":
+            assert [text for text in texts(server, "shared/all", "rank" + rank) if text.startswith("line")] == lines
+        streams = {row["stream"] for row in server.get("/api/v1/jobs/shared%2Fall/streams").body["streams"]}
+        assert {"system/rank0", "system/rank1"} <= streams and "console" not in streams, streams
+        assert "not_kept" not in str(row.get("Tags")), "the console is not lost"
+    else:
+        streams = {row["stream"] for row in server.get("/api/v1/jobs/shared%2Fall/streams").body["streams"]}
+        said = [text for stream in streams & {"console", "rank0", "rank1"} for text in texts(server, "shared/all", stream) if "line " in text]
+        assert sorted(text.partition("] ")[2] or text for text in said) == sorted(2 * lines)
 
 
 @pytest.mark.parametrize("version", wandbclient.VERSIONS)

@@ -317,6 +317,36 @@ def test_refusals(shared):
     make_run(shared, 128 * "x")
 
 
+def test_processes_with_labels_have_streams(shared):
+    """mode="shared" and x_label: the console of each process is a stream, and its machine's measures are."""
+    make_run(shared, "labels", host="head")
+
+    def send(writer, lines=(), offset=0, events=(), events_offset=0):
+        files = {CONSOLE: {"offset": offset, "content": list(lines)}, EVENTS: {"offset": events_offset, "content": [json.dumps(event) for event in events]}}
+        taken(shared.post("/files/any/p/labels/file_stream", json={"files": files}, headers={"X-Wandb-Async-Client-Id": writer} if writer else None))
+    measure = lambda label, value: {"system.cpu/l:" + label: value, "system.gpu.0.gpu/l:" + label: value, "_timestamp": T0, "_runtime": 1}
+    for n in range(2):  # each post comes twice
+        send("w-1", ["2026-11-28T20:00:00.5 [rank-0] one", "2026-11-28T20:00:01.5 [rank-1] said by it", "2026-11-28T20:00:02.5 no label"], 0, [measure("rank-0", 10)])
+    for n in range(2):
+        send("w-2", ["2026-11-28T20:00:00.5 [rank-1] one"], 0, [measure("rank-1", 20)])
+    for n in range(2):  # it is known from then on
+        send("w-1", ["ERROR 2026-11-28T20:00:03.5 [rank-0] two"], 3)
+    texts = lambda stream: [line["text"] for line in shared.lines("p/labels", stream)]
+    assert texts("rank-0") == ["one", "[rank-1] said by it", "no label", "two"] and texts("rank-1") == ["one"]
+    for label, value in (("rank-0", 10), ("rank-1", 20)):
+        for metric in ("cpu_percent", 'gpu_utilization_percent{gpu="0"}'):
+            shared.wait_for_points("p/labels", metric, 1, stream="system/" + label)
+            assert shared.points("p/labels", metric, stream="system/" + label)["columns"]["last"] == [value]
+    # No label of a process: it has none, it is none that a stream may have, or the process is the only one.
+    for writer, label in (("w-3", ""), ("w-4", "a b"), ("w-5", "a/b"), ("w-6", 65 * "x"), ("w-7", "ä"), (None, "alone")):
+        send(writer, [f"[{label}] of {writer}"], 0, [measure(label, 1)])
+        assert texts("console")[-1] == f"[{label}] of {writer}"
+    send("w-8", ["[x] most"], 0, [measure(64 * "x", 1)])
+    assert texts(64 * "x") == ["[x] most"]
+    streams = {row["stream"] for row in shared.get("/api/v1/jobs/p%2Flabels/streams").body["streams"]}
+    assert streams == {"rank-0", "rank-1", "console", 64 * "x", "system/rank-0", "system/rank-1", "system/head", "system/" + 64 * "x"}
+
+
 def test_unknown_operations_are_told(shared):
     for operation, said in (("UpsertSweep", "no sweeps"), ("CreateArtifact", "no artifacts"), ("Whatever", "'Whatever'")):
         status, message = refusal(ask(shared, operation))
