@@ -337,6 +337,19 @@ test("what a costly run is asked about stands in one place", async ({ server, pa
   await page.waitForURL(/\/jobs\/gpt-1\?from=0&to=81|\/jobs\/gpt-1\?.*to=81/);
 });
 
+test("what a profiler's traces say stands beside the timers", async ({ server, page, open }) => {
+  await server.send("traced", ["hello"]);
+  const trace = { stream: "algo-1", trace: "t", file: "/opt/ml/output/a.pt.trace.json.gz", rank: 3, first_step: 10, last_step: 14, kernels: 9, kernel_us: 1000, idle_us: 150, compute_us: 700, communication_us: 200, overlap_us: 100 };
+  assert.equal((await server.request("POST", "/api/v1/jobs/traced/anatomy", trace)).status, 201);
+  await open("/jobs/traced/training");
+  await page.getByText("10.0 % of the GPU's time is communication beside which nothing is computed").waitFor();
+  const section = page.locator("section", { has: page.locator('h2:text-is("What a step is made of")') });
+  const [row] = await section.locator("tbody tr").allInnerTexts();
+  assert.equal(row, "algo-1\t3\t10–14\t70.0\t15.0\t10.0\t50.0\t/opt/ml/output/a.pt.trace.json.gz");
+  await shot(page, "job-training-traces");
+  assert.ok(await fitsWidth(page));
+});
+
 test("where nothing is known, it says so", async ({ server, page, open }) => {
   await server.send("bare", ["hello"]);
   await open("/jobs/bare/training");

@@ -158,6 +158,16 @@ def test_what_the_command_asks_for(server, ship, tmp_path):
     assert done.returncode == 3 and b"start it again" in done.stderr
 
 
+def test_a_trace_is_no_log(server, ship, tmp_path):
+    """A pattern that catches one does not send hundreds of megabytes of it as lines."""
+    for name in ("a.pt.trace.json", "b.pt.trace.json.gz"):
+        write(tmp_path, name, trace())
+    (tmp_path / "train.log").write_bytes(b"step 1 loss 2\n")
+    done = ship.run("--job", "j", str(tmp_path / "*"), SMFLEET_SERVER=server.url)
+    assert done.returncode == 4 and done.stderr.count(b"a trace of a profiler, and no log: sm-ship --trace sums it up") == 2, done.stderr
+    assert [row["stream"] for row in server.get("/api/v1/jobs/j/streams").body["streams"]] == ["train.log"]
+
+
 DOCUMENT = {"stream": "algo-1", "trace": "t", "kernels": 5, "kernel_us": 100, "idle_us": 20, "compute_us": 60, "communication_us": 40, "overlap_us": 20}
 WRONG = [({"stream": ""}, "stream"), ({"stream": "a\nb"}, "stream"), ({"trace": "x" * 256}, "trace"), ({"trace": None}, "trace"), ({"kernels": None}, "kernels"),
     ({"kernel_us": -1}, "kernel_us"), ({"idle_us": 101}, "idle_us"), ({"compute_us": 81}, "compute_us"), ({"communication_us": 81}, "communication_us"),

@@ -27,10 +27,19 @@ static bool has_nul(struct span start)
 	return start.len && memchr(start.ptr, 0, start.len);
 }
 
+bool file_kind_is_trace(const char *name)
+{
+	struct span text = span_from(name);
+
+	return span_ends_with(text, SPAN(".pt.trace.json")) || span_ends_with(text, SPAN(".pt.trace.json.gz"));
+}
+
 enum file_kind file_kind_of(struct span start, const char *name)
 {
 	bool is_called_events = strstr(name, ".tfevents.") != NULL;
 
+	if (file_kind_is_trace(name))
+		return FILE_OF_TRACE;
 	if (start.len == 0)
 		return is_called_events ? FILE_OF_EVENTS : FILE_OF_LINES;
 	switch (tf_events_sniff(start)) {
@@ -65,6 +74,8 @@ const char *file_kind_refusal(enum file_kind kind)
 	switch (kind) {
 	case FILE_PACKED:
 		return "compressed: unpack it, or let the pattern pass it over";
+	case FILE_OF_TRACE:
+		return "a trace of a profiler, and no log: sm-ship --trace sums it up";
 	case FILE_BINARY:
 	case FILE_TOO_SHORT:
 		return "binary and no event file of TensorBoard's: nothing of it is sent";

@@ -10,6 +10,7 @@ enum file_kind {
 	FILE_OF_LINES,
 	FILE_OF_EVENTS, /* TensorBoard's */
 	FILE_OF_TABLE, /* of runs; its head says so, which may be longer than first bytes: see table_scan.h */
+	FILE_OF_TRACE, /* of PyTorch's profiler, by its name: its lines are no log */
 	FILE_PACKED, /* gzip, zstd, xz, bzip2, zip */
 	FILE_BINARY, /* none of these */
 	FILE_TOO_SHORT, /* so far: its first bytes are no text, and the rest of them is not written yet */
@@ -21,3 +22,5 @@ enum file_kind file_kind_read(const char *path);
 enum file_kind file_kind_of(struct span start, const char *name);
 /* Why it is refused, for "'PATH' is …"; NULL: it is not. */
 const char *file_kind_refusal(enum file_kind kind);
+/* "….pt.trace.json", packed by gzip or not, as torch.profiler.tensorboard_trace_handler names them. */
+bool file_kind_is_trace(const char *name);

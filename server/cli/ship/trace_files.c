@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "cli/http/client.h"
+#include "cli/input/file_kind.h"
 #include "cli/process/child.h"
 #include "cli/sender/job_calls.h"
 #include "cli/ship/ship_options.h"
@@ -61,14 +62,6 @@ static enum status add_file(struct shipping *s, const char *folder, const char *
 	return OK;
 }
 
-/* As torch.profiler.tensorboard_trace_handler names them. */
-static bool is_called_trace(const char *name)
-{
-	struct span text = span_from(name);
-
-	return span_ends_with(text, SPAN(".pt.trace.json")) || span_ends_with(text, SPAN(".pt.trace.json.gz"));
-}
-
 static int by_name(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
@@ -79,7 +72,7 @@ static enum status list_folder(struct shipping *s, const char *path, DIR *folder
 	const struct dirent *entry;
 
 	while ((entry = readdir(folder)))
-		if (is_called_trace(entry->d_name))
+		if (file_kind_is_trace(entry->d_name))
 			TRY(add_file(s, path, entry->d_name, err));
 	if (!s->count)
 		return error_set(err, ERR_NOT_FOUND, "'%s' has no file *.pt.trace.json or *.pt.trace.json.gz", path);

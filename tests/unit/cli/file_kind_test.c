@@ -31,6 +31,10 @@ TEST(files_are_known_by_their_first_bytes)
 		{{"\0\0\0step 1\n", 10}, "log", FILE_OF_LINES}, /* a hole in front of it */
 		{{"\0\0\0", 3}, "log", FILE_OF_LINES},
 		{{"\0a\0", 3}, "log", FILE_TOO_SHORT},
+		{{"{\n", 2}, "h_1.17.pt.trace.json", FILE_OF_TRACE},
+		{{"\x1f\x8b", 2}, "h_1.17.pt.trace.json.gz", FILE_OF_TRACE},
+		{{"", 0}, "h_1.17.pt.trace.json", FILE_OF_TRACE}, /* nothing is in it yet */
+		{{"{\n", 2}, "trace.json", FILE_OF_LINES},
 	};
 
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++)

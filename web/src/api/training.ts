@@ -31,12 +31,27 @@ export interface Tokens {
   not_understood: string[];
 }
 
+/** What a profiler's trace says of a GPU's time; shares are of it, `overlap` of the communication. */
+export interface Trace {
+  stream: string;
+  trace: string;
+  file: string | null;
+  rank: number | null;
+  first_step: number | null;
+  last_step: number | null;
+  compute: number | null;
+  idle: number | null;
+  overlap: number | null;
+  exposed_communication: number | null;
+}
+
 export interface Anatomy {
   steps: number;
   share: Record<string, number | null>;
   exposed_communication: number | null;
   by_stream: { stream: string; steps: number; share: Record<string, number | null>; from: Record<string, string> }[];
   left_out: number;
+  traces: Trace[];
 }
 
 export interface EvaluationCheckpoint {

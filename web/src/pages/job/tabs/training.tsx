@@ -1,7 +1,7 @@
 // What a run that costs much is asked about: its learning rate, its tokens, its steps, its checkpoints. Each figure says from where it is.
 import type { ComponentChildren } from "preact";
 import { jobPath } from "../../../api/client";
-import type { Anatomy, Schedule, Tokens } from "../../../api/training";
+import type { Anatomy, Schedule, Tokens, Trace } from "../../../api/training";
 import { say, t, tn } from "../../../i18n/i18n";
 import { formatCount, formatTime, formatValue, NONE } from "../../../lib/text/format";
 import { adoptStyle } from "../../../lib/jobs/adopt";
@@ -158,6 +158,18 @@ const SHARES: Readonly<Record<string, string>> = {
 const CLASSES: Readonly<Record<string, string>> = { data: "lost", forward: "good", backward: "good", communication: "start", optimizer: "good", checkpoint: "start" };
 
 function AnatomyPart({ anatomy }: { anatomy: Anatomy }) {
+  return (
+    <>
+      <Shares anatomy={anatomy} />
+      {anatomy.exposed_communication !== null && (
+        <p>{t("{percent} % of the GPU's time is communication beside which nothing is computed", { percent: (100 * anatomy.exposed_communication).toFixed(1) })}</p>
+      )}
+      {anatomy.traces.length > 0 && <Traces traces={anatomy.traces} />}
+    </>
+  );
+}
+
+function Shares({ anatomy }: { anatomy: Anatomy }) {
   const rows = Object.entries(anatomy.share).filter((row): row is [string, number] => row[1] !== null);
   const from = anatomy.by_stream[0]?.from ?? {};
   if (rows.length === 0) return <p class="dim">{t("The log prints no timers of a step's parts.")}</p>;
@@ -179,9 +191,31 @@ function AnatomyPart({ anatomy }: { anatomy: Anatomy }) {
         ]}
       />
       <p class="dim">{tn(anatomy.steps, "Median of {n} step", "Median of {n} steps")}</p>
-      {anatomy.exposed_communication !== null && (
-        <p>{t("{percent} % of the step is communication beside which nothing is computed", { percent: (100 * anatomy.exposed_communication).toFixed(1) })}</p>
-      )}
+    </>
+  );
+}
+
+function Traces({ traces }: { traces: Trace[] }) {
+  const percent = (share: number | null): string => (share === null ? NONE : (100 * share).toFixed(1));
+  return (
+    <>
+      <h3>{t("Traces of a profiler, % of the GPU's time")}</h3>
+      <DataTable
+        class="plain"
+        rows={traces}
+        keyOf={(row) => `${row.stream}/${row.trace}`}
+        columns={[
+          { title: t("stream"), isHead: true, cell: (row) => row.stream },
+          { title: t("rank"), isNumber: true, cell: (row) => row.rank ?? NONE },
+          { title: t("steps"), isNumber: true, cell: (row) => (row.first_step === null ? NONE : `${row.first_step}–${row.last_step ?? ""}`) },
+          { title: t("computing"), isNumber: true, cell: (row) => percent(row.compute) },
+          { title: t("idle"), isNumber: true, cell: (row) => percent(row.idle) },
+          { title: t("exposed"), isNumber: true, cell: (row) => percent(row.exposed_communication) },
+          { title: t("overlap of communication"), isNumber: true, cell: (row) => percent(row.overlap) },
+          { title: t("trace"), cell: (row) => row.file && <code>{row.file}</code> },
+        ]}
+      />
+      <p class="dim">{t("A trace stays where it is; ui.perfetto.dev opens it.")}</p>
     </>
   );
 }
