@@ -92,6 +92,7 @@ static const struct {
 	{"UpsertBucket", wandb_upsert_run},
 	{"RunResumeStatus", wandb_resume_status},
 	{"RewindRun", wandb_rewind_run},
+	{"DeleteRun", wandb_delete_run},
 	{"CreateRunFiles", wandb_create_files},
 	{"NotifyScriptableRunAlert", wandb_alert},
 	{"Run", wandb_read_run},

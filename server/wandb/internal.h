@@ -112,7 +112,7 @@ wandb_operation wandb_viewer, wandb_server_info, wandb_server_features, wandb_pr
 	wandb_resume_status, wandb_create_files, wandb_alert, wandb_read_run, wandb_read_state, wandb_rewind_run,
 	wandb_read_runs, wandb_read_history, wandb_sample_history, wandb_sample_history_by_keys,
 	wandb_read_history_keys, wandb_read_parquet, wandb_read_files, wandb_probe_types, wandb_artifact_type,
-	wandb_type_info, wandb_create_artifact;
+	wandb_type_info, wandb_create_artifact, wandb_delete_run;
 /* A run as one is told that makes it or goes back in it. */
 struct wandb_bucket {
 	struct span config; /* "": none */

@@ -17,6 +17,7 @@ struct wandb_options {
 	size_t max_line_bytes; /* of the console */
 	size_t max_series; /* that one body may be of, as a stream may have */
 	uint64_t max_processes; /* that share one run */
+	bool has_trash; /* from which runs are restored that were deleted */
 	bool keeps_files; /* of runs: as attachments of their jobs */
 	bool is_tls; /* clients of its own port speak https */
 	const char *public_url; /* NULL: none was given */

@@ -362,7 +362,11 @@ try:
     api.run("any/read/none")
 except Exception as error:
     give(["missing", "Could not find run" in str(error)])
+run.delete()
+give(["deleted", len(api.runs("any/read"))])
 """)
+    assert '["deleted", 0]' in out, out[-3000:]
+    assert server.get("/api/v1/jobs/read%2Fone").status == 404 and [row["TrainingJobName"] for row in server.get("/api/v1/trash").body["jobs"]] == ["read/one"]
     assert '["finished", "one", "r1", {"kind": "gpt", "lr": 0.5}, 1.5, 1, ["a", "b"], "g", "train", "n"]' in out.replace('{"lr": 0.5, "kind": "gpt"}', '{"kind": "gpt", "lr": 0.5}'), out[-3000:]
     assert '["missing", true]' in out, out[-3000:]
 

@@ -258,6 +258,16 @@ def test_an_alert_is_an_incident(shared, receiver):
     shared.delete(f"/api/v1/webhooks/{hook}")
 
 
+def test_an_alert_of_the_worst_letters_is_one_line_and_an_incident(shared):
+    """Each is six bytes of JSON. An alert that is a line but can be no incident is a line more each time that its client sends it again."""
+    make_run(shared, "letters")
+    title, text = 2500 * "\x01", 2500 * "\x02"
+    assert alert(shared, "letters", title=title, text=text) == (200, {"data": {"notifyScriptableRunAlert": {"success": True}}})
+    assert len(shared.lines("p/letters", "alerts")) == 1
+    (row,) = [row for row in shared.get("/api/v1/incidents").body["incidents"] if row["job"] == "p/letters"]
+    assert (row["evidence"]["title"], row["evidence"]["text"]) == (title[:2000], text[:2000])
+
+
 def test_titles_without_end_are_a_hundred_incidents(shared):
     make_run(shared, "chatty")
     for n in range(101):
@@ -419,6 +429,42 @@ def test_a_deleted_run_is_gone(shared):
     taken(post(shared, "gone", complete=True, exitcode=0))
     assert shared.delete("/api/v1/jobs/p%2Fgone").status in (200, 202, 204)
     assert refusal(post(shared, "gone", {HISTORY: (1, rows(1, 2))}))[0] == 404
+
+
+def delete(server, run_id, **options):
+    return ask(server, "DeleteRun", {"id": run_id}, **options)[1]
+
+
+def test_a_run_is_deleted_into_the_trash(guarded):
+    server, tokens = guarded
+    red, blue, admin = ({"token": tokens[name]} for name in ("red", "blue", "admin"))
+    key = make_run(server, "away", project="del", **red)["bucket"]["id"]
+    assert key == "red/del/away"
+    taken(post(server, "away", {HISTORY: (0, rows(0, 3))}, project="del", **red))
+    assert "job 'del/away' is running; stop it first" in delete(server, key, **red)["errors"][0]["message"]
+    taken(post(server, "away", project="del", complete=True, exitcode=0, **red))
+    for odd in ("", "away", "del/away", "red/del", "red/del/", "red//away", "red/del/none", "blue/del/away", "red/del/away/x", 7):
+        assert delete(server, odd, **red)["errors"], odd
+    assert "has no run 'red/del/away'" in delete(server, key, **blue)["errors"][0]["message"]
+    assert server.get("/api/v1/jobs/del%2Faway", **admin).status == 200
+    for _ in range(2):
+        assert delete(server, key, **red) == {"data": {"deleteRun": {"clientMutationId": None}}}
+    assert server.get("/api/v1/jobs/del%2Faway", **admin).status == 404
+    told = server.get("/api/v1/audit", **admin).body
+    assert [row["token"] for row in next(rows for rows in told.values() if isinstance(rows, list)) if row["verb"] == "delete" and "del/away" in row["object"]] == ["red"], told
+    assert server.post("/api/v1/jobs/del%2Faway/restore", **admin).status == 200
+    assert server.get("/api/v1/jobs/del%2Faway", **admin).status == 200
+
+
+def test_without_a_trash_no_run_is_deleted(tmp_path):
+    server = Server(tmp_path, "--trash-days", "0").start()
+    try:
+        key = make_run(server, "stays")["bucket"]["id"]
+        taken(post(server, "stays", complete=True, exitcode=0))
+        assert "--trash-days 0" in delete(server, key)["errors"][0]["message"]
+        assert server.get("/api/v1/jobs/p%2Fstays").status == 200
+    finally:
+        server.close()
 
 
 # ---- when it was ----

@@ -7,7 +7,8 @@
 #include "state/execute.h"
 #include "state/pipeline_state.h"
 
-enum { WORDS_MAX_BYTES = 2000, FACTS_BYTES = 8 * WORDS_MAX_BYTES };
+/* The facts are title and text; a byte may be six of JSON. */
+enum { WORDS_MAX_BYTES = 2000, FACTS_BYTES = 2 * 6 * WORDS_MAX_BYTES + 100 };
 
 struct raising {
 	struct pipeline *pipeline;
