@@ -6,12 +6,15 @@
 #include "model/metrics/metric_words.h"
 #include "wandb/flat.h"
 
+#include <math.h>
 #include <stdio.h>
 
 enum {
 	LABEL_ROOM = 32,
 	KEYS_KEPT_MS = 24 * 60 * 60 * 1000, /* a client keeps what was not answered, and sends it when it can */
 };
+
+static const double STEP_LIMIT = 9007199254740992.0; /* 2^53, as of all points */
 
 struct putting {
 	struct points_in *in;
@@ -75,6 +78,31 @@ static enum status put_leaf(void *context, const struct flat_leaf *leaf, struct 
 	return OK;
 }
 
+/* transformers' Trainer logs without a step, and says its own in each row; the client's counts rows, evaluations among them. */
+#define STEP_IN_ROW "train/global_step"
+
+static enum status take_step(void *context, const struct flat_leaf *leaf, struct error *err)
+{
+	int64_t *step = context;
+
+	(void)err;
+	if (leaf->kind == FLAT_NUMBER && span_equal(leaf->path, SPAN(STEP_IN_ROW)) &&
+		fabs(leaf->number) <= STEP_LIMIT && leaf->number == floor(leaf->number))
+		*step = (int64_t)leaf->number;
+	return OK;
+}
+
+/* Rows that hold none are read but once. */
+static enum status find_step(const struct trackio_entry *entry, int64_t *step, struct error *err)
+{
+	size_t left_out = 0;
+
+	*step = entry->step;
+	return span_find(entry->metrics, SPAN("\"" STEP_IN_ROW "\"")) < 0
+		       ? OK
+		       : flat_read(entry->metrics, take_step, step, &left_out, err);
+}
+
 void points_in_mark(struct batch_part *part, struct span log_id)
 {
 	if (!log_id.len)
@@ -87,9 +115,7 @@ void points_in_mark(struct batch_part *part, struct span log_id)
 
 enum status points_in_add(struct points_in *in, const struct trackio_entry *entry, struct error *err)
 {
-	struct putting put = {.in = in,
-		.step = in->is_system ? NO_STEP : entry->step,
-		.ts_ms = entry->ts_ms == NO_TIME ? in->now_ms : entry->ts_ms};
+	struct putting put = {.in = in, .step = NO_STEP, .ts_ms = entry->ts_ms == NO_TIME ? in->now_ms : entry->ts_ms};
 
 	if (!entry->metrics.len)
 		return error_set_field(
@@ -97,5 +123,7 @@ enum status points_in_add(struct points_in *in, const struct trackio_entry *entr
 	if (!(put.part = batch_part_more(in->batch, in->job, in->stream)))
 		return error_no_memory(err);
 	points_in_mark(put.part, entry->log_id);
+	if (!in->is_system)
+		TRY(find_step(entry, &put.step, err));
 	return flat_read(entry->metrics, put_leaf, &put, &in->left_out, err);
 }

@@ -85,6 +85,19 @@ def test_an_entry_that_comes_again_is_stored_once(shared):
     assert len(shared.get("/api/v1/jobs/p%2Fagain/points?metric=loss&raw=true&format=csv").body.splitlines()) == 1 + 4
 
 
+def test_the_step_that_the_trainer_says(shared):
+    """Hugging Face's callback logs rows without a step, evaluations among them, and says the training's in each."""
+    rows = [({"train/loss": 4.5}, 5), ({"train/loss": 4.25}, 10), ({"eval/loss": 4.75}, 10), ({"train/loss": 4.0}, 15)]
+    taken(call(shared, "bulk_log", logs=[entry("hf", n, f"h{n}", {**row, "train/global_step": step}) for n, (row, step) in enumerate(rows)]))
+    assert columns(shared, "p/hf", "train/loss", 3) == {5: 4.5, 10: 4.25, 15: 4.0}
+    assert columns(shared, "p/hf", "eval/loss", 1) == {10: 4.75}
+    for n, said in enumerate((2**53, -3, "7", 7.5, True, None, {"x": 7}, 2**53 + 2)):
+        taken(call(shared, "bulk_log", logs=[entry("odd", n, f"o{n}", {"m": n, "train/global_step": said})]))
+    shared.wait_for_points("p/odd", "m", 8)
+    (found,) = shared.points("p/odd", "m", raw="true")["series"]
+    assert dict(zip(found["value"], found["step"])) == {0: 2**53, 1: -3, 2: 2, 3: 3, 4: 4, 5: 5, 6: 6, 7: 7}, "what is no step leaves the row's own"
+
+
 def test_after_a_kill(server):
     logs = [entry("killed", step, f"k{step}") for step in range(1500)]  # more than are stored at once
     taken(call(server, "bulk_log", logs=logs))
