@@ -58,6 +58,13 @@ def test_trained_and_gone_on_from_a_checkpoint(server, train, place, tracker, tm
         check_points(server, f"{name}-2", tracker, later)
 
 
+@pytest.mark.parametrize("tracker, client", [("mlflow", "mlflow-2"), ("wandb", "wandb-0.23")])
+def test_an_older_client_of_the_tracker(server, train, tracker, client):
+    logged, _ = finish(train("direct", tracker, 20, client=client))
+    check_points(server, "exp/tiny", tracker, logged)
+    wait_until(lambda: job(server, "exp/tiny")["TrainingJobStatus"] == "Completed", what="the end")
+
+
 @pytest.mark.parametrize("place, tracker, status", [("relay", "mlflow", "Failed"), ("direct", "mlflow", "Completed"), ("direct", "wandb", "Failed")])
 def test_a_training_that_fails(server, train, place, tracker, status):
     """Under sm-ship its job is Failed and has the traceback. Straight to the server MLflow's client ends an open run as FINISHED at the exit of the process, whatever the exit is."""

@@ -17,8 +17,9 @@ CLIENTS = {"mlflow": "mlflow-3", "wandb": "wandb-0.31"}
 FOLDERS = {"keras": "keras"}
 
 
-def environment(server, framework, tracker, **more):
-    folders = [ROOT / ".cache" / FOLDERS.get(framework, "frameworks"), ROOT / ".cache" / CLIENTS.get(tracker, "mlflow-3")]
+def environment(server, framework, tracker, client=None, **more):
+    """client: the folder of another version of the tracker's."""
+    folders = [ROOT / ".cache" / FOLDERS.get(framework, "frameworks"), ROOT / ".cache" / (client or CLIENTS.get(tracker, "mlflow-3"))]
     if not all((folder / ".lock-stamp").exists() for folder in folders):
         pytest.skip("needs `SM_LONG=1 tests/run packages`")
     mine = {name: value for name, value in os.environ.items() if not name.startswith(("MLFLOW_", "WANDB_", "HF_", "SMFLEET_", "SM_"))}
@@ -33,7 +34,7 @@ def train(ship, server, tmp_path):
     """train(place, tracker, arguments…): a training that runs, straight to the server or under sm-ship as a job; ended with the test."""
     started = []
 
-    def start(place, tracker, *arguments, framework="trainer", name="shipped", folder=tmp_path, **more):
+    def start(place, tracker, *arguments, framework="trainer", client=None, name="shipped", folder=tmp_path, **more):
         # -S: without Debian's other packages, whose urllib3 and requests are not those of the clients
         command = ["/usr/bin/python3", "-S", str(ROOT / "tests/support/tinytrain.py"), framework, tracker, *map(str, arguments)]
         addresses = {"MLFLOW_TRACKING_URI": server.url, "WANDB_BASE_URL": server.url}
@@ -43,7 +44,7 @@ def train(ship, server, tmp_path):
         told = folder / "told.json"
         told.unlink(missing_ok=True)
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            cwd=folder, env={**environment(server, framework, tracker), "SM_TOLD": str(told), **addresses, **more}, start_new_session=True)
+            cwd=folder, env={**environment(server, framework, tracker, client), "SM_TOLD": str(told), **addresses, **more}, start_new_session=True)
         process.told = told
         started.append(process)
         return process
