@@ -88,6 +88,8 @@ enum status doors_make_wandb(struct wandb **out, const struct options *options, 
 {
 	struct wandb_options wandb = {.pipeline = pipeline,
 		.max_processes = (uint64_t)options_i64(options, "max-run-processes"),
+		.max_values = (size_t)options_i64(options, "max-wandb-values"),
+		.max_samples = options_i64(options, "max-wandb-samples"),
 		.has_trash = options_i64(options, "trash-days") > 0,
 		.keeps_files = options_flag(options, "wandb-files"),
 		.is_tls = options_text(options, "tls-cert") != NULL,

@@ -33,11 +33,12 @@ static enum status read_range(const struct json *from, struct history_rows_query
 	return OK;
 }
 
-static enum status read_samples(const struct json *from, struct history_rows_query *query, struct error *err)
+static enum status read_samples(
+	const struct wandb_call *call, const struct json *from, struct history_rows_query *query, struct error *err)
 {
-	int64_t samples = SAMPLES;
+	int64_t samples = SAMPLES < call->options->max_samples ? SAMPLES : call->options->max_samples;
 
-	TRY(graphql_integer(from, "samples", 1, ROWS_SAMPLES_MAX, &samples, err));
+	TRY(graphql_integer(from, "samples", 1, call->options->max_samples, &samples, err));
 	query->samples = (size_t)samples;
 	return OK;
 }
@@ -135,7 +136,7 @@ enum status wandb_sample_history(struct wandb_call *call, const struct graphql_r
 			"this server gives no system metrics to W&B's clients: GET /api/v1/jobs/JOB/points has them");
 	TRY(find_run(call, request, "name", &run, &is_there, err));
 	TRY(read_range(NULL, &query, err));
-	TRY(read_samples(request->variables, &query, err));
+	TRY(read_samples(call, request->variables, &query, err));
 	return is_there ? answer_rows(call, &run, &query, err) : answer_no_run(call);
 }
 
@@ -185,7 +186,7 @@ static enum status answer_spec(
 			"'specs' must be JSON objects in texts of at most %d bytes", SPEC_MAX_BYTES);
 	TRY(read_keys(call, json_get(document, "keys"), spec, err));
 	TRY(read_range(document, &spec->query, err));
-	TRY(read_samples(document, &spec->query, err));
+	TRY(read_samples(call, document, &spec->query, err));
 	/* Here W&B counts maxStep in. But older clients mean the page behind by it, of which no row is to come twice. */
 	if (spec->query.last_step - spec->query.first_step + 1 < (int64_t)spec->query.samples)
 		spec->query.last_step++;

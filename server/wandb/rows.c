@@ -117,10 +117,11 @@ static enum status add_cell(struct reading *r, const struct history_rows_cell *c
 {
 	struct history_rows *rows = r->out;
 
-	if (rows->count >= ROWS_CELLS_MAX)
+	if (rows->count >= r->call->options->max_values)
 		return error_set(err, ERR_SEMANTIC,
-			"the answer has more than %d values: ask for fewer steps a page (page_size), or for some keys",
-			ROWS_CELLS_MAX);
+			"the answer has more than %zu values (--max-wandb-values): ask for fewer steps a page (page_size), "
+			"or for some keys",
+			r->call->options->max_values);
 	if (!mem_grow((void **)&rows->cells, rows->count, &rows->cap, sizeof *rows->cells))
 		return error_no_memory(err);
 	rows->cells[rows->count++] = *cell;

@@ -8,11 +8,7 @@
 #include "state/streams/job_view.h"
 #include "wandb/internal.h"
 
-enum {
-	ROWS_CELLS_MAX = 1 << 19, /* of one answer */
-	ROWS_SAMPLES_MAX = 10000,
-	ROWS_KEYS_MAX = 256,
-};
+enum { ROWS_KEYS_MAX = 256 };
 
 struct history_rows_query {
 	int64_t first_step, last_step; /* both inclusive */
@@ -34,7 +30,7 @@ struct history_rows {
 	int64_t start_ms; /* of the run */
 };
 
-/* ERR_SEMANTIC: it has more values than ROWS_CELLS_MAX. A run that has logged nothing has no rows. */
+/* ERR_SEMANTIC: it has more values than --max-wandb-values. A run that has logged nothing has no rows. */
 enum status history_rows_read(struct wandb_call *call, const struct tracked_run_row *run,
 	const struct history_rows_query *query, struct history_rows *out, struct error *err) MUST_CHECK;
 void history_rows_done(struct history_rows *rows);

@@ -17,6 +17,8 @@ struct wandb_options {
 	size_t max_line_bytes; /* of the console */
 	size_t max_series; /* that one body may be of, as a stream may have */
 	uint64_t max_processes; /* that share one run */
+	size_t max_values; /* of one answer about a run's history */
+	int64_t max_samples; /* rows that stand for all */
 	bool has_trash; /* from which runs are restored that were deleted */
 	bool keeps_files; /* of runs: as attachments of their jobs */
 	bool is_tls; /* clients of its own port speak https */

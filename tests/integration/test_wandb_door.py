@@ -645,6 +645,23 @@ def test_samples_at_their_limit(shared):
         assert got == steps or (not steps and len(got) == samples and (got[0], got[-1]) == (0, 99)), (samples, got)
 
 
+def test_answers_about_a_history_at_their_limits(tmp_path):
+    server = Server(tmp_path, "--max-wandb-values", "10", "--max-wandb-samples", "4").start()
+    try:
+        make_run(server, "many")
+        taken(post(server, "many", {HISTORY: (0, rows(0, 11))}))
+        server.wait_for_points("p/many", "loss", 11)
+        assert [row["_step"] for row in history(server, "many", 0, 10)] == list(range(10))
+        body = ask(server, "HistoryPage", {"project": "p", "run": "many", "minStep": 0, "maxStep": 11, "pageSize": 1000})[1]
+        assert "more than 10 values (--max-wandb-values)" in body["errors"][0]["message"]
+        sample = lambda **variables: ask(server, "RunFullHistory", {"project": "p", "name": "many", **variables})[1]
+        for variables in ({}, {"samples": 4}):
+            assert len(sample(**variables)["data"]["project"]["run"]["history"]) == 4
+        assert "from 1 to 4" in sample(samples=5)["errors"][0]["message"]
+    finally:
+        server.close()
+
+
 def test_teams_read_their_own(guarded):
     server, tokens = guarded
     make_run(server, "own", project="reads", token=tokens["red"])
