@@ -177,6 +177,18 @@ enum status call_duration(const struct prom_call *call, const char *name, int64_
 				 SPAN_ARGS(span_cut(text, 60)));
 }
 
+enum status call_limit(const struct prom_call *call, size_t *limit, struct error *err)
+{
+	struct span text = call_parameter(call, "limit");
+	uint64_t number = 0;
+
+	if (text.len && (!span_parse_u64(text, &number) || number > SIZE_MAX / 2))
+		return error_set(err, ERR_INVALID, "invalid parameter \"limit\": '%.*s' is no number from 0 on",
+			SPAN_ARGS(span_cut(text, 60)));
+	*limit = number ? (size_t)number : SIZE_MAX;
+	return OK;
+}
+
 /* ---- a call ---- */
 
 static enum status take_timeout(struct prom_call *call, struct error *err)
@@ -204,6 +216,10 @@ static enum status answer(
 	json_put_text(&call->w, "status", "success");
 	json_key(&call->w, "data");
 	TRY(handler(call, err));
+	if (call->is_cut) {
+		json_key(&call->w, "warnings");
+		json_raw(&call->w, SPAN("[\"results truncated due to limit\"]"));
+	}
 	json_object_end(&call->w);
 	return buf_status(body, err);
 }

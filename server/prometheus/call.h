@@ -19,6 +19,7 @@ struct prom_call {
 	struct prom_budget budget;
 	struct series_reading reading;
 	struct json_writer w; /* of "data" */
+	bool is_cut; /* there was more than its limit= */
 };
 typedef enum status prom_handler(struct prom_call *call, struct error *err);
 
@@ -32,6 +33,8 @@ struct span call_parameter(const struct prom_call *call, const char *name);
 /* Seconds since 1970 with a fraction, or RFC 3339; what is not there is `fallback`. */
 enum status call_time(
 	const struct prom_call *call, const char *name, int64_t fallback, int64_t *ms, struct error *err) MUST_CHECK;
+/* limit=, of what a reply lists: 0 is none, as in Prometheus, and what is not there. */
+enum status call_limit(const struct prom_call *call, size_t *limit, struct error *err) MUST_CHECK;
 /* Seconds, or 5m. */
 enum status call_duration(const struct prom_call *call, const char *name, int64_t *ms, struct error *err) MUST_CHECK;
 
@@ -45,10 +48,10 @@ enum status call_set_steps(struct eval *eval, int64_t end_ms, struct error *err)
 
 /* loki.c: Loki's errors are texts */
 prom_handler loki_query, loki_query_range, loki_series, loki_labels, loki_values, loki_index_stats, loki_tail,
-	loki_format;
+	loki_format, loki_absent;
 void loki_refuse(
 	void *context, const struct http_request *request, const struct error *err, struct http_response *response);
 
 /* query.c, metadata.c */
 prom_handler call_query, call_query_range, call_series, call_labels, call_values, call_metadata, call_buildinfo,
-	call_rules, call_exemplars, call_format;
+	call_rules, call_exemplars, call_format, call_absent;

@@ -295,6 +295,7 @@ struct listing {
 	struct loki_asked *asked;
 	struct map *seen;
 	struct span label; /* whose values; "": sets of labels are written */
+	size_t limit, count;
 };
 
 static enum status list_stream(struct listing *listing, const struct prom_labels *labels, struct error *err)
@@ -306,6 +307,11 @@ static enum status list_stream(struct listing *listing, const struct prom_labels
 		TRY(labels_key(labels, call->arena, &key, err));
 	if (!key.len || map_get(listing->seen, key))
 		return OK;
+	if (listing->count == listing->limit) {
+		call->is_cut = true;
+		return OK;
+	}
+	listing->count++;
 	if (!map_put(listing->seen, key, listing))
 		return error_no_memory(err);
 	TRY(budget_take(call->reading.budget, 1, err));
@@ -343,11 +349,12 @@ static enum status list(struct prom_call *call, const char *match, struct span l
 {
 	struct loki_asked asked = {.call = call};
 	AUTO(map) seen = map_new();
-	struct listing listing = {&asked, seen, label};
+	struct listing listing = {.asked = &asked, .seen = seen, .label = label};
 	struct span selector = call_parameter(call, match);
 
 	if (!seen)
 		return error_no_memory(err);
+	TRY(call_limit(call, &listing.limit, err));
 	TRY(loki_window(call, &asked.from_ms, &asked.to_ms, err));
 	enum status status = selector.len ? logql_parse(&asked.logql, selector, call->arena, err) : OK;
 	json_array(&call->w);
@@ -458,6 +465,17 @@ enum status loki_format(struct prom_call *call, struct error *err)
 	TRY(buf_status(&text, err));
 	json_span(&call->w, buf_span(&text));
 	return OK;
+}
+
+/* What Loki has and this server has not, with what there is. */
+enum status loki_absent(struct prom_call *call, struct error *err)
+{
+	struct span rest = span_cut(http_request_segment(call->request, 0), 60);
+
+	return error_set(err, ERR_NOT_FOUND,
+		"'%.*s' of Loki's API is not here; push, query, query_range, labels, label/NAME/values, series, index/stats and "
+		"format_query are (docs/grafana.md)",
+		SPAN_ARGS(rest));
 }
 
 enum status loki_tail(struct prom_call *call, struct error *err)

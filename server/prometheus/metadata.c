@@ -11,6 +11,7 @@ struct collecting {
 	struct span *texts;
 	size_t count, cap;
 	struct span label; /* whose values; "": the labels themselves */
+	size_t limit; /* of series */
 };
 
 static enum status keep(struct collecting *collecting, struct span text, struct error *err)
@@ -43,6 +44,11 @@ static enum status take_series(void *context, const struct prom_labels *labels, 
 	TRY(labels_key(labels, collecting->call->arena, &key, err));
 	if (map_get(collecting->seen, key))
 		return OK;
+	if (collecting->count == collecting->limit) {
+		collecting->call->is_cut = true;
+		return OK;
+	}
+	collecting->count++;
 	if (!map_put(collecting->seen, key, collecting))
 		return error_no_memory(err);
 	labels_write(labels, &collecting->call->w);
@@ -96,14 +102,17 @@ static enum status write_texts(struct prom_call *call, struct span label, struct
 {
 	AUTO(map) seen = map_new();
 	struct collecting collecting = {.call = call, .seen = seen, .label = label};
+	size_t limit;
 
 	if (!seen)
 		return error_no_memory(err);
+	TRY(call_limit(call, &limit, err));
 	enum status status = collect(&collecting, false, take_texts, err);
 	if (status == OK && collecting.count)
 		qsort(collecting.texts, collecting.count, sizeof *collecting.texts, by_bytes);
 	json_array(&call->w);
-	for (size_t i = 0; status == OK && i < collecting.count; i++)
+	call->is_cut = collecting.count > limit;
+	for (size_t i = 0; status == OK && i < collecting.count && i < limit; i++)
 		json_span(&call->w, collecting.texts[i]);
 	json_array_end(&call->w);
 	mem_free(collecting.texts);
@@ -127,6 +136,7 @@ enum status call_series(struct prom_call *call, struct error *err)
 
 	if (!seen)
 		return error_no_memory(err);
+	TRY(call_limit(call, &collecting.limit, err));
 	json_array(&call->w);
 	TRY(collect(&collecting, true, take_series, err));
 	json_array_end(&call->w);
@@ -155,6 +165,17 @@ enum status call_buildinfo(struct prom_call *call, struct error *err)
 	json_put_text(&call->w, "goVersion", "");
 	json_object_end(&call->w);
 	return OK;
+}
+
+/* What Prometheus has and this server has not: in its shape, with what there is. */
+enum status call_absent(struct prom_call *call, struct error *err)
+{
+	struct span rest = span_cut(http_request_segment(call->request, 0), 60);
+
+	return error_set(err, ERR_NOT_FOUND,
+		"'%.*s' of Prometheus' API is not here; query, query_range, series, labels, label/NAME/values, format_query, "
+		"query_exemplars, metadata, rules and status/buildinfo are (docs/prometheus.md)",
+		SPAN_ARGS(rest));
 }
 
 /* Rules are this server's own (/api/v1/rules), and none of Prometheus'. */

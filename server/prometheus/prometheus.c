@@ -20,9 +20,9 @@ struct prometheus {
 
 CALL(query, call_query, "query time timeout")
 CALL(query_range, call_query_range, "query start end step timeout")
-CALL(series, call_series, "match[] start end timeout")
-CALL(labels, call_labels, "match[] start end timeout")
-CALL(values, call_values, "match[] start end timeout")
+CALL(series, call_series, "match[] start end limit timeout")
+CALL(labels, call_labels, "match[] start end limit timeout")
+CALL(values, call_values, "match[] start end limit timeout")
 CALL(metadata, call_metadata, "metric limit limit_per_metric timeout")
 CALL(buildinfo, call_buildinfo, "timeout")
 CALL(rules, call_rules, "type rule_name[] rule_group[] file[] exclude_alerts match[] timeout")
@@ -31,11 +31,25 @@ CALL(format, call_format, "query timeout")
 CALL(line_format, loki_format, "query timeout")
 CALL(lines, loki_query_range, "query start end since limit direction step interval timeout")
 CALL(expression, loki_query, "query time limit direction timeout")
-CALL(line_series, loki_series, "match[] start end since timeout")
-CALL(line_labels, loki_labels, "start end since query timeout")
-CALL(line_values, loki_values, "start end since query timeout")
+CALL(line_series, loki_series, "match[] start end since limit timeout")
+CALL(line_labels, loki_labels, "start end since query limit timeout")
+CALL(line_values, loki_values, "start end since query limit timeout")
 CALL(line_stats, loki_index_stats, "start end since query timeout")
 CALL(line_tail, loki_tail, "query start limit delay_for timeout")
+
+/* Whatever is asked of what is not here. */
+#define ABSENT(name, handler)                                                                                          \
+	static enum status route_##name(void *context, void *worker, const struct http_request *request,               \
+		struct http_response *response, struct error *err)                                                     \
+	{                                                                                                              \
+		struct prom_call call = {.request = request};                                                          \
+                                                                                                                       \
+		(void)context, (void)worker, (void)response;                                                           \
+		return handler(&call, err);                                                                            \
+	}
+
+ABSENT(absent, call_absent)
+ABSENT(line_absent, loki_absent)
 
 static const struct http_route templates[] = {
 	{HTTP_GET | HTTP_POST, "/prometheus/api/v1/query", SCOPE_READ, .handler = route_query,
@@ -74,6 +88,10 @@ static const struct http_route templates[] = {
 		.refuse = loki_refuse, .summary = "Loki: a query, written as it is usual"},
 	{HTTP_GET, "/loki/api/v1/tail", SCOPE_READ, .handler = route_line_tail, .refuse = loki_refuse,
 		.summary = "Loki: not implemented; it says what to do instead"},
+	{HTTP_GET, "/prometheus/api/v1/{rest...}", SCOPE_READ, .handler = route_absent,
+		.summary = "Prometheus: not implemented; it says what is"},
+	{HTTP_GET, "/loki/api/v1/{rest...}", SCOPE_READ, .handler = route_line_absent, .refuse = loki_refuse,
+		.summary = "Loki: not implemented; it says what is"},
 };
 
 enum { ROUTE_COUNT = sizeof templates / sizeof *templates };

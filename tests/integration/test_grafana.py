@@ -83,3 +83,43 @@ def test_steps_for_the_trend_panel(server):
     reply = get(server, "/api/v1/jobs/t/points", metric="loss", raw="true", format="csv")
     head, *rows = reply.raw.decode().splitlines()
     assert reply.status == 200 and {"step", "value"} <= set(head.split(",")) and len(rows) == 5, reply.raw[:200]
+
+
+def test_what_the_query_builders_list(server):
+    """Newer Grafanas ask for at most 40,000 of them, and say so."""
+    fill(server)
+    for path, parameters, least in (("labels", {}, 4), ("label/__name__/values", {}, 2), ("series", {"match[]": "DCGM_FI_DEV_GPU_UTIL"}, 2)):
+        whole = get(server, f"/prometheus/api/v1/{path}", **parameters, limit=40000)
+        assert whole.status == 200 and len(whole.body["data"]) >= least and "warnings" not in whole.body, whole
+        assert get(server, f"/prometheus/api/v1/{path}", **parameters, limit=0).body == whole.body == get(server, f"/prometheus/api/v1/{path}", **parameters, limit=len(whole.body["data"])).body
+        one = get(server, f"/prometheus/api/v1/{path}", **parameters, limit=1)
+        assert one.body == {"status": "success", "data": whole.body["data"][:1], "warnings": ["results truncated due to limit"]}
+        bad = get(server, f"/prometheus/api/v1/{path}", **parameters, limit="many")
+        assert bad.status == 400 and bad.body["errorType"] == "bad_data" and "'many'" in bad.body["error"]
+    server.send("gpt", "x")
+    for path in ("series", "label/job/values"):
+        assert len(get(server, f"/loki/api/v1/{path}", limit=40000).body["data"]) >= 2
+        assert len(get(server, f"/loki/api/v1/{path}", limit=1).body["data"]) == 1
+        assert get(server, f"/loki/api/v1/{path}", limit=-1).status == 400
+
+
+def test_what_is_not_here_is_named(server):
+    for path in ("alerts", "status/tsdb", "parse_query", "targets/metadata"):
+        reply = get(server, f"/prometheus/api/v1/{path}", query="1")
+        assert reply.status == 404 and (reply.body["status"], reply.body["errorType"]) == ("error", "not_found") and f"'{path}'" in reply.body["error"] and "query_range" in reply.body["error"]
+    for path in ("index/volume", "patterns", "detected_fields", "status/buildinfo"):
+        reply = get(server, f"/loki/api/v1/{path}", query='{job="bert"}')
+        assert reply.status == 404 and reply.headers["Content-Type"].startswith("text/plain") and f"'{path}'" in reply.raw.decode() and "query_range" in reply.raw.decode()
+    assert server.post("/prometheus/api/v1/alerts", "x").status == 405
+
+
+def test_the_context_of_a_line(server):
+    """Explore shows what is around a line: of its labels, what is up to its time, and from it on."""
+    job = {"job": "bert", "host": "n1"}
+    now = time.time_ns() // 10 ** 9 * 10 ** 9
+    assert server.post("/loki/api/v1/push", json=loki_json((job, [(now - second * 10 ** 9, f"line {second}") for second in range(9, 0, -1)]))).status == 204
+    server.wait_for_extraction()
+    at = now - 5 * 10 ** 9
+    for direction, window, expected in (("backward", {"start": at - 7200 * 10 ** 9, "end": at}, ["line 6", "line 7"]), ("forward", {"start": at, "end": at + 7200 * 10 ** 9}, ["line 5", "line 4"])):
+        reply = get(server, "/loki/api/v1/query_range", query='{host="n1",job="bert",stream="n1"}', limit=2, direction=direction, **window)
+        assert [text for _, text in reply.body["data"]["result"][0]["values"]] == expected, (direction, reply)
