@@ -122,7 +122,9 @@ static void write_operation(struct json_writer *w, const struct http_route *rout
 	json_put_text(w, "summary", route->summary);
 	json_put_text(w, "x-scope", http_scope_name(route->scope));
 	write_parameters(w, route);
-	if (route->body)
+	if (route->describe)
+		route->describe(route, w);
+	else if (route->body)
 		write_body(w, route);
 	json_key(w, "responses");
 	json_raw(w,

@@ -108,6 +108,7 @@ static const struct api_parameter parameters[] = {
 	{"to_ms", NULL, "integer", "Up to this time, in Unix milliseconds"},
 	{"to_step", NULL, "integer", "Up to this step, and with it"},
 	{"total", NULL, "boolean", "true: how many jobs match in all, too"},
+	{"trace", NULL, "string", "The trace whose summary goes, by its name"},
 	{"tz", NULL, "string", "The zone of times in the query that name none: Europe/Berlin; without it the server's"},
 	{"weights", NULL, "string", "What makes a checkpoint the best: TASK/METRIC:WEIGHT, parted by commas"},
 	{"width", NULL, "integer", "Of the picture, in pixels"},

@@ -160,6 +160,8 @@ struct http_route {
 	size_t max_body_bytes; /* of a buffered body; 0: no body */
 	const char *
 		body; /* members of its JSON object, "name!:string columns:array" (!: must be there); NULL: it takes no JSON */
+	/* Instead of body: writes its requestBody into its operation of the OpenAPI document. Pure. */
+	void (*describe)(const struct http_route *route, struct json_writer *w);
 	bool is_signable; /* with sig= in its address a GET needs neither token nor origin: hooks.check_signature says */
 	const char *audit; /* what it changes, as the audit log calls it: "jobs"; NULL: nothing, or it takes lines */
 	const char *summary; /* for the OpenAPI document; NULL: it is not told of there */

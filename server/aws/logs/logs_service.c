@@ -15,6 +15,12 @@ static const struct shape_rule logs_group_shape[] = {
 	{0},
 };
 
+static const struct shape_rule logs_group_name_shape[] = {
+	{"logGroupName", SHAPE_NEEDED, 0, 0, NULL},
+	{"logGroupName", SHAPE_STRING, 1, 512, LOG_GROUP_PATTERN},
+	{0},
+};
+
 static const struct shape_rule logs_stream_shape[] = {
 	{"logGroupName", SHAPE_NEEDED, 0, 0, NULL},
 	{"logGroupName", SHAPE_STRING, 1, 512, LOG_GROUP_PATTERN},
@@ -127,12 +133,12 @@ static const struct shape_rule logs_list_tags_shape[] = {
 
 static const struct aws_operation operations[] = {
 	{"CreateLogGroup", SCOPE_WRITE, logs_create_group, logs_group_shape, true, false},
-	{"DeleteLogGroup", SCOPE_ADMIN, logs_delete_group, logs_group_shape, true, false},
+	{"DeleteLogGroup", SCOPE_ADMIN, logs_delete_group, logs_group_name_shape, true, false},
 	/* who ships logs looks for groups and streams first, with a token that may only write */
 	{"DescribeLogGroups", SCOPE_PUBLIC, logs_describe_groups, logs_describe_groups_shape, false, false},
 	{"DescribeLogStreams", SCOPE_PUBLIC, logs_describe_streams, logs_describe_streams_shape, false, false},
 	{"PutRetentionPolicy", SCOPE_ADMIN, logs_put_retention, logs_retention_shape, true, false},
-	{"DeleteRetentionPolicy", SCOPE_ADMIN, logs_delete_retention, logs_group_shape, true, false},
+	{"DeleteRetentionPolicy", SCOPE_ADMIN, logs_delete_retention, logs_group_name_shape, true, false},
 	{"CreateLogStream", SCOPE_WRITE, logs_create_stream, logs_stream_shape, true, false},
 	{"DeleteLogStream", SCOPE_ADMIN, logs_delete_stream, logs_stream_shape, true, false},
 	{"PutLogEvents", SCOPE_WRITE, logs_put_events, NULL, false, true},
@@ -142,7 +148,7 @@ static const struct aws_operation operations[] = {
 	{"TagResource", SCOPE_WRITE, logs_tag_group, logs_tag_shape, true, false},
 	{"UntagLogGroup", SCOPE_WRITE, logs_untag_group, logs_untag_group_shape, true, false},
 	{"UntagResource", SCOPE_WRITE, logs_untag_group, logs_untag_shape, true, false},
-	{"ListTagsLogGroup", SCOPE_READ, logs_list_tags, logs_group_shape, false, false},
+	{"ListTagsLogGroup", SCOPE_READ, logs_list_tags, logs_group_name_shape, false, false},
 	{"ListTagsForResource", SCOPE_READ, logs_list_tags, logs_list_tags_shape, false, false},
 	{0},
 };

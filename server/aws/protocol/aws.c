@@ -39,6 +39,7 @@ static struct http_route route_of(struct aws *aws, const struct http_route *temp
 		.kind = ROUTE_WORKER,
 		.handler = aws_door,
 		.is_slow = is_slow,
+		.describe = aws_describe,
 		.query = "",
 		.max_body_bytes = aws->options.max_body_bytes,
 		.context = aws,

@@ -20,6 +20,12 @@ static const struct aws_service *const services[] = {
 	&eventbridge_service,
 };
 
+const struct aws_service *const *aws_services(size_t *count)
+{
+	*count = sizeof services / sizeof *services;
+	return services;
+}
+
 static const char *const no_times[] = {NULL};
 
 /* ---- which one ---- */

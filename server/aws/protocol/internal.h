@@ -121,6 +121,11 @@ http_handler aws_door;
 void aws_refuse(
 	void *context, const struct http_request *request, const struct error *err, struct http_response *response);
 
+const struct aws_service *const *aws_services(size_t *count);
+
+/* ---- describe.c ---- */
+void aws_describe(const struct http_route *route, struct json_writer *w);
+
 /* ---- s3.c ---- */
 http_handler s3_list_buckets;
 bool s3_is_meant(const struct http_request *request);
