@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import os
+import signal
 
 import pytest
 
@@ -89,8 +91,10 @@ def test_sent_again_it_replaces(server, ship, tmp_path):
         ship_trace(ship, server, write(tmp_path, name, trace()))
     [row] = anatomy(server)["traces"]
     assert row["file"] == str(tmp_path / "b.pt.trace.json")
+    ship_trace(ship, server, write(tmp_path, "c.pt.trace.json", trace(steps=(13, 14))))
+    assert anatomy(server)["traces_total"] == 2, "the same times of other steps are another trace"
     ship_trace(ship, server, tmp_path / "a.pt.trace.json", words=("--stream", "algo-9"))
-    assert anatomy(server)["traces_total"] == 2
+    assert anatomy(server)["traces_total"] == 3
 
 
 def test_a_folder_of_ranks(server, ship, tmp_path):
@@ -156,6 +160,27 @@ def test_what_the_command_asks_for(server, ship, tmp_path):
     assert "has no file *.pt.trace.json" in ship_trace(ship, server, tmp_path / "empty", status=4)
     done = ship.run("--job", "j", "--drain-timeout", "200ms", "--trace", str(path), SMFLEET_SERVER="http://127.0.0.1:1")
     assert done.returncode == 3 and b"start it again" in done.stderr
+
+
+def test_traces_that_come_later(server, ship, tmp_path):
+    """Into a folder that is not there yet; one is half written at first, one stays so."""
+    server.send("j", "x")
+    folder, half = tmp_path / "later", json.dumps(trace(steps=(30, 31))).encode()
+    running = ship.start("--job", "j", "--follow", "--trace", str(folder), SMFLEET_SERVER=server.url)
+    try:
+        folder.mkdir()
+        (folder / "half.pt.trace.json").write_bytes(half[:2000])
+        write(folder, "broken.pt.trace.json", half[:-5])
+        os.utime(folder / "broken.pt.trace.json", (1, 1))
+        write(folder, "a.pt.trace.json.gz", trace())
+        first = lambda: [row["first_step"] for row in anatomy(server)["traces"]]  # noqa: E731
+        wait_until(lambda: first() == [3], what="the whole one")
+        (folder / "half.pt.trace.json").write_bytes(half)
+        wait_until(lambda: first() == [3, 30], what="the other one")
+    finally:
+        running.send_signal(signal.SIGTERM)
+        said = running.communicate(timeout=60)[1].decode()
+    assert running.returncode == 4 and said.count("broken.pt.trace.json") == 1 and "half.pt.trace.json': byte" not in said, said
 
 
 def test_a_trace_is_no_log(server, ship, tmp_path):

@@ -76,7 +76,7 @@ static const struct option_spec specs[] = {
 		.value_name = "PATH",
 		.help = "Sum up a trace of PyTorch's profiler, or all of a folder (*.pt.trace.json, with .gz or without): how long the GPU computed, "
 			"communicated and idled, and what of the communication nothing ran beside. The sums go to --job and --stream, the trace "
-			"stays where it is. Sent again, they replace."},
+			"stays where it is. Sent again, they replace. With --follow, traces that come later, too."},
 	{.name = "row-bytes",
 		.kind = OPTION_BYTES,
 		.value_name = "SIZE",

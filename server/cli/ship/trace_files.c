@@ -1,6 +1,7 @@
 #include "cli/ship/trace_files.h"
 
 #include "base/clock.h"
+#include "base/map.h"
 #include "cli/http/client.h"
 #include "cli/input/file_kind.h"
 #include "cli/process/child.h"
@@ -17,7 +18,12 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-enum { FILES_MOST = 100000, DOCUMENT_BYTES_MAX = 64 << 10 };
+enum {
+	FILES_MOST = 100000,
+	DOCUMENT_BYTES_MAX = 64 << 10,
+	UNFINISHED_S =
+		60 /* a file that is no whole trace is one that is being written, until it has not changed for so long */
+};
 
 struct shipping {
 	const struct options *options;
@@ -26,7 +32,26 @@ struct shipping {
 	char **files; /* of one path */
 	size_t count, cap;
 	size_t sent, refused;
+	struct map *seen; /* of files that are followed, by path: struct seen */
+	bool is_stopped; /* by a signal */
+	bool is_away; /* the server, and it was said */
 };
+
+/* A file as it was when it was tried. */
+struct seen {
+	int64_t bytes, changed_ns;
+	bool is_settled; /* sent, or refused for good */
+};
+
+static void forget_seen(struct map *seen)
+{
+	struct span path;
+	void *value;
+
+	for (size_t at = 0; seen && map_next(seen, &at, &path, &value);)
+		mem_free(value);
+	map_free(seen);
+}
 
 static void forget_files(struct shipping *s)
 {
@@ -39,6 +64,7 @@ static void shipping_done(struct shipping *s)
 {
 	forget_files(s);
 	mem_free(s->files);
+	forget_seen(s->seen);
 	identity_free(s->identity);
 	http_client_free(s->client);
 }
@@ -74,9 +100,10 @@ static enum status list_folder(struct shipping *s, const char *path, DIR *folder
 	while ((entry = readdir(folder)))
 		if (file_kind_is_trace(entry->d_name))
 			TRY(add_file(s, path, entry->d_name, err));
-	if (!s->count)
+	if (!s->count && !options_flag(s->options, "follow"))
 		return error_set(err, ERR_NOT_FOUND, "'%s' has no file *.pt.trace.json or *.pt.trace.json.gz", path);
-	qsort(s->files, s->count, sizeof *s->files, by_name);
+	if (s->count)
+		qsort(s->files, s->count, sizeof *s->files, by_name);
 	return OK;
 }
 
@@ -155,8 +182,10 @@ static enum status send(struct shipping *s, struct span document, struct error *
 		enum status status = job_send_trace(s->client, s->identity->job, document, err);
 		if (!client_is_passing(status) || clock_mono_ms() >= until_ms)
 			return status;
-		if (child_pause())
+		if (child_pause()) {
+			s->is_stopped = true;
 			return error_set(err, ERR_UNAVAILABLE, "stopped");
+		}
 	}
 }
 
@@ -229,6 +258,90 @@ static enum status ship_all(struct shipping *s, struct error *err)
 	return OK;
 }
 
+/* ---- what is still to come ---- */
+
+static enum status find_seen(struct shipping *s, const char *path, struct seen **out, struct error *err)
+{
+	*out = map_get(s->seen, span_from(path));
+	if (*out)
+		return OK;
+	struct seen *fresh = mem_zeroed(sizeof *fresh);
+	if (!fresh || !map_put(s->seen, span_from(path), fresh)) {
+		mem_free(fresh);
+		return error_no_memory(err);
+	}
+	*out = fresh;
+	return OK;
+}
+
+/* The server is away: the file's turn comes again. */
+static void tell_away(struct shipping *s, const struct error *why)
+{
+	if (!s->is_away && !s->is_stopped)
+		client_say(ship_program.name, "%s; traces wait where they are", why->text);
+	s->is_away = true;
+}
+
+static enum status note_end(struct shipping *s, const char *path, enum status status, bool is_finished,
+	struct seen *seen, struct error *err)
+{
+	if (status == ERR_MEMORY)
+		return status;
+	if (client_is_passing(status)) {
+		seen->bytes = -1; /* the next round tries again */
+		tell_away(s, err);
+		return OK;
+	}
+	s->is_away = false;
+	seen->is_settled = status == OK || is_finished;
+	if (status == OK || !is_finished)
+		return OK;
+	client_say(ship_program.name, "'%s': %s", path, err->text);
+	s->refused++;
+	return OK;
+}
+
+/* One that is no whole trace may become one: it is tried again when it has changed, and named when it does not any more. */
+static enum status follow_file(struct shipping *s, const char *path, struct error *err)
+{
+	struct stat info;
+	struct seen *seen;
+
+	TRY(find_seen(s, path, &seen, err));
+	if (seen->is_settled || stat(path, &info) != 0)
+		return OK;
+	int64_t changed_ns = info.st_mtim.tv_sec * 1000000000LL + info.st_mtim.tv_nsec;
+	bool is_finished = clock_wall_ms() / 1000 - info.st_mtim.tv_sec > UNFINISHED_S;
+	if (!is_finished && seen->bytes == info.st_size && seen->changed_ns == changed_ns)
+		return OK;
+	seen->bytes = info.st_size;
+	seen->changed_ns = changed_ns;
+	return note_end(s, path, ship_file(s, path, err), is_finished, seen, err);
+}
+
+/* A folder that is not there yet is made by the profiler. */
+static enum status follow_path(struct shipping *s, const char *path, struct error *err)
+{
+	enum status status = list_path(s, path, err);
+
+	for (size_t i = 0; status == OK && i < s->count && !s->is_stopped; i++)
+		status = follow_file(s, s->files[i], err);
+	return status == ERR_MEMORY || status == ERR_TOO_LARGE ? status : OK;
+}
+
+static enum status follow_all(struct shipping *s, struct error *err)
+{
+	s->seen = map_new();
+	if (!s->seen)
+		return error_no_memory(err);
+	while (!s->is_stopped) {
+		for (size_t i = 0; i < options_count(s->options, "trace"); i++)
+			TRY(follow_path(s, options_item(s->options, "trace", i), err));
+		s->is_stopped = s->is_stopped || child_pause();
+	}
+	return OK;
+}
+
 static enum status prepare(struct shipping *s, char *const *environment, struct error *err)
 {
 	if (options_command(s->options) || options_word_count(s->options))
@@ -249,7 +362,7 @@ int trace_files_run(const struct options *options, char *const *environment)
 		return EXIT_USAGE;
 	}
 	child_block_signals();
-	if (ship_all(&s, &err) != OK) {
+	if ((options_flag(options, "follow") ? follow_all : ship_all)(&s, &err) != OK) {
 		client_say(ship_program.name, "%s; start it again", err.text);
 		return EXIT_UNREACHABLE;
 	}

@@ -199,6 +199,8 @@ static enum status set_times(struct summing *s, struct error *err)
 	out->rank = s->about.rank;
 	out->profiled_ms = profiled_ms(s);
 	hash128_add_number(&s->hash, (uint64_t)out->rank);
+	hash128_add_number(&s->hash, (uint64_t)out->first_step);
+	hash128_add_number(&s->hash, (uint64_t)out->profiled_ms);
 	snprintf(out->id, sizeof out->id, "%016" PRIx64 "%016" PRIx64, s->hash.high, s->hash.low);
 	return OK;
 }

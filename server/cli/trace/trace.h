@@ -13,7 +13,7 @@
 enum { TRACE_INTERVALS_MOST = 2800000, TRACE_ID_BYTES = 33 };
 
 struct trace_summary {
-	char id[TRACE_ID_BYTES]; /* of its kernels: of the same trace, packed or not, the same */
+	char id[TRACE_ID_BYTES]; /* of its rank, steps and kernels: of the same trace, packed or not, the same */
 	int64_t rank; /* -1: it does not say */
 	int64_t profiled_ms; /* when the first kernel began; 0: not known */
 	int64_t first_step, last_step; /* what is summed up; -1: it names no steps */
