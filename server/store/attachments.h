@@ -29,6 +29,8 @@ struct attachment_limits {
  */
 enum status store_begin_attachment(struct store_tx *tx, struct attachment_row *row,
 	const struct attachment_limits *limits, struct error *err) MUST_CHECK;
+/* The same for a job that nobody sees yet and whose attachments were counted: without a look at the others. */
+enum status store_import_attachment(struct store_tx *tx, struct attachment_row *row, struct error *err) MUST_CHECK;
 /* packed: a zstd frame. ERR_CONFLICT: it is not there any more. */
 enum status store_put_attachment_part(struct store_tx *tx, const struct attachment_row *row, uint64_t part,
 	struct span packed, struct error *err) MUST_CHECK;

@@ -1,6 +1,7 @@
 """Whole jobs out of one server and into another: what comes out again is the same, byte for byte."""
 
 import gzip
+import hashlib
 import http.client
 import json
 import pathlib
@@ -274,6 +275,75 @@ def test_traces_come_along(server, make_server):
     one, two = (each.get("/api/v1/jobs/j/anatomy").body for each in (server, other))
     assert one == two and one["traces_total"] == 101
     assert export(other, "name=j") == data, "byte for byte"
+def attach(server, path, data, job="j", status=201):
+    reply = server.request("PUT", f"/api/v1/jobs/{job}/attachments/{path}", body=data, content_type="application/octet-stream")
+    assert reply.status == status, reply
+    return reply.body
+
+
+def attachments_of(server, job="j"):
+    rows = server.get(f"/api/v1/jobs/{job}/attachments").body["attachments"]
+    return rows, [server.request("GET", f"/api/v1/jobs/{job}/attachments/{quote(row['path']).replace('%2F', '/')}").raw for row in rows]
+
+
+def test_attachments_come_along(server, make_server):
+    """Of several parts, of one that is full, empty ones; in a server that has some of its own. What is sent later counts with them."""
+    large = random.Random(1).randbytes((2 << 20) + 5)
+    other = make_server("--max-job-attachment-bytes", str(len(large) + (1 << 20) + 102))
+    other.send("own", "x")
+    attach(other, "a", b"its own", job="own")
+    server.send("j", ["a", "b"])
+    for path, data in (("plots/large.bin", large), ("full", b"a" * (1 << 20)), ("none", b""), ("%C3%A9.txt", b"e"), ("plots/a.png", b"x"), ("z", b"")):
+        attach(server, path, data)
+    data = settled_export(server)
+    assert records(data, "end")[0]["attachments"] == 6 == len(records(data, "attachment"))
+    assert [row["first"] for row in records(data, "part")] == [0, 0, 0, 1 << 20, 2 << 20, 0]
+    assert take(other, data)["imported"] == 1
+    assert attachments_of(server) == attachments_of(other)
+    assert export(other, "name=j") == data, "byte for byte"
+    assert other.request("GET", "/api/v1/jobs/own/attachments/a").raw == b"its own"
+    assert "--max-job-attachment-bytes" in attach(other, "b", b"b" * 101, status=413)["detail"]
+    attach(other, "b", b"b" * 100)
+    attach(other, "full", b"")
+    other.restart()
+    assert [row["path"] for row in attachments_of(other)[0]] == ["b", "full", "none", "plots/a.png", "plots/large.bin", "z", "é.txt"]
+    other.stop()
+    checked = subprocess.run([other.bin("sm-server"), "check", *other.database_options()], capture_output=True, text=True, timeout=60)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def test_attachments_beyond_a_quota_are_refused_by_name(make_server):
+    """At the limits they come, one past each the job does not, and the path is said."""
+    source = make_server()
+    source.send("j", "x")
+    for path, size in (("a", 100), ("b/c", 50), ("d", 0)):
+        attach(source, path, b"x" * size)
+    data = settled_export(source)
+    options = {"--max-attachments": 3, "--max-attachment-bytes": 100, "--max-job-attachment-bytes": 150}
+    past = {"--max-attachments": "d", "--max-attachment-bytes": "a", "--max-job-attachment-bytes": "b/c"}
+    for option, path in past.items():
+        server = make_server(*(str(word) for name, limit in options.items() for word in (name, limit - (name == option))))
+        told = take(server, data, 413)
+        assert option in told["detail"] and f"'{path}'" in told["detail"], told
+        assert server.get("/api/v1/jobs/j").status == 404
+    server = make_server(*(str(word) for pair in options.items() for word in pair))
+    assert take(server, data)["imported"] == 1 and attachments_of(server) == attachments_of(source)
+
+
+def test_an_import_that_breaks_off_in_an_attachment_leaves_nothing(make_server):
+    source, server = make_server(), make_server()
+    source.send("j", "x")
+    attach(source, "a", random.Random(2).randbytes(5 << 20))
+    data = settled_export(source)
+    half = data[: data.rindex(b'{"record":"part"')].decode()
+    assert take(server, half, 400)
+    connection = send_half(server, half)
+    wait_until(lambda: count(server, "attachment_parts") > 0, what="the first parts")
+    server.kill()
+    connection.close()
+    server.start()
+    wait_until(lambda: staged(server) == 0 and count(server, "attachment_parts") == 0 and count(server, "attachments") == 0, what="that nothing is left")
+    assert take(server, data)["imported"] == 1 and attachments_of(server) == attachments_of(source)
 
 
 BEGIN = {"record": "job", "format": 1, "name": "j", "team": "", "status": "Completed", "secondary": "Completed", "failure_reason": "", "created_ms": 1,
@@ -290,6 +360,9 @@ EVALUATION = {"record": "evaluation", "step": 1, "step_from": 1, "path": "", "ta
     "shots": -1, "is_lower": False, "lower_from": 0, "is_part": False, "suite": "", "evaluated_ms": 1_700_000_000_000, "received_ms": 1, "author": ""}
 TRACE = {"record": "trace", "document": {"stream": "algo-1", "trace": "t", "kernels": 1, "kernel_us": 10, "idle_us": 0, "compute_us": 10,
     "communication_us": 0, "overlap_us": 0}, "received_ms": 1_700_000_000_000, "author": ""}
+ATTACHMENT = {"record": "attachment", "path": "a", "content_type": "text/plain", "bytes": 2, "created_ms": 1, "author": "",
+    "sha256": hashlib.sha256(b"ab").hexdigest()}
+PART = {"record": "part", "first": 0, "base64": "YWI="}
 INCIDENT = {"record": "incident", "id": 1, "series": 0, "kind": "stall", "severity": "info", "state": "open", "opened_ordinal": 0, "first_step": 0,
     "last_step": 0, "opened_step": 0, "opened_ms": 1, "closed_ms": 0, "acknowledged_ms": 0, "line": -1, "is_historic": True, "value": 0, "expected": 0,
     "spread": 0, "score": 0, "worst": "NaN", "worst_step": 0, "rule": 0, "cause": 0, "fold": 0, "muted_until_ms": 0, "facts": ""}
@@ -345,6 +418,20 @@ MISTAKES = {
     "a trace without a document": ([*WHOLE[:3], without(TRACE, "document")], 422, 4, "document"),
     "fewer traces than it says": ([*WHOLE[:3], TRACE, {**END, "traces": 2}], 422, 5, "traces"),
     "a stream behind scores": ([BEGIN, EVALUATION, STREAM], 422, 3, "record"),
+    "an attachment out of its job": ([*WHOLE[:3], {**ATTACHMENT, "path": "a/../b"}], 422, 4, "path"),
+    "a checksum that is none": ([*WHOLE[:3], {**ATTACHMENT, "sha256": "A" * 64}], 422, 4, "sha256"),
+    "nothing with something's checksum": ([*WHOLE[:3], {**ATTACHMENT, "bytes": 0}], 422, 4, "sha256"),
+    "an attachment twice": ([*WHOLE[:3], ATTACHMENT, PART, ATTACHMENT], 422, 6, "path"),
+    "a part of nothing": ([*WHOLE[:3], PART], 422, 4, "record"),
+    "a part that is not next": ([*WHOLE[:3], ATTACHMENT, {**PART, "first": 1}], 422, 5, "first"),
+    "a part too many": ([*WHOLE[:3], ATTACHMENT, PART, {**PART, "first": 2}], 422, 6, "record"),
+    "a part too long": ([*WHOLE[:3], ATTACHMENT, {**PART, "base64": "YWJj"}], 422, 5, "base64"),
+    "a part of no bytes": ([*WHOLE[:3], ATTACHMENT, {**PART, "base64": ""}], 422, 5, "base64"),
+    "no base64": ([*WHOLE[:3], ATTACHMENT, {**PART, "base64": "%%"}], 422, 5, "base64"),
+    "other bytes": ([*WHOLE[:3], ATTACHMENT, {**PART, "base64": "YWE="}], 422, 5, "base64"),
+    "an attachment cut off": ([*WHOLE[:3], ATTACHMENT, {**PART, "base64": "YQ=="}, {**END, "attachments": 1}], 422, 6, "record"),
+    "fewer attachments than it says": ([*WHOLE[:3], ATTACHMENT, PART, {**END, "attachments": 2}], 422, 6, "attachments"),
+    "a stream behind attachments": ([BEGIN, ATTACHMENT, PART, STREAM], 422, 4, "record"),
     "a stream behind notes": ([BEGIN, NOTE, STREAM], 422, 3, "record"),
     "a stream behind incidents": ([BEGIN, INCIDENT, STREAM], 422, 3, "record"),
     "another end": ([*WHOLE[:3], {**END, "name": "k"}], 422, 4, "name"),

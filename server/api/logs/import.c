@@ -176,8 +176,8 @@ static enum status import_begin(
 	importing->refs = 1;
 	importing->line = BUF_INIT(importing->api->options.max_record_bytes);
 	pthread_mutex_init(&importing->mutex, NULL);
-	enum status status =
-		carry_import_new(&importing->import, importing->api->options.pipeline, api_team(request), err);
+	enum status status = carry_import_new(&importing->import, importing->api->options.pipeline, api_team(request),
+		&importing->api->options.attachments, err);
 	if (status != OK) {
 		importing_free(importing);
 		return status;

@@ -29,8 +29,8 @@ struct carry_result {
 	struct span skipped_names; /* the first of them: JSON strings, a comma between */
 };
 /* team: of the token; "": each job keeps the team that it had. */
-enum status carry_import_new(
-	struct carry_import **out, struct pipeline *pipeline, struct span team, struct error *err) MUST_CHECK;
+enum status carry_import_new(struct carry_import **out, struct pipeline *pipeline, struct span team,
+	const struct attachment_limits *limits, struct error *err) MUST_CHECK;
 /* A job that is not whole is dropped, whole ones are written. Not while something is at the writer. */
 void carry_import_free(struct carry_import *import);
 /* One record, a line without its newline; the error names what is wrong with it. */

@@ -246,6 +246,26 @@ static enum status end_job(struct pipeline *pipeline, struct store_tx *tx, struc
 	return write_parts(tx, job, err);
 }
 
+static enum status write_attachment(struct store_tx *tx, struct carried *job, struct carry_op *op, struct error *err)
+{
+	struct attachment_row row = op->attachment; /* it may be written again: its number is given anew */
+
+	row.job_id = job->job_id;
+	TRY(store_import_attachment(tx, &row, err));
+	job->attachment_id = row.attachment_id;
+	return OK;
+}
+
+static enum status write_part(
+	struct store_tx *tx, const struct carried *job, const struct carry_op *op, struct error *err)
+{
+	const struct attachment_row row = {
+		.job_id = job->job_id, .attachment_id = job->attachment_id, .path = op->part.path};
+
+	TRY(store_put_attachment_part(tx, &row, op->part.number, op->part.packed, err));
+	return op->part.is_last ? store_end_attachment(tx, &row, err) : OK;
+}
+
 static enum status write_op(struct pipeline *pipeline, struct store_tx *tx, struct carry_op *op, struct error *err)
 {
 	int64_t job_id = op->job->job_id;
@@ -274,6 +294,10 @@ static enum status write_op(struct pipeline *pipeline, struct store_tx *tx, stru
 		return store_put_evaluation(tx, job_id, &op->evaluation, err);
 	case OP_TRACE:
 		return store_put_gpu_trace(tx, job_id, &op->trace, err);
+	case OP_ATTACHMENT:
+		return write_attachment(tx, op->job, op, err);
+	case OP_PART:
+		return write_part(tx, op->job, op, err);
 	case OP_END:
 		break;
 	}
@@ -307,6 +331,7 @@ static enum status write_batch(void *context, struct store_tx *tx, struct error 
 
 	for (struct carry_op *op = batch->first; op; op = op->next) {
 		op->job->job_id = op->job->durable_id;
+		op->job->attachment_id = op->job->durable_attachment_id;
 		op->job->is_skipped = op->job->is_durably_skipped;
 	}
 	batch->refusal = (struct error){.status = OK};
@@ -359,6 +384,7 @@ static void batch_done(void *context, enum status status, const struct error *er
 
 	for (struct carry_op *op = batch->first; op && status == OK; op = op->next) {
 		op->job->durable_id = op->job->job_id;
+		op->job->durable_attachment_id = op->job->attachment_id;
 		op->job->is_durably_skipped = op->job->is_skipped;
 	}
 	if (status == OK)

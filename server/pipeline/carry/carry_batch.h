@@ -23,6 +23,7 @@ struct carried {
 	struct map *streams; /* name -> its place in `names`, from 1 */
 	/* Writer: within the transaction, and as of the last one that was durable. */
 	int64_t job_id, durable_id; /* 0: not begun */
+	int64_t attachment_id, durable_attachment_id; /* whose parts come */
 	bool is_skipped, is_durably_skipped; /* there is a job of the name */
 };
 
@@ -36,7 +37,15 @@ enum carry_op_kind {
 	OP_NOTE,
 	OP_EVALUATION,
 	OP_TRACE,
+	OP_ATTACHMENT,
+	OP_PART,
 	OP_END
+};
+
+struct carry_file_part {
+	struct span path, packed;
+	uint64_t number;
+	bool is_last;
 };
 
 struct carry_op {
@@ -52,6 +61,8 @@ struct carry_op {
 		struct note_row note;
 		struct evaluation_score evaluation;
 		struct gpu_trace_row trace;
+		struct attachment_row attachment;
+		struct carry_file_part part;
 	};
 };
 

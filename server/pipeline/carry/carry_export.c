@@ -44,6 +44,7 @@ enum export_phase {
 	EXPORT_NOTES,
 	EXPORT_EVALUATIONS,
 	EXPORT_TRACES,
+	EXPORT_ATTACHMENTS,
 	EXPORT_END,
 	EXPORT_DONE
 };
@@ -64,6 +65,9 @@ struct carry_export {
 	struct evaluation_score last_evaluation;
 	struct arena *trace_arena; /* of last_trace; NULL: none yet */
 	struct gpu_trace_row last_trace;
+	struct arena *file_arena; /* of file; NULL: none yet */
+	struct attachment_row file;
+	uint64_t file_part, file_sent;
 	struct zstd *zstd;
 	struct carry_counts counts;
 };
@@ -76,6 +80,7 @@ void carry_export_free(struct carry_export *export)
 	arena_free(export->stream_arena);
 	arena_free(export->last_arena);
 	arena_free(export->trace_arena);
+	arena_free(export->file_arena);
 	mem_free(export->cursor);
 	zstd_free(export->zstd);
 	mem_free(export);
@@ -516,12 +521,59 @@ static enum status write_traces(
 	for (size_t i = 0; i < count; i++)
 		carry_write(&(struct carry_record){.kind = CARRY_TRACE, .trace = rows[i]}, out);
 	export->counts.traces += count;
-	export->phase = count < PAGE_TRACES ? EXPORT_END : EXPORT_TRACES;
+	export->phase = count < PAGE_TRACES ? EXPORT_ATTACHMENTS : EXPORT_TRACES;
 	if (!count)
 		return OK;
 	arena_free(export->trace_arena);
 	export->trace_arena = TAKE(arena);
 	export->last_trace = rows[count - 1];
+	return OK;
+}
+
+static enum status write_part(
+	struct carry_export *export, struct store_reader *reader, struct buf *out, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	AUTO_DONE(buf) plain = BUF_INIT(ATTACHMENT_PART_BYTES);
+	struct carry_record record = {.kind = CARRY_PART, .part = {.first = export->file_sent}};
+	struct span packed;
+
+	if (!arena)
+		return error_no_memory(err);
+	TRY(store_read_attachment_part(reader, arena, &export->file, export->file_part, &packed, err));
+	TRY(zstd_unpack(export->zstd, packed, ATTACHMENT_PART_BYTES, &plain, err));
+	record.part.data = buf_span(&plain);
+	carry_write(&record, out);
+	export->file_part++;
+	export->file_sent += plain.len;
+	return OK;
+}
+
+/* The next one by path, or the next part of this one. */
+static enum status write_attachments(
+	struct carry_export *export, struct store_reader *reader, struct buf *out, struct error *err)
+{
+	AUTO(arena) arena = NULL;
+	struct attachment_row *rows;
+	size_t count;
+
+	if (export->file_sent < export->file.bytes)
+		return write_part(export, reader, out, err);
+	if (!(arena = arena_new()))
+		return error_no_memory(err);
+	TRY(store_read_attachments(reader, arena, export->row.job_id, export->file_arena ? export->file.path : SPAN(""),
+		1, &rows, &count, err));
+	if (!count) {
+		export->phase = EXPORT_END;
+		return OK;
+	}
+	arena_free(export->file_arena);
+	export->file_arena = TAKE(arena);
+	export->file = rows[0];
+	export->file_part = 0;
+	export->file_sent = 0;
+	carry_write(&(struct carry_record){.kind = CARRY_ATTACHMENT, .attachment = rows[0]}, out);
+	export->counts.attachments++;
 	return OK;
 }
 
@@ -550,6 +602,8 @@ static enum status step(struct carry_export *export, struct store_reader *reader
 		return write_evaluations(export, reader, out, err);
 	case EXPORT_TRACES:
 		return write_traces(export, reader, out, err);
+	case EXPORT_ATTACHMENTS:
+		return write_attachments(export, reader, out, err);
 	case EXPORT_END:
 		write_end(export, out);
 		break;

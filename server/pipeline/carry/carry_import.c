@@ -1,6 +1,6 @@
 /* Records of whole jobs to batches of rows; those of a stream are carry_import_stream.c's. */
 #include "model/incident.h"
-#include "pipeline/carry/carry_import_stream.h"
+#include "pipeline/carry/carry_import_file.h"
 #include "state/jobs/secrets.h"
 #include "state/streams/directory.h"
 #include "store/alerts.h"
@@ -16,6 +16,7 @@ enum {
 static void forget_job(struct carry_import *import)
 {
 	carry_import_forget_stream(import);
+	carry_import_forget_files(import);
 	job_unref(import->shell);
 	import->shell = NULL;
 	import->job = NULL;
@@ -58,17 +59,21 @@ void carry_import_free(struct carry_import *import)
 	mem_free(import->lines);
 	zstd_free(import->zstd);
 	buf_done(&import->skipped);
+	carry_import_forget_files(import);
 	mem_free(import->team);
 	mem_free(import);
 }
 
-enum status carry_import_new(struct carry_import **out, struct pipeline *pipeline, struct span team, struct error *err)
+enum status carry_import_new(struct carry_import **out, struct pipeline *pipeline, struct span team,
+	const struct attachment_limits *limits, struct error *err)
 {
 	AUTO(carry_import) import = mem_zeroed(sizeof *import);
 
 	if (!import)
 		return error_no_memory(err);
 	import->pipeline = pipeline;
+	import->limits = *limits;
+	carry_import_forget_files(import);
 	import->skipped = BUF_INIT(SKIPPED_NAMES_BYTES);
 	import->team = mem_copy_bytes(team.ptr ? team.ptr : "", team.len);
 	import->zstd = zstd_new();
@@ -223,6 +228,7 @@ static enum status take_end(struct carry_import *import, const struct carry_end 
 	struct carry_op *op;
 
 	TRY(carry_import_finish_stream(import, err));
+	TRY(carry_import_finish_file(import, err));
 	if (!span_equal(end->name, import->job->job.row.name))
 		return error_set_field(err, ERR_SEMANTIC, "name", "this ends job '%.*s', not '%.*s'",
 			SPAN_ARGS(import->job->job.row.name), SPAN_ARGS(end->name));
@@ -233,6 +239,7 @@ static enum status take_end(struct carry_import *import, const struct carry_end 
 	TRY(check_count("notes", said->notes, came->notes, err));
 	TRY(check_count("evaluations", said->evaluations, came->evaluations, err));
 	TRY(check_count("traces", said->traces, came->traces, err));
+	TRY(check_count("attachments", said->attachments, came->attachments, err));
 	TRY(number_settings(import->job, err));
 	TRY(carry_import_add_op(import, OP_END, &op, err));
 	forget_job(import); /* it is the batch's now */
@@ -269,7 +276,7 @@ static enum status take_record(struct carry_import *import, struct arena **arena
 	case CARRY_STREAM:
 		if (import->has_incidents)
 			return error_set_field(err, ERR_SEMANTIC, "record",
-				"streams come before incidents, notes, evaluations and traces");
+				"streams come before incidents, notes, evaluations, traces and attachments");
 		TRY(carry_import_finish_stream(import, err));
 		struct arena *owned = *arena;
 		*arena = NULL;
@@ -286,6 +293,10 @@ static enum status take_record(struct carry_import *import, struct arena **arena
 		return take_evaluation(import, &record.evaluation, err);
 	case CARRY_TRACE:
 		return take_trace(import, &record.trace, err);
+	case CARRY_ATTACHMENT:
+		return carry_import_take_attachment(import, &record.attachment, err);
+	case CARRY_PART:
+		return carry_import_take_part(import, &record.part, err);
 	case CARRY_END:
 		return take_end(import, &record.end, err);
 	case CARRY_KIND_COUNT:
@@ -333,6 +344,7 @@ size_t carry_import_bytes(const struct carry_import *import)
 
 	bytes += import->job ? arena_bytes(import->job->arena) : 0;
 	bytes += import->stream_arena ? arena_bytes(import->stream_arena) : 0;
+	bytes += import->files.content.cap;
 	bytes += import->text ? arena_bytes(import->text) : 0;
 	return bytes + import->line_cap * sizeof *import->lines;
 }

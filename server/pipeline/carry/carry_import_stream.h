@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "base/crypto.h"
 #include "pipeline/carry/carry.h"
 #include "pipeline/carry/carry_batch.h"
 #include "pipeline/carry/carry_record.h"
@@ -12,9 +13,21 @@
 #include "state/streams/job_view.h"
 #include "store/pack/chunk.h"
 
+/* The job's attachments so far, and the one that came last. */
+struct carry_files {
+	uint64_t bytes; /* of all */
+	struct buf path; /* of the last one */
+	struct buf content; /* of it so far: its checksum is of all */
+	uint64_t left; /* bytes that it lacks */
+	uint64_t part;
+	char sha256[2 * SHA256_BYTES], hex[2 * SHA256_BYTES + 1];
+};
+
 struct carry_import {
 	struct pipeline *pipeline;
 	char *team;
+	struct attachment_limits limits;
+	struct carry_files files;
 	struct carry_batch *batch; /* what waits to be pushed; NULL: nothing */
 	bool has_failed; /* a batch could not be written: none of the later ones may be */
 	struct zstd *zstd;
@@ -22,7 +35,7 @@ struct carry_import {
 	struct carried *job; /* NULL: between jobs */
 	struct job_state *shell; /* of it, for what needs one */
 	struct carry_counts counts;
-	bool has_incidents; /* or notes, or scores: no stream may follow */
+	bool has_incidents; /* or notes, scores, attachments: no stream may follow */
 	/* its stream */
 	struct arena *stream_arena; /* NULL: there is none yet */
 	struct carry_stream stream;

@@ -14,7 +14,7 @@
 #include "store/retention.h"
 
 static const char *const kinds[CARRY_KIND_COUNT] = {
-	"job", "stream", "lines", "points", "incident", "note", "evaluation", "trace", "end"};
+	"job", "stream", "lines", "points", "incident", "note", "evaluation", "trace", "attachment", "part", "end"};
 
 const char *carry_kind_name(enum carry_kind kind)
 {
@@ -486,7 +486,9 @@ static enum status read_end(const struct json *object, struct arena *arena, stru
 		TRY(want_count(object, "notes", &end->counts.notes, err));
 	if (json_get(object, "evaluations"))
 		TRY(want_count(object, "evaluations", &end->counts.evaluations, err));
-	return json_get(object, "traces") ? want_count(object, "traces", &end->counts.traces, err) : OK;
+	if (json_get(object, "traces"))
+		TRY(want_count(object, "traces", &end->counts.traces, err));
+	return json_get(object, "attachments") ? want_count(object, "attachments", &end->counts.attachments, err) : OK;
 }
 
 static enum status read_kind(const struct json *object, enum carry_kind *out, struct error *err)
@@ -499,7 +501,7 @@ static enum status read_kind(const struct json *object, enum carry_kind *out, st
 			return OK;
 		}
 	return error_set_field(err, ERR_SEMANTIC, "record",
-		"each line is an object with \"record\": job, stream, lines, points, incident, note, evaluation, trace or end, as GET "
+		"each line is an object with \"record\": job, stream, lines, points, incident, note, evaluation, trace, attachment, part or end, as GET "
 		"/api/v1/export writes them%s%.*s%s",
 		name.len ? "; '" : "", SPAN_ARGS(name), name.len ? "' is none" : "");
 }
@@ -527,5 +529,9 @@ enum status carry_read(struct span text, struct arena *arena, struct carry_recor
 		return carry_read_evaluation(object, arena, &out->evaluation, err);
 	if (out->kind == CARRY_TRACE)
 		return carry_read_trace(object, arena, &out->trace, err);
+	if (out->kind == CARRY_ATTACHMENT)
+		return carry_read_attachment(object, arena, &out->attachment, err);
+	if (out->kind == CARRY_PART)
+		return carry_read_part(object, arena, &out->part, err);
 	return read_end(object, arena, &out->end, err);
 }

@@ -1,7 +1,7 @@
 /*
  * Job: the records that a whole job is carried in, one a line of NDJSON (docs/carry.md): job, then each stream with its lines
- *      and points, then incidents, then notes, then scores of evaluations, then what traces say,
- *      then end. Pure: bytes in, rows out, and back.
+ *      and points, then incidents, then notes, then scores of evaluations, then what traces say, then attachments with their
+ *      parts, then end. Pure: bytes in, rows out, and back.
  * Ownership: what is read lives in the caller's arena. Threads: values.
  */
 #pragma once
@@ -9,6 +9,7 @@
 #include "base/json/json_write.h"
 #include "model/metrics/batch.h"
 #include "model/incident.h"
+#include "pipeline/carry/carry_attachment.h"
 #include "store/alerts.h"
 #include "store/carry.h"
 #include "store/evaluations.h"
@@ -33,6 +34,8 @@ enum carry_kind {
 	CARRY_NOTE,
 	CARRY_EVALUATION,
 	CARRY_TRACE,
+	CARRY_ATTACHMENT,
+	CARRY_PART,
 	CARRY_END,
 	CARRY_KIND_COUNT
 };
@@ -97,6 +100,7 @@ struct carry_counts {
 	uint64_t notes; /* older records have none */
 	uint64_t evaluations; /* as well */
 	uint64_t traces; /* as well */
+	uint64_t attachments; /* as well */
 };
 
 struct carry_end {
@@ -115,6 +119,8 @@ struct carry_record {
 		struct note_row note;
 		struct evaluation_score evaluation;
 		struct gpu_trace_row trace;
+		struct attachment_row attachment;
+		struct carry_part part;
 		struct carry_end end;
 	};
 };

@@ -447,6 +447,7 @@ static void write_end(const struct carry_end *end, struct json_writer *w)
 	put_i64(w, "notes", (int64_t)end->counts.notes);
 	put_i64(w, "evaluations", (int64_t)end->counts.evaluations);
 	put_i64(w, "traces", (int64_t)end->counts.traces);
+	put_i64(w, "attachments", (int64_t)end->counts.attachments);
 }
 
 void carry_write(const struct carry_record *record, struct buf *out)
@@ -471,6 +472,10 @@ void carry_write(const struct carry_record *record, struct buf *out)
 		carry_write_evaluation(&record->evaluation, &w);
 	else if (record->kind == CARRY_TRACE)
 		carry_write_trace(&record->trace, &w);
+	else if (record->kind == CARRY_ATTACHMENT)
+		carry_write_attachment(&record->attachment, &w);
+	else if (record->kind == CARRY_PART)
+		carry_write_part(&record->part, &w);
 	else
 		write_end(&record->end, &w);
 	json_object_end(&w);

@@ -58,19 +58,29 @@ static enum status check_room(struct store_tx *tx, const struct attachment_row *
 	return OK;
 }
 
-enum status store_begin_attachment(
-	struct store_tx *tx, struct attachment_row *row, const struct attachment_limits *limits, struct error *err)
+static enum status put_row(struct store_tx *tx, struct attachment_row *row, bool is_whole, struct error *err)
 {
 	struct attachment_row put = *row;
 
-	TRY(delete_abandoned(tx, row->job_id, row->created_ms - ABANDONED_MS, err));
-	TRY(check_room(tx, row, limits, err));
 	TRY(next_id(tx, "attachment", &put.attachment_id, err));
-	put.is_whole = false;
+	put.is_whole = is_whole;
 	TRY(row_put(tx, "INSERT INTO attachments (" COLUMNS ") VALUES (?,?,?,?,?,?,?,?,?)",
 		ROWS(fields, struct attachment_row), &put, err));
 	row->attachment_id = put.attachment_id;
 	return OK;
+}
+
+enum status store_begin_attachment(
+	struct store_tx *tx, struct attachment_row *row, const struct attachment_limits *limits, struct error *err)
+{
+	TRY(delete_abandoned(tx, row->job_id, row->created_ms - ABANDONED_MS, err));
+	TRY(check_room(tx, row, limits, err));
+	return put_row(tx, row, false, err);
+}
+
+enum status store_import_attachment(struct store_tx *tx, struct attachment_row *row, struct error *err)
+{
+	return put_row(tx, row, !row->bytes, err); /* no part of an empty one will end it */
 }
 
 static enum status check_begun(struct store_tx *tx, const struct attachment_row *row, struct error *err)
