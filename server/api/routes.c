@@ -138,7 +138,7 @@ static const struct http_route routes[] = {
 	{HTTP_DELETE, "/api/v1/jobs/{job}", SCOPE_ADMIN, ROUTE_WORKER, .handler = api_job_delete, .query = "purge id",
 		.audit = "jobs",
 		.summary =
-			"Move a job that has ended to the trash; purge=true deletes it for good, also from there (of several, the one of id=)"},
+			"Move a job that has ended to the trash; purge=true deletes it for good; with id= one from there"},
 	{HTTP_POST, "/api/v1/jobs/{job}/restore", SCOPE_ADMIN, ROUTE_WORKER, .handler = api_job_restore, .query = "id",
 		.max_body_bytes = SMALL_BYTES, .audit = "jobs", .body = "",
 		.summary =

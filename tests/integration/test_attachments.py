@@ -1,7 +1,9 @@
 """Small files of a job: as they were sent, within their limits, never executed by a browser, and gone with their job."""
 
+import contextlib
 import gzip
 import hashlib
+import http.client
 import random
 import sqlite3
 import subprocess
@@ -192,3 +194,41 @@ def test_a_deleted_job_takes_them_along_and_the_check_reads_them(make_server):
         database.execute("UPDATE attachments SET sha256 = ?", ("0" * 64,))
     done = check()
     assert done.returncode and "checksum" in done.stdout + done.stderr
+
+
+@of_a_file("looks at its tables, and makes a row older")
+def test_a_kill_between_the_parts_shows_nothing_of_the_file(make_server):
+    """The path keeps what it had; what is left of the parts counts for the quotas, and goes with the next file after ten minutes."""
+    server = make_server("--max-attachment-bytes", "32MiB", "--max-job-attachment-bytes", "33MiB")
+    server.send("j", "x")
+    put(server, "a", b"before")
+    large = random.Random(3).randbytes(32 << 20)
+
+    def sql(text):
+        with contextlib.closing(sqlite3.connect(server.database, timeout=30)) as database, database:
+            return database.execute(text).fetchall()
+
+    def send():
+        with contextlib.suppress(OSError, http.client.HTTPException):  # the server goes away
+            server.request("PUT", f"{BASE}/a", body=large, content_type="application/octet-stream")
+    sender = threading.Thread(target=send)
+    sender.start()
+    begun = "SELECT count(*) FROM attachment_parts JOIN attachments USING (job_id, attachment_id) WHERE is_whole = 0"
+    wait_until(lambda: sql(begun)[0][0] > 0, what="the first parts")
+    server.kill()
+    sender.join()
+    left = sql(begun)[0][0]
+    assert 0 < left <= 32
+    server.start()
+    assert get(server, "a").raw == b"before"
+    assert [(row["path"], row["bytes"]) for row in listed(server)["attachments"]] == [("a", 6)]
+    assert "--max-job-attachment-bytes" in put(server, "b", b"b" * (2 << 20), status=413)["detail"], "it counts for a while"
+    assert sql(begun)[0][0] == left
+    server.stop()
+    done = subprocess.run([server.bin("sm-server"), "check", *server.database_options()], capture_output=True, text=True, timeout=60, env=sanitizer_environment())
+    assert done.returncode == 0, done.stdout + done.stderr
+    sql("UPDATE attachments SET created_ms = created_ms - 600001 WHERE is_whole = 0")
+    server.start()
+    put(server, "b", b"b")
+    assert sql("SELECT count(*) FROM attachments")[0][0] == 2 and sql("SELECT count(*) FROM attachment_parts")[0][0] == 2
+    assert get(server, "a").raw == b"before" and get(server, "b").raw == b"b"

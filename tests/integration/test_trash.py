@@ -137,7 +137,7 @@ def test_of_several_of_one_name_the_last_comes_back_or_the_one_that_is_meant(ser
         train(server, "j", HyperParameters={"n": str(n)})
         delete(server, "j")
     newest, middle, oldest = trash(server)
-    assert "3 jobs 'j' are in the trash: say which by id=" in delete(server, "j", "?purge=true", status=409).body["detail"]
+    assert "3 in the trash: say which by id=" in delete(server, "j", "?purge=true", status=409).body["detail"]
     delete(server, "j", f"?purge=true&id={middle['id']}")
     assert "no job 'j' with the id" in restore(server, "j", f"?id={middle['id']}", status=404)
     assert restore(server, "j") == "j" and restore(server, "j", f"?id={oldest['id']}") == "j-2"
@@ -146,14 +146,19 @@ def test_of_several_of_one_name_the_last_comes_back_or_the_one_that_is_meant(ser
 
 
 def test_for_good(server):
-    """A job that is there goes before one in the trash; then that one. All rows go."""
+    """A job that is there goes; sent again, the request takes none from the trash, where each is meant by its id. All rows go."""
     train(server, "j")
     delete(server, "j")
     train(server, "j")
     delete(server, "j", "?purge=true")
     assert server.get("/api/v1/jobs/j").status == 404 and len(trash(server)) == 1
-    delete(server, "j", "?purge=true")
+    for _ in range(2):
+        assert "no job 'j' is there, but 1 in the trash" in delete(server, "j", "?purge=true", status=409).body["detail"]
+    assert len(trash(server)) == 1
+    meant = f"?purge=true&id={trash(server)[0]['id']}"
+    delete(server, "j", meant)
     assert trash(server) == []
+    delete(server, "j", meant, status=404)
     delete(server, "j", "?purge=true", status=404)
     assert "no job 'j' in the trash" in restore(server, "j", status=404)
     delete(server, "j", "?id=1", status=400)

@@ -93,10 +93,10 @@ static enum status write_purge(void *context, struct store_tx *tx, struct error 
 
 	TRY(find(choosing, store_tx_reader(tx), &trashed, err));
 	TRY(store_count_trashed(store_tx_reader(tx), trashed.job.name, &count, err));
-	if (count > 1 && !choosing->choice->job_id)
+	if (!choosing->choice->job_id) /* sent again, as its reply was lost, it meant the job that is gone already */
 		return error_set(err, ERR_CONFLICT,
-			"%" PRIu64 " jobs '%.*s' are in the trash: say which by id= (GET /api/v1/trash)", count,
-			SPAN_ARGS(trashed.job.name));
+			"no job '%.*s' is there, but %" PRIu64 " in the trash: say which by id= (GET /api/v1/trash)",
+			SPAN_ARGS(trashed.job.name), count);
 	return store_purge_job(tx, trashed.job.job_id, err);
 }
 
