@@ -29,7 +29,7 @@ enum status mlflow_no_artifacts(struct mlflow_call *call, struct error *err)
 {
 	if (mlflow_keeps_files(span_from(call->options->artifact_root)))
 		return mlflow_error(err, ERR_UNSUPPORTED, MLFLOW_NOT_IMPLEMENTED,
-			"files of runs are put, read and listed here; DELETE /api/v1/jobs/JOB/attachments/PATH deletes one");
+			"files of runs are put, read, listed and deleted here, one at a time");
 	return mlflow_say_no_artifacts(call->options, err);
 }
 

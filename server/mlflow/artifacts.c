@@ -122,6 +122,71 @@ enum status mlflow_file_get(struct mlflow_call *call, struct error *err)
 		call->worker, call->request, place.job.job_id, place.path, call->response, err);
 }
 
+/* ---- they are deleted ---- */
+
+static enum status delete_file(struct mlflow_call *call, const struct place *place, struct span path, struct error *err)
+{
+	struct attachment_change change = {.job = place->job.name,
+		.team = call->team,
+		.row = {.path = path,
+			.created_ms = call->now_ms,
+			.author = span_from(http_request_principal(call->request)->name)}};
+
+	return pipeline_delete_attachment(call->pipeline, call->arena, &change, err);
+}
+
+/* A page at a time, always the first that is left. */
+static enum status delete_folder(
+	struct mlflow_call *call, const struct place *place, struct span folder, size_t *deleted, struct error *err)
+{
+	for (;;) {
+		AUTO(arena) arena = arena_new();
+		struct attachment_row *rows;
+		size_t count;
+		if (!arena)
+			return error_no_memory(err);
+		TRY(store_read_attachments(
+			call->reader, arena, place->job.job_id, folder, PAGE_FILES, &rows, &count, err));
+		for (size_t i = 0; i < count; i++, ++*deleted) {
+			if (!span_starts_with(rows[i].path, folder))
+				return OK;
+			enum status status = delete_file(call, place, rows[i].path, err);
+			if (status != OK && status != ERR_NOT_FOUND) /* somebody else was faster */
+				return status;
+		}
+		if (count < PAGE_FILES)
+			return OK;
+	}
+}
+
+/* A file of that path, or what is in the folder; of no path: all files of the run. */
+enum status mlflow_file_delete(struct mlflow_call *call, struct error *err)
+{
+	AUTO_DONE(buf) folder = BUF_INIT(2 * ATTACHMENT_PATH_MAX_BYTES);
+	struct error missing = {0};
+	struct place place;
+	size_t deleted = 0;
+
+	TRY(find_place(call, http_request_segment(call->request, 0), &place, err));
+	if (!place.path.len)
+		return delete_folder(call, &place, SPAN(""), &deleted, err);
+	TRY(attachment_check_path(place.path, err));
+	enum status status = delete_file(call, &place, place.path, &missing);
+	if (status != ERR_NOT_FOUND) {
+		if (status != OK)
+			*err = missing;
+		return status;
+	}
+	buf_append_span(&folder, place.path);
+	buf_append_text(&folder, "/");
+	TRY(buf_status(&folder, err));
+	TRY(delete_folder(call, &place, buf_span(&folder), &deleted, err));
+	if (deleted)
+		return OK;
+	*err = missing;
+	return ERR_NOT_FOUND;
+}
+
 /* ---- they are listed ---- */
 
 struct listing {

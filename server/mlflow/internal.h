@@ -170,7 +170,7 @@ mlflow_handler mlflow_run_search;
 #define MLFLOW_KEPT_HERE "mlflow-artifacts:"
 /* Does the server keep the files whose place this is? */
 bool mlflow_keeps_files(struct span location);
-mlflow_handler mlflow_file_put, mlflow_file_get, mlflow_files_list, mlflow_run_files_list;
+mlflow_handler mlflow_file_put, mlflow_file_get, mlflow_file_delete, mlflow_files_list, mlflow_run_files_list;
 
 /* ---- absent.c: what is not there, and what to do instead ---- */
 #define MLFLOW_ARTIFACTS_PATH "/api/2.0/mlflow-artifacts/"

@@ -37,6 +37,7 @@ CALL(no_artifacts, MLFLOW_ABSENT)
 CALL(no_parts, MLFLOW_ABSENT)
 CALL(file_put, MLFLOW_FILE)
 CALL(file_get, MLFLOW_BY_SENDERS)
+CALL(file_delete, MLFLOW_WRITES)
 CALL(files_list, MLFLOW_BY_SENDERS)
 CALL(run_files_list, MLFLOW_BY_SENDERS)
 CALL(model_create, MLFLOW_WRITES)
@@ -118,6 +119,8 @@ static const struct http_route templates[] = {
 	{HTTP_PUT, "/api/2.0/mlflow-artifacts/artifacts/{rest...}", SCOPE_WRITE, .handler = route_file_put,
 		.max_body_bytes = MLFLOW_FILE_MAX_BYTES,
 		.summary = "MLflow: keep a small file of a run as an attachment of its job"},
+	{HTTP_DELETE, "/api/2.0/mlflow-artifacts/artifacts/{rest...}", SCOPE_WRITE, .handler = route_file_delete,
+		.summary = "MLflow: delete a file of a run, or all that are in a folder of it"},
 	{ANY_METHOD, "/api/2.0/mlflow-artifacts/mpu/{rest...}", SCOPE_READ, .handler = route_no_parts},
 	{ANY_METHOD, "/api/2.0/mlflow-artifacts/{rest...}", SCOPE_READ, .handler = route_no_artifacts},
 	{ANY_METHOD, "/api/2.0/mlflow/{rest...}", SCOPE_READ, .handler = route_unknown},

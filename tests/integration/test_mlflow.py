@@ -273,13 +273,19 @@ except Exception as error:
     large = str(error)
 def listed(path=None):
     return [[f.path, f.is_dir, f.file_size] for f in client.list_artifacts(run.info.run_id, path)]
-give({"uri": run.info.artifact_uri, "id": run.info.run_id, "model": model, "large": large,
+before = {"uri": run.info.artifact_uri, "id": run.info.run_id, "model": model, "large": large,
     "root": listed(), "tree": listed("tree"), "file": listed("c.json"),
     "text": pathlib.Path(client.download_artifacts(run.info.run_id, "notes/a.txt")).read_text(),
     "bytes": list(pathlib.Path(client.download_artifacts(run.info.run_id, "tree"), "deep/ü b.bin").read_bytes()),
-    "tag": client.get_run(run.info.run_id).data.tags["smfleet.not_kept"]})
+    "tag": client.get_run(run.info.run_id).data.tags["smfleet.not_kept"]}
+from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
+files = get_artifact_repository(run.info.artifact_uri)
+files.delete_artifacts("tree")
+files.delete_artifacts("c.json")
+give({**before, "left": listed()})
 """
     given = mlflowclient.run(server, version, script)
+    assert given["left"] == [["notes", True, None], ["ü b.bin", False, 256]]
     assert given["uri"].startswith("mlflow-artifacts:/") and given["uri"].endswith(f"/{given['id']}/artifacts")
     assert given["root"] == [["c.json", False, 12], ["notes", True, None], ["tree", True, None], ["ü b.bin", False, 256]]
     assert given["tree"] == [["tree/deep", True, None]] and given["file"] == []
@@ -288,7 +294,7 @@ give({"uri": run.info.artifact_uri, "id": run.info.run_id, "model": model, "larg
     assert given["large"] != "there"
     assert given["model"] is None or given["model"].startswith("./mlflow-artifacts/1/models/")
     rows = server.get("/api/v1/jobs/exp%2Fr/attachments").body["attachments"]
-    assert [row["path"] for row in rows] == ["c.json", "notes/a.txt", "tree/deep/ü b.bin", "ü b.bin"]
+    assert [row["path"] for row in rows] == ["notes/a.txt", "ü b.bin"]
     assert job(server, "exp/r")["TrainingJobStatus"] == "Completed"
 
 
