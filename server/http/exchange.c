@@ -472,7 +472,7 @@ enum step exchange_end(struct exchange *exchange)
 		return end_body(exchange);
 	case PHASE_REFUSED:
 	case PHASE_REPLY:
-		if (exchange->producer && !exchange->request.is_head)
+		if (exchange->producer) /* also for HEAD: nothing is made, and no length is told */
 			return STEP_STREAM;
 		return exchange->reply ? STEP_REPLY : STEP_CLOSE;
 	case PHASE_WORKING:

@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+import http.client
 import random
 import sqlite3
 import subprocess
@@ -151,7 +152,38 @@ def test_survival_teams_and_audit(make_server):
     reader = make_token(server, "reader", "read", "--team", "vision")
     put(server, "a", b"", job="theirs", status=403, token=reader)
     assert server.get("/api/v1/jobs/theirs/attachments/a", token=reader).raw == PNG
-    assert any("attachments" in row["verb"] for row in server.get("/api/v1/audit", token=admin).body["entries"] if row["token"] == "nlp")
+    large = put(server, "plots/b", PNG * 10000, job="theirs")
+    assert server.delete("/api/v1/jobs/theirs/attachments/a").status == 204
+    told = [row for row in server.get("/api/v1/audit", token=admin).body["entries"] if row["token"] == "nlp" and "attachments" in row["verb"]]
+    assert [(row["verb"], row["object"], row["after"]["path"]) for row in told] == [
+        ("delete attachments", "jobs/theirs", "a"), ("change attachments", "jobs/theirs", "plots/b"), ("change attachments", "jobs/theirs", "a")]
+    assert told[1]["after"] == {key: large[key] for key in ("path", "bytes", "sha256")}, "one entry, of several parts"
+
+
+def test_a_slow_reader_has_the_file_of_its_beginning(job):
+    """What is in the sockets ends long before the file does; then it is replaced, and deleted."""
+    old = random.Random(2).randbytes(8 << 20)
+    for change in (lambda: put(job, "slow", b"new"), lambda: job.delete(f"{BASE}/slow")):
+        put(job, "slow", old)
+        connection = http.client.HTTPConnection("127.0.0.1", job.port, timeout=60)
+        connection.request("GET", f"{BASE}/slow")
+        reply = connection.getresponse()
+        begun = reply.read(1000)
+        change()
+        assert begun + reply.read() == old
+        connection.close()
+
+
+@pytest.mark.parametrize("path, has_length", [(f"{BASE}/sized", True), (f"{BASE}/empty", True), ("/api/v1/jobs/j/logs/raw", False)])
+def test_head_tells_no_other_length(job, path, has_length):
+    body = random.Random(3).randbytes(3 << 20)
+    put(job, "sized", body)
+    put(job, "empty", b"")
+    told, got = job.request("HEAD", path), job.get(path)
+    assert (told.status, told.raw, got.status) == (200, b"", 200)
+    expected = str(len(got.raw)) if has_length else None
+    assert told.headers["Content-Length"] == got.headers["Content-Length"] == expected
+    assert told.headers["ETag"] == got.headers["ETag"]
 
 
 def test_writers_of_one_path_leave_one_whole_file(job):

@@ -11,12 +11,17 @@
 
 #include <stdio.h>
 
-/* "/api/v1/jobs/{job}/pin": what stands behind the first parameter, "pin"; "" where nothing does. */
+/*
+ * "/api/v1/jobs/{job}/pin": what stands behind the first parameter, "pin"; "" where nothing does. Without a path at its end: the entry
+ * tells the path itself.
+ */
 static struct span tail_of(const char *pattern)
 {
 	const char *parameter = strchr(pattern, '}');
+	struct span tail = parameter && parameter[1] == '/' ? span_from(parameter + 2) : SPAN("");
+	ptrdiff_t path = span_find(tail, SPAN("/{path...}"));
 
-	return parameter && parameter[1] == '/' ? span_from(parameter + 2) : SPAN("");
+	return path < 0 ? tail : span_cut(tail, (size_t)path);
 }
 
 static void name_verb(struct api_worker *worker, const struct http_request *request, const struct http_route *route)

@@ -53,42 +53,26 @@ enum status api_attachments_list(void *context, void *worker, const struct http_
 	return buf_status(&response->body, err);
 }
 
-/* ---- one is handed out, a part at a time ---- */
+/* ---- one is handed out ---- */
 
-struct sending {
-	struct arena *arena; /* holds this */
-	struct zstd *zstd;
-	struct attachment_row row;
-	uint64_t part, sent;
-};
-
-static void sending_free(void *state)
+/* Of one moment: who replaces it meanwhile takes no part away. A file is small, and its length is told before it. */
+static enum status read_content(struct store_reader *reader, struct zstd *zstd, const struct attachment_row *row,
+	struct buf *out, struct error *err)
 {
-	struct sending *sending = state;
+	for (uint64_t part = 0; out->len < row->bytes; part++) {
+		AUTO(arena) arena = NULL;
+		size_t before = out->len;
+		struct span packed;
 
-	zstd_free(sending->zstd);
-	arena_free(sending->arena);
-}
-
-static enum status send_more(void *state, void *worker, struct buf *out, bool *is_done, struct error *err)
-{
-	struct sending *sending = state;
-	AUTO(arena) arena = NULL;
-	struct span packed;
-
-	*is_done = sending->sent >= sending->row.bytes;
-	if (*is_done)
-		return OK;
-	TRY(api_arena(&arena, err));
-	TRY(store_read_attachment_part(
-		((struct api_worker *)worker)->reader, arena, &sending->row, sending->part, &packed, err));
-	TRY(zstd_unpack(sending->zstd, packed, ATTACHMENT_PART_BYTES, out, err));
-	sending->sent += out->len;
-	sending->part++;
+		TRY(api_arena(&arena, err));
+		TRY(store_read_attachment_part(reader, arena, row, part, &packed, err));
+		TRY(zstd_unpack(zstd, packed, ATTACHMENT_PART_BYTES, out, err));
+		if (out->len == before)
+			return error_set(err, ERR_INTERNAL, "a part of the attachment '%.*s' is empty",
+				SPAN_ARGS(span_cut(row->path, 200)));
+	}
 	return OK;
 }
-
-static const struct http_producer_ops sending_ops = {send_more, sending_free};
 
 static void write_head(const struct attachment_row *row, struct http_response *response)
 {
@@ -119,28 +103,35 @@ static bool is_current(const struct http_request *request, struct span hash)
 	return span_equal(known, SPAN("*")) || span_find(known, hash) >= 0;
 }
 
-enum status api_attachment_send(void *worker, const struct http_request *request, int64_t job_id, struct span path,
-	struct http_response *response, struct error *err)
+static enum status send_found(struct store_reader *reader, const struct http_request *request,
+	const struct attachment_row *row, struct http_response *response, struct error *err)
 {
-	AUTO(arena) arena = NULL;
 	AUTO(zstd) zstd = NULL;
 
-	TRY(api_arena(&arena, err));
-	struct sending *sending = arena_alloc(arena, sizeof *sending);
-	if (!sending || !(zstd = zstd_new()))
-		return error_no_memory(err);
-	*sending = (struct sending){.arena = arena};
-	TRY(store_find_attachment(((struct api_worker *)worker)->reader, arena, job_id, path, &sending->row, err));
-	write_head(&sending->row, response);
-	if (is_current(request, sending->row.sha256)) {
+	write_head(row, response);
+	if (is_current(request, row->sha256)) {
 		response->status = 304;
 		return OK;
 	}
-	sending->zstd = zstd;
-	zstd = NULL;
-	arena = NULL; /* the reply's from here on */
-	http_response_produce(response, &sending_ops, sending);
-	return OK;
+	if (!(zstd = zstd_new()))
+		return error_no_memory(err);
+	return read_content(reader, zstd, row, &response->body, err);
+}
+
+enum status api_attachment_send(void *worker, const struct http_request *request, int64_t job_id, struct span path,
+	struct http_response *response, struct error *err)
+{
+	struct store_reader *reader = ((struct api_worker *)worker)->reader;
+	AUTO(arena) arena = NULL;
+	struct attachment_row row;
+
+	TRY(api_arena(&arena, err));
+	TRY(store_reader_begin(reader, err));
+	enum status status = store_find_attachment(reader, arena, job_id, path, &row, err);
+	if (status == OK)
+		status = send_found(reader, request, &row, response, err);
+	store_reader_end(reader);
+	return status;
 }
 
 enum status api_attachment_get(void *context, void *worker, const struct http_request *request,

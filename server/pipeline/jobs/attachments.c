@@ -2,12 +2,14 @@
 
 #include "base/codec/zstd.h"
 #include "base/crypto.h"
+#include "base/json/json_write.h"
 #include "model/jobs/attachment_path.h"
 #include "pipeline/commit/resolve.h"
+#include "state/audit.h"
 #include "state/execute.h"
 #include "store/jobs.h"
 
-enum { ZSTD_LEVEL = 3 };
+enum { ZSTD_LEVEL = 3, TOLD_BYTES = 16 << 10 };
 
 struct changing {
 	struct attachment_change *change;
@@ -15,6 +17,32 @@ struct changing {
 	uint64_t part;
 	struct span packed;
 };
+
+/* The audit log tells of a file once, when it is there or gone, and which: of its job nothing changes. */
+static enum status execute_told(struct pipeline *pipeline, const struct attachment_row *row,
+	enum status (*work)(void *context, struct store_tx *tx, struct error *err), void *context, struct error *err)
+{
+	const struct actor *actor = audit_actor(pipeline);
+	AUTO_DONE(buf) body = BUF_INIT(TOLD_BYTES);
+	struct json_writer w = json_writer_on(&body);
+
+	if (!actor)
+		return writer_execute(pipeline, work, context, err);
+	json_object(&w);
+	json_put_span(&w, "path", row->path);
+	if (row->sha256.len) {
+		json_put_i64(&w, "bytes", (int64_t)row->bytes);
+		json_put_span(&w, "sha256", row->sha256);
+	}
+	json_object_end(&w);
+	TRY(buf_status(&body, err));
+	struct actor telling = *actor;
+	telling.body = buf_span(&body);
+	audit_act_as(pipeline, &telling);
+	enum status status = writer_execute(pipeline, work, context, err);
+	audit_act_as(pipeline, actor);
+	return status;
+}
 
 static enum status find_job(struct store_tx *tx, struct arena *arena, const struct attachment_change *change,
 	int64_t *id, struct error *err)
@@ -87,9 +115,14 @@ enum status pipeline_put_attachment(struct pipeline *pipeline, struct arena *are
 	change->row.sha256 = arena_copy(arena, span_from(hex));
 	if (!change->row.sha256.ptr)
 		return error_no_memory(err);
-	TRY(writer_execute(pipeline, begin, &c, err));
-	TRY(put_parts(pipeline, &c, content, err));
-	return writer_execute(pipeline, end, &c, err);
+	const struct actor *actor = audit_actor(pipeline);
+	audit_act_as(pipeline, NULL); /* until it is there */
+	enum status status = writer_execute(pipeline, begin, &c, err);
+	if (status == OK)
+		status = put_parts(pipeline, &c, content, err);
+	audit_act_as(pipeline, actor);
+	TRY(status);
+	return execute_told(pipeline, &change->row, end, &c, err);
 }
 
 struct deleting {
@@ -109,5 +142,5 @@ enum status pipeline_delete_attachment(
 {
 	struct deleting d = {.change = change, .arena = arena};
 
-	return writer_execute(pipeline, delete, &d, err);
+	return execute_told(pipeline, &change->row, delete, &d, err);
 }
