@@ -8,7 +8,7 @@ import argparse
 import os
 import sys
 
-from ._spool import SpoolInUse, default_folder, find_spools
+from ._spool import SpoolInUse, default_folder, find_spools, warn
 from ._run import send_spool
 from ._neptune import move_export
 from ._wandb import move_project
@@ -37,8 +37,11 @@ def main(arguments):
             parser.error("import takes: wandb ENTITY/PROJECT, or neptune FOLDER")
         move = move_project if options.paths[0] == "wandb" else move_export
         return move(options.paths[1], options.server, read_token(options.token_file), options.ca_file)
-    worst = 0
-    for path in find_spools(options.paths or [default_folder()]):
+    worst, places = 0, options.paths or [default_folder()]
+    spools = list(find_spools(places))
+    if not spools:
+        warn("there is nothing to send in {}".format(", ".join(places)))
+    for path in spools:
         try:
             code = send_spool(path, options.server, options.token_file, options.ca_file, options.drain_timeout)
         except SpoolInUse:

@@ -9,7 +9,7 @@ import threading
 import time
 import uuid
 from types import TracebackType
-from typing import Any, Callable, Deque, Dict, List, Mapping, Optional, Tuple, Type
+from typing import Any, Callable, Deque, Dict, List, Mapping, NoReturn, Optional, Tuple, Type
 
 import sm_ship
 
@@ -65,6 +65,7 @@ class RunSender(sm_ship.Sender):
         self.source = "smfleet-" + spool.header["id"]
         self.started_ms = spool.header["started_ms"]
         self.warned: set = set()
+        self.sent_points = self.sent_notes = 0
 
     def say(self, text: Any) -> None:
         warn(str(text))
@@ -90,6 +91,7 @@ class RunSender(sm_ship.Sender):
         reply = self.deliver("/api/v1/points", stream, "points", rows, 0, source=self.source)
         if self.offsets.setdefault("points", standing) != standing and not reply:
             self.spool.keep_state()  # it comes again from there, also when another process sends it
+        self.sent_points += len(rows) if reply else 0
         for warning in reply.get("warnings") or []:
             if len(self.warned) < 20 and warning not in self.warned:
                 self.warned.add(warning)
@@ -106,6 +108,8 @@ class RunSender(sm_ship.Sender):
                 status, reply = 422, {"detail": str(error)}
             if status not in (200, 201):
                 self.say("the server refused the note '{}': {}".format(record["text"][:80], reply.get("detail") or status))
+            else:
+                self.sent_notes += 1
         self.spool.release()
 
     def tell_end(self) -> None:
@@ -140,6 +144,7 @@ class Run:
         self.changed = threading.Condition()
         self.is_over = False
         self.failure: Optional[str] = None
+        self.exit_reason: Optional[str] = None  # of a sys.exit() behind which nothing was logged
         self.writer = threading.Thread(target=self.write, daemon=True, name="smfleet-spool")
         self.writer.start()
         self.sender.thread.start()
@@ -196,6 +201,8 @@ class Run:
             self.put({"s": "points", "values": taken, "step": at, "ts": sm_ship.now_ms()})
 
     def may_put(self) -> bool:
+        if self.exit_reason and threading.current_thread() is threading.main_thread() and not isinstance(sys.exc_info()[1], SystemExit):
+            self.exit_reason = None  # who still logs has caught it
         if self.is_over:
             self.say_once("over", "log() and note() after finish() are not sent")
         elif os.getpid() != self.pid:
@@ -246,7 +253,7 @@ class Run:
         """Sends what is left; False: not all of it is with the server, and it stays on disk."""
         if os.getpid() != self.pid:
             return False
-        reason = reason or self.failure
+        reason = reason or self.failure or (None if status else self.exit_reason)
         self.put({"s": "end", "status": status or ("Failed" if reason else "Completed"), "reason": reason, "ts": sm_ship.now_ms()})
         with self.changed:
             if self.is_over:
@@ -267,7 +274,10 @@ class Run:
         return self
 
     def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException], _: Optional[TracebackType]) -> None:
-        self.finish(reason="{}: {}".format(kind.__name__, error) if kind else None)
+        if isinstance(error, SystemExit):
+            self.finish(reason=reason_of_exit(error.code))
+        else:
+            self.finish(reason="{}: {}".format(kind.__name__, error) if kind else None)
 
 
 # ---- the run of this process ----------------------------------------------------------------------------------------
@@ -275,6 +285,7 @@ class Run:
 class Current:
     run: Optional[Run] = None
     hook: Any = None
+    exit: Any = None
     has_warned = False
 
 
@@ -318,6 +329,8 @@ def init(job: Optional[str] = None, *, project: Optional[str] = None, config: Op
                         "identity": vars(identity)})
     Current.run = Run(lambda kept: RunSender(connection, identity, kept, resume), spool)
     Current.hook, sys.excepthook = sys.excepthook, note_failure
+    if Current.exit is None and "ipykernel" not in sys.modules:  # a notebook goes on behind it
+        Current.exit, sys.exit = sys.exit, note_exit
     return Current.run
 
 
@@ -325,6 +338,21 @@ def note_failure(kind: Type[BaseException], error: BaseException, trace: Optiona
     if Current.run:
         Current.run.failure = "{}: {}".format(kind.__name__, error)[:1000]
     (Current.hook or sys.__excepthook__)(kind, error, trace)
+
+
+def reason_of_exit(code: Any) -> Optional[str]:
+    """As the interpreter takes what sys.exit() is given: a text is printed, and the process exits with 1. None: all is well."""
+    if code is None or (isinstance(code, int) and code == 0):
+        return None
+    return "exit code {}".format(code) if isinstance(code, int) else str(code)[:1000] or "exit code 1"
+
+
+def note_exit(code: Any = None) -> NoReturn:
+    """No hook of the interpreter sees a SystemExit."""
+    if Current.run and threading.current_thread() is threading.main_thread():
+        Current.run.exit_reason = reason_of_exit(code)
+    Current.exit(code)
+    raise SystemExit(code)
 
 
 def log(values: Mapping[str, Any], step: Optional[int] = None) -> None:
@@ -370,4 +398,6 @@ def send_spool(path: str, server: Optional[str], token_file: Optional[str], ca_f
     sender = RunSender(connection, identity, spool, header["resume"])
     sender.give_up_at = time.monotonic() + timeout_s
     sender.run()
+    if sender.result == 0:
+        warn("{}: {} points and {} notes are sent to the job '{}'".format(path, sender.sent_points, sender.sent_notes, sender.job))
     return sender.result

@@ -288,6 +288,8 @@ static enum status put_status(struct mlflow_call *call, struct span run_id, stru
 		return OK;
 	TRY(find_status(status, &change, &is_end, err));
 	TRY(mlflow_integer(call, "end_time", JOB_EARLIEST_MS, call->now_ms + JOB_AHEAD_MS, &change.end_ms, err));
+	TRY(mlflow_integer(
+		call, "resumed_time", JOB_EARLIEST_MS, call->now_ms + JOB_AHEAD_MS, &change.resumed_ms, err));
 	change.end_ms = is_end && !change.end_ms ? call->now_ms : change.end_ms;
 	change.reason = span_equal(status, SPAN("FAILED")) ? SPAN(HISTORY_RUN_ENDED "as FAILED") : SPAN("");
 	TRY(pipeline_change_run(call->pipeline, call->reader, call->arena, &change, err));

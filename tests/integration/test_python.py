@@ -99,6 +99,31 @@ def test_an_exception_is_how_the_job_failed(server, client):
     assert document["TrainingJobStatus"] == "Failed" and "ValueError: bad batch" in document["FailureReason"]
 
 
+WITH = 'with smfleet.init("j"):\n    '
+
+
+@pytest.mark.parametrize("text, code, status, reason", [
+    ("sys.exit(3)", 3, "Failed", "exit code 3"),
+    ('sys.exit("out of quota")', 1, "Failed", "out of quota"),
+    ('sys.exit("")', 1, "Failed", "exit code 1"),
+    ("sys.exit(0)", 0, "Completed", None),
+    ("sys.exit()", 0, "Completed", None),
+    (WITH + "sys.exit(3)", 3, "Failed", "exit code 3"),
+    (WITH + "sys.exit(0)", 0, "Completed", None),
+    (WITH + "raise SystemExit('no')", 1, "Failed", "no"),
+    ("try: sys.exit(3)\nexcept SystemExit: pass\nsmfleet.log({'loss': 2})", 0, "Completed", None),
+    ("try: sys.exit(3)\nfinally: smfleet.log({'loss': 2})", 3, "Failed", "exit code 3"),
+    ("try: sys.exit(3)\nfinally: smfleet.finish()", 3, "Failed", "exit code 3"),
+    ("try: sys.exit(3)\nfinally: smfleet.finish('Stopped')", 3, "Stopped", None),
+    ("import threading\nthread = threading.Thread(target=sys.exit, args=(3,))\nthread.start()\nthread.join()", 0, "Completed", None),
+])
+def test_how_the_process_exits_is_how_the_job_ended(server, client, text, code, status, reason):
+    begin = "import sys\n" + ("" if text.startswith(WITH) else 'smfleet.init("j")\nsmfleet.log({"loss": 1})\n')
+    assert client.run(begin + text)[0] == code
+    document = server.get("/api/v1/jobs/j").body
+    assert (document["TrainingJobStatus"], document.get("FailureReason")) == (status, reason)
+
+
 def test_points_wait_while_the_server_is_away(server, client):
     process = client.start("""
 smfleet.init("j")
@@ -182,7 +207,9 @@ while True: time.sleep(1)
     server.restart()
     done = client.sync("--server", server.url)
     assert done.returncode == 0, done
+    assert b"and 0 notes are sent to the job 'j'" in done.stderr or b"and 1 notes are sent to the job 'j'" in done.stderr, done
     assert not client.spooled()
+    assert b"there is nothing to send in" in client.sync("--server", server.url).stderr
     server.wait_for_points("j", "loss", 50)
     assert values(server) == [(i, i) for i in range(50)]
     assert [note["text"] for note in notes(server, "j")] == ["first"]

@@ -265,3 +265,60 @@ def test_a_place_that_is_none_is_refused(ship, tmp_path):
         assert result.returncode == 2 and why in result.stderr
     result = ship.run("--import-mlflow", str(make_by_hand(tmp_path)), "--drain-timeout", "0s", SMFLEET_SERVER="http://127.0.0.1:1")
     assert result.returncode == 3 and b"start it again, and it goes on where it stood" in result.stderr
+
+
+GROW = """
+import warnings
+warnings.filterwarnings("ignore")
+place, run_id, begin, status, end = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4], int(sys.argv[5])
+mlflow.set_tracking_uri(place)
+client = MlflowClient()
+from mlflow.entities import Metric
+if run_id == "new":
+    run_id = client.create_run("0", start_time=1700000000000, run_name="grown").info.run_id
+client.update_run(run_id, "RUNNING")
+client.log_batch(run_id, metrics=[Metric("loss", 1.0, 1700000000000 + 1000 * at, at) for at in range(begin, begin + 60)])
+if status != "RUNNING":
+    client.set_terminated(run_id, status, end_time=1700000000000 + 1000 * end)
+give({"run": run_id})
+"""
+
+
+def test_a_run_that_went_on_at_its_source_goes_on_here(server, ship, tmp_path):
+    """Its second end is later: the job trained again from the first point behind the first one, and costs that."""
+    def grow(run, begin, status, end=0):
+        made = mlflowclient.run(Nowhere(tmp_path), "2", GROW, tmp_path / "mlruns", run, begin, status, end)
+        assert ship.run("--import-mlflow", str(tmp_path / "mlruns")).returncode == 0
+        return made["run"]
+
+    def seen():
+        document = server.get("/api/v1/jobs/Default%2Fgrown").body
+        told = [(row["Status"], row["StartTime"] - 1700000000) for row in document["SecondaryStatusTransitions"]]
+        return document["TrainingJobStatus"], document.get("BillableTimeInSeconds"), [row for row in told if row[0] != "Starting"]
+
+    begun, ended, resumed = ("Training", 0), ("Completed", 60), ("Training", 401)
+    run = grow("new", 1, "FINISHED", 60)
+    assert seen() == ("Completed", 60, [begun, ended])
+    grow(run, 401, "RUNNING")
+    status, _, told = seen()
+    assert (status, told) == ("InProgress", [begun, ended, resumed])
+    grow(run, 461, "FINISHED", 530)
+    expected = ("Completed", 60 + 129, [begun, ended, resumed, ("Completed", 530)])
+    assert seen() == expected
+    assert ship.run("--import-mlflow", str(tmp_path / "mlruns")).returncode == 0
+    assert seen() == expected, "again: nothing is new"
+    grow(run, 601, "FAILED", 670)
+    assert seen() == ("Failed", 60 + 129 + 69, [*expected[2], ("Training", 601), ("Failed", 670)])
+
+
+def test_an_end_that_was_stated_here_holds_while_nothing_is_new(server, ship, tmp_path):
+    """The source's run is RUNNING for ever, as one that was killed: somebody says here how it ended."""
+    run = mlflowclient.run(Nowhere(tmp_path), "2", GROW, tmp_path / "mlruns", "new", 1, "RUNNING", 0)["run"]
+    assert ship.run("--import-mlflow", str(tmp_path / "mlruns")).returncode == 0
+    told = server.post("/api/v1/jobs/Default%2Fgrown/transitions", json={"SecondaryStatus": "Failed", "time_ms": 1700000050000})
+    assert told.status == 204
+    status = lambda: server.get("/api/v1/jobs/Default%2Fgrown").body["TrainingJobStatus"]
+    for _ in range(2):
+        assert ship.run("--import-mlflow", str(tmp_path / "mlruns")).returncode == 0 and status() == "Failed"
+    mlflowclient.run(Nowhere(tmp_path), "2", GROW, tmp_path / "mlruns", run, 101, "RUNNING", 0)
+    assert ship.run("--import-mlflow", str(tmp_path / "mlruns")).returncode == 0 and status() == "InProgress"

@@ -32,6 +32,9 @@ struct sending_run {
 	struct span metric;
 	struct map *known; /* its points */
 	bool is_refused; /* by the server */
+	int64_t ended_ms; /* when the run had ended, as the server has it; 0: it had not */
+	int64_t went_on_ms; /* its first point behind that; 0: there is none */
+	bool goes_on; /* some of those are new */
 };
 
 static void sending_run_done(struct sending_run *r)
@@ -246,6 +249,12 @@ static enum status write_point(struct sending_run *r, const struct mlflow_point 
 	return r->count == BATCH_POINTS ? flush(r, err) : OK;
 }
 
+static void note_behind_end(struct sending_run *r, int64_t ts_ms)
+{
+	if (r->ended_ms && ts_ms > r->ended_ms && (!r->went_on_ms || ts_ms < r->went_on_ms))
+		r->went_on_ms = ts_ms;
+}
+
 static enum status send_point(void *context, const struct mlflow_point *point, struct error *err)
 {
 	struct sending_run *r = context;
@@ -256,12 +265,14 @@ static enum status send_point(void *context, const struct mlflow_point *point, s
 		r->sum->points_odd++;
 		return OK;
 	}
+	note_behind_end(r, point->ts_ms);
 	if (map_get(r->known, id)) {
 		r->sum->points_there++;
 		return OK;
 	}
 	if (!map_put(r->known, id, r))
 		return error_no_memory(err);
+	r->goes_on |= r->ended_ms && point->ts_ms > r->ended_ms;
 	return write_point(r, point, err);
 }
 
@@ -297,29 +308,53 @@ static bool is_end(struct span status)
 	       span_equal(status, SPAN("KILLED"));
 }
 
-static enum status send_end(struct sending_run *r, struct error *err)
+static void read_end(struct sending_run *r)
+{
+	const struct json *info = json_get(json_get(r->there, "run"), "info");
+
+	if (is_end(json_string_of(json_get(info, "status"))))
+		mlflow_talk_integer(json_get(info, "end_time"), &r->ended_ms);
+}
+
+static enum status send_status(
+	struct sending_run *r, const char *when, struct span status, int64_t at_ms, struct error *err)
 {
 	AUTO_DONE(buf) body = BUF_INIT(BODY_MAX_BYTES);
 	struct json_writer w = json_writer_on(&body);
+
+	json_object(&w);
+	json_put_span(&w, "run_id", r->run->id);
+	json_put_span(&w, "status", status);
+	if (at_ms >= EARLIEST_MS)
+		json_put_i64(&w, when, at_ms);
+	json_object_end(&w);
+	return post(r, "runs/update", &body, err);
+}
+
+/* It had ended when it came last. By hand, maybe, where MLflow says no end: that holds until something is new behind it. */
+static enum status send_resumption(struct sending_run *r, struct error *err)
+{
+	bool has_ended = is_end(r->run->status);
+
+	if (!r->went_on_ms || (has_ended ? r->run->end_ms <= r->ended_ms : !r->goes_on))
+		return OK;
+	return send_status(r, "resumed_time", SPAN("RUNNING"), r->went_on_ms, err);
+}
+
+static enum status send_end(struct sending_run *r, struct error *err)
+{
 	const struct mlflow_past_run *run = r->run;
 	const struct json *info = json_get(json_get(r->there, "run"), "info");
-	int64_t end_ms = 0;
 
+	TRY(send_resumption(r, err));
 	if (!is_end(run->status)) {
 		r->sum->runs_open++;
 		return OK;
 	}
-	mlflow_talk_integer(json_get(info, "end_time"), &end_ms);
 	if (span_equal(json_string_of(json_get(info, "status")), run->status) &&
-		(end_ms == run->end_ms || run->end_ms < EARLIEST_MS))
+		(r->ended_ms == run->end_ms || run->end_ms < EARLIEST_MS))
 		return OK;
-	json_object(&w);
-	json_put_span(&w, "run_id", run->id);
-	json_put_span(&w, "status", run->status);
-	if (run->end_ms >= EARLIEST_MS)
-		json_put_i64(&w, "end_time", run->end_ms);
-	json_object_end(&w);
-	return post(r, "runs/update", &body, err);
+	return send_status(r, "end_time", run->status, run->end_ms, err);
 }
 
 static enum status send_all(struct sending_run *r, const struct mlflow_source *source, struct error *err)
@@ -327,6 +362,7 @@ static enum status send_all(struct sending_run *r, const struct mlflow_source *s
 	size_t before = r->sum->runs_there;
 
 	TRY(find_or_make(r, err));
+	read_end(r);
 	TRY(send_texts(r, "tags", &r->run->tags, TAG_MAX_BYTES, err));
 	TRY(send_texts(r, "params", &r->run->params, PARAM_MAX_BYTES, err));
 	TRY(send_metrics(r, source, r->sum->runs_there > before, err));

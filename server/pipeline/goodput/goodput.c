@@ -270,7 +270,7 @@ enum status goodput_read_job(struct pipeline *pipeline, struct store_reader *rea
 		.lost_cost = STORE_NO_COST,
 		.spot_saving = STORE_NO_COST,
 		.work_from_ms = stretches_first_ms(&out->facts.work),
-		.work_to_ms = stretches_last_ms(&out->facts.work),
+		.work_to_ms = out->facts.last_ms,
 		.paused_ms = out->facts.paused_ms,
 		.odd_times = stretches_odd(&out->facts.work, &out->facts.work)};
 	TRY(goodput_account(out, prices, arena, err));

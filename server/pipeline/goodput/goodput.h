@@ -45,6 +45,7 @@ struct job_facts {
 	int64_t stated_billable_ms; /* -1: nobody stated it, or its times were set right by hand */
 	bool is_spot;
 	bool is_open; /* its time still runs */
+	int64_t last_ms; /* its last sign of life, by the times that it has; 0: none */
 	int64_t from_by_hand_ms, to_by_hand_ms; /* its training, where that was set; INT64_MIN, INT64_MAX: it was not */
 	bool is_start_stated; /* somebody said when it began, or was held up */
 	int64_t changed_ms; /* when it was heard of last */

@@ -7,6 +7,7 @@
 #include "state/streams/job_view.h"
 #include "state/pipeline_state.h"
 #include "store/jobs.h"
+#include "store/tracked_runs.h"
 #include "store/transitions.h"
 
 struct phasing {
@@ -143,21 +144,50 @@ static int64_t begin_ms(const struct job_row *row, const struct transition_row *
 	return first_ms && first_ms < begin_ms && (row->is_implicit || !is_first_stated) ? first_ms : begin_ms;
 }
 
+/*
+ * Did its tracker's client alone say that it trains, at *last_ms the last time? Such a client always says so, and one that is killed never
+ * says the end. Of a run of somebody else's job the first to train is not the run's beginning.
+ */
+static enum status find_client_word(struct store_reader *reader, struct arena *arena, const struct job_row *row,
+	const struct transition_row *rows, size_t count, int64_t *last_ms, struct error *err)
+{
+	struct tracked_run_row run;
+	size_t at = 0;
+
+	*last_ms = 0;
+	enum status status = store_read_run_of_job(reader, arena, row->job_id, &run, err);
+	if (status != OK)
+		return status == ERR_NOT_FOUND ? OK : status;
+	while (at < count && !span_equal(rows[at].status, SPAN("Training")))
+		at++;
+	if (at == count || rows[at].source != SOURCE_STATED || rows[at].start_ms != run.start_ms)
+		return OK;
+	for (; at < count; at++)
+		if (!is_final(&rows[at]))
+			*last_ms = rows[at].start_ms;
+	return OK;
+}
+
 /* One that nobody ended runs as long as its lines: of the past, or until it falls silent. */
 static int64_t end_ms(const struct pipeline *pipeline, const struct job_view *view, const struct transition_row *rows,
-	size_t count, int64_t now_ms, struct job_facts *out)
+	size_t count, int64_t client_ms, int64_t now_ms, struct job_facts *out)
 {
 	const struct job_row *row = &view->row;
-	int64_t last_ms = stretches_last_ms(&out->work), heard_ms = 0;
-	bool is_of_lines = row->is_implicit ||
+	int64_t work_ms = stretches_last_ms(&out->work), last_ms = client_ms > work_ms ? client_ms : work_ms,
+		heard_ms = 0;
+	bool is_of_lines = row->is_implicit || client_ms ||
 			   (count && transition_is_assumed(&rows[0]) && span_equal(rows[0].status, SPAN("Training")));
 
 	for (size_t i = 0; i < view->stream_count; i++) /* a machine measures on while its training is over */
 		if (!stream_is_system(view->streams[i].name) && view->streams[i].last_arrival_ms > heard_ms)
 			heard_ms = view->streams[i].last_arrival_ms;
 	out->changed_ms = heard_ms > row->modified_ms ? heard_ms : row->modified_ms;
+	if (client_ms && !heard_ms)
+		heard_ms = row->modified_ms; /* it never logged */
+	out->last_ms = last_ms;
 	/* all of it was over when it came */
-	bool is_past = last_ms && last_ms < heard_ms - HISTORIC_MS && (row->is_implicit || !is_stated(rows, count));
+	bool is_past = last_ms && last_ms < heard_ms - HISTORIC_MS &&
+		       (row->is_implicit || client_ms || !is_stated(rows, count));
 	if (row->ended_ms)
 		return row->ended_ms;
 	bool is_over = is_past || (last_ms && is_of_lines && heard_silent_since(pipeline, row, heard_ms));
@@ -205,7 +235,9 @@ enum status goodput_read_phases(struct pipeline *pipeline, struct store_reader *
 		.is_billed = arena_alloc(arena, most * sizeof *p.is_billed)};
 	if (!p.phases || !p.is_billed)
 		return error_no_memory(err);
-	int64_t to_ms = goodput_within(end_ms(pipeline, view, rows, count, now_ms, out));
+	int64_t client_ms;
+	TRY(find_client_word(reader, arena, row, rows, count, &client_ms, err));
+	int64_t to_ms = goodput_within(end_ms(pipeline, view, rows, count, client_ms, now_ms, out));
 	int64_t from_ms = goodput_within(begin_ms(row, rows, count, stretches_first_ms(&out->work)));
 	if (count && is_final(&rows[count - 1]) && rows[count - 1].start_ms > to_ms)
 		rows[count - 1].start_ms = to_ms; /* told late */
