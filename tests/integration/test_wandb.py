@@ -149,6 +149,10 @@ run.finish()
     assert job(server, "back/one")["TrainingJobStatus"] == "Completed"
     assert [line for line in texts(server, "back/one") if " line " in line] == [
         *(f"first line {n}" for n in range(10)), *(f"again line {n}" for n in range(5, 13))]
+    resumed = 'run = wandb.init(project="back", id="one", resume="must")\nrun.log({"loss": 200})\nrun.finish()'
+    wandbclient.run(server, version, resumed)
+    wanted[13] = 200
+    wait_until(lambda: values(server, "back/one", "loss") == wanted, what=f"the next step; they are {values(server, 'back/one', 'loss')}")
     assert "has no run with the id 'other'" in wandbclient.run(server, version, 'wandb.init(project="back", resume_from="other?_step=4")', code=1)
 
 

@@ -156,15 +156,26 @@ def test_a_run_that_begins_anew_under_its_id(shared):
     shared.wait_for_points("p/anew", "loss", 4)
 
 
+def resumes(server, run_id):
+    """What a client that goes on is told: (rows, last step)."""
+    bucket = ask(server, "RunResumeStatus", {"project": "p", "name": run_id})[1]["data"]["model"]["bucket"]
+    return bucket["historyLineCount"], json.loads(json.loads(bucket["historyTail"])[-1])["_step"]
+
+
 def test_a_run_that_goes_back_goes_on_behind_what_is_stored(shared):
     make_run(shared, "back", config=json.dumps({"lr": {"value": 0.5}}))
     taken(post(shared, "back", {HISTORY: (0, rows(0, 10)), CONSOLE: (0, [f"first {n}" for n in range(40)])}))
     status, body = ask(shared, "RewindRun", {"project": "p", "runName": "back", "metricName": "_step", "metricValue": 4})
     bucket = body["data"]["rewindRun"]["rewoundRun"]
-    assert (status, bucket["name"], bucket["displayName"], bucket["historyLineCount"]) == (200, "back", "back", 10), body
+    assert (status, bucket["name"], bucket["displayName"], bucket["historyLineCount"]) == (200, "back", "back", 5), body
     assert json.loads(bucket["config"])["lr"] == {"value": 0.5} and bucket["project"]["name"] == "p"
-    taken(post(shared, "back", {HISTORY: (10, rows(5, 13)), CONSOLE: (0, [f"again {n}" for n in range(40)])}))
+    assert resumes(shared, "back") == (5, 4)
+    taken(post(shared, "back", {HISTORY: (5, rows(5, 7)), CONSOLE: (0, [f"again {n}" for n in range(40)])}))
+    shared.wait_for_points("p/back", "loss", 12)
+    assert resumes(shared, "back") == (7, 6), "a client goes on behind the greater of both"
+    taken(post(shared, "back", {HISTORY: (5, rows(5, 13))}))
     shared.wait_for_points("p/back", "loss", 18)
+    assert resumes(shared, "back") == (13, 12)
     assert console(shared, "p/back") == [f"{word} {n}" for word in ("first", "again") for n in range(40)]
 
 
@@ -595,7 +606,7 @@ def test_rows_that_were_gone_behind_are_left_out(shared):
     rows = lambda first, last, at_s, loss: [{"_step": step, "_timestamp": at_s + step, "loss": loss} for step in range(first, last)]
     assert post(shared, "behind", {"wandb-history.jsonl": (0, rows(0, 10, now, 1))}).status == 200
     assert ask(shared, "RewindRun", {"project": "p", "runName": "behind", "metricName": "_step", "metricValue": 4})[1]["data"]
-    assert post(shared, "behind", {"wandb-history.jsonl": (10, rows(5, 8, now + 20, 2))}).status == 200
+    assert post(shared, "behind", {"wandb-history.jsonl": (5, rows(5, 8, now + 20, 2))}).status == 200
     assert [(row["_step"], row["loss"]) for row in history(shared, "behind")] == [(step, 1 if step < 5 else 2) for step in range(8)]
 
 
