@@ -56,6 +56,10 @@ class WandbError(Exception):
     """What a server says, in its words."""
 
 
+class NothingThere(WandbError):
+    """Nor is it later: to start again is no advice."""
+
+
 class RunError(WandbError):
     """What a run alone is in the way of. status: of HTTP; 0: it was no reply."""
 
@@ -117,7 +121,7 @@ def read_runs(source: Door, entity: str, project: str) -> Iterator[Dict[str, Any
     while True:
         data = source.ask("Runs", RUNS, {"project": project, "entity": entity, "cursor": cursor, "perPage": PAGE_RUNS})
         if not data.get("project"):
-            raise WandbError("{} has no project {}/{}".format(source.url, entity, project))
+            raise NothingThere("{} has no project {}/{}".format(source.url, entity, project))
         runs = data["project"]["runs"]
         for edge in runs["edges"]:
             yield edge["node"]
@@ -278,6 +282,9 @@ def move_project(place: str, server: Optional[str], token: Optional[str], ca_fil
                 continue
             runs, rows, lines, left = runs + 1, rows + new_rows, lines + new_lines, left + files
             running += run.get("state") not in EXIT_CODES
+    except NothingThere as error:
+        say(str(error))
+        return 3
     except WandbError as error:
         say("{}; start it again, and it goes on where it stood".format(error))
         return 3

@@ -56,7 +56,14 @@ enum status mlflow_no_deletion(struct mlflow_call *call, struct error *err)
 
 enum status mlflow_unknown(struct mlflow_call *call, struct error *err)
 {
+	static const struct span registry[] = {
+		{"/api/2.0/mlflow/registered-models/", 34}, {"/api/2.0/mlflow/model-versions/", 31}};
+
+	for (size_t i = 0; i < sizeof registry / sizeof *registry; i++)
+		if (span_starts_with(http_request_path(call->request), registry[i]))
+			return mlflow_error(err, ERR_NOT_FOUND, "ENDPOINT_NOT_FOUND",
+				"this server has no registry of models: leave registered_model_name out, or say by MLFLOW_REGISTRY_URI where the registry is");
 	return mlflow_error(err, ERR_NOT_FOUND, "ENDPOINT_NOT_FOUND",
-		"'%.*s' is no call that this server has: there are experiments (create, get, get-by-name, search, update), runs (create, get, update, search, delete, restore, log-metric, log-parameter, log-batch, log-inputs, set-tag, delete-tag) and metrics (get-history, get-history-bulk, get-history-bulk-interval)",
+		"'%.*s' is no call that this server has: there are experiments (create, get, get-by-name, search, update), runs (create, get, update, search, delete, restore, log-metric, log-parameter, log-batch, log-inputs, set-tag, delete-tag), metrics (get-history, get-history-bulk, get-history-bulk-interval), logged-models and artifacts (list)",
 		SPAN_ARGS(span_cut(http_request_path(call->request), 120)));
 }

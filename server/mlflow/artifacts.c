@@ -43,7 +43,8 @@ static enum status open_run(struct mlflow_call *call, struct span run_id, struct
 		return mlflow_error(err, ERR_UNSUPPORTED, MLFLOW_NOT_IMPLEMENTED,
 			"the files of this run are at '%.*s', where clients put them themselves",
 			SPAN_ARGS(span_cut(place->run.artifacts, 300)));
-	return store_read_job_by_id(call->reader, call->arena, place->run.job_id, &place->job, err);
+	status = store_read_job_by_id(call->reader, call->arena, place->run.job_id, &place->job, err);
+	return status == ERR_NOT_FOUND ? mlflow_explain_deletion(call, &place->run, err) : status;
 }
 
 /* EXPERIMENT/RUN/artifacts[/PATH], as place_run in runs.c makes it. */

@@ -71,17 +71,26 @@ enum status mlflow_run_restore(struct mlflow_call *call, struct error *err)
 	return status;
 }
 
+enum status mlflow_explain_deletion(
+	const struct mlflow_call *call, const struct tracked_run_row *run, struct error *err)
+{
+	struct trashed_job trashed;
+	struct error none;
+
+	if (store_read_trashed(call->reader, call->arena, run->job_id, &trashed, &none) != OK)
+		return ERR_NOT_FOUND;
+	return mlflow_error(err, ERR_SEMANTIC, MLFLOW_INVALID,
+		"The run %.*s must be in the 'active' state. Current state is deleted.", SPAN_ARGS(run->run_id));
+}
+
 enum status mlflow_explain_absence(const struct mlflow_call *call, struct error *err)
 {
 	struct tracked_run_row run;
-	struct trashed_job trashed;
 	struct error none;
 	struct span run_id;
 
 	if (mlflow_run_id(call, &run_id, &none) != OK ||
-		store_read_tracked_run(call->reader, call->arena, run_id, &run, &none) != OK ||
-		store_read_trashed(call->reader, call->arena, run.job_id, &trashed, &none) != OK)
+		store_read_tracked_run(call->reader, call->arena, run_id, &run, &none) != OK)
 		return ERR_NOT_FOUND;
-	return mlflow_error(err, ERR_SEMANTIC, MLFLOW_INVALID,
-		"The run %.*s must be in the 'active' state. Current state is deleted.", SPAN_ARGS(run_id));
+	return mlflow_explain_deletion(call, &run, err);
 }

@@ -119,6 +119,9 @@ enum status mlflow_state(const struct mlflow_call *call, struct span run_id, con
 mlflow_handler mlflow_run_delete, mlflow_run_restore;
 /* What was not found may be a run that was deleted: then that is the error. */
 enum status mlflow_explain_absence(const struct mlflow_call *call, struct error *err);
+/* The same of this run, whose job is not there. */
+enum status mlflow_explain_deletion(
+	const struct mlflow_call *call, const struct tracked_run_row *run, struct error *err);
 
 /* ---- run_view.c: a run as it is shown ---- */
 struct mlflow_metric {

@@ -176,7 +176,7 @@ def test_a_run_that_is_in_the_way_of_none(server, source):
 
 def test_what_cannot_be_read_is_said(server, source):
     none = move(server, source, "wandb", "lab/none")
-    assert none.returncode == 3 and "has no project lab/none" in none.stderr
+    assert none.returncode == 3 and "has no project lab/none\n" in none.stderr
     denied = move(server, source, "wandb", "lab/demo", key="wrong")
     assert denied.returncode == 3 and "permission denied" in denied.stderr
     assert move(server, source, "wandb", "lab").returncode == 2 and move(server, source, "neptune", "x").returncode == 2

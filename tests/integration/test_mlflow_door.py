@@ -641,7 +641,8 @@ def test_calls_that_are_not_here(shared):
     for method, path, status, code, part in [
             ("POST", f"{API}/runs/fly", 404, "ENDPOINT_NOT_FOUND", "log-batch"),
             ("GET", f"{API}/runs/create", 404, "ENDPOINT_NOT_FOUND", "log-batch"),
-            ("POST", f"{API}/registered-models/create", 404, "ENDPOINT_NOT_FOUND", "log-batch"),
+            ("POST", f"{API}/registered-models/create", 404, "ENDPOINT_NOT_FOUND", "MLFLOW_REGISTRY_URI"),
+            ("GET", f"{API}/model-versions/search", 404, "ENDPOINT_NOT_FOUND", "MLFLOW_REGISTRY_URI"),
             ("PUT", f"{API}-artifacts/artifacts/0/x/artifacts/a.txt", 501, "NOT_IMPLEMENTED", "--mlflow-artifacts"),
             ("POST", "/api/3.0/mlflow/traces", 501, "NOT_IMPLEMENTED", "traces")]:
         reply = shared.request(method, path, None if method == "GET" else b"anything")

@@ -53,3 +53,19 @@ def test_files_of_runs_are_deleted(make_server):
     assert server.request("DELETE", f"{base}/plots").status == 200 and files() == ["a.txt", "plots2", "z"]
     assert server.request("DELETE", base).status == 200 and files() == []
     assert server.request("DELETE", base).status == 200, "nothing is left to delete"
+
+
+def test_files_of_a_deleted_run(make_server):
+    """They are as deleted as it is, and come back with it."""
+    server = make_server("--mlflow-artifacts", "mlflow-artifacts:")
+    run_id = make_run(server)
+    base = f"{API}-artifacts/artifacts"
+    file, folder, of_run = (f"{base}/0/{run_id}/artifacts/a", f"{base}?path=0/{run_id}/artifacts", f"{API}/artifacts/list?run_id={run_id}")
+    assert server.put(file, b"x").status == 200
+    assert call(server, "runs/update", {"run_id": run_id, "status": "FINISHED"})[0] == 200
+    assert call(server, "runs/delete", {"run_id": run_id}) == (200, {})
+    for method, path in (("GET", file), ("PUT", file), ("DELETE", file), ("GET", folder), ("GET", of_run)):
+        reply = server.request(method, path, b"y" if method == "PUT" else None)
+        assert reply.status == 400 and f"{run_id} must be in the 'active' state" in reply.body["message"], (method, path, reply.body)
+    assert call(server, "runs/restore", {"run_id": run_id}) == (200, {})
+    assert server.get(file).raw == b"x" and len(server.get(of_run).body["files"]) == 1

@@ -253,6 +253,9 @@ def test_damage_is_named_and_the_rest_is_here(server, ship, tmp_path):
 
 
 def test_a_place_that_is_none_is_refused(ship, tmp_path):
+    for place in (f"{tmp_path}/nope", f"sqlite:///{tmp_path}/nope"):
+        result = ship.run("--import-mlflow", place)
+        assert result.returncode == 2 and f"{tmp_path}/nope': No such file or directory".encode() in result.stderr
     result = ship.run("--import-mlflow", str(tmp_path))
     assert result.returncode == 2 and b"has no runs of MLflow" in result.stderr
     (tmp_path / "1/meta.yaml").mkdir(parents=True)

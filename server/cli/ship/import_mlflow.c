@@ -5,8 +5,10 @@
 #include "cli/process/child.h"
 #include "cli/ship/ship_options.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -143,7 +145,9 @@ static enum status open_source(
 	if (!span_take(&place, SPAN("file://")))
 		span_take(&place, SPAN("file:"));
 	span_take(&place, SPAN("sqlite:///"));
-	if (stat(place.ptr, &info) == 0 && S_ISREG(info.st_mode))
+	if (stat(place.ptr, &info) != 0)
+		return error_set(err, ERR_INVALID, "cannot read '%s': %s", place.ptr, strerror(errno));
+	if (S_ISREG(info.st_mode))
 		return mlflow_database_open(out, place.ptr, err);
 	return mlflow_files_open(out, place.ptr, err);
 }
