@@ -45,7 +45,7 @@ static const struct tool tools[] = {
 			{"sort", TEXT, false, "sort", 0, "-started",
 				"A field, with - for descending: -started, loss.last."}}},
 	{"get_job", "One job", "/api/v1/jobs/{job}", "",
-		"One job's document: statuses with their times, failure reason, settings, tags, attempts, what is known of its fault.",
+		"One job's document: statuses with their times, failure reason, settings, tags, attempts. A failure reason that somebody stated may name no cause: list_incidents has the fault that its logs show.",
 		{JOB}},
 	{"list_incidents", "Incidents", "/api/v1/incidents", "all=true",
 		"Incidents that the server found (loss spikes, NaN, stalls, faults of machines), newest first.",

@@ -207,6 +207,19 @@ def test_what_nobody_times_is_null(server):
     assert server.get("/api/v1/jobs/none/anatomy").status == 404
     for query in ("from_step=x", "to_step=-1", "x=1"):
         assert server.get(f"/api/v1/jobs/j/anatomy?{query}").status == 400
+    refused = server.get("/api/v1/jobs/j/anatomy?from_step=50&to_step=10")
+    assert refused.status == 422 and "'to_step' (10) must not be below 'from_step' (50)" in refused.body["detail"]
+
+
+def test_an_empty_answer_says_why(server):
+    rank = "[2025-01-02 15:46:55,967] [INFO] [logging.py:128:log_dist] [Rank 0]"
+    server.send("bare", ["step: 1 loss: 2.5"])
+    server.send("engine", [f"{rank} time (ms) | fwd: 30.00 | bwd: 50.00 | bwd_inner: 40.00 | bwd_allreduce: 10.00 | step: 15.00"] * 3)
+    server.send("whole", sum((one_line(n, forward_compute=500, backward_compute=400) for n in range(1, 5)), []))
+    assert "no stream has timers" in anatomy(server, "bare")["reason"]
+    assert "not the step itself" in anatomy(server, "engine")["reason"]
+    assert "none of the chosen steps" in anatomy(server, "whole", "?from_step=100")["reason"]
+    assert "reason" not in anatomy(server, "whole")
 
 
 def fetching(first, last, ms):

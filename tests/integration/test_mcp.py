@@ -153,6 +153,7 @@ def test_the_era_of_initialize(server):
     for asked, given in (("2025-11-25", "2025-11-25"), ("2025-03-26", "2025-03-26"), ("2026-07-28", "2025-11-25"), ("1999-01-01", "2025-11-25")):
         result = legacy(server, "initialize", {"protocolVersion": asked, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}).body["result"]
         assert result["protocolVersion"] == given and result["capabilities"] == {"tools": {}} and result["serverInfo"]["name"] == "smfleet"
+        assert "get_job (FailureReason) and list_incidents (the fault" in result["instructions"], "a stated reason names no fault"
     done = post(server, {"jsonrpc": "2.0", "method": "notifications/initialized"}, MCP_Protocol_Version="2025-11-25")
     assert (done.status, done.raw) == (202, b"")
     assert legacy(server, "ping").body == {"jsonrpc": "2.0", "id": 1, "result": {}}

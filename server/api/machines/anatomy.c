@@ -41,6 +41,15 @@ static void write_stream(struct json_writer *w, const struct anatomy_stream *str
 	json_object_end(w);
 }
 
+static const char *anatomy_absence(const struct anatomy *found)
+{
+	if (found->has_timed_steps)
+		return "none of the chosen steps has both a step time and a timer of its parts";
+	if (found->has_timers)
+		return "the parts of a step are timed, but not the step itself: shares need a metric whose role is step_time in the same stream (docs/anatomy.md)";
+	return "no stream has timers of a step's parts, nor a trace (docs/anatomy.md)";
+}
+
 /* ---- traces ---- */
 
 static void write_trace(struct json_writer *w, const struct anatomy_trace *row)
@@ -88,6 +97,9 @@ enum status api_job_anatomy(void *context, void *worker, const struct http_reque
 
 	TRY(http_query_i64(request, "from_step", 0, INT64_MAX, &from, err));
 	TRY(http_query_i64(request, "to_step", 0, INT64_MAX, &to, err));
+	if (to < from)
+		return error_set_field(err, ERR_SEMANTIC, "to_step",
+			"'to_step' (%lld) must not be below 'from_step' (%lld)", (long long)to, (long long)from);
 	TRY(api_arena(&arena, err));
 	TRY(anatomy_read(api->options.pipeline, reader, arena, http_request_segment(request, 0),
 		&(struct anatomy_range){from, to, ANATOMY_STREAMS_MAX}, &found, err));
@@ -104,6 +116,8 @@ enum status api_job_anatomy(void *context, void *worker, const struct http_reque
 	json_array_end(&w);
 	json_put_i64(&w, "left_out", (int64_t)found.left_out);
 	write_traces(&w, &traces);
+	if (!found.count)
+		json_put_text(&w, "reason", anatomy_absence(&found));
 	json_object_end(&w);
 	return buf_status(&response->body, err);
 }

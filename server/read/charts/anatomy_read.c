@@ -360,6 +360,14 @@ static bool find_timers(const struct stream_view *stream, struct span step_time,
 	return counts[most] && out->unit_ms > 0;
 }
 
+static bool has_any(const struct used *used)
+{
+	for (size_t i = 0; i < TIMERS_COUNT; i++)
+		if (used->is_there[i])
+			return true;
+	return false;
+}
+
 static int64_t late_step(const struct reading *r)
 {
 	size_t late = r->count / 8 > ANATOMY_LATE_LEAST ? r->count / 8 : ANATOMY_LATE_LEAST;
@@ -421,7 +429,12 @@ enum status anatomy_read(struct pipeline *pipeline, struct store_reader *reader,
 	for (size_t i = 0; i < view.stream_count; i++) {
 		struct used used;
 		r.stream = &view.streams[i];
-		if (stream_is_system(r.stream->name) || !find_timers(r.stream, step_time, &used))
+		if (stream_is_system(r.stream->name))
+			continue;
+		bool is_timed = find_timers(r.stream, step_time, &used);
+		out->has_timers |= has_any(&used);
+		out->has_timed_steps |= is_timed;
+		if (!is_timed)
 			continue;
 		if (out->count == range->streams) {
 			out->left_out++;

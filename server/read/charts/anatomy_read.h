@@ -46,6 +46,7 @@ struct anatomy {
 	struct anatomy_stream *streams;
 	size_t count;
 	size_t left_out; /* streams beyond the limit */
+	bool has_timers, has_timed_steps; /* any stream: timers of parts, and beside those a step's time */
 };
 
 /* Steps, both inclusive, as they stand: what was made again counts by its last attempt. */
