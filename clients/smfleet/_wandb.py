@@ -6,8 +6,10 @@ server by its W&B door: under their ids, with the offsets of their lines, so tha
 import base64
 import datetime
 import http.client
+import itertools
 import json
 import os
+import re
 import ssl
 import sys
 import time
@@ -41,6 +43,9 @@ HISTORY_PAGE = """query HistoryPage($entity: String!, $project: String!, $run: S
     run(name: $run) { history(minStep: $minStep, maxStep: $maxStep, samples: $pageSize) }
   }
 }"""
+HISTORY_KEYS = """query RunHistoryKeys($project: String!, $entity: String!, $name: String!) {
+  project(name: $project, entityName: $entity) { run(name: $name) { historyKeys } }
+}"""
 FILES = """query RunFiles($project: String!, $entity: String!, $name: String!, $names: [String!]) {
   project(name: $project, entityName: $entity) {
     run(name: $name) { fileCount files(names: $names, first: 1) { edges { node { name directUrl sizeBytes } } } }
@@ -58,6 +63,10 @@ class WandbError(Exception):
 
 class NothingThere(WandbError):
     """Nor is it later: to start again is no advice."""
+
+
+class Refusal(WandbError):
+    """What GraphQL says against what was asked."""
 
 
 class RunError(WandbError):
@@ -110,7 +119,7 @@ class Door:
     def ask(self, operation: str, query: str, variables: Dict[str, Any]) -> Any:
         answer = self.post("/graphql", {"operationName": operation, "query": query, "variables": variables})
         if answer.get("errors"):
-            raise WandbError("{}: {}".format(self.url, "; ".join(str(error.get("message")) for error in answer["errors"])[:400]))
+            raise Refusal("{}: {}".format(self.url, "; ".join(str(error.get("message")) for error in answer["errors"])[:400]))
         return answer["data"]
 
 
@@ -173,6 +182,55 @@ def lines_of(text: str, run: Dict[str, Any]) -> List[str]:
     return [line.rstrip("\r\n") for line in lines]
 
 
+# ---- which rows are new ----
+
+Place = Tuple[float, float]  # of a row: (step, second)
+
+
+class WentBack(Exception):
+    """The rows that are there are not the first ones of W&B."""
+
+
+def place_of(line: str) -> Optional[Place]:
+    row = json.loads(line)
+    step, second = row.get("_step"), row.get("_timestamp")
+    return (step, second) if isinstance(step, (int, float)) and isinstance(second, (int, float)) else None
+
+
+def are_same(one: Optional[Place], other: Optional[Place]) -> bool:
+    """Times are kept in milliseconds."""
+    return one is not None and other is not None and one[0] == other[0] and abs(one[1] - other[1]) < 0.0015
+
+
+def rows_behind(rows: Iterator[str], count: int, last: Optional[Place]) -> Iterator[str]:
+    """What is behind the first so many rows, if the last of those is the one that is there."""
+    number = 0
+    for number, line in enumerate(rows, 1):
+        if number == count and last and not are_same(place_of(line) or last, last):
+            raise WentBack
+        if number > count:
+            yield line
+    if number < count:
+        raise WentBack
+
+
+def compare(ours: Iterator[str], theirs: Iterator[str]) -> Tuple[int, Optional[float], bool]:
+    """(how many of their rows are before the first of ours that they lack, the step of the last of those, whether they lack any)"""
+    count, at, step = 0, 0, None
+    for line in ours:
+        mine = place_of(line)
+        other = None
+        for row in theirs:
+            at += 1
+            other = place_of(row)
+            if mine is None or (other and other[0] >= mine[0]):
+                break
+        if not are_same(mine, other):
+            return count, step, True
+        count, step = at, mine[0] if mine else step
+    return count, step, False
+
+
 # ---- what is told ----
 
 def text_of(value: Any) -> str:
@@ -194,8 +252,10 @@ def with_start(run: Dict[str, Any]) -> str:
 
 def end_of(run: Dict[str, Any]) -> Optional[datetime.datetime]:
     for name in ("heartbeatAt", "createdAt"):
+        found = re.match(r"(\d+-\d+-\d+T\d+:\d+:\d+)(\.\d{1,6})?", str(run.get(name)))
         try:
-            return datetime.datetime.strptime(str(run.get(name))[:19], "%Y-%m-%dT%H:%M:%S")
+            if found:
+                return datetime.datetime.strptime(found.group(1) + (found.group(2) or ".0"), "%Y-%m-%dT%H:%M:%S.%f")
         except ValueError:
             continue
     return None
@@ -206,25 +266,35 @@ class Receiver:
         self.door, self.entity, self.project, self.run = door, entity, project, run
         self.path = "/files/{}/{}/{}/file_stream".format(*(urllib.parse.quote(part, safe="") for part in (entity, project, run["name"])))
 
-    def known(self) -> Tuple[int, int]:
-        """How many rows and lines are there."""
-        data = self.door.ask("RunResumeStatus", "query RunResumeStatus { model { bucket { id } } }",
+    def ask(self, operation: str, query: str, variables: Dict[str, Any]) -> Any:
+        """What is said against a run (its job is in the trash) is no word against the others."""
+        try:
+            return self.door.ask(operation, query, variables)
+        except Refusal as error:
+            raise RunError(str(error))
+
+    def known(self) -> Tuple[int, int, Optional[Place]]:
+        """How many rows and lines are there, and the last row."""
+        data = self.ask("RunResumeStatus", "query RunResumeStatus { model { bucket { id } } }",
             {"entity": self.entity, "project": self.project, "name": self.run["name"]})
         bucket = (data.get("model") or {}).get("bucket") or {}
-        return bucket.get("historyLineCount") or 0, bucket.get("logLineCount") or 0
+        tail = json.loads(bucket.get("historyTail") or "[]")
+        return bucket.get("historyLineCount") or 0, bucket.get("logLineCount") or 0, place_of(tail[-1]) if tail else None
+
+    def go_back(self, step: int) -> None:
+        self.ask("RewindRun", "mutation RewindRun { rewindRun { rewoundRun { id } } }", {
+            "entity": self.entity, "project": self.project, "runName": self.run["name"], "metricName": "_step", "metricValue": step})
 
     def make(self) -> None:
         run = self.run
-        self.door.ask("UpsertBucket", "mutation UpsertBucket { upsertBucket { bucket { id } } }", {
+        self.ask("UpsertBucket", "mutation UpsertBucket { upsertBucket { bucket { id } } }", {
             "entity": self.entity, "project": self.project, "name": run["name"], "displayName": run.get("displayName"), "config": with_start(run),
             "tags": run.get("tags"), "groupName": run.get("group"), "jobType": run.get("jobType"), "notes": run.get("notes")})
 
     def stream(self, name: str, offset: int, lines: Iterator[str]) -> int:
-        """Sends what is behind the first `offset` lines; how many that were."""
+        """Sends lines behind the `offset` that are there; how many they were."""
         sent, batch, size = 0, [], 0
-        for number, line in enumerate(lines):
-            if number < offset:
-                continue
+        for line in lines:
             line_bytes = len(encoded(line))
             if batch and (len(batch) == POST_LINES or size + line_bytes > POST_BYTES):
                 self.door.post(self.path, {"files": {name: {"offset": offset + sent, "content": batch}}})
@@ -238,23 +308,50 @@ class Receiver:
     def end(self) -> None:
         self.door.post(self.path, {"files": {SUMMARY: {"offset": 0, "content": [text_of(self.run.get("summaryMetrics"))]}}})
         if self.run.get("state") in EXIT_CODES:
-            self.door.post(self.path, {"complete": True, "exitcode": EXIT_CODES[self.run["state"]]})
+            end = end_of(self.run)
+            self.door.post(self.path, {"complete": True, "exitcode": EXIT_CODES[self.run["state"]],
+                **({"ended_ms": round(end.replace(tzinfo=datetime.timezone.utc).timestamp() * 1000)} if end else {})})
 
 
 def stamp(lines: List[str], run: Dict[str, Any]) -> Iterator[str]:
     """W&B keeps no times of lines: they are assumed to be of the run's end."""
     end = end_of(run)
-    return (end.strftime("%Y-%m-%dT%H:%M:%S.000000 ") + line if end else line for line in lines)
+    return (end.strftime("%Y-%m-%dT%H:%M:%S.%f ") + line if end else line for line in lines)
+
+
+def go_back(source: Door, receiver: "Receiver") -> int:
+    """A run that went back (resume_from) has other rows than before: the job goes back, too. How many rows are the same."""
+    entity, project, run = receiver.entity, receiver.project, receiver.run
+    here = receiver.ask("RunHistoryKeys", HISTORY_KEYS, {"project": project, "entity": entity, "name": run["name"]})
+    ours = read_history(receiver.door, entity, project, dict(run, historyKeys=still_there(here, run)["historyKeys"]))
+    count, step, lacks = compare(ours, read_history(source, entity, project, run))
+    if lacks and step is None:
+        raise RunError("none of the rows that its job has are W&B's any more: delete the job, and import again")
+    if lacks:
+        receiver.go_back(int(step))
+    return count
+
+
+def move_rows(source: Door, receiver: "Receiver") -> int:
+    """How many were new."""
+    def rows() -> Iterator[str]:
+        return read_history(source, receiver.entity, receiver.project, receiver.run)
+    count, _, last = receiver.known()
+    try:
+        return receiver.stream(HISTORY, count, rows_behind(rows(), count, last))
+    except WentBack:
+        same = go_back(source, receiver)
+    return receiver.stream(HISTORY, receiver.known()[0], itertools.islice(rows(), same, None))
 
 
 def move_run(source: Door, door: Door, entity: str, project: str, run: Dict[str, Any]) -> Tuple[int, int, int]:
     """(new rows, new lines, files that are left out)"""
     receiver = Receiver(door, entity, project, run)
-    rows_there, lines_there = receiver.known()
     receiver.make()
-    rows = receiver.stream(HISTORY, rows_there, read_history(source, entity, project, run))
+    rows = move_rows(source, receiver)
     lines, left = read_files(source, entity, project, run)
-    new_lines = receiver.stream(CONSOLE, lines_there, stamp(lines, run))
+    lines_there = receiver.known()[1]  # none of a run that went back, as its client counts them
+    new_lines = receiver.stream(CONSOLE, lines_there, itertools.islice(stamp(lines, run), lines_there, None))
     receiver.end()
     return rows, new_lines, left
 

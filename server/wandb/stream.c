@@ -23,6 +23,7 @@ struct posting {
 	struct stream_post post;
 	struct history_axis *axes;
 	struct ingest_result result;
+	int64_t last_ms; /* that it ever told of */
 	int64_t past_ms; /* of a run that was sent later than it was trained: the last that it tells of; 0: it is none */
 };
 
@@ -152,12 +153,23 @@ static enum status find_past(struct posting *p, const struct batch *batch, struc
 
 	TRY(read_time(p->start.history.content, &last_ms, err));
 	TRY(read_time(p->start.events.content, &last_ms, err));
+	p->last_ms = last_ms;
 	p->past_ms = last_ms < p->job.announced_ms ? last_ms : 0;
 	struct batch_part *console = batch_find_part(batch, p->start.job, p->start.console_stream);
 	for (size_t i = 0; p->past_ms && console && i < console->count; i++)
 		if (console->lines[i].ts_ms > p->past_ms)
 			console->lines[i].ts_ms = p->past_ms;
 	return OK;
+}
+
+/* Of one that is told of as it goes on, or by an import of ours, which says when it ended. */
+static int64_t end_of_new(const struct wandb_call *call, const struct posting *p)
+{
+	const struct stream_post *post = &p->post;
+
+	if (post->ended_ms && post->ended_ms < call->now_ms && p->last_ms < call->now_ms)
+		return post->ended_ms > p->last_ms ? post->ended_ms : p->last_ms;
+	return post->last_ms && post->last_ms < call->now_ms - LIVE_MS ? post->last_ms : call->now_ms;
 }
 
 /* Of a run of the past its summary says how long it was. */
@@ -167,9 +179,7 @@ static enum status find_end(struct wandb_call *call, const struct posting *p, in
 	struct tracked_file_row row;
 	double runtime_s;
 
-	*end_ms = p->past_ms ? p->past_ms : call->now_ms;
-	if (!p->past_ms && p->post.last_ms && p->post.last_ms < call->now_ms - LIVE_MS)
-		*end_ms = p->post.last_ms;
+	*end_ms = p->past_ms ? p->past_ms : end_of_new(call, p);
 	if (!p->past_ms)
 		return OK;
 	TRY(store_read_tracked_file(call->reader, call->arena, p->row.job_id, SPAN(WANDB_SUMMARY), &row, err));

@@ -362,6 +362,17 @@ static enum status read_exit_code(struct reading *r, struct json_scan *s, struct
 	return OK;
 }
 
+static enum status read_ended(struct reading *r, struct json_scan *s, struct error *err)
+{
+	struct json_scan at = *s;
+	struct span number;
+
+	TRY(json_scan_number(s, &number, err));
+	if (number.len && (!span_parse_i64(number, &r->post->ended_ms) || r->post->ended_ms < 0))
+		return json_scan_expected(&at, "a time in milliseconds", err);
+	return OK;
+}
+
 static enum status read_member(
 	struct reading *r, const struct ndjson_value *key, struct json_scan *s, struct error *err)
 {
@@ -369,6 +380,8 @@ static enum status read_member(
 		return read_files(r, s, err);
 	if (json_scan_is(key, "exitcode"))
 		return read_exit_code(r, s, err);
+	if (json_scan_is(key, "ended_ms"))
+		return read_ended(r, s, err);
 	if (json_scan_is(key, "complete") && !json_scan_null(s))
 		return json_scan_bool(s, &r->post->is_complete, err);
 	if (json_scan_is(key, "preempting") && !json_scan_null(s))

@@ -1,12 +1,14 @@
 """python -m smfleet import wandb: a project of W&B, as its public API answers (wandb/apis/public of wandb 0.31), becomes jobs."""
 
 import csv
+import datetime
 import http.server
 import io
 import json
 import os
 import subprocess
 import threading
+import time
 
 import pytest
 
@@ -158,6 +160,57 @@ def test_a_console_that_grows(server, source):
     source.runs["abc3"] = {**RUNS["abc3"], "log": "one\nhalf and rest\nlast", "state": "finished"}
     assert "0 rows and 2 lines are new" in move(server, source, "wandb", "lab/demo").stderr
     assert [line["text"] for line in server.lines("demo/live", "console")] == ["one", "half and rest", "last"]
+
+
+def test_a_run_that_went_back_goes_back_here(server, source):
+    """Rows are at every second step; what was thrown away at the source is an older attempt here."""
+    def rows(first, last, at_s, value):
+        return [{"_step": 2 * n, "_timestamp": T0 + at_s + n / 2, "loss": value + n} for n in range(first, last)]
+
+    def holds():
+        columns = server.points("demo/live", "loss", buckets=1000)["columns"]
+        return dict(zip(columns["x"], columns["last"]))
+    known = rows(0, 200, 0, 0)
+    # (rows that stay, rows that are new there, how many of them the import brings)
+    for kept, new in ((0, known), (150, rows(150, 250, 1000, 1000)), (250, []), (250, rows(250, 260, 1100, 2000)), (255, rows(255, 257, 2000, 3000))):
+        known = known[:kept] + new
+        source.runs = {"abc3": {**RUNS["abc3"], "history": known, "state": "finished"}}
+        moved = move(server, source, "wandb", "lab/demo")
+        assert moved.returncode == 0 and f" {len(new)} rows and 0 lines are new" in moved.stderr, (kept, moved.stderr)
+        server.wait_for_extraction()
+        assert holds() == {row["_step"]: row["loss"] for row in known}, kept
+    assert server.points("demo/live", "loss", attempts="all")["total_points"] == 200 + 100 + 10 + 2
+    job = server.get("/api/v1/jobs/demo%2Flive").body
+    assert (job["TrainingJobStatus"], job["attempts"]) == ("Completed", 3) and job["TrainingEndTime"] == T0 + 2000 + 128
+    source.runs = {"abc3": {**RUNS["abc3"], "history": rows(0, 300, 9000, 0), "state": "finished"}}
+    other = move(server, source, "wandb", "lab/demo")
+    assert other.returncode == 4 and "none of the rows that its job has are W&B's any more" in other.stderr, other.stderr
+
+
+def test_a_run_that_ended_again_ends_when_it_did(server, source):
+    def end_at(rows):
+        at = datetime.datetime.fromtimestamp(rows[-1]["_timestamp"] + 0.01, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%f")
+        source.runs = {"abc3": {**RUNS["abc3"], "history": rows, "state": "finished", "heartbeatAt": at, "createdAt": begun}}
+        assert move(server, source, "wandb", "lab/demo").returncode == 0
+        return server.get("/api/v1/jobs/demo%2Flive").body
+    start = int(time.time()) - 1000
+    begun = datetime.datetime.fromtimestamp(start, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S")
+    first = [{"_step": n, "_timestamp": start + n, "loss": n} for n in range(101)]
+    assert end_at(first)["TrainingEndTime"] == start + 100
+    now = round(time.time(), 2)  # it went on behind the import
+    again = [{"_step": 101 + n, "_timestamp": now + n / 100, "loss": n} for n in range(3)]
+    job = end_at(first + again)
+    assert job["TrainingJobStatus"] == "Completed" and job["TrainingEndTime"] == pytest.approx(now + 0.03, abs=0.002)
+    assert job["BillableTimeInSeconds"] in (100, 101)
+
+
+def test_a_job_in_the_trash_is_named_and_the_others_are_moved(server, source):
+    assert move(server, source, "wandb", "lab/demo").returncode == 0
+    assert server.delete(f"/api/v1/jobs/{quote('demo/gpt 7')}").status in (200, 202, 204)
+    source.runs["abc2"] = {**RUNS["abc2"], "history": history()[:8]}
+    moved = move(server, source, "wandb", "lab/demo")
+    assert moved.returncode == 4 and "run abc1 ('gpt 7') is not moved" in moved.stderr and "was deleted: restore its job" in moved.stderr, moved.stderr
+    assert "2 runs of lab/demo are jobs; 3 rows and 0 lines are new" in moved.stderr
 
 
 def test_a_run_that_is_in_the_way_of_none(server, source):

@@ -94,6 +94,24 @@ def test_a_chain_is_one_series_without_superseded_steps(server):
     assert chain(server, "a", "&from=500").body["columns"]["x"] == []
 
 
+def test_forks_take_no_steps_from_the_job_that_they_left(server):
+    """Each is behind the other's steps up to where it left it; what goes on with a fork is behind the fork."""
+    def drawn(job):
+        columns = chain(server, job, "&buckets=10000").body["columns"]
+        return dict(zip(columns["x"], columns["first"]))
+    make(server, "a")
+    for job, continues, place in (("c1", "a", "a?_step=9"), ("c2", "a", "a?_step=19"), ("c1-on", "c1", ""), ("d", "c1", "c1?_step=11")):
+        tags = {"continues": continues, **({"wandb.fork_from": place} if place else {})}
+        make(server, job, Tags=[{"Key": key, "Value": value} for key, value in tags.items()])
+    for job, first, last, loss in (("a", 0, 50, "1.0"), ("c1", 10, 15, "2.0"), ("c2", 20, 25, "3.0"), ("c1-on", 14, 18, "4.0"), ("d", 12, 14, "5.0")):
+        steps(server, job, first, last, loss)
+        wait_until(lambda: server.get(f"/api/v1/jobs/{job}/points?metric=loss").body.get("total_points") == last - first, what="the points")
+    assert drawn("a") == {step: 1 for step in range(50)}
+    assert drawn("c2") == {step: 1 if step < 20 else 3 for step in range(25)}
+    assert drawn("c1") == {step: 1 if step < 10 else 2 if step < 14 else 4 for step in range(18)}
+    assert drawn("d") == {step: 1 if step < 10 else 2 if step < 12 else 5 for step in range(14)}
+
+
 def test_a_chain_that_cannot_be_drawn_says_why(server):
     make(server, "a")
     for more in ("&x=time", "&raw=true", "&format=csv"):

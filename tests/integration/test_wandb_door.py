@@ -327,7 +327,7 @@ def refusal(reply):
 def test_refusals(shared):
     make_run(shared, "refused")
     for body, said in ((b"{", "line 1"), (b'{"files":{"output.log":{"offset":-1,"content":[]}}}', "offset"), (b'{"files":[]}', "'{'"),
-            (b'{"exitcode":"x"}', "exit code"), (b'{"files":{"wandb-history.jsonl":{"content":[1]}}}', "a text in quotes")):
+            (b'{"exitcode":"x"}', "exit code"), (b'{"ended_ms":-1}', "a time in milliseconds"), (b'{"files":{"wandb-history.jsonl":{"content":[1]}}}', "a text in quotes")):
         status, message = refusal(shared.post("/files/e/p/refused/file_stream", body, content_type="application/json"))
         assert status == 400 and said in message, message
     assert refusal(post(shared, "unknown")) == (404, "there is no run with the id '/p/unknown'")

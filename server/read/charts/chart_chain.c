@@ -56,6 +56,21 @@ static enum status find_piece(struct pipeline *pipeline, struct store_reader *re
 	return status == ERR_NOT_FOUND && !is_asked ? OK : status;
 }
 
+/* What comes behind the job that is asked for, without its forks and what goes on with those: it has steps of its own there. */
+static size_t leave_forks_out(struct run_link *links, size_t count, size_t at)
+{
+	size_t kept = at + 1;
+
+	for (size_t i = at + 1; i < count; i++) {
+		bool goes_on = false;
+		for (size_t j = at; j < kept && !links[i].fork_from.len; j++)
+			goes_on |= span_equal(links[j].job, links[i].continues);
+		if (goes_on)
+			links[kept++] = links[i];
+	}
+	return kept;
+}
+
 /* Each up to where a later one begins; what is asked for in buckets goes to them by their steps. */
 static void share(struct piece *pieces, size_t count, const struct chart_query *asked)
 {
@@ -148,6 +163,7 @@ enum status chart_read_chain(struct pipeline *pipeline, struct store_reader *rea
 
 	*out = (struct chart){.bucket_width = 1};
 	TRY(store_read_run(reader, arena, job, &links, &count, &at, err));
+	count = leave_forks_out(links, count, at);
 	if (count > CHAIN_JOBS_MAX)
 		return error_set_field(err, ERR_SEMANTIC, "chain",
 			"the run of job '%.*s' has %zu jobs; at most %d are drawn", SPAN_ARGS(job), count,
