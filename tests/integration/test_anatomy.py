@@ -248,6 +248,7 @@ def test_data_wait_that_grows_is_an_incident(server):
     for job, (_, words) in DOCUMENTS.items():
         [row] = wait_until(lambda job=job: waits(server, job), what=f"the incident of {job}")
         assert (row["opened_step"], row["evidence"]["value"], row["evidence"]["expected"]) == (41, pytest.approx(20), pytest.approx(5))
+        assert row["opened_ms"] == T0 + 41 * MINUTE_MS  # when the log has that step, and not when somebody looked
         assert words in row["evidence"]["action"] and row["evidence"]["stream"] == "algo-1" and row["severity"] == "warning"
     assert incidents(server, "less", "data_wait") == incidents(server, "few", "data_wait") == [], "they were looked at before"
 

@@ -6,6 +6,7 @@
 #include "api/core/request.h"
 #include "base/codec/zstd.h"
 #include "model/jobs/attachment_path.h"
+#include "pipeline/carry/carry_attachment.h"
 #include "pipeline/jobs/attachments.h"
 #include "store/jobs.h"
 
@@ -14,12 +15,7 @@ enum { LIMIT_DEFAULT = 1000, LIMIT_MAX = 10000, FILE_NAME_BYTES = 200 };
 static void write_attachment(const struct attachment_row *row, struct json_writer *w)
 {
 	json_object(w);
-	json_put_span(w, "path", row->path);
-	json_put_span(w, "content_type", row->content_type);
-	json_put_i64(w, "bytes", (int64_t)row->bytes);
-	json_put_span(w, "sha256", row->sha256);
-	json_put_i64(w, "created_ms", row->created_ms);
-	json_put_span(w, "author", row->author);
+	carry_write_attachment(row, w);
 	json_object_end(w);
 }
 

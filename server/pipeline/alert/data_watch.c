@@ -25,7 +25,7 @@ static const double points_least = 0.10, times_least = 1.5, points_back = 0.05;
 
 struct judged {
 	struct span stream;
-	int64_t since;
+	int64_t since, since_ms; /* a step, and when the log has it */
 	double now, usual; /* shares; NaN: not known */
 };
 
@@ -64,6 +64,7 @@ static enum status judge(struct pipeline *pipeline, struct store_reader *reader,
 		return OK;
 	out->stream = found->name;
 	out->since = range.from = found->late_step;
+	out->since_ms = found->late_ms;
 	TRY(read_share(pipeline, reader, arena, job, &range, out->stream, ANATOMY_LATE_LEAST, &out->now, err));
 	range = (struct anatomy_range){INT64_MIN, out->since - 1, STREAMS_READ};
 	return read_share(pipeline, reader, arena, job, &range, out->stream, STEPS_BEFORE_LEAST, &out->usual, err);
@@ -130,14 +131,15 @@ static enum status open(struct pipeline *pipeline, struct job_state *job, const 
 		.severity = SEVERITY_WARNING,
 		.state = INCIDENT_OPEN,
 		.opened_ordinal = (uint64_t)judged->since,
-		.opened_ms = clock_wall_ms(),
+		.opened_ms = judged->since_ms,
 		.first_step = judged->since,
 		.last_step = judged->since,
 		.opened_step = judged->since,
 		.worst_step = judged->since,
 		.value = 100 * judged->now,
 		.worst = 100 * judged->now,
-		.expected = 100 * judged->usual};
+		.expected = 100 * judged->usual,
+		.is_historic = judged->since_ms < clock_wall_ms() - HISTORIC_MS};
 	return job_incident_put(&note, err);
 }
 

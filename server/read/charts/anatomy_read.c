@@ -74,7 +74,7 @@ struct used {
 };
 
 struct step {
-	int64_t step;
+	int64_t step, ts_ms;
 	double step_ms;
 	double timer_ms[TIMERS_COUNT]; /* below 0: not told */
 	double ms[ANATOMY_PARTS];
@@ -161,7 +161,7 @@ static void take_step(struct reading *r, const struct timer *timer, const struct
 	if (point->value <= 0 || point->step < r->from)
 		return;
 	struct step *step = &r->steps[r->seen++ % ANATOMY_STEPS_MAX];
-	*step = (struct step){.step = point->step, .step_ms = point->value * r->unit_ms};
+	*step = (struct step){.step = point->step, .ts_ms = point->ts_ms, .step_ms = point->value * r->unit_ms};
 	for (size_t i = 0; i < TIMERS_COUNT; i++)
 		step->timer_ms[i] = -1;
 	r->count = r->seen < ANATOMY_STEPS_MAX ? (size_t)r->seen : ANATOMY_STEPS_MAX;
@@ -368,11 +368,15 @@ static bool has_any(const struct used *used)
 	return false;
 }
 
-static int64_t late_step(const struct reading *r)
+static void find_late(const struct reading *r, struct anatomy_stream *out)
 {
 	size_t late = r->count / 8 > ANATOMY_LATE_LEAST ? r->count / 8 : ANATOMY_LATE_LEAST;
 
-	return r->count < 2 * late ? -1 : r->steps[r->count - late].step;
+	out->late_step = -1;
+	if (r->count < 2 * late)
+		return;
+	out->late_step = r->steps[r->count - late].step;
+	out->late_ms = r->steps[r->count - late].ts_ms;
 }
 
 static enum status read_stream(
@@ -393,7 +397,7 @@ static enum status read_stream(
 	}
 	for (size_t i = 0; i < r->count; i++)
 		add_up(&r->steps[i], used);
-	out->late_step = late_step(r);
+	find_late(r, out);
 	set_shares(r, used, out);
 	return write_from(used, arena, out, err);
 }

@@ -32,6 +32,7 @@ struct anatomy_stream {
 	struct span name;
 	size_t steps;
 	int64_t late_step; /* from here on: the newest eighth of what was read, ANATOMY_LATE_LEAST at least; -1: it is not twice so many */
+	int64_t late_ms; /* when the log has that step, Unix milliseconds */
 	double share[ANATOMY_PARTS]; /* of the step's time; NaN: not known */
 	struct span from[ANATOMY_PARTS]; /* the formula; "": not known */
 	struct span step_from; /* what the step's time is */
