@@ -173,15 +173,15 @@ def test_stop_training_job_of_a_past_log(make_server):
 
 
 def test_those_who_wait_for_a_log_to_be_read_leave_somebody_to_answer(make_server):
-    """Two workers: three ends of jobs whose logs take seconds to read, and a question that has nothing to do with them. The end is
-    refused for the moment where nobody can wait for it, and right when it is told again."""
-    server = make_server("--workers", "2", "--match-steps", "5000000")
-    slow = {"Name": "slow", "Regex": "(?:a|a?)+b=([0-9]+)"}  # each line costs all of its steps
+    """Two workers: three ends of jobs whose logs are read behind one that costs seconds of a processor, and a question that has nothing
+    to do with them. The end is refused for the moment where nobody can wait for it, and right when it is told again."""
+    server = make_server("--workers", "2", "--extract-threads", "1", "--match-steps", "5000000")
+    slow = [{"Name": f"slow-{n}", "Regex": f"(?:a|a?)+b=([0-9]{{1,{n + 1}}})"} for n in range(8)]  # each line costs each all of its steps
     names = [f"j-{n}" for n in range(3)]
-    for name in names:
-        document = {"TrainingJobName": name, "AlgorithmSpecification": {"MetricDefinitions": [slow]}}
+    for name, times in [("busy", 40), *((name, 1) for name in names)]:
+        document = {"TrainingJobName": name, "AlgorithmSpecification": {"MetricDefinitions": slow if name == "busy" else slow[:1]}}
         assert server.post("/api/v1/jobs", json=document).status == 201
-        server.send(name, [line(T0 + n * MINUTE_MS, "a" * 40 + "b=x") for n in range(STEPS)] * 40)
+        server.send(name, [line(T0 + n * MINUTE_MS, "a" * 40 + "b=x") for n in range(STEPS)] * times)
     answered = []
 
     def end(name):
