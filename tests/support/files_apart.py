@@ -1,0 +1,54 @@
+#!/usr/bin/python3
+"""files_apart.py LANES LOGS FOLDER FILE…: runs files of tests, LANES at a time, each in a process and a folder of its own.
+
+Each is forked from this process, which has loaded what nearly all of them need: that costs half a second of a processor a file. Each
+file's output goes into LOGS/integration-NAME.log; those that failed are named in LOGS/integration-failed; LOGS/integration-times has of
+each its seconds, and those of processors in it and in the processes that it waited for (PostgreSQL's, which are nobody's children, not).
+"""
+
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
+import time
+
+import boto3  # noqa: F401 (loaded for the tests)
+import botocore.session  # noqa: F401
+import pytest
+
+
+def run(file, log, folder):
+    """Never returns. Its folder goes with it, before it counts as memory that others need."""
+    output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    os.environ["TMPDIR"] = tempfile.tempdir = folder
+    sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", "--durations=4", f"--basetemp={folder}/t", file]))
+
+
+def main(lanes, logs, parent, *files):
+    waiting, running, status = list(files), {}, 0
+    while waiting or running:
+        while waiting and len(running) < int(lanes):
+            file = waiting.pop(0)
+            folder = tempfile.mkdtemp(dir=parent)
+            os.chmod(folder, 0o711)  # PostgreSQL runs as a user of its own
+            child = os.fork()
+            if child == 0:
+                run(file, f"{logs}/integration-{pathlib.Path(file).name}.log", folder)
+            running[child] = file, folder, time.monotonic()
+        child, code, usage = os.wait4(-1, 0)
+        file, folder, began_s = running.pop(child)
+        shutil.rmtree(folder, ignore_errors=True)
+        with open(f"{logs}/integration-times", "a") as times:
+            print(f"{time.monotonic() - began_s:.3f} {usage.ru_utime:.3f} {usage.ru_stime:.3f} {file}", file=times)
+        if code != 0:
+            status = 1
+            with open(f"{logs}/integration-failed", "a") as failed:
+                print(file, file=failed)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
