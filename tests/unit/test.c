@@ -27,6 +27,13 @@ void test_fail(const char *file, int line, const char *format, ...)
 	longjmp(state.back, 1);
 }
 
+bool test_has_time_for(size_t nth, size_t of)
+{
+	const char *is_long = getenv("SM_LONG");
+
+	return nth % of == 0 || (is_long && *is_long);
+}
+
 void test_make_folder(char *path, size_t size, const char *name)
 {
 	const char *parent = getenv("TMPDIR");

@@ -23,6 +23,9 @@ struct test_case {
 /* A new folder, in memory where tests/run says so (TMPDIR). path holds it; it is the caller's to remove. */
 void test_make_folder(char *path, size_t size, const char *name);
 
+/* Of a long row: each with tests/run --all (SM_LONG=1), else one of so many. */
+bool test_has_time_for(size_t nth, size_t of);
+
 void test_fail(const char *file, int line, const char *format, ...) __attribute__((noreturn, format(printf, 3, 4)));
 void test_check_span(const char *file, int line, const char *expression, struct span got, struct span want);
 void test_check_i64(const char *file, int line, const char *expression, int64_t got, int64_t want);
