@@ -32,7 +32,7 @@ def job(server, name):
     return reply.body
 
 
-@pytest.mark.parametrize("version", mlflowclient.VERSIONS)
+@pytest.mark.parametrize("version", mlflowclient.EACH_VERSION)
 def test_a_run_is_a_job(server, version):
     given = mlflowclient.run(server, version, TRAINING)
     row = job(server, "exp/first")
@@ -180,7 +180,7 @@ give([client.get_run(run.info.run_id).info.status, client.get_run(going.info.run
     assert "FAILED" in job(server, "ends/failed")["FailureReason"]
 
 
-@pytest.mark.parametrize("version", mlflowclient.VERSIONS)
+@pytest.mark.parametrize("version", mlflowclient.EACH_VERSION)
 def test_what_is_not_here_stops_no_training(server, version):
     """Files go where the run's artifact_uri says, which is with the client; traces and datasets are no reason to end."""
     script = """
