@@ -70,36 +70,108 @@ bool secret_is_masked(struct span value)
 	return true;
 }
 
-/* The next secret at or behind `from`: what stands between a URL's scheme and its '@'; empty: there is none. */
-static struct span next_in_url(struct span text, size_t from)
+/* Through the secrets of the URLs in a text: what stands between a scheme and its '@', and values of queries. */
+struct url_walk {
+	struct span text;
+	size_t at; /* in a URL, behind what was looked at */
+	size_t end; /* of this URL */
+};
+
+static size_t skip_until(struct span text, size_t from, size_t end, const char *marks)
 {
-	for (ptrdiff_t at; (at = span_find(span_skip(text, from), SPAN("://"))) >= 0;) {
-		struct span scheme = span_of(text.ptr, from + (size_t)at);
-		from += (size_t)at + 3;
-		size_t end = from, sign = 0;
-		for (; end < text.len && !strchr("/?#\"'<> \t\r\n", text.ptr[end]); end++)
-			sign = text.ptr[end] == '@' ? end : sign;
-		struct span user = span_of(text.ptr + from, sign > from ? sign - from : 0);
-		ptrdiff_t colon = span_find_char(user, ':');
-		bool is_web = span_ends_with(scheme, SPAN("http")) || span_ends_with(scheme, SPAN("https"));
-		struct span secret = colon >= 0 ? span_skip(user, (size_t)colon + 1) : is_web ? user : SPAN("");
+	while (from < end && !strchr(marks, text.ptr[from]))
+		from++;
+	return from;
+}
+
+static struct span part_of(struct span text, size_t from, size_t end)
+{
+	return span_of(text.ptr + from, end - from);
+}
+
+/* Of user:password@host the password; of web addresses also a user alone, which is a token. */
+static struct span secret_of_user(struct span scheme, struct span authority)
+{
+	size_t sign = authority.len;
+
+	while (sign > 0 && authority.ptr[sign - 1] != '@')
+		sign--;
+	struct span user = span_of(authority.ptr, sign ? sign - 1 : 0);
+	ptrdiff_t colon = span_find_char(user, ':');
+	bool is_web = span_ends_with(scheme, SPAN("http")) || span_ends_with(scheme, SPAN("https"));
+	return colon >= 0 ? span_skip(user, (size_t)colon + 1) : is_web ? user : SPAN("");
+}
+
+/* sig: of Azure's signed addresses; those of AWS and Google have X-…-Signature, and a credential. */
+static bool is_query_secret(struct span name)
+{
+	char text[NAME_MAX_BYTES];
+	struct span folded = fold(name, text);
+
+	return secret_is_name(name) || span_equal(folded, SPAN("sig")) || span_ends_with(folded, SPAN("signature"));
+}
+
+/* name=value at w->at, behind one of the marks. */
+static struct span secret_of_pair(struct url_walk *w)
+{
+	size_t name = skip_until(w->text, w->at, w->end, "?&#") + 1;
+
+	if (name >= w->end) {
+		w->at = w->end;
+		return SPAN("");
+	}
+	size_t equals = skip_until(w->text, name, w->end, "=&#");
+	w->at = skip_until(w->text, equals, w->end, "&#");
+	if (equals >= w->at || !is_query_secret(part_of(w->text, name, equals)))
+		return SPAN("");
+	return part_of(w->text, equals + 1, w->at);
+}
+
+static bool next_url(struct url_walk *w, struct span *secret)
+{
+	ptrdiff_t at = span_find(span_skip(w->text, w->end), SPAN("://"));
+
+	if (at < 0)
+		return false;
+	struct span scheme = span_of(w->text.ptr, w->end + (size_t)at);
+	size_t from = scheme.len + 3;
+	w->end = skip_until(w->text, from, w->text.len, "\"'<> \t\r\n");
+	ptrdiff_t inner = span_find(part_of(w->text, from, w->end), SPAN("://")); /* another URL in its query */
+	w->end = inner < 0 ? w->end : from + (size_t)inner;
+	w->at = skip_until(w->text, from, w->end, "/?#");
+	*secret = secret_of_user(scheme, part_of(w->text, from, w->at));
+	return true;
+}
+
+/* Empty: there is none left. */
+static struct span next_in_urls(struct url_walk *w)
+{
+	struct span secret = {0};
+
+	while (w->at < w->end || next_url(w, &secret)) {
+		if (!secret.len)
+			secret = secret_of_pair(w);
 		if (secret.len && !secret_is_masked(secret))
 			return secret;
+		secret = SPAN("");
 	}
-	return span_of(NULL, 0);
+	return SPAN("");
 }
 
 bool secret_is_in_url(struct span text)
 {
-	return text.len && next_in_url(text, 0).len > 0;
+	struct url_walk walk = {.text = text};
+
+	return text.len && next_in_urls(&walk).len > 0;
 }
 
 void secret_mask_urls(struct span text, struct buf *out)
 {
+	struct url_walk walk = {.text = text};
 	char masked[SECRET_MASK_BYTES];
 	size_t done = 0;
 
-	for (struct span found; text.len && (found = next_in_url(text, done)).len;) {
+	for (struct span found; text.len && (found = next_in_urls(&walk)).len;) {
 		size_t at = (size_t)(found.ptr - text.ptr);
 		secret_mask(found, masked);
 		buf_append(out, text.ptr + done, at - done);

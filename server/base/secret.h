@@ -16,7 +16,8 @@ enum { SECRET_MASK_BYTES = 8 };
 void secret_mask(struct span value, char out[SECRET_MASK_BYTES]);
 bool secret_is_masked(struct span value); /* what secret_mask made */
 
-/* Where a URL in the text has a password: "s3://user:pw@…", or a token alone: "https://tok@…". */
+/* Where a URL in the text has a password: "s3://user:pw@…"; or a token alone: "https://tok@…"; or one in its query: "?token=…",
+ * "&X-Amz-Signature=…". */
 bool secret_is_in_url(struct span text);
 /* The text with each of these masked. */
 void secret_mask_urls(struct span text, struct buf *out);

@@ -51,7 +51,7 @@ struct exchange {
 	const struct http_route *route;
 	struct span target; /* as it came */
 	const char *behind_target; /* in the transport's buffer; only to be compared */
-	bool has_gap; /* between the target and the version: a NUL was there */
+	bool has_gap; /* in the head: a NUL was there, or a folded line */
 	enum phase phase;
 	struct http_response *reply;
 	bool must_close; /* the connection serves no further request */

@@ -156,21 +156,50 @@ static void on_connection(
 	*peer = NULL;
 }
 
-static enum MHD_Result copy_header(void *context, enum MHD_ValueKind kind, const char *name, const char *value)
-{
-	struct exchange *exchange = context;
+/* Where in the library's buffer the next header must begin. */
+struct head_copy {
+	struct exchange *exchange;
+	const char *next;
+};
 
-	(void)kind;
-	return request_add_header(&exchange->request, span_from(name), span_from(value ? value : ""), NULL) == OK
-		       ? MHD_YES
-		       : MHD_NO;
+/* The library has put a NUL in place of CR and LF, or of LF alone; behind the last line of headers is an empty one. */
+static const char *behind_line(const char *end)
+{
+	return end + 1 + (end[1] == 0);
 }
 
-static bool copy_headers(struct exchange *exchange)
+/*
+ * What is not between two headers that follow each other is no part of what the library read: of a line that begins with a NUL it
+ * sees the end of the head, of a value the part before one, and a line that goes on in the next one (RFC 9112, 5.2) it puts behind
+ * the header's name.
+ */
+static enum MHD_Result copy_header(void *context, enum MHD_ValueKind kind, const char *name, const char *value)
 {
-	int count = MHD_get_connection_values(exchange->connection, MHD_HEADER_KIND, NULL, NULL);
+	struct head_copy *copy = context;
+	const char *at = name + strlen(name) + 1;
 
-	return MHD_get_connection_values(exchange->connection, MHD_HEADER_KIND, copy_header, exchange) == count;
+	(void)kind;
+	if (!value)
+		return MHD_NO;
+	copy->exchange->has_gap |= name != copy->next || value != at + strspn(at, " \t");
+	copy->next = behind_line(value + strlen(value));
+	return request_add_header(&copy->exchange->request, span_from(name), span_from(value), NULL) == OK ? MHD_YES
+													    : MHD_NO;
+}
+
+static bool copy_headers(struct exchange *exchange, const char *method, const char *version)
+{
+	struct MHD_Connection *connection = exchange->connection;
+	struct head_copy copy = {exchange, behind_line(version + strlen(version))};
+	int count = MHD_get_connection_values(connection, MHD_HEADER_KIND, NULL, NULL);
+	const union MHD_ConnectionInfo *size =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+
+	if (!size || MHD_get_connection_values(connection, MHD_HEADER_KIND, copy_header, &copy) != count)
+		return false;
+	ptrdiff_t left = method + size->header_size - copy.next; /* the empty line, or none of it: after LF alone */
+	exchange->has_gap |= left < 0 || left > 2;
+	return true;
 }
 
 static ssize_t read_stream(void *context, uint64_t position, char *out, size_t room)
@@ -263,9 +292,9 @@ static enum MHD_Result begin(struct exchange *exchange, const char *method, cons
 	struct peer *peer = peer_of(exchange->connection);
 
 	peer_awaits_nothing(peer);
-	if (!copy_headers(exchange))
-		return MHD_NO;
 	exchange->has_gap = version != exchange->behind_target;
+	if (!copy_headers(exchange, method, version))
+		return MHD_NO;
 	enum step step = exchange_begin(exchange, span_from(method), span_from(version));
 	if (exchange->phase == PHASE_BODY && exchange->route && exchange->route->kind == ROUTE_WORKER)
 		peer_awaits_body(peer);

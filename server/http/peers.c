@@ -19,7 +19,7 @@ enum waiting { FOR_HEADER, FOR_BODY, FOR_NOTHING };
 struct peer {
 	struct exchange *exchange;
 	int socket;
-	char address[ADDRESS_BYTES];
+	char network[ADDRESS_BYTES];
 	_Atomic enum waiting waiting;
 	atomic_uint_fast64_t bytes_before; /* received when this waiting began */
 	atomic_int_fast64_t since_ms; /* the same; of a header, when its first byte was seen; 0: not yet */
@@ -50,6 +50,20 @@ static void print_address(const struct sockaddr *address, char out[ADDRESS_BYTES
 		inet_ntop(AF_INET6, &v6->sin6_addr, out, ADDRESS_BYTES);
 }
 
+/* What connections are counted by: of IPv6 the first 64 bits, since one machine has all the addresses that begin so. */
+static void print_network(const struct sockaddr *address, char out[ADDRESS_BYTES])
+{
+	struct sockaddr_in6 v6;
+
+	if (address->sa_family == AF_INET6) {
+		v6 = *(const struct sockaddr_in6 *)address;
+		if (!IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr))
+			memset(&v6.sin6_addr.s6_addr[8], 0, 8);
+		address = (const struct sockaddr *)&v6;
+	}
+	print_address(address, out);
+}
+
 static uint64_t received(int socket)
 {
 	struct tcp_info info = {0};
@@ -78,9 +92,10 @@ bool peers_may_come(struct peers *peers, const struct sockaddr *address)
 	print_address(address, text);
 	if (is_proxy(peers, text))
 		return true;
+	print_network(address, text);
 	pthread_mutex_lock(&peers->mutex);
 	for (const struct peer *at = peers->first; at; at = at->next)
-		count += strcmp(at->address, text) == 0;
+		count += strcmp(at->network, text) == 0;
 	pthread_mutex_unlock(&peers->mutex);
 	return count < peers->options.max_an_address;
 }
@@ -93,7 +108,7 @@ struct peer *peers_add(struct peers *peers, int socket, const struct sockaddr *a
 		return NULL;
 	peer->socket = socket;
 	if (address)
-		print_address(address, peer->address);
+		print_network(address, peer->network);
 	pthread_mutex_lock(&peers->mutex);
 	peer->next = peers->first;
 	if (peers->first)

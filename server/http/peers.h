@@ -31,7 +31,7 @@ struct peers_options {
 enum status peers_start(struct peers **out, const struct peers_options *options, struct error *err) MUST_CHECK;
 void peers_free(struct peers *peers); /* no peer is left */
 
-/* May this address have one more? */
+/* May this address (of IPv6: its /64) have one more? */
 bool peers_may_come(struct peers *peers, const struct sockaddr *address);
 /* NULL: out of memory. */
 struct peer *peers_add(struct peers *peers, int socket, const struct sockaddr *address);

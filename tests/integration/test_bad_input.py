@@ -1,6 +1,7 @@
 """Documents, names, values and queries that mean harm or come from elsewhere: each is stored as it is, or refused by name."""
 
 import json
+import random
 import re
 import socket
 import subprocess
@@ -195,6 +196,8 @@ MALFORMED = {
     "a length in hexadecimal": UPLOAD + "Content-Length: 0x3\r\n\r\nab\n", "a list of lengths": UPLOAD + "Content-Length: 3, 3\r\n\r\nab\n",
     "no length": UPLOAD + "Content-Length:\r\n\r\nab\n", "length and encoding": UPLOAD + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
     "another encoding": UPLOAD + "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", "a folded length": UPLOAD + "Content-Length:\r\n 3\r\n\r\nab\n",
+    "a NUL before a length": UPLOAD + "\0Content-Length: 3\r\n\r\nab\n", "a NUL behind a length": UPLOAD + "Content-Length: 3\0 4\r\n\r\nab\n", "a form feed before a length": UPLOAD + "\fContent-Length: 3\r\n\r\nab\n",
+    "a CR in a value": UPLOAD + "X: y\rContent-Length: 3\r\n\r\nab\n", "any folded header": UPLOAD + "X: y\r\n Content-Length: 3\r\n\r\nab\n", "a folded blank": UPLOAD + "X: y\r\n \r\nContent-Length: 3\r\n\r\nab\n",
     "a folded encoding": UPLOAD + "Transfer-Encoding:\r\n chunked\r\n\r\n0\r\n\r\n", "a signed chunk": UPLOAD + "Transfer-Encoding: chunked\r\n\r\n+3\r\nab\n\r\n0\r\n\r\n",
     "a blank before the colon": UPLOAD + "Content-Length : 3\r\n\r\nab\n", "a NUL in the path": "GET /healthz\0/api HTTP/1.1\r\nHost: localhost\r\n\r\n",
     "a NUL in the query": "GET /api/v1/jobs?limit=1\0&q=x HTTP/1.1\r\nHost: localhost\r\n\r\n", "an encoded NUL": "GET /api/v1/jobs/a%00 HTTP/1.1\r\nHost: localhost\r\n\r\n",
@@ -221,3 +224,25 @@ def test_what_a_proxy_may_read_otherwise_is_refused(server, what):
     ("GET http://localhost/healthz HTTP/1.1\r\nHost: localhost", "200"), ("GET http://LOCALHOST:80 HTTP/1.1\r\nHost: localhost:80", "200")])
 def test_hosts_and_absolute_targets_that_agree_are_answered(server, head, status):
     assert ask_raw(server, head + "\r\n\r\n") == "HTTP/1.1 " + status
+
+
+def test_heads_of_any_size_are_read_however_they_come(server):
+    """On a connection that is kept: in pieces, of lines that end as they may, and several at once."""
+    chance = random.Random(5)
+    with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE_S) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for size in (0, 1, 10, 3000, 200, 6500, 20, 7000, 0):
+            end = chance.choice(["\r\n", "\n"])
+            headers = "".join(f"X-{i}:{chance.choice([' ', '', '   '])}{'v' * chance.randrange(90)}{end}" for i in range(size // 55))
+            together = chance.choice([1, 3]) if size < 1000 else 1
+            head = f"GET /healthz HTTP/1.1{end}Host: localhost{end}Empty:{end}{headers}{end}".encode() * together
+            while head:
+                pace = chance.choice([1, 7, 400, 5000])
+                connection.sendall(head[:pace])
+                head = head[pace:]
+            answer = b""
+            while answer.count(b"ok\n") < together:
+                part = connection.recv(65536)
+                assert part, (size, answer)
+                answer += part
+            assert answer.count(b"HTTP/1.1 200 ") == together, answer

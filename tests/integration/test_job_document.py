@@ -1,6 +1,7 @@
 """The whole TrainingJob document: what it may hold, what may be changed of it, how it is run again."""
 
 import json
+import re
 import shlex
 import time
 
@@ -209,11 +210,16 @@ def test_no_password_in_an_address_is_kept(server):
     create(server, HyperParameters={"data": uri, "hub": "https://hunter3@hub/x"}, OutputDataConfig={"S3OutputPath": uri},
         InputDataConfig=[{"ChannelName": "train", "DataSource": {"S3DataSource": {"S3DataType": "S3Prefix", "S3Uri": uri}}}])
     assert server.patch("/api/v1/jobs/llama", json={"hp": {"mirror": "https://a:hunter4@hub/x"}}).status < 300
+    signed = "https://b.s3.amazonaws.com/x?X-Amz-Expires=60&X-Amz-Signature={}&y=1"
+    assert server.patch("/api/v1/jobs/llama", json={"hp": {"signed": signed.format("hunter6")}, "notes": signed.format("hunter7")}).status < 300
+    assert server.post("/api/v1/jobs/llama/notes", json={"text": "from " + signed.format("hunter8"), "step": 1}).status == 201
+    assert server.post("/api/v1/jobs/llama/transitions", json={"SecondaryStatus": "Training", "StatusMessage": f"reads {uri}"}).status < 300
     server.send("llama", ["Namespace(data='s3://user:hunter5@bucket/train', lr=0.1)"])
     wait_until(lambda: server.get("/api/v1/jobs?q=hp.lr%3D0.1").body["jobs"], what="the settings of the log")
     shown = server.get("/api/v1/jobs/llama")
     assert shown.body["HyperParameters"]["data"].startswith("s3://user:***") and shown.body["HyperParameters"]["data"].endswith("@bucket/train")
-    for path in ("/api/v1/jobs/llama", "/api/v1/jobs?q=name%3Dllama", "/api/v1/jobs/llama?as=json", "/api/v1/audit"):
+    assert re.fullmatch(r"from \S+&X-Amz-Signature=\*\*\*[0-9a-f]{4}&y=1", server.get("/api/v1/jobs/llama/notes").body["notes"][0]["text"])
+    for path in ("/api/v1/jobs/llama", "/api/v1/jobs?q=name%3Dllama", "/api/v1/jobs/llama?as=json", "/api/v1/audit", "/api/v1/jobs/llama/notes", "/api/v1/jobs/llama/transitions"):
         assert b"hunter" not in server.get(path).raw, path
 
 

@@ -27,6 +27,7 @@
 #include "read/view.h"
 #include "state/jobs/history.h"
 #include "state/streams/job_view.h"
+#include "state/jobs/secrets.h"
 #include "store/jobs.h"
 #include "store/search.h"
 #include "store/transitions.h"
@@ -431,6 +432,7 @@ enum status api_job_transition(void *context, void *worker, const struct http_re
 
 	TRY(api_body_object(request, &body, err));
 	TRY(api_check_members(body, "SecondaryStatus StatusMessage FailureReason time_ms unless assumed", err));
+	TRY(secrets_mask(body, err)); /* of addresses in the messages */
 	TRY(json_want_string(body, "SecondaryStatus", &transition.secondary, err));
 	TRY(json_want_string(body, "StatusMessage", &transition.message, err));
 	TRY(json_want_string(body, "FailureReason", &transition.failure_reason, err));

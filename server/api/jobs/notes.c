@@ -6,6 +6,7 @@
 #include "pipeline/jobs/notes.h"
 #include "read/charts/place_read.h"
 #include "read/logs/lines.h"
+#include "state/jobs/secrets.h"
 #include "store/faults.h"
 #include "store/jobs.h"
 
@@ -186,6 +187,7 @@ static enum status read_text(struct api *api, const struct json *body, struct sp
 	uint64_t most = api->options.max_note_bytes;
 
 	*text = SPAN("");
+	TRY(secrets_mask(body, err)); /* of addresses */
 	TRY(json_want_string(body, "text", text, err));
 	if (text->len >= 1 && text->len <= most)
 		return OK;

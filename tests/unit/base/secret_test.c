@@ -46,3 +46,19 @@ TEST(passwords_in_addresses)
 	check_urls("git@github.com:a/b", "git@github.com:a/b");
 	check_urls("https://user:@host", "https://user:@host");
 }
+
+TEST(signatures_and_tokens_in_addresses)
+{
+	check_urls("https://b.s3.amazonaws.com/x?X-Amz-Expires=60&X-Amz-Signature=ab12&y=1",
+		"https://b.s3.amazonaws.com/x?X-Amz-Expires=60&X-Amz-Signature=***59d9&y=1");
+	check_urls("https://a.blob.core.windows.net/c?sv=2024&sig=a%2Fb%3D, https://h/#access_token=q",
+		"https://a.blob.core.windows.net/c?sv=2024&sig=***a285 https://h/#access_token=***8e35");
+	check_urls("https://u:p@h/?token=q 'http://h?password=q' s3://b/k?api_key=q",
+		"https://u:***148d@h/?token=***8e35 'http://h?password=***8e35' s3://b/k?api_key=***8e35");
+	check_urls("https://h/?max_tokens=5&design=x&token=&token", "https://h/?max_tokens=5&design=x&token=&token");
+	check_urls("https://h/?u=https://u:p@h/&token=q", "https://h/?u=https://u:***148d@h/&token=***8e35");
+	check_urls("https://h/?a", "https://h/?a");
+	check_urls("https://h/?", "https://h/?");
+	check_urls("token=x https://h", "token=x https://h");
+	check_urls("://", "://");
+}
