@@ -1,4 +1,4 @@
-"""Reads jobs and points of a server. pandas and NumPy are used where somebody asks for them, and need not be there."""
+"""Reads jobs and points of a server, and writes notes. pandas and NumPy are used where somebody asks for them, and need not be there."""
 
 import csv
 import io
@@ -9,6 +9,7 @@ import threading
 import urllib.error
 import urllib.parse
 import urllib.request
+import uuid
 from typing import Any, Dict, Iterator, List, Optional
 
 import sm_ship
@@ -52,21 +53,28 @@ class Api:
                 self.token = file.read().strip()
 
     def get(self, path: str, **parameters: Any) -> bytes:
-        """Of several addresses the first that is not away."""
         query = urllib.parse.urlencode([(name, value) for name, value in parameters.items() if value is not None])
+        return self.ask("GET", path + ("?" + query if query else ""))
+
+    def ask(self, method: str, path: str, body: Optional[Dict[str, Any]] = None, **headers: str) -> bytes:
+        """Of several addresses the first that is not away."""
         for left in range(len(self.servers), 0, -1):
             try:
-                return self.get_from(self.servers[0].strip(), path + ("?" + query if query else ""))
+                return self.ask_one(self.servers[0].strip(), method, path, body, headers)
             except ApiError as error:
                 if error.status not in (0, 503) or left == 1:
                     raise
                 self.servers.append(self.servers.pop(0))
         raise ApiError(0, "no server is given")
 
-    def get_from(self, server: str, path: str) -> bytes:
+    def ask_one(self, server: str, method: str, path: str, body: Optional[Dict[str, Any]], headers: Dict[str, str]) -> bytes:
         url = (server if "//" in server else "http://" + server).rstrip("/")
-        request = urllib.request.Request(url + path)
+        request = urllib.request.Request(url + path, None if body is None else json.dumps(body).encode(), method=method)
         request.add_header("User-Agent", "smfleet-python/" + sm_ship.VERSION)
+        if body is not None:
+            request.add_header("Content-Type", "application/json")
+        for name, value in headers.items():
+            request.add_header(name.replace("_", "-"), value)
         if self.token:
             request.add_header("Authorization", "Bearer " + self.token)
         context = ssl.create_default_context(cafile=self.ca_file) if url.startswith("https:") else None
@@ -155,6 +163,37 @@ class Job:
     def chart(self, metric: str = "loss", **parameters: Any) -> "Chart":
         """In a notebook: a chart that is shown and goes on with the job, until it ends or stop() is called."""
         return Chart(self, metric, parameters)
+
+    def notes(self, deleted: bool = False) -> List[Dict[str, Any]]:
+        """Its notes, oldest first; deleted: with those whose deletion can still be taken back."""
+        found: List[Dict[str, Any]] = []
+        after: Optional[int] = 0
+        while after is not None:
+            page = json.loads(self.api.get(self.path + "/notes", after=after, deleted="true" if deleted else None).decode())
+            found += page["notes"]
+            after = page.get("next_after")
+        return found
+
+    def note(self, text: str, step: Optional[int] = None, ts_ms: Optional[int] = None, stream: Optional[str] = None,
+             line: Optional[int] = None, checkpoint: Optional[int] = None) -> Dict[str, Any]:
+        """Writes a note at one place: a step, a time, a line of a stream, the step of a checkpoint. Its author is the token's name."""
+        place = {"step": step, "ts_ms": ts_ms, "stream": stream, "line": line, "checkpoint": checkpoint}
+        body = dict({name: value for name, value in place.items() if value is not None}, text=text)
+        return self.change("POST", "/notes", body, Idempotency_Key="smfleet-" + uuid.uuid4().hex)
+
+    def edit_note(self, number: int, text: str) -> Dict[str, Any]:
+        return self.change("PATCH", "/notes/{}".format(number), {"text": text})
+
+    def delete_note(self, number: int) -> Dict[str, Any]:
+        """For an hour restore_note() takes it back."""
+        return self.change("DELETE", "/notes/{}".format(number))
+
+    def restore_note(self, number: int) -> Dict[str, Any]:
+        return self.change("PATCH", "/notes/{}".format(number), {"deleted": False})
+
+    def change(self, method: str, rest: str, body: Optional[Dict[str, Any]] = None, **headers: str) -> Dict[str, Any]:
+        changed: Dict[str, Any] = json.loads(self.api.ask(method, self.path + rest, body, **headers).decode())
+        return changed
 
     def has_ended(self) -> bool:
         return self.document().get("TrainingJobStatus") in ENDED

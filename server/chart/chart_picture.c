@@ -342,25 +342,41 @@ static void write_crosses(const struct drawing *d, const struct picture_curve *c
 	buf_append_text(d->out, "\"/>\n");
 }
 
-static void write_mark(const struct drawing *d, const struct picture_mark *mark)
+static void write_incident(const struct drawing *d, double x, enum severity severity)
 {
 	static const char *const shapes[SEVERITY_COUNT] = {
 		"l4 4l-4 4l-4-4Z", "l4.5 8h-9Z", "l4.5 4.5l-4.5 4.5l-4.5-4.5Z"};
+
+	buf_printf(d->out,
+		"<path class=\"s%u\" stroke-dasharray=\"2 4\" d=\"M%.1f %.1fV%.1f\"/><path class=\"m%u s%u\"%s d=\"M%.1f %.1f%s\"/>",
+		severity, x, d->top, d->bottom, severity, severity,
+		severity == SEVERITY_INFO ? " fill-opacity=\"0\"" : "", x, d->top - 4, shapes[severity]);
+}
+
+static void write_mark(const struct drawing *d, const struct picture_mark *mark)
+{
 	double x = scale_place(&d->x, mark->x);
 
 	if (!(mark->x >= d->x.low && mark->x <= d->x.high))
 		return;
 	buf_append_text(d->out, "<g><title>");
 	put_text(d->out, mark->text, 200);
-	if (mark->is_restart)
-		buf_printf(d->out, "</title><path class=\"a\" stroke-dasharray=\"6 4\" d=\"M%.1f %.1fV%.1f\"/></g>\n",
-			x, d->top, d->bottom);
-	else
+	buf_append_text(d->out, "</title>");
+	switch (mark->kind) {
+	case MARK_INCIDENT:
+		write_incident(d, x, mark->severity);
+		break;
+	case MARK_RESTART:
+		buf_printf(d->out, "<path class=\"a\" stroke-dasharray=\"6 4\" d=\"M%.1f %.1fV%.1f\"/>", x, d->top,
+			d->bottom);
+		break;
+	case MARK_NOTE: /* a sheet with a corner turned down, where its line ends */
 		buf_printf(d->out,
-			"</title><path class=\"s%u\" stroke-dasharray=\"2 4\" d=\"M%.1f %.1fV%.1f\"/><path class=\"m%u s%u\"%s d=\"M%.1f %.1f%s\"/></g>\n",
-			mark->severity, x, d->top, d->bottom, mark->severity, mark->severity,
-			mark->severity == SEVERITY_INFO ? " fill-opacity=\"0\"" : "", x, d->top - 4,
-			shapes[mark->severity]);
+			"<path class=\"c%u\" stroke-dasharray=\"1 3\" d=\"M%.1f %.1fV%.1f\"/><path class=\"c%u f%u\" d=\"M%.1f %.1fh5l3 3v6h-8Z\"/>",
+			mark->hue, x, d->top, d->bottom, mark->hue, mark->hue, x - 4, d->bottom - 9);
+		break;
+	}
+	buf_append_text(d->out, "</g>\n");
 }
 
 /* ---- ranges ---- */

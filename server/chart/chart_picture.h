@@ -21,10 +21,13 @@ struct picture_curve {
 	unsigned dash; /* 0: none */
 };
 
+enum picture_mark_kind { MARK_INCIDENT, MARK_RESTART, MARK_NOTE };
+
 struct picture_mark {
 	double x;
-	enum severity severity;
-	bool is_restart;
+	enum picture_mark_kind kind;
+	enum severity severity; /* of an incident */
+	unsigned hue; /* of a note: its job's */
 	struct span text;
 };
 

@@ -1,5 +1,6 @@
 // Notes at places of a job, on its page.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { coloured, fitsWidth, shot, test, texts, until, waitUntil } from "./support.mjs";
 import { ALL, COLOURS, faults } from "./walk.mjs";
 
@@ -178,6 +179,43 @@ test("notes are marked on the charts by step and by time, and on the timeline", 
   await waitUntil(() => coloured(page), "the curve");
   await page.getByRole("button", { name: "1 note" }).waitFor({ state: "detached" });
   assert.equal(await mark.count(), 0);
+});
+
+/** How many pixels of a PNG around the middle of its lower edge have another colour than the corner. */
+const drawnBelow = (page, png) =>
+  page.evaluate(async (source) => {
+    const image = new Image();
+    image.src = source;
+    await image.decode();
+    const canvas = document.createElement("canvas");
+    [canvas.width, canvas.height] = [image.width, image.height];
+    const context = canvas.getContext("2d");
+    context.drawImage(image, 0, 0);
+    const mark = [...document.querySelectorAll(".chart .mark")].find((one) => one.innerText.includes("✎")).getBoundingClientRect();
+    const from = document.querySelector(".chart canvas").getBoundingClientRect();
+    const scale = image.width / from.width;
+    const { data } = context.getImageData((mark.left - from.left) * scale, (mark.top - from.top) * scale, mark.width * scale, mark.height * scale);
+    const ground = context.getImageData(0, 0, 1, 1).data;
+    let drawn = 0;
+    for (let i = 0; i < data.length; i += 4) drawn += [0, 1, 2].some((k) => data[i + k] !== ground[k]) ? 1 : 0;
+    return drawn;
+  }, `data:image/png;base64,${png.toString("base64")}`);
+
+test("a chart that is saved as PNG has the notes that are marked on it", async ({ server, page, open }) => {
+  await sendRun(server);
+  const saved = async () => {
+    await page.getByRole("button", { name: "More of train:loss" }).click();
+    const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Save as PNG" }).click()]);
+    return readFileSync(await download.path());
+  };
+  await open("/jobs/llama");
+  await waitUntil(() => coloured(page), "the curve");
+  const without = await saved();
+  await server.post("/api/v1/jobs/llama/notes", { step: 100, text: "half way" });
+  await open("/jobs/llama");
+  await waitUntil(() => coloured(page), "the curve");
+  await page.locator(".chart .marks.below .mark", { hasText: "✎" }).first().waitFor();
+  assert.ok((await drawnBelow(page, await saved())) > (await drawnBelow(page, without)) + 10, "the sign of the note");
 });
 
 const here = (page) => page.evaluate(() => location.pathname + decodeURIComponent(location.search));

@@ -51,8 +51,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	read_buckets(data + HEAD_BYTES + name_len, size - HEAD_BYTES - name_len, buckets, &count);
 	struct picture_curve curve = {
 		.name = name, .buckets = buckets, .count = count, .points = count, .hue = picture_hue(name)};
-	struct picture_mark mark = {
-		.x = data[6], .severity = data[7] % SEVERITY_COUNT, .is_restart = data[7] & 8, .text = name};
+	struct picture_mark mark = {.x = data[6],
+		.severity = data[7] % SEVERITY_COUNT,
+		.kind = data[7] / 8 % (MARK_NOTE + 1),
+		.hue = data[7] % PICTURE_HUES,
+		.text = name};
 	struct picture picture = {.title = name,
 		.axis = (enum chart_axis)(data[1] % 3),
 		.theme = (enum picture_theme)(data[2] % 3),

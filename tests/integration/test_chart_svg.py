@@ -106,6 +106,38 @@ def test_several_curves_and_marks(shared):
     assert len(light) == 8 and all(one in style and other in style for one, other in light), "the page's colours"
 
 
+def test_notes_are_in_the_picture(shared):
+    """By hand: steps 0 to 100 on 800 pixels are drawn from 64 to 786, 7.22 a step; times from T0 on, a minute a step, likewise."""
+    minute, start = 60_000, 1_760_000_000_000
+    for job in ("noted", "other"):
+        send_points(shared, job, "loss", [1.0] * 101, times=[start + n * minute for n in range(101)])
+
+    def note(job, text, **place):
+        reply = shared.post(f"/api/v1/jobs/{job}/notes", json={"text": text, **place})
+        assert reply.status == 201, reply
+        return reply.body["id"]
+
+    def marks(query):
+        """Of each note its text and where its line is."""
+        found = {}
+        for group in picture(shared, "noted", query).iter(f"{SVG}g"):
+            title = group.find(f"{SVG}title")
+            if title is not None and "note" in title.text:
+                found[title.text] = float(re.match(r"M([\d.]+) ", group.find(f"{SVG}path").get("d"))[1])
+        return found
+    note("noted", "half the <rate>", step=50)
+    note("noted", "the disk", ts_ms=start + 75 * minute)
+    note("other", "a second machine", step=25)
+    gone = note("noted", "a mistake", step=10)
+    assert shared.delete(f"/api/v1/jobs/noted/notes/{gone}").status == 200
+    half, disk = "note: half the <rate>", "note: the disk"
+    assert marks("metric=loss") == {half: 425.0, disk: 605.5}, "64 + 50 * 7.22, 64 + 75 * 7.22"
+    assert marks("metric=loss&x=time") == marks("metric=loss&x=relative") == {half: 425.0, disk: 605.5}
+    assert marks("metric=loss&from=60&to=100") == {disk: 334.8}, "64 + 15/40 of 722; the other one is before the window"
+    both = marks("metric=loss&jobs=other")
+    assert both == {"noted, " + half: 425.0, "noted, " + disk: 605.5, "other, note: a second machine": 244.5}
+
+
 @pytest.mark.parametrize("query,status,field", [
     ("", 400, "metric"), ("metric=none", 404, None), ("metric=loss&width=119", 400, "width"), ("metric=loss&width=4001", 400, "width"),
     ("metric=loss&height=39", 400, "height"), ("metric=loss&height=2001", 400, "height"), ("metric=loss&theme=blue", 400, "theme"),

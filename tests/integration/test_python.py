@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 
@@ -312,6 +313,7 @@ def test_a_token_that_may_only_write_is_enough(make_server, tmp_path):
         done = subprocess.run([sys.executable, f"{CLIENTS}/sm_ship.py", "--server", server.url, "--token-file", str(tmp_path / "token"),
                                "--job", "s"], input=b"a line\n", capture_output=True, timeout=60)
         assert done.returncode == 0, done
+    assert smfleet.Api(server.url, token=token).job("j").note("x", step=1)["author"] == "ship"
     reader = make_token(server, "reader", "read")
     api = smfleet.Api(server.url, token=reader)
     assert sorted(row["TrainingJobName"] for row in api.jobs(fields="TrainingJobName")) == ["j", "j-2", "s", "s-2"]
@@ -333,6 +335,31 @@ def test_what_was_logged_is_read(server, client):
     with pytest.raises(smfleet.ApiError) as unknown:
         api.job("c").points("loss")
     assert unknown.value.status == 404
+
+
+def test_notes_are_written_changed_taken_back_and_listed(server, client):
+    """By hand: line n says step n + 1, a minute after the last; step 4 is a checkpoint."""
+    minute, start = 60_000, 1_760_000_000_000
+    at = [time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime((start + n * minute) / 1000)) for n in range(5)]
+    server.send("a", [f"{at[n]} step: {n + 1} | loss: 2.0" for n in range(4)] + [f"{at[4]} saved checkpoint to /ckpt/step-4 at step 4"])
+    server.wait_for_points("a", "train:loss", 4)
+    wait_until(lambda: server.get("/api/v1/jobs/a/checkpoints").body["checkpoints"])
+    job = smfleet.Api(server.url).job("a")
+    written = [job.note("a step", step=2), job.note("a time", ts_ms=start + 2 * minute), job.note("a line", stream="algo-1", line=3),
+               job.note("a checkpoint", checkpoint=4)]
+    assert [(note["at"], note["step"], (note["ts_ms"] - start) // minute) for note in written] == [
+        ("step", 2, 1), ("time", 3, 2), ("line", 4, 3), ("checkpoint", 4, 4)]
+    first = written[0]["id"]
+    assert job.edit_note(first, "another text")["text"] == "another text"
+    assert job.delete_note(first)["deleted_ms"] > 0
+    texts = ["another text", "a time", "a line", "a checkpoint"]
+    assert [note["text"] for note in job.notes()] == texts[1:] and [note["text"] for note in job.notes(deleted=True)] == texts
+    job.restore_note(first)
+    assert [note["text"] for note in job.notes()] == texts
+    for wrong, words in ((dict(), "one place"), (dict(step=1, ts_ms=5), "has 2"), (dict(checkpoint=3), "no checkpoint at step 3")):
+        with pytest.raises(smfleet.ApiError, match=words) as refused:
+            job.note("x", **wrong)
+        assert refused.value.status == 422
 
 
 @pytest.mark.parametrize("name, call", [("pandas", lambda api: api.jobs().df()), ("numpy", lambda api: api.job("a").points("loss").numpy())])

@@ -11,6 +11,7 @@
 #include "state/streams/job_view.h"
 #include "state/streams/work_times.h"
 #include "store/alerts.h"
+#include "store/notes.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -18,6 +19,7 @@
 enum {
 	CURVES_MAX = 20,
 	MARKS_MAX = 200,
+	NOTES_MAX = 1000,
 	WIDTH_MIN = 120,
 	WIDTH_MAX = 4000,
 	WIDTH_DEFAULT = 800,
@@ -37,7 +39,9 @@ struct plot {
 	size_t job_count, metric_count;
 	struct picture picture;
 	struct picture_curve curves[CURVES_MAX];
-	struct picture_mark marks[MARKS_MAX];
+	struct picture_mark marks[MARKS_MAX + NOTES_MAX];
+	size_t note_count;
+	int64_t noted_job_id; /* the last whose notes were added */
 	struct span metric; /* the one that was found, of the first curve */
 	int64_t job_id, origin_ms; /* of the first job */
 };
@@ -190,7 +194,49 @@ static void add_restarts(struct plot *plot, const struct job_view *view)
 		return;
 	for (size_t i = 1; most && i < most->attempt_start_count && plot->picture.mark_count < MARKS_MAX; i++)
 		plot->marks[plot->picture.mark_count++] = (struct picture_mark){
-			.x = (double)most->attempt_starts[i], .is_restart = true, .text = SPAN("restart")};
+			.x = (double)most->attempt_starts[i], .kind = MARK_RESTART, .text = SPAN("restart")};
+}
+
+static enum status add_note(
+	struct plot *plot, const struct job_view *view, const struct note_row *row, struct error *err)
+{
+	bool is_by_step = plot->query.axis == AXIS_STEP;
+	int64_t origin_ms = plot->query.axis == AXIS_RELATIVE ? job_believed_first_ms(view) : 0;
+	AUTO_DONE(buf) text = BUF_INIT(64 << 10);
+
+	if (is_by_step ? !row->has_step : !row->ts_ms)
+		return OK; /* nothing says where that is on this axis */
+	if (plot->job_count > 1)
+		buf_printf(&text, "%.*s, ", SPAN_ARGS(view->row.name));
+	buf_append_text(&text, "note");
+	if (row->author.len)
+		buf_printf(&text, " of %.*s", SPAN_ARGS(row->author));
+	buf_printf(&text, ": %.*s", SPAN_ARGS(row->text));
+	TRY(buf_status(&text, err));
+	struct picture_mark mark = {.x = is_by_step ? (double)row->step : (double)(row->ts_ms - origin_ms),
+		.kind = MARK_NOTE,
+		.hue = picture_hue(view->row.name),
+		.text = arena_copy(plot->arena, buf_span(&text))};
+	if (!mark.text.ptr)
+		return error_no_memory(err);
+	plot->marks[plot->picture.mark_count++] = mark;
+	plot->note_count++;
+	return OK;
+}
+
+static enum status add_notes(struct plot *plot, const struct job_view *view, struct error *err)
+{
+	struct note_row *rows;
+	size_t count;
+
+	if (plot->noted_job_id == view->row.job_id || plot->note_count == NOTES_MAX)
+		return OK;
+	plot->noted_job_id = view->row.job_id;
+	TRY(store_read_notes(plot->worker->reader, plot->arena, view->row.job_id, 0, INT64_MAX,
+		NOTES_MAX - plot->note_count, &rows, &count, err));
+	for (size_t i = 0; i < count; i++)
+		TRY(add_note(plot, view, &rows[i], err));
+	return OK;
 }
 
 static enum status add_curve(struct plot *plot, struct span job, struct span metric, struct error *err)
@@ -213,7 +259,7 @@ static enum status add_curve(struct plot *plot, struct span job, struct span met
 		if (plot->job_count == 1)
 			add_restarts(plot, &chart.view);
 	}
-	return OK;
+	return add_notes(plot, &chart.view, err);
 }
 
 /* Of several, those that are not there are left out; one must be. */
@@ -262,7 +308,7 @@ static enum status add_incidents(struct plot *plot, struct error *err)
 	if (plot->job_count > 1)
 		return OK;
 	TRY(store_read_incidents(plot->worker->reader, plot->arena, &filter, &rows, &count, &next_cursor, err));
-	for (size_t i = 0; i < count && plot->picture.mark_count < MARKS_MAX; i++)
+	for (size_t i = 0; i < count && plot->picture.mark_count < MARKS_MAX + plot->note_count; i++)
 		TRY(add_incident(plot, &rows[i], err));
 	return OK;
 }

@@ -85,8 +85,8 @@ export function curvesCsv(curves: readonly Curve[]): string {
 export const fileName = (job: string, metric: string, suffix: string): string =>
   `${job}-${metric}`.replace(/[^\p{L}\p{N}._-]+/gu, "_").slice(0, 120) + suffix;
 
-/** The canvas as it is, on the page's background: without one a dark chart is unreadable elsewhere. */
-export function pngUrl(canvas: HTMLCanvasElement): string {
+/** The canvas as it is, on the page's background: without one a dark chart is unreadable elsewhere. Marks are elements over it: they are drawn where they are. */
+export function pngUrl(canvas: HTMLCanvasElement, marks: Iterable<Element> = []): string {
   const copy = document.createElement("canvas");
   copy.width = canvas.width;
   copy.height = canvas.height;
@@ -95,6 +95,19 @@ export function pngUrl(canvas: HTMLCanvasElement): string {
     context.fillStyle = getComputedStyle(document.body).backgroundColor;
     context.fillRect(0, 0, copy.width, copy.height);
     context.drawImage(canvas, 0, 0);
+    for (const mark of marks) drawMark(context, mark, canvas);
   }
   return copy.toDataURL("image/png");
+}
+
+function drawMark(context: CanvasRenderingContext2D, mark: Element, canvas: HTMLCanvasElement): void {
+  const at = canvas.getBoundingClientRect();
+  const { left, top, width, height } = mark.getBoundingClientRect();
+  const { color, fontSize, fontFamily } = getComputedStyle(mark);
+  const scale = canvas.width / at.width;
+  context.fillStyle = color;
+  context.font = `${parseFloat(fontSize) * scale}px ${fontFamily}`;
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  context.fillText(mark.textContent ?? "", (left + width / 2 - at.left) * scale, (top + height / 2 - at.top) * scale);
 }

@@ -132,7 +132,7 @@ export function ChartMenu({ job, chart, metric, state, all, host, hover, onPick 
           <Item onClick={() => (patchQuery({ chart: isFull ? undefined : metric }), close())}>{isFull ? t("All charts") : t("This chart alone")}</Item>
           {host.current?.requestFullscreen && <Item onClick={() => (void host.current?.requestFullscreen(), close())}>{t("Full screen")}</Item>}
           <hr />
-          {canvas && <Item onClick={() => save(pngUrl(canvas), ".png")}>{t("Save as PNG")}</Item>}
+          {canvas && <Item onClick={() => save(pngUrl(canvas, host.current?.querySelectorAll(".mark")), ".png")}>{t("Save as PNG")}</Item>}
           <Item onClick={() => save(pictureUrl(drawn, { theme: "light" }), ".svg")}>{t("Save as SVG")}</Item>
           <Item onClick={() => save(csvUrl(drawn), ".csv")}>{t("Save every point as CSV")}</Item>
           <hr />
