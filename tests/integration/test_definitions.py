@@ -5,6 +5,7 @@ import pathlib
 import re
 
 import pytest
+from fixtures import emptied_server as server  # noqa: F401 (one process for the file)
 from smserver import wait_until
 
 LOSS = {"Name": "train:loss", "Regex": r"step (?<step>[0-9]+) loss=(?<value>\S+)"}

@@ -16,6 +16,7 @@ import pytest
 
 import otlp
 from awslogs import ask, kind, now_ms
+from fixtures import emptied_server as server  # noqa: F401 (one process for the file)
 from shipping import lines
 from smserver import ROOT, wait_until
 from wire import loki_json, loki_push, snappy

@@ -6,6 +6,7 @@ import shlex
 import time
 
 import pytest
+from fixtures import emptied_server as server  # noqa: F401 (one process for the file)
 from smserver import wait_until
 
 DOCUMENT = {

@@ -3,6 +3,7 @@
 import math
 import random
 
+from fixtures import emptied_server as server  # noqa: F401 (one process for the file)
 from smserver import wait_until
 
 

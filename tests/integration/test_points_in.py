@@ -10,6 +10,7 @@ import threading
 
 import pytest
 
+from fixtures import emptied_server as server  # noqa: F401 (one process for the file)
 from smserver import PATIENCE_S, wait_until
 
 POINTS = "/api/v1/points?job=j"

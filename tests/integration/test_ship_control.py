@@ -2,6 +2,7 @@
 
 import signal
 import threading
+from fixtures import emptied_server as server  # noqa: F401 (one process for the file)
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest

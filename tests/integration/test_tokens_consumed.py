@@ -2,6 +2,7 @@
 
 import pytest
 
+from fixtures import emptied_server as server  # noqa: F401 (one process for the file)
 from smserver import wait_until
 from test_life import MINUTE_MS, T0, line
 
