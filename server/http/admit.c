@@ -56,7 +56,8 @@ static enum status check_framing(struct exchange *exchange, struct error *err)
 
 	exchange->must_close = true;
 	if (exchange->has_gap)
-		return error_set(err, ERR_INVALID, "a NUL in the request's head, or a header that goes on in the next line");
+		return error_set(
+			err, ERR_INVALID, "a NUL in the request's head, or a header that goes on in the next line");
 	for (const struct request_pair *pair = exchange->request.headers.first; pair; pair = pair->next) {
 		if (!is_token(pair->name))
 			return error_set(err, ERR_INVALID, "the name of a header is empty, or holds what no name may");

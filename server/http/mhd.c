@@ -184,7 +184,7 @@ static enum MHD_Result copy_header(void *context, enum MHD_ValueKind kind, const
 	copy->exchange->has_gap |= name != copy->next || value != at + strspn(at, " \t");
 	copy->next = behind_line(value + strlen(value));
 	return request_add_header(&copy->exchange->request, span_from(name), span_from(value), NULL) == OK ? MHD_YES
-													    : MHD_NO;
+													   : MHD_NO;
 }
 
 static bool copy_headers(struct exchange *exchange, const char *method, const char *version)

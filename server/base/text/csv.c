@@ -3,8 +3,8 @@
 /* The wide ones are the same to spreadsheets of East Asia. */
 static bool begins_formula(struct span text)
 {
-	static const char *const signs[] = {"=", "+", "-", "@", "\t", "\r", "\n", "\xef\xbc\x9d", "\xef\xbc\x8b",
-		"\xef\xbc\x8d", "\xef\xbc\xa0"};
+	static const char *const signs[] = {
+		"=", "+", "-", "@", "\t", "\r", "\n", "\xef\xbc\x9d", "\xef\xbc\x8b", "\xef\xbc\x8d", "\xef\xbc\xa0"};
 
 	for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
 		if (span_starts_with(text, span_from(signs[i])))

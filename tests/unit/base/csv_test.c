@@ -34,7 +34,10 @@ TEST(no_cell_is_a_formula_and_numbers_are_numbers)
 	check_cell("-1.5e-3", "-1.5e-3");
 	check_cell("+7", "+7");
 	check_cell("a=1", "a=1");
-	check_cell("\xef\xbc\x9d" "1+1", "\"'\xef\xbc\x9d" "1+1\"");
+	check_cell("\xef\xbc\x9d"
+		   "1+1",
+		"\"'\xef\xbc\x9d"
+		"1+1\"");
 }
 
 TEST(no_cell_has_a_formula_behind_another_separator)
