@@ -11,7 +11,7 @@ import sys
 
 from source import ROOT, SKIPPED_FOLDERS, find_files, finish
 
-DOCUMENTS = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")
+DOCUMENTS = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md")
 # Made by a build or a run, so not in a fresh clone.
 GENERATED = ("build/", ".cache/", "web/dist", "web/node_modules")
 CODE = re.compile(r"`([^`\n]+)`")

@@ -200,6 +200,7 @@ def test_docs(tree):
     tree("deploy/demo.py", "")
     tree("Makefile", "build: page\npage:\n")
     tree("tests/run", "SM_JOBS=2\n")
+    tree("SECURITY.md", "`tests/gone` [a](README.md)\n")
     tree("CONTRIBUTING.md", "`make build`, `make gone`, SM_JOBS, `server/net/NAME.c`, `server/no/NAME.c`\n```\nSM_GONE=1 tests/run tests/gone.py   # tests/comment.py\nmake all\n```\n")
     tree("docs/a.md", "`net/gone.h` in `docs/internals`\n```\nserver/example\n```\n")
     tree("docs/internals/b.md", "```\nserver/gone\n```\n`demo.py` `gone.c`\n")
@@ -214,6 +215,7 @@ def test_docs(tree):
         "CONTRIBUTING.md: speaks of `tests/gone.py`, which does not exist",
         "README.md: links to docs/picture.png, which does not exist",
         "README.md: speaks of `deploy/run`, which does not exist",
+        "SECURITY.md: speaks of `tests/gone`, which does not exist",
         "docs/a.md: speaks of `net/gone.h`, which does not exist",
         "docs/internals/b.md: no file is called gone.c",
         "docs/internals/b.md: speaks of `server/gone`, which does not exist",

@@ -1,6 +1,7 @@
 """The tools around the file: check, backup, restore, migrate, doctor, beside a running server and without one."""
 
 import contextlib
+import os
 import random
 import pathlib
 import re
@@ -96,6 +97,41 @@ def test_lines_that_are_missing_are_found(filled):
     database.close()
     text = run(filled, "check", expect=1)
     assert "says that 6000 lines are sealed; they end at 0" in text and "belongs to no block" in text
+
+
+def halve(database, table, job_id, order):
+    """The first half of the job's rows, as a sweep takes them."""
+    rows = [row for (row,) in database.execute(f"SELECT rowid FROM {table} WHERE job_id = ? ORDER BY {order}", (job_id,))]
+    assert len(rows) >= 2, (table, rows)
+    database.executemany(f"DELETE FROM {table} WHERE rowid = ?", [(row,) for row in rows[:len(rows) // 2]])
+
+
+@pytest.mark.parametrize("what", ["job", "series"])
+def test_what_is_half_swept_is_no_damage(filled, what):
+    """A deletion that a kill interrupted; the same cut without one is damage, and the next start goes on with it."""
+    filled.send("gpt", lines(random.Random(3), 10000, 6000))
+    wait_until_sealed(filled, 16000)
+    stored = os.urandom(3 << 20)
+    assert filled.put("/api/v1/jobs/gpt/attachments/a.bin", stored).status < 300
+    wait_until(lambda: filled.sql("SELECT count(*) FROM chunks")[0][0] >= 4, what="chunks")
+    filled.kill()
+    with contextlib.closing(sqlite3.connect(filled.database)) as database, database:
+        ((job_id, series_id),) = database.execute("SELECT job_id, series_id FROM chunks GROUP BY 1, 2")
+        halve(database, "chunks", job_id, "first_ordinal")
+    assert "begins at point" in run(filled, "check", expect=1)
+    with contextlib.closing(sqlite3.connect(filled.database)) as database, database:
+        if what == "job":
+            halve(database, "blocks", job_id, "first_line")
+            halve(database, "attachment_parts", job_id, "part")
+            database.execute("DELETE FROM log_filters WHERE job_id = ?", (job_id,))
+            database.execute("DELETE FROM jobs WHERE job_id = ?", (job_id,))
+            database.execute("INSERT INTO dead_jobs VALUES (?)", (job_id,))
+        else:
+            database.execute("DELETE FROM series WHERE job_id = ? AND series_id = ?", (job_id, series_id))
+            database.execute("INSERT INTO dead_series VALUES (?, ?, ?, 0)", (job_id, series_id, series_id))
+    assert run(filled, "check").endswith(": 0 problems\n")
+    filled.start()
+    wait_until(lambda: filled.sql("SELECT count(*) FROM chunks WHERE job_id = ? AND series_id = ?", job_id, series_id) == [(0,)], what="the rest of the sweep")
 
 
 def test_a_backup_under_load_is_whole_and_comes_back(filled, tmp_path):

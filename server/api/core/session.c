@@ -27,6 +27,8 @@ static void write_session(struct api *api, const struct principal *principal, st
 		json_text(&w, principal->team);
 	else
 		json_null(&w);
+	if (is_known && is_needed)
+		json_put_text(&w, "name", principal->name); /* whose token this is, when somebody has found one */
 	json_object_end(&w);
 }
 
