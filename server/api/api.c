@@ -14,6 +14,7 @@
 #include "base/text/zone.h"
 #include "fleet/advice.h"
 #include "ingest/labels.h"
+#include "ingest/otlp/span_names.h"
 #include "pipeline/jobs/session_table.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/publish.h"
@@ -52,6 +53,7 @@ static enum status read_labels(struct api *api, struct error *err)
 {
 	const char *lists[LABEL_ROLES];
 
+	TRY(ingest_span_names_new(&api->span_names, api->options.span_names, err));
 	TRY(ingest_labels_new(&api->labels, api->options.labels, err));
 	memcpy(lists, api->options.labels, sizeof lists);
 	lists[LABEL_JOB] = api->options.prometheus_job_labels;
@@ -106,6 +108,7 @@ void api_free(struct api *api)
 	page_sessions_free(api->ended_sessions);
 	mem_free(api->frame_ancestors);
 	ingest_labels_free(api->labels);
+	ingest_span_names_free(api->span_names);
 	ingest_labels_free(api->prometheus_labels);
 	zone_free(api->zone);
 	advice_free(api->advice);

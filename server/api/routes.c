@@ -80,6 +80,10 @@ static const struct http_route routes[] = {
 		.body = "resourceMetrics:array",
 		.summary =
 			"Send metrics as OTLP, in protobuf or JSON; a histogram or summary becomes the mean of each interval"},
+	{HTTP_POST, "/v1/traces", SCOPE_WRITE, ROUTE_UPLOAD, .upload = &api_upload_otlp_traces, .query = "",
+		.body = "resourceSpans:array",
+		.summary =
+			"Send spans as OTLP, in protobuf or JSON: how long each part of a step took is kept, not the spans"},
 	{HTTP_POST, "/prometheus/api/v1/write", SCOPE_WRITE, ROUTE_UPLOAD, .upload = &api_upload_remote_write,
 		.query = "",
 		.summary =

@@ -243,6 +243,17 @@ static enum status reload(void *context, struct buf *out, struct error *err)
 	return reload_run(&((struct app *)context)->reload, out, err);
 }
 
+/* How senders call things: jobs, streams, parts of a step. */
+static void set_names(struct api_options *out, const struct options *o)
+{
+	out->labels[LABEL_JOB] = options_text(o, "job-labels");
+	out->labels[LABEL_STREAM] = options_text(o, "stream-labels");
+	out->labels[LABEL_HOST] = options_text(o, "host-labels");
+	out->labels[LABEL_TEAM] = options_text(o, "team-labels");
+	out->prometheus_job_labels = options_text(o, "prometheus-job-labels");
+	out->span_names = options_text(o, "span-names");
+}
+
 static struct api_options api_options_of(struct app *app, struct span advice, struct span references)
 {
 	const struct options *o = app->options;
@@ -264,11 +275,6 @@ static struct api_options api_options_of(struct app *app, struct span advice, st
 		.max_points_bytes = bytes(o, "max-points-bytes"),
 		.max_push_bytes = bytes(o, "max-push-bytes"),
 		.max_record_bytes = bytes(o, "max-record-bytes"),
-		.labels = {[LABEL_JOB] = options_text(o, "job-labels"),
-			[LABEL_STREAM] = options_text(o, "stream-labels"),
-			[LABEL_HOST] = options_text(o, "host-labels"),
-			[LABEL_TEAM] = options_text(o, "team-labels")},
-		.prometheus_job_labels = options_text(o, "prometheus-job-labels"),
 		.slice_bytes = bytes(o, "slice-bytes"),
 		.skew_ms = options_i64(o, "skew-warning"),
 		.silent_ms = options_i64(o, "silent-after"),
@@ -317,6 +323,7 @@ static enum status make_api(struct app *app, struct error *err)
 	if (!advice || !references)
 		return error_set(err, ERR_INTERNAL, "this server was built without advice.json or references.json");
 	struct api_options options = api_options_of(app, embedded_span(advice), embedded_span(references));
+	set_names(&options, app->options);
 	options.attachments = options_attachment_limits(app->options);
 	options.max_traces = (uint64_t)options_i64(app->options, "max-traces");
 	options.public_url = buf_span(&app->public_url);

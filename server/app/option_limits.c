@@ -428,5 +428,11 @@ const struct option_spec option_limits[] = {
 		.fallback = "namespace.name,pod_namespace,namespace",
 		.help = "The same for the team of a job that is made for a line, when the token has none: Kubernetes' namespace. "
 			"Empty: no team."},
+	{.name = "span-names",
+		.kind = OPTION_TEXT,
+		.value_name = "PART=NAME,NAME;...",
+		.fallback = "",
+		.help = "More names of OTLP's spans that time a part of a step: of data, forward, backward, communication, "
+			"optimizer, checkpoint, step. They come before those that docs/anatomy.md lists."},
 	{.more = option_storage},
 };

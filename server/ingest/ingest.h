@@ -18,11 +18,13 @@ struct ingest_options {
 	size_t max_push_bytes; /* of a body that is taken as a whole, unpacked; more is an error: 16 MiB */
 	bool is_snappy; /* of such a body: its Content-Encoding says so */
 	const struct ingest_labels *labels; /* of such a body (labels.h) */
+	const struct ingest_span_names *span_names; /* of OTLP's traces (otlp/span_names.h) */
 	struct span more_labels; /* of points in Prometheus' text: name="value",… that each series gets; "": none */
 };
 
 struct ingest_parser;
 struct ingest_labels;
+struct ingest_span_names;
 
 struct ingest_protocol {
 	const char *name;
@@ -55,9 +57,11 @@ const struct ingest_protocol *ingest_points_protocol_for(struct span content_typ
 extern const struct ingest_protocol ingest_loki, ingest_loki_json;
 extern const struct ingest_protocol ingest_otlp_logs, ingest_otlp_logs_json;
 extern const struct ingest_protocol ingest_otlp_metrics, ingest_otlp_metrics_json;
+extern const struct ingest_protocol ingest_otlp_traces, ingest_otlp_traces_json;
 const struct ingest_protocol *ingest_loki_protocol_for(struct span content_type);
 const struct ingest_protocol *ingest_otlp_logs_for(struct span content_type);
 const struct ingest_protocol *ingest_otlp_metrics_for(struct span content_type);
+const struct ingest_protocol *ingest_otlp_traces_for(struct span content_type);
 
 /* Prometheus' remote write, 1.0 only: what is 2.0 by its type has none. Its samples make a batch that is taken in part. */
 extern const struct ingest_protocol ingest_remote_write;

@@ -82,3 +82,8 @@ const struct ingest_protocol *ingest_otlp_metrics_for(struct span content_type)
 {
 	return choose(content_type, &ingest_otlp_metrics, &ingest_otlp_metrics_json);
 }
+
+const struct ingest_protocol *ingest_otlp_traces_for(struct span content_type)
+{
+	return choose(content_type, &ingest_otlp_traces, &ingest_otlp_traces_json);
+}

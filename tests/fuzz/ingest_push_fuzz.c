@@ -2,18 +2,20 @@
  * chooses the protocol. */
 #include "ingest/ingest.h"
 #include "ingest/labels.h"
+#include "ingest/otlp/span_names.h"
 
 #include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static uint64_t run(
-	const struct ingest_protocol *protocol, const struct ingest_labels *labels, struct span body, size_t piece)
+static uint64_t run(const struct ingest_protocol *protocol, const struct ingest_labels *labels,
+	const struct ingest_span_names *names, struct span body, size_t piece)
 {
 	struct ingest_options options = {.max_line_bytes = 32,
 		.max_name_bytes = 16,
 		.max_parts = 4,
 		.max_push_bytes = 1 << 16,
+		.span_names = names,
 		.labels = labels};
 	struct ingest_parser *parser = NULL;
 	struct error err = {0};
@@ -47,19 +49,21 @@ static uint64_t run(
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct ingest_protocol *const protocols[] = {&ingest_loki, &ingest_loki_json, &ingest_otlp_logs,
-		&ingest_otlp_logs_json, &ingest_otlp_metrics, &ingest_otlp_metrics_json};
+		&ingest_otlp_logs_json, &ingest_otlp_metrics, &ingest_otlp_metrics_json, &ingest_otlp_traces,
+		&ingest_otlp_traces_json};
 	AUTO(ingest_labels) labels = NULL;
+	AUTO(ingest_span_names) names = NULL;
 	struct error err;
 
 	if (!size)
 		return 0;
 	static const char *const lists[LABEL_ROLES] = {
 		"training.job,job,batch.kubernetes.io/job-name,pod", "stream,index,host", "host", "namespace"};
-	if (ingest_labels_new(&labels, lists, &err))
+	if (ingest_labels_new(&labels, lists, &err) || ingest_span_names_new(&names, "", &err))
 		abort();
 	struct span body = span_of((const char *)data + 1, size - 1);
 	const struct ingest_protocol *protocol = protocols[data[0] % (sizeof protocols / sizeof *protocols)];
-	if (run(protocol, labels, body, size) != run(protocol, labels, body, data[size / 2] % 13 + 1))
+	if (run(protocol, labels, names, body, size) != run(protocol, labels, names, body, data[size / 2] % 13 + 1))
 		abort();
 	return 0;
 }

@@ -84,3 +84,19 @@ def metrics(resource, *all_metrics):
     binary, text = attributes(resource, 1)
     return (field(1, field(1, binary) + field(2, b"".join(field(2, one) for one, _ in all_metrics))),
         {"resourceMetrics": [{"scopeMetrics": [{"metrics": [one for _, one in all_metrics]}], "resource": {"attributes": text}}]})
+
+
+def traces(resource, spans):
+    """spans: dicts with id, name, start and end (ns); parent and attributes where it has them."""
+    binary, text = attributes(resource, 1)
+    message, items = b"", []
+    for span in spans:
+        packed, said = attributes(span.get("attributes", {}), 9)
+        of, inside = span["id"].to_bytes(8, "big"), span.get("parent", 0)
+        record = field(1, b"t" * 16) + field(2, of) + (field(4, inside.to_bytes(8, "big")) if inside else b"")
+        record += field(5, span["name"]) + field(6, 1) + fixed64(7, span["start"]) + fixed64(8, span["end"]) + packed
+        message += field(2, record)
+        items.append({"traceId": "74" * 16, "spanId": of.hex(), "parentSpanId": inside.to_bytes(8, "big").hex() if inside else "",
+            "name": span["name"], "kind": 1, "startTimeUnixNano": str(span["start"]), "endTimeUnixNano": span["end"], "attributes": said})
+    return (field(1, field(1, binary) + field(2, field(1, b"") + message)),
+        {"resourceSpans": [{"scopeSpans": [{"spans": items}], "resource": {"attributes": text}}]})

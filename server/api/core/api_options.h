@@ -31,6 +31,7 @@ struct api_options {
 	size_t max_push_bytes; /* of a body of Loki's or OTLP's */
 	size_t max_record_bytes; /* of a line of an import */
 	const char *labels[LABEL_ROLES]; /* of shippers: lists of names */
+	const char *span_names; /* of OTLP's traces: --span-names */
 	const char *prometheus_job_labels; /* the same of Prometheus' series, in place of LABEL_JOB's */
 	size_t slice_bytes;
 	int64_t silent_ms; /* as the pipeline's */

@@ -41,6 +41,7 @@ struct api {
 	struct upload_timer *upload_timer;
 	struct session_table *sessions;
 	struct ingest_labels *labels, *prometheus_labels;
+	struct ingest_span_names *span_names;
 	struct advice *advice;
 	char *frame_ancestors; /* of pages with embed=1 */
 	atomic_uint_fast64_t no_job_lines; /* of shippers: no label said of which job they are */

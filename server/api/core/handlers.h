@@ -39,5 +39,5 @@ http_handler api_suggestions, api_views_list, api_view_put, api_view_delete;
 http_handler api_loki_ready;
 http_handler api_export;
 extern const struct http_upload_ops api_upload_lines, api_upload_points, api_upload_loki, api_upload_otlp_logs,
-	api_upload_otlp_metrics, api_upload_remote_write, api_upload_push, api_import;
+	api_upload_otlp_metrics, api_upload_otlp_traces, api_upload_remote_write, api_upload_push, api_import;
 extern const struct http_stream_ops api_live;

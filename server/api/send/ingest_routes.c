@@ -199,8 +199,10 @@ static void reply_otlp_partial(
 static void reply_otlp(const struct api *api, const struct ingest_protocol *protocol,
 	const struct upload_result *result, const struct error *err, struct http_response *response)
 {
-	bool is_json = protocol == &ingest_otlp_logs_json || protocol == &ingest_otlp_metrics_json;
+	bool is_json = protocol == &ingest_otlp_logs_json || protocol == &ingest_otlp_metrics_json ||
+		       protocol == &ingest_otlp_traces_json;
 	bool is_points = protocol == &ingest_otlp_metrics || protocol == &ingest_otlp_metrics_json;
+	bool is_spans = protocol == &ingest_otlp_traces || protocol == &ingest_otlp_traces_json;
 	AUTO_DONE(buf) text = BUF_INIT(1 << 14);
 
 	(void)api;
@@ -213,7 +215,10 @@ static void reply_otlp(const struct api *api, const struct ingest_protocol *prot
 	if (result->refused)
 		buf_printf(&text, "%s%zu points are of more series than a stream may have (--max-series)",
 			text.len ? "; " : "", result->refused);
-	reply_otlp_partial(result->rejected, buf_span(&text), is_points ? "rejectedDataPoints" : "rejectedLogRecords",
+	reply_otlp_partial(result->rejected, buf_span(&text),
+		is_spans    ? "rejectedSpans"
+		: is_points ? "rejectedDataPoints"
+			    : "rejectedLogRecords",
 		is_json, response);
 }
 
@@ -224,6 +229,11 @@ static const struct upload_door door_otlp_logs = {.protocol = ingest_otlp_logs_f
 	.takes_whole = true,
 	.reply = reply_otlp};
 static const struct upload_door door_otlp_metrics = {.protocol = ingest_otlp_metrics_for,
+	.media = otlp_media,
+	.tells_errors = true,
+	.takes_whole = true,
+	.reply = reply_otlp};
+static const struct upload_door door_otlp_traces = {.protocol = ingest_otlp_traces_for,
 	.media = otlp_media,
 	.tells_errors = true,
 	.takes_whole = true,
@@ -244,6 +254,7 @@ DOOR(points);
 DOOR(loki);
 DOOR(otlp_logs);
 DOOR(otlp_metrics);
+DOOR(otlp_traces);
 
 /* Loki's own answer, which shippers look for before they send. */
 enum status api_loki_ready(void *context, void *worker, const struct http_request *request,

@@ -415,6 +415,7 @@ static enum status fill_upload(struct upload *upload, const struct http_request 
 		.max_points_bytes = upload->api->options.max_points_bytes,
 		.max_push_bytes = upload->api->options.max_push_bytes,
 		.is_snappy = span_equal_fold(encoding, SPAN("snappy")),
+		.span_names = upload->api->span_names,
 		.more_labels = span_from(upload->place.labels),
 		.labels = upload->door->is_prometheus ? upload->api->prometheus_labels : upload->api->labels};
 	TRY(read_key(upload, request, err));

@@ -8,7 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-enum { WARNING_BYTES = 2048, TOLD = 3, POINT_NAME_BYTES = 4096 };
+enum { WARNING_BYTES = 2048, TOLD = 3, POINT_NAME_BYTES = 4096, SPANS_MAX_BYTES = 4 << 20 };
 
 void push_free(struct ingest_parser *parser)
 {
@@ -24,6 +24,7 @@ void push_free(struct ingest_parser *parser)
 	buf_done(&parser->point.canonical);
 	buf_done(&parser->scratch);
 	buf_done(&parser->value);
+	buf_done(&parser->spans);
 	buf_done(&parser->extra);
 	buf_done(&parser->below);
 	buf_done(&parser->cri);
@@ -44,6 +45,7 @@ enum status push_open(struct ingest_parser **out, const struct ingest_options *o
 	parser->value = parser->extra = parser->below = parser->body;
 	parser->point.name = parser->point.full = parser->point.canonical = BUF_INIT(POINT_NAME_BYTES);
 	parser->point.unit = BUF_INIT(METRIC_UNIT_MAX_BYTES);
+	parser->spans = BUF_INIT(SPANS_MAX_BYTES);
 	parser->cri = BUF_INIT(options->max_line_bytes + 1); /* what fills it is cut and marked with the other lines */
 	parser->warnings = BUF_INIT(WARNING_BYTES);
 	/* several names, and a byte more than one may have: what is too long for a name stays too long */
@@ -54,7 +56,7 @@ enum status push_open(struct ingest_parser **out, const struct ingest_options *o
 
 size_t push_held_bytes(const struct ingest_parser *parser)
 {
-	return parser->body.cap + parser->plain.cap;
+	return parser->body.cap + parser->plain.cap + parser->spans.cap;
 }
 
 struct span push_warning(const struct ingest_parser *parser)

@@ -26,6 +26,7 @@ struct ingest_parser {
 	struct label_set labels; /* of the stream at hand */
 	struct buf text, key, scratch; /* without escapes */
 	struct push_point point;
+	struct buf spans; /* of a stream's traces (otlp_spans.c) */
 	struct buf value, extra, below; /* of a log record: an attribute's; what stands behind the body, and below it */
 	struct buf cri; /* parts of a line that the container runtime cut */
 	int64_t cri_ms;

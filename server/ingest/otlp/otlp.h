@@ -1,5 +1,5 @@
 /*
- * Job: what OTLP's logs and metrics share, in both forms: the attributes of a resource as labels, points with their names.
+ * Job: what OTLP's logs, metrics and traces share, in both forms: the attributes of a resource as labels, points with their names.
  * Ownership and threads: as ingest.h.
  * Source: opentelemetry-proto 1.x; opentelemetry.io/docs/specs/otlp
  */
@@ -30,12 +30,15 @@ enum status otlp_resource_json(struct ingest_parser *parser, struct json_scan *s
 enum status otlp_resource_of(struct ingest_parser *parser, struct batch *batch, struct span message, struct span body,
 	struct error *err) MUST_CHECK;
 
-/* The two requests in JSON are alike: a list of a resource and a list of scopes with a list of items each. */
+/* The requests in JSON are alike: a list of a resource and a list of scopes with a list of items each. */
 struct otlp_json {
 	struct ingest_parser *parser;
 	struct batch *batch;
 	const char *resources, *scopes, *items; /* names of the lists */
 	json_scan_take *take; /* an item; the context is this */
+	enum status (*begin)(
+		struct ingest_parser *parser, struct batch *batch, struct error *err); /* a resource; or NULL */
+	enum status (*end)(struct ingest_parser *parser, struct batch *batch, struct error *err);
 	bool is_interval; /* of metrics: the distributions at hand have delta temporality */
 };
 enum status otlp_request_json(struct otlp_json *request, struct error *err) MUST_CHECK;
@@ -43,6 +46,7 @@ enum status otlp_request_json(struct otlp_json *request, struct error *err) MUST
 /* ---- otlp_points.c: points of the stream at hand, one by one ---- */
 void otlp_metric_begin(struct ingest_parser *parser, struct span name, struct span unit);
 void otlp_point_begin(struct ingest_parser *parser); /* of the same metric */
+bool otlp_is_step(struct span key, struct span value, int64_t *step); /* *step is left alone where it is none */
 /* An attribute: the point's step, or a label. */
 void otlp_point_label(struct ingest_parser *parser, struct span key, struct span value);
 /* suffix: "", or ".count" behind the metric's name, which has no role then. Rejected with a warning: a name or time that is none, too many labels. */

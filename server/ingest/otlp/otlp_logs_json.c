@@ -110,7 +110,12 @@ static enum status take_record(void *context, struct json_scan *s, struct error 
 
 static enum status finish(struct ingest_parser *parser, struct batch *batch, struct error *err)
 {
-	struct otlp_json request = {parser, batch, "resourceLogs", "scopeLogs", "logRecords", take_record, false};
+	struct otlp_json request = {.parser = parser,
+		.batch = batch,
+		.resources = "resourceLogs",
+		.scopes = "scopeLogs",
+		.items = "logRecords",
+		.take = take_record};
 
 	return otlp_request_json(&request, err);
 }

@@ -182,7 +182,12 @@ static enum status take_metric(void *context, struct json_scan *s, struct error 
 
 static enum status finish(struct ingest_parser *parser, struct batch *batch, struct error *err)
 {
-	struct otlp_json request = {parser, batch, "resourceMetrics", "scopeMetrics", "metrics", take_metric, false};
+	struct otlp_json request = {.parser = parser,
+		.batch = batch,
+		.resources = "resourceMetrics",
+		.scopes = "scopeMetrics",
+		.items = "metrics",
+		.take = take_metric};
 
 	return otlp_request_json(&request, err);
 }

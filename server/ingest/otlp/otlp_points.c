@@ -28,13 +28,15 @@ void otlp_point_begin(struct ingest_parser *parser)
 	point->time_ns = 0;
 }
 
-static bool is_step(struct span key, struct span value, int64_t *step)
+bool otlp_is_step(struct span key, struct span value, int64_t *step)
 {
 	static const char *const names[] = {"step", "global_step", "training.step", "iteration"};
+	int64_t number;
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (span_equal(key, span_from(names[i])))
-			return span_parse_i64(value, step) && *step >= 0 && *step <= (int64_t)1 << 53;
+			return span_parse_i64(value, &number) && number >= 0 && number <= (int64_t)1 << 53 &&
+			       ((*step = number), true);
 	return false;
 }
 
@@ -42,7 +44,7 @@ void otlp_point_label(struct ingest_parser *parser, struct span key, struct span
 {
 	struct push_point *point = &parser->point;
 
-	if (!key.len || is_step(key, value, &point->step))
+	if (!key.len || otlp_is_step(key, value, &point->step))
 		return;
 	ingest_metric_label(&point->name, point->label_count++ == 0, key, value);
 }

@@ -1,4 +1,4 @@
-/* {"resourceLogs":[{"resource":{…},"scopeLogs":[{"logRecords":[…]}]}]}, and the same of metrics. */
+/* {"resourceLogs":[{"resource":{…},"scopeLogs":[{"logRecords":[…]}]}]}, and the same of metrics and spans. */
 #include "ingest/otlp/otlp.h"
 
 static enum status take_scope(void *context, struct json_scan *s, struct error *err)
@@ -41,7 +41,11 @@ static enum status take_resource(void *context, struct json_scan *s, struct erro
 	TRY(otlp_resource_json(parser, &resource, err));
 	TRY(push_begin_stream(parser, request->batch, err));
 	push_identify(parser, request->batch, span_of(from, (size_t)(resource.at - from)));
+	if (request->begin)
+		TRY(request->begin(parser, request->batch, err));
 	TRY(json_scan_each(&scopes, take_scope, request, err));
+	if (request->end)
+		TRY(request->end(parser, request->batch, err));
 	return push_end_stream(parser, request->batch, err);
 }
 

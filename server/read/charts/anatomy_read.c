@@ -13,13 +13,13 @@
 #include <string.h>
 
 enum { FROM_BYTES = 4096, NOWHERE = ANATOMY_PARTS };
-enum family { MEGATRON, DEEPSPEED, LOADER, TORCHTITAN, FAMILIES };
+enum family { MEGATRON, DEEPSPEED, LOADER, TORCHTITAN, SPANS, FAMILIES };
 
 /* The step's time and its timers' unit, where a trainer has names for them of its own; else the job's step time, each in its unit. */
 static const struct {
 	const char *step;
 	double unit_ms;
-} OWN[FAMILIES] = {[TORCHTITAN] = {"time_metrics/end_to_end(s)", 1000}};
+} OWN[FAMILIES] = {[TORCHTITAN] = {"time_metrics/end_to_end(s)", 1000}, [SPANS] = {"span:step_time", 1}};
 
 /* Whose step time holds the wait for data: lerobot's, say, is without it. */
 static const char *const LOADERS[] = {"openmmlab", "detectron2", "torch-metric-logger", "maskrcnn-benchmark", "vjepa"};
@@ -61,6 +61,12 @@ static const struct timer TIMERS[] = {
 	{"time:step", DEEPSPEED, ANATOMY_OPTIMIZER, NOWHERE, NULL},
 	{"train:data_time", LOADER, ANATOMY_DATA, NOWHERE, NULL},
 	{"time_metrics/data_loading(s)", TORCHTITAN, ANATOMY_DATA, NOWHERE, NULL},
+	{"span:data", SPANS, ANATOMY_DATA, NOWHERE, NULL},
+	{"span:forward", SPANS, ANATOMY_FORWARD, NOWHERE, NULL},
+	{"span:backward", SPANS, ANATOMY_BACKWARD, NOWHERE, NULL},
+	{"span:communication", SPANS, ANATOMY_COMMUNICATION, NOWHERE, NULL},
+	{"span:optimizer", SPANS, ANATOMY_OPTIMIZER, NOWHERE, NULL},
+	{"span:checkpoint", SPANS, ANATOMY_CHECKPOINT, NOWHERE, NULL},
 };
 enum { TIMERS_COUNT = sizeof TIMERS / sizeof TIMERS[0] };
 
@@ -68,6 +74,7 @@ enum { TIMERS_COUNT = sizeof TIMERS / sizeof TIMERS[0] };
 struct used {
 	const struct series_view *time;
 	double unit_ms; /* of the step's time */
+	bool is_in_parts;
 	double timer_ms[TIMERS_COUNT]; /* the timer's unit */
 	bool is_there[TIMERS_COUNT];
 	int within[TIMERS_COUNT];
@@ -93,6 +100,7 @@ struct reading {
 	size_t count;
 	uint64_t seen;
 	bool is_begun, is_enough; /* a walk; it need not have begun earlier */
+	bool is_in_parts; /* a step may be told in several points, which are one sum: spans of one step come in several requests */
 };
 
 typedef void take_point(struct reading *r, const struct timer *timer, const struct point *point);
@@ -160,6 +168,11 @@ static void take_step(struct reading *r, const struct timer *timer, const struct
 	begin(r, r->from, point);
 	if (point->value <= 0 || point->step < r->from)
 		return;
+	struct step *last = r->seen ? &r->steps[(r->seen - 1) % ANATOMY_STEPS_MAX] : NULL;
+	if (r->is_in_parts && last && last->step == point->step) {
+		last->step_ms += point->value * r->unit_ms;
+		return;
+	}
 	struct step *step = &r->steps[r->seen++ % ANATOMY_STEPS_MAX];
 	*step = (struct step){.step = point->step, .ts_ms = point->ts_ms, .step_ms = point->value * r->unit_ms};
 	for (size_t i = 0; i < TIMERS_COUNT; i++)
@@ -178,11 +191,17 @@ static int by_step(const void *a, const void *b)
 static void take_timer(struct reading *r, const struct timer *timer, const struct point *point)
 {
 	struct step key = {.step = point->step};
+	size_t which = (size_t)(timer - TIMERS);
+
+	for (size_t i = 0; !r->is_begun && i < r->count; i++)
+		r->steps[i].timer_ms[which] = -1;
 	struct step *step = bsearch(&key, r->steps, r->count, sizeof key, by_step);
 
 	begin(r, r->steps[0].step, point);
-	if (step)
-		step->timer_ms[timer - TIMERS] = point->value * r->unit_ms; /* told twice of one step: the later one */
+	if (!step)
+		return;
+	double before = r->is_in_parts && step->timer_ms[which] > 0 ? step->timer_ms[which] : 0;
+	step->timer_ms[which] = before + point->value * r->unit_ms; /* else told twice of one step: the later one */
 }
 
 static void add_up(struct step *step, const struct used *used)
@@ -357,6 +376,7 @@ static bool find_timers(const struct stream_view *stream, struct span step_time,
 		out->is_there[i] = out->is_there[i] && TIMERS[i].family == most;
 	out->time = stream_view_find(stream, OWN[most].step ? span_from(OWN[most].step) : step_time);
 	out->unit_ms = out->time ? unit_of(most, out->time) : 0;
+	out->is_in_parts = most == SPANS;
 	return counts[most] && out->unit_ms > 0;
 }
 
@@ -384,6 +404,7 @@ static enum status read_stream(
 {
 	*out = (struct anatomy_stream){.name = r->stream->name, .step_from = used->time->metric, .exposed = NAN};
 	r->unit_ms = used->unit_ms;
+	r->is_in_parts = used->is_in_parts;
 	r->count = 0;
 	r->seen = 0;
 	TRY(walk_back(r, used->time, NULL, take_step, err));
