@@ -324,9 +324,12 @@ static const struct http_route routes[] = {
 		.query = "q", .summary = "Throughput per node against the number of nodes, over the jobs of a search"},
 	{HTTP_POST, "/api/v1/fit", SCOPE_READ, ROUTE_WORKER, .handler = api_fit, .query = "",
 		.max_body_bytes = DOCUMENT_BYTES,
-		.body = "TrainingJobName:string HyperParameters!:object ResourceConfig:object Environment:object",
+		.body = "TrainingJobName:string HyperParameters!:object ResourceConfig:object Environment:object instances:array",
 		.summary =
 			"Whether a job with this document fits into the memory of its devices, by published formulas"},
+	{HTTP_GET, "/api/v1/jobs/{job}/fit", SCOPE_READ, ROUTE_WORKER, .handler = api_job_fit, .query = "instances",
+		.summary =
+			"Whether the job fits into the memory of its devices, or of others, and what would make it fit"},
 	{HTTP_GET, "/api/v1/prices", SCOPE_READ, ROUTE_WORKER, .handler = api_prices_get, .query = "",
 		.summary = "The list of prices: what an hour of each instance type costs, and from which day"},
 	{HTTP_PUT, "/api/v1/prices", SCOPE_ADMIN, ROUTE_WORKER, .handler = api_prices_put, .query = "",

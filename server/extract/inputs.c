@@ -433,6 +433,7 @@ static void count_parameters(const struct finding *in, struct inputs *out)
 	set(&out->items[INPUT_PARAMETERS], layers * each + vocabulary * hidden,
 		"%g layers of hidden_size %g, feed-forward %g, vocabulary %g (%.*s)", layers, hidden, feed, vocabulary,
 		SPAN_ARGS(by->from));
+	out->has_counted_parameters = true;
 }
 
 static void resolve_parameters(const struct finding *in, struct inputs *out)

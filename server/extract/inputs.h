@@ -8,6 +8,8 @@
 
 #include "base/span.h"
 
+#include <stdbool.h>
+
 enum input {
 	INPUT_GLOBAL_BATCH, /* sequences or samples of one step, over all devices */
 	INPUT_SEQUENCE_LENGTH, /* tokens of each */
@@ -31,6 +33,7 @@ struct input_value {
 struct inputs {
 	struct input_value items[INPUT_COUNT];
 	char not_understood[INPUT_NOT_UNDERSTOOD_BYTES]; /* keys of settings that are no numbers, one a line */
+	bool has_counted_parameters; /* nobody stated them: they are worked out of the model's sizes */
 };
 
 /* A setting, and who says so: "HyperParameters" or "algo-1 line 12". */

@@ -96,3 +96,87 @@ def test_what_the_document_shows(shared_server):
         timeout=PATIENCE_S, check=True).stdout)
     assert got["fits"] is True and got["inputs"]["zero_stage"] == 1 and got["inputs"]["data_parallel"] == 64
     assert got["per_device_bytes"]["activations"] == 32 * 2048 * 4096 * 34
+
+
+# ---- parameters by the sizes of the model ----
+
+LLAMA2_7B = {"hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32, "intermediate_size": 11008, "vocab_size": 32000, "hidden_act": "silu"}
+SIZES = [
+    # Brown et al. (2020), table 2.1: 175.0B. 12 L h^2 + 13 L h + (V + s) h + 2 h, 0.23 % below
+    ({"hidden_size": 12288, "num_layers": 96, "num_attention_heads": 96, "vocab_size": 50257, "seq_length": 2048}, 174604259328),
+    # the counts of model.safetensors.index.json
+    (LLAMA2_7B, 6738415616),
+    ({"hidden_size": 8192, "num_layers": 80, "num_attention_heads": 64, "num_query_groups": 8, "ffn_hidden_size": 28672, "padded_vocab_size": 32000,
+      "swiglu": "True", "normalization": "RMSNorm", "untie_embeddings_and_output_weights": "True", "disable_bias_linear": "True"}, 68976648192),
+    ({"hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 14336, "vocab_size": 128256,
+      "model_type": "llama"}, 8030261248),
+    ({"n_embd": 768, "n_layer": 12, "n_head": 12, "vocab_size": 50257, "n_positions": 1024}, 124439808),
+    ({**LLAMA2_7B, "tie_word_embeddings": False}, 6738415616),
+    ({**LLAMA2_7B, "tie_word_embeddings": "true"}, 6738415616 - 32000 * 4096),
+    ({**LLAMA2_7B, "head_dim": 256}, 6738415616 + 32 * 4 * 4096 * 4096),
+]
+
+
+@pytest.mark.parametrize("sizes, parameters", SIZES)
+def test_parameters_by_sizes(shared_server, sizes, parameters):
+    got = fit(shared_server, {**sizes, "bf16": "true"})
+    assert got["inputs"]["parameters"] == parameters and got["per_device_bytes"]["parameters"] == 2 * parameters
+    assert got["model"]["formula"].startswith("hidden_size * (") and "parameters" not in got["from"]
+
+
+def test_sizes_that_do_not_suffice_are_named(shared_server):
+    without = {key: value for key, value in LLAMA2_7B.items() if key not in ("vocab_size", "intermediate_size")}
+    got = fit(shared_server, {**without, "bf16": "true"})
+    assert got["inputs"]["parameters"] is None and {"parameters", "vocabulary", "feed_forward"} <= set(got["unknown"])
+    stated = fit(shared_server, {**LLAMA2_7B, "num_parameters": "6.7B", "bf16": "true"})
+    assert stated["inputs"]["parameters"] == 6.7e9 and stated["model"] is None and stated["from"]["parameters"] == "num_parameters, HyperParameters"
+    assert stated["from"]["hidden_size"] == "hidden_size" and stated["formulas"]["optimizer"] == "parameters / (tensor_parallel * pipeline_parallel) * bytes_of_optimizer"
+
+
+# ---- other machines, and what would fit ----
+
+LLAMA_RUN = {**LLAMA2_7B, "max_seq_length": 4096, "per_device_train_batch_size": 4, "bf16": "true", "zero_stage": 1, "attn_implementation": "flash_attention_2"}
+
+
+def test_several_instance_types_in_one_call(shared_server):
+    """16 n bytes: 2 n + 2 n + 12 n / d; activations 32 s b h 34 = 32 * 4096 * 4 * 4096 * 34 = 73014444032."""
+    n, kept = 6738415616, 32 * 4096 * 4 * 4096 * 34
+    got = fit(shared_server, LLAMA_RUN, "ml.p4d.24xlarge", 2, instances=["8 x H100", "ml.p5en.48xlarge", "4xml.trn1.32xlarge"])
+    assert got["per_device_bytes"]["total"] == 4 * n + 12 * n / 16 + kept and got["fits"] is False and got["limit_bytes"] == 40 * GIB
+    eight, h200, trainium = got["instances"]
+    assert (eight["instance_type"], eight["instance_count"], eight["devices"], eight["limit_bytes"]) == ("H100", 8, 8, 80 * GIB)
+    assert eight["per_device_bytes"]["total"] == 4 * n + 12 * n / 8 + kept and eight["fits"] is False
+    assert (h200["instance_count"], h200["devices"], h200["fits"]) == (2, 16, True) and h200["would_fit"] == []
+    assert (trainium["devices"], trainium["limit_bytes"]) == (128, 16 * GIB) and trainium["per_device_bytes"]["optimizer"] == 12 * n / 128
+    for wrong, what in ((["m5.large"], "devices.json"), (["x"], "devices.json"), (["0 x ml.p5.48xlarge"], "count"), ("ml.p5.48xlarge", "array"), ([7], "no instance type")):
+        reply = shared_server.post("/api/v1/fit", json={"HyperParameters": LLAMA_RUN, "ResourceConfig": {}, "instances": wrong})
+        assert reply.status == 422 and reply.body["field"] == "instances" and what in reply.body["detail"], reply
+
+
+def test_what_would_fit(shared_server):
+    """On 8 x 80 GiB = 85899345920 each: 4 n + 1.5 n = 37061285888 of states leave 48.8e9 of activations, so that a micro batch of 2 (36.5e9) does."""
+    n, of_one = 6738415616, 32 * 4096 * 4096 * 34
+    got = fit(shared_server, LLAMA_RUN, "ml.p5.48xlarge", 1)
+    would = {next(iter(each["changes"])): each for each in got["would_fit"]}
+    assert all(len(each["changes"]) == 1 for each in got["would_fit"]) and got["fits"] is False
+    assert would["micro_batch"]["changes"] == {"micro_batch": 2} and would["micro_batch"]["total_bytes"] == 5.5 * n + 2 * of_one
+    assert would["micro_batch"]["text"] == "micro_batch 2 instead of 4"
+    assert would["recompute"]["changes"] == {"recompute": "full"} and would["recompute"]["total_bytes"] == 5.5 * n + 32 * 4096 * 4 * 4096 * 2
+    assert would["tensor_parallel"]["changes"] == {"tensor_parallel": 2}  # (4 n + 12 n / 4) / 2 + 4 * 32 s h (10 + 12)
+    assert would["tensor_parallel"]["total_bytes"] == 7 * n / 2 + 4 * 32 * 4096 * 4096 * 22
+    assert "zero_stage" not in would  # 16 n / 8 + 73.0e9 = 86.5e9
+    tight = fit(shared_server, LLAMA_RUN, "ml.p4d.24xlarge", 1)  # 42.9e9: a micro batch of 1 leaves 55.3e9; 2 n + 4 * 32 s h 13 are 41.4e9
+    assert [each["changes"] for each in tight["would_fit"]] == [{"recompute": "full"}, {"tensor_parallel": 8}]
+    assert fit(shared_server, LLAMA_RUN, "ml.g5.xlarge", 1)["would_fit"] == []  # one device of 24 GiB: 16 n alone are more
+
+
+def test_a_job_that_exists(emptied_server):
+    server = emptied_server
+    server.post("/api/v1/jobs", json={"TrainingJobName": "llama", "HyperParameters": {key: str(value) for key, value in LLAMA_RUN.items()},
+                                      "ResourceConfig": {"InstanceType": "ml.p5.48xlarge", "InstanceCount": 1}})
+    got = server.get("/api/v1/jobs/llama/fit?instances=ml.p5en.48xlarge,2%20x%20ml.trn2.48xlarge").body
+    asked = fit(server, LLAMA_RUN, "ml.p5.48xlarge", 1, instances=["ml.p5en.48xlarge", "2 x ml.trn2.48xlarge"])
+    assert got.pop("job") == "llama" and got == asked and [row["fits"] for row in got["instances"]] == [True, False]
+    assert server.get("/api/v1/jobs/llama/fit").body == {"job": "llama", **{key: value for key, value in asked.items() if key != "instances"}}
+    assert server.get("/api/v1/jobs/none/fit").status == 404
+    assert server.get("/api/v1/jobs/llama/fit?instances=none").status == 422

@@ -44,7 +44,7 @@ static void put_own(struct json_writer *w, const char *key, double value)
 static enum status write_reference(
 	const struct advice *advice, const struct advice_facts *facts, struct json_writer *w, struct error *err)
 {
-	const struct json *reference = advice_reference(advice, facts->parameters);
+	const struct json *reference = advice_reference(advice, facts->parameters.value);
 	AUTO_DONE(buf) text = BUF_INIT(16 << 10);
 
 	if (!reference)
@@ -55,7 +55,7 @@ static enum status write_reference(
 	json_raw(w, buf_span(&text));
 	json_key(w, "own");
 	json_object(w);
-	put_own(w, "parameters", facts->parameters);
+	put_own(w, "parameters", facts->parameters.value);
 	put_own(w, "nodes", advice_quantity(advice, SPAN("nodes"), facts->settings, facts->count));
 	put_own(w, "pipeline_parallel", advice_quantity(advice, SPAN("pp"), facts->settings, facts->count));
 	put_own(w, "tensor_parallel", advice_quantity(advice, SPAN("tp"), facts->settings, facts->count));

@@ -388,7 +388,6 @@ static enum status add_slow_downs(struct reading *r, struct error *err)
 
 static enum status add_measured(struct reading *r, struct error *err)
 {
-	TRY(add_found(r, err));
 	TRY(add_checkpoints(r, err));
 	TRY(add_incidents(r, err));
 	TRY(add_before(r, err));
@@ -397,16 +396,32 @@ static enum status add_measured(struct reading *r, struct error *err)
 	return add_slow_downs(r, err);
 }
 
+static enum status add_settings(struct reading *r, const struct json *document, struct error *err)
+{
+	*r->out = (struct advice_facts){0};
+	TRY(derivation_read_parameters(
+		r->api->options.pipeline, r->reader, r->arena, r->row, &r->out->parameters, err));
+	TRY(add_document(r, document, err));
+	if (r->row->job_id)
+		TRY(add_found(r, err));
+	return add_machines(r, document, err);
+}
+
+enum status advice_facts_read_settings(struct api *api, struct store_reader *reader, struct arena *arena,
+	const struct job_row *row, const struct json *document, struct advice_facts *out, struct error *err)
+{
+	struct reading r = {api, reader, arena, row, out};
+
+	return add_settings(&r, document, err);
+}
+
 enum status advice_facts_read(struct api *api, struct store_reader *reader, struct arena *arena,
 	const struct job_row *row, const struct json *document, int64_t now_ms, struct advice_facts *out,
 	struct error *err)
 {
 	struct reading r = {api, reader, arena, row, out};
 
-	*out = (struct advice_facts){0};
-	TRY(derivation_read_parameters(api->options.pipeline, reader, arena, row, &out->parameters, err));
-	TRY(add_document(&r, document, err));
-	TRY(add_machines(&r, document, err));
+	TRY(add_settings(&r, document, err));
 	TRY(add_recent(&r, document, now_ms, err));
 	return row->job_id ? add_measured(&r, err) : OK;
 }

@@ -91,14 +91,24 @@ double derivation_rank_bytes(const struct pipeline *pipeline, const struct json 
 	return machines.memory_gib > 0 ? machines.memory_gib * gib / ranks_of(document, &machines) : NAN;
 }
 
+double derivation_device_ranks(const struct pipeline *pipeline, const struct json *document)
+{
+	char from[INPUT_FROM_BYTES];
+	struct input_machines machines = {0};
+
+	devices_find(pipeline->devices, json_get(document, "ResourceConfig"), from, &machines);
+	return machines.memory_gib > 0 ? ranks_of(document, &machines) : NAN;
+}
+
 enum status derivation_read_parameters(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
-	const struct job_row *row, double *parameters, struct error *err)
+	const struct job_row *row, struct derivation_parameters *out, struct error *err)
 {
 	struct inputs *inputs;
 
 	TRY(derivation_read_inputs(pipeline, reader, arena, row, &inputs, err));
-	double value = inputs->items[INPUT_PARAMETERS].value;
-	*parameters = value > 0 ? value : NAN;
+	const struct input_value *found = &inputs->items[INPUT_PARAMETERS];
+	*out = (struct derivation_parameters){
+		found->value > 0 ? found->value : NAN, span_from(found->from), inputs->has_counted_parameters};
 	return OK;
 }
 

@@ -23,8 +23,16 @@ double derivation_each_rank(const struct pipeline *pipeline, const struct json *
 /* The memory that each of these has; NaN: not known. */
 double derivation_rank_bytes(const struct pipeline *pipeline, const struct json *document);
 
-/* Of the model, as the job's settings say; NaN: they do not. */
+/* How many of these one device of its type has; NaN: not known. */
+double derivation_device_ranks(const struct pipeline *pipeline, const struct json *document);
+
+/* Of the model, as the job's settings say. */
+struct derivation_parameters {
+	double value; /* NaN: they do not */
+	struct span from;
+	bool is_counted; /* nobody states them: they are worked out of its sizes */
+};
 enum status derivation_read_parameters(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
-	const struct job_row *row, double *parameters, struct error *err) MUST_CHECK;
+	const struct job_row *row, struct derivation_parameters *out, struct error *err) MUST_CHECK;
 void derivation_write(const struct inputs *inputs, struct span metric, struct json_writer *w);
 void derivation_find_progress(struct job_state *job, struct job_progress *out);

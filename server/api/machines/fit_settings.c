@@ -1,0 +1,348 @@
+#include "api/machines/fit_settings.h"
+
+#include <math.h>
+#include <stddef.h>
+
+enum { NAMES_MAX = 12 };
+
+/* A setting under one of its names: the key behind "hp.", or what is behind its last dot. NULL: nothing says it. */
+static const struct advice_setting *find(const struct advice_facts *facts, const char *const names[])
+{
+	for (size_t n = 0; n < NAMES_MAX && names[n]; n++)
+		for (size_t i = 0; i < facts->count; i++) {
+			struct span key = facts->settings[i].key, wanted = span_from(names[n]);
+			if (span_take(&key, SPAN("hp.")) && span_ends_with(key, wanted) &&
+				(key.len == wanted.len || key.ptr[key.len - wanted.len - 1] == '.'))
+				return &facts->settings[i];
+		}
+	return NULL;
+}
+
+static double number_of(const struct advice_setting *setting)
+{
+	double value = NAN;
+
+	if (setting && setting->text.len)
+		return span_parse_double(span_trim(setting->text), &value) ? value : NAN;
+	return setting ? setting->number : NAN;
+}
+
+static bool says(const struct advice_setting *setting, const char *word)
+{
+	struct span text = setting ? setting->text : SPAN(""), wanted = span_from(word);
+
+	for (size_t at = 0; at + wanted.len <= text.len; at++)
+		if (span_equal_fold(span_of(text.ptr + at, wanted.len), wanted))
+			return true;
+	return false;
+}
+
+static bool is_on(const struct advice_setting *setting)
+{
+	return setting && (setting->text.len ? span_equal_fold(setting->text, SPAN("true")) || number_of(setting) > 0
+					     : setting->number > 0);
+}
+
+/* ---- what the settings say ---- */
+
+/* What one of its names says, and where; NaN: not known. */
+static double take(const struct advice_facts *facts, const char *const names[], struct span *from)
+{
+	const struct advice_setting *setting = find(facts, names);
+	double value = number_of(setting);
+
+	if (!(value > 0))
+		return NAN;
+	*from = setting->key;
+	span_take(from, SPAN("hp."));
+	return value;
+}
+
+static void read_sizes(const struct advice_facts *facts, struct fit_settings *out)
+{
+	static const char *const hidden[NAMES_MAX] = {"hidden_size", "n_embd", "d_model", "hidden_width", "hidden_dim"};
+	static const char *const layers[NAMES_MAX] = {"num_layers", "num_hidden_layers", "n_layer", "n_layers"};
+	static const char *const heads[NAMES_MAX] = {"num_attention_heads", "num_heads", "n_head", "n_heads"};
+	static const char *const sequence[NAMES_MAX] = {"seq_length", "sequence_length", "max_seq_length",
+		"max_seq_len", "seq_len", "block_size", "max_context_width", "encoder_seq_length"};
+	struct fit_setup *f = &out->setup;
+
+	f->hidden = take(facts, hidden, &out->from[FIT_HIDDEN]);
+	f->layers = take(facts, layers, &out->from[FIT_LAYERS]);
+	f->heads = take(facts, heads, &out->from[FIT_HEADS]);
+	f->sequence = take(facts, sequence, &out->from[FIT_SEQUENCE]);
+}
+
+/* A gated feed-forward layer is said as such, by its activation, or by the family that is known for it. */
+static bool is_gated(const struct advice_facts *facts)
+{
+	static const char *const flags[NAMES_MAX] = {"swiglu", "gated_linear_unit"};
+	static const char *const activations[NAMES_MAX] = {
+		"hidden_act", "hidden_activation", "activation", "activation_function", "activation_func"};
+	static const char *const families[NAMES_MAX] = {"model_type"};
+	static const char *const gates[] = {"glu", "silu"}, *const gated[] = {"llama", "mistral", "qwen", "gemma"};
+	const struct advice_setting *activation = find(facts, activations), *family = find(facts, families);
+	bool is_said = is_on(find(facts, flags));
+
+	for (size_t i = 0; i < sizeof gates / sizeof *gates; i++)
+		is_said |= says(activation, gates[i]);
+	for (size_t i = 0; i < sizeof gated / sizeof *gated; i++)
+		is_said |= says(family, gated[i]);
+	return is_said;
+}
+
+/* What is said as such, else what such a model has: Llama's kind where it is gated, GPT's else. */
+static bool or_usual(const struct advice_setting *setting, bool is_said_so, bool usual)
+{
+	return setting ? is_on(setting) == is_said_so : usual;
+}
+
+static void read_kind(const struct advice_facts *facts, struct model_size *m)
+{
+	static const char *const ties[NAMES_MAX] = {"tie_word_embeddings", "share_embeddings_and_output_weights"};
+	static const char *const unties[NAMES_MAX] = {"untie_embeddings_and_output_weights"};
+	static const char *const biases[NAMES_MAX] = {"add_bias_linear", "bias"};
+	static const char *const no_biases[NAMES_MAX] = {"disable_bias_linear"};
+	static const char *const norms[NAMES_MAX] = {"normalization", "norm_type"};
+	const struct advice_setting *norm = find(facts, norms);
+
+	m->is_gated = is_gated(facts);
+	m->has_own_output = or_usual(find(facts, unties), true, or_usual(find(facts, ties), false, m->is_gated));
+	m->has_biases = or_usual(find(facts, no_biases), false, or_usual(find(facts, biases), true, !m->is_gated));
+	m->has_rms_norm = norm ? says(norm, "rms") : m->is_gated;
+}
+
+/* Learned ones alone are parameters. */
+static double count_positions(const struct advice_facts *facts, const struct model_size *m, double sequence)
+{
+	static const char *const kinds[NAMES_MAX] = {"position_embedding_type", "pos_emb_type"};
+	static const char *const rotary[NAMES_MAX] = {"use_rotary_position_embeddings", "rope_theta", "rotary_base"};
+	static const char *const most[NAMES_MAX] = {"max_position_embeddings", "n_positions"};
+	const struct advice_setting *kind = find(facts, kinds);
+	double said = number_of(find(facts, most));
+	bool is_learned = kind ? says(kind, "learn") || says(kind, "absolute") : !m->is_gated && !find(facts, rotary);
+
+	if (!is_learned)
+		return 0;
+	return said > 0 ? said : sequence;
+}
+
+static void count_parameters(const struct advice_facts *facts, struct fit_settings *out)
+{
+	static const char *const vocabulary[NAMES_MAX] = {"padded_vocab_size", "vocab_size", "n_vocab"};
+	static const char *const key_heads[NAMES_MAX] = {
+		"num_query_groups", "num_key_value_heads", "n_kv_heads", "num_kv_heads"};
+	static const char *const head_size[NAMES_MAX] = {"kv_channels", "head_dim"};
+	static const char *const within[NAMES_MAX] = {
+		"ffn_hidden_size", "intermediate_size", "n_inner", "d_ff", "ffn_dim"};
+	const struct fit_setup *f = &out->setup;
+	struct span ignored;
+	struct model_size *m = &out->model;
+
+	*m = (struct model_size){.layers = f->layers, .hidden = f->hidden, .heads = f->heads};
+	read_kind(facts, m);
+	m->vocabulary = take(facts, vocabulary, &ignored);
+	m->key_heads = take(facts, key_heads, &ignored);
+	m->head_size = take(facts, head_size, &ignored);
+	m->feed_forward = take(facts, within, &ignored);
+	if (isnan(m->key_heads))
+		m->key_heads = m->heads;
+	if (isnan(m->head_size))
+		m->head_size = m->hidden / m->heads;
+	if (isnan(m->feed_forward) && !m->is_gated)
+		m->feed_forward = 4 * m->hidden; /* as all of GPT have it; of gated ones no width is usual */
+	m->positions = count_positions(facts, m, f->sequence);
+	out->setup.parameters = model_size_count(m);
+}
+
+static void read_model(const struct advice_facts *facts, struct fit_settings *out)
+{
+	read_sizes(facts, out);
+	out->setup.parameters = facts->parameters.value;
+	out->counts_parameters = facts->parameters.is_counted || isnan(facts->parameters.value);
+	if (out->counts_parameters)
+		count_parameters(facts, out);
+	else
+		out->from[FIT_PARAMETERS] = facts->parameters.from;
+}
+
+static void read_precision(const struct advice_facts *facts, struct fit_setup *f)
+{
+	static const char *const flags[][NAMES_MAX] = {{"bf16"}, {"fp16"}, {"bf16.enabled"}, {"fp16.enabled"}};
+	static const char *const names[NAMES_MAX] = {"mixed_precision", "precision", "torch_dtype", "dtype"};
+	static const char *const optimizer[NAMES_MAX] = {
+		"optimizer", "optim", "optimizer_name", "optimizer.type", "optim.name"};
+	static const char *const wide[NAMES_MAX] = {"accumulate_allreduce_grads_in_fp32", "grad_reduce_in_fp32"};
+	const struct advice_setting *named = find(facts, names), *update = find(facts, optimizer);
+	bool is_flagged = false;
+	bool is_adam = !update || (says(update, "adam") && !says(update, "bit") && !says(update, "bnb"));
+
+	for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+		is_flagged |= is_on(find(facts, flags[i]));
+	f->is_16_bit = is_flagged || says(named, "16");
+	bool is_known = f->is_16_bit || says(named, "32");
+	f->parameter_bytes = is_known ? (f->is_16_bit ? 2 : 4) : NAN;
+	f->gradient_bytes = f->is_16_bit && is_on(find(facts, wide)) ? 4 : f->parameter_bytes;
+	f->optimizer_bytes = is_known && is_adam ? (f->is_16_bit ? 12 : 8) : NAN;
+}
+
+/* Says that nothing is sharded. */
+static bool is_off(const struct advice_setting *setting)
+{
+	static const char *const words[] = {"false", "none", "null", "no", "[]", "no_shard"};
+
+	if (!setting->text.len)
+		return !(setting->number > 0);
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (span_equal_fold(span_trim(setting->text), span_from(words[i])))
+			return true;
+	return number_of(setting) == 0;
+}
+
+/* *unread: a setting that shards in a way that is not followed. */
+static int read_stage(const struct advice_facts *facts, const struct advice_setting **unread)
+{
+	static const char *const stages[NAMES_MAX] = {"zero_stage", "zero_optimization.stage", "zero.stage"};
+	static const char *const fully[NAMES_MAX] = {"fsdp", "sharding_strategy", "fsdp_sharding_strategy"};
+	static const char *const first[NAMES_MAX] = {"use_distributed_optimizer", "shard_optimizer_state"};
+	const struct advice_setting *shards = find(facts, fully), *numbered = find(facts, stages);
+	double stage = number_of(numbered);
+
+	if (stage >= 0 && stage <= 3)
+		return (int)stage;
+	if (says(shards, "full_shard"))
+		return 3;
+	if (says(shards, "shard_grad_op"))
+		return 2;
+	*unread = numbered && !is_off(numbered) ? numbered : shards && !is_off(shards) ? shards : NULL;
+	return is_on(find(facts, first)) ? 1 : 0;
+}
+
+static void read_memory_saving(const struct advice_facts *facts, struct fit_setup *f)
+{
+	static const char *const granularity[NAMES_MAX] = {
+		"recompute_granularity", "activations_checkpoint_granularity"};
+	static const char *const full[NAMES_MAX] = {"gradient_checkpointing", "activation_checkpointing",
+		"checkpoint_activations", "enable_activation_checkpointing", "use_activation_checkpointing"};
+	static const char *const selective[NAMES_MAX] = {"recompute_activations"};
+	static const char *const flash[NAMES_MAX] = {
+		"use_flash_attn", "use_flash_attention", "flash_attention", "use_flash_attention_2"};
+	static const char *const attention[NAMES_MAX] = {
+		"attn_implementation", "_attn_implementation", "attn_impl", "attention_backend"};
+	static const char *const sequence[NAMES_MAX] = {"sequence_parallel"};
+
+	f->recompute = FIT_RECOMPUTE_NONE;
+	if (says(find(facts, granularity), "selective") || is_on(find(facts, selective)))
+		f->recompute = FIT_RECOMPUTE_SELECTIVE;
+	if (says(find(facts, granularity), "full") || is_on(find(facts, full)))
+		f->recompute = FIT_RECOMPUTE_FULL;
+	f->has_flash_attention = is_on(find(facts, flash)) || says(find(facts, attention), "flash") ||
+				 says(find(facts, attention), "sdpa");
+	f->is_sequence_parallel = is_on(find(facts, sequence));
+}
+
+/* What the formulas are not of; NULL: nothing that is known. */
+static const char *find_other(const struct advice_facts *facts)
+{
+	static const char *const experts[NAMES_MAX] = {
+		"num_experts", "num_moe_experts", "num_local_experts", "n_routed_experts"};
+	static const char *const adapters[NAMES_MAX] = {"lora_r", "lora_rank", "use_lora", "use_peft", "peft_method"};
+	static const char *const offload[NAMES_MAX] = {"offload_optimizer.device", "offload_param.device",
+		"offload_optimizer", "offload_param", "cpu_offload"};
+	const struct advice_setting *away = find(facts, offload);
+
+	if (number_of(find(facts, experts)) > 1)
+		return "a mixture of experts";
+	if (is_on(find(facts, adapters)) || says(find(facts, adapters), "lora"))
+		return "an adapter (LoRA), which trains few parameters";
+	if (is_on(away) || says(away, "cpu") || says(away, "nvme"))
+		return "what is kept in the host's memory";
+	return NULL;
+}
+
+/* ---- all of it ---- */
+
+static const struct shown_input {
+	const char *name;
+	size_t offset;
+} inputs[FIT_INPUTS] = {[FIT_PARAMETERS] = {"parameters", offsetof(struct fit_setup, parameters)},
+	[FIT_HIDDEN] = {"hidden_size", offsetof(struct fit_setup, hidden)},
+	[FIT_LAYERS] = {"layers", offsetof(struct fit_setup, layers)},
+	[FIT_HEADS] = {"attention_heads", offsetof(struct fit_setup, heads)},
+	[FIT_SEQUENCE] = {"sequence_length", offsetof(struct fit_setup, sequence)},
+	[FIT_MICRO_BATCH] = {"micro_batch", offsetof(struct fit_setup, micro_batch)},
+	[FIT_TENSOR] = {"tensor_parallel", offsetof(struct fit_setup, tensor)},
+	[FIT_PIPELINE] = {"pipeline_parallel", offsetof(struct fit_setup, pipeline)},
+	[FIT_CONTEXT] = {"context_parallel", offsetof(struct fit_setup, context)},
+	[FIT_DATA] = {"data_parallel", offsetof(struct fit_setup, data)},
+	[FIT_PARAMETER_BYTES] = {"bytes_of_a_parameter", offsetof(struct fit_setup, parameter_bytes)},
+	[FIT_GRADIENT_BYTES] = {"bytes_of_a_gradient", offsetof(struct fit_setup, gradient_bytes)},
+	[FIT_OPTIMIZER_BYTES] = {"bytes_of_optimizer", offsetof(struct fit_setup, optimizer_bytes)}};
+
+const char *fit_input_name(enum fit_input input)
+{
+	return inputs[input].name;
+}
+
+double *fit_input_of(struct fit_setup *setup, enum fit_input input)
+{
+	return (double *)((char *)setup + inputs[input].offset);
+}
+
+/* A model is spread over whole devices, a whole number of times. */
+static bool is_whole(double degree)
+{
+	return isnan(degree) || (degree >= 1 && degree == floor(degree));
+}
+
+static void check_degrees(struct fit_settings *out)
+{
+	struct fit_setup *f = &out->setup;
+
+	out->is_spread = is_whole(f->data) && is_whole(f->tensor) && is_whole(f->pipeline) && is_whole(f->context);
+	if (!out->is_spread)
+		f->data = NAN;
+	for (int i = 0; i < FIT_INPUTS; i++) {
+		double *value = fit_input_of(f, (enum fit_input)i);
+		if (!isfinite(*value) || *value <= 0)
+			*value = NAN;
+	}
+}
+
+static double quantity(const struct api *api, const struct advice_facts *facts, const char *name)
+{
+	return advice_quantity(api->advice, span_from(name), facts->settings, facts->count);
+}
+
+void fit_settings_read(const struct api *api, const struct advice_facts *facts, struct fit_settings *out)
+{
+	struct fit_setup *f = &out->setup;
+	const struct advice_setting *unread = NULL;
+
+	*out = (struct fit_settings){.unread = SPAN("")};
+	read_model(facts, out);
+	read_precision(facts, f);
+	read_memory_saving(facts, f);
+	f->micro_batch = quantity(api, facts, "micro");
+	f->tensor = quantity(api, facts, "tp");
+	f->pipeline = quantity(api, facts, "pp");
+	f->context = quantity(api, facts, "cp");
+	f->data = quantity(api, facts, "data");
+	check_degrees(out);
+	f->zero_stage = read_stage(facts, &unread);
+	if (unread) {
+		out->unread = unread->key;
+		span_take(&out->unread, SPAN("hp."));
+	}
+	out->other = find_other(facts);
+	if (out->other)
+		f->parameters = f->layers = NAN;
+}
+
+void fit_settings_place(struct fit_settings *settings, double ranks)
+{
+	struct fit_setup *f = &settings->setup;
+
+	f->data = ranks / (f->tensor * f->pipeline * f->context);
+	check_degrees(settings);
+}
