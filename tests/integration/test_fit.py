@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from smserver import PATIENCE_S, ROOT
+from smserver import PATIENCE_S, ROOT, wait_until
 
 GIB = 2 ** 30
 # GPT-3 175B of Korthikanti et al., table 3
@@ -180,3 +180,66 @@ def test_a_job_that_exists(emptied_server):
     assert server.get("/api/v1/jobs/llama/fit").body == {"job": "llama", **{key: value for key, value in asked.items() if key != "instances"}}
     assert server.get("/api/v1/jobs/none/fit").status == 404
     assert server.get("/api/v1/jobs/llama/fit?instances=none").status == 422
+
+
+# ---- what was observed ----
+
+def start(server, name, settings, instance="ml.p5.48xlarge", nodes=1):
+    reply = server.post("/api/v1/jobs", json={"TrainingJobName": name, "HyperParameters": {key: str(value) for key, value in settings.items()},
+                                              "ResourceConfig": {"InstanceType": instance, "InstanceCount": nodes}})
+    assert reply.status in (200, 201), reply
+
+
+def observed(server, settings, count):
+    wait_until(lambda: fit(server, settings, "ml.p5.48xlarge", 1)["observed_jobs"] == count)
+    return fit(server, settings, "ml.p5.48xlarge", 1)
+
+
+def test_peaks_of_the_same_family_correct_the_total(emptied_server):
+    """The formulas say 5.5 n + 32 s b h 34 of a job with a micro batch of 2: 73568507904 bytes = 68.5 GiB. Megatron's memory is in MiB."""
+    server = emptied_server
+    run = {**LLAMA_RUN, "per_device_train_batch_size": 2}
+    total = 5.5 * 6738415616 + 2 * 32 * 4096 * 4096 * 34
+    assert fit(server, run, "ml.p5.48xlarge", 1)["observed_factor"] is None and fit(server, run, "ml.p5.48xlarge", 1)["observed"] == []
+    for name, mib in (("a", 77000), ("b", 80000), ("c", 90000)):
+        start(server, name, run)
+        server.post(f"/api/v1/logs?job={name}&stream=algo-1", body=(
+            " [2025-01-01 10:00:00] iteration       10/     100 | consumed samples:          80 | elapsed time per iteration (ms): 100.0 | "
+            "learning rate: 1.000000E-04 | global batch size:     8 | lm loss: 1.0E+01 |\n"
+            f"[Rank 0] (after 10 iterations) memory (MB) | allocated: 1000.0 | max allocated: {mib}.0 | reserved: 1.0 | max reserved: 1.0\n"))
+    start(server, "other", {**run, "hidden_size": 2048})
+    got = observed(server, run, 3)
+    assert got["observed_factor"] == pytest.approx(80000 * 2 ** 20 / total) and got["corrected_bytes"] == pytest.approx(80000 * 2 ** 20)
+    assert [(one["job"], one["peak_bytes"], one["formula_bytes"]) for one in got["observed"]] == [
+        ("a", 77000 * 2 ** 20, total), ("b", 80000 * 2 ** 20, total), ("c", 90000 * 2 ** 20, total)]
+    assert {one["metric"] for one in got["observed"]} == {"train:memory_max_allocated"}
+    assert got["fits"] is True and got["per_device_bytes"]["total"] == total  # 80000 MiB are 78.1 of 80 GiB
+    named = {**run, "model_type": "llama"}
+    assert fit(server, named, "ml.p5.48xlarge", 1)["observed_jobs"] == 0  # none of these jobs says so
+
+
+def test_an_incident_of_a_full_gpu_says_what_would_have_fit(emptied_server):
+    server = emptied_server
+    start(server, "full", LLAMA_RUN)
+    server.post("/api/v1/logs?job=full&stream=algo-1", body=("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total "
+        "capacity of 79.15 GiB of which 1.20 GiB is free.\n"))
+    wait_until(lambda: server.get("/api/v1/incidents?q=name%3Dfull").body["incidents"])
+    incident, = server.get("/api/v1/incidents?q=name%3Dfull").body["incidents"]
+    would = incident["evidence"]["would_fit"]
+    assert would == fit(server, LLAMA_RUN, "ml.p5.48xlarge", 1)["would_fit"] and would[0]["text"] == "micro_batch 2 instead of 4"
+    assert server.get(f"/api/v1/incidents/{incident['id']}").body["incident"]["evidence"]["would_fit"] == would
+
+
+def test_out_of_memory_though_the_formulas_left_room(emptied_server):
+    """68.5 GiB of 80: what the formulas leave out took the rest, so that only what takes a tenth less is named. 5.5 n + 32 s h 34 = 53.2 GB do."""
+    server = emptied_server
+    start(server, "full", {**LLAMA_RUN, "per_device_train_batch_size": 2})
+    start(server, "unknown", {"bf16": "true"})
+    for job in ("full", "unknown"):
+        server.post(f"/api/v1/logs?job={job}&stream=algo-1", body="torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n")
+        wait_until(lambda: server.get(f"/api/v1/incidents?q=name%3D{job}").body["incidents"])
+    incident, = server.get("/api/v1/incidents?q=name%3Dfull").body["incidents"]
+    texts = [each["text"] for each in incident["evidence"]["would_fit"]]
+    assert texts[0] == "micro_batch 1 instead of 2" and "full recomputation of activations" in texts
+    incident, = server.get("/api/v1/incidents?q=name%3Dunknown").body["incidents"]
+    assert "would_fit" not in incident["evidence"]

@@ -3,6 +3,7 @@
 #include "api/core/api_state.h"
 #include "api/core/handlers.h"
 #include "api/core/request.h"
+#include "api/machines/fit_job.h"
 #include "base/json/json_read.h"
 #include "base/json/json_write.h"
 #include "model/incident.h"
@@ -11,6 +12,8 @@
 #include "store/alerts.h"
 #include "store/faults.h"
 #include "store/jobs.h"
+
+#include <stdio.h>
 
 enum { LIMIT_DEFAULT = 100, LIMIT_MAX = 1000, STREAMS_SHOWN = 1000, TOLD_SHOWN = 100, MUTE_MAX_S = 366 * 86400 };
 
@@ -78,6 +81,37 @@ static enum status read_said(
 	return OK;
 }
 
+static enum status add_facts(struct arena *arena, struct incident_row *row, struct span members, struct error *err)
+{
+	size_t len = row->facts.len + (row->facts.len && members.len) + members.len;
+	char *text = arena_alloc(arena, len + 1);
+
+	if (!text)
+		return error_no_memory(err);
+	snprintf(text, len + 1, "%.*s%s%.*s", SPAN_ARGS(row->facts), row->facts.len && members.len ? "," : "",
+		SPAN_ARGS(members));
+	row->facts = span_of(text, len);
+	return OK;
+}
+
+/* Of a GPU out of memory: what would have fit, by the formulas. Of a page's rows mostly one job's: once for those in a row. */
+static enum status advise(struct api *api, struct api_worker *worker, struct arena *arena, int64_t now_ms,
+	struct incident_row *rows, size_t count, struct error *err)
+{
+	struct span members = SPAN("");
+	int64_t job_id = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (!fit_is_out_of_memory(&rows[i]))
+			continue;
+		if (rows[i].job_id != job_id)
+			TRY(fit_job_advise(api, worker->reader, arena, rows[i].job_id, now_ms, &members, err));
+		job_id = rows[i].job_id;
+		TRY(add_facts(arena, &rows[i], members, err));
+	}
+	return OK;
+}
+
 /* With the streams that are shown in it. */
 static enum status write_row(struct store_reader *reader, struct arena *arena, struct incident_row *row,
 	struct json_writer *w, struct error *err)
@@ -99,11 +133,11 @@ enum status api_incidents(void *context, void *worker, const struct http_request
 	struct span next_cursor;
 	size_t count;
 
-	(void)context;
 	TRY(api_arena(&arena, err));
 	TRY(read_filter(own, request, arena, &filter, err));
 	TRY(store_read_incidents(own->reader, arena, &filter, &rows, &count, &next_cursor, err));
 	TRY(read_said(own, arena, rows, count, err));
+	TRY(advise(context, own, arena, http_request_arrival_ms(request), rows, count, err));
 	json_object(&w);
 	json_key(&w, "incidents");
 	json_array(&w);
@@ -154,11 +188,11 @@ enum status api_incident_get(void *context, void *worker, const struct http_requ
 	struct delivery_row *told;
 	size_t count;
 
-	(void)context;
 	TRY(api_arena(&arena, err));
 	TRY(parse_id(http_request_segment(request, 0), &id, err));
 	TRY(store_read_incident(reader, arena, id.job_id, id.incident_id, &row, err));
 	TRY(read_said(worker, arena, &row, 1, err));
+	TRY(advise(context, worker, arena, http_request_arrival_ms(request), &row, 1, err));
 	TRY(store_read_told(reader, arena, id.job_id, incident_group(&row), TOLD_SHOWN, &told, &count, err));
 	json_object(&w);
 	json_key(&w, "incident");

@@ -2,7 +2,7 @@
 #include "api/core/api_state.h"
 #include "api/core/handlers.h"
 #include "api/core/request.h"
-#include "api/machines/fit_answer.h"
+#include "api/machines/fit_job.h"
 #include "model/jobs/by_hand.h"
 #include "read/charts/derivation.h"
 
@@ -11,39 +11,8 @@
 
 enum { DOCUMENT_BYTES = 8 << 20, PLACES_MAX = 20, TYPE_MAX = 64, RESOURCE_BYTES = 256 };
 
-struct asking {
-	struct api *api;
-	struct store_reader *reader;
-	struct arena *arena;
-	const struct json *document;
-	struct fit_settings settings;
-	struct fit_observed observed;
-};
-
-/* ---- where ---- */
-
-static void find_place(const struct asking *asking, const struct json *document, struct fit_place *out)
-{
-	const struct pipeline *pipeline = asking->api->options.pipeline;
-
-	out->ranks_per_node = derivation_each_rank(pipeline, document);
-	out->ranks = out->count * out->ranks_per_node;
-	out->limit = derivation_rank_bytes(pipeline, document);
-}
-
-/* The document's own. */
-static void find_own_place(const struct asking *asking, struct fit_place *out)
-{
-	const struct json *resources = json_get(asking->document, "ResourceConfig");
-
-	*out = (struct fit_place){.type = json_string_of(json_get(resources, "InstanceType"))};
-	if (!json_number_of(json_get(resources, "InstanceCount"), &out->count))
-		out->count = NAN;
-	find_place(asking, asking->document, out);
-}
-
 /* "4 x ml.trn1.32xlarge", "8xH100", "ml.p5.48xlarge": then as many as the document has. */
-static enum status parse_place(const struct asking *asking, struct span text, struct fit_place *out, struct error *err)
+static enum status parse_place(const struct fit_job *job, struct span text, struct fit_place *out, struct error *err)
 {
 	struct span given = text, digits;
 	int64_t count = 0;
@@ -56,7 +25,7 @@ static enum status parse_place(const struct asking *asking, struct span text, st
 	struct span rest = span_trim(span_skip(text, len));
 	if (len && span_take(&rest, SPAN("x")) && span_parse_i64(digits, &count))
 		text = span_trim(rest);
-	else if (!json_number_of(json_get_path(asking->document, "ResourceConfig.InstanceCount"), &out->count))
+	else if (!json_number_of(json_get_path(job->document, "ResourceConfig.InstanceCount"), &out->count))
 		out->count = 1;
 	if (count)
 		out->count = (double)count;
@@ -70,9 +39,9 @@ static enum status parse_place(const struct asking *asking, struct span text, st
 
 /* A document with these machines, and the environment that says how a Neuron runtime puts cores together. */
 static enum status make_document(
-	const struct asking *asking, const struct fit_place *place, struct json **out, struct error *err)
+	const struct fit_job *job, const struct fit_place *place, struct json **out, struct error *err)
 {
-	const struct json *environment = json_get(asking->document, "Environment");
+	const struct json *environment = json_get(job->document, "Environment");
 	AUTO_DONE(buf) text = BUF_INIT(RESOURCE_BYTES);
 	struct json_writer w = json_writer_on(&text);
 
@@ -90,18 +59,18 @@ static enum status make_document(
 	return OK;
 }
 
-static enum status write_place(const struct asking *asking, struct span text, struct json_writer *w, struct error *err)
+static enum status write_place(const struct fit_job *job, struct span text, struct json_writer *w, struct error *err)
 {
 	AUTO(json) document = NULL;
-	struct fit_settings settings = asking->settings;
+	struct fit_settings settings = job->settings;
 	struct fit_place place = {.type = SPAN("")};
 
-	TRY(parse_place(asking, text, &place, err));
-	TRY(make_document(asking, &place, &document, err));
-	find_place(asking, document, &place);
+	TRY(parse_place(job, text, &place, err));
+	TRY(make_document(job, &place, &document, err));
+	fit_place_find(job->api, document, &place);
 	if (isnan(place.ranks) && span_find_char(place.type, '.') < 0) /* "8 x H100": devices, not machines */
 		place.ranks = place.ranks_per_node =
-			place.count * derivation_device_ranks(asking->api->options.pipeline, document);
+			place.count * derivation_device_ranks(job->api->options.pipeline, document);
 	if (isnan(place.limit))
 		return error_set_field(err, ERR_SEMANTIC, "instances",
 			"'%.*s' is no instance type or device whose memory devices.json knows; its types are like ml.p5.48xlarge, its devices like H100",
@@ -111,37 +80,43 @@ static enum status write_place(const struct asking *asking, struct span text, st
 	json_put_span(w, "instance_type", place.type);
 	json_put_double(w, "instance_count", place.count);
 	json_put_double(w, "devices", place.ranks);
-	fit_write_place(w, &settings, &place, &asking->observed);
+	fit_write_place(w, &settings, &place, &job->observed);
 	json_object_end(w);
 	return OK;
 }
 
 /* ---- the answer ---- */
 
-static enum status read_settings(struct asking *asking, const struct job_row *row, struct error *err)
+static void write_observations(const struct fit_job *job, struct json_writer *w)
 {
-	struct advice_facts *facts = arena_alloc(asking->arena, sizeof *facts);
-
-	if (!facts)
-		return error_no_memory(err);
-	TRY(advice_facts_read_settings(asking->api, asking->reader, asking->arena, row, asking->document, facts, err));
-	fit_settings_read(asking->api, facts, &asking->settings);
-	asking->observed = (struct fit_observed){.factor = NAN};
-	return OK;
+	json_key(w, "observed");
+	json_array(w);
+	for (size_t i = 0; i < job->observed.jobs; i++) {
+		const struct fit_observation *one = &job->observations[i];
+		json_object(w);
+		json_put_span(w, "job", one->job);
+		json_put_span(w, "metric", one->metric);
+		json_put_double(w, "peak_bytes", one->peak);
+		json_put_double(w, "formula_bytes", one->formula);
+		json_put_double(w, "factor", one->peak / one->formula);
+		json_object_end(w);
+	}
+	json_array_end(w);
 }
 
-static void write_own(struct asking *asking, struct json_writer *w)
+static void write_own(struct fit_job *job, struct json_writer *w)
 {
 	struct fit_place place;
 
-	find_own_place(asking, &place);
-	fit_write_place(w, &asking->settings, &place, &asking->observed);
-	fit_write_settings(w, &asking->settings);
+	fit_job_place(job, &place);
+	fit_write_place(w, &job->settings, &place, &job->observed);
+	write_observations(job, w);
+	fit_write_settings(w, &job->settings);
 }
 
 /* asked: an array, or NULL. */
 static enum status write_asked(
-	const struct asking *asking, const struct json *asked, struct json_writer *w, struct error *err)
+	const struct fit_job *job, const struct json *asked, struct json_writer *w, struct error *err)
 {
 	if (!asked || json_kind(asked) == JSON_NULL)
 		return OK;
@@ -151,12 +126,12 @@ static enum status write_asked(
 	json_key(w, "instances");
 	json_array(w);
 	for (const struct json *at = json_first(asked); at; at = json_next(at))
-		TRY(write_place(asking, json_string_of(at), w, err));
+		TRY(write_place(job, json_string_of(at), w, err));
 	json_array_end(w);
 	return OK;
 }
 
-static enum status write_listed(const struct asking *asking, struct span list, struct json_writer *w, struct error *err)
+static enum status write_listed(const struct fit_job *job, struct span list, struct json_writer *w, struct error *err)
 {
 	struct span text;
 	size_t count = 0;
@@ -166,7 +141,7 @@ static enum status write_listed(const struct asking *asking, struct span list, s
 	while (span_next(&list, ',', &text)) {
 		if (count++ == PLACES_MAX)
 			return error_set_field(err, ERR_INVALID, "instances", "instances are at most %d", PLACES_MAX);
-		TRY(write_place(asking, text, w, err));
+		TRY(write_place(job, text, w, err));
 	}
 	json_array_end(w);
 	return OK;
@@ -189,13 +164,13 @@ enum status api_fit(void *context, void *worker, const struct http_request *requ
 	json_print(document, &text);
 	TRY(buf_status(&text, err));
 	struct job_row row = {.name = SPAN(""), .document = buf_span(&text)};
-	struct asking asking = {
+	struct fit_job job = {
 		.api = context, .reader = ((struct api_worker *)worker)->reader, .arena = arena, .document = document};
-	TRY(read_settings(&asking, &row, err));
+	TRY(fit_job_read(&job, &row, http_request_arrival_ms(request), err));
 	struct json_writer w = api_reply(response);
 	json_object(&w);
-	write_own(&asking, &w);
-	TRY(write_asked(&asking, json_get(document, "instances"), &w, err));
+	write_own(&job, &w);
+	TRY(write_asked(&job, json_get(document, "instances"), &w, err));
 	json_object_end(&w);
 	return buf_status(&response->body, err);
 }
@@ -209,18 +184,18 @@ enum status api_job_fit(void *context, void *worker, const struct http_request *
 	struct job_row row;
 
 	TRY(api_arena(&arena, err));
-	struct asking asking = {.api = context, .reader = ((struct api_worker *)worker)->reader, .arena = arena};
-	TRY(store_read_job(asking.reader, arena, http_request_segment(request, 0), &row, err));
+	struct fit_job job = {.api = context, .reader = ((struct api_worker *)worker)->reader, .arena = arena};
+	TRY(store_read_job(job.reader, arena, http_request_segment(request, 0), &row, err));
 	TRY(json_parse(&document, row.document, err));
 	TRY(by_hand_settle_machines(document, err));
-	asking.document = document;
-	TRY(read_settings(&asking, &row, err));
+	job.document = document;
+	TRY(fit_job_read(&job, &row, http_request_arrival_ms(request), err));
 	struct json_writer w = api_reply(response);
 	json_object(&w);
 	json_put_span(&w, "job", row.name);
-	write_own(&asking, &w);
+	write_own(&job, &w);
 	if (http_request_query(request, "instances", &list) && list.len)
-		TRY(write_listed(&asking, list, &w, err));
+		TRY(write_listed(&job, list, &w, err));
 	json_object_end(&w);
 	return buf_status(&response->body, err);
 }

@@ -2,6 +2,7 @@
 
 #include "api/core/money.h"
 #include "fleet/fit_remedy.h"
+#include "read/charts/derivation.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -12,6 +13,15 @@ static const double trusted_share = 0.9;
 static const char *const recompute_names[] = {"none", "selective", "full"};
 
 /* ---- one place ---- */
+
+void fit_place_find(const struct api *api, const struct json *document, struct fit_place *place)
+{
+	const struct pipeline *pipeline = api->options.pipeline;
+
+	place->ranks_per_node = derivation_each_rank(pipeline, document);
+	place->ranks = place->count * place->ranks_per_node;
+	place->limit = derivation_rank_bytes(pipeline, document);
+}
 
 static void work_out(const struct fit_settings *settings, struct fit *out)
 {

@@ -21,6 +21,8 @@ struct fit_place {
 	double limit; /* bytes of a rank */
 };
 
+/* Ranks and limit of a document's ResourceConfig; type and count are there. */
+void fit_place_find(const struct api *api, const struct json *document, struct fit_place *place);
 /* Members of an object that is open: per_device_bytes, fits, limit_bytes, would_fit. */
 void fit_write_place(struct json_writer *w, const struct fit_settings *settings, const struct fit_place *place,
 	const struct fit_observed *observed);

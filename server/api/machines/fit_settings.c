@@ -58,17 +58,32 @@ static double take(const struct advice_facts *facts, const char *const names[], 
 	return value;
 }
 
+static const char *const hidden_names[NAMES_MAX] = {"hidden_size", "n_embd", "d_model", "hidden_width", "hidden_dim"};
+static const char *const layer_names[NAMES_MAX] = {"num_layers", "num_hidden_layers", "n_layer", "n_layers"};
+
+const struct advice_setting *fit_settings_family(const struct advice_facts *facts)
+{
+	static const char *const names[NAMES_MAX] = {"model_type", "model_name_or_path", "model_name", "model_id"};
+	const struct advice_setting *named = find(facts, names);
+
+	return named && named->text.len ? named : NULL;
+}
+
+void fit_settings_sizes(const struct advice_facts *facts, const struct advice_setting *out[2])
+{
+	out[0] = find(facts, hidden_names);
+	out[1] = find(facts, layer_names);
+}
+
 static void read_sizes(const struct advice_facts *facts, struct fit_settings *out)
 {
-	static const char *const hidden[NAMES_MAX] = {"hidden_size", "n_embd", "d_model", "hidden_width", "hidden_dim"};
-	static const char *const layers[NAMES_MAX] = {"num_layers", "num_hidden_layers", "n_layer", "n_layers"};
 	static const char *const heads[NAMES_MAX] = {"num_attention_heads", "num_heads", "n_head", "n_heads"};
 	static const char *const sequence[NAMES_MAX] = {"seq_length", "sequence_length", "max_seq_length",
 		"max_seq_len", "seq_len", "block_size", "max_context_width", "encoder_seq_length"};
 	struct fit_setup *f = &out->setup;
 
-	f->hidden = take(facts, hidden, &out->from[FIT_HIDDEN]);
-	f->layers = take(facts, layers, &out->from[FIT_LAYERS]);
+	f->hidden = take(facts, hidden_names, &out->from[FIT_HIDDEN]);
+	f->layers = take(facts, layer_names, &out->from[FIT_LAYERS]);
 	f->heads = take(facts, heads, &out->from[FIT_HEADS]);
 	f->sequence = take(facts, sequence, &out->from[FIT_SEQUENCE]);
 }

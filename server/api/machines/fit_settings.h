@@ -42,3 +42,7 @@ void fit_settings_place(struct fit_settings *settings, double ranks);
 const char *fit_input_name(enum fit_input input);
 /* Its place in a setup. */
 double *fit_input_of(struct fit_setup *setup, enum fit_input input);
+/* The setting that names the model's family, or the model; NULL: none does. */
+const struct advice_setting *fit_settings_family(const struct advice_facts *facts);
+/* Those that say hidden size and layers, each NULL where none does. */
+void fit_settings_sizes(const struct advice_facts *facts, const struct advice_setting *out[2]);

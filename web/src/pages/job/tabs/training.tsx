@@ -11,12 +11,15 @@ import { useStore } from "../../../state/core/store";
 import type { JobStore } from "../../../state/job/job";
 import style from "../../../styles/training.css?inline";
 import { DataTable } from "../../../ui/datatable";
+import { lazy } from "../../../ui/lazy";
 import { ProblemBox } from "../../../ui/problem";
 import { Skeleton } from "../../../ui/skeleton";
 import { EvaluationsPart } from "./evaluations";
 import { Rates } from "./rates";
 
 adoptStyle(style);
+
+const FitSection = lazy<{ store: JobStore }>(async () => (await import("./fit")).FitSection, 3);
 
 export function TrainingPart({ store }: { store: JobStore }) {
   return (
@@ -30,6 +33,7 @@ export function TrainingPart({ store }: { store: JobStore }) {
       <Asked<Anatomy> store={store} of="/anatomy" title={t("What a step is made of")}>
         {(reply) => <AnatomyPart anatomy={reply} />}
       </Asked>
+      <FitSection store={store} />
       <EvaluationsPart store={store} />
     </div>
   );
