@@ -247,8 +247,12 @@ static const struct http_route routes[] = {
 	{HTTP_GET, "/api/v1/jobs/{job}/logs/search", SCOPE_READ, ROUTE_WORKER, .handler = api_log_search,
 		.is_slow = api_is_slow,
 		.query =
-			"q regex ignore_case stream limit cursor order from_ms to_ms from_line to_line histogram ticks",
+			"q regex ignore_case errors stream limit cursor order from_ms to_ms from_line to_line histogram ticks",
 		.summary = "Search the lines of all streams for a text or a regular expression"},
+	{HTTP_GET, "/api/v1/jobs/{job}/logs/groups", SCOPE_READ, ROUTE_WORKER, .handler = api_log_groups,
+		.is_slow = api_is_slow, .query = "q regex ignore_case errors stream limit from_ms to_ms",
+		.summary =
+			"What lines of all streams say, each message once: how often, on which streams, and its first line"},
 	{HTTP_GET, "/api/v1/jobs/{job}/metrics", SCOPE_READ, ROUTE_WORKER, .handler = api_series, .query = "",
 		.summary = "The job's metrics by stream, and how often each definition matched"},
 	{HTTP_GET, "/api/v1/jobs/{job}/points", SCOPE_READ, ROUTE_WORKER, .handler = api_points,

@@ -70,10 +70,11 @@ static bool counts_bytes(const struct counting *counting)
 	return counting->id == FN_BYTES_OVER_TIME || counting->id == FN_BYTES_RATE;
 }
 
-static void take_line(void *context, uint32_t stream_id, const struct line *line)
+static void take_line(void *context, uint32_t stream_id, uint64_t number, const struct line *line)
 {
 	struct counting *counting = context;
 
+	(void)number;
 	add(counting, stream_id, line->ts_ms, counts_bytes(counting) ? (double)line->text.len : 1);
 }
 

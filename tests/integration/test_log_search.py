@@ -1,5 +1,6 @@
 """Log search: every matching line once, in a stable order, whether it is sealed or not."""
 
+import json
 import random
 import re
 import threading
@@ -14,7 +15,7 @@ WORDS = "alpha beta gamma delta WARN error timeout NCCL step loss 1.25 0.5 88418
 
 
 def search(server, job, q, **parameters):
-    return server.get(f"/api/v1/jobs/{job}/logs/search?" + urllib.parse.urlencode({"q": q, **parameters}))
+    return server.get(f"/api/v1/jobs/{job}/logs/search?" + urllib.parse.urlencode({**({"q": q} if q else {}), **parameters}))
 
 
 def found(server, job, q, **parameters):
@@ -296,3 +297,71 @@ def test_the_lines_of_many_wide_blocks_are_spread_over_their_times(make_server):
         assert sum(counts) == streams * 200
         middle = counts[len(counts) // 2]  # 340 minutes behind the first line: in the pause, from 99 to 580
         assert (middle == 0) == is_exact, counts
+
+
+# ---- each message once ----
+def groups(server, job, **parameters):
+    reply = server.get(f"/api/v1/jobs/{job}/logs/groups?" + urllib.parse.urlencode(parameters))
+    assert reply.status == 200, reply
+    return reply.body
+
+
+def send_at(server, job, stream, lines):
+    """(time, text)"""
+    body = "".join(json.dumps({"line": text, "ts": ts}) + "\n" for ts, text in lines)
+    reply = server.post(f"/api/v1/logs?job={job}&stream={stream}", body, content_type="application/x-ndjson")
+    assert reply.status == 200, reply
+
+
+def test_what_failed_first_over_all_nodes(emptied_server):
+    """64 ranks say that a peer has gone; rank 37 said why, a second before."""
+    server = emptied_server
+    base, quiet = 1_790_000_000_000, "step: 1 loss: 2.5 error_rate: 0.1, 0 errors"
+    for rank in range(64):
+        lines = [(base, quiet), (base + 5000 + rank, f"[rank{rank}]: torch.distributed.DistBackendError: NCCL error at 10.0.0.{rank}:4{rank:03}")]
+        if rank == 37:
+            lines[1:1] = [(base + 4000, "\x1b[31mRuntimeError: CUDA error: device-side assert triggered at 0x7f3a00c0\x1b[0m")]
+        send_at(server, "j", f"algo-{rank + 1}", lines)
+    reply = groups(server, "j", errors="true")
+    assert (reply["found"], reply["lines"]) == (2, 65) and "partial" not in reply and "ungrouped" not in reply
+    first, peers = reply["groups"]
+    assert (first["stream"], first["n"], first["ts_ms"], first["lines"], first["streams"], first["named"]) == ("algo-38", 1, base + 4000, 1, 1, ["algo-38"])
+    assert "device-side assert" in first["text"]
+    assert (peers["stream"], peers["n"], peers["ts_ms"], peers["last_ms"]) == ("algo-1", 1, base + 5000, base + 5063)
+    assert (peers["lines"], peers["streams"], peers["named"]) == (64, 64, [f"algo-{i}" for i in range(1, 9)])
+    one = groups(server, "j", errors="true", limit=1)
+    assert [group["n"] for group in one["groups"]] == [1] and one["found"] == 2
+    # The same lines, one by one.
+    assert len(found(server, "j", "", errors="true", limit=1000)) == 65
+
+
+def test_what_is_the_same_message(emptied_server):
+    server = emptied_server
+    server.send("j", [
+        "ERROR: worker 3 of 8 exited with code 137", "ERROR: worker 12 of 8 exited with code 137", "ERROR: worker 3 of 8 exited with code 1",
+        "NVRM: Xid (PCI:0000:a1:00): 79, pid=4123, GPU has fallen off the bus", "NVRM: Xid (PCI:0000:b2:00): 79, pid=99, GPU has fallen off the bus",
+        "NVRM: Xid (PCI:0000:a1:00): 48, pid=4123, GPU has fallen off the bus", "ERROR:   worker 7 of 9 exited with code 137",
+    ])
+    assert [(group["n"], group["lines"]) for group in groups(server, "j", errors="true")["groups"]] == [(0, 3), (2, 1), (3, 2), (5, 1)]
+    assert [(group["n"], group["lines"]) for group in groups(server, "j", q="xid", ignore_case="true")["groups"]] == [(3, 2), (5, 1)]
+
+
+def test_more_messages_than_are_kept_apart_are_counted(emptied_server):
+    server = emptied_server
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    words = [a + b + c for a in letters[:13] for b in letters[:10] for c in letters[:10]]
+    send_at(server, "j", "s", [(1_790_000_000_000 + i, f"ERROR: {word} " + "é" * 600) for i, word in enumerate(words)])
+    reply = groups(server, "j", errors="true", limit=1000)
+    assert (reply["lines"], reply["found"], reply["ungrouped"]) == (1300, 1000, 300)
+    assert [group["n"] for group in reply["groups"]] == list(range(1000))
+    assert all(group["cut"] and len(group["text"].encode()) <= 1024 for group in reply["groups"])
+
+
+def test_groups_refuse_what_they_do_not_understand(emptied_server):
+    server = emptied_server
+    server.send("j", ["ERROR: one"])
+    for query, field in [("", "q"), ("errors=true&q=x", "errors"), ("errors=true&regex=true", "errors"), ("q=(&regex=true", "q"), ("q=x&limit=1001", "limit")]:
+        reply = server.get(f"/api/v1/jobs/j/logs/groups?{query}")
+        assert reply.status == 400 and reply.body["field"] == field, (query, reply)
+    assert server.get("/api/v1/jobs/j/logs/groups?errors=true&stream=nowhere").status == 404
+    assert server.get("/api/v1/jobs/nobody/logs/groups?errors=true").status == 404

@@ -59,9 +59,9 @@ test("text literals are escaped", () => {
 });
 
 test("a search of the log survives its address", () => {
-  const find = { text: "NCCL .* a&b", isRegex: true, matchesCase: false };
+  const find = { text: "NCCL .* a&b", isRegex: true, matchesCase: false, isOldest: true };
   expect(parseFind(parseQuery(buildSearch({}, findQuery(find))))).toEqual(find);
-  expect(findQuery(parseFind({}))).toEqual({ find: undefined, find_regex: undefined, find_case: undefined });
+  expect(findQuery(parseFind({}))).toEqual({ find: undefined, find_regex: undefined, find_case: undefined, find_order: undefined });
 });
 
 test("one chart may be otherwise than all, and says so in the address", () => {

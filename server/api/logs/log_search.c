@@ -2,7 +2,7 @@
 #include "api/core/handlers.h"
 #include "api/core/request.h"
 #include "base/json/json_write.h"
-#include "read/logs/log_search.h"
+#include "read/logs/log_groups.h"
 
 #include <stdio.h>
 
@@ -55,22 +55,46 @@ static enum status read_lines(const struct http_request *request, struct log_sea
 	return OK;
 }
 
-static enum status read_search(const struct http_request *request, struct log_search *search, struct error *err)
+/* The text to look for, or with errors=true what programs write when something failed. */
+static enum status read_pattern(const struct http_request *request, struct log_search *search, struct error *err)
+{
+	bool has_text = http_request_query(request, "q", &search->text) && search->text.len, wants_errors = false;
+
+	TRY(http_query_bool(request, "regex", &search->is_regex, err));
+	TRY(http_query_bool(request, "ignore_case", &search->ignore_case, err));
+	TRY(http_query_bool(request, "errors", &wants_errors, err));
+	if (wants_errors && (has_text || search->is_regex || search->ignore_case))
+		return error_set_field(err, ERR_INVALID, "errors",
+			"'errors' stands for a search of its own; leave out 'q', 'regex' and 'ignore_case', or 'errors'");
+	if (wants_errors) {
+		search->text = SPAN(LOG_ERRORS_PATTERN);
+		search->is_regex = true;
+		return OK;
+	}
+	if (!has_text)
+		return error_set_field(
+			err, ERR_INVALID, "q", "'q' is missing: the text to look for; or say errors=true");
+	if (search->text.len > PATTERN_MAX_BYTES)
+		return error_set_field(err, ERR_TOO_LARGE, "q", "'q' has %zu bytes, more than %d", search->text.len,
+			PATTERN_MAX_BYTES);
+	return OK;
+}
+
+static enum status read_where(const struct http_request *request, struct log_search *search, struct error *err)
 {
 	search->job = http_request_segment(request, 0);
 	search->stream = SPAN("");
 	http_request_query(request, "stream", &search->stream);
-	if (!http_request_query(request, "q", &search->text) || !search->text.len)
-		return error_set_field(err, ERR_INVALID, "q", "'q' is missing: the text to look for");
-	if (search->text.len > PATTERN_MAX_BYTES)
-		return error_set_field(err, ERR_TOO_LARGE, "q", "'q' has %zu bytes, more than %d", search->text.len,
-			PATTERN_MAX_BYTES);
-	TRY(http_query_bool(request, "regex", &search->is_regex, err));
-	TRY(http_query_bool(request, "ignore_case", &search->ignore_case, err));
+	TRY(http_query_i64(request, "from_ms", INT64_MIN, INT64_MAX, &search->from_ms, err));
+	return http_query_i64(request, "to_ms", INT64_MIN, INT64_MAX, &search->to_ms, err);
+}
+
+static enum status read_search(const struct http_request *request, struct log_search *search, struct error *err)
+{
+	TRY(read_where(request, search, err));
+	TRY(read_pattern(request, search, err));
 	search->wants_histogram = !search->after;
 	TRY(http_query_bool(request, "histogram", &search->wants_histogram, err));
-	TRY(http_query_i64(request, "from_ms", INT64_MIN, INT64_MAX, &search->from_ms, err));
-	TRY(http_query_i64(request, "to_ms", INT64_MIN, INT64_MAX, &search->to_ms, err));
 	TRY(read_lines(request, search, err));
 	TRY(api_limit(request, HITS_DEFAULT, HITS_MAX, &search->limit, err));
 	return read_order(request, &search->oldest_first, err);
@@ -176,6 +200,68 @@ enum status api_log_search(void *context, void *worker, const struct http_reques
 	TRY(read_search(request, &search, err));
 	TRY(log_search_run(api->options.pipeline, ((struct api_worker *)worker)->reader, arena, &search, &result, err));
 	write_result(&w, &search, &result);
+	return buf_status(&response->body, err);
+}
+
+static void write_group(struct json_writer *w, const struct log_group *group)
+{
+	json_object(w);
+	json_put_i64(w, "lines", (int64_t)group->lines);
+	json_put_i64(w, "streams", (int64_t)group->stream_count);
+	json_key(w, "named");
+	json_array(w);
+	for (size_t i = 0; i < group->named_count; i++)
+		json_span(w, group->named[i]);
+	json_array_end(w);
+	json_put_span(w, "stream", group->stream);
+	json_put_i64(w, "n", (int64_t)group->first.line);
+	json_put_i64(w, "ts_ms", group->first.ts_ms);
+	json_put_i64(w, "last_ms", group->last_ms);
+	json_put_span(w, "text", group->text);
+	if (group->is_cut)
+		json_put_bool(w, "cut", true);
+	json_object_end(w);
+}
+
+static void write_groups(struct json_writer *w, const struct log_groups *groups)
+{
+	json_object(w);
+	json_key(w, "groups");
+	json_array(w);
+	for (size_t i = 0; i < groups->count; i++)
+		write_group(w, &groups->groups[i]);
+	json_array_end(w);
+	json_put_i64(w, "found", (int64_t)groups->found);
+	json_put_i64(w, "lines", (int64_t)groups->lines);
+	if (groups->ungrouped)
+		json_put_i64(w, "ungrouped", (int64_t)groups->ungrouped);
+	if (groups->is_partial)
+		json_put_bool(w, "partial", true);
+	if (groups->limited)
+		json_put_i64(w, "limited", (int64_t)groups->limited);
+	json_object_end(w);
+}
+
+enum status api_log_groups(void *context, void *worker, const struct http_request *request,
+	struct http_response *response, struct error *err)
+{
+	struct api *api = context;
+	AUTO(arena) arena = NULL;
+	struct json_writer w = api_reply(response);
+	struct log_search search = {.from_ms = INT64_MIN,
+		.to_ms = INT64_MAX,
+		.ticks = SPAN(""),
+		.time_ms = api->options.search_ms,
+		.asker = api_asker(api, request)};
+	struct log_groups groups;
+
+	TRY(api_arena(&arena, err));
+	TRY(read_where(request, &search, err));
+	TRY(read_pattern(request, &search, err));
+	TRY(api_limit(request, HITS_DEFAULT, LOG_GROUPS_MAX, &search.limit, err));
+	TRY(log_groups_find(
+		api->options.pipeline, ((struct api_worker *)worker)->reader, arena, &search, &groups, err));
+	write_groups(&w, &groups);
 	return buf_status(&response->body, err);
 }
 

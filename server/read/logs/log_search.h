@@ -11,6 +11,12 @@
 
 struct pipeline;
 
+/* Lines in which a program says that something failed, as programs write it: "error_rate" and "0 errors" are none. */
+#define LOG_ERRORS_PATTERN                                                                                             \
+	"\\b(?:ERROR|FATAL|CRITICAL|PANIC)\\b|\\b\\w*(?:Error|Exception): |\\bNCCL WARN\\b|\\b[Oo]ut of memory\\b|"    \
+	"Segmentation fault|core dumped|CUDA error|terminate called|Process received signal|Bus error|"                \
+	"^\\[?[EF]\\d{4} \\d\\d:|\\bNVRM: Xid\\b"
+
 enum { LOG_HIT_RANGES = 16, LOG_HISTOGRAM_BUCKETS = 120, LOG_TICKS = 512 };
 
 struct log_place {
@@ -18,6 +24,14 @@ struct log_place {
 	uint32_t stream_id;
 	uint64_t line;
 };
+
+/* In the order oldest first. */
+static inline bool log_place_is_before(const struct log_place *a, const struct log_place *b)
+{
+	if (a->ts_ms != b->ts_ms)
+		return a->ts_ms < b->ts_ms;
+	return a->stream_id != b->stream_id ? a->stream_id < b->stream_id : a->line < b->line;
+}
 
 struct log_hit {
 	struct log_place place;
@@ -47,7 +61,7 @@ struct log_asker {
 /* Who counts all lines that match, and is given no hits. Never two calls at a time. */
 struct log_counter {
 	void (*begin)(void *context); /* nothing is counted, or again nothing */
-	void (*take)(void *context, uint32_t stream_id, const struct line *line);
+	void (*take)(void *context, uint32_t stream_id, uint64_t number, const struct line *line);
 	/* A block by its times alone; false: each line is wanted. NULL: each always. */
 	bool (*take_block)(void *context, uint32_t stream_id, int64_t first_ms, int64_t last_ms, uint64_t lines);
 	void *context;

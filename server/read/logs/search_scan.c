@@ -51,16 +51,9 @@ void histogram_add(struct histogram *h, int64_t value, uint64_t added)
 	}
 }
 
-static bool is_before(const struct log_place *a, const struct log_place *b)
-{
-	if (a->ts_ms != b->ts_ms)
-		return a->ts_ms < b->ts_ms;
-	return a->stream_id != b->stream_id ? a->stream_id < b->stream_id : a->line < b->line;
-}
-
 bool search_place_precedes(const struct searching *s, const struct log_place *a, const struct log_place *b)
 {
-	return s->search->oldest_first ? is_before(a, b) : is_before(b, a);
+	return s->search->oldest_first ? log_place_is_before(a, b) : log_place_is_before(b, a);
 }
 
 bool search_is_full_before(struct searching *s, int64_t ts_ms)
@@ -222,7 +215,7 @@ static void take_found(struct searching *s, struct search_hand *hand, uint32_t s
 		uint32_t index = hand->found[s->search->oldest_first ? i : hand->found_count - 1 - i];
 		struct log_place place = {lines[index].ts_ms, stream_id, first_line + index};
 		if (s->search->counter) {
-			s->search->counter->take(s->search->counter->context, stream_id, &lines[index]);
+			s->search->counter->take(s->search->counter->context, stream_id, place.line, &lines[index]);
 			continue;
 		}
 		if (s->search->wants_histogram) {

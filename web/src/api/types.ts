@@ -180,6 +180,33 @@ export interface LogBucket {
   count: number;
 }
 
+/** Lines of all streams that say the same. */
+export interface LogGroup {
+  lines: number;
+  /** How many streams say it, and the first of these. */
+  streams: number;
+  named: string[];
+  /** Its first line. */
+  stream: string;
+  n: number;
+  ts_ms: number;
+  text: string;
+  cut?: boolean;
+  last_ms: number;
+}
+
+export interface LogGroupsReply {
+  /** By their first lines, oldest first. */
+  groups: LogGroup[];
+  /** How many there are. */
+  found: number;
+  lines: number;
+  /** Lines of further messages, of which there are too many to tell apart. */
+  ungrouped?: number;
+  partial?: boolean;
+  limited?: number;
+}
+
 export interface LogSearchReply {
   hits: LogHit[];
   histogram?: LogBucket[];

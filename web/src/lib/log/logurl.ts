@@ -35,16 +35,20 @@ export interface Find {
   text: string;
   isRegex: boolean;
   matchesCase: boolean;
+  /** Hits from the oldest on, instead of the newest. */
+  isOldest: boolean;
 }
 
 export const parseFind = (query: Query): Find => ({
   text: query["find"] ?? "",
   isRegex: query["find_regex"] === "1",
   matchesCase: query["find_case"] === "1",
+  isOldest: query["find_order"] === "oldest",
 });
 
 export const findQuery = (find: Find): Record<string, string | undefined> => ({
   find: find.text || undefined,
   find_regex: find.isRegex ? "1" : undefined,
   find_case: find.matchesCase ? "1" : undefined,
+  find_order: find.isOldest ? "oldest" : undefined,
 });

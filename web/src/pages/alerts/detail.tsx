@@ -7,6 +7,7 @@ import { say, t, tn } from "../../i18n/i18n";
 import { cutMiddle, formatCompact, formatCount, formatDuration, formatExact, formatTime, formatValue } from "../../lib/text/format";
 import { evidenceLine, incidentWindow, isOpen, kindTitle } from "../../lib/chart/marks";
 import { changeOf, deedOf, sentenceOf } from "../../lib/jobs/sentence";
+import { logsHref } from "../../lib/log/logurl";
 import { jobHref } from "../../lib/url/url";
 import { IncidentStore, lineStream } from "../../state/job/incident";
 import { now } from "../../state/core/clock";
@@ -42,9 +43,13 @@ function placeOf(incident: Incident): string {
   });
 }
 
+/** The errors of all nodes, each message once. */
+const firstErrorOf = (incident: Incident): string => logsHref(incident.job, { merged: "1", errors: "1" });
+
 function Content({ store, incident }: { store: IncidentStore; incident: Incident }) {
   useKeys(say("This incident"), [
     { on: "Enter", does: say("open it in its job"), run: () => navigate(placeOf(incident)) },
+    { on: "w", does: say("what failed first, over all nodes"), run: () => navigate(firstErrorOf(incident)) },
     { on: "a", does: say("acknowledge it"), run: () => void store.act("ack", {}) },
   ]);
   const change = changeOf(incident);
@@ -67,6 +72,10 @@ function Content({ store, incident }: { store: IncidentStore; incident: Incident
       <p>
         <a href={placeOf(incident)} title={incident.job}>
           <bdi>{cutMiddle(incident.job, 60)}</bdi>
+        </a>
+        {" · "}
+        <a href={firstErrorOf(incident)} aria-keyshortcuts="w" title={t("What failed first: the errors of all nodes, each message once (w)")}>
+          {t("first error over all nodes")}
         </a>
       </p>
       <Actions store={store} incident={incident} />

@@ -1,4 +1,4 @@
-// What a search of a job's log has found: hits of all streams, newest first, kept current by a filtered live stream.
+// What a search of a job's log has found: hits of all streams by time, kept current by a filtered live stream.
 import { signal } from "@preact/signals";
 import { jobPath } from "../../api/client";
 import type { LinesEvent, LogBucket, LogHit, LogLine, LogSearchReply } from "../../api/types";
@@ -73,11 +73,11 @@ export class HitStore extends Store {
     this.follow();
   }
 
-  /** The newest hits first: they are there before the whole log is counted. */
+  /** The first page of hits: it is there before the whole log is counted. */
   async load(): Promise<void> {
     this.unread.value = 0;
     this.isBusy.value = true;
-    const reply = await this.ask({ limit: PAGE, histogram: false });
+    const reply = await this.ask({ limit: PAGE, histogram: false, ...this.order });
     this.isBusy.value = false;
     if (!reply) return;
     this.known.clear();
@@ -108,7 +108,7 @@ export class HitStore extends Store {
   async more(): Promise<void> {
     if (this.cursor.value === null || this.isBusy.value) return;
     this.isBusy.value = true;
-    const reply = await this.ask({ limit: PAGE, histogram: false, cursor: this.cursor.value });
+    const reply = await this.ask({ limit: PAGE, histogram: false, cursor: this.cursor.value, ...this.order });
     this.isBusy.value = false;
     if (reply) this.take(reply);
   }
@@ -119,10 +119,11 @@ export class HitStore extends Store {
     return reply?.hits[0] ?? null;
   }
 
-  /** The next hit of a stream in the order of the list, which has the newest first: before a line, or behind it. */
+  /** The next hit of a stream in the order of the list: before a line, or behind it. */
   async near(stream: string, line: number, by: number): Promise<LogHit | null> {
-    if (by > 0 && line === 0) return null;
-    const where = by > 0 ? { to_line: line - 1 } : { from_line: line + 1, order: "oldest" };
+    const isBefore = this.find.isOldest ? by < 0 : by > 0;
+    if (isBefore && line === 0) return null;
+    const where = isBefore ? { to_line: line - 1 } : { from_line: line + 1, order: "oldest" };
     const reply = await this.ask({ stream, limit: 1, histogram: false, ...where });
     return reply?.hits[0] ?? null;
   }
@@ -159,17 +160,22 @@ export class HitStore extends Store {
         const lineRanges = (text: string): Range[] => this.literal(text);
         return { stream: event.stream, n: line.n, ts_ms: line.ts_ms, text: line.text, ranges: lineRanges(line.text), lineRanges };
       });
-    for (const hit of fresh) this.known.set(keyOf(hit.stream, hit.n), hit);
-    if (fresh.length === 0) return;
-    this.hits.value = [...fresh.reverse(), ...this.hits.value].slice(0, MOST);
-    if (this.known.size > 2 * MOST) this.forget(this.hits.value);
     if (this.total.value !== null) this.total.value += fresh.length;
+    // From the oldest on, what is new stands behind pages that are not here yet.
+    if (fresh.length === 0 || (this.find.isOldest && this.cursor.value !== null)) return;
+    for (const hit of fresh) this.known.set(keyOf(hit.stream, hit.n), hit);
+    this.hits.value = this.find.isOldest ? [...this.hits.value, ...fresh] : [...fresh.reverse(), ...this.hits.value].slice(0, MOST);
+    if (this.known.size > 2 * MOST) this.forget(this.hits.value);
   }
 
   /** What is no longer among the hits is not held for as long as lines come. */
   private forget(kept: readonly Hit[]): void {
     this.known.clear();
     for (const hit of kept) this.known.set(keyOf(hit.stream, hit.n), hit);
+  }
+
+  private get order(): { order?: string } {
+    return this.find.isOldest ? { order: "oldest" } : {};
   }
 
   private ask(extra: Record<string, string | number | boolean>): Promise<LogSearchReply | null> {

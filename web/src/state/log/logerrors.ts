@@ -1,23 +1,14 @@
-// Errors in a stream's log, wherever they are: lines in which a program says that something failed, and lines of incidents.
+// Errors in a log, wherever they are: lines in which a program says that something failed (errors=true), and lines of incidents.
 import { signal } from "@preact/signals";
 import { jobPath } from "../../api/client";
-import type { LogSearchReply } from "../../api/types";
+import type { LogHit, LogSearchReply } from "../../api/types";
 import { Store } from "../core/store";
 import { ticksOfReply, type Ticks } from "./hits";
 
-/** As programs write it, so case counts: "error_rate" and "0 errors" are none. */
-export const ERROR_PATTERN = [
-  String.raw`\b(?:ERROR|FATAL|CRITICAL|PANIC)\b`,
-  String.raw`\b\w*(?:Error|Exception): `,
-  String.raw`\bNCCL WARN\b`,
-  String.raw`\b[Oo]ut of memory\b`,
-  String.raw`Segmentation fault|core dumped|CUDA error|terminate called|Process received signal|Bus error`,
-  String.raw`^\[?[EF]\d{4} \d\d:`,
-  String.raw`\bNVRM: Xid\b`,
-].join("|");
-
 /** A log so long is not looked through unasked. */
 const UNASKED_LINES = 1_000_000;
+/** So many nodes may say the same in one millisecond. */
+const OF_ONE_TIME = 1000;
 
 export class ErrorStore extends Store {
   readonly ticks = signal<Ticks | null>(null);
@@ -28,14 +19,15 @@ export class ErrorStore extends Store {
 
   constructor(
     private readonly job: string,
-    private readonly stream: string,
+    /** null: all streams, by time. */
+    private readonly stream: string | null,
   ) {
     super();
   }
 
   /** Marks along the scroll bar; of a very long log only once somebody asks for errors. */
   async count(total: number, isAsked: boolean): Promise<void> {
-    if (this.isCounted || total === 0 || (total > UNASKED_LINES && !isAsked)) return;
+    if (this.stream === null || this.isCounted || total === 0 || (total > UNASKED_LINES && !isAsked)) return;
     this.isCounted = true;
     const reply = await this.ask({ limit: 1, ticks: this.stream });
     if (reply) this.ticks.value = ticksOfReply(reply);
@@ -53,7 +45,21 @@ export class ErrorStore extends Store {
     return found;
   }
 
+  /** The same among the lines of all streams; without a line from the first one on, or from the last. */
+  async nearOfAll(from: { stream: string; n: number; ts_ms: number } | null, by: number): Promise<LogHit | null> {
+    this.isBusy.value = true;
+    const order = by > 0 ? "oldest" : "newest";
+    const where = from === null ? {} : by > 0 ? { from_ms: from.ts_ms } : { to_ms: from.ts_ms };
+    const reply = await this.ask({ limit: OF_ONE_TIME, histogram: false, order, ...where });
+    this.isBusy.value = false;
+    const hits = reply?.hits ?? [];
+    const at = from === null ? -1 : hits.findIndex((hit) => hit.n === from.n && hit.stream === from.stream);
+    const next = at >= 0 || from === null ? hits[at + 1] : (hits.find((hit) => hit.ts_ms !== from.ts_ms) ?? hits[0]);
+    this.isEnd.value = next ? "" : by > 0 ? "last" : "first";
+    return next ?? null;
+  }
+
   private ask(extra: Record<string, string | number | boolean>): Promise<LogSearchReply | null> {
-    return this.get<LogSearchReply>(jobPath(this.job, "/logs/search"), { q: ERROR_PATTERN, regex: true, stream: this.stream, ...extra });
+    return this.get<LogSearchReply>(jobPath(this.job, "/logs/search"), { errors: true, stream: this.stream ?? undefined, ...extra });
   }
 }

@@ -83,6 +83,9 @@ export function FindBar({ find, hits, active, input, isOnlyHits, onStep }: Props
           <span class="count" role="status">
             {countText(hits, active)}
           </span>
+          <button type="button" aria-pressed={find.isOldest} title={t("Hits from the oldest to the newest")} aria-label={t("Hits from the oldest to the newest")} onClick={() => apply({ isOldest: !find.isOldest })}>
+            {find.isOldest ? t("old → new") : t("new → old")}
+          </button>
           <button type="button" aria-pressed={isOnlyHits} title={t("Only the hits, live, without the log")} onClick={() => patchQuery({ hits: isOnlyHits ? undefined : "only" }, true)}>
             {t("only hits")}
           </button>

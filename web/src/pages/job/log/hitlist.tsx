@@ -45,7 +45,7 @@ export function HitList({ hits, active, startMs, onChoose, onStep }: Props) {
           class="hits"
           role="listbox"
           tabIndex={0}
-          aria-label={t("Hits, newest first")}
+          aria-label={hits.find.isOldest ? t("Hits, oldest first") : t("Hits, newest first")}
           aria-activedescendant={active >= 0 ? `hit-${active}` : undefined}
           onScroll={onScroll}
           onKeyDown={onKeyDown}

@@ -17,11 +17,12 @@ import type { Hit, HitStore } from "../../../state/log/hits";
 import type { JobStore } from "../../../state/job/job";
 import { chooseLines, chosenLines } from "../../../state/log/lines";
 import { LogStore } from "../../../state/log/log";
-import { navigate, query } from "../../../state/core/router";
+import { navigate, patchQuery, query } from "../../../state/core/router";
 import { setTimeMode, TIME_MODES, timeMode } from "../../../state/core/timemode";
 import { useStore } from "../../../state/core/store";
 import style from "../../../styles/log.css?inline";
 import { ProblemBox } from "../../../ui/problem";
+import { lazy } from "../../../ui/lazy";
 import { ChosenBar } from "./chosenbar";
 import { FindBar } from "./find";
 import { Goto } from "./goto";
@@ -34,6 +35,8 @@ import { StreamChooser } from "./streams";
 import { WholeLog } from "./wholelog";
 
 adoptStyle(style);
+
+const ErrorGroups = lazy(async () => (await import("./errorgroups")).ErrorGroups, 3);
 
 /** The streams as the server lists them; until then, those that metrics name. */
 function streamNames(store: JobStore): string[] {
@@ -110,6 +113,11 @@ export function LogPane({ store, isAlone = false }: Props) {
   };
   const step = (by: number): void => void stepTo(hits, active, by, showHit, shown === null || line === null ? null : { stream: shown, line });
   const stepError = async (by: number): Promise<void> => {
+    if (errors && target.isMerged) {
+      const from = line === null || target.stream === null || target.atMs === null ? null : { stream: target.stream, n: line, ts_ms: target.atMs };
+      const hit = await errors.nearOfAll(from, by);
+      if (hit) showHit(hit);
+    }
     if (!errors || !log) return;
     void errors.count(total, true);
     const from = line ?? (by > 0 ? top.current - 1 : follows ? total : top.current);
@@ -132,7 +140,9 @@ export function LogPane({ store, isAlone = false }: Props) {
     isFollowing.value = on;
     if (on && (line !== null || target.atMs !== null)) chooseLines(null, { at: undefined }, true);
   };
-  useLogKeys({ input, hasHits: hits !== null, step, error: (by) => void stepError(by), follow: () => follow() });
+  const hasGroups = query.value["errors"] === "1";
+  const showGroups = (on: boolean): void => patchQuery({ errors: on ? "1" : undefined }, true);
+  useLogKeys({ input, hasHits: hits !== null, step, error: (by) => void stepError(by), firstError: () => showGroups(!hasGroups), follow: () => follow() });
 
   const chosen = line === null || !log ? undefined : (void log.version.value, log.pages.line(line));
   useChosenPoints(store, stream, chosen, captures);
@@ -161,16 +171,17 @@ export function LogPane({ store, isAlone = false }: Props) {
         />
         <Goto total={target.isMerged ? null : (log?.total.value ?? null)} endMs={endMs} onGo={(to) => void go(to)} />
         <span class="grow" />
-        {!target.isMerged && (
-          <div class="segments" role="group" aria-label={t("Errors")}>
+        <div class="segments" role="group" aria-label={t("Errors")}>
+            <button type="button" aria-pressed={hasGroups} aria-keyshortcuts="w" title={t("What failed first: the errors of all nodes, each message once (w)")} onClick={() => showGroups(!hasGroups)}>
+              {t("first error")}
+            </button>
             <button type="button" title={t("The error before this place (E)")} aria-label={t("The error before this place")} onClick={() => void stepError(-1)}>
               ↑
             </button>
             <button type="button" title={t("The next error (e)")} aria-label={t("The next error")} onClick={() => void stepError(1)}>
               ↓ {t("error")}
             </button>
-          </div>
-        )}
+        </div>
         <TimeButton />
         {!target.isMerged && <Toggle on={isWrapped} text={t("wrap")} title={t("Break long lines")} />}
         {!target.isMerged && <Toggle on={isFolding} text={t("fold")} title={t("Fold stacks and lines that are said again and again")} />}
@@ -189,6 +200,7 @@ export function LogPane({ store, isAlone = false }: Props) {
         )}
       </div>
       <FindBar find={find} hits={hits} active={active} input={input} isOnlyHits={isOnlyHits} onStep={step} />
+      {hasGroups && <ErrorGroups key={store.name} job={store.name} startMs={startMs} stream={target.stream ?? stream} line={line} onShow={showHit} onClose={() => showGroups(false)} />}
       {isAlone && !hits && <WholeLog job={store.name} stream={shown} atMs={chosen?.ts_ms ?? target.atMs} onJump={(ms) => void go({ ms })} />}
       {hits && <Found hits={hits} active={active} atMs={hits.hits.value?.[active]?.ts_ms ?? null} startMs={startMs} onShow={showHit} onStep={step} isOnlyHits={isOnlyHits} />}
       {problem && <ProblemBox problem={problem} onRetry={() => void (target.isMerged ? merged?.load() : log?.loadTail())} />}

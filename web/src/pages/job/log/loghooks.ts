@@ -11,9 +11,9 @@ import { MergedStore } from "../../../state/log/merged";
 
 /** The search that the address asks for; null: none. */
 export function useHits(job: string, find: Find): HitStore | null {
-  const { text, isRegex, matchesCase } = find;
-  const make = (): HitStore | null => (text === "" ? null : new HitStore(job, { text, isRegex, matchesCase }));
-  const hits = useStore(make, [job, text, isRegex, matchesCase], (next) => next.start());
+  const { text, isRegex, matchesCase, isOldest } = find;
+  const make = (): HitStore | null => (text === "" ? null : new HitStore(job, { text, isRegex, matchesCase, isOldest }));
+  const hits = useStore(make, [job, text, isRegex, matchesCase, isOldest], (next) => next.start());
   return text === "" ? null : hits;
 }
 
@@ -32,8 +32,9 @@ export function useCaptures(job: string, stream: string | null, metrics = 0): Ca
   return useStore(() => (stream === null || metrics === 0 ? null : new CaptureStore(job, stream)), [job, stream, metrics]);
 }
 
+/** null: of all streams. */
 export function useErrors(job: string, stream: string | null): ErrorStore | null {
-  return useStore(() => (stream === null ? null : new ErrorStore(job, stream)), [job, stream]);
+  return useStore(() => new ErrorStore(job, stream), [job, stream]);
 }
 
 interface Keys {
@@ -41,11 +42,12 @@ interface Keys {
   hasHits: boolean;
   step(by: number): void;
   error(by: number): void;
+  firstError(): void;
   follow(): void;
 }
 
 /** Wherever one is but in a field. */
-export function useLogKeys({ input, hasHits, step, error, follow }: Keys): void {
+export function useLogKeys({ input, hasHits, step, error, firstError, follow }: Keys): void {
   const focus = (): void => {
     input.current?.focus();
     input.current?.select();
@@ -56,6 +58,7 @@ export function useLogKeys({ input, hasHits, step, error, follow }: Keys): void 
     { on: "N", does: say("hit before"), run: () => hasHits && step(-1) },
     { on: "e", does: say("next error"), run: () => error(1) },
     { on: "E", does: say("error before"), run: () => error(-1) },
+    { on: "w", does: say("what failed first, over all nodes"), run: firstError },
     { on: "f", does: say("follow the newest line, or stop"), run: follow },
   ]);
 }
