@@ -276,12 +276,27 @@ static enum status find_status(struct span name, struct run_change *change, bool
 		SPAN_ARGS(span_cut(name, 60)));
 }
 
+/* sm-ship's relay says which job has the training's log: how that ends sm-ship says, and the run ends alone. */
+static enum status is_shipped(const struct mlflow_call *call, struct span run_id, bool *out, struct error *err)
+{
+	struct span shipped = SPAN("");
+	struct job_row job;
+
+	*out = false;
+	TRY(mlflow_text(call, "shipped_job", JOB_NAME_MAX_BYTES, &shipped, err));
+	if (!shipped.len)
+		return OK;
+	TRY(mlflow_find_job(call, run_id, &job, err));
+	*out = span_equal(job.name, shipped);
+	return OK;
+}
+
 static enum status put_status(struct mlflow_call *call, struct span run_id, struct error *err)
 {
 	struct run_change change = {
 		.team = call->team, .run_id = run_id, .name = SPAN(""), .reason = SPAN(""), .now_ms = call->now_ms};
 	struct span status = SPAN("");
-	bool is_end = false; /* an error leaves it */
+	bool is_end = false, is_alone; /* an error leaves it */
 
 	TRY(mlflow_text(call, "status", MLFLOW_KEY_MAX_BYTES, &status, err));
 	if (!status.len)
@@ -292,8 +307,11 @@ static enum status put_status(struct mlflow_call *call, struct span run_id, stru
 		call, "resumed_time", JOB_EARLIEST_MS, call->now_ms + JOB_AHEAD_MS, &change.resumed_ms, err));
 	change.end_ms = is_end && !change.end_ms ? call->now_ms : change.end_ms;
 	change.reason = span_equal(status, SPAN("FAILED")) ? SPAN(HISTORY_RUN_ENDED "as FAILED") : SPAN("");
+	TRY(is_shipped(call, run_id, &is_alone, err));
+	if (is_alone)
+		change.secondary = change.reason = SPAN("");
 	TRY(pipeline_change_run(call->pipeline, call->reader, call->arena, &change, err));
-	if (is_end)
+	if (is_end && !is_alone)
 		goodput_settle(call->pipeline, call->reader, change.job);
 	return OK;
 }

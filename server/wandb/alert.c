@@ -37,6 +37,7 @@ static void put_words(const struct alert *alert, struct buf *out)
 static enum status store_alert(struct wandb_call *call, const struct alert *alert, struct span job, struct error *err)
 {
 	AUTO(batch) batch = batch_new(call->now_ms);
+	int64_t at_ms = call->relayed.at_ms;
 	AUTO_DONE(buf) words = BUF_INIT(call->options->max_body_bytes + WANDB_NOTES_MAX_BYTES + WANDB_NAME_MAX_BYTES);
 	struct ingest_result result;
 
@@ -47,8 +48,9 @@ static enum status store_alert(struct wandb_call *call, const struct alert *aler
 	if (ingest_count_lines(buf_span(&words)) > ingest_lines_max(words.len))
 		return error_set_field(err, ERR_SEMANTIC, "text", "'text' has too many lines");
 	struct batch_part *part = batch_part(batch, job, SPAN(WANDB_ALERT_STREAM));
-	if (!part || !ingest_add_lines(batch, part, buf_span(&words), call->now_ms, call->options->max_line_bytes))
+	if (!part || !ingest_add_lines(batch, part, buf_span(&words), at_ms, call->options->max_line_bytes))
 		return error_no_memory(err);
+	wandb_mark_part(call, part);
 	return pipeline_store(call->pipeline, &batch, &result, err);
 }
 
@@ -66,7 +68,7 @@ static enum status raise_alert(struct wandb_call *call, const struct alert *said
 		.title = said->title,
 		.text = said->text,
 		.severity = severity_of(said->severity),
-		.at_ms = call->now_ms};
+		.at_ms = call->relayed.at_ms};
 	bool is_kept;
 
 	if (!said->title.len && !said->text.len)

@@ -31,35 +31,6 @@ enum status wandb_tell_loss(struct wandb_call *call, const struct tracked_run_ro
 	return OK;
 }
 
-/* Of which type an artifact of this name is, that there may be: older clients let a training end if they are not told. */
-enum status wandb_artifact_type(struct wandb_call *call, const struct graphql_request *request, struct error *err)
-{
-	(void)request;
-	(void)err;
-	json_key(&call->w, "project");
-	json_null(&call->w);
-	return OK;
-}
-
-/* What members a type of the schema has: those that every server has are not asked for, and the others are not here. */
-enum status wandb_type_info(struct wandb_call *call, const struct graphql_request *request, struct error *err)
-{
-	struct json_writer *w = &call->w;
-
-	(void)request;
-	(void)err;
-	json_key(w, "TypeInfo");
-	json_object(w);
-	json_key(w, "fields");
-	json_array(w);
-	json_array_end(w);
-	json_key(w, "inputFields");
-	json_array(w);
-	json_array_end(w);
-	json_object_end(w);
-	return OK;
-}
-
 static struct span name_of(const struct json *input)
 {
 	struct span name = json_string_of(json_get(input, "artifactCollectionName"));

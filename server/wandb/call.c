@@ -34,20 +34,7 @@ static void put_fault(const struct error *err, bool is_graphql, struct http_resp
 	response->content_type = "application/json";
 	buf_reset(&response->body);
 	w = json_writer_on(&response->body);
-	json_object(&w);
-	if (is_graphql) {
-		json_key(&w, "data");
-		json_null(&w);
-	} else {
-		json_put_text(&w, "error", err->text);
-	}
-	json_key(&w, "errors");
-	json_array(&w);
-	json_object(&w);
-	json_put_text(&w, "message", err->text);
-	json_object_end(&w);
-	json_array_end(&w);
-	json_object_end(&w);
+	wandb_write_fault(&w, err->text, is_graphql);
 	if (response->status == 429 || response->status == 503)
 		http_response_header(response, "Retry-After", "%d", err->retry_after_s > 0 ? err->retry_after_s : 1);
 	if (response->status == 401)
@@ -86,9 +73,6 @@ static const struct {
 } operations[] = {
 	{"Viewer", wandb_viewer},
 	{"GetDefaultEntity", wandb_viewer},
-	{"ServerFeaturesQuery", wandb_server_features},
-	{"ProbeServerSettings", wandb_probe},
-	{"ProbeServerCapabilities", wandb_probe},
 	{"UpsertBucket", wandb_upsert_run},
 	{"RunResumeStatus", wandb_resume_status},
 	{"RewindRun", wandb_rewind_run},
@@ -105,23 +89,18 @@ static const struct {
 	{"SampledHistoryPage", wandb_sample_history_by_keys},
 	{"RunParquetHistory", wandb_read_parquet},
 	{"RunFiles", wandb_read_files},
-	{"ServerInfo", wandb_server_info},
-	{"ArtifactType", wandb_artifact_type},
-	{"InputFields", wandb_type_info},
-	{"TypeFields", wandb_type_info},
 	{"CreateArtifact", wandb_create_artifact},
-	{"ProbeProjectInput", wandb_probe_types},
-	{"ProbeRunInput", wandb_probe_types},
 };
 
 static enum status run_operation(struct wandb_call *call, const struct graphql_request *request, struct error *err)
 {
+	if (wandb_write_fixed(&call->w, request->operation))
+		return OK;
 	for (size_t i = 0; i < sizeof operations / sizeof *operations; i++)
 		if (span_equal(request->operation, span_from(operations[i].name)))
 			return operations[i].run(call, request, err);
 	if (span_find(request->operation, SPAN("Sweep")) >= 0)
-		return error_set(err, ERR_UNSUPPORTED,
-			"this server has no sweeps: start the runs of a search yourself, with one group for all");
+		return error_set(err, ERR_UNSUPPORTED, WANDB_NO_SWEEPS);
 	if (span_find(request->operation, SPAN("Artifact")) >= 0)
 		return error_set(err, ERR_UNSUPPORTED, WANDB_NO_ARTIFACTS);
 	return error_set(err, ERR_UNSUPPORTED, "this server has no operation '%.*s' (docs/wandb.md says what there is)",
@@ -154,6 +133,7 @@ static enum status take_stream(struct wandb_call *call, struct error *err)
 static enum status answer(struct wandb_call *call, call_handler *handle, struct error *err)
 {
 	TRY(http_check_scope(http_request_principal(call->request), SCOPE_WRITE, err));
+	TRY(wandb_read_relayed(call, err));
 	json_object(&call->w);
 	TRY(handle(call, err));
 	if (call->has_own_reply)

@@ -103,16 +103,19 @@ static const struct device_name device_names[] = {{"gpu", "gpu_utilization_perce
 static const struct device_names devices = {
 	"system.gpu.", '.', device_names, sizeof device_names / sizeof *device_names};
 
-static void name_measure(struct span name, char *out, size_t room, double *factor)
+/* True: by a name of ours. */
+static bool name_measure(struct span name, char *out, size_t room, double *factor)
 {
 	*factor = 1;
 	for (size_t i = 0; i < sizeof machine_names / sizeof *machine_names; i++)
 		if (span_equal(name, span_from(machine_names[i].theirs))) {
 			snprintf(out, room, "%s", machine_names[i].ours);
-			return;
+			return true;
 		}
-	if (!device_metric_name(&devices, name, out, room, factor))
-		snprintf(out, room, "%.*s", SPAN_ARGS(name));
+	if (device_metric_name(&devices, name, out, room, factor))
+		return true;
+	snprintf(out, room, "%.*s", SPAN_ARGS(name));
+	return false;
 }
 
 /* ---- points ---- */
@@ -149,7 +152,9 @@ static enum status put_value(struct history_reader *reader, const struct history
 		return OK;
 	}
 	if (reader->is_system) {
-		name_measure(without_label(name, reader->label), metric, sizeof metric, &factor);
+		bool is_ours = name_measure(without_label(name, reader->label), metric, sizeof metric, &factor);
+		if (is_ours && reader->is_measured)
+			return OK; /* it is there, in the same stream */
 	} else {
 		snprintf(metric, sizeof metric, "%.*s", SPAN_ARGS(name));
 		replace_braces(metric);

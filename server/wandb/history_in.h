@@ -23,6 +23,7 @@ struct history_reader {
 	struct batch *batch;
 	struct span job, stream;
 	bool is_system; /* names and values as sm-ship measures a machine */
+	bool is_measured; /* what has a name of ours is there by another way */
 	struct span label; /* of a process that shares its run: names of its measures end in "/l:" and this; "": none */
 	int64_t now_ms; /* of a line without a time */
 	size_t max_series; /* of the stream in this batch: what is beyond is left out */

@@ -6,15 +6,13 @@
 
 #include "base/arena.h"
 #include "pipeline/jobs/tracked_runs.h"
-#include "wandb/graphql.h"
+#include "tracker/graphql.h"
+#include "tracker/wandb_replies.h"
 #include "wandb/stream_in.h"
 #include "wandb/wandb_options.h"
 
 /* W&B's own limits, in bytes. */
 enum {
-	WANDB_ID_MAX_BYTES = 128,
-	WANDB_PROJECT_MAX_BYTES = 128,
-	WANDB_NAME_MAX_BYTES = 500,
 	WANDB_NOTES_MAX_BYTES = 8000,
 	WANDB_HOST_MAX_BYTES = 128,
 	WANDB_TAGS_MAX = 100,
@@ -24,19 +22,20 @@ enum {
 #define WANDB_STREAM "algo-1"
 #define WANDB_CONSOLE_STREAM "console"
 #define WANDB_ALERT_STREAM "alerts"
-/* As whom those are shown who have no team. */
-#define WANDB_NO_TEAM "smfleet"
-#define WANDB_DEFAULT_PROJECT "uncategorized"
 /* Of a run: the last thing that was not kept, and why. */
 #define WANDB_NOT_KEPT_TAG "smfleet.not_kept"
-#define WANDB_NO_ARTIFACTS "this server keeps no artifacts: put files beside the checkpoints, and log where"
-/* By which clients before 0.24 know what a server can: those between which it is tested. */
-#define WANDB_NEWEST_CLIENT "0.31.0"
-#define WANDB_OLDEST_CLIENT "0.19.11"
 /* Files of a run that are this door's own notes (store/tracked_runs.h). */
 #define WANDB_RUN_FILE "run"
 #define WANDB_CONFIG_FILE "config"
 #define WANDB_LABEL_FILE "label"
+
+/* By sm-ship's relay, which tells of it later. */
+struct relayed {
+	int64_t at_ms; /* when its client called; without a relay: now */
+	struct span job; /* of the training's log; "": no relay says */
+	bool has_system; /* sm-ship measures its machine */
+	struct span key; /* of all tries of the call; "": none */
+};
 
 struct wandb_call {
 	const struct wandb_options *options;
@@ -48,6 +47,7 @@ struct wandb_call {
 	bool has_own_reply; /* which is no object */
 	struct span team; /* the principal's */
 	int64_t now_ms;
+	struct relayed relayed;
 	struct arena *arena;
 	struct json_writer w; /* an object is open: of GraphQL the "data" */
 };
@@ -72,6 +72,13 @@ enum status wandb_admit(
 	void *context, const struct http_request *request, struct principal *out, struct error *err) MUST_CHECK;
 void wandb_refuse(
 	void *context, const struct http_request *request, const struct error *err, struct http_response *response);
+
+/* ---- relayed.c ---- */
+enum status wandb_read_relayed(struct wandb_call *call, struct error *err) MUST_CHECK;
+/* The job is that of the training's log: sm-ship says how it ends, and what it printed. */
+bool wandb_is_shipped(const struct wandb_call *call, struct span job);
+/* What comes again under the call's key is known. */
+void wandb_mark_part(const struct wandb_call *call, struct batch_part *part);
 
 /* ---- identity.c: which run is meant ---- */
 struct wandb_run {
@@ -108,11 +115,10 @@ void wandb_settings_done(struct wandb_settings *settings);
 AUTO_DONE_TYPE(wandb_settings)
 
 /* ---- operations ---- */
-wandb_operation wandb_viewer, wandb_server_info, wandb_server_features, wandb_probe, wandb_upsert_run,
-	wandb_resume_status, wandb_create_files, wandb_alert, wandb_read_run, wandb_read_state, wandb_rewind_run,
-	wandb_read_runs, wandb_read_history, wandb_sample_history, wandb_sample_history_by_keys,
-	wandb_read_history_keys, wandb_read_parquet, wandb_read_files, wandb_probe_types, wandb_artifact_type,
-	wandb_type_info, wandb_create_artifact, wandb_delete_run;
+wandb_operation wandb_viewer, wandb_upsert_run, wandb_resume_status, wandb_create_files, wandb_alert, wandb_read_run,
+	wandb_read_state, wandb_rewind_run, wandb_read_runs, wandb_read_history, wandb_sample_history,
+	wandb_sample_history_by_keys, wandb_read_history_keys, wandb_read_parquet, wandb_read_files,
+	wandb_create_artifact, wandb_delete_run;
 /* A run as one is told that makes it or goes back in it. */
 struct wandb_bucket {
 	struct span config; /* "": none */
@@ -164,6 +170,4 @@ enum status wandb_write_history_keys(
 	struct wandb_call *call, const struct tracked_run_row *run, struct error *err) MUST_CHECK;
 
 /* ---- stream.c ---- */
-/* Which of the processes that share a run sends. */
-#define WANDB_WRITER_HEADER "X-Wandb-Async-Client-Id"
 enum status wandb_take_stream(struct wandb_call *call, struct span body, struct error *err) MUST_CHECK;

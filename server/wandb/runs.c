@@ -5,13 +5,13 @@
 #include "store/jobs.h"
 #include "wandb/internal.h"
 
-static void write_entity(struct json_writer *w, const char *key, struct span name)
+enum status wandb_viewer(struct wandb_call *call, const struct graphql_request *request, struct error *err)
 {
-	json_key(w, key);
-	json_object(w);
-	json_put_span(w, "id", name);
-	json_put_span(w, "name", name);
-	json_object_end(w);
+	(void)request;
+	(void)err;
+	wandb_write_viewer(&call->w, call->team.len ? call->team : SPAN(WANDB_NO_TEAM),
+		span_from(http_request_principal(call->request)->name));
+	return OK;
 }
 
 /* ---- making and changing ---- */
@@ -94,6 +94,8 @@ static enum status read_origin(struct wandb_call *call, struct upsert *up, struc
 		return OK;
 	TRY(wandb_identify(call, up->run.project, settings->origin, &origin, err));
 	enum status status = wandb_find_run(call, &origin, &row, err);
+	if (status == ERR_NOT_FOUND && call->relayed.key.len)
+		return OK; /* its client can be told no more: all that it logs would be lost */
 	if (status == ERR_NOT_FOUND)
 		return error_set(err, ERR_NOT_FOUND,
 			"the token's team has no run with the id '%.*s' in the project '%.*s' to be forked: "
@@ -143,7 +145,7 @@ static int64_t start_of(const struct wandb_call *call, const struct upsert *up)
 {
 	int64_t said = up->settings.start_ms;
 
-	return said && said < call->now_ms ? said : call->now_ms;
+	return said && said < call->relayed.at_ms ? said : call->relayed.at_ms;
 }
 
 /* ERR_CONFLICT: the same request came twice at once, and the other one has made it. */
@@ -157,6 +159,7 @@ static enum status make_run(struct wandb_call *call, const struct upsert *up, st
 		.modified_ms = call->now_ms};
 	struct run_making making = {.team = call->team,
 		.project = up->run.project,
+		.job = call->relayed.job,
 		.settings = &up->settings.pairs,
 		.tags = &up->tags,
 		.now_ms = call->now_ms,
@@ -202,8 +205,13 @@ static enum status resume_run(
 		.resumed_ms = up->settings.start_ms,
 		.now_ms = call->now_ms};
 
+	struct job_row job;
+
 	if (!wandb_is_over(row->status) || change.resumed_ms <= row->end_ms || change.resumed_ms > call->now_ms)
 		return OK;
+	TRY(store_read_job_by_id(call->reader, call->arena, row->job_id, &job, err));
+	if (wandb_is_shipped(call, job.name))
+		change.secondary = SPAN("");
 	return pipeline_change_run(call->pipeline, call->reader, call->arena, &change, err);
 }
 
@@ -254,7 +262,7 @@ void wandb_write_bucket(struct wandb_call *call, const char *key, const struct w
 	json_object(w);
 	json_put_span(w, "id", run->project);
 	json_put_span(w, "name", run->project);
-	write_entity(w, "entity", run->entity);
+	wandb_write_named(w, "entity", run->entity);
 	json_object_end(w);
 	json_put_i64(w, "historyLineCount", (int64_t)bucket->history_lines);
 	json_object_end(w);
@@ -290,8 +298,7 @@ static enum status upsert(
 
 	TRY(graphql_text(request, "sweep", WANDB_ID_MAX_BYTES, &sweep, err));
 	if (sweep.len)
-		return error_set_field(err, ERR_UNSUPPORTED, "sweep",
-			"this server has no sweeps: start the runs of a search yourself, with one group for all");
+		return error_set_field(err, ERR_UNSUPPORTED, "sweep", WANDB_NO_SWEEPS);
 	TRY(read_upsert(call, request, up, err));
 	TRY(put_run(call, up, &is_new, err));
 	TRY(wandb_find_run(call, &up->run, &row, err));
@@ -406,7 +413,7 @@ enum status wandb_resume_status(struct wandb_call *call, const struct graphql_re
 	json_object(w);
 	json_put_span(w, "id", run.project);
 	json_put_span(w, "name", run.project);
-	write_entity(w, "entity", run.entity);
+	wandb_write_named(w, "entity", run.entity);
 	json_key(w, "bucket");
 	enum status status = wandb_find_run(call, &run, &row, err);
 	if (status == ERR_NOT_FOUND)

@@ -125,7 +125,9 @@ static enum status begin(struct wandb_call *call, struct posting *p, struct span
 		.console_stream = SPAN(WANDB_CONSOLE_STREAM),
 		.max_line_bytes = call->options->max_line_bytes,
 		.max_series = call->options->max_series,
-		.now_ms = call->now_ms};
+		.has_console = wandb_is_shipped(call, p->job.name),
+		.has_system = wandb_is_shipped(call, p->job.name) && call->relayed.has_system,
+		.now_ms = call->relayed.at_ms};
 	TRY(read_place(call, p, WANDB_HISTORY, &start->history, err));
 	TRY(read_place(call, p, WANDB_EVENTS, &start->events, err));
 	TRY(read_place(call, p, WANDB_CONSOLE, &start->console, err));
@@ -225,6 +227,8 @@ static enum status store(struct wandb_call *call, struct posting *p, struct span
 	if (!batch || !(batch->team = arena_copy(batch->arena, call->team)).ptr)
 		return error_no_memory(err);
 	TRY(file_stream_read(body, &p->start, batch, &p->post, err));
+	if (!p->post.ended_ms && call->relayed.at_ms < call->now_ms)
+		p->post.ended_ms = call->relayed.at_ms;
 	TRY(find_past(p, batch, err));
 	if (p->post.left_out)
 		log_line(LOG_WARNING, "wandb_left_out", "job=\"%.*s\" values=%zu first=\"%s\"", SPAN_ARGS(p->job.name),
@@ -249,16 +253,19 @@ static enum status put_status(struct wandb_call *call, struct posting *p, const 
 		.reason = span_from(reason),
 		.now_ms = call->now_ms};
 	bool is_end = wandb_is_over(change.status);
+	bool is_shipped = wandb_is_shipped(call, p->job.name);
 
 	if (span_equal(p->row.status, change.status))
 		return OK; /* a request that came again, or the same file of a run that was sent again */
 	if (is_end)
 		TRY(find_end(call, p, &change.end_ms, err));
+	if (is_shipped)
+		change.secondary = change.reason = SPAN("");
 	if (!is_end && p->post.first_ms > p->row.end_ms && p->post.first_ms < call->now_ms)
 		change.resumed_ms = p->post.first_ms;
 	TRY(pipeline_change_run(call->pipeline, call->reader, call->arena, &change, err));
 	p->row.status = change.status;
-	if (is_end)
+	if (is_end && !is_shipped)
 		goodput_settle(call->pipeline, call->reader, change.job);
 	return OK;
 }

@@ -148,6 +148,12 @@ static enum status find_origin(struct lines_reading *lines, struct span text, st
 	return OK;
 }
 
+/* Lines of the console are looked into also if they are there: they may be drawn anew. */
+static bool is_wanted(const struct lines_reading *lines)
+{
+	return lines->history ? lines->number >= lines->file->next_line : !lines->reading->start->has_console;
+}
+
 static enum status take_line(void *context, struct json_scan *s, struct error *err)
 {
 	struct lines_reading *lines = context;
@@ -157,14 +163,12 @@ static enum status take_line(void *context, struct json_scan *s, struct error *e
 
 	TRY(json_scan_text(s, &item, err));
 	bool is_first = lines->history && !lines->number;
-	if (is_first || !lines->history || lines->number >= file->next_line)
+	if (is_first || is_wanted(lines))
 		TRY(json_scan_decode(s, &item, &lines->reading->line, &text, err));
 	if (is_first)
 		TRY(find_origin(lines, text, err));
-	if (!lines->history)
-		TRY(take_console_line(lines, text, err));
-	else if (lines->number >= file->next_line)
-		TRY(take_history_line(lines, text, err));
+	if (is_wanted(lines))
+		TRY(lines->history ? take_history_line(lines, text, err) : take_console_line(lines, text, err));
 	lines->number++;
 	if (lines->number > file->next_line)
 		file->next_line = lines->number;
@@ -202,6 +206,7 @@ static enum status read_history(
 		.reading = r, .known = known, .file = add_file(r, name, known), .history = &history, .number = offset};
 
 	history.is_system = is_system;
+	history.is_measured = is_system && start->has_system;
 	history.label = start->label;
 	history.max_series = start->max_series;
 	history.axes = start->axes;

@@ -6,12 +6,8 @@
 #pragma once
 
 #include "model/metrics/batch.h"
+#include "tracker/wandb_replies.h"
 #include "wandb/history_in.h"
-
-#define WANDB_HISTORY "wandb-history.jsonl"
-#define WANDB_EVENTS "wandb-events.jsonl"
-#define WANDB_SUMMARY "wandb-summary.json"
-#define WANDB_CONSOLE "output.log"
 
 /* How far a file has come. */
 struct stream_file {
@@ -32,6 +28,8 @@ struct stream_start {
 	struct span label_file; /* under which it is kept from now on; "": it is already */
 	size_t max_line_bytes; /* of the console */
 	size_t max_series; /* of a stream in one body */
+	bool has_console; /* its lines are here by another way */
+	bool has_system; /* so are those measures that have a name of ours */
 	int64_t now_ms;
 };
 

@@ -149,6 +149,44 @@ def test_the_server_is_away_again_and_again(server, train, tmp_path):
     assert not list((tmp_path / "spool").glob("*.calls")), "nothing is left"
 
 
+@pytest.mark.parametrize("away", ["from the beginning", "from the middle"])
+def test_the_server_is_back_after_the_training(server, train, tmp_path, away):
+    """What the run said of its end is with the server before sm-ship's session is: one job, in one attempt, that ends as sm-ship says."""
+    port = server.port
+    if away == "from the beginning":
+        server.kill()
+    process = train("""
+run = mlflow.start_run(run_name="late").info.run_id
+for step in range(20):
+    print("line", step, flush=True)
+    mlflow.log_metric("loss", 1.0 + step, step=step)
+wait_for("half")
+for step in range(20, 40):
+    print("line", step, flush=True)
+    mlflow.log_metric("loss", 1.0 + step, step=step)
+mlflow.end_run()
+give({"run": run})
+sys.stdout.flush()
+sys.exit(3)
+""", "--job", "latejob")
+    wait_for_line(process, '"half"')
+    if away == "from the middle":
+        wait_until(lambda: "latejob" in jobs(server) and any(text == "line 19" for text in lines(server, "latejob")), what="the first half")
+        server.kill()
+    (tmp_path / "half").touch()
+    given = json.loads(next(line for line in process.stdout if line.startswith('{"run"')))
+    server.start(f"127.0.0.1:{port}")
+    finish(process, 3)
+    assert jobs(server) == ["latejob"]
+    row = job(server, "latejob")
+    assert (row["TrainingJobStatus"], row["attempts"]) == ("Failed", 1) and "exit code 3" in row["FailureReason"], row
+    statuses = [part["Status"] for part in row["SecondaryStatusTransitions"]]
+    assert statuses.count("Training") == 1 and statuses[-1] == "Failed", row["SecondaryStatusTransitions"]
+    assert points(server, given["run"], "loss") == [(step, 1.0 + step) for step in range(40)]
+    assert [text for text in lines(server, "latejob") if text.startswith("line ")] == [f"line {step}" for step in range(40)]
+    assert mlflowclient.call(server, f"runs/get?run_id={given['run']}")[1]["run"]["info"]["status"] == "FINISHED", "as its client said"
+
+
 def test_sm_ship_is_killed_while_the_server_is_away(server, ship, train, tmp_path):
     """The training goes on without it, and the next sm-ship sends what is left, once."""
     port = server.port

@@ -20,8 +20,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Of them the first that the training has no tracker of its own for has its process. */
-static const struct relay_dialect *const relay_dialects[] = {&relay_mlflow};
+/* MLflow's takes what is nobody else's. */
+const struct relay_dialect *const relay_dialects[RELAY_DIALECT_COUNT] = {
+	[RELAY_WANDB] = &relay_wandb, [RELAY_MLFLOW] = &relay_mlflow};
 
 enum {
 	LOOK_MS = 1000, /* whether sm-ship is still there */
@@ -41,9 +42,9 @@ static enum status core_fill(struct relay_core *core, const struct relay_options
 {
 	pthread_condattr_t monotonic;
 
-	core->known = core->dialect->known_new();
-	if (!core->known)
-		return error_no_memory(err);
+	for (size_t i = 0; i < RELAY_DIALECT_COUNT; i++)
+		if (!(core->known[i] = relay_dialects[i]->known_new()))
+			return error_no_memory(err);
 	pthread_mutex_init(&core->mutex, NULL);
 	pthread_mutex_init(&core->read_mutex, NULL);
 	pthread_condattr_init(&monotonic);
@@ -185,10 +186,10 @@ static int listen_on_loopback(char url[RELAY_URL_BYTES], struct error *err)
 	return -1;
 }
 
-static enum status start_process(struct relay *relay, struct relay_core *core, const struct relay_options *options,
-	char url[RELAY_URL_BYTES], struct error *err)
+static enum status start_process(
+	struct relay *relay, struct relay_core *core, const struct relay_options *options, struct error *err)
 {
-	int ends[2], listener = listen_on_loopback(url, err);
+	int ends[2], listener = listen_on_loopback(core->url, err);
 
 	if (listener < 0)
 		return ERR_IO;
@@ -208,15 +209,15 @@ static enum status start_process(struct relay *relay, struct relay_core *core, c
 	return relay->pid > 0 ? OK : error_set(err, ERR_IO, "cannot start a process: %s", strerror(failure));
 }
 
-static enum status start(struct relay *relay, const struct relay_dialect *dialect, const struct relay_options *options,
-	struct error *err)
+static enum status start(struct relay *relay, const bool speaks[RELAY_DIALECT_COUNT],
+	const struct relay_options *options, struct error *err)
 {
 	unsigned char random[RELAY_TOKEN_DIGITS / 2];
-	char url[RELAY_URL_BYTES], address[RELAY_SERVER_BYTES];
+	char address[RELAY_SERVER_BYTES];
 	struct span rest = span_from(options_text(options->options, "server")), first = rest;
 	struct relay_core core = {.program = options->program,
 		.folder = options->spool_folder,
-		.dialect = dialect,
+		.has_system = options_flag(options->options, "system"),
 		.max_body_bytes = (size_t)options_i64(options->options, "relay-bytes")};
 
 	(void)url_next(&rest, &first);
@@ -224,6 +225,7 @@ static enum status start(struct relay *relay, const struct relay_dialect *dialec
 	snprintf(address, sizeof address, "%s%.*s", span_find(first, SPAN("://")) < 0 ? "http://" : "",
 		SPAN_ARGS(span_cut(first, sizeof address - 16)));
 	core.server = address;
+	memcpy(core.speaks, speaks, sizeof core.speaks);
 	crypto_random(random, sizeof random);
 	crypto_hex(random, sizeof random, core.token);
 	relay->shared = mmap(NULL, sizeof *relay->shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -232,33 +234,42 @@ static enum status start(struct relay *relay, const struct relay_dialect *dialec
 		return error_no_memory(err);
 	}
 	core.shared = relay->shared;
-	TRY(start_process(relay, &core, options, url, err));
-	dialect->set_environment(url, core.token);
+	TRY(start_process(relay, &core, options, err));
+	for (size_t i = 0; i < RELAY_DIALECT_COUNT; i++)
+		if (speaks[i])
+			relay_dialects[i]->set_environment(&core, options->environment);
 	relay_scope_pass_proxies(options->environment);
 	return OK;
+}
+
+static bool has_own(const struct relay_dialect *dialect, char *const *environment)
+{
+	return relay_scope_has_own(environment, dialect->own, dialect->own_files) ||
+	       (dialect->has_own && dialect->has_own(environment));
 }
 
 void relay_start(struct relay **out, const struct relay_options *options)
 {
 	AUTO(relay) relay = mem_zeroed(sizeof *relay);
+	bool speaks[RELAY_DIALECT_COUNT], speaks_any = false;
 	struct error err = {0};
 
 	*out = NULL;
-	if (!relay_scope_is_local(options->environment, options->command))
-		return;
-	for (size_t i = 0; i < sizeof relay_dialects / sizeof *relay_dialects; i++) {
-		if (relay_scope_has_own(options->environment, relay_dialects[i]->own, relay_dialects[i]->own_files))
-			continue;
-		if (!relay)
-			error_fill(&err, ERR_MEMORY, "out of memory");
-		else
-			relay->tell_fd = -1;
-		if (relay && start(relay, relay_dialects[i], options, &err) == OK)
-			*out = TAKE(relay);
-		else
-			client_say(options->program, "no relay for the training's tracker: %s", err.text);
-		return;
+	for (size_t i = 0; i < RELAY_DIALECT_COUNT; i++) {
+		speaks[i] = relay_scope_is_local(options->environment, options->command) &&
+			    !has_own(relay_dialects[i], options->environment);
+		speaks_any = speaks_any || speaks[i];
 	}
+	if (!speaks_any)
+		return;
+	if (!relay)
+		error_fill(&err, ERR_MEMORY, "out of memory");
+	else
+		relay->tell_fd = -1;
+	if (relay && start(relay, speaks, options, &err) == OK)
+		*out = TAKE(relay);
+	else
+		client_say(options->program, "no relay for the training's tracker: %s", err.text);
 }
 
 void relay_put_child(struct relay *relay, int pid)
@@ -273,6 +284,12 @@ void relay_tell_job(void *context, const char *job)
 
 	snprintf(relay->shared->job, sizeof relay->shared->job, "%s", job);
 	atomic_store(&relay->shared->has_job, true);
+}
+
+void relay_tell_no_job(struct relay *relay)
+{
+	if (relay)
+		atomic_store(&relay->shared->has_no_job, true);
 }
 
 void relay_give_up_at(struct relay *relay, int64_t mono_ms)

@@ -32,6 +32,8 @@ void relay_free(struct relay *relay); /* ends it at once if it still runs: what 
 void relay_put_child(struct relay *relay, int pid);
 /* Any thread: what the server calls sm-ship's job. */
 void relay_tell_job(void *relay, const char *job);
+/* The server refused it: there is none. */
+void relay_tell_no_job(struct relay *relay);
 /* The training is over: what waits is sent, until then. */
 void relay_end(struct relay *relay, int64_t give_up_mono_ms);
 /* The same time once more, sooner. */

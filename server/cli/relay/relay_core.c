@@ -11,7 +11,7 @@ enum {
 	RECORD_MAX_BYTES = 32 << 20,
 };
 
-static void count_loss(struct relay_core *core, const struct error *err)
+void relay_lose(struct relay_core *core, const struct error *err)
 {
 	pthread_mutex_lock(&core->mutex);
 	bool is_first = !core->has_told_loss;
@@ -22,18 +22,21 @@ static void count_loss(struct relay_core *core, const struct error *err)
 		client_say(core->program, "what the training tells its tracker is dropped for now: %s", err->text);
 }
 
-void relay_put(struct relay_core *core, const char *call, const struct json *body)
+void relay_put(struct relay_core *core, enum relay_dialect_id dialect, const char *call, struct span body)
 {
 	AUTO_DONE(buf) record = BUF_INIT(RECORD_MAX_BYTES);
 	struct error err = {0};
 
-	buf_printf(&record, "%s %s ", core->dialect->name, call);
-	json_print(body, &record); /* one line: line ends in texts are escaped */
+	buf_printf(&record, "%s %s ", relay_dialects[dialect]->name, call);
+	buf_append_span(&record, body);
+	for (size_t i = 0; i < record.len; i++)
+		if (record.ptr[i] == '\n' || record.ptr[i] == '\r')
+			record.ptr[i] = ' '; /* between values: in the texts of JSON they are escaped */
 	enum status status = buf_status(&record, &err);
 	if (status == OK)
 		status = relay_journal_put(core->own, buf_span(&record), &err);
 	if (status != OK) {
-		count_loss(core, &err);
+		relay_lose(core, &err);
 		return;
 	}
 	pthread_mutex_lock(&core->mutex);

@@ -22,19 +22,23 @@ struct relay_shared {
 	_Atomic int child_pid; /* 0: not started yet */
 	_Atomic int relay_pid; /* 0: none runs */
 	_Atomic int64_t give_up_ms; /* on the monotonic clock; 0: no such limit */
+	_Atomic bool has_no_job; /* the server took nothing of sm-ship, and will not */
 	_Atomic bool has_job; /* the server has it by this name: */
 	char job[RELAY_JOB_BYTES];
 };
 
 struct relay_dialect;
+enum relay_dialect_id { RELAY_WANDB, RELAY_MLFLOW, RELAY_DIALECT_COUNT };
 
 struct relay_core {
 	const char *program; /* for messages */
 	const char *server; /* its address, for browsers and messages */
 	const char *folder; /* of the spool */
 	struct relay_shared *shared;
-	const struct relay_dialect *dialect; /* of this training's tracker */
-	void *known; /* the dialect's */
+	bool speaks[RELAY_DIALECT_COUNT]; /* else the training has such a tracker of its own */
+	void *known[RELAY_DIALECT_COUNT]; /* the dialects' */
+	bool has_system; /* sm-ship measures the machine */
+	char url[RELAY_URL_BYTES]; /* of the relay */
 	char token[RELAY_TOKEN_DIGITS + 1];
 	size_t max_body_bytes;
 	struct relay_journal *own;
@@ -45,6 +49,7 @@ struct relay_core {
 	pthread_mutex_t mutex; /* of what follows, and of what a dialect knows */
 	pthread_cond_t changed;
 	_Atomic bool is_ending; /* the training is over, or told to be: what waits is sent, and then it is the end */
+	_Atomic bool is_alone; /* sm-ship was killed: it says no more what its job is called, nor how it ended */
 	unsigned hurried; /* so many wait until all is sent */
 	uint64_t lost_records;
 	bool has_told_loss;
@@ -59,17 +64,33 @@ struct relay_reply {
 /* What is sent to the server in one. */
 struct relay_sending {
 	size_t bytes; /* of the records that it takes */
-	struct buf path; /* on the server */
-	struct buf body; /* up to its end: a member of the key is added, and the brace */
+	const char *method;
+	struct buf path; /* on the server; with is_keyed_by_path, a parameter of the key is added to its query */
+	struct buf headers; /* more of them, each with its \r\n */
+	struct buf body; /* else up to its end: a member of the key is added, and the brace */
+	bool is_keyed_by_path;
+	bool is_file; /* bytes of whatever type; what becomes of it is told by what came before it */
 	bool needs_job; /* it can only be sent when the job's name is known */
 };
 
+/* What of a request is said when it is sent. */
+struct relay_terms {
+	const char *job; /* that sm-ship sends the output to */
+	bool is_shipped; /* sm-ship is there, and says how that ends */
+	bool has_system; /* and measures its machine */
+};
+
 struct relay_dialect {
+	enum relay_dialect_id id;
 	const char *name; /* also the first word of its records */
 	/* Variables by which a training says that it has a tracker of its own, or how to reach it: then nothing is changed. NULL at the end. */
 	const char *const *own;
 	const char *const *own_files; /* the same of files in the folder that it runs in */
-	void (*set_environment)(const char *url, const char *token);
+	/* The same by what the files hold that its client reads; NULL: none does. */
+	bool (*has_own)(char *const *environment);
+	void (*set_environment)(const struct relay_core *core, char *const *environment);
+	/* Whether it is this tracker's request. */
+	bool (*is_its)(const struct relay_core *core, const struct relay_request *request);
 	/* Whether the request bears the token. */
 	bool (*is_admitted)(const struct relay_core *core, const struct relay_request *request);
 	void *(*known_new)(void); /* NULL: out of memory */
@@ -79,12 +100,18 @@ struct relay_dialect {
 	void (*refuse)(const struct error *err, struct relay_reply *reply);
 	/* The first of the records (whole lines) as one request; the same for the same records. ERR_INVALID: they are damaged; bytes says
 	 * how much of them is to be passed over. */
-	enum status (*compose)(struct span records, const char *job, struct relay_sending *out, struct error *err);
+	enum status (*compose)(
+		struct span records, const struct relay_terms *terms, struct relay_sending *out, struct error *err);
 };
+
+/* ---- relay.c ---- */
+extern const struct relay_dialect *const relay_dialects[RELAY_DIALECT_COUNT];
 
 /* ---- relay_core.c ---- */
 /* Puts a record; what there is no room for is counted and said, and the training goes on. */
-void relay_put(struct relay_core *core, const char *call, const struct json *body);
+void relay_put(struct relay_core *core, enum relay_dialect_id dialect, const char *call, struct span body);
+/* Something could not be put. */
+void relay_lose(struct relay_core *core, const struct error *err);
 /* Asks the server, if it is there and answers at once. ERR_UNAVAILABLE: not; the reply is initialised either way. */
 enum status relay_ask(struct relay_core *core, const char *method, struct span path, struct span body,
 	struct http_reply *reply, struct error *err) MUST_CHECK;
@@ -103,3 +130,6 @@ void relay_leave_terminal(void);
 
 /* ---- relay_mlflow.c ---- */
 extern const struct relay_dialect relay_mlflow;
+
+/* ---- relay_wandb.c ---- */
+extern const struct relay_dialect relay_wandb;

@@ -106,9 +106,10 @@ static enum outcome outcome_of(int code)
 static enum outcome send_request(struct delivery *d, struct error *err)
 {
 	AUTO_DONE(http_reply) reply = {0};
-	const struct http_request request = {.method = "POST",
+	const struct http_request request = {.method = d->sending.method,
 		.path = buf_span(&d->sending.path),
-		.content_type = "application/json",
+		.content_type = d->sending.is_file ? NULL : "application/json",
+		.headers = d->sending.headers.ptr,
 		.body = buf_span(&d->sending.body)};
 	int64_t give_up_ms = atomic_load(&d->core->shared->give_up_ms);
 
@@ -121,18 +122,46 @@ static enum outcome send_request(struct delivery *d, struct error *err)
 	return outcome_of(reply.status_code);
 }
 
+/* Whether sm-ship, whose job the journal's is, still says what becomes of that. */
+static bool is_shipped(const struct delivery *d)
+{
+	return d->journal == d->core->own && !atomic_load(&d->core->is_alone) &&
+	       !atomic_load(&d->core->shared->has_no_job);
+}
+
+static enum status compose(struct delivery *d, struct error *err)
+{
+	struct span rest = buf_span(&d->records), name;
+	const struct relay_terms terms = {.job = relay_journal_job(d->journal),
+		.is_shipped = is_shipped(d),
+		.has_system = is_shipped(d) && d->core->has_system};
+
+	(void)span_next(&rest, ' ', &name);
+	for (size_t i = 0; i < RELAY_DIALECT_COUNT; i++)
+		if (span_equal(name, span_from(relay_dialects[i]->name)))
+			return relay_dialects[i]->compose(buf_span(&d->records), &terms, &d->sending, err);
+	return relay_dialects[RELAY_MLFLOW]->compose(buf_span(&d->records), &terms, &d->sending, err); /* damaged */
+}
+
 static enum status prepare(struct delivery *d, struct error *err)
 {
 	char key[RELAY_KEY_BYTES];
 	struct relay_sending *sending = &d->sending;
 
 	buf_reset(&sending->path);
+	buf_reset(&sending->headers);
 	buf_reset(&sending->body);
-	sending->needs_job = false;
-	TRY(d->core->dialect->compose(buf_span(&d->records), relay_journal_job(d->journal), sending, err));
+	sending->method = "POST";
+	sending->needs_job = sending->is_keyed_by_path = sending->is_file = false;
+	TRY(compose(d, err));
 	TRY(relay_journal_note(d->journal, sending->bytes, key, err));
-	buf_printf(&sending->body, ",\"idempotency_key\":\"%s\"}", key);
+	if (sending->is_keyed_by_path)
+		buf_printf(&sending->path, "&relay_key=%s", key);
+	else
+		buf_printf(&sending->body, ",\"idempotency_key\":\"%s\"}", key);
+	buf_append_char(&sending->headers, 0);
 	TRY(buf_status(&sending->path, err));
+	TRY(buf_status(&sending->headers, err));
 	return buf_status(&sending->body, err);
 }
 
@@ -177,7 +206,7 @@ static void attempt(struct delivery *d)
 		d->is_foreign = true;
 		return;
 	}
-	if (outcome != TAKEN)
+	if (outcome != TAKEN && !d->sending.is_file)
 		tell_refused(d, &err);
 	d->is_away = false;
 	d->backoff_ms = FIRST_BACKOFF_MS;
@@ -206,8 +235,7 @@ static bool deliver_next(struct delivery *d)
 	} else if (status != OK) {
 		client_say(d->core->program, "%s", err.text);
 		pause_for(d->core, MAX_BACKOFF_MS, false);
-	} else if (d->sending.needs_job && d->journal == d->core->own && !atomic_load(&d->core->shared->has_job) &&
-		   !d->core->is_ending) {
+	} else if (d->sending.needs_job && is_shipped(d) && !atomic_load(&d->core->shared->has_job)) {
 		pause_for(d->core, FIRST_BACKOFF_MS, false); /* sm-ship is asking for it */
 	} else {
 		attempt(d);
@@ -262,7 +290,9 @@ void *relay_deliver(void *core)
 	struct delivery d = {.core = core,
 		.backoff_ms = FIRST_BACKOFF_MS,
 		.records = BUF_INIT(BODY_MAX_BYTES),
-		.sending = {.path = BUF_INIT(1024), .body = BUF_INIT(BODY_MAX_BYTES)}};
+		.sending = {.path = BUF_INIT(RELAY_HEAD_MAX_BYTES),
+			.headers = BUF_INIT(RELAY_HEAD_MAX_BYTES),
+			.body = BUF_INIT(BODY_MAX_BYTES)}};
 
 	deliver_left(&d);
 	deliver_own(&d);
@@ -271,6 +301,7 @@ void *relay_deliver(void *core)
 		relay_journal_free(d.foreign[i]);
 	buf_done(&d.records);
 	buf_done(&d.sending.path);
+	buf_done(&d.sending.headers);
 	buf_done(&d.sending.body);
 	return NULL;
 }

@@ -14,14 +14,22 @@ static const char *const own_variables[] = {"MLFLOW_TRACKING_URI", "MLFLOW_TRACK
 /* Where the client keeps runs when it is told of no server. */
 static const char *const own_files[] = {"mlruns", "mlflow.db", NULL};
 
-static void set_environment(const char *url, const char *token)
+static void set_environment(const struct relay_core *core, char *const *environment)
 {
-	setenv("MLFLOW_TRACKING_URI", url, 1);
-	setenv("MLFLOW_TRACKING_TOKEN", token, 1);
+	(void)environment;
+	setenv("MLFLOW_TRACKING_URI", core->url, 1);
+	setenv("MLFLOW_TRACKING_TOKEN", core->token, 1);
 	/* else models would be registered with us, who have no registry: a training that worked without us would end there. Files, because
 	 * the small client (mlflow-skinny) knows no database; newer clients want to be told that they may. */
 	setenv("MLFLOW_REGISTRY_URI", "file:./mlflow-registry", 1);
 	setenv("MLFLOW_ALLOW_FILE_STORE", "true", 1);
+}
+
+static bool is_its(const struct relay_core *core, const struct relay_request *request)
+{
+	(void)core;
+	(void)request;
+	return true; /* what is nobody else's */
 }
 
 static bool is_admitted(const struct relay_core *core, const struct relay_request *request)
@@ -43,6 +51,19 @@ bool relay_text(const struct relay_call *call, const char *name, struct buf *out
 	buf_reset(out);
 	buf_append_span(out, json_string_of(node));
 	return out->len && out->failure == OK;
+}
+
+void relay_mlflow_put(struct relay_core *core, const char *call, const struct json *body)
+{
+	AUTO_DONE(buf) text = BUF_INIT(RELAY_REPLY_MAX_BYTES);
+
+	struct error err = {0};
+
+	json_print(body, &text);
+	if (buf_status(&text, &err) == OK)
+		relay_put(core, RELAY_MLFLOW, call, buf_span(&text));
+	else
+		relay_lose(core, &err);
 }
 
 void relay_reply_with(struct relay_call *call, int status, struct span body)
@@ -198,10 +219,12 @@ static void *make_known(void)
 	return known_new();
 }
 
-const struct relay_dialect relay_mlflow = {.name = "mlflow",
+const struct relay_dialect relay_mlflow = {.id = RELAY_MLFLOW,
+	.name = "mlflow",
 	.own = own_variables,
 	.own_files = own_files,
 	.set_environment = set_environment,
+	.is_its = is_its,
 	.is_admitted = is_admitted,
 	.known_new = make_known,
 	.answer = answer,

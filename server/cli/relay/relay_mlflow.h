@@ -24,6 +24,8 @@ typedef enum status relay_call_handler(struct relay_call *call, struct error *er
 /* ---- relay_mlflow.c ---- */
 /* A member of the body or a parameter, into the buf; false: it is not there. */
 bool relay_text(const struct relay_call *call, const char *name, struct buf *out);
+/* relay_put, of a body. */
+void relay_mlflow_put(struct relay_core *core, const char *call, const struct json *body);
 /* As the server answers; ERR_UNAVAILABLE. */
 enum status relay_pass(struct relay_call *call, struct error *err) MUST_CHECK;
 /* What it answered is the reply. */
@@ -50,4 +52,4 @@ relay_call_handler relay_model_create, relay_model_call, relay_run_outputs;
 
 /* ---- relay_mlflow_compose.c ---- */
 enum status relay_mlflow_compose(
-	struct span records, const char *job, struct relay_sending *out, struct error *err) MUST_CHECK;
+	struct span records, const struct relay_terms *terms, struct relay_sending *out, struct error *err) MUST_CHECK;

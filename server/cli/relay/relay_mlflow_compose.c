@@ -110,7 +110,8 @@ static bool is_nested(const struct json *body)
 	return false;
 }
 
-enum status relay_mlflow_compose(struct span records, const char *job, struct relay_sending *out, struct error *err)
+enum status relay_mlflow_compose(
+	struct span records, const struct relay_terms *terms, struct relay_sending *out, struct error *err)
 {
 	AUTO_DONE(record) record = {0};
 	size_t count;
@@ -124,9 +125,12 @@ enum status relay_mlflow_compose(struct span records, const char *job, struct re
 	}
 	if (span_equal(record.call, SPAN("runs/create")) && !is_nested(record.body)) {
 		out->needs_job = true;
-		if (!json_set_string(record.body, "job_name", span_from(job)))
+		if (!json_set_string(record.body, "job_name", span_from(terms->job)))
 			return error_no_memory(err);
 	}
+	if (terms->is_shipped && span_equal(record.call, SPAN("runs/update")) &&
+		!json_set_string(record.body, "shipped_job", span_from(terms->job)))
+		return error_no_memory(err);
 	buf_append_text(&out->path, MLFLOW_PREFIX);
 	buf_append_span(&out->path, record.call);
 	json_print(record.body, &out->body);

@@ -90,7 +90,7 @@ static const struct known_experiment *invent(struct known *known, struct span na
 /* Writes it where it is known. */
 static bool write_known(struct relay_call *call, struct span name, struct span id)
 {
-	struct known *known = call->core->known;
+	struct known *known = call->core->known[RELAY_MLFLOW];
 
 	pthread_mutex_lock(&call->core->mutex);
 	const struct known_experiment *there = id.len ? known_by_id(known, id) : known_by_name(known, name);
@@ -103,7 +103,7 @@ static bool write_known(struct relay_call *call, struct span name, struct span i
 static void learn_reply(struct relay_call *call, const struct http_reply *reply)
 {
 	pthread_mutex_lock(&call->core->mutex);
-	(void)learn(call->core->known, buf_span(&reply->body));
+	(void)learn(call->core->known[RELAY_MLFLOW], buf_span(&reply->body));
 	pthread_mutex_unlock(&call->core->mutex);
 	relay_reply_with(call, reply->status_code, buf_span(&reply->body));
 }
@@ -112,7 +112,7 @@ static enum status write_invented(
 	struct relay_call *call, struct span name, struct span location, bool is_whole, struct error *err)
 {
 	pthread_mutex_lock(&call->core->mutex);
-	const struct known_experiment *made = invent(call->core->known, name, location);
+	const struct known_experiment *made = invent(call->core->known[RELAY_MLFLOW], name, location);
 	if (made && is_whole)
 		write_experiment(call, made);
 	else if (made)
@@ -175,7 +175,7 @@ enum status relay_experiment_create(struct relay_call *call, struct error *err)
 	if (!relay_text(call, "name", &name))
 		return error_set(err, ERR_INVALID, "Missing value for required parameter 'name'");
 	pthread_mutex_lock(&call->core->mutex);
-	bool is_there = known_by_name(call->core->known, buf_span(&name)) != NULL;
+	bool is_there = known_by_name(call->core->known[RELAY_MLFLOW], buf_span(&name)) != NULL;
 	pthread_mutex_unlock(&call->core->mutex);
 	if (is_there)
 		return error_set(err, ERR_CONFLICT, "there is an experiment '%.300s' already", name.ptr);
@@ -190,7 +190,7 @@ enum status relay_experiment_create(struct relay_call *call, struct error *err)
 static bool copy_known(struct relay_call *call, struct span id, struct relay_experiment *out)
 {
 	pthread_mutex_lock(&call->core->mutex);
-	const struct known_experiment *there = known_by_id(call->core->known, id);
+	const struct known_experiment *there = known_by_id(call->core->known[RELAY_MLFLOW], id);
 	if (there) {
 		buf_append_text(&out->location, there->location);
 		if (there->is_ours)
@@ -210,7 +210,7 @@ void relay_find_experiment(struct relay_call *call, struct span id, struct relay
 		return;
 	if (ask(call, "get?experiment_id=", id, &reply)) {
 		pthread_mutex_lock(&call->core->mutex);
-		(void)learn(call->core->known, buf_span(&reply.body));
+		(void)learn(call->core->known[RELAY_MLFLOW], buf_span(&reply.body));
 		pthread_mutex_unlock(&call->core->mutex);
 		if (copy_known(call, id, out))
 			return;
@@ -226,7 +226,7 @@ bool relay_server_id(struct relay_call *call, struct span id, struct buf *out)
 	AUTO(json) document = NULL;
 
 	pthread_mutex_lock(&call->core->mutex);
-	const struct known_experiment *there = known_by_id(call->core->known, id);
+	const struct known_experiment *there = known_by_id(call->core->known[RELAY_MLFLOW], id);
 	if (there && there->is_ours)
 		buf_append_text(&name, there->name);
 	pthread_mutex_unlock(&call->core->mutex);
@@ -248,7 +248,7 @@ void relay_client_id(struct relay_call *call, struct span server_id, struct buf 
 		json_parse(&document, buf_span(&reply.body), NULL) == OK) {
 		struct span name = json_string_of(json_get_path(document, "experiment.name"));
 		pthread_mutex_lock(&call->core->mutex);
-		const struct known_experiment *there = known_by_name(call->core->known, name);
+		const struct known_experiment *there = known_by_name(call->core->known[RELAY_MLFLOW], name);
 		if (there && there->is_ours)
 			buf_append_text(out, there->id);
 		pthread_mutex_unlock(&call->core->mutex);

@@ -89,11 +89,11 @@ static enum status make_model(
 	bool is_made = fill_model(call, id, buf_span(&experiment->location), &model) && form_record(&model, &record);
 
 	if (is_made) {
-		relay_put(call->core, "logged-models", record);
+		relay_mlflow_put(call->core, "logged-models", record);
 		write_model(call, &model);
 	}
 	pthread_mutex_lock(&call->core->mutex);
-	bool is_known = is_made && known_add_model(call->core->known, &model);
+	bool is_known = is_made && known_add_model(call->core->known[RELAY_MLFLOW], &model);
 	pthread_mutex_unlock(&call->core->mutex);
 	if (!is_made)
 		known_model_done(&model);
@@ -135,7 +135,7 @@ static bool answer_known(struct relay_call *call, struct span id, bool is_whole)
 	AUTO(json) record = NULL;
 
 	pthread_mutex_lock(&call->core->mutex);
-	struct known_model *model = known_model(call->core->known, id);
+	struct known_model *model = known_model(call->core->known[RELAY_MLFLOW], id);
 	if (model && is_change)
 		model->status = status_of(call->body);
 	if (model && is_whole)
@@ -143,7 +143,7 @@ static bool answer_known(struct relay_call *call, struct span id, bool is_whole)
 	bool is_formed = model && is_change && form_record(model, &record);
 	pthread_mutex_unlock(&call->core->mutex);
 	if (is_formed)
-		relay_put(call->core, "logged-models", record);
+		relay_mlflow_put(call->core, "logged-models", record);
 	return model && is_formed == is_change;
 }
 

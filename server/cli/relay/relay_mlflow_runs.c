@@ -32,7 +32,7 @@ enum status relay_run_record(struct relay_call *call, struct error *err)
 	buf_append_span(&name, call->name);
 	buf_append_char(&name, 0);
 	TRY(buf_status(&name, err));
-	relay_put(call->core, name.ptr, call->body);
+	relay_mlflow_put(call->core, name.ptr, call->body);
 	return OK;
 }
 
@@ -167,11 +167,11 @@ static enum status make_run(
 	}
 	write_run(&call->w, &run);
 	pthread_mutex_lock(&call->core->mutex);
-	bool is_known = known_add_run(call->core->known, &run);
+	bool is_known = known_add_run(call->core->known[RELAY_MLFLOW], &run);
 	pthread_mutex_unlock(&call->core->mutex);
 	if (!is_known)
 		return error_no_memory(err);
-	relay_put(call->core, "runs/create", call->body);
+	relay_mlflow_put(call->core, "runs/create", call->body);
 	return OK;
 }
 
@@ -223,7 +223,7 @@ static bool fill_unknown(struct relay_call *call, struct span id, struct known_r
 	*run = (struct known_run){.status = "RUNNING", .start_ms = clock_wall_ms()};
 	snprintf(run->id, sizeof run->id, "%.*s", SPAN_ARGS(id));
 	pthread_mutex_lock(&call->core->mutex);
-	const struct known_experiment *last = known_last(call->core->known);
+	const struct known_experiment *last = known_last(call->core->known[RELAY_MLFLOW]);
 	run->experiment_id = mem_copy_string(last ? last->id : "0");
 	pthread_mutex_unlock(&call->core->mutex);
 	run->name = mem_copy_string(run->id);
@@ -240,7 +240,7 @@ static bool write_by(struct relay_call *call, struct span id, const struct json 
 	struct known_run unknown;
 
 	pthread_mutex_lock(&call->core->mutex);
-	struct known_run *run = known_run(call->core->known, id);
+	struct known_run *run = known_run(call->core->known[RELAY_MLFLOW], id);
 	if (run && changes)
 		change(run, changes);
 	if (run)
@@ -280,7 +280,7 @@ enum status relay_run_update(struct relay_call *call, struct error *err)
 	AUTO_DONE(buf) id = BUF_INIT(TEXT_MAX_BYTES);
 
 	TRY(want_run_id(call, &id, err));
-	relay_put(call->core, "runs/update", call->body);
+	relay_mlflow_put(call->core, "runs/update", call->body);
 	return write_by(call, buf_span(&id), call->body, write_run_info) ? OK : error_no_memory(err);
 }
 
@@ -297,10 +297,10 @@ static enum status rename_experiment(struct relay_call *call, struct span run_id
 		return OK;
 	const struct json *node = json_get_path(document, "run.info.experiment_id");
 	pthread_mutex_lock(&call->core->mutex);
-	const struct known_run *known = known_run(call->core->known, run_id);
+	const struct known_run *known = known_run(call->core->known[RELAY_MLFLOW], run_id);
 	if (known)
 		buf_append_text(&id, known->experiment_id);
-	const struct known_experiment *last = known_last(call->core->known);
+	const struct known_experiment *last = known_last(call->core->known[RELAY_MLFLOW]);
 	bool is_ours = last && last->is_ours;
 	pthread_mutex_unlock(&call->core->mutex);
 	if (!known && is_ours)
@@ -323,7 +323,7 @@ enum status relay_run_get(struct relay_call *call, struct error *err)
 	TRY(want_run_id(call, &id, err));
 	bool is_sent = relay_await_sent(call->core);
 	pthread_mutex_lock(&call->core->mutex);
-	bool is_known = known_run(call->core->known, buf_span(&id)) != NULL;
+	bool is_known = known_run(call->core->known[RELAY_MLFLOW], buf_span(&id)) != NULL;
 	pthread_mutex_unlock(&call->core->mutex);
 	if ((is_sent || !is_known) && relay_pass(call, err) == OK)
 		return rename_experiment(call, buf_span(&id), err);

@@ -1,5 +1,7 @@
 #include "cli/relay/relay_request.h"
 
+#include "tracker/wandb_replies.h"
+
 enum { LENGTH_MAX_DIGITS = 15 };
 static const struct span head_end = {"\r\n\r\n", 4};
 
@@ -55,6 +57,8 @@ static enum status read_header(
 		out->authorization = value;
 	else if (span_equal_fold(name, SPAN("content-type")))
 		out->content_type = value;
+	else if (span_equal_fold(name, SPAN(WANDB_WRITER_HEADER)))
+		out->writer = value;
 	return OK;
 }
 
@@ -66,8 +70,11 @@ enum status relay_request_read(
 	uint64_t length = 0;
 	ptrdiff_t at = span_find(head, head_end);
 
-	*out = (struct relay_request){
-		.query = SPAN(""), .authorization = SPAN(""), .content_type = SPAN(""), .body = SPAN("")};
+	*out = (struct relay_request){.query = SPAN(""),
+		.authorization = SPAN(""),
+		.content_type = SPAN(""),
+		.writer = SPAN(""),
+		.body = SPAN("")};
 	*is_whole = false;
 	if (at < 0)
 		return bytes.len < RELAY_HEAD_MAX_BYTES
@@ -87,8 +94,10 @@ enum status relay_request_read(
 	return OK;
 }
 
-static void decode(struct span text, struct buf *out)
+/* plus: what '+' stands for. */
+static bool decode(struct span text, char plus, struct buf *out)
 {
+	buf_reset(out);
 	for (size_t i = 0; i < text.len; i++) {
 		int high = -1, low = -1;
 		if (text.ptr[i] == '%' && i + 2 < text.len) {
@@ -96,9 +105,15 @@ static void decode(struct span text, struct buf *out)
 			low = span_hex_digit(text.ptr[i + 2]);
 		}
 		bool is_code = high >= 0 && low >= 0;
-		buf_append_char(out, is_code ? (char)(high * 16 + low) : text.ptr[i] == '+' ? ' ' : text.ptr[i]);
+		buf_append_char(out, is_code ? (char)(high * 16 + low) : text.ptr[i] == '+' ? plus : text.ptr[i]);
 		i += is_code ? 2 : 0;
 	}
+	return out->failure == OK;
+}
+
+bool relay_request_decode(struct span part, struct buf *out)
+{
+	return decode(part, '+', out);
 }
 
 bool relay_request_query(const struct relay_request *request, const char *name, struct buf *out)
@@ -109,8 +124,7 @@ bool relay_request_query(const struct relay_request *request, const char *name, 
 	while (span_next(&rest, '&', &part)) {
 		if (!span_next(&part, '=', &key) || !span_equal(key, span_from(name)))
 			continue;
-		decode(part, out);
-		return out->failure == OK;
+		return decode(part, ' ', out);
 	}
 	return false;
 }

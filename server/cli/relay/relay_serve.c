@@ -57,9 +57,25 @@ static bool is_for_the_page(const struct relay_request *request)
 	return span_equal(request->method, SPAN("GET")) && span_equal(request->path, SPAN("/"));
 }
 
+/* Whose it is; else the last one that is spoken says that it is nobody's. */
+static const struct relay_dialect *dialect_of(const struct relay_core *core, const struct relay_request *request)
+{
+	const struct relay_dialect *last = NULL;
+
+	for (size_t i = 0; i < RELAY_DIALECT_COUNT; i++) {
+		if (!core->speaks[i])
+			continue;
+		last = relay_dialects[i];
+		if (request && last->is_its(core, request))
+			return last;
+	}
+	return last;
+}
+
 static bool answer(struct connection *connection, const struct relay_request *request)
 {
 	struct relay_core *core = connection->core;
+	const struct relay_dialect *dialect = dialect_of(core, request);
 	struct relay_reply reply = {.body = BUF_INIT(RELAY_REPLY_MAX_BYTES)};
 	struct error err = {0};
 	enum status status = OK;
@@ -67,14 +83,14 @@ static bool answer(struct connection *connection, const struct relay_request *re
 	if (is_for_the_page(request)) {
 		reply.status = 302;
 		reply.location = core->server;
-	} else if (!core->dialect->is_admitted(core, request)) {
+	} else if (!dialect->is_admitted(core, request)) {
 		status = error_set(&err, ERR_UNAUTHORIZED, "this relay is a training's own: it needs its token");
 	} else {
-		status = core->dialect->answer(core, request, &reply, &err);
+		status = dialect->answer(core, request, &reply, &err);
 	}
 	if (status != OK) {
 		err.status = status;
-		core->dialect->refuse(&err, &reply);
+		dialect->refuse(&err, &reply);
 	}
 	bool goes_on = send_reply(connection->fd, &reply, request->closes) && !request->closes;
 	buf_done(&reply.body);
@@ -86,7 +102,7 @@ static void refuse(struct connection *connection, struct error *err, enum status
 	struct relay_reply reply = {.body = BUF_INIT(RELAY_REPLY_MAX_BYTES)};
 
 	err->status = status;
-	connection->core->dialect->refuse(err, &reply);
+	dialect_of(connection->core, NULL)->refuse(err, &reply);
 	(void)!send_reply(connection->fd, &reply, true);
 	buf_done(&reply.body);
 }
@@ -229,6 +245,7 @@ void relay_serve(struct relay_core *core, int listener, int parent)
 			return;
 		if (items[0].revents) {
 			is_orphan = true;
+			atomic_store(&core->is_alone, true);
 			relay_leave_terminal();
 		}
 		int fd = items[1].revents ? accept4(listener, NULL, NULL, SOCK_CLOEXEC) : -1;

@@ -387,12 +387,15 @@ static void wait_input(struct ship *ship)
 static void drain_relay(struct ship *ship, int64_t give_up_ms)
 {
 	relay_end(ship->relay, give_up_ms);
-	while (!relay_has_ended(ship->relay) && clock_mono_ms() < give_up_ms + RELAY_LAST_MS)
+	while (!relay_has_ended(ship->relay) && clock_mono_ms() < give_up_ms + RELAY_LAST_MS) {
+		if (sender_is_done(ship->sender))
+			relay_tell_no_job(ship->relay);
 		if (wait_signal(50)) {
 			relay_give_up_at(ship->relay, 1);
 			sender_give_up_at(ship->sender, 1);
 			give_up_ms = clock_mono_ms();
 		}
+	}
 }
 
 /* Until all is sent, the time is over, or a signal ends the patience. */

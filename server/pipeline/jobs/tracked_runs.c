@@ -253,6 +253,21 @@ static enum status change_document(
 	return pools_put_job(tx, row, err);
 }
 
+/* Of a job that was there before its run (tracked_adopt.c) nobody said so: when that began is not the run's to say. */
+static enum status has_begun_so(const struct changing *changing, struct store_tx *tx, int64_t job_id,
+	const struct told_row *begun, bool *out, struct error *err)
+{
+	struct told_row *rows;
+	size_t count;
+
+	*out = false;
+	TRY(store_read_told_facts(store_tx_reader(tx), changing->arena, job_id, &rows, &count, err));
+	for (size_t i = 0; i < count; i++)
+		*out = *out || (rows[i].source == begun->source && rows[i].start_ms == begun->start_ms &&
+				       span_equal(rows[i].status, begun->status));
+	return OK;
+}
+
 /* A client that sends a run of the past says first that it is, and then when it began. */
 static enum status change_start(struct changing *changing, struct store_tx *tx, struct tracked_run_row *run,
 	struct job_row *row, struct error *err)
@@ -263,10 +278,16 @@ static enum status change_start(struct changing *changing, struct store_tx *tx, 
 								 .reason = SPAN(""),
 								 .start_ms = run->start_ms,
 								 .source = SOURCE_ASSUMED};
+	bool has_begun;
 
 	changing->life.failed = (struct job_failed_incident){0}; /* after a commit that failed this runs again */
 	if (!start_ms || start_ms >= run->start_ms)
 		return OK;
+	TRY(has_begun_so(changing, tx, row->job_id, &begun, &has_begun, err));
+	if (!has_begun) {
+		run->start_ms = start_ms;
+		return OK;
+	}
 	TRY(store_delete_told(tx, row->job_id, &begun, err));
 	TRY(store_delete_told(tx, row->job_id, &made, err));
 	run->start_ms = begun.start_ms = made.start_ms = start_ms;

@@ -1,4 +1,4 @@
-#include "wandb/graphql.h"
+#include "tracker/graphql.h"
 
 #include <math.h>
 

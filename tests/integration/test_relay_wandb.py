@@ -1,0 +1,286 @@
+"""sm-ship's relay between a training's W&B SDK and the server: the training never notices that the server is away, and each row is there
+once. The real SDK."""
+
+import json
+import re
+import subprocess
+
+import pytest
+
+import wandbclient
+from smserver import ROOT, quote, wait_until
+from test_relay import finish, wait_for_line
+from test_wandb import job, texts, values
+
+PROLOGUE = wandbclient.PROLOGUE + """
+def wait_for(name):  # a file that the test makes
+    give({"waits": name})
+    sys.stdout.flush()
+    while not os.path.exists(name):
+        time.sleep(0.02)
+"""
+
+
+@pytest.fixture
+def train(ship, tmp_path):
+    """train(script, options…): sm-ship with a training that logs by W&B's SDK; ended with the test."""
+    started = []
+
+    def start(script, *options, version=wandbclient.NEWEST, **more):
+        folder = ROOT / f".cache/wandb-{version}"
+        if not (folder / ".lock-stamp").exists():
+            pytest.skip("needs `tests/run packages`")
+        clean = {name: value for name, value in ship.env.items() if not name.startswith("WANDB_")}
+        mine = {name: str(tmp_path / folder) for name, folder in (("WANDB_DIR", ""), ("WANDB_CONFIG_DIR", "config"),
+            ("WANDB_CACHE_DIR", "cache"), ("WANDB_DATA_DIR", "data"), ("HOME", ""))}
+        environment = {**clean, **mine, "PYTHONPATH": str(folder), "WANDB_ERROR_REPORTING": "false", **more}
+        started.append(subprocess.Popen([ship.program, *options, "--", "/usr/bin/python3", "-c", PROLOGUE + script], stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path, env=environment, start_new_session=True))
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def jobs(server):
+    return sorted(row["TrainingJobName"] for row in server.get("/api/v1/jobs").body["jobs"])
+
+
+@pytest.mark.parametrize("version", wandbclient.VERSIONS)
+def test_the_run_is_the_job_of_its_log(server, train, version):
+    given, err = finish(train("""
+run = wandb.init(project="exp", name="first", config={"lr": 0.1, "model": {"layers": 12}}, tags=["a"])
+give({"name": run.name, "id": run.id, "url": run.url})
+for step in range(20):
+    print("line", step)
+    run.log({"loss": 20.0 - step})
+run.alert(title="loss", text="is high")
+run.finish()
+""", "--job", "shipped", version=version))
+    assert jobs(server) == ["shipped"], err
+    row = job(server, "shipped")
+    assert row["TrainingJobStatus"] == "Completed" and row["attempts"] == 1
+    assert {"lr": "0.1", "model.layers": "12"}.items() <= row["HyperParameters"].items()
+    server.wait_for_points("shipped", "loss", 20)
+    assert values(server, "shipped", "loss") == {step: 20.0 - step for step in range(20)}
+    streams = {row["stream"] for row in server.get("/api/v1/jobs/shipped/streams").body["streams"]}
+    assert "console" not in streams, "its output is there once"
+    assert [line for line in texts(server, "shipped", "algo-1") if line.startswith("line ")] == [f"line {step}" for step in range(20)]
+    assert texts(server, "shipped", "alerts") == ["INFO alert: loss: is high"]
+    assert given[0]["name"] == "first" and server.url in given[0]["url"], "its address leads to the server"
+    assert "not take" not in err and "dropped" not in err
+
+
+def check(server, name, rows, err, code=3):
+    """One job, one attempt, the right end; rows and lines once each."""
+    server.wait_for_points(name, "loss", rows)
+    assert jobs(server) == [name], err
+    row = job(server, name)
+    assert row["attempts"] == 1
+    assert (row["TrainingJobStatus"], "exit" in row.get("FailureReason", "")) == (("Failed", True) if code else ("Completed", False)), row
+    assert server.points(name, "loss", attempts="all")["total_points"] == rows
+    assert values(server, name, "loss") == {step: 100.0 - step for step in range(rows)}
+    assert [line for line in texts(server, name, "algo-1") if line.startswith("line ")] == [f"line {step}" for step in range(rows)]
+    statuses = [part["Status"] for part in row["SecondaryStatusTransitions"]]
+    assert statuses.count("Training") == 1 and statuses[-1] == ("Failed" if code else "Completed"), row["SecondaryStatusTransitions"]
+
+
+@pytest.mark.parametrize("away, back", [("at init", "in the middle"), ("at init", "after the end"), ("in the middle", "after the end")])
+def test_the_server_is_away(server, train, tmp_path, away, back):
+    port = server.port
+    if away == "at init":
+        server.kill()
+    process = train("""
+begun = time.monotonic()
+run = wandb.init(project="away", name="one")
+took = time.monotonic() - begun
+def steps(first, last):
+    for step in range(first, last):
+        print("line", step, flush=True)
+        run.log({"loss": 100.0 - step})
+steps(0, 50)
+wait_for("back")
+steps(50, 100)
+begun = time.monotonic()
+run.finish()
+took += time.monotonic() - begun
+give({"finish": took})
+sys.stdout.flush()
+sys.exit(3 if took < 20 else 4)
+""", "--job", "awayjob")
+    wait_for_line(process, '"back"')
+    if away == "in the middle":
+        wait_until(lambda: jobs(server) == ["awayjob"] and "line 49" in texts(server, "awayjob", "algo-1"), what="the first half")
+        server.kill()
+    if back == "in the middle":
+        server.start(f"127.0.0.1:{port}")
+    (tmp_path / "back").touch()
+    if back == "after the end":
+        wait_for_line(process, '"finish"')
+        server.start(f"127.0.0.1:{port}")
+    _, err = finish(process, 3)
+    check(server, "awayjob", 100, err)
+
+
+def test_the_server_never_comes(server, ship, train):
+    """The training ends as it would; what it told is kept, said so, and sent by the next sm-ship: alerts bear the time of theirs."""
+    port = server.port
+    server.kill()
+    given, err = finish(train("""
+begun = time.monotonic()
+wandb.login(key="0123456789" * 4)  # a key of W&B's, by the code itself
+run = wandb.init(project="never", id="one", name="first", resume="allow")
+give({"resumed": run.resumed})
+for step in range(40):
+    run.log({"loss": 100.0 - step})
+run.alert(title="loss", text="is high", level=wandb.AlertLevel.WARN)
+raised = time.time()
+run.finish()
+again = wandb.init(project="never", id="one", resume="must")
+give({"summary": again.summary["loss"], "name": again.name})
+again.log({"loss": 60.0})
+again.finish()
+other = wandb.init(project="never", id="other", config={"lr": 0.5})
+other.log({"loss": 1.0})
+other.finish()
+give({"took": time.monotonic() - begun, "raised": raised})
+""", "--job", "neverjob", "--drain-timeout", "500ms"))
+    facts = {name: value for row in given for name, value in row.items()}
+    assert facts["took"] < 60 and (facts["summary"], facts["name"]) == (61.0, "first"), given
+    assert "are kept in" in err
+    server.start(f"127.0.0.1:{port}")
+    assert ship.run("--job", "later", "--", "true").returncode == 0
+    assert not list(ship.spool.glob("*.calls"))
+    server.wait_for_points("neverjob", "loss", 41)
+    assert jobs(server) == ["later", "never/other", "neverjob"]
+    assert values(server, "neverjob", "loss") == {step: 100.0 - step for step in range(41)}
+    assert job(server, "never/other")["HyperParameters"] == {"lr": "0.5"}
+    row = job(server, "neverjob")
+    assert row["TrainingJobStatus"] == "Completed" and row["TrainingEndTime"] <= facts["raised"] + 30
+    (line,) = server.lines("neverjob", "alerts")
+    (alert,) = [row for row in server.get("/api/v1/incidents").body["incidents"] if row["kind"] == "training_alert"]
+    for at in (line["ts_ms"] / 1000, alert["opened_ms"] / 1000 if "opened_ms" in alert else alert["opened"]):
+        assert facts["raised"] - 5 <= at <= facts["raised"] + 1, (facts, line, alert)
+
+
+def test_a_run_of_another_training_goes_on(server, train):
+    """By what the server says of it; a job of its own, that is not the job of the log."""
+    wandbclient.run(server, wandbclient.NEWEST, """
+run = wandb.init(project="go", id="on", config={"lr": 0.5})
+for step in range(5):
+    run.log({"loss": 100.0 - step})
+run.summary["best"] = 3
+run.finish()
+""")
+    given, err = finish(train("""
+run = wandb.init(project="go", id="on", resume="must")
+give([run.resumed, run.config["lr"], run.summary["best"]])
+for step in range(5, 10):
+    run.log({"loss": 100.0 - step})
+run.finish()
+give(["read", wandb.Api().run("any/go/on").summary["loss"]])
+""", "--job", "again"))
+    assert given == [[True, 0.5, 3], ["read", 91.0]], err
+    assert jobs(server) == ["again", "go/on"]
+    server.wait_for_points("go/on", "loss", 10)
+    assert values(server, "go/on", "loss") == {step: 100.0 - step for step in range(10)}
+    assert job(server, "go/on")["TrainingJobStatus"] == "Completed"
+
+
+FILES = """
+run = wandb.init(project="files", id="run")
+os.makedirs("sub/ä b", exist_ok=True)
+open("sub/ä b/a#?%+.txt", "w").write("one" * 10000)
+open("sub/empty", "w").close()
+run.save("sub/ä b/*", base_path=".")
+run.save("sub/empty", base_path=".")
+run.log({"html": wandb.Html("<b>x</b>"), "loss": 1})
+run.finish()
+"""
+
+
+@pytest.mark.parametrize("away", [False, True])
+@pytest.mark.parametrize("keeps", [False, True])
+def test_files_of_a_run(make_server, train, ship, keeps, away):
+    server = make_server(*(["--wandb-files"] if keeps else []))
+    port = server.port
+    if away:
+        server.kill()
+    _, err = finish(train(FILES, "--job", "filed", "--drain-timeout", "500ms" if away else "60s", SMFLEET_SERVER=server.url))
+    if away:
+        server.start(f"127.0.0.1:{port}")
+        assert ship.run("--job", "later", "--", "true", SMFLEET_SERVER=server.url).returncode == 0
+    names = {row["path"]: row["bytes"] for row in server.get("/api/v1/jobs/filed/attachments").body["attachments"]}
+    tags = {tag["Key"]: tag["Value"] for tag in job(server, "filed")["Tags"]}
+    if keeps:
+        assert {"sub/ä b/a#?%+.txt": 30000, "sub/empty": 0}.items() <= names.items() and any(name.startswith("media/html/") for name in names), err
+        assert server.get("/api/v1/jobs/filed/attachments/" + quote("sub/ä b/a#?%+.txt")).body in ("one" * 10000, b"one" * 10000)
+    else:
+        assert not names and "keeps no files" in tags["smfleet.not_kept"], tags
+    assert "not take" not in err, err
+
+
+ENVIRONMENT = "import json, os\nprint(json.dumps({name: value for name, value in os.environ.items() if name.startswith('WANDB_')}))"
+
+
+def environment_of(ship, folder, *options, **more):
+    clean = {name: value for name, value in ship.env.items() if not name.startswith("WANDB_")}
+    process = subprocess.run([ship.program, "--job", "env", *options, "--", "/usr/bin/python3", "-c", ENVIRONMENT], cwd=folder,
+        env={**clean, "HOME": str(folder), **more}, capture_output=True, timeout=60, check=True, text=True)
+    return json.loads(process.stdout.splitlines()[-1]), process.stderr
+
+
+def test_what_the_training_finds_in_its_environment(server, ship, tmp_path):
+    found, _ = environment_of(ship, tmp_path)
+    secret = found["WANDB_API_KEY"]
+    assert re.fullmatch(r"[0-9a-f]{40}", secret) and re.fullmatch(rf"http://127\.0\.0\.1:\d+/{secret}", found["WANDB_BASE_URL"])
+    assert found["WANDB_APP_URL"] == server.url
+    found, err = environment_of(ship, tmp_path, WANDB_API_KEY="mine", WANDB_APP_URL="https://app.example")
+    assert found["WANDB_API_KEY"] == "mine" and found["WANDB_APP_URL"] == "https://app.example" and "127.0.0.1" in found["WANDB_BASE_URL"]
+    assert "runs of W&B go to" in err
+    assert environment_of(ship, tmp_path, "--no-relay")[0] == {}
+    for name in ("WANDB_BASE_URL", "WANDB_MODE", "WANDB_DISABLED", "WANDB_SWEEP_ID", "WANDB_IDENTITY_TOKEN_FILE"):
+        assert environment_of(ship, tmp_path, **{name: "x"})[0] == {name: "x"}
+    # one tracker of its own leaves the other
+    assert "WANDB_BASE_URL" in environment_of(ship, tmp_path, MLFLOW_TRACKING_URI="sqlite:///x")[0]
+    settings = tmp_path / "wandb/settings"
+    settings.parent.mkdir()
+    settings.write_text("[default]\nentity = me\n")
+    assert "WANDB_BASE_URL" in environment_of(ship, tmp_path)[0]
+    settings.write_text("[default]\nmode = offline\n")
+    assert environment_of(ship, tmp_path)[0] == {}
+    settings.unlink()
+    own = tmp_path / ".config/wandb/settings"
+    own.parent.mkdir(parents=True)
+    own.write_text("[default]\nbase_url = https://wandb.example\n")
+    assert environment_of(ship, tmp_path)[0] == {}
+
+
+def test_only_the_training_may_write(server, ship, tmp_path):
+    """Whoever has the address, by any key; nobody else."""
+    script = """
+import json, os, urllib.error, urllib.request
+base = os.environ["WANDB_BASE_URL"]
+def ask(url, body=b"{}", method="POST"):
+    request = urllib.request.Request(url, body, {"Authorization": "Basic YXBpOngK"}, method=method)
+    try:
+        reply = urllib.request.urlopen(request)
+        return reply.status, json.loads(reply.read())
+    except urllib.error.HTTPError as e:
+        return e.code, json.loads(e.read())
+viewer = b'{"query": "query Viewer { viewer { id } }"}'
+other = base[:-1] + ("0" if base[-1] != "0" else "1")
+bare = base.rpartition("/")[0]
+print(json.dumps([ask(base + "/graphql", viewer), *(ask(url + "/graphql", viewer)[0] for url in (other, bare, base[:-1])),
+    ask(base + "/graphql", b"[]")[0], ask(base + "/graphql", b"{")[0], ask(base + "/graphql", b"{}")[0], ask(base + "/else")[0],
+    ask(base + "/files/a/file_stream")[0], ask(base + "/graphql", b" " * 3000)[0], ask(base + "/graphql", b'{"query": "query Other { x }"}')]))
+"""
+    clean = {name: value for name, value in ship.env.items() if not name.startswith("WANDB_")}
+    out = subprocess.run([ship.program, "--job", "guarded", "--relay-bytes", "2048", "--", "/usr/bin/python3", "-c", script], cwd=tmp_path, env=clean,
+        capture_output=True, timeout=60, check=True)
+    said = json.loads(out.stdout)
+    assert said[0][0] == 200 and said[0][1]["data"]["viewer"]["entity"] == "smfleet"
+    assert said[1:10] == [401, 401, 401, 400, 400, 400, 404, 400, 413]
+    assert said[10][0] == 200 and said[10][1]["data"] is None and "no operation 'Other'" in said[10][1]["errors"][0]["message"]
