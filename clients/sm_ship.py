@@ -454,7 +454,8 @@ class Sender:
         is_failure = secondary_status == "Failed"
         if is_failure and self.identity.process_count > 1:
             reason = "{} on {} (rank {}): {}".format(self.identity.stream, self.identity.host, self.identity.rank, reason)
-        if self.identity.rank == 0 or is_failure:
+        has_opened = self.reads_files and self.resumes  # a job that had ended, perhaps: no other process would end it
+        if self.identity.rank == 0 or is_failure or has_opened:
             self.tell(secondary_status, 0 if self.reads_files else now_ms(), ["Failed", "Stopped"], reason)
 
 

@@ -78,6 +78,16 @@ def test_it_went_on_from_its_checkpoint(server):
     assert (row["lr_equal"], row["data_equal"], row["verdict"], row["cause"]) == (True, None, "continued", None)
 
 
+def test_checkpoints_of_a_rank_that_prints_no_steps_are_placed_by_their_times(server):
+    """Rank 1 prints only that it saved: all of its lines are of its one attempt, those behind the restart, too."""
+    log = Log().train(1, 100, checkpoints=(40, 80)).train(81, 160, checkpoints=(120, 160))
+    saved = [text for text in log.lines if "saved checkpoint" in text]
+    log.lines = [text for text in log.lines if text not in saved]
+    server.send("j", saved, stream="algo-2")
+    row = ask(server, log)["restarts"][0]
+    assert (row["attempt"], row["from_step"], row["checkpoint_step"], row["newest_checkpoint_step"]) == (2, 80, 80, 80)
+
+
 def test_an_older_checkpoint_has_a_higher_loss(server):
     """It says that it is at step 81, and its weights are those of step 40."""
     log = Log().train(1, 100, checkpoints=(40, 80)).train(81, 160, add=curve(40) - curve(80))

@@ -226,6 +226,20 @@ def test_a_file_that_is_of_the_past_is_no_job_of_today(server, ship, program, tr
     wait_until(lambda: bill(server)[:2] == (LAST_MS + 10 * GAP_MS, WORK_S + 600), what="the end of what was left of it")
 
 
+@pytest.mark.parametrize("program", ["sm-ship", "sm_ship.py"])
+def test_files_of_all_ranks_one_after_the_other_end_where_their_logs_do(server, ship, program):
+    """The job of the first file has ended when the second one goes on with it: no process but that one ends it again."""
+    set_up(server)
+    command = [ship.program] if program == "sm-ship" else [sys.executable, str(ROOT / "clients/sm_ship.py")]
+    for rank in range(3):
+        file = ship.folder / f"rank-{rank}.log"
+        file.write_text("".join(f"{iso(T0 + n * GAP_MS + rank)} step: {n} loss: 2.5\n" for n in range(STEPS - rank)))
+        stream = ["--stream", f"algo-{rank + 1}"] if program == "sm-ship" else []
+        subprocess.run([*command, "--job", "j", "--resume", *stream, str(file)], env={**ship.env, "RANK": str(rank)}, timeout=60, check=True)
+    wait_until(lambda: bill(server) == WANTED, what="the bill of their logs")
+    assert server.get("/api/v1/jobs/j").body["TrainingJobStatus"] == "Completed"
+
+
 def test_a_file_of_now_ends_now(server, ship):
     set_up(server)
     before_s = time.time()

@@ -175,7 +175,8 @@ static enum status end_import(struct sender *sender, struct error *err)
 
 /*
  * The job ends with its first process, and fails with the first that fails: that one is named. A process whose rank nobody knows does
- * not complete the job: it tells the server how it ended, and the server waits for all of them (state/jobs/exits.h).
+ * not complete the job: it tells the server how it ended, and the server waits for all of them (state/jobs/exits.h). Who goes on with a
+ * job by a file ends it again, whatever its rank: there is no other process that would.
  */
 static enum status step_end(struct sender *sender, struct error *err)
 {
@@ -197,7 +198,8 @@ static enum status step_end(struct sender *sender, struct error *err)
 		change.reason = reason;
 	}
 	bool waits = !identity->has_rank && sender->has_exit && strcmp(sender->end_status, "Completed") == 0;
-	if (is_failure || (identity->rank == 0 && !waits))
+	bool has_opened = sender->options.reads_files && sender->options.resumes; /* a job that had ended, perhaps */
+	if (is_failure || has_opened || (identity->rank == 0 && !waits))
 		TRY(tell(sender, &change, err));
 	sender->phase = PHASE_CLOSE;
 	return OK;

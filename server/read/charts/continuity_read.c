@@ -30,6 +30,7 @@ struct walk {
 	size_t part_count;
 	int64_t *starts; /* attempt i + 1 of all began at step starts[i] */
 	size_t start_count;
+	int64_t *began_ms; /* the first loss of attempt i + 1 by its log; INT64_MAX: none is known */
 	int64_t *least_start; /* the least of starts[i] to starts[first] */
 	size_t first; /* the attempt before the first restart that is looked at */
 	struct continuity_series *series[FOLLOWED_COUNT]; /* one a restart */
@@ -149,6 +150,12 @@ static void take_point(
 	}
 }
 
+static void take_time(const struct walk *walk, uint32_t attempt, int64_t ts_ms)
+{
+	if (attempt <= walk->start_count && ts_ms < walk->began_ms[attempt - 1])
+		walk->began_ms[attempt - 1] = ts_ms;
+}
+
 static enum status walk_series(struct pipeline *pipeline, struct store_reader *reader, const struct walk *walk,
 	const struct part *part, enum followed followed, struct error *err)
 {
@@ -166,9 +173,12 @@ static enum status walk_series(struct pipeline *pipeline, struct store_reader *r
 			return error_no_memory(err);
 		TRY(points_read(pipeline, reader, own, part->view.row.name, query.stream, &query, batch.next_ordinal,
 			&batch, err));
-		for (size_t i = 0; i < batch.count; i++)
-			take_point(walk, walk->series[followed], part->earlier_attempts + batch.points[i].attempt,
-				&batch.points[i]);
+		for (size_t i = 0; i < batch.count; i++) {
+			uint32_t attempt = part->earlier_attempts + batch.points[i].attempt;
+			take_point(walk, walk->series[followed], attempt, &batch.points[i]);
+			if (followed == LOSS)
+				take_time(walk, attempt, batch.points[i].ts_ms);
+		}
 	}
 	return OK;
 }
@@ -195,8 +205,11 @@ static enum status find_starts(struct pipeline *pipeline, struct store_reader *r
 	for (size_t i = 0; i < walk->part_count; i++)
 		walk->start_count += walk->parts[i].attempts;
 	walk->starts = arena_alloc(arena, (walk->start_count + 1) * sizeof *walk->starts);
-	if (!walk->starts)
+	walk->began_ms = arena_alloc(arena, (walk->start_count + 1) * sizeof *walk->began_ms);
+	if (!walk->starts || !walk->began_ms)
 		return error_no_memory(err);
+	for (size_t i = 0; i < walk->start_count; i++)
+		walk->began_ms[i] = INT64_MAX;
 	for (size_t i = 0; i < walk->part_count; i++) {
 		const struct part *part = &walk->parts[i];
 		int64_t *starts = walk->starts + part->earlier_attempts;
@@ -239,7 +252,15 @@ static enum status walk_all(struct pipeline *pipeline, struct store_reader *read
 
 /* ---- checkpoints ---- */
 
-/* Of all attempts before, whether of this job or of the one that it goes on with. */
+/* Of an attempt before. Other streams may print no steps, so that all of theirs is of one attempt: their times tell. */
+static bool is_before(
+	const struct walk *walk, const struct part *part, const struct checkpoint_row *row, size_t attempt)
+{
+	return part->earlier_attempts + row->attempt < attempt &&
+	       (span_equal(row->stream, part->stream->name) || row->ts_ms < walk->began_ms[attempt - 1]);
+}
+
+/* Whether of this job or of the one that it goes on with. */
 static enum status find_checkpoints(struct store_reader *reader, struct arena *arena, const struct walk *walk,
 	struct continuity_report *out, struct error *err)
 {
@@ -254,7 +275,7 @@ static enum status find_checkpoints(struct store_reader *reader, struct arena *a
 		for (size_t j = 0; j < count; j++)
 			for (size_t k = 0; k < out->count; k++) {
 				struct continuity_restart *restart = &out->restarts[k];
-				if (part->earlier_attempts + rows[j].attempt >= earlier + restart->attempt)
+				if (!is_before(walk, part, &rows[j], earlier + restart->attempt))
 					continue;
 				if (rows[j].step > restart->newest_checkpoint_step)
 					restart->newest_checkpoint_step = rows[j].step;
