@@ -265,6 +265,21 @@ static void append_data_wait(struct buf *out, const struct incident_row *row)
 		buf_append_text(out, " waits for data as usual, or is over");
 }
 
+/* "llama-7b trains with a learning rate of 6.6e-05 since step 101 (declared: 6e-05)" */
+static void append_rate(struct buf *out, const struct incident_row *row)
+{
+	buf_append_span(out, row->job);
+	if (row->incident.state != INCIDENT_OPEN) {
+		buf_append_text(out, " trains with the declared learning rate again, or is over");
+		return;
+	}
+	buf_append_text(out, " trains with a learning rate of ");
+	append_figure(out, row->incident.value);
+	buf_printf(out, " since step %" PRId64 " (declared: ", row->incident.opened_step);
+	append_figure(out, row->incident.expected);
+	buf_append_text(out, ")");
+}
+
 /* "llama-7b failed: CUDA out of memory" */
 static void append_failure(struct buf *out, const struct incident_row *row)
 {
@@ -382,6 +397,7 @@ static void append_summary(struct buf *out, const struct incident_row *row)
 		[INCIDENT_RESTART_DIFFERS] = append_restart,
 		[INCIDENT_COMMUNICATION_EXPOSED] = append_exposed,
 		[INCIDENT_DATA_WAIT] = append_data_wait,
+		[INCIDENT_RATE_DRIFTS] = append_rate,
 		[INCIDENT_TRAINING_ALERT] = append_training_alert,
 		[INCIDENT_DEFINITION_SILENT] = append_silent,
 		[INCIDENT_LOG_SIGNATURE] = append_said,

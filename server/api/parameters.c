@@ -89,6 +89,8 @@ static const struct api_parameter parameters[] = {
 	{"regex", NULL, "boolean", "true: q is a regular expression"},
 	{"runs", NULL, "boolean", "true: a row for each run, its last job"},
 	{"scale", NULL, "string", "linear (the default) or log"},
+	{"run_key", NULL, "string",
+		"The key of a start, as its session said it: the trace goes to the job that this start became (NAME-2)"},
 	{"scope", "/api/v1/views", "string", "user: one's own view; team: the team's"},
 	{"session", NULL, "string", "The session that this upload belongs to"},
 	{"sig", NULL, "string", "What a signed address has in place of a token"},

@@ -171,7 +171,7 @@ static const struct http_route routes[] = {
 		.summary =
 			"What a step of the training is made of, by the timers that its trainer prints, and by profilers' traces"},
 	{HTTP_POST, "/api/v1/jobs/{job}/anatomy", SCOPE_WRITE, ROUTE_WORKER, .handler = api_job_anatomy_put,
-		.query = "", .max_body_bytes = SMALL_BYTES, .audit = "jobs",
+		.query = "run_key", .max_body_bytes = SMALL_BYTES, .audit = "jobs",
 		.body = "stream!:string trace!:string file:string rank:integer devices:integer profiled_ms:integer "
 			"first_step:integer last_step:integer steps:integer step_us:integer last_left_out:boolean "
 			"kernels!:integer kernel_us!:integer idle_us!:integer compute_us!:integer "

@@ -26,6 +26,7 @@ enum incident_kind {
 	INCIDENT_TRAINING_ALERT, /* of a job: what its training says by its tracker's own alert() */
 	INCIDENT_COMMUNICATION_EXPOSED, /* of a job: by its traces, more of the GPU's time is communication that nothing runs beside */
 	INCIDENT_DATA_WAIT, /* of a job: more of its steps is waiting for data */
+	INCIDENT_RATE_DRIFTS, /* of a job: its learning rate is not the declared one */
 	INCIDENT_KIND_COUNT
 };
 
@@ -58,5 +59,6 @@ enum incident_cause { INCIDENT_CAUSE_NONE, INCIDENT_CAUSE_LOSS, INCIDENT_CAUSE_P
 	X(RESTART_DIFFERS, "restart_differs", RESTART_DIFFERS, INCIDENT_CAUSE_NONE, NULL) \
 	X(TRAINING_ALERT, "training_alert", TRAINING_ALERT, INCIDENT_CAUSE_NONE, NULL) \
 	X(COMMUNICATION_EXPOSED, "communication_exposed", COMMUNICATION_EXPOSED, INCIDENT_CAUSE_NONE, NULL) \
-	X(DATA_WAIT, "data_wait", DATA_WAIT, INCIDENT_CAUSE_NONE, NULL)
+	X(DATA_WAIT, "data_wait", DATA_WAIT, INCIDENT_CAUSE_NONE, NULL) \
+	X(RATE_DRIFTS, "rate_drifts", RATE_DRIFTS, INCIDENT_CAUSE_NONE, NULL)
 // clang-format on

@@ -291,3 +291,19 @@ def test_two_traces_before_are_too_few(server):
     assert exposed(server) == []
     post(server, 40, 300, 0, compute_us=600)
     assert len(exposed(server)) == 1, "three: 10, 10 and 30 % before"
+
+
+def test_the_trace_of_a_run_that_got_another_name_is_that_runs(server, ship, tmp_path):
+    """Slurm's job 7 is the first to be called j; job 8 finds the name taken and is j-2. The profiler's sm-ship knows what the training's knew."""
+    start = {"SLURM_PROCID": "0", "SLURM_STEP_ID": "0", "SMFLEET_SERVER": server.url}
+    for number in ("7", "8"):
+        done = ship.run("--job", "j", "--stream", "algo-1", "--", "echo", "step: 1 loss: 2.0", SLURM_JOB_ID=number, **start)
+        assert done.returncode == 0, done.stderr
+    path = write(tmp_path, "a.pt.trace.json", trace())
+    for number in ("8", "9"):
+        done = ship.run("--job", "j", "--stream", "algo-1", "--trace", str(path), SLURM_JOB_ID=number, **start)
+        assert done.returncode == 0, done.stderr
+    assert [anatomy(server, job)["traces_total"] for job in ("j", "j-2")] == [1, 1], "job 9 has no run: its trace is j's"
+    path = write(tmp_path, "b.pt.trace.json", trace(rank=1))
+    done = ship.run("--job", "j", "--stream", "algo-1", "--trace", str(path), SLURM_JOB_ID="8", **start)
+    assert done.returncode == 0 and [anatomy(server, job)["traces_total"] for job in ("j", "j-2")] == [1, 2], done.stderr

@@ -4,6 +4,9 @@ import math
 
 import pytest
 
+from howlong import IS_LONG
+from smserver import wait_until
+from test_hosts import incidents
 from test_life import MINUTE_MS, T0, line
 
 PEAK = 6e-4
@@ -192,3 +195,28 @@ def test_a_job_without_any_and_none(server):
     found = server.get("/api/v1/jobs/quiet/schedule").body
     assert (found["metric"], found["declared"], found["observed"]) == ("", None, [])
     assert server.get("/api/v1/jobs/none/schedule").status == 404
+
+
+def test_a_drift_is_an_incident_until_the_declared_rate_is_back(server):
+    """A warm-up to 6e-4 that ended, then 5 % more from step 31 on. Another job prints three such rates alone, and one prints one digit."""
+    settings = {"learning_rate": PEAK, "lr_scheduler_type": "constant_with_warmup", "warmup_steps": 20, "max_steps": 200}
+
+    def send(job, steps, rate, form=".10e"):
+        server.send(job, [line(T0 + n * MINUTE_MS, f"step: {n} | loss: 2.5 | lr: {rate(n):{form}}") for n in steps])
+
+    def rate(n):
+        return PEAK * min(n, 20) / 20
+    for job in ("j", "three", "coarse"):
+        document = {"TrainingJobName": job, "HyperParameters": {key: str(value) for key, value in settings.items()}}
+        assert server.post("/api/v1/jobs", json=document).status == 201
+    send("j", range(1, 41), lambda n: rate(n) * (1.05 if n > 30 else 1))
+    send("three", range(1, 41), lambda n: rate(n) * (1.05 if 30 < n <= 33 else 1))
+    send("coarse", range(1, 41), rate, ".0e")
+    row, = wait_until(lambda: incidents(server, "j", "rate_drifts"), what="the incident")
+    assert (row["state"], row["opened_step"], row["opened_ms"]) == ("open", 31, T0 + 31 * MINUTE_MS)
+    assert (row["evidence"]["value"], row["evidence"]["expected"]) == (pytest.approx(PEAK * 1.05), pytest.approx(PEAK))
+    assert (row["evidence"]["schedule"], row["evidence"]["peak_from"]) == ("constant", "learning_rate")
+    if IS_LONG:  # the look behind the next one
+        send("j", range(41, 45), rate)
+        wait_until(lambda: incidents(server, "j", "rate_drifts")[0]["state"] != "open", what="its end")
+    assert [incidents(server, job, "rate_drifts") for job in ("three", "coarse")] == [[], []]

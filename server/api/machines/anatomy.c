@@ -8,6 +8,7 @@
 #include "pipeline/alert/communication_watch.h"
 #include "pipeline/jobs/gpu_traces.h"
 #include "store/jobs.h"
+#include "store/sessions.h"
 
 #include <math.h>
 
@@ -124,10 +125,23 @@ enum status api_job_anatomy(void *context, void *worker, const struct http_reque
 
 /* ---- changes ---- */
 
+/* A run whose name another had is called otherwise (NAME-2): who beside it knows its start alone asks by run_key=, as its session did. */
+static enum status find_run(const struct http_request *request, struct store_reader *reader, struct arena *arena,
+	struct span *job, struct error *err)
+{
+	struct span run_key, known;
+
+	*job = http_request_segment(request, 0);
+	if (!http_request_query(request, "run_key", &run_key) || !run_key.len)
+		return OK;
+	TRY(store_read_run_name(reader, arena, *job, run_key, &known, err));
+	*job = known.len ? known : *job;
+	return OK;
+}
+
 static enum status change(struct api *api, const struct http_request *request, struct arena *arena,
 	struct gpu_trace_change *change, struct error *err)
 {
-	change->job = http_request_segment(request, 0);
 	change->team = api_team(request);
 	change->most = api->options.max_traces;
 	return pipeline_change_gpu_trace(api->options.pipeline, arena, change, err);
@@ -136,8 +150,9 @@ static enum status change(struct api *api, const struct http_request *request, s
 enum status api_job_anatomy_put(void *context, void *worker, const struct http_request *request,
 	struct http_response *response, struct error *err)
 {
+	struct store_reader *reader = ((struct api_worker *)worker)->reader;
 	struct gpu_trace trace;
-	struct span document;
+	struct span document, job;
 	struct api *api = context;
 	AUTO(arena) arena = NULL;
 	AUTO(json) body = NULL;
@@ -147,15 +162,16 @@ enum status api_job_anatomy_put(void *context, void *worker, const struct http_r
 	TRY(api_check_members(body, GPU_TRACE_MEMBERS, err));
 	TRY(gpu_trace_read(&trace, body, arena, err));
 	TRY(gpu_trace_print(&trace, arena, &document, err));
+	TRY(find_run(request, reader, arena, &job, err));
 	TRY(change(context, request, arena,
-		&(struct gpu_trace_change){.row = {.stream = trace.stream,
-						   .trace = trace.trace,
-						   .document = document,
-						   .received_ms = http_request_arrival_ms(request),
-						   .author = span_from(http_request_principal(request)->name)}},
+		&(struct gpu_trace_change){.job = job,
+			.row = {.stream = trace.stream,
+				.trace = trace.trace,
+				.document = document,
+				.received_ms = http_request_arrival_ms(request),
+				.author = span_from(http_request_principal(request)->name)}},
 		err));
-	TRY(communication_watch_look(api->options.pipeline, ((struct api_worker *)worker)->reader, arena,
-		http_request_segment(request, 0), trace.stream, err));
+	TRY(communication_watch_look(api->options.pipeline, reader, arena, job, trace.stream, err));
 	struct json_writer w = api_reply(response);
 	response->status = 201;
 	json_raw(&w, document);
@@ -165,7 +181,7 @@ enum status api_job_anatomy_put(void *context, void *worker, const struct http_r
 enum status api_job_anatomy_delete(void *context, void *worker, const struct http_request *request,
 	struct http_response *response, struct error *err)
 {
-	struct gpu_trace_change deletion = {.is_deletion = true};
+	struct gpu_trace_change deletion = {.job = http_request_segment(request, 0), .is_deletion = true};
 	AUTO(arena) arena = NULL;
 
 	(void)worker;

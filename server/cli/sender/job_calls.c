@@ -30,11 +30,14 @@ static enum status post_json(struct http_client *client, struct span path, struc
 	return client_call(client, &request, &reply, err);
 }
 
-enum status job_send_trace(struct http_client *client, const char *job, struct span document, struct error *err)
+enum status job_send_trace(
+	struct http_client *client, const char *job, const char *run_key, struct span document, struct error *err)
 {
 	AUTO_DONE(buf) path = BUF_INIT(MAX_PATH_BYTES);
 
 	put_job_path(&path, job, "/anatomy");
+	if (run_key)
+		url_put_value(&path, "?run_key=", span_from(run_key));
 	TRY(buf_status(&path, err));
 	return post_json(client, buf_span(&path), document, err);
 }

@@ -30,9 +30,10 @@ struct job_lines {
  */
 enum status job_send_lines(struct http_client *client, const struct job_lines *lines, uint64_t *next_offset,
 	bool *has_next, struct command_list *commands, struct error *err) MUST_CHECK;
-/* The summary of a profiler's trace; document: as server/model/jobs/gpu_trace.h has it. */
-enum status job_send_trace(
-	struct http_client *client, const char *job, struct span document, struct error *err) MUST_CHECK;
+/* The summary of a profiler's trace; document: as server/model/jobs/gpu_trace.h has it. run_key: of the start that asked for this name, which
+ * may have got another; NULL: not known. */
+enum status job_send_trace(struct http_client *client, const char *job, const char *run_key, struct span document,
+	struct error *err) MUST_CHECK;
 struct stored_points;
 #define JOB_POINTS_SETTING "hp" /* instead of a number: the object is settings of the job, {KEY: VALUE} */
 struct job_points {

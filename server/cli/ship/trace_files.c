@@ -179,7 +179,7 @@ static enum status send(struct shipping *s, struct span document, struct error *
 	int64_t until_ms = clock_mono_ms() + options_i64(s->options, "drain-timeout");
 
 	for (;;) {
-		enum status status = job_send_trace(s->client, s->identity->job, document, err);
+		enum status status = job_send_trace(s->client, s->identity->job, s->identity->run_key, document, err);
 		if (!client_is_passing(status) || clock_mono_ms() >= until_ms)
 			return status;
 		if (child_pause()) {

@@ -11,15 +11,8 @@
 #include "store/jobs.h"
 
 #include <math.h>
-#include <stdatomic.h>
 
-enum {
-	FIRST_LOOK_MS = 5000,
-	LAST_LOOK_MS = 10 * 60 * 1000,
-	STREAMS_READ = 2,
-	STEPS_BEFORE_LEAST = 24,
-	FACTS_BYTES = 4096
-};
+enum { STREAMS_READ = 2, STEPS_BEFORE_LEAST = 24, FACTS_BYTES = 4096 };
 
 static const double points_least = 0.10, times_least = 1.5, points_back = 0.05;
 
@@ -171,19 +164,7 @@ static enum status look(
 static enum status watch(
 	struct pipeline *pipeline, struct store_reader *reader, struct job_state *job, struct error *err)
 {
-	int64_t now_ms = clock_mono_ms();
-
-	if (atomic_load(&job->is_over))
-		return OK;
-	if (!job->data_wait_ms) {
-		job->data_wait_ms = FIRST_LOOK_MS;
-		job->data_look_ms = now_ms + FIRST_LOOK_MS;
-	}
-	if (now_ms < job->data_look_ms)
-		return OK;
-	job->data_wait_ms = job->data_wait_ms < LAST_LOOK_MS / 2 ? 2 * job->data_wait_ms : LAST_LOOK_MS;
-	job->data_look_ms = now_ms + job->data_wait_ms; /* also of a look that fails */
-	return look(pipeline, reader, job, err);
+	return each_job_is_due(job, &job->data_look) ? look(pipeline, reader, job, err) : OK;
 }
 
 void data_watch_run(struct pipeline *pipeline, struct store_reader *reader)

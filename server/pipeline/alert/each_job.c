@@ -1,7 +1,12 @@
 #include "pipeline/alert/each_job.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "state/pipeline_state.h"
+
+#include <stdatomic.h>
+
+enum { FIRST_LOOK_MS = 5000, LAST_LOOK_MS = 10 * 60 * 1000 };
 
 void each_job_look(struct pipeline *pipeline, struct store_reader *reader, const char *event,
 	enum status (*look)(
@@ -19,4 +24,19 @@ void each_job_look(struct pipeline *pipeline, struct store_reader *reader, const
 			log_line(LOG_WARNING, event, "job=\"%s\" error=\"%s\"", jobs[i]->name, err.text);
 		job_unref(jobs[i]);
 	}
+}
+
+bool each_job_is_due(struct job_state *job, struct job_look *look)
+{
+	int64_t now_ms = clock_mono_ms();
+
+	if (atomic_load(&job->is_over))
+		return false;
+	if (!look->wait_ms)
+		*look = (struct job_look){.at_ms = now_ms + FIRST_LOOK_MS, .wait_ms = FIRST_LOOK_MS};
+	if (now_ms < look->at_ms)
+		return false;
+	look->wait_ms = look->wait_ms < LAST_LOOK_MS / 2 ? 2 * look->wait_ms : LAST_LOOK_MS;
+	look->at_ms = now_ms + look->wait_ms; /* also of a look that fails */
+	return true;
 }

@@ -14,3 +14,5 @@ struct store_reader;
 void each_job_look(struct pipeline *pipeline, struct store_reader *reader, const char *event,
 	enum status (*look)(
 		struct pipeline *pipeline, struct store_reader *reader, struct job_state *job, struct error *err));
+/* While the job runs: 5 s after it was first asked, then at distances that double up to 10 minutes. */
+bool each_job_is_due(struct job_state *job, struct job_look *look);

@@ -9,6 +9,7 @@
 #include "store/job_facts.h"
 
 #include <math.h>
+#include <string.h>
 
 /* ---- settings: those of the document, then those of the log ---- */
 
@@ -47,10 +48,17 @@ static bool find_setting(void *context, struct span name, struct span *key, stru
 
 struct watching {
 	struct schedule_report *out;
+	struct lr_watch watch;
 	uint64_t every, seen;
-	unsigned differing; /* prints in a row */
-	struct schedule_point first;
 };
+
+static void watch_rate(struct lr_watch *watch, const struct lr_schedule *declared, const struct point *point)
+{
+	struct lr_print print = {
+		point->step, point->ts_ms, lr_schedule_at(declared, (double)point->step), point->value};
+
+	lr_watch_take(watch, declared, &print);
+}
 
 static void take_rate(struct watching *w, const struct point *point)
 {
@@ -62,17 +70,13 @@ static void take_rate(struct watching *w, const struct point *point)
 
 	if (w->seen++ % w->every == 0 && w->out->observed_count < SCHEDULE_OBSERVED_MAX)
 		w->out->observed[w->out->observed_count++] = at;
-	if (!declared->shape || w->out->has_difference || !isfinite(point->value))
+	if (!declared->shape || w->out->has_difference)
 		return;
-	if (lr_schedule_is_kept(declared, step, point->value)) {
-		w->differing = 0;
-		return;
-	}
-	if (!w->differing++)
-		w->first = at;
-	if (w->differing == SCHEDULE_DIFFERS_PRINTS) {
+	watch_rate(&w->watch, declared, point);
+	if (w->watch.differing == LR_DIFFERS_PRINTS) {
+		const struct lr_print *first = &w->watch.first;
 		w->out->has_difference = true;
-		w->out->difference = w->first;
+		w->out->difference = (struct schedule_point){first->step, first->declared, first->observed};
 	}
 }
 
@@ -182,5 +186,70 @@ enum status schedule_read(struct pipeline *pipeline, struct store_reader *reader
 	stream = find_stream(&view, rank_0.stream, out->norm_metric, &points);
 	if (stream && !isnan(out->clip))
 		TRY(walk(pipeline, reader, job, stream->name, out->norm_metric, take_norm, &w, err));
+	return OK;
+}
+
+/* Values alone: where they are from does not matter. */
+static bool is_same(const struct lr_schedule *a, const struct lr_schedule *b)
+{
+	const double numbers[][2] = {{a->initial, b->initial}, {a->peak, b->peak}, {a->least, b->least},
+		{a->warmup, b->warmup}, {a->decay, b->decay}, {a->total, b->total}};
+
+	for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+		if (memcmp(&numbers[i][0], &numbers[i][1], sizeof(double)))
+			return false;
+	return a->shape == b->shape;
+}
+
+static enum status read_on(struct pipeline *pipeline, struct store_reader *reader, struct span job, struct span stream,
+	const struct schedule_report *report, struct schedule_progress *progress, bool *is_end, struct error *err)
+{
+	struct chart_query query = {.metric = report->metric,
+		.stream = stream,
+		.axis = AXIS_STEP,
+		.from = INT64_MIN,
+		.to = INT64_MAX,
+		.attempts = ATTEMPTS_LIVE};
+	AUTO(arena) own = arena_new();
+	struct points_batch batch;
+
+	if (!own)
+		return error_no_memory(err);
+	TRY(points_read(pipeline, reader, own, job, stream, &query, progress->ordinal, &batch, err));
+	*is_end = batch.is_end;
+	if (progress->ordinal &&
+		(batch.generation != progress->generation || batch.series_base != progress->series_base)) {
+		*progress = (struct schedule_progress){.declared = progress->declared};
+		*is_end = false;
+		return OK;
+	}
+	progress->generation = batch.generation;
+	progress->series_base = batch.series_base;
+	for (size_t i = 0; i < batch.count; i++)
+		watch_rate(&progress->watch, &report->declared, &batch.points[i]);
+	progress->ordinal = batch.next_ordinal;
+	return OK;
+}
+
+enum status schedule_go_on(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena, struct span job,
+	struct schedule_progress *progress, struct schedule_report *out, struct error *err)
+{
+	struct rank_0 rank_0;
+	struct job_view view;
+	uint64_t points = 0;
+	bool is_end = false;
+
+	*out = (struct schedule_report){.metric = SPAN(""), .norm_metric = SPAN("")};
+	TRY(view_read_job(pipeline, reader, arena, job, SPAN(""), SPAN(""), VIEW_SERIES, &view, err));
+	TRY(declare(reader, arena, &view.row, out, err));
+	if (!is_same(&out->declared, &progress->declared))
+		*progress = (struct schedule_progress){.declared = out->declared};
+	if (!out->declared.shape)
+		return OK;
+	TRY(rank_0_find(reader, arena, &view, &rank_0, err));
+	TRY(main_series_find(reader, arena, &view, ROLE_LEARNING_RATE, &out->metric, err));
+	const struct stream_view *stream = find_stream(&view, rank_0.stream, out->metric, &points);
+	while (stream && !is_end)
+		TRY(read_on(pipeline, reader, job, stream->name, out, progress, &is_end, err));
 	return OK;
 }

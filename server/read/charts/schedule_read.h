@@ -4,14 +4,14 @@
  */
 #pragma once
 
-#include "fleet/lr_schedule.h"
+#include "fleet/lr_watch.h"
 #include "store/jobs.h"
 
 #include <stdint.h>
 
 struct pipeline;
 
-enum { SCHEDULE_OBSERVED_MAX = 100, SCHEDULE_DIFFERS_PRINTS = 2 /* in a row: one may be of an odd line */ };
+enum { SCHEDULE_OBSERVED_MAX = 100 };
 
 struct schedule_point {
 	int64_t step;
@@ -30,5 +30,9 @@ struct schedule_report {
 	uint64_t norms, clipped; /* points of the gradient norm, and those above it */
 };
 
+/* Goes on with the prints that came since. With another schedule or other points it begins again. *out: what is declared, and of which metric;
+ * what is only in a report stays empty. */
+enum status schedule_go_on(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena, struct span job,
+	struct schedule_progress *progress, struct schedule_report *out, struct error *err) MUST_CHECK;
 enum status schedule_read(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena, struct span job,
 	struct schedule_report *out, struct error *err) MUST_CHECK;

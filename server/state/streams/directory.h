@@ -17,6 +17,7 @@
 #include "extract/derive.h"
 #include "extract/extract.h"
 #include "extract/settings/settings.h"
+#include "fleet/lr_watch.h"
 #include "model/metrics/metric.h"
 #include "model/metrics/point.h"
 #include "model/jobs/stretches.h"
@@ -183,6 +184,11 @@ struct stream_state {
 
 enum settle { SETTLE_NOT, SETTLE_ASKED, SETTLE_DONE };
 
+/* When the maintenance thread looks at a job again: monotonic, and the distance to the look behind it; 0: not yet asked. */
+struct job_look {
+	int64_t at_ms, wait_ms;
+};
+
 struct job_state {
 	atomic_uint refs;
 	int64_t job_id;
@@ -212,7 +218,8 @@ struct job_state {
 	uint32_t judged_attempts; /* continuity_watch.c: up to which it is known whether they went on */
 	uint32_t judging_attempt;
 	int64_t judge_ms, judge_wait_ms; /* monotonic: the next look, and the distance to the one behind it */
-	int64_t data_look_ms, data_wait_ms; /* data_watch.c: the same */
+	struct job_look data_look, rate_look; /* data_watch.c, rate_watch.c: the same (pipeline/alert/each_job.h) */
+	struct schedule_progress rate;
 	struct stragglers *stragglers; /* NULL: nothing was compared of late */
 	int64_t paced_since_ms; /* monotonic: since it first said something of its pace; 0: it did not */
 

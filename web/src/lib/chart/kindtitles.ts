@@ -20,6 +20,7 @@ export const TITLES: Readonly<Record<string, string>> = {
   deadline: say("deadline"),
   checkpoint_overdue: say("checkpoint overdue"),
   restart_differs: say("restart differs"),
+  rate_drifts: say("rate drifts"),
   definition_silent: say("silent definition"),
   communication_exposed: say("communication exposed"),
   data_wait: say("data wait"),

@@ -19,6 +19,7 @@ export const KINDS = [
   "deadline",
   "checkpoint_overdue",
   "restart_differs",
+  "rate_drifts",
   "definition_silent",
   "communication_exposed",
   "data_wait",

@@ -1,0 +1,59 @@
+#include "fleet/lr_watch.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { DIGITS_ENOUGH = 4 };
+
+static double round_to(double value, unsigned digits)
+{
+	char text[40];
+
+	snprintf(text, sizeof text, "%.*e", (int)digits - 1, value);
+	return strtod(text, NULL);
+}
+
+static unsigned count_digits(double value)
+{
+	unsigned digits = 1;
+
+	while (digits < DIGITS_ENOUGH && fabs(round_to(value, digits) - value) > 1e-9 * fabs(value))
+		digits++;
+	return digits;
+}
+
+/* Whichever of the rates around it was meant: printed with so many digits it may be this. */
+static bool is_rounded(const struct lr_schedule *schedule, const struct lr_print *print, unsigned digits)
+{
+	double unit = pow(10, floor(log10(print->observed)) - (digits - 1));
+
+	return lr_schedule_is_kept(schedule, (double)print->step, print->observed - unit / 2) ||
+	       lr_schedule_is_kept(schedule, (double)print->step, print->observed + unit / 2) ||
+	       fabs(print->observed - print->declared) <= unit / 2;
+}
+
+static bool is_kept(const struct lr_watch *watch, const struct lr_schedule *schedule, const struct lr_print *print)
+{
+	if (lr_schedule_is_kept(schedule, (double)print->step, print->observed))
+		return true;
+	return print->observed > 0 && watch->digits < DIGITS_ENOUGH && is_rounded(schedule, print, watch->digits);
+}
+
+void lr_watch_take(struct lr_watch *watch, const struct lr_schedule *schedule, const struct lr_print *print)
+{
+	if (!isfinite(print->observed))
+		return;
+	if (watch->digits < DIGITS_ENOUGH && print->observed > 0) {
+		unsigned digits = count_digits(print->observed);
+		watch->digits = digits > watch->digits ? digits : watch->digits;
+	}
+	if (is_kept(watch, schedule, print)) {
+		watch->kept++;
+		watch->differing = 0;
+		return;
+	}
+	watch->kept = 0;
+	if (!watch->differing++)
+		watch->first = *print;
+}

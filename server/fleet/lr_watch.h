@@ -1,0 +1,31 @@
+/*
+ * Job: goes along the printed learning rates and says where they are not the declared ones: two prints in a row are a difference. What is
+ *      printed with few digits (1e-05) is as exact as its last one.
+ * Ownership: values. Threads: any. Pure.
+ */
+#pragma once
+
+#include "fleet/lr_schedule.h"
+
+enum { LR_DIFFERS_PRINTS = 2 /* in a row: one may be of an odd line */ };
+
+struct lr_print {
+	int64_t step, ts_ms;
+	double declared, observed;
+};
+
+struct lr_watch {
+	unsigned differing, kept; /* prints in a row, the newest ones */
+	unsigned digits; /* the most that any print had; up to 4 */
+	struct lr_print first; /* of those that differ */
+};
+
+/* Of a series that grows: up to where it was read, by which schedule. */
+struct schedule_progress {
+	struct lr_watch watch;
+	struct lr_schedule declared; /* its spans are nobody's */
+	uint64_t ordinal;
+	uint32_t generation, series_base; /* whose ordinals these are: read/charts/points_read.h */
+};
+
+void lr_watch_take(struct lr_watch *watch, const struct lr_schedule *schedule, const struct lr_print *print);

@@ -1,0 +1,54 @@
+#include "fleet/lr_watch.h"
+
+#include "test.h"
+
+#include <math.h>
+
+static const struct lr_schedule constant = {.shape = LR_CONSTANT, .peak = 6e-5, .least = 6e-5};
+
+static void take(struct lr_watch *watch, int64_t step, double printed)
+{
+	struct lr_print print = {step, 1000 * step, lr_schedule_at(&constant, (double)step), printed};
+
+	lr_watch_take(watch, &constant, &print);
+}
+
+TEST(a_drift_is_counted_from_its_first_print)
+{
+	struct lr_watch watch = {0};
+
+	take(&watch, 1, 6.001e-5);
+	take(&watch, 2, 6.0599e-5); /* 0.998 % */
+	CHECK_INT(watch.kept, 2);
+	take(&watch, 3, 6.0606e-5); /* 1.01 % */
+	take(&watch, 4, NAN); /* says nothing */
+	take(&watch, 5, 5.9399e-5);
+	CHECK_INT(watch.kept, 0);
+	CHECK_INT(watch.differing, 2);
+	CHECK_INT(watch.first.step, 3);
+	CHECK_INT(watch.first.ts_ms, 3000);
+	CHECK_DOUBLE(watch.first.observed, 6.0606e-5);
+	CHECK_DOUBLE(watch.first.declared, 6e-5);
+	take(&watch, 6, 6e-5);
+	CHECK_INT(watch.differing, 0);
+	CHECK_INT(watch.kept, 1);
+}
+
+/* 6.4e-5 printed as 6e-05 is not told from 6e-5; printed as 7e-05 it would be 6.5e-5 at least. */
+TEST(few_digits_are_as_exact_as_their_last_one)
+{
+	static const struct lr_schedule finer = {.shape = LR_CONSTANT, .peak = 6.4e-5, .least = 6.4e-5};
+	struct lr_watch watch = {0};
+	struct lr_print print = {1, 0, 6.4e-5, 6e-5};
+
+	lr_watch_take(&watch, &finer, &print);
+	CHECK_INT(watch.kept, 1);
+	print.observed = 7e-5;
+	lr_watch_take(&watch, &finer, &print);
+	CHECK_INT(watch.differing, 1);
+	print.observed = 6.123e-5; /* it prints four: 6e-05 was 6.000e-05 */
+	lr_watch_take(&watch, &finer, &print);
+	print.observed = 6e-5;
+	lr_watch_take(&watch, &finer, &print);
+	CHECK_INT(watch.differing, 3);
+}
