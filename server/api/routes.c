@@ -331,6 +331,14 @@ static const struct http_route routes[] = {
 		.body = "TrainingJobName:string HyperParameters!:object ResourceConfig:object Environment:object instances:array",
 		.summary =
 			"Whether a job with this document fits into the memory of its devices, by published formulas"},
+	{HTTP_GET, "/api/v1/jobs/{job}/nccl", SCOPE_READ, ROUTE_WORKER, .handler = api_job_nccl, .is_slow = api_is_slow,
+		.query = "",
+		.summary =
+			"Bandwidth by size as nccl-tests printed it, against what the machines can do and what others reach, and who is slow"},
+	{HTTP_GET, "/api/v1/jobs/{job}/s3", SCOPE_READ, ROUTE_WORKER, .handler = api_job_s3, .is_slow = api_is_slow,
+		.query = "stream depth from_ms to_ms limit writes_per_s reads_per_s",
+		.summary =
+			"Requests to S3 and its refusals by prefix, as the log tells them, against the service's limits, and which prefixes to split"},
 	{HTTP_GET, "/api/v1/jobs/{job}/fit", SCOPE_READ, ROUTE_WORKER, .handler = api_job_fit, .query = "instances",
 		.summary =
 			"Whether the job fits into the memory of its devices, or of others, and what would make it fit"},

@@ -319,11 +319,14 @@ static enum status make_api(struct app *app, struct error *err)
 	TRY(assets_new(&app->assets, embedded_web, options_text(app->options, "web-root"), err));
 	const struct embedded_file *advice = embedded_find(embedded_data, SPAN("advice.json"));
 	const struct embedded_file *references = embedded_find(embedded_data, SPAN("references.json"));
+	const struct embedded_file *limits = embedded_find(embedded_data, SPAN("limits.json"));
 
-	if (!advice || !references)
-		return error_set(err, ERR_INTERNAL, "this server was built without advice.json or references.json");
+	if (!advice || !references || !limits)
+		return error_set(
+			err, ERR_INTERNAL, "this server was built without advice.json, references.json or limits.json");
 	struct api_options options = api_options_of(app, embedded_span(advice), embedded_span(references));
 	set_names(&options, app->options);
+	options.limits = embedded_span(limits);
 	options.attachments = options_attachment_limits(app->options);
 	options.max_traces = (uint64_t)options_i64(app->options, "max-traces");
 	options.public_url = buf_span(&app->public_url);

@@ -38,6 +38,7 @@ struct api_options {
 	int64_t skew_ms; /* a clock that is off by so much is warned of */
 	uint64_t max_views; /* saved, of one owner */
 	struct span references; /* references.json */
+	struct span limits; /* limits.json */
 	uint64_t max_evaluations; /* scores of a job */
 	size_t max_evaluation_bytes; /* of one document */
 	uint64_t max_traces; /* of a job */

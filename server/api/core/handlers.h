@@ -4,7 +4,7 @@
 #include "http/http.h"
 
 http_handler api_audit, api_reload, api_info, api_healthz, api_readyz, api_metrics_text, api_openapi;
-http_handler api_fit, api_job_fit;
+http_handler api_fit, api_job_fit, api_job_s3, api_job_nccl;
 http_handler api_attachments_list, api_attachment_get, api_attachment_put, api_attachment_delete;
 http_handler api_evaluations_list, api_evaluations_put, api_evaluations_delete;
 http_handler api_references_get, api_references_put;

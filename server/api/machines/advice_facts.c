@@ -382,7 +382,8 @@ static enum status add_slow_downs(struct reading *r, struct error *err)
 {
 	struct log_search_result found;
 
-	TRY(search(r, "\\(SlowDown\\)|api error SlowDown|AWS_ERROR_S3_SLOW_DOWN", &found, err));
+	TRY(search(r, "SlowDown|Please reduce your request rate|AWS_ERROR_S3_SLOW_DOWN|\\(503\\) when calling", &found,
+		err));
 	return measure(r, "slow_downs", (double)found.count, err);
 }
 

@@ -1,0 +1,352 @@
+/* Bandwidth by size as nccl-tests printed it, against what the instance type can do and what others reach: docs/nodes.md. */
+#include "api/core/api_state.h"
+#include "api/core/handlers.h"
+#include "api/core/money.h"
+#include "api/core/request.h"
+#include "base/clock.h"
+#include "model/jobs/by_hand.h"
+#include "query/query.h"
+#include "read/logs/nccl_runs.h"
+#include "store/jobs.h"
+#include "store/search.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { FLEET_JOBS_MAX = 50, OTHERS_MIN = 3, QUERY_BYTES = 256, HOSTS_MAX = 1024, SLOW_RUNS_MIN = 2 };
+
+static const double slow_share = 0.8; /* of the median of others */
+
+struct links {
+	double peer, network; /* GB/s; NaN: not known */
+	struct span source;
+};
+
+struct measured {
+	struct nccl_runs runs; /* the job's own, then those of others */
+	size_t own;
+	size_t jobs; /* others with runs */
+	struct span type;
+	struct links links;
+};
+
+/* ---- what the type can do ---- */
+
+static double link_of(const struct json *entry, const char *key)
+{
+	double value;
+
+	return json_number_of(json_get(entry, key), &value) && value > 0 ? value : NAN;
+}
+
+static void find_links(const struct json *limits, struct span type, struct links *out)
+{
+	struct span bare = span_starts_with(type, SPAN("ml.")) ? span_skip(type, 3) : type;
+
+	*out = (struct links){NAN, NAN, json_string_of(json_get(limits, "links_source"))};
+	for (const struct json *at = json_first(json_get(limits, "links")); at; at = json_next(at))
+		if (span_equal(json_string_of(json_get(at, "type")), bare)) {
+			out->peer = link_of(at, "peer_gb_s");
+			out->network = link_of(at, "network_gb_s");
+			return;
+		}
+}
+
+/* NaN: the run does not say how many machines it was on, or the type is not known. */
+static double limit_of(const struct links *links, const struct nccl_run *run)
+{
+	return run->host_count == 1 ? links->peer : run->host_count > 1 ? links->network : NAN;
+}
+
+/* ---- what others reach ---- */
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static const struct nccl_line *find_size(const struct nccl_run *run, int64_t size)
+{
+	for (size_t i = 0; i < run->row_count; i++)
+		if (run->rows[i].size == size)
+			return &run->rows[i];
+	return NULL;
+}
+
+/* Of all other runs of the same test, size and number of machines. *others: how many; the median NaN below three. */
+static double median_of(const struct measured *m, const struct nccl_run *own, int64_t size, size_t *others)
+{
+	double values[NCCL_RUNS_MAX];
+	size_t count = 0;
+
+	for (size_t i = 0; i < m->runs.count; i++) {
+		const struct nccl_run *run = &m->runs.runs[i];
+		const struct nccl_line *row = find_size(run, size);
+		if (run != own && row && run->host_count == own->host_count && span_equal(run->test, own->test))
+			values[count++] = row->out.busbw;
+	}
+	*others = count;
+	if (count < OTHERS_MIN)
+		return NAN;
+	qsort(values, count, sizeof *values, by_value);
+	return (values[(count - 1) / 2] + values[count / 2]) / 2;
+}
+
+/* The largest size that others were measured with, too, if the run is slow there; NULL: it is not. */
+static const struct nccl_line *find_slow(const struct measured *m, const struct nccl_run *run, double *median)
+{
+	const struct nccl_line *largest = NULL;
+	size_t others;
+
+	for (size_t i = 0; i < run->row_count; i++) {
+		double its = median_of(m, run, run->rows[i].size, &others);
+		if (isnan(its) || (largest && run->rows[i].size < largest->size))
+			continue;
+		largest = &run->rows[i];
+		*median = its;
+	}
+	return largest && largest->out.busbw < slow_share * *median ? largest : NULL;
+}
+
+static enum status read_others(const struct api *api, struct store_reader *reader, struct arena *arena,
+	const struct job_row *row, const struct http_request *request, struct measured *m, struct error *err)
+{
+	const struct log_asker asker = api_asker(api, request);
+	int64_t until_ms = clock_mono_ms() + api->options.search_ms;
+	struct job_search search = {.sort = SPAN("-created"), .cursor = SPAN(""), .limit = FLEET_JOBS_MAX};
+	struct job_search_result found;
+	struct query_node *query = NULL;
+	char text[QUERY_BYTES];
+
+	if (!m->type.len || span_find_char(m->type, '"') >= 0 || span_find_char(m->type, '\\') >= 0)
+		return OK;
+	snprintf(text, sizeof text, "instance=\"%.*s\"", SPAN_ARGS(span_cut(m->type, QUERY_BYTES / 2)));
+	TRY(query_parse(&query, span_from(text), http_request_arrival_ms(request), arena, err));
+	search.query = query;
+	TRY(store_search_jobs(reader, arena, &search, &found, err));
+	for (size_t i = 0; i < found.count; i++) {
+		int64_t left_ms = until_ms - clock_mono_ms();
+		size_t before = m->runs.count;
+		if (found.rows[i].job_id == row->job_id)
+			continue;
+		if (left_ms <= 0) {
+			m->runs.is_partial = true;
+			break;
+		}
+		TRY(nccl_runs_read(
+			api->options.pipeline, reader, arena, found.rows[i].name, left_ms, &asker, &m->runs, err));
+		m->jobs += m->runs.count > before;
+	}
+	return OK;
+}
+
+/* ---- the answer ---- */
+
+static void write_half(struct json_writer *w, const char *key, const struct nccl_half *half)
+{
+	json_key(w, key);
+	json_object(w);
+	api_put_known(w, "time_us", half->time_us);
+	api_put_known(w, "algbw", half->algbw);
+	api_put_known(w, "busbw", half->busbw);
+	api_put_known(w, "wrong", half->wrong);
+	json_object_end(w);
+}
+
+static void write_row(
+	struct json_writer *w, const struct measured *m, const struct nccl_run *run, const struct nccl_line *row)
+{
+	size_t others;
+	double median = median_of(m, run, row->size, &others);
+
+	json_object(w);
+	json_put_i64(w, "size", row->size);
+	json_put_span(w, "type", row->type);
+	json_put_span(w, "redop", row->redop);
+	write_half(w, "out_of_place", &row->out);
+	write_half(w, "in_place", &row->in);
+	api_put_known(w, "share_of_limit", row->out.busbw / limit_of(&m->links, run));
+	api_put_known(w, "median_busbw", median);
+	json_put_i64(w, "compared", (int64_t)others);
+	json_object_end(w);
+}
+
+static void write_hosts(struct json_writer *w, const struct nccl_run *run)
+{
+	json_key(w, "hosts");
+	json_array(w);
+	for (size_t i = 0; i < run->host_count; i++)
+		json_span(w, run->hosts[i]);
+	json_array_end(w);
+}
+
+static void put_test(struct json_writer *w, const struct nccl_run *run)
+{
+	json_key(w, "test");
+	if (run->test.len)
+		json_span(w, run->test);
+	else
+		json_null(w);
+}
+
+static void write_run(struct json_writer *w, const struct measured *m, const struct nccl_run *run)
+{
+	double median;
+
+	json_object(w);
+	json_put_span(w, "stream", run->stream);
+	json_put_i64(w, "line", (int64_t)run->line);
+	json_put_i64(w, "ts_ms", run->ts_ms);
+	put_test(w, run);
+	write_hosts(w, run);
+	json_put_i64(w, "ranks", (int64_t)run->ranks);
+	api_put_known(w, "average_busbw", run->average);
+	api_put_known(w, "wrong", run->wrong);
+	api_put_known(w, "limit_gb_s", limit_of(&m->links, run));
+	json_put_bool(w, "slow", find_slow(m, run, &median) != NULL);
+	json_key(w, "rows");
+	json_array(w);
+	for (size_t i = 0; i < run->row_count; i++)
+		write_row(w, m, run, &run->rows[i]);
+	json_array_end(w);
+	json_object_end(w);
+}
+
+/* The machines of each run that is slow: of two the pair. */
+static void write_slow(struct json_writer *w, const struct measured *m)
+{
+	json_key(w, "slow");
+	json_array(w);
+	for (size_t i = 0; i < m->own; i++) {
+		const struct nccl_run *run = &m->runs.runs[i];
+		double median;
+		const struct nccl_line *row = find_slow(m, run, &median);
+		if (!row)
+			continue;
+		json_object(w);
+		write_hosts(w, run);
+		put_test(w, run);
+		json_put_i64(w, "size", row->size);
+		json_put_double(w, "busbw", row->out.busbw);
+		json_put_double(w, "median_busbw", median);
+		json_put_double(w, "share", row->out.busbw / median);
+		json_object_end(w);
+	}
+	json_array_end(w);
+}
+
+struct machine {
+	struct span host;
+	int64_t runs, slow_runs;
+};
+
+static void count_run(struct machine *machines, size_t *count, struct span host, bool is_slow)
+{
+	size_t i = 0;
+
+	while (i < *count && !span_equal(machines[i].host, host))
+		i++;
+	if (i == HOSTS_MAX)
+		return;
+	if (i == *count)
+		machines[(*count)++] = (struct machine){.host = host};
+	machines[i].runs++;
+	machines[i].slow_runs += is_slow;
+}
+
+/* A machine is suspect when each of its runs is slow, two at least, and others of the job are not slow. */
+static enum status write_machines(
+	struct json_writer *w, const struct measured *m, struct arena *arena, struct error *err)
+{
+	struct machine *machines = arena_alloc(arena, HOSTS_MAX * sizeof *machines);
+	size_t count = 0, slow = 0;
+	double median;
+
+	if (!machines)
+		return error_no_memory(err);
+	for (size_t i = 0; i < m->own; i++) {
+		const struct nccl_run *run = &m->runs.runs[i];
+		bool is_slow = find_slow(m, run, &median) != NULL;
+		slow += is_slow;
+		for (size_t k = 0; k < run->host_count; k++)
+			count_run(machines, &count, run->hosts[k], is_slow);
+	}
+	json_key(w, "machines");
+	json_array(w);
+	for (size_t i = 0; i < count; i++) {
+		json_object(w);
+		json_put_span(w, "host", machines[i].host);
+		json_put_i64(w, "runs", machines[i].runs);
+		json_put_i64(w, "slow_runs", machines[i].slow_runs);
+		json_put_bool(w, "suspect",
+			machines[i].slow_runs >= SLOW_RUNS_MIN && machines[i].slow_runs == machines[i].runs &&
+				slow < m->own);
+		json_object_end(w);
+	}
+	json_array_end(w);
+	return OK;
+}
+
+static enum status write_answer(
+	struct json_writer *w, const struct measured *m, struct span job, struct arena *arena, struct error *err)
+{
+	json_object(w);
+	json_put_span(w, "job", job);
+	json_key(w, "instance_type");
+	if (m->type.len)
+		json_span(w, m->type);
+	else
+		json_null(w);
+	json_key(w, "limits");
+	json_object(w);
+	api_put_known(w, "peer_gb_s", m->links.peer);
+	api_put_known(w, "network_gb_s", m->links.network);
+	json_put_span(w, "source", m->links.source);
+	json_object_end(w);
+	json_key(w, "runs");
+	json_array(w);
+	for (size_t i = 0; i < m->own; i++)
+		write_run(w, m, &m->runs.runs[i]);
+	json_array_end(w);
+	write_slow(w, m);
+	TRY(write_machines(w, m, arena, err));
+	json_put_i64(w, "compared_jobs", (int64_t)m->jobs);
+	json_put_bool(w, "partial", m->runs.is_partial);
+	json_object_end(w);
+	return OK;
+}
+
+enum status api_job_nccl(void *context, void *worker, const struct http_request *request,
+	struct http_response *response, struct error *err)
+{
+	const struct api *api = context;
+	struct store_reader *reader = ((struct api_worker *)worker)->reader;
+	const struct log_asker asker = api_asker(api, request);
+	AUTO(arena) arena = NULL;
+	AUTO(json) document = NULL;
+	AUTO(json) limits = NULL;
+	struct json_writer w = api_reply(response);
+	struct measured measured = {0};
+	struct job_row row;
+
+	TRY(api_arena(&arena, err));
+	TRY(store_read_job(reader, arena, http_request_segment(request, 0), &row, err));
+	TRY(json_parse(&document, row.document, err));
+	TRY(json_parse(&limits, api->options.limits, err));
+	TRY(by_hand_settle_machines(document, err));
+	measured.runs.runs = arena_alloc(arena, NCCL_RUNS_MAX * sizeof *measured.runs.runs);
+	if (!measured.runs.runs)
+		return error_no_memory(err);
+	measured.type = json_string_of(json_get_path(document, "ResourceConfig.InstanceType"));
+	find_links(limits, measured.type, &measured.links);
+	TRY(nccl_runs_read(
+		api->options.pipeline, reader, arena, row.name, api->options.search_ms, &asker, &measured.runs, err));
+	measured.own = measured.runs.count;
+	if (measured.own)
+		TRY(read_others(api, reader, arena, &row, request, &measured, err));
+	TRY(write_answer(&w, &measured, row.name, arena, err));
+	return buf_status(&response->body, err);
+}
