@@ -25,7 +25,7 @@ STEP_LIMIT = 1 << 53
 MOST_DIGITS = 6  # of a step, behind the point
 SINGLE = {"float": "float_value", "int": "int_value", "string": "string_value", "bool": "bool_value", "datetime": "datetime_value", "string_set": "string_set_value"}
 COLUMNS = ["project_id", "run_id", "attribute_path", "attribute_type"]
-Point = Tuple[int, int, float]
+Point = Tuple[int, int, Optional[float]]  # milliseconds, step, value; None: NaN
 
 
 def say(text: str) -> None:
@@ -160,6 +160,12 @@ def text_of(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
+def comparable(value: Any) -> Optional[float]:
+    """NaN is equal to nothing, not even to itself: None."""
+    number = float(value)
+    return number if number == number else None
+
+
 # ---- what is told ----
 
 class Receiver:
@@ -217,8 +223,7 @@ class Receiver:
         while True:
             page = self.get("metrics/get-history", metric_key=metric, max_results=PAGE_POINTS, **({"page_token": token} if token else {}))
             for point in page.get("metrics", []):
-                value, at_ms = float(point["value"]), int(point["timestamp"])
-                found.add((at_ms, int(point["step"]), value))
+                found.add((int(point["timestamp"]), int(point["step"]), comparable(point["value"])))
             token = page.get("next_page_token") or ""
             if not token:
                 return found
@@ -232,7 +237,7 @@ class Receiver:
         if was_there:
             if metric not in self.known:
                 self.known[metric] = self.there(metric)
-            if (int(at_ms), whole, float(value)) in self.known[metric]:
+            if (int(at_ms), whole, comparable(value)) in self.known[metric]:
                 return
         number: Any = value if value == value and abs(value) != float("inf") else str(value).replace("inf", "Infinity").replace("nan", "NaN")
         self.waiting.append({"key": metric, "value": number, "timestamp": int(at_ms), "step": whole})
