@@ -65,12 +65,13 @@ static void add_sample(struct counting *counting, size_t prefix, enum s3_kind ki
 						      (uint64_t)kind << SECOND_BITS | (uint64_t)(ts_ms / 1000);
 }
 
-static void take(void *context, uint32_t stream_id, const struct line *line)
+static void take(void *context, uint32_t stream_id, uint64_t number, const struct line *line)
 {
 	struct counting *counting = context;
 	struct s3_line told;
 
 	(void)stream_id;
+	(void)number;
 	if (counting->is_short_of_memory || !s3_line_read(line->text, &told))
 		return;
 	struct s3_prefix *prefix = find_prefix(counting, &told);
