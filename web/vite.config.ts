@@ -39,6 +39,9 @@ const JOB_PAGE = /\/src\/pages\/job\/page\.tsx$/;
 // Whoever draws curves may as well have what stands around them; of the other pages no one loads that.
 const OTHER_PAGES = /\/src\/pages\/(?!job\/|compare\/|embed)(.+\/page|[a-z]+)\.tsx$/;
 
+// What several later parts use: as files of their own they would be fifty, each with the names of the others in it.
+const SMALL = /\/src\/(lib\/(text|flow|url)|ui|state\/core)\//;
+
 /**
  * What the page imports before it starts is one file, with what several pages share; what a job's page imports beyond that before its
  * first curve is one more. They compress better than pieces would, and no piece is found only when another has come.
@@ -55,7 +58,8 @@ function firstView(id: string, modules: Modules): string | null {
     isOfOthers ||= OTHER_PAGES.test(one);
     info?.importers.forEach((importer) => above.add(importer));
   }
-  return isOfJob ? (isOfOthers ? "first" : "job") : null;
+  if (isOfJob) return isOfOthers ? "first" : "job";
+  return SMALL.test(id) && (modules.getModuleInfo(id)?.importers.length ?? 0) > 1 ? "shared" : null;
 }
 
 const SERVER = "http://127.0.0.1:8080";

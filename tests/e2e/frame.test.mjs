@@ -12,7 +12,7 @@ test("the keyboard reaches every view, and ? says what works here", async ({ ser
   await open("/settings");
   await hasKeys(page);
   await heading(page, "Settings");
-  for (const [keys, path] of [["gj", "/jobs"], ["gc", "/compare"], ["gp", "/pools"], ["ga", "/incidents"], ["gs", "/settings"], ["gf", "/"], ["gj", "/jobs"]]) {
+  for (const [keys, path] of [["gj", "/jobs"], ["gc", "/compare"], ["gp", "/pools"], ["gm", "/nodes"], ["ga", "/incidents"], ["gs", "/settings"], ["gf", "/"], ["gj", "/jobs"]]) {
     await waitUntil(async () => {
       await page.keyboard.type(keys);
       return new URL(page.url()).pathname === path;

@@ -15,6 +15,7 @@ const PAGES = [
   ["job-logs", "/jobs/llama-7b/logs", ".line"],
   ["job-definitions", "/jobs/finished/definitions", ".tryline"],
   ["compare", `/compare?jobs=llama-7b,${encodeURIComponent(ODD_NAME)}`, ".compare canvas"],
+  ["machines", "/nodes", "main h1"],
   ["incidents", "/incidents", "main :text('llama-7b')"],
   ["rules", "/rules", "main h1"],
   ["webhooks", "/webhooks", "main h1"],

@@ -30,6 +30,7 @@ def test_the_ledger(server):
     assert fault["signature"] == "xid_79" and fault["lines"] >= 1 and body["drain"] and "xid_79" in body["why"][0]
     assert body["job_count"] == 2 and {row["job"] for row in body["jobs"]} == {"a", "b"}
     assert body["fault_list"][0]["text"] == XID and body["fault_list"][0]["job"] == "a"
+    assert body["fault_list"][0]["stream"]
     assert abs(body["last_seen_ms"] - time.time() * 1000) < 600_000
     listed = server.get("/api/v1/nodes").body
     assert [row["host"] for row in listed["nodes"]] == ["n1", "n2"] and [row["host"] for row in listed["drain"]] == ["n2"]

@@ -15,6 +15,7 @@ const JobsPage = lazy(async () => (await import("./pages/jobs/page")).JobsPage, 
 const JobPage = lazy(async () => (await import("./pages/job/page")).JobPage, 12);
 const AlertsPage = lazy(async () => (await import("./pages/alerts/page")).AlertsPage, 8);
 const PoolsPage = lazy(async () => (await import("./pages/pools/page")).PoolsPage, 8);
+const MachinesPage = lazy(async () => (await import("./pages/machines/page")).MachinesPage, 8);
 const ComparePage = lazy(async () => (await import("./pages/compare/page")).ComparePage, 10);
 const LogsPage = lazy(async () => (await import("./pages/job/logspage")).LogsPage, 20);
 const EmbedPage = lazy(async () => (await import("./pages/embed")).EmbedPage, 0);
@@ -45,6 +46,8 @@ function View() {
       return <AlertsPage key={era} search={query.value["q"] ?? ""} state={query.value["state"] ?? ""} id={query.value["id"] ?? ""} />;
     case "pools":
       return <PoolsPage key={era} state={query.value["state"] ?? ""} />;
+    case "nodes":
+      return <MachinesPage key={era} />;
     case "compare":
       return <ComparePage key={era} jobs={query.value["jobs"] ?? ""} />;
     case "definitions":
@@ -56,7 +59,7 @@ function View() {
   }
 }
 
-const TITLES: Readonly<Record<string, string>> = { fleet: say("Fleet"), incidents: say("Alerts"), rules: say("Rules"), webhooks: say("Webhooks"), compare: say("Compare"), pools: say("Warm pools"), jobs: say("Jobs"), settings: say("Settings"), definitions: say("Definitions") };
+const TITLES: Readonly<Record<string, string>> = { fleet: say("Fleet"), incidents: say("Alerts"), rules: say("Rules"), webhooks: say("Webhooks"), compare: say("Compare"), pools: say("Warm pools"), nodes: say("Machines"), jobs: say("Jobs"), settings: say("Settings"), definitions: say("Definitions") };
 
 /** A part's tab has the same word, and its translation. */
 const capital = (part: string): string => t(`${part.charAt(0).toUpperCase()}${part.slice(1)}`);

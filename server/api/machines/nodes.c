@@ -8,6 +8,7 @@
 #include "read/view.h"
 #include "state/known_fault.h"
 #include "store/faults.h"
+#include "store/streams.h"
 #include "store/jobs.h"
 #include "store/nodes.h"
 
@@ -165,6 +166,18 @@ static char *add_why(struct node *node)
 	return node->why_count < WHY_MAX ? node->why[node->why_count++] : NULL;
 }
 
+struct times {
+	char text[32];
+};
+
+static struct times times(uint64_t count)
+{
+	struct times times;
+
+	snprintf(times.text, sizeof times.text, count == 1 ? "once" : "%llu times", (unsigned long long)count);
+	return times;
+}
+
 /* A machine is to be drained for a fault that says so, for breaking jobs off twice, or for being the slowest of three jobs. */
 static void judge(const struct ledger *ledger, struct node *node)
 {
@@ -174,12 +187,11 @@ static void judge(const struct ledger *ledger, struct node *node)
 		const struct signature_sum *sum = &node->signatures[i];
 		if (!sum->is_drain || sum->last_ms < ledger->now_ms - drain_ms || !(why = add_why(node)))
 			continue;
-		snprintf(why, WHY_MAX_BYTES, "%.*s %llu times in the last week", SPAN_ARGS(sum->name),
-			(unsigned long long)sum->count);
+		snprintf(why, WHY_MAX_BYTES, "%.*s %s in the last week", SPAN_ARGS(sum->name), times(sum->count).text);
 	}
 	if (node->restarts >= 2 && (why = add_why(node)))
-		snprintf(why, WHY_MAX_BYTES, "broke jobs off %llu times in 30 days, %.1f node-hours",
-			(unsigned long long)node->restarts, (double)node->lost_node_ms / 3600000);
+		snprintf(why, WHY_MAX_BYTES, "broke jobs off %s in 30 days, %.1f node-hours",
+			times(node->restarts).text, (double)node->lost_node_ms / 3600000);
 	if (node->slow_jobs >= 3 && (why = add_why(node)))
 		snprintf(
 			why, WHY_MAX_BYTES, "the slowest of %llu jobs in 30 days", (unsigned long long)node->slow_jobs);
@@ -447,10 +459,31 @@ static enum status write_history(
 	return node_history_write(api, &past, w, err);
 }
 
+/* Of one job after the other: the streams that were read last. */
+struct named_streams {
+	int64_t job_id; /* 0: none yet */
+	struct stream_row *rows;
+	size_t count;
+};
+
+static enum status put_stream(const struct ledger *ledger, struct named_streams *streams,
+	const struct node_fault_row *fault, struct json_writer *w, struct error *err)
+{
+	if (streams->job_id != fault->job_id)
+		TRY(store_read_streams(
+			ledger->reader, ledger->arena, fault->job_id, SPAN(""), &streams->rows, &streams->count, err));
+	streams->job_id = fault->job_id;
+	for (size_t i = 0; i < streams->count; i++)
+		if (streams->rows[i].stream_id == fault->stream_id)
+			json_put_span(w, "stream", streams->rows[i].name);
+	return OK;
+}
+
 static enum status write_one(
 	const struct api *api, const struct ledger *ledger, struct span host, struct json_writer *w, struct error *err)
 {
 	json_object(w);
+	struct named_streams streams = {0};
 	TRY(write_node(ledger, host, STREAMS_SHOWN, w, err));
 	TRY(write_history(api, ledger, host, w, err));
 	json_key(w, "fault_list");
@@ -468,6 +501,7 @@ static enum status write_one(
 		json_put_i64(w, "last_ms", fault->last_ms);
 		json_put_i64(w, "lines", (int64_t)fault->count);
 		json_put_span(w, "job", job.name);
+		TRY(put_stream(ledger, &streams, fault, w, err));
 		json_put_i64(w, "line", (int64_t)fault->line);
 		json_put_span(w, "text", fault->text);
 		json_object_end(w);

@@ -17,6 +17,7 @@ const PLACES: readonly Place[] = [
   { href: "/jobs", label: say("Jobs"), keys: "g j", views: ["jobs", "job"], glyph: "M3 5.5h2M8 5.5h9M3 10h2M8 10h9M3 14.5h2M8 14.5h9" },
   { href: "/compare", label: say("Compare"), keys: "g c", views: ["compare"], glyph: "M3 15C6 4 9 4 17 5.5M3 8c4 6 8 7 14 7" },
   { href: "/pools", label: say("Pools"), keys: "g p", views: ["pools"], glyph: "M3 4.5h9v3H3zM7 9h10v3H7zM3 13.5h6v3H3z" },
+  { href: "/nodes", label: say("Machines"), keys: "g m", views: ["nodes"], glyph: "M4 3h12v6H4zM4 11h12v6H4zM7 6h1M7 14h1" },
   { href: "/incidents", label: say("Alerts"), keys: "g a", views: ["incidents"], glyph: "M10 3.5 17.5 16.5h-15zM10 8.5v4M10 14v1" },
   { href: "/definitions", label: say("Definitions"), keys: "g d", views: ["definitions"], glyph: "M7 3.5H4v13h3M13 3.5h3v13h-3M8 10h.5M11.5 10h.5" },
   { href: "/settings", label: say("Settings"), keys: "g s", views: ["settings"], glyph: "M3 6h6M13 6h4M9 4v4h4V4zM3 14h2M9 14h8M5 12v4h4v-4z" },

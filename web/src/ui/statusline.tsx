@@ -1,6 +1,10 @@
 import { t, tn } from "../i18n/i18n";
+import { adoptStyle } from "../lib/jobs/adopt";
 import { formatCompact, formatCount } from "../lib/text/format";
 import { info } from "../state/core/info";
+import style from "../styles/statusline.css?inline";
+
+adoptStyle(style);
 
 const formatRate = (lines: number): string => (lines < 1000 ? formatCount(Math.round(lines)) : formatCompact(lines));
 

@@ -37,6 +37,14 @@ export function rowBadness(away: readonly Cell[], sign: 1 | -1 | 0): number {
   return count === 0 ? -Infinity : sum / count;
 }
 
+/** How far the worst stream is on the bad side of the others, on the whole; -1: there is nothing to be seen at all. */
+export function tellingOf(heat: Pick<HeatReply, "rows" | "higher" | "role">): number {
+  const sign = badSign(heat);
+  const most = Math.max(-1, ...heat.rows.filter((row) => row.away.some((cell) => cell !== null)).map((row) => rowBadness(row.away, sign)));
+  // Where nobody knows what is bad (a rank, a temperature), nodes may well differ: such a metric is for where no other shows anything.
+  return sign === 0 ? Math.min(most, 1) : most;
+}
+
 /** Below five percent it is noise: a fleet of equals shall look calm. */
 const SCALES = [50, 100, 200, 500, 1000];
 

@@ -1,5 +1,6 @@
 // All nodes of a job as cells of a grid, and what each says of itself.
-import type { Incident, NodeRow, StreamInfo } from "../../api/types";
+import type { Incident, NodeRow, Severity, StreamInfo } from "../../api/types";
+import { isOpen } from "../chart/incidentorder";
 import { isTrouble } from "./commands";
 
 /** What sm-ship measures of a machine is a stream of its own, and no node. */
@@ -22,15 +23,24 @@ export interface GridNode {
   state: NodeState;
   /** Incidents that name this stream. */
   faults: number;
+  /** The worst of those that are open, and what they are. */
+  mark: Severity | null;
+  kinds: readonly string[];
+  /** Its machine should be drained: why. */
+  drain: string | null;
   /** Of its machine, 100 is all: GPUs, else CPUs. */
   utilisation: number | null;
   isTroubled: boolean;
 }
 
-export function gridNodes(streams: readonly StreamInfo[], incidents: readonly Incident[], machines: readonly NodeRow[], silentBeforeMs: number | null): GridNode[] {
+export function gridNodes(streams: readonly StreamInfo[], incidents: readonly Incident[], machines: readonly NodeRow[], silentBeforeMs: number | null, drain: ReadonlyMap<string, string> = new Map()): GridNode[] {
   const faults = new Map<string, number>();
-  for (const { stream, streams: all } of incidents as (Incident & { streams?: string[] })[]) {
-    for (const one of all ?? (stream === undefined ? [] : [stream])) faults.set(one, (faults.get(one) ?? 0) + 1);
+  const open = new Map<string, Incident[]>();
+  for (const incident of incidents) {
+    for (const one of incident.streams ?? (incident.stream === undefined ? [] : [incident.stream])) {
+      faults.set(one, (faults.get(one) ?? 0) + 1);
+      if (isOpen(incident)) open.set(one, [...(open.get(one) ?? []), incident]);
+    }
   }
   const used = new Map<string, number>();
   for (const { stream, instance } of machines) {
@@ -43,10 +53,17 @@ export function gridNodes(streams: readonly StreamInfo[], incidents: readonly In
       one,
       state: nodeState(one, silentBeforeMs),
       faults: faults.get(one.stream) ?? 0,
+      mark: worstOf(open.get(one.stream) ?? []),
+      kinds: [...new Set(open.get(one.stream)?.map(({ kind }) => kind))],
+      drain: drain.get(one.host ?? "") ?? null,
       utilisation: used.get(one.host ?? "") ?? null,
       isTroubled: isTrouble(one),
     }));
 }
+
+const SEVERITIES: readonly Severity[] = ["critical", "warning", "info"];
+
+const worstOf = (incidents: readonly Incident[]): Severity | null => SEVERITIES.find((one) => incidents.some(({ severity }) => severity === one)) ?? null;
 
 export interface GridShape {
   size: number;

@@ -1,7 +1,9 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import type { Severity } from "../../api/types";
 import { t, tn } from "../../i18n/i18n";
 import { exitText } from "../../lib/jobs/commands";
+import { kindTitle } from "../../lib/chart/marks";
 import { formatCount, formatDuration, NONE } from "../../lib/text/format";
 import { formatAge } from "../../lib/text/stamp";
 import { gridShape, measureOf, MEASURES, moveIn, type GridNode, type Measure, type NodeState } from "../../lib/jobs/nodegrid";
@@ -48,9 +50,11 @@ function measureText(measure: Measure): string {
 }
 
 function describe(node: GridNode, nowMs: number): string {
-  const { one, state, faults, utilisation } = node;
+  const { one, state, faults, kinds, drain, utilisation } = node;
   const heard = one.last_seen_ms ?? one.last_ms;
   const parts = [one.stream, stateText(state)];
+  if (drain !== null) parts.push(t("to be drained: {why}", { why: drain }));
+  if (kinds.length > 0) parts.push(t("open: {kinds}", { kinds: kinds.map(kindTitle).join(", ") }));
   if (one.role) parts.push(one.role);
   if (one.host) parts.push(t("on {host}", { host: one.host }));
   if (heard !== undefined) parts.push(t("last line {time} ago", { time: formatAge(nowMs - heard) }));
@@ -98,8 +102,9 @@ export function NodeGrid({ job, nodes }: { job: string; nodes: readonly GridNode
     element.height = Math.max(1, shape.rows * shape.size) * ratio;
     context.scale(ratio, ratio);
     const scale = Array.from({ length: LEVELS + 1 }, (_, i) => `color-mix(in srgb, var(--series-0) ${(i / LEVELS) * 100}%, var(--bg-3))`);
-    const bytes = readBytes(host.current, [...STATES.map((state) => TOKENS[state]), "var(--bg)", "var(--text)", ...scale]).map(cssOf);
+    const bytes = readBytes(host.current, [...STATES.map((state) => TOKENS[state]), "var(--bg)", "var(--text)", ...scale, ...MARKS.map((mark) => `var(--${mark})`)]).map(cssOf);
     const [ground = "", ink = ""] = bytes.slice(STATES.length);
+    const markColours = bytes.slice(-MARKS.length);
     const inner = shape.size - 2;
     nodes.forEach((node, i) => {
       const x = (i % shape.columns) * shape.size + 1;
@@ -109,9 +114,13 @@ export function NodeGrid({ job, nodes }: { job: string; nodes: readonly GridNode
       context.fillStyle = (measure === "state" ? bytes[STATES.indexOf(node.state)] : value === null ? ground : bytes[STATES.length + 2 + level]) ?? "";
       context.fillRect(x, y, inner, inner);
       if (measure === "state") drawShape(context, node.state, x, y, inner, ground);
-      if (node.one.role === undefined) return;
-      context.strokeStyle = ink;
-      context.strokeRect(x + 0.5, y + 0.5, inner - 1, inner - 1);
+      if (node.one.role !== undefined) {
+        context.strokeStyle = ink;
+        context.lineWidth = 1;
+        context.strokeRect(x + 0.5, y + 0.5, inner - 1, inner - 1);
+      }
+      const mark = node.drain !== null ? "critical" : node.mark;
+      if (mark !== null) drawMark(context, mark, markColours[MARKS.indexOf(mark)] ?? "", x, y, inner, ground);
     });
   }, [nodes, measure, width.value, shape.size, dark, tick]);
 
@@ -196,6 +205,32 @@ export function NodeGrid({ job, nodes }: { job: string; nodes: readonly GridNode
       </p>
     </section>
   );
+}
+
+const MARKS: readonly Severity[] = ["critical", "warning", "info"];
+
+/** An open incident, or a machine to drain: the mark of its severity on a plate in the corner, whatever the cell's colour says. */
+function drawMark(context: CanvasRenderingContext2D, mark: Severity, colour: string, x: number, y: number, size: number, ground: string): void {
+  const room = Math.max(6, Math.round(size * 0.55));
+  const half = room / 2;
+  const [left, top] = [x + size - room, y];
+  context.fillStyle = ground;
+  context.fillRect(left - 1, top, room + 1, room + 1);
+  context.fillStyle = context.strokeStyle = colour;
+  context.lineWidth = Math.max(1, size / 16);
+  context.beginPath();
+  context.moveTo(left + half, top + 1);
+  if (mark === "warning") {
+    context.lineTo(left + room - 1, top + room - 1);
+    context.lineTo(left + 1, top + room - 1);
+  } else {
+    context.lineTo(left + room - 1, top + half);
+    context.lineTo(left + half, top + room - 1);
+    context.lineTo(left + 1, top + half);
+  }
+  context.closePath();
+  if (mark === "info") context.stroke();
+  else context.fill();
 }
 
 /** A shape with each colour: a cross for what failed, a hole for what is silent, a corner for a wrong clock. */

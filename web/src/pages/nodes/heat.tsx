@@ -5,7 +5,8 @@ import type { HeatReply, PointsReply } from "../../api/types";
 import { t, tn } from "../../i18n/i18n";
 import { cutMiddle, formatCount, formatTime, formatValue, NONE } from "../../lib/text/format";
 import { mainMetrics } from "../../lib/jobs/figures";
-import { badSign, levelOf, rowBadness, rowsPerLine, scaleOf, valueOf, worstCell, type Cell } from "../../lib/chart/heat";
+import { badSign, levelOf, rowBadness, rowsPerLine, scaleOf, tellingOf, valueOf, worstCell, type Cell } from "../../lib/chart/heat";
+import { isOpen } from "../../lib/chart/incidentorder";
 import { compareNatural, type Metric } from "../../lib/jobs/metrics";
 import { jobHref } from "../../lib/url/url";
 import type { JobStore } from "../../state/job/job";
@@ -18,6 +19,9 @@ import { Skeleton } from "../../ui/skeleton";
 import { DataTable } from "../../ui/datatable";
 import { readBytes } from "./colors";
 
+/** So many metrics are looked at, roughly, before one is shown. */
+const TRIED = 6;
+const ROUGH_COLUMNS = 24;
 const MOST_LINES = 512;
 const MOST_HEIGHT = 640;
 const LEVELS = 12;
@@ -27,16 +31,45 @@ const LABEL_HEIGHT = 14;
 
 type Row = HeatReply["rows"][number];
 
-/** What a straggler shows in first. */
-function usualMetric(shared: readonly Metric[]): string | undefined {
+/** Where a straggler shows: what an open one was found in, then the usual ones, then whatever several nodes print. */
+function likelyMetrics(shared: readonly Metric[], store: JobStore): string[] {
   const main = mainMetrics(shared);
-  return (main.get("step_time") ?? main.get("throughput") ?? shared[0])?.metric;
+  const found = store.incidents.rows.value?.find((one) => one.kind === "straggler" && isOpen(one))?.metric;
+  const names = [found, main.get("step_time")?.metric, main.get("throughput")?.metric, ...shared.map((one) => one.metric)];
+  return [...new Set(names.filter((name) => name !== undefined && shared.some((one) => one.metric === name)))].slice(0, TRIED) as string[];
+}
+
+/** Of the likely metrics the one in which the nodes are furthest from each other: never a blank picture where another one shows something. */
+function useTellingMetric(store: JobStore, likely: readonly string[], isAsked: boolean): string | undefined {
+  const told = useSignal<string | undefined>(undefined);
+  const key = JSON.stringify(likely);
+  useEffect(() => {
+    const [first] = likely;
+    if (isAsked || told.peek() !== undefined || first === undefined) return;
+    if (likely.length === 1) return void (told.value = first);
+    const abort = new AbortController();
+    const measure = async (metric: string): Promise<number> => {
+      try {
+        const reply = await getJson<HeatReply>(jobPath(store.name, "/heat"), { metric, buckets: ROUGH_COLUMNS }, abort.signal);
+        return tellingOf(reply);
+      } catch {
+        return -1; // no node prints it
+      }
+    };
+    void Promise.all(likely.map(measure)).then((all) => {
+      if (!abort.signal.aborted) told.value = likely[all.indexOf(Math.max(...all))];
+    });
+    return () => abort.abort();
+  }, [store, key, isAsked]);
+  return told.value;
 }
 
 /** Streams over steps or time: how far each is from the median of all. What is asked for is in the address. */
 export function Heat({ store }: { store: JobStore }) {
   const shared = (store.metrics.value ?? []).filter((one) => one.streams.length > 1);
-  const metric = query.value["metric"] ?? usualMetric(shared);
+  const asked = query.value["metric"];
+  const telling = useTellingMetric(store, likelyMetrics(shared, store), asked !== undefined);
+  const metric = asked ?? telling;
   const axis = query.value["x"] === "time" ? "time" : "step";
   const own = useStore(() => (metric === undefined ? null : new HeatStore(store.name, metric, axis)), [store, metric, axis], (next) => next.load());
   const heat = own?.value.value;

@@ -39,9 +39,10 @@ export function NodesPart({ store }: { store: JobStore }) {
   const tick = Math.floor(now.value / TICK_MS) * TICK_MS;
   const incidents = store.incidents.rows.value;
   const machines = own?.machines.value;
+  const drain = own?.drain.value;
   const nodes = useMemo(
-    () => gridNodes(streams ?? [], incidents ?? [], machines ?? [], isRunning ? tick - (info.value?.limits?.silent_after_ms ?? SILENT_MS) : null),
-    [streams, incidents, machines, isRunning, tick],
+    () => gridNodes(streams ?? [], incidents ?? [], machines ?? [], isRunning ? tick - (info.value?.limits?.silent_after_ms ?? SILENT_MS) : null, drain),
+    [streams, incidents, machines, isRunning, tick, drain],
   );
   return (
     <div class="nodes">

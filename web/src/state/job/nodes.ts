@@ -1,5 +1,6 @@
 // What became of the commands to those who send a job, what its machines measured, and how its streams stand beside each other.
 import { signal } from "@preact/signals";
+import type { MachinesReply } from "../../api/machines";
 import { getJson, jobPath, type Problem } from "../../api/client";
 import type { Command, HeatReply, NodeRow } from "../../api/types";
 import { isAnswered } from "../../lib/jobs/commands";
@@ -19,6 +20,8 @@ export const ordersGiven = signal(0);
 export class NodeStore extends Store {
   readonly commands = signal<Command[]>([]);
   readonly machines = signal<readonly NodeRow[]>([]);
+  /** Machines that should be drained, and why. */
+  readonly drain = signal<ReadonlyMap<string, string>>(new Map());
   private readonly soon = new Soon(RELOAD_MS, () => void this.load());
 
   constructor(private readonly store: JobStore) {
@@ -34,6 +37,10 @@ export class NodeStore extends Store {
 
   async load(): Promise<void> {
     const get = <T>(rest: string): Promise<T> => getJson<T>(jobPath(this.store.name, rest), {}, this.signal);
+    // The ledger is of all machines: without it the job's own are shown all the same.
+    void this.get<MachinesReply>("nodes", { limit: 1 }, () => undefined).then((reply) => {
+      if (reply) this.drain.value = new Map(reply.drain?.map(({ host, why }) => [host, why.join("; ")]));
+    });
     await this.request(async () => {
       const [{ commands }, { nodes }] = await Promise.all([get<{ commands: Command[] }>("/commands"), get<{ nodes: NodeRow[] }>("/nodes"), this.store.reloadStreams()]);
       if (this.signal.aborted) return;

@@ -1,0 +1,57 @@
+// The ledger of machines, as /api/v1/nodes has it; of the last 30 days.
+export interface MachineFault {
+  signature: string;
+  lines: number;
+  last_ms: number;
+  drain: boolean;
+}
+
+export interface Machine {
+  host: string;
+  drain: boolean;
+  why: string[];
+  faults: MachineFault[];
+  restarts: number;
+  lost_node_hours: number;
+  stragglers: number;
+  slow_steps: number;
+  last_seen_ms: number;
+  job_count: number;
+  /** In a list the last one, of one machine the last twenty. */
+  jobs: { job: string; stream: string; status: string; last_ms: number; shared?: boolean }[];
+  utilisation: Record<string, number>;
+}
+
+export interface MachinesReply {
+  nodes: Machine[];
+  /** Of all machines, with the first page. */
+  drain?: { host: string; why: string[] }[];
+  next_cursor?: string;
+}
+
+export interface FaultKind {
+  signature: string;
+  times: number;
+  lines: number;
+  first_ms: number;
+  last_ms: number;
+  job_count: number;
+  days: number;
+  repeated: boolean;
+}
+
+export interface Forecast {
+  events: number;
+  machine_days: number;
+  expected: number | null;
+  low?: number;
+  high?: number;
+  why?: string;
+}
+
+export interface MachineHistory extends Machine {
+  fault_kinds: FaultKind[];
+  repeat_offender: boolean;
+  expected_interruptions: { days: number; fleet: Forecast; host: Forecast };
+  fault_list: { signature: string; ts_ms: number; last_ms: number; lines: number; job: string; stream?: string; line: number; text: string }[];
+}
