@@ -268,6 +268,13 @@ static void note_unread(const struct finding *in, struct span key)
 			SPAN_ARGS(key));
 }
 
+/* Of lengths in tokens "4k" is 4096, and "128K" 131072: nobody trains with 4000. */
+static double binary_of(struct span text, double value)
+{
+	text = without_words(text);
+	return text.len && toupper((unsigned char)text.ptr[text.len - 1]) == 'K' ? value / 1000 * 1024 : value;
+}
+
 /* A number above 0. */
 static double number_of(const struct finding *in, enum thing thing, const struct input_setting **by)
 {
@@ -278,7 +285,7 @@ static double number_of(const struct finding *in, enum thing thing, const struct
 	while (!is_torn && span_next(&rest, ' ', &name)) {
 		*by = find_name(in, name, &is_torn);
 		if (*by && input_parse_count((*by)->value, &value) && value > 0)
-			return value;
+			return thing == LENGTH || thing == LENGTH_IF_PACKED ? binary_of((*by)->value, value) : value;
 		if (*by && is_unread((*by)->value))
 			note_unread(in, (*by)->key);
 	}

@@ -6,6 +6,7 @@ import pytest
 
 from howlong import IS_LONG
 from smserver import wait_until
+from test_chart_svg import send_points
 from test_hosts import incidents
 from test_life import MINUTE_MS, T0, line
 
@@ -144,6 +145,23 @@ def test_gradients_that_were_clipped(server):
     settings, _, rate = KINDS["megatron cosine"]
     found = run(server, {**settings, "clip_grad": 1.0}, rate, more=lambda n: f" | grad norm: {1.5 if n % 4 == 0 else 0.5}")
     assert (found["clipped_share"], found["clip"], found["clip_from"]) == (0.25, 1.0, "clip_grad")
+
+
+def test_what_moves_beside_the_rate(server):
+    """Two overflows halve the scale at steps 50 and 51, and 100 good steps later it doubles; the batch grows by
+    32 at steps 41 and 81."""
+    settings, _, rate = KINDS["megatron cosine"]
+    scale = {n: 65536 if n < 50 else 32768 if n < 51 else 16384 if n < 151 else 32768 for n in range(1, 201)}
+    run(server, {**settings, "rampup_batch_size": "32 32 2560"}, rate)
+    send_points(server, "j", "train:loss_scale", list(scale.values()), list(scale))
+    send_points(server, "j", "train/global_batch_size", [32 * (1 + (n > 40) + (n > 80)) for n in range(1, 201)], list(range(1, 201)))
+    found = server.get("/api/v1/jobs/j/schedule").body
+    assert found["loss_scale"] == {"metric": "train:loss_scale", "first": 65536, "last": 32768, "least": 16384, "most": 65536, "lowered": 2,
+        "changes_total": 3, "changes": [{"step": 50, "value": 32768}, {"step": 51, "value": 16384}, {"step": 151, "value": 32768}]}
+    batch = found["batch"]
+    assert (batch["metric"], batch["first"], batch["last"], batch["lowered"], batch["changes"]) == (
+        "train/global_batch_size", 32, 96, 0, [{"step": 41, "value": 64}, {"step": 81, "value": 96}])
+    assert found["batch_ramp"] == {"setting": "rampup_batch_size", "value": "32 32 2560"}
 
 
 def test_what_nobody_declared_is_null(server):

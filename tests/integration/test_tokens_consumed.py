@@ -76,6 +76,31 @@ def test_the_rest_costs_what_an_hour_cost_so_far(server):
     assert (found["currency"], found["eta_cost"]) == ("EUR", pytest.approx(900 * 0.12, rel=1e-3))
 
 
+def test_hours_that_are_not_billed_cost_nothing(server):
+    """Spot: 50 steps, 50 minutes from the interruption until it trains again, 50 more. 99 steps took 149 minutes, of which 99 are billed: so
+    the 900 that are left cost 900 minutes at 0.06, though they will take 900 * 149 / 99."""
+    prices = {"currency": "EUR", "prices": [{"instance": "ml.odd.large", "per_hour": 3.6}]}
+    assert server.put("/api/v1/prices", json=prices).status in (200, 204)
+    announce(server, {"global_batch_size": 8, "seq_length": 1024, "max_steps": 1000}, ResourceConfig={"InstanceType": "ml.odd.large", "InstanceCount": 1},
+        EnableManagedSpotTraining=True)
+    for status, minute in (("Training", 0), ("Interrupted", 50), ("Starting", 60), ("Training", 100)):
+        reply = server.post("/api/v1/jobs/j/transitions", json={"SecondaryStatus": status, "time_ms": T0 + minute * MINUTE_MS})
+        assert reply.status == 204, reply
+    server.send("j", steps(1, 50) + steps(51, 100, at_ms=T0 + 100 * MINUTE_MS))
+    wait_until(lambda: tokens(server)["eta_cost"] is not None, what="its hours")
+    found = tokens(server)
+    assert found["eta_ms"] == pytest.approx(T0 + 149 * MINUTE_MS + 900 * 149 / 99 * MINUTE_MS)
+    assert found["eta_cost"] == pytest.approx(900 * 0.06, rel=1e-3)
+
+
+@pytest.mark.parametrize("text, length", [("4k", 4096), ("8K", 8192), ("128k", 131072), ("4096", 4096), ("1_024", 1024)])
+def test_a_length_in_k(server, text, length):
+    announce(server, {"global_batch_size": 8, "seq_length": text, "max_steps": 1000})
+    server.send("j", steps(1, 3))
+    found = tokens(server)
+    assert (found["budget"], found["consumed"]) == (1000 * 8 * length, 3 * 8 * length)
+
+
 def test_of_one_that_ended_nothing_is_left(server):
     announce(server, {"global_batch_size": 8, "seq_length": 1024, "max_steps": 1000})
     server.send("j", steps(1, 100))

@@ -72,6 +72,46 @@ static void write_clipped(struct json_writer *w, const struct schedule_report *r
 	json_put_span(w, "norm_metric", report->norm_metric);
 }
 
+static void write_trail(struct json_writer *w, const char *name, const struct schedule_trail *trail)
+{
+	json_key(w, name);
+	if (!trail->prints) {
+		json_null(w);
+		return;
+	}
+	json_object(w);
+	json_put_span(w, "metric", trail->metric);
+	json_put_double(w, "first", trail->first);
+	json_put_double(w, "last", trail->last);
+	json_put_double(w, "least", trail->least);
+	json_put_double(w, "most", trail->most);
+	json_put_i64(w, "lowered", (int64_t)trail->lowered);
+	json_put_i64(w, "changes_total", (int64_t)trail->change_count);
+	json_key(w, "changes");
+	json_array(w);
+	for (size_t i = 0; i < trail->change_count && i < SCHEDULE_CHANGES_MAX; i++) {
+		json_object(w);
+		json_put_i64(w, "step", trail->changes[i].step);
+		json_put_double(w, "value", trail->changes[i].value);
+		json_object_end(w);
+	}
+	json_array_end(w);
+	json_object_end(w);
+}
+
+static void write_ramp(struct json_writer *w, const struct schedule_report *report)
+{
+	json_key(w, "batch_ramp");
+	if (!report->ramp_from.len) {
+		json_null(w);
+		return;
+	}
+	json_object(w);
+	json_put_span(w, "setting", report->ramp_from);
+	json_put_span(w, "value", report->ramp);
+	json_object_end(w);
+}
+
 enum status api_job_schedule(void *context, void *worker, const struct http_request *request,
 	struct http_response *response, struct error *err)
 {
@@ -98,6 +138,9 @@ enum status api_job_schedule(void *context, void *worker, const struct http_requ
 	else
 		json_null(&w);
 	write_clipped(&w, &report);
+	write_trail(&w, "loss_scale", &report.loss_scale);
+	write_trail(&w, "batch", &report.batch);
+	write_ramp(&w, &report);
 	json_object_end(&w);
 	return buf_status(&response->body, err);
 }

@@ -11,20 +11,40 @@
 
 #define COST_MOST 9e18 /* millionths: a budget that is a slip of the pen costs more than a number holds */
 
-/* A day of the job's own time, with its restarts and without its pauses. */
+/* The job's own time, with its restarts and without its pauses. */
+static double own_ms(const struct tokens_consumed *c, int64_t paused_ms)
+{
+	return (double)(c->last_ms - c->first_ms - paused_ms);
+}
+
 static double per_day(const struct tokens_consumed *c, int64_t paused_ms)
 {
-	double ms = (double)(c->last_ms - c->first_ms - paused_ms);
+	double ms = own_ms(c, paused_ms);
 
 	return ms > 0 && c->last > c->first ? (c->last - c->first) / ms * DAY_MS : NAN;
 }
 
+/* Of the job's own time, how much was billed: waiting for an interrupted machine's successor is time, and costs nothing. */
+static double billed_share(const struct job_facts *facts, const struct tokens_consumed *c)
+{
+	double unbilled_ms = 0;
+
+	for (size_t i = 0; i < facts->facts.phase_count; i++) {
+		const struct goodput_phase *phase = &facts->facts.phases[i];
+		int64_t from_ms = phase->from_ms > c->first_ms ? phase->from_ms : c->first_ms;
+		int64_t to_ms = phase->to_ms < c->last_ms ? phase->to_ms : c->last_ms;
+		if (!facts->is_billed[i] && !phase->is_away && from_ms < to_ms)
+			unbilled_ms += (double)(to_ms - from_ms);
+	}
+	return fmax(0, 1 - unbilled_ms / own_ms(c, facts->paused_ms));
+}
+
 /* At what a billed hour of the job cost so far. */
-static int64_t cost_of(const struct goodput_row *row, double ms)
+static int64_t cost_of(const struct goodput_row *row, double billed_ms)
 {
 	if (row->cost == STORE_NO_COST || row->billable_ms <= 0)
 		return STORE_NO_COST;
-	double cost = (double)row->cost / (double)row->billable_ms * ms;
+	double cost = (double)row->cost / (double)row->billable_ms * billed_ms;
 	return fabs(cost) < COST_MOST ? (int64_t)cost : STORE_NO_COST;
 }
 
@@ -40,7 +60,8 @@ static void write_rest(struct json_writer *w, const struct job_goodput *job, con
 		json_i64(w, c->last_ms + (int64_t)left_ms);
 	else
 		json_null(w);
-	api_put_cost(w, "eta_cost", has_rest ? cost_of(&job->row, left_ms) : STORE_NO_COST);
+	api_put_cost(
+		w, "eta_cost", has_rest ? cost_of(&job->row, left_ms * billed_share(&job->facts, c)) : STORE_NO_COST);
 	json_put_span(w, "currency", job->row.currency);
 }
 

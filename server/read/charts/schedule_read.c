@@ -88,6 +88,37 @@ static void take_norm(struct watching *w, const struct point *point)
 	w->out->clipped += point->value > w->out->clip;
 }
 
+static void follow(struct schedule_trail *trail, const struct point *point)
+{
+	double value = point->value;
+
+	if (!isfinite(value))
+		return;
+	if (!trail->prints++) {
+		trail->first = trail->last = trail->least = trail->most = value;
+		return;
+	}
+	if (value != trail->last) {
+		if (trail->change_count < SCHEDULE_CHANGES_MAX)
+			trail->changes[trail->change_count] = (struct schedule_change){point->step, value};
+		trail->change_count++;
+	}
+	trail->lowered += value < trail->last;
+	trail->least = fmin(trail->least, value);
+	trail->most = fmax(trail->most, value);
+	trail->last = value;
+}
+
+static void take_scale(struct watching *w, const struct point *point)
+{
+	follow(&w->out->loss_scale, point);
+}
+
+static void take_batch(struct watching *w, const struct point *point)
+{
+	follow(&w->out->batch, point);
+}
+
 static enum status walk(struct pipeline *pipeline, struct store_reader *reader, struct span job, struct span stream,
 	struct span metric, void (*take)(struct watching *w, const struct point *point), struct watching *w,
 	struct error *err)
@@ -131,6 +162,38 @@ static const struct stream_view *find_stream(
 	return best;
 }
 
+/* The series of rank 0, else of the first stream that has it, whose name ends in one of these words: "train:loss_scale". */
+static const struct stream_view *find_named(
+	const struct job_view *view, struct span rank_0, const char *names, struct span *metric)
+{
+	struct span rest = span_from(names), name;
+	uint64_t points;
+
+	*metric = SPAN("");
+	while (!metric->len && span_next(&rest, ' ', &name))
+		for (size_t i = 0; !metric->len && i < view->stream_count; i++)
+			for (size_t j = 0; j < view->streams[i].series_count; j++) {
+				struct span of = view->streams[i].series[j].metric;
+				char before = of.len > name.len ? of.ptr[of.len - name.len - 1] : ':';
+				if (span_ends_with(of, name) && (before == ':' || before == '/' || before == '.'))
+					*metric = of;
+			}
+	return find_stream(view, rank_0, *metric, &points);
+}
+
+static enum status read_trails(struct pipeline *pipeline, struct store_reader *reader, const struct job_view *view,
+	struct span rank_0, struct watching *w, struct error *err)
+{
+	const struct stream_view *stream = find_named(view, rank_0, "loss_scale", &w->out->loss_scale.metric);
+
+	if (stream)
+		TRY(walk(
+			pipeline, reader, view->row.name, stream->name, w->out->loss_scale.metric, take_scale, w, err));
+	stream = find_named(view, rank_0, "global_batch_size train_batch_size batch_size", &w->out->batch.metric);
+	return stream ? walk(pipeline, reader, view->row.name, stream->name, w->out->batch.metric, take_batch, w, err)
+		      : OK;
+}
+
 static enum status declare(struct store_reader *reader, struct arena *arena, const struct job_row *row,
 	struct schedule_report *out, struct error *err)
 {
@@ -148,10 +211,14 @@ static enum status declare(struct store_reader *reader, struct arena *arena, con
 	out->clip_from = SPAN("");
 	out->clip = lr_find_clip(&settings, &out->clip_from);
 	/* the document is gone when this returns */
-	enum { KEYS = 8 };
+	out->ramp = out->ramp_from = SPAN("");
+	if (!find_setting(&said, SPAN("rampup_batch_size"), &out->ramp_from, &out->ramp))
+		out->ramp = out->ramp_from = SPAN("");
+	enum { KEYS = 10 };
 	struct lr_schedule *s = &out->declared;
 	struct span *keys[KEYS + LR_NOT_UNDERSTOOD_MAX] = {&s->shape_from, &s->initial_from, &s->peak_from,
-		&s->least_from, &s->warmup_from, &s->decay_from, &s->total_from, &out->clip_from};
+		&s->least_from, &s->warmup_from, &s->decay_from, &s->total_from, &out->clip_from, &out->ramp,
+		&out->ramp_from};
 	for (size_t i = 0; i < s->not_understood_count; i++)
 		keys[KEYS + i] = &s->not_understood[i];
 	for (size_t i = 0; i < KEYS + s->not_understood_count; i++) {
@@ -170,7 +237,8 @@ enum status schedule_read(struct pipeline *pipeline, struct store_reader *reader
 	struct job_view view;
 	uint64_t points = 0;
 
-	*out = (struct schedule_report){.metric = SPAN(""), .norm_metric = SPAN("")};
+	*out = (struct schedule_report){
+		.metric = SPAN(""), .norm_metric = SPAN(""), .loss_scale.metric = SPAN(""), .batch.metric = SPAN("")};
 	TRY(view_read_job(pipeline, reader, arena, job, SPAN(""), SPAN(""), VIEW_SERIES, &view, err));
 	TRY(declare(reader, arena, &view.row, out, err));
 	TRY(rank_0_find(reader, arena, &view, &rank_0, err));
@@ -186,7 +254,7 @@ enum status schedule_read(struct pipeline *pipeline, struct store_reader *reader
 	stream = find_stream(&view, rank_0.stream, out->norm_metric, &points);
 	if (stream && !isnan(out->clip))
 		TRY(walk(pipeline, reader, job, stream->name, out->norm_metric, take_norm, &w, err));
-	return OK;
+	return read_trails(pipeline, reader, &view, rank_0.stream, &w, err);
 }
 
 /* Values alone: where they are from does not matter. */
@@ -239,7 +307,8 @@ enum status schedule_go_on(struct pipeline *pipeline, struct store_reader *reade
 	uint64_t points = 0;
 	bool is_end = false;
 
-	*out = (struct schedule_report){.metric = SPAN(""), .norm_metric = SPAN("")};
+	*out = (struct schedule_report){
+		.metric = SPAN(""), .norm_metric = SPAN(""), .loss_scale.metric = SPAN(""), .batch.metric = SPAN("")};
 	TRY(view_read_job(pipeline, reader, arena, job, SPAN(""), SPAN(""), VIEW_SERIES, &view, err));
 	TRY(declare(reader, arena, &view.row, out, err));
 	if (!is_same(&out->declared, &progress->declared))

@@ -11,11 +11,23 @@
 
 struct pipeline;
 
-enum { SCHEDULE_OBSERVED_MAX = 100 };
+enum { SCHEDULE_OBSERVED_MAX = 100, SCHEDULE_CHANGES_MAX = 50 };
 
 struct schedule_point {
 	int64_t step;
 	double declared, observed; /* declared: NaN: nothing is */
+};
+
+/* A setting that moves during the run, as it is printed: where it became another one. */
+struct schedule_trail {
+	struct span metric; /* "": none is printed */
+	uint64_t prints, lowered; /* finite ones; those below the one before */
+	double first, last, least, most;
+	struct schedule_change {
+		int64_t step;
+		double value;
+	} changes[SCHEDULE_CHANGES_MAX]; /* the first ones */
+	uint64_t change_count; /* of all */
 };
 
 struct schedule_report {
@@ -28,6 +40,8 @@ struct schedule_report {
 	double clip; /* NaN: nobody says */
 	struct span clip_from, norm_metric; /* "": none */
 	uint64_t norms, clipped; /* points of the gradient norm, and those above it */
+	struct schedule_trail loss_scale, batch;
+	struct span ramp, ramp_from; /* what the settings say of a batch that grows, and which one; "": nothing */
 };
 
 /* Goes on with the prints that came since. With another schedule or other points it begins again. *out: what is declared, and of which metric;
