@@ -52,8 +52,10 @@ static bool read_time(struct span text, int64_t *ts_ms)
 		!span_parse_i64(span_of(text.ptr + 15, 2), &minute) ||
 		!span_parse_i64(span_of(text.ptr + 18, 2), &second))
 		return false;
+	bool is_possible = day >= 1 && day <= 31 && year >= 1970 && hour >= 0 && hour < 24 && minute >= 0 &&
+			   minute < 60 && second >= 0 && second <= 60;
 	ptrdiff_t month = span_find(span_from(months), span_of(text.ptr + 3, 3));
-	if (month < 0 || month % 3)
+	if (!is_possible || month < 0 || month % 3)
 		return false;
 	int64_t days = iso8601_days(year, (unsigned)(month / 3 + 1), (unsigned)day);
 	*ts_ms = (((days * 24 + hour) * 60 + minute) * 60 + second) * 1000; /* they are in UTC */
@@ -186,8 +188,9 @@ static bool read_mountpoint(struct span line, struct s3_line *out)
 	span_take(&key, SPAN("\""));
 	out->bucket = until(bucket, "\" },");
 	out->key = key.ptr ? until(key, "\" },") : SPAN("");
-	for (end = (size_t)brace; end && line.ptr[end] != '{'; end--)
+	for (end = (size_t)brace; end && line.ptr[end - 1] != '{'; end--)
 		;
+	end -= end > 0; /* before the brace */
 	for (start = end; start && (isalpha((unsigned char)line.ptr[start - 1]) || line.ptr[start - 1] == '_'); start--)
 		;
 	out->kind = kind_of_operation(span_of(line.ptr + start, end - start));

@@ -94,7 +94,7 @@ static enum status add_facts(struct arena *arena, struct incident_row *row, stru
 	return OK;
 }
 
-/* Of a GPU out of memory: what would have fit, by the formulas. Of a page's rows mostly one job's: once for those in a row. */
+/* Of a GPU out of memory: what would have fit, by the formulas. The rows are one job's. */
 static enum status advise(struct api *api, struct api_worker *worker, struct arena *arena, int64_t now_ms,
 	struct incident_row *rows, size_t count, struct error *err)
 {
@@ -137,7 +137,8 @@ enum status api_incidents(void *context, void *worker, const struct http_request
 	TRY(read_filter(own, request, arena, &filter, err));
 	TRY(store_read_incidents(own->reader, arena, &filter, &rows, &count, &next_cursor, err));
 	TRY(read_said(own, arena, rows, count, err));
-	TRY(advise(context, own, arena, http_request_arrival_ms(request), rows, count, err));
+	if (filter.job_id) /* of a page of all jobs each would look at its like */
+		TRY(advise(context, own, arena, http_request_arrival_ms(request), rows, count, err));
 	json_object(&w);
 	json_key(&w, "incidents");
 	json_array(&w);
