@@ -208,6 +208,7 @@ def test_peaks_of_the_same_family_correct_the_total(emptied_server):
             "learning rate: 1.000000E-04 | global batch size:     8 | lm loss: 1.0E+01 |\n"
             f"[Rank 0] (after 10 iterations) memory (MB) | allocated: 1000.0 | max allocated: {mib}.0 | reserved: 1.0 | max reserved: 1.0\n"))
     start(server, "other", {**run, "hidden_size": 2048})
+    start(server, "without", run)
     got = observed(server, run, 3)
     assert got["observed_factor"] == pytest.approx(80000 * 2 ** 20 / total) and got["corrected_bytes"] == pytest.approx(80000 * 2 ** 20)
     assert [(one["job"], one["peak_bytes"], one["formula_bytes"]) for one in got["observed"]] == [

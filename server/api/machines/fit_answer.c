@@ -160,8 +160,10 @@ static void write_formulas(struct json_writer *w, const struct fit_setup *f)
 		snprintf(text, sizeof text, "%s2", layer);
 	else if (f->is_sequence_parallel)
 		snprintf(text, sizeof text, "%s(34%s) / tensor_parallel", layer, scores);
-	else
+	else if (keeps_scores)
 		snprintf(text, sizeof text, "%s(10 + (24%s) / tensor_parallel)", layer, scores);
+	else
+		snprintf(text, sizeof text, "%s(10 + 24 / tensor_parallel)", layer);
 	json_put_text(w, "activations", text);
 	json_object_end(w);
 }

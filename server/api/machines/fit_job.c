@@ -113,7 +113,7 @@ static bool add_term(struct buf *query, const struct advice_setting *setting)
 }
 
 /* Jobs that name the same family or model; where none is named, those of the same hidden size and layers. */
-static bool write_query(const struct advice_facts *facts, struct buf *query)
+static bool add_family(const struct advice_facts *facts, struct buf *query)
 {
 	const struct advice_setting *named = fit_settings_family(facts), *sizes[2];
 
@@ -121,6 +121,17 @@ static bool write_query(const struct advice_facts *facts, struct buf *query)
 		return add_term(query, named);
 	fit_settings_sizes(facts, sizes);
 	return sizes[0] && sizes[1] && add_term(query, sizes[0]) && add_term(query, sizes[1]);
+}
+
+/* Of these, the ones with a peak. false: nothing says which family it is. */
+static bool write_query(const struct advice_facts *facts, struct buf *query)
+{
+	if (!add_family(facts, query))
+		return false;
+	for (size_t i = 0; i < sizeof peak_metrics / sizeof *peak_metrics; i++)
+		buf_printf(query, "%smetric.\"%s\".max>0", i ? " or " : " (", peak_metrics[i]);
+	buf_append_char(query, ')');
+	return true;
 }
 
 static enum status read_like(struct fit_job *job, struct span text, int64_t now_ms, struct error *err)

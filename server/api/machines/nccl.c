@@ -7,6 +7,7 @@
 #include "model/jobs/by_hand.h"
 #include "query/query.h"
 #include "read/logs/nccl_runs.h"
+#include "read/search_jobs.h"
 #include "store/jobs.h"
 #include "store/search.h"
 
@@ -111,22 +112,39 @@ static const struct nccl_line *find_slow(const struct measured *m, const struct 
 	return largest && largest->out.busbw < slow_share * *median ? largest : NULL;
 }
 
+/* The newest jobs of the type whose log has a run that came to its end. */
+static enum status find_others(const struct api *api, struct store_reader *reader, struct arena *arena,
+	const struct http_request *request, struct measured *m, struct job_search_result *out, struct error *err)
+{
+	struct job_search search = {.sort = SPAN("-created"), .cursor = SPAN(""), .limit = FLEET_JOBS_MAX};
+	AUTO(job_log_search) logs = NULL;
+	struct query_node *query = NULL;
+	char text[QUERY_BYTES];
+	bool is_partial;
+
+	*out = (struct job_search_result){0};
+	if (!m->type.len || m->type.len > QUERY_BYTES / 2 || span_find_char(m->type, '"') >= 0 ||
+		span_find_char(m->type, '\\') >= 0)
+		return OK;
+	snprintf(text, sizeof text, "instance=\"%.*s\" log:\"Avg bus bandwidth\"", SPAN_ARGS(m->type));
+	TRY(query_parse(&query, span_from(text), http_request_arrival_ms(request), arena, err));
+	search.query = query;
+	struct job_log_search_options options = {
+		api->options.pipeline, reader, query, api->options.search_ms, api_asker(api, request)};
+	TRY(job_log_search_new(&logs, &options, err));
+	TRY(job_log_search_page(logs, arena, &search, out, &is_partial, err));
+	m->runs.is_partial |= is_partial;
+	return OK;
+}
+
 static enum status read_others(const struct api *api, struct store_reader *reader, struct arena *arena,
 	const struct job_row *row, const struct http_request *request, struct measured *m, struct error *err)
 {
 	const struct log_asker asker = api_asker(api, request);
 	int64_t until_ms = clock_mono_ms() + api->options.search_ms;
-	struct job_search search = {.sort = SPAN("-created"), .cursor = SPAN(""), .limit = FLEET_JOBS_MAX};
 	struct job_search_result found;
-	struct query_node *query = NULL;
-	char text[QUERY_BYTES];
 
-	if (!m->type.len || span_find_char(m->type, '"') >= 0 || span_find_char(m->type, '\\') >= 0)
-		return OK;
-	snprintf(text, sizeof text, "instance=\"%.*s\"", SPAN_ARGS(span_cut(m->type, QUERY_BYTES / 2)));
-	TRY(query_parse(&query, span_from(text), http_request_arrival_ms(request), arena, err));
-	search.query = query;
-	TRY(store_search_jobs(reader, arena, &search, &found, err));
+	TRY(find_others(api, reader, arena, request, m, &found, err));
 	for (size_t i = 0; i < found.count; i++) {
 		int64_t left_ms = until_ms - clock_mono_ms();
 		size_t before = m->runs.count;

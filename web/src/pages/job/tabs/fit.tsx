@@ -32,7 +32,7 @@ export function FitSection({ store }: { store: JobStore }) {
   const problem = asked?.problem.value;
   if (reply && reply.per_device_bytes["total"] === null && reply.fits === null) return null;
   return (
-    <section>
+    <section class="fit">
       <h2>{t("Memory of a device")}</h2>
       {problem ? <ProblemBox problem={problem} onRetry={() => void asked?.load()} /> : reply ? <FitPart fit={reply} /> : <Skeleton rows={3} />}
     </section>
@@ -84,7 +84,9 @@ function FitPart({ fit }: { fit: Fit }) {
 }
 
 function Inputs({ fit }: { fit: Fit }) {
-  const rows = Object.entries({ ...fit.inputs, ...fit.model });
+  const { formula, ...sizes } = fit.model ?? {};
+  const rows = Object.entries({ ...fit.inputs, ...sizes });
+  const from: Record<string, string> = { ...(typeof formula === "string" && { parameters: formula }), ...fit.from };
   return (
     <details>
       <summary>{t("What it is worked out from")}</summary>
@@ -95,7 +97,7 @@ function Inputs({ fit }: { fit: Fit }) {
         columns={[
           { title: t("input"), isHead: true, cell: ([name]) => <code>{name}</code> },
           { title: t("value"), isNumber: true, cell: ([, value]) => (value === null ? NONE : typeof value === "number" ? formatExact(value) : String(value)) },
-          { title: t("from"), cell: ([name]) => fit.from[name] && <code>{fit.from[name]}</code> },
+          { title: t("from"), cell: ([name]) => from[name] && <code>{from[name]}</code> },
         ]}
       />
     </details>
