@@ -12,6 +12,7 @@ from pathlib import Path
 import mlflowclient
 import pytest
 from awsclients import token_of
+from howlong import IS_LONG
 from shipping import job, lines
 from smserver import ROOT, wait_until
 from test_mlflow import LOG_MODEL
@@ -149,7 +150,7 @@ def test_the_server_is_away_again_and_again(server, train, tmp_path):
     assert not list((tmp_path / "spool").glob("*.calls")), "nothing is left"
 
 
-@pytest.mark.parametrize("away", ["from the beginning", "from the middle"])
+@pytest.mark.parametrize("away", ["from the beginning", *(["from the middle"] if IS_LONG else [])])
 def test_the_server_is_back_after_the_training(server, train, tmp_path, away):
     """What the run said of its end is with the server before sm-ship's session is: one job, in one attempt, that ends as sm-ship says."""
     port = server.port

@@ -2,14 +2,17 @@
 once. The real SDK."""
 
 import json
+import os
 import re
+import signal
 import subprocess
 
 import pytest
 
 import wandbclient
+from howlong import IS_LONG, long
 from smserver import ROOT, quote, wait_until
-from test_relay import finish, wait_for_line
+from test_relay import children, finish, wait_for_line
 from test_wandb import job, texts, values
 
 PROLOGUE = wandbclient.PROLOGUE + """
@@ -48,6 +51,7 @@ def jobs(server):
     return sorted(row["TrainingJobName"] for row in server.get("/api/v1/jobs").body["jobs"])
 
 
+@long
 @pytest.mark.parametrize("version", wandbclient.VERSIONS)
 def test_the_run_is_the_job_of_its_log(server, train, version):
     given, err = finish(train("""
@@ -87,8 +91,9 @@ def check(server, name, rows, err, code=3):
     assert statuses.count("Training") == 1 and statuses[-1] == ("Failed" if code else "Completed"), row["SecondaryStatusTransitions"]
 
 
-@pytest.mark.parametrize("away, back", [("at init", "in the middle"), ("at init", "after the end"), ("in the middle", "after the end")])
-def test_the_server_is_away(server, train, tmp_path, away, back):
+@pytest.mark.parametrize("version, away, back", [(wandbclient.NEWEST, "at init", "after the end"),
+    *((version, *when) for version in wandbclient.VERSIONS for when in (("at init", "in the middle"), ("in the middle", "after the end")) if IS_LONG)])
+def test_the_server_is_away(server, train, tmp_path, version, away, back):
     port = server.port
     if away == "at init":
         server.kill()
@@ -109,7 +114,7 @@ took += time.monotonic() - begun
 give({"finish": took})
 sys.stdout.flush()
 sys.exit(3 if took < 20 else 4)
-""", "--job", "awayjob")
+""", "--job", "awayjob", version=version)
     wait_for_line(process, '"back"')
     if away == "in the middle":
         wait_until(lambda: jobs(server) == ["awayjob"] and "line 49" in texts(server, "awayjob", "algo-1"), what="the first half")
@@ -124,6 +129,7 @@ sys.exit(3 if took < 20 else 4)
     check(server, "awayjob", 100, err)
 
 
+@long
 def test_the_server_never_comes(server, ship, train):
     """The training ends as it would; what it told is kept, said so, and sent by the next sm-ship: alerts bear the time of theirs."""
     port = server.port
@@ -165,6 +171,7 @@ give({"took": time.monotonic() - begun, "raised": raised})
         assert facts["raised"] - 5 <= at <= facts["raised"] + 1, (facts, line, alert)
 
 
+@long
 def test_a_run_of_another_training_goes_on(server, train):
     """By what the server says of it; a job of its own, that is not the job of the log."""
     wandbclient.run(server, wandbclient.NEWEST, """
@@ -201,6 +208,7 @@ run.finish()
 """
 
 
+@long
 @pytest.mark.parametrize("away", [False, True])
 @pytest.mark.parametrize("keeps", [False, True])
 def test_files_of_a_run(make_server, train, ship, keeps, away):
@@ -241,7 +249,10 @@ def test_what_the_training_finds_in_its_environment(server, ship, tmp_path):
     assert found["WANDB_API_KEY"] == "mine" and found["WANDB_APP_URL"] == "https://app.example" and "127.0.0.1" in found["WANDB_BASE_URL"]
     assert "runs of W&B go to" in err
     assert environment_of(ship, tmp_path, "--no-relay")[0] == {}
-    for name in ("WANDB_BASE_URL", "WANDB_MODE", "WANDB_DISABLED", "WANDB_SWEEP_ID", "WANDB_IDENTITY_TOKEN_FILE"):
+    (tmp_path / ".netrc").write_text("machine api.wandb.ai\n  login user\n  password mine\n")
+    found, err = environment_of(ship, tmp_path)
+    assert found["WANDB_API_KEY"] != "mine" and "runs of W&B go to" in err
+    for name in ("WANDB_BASE_URL", "WANDB_MODE", *(["WANDB_DISABLED", "WANDB_SWEEP_ID", "WANDB_IDENTITY_TOKEN_FILE"] if IS_LONG else [])):
         assert environment_of(ship, tmp_path, **{name: "x"})[0] == {name: "x"}
     # one tracker of its own leaves the other
     assert "WANDB_BASE_URL" in environment_of(ship, tmp_path, MLFLOW_TRACKING_URI="sqlite:///x")[0]
@@ -284,3 +295,135 @@ print(json.dumps([ask(base + "/graphql", viewer), *(ask(url + "/graphql", viewer
     assert said[0][0] == 200 and said[0][1]["data"]["viewer"]["entity"] == "smfleet"
     assert said[1:10] == [401, 401, 401, 400, 400, 400, 404, 400, 413]
     assert said[10][0] == 200 and said[10][1]["data"] is None and "no operation 'Other'" in said[10][1]["errors"][0]["message"]
+
+
+@long
+def test_a_server_that_is_killed_in_the_middle_of_it(server, train):
+    """What was on its way is sent again: each row is there once, in whichever moment the server was killed; so are alerts."""
+    port = server.port
+    process = train("""
+run = wandb.init(project="kills", name="often", settings=wandb.Settings(x_file_stream_transmit_interval=0.1))
+give("begun")
+sys.stdout.flush()
+for step in range(400):
+    print("line", step, flush=True)
+    run.log({"loss": 1000.0 - step})
+    time.sleep(0.02)
+    if step % 100 == 0:
+        run.alert(title=f"at {step}", text="x", wait_duration=0)
+run.finish()
+""", "--job", "often")
+    wait_for_line(process, "begun")
+    kills, seen = 0, 0
+
+    def there():
+        reply = server.get("/api/v1/jobs/often/points?metric=loss")
+        return reply.body["total_points"] if reply.status == 200 else 0
+
+    while process.poll() is None and kills < 4:
+        wait_until(lambda: process.poll() is not None or there() > seen, what="rows")
+        seen = there()
+        server.kill()
+        server.start(f"127.0.0.1:{port}")
+        kills += 1
+    _, err = finish(process)
+    assert kills >= 2
+    server.wait_for_points("often", "loss", 400)
+    assert jobs(server) == ["often"] and server.points("often", "loss", attempts="all")["total_points"] == 400, err
+    assert values(server, "often", "loss") == {step: 1000.0 - step for step in range(400)}
+    assert texts(server, "often", "alerts") == [f"INFO alert: at {step}: x" for step in range(0, 400, 100)]
+    assert job(server, "often")["attempts"] == 1
+
+
+@long
+@pytest.mark.parametrize("is_away", [False, True])
+def test_the_relay_is_killed(server, train, tmp_path, is_away):
+    """Another one takes its place, which knows nothing of the run: what was answered is not lost."""
+    port = server.port
+    if is_away:
+        server.kill()
+    process = train("""
+run = wandb.init(project="relayed", name="one")
+for step in range(20):
+    run.log({"loss": 100.0 - step})
+wait_for("killed")
+for step in range(20, 40):
+    run.log({"loss": 100.0 - step})
+run.finish()
+""", "--job", "relayed")
+    wait_for_line(process, '"killed"')
+    (relay,) = children(process.pid, "sm-ship relay")
+    os.kill(relay, signal.SIGKILL)
+    (tmp_path / "killed").touch()
+    if is_away:
+        server.start(f"127.0.0.1:{port}")
+    _, err = finish(process)
+    assert "was killed; another one goes on" in err
+    server.wait_for_points("relayed", "loss", 40)
+    assert values(server, "relayed", "loss") == {step: 100.0 - step for step in range(40)} and jobs(server) == ["relayed"]
+
+
+@long
+def test_sm_ship_is_killed_while_the_server_is_away(server, ship, train, tmp_path):
+    """Nobody else says then how the job ended: the run does."""
+    port = server.port
+    server.kill()
+    process = train("""
+run = wandb.init(project="orphan", name="one")
+run.log({"loss": 100.0})
+wait_for("killed")
+run.log({"loss": 99.0})
+run.finish()
+open("done", "w").write("done")
+""", "--job", "orphaned", "--drain-timeout", "1s")
+    wait_for_line(process, '"killed"')
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    (tmp_path / "killed").touch()
+    wait_until((tmp_path / "done").exists, what="the training to end by itself")
+    server.start(f"127.0.0.1:{port}")
+    wait_until(lambda: ship.run("--job", "later", "--", "true").returncode == 0 and not list(ship.spool.glob("*.calls")),
+        what="the calls to be sent")
+    server.wait_for_points("orphaned", "loss", 2)
+    assert job(server, "orphaned")["TrainingJobStatus"] == "Completed"
+
+
+@long
+@pytest.mark.parametrize("version", wandbclient.VERSIONS)
+def test_what_sm_ship_measures_is_there_once(server, train, version):
+    finish(train("""
+run = wandb.init(project="measured", name="one", settings=wandb.Settings(x_stats_sampling_interval=1))
+time.sleep(20 if wandb.__version__ < "0.24" else 4)
+run.finish()
+""", "--job", "measured", "--system", "--system-interval", "1s", version=version))
+    (system,) = [row["stream"] for row in server.get("/api/v1/jobs/measured/streams").body["streams"] if row["stream"].startswith("system/")]
+
+    def count(metric):
+        return server.points("measured", metric, stream=system)["total_points"]
+
+    server.wait_for_extraction()
+    assert count("memory_used_percent") == count("memory_used_gib")
+    assert abs(count("cpu_percent") - count("network_sent_mb_s")) <= 3, "rates begin with the second measurement, and need time to have passed"
+    assert count("system.proc.memory.rssMB") > 0, "what only W&B measures is there"
+
+
+@long
+@pytest.mark.parametrize("version", wandbclient.VERSIONS)
+def test_processes_share_a_run(server, train, version):
+    """Both under one sm-ship: each one's rows once, and both of its words."""
+    _, err = finish(train("""
+if len(sys.argv) == 1:
+    import subprocess
+    script = open("/proc/self/cmdline").read().split(chr(0))[2]
+    sys.exit(max(process.wait() for process in [subprocess.Popen([sys.executable, "-c", script, rank]) for rank in "01"]))
+rank = sys.argv[1]
+run = wandb.init(project="shared", id="all", settings=wandb.Settings(mode="shared", x_primary=rank == "0", x_label="rank" + rank, x_update_finish_state=rank == "0"))
+for step in range(20):
+    run.log({"loss/rank" + rank: step})
+run.finish()
+""", "--job", "shared", version=version))
+    assert jobs(server) == ["shared"], err
+    for rank in "01":
+        server.wait_for_points("shared", f"loss/rank{rank}", 20)
+        assert values(server, "shared", f"loss/rank{rank}") == {step: step for step in range(20)}
+    assert job(server, "shared")["TrainingJobStatus"] == "Completed"

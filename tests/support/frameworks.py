@@ -15,6 +15,14 @@ from smserver import PATIENCE_S, ROOT
 
 CLIENTS = {"mlflow": "mlflow-3", "wandb": "wandb-0.31"}
 FOLDERS = {"keras": "keras"}
+SUMMARY = ("train_runtime", "train_samples_per_second", "train_steps_per_second", "train_loss", "total_flos")
+
+
+def metric_of(tracker, name):
+    """W&B's callback groups what the Trainer logs."""
+    if tracker != "wandb":
+        return name
+    return "eval/" + name.removeprefix("eval_") if name.startswith("eval_") else "train/" + name
 
 
 def environment(server, framework, tracker, client=None, **more):

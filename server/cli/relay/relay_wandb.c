@@ -27,18 +27,25 @@ static const char *const own_variables[] = {
 	"WANDB_BASE_URL", "WANDB_MODE", "WANDB_DISABLED", "WANDB_SWEEP_ID", "WANDB_IDENTITY_TOKEN_FILE", NULL};
 static const char *const own_files[] = {NULL};
 
+/* As much of it as a file of settings has; "": it is not there. */
+static struct span read_settings(const char *path, char bytes[SETTINGS_MAX_BYTES])
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	ssize_t got = fd < 0 ? 0 : read(fd, bytes, SETTINGS_MAX_BYTES);
+
+	if (fd >= 0)
+		close(fd);
+	return span_of(bytes, got > 0 ? (size_t)got : 0);
+}
+
 /* "base_url = https://…", as `wandb login --host` writes; "mode = offline", as `wandb offline` does. */
 static bool says_where(const char *path)
 {
 	static const char *const names[] = {"base_url", "mode", "disabled"};
 	char bytes[SETTINGS_MAX_BYTES];
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	ssize_t got = fd < 0 ? 0 : read(fd, bytes, sizeof bytes);
-	struct span rest = span_of(bytes, got > 0 ? (size_t)got : 0), line, name;
+	struct span rest = read_settings(path, bytes), line, name;
 	bool is = false;
 
-	if (fd >= 0)
-		close(fd);
 	while (span_next(&rest, '\n', &line)) {
 		(void)span_next(&line, '=', &name);
 		for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -64,6 +71,22 @@ static bool has_own(char *const *environment)
 	return says_where(path);
 }
 
+/* Who has a key of W&B's has perhaps meant that the runs go there. */
+static bool has_key(char *const *environment)
+{
+	const char *key = environment_find(environment, "WANDB_API_KEY"),
+		   *file = environment_find(environment, "NETRC"), *home = environment_find(environment, "HOME");
+	char path[PATH_BYTES], bytes[SETTINGS_MAX_BYTES];
+
+	if (key && *key)
+		return true;
+	if (file && *file)
+		snprintf(path, sizeof path, "%s", file);
+	else
+		snprintf(path, sizeof path, "%s/.netrc", home ? home : "");
+	return span_find(read_settings(path, bytes), SPAN("api.wandb.ai")) >= 0;
+}
+
 static void set_environment(const struct relay_core *core, char *const *environment)
 {
 	const char *key = environment_find(environment, "WANDB_API_KEY");
@@ -74,7 +97,7 @@ static void set_environment(const struct relay_core *core, char *const *environm
 	setenv("WANDB_APP_URL", core->server, 0); /* the addresses that it prints */
 	if (!key || !*key)
 		setenv("WANDB_API_KEY", core->token, 1);
-	else
+	if (has_key(environment))
 		client_say(core->program,
 			"runs of W&B go to %s; with WANDB_BASE_URL=https://api.wandb.ai, or --no-relay, they go to W&B",
 			core->server);
