@@ -262,7 +262,7 @@ def test_team_writes_its_own_jobs_only(server):
     vision = make_token(server, "vision", "write", "--team", "vision")
     assert server.post("/api/v1/logs?job=theirs", "x\n", token=nlp).status == 200
     reply = server.post("/api/v1/logs?job=theirs", "y\n", token=vision)
-    assert reply.status == 403 and "nlp" in reply.body["detail"]
+    assert reply.status == 403 and "another team" in reply.body["detail"]
     assert server.post("/api/v1/jobs/theirs/transitions", json={"SecondaryStatus": "Training"}, token=vision).status == 403
     assert server.get("/api/v1/jobs/theirs/logs", token=admin).body["total"] == 1
 

@@ -109,6 +109,11 @@ bool api_needs_tokens(struct api *api)
 	return has_any;
 }
 
+bool api_is_narrow(const struct api *api, const struct principal *principal)
+{
+	return api->are_reads_own && principal->team[0] && principal->scope != SCOPE_ADMIN;
+}
+
 static void copy_text(char *out, size_t cap, struct span text)
 {
 	size_t len = text.len < cap - 1 ? text.len : cap - 1;
