@@ -29,7 +29,7 @@ struct principal {
 	char team[64]; /* "" : none */
 	uint64_t rate_requests_per_s, rate_bytes_per_s; /* its own limits; 0: the server's */
 	uint64_t id; /* for rate limits: of the token; 0 for all who need none */
-	uint64_t session; /* of a browser that has signed in; 0: none */
+	uint64_t session, session_until_s; /* of a browser that has signed in; 0: none */
 };
 
 /* ERR_FORBIDDEN names the scope that is needed. */
