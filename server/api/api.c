@@ -49,6 +49,17 @@ static enum status read_embed_origins(struct api *api, struct error *err)
 	return api->frame_ancestors ? OK : error_no_memory(err);
 }
 
+static enum status read_team_reads(struct api *api, struct error *err)
+{
+	struct span text = span_from(api->options.team_reads ? api->options.team_reads : "open");
+
+	api->are_reads_own = span_equal(text, SPAN("own"));
+	return api->are_reads_own || span_equal(text, SPAN("open"))
+		       ? OK
+		       : error_set_field(err, ERR_INVALID, "team-reads", "--team-reads '%.*s' is neither open nor own",
+				 SPAN_ARGS(text));
+}
+
 static enum status read_labels(struct api *api, struct error *err)
 {
 	const char *lists[LABEL_ROLES];
@@ -75,6 +86,7 @@ enum status api_new(struct api **out, const struct api_options *options, struct 
 		error_prefix(err, "--timezone");
 		return ERR_SEMANTIC;
 	}
+	TRY(read_team_reads(api, err));
 	TRY(read_embed_origins(api, err));
 	TRY(read_labels(api, err));
 	TRY(advice_new(&api->advice, options->advice, err));
@@ -138,11 +150,12 @@ static enum status worker_new(void *context, void **out, struct error *err)
 		return error_no_memory(err);
 	worker->api = api;
 	worker->body = BUF_INIT(1 << 20);
-	enum status status = store_reader_new(&worker->reader, api->options.store, err);
+	enum status status = store_reader_new(&worker->whole, api->options.store, err);
 	if (status != OK) {
 		mem_free(worker);
 		return status;
 	}
+	worker->reader = worker->whole;
 	*out = worker;
 	return OK;
 }
@@ -158,9 +171,27 @@ static void worker_free(void *context)
 {
 	struct api_worker *worker = context;
 
-	store_reader_free(worker->reader);
+	store_reader_free(worker->whole);
+	store_reader_free(worker->narrow);
 	buf_done(&worker->body);
 	mem_free(worker);
+}
+
+/* The only place that decides what of the database a request reads: all handlers read by the worker's reader. */
+static enum status see_as(void *context, void *own, const struct principal *principal, struct error *err)
+{
+	struct api *api = context;
+	struct api_worker *worker = own;
+
+	worker->reader = worker->whole;
+	if (!api_is_narrow(api, principal))
+		return OK;
+	worker->reader = NULL; /* whatever fails: nothing is read by the other one */
+	if (!worker->narrow)
+		TRY(store_reader_new_narrow(&worker->narrow, api->options.store, err));
+	TRY(store_reader_narrow_to(worker->narrow, span_from(principal->team), err));
+	worker->reader = worker->narrow;
+	return OK;
 }
 
 struct http_hooks api_hooks(struct api *api)
@@ -169,6 +200,7 @@ struct http_hooks api_hooks(struct api *api)
 		.authenticate = tokens_authenticate,
 		.check_signature = signatures_check,
 		.is_known = tokens_are_known,
+		.see_as = see_as,
 		.enter = audit_enter,
 		.leave = audit_leave,
 		.worker_new = worker_new,

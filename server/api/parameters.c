@@ -25,6 +25,7 @@ static const struct api_parameter parameters[] = {
 	{"errors", "/api/v1/jobs/{job}/logs/groups", "boolean",
 		"true: in place of 'q', lines in which a program says that something failed"},
 	{"errors", NULL, "number", "Only differences of more than so many standard errors"},
+	{"everywhere", NULL, "boolean", "true: all sessions of the token end, in whatever browser"},
 	{"explain", NULL, "boolean", "true: how many jobs satisfy each term, and what the search looks at"},
 	{"fields", NULL, "string", "Keys of the query language, parted by commas, that each row is to have"},
 	{"filter", NULL, "string", "Of lines those that hold this text"},

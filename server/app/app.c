@@ -328,6 +328,7 @@ static enum status make_api(struct app *app, struct error *err)
 	set_names(&options, app->options);
 	options.limits = embedded_span(limits);
 	options.attachments = options_attachment_limits(app->options);
+	options.team_reads = options_text(app->options, "team-reads");
 	options.max_traces = (uint64_t)options_i64(app->options, "max-traces");
 	options.public_url = buf_span(&app->public_url);
 	struct api *api = NULL;

@@ -267,6 +267,13 @@ enum step exchange_body(struct exchange *exchange, struct span *piece)
 	return step;
 }
 
+enum status exchange_see(const struct exchange *exchange, void *worker, struct error *err)
+{
+	const struct http_hooks *hooks = exchange->server->hooks;
+
+	return worker && hooks->see_as ? hooks->see_as(hooks->context, worker, &exchange->request.principal, err) : OK;
+}
+
 /* Runs the handler; exchange->reply is there. */
 static void call_handler(struct exchange *exchange, void *worker)
 {
@@ -276,12 +283,14 @@ static void call_handler(struct exchange *exchange, void *worker)
 	struct error err = {0};
 
 	mhd_address(exchange->connection, exchange->request.address, sizeof exchange->request.address);
-	if (is_audited)
+	enum status status = exchange_see(exchange, worker, &err);
+	if (status == OK && is_audited)
 		hooks->enter(hooks->context, worker, &exchange->request, route);
-	enum status status =
-		route->handler(exchange_context(exchange), worker, &exchange->request, exchange->reply, &err);
-	if (is_audited)
-		hooks->leave(hooks->context);
+	if (status == OK) {
+		status = route->handler(exchange_context(exchange), worker, &exchange->request, exchange->reply, &err);
+		if (is_audited)
+			hooks->leave(hooks->context);
+	}
 
 	if (!exchange->deferred.is_deferred)
 		exchange_settle(exchange, status, &err);

@@ -107,6 +107,8 @@ enum step exchange_end(struct exchange *exchange);
 void exchange_fail(struct exchange *exchange, enum status status, struct error *err);
 /* What the reply's maker returned; errors in the form of the route's protocol. */
 void exchange_settle(struct exchange *exchange, enum status status, struct error *err);
+/* Before a worker does something for whoever asks: hooks.see_as. */
+enum status exchange_see(const struct exchange *exchange, void *worker, struct error *err) MUST_CHECK;
 /* Whom its route's functions are called for. */
 void *exchange_context(const struct exchange *exchange);
 /* An empty reply to be filled; false: out of memory. */

@@ -29,7 +29,7 @@ struct principal {
 	char team[64]; /* "" : none */
 	uint64_t rate_requests_per_s, rate_bytes_per_s; /* its own limits; 0: the server's */
 	uint64_t id; /* for rate limits: of the token; 0 for all who need none */
-	uint64_t session; /* of a browser that has signed in; 0: none */
+	uint64_t session, session_until_s; /* of a browser that has signed in; 0: none */
 };
 
 /* ERR_FORBIDDEN names the scope that is needed. */
@@ -218,6 +218,11 @@ struct http_hooks {
 	 * http_server_recheck. Any thread, must not block; NULL: always.
 	 */
 	bool (*is_known)(void *context, const struct principal *principal);
+	/*
+	 * Before each handler, and before each batch of a long reply: the worker's own things are to show what whoever asks may see. An
+	 * error is the reply; NULL: everybody may see all.
+	 */
+	enum status (*see_as)(void *context, void *worker, const struct principal *principal, struct error *err);
 	/* Around the handler of a route with `audit`, on its worker; NULL: nobody wants to know. */
 	void (*enter)(void *context, void *worker, const struct http_request *request, const struct http_route *route);
 	void (*leave)(void *context);

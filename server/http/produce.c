@@ -97,8 +97,10 @@ static void produce_in_worker(struct work *work, void *worker, bool is_dropped)
 	exchange->batch_at = 0;
 	buf_reset(&exchange->batch);
 	enum status status = is_dropped ? error_set(&err, ERR_UNAVAILABLE, "the server is stopping")
-					: exchange->producer->more(exchange->producer_state, worker, &exchange->batch,
-						  &exchange->is_produced, &err);
+					: exchange_see(exchange, worker, &err);
+	if (status == OK)
+		status = exchange->producer->more(
+			exchange->producer_state, worker, &exchange->batch, &exchange->is_produced, &err);
 	if (status == OK)
 		status = buf_status(&exchange->batch, &err);
 	if (status == OK)

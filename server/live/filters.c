@@ -217,8 +217,7 @@ static void mark_due(void *context)
 }
 
 enum status filters_subscribe(struct filters *filters, struct filtered **out, const struct filter_spec *spec,
-	const struct span *jobs, size_t job_count, unsigned kinds, uint64_t after, void (*wake)(void *context),
-	void *context, struct error *err)
+	const struct hub_wish *wish, void (*wake)(void *context), void *context, struct error *err)
 {
 	AUTO(filter) filter = NULL;
 	AUTO_MEM struct filtered *filtered = mem_zeroed(sizeof *filtered);
@@ -233,8 +232,7 @@ enum status filters_subscribe(struct filters *filters, struct filtered **out, co
 		.out = BUF_INIT(EVENT_MAX_BYTES),
 		.active_ms = clock_mono_ms(),
 		.is_due = true};
-	TRY(hub_subscribe(
-		filters->options.hub, &filtered->subscriber, jobs, job_count, kinds, after, mark_due, filtered, err));
+	TRY(hub_subscribe(filters->options.hub, &filtered->subscriber, wish, mark_due, filtered, err));
 	pthread_mutex_lock(&filters->mutex);
 	filtered->next = filters->first;
 	filters->first = filtered;

@@ -26,8 +26,7 @@ void filters_free(struct filters *filters);
 
 /* Like hub_subscribe; the errors of filter_new beside its own. */
 enum status filters_subscribe(struct filters *filters, struct filtered **out, const struct filter_spec *spec,
-	const struct span *jobs, size_t job_count, unsigned kinds, uint64_t after, void (*wake)(void *context),
-	void *context, struct error *err) MUST_CHECK;
+	const struct hub_wish *wish, void (*wake)(void *context), void *context, struct error *err) MUST_CHECK;
 /* When it returns no wake is running or will come. It does not wait for a match that is under way. */
 void filters_unsubscribe(struct filtered *filtered);
 /* Like hub_read. */

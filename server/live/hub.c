@@ -43,6 +43,8 @@ struct subscriber {
 	size_t notice_sent;
 	int64_t active_ms; /* when it was last given something */
 	bool is_woken; /* and has not read until nothing was left */
+	bool is_of_team; /* of jobs of this one alone */
+	char team[HUB_TEAM_BYTES];
 	size_t job_count; /* 0: all */
 	struct wanted_job jobs[];
 };
@@ -160,7 +162,8 @@ static bool wants_job(const struct subscriber *subscriber, uint64_t hash, struct
 
 static bool wants(const struct subscriber *subscriber, const struct frame *frame)
 {
-	return (subscriber->kinds & frame->kind) && wants_job(subscriber, frame->job_hash, frame->job);
+	return (subscriber->kinds & frame->kind) && wants_job(subscriber, frame->job_hash, frame->job) &&
+	       (!subscriber->is_of_team || (frame->team.len && span_equal(frame->team, span_from(subscriber->team))));
 }
 
 static void resync(struct hub *hub, struct subscriber *subscriber)
@@ -269,19 +272,21 @@ static enum status subscribe(struct hub *hub, struct subscriber *subscriber, uin
 	return OK;
 }
 
-enum status hub_subscribe(struct hub *hub, struct subscriber **out, const struct span *jobs, size_t job_count,
-	unsigned kinds, uint64_t after, void (*wake)(void *context), void *context, struct error *err)
+enum status hub_subscribe(struct hub *hub, struct subscriber **out, const struct hub_wish *wish,
+	void (*wake)(void *context), void *context, struct error *err)
 {
-	struct subscriber *subscriber = subscriber_new(jobs, job_count);
+	struct subscriber *subscriber = subscriber_new(wish->jobs, wish->job_count);
 
 	if (!subscriber)
 		return error_no_memory(err);
-	subscriber->kinds = kinds;
+	subscriber->kinds = wish->kinds;
+	subscriber->is_of_team = wish->team;
+	snprintf(subscriber->team, sizeof subscriber->team, "%s", wish->team ? wish->team : "");
 	subscriber->wake = wake;
 	subscriber->context = context;
 	subscriber->is_woken = true; /* its opener reads first */
 	pthread_mutex_lock(&hub->mutex);
-	enum status status = subscribe(hub, subscriber, after, err);
+	enum status status = subscribe(hub, subscriber, wish->after, err);
 	pthread_mutex_unlock(&hub->mutex);
 	if (status)
 		mem_free(subscriber);
@@ -472,11 +477,11 @@ static void advance_seq(struct hub *hub, uint64_t seq)
 }
 
 enum status hub_publish(
-	struct hub *hub, struct span job, enum hub_kind kind, uint64_t seq, struct span json, struct error *err)
+	struct hub *hub, struct hub_topic topic, enum hub_kind kind, uint64_t seq, struct span json, struct error *err)
 {
 	if (span_find_char(json, '\n') >= 0)
 		return error_set(err, ERR_INVALID, "an event's document has more than one line");
-	struct frame *frame = frame_new(job, kind, event_name(kind), seq, json);
+	struct frame *frame = frame_new(topic.job, topic.team, kind, event_name(kind), seq, json);
 	pthread_mutex_lock(&hub->mutex);
 	bool is_in = frame && ring_push(&hub->ring, frame);
 	if (is_in) {

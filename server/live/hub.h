@@ -13,6 +13,8 @@
 struct hub;
 struct subscriber;
 
+enum { HUB_TEAM_BYTES = 64 };
+
 enum hub_kind {
 	HUB_POINTS = 1,
 	HUB_LINES = 2,
@@ -35,14 +37,24 @@ struct hub *hub_new(const struct hub_options *options) __attribute__((warn_unuse
 void hub_free(struct hub *hub); /* no subscriber may be left */
 
 /*
- * jobs: names separated by commas, each percent-decoded already and given one by one; count 0: all jobs. after: replay
- * frames whose sequence is >= after (the overlap is the client's to drop); UINT64_MAX: only what comes. When the ring does
- * not reach back that far, or after is ahead of the newest sequence (a restored backup), the first event is "resync".
- * wake is called, from any thread, when hub_read has something; it must not call back into the hub.
+ * jobs: names, each percent-decoded already; job_count 0: all jobs. after: replay frames whose sequence is >= after (the overlap is the
+ * client's to drop); UINT64_MAX: only what comes. team: of jobs of this team alone; NULL: of all.
+ */
+struct hub_wish {
+	const struct span *jobs;
+	size_t job_count;
+	unsigned kinds;
+	uint64_t after;
+	const char *team; /* shorter than HUB_TEAM_BYTES */
+};
+
+/*
+ * When the ring does not reach back as far as the wish, or `after` is ahead of the newest sequence (a restored backup), the first event is
+ * "resync". wake is called, from any thread, when hub_read has something; it must not call back into the hub.
  * ERR_BUSY beyond max_subscribers.
  */
-enum status hub_subscribe(struct hub *hub, struct subscriber **out, const struct span *jobs, size_t job_count,
-	unsigned kinds, uint64_t after, void (*wake)(void *context), void *context, struct error *err) MUST_CHECK;
+enum status hub_subscribe(struct hub *hub, struct subscriber **out, const struct hub_wish *wish,
+	void (*wake)(void *context), void *context, struct error *err) MUST_CHECK;
 /* When it returns no wake is running or will come. */
 void hub_unsubscribe(struct hub *hub, struct subscriber *subscriber);
 /* The next bytes of the event stream (SSE text, cut anywhere); 0: nothing now; -1: the hub was closed, all was read. */
@@ -61,8 +73,12 @@ bool hub_wants(struct hub *hub, struct span job, unsigned kind);
 /* Somebody reads this job now, and will subscribe soon: what comes meanwhile is kept as for one who has just left. */
 void hub_expect(struct hub *hub, struct span job, unsigned kinds);
 
+/* Of which job, and of which team that is ("": of none). */
+struct hub_topic {
+	struct span job, team;
+};
 /* Adds one event; json is one finished document on one line. Nobody is woken before hub_flush. */
-enum status hub_publish(struct hub *hub, struct span job, enum hub_kind kind, uint64_t seq, struct span json,
+enum status hub_publish(struct hub *hub, struct hub_topic topic, enum hub_kind kind, uint64_t seq, struct span json,
 	struct error *err) MUST_CHECK;
 /*
  * Something of this job and kind, of commits up to seq, was not rendered because nobody listened: who wants to go on from

@@ -5,25 +5,35 @@
 
 enum { FIRST_SLOTS = 64, HEAD_BYTES = 80 };
 
-struct frame *frame_new(struct span job, unsigned kind, const char *event, uint64_t seq, struct span json)
+/* Behind what is there. */
+static struct span put(char **at, struct span text)
+{
+	char *begin = *at;
+
+	if (text.len)
+		memcpy(begin, text.ptr, text.len);
+	*at += text.len;
+	return span_of(begin, text.len);
+}
+
+struct frame *frame_new(
+	struct span job, struct span team, unsigned kind, const char *event, uint64_t seq, struct span json)
 {
 	char head[HEAD_BYTES];
 	int head_len = snprintf(head, sizeof head, "id: %" PRIu64 "\nevent: %s\ndata: ", seq, event);
 	size_t text_len = (size_t)head_len + json.len + 2;
-	struct frame *frame = mem_alloc(sizeof *frame + job.len + text_len);
+	struct frame *frame = mem_alloc(sizeof *frame + job.len + team.len + text_len);
 
 	if (!frame)
 		return NULL;
 	*frame = (struct frame){.references = 1, .kind = kind, .seq = seq, .job_hash = span_hash(job)};
-	char *text = frame->bytes + job.len;
-	if (job.len)
-		memcpy(frame->bytes, job.ptr, job.len);
-	memcpy(text, head, (size_t)head_len);
-	if (json.len)
-		memcpy(text + head_len, json.ptr, json.len);
-	memcpy(text + text_len - 2, "\n\n", 2);
-	frame->job = span_of(frame->bytes, job.len);
-	frame->text = span_of(text, text_len);
+	char *at = frame->bytes;
+	frame->job = put(&at, job);
+	frame->team = put(&at, team);
+	frame->text = span_of(at, text_len);
+	put(&at, span_of(head, (size_t)head_len));
+	put(&at, json);
+	put(&at, SPAN("\n\n"));
 	return frame;
 }
 
@@ -35,7 +45,7 @@ void frame_unref(struct frame *frame)
 
 size_t frame_bytes(const struct frame *frame)
 {
-	return sizeof *frame + frame->job.len + frame->text.len;
+	return sizeof *frame + frame->job.len + frame->team.len + frame->text.len;
 }
 
 static bool grow(struct ring *ring)

@@ -15,7 +15,7 @@ struct frame {
 	uint64_t seq;
 	int64_t time_ms;
 	uint64_t job_hash;
-	struct span job;
+	struct span job, team;
 	struct span text; /* server-sent event, finished */
 	char bytes[];
 };
@@ -30,8 +30,8 @@ struct ring {
 };
 
 /* NULL: out of memory. One reference. */
-struct frame *frame_new(struct span job, unsigned kind, const char *event, uint64_t seq, struct span json)
-	__attribute__((warn_unused_result));
+struct frame *frame_new(struct span job, struct span team, unsigned kind, const char *event, uint64_t seq,
+	struct span json) __attribute__((warn_unused_result));
 void frame_unref(struct frame *frame);
 size_t frame_bytes(const struct frame *frame);
 

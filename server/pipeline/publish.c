@@ -12,13 +12,14 @@
 
 enum { TICK_MS = 50, ROW_EVENT_MS = 1000, ROWS_MS = 20, EVENT_MAX_BYTES = 1 << 20, POINTS_MAX = 10000 };
 
-static void publish(struct pipeline *pipeline, const char *job, enum hub_kind kind, const struct buf *json)
+static void publish(struct pipeline *pipeline, const struct job_state *job, enum hub_kind kind, const struct buf *json)
 {
+	const struct hub_topic topic = {span_from(job->name), span_from(job->team)};
 	struct error err;
 
-	if (json->failure || hub_publish(pipeline->options.hub, span_from(job), kind,
+	if (json->failure || hub_publish(pipeline->options.hub, topic, kind,
 				     atomic_load(&pipeline->figures.extracted_seq), buf_span(json), &err) != OK)
-		log_line(LOG_WARNING, "event_dropped", "job=\"%s\" kind=%d", job, (int)kind);
+		log_line(LOG_WARNING, "event_dropped", "job=\"%s\" kind=%d", job->name, (int)kind);
 }
 
 static void write_point(struct json_writer *w, const struct point *point)
@@ -127,9 +128,9 @@ static void publish_stream(
 	if (has_skipped_lines)
 		hub_skip(pipeline->options.hub, span_from(stream->job->name), HUB_LINES, seq);
 	if (has_points)
-		publish(pipeline, stream->job->name, HUB_POINTS, points);
+		publish(pipeline, stream->job, HUB_POINTS, points);
 	if (has_lines)
-		publish(pipeline, stream->job->name, HUB_LINES, lines);
+		publish(pipeline, stream->job, HUB_LINES, lines);
 }
 
 void pipeline_expect_reader(struct pipeline *pipeline, struct span job)
@@ -170,7 +171,7 @@ static void publish_row(struct pipeline *pipeline, struct store_reader *reader, 
 	buf_reset(out);
 	if (is_wanted && atomic_exchange(&job->is_row_dirty, false) &&
 		write_row(pipeline, reader, job->name, out, &err) == OK)
-		publish(pipeline, job->name, HUB_JOB, out);
+		publish(pipeline, job, HUB_JOB, out);
 }
 
 /*

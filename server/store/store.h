@@ -50,6 +50,12 @@ void store_listens_since(struct store *store, int64_t since_ms);
 
 enum status store_reader_new(struct store_reader **out, struct store *store, struct error *err) MUST_CHECK;
 void store_reader_free(struct store_reader *reader);
+/*
+ * A narrow reader: to it rows of jobs of one team alone are there, whatever is asked of it, and so is what follows from them
+ * (store/driver/narrow.h). store_reader_narrow_to says of which team; before it, and of "", of none. Not within a view.
+ */
+enum status store_reader_new_narrow(struct store_reader **out, struct store *store, struct error *err) MUST_CHECK;
+enum status store_reader_narrow_to(struct store_reader *reader, struct span team, struct error *err) MUST_CHECK;
 /* One consistent view over several reads. Without it each read is its own. */
 enum status store_reader_begin(struct store_reader *reader, struct error *err) MUST_CHECK;
 void store_reader_end(struct store_reader *reader);

@@ -148,7 +148,7 @@ def test_survival_teams_and_audit(make_server):
     server.token = nlp
     server.send("theirs", "x")
     assert put(server, "a", PNG, job="theirs")["author"] == "nlp"
-    assert "nlp" in put(server, "a", b"", job="theirs", status=403, token=vision)["detail"]
+    assert "another team" in put(server, "a", b"", job="theirs", status=403, token=vision)["detail"]
     assert server.delete("/api/v1/jobs/theirs/attachments/a", token=vision).status == 403
     reader = make_token(server, "reader", "read", "--team", "vision")
     put(server, "a", b"", job="theirs", status=403, token=reader)

@@ -256,13 +256,33 @@ def test_other_addresses_need_a_token_first(make_server):
     assert server.get("/api/v1/jobs").status == 401 and server.get("/api/v1/jobs", token=token).status == 200
 
 
+def test_signing_out_everywhere(server):
+    """All sessions of the token end, also after a restart; the token, other tokens' sessions and what begins afterwards go on."""
+    ada, bob = make_token(server, "ada", "admin"), make_token(server, "bob", "read")
+
+    def sign_in(token):
+        return {"Cookie": server.post("/api/v1/session", json={"token": token}).headers["Set-Cookie"].partition(";")[0]}
+    first, second, other = sign_in(ada), sign_in(ada), sign_in(bob)
+    live = server.live("", second)
+    assert server.delete("/api/v1/session?everywhere=maybe", headers=first).status == 400
+    assert server.delete("/api/v1/session?everywhere=true", headers=first).status == 204
+    live.wait_for_end()
+    third = sign_in(ada)
+    for _ in range(2):
+        states = [server.get("/api/v1/jobs", headers=headers).status for headers in (first, second, other, third)]
+        assert states == [401, 401, 200, 200] and server.get("/api/v1/jobs", token=ada).status == 200
+        server.restart()
+    assert server.delete("/api/v1/session?everywhere=true", token=ada).status == 204, "a token is no session: nothing ends"
+    assert server.get("/api/v1/jobs", headers=third).status == 200
+
+
 def test_team_writes_its_own_jobs_only(server):
     admin = make_token(server, "admin", "admin")
     nlp = make_token(server, "nlp", "write", "--team", "nlp")
     vision = make_token(server, "vision", "write", "--team", "vision")
     assert server.post("/api/v1/logs?job=theirs", "x\n", token=nlp).status == 200
     reply = server.post("/api/v1/logs?job=theirs", "y\n", token=vision)
-    assert reply.status == 403 and "nlp" in reply.body["detail"]
+    assert reply.status == 403 and "another team" in reply.body["detail"]
     assert server.post("/api/v1/jobs/theirs/transitions", json={"SecondaryStatus": "Training"}, token=vision).status == 403
     assert server.get("/api/v1/jobs/theirs/logs", token=admin).body["total"] == 1
 

@@ -227,7 +227,7 @@ def test_limits_survival_teams_and_audit(make_server):
     server.token = nlp
     server.send("theirs", "x")
     send(server, {"step": 1, "scores": {"a/acc": 0.5}}, "theirs")
-    assert "nlp" in send(server, {"step": 1, "scores": {"a/acc": 0.5}}, "theirs", status=403, token=vision)["detail"]
+    assert "another team" in send(server, {"step": 1, "scores": {"a/acc": 0.5}}, "theirs", status=403, token=vision)["detail"]
     assert server.delete("/api/v1/jobs/theirs/evaluations?step=1", token=vision).status == 403
     reader = make_token(server, "reader", "read", "--team", "vision")
     found, = server.get("/api/v1/jobs/theirs/evaluations", token=reader).body["checkpoints"]

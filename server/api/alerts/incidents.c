@@ -8,6 +8,7 @@
 #include "base/json/json_write.h"
 #include "model/incident.h"
 #include "model/query.h"
+#include "pipeline/commit/resolve.h"
 #include "state/execute.h"
 #include "store/alerts.h"
 #include "store/faults.h"
@@ -216,10 +217,7 @@ static enum status check_owner(
 
 	TRY(api_arena(&arena, err));
 	TRY(store_read_job_by_id(worker->reader, arena, ack->job_id, &job, err));
-	if (team.len && !span_equal(team, job.team))
-		return error_set(err, ERR_FORBIDDEN, "job '%.*s' belongs to %s%.*s", SPAN_ARGS(job.name),
-			job.team.len ? "team " : "no team", SPAN_ARGS(job.team));
-	return OK;
+	return check_team(job.team, job.name, team, err);
 }
 
 enum status api_incident_acknowledge(void *context, void *worker, const struct http_request *request,

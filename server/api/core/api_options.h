@@ -24,6 +24,7 @@ struct api_options {
 	const unsigned char *seal_key; /* SEAL_KEY_BYTES */
 	const struct options *settings; /* what the server was started with */
 	bool is_open; /* --insecure: nobody ever does */
+	const char *team_reads; /* "own": tokens of a team that are not an admin's read its jobs alone; "open": all */
 	bool is_tls; /* the session's cookie is for TLS alone */
 	bool is_demo;
 	size_t max_line_bytes;

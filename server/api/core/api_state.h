@@ -25,6 +25,7 @@ struct aws_key {
 struct api {
 	struct api_options options;
 	struct http_server *_Atomic server; /* workers run before it is known */
+	bool are_reads_own; /* --team-reads=own */
 	atomic_bool is_stopping;
 	int64_t started_ms;
 	struct zone *zone; /* of times that name none; NULL: UTC */
@@ -53,7 +54,8 @@ struct api {
 /* A worker's own things. */
 struct api_worker {
 	struct api *api;
-	struct store_reader *reader;
+	struct store_reader *reader; /* of what whoever asks may see: one of these */
+	struct store_reader *whole, *narrow; /* narrow: with --team-reads=own, once it was needed */
 	struct actor actor; /* of the request that it answers */
 	char verb[64], thing[1024];
 	struct buf body;

@@ -9,17 +9,22 @@
 enum { ENDED_MAX = 10000, NUMBER_BYTES = 8, NUMBERS = 3, ENTRY_BYTES = 2 * NUMBER_BYTES };
 
 static const char prefix[] = "sms_";
-static const char setting[] = "ended_page_sessions";
+static const char *const settings[END_KINDS] = {
+	[END_ONE] = "ended_page_sessions", [END_ALL_OF_TOKEN] = "ended_page_sessions_of_tokens"};
 
 struct ended {
 	uint64_t id;
-	uint64_t until_s; /* no session that is known now lasts longer */
+	uint64_t until_s; /* no session that was there then lasts longer */
+};
+
+struct ended_list {
+	size_t count;
+	struct ended all[ENDED_MAX]; /* the oldest first */
 };
 
 struct page_sessions {
 	pthread_mutex_t mutex;
-	size_t count;
-	struct ended all[ENDED_MAX]; /* the oldest first */
+	struct ended_list lists[END_KINDS];
 };
 
 static void put_number(uint64_t number, unsigned char out[NUMBER_BYTES])
@@ -123,21 +128,31 @@ static bool next_entry(struct span *stored, struct ended *out)
 	return true;
 }
 
+static enum status read_list(
+	struct store_reader *reader, enum page_sessions_end kind, struct ended_list *out, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	struct span stored;
+
+	if (!arena)
+		return error_no_memory(err);
+	TRY(store_read_setting(reader, arena, settings[kind], &stored, err));
+	while (out->count < ENDED_MAX && next_entry(&stored, &out->all[out->count]))
+		out->count++;
+	return OK;
+}
+
 enum status page_sessions_new(struct page_sessions **out, struct store *store, struct error *err)
 {
 	AUTO(page_sessions) ended = mem_zeroed(sizeof *ended);
 	AUTO(store_reader) reader = NULL;
-	AUTO(arena) arena = arena_new();
-	struct span stored;
 
-	if (ended)
-		pthread_mutex_init(&ended->mutex, NULL);
-	if (!ended || !arena)
+	if (!ended)
 		return error_no_memory(err);
+	pthread_mutex_init(&ended->mutex, NULL);
 	TRY(store_reader_new(&reader, store, err));
-	TRY(store_read_setting(reader, arena, setting, &stored, err));
-	while (ended->count < ENDED_MAX && next_entry(&stored, &ended->all[ended->count]))
-		ended->count++;
+	for (int kind = 0; kind < END_KINDS; kind++)
+		TRY(read_list(reader, (enum page_sessions_end)kind, &ended->lists[kind], err));
 	*out = TAKE(ended);
 	return OK;
 }
@@ -150,13 +165,16 @@ void page_sessions_free(struct page_sessions *ended)
 	mem_free(ended);
 }
 
-bool page_sessions_has(struct page_sessions *ended, uint64_t id)
+bool page_sessions_has(struct page_sessions *ended, const struct page_session *session)
 {
+	const struct ended_list *ones = &ended->lists[END_ONE], *tokens = &ended->lists[END_ALL_OF_TOKEN];
 	bool has = false;
 
 	pthread_mutex_lock(&ended->mutex);
-	for (size_t i = 0; i < ended->count && !has; i++)
-		has = ended->all[i].id == id;
+	for (size_t i = 0; i < ones->count && !has; i++)
+		has = ones->all[i].id == session->id;
+	for (size_t i = 0; i < tokens->count && !has; i++)
+		has = tokens->all[i].id == session->token_id && session->until_s <= tokens->all[i].until_s;
 	pthread_mutex_unlock(&ended->mutex);
 	return has;
 }
@@ -176,36 +194,42 @@ static bool is_needed(const struct ended *one, size_t i, size_t count, int64_t n
 	return one->until_s > (uint64_t)now_ms / 1000 && (i || count < ENDED_MAX);
 }
 
+static struct ended ended_by(const struct page_session_ending *ending)
+{
+	return (struct ended){ending->id, (uint64_t)ending->now_ms / 1000 + PAGE_SESSION_SECONDS};
+}
+
 /* From what the transaction has: another one may have ended in it. */
-enum status page_sessions_write(struct store_tx *tx, uint64_t id, int64_t now_ms, struct error *err)
+enum status page_sessions_write(struct store_tx *tx, const struct page_session_ending *ending, struct error *err)
 {
 	AUTO_DONE(buf) text = BUF_INIT((ENDED_MAX + 1) * ENTRY_BYTES);
 	AUTO(arena) arena = arena_new();
 	struct span stored;
-	struct ended one;
+	struct ended one, new = ended_by(ending);
 
 	if (!arena)
 		return error_no_memory(err);
-	TRY(store_read_setting(store_tx_reader(tx), arena, setting, &stored, err));
+	TRY(store_read_setting(store_tx_reader(tx), arena, settings[ending->kind], &stored, err));
 	size_t count = stored.len / ENTRY_BYTES;
 	for (size_t i = 0; next_entry(&stored, &one); i++)
-		if (is_needed(&one, i, count, now_ms))
+		if (is_needed(&one, i, count, ending->now_ms))
 			append(&text, one.id, one.until_s);
-	append(&text, id, (uint64_t)now_ms / 1000 + PAGE_SESSION_SECONDS);
+	append(&text, new.id, new.until_s);
 	TRY(buf_status(&text, err));
-	return store_put_setting(tx, setting, buf_span(&text), err);
+	return store_put_setting(tx, settings[ending->kind], buf_span(&text), err);
 }
 
-void page_sessions_note(struct page_sessions *ended, uint64_t id, int64_t now_ms)
+void page_sessions_note(struct page_sessions *ended, const struct page_session_ending *ending)
 {
+	struct ended_list *list = &ended->lists[ending->kind];
 	size_t kept = 0;
 
 	pthread_mutex_lock(&ended->mutex);
-	size_t count = ended->count;
+	size_t count = list->count;
 	for (size_t i = 0; i < count; i++)
-		if (is_needed(&ended->all[i], i, count, now_ms))
-			ended->all[kept++] = ended->all[i];
-	ended->all[kept++] = (struct ended){id, (uint64_t)now_ms / 1000 + PAGE_SESSION_SECONDS};
-	ended->count = kept;
+		if (is_needed(&list->all[i], i, count, ending->now_ms))
+			list->all[kept++] = list->all[i];
+	list->all[kept++] = ended_by(ending);
+	list->count = kept;
 	pthread_mutex_unlock(&ended->mutex);
 }

@@ -26,13 +26,20 @@ bool page_session_parse(struct span text, struct page_session *out);
 bool page_session_is_good(
 	const struct page_session *session, struct span seal_key, struct span token_hash, int64_t now_ms);
 
-/* Those that were ended before their time. */
+/* Those that were ended before their time: one, or all that a token had until then. */
 struct page_sessions;
+enum page_sessions_end { END_ONE, END_ALL_OF_TOKEN, END_KINDS };
+struct page_session_ending {
+	enum page_sessions_end kind;
+	uint64_t id; /* of the session, or of the token */
+	int64_t now_ms;
+};
 enum status page_sessions_new(struct page_sessions **out, struct store *store, struct error *err) MUST_CHECK;
 void page_sessions_free(struct page_sessions *ended);
-bool page_sessions_has(struct page_sessions *ended, uint64_t id);
+bool page_sessions_has(struct page_sessions *ended, const struct page_session *session);
 /* Adds one on disk, in a transaction of the writer's; page_sessions_note follows once that is durable. */
-enum status page_sessions_write(struct store_tx *tx, uint64_t id, int64_t now_ms, struct error *err) MUST_CHECK;
-void page_sessions_note(struct page_sessions *ended, uint64_t id, int64_t now_ms);
+enum status page_sessions_write(
+	struct store_tx *tx, const struct page_session_ending *ending, struct error *err) MUST_CHECK;
+void page_sessions_note(struct page_sessions *ended, const struct page_session_ending *ending);
 
 AUTO_TYPE(page_sessions)

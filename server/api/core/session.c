@@ -69,29 +69,27 @@ enum status api_session_create(void *context, void *worker, const struct http_re
 	return OK;
 }
 
-struct ending {
-	uint64_t id;
-	int64_t now_ms;
-};
-
 static enum status write_end(void *context, struct store_tx *tx, struct error *err)
 {
-	const struct ending *ending = context;
-
-	return page_sessions_write(tx, ending->id, ending->now_ms, err);
+	return page_sessions_write(tx, context, err);
 }
 
-/* Wherever a copy of the cookie is: what goes on for it ends, too. */
+/* Wherever a copy of the cookie is: what goes on for it ends, too. everywhere=true: of all sessions that the token has. */
 enum status api_session_delete(void *context, void *worker, const struct http_request *request,
 	struct http_response *response, struct error *err)
 {
 	struct api *api = context;
-	struct ending ending = {http_request_principal(request)->session, clock_wall_ms()};
+	const struct principal *principal = http_request_principal(request);
+	struct page_session_ending ending = {END_ONE, principal->session, clock_wall_ms()};
+	bool is_everywhere = false;
 
 	(void)worker;
+	TRY(http_query_bool(request, "everywhere", &is_everywhere, err));
+	if (is_everywhere && principal->session)
+		ending = (struct page_session_ending){END_ALL_OF_TOKEN, principal->id, ending.now_ms};
 	if (ending.id) {
 		TRY(writer_execute(api->options.pipeline, write_end, &ending, err));
-		page_sessions_note(api->ended_sessions, ending.id, ending.now_ms);
+		page_sessions_note(api->ended_sessions, &ending);
 		http_server_recheck(api->server);
 	}
 	response->status = 204;

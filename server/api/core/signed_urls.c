@@ -107,6 +107,18 @@ static bool is_own_mac(
 	return crypto_equal(digits, mac_text.ptr, 2 * MAC_BYTES);
 }
 
+/* It shows what whoever signed may see. */
+static enum status lend(struct api *api, uint64_t token_id, struct principal *out, struct error *err)
+{
+	struct principal holder;
+
+	TRY(tokens_find_holder(api, token_id, &holder, err));
+	*out = (struct principal){.scope = SCOPE_READ, .name = "signed address", .id = token_id};
+	if (api_is_narrow(api, &holder))
+		memcpy(out->team, holder.team, sizeof out->team);
+	return OK;
+}
+
 enum status signatures_check(
 	void *context, const struct http_request *request, struct principal *out, struct error *err)
 {
@@ -129,8 +141,7 @@ enum status signatures_check(
 		return error_set_field(
 			err, ERR_FORBIDDEN, "sig", "the token that signed this address is no longer known here");
 	TRY(check_parameters(request, err));
-	*out = (struct principal){.scope = SCOPE_READ, .name = "signed address", .id = token_id};
-	return OK;
+	return lend(api, token_id, out, err);
 }
 
 /* ---- to sign ---- */

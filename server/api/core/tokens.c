@@ -109,6 +109,11 @@ bool api_needs_tokens(struct api *api)
 	return has_any;
 }
 
+bool api_is_narrow(const struct api *api, const struct principal *principal)
+{
+	return api->are_reads_own && principal->team[0] && principal->scope != SCOPE_ADMIN;
+}
+
 static void copy_text(char *out, size_t cap, struct span text)
 {
 	size_t len = text.len < cap - 1 ? text.len : cap - 1;
@@ -188,8 +193,12 @@ enum status tokens_begin_session(struct api *api, uint64_t token_id, struct buf 
 		is_found = (uint64_t)api->tokens[i].token_id == token_id;
 		if (!is_found)
 			continue;
+		int64_t now_ms = clock_wall_ms();
 		struct page_session session =
-			page_session_make(seal_key_of(api), token_id, api->tokens[i].hash, clock_wall_ms());
+			page_session_make(seal_key_of(api), token_id, api->tokens[i].hash, now_ms);
+		/* in the second in which all of them were ended */
+		while (page_sessions_has(api->ended_sessions, &session) && now_ms < INT64_MAX - 1000)
+			session = page_session_make(seal_key_of(api), token_id, api->tokens[i].hash, now_ms += 1000);
 		page_session_print(&session, out);
 	}
 	pthread_rwlock_unlock(&api->tokens_lock);
@@ -203,7 +212,7 @@ static bool find_session(struct api *api, struct span text, struct principal *ou
 	struct page_session session;
 	bool is_good = false;
 
-	if (!page_session_parse(text, &session) || page_sessions_has(api->ended_sessions, session.id))
+	if (!page_session_parse(text, &session) || page_sessions_has(api->ended_sessions, &session))
 		return false;
 	pthread_rwlock_rdlock(&api->tokens_lock);
 	for (size_t i = 0; i < api->token_count && !is_good; i++)
@@ -211,8 +220,10 @@ static bool find_session(struct api *api, struct span text, struct principal *ou
 			  page_session_is_good(&session, seal_key_of(api), api->tokens[i].hash, clock_wall_ms()) &&
 			  fill_principal(&api->tokens[i], out);
 	pthread_rwlock_unlock(&api->tokens_lock);
-	if (is_good)
+	if (is_good) {
 		out->session = session.id;
+		out->session_until_s = session.until_s;
+	}
 	return is_good;
 }
 
@@ -221,7 +232,9 @@ bool tokens_are_known(void *context, const struct principal *principal)
 	struct api *api = context;
 	struct principal now;
 
-	if (principal->session && page_sessions_has(api->ended_sessions, principal->session))
+	const struct page_session session = {
+		.id = principal->session, .token_id = principal->id, .until_s = principal->session_until_s};
+	if (principal->session && page_sessions_has(api->ended_sessions, &session))
 		return false;
 	return find_id(api, principal->id, &now) || (!principal->id && !api_needs_tokens(api));
 }

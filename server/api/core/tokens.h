@@ -17,6 +17,9 @@ bool tokens_may_read(struct api *api, uint64_t token_id);
 /* Who has the token of this number; 0: who needs none, as long as nobody needs one. ERR_UNAUTHORIZED: there is none (any more). */
 enum status tokens_find_holder(void *api, uint64_t token_id, struct principal *out, struct error *err) MUST_CHECK;
 
+/* With --team-reads=own: does it see its team's jobs alone? */
+bool api_is_narrow(const struct api *api, const struct principal *principal);
+
 /* Does a request need a token? Once there is one, everybody does (but for is_open). */
 bool api_needs_tokens(struct api *api);
 

@@ -2,6 +2,7 @@
 #include "api/core/api_state.h"
 #include "api/core/handlers.h"
 #include "api/core/request.h"
+#include "api/core/tokens.h"
 #include "live/filters.h"
 
 enum { JOBS_MAX = 256, FILTER_MAX_BYTES = 4096 };
@@ -104,22 +105,20 @@ static enum status subscribe(struct api *api, const struct http_request *request
 {
 	AUTO(arena) arena = NULL;
 	struct span jobs[JOBS_MAX];
-	size_t count;
+	const struct principal *principal = http_request_principal(request);
+	struct hub_wish wish = {.jobs = jobs, .team = api_is_narrow(api, principal) ? principal->team : NULL};
 	struct filter_spec filter = {0};
-	unsigned kinds;
-	uint64_t after;
 	bool is_filtered;
 
 	TRY(api_arena(&arena, err));
-	TRY(read_jobs(request, arena, jobs, &count, err));
-	TRY(read_kinds(request, count != 0, &kinds, err));
-	TRY(read_after(request, &after, err));
-	TRY(read_filter(request, kinds, &filter, &is_filtered, err));
+	TRY(read_jobs(request, arena, jobs, &wish.job_count, err));
+	TRY(read_kinds(request, wish.job_count != 0, &wish.kinds, err));
+	TRY(read_after(request, &wish.after, err));
+	TRY(read_filter(request, wish.kinds, &filter, &is_filtered, err));
 	live->hub = api->options.hub;
 	if (is_filtered)
-		return filters_subscribe(
-			api->options.filters, &live->filtered, &filter, jobs, count, kinds, after, wake, handle, err);
-	return hub_subscribe(live->hub, &live->subscriber, jobs, count, kinds, after, wake, handle, err);
+		return filters_subscribe(api->options.filters, &live->filtered, &filter, &wish, wake, handle, err);
+	return hub_subscribe(live->hub, &live->subscriber, &wish, wake, handle, err);
 }
 
 static enum status open_live(void *context, const struct http_request *request, struct http_stream *handle,

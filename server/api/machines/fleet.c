@@ -3,6 +3,7 @@
 #include "api/core/handlers.h"
 #include "api/core/money.h"
 #include "api/core/request.h"
+#include "api/core/tokens.h"
 #include "api/machines/quotas.h"
 #include "base/json/json_write.h"
 #include "fleet/goodput.h"
@@ -267,6 +268,25 @@ static enum status write_running(struct store_reader *reader, struct arena *aren
 	return OK;
 }
 
+/* Rows are of all jobs in memory. */
+static enum status keep_seen(struct store_reader *reader, struct job_pace *rows, size_t *count, struct error *err)
+{
+	AUTO(arena) arena = NULL;
+	size_t kept = 0;
+
+	TRY(api_arena(&arena, err));
+	for (size_t i = 0; i < *count; i++) {
+		struct job_row row;
+		enum status status = store_read_job(reader, arena, rows[i].job, &row, err);
+		if (status != OK && status != ERR_NOT_FOUND)
+			return status;
+		if (status == OK)
+			rows[kept++] = rows[i];
+	}
+	*count = kept;
+	return OK;
+}
+
 enum status api_fleet_paces(void *context, void *worker, const struct http_request *request,
 	struct http_response *response, struct error *err)
 {
@@ -281,6 +301,8 @@ enum status api_fleet_paces(void *context, void *worker, const struct http_reque
 	TRY(api_arena(&arena, err));
 	TRY(pipeline_read_paces(api->options.pipeline, arena, http_request_arrival_ms(request) - api->options.silent_ms,
 		&rows, &count, err));
+	if (api_is_narrow(api, http_request_principal(request)))
+		TRY(keep_seen(own->reader, rows, &count, err));
 	if (count)
 		qsort(rows, count, sizeof *rows, compare_paces);
 	json_object(&w);

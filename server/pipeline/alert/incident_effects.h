@@ -9,6 +9,7 @@
 struct incident_effects {
 	bool has_news;
 	bool has_deliveries;
+	char team[64]; /* of its job */
 	struct command_row command; /* command_id 0: none was given */
 	char facts[600];
 };

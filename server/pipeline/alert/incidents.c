@@ -206,6 +206,7 @@ enum status incidents_write(struct pipeline *pipeline, struct store_tx *tx, stru
 	if (row->facts.ptr == told->facts)
 		row->facts = SPAN("");
 	*told = (struct incident_effects){0};
+	snprintf(told->team, sizeof told->team, "%.*s", SPAN_ARGS(team));
 	if (!arena)
 		return error_no_memory(err);
 	if (row->incident.rule_id)
@@ -228,15 +229,16 @@ enum status incidents_write(struct pipeline *pipeline, struct store_tx *tx, stru
 	return status;
 }
 
-static void publish(struct pipeline *pipeline, const struct incident_row *row)
+static void publish(struct pipeline *pipeline, const struct incident_row *row, const struct incident_effects *told)
 {
+	const struct hub_topic topic = {row->job, span_from(told->team)};
 	AUTO_DONE(buf) json = BUF_INIT(EVENT_MAX_BYTES);
 	struct json_writer w = json_writer_on(&json);
 	struct error err;
 
 	/* Also while nobody listens: they are few, and one that opens on a quiet server has no sequence of its own to resync by. */
 	incident_write_json(row, &w);
-	if (json.failure || hub_publish(pipeline->options.hub, row->job, HUB_INCIDENT,
+	if (json.failure || hub_publish(pipeline->options.hub, topic, HUB_INCIDENT,
 				    atomic_load(&pipeline->figures.extracted_seq), buf_span(&json), &err) != OK)
 		log_line(LOG_WARNING, "event_dropped", "kind=incident");
 }
@@ -246,7 +248,7 @@ void incidents_publish(struct pipeline *pipeline, const struct incident_row *row
 	if (told->has_news) {
 		atomic_fetch_add(&pipeline->figures.incidents, 1);
 		if (!row->fold_id) /* a page that shows sixty-four of them shows one */
-			publish(pipeline, row);
+			publish(pipeline, row, told);
 	}
 	if (told->command.command_id && pipeline->options.command_given)
 		pipeline->options.command_given(pipeline->options.context, &told->command);

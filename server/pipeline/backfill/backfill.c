@@ -68,8 +68,8 @@ static void tell(struct backfill *backfill)
 	json_put_text(&w, "job", backfill->job->name);
 	pipeline_write_backfill(&backfill->row, &w);
 	json_object_end(&w);
-	if (json.failure || hub_publish(pipeline->options.hub, span_from(backfill->job->name), HUB_BACKFILL, seq,
-				    buf_span(&json), &err) != OK)
+	const struct hub_topic topic = {span_from(backfill->job->name), span_from(backfill->job->team)};
+	if (json.failure || hub_publish(pipeline->options.hub, topic, HUB_BACKFILL, seq, buf_span(&json), &err) != OK)
 		log_line(LOG_WARNING, "event_dropped", "kind=backfill");
 }
 

@@ -23,8 +23,9 @@ enum status check_team(struct span owner, struct span job, struct span team, str
 {
 	if (!team.len || span_equal(owner, team))
 		return OK;
-	return error_set(err, ERR_FORBIDDEN, "job '%.*s' belongs to %s%.*s; this token's team is '%.*s'",
-		SPAN_ARGS(job), owner.len ? "team " : "no team", SPAN_ARGS(owner), SPAN_ARGS(team));
+	/* not whose it is: names are one for all teams, and who may not read that job learns no more than that its name is taken */
+	return error_set(err, ERR_FORBIDDEN, "job '%.*s' belongs to %s team; this token's team is '%.*s'",
+		SPAN_ARGS(job), owner.len ? "another" : "no", SPAN_ARGS(team));
 }
 
 static enum status make_job(struct store_tx *tx, struct span name, struct span team, int64_t now_ms,

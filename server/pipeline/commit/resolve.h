@@ -23,7 +23,7 @@ enum status resolve_stream(struct pipeline *pipeline, struct store_tx *tx, struc
 enum status put_new_stream(struct pipeline *pipeline, struct store_tx *tx, struct span job, struct stream_row *row,
 	struct error *err) MUST_CHECK;
 
-/* ERR_FORBIDDEN, with the owner's name: a token of a team writes that team's jobs alone. */
+/* ERR_FORBIDDEN, which does not say whose it is: a token of a team writes that team's jobs alone. */
 enum status check_team(struct span owner, struct span job, struct span team, struct error *err) MUST_CHECK;
 
 /* Start-up: by number, from the store alone; *out NULL when the job or stream was deleted. */

@@ -8,6 +8,7 @@
 #include "model/json_form.h"
 #include "model/jobs/training_job.h"
 #include "pipeline/alert/notices.h"
+#include "pipeline/commit/resolve.h"
 #include "pipeline/jobs/job_change.h"
 #include "pipeline/jobs/hosts_by_hand.h"
 #include "pipeline/jobs/job_event.h"
@@ -80,9 +81,7 @@ static enum status check_definitions(
 
 static enum status refuse_existing(const struct creation *creation, const struct job_row *old, struct error *err)
 {
-	if (creation->row.team.len && !span_equal(creation->row.team, old->team))
-		return error_set(err, ERR_FORBIDDEN, "job '%.*s' belongs to %s%.*s", SPAN_ARGS(old->name),
-			old->team.len ? "team " : "no team", SPAN_ARGS(old->team));
+	TRY(check_team(old->team, old->name, creation->row.team, err));
 	if (!old->is_implicit)
 		return error_set_field(err, ERR_CONFLICT, "TrainingJobName", "job '%.*s' exists already (%.*s)",
 			SPAN_ARGS(old->name), SPAN_ARGS(old->status));

@@ -8,6 +8,7 @@
 #include "model/jobs/by_hand.h"
 #include "model/jobs/job_time.h"
 #include "model/jobs/training_job.h"
+#include "pipeline/commit/resolve.h"
 #include "pipeline/jobs/hosts_by_hand.h"
 #include "pipeline/life/life.h"
 #include "pipeline/life/pools.h"
@@ -406,9 +407,7 @@ static enum status write_change(void *context, struct store_tx *tx, struct error
 	if (!arena)
 		return error_no_memory(err);
 	TRY(store_read_job(store_tx_reader(tx), arena, change->job, &row, err));
-	if (change->team.len && !span_equal(change->team, row.team))
-		return error_set(err, ERR_FORBIDDEN, "job '%.*s' belongs to %s%.*s", SPAN_ARGS(row.name),
-			row.team.len ? "team " : "no team", SPAN_ARGS(row.team));
+	TRY(check_team(row.team, row.name, change->team, err));
 	TRY(job_change_document(row.document, change->changes, &change->document, err));
 	row.document = buf_span(&change->document);
 	row.modified_ms = clock_wall_ms();

@@ -4,6 +4,7 @@
 #include "fleet/pool_shape.h"
 #include "pipeline/life/pools.h"
 #include "state/pipeline_state.h"
+#include "store/jobs.h"
 #include "store/pools.h"
 
 enum { EVENTS_A_TICK = 200, EVENT_MAX_BYTES = 64 << 10 };
@@ -30,6 +31,19 @@ static enum status write_event(struct store_reader *reader, struct arena *arena,
 	return buf_status(w->out, err);
 }
 
+static enum status publish_one(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	int64_t job_id, uint64_t seq, const struct buf *json, struct error *err)
+{
+	struct job_row row;
+	enum status status = store_read_job_by_id(reader, arena, job_id, &row, err);
+
+	if (status == ERR_NOT_FOUND) /* it was deleted a moment ago */
+		return OK;
+	TRY(status);
+	const struct hub_topic topic = {row.name, row.team};
+	return hub_publish(pipeline->options.hub, topic, HUB_POOL, seq, buf_span(json), err);
+}
+
 static enum status publish_all(
 	struct pipeline *pipeline, struct store_reader *reader, int64_t *change, struct error *err)
 {
@@ -51,7 +65,7 @@ static enum status publish_all(
 			continue;
 		}
 		TRY(write_event(reader, arena, &rows[i], &w, err));
-		TRY(hub_publish(pipeline->options.hub, rows[i].name, HUB_POOL, seq, buf_span(&json), err));
+		TRY(publish_one(pipeline, reader, arena, rows[i].job_id, seq, &json, err));
 	}
 	return OK;
 }

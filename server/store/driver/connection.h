@@ -44,7 +44,7 @@ bool connection_is_late(const struct store_reader *on);
 void connection_interrupt(struct store_reader *on);
 /* Before it nobody was silent, see store_listens_since; 0: always. */
 int64_t connection_listens_since_ms(const struct store_reader *on);
-/* The store's; NULL: what a search needs is read for it alone. */
+/* The store's; NULL, as for a narrow one: what a search needs is read for it alone. */
 struct search_cache *connection_search(const struct store_reader *on);
 
 /* ---- the journal ---- */

@@ -39,26 +39,44 @@ static size_t put_parameter(struct buf *out, struct span sql, size_t at, int *gr
 	return end;
 }
 
-void dialect_postgres(struct buf *out, struct span sql, int *parameters)
+/* What begins at `at`: a word, a name or text in quotes, or a character; a hint (INDEXED BY NAME) is all of it one. */
+static size_t token_end(struct span sql, size_t at, bool *is_hint)
 {
 	const struct span hint = SPAN("INDEXED BY ");
+	char c = sql.ptr[at];
+
+	*is_hint = span_starts_with(span_skip(sql, at), hint);
+	if (*is_hint)
+		return word_end(sql, at + hint.len);
+	return c == '\'' || c == '"' ? quoted_end(sql, at) : is_word(c) ? word_end(sql, at) : at + 1;
+}
+
+void dialect_postgres(struct buf *out, struct span sql, int *parameters)
+{
 	int greatest = 0;
+	bool is_hint;
 
 	for (size_t at = 0, end; at < sql.len; at = end) {
-		struct span rest = span_skip(sql, at);
-		char c = *rest.ptr;
-		if (c == '?') {
+		if (sql.ptr[at] == '?') {
 			end = put_parameter(out, sql, at, &greatest);
 			continue;
 		}
-		if (span_starts_with(rest, hint)) {
-			end = word_end(sql, at + hint.len);
-			continue;
-		}
-		end = c == '\'' || c == '"' ? quoted_end(sql, at) : is_word(c) ? word_end(sql, at) : at + 1;
-		buf_append(out, rest.ptr, end - at);
+		end = token_end(sql, at, &is_hint);
+		if (!is_hint)
+			buf_append(out, sql.ptr + at, end - at);
 	}
 	*parameters = greatest;
+}
+
+void dialect_without_hints(struct buf *out, struct span sql)
+{
+	bool is_hint;
+
+	for (size_t at = 0, end; at < sql.len; at = end) {
+		end = token_end(sql, at, &is_hint);
+		if (!is_hint)
+			buf_append(out, sql.ptr + at, end - at);
+	}
 }
 
 /* $1 becomes v1 of the arrays. */

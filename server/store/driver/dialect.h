@@ -12,6 +12,8 @@
  * *parameters: the greatest number, so how many values the statement takes.
  */
 void dialect_postgres(struct buf *out, struct span sql, int *parameters);
+/* The statement without INDEXED BY NAME, which no view has. */
+void dialect_without_hints(struct buf *out, struct span sql);
 /*
  * The same for many at once, of a SELECT that dialect_postgres spelled: each parameter is an array of numbers, all equally long, and each row
  * has the place in them that it is for, from 1, as a last column.

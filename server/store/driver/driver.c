@@ -71,7 +71,26 @@ enum status store_disk_free(const struct store *store, uint64_t *free_bytes, str
 
 enum status store_reader_new(struct store_reader **out, struct store *store, struct error *err)
 {
-	return store->driver->reader_new(out, store, err);
+	return store->driver->reader_new(out, store, false, err);
+}
+
+enum status store_reader_new_narrow(struct store_reader **out, struct store *store, struct error *err)
+{
+	return store->driver->reader_new(out, store, true, err);
+}
+
+enum status store_reader_narrow_to(struct store_reader *reader, struct span team, struct error *err)
+{
+	/* A name that is longer is no team's, and what it begins with is another's. */
+	struct span known = team.len <= TEAM_MAX_BYTES ? team : SPAN("");
+
+	if (!reader->is_narrow)
+		return error_set(err, ERR_INTERNAL, "this reader of the database is not narrow");
+	if (span_equal(known, span_from(reader->team)))
+		return OK;
+	memcpy(reader->team, known.ptr, known.len);
+	reader->team[known.len] = '\0';
+	return reader->driver->narrow_to ? reader->driver->narrow_to(reader, err) : OK;
 }
 
 void store_reader_free(struct store_reader *reader)
@@ -203,7 +222,7 @@ enum status connection_add_predicates(struct store_reader *on, const struct pred
 
 struct search_cache *connection_search(const struct store_reader *on)
 {
-	return on->store ? on->store->search : NULL;
+	return on->store && !on->is_narrow ? on->store->search : NULL;
 }
 
 int64_t connection_listens_since_ms(const struct store_reader *on)

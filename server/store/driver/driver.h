@@ -42,7 +42,8 @@ struct driver {
 	/* Both NULL: its SQL cannot ask us of a row. */
 	void (*interrupt)(struct store_reader *on);
 	enum status (*add_predicates)(struct store_reader *on, const struct predicate *predicates, size_t count);
-	enum status (*reader_new)(struct store_reader **out, struct store *store, struct error *err);
+	enum status (*reader_new)(struct store_reader **out, struct store *store, bool is_narrow, struct error *err);
+	enum status (*narrow_to)(struct store_reader *on, struct error *err); /* on->team has changed */
 	void (*reader_free)(struct store_reader *on);
 	/* The view is taken when this returns, not at the first read. */
 	enum status (*view_begin)(struct store_reader *on, struct error *err);
@@ -65,6 +66,8 @@ struct driver {
 	enum status (*journal_place)(struct store_tx *tx, uint64_t bytes, struct journal_place *out, struct error *err);
 
 	/* ---- the whole database ---- */
+	const char *schema_sql; /* gives the name that its tables' names may have before them */
+	const char *narrow_team_sql; /* on a narrow connection: the team, within a statement */
 	/* Gives (table, column, place in the key from 1 or 0), in the order of tables and of their columns. */
 	const char *tables_sql;
 	const char *has_table_sql; /* a row, if there is one of the name that is bound */
@@ -82,13 +85,15 @@ struct driver {
 	enum status (*disk_free)(const struct store *store, uint64_t *free_bytes, struct error *err);
 };
 
-enum { READ_LIMIT_MS = 5000 };
+enum { READ_LIMIT_MS = 5000, TEAM_MAX_BYTES = 63 };
 
 /* A connection: the writer's, too, whose reads see its own transaction. */
 struct store_reader {
 	const struct driver *driver;
 	struct store *store; /* NULL: of a file alone, or the writer: what a search needs is read for it alone */
 	bool is_writer;
+	bool is_narrow; /* its statements are asked of the views that narrow.h makes */
+	char team[TEAM_MAX_BYTES + 1]; /* of a narrow one; "": nothing is seen */
 	bool is_in_snapshot; /* between begin and end; of the writer: within a transaction */
 	bool has_deadline; /* stated by store_reader_deadline */
 	int64_t deadline_ms; /* monotonic; 0: none */

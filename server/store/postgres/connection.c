@@ -1,3 +1,4 @@
+#include "store/driver/narrow.h"
 #include "store/postgres/postgres_store.h"
 
 #include <stdio.h>
@@ -76,6 +77,34 @@ static enum status set_session(struct postgres_reader *on, struct error *err)
 	return status;
 }
 
+/* ---- a narrow connection: what it sees is its session's, made anew with each ---- */
+
+enum status postgres_narrow_to(struct store_reader *on, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, on, "SELECT set_config('smfleet.team', ?, false)", err));
+	bind_text(&s, span_from(on->team));
+	return statement_run(&s, err);
+}
+
+/* The schema's owner may have taken TEMPORARY from everybody. */
+static enum status narrow_session(struct store_reader *on, struct error *err)
+{
+	bool was_in_snapshot = on->is_in_snapshot;
+
+	on->is_in_snapshot = false; /* as above */
+	enum status status = connection_run(on, "SET default_transaction_read_only = off", err);
+	if (status == OK && (status = narrow_make_views(on, err)))
+		error_prefix(err, "--team-reads=own needs temporary views in the database (GRANT TEMPORARY)");
+	if (status == OK)
+		status = connection_run(on, "SET default_transaction_read_only = on", err);
+	if (status == OK)
+		status = postgres_narrow_to(on, err);
+	on->is_in_snapshot = was_in_snapshot;
+	return status;
+}
+
 /* ---- a connection ---- */
 
 /* libpq would print it. */
@@ -111,7 +140,8 @@ static enum status start(struct postgres_reader *on, struct error *err)
 	TRY(check_server(on, err));
 	if (on->pq->PQsetnonblocking(on->conn, 1) != 0 || !on->pq->PQenterPipelineMode(on->conn))
 		return postgres_failure(on, NULL, err);
-	return set_session(on, err);
+	TRY(set_session(on, err));
+	return on->head.is_narrow ? narrow_session(&on->head, err) : OK;
 }
 
 static enum status refused(struct postgres_reader *on, struct error *err)
@@ -158,14 +188,15 @@ void postgres_look(struct postgres_reader *on)
 }
 
 enum status postgres_reader_open(
-	struct store_reader **out, struct postgres_store *store, bool is_writer, struct error *err)
+	struct store_reader **out, struct postgres_store *store, enum postgres_use use, struct error *err)
 {
 	struct postgres_reader *on = mem_zeroed(sizeof *on);
 
 	if (!on)
 		return error_no_memory(err);
 	on->head.driver = &postgres_driver;
-	on->head.is_writer = is_writer;
+	on->head.is_writer = use == POSTGRES_WRITER;
+	on->head.is_narrow = use == POSTGRES_NARROW;
 	on->pq = store->pq;
 	on->target = &store->target;
 	enum status status = postgres_connect(on, err);

@@ -44,7 +44,7 @@ static enum status open_all(struct postgres_store *store, const struct postgres_
 	target->schema = mem_copy_string(options->schema);
 	if (!target->conninfo || !target->schema)
 		return error_no_memory(err);
-	return postgres_reader_open(&store->head.writer, store, true, err);
+	return postgres_reader_open(&store->head.writer, store, POSTGRES_WRITER, err);
 }
 
 enum status postgres_open(struct store **out, const struct postgres_options *options, struct job_changes *changes,
@@ -101,9 +101,9 @@ enum status postgres_open_owned(struct store **out, const struct postgres_option
 	return status;
 }
 
-static enum status reader_new(struct store_reader **out, struct store *store, struct error *err)
+static enum status reader_new(struct store_reader **out, struct store *store, bool is_narrow, struct error *err)
 {
-	TRY(postgres_reader_open(out, postgres_store_of(store), false, err));
+	TRY(postgres_reader_open(out, postgres_store_of(store), is_narrow ? POSTGRES_NARROW : POSTGRES_READER, err));
 	(*out)->store = store;
 	return OK;
 }
@@ -153,6 +153,9 @@ static const char TABLES[] =
 
 const struct driver postgres_driver = {
 	.tables_sql = TABLES,
+	.schema_sql = "SELECT quote_ident(current_schema())",
+	.narrow_team_sql = "current_setting('smfleet.team', true)",
+	.narrow_to = postgres_narrow_to,
 	.has_table_sql = "SELECT 1 FROM (SELECT to_regclass(?) AS oid) AS r WHERE r.oid IS NOT NULL",
 	.journal_place = postgres_journal_place,
 	.check_schema = postgres_check_schema,

@@ -145,7 +145,7 @@ static enum status take(struct postgres_lease *lease, struct error *err)
 	postgres_look(writer);
 	TRY(postgres_connect(writer, err));
 	if (!lease->on)
-		TRY(postgres_reader_open(&lease->on, lease->store, true, err));
+		TRY(postgres_reader_open(&lease->on, lease->store, POSTGRES_WRITER, err));
 	postgres_look(postgres_reader_of(lease->on));
 	TRY(take_row(lease, err));
 	TRY(end_old_writer(lease, err));

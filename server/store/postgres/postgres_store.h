@@ -196,8 +196,11 @@ enum status postgres_connect(struct postgres_reader *on, struct error *err) MUST
 void postgres_disconnect(struct postgres_reader *on);
 /* Notices that the server has closed it; asks nothing. */
 void postgres_look(struct postgres_reader *on);
+enum postgres_use { POSTGRES_READER, POSTGRES_NARROW, POSTGRES_WRITER };
 enum status postgres_reader_open(
-	struct store_reader **out, struct postgres_store *store, bool is_writer, struct error *err) MUST_CHECK;
+	struct store_reader **out, struct postgres_store *store, enum postgres_use use, struct error *err) MUST_CHECK;
+/* on->team is what the session is told. */
+enum status postgres_narrow_to(struct store_reader *on, struct error *err) MUST_CHECK;
 void postgres_reader_free(struct store_reader *reader);
 
 /* ---- check.c ---- */

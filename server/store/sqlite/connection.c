@@ -1,3 +1,4 @@
+#include "store/driver/narrow.h"
 #include "store/sqlite/sqlite_store.h"
 
 #include <errno.h>
@@ -364,6 +365,28 @@ enum status connection_open_reader(struct store_reader **out, const char *path, 
 	sqlite3_progress_handler(sqlite_of(on), PROGRESS_STEPS, on_progress, on);
 	*out = TAKE(on);
 	return OK;
+}
+
+static void narrow_team(sqlite3_context *context, int count, sqlite3_value **arguments)
+{
+	const struct store_reader *on = sqlite3_user_data(context);
+
+	(void)count;
+	(void)arguments;
+	sqlite3_result_text(context, on->team, -1, SQLITE_TRANSIENT);
+}
+
+enum status connection_narrow(struct store_reader *on, struct error *err)
+{
+	int code = sqlite3_create_function_v2(
+		sqlite_of(on), "narrow_team", 0, SQLITE_UTF8 | SQLITE_INNOCUOUS, on, narrow_team, NULL, NULL, NULL);
+
+	if (code != SQLITE_OK)
+		return connection_failure(on, code, err);
+	on->is_narrow = true;
+	TRY(connection_run(on, "PRAGMA query_only=OFF", err)); /* the file is open for reading alone */
+	TRY(narrow_make_views(on, err));
+	return connection_run(on, "PRAGMA query_only=ON", err);
 }
 
 void sqlite_reader_free(struct store_reader *reader)

@@ -77,10 +77,16 @@ enum status database_version(const char *path, int64_t *version, uint64_t *bytes
 	return connection_number(reader, "PRAGMA user_version", version, err);
 }
 
-static enum status reader_new(struct store_reader **out, struct store *store, struct error *err)
+static enum status reader_new(struct store_reader **out, struct store *store, bool is_narrow, struct error *err)
 {
-	TRY(connection_open_reader(out, sqlite_store_of(store)->path, sqlite_store_of(store)->reader_cache_bytes, err));
-	(*out)->store = store;
+	AUTO(store_reader) reader = NULL;
+
+	TRY(connection_open_reader(
+		&reader, sqlite_store_of(store)->path, sqlite_store_of(store)->reader_cache_bytes, err));
+	if (is_narrow)
+		TRY(connection_narrow(reader, err));
+	reader->store = store;
+	*out = TAKE(reader);
 	return OK;
 }
 
@@ -137,6 +143,8 @@ static const char TABLES[] = "SELECT m.name, c.name, c.pk FROM sqlite_schema AS 
 
 const struct driver sqlite_driver = {
 	.tables_sql = TABLES,
+	.schema_sql = "SELECT 'main'",
+	.narrow_team_sql = "narrow_team()",
 	.has_table_sql = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?",
 	.check_schema = sqlite_check_schema,
 	.check_pages = sqlite_check_pages,

@@ -90,6 +90,8 @@ extern const struct driver sqlite_driver;
 /* ---- connection.c ---- */
 /* The file itself, made where there is none and `creates` (else *fd is -1 then); ERR_UNSUPPORTED: on a network's file system. */
 enum status connection_open_file(const char *path, bool creates, int *fd, struct error *err) MUST_CHECK;
+/* Makes a reader narrow, see store_reader_new_narrow. */
+enum status connection_narrow(struct store_reader *on, struct error *err) MUST_CHECK;
 enum status connection_open_writer(
 	struct store_reader **out, const struct store_options *options, struct error *err) MUST_CHECK;
 /* Before a statement. */

@@ -1,3 +1,4 @@
+#include "store/driver/dialect.h"
 #include "store/sqlite/sqlite_store.h"
 
 #include <errno.h>
@@ -28,7 +29,14 @@ static enum status check_usable(struct store_reader *on, struct error *err)
 static enum status prepare(
 	struct store_reader *on, struct span sql, unsigned flags, sqlite3_stmt **out, struct error *err)
 {
+	AUTO_DONE(buf) plain = BUF_INIT(sql.len + 1);
+
 	TRY(connection_set_cache(on, err));
+	if (on->is_narrow) {
+		dialect_without_hints(&plain, sql);
+		TRY(buf_status(&plain, err));
+		sql = buf_span(&plain);
+	}
 	int code = sqlite3_prepare_v3(sqlite_of(on), sql.ptr, (int)sql.len, flags, out, NULL);
 
 	if (code == SQLITE_ERROR)

@@ -172,13 +172,13 @@ static struct rig *rig_new(
 {
 	static struct rig rig;
 	struct span job = SPAN("j\"");
+	struct hub_wish wish = {&job, 1, kinds, UINT64_MAX, NULL};
 
 	rig = (struct rig){.hub = hub_new(&hub),
 		.reader = {.mutex = PTHREAD_MUTEX_INITIALIZER, .woken = PTHREAD_COND_INITIALIZER}};
 	options.hub = rig.hub;
 	CHECK_OK(filters_start(&rig.filters, &options, &err));
-	CHECK_OK(filters_subscribe(
-		rig.filters, &rig.filtered, &spec, &job, 1, kinds, UINT64_MAX, count_wake, &rig.reader, &err));
+	CHECK_OK(filters_subscribe(rig.filters, &rig.filtered, &spec, &wish, count_wake, &rig.reader, &err));
 	CHECK_INT(read_until(rig.filtered, &rig.reader, HELLO), 0);
 	return &rig;
 }
@@ -192,7 +192,7 @@ static void rig_free(struct rig *rig)
 
 static void publish(struct rig *rig, enum hub_kind kind, uint64_t seq, const char *json)
 {
-	CHECK_OK(hub_publish(rig->hub, SPAN("j\""), kind, seq, span_from(json), &err));
+	CHECK_OK(hub_publish(rig->hub, (struct hub_topic){SPAN("j\""), SPAN("")}, kind, seq, span_from(json), &err));
 	hub_flush(rig->hub, clock_mono_ms());
 }
 
@@ -243,14 +243,13 @@ TEST(leaving_while_others_stay)
 		(struct filter_spec){.text = SPAN("loss")}, HUB_LINES);
 	struct filter_spec all = {.stream = SPAN("algo-1")};
 	struct span job = SPAN("j\"");
+	struct hub_wish lines = {&job, 1, HUB_LINES, UINT64_MAX, NULL};
 	struct filtered *other = NULL;
 
-	CHECK_OK(filters_subscribe(
-		rig->filters, &other, &all, &job, 1, HUB_LINES, UINT64_MAX, count_wake, &rig->reader, &err));
+	CHECK_OK(filters_subscribe(rig->filters, &other, &all, &lines, count_wake, &rig->reader, &err));
 	struct filtered *third = NULL;
-	CHECK_FAILS(filters_subscribe(
-			    rig->filters, &third, &all, &job, 1, HUB_LINES, UINT64_MAX, count_wake, &rig->reader, &err),
-		ERR_BUSY, "--max-subscribers");
+	CHECK_FAILS(filters_subscribe(rig->filters, &third, &all, &lines, count_wake, &rig->reader, &err), ERR_BUSY,
+		"--max-subscribers");
 	filters_unsubscribe(other);
 	publish(rig, HUB_LINES, 5, LINES(1, LINE(1, "loss")));
 	CHECK_INT(read_until(rig->filtered, &rig->reader, "id: 5\n"), 0);

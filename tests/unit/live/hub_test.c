@@ -19,14 +19,16 @@ static struct subscriber *subscribe_to(
 {
 	struct subscriber *subscriber = NULL;
 	struct span name = span_from(job ? job : "");
+	struct hub_wish wish = {&name, job != NULL, kinds, after, NULL};
 
-	CHECK_OK(hub_subscribe(hub, &subscriber, &name, job != NULL, kinds, after, count_wake, wakes, &err));
+	CHECK_OK(hub_subscribe(hub, &subscriber, &wish, count_wake, wakes, &err));
 	return subscriber;
 }
 
 static void publish(struct hub *hub, const char *job, uint64_t seq, const char *json)
 {
-	CHECK_OK(hub_publish(hub, span_from(job), HUB_POINTS, seq, span_from(json), &err));
+	CHECK_OK(
+		hub_publish(hub, (struct hub_topic){span_from(job), SPAN("")}, HUB_POINTS, seq, span_from(json), &err));
 }
 
 static void check_read(struct hub *hub, struct subscriber *subscriber, const char *want)
@@ -103,10 +105,10 @@ TEST(filters_by_job_and_kind)
 
 	check_read(hub, one, HELLO);
 	publish(hub, "a", 1, "no");
-	CHECK_OK(hub_publish(hub, SPAN("a,b"), HUB_LINES, 1, SPAN("no"), &err));
+	CHECK_OK(hub_publish(hub, (struct hub_topic){SPAN("a,b"), SPAN("")}, HUB_LINES, 1, SPAN("no"), &err));
 	hub_flush(hub, 1);
 	CHECK_INT(wakes, 0);
-	CHECK_OK(hub_publish(hub, SPAN("a,b"), HUB_INCIDENT, 2, SPAN("{}"), &err));
+	CHECK_OK(hub_publish(hub, (struct hub_topic){SPAN("a,b"), SPAN("")}, HUB_INCIDENT, 2, SPAN("{}"), &err));
 	hub_flush(hub, 1);
 	CHECK_INT(wakes, 1);
 	check_read(hub, one, "id: 2\nevent: incident\ndata: {}\n\n");
@@ -320,8 +322,29 @@ TEST(close_ends_after_what_is_left)
 	CHECK(hub_read(hub, subscriber, out, sizeof out) > 0);
 	CHECK_INT(hub_read(hub, subscriber, out, sizeof out), -1);
 	struct subscriber *late;
-	CHECK_FAILS(
-		hub_subscribe(hub, &late, NULL, 0, HUB_ALL, 0, count_wake, &wakes, &err), ERR_UNAVAILABLE, "stopping");
+	struct hub_wish all = {.kinds = HUB_ALL};
+	CHECK_FAILS(hub_subscribe(hub, &late, &all, count_wake, &wakes, &err), ERR_UNAVAILABLE, "stopping");
+	hub_unsubscribe(hub, subscriber);
+}
+
+TEST(a_team_hears_of_its_own_jobs_alone)
+{
+	AUTO(hub) hub = hub_new(&(struct hub_options){0});
+	struct hub_wish wish = {.kinds = HUB_ALL, .after = UINT64_MAX, .team = "a"};
+	struct subscriber *subscriber = NULL;
+	atomic_int wakes = 0;
+
+	CHECK_OK(hub_subscribe(hub, &subscriber, &wish, count_wake, &wakes, &err));
+	check_read(hub, subscriber, HELLO);
+	CHECK_OK(hub_publish(hub, (struct hub_topic){SPAN("x"), SPAN("b")}, HUB_JOB, 1, SPAN("{}"), &err));
+	CHECK_OK(hub_publish(hub, (struct hub_topic){SPAN("y"), SPAN("")}, HUB_JOB, 2, SPAN("{}"), &err));
+	hub_flush(hub, 1);
+	CHECK_INT(wakes, 0);
+	check_read(hub, subscriber, "");
+	CHECK_OK(hub_publish(hub, (struct hub_topic){SPAN("x"), SPAN("a")}, HUB_JOB, 3, SPAN("{}"), &err));
+	hub_flush(hub, 2);
+	CHECK_INT(wakes, 1);
+	check_read(hub, subscriber, "id: 3\nevent: job\ndata: {}\n\n");
 	hub_unsubscribe(hub, subscriber);
 }
 
@@ -330,10 +353,11 @@ TEST(limits_are_stated)
 	AUTO(hub) hub = hub_new(&(struct hub_options){.max_subscribers = 1});
 	atomic_int wakes = 0;
 	struct subscriber *one = subscribe_to(hub, NULL, HUB_ALL, UINT64_MAX, &wakes), *two;
+	struct hub_wish all = {.kinds = HUB_ALL};
 
-	CHECK_FAILS(
-		hub_subscribe(hub, &two, NULL, 0, HUB_ALL, 0, count_wake, &wakes, &err), ERR_BUSY, "--max-subscribers");
-	CHECK_FAILS(hub_publish(hub, SPAN("a"), HUB_JOB, 1, SPAN("{\n}"), &err), ERR_INVALID, "one line");
+	CHECK_FAILS(hub_subscribe(hub, &two, &all, count_wake, &wakes, &err), ERR_BUSY, "--max-subscribers");
+	CHECK_FAILS(hub_publish(hub, (struct hub_topic){SPAN("a"), SPAN("")}, HUB_JOB, 1, SPAN("{\n}"), &err),
+		ERR_INVALID, "one line");
 	hub_unsubscribe(hub, one);
 }
 
@@ -384,10 +408,11 @@ static void come_and_go(struct hub *hub)
 {
 	struct sleeper *sleeper = mem_zeroed(sizeof *sleeper);
 	struct subscriber *subscriber;
+	struct hub_wish new = {.kinds = HUB_ALL, .after = UINT64_MAX};
 	char out[256];
 
 	pthread_mutex_init(&sleeper->mutex, NULL);
-	if (hub_subscribe(hub, &subscriber, NULL, 0, HUB_ALL, UINT64_MAX, wake_sleeper, sleeper, NULL) == OK) {
+	if (hub_subscribe(hub, &subscriber, &new, wake_sleeper, sleeper, NULL) == OK) {
 		for (int i = 0; i < 5; i++)
 			while (hub_read(hub, subscriber, out, sizeof out) > 0)
 				;
@@ -412,7 +437,8 @@ TEST(unsubscribe_races_with_wakes)
 	for (int i = 0; i < 3; i++)
 		CHECK(pthread_create(&threads[i], NULL, come_and_go_often, hub) == 0);
 	for (int i = 0; i < 2000; i++) {
-		CHECK_OK(hub_publish(hub, SPAN("a"), HUB_POINTS, (uint64_t)i, SPAN("{}"), &err));
+		CHECK_OK(hub_publish(
+			hub, (struct hub_topic){SPAN("a"), SPAN("")}, HUB_POINTS, (uint64_t)i, SPAN("{}"), &err));
 		hub_flush(hub, i);
 	}
 	hub_close(hub);

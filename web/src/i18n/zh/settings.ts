@@ -56,6 +56,8 @@ export default {
   "Set the limit and delete": "设置限额并删除",
   "Set the limits of {name}": "设置 {name} 的限额",
   "Sign out": "退出登录",
+  "Sign out everywhere": "在所有浏览器退出登录",
+  "Ends all sessions of this token, in other browsers, too.": "结束此令牌的全部会话，包括其他浏览器中的会话。",
   "Signed in with a token that may {scope}.": "已用令牌登录，权限：{scope}。",
   "size": "大小",
   "Size of a job's text, of {name}": "{name} 每个作业的文本大小",

@@ -31,6 +31,9 @@ export function Tokens({ part }: { part: Part<{ tokens: Token[] }> }) {
           {tx("Signed in with a token that may {scope}.", { scope: <strong>{session.value.scope ?? ""}</strong> })}{" "}
           <button type="button" onClick={() => void signOut()}>
             {t("Sign out")}
+          </button>{" "}
+          <button type="button" title={t("Ends all sessions of this token, in other browsers, too.")} onClick={() => void signOut(true)}>
+            {t("Sign out everywhere")}
           </button>
         </p>
       )}

@@ -9,7 +9,8 @@ export async function signIn(token: string): Promise<void> {
   await loadSession();
 }
 
-export async function signOut(): Promise<void> {
-  await send("DELETE", "session");
+/** isEverywhere: all sessions of the token, in whatever browser. */
+export async function signOut(isEverywhere = false): Promise<void> {
+  await send("DELETE", "session", isEverywhere ? { everywhere: true } : {});
   window.location.assign("/");
 }

@@ -1,0 +1,279 @@
+"""--team-reads=own: to a team's tokens the jobs of others are not there, by whatever way they ask; without it everybody reads all."""
+
+import json
+import re
+import time
+
+import pytest
+
+import wandbclient
+from smserver import Server, wait_until
+from test_auth import make_token
+
+CANARY = "zkanary"  # in all that team b wrote, and in nothing else
+VALUE = "918273.625"  # of its metric
+JOB, STREAM, HOST, METRIC, TRASH = (f"{CANARY}-{what}" for what in ("job", "stream", "host", "metric", "trash"))
+MISSING = JOB.replace(CANARY, "nothere")  # as long, and of no job
+LATER_MS = 4102444800000
+
+NAMESPACE = "/aws/sagemaker/TrainingJobs"
+AWS = {
+    "SageMaker": {"DescribeTrainingJob": {"TrainingJobName": JOB}, "ListTrainingJobs": {}, "Search": {"Resource": "TrainingJob"},
+        "GetSearchSuggestions": {"Resource": "TrainingJob", "SuggestionQuery": {"PropertyNameQuery": {"PropertyNameHint": ""}}},
+        "ListTags": {"ResourceArn": f"arn:aws:sagemaker:us-east-1:000000000000:training-job/{JOB}"}},
+    "Logs_20140328": {"DescribeLogGroups": {}, "DescribeLogStreams": {"logGroupName": NAMESPACE},
+        "GetLogEvents": {"logGroupName": NAMESPACE, "logStreamName": f"{JOB}/{STREAM}"}, "FilterLogEvents": {"logGroupName": NAMESPACE},
+        "ListTagsLogGroup": {"logGroupName": f"{CANARY}-group"}},
+    "GraniteServiceVersion20100801": {"ListMetrics": {},
+        "GetMetricStatistics": {"Namespace": NAMESPACE, "MetricName": METRIC, "Dimensions": [{"Name": "TrainingJobName", "Value": JOB}],
+            "StartTime": time.time() - 86400, "EndTime": time.time() + 86400, "Period": 3600, "Statistics": ["Maximum"]},
+        "GetMetricData": {"StartTime": time.time() - 86400, "EndTime": time.time() + 86400, "MetricDataQueries": [{"Id": "m", "MetricStat": {
+            "Metric": {"Namespace": NAMESPACE, "MetricName": METRIC, "Dimensions": [{"Name": "TrainingJobName", "Value": JOB}]},
+            "Period": 3600, "Stat": "Maximum"}}]}},
+}
+OF_THE_TEAM = ("/api/v1/rules/preview", "/api/2.0/mlflow/experiments/search", "/api/get_runs_for_project", "/api/get_run_summary")  # in any mode
+TOOLS = {"search_jobs": {}, "get_job": {"job": JOB}, "search_logs": {"job": JOB, "text": "value="}, "list_incidents": {}}
+
+
+def door(server, service, operation, body, token):
+    return server.post("/", json=body, headers={"X-Amz-Target": f"{service}.{operation}"}, content_type="application/x-amz-json-1.1", token=token)
+
+
+def put_everything(server, job, team):
+    """One thing of each kind, with the canary in it where a text can be."""
+    write = f"job={job}&stream={STREAM}&host={HOST}"
+    assert server.post("/api/v1/jobs", json={"TrainingJobName": job, "HyperParameters": {f"{CANARY}_hp": CANARY},
+        "ResourceConfig": {"InstanceType": "ml.p4d.24xlarge", "InstanceCount": 3, "KeepAlivePeriodInSeconds": 3600},
+        "AlgorithmSpecification": {"TrainingImage": f"{CANARY}/image:1", "MetricDefinitions": [{"Name": METRIC, "Regex": "value=([0-9.]+)"}]},
+        "CheckpointConfig": {"S3Uri": f"s3://{CANARY}/c"}, "Tags": [{"Key": f"{CANARY}_tag", "Value": CANARY}]}, token=team["write"]).status == 201
+    lines = "".join(f"step={step} value={VALUE} {CANARY} loss=1.5\n" for step in range(1, 40))
+    lines += f"saved checkpoint to /{CANARY}/checkpoint-39\nstep=40 loss=nan {CANARY}\nRuntimeError: CUDA error: an illegal memory access {CANARY}\n"
+    assert server.post(f"/api/v1/logs?{write}", lines, token=team["write"]).status == 200
+    assert server.post(f"/api/v1/points?{write}", json={"series": [{"metric": f"{METRIC}-sent", "step": [1, 2], "value": [float(VALUE)] * 2}]},
+        token=team["write"]).status == 200
+    path = f"/api/v1/jobs/{job}"
+    for verb, where, body in (("PATCH", path, {"notes": CANARY, "labels": [CANARY]}), ("POST", path + "/notes", {"text": CANARY, "step": 3}),
+            ("POST", path + "/evaluations", {"scores": {f"{CANARY}/acc": 0.5}, "step": 39}), ("POST", path + "/commands", {"command": "checkpoint"})):
+        reply = server.request(verb, where, json=body, token=team["write"])
+        assert reply.status < 300, (verb, where, reply)
+    assert server.put(f"{path}/attachments/{CANARY}.txt", CANARY, token=team["write"]).status < 300
+    assert server.post("/api/v1/views", json={"name": CANARY, "query": CANARY, "scope": "team"}, token=team["admin"]).status < 300
+    assert server.post(path + "/transitions", json={"SecondaryStatus": "Failed", "FailureReason": CANARY}, token=team["write"]).status < 300
+
+
+def put_tracked(server, token):
+    """What other products' clients send, by a token of team b that may read and write: what to ask for it by."""
+    made = server.post("/api/2.0/mlflow/experiments/create", json={"name": f"{CANARY}-experiment"}, token=token)
+    run = server.post("/api/2.0/mlflow/runs/create", json={"experiment_id": made.body["experiment_id"], "run_name": f"{CANARY}-run",
+        "start_time": 1790000000000}, token=token)
+    number = run.body["run"]["info"]["run_id"]
+    entry = {"project": CANARY, "run": f"{CANARY}-tracked", "run_id": "r1", "metrics": {METRIC: float(VALUE)}, "step": 1, "log_id": "l1",
+        "timestamp": "2026-01-01T00:00:00+00:00", "config": {CANARY: CANARY}}
+    for path, body in (("2.0/mlflow/runs/log-parameter", {"run_id": number, "key": f"{CANARY}_p", "value": CANARY}),
+            ("2.0/mlflow/runs/log-metric", {"run_id": number, "key": METRIC, "value": float(VALUE), "timestamp": 1790000000000, "step": 1}),
+            ("bulk_log", {"kwargs": {"logs": [entry]}})):
+        reply = server.post(f"/api/{path}", json=body, token=token)
+        assert reply.status == 200, (path, reply)
+    wandbclient.make_run(server, "r", project=CANARY, config=json.dumps({"lr": {"value": f"{CANARY}-value"}}), token=token)
+    assert door(server, "Logs_20140328", "CreateLogGroup", {"logGroupName": f"{CANARY}-group", "tags": {CANARY: CANARY}}, token).status == 200
+    kwargs = {"kwargs": {"project": CANARY, "run": f"{CANARY}-tracked", "run_id": "r1"}}
+    mlflow = "/api/2.0/mlflow"
+    return [("POST", f"{mlflow}/experiments/search", {"max_results": 100}),
+        ("POST", f"{mlflow}/runs/search", {"experiment_ids": [made.body["experiment_id"]], "max_results": 100}),
+        ("GET", f"{mlflow}/runs/get?run_id={number}", None), ("GET", f"{mlflow}/metrics/get-history?run_id={number}&metric_key={METRIC}", None),
+        ("GET", f"{mlflow}/experiments/get?experiment_id={made.body['experiment_id']}", None),
+        ("POST", "/api/get_runs_for_project", {"kwargs": {"project": CANARY}}), ("POST", "/api/get_run_summary", kwargs)]
+
+
+def make_world(server):
+    tokens = {"admin": make_token(server, "root", "admin")}
+    for team in ("a", "b"):
+        tokens[team] = {scope: make_token(server, f"{team}-{scope}", scope, "--team", f"{CANARY}-team" if team == "b" else "a")
+            for scope in ("read", "write", "admin")}
+    server.token = tokens["admin"]
+    put_everything(server, TRASH, tokens["b"])
+    wait_until(lambda: server.delete(f"/api/v1/jobs/{TRASH}").status < 300, what="the job in the trash")
+    put_everything(server, JOB, tokens["b"])
+    tokens["tracked"] = put_tracked(server, tokens["b"]["admin"])
+    assert server.post("/api/v1/jobs", json={"TrainingJobName": "own"}, token=tokens["a"]["write"]).status == 201
+    assert server.post("/api/v1/logs?job=own&stream=s&host=h", "step=1 loss=2.5\n", token=tokens["a"]["write"]).status == 200
+    server.wait_for_extraction()
+    wait_until(lambda: server.get("/api/v1/incidents?all=true").body["incidents"], what="an incident of the job")
+    wait_until(lambda: server.get("/api/v1/nodes").body["nodes"], what="the machine")
+    return tokens
+
+
+@pytest.fixture(scope="module", params=["own", "open"])
+def world(request, tmp_path_factory):
+    server = Server(tmp_path_factory.mktemp(f"team_reads_{request.param}"), f"--team-reads={request.param}").start()
+    yield server, make_world(server), request.param
+    server.close()
+
+
+@pytest.fixture(scope="module")
+def own(world):
+    if world[2] != "own":
+        pytest.skip("of closed reads")
+    return world[:2]
+
+
+def tells(reply):
+    text = reply.raw.decode(errors="replace")
+    return CANARY in text or VALUE in text
+
+
+def questions(server):
+    """(method, path, body) of all routes that read, by names of team b and by none."""
+    queries = {"q": "", "metric": METRIC, "jobs": JOB, "stream": STREAM, "prefix": "hp.zk", "by": "team", "query": f'{{__name__=~".+"}}'}
+    incident = server.get("/api/v1/incidents?all=true").body["incidents"][0]["id"]
+    values = {"job": JOB, "host": HOST, "id": str(incident), "path": f"{CANARY}.txt", "name": "job", "n": "1", "service": "SageMaker", "operation": "Search",
+        "file": "x", "rest": "x", "group": "x", "session": "x", "token": "x"}
+    yield "GET", f"/jobs/{JOB}", None
+    for path, operations in server.get("/api/v1/openapi.json").body["paths"].items():
+        for method, operation in operations.items():
+            if operation["x-scope"] not in ("read", "public") or path in ("/api/v1/live", "/api/v1/session", "/loki/api/v1/tail"):
+                continue
+            where = re.sub(r"\{([a-z_]+)(?:\.\.\.)?\}", lambda found: values.get(found.group(1), "x"), path)
+            known = {parameter["name"] for parameter in operation["parameters"] if parameter.get("in") == "query"}
+            query = "&".join(f"{name}={value}" for name, value in queries.items() if name in known and value)
+            yield method.upper(), where, None
+            yield method.upper(), f"{where}?{query}", None
+
+
+BODIES = [("/api/v1/search", {"Resource": "TrainingJob"}),
+    ("/api/v1/points/query", {"queries": [{"job": JOB, "metric": METRIC}]}),
+    ("/api/v1/warm-pools/match", {"ResourceConfig": {"InstanceType": "ml.p4d.24xlarge", "InstanceCount": 3},
+        "AlgorithmSpecification": {"TrainingImage": "x"}}),
+    ("/api/v1/rules/preview", {"name": "r", "query": "", "from_ms": 0, "to_ms": LATER_MS}),
+    ("/api/v1/definitions/test", {"MetricDefinitions": [{"Name": "m", "Regex": "value=([0-9.]+)"}], "job": JOB, "stream": STREAM})]
+PROM = ["series?match[]={__name__=~\".%2B\"}", "label/training/values", "label/__name__/values", "query?query={__name__=~\".%2B\"}"]
+LOKI = ["label/job/values", "label/stream/values", "label/host/values", "query_range?query={job=~\".%2B\"}&start=0&end=4102444800000000000",
+    "series?match[]={job=~\".%2B\"}", "query?query=count_over_time({job=~\".%2B\"}[999d])"]
+QUERIES = [f"/prometheus/api/v1/{path}" for path in PROM] + [f"/loki/api/v1/{path}" for path in LOKI] + [f"/metrics?jobs={JOB}"]
+
+
+def asked(path):
+    """The answer may tell again what was asked for."""
+    return re.compile("|".join(sorted({re.escape(part) for part in re.findall(rf"{CANARY}[-.a-z]*", path)}, key=len, reverse=True)) or r"\b\B")
+
+
+def answer(server, token, method, path, body=None, **options):
+    reply = server.request(method, path.replace(" ", "%20").replace('"', "%22").replace("{", "%7B").replace("}", "%7D"), json=body, token=token, **options)
+    assert reply.status < 500, (method, path, reply)
+    return reply
+
+
+def test_no_route_tells_of_another_team(own):
+    """Not a name, value or line; and a job of another team's is answered for as one that is not there."""
+    server, tokens = own
+    told, count = [], 0
+    for method, path, body in questions(server):
+        count += 1
+        reply = answer(server, tokens["a"]["read"], method, path, body)
+        text = asked(path).sub("", reply.raw.decode(errors="replace"))
+        if CANARY in text or VALUE in text:
+            told.append((method, path, text[:400]))
+        if JOB in path:
+            absent = answer(server, tokens["a"]["read"], method, path.replace(JOB, MISSING), body)
+            same = reply.raw.decode(errors="replace").replace(JOB, MISSING), absent.raw.decode(errors="replace")
+            assert reply.status == absent.status and (same[0] == same[1] or path.startswith("/metrics")), (method, path, same)
+    assert not told and count > 200, told
+
+
+def test_whoever_may_read_all_is_told(world):
+    """So that the test above looks where there is something; and without closed reads another team's token reads it as well."""
+    server, tokens, mode = world
+    for token in [tokens["admin"], tokens["b"]["read"], tokens["b"]["admin"], tokens["a"]["admin"]] + [tokens["a"]["read"]] * (mode == "open"):
+        found = {path.partition("?")[0] for method, path, body in questions(server) if tells(answer(server, token, method, path, body))}
+        for path in ("/api/v1/jobs", "/api/v1/aggregate", "/api/v1/incidents", "/api/v1/nodes", "/api/v1/trash", "/api/v1/search/suggestions",
+                f"/api/v1/jobs/{JOB}", f"/api/v1/jobs/{JOB}/points", f"/api/v1/jobs/{JOB}/notes", f"/api/v1/jobs/{JOB}/logs", f"/api/v1/nodes/{HOST}",
+                f"/api/v1/jobs/{JOB}/attachments/{CANARY}.txt", "/api/v1/export"):
+            assert path in found, (path, sorted(found))
+
+
+def all_asks(tokens):
+    for method, path, body in [("POST", *ask) for ask in BODIES] + [("GET", path, None) for path in QUERIES] + tokens["tracked"]:
+        yield method, path, body, {}
+    for service, operations in AWS.items():
+        for name, body in operations.items():
+            yield "POST", "/", body, {"headers": {"X-Amz-Target": f"{service}.{name}"}, "content_type": "application/x-amz-json-1.1"}
+    for name, arguments in TOOLS.items():
+        body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
+        yield "POST", "/mcp", body, {"headers": {"Accept": "application/json, text/event-stream"}}
+
+
+def test_bodies_and_other_products_questions(world):
+    server, tokens, mode = world
+    for method, path, body, options in all_asks(tokens):
+        ask = method, path, body, options
+        own_reply = answer(server, tokens["b"]["read"], method, path, body, **options)
+        assert tells(own_reply), (ask, own_reply)
+        other = answer(server, tokens["a"]["read"], method, path, body, **options)
+        text = asked(f"{path} {json.dumps(body)}").sub("", other.raw.decode(errors="replace"))
+        assert mode == "open" or (CANARY not in text and VALUE not in text), (ask, text[:600])
+        if mode == "open" and path not in OF_THE_TEAM:
+            assert tells(other), (ask, other)
+
+
+def test_what_wandb_asks_for_with_a_token_that_writes(own):
+    server, tokens = own
+    asks = ("Run", "Runs", "RunState", "RunResumeStatus", "RunHistoryKeys", "HistoryPage", "RunFullHistory", "RunFiles")
+    told = {team: {operation for operation in asks if f"{CANARY}-value" in json.dumps(wandbclient.ask(server, operation,
+        {"project": CANARY, "name": "r", "order": "+created_at"}, token=tokens[team]["write"]))} for team in ("a", "b")}
+    assert not told["a"] and {"Run", "RunResumeStatus"} <= told["b"], told
+
+
+def test_sums_are_of_the_own_jobs(own):
+    server, tokens = own
+    sums = {}
+    for name, token in (("a", tokens["a"]["read"]), ("b", tokens["b"]["read"]), ("all", tokens["admin"])):
+        fleet = server.get("/api/v1/fleet", token=token).body
+        sums[name] = [fleet["jobs"]["total"], fleet["nodes"]["in_jobs"], fleet["nodes"]["in_waiting_pools"], fleet["warm_pools"]["Available"]]
+    # b: the job that ended, whose three machines wait, and a job each of MLflow, Trackio, W&B and CloudWatch; what is in the trash counts nowhere
+    assert sums == {"a": [1, 1, 0, 0], "b": [5, 4, 3, 1], "all": [6, 5, 3, 1]}, sums
+    groups = server.get("/api/v1/aggregate?by=team", token=tokens["a"]["read"]).body
+    assert CANARY not in json.dumps(groups) and '"a"' in json.dumps(groups)
+
+
+def test_events_are_of_the_own_jobs(own):
+    server, tokens = own
+    header = {"Authorization": f"Bearer {tokens['a']['read']}"}
+    of_all, named = server.live("kinds=points,job,incident", header), server.live(f"jobs={JOB},own&kinds=points,lines", header)
+    admin = server.live("kinds=points", {"Authorization": f"Bearer {tokens['admin']}"})
+    server.post(f"/api/v1/logs?job={JOB}&stream={STREAM}", f"step=41 value={VALUE} {CANARY}\n", token=tokens["b"]["write"])
+    assert admin.next("points")["json"]["job"] == JOB
+    server.post("/api/v1/logs?job=own&stream=s", "step=2 loss=2.5\n", token=tokens["a"]["write"])
+    for subscriber in (of_all, named):
+        while True:
+            event = subscriber.next()
+            assert CANARY not in event.get("data", ""), event
+            if event["event"] == "points":
+                break
+
+
+def test_a_signed_picture_is_as_wide_as_who_signed(own):
+    server, tokens = own
+    for name, status in (("a", 404), ("b", 200)):
+        made = server.post("/api/v1/signatures", json={"url": f"/api/v1/jobs/{JOB}/chart.svg?metric={METRIC}"}, token=tokens[name]["read"])
+        if made.status == 200 or made.status == 201:
+            path = re.sub(r"^https?://[^/]*", "", made.body["url"])
+            assert server.get(path, token="").status == status
+        else:
+            assert name == "a" and made.status == 404
+
+
+def test_what_is_written_to_another_team_names_nobody(own):
+    """Names are one for all teams, so that a sender learns that one is taken: not by whom."""
+    server, tokens = own
+    write = tokens["a"]["write"]
+    for method, path, body in (("POST", f"/api/v1/logs?job={JOB}", "x\n"), ("PATCH", f"/api/v1/jobs/{JOB}", {"notes": "x"}),
+            ("POST", f"/api/v1/jobs/{JOB}/notes", {"text": "x", "step": 1}), ("POST", f"/api/v1/jobs/{JOB}/transitions", {"SecondaryStatus": "Stopped"})):
+        reply = server.request(method, path, body if isinstance(body, str) else None, json=None if isinstance(body, str) else body, token=write)
+        assert reply.status in (403, 404) and CANARY not in reply.raw.decode().replace(JOB, ""), reply
+
+
+def test_a_wrong_choice_is_refused(tmp_path):
+    server = Server(tmp_path, "--team-reads=mine")
+    server.launch()
+    assert server.wait() != 0 and "--team-reads 'mine' is neither open nor own" in server.log_text()
+    server.process = None
