@@ -42,6 +42,10 @@ const OTHER_PAGES = /\/src\/pages\/(?!job\/|compare\/|embed)(.+\/page|[a-z]+)\.t
 // What several later parts use: as files of their own they would be fifty, each with the names of the others in it.
 const SMALL = /\/src\/(lib\/(text|flow|url)|ui|state\/core)\//;
 
+// What comes around each curve once it is drawn, and the tabs of a job that are hardly more than a table: one file each.
+const AROUND = /\/src\/pages\/job\/chart\/(chosenmark|kept|plotkeys|groups|summary|readout|eventmarks|marks|charttable)\.tsx?$/;
+const TABS = /\/src\/pages\/job\/tabs\/(advice|deliveries|document|incidentlist|parts)\.tsx$/;
+
 /**
  * What the page imports before it starts is one file, with what several pages share; what a job's page imports beyond that before its
  * first curve is one more. They compress better than pieces would, and no piece is found only when another has come.
@@ -59,6 +63,8 @@ function firstView(id: string, modules: Modules): string | null {
     info?.importers.forEach((importer) => above.add(importer));
   }
   if (isOfJob) return isOfOthers ? "first" : "job";
+  if (AROUND.test(id)) return "around";
+  if (TABS.test(id)) return "tables";
   return SMALL.test(id) && (modules.getModuleInfo(id)?.importers.length ?? 0) > 1 ? "shared" : null;
 }
 

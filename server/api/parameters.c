@@ -63,6 +63,7 @@ static const struct api_parameter parameters[] = {
 	{"kinds", NULL, "string", "Kinds of events, parted by commas; without it all"},
 	{"limit", "/api/v1/jobs/{job}/logs/raw", "integer", "Of the raw text, so many lines"},
 	{"limit", NULL, "integer", "How many at most"},
+	{"minimum_severity", NULL, "string", "info, warning or critical: incidents of this severity, and worse ones"},
 	{"merge", NULL, "boolean", "true: the lines of all streams, by time"},
 	{"metric", "/api/v1/jobs/{job}/chart.svg", "string",
 		"The metric's name or role; of a picture several, parted by commas"},

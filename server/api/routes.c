@@ -397,7 +397,8 @@ static const struct http_route routes[] = {
 		.summary = "Try metric definitions on lines that you send or that are stored"},
 
 	{HTTP_GET, "/api/v1/incidents", SCOPE_READ, ROUTE_WORKER, .handler = api_incidents,
-		.is_slow = api_is_slow_query, .query = "q tz state kind limit cursor all",
+		.is_slow = api_is_slow_query,
+		.query = "q tz state kind minimum_severity from_ms to_ms limit cursor all",
 		.summary =
 			"The incidents, newest first; all=true also lists those that are shown as part of another stream's"},
 	{HTTP_GET, "/api/v1/incidents/{id}", SCOPE_READ, ROUTE_WORKER, .handler = api_incident_get, .query = "",

@@ -109,6 +109,8 @@ struct incident_filter {
 	int64_t job_id; /* 0: all jobs */
 	int state; /* enum incident_state, -1: any */
 	int kind; /* enum incident_kind, -1: any */
+	enum severity minimum; /* and worse ones */
+	int64_t from_ms, to_ms; /* when it opened, both included; 0: any time */
 	const struct query_node *query; /* of which jobs; NULL: of all. ERR_SEMANTIC when it asks of logs */
 	struct span cursor;
 	size_t limit;

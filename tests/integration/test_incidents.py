@@ -60,3 +60,20 @@ def test_one_incident_and_who_was_told(server, receiver):
     assert server.get(f"/api/v1/incidents/{row['id']}").body["incident"] == listed(server)["incidents"][0]
     for wrong in ("x", "1", "1-", "1-0", "1-99", "99-1", "1-99999999999"):
         assert server.get(f"/api/v1/incidents/{wrong}").status == 404, wrong
+
+
+def test_incidents_by_severity_and_time(server):
+    assert server.post("/api/v1/jobs", json={"TrainingJobName": "j"}).status == 201
+    assert server.post("/api/v1/jobs/j/transitions", json={"SecondaryStatus": "Failed", "StatusMessage": "exit code 1"}).status == 204
+    [row] = wait_until(lambda: server.get("/api/v1/incidents?kind=job_failed").body["incidents"], what="the incident")
+    opened = row["opened_ms"]
+
+    def found(query):
+        reply = server.get(f"/api/v1/incidents?{query}")
+        return [one["id"] for one in reply.body["incidents"]] if reply.status == 200 else reply.body["field"]
+    assert row["severity"] == "critical"
+    for severity in ("info", "warning", "critical"):
+        assert found(f"minimum_severity={severity}&kind=job_failed") == [row["id"]]
+    assert found(f"from_ms={opened}&to_ms={opened}&kind=job_failed&q=name~j") == [row["id"]]
+    assert found(f"from_ms={opened + 1}") == [] and found(f"to_ms={opened - 1}") == []
+    assert found("minimum_severity=bad") == "minimum_severity" and found("from_ms=x") == "from_ms"

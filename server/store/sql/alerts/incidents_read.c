@@ -31,10 +31,11 @@ enum { CURSOR_BYTES = 80, MATCHED_AT_ONCE = 500 };
 				     " JOIN jobs AS j ON j.job_id = i.job_id"                                                       \
 				     " LEFT JOIN streams AS r ON r.job_id = i.job_id AND r.stream_id = i.stream_id"
 
-#define MATCHES                                                                                                        \
-	" AND (?4 < 0 OR ?4 = " SQL_TRUTH(                                                                             \
-		"i.state = 1 AND NOT " HAS_OPEN_FOLD) ") AND (?5 < 0 OR i.kind = ?5)"                                  \
-						      " AND (?8 <> 0 OR i.fold_id = 0)"                                \
+#define MATCHES                                                                                                                          \
+	" AND (?4 < 0 OR ?4 = " SQL_TRUTH(                                                                                               \
+		"i.state = 1 AND NOT " HAS_OPEN_FOLD) ") AND (?5 < 0 OR i.kind = ?5)"                                                    \
+						      " AND (?8 <> 0 OR i.fold_id = 0)"                                                  \
+						      " AND i.severity >= ?9 AND i.opened_ms >= ?10 AND (?11 = 0 OR i.opened_ms <= ?11)" \
 						      " ORDER BY i.opened_ms DESC, i.job_id DESC, i.incident_id DESC LIMIT ?6"
 
 /* The place behind the last row of a page. */
@@ -111,7 +112,7 @@ static enum status open_list(
 		filter->limit < INT64_MAX ? filter->limit + 1 : INT64_MAX; /* one more tells whether a page follows */
 	/* the job is ?7 of the one alone, has_all ?8 behind it in both */
 	bind_numbers(s, place.opened_ms, place.job_id, place.incident_id, filter->state, filter->kind, limit,
-		filter->job_id, filter->has_all);
+		filter->job_id, filter->has_all, filter->minimum, filter->from_ms, filter->to_ms);
 	return OK;
 }
 

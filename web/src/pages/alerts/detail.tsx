@@ -80,6 +80,7 @@ function Content({ store, incident }: { store: IncidentStore; incident: Incident
       </p>
       <Actions store={store} incident={incident} />
       {store.refusal.value && <ProblemBox problem={store.refusal.value} onRetry={() => (store.refusal.value = null)} />}
+      <Failure store={store} incident={incident} />
       <ChartAround incident={incident} />
       <LinesAround incident={incident} lines={store.lines.value} />
       {deed && (
@@ -144,6 +145,48 @@ const LAST_MS = 8.64e15;
 const mutedText = (untilMs: number): string =>
   untilMs >= LAST_MS ? t("muted for good") : t("muted until {time}", { time: formatTime(untilMs) });
 
+/** What evidence says of a line that named the fault. */
+interface Fault {
+  title?: string;
+  signature?: string;
+  stream?: string;
+  line?: number;
+  text?: string;
+}
+
+/** Of a job that failed: its reason, the line that named the fault, and the last ones. */
+function Failure({ store, incident }: { store: IncidentStore; incident: Incident }) {
+  const reason = store.reason.value;
+  const last = store.last.value;
+  const fault = incident.evidence?.["fault"] as Fault | undefined;
+  if (reason === null && last.length === 0 && !fault) return null;
+  return (
+    <section>
+      <h3>{t("Why it failed")}</h3>
+      {reason !== null && <p lang="en">{reason}</p>}
+      {fault?.signature && (
+        <p>
+          <code>{fault.signature}</code> <span lang="en">{fault.title}</span>{" "}
+          {fault.stream && fault.line !== undefined && (
+            <a href={`${logsHref(incident.job, { stream: fault.stream })}#L${fault.line}`}>
+              {fault.stream} · {t("line {n}", { n: formatCount(fault.line) })}
+            </a>
+          )}
+        </p>
+      )}
+      {last.length > 0 && (
+        <ol class="around" tabIndex={0} aria-label={t("The last lines of all nodes")}>
+          {last.map((line) => (
+            <li key={`${line.stream} ${line.n}`}>
+              <span class="dim">{line.stream}</span> <bdi>{line.text.slice(0, LINE_SHOWN)}</bdi>
+            </li>
+          ))}
+        </ol>
+      )}
+    </section>
+  );
+}
+
 function ChartAround({ incident }: { incident: Incident }) {
   const isGone = useSignal(false);
   if (!incident.metric || isGone.value) return null;
@@ -192,6 +235,7 @@ const FIGURES: readonly (readonly [string, string])[] = [
   ["worst", say("worst")],
   ["worst_step", say("at step")],
   ["count", say("lines")],
+  ["signature", say("signature")],
   ["host", say("machine")],
   ["last_checkpoint", say("last checkpoint")],
 ];
@@ -220,13 +264,13 @@ function Figures({ incident }: { incident: Incident }) {
         )}
         {(incident.streams?.length ?? 0) > 1 && <dt>{t("nodes")}</dt>}
         {(incident.streams?.length ?? 0) > 1 && <dd>{(incident.streams ?? []).join(", ")}</dd>}
-        {shown.map(([key, label]) => [<dt key={key}>{t(label)}</dt>, <dd key={`${key} is`}>{figure(evidence[key])}</dd>])}
+        {shown.map(([key, label]) => [<dt key={key}>{t(label)}</dt>, <dd key={`${key} is`}>{key === "host" ? <a href={`/nodes?host=${encodeURIComponent(String(evidence[key]))}`}>{String(evidence[key])}</a> : figure(evidence[key])}</dd>])}
       </dl>
     </section>
   );
 }
 
-const isFigure = (key: string): boolean => !["count", "host", "last_checkpoint"].includes(key);
+const isFigure = (key: string): boolean => !["count", "signature", "host", "last_checkpoint"].includes(key);
 
 function figure(value: unknown) {
   if (typeof value === "object" && value !== null) return figure((value as Record<string, unknown>)["step"] ?? JSON.stringify(value));

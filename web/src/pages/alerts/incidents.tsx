@@ -2,12 +2,16 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { Incident } from "../../api/types";
 import { say, t, tn } from "../../i18n/i18n";
-import { cutMiddle, formatCount, NONE } from "../../lib/text/format";
+import { cutMiddle, formatCount, formatTime, NONE } from "../../lib/text/format";
 import { isOpen, kindTitle } from "../../lib/chart/marks";
+import { KINDS } from "../../lib/jobs/kindsnoticed";
+import { quoteText } from "../../lib/url/url";
 import { IncidentList } from "../../state/job/incidents";
 import { hearIncidents } from "../../state/job/hearincidents";
 import { useKeys } from "../../state/core/keys";
-import { patchQuery } from "../../state/core/router";
+import { now } from "../../state/core/clock";
+import { Resource } from "../../state/core/resource";
+import { patchQuery, query } from "../../state/core/router";
 import { useStore } from "../../state/core/store";
 import { ProblemBox } from "../../ui/problem";
 import { SeverityMark } from "../../ui/severity";
@@ -32,7 +36,16 @@ const END_WORDS: Readonly<Record<string, string>> = {
 };
 
 export function IncidentsView({ search, state, id }: { search: string; state: string; id: string }) {
-  const list = useStore(() => new IncidentList(null, { q: search || undefined, state: state || undefined }), [search, state], start);
+  const { severity = "", kind = "", since = "", team = "" } = query.value;
+  const make = (): IncidentList =>
+    new IncidentList(null, {
+      q: [search && team ? `(${search})` : search, team && `tag.team=${quoteText(team)}`].filter(Boolean).join(" ") || undefined,
+      state: state || undefined,
+      kind: kind || undefined,
+      minimum_severity: severity || undefined,
+      from_ms: SPAN_MS[since] === undefined ? undefined : now.peek() - SPAN_MS[since],
+    });
+  const list = useStore(make, [search, state, severity, kind, since, team], start);
   return (
     <>
       <div class="toolbar">
@@ -43,10 +56,56 @@ export function IncidentsView({ search, state, id }: { search: string; state: st
             </button>
           ))}
         </div>
+        <Choose name="severity" label={t("Severity")} value={severity} values={SEVERITIES} />
+        <Choose name="since" label={t("When they opened")} value={since} values={SPANS} />
+        <Choose name="kind" label={t("Kind")} value={kind} values={[["", t("every kind")], ...KINDS.map((one) => [one, kindTitle(one)] as const)]} />
+        <Teams value={team} />
       </div>
-      {list && <Content list={list} id={id} isFiltered={search !== "" || state !== ""} />}
+      {list && <Content list={list} id={id} isFiltered={[search, state, severity, kind, since, team].some((one) => one !== "")} />}
     </>
   );
+}
+
+const HOUR_MS = 3_600_000;
+const SPAN_MS: Readonly<Record<string, number>> = { "1h": HOUR_MS, "24h": 24 * HOUR_MS, "7d": 168 * HOUR_MS, "30d": 720 * HOUR_MS };
+const SPANS = [
+  ["", say("any time")],
+  ["1h", say("the last hour")],
+  ["24h", say("the last 24 hours")],
+  ["7d", say("the last 7 days")],
+  ["30d", say("the last 30 days")],
+] as const;
+const SEVERITIES = [
+  ["", say("every severity")],
+  ["warning", say("warnings and worse")],
+  ["critical", say("critical alone")],
+] as const;
+
+interface ChooseProps {
+  name: string;
+  label: string;
+  value: string;
+  values: readonly (readonly [string, string])[];
+}
+
+function Choose({ name, label, value, values }: ChooseProps) {
+  return (
+    <select aria-label={label} title={label} value={value} onChange={(event) => patchQuery({ [name]: event.currentTarget.value || undefined, id: undefined })}>
+      {values.map(([one, text]) => (
+        <option key={one} value={one}>
+          {t(text)}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+/** Of jobs with a tag `team`; where no job has one there is nothing to choose. */
+function Teams({ value }: { value: string }) {
+  const own = useStore(() => new Resource<{ groups: Record<string, string | null>[] }>("aggregate", { by: "tag.team" }), [], (next) => next.load());
+  const names = own?.value.value?.groups.map((one) => one["tag.team"]).filter((one) => typeof one === "string" && one !== "") ?? [];
+  if (names.length === 0 && value === "") return null;
+  return <Choose name="team" label={t("Team")} value={value} values={[["", t("every team")], ...[...new Set([...names, value])].filter(Boolean).map((one) => [one, one] as [string, string])]} />;
 }
 
 async function start(list: IncidentList): Promise<void> {
@@ -110,7 +169,7 @@ function NoneSo() {
   return (
     <section class="empty">
       <h1>{t("No incident is like that")}</h1>
-      <button type="button" onClick={() => patchQuery({ state: undefined, q: undefined, id: undefined })}>
+      <button type="button" onClick={() => patchQuery({ state: undefined, q: undefined, severity: undefined, kind: undefined, since: undefined, team: undefined, id: undefined })}>
         {t("Show all incidents")}
       </button>
     </section>
@@ -134,6 +193,7 @@ function Table({ rows, id }: { rows: Incident[]; id: string }) {
           <th scope="col" class="num">
             {t("step")}
           </th>
+          <th scope="col">{t("opened")}</th>
           <th scope="col" class="num">
             {t("age")}
           </th>
@@ -172,6 +232,7 @@ function Row({ incident, isChosen }: { incident: Incident; isChosen: boolean }) 
       </td>
       <td class="mono">{incident.metric || NONE}</td>
       <td class="num">{incident.metric ? formatCount(incident.opened_step) : NONE}</td>
+      <td class="dim opened">{formatTime(incident.opened_ms)}</td>
       <td class="num">
         <Age ms={incident.opened_ms} />
       </td>

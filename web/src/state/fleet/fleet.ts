@@ -47,15 +47,19 @@ export class FleetWatch extends Store {
     this.isAsking = true;
     const get = <T>(path: string, params = {}): Promise<T> => getJson<T>(path, params, this.signal);
     await this.request(async () => {
-      const [fleet, paces, incidents, pools] = await Promise.all([
+      const [fleet, paces, incidents, critical, pools] = await Promise.all([
         get<Fleet>("fleet"),
         get<PacesReply>("fleet/paces", { limit: PACES }),
         get<IncidentsReply>("incidents", { state: "open", limit: INCIDENTS }),
+        get<IncidentsReply>("incidents", { state: "open", limit: INCIDENTS, minimum_severity: "critical" }),
         get<PoolsReply>("warm-pools", { state: "available", limit: POOLS }),
       ]);
       this.fleet.value = fleet;
       this.paces.value = paces;
-      this.incidents.value = incidents.incidents;
+      // What is critical stands first, however much that is not has come since.
+      const isFurther = (one: Incident): boolean => one.severity !== "critical";
+      const rest = incidents.incidents.filter(isFurther).sort((a, b) => Number(b.severity === "warning") - Number(a.severity === "warning"));
+      this.incidents.value = [...critical.incidents, ...rest].slice(0, INCIDENTS);
       this.pools.value = pools.pools;
       this.currency.value = (fleet.last_30_days.cost ?? 0) > 0 ? (fleet.currency ?? "") : "";
     });

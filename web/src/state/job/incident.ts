@@ -2,12 +2,13 @@
 import { signal } from "@preact/signals";
 import type { Delivery, IncidentReply } from "../../api/alerts";
 import { jobPath, send, type Problem } from "../../api/client";
-import type { Incident, IncidentsReply, LogLine, LogsReply } from "../../api/types";
+import type { Incident, IncidentsReply, LogLine, LogsReply, MergedReply, StreamLine } from "../../api/types";
 import { evidenceLine } from "../../lib/chart/marks";
 import { quoteText } from "../../lib/url/url";
 import { onLive } from "../../live/client";
 import { Store } from "../core/store";
 
+const LAST_LINES = 12;
 const LINES_BEFORE = 6;
 const LINES_SHOWN = 12;
 const CAUSES_LOOKED_AT = 500;
@@ -18,6 +19,9 @@ export class IncidentStore extends Store {
   /** Of the same cause, without itself. */
   readonly others = signal<Incident[]>([]);
   readonly lines = signal<LogLine[] | null>(null);
+  /** Of a job that failed: what it failed of, and its last lines. */
+  readonly reason = signal<string | null>(null);
+  readonly last = signal<StreamLine[]>([]);
   /** What an acknowledgement or a mute was answered. */
   readonly refusal = signal<Problem | null>(null);
 
@@ -46,7 +50,16 @@ export class IncidentStore extends Store {
   }
 
   private async loadAround(incident: Incident): Promise<void> {
-    await Promise.all([this.loadLines(incident), this.loadOthers(incident)]);
+    await Promise.all([this.loadLines(incident), this.loadOthers(incident), ...(incident.kind === "job_failed" ? [this.loadEnd(incident)] : [])]);
+  }
+
+  private async loadEnd({ job }: Incident): Promise<void> {
+    const [doc, log] = await Promise.all([
+      this.quietly<{ FailureReason?: string }>(jobPath(job), {}),
+      this.quietly<MergedReply>(jobPath(job, "/logs"), { merge: "true", limit: LAST_LINES }),
+    ]);
+    this.reason.value = doc?.FailureReason ?? null;
+    this.last.value = log?.lines ?? [];
   }
 
   /** Lines that retention has taken, or a stream that there is no more, are no fault of this page: it does without. */

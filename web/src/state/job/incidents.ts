@@ -22,7 +22,7 @@ export class IncidentList extends Store {
 
   constructor(
     private readonly job: string | null,
-    private readonly params: { q?: string | undefined; state?: string | undefined } = {},
+    private readonly params: { q?: string | undefined; state?: string | undefined; kind?: string | undefined; minimum_severity?: string | undefined; from_ms?: number | undefined } = {},
   ) {
     super();
     this.whenStopped(
@@ -31,7 +31,7 @@ export class IncidentList extends Store {
         if (event.kind === "resync") void this.load();
         if (event.kind !== "incident" || (this.job !== null && event.data.job !== this.job)) return;
         // With a filter only the server knows whether the row still belongs to the list.
-        if (this.params.q || this.params.state) {
+        if (Object.values(this.params).some((value) => value !== undefined)) {
           this.again.ask();
           return;
         }
