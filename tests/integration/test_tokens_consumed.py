@@ -101,6 +101,19 @@ def test_a_length_in_k(server, text, length):
     assert (found["budget"], found["consumed"]) == (1000 * 8 * length, 3 * 8 * length)
 
 
+def test_a_chain_whose_first_job_alone_has_the_settings(server):
+    """a: 100 of 1000 steps of 8192 tokens. b goes on with it and c with b; c says another batch itself. Nobody states what d is made of."""
+    announce(server, {"global_batch_size": 8, "seq_length": 1024, "max_steps": 1000}, "a")
+    for job, before, settings in (("b", "a", {}), ("c", "b", {"tokens_per_step": 4096}), ("d", "gone", {})):
+        announce(server, settings, job)
+        assert server.patch(f"/api/v1/jobs/{job}", json={"tags": {"continues": before}}).status == 200
+        server.send(job, steps(101, 150))
+    assert [(found["budget"], found["consumed"]) for found in (tokens(server, job) for job in "bcd")] == [
+        (1000 * 8192, 150 * 8192), (1000 * 8192, 150 * 4096), (None, None)]
+    found = tokens(server, "b")["from"]
+    assert found["budget"].endswith(" of a") and "of a" in found["consumed"], found
+
+
 def test_of_one_that_ended_nothing_is_left(server):
     announce(server, {"global_batch_size": 8, "seq_length": 1024, "max_steps": 1000})
     server.send("j", steps(1, 100))
