@@ -106,8 +106,10 @@ def make_world(server):
 @pytest.fixture(scope="module", params=["own", "open"])
 def world(request, tmp_path_factory):
     server = Server(tmp_path_factory.mktemp(f"team_reads_{request.param}"), f"--team-reads={request.param}").start()
-    yield server, make_world(server), request.param
-    server.close()
+    try:
+        yield server, make_world(server), request.param
+    finally:
+        server.close()
 
 
 @pytest.fixture(scope="module")
