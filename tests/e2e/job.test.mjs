@@ -350,6 +350,22 @@ test("what a profiler's traces say stands beside the timers", async ({ server, p
   assert.ok(await fitsWidth(page));
 });
 
+test("whether it fits stands with its formulas, and on a click with its inputs", async ({ server, page, open }) => {
+  const sizes = { num_parameters: "7500000000", hidden_size: "4096", num_layers: "32", num_attention_heads: "32", seq_length: "2048", micro_batch_size: "1", bf16: "true" };
+  const machines = { InstanceType: "ml.p5.48xlarge", InstanceCount: 1 };
+  assert.equal((await server.request("POST", "/api/v1/jobs", { TrainingJobName: "large", HyperParameters: sizes, ResourceConfig: machines })).status, 201);
+  await open("/jobs/large/training");
+  const section = page.locator("section", { has: page.locator('h2:text-is("Memory of a device")') });
+  await section.locator(".notice").waitFor();
+  assert.equal(await section.locator(".notice").innerText(), "By its settings it does not fit into 80 GiB"); // 16 bytes of each are 112 GiB
+  const rows = await section.locator("tbody tr").allInnerTexts();
+  assert.equal(rows[0], "parameters\t14 GiB\tparameters / (tensor_parallel * pipeline_parallel) * bytes_of_a_parameter");
+  assert.match(await section.locator("li").first().innerText(), /^zero_stage 1 instead of 0 \(66\.9 GiB\)$/); // 5.5 bytes of each are 41.25e9, 32 s h (34 + 80) of activations 30.6e9
+  await section.getByText("What it is worked out from").click();
+  assert.ok((await section.locator("details tbody tr").allInnerTexts()).includes("layers\t32\tnum_layers"));
+  assert.ok(await fitsWidth(page));
+});
+
 test("where nothing is known, it says so", async ({ server, page, open }) => {
   await server.send("bare", ["hello"]);
   await open("/jobs/bare/training");
