@@ -20,6 +20,7 @@ endif()
 
 set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON) # tests are no part of it
 set(CPACK_GENERATOR DEB)
+set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_SOURCE_DIR}/deploy/folder_modes.cmake)
 set(CPACK_PROJECT_CONFIG_FILE ${CMAKE_SOURCE_DIR}/deploy/cpack.cmake)
 set(CPACK_PACKAGE_NAME smfleet)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})

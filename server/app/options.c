@@ -27,7 +27,7 @@ static const struct option_spec options[] = {
 	{.name = "tls-cert",
 		.kind = OPTION_TEXT,
 		.value_name = "FILE",
-		.help = "Certificate chain (PEM); needs --tls-key."},
+		.help = "Certificate chain (PEM); needs --tls-key. A reload (SIGHUP) reads both again."},
 	{.name = "tls-key", .kind = OPTION_TEXT, .value_name = "FILE", .help = "Private key (PEM)."},
 	{.name = "public-url",
 		.kind = OPTION_TEXT,

@@ -269,4 +269,6 @@ void http_server_quiesce(struct http_server *server);
 void http_server_end_streams(struct http_server *server);
 void http_server_free(struct http_server *server, int64_t deadline_ms);
 /* Instead of those of the options, from now on. */
+/* From its files, for connections that come. *is_new: it is another one. An error: the old one stays. One at a time. */
+enum status http_server_reread_certificate(struct http_server *server, bool *is_new, struct error *err) MUST_CHECK;
 void http_server_set_rates(struct http_server *server, uint64_t requests_per_s, uint64_t bytes_per_s);

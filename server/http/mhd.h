@@ -25,14 +25,14 @@ struct MHD_Connection;
 struct exchange;
 struct http_server;
 struct mhd;
+struct tls;
 
 struct mhd_options {
 	int listen_socket; /* stays the caller's */
 	unsigned io_threads;
 	unsigned idle_timeout_s;
 	size_t max_connections;
-	const char *tls_key; /* PEM text, lives as long as the daemon; NULL: no TLS */
-	const char *tls_cert;
+	const struct tls *tls; /* lives as long as the daemon; NULL: no TLS */
 };
 
 enum status mhd_start(
