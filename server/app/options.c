@@ -29,6 +29,11 @@ static const struct option_spec options[] = {
 		.value_name = "FILE",
 		.help = "Certificate chain (PEM); needs --tls-key. A reload (SIGHUP) reads both again."},
 	{.name = "tls-key", .kind = OPTION_TEXT, .value_name = "FILE", .help = "Private key (PEM)."},
+	{.name = "tls-client-ca",
+		.kind = OPTION_TEXT,
+		.value_name = "FILE",
+		.help = "Certificates of authorities (PEM): who sends or changes anything must show a certificate of one of "
+			"them, beside the token."},
 	{.name = "public-url",
 		.kind = OPTION_TEXT,
 		.value_name = "URL",

@@ -191,6 +191,7 @@ struct http_options {
 	uint64_t max_upload_bytes; /* of one upload after decompression; 0: none (endless uploads are normal) */
 	const char *tls_cert_file; /* both or none */
 	const char *tls_key_file;
+	const char *tls_client_ca_file; /* who writes must show a certificate of these authorities; NULL: nobody */
 	const char *allowed_hosts; /* separated by commas, beside localhost, literal addresses and what it listens on */
 	const char *public_url; /* "" or the origin that browsers see behind a proxy */
 	const char *cors_origins; /* whose pages may read, by a token in their header; separated by commas */

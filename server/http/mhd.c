@@ -31,6 +31,15 @@ int mhd_socket(struct MHD_Connection *connection)
 	return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 }
 
+bool mhd_is_certified(struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+	gnutls_typed_vdata_st purpose = {GNUTLS_DT_KEY_PURPOSE_OID, (void *)GNUTLS_KP_TLS_WWW_CLIENT, 0};
+	unsigned problems = 0;
+
+	return info && gnutls_certificate_verify_peers(info->tls_session, &purpose, 1, &problems) == 0 && !problems;
+}
+
 void mhd_address(struct MHD_Connection *connection, char *out, size_t room)
 {
 	const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
@@ -368,9 +377,11 @@ static struct MHD_Daemon *start(struct http_server *server, const struct mhd_opt
 	if (!options->tls)
 		return MHD_start_daemon(
 			flags, 0, may_come, server, on_request, NULL, MHD_OPTION_ARRAY, items, MHD_OPTION_END);
+	const char *authorities = tls_client_authorities(options->tls);
 	return MHD_start_daemon(flags | MHD_USE_TLS, 0, may_come, server, on_request, NULL,
 		MHD_OPTION_HTTPS_CERT_CALLBACK, on_handshake, MHD_OPTION_HTTPS_PRIORITIES, tls_priorities,
-		MHD_OPTION_ARRAY, items, MHD_OPTION_END);
+		MHD_OPTION_ARRAY, items, authorities ? MHD_OPTION_HTTPS_MEM_TRUST : MHD_OPTION_END, authorities,
+		MHD_OPTION_END);
 }
 
 enum status mhd_start(

@@ -43,6 +43,8 @@ void mhd_suspend(struct MHD_Connection *connection);
 void mhd_resume(struct MHD_Connection *connection);
 /* Of the other end, as text; empty where it has none. */
 void mhd_address(struct MHD_Connection *connection, char *out, size_t room);
+/* Has it shown a certificate of the authorities that clients must have one of, which is valid now? */
+bool mhd_is_certified(struct MHD_Connection *connection);
 int mhd_socket(struct MHD_Connection *connection);
 /* Has the client stopped sending? Makes the daemon look, once a piece of a body was taken. */
 void mhd_notice_end(struct MHD_Connection *connection);

@@ -94,11 +94,11 @@ static enum status read_tls(struct http_server *server, struct error *err)
 {
 	const struct http_options *options = &server->options;
 
-	if (!options->tls_cert_file && !options->tls_key_file)
+	if (!options->tls_cert_file && !options->tls_key_file && !options->tls_client_ca_file)
 		return OK;
 	if (!options->tls_cert_file || !options->tls_key_file)
-		return error_set(err, ERR_INVALID, "TLS needs both a certificate and its key");
-	return tls_new(&server->tls, options->tls_cert_file, options->tls_key_file, err);
+		return error_set(err, ERR_INVALID, "TLS needs both a certificate and its key (--tls-cert, --tls-key)");
+	return tls_new(&server->tls, options->tls_cert_file, options->tls_key_file, options->tls_client_ca_file, err);
 }
 
 enum status http_server_reread_certificate(struct http_server *server, bool *is_new, struct error *err)

@@ -26,7 +26,7 @@ struct pair {
 };
 
 struct tls {
-	char *cert_file, *key_file;
+	char *cert_file, *key_file, *client_authorities;
 	_Atomic(struct pair *) current;
 };
 
@@ -123,7 +123,34 @@ enum status tls_reread(struct tls *tls, bool *is_new, struct error *err)
 	return OK;
 }
 
-enum status tls_new(struct tls **out, const char *cert_file, const char *key_file, struct error *err)
+static enum status read_authorities(struct tls *tls, const char *path, struct error *err)
+{
+	AUTO_DONE(buf) text = BUF_INIT(LARGEST_PEM_BYTES);
+	gnutls_x509_crt_t *list = NULL;
+	unsigned count = 0;
+
+	TRY(read_pem(&text, path, err));
+	gnutls_datum_t datum = datum_of(&text);
+	int code = gnutls_x509_crt_list_import2(&list, &count, &datum, GNUTLS_X509_FMT_PEM, 0);
+	for (unsigned i = 0; code == 0 && i < count; i++)
+		gnutls_x509_crt_deinit(list[i]);
+	gnutls_free(list);
+	if (code != 0)
+		return error_set(
+			err, ERR_INVALID, "'%s' holds no certificates of authorities: %s", path, gnutls_strerror(code));
+	buf_append_char(&text, 0);
+	TRY(buf_status(&text, err));
+	tls->client_authorities = mem_copy_string(text.ptr);
+	return tls->client_authorities ? OK : error_no_memory(err);
+}
+
+const char *tls_client_authorities(const struct tls *tls)
+{
+	return tls->client_authorities;
+}
+
+enum status tls_new(
+	struct tls **out, const char *cert_file, const char *key_file, const char *client_ca_file, struct error *err)
 {
 	struct tls *tls = mem_zeroed(sizeof *tls);
 	bool is_new;
@@ -133,6 +160,8 @@ enum status tls_new(struct tls **out, const char *cert_file, const char *key_fil
 		return error_no_memory(err);
 	}
 	enum status status = tls_reread(tls, &is_new, err);
+	if (!status && client_ca_file)
+		status = read_authorities(tls, client_ca_file, err);
 	if (status)
 		tls_free(tls);
 	else
@@ -150,6 +179,7 @@ void tls_free(struct tls *tls)
 	}
 	mem_free(tls->cert_file);
 	mem_free(tls->key_file);
+	mem_free(tls->client_authorities);
 	mem_free(tls);
 }
 

@@ -101,3 +101,64 @@ def test_files_that_are_no_pair_are_named_at_the_start(make_server, tmp_path, ce
     with pytest.raises(AssertionError, match=says):
         server.start()
     server.process = None
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory):
+    """Who writes must show a certificate of `ours`."""
+    folder = tmp_path_factory.mktemp("mtls")
+    cert, key = make_certificate(folder, "server")
+    for authority in ("ours", "theirs"):
+        make_certificate(folder, authority, authority)
+        sign(folder, authority, f"node-of-{authority}")
+    sign(folder, "ours", "ended", "-days", "-1")
+    server = Secure(folder, "--tls-cert", str(cert), "--tls-key", str(key), "--tls-client-ca", str(folder / "ours.pem"))
+    server.folder_of_certificates = folder
+    server.start()
+    yield server
+    server.close()
+
+
+def sign(folder, authority, name, *options):
+    subprocess.run(["openssl", "req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj", f"/CN={name}", "-keyout", str(folder / f"{name}.key"),
+        "-out", str(folder / f"{name}.csr")], check=True, stderr=subprocess.DEVNULL)
+    subprocess.run(["openssl", "x509", "-req", "-in", str(folder / f"{name}.csr"), "-CA", str(folder / f"{authority}.pem"), "-CAkey", str(folder / f"{authority}.key"), "-CAcreateserial",
+        *(options or ("-days", "5")), "-out", str(folder / f"{name}.pem")], check=True, stderr=subprocess.DEVNULL)
+
+
+def curl(server, path, *words, shows=None):
+    folder = server.folder_of_certificates
+    own = ["--cert", str(folder / f"{shows}.pem"), "--key", str(folder / f"{shows}.key")] if shows else []
+    done = subprocess.run(["curl", "-s", "--cacert", str(folder / "server.pem"), *own, "-w", "\n%{http_code}", *words, f"https://localhost:{server.port}{path}"], stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True, timeout=PATIENCE_S, check=False)
+    return done.stdout.rpartition("\n")[2]
+
+
+LINES = ("-H", "Content-Type: text/plain", "--data-binary", "step 1 loss=2")
+WRITES = {"/api/v1/logs?job=j": LINES, "/api/v1/jobs": ("-H", "Content-Type: application/json", "-d", '{"TrainingJobName": "made"}'), "/loki/api/v1/push": ("-H", "Content-Type: application/json", "-d", '{"streams": []}'),
+    "/": ("-H", "X-Amz-Target: SageMaker.ListTrainingJobs", "-H", "Content-Type: application/x-amz-json-1.1", "-d", "{}"), "/api/bulk_log": ("-H", "Content-Type: application/json", "-d", '{"kwargs": {"logs": []}}')}
+
+
+def test_who_writes_shows_a_certificate_and_who_reads_need_not(guarded):
+    for shows in (None, "node-of-theirs", "ended"):
+        for path, words in WRITES.items():
+            assert curl(guarded, path, *words, shows=shows) == "403", (path, shows)
+        assert curl(guarded, "/api/v1/jobs", shows=shows) == curl(guarded, "/healthz", shows=shows) == "200"
+    for path, words in WRITES.items():
+        assert curl(guarded, path, *words, shows="node-of-ours")[0] == "2", path
+
+
+def test_sm_ship_shows_its_certificate(guarded, tmp_path):
+    folder, log = guarded.folder_of_certificates, tmp_path / "train.log"
+    log.write_text("step 1 loss=2.5\n" * 10)
+
+    def ship(*words):
+        return subprocess.run([str(guarded.bin("sm-ship")), "--server", f"https://localhost:{guarded.port}", "--ca-file", str(folder / "server.pem"), "--job", "shipped", *words, str(log)],
+            env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=PATIENCE_S, check=False)
+
+    refused = ship()
+    assert refused.returncode != 0 and "client certificate" in refused.stdout, refused
+    half = ship("--tls-cert", str(folder / "node-of-ours.pem"))
+    assert half.returncode != 0 and "needs --tls-cert and --tls-key" in half.stdout, half
+    done = ship("--tls-cert", str(folder / "node-of-ours.pem"), "--tls-key", str(folder / "node-of-ours.key"))
+    assert done.returncode == 0, done
