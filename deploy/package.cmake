@@ -11,8 +11,17 @@ install(FILES LICENSE DESTINATION share/doc/smfleet RENAME copyright)
 install(DIRECTORY docs deploy/examples DESTINATION share/doc/smfleet)
 install(FILES deploy/aws-collector-policy.json DESTINATION share/doc/smfleet/examples)
 
+# Of what, and under which licences: read from the programs that go into the package (deploy/sbom).
+find_program(DPKG_QUERY dpkg-query)
+if(DPKG_QUERY)
+	install(CODE "execute_process(COMMAND ${CMAKE_SOURCE_DIR}/deploy/sbom ${CMAKE_BINARY_DIR} ${CMAKE_BINARY_DIR}/sbom COMMAND_ERROR_IS_FATAL ANY)")
+	install(FILES ${CMAKE_BINARY_DIR}/sbom/smfleet.spdx.json ${CMAKE_BINARY_DIR}/sbom/THIRD-PARTY DESTINATION share/smfleet)
+endif()
+
 set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON) # tests are no part of it
 set(CPACK_GENERATOR DEB)
+set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_SOURCE_DIR}/deploy/folder_modes.cmake)
+set(CPACK_PROJECT_CONFIG_FILE ${CMAKE_SOURCE_DIR}/deploy/cpack.cmake)
 set(CPACK_PACKAGE_NAME smfleet)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
 set(CPACK_PACKAGE_CONTACT "smfleet <smfleet@localhost>")

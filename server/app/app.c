@@ -417,6 +417,7 @@ static enum status start_listening(struct app *app, struct error *err)
 		.max_upload_bytes = (uint64_t)options_i64(o, "max-upload-bytes"),
 		.tls_cert_file = options_text(o, "tls-cert"),
 		.tls_key_file = options_text(o, "tls-key"),
+		.tls_client_ca_file = options_text(o, "tls-client-ca"),
 		.allowed_hosts = options_text(o, "allowed-host"),
 		.public_url = options_text(o, "public-url"),
 		.cors_origins = options_text(o, "cors-origins"),

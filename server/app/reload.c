@@ -66,10 +66,16 @@ static bool comes_from_there(const struct options *old, const struct options *ne
 static enum status take_over(struct reload *reload, const struct options *new, struct buf *out, struct error *err)
 {
 	struct json_writer w = json_writer_on(out);
+	bool has_new_certificate;
 
+	TRY(http_server_reread_certificate(reload->server, &has_new_certificate, err)); /* first: it may fail */
 	json_object(&w);
 	json_key(&w, "changed");
 	json_array(&w);
+	if (has_new_certificate) {
+		json_text(&w, "tls-cert");
+		log_line(LOG_INFO, "certificate_changed", "file=\"%s\"", options_text(reload->options, "tls-cert"));
+	}
 	for (const struct option_spec *spec = options_table(new); spec->name; spec = option_next(spec)) {
 		bool is_changed = options_differ(reload->options, new, spec->name);
 		if (!is_applied_now(new, spec))

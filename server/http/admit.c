@@ -147,6 +147,20 @@ static enum status check_scope(const struct exchange *exchange, struct error *er
 	return http_check_scope(&exchange->request.principal, exchange->route->scope, err);
 }
 
+/* Reads need a token alone. Of doors that tell by the request what it is, each needs one. */
+static enum status check_certificate(const struct exchange *exchange, struct error *err)
+{
+	const struct http_route *route = exchange->route;
+	const struct tls *tls = exchange->server->tls;
+	bool is_read = !route->admit && (route->scope == SCOPE_PUBLIC || route->scope == SCOPE_READ) && !route->audit;
+
+	if (is_read || !tls || !tls_client_authorities(tls) || mhd_is_certified(exchange->connection))
+		return OK;
+	return error_set(err, ERR_FORBIDDEN,
+		"who sends or changes anything here must show a client certificate (--tls-client-ca); sm-ship has --tls-cert "
+		"and --tls-key for it");
+}
+
 static enum status count_refusal(const struct exchange *exchange, enum status status)
 {
 	if (status == ERR_UNAUTHORIZED || status == ERR_FORBIDDEN)
@@ -233,6 +247,7 @@ enum status admit(struct exchange *exchange, struct error *err)
 		TRY(check_origin(exchange, err));
 	if (!match.route)
 		return answer_without_handler(exchange, match.allowed, err);
+	TRY(count_refusal(exchange, check_certificate(exchange, err)));
 	TRY((has_leave ? check_signature : authenticate)(exchange, err));
 	TRY(rate_admit(server->rate, &exchange->request.principal, clock_mono_ms(), err));
 	TRY(router_check_query(match.route, &exchange->request, err));

@@ -191,6 +191,7 @@ struct http_options {
 	uint64_t max_upload_bytes; /* of one upload after decompression; 0: none (endless uploads are normal) */
 	const char *tls_cert_file; /* both or none */
 	const char *tls_key_file;
+	const char *tls_client_ca_file; /* who writes must show a certificate of these authorities; NULL: nobody */
 	const char *allowed_hosts; /* separated by commas, beside localhost, literal addresses and what it listens on */
 	const char *public_url; /* "" or the origin that browsers see behind a proxy */
 	const char *cors_origins; /* whose pages may read, by a token in their header; separated by commas */
@@ -274,4 +275,6 @@ void http_server_quiesce(struct http_server *server);
 void http_server_end_streams(struct http_server *server);
 void http_server_free(struct http_server *server, int64_t deadline_ms);
 /* Instead of those of the options, from now on. */
+/* From its files, for connections that come. *is_new: it is another one. An error: the old one stays. One at a time. */
+enum status http_server_reread_certificate(struct http_server *server, bool *is_new, struct error *err) MUST_CHECK;
 void http_server_set_rates(struct http_server *server, uint64_t requests_per_s, uint64_t bytes_per_s);

@@ -1,5 +1,6 @@
 #include "http/mhd.h"
 #include "http/server.h"
+#include "http/tls_retrieve.h"
 
 #include <arpa/inet.h>
 #include <microhttpd.h>
@@ -28,6 +29,15 @@ void mhd_resume(struct MHD_Connection *connection)
 int mhd_socket(struct MHD_Connection *connection)
 {
 	return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+}
+
+bool mhd_is_certified(struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+	gnutls_typed_vdata_st purpose = {GNUTLS_DT_KEY_PURPOSE_OID, (void *)GNUTLS_KP_TLS_WWW_CLIENT, 0};
+	unsigned problems = 0;
+
+	return info && gnutls_certificate_verify_peers(info->tls_session, &purpose, 1, &problems) == 0 && !problems;
 }
 
 void mhd_address(struct MHD_Connection *connection, char *out, size_t room)
@@ -334,6 +344,20 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 	return do_step(exchange, step);
 }
 
+/* The library has put the connection into its session. */
+static int on_handshake(gnutls_session_t session, const gnutls_datum_t *authorities, int authority_count,
+	const gnutls_pk_algorithm_t *algorithms, int algorithm_count, gnutls_pcert_st **chain, unsigned *count,
+	gnutls_privkey_t *key)
+{
+	struct peer *peer = peer_of(gnutls_session_get_ptr(session));
+
+	(void)authorities;
+	(void)authority_count;
+	(void)algorithms;
+	(void)algorithm_count;
+	return peer ? tls_retrieve(peer_tls(peer), chain, count, key) : -1;
+}
+
 static struct MHD_Daemon *start(struct http_server *server, const struct mhd_options *options)
 {
 	unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME;
@@ -350,11 +374,13 @@ static struct MHD_Daemon *start(struct http_server *server, const struct mhd_opt
 		{MHD_OPTION_END, 0, NULL},
 	};
 
-	if (!options->tls_key)
+	if (!options->tls)
 		return MHD_start_daemon(
 			flags, 0, may_come, server, on_request, NULL, MHD_OPTION_ARRAY, items, MHD_OPTION_END);
-	return MHD_start_daemon(flags | MHD_USE_TLS, 0, may_come, server, on_request, NULL, MHD_OPTION_HTTPS_MEM_KEY,
-		options->tls_key, MHD_OPTION_HTTPS_MEM_CERT, options->tls_cert, MHD_OPTION_ARRAY, items,
+	const char *authorities = tls_client_authorities(options->tls);
+	return MHD_start_daemon(flags | MHD_USE_TLS, 0, may_come, server, on_request, NULL,
+		MHD_OPTION_HTTPS_CERT_CALLBACK, on_handshake, MHD_OPTION_HTTPS_PRIORITIES, tls_priorities,
+		MHD_OPTION_ARRAY, items, authorities ? MHD_OPTION_HTTPS_MEM_TRUST : MHD_OPTION_END, authorities,
 		MHD_OPTION_END);
 }
 
@@ -368,8 +394,7 @@ enum status mhd_start(
 	mhd->daemon = start(server, options);
 	if (!mhd->daemon) {
 		mem_free(mhd);
-		return error_set(err, ERR_IO, "cannot start the HTTP server%s",
-			options->tls_key ? ": are the certificate and its key a pair?" : "");
+		return error_set(err, ERR_IO, "cannot start the HTTP server");
 	}
 	*out = mhd;
 	return OK;

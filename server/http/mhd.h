@@ -25,14 +25,14 @@ struct MHD_Connection;
 struct exchange;
 struct http_server;
 struct mhd;
+struct tls;
 
 struct mhd_options {
 	int listen_socket; /* stays the caller's */
 	unsigned io_threads;
 	unsigned idle_timeout_s;
 	size_t max_connections;
-	const char *tls_key; /* PEM text, lives as long as the daemon; NULL: no TLS */
-	const char *tls_cert;
+	const struct tls *tls; /* lives as long as the daemon; NULL: no TLS */
 };
 
 enum status mhd_start(
@@ -43,6 +43,8 @@ void mhd_suspend(struct MHD_Connection *connection);
 void mhd_resume(struct MHD_Connection *connection);
 /* Of the other end, as text; empty where it has none. */
 void mhd_address(struct MHD_Connection *connection, char *out, size_t room);
+/* Has it shown a certificate of the authorities that clients must have one of, which is valid now? */
+bool mhd_is_certified(struct MHD_Connection *connection);
 int mhd_socket(struct MHD_Connection *connection);
 /* Has the client stopped sending? Makes the daemon look, once a piece of a body was taken. */
 void mhd_notice_end(struct MHD_Connection *connection);

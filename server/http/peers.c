@@ -17,6 +17,7 @@ enum { LOOK_MS = 250, ADDRESS_BYTES = INET6_ADDRSTRLEN };
 enum waiting { FOR_HEADER, FOR_BODY, FOR_NOTHING };
 
 struct peer {
+	const struct tls *tls;
 	struct exchange *exchange;
 	int socket;
 	char network[ADDRESS_BYTES];
@@ -107,6 +108,7 @@ struct peer *peers_add(struct peers *peers, int socket, const struct sockaddr *a
 	if (!peer)
 		return NULL;
 	peer->socket = socket;
+	peer->tls = peers->options.tls;
 	if (address)
 		print_network(address, peer->network);
 	pthread_mutex_lock(&peers->mutex);
@@ -131,6 +133,11 @@ void peers_remove(struct peers *peers, struct peer *peer)
 		peers->first = peer->next;
 	pthread_mutex_unlock(&peers->mutex);
 	mem_free(peer);
+}
+
+const struct tls *peer_tls(const struct peer *peer)
+{
+	return peer->tls;
 }
 
 struct exchange **peer_exchange(struct peer *peer)
@@ -216,7 +223,7 @@ static void *look(void *context)
 		int64_t now_ms = clock_mono_ms();
 		for (struct peer *at = peers->first; at; at = at->next)
 			if (!at->is_ended && is_too_slow(at, &peers->options, now_ms))
-				end(at, peers->options.is_tls);
+				end(at, peers->options.tls != NULL);
 		struct timespec next = clock_deadline(LOOK_MS);
 		pthread_cond_timedwait(&peers->must_end_changed, &peers->mutex, &next);
 	}

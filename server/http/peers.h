@@ -19,13 +19,14 @@ struct sockaddr;
 struct peers;
 struct peer;
 struct exchange;
+struct tls;
 
 struct peers_options {
 	size_t max_an_address; /* connections; 0: no limit */
 	const char *proxies; /* addresses that have none, separated by commas */
 	int64_t header_ms; /* from the first byte of a header to its end, with a TLS handshake before; 0: no limit */
 	uint64_t body_bytes_per_s; /* of a buffered body at least, after the first header_ms; 0: no limit */
-	bool is_tls; /* nothing can be said around the transport */
+	const struct tls *tls; /* with it nothing can be said around the transport; NULL: none */
 };
 
 enum status peers_start(struct peers **out, const struct peers_options *options, struct error *err) MUST_CHECK;
@@ -37,6 +38,7 @@ bool peers_may_come(struct peers *peers, const struct sockaddr *address);
 struct peer *peers_add(struct peers *peers, int socket, const struct sockaddr *address);
 void peers_remove(struct peers *peers, struct peer *peer);
 
+const struct tls *peer_tls(const struct peer *peer);
 /* The place for the request that the connection carries. */
 struct exchange **peer_exchange(struct peer *peer);
 void peer_awaits_header(struct peer *peer);

@@ -15,7 +15,6 @@ enum {
 	DEFAULT_PENDING = 256,
 	DEFAULT_DRAIN_BYTES = 8 << 20,
 	DEFAULT_DRAIN_MS = 2000,
-	LARGEST_PEM_BYTES = 1 << 20,
 	STOP_CHECK_MS = 10,
 };
 
@@ -91,33 +90,21 @@ static void fill_defaults(struct http_options *options)
 	options->drain_ms = options->drain_ms ? options->drain_ms : DEFAULT_DRAIN_MS;
 }
 
-static enum status read_pem(char **out, const char *path, struct error *err)
-{
-	FILE *file = fopen(path, "rbe");
-
-	if (!file)
-		return error_set(err, ERR_IO, "cannot open '%s': %s", path, strerror(errno));
-	AUTO_MEM char *text = mem_alloc(LARGEST_PEM_BYTES + 1);
-	size_t len = text ? fread(text, 1, LARGEST_PEM_BYTES, file) : 0;
-	bool is_whole = text && !ferror(file) && len < LARGEST_PEM_BYTES;
-	fclose(file);
-	if (!is_whole)
-		return error_set(err, ERR_IO, "cannot read '%s'", path);
-	text[len] = 0;
-	*out = TAKE(text);
-	return OK;
-}
-
 static enum status read_tls(struct http_server *server, struct error *err)
 {
 	const struct http_options *options = &server->options;
 
-	if (!options->tls_cert_file && !options->tls_key_file)
+	if (!options->tls_cert_file && !options->tls_key_file && !options->tls_client_ca_file)
 		return OK;
 	if (!options->tls_cert_file || !options->tls_key_file)
-		return error_set(err, ERR_INVALID, "TLS needs both a certificate and its key");
-	TRY(read_pem(&server->tls_cert, options->tls_cert_file, err));
-	return read_pem(&server->tls_key, options->tls_key_file, err);
+		return error_set(err, ERR_INVALID, "TLS needs both a certificate and its key (--tls-cert, --tls-key)");
+	return tls_new(&server->tls, options->tls_cert_file, options->tls_key_file, options->tls_client_ca_file, err);
+}
+
+enum status http_server_reread_certificate(struct http_server *server, bool *is_new, struct error *err)
+{
+	*is_new = false;
+	return server->tls ? tls_reread(server->tls, is_new, err) : OK;
 }
 
 static enum status make_parts(struct http_server *server, struct error *err)
@@ -130,7 +117,7 @@ static enum status make_parts(struct http_server *server, struct error *err)
 			.allowed_hosts = options->allowed_hosts,
 			.public_url = options->public_url,
 			.cors_origins = options->cors_origins,
-			.is_tls = server->tls_key != NULL},
+			.is_tls = server->tls != NULL},
 		err));
 	if (!(server->rate = rate_new(
 		      options->rate_requests_per_s, options->rate_bytes_per_s, options->rate_cpu_ms_per_s)))
@@ -139,11 +126,11 @@ static enum status make_parts(struct http_server *server, struct error *err)
 	server->port = listen_port(server->listen_socket);
 	TRY(peers_start(&server->peers,
 		&(struct peers_options){options->max_connections_an_address, options->proxies, options->header_ms,
-			options->body_bytes_per_s, server->tls_key != NULL},
+			options->body_bytes_per_s, server->tls},
 		err));
 	return mhd_start(&server->mhd, server,
 		&(struct mhd_options){server->listen_socket, options->io_threads, options->idle_timeout_s,
-			options->max_connections, server->tls_key, server->tls_cert},
+			options->max_connections, server->tls},
 		err);
 }
 
@@ -157,8 +144,7 @@ static void free_parts(struct http_server *server)
 	guard_free(server->guard);
 	if (server->listen_socket >= 0)
 		close(server->listen_socket);
-	mem_free(server->tls_key);
-	mem_free(server->tls_cert);
+	tls_free(server->tls);
 	pthread_cond_destroy(&server->changed);
 	pthread_mutex_destroy(&server->mutex);
 	mem_free(server);

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "http/tls.h"
 #include "http/exchange.h"
 #include "http/guard.h"
 #include "http/mhd.h"
@@ -27,8 +28,7 @@ struct http_server {
 	struct workers *slow_workers; /* so that slow requests keep no others waiting */
 	struct mhd *mhd;
 	struct peers *peers;
-	char *tls_key;
-	char *tls_cert;
+	struct tls *tls; /* NULL: none is spoken */
 	int listen_socket;
 	unsigned port;
 	struct http_counters counters;

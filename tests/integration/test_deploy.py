@@ -231,6 +231,24 @@ def test_the_kubernetes_manifest_hangs_together(server):
         assert "--" + variable["name"].removeprefix("SMFLEET_").lower().replace("_", "-") + " " in known, variable
 
 
+@pytest.mark.parametrize("manifest", ["kubernetes.yaml", "kubernetes-postgres.yaml"])
+def test_the_image_is_named_once(tmp_path, manifest):
+    """Whoever has it in a registry of their own changes one line, and each container has it."""
+    version = re.search(r"VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text().partition("project(")[2]).group(1)
+    text = (ROOT / "deploy/kustomization.yaml").read_text()
+    assert f"    newTag: {version}\n" in text and "  - kubernetes.yaml\n" in text
+    text = text.replace("newName: smfleet", "newName: registry.example.org/ours").replace("- kubernetes.yaml", f"- {manifest}")
+    (tmp_path / "kustomization.yaml").write_text(text)
+    own = (ROOT / "deploy" / manifest).read_text()
+    assert set(re.findall(r"image: (smfleet\S*)", own)) == {f"smfleet:{version}"}
+    needs("kubectl")
+    (tmp_path / manifest).write_text(own)
+    done = run("kubectl", "kustomize", tmp_path)
+    assert done.returncode == 0, done.stdout
+    images = re.findall(r"image: (\S+)", done.stdout)
+    assert images.count(f"registry.example.org/ours:{version}") == own.count("image: smfleet:") and not [name for name in images if name.startswith("smfleet")]
+
+
 def check_strict(pod, container):
     """As strict as Kubernetes' "restricted" profile."""
     inner = container["securityContext"]

@@ -84,6 +84,22 @@ def version(debian):
     return debian.run("dpkg-query", "--show", "--showformat", "${Version} ${db:Status-Status}", "smfleet")
 
 
+def check_bill(bill, debian):
+    """Each library that the installed server asks for is in it, in the version that is there; what is linked in has its licence's text beside it."""
+    assert bill["spdxVersion"] == "SPDX-2.3" and {row["SPDXID"] for row in bill["packages"]} == {row["relatedSpdxElement"] for row in bill["relationships"]}
+    parts = {row["name"]: row for row in bill["packages"]}
+    how = {row["relatedSpdxElement"]: row["relationshipType"] for row in bill["relationships"]}
+    for name in ("libmicrohttpd12", "libsqlite3-0", "libcurl4", "libc6"):
+        assert parts[name]["versionInfo"] == debian.run("dpkg-query", "--show", "--showformat", "${Version}", name), name
+        assert how[parts[name]["SPDXID"]] == "DYNAMIC_LINK"
+    assert parts["libmicrohttpd12"]["licenseDeclared"] == "LGPL-2.1-or-later" and how[parts["libsqlite3-dev"]["SPDXID"]] == "STATIC_LINK"
+    assert {"preact", "uplot"} <= set(parts) and "NOASSERTION" not in {row["licenseDeclared"] for row in bill["packages"]}
+    notices = debian.path("/usr/share/smfleet/THIRD-PARTY").read_text()
+    for name, row in parts.items():
+        assert name == "smfleet" or f"  {name} {row['versionInfo']}: {row['licenseDeclared']}" in notices
+        assert how[row["SPDXID"]] not in ("STATIC_LINK", "CONTAINS") or f"\n---- {name} ----\n" in notices, name
+
+
 def test_installed_started_upgraded_removed_purged(debian):
     before = debian.files()
     new = run("dpkg-deb", "-f", str(debian.path("/tmp/new.deb")), "Version").strip()
@@ -98,6 +114,7 @@ def test_installed_started_upgraded_removed_purged(debian):
     assert debian.path("/etc/systemd/system/multi-user.target.wants/smfleet.service").is_symlink(), "not enabled"
     assert "/etc/smfleet/sm-server.conf" in debian.run("dpkg-query", "--show", "--showformat", "${Conffiles}", "smfleet")
     assert debian.path("/usr/share/doc/smfleet/copyright").is_file()
+    check_bill(json.loads(debian.path("/usr/share/smfleet/smfleet.spdx.json").read_text()), debian)
     assert debian.run("dpkg", "--verify", "smfleet") == ""
     # a live database, and settings that somebody changed
     service = Service(debian)
@@ -124,7 +141,18 @@ def test_installed_started_upgraded_removed_purged(debian):
     assert len(service.lines()) == 4
     service.stop()
 
-    # purge keeps nothing
+    # purge keeps the data, and says so: a package that is installed again goes on with them
+    said = debian.run("apt-get", "-qq", "-y", "purge", "smfleet")
+    assert "the data stay in /var/lib/smfleet" in said
+    assert not debian.path("/etc/smfleet").exists() and debian.path("/var/lib/smfleet/smfleet.db").exists()
+    assert "smfleet" in debian.run("getent", "passwd")
+    debian.run("dpkg", "-i", "/tmp/new.deb")
+    service = Service(debian)
+    assert len(service.lines()) == 4
+    service.stop()
+
+    # without data it keeps nothing
+    shutil.rmtree(debian.path("/var/lib/smfleet"))
     debian.run("apt-get", "-qq", "-y", "purge", "smfleet")
     assert "smfleet" not in debian.run("getent", "passwd")
     assert "smfleet" not in debian.run("getent", "group")

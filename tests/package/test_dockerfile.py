@@ -81,6 +81,10 @@ def image(tmp_path):
 def test_the_image_serves_as_a_user_that_is_not_root(image):
     assert image.user and not image.user.startswith("0")
     assert not image.debian.path("/tmp/smfleet.deb").exists() and not image.debian.path("/usr/bin/gcc").exists()
+    bill = image.debian.path("/usr/share/smfleet/image.spdx").read_text()
+    packages = re.findall(r"^PackageName: (\S+)\nSPDXID: SPDXRef-[A-Za-z0-9.-]+\nPackageVersion: (\S+)$", bill, re.M)
+    installed = image.debian.run("dpkg-query", "--show", "--showformat", "${Package} ${Version}\\n").splitlines()
+    assert sorted(map(" ".join, packages)) == sorted(installed) and {"smfleet", "libmicrohttpd12", "libc6"} <= {name for name, _ in packages}
     process = subprocess.Popen(["chroot", f"--userspec={image.user}", "--groups=", str(image.debian.folder), "env", f"--chdir={image.place}",
         *image.entry], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         env={**CLEAN, **image.environment, "SMFLEET_LISTEN": "0.0.0.0:0"})

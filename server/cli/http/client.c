@@ -40,6 +40,9 @@ enum status client_open(struct http_client **out, const struct options *options,
 	if (options_origin(options, "token") == OPTION_FROM_FLAG)
 		return error_set_field(err, ERR_INVALID, "token",
 			"a token on the command line is seen by everybody on this machine; use --token-file or SMFLEET_TOKEN");
+	if (!options_text(options, "tls-cert") != !options_text(options, "tls-key"))
+		return error_set_field(err, ERR_INVALID, options_text(options, "tls-cert") ? "tls-key" : "tls-cert",
+			"a certificate of one's own needs --tls-cert and --tls-key");
 	if (token_file)
 		TRY(read_token(token_file, token, err));
 	else if (options_text(options, "token"))
@@ -49,6 +52,8 @@ enum status client_open(struct http_client **out, const struct options *options,
 		&(struct http_client_options){.server = options_text(options, "server"),
 			.token = token_file || options_text(options, "token") ? token : NULL,
 			.ca_file = options_text(options, "ca-file"),
+			.cert_file = options_text(options, "tls-cert"),
+			.key_file = options_text(options, "tls-key"),
 			.agent = agent,
 			.connect_timeout_ms = CONNECT_TIMEOUT_MS,
 			.request_timeout_ms = REQUEST_TIMEOUT_MS,

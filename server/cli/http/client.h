@@ -29,9 +29,16 @@ enum { EXIT_DONE = 0, EXIT_NOTHING_MATCHED = 1, EXIT_USAGE = 2, EXIT_UNREACHABLE
 			.kind = OPTION_TEXT,                                                                           \
 			.value_name = "FILE",                                                                          \
 			.help = "File with the token to show to the server."},                                         \
+		{.name = "ca-file",                                                                                    \
+			.kind = OPTION_TEXT,                                                                           \
+			.value_name = "FILE",                                                                          \
+			.help = "Certificate authorities to trust for https, instead of the system's."},               \
+		{.name = "tls-cert",                                                                                   \
+			.kind = OPTION_TEXT,                                                                           \
+			.value_name = "FILE",                                                                          \
+			.help = "A certificate of one's own (PEM), which a server with --tls-client-ca asks for."},    \
 	{                                                                                                              \
-		.name = "ca-file", .kind = OPTION_TEXT, .value_name = "FILE",                                          \
-		.help = "Certificate authorities to trust for https, instead of the system's."                         \
+		.name = "tls-key", .kind = OPTION_TEXT, .value_name = "FILE", .help = "Its private key (PEM)."         \
 	}
 
 /* Reads the options above. program: "sm-ship", for User-Agent. */

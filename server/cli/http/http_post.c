@@ -36,7 +36,7 @@ struct server {
 struct http_client {
 	struct server servers[HTTP_CLIENT_MAX_SERVERS];
 	size_t server_count, at; /* which is asked */
-	char *list, *token, *agent, *ca_file;
+	char *list, *token, *agent, *ca_file, *cert_file, *key_file;
 	int64_t connect_timeout_ms, request_timeout_ms;
 	size_t max_reply_bytes;
 	_Atomic int64_t give_up_ms;
@@ -46,7 +46,8 @@ struct http_client {
 	struct zstd *zstd;
 	struct buf packed; /* the body of the request that runs */
 	bool has_tls_config, has_tls_session;
-	mbedtls_x509_crt authorities;
+	mbedtls_x509_crt authorities, own;
+	mbedtls_pk_context own_key;
 	mbedtls_ssl_config tls_config;
 	mbedtls_ssl_context tls;
 };
@@ -64,6 +65,14 @@ static void disconnect(struct http_client *client)
 	client->fd = -1;
 }
 
+static void free_tls_config(struct http_client *client)
+{
+	mbedtls_ssl_config_free(&client->tls_config);
+	mbedtls_x509_crt_free(&client->authorities);
+	mbedtls_x509_crt_free(&client->own);
+	mbedtls_pk_free(&client->own_key);
+}
+
 void http_client_free(struct http_client *client)
 {
 	if (!client)
@@ -72,13 +81,14 @@ void http_client_free(struct http_client *client)
 		mbedtls_ssl_close_notify(&client->tls);
 	disconnect(client);
 	if (client->has_tls_config) {
-		mbedtls_ssl_config_free(&client->tls_config);
-		mbedtls_x509_crt_free(&client->authorities);
+		free_tls_config(client);
 	}
 	mem_free(client->list);
 	mem_free(client->token);
 	mem_free(client->agent);
 	mem_free(client->ca_file);
+	mem_free(client->cert_file);
+	mem_free(client->key_file);
 	zstd_free(client->zstd);
 	buf_done(&client->packed);
 	mem_free(client);
@@ -139,6 +149,8 @@ enum status http_client_new(struct http_client **out, const struct http_client_o
 	client->token = copy_or_null(options->token, &is_out);
 	client->agent = copy_or_null(options->agent, &is_out);
 	client->ca_file = copy_or_null(options->ca_file, &is_out);
+	client->cert_file = copy_or_null(options->cert_file, &is_out);
+	client->key_file = copy_or_null(options->key_file, &is_out);
 	client->zstd = zstd_new();
 	client->packed = BUF_INIT(MAX_PACKED_BYTES);
 	if (is_out || !client->zstd)
@@ -251,20 +263,47 @@ static enum status load_authorities(struct http_client *client, struct error *er
 	return OK;
 }
 
+static enum status cannot_read(const char *field, const char *path, int failure, struct error *err)
+{
+	char reason[128];
+
+	mbedtls_strerror(failure, reason, sizeof reason);
+	return error_set_field(err, ERR_IO, field, "cannot read '%s': %s", path, reason);
+}
+
+/* What the server asks of those who write, with --tls-client-ca. */
+static enum status load_own(struct http_client *client, struct error *err)
+{
+	if (!client->cert_file)
+		return OK;
+	int failure = mbedtls_x509_crt_parse_file(&client->own, client->cert_file);
+	if (failure)
+		return cannot_read("tls-cert", client->cert_file, failure, err);
+	failure = mbedtls_pk_parse_keyfile(&client->own_key, client->key_file, NULL);
+	if (failure)
+		return cannot_read("tls-key", client->key_file, failure, err);
+	if (mbedtls_ssl_conf_own_cert(&client->tls_config, &client->own, &client->own_key) != 0)
+		return error_no_memory(err);
+	return OK;
+}
+
 static enum status configure_tls(struct http_client *client, struct error *err)
 {
 	if (client->has_tls_config)
 		return OK;
 	mbedtls_x509_crt_init(&client->authorities);
+	mbedtls_x509_crt_init(&client->own);
+	mbedtls_pk_init(&client->own_key);
 	mbedtls_ssl_config_init(&client->tls_config);
 	client->has_tls_config = true;
 	enum status status = load_authorities(client, err);
 	if (status == OK && mbedtls_ssl_config_defaults(&client->tls_config, MBEDTLS_SSL_IS_CLIENT,
 				    MBEDTLS_SSL_TRANSPORT_STREAM, MBEDTLS_SSL_PRESET_DEFAULT) != 0)
 		status = error_no_memory(err);
+	if (status == OK)
+		status = load_own(client, err);
 	if (status != OK) {
-		mbedtls_ssl_config_free(&client->tls_config);
-		mbedtls_x509_crt_free(&client->authorities);
+		free_tls_config(client);
 		client->has_tls_config = false;
 		return status;
 	}

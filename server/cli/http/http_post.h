@@ -15,6 +15,7 @@ struct http_client_options {
 	const char *server; /* as url_parse takes it; or several, separated by commas */
 	const char *token; /* for Authorization: Bearer; NULL: none */
 	const char *ca_file; /* NULL: the system's */
+	const char *cert_file, *key_file; /* one's own, where the server asks for one; both or none */
 	const char *agent; /* User-Agent */
 	int64_t connect_timeout_ms;
 	int64_t request_timeout_ms; /* everything, connecting included; each address */
