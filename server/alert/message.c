@@ -280,6 +280,46 @@ static void append_rate(struct buf *out, const struct incident_row *row)
 	buf_append_text(out, ")");
 }
 
+/* A text of the evidence, behind `before`; where it has none nothing: the sentence is whole without it. */
+static void append_fact_behind(struct buf *out, const char *before, struct span facts, const char *key)
+{
+	AUTO_DONE(buf) text = BUF_INIT(SENTENCE_MAX_BYTES);
+	AUTO(json) evidence = NULL;
+	struct error err;
+
+	buf_printf(&text, "{%.*s}", SPAN_ARGS(facts));
+	if (text.failure || json_parse(&evidence, buf_span(&text), &err) != OK)
+		return;
+	struct span fact = json_string_of(json_get(evidence, key));
+	if (fact.len) {
+		buf_append_text(out, before);
+		append_detail(out, fact);
+	}
+}
+
+/* "llama-7b's hellaswag/acc fell to 0.51 at step 2000 (before: 0.56, 2.5 standard errors)" */
+static void append_fall(struct buf *out, const struct incident_row *row)
+{
+	const struct incident *incident = &row->incident;
+
+	buf_append_span(out, row->job);
+	buf_append_text(out, "'s ");
+	append_fact_behind(out, "", row->facts, "task");
+	append_fact_behind(out, "/", row->facts, "task_metric");
+	if (incident->state != INCIDENT_OPEN) {
+		buf_printf(out, " has a newer figure than the one of step %" PRId64 " that fell, or none any more",
+			incident->opened_step);
+		return;
+	}
+	buf_append_text(out, incident->value > incident->expected ? " rose to " : " fell to ");
+	append_figure(out, incident->value);
+	buf_printf(out, " at step %" PRId64 " (before: ", incident->opened_step);
+	append_figure(out, incident->expected);
+	if (incident->spread > 0)
+		buf_printf(out, ", %.1f standard errors", incident->score);
+	buf_append_char(out, ')');
+}
+
 /* "llama-7b failed: CUDA out of memory" */
 static void append_failure(struct buf *out, const struct incident_row *row)
 {
@@ -344,23 +384,6 @@ static void append_other_end(struct buf *out, const struct incident_row *row)
 		buf_printf(out, ", %.*s", SPAN_ARGS(row->stream));
 }
 
-/* " on gpu017", where the evidence names the machine. */
-static void append_host(struct buf *out, struct span facts)
-{
-	AUTO_DONE(buf) text = BUF_INIT(SENTENCE_MAX_BYTES);
-	AUTO(json) evidence = NULL;
-	struct error err;
-
-	buf_printf(&text, "{%.*s}", SPAN_ARGS(facts));
-	if (text.failure || json_parse(&evidence, buf_span(&text), &err) != OK)
-		return; /* the sentence is whole without it */
-	struct span host = json_string_of(json_get(evidence, "host"));
-	if (host.len) {
-		buf_append_text(out, " on ");
-		append_detail(out, host);
-	}
-}
-
 /* "train:loss of llama-7b jumped to 12.3 at step 1200 (usual: 2.1), algo-1" */
 static void append_found(struct buf *out, const struct incident_row *row)
 {
@@ -384,7 +407,7 @@ static void append_found(struct buf *out, const struct incident_row *row)
 	buf_append_text(out, ", ");
 	buf_append_span(out, row->stream);
 	if (incident->kind == INCIDENT_STRAGGLER)
-		append_host(out, row->facts);
+		append_fact_behind(out, " on ", row->facts, "host");
 }
 
 typedef void append_words(struct buf *out, const struct incident_row *row);
@@ -398,6 +421,7 @@ static void append_summary(struct buf *out, const struct incident_row *row)
 		[INCIDENT_COMMUNICATION_EXPOSED] = append_exposed,
 		[INCIDENT_DATA_WAIT] = append_data_wait,
 		[INCIDENT_RATE_DRIFTS] = append_rate,
+		[INCIDENT_EVALUATION_FELL] = append_fall,
 		[INCIDENT_TRAINING_ALERT] = append_training_alert,
 		[INCIDENT_DEFINITION_SILENT] = append_silent,
 		[INCIDENT_LOG_SIGNATURE] = append_said,

@@ -223,6 +223,7 @@ static enum status start_pipeline(struct app *app, struct error *err)
 		.max_streams_a_job = bytes(o, "max-streams"),
 		.max_series_a_stream = bytes(o, "max-series"),
 		.max_sampled_series = bytes(o, "max-sampled-series"),
+		.max_evaluations = (uint64_t)options_i64(o, "max-evaluations"),
 		.max_sources_a_stream = bytes(o, "max-sources"),
 		.lease_ms = options_i64(o, "lease"),
 		.max_statuses = bytes(o, "max-statuses"),

@@ -27,6 +27,7 @@ enum incident_kind {
 	INCIDENT_COMMUNICATION_EXPOSED, /* of a job: by its traces, more of the GPU's time is communication that nothing runs beside */
 	INCIDENT_DATA_WAIT, /* of a job: more of its steps is waiting for data */
 	INCIDENT_RATE_DRIFTS, /* of a job: its learning rate is not the declared one */
+	INCIDENT_EVALUATION_FELL, /* of a job: a score of its newest evaluated checkpoint is worse than that of the one before */
 	INCIDENT_KIND_COUNT
 };
 
@@ -60,5 +61,6 @@ enum incident_cause { INCIDENT_CAUSE_NONE, INCIDENT_CAUSE_LOSS, INCIDENT_CAUSE_P
 	X(TRAINING_ALERT, "training_alert", TRAINING_ALERT, INCIDENT_CAUSE_NONE, NULL) \
 	X(COMMUNICATION_EXPOSED, "communication_exposed", COMMUNICATION_EXPOSED, INCIDENT_CAUSE_NONE, NULL) \
 	X(DATA_WAIT, "data_wait", DATA_WAIT, INCIDENT_CAUSE_NONE, NULL) \
-	X(RATE_DRIFTS, "rate_drifts", RATE_DRIFTS, INCIDENT_CAUSE_NONE, NULL)
+	X(RATE_DRIFTS, "rate_drifts", RATE_DRIFTS, INCIDENT_CAUSE_NONE, NULL) \
+	X(EVALUATION_FELL, "evaluation_fell", EVALUATION_FELL, INCIDENT_CAUSE_NONE, NULL)
 // clang-format on

@@ -7,6 +7,7 @@
 #include "pipeline/alert/continuity_watch.h"
 #include "pipeline/alert/data_watch.h"
 #include "pipeline/alert/rate_watch.h"
+#include "pipeline/alert/evaluation_watch.h"
 #include "pipeline/alert/incidents.h"
 #include "pipeline/alert/notices.h"
 #include "pipeline/alert/overdue.h"
@@ -328,6 +329,7 @@ static bool maintain(struct maintenance *m, int64_t now_ms)
 		continuity_watch_run(m->pipeline, m->reader);
 		data_watch_run(m->pipeline, m->reader);
 		rate_watch_run(m->pipeline, m->reader);
+		evaluation_watch_run(m->pipeline, m->reader);
 		emergency_run(m->pipeline, m->reader);
 		life_run(m->pipeline, m->reader);
 		mend_run(m->pipeline, m->reader, m->zstd);

@@ -39,6 +39,7 @@ struct pipeline_options {
 	size_t max_streams_a_job;
 	size_t max_series_a_stream;
 	size_t max_sampled_series; /* the same of samples */
+	uint64_t max_evaluations; /* scores of a job */
 	size_t max_sources_a_stream;
 	int64_t goodput_every_ms; /* how often a job's time is worked out while its lines come */
 	int64_t lease_ms; /* of sessions */

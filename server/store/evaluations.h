@@ -7,6 +7,9 @@
 /* By its job, checkpoint, task and metric: replaces. */
 enum status store_put_evaluation(
 	struct store_tx *tx, int64_t job_id, const struct evaluation_score *score, struct error *err) MUST_CHECK;
+/* The same of one that a log has: what was sent stays. */
+enum status store_put_logged_evaluation(
+	struct store_tx *tx, int64_t job_id, const struct evaluation_score *score, struct error *err) MUST_CHECK;
 enum status store_count_evaluations(
 	struct store_reader *reader, int64_t job_id, uint64_t *count, struct error *err) MUST_CHECK;
 /* In the order (has_step, step, path, task, metric), behind `after`; NULL: from the first on. */

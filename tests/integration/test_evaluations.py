@@ -12,6 +12,7 @@ import pytest
 from engine import of_a_file
 from smserver import PATIENCE_S, ROOT, wait_until
 from test_auth import make_token
+from test_hosts import incidents
 from test_life import MINUTE_MS, T0, line
 
 # What lm_eval 0.4.13 writes (result_schema.py, evaluator.py, loggers/evaluation_tracker.py): json.dumps leaves NaN as it is.
@@ -254,3 +255,98 @@ def test_what_the_document_shows(shared_server, tmp_path):
     assert [reply["scores"] for reply in replies[:2]] == [5, 2] and [row["step"] for row in replies[2]["checkpoints"]] == [500, 1000]
     best = replies[2]["best"]  # step 1000 has no gsm8k
     assert best["step"] == 500 and best["compared"] == 1 and math.isclose(best["value"], (2 * 0.625 + 0.25) / 3)
+
+
+def falls_told(server, job):
+    return incidents(server, job, "evaluation_fell")
+
+
+def test_a_fall_is_an_incident_of_its_task_and_checkpoint(shared_server, job):
+    """By hand: a/acc 0.60 -> 0.54 is 1.2 of hypot(0.03, 0.04) = 0.05: info. w/loss 2 -> 2.5 is 5 of hypot(0.06, 0.08) = 0.1: warning. What
+    is below the group m, what has no error (b) and what rose (c) is none."""
+    def results(step, a, loss, m, c):
+        return {"results": {"a": {"acc,none": a, "acc_stderr,none": 0.03 if step == 10 else 0.04},
+                            "w": {"loss,none": loss, "loss_stderr,none": 0.06 if step == 10 else 0.08},
+                            "b": {"acc,none": 1 / step, "acc_stderr,none": "N/A"}, "c": {"acc,none": c, "acc_stderr,none": 0.01},
+                            "m": {"acc,none": 0.5, "acc_stderr,none": 0.01}, "m_x": {"acc,none": m, "acc_stderr,none": 0.01}},
+                "group_subtasks": {"m": ["m_x"]}}
+    server = shared_server
+    send(server, results(10, 0.60, 2, 0.9, 0.1), job, "?step=10")
+    send(server, results(20, 0.54, 2.5, 0.1, 0.2), job, "?step=20")
+    found = {row["evidence"]["task"]: row for row in wait_until(lambda: len(falls_told(server, job)) == 2 and falls_told(server, job), what="two falls")}
+    a, w = found["a"], found["w"]
+    assert (a["severity"], a["state"], a["opened_step"], a["evidence"]["task_metric"], a["evidence"]["before_step"]) == ("info", "open", 20, "acc", 10)
+    assert (a["evidence"]["value"], a["evidence"]["expected"]) == (0.54, 0.6)
+    assert math.isclose(a["evidence"]["spread"], 0.05) and math.isclose(a["evidence"]["score"], 1.2)
+    assert (w["severity"], w["evidence"]["value"], w["evidence"]["expected"]) == ("warning", 2.5, 2) and math.isclose(w["evidence"]["score"], 5)
+    send(server, results(20, 0.54, 2.5, 0.1, 0.2), job, "?step=20")  # said again
+    send(server, {"step": 30, "scores": {"a/acc": {"value": 0.3, "stderr": 0.01}}}, job)
+    rows = wait_until(lambda: len(falls_told(server, job)) == 3 and falls_told(server, job), what="another checkpoint's fall")
+    states = {(row["evidence"]["task"], row["opened_step"]): row["state"] for row in rows}
+    assert states == {("a", 20): "recovered", ("a", 30): "open", ("w", 20): "open"}
+    assert server.request("DELETE", f"/api/v1/jobs/{job}/evaluations?step=20").status == 200
+    wait_until(lambda: {row["state"] for row in falls_told(server, job) if row["evidence"]["task"] == "w"} == {"recovered"}, what="its end")
+
+
+def test_a_fall_of_the_past_is_told_by_no_webhook(shared_server, job, receiver):
+    """The one that was evaluated on 2026-01-01 is older than a quarter of an hour. By hand: 0.8 / (0.01 * sqrt(2)) = 56.57."""
+    server = shared_server
+    assert server.post("/api/v1/webhooks", json={"url": receiver.url}).status == 201
+    for step, value in ((10, 0.9), (20, 0.1)):
+        send(server, {"step": step, "evaluated_ms": 1767225600000, "scores": {"old/acc": {"value": value, "stderr": 0.01}}}, job)
+    wait_until(lambda: falls_told(server, job), what="the old fall")
+    for step, value in ((10, 0.9), (20, 0.1)):
+        send(server, {"step": step, "scores": {"new/acc": {"value": value, "stderr": 0.01}}}, job)
+    receiver.wait_for(1)
+    message, = [row for row in receiver.messages() if job in row["data"]["summary"]]
+    assert message["data"]["summary"] == f"{job}'s new/acc fell to 0.1 at step 20 (before: 0.9, 56.6 standard errors)"
+
+
+# What lm_eval 0.4.13 prints of its results (_cli/run.py; make_table of utils.py by pytablewriter 1.2.1), with a group of tasks that has no score.
+PRINTED = """\
+hf ({'pretrained': '/ckpt/run1/checkpoint-500', 'dtype': 'bfloat16'}), gen_kwargs: ({}), limit: None, num_fewshot: None, batch_size: 8
+|   Tasks   |Version|     Filter     |n-shot|    Metric     |   | Value |   |Stderr|
+|-----------|-------|----------------|-----:|---------------|---|------:|---|------|
+|bundle     |    N/A|                |      |               |   |       |   |      |
+| - piqa    |      1|none            |     0|acc            |↑  | 0.7700|±  |0.0098|
+|gsm8k      |      3|flexible-extract|     5|exact_match    |↑  | 0.3750|±  |0.0130|
+|           |       |strict-match    |     5|exact_match    |↑  | 0.2500|±  |0.0120|
+|hellaswag  |      1|none            |     0|acc            |↑  | 0.5000|±  |0.0050|
+|           |       |none            |     0|acc_norm       |↑  | 0.6250|±  |0.0048|
+|mmlu       |      2|none            |      |acc            |↑  | 0.4100|±  |0.0040|
+| - stem    |      2|none            |      |acc            |↑  | 0.3500|±  |0.0080|
+|  - anatomy|      1|none            |     5|acc            |↑  | 0.3000|±  |0.0400|
+|wikitext   |      2|none            |     0|bits_per_byte  |↓  | 0.7000|±  |   N/A|
+|           |       |none            |     0|byte_perplexity|↓  | 1.6235|±  |   N/A|
+|           |       |none            |     0|word_perplexity|↓  |16.0000|±  |   N/A|
+
+|Groups |Version|Filter|n-shot|Metric|   |Value|   |Stderr|
+|-------|------:|------|------|------|---|----:|---|-----:|
+|mmlu   |      2|none  |      |acc   |↑  | 0.41|±  | 0.004|
+| - stem|      2|none  |      |acc   |↑  | 0.35|±  | 0.008|
+""".split("\n")
+
+
+def test_a_printed_table_is_scores_of_its_checkpoint(shared_server, job):
+    """By the path at step 500; said by the log alone at the step where it was; what is sent takes the place of what was printed."""
+    server = shared_server
+    server.send(job, [line(T0 + MINUTE_MS, "step: 499 | loss: 2.5")] + [line(T0 + 2 * MINUTE_MS, text) for text in PRINTED])
+    found, = wait_until(lambda: read(server, job=job)["checkpoints"], what="its scores")
+    assert (found["step"], found["step_from"], found["path"], found["evaluated_ms"]) == (500, "path", "/ckpt/run1/checkpoint-500", T0 + 2 * MINUTE_MS)
+    assert found["scores"] == {"piqa/acc": 0.77, "gsm8k/exact_match,flexible-extract": 0.375, "gsm8k/exact_match,strict-match": 0.25,
+        "hellaswag/acc": 0.5, "hellaswag/acc_norm": 0.625, "mmlu/acc": 0.41, "stem/acc": 0.35, "anatomy/acc": 0.3, "wikitext/bits_per_byte": 0.7,
+        "wikitext/byte_perplexity": 1.6235, "wikitext/word_perplexity": 16}
+    details = found["details"]
+    assert details["gsm8k/exact_match,strict-match"] == {"stderr": 0.012, "n": None, "shots": 5, "higher_is_better": True,
+        "higher_is_better_from": "stated", "suite": "log"}
+    assert [name for name, of in details.items() if of.get("part_of_group")] == ["anatomy/acc", "stem/acc"]
+    assert details["wikitext/byte_perplexity"]["stderr"] is None and not details["wikitext/byte_perplexity"]["higher_is_better"]
+    metrics = {row["metric"] for row in server.get(f"/api/v1/jobs/{job}/metrics").body["series"]}
+    assert metrics == {"train:loss"}, "no row is a point as well"
+    send(server, HARNESS, job)
+    server.send(job, [line(T0 + 3 * MINUTE_MS, text) for text in PRINTED])
+    server.send(job, [line(T0 + 4 * MINUTE_MS, "step: 600 | loss: 2.4"), *(line(T0 + 5 * MINUTE_MS, text) for text in PRINTED[1:5])])
+    first, second = wait_until(lambda: len(read(server, job=job)["checkpoints"]) == 2 and read(server, job=job)["checkpoints"], what="the second one")
+    assert first["details"]["hellaswag/acc"] == {"stderr": 0.005, "n": 1000, "shots": 0, "higher_is_better": True, "higher_is_better_from": "stated",
+        "suite": "lm-evaluation-harness"}
+    assert (second["step"], second["step_from"], second["path"], second["scores"]) == (600, "log", None, {"piqa/acc": 0.77})

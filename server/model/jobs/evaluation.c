@@ -6,12 +6,12 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { SUITE_BYTES = 64, MODEL_ARGS = 6, BELOW_MAX = 100000 /* tasks below groups, of one document */ };
+enum { SUITE_BYTES = 64, BELOW_MAX = 100000 /* tasks below groups, of one document */ };
 
 static const int64_t largest = (int64_t)1 << 53, time_max_ms = (int64_t)1 << 45;
 static const int64_t time_min_ms = 946684800000; /* 2000: before it lie seconds that were taken for milliseconds */
 
-const char *const evaluation_step_from_names[EVALUATION_STEP_COUNT] = {NULL, "stated", "path"};
+const char *const evaluation_step_from_names[EVALUATION_STEP_COUNT] = {NULL, "stated", "path", "log"};
 const char *const evaluation_lower_from_names[EVALUATION_LOWER_COUNT] = {"assumed", "stated", "name"};
 
 struct reading {
@@ -305,39 +305,25 @@ static enum status read_results(struct reading *r, const struct json *document, 
 	return OK;
 }
 
-/* "pretrained=PATH,revision=step1000,dtype=…": of the names that the harness itself looks for, in its order. */
-static struct span find_argument(const struct json *arguments, const char *name)
+static struct span find_argument(const void *context, const char *name)
 {
-	struct span rest = json_string_of(arguments), part, wanted = span_from(name);
+	const struct json *arguments = context;
+	struct span text = json_string_of(arguments);
 
 	if (json_kind(arguments) == JSON_OBJECT)
 		return json_string_of(json_get(arguments, name));
-	while (span_next(&rest, ',', &part)) {
-		part = span_trim(part);
-		if (part.len > wanted.len && span_starts_with(part, wanted) && part.ptr[wanted.len] == '=')
-			return span_skip(part, wanted.len + 1);
-	}
-	return SPAN("");
+	return evaluation_argument(&text, name);
 }
 
 static enum status find_model(struct reading *r, const struct json *document, struct error *err)
 {
-	static const char *const names[MODEL_ARGS] = {"peft", "delta", "pretrained", "model", "path", "engine"};
 	const struct json *arguments = json_get_path(document, "config.model_args");
-	struct span model = SPAN(""), revision = SPAN("");
 	AUTO_DONE(buf) path = BUF_INIT(1 << 16);
 
-	for (size_t i = 0; arguments && i < MODEL_ARGS && !model.len; i++)
-		model = find_argument(arguments, names[i]);
 	if (arguments)
-		revision = find_argument(arguments, "revision");
-	if (!model.len)
-		model = json_string_of(json_get(document, "model_name"));
-	buf_append_span(&path, model);
-	if (model.len && revision.len && !span_equal(revision, SPAN("main"))) {
-		buf_append_char(&path, '@');
-		buf_append_span(&path, revision);
-	}
+		evaluation_append_model(find_argument, arguments, &path);
+	if (!path.len)
+		buf_append_span(&path, json_string_of(json_get(document, "model_name")));
 	TRY(buf_status(&path, err));
 	return take_name(r->arena, buf_span(&path), EVALUATION_PATH_BYTES, "path", &r->out->like.path, err);
 }

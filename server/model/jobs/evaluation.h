@@ -17,10 +17,14 @@ enum {
 	EVALUATION_SKIPPED_SHOWN = 100
 };
 
+#define EVALUATION_SUITE_LOG                                                                                           \
+	"log" /* the suite of what was read in a log: what is sent replaces it, and not the other way round */
+
 enum evaluation_step_from {
 	EVALUATION_STEP_UNKNOWN,
 	EVALUATION_STEP_STATED,
 	EVALUATION_STEP_PATH,
+	EVALUATION_STEP_LOG, /* where the log was that has the score */
 	EVALUATION_STEP_COUNT
 };
 enum evaluation_lower_from {
@@ -78,3 +82,8 @@ void evaluation_mend_json(struct span text, struct buf *out);
 /* Of "…/checkpoint-500", "iter_0000500", "step=500.ckpt", "@step500": the last one that is surely one. */
 bool evaluation_step_of_path(struct span path, int64_t *step);
 bool evaluation_is_lower(struct span metric); /* by its name */
+/* Of the arguments of a model that lm-evaluation-harness ran: which it was, with its revision behind '@'; nothing where they do not say. */
+void evaluation_append_model(
+	struct span (*find)(const void *arguments, const char *name), const void *arguments, struct buf *path);
+/* Of a struct span: "pretrained=PATH,revision=step1000", "{'pretrained': 'PATH'}". "": it is not there. */
+struct span evaluation_argument(const void *arguments, const char *name);

@@ -1,6 +1,8 @@
 /* What names say: the step in the path of a checkpoint, whether less of a metric is better. */
 #include "model/jobs/evaluation.h"
 
+#include "base/buf.h"
+
 enum { DIGITS_MAX = 15 };
 
 static bool is_digit(char c)
@@ -103,5 +105,52 @@ void evaluation_mend_json(struct span text, struct buf *out)
 			}
 		buf_append_span(out, span_of(rest.ptr, used));
 		at += used;
+	}
+}
+
+/* "PATH" of "'pretrained': 'PATH', …", as Python prints a dict. */
+static struct span argument_of_dict(struct span text, struct span name)
+{
+	for (size_t at = 0; at + name.len + 5 < text.len; at++) {
+		struct span rest = span_skip(text, at);
+		if (rest.ptr[0] != '\'' || !span_starts_with(span_skip(rest, 1), name) ||
+			!span_starts_with(span_skip(rest, 1 + name.len), SPAN("': '")))
+			continue;
+		rest = span_skip(rest, name.len + 5);
+		ptrdiff_t end = span_find_char(rest, '\'');
+		return end < 0 ? SPAN("") : span_of(rest.ptr, (size_t)end);
+	}
+	return SPAN("");
+}
+
+struct span evaluation_argument(const void *arguments, const char *name)
+{
+	struct span rest = *(const struct span *)arguments, part, wanted = span_from(name);
+
+	if (span_starts_with(rest, SPAN("{")))
+		return argument_of_dict(rest, wanted);
+	while (span_next(&rest, ',', &part)) {
+		part = span_trim(part);
+		if (part.len > wanted.len && span_starts_with(part, wanted) && part.ptr[wanted.len] == '=')
+			return span_skip(part, wanted.len + 1);
+	}
+	return SPAN("");
+}
+
+/* Of the names that the harness itself looks for, in its order. */
+void evaluation_append_model(
+	struct span (*find)(const void *arguments, const char *name), const void *arguments, struct buf *path)
+{
+	static const char *const names[] = {"peft", "delta", "pretrained", "model", "path", "engine"};
+	struct span model = SPAN(""), revision = find(arguments, "revision");
+
+	for (size_t i = 0; i < sizeof names / sizeof *names && !model.len; i++)
+		model = find(arguments, names[i]);
+	if (!model.len)
+		return;
+	buf_append_span(path, model);
+	if (revision.len && !span_equal(revision, SPAN("main"))) {
+		buf_append_char(path, '@');
+		buf_append_span(path, revision);
 	}
 }

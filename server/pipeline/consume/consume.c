@@ -11,6 +11,7 @@
 #include "pipeline/alert/silence.h"
 #include "pipeline/alert/stragglers.h"
 #include "pipeline/alert/watchers.h"
+#include "pipeline/consume/log_scores.h"
 #include "pipeline/consume/log_status.h"
 #include "pipeline/consume/signs.h"
 #include "pipeline/consume/life_signs.h"
@@ -352,6 +353,8 @@ static enum status consume_lines(struct pipeline *pipeline, struct stream_state 
 				pipeline, stream, definitions, &input, scratch, slice->arrival_ms, found, err));
 		if (!stream->said && pipeline->signatures)
 			TRY(signs_feed(pipeline, stream, &input, ts_ms, slice->arrival_ms, scratch, err));
+		if (!stream->said && !is_system)
+			TRY(log_scores_feed(stream, &input, ts_ms, slice->arrival_ms, err));
 		if (!is_status)
 			life_signs_see(stream, ts_ms);
 		consume_time(stream, ts_ms);
@@ -362,7 +365,8 @@ static enum status consume_lines(struct pipeline *pipeline, struct stream_state 
 	}
 	if (newest_ms != NO_TIME)
 		clock_skew_see(&stream->skew, newest_ms, slice->arrival_ms);
-	return signs_hand_over(pipeline, stream, err);
+	TRY(signs_hand_over(pipeline, stream, err));
+	return log_scores_hand_over(pipeline, stream, err);
 }
 
 /* What failed is not the slice: a replay will do better. */

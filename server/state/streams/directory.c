@@ -1,5 +1,6 @@
 #include "state/streams/directory.h"
 
+#include "state/watchers/score_state.h"
 #include "state/watchers/sign_state.h"
 #include "state/watchers/silence_state.h"
 #include "state/watchers/straggler_state.h"
@@ -65,6 +66,7 @@ void stream_state_free(struct stream_state *stream)
 	said_list_free(stream->said);
 	mem_free(stream->damage);
 	signs_free(stream->signs);
+	log_scores_free(stream->scores);
 	silences_free(stream->silences);
 	settings_free(stream->settings);
 	derive_free(stream->derive);

@@ -41,6 +41,7 @@ enum { SERIES_BITS = 12, SERIES_HALF = 1 << (SERIES_BITS - 1), SERIES_DERIVED = 
 struct rule_set;
 struct watcher; /* watchers.h */
 struct signs; /* signs.h */
+struct log_scores; /* state/watchers/score_state.h */
 struct silences; /* silence.h */
 
 struct definitions { /* immutable, counted */
@@ -159,6 +160,7 @@ struct stream_state {
 	uint64_t rules_seq;
 	struct extractor *extractor;
 	struct signs *signs; /* NULL: no line had any */
+	struct log_scores *scores; /* the same of tables of scores */
 	struct silences *silences; /* NULL: no definition found anything */
 	struct settings *settings; /* NULL: its lines are not looked at any more */
 	struct series_state **series;
@@ -199,6 +201,7 @@ struct job_state {
 	atomic_int settling; /* enum settle; pipeline/jobs/settle.h */
 	atomic_bool is_summary_dirty; /* summaries in the store are behind */
 	atomic_bool is_row_dirty; /* subscribers have an old row */
+	atomic_bool has_new_scores; /* evaluation_watch.c: of checkpoints, since it looked */
 	atomic_int_fast64_t touched_ms;
 	/* Which lines would change what is shown of its life (life.h): earlier than signed_ms; from awaited_ms on (INT64_MAX: none);
 	 * that come after presumed_ms, when it was taken for stopped (INT64_MAX: it is not). */

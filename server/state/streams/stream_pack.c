@@ -3,6 +3,7 @@
 
 #include "state/streams/directory.h"
 #include "state/streams/job_view.h"
+#include "state/watchers/score_state.h"
 #include "state/watchers/sign_state.h"
 #include "state/watchers/silence_state.h"
 #include "state/streams/stream_head.h"
@@ -137,6 +138,9 @@ void stream_pack(const struct stream_state *stream, struct buf *out)
 	pack_u64(out, stream->silences != NULL);
 	if (stream->silences)
 		silences_pack(stream->silences, out);
+	pack_u64(out, stream->scores != NULL);
+	if (stream->scores)
+		evaluation_table_pack(&stream->scores->table, out);
 	watchers_pack(stream, out);
 }
 
@@ -216,6 +220,14 @@ static enum status restore_signs(struct stream_state *stream, struct unpacker *i
 	return signs_unpack(&stream->signs, in, err);
 }
 
+static enum status restore_scores(struct stream_state *stream, struct unpacker *in, struct error *err)
+{
+	if (!stream->scores && !(stream->scores = mem_zeroed(sizeof *stream->scores)))
+		return error_no_memory(err);
+	evaluation_table_unpack(&stream->scores->table, in);
+	return OK;
+}
+
 static enum silences_format silences_format(uint64_t format)
 {
 	return format <= STREAM_FORMAT_WITHOUT_TRAILS  ? SILENCES_PLAIN
@@ -259,6 +271,8 @@ enum status stream_unpack(struct stream_state *stream, struct span state, struct
 		TRY(restore_signs(stream, &in, err));
 	if (format > STREAM_FORMAT_WITHOUT_SILENCES && unpack_u64(&in) != 0 && !in.has_failed)
 		TRY(silences_unpack(&stream->silences, silences_format(format), &in, err));
+	if (format > STREAM_FORMAT_WITHOUT_SCORES && unpack_u64(&in) != 0 && !in.has_failed)
+		TRY(restore_scores(stream, &in, err));
 	TRY(watchers_unpack(stream, &in, err)); /* nothing where there are none */
 	return unpacker_end(&in, "the sealed state of a stream", err);
 }

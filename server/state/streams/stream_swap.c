@@ -33,6 +33,7 @@ void stream_swap_consumers(struct stream_state *a, struct stream_state *b)
 {
 	stream_swap_derived(a, b);
 	SWAP(a->signs, b->signs);
+	SWAP(a->scores, b->scores);
 	SWAP(a->silences, b->silences);
 	SWAP(a->settings, b->settings);
 	SWAP(a->stretches, b->stretches);

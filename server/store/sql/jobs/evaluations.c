@@ -16,22 +16,37 @@ static const struct row_field fields[] = {FIELD(struct evaluation_score, has_ste
 	FIELD(struct evaluation_score, suite), FIELD(struct evaluation_score, evaluated_ms),
 	FIELD(struct evaluation_score, received_ms), FIELD(struct evaluation_score, author)};
 
+#define PUT                                                                                                            \
+	"INSERT INTO evaluations (job_id, " COLUMNS ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"                   \
+	" ON CONFLICT (job_id, has_step, step, path, task, metric) DO UPDATE SET step_from = excluded.step_from,"      \
+	" value = excluded.value, error = excluded.error, samples = excluded.samples, shots = excluded.shots,"         \
+	" is_lower = excluded.is_lower, lower_from = excluded.lower_from, is_part = excluded.is_part,"                 \
+	" suite = excluded.suite, evaluated_ms = excluded.evaluated_ms, received_ms = excluded.received_ms,"           \
+	" author = excluded.author"
+
+static enum status put(struct statement *s, int64_t job_id, const struct evaluation_score *score, struct error *err)
+{
+	bind_i64(s, job_id);
+	row_bind(s, ROWS(fields, struct evaluation_score), score);
+	return statement_run(s, err);
+}
+
 enum status store_put_evaluation(
 	struct store_tx *tx, int64_t job_id, const struct evaluation_score *score, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, store_tx_reader(tx),
-		"INSERT INTO evaluations (job_id, " COLUMNS ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
-		" ON CONFLICT (job_id, has_step, step, path, task, metric) DO UPDATE SET step_from = excluded.step_from,"
-		" value = excluded.value, error = excluded.error, samples = excluded.samples, shots = excluded.shots,"
-		" is_lower = excluded.is_lower, lower_from = excluded.lower_from, is_part = excluded.is_part,"
-		" suite = excluded.suite, evaluated_ms = excluded.evaluated_ms, received_ms = excluded.received_ms,"
-		" author = excluded.author",
-		err));
-	bind_i64(&s, job_id);
-	row_bind(&s, ROWS(fields, struct evaluation_score), score);
-	return statement_run(&s, err);
+	TRY(statement_open(&s, store_tx_reader(tx), PUT, err));
+	return put(&s, job_id, score, err);
+}
+
+enum status store_put_logged_evaluation(
+	struct store_tx *tx, int64_t job_id, const struct evaluation_score *score, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, store_tx_reader(tx), PUT " WHERE evaluations.suite = '" EVALUATION_SUITE_LOG "'", err));
+	return put(&s, job_id, score, err);
 }
 
 enum status store_count_evaluations(struct store_reader *reader, int64_t job_id, uint64_t *count, struct error *err)

@@ -1,6 +1,9 @@
 // Alerts, rules, webhooks; what incidents are called and what is done about them.
 export default {
   "alert of the training": "训练自身的告警",
+  "evaluation fell": "评测分数下降",
+  "{score} is {value} at step {step}, worse than {expected} of the checkpoint before by more than its standard error.": "{score} 在第 {step} 步为 {value}，比上一个检查点的 {expected} 差，且超出其标准误差。",
+  "Look at the other scores of the checkpoint and at the training between the two: data that changed, the learning rate, a restart. One score in six falls by more than one standard error by chance: evaluate with more samples, or go on from the checkpoint before.": "查看该检查点的其他分数以及两者之间的训练：数据变化、学习率、重启。六个分数中就有一个会偶然下降超过一个标准误差：用更多样本评测，或从上一个检查点继续。",
   "communication exposed": "通信未被计算掩盖",
   "By its newest trace {value} % of the GPU's time is communication that nothing runs beside; {expected} % was usual.": "最新的跟踪显示，GPU 时间中有 {value}% 是没有任何计算并行的通信；通常为 {expected}%。",
   "See whether the communication takes longer (a slow link or rank) or less of it runs beside computation (bucket size, overlap of gradients and parameters).": "查看是通信本身变慢（链路或某个 rank 慢），还是与计算重叠的部分变少（桶大小、梯度与参数的重叠）。",

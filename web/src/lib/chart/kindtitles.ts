@@ -24,6 +24,7 @@ export const TITLES: Readonly<Record<string, string>> = {
   definition_silent: say("silent definition"),
   communication_exposed: say("communication exposed"),
   data_wait: say("data wait"),
+  evaluation_fell: say("evaluation fell"),
   training_alert: say("alert of the training"),
   retention_due: say("retention due"),
   rule: say("rule"),

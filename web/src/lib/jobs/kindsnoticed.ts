@@ -23,5 +23,6 @@ export const KINDS = [
   "definition_silent",
   "communication_exposed",
   "data_wait",
+  "evaluation_fell",
   "training_alert",
 ] as const;

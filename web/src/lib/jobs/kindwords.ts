@@ -22,6 +22,7 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   definition_silent: say("The definition of {metric} finds no value any more: {value} lines since the last one."),
   communication_exposed: say("By its newest trace {value} % of the GPU's time is communication that nothing runs beside; {expected} % was usual."),
   data_wait: say("Since step {step} {value} % of a step is waiting for data; {expected} % was usual."),
+  evaluation_fell: say("{score} is {value} at step {step}, worse than {expected} of the checkpoint before by more than its standard error."),
   rule: say("The rule {rule} is true at step {step}: {value}."),
 };
 
@@ -46,4 +47,5 @@ export const DEEDS: Readonly<Record<string, string>> = {
   definition_silent: say("Look at the line for what stands there now, and change the definition: without values nothing is noticed in this metric."),
   communication_exposed: say("See whether the communication takes longer (a slow link or rank) or less of it runs beside computation (bucket size, overlap of gradients and parameters)."),
   data_wait: say("See what the input does: the number of the loader's workers, the storage that it reads, and what else reads that."),
+  evaluation_fell: say("Look at the other scores of the checkpoint and at the training between the two: data that changed, the learning rate, a restart. One score in six falls by more than one standard error by chance: evaluate with more samples, or go on from the checkpoint before."),
 };

@@ -29,6 +29,7 @@ export function sentenceOf(incident: Incident): string {
     silence: seconds(evidence["worst"] ?? evidence["value"]),
     gap: seconds(evidence["expected"]),
     rule: text(evidence["rule_name"]) ?? "",
+    score: [text(evidence["task"]), text(evidence["task_metric"])].filter(Boolean).join("/"),
   });
   return fault ? `${sentence} ${fault}.` : sentence;
 }
