@@ -131,6 +131,7 @@ REFUSED = {
     "cut off in gzip": ("a.pt.trace.json.gz", None, "what it is packed in is cut off"),
     "damaged gzip": ("a.json", b"\x1f\x8bxxxxxxxxxxxxxxxx", "what it is packed in is damaged"),
     "no kernels": ("a.json", json.dumps({"traceEvents": [event("cpu_op", "aten::mm", 1, 2)]}).encode(), "no kernels of a GPU"),
+    "steps without kernels": ("a.json", json.dumps({"traceEvents": [event("cpu_op", f"ProfilerStep#{n}", 10 * n, 9) for n in (1, 2, 3)]}).encode(), "no kernels of a GPU"),
     "no trace": ("a.json", b'{"a": 1}', "no traceEvents"),
     "no JSON": ("a.json", b"step 1 loss 2\n", "byte 0: a value expected"),
     "empty": ("a.json", b"", "it is cut off"),
@@ -281,6 +282,16 @@ def test_more_exposed_than_usual_is_an_incident(server):
     post(server, 60, 300, 50, idle_us=50)  # 25 %, as long as before
     [(_, _, evidence)] = [row for row in exposed(server) if row[0] == "open"]
     assert evidence["cause"].startswith("less of the communication") and "bucket" in evidence["action"]
+
+
+def test_a_job_that_has_traces_alone_has_the_incident(server):
+    assert server.post("/api/v1/jobs", json={"TrainingJobName": "j"}).status < 300
+    for step in (10, 20, 30):
+        post(server, step, 300, 200)
+    post(server, 40, 400, 200, idle_us=0)
+    assert [(state, step) for state, step, _ in exposed(server)] == [("open", 41)]
+    post(server, 50, 300, 200)
+    assert [state for state, _, _ in exposed(server)] == ["recovered"]
 
 
 def test_two_traces_before_are_too_few(server):
