@@ -353,7 +353,7 @@ static enum status consume_lines(struct pipeline *pipeline, struct stream_state 
 				pipeline, stream, definitions, &input, scratch, slice->arrival_ms, found, err));
 		if (!stream->said && pipeline->signatures)
 			TRY(signs_feed(pipeline, stream, &input, ts_ms, slice->arrival_ms, scratch, err));
-		if (!stream->said && !is_system)
+		if (!stream->said && is_log)
 			TRY(log_scores_feed(stream, &input, ts_ms, slice->arrival_ms, err));
 		if (!is_status)
 			life_signs_see(stream, ts_ms);
