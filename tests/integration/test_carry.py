@@ -113,7 +113,7 @@ def test_a_second_export_is_the_first_byte_for_byte(filled, make_server):
     first = settled_export(filled)
     assert all(any(row[key] for row in records(first, "stream")) for key in ("signatures", "checkpoints", "sources"))
     empty = make_server()
-    assert take(empty, first) == {"imported": 4, "skipped": 0, "exist_already": []}
+    assert take(empty, first) == {"imported": 4, "skipped": 0, "exist_already": [], "left_out": []}
     assert export(empty) == first
     empty.restart()
     assert export(empty) == first
@@ -139,8 +139,8 @@ def strip(reply):
 def test_what_is_there_is_left_alone_and_said(filled, make_server):
     data, empty = settled_export(filled), make_server()
     empty.send("runs-on", ["mine"])
-    assert take(empty, data) == {"imported": 3, "skipped": 1, "exist_already": ["runs-on"]}
-    assert take(empty, data) == {"imported": 0, "skipped": 4, "exist_already": sorted([ODD, "document only", "restarted", "runs-on"])}
+    assert take(empty, data) == {"imported": 3, "skipped": 1, "exist_already": ["runs-on"], "left_out": []}
+    assert take(empty, data) == {"imported": 0, "skipped": 4, "exist_already": sorted([ODD, "document only", "restarted", "runs-on"]), "left_out": []}
     assert [line["text"] for line in empty.lines("runs-on")] == ["mine"]
     assert records(export(empty, "name=restarted"), "end")[0]["points"] > 500
 
@@ -312,10 +312,11 @@ def test_attachments_come_along(server, make_server):
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
-def test_attachments_beyond_a_quota_are_refused_by_name(make_server):
-    """At the limits they come, one past each the job does not, and the path is said."""
+def test_a_job_beyond_a_quota_is_left_out_by_name(make_server):
+    """At the limits it comes; one past each it does not, its path is said, and the jobs before and behind it come."""
     source = make_server()
-    source.send("j", "x")
+    for job in "ijk":
+        source.send(job, "x")
     for path, size in (("a", 100), ("b/c", 50), ("d", 0)):
         attach(source, path, b"x" * size)
     data = settled_export(source)
@@ -323,11 +324,17 @@ def test_attachments_beyond_a_quota_are_refused_by_name(make_server):
     past = {"--max-attachments": "d", "--max-attachment-bytes": "a", "--max-job-attachment-bytes": "b/c"}
     for option, path in past.items():
         server = make_server(*(str(word) for name, limit in options.items() for word in (name, limit - (name == option))))
-        told = take(server, data, 413)
-        assert option in told["detail"] and f"'{path}'" in told["detail"], told
-        assert server.get("/api/v1/jobs/j").status == 404
+        told = take(server, data)
+        assert (told["imported"], told["skipped"], [row["job"] for row in told["left_out"]]) == (2, 0, ["j"]), told
+        assert option in told["left_out"][0]["why"] and f"'{path}'" in told["left_out"][0]["why"], told
+        assert [server.get(f"/api/v1/jobs/{job}").status for job in "ijk"] == [200, 404, 200]
+    assert staged(server) == 0 == count(server, "attachment_parts")
+    again = take(server, data)
+    assert (again["imported"], again["skipped"], len(again["left_out"])) == (0, 2, 1), again
+    server.send("j", "of its own")
+    assert (told := take(server, data))["skipped"] == 3 and not told["left_out"], told
     server = make_server(*(str(word) for pair in options.items() for word in pair))
-    assert take(server, data)["imported"] == 1 and attachments_of(server) == attachments_of(source)
+    assert take(server, data)["imported"] == 3 and attachments_of(server) == attachments_of(source)
 
 
 def test_an_import_that_breaks_off_in_an_attachment_leaves_nothing(make_server):

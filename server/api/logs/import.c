@@ -1,6 +1,6 @@
 /*
  * POST /api/v1/import: whole jobs, as GET /api/v1/export writes them, taken as they arrive. A job is seen once it is whole; one
- * whose name is taken is left out. When the body breaks, or has a mistake, the jobs before stay, so that it can be sent again.
+ * whose name is taken, or that is past a quota, is left out. When the body breaks, or has a mistake, the jobs before stay, so that it can be sent again.
  */
 #include "api/core/api_state.h"
 #include "api/core/handlers.h"
@@ -230,6 +230,11 @@ static void write_reply(const struct importing *importing, struct http_response 
 	json_array(&w);
 	if (result.skipped_names.len)
 		json_raw(&w, result.skipped_names);
+	json_array_end(&w);
+	json_key(&w, "left_out");
+	json_array(&w);
+	if (result.left_out_jobs.len)
+		json_raw(&w, result.left_out_jobs);
 	json_array_end(&w);
 	json_object_end(&w);
 }

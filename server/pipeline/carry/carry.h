@@ -27,6 +27,8 @@ struct carry_result {
 	uint64_t imported;
 	uint64_t skipped; /* there was a job of the name */
 	struct span skipped_names; /* the first of them: JSON strings, a comma between */
+	struct span
+		left_out_jobs; /* past a quota, the first of them: JSON objects with "job" and "why", a comma between */
 };
 /* team: of the token; "": each job keeps the team that it had. */
 enum status carry_import_new(struct carry_import **out, struct pipeline *pipeline, struct span team,

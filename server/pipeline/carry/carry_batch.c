@@ -93,6 +93,7 @@ static enum status begin_job(struct store_tx *tx, struct carried *job, struct er
 	enum status status = store_begin_import(tx, job->job.row.name, clock_wall_ms(), &job->job_id, err);
 
 	job->is_skipped = status == ERR_CONFLICT;
+	job->is_left_out = false;
 	return job->is_skipped ? OK : status;
 }
 
@@ -298,6 +299,9 @@ static enum status write_op(struct pipeline *pipeline, struct store_tx *tx, stru
 		return write_attachment(tx, op->job, op, err);
 	case OP_PART:
 		return write_part(tx, op->job, op, err);
+	case OP_LEAVE_OUT:
+		op->job->is_skipped = op->job->is_left_out = true;
+		return store_drop_import(tx, job_id, err);
 	case OP_END:
 		break;
 	}

@@ -24,7 +24,9 @@ struct carried {
 	/* Writer: within the transaction, and as of the last one that was durable. */
 	int64_t job_id, durable_id; /* 0: not begun */
 	int64_t attachment_id, durable_attachment_id; /* whose parts come */
-	bool is_skipped, is_durably_skipped; /* there is a job of the name */
+	bool is_skipped, is_durably_skipped; /* there is a job of the name, or it is left out */
+	struct span left_out; /* why the import leaves it out; "": it does not */
+	bool is_left_out; /* the writer: and it was not skipped already */
 };
 
 enum carry_op_kind {
@@ -39,6 +41,7 @@ enum carry_op_kind {
 	OP_TRACE,
 	OP_ATTACHMENT,
 	OP_PART,
+	OP_LEAVE_OUT,
 	OP_END
 };
 

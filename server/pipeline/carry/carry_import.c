@@ -59,6 +59,7 @@ void carry_import_free(struct carry_import *import)
 	mem_free(import->lines);
 	zstd_free(import->zstd);
 	buf_done(&import->skipped);
+	buf_done(&import->left_out);
 	carry_import_forget_files(import);
 	mem_free(import->team);
 	mem_free(import);
@@ -75,6 +76,7 @@ enum status carry_import_new(struct carry_import **out, struct pipeline *pipelin
 	import->limits = *limits;
 	carry_import_forget_files(import);
 	import->skipped = BUF_INIT(SKIPPED_NAMES_BYTES);
+	import->left_out = BUF_INIT(SKIPPED_NAMES_BYTES);
 	import->team = mem_copy_bytes(team.ptr ? team.ptr : "", team.len);
 	import->zstd = zstd_new();
 	if (!import->team || !import->zstd)
@@ -222,16 +224,8 @@ static enum status check_count(const char *field, uint64_t said, uint64_t came, 
 				      (unsigned long long)said, (unsigned long long)came);
 }
 
-static enum status take_end(struct carry_import *import, const struct carry_end *end, struct error *err)
+static enum status check_counts(const struct carry_counts *said, const struct carry_counts *came, struct error *err)
 {
-	const struct carry_counts *came = &import->counts, *said = &end->counts;
-	struct carry_op *op;
-
-	TRY(carry_import_finish_stream(import, err));
-	TRY(carry_import_finish_file(import, err));
-	if (!span_equal(end->name, import->job->job.row.name))
-		return error_set_field(err, ERR_SEMANTIC, "name", "this ends job '%.*s', not '%.*s'",
-			SPAN_ARGS(import->job->job.row.name), SPAN_ARGS(end->name));
 	TRY(check_count("streams", said->streams, came->streams, err));
 	TRY(check_count("lines", said->lines, came->lines, err));
 	TRY(check_count("points", said->points, came->points, err));
@@ -239,8 +233,22 @@ static enum status take_end(struct carry_import *import, const struct carry_end 
 	TRY(check_count("notes", said->notes, came->notes, err));
 	TRY(check_count("evaluations", said->evaluations, came->evaluations, err));
 	TRY(check_count("traces", said->traces, came->traces, err));
-	TRY(check_count("attachments", said->attachments, came->attachments, err));
-	TRY(number_settings(import->job, err));
+	return check_count("attachments", said->attachments, came->attachments, err);
+}
+
+static enum status take_end(struct carry_import *import, const struct carry_end *end, struct error *err)
+{
+	struct carry_op *op;
+
+	TRY(carry_import_finish_stream(import, err));
+	TRY(carry_import_finish_file(import, err));
+	if (!span_equal(end->name, import->job->job.row.name))
+		return error_set_field(err, ERR_SEMANTIC, "name", "this ends job '%.*s', not '%.*s'",
+			SPAN_ARGS(import->job->job.row.name), SPAN_ARGS(end->name));
+	if (!import->job->left_out.len) {
+		TRY(check_counts(&end->counts, &import->counts, err));
+		TRY(number_settings(import->job, err));
+	}
 	TRY(carry_import_add_op(import, OP_END, &op, err));
 	forget_job(import); /* it is the batch's now */
 	return OK;
@@ -269,6 +277,8 @@ static enum status take_record(struct carry_import *import, struct arena **arena
 	struct carry_record record;
 
 	TRY(carry_read(line, *arena, &record, err));
+	if (import->job->left_out.len && record.kind != CARRY_JOB && record.kind != CARRY_END)
+		return OK;
 	switch (record.kind) {
 	case CARRY_JOB:
 		return error_set_field(err, ERR_SEMANTIC, "record", "job '%.*s' has no end before the next one begins",
@@ -349,18 +359,40 @@ size_t carry_import_bytes(const struct carry_import *import)
 	return bytes + import->line_cap * sizeof *import->lines;
 }
 
-static void note_result(struct carry_import *import, const struct carry_batch *batch)
+static void note_skipped(struct carry_import *import, const struct carried *job)
 {
 	struct json_writer w = json_writer_on(&import->skipped);
 
+	import->result.skipped++;
+	w.needs_comma = import->skipped.len != 0;
+	if (import->skipped.len + SKIPPED_NAMES_ROOM < SKIPPED_NAMES_BYTES)
+		json_span(&w, job->job.row.name);
+}
+
+static void note_left_out(struct carry_import *import, const struct carried *job)
+{
+	struct json_writer w = json_writer_on(&import->left_out);
+
+	w.needs_comma = import->left_out.len != 0;
+	if (import->left_out.len + SKIPPED_NAMES_ROOM >= SKIPPED_NAMES_BYTES)
+		return;
+	json_object(&w);
+	json_put_span(&w, "job", job->job.row.name);
+	json_put_span(&w, "why", job->left_out);
+	json_object_end(&w);
+}
+
+static void note_result(struct carry_import *import, const struct carry_batch *batch)
+{
 	for (const struct carry_op *op = batch->first; op; op = op->next) {
 		if (op->kind != OP_END)
 			continue;
-		import->result.imported += !op->job->is_skipped;
-		import->result.skipped += op->job->is_skipped;
-		w.needs_comma = import->skipped.len != 0;
-		if (op->job->is_skipped && import->skipped.len + SKIPPED_NAMES_ROOM < SKIPPED_NAMES_BYTES)
-			json_span(&w, op->job->job.row.name);
+		if (op->job->is_left_out)
+			note_left_out(import, op->job);
+		else if (op->job->is_skipped)
+			note_skipped(import, op->job);
+		else
+			import->result.imported++;
 	}
 }
 
@@ -395,4 +427,5 @@ void carry_import_result(const struct carry_import *import, struct carry_result 
 {
 	*out = import->result;
 	out->skipped_names = buf_span(&import->skipped);
+	out->left_out_jobs = buf_span(&import->left_out);
 }

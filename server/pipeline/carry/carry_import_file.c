@@ -35,6 +35,16 @@ static enum status check_quota(const struct carry_import *import, const struct a
 	return OK;
 }
 
+/* A whole job or none: the ones behind it are none the worse. */
+static enum status leave_out(struct carry_import *import, struct span why, struct error *err)
+{
+	struct carry_op *op;
+
+	TRY(carry_import_add_op(import, OP_LEAVE_OUT, &op, err));
+	import->job->left_out = arena_copy(import->job->arena, why);
+	return import->job->left_out.ptr ? OK : error_no_memory(err);
+}
+
 /* What is kept of it until its last part came. */
 static enum status open_file(struct carry_import *import, const struct attachment_row *row, struct error *err)
 {
@@ -58,6 +68,7 @@ static enum status open_file(struct carry_import *import, const struct attachmen
 enum status carry_import_take_attachment(
 	struct carry_import *import, const struct attachment_row *row, struct error *err)
 {
+	struct error past = {.status = OK};
 	struct carry_op *op;
 
 	TRY(carry_import_finish_stream(import, err));
@@ -67,7 +78,8 @@ enum status carry_import_take_attachment(
 			"attachments come in the order of their paths, each once: '%.*s' is not behind '%.*s'",
 			SPAN_ARGS(span_cut(row->path, SAID_PATH_BYTES)),
 			SPAN_ARGS(span_cut(buf_span(&import->files.path), SAID_PATH_BYTES)));
-	TRY(check_quota(import, row, err));
+	if (check_quota(import, row, &past) != OK)
+		return leave_out(import, span_from(past.text), err);
 	TRY(carry_import_add_op(import, OP_ATTACHMENT, &op, err));
 	op->attachment = *row;
 	struct arena *arena = import->batch->arena;

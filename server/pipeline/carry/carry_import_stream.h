@@ -52,7 +52,7 @@ struct carry_import {
 	size_t chunk_series;
 	/* done */
 	struct carry_result result;
-	struct buf skipped;
+	struct buf skipped, left_out;
 	void (*done)(void *context, enum status status, const struct error *err);
 	void *done_context;
 };
