@@ -139,6 +139,8 @@ struct mlflow_run {
 	size_t metric_count;
 };
 /* row: of the store. With all that is acknowledged; metrics may take a while, where points came in no order. */
+/* One of MLflow's own: runs of other trackers' doors are jobs with other ids, and their own client moves them. */
+bool mlflow_is_run_id(struct span id);
 enum status mlflow_view_run(const struct mlflow_call *call, const struct tracked_run_row *row, bool has_metrics,
 	struct mlflow_run *out, struct error *err) MUST_CHECK;
 void mlflow_write_run(const struct mlflow_run *run, struct json_writer *w);

@@ -97,7 +97,7 @@ static enum status write_run(
 
 /* ---- what a relay says beside it (sm-ship's), which had to answer its client before it could ask ---- */
 
-static bool is_run_id(struct span id)
+bool mlflow_is_run_id(struct span id)
 {
 	for (size_t i = 0; i < id.len; i++)
 		if (!((id.ptr[i] >= '0' && id.ptr[i] <= '9') || (id.ptr[i] >= 'a' && id.ptr[i] <= 'f')))
@@ -127,7 +127,7 @@ static enum status take_id(
 	*is_relayed = given.len != 0;
 	if (!given.len)
 		return make_id(call, run_id, err);
-	if (!is_run_id(given))
+	if (!mlflow_is_run_id(given))
 		return mlflow_error(err, ERR_SEMANTIC, MLFLOW_INVALID,
 			"'client_run_id' must be 32 hexadecimal digits in small letters, not '%.*s'",
 			SPAN_ARGS(span_cut(given, 60)));

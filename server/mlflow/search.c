@@ -138,6 +138,8 @@ static enum status take_rows(
 	for (size_t i = 0; i < count; i++) {
 		struct candidate candidate = {.row = &rows[i]};
 		bool matches = true;
+		if (!mlflow_is_run_id(rows[i].run_id))
+			continue;
 		if (needs_look)
 			TRY(look(search, &candidate, &matches, err));
 		if (needs_look && is_late(search))
