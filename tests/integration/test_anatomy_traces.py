@@ -283,6 +283,16 @@ def test_more_exposed_than_usual_is_an_incident(server):
     assert evidence["cause"].startswith("less of the communication") and "bucket" in evidence["action"]
 
 
+def test_a_job_that_has_traces_alone_has_the_incident(server):
+    assert server.post("/api/v1/jobs", json={"TrainingJobName": "j"}).status < 300
+    for step in (10, 20, 30):
+        post(server, step, 300, 200)
+    post(server, 40, 400, 200, idle_us=0)
+    assert [(state, step) for state, step, _ in exposed(server)] == [("open", 41)]
+    post(server, 50, 300, 200)
+    assert [state for state, _, _ in exposed(server)] == ["recovered"]
+
+
 def test_two_traces_before_are_too_few(server):
     server.send("j", "x")
     for step in (10, 20):

@@ -8,6 +8,7 @@
 #include "pipeline/alert/job_incident.h"
 #include "read/charts/anatomy_traces.h"
 #include "state/pipeline_state.h"
+#include "store/jobs.h"
 
 #include <math.h>
 
@@ -179,15 +180,28 @@ static enum status find_open(struct store_reader *reader, struct arena *arena, i
 	return OK;
 }
 
+/* One that nobody wrote to since the start is not in RAM: its row says all that an incident needs. */
+static enum status find_job(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	struct span name, struct job_state **out, struct error *err)
+{
+	struct job_row row;
+
+	*out = directory_find(pipeline->directory, name);
+	if (*out)
+		return OK;
+	TRY(store_read_job(reader, arena, name, &row, err));
+	*out = job_state_new(&row);
+	return *out ? OK : error_no_memory(err);
+}
+
 enum status communication_watch_look(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	struct span job_name, struct span stream, struct error *err)
 {
-	AUTO(job_state) job = directory_find(pipeline->directory, job_name);
+	AUTO(job_state) job = NULL;
 	const struct incident_row *row;
 	struct anatomy_traces traces;
 
-	if (!job)
-		return OK;
+	TRY(find_job(pipeline, reader, arena, job_name, &job, err));
 	TRY(anatomy_read_traces(reader, arena, job->job_id, INT64_MIN, INT64_MAX, &traces, err));
 	struct judged judged = judge(&traces, stream);
 	if (!judged.is_known)
