@@ -18,7 +18,6 @@ enum {
 /* Of a run's job: what it logs, what its machine measures, and what it says by alert(). */
 #define TRACKIO_STREAM "algo-1"
 #define TRACKIO_SYSTEM_STREAM "system/host"
-#define TRACKIO_ALERT_STREAM "alerts"
 
 struct trackio_call {
 	const struct trackio_options *options;

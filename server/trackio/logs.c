@@ -2,6 +2,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "ingest/lines/lines.h"
+#include "model/metrics/stream_name.h"
 #include "pipeline/alert/training_alert.h"
 #include "pipeline/commit/ingest_result.h"
 #include "pipeline/pipeline.h"
@@ -160,7 +161,7 @@ static enum status add_alert(
 	if (ingest_count_lines(buf_span(&words)) > ingest_lines_max(words.len))
 		return error_set_field(
 			err, ERR_SEMANTIC, "text", "%s[%zu].text: it has too many lines", entry->list, entry->at);
-	struct batch_part *part = batch_part_more(p->batch, run->job, SPAN(TRACKIO_ALERT_STREAM));
+	struct batch_part *part = batch_part_more(p->batch, run->job, SPAN(STREAM_OF_ALERTS));
 	if (!part || !ingest_add_lines(p->batch, part, buf_span(&words), ts_ms, p->call->options->max_line_bytes))
 		return error_no_memory(err);
 	points_in_mark(part, entry->log_id);

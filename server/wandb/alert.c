@@ -1,6 +1,7 @@
 /* What a training says by run.alert(): a line of its job, where searches and rules about the log find it, and an incident. */
 #include "base/log.h"
 #include "ingest/lines/lines.h"
+#include "model/metrics/stream_name.h"
 #include "pipeline/alert/training_alert.h"
 #include "pipeline/commit/ingest_result.h"
 #include "pipeline/pipeline.h"
@@ -47,7 +48,7 @@ static enum status store_alert(struct wandb_call *call, const struct alert *aler
 		return error_no_memory(err);
 	if (ingest_count_lines(buf_span(&words)) > ingest_lines_max(words.len))
 		return error_set_field(err, ERR_SEMANTIC, "text", "'text' has too many lines");
-	struct batch_part *part = batch_part(batch, job, SPAN(WANDB_ALERT_STREAM));
+	struct batch_part *part = batch_part(batch, job, SPAN(STREAM_OF_ALERTS));
 	if (!part || !ingest_add_lines(batch, part, buf_span(&words), at_ms, call->options->max_line_bytes))
 		return error_no_memory(err);
 	wandb_mark_part(call, part);

@@ -21,7 +21,6 @@ enum {
 /* Of a run's job: what has its history, its console, and what it says by run.alert(). */
 #define WANDB_STREAM "algo-1"
 #define WANDB_CONSOLE_STREAM "console"
-#define WANDB_ALERT_STREAM "alerts"
 /* Of a run: the last thing that was not kept, and why. */
 #define WANDB_NOT_KEPT_TAG "smfleet.not_kept"
 /* Files of a run that are this door's own notes (store/tracked_runs.h). */

@@ -253,6 +253,35 @@ def test_an_alert_is_a_line(shared):
         assert status == 200 and said in body["errors"][0]["message"]
 
 
+def metrics_of(server, job):
+    return {series["metric"] for series in server.get(f"{job}/metrics").body["series"]}
+
+
+def test_what_an_alert_says_is_no_metric(shared):
+    """Nor is what somebody sends as a log of that name, whose role says so. Beside it the run's own log has its metrics."""
+    make_run(shared, "prose")
+    assert alert(shared, "prose", title="KL too high", text="kl 12 at step 60")[0] == 200
+    shared.send("p/prose", ["step 1 loss: 9.5"], stream="alerts")
+    shared.send("p/prose", ["step: 61 | grad_norm: 0.5"], stream="own")
+    job = "/api/v1/jobs/p%2Fprose"
+    wait_until(lambda: metrics_of(shared, job), what="its own")
+    assert metrics_of(shared, job) == {"train:grad_norm"}
+    (row,) = [row for row in shared.get(f"{job}/streams").body["streams"] if row["stream"] == "alerts"]
+    assert (row["role"], row["lines"]) == ("alerts", 2)
+    assert "9.5" in str(shared.lines("p/prose", "alerts")) and not [row for row in shared.get(f"{job}/logs/captures?stream=alerts&from=0").body["lines"] if row["captures"]]
+
+
+def test_mlflow_does_not_list_runs_of_wandb(shared):
+    """Their points have attempts and calls without a value, which MLflow does not know: an import by MLflow's calls would add to them."""
+    make_run(shared, "other", project="both")
+    taken(post(shared, "other", {HISTORY: (0, rows(0, 1))}, project="both"))
+    (experiment,) = [row for row in shared.post("/api/2.0/mlflow/experiments/search", json={"max_results": 1000}).body["experiments"] if row["name"] == "both"]
+    made = shared.post("/api/2.0/mlflow/runs/create", json={"experiment_id": experiment["experiment_id"], "run_name": "ours", "start_time": 1700000000000})
+    for more in ({}, {"filter": "attributes.status = 'RUNNING'"}, {"order_by": ["attributes.start_time"]}, {"run_view_type": "ALL"}):
+        found = shared.post("/api/2.0/mlflow/runs/search", json={"experiment_ids": [experiment["experiment_id"]], **more}).body["runs"]
+        assert [run["info"]["run_id"] for run in found] == [made.body["run"]["info"]["run_id"]], more
+
+
 def test_an_alert_is_an_incident(shared, receiver):
     hook = shared.post("/api/v1/webhooks", json={"url": receiver.url}).body["id"]
     make_run(shared, "calls")

@@ -137,6 +137,8 @@ static void write_role(struct json_writer *w, const struct stream_view *stream, 
 {
 	if (stream_is_system(stream->name))
 		json_put_text(w, "role", "system");
+	if (stream_is_alerts(stream->name))
+		json_put_text(w, "role", "alerts");
 	if (span_equal(stream->name, rank_0->stream)) {
 		json_put_text(w, "role", "rank 0");
 		json_put_span(w, "role_reason", rank_0->reason);

@@ -19,3 +19,17 @@ static inline bool stream_is_system(struct span name)
 {
 	return span_starts_with(name, SPAN("system/"));
 }
+
+/* What run.alert() says, which is somebody's prose about the training. */
+#define STREAM_OF_ALERTS "alerts"
+
+static inline bool stream_is_alerts(struct span name)
+{
+	return span_equal(name, SPAN(STREAM_OF_ALERTS));
+}
+
+/* Its lines are read for metrics, settings and statuses. Others are kept, searched and looked through for signatures alone. */
+static inline bool stream_is_log(struct span name)
+{
+	return !stream_is_system(name) && !stream_is_alerts(name);
+}

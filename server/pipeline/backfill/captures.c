@@ -272,7 +272,7 @@ static enum status read_captures(struct reading *on, uint64_t from, size_t limit
 	out->open_from = from + count < out->total            ? out->end
 			 : out->total > CAPTURES_BEHIND_LINES ? out->total - CAPTURES_BEHIND_LINES
 							      : 0;
-	if (!count || stream_is_system(on->stream))
+	if (!count || !stream_is_log(on->stream))
 		return OK;
 	TRY(open_extractor(on, err));
 	if (on->definitions->damage)

@@ -64,7 +64,7 @@ static void choose_stream(struct proposing *on, struct span asked)
 	on->stream = asked;
 	for (size_t i = 0; i < on->view.stream_count && !asked.len; i++) {
 		const struct stream_view *stream = &on->view.streams[i];
-		if (stream->lines <= most || stream_is_system(stream->name))
+		if (stream->lines <= most || !stream_is_log(stream->name))
 			continue;
 		most = stream->lines;
 		on->stream = stream->name;
@@ -271,7 +271,7 @@ static uint64_t write_counts(const struct proposing *on)
 	uint64_t lines = 0, extracted = 0;
 
 	for (size_t i = 0; i < on->view.stream_count; i++)
-		if (!stream_is_system(on->view.streams[i].name)) {
+		if (stream_is_log(on->view.streams[i].name)) {
 			lines += on->view.streams[i].lines;
 			extracted += on->view.streams[i].extracted_lines;
 		}

@@ -330,7 +330,7 @@ static enum status consume_lines(struct pipeline *pipeline, struct stream_state 
 	struct extracted_list *found, struct error *err)
 {
 	bool is_watched = !stream->said && hub_wants(pipeline->options.hub, span_from(stream->job->name), HUB_LINES);
-	bool is_system = stream_is_system(span_from(stream->name));
+	bool is_log = stream_is_log(span_from(stream->name));
 	struct journal_cursor cursor = journal_lines(slice);
 	int64_t newest_ms = NO_TIME;
 	struct line line;
@@ -343,11 +343,11 @@ static enum status consume_lines(struct pipeline *pipeline, struct stream_state 
 		struct extract_line input = {
 			line.text, is_timed ? ts_ms : NO_TIME, number, (line.flags & LINE_CUT) != 0};
 
-		if (stream->settings && !is_system)
+		if (stream->settings && is_log)
 			TRY(consume_settings(stream, line.text, number, err));
-		if (!is_system && status_line_may_be(line.text))
+		if (is_log && status_line_may_be(line.text))
 			TRY(consume_status(pipeline, stream, line.text, slice->arrival_ms, &is_status, err));
-		if (!is_system && !definitions->damage)
+		if (is_log && !definitions->damage)
 			TRY(extract_values(
 				pipeline, stream, definitions, &input, scratch, slice->arrival_ms, found, err));
 		if (!stream->said && pipeline->signatures)
