@@ -86,7 +86,7 @@ def test_no_browser_executes_it(job, path, sent_as, kept_as, handed_out_as):
 
 def test_a_name_breaks_no_header(job):
     put(job, "x/%22%3B%20a%3D.b", b"x")
-    assert get(job, "x/%22%3B%20a%3D.b").headers["Content-Disposition"] == 'attachment; filename="___a_.b"'
+    assert get(job, "x/%22%3B%20a%3D.b").headers["Content-Disposition"] == "attachment; filename=\"___a_.b\"; filename*=UTF-8''%22%3B%20a%3D.b"
 
 
 def test_what_is_known_is_not_sent_again(job):

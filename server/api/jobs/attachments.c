@@ -10,7 +10,12 @@
 #include "pipeline/jobs/attachments.h"
 #include "store/jobs.h"
 
-enum { LIMIT_DEFAULT = 1000, LIMIT_MAX = 10000, FILE_NAME_BYTES = 200 };
+enum {
+	LIMIT_DEFAULT = 1000,
+	LIMIT_MAX = 10000,
+	FILE_NAME_BYTES = 200,
+	ENCODED_NAME_BYTES = 240 /* both fit into a header */
+};
 
 static void write_attachment(const struct attachment_row *row, struct json_writer *w)
 {
@@ -70,6 +75,20 @@ static enum status read_content(struct store_reader *reader, struct zstd *zstd, 
 	return OK;
 }
 
+/* Clients take the second name, which is its own (RFC 6266); old ones know the first alone. */
+static void write_name(struct span path, const char *plain, struct http_response *response)
+{
+	AUTO_DONE(buf) encoded = BUF_INIT(ENCODED_NAME_BYTES);
+	struct span name = path;
+
+	for (ptrdiff_t at; (at = span_find_char(name, '/')) >= 0;)
+		name = span_skip(name, (size_t)at + 1);
+	buf_append_percent_encoded(&encoded, name);
+	bool is_plain = span_equal(name, span_from(plain)) || encoded.failure;
+	http_response_header(response, "Content-Disposition", "attachment; filename=\"%s\"%s%.*s", plain,
+		is_plain ? "" : "; filename*=UTF-8''", SPAN_ARGS(is_plain ? SPAN("") : buf_span(&encoded)));
+}
+
 static void write_head(const struct attachment_row *row, struct http_response *response)
 {
 	char name[FILE_NAME_BYTES + 1];
@@ -86,7 +105,7 @@ static void write_head(const struct attachment_row *row, struct http_response *r
 	}
 	name[used] = 0;
 	response->content_type = attachment_safe_type(row->content_type);
-	http_response_header(response, "Content-Disposition", "attachment; filename=\"%s\"", name);
+	write_name(row->path, name, response);
 	http_response_header(response, "Content-Security-Policy", "sandbox; default-src 'none'");
 	http_response_header(response, "Cache-Control", "no-cache");
 	http_response_header(response, "ETag", "\"%.*s\"", SPAN_ARGS(row->sha256));
