@@ -131,6 +131,7 @@ REFUSED = {
     "cut off in gzip": ("a.pt.trace.json.gz", None, "what it is packed in is cut off"),
     "damaged gzip": ("a.json", b"\x1f\x8bxxxxxxxxxxxxxxxx", "what it is packed in is damaged"),
     "no kernels": ("a.json", json.dumps({"traceEvents": [event("cpu_op", "aten::mm", 1, 2)]}).encode(), "no kernels of a GPU"),
+    "steps without kernels": ("a.json", json.dumps({"traceEvents": [event("cpu_op", f"ProfilerStep#{n}", 10 * n, 9) for n in (1, 2, 3)]}).encode(), "no kernels of a GPU"),
     "no trace": ("a.json", b'{"a": 1}', "no traceEvents"),
     "no JSON": ("a.json", b"step 1 loss 2\n", "byte 0: a value expected"),
     "empty": ("a.json", b"", "it is cut off"),

@@ -24,6 +24,7 @@ struct summing {
 	size_t step_count;
 	bool has_named, has_others; /* steps of a name; of more than one */
 	int64_t named; /* the number of the first one */
+	bool has_kernels; /* of any step */
 	bool is_cut; /* more than one step: what the last one launched is left out */
 	int64_t last_us; /* its start */
 	struct intervals launched; /* correlations */
@@ -157,6 +158,7 @@ static enum status take_kernel(void *context, const struct trace_event *event, s
 	struct summing *s = context;
 	struct trace_summary *out = s->out;
 
+	s->has_kernels = s->has_kernels || event->stream >= 0;
 	if (!counts(s, event))
 		return OK;
 	s->first_us = !out->kernels || event->from_us < s->first_us ? event->from_us : s->first_us;
@@ -186,8 +188,8 @@ static enum status set_times(struct summing *s, struct error *err)
 
 	if (!out->kernels)
 		return error_set(err, ERR_NOT_FOUND, "%s",
-			s->is_cut ? "none of its steps but the last, which is left out, launched a kernel of a GPU"
-				  : "it has no kernels of a GPU");
+			s->has_kernels ? "none of its steps but the last, which is left out, launched a kernel of a GPU"
+				       : "it has no kernels of a GPU");
 	for (size_t i = 0; i < BY_KIND; i++)
 		intervals_settle(&s->times[i]);
 	out->kernel_us = s->end_us > s->first_us ? s->end_us - s->first_us : 0;

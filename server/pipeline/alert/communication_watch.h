@@ -11,6 +11,6 @@ struct pipeline;
 
 enum { COMMUNICATION_TRACES_LEAST = 3, COMMUNICATION_TRACES_MOST = 8 }; /* before the newest */
 
-/* Of a job that is not in memory, which has been over for long, nothing is told. */
+/* ERR_NOT_FOUND: there is no such job. */
 enum status communication_watch_look(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	struct span job, struct span stream, struct error *err) MUST_CHECK;
