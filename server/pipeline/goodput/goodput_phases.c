@@ -67,7 +67,7 @@ static struct span cause_of_end(const struct phasing *p, const struct transition
 		if (p->told[i].start_ms >= row->start_ms && p->told[i].start_ms < row->end_ms &&
 			span_equal(p->told[i].status, row->status))
 			class = failure_class(p->told[i].reason);
-	return span_from(class ? class : "Unknown");
+	return class && strcmp(class, "Unknown") != 0 ? span_from(class) : SPAN("unknown");
 }
 
 static void add_phase(
