@@ -328,7 +328,7 @@ def test_a_job_beyond_a_quota_is_left_out_by_name(make_server):
         assert (told["imported"], told["skipped"], [row["job"] for row in told["left_out"]]) == (2, 0, ["j"]), told
         assert option in told["left_out"][0]["why"] and f"'{path}'" in told["left_out"][0]["why"], told
         assert [server.get(f"/api/v1/jobs/{job}").status for job in "ijk"] == [200, 404, 200]
-    assert staged(server) == 0 == count(server, "attachment_parts")
+    wait_until(lambda: staged(server) == 0 == count(server, "attachment_parts"), what="that nothing of it is left")
     again = take(server, data)
     assert (again["imported"], again["skipped"], len(again["left_out"])) == (0, 2, 1), again
     server.send("j", "of its own")
