@@ -188,7 +188,7 @@ function NoMachines() {
     <section class="empty">
       <h1>{t("No machine is known by name yet")}</h1>
       <p>{t("sm-ship names the machine that it runs on; other senders say host= with their lines. Faults in the kernel's log, slow steps and utilisation are then listed here, machine by machine.")}</p>
-      <CopyLine text={`sm-ship --url ${location.origin} --job my-run --system -- python train.py`} label={t("command")} />
+      <CopyLine text={`sm-ship --server ${location.origin} --job my-run --system -- python train.py`} label={t("command")} />
     </section>
   );
 }
