@@ -99,7 +99,7 @@ TEST(a_group_is_a_job_and_belongs_to_who_made_it)
 	reading_open(&on);
 	CHECK_OK(pipeline_create_log_group(on.rig.pipeline, SPAN("/g"), SPAN("a"), &err));
 	CHECK_FAILS(pipeline_create_log_group(on.rig.pipeline, SPAN("/g"), SPAN("a"), &err), ERR_CONFLICT, "already");
-	CHECK_FAILS(pipeline_create_log_stream(on.rig.pipeline, &making, &err), ERR_FORBIDDEN, "team a");
+	CHECK_FAILS(pipeline_create_log_stream(on.rig.pipeline, &making, &err), ERR_FORBIDDEN, "another team");
 	making.job = SPAN("/none");
 	CHECK_FAILS(pipeline_create_log_stream(on.rig.pipeline, &making, &err), ERR_NOT_FOUND, "/none");
 	CHECK_OK(store_read_log_groups(on.reader, on.arena, SPAN(""), 5, &rows, &count, &err));
