@@ -127,6 +127,14 @@ static struct span secret_of_pair(struct url_walk *w)
 	return part_of(w->text, equals + 1, w->at);
 }
 
+/* Of the URL whose "://" is at `at`: its scheme, and the mark between two of a list, are nothing of the URL before it. */
+static size_t end_before(struct span text, size_t from, size_t at)
+{
+	while (at > from && (isalnum((unsigned char)text.ptr[at - 1]) || strchr("+.-", text.ptr[at - 1])))
+		at--;
+	return at > from && strchr(",;|", text.ptr[at - 1]) ? at - 1 : at;
+}
+
 static bool next_url(struct url_walk *w, struct span *secret)
 {
 	ptrdiff_t at = span_find(span_skip(w->text, w->end), SPAN("://"));
@@ -137,7 +145,7 @@ static bool next_url(struct url_walk *w, struct span *secret)
 	size_t from = scheme.len + 3;
 	w->end = skip_until(w->text, from, w->text.len, "\"'<> \t\r\n");
 	ptrdiff_t inner = span_find(part_of(w->text, from, w->end), SPAN("://")); /* another URL in its query */
-	w->end = inner < 0 ? w->end : from + (size_t)inner;
+	w->end = inner < 0 ? w->end : end_before(w->text, from, from + (size_t)inner);
 	w->at = skip_until(w->text, from, w->end, "/?#");
 	*secret = secret_of_user(scheme, part_of(w->text, from, w->at));
 	return true;

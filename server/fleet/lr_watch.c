@@ -4,7 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { DIGITS_ENOUGH = 4 };
+enum {
+	DIGITS_ENOUGH = 4,
+	PLACES_ENOUGH = 9,
+	PLACES_OF_ZERO = 6, /* as trainers print it that say no more yet */
+};
 
 static double round_to(double value, unsigned digits)
 {
@@ -23,6 +27,26 @@ static unsigned count_digits(double value)
 	return digits;
 }
 
+/* Behind the point: 3 of 0.002. */
+static unsigned count_places(double value)
+{
+	unsigned places = 1;
+
+	for (double unit = 10; places < PLACES_ENOUGH && fabs(rint(value * unit) / unit - value) > 1e-9 * fabs(value);
+		unit *= 10)
+		places++;
+	return places;
+}
+
+/* What is printed with a fixed number of decimals is as exact as the last one, however small it is. */
+static bool is_within_place(const struct lr_watch *watch, const struct lr_print *print)
+{
+	unsigned places = watch->places ? watch->places : PLACES_OF_ZERO;
+
+	return places < PLACES_ENOUGH &&
+	       fabs(print->observed - print->declared) <= 0.5 * (1 + 1e-6) * pow(10, -(double)places);
+}
+
 /* Whichever of the rates around it was meant: printed with so many digits it may be this. */
 static bool is_rounded(const struct lr_schedule *schedule, const struct lr_print *print, unsigned digits)
 {
@@ -35,7 +59,7 @@ static bool is_rounded(const struct lr_schedule *schedule, const struct lr_print
 
 static bool is_kept(const struct lr_watch *watch, const struct lr_schedule *schedule, const struct lr_print *print)
 {
-	if (lr_schedule_is_kept(schedule, (double)print->step, print->observed))
+	if (lr_schedule_is_kept(schedule, (double)print->step, print->observed) || is_within_place(watch, print))
 		return true;
 	return print->observed > 0 && watch->digits < DIGITS_ENOUGH && is_rounded(schedule, print, watch->digits);
 }
@@ -47,6 +71,10 @@ void lr_watch_take(struct lr_watch *watch, const struct lr_schedule *schedule, c
 	if (watch->digits < DIGITS_ENOUGH && print->observed > 0) {
 		unsigned digits = count_digits(print->observed);
 		watch->digits = digits > watch->digits ? digits : watch->digits;
+	}
+	if (watch->places < PLACES_ENOUGH && print->observed > 0) {
+		unsigned places = count_places(print->observed);
+		watch->places = places > watch->places ? places : watch->places;
 	}
 	if (is_kept(watch, schedule, print)) {
 		watch->kept++;

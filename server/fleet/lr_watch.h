@@ -17,6 +17,7 @@ struct lr_print {
 struct lr_watch {
 	unsigned differing, kept; /* prints in a row, the newest ones */
 	unsigned digits; /* the most that any print had; up to 4 */
+	unsigned places; /* behind the point, the most that any print had; up to 9; 0: there was none but zeros */
 	struct lr_print first; /* of those that differ */
 };
 

@@ -83,6 +83,8 @@ static bool read_access(struct span line, struct s3_line *out)
 		!read_time(until(time, "]"), &out->ts_ms))
 		return false;
 	out->kind = kind_of_method(until(rest, ". "));
+	if (span_ends_with(until(rest, " "), SPAN("_GET"))) /* what a copy reads: REST.COPY.OBJECT_GET */
+		out->kind = S3_READ;
 	rest = span_skip(rest, until(rest, " ").len + 1);
 	out->key = until(rest, " ");
 	rest = span_skip(rest, out->key.len + 1);

@@ -212,7 +212,7 @@ enum status page_sessions_write(struct store_tx *tx, const struct page_session_e
 	TRY(store_read_setting(store_tx_reader(tx), arena, settings[ending->kind], &stored, err));
 	size_t count = stored.len / ENTRY_BYTES;
 	for (size_t i = 0; next_entry(&stored, &one); i++)
-		if (is_needed(&one, i, count, ending->now_ms))
+		if (one.id != new.id && is_needed(&one, i, count, ending->now_ms))
 			append(&text, one.id, one.until_s);
 	append(&text, new.id, new.until_s);
 	TRY(buf_status(&text, err));
@@ -227,7 +227,7 @@ void page_sessions_note(struct page_sessions *ended, const struct page_session_e
 	pthread_mutex_lock(&ended->mutex);
 	size_t count = list->count;
 	for (size_t i = 0; i < count; i++)
-		if (is_needed(&list->all[i], i, count, ending->now_ms))
+		if (list->all[i].id != ending->id && is_needed(&list->all[i], i, count, ending->now_ms))
 			list->all[kept++] = list->all[i];
 	list->all[kept++] = ended_by(ending);
 	list->count = kept;

@@ -158,6 +158,8 @@ static enum status pass_status(struct relay_wandb_call *call, struct error *err)
 	AUTO(json) document = NULL;
 
 	TRY(relay_wandb_ask(call, &reply, err));
+	if (reply.status_code != 200) /* of a refusal the training ends */
+		return error_set(err, ERR_UNAVAILABLE, "the server answers %d", reply.status_code);
 	if (json_parse(&document, buf_span(&reply.body), NULL) == OK) {
 		const struct json *bucket = json_get_path(document, "data.model.bucket");
 		pthread_mutex_lock(&call->core->mutex);

@@ -111,7 +111,9 @@ static bool is_name(const struct name *name, struct span text)
 
 enum span_part ingest_span_part(const struct ingest_span_names *names, struct span name)
 {
-	for (size_t at = 0; at < name.len; at++) {
+	size_t from = name.len > NAME_MAX_BYTES ? name.len - NAME_MAX_BYTES : 0; /* no longer rest is a name */
+
+	for (size_t at = from; at < name.len; at++) {
 		if (at && fold(name.ptr[at - 1]) != '.')
 			continue;
 		for (size_t i = 0; i < names->count; i++)

@@ -143,18 +143,20 @@ static bool is_among(const struct evaluation_regression *falls, size_t count, ui
 static enum status tell(struct pipeline *pipeline, struct job_state *job, const struct evaluation_regression *falls,
 	size_t count, const struct incident_row *known, size_t known_count, struct error *err)
 {
-	size_t told = 0;
+	size_t told = 0, at = 0;
 
 	for (size_t i = 0; i < known_count; i++)
 		if (known[i].incident.state == INCIDENT_OPEN &&
 			!is_among(falls, count, known[i].incident.opened_ordinal))
 			TRY(job_incident_end(pipeline, job, &known[i], err));
-	for (size_t i = 0; i < count && told < TOLD_MOST; i++) {
-		if (find_known(known, known_count, key_of(&falls[i])))
+	for (; at < count && told < TOLD_MOST; at++) {
+		if (find_known(known, known_count, key_of(&falls[at])))
 			continue;
-		TRY(open(pipeline, job, &falls[i], err));
+		TRY(open(pipeline, job, &falls[at], err));
 		told++;
 	}
+	if (at < count)
+		atomic_store(&job->has_new_scores, true); /* the others at the next look */
 	return OK;
 }
 

@@ -86,11 +86,16 @@ enum status store_reader_narrow_to(struct store_reader *reader, struct span team
 
 	if (!reader->is_narrow)
 		return error_set(err, ERR_INTERNAL, "this reader of the database is not narrow");
-	if (span_equal(known, span_from(reader->team)))
+	if (span_equal(known, span_from(reader->team)) && !reader->is_team_untold)
 		return OK;
 	memcpy(reader->team, known.ptr, known.len);
 	reader->team[known.len] = '\0';
-	return reader->driver->narrow_to ? reader->driver->narrow_to(reader, err) : OK;
+	if (!reader->driver->narrow_to)
+		return OK;
+	reader->is_team_untold = true; /* a database that did not hear of it still shows the rows of the team before */
+	TRY(reader->driver->narrow_to(reader, err));
+	reader->is_team_untold = false;
+	return OK;
 }
 
 void store_reader_free(struct store_reader *reader)

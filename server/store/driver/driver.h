@@ -94,6 +94,7 @@ struct store_reader {
 	bool is_writer;
 	bool is_narrow; /* its statements are asked of the views that narrow.h makes */
 	char team[TEAM_MAX_BYTES + 1]; /* of a narrow one; "": nothing is seen */
+	bool is_team_untold; /* the database may know another one */
 	bool is_in_snapshot; /* between begin and end; of the writer: within a transaction */
 	bool has_deadline; /* stated by store_reader_deadline */
 	int64_t deadline_ms; /* monotonic; 0: none */

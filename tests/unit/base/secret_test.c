@@ -57,6 +57,8 @@ TEST(signatures_and_tokens_in_addresses)
 		"https://u:***148d@h/?token=***8e35 'http://h?password=***8e35' s3://b/k?api_key=***8e35");
 	check_urls("https://h/?max_tokens=5&design=x&token=&token", "https://h/?max_tokens=5&design=x&token=&token");
 	check_urls("https://h/?u=https://u:p@h/&token=q", "https://h/?u=https://u:***148d@h/&token=***8e35");
+	check_urls("https://a/x?sig=q,https://b/y|s3://c/?token=q,s3://d-1/z",
+		"https://a/x?sig=***8e35,https://b/y|s3://c/?token=***8e35,s3://d-1/z"); /* what is a list stays one */
 	check_urls("https://h/?a", "https://h/?a");
 	check_urls("https://h/?", "https://h/?");
 	check_urls("token=x https://h", "token=x https://h");

@@ -52,3 +52,21 @@ TEST(few_digits_are_as_exact_as_their_last_one)
 	lr_watch_take(&watch, &finer, &print);
 	CHECK_INT(watch.differing, 3);
 }
+
+/* {:.6f}: the peak has three digits, the tail one, and then none. */
+TEST(fixed_decimals_are_as_exact_as_the_last_one)
+{
+	static const struct lr_schedule peak = {.shape = LR_CONSTANT, .peak = 1.23e-4, .least = 1.23e-4},
+					tail = {.shape = LR_CONSTANT, .peak = 6.4e-6, .least = 6.4e-6},
+					end = {.shape = LR_CONSTANT, .peak = 4e-7, .least = 4e-7};
+	struct lr_watch watch = {0};
+
+	lr_watch_take(&watch, &end, &(struct lr_print){1, 0, 4e-7, 0}); /* the first step of a warm-up */
+	lr_watch_take(&watch, &peak, &(struct lr_print){2, 0, 1.23e-4, 0.000123});
+	lr_watch_take(&watch, &tail, &(struct lr_print){3, 0, 6.4e-6, 0.000006});
+	lr_watch_take(&watch, &end, &(struct lr_print){4, 0, 4e-7, 0});
+	CHECK_INT(watch.kept, 4);
+	lr_watch_take(&watch, &tail, &(struct lr_print){5, 0, 6.4e-6, 0.000007});
+	lr_watch_take(&watch, &tail, &(struct lr_print){6, 0, 6.4e-6, 0});
+	CHECK_INT(watch.differing, 2);
+}

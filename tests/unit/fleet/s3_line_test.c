@@ -21,6 +21,8 @@ static const struct {
 	{"79a5 b1 [06/Feb/2019:00:00:39 +0000] 192.0.2.3 - A1206 REST.GET.BUCKET - \"GET /b1?list-type=2&prefix=data/raw/&max-keys=1 HTTP/1.1\" "
 	 "200 - 113 - 7 - \"-\" \"x\" -",
 		"b1", "data/raw/", S3_READ, false, 1549411239000},
+	{"79a5 b1 [06/Feb/2019:00:00:39 +0000] 192.0.2.3 - A1206 REST.COPY.OBJECT_GET data/a - 200 - - 5 - - - - -",
+		"b1", "data/a", S3_READ, false, 1549411239000},
 	{"upload: ckpt/a.pt to s3://b2/run/ckpt/a.pt", "b2", "run/ckpt/a.pt", S3_WRITE, false, 0},
 	{"upload failed: ./a.pt to s3://b2/run/a.pt An error occurred (SlowDown) when calling the UploadPart operation (reached max retries: 4): "
 	 "Please reduce your request rate.",
