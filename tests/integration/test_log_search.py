@@ -321,18 +321,18 @@ def test_what_failed_first_over_all_nodes(emptied_server):
         lines = [(base, quiet), (base + 5000 + rank, f"[rank{rank}]: torch.distributed.DistBackendError: NCCL error at 10.0.0.{rank}:4{rank:03}")]
         if rank == 37:
             lines[1:1] = [(base + 4000, "\x1b[31mRuntimeError: CUDA error: device-side assert triggered at 0x7f3a00c0\x1b[0m")]
-        send_at(server, "j", f"algo-{rank + 1}", lines)
-    reply = groups(server, "j", errors="true")
+        send_at(server, "nodes", f"algo-{rank + 1}", lines)
+    reply = groups(server, "nodes", errors="true")
     assert (reply["found"], reply["lines"]) == (2, 65) and "partial" not in reply and "ungrouped" not in reply
     first, peers = reply["groups"]
     assert (first["stream"], first["n"], first["ts_ms"], first["lines"], first["streams"], first["named"]) == ("algo-38", 1, base + 4000, 1, 1, ["algo-38"])
     assert "device-side assert" in first["text"]
     assert (peers["stream"], peers["n"], peers["ts_ms"], peers["last_ms"]) == ("algo-1", 1, base + 5000, base + 5063)
     assert (peers["lines"], peers["streams"], peers["named"]) == (64, 64, [f"algo-{i}" for i in range(1, 9)])
-    one = groups(server, "j", errors="true", limit=1)
+    one = groups(server, "nodes", errors="true", limit=1)
     assert [group["n"] for group in one["groups"]] == [1] and one["found"] == 2
     # The same lines, one by one.
-    assert len(found(server, "j", "", errors="true", limit=1000)) == 65
+    assert len(found(server, "nodes", "", errors="true", limit=1000)) == 65
 
 
 def test_what_is_the_same_message(emptied_server):
