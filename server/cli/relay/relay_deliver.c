@@ -100,8 +100,8 @@ static enum outcome outcome_of(const struct delivery *d, const struct http_reply
 		return TAKEN;
 	if (code == 403 && (d->journal != d->core->own || !reply->lacks_scope))
 		return NOT_ALLOWED;
-	bool is_passing = code < 400 || (code >= 500 && code != 501) || code == UNKNOWN_CODE || code == 403 || code == 408 ||
-			  code == 421 || code == 429;
+	bool is_passing = code < 400 || (code >= 500 && code != 501) || code == UNKNOWN_CODE || code == 403 ||
+			  code == 408 || code == 421 || code == 429;
 	return is_passing ? AGAIN : REFUSED;
 }
 
@@ -178,9 +178,8 @@ static void tell_refused(struct delivery *d, const struct error *err)
 static void tell_away(struct delivery *d, const struct error *err)
 {
 	if (!d->is_away)
-		client_say(d->core->program,
-			"%s; what the training tells its tracker is kept and sent when %s", err->text,
-			d->is_unknown ? "the server takes it" : "the server is back");
+		client_say(d->core->program, "%s; what the training tells its tracker is kept and sent when %s",
+			err->text, d->is_unknown ? "the server takes it" : "the server is back");
 	d->is_away = true;
 }
 

@@ -36,8 +36,8 @@ static void taken(void *context, enum status status, const struct error *err)
 	mem_free(taking);
 }
 
-enum status checkpoint_take(struct pipeline *pipeline, struct stream_state *stream, const struct checkpoint_row *row,
-	struct error *err)
+enum status checkpoint_take(
+	struct pipeline *pipeline, struct stream_state *stream, const struct checkpoint_row *row, struct error *err)
 {
 	struct taking *taking = mem_zeroed(sizeof *taking);
 

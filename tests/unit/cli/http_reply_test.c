@@ -114,6 +114,7 @@ TEST(a_reply_says_that_who_asks_may_not)
 
 	http_reply_init(&reply, 1000);
 	CHECK_OK(http_reply_feed(&reply,
-		SPAN("HTTP/1.1 403\r\nWWW-Authenticate: Bearer error=\"insufficient_scope\"\r\nContent-Length: 0\r\n\r\n"), &err));
+		SPAN("HTTP/1.1 403\r\nWWW-Authenticate: Bearer error=\"insufficient_scope\"\r\nContent-Length: 0\r\n\r\n"),
+		&err));
 	CHECK(reply.status_code == 403 && reply.lacks_scope);
 }
