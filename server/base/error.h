@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum status {
@@ -36,6 +37,7 @@ struct error {
 	const char *member; /* static: one more fact for programs, as "next_offset"; NULL: none */
 	int64_t member_value;
 	const char *code; /* static: what the protocol of the request calls it; NULL: as its status says */
+	bool is_of_caller; /* FORBIDDEN: of who asks, whatever is asked */
 	char field[128]; /* the parameter or document path at fault; "" if none */
 	char text[ERROR_TEXT_BYTES];
 };

@@ -156,9 +156,12 @@ static enum status check_certificate(const struct exchange *exchange, struct err
 
 	if (is_read || !tls || !tls_client_authorities(tls) || mhd_is_certified(exchange->connection))
 		return OK;
-	return error_set(err, ERR_FORBIDDEN,
+	error_fill(err, ERR_FORBIDDEN,
 		"who sends or changes anything here must show a client certificate (--tls-client-ca); sm-ship has --tls-cert "
 		"and --tls-key for it");
+	if (err)
+		err->is_of_caller = true;
+	return ERR_FORBIDDEN;
 }
 
 static enum status count_refusal(const struct exchange *exchange, enum status status)

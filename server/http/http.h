@@ -90,6 +90,8 @@ struct http_response {
 
 void http_response_header(struct http_response *response, const char *name, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+/* Of a refusal, by its status: when to try again, and whether who asks is not known or may not; these are all of its headers. */
+void http_response_explain(struct http_response *response, const struct error *err, const char *challenge);
 /* Who may show this page in a frame: a list as of Content-Security-Policy's frame-ancestors, at most 200 bytes. */
 void http_response_frames(struct http_response *response, const char *ancestors);
 /* The body so far is the first batch; state is freed with the reply, however that ends. WORKER handlers only. */

@@ -147,6 +147,21 @@ static void write_problem(struct buf *out, int code, const struct error *err)
 	json_object_end(&w);
 }
 
+void http_response_explain(struct http_response *response, const struct error *err, const char *challenge)
+{
+	int code = response->status;
+
+	response->header_count = 0;
+	if (err->retry_after_s > 0)
+		http_response_header(response, "Retry-After", "%d", err->retry_after_s);
+	else if (code == 429 || code == 503)
+		http_response_header(response, "Retry-After", "1");
+	if (code == 401)
+		http_response_header(response, "WWW-Authenticate", "%s", challenge);
+	else if (code == 403 && err->is_of_caller) /* RFC 6750 */
+		http_response_header(response, "WWW-Authenticate", "Bearer error=\"insufficient_scope\"");
+}
+
 void response_problem_as(struct http_response *response, int code, const struct error *err)
 {
 	buf_reset(&response->body);
@@ -154,12 +169,7 @@ void response_problem_as(struct http_response *response, int code, const struct 
 	response->content_type = "application/problem+json";
 	response->header_count = 0;
 	write_problem(&response->body, code, err);
-	if (err->retry_after_s > 0)
-		http_response_header(response, "Retry-After", "%d", err->retry_after_s);
-	else if (code == 429 || code == 503)
-		http_response_header(response, "Retry-After", "1");
-	if (code == 401)
-		http_response_header(response, "WWW-Authenticate", "Bearer");
+	http_response_explain(response, err, "Bearer");
 }
 
 void http_response_problem(struct http_response *response, const struct error *err)

@@ -27,6 +27,9 @@ enum status http_check_scope(const struct principal *principal, enum http_scope 
 {
 	if (http_scope_allows(principal->scope, needs))
 		return OK;
-	return error_set(err, ERR_FORBIDDEN, "this needs a token with the scope '%s'; '%s' has '%s'",
-		http_scope_name(needs), principal->name, http_scope_name(principal->scope));
+	error_fill(err, ERR_FORBIDDEN, "this needs a token with the scope '%s'; '%s' has '%s'", http_scope_name(needs),
+		principal->name, http_scope_name(principal->scope));
+	if (err)
+		err->is_of_caller = true;
+	return ERR_FORBIDDEN;
 }

@@ -41,10 +41,7 @@ static void put_fault(const struct error *err, struct http_response *response)
 	json_put_text(&w, "error_code", err->code ? err->code : fault->code);
 	json_put_text(&w, "message", err->text);
 	json_object_end(&w);
-	if (response->status == 429 || response->status == 503)
-		http_response_header(response, "Retry-After", "%d", err->retry_after_s > 0 ? err->retry_after_s : 1);
-	if (response->status == 401)
-		http_response_header(response, "WWW-Authenticate", "Basic realm=\"smfleet\"");
+	http_response_explain(response, err, "Basic realm=\"smfleet\"");
 }
 
 void mlflow_refuse(

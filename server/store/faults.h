@@ -98,7 +98,7 @@ enum status store_read_quiet(struct store_reader *reader, struct arena *arena, e
 /* ---- checkpoints ---- */
 struct checkpoint_row {
 	int64_t job_id;
-	uint32_t attempt;
+	uint32_t attempt; /* 0: not known; its stream had printed no step */
 	int64_t step;
 	int64_t ts_ms; /* log time */
 	uint32_t stream_id;
@@ -107,7 +107,7 @@ struct checkpoint_row {
 };
 /* By (job, attempt, step): of several streams the one that said it first, by log time, then by number. */
 enum status store_put_checkpoint(struct store_tx *tx, const struct checkpoint_row *row, struct error *err) MUST_CHECK;
-/* The last `limit` until the time, the newest first. */
+/* The last `limit` until the time, the newest first. One of no known attempt is left out where an attempt has its step, too. */
 enum status store_read_checkpoints(struct store_reader *reader, struct arena *arena, int64_t job_id, int64_t until_ms,
 	size_t limit, struct checkpoint_row **out, size_t *count, struct error *err) MUST_CHECK;
 

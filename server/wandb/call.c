@@ -35,10 +35,7 @@ static void put_fault(const struct error *err, bool is_graphql, struct http_resp
 	buf_reset(&response->body);
 	w = json_writer_on(&response->body);
 	wandb_write_fault(&w, err->text, is_graphql);
-	if (response->status == 429 || response->status == 503)
-		http_response_header(response, "Retry-After", "%d", err->retry_after_s > 0 ? err->retry_after_s : 1);
-	if (response->status == 401)
-		http_response_header(response, "WWW-Authenticate", "Basic realm=\"smfleet\"");
+	http_response_explain(response, err, "Basic realm=\"smfleet\"");
 }
 
 static bool is_graphql(const struct http_request *request)

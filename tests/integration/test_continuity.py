@@ -88,6 +88,19 @@ def test_checkpoints_of_a_rank_that_prints_no_steps_are_placed_by_their_times(se
     assert (row["attempt"], row["from_step"], row["checkpoint_step"], row["newest_checkpoint_step"]) == (2, 80, 80, 80)
 
 
+def test_a_save_that_several_ranks_tell_of_is_one(server):
+    """Rank 0 saves 8 times in 3 attempts, and 160 of these twice; rank 1, without steps, tells of those from 160 on."""
+    log = Log().train(1, 200, every=10, checkpoints=(41, 81, 121, 161))
+    log = log.train(151, 250, every=10, checkpoints=(161, 201, 241)).train(231, 300, every=10, checkpoints=(281,))
+    told = [text for text in log.lines if "saved checkpoint" in text]
+    server.send("j", [*told[3:], line(log.at_ms, "saved checkpoint to /ckpt/step-300 at step 300")], stream="algo-2")
+    log.saved += 1  # 300, which rank 1 alone tells of
+    send(server, log)
+    found = server.get("/api/v1/jobs/j/checkpoints").body["checkpoints"]
+    assert [(row["step"], row["attempt"]) for row in reversed(found)] == [
+        (41, 1), (81, 1), (121, 1), (161, 1), (161, 2), (201, 2), (241, 2), (281, 3), (300, None)]
+
+
 def test_an_older_checkpoint_has_a_higher_loss(server):
     """It says that it is at step 81, and its weights are those of step 40."""
     log = Log().train(1, 100, checkpoints=(40, 80)).train(81, 160, add=curve(40) - curve(80))

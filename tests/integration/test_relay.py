@@ -481,6 +481,24 @@ give({"run": run.info.run_id})
     assert len(list((tmp_path / "spool").glob("*.calls"))) == 1
 
 
+def test_what_our_own_token_may_not_send_waits(make_server, ship, train, tmp_path):
+    """As behind the end of a client certificate: the next sm-ship, which may, sends it all."""
+    guarded = make_server()
+    reads, _ = token_of(guarded, "reader", "--scope", "read")
+    writes, _ = token_of(guarded, "writer", "--scope", "write")
+    given, err = finish(train("""
+with mlflow.start_run() as run:
+    for step in range(3):
+        mlflow.log_metric("loss", 1.0 + step, step=step)
+give({"run": run.info.run_id})
+""", "--job", "waits", "--drain-timeout", "1h", SMFLEET_SERVER=guarded.url, SMFLEET_TOKEN=reads))
+    assert "scope 'write'" in err and "are kept in" in err and "not taken" not in err, err
+    assert ship.run("--job", "next", "--", "true", SMFLEET_SERVER=guarded.url, SMFLEET_TOKEN=writes).returncode == 0
+    assert not list((tmp_path / "spool").glob("*.calls"))
+    _, history = mlflowclient.call(guarded, f"metrics/get-history?run_id={given[-1]['run']}&metric_key=loss", token=reads)
+    assert [(point["step"], point["value"]) for point in history["metrics"]] == [(0, 1.0), (1, 2.0), (2, 3.0)]
+
+
 def test_a_server_that_is_killed_in_the_middle_of_it(server, train):
     """Requests whose replies were lost are sent again: each point is there once, in whichever moment the server was killed."""
     port = server.port

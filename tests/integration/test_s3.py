@@ -48,6 +48,20 @@ def test_access_logs_by_prefix_and_second(server):
     assert server.get("/api/v1/jobs/none/s3").status == 404
 
 
+def test_parts_are_of_the_busiest_second(server):
+    """Of 4 a second four fifths are 3.2. 4 reads in one second and 4 writes in the next: 4 / 3.2 = 1.25 each, so two prefixes, and not the
+    three of a second that has both. With 3 reads more beside the writes it is 7 / 3.2 = 2.2: three."""
+    text = "".join(access(10, "GET", f"data/x/{i}") for i in range(4)) + "".join(access(11, "PUT", f"data/x/{i}") for i in range(4))
+    server.post("/api/v1/logs?job=j&stream=access", body=text)
+    got = s3(server, "?reads_per_s=4&writes_per_s=4")
+    row, = got["prefixes"]
+    assert (row["peak_reads_per_s"], row["peak_writes_per_s"], row["split"]["parts"]) == (4, 4, 2)
+    assert (got["lines"], got["lines_looked_at"], got["partial"]) == (8, 8, False)
+    server.post("/api/v1/logs?job=j&stream=access-2", body="".join(access(11, "GET", f"data/x/{i}") for i in range(3)))
+    got = s3(server, "?reads_per_s=4&writes_per_s=4")
+    assert (got["prefixes"][0]["split"]["parts"], got["lines"]) == (3, 11)
+
+
 CLIENTS = """upload: ckpt/a.pt to s3://b/run/ckpt/a.pt
 upload failed: ckpt/b.pt to s3://b/run/ckpt/b.pt An error occurred (SlowDown) when calling the UploadPart operation (reached max retries: 4): Please reduce your request rate.
 download: s3://b/data/x.tar to ../data/x.tar

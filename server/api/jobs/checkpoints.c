@@ -12,7 +12,11 @@ static void write_one(struct json_writer *w, const struct checkpoint_row *row)
 {
 	json_object(w);
 	json_put_i64(w, "step", row->step);
-	json_put_i64(w, "attempt", row->attempt);
+	json_key(w, "attempt");
+	if (row->attempt)
+		json_i64(w, row->attempt);
+	else
+		json_null(w);
 	json_put_i64(w, "ts_ms", row->ts_ms);
 	json_put_span(w, "stream", row->stream);
 	json_put_i64(w, "line", (int64_t)row->line);

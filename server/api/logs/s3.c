@@ -58,18 +58,14 @@ static enum status read_asking(const struct api *api, const struct http_request 
 }
 
 /* How many prefixes would each stay below four fifths of the limits. 1: it does already; NAN: no access log tells. */
-static double parts_of(const struct s3_prefix *prefix, const struct s3_limits *limits)
+static double parts_of(const struct s3_prefix *prefix)
 {
-	double writes = (double)prefix->peaks[S3_WRITE] / (near_share * (double)limits->writes);
-	double reads = (double)prefix->peaks[S3_READ] / (near_share * (double)limits->reads);
-	double most = writes + reads; /* a partition serves both */
-
-	return most > 0 ? ceil(most) : NAN;
+	return prefix->peak_load > 0 ? ceil(prefix->peak_load) : NAN;
 }
 
-static void write_split(struct json_writer *w, const struct s3_prefix *prefix, const struct s3_limits *limits)
+static void write_split(struct json_writer *w, const struct s3_prefix *prefix)
 {
-	double parts = parts_of(prefix, limits);
+	double parts = parts_of(prefix);
 	char text[TEXT_BYTES];
 	const char *bucket = prefix->bucket.len ? "" : "(a bucket that the lines do not name)";
 
@@ -100,7 +96,7 @@ static void put_peak(struct json_writer *w, const char *key, const struct s3_pre
 	api_put_known(w, key, is_told ? (double)prefix->peaks[kind] : NAN);
 }
 
-static void write_prefix(struct json_writer *w, const struct s3_prefix *prefix, const struct s3_limits *limits)
+static void write_prefix(struct json_writer *w, const struct s3_prefix *prefix)
 {
 	json_object(w);
 	json_key(w, "bucket");
@@ -118,7 +114,7 @@ static void write_prefix(struct json_writer *w, const struct s3_prefix *prefix, 
 	json_put_i64(w, "first_ms", prefix->first_ms);
 	json_put_i64(w, "last_ms", prefix->last_ms);
 	api_put_known(w, "last_slow_down_ms", prefix->last_slow_down_ms ? (double)prefix->last_slow_down_ms : NAN);
-	write_split(w, prefix, limits);
+	write_split(w, prefix);
 	json_object_end(w);
 }
 
@@ -137,6 +133,8 @@ static void write_sums(struct json_writer *w, const struct s3_requests *found)
 	json_put_i64(w, "slow_downs", (int64_t)slow_downs);
 	json_put_i64(w, "left_out", (int64_t)found->left_out);
 	json_put_bool(w, "partial", found->is_partial);
+	json_put_i64(w, "lines", (int64_t)found->lines);
+	json_put_i64(w, "lines_looked_at", (int64_t)(found->lines - found->lines_left));
 	json_put_bool(w, "peaks_partial", !found->has_all_peaks);
 }
 
@@ -155,7 +153,7 @@ static void write_answer(struct json_writer *w, const struct s3_requests *found,
 	json_key(w, "prefixes");
 	json_array(w);
 	for (size_t i = 0; i < found->count && i < limit; i++)
-		write_prefix(w, &found->prefixes[i], limits);
+		write_prefix(w, &found->prefixes[i]);
 	json_array_end(w);
 	json_put_i64(w, "prefix_count", (int64_t)found->count);
 	json_object_end(w);
@@ -179,6 +177,9 @@ enum status api_job_s3(void *context, void *worker, const struct http_request *r
 	TRY(read_asking(api, request, job, &asking, err));
 	TRY(json_parse(&data, api->options.limits, err));
 	TRY(read_limits(request, data, &limits, err));
+	asking.most[S3_READ] = near_share * (double)limits.reads; /* a partition serves both */
+	asking.most[S3_WRITE] = near_share * (double)limits.writes;
+	asking.most[S3_UNKNOWN] = INFINITY;
 	TRY(s3_requests_read(
 		api->options.pipeline, ((struct api_worker *)worker)->reader, arena, &asking, &found, err));
 	write_answer(&w, &found, &limits, limit, job);

@@ -90,6 +90,8 @@ static enum status read_header(struct http_reply *reply, struct span line, struc
 	} else if (span_equal_fold(name, SPAN("retry-after"))) {
 		if (span_parse_i64(value, &seconds) && seconds > 0)
 			reply->retry_after_s = seconds > 3600 ? 3600 : (int)seconds;
+	} else if (span_equal_fold(name, SPAN("www-authenticate"))) {
+		reply->lacks_scope = span_find(value, SPAN("insufficient_scope")) >= 0;
 	} else if (span_equal_fold(name, SPAN("content-type"))) {
 		read_content_type(reply, value);
 	}

@@ -23,6 +23,7 @@ struct http_reply {
 	int retry_after_s; /* 0: not stated */
 	bool is_problem; /* application/problem+json */
 	bool is_json; /* that or application/json */
+	bool lacks_scope; /* 403 of who asks, whatever is asked (WWW-Authenticate) */
 	bool closes; /* the connection cannot be used again */
 	struct buf body; /* max_bytes bounds the reply */
 

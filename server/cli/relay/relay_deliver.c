@@ -21,7 +21,7 @@ struct delivery {
 	struct relay_sending sending;
 	int64_t backoff_ms;
 	bool is_away; /* and that was said */
-	bool is_unknown; /* our token is none, or none any more */
+	bool is_unknown; /* our token or certificate is none, or none any more */
 	uint64_t refused;
 	bool is_foreign; /* what an earlier one left needs another token than ours */
 	struct relay_journal *foreign[MAX_FOREIGN]; /* held until the end, so that they are not found again */
@@ -91,15 +91,17 @@ static void read_refusal(const struct http_reply *reply, struct error *err)
 
 enum outcome { TAKEN, REFUSED, NOT_ALLOWED, AGAIN };
 
-/* A token that is none today may be one tomorrow. */
-static enum outcome outcome_of(int code)
+/* A token that is none today may be one tomorrow, and so may one that may not send, or whose certificate has ended. */
+static enum outcome outcome_of(const struct delivery *d, const struct http_reply *reply)
 {
+	int code = reply->status_code;
+
 	if (code >= 200 && code < 300)
 		return TAKEN;
-	if (code == 403)
+	if (code == 403 && (d->journal != d->core->own || !reply->lacks_scope))
 		return NOT_ALLOWED;
-	bool is_passing = code < 400 || (code >= 500 && code != 501) || code == UNKNOWN_CODE || code == 408 ||
-			  code == 421 || code == 429;
+	bool is_passing = code < 400 || (code >= 500 && code != 501) || code == UNKNOWN_CODE || code == 403 ||
+			  code == 408 || code == 421 || code == 429;
 	return is_passing ? AGAIN : REFUSED;
 }
 
@@ -116,10 +118,11 @@ static enum outcome send_request(struct delivery *d, struct error *err)
 	http_client_give_up_at(d->core->sender, give_up_ms);
 	if (http_client_send(d->core->sender, &request, &reply, err) != OK)
 		return AGAIN;
-	d->is_unknown = reply.status_code == UNKNOWN_CODE;
-	if (outcome_of(reply.status_code) != TAKEN)
+	enum outcome outcome = outcome_of(d, &reply);
+	d->is_unknown = reply.status_code == UNKNOWN_CODE || (outcome == AGAIN && reply.lacks_scope);
+	if (outcome != TAKEN)
 		read_refusal(&reply, err);
-	return outcome_of(reply.status_code);
+	return outcome;
 }
 
 /* Whether sm-ship, whose job the journal's is, still says what becomes of that. */
@@ -175,8 +178,8 @@ static void tell_refused(struct delivery *d, const struct error *err)
 static void tell_away(struct delivery *d, const struct error *err)
 {
 	if (!d->is_away)
-		client_say(d->core->program,
-			"%s; what the training tells its tracker is kept and sent when the server is back", err->text);
+		client_say(d->core->program, "%s; what the training tells its tracker is kept and sent when %s",
+			err->text, d->is_unknown ? "the server takes it" : "the server is back");
 	d->is_away = true;
 }
 

@@ -99,6 +99,7 @@ static enum status add_checkpoint(struct store_tx *tx, struct arena *arena, stru
 {
 	enum incident_kind kind = row->incident.kind;
 	struct checkpoint_row *last;
+	char attempt[16] = "null";
 	size_t count;
 
 	if (row->facts.len ||
@@ -108,10 +109,12 @@ static enum status add_checkpoint(struct store_tx *tx, struct arena *arena, stru
 		store_tx_reader(tx), arena, row->job_id, row->incident.opened_ms, 1, &last, &count, err));
 	if (!count)
 		return OK;
+	if (last->attempt)
+		snprintf(attempt, sizeof attempt, "%u", last->attempt);
 	snprintf(told->facts, sizeof told->facts,
-		"\"last_checkpoint\":{\"step\":%lld,\"attempt\":%u,\"ts_ms\":%lld},\"action\":\"resume from the checkpoint of "
+		"\"last_checkpoint\":{\"step\":%lld,\"attempt\":%s,\"ts_ms\":%lld},\"action\":\"resume from the checkpoint of "
 		"step %lld, and skip some batches\"",
-		(long long)last->step, (unsigned)last->attempt, (long long)last->ts_ms, (long long)last->step);
+		(long long)last->step, attempt, (long long)last->ts_ms, (long long)last->step);
 	row->facts = span_from(told->facts);
 	return OK;
 }

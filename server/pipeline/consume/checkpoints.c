@@ -36,8 +36,8 @@ static void taken(void *context, enum status status, const struct error *err)
 	mem_free(taking);
 }
 
-enum status checkpoint_take(struct pipeline *pipeline, struct stream_state *stream, int64_t step, uint64_t line,
-	int64_t ts_ms, struct error *err)
+enum status checkpoint_take(
+	struct pipeline *pipeline, struct stream_state *stream, const struct checkpoint_row *row, struct error *err)
 {
 	struct taking *taking = mem_zeroed(sizeof *taking);
 
@@ -45,12 +45,7 @@ enum status checkpoint_take(struct pipeline *pipeline, struct stream_state *stre
 		return error_no_memory(err);
 	taking->pipeline = pipeline;
 	taking->stream = stream;
-	taking->row = (struct checkpoint_row){.job_id = stream->job->job_id,
-		.attempt = extractor_attempt(stream->extractor),
-		.step = step,
-		.ts_ms = ts_ms,
-		.stream_id = stream->stream_id,
-		.line = line};
+	taking->row = *row;
 	taking->control = (struct control){.work = write_taken, .done = taken, .context = taking, .is_kept = true};
 	job_ref(stream->job);
 	stream->pending_incidents++;

@@ -206,14 +206,20 @@ static enum status take_checkpoint(struct pipeline *pipeline, struct stream_stat
 	const struct extract_line *line, int64_t ts_ms, struct error *err)
 {
 	struct signs *signs = stream->signs;
-	uint32_t attempt = extractor_attempt(stream->extractor);
+	uint32_t attempt = extractor_has_steps(stream->extractor) ? extractor_attempt(stream->extractor) : 0;
 	int64_t at = step >= 0 ? step : extractor_last_step(stream->extractor);
 
 	if (at < 0 || (signs->checkpoint_step == at && signs->checkpoint_attempt == attempt))
 		return OK;
 	signs->checkpoint_step = at;
 	signs->checkpoint_attempt = attempt;
-	return checkpoint_take(pipeline, stream, at, line->number, ts_ms, err);
+	const struct checkpoint_row row = {.job_id = stream->job->job_id,
+		.attempt = attempt,
+		.step = at,
+		.ts_ms = ts_ms,
+		.stream_id = stream->stream_id,
+		.line = line->number};
+	return checkpoint_take(pipeline, stream, &row, err);
 }
 
 enum status signs_feed(struct pipeline *pipeline, struct stream_state *stream, const struct extract_line *line,

@@ -46,6 +46,6 @@ enum status fault_write(struct pipeline *pipeline, struct store_tx *tx, struct a
 /* Maintenance thread: ends the incidents that nothing was said of for a quarter of an hour. */
 void faults_run(struct pipeline *pipeline, struct store_reader *reader);
 
-/* A checkpoint's line: the one function that writes them. Under the stream's lock; step -1: the line says none. */
-enum status checkpoint_take(struct pipeline *pipeline, struct stream_state *stream, int64_t step, uint64_t line,
-	int64_t ts_ms, struct error *err) MUST_CHECK;
+/* A checkpoint's line: the one function that writes them. Under the stream's lock. */
+enum status checkpoint_take(struct pipeline *pipeline, struct stream_state *stream, const struct checkpoint_row *row,
+	struct error *err) MUST_CHECK;

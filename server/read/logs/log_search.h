@@ -105,6 +105,7 @@ struct log_search_result {
 	bool has_next;
 	struct log_place next;
 	bool is_partial; /* out of time: hits (and the histogram) are of what was read until then */
+	uint64_t lines, lines_left; /* in its reach, and those of them that it did not come to */
 	uint64_t limited; /* lines whose match was given up */
 	struct log_bucket *buckets;
 	size_t bucket_count;

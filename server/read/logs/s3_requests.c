@@ -14,7 +14,7 @@ struct counting {
 	size_t depth;
 	struct map *by_name;
 	struct s3_requests *out;
-	uint64_t *samples; /* prefix, kind and second of each request of an access log */
+	uint64_t *samples; /* prefix, second and kind of each request of an access log */
 	size_t sample_count, sample_cap;
 	bool is_short_of_memory;
 };
@@ -61,8 +61,8 @@ static void add_sample(struct counting *counting, size_t prefix, enum s3_kind ki
 		counting->out->has_all_peaks = false;
 		return;
 	}
-	counting->samples[counting->sample_count++] = (uint64_t)prefix << (SECOND_BITS + KIND_BITS) |
-						      (uint64_t)kind << SECOND_BITS | (uint64_t)(ts_ms / 1000);
+	counting->samples[counting->sample_count++] =
+		(uint64_t)prefix << (SECOND_BITS + KIND_BITS) | (uint64_t)(ts_ms / 1000) << KIND_BITS | (uint64_t)kind;
 }
 
 static void take(void *context, uint32_t stream_id, uint64_t number, const struct line *line)
@@ -97,18 +97,33 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void find_peaks(struct counting *counting)
+/* Those of one prefix in one second. */
+static void take_second(struct s3_prefix *prefix, const uint64_t *samples, size_t count, const double most[3])
+{
+	uint64_t requests[3] = {0};
+	double load = 0;
+
+	for (size_t i = 0; i < count; i++)
+		requests[samples[i] & ((1 << KIND_BITS) - 1)]++;
+	for (int kind = 0; kind < 3; kind++) {
+		prefix->peaks[kind] = requests[kind] > prefix->peaks[kind] ? requests[kind] : prefix->peaks[kind];
+		load += (double)requests[kind] / most[kind];
+	}
+	prefix->peak_load = load > prefix->peak_load ? load : prefix->peak_load;
+}
+
+static void find_peaks(struct counting *counting, const double most[3])
 {
 	const uint64_t *samples = counting->samples;
 
 	if (counting->sample_count)
 		qsort(counting->samples, counting->sample_count, sizeof *samples, by_value);
 	for (size_t i = 0, end; i < counting->sample_count; i = end) {
-		for (end = i + 1; end < counting->sample_count && samples[end] == samples[i]; end++)
+		for (end = i + 1; end < counting->sample_count && samples[end] >> KIND_BITS == samples[i] >> KIND_BITS;
+			end++)
 			;
-		struct s3_prefix *prefix = &counting->out->prefixes[samples[i] >> (SECOND_BITS + KIND_BITS)];
-		uint64_t *peak = &prefix->peaks[samples[i] >> SECOND_BITS & ((1 << KIND_BITS) - 1)];
-		*peak = end - i > *peak ? end - i : *peak;
+		take_second(
+			&counting->out->prefixes[samples[i] >> (SECOND_BITS + KIND_BITS)], &samples[i], end - i, most);
 	}
 }
 
@@ -145,6 +160,8 @@ static enum status count(struct counting *counting, struct pipeline *pipeline, s
 	begin(counting);
 	TRY(log_search_run(pipeline, reader, counting->arena, &search, &result, err));
 	counting->out->is_partial = result.is_partial;
+	counting->out->lines = result.lines;
+	counting->out->lines_left = result.lines_left;
 	return counting->is_short_of_memory ? error_no_memory(err) : OK;
 }
 
@@ -158,7 +175,7 @@ enum status s3_requests_read(struct pipeline *pipeline, struct store_reader *rea
 		return error_no_memory(err);
 	enum status status = count(&counting, pipeline, reader, asking, err);
 	if (status == OK) {
-		find_peaks(&counting);
+		find_peaks(&counting, asking->most);
 		if (out->count)
 			qsort(out->prefixes, out->count, sizeof *out->prefixes, by_weight);
 	}

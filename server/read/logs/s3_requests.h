@@ -17,6 +17,7 @@ struct s3_prefix {
 	int64_t first_ms, last_ms;
 	int64_t last_slow_down_ms; /* 0: none */
 	uint64_t peaks[3]; /* the most within one second; 0: no access log tells */
+	double peak_load; /* of one second: reads and writes, each by what a prefix takes of it */
 };
 
 struct s3_requests {
@@ -24,12 +25,14 @@ struct s3_requests {
 	size_t count;
 	uint64_t left_out; /* requests of prefixes beyond the first */
 	bool has_all_peaks; /* no more requests than are kept for them */
-	bool is_partial; /* out of time */
+	bool is_partial; /* out of time: */
+	uint64_t lines, lines_left; /* in reach, and not looked at */
 };
 
 struct s3_asking {
 	struct span job, stream;
 	int64_t from_ms, to_ms;
+	double most[3]; /* requests a second that a prefix takes, by enum s3_kind; infinite: any number */
 	size_t depth; /* folders of a key that make its prefix */
 	int64_t time_ms;
 	struct log_asker asker;

@@ -361,12 +361,30 @@ static void end_early(const struct walk *walk, struct log_search_result *out)
 	out->next = edge;
 }
 
+/* Of blocks all lines, also those beside the times. */
+static void count_reach(const struct walk *walk, struct log_search_result *out)
+{
+	for (size_t i = 0; i < walk->tail.stream_count; i++) {
+		const struct tail_stream *stream = &walk->tail.streams[i];
+		uint64_t first_line;
+		if (search_wants_stream(walk->s->search, stream->stream_id, &first_line))
+			out->lines += stream->end - stream->start;
+	}
+	out->lines_left = walk->tail.is_partial ? out->lines : 0; /* they have no order */
+	for (size_t i = 0; i < walk->count; i++) {
+		uint64_t count = is_wanted(walk, &walk->heads[i]) ? walk->heads[i].line_count : 0;
+		out->lines += count;
+		out->lines_left += i >= walk->at ? count : 0;
+	}
+}
+
 static enum status finish(const struct walk *walk, const struct stream_row *streams, size_t stream_count,
 	struct log_search_result *out, struct error *err)
 {
 	struct searching *s = walk->s;
 
 	out->limited = s->limited;
+	count_reach(walk, out);
 	out->count = s->best_count < s->search->limit ? s->best_count : s->search->limit;
 	out->has_next = s->best_count > s->search->limit || s->is_cut;
 	if (out->has_next)

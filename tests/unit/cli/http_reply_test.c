@@ -107,3 +107,14 @@ TEST(http_reply_cut_off)
 	CHECK_OK(http_reply_feed(&reply, SPAN("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nab"), &err));
 	CHECK_FAILS(http_reply_end(&reply, &err), ERR_UNAVAILABLE, "in the middle");
 }
+
+TEST(a_reply_says_that_who_asks_may_not)
+{
+	AUTO_DONE(http_reply) reply;
+
+	http_reply_init(&reply, 1000);
+	CHECK_OK(http_reply_feed(&reply,
+		SPAN("HTTP/1.1 403\r\nWWW-Authenticate: Bearer error=\"insufficient_scope\"\r\nContent-Length: 0\r\n\r\n"),
+		&err));
+	CHECK(reply.status_code == 403 && reply.lacks_scope);
+}

@@ -176,6 +176,30 @@ TEST(of_a_checkpoint_the_first_word_counts)
 	harness_done(&h);
 }
 
+TEST(a_checkpoint_of_no_known_attempt_counts_where_no_attempt_has_it)
+{
+	struct harness h = harness_new();
+	struct checkpoint_row *rows;
+	size_t count;
+
+	harness_begin(&h);
+	int64_t job = harness_job(&h, "a");
+	struct checkpoint_row row = {.job_id = job, .attempt = 0, .step = 100, .ts_ms = 50, .stream_id = 2, .line = 5};
+	CHECK_OK(store_put_checkpoint(h.tx, &row, &err));
+	row.step = 300, row.ts_ms = 70;
+	CHECK_OK(store_put_checkpoint(h.tx, &row, &err));
+	row.attempt = 2, row.step = 100, row.ts_ms = 51;
+	CHECK_OK(store_put_checkpoint(h.tx, &row, &err));
+	row.attempt = 3, row.ts_ms = 90;
+	CHECK_OK(store_put_checkpoint(h.tx, &row, &err));
+	harness_commit(&h);
+	CHECK_OK(store_read_checkpoints(h.reader, h.arena, job, INT64_MAX, 9, &rows, &count, &err));
+	CHECK(count == 3 && rows[0].attempt == 3 && rows[1].step == 300 && rows[2].attempt == 2);
+	CHECK_OK(store_read_checkpoints(h.reader, h.arena, job, 50, 9, &rows, &count, &err));
+	CHECK(count == 1 && rows[0].attempt == 0 && rows[0].step == 100);
+	harness_done(&h);
+}
+
 TEST(what_was_asked_of_a_job_is_remembered_once)
 {
 	struct harness h = harness_new();

@@ -679,7 +679,7 @@ export interface Goodput {
 
 export interface Checkpoint {
   step: number;
-  attempt: number;
+  attempt: number | null;
   ts_ms: number;
   stream: string;
   line: number;

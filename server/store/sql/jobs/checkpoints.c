@@ -21,11 +21,13 @@ enum status store_read_checkpoints(struct store_reader *reader, struct arena *ar
 		FIELD(struct checkpoint_row, ts_ms), FIELD(struct checkpoint_row, stream_id),
 		FIELD(struct checkpoint_row, line), FIELD(struct checkpoint_row, stream)};
 
+	/* A stream that prints no steps repeats what the others say. */
 	TRY(statement_open(&s, reader,
 		"SELECT c.job_id, c.attempt, c.step, c.ts_ms, c.stream_id, c.line, coalesce(r.name, '') FROM job_checkpoints AS c"
 		" LEFT JOIN streams AS r ON r.job_id = c.job_id AND r.stream_id = c.stream_id"
-		" WHERE c.job_id = ? AND c.ts_ms <= ? ORDER BY c.ts_ms DESC, c.attempt DESC, c.step DESC LIMIT ?",
+		" WHERE c.job_id = ? AND c.ts_ms <= ? AND (c.attempt > 0 OR c.step NOT IN"
+		" (SELECT step FROM job_checkpoints WHERE job_id = ? AND attempt > 0 AND ts_ms <= ?)) ORDER BY c.ts_ms DESC, c.attempt DESC, c.step DESC LIMIT ?",
 		err));
-	bind_numbers(&s, job_id, until_ms, limit);
+	bind_numbers(&s, job_id, until_ms, job_id, until_ms, limit);
 	return rows_read(&s, arena, ROWS(fields, struct checkpoint_row), out, count, err);
 }
