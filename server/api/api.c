@@ -6,6 +6,7 @@
 #include "api/core/handlers.h"
 #include "api/core/signed_urls.h"
 #include "api/core/page_sessions.h"
+#include "api/core/persons.h"
 #include "api/core/tokens.h"
 #include "api/jobs/job_page.h"
 #include "api/send/upload.h"
@@ -198,6 +199,7 @@ struct http_hooks api_hooks(struct api *api)
 {
 	return (struct http_hooks){.context = api,
 		.authenticate = tokens_authenticate,
+		.authenticate_person = persons_authenticate,
 		.check_signature = signatures_check,
 		.is_known = tokens_are_known,
 		.see_as = see_as,

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "live/filters.h"
+#include "people/people.h"
 #include "pipeline/pipeline.h"
 #include "state/audit.h"
 #include "state/execute.h"
@@ -54,6 +55,7 @@ struct app {
 	struct collect_setup *collect;
 	struct collector *collector; /* NULL: nothing is collected; under sender_mutex */
 	struct buf public_url;
+	struct people *people;
 	struct buf socket_path;
 	int control_fd;
 	int signal_fd;
@@ -332,6 +334,8 @@ static enum status make_api(struct app *app, struct error *err)
 	options.team_reads = options_text(app->options, "team-reads");
 	options.max_traces = (uint64_t)options_i64(app->options, "max-traces");
 	options.public_url = buf_span(&app->public_url);
+	options.people = app->people;
+	options.needs_sign_in = options_text(app->options, "trusted-proxy") != NULL;
 	struct api *api = NULL;
 	TRY(api_new(&api, &options, err));
 	app->api = api;
@@ -427,6 +431,9 @@ static enum status start_listening(struct app *app, struct error *err)
 		.rate_cpu_ms_per_s = (uint64_t)options_i64(o, "rate-cpu-ms"),
 		.max_connections_an_address = bytes(o, "max-connections-per-address"),
 		.proxies = options_text(o, "proxies"),
+		.trusted_proxies = options_text(o, "trusted-proxy"),
+		.proxy_user_header = options_text(o, "proxy-user-header"),
+		.proxy_groups_header = options_text(o, "proxy-groups-header"),
 		.header_ms = options_i64(o, "header-timeout"),
 		.body_bytes_per_s = (uint64_t)options_i64(o, "min-body-rate"),
 		.drain_bytes = 8 << 20,
@@ -487,6 +494,25 @@ static enum status find_public_url(struct app *app, struct error *err)
 	while (app->public_url.len && app->public_url.ptr[app->public_url.len - 1] == '/')
 		app->public_url.len--;
 	return buf_status(&app->public_url, err);
+}
+
+/* Who vouches for people, and what those may: a half of it alone is a mistake that lets in nobody, or everybody. */
+static enum status read_people(struct app *app, struct error *err)
+{
+	const struct options *o = app->options;
+	const char *path = options_text(o, "sign-in");
+	bool has_proxy = options_text(o, "trusted-proxy") != NULL;
+
+	TRY(people_read(&app->people, path, err));
+	if ((path || has_proxy) && options_flag(o, "insecure"))
+		return error_set_field(err, ERR_SEMANTIC, "insecure",
+			"--insecure lets everybody in, and --sign-in and --trusted-proxy only those whom they name: state one of them");
+	if (has_proxy != (people_of_proxy(app->people) != NULL))
+		return error_set_field(err, ERR_SEMANTIC, "trusted-proxy",
+			has_proxy
+				? "--trusted-proxy needs --sign-in with a \"proxy\": what the people that it names may do"
+				: "--sign-in has a \"proxy\", and no --trusted-proxy says which one that is");
+	return OK;
 }
 
 static struct app *app_new(const struct options *options)
@@ -550,6 +576,7 @@ enum status app_start(struct app **out, struct options *options, struct error *e
 	TRY(take_signals(app, err));
 	raise_descriptor_limit();
 	TRY(find_public_url(app, err));
+	TRY(read_people(app, err));
 	TRY(collect_setup_new(&app->collect, options, err));
 	TRY(storage_init(&app->storage, app->options, app->signal_fd, err));
 	if (storage_is_postgres(options)) /* it may have to wait for another server's end */
@@ -680,6 +707,7 @@ void app_free(struct app *app)
 		if (!atomic_load(&app->storage.has_ended)) /* else it is that of who took over, on this machine */
 			unlink(app->socket_path.ptr); /* before the next server may make its own there */
 	}
+	people_free(app->people);
 	store_free(app->store);
 	storage_done(&app->storage);
 	if (app->signal_fd >= 0)

@@ -1,9 +1,8 @@
 #include "app/collect.h"
 
-#include <errno.h>
-#include <stdio.h>
+#include "base/text_file.h"
+
 #include <stdlib.h>
-#include <sys/stat.h>
 
 enum { TEXT_BYTES = 8192, FILE_BYTES = 64 << 10 };
 
@@ -67,28 +66,6 @@ static void read_profile(struct span text, struct keys *keys)
 	}
 }
 
-static enum status read_file(const char *path, struct buf *out, struct error *err)
-{
-	struct stat stat;
-	FILE *file = fopen(path, "re");
-	char part[4096];
-	size_t got;
-
-	if (!file)
-		return error_set_field(err, ERR_IO, "collect-credentials-file", "%s: %s", path, strerror(errno));
-	bool is_open = fstat(fileno(file), &stat) == 0 && (stat.st_mode & (S_IRWXG | S_IRWXO));
-	while ((got = fread(part, 1, sizeof part, file)) > 0)
-		buf_append(out, part, got);
-	bool is_bad = ferror(file);
-	fclose(file);
-	if (is_open)
-		return error_set_field(
-			err, ERR_FORBIDDEN, "collect-credentials-file", "%s can be read by others: chmod 600 it", path);
-	if (is_bad)
-		return error_set_field(err, ERR_IO, "collect-credentials-file", "%s cannot be read", path);
-	return buf_status(out, err);
-}
-
 static struct span environment(const char *name)
 {
 	const char *value = getenv(name);
@@ -102,7 +79,7 @@ static enum status find_credentials(struct collect_setup *setup, const char *pat
 	AUTO_DONE(buf) text = BUF_INIT(FILE_BYTES);
 
 	if (path) {
-		TRY(read_file(path, &text, err));
+		TRY(text_file_read_secret(path, "collect-credentials-file", &text, err));
 		read_profile(buf_span(&text), &keys);
 	} else {
 		keys = (struct keys){environment("AWS_ACCESS_KEY_ID"), environment("AWS_SECRET_ACCESS_KEY"),

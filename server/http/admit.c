@@ -171,11 +171,27 @@ static enum status count_refusal(const struct exchange *exchange, enum status st
 	return status;
 }
 
+static enum status read_person(const struct exchange *exchange, struct vouched_person *out, struct error *err)
+{
+	const struct vouched *vouched = exchange->server->vouched;
+
+	*out = (struct vouched_person){SPAN(""), SPAN("")};
+	return vouched ? vouched_read(vouched, mhd_peer(exchange->connection), &exchange->request, out, err) : OK;
+}
+
+/* What a browser is to a proxy it is by a cookie: a page of elsewhere makes it ask with that, so that it counts no more than ours does. */
+static bool is_vouched(const struct exchange *exchange, const struct vouched_person *person)
+{
+	return person->user.len && !exchange->is_across && exchange->server->hooks->authenticate_person;
+}
+
 static enum status authenticate(struct exchange *exchange, struct error *err)
 {
 	const struct http_hooks *hooks = exchange->server->hooks;
 	struct principal *principal = &exchange->request.principal;
+	struct vouched_person person;
 
+	TRY(count_refusal(exchange, read_person(exchange, &person, err)));
 	if (exchange->route->admit)
 		return count_refusal(exchange,
 			exchange->route->admit(exchange_context(exchange), &exchange->request, principal, err));
@@ -183,6 +199,11 @@ static enum status authenticate(struct exchange *exchange, struct error *err)
 	struct span token = guard_token(header(exchange, "Authorization"), cookie);
 	bool is_public = exchange->route->scope == SCOPE_PUBLIC;
 
+	if (is_vouched(exchange, &person)) {
+		TRY(count_refusal(exchange,
+			hooks->authenticate_person(hooks->context, person.user, person.groups, principal, err)));
+		return count_refusal(exchange, check_scope(exchange, err));
+	}
 	if (is_public && !token.len)
 		return OK;
 	enum status status = hooks->authenticate ? hooks->authenticate(hooks->context, token, principal, err) : OK;

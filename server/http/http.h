@@ -30,6 +30,7 @@ struct principal {
 	uint64_t rate_requests_per_s, rate_bytes_per_s; /* its own limits; 0: the server's */
 	uint64_t id; /* for rate limits: of the token; 0 for all who need none */
 	uint64_t session, session_until_s; /* of a browser that has signed in; 0: none */
+	bool is_vouched; /* a trusted proxy names this person: there is no token, and nothing that could be taken back here */
 };
 
 /* ERR_FORBIDDEN names the scope that is needed. */
@@ -205,6 +206,8 @@ struct http_options {
 	unsigned idle_timeout_s;
 	size_t max_connections_an_address; /* 0: no limit */
 	const char *proxies; /* addresses without it, separated by commas */
+	const char *trusted_proxies; /* addresses and networks that may name people; "": none may */
+	const char *proxy_user_header, *proxy_groups_header; /* by which they do */
 	int64_t header_ms; /* for a whole header; 0: no limit */
 	uint64_t body_bytes_per_s; /* of a buffered body at least; 0: no limit */
 };
@@ -213,6 +216,9 @@ struct http_hooks {
 	void *context; /* handed to all handlers */
 	/* I/O threads; must not block. token is empty when none was sent. ERR_UNAUTHORIZED when it is unknown or missing. */
 	enum status (*authenticate)(void *context, struct span token, struct principal *out, struct error *err);
+	/* The same of a person whom a trusted proxy names. ERR_FORBIDDEN when nobody lets that person in. */
+	enum status (*authenticate_person)(
+		void *context, struct span name, struct span groups, struct principal *out, struct error *err);
 	/* The same of a request whose address has sig=. ERR_FORBIDDEN when it is not this address's, or has expired. */
 	enum status (*check_signature)(
 		void *context, const struct http_request *request, struct principal *out, struct error *err);

@@ -40,10 +40,16 @@ bool mhd_is_certified(struct MHD_Connection *connection)
 	return info && gnutls_certificate_verify_peers(info->tls_session, &purpose, 1, &problems) == 0 && !problems;
 }
 
-void mhd_address(struct MHD_Connection *connection, char *out, size_t room)
+const struct sockaddr *mhd_peer(struct MHD_Connection *connection)
 {
 	const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-	const struct sockaddr *address = info ? info->client_addr : NULL;
+
+	return info ? info->client_addr : NULL;
+}
+
+void mhd_address(struct MHD_Connection *connection, char *out, size_t room)
+{
+	const struct sockaddr *address = mhd_peer(connection);
 
 	*out = 0;
 	if (address && address->sa_family == AF_INET)
@@ -153,10 +159,8 @@ static void on_connection(
 	struct http_server *server = context;
 
 	if (what == MHD_CONNECTION_NOTIFY_STARTED) {
-		const union MHD_ConnectionInfo *info =
-			MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
 		atomic_fetch_add(&server->counters.connections, 1);
-		*peer = peers_add(server->peers, mhd_socket(connection), info ? info->client_addr : NULL);
+		*peer = peers_add(server->peers, mhd_socket(connection), mhd_peer(connection));
 		return;
 	}
 	atomic_fetch_sub(&server->counters.connections, 1);

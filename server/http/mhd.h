@@ -41,7 +41,9 @@ void mhd_stop(struct mhd *mhd); /* ends all connections; no connection may be su
 
 void mhd_suspend(struct MHD_Connection *connection);
 void mhd_resume(struct MHD_Connection *connection);
-/* Of the other end, as text; empty where it has none. */
+/* Of the other end; NULL where it has none. */
+const struct sockaddr *mhd_peer(struct MHD_Connection *connection);
+/* The same as text; empty where it has none. */
 void mhd_address(struct MHD_Connection *connection, char *out, size_t room);
 /* Has it shown a certificate of the authorities that clients must have one of, which is valid now? */
 bool mhd_is_certified(struct MHD_Connection *connection);

@@ -119,6 +119,10 @@ static enum status make_parts(struct http_server *server, struct error *err)
 			.cors_origins = options->cors_origins,
 			.is_tls = server->tls != NULL},
 		err));
+	TRY(vouched_new(&server->vouched,
+		&(struct vouched_options){
+			options->trusted_proxies, options->proxy_user_header, options->proxy_groups_header},
+		err));
 	if (!(server->rate = rate_new(
 		      options->rate_requests_per_s, options->rate_bytes_per_s, options->rate_cpu_ms_per_s)))
 		return error_no_memory(err);
@@ -142,6 +146,7 @@ static void free_parts(struct http_server *server)
 	rate_free(server->rate);
 	router_free(server->router);
 	guard_free(server->guard);
+	vouched_free(server->vouched);
 	if (server->listen_socket >= 0)
 		close(server->listen_socket);
 	tls_free(server->tls);

@@ -11,6 +11,7 @@
 #include "http/peers.h"
 #include "http/rate.h"
 #include "http/router.h"
+#include "http/vouched.h"
 
 #include <pthread.h>
 
@@ -29,6 +30,7 @@ struct http_server {
 	struct mhd *mhd;
 	struct peers *peers;
 	struct tls *tls; /* NULL: none is spoken */
+	struct vouched *vouched; /* NULL: no proxy is trusted */
 	int listen_socket;
 	unsigned port;
 	struct http_counters counters;

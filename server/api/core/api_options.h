@@ -11,6 +11,7 @@
 struct filters;
 struct hub;
 struct options;
+struct people;
 struct pipeline;
 struct webhook_formats;
 struct api_options {
@@ -23,6 +24,8 @@ struct api_options {
 	struct span advice; /* advice.json */
 	const unsigned char *seal_key; /* SEAL_KEY_BYTES */
 	const struct options *settings; /* what the server was started with */
+	const struct people *people; /* whom others vouch for */
+	bool needs_sign_in; /* even while there is no token: somebody vouches for people */
 	bool is_open; /* --insecure: nobody ever does */
 	const char *team_reads; /* "own": tokens of a team that are not an admin's read its jobs alone; "open": all */
 	bool is_tls; /* the session's cookie is for TLS alone */

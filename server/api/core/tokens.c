@@ -9,6 +9,7 @@
 #include "base/crypto.h"
 #include "base/json/json_read.h"
 #include "base/json/json_write.h"
+#include "people/people.h"
 #include "state/execute.h"
 #include "store/tokens.h"
 
@@ -101,8 +102,8 @@ void tokens_retry(struct api *api)
 
 bool api_needs_tokens(struct api *api)
 {
-	if (api->options.is_open)
-		return false;
+	if (api->options.is_open || api->options.needs_sign_in)
+		return !api->options.is_open;
 	pthread_rwlock_rdlock(&api->tokens_lock);
 	bool has_any = api->token_count != 0;
 	pthread_rwlock_unlock(&api->tokens_lock);
@@ -234,6 +235,8 @@ bool tokens_are_known(void *context, const struct principal *principal)
 
 	const struct page_session session = {
 		.id = principal->session, .token_id = principal->id, .until_s = principal->session_until_s};
+	if (principal->is_vouched)
+		return true;
 	if (principal->session && page_sessions_has(api->ended_sessions, &session))
 		return false;
 	return find_id(api, principal->id, &now) || (!principal->id && !api_needs_tokens(api));
@@ -293,6 +296,10 @@ enum status api_create_token(struct api *api, const struct new_token *asked, str
 	unsigned char random[TOKEN_RANDOM_BYTES], hash[SHA256_BYTES];
 	char digits[2 * TOKEN_RANDOM_BYTES + 1];
 
+	if (people_owns_name(api->options.people, asked->name))
+		return error_set_field(err, ERR_SEMANTIC, "name",
+			"a token's name does not begin as those of signed-in people do: '%.*s'",
+			SPAN_ARGS(asked->name));
 	if (!asked->name.len || asked->name.len > NAME_MAX_BYTES || asked->team.len > NAME_MAX_BYTES ||
 		!span_is_utf8(asked->name) || !span_is_utf8(asked->team))
 		return error_set_field(err, ERR_SEMANTIC, "name",
