@@ -288,6 +288,22 @@ def test_a_fall_is_an_incident_of_its_task_and_checkpoint(shared_server, job):
     wait_until(lambda: {row["state"] for row in falls_told(server, job) if row["evidence"]["task"] == "w"} == {"recovered"}, what="its end")
 
 
+def test_a_fall_before_a_restart_is_told_behind_it(make_server):
+    """Also of a job that is not in memory: of it nothing is in the journal."""
+    server = make_server()
+    server.post("/api/v1/jobs", json={"TrainingJobName": "old"})
+    server.send("j", "x")
+    for step, value in ((10, 0.9), (20, 0.1)):
+        send(server, {"step": step, "scores": {"a/acc": {"value": value, "stderr": 0.01}}})
+    server.kill()
+    server.start()
+    for step, value in ((10, 0.9), (20, 0.2)):
+        send(server, {"step": step, "scores": {"a/acc": {"value": value, "stderr": 0.01}}}, "old")
+    for name, value in (("j", 0.1), ("old", 0.2)):
+        fall, = wait_until(lambda: falls_told(server, name), what=f"the fall of {name}")
+        assert (fall["opened_step"], fall["evidence"]["value"], fall["evidence"]["expected"]) == (20, value, 0.9)
+
+
 def test_a_fall_of_the_past_is_told_by_no_webhook(shared_server, job, receiver):
     """The one that was evaluated on 2026-01-01 is older than a quarter of an hour. By hand: 0.8 / (0.01 * sqrt(2)) = 56.57."""
     server = shared_server
@@ -350,3 +366,19 @@ def test_a_printed_table_is_scores_of_its_checkpoint(shared_server, job):
     assert first["details"]["hellaswag/acc"] == {"stderr": 0.005, "n": 1000, "shots": 0, "higher_is_better": True, "higher_is_better_from": "stated",
         "suite": "lm-evaluation-harness"}
     assert (second["step"], second["step_from"], second["path"], second["scores"]) == (600, "log", None, {"piqa/acc": 0.77})
+
+
+def table(rows):
+    """A checkpoint's, with tasks that are named by their number."""
+    return [PRINTED[0], *PRINTED[1:3], *(f"|t{at}|1|none|0|acc|↑|{at % 100 / 100}|±|0.01|" for at in rows)]
+
+
+def test_a_long_table_and_one_beyond_the_limit(make_server):
+    """1200 rows are more than one transaction; of the three behind them there is room for two, and one that is known has its place."""
+    server = make_server("--max-evaluations", "1202")
+    server.send("j", [line(T0 + MINUTE_MS, text) for text in table(range(1200))])
+    wait_until(lambda: [len(one["scores"]) for one in read(server)["checkpoints"]] == [1200], what="all of the table")
+    server.send("j", [line(T0 + 2 * MINUTE_MS, text) for text in [*table(range(1200, 1203)), "|t7|1|none|0|acc|↑|0.99|±|0.01|"]])
+    server.wait_for_log("event=scores_left_out")
+    scores = read(server)["checkpoints"][0]["scores"]
+    assert len(scores) == 1202 and scores["t7/acc"] == 0.99 and scores["t1201/acc"] == 0.01 and "t1202/acc" not in scores

@@ -6,7 +6,6 @@
 #include "api/jobs/references.h"
 #include "base/map.h"
 #include "model/jobs/evaluation_judge.h"
-#include "pipeline/alert/evaluation_watch.h"
 #include "pipeline/jobs/evaluations.h"
 #include "store/faults.h"
 #include "store/jobs.h"
@@ -431,7 +430,6 @@ enum status api_evaluations_put(void *context, void *worker, const struct http_r
 		.document = &document,
 		.most = api->options.max_evaluations};
 	TRY(pipeline_change_evaluations(api->options.pipeline, arena, &change, err));
-	evaluation_watch_mark(api->options.pipeline, change.job);
 	struct json_writer w = api_reply(response);
 	response->status = 201;
 	write_taken(&w, &document);
@@ -455,7 +453,6 @@ enum status api_evaluations_delete(void *context, void *worker, const struct htt
 	change.checkpoint = (struct evaluation_score){
 		.has_step = stated.step >= 0, .step = stated.step < 0 ? 0 : stated.step, .path = stated.path};
 	TRY(pipeline_change_evaluations(api->options.pipeline, arena, &change, err));
-	evaluation_watch_mark(api->options.pipeline, change.job);
 	if (!change.deleted)
 		return error_set(err, ERR_NOT_FOUND, "the job has no scores of a checkpoint with this step and path");
 	struct json_writer w = api_reply(response);

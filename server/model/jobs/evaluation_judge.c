@@ -239,7 +239,7 @@ static bool has_fallen(const struct evaluation_score *before, const struct evalu
 	double drop = now->is_lower ? now->value - before->value : before->value - now->value;
 	double error = hypot(before->error, now->error);
 
-	*out = (struct evaluation_regression){before, now, drop, error};
+	*out = (struct evaluation_regression){before, now, drop, error, false};
 	return drop > 0 && drop > errors * error;
 }
 
@@ -263,6 +263,21 @@ static int by_when(const void *a, const void *b)
 	if (left->now->step != right->now->step)
 		return left->now->step < right->now->step ? -1 : 1;
 	return compare_names(left->now, right->now);
+}
+
+/* Of one name those that fell lie one behind the other, as `all` does. */
+static void mark_newest(
+	const struct evaluation_score **all, size_t count, struct evaluation_regression *falls, size_t fall_count)
+{
+	const struct evaluation_score *last = NULL;
+
+	for (size_t i = count; i-- > 0;) {
+		if (i + 1 == count || compare_names(all[i], all[i + 1]))
+			last = all[i];
+		if (!fall_count || falls[fall_count - 1].now != all[i])
+			continue;
+		falls[--fall_count].is_newest = all[i]->step == last->step;
+	}
 }
 
 enum status evaluation_find_regressions(const struct evaluation_checkpoint *checkpoints, size_t count, double errors,
@@ -294,6 +309,7 @@ enum status evaluation_find_regressions(const struct evaluation_checkpoint *chec
 		else if (before && has_fallen(before, all[i], errors, &(*out)[*out_count]))
 			++*out_count;
 	}
+	mark_newest(all, used, *out, *out_count);
 	if (*out_count)
 		qsort(*out, *out_count, sizeof **out, by_when);
 	return OK;

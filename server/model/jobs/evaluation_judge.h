@@ -42,6 +42,7 @@ struct evaluation_regression {
 	const struct evaluation_score *before, *now;
 	double drop; /* above 0, whichever way is better */
 	double error; /* of the difference: the root of the sum of both squares */
+	bool is_newest; /* no checkpoint of a later step has the score */
 };
 /* Of each score against the checkpoint of the step before that has it (of several paths the last); by step, then by name. *unjudged:
  * pairs of which one lacks its standard error. */

@@ -305,6 +305,10 @@ TEST(a_fall_beyond_its_standard_error_is_told)
 	CHECK(got[0].before->step == 2 && got[0].now->step == 3 && fabs(got[0].drop - 0.06) < 1e-12);
 	CHECK(fabs(got[0].error - 0.05) < 1e-12);
 	CHECK(got[1].before->step == 1 && fabs(got[1].drop - 0.5) < 1e-12); /* step 2 has no perplexity */
+	CHECK(got[0].is_newest && got[1].is_newest);
+	CHECK_OK(evaluation_find_regressions(groups, count, 0.5, arena, &got, &found, &unjudged, &err));
+	CHECK_INT(found, 3);
+	CHECK(got[0].now->step == 2 && !got[0].is_newest && got[1].is_newest && got[2].is_newest);
 	CHECK_OK(evaluation_find_regressions(groups, count, 2, arena, &got, &found, &unjudged, &err));
 	CHECK_INT(found, 1);
 }
