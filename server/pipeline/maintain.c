@@ -59,6 +59,7 @@ struct maintenance {
 	struct pyramid_sweep pyramids;
 	struct filter_sweep filters;
 	int64_t counted_id; /* pools_sweep */
+	int64_t judged_id; /* evaluation_watch_run */
 };
 
 static void flush_summaries(struct maintenance *m)
@@ -329,7 +330,7 @@ static bool maintain(struct maintenance *m, int64_t now_ms)
 		continuity_watch_run(m->pipeline, m->reader);
 		data_watch_run(m->pipeline, m->reader);
 		rate_watch_run(m->pipeline, m->reader);
-		evaluation_watch_run(m->pipeline, m->reader);
+		evaluation_watch_run(m->pipeline, m->reader, &m->judged_id);
 		emergency_run(m->pipeline, m->reader);
 		life_run(m->pipeline, m->reader);
 		mend_run(m->pipeline, m->reader, m->zstd);
@@ -359,7 +360,8 @@ void *maintenance_run(void *context)
 		.oldest_since_ms = clock_mono_ms(),
 		.pyramids = {.job_id = INT64_MIN},
 		.filters = {.after = {.job_id = INT64_MIN}},
-		.counted_id = INT64_MIN};
+		.counted_id = INT64_MIN,
+		.judged_id = INT64_MIN};
 	struct error err = {.text = "out of memory"};
 
 	pthread_setname_np(pthread_self(), "maintenance");

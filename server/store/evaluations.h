@@ -19,3 +19,17 @@ enum status store_read_evaluations(struct store_reader *reader, struct arena *ar
 /* All of one checkpoint; *deleted: how many scores that were. */
 enum status store_delete_evaluations(struct store_tx *tx, int64_t job_id, const struct evaluation_score *checkpoint,
 	size_t *deleted, struct error *err) MUST_CHECK;
+enum status store_has_evaluation(struct store_reader *reader, int64_t job_id, const struct evaluation_score *like,
+	bool *has, struct error *err) MUST_CHECK;
+
+/* Scores of the job came or went: in the transaction that changes them. */
+struct evaluation_mark {
+	int64_t job_id, mark;
+};
+enum status store_mark_evaluations(struct store_tx *tx, int64_t job_id, struct error *err) MUST_CHECK;
+/* Of jobs above a number, by number; those in the trash wait until they are restored. */
+enum status store_read_evaluation_marks(struct store_reader *reader, struct arena *arena, int64_t after_job_id,
+	size_t limit, struct evaluation_mark **out, size_t *count, struct error *err) MUST_CHECK;
+/* Unless it was made anew meanwhile. */
+enum status store_end_evaluation_mark(
+	struct store_tx *tx, const struct evaluation_mark *mark, struct error *err) MUST_CHECK;

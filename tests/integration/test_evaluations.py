@@ -288,6 +288,22 @@ def test_a_fall_is_an_incident_of_its_task_and_checkpoint(shared_server, job):
     wait_until(lambda: {row["state"] for row in falls_told(server, job) if row["evidence"]["task"] == "w"} == {"recovered"}, what="its end")
 
 
+def test_a_fall_before_a_restart_is_told_behind_it(make_server):
+    """Also of a job that is not in memory: of it nothing is in the journal."""
+    server = make_server()
+    server.post("/api/v1/jobs", json={"TrainingJobName": "old"})
+    server.send("j", "x")
+    for step, value in ((10, 0.9), (20, 0.1)):
+        send(server, {"step": step, "scores": {"a/acc": {"value": value, "stderr": 0.01}}})
+    server.kill()
+    server.start()
+    for step, value in ((10, 0.9), (20, 0.2)):
+        send(server, {"step": step, "scores": {"a/acc": {"value": value, "stderr": 0.01}}}, "old")
+    for name, value in (("j", 0.1), ("old", 0.2)):
+        fall, = wait_until(lambda: falls_told(server, name), what=f"the fall of {name}")
+        assert (fall["opened_step"], fall["evidence"]["value"], fall["evidence"]["expected"]) == (20, value, 0.9)
+
+
 def test_a_fall_of_the_past_is_told_by_no_webhook(shared_server, job, receiver):
     """The one that was evaluated on 2026-01-01 is older than a quarter of an hour. By hand: 0.8 / (0.01 * sqrt(2)) = 56.57."""
     server = shared_server
@@ -350,3 +366,89 @@ def test_a_printed_table_is_scores_of_its_checkpoint(shared_server, job):
     assert first["details"]["hellaswag/acc"] == {"stderr": 0.005, "n": 1000, "shots": 0, "higher_is_better": True, "higher_is_better_from": "stated",
         "suite": "lm-evaluation-harness"}
     assert (second["step"], second["step_from"], second["path"], second["scores"]) == (600, "log", None, {"piqa/acc": 0.77})
+
+
+# As Megatron-LM (training.py), HF's Trainer, OLMo's trainer and modded-nanogpt print them.
+MEGATRON = """\
+ iteration      500/    2000 | consumed samples:       128000 | elapsed time per iteration (ms): 200.0 | learning rate: 1.0E-04 | lm loss: 3.500000E+00 | grad norm: 1.0 |
+ validation loss at iteration 500 | lm loss value: 3.250000E+00 | lm loss PPL: 2.579034E+01 |
+ iteration     1000/    2000 | consumed samples:       256000 | elapsed time per iteration (ms): 200.0 | learning rate: 1.0E-04 | lm loss: 3.000000E+00 | grad norm: 1.0 |
+ validation loss at iteration 1000 | lm loss value: 2.750000E+00 | lm loss PPL: 1.564263E+01 |
+  successfully saved checkpoint at iteration    1000 to /ckpt
+ iteration     1500/    2000 | consumed samples:       384000 | elapsed time per iteration (ms): 200.0 | learning rate: 1.0E-04 | lm loss: 2.900000E+00 | grad norm: 1.0 |
+ validation loss at iteration 1500 | lm loss value: 2.625000E+00 | lm loss PPL: 1.380460E+01 |
+ iteration     2000/    2000 | consumed samples:       512000 | elapsed time per iteration (ms): 200.0 | learning rate: 1.0E-04 | lm loss: 2.800000E+00 | grad norm: 1.0 |
+ validation loss at iteration 2000 | lm loss value: 2.875000E+00 | lm loss PPL: 1.772542E+01 |
+  successfully saved checkpoint at iteration    2000 to /ckpt"""
+TRAINER = """\
+ 50%|█████     | 100/200 [00:10<00:10,  9.90it/s]
+{'loss': 1.5, 'learning_rate': 5e-05, 'epoch': 0.5}
+{'eval_loss': 1.25, 'eval_accuracy': 0.5, 'eval_f1': 0.625, 'eval_runtime': 3.5, 'eval_samples_per_second': 285.7, 'eval_steps_per_second': 8.9, 'epoch': 0.5}
+100%|██████████| 200/200 [00:20<00:00,  9.90it/s]
+{'loss': 1.0, 'learning_rate': 4e-05, 'epoch': 1.0}
+{'eval_loss': 1.5, 'eval_accuracy': 0.75, 'eval_f1': 0.5, 'eval_runtime': 3.5, 'eval_samples_per_second': 285.7, 'eval_steps_per_second': 8.9, 'epoch': 1.0}"""
+OLMO = """\
+2025-12-27 00:58:00.517\thost:0\tolmo.train:990\tINFO\t[step=1000/2000,epoch=0]
+    train/CrossEntropyLoss=3.5
+    optim/total_grad_norm=0.9
+2025-12-27 00:59:00.517\thost:0\tolmo.eval.evaluator:40\tINFO\t[step=1000/2000,epoch=0]
+    eval/c4_en-validation/CrossEntropyLoss=3.25
+    eval/downstream/piqa_len_norm=0.625
+    eval/downstream/hellaswag_len_norm=0.375"""
+NANOGPT = """\
+step:125/6200 train_loss:5.4000 train_time:24564ms step_avg:213.60ms
+step:125/6200 val_loss:5.2500 train_time:24564ms step_avg:213.60ms
+step:250/6200 train_loss:4.7000 train_time:51851ms step_avg:216.04ms
+step:250/6200 val_loss:4.5000 train_time:51851ms step_avg:216.04ms"""
+
+
+@pytest.mark.parametrize("log, rows, best", [
+    (MEGATRON, [(1000, {"val/loss": 2.75, "val/perplexity": 15.64263}), (2000, {"val/loss": 2.875, "val/perplexity": 17.72542})], 1000),
+    (TRAINER, [(100, {"val/loss": 1.25, "eval/accuracy": 0.5, "eval/f1": 0.625}), (200, {"val/loss": 1.5, "eval/accuracy": 0.75, "eval/f1": 0.5})], 200),
+    (OLMO, [(1000, {"val/loss": 3.25, "eval/downstream/piqa_len_norm": 0.625, "eval/downstream/hellaswag_len_norm": 0.375})], 1000),
+    (NANOGPT, [(125, {"val/loss": 5.25}), (250, {"val/loss": 4.5})], 250),
+], ids=["megatron", "trainer", "olmo", "nanogpt"])
+def test_what_a_trainer_prints_of_evaluations(shared_server, job, log, rows, best):
+    """Of Megatron's the two that were saved. The best by hand: the least loss and perplexity; (0.5 + 0.625) / 2 = 0.5625 against 0.625; the only one."""
+    server = shared_server
+    server.send(job, [line(T0 + at * MINUTE_MS, text) for at, text in enumerate(log.split("\n"))])
+
+    def shown():
+        reply = read(server, job=job)
+        assert [(one["step"], one["scores"]) for one in reply["checkpoints"]] == rows
+        return reply
+    got = wait_until(shown, what="its evaluations")
+    assert {one["step_from"] for one in got["checkpoints"]} == {"log"} and got["best"]["step"] == best
+    details = got["checkpoints"][0]["details"]["val/loss"]
+    assert (details["series"], details["suite"], details["higher_is_better"], details["stderr"], details["n"]) == ("val:loss", "log", False, None, None)
+    assert (got["regressions"], got["without_stderr"]) == ([], 0)
+    assert (got["checkpoints"][0]["checkpoint"] is not None) == (log is MEGATRON)
+
+
+def test_what_is_sent_counts_before_what_is_printed(shared_server, job):
+    """The checkpoint that was evaluated by a suite is best, however small another's loss; weights= says what else. Where both say it, what was sent."""
+    server = shared_server
+    server.send(job, [line(T0 + at * MINUTE_MS, text) for at, text in enumerate(MEGATRON.split("\n"))])
+    wait_until(lambda: len(read(server, job=job)["checkpoints"]) == 2, what="the printed ones")
+    send(server, {"step": 2000, "scores": {"mmlu/acc": 0.5, "val/perplexity": 17.5}}, job)
+    got = read(server, job=job)
+    assert [one["step_from"] for one in got["checkpoints"]] == ["log", "stated"]
+    assert got["checkpoints"][1]["scores"] == {"mmlu/acc": 0.5, "val/loss": 2.875, "val/perplexity": 17.5}
+    assert got["best"]["step"] == 2000 and got["best"]["weights"] == {"mmlu/acc": 1}
+    assert read(server, "?weights=val/loss:1", job)["best"]["step"] == 1000
+
+
+def table(rows):
+    """A checkpoint's, with tasks that are named by their number."""
+    return [PRINTED[0], *PRINTED[1:3], *(f"|t{at}|1|none|0|acc|↑|{at % 100 / 100}|±|0.01|" for at in rows)]
+
+
+def test_a_long_table_and_one_beyond_the_limit(make_server):
+    """1200 rows are more than one transaction; of the three behind them there is room for two, and one that is known has its place."""
+    server = make_server("--max-evaluations", "1202")
+    server.send("j", [line(T0 + MINUTE_MS, text) for text in table(range(1200))])
+    wait_until(lambda: [len(one["scores"]) for one in read(server)["checkpoints"]] == [1200], what="all of the table")
+    server.send("j", [line(T0 + 2 * MINUTE_MS, text) for text in [*table(range(1200, 1203)), "|t7|1|none|0|acc|↑|0.99|±|0.01|"]])
+    server.wait_for_log("event=scores_left_out")
+    scores = read(server)["checkpoints"][0]["scores"]
+    assert len(scores) == 1202 and scores["t7/acc"] == 0.99 and scores["t1201/acc"] == 0.01 and "t1202/acc" not in scores

@@ -6,8 +6,8 @@
 #include "api/jobs/references.h"
 #include "base/map.h"
 #include "model/jobs/evaluation_judge.h"
-#include "pipeline/alert/evaluation_watch.h"
 #include "pipeline/jobs/evaluations.h"
+#include "read/charts/evaluation_read.h"
 #include "store/faults.h"
 #include "store/jobs.h"
 
@@ -85,6 +85,10 @@ static void write_details(struct json_writer *w, const struct evaluation_score *
 		json_put_bool(w, "part_of_group", true);
 	if (score->suite.len)
 		json_put_span(w, "suite", score->suite);
+	if (score->series.len) {
+		json_put_span(w, "series", score->series);
+		json_put_span(w, "stream", score->stream);
+	}
 	json_object_end(w);
 }
 
@@ -112,6 +116,13 @@ static int by_step(const void *a, const void *b)
 	if (left->step != right->step)
 		return left->step < right->step ? -1 : 1;
 	return (left->attempt < right->attempt) - (left->attempt > right->attempt);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const int64_t *left = a, *right = b;
+
+	return (*left > *right) - (*left < *right);
 }
 
 /* Where the log tells of it; null: it does not. */
@@ -145,9 +156,12 @@ static const struct evaluation_score *newest_of(const struct evaluation_checkpoi
 {
 	const struct evaluation_score *newest = checkpoint->scores[0];
 
-	for (size_t i = 1; i < checkpoint->count; i++)
-		if (checkpoint->scores[i]->received_ms > newest->received_ms)
-			newest = checkpoint->scores[i];
+	for (size_t i = 1; i < checkpoint->count; i++) {
+		const struct evaluation_score *score = checkpoint->scores[i];
+		bool is_sent = !score->series.len, was_sent = !newest->series.len;
+		if (is_sent != was_sent ? is_sent : score->received_ms > newest->received_ms)
+			newest = score;
+	}
 	return newest;
 }
 
@@ -297,21 +311,62 @@ static enum status write_regressions(struct json_writer *w, const struct http_re
 	return OK;
 }
 
-static enum status read_shown(struct api *api, struct store_reader *reader, struct arena *arena, int64_t job_id,
-	struct shown *shown, struct error *err)
+/* Of which checkpoints something is known. */
+static enum status find_steps(const struct shown *shown, const struct evaluation_score *scores, size_t count,
+	struct arena *arena, int64_t **out, size_t *out_count, struct error *err)
+{
+	int64_t *steps = arena_alloc(arena, (count + shown->logged_count + 1) * sizeof *steps);
+
+	if (!steps)
+		return error_no_memory(err);
+	*out_count = 0;
+	for (size_t i = 0; i < count; i++)
+		if (scores[i].has_step)
+			steps[(*out_count)++] = scores[i].step;
+	for (size_t i = 0; i < shown->logged_count; i++)
+		steps[(*out_count)++] = shown->logged[i].step;
+	if (*out_count)
+		qsort(steps, *out_count, sizeof *steps, by_number);
+	*out = steps;
+	return OK;
+}
+
+/* What was sent or printed as a table, and what the trainer printed of the same checkpoints. */
+static enum status read_scores(struct api *api, struct store_reader *reader, struct arena *arena,
+	const struct job_row *job, const struct shown *shown, struct evaluation_score **out, size_t *out_count,
+	struct error *err)
+{
+	struct evaluation_score *sent, *printed, *all;
+	size_t sent_count, printed_count, step_count;
+	int64_t *steps;
+
+	TRY(store_read_evaluations(
+		reader, arena, job->job_id, NULL, (size_t)api->options.max_evaluations, &sent, &sent_count, err));
+	TRY(find_steps(shown, sent, sent_count, arena, &steps, &step_count, err));
+	TRY(evaluation_read_printed(
+		api->options.pipeline, reader, arena, job->name, steps, step_count, &printed, &printed_count, err));
+	*out_count = sent_count + printed_count;
+	if (!(*out = all = arena_alloc(arena, (*out_count + 1) * sizeof *all)))
+		return error_no_memory(err);
+	for (size_t i = 0; i < *out_count; i++)
+		all[i] = i < sent_count ? sent[i] : printed[i - sent_count];
+	if (printed_count)
+		evaluation_sort(all, *out_count);
+	return OK;
+}
+
+static enum status read_shown(struct api *api, struct store_reader *reader, struct arena *arena,
+	const struct job_row *job, struct shown *shown, struct error *err)
 {
 	struct evaluation_score *scores;
 	size_t count;
 
-	TRY(store_read_evaluations(
-		reader, arena, job_id, NULL, (size_t)api->options.max_evaluations, &scores, &count, err));
-	TRY(evaluation_group(scores, count, arena, &shown->checkpoints, &shown->count, err));
-	if (shown->count)
-		TRY(store_read_checkpoints(
-			reader, arena, job_id, INT64_MAX, CHECKPOINTS_MAX, &shown->logged, &shown->logged_count, err));
+	TRY(store_read_checkpoints(
+		reader, arena, job->job_id, INT64_MAX, CHECKPOINTS_MAX, &shown->logged, &shown->logged_count, err));
 	if (shown->logged_count)
 		qsort(shown->logged, shown->logged_count, sizeof *shown->logged, by_step);
-	return OK;
+	TRY(read_scores(api, reader, arena, job, shown, &scores, &count, err));
+	return evaluation_group(scores, count, arena, &shown->checkpoints, &shown->count, err);
 }
 
 /* Those of scores that the job has. */
@@ -345,7 +400,7 @@ enum status api_evaluations_list(void *context, void *worker, const struct http_
 	TRY(api_arena(&arena, err));
 	TRY(api_limit(request, LIMIT_DEFAULT, LIMIT_MAX, &limit, err));
 	TRY(store_read_job(reader, arena, http_request_segment(request, 0), &job, err));
-	TRY(read_shown(context, reader, arena, job.job_id, &shown, err));
+	TRY(read_shown(context, reader, arena, &job, &shown, err));
 	json_object(&w);
 	write_checkpoints(&w, &shown, limit);
 	TRY(write_best(&w, request, &shown, arena, err));
@@ -431,7 +486,6 @@ enum status api_evaluations_put(void *context, void *worker, const struct http_r
 		.document = &document,
 		.most = api->options.max_evaluations};
 	TRY(pipeline_change_evaluations(api->options.pipeline, arena, &change, err));
-	evaluation_watch_mark(api->options.pipeline, change.job);
 	struct json_writer w = api_reply(response);
 	response->status = 201;
 	write_taken(&w, &document);
@@ -455,7 +509,6 @@ enum status api_evaluations_delete(void *context, void *worker, const struct htt
 	change.checkpoint = (struct evaluation_score){
 		.has_step = stated.step >= 0, .step = stated.step < 0 ? 0 : stated.step, .path = stated.path};
 	TRY(pipeline_change_evaluations(api->options.pipeline, arena, &change, err));
-	evaluation_watch_mark(api->options.pipeline, change.job);
 	if (!change.deleted)
 		return error_set(err, ERR_NOT_FOUND, "the job has no scores of a checkpoint with this step and path");
 	struct json_writer w = api_reply(response);

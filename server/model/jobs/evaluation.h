@@ -54,6 +54,7 @@ struct evaluation_score {
 	int64_t evaluated_ms; /* 0: not known */
 	int64_t received_ms;
 	struct span author;
+	struct span series, stream; /* of a log whose prints are the score: it is not stored; "": it is */
 };
 
 /* What was understood and has no value: "N/A", NaN, a text. */
@@ -82,6 +83,8 @@ void evaluation_mend_json(struct span text, struct buf *out);
 /* Of "…/checkpoint-500", "iter_0000500", "step=500.ckpt", "@step500": the last one that is surely one. */
 bool evaluation_step_of_path(struct span path, int64_t *step);
 bool evaluation_is_lower(struct span metric); /* by its name */
+/* "val:loss" is val/loss, "eval_accuracy" eval/accuracy, "eval/downstream/piqa_acc" piqa_acc of eval/downstream; "valloss" is log/valloss. */
+void evaluation_split_metric(struct span name, struct span *task, struct span *metric);
 /* Of the arguments of a model that lm-evaluation-harness ran: which it was, with its revision behind '@'; nothing where they do not say. */
 void evaluation_append_model(
 	struct span (*find)(const void *arguments, const char *name), const void *arguments, struct buf *path);

@@ -14,6 +14,26 @@ static int compare_names(const struct evaluation_score *a, const struct evaluati
 
 /* ---- checkpoints ---- */
 
+static int by_place(const void *a, const void *b)
+{
+	const struct evaluation_score *left = a, *right = b;
+	int order;
+
+	if (left->has_step != right->has_step)
+		return left->has_step ? 1 : -1;
+	if (left->step != right->step)
+		return left->step < right->step ? -1 : 1;
+	if ((order = span_compare(left->path, right->path)))
+		return order;
+	return compare_names(left, right);
+}
+
+void evaluation_sort(struct evaluation_score *scores, size_t count)
+{
+	if (count)
+		qsort(scores, count, sizeof *scores, by_place);
+}
+
 static bool are_of_one(const struct evaluation_score *a, const struct evaluation_score *b)
 {
 	return a->has_step == b->has_step && a->step == b->step && span_equal(a->path, b->path);
@@ -32,6 +52,8 @@ static int by_name_then_newest(const void *a, const void *b)
 
 	if (order)
 		return order;
+	if (!left->series.len != !right->series.len)
+		return left->series.len ? 1 : -1; /* what was sent is more than what was printed */
 	return (left->received_ms < right->received_ms) - (left->received_ms > right->received_ms);
 }
 
@@ -199,11 +221,38 @@ double evaluation_weighted(
 	return count ? sum / all : NAN;
 }
 
+static bool has_more_than_prints(const struct evaluation_checkpoint *checkpoint)
+{
+	for (size_t i = 0; i < checkpoint->count; i++)
+		if (!checkpoint->scores[i]->series.len)
+			return true;
+	return false;
+}
+
+/* Those that take part: of which something was sent, if it was of any. The first of them stands for all: a score that it lacks, not all have. */
+static enum status find_compared(const struct evaluation_checkpoint *checkpoints, size_t count, struct arena *arena,
+	const struct evaluation_checkpoint ***out, size_t *out_count, bool *is_printed, struct error *err)
+{
+	const struct evaluation_checkpoint **found = arena_alloc(arena, (count + 1) * sizeof *found);
+
+	if (!found)
+		return error_no_memory(err);
+	*is_printed = true;
+	for (size_t i = 0; i < count; i++)
+		*is_printed &= !has_more_than_prints(&checkpoints[i]);
+	*out_count = 0;
+	for (size_t i = 0; i < count; i++)
+		if (*is_printed || has_more_than_prints(&checkpoints[i]))
+			found[(*out_count)++] = &checkpoints[i];
+	*out = found;
+	return OK;
+}
+
 static bool have_all(
-	const struct evaluation_checkpoint *checkpoints, size_t count, const struct evaluation_score *score)
+	const struct evaluation_checkpoint **checkpoints, size_t count, const struct evaluation_score *score)
 {
 	for (size_t i = 0; i < count; i++)
-		if (!find_score(&checkpoints[i], score->task, score->metric))
+		if (!find_score(checkpoints[i], score->task, score->metric))
 			return false;
 	return true;
 }
@@ -211,16 +260,20 @@ static bool have_all(
 enum status evaluation_usual_weights(const struct evaluation_checkpoint *checkpoints, size_t checkpoint_count,
 	struct arena *arena, struct evaluation_weight **out, size_t *count, struct error *err)
 {
-	size_t most = checkpoint_count ? checkpoints[0].count : 0;
-	struct evaluation_weight *weights = arena_alloc(arena, (most + 1) * sizeof *weights);
-	bool is_lower = true;
+	const struct evaluation_checkpoint **compared;
+	bool is_printed, is_lower = true;
+	size_t compared_count;
 
+	TRY(find_compared(checkpoints, checkpoint_count, arena, &compared, &compared_count, &is_printed, err));
+	size_t most = compared_count ? compared[0]->count : 0;
+	struct evaluation_weight *weights = arena_alloc(arena, (most + 1) * sizeof *weights);
 	if (!weights)
 		return error_no_memory(err);
 	*count = 0;
 	for (size_t i = 0; i < most; i++) {
-		const struct evaluation_score *score = checkpoints[0].scores[i];
-		if (score->is_part || (score->is_lower && !is_lower) || !have_all(checkpoints, checkpoint_count, score))
+		const struct evaluation_score *score = compared[0]->scores[i];
+		if (score->is_part || (score->series.len && !is_printed) || (score->is_lower && !is_lower) ||
+			!have_all(compared, compared_count, score))
 			continue;
 		if (!score->is_lower && is_lower)
 			*count = 0;
@@ -239,7 +292,7 @@ static bool has_fallen(const struct evaluation_score *before, const struct evalu
 	double drop = now->is_lower ? now->value - before->value : before->value - now->value;
 	double error = hypot(before->error, now->error);
 
-	*out = (struct evaluation_regression){before, now, drop, error};
+	*out = (struct evaluation_regression){before, now, drop, error, false};
 	return drop > 0 && drop > errors * error;
 }
 
@@ -265,6 +318,21 @@ static int by_when(const void *a, const void *b)
 	return compare_names(left->now, right->now);
 }
 
+/* Of one name those that fell lie one behind the other, as `all` does. */
+static void mark_newest(
+	const struct evaluation_score **all, size_t count, struct evaluation_regression *falls, size_t fall_count)
+{
+	const struct evaluation_score *last = NULL;
+
+	for (size_t i = count; i-- > 0;) {
+		if (i + 1 == count || compare_names(all[i], all[i + 1]))
+			last = all[i];
+		if (!fall_count || falls[fall_count - 1].now != all[i])
+			continue;
+		falls[--fall_count].is_newest = all[i]->step == last->step;
+	}
+}
+
 enum status evaluation_find_regressions(const struct evaluation_checkpoint *checkpoints, size_t count, double errors,
 	struct arena *arena, struct evaluation_regression **out, size_t *out_count, size_t *unjudged, struct error *err)
 {
@@ -279,7 +347,8 @@ enum status evaluation_find_regressions(const struct evaluation_checkpoint *chec
 		return error_no_memory(err);
 	for (size_t i = 0; i < count && checkpoints[i].has_step; i++)
 		for (size_t j = 0; j < checkpoints[i].count; j++)
-			all[used++] = checkpoints[i].scores[j];
+			if (!checkpoints[i].scores[j]->series.len) /* a curve has detectors of its own */
+				all[used++] = checkpoints[i].scores[j];
 	if (used)
 		qsort(all, used, sizeof *all, by_name_then_step);
 	*out_count = *unjudged = 0;
@@ -294,6 +363,7 @@ enum status evaluation_find_regressions(const struct evaluation_checkpoint *chec
 		else if (before && has_fallen(before, all[i], errors, &(*out)[*out_count]))
 			++*out_count;
 	}
+	mark_newest(all, used, *out, *out_count);
 	if (*out_count)
 		qsort(*out, *out_count, sizeof **out, by_when);
 	return OK;

@@ -17,6 +17,8 @@ struct evaluation_checkpoint {
 	size_t count;
 };
 
+/* By (has_step, step, path, task, metric). */
+void evaluation_sort(struct evaluation_score *scores, size_t count);
 /* Scores in the order (has_step, step, path, task, metric). Those of a step without a path go to the one path of that step. Steps that
  * are known come first, ascending. */
 enum status evaluation_group(const struct evaluation_score *scores, size_t count, struct arena *arena,
@@ -30,7 +32,8 @@ struct evaluation_weight {
 enum status evaluation_read_weights(struct span text, struct arena *arena, struct evaluation_weight **out,
 	size_t *count, struct error *err) MUST_CHECK;
 /* Without a rule: each score that all checkpoints have counts 1, but those of parts of a group; where more is better of some and less of
- * others, the former alone, as they are no sum. *count 0: there is none. */
+ * others, the former alone, as they are no sum. What a trainer prints counts where nothing else is known of any checkpoint. *count 0: there is
+ * none. */
 enum status evaluation_usual_weights(const struct evaluation_checkpoint *checkpoints, size_t checkpoint_count,
 	struct arena *arena, struct evaluation_weight **out, size_t *count, struct error *err) MUST_CHECK;
 
@@ -42,6 +45,7 @@ struct evaluation_regression {
 	const struct evaluation_score *before, *now;
 	double drop; /* above 0, whichever way is better */
 	double error; /* of the difference: the root of the sum of both squares */
+	bool is_newest; /* no checkpoint of a later step has the score */
 };
 /* Of each score against the checkpoint of the step before that has it (of several paths the last); by step, then by name. *unjudged:
  * pairs of which one lacks its standard error. */

@@ -108,6 +108,28 @@ void evaluation_mend_json(struct span text, struct buf *out)
 	}
 }
 
+static ptrdiff_t find_last(struct span text, char c)
+{
+	for (size_t at = text.len; at-- > 1;)
+		if (text.ptr[at] == c && at + 1 < text.len)
+			return (ptrdiff_t)at;
+	return -1;
+}
+
+void evaluation_split_metric(struct span name, struct span *task, struct span *metric)
+{
+	static const char ends[] = "/: -";
+	ptrdiff_t at = -1;
+
+	for (size_t i = 0; ends[i] && at < 0; i++)
+		at = find_last(name, ends[i]);
+	if (at < 0)
+		at = span_find_char(name, '_');
+	bool is_split = at > 0 && (size_t)at + 1 < name.len;
+	*task = is_split ? span_of(name.ptr, (size_t)at) : SPAN("log");
+	*metric = is_split ? span_skip(name, (size_t)at + 1) : name;
+}
+
 /* "PATH" of "'pretrained': 'PATH', …", as Python prints a dict. */
 static struct span argument_of_dict(struct span text, struct span name)
 {

@@ -2,50 +2,31 @@
 
 #include "base/clock.h"
 #include "base/hash128.h"
-#include "base/json/json_read.h"
 #include "base/json/json_write.h"
+#include "base/log.h"
 #include "model/incident.h"
 #include "model/jobs/evaluation_judge.h"
-#include "pipeline/alert/each_job.h"
 #include "pipeline/alert/job_incident.h"
+#include "state/execute.h"
 #include "state/pipeline_state.h"
 #include "store/evaluations.h"
+#include "store/jobs.h"
 
-#include <stdatomic.h>
+#include <stdlib.h>
 
 enum {
 	FACTS_BYTES = 16 << 10,
 	SCORES_READ = 1000000, /* of one job: what --max-evaluations allows at most */
 	KNOWN_MOST = 10000, /* incidents of this kind, of one job */
-	TOLD_MOST = 100 /* at once */
+	TOLD_MOST = 100, /* at once */
+	JUDGED_MOST = 32 /* jobs in one round */
 };
 
 static const double errors_told = 1, errors_warned = 2;
 
 /* ---- which falls there are ---- */
 
-static bool is_same_score(const struct evaluation_score *a, const struct evaluation_score *b)
-{
-	return span_equal(a->task, b->task) && span_equal(a->metric, b->metric);
-}
-
-/* A later checkpoint has the score: what is of this one is known to whoever looks, and no news. */
-static bool is_newest(
-	const struct evaluation_checkpoint *checkpoints, size_t count, const struct evaluation_score *score)
-{
-	for (size_t i = count; i-- > 0;) {
-		if (!checkpoints[i].has_step)
-			continue;
-		if (checkpoints[i].step <= score->step)
-			return true;
-		for (size_t j = 0; j < checkpoints[i].count; j++)
-			if (is_same_score(checkpoints[i].scores[j], score))
-				return false;
-	}
-	return true;
-}
-
-/* In the order that they were found in; those of tasks below a group that has a score of its own are the group's. */
+/* Of a score that a later checkpoint has, a fall is no news; those of tasks below a group that has a score of its own are the group's. */
 static enum status find_falls(struct store_reader *reader, struct arena *arena, int64_t job_id,
 	struct evaluation_regression **out, size_t *out_count, struct error *err)
 {
@@ -58,7 +39,7 @@ static enum status find_falls(struct store_reader *reader, struct arena *arena, 
 	TRY(evaluation_find_regressions(checkpoints, groups, errors_told, arena, out, &found, &unjudged, err));
 	*out_count = 0;
 	for (size_t i = 0; i < found; i++)
-		if (!(*out)[i].now->is_part && is_newest(checkpoints, groups, (*out)[i].now))
+		if (!(*out)[i].now->is_part && (*out)[i].is_newest)
 			(*out)[(*out_count)++] = (*out)[i];
 	return OK;
 }
@@ -124,86 +105,140 @@ static enum status open(
 	return job_incident_put(&note, err);
 }
 
-static const struct incident_row *find_known(const struct incident_row *rows, size_t count, uint64_t key)
+/* ---- what is told ---- */
+
+/* What a look found of a job, and what is known of it. */
+struct looking {
+	struct pipeline *pipeline;
+	struct job_state *job;
+	const struct evaluation_regression *falls;
+	uint64_t *keys; /* of the falls, ascending */
+	size_t count;
+	const struct incident_row *known;
+	uint64_t *known_keys; /* ascending */
+	size_t known_count;
+	bool has_more; /* falls that were not told yet */
+};
+
+static int by_key(const void *a, const void *b)
 {
-	for (size_t i = 0; i < count; i++)
-		if (rows[i].incident.opened_ordinal == key)
-			return &rows[i];
-	return NULL;
+	const uint64_t *left = a, *right = b;
+
+	return (*left > *right) - (*left < *right);
 }
 
-static bool is_among(const struct evaluation_regression *falls, size_t count, uint64_t key)
+static bool is_among(const uint64_t *keys, size_t count, uint64_t key)
 {
-	for (size_t i = 0; i < count; i++)
-		if (key_of(&falls[i]) == key)
-			return true;
-	return false;
+	return count && bsearch(&key, keys, count, sizeof *keys, by_key);
 }
 
-static enum status tell(struct pipeline *pipeline, struct job_state *job, const struct evaluation_regression *falls,
-	size_t count, const struct incident_row *known, size_t known_count, struct error *err)
+static enum status sort_keys(struct looking *looking, struct arena *arena, struct error *err)
 {
-	size_t told = 0, at = 0;
+	looking->keys = arena_alloc(arena, (looking->count + 1) * sizeof *looking->keys);
+	looking->known_keys = arena_alloc(arena, (looking->known_count + 1) * sizeof *looking->known_keys);
+	if (!looking->keys || !looking->known_keys)
+		return error_no_memory(err);
+	for (size_t i = 0; i < looking->count; i++)
+		looking->keys[i] = key_of(&looking->falls[i]);
+	for (size_t i = 0; i < looking->known_count; i++)
+		looking->known_keys[i] = looking->known[i].incident.opened_ordinal;
+	if (looking->count)
+		qsort(looking->keys, looking->count, sizeof *looking->keys, by_key);
+	if (looking->known_count)
+		qsort(looking->known_keys, looking->known_count, sizeof *looking->known_keys, by_key);
+	return OK;
+}
 
-	for (size_t i = 0; i < known_count; i++)
-		if (known[i].incident.state == INCIDENT_OPEN &&
-			!is_among(falls, count, known[i].incident.opened_ordinal))
-			TRY(job_incident_end(pipeline, job, &known[i], err));
-	for (; at < count && told < TOLD_MOST; at++) {
-		if (find_known(known, known_count, key_of(&falls[at])))
-			continue;
-		TRY(open(pipeline, job, &falls[at], err));
-		told++;
+static enum status tell(struct looking *looking, struct error *err)
+{
+	size_t told = 0;
+
+	for (size_t i = 0; i < looking->known_count; i++) {
+		const struct incident *incident = &looking->known[i].incident;
+		if (incident->state == INCIDENT_OPEN &&
+			!is_among(looking->keys, looking->count, incident->opened_ordinal))
+			TRY(job_incident_end(looking->pipeline, looking->job, &looking->known[i], err));
 	}
-	if (at < count)
-		atomic_store(&job->has_new_scores, true); /* the others at the next look */
+	for (size_t i = 0; i < looking->count && !looking->has_more; i++) {
+		if (is_among(looking->known_keys, looking->known_count, key_of(&looking->falls[i])))
+			continue;
+		if ((looking->has_more = told++ == TOLD_MOST))
+			break; /* the others at the next look */
+		TRY(open(looking->pipeline, looking->job, &looking->falls[i], err));
+	}
 	return OK;
 }
 
 /* ---- looks ---- */
 
-static enum status look(
-	struct pipeline *pipeline, struct store_reader *reader, struct job_state *job, struct error *err)
+static enum status look(struct looking *looking, struct store_reader *reader, struct arena *arena, struct error *err)
 {
 	struct incident_filter filter = {.has_all = true,
-		.job_id = job->job_id,
+		.job_id = looking->job->job_id,
 		.state = -1,
 		.kind = INCIDENT_EVALUATION_FELL,
 		.cursor = SPAN(""),
 		.limit = KNOWN_MOST};
-	AUTO(arena) arena = arena_new();
 	struct evaluation_regression *falls;
 	struct incident_row *known;
 	struct span cursor;
-	size_t count, known_count;
+
+	TRY(find_falls(reader, arena, filter.job_id, &falls, &looking->count, err));
+	TRY(store_read_incidents(reader, arena, &filter, &known, &looking->known_count, &cursor, err));
+	looking->falls = falls;
+	looking->known = known;
+	TRY(sort_keys(looking, arena, err));
+	return tell(looking, err);
+}
+
+static enum status end_mark(void *context, struct store_tx *tx, struct error *err)
+{
+	return store_end_evaluation_mark(tx, context, err);
+}
+
+/* The job as it is in RAM; what is over for long is not there, and needs none but to be told of. */
+static struct job_state *find_job(struct pipeline *pipeline, const struct job_row *row)
+{
+	struct job_state *job = directory_find(pipeline->directory, row->name);
+
+	if (job && job->job_id == row->job_id)
+		return job;
+	job_unref(job);
+	return job_state_new(row);
+}
+
+static enum status judge(
+	struct pipeline *pipeline, struct store_reader *reader, struct evaluation_mark *mark, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	struct job_row row;
 
 	if (!arena)
 		return error_no_memory(err);
-	TRY(find_falls(reader, arena, job->job_id, &falls, &count, err));
-	TRY(store_read_incidents(reader, arena, &filter, &known, &known_count, &cursor, err));
-	return tell(pipeline, job, falls, count, known, known_count, err);
+	TRY(store_read_job_by_id(reader, arena, mark->job_id, &row, err));
+	AUTO(job_state) job = find_job(pipeline, &row);
+	struct looking looking = {.pipeline = pipeline, .job = job};
+	if (!job)
+		return error_no_memory(err);
+	TRY(look(&looking, reader, arena, err));
+	return looking.has_more ? OK : writer_execute(pipeline, end_mark, mark, err);
 }
 
-static enum status watch(
-	struct pipeline *pipeline, struct store_reader *reader, struct job_state *job, struct error *err)
+void evaluation_watch_run(struct pipeline *pipeline, struct store_reader *reader, int64_t *after_job_id)
 {
-	if (!atomic_exchange(&job->has_new_scores, false))
-		return OK;
-	enum status status = look(pipeline, reader, job, err);
-	if (status != OK)
-		atomic_store(&job->has_new_scores, true);
-	return status;
-}
+	AUTO(arena) arena = arena_new();
+	struct evaluation_mark *marks;
+	struct error err;
+	size_t count;
 
-void evaluation_watch_mark(struct pipeline *pipeline, struct span name)
-{
-	AUTO(job_state) job = directory_find(pipeline->directory, name);
-
-	if (job)
-		atomic_store(&job->has_new_scores, true);
-}
-
-void evaluation_watch_run(struct pipeline *pipeline, struct store_reader *reader)
-{
-	each_job_look(pipeline, reader, "evaluation_watch_failed", watch);
+	if (!arena ||
+		store_read_evaluation_marks(reader, arena, *after_job_id, JUDGED_MOST, &marks, &count, &err) != OK)
+		return; /* the next round tries again */
+	*after_job_id = count == JUDGED_MOST ? marks[count - 1].job_id : INT64_MIN;
+	for (size_t i = 0; i < count; i++) {
+		enum status status = judge(pipeline, reader, &marks[i], &err);
+		if (status != OK && status != ERR_UNAVAILABLE && status != ERR_NOT_FOUND)
+			log_line(LOG_WARNING, "evaluation_watch_failed", "job_id=%lld error=\"%s\"",
+				(long long)marks[i].job_id, err.text);
+	}
 }

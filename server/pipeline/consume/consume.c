@@ -354,7 +354,7 @@ static enum status consume_lines(struct pipeline *pipeline, struct stream_state 
 		if (!stream->said && pipeline->signatures)
 			TRY(signs_feed(pipeline, stream, &input, ts_ms, slice->arrival_ms, scratch, err));
 		if (!stream->said && is_log)
-			TRY(log_scores_feed(stream, &input, ts_ms, slice->arrival_ms, err));
+			TRY(log_scores_feed(pipeline, stream, &input, ts_ms, slice->arrival_ms, err));
 		if (!is_status)
 			life_signs_see(stream, ts_ms);
 		consume_time(stream, ts_ms);

@@ -2,7 +2,6 @@
 
 #include "base/log.h"
 #include "extract/evaluation_table.h"
-#include "pipeline/alert/evaluation_watch.h"
 #include "state/control.h"
 #include "state/pipeline_state.h"
 #include "state/watchers/score_state.h"
@@ -13,7 +12,11 @@ struct scoring {
 	struct pipeline *pipeline;
 	struct stream_state *stream; /* its job is counted */
 	struct score_list found;
+	uint64_t known; /* scores that the job has */
+	size_t left_out;
 };
+
+enum { WRITTEN_AT_ONCE = 1000 }; /* in one transaction */
 
 static void scoring_free(struct scoring *scoring)
 {
@@ -22,25 +25,36 @@ static void scoring_free(struct scoring *scoring)
 	mem_free(scoring);
 }
 
+/* One that is known is replaced, whatever the limit. */
+static enum status write_score(
+	struct scoring *scoring, struct store_tx *tx, const struct evaluation_score *score, struct error *err)
+{
+	int64_t job_id = scoring->stream->job->job_id;
+	bool is_known;
+
+	TRY(store_has_evaluation(store_tx_reader(tx), job_id, score, &is_known, err));
+	if (!is_known && scoring->known >= scoring->pipeline->options.max_evaluations) {
+		scoring->left_out++;
+		return OK;
+	}
+	scoring->known += !is_known;
+	return store_put_logged_evaluation(tx, job_id, score, err);
+}
+
 static enum status write_scores(void *context, struct store_tx *tx, struct error *err)
 {
 	struct scoring *scoring = context;
 	int64_t job_id = scoring->stream->job->job_id;
-	uint64_t count;
 	bool is_gone;
 
+	scoring->left_out = 0;
 	TRY(control_check_job_gone(scoring->pipeline, tx, scoring->stream->job, &is_gone, err));
 	if (is_gone)
 		return OK;
-	TRY(store_count_evaluations(store_tx_reader(tx), job_id, &count, err));
-	if (count + scoring->found.count > scoring->pipeline->options.max_evaluations) {
-		log_line(LOG_WARNING, "scores_left_out", "job=\"%s\" scores=%zu known=%llu", scoring->stream->job->name,
-			scoring->found.count, (unsigned long long)count);
-		return OK;
-	}
+	TRY(store_count_evaluations(store_tx_reader(tx), job_id, &scoring->known, err));
 	for (size_t i = 0; i < scoring->found.count; i++)
-		TRY(store_put_logged_evaluation(tx, job_id, &scoring->found.items[i], err));
-	return OK;
+		TRY(write_score(scoring, tx, &scoring->found.items[i], err));
+	return store_mark_evaluations(tx, job_id, err);
 }
 
 static void written(void *context, enum status status, const struct error *err)
@@ -50,8 +64,9 @@ static void written(void *context, enum status status, const struct error *err)
 
 	if (status != OK)
 		log_line(LOG_ERROR, "scores_failed", "job=\"%s\" error=\"%s\"", stream->job->name, err->text);
-	else
-		atomic_store(&stream->job->has_new_scores, true);
+	else if (scoring->left_out)
+		log_line(LOG_WARNING, "scores_left_out", "job=\"%s\" scores=%zu known=%llu", stream->job->name,
+			scoring->left_out, (unsigned long long)scoring->known);
 	pthread_mutex_lock(&stream->mutex);
 	if (status != ERR_UNAVAILABLE && status != ERR_IO && status != ERR_MEMORY) /* as of incidents */
 		stream->pending_incidents--;
@@ -74,8 +89,8 @@ static bool find_step(const struct stream_state *stream, struct evaluation_score
 	return score->has_step || score->path.len;
 }
 
-enum status log_scores_feed(struct stream_state *stream, const struct extract_line *line, int64_t ts_ms,
-	int64_t arrival_ms, struct error *err)
+enum status log_scores_feed(struct pipeline *pipeline, struct stream_state *stream, const struct extract_line *line,
+	int64_t ts_ms, int64_t arrival_ms, struct error *err)
 {
 	struct evaluation_score score;
 
@@ -90,7 +105,8 @@ enum status log_scores_feed(struct stream_state *stream, const struct extract_li
 	score.author = SPAN("");
 	score.evaluated_ms = ts_ms > 0 ? ts_ms : 0;
 	score.received_ms = arrival_ms;
-	return score_list_add(&stream->scores->found, &score, err);
+	TRY(score_list_add(&stream->scores->found, &score, err));
+	return stream->scores->found.count < WRITTEN_AT_ONCE ? OK : log_scores_hand_over(pipeline, stream, err);
 }
 
 enum status log_scores_hand_over(struct pipeline *pipeline, struct stream_state *stream, struct error *err)

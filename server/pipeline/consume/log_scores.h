@@ -10,7 +10,7 @@
 
 struct pipeline;
 
-/* Under the stream's lock: a line; then, behind the last line of a slice, what was found goes to the writer. */
-enum status log_scores_feed(struct stream_state *stream, const struct extract_line *line, int64_t ts_ms,
-	int64_t arrival_ms, struct error *err) MUST_CHECK;
+/* Under the stream's lock: a line; what was found goes to the writer behind the last line of a slice, and in between where it is much. */
+enum status log_scores_feed(struct pipeline *pipeline, struct stream_state *stream, const struct extract_line *line,
+	int64_t ts_ms, int64_t arrival_ms, struct error *err) MUST_CHECK;
 enum status log_scores_hand_over(struct pipeline *pipeline, struct stream_state *stream, struct error *err) MUST_CHECK;

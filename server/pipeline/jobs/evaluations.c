@@ -22,7 +22,7 @@ static enum status write_scores(
 		TRY(store_put_evaluation(tx, job_id, &document->scores[i], err));
 	TRY(store_count_evaluations(store_tx_reader(tx), job_id, &count, err));
 	if (count <= change->most)
-		return OK;
+		return store_mark_evaluations(tx, job_id, err);
 	return error_set(err, ERR_TOO_LARGE,
 		"with these the job has %llu scores, more than %llu (--max-evaluations); delete a checkpoint's that nobody needs",
 		(unsigned long long)count, (unsigned long long)change->most);
@@ -38,7 +38,8 @@ static enum status write_change(void *context, struct store_tx *tx, struct error
 	TRY(check_team(job.team, job.name, change->team, err));
 	if (change->document)
 		return write_scores(tx, job.job_id, change, err);
-	return store_delete_evaluations(tx, job.job_id, &change->checkpoint, &change->deleted, err);
+	TRY(store_delete_evaluations(tx, job.job_id, &change->checkpoint, &change->deleted, err));
+	return store_mark_evaluations(tx, job.job_id, err);
 }
 
 enum status pipeline_change_evaluations(

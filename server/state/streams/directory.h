@@ -201,7 +201,6 @@ struct job_state {
 	atomic_int settling; /* enum settle; pipeline/jobs/settle.h */
 	atomic_bool is_summary_dirty; /* summaries in the store are behind */
 	atomic_bool is_row_dirty; /* subscribers have an old row */
-	atomic_bool has_new_scores; /* evaluation_watch.c: of checkpoints, since it looked */
 	atomic_int_fast64_t touched_ms;
 	/* Which lines would change what is shown of its life (life.h): earlier than signed_ms; from awaited_ms on (INT64_MAX: none);
 	 * that come after presumed_ms, when it was taken for stopped (INT64_MAX: it is not). */

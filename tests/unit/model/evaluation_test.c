@@ -305,6 +305,54 @@ TEST(a_fall_beyond_its_standard_error_is_told)
 	CHECK(got[0].before->step == 2 && got[0].now->step == 3 && fabs(got[0].drop - 0.06) < 1e-12);
 	CHECK(fabs(got[0].error - 0.05) < 1e-12);
 	CHECK(got[1].before->step == 1 && fabs(got[1].drop - 0.5) < 1e-12); /* step 2 has no perplexity */
+	CHECK(got[0].is_newest && got[1].is_newest);
+	CHECK_OK(evaluation_find_regressions(groups, count, 0.5, arena, &got, &found, &unjudged, &err));
+	CHECK_INT(found, 3);
+	CHECK(got[0].now->step == 2 && !got[0].is_newest && got[1].is_newest && got[2].is_newest);
 	CHECK_OK(evaluation_find_regressions(groups, count, 2, arena, &got, &found, &unjudged, &err));
 	CHECK_INT(found, 1);
+}
+
+static void check_split(const char *name, const char *task, const char *metric)
+{
+	struct span got_task, got_metric;
+
+	evaluation_split_metric(span_from(name), &got_task, &got_metric);
+	CHECK_SPAN(got_task, span_from(task));
+	CHECK_SPAN(got_metric, span_from(metric));
+}
+
+TEST(a_series_of_evaluations_is_a_task_and_its_metric)
+{
+	check_split("val:loss", "val", "loss");
+	check_split("eval_accuracy", "eval", "accuracy");
+	check_split("eval/downstream/piqa_len_norm", "eval/downstream", "piqa_len_norm");
+	check_split("validation_0-logloss", "validation_0", "logloss");
+	check_split("valid_1's l2", "valid_1's", "l2");
+	check_split("valloss", "log", "valloss");
+	check_split("_acc", "log", "_acc");
+	check_split("val/", "log", "val/");
+}
+
+TEST(what_is_printed_counts_where_nothing_was_sent)
+{
+	AUTO(arena) arena = arena_new();
+	struct evaluation_score all[] = {score(1, "", "mmlu", 0.5, -1), score(1, "", "val", 2, -1),
+		score(2, "", "val", 1, -1), score(2, "", "val", 3, -1)};
+	struct evaluation_checkpoint *groups;
+	struct evaluation_weight *weights;
+	size_t count, weight_count;
+
+	all[1].series = all[2].series = SPAN("val:loss");
+	CHECK_OK(evaluation_group(all, 3, arena, &groups, &count, &err));
+	CHECK_OK(evaluation_usual_weights(groups, count, arena, &weights, &weight_count, &err));
+	CHECK(count == 2 && weight_count == 1);
+	CHECK_SPAN(weights[0].task, SPAN("mmlu"));
+	CHECK_OK(evaluation_group(all + 1, 2, arena, &groups, &count, &err));
+	CHECK_OK(evaluation_usual_weights(groups, count, arena, &weights, &weight_count, &err));
+	CHECK(count == 2 && weight_count == 1);
+	CHECK_SPAN(weights[0].task, SPAN("val"));
+	CHECK_OK(
+		evaluation_group(all + 2, 2, arena, &groups, &count, &err)); /* both of one checkpoint: what was sent */
+	CHECK(count == 1 && groups[0].count == 1 && groups[0].scores[0]->value == 3);
 }

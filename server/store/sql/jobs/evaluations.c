@@ -90,3 +90,50 @@ enum status store_delete_evaluations(struct store_tx *tx, int64_t job_id, const 
 	TRY(statement_run(&s, err));
 	return tx_changed_rows(tx, deleted, err);
 }
+
+enum status store_has_evaluation(
+	struct store_reader *reader, int64_t job_id, const struct evaluation_score *like, bool *has, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, reader,
+		"SELECT 1 FROM evaluations WHERE job_id = ? AND has_step = ? AND step = ? AND path = ? AND task = ? AND metric = ?",
+		err));
+	bind_numbers(&s, job_id, like->has_step, like->step);
+	bind_text(&s, like->path);
+	bind_text(&s, like->task);
+	bind_text(&s, like->metric);
+	return statement_step(&s, has, err);
+}
+
+/* ---- marks ---- */
+
+enum status store_mark_evaluations(struct store_tx *tx, int64_t job_id, struct error *err)
+{
+	return run_for_job(tx,
+		"INSERT INTO evaluation_marks (job_id, mark) VALUES (?, 1)"
+		" ON CONFLICT (job_id) DO UPDATE SET mark = evaluation_marks.mark + 1",
+		job_id, err);
+}
+
+enum status store_read_evaluation_marks(struct store_reader *reader, struct arena *arena, int64_t after_job_id,
+	size_t limit, struct evaluation_mark **out, size_t *count, struct error *err)
+{
+	static const struct row_field marks[] = {
+		FIELD(struct evaluation_mark, job_id), FIELD(struct evaluation_mark, mark)};
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, reader,
+		"SELECT m.job_id, m.mark FROM evaluation_marks m JOIN jobs j ON j.job_id = m.job_id WHERE m.job_id > ?"
+		" ORDER BY m.job_id LIMIT ?",
+		err));
+	bind_i64(&s, after_job_id);
+	bind_u64(&s, limit);
+	return rows_read(&s, arena, ROWS(marks, struct evaluation_mark), out, count, err);
+}
+
+enum status store_end_evaluation_mark(struct store_tx *tx, const struct evaluation_mark *mark, struct error *err)
+{
+	return run_with(tx, "DELETE FROM evaluation_marks WHERE job_id = ? AND mark = ?",
+		NUMBERS(mark->job_id, mark->mark), err);
+}

@@ -144,6 +144,7 @@ enum status job_forget(struct store_tx *tx, int64_t job_id, struct error *err)
 		"DELETE FROM job_counts WHERE job_id = ?",
 		"DELETE FROM definitions WHERE job_id = ?",
 		"DELETE FROM due_definitions WHERE job_id = ?",
+		"DELETE FROM evaluation_marks WHERE job_id = ?",
 		"DELETE FROM transitions WHERE job_id = ?",
 		"DELETE FROM told WHERE job_id = ?",
 		"DELETE FROM told_anew WHERE job_id = ?",
