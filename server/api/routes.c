@@ -197,6 +197,10 @@ static const struct http_route routes[] = {
 			"Send what an evaluation found of a checkpoint: the results of lm-evaluation-harness, or scores of your own"},
 	{HTTP_DELETE, "/api/v1/jobs/{job}/evaluations", SCOPE_WRITE, ROUTE_WORKER, .handler = api_evaluations_delete,
 		.query = "step path", .audit = "jobs", .summary = "Delete the scores of a checkpoint"},
+	{HTTP_GET, "/api/v1/evaluations", SCOPE_READ, ROUTE_WORKER, .handler = api_leaders, .is_slow = api_is_slow,
+		.query = "q tz metric weights by limit format",
+		.summary =
+			"The best checkpoints of a search's jobs by a score or weights=: of each job, of each run, or all of them"},
 	{HTTP_GET, "/api/v1/evaluation-references", SCOPE_READ, ROUTE_WORKER, .handler = api_references_get,
 		.query = "", .summary = "Scores of named models, which evaluations of jobs are shown beside"},
 	{HTTP_PUT, "/api/v1/evaluation-references", SCOPE_ADMIN, ROUTE_WORKER, .handler = api_references_put,

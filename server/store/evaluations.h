@@ -19,6 +19,9 @@ enum status store_read_evaluations(struct store_reader *reader, struct arena *ar
 /* All of one checkpoint; *deleted: how many scores that were. */
 enum status store_delete_evaluations(struct store_tx *tx, int64_t job_id, const struct evaluation_score *checkpoint,
 	size_t *deleted, struct error *err) MUST_CHECK;
+/* Jobs that have any, the newest first. */
+enum status store_list_evaluated_jobs(struct store_reader *reader, struct arena *arena, size_t limit, int64_t **out,
+	size_t *count, struct error *err) MUST_CHECK;
 enum status store_has_evaluation(struct store_reader *reader, int64_t job_id, const struct evaluation_score *like,
 	bool *has, struct error *err) MUST_CHECK;
 

@@ -250,9 +250,13 @@ def test_what_the_document_shows(shared_server, tmp_path):
     commands = re.findall(r"^```sh\n(.*?)^```", pathlib.Path(ROOT, "docs/evaluations.md").read_text(), re.M | re.S)
     (tmp_path / "results.json").write_text(HARNESS)
     shared_server.send("gpt-1", "x")
-    replies = [json.loads(subprocess.run(["bash", "-c", command.replace(":8080", f":{shared_server.port}").replace("curl ", "curl -f ")], cwd=tmp_path,
-        stdout=subprocess.PIPE, timeout=PATIENCE_S, check=True).stdout) for command in commands]
+    printed = [subprocess.run(["bash", "-c", command.replace(":8080", f":{shared_server.port}").replace("curl ", "curl -f ")], cwd=tmp_path,
+        stdout=subprocess.PIPE, timeout=PATIENCE_S, check=True, text=True).stdout for command in "".join(commands).replace("curl", "\0curl").split("\0")[1:]]
+    replies = [json.loads(text) if text.startswith("{") else text for text in printed]
     assert [reply["scores"] for reply in replies[:2]] == [5, 2] and [row["step"] for row in replies[2]["checkpoints"]] == [500, 1000]
+    assert [(row["job"], row["step"], row["value"]) for row in replies[3]["leaders"]] == [("gpt-1", 500, 0.625)]
+    row = replies[4].splitlines()[1].split(",")
+    assert row[:5] == ["1", "gpt-1", "gpt-1", "500", "/ckpt/run1/checkpoint-500"] and math.isclose(float(row[5]), (2 * 0.625 - 0.01 * 16) / 2.01)
     best = replies[2]["best"]  # step 1000 has no gsm8k
     assert best["step"] == 500 and best["compared"] == 1 and math.isclose(best["value"], (2 * 0.625 + 0.25) / 3)
 
@@ -452,3 +456,39 @@ def test_a_long_table_and_one_beyond_the_limit(make_server):
     server.wait_for_log("event=scores_left_out")
     scores = read(server)["checkpoints"][0]["scores"]
     assert len(scores) == 1202 and scores["t7/acc"] == 0.99 and scores["t1201/acc"] == 0.01 and "t1202/acc" not in scores
+
+
+def test_a_leaderboard_over_jobs_runs_and_checkpoints(make_server):
+    """By hand: mmlu a 0.5, 0.7; b 0.6 (goes on with a); c 0.65. The least perplexity is c's. (2 * 0.7 + 0.2) / 3 = 0.5333 of a, (2 * 0.65 + 0.5) / 3 = 0.6 of c."""
+    server = make_server()
+    for name, tags in (("a", []), ("b", [{"Key": "continues", "Value": "a"}]), ("c", [{"Key": "team", "Value": "x"}]), ("none", [])):
+        assert server.post("/api/v1/jobs", json={"TrainingJobName": name, "Tags": tags}).status == 201
+    send(server, {"step": 1, "scores": {"mmlu/acc": {"value": 0.5, "stderr": 0.01}}}, "a")
+    send(server, {"step": 2, "path": "/a/2", "scores": {"mmlu/acc": {"value": 0.7, "stderr": 0.01}, "gsm8k/em": 0.2}}, "a")
+    send(server, {"step": 3, "scores": {"mmlu/acc": 0.6, "w/ppl": 9}}, "b")
+    send(server, {"step": 4, "scores": {"mmlu/acc": 0.65, "gsm8k/em": 0.5, "w/ppl": 8}, "evaluated_ms": 1767225600000}, "c")
+
+    def board(query=""):
+        reply = server.get("/api/v1/evaluations" + query)
+        assert reply.status == 200, reply
+        return reply.body
+    usual = board()
+    assert usual["weights"] == {"mmlu/acc": 1} and usual["total"] == 3 and usual["partial"] is False
+    assert usual["metrics"] == [{"metric": "gsm8k/em", "jobs": 2}, {"metric": "mmlu/acc", "jobs": 3}, {"metric": "w/ppl", "jobs": 2}]
+    assert usual["leaders"][0] == {"rank": 1, "job": "a", "step": 2, "path": "/a/2", "value": 0.7, "scores": {"mmlu/acc": 0.7}, "stderr": 0.01, "compared": 2,
+        "evaluated_ms": None}
+    assert [row["job"] for row in usual["leaders"]] == ["a", "c", "b"] and usual["leaders"][1]["evaluated_ms"] == 1767225600000
+    assert "Llama 2 7B" in {row["model"] for row in usual["references"]}
+    runs = board("?by=run&metric=mmlu/acc")["leaders"]
+    assert [(row["run"], row["job"], row["jobs"], row["compared"]) for row in runs] == [("a", "a", 2, 3), ("c", "c", 1, 1)]
+    assert [(row["job"], row["step"]) for row in board("?by=checkpoint&metric=mmlu/acc")["leaders"]] == [("a", 2), ("c", 4), ("b", 3), ("a", 1)]
+    assert [(row["job"], row["value"], row["scores"]) for row in board("?metric=w/ppl")["leaders"]] == [("c", -8, {"w/ppl": 8}), ("b", -9, {"w/ppl": 9})]
+    weighted = board("?weights=mmlu/acc:2,gsm8k/em:1")
+    assert [row["job"] for row in weighted["leaders"]] == ["c", "a"] and [round(row["value"], 9) for row in weighted["leaders"]] == [0.6, round(1.6 / 3, 9)]
+    assert [row["job"] for row in board("?q=tag.team:x")["leaders"]] == ["c"] and board("?q=tag.team:y")["leaders"] == []
+    assert len(board("?limit=1")["leaders"]) == 1 and board("?limit=1")["total"] == 3
+    csv = server.get("/api/v1/evaluations?metric=mmlu/acc&format=csv&limit=1")
+    assert csv.raw.decode() == "rank,job,run,step,path,value,mmlu/acc,stderr,compared,evaluated_ms\n1,a,,2,/a/2,0.7,0.7,0.01,2,\n"
+    for query, field in (("?metric=acc", "metric"), ("?metric=a/b&weights=a/b:1", "metric"), ("?by=x", "by"), ("?format=x", "format"), ("?weights=x", "weights"), ("?limit=0", "limit")):
+        reply = server.get("/api/v1/evaluations" + query)
+        assert reply.status == 400 and reply.body["field"] == field, (query, reply)

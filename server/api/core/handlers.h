@@ -7,7 +7,7 @@ http_handler api_audit, api_reload, api_info, api_healthz, api_readyz, api_metri
 http_handler api_fit, api_job_fit, api_job_s3, api_job_nccl;
 http_handler api_attachments_list, api_attachment_get, api_attachment_put, api_attachment_delete;
 http_handler api_evaluations_list, api_evaluations_put, api_evaluations_delete;
-http_handler api_references_get, api_references_put;
+http_handler api_leaders, api_references_get, api_references_put;
 http_handler api_notes_list, api_notes_create, api_note_change, api_note_delete;
 http_handler api_session_get, api_session_create, api_session_delete;
 http_handler api_tokens_list, api_tokens_create, api_tokens_delete, api_options_list;

@@ -196,7 +196,18 @@ enum status evaluation_read_weights(
 	return OK;
 }
 
-static const struct evaluation_score *find_score(
+enum status evaluation_read_weights_of(
+	struct span name, struct arena *arena, struct evaluation_weight **out, struct error *err)
+{
+	if (!(*out = arena_alloc(arena, sizeof **out)))
+		return error_no_memory(err);
+	if (take_weight(name, 1, *out))
+		return OK;
+	return error_set_field(err, ERR_INVALID, "metric", "'%.*s' is no TASK/METRIC (metric=mmlu/acc)",
+		SPAN_ARGS(span_cut(name, 100)));
+}
+
+const struct evaluation_score *evaluation_find_score(
 	const struct evaluation_checkpoint *checkpoint, struct span task, struct span metric)
 {
 	const struct evaluation_score wanted = {.task = task, .metric = metric}, *key = &wanted;
@@ -212,7 +223,8 @@ double evaluation_weighted(
 	double sum = 0, all = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		const struct evaluation_score *score = find_score(checkpoint, weights[i].task, weights[i].metric);
+		const struct evaluation_score *score =
+			evaluation_find_score(checkpoint, weights[i].task, weights[i].metric);
 		if (!score)
 			return NAN;
 		sum += weights[i].weight * (score->is_lower ? -score->value : score->value);
@@ -252,7 +264,7 @@ static bool have_all(
 	const struct evaluation_checkpoint **checkpoints, size_t count, const struct evaluation_score *score)
 {
 	for (size_t i = 0; i < count; i++)
-		if (!find_score(checkpoints[i], score->task, score->metric))
+		if (!evaluation_find_score(checkpoints[i], score->task, score->metric))
 			return false;
 	return true;
 }

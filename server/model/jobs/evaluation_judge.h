@@ -31,12 +31,18 @@ struct evaluation_weight {
 /* "mmlu/acc:2,gsm8k/exact_match,strict-match:1": a part without a weight belongs to the name that follows. ERR_INVALID. */
 enum status evaluation_read_weights(struct span text, struct arena *arena, struct evaluation_weight **out,
 	size_t *count, struct error *err) MUST_CHECK;
+/* "mmlu/acc" alone, of weight 1. */
+enum status evaluation_read_weights_of(
+	struct span name, struct arena *arena, struct evaluation_weight **out, struct error *err) MUST_CHECK;
 /* Without a rule: each score that all checkpoints have counts 1, but those of parts of a group; where more is better of some and less of
  * others, the former alone, as they are no sum. What a trainer prints counts where nothing else is known of any checkpoint. *count 0: there is
  * none. */
 enum status evaluation_usual_weights(const struct evaluation_checkpoint *checkpoints, size_t checkpoint_count,
 	struct arena *arena, struct evaluation_weight **out, size_t *count, struct error *err) MUST_CHECK;
 
+/* NULL: it has none of that name. */
+const struct evaluation_score *evaluation_find_score(
+	const struct evaluation_checkpoint *checkpoint, struct span task, struct span metric);
 /* sum(weight * value) / sum(weight), values of which less is better negative. NaN: one of them is not known. */
 double evaluation_weighted(
 	const struct evaluation_checkpoint *checkpoint, const struct evaluation_weight *weights, size_t count);

@@ -91,6 +91,23 @@ enum status store_delete_evaluations(struct store_tx *tx, int64_t job_id, const 
 	return tx_changed_rows(tx, deleted, err);
 }
 
+/* From each job to the one below it, so that what is read are jobs and not their scores. */
+enum status store_list_evaluated_jobs(
+	struct store_reader *reader, struct arena *arena, size_t limit, int64_t **out, size_t *count, struct error *err)
+{
+	static const struct row_field ids[] = {FIELD_ALONE(int64_t)};
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, reader,
+		"WITH RECURSIVE evaluated (job_id) AS (SELECT max(job_id) FROM evaluations UNION ALL"
+		" SELECT (SELECT max(e.job_id) FROM evaluations e WHERE e.job_id < evaluated.job_id) FROM evaluated"
+		" WHERE evaluated.job_id IS NOT NULL)"
+		" SELECT job_id FROM evaluated WHERE job_id IS NOT NULL ORDER BY job_id DESC LIMIT ?",
+		err));
+	bind_u64(&s, limit);
+	return rows_read(&s, arena, ROWS(ids, int64_t), out, count, err);
+}
+
 enum status store_has_evaluation(
 	struct store_reader *reader, int64_t job_id, const struct evaluation_score *like, bool *has, struct error *err)
 {
