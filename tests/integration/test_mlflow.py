@@ -111,6 +111,7 @@ def test_the_frame_is_that_of_a_file_store(server, version, tmp_path):
     assert mlflowclient.run(server, version, COMPARED, ours, theirs) == 3
 
 
+@long
 @pytest.mark.parametrize("version", mlflowclient.VERSIONS)
 def test_the_same_is_read_back(server, version):
     given = mlflowclient.run(server, version, READING)
@@ -131,6 +132,7 @@ def test_the_example_of_the_documentation(server):
     assert job(server, "pretrain/gpt-7")["HyperParameters"] == {"lr": "0.0003", "layers": "12"}
 
 
+@long
 def test_a_metric_of_several_runs_is_what_the_client_takes_for_it(server):
     """The client has no function for it, but its message, its address and its reader: what the page of MLflow and plugins use."""
     script = """
@@ -229,6 +231,7 @@ give([outer.info.run_id, list(found["tags.mlflow.runName"])])
     assert sorted(row["TrainingJobName"] for row in rows) == ["sweep/lr-0.1", "sweep/lr-0.2"]
 
 
+@long
 def test_where_files_go(make_server, tmp_path):
     """As an experiment says, else as the server does; a run keeps its place."""
     server = make_server("--mlflow-artifacts", str(tmp_path / "root"))
@@ -348,6 +351,7 @@ give({"before": before, "deleted": deleted, "views": views, "found": found, "ref
 """
 
 
+@long
 @pytest.mark.parametrize("version", mlflowclient.VERSIONS)
 def test_a_deleted_run_is_in_the_trash_and_comes_back(server, version):
     given = mlflowclient.run(server, version, TRASH)
@@ -360,6 +364,7 @@ def test_a_deleted_run_is_in_the_trash_and_comes_back(server, version):
     assert server.wait_for_points("Default/b", "loss", 3)["count"] == 3
 
 
+@long
 def test_another_name_is_shown_and_found(server):
     script = """
 run = client.create_run("0", run_name="before")

@@ -236,12 +236,13 @@ def test_a_batch_that_had_to_go_elsewhere_is_stored_once(server, client):
 def test_a_note_whose_reply_was_lost_is_there_once(server, client):
     between = Swallower(server.port)
     process = client.start('smfleet.init("j")\nsmfleet.log({"loss": 0})\ninput()\nfor i in range(3): smfleet.note(f"n{i}", step=i)\n'
-                           'smfleet.log({"loss": 1})\ninput()', SMFLEET_SERVER=between.url)
+                           'smfleet.log({"loss": 1})\nprint("noted", flush=True)\ninput()', SMFLEET_SERVER=between.url)
     server.wait_for_points("j", "loss", 1)
-    between.swallows = True
+    between.swallows = lambda reply: b'"author"' in reply  # that of a note, and of nothing before it
     process.stdin.write(b"on\n")
     process.stdin.flush()
-    wait_until(lambda: notes(server, "j"), what="the first note")
+    assert process.stdout.readline() == b"noted\n"
+    assert between.swallowed.wait(60) and notes(server, "j")
     process.kill()
     process.communicate()
     server.restart()

@@ -12,7 +12,7 @@ from pathlib import Path
 import mlflowclient
 import pytest
 from awsclients import token_of
-from howlong import IS_LONG
+from howlong import IS_LONG, long
 from shipping import job, lines
 from smserver import ROOT, wait_until
 from test_mlflow import LOG_MODEL
@@ -125,6 +125,7 @@ give({"first": first, "second": second})
 """
 
 
+@long
 def test_the_server_is_away_again_and_again(server, train, tmp_path):
     """Away when the run begins, there for a while, killed, away when a second run begins: each run has the id that its client was told."""
     port = server.port
@@ -293,6 +294,7 @@ def test_a_model_is_logged_while_the_server_is_away(server, ship, train):
     assert given[-1]["again"] == [7] and (info["name"], info["status"], info["source_run_id"]) == ("net", "LOGGED_MODEL_READY", given[-1]["run"])
 
 
+@long
 def test_files_stay_with_the_training_though_the_server_would_keep_them(make_server, train):
     """Through the relay no training waits for a file, or fails for one."""
     keeping = make_server("--mlflow-artifacts", "mlflow-artifacts:")
@@ -309,6 +311,7 @@ give(places)
     assert all(place.startswith("./mlflow-artifacts/") for place in given[-1]), given
 
 
+@long
 def test_a_model_is_registered_beside_the_training(server, train, tmp_path):
     """The server has no registry; a training that worked without the relay works with it."""
     given, _ = finish(train("""
@@ -499,6 +502,7 @@ give({"run": run.info.run_id})
     assert [(point["step"], point["value"]) for point in history["metrics"]] == [(0, 1.0), (1, 2.0), (2, 3.0)]
 
 
+@long
 def test_a_server_that_is_killed_in_the_middle_of_it(server, train):
     """Requests whose replies were lost are sent again: each point is there once, in whichever moment the server was killed."""
     port = server.port

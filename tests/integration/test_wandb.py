@@ -9,6 +9,7 @@ import pytest
 
 import wandbclient
 from awsclients import token_of
+from howlong import long
 from smserver import ROOT, Server, quote, wait_until
 
 
@@ -127,6 +128,7 @@ if sys.argv[1] == "die":
     assert job(server, "dies/one")["TrainingJobStatus"] == "Completed"
 
 
+@long
 @pytest.mark.parametrize("version", wandbclient.VERSIONS)
 def test_a_run_goes_back_and_goes_on(server, version):
     script = """
@@ -156,6 +158,7 @@ run.finish()
     assert "has no run with the id 'other'" in wandbclient.run(server, version, 'wandb.init(project="back", resume_from="other?_step=4")', code=1)
 
 
+@long
 @pytest.mark.parametrize("version", wandbclient.VERSIONS)
 def test_a_run_that_was_forked_goes_on_with_the_other(server, version):
     script = """
@@ -351,6 +354,7 @@ run.finish()
         assert sorted(text.partition("] ")[2] or text for text in said) == sorted(2 * lines)
 
 
+@long
 @pytest.mark.parametrize("version", wandbclient.VERSIONS)
 def test_what_the_api_says_of_a_run(server, version):
     out = wandbclient.run(server, version, """
