@@ -235,6 +235,38 @@ def test_a_search_request_of_sagemaker(jobs, server, tmp_path):
     assert wrong.returncode == 2 and "Unknown property name: Nope" in wrong.stderr
 
 
+def test_the_best_checkpoints_are_listed(server, jobs, sm_search):
+    """By hand: llama-2's 0.7 is more than llama-1's 0.6; by weights (2 * 0.6 + 0.9) / 3 = 0.7 against (2 * 0.7 + 0.1) / 3 = 0.5."""
+    for name, acc, em in (("llama-1", 0.6, 0.9), ("llama-2", 0.7, 0.1)):
+        document = {"step": 5, "path": f"/{name}/5", "scores": {"mmlu/acc": {"value": acc, "stderr": 0.25}, "gsm8k/em": em}}
+        assert server.post(f"/api/v1/jobs/{name}/evaluations", json=document).status == 201
+    result = sm_search("evaluations", "mmlu/acc", "--csv")
+    assert list(csv.reader(io.StringIO(result.stdout))) == [["rank", "job", "step", "value", "stderr", "evaluated", "path"],
+        ["1", "llama-2", "5", "0.7", "0.25", "", "/llama-2/5"], ["2", "llama-1", "5", "0.6", "0.25", "", "/llama-1/5"]]
+    assert [row.split(",")[1] for row in sm_search("evaluations", "mmlu/acc:2,gsm8k/em:1", "name~llama").stdout.split("\n")[1:3]] == ["llama-1", "llama-2"]
+    assert [row["job"] for row in json.loads(sm_search("evaluations", "mmlu/acc", "name:llama-1", "--json").stdout)["leaders"]] == ["llama-1"]
+    runs = sm_search("evaluations", "mmlu/acc", "--by", "run", "--table").stdout.split("\n")
+    assert runs[0].split() == ["rank", "run", "job", "step", "value", "stderr", "path"] and runs[1].split()[1:3] == ["llama-2", "llama-2"]
+    assert sm_search("evaluations", "mmlu/acc", "name:vit").returncode == 1
+    assert sm_search("evaluations", "mmlu").returncode == 2 and sm_search("evaluations", "a/b", "q", "r").returncode == 2
+    assert sm_search("evaluations", "a/b", "--sort", "name").returncode == 2
+
+
+def test_what_is_said_of_one_job_is_printed(server, sm_search):
+    server.post("/api/v1/jobs", json={"TrainingJobName": "a/b"})
+    for subject in ("anatomy", "fit"):
+        said = server.get(f"/api/v1/jobs/a%2Fb/{subject}").body
+        result = sm_search(subject, "a/b", "--json")
+        assert json.loads(result.stdout) == said, result
+        rows = dict(csv.reader(io.StringIO(sm_search(subject, "a/b", "--csv").stdout)))
+        assert rows["name"] == "value" and len(rows) > 3
+        for name, value in said.items():
+            if value is None or isinstance(value, (int, str)):
+                assert rows[name] == (json.dumps(value) if not isinstance(value, str) else value)
+        assert sm_search(subject, "a/b", "--table").stdout.split()[:2] == ["name", "value"]
+        assert sm_search(subject, "nobody").returncode == 4 and sm_search(subject, "a/b", "--count").returncode == 2
+
+
 def test_attachments_are_listed_and_printed(server, tmp_path):
     """Names that have to be encoded, bytes that are no text, and what is not there."""
     program = str(server.bin("sm-search"))

@@ -13,6 +13,7 @@
 #include "cli/search/search_list.h"
 #include "cli/search/search_logs.h"
 #include "cli/search/search_mcp.h"
+#include "cli/search/search_show.h"
 #include "cli/table/table.h"
 
 #include <errno.h>
@@ -576,7 +577,8 @@ static int print_comparison(struct search *search, char *const *environment)
 	return exit_code(status);
 }
 
-static int print_list(struct search *search, char *const *environment)
+static int print_list(struct search *search, char *const *environment,
+	enum status (*print)(struct search_list *list, struct error *err))
 {
 	static const enum list_format formats[FORMAT_COUNT] = {[FORMAT_TABLE] = LIST_TABLE,
 		[FORMAT_CSV] = LIST_CSV,
@@ -590,7 +592,7 @@ static int print_list(struct search *search, char *const *environment)
 		.width = terminal_width(environment)};
 	struct error err = {0};
 
-	enum status status = search_list_print(&list, &err);
+	enum status status = print(&list, &err);
 	if (status == OK)
 		return list.found ? EXIT_DONE : EXIT_NOTHING_MATCHED;
 	client_say(search_program.name, "%s", err.text);
@@ -611,14 +613,15 @@ int search_run(const struct options *options, char *const *environment)
 		return complete(&search);
 	if (wants_mcp(options))
 		return relay_mcp(&search);
-	bool wants_groups, wants_list;
+	bool wants_groups, wants_list, wants_show;
 	if (search_groups_wanted(options, &wants_groups, &err) != OK ||
-		search_list_wanted(options, &wants_list, &err) != OK || prepare(&search, &err) != OK) {
+		search_list_wanted(options, &wants_list, &err) != OK ||
+		search_show_wanted(options, &wants_show, &err) != OK || prepare(&search, &err) != OK) {
 		client_say(search_program.name, "%s", err.text);
 		return EXIT_USAGE;
 	}
-	if (wants_list)
-		return print_list(&search, environment);
+	if (wants_list || wants_show)
+		return print_list(&search, environment, wants_show ? search_show_print : search_list_print);
 	if (wants_groups)
 		return print_groups(&search, environment);
 	if (options_flag(options, "compare"))

@@ -11,7 +11,13 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { MAX_PATH_BYTES = 64 << 10, MAX_OUTPUT_BYTES = 256 << 20, PAGE_ROWS = 1000, MOST_COLUMNS = 6 };
+enum {
+	MAX_PATH_BYTES = 64 << 10,
+	MAX_OUTPUT_BYTES = 256 << 20,
+	PAGE_ROWS = 1000,
+	LEADERS_MAX = 10000,
+	MOST_COLUMNS = 7
+};
 
 struct list_column {
 	const char *name, *member;
@@ -34,6 +40,32 @@ static const struct list_kind trash = {"jobs", "next_cursor", "cursor",
 		{"by", "deleted_by", false, false}, {"goes", "purge_ms", false, true},
 		{"bytes", "bytes", true, false}}};
 
+/* All in one page. */
+static const struct list_kind leaders = {"leaders", "", "",
+	{{"rank", "rank", true, false}, {"job", "job", false, false}, {"step", "step", true, false},
+		{"value", "value", true, false}, {"stderr", "stderr", true, false},
+		{"evaluated", "evaluated_ms", false, true}, {"path", "path", false, false}}};
+static const struct list_kind leading_runs = {"leaders", "", "",
+	{{"rank", "rank", true, false}, {"run", "run", false, false}, {"job", "job", false, false},
+		{"step", "step", true, false}, {"value", "value", true, false}, {"stderr", "stderr", true, false},
+		{"path", "path", false, false}}};
+
+static bool wants_leaders(const struct options *options)
+{
+	return options_word_count(options) > 1 && !strcmp(options_word(options, 0), "evaluations");
+}
+
+static enum status check_leaders(const struct options *options, struct error *err)
+{
+	TRY(search_options_refuse(options, "evaluations", err));
+	if (options_text(options, "of"))
+		return error_set(err, ERR_INVALID, "--of is of groups of jobs: not with evaluations");
+	return options_word_count(options) > 3
+		       ? error_set(err, ERR_INVALID,
+				 "evaluations takes a score and a query at most, each one word: quote it")
+		       : OK;
+}
+
 static bool wants_attachments(const struct options *options)
 {
 	size_t words = options_word_count(options);
@@ -45,13 +77,15 @@ enum status search_list_wanted(const struct options *options, bool *wanted, stru
 {
 	bool is_trash = options_flag(options, "trash");
 
-	*wanted = is_trash || wants_attachments(options);
+	*wanted = is_trash || wants_attachments(options) || wants_leaders(options);
 	if (!*wanted)
 		return OK;
-	TRY(search_options_refuse(options, is_trash ? "--trash" : "attachments", err));
+	if (!is_trash && wants_leaders(options))
+		return check_leaders(options, err);
+	const char *what = is_trash ? "--trash" : options_word(options, 0);
+	TRY(search_options_refuse(options, what, err));
 	if (options_text(options, "by") || options_text(options, "of"))
-		return error_set(err, ERR_INVALID, "--by and --of are of jobs: not with %s",
-			is_trash ? "--trash" : "attachments");
+		return error_set(err, ERR_INVALID, "--by and --of are of jobs: not with %s", what);
 	if (is_trash && options_word_count(options))
 		return error_set(err, ERR_INVALID, "--trash lists the whole trash: it takes no query");
 	if (options_word_count(options) > 3)
@@ -174,10 +208,10 @@ static enum status put_page(struct listing *l, bool *has_more, struct error *err
 {
 	AUTO_DONE(buf) path = BUF_INIT(MAX_PATH_BYTES);
 	AUTO(json) page = NULL;
-	uint64_t limit = l->rest < PAGE_ROWS ? l->rest : PAGE_ROWS;
+	uint64_t most = l->kind->next[0] ? PAGE_ROWS : LEADERS_MAX, limit = l->rest < most ? l->rest : most;
 
 	buf_append_span(&path, buf_span(&l->path));
-	buf_printf(&path, "?limit=%" PRIu64, limit);
+	buf_printf(&path, "%climit=%" PRIu64, span_find_char(buf_span(&l->path), '?') < 0 ? '?' : '&', limit);
 	if (l->next.len) {
 		buf_printf(&path, "&%s=", l->kind->parameter);
 		buf_append_percent_encoded(&path, buf_span(&l->next));
@@ -190,7 +224,8 @@ static enum status put_page(struct listing *l, bool *has_more, struct error *err
 	for (const struct json *row = json_first(rows); row && l->rest; row = json_next(row))
 		TRY(put_row(l, row, err));
 	buf_reset(&l->next);
-	buf_append_span(&l->next, json_string_of(json_get(page, l->kind->next)));
+	if (l->kind->next[0])
+		buf_append_span(&l->next, json_string_of(json_get(page, l->kind->next)));
 	*has_more = l->next.len != 0;
 	TRY(buf_status(&l->next, err));
 	return flush(&l->out, err);
@@ -248,6 +283,30 @@ static enum status print_file(struct search_list *search, struct span path, stru
 	return flush(&reply.body, err);
 }
 
+static void put_parameter(struct buf *out, char sign, const char *name, const char *value)
+{
+	if (!value)
+		return;
+	buf_printf(out, "%c%s=", sign, name);
+	buf_append_percent_encoded(out, span_from(value));
+}
+
+/* "mmlu/acc", or with weights "mmlu/acc:2,gsm8k/exact_match:1". */
+static enum status print_leaders(struct listing *l, struct error *err)
+{
+	const struct options *options = l->search->options;
+	const char *score = options_word(options, 1), *by = options_text(options, "by");
+	size_t words = options_word_count(options);
+
+	l->kind = by && !strcmp(by, "run") ? &leading_runs : &leaders;
+	buf_append_text(&l->path, "/api/v1/evaluations");
+	put_parameter(&l->path, '?', strchr(score, ':') ? "weights" : "metric", score);
+	put_parameter(&l->path, '&', "q", words > 2 ? options_word(options, 2) : NULL);
+	put_parameter(&l->path, '&', "by", by);
+	put_parameter(&l->path, '&', "tz", options_text(options, "timezone"));
+	return print_list(l, err);
+}
+
 enum status search_list_print(struct search_list *search, struct error *err)
 {
 	const struct options *options = search->options;
@@ -263,6 +322,8 @@ enum status search_list_print(struct search_list *search, struct error *err)
 		buf_append_text(&l.path, "/api/v1/trash");
 		return print_list(&l, err);
 	}
+	if (wants_leaders(options))
+		return print_leaders(&l, err);
 	url_put_value(&l.path, "/api/v1/jobs/", span_from(options_word(options, 1)));
 	buf_append_text(&l.path, "/attachments");
 	if (options_word_count(options) == 2)

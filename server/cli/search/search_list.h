@@ -1,6 +1,6 @@
 /*
- * Job: sm-search attachments JOB, sm-search --trash: what is no search but a list of the server's, as table, CSV, JSON or NDJSON; and
- *      sm-search attachments JOB PATH: one file to standard output.
+ * Job: sm-search attachments JOB, sm-search evaluations SCORE QUERY, sm-search --trash: what is no search but a list of the server's, as
+ *      table, CSV, JSON or NDJSON; and sm-search attachments JOB PATH: one file to standard output.
  * Ownership: nothing is kept. Threads: one.
  */
 #pragma once
