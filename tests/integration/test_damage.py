@@ -9,6 +9,7 @@ import pytest
 
 from engine import ON_POSTGRES, of_a_file
 from faults import KILL, WRITE, FaultyServer
+from howlong import IS_LONG
 from smserver import wait_until
 from test_points_raw import points_of
 
@@ -210,7 +211,7 @@ def values(server, job, wanted):
     wait_until(lambda: found() == expected, what=f"{wanted} points of {job}, not {found()}")
 
 
-@pytest.mark.parametrize("backfill", ["", "?backfill=true"])
+@pytest.mark.parametrize("backfill", ["?backfill=true", *([""] if IS_LONG else [])])
 @pytest.mark.parametrize("how", DAMAGED_DEFINITIONS)
 def test_damaged_definitions_of_one_job(server, how, backfill):
     """The server starts and says whose they are and what to do; the job's lines are kept, and its points come back with definitions."""

@@ -7,6 +7,7 @@ import urllib.parse
 
 import pytest
 
+from howlong import long
 from smserver import wait_until
 
 # Each is hopeless in its own way: at each start of a line of 'a', in one step of many, across a whole long line.
@@ -109,6 +110,7 @@ def test_a_stop_waits_for_no_search(endless):
         connection.close()
 
 
+@long
 def test_who_has_used_up_the_processor_waits_and_others_do_not(make_server):
     server = make_server("--search-cpu-ms", "2000", "--rate-cpu-ms", "10")
     server.send("j", LINES)
@@ -161,6 +163,7 @@ def test_a_live_filter_is_bounded_within_one_line_and_others_are_told(slow):
     assert other.next("lines", where=lambda event: "needle" in event["data"])
 
 
+@long
 def test_a_pattern_of_jobs_and_of_their_logs_is_bounded(slow):
     slow.patch("/api/v1/jobs/j", json={"notes": "a" * 60000 + "y"})
     began = time.monotonic()
