@@ -314,7 +314,7 @@ while step < 400 or not os.path.exists("killed enough"):
         run.alert(title=f"at {step}", text="x", wait_duration=0)
     step += 1
 run.finish()
-give(step)
+give({"rows": step})
 """, "--job", "often")
     wait_for_line(process, "begun")
     seen = 0
@@ -330,7 +330,7 @@ give(step)
         server.start(f"127.0.0.1:{port}")
     (tmp_path / "killed enough").touch()
     out, err = finish(process)
-    rows = out[-1]
+    rows = out[-1]["rows"]
     server.wait_for_points("often", "loss", rows)
     assert jobs(server) == ["often"] and server.points("often", "loss", attempts="all")["total_points"] == rows, err
     assert values(server, "often", "loss") == {step: 1000.0 - step for step in range(rows)}
