@@ -309,7 +309,7 @@ step = 0
 while step < 400 or not os.path.exists("killed enough"):
     print("line", step, flush=True)
     run.log({"loss": 1000.0 - step})
-    time.sleep(0.02)
+    time.sleep(0.02 if step < 400 else 0.2)
     if step % 100 == 0:
         run.alert(title=f"at {step}", text="x", wait_duration=0)
     step += 1
