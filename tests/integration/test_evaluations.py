@@ -492,3 +492,29 @@ def test_a_leaderboard_over_jobs_runs_and_checkpoints(make_server):
     for query, field in (("?metric=acc", "metric"), ("?metric=a/b&weights=a/b:1", "metric"), ("?by=x", "by"), ("?format=x", "format"), ("?weights=x", "weights"), ("?limit=0", "limit")):
         reply = server.get("/api/v1/evaluations" + query)
         assert reply.status == 400 and reply.body["field"] == field, (query, reply)
+
+
+def test_sm_ship_sends_the_files_of_an_evaluation(shared_server, job, ship, tmp_path):
+    """As POST: 5 scores of step 500. A log whose lines are such documents is a log."""
+    server = shared_server
+
+    def run(*words, status=0, **more):
+        done = ship.run("--job", job, *map(str, words), SMFLEET_SERVER=more.get("url", server.url))
+        assert done.returncode == status, done.stderr.decode()
+        return done.stderr.decode()
+    results, ours, log = (tmp_path / name for name in ("results_2026-01-01.json", "ours.json", "scores.ndjson"))
+    results.write_text(HARNESS)
+    ours.write_text('{"suite": "ours", "n": 3, "scores": {"a/acc": 0.5, "b/acc": "N/A"}}')
+    log.write_text('{"step": 1, "scores": {"a/acc": 0.5}}\n{"step": 2, "scores": {"a/acc": 0.6}}\n')
+    assert f"'{results}': 5 scores of step 500 (/ckpt/run1/checkpoint-500), 1 without a number left out" in run(results)
+    assert f"'{ours}': 1 score of step 7, 1 without a number left out" in run(ours, "--checkpoint", "7")
+    assert "(/ckpt/x)" in run(ours, "--checkpoint", "/ckpt/x") and run("--quiet", results) == ""
+    rows = read(server, job=job)["checkpoints"]
+    assert [(row["step"], row["path"], len(row["scores"])) for row in rows] == [(7, None, 1), (500, "/ckpt/run1/checkpoint-500", 5), (None, "/ckpt/x", 1)]
+    assert f"'{ours}'" in run(ours, status=4) and "which checkpoint" in run(ours, results, status=4)
+    assert "two commands" in run(results, log, status=2) and "--checkpoint" in run(log, "--checkpoint", "7", status=2)
+    assert run(tmp_path / "*_2026*.json").count("5 scores") == 1
+    assert "start it again" in run("--drain-timeout", "200ms", results, status=3, url="http://127.0.0.1:1")
+    assert "--job NAME" in ship.run(str(results), SMFLEET_SERVER=server.url).stderr.decode()
+    run(log, "--stream", "algo-9")
+    assert [row["text"] for row in server.lines(job, stream="algo-9")] == log.read_text().splitlines()

@@ -7,6 +7,7 @@
 #include "cli/process/identity.h"
 #include "cli/ship/import.h"
 #include "cli/ship/import_mlflow.h"
+#include "cli/ship/score_files.h"
 #include "cli/ship/ship_options.h"
 #include "cli/ship/trace_files.h"
 #include "cli/ship/unread.h"
@@ -559,6 +560,13 @@ int ship_run(const struct options *options, char *const *environment)
 		return import_mlflow_run(options, environment);
 	if (options_count(options, "trace"))
 		return trace_files_run(options, environment);
+	bool has_scores;
+	if (score_files_wanted(options, &has_scores, &err) != OK) {
+		client_say(say_as(), "%s", err.text);
+		return EXIT_USAGE;
+	}
+	if (has_scores)
+		return score_files_run(options, environment);
 	if (prepare(&ship, environment, &err) != OK) {
 		client_say(say_as(), "%s", err.text);
 		return EXIT_USAGE;

@@ -77,6 +77,11 @@ static const struct option_spec specs[] = {
 		.help = "Sum up a trace of PyTorch's profiler, or all of a folder (*.pt.trace.json, with .gz or without): how long the GPU computed, "
 			"communicated and idled, and what of the communication nothing ran beside. The sums go to --job and --stream, the trace "
 			"stays where it is. Sent again, they replace. With --follow, traces that come later, too."},
+	{.name = "checkpoint",
+		.kind = OPTION_TEXT,
+		.value_name = "STEP|PATH",
+		.help = "Which checkpoint FILEs are about that an evaluation wrote (results of lm-evaluation-harness, or scores as JSON), where they "
+			"do not say it."},
 	{.name = "row-bytes",
 		.kind = OPTION_BYTES,
 		.value_name = "SIZE",
@@ -157,6 +162,8 @@ const struct option_program ship_program = {
 	.notes =
 		"Exit status: 0 done, 2 usage, 3 server unreachable, 4 refused by the server, or a file held nothing to send; with COMMAND, COMMAND's own, or "
 		"128 + N when signal N ended it.\n"
+		"FILEs that an evaluation wrote (results of lm-evaluation-harness, or {\"step\", \"scores\": {\"TASK/METRIC\": 0.5}}) are sent as scores of a "
+		"checkpoint of --job.\n"
 		"FILEs of a job that is named (--job, or by a scheduler) go on where a killed sm-ship stood when the same command is "
 		"started again: each line arrives once.",
 	.options = specs,
