@@ -287,7 +287,9 @@ static enum status read_on(struct pipeline *pipeline, struct store_reader *reade
 	*is_end = batch.is_end;
 	if (progress->ordinal &&
 		(batch.generation != progress->generation || batch.series_base != progress->series_base)) {
-		*progress = (struct schedule_progress){.declared = progress->declared};
+		*progress = (struct schedule_progress){.declared = progress->declared,
+			.stream_id = progress->stream_id,
+			.series_id = progress->series_id};
 		*is_end = false;
 		return OK;
 	}
@@ -297,6 +299,18 @@ static enum status read_on(struct pipeline *pipeline, struct store_reader *reade
 		watch_rate(&progress->watch, &report->declared, &batch.points[i]);
 	progress->ordinal = batch.next_ordinal;
 	return OK;
+}
+
+/* Rank 0 may come later than others, and its ordinals are its own. */
+static void begin_series(struct schedule_progress *progress, const struct stream_view *stream, struct span metric)
+{
+	const struct series_view *series = stream_view_find(stream, metric);
+	uint32_t series_id = series ? series->series_id : 0;
+
+	if (progress->stream_id == stream->stream_id && progress->series_id == series_id)
+		return;
+	*progress = (struct schedule_progress){
+		.declared = progress->declared, .stream_id = stream->stream_id, .series_id = series_id};
 }
 
 enum status schedule_go_on(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena, struct span job,
@@ -318,6 +332,8 @@ enum status schedule_go_on(struct pipeline *pipeline, struct store_reader *reade
 	TRY(rank_0_find(reader, arena, &view, &rank_0, err));
 	TRY(main_series_find(reader, arena, &view, ROLE_LEARNING_RATE, &out->metric, err));
 	const struct stream_view *stream = find_stream(&view, rank_0.stream, out->metric, &points);
+	if (stream)
+		begin_series(progress, stream, out->metric);
 	while (stream && !is_end)
 		TRY(read_on(pipeline, reader, job, stream->name, out, progress, &is_end, err));
 	return OK;
