@@ -50,6 +50,7 @@ struct watching {
 	struct schedule_report *out;
 	struct lr_watch watch;
 	uint64_t every, seen;
+	struct schedule_point newest; /* of the rate */
 };
 
 static void watch_rate(struct lr_watch *watch, const struct lr_schedule *declared, const struct point *point)
@@ -68,7 +69,8 @@ static void take_rate(struct watching *w, const struct point *point)
 		.declared = declared->shape ? lr_schedule_at(declared, step) : NAN,
 		.observed = point->value};
 
-	if (w->seen++ % w->every == 0 && w->out->observed_count < SCHEDULE_OBSERVED_MAX)
+	w->newest = at;
+	if (w->seen++ % w->every == 0 && w->out->observed_count < SCHEDULE_OBSERVED_MAX - 1)
 		w->out->observed[w->out->observed_count++] = at;
 	if (!declared->shape || w->out->has_difference)
 		return;
@@ -248,9 +250,11 @@ enum status schedule_read(struct pipeline *pipeline, struct store_reader *reader
 	if (!out->observed)
 		return error_no_memory(err);
 	const struct stream_view *stream = find_stream(&view, rank_0.stream, out->metric, &points);
-	w.every = points / SCHEDULE_OBSERVED_MAX + 1;
+	w.every = points / (SCHEDULE_OBSERVED_MAX - 1) + 1;
 	if (stream)
 		TRY(walk(pipeline, reader, job, stream->name, out->metric, take_rate, &w, err));
+	if (w.seen && out->observed[out->observed_count - 1].step != w.newest.step) /* where a decay ended */
+		out->observed[out->observed_count++] = w.newest;
 	stream = find_stream(&view, rank_0.stream, out->norm_metric, &points);
 	if (stream && !isnan(out->clip))
 		TRY(walk(pipeline, reader, job, stream->name, out->norm_metric, take_norm, &w, err));
