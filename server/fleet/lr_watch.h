@@ -21,11 +21,12 @@ struct lr_watch {
 	struct lr_print first; /* of those that differ */
 };
 
-/* Of a series that grows: up to where it was read, by which schedule. */
+/* Of a series that grows: up to where it was read, by which schedule. Another stream or series begins anew. */
 struct schedule_progress {
 	struct lr_watch watch;
 	struct lr_schedule declared; /* its spans are nobody's */
 	uint64_t ordinal;
+	uint32_t stream_id, series_id;
 	uint32_t generation, series_base; /* whose ordinals these are: read/charts/points_read.h */
 };
 

@@ -11,7 +11,7 @@ struct trashed_job {
 	struct job_row job;
 	int64_t deleted_ms;
 	struct span deleted_by; /* a token's name; "": nobody's */
-	uint64_t bytes; /* what is stored of its text and points */
+	uint64_t bytes; /* what is stored of its text and points, and its attachments */
 };
 
 /* From `jobs` into the trash. What is due of it is due no more: messages, the rest of an upgrade. What follows from its document for

@@ -318,7 +318,7 @@ test("what a costly run is asked about stands in one place", async ({ server, pa
   await page.waitForURL(/\/jobs\/gpt-1\/training$/);
   const section = (title) => page.locator("section", { has: page.locator(`h2:text-is("${title}")`) });
   const rate = section("Learning rate: declared and observed");
-  assert.match(await rate.locator(".notice").innerText(), /^Step 31: the log shows 0\.001500, 0\.001000 is declared$/);
+  assert.match(await rate.locator(".notice").innerText(), /^Step 31: the log shows 1\.5e-3, 1e-3 is declared$/);
   assert.equal(await rate.locator("svg path.observed").count(), 1);
   assert.match(await rate.innerText(), /25\.00 % of the printed gradient norms were clipped at 1/);
   // 40 steps of 25 samples of 1000 tokens, of two million.

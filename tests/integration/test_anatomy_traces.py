@@ -67,16 +67,16 @@ def ship_trace(ship, server, *paths, job="j", status=0, **more):
 
 def test_sums_by_hand(server, ship, tmp_path):
     server.send("j", "x")
-    path = write(tmp_path, "host_1.1767225600.pt.trace.json.gz", trace())
+    path = write(tmp_path, "host_1.1767225600.pt.trace.json.gz", trace(rank=1))
     said = ship_trace(ship, server, path, words=("--stream", "algo-2"))
     assert f"'{path}': steps 3 to 4, 8 kernels: 70.0 % computing, 15.0 % idle, 10.0 % communicating with nothing beside" in said
     found = anatomy(server)
-    assert (found["exposed_communication"], found["steps"], found["traces_total"]) == (pytest.approx(0.1), 0, 1)
+    assert (found["exposed_communication"], found["steps"], found["traces_total"]) == (pytest.approx(0.1), 2, 1)
     [stream] = found["by_stream"]
     assert (stream["stream"], stream["traces"], stream["exposed_communication"], set(stream["share"].values())) == ("algo-2", 1, pytest.approx(0.1), {None})
     assert stream["from"] == {"exposed_communication": "(communication_us - overlap_us) / kernel_us"}
     [row] = found["traces"]
-    assert (row["stream"], row["file"], row["rank"], row["devices"], row["author"]) == ("algo-2", str(path), 0, 1, "")
+    assert (row["stream"], row["file"], row["rank"], row["devices"], row["author"]) == ("algo-2", str(path), 1, 1, "")
     assert (row["first_step"], row["last_step"], row["steps"], row["step_us"], row["last_left_out"]) == (3, 4, 2, 1000, True)
     assert (row["kernels"], row["kernel_us"], row["idle_us"], row["compute_us"]) == (8, 2000, 300, 1400)
     assert (row["communication_us"], row["overlap_us"], row["profiled_ms"]) == (400, 200, 1767225600000)
@@ -104,9 +104,20 @@ def test_a_folder_of_ranks(server, ship, tmp_path):
     write(tmp_path, "r1.pt.trace.json", trace(rank=1, more=[kernel("gemm", 770, 100, 4, device=1)]))
     write(tmp_path, "notes.json", b"{}")
     ship_trace(ship, server, tmp_path)
-    rows = {row["rank"]: row for row in anatomy(server)["traces"]}
+    found = anatomy(server)
+    rows = {row["rank"]: row for row in found["traces"]}
     assert sorted(rows) == [0, 1]
+    assert {row["stream"]: row["traces"] for row in found["by_stream"]} == {"algo-1": 1, "algo-1-r1": 1}
     assert (rows[0]["idle_us"], rows[1]["idle_us"], rows[1]["devices"], rows[1]["compute_us"]) == (300, 200, 2, 1500)
+
+
+@pytest.mark.parametrize("stream, rank, becomes", [("algo-2", 1, "algo-2"), ("algo-2", 9, "algo-2-r9"), ("gpu-a", 0, "gpu-a"), ("gpu-a", 3, "gpu-a-r3"),
+    ("algo-1-r5", 5, "algo-1-r5"), ("algo-2-r3", 11, "algo-2-r3")])
+def test_whose_stream_a_trace_is(server, ship, tmp_path, stream, rank, becomes):
+    """As docs/anatomy.md has it: the stream's own rank, another, and a name that says no rank."""
+    server.send("j", "x")
+    ship_trace(ship, server, write(tmp_path, "a.json", trace(rank=rank)), words=("--stream", stream))
+    assert [(row["stream"], row["rank"]) for row in anatomy(server)["traces"]] == [(becomes, rank)]
 
 
 def test_steps_and_medians(server, ship, tmp_path):
@@ -114,11 +125,11 @@ def test_steps_and_medians(server, ship, tmp_path):
     bad = trace(steps=(8, 9))
     for row in bad["traceEvents"]:  # what runs beside the communication ends where that begins
         row["dur"] = 490 if row["name"] == "ampere_sgemm_128x64_tn" else row.get("dur")
-    for stream, name, document in (("algo-1", "a", trace()), ("algo-1", "b", bad), ("algo-2", "c", trace(steps=(5, 6)))):
+    for stream, name, document in (("algo-1", "a", trace()), ("algo-1", "b", bad), ("algo-2", "c", trace(steps=(5, 6), rank=1))):
         ship_trace(ship, server, write(tmp_path, f"{name}.pt.trace.json", document), words=("--stream", stream))
     found = anatomy(server)
     exposed = {row["stream"]: (row["exposed_communication"], row["traces"], row["steps"]) for row in found["by_stream"]}
-    assert exposed == {"algo-1": (pytest.approx(0.15), 2, 11), "algo-2": (pytest.approx(0.1), 1, 0)}
+    assert exposed == {"algo-1": (pytest.approx(0.15), 2, 11), "algo-2": (pytest.approx(0.1), 1, 2)}
     assert found["exposed_communication"] == pytest.approx(0.125) and found["share"]["data"] == pytest.approx(0.05)
     assert [(row["stream"], row["first_step"]) for row in found["traces"]] == [("algo-1", 3), ("algo-1", 8), ("algo-2", 5)]
     for query, first in (("?from_step=9", [8]), ("?to_step=4", [3]), ("?from_step=4&to_step=5", [3, 5]), ("?from_step=10", [])):

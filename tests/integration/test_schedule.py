@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from howlong import IS_LONG
+from howlong import IS_LONG, long
 from smserver import wait_until
 from test_chart_svg import send_points
 from test_hosts import incidents
@@ -102,7 +102,7 @@ def test_each_schedule_is_known_and_kept(server, kind):
     declared = found["declared"]
     assert (declared["schedule"], declared["peak"], declared["warmup_steps"]) == (name, PEAK, 20)
     assert found["first_difference"] is None
-    assert len(found["observed"]) == 67  # of 200, each third
+    assert [point["step"] for point in found["observed"]] == [*range(1, 201, 3), 200]  # of 200 each third, and the last
     for point in found["observed"]:
         assert point["observed"] == pytest.approx(rate(point["step"]), rel=1e-9)
         assert point["declared"] == pytest.approx(rate(point["step"]), rel=1e-9), point
@@ -238,3 +238,17 @@ def test_a_drift_is_an_incident_until_the_declared_rate_is_back(server):
         send("j", range(41, 45), rate)
         wait_until(lambda: incidents(server, "j", "rate_drifts")[0]["state"] != "open", what="its end")
     assert [incidents(server, job, "rate_drifts") for job in ("three", "coarse")] == [[], []]
+
+
+@long
+def test_rank_0_that_comes_later_is_read_from_its_beginning(server):
+    """A rank beside it printed 60 declared rates before; rank 0's 30 first ones are 5 % more, and its last ten are declared."""
+    document = {"TrainingJobName": "j", "HyperParameters": {"learning_rate": str(PEAK), "lr_scheduler_type": "constant", "max_steps": "200"}}
+    assert server.post("/api/v1/jobs", json=document).status == 201
+    server.send("j", [line(T0 + n * MINUTE_MS, f"step: {n} | loss: 2.5 | lr: {PEAK:.10e}") for n in range(1, 61)], stream="algo-2")
+    assert server.post("/api/v1/jobs", json={**document, "TrainingJobName": "behind"}).status == 201
+    server.send("behind", [line(T0 + n * MINUTE_MS, f"step: {n} | loss: 2.5 | lr: {PEAK * 2:.10e}") for n in range(1, 11)])
+    wait_until(lambda: incidents(server, "behind", "rate_drifts"), what="the first look, in which j was looked at, too")
+    server.send("j", [line(T0 + n * MINUTE_MS, f"step: {n} | loss: 2.5 | lr: {PEAK * 1.05:.10e}") for n in range(1, 31)], stream="algo-1")
+    row, = wait_until(lambda: incidents(server, "j", "rate_drifts"), what="the incident")
+    assert row["opened_step"] == 1

@@ -287,7 +287,7 @@ def test_attachments_are_listed_and_printed(server, tmp_path):
     result = run("attachments", "a/b", "--ndjson", "--limit", "1")
     assert [json.loads(line)["path"] for line in result.stdout.splitlines()] == ["c.txt"] and b"--limit 0" in result.stderr
     result = run("attachments", "a/b", "none")
-    assert result.returncode == 4 and b"no attachment 'none'" in result.stderr and result.stdout == b""
+    assert result.returncode == 1 and b"no attachment 'none'" in result.stderr and result.stdout == b""
     assert run("attachments", "nobody").returncode == 4
     assert run("attachments", "a/b", "x", "y").returncode == 2
     server.send("empty", "x")

@@ -195,6 +195,15 @@ def test_without_a_trash(make_server):
     restore(server, "j", status=404)
 
 
+def test_attachments_weigh_in_the_list(server):
+    assert server.post("/api/v1/jobs", json={"TrainingJobName": "files"}).status == 201
+    for name, size in (("a.bin", 70_000), ("b.bin", 2)):
+        assert server.put(f"/api/v1/jobs/files/attachments/{name}", body=b"x" * size, content_type="application/octet-stream").status == 201
+    assert server.post("/api/v1/jobs/files/transitions", json={"SecondaryStatus": "Completed"}).status == 204
+    delete(server, "files")
+    assert [(row["TrainingJobName"], row["bytes"]) for row in trash(server)] == [("files", 70_002)]
+
+
 def test_pages_of_the_list(server):
     for n in range(5):
         train(server, f"j{n}")

@@ -41,6 +41,18 @@ def test_a_job_of_one_moment_whose_times_are_set_by_hand_has_a_wall_clock_and_no
     assert fleet["goodput"] is None and fleet["cost"] == cost and fleet["buckets"]["unmeasured"]["node_hours"] == 2 * 2
 
 
+def test_a_job_without_a_step_has_no_goodput_unless_it_failed(make_server):
+    """Neither printed a line: all of their time is that of starting."""
+    server = make_server("--goodput-every", "100ms")
+    for name in ("asked", "broken"):
+        assert server.post("/api/v1/jobs", json={"TrainingJobName": name}).status == 201
+    wait_until(lambda: get(server, "/api/v1/jobs/broken/goodput")["wall_seconds"] > 0.01, what="some time")
+    assert server.post("/api/v1/jobs/broken/transitions", json={"SecondaryStatus": "Failed"}).status == 204
+    wait_until(lambda: row(server, "broken").get("goodput") == 0, what="its goodput")
+    asked = get(server, "/api/v1/jobs/asked/goodput")
+    assert asked["goodput"] is None and asked["buckets"]["launch"]["percent"] == 100 and row(server, "asked").get("goodput") is None
+
+
 def test_how_long_the_only_step_took_is_not_known(make_server):
     server = make_server("--goodput-every", "100ms")
     run_job(server, "one", KNOWN)

@@ -301,7 +301,8 @@ enum status api_job_goodput(void *context, void *worker, const struct http_reque
 		json_put_double(&w, "paused_seconds", (double)job.row.paused_ms / SECOND_MS);
 	if (job.row.odd_times)
 		json_put_i64(&w, "odd_times", (int64_t)job.row.odd_times);
-	put_percent(&w, "goodput", job.derived.ms[GOODPUT_PRODUCTIVE], job.row.is_measured ? job.derived.total_ms : 0);
+	put_percent(
+		&w, "goodput", job.derived.ms[GOODPUT_PRODUCTIVE], isnan(job.row.goodput) ? 0 : job.derived.total_ms);
 	write_buckets(&w, job.derived.ms, job.row.nodes);
 	write_unknown_buckets(&w, &job);
 	write_steps(&w, &job);

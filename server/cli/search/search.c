@@ -596,7 +596,8 @@ static int print_list(struct search *search, char *const *environment,
 	if (status == OK)
 		return list.found ? EXIT_DONE : EXIT_NOTHING_MATCHED;
 	client_say(search_program.name, "%s", err.text);
-	return exit_code(status);
+	/* the job is there, and has no such file */
+	return status == ERR_NOT_FOUND && !strcmp(err.field, "path") ? EXIT_NOTHING_MATCHED : exit_code(status);
 }
 
 int search_run(const struct options *options, char *const *environment)

@@ -21,6 +21,7 @@
 enum {
 	FILES_MOST = 100000,
 	DOCUMENT_BYTES_MAX = 64 << 10,
+	GIVEN_BYTES = 320, /* a stream and a rank */
 	UNFINISHED_S =
 		60 /* a file that is no whole trace is one that is being written, until it has not changed for so long */
 };
@@ -154,6 +155,21 @@ static void put_times(struct json_writer *w, const struct trace_summary *trace)
 	json_object_end(w);
 }
 
+/* A folder has the traces of all ranks, and each rank is a stream: another's than --stream's has its number behind the name. */
+static void put_stream(struct json_writer *w, const struct identity *identity, const struct trace_summary *trace)
+{
+	bool is_of_one = identity->has_rank &&
+			 !identity->has_rank_number; /* algo-2-r3: which rank that is the name does not say */
+	int64_t own = identity->has_rank_number ? identity->rank : 0;
+	char text[GIVEN_BYTES];
+
+	if (trace->rank < 0 || trace->rank == own || is_of_one)
+		snprintf(text, sizeof text, "%s", identity->stream);
+	else
+		snprintf(text, sizeof text, "%s-r%" PRId64, identity->stream, trace->rank);
+	json_put_text(w, "stream", text);
+}
+
 static enum status write_document(const struct shipping *s, const char *path, const struct trace_summary *trace,
 	struct buf *out, struct error *err)
 {
@@ -161,7 +177,7 @@ static enum status write_document(const struct shipping *s, const char *path, co
 	char whole[PATH_MAX];
 
 	json_object(&w);
-	json_put_text(&w, "stream", s->identity->stream);
+	put_stream(&w, s->identity, trace);
 	json_put_text(&w, "trace", trace->id);
 	json_put_text(&w, "file", realpath(path, whole) ? whole : path);
 	put_known(&w, "rank", trace->rank, -1);

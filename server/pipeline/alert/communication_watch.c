@@ -1,6 +1,5 @@
 #include "pipeline/alert/communication_watch.h"
 
-#include "base/clock.h"
 #include "base/hash128.h"
 #include "base/json/json_write.h"
 #include "base/median.h"
@@ -131,19 +130,9 @@ static enum status open(struct pipeline *pipeline, struct job_state *job, const 
 	TRY(write_facts(j, cause, &facts, err));
 	note.row.facts = buf_span(&facts);
 	note.row.detail = span_from(CAUSES[cause].cause);
-	note.row.incident = (struct incident){.kind = INCIDENT_COMMUNICATION_EXPOSED,
-		.severity = SEVERITY_WARNING,
-		.state = INCIDENT_OPEN,
-		.opened_ordinal = hash.low & (uint64_t)INT64_MAX, /* one a trace */
-		.opened_ms = at_ms,
-		.first_step = step,
-		.last_step = step,
-		.opened_step = step,
-		.worst_step = step,
-		.value = 100 * j->now.exposed,
-		.worst = 100 * j->now.exposed,
-		.expected = 100 * j->usual.exposed,
-		.is_historic = at_ms < clock_wall_ms() - HISTORIC_MS};
+	note.row.incident = job_incident_since(
+		INCIDENT_COMMUNICATION_EXPOSED, step, at_ms, 100 * j->now.exposed, 100 * j->usual.exposed);
+	note.row.incident.opened_ordinal = hash.low & (uint64_t)INT64_MAX; /* one a trace */
 	return job_incident_put(&note, err);
 }
 

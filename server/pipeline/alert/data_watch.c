@@ -1,6 +1,5 @@
 #include "pipeline/alert/data_watch.h"
 
-#include "base/clock.h"
 #include "base/json/json_read.h"
 #include "base/json/json_write.h"
 #include "model/incident.h"
@@ -120,19 +119,8 @@ static enum status open(struct pipeline *pipeline, struct job_state *job, const 
 
 	TRY(write_facts(judged, row, &facts, err));
 	note.row.facts = buf_span(&facts);
-	note.row.incident = (struct incident){.kind = INCIDENT_DATA_WAIT,
-		.severity = SEVERITY_WARNING,
-		.state = INCIDENT_OPEN,
-		.opened_ordinal = (uint64_t)judged->since,
-		.opened_ms = judged->since_ms,
-		.first_step = judged->since,
-		.last_step = judged->since,
-		.opened_step = judged->since,
-		.worst_step = judged->since,
-		.value = 100 * judged->now,
-		.worst = 100 * judged->now,
-		.expected = 100 * judged->usual,
-		.is_historic = judged->since_ms < clock_wall_ms() - HISTORIC_MS};
+	note.row.incident = job_incident_since(
+		INCIDENT_DATA_WAIT, judged->since, judged->since_ms, 100 * judged->now, 100 * judged->usual);
 	return job_incident_put(&note, err);
 }
 

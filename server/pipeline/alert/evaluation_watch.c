@@ -1,6 +1,5 @@
 #include "pipeline/alert/evaluation_watch.h"
 
-#include "base/clock.h"
 #include "base/hash128.h"
 #include "base/json/json_write.h"
 #include "base/log.h"
@@ -87,21 +86,13 @@ static enum status open(
 	TRY(write_facts(fall, &facts, err));
 	note.row.facts = buf_span(&facts);
 	note.row.detail = SPAN("");
-	note.row.incident = (struct incident){.kind = INCIDENT_EVALUATION_FELL,
-		.severity = !fall->error || score > errors_warned ? SEVERITY_WARNING : SEVERITY_INFO,
-		.state = INCIDENT_OPEN,
-		.opened_ordinal = key_of(fall),
-		.opened_ms = at_ms,
-		.first_step = now->step,
-		.last_step = now->step,
-		.opened_step = now->step,
-		.worst_step = now->step,
-		.value = now->value,
-		.worst = now->value,
-		.expected = fall->before->value,
-		.spread = fall->error,
-		.score = score,
-		.is_historic = at_ms < clock_wall_ms() - HISTORIC_MS};
+	note.row.incident =
+		job_incident_since(INCIDENT_EVALUATION_FELL, now->step, at_ms, now->value, fall->before->value);
+	note.row.incident.opened_ordinal = key_of(fall);
+	note.row.incident.spread = fall->error;
+	note.row.incident.score = score;
+	if (fall->error && score <= errors_warned)
+		note.row.incident.severity = SEVERITY_INFO;
 	return job_incident_put(&note, err);
 }
 

@@ -18,6 +18,23 @@ static enum status write_note(void *context, struct store_tx *tx, struct error *
 		       : incidents_write(note->pipeline, tx, &note->row, span_from(note->job->team), &note->told, err);
 }
 
+struct incident job_incident_since(enum incident_kind kind, int64_t step, int64_t at_ms, double value, double expected)
+{
+	return (struct incident){.kind = kind,
+		.severity = SEVERITY_WARNING,
+		.state = INCIDENT_OPEN,
+		.opened_ordinal = (uint64_t)step,
+		.opened_ms = at_ms,
+		.first_step = step,
+		.last_step = step,
+		.opened_step = step,
+		.worst_step = step,
+		.value = value,
+		.worst = value,
+		.expected = expected,
+		.is_historic = at_ms < clock_wall_ms() - HISTORIC_MS};
+}
+
 enum status job_incident_put(struct job_incident *note, struct error *err)
 {
 	note->row.job_id = note->job->job_id;

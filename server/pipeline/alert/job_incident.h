@@ -17,6 +17,8 @@ struct job_incident {
 	struct incident_effects told;
 };
 
+/* An open warning of what is so since a step, one a step. */
+struct incident job_incident_since(enum incident_kind kind, int64_t step, int64_t at_ms, double value, double expected);
 /* Writes it and tells of it. By its kind and opened_ordinal it is one that is known, or a new one. */
 enum status job_incident_put(struct job_incident *note, struct error *err) MUST_CHECK;
 /* *out NULL: none of this kind is open. */

@@ -1,6 +1,5 @@
 #include "pipeline/alert/rate_watch.h"
 
-#include "base/clock.h"
 #include "base/json/json_write.h"
 #include "model/incident.h"
 #include "pipeline/alert/each_job.h"
@@ -35,19 +34,8 @@ static enum status open(
 
 	TRY(write_facts(report, &facts, err));
 	note.row.facts = buf_span(&facts);
-	note.row.incident = (struct incident){.kind = INCIDENT_RATE_DRIFTS,
-		.severity = SEVERITY_WARNING,
-		.state = INCIDENT_OPEN,
-		.opened_ordinal = (uint64_t)first->step,
-		.opened_ms = first->ts_ms,
-		.first_step = first->step,
-		.last_step = first->step,
-		.opened_step = first->step,
-		.worst_step = first->step,
-		.value = first->observed,
-		.worst = first->observed,
-		.expected = first->declared,
-		.is_historic = first->ts_ms < clock_wall_ms() - HISTORIC_MS};
+	note.row.incident =
+		job_incident_since(INCIDENT_RATE_DRIFTS, first->step, first->ts_ms, first->observed, first->declared);
 	return job_incident_put(&note, err);
 }
 

@@ -249,6 +249,7 @@ enum status goodput_read_job(struct pipeline *pipeline, struct store_reader *rea
 	const struct goodput *derived = &out->derived;
 	bool is_pace_known = !derived->has_steps || derived->step_ms > 0;
 	bool is_measured = derived->total_ms > 0 && !derived->ms[GOODPUT_UNMEASURED] && is_pace_known;
+	bool has_worked = derived->has_steps || out->facts.facts.end == GOODPUT_FAILED;
 	out->row = (struct goodput_row){.job_id = out->job.job_id,
 		.due_ms = next_due_ms(pipeline, &out->facts, now_ms),
 		.as_of_ms = now_ms,
@@ -257,8 +258,9 @@ enum status goodput_read_job(struct pipeline *pipeline, struct store_reader *rea
 		.is_measured = is_measured,
 		.is_over = !out->facts.is_open && !out->job.ended_ms,
 		.instance = out->facts.nodes[0].instance,
-		.goodput =
-			is_measured ? 100.0 * (double)derived->ms[GOODPUT_PRODUCTIVE] / (double)derived->total_ms : NAN,
+		.goodput = is_measured && has_worked
+				   ? 100.0 * (double)derived->ms[GOODPUT_PRODUCTIVE] / (double)derived->total_ms
+				   : NAN,
 		.steps = derived->steps,
 		.lost_steps = derived->lost_steps,
 		.step_ms = derived->step_ms,

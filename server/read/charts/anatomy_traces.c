@@ -99,16 +99,20 @@ enum status anatomy_add_traces(
 	if (!values)
 		return error_no_memory(err);
 	for (size_t i = 0, end; i < traces->count; i = end) {
-		size_t count = 0;
+		size_t count = 0, steps = 0;
 		struct span name = traces->traces[i].trace.stream;
 		for (end = i; end < traces->count && span_equal(traces->traces[end].trace.stream, name); end++) {
 			values[count] = exposed_of(&traces->traces[end].trace);
 			count += !isnan(values[count]);
+			steps += (size_t)traces->traces[end].trace.steps;
 		}
 		struct anatomy_stream *stream = find_stream(anatomy, name);
 		if (!stream)
 			continue;
 		stream->traces = end - i;
+		if (!stream->steps) /* no timer tells of any */
+			stream->steps = steps;
+		anatomy->steps = stream->steps > anatomy->steps ? stream->steps : anatomy->steps;
 		stream->exposed = median_of(values, count);
 	}
 	for (size_t i = 0; i < anatomy->count; i++)

@@ -50,6 +50,7 @@ struct watching {
 	struct schedule_report *out;
 	struct lr_watch watch;
 	uint64_t every, seen;
+	struct schedule_point newest; /* of the rate */
 };
 
 static void watch_rate(struct lr_watch *watch, const struct lr_schedule *declared, const struct point *point)
@@ -68,7 +69,8 @@ static void take_rate(struct watching *w, const struct point *point)
 		.declared = declared->shape ? lr_schedule_at(declared, step) : NAN,
 		.observed = point->value};
 
-	if (w->seen++ % w->every == 0 && w->out->observed_count < SCHEDULE_OBSERVED_MAX)
+	w->newest = at;
+	if (w->seen++ % w->every == 0 && w->out->observed_count < SCHEDULE_OBSERVED_MAX - 1)
 		w->out->observed[w->out->observed_count++] = at;
 	if (!declared->shape || w->out->has_difference)
 		return;
@@ -248,9 +250,11 @@ enum status schedule_read(struct pipeline *pipeline, struct store_reader *reader
 	if (!out->observed)
 		return error_no_memory(err);
 	const struct stream_view *stream = find_stream(&view, rank_0.stream, out->metric, &points);
-	w.every = points / SCHEDULE_OBSERVED_MAX + 1;
+	w.every = points / (SCHEDULE_OBSERVED_MAX - 1) + 1;
 	if (stream)
 		TRY(walk(pipeline, reader, job, stream->name, out->metric, take_rate, &w, err));
+	if (w.seen && out->observed[out->observed_count - 1].step != w.newest.step) /* where a decay ended */
+		out->observed[out->observed_count++] = w.newest;
 	stream = find_stream(&view, rank_0.stream, out->norm_metric, &points);
 	if (stream && !isnan(out->clip))
 		TRY(walk(pipeline, reader, job, stream->name, out->norm_metric, take_norm, &w, err));
@@ -287,7 +291,9 @@ static enum status read_on(struct pipeline *pipeline, struct store_reader *reade
 	*is_end = batch.is_end;
 	if (progress->ordinal &&
 		(batch.generation != progress->generation || batch.series_base != progress->series_base)) {
-		*progress = (struct schedule_progress){.declared = progress->declared};
+		*progress = (struct schedule_progress){.declared = progress->declared,
+			.stream_id = progress->stream_id,
+			.series_id = progress->series_id};
 		*is_end = false;
 		return OK;
 	}
@@ -297,6 +303,18 @@ static enum status read_on(struct pipeline *pipeline, struct store_reader *reade
 		watch_rate(&progress->watch, &report->declared, &batch.points[i]);
 	progress->ordinal = batch.next_ordinal;
 	return OK;
+}
+
+/* Rank 0 may come later than others, and its ordinals are its own. */
+static void begin_series(struct schedule_progress *progress, const struct stream_view *stream, struct span metric)
+{
+	const struct series_view *series = stream_view_find(stream, metric);
+	uint32_t series_id = series ? series->series_id : 0;
+
+	if (progress->stream_id == stream->stream_id && progress->series_id == series_id)
+		return;
+	*progress = (struct schedule_progress){
+		.declared = progress->declared, .stream_id = stream->stream_id, .series_id = series_id};
 }
 
 enum status schedule_go_on(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena, struct span job,
@@ -318,6 +336,8 @@ enum status schedule_go_on(struct pipeline *pipeline, struct store_reader *reade
 	TRY(rank_0_find(reader, arena, &view, &rank_0, err));
 	TRY(main_series_find(reader, arena, &view, ROLE_LEARNING_RATE, &out->metric, err));
 	const struct stream_view *stream = find_stream(&view, rank_0.stream, out->metric, &points);
+	if (stream)
+		begin_series(progress, stream, out->metric);
 	while (stream && !is_end)
 		TRY(read_on(pipeline, reader, job, stream->name, out, progress, &is_end, err));
 	return OK;

@@ -33,7 +33,7 @@ struct schedule_trail {
 struct schedule_report {
 	struct lr_schedule declared;
 	struct span metric; /* of the learning rate; "": none is printed */
-	struct schedule_point *observed; /* of all points, evenly */
+	struct schedule_point *observed; /* of all points, evenly, and the last one */
 	size_t observed_count;
 	bool has_difference;
 	struct schedule_point difference; /* the first of two prints in a row that are not the declared rate */

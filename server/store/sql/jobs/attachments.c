@@ -151,7 +151,7 @@ enum status store_find_attachment(struct store_reader *reader, struct arena *are
 
 	TRY(find(reader, arena, job_id, path, out, &is_there, err));
 	return is_there ? OK
-			: error_set(err, ERR_NOT_FOUND, "the job has no attachment '%.*s'",
+			: error_set_field(err, ERR_NOT_FOUND, "path", "the job has no attachment '%.*s'",
 				  (int)(path.len < 200 ? path.len : 200), path.ptr);
 }
 

@@ -170,14 +170,16 @@ enum status store_oldest_trashed(struct store_reader *reader, int64_t before_ms,
 
 enum status store_weigh_job(struct store_reader *reader, int64_t job_id, uint64_t *bytes, struct error *err)
 {
-	uint64_t points = 0;
+	/* length() of a blob is in the row's head: its pages are not read */
+	static const char *const sums[] = {"SELECT coalesce(sum(length(data)), 0) FROM blocks WHERE job_id = ?",
+		"SELECT coalesce(sum(length(data)), 0) FROM chunks WHERE job_id = ?",
+		"SELECT CAST(coalesce(sum(bytes), 0) AS bigint) FROM attachments WHERE job_id = ?"};
 
 	*bytes = 0;
-	/* length() of a blob is in the row's head: its pages are not read */
-	TRY(read_number(reader, "SELECT coalesce(sum(length(data)), 0) FROM blocks WHERE job_id = ?", NUMBERS(job_id),
-		bytes, err));
-	TRY(read_number(reader, "SELECT coalesce(sum(length(data)), 0) FROM chunks WHERE job_id = ?", NUMBERS(job_id),
-		&points, err));
-	*bytes += points;
+	for (size_t i = 0; i < sizeof sums / sizeof sums[0]; i++) {
+		uint64_t more = 0;
+		TRY(read_number(reader, sums[i], NUMBERS(job_id), &more, err));
+		*bytes += more;
+	}
 	return OK;
 }

@@ -1,6 +1,7 @@
 import type { Schedule } from "../../../api/training";
 import { t } from "../../../i18n/i18n";
-import { formatCount, formatValue } from "../../../lib/text/format";
+import { formatCount } from "../../../lib/text/format";
+import { rateText } from "../../../lib/text/rate";
 
 const WIDTH = 640, HEIGHT = 140, LEFT = 66, BOTTOM = 18, TOP = 6;
 
@@ -27,7 +28,7 @@ export function Rates({ rows }: { rows: readonly Row[] }) {
         <path class="axis" d={`M${LEFT} ${TOP}V${HEIGHT - BOTTOM}H${WIDTH}`} />
         <path class="declared" d={line((row) => row.declared)} />
         <path class="observed" d={line((row) => row.observed)} />
-        <text x={LEFT - 6} y={TOP + 8} text-anchor="end">{formatValue(most)}</text>
+        <text x={LEFT - 6} y={TOP + 8} text-anchor="end">{rateText(most)}</text>
         <text x={LEFT - 6} y={HEIGHT - BOTTOM} text-anchor="end">0</text>
         <text x={LEFT} y={HEIGHT - 4}>{formatCount(first)}</text>
         <text x={WIDTH} y={HEIGHT - 4} text-anchor="end">{formatCount(last)}</text>

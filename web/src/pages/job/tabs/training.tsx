@@ -4,6 +4,7 @@ import { jobPath } from "../../../api/client";
 import type { Anatomy, Schedule, Tokens, Trace } from "../../../api/training";
 import { say, t, tn } from "../../../i18n/i18n";
 import { formatCount, formatTime, formatValue, NONE } from "../../../lib/text/format";
+import { rateText } from "../../../lib/text/rate";
 import { adoptStyle } from "../../../lib/jobs/adopt";
 import { jobHref } from "../../../lib/url/url";
 import { Resource } from "../../../state/core/resource";
@@ -101,7 +102,7 @@ function SchedulePart({ name, schedule }: { name: string; schedule: Schedule }) 
         <p class="notice">
           <a href={jobHref(name, { from: String(Math.max(0, first.step - 50)), to: String(first.step + 50) })}>{t("Step {step}", { step: formatCount(first.step) })}</a>
           {": "}
-          {t("the log shows {observed}, {declared} is declared", { observed: formatValue(first.observed), declared: formatValue(first.declared) })}
+          {t("the log shows {observed}, {declared} is declared", { observed: rateText(first.observed), declared: rateText(first.declared) })}
         </p>
       )}
       {declared && !first && observed.length > 0 && <p>{t("Every rate that the log shows is the declared one, within a hundredth.")}</p>}
@@ -110,8 +111,8 @@ function SchedulePart({ name, schedule }: { name: string; schedule: Schedule }) 
         <Figures
           rows={[
             [t("schedule"), t(SCHEDULES[declared.schedule] ?? declared.schedule), declared.from["schedule"]],
-            [t("peak"), known(declared.peak), declared.from["peak"]],
-            [t("least"), known(declared.least), declared.from["least"]],
+            [t("peak"), rateText(declared.peak), declared.from["peak"]],
+            [t("least"), rateText(declared.least), declared.from["least"]],
             [t("warm-up steps"), known(declared.warmup_steps), declared.from["warmup_steps"]],
             [t("decay steps"), known(declared.decay_steps), declared.from["decay_steps"]],
             [t("end at step"), known(declared.total_steps), declared.from["total_steps"]],
@@ -159,7 +160,6 @@ const SHARES: Readonly<Record<string, string>> = {
   checkpoint: say("writing checkpoints"),
   other: say("all else"),
 };
-const CLASSES: Readonly<Record<string, string>> = { data: "lost", forward: "good", backward: "good", communication: "start", optimizer: "good", checkpoint: "start" };
 
 function AnatomyPart({ anatomy }: { anatomy: Anatomy }) {
   return (
@@ -179,9 +179,9 @@ function Shares({ anatomy }: { anatomy: Anatomy }) {
   if (rows.length === 0) return <p class="dim">{t("The log prints no timers of a step's parts.")}</p>;
   return (
     <>
-      <div class="stack" aria-hidden="true">
+      <div class="stack parts" aria-hidden="true">
         {rows.map(([part, share]) => (
-          <i key={part} class={`b-${CLASSES[part] ?? "other"}`} style={{ flexGrow: share }} title={`${t(SHARES[part] ?? part)} ${(100 * share).toFixed(1)} %`} />
+          <i key={part} class={`p-${part}`} style={{ flexGrow: share }} title={`${t(SHARES[part] ?? part)} ${(100 * share).toFixed(1)} %`} />
         ))}
       </div>
       <DataTable
@@ -189,7 +189,16 @@ function Shares({ anatomy }: { anatomy: Anatomy }) {
         rows={rows}
         keyOf={([part]) => part}
         columns={[
-          { title: t("part"), isHead: true, cell: ([part]) => t(SHARES[part] ?? part) },
+          {
+            title: t("part"),
+            isHead: true,
+            cell: ([part]) => (
+              <>
+                <i class={`chip p-${part}`} aria-hidden="true" />
+                {t(SHARES[part] ?? part)}
+              </>
+            ),
+          },
           { title: "%", isNumber: true, cell: ([, share]) => (100 * share).toFixed(1) },
           { title: t("worked out as"), cell: ([part]) => from[part] && <code>{from[part]}</code> },
         ]}
