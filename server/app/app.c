@@ -8,6 +8,7 @@
 #include "app/command_doctor.h"
 #include "app/connection_options.h"
 #include "app/control.h"
+#include "app/data_files.h"
 #include "app/reload.h"
 #include "app/standby.h"
 #include "app/storage.h"
@@ -55,6 +56,7 @@ struct app {
 	struct collect_setup *collect;
 	struct collector *collector; /* NULL: nothing is collected; under sender_mutex */
 	struct buf public_url;
+	struct data_files data;
 	struct people *people;
 	struct buf socket_path;
 	int control_fd;
@@ -185,18 +187,18 @@ static enum status start_pipeline(struct app *app, struct error *err)
 {
 	const struct options *o = app->options;
 	const struct embedded_file *presets = embedded_find(embedded_data, SPAN("presets.json"));
-	const struct embedded_file *devices = embedded_find(embedded_data, SPAN("devices.json"));
 	const struct embedded_file *prices = embedded_find(embedded_data, SPAN("prices.json"));
 	const struct embedded_file *signatures = embedded_find(embedded_data, SPAN("signatures.json"));
 
-	if (!presets || !devices || !prices || !signatures)
+	if (!presets || !prices || !signatures)
 		return error_set(err, ERR_INTERNAL,
-			"this server was built without presets.json, devices.json, prices.json or signatures.json");
+			"this server was built without presets.json, prices.json or signatures.json");
+	TRY(data_files_read(&app->data, o, err));
 	TRY(start_hub(app, err));
 	struct pipeline_options options = {.store = app->store,
 		.hub = app->hub,
 		.presets = embedded_span(presets),
-		.devices = embedded_span(devices),
+		.devices = buf_span(&app->data.devices),
 		.prices = embedded_span(prices),
 		.aws_region = span_from(options_text(o, "aws-region")),
 		.aws_account = span_from(options_text(o, "aws-account")),
@@ -238,7 +240,8 @@ static enum status start_pipeline(struct app *app, struct error *err)
 		.deliveries_due = deliveries_due,
 		.context = app,
 		.public_url = buf_span(&app->public_url)};
-	return pipeline_start(&app->pipeline, &options, err);
+	TRY(pipeline_start(&app->pipeline, &options, err));
+	return data_files_put_prices(&app->data, app->pipeline, err);
 }
 
 static enum status reload(void *context, struct buf *out, struct error *err)
@@ -257,7 +260,7 @@ static void set_names(struct api_options *out, const struct options *o)
 	out->span_names = options_text(o, "span-names");
 }
 
-static struct api_options api_options_of(struct app *app, struct span advice, struct span references)
+static struct api_options api_options_of(struct app *app, struct span advice)
 {
 	const struct options *o = app->options;
 
@@ -268,7 +271,8 @@ static struct api_options api_options_of(struct app *app, struct span advice, st
 		.assets = app->assets,
 		.downloads = embedded_downloads,
 		.advice = advice,
-		.references = references,
+		.references = buf_span(&app->data.references),
+		.limits = buf_span(&app->data.limits),
 		.seal_key = app->seal_key,
 		.settings = o,
 		.is_open = options_flag(o, "insecure"),
@@ -321,15 +325,11 @@ static enum status make_api(struct app *app, struct error *err)
 	TRY(read_formats(app, err));
 	TRY(assets_new(&app->assets, embedded_web, options_text(app->options, "web-root"), err));
 	const struct embedded_file *advice = embedded_find(embedded_data, SPAN("advice.json"));
-	const struct embedded_file *references = embedded_find(embedded_data, SPAN("references.json"));
-	const struct embedded_file *limits = embedded_find(embedded_data, SPAN("limits.json"));
 
-	if (!advice || !references || !limits)
-		return error_set(
-			err, ERR_INTERNAL, "this server was built without advice.json, references.json or limits.json");
-	struct api_options options = api_options_of(app, embedded_span(advice), embedded_span(references));
+	if (!advice)
+		return error_set(err, ERR_INTERNAL, "this server was built without advice.json");
+	struct api_options options = api_options_of(app, embedded_span(advice));
 	set_names(&options, app->options);
-	options.limits = embedded_span(limits);
 	options.attachments = options_attachment_limits(app->options);
 	options.team_reads = options_text(app->options, "team-reads");
 	options.max_traces = (uint64_t)options_i64(app->options, "max-traces");
@@ -691,6 +691,7 @@ void app_free(struct app *app)
 		http_server_free(app->server, stop_ms / 4);
 	}
 	pipeline_free(app->pipeline);
+	data_files_done(&app->data);
 	mem_free(app->routes);
 	aws_free(app->doors.aws);
 	mlflow_free(app->doors.mlflow);

@@ -134,5 +134,5 @@ const struct option_spec option_doors[] = {
 		.min = 1,
 		.max = 1000,
 		.help = "Requests a second, at most."},
-	{.more = option_commands},
+	{.more = option_data},
 };

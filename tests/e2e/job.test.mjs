@@ -331,6 +331,13 @@ test("what a costly run is asked about stands in one place", async ({ server, pa
   const rows = await scores.locator("tbody tr").allInnerTexts();
   assert.ok(rows.includes("Pythia 12B\t–\t0.7601")); // of those to compare with
   assert.deepEqual(rows.slice(0, 2), ["step 40\t0.4000 ± 0.04000\t0.7000", "★ step 20\t0.5000 ± 0.03000\t0.7000"]);
+  const drawn = scores.locator("svg");
+  await drawn.waitFor(); // of the score that decides; no model has it
+  assert.equal(await drawn.locator("circle").count(), 2);
+  assert.equal(await drawn.locator("g.reference").count(), 0);
+  await scores.getByLabel("score").selectOption("piqa/acc");
+  await drawn.locator("g.reference").first().waitFor();
+  assert.deepEqual(await drawn.locator("g.reference text").allTextContents(), ["Pythia 12B, 5 shots", "Pythia 1.4B deduped, 0 shots"]);
   await shot(page, "job-training");
   assert.ok(await fitsWidth(page));
   await rate.locator(".notice a").click();

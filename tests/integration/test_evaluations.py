@@ -518,3 +518,34 @@ def test_sm_ship_sends_the_files_of_an_evaluation(shared_server, job, ship, tmp_
     assert "--job NAME" in ship.run(str(results), SMFLEET_SERVER=server.url).stderr.decode()
     run(log, "--stream", "algo-9")
     assert [row["text"] for row in server.lines(job, stream="algo-9")] == log.read_text().splitlines()
+
+
+def test_files_of_ones_own_over_what_the_program_knows(make_server, tmp_path):
+    """By hand: 2 instances of 4 devices of 100 TFLOP/s; the model's entry of the same shots is replaced, that of others stays; S3's limits are replaced."""
+    def write(name, document):
+        path = tmp_path / f"{name}.json"
+        path.write_text(document if isinstance(document, str) else json.dumps(document))
+        return [f"--{name}-file", str(path)]
+    devices = write("devices", {"devices": [{"name": "Ours", "peak_tflops": 100, "memory_gib": 10}], "instances": [{"type": "ours.large", "device": "Ours", "count": 4}]})
+    references = write("references", {"references": [{"model": "Llama 2 7B", "shots": 5, "scores": {"mmlu/acc": 0.46}}, {"model": "Llama 2 7B", "scores": {"mmlu/acc": 0.4}},
+        {"model": "ours", "source": "here", "scores": {"mmlu/acc": 0.9}}]})
+    limits = write("limits", {"s3": {"writes_per_s": 7, "reads_per_s": 11, "writes": "PUT", "reads": "GET", "source": "ours"}})
+    prices = write("prices", {"currency": "EUR", "prices": [{"instance": "ml.ours.large", "per_hour": 2, "from": "2020-01-01"}]})
+    server = make_server(*devices, *references, *limits, *prices)
+    server.post("/api/v1/jobs", json={"TrainingJobName": "j", "ResourceConfig": {"InstanceType": "ml.ours.large", "InstanceCount": 2}})
+    fit = server.get("/api/v1/jobs/j/fit").body
+    assert fit["limit_bytes"] == 10 * 2**30, fit
+    shown = server.get("/api/v1/evaluation-references").body["references"]
+    assert [(row["shots"], row["scores"]["mmlu/acc"]) for row in shown if row["model"] == "Llama 2 7B"] == [(5, 0.46), (None, 0.4)]
+    assert len(shown) == 6 + 2 and shown[-1]["model"] == "ours"
+    assert server.get("/api/v1/jobs/j/s3").body["limits"]["writes_per_s"] == 7
+    assert server.get("/api/v1/prices").body["prices"][0]["instance"] == "ml.ours.large"
+    server.kill()
+    server.arguments = write("references", {"replace": True, "references": [{"model": "ours", "scores": {"mmlu/acc": 0.9}}]})
+    server.start()
+    assert [row["model"] for row in server.get("/api/v1/evaluation-references").body["references"]] == ["ours"]
+    for option, document, words in (("devices", {"devices": [{"name": "x"}]}, "no peak_tflops"), ("limits", {"s3": {"writes_per_s": 0, "reads_per_s": 1}}, "above 0"),
+            ("references", {"references": [{"model": "x"}]}, "scores"), ("prices", {"prices": []}, "currency"), ("devices", {"device": []}, "'device'"), ("limits", "{", "line")):
+        option, path = write(option, document)
+        done = subprocess.run([server.bin("sm-server"), "--insecure", "--db", str(tmp_path / "x.db"), option, path], capture_output=True, text=True, timeout=PATIENCE_S)
+        assert done.returncode and words in done.stderr and path in done.stderr and option in done.stderr, (option, document, done.stderr)

@@ -120,9 +120,13 @@ static enum status write_prices(void *context, struct store_tx *tx, struct error
 	const struct prices_change *change = context;
 	AUTO(arena) arena = arena_new();
 	struct price_list before;
+	struct span known;
 
 	if (!arena)
 		return error_no_memory(err);
+	TRY(store_read_setting(store_tx_reader(tx), arena, PRICES_KEY, &known, err));
+	if (span_equal(known, change->text))
+		return OK; /* the file of the start before: nothing is to be counted anew */
 	TRY(goodput_read_prices(change->pipeline, store_tx_reader(tx), arena, &before, err));
 	if (!span_equal(before.currency, change->currency)) {
 		TRY(store_name_deleted_costs(tx, before.currency, err));

@@ -7,8 +7,11 @@ import { Resource } from "../../../state/core/resource";
 import { useStore } from "../../../state/core/store";
 import type { JobStore } from "../../../state/job/job";
 import { DataTable, type Column } from "../../../ui/datatable";
+import { lazy } from "../../../ui/lazy";
 import { ProblemBox } from "../../../ui/problem";
 import { Skeleton } from "../../../ui/skeleton";
+
+const Chart = lazy(async () => (await import("./evaluationchart")).EvaluationChart, 6);
 
 const SHOWN = 100;
 const SCORES_SHOWN = 24;
@@ -84,6 +87,7 @@ function Scores({ reply }: { reply: Evaluations }) {
           : (reply.best_why ?? "")}
       </p>
       <Falls reply={reply} />
+      {reply.checkpoints.length > 1 && <Chart reply={reply} />}
       <div class="wide" tabIndex={0} role="region" aria-label={t("Evaluations of checkpoints")}>
         <DataTable class="plain" rows={linesOf(reply)} keyOf={(line) => line.key} rowClass={(line) => (line.isReference ? "dim" : line.isBest ? "best" : "")} columns={columns} />
       </div>

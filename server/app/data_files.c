@@ -1,0 +1,250 @@
+#include "app/data_files.h"
+
+#include "base/arena.h"
+#include "base/embedded.h"
+#include "base/json/json_read.h"
+#include "base/json/json_write.h"
+#include "base/text_file.h"
+#include "fleet/price.h"
+#include "model/jobs/evaluation_reference.h"
+#include "pipeline/goodput/goodput.h"
+#include "state/jobs/devices.h"
+
+#include <string.h>
+
+extern const struct embedded_file embedded_data[];
+
+enum { FILE_BYTES = 4 << 20, MERGED_BYTES = 16 << 20 };
+
+/* ---- one over the other ---- */
+
+/* What an entry is called, by whichever of these it has. */
+static struct span name_of(const struct json *entry)
+{
+	static const char *const names[] = {"name", "type", "model"};
+	struct span name = SPAN("");
+
+	for (size_t i = 0; i < sizeof names / sizeof *names && !name.len; i++)
+		name = json_string_of(json_get(entry, names[i]));
+	return name;
+}
+
+/* A model's scores by another number of examples are another entry. */
+static bool is_same(const struct json *a, const struct json *b)
+{
+	double left = -1, right = -1;
+
+	if (!json_number_of(json_get(a, "shots"), &left))
+		left = -1;
+	if (!json_number_of(json_get(b, "shots"), &right))
+		right = -1;
+	return name_of(a).len && span_equal(name_of(a), name_of(b)) && left == right;
+}
+
+static bool has_same(const struct json *list, const struct json *entry)
+{
+	for (const struct json *at = json_first(list); at; at = json_next(at))
+		if (is_same(at, entry))
+			return true;
+	return false;
+}
+
+static void put(struct json_writer *w, const struct json *node, struct buf *text)
+{
+	buf_reset(text);
+	json_print(node, text);
+	json_raw(w, buf_span(text));
+}
+
+static void put_list(struct json_writer *w, const struct json *shipped, const struct json *own, struct buf *text)
+{
+	json_array(w);
+	for (const struct json *at = json_first(shipped); at; at = json_next(at))
+		if (!has_same(own, at))
+			put(w, at, text);
+	for (const struct json *at = json_first(own); at; at = json_next(at))
+		put(w, at, text);
+	json_array_end(w);
+}
+
+static enum status merge(const struct json *shipped, const struct json *own, struct buf *out, struct error *err)
+{
+	const struct json *replace = json_get(own, "replace");
+	bool is_alone = replace && json_kind(replace) == JSON_BOOL && json_is_true(replace);
+	AUTO_DONE(buf) text = BUF_INIT(MERGED_BYTES);
+	struct json_writer w = json_writer_on(out);
+
+	json_object(&w);
+	for (const struct json *at = json_first(shipped); at; at = json_next(at)) {
+		const struct json *mine = NULL;
+		for (const struct json *one = json_first(own); one && !mine; one = json_next(one))
+			if (span_equal(json_key_of(one), json_key_of(at)))
+				mine = one;
+		json_key_span(&w, json_key_of(at));
+		if (json_kind(at) == JSON_ARRAY && (mine || is_alone))
+			put_list(&w, is_alone ? NULL : at, mine, &text);
+		else
+			put(&w, mine ? mine : at, &text);
+	}
+	json_object_end(&w);
+	TRY(buf_status(&text, err));
+	return buf_status(out, err);
+}
+
+/* ---- what is in a file ---- */
+
+static enum status check_members(const struct json *shipped, const struct json *own, struct error *err)
+{
+	if (json_kind(own) != JSON_OBJECT)
+		return error_set(err, ERR_INVALID, "a JSON object is expected");
+	for (const struct json *at = json_first(own); at; at = json_next(at)) {
+		const struct json *known = NULL;
+		for (const struct json *one = json_first(shipped); one && !known; one = json_next(one))
+			if (span_equal(json_key_of(one), json_key_of(at)))
+				known = one;
+		if (span_equal(json_key_of(at), SPAN("replace")) && json_kind(at) == JSON_BOOL)
+			continue;
+		if (!known)
+			return error_set(err, ERR_INVALID, "'%.*s' is no member of it",
+				SPAN_ARGS(span_cut(json_key_of(at), 60)));
+		if (json_kind(known) != json_kind(at))
+			return error_set(err, ERR_INVALID, "'%.*s' is not what it is in the list of the program",
+				SPAN_ARGS(span_cut(json_key_of(at), 60)));
+	}
+	return OK;
+}
+
+static enum status check_devices(const struct json *merged, struct span text, struct error *err)
+{
+	AUTO(devices) devices = NULL;
+
+	(void)merged;
+	return devices_new(&devices, text, err);
+}
+
+static enum status check_references(const struct json *merged, struct span text, struct error *err)
+{
+	(void)text;
+	return evaluation_check_references(merged, err);
+}
+
+/* Above 0; of what is not there, nothing is said. */
+static bool is_rate(const struct json *entry, const char *key)
+{
+	const struct json *node = json_get(entry, key);
+	double value;
+
+	return !node || (json_number_of(node, &value) && value > 0);
+}
+
+static enum status check_limits(const struct json *merged, struct span text, struct error *err)
+{
+	const struct json *s3 = json_get(merged, "s3"), *links = json_get(merged, "links");
+	size_t at = 0;
+
+	(void)text;
+	if (!json_get(s3, "writes_per_s") || !json_get(s3, "reads_per_s") || !is_rate(s3, "writes_per_s") ||
+		!is_rate(s3, "reads_per_s"))
+		return error_set(err, ERR_INVALID, "s3 has writes_per_s and reads_per_s, each a number above 0");
+	for (const struct json *link = json_first(links); link; link = json_next(link), at++)
+		if (!json_string_of(json_get(link, "type")).len || !is_rate(link, "peer_gb_s") ||
+			!is_rate(link, "network_gb_s"))
+			return error_set(err, ERR_INVALID,
+				"link %zu of all ('%.*s') has no type, or a peer_gb_s or network_gb_s that is no number above 0",
+				at + 1, SPAN_ARGS(json_string_of(json_get(link, "type"))));
+	return OK;
+}
+
+/* ---- one of them ---- */
+
+static enum status parse_file(const char *path, const char *option, struct json **out, struct error *err)
+{
+	AUTO_DONE(buf) text = BUF_INIT(FILE_BYTES);
+
+	TRY(text_file_read(path, option, &text, err));
+	if (json_parse(out, buf_span(&text), err) != OK)
+		return error_prefix(err, "--%s %s", option, path), ERR_INVALID;
+	return OK;
+}
+
+static enum status read_one(const struct options *options, const char *option, const char *name,
+	enum status (*check)(const struct json *merged, struct span text, struct error *err), struct buf *out,
+	struct error *err)
+{
+	const struct embedded_file *file = embedded_find(embedded_data, span_from(name));
+	const char *path = options_text(options, option);
+	AUTO(json) shipped = NULL;
+	AUTO(json) own = NULL;
+	AUTO(json) merged = NULL;
+
+	*out = BUF_INIT(MERGED_BYTES);
+	if (!file)
+		return error_set(err, ERR_INTERNAL, "this server was built without %s", name);
+	if (!path) {
+		buf_append_span(out, embedded_span(file));
+		return buf_status(out, err);
+	}
+	TRY(json_parse(&shipped, embedded_span(file), err));
+	TRY(parse_file(path, option, &own, err));
+	enum status status = check_members(shipped, own, err);
+	if (status == OK)
+		status = merge(shipped, own, out, err);
+	if (status == OK)
+		status = json_parse(&merged, buf_span(out), err);
+	if (status == OK)
+		status = check(merged, buf_span(out), err);
+	if (status != OK)
+		error_prefix(err, "--%s %s", option, path);
+	return status;
+}
+
+static enum status read_prices(const struct options *options, struct buf *out, struct error *err)
+{
+	const char *path = options_text(options, "prices-file");
+	AUTO(arena) arena = arena_new();
+	AUTO(json) document = NULL;
+	struct price_list list;
+
+	*out = BUF_INIT(MERGED_BYTES);
+	if (!arena)
+		return error_no_memory(err);
+	if (!path)
+		return OK;
+	TRY(parse_file(path, "prices-file", &document, err));
+	enum status status = price_list_read(&list, document, arena, err);
+	if (status == OK)
+		status = price_list_check(&list, arena, err);
+	json_print(document, out);
+	if (status == OK)
+		status = buf_status(out, err);
+	if (status != OK)
+		error_prefix(err, "--prices-file %s", path);
+	return status;
+}
+
+enum status data_files_read(struct data_files *out, const struct options *options, struct error *err)
+{
+	data_files_done(out);
+	TRY(read_one(options, "devices-file", "devices.json", check_devices, &out->devices, err));
+	TRY(read_one(options, "references-file", "references.json", check_references, &out->references, err));
+	TRY(read_one(options, "limits-file", "limits.json", check_limits, &out->limits, err));
+	return read_prices(options, &out->prices, err);
+}
+
+void data_files_done(struct data_files *files)
+{
+	buf_done(&files->devices);
+	buf_done(&files->references);
+	buf_done(&files->limits);
+	buf_done(&files->prices);
+}
+
+enum status data_files_put_prices(const struct data_files *files, struct pipeline *pipeline, struct error *err)
+{
+	AUTO(json) document = NULL;
+
+	if (!files->prices.len)
+		return OK;
+	TRY(json_parse(&document, buf_span(&files->prices), err));
+	return goodput_put_prices(pipeline, document, err);
+}

@@ -1,0 +1,23 @@
+/*
+ * Job: what the server knows of devices, prices, limits and named models: what came with the program, under what files of the options say.
+ *      An entry of a file takes the place of the one of its name; "replace": true leaves nothing else.
+ * Ownership: read/done; its texts live as long. Threads: main; then constants.
+ */
+#pragma once
+
+#include "base/buf.h"
+#include "base/options/options.h"
+
+struct pipeline;
+
+struct data_files {
+	struct buf devices, references, limits;
+	struct buf prices; /* of the file alone; "": there is none */
+};
+
+/* ERR_INVALID, ERR_IO: the option's name, the file's, and what is wrong in it. */
+enum status data_files_read(struct data_files *out, const struct options *options, struct error *err) MUST_CHECK;
+void data_files_done(struct data_files *files);
+/* Prices are the database's: the file's take their place with each start, as PUT /api/v1/prices does. */
+enum status data_files_put_prices(
+	const struct data_files *files, struct pipeline *pipeline, struct error *err) MUST_CHECK;
