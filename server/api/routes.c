@@ -186,6 +186,9 @@ static const struct http_route routes[] = {
 			"Whether each restart went on from where it was: loss, learning rate and data position at the steps printed twice"},
 	{HTTP_GET, "/api/v1/jobs/{job}/checkpoints", SCOPE_READ, ROUTE_WORKER, .handler = api_job_checkpoints,
 		.query = "limit", .summary = "The checkpoints that the log mentions, newest first"},
+	{HTTP_GET, "/api/v1/jobs/{job}/restart", SCOPE_WRITE, ROUTE_WORKER, .handler = api_job_restart, .query = "",
+		.summary =
+			"Whether the job should be started again, from which checkpoint, without which machines: what sm-ship --on-restart is given"},
 	{HTTP_GET, "/api/v1/jobs/{job}/evaluations", SCOPE_READ, ROUTE_WORKER, .handler = api_evaluations_list,
 		.query = "limit weights errors",
 		.summary =

@@ -3,6 +3,7 @@
 #include "api/core/handlers.h"
 #include "api/core/money.h"
 #include "api/core/request.h"
+#include "api/machines/node_drain.h"
 #include "api/machines/node_history.h"
 #include "base/json/json_write.h"
 #include "read/view.h"
@@ -343,12 +344,39 @@ static bool has_host(const struct span *hosts, size_t count, struct span host)
 	return false;
 }
 
+static enum status write_if_drained(
+	const struct ledger *ledger, struct span host, struct json_writer *w, struct error *err)
+{
+	struct node node;
+
+	TRY(sum_up(ledger, host, &node, err));
+	if (!node.why_count)
+		return OK;
+	json_object(w);
+	json_put_span(w, "host", host);
+	write_why(&node, w);
+	json_object_end(w);
+	return OK;
+}
+
+enum status node_write_drain(const struct api *api, struct store_reader *reader, struct arena *arena,
+	const struct span *hosts, size_t count, int64_t now_ms, struct json_writer *w, struct error *err)
+{
+	struct ledger ledger;
+
+	TRY(ledger_read(&ledger, api, reader, arena, SPAN(""), now_ms, err));
+	json_array(w);
+	for (size_t i = 0; i < count; i++)
+		TRY(write_if_drained(&ledger, hosts[i], w, err));
+	json_array_end(w);
+	return OK;
+}
+
 /* Of all that had a fault or were slow, each once. */
 static enum status write_drain(const struct ledger *ledger, struct json_writer *w, struct error *err)
 {
 	size_t all = ledger->fault_count + ledger->straggler_count, count = 0;
 	struct span *hosts = arena_alloc(ledger->arena, (all + 1) * sizeof *hosts);
-	struct node node;
 
 	if (!hosts)
 		return error_no_memory(err);
@@ -360,13 +388,7 @@ static enum status write_drain(const struct ledger *ledger, struct json_writer *
 		if (has_host(hosts, count, host))
 			continue;
 		hosts[count++] = host;
-		TRY(sum_up(ledger, host, &node, err));
-		if (!node.why_count)
-			continue;
-		json_object(w);
-		json_put_span(w, "host", host);
-		write_why(&node, w);
-		json_object_end(w);
+		TRY(write_if_drained(ledger, host, w, err));
 	}
 	json_array_end(w);
 	return OK;

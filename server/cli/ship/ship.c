@@ -7,6 +7,7 @@
 #include "cli/process/identity.h"
 #include "cli/ship/import.h"
 #include "cli/ship/import_mlflow.h"
+#include "cli/ship/restart.h"
 #include "cli/ship/score_files.h"
 #include "cli/ship/ship_options.h"
 #include "cli/ship/trace_files.h"
@@ -261,6 +262,9 @@ static enum status prepare(struct ship *ship, char *const *environment, struct e
 	if (options_command(ship->options) && file_count)
 		return error_set(
 			err, ERR_INVALID, "either FILEs or -- COMMAND, not both: '%s'", options_word(ship->options, 0));
+	if (options_text(ship->options, "on-restart") && !options_command(ship->options))
+		return error_set_field(err, ERR_INVALID, "on-restart",
+			"--on-restart is for '-- COMMAND': of lines alone it is not known whether a training failed");
 	TRY(orders_read(&ship->orders, ship->options, err));
 	TRY(find_identity(ship, environment, err));
 	seed_sessions(ship, folder);
@@ -485,6 +489,21 @@ static void tell_unread(struct ship *ship)
 			return;
 }
 
+/* cause: of the drain; its status OK where the server has it all. */
+static void restart(struct ship *ship, char *const *environment, enum status status, const struct error *cause)
+{
+	const struct restart of = {.options = ship->options,
+		.environment = environment,
+		.client = ship->client,
+		.identity = ship->identity,
+		.job = sender_job(ship->sender),
+		.end = &ship->end,
+		.program = say_as(),
+		.wait = wait_signal};
+
+	restart_run(&of, status != OK ? cause->text : sender_has_job(ship->sender) ? NULL : "there is no job");
+}
+
 static int finish(struct ship *ship, char *const *environment)
 {
 	struct error err = {0};
@@ -500,8 +519,10 @@ static int finish(struct ship *ship, char *const *environment)
 	tell_lost(&totals);
 	if (status == OK)
 		tell_unread(ship);
-	if (options_command(ship->options))
+	if (options_command(ship->options)) {
+		restart(ship, environment, status, &err);
 		return ship->end.exit_code; /* a scheduler must not run a training again because its chart is missing */
+	}
 	if (status == ERR_UNAVAILABLE)
 		return EXIT_UNREACHABLE;
 	return status == OK && !(ship->watch && watch_refused_count(ship->watch)) ? EXIT_DONE : EXIT_REFUSED;
