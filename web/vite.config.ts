@@ -1,6 +1,6 @@
 import type { Plugin } from "vite";
 import { defineConfig } from "vitest/config";
-import { leanUplot } from "./scripts/leanuplot";
+import { leanUplot } from "./scripts/leanuplot.ts";
 
 /** Vite's helper that preloads what a lazy part imports is 1.5 kB of the first view, and with modulePreload off has nothing to do. */
 function plainImports(): Plugin {

@@ -1,6 +1,6 @@
 // A job's page around its charts: timeline, figures, acts, and the parts that are tabs.
 import assert from "node:assert/strict";
-import { fitsWidth, shot, test, texts, until, waitUntil } from "./support.mjs";
+import { fitsWidth, openJob, shot, test, texts, until, waitUntil } from "./support.mjs";
 
 /** Whole seconds, so that log and statuses agree. */
 const START_MS = Math.floor(Date.now() / 1000 - 400) * 1000;
@@ -28,7 +28,8 @@ const tab = (page, name) => page.click(`.jobtabs a:text-is('${name}')`);
 test("timeline and figures of a job that broke off", async ({ server, page, open }) => {
   await story(server);
   await open("/jobs/llama-2");
-  await timeline(page).getByText("1 restart").waitFor();
+  await timeline(page).getByRole("button", { name: "1 restart", exact: true }).waitFor();
+  assert.ok(await page.$eval(".jobtop", (top) => top.clientHeight <= 120), "the header leaves the room to the curves");
   assert.ok((await texts(page, ".segment")).includes("Training"));
 
   // Exact words on focus, by the arrow keys; a click draws the charts by that time.
@@ -41,7 +42,7 @@ test("timeline and figures of a job that broke off", async ({ server, page, open
   await page.keyboard.press("Enter");
   await page.waitForURL(/from=/);
   const hidden = page.waitForURL(/hide=restart/);
-  await page.click(".kinds button:has-text('1 restart')");
+  await page.getByRole("button", { name: "1 restart", exact: true }).click();
   await hidden;
   assert.equal(await page.locator(".happened .restart").count(), 0);
 
@@ -90,6 +91,10 @@ test("each part of a job has an address of its own", async ({ server, page, open
   await page.waitForURL(/\/incidents$/);
   await page.goBack();
   await page.getByText("No message was sent about this job").waitFor();
+  for (const [key, part] of [["4", "goodput"], ["]", "training"], ["[", "goodput"], ["1", ""]]) {
+    await page.keyboard.press(key);
+    await page.waitForURL(new RegExp(`/jobs/llama-3${part && `/${part}`}$`));
+  }
   await open("/jobs/llama-2/incidents");
   await page.locator(".report td .severity").first().waitFor();
   await page.locator(".report .acts button:text-is('Acknowledge')").first().click();
@@ -282,6 +287,13 @@ test("one point, none, and ten thousand metrics", async ({ server, page, open })
   await server.send("lonely", ["step: 5 loss: 2.5"]);
   await open("/jobs/lonely");
   await until(page, () => document.querySelector(".strip")?.innerText.includes("2.5"), "the only value");
+  // A job that sends points alone has no log to keep room for, until it has.
+  await server.post("/api/v1/points?job=pointed", { series: [{ metric: "loss", stream: "algo-1", step: [1, 2], value: [2, 1] }] });
+  await openJob(page, open, "pointed");
+  await page.locator(".split.right-empty").waitFor();
+  await server.send("pointed", ["step: 3 loss: 0.5"]);
+  await page.locator(".split:not(.right-empty)").waitFor();
+  await page.getByText("step: 3 loss: 0.5").waitFor();
   await server.post("/api/v1/jobs", { TrainingJobName: "empty" });
   await open("/jobs/empty/nodes");
   await page.getByText("Nothing has sent a line of this job yet.").waitFor();

@@ -94,6 +94,11 @@ test("columns are chosen, kept, and any property", async ({ server, page, open }
   await open("/jobs?sort=-hp.lr");
   await hasRow(page, 0, nameOf(4));
   await until(page, () => [...document.querySelectorAll("th")].some((th) => th.innerText.trim().startsWith("hp.lr")), "the columns on another day");
+  await page.dragAndDrop('th:has-text("hp.lr")', "th:has-text('cost')");
+  await until(page, () => new URLSearchParams(location.search).get("cols")?.includes("started,hp.lr,cost"), "the dragged column in its place");
+  await open("/jobs?cols=status,name,loss&sort=-hp.lr");
+  await until(page, () => [...document.querySelectorAll("th")].map((th) => th.title).join() === ",state,name,hp.lr,loss now", "the column that the list is sorted by");
+  await waitUntil(async () => (await rowAt(page, 0).innerText()).includes("4e-4"), "its values");
   await open("/jobs?cols=name,tag.team,hp.nobody");
   await waitUntil(async () => (await texts(page, "tbody tr")).includes(`${nameOf(1)} nlp –`), "a column that nobody has");
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { formatLogTick, formatTicks, logRange, logSplits, paddedRange } from "../src/plot/axes";
+import { evenSplits, formatLogTick, formatTicks, logRange, logSplits, paddedRange } from "../src/plot/axes";
 
 test("ticks of an axis share their digits", () => {
   expect(formatTicks([0, 0.5, 1])).toEqual(["0.0", "0.5", "1.0"]);
@@ -8,11 +8,27 @@ test("ticks of an axis share their digits", () => {
   expect(formatTicks([0, 1e-5])).toEqual(["0", "1e-5"]);
 });
 
+test("an axis has three ticks at least, each written in full", () => {
+  expect(evenSplits(2.79, 2.86, 2)).toEqual([2.8, 2.825, 2.85]);
+  expect(formatTicks([2.8, 2.825, 2.85])).toEqual(["2.800", "2.825", "2.850"]);
+  expect(evenSplits(0, 10.6, 8)).toEqual([0, 2, 4, 6, 8, 10]);
+  expect(evenSplits(0, 390, 3)).toEqual([0, 100, 200, 300]);
+  for (let low = 0.013; low < 900; low *= 1.7) for (let size = 1e-3; size < 1e6; size *= 1.3) expect(evenSplits(low, low + size, 1).length).toBeGreaterThanOrEqual(3);
+  // of steps there is nothing between one and the next
+  expect(evenSplits(7, 9, 6, 1)).toEqual([7, 8, 9]);
+  expect(evenSplits(7, 8, 6, 1)).toEqual([7, 8]);
+  expect(evenSplits(0, 12, 4, 1)).toEqual([0, 5, 10]);
+  // the ends of what a number can be
+  expect(evenSplits(-8e307, 8e307, 4).length).toBeGreaterThanOrEqual(3);
+  expect(evenSplits(0, 5e-324, 4)).toBeDefined();
+  expect(evenSplits(1e18, 1e18 + 1000, 4).length).toBeLessThan(20);
+});
+
 test("log ticks are round and as dense as there is room", () => {
   expect(logSplits(0.5, 200, 100)).toEqual([1, 10, 100]);
   expect(logSplits(0.9, 22, 100)).toEqual([1, 2, 5, 10, 20]);
   expect(logSplits(2, 9.5, 400)).toEqual([2, 3, 4, 5, 6, 7, 8, 9]);
-  expect(logSplits(0.411, 0.431, 100)).toEqual([0.42, 0.43]);
+  expect(logSplits(0.411, 0.431, 100)).toEqual([0.415, 0.42, 0.425, 0.43]);
   expect(formatLogTick(0.42)).toBe("0.42");
   expect(formatLogTick(1e-5)).toBe("1e-5");
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { DEFAULT_COLUMNS, isField, moveColumn, parseColumns, printColumns } from "../src/lib/jobs/columns";
+import { DEFAULT_COLUMNS, isField, moveColumn, parseColumns, placeColumn, printColumns, withSorted } from "../src/lib/jobs/columns";
 import { PAGE_ROWS, pagesFor, pagesToDrop } from "../src/lib/jobs/jobpages";
 import { movedTo } from "../src/lib/url/url";
 
@@ -16,6 +16,16 @@ test("columns of an address", () => {
   expect(parseColumns(printColumns(["name", "hp.100%"]))).toEqual(["name", "hp.100%"]);
   expect(moveColumn(["a", "b", "c"], "c", -1)).toEqual(["a", "c", "b"]);
   expect(moveColumn(["a", "b"], "a", -1)).toEqual(["a", "b"]);
+});
+
+test("a dragged column takes the place of the other; what is sorted by is shown", () => {
+  expect(placeColumn(["a", "b", "c"], "a", "c")).toEqual(["b", "c", "a"]);
+  expect(placeColumn(["a", "b", "c"], "c", "a")).toEqual(["c", "a", "b"]);
+  expect(placeColumn(["a", "b"], "x", "a")).toEqual(["a", "b"]);
+  expect(withSorted(["status", "name", "loss"], "hp.lr")).toEqual(["status", "name", "hp.lr", "loss"]);
+  expect(withSorted(["name", "loss"], "loss")).toEqual(["name", "loss"]);
+  expect(withSorted(["name"], undefined)).toEqual(["name"]);
+  expect(withSorted(["name"], "no such key")).toEqual(["name"]);
 });
 
 test("pages of a window, the middle first", () => {

@@ -19,7 +19,7 @@ const RELATIVE_INCREMENTS = [
 ];
 
 export function xAxis(axis: Axis): Partial<uPlot.Axis> {
-  if (axis === "tokens") return { space: 70, values: (_, splits) => formatTicks(splits) };
+  if (axis === "tokens") return { space: 70, splits: splitsAcross(), values: (_, splits) => formatTicks(splits) };
   if (axis === "time") return { space: 64, values: (_, splits, __, ___, step) => splits.map((ms) => formatTimeTick(ms, step)) };
   if (axis === "relative") {
     return {
@@ -28,7 +28,7 @@ export function xAxis(axis: Axis): Partial<uPlot.Axis> {
       values: (_, splits) => splits.map((ms) => (ms < 0 ? "" : formatDuration(ms / SECOND))),
     };
   }
-  return { space: 70, incrs: STEP_INCREMENTS, values: (_, splits) => splits.map(formatStep) };
+  return { space: 70, splits: splitsAcross(1), values: (_, splits) => splits.map(formatStep) };
 }
 
 /** The clock, and the day where a new one begins. */
@@ -38,8 +38,6 @@ export function formatTimeTick(ms: number, step: number): string {
   if (step >= DAY || clock === "00:00:00") return text.slice(5, 10);
   return step >= MINUTE ? clock.slice(0, 5) : clock;
 }
-
-const STEP_INCREMENTS = Array.from({ length: 15 }, (_, power) => [1, 2, 5].map((n) => n * 10 ** power)).flat();
 
 /** Steps are read off exactly until they get too long for the axis. */
 export const formatStep = (step: number): string =>
@@ -97,17 +95,35 @@ export function logSplits(min: number, max: number, height: number): number[] {
       if (value >= min && value <= max) splits.push(value);
     }
   }
-  return splits.length > 1 ? splits : evenSplits(min, max);
+  return splits.length >= FEWEST_TICKS || max / min > 10 ? splits : evenSplits(min, max, FEWEST_TICKS);
 }
 
-function evenSplits(min: number, max: number): number[] {
-  const rough = (max - min) / 3;
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const step = ([1, 2, 5, 10].find((digit) => digit * power >= rough) ?? 10) * power;
-  const splits: number[] = [];
-  for (let n = Math.ceil(min / step); n * step <= max; n++) splits.push(Number((n * step).toPrecision(12)));
+/** With fewer one cannot see what lies between two of them. */
+const FEWEST_TICKS = 3;
+
+/** Round values, `most` or a few more: at least three, unless steps that are no multiples of `least` would be needed for it. */
+export function evenSplits(min: number, max: number, most: number, least = 0): number[] {
+  if (!(max > min)) return [min];
+  const rough = Math.max((max - min) / Math.max(most, 1), least);
+  const power = Math.floor(Math.log10(rough));
+  const steps = [1, 0, -1].flatMap((up) => [5, 2.5, 2, 1].map((digit) => Number(`${digit}e${power + up}`)));
+  const wanted = steps.findLastIndex((step) => step >= rough * (1 - 1e-9));
+  let splits: number[] = [];
+  for (const step of steps.slice(Math.max(0, wanted))) {
+    if (!(step > 0) || !Number.isFinite(step) || (least > 0 && step % least !== 0)) continue;
+    splits = multiples(step, min, max);
+    if (splits.length >= FEWEST_TICKS) break;
+  }
   return splits;
 }
+
+function multiples(step: number, min: number, max: number): number[] {
+  const first = Math.ceil(min / step - 1e-9) * step;
+  const count = Math.max(0, Math.floor((max - first) / step + 1e-9) + 1);
+  return Array.from({ length: count }, (_, i) => Number((first + i * step).toPrecision(14)));
+}
+
+const splitsAcross = (least = 0): uPlot.Axis.Splits => (u, _, min, max) => evenSplits(min, max, u.bbox.width / uPlot.pxRatio / 70, least);
 
 export const formatLogTick = (value: number): string =>
   value >= 1e-3 && value < 1e4 ? String(Number(value.toPrecision(4))) : formatValue(value);
@@ -120,8 +136,17 @@ export function formatTicks(splits: number[], increment = 1): string[] {
   const largest = Math.max(...splits.map(Math.abs), 0);
   if (largest >= 1e15 || (largest < 1e-3 && largest > 0) || step < 1e-9) return splits.map(formatValue);
   const [factor, unit] = (largest >= 1e4 && UNITS.find(([size]) => largest >= size)) || [1, ""];
-  const digits = Math.min(9, Math.max(0, -Math.floor(Math.log10(step / factor) + 1e-9)));
+  const digits = digitsOf(step / factor);
   return splits.map((split) => `${(split / factor).toFixed(digits).replace("-", "−")}${split === 0 ? "" : unit}`);
+}
+
+/** So many behind the point that a step is written in full: 0.25 has two. */
+function digitsOf(step: number): number {
+  for (let digits = 0; digits < 9; digits++) {
+    const scaled = step * 10 ** digits;
+    if (scaled > 0.9 && Math.abs(scaled - Math.round(scaled)) < 1e-4 * scaled) return digits;
+  }
+  return 9;
 }
 
 const AXIS_FONT = "11px system-ui, sans-serif";
@@ -144,7 +169,12 @@ export const xLogTicks = (): Partial<uPlot.Axis> => ({
 });
 
 export function yTicks(logScale: boolean): Partial<uPlot.Axis> {
-  if (!logScale) return { values: (_, splits, __, ___, increment) => formatTicks(splits, increment) };
+  if (!logScale) {
+    return {
+      splits: (u, _, min, max) => evenSplits(min, max, u.bbox.height / uPlot.pxRatio / 32),
+      values: (_, splits, __, ___, increment) => formatTicks(splits, increment),
+    };
+  }
   return {
     splits: (u, _, min, max) => logSplits(min, max, u.bbox.height / uPlot.pxRatio),
     filter: (_, splits) => splits,

@@ -23,6 +23,22 @@ export const printColumns = (keys: readonly string[]): string | undefined =>
 
 export const ownColumns = [...OWN];
 
+/** The dragged column at the place of another. */
+export function placeColumn(keys: readonly string[], key: string, at: string): string[] {
+  const [from, to] = [keys.indexOf(key), keys.indexOf(at)];
+  if (from < 0 || to < 0) return [...keys];
+  const next = keys.filter((one) => one !== key);
+  next.splice(to, 0, key);
+  return next;
+}
+
+/** What the list is sorted by can be seen in it: behind the name, where it is no column of its own. */
+export function withSorted(keys: readonly string[], sorted: string | undefined): readonly string[] {
+  if (sorted === undefined || keys.includes(sorted) || !(OWN.has(sorted) || isField(sorted))) return keys;
+  const at = keys.indexOf("name") + 1;
+  return [...keys.slice(0, at), sorted, ...keys.slice(at)];
+}
+
 /** A column one place to the left or right. */
 export function moveColumn(keys: readonly string[], key: string, by: -1 | 1): string[] {
   const next = [...keys];

@@ -15,6 +15,12 @@ export function leadMetric(row: JobRow): MetricSummary | undefined {
   return lead ?? row.metrics?.[0];
 }
 
+/** What a column that says loss shows: no other metric stands in for it. */
+export function lossOf(row: JobRow): MetricSummary | undefined {
+  const lead = leadMetric(row);
+  return lead?.role?.endsWith("loss") ? lead : undefined;
+}
+
 export function bestOf(metric: MetricSummary): number | undefined {
   const best = toNumber(metric.best ?? (higherIsBetter(metric.role) ? metric.max : metric.min));
   return Number.isFinite(best) ? best : undefined;

@@ -16,12 +16,16 @@ import { Charts } from "./chart/charts";
 // The curves do not wait for what stands around them.
 const Head = lazy(async () => (await later(() => import("./top/top"))).Head, 0);
 const Top = lazy(async () => (await later(() => import("./top/top"))).Top, 0);
+const Trouble = lazy(async () => (await later(() => import("./top/top"))).Trouble, 0);
 const JobTabs = lazy(async () => (await later(() => import("./tabs/tabs"))).JobTabs, 0);
 const LogPane = lazy(async () => (await later(() => import("./log/log"))).LogPane, 12);
 const Missing = lazy(async () => (await import("./missing")).Missing, 4);
 const Part = lazy(async () => (await import("./tabs/parts")).Part, 8);
 
 const showIncident = (store: JobStore, incident: Incident): unknown => import("./common/place").then((place) => place.showIncident(store, incident));
+
+/** The document's number of lines is some seconds old, and the streams' is not. */
+const hasNoLine = ({ doc, streams }: JobStore): boolean => !!doc.value && !doc.value.lines && (streams.value?.every((one) => !one.lines) ?? false);
 
 export function JobPage({ name, part }: { name: string; part?: JobPart | undefined }) {
   const store = useStore(() => new JobStore(name), [name], (next) => next.start());
@@ -56,15 +60,18 @@ function Content({ store, part }: { store: JobStore; part: JobPart | undefined }
             {t("This job was deleted. What is on the page stays until you leave it.")}
           </p>
         )}
-        <div class={doc?.open_incidents ? "jobfacts troubled" : "jobfacts"}>
+        <div class="jobfacts">
           <Top store={store} />
         </div>
-        <div class="jobtabsroom"><JobTabs name={store.name} part={part} definitions={store.definitions.value} /></div>
+        <div class="jobtabsroom">
+          <JobTabs name={store.name} part={part} definitions={store.definitions.value} />
+          <Trouble store={store} />
+        </div>
         {problem && <ProblemBox problem={problem} onRetry={() => void store.start()} />}
       </div>
       {part && <Part store={store} part={part} />}
       {!part && (doc || !problem) && (
-        <Split left={<Charts store={store} onChoose={(incident) => showIncident(store, incident)} />} right={<LogPane store={store} />} />
+        <Split left={<Charts store={store} onChoose={(incident) => showIncident(store, incident)} />} right={<LogPane store={store} />} isRightEmpty={hasNoLine(store)} />
       )}
     </div>
   );

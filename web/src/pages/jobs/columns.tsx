@@ -5,7 +5,7 @@ import { say, t, tn } from "../../i18n/i18n";
 import { isField } from "../../lib/jobs/columns";
 import { cutMiddle, formatCompact, formatCount, formatDuration, formatExact, formatValue, NONE } from "../../lib/text/format";
 import { shortInstance } from "../../lib/text/units";
-import { bestOf, leadMetric, mainMetric } from "../../lib/jobs/lead";
+import { bestOf, leadMetric, lossOf, mainMetric } from "../../lib/jobs/lead";
 import { kindTitle } from "../../lib/chart/marks";
 import { toNumber } from "../../lib/text/number";
 import { jobHref } from "../../lib/url/url";
@@ -131,9 +131,9 @@ const FIXED: readonly Column[] = [
   { key: "status", title: say("state"), sort: "status", width: "clamp(42px, calc((100vw - 720px) * 999), 104px)", class: "state", cell: (row) => <Status row={row} /> },
   { key: "name", title: say("name"), sort: "name", width: "min(236px, 42vw)", class: "name", cell: (row) => <Name row={row} /> },
   { key: "spark", title: say("loss"), width: 92, class: "spark", cell: () => null },
-  { key: "loss", title: say("loss now"), sort: "loss", width: 76, class: "num", cell: (row) => <Value metric={leadMetric(row)} /> },
-  { key: "best", title: say("best"), sort: "loss.best", width: 74, class: "num dim2", cell: (row) => <Value metric={leadMetric(row)} best /> },
-  { key: "throughput", title: say("throughput"), sort: "throughput", descending: true, width: 92, class: "num", cell: (row) => <Throughput row={row} /> },
+  { key: "loss", title: say("loss now"), sort: "loss", width: 84, class: "num", cell: (row) => <Value metric={lossOf(row)} /> },
+  { key: "best", title: say("best"), sort: "loss.best", width: 84, class: "num dim2", cell: (row) => <Value metric={lossOf(row)} best /> },
+  { key: "throughput", title: say("throughput"), sort: "throughput", descending: true, width: 88, class: "num", cell: (row) => <Throughput row={row} /> },
   { key: "step", title: say("step"), sort: "loss.step", descending: true, width: 116, class: "num", cell: (row) => <Step row={row} /> },
   { key: "age", title: say("age"), width: 68, class: "num", cell: (row) => <Age ms={row.last_heard_ms ?? row.last_line_ms} /> },
   {
@@ -147,8 +147,8 @@ const FIXED: readonly Column[] = [
   },
   { key: "type", title: say("type"), sort: "instance", width: 120, class: "mono", cell: (row) => shortInstance(row.by_hand?.instance_type ?? row.ResourceConfig?.InstanceType) },
   { key: "started", title: say("started"), sort: "started", descending: true, width: 72, class: "num", cell: (row) => <Age ms={seconds(row.TrainingStartTime ?? row.CreationTime)} /> },
-  { key: "cost", title: say("cost"), sort: "cost", descending: true, width: 76, class: "num", cell: (row) => <Money row={row} /> },
-  { key: "labels", title: say("labels"), width: 180, class: "labels", cell: (row) => <Labels row={row} /> },
+  { key: "cost", title: say("cost"), sort: "cost", descending: true, width: 100, class: "num", cell: (row) => <Money row={row} /> },
+  { key: "labels", title: say("labels"), width: 120, class: "labels", cell: (row) => <Labels row={row} /> },
   { key: "goodput", title: say("goodput"), sort: "goodput", width: 86, class: "num", cell: (row) => <Share value={row.goodput} /> },
   { key: "team", title: say("team"), sort: "team", width: 100, cell: (row) => <Text text={row.team ?? fieldText(row, "tag.team")} /> },
   { key: "created", title: say("created"), sort: "created", descending: true, width: 78, class: "num", cell: (row) => <Age ms={seconds(row.CreationTime)} /> },
@@ -156,7 +156,7 @@ const FIXED: readonly Column[] = [
   { key: "duration", title: say("duration"), sort: "duration", descending: true, width: 96, class: "num", cell: (row) => <Duration row={row} /> },
   { key: "secondary", title: say("secondary state"), sort: "secondary", width: 130, cell: (row) => <Text text={row.SecondaryStatus} /> },
   { key: "streams", title: say("streams"), width: 76, class: "num", cell: (row) => formatCount(row.streams) },
-  { key: "lines", title: say("lines"), width: 90, class: "num", cell: (row) => formatCount(row.lines) },
+  { key: "lines", title: say("lines"), width: 104, class: "num", cell: (row) => formatCount(row.lines) },
   { key: "eta", title: say("time left"), width: 96, class: "num", cell: (row) => <Eta ms={row.eta_ms} /> },
 ];
 
@@ -198,10 +198,13 @@ const fieldColumn = (key: string): Column => ({
   key,
   title: key,
   sort: key,
-  width: Math.min(200, Math.max(84, 30 + key.length * 7)),
+  width: Math.min(200, Math.max(96, 30 + key.length * 7)),
   class: /^(tag|env|label)\./.test(key) ? "" : "num",
   cell: (row) => <Field row={row} name={key} />,
 });
+
+/** The column that shows what the server sorts by. */
+export const columnOfSort = (sort: string): string => FIXED.find((column) => column.sort === sort)?.key ?? sort;
 
 export const columnFor = (key: string): Column => BY_KEY.get(key) ?? fieldColumn(key);
 

@@ -3,7 +3,9 @@ import { useMemo, useRef } from "preact/hooks";
 import { apiUrl } from "../../api/client";
 import { say, t, tn } from "../../i18n/i18n";
 import { adoptStyle } from "../../lib/jobs/adopt";
-import { isField } from "../../lib/jobs/columns";
+import { isField, withSorted } from "../../lib/jobs/columns";
+import { parseSort } from "../../lib/text/sort";
+import { columnOfSort } from "./columns";
 import { compareHref } from "../../lib/jobs/compare";
 import { columnsOf } from "../../state/fleet/columns";
 import { JobTable } from "../../state/fleet/jobs";
@@ -36,7 +38,9 @@ function placeOf(key: string): { row: number } {
 
 export function JobsPage({ search, sort }: { search: string; sort: string }) {
   const columns = columnsOf();
-  const fields = columns.filter(isField).join();
+  const sorted = parseSort(sort)?.key;
+  const shown = withSorted(columns, sorted && columnOfSort(sorted));
+  const fields = shown.filter(isField).join();
   const current = useRef<JobTable | null>(null);
   const isPointedAt = useSignal(false);
   const selection = useMemo(() => new Selection(() => current.current), []);
@@ -59,7 +63,7 @@ export function JobsPage({ search, sort }: { search: string; sort: string }) {
       <Popover id="views" title={t("Saved views")}>
         {(close) => <Views close={close} />}
       </Popover>
-      {list ? <Content list={list} search={search} sort={sort} columns={columns} selection={selection} isPointedAt={isPointedAt} /> : <Skeleton rows={12} />}
+      {list ? <Content list={list} search={search} sort={sort} columns={columns} shown={shown} selection={selection} isPointedAt={isPointedAt} /> : <Skeleton rows={12} />}
     </div>
   );
 }
@@ -68,12 +72,14 @@ interface ContentProps {
   list: JobTable;
   search: string;
   sort: string;
+  /** As they were chosen, and with what the list is sorted by. */
   columns: string[];
+  shown: readonly string[];
   selection: Selection;
   isPointedAt: Signal<boolean>;
 }
 
-function Content({ list, search, sort, columns, selection, isPointedAt }: ContentProps) {
+function Content({ list, search, sort, columns, shown, selection, isPointedAt }: ContentProps) {
   const problem = list.problem.value;
   const total = list.total.value;
   const names = selection.names.value;
@@ -85,7 +91,7 @@ function Content({ list, search, sort, columns, selection, isPointedAt }: Conten
       {total !== null && total > 0 && (
         <>
           <Bar list={list} search={search} sort={sort} columns={columns} />
-          <JobsTable list={list} sort={sort} columns={columns} selection={selection} place={placeOf(`${search} ${sort}`)} isPointedAt={isPointedAt} />
+          <JobsTable list={list} sort={sort} columns={shown} selection={selection} place={placeOf(`${search} ${sort}`)} isPointedAt={isPointedAt} />
         </>
       )}
       {names.size + selection.said.value.length > 0 && <BulkActions selection={selection} onChange={() => void list.reload()} />}

@@ -14,6 +14,8 @@ import type { JobTable } from "../../state/fleet/jobs";
 import { useKeys } from "../../state/core/keys";
 import { navigate, patchQuery } from "../../state/core/router";
 import { Sparks } from "../../state/chart/sparks";
+import { placeColumn } from "../../lib/jobs/columns";
+import { chooseColumns } from "../../state/fleet/columns";
 import { columnFor, columnTitle, type Column } from "./columns";
 import type { Selection } from "./selection";
 import "../../styles/table";
@@ -41,14 +43,31 @@ function measureMost(): number {
   return Math.abs(height - WANTED_HEIGHT) < 1 ? WANTED_HEIGHT : MAX_HEIGHT;
 }
 
-function Head({ column, sort }: { column: Column; sort: string }) {
+const DRAGGED = "application/x-smfleet-column";
+
+/** A click sorts by the column; dragged to another it takes that one's place. */
+function Head({ column, sort, keys }: { column: Column; sort: string; keys: readonly string[] }) {
   const current = parseSort(sort);
   const isSorted = column.sort !== undefined && current?.key === column.sort;
   const direction = isSorted ? (current?.descending ? "descending" : "ascending") : undefined;
   const { sort: key } = column;
   const title = columnTitle(column);
   return (
-    <th scope="col" class={column.class} aria-sort={direction} title={title}>
+    <th
+      scope="col"
+      class={column.class}
+      aria-sort={direction}
+      title={title}
+      draggable
+      onDragStart={({ dataTransfer }) => dataTransfer?.setData(DRAGGED, column.key)}
+      onDragOver={(event) => event.dataTransfer?.types.includes(DRAGGED) && event.preventDefault()}
+      onDrop={(event) => {
+        const dragged = event.dataTransfer?.getData(DRAGGED);
+        if (!dragged) return;
+        event.preventDefault();
+        chooseColumns(placeColumn(keys, dragged, column.key));
+      }}
+    >
       {key === undefined ? (
         title
       ) : (
@@ -129,6 +148,16 @@ export function JobsTable({ list, sort, columns: keys, selection, place, isPoint
     if (total > 0 && scroller.current) scroller.current.scrollTop = scrollFor(shape, place.row);
     chosen.value = Math.floor(place.row);
   }, [place, total > 0]);
+
+  useLayoutEffect(() => {
+    const box = scroller.current;
+    const head = box?.querySelector("th[aria-sort]")?.getBoundingClientRect();
+    if (!box || !head) return;
+    // Sideways alone: how far down one is, is another matter.
+    const { left } = box.getBoundingClientRect();
+    const over = Math.max(0, head.right - left - box.clientWidth);
+    box.scrollLeft += over || Math.min(0, head.left - left);
+  }, [sort, columns]);
 
   useEffect(() => {
     list.want(first, end);
@@ -247,7 +276,7 @@ export function JobsTable({ list, sort, columns: keys, selection, place, isPoint
                 />
               </th>
               {columns.map((column) => (
-                <Head key={column.key} column={column} sort={sort} />
+                <Head key={column.key} column={column} sort={sort} keys={keys} />
               ))}
             </tr>
           </thead>

@@ -30,19 +30,28 @@ const PART_TITLES: Readonly<Record<JobPart, string>> = {
   definitions: say("Definitions"),
 };
 
-/** The parts of a job's page; D goes to the definitions and back. */
+const PARTS = [undefined, ...JOB_PARTS];
+
+/** The parts of a job's page, each with a key; D goes to the definitions and back. */
 export function JobTabs({ name, part, definitions }: Props) {
   const other = part === "definitions" ? jobHref(name) : definitionsHref(name);
-  useKeys(say("Job"), [{ on: "d", does: say("to the definitions, and back"), run: () => navigate(other) }]);
+  const to = (at: number): void => navigate(partHref(name, PARTS[(at + PARTS.length) % PARTS.length]));
+  const at = PARTS.indexOf(part);
+  useKeys(say("Job"), [
+    { on: "d", does: say("to the definitions, and back"), run: () => navigate(other) },
+    { on: "]", does: say("the next part of this job"), run: () => to(at + 1) },
+    { on: "[", does: say("the part before"), run: () => to(at - 1) },
+    { on: ["1", "2", "3", "4", "5", "6", "7", "8", "9"], does: say("the first to ninth part"), run: ({ key }) => to(Number(key) - 1) },
+  ]);
   const preset = definitions?.preset;
   const why = preset && definitions.reason ? `${preset}, ${definitions.reason}` : undefined;
   return (
     <nav class="jobtabs" aria-label={t("Parts of this job")}>
-      {[undefined, ...JOB_PARTS].map((one) => {
+      {PARTS.map((one, i) => {
         const href = partHref(name, one);
         const text = one ? t(PART_TITLES[one]) : t("Charts");
         return (
-          <a key={href} href={href} aria-current={one === part ? "page" : undefined} aria-keyshortcuts={href === other ? "d" : undefined} title={one === "definitions" ? why : undefined}>
+          <a key={href} href={href} aria-current={one === part ? "page" : undefined} aria-keyshortcuts={href === other ? "d" : i < 9 ? String(i + 1) : undefined} title={one === "definitions" ? why : undefined}>
             {one === "definitions" && preset ? `${text}: ${preset}` : text}
           </a>
         );

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useId } from "preact/hooks";
+import { useId, useRef } from "preact/hooks";
 import { getJson, jobPath } from "../../../api/client";
 import { t } from "../../../i18n/i18n";
 import { formatCount, formatTime } from "../../../lib/text/format";
@@ -50,10 +50,19 @@ async function findLine({ store, metric, stream, step }: Source): Promise<Line |
   return line === undefined || line < 0 ? null : { stream, line, ...(ms === undefined ? {} : { ms }) };
 }
 
+const TIP_WIDTH = 420;
+
+/** Within the window, over whatever the row of figures is cut off by. */
+function placeBelow(element: HTMLElement | null): { left: string; top: string } | undefined {
+  const box = element?.getBoundingClientRect();
+  return box && { left: `${Math.max(4, Math.min(box.left, window.innerWidth - TIP_WIDTH))}px`, top: `${box.bottom + 2}px` };
+}
+
 /** A figure that tells on hover and focus its exact value, time and line; a click goes there. */
 export function Figure({ label, said, isLead = false, source, line, onOpen, children }: Props) {
   const id = useId();
   const isOpen = useSignal(false);
+  const host = useRef<HTMLDivElement>(null);
   const found = useSignal<{ key: string; line: Line | null } | null>(null);
   const key = source ? `${source.metric} ${source.step}` : "";
   const place = line ?? (found.value?.key === key ? found.value.line : null);
@@ -84,7 +93,7 @@ export function Figure({ label, said, isLead = false, source, line, onOpen, chil
   if (place?.ms !== undefined) lines.push(`${formatTime(place.ms)} (${t("{time} ago", { time: formatAge(now.value - place.ms) })})`);
   if (place) lines.push(t("line {line} of {stream}; click to open it", { line: formatCount(place.line), stream: place.stream }));
   return (
-    <div class={isLead ? "figure lead" : "figure"} onPointerEnter={() => void look()} onPointerLeave={() => (isOpen.value = false)}>
+    <div ref={host} class={isLead ? "figure lead" : "figure"} onPointerEnter={() => void look()} onPointerLeave={() => (isOpen.value = false)}>
       <dt id={`${id}-of`}>{label}</dt>
       <dd>
         <button
@@ -101,7 +110,7 @@ export function Figure({ label, said, isLead = false, source, line, onOpen, chil
           {children}
         </button>
         {isOpen.value && (
-          <span class="tip" role="tooltip">
+          <span class="tip" role="tooltip" style={placeBelow(host.current)}>
             {lines.join("\n")}
           </span>
         )}

@@ -8,7 +8,7 @@ import type { JobStore } from "../../../state/job/job";
 import { SeverityMark } from "../../../ui/severity";
 import { Age } from "../../../ui/time";
 
-const SHOWN = 4;
+const SHOWN = 2;
 
 /** The newest incidents, open ones first; all of them have a tab. */
 export function JobIncidents({ store, onChoose }: { store: JobStore; onChoose: (incident: Incident) => void }) {

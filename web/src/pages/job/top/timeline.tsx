@@ -120,20 +120,6 @@ export function Timeline({ store, doc }: { store: JobStore; doc: JobDoc }) {
 
   return (
     <section class="timeline" aria-label={t("What happened to the job, in time")} onKeyDown={onKeyDown}>
-      <div class="kinds" role="group" aria-label={t("Marks on the timeline and the charts")}>
-        {KINDS.map((kind) => {
-          const count = all.filter((mark) => mark.kind === kind).length;
-          if (count === 0) return null;
-          const isHidden = hidden.has(kind);
-          const next = new Set([...hidden].filter((one) => one !== "" && one !== kind));
-          if (!isHidden) next.add(kind);
-          return (
-            <button key={kind} type="button" class="quiet" aria-pressed={!isHidden} onClick={() => patchQuery({ hide: [...next].join(",") || undefined })}>
-              <span aria-hidden="true">{kind === "incident" ? "▲" : EVENT_GLYPH[kind]}</span> {kindText(kind, count)}
-            </button>
-          );
-        })}
-      </div>
       <div class="lanes" ref={host as never}>
         <div class="track">
           {segments.map((one, i) => {
@@ -175,6 +161,20 @@ export function Timeline({ store, doc }: { store: JobStore; doc: JobDoc }) {
             {said.value.text}
           </p>
         )}
+      </div>
+      <div class="kinds" role="group" aria-label={t("Marks on the timeline and the charts")}>
+        {KINDS.map((kind) => {
+          const count = all.filter((mark) => mark.kind === kind).length;
+          if (count === 0) return null;
+          const isHidden = hidden.has(kind);
+          const next = new Set([...hidden].filter((one) => one !== "" && one !== kind));
+          if (!isHidden) next.add(kind);
+          return (
+            <button key={kind} type="button" class="quiet" aria-pressed={!isHidden} aria-label={kindText(kind, count)} title={kindText(kind, count)} onClick={() => patchQuery({ hide: [...next].join(",") || undefined })}>
+              <span aria-hidden="true">{kind === "incident" ? "▲" : EVENT_GLYPH[kind]}</span> {formatCount(count)}
+            </button>
+          );
+        })}
       </div>
     </section>
   );

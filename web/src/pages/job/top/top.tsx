@@ -1,4 +1,5 @@
 // What stands above a job's charts, fetched beside them: facts and acts, the timeline, the figures, open incidents.
+import { useSignal } from "@preact/signals";
 import { adoptStyle } from "../../../lib/jobs/adopt";
 import { factsOf } from "../../../state/job/jobfacts";
 import type { JobStore } from "../../../state/job/job";
@@ -18,14 +19,11 @@ export function Head({ store }: { store: JobStore }) {
   if (!doc) return null;
   return (
     <>
-      <Facts store={store} doc={doc} facts={facts} />
-      <span class="grow" />
+      <div class="facts">
+        <Facts store={store} doc={doc} facts={facts} />
+      </div>
+      {doc.FailureReason ? <Reason text={doc.FailureReason} /> : <span class="grow" />}
       <Actions store={store} doc={doc} />
-      {doc.FailureReason && (
-        <p class="reason" title={doc.FailureReason}>
-          {doc.FailureReason}
-        </p>
-      )}
     </>
   );
 }
@@ -37,7 +35,19 @@ export function Top({ store }: { store: JobStore }) {
     <>
       {doc && (doc.SecondaryStatusTransitions?.length ?? 0) > 0 && <Timeline store={store} doc={doc} />}
       <Strip store={store} facts={facts} />
-      <JobIncidents store={store} onChoose={(incident) => showIncident(store, incident)} />
     </>
   );
 }
+
+/** Why the job failed, in the line that there is; a click shows all of it. */
+function Reason({ text }: { text: string }) {
+  const isWhole = useSignal(false);
+  return (
+    <button type="button" class={isWhole.value ? "reason whole" : "reason"} title={text} aria-expanded={isWhole.value} onClick={() => (isWhole.value = !isWhole.value)}>
+      {text}
+    </button>
+  );
+}
+
+/** The newest incidents, beside the tabs. */
+export const Trouble = ({ store }: { store: JobStore }) => <JobIncidents store={store} onChoose={(incident) => showIncident(store, incident)} />;
