@@ -53,6 +53,11 @@ test("pools, their jobs and their time", async ({ server, page, open }) => {
   assert.equal(await page.locator("table.pools b").count(), 0);
   const kinds = await page.$$eval(".chosen .lane > *", (all) => all.map((one) => one.className));
   assert.deepEqual(kinds, ["job", "wait", "job", "wait", "left"]);
+  // 4 machines that wait, at 3 an hour each
+  assert.ok(rows[1].includes("set its price"), rows[1]);
+  await server.put("/api/v1/prices", { currency: "USD", prices: [{ instance: "ml.p4d.24xlarge", per_hour: 3, from: "2025-01-01", source: "list" }] });
+  await page.reload();
+  await until(page, () => /\d\.\d\d USD · ≈ 12 an hour/.test(document.querySelector(".chosen")?.innerText), "the cost of waiting");
   const before = await page.locator(".chosen span.left").first().innerText();
   await until(page, (text) => document.querySelector(".chosen span.left").innerText !== text, "the countdown to move", before);
   await shot(page, "pools");

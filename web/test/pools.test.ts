@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { formatLeft, groupNear, place, poolBars, sharedSpan } from "../src/lib/jobs/pools";
+import { costPerHour, formatLeft, groupNear, place, poolBars, sharedSpan } from "../src/lib/jobs/pools";
 
 const turn = (job: string, begun_ms: number, ended_ms: number | undefined, retained_seconds: number) => ({
   job,
@@ -47,4 +47,12 @@ test("differences are told pool by pool", () => {
 
 test("what is left counts down by the second", () => {
   expect([0, 900, 65_000, 3_723_000, -5].map(formatLeft)).toEqual(["0:00", "0:01", "1:05", "1:02:03", "0:00"]);
+});
+
+test("an hour of waiting costs what the hours so far did", () => {
+  expect(costPerHour({ idle_seconds: 900, idle_cost: 32.5 })).toBe(130);
+  expect(costPerHour({ idle_seconds: 900, idle_cost: null })).toBeNull();
+  expect(costPerHour({ idle_seconds: 1502, idle_cost: 5.00752 })).toBe(12);
+  expect(costPerHour({ idle_seconds: 2, idle_cost: 0.01 })).toBeNull();
+  expect(costPerHour({ idle_seconds: 0, idle_cost: 0 })).toBeNull();
 });

@@ -478,6 +478,9 @@ export interface WarmPool {
   /** null: not known, as below. */
   saved_seconds: number | null;
   cold_startup_seconds?: number | null;
+  /** Of the time idle; null: the type has no price. */
+  idle_cost?: number | null;
+  currency?: string;
 }
 
 export interface PoolTurn {

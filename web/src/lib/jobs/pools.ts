@@ -49,6 +49,14 @@ export function place(bar: Bar, span: TimeSpan): { left: number; width: number }
   return { left: (from - span.from_ms) / whole, width: (to - from) / whole };
 }
 
+/** From so much on the time idle, of which whole seconds are known, says to three digits what an hour costs. */
+const LEAST_IDLE_S = 300;
+
+/** What an hour of waiting costs, at the price of what it has waited so far; null: that is not known, or not yet. */
+export function costPerHour({ idle_seconds: seconds, idle_cost: cost }: Pick<WarmPool, "idle_seconds" | "idle_cost">): number | null {
+  return typeof cost === "number" && cost > 0 && seconds >= LEAST_IDLE_S ? Number(((cost / (seconds + 0.5)) * 3600).toPrecision(3)) : null;
+}
+
 /** What stops a job from taking a pool: its fields, pool by pool, nearest first as the server has them. */
 export function groupNear<Near extends { pool: number }>(near: readonly Near[]): Near[][] {
   const groups = new Map<number, Near[]>();

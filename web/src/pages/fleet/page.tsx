@@ -266,7 +266,7 @@ function Money({ fleet, currency }: { fleet: Fleet | null; currency: string }) {
       {unpriced.length > 0 && (
         <p class="dim">
           <a href="/settings#prices" title={unpriced.join(", ")}>
-            {tn(unpriced.length, "no price for {n} type", "no price for {n} types")}
+            {tn(unpriced.length, "no price for {n} type: set prices", "no price for {n} types: set prices")}
           </a>
         </p>
       )}

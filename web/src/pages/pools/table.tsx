@@ -4,7 +4,7 @@ import { useSignal } from "@preact/signals";
 import type { PoolState, PoolTurn, WarmPool } from "../../api/types";
 import { cutMiddle, formatDuration, formatTime, NONE } from "../../lib/text/format";
 import { shortInstance } from "../../lib/text/units";
-import { formatLeft, place, poolBars, type Bar, type TimeSpan } from "../../lib/jobs/pools";
+import { costPerHour, formatLeft, place, poolBars, type Bar, type TimeSpan } from "../../lib/jobs/pools";
 import { jobHref } from "../../lib/url/url";
 import { now } from "../../state/core/clock";
 import { lanesNow } from "../../state/fleet/pools";
@@ -37,6 +37,9 @@ export function PoolsTable({ rows, turns, span, job }: Props) {
           </th>
           <th scope="col" class="num" title={t("How long the cluster waited for a next job, which is paid for")}>
             {t("idle")}
+          </th>
+          <th scope="col" class="num" title={t("What that time cost so far; of a pool that waits, and for each further hour")}>
+            {t("idle cost")}
           </th>
           <th scope="col" class="num" title={t("By how much its warm starts were shorter than the usual cold one")}>
             {t("saved")}
@@ -74,6 +77,9 @@ function Pool({ pool, turns, span, isChosen }: { pool: WarmPool; turns: PoolTurn
         <td class="num" data-label={t("idle")} title={`${pool.idle_seconds} s`}>
           {formatDuration(pool.idle_seconds)}
         </td>
+        <td class={pool.idle_seconds > 0 ? "num" : "num none"} data-label={t("idle cost")}>
+          <IdleCost pool={pool} />
+        </td>
         <td class="num" data-label={t("saved")} title={pool.saved_seconds === null ? undefined : `${pool.saved_seconds} s${cold === undefined || cold === null ? "" : `; ${t("a cold start takes {time}", { time: formatDuration(cold) })}`}`}>
           {pool.saved_seconds === null ? NONE : formatDuration(pool.saved_seconds)}
         </td>
@@ -82,11 +88,23 @@ function Pool({ pool, turns, span, isChosen }: { pool: WarmPool; turns: PoolTurn
         </td>
       </tr>
       <tr class="lanerow">
-        <td colSpan={7}>
+        <td colSpan={8}>
           <Lane bars={turns ? poolBars(turns, pool.expires_ms, lanesNow.value) : []} span={span} />
         </td>
       </tr>
     </tbody>
+  );
+}
+
+function IdleCost({ pool }: { pool: WarmPool }) {
+  if (pool.idle_seconds === 0) return <span class="dim">{NONE}</span>;
+  if (typeof pool.idle_cost !== "number") return <a href="/settings#prices">{t("set its price")}</a>;
+  const hourly = pool.state === "Available" ? costPerHour(pool) : null;
+  return (
+    <>
+      {pool.idle_cost.toFixed(2)} <span class="dim">{pool.currency}</span>
+      {hourly !== null && <span class="dim"> · {t("≈ {amount} an hour", { amount: String(hourly) })}</span>}
+    </>
   );
 }
 
