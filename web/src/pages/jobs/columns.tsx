@@ -129,7 +129,7 @@ const Text = ({ text }: { text: string | undefined }) => (text ? <bdi title={tex
 
 const FIXED: readonly Column[] = [
   { key: "status", title: say("state"), sort: "status", width: "clamp(42px, calc((100vw - 720px) * 999), 104px)", class: "state", cell: (row) => <Status row={row} /> },
-  { key: "name", title: say("name"), sort: "name", width: "min(236px, 42vw)", class: "name", cell: (row) => <Name row={row} /> },
+  { key: "name", title: say("name"), sort: "name", width: "min(212px, 42vw)", class: "name", cell: (row) => <Name row={row} /> },
   { key: "spark", title: say("loss"), width: 92, class: "spark", cell: () => null },
   { key: "loss", title: say("loss now"), sort: "loss", width: 84, class: "num", cell: (row) => <Value metric={lossOf(row)} /> },
   { key: "best", title: say("best"), sort: "loss.best", width: 84, class: "num dim2", cell: (row) => <Value metric={lossOf(row)} best /> },
@@ -148,7 +148,7 @@ const FIXED: readonly Column[] = [
   { key: "type", title: say("type"), sort: "instance", width: 120, class: "mono", cell: (row) => shortInstance(row.by_hand?.instance_type ?? row.ResourceConfig?.InstanceType) },
   { key: "started", title: say("started"), sort: "started", descending: true, width: 72, class: "num", cell: (row) => <Age ms={seconds(row.TrainingStartTime ?? row.CreationTime)} /> },
   { key: "cost", title: say("cost"), sort: "cost", descending: true, width: 100, class: "num", cell: (row) => <Money row={row} /> },
-  { key: "labels", title: say("labels"), width: 120, class: "labels", cell: (row) => <Labels row={row} /> },
+  { key: "labels", title: say("labels"), width: 144, class: "labels", cell: (row) => <Labels row={row} /> },
   { key: "goodput", title: say("goodput"), sort: "goodput", width: 86, class: "num", cell: (row) => <Share value={row.goodput} /> },
   { key: "team", title: say("team"), sort: "team", width: 100, cell: (row) => <Text text={row.team ?? fieldText(row, "tag.team")} /> },
   { key: "created", title: say("created"), sort: "created", descending: true, width: 78, class: "num", cell: (row) => <Age ms={seconds(row.CreationTime)} /> },
