@@ -17,6 +17,7 @@ const AlertsPage = lazy(async () => (await import("./pages/alerts/page")).Alerts
 const PoolsPage = lazy(async () => (await import("./pages/pools/page")).PoolsPage, 8);
 const MachinesPage = lazy(async () => (await import("./pages/machines/page")).MachinesPage, 8);
 const ComparePage = lazy(async () => (await import("./pages/compare/page")).ComparePage, 10);
+const EvaluationsPage = lazy(async () => (await import("./pages/evaluations/page")).EvaluationsPage, 8);
 const LogsPage = lazy(async () => (await import("./pages/job/logspage")).LogsPage, 20);
 const EmbedPage = lazy(async () => (await import("./pages/embed")).EmbedPage, 0);
 const DefinitionsPage = lazy(async () => (await import("./pages/definitions/page")).DefinitionsPage, 12);
@@ -50,6 +51,8 @@ function View() {
       return <MachinesPage key={era} />;
     case "compare":
       return <ComparePage key={era} jobs={query.value["jobs"] ?? ""} />;
+    case "evaluations":
+      return <EvaluationsPage key={era} />;
     case "definitions":
       return <DefinitionsOf key={era} search={query.value["q"] ?? ""} />;
     case "settings":
@@ -59,7 +62,7 @@ function View() {
   }
 }
 
-const TITLES: Readonly<Record<string, string>> = { fleet: say("Fleet"), incidents: say("Alerts"), rules: say("Rules"), webhooks: say("Webhooks"), compare: say("Compare"), pools: say("Warm pools"), nodes: say("Machines"), jobs: say("Jobs"), settings: say("Settings"), definitions: say("Definitions") };
+const TITLES: Readonly<Record<string, string>> = { fleet: say("Fleet"), incidents: say("Alerts"), rules: say("Rules"), webhooks: say("Webhooks"), compare: say("Compare"), evaluations: say("Best checkpoints"), pools: say("Warm pools"), nodes: say("Machines"), jobs: say("Jobs"), settings: say("Settings"), definitions: say("Definitions") };
 
 /** A part's tab has the same word, and its translation. */
 const capital = (part: string): string => t(`${part.charAt(0).toUpperCase()}${part.slice(1)}`);

@@ -19,6 +19,7 @@ export function Shortcuts() {
     { on: "g j", does: say("go to the jobs"), run: () => navigate("/jobs") },
     { on: "g c", does: say("go to the comparison"), run: () => navigate("/compare") },
     { on: "g p", does: say("go to the warm pools"), run: () => navigate("/pools") },
+    { on: "g e", does: say("go to the best checkpoints"), run: () => navigate("/evaluations") },
     { on: "g m", does: say("go to the machines"), run: () => navigate("/nodes") },
     { on: "g a", does: say("go to the alerts"), run: () => navigate("/incidents") },
     { on: "g d", does: say("go to the definitions"), run: () => navigate("/definitions") },

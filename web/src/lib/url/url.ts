@@ -14,6 +14,7 @@ export type Route =
   | { view: "pools" }
   | { view: "nodes" }
   | { view: "compare" }
+  | { view: "evaluations" }
   | { view: "definitions" }
   | { view: "settings" }
   | { view: "unknown"; path: string };
@@ -30,8 +31,8 @@ export function parseRoute(pathname: string): Route {
   return isJobPart(part) ? { view: "job", name, part } : { view: "job", name };
 }
 
-type Alone = "jobs" | "incidents" | "rules" | "webhooks" | "pools" | "nodes" | "compare" | "definitions" | "settings";
-const ALONE: readonly string[] = ["jobs", "incidents", "rules", "webhooks", "pools", "nodes", "compare", "definitions", "settings"] satisfies Alone[];
+type Alone = "jobs" | "incidents" | "rules" | "webhooks" | "pools" | "nodes" | "compare" | "evaluations" | "definitions" | "settings";
+const ALONE: readonly string[] = ["jobs", "incidents", "rules", "webhooks", "pools", "nodes", "compare", "evaluations", "definitions", "settings"] satisfies Alone[];
 const isAlone = (part: string | undefined): part is Alone => ALONE.includes(part ?? "");
 
 const isJobPart = (part: string | undefined): part is JobPart => JOB_PARTS.includes(part as JobPart);

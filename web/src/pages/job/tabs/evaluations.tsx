@@ -86,6 +86,9 @@ function Scores({ reply }: { reply: Evaluations }) {
           ? t("Best: {checkpoint}, {value} by {scores}", { checkpoint: nameOf(reply.best), value: formatValue(reply.best.value), scores: Object.keys(reply.best.weights).join(", ") })
           : (reply.best_why ?? "")}
       </p>
+      <p>
+        <a href="/evaluations">{t("Best checkpoints")}</a>
+      </p>
       <Falls reply={reply} />
       {reply.checkpoints.length > 1 && <Chart reply={reply} />}
       <div class="wide" tabIndex={0} role="region" aria-label={t("Evaluations of checkpoints")}>
