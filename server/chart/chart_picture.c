@@ -166,8 +166,12 @@ static void write_y_axis(struct drawing *d)
 	}
 }
 
-static const char *axis_name(enum chart_axis axis)
+static const char *axis_name(const struct picture *picture)
 {
+	enum chart_axis axis = picture->axis;
+
+	if (picture->is_by_tokens)
+		return "by tokens";
 	return axis == AXIS_TIME ? "by time (UTC)" : axis == AXIS_RELATIVE ? "by time since the start" : "by step";
 }
 
@@ -182,7 +186,7 @@ static void write_title(struct drawing *d)
 	scale_text_x(AXIS_STEP, (double)d->points, 0, all);
 	scale_text_x(AXIS_STEP, (double)d->buckets, 0, drawn);
 	AUTO_DONE(buf) note = BUF_INIT(256);
-	buf_printf(&note, "%s, ", axis_name(picture->axis));
+	buf_printf(&note, "%s, ", axis_name(picture));
 	if (d->points > d->buckets)
 		buf_printf(&note, "%s of %s points, nothing hidden", drawn, all);
 	else

@@ -34,6 +34,7 @@ struct picture_mark {
 struct picture {
 	struct span title;
 	enum chart_axis axis;
+	bool is_by_tokens; /* with AXIS_STEP: its numbers are tokens */
 	enum picture_theme theme;
 	unsigned width, height;
 	bool is_log; /* y */

@@ -138,11 +138,29 @@ def test_notes_are_in_the_picture(shared):
     assert both == {"noted, " + half: 425.0, "noted, " + disk: 605.5, "other, note: a second machine": 244.5}
 
 
+def test_two_jobs_by_tokens(shared):
+    """200 tokens a step, and 400: after as many tokens both are at the same place. The count is printed at each tenth step."""
+    for job, each in (("by-200", 200), ("by-400", 400)):
+        send_points(shared, job, "loss", [5.0 - step / 100 for step in range(101)])
+        send_points(shared, job, "consumed_tokens", [step * each for step in range(0, 101, 10)], steps=list(range(0, 101, 10)))
+
+    def ends(query):
+        root = picture(shared, "by-200", query)
+        lines = [[x for x, _ in vertices(path)] for path in root.iter(f"{SVG}path") if path.get("class", "").startswith("l c")]
+        return [(line[0], line[-1]) for line in lines if len(line) > 1], texts(root)  # those of the legend have one
+    both, said = ends("metric=loss&jobs=by-400,plain&x=tokens")
+    (first, last), (other_first, other_last) = both
+    assert other_first == first and abs((last - first) / (other_last - first) - 20_000 / 40_000) < 0.01, both
+    assert any("by tokens" in text for text in said)
+    (alone,), said = ends("metric=loss&x=tokens&from=5000&to=15000")
+    assert any(text.startswith("by tokens, 51 points") for text in said), said  # steps 25 to 75
+
+
 @pytest.mark.parametrize("query,status,field", [
     ("", 400, "metric"), ("metric=none", 404, None), ("metric=loss&width=119", 400, "width"), ("metric=loss&width=4001", 400, "width"),
     ("metric=loss&height=39", 400, "height"), ("metric=loss&height=2001", 400, "height"), ("metric=loss&theme=blue", 400, "theme"),
     ("metric=loss&scale=ln", 400, "scale"), ("metric=loss&smooth=1", 400, "smooth"), ("metric=loss&smooth=nan", 400, "smooth"),
-    ("metric=loss&from=9&to=3", 422, "from"), ("metric=loss&x=tokens", 400, "x"), ("metric=loss&what=1", 400, "what"),
+    ("metric=loss&from=9&to=3", 422, "from"), ("metric=loss&x=token", 400, "x"), ("metric=loss&x=tokens", 404, "x"), ("metric=loss&what=1", 400, "what"),
     ("metric=" + ",".join("m%d" % n for n in range(21)), 413, "metric"), ("metric=a,b&jobs=" + ",".join("j%d" % n for n in range(10)), 413, "jobs"),
 ])
 def test_what_is_wrong_is_said(shared, query, status, field):

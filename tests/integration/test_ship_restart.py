@@ -8,7 +8,7 @@ import pytest
 
 from fixtures import emptied_server as server  # noqa: F401 (one process for the file)
 from shipping import job
-from smserver import ROOT
+from smserver import ROOT, wait_until
 from test_auth import make_token
 
 XID = "kernel: NVRM: Xid (PCI:0000:02:00): 79, GPU has fallen off the bus."
@@ -167,6 +167,24 @@ def test_a_write_token_is_enough_and_of_its_team_alone(make_server, ship, restar
     assert len(restarts) == 1 and restarts[0][1]["STEP"] == "3", done.stderr
     assert [ask(server, "mine", token=token).status for token in (write, other, read)] == [200, 403, 403]
     assert ask(server, "missing", token=write).status == 404
+
+
+def test_a_service_hears_of_the_failure_and_asks(make_server, ship, receiver):
+    server = make_server()
+    ship.env["SMFLEET_SERVER"] = server.url
+    reply = server.post("/api/v1/webhooks", json={"url": receiver.url, "events": ["job_state"], "secret": "whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0"})
+    assert reply.status == 201, reply
+    done = ship.run("--job", "heard", "--quiet", "--", *training(*steps(1, 3), SAVED.format(3)))
+    assert done.returncode == 3
+
+    def failures():
+        bodies = [json.loads(body) for _, body, _ in receiver.calls]
+        return [body["detail"] for body in bodies if body["detail"]["TrainingJobStatus"] == "Failed"]
+    wait_until(failures, what="the message")
+    assert [row["TrainingJobName"] for row in failures()] == ["heard"]
+    assert all("webhook-signature" in {key.lower() for key in headers} for headers, _, _ in receiver.calls)
+    body = wait_until(lambda: ask(server, "heard").body["extracted"] and ask(server, "heard").body, what="the last lines")
+    assert body["due"] and body["checkpoint"]["path"] == "/ckpt/step-3"
 
 
 # ---- deploy/examples, as docs/restarts.md has them ----

@@ -8,6 +8,7 @@
 #include "model/incident.h"
 #include "read/charts/chart.h"
 #include "read/charts/chart_query.h"
+#include "read/charts/token_axis.h"
 #include "state/streams/job_view.h"
 #include "state/streams/work_times.h"
 #include "store/alerts.h"
@@ -44,6 +45,7 @@ struct plot {
 	int64_t noted_job_id; /* the last whose notes were added */
 	struct span metric; /* the one that was found, of the first curve */
 	int64_t job_id, origin_ms; /* of the first job */
+	struct token_axis tokens; /* of the job whose curves are added, where x is tokens */
 };
 
 static enum status read_names(struct plot *plot, const struct http_request *request, const char *parameter,
@@ -141,7 +143,8 @@ static enum status read_window(struct plot *plot, const struct http_request *req
 	http_request_query(request, "stream", &query->stream);
 	http_request_query(request, "x", &axis);
 	http_request_query(request, "attempts", &attempts);
-	TRY(api_parse_axis(axis, query, err));
+	plot->picture.is_by_tokens = span_equal(axis, SPAN("tokens"));
+	TRY(api_parse_axis(plot->picture.is_by_tokens ? SPAN("step") : axis, query, err));
 	TRY(api_parse_attempts(attempts, query, err));
 	TRY(http_query_i64(request, "from", INT64_MIN, INT64_MAX, &query->from, err));
 	TRY(http_query_i64(request, "to", INT64_MIN, INT64_MAX, &query->to, err));
@@ -239,14 +242,60 @@ static enum status add_notes(struct plot *plot, const struct job_view *view, str
 	return OK;
 }
 
+/* ---- tokens: all is asked for by steps, and moved to where it belongs ---- */
+
+static int64_t to_i64(double x)
+{
+	return x <= -9e18 ? INT64_MIN : x >= 9e18 ? INT64_MAX : (int64_t)x;
+}
+
+/* The window is one of tokens: of each job other steps. */
+static void narrow_to_steps(const struct plot *plot, struct chart_query *query)
+{
+	if (plot->picture.has_from)
+		query->from = to_i64(ceil(token_axis_step(&plot->tokens, plot->picture.from)));
+	if (plot->picture.has_to)
+		query->to = to_i64(floor(token_axis_step(&plot->tokens, plot->picture.to)));
+}
+
+static int64_t tokens_at(const struct plot *plot, int64_t step)
+{
+	return to_i64(round(token_axis_tokens(&plot->tokens, (double)step)));
+}
+
+static void move_to_tokens(const struct plot *plot, struct chart *chart)
+{
+	for (size_t i = 0; i < chart->count; i++) {
+		struct bucket *bucket = &chart->buckets[i];
+		bucket->x = tokens_at(plot, bucket->x);
+		bucket->last_x = tokens_at(plot, bucket->last_x);
+		bucket->min_x = tokens_at(plot, bucket->min_x);
+		bucket->max_x = tokens_at(plot, bucket->max_x);
+	}
+}
+
+static void move_marks(struct plot *plot, size_t from)
+{
+	for (size_t i = from; i < plot->picture.mark_count; i++)
+		plot->marks[i].x = token_axis_tokens(&plot->tokens, plot->marks[i].x);
+}
+
 static enum status add_curve(struct plot *plot, struct span job, struct span metric, struct error *err)
 {
 	struct picture_curve *curve = &plot->curves[plot->picture.curve_count];
 	struct chart_query query = plot->query;
+	size_t mark_count = plot->picture.mark_count;
 	struct chart chart;
 
 	query.metric = metric;
+	if (plot->picture.is_by_tokens) {
+		TRY(token_axis_read(
+			plot->api->options.pipeline, plot->worker->reader, plot->arena, job, &plot->tokens, err));
+		narrow_to_steps(plot, &query);
+	}
 	TRY(chart_read(plot->api->options.pipeline, plot->worker->reader, plot->arena, job, &query, &chart, err));
+	if (plot->picture.is_by_tokens)
+		move_to_tokens(plot, &chart);
 	TRY(name_curve(plot, job, chart.metric, &curve->name, err));
 	curve->buckets = chart.buckets;
 	curve->count = chart.count;
@@ -259,7 +308,10 @@ static enum status add_curve(struct plot *plot, struct span job, struct span met
 		if (plot->job_count == 1)
 			add_restarts(plot, &chart.view);
 	}
-	return add_notes(plot, &chart.view, err);
+	TRY(add_notes(plot, &chart.view, err));
+	if (plot->picture.is_by_tokens)
+		move_marks(plot, mark_count);
+	return OK;
 }
 
 /* Of several, those that are not there are left out; one must be. */
@@ -367,7 +419,10 @@ enum status api_chart_svg(void *context, void *worker, const struct http_request
 	TRY(read_look(plot, request, err));
 	TRY(read_window(plot, request, err));
 	TRY(add_curves(plot, err));
+	size_t mark_count = plot->picture.mark_count;
 	TRY(add_incidents(plot, err));
+	if (plot->picture.is_by_tokens) /* they are of the one job that is drawn, if any */
+		move_marks(plot, mark_count);
 	TRY(make_title(plot, err));
 	plot->picture.curves = plot->curves;
 	plot->picture.marks = plot->marks;
