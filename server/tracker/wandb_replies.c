@@ -131,6 +131,18 @@ static void write_type_info(struct json_writer *w)
 	json_object_end(w);
 }
 
+bool wandb_file_is_elsewhere(struct span name)
+{
+	static const char *const names[] = {WANDB_CONSOLE, WANDB_SUMMARY, "config.yaml"};
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (span_equal(name, span_from(names[i])))
+			return true;
+	/* The console in parts, and that of one of several processes. */
+	return span_starts_with(name, SPAN("logs/")) ||
+	       (span_starts_with(name, SPAN("output_")) && span_ends_with(name, SPAN(".log")));
+}
+
 bool wandb_write_fixed(struct json_writer *w, struct span operation)
 {
 	static const struct {

@@ -32,5 +32,8 @@ void wandb_write_named(struct json_writer *w, const char *key, struct span name)
 
 /* What went wrong, as an object; is_graphql: in GraphQL's form. */
 void wandb_write_fault(struct json_writer *w, const char *text, bool is_graphql);
+/* A file that the SDK sends of its own accord, of which this server has the words elsewhere: in the log, with the run, or as HyperParameters. */
+bool wandb_file_is_elsewhere(struct span name);
+
 /* What clients ask by the operation's name alone. False: it is another one, and nothing is written. */
 bool wandb_write_fixed(struct json_writer *w, struct span operation);

@@ -9,23 +9,15 @@ enum { PAGE_FILES_MAX = 1000, NAMES_MAX_BYTES = 256, NAME_SHOWN_BYTES = 80 };
 /* ---- which of them ---- */
 
 /* What the SDK sends of its own accord. Who trains does not miss it: it is not told of. */
-static const struct own_file {
-	const char *name;
-	bool is_elsewhere; /* in the log, with the run, or as HyperParameters, where secrets are masked */
-} own_files[] = {{"output.log", true}, {"wandb-summary.json", true}, {"config.yaml", true}, {"requirements.txt", false},
-	{"wandb-metadata.json", false}, {"diff.patch", false}, {"conda-environment.yaml", false}};
-
-static bool is_own(struct span name, bool *is_elsewhere)
+static bool is_own(struct span name)
 {
-	for (size_t i = 0; i < sizeof own_files / sizeof *own_files; i++)
-		if (span_equal(name, span_from(own_files[i].name))) {
-			*is_elsewhere = own_files[i].is_elsewhere;
+	static const char *const names[] = {
+		"requirements.txt", "wandb-metadata.json", "diff.patch", "conda-environment.yaml"};
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (span_equal(name, span_from(names[i])))
 			return true;
-		}
-	/* The console in parts, and that of one of several processes. */
-	*is_elsewhere = span_starts_with(name, SPAN("logs/")) ||
-			(span_starts_with(name, SPAN("output_")) && span_ends_with(name, SPAN(".log")));
-	return *is_elsewhere;
+	return wandb_file_is_elsewhere(name);
 }
 
 /* ---- what is not kept ---- */
@@ -38,9 +30,7 @@ struct asked {
 
 static void lose(struct asked *asked, struct span name)
 {
-	bool is_elsewhere;
-
-	if (is_own(name, &is_elsewhere) || !span_is_utf8(name))
+	if (is_own(name) || !span_is_utf8(name))
 		return;
 	if (!asked->lost++)
 		asked->first_lost = name;
@@ -72,8 +62,7 @@ static enum status tell_lost(struct wandb_call *call, const struct asked *asked,
 static enum status write_address(
 	struct wandb_call *call, struct asked *asked, struct span name, bool has_room, struct error *err)
 {
-	bool is_elsewhere;
-	bool is_taken = has_room && !(is_own(name, &is_elsewhere) && is_elsewhere) && span_is_utf8(name) &&
+	bool is_taken = has_room && !wandb_file_is_elsewhere(name) && span_is_utf8(name) &&
 			attachment_check_path(name, NULL) == OK;
 
 	json_object(&call->w);
@@ -157,6 +146,10 @@ enum status wandb_put_file(struct wandb_call *call, struct error *err)
 	TRY(find_file(call, &run, &job, err));
 	if (!call->options->keeps_files)
 		return error_set(err, ERR_NOT_FOUND, "this server keeps no files of W&B's runs (--wandb-files)");
+	if (wandb_file_is_elsewhere(path)) /* nobody was given this address, and its secrets would be there to read */
+		return error_set(err, ERR_NOT_FOUND,
+			"'%.*s' is not kept as a file: what it says is in the log, with the run, or in HyperParameters",
+			SPAN_ARGS(path));
 	struct attachment_change change = {.job = job.name,
 		.team = call->team,
 		.row = {.path = path,

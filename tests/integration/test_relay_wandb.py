@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import subprocess
+import time
 
 import pytest
 
@@ -116,6 +117,7 @@ sys.stdout.flush()
 sys.exit(3 if took < 20 else 4)
 """, "--job", "awayjob", version=version)
     wait_for_line(process, '"back"')
+    assert children(process.pid, "python3")
     if away == "in the middle":
         wait_until(lambda: jobs(server) == ["awayjob"] and "line 49" in texts(server, "awayjob", "algo-1"), what="the first half")
         server.kill()
@@ -123,10 +125,13 @@ sys.exit(3 if took < 20 else 4)
         server.start(f"127.0.0.1:{port}")
     (tmp_path / "back").touch()
     if back == "after the end":
-        wait_for_line(process, '"finish"')
+        wait_until(lambda: not children(process.pid, "python3"), what="the training's end")
+        ended_s = time.time()
         server.start(f"127.0.0.1:{port}")
     _, err = finish(process, 3)
     check(server, "awayjob", 100, err)
+    if back == "after the end":
+        assert job(server, "awayjob")["TrainingEndTime"] <= ended_s, "it is not billed for the outage"
 
 
 @long
@@ -197,20 +202,21 @@ give(["read", wandb.Api().run("any/go/on").summary["loss"]])
 
 
 FILES = """
-run = wandb.init(project="files", id="run")
+run = wandb.init(project="files", id="run", config={"api_key": "sk-SECRET123456", "lr": 0.1})
 os.makedirs("sub/ä b", exist_ok=True)
 open("sub/ä b/a#?%+.txt", "w").write("one" * 10000)
 open("sub/empty", "w").close()
 run.save("sub/ä b/*", base_path=".")
 run.save("sub/empty", base_path=".")
 run.log({"html": wandb.Html("<b>x</b>"), "loss": 1})
+model = wandb.Artifact("weights", type="model")
+model.add_file("sub/empty")
+run.log_artifact(model)
 run.finish()
 """
 
 
-@long
-@pytest.mark.parametrize("away", [False, True])
-@pytest.mark.parametrize("keeps", [False, True])
+@pytest.mark.parametrize("keeps, away", [(True, True), *([(True, False), (False, True), (False, False)] if IS_LONG else [])])
 def test_files_of_a_run(make_server, train, ship, keeps, away):
     server = make_server(*(["--wandb-files"] if keeps else []))
     port = server.port
@@ -222,9 +228,11 @@ def test_files_of_a_run(make_server, train, ship, keeps, away):
         assert ship.run("--job", "later", "--", "true", SMFLEET_SERVER=server.url).returncode == 0
     names = {row["path"]: row["bytes"] for row in server.get("/api/v1/jobs/filed/attachments").body["attachments"]}
     tags = {tag["Key"]: tag["Value"] for tag in job(server, "filed")["Tags"]}
+    assert not {"config.yaml", "output.log", "wandb-summary.json"} & names.keys(), "secrets are masked where these words are kept"
     if keeps:
         assert {"sub/ä b/a#?%+.txt": 30000, "sub/empty": 0}.items() <= names.items() and any(name.startswith("media/html/") for name in names), err
         assert server.get("/api/v1/jobs/filed/attachments/" + quote("sub/ä b/a#?%+.txt")).body in ("one" * 10000, b"one" * 10000)
+        assert "weights: this server keeps no artifacts" in tags["smfleet.not_kept"], (tags, err)
     else:
         assert not names and "keeps no files" in tags["smfleet.not_kept"], tags
     assert "not take" not in err, err

@@ -240,6 +240,19 @@ static enum status tell_viewer(struct relay_wandb_call *call, struct error *err)
 	return OK;
 }
 
+/* Refused as by the server, which says at the run what it lacks, now or when it is back. */
+static enum status refuse_artifact(struct relay_wandb_call *call, struct error *err)
+{
+	AUTO_DONE(http_reply) reply = {0};
+
+	if (relay_wandb_ask(call, &reply, err) == OK) {
+		relay_wandb_reply_with(call, &reply);
+		return OK;
+	}
+	TRY(relay_wandb_put_operation(call, err));
+	return error_set(err, ERR_UNSUPPORTED, WANDB_NO_ARTIFACTS);
+}
+
 static const struct {
 	const char *name;
 	relay_wandb_operation *answer;
@@ -250,6 +263,7 @@ static const struct {
 	{"RunResumeStatus", relay_wandb_resume_status},
 	{"CreateRunFiles", relay_wandb_create_files},
 	{"NotifyScriptableRunAlert", relay_wandb_alert},
+	{"CreateArtifact", refuse_artifact},
 };
 
 static enum status run_operation(struct relay_wandb_call *call, struct error *err)

@@ -51,7 +51,7 @@ static void write_file(struct relay_wandb_call *call, struct span entity, struct
 	json_object_end(&call->w);
 }
 
-/* What the server takes of them; NULL: it did not say, and it takes all as far as is known. */
+/* What the server takes of them; NULL: it did not say, and it takes all that is not elsewhere as far as is known. */
 static void write_files(struct relay_wandb_call *call, const struct json *taken)
 {
 	AUTO_DONE(buf) entity = BUF_INIT(TEXT_MAX_BYTES);
@@ -65,8 +65,9 @@ static void write_files(struct relay_wandb_call *call, const struct json *taken)
 			json_string_of(json_get(at, "uploadUrl")).len != 0);
 	for (const struct json *at = taken ? NULL : json_first(asked); at; at = json_next(at)) {
 		struct span name = json_string_of(at);
-		if (name.len && span_is_utf8(name))
-			write_file(call, buf_span(&entity), name, true);
+		if (name.len &&
+			span_is_utf8(name)) /* whose words are sent anyway stays off the spool, secrets and all */
+			write_file(call, buf_span(&entity), name, !wandb_file_is_elsewhere(name));
 	}
 	json_array_end(&call->w);
 }

@@ -407,14 +407,15 @@ static void drain_relay(struct ship *ship, int64_t give_up_ms)
 static enum status drain(struct ship *ship, struct error *err)
 {
 	int64_t give_up_ms = clock_mono_ms() + options_i64(ship->options, "drain-timeout") + 1;
+	int64_t ended_ms = clock_wall_ms(); /* whenever that can be told */
 
 	system_free(ship->system);
 	ship->system = NULL;
 	drain_relay(ship, give_up_ms); /* first: what it still tells is of a job that trains */
 	if (options_command(ship->options))
 		sender_set_exit(ship->sender, ship->end.exit_code, ship->end.signal);
-	sender_set_outcome(ship->sender, ship->end.secondary_status, ship->end.reason[0] ? ship->end.reason : NULL,
-		clock_wall_ms());
+	sender_set_outcome(
+		ship->sender, ship->end.secondary_status, ship->end.reason[0] ? ship->end.reason : NULL, ended_ms);
 	spool_end(ship->spool);
 	sender_give_up_at(ship->sender, give_up_ms);
 	while (!sender_is_done(ship->sender)) {
