@@ -20,6 +20,15 @@ def node(server, host):
     return server.get(f"/api/v1/nodes/{host}").body
 
 
+def test_each_fault_names_its_stream(server):
+    """Of two jobs by turns, each in a stream of its own."""
+    for n in range(4):
+        job = "ab"[n % 2]
+        ship(server, job, "n1", ["step: 1 loss: 2.0", XID], stream=f"of-{job}-{n}")
+    listed = wait_until(lambda: (found := node(server, "n1").get("fault_list", [])) and len(found) == 4 and found, what="four faults")
+    assert sorted((row["job"], row["stream"]) for row in listed) == [("a", "of-a-0"), ("a", "of-a-2"), ("b", "of-b-1"), ("b", "of-b-3")]
+
+
 def test_the_ledger(server):
     for job in ("a", "b"):
         for host in ("n1", "n2"):

@@ -24,9 +24,16 @@ struct links {
 	struct span source;
 };
 
+/* What others reach where a row is. */
+struct compared {
+	double median; /* NaN: fewer than three do */
+	size_t others;
+};
+
 struct measured {
 	struct nccl_runs runs; /* the job's own, then those of others */
 	size_t own;
+	struct compared *compared; /* of rows, NCCL_ROWS_MAX a run */
 	size_t jobs; /* others with runs */
 	struct span type;
 	struct links links;
@@ -62,12 +69,11 @@ static double limit_of(const struct links *links, const struct nccl_run *run)
 
 /* ---- what others reach ---- */
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
+/* A size of any run; one that is printed again counts by its first row. */
+struct sample {
+	const struct nccl_run *run;
+	const struct nccl_line *row;
+};
 
 static const struct nccl_line *find_size(const struct nccl_run *run, int64_t size)
 {
@@ -77,33 +83,83 @@ static const struct nccl_line *find_size(const struct nccl_run *run, int64_t siz
 	return NULL;
 }
 
-/* Of all other runs of the same test, size and number of machines. *others: how many; the median NaN below three. */
-static double median_of(const struct measured *m, const struct nccl_run *own, int64_t size, size_t *others)
+/* 0: of the same test, size and number of machines. */
+static int compare_kinds(const struct sample *a, const struct sample *b)
 {
-	double values[NCCL_RUNS_MAX];
-	size_t count = 0;
+	int order = span_compare(a->run->test, b->run->test);
 
-	for (size_t i = 0; i < m->runs.count; i++) {
-		const struct nccl_run *run = &m->runs.runs[i];
-		const struct nccl_line *row = find_size(run, size);
-		if (run != own && row && run->host_count == own->host_count && span_equal(run->test, own->test))
-			values[count++] = row->out.busbw;
+	if (order)
+		return order;
+	if (a->run->host_count != b->run->host_count)
+		return a->run->host_count < b->run->host_count ? -1 : 1;
+	return (a->row->size > b->row->size) - (a->row->size < b->row->size);
+}
+
+static int by_kind_and_value(const void *a, const void *b)
+{
+	const struct sample *x = a, *y = b;
+	int order = compare_kinds(x, y);
+
+	return order ? order : (x->row->out.busbw > y->row->out.busbw) - (x->row->out.busbw < y->row->out.busbw);
+}
+
+static struct compared *place_of(const struct measured *m, const struct nccl_run *run, const struct nccl_line *row)
+{
+	return &m->compared[(size_t)(run - m->runs.runs) * NCCL_ROWS_MAX + (size_t)(row - run->rows)];
+}
+
+/* Of one kind, by value: each is compared with all others, among which its own place is passed over. */
+static void compare_kind(const struct measured *m, const struct sample *samples, size_t count)
+{
+	size_t others = count - 1;
+
+	for (size_t own = 0; own < count; own++) {
+		size_t low = others ? (others - 1) / 2 : 0, high = others / 2;
+		double median = NAN;
+		if (others >= OTHERS_MIN)
+			median = (samples[low + (low >= own)].row->out.busbw +
+					 samples[high + (high >= own)].row->out.busbw) /
+				 2;
+		*place_of(m, samples[own].run, samples[own].row) = (struct compared){median, others};
 	}
-	*others = count;
-	if (count < OTHERS_MIN)
-		return NAN;
-	qsort(values, count, sizeof *values, by_value);
-	return (values[(count - 1) / 2] + values[count / 2]) / 2;
+}
+
+static enum status compare_all(struct measured *m, struct arena *arena, struct error *err)
+{
+	size_t most = m->runs.count * NCCL_ROWS_MAX, count = 0;
+	struct sample *samples = arena_alloc(arena, (most + 1) * sizeof *samples);
+
+	m->compared = arena_alloc(arena, (most + 1) * sizeof *m->compared);
+	if (!samples || !m->compared)
+		return error_no_memory(err);
+	for (size_t i = 0; i < m->runs.count; i++)
+		for (size_t j = 0; j < m->runs.runs[i].row_count; j++) {
+			const struct nccl_run *run = &m->runs.runs[i];
+			if (find_size(run, run->rows[j].size) == &run->rows[j])
+				samples[count++] = (struct sample){run, &run->rows[j]};
+		}
+	if (count)
+		qsort(samples, count, sizeof *samples, by_kind_and_value);
+	for (size_t i = 0, end; i < count; i = end) {
+		for (end = i + 1; end < count && !compare_kinds(&samples[i], &samples[end]); end++)
+			;
+		compare_kind(m, &samples[i], end - i);
+	}
+	return OK;
+}
+
+static struct compared compared_of(const struct measured *m, const struct nccl_run *run, const struct nccl_line *row)
+{
+	return *place_of(m, run, find_size(run, row->size));
 }
 
 /* The largest size that others were measured with, too, if the run is slow there; NULL: it is not. */
 static const struct nccl_line *find_slow(const struct measured *m, const struct nccl_run *run, double *median)
 {
 	const struct nccl_line *largest = NULL;
-	size_t others;
 
 	for (size_t i = 0; i < run->row_count; i++) {
-		double its = median_of(m, run, run->rows[i].size, &others);
+		double its = compared_of(m, run, &run->rows[i]).median;
 		if (isnan(its) || (largest && run->rows[i].size < largest->size))
 			continue;
 		largest = &run->rows[i];
@@ -150,7 +206,7 @@ static enum status read_others(const struct api *api, struct store_reader *reade
 		size_t before = m->runs.count;
 		if (found.rows[i].job_id == row->job_id)
 			continue;
-		if (left_ms <= 0) {
+		if (left_ms <= 0 || m->runs.count == NCCL_RUNS_MAX) {
 			m->runs.is_partial = true;
 			break;
 		}
@@ -177,8 +233,7 @@ static void write_half(struct json_writer *w, const char *key, const struct nccl
 static void write_row(
 	struct json_writer *w, const struct measured *m, const struct nccl_run *run, const struct nccl_line *row)
 {
-	size_t others;
-	double median = median_of(m, run, row->size, &others);
+	struct compared compared = compared_of(m, run, row);
 
 	json_object(w);
 	json_put_i64(w, "size", row->size);
@@ -187,8 +242,8 @@ static void write_row(
 	write_half(w, "out_of_place", &row->out);
 	write_half(w, "in_place", &row->in);
 	api_put_known(w, "share_of_limit", row->out.busbw / limit_of(&m->links, run));
-	api_put_known(w, "median_busbw", median);
-	json_put_i64(w, "compared", (int64_t)others);
+	api_put_known(w, "median_busbw", compared.median);
+	json_put_i64(w, "compared", (int64_t)compared.others);
 	json_object_end(w);
 }
 
@@ -365,6 +420,7 @@ enum status api_job_nccl(void *context, void *worker, const struct http_request 
 	measured.own = measured.runs.count;
 	if (measured.own)
 		TRY(read_others(api, reader, arena, &row, request, &measured, err));
+	TRY(compare_all(&measured, arena, err));
 	TRY(write_answer(&w, &measured, row.name, arena, err));
 	return buf_status(&response->body, err);
 }

@@ -9,6 +9,7 @@
 #include "read/view.h"
 #include "state/known_fault.h"
 #include "store/faults.h"
+#include "store/carry.h"
 #include "store/streams.h"
 #include "store/jobs.h"
 #include "store/nodes.h"
@@ -481,23 +482,17 @@ static enum status write_history(
 	return node_history_write(api, &past, w, err);
 }
 
-/* Of one job after the other: the streams that were read last. */
-struct named_streams {
-	int64_t job_id; /* 0: none yet */
-	struct stream_row *rows;
-	size_t count;
-};
-
-static enum status put_stream(const struct ledger *ledger, struct named_streams *streams,
-	const struct node_fault_row *fault, struct json_writer *w, struct error *err)
+static enum status put_stream(
+	const struct ledger *ledger, const struct node_fault_row *fault, struct json_writer *w, struct error *err)
 {
-	if (streams->job_id != fault->job_id)
-		TRY(store_read_streams(
-			ledger->reader, ledger->arena, fault->job_id, SPAN(""), &streams->rows, &streams->count, err));
-	streams->job_id = fault->job_id;
-	for (size_t i = 0; i < streams->count; i++)
-		if (streams->rows[i].stream_id == fault->stream_id)
-			json_put_span(w, "stream", streams->rows[i].name);
+	AUTO(arena) own = arena_new();
+	struct stream_row stream;
+
+	if (!own)
+		return error_no_memory(err);
+	TRY(store_read_stream_after(ledger->reader, own, fault->job_id, fault->stream_id - 1, &stream, err));
+	if (stream.stream_id == fault->stream_id)
+		json_put_span(w, "stream", stream.name);
 	return OK;
 }
 
@@ -505,7 +500,6 @@ static enum status write_one(
 	const struct api *api, const struct ledger *ledger, struct span host, struct json_writer *w, struct error *err)
 {
 	json_object(w);
-	struct named_streams streams = {0};
 	TRY(write_node(ledger, host, STREAMS_SHOWN, w, err));
 	TRY(write_history(api, ledger, host, w, err));
 	json_key(w, "fault_list");
@@ -523,7 +517,7 @@ static enum status write_one(
 		json_put_i64(w, "last_ms", fault->last_ms);
 		json_put_i64(w, "lines", (int64_t)fault->count);
 		json_put_span(w, "job", job.name);
-		TRY(put_stream(ledger, &streams, fault, w, err));
+		TRY(put_stream(ledger, fault, w, err));
 		json_put_i64(w, "line", (int64_t)fault->line);
 		json_put_span(w, "text", fault->text);
 		json_object_end(w);

@@ -7,11 +7,20 @@
 enum { LINES_MAX = 10000, LINE_BYTES = 400 };
 
 struct reading {
-	struct arena *arena;
+	struct arena *arena; /* of what is kept: lines that were found are not */
 	struct span job;
 	size_t first; /* runs before it are of other jobs */
 	struct nccl_runs *out;
+	bool is_short_of_memory;
 };
+
+static struct span keep(struct reading *r, struct span text)
+{
+	struct span kept = arena_copy(r->arena, text);
+
+	r->is_short_of_memory |= !kept.ptr;
+	return kept.ptr ? kept : SPAN("");
+}
 
 static struct nccl_run *find_last(const struct reading *r, uint32_t stream_id)
 {
@@ -26,13 +35,17 @@ static struct nccl_run *begin(struct reading *r, const struct log_hit *hit)
 {
 	struct nccl_line *rows;
 
-	if (r->out->count == NCCL_RUNS_MAX || !(rows = arena_alloc(r->arena, NCCL_ROWS_MAX * sizeof *rows))) {
+	if (r->out->count == NCCL_RUNS_MAX) {
 		r->out->is_partial = true;
+		return NULL;
+	}
+	if (!(rows = arena_alloc(r->arena, NCCL_ROWS_MAX * sizeof *rows))) {
+		r->is_short_of_memory = true;
 		return NULL;
 	}
 	struct nccl_run *run = &r->out->runs[r->out->count++];
 	*run = (struct nccl_run){.job = r->job,
-		.stream = hit->stream,
+		.stream = keep(r, hit->stream),
 		.stream_id = hit->place.stream_id,
 		.line = hit->place.line,
 		.ts_ms = hit->place.ts_ms,
@@ -43,14 +56,24 @@ static struct nccl_run *begin(struct reading *r, const struct log_hit *hit)
 	return run;
 }
 
-static void add_host(struct nccl_run *run, struct span host)
+static void add_host(struct reading *r, struct nccl_run *run, struct span host)
 {
 	run->ranks++;
 	for (size_t i = 0; i < run->host_count; i++)
 		if (span_equal(run->hosts[i], host))
 			return;
 	if (run->host_count < NCCL_HOSTS_MAX)
-		run->hosts[run->host_count++] = host;
+		run->hosts[run->host_count++] = keep(r, host);
+}
+
+static void add_row(struct reading *r, struct nccl_run *run, const struct nccl_line *line)
+{
+	struct nccl_line *row = &run->rows[run->row_count++];
+
+	*row = *line;
+	row->name = SPAN("");
+	row->type = keep(r, line->type);
+	row->redop = keep(r, line->redop);
 }
 
 /* Does the line belong to a run after this one? Behind the average only "concluded" and the checks' sums are its own. */
@@ -77,11 +100,11 @@ static void take(struct reading *r, const struct log_hit *hit)
 	if (!run)
 		return;
 	if (line.kind == NCCL_ROW && run->row_count < NCCL_ROWS_MAX)
-		run->rows[run->row_count++] = line;
+		add_row(r, run, &line);
 	else if (line.kind == NCCL_RANK)
-		add_host(run, line.name);
+		add_host(r, run, line.name);
 	else if (line.kind == NCCL_NAME)
-		run->test = line.name;
+		run->test = keep(r, line.name);
 	else if (line.kind == NCCL_WRONG)
 		run->wrong = line.value;
 	else if (line.kind == NCCL_AVERAGE) {
@@ -104,7 +127,8 @@ static void drop_empty(struct reading *r)
 enum status nccl_runs_read(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena, struct span job,
 	int64_t time_ms, const struct log_asker *asker, struct nccl_runs *out, struct error *err)
 {
-	struct reading reading = {arena, job, out->count, out};
+	struct reading reading = {.arena = arena, .job = job, .first = out->count, .out = out};
+	AUTO(arena) found_in = arena_new();
 	struct log_search_result found;
 	struct log_search search = {.job = job,
 		.stream = SPAN(""),
@@ -119,10 +143,12 @@ enum status nccl_runs_read(struct pipeline *pipeline, struct store_reader *reade
 		.time_ms = time_ms,
 		.asker = *asker};
 
-	TRY(log_search_run(pipeline, reader, arena, &search, &found, err));
+	if (!found_in)
+		return error_no_memory(err);
+	TRY(log_search_run(pipeline, reader, found_in, &search, &found, err));
 	for (size_t i = 0; i < found.count; i++)
 		take(&reading, &found.hits[i]);
 	drop_empty(&reading);
 	out->is_partial |= found.is_partial || found.has_next;
-	return OK;
+	return reading.is_short_of_memory ? error_no_memory(err) : OK;
 }
