@@ -3,7 +3,7 @@
 
     sm_search.py 'status:failed loss.last>3 started>-7d'
 
-Options can be variables as well: SMFLEET_SERVER, SMFLEET_TOKEN_FILE, SMFLEET_CA_FILE.
+Options can be variables as well: SMFLEET_SERVER, SMFLEET_TOKEN_FILE (or SMFLEET_TOKEN), SMFLEET_CA_FILE.
 Exit status: 0 done, 1 nothing matched, 2 usage or a query with a mistake, 3 server unreachable, 4 refused by the server.
 """
 
@@ -149,9 +149,12 @@ def get_from(server, options, parameters):
     query = urllib.parse.urlencode([(name, value) for name, value in parameters if value])
     request = urllib.request.Request("{}/api/v1/jobs?{}".format(url.rstrip("/"), query))
     request.add_header("User-Agent", "sm_search.py/" + VERSION)
+    token = options.token
     if options.token_file:
         with open(options.token_file) as file:
-            request.add_header("Authorization", "Bearer " + file.read().strip())
+            token = file.read().strip()
+    if token:
+        request.add_header("Authorization", "Bearer " + token)
     context = ssl.create_default_context(cafile=options.ca_file) if url.startswith("https:") else None
     try:
         with urllib.request.urlopen(request, timeout=30, context=context) as reply:
@@ -272,7 +275,7 @@ def parse(arguments, environment):
     parser.add_argument("query", nargs="*", metavar="QUERY")
     parser.add_argument("--server", metavar="URL", help="The smfleet server; several addresses of one database, separated by commas. [http://127.0.0.1:8080]",
                         default=environment.get("SMFLEET_SERVER") or "http://127.0.0.1:8080")
-    parser.add_argument("--token-file", metavar="FILE", help="File with the token to show to the server.",
+    parser.add_argument("--token-file", metavar="FILE", help="File with the token to show to the server; else SMFLEET_TOKEN.",
                         default=environment.get("SMFLEET_TOKEN_FILE"))
     parser.add_argument("--ca-file", metavar="FILE", help="Certificate authorities to trust for https.",
                         default=environment.get("SMFLEET_CA_FILE"))
@@ -291,6 +294,7 @@ def parse(arguments, environment):
     if options.limit < 0:
         parser.error("--limit {} is less than 0".format(options.limit))
     options.query = " ".join(options.query + words)
+    options.token = environment.get("SMFLEET_TOKEN")
     options.format = options.format or ("table" if sys.stdout.isatty() else "csv")
     return options
 

@@ -6,7 +6,7 @@
     sm_ship.py [OPTION]... -- COMMAND [ARG]...  a command's output; its exit status becomes ours
 
 For machines that have no sm-ship: that one also follows files, goes on where a killed one stood, and survives its own
-death without the training noticing. Options can be variables as well: SMFLEET_SERVER, SMFLEET_TOKEN_FILE, SMFLEET_JOB …
+death without the training noticing. Options can be variables as well: SMFLEET_SERVER, SMFLEET_TOKEN_FILE (or SMFLEET_TOKEN), SMFLEET_JOB …
 Lines wait in a file while the server is away, and are sent with the times at which they were read.
 Exit status: 0 done, 2 usage, 3 server unreachable, 4 refused by the server; with COMMAND, COMMAND's own.
 """
@@ -537,7 +537,7 @@ def parse(arguments, environment):
         parser.add_argument("--" + name, help=text, default=environment.get(variable) or fallback, **more)
 
     option("server", "The smfleet server; several addresses of one database, separated by commas. [http://127.0.0.1:8080]", "http://127.0.0.1:8080", metavar="URL")
-    option("token-file", "File with the token to show to the server.", metavar="FILE")
+    option("token-file", "File with the token to show to the server; else SMFLEET_TOKEN.", metavar="FILE")
     option("ca-file", "Certificate authorities to trust for https, instead of the system's.", metavar="FILE")
     option("job", "Name of the job; else from the scheduler, else the script's name and the time.", metavar="NAME")
     option("stream", "Name of the stream of lines; else from the scheduler, else algo-1.", metavar="NAME")
@@ -577,7 +577,7 @@ def main(arguments, environment):
     options = parse(arguments, environment)
     identity = Identity(options, environment)
     try:
-        server = Server(options.server, options.token_file, options.ca_file)
+        server = Server(options.server, options.token_file, options.ca_file, environment.get("SMFLEET_TOKEN"))
         spool = Spool(options.spool)
     except (OSError, ValueError) as error:
         say(error)

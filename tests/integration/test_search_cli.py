@@ -196,6 +196,10 @@ def test_a_profile_says_server_and_token(jobs, server, tmp_path):
     profile.chmod(0o600)
     said = run("--token", token)
     assert said.returncode == 2 and "seen by everybody" in said.stderr
+    single = runner(server, sys.executable, str(ROOT / "clients/sm_search.py"))
+    assert single("--count").returncode == 4 and single("--count", SMFLEET_TOKEN=token).stdout == "3\n"
+    (tmp_path / "token").write_text(token + "\n")
+    assert single("--count", "--token-file", str(tmp_path / "token"), SMFLEET_TOKEN="wrong").stdout == "3\n"
 
 
 def complete(server, folder, line):

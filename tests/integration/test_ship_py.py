@@ -142,6 +142,13 @@ def test_mistakes(run, args, code, words):
     assert done.returncode == code and words in done.stderr.decode(), done
 
 
+def test_a_token_in_a_variable(server, run):
+    token = server.post("/api/v1/tokens", json={"name": "w", "scope": "write"}).body["token"]
+    assert run("--job", "told", data=b"loss: 1\n").returncode == 4
+    done = run("--job", "told", data=b"loss: 2\n", SMFLEET_TOKEN=token)
+    assert done.returncode == 0, done
+
+
 def test_a_command_that_is_not_there(server, run):
     done = run("--job", "missing", "--", "no-such-program")
     assert done.returncode == 127
