@@ -88,7 +88,9 @@ class Door:
         self.context = ssl.create_default_context(cafile=ca_file) if self.url.startswith("https:") else None
 
     def once(self, url: str, body: Optional[bytes], headers: Dict[str, str]) -> bytes:
-        request = urllib.request.Request(url, body, headers)
+        request = urllib.request.Request(url, body)
+        for name, value in headers.items():
+            request.add_unredirected_header(name, value)  # a key is for whom it was meant
         with urllib.request.urlopen(request, timeout=TIMEOUT_S, context=self.context) as reply:
             return bytes(reply.read())
 
@@ -108,6 +110,11 @@ class Door:
                     raise WandbError("cannot reach {}: {}".format(self.url, getattr(error, "reason", error)))
             time.sleep(pause)
         raise AssertionError
+
+    def headers_for(self, url: str) -> Dict[str, str]:
+        """With the key where the server is that it was given for: W&B's files lie elsewhere, at addresses that are signed."""
+        one, other = urllib.parse.urlsplit(url), urllib.parse.urlsplit(self.url)
+        return self.headers if (one.scheme, one.netloc) == (other.scheme, other.netloc) else {}
 
     def post(self, path: str, document: Dict[str, Any]) -> Any:
         answer = self.send(self.url + path, encoded(document), dict(self.headers, **{"Content-Type": "application/json"}))
@@ -170,7 +177,10 @@ def read_files(source: Door, entity: str, project: str, run: Dict[str, Any]) -> 
         place = urllib.parse.urljoin(source.url, console[0]["directUrl"])
         if urllib.parse.urlsplit(place).scheme not in ("http", "https"):
             raise RunError("W&B says that its {} is at '{}', which is no address of HTTP".format(CONSOLE, place[:200]))
-        lines = lines_of(source.send(place, None, {}).decode("utf-8", "replace"), run)
+        try:
+            lines = lines_of(source.send(place, None, source.headers_for(place)).decode("utf-8", "replace"), run)
+        except WandbError as error:  # one file's
+            raise RunError("its {}: {}".format(CONSOLE, error))
     return lines, max(found.get("fileCount") or 0, len(console)) - len(console)
 
 
@@ -349,7 +359,11 @@ def move_run(source: Door, door: Door, entity: str, project: str, run: Dict[str,
     receiver = Receiver(door, entity, project, run)
     receiver.make()
     rows = move_rows(source, receiver)
-    lines, left = read_files(source, entity, project, run)
+    try:
+        lines, left = read_files(source, entity, project, run)
+    except RunError:
+        receiver.end()  # of what there is; its lines come when it is imported again
+        raise
     lines_there = receiver.known()[1]  # none of a run that went back, as its client counts them
     new_lines = receiver.stream(CONSOLE, lines_there, itertools.islice(stamp(lines, run), lines_there, None))
     receiver.end()

@@ -53,6 +53,14 @@ class Source(http.server.BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def do_GET(self):
+        self.server.keys.append(self.headers["Authorization"])
+        if self.path.startswith("/elsewhere/"):
+            self.send_response(302)
+            self.send_header("Location", f"http://localhost:{self.server.server_port}/direct/{self.path.split('/')[-1]}")
+            self.send_header("Content-Length", "0")
+            return self.end_headers()
+        if self.server.guards and self.headers["Authorization"] != "Basic YXBpOmtleQ==":
+            return self.reply(b"a token is needed", 401)
         text = self.server.runs[self.path.split("/")[-1]]["log"].encode()
         if self.server.cuts:
             self.server.cuts -= 1
@@ -102,6 +110,7 @@ class Source(http.server.BaseHTTPRequestHandler):
 def source():
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Source)
     server.breaks_at, server.cuts, server.asked, server.runs = 10 ** 9, 0, [], dict(RUNS)
+    server.guards, server.keys = False, []
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     yield server
@@ -225,6 +234,23 @@ def test_a_run_that_is_in_the_way_of_none(server, source):
     assert "run abc2 ('local') is not moved" in moved.stderr and "no address of HTTP" in moved.stderr
     assert "1 runs of lab/demo are jobs; 0 rows and 600 lines are new" in moved.stderr
     assert {line["text"] for line in server.lines("demo/live", "console")} == {text}
+
+
+def test_the_key_is_shown_to_whom_it_was_given_for(server, source):
+    source.guards = True
+    source.runs = {"abc1": {**RUNS["abc1"], "history": history()[:3]}, "abc2": {**RUNS["abc1"], "displayName": "moved on", "direct": "/elsewhere/abc1"},
+        "abc3": {**RUNS["abc1"], "displayName": "last", "history": history()[:2], "direct": f"http://localhost:{source.server_port}/direct/abc1"}}
+    source.runs["abc2"]["history"] = history()[:4]
+    moved = move(server, source, "wandb", "lab/demo")
+    assert moved.returncode == 4 and "1 runs of lab/demo are jobs; 3 rows and 2 lines are new" in moved.stderr, moved.stderr
+    assert source.keys == ["Basic YXBpOmtleQ==", "Basic YXBpOmtleQ==", None, None], "neither where it is sent on to, nor at another's address"
+    for name, rows in (("moved on", 4), ("last", 2)):
+        assert f"('{name}') is not moved, or not as a whole: its output.log: " in moved.stderr and "status 401" in moved.stderr
+        server.wait_for_points(f"demo/{name}", "loss", rows)
+        assert server.get(f"/api/v1/jobs/{quote('demo/' + name)}").body["TrainingJobStatus"] == "Completed", "what there is of it has its end"
+    source.guards = False
+    again = move(server, source, "wandb", "lab/demo")
+    assert again.returncode == 0 and "0 rows and 4 lines are new" in again.stderr, again.stderr
 
 
 def test_what_cannot_be_read_is_said(server, source):
