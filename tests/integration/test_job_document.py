@@ -90,8 +90,8 @@ def test_what_cannot_be_changed_is_refused_whole(server):
     create(server)
     def settled(): # with what is worked out of it
         job = server.get("/api/v1/jobs/llama").body
-        return job if "goodput" in job else None
-    before = wait_until(settled, what="the job's goodput")
+        return job if "cost" in job else None
+    before = wait_until(settled, what="the job's cost")
     for changes, field in (({"RoleArn": "x"}, "RoleArn"), ({"notes": 5}, "Notes"), ({"tags": {"a": 1}}, "tags.a"), ({"tags": ["a"]}, "tags"),
             ({"labels": ["x", ""]}, "Labels[1]"), ({"ResourceConfig": {"InstanceCount": 1}}, "ResourceConfig"),
             ({"notes": "kept?", "ResourceConfig": {"KeepAlivePeriodInSeconds": 3601}}, "ResourceConfig.KeepAlivePeriodInSeconds"),
