@@ -51,7 +51,7 @@ def test_a_webhook_says_what_it_does_not_take(server):
     ('{"tags":{"a":"1","a":"2"}}', "tags.a"), ('{"by_hand":{"nope":1}}', "by_hand.nope")])
 def test_a_patch_takes_each_member_once(made, body, field):
     # what is worked out of a job is stored a moment after it was made
-    before = wait_until(lambda: (job := made.get(JOB).body).get("nodes_from") and "goodput" in job and job, what="the job's own facts")
+    before = wait_until(lambda: (job := made.get(JOB).body).get("nodes_from") and "cost" in job and job, what="the job's own facts")
     refused(made.patch(JOB, body, content_type="application/json"), field)
     assert made.get(JOB).body == before
 
