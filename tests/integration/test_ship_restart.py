@@ -1,5 +1,6 @@
 """--on-restart and GET /jobs/J/restart: a failed training's restart is asked for once, with what it needs, and not for ever."""
 
+import datetime
 import json
 import os
 import socket
@@ -99,6 +100,18 @@ def test_a_fault_that_repeats_ends_at_the_limit_and_a_checkpoint_begins_anew(ser
     assert "not run" not in said and len(restarts) == 3, said
     document, variables = restarts[2]
     assert (variables["FAILURES"], document["failures"]) == ("1", 4)
+
+
+@pytest.mark.parametrize("seconds", [20, 3600, -3600])
+def test_a_log_whose_clock_is_wrong_restarts_nothing_for_ever(server, ship, restarts, seconds):
+    """Its checkpoint seems to be saved behind every failure, or before all."""
+    def fail(*lines):
+        when = (datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return run(ship, restarts, "ahead", training(*(f"{when} {line}" for line in lines)), "--resume", "--restart-limit", "2").stderr.decode()
+
+    assert "not run" not in fail(*steps(1, 5), SAVED.format(5)) and restarts[0][1]["FAILURES"] == "1"
+    assert "not run" not in fail(*steps(6, 7)) and restarts[1][1]["FAILURES"] == "2"  # at the limit
+    assert "failed 3 times without a new checkpoint" in fail(*steps(6, 7)) and len(restarts) == 2
 
 
 def test_failures_and_checkpoints_are_those_of_the_chain(server, ship, restarts):
