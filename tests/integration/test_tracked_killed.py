@@ -41,6 +41,12 @@ def test_a_killed_run_costs_until_its_last_sign_of_life(make_server):
     for name, seconds in (("past", 100), ("empty", 0), ("live", 90)):
         wait_until(lambda: until(server, name) == seconds, what=f"'{name}' to go no more, not {until(server, name)}")
         wait_until(lambda: billed(server, f"Default/{name}") == (seconds, seconds), what=f"{seconds} s, not {billed(server, f'Default/{name}')}")
+    other = make_server("--silent-after", "2s", "--goodput-every", "100ms")
+    for name, seconds in (("past", 100), ("empty", 0)):
+        moved = other.post("/api/v1/import", server.get(f"/api/v1/export?q=name%3DDefault%2F{name}").raw, content_type="application/x-ndjson")
+        assert moved.status == 200, moved
+        wait_until(lambda: until(other, name) == seconds, what=f"'{name}' to go no more there either, not {until(other, name)}")
+        wait_until(lambda: billed(other, f"Default/{name}") == (seconds, seconds), what=f"{seconds} s there, too")
     log(server, live, live_s, 91, 5)
     wait_until(lambda: until(server, "live") == 95, what="what went on to count")
     assert call(server, "runs/update", {"run_id": live, "status": "FINISHED", "end_time": 1000 * (live_s + 97)})[0] == 200
@@ -55,4 +61,8 @@ def test_a_scheduler_that_says_when_a_job_began_will_say_its_end(make_server):
     assert server.post("/api/v1/jobs/mine/transitions", json={"SecondaryStatus": "Training", "time_ms": 1000 * began_s}).status == 204
     log(server, make_run(server, run_name="r", job_name="mine", start_time=1000 * (began_s + 5)), began_s, 10, 10)
     wait_until(lambda: min(billed(server, "mine")) >= 999 * HOUR_S, what="its hours")
-    assert "worked_until_ms" not in server.get("/api/v1/jobs/mine").body
+    other = make_server("--silent-after", "1s", "--goodput-every", "100ms")
+    assert other.post("/api/v1/import", server.get("/api/v1/export").raw, content_type="application/x-ndjson").status == 200
+    for one in (server, other):
+        wait_until(lambda: min(billed(one, "mine")) >= 999 * HOUR_S, what="its hours")
+        assert "worked_until_ms" not in one.get("/api/v1/jobs/mine").body

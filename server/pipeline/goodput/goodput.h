@@ -15,6 +15,9 @@
 
 struct pipeline;
 
+/* What a tracker's client is taken to say with its first Training: the message stays with the job, wherever that is carried. */
+#define GOODPUT_RUN_BEGAN "the run began"
+
 struct job_nodes {
 	struct span instance; /* "": not known */
 	int64_t count;

@@ -155,12 +155,17 @@ static enum status find_client_word(struct store_reader *reader, struct arena *a
 	size_t at = 0;
 
 	*last_ms = 0;
-	enum status status = store_read_run_of_job(reader, arena, row->job_id, &run, err);
-	if (status != OK)
-		return status == ERR_NOT_FOUND ? OK : status;
 	while (at < count && !span_equal(rows[at].status, SPAN("Training")))
 		at++;
-	if (at == count || rows[at].source != SOURCE_STATED || rows[at].start_ms != run.start_ms)
+	if (at == count || rows[at].source != SOURCE_STATED)
+		return OK;
+	enum status status = store_read_run_of_job(reader, arena, row->job_id, &run, err);
+	if (status != OK && status != ERR_NOT_FOUND)
+		return status;
+	/* The run itself stays at the server where it was made; what its client said goes with the job. */
+	bool is_clients = status == OK ? rows[at].start_ms == run.start_ms
+				       : span_equal(rows[at].message, SPAN(GOODPUT_RUN_BEGAN));
+	if (!is_clients)
 		return OK;
 	for (; at < count; at++)
 		if (!is_final(&rows[at]))

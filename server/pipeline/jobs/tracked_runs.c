@@ -3,6 +3,7 @@
 #include "base/json/json_write.h"
 #include "base/log.h"
 #include "pipeline/commit/resolve.h"
+#include "pipeline/goodput/goodput.h"
 #include "pipeline/jobs/free_name.h"
 #include "pipeline/jobs/job_transition.h"
 #include "pipeline/jobs/sessions.h"
@@ -57,7 +58,7 @@ struct making {
 static struct told_row begun_at(int64_t start_ms)
 {
 	return (struct told_row){.status = SPAN("Training"),
-		.message = SPAN("the run began"),
+		.message = SPAN(GOODPUT_RUN_BEGAN),
 		.reason = SPAN(""),
 		.start_ms = start_ms,
 		.source = SOURCE_STATED};
