@@ -112,6 +112,20 @@ def test_what_is_not_known_stays_unknown(shared_server, job):
     assert unknown["details"]["mmlu/acc"] == {"stderr": None, "n": None, "shots": None, "higher_is_better": True, "higher_is_better_from": "assumed"}
 
 
+def test_the_checkpoint_of_a_rank_that_prints_no_steps_is_of_no_known_attempt(shared_server, make_server, job):
+    shared_server.send(job, ["saved checkpoint to /ckpt/step-5 at step 5"], stream="algo-2")
+    send(shared_server, {"step": 5, "scores": {"a/b": 1}}, job)
+    other = make_server()
+
+    def told(server):
+        [row] = read(server, job=job)["checkpoints"]
+        return row["checkpoint"] and (row["checkpoint"]["attempt"], row["checkpoint"]["stream"])
+
+    wait_until(lambda: told(shared_server) == (None, "algo-2"), what="the checkpoint")
+    moved = other.post("/api/v1/import", shared_server.get(f"/api/v1/export?q=name%3D{job}").raw, content_type="application/x-ndjson")
+    assert moved.status == 200 and told(other) == (None, "algo-2"), moved
+
+
 def test_the_best_by_weights(shared_server, job):
     """By hand: (2 * 0.5 + 0.8) / 3 = 0.6 at step 1, (2 * 0.7 + 0.5) / 3 = 0.6333 at step 2; step 3 has no b/acc."""
     server = shared_server

@@ -114,6 +114,18 @@ def test_a_log_whose_clock_is_wrong_restarts_nothing_for_ever(server, ship, rest
     assert "failed 3 times without a new checkpoint" in fail(*steps(6, 7)) and len(restarts) == 2
 
 
+def test_a_checkpoint_that_is_saved_again_is_no_progress(server, ship, restarts):
+    """Each run begins at the beginning, saves the same, and fails at one place; only what goes further counts anew."""
+    def fail(name, last, *options):
+        said = run(ship, restarts, name, training(*steps(1, last - 5), SAVED.format(last - 5), *steps(last - 4, last)), "--restart-limit", "2", *options)
+        return "not run" not in said.stderr.decode(), ask(server, name).body["failures_in_row"]
+
+    assert [fail("c0", 25), *(fail(f"c{n}", 25, "--continues", f"c{n - 1}") for n in (1, 2))] == [(True, 1), (True, 2), (False, 3)]
+    assert fail("c3", 30, "--continues", "c2") == (True, 1)
+    assert fail("c4", 25, "--continues", "c3") == (True, 2)
+    assert [fail("again", 25), *(fail("again", 25, "--resume") for _ in range(2))] == [(True, 1), (True, 2), (False, 3)]
+
+
 def test_failures_and_checkpoints_are_those_of_the_chain(server, ship, restarts):
     run(ship, restarts, "one", training(*steps(1, 5), SAVED.format(5)))
     run(ship, restarts, "two", training(*steps(6, 8)), "--continues", "one")

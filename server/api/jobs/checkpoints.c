@@ -2,16 +2,15 @@
 #include "api/core/api_state.h"
 #include "api/core/handlers.h"
 #include "api/core/request.h"
+#include "api/jobs/checkpoint_place.h"
 #include "base/json/json_write.h"
 #include "store/faults.h"
 #include "store/jobs.h"
 
 enum { LIMIT_DEFAULT = 100, LIMIT_MAX = 10000 };
 
-static void write_one(struct json_writer *w, const struct checkpoint_row *row)
+void api_put_checkpoint_place(struct json_writer *w, const struct checkpoint_row *row)
 {
-	json_object(w);
-	json_put_i64(w, "step", row->step);
 	json_key(w, "attempt");
 	if (row->attempt)
 		json_i64(w, row->attempt);
@@ -20,6 +19,13 @@ static void write_one(struct json_writer *w, const struct checkpoint_row *row)
 	json_put_i64(w, "ts_ms", row->ts_ms);
 	json_put_span(w, "stream", row->stream);
 	json_put_i64(w, "line", (int64_t)row->line);
+}
+
+static void write_one(struct json_writer *w, const struct checkpoint_row *row)
+{
+	json_object(w);
+	json_put_i64(w, "step", row->step);
+	api_put_checkpoint_place(w, row);
 	json_object_end(w);
 }
 

@@ -3,6 +3,7 @@
 #include "api/core/handlers.h"
 #include "api/core/money.h"
 #include "api/core/request.h"
+#include "api/jobs/checkpoint_place.h"
 #include "api/jobs/references.h"
 #include "base/map.h"
 #include "model/jobs/evaluation_judge.h"
@@ -143,12 +144,8 @@ static void write_logged(
 		json_null(w);
 		return;
 	}
-	const struct checkpoint_row *row = &shown->logged[low];
 	json_object(w);
-	json_put_i64(w, "attempt", row->attempt);
-	json_put_i64(w, "ts_ms", row->ts_ms);
-	json_put_span(w, "stream", row->stream);
-	json_put_i64(w, "line", (int64_t)row->line);
+	api_put_checkpoint_place(w, &shown->logged[low]);
 	json_object_end(w);
 }
 

@@ -2,6 +2,7 @@
 #include "api/core/api_state.h"
 #include "api/core/handlers.h"
 #include "api/core/request.h"
+#include "api/jobs/checkpoint_place.h"
 #include "api/machines/node_drain.h"
 #include "base/json/json_write.h"
 #include "pipeline/commit/resolve.h"
@@ -17,7 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { VERSION = 1, HOSTS_MAX = 4096, WHY_MAX_BYTES = 700, LINE_MAX_BYTES = 64 * 1024 };
+enum { VERSION = 1, HOSTS_MAX = 4096, WHY_MAX_BYTES = 700, LINE_MAX_BYTES = 64 * 1024, CHECKPOINTS_MAX = 10000 };
 
 struct restart {
 	const struct api *api;
@@ -32,8 +33,11 @@ struct restart {
 	struct span successor; /* that goes on with it; "": none does */
 	struct checkpoint_row checkpoint; /* the run's newest; step -1: none is known */
 	struct span checkpoint_job;
+	size_t first; /* link: before it the run went another way (fork_from) */
+	size_t progress_link; /* of which, and when, the run's highest step was saved first */
+	int64_t progress_step, progress_ms; /* -1: none was */
 	int64_t failures; /* of the run */
-	int64_t failures_in_row; /* of these, since that checkpoint */
+	int64_t failures_in_row; /* of these, since then */
 };
 
 /* ---- what is known ---- */
@@ -46,6 +50,8 @@ static enum status read_run(struct restart *r, struct error *err)
 	TRY(store_read_run(r->reader, r->arena, r->view.row.name, &links, &count, &at, err));
 	r->links = links;
 	r->link_count = at + 1;
+	for (r->first = at; r->first > 0 && !links[r->first].fork_from.len;)
+		r->first--;
 	r->successor = SPAN("");
 	for (size_t i = at + 1; i < count && !r->successor.len; i++)
 		if (span_equal(links[i].continues, r->view.row.name) && !links[i].fork_from.len)
@@ -69,7 +75,40 @@ static enum status read_checkpoint(struct restart *r, struct error *err)
 	return OK;
 }
 
-/* Each time that a job of the run was Failed. Behind a checkpoint the count begins anew: the run gets on. */
+/* A checkpoint that is saved again is no progress: a run that fails always at one place may always save the same before it. */
+static enum status find_progress(struct restart *r, struct error *err)
+{
+	r->progress_step = -1;
+	for (size_t i = r->first; i < r->link_count; i++) {
+		AUTO(arena) own = arena_new();
+		struct checkpoint_row *rows;
+		size_t count;
+		if (!own)
+			return error_no_memory(err);
+		TRY(store_read_checkpoints(
+			r->reader, own, r->links[i].job_id, INT64_MAX, CHECKPOINTS_MAX, &rows, &count, err));
+		for (size_t k = 0; k < count; k++) { /* the newest first */
+			bool is_again = rows[k].step == r->progress_step && i == r->progress_link;
+			if (rows[k].step <= r->progress_step && !is_again)
+				continue;
+			r->progress_step = rows[k].step;
+			r->progress_ms = rows[k].ts_ms;
+			r->progress_link = i;
+		}
+	}
+	return OK;
+}
+
+static bool is_in_row(const struct restart *r, size_t link, const struct transition_row *failure)
+{
+	if (link < r->first)
+		return false;
+	if (r->progress_step < 0 || link != r->progress_link)
+		return r->progress_step < 0 || link > r->progress_link;
+	return failure->start_ms >= r->progress_ms;
+}
+
+/* Each time that a job of the run was Failed. Behind a checkpoint of a higher step the count begins anew: the run gets on. */
 static enum status count_failures(struct restart *r, struct error *err)
 {
 	for (size_t i = 0; i < r->link_count; i++) {
@@ -80,7 +119,7 @@ static enum status count_failures(struct restart *r, struct error *err)
 			if (!span_equal(rows[k].status, SPAN("Failed")))
 				continue;
 			r->failures++;
-			r->failures_in_row += r->checkpoint.step < 0 || rows[k].start_ms >= r->checkpoint.ts_ms;
+			r->failures_in_row += is_in_row(r, i, &rows[k]);
 		}
 	}
 	return OK;
@@ -112,6 +151,7 @@ static enum status read_restart(struct restart *r, struct span name, struct erro
 		TRY(writer_execute(pipeline, do_nothing, NULL, err));
 	TRY(read_run(r, err));
 	TRY(read_checkpoint(r, err));
+	TRY(find_progress(r, err));
 	return count_failures(r, err);
 }
 
@@ -177,14 +217,7 @@ static void write_checkpoint(const struct restart *r, struct json_writer *w)
 	json_object(w);
 	json_put_span(w, "job", r->checkpoint_job);
 	json_put_i64(w, "step", row->step);
-	json_key(w, "attempt");
-	if (row->attempt)
-		json_i64(w, row->attempt);
-	else
-		json_null(w);
-	json_put_i64(w, "ts_ms", row->ts_ms);
-	json_put_span(w, "stream", row->stream);
-	json_put_i64(w, "line", (int64_t)row->line);
+	api_put_checkpoint_place(w, row);
 	put_or_null(w, "path", path_in(text));
 	put_or_null(w, "text", text);
 	json_object_end(w);
