@@ -10,6 +10,7 @@
 #include "pipeline/goodput/goodput.h"
 #include "state/jobs/devices.h"
 
+#include <math.h>
 #include <string.h>
 
 extern const struct embedded_file embedded_data[];
@@ -93,6 +94,59 @@ static enum status merge(const struct json *shipped, const struct json *own, str
 
 /* ---- what is in a file ---- */
 
+static bool is_known(const struct json *list, struct span key)
+{
+	for (const struct json *at = json_first(list); at; at = json_next(at))
+		for (const struct json *one = json_first(at); one; one = json_next(one))
+			if (span_equal(json_key_of(one), key))
+				return true;
+	return false;
+}
+
+static enum status refuse_entry(
+	struct span list, size_t at, const struct json *entry, const char *what, struct span key, struct error *err)
+{
+	return error_set(err, ERR_INVALID, "%.*s[%zu] ('%.*s'): %s'%.*s'", SPAN_ARGS(list), at,
+		SPAN_ARGS(span_cut(name_of(entry), 60)), what, SPAN_ARGS(span_cut(key, 60)));
+}
+
+/* A misspelt member would be one that is not known. Numbers are sizes and rates, but for how many examples a prompt had. */
+static enum status check_entry(
+	const struct json *shipped, const struct json *own, const struct json *entry, size_t at, struct error *err)
+{
+	struct span list = json_key_of(own);
+	double number;
+
+	if (json_kind(entry) != JSON_OBJECT)
+		return error_set(err, ERR_INVALID, "%.*s[%zu] is no object", SPAN_ARGS(list), at);
+	for (const struct json *one = json_first(entry); one; one = json_next(one)) {
+		struct span key = json_key_of(one);
+		if (!is_known(shipped, key))
+			return refuse_entry(list, at, entry, "no entry of the program has a member ", key, err);
+		bool is_count = span_equal(key, SPAN("count"));
+		if (json_number_of(one, &number) && !span_equal(key, SPAN("shots")) &&
+			(!(number > 0) || (is_count && number != floor(number))))
+			return refuse_entry(list, at, entry,
+				is_count ? "no whole number above 0 is " : "no number above 0 is ", key, err);
+	}
+	for (const struct json *other = json_first(own); other != entry; other = json_next(other))
+		if (is_same(other, entry))
+			return refuse_entry(list, at, entry,
+				"there is another entry of this name before it: ", name_of(entry), err);
+	return OK;
+}
+
+static enum status check_entries(const struct json *shipped, const struct json *own, struct error *err)
+{
+	size_t at = 0;
+
+	if (json_kind(own) != JSON_ARRAY)
+		return OK;
+	for (const struct json *entry = json_first(own); entry; entry = json_next(entry))
+		TRY(check_entry(shipped, own, entry, at++, err));
+	return OK;
+}
+
 static enum status check_members(const struct json *shipped, const struct json *own, struct error *err)
 {
 	if (json_kind(own) != JSON_OBJECT)
@@ -110,6 +164,7 @@ static enum status check_members(const struct json *shipped, const struct json *
 		if (json_kind(known) != json_kind(at))
 			return error_set(err, ERR_INVALID, "'%.*s' is not what it is in the list of the program",
 				SPAN_ARGS(span_cut(json_key_of(at), 60)));
+		TRY(check_entries(known, at, err));
 	}
 	return OK;
 }

@@ -126,6 +126,11 @@ def test_the_checkpoint_of_a_rank_that_prints_no_steps_is_of_no_known_attempt(sh
     assert moved.status == 200 and told(other) == (None, "algo-2"), moved
 
 
+def test_weights_are_bounded(shared_server):
+    ask = lambda weight: shared_server.get(f"/api/v1/evaluations?weights=mmlu/acc:{weight}").status
+    assert [ask(weight) for weight in ("1e9", "1.1e9", "1e308", "0", "nan")] == [200, 400, 400, 400, 400]
+
+
 def test_the_best_by_weights(shared_server, job):
     """By hand: (2 * 0.5 + 0.8) / 3 = 0.6 at step 1, (2 * 0.7 + 0.5) / 3 = 0.6333 at step 2; step 3 has no b/acc."""
     server = shared_server
@@ -270,7 +275,7 @@ def test_what_the_document_shows(shared_server, tmp_path):
     assert [reply["scores"] for reply in replies[:2]] == [5, 2] and [row["step"] for row in replies[2]["checkpoints"]] == [500, 1000]
     assert [(row["job"], row["step"], row["value"]) for row in replies[3]["leaders"]] == [("gpt-1", 500, 0.625)]
     row = replies[4].splitlines()[1].split(",")
-    assert row[:5] == ["1", "gpt-1", "gpt-1", "500", "/ckpt/run1/checkpoint-500"] and math.isclose(float(row[5]), (2 * 0.625 - 0.01 * 16) / 2.01)
+    assert row[:6] == ["1", "gpt-1", "gpt-1", "1", "500", "/ckpt/run1/checkpoint-500"] and math.isclose(float(row[6]), (2 * 0.625 - 0.01 * 16) / 2.01)
     best = replies[2]["best"]  # step 1000 has no gsm8k
     assert best["step"] == 500 and best["compared"] == 1 and math.isclose(best["value"], (2 * 0.625 + 0.25) / 3)
 
@@ -502,7 +507,7 @@ def test_a_leaderboard_over_jobs_runs_and_checkpoints(make_server):
     assert [row["job"] for row in board("?q=tag.team:x")["leaders"]] == ["c"] and board("?q=tag.team:y")["leaders"] == []
     assert len(board("?limit=1")["leaders"]) == 1 and board("?limit=1")["total"] == 3
     csv = server.get("/api/v1/evaluations?metric=mmlu/acc&format=csv&limit=1")
-    assert csv.raw.decode() == "rank,job,run,step,path,value,mmlu/acc,stderr,compared,evaluated_ms\n1,a,,2,/a/2,0.7,0.7,0.01,2,\n"
+    assert csv.raw.decode() == "rank,job,run,jobs,step,path,value,mmlu/acc,stderr,compared,evaluated_ms\n1,a,,,2,/a/2,0.7,0.7,0.01,2,\n"
     for query, field in (("?metric=acc", "metric"), ("?metric=a/b&weights=a/b:1", "metric"), ("?by=x", "by"), ("?format=x", "format"), ("?weights=x", "weights"), ("?limit=0", "limit")):
         reply = server.get("/api/v1/evaluations" + query)
         assert reply.status == 400 and reply.body["field"] == field, (query, reply)
@@ -559,7 +564,11 @@ def test_files_of_ones_own_over_what_the_program_knows(make_server, tmp_path):
     server.start()
     assert [row["model"] for row in server.get("/api/v1/evaluation-references").body["references"]] == ["ours"]
     for option, document, words in (("devices", {"devices": [{"name": "x"}]}, "no peak_tflops"), ("limits", {"s3": {"writes_per_s": 0, "reads_per_s": 1}}, "above 0"),
-            ("references", {"references": [{"model": "x"}]}, "scores"), ("prices", {"prices": []}, "currency"), ("devices", {"device": []}, "'device'"), ("limits", "{", "line")):
+            ("references", {"references": [{"model": "x"}]}, "scores"), ("prices", {"prices": []}, "currency"), ("devices", {"device": []}, "'device'"), ("limits", "{", "line"),
+            ("limits", {"links": [{"type": "a.b", "peer_gbs": 900}]}, "links[0] ('a.b'): no entry of the program has a member 'peer_gbs'"),
+            ("devices", {"devices": [{"name": "x", "peak_tflops": 0}]}, "no number above 0 is 'peak_tflops'"),
+            ("devices", {"instances": [{"type": "a.b", "device": "NVIDIA H100", "count": 8.5}]}, "no whole number above 0 is 'count'"),
+            ("references", {"references": [{"model": "m", "shots": 0, "scores": {"a/b": 1}}, {"model": "m", "shots": 0, "scores": {"a/b": 2}}]}, "references[1] ('m')")):
         option, path = write(option, document)
         done = subprocess.run([server.bin("sm-server"), "--insecure", "--db", str(tmp_path / "x.db"), option, path], capture_output=True, text=True, timeout=PATIENCE_S)
         assert done.returncode and words in done.stderr and path in done.stderr and option in done.stderr, (option, document, done.stderr)

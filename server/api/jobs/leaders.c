@@ -174,7 +174,7 @@ static void csv_head(struct buf *out, const struct leaders *leaders)
 {
 	AUTO_DONE(buf) name = BUF_INIT(2 * EVALUATION_NAME_BYTES + 2);
 
-	buf_append_text(out, "rank,job,run,step,path,value");
+	buf_append_text(out, "rank,job,run,jobs,step,path,value");
 	for (size_t i = 0; i < leaders->weight_count; i++) {
 		buf_reset(&name);
 		put_name(&name, &leaders->weights[i]);
@@ -184,7 +184,7 @@ static void csv_head(struct buf *out, const struct leaders *leaders)
 	buf_append_text(out, ",stderr,compared,evaluated_ms\n");
 }
 
-static void csv_row(struct buf *out, const struct leaders *leaders, size_t at)
+static void csv_row(struct buf *out, const struct leaders *leaders, enum leaders_by by, size_t at)
 {
 	const struct leader *row = &leaders->rows[at];
 
@@ -192,6 +192,9 @@ static void csv_row(struct buf *out, const struct leaders *leaders, size_t at)
 	csv_put_cell(out, row->job);
 	buf_append_char(out, ',');
 	csv_put_cell(out, row->run);
+	buf_append_char(out, ',');
+	if (by == LEADERS_BY_RUN)
+		buf_printf(out, "%zu", row->jobs);
 	buf_append_char(out, ',');
 	if (row->has_step)
 		buf_printf(out, "%" PRId64, row->step);
@@ -206,7 +209,10 @@ static void csv_row(struct buf *out, const struct leaders *leaders, size_t at)
 	buf_append_char(out, ',');
 	if (row->error >= 0)
 		api_csv_double(out, row->error);
-	buf_printf(out, ",%zu,", row->compared);
+	buf_append_char(out, ',');
+	if (by != LEADERS_BY_CHECKPOINT)
+		buf_printf(out, "%zu", row->compared);
+	buf_append_char(out, ',');
 	if (row->evaluated_ms)
 		buf_printf(out, "%" PRId64, row->evaluated_ms);
 	buf_append_char(out, '\n');
@@ -233,6 +239,6 @@ enum status api_leaders(void *context, void *worker, const struct http_request *
 	response->content_type = "text/csv; charset=utf-8";
 	csv_head(&response->body, &leaders);
 	for (size_t i = 0; i < leaders.count && i < asked.limit; i++)
-		csv_row(&response->body, &leaders, i);
+		csv_row(&response->body, &leaders, asked.by, i);
 	return buf_status(&response->body, err);
 }

@@ -131,21 +131,23 @@ enum status evaluation_group(const struct evaluation_score *scores, size_t count
 
 /* ---- the best ---- */
 
+static const double WEIGHT_MAX = 1e9;
+
 static enum status refuse_weights(struct span part, struct error *err)
 {
 	return error_set_field(err, ERR_INVALID, "weights",
-		"'%.*s' is no TASK/METRIC:WEIGHT with a weight above 0 (weights=mmlu/acc:2,hellaswag/acc_norm:1)",
+		"'%.*s' is no TASK/METRIC:WEIGHT with a weight above 0, 1e9 at most (weights=mmlu/acc:2,hellaswag/acc_norm:1)",
 		SPAN_ARGS(span_cut(part, 100)));
 }
 
-/* The metric is behind the last slash. */
+/* The metric is behind the last slash. Of larger weights a sum would be no number. */
 static bool take_weight(struct span name, double weight, struct evaluation_weight *out)
 {
 	size_t at = name.len;
 
 	while (at && name.ptr[at - 1] != '/')
 		at--;
-	if (at < 2 || at == name.len || !isfinite(weight) || weight <= 0)
+	if (at < 2 || at == name.len || !(weight > 0) || weight > WEIGHT_MAX)
 		return false;
 	*out = (struct evaluation_weight){span_of(name.ptr, at - 1), span_skip(name, at), weight};
 	return true;
