@@ -3,7 +3,7 @@
  * joins by what it captures, not by what its `detect` knows; what nobody takes goes to the generic ones, for the whole life
  * of the stream. A near relative that captures more values on the lines of another takes these over, and the other keeps the rest.
  */
-#include "extract/line/prefix.h"
+#include "extract/line/tracker_line.h"
 #include "extract/state.h"
 
 enum { WATCH_LINES = 256, LEAD_MIN = 8, LEAD_FACTOR = 4, SETTLED_LINES = 64 };
@@ -466,6 +466,8 @@ enum status ask_formats(struct run *run, struct error *err)
 
 	run->record = (struct record_line){0};
 	run->has_unread = false;
+	if (tracker_line_is(line_view_prefix(&run->extractor->segment.view)))
+		return OK;
 	if (run->set->fixed_preset >= 0)
 		return ask_kind(run, formats->items[0]->is_generic, &is_taken, err);
 	formats->lines++;
