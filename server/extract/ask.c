@@ -441,6 +441,9 @@ static enum status ask_others(struct run *run, bool *is_taken, struct error *err
 		run->has_looked = true; /* at the first line of the shape, and it was no start */
 		return OK;
 	}
+	*is_taken = tracker_line_is(line_view_prefix(&run->extractor->segment.view)); /* by nobody */
+	if (*is_taken)
+		return OK;
 	if (is_known)
 		TRY(ask_known(run, known, false, is_taken, err));
 	if (!*is_taken && is_known && is_of_specific(formats, known))
@@ -466,8 +469,6 @@ enum status ask_formats(struct run *run, struct error *err)
 
 	run->record = (struct record_line){0};
 	run->has_unread = false;
-	if (tracker_line_is(line_view_prefix(&run->extractor->segment.view)))
-		return OK;
 	if (run->set->fixed_preset >= 0)
 		return ask_kind(run, formats->items[0]->is_generic, &is_taken, err);
 	formats->lines++;
