@@ -43,10 +43,21 @@ class Failure(Exception):
 
 # ---- one field of a job, by the names of the query language ---------------------------------------------------------
 
+def main_of(row, *roles):
+    """Of the first of these roles that a metric answers for."""
+    return next((metric for role in roles for metric in row.get("metrics") or [] if metric.get("is_main") and metric.get("role") == role), None)
+
+
 def metric_of(row, name, may_be_role):
-    metrics = row.get("metrics") or []
-    found = [metric for metric in metrics if metric.get("metric") == name]
-    return (found or [metric for metric in metrics if may_be_role and metric.get("is_main") and metric.get("role") == name] or [None])[0]
+    found = next((metric for metric in row.get("metrics") or [] if metric.get("metric") == name), None)
+    return found or (main_of(row, name) if may_be_role else None)
+
+
+def step_of(row):
+    """By the axis of its loss, else of its eval loss; without, the furthest of any of its metrics."""
+    lead = main_of(row, "loss", "eval_loss")
+    steps = [metric.get("last_step") for metric in ([lead] if lead else row.get("metrics") or [])]
+    return max((step for step in steps if step is not None and step >= 0), default=None)
 
 
 def metric_field(row, field):
@@ -73,8 +84,7 @@ def field_of(row, field):
     if "fields" in row:  # as the server says; how it looks is ours
         return row["fields"].get(field)
     if field == "step":
-        steps = [metric.get("last_step") for metric in row.get("metrics") or []]
-        return max((step for step in steps if step is not None and step >= 0), default=None)
+        return step_of(row)
     if field.startswith("tag."):
         return tag_of(row, field[4:])
     if field in ("owner", "project"):

@@ -3,7 +3,7 @@
  * joins by what it captures, not by what its `detect` knows; what nobody takes goes to the generic ones, for the whole life
  * of the stream. A near relative that captures more values on the lines of another takes these over, and the other keeps the rest.
  */
-#include "extract/line/prefix.h"
+#include "extract/line/tracker_line.h"
 #include "extract/state.h"
 
 enum { WATCH_LINES = 256, LEAD_MIN = 8, LEAD_FACTOR = 4, SETTLED_LINES = 64 };
@@ -441,6 +441,9 @@ static enum status ask_others(struct run *run, bool *is_taken, struct error *err
 		run->has_looked = true; /* at the first line of the shape, and it was no start */
 		return OK;
 	}
+	*is_taken = tracker_line_is(line_view_prefix(&run->extractor->segment.view)); /* by nobody */
+	if (*is_taken)
+		return OK;
 	if (is_known)
 		TRY(ask_known(run, known, false, is_taken, err));
 	if (!*is_taken && is_known && is_of_specific(formats, known))

@@ -27,6 +27,7 @@ enum {
 #define WANDB_RUN_FILE "run"
 #define WANDB_CONFIG_FILE "config"
 #define WANDB_LABEL_FILE "label"
+#define WANDB_ALERTS_FILE "alerts"
 
 /* By sm-ship's relay, which tells of it later. */
 struct relayed {
@@ -127,6 +128,13 @@ void wandb_write_bucket(struct wandb_call *call, const char *key, const struct w
 	const struct tracked_run_row *row, const struct wandb_bucket *bucket);
 /* Members of a run that are tags here: its tags, notes, group and job type. */
 enum status wandb_write_tags(struct wandb_call *call, const struct tracked_run_row *row, struct error *err) MUST_CHECK;
+
+/* ---- alert.c ---- */
+/* By the program that a process says it is: it sends a run of the past, perhaps again. */
+bool wandb_is_sync(struct span program);
+/* Of a process that begins: where its alerts stand among those that the run has told already. */
+enum status wandb_begin_alerts(struct wandb_call *call, int64_t job_id, bool is_sync, struct batch_file *out,
+	bool *has_any, struct error *err) MUST_CHECK;
 
 /* ---- artifacts.c ---- */
 /* Of a run: what it lacks here, and why. */

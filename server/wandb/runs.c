@@ -136,7 +136,8 @@ static enum status read_upsert(
 	TRY(add_tag(call, up, "wandb.notes", up->notes, err));
 	TRY(add_tag(call, up, "wandb.group", up->group, err));
 	TRY(add_tag(call, up, "wandb.job_type", up->job_type, err));
-	TRY(add_tag(call, up, "wandb.program", up->program, err));
+	if (!wandb_is_sync(up->program))
+		TRY(add_tag(call, up, "wandb.program", up->program, err));
 	return read_tags(call, request, up, err);
 }
 
@@ -192,7 +193,24 @@ static enum status change_run(struct wandb_call *call, const struct upsert *up, 
 	return pipeline_change_run(call->pipeline, call->reader, call->arena, &change, err);
 }
 
-/* A process that began behind the end of its run goes on with it from then on, whenever its first line comes. */
+/*
+ * A process that began behind the end goes on. A run that was killed has told of none: its job may have one all the same, by sm-ship, by its
+ * log, or by hand. Who ended the job of processes that share a run has not ended each of them.
+ */
+static bool is_behind_end(const struct wandb_call *call, const struct upsert *up, const struct tracked_run_row *row,
+	const struct job_row *job)
+{
+	int64_t start_ms = up->settings.start_ms;
+
+	if (start_ms > call->now_ms)
+		return false;
+	if (wandb_is_over(row->status))
+		return start_ms > row->end_ms;
+	return job->ended_ms && start_ms > job->ended_ms &&
+	       !http_request_header(call->request, WANDB_WRITER_HEADER).len;
+}
+
+/* From when it began, whenever its first line comes. */
 static enum status resume_run(
 	struct wandb_call *call, const struct upsert *up, const struct tracked_run_row *row, struct error *err)
 {
@@ -204,12 +222,11 @@ static enum status resume_run(
 		.reason = SPAN(""),
 		.resumed_ms = up->settings.start_ms,
 		.now_ms = call->now_ms};
-
 	struct job_row job;
 
-	if (!wandb_is_over(row->status) || change.resumed_ms <= row->end_ms || change.resumed_ms > call->now_ms)
-		return OK;
 	TRY(store_read_job_by_id(call->reader, call->arena, row->job_id, &job, err));
+	if (!is_behind_end(call, up, row, &job))
+		return OK;
 	if (wandb_is_shipped(call, job.name))
 		change.secondary = SPAN("");
 	return pipeline_change_run(call->pipeline, call->reader, call->arena, &change, err);
@@ -228,8 +245,9 @@ static enum status put_notes(
 {
 	AUTO(batch) batch = batch_new(call->now_ms);
 	struct batch_file files[] = {{.name = SPAN(WANDB_RUN_FILE), .is_unchecked = true},
-		{.name = SPAN(WANDB_CONFIG_FILE), .is_unchecked = true}};
+		{.name = SPAN(WANDB_CONFIG_FILE), .is_unchecked = true}, {.name = SPAN("")}};
 	struct ingest_result result;
+	bool has_alerts = false;
 
 	if (!batch)
 		return error_no_memory(err);
@@ -237,8 +255,10 @@ static enum status put_notes(
 	files[1].content = buf_span(&up->settings.config);
 	if (is_next_process(call, up, row))
 		TRY(wandb_begin_attempt(call, batch, row->job_id, err));
+	if (up->is_of_process)
+		TRY(wandb_begin_alerts(call, row->job_id, wandb_is_sync(up->program), &files[2], &has_alerts, err));
 	batch->files = files;
-	batch->file_count = sizeof files / sizeof *files;
+	batch->file_count = has_alerts ? 3 : 2;
 	batch->files_job_id = row->job_id;
 	batch->team = call->team;
 	return pipeline_store(call->pipeline, &batch, &result, err);

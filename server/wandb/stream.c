@@ -52,7 +52,13 @@ static enum status read_note(struct wandb_call *call, struct posting *p, struct 
 	return name_machine(call, note, p, err);
 }
 
-/* Several processes of a run (mode="shared") count their lines each for itself, and say who they are. */
+/* Of a run that processes share (mode="shared"). That one of them ends it ends no other, whose lines say nothing of the run then. */
+static bool is_one_of_several(const struct wandb_call *call)
+{
+	return http_request_header(call->request, WANDB_WRITER_HEADER).len != 0;
+}
+
+/* They count their lines each for itself, and say who they are. */
 static enum status name_place(struct wandb_call *call, const char *file, struct span *out, struct error *err)
 {
 	AUTO_DONE(buf) name = BUF_INIT(WANDB_ID_MAX_BYTES + 64);
@@ -95,7 +101,7 @@ static enum status find_label(struct wandb_call *call, struct posting *p, struct
 	struct span place;
 
 	start->label = start->label_file = SPAN("");
-	if (!http_request_header(call->request, WANDB_WRITER_HEADER).len)
+	if (!is_one_of_several(call))
 		return OK;
 	TRY(name_place(call, WANDB_LABEL_FILE, &place, err));
 	TRY(store_read_tracked_file(call->reader, call->arena, p->row.job_id, place, &row, err));
@@ -291,7 +297,7 @@ enum status wandb_take_stream(struct wandb_call *call, struct span body, struct 
 	*p = (struct posting){.result = {.accepted = 0}};
 	TRY(begin(call, p, body, err));
 	TRY(store(call, p, body, err));
-	if (p->result.accepted && wandb_is_over(p->row.status))
+	if (p->result.accepted && wandb_is_over(p->row.status) && !is_one_of_several(call))
 		TRY(put_status(call, p, "RUNNING", "Training", "", err));
 	if (p->post.is_complete)
 		TRY(end_run(call, p, err));

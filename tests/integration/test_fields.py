@@ -45,6 +45,7 @@ def filled(server):
     server.send("job", LOG)
     points = [{"metric": metric, "step": step, "ts_ms": 1000 * (START_S + step), "value": value} for step in STEPS
         for metric, value in (("train:loss", 2 - step / 100), ("moe_aux_loss", 0), ("val_loss", 5), ("tokens_per_second", step))]
+    points += [{"metric": "acc_by_tokens", "step": 1_000_000 * step, "ts_ms": 1000 * (START_S + step), "value": 1} for step in STEPS]  # an axis of its own
     assert server.post("/api/v1/points?job=job", json={"points": points}).status == 200
     derived = ("loss", "loss.best_step", "hp.warmup_steps", "incident")
 

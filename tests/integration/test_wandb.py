@@ -188,6 +188,8 @@ run = wandb.init(project="off", name="line", mode="offline")
 for step in range(50):
     run.log({"loss": step})
     print("line", step)
+    if step < 3:
+        run.alert(title="loss", text="is high", wait_duration=0)
 run.finish()
 give({"ran": [begun, time.time()]})
 """)
@@ -202,6 +204,8 @@ give({"ran": [begun, time.time()]})
     assert values(server, "off/line", "loss") == {step: step for step in range(50)}
     assert server.points("off/line", "loss")["total_points"] == 50  # its keys come in another order each time
     assert [line for line in texts(server, "off/line") if line.startswith("line ")] == [f"line {n}" for n in range(50)]
+    assert texts(server, "off/line", "alerts") == 3 * ["INFO alert: loss: is high"]
+    assert [row["kind"] for row in server.get("/api/v1/incidents").body["incidents"]].count("training_alert") == 1
     row = job(server, "off/line")
     assert row["TrainingJobStatus"] == "Completed"
     assert begun - 1 <= row["TrainingStartTime"] <= row["TrainingEndTime"] <= ended + 1 and row["CreationTime"] == row["TrainingStartTime"]

@@ -253,6 +253,27 @@ def test_an_alert_is_a_line(shared):
         assert status == 200 and said in body["errors"][0]["message"]
 
 
+def test_an_alert_of_a_sync_is_told_once(shared):
+    told = lambda: [line["text"] for line in shared.lines("p/synced", "alerts")]
+    raised = lambda: [row for row in shared.get("/api/v1/incidents").body["incidents"] if row["job"] == "p/synced"]
+    make_run(shared, "synced", host="node-1", program="/home/u/train.py", config="{}")
+    for _ in range(3):
+        assert alert(shared, "synced", title="loss", text="is high")[0] == 200
+    assert told() == 3 * ["WARN alert: loss: is high"], "a training is told of each time"
+    before = len(raised())
+    for program in ("/usr/bin/wandb", "-m wandb.__main__"):
+        make_run(shared, "synced", host="node-1", program=program, config="{}")
+        for _ in range(3):
+            assert alert(shared, "synced", title="loss", text="is high")[1]["data"]["notifyScriptableRunAlert"]["success"]
+    assert told() == 3 * ["WARN alert: loss: is high"] and len(raised()) == before
+    assert alert(shared, "synced", title="loss", text="is higher")[0] == 200
+    assert told() == [*3 * ["WARN alert: loss: is high"], "WARN alert: loss: is higher"], "the sync goes on behind what was told"
+    make_run(shared, "synced", host="node-1", program="/home/u/train.py", config="{}")
+    assert alert(shared, "synced", title="loss", text="is high")[0] == 200
+    assert told()[-1] == "WARN alert: loss: is high" and len(told()) == 5, "a training that goes on is no sync"
+    assert {tag["Key"]: tag["Value"] for tag in row_of(shared, "p/synced")["Tags"]}["wandb.program"] == "/home/u/train.py"
+
+
 def metrics_of(server, job):
     return {series["metric"] for series in server.get(f"{job}/metrics").body["series"]}
 
@@ -558,6 +579,52 @@ def test_a_resumed_run_begins_with_its_process(shared):
     row = row_of(shared, "p/goes-on")
     ran = 199 + row["TrainingEndTime"] - (now - 600)
     assert abs(row["BillableTimeInSeconds"] - ran) <= 1, "both parts, and not what lies between"
+
+
+def test_another_process_s_last_lines_do_not_go_on_with_a_run_that_ended(shared):
+    now = int(time.time())
+    make_run(shared, "ranks", config=meta(now - 3600))
+
+    def send(writer, offset, at_s, **members):
+        line = json.dumps({"_step": offset, "_timestamp": at_s, f"loss/{writer}": 1})
+        body = {"files": {HISTORY: {"offset": offset, "content": [line]}}, **members}
+        return taken(shared.post("/files/any/p/ranks/file_stream", json=body, headers={"X-Wandb-Async-Client-Id": writer}))
+    send("w-0", 0, now - 3500)
+    send("w-1", 0, now - 3499)
+    send("w-0", 1, now - 3490, complete=True, exitcode=0)
+    ended = row_of(shared, "p/ranks")
+    assert ended["TrainingJobStatus"] == "Completed"
+    send("w-1", 1, now - 3480)
+    shared.wait_for_points("p/ranks", "loss/w-1", 2)
+    row = row_of(shared, "p/ranks")
+    assert (row["TrainingJobStatus"], row["TrainingEndTime"]) == ("Completed", ended["TrainingEndTime"])
+    make_run(shared, "ranks", config=meta(now - 3600, more=1))
+    assert row_of(shared, "p/ranks")["TrainingJobStatus"] == "Completed", "a process of before that says more of itself"
+    make_run(shared, "ranks", config=meta(now - 600))
+    send("w-2", 0, now - 590)
+    row = row_of(shared, "p/ranks")
+    assert row["TrainingJobStatus"] == "InProgress"
+    assert [(part["Status"], part["StartTime"]) for part in row["SecondaryStatusTransitions"]][-1] == ("Training", now - 600)
+
+
+def test_a_killed_run_whose_job_ended_otherwise_begins_with_its_next_process(shared):
+    """As sm-ship ends it, or somebody by hand: a run that was killed says nothing of its end."""
+    now = int(time.time())
+    make_run(shared, "killed-early", host="node-1")
+    make_run(shared, "killed-early", config=meta(now - 3600))
+    ended = {"SecondaryStatus": "Failed", "time_ms": 1000 * (now - 3590)}
+    assert shared.post("/api/v1/jobs/p%2Fkilled-early/transitions", json=ended).status < 300
+    assert row_of(shared, "p/killed-early")["TrainingJobStatus"] == "Failed"
+    make_run(shared, "killed-early", config=meta(now - 3600, more=1))
+    assert row_of(shared, "p/killed-early")["TrainingJobStatus"] == "Failed", "the same process"
+    make_run(shared, "killed-early", config=meta(now - 600))
+    row = row_of(shared, "p/killed-early")
+    assert row["TrainingJobStatus"] == "InProgress"
+    assert [(part["Status"], part["StartTime"]) for part in row["SecondaryStatusTransitions"]] == [("Training", now - 3600), ("Failed", now - 3590), ("Training", now - 600)]
+    taken(post(shared, "killed-early", {HISTORY: (0, [{"_step": n, "_timestamp": now - 590 + n, "loss": 1} for n in range(500)])}, complete=True, exitcode=0))
+    row = row_of(shared, "p/killed-early")
+    assert row["TrainingJobStatus"] == "Completed"
+    assert abs(row["BillableTimeInSeconds"] - (10 + row["TrainingEndTime"] - (now - 600))) <= 1, "both parts"
 
 
 def begin_process(server, run_id, at_s, axis="global_step"):

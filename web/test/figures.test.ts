@@ -52,6 +52,17 @@ test("one metric a role, the one that the server says", () => {
   expect(lastStep(metrics)).toBeNull();
 });
 
+test("how far a job is its loss says, and not what counts tokens", () => {
+  const series = [
+    { metric: "loss", role: "loss", is_main: true, last_step: 99 },
+    { metric: "val/loss", role: "eval_loss", is_main: true, last_step: 99_000_000 },
+    { metric: "epoch", role: "other", last_step: 120 },
+  ];
+  expect(lastStep(groupMetrics(series))).toBe(99);
+  expect(lastStep(groupMetrics(series.slice(1)))).toBe(99_000_000);
+  expect(lastStep(groupMetrics([{ metric: "a", role: "other", last_step: 9 }, ...series.slice(2)]))).toBe(120);
+});
+
 test("a deviation needs something to deviate from", () => {
   expect(awayFrom(98, 100)).toBeCloseTo(-0.02);
   expect(awayFrom(1, 0)).toBeNull();

@@ -369,14 +369,26 @@ static void put_i64(struct json_writer *w, const struct job_field *field, int64_
 	json_i64(w, value);
 }
 
-/* The furthest of any of its metrics. */
-static void write_step(const struct sources *s, const struct job_field *field, struct json_writer *w)
+/* By the axis of its loss, else of its eval loss: what another metric counts may be tokens. Without, the furthest of any of its metrics. */
+static int64_t step_of(const struct sources *s)
 {
+	static const enum role leads[] = {ROLE_LOSS, ROLE_EVAL_LOSS};
 	int64_t step = -1;
 
+	for (size_t i = 0; i < sizeof leads / sizeof *leads; i++)
+		for (size_t j = 0; j < s->summary_count; j++)
+			if (s->summaries[j].main_role == leads[i] && s->summaries[j].summary.count)
+				return s->summaries[j].summary.last_step;
 	for (size_t i = 0; i < s->summary_count; i++)
 		if (s->summaries[i].summary.count && s->summaries[i].summary.last_step > step)
 			step = s->summaries[i].summary.last_step;
+	return step;
+}
+
+static void write_step(const struct sources *s, const struct job_field *field, struct json_writer *w)
+{
+	int64_t step = step_of(s);
+
 	if (step >= 0)
 		put_i64(w, field, step);
 }

@@ -146,19 +146,23 @@ static const struct json *member(const struct json *object, struct span key)
 	return NULL;
 }
 
-/* The series of that exact name, else the one that the server says answers for that role. */
-static const struct json *find_metric(const struct json *row, struct span name, bool may_be_role)
+/* The one that the server says answers for that role. */
+static const struct json *find_main(const struct json *row, struct span role)
 {
-	const struct json *first = json_first(json_get(row, "metrics"));
-
-	for (const struct json *metric = first; metric; metric = json_next(metric))
-		if (span_equal(json_string_of(json_get(metric, "metric")), name))
-			return metric;
-	for (const struct json *metric = first; metric && may_be_role; metric = json_next(metric))
+	for (const struct json *metric = json_first(json_get(row, "metrics")); metric; metric = json_next(metric))
 		if (json_is_true(json_get(metric, "is_main")) &&
-			span_equal(json_string_of(json_get(metric, "role")), name))
+			span_equal(json_string_of(json_get(metric, "role")), role))
 			return metric;
 	return NULL;
+}
+
+/* The series of that exact name, else the main one. */
+static const struct json *find_metric(const struct json *row, struct span name, bool may_be_role)
+{
+	for (const struct json *metric = json_first(json_get(row, "metrics")); metric; metric = json_next(metric))
+		if (span_equal(json_string_of(json_get(metric, "metric")), name))
+			return metric;
+	return may_be_role ? find_main(row, name) : NULL;
 }
 
 /* Cuts ".min" and the like off; "last" when there is none. */
@@ -202,11 +206,17 @@ static void put_metric(const struct json *row, struct span field, const struct j
 		put_value(value, style, out);
 }
 
-/* The furthest step of any of its metrics. */
+/* By the axis of its loss, else of its eval loss; without, the furthest of any of its metrics. */
 static void put_step(const struct json *row, struct buf *out)
 {
+	const struct json *lead = find_main(row, SPAN("loss"));
 	double furthest = -1, step;
 
+	lead = lead ? lead : find_main(row, SPAN("eval_loss"));
+	if (lead && json_number_of(json_get(lead, "last_step"), &furthest) && furthest >= 0) {
+		buf_printf(out, "%.0f", furthest);
+		return;
+	}
 	for (const struct json *metric = json_first(json_get(row, "metrics")); metric; metric = json_next(metric))
 		if (json_number_of(json_get(metric, "last_step"), &step) && step > furthest)
 			furthest = step;

@@ -4,11 +4,20 @@ import type { Metric } from "./metrics";
 import { toNumber } from "../text/number";
 import { higherIsBetter } from "./roles";
 
-/** The last step that any metric has printed; null: none has. */
-export function lastStep(metrics: readonly Metric[]): number | null {
-  const step = metrics.reduce((highest, one) => Math.max(highest, one.lastStep ?? -1), -1);
-  return step < 0 ? null : step;
+interface Stepped {
+  role: string | undefined;
+  isMain: boolean | undefined;
+  step: number | undefined;
 }
+
+/** How far a job is: by the axis of its loss, else of its eval loss; what another metric counts may be tokens. Of a job without, the furthest of any. null: none has a step. */
+export function stepOf(metrics: readonly Stepped[]): number | null {
+  const known = metrics.filter((one) => one.step !== undefined && one.step >= 0);
+  const lead = ["loss", "eval_loss"].flatMap((role) => known.filter((one) => one.isMain && one.role === role))[0];
+  return lead?.step ?? known.reduce<number | null>((most, one) => Math.max(most ?? 0, one.step ?? 0), null);
+}
+
+export const lastStep = (metrics: readonly Metric[]): number | null => stepOf(metrics.map((one) => ({ role: one.role, isMain: one.isMain, step: one.lastStep })));
 
 /**
  * Milliseconds to the last step. The server says when that is; without a word from it, from the settings' number of steps and the

@@ -5,7 +5,8 @@ import { say, t, tn } from "../../i18n/i18n";
 import { isField } from "../../lib/jobs/columns";
 import { cutMiddle, formatCompact, formatCount, formatDuration, formatExact, formatValue, NONE } from "../../lib/text/format";
 import { shortInstance } from "../../lib/text/units";
-import { bestOf, leadMetric, lossOf, mainMetric } from "../../lib/jobs/lead";
+import { stepOf } from "../../lib/jobs/figures";
+import { bestOf, lossOf, mainMetric } from "../../lib/jobs/lead";
 import { kindTitle } from "../../lib/chart/marks";
 import { toNumber } from "../../lib/text/number";
 import { jobHref } from "../../lib/url/url";
@@ -83,10 +84,8 @@ function Throughput({ row }: { row: JobRow }) {
 
 const seconds = (value: number | undefined): number | undefined => (value === undefined ? undefined : value * 1000);
 
-const lastStep = (row: JobRow): number | undefined => {
-  const steps = (row.metrics ?? []).map((metric) => metric.last_step ?? -1).filter((step) => step >= 0);
-  return leadMetric(row)?.last_step ?? (steps.length > 0 ? Math.max(...steps) : undefined);
-};
+const lastStep = (row: JobRow): number | undefined =>
+  stepOf((row.metrics ?? []).map((one) => ({ role: one.role, isMain: one.is_main, step: one.last_step }))) ?? undefined;
 
 function Step({ row }: { row: JobRow }) {
   const step = lastStep(row);
