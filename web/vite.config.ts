@@ -38,7 +38,7 @@ type Modules = { getModuleInfo(id: string): { isEntry: boolean; importers: strin
 
 const JOB_PAGE = /\/src\/pages\/job\/page\.tsx$/;
 // Whoever draws curves may as well have what stands around them; of the other pages no one loads that.
-const OTHER_PAGES = /\/src\/pages\/(?!job\/|compare\/|embed)(.+\/page|[a-z]+)\.tsx$/;
+const OTHER_PAGES = /\/src\/pages\/(?!job\/|compare\/|workspace\/|wall\/|embed)(.+\/page|[a-z]+)\.tsx$/;
 
 // What several later parts use: as files of their own they would be fifty, each with the names of the others in it.
 const SMALL = /\/src\/(lib\/(text|flow|url)|ui|state\/core)\//;

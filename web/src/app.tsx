@@ -17,6 +17,8 @@ const AlertsPage = lazy(async () => (await import("./pages/alerts/page")).Alerts
 const PoolsPage = lazy(async () => (await import("./pages/pools/page")).PoolsPage, 8);
 const MachinesPage = lazy(async () => (await import("./pages/machines/page")).MachinesPage, 8);
 const ComparePage = lazy(async () => (await import("./pages/compare/page")).ComparePage, 10);
+const WorkspacePage = lazy(async () => (await import("./pages/workspace/page")).WorkspacePage, 10);
+const WallPage = lazy(async () => (await import("./pages/wall/page")).WallPage, 10);
 const EvaluationsPage = lazy(async () => (await import("./pages/evaluations/page")).EvaluationsPage, 8);
 const LogsPage = lazy(async () => (await import("./pages/job/logspage")).LogsPage, 20);
 const EmbedPage = lazy(async () => (await import("./pages/embed")).EmbedPage, 0);
@@ -51,6 +53,10 @@ function View() {
       return <MachinesPage key={era} />;
     case "compare":
       return <ComparePage key={era} jobs={query.value["jobs"] ?? ""} />;
+    case "workspace":
+      return <WorkspacePage key={`${era} ${query.value["name"] ?? ""}`} />;
+    case "wall":
+      return <WallPage key={era} />;
     case "evaluations":
       return <EvaluationsPage key={era} />;
     case "definitions":
@@ -62,7 +68,7 @@ function View() {
   }
 }
 
-const TITLES: Readonly<Record<string, string>> = { fleet: say("Fleet"), incidents: say("Alerts"), rules: say("Rules"), webhooks: say("Webhooks"), compare: say("Compare"), evaluations: say("Best checkpoints"), pools: say("Warm pools"), nodes: say("Machines"), jobs: say("Jobs"), settings: say("Settings"), definitions: say("Definitions") };
+const TITLES: Readonly<Record<string, string>> = { fleet: say("Fleet"), incidents: say("Alerts"), rules: say("Rules"), webhooks: say("Webhooks"), compare: say("Compare"), workspace: say("Workspace"), wall: say("All metrics"), evaluations: say("Best checkpoints"), pools: say("Warm pools"), nodes: say("Machines"), jobs: say("Jobs"), settings: say("Settings"), definitions: say("Definitions") };
 
 /** A part's tab has the same word, and its translation. */
 const capital = (part: string): string => t(`${part.charAt(0).toUpperCase()}${part.slice(1)}`);

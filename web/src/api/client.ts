@@ -77,12 +77,13 @@ export async function send(
   params?: Params,
   body?: unknown,
   signal?: AbortSignal,
+  headers: Readonly<Record<string, string>> = {},
 ): Promise<Response> {
-  const init: RequestInit = { method, credentials: "same-origin" };
+  const init: RequestInit = { method, credentials: "same-origin", headers };
   if (signal) init.signal = signal;
   if (body !== undefined) {
     init.body = JSON.stringify(body);
-    init.headers = { "Content-Type": "application/json" };
+    init.headers = { ...headers, "Content-Type": "application/json" };
   }
   const kept = method === "GET" ? early.get(apiUrl(path, params).slice("/api/v1/".length)) : undefined;
   const askedMs = Date.now();
@@ -99,7 +100,7 @@ export async function send(
   if (reply.ok) return reply;
   if (reply.status === 401) {
     // A refusal from before the sign-in that comes after it says nothing of the new session.
-    if (era !== signIns.peek()) return send(method, path, params, body, signal);
+    if (era !== signIns.peek()) return send(method, path, params, body, signal, headers);
     refusals.value++;
   }
   throw await readProblem(reply);

@@ -1,6 +1,6 @@
 // A uPlot chart of one metric of many jobs: each curve with its band of extremes, so that no spike of any job is lost.
 import uPlot from "./uplot";
-import { nearestBucket, type Buckets } from "../lib/chart/buckets";
+import { findBucket, nearestBucket, type Buckets } from "../lib/chart/buckets";
 import type { Pen } from "../lib/jobs/compare";
 import { clipRange, outside } from "../lib/chart/clip";
 import { smooth } from "../lib/chart/smooth";
@@ -77,6 +77,22 @@ export class Overlay {
     if (this.chosen === name) return;
     this.chosen = name;
     this.uplot.redraw(false);
+  }
+
+  /** The cursor stands where another chart's does; nobody is told of it. */
+  point(x: number | null): void {
+    const left = x === null ? -10 : this.uplot.valToPos(x, "x");
+    const isInside = x !== null && left >= 0 && left <= this.uplot.bbox.width / uPlot.pxRatio;
+    this.uplot.setCursor({ left: isInside ? left : -10, top: isInside ? 0 : -10 }, false);
+  }
+
+  /** Moves the cursor to the next place of any curve, as the arrow keys do. */
+  step(from: number | null, by: number): void {
+    const all = [...new Set(this.curves.flatMap(({ buckets }) => buckets.x))].sort((a, b) => a - b).filter((x) => !this.window || (x >= this.window[0] && x <= this.window[1]));
+    const at = from === null ? (by > 0 ? -1 : all.length) : findBucket(all, from);
+    const x = all[Math.min(all.length - 1, Math.max(0, at + by))];
+    if (x === undefined) return;
+    this.uplot.setCursor({ left: this.uplot.valToPos(x, "x"), top: this.uplot.bbox.height / uPlot.pxRatio / 2 });
   }
 
   private options({ width, height }: { width: number; height: number }): uPlot.Options {

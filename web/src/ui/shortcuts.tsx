@@ -18,6 +18,7 @@ export function Shortcuts() {
     { on: "g f", does: say("go to the fleet"), run: () => navigate("/") },
     { on: "g j", does: say("go to the jobs"), run: () => navigate("/jobs") },
     { on: "g c", does: say("go to the comparison"), run: () => navigate("/compare") },
+    { on: "g w", does: say("go to the workspaces"), run: () => navigate("/workspace") },
     { on: "g p", does: say("go to the warm pools"), run: () => navigate("/pools") },
     { on: "g e", does: say("go to the best checkpoints"), run: () => navigate("/evaluations") },
     { on: "g m", does: say("go to the machines"), run: () => navigate("/nodes") },

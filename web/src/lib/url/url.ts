@@ -14,6 +14,8 @@ export type Route =
   | { view: "pools" }
   | { view: "nodes" }
   | { view: "compare" }
+  | { view: "workspace" }
+  | { view: "wall" }
   | { view: "evaluations" }
   | { view: "definitions" }
   | { view: "settings" }
@@ -31,8 +33,8 @@ export function parseRoute(pathname: string): Route {
   return isJobPart(part) ? { view: "job", name, part } : { view: "job", name };
 }
 
-type Alone = "jobs" | "incidents" | "rules" | "webhooks" | "pools" | "nodes" | "compare" | "evaluations" | "definitions" | "settings";
-const ALONE: readonly string[] = ["jobs", "incidents", "rules", "webhooks", "pools", "nodes", "compare", "evaluations", "definitions", "settings"] satisfies Alone[];
+type Alone = "jobs" | "incidents" | "rules" | "webhooks" | "pools" | "nodes" | "compare" | "workspace" | "wall" | "evaluations" | "definitions" | "settings";
+const ALONE: readonly string[] = ["jobs", "incidents", "rules", "webhooks", "pools", "nodes", "compare", "workspace", "wall", "evaluations", "definitions", "settings"] satisfies Alone[];
 const isAlone = (part: string | undefined): part is Alone => ALONE.includes(part ?? "");
 
 const isJobPart = (part: string | undefined): part is JobPart => JOB_PARTS.includes(part as JobPart);

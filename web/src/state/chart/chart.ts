@@ -24,6 +24,8 @@ export interface ChartSpec {
   nodes: readonly string[];
   /** A chart costs its width, not its points. */
   buckets: number;
+  /** Of each bucket; absent: what a chart alone needs. */
+  columns?: readonly string[];
 }
 
 const REFETCH_MS = 400;
@@ -146,7 +148,7 @@ export class ChartStore extends Store {
       stream: spec.stream ?? undefined,
       buckets: spec.buckets,
       attempts: "live",
-      columns: CURVE,
+      columns: spec.columns ?? CURVE,
       sig: this.signature,
       ...more,
     };

@@ -1,19 +1,16 @@
 // Several jobs' documents, what differs between them, and one metric's curve of each.
 import { computed, signal } from "@preact/signals";
-import { asProblem, isAbort, Problem } from "../../api/client";
-import type { JobRow, PointsReply } from "../../api/types";
+import { asProblem, isAbort, type Problem } from "../../api/client";
+import type { JobRow } from "../../api/types";
 import { Batch } from "../../lib/flow/batch";
-import { bucketsFromReply, type Buckets } from "../../lib/chart/buckets";
+import type { Buckets } from "../../lib/chart/buckets";
 import { joinNames, metricFor, MOST_COMPARED, type Comparison } from "../../lib/jobs/compare";
 import { tokensMetric } from "../../lib/jobs/tokens";
 import { quoteText, type Axis } from "../../lib/url/url";
-import { shifted, STEPS, TIMES, type XMap } from "../../lib/chart/xmap";
-import { along } from "../../lib/chart/xalong";
 import { onLive, setWant } from "../../live/client";
-import { ChartStore } from "./chart";
 import { freshSeq } from "../core/info";
 import { Store } from "../core/store";
-import { askPoints, type PointsQuery } from "./points";
+import { AxisMaps, JobChart, NO_TROUBLE } from "./jobchart";
 import { every, Soon } from "../../lib/flow/poll";
 
 export interface CompareSpec {
@@ -37,50 +34,10 @@ const ROWS_MS = 1000;
 /** Curves that grow are drawn so many times a second at most, and less often where a frame of them costs more. */
 const DRAW_MS = 80;
 const LOOK_MS = 30_000;
-const TOKEN_BUCKETS = 500;
-const NO_TROUBLE = 404;
 
 interface Page {
   jobs: JobRow[];
   total?: number;
-}
-
-/** One job's curve, kept current. */
-class JobChart {
-  readonly store: ChartStore;
-  /** Of the axis that is asked for; null: the job has none. */
-  private map: XMap | null = null;
-  private readonly off: () => void;
-
-  constructor(
-    readonly job: string,
-    readonly metric: string,
-    onChange: () => void,
-  ) {
-    this.store = new ChartStore(job, metric);
-    this.off = this.store.version.subscribe((version) => version > 0 && onChange());
-  }
-
-  is = (job: string, metric: string): boolean => this.job === job && this.metric === metric;
-
-  /** Its curve is there, and on this axis. */
-  get isShown(): boolean {
-    return this.map !== null && this.store.isLoaded.peek() && this.store.map === this.map && this.store.problem.peek()?.status !== NO_TROUBLE;
-  }
-
-  async load(find: () => Promise<XMap>, { from, to, buckets }: CompareSpec): Promise<void> {
-    const map = await find().catch((error: unknown) => {
-      this.map = null;
-      throw error;
-    });
-    this.map = map;
-    await this.store.load({ map, from, to, buckets, stream: null, superseded: false, nodes: [] });
-  }
-
-  stop(): void {
-    this.off();
-    this.store.stop();
-  }
 }
 
 export class CompareStore extends Store {
@@ -101,8 +58,7 @@ export class CompareStore extends Store {
   private isAll = false;
   private readonly reload = new Soon(ROWS_MS, () => this.retry());
   private readonly publish = new Soon(DRAW_MS, () => this.show());
-  /** Of axes that count from each job's own beginning, or by its tokens. */
-  private readonly maps = new Map<string, XMap>();
+  private readonly maps = new AxisMaps();
 
   constructor(private readonly choice: Choice) {
     super();
@@ -207,7 +163,7 @@ export class CompareStore extends Store {
 
   private async loadCurve(chart: JobChart, row: JobRow | undefined, spec: CompareSpec, signal: AbortSignal): Promise<Problem | null> {
     try {
-      if (row) await chart.load(() => this.mapOf(row, chart.metric, spec, signal), spec);
+      if (row) await chart.load(() => this.maps.of(row.TrainingJobName, chart.metric, spec.axis, tokensMetric(row.metrics ?? []), signal), spec);
     } catch (error) {
       if (isAbort(error)) return null;
       const problem = asProblem(error);
@@ -220,29 +176,5 @@ export class CompareStore extends Store {
 
   private show(): void {
     this.curves.value = this.charts.filter((chart) => chart.isShown).map(({ job, metric, store }) => ({ job, metric, buckets: store.buckets }));
-  }
-
-  private async mapOf(row: JobRow, metric: string, { axis }: CompareSpec, signal: AbortSignal): Promise<XMap> {
-    if (axis === "step") return STEPS;
-    if (axis === "time") return TIMES;
-    const key = `${axis} ${row.TrainingJobName} ${axis === "rstep" ? metric : ""}`;
-    const known = this.maps.get(key) ?? (await this.makeMap(row, metric, axis, signal));
-    this.maps.set(key, known);
-    return known;
-  }
-
-  private async makeMap(row: JobRow, metric: string, axis: "relative" | "rstep" | "tokens", signal: AbortSignal): Promise<XMap> {
-    const job = row.TrainingJobName;
-    const ask = (name: string, x: PointsQuery["x"], buckets: number): Promise<PointsReply> => askPoints({ job, metric: name, x, buckets }, signal);
-    const first = async (x: PointsQuery["x"]): Promise<number> => (await ask(metric, x, 1)).columns.x[0] ?? 0;
-    if (axis === "rstep") return shifted("step", await first("step"));
-    if (axis === "relative") {
-      const [time, since] = await Promise.all([first("time"), first("relative")]);
-      return shifted("time", time - since);
-    }
-    const tokens = tokensMetric(row.metrics ?? []);
-    if (tokens === undefined) throw new Problem(404, "No tokens", job);
-    const { x, max } = bucketsFromReply(await ask(tokens, "step", TOKEN_BUCKETS));
-    return along(x, max) ?? STEPS;
   }
 }

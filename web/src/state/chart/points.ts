@@ -20,6 +20,9 @@ export interface PointsQuery {
   sig?: string | undefined;
 }
 
+/** Of one curve among many with its extremes: what is drawn and read off, no lines of the log. */
+export const DRAWN = ["x", "min", "max", "mean", "count", "non_finite"] as const;
+
 /** Of one curve among many: its line alone. */
 export const LINE = ["x", "mean", "count"] as const;
 

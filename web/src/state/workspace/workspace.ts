@@ -1,0 +1,204 @@
+// A workspace while it is looked at and changed: what it is made of, what of it is saved, and what can be taken back.
+import { computed, signal } from "@preact/signals";
+import { asProblem, send, type Problem } from "../../api/client";
+import { Soon } from "../../lib/flow/poll";
+import { isPacked, packHash, unpackHash } from "../../lib/workspace/address";
+import { readWorkspace, type Workspace } from "../../lib/workspace/document";
+import { setWant } from "../../live/client";
+import { freshSeq } from "../core/info";
+import { Store } from "../core/store";
+import { SharedRuns } from "./runs";
+
+const ADDRESS_MS = 300;
+const MOST_UNDONE = 100;
+/** A live connection that names more jobs has a longer address than some proxies take. */
+const MOST_LIVE = 100;
+
+export interface Saved {
+  name: string;
+  etag: string;
+  document: Workspace;
+}
+
+const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
+
+export class WorkspaceStore extends Store {
+  readonly document = signal<Workspace | null>(null);
+  readonly saved = signal<Saved | null>(null);
+  /** Somebody else has saved it meanwhile. */
+  readonly isOvertaken = signal(false);
+  readonly isChanged = computed(() => this.document.value !== null && !same(this.document.value, this.saved.value?.document));
+  /** It is not known yet whether there is one. */
+  readonly isOpening = signal(true);
+  readonly canUndo = signal(false);
+  readonly canRedo = signal(false);
+  readonly runs = new SharedRuns();
+  private past: Workspace[] = [];
+  private future: Workspace[] = [];
+  private lastKind = "";
+  private hash = "";
+  private readonly address = new Soon(ADDRESS_MS, () => void this.writeAddress());
+  private readonly live = new Map<object, readonly string[]>();
+  private wanting: Promise<void> | null = null;
+
+  constructor() {
+    super();
+    const onHash = (): void => {
+      if (location.hash !== this.hash && isPacked(location.hash)) void this.readHash();
+    };
+    window.addEventListener("hashchange", onHash);
+    this.whenStopped(this.address, () => window.removeEventListener("hashchange", onHash));
+  }
+
+  // ---- where it comes from ----
+
+  async open(name: string | undefined, given: Workspace | null): Promise<void> {
+    if (name !== undefined) await this.load(name);
+    if (isPacked(location.hash)) await this.readHash();
+    else if (name === undefined && given) this.document.value = given;
+    this.isOpening.value = false;
+  }
+
+  private async load(name: string): Promise<void> {
+    const reply = await this.request(async () => {
+      const got = await send("GET", `workspaces/${encodeURIComponent(name)}`, {}, undefined, this.signal);
+      return { name, etag: got.headers.get("ETag") ?? "", document: readWorkspace(await got.json()) };
+    });
+    if (!reply) return;
+    this.saved.value = reply;
+    this.document.value = reply.document;
+  }
+
+  private async readHash(): Promise<void> {
+    this.hash = location.hash;
+    const read = await this.request(() => unpackHash(location.hash));
+    if (read) this.take(read);
+  }
+
+  /** From nothing: the address holds it from now on. */
+  begin(next: Workspace): void {
+    this.document.value = next;
+    void this.writeAddress();
+  }
+
+  /** Another document in place of this one, as after an import: it can be taken back. */
+  take(next: Workspace): void {
+    if (this.document.peek() === null) this.document.value = next;
+    else this.edit(() => next);
+  }
+
+  // ---- changes ----
+
+  /** kind: what goes on while one types or slides is one change. */
+  edit(change: (now: Workspace) => Workspace, kind = ""): void {
+    const before = this.document.peek();
+    if (!before) return;
+    const next = change(before);
+    if (same(before, next)) return;
+    if (kind === "" || kind !== this.lastKind) this.past = [...this.past, before].slice(-MOST_UNDONE);
+    this.lastKind = kind;
+    this.future = [];
+    this.show(next);
+  }
+
+  undo(): boolean {
+    return this.step(this.past, this.future);
+  }
+
+  redo(): boolean {
+    return this.step(this.future, this.past);
+  }
+
+  private step(from: Workspace[], to: Workspace[]): boolean {
+    const [now, next] = [this.document.peek(), from.pop()];
+    if (!now || !next) return false;
+    to.push(now);
+    this.lastKind = "";
+    this.show(next);
+    return true;
+  }
+
+  private show(next: Workspace): void {
+    this.document.value = next;
+    this.canUndo.value = this.past.length > 0;
+    this.canRedo.value = this.future.length > 0;
+    this.address.ask();
+  }
+
+  /** The address holds what is not saved. */
+  private async writeAddress(): Promise<void> {
+    const now = this.document.peek();
+    if (!now) return;
+    const hash = this.isChanged.peek() ? await packHash(now) : "";
+    if (this.signal.aborted || now !== this.document.peek()) return;
+    this.hash = hash;
+    const search = this.saved.peek() ? `?name=${encodeURIComponent(this.saved.peek()?.name ?? "")}` : hash === "" ? location.search : "";
+    history.replaceState(null, "", location.pathname + search + hash);
+  }
+
+  // ---- the server's copy ----
+
+  /** Under a new name, or over what this one was read from; `isForced`: whatever somebody else has made of it. */
+  async save(name: string, isForced = false): Promise<Problem | null> {
+    const document = this.document.peek();
+    const before = this.saved.peek();
+    if (!document) return null;
+    const condition = isForced ? {} : before?.name === name ? { "If-Match": before.etag } : { "If-None-Match": "*" };
+    try {
+      const reply = await send("PUT", `workspaces/${encodeURIComponent(name)}`, {}, document, this.signal, condition);
+      this.saved.value = { name, etag: reply.headers.get("ETag") ?? "", document };
+      this.isOvertaken.value = false;
+      await this.writeAddress();
+      return null;
+    } catch (error) {
+      const problem = asProblem(error);
+      if (problem.status === 412 && before?.name === name) this.isOvertaken.value = true;
+      return problem;
+    }
+  }
+
+  /** What somebody else has saved, in place of what is here; that can be taken back. */
+  async loadTheirs(): Promise<void> {
+    const [name, mine] = [this.saved.peek()?.name, this.document.peek()];
+    if (name === undefined || !mine) return;
+    await this.load(name);
+    this.past = [...this.past, mine];
+    this.isOvertaken.value = false;
+    if (this.document.peek()) this.show(this.document.peek() as Workspace);
+  }
+
+  async remove(): Promise<Problem | null> {
+    const saved = this.saved.peek();
+    if (!saved) return null;
+    try {
+      await send("DELETE", `workspaces/${encodeURIComponent(saved.name)}`, {}, undefined, this.signal);
+      this.saved.value = null;
+      await this.writeAddress();
+      return null;
+    } catch (error) {
+      return asProblem(error);
+    }
+  }
+
+  // ---- live ----
+
+  /** What a panel draws is heard of from before it asks for it. */
+  async hear(panel: object, jobs: readonly string[]): Promise<void> {
+    const known = new Set([...this.live.values()].flat());
+    this.live.set(panel, jobs);
+    if (jobs.every((job) => known.has(job))) return;
+    this.wanting ??= this.want();
+    await this.wanting;
+  }
+
+  forget(panel: object): void {
+    this.live.delete(panel);
+  }
+
+  private async want(): Promise<void> {
+    const after = await freshSeq();
+    this.wanting = null;
+    const jobs = [...new Set([...this.live.values()].flat())].slice(0, MOST_LIVE);
+    if (!this.signal.aborted) setWant({ jobs, kinds: ["points", "backfill"], after });
+  }
+}
