@@ -52,6 +52,7 @@ def train(ship, tmp_path):
 def finish(process, code=0):
     out, err = process.communicate(timeout=180)
     assert process.returncode == code, err[-4000:]
+    assert "View run" not in out, "its address is the relay's, and leads nowhere from now on"
     return [json.loads(line) for line in out.splitlines() if line.startswith(("{", "["))], err
 
 
@@ -99,6 +100,9 @@ give({"run": run.info.run_id, "lr": seen.data.params["lr"], "loss": seen.data.me
     assert points(server, facts["run"], "accuracy") + points(server, facts["run"], "huge") == [(3, "NaN"), (3, "Infinity")]
     assert [row["status"] for row in [mlflowclient.call(server, f"runs/get?run_id={facts['run']}")[1]["run"]["info"]]] == ["FINISHED"]
     assert "relay" not in err
+    places = re.findall(rf"MLflow's run is at {re.escape(server.url)}/#/experiments/\d+/runs/(\w+)", err)
+    found = [server.get(f"/api/v1/jobs?q=TrackedRunId%3D{place}").body["jobs"] for place in places]
+    assert [row["TrainingJobName"] for rows in found for row in rows] == ["exp/child", "shipped"], err
 
 
 OUTAGES = """

@@ -218,6 +218,7 @@ static enum status start(struct relay *relay, const bool speaks[RELAY_DIALECT_CO
 	struct relay_core core = {.program = options->program,
 		.folder = options->spool_folder,
 		.has_system = options_flag(options->options, "system"),
+		.is_quiet = options_flag(options->options, "quiet"),
 		.max_body_bytes = (size_t)options_i64(options->options, "relay-bytes")};
 
 	(void)url_next(&rest, &first);
