@@ -99,7 +99,8 @@ enum status job_send_lines(struct http_client *client, const struct job_lines *l
 	if (*lines->host) { /* "": not known */
 		url_put_value(&path, "&host=", span_from(lines->host));
 	}
-	url_put_value(&path, "&session=", span_from(lines->session));
+	if (lines->session)
+		url_put_value(&path, "&session=", span_from(lines->session));
 	buf_printf(&path, "&offset=%" PRIu64, lines->offset);
 	if (lines->source) {
 		url_put_value(&path, "&source=", span_from(lines->source));
