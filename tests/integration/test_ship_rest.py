@@ -69,6 +69,11 @@ def is_open(paths):
     return False
 
 
+@pytest.fixture
+def server(make_server):
+    return make_server("--silent-after", "2s", "--goodput-every", "100ms")
+
+
 def test_what_a_killed_sm_ship_left_is_sent_once_and_its_job_keeps_its_status(server, ship, killed):
     goal = killed("orphan")
     early = ship.run("--send-rest")
@@ -80,6 +85,11 @@ def test_what_a_killed_sm_ship_left_is_sent_once_and_its_job_keeps_its_status(se
     check_once(server, "orphan")
     assert status(server, "orphan") == "InProgress"
     assert list(ship.spool.iterdir()) == []
+    document = wait_until(lambda: "worked_until_ms" in (found := server.get("/api/v1/jobs/orphan").body) and found, what="its silence")
+    last_ms = server.lines("orphan")[-1]["ts_ms"]
+    assert document["worked_until_ms"] == last_ms
+    spent_s = last_ms / 1000 - document["TrainingStartTime"]
+    wait_until(lambda: abs(billed_s(server, "orphan") - spent_s) < 0.01, what=f"{spent_s} s, not {billed_s(server, 'orphan')}")
     before = facts(server, "orphan")
     assert ship.run("--send-rest").returncode == 0
     assert facts(server, "orphan") == before

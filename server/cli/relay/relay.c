@@ -111,6 +111,8 @@ static int run_relay(struct relay_core *core, const struct relay_options *option
 		return 1;
 	}
 	relay_serve(core, listener, parent);
+	if (!atomic_load(&core->is_alone))
+		relay_journal_set_shipped(core->own);
 	if (!atomic_load(&core->shared->give_up_ms))
 		atomic_store(&core->shared->give_up_ms,
 			clock_mono_ms() + options_i64(options->options, "drain-timeout") + 1);

@@ -57,6 +57,8 @@ enum status job_transition(
 		json_put_i64(&w, "time_ms", change->time_ms);
 	if (change->is_assumed)
 		json_put_bool(&w, "assumed", true);
+	if (change->message)
+		json_put_text(&w, "StatusMessage", change->message);
 	if (change->reason)
 		json_put_text(&w, "FailureReason", change->reason);
 	if (change->unless) {

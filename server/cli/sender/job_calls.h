@@ -8,6 +8,7 @@
 
 struct job_change {
 	const char *secondary_status;
+	const char *message; /* NULL: none */
 	const char *reason; /* NULL: none */
 	int64_t time_ms; /* 0: an end is where the log ends, where that is of the past, else now */
 	bool is_assumed; /* Completed where its log ends, as far as nobody knows better; time_ms: of a log that has no times */

@@ -131,13 +131,13 @@ static enum status step_await(struct sender *sender)
 	return OK;
 }
 
-/* What is left of a job that has its end already, or of which nobody knows how it ended, is lines and nothing else. */
+/* What is left of a job that has its end already is lines and nothing else. */
 static enum status step_rest(struct sender *sender, struct error *err)
 {
 	bool is_over = false;
 
 	TRY(job_read_is_over(sender->options.client, sender->job, &is_over, err));
-	sender->streams[0].is_sessionless = is_over || !sender->options.rest->has_end;
+	sender->streams[0].is_sessionless = is_over;
 	sender->has_job = true;
 	sender->phase = PHASE_LINES;
 	return OK;
@@ -155,6 +155,8 @@ static enum status tell(struct sender *sender, const struct job_change *change, 
 	return OK;
 }
 
+#define BEGAN "sm-ship began" /* by it the server knows whose word it is (GOODPUT_SHIPPED_BEGAN) */
+
 static const char *const ended[] = {"Completed", "Failed", "Stopped", NULL};
 
 static enum status step_start(struct sender *sender, struct error *err)
@@ -165,6 +167,7 @@ static enum status step_start(struct sender *sender, struct error *err)
 	}
 	TRY(tell(sender,
 		&(struct job_change){.secondary_status = "Training",
+			.message = BEGAN,
 			.time_ms = sender->options.started_ms,
 			.unless = sender->options.resumes ? NULL : ended},
 		err));

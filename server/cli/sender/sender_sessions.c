@@ -193,17 +193,17 @@ enum status sender_close_next(struct sender *sender, struct error *err)
 	enum status status = OK;
 
 	/* What was left may have been the end alone. */
-	bool opens = sender->options.rest && sender->has_exit && !sender->close_at && !stream->is_sessionless;
+	bool opens = sender->options.rest && !sender->close_at && !stream->is_sessionless;
 	if (sender->close_at >= sender->options.max_streams || (!stream->session[0] && !opens)) {
 		sender->close_at++;
 		sender->phase = sender->close_at < sender->options.max_streams ? PHASE_CLOSE : PHASE_DONE;
 		return OK;
 	}
-	if (!stream->has_session && sender->has_exit)
+	if (!stream->has_session && (sender->has_exit || opens))
 		return sender_open_stream(sender, sender->close_at, false, err);
 	if (stream->has_session)
 		status = say_end(sender, &beat, err);
-	if (status == ERR_NOT_FOUND && sender->has_exit)
+	if (status == ERR_NOT_FOUND && (sender->has_exit || opens))
 		return sender_lose_session(sender, stream, status);
 	if (client_is_passing(status))
 		return status;

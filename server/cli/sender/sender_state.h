@@ -23,7 +23,7 @@ struct stream_state {
 	bool has_news; /* points of an import that the server has not: the job goes on */
 	struct stored_points *stored_points; /* what the server had when it was asked; NULL: it was not */
 	bool has_session;
-	bool is_sessionless; /* its lines are sent to a job that has its end, or that nobody knows one of: nothing else is said of it */
+	bool is_sessionless; /* its lines are sent to a job that has its end: nothing else is said of it */
 	bool has_told_rejected; /* points */
 	char session[SESSION_ID_BYTES];
 };
