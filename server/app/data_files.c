@@ -68,10 +68,17 @@ static void put_list(struct json_writer *w, const struct json *shipped, const st
 	json_array_end(w);
 }
 
-static enum status merge(const struct json *shipped, const struct json *own, struct buf *out, struct error *err)
+static bool replaces(const struct json *own)
 {
 	const struct json *replace = json_get(own, "replace");
-	bool is_alone = replace && json_kind(replace) == JSON_BOOL && json_is_true(replace);
+
+	return replace && json_kind(replace) == JSON_BOOL && json_is_true(replace);
+}
+
+/* Lists that the file has are its own alone, or are put over those of the program. */
+static enum status merge(
+	const struct json *shipped, const struct json *own, bool is_alone, struct buf *out, struct error *err)
+{
 	AUTO_DONE(buf) text = BUF_INIT(MERGED_BYTES);
 	struct json_writer w = json_writer_on(out);
 
@@ -82,7 +89,7 @@ static enum status merge(const struct json *shipped, const struct json *own, str
 			if (span_equal(json_key_of(one), json_key_of(at)))
 				mine = one;
 		json_key_span(&w, json_key_of(at));
-		if (json_kind(at) == JSON_ARRAY && (mine || is_alone))
+		if (json_kind(at) == JSON_ARRAY && (mine || replaces(own)))
 			put_list(&w, is_alone ? NULL : at, mine, &text);
 		else
 			put(&w, mine ? mine : at, &text);
@@ -205,8 +212,8 @@ static enum status check_limits(const struct json *merged, struct span text, str
 		if (!json_string_of(json_get(link, "type")).len || !is_rate(link, "peer_gb_s") ||
 			!is_rate(link, "network_gb_s"))
 			return error_set(err, ERR_INVALID,
-				"link %zu of all ('%.*s') has no type, or a peer_gb_s or network_gb_s that is no number above 0",
-				at + 1, SPAN_ARGS(json_string_of(json_get(link, "type"))));
+				"links[%zu] ('%.*s') has no type, or a peer_gb_s or network_gb_s that is no number above 0",
+				at, SPAN_ARGS(json_string_of(json_get(link, "type"))));
 	return OK;
 }
 
@@ -222,15 +229,38 @@ static enum status parse_file(const char *path, const char *option, struct json 
 	return OK;
 }
 
-static enum status read_one(const struct options *options, const char *option, const char *name,
-	enum status (*check)(const struct json *merged, struct span text, struct error *err), struct buf *out,
-	struct error *err)
+typedef enum status data_check(const struct json *merged, struct span text, struct error *err);
+
+/*
+ * What is wrong with the whole is said of the file's own entries, as it has them, where these alone are wrong in the same way: in the whole
+ * they stand behind the program's.
+ */
+static enum status check_whole(
+	const struct json *shipped, const struct json *own, struct span text, data_check *check, struct error *err)
+{
+	AUTO_DONE(buf) alone = BUF_INIT(MERGED_BYTES);
+	AUTO(json) whole = NULL;
+	AUTO(json) part = NULL;
+	struct error own_err = {0};
+
+	TRY(json_parse(&whole, text, err));
+	enum status status = check(whole, text, err);
+	if (status == OK || merge(shipped, own, true, &alone, &own_err) != OK ||
+		json_parse(&part, buf_span(&alone), &own_err) != OK)
+		return status;
+	enum status own_status = check(part, buf_span(&alone), &own_err);
+	if (own_status == status)
+		*err = own_err;
+	return status;
+}
+
+static enum status read_one(const struct options *options, const char *option, const char *name, data_check *check,
+	struct buf *out, struct error *err)
 {
 	const struct embedded_file *file = embedded_find(embedded_data, span_from(name));
 	const char *path = options_text(options, option);
 	AUTO(json) shipped = NULL;
 	AUTO(json) own = NULL;
-	AUTO(json) merged = NULL;
 
 	*out = BUF_INIT(MERGED_BYTES);
 	if (!file)
@@ -243,11 +273,9 @@ static enum status read_one(const struct options *options, const char *option, c
 	TRY(parse_file(path, option, &own, err));
 	enum status status = check_members(shipped, own, err);
 	if (status == OK)
-		status = merge(shipped, own, out, err);
+		status = merge(shipped, own, replaces(own), out, err);
 	if (status == OK)
-		status = json_parse(&merged, buf_span(out), err);
-	if (status == OK)
-		status = check(merged, buf_span(out), err);
+		status = check_whole(shipped, own, buf_span(out), check, err);
 	if (status != OK)
 		error_prefix(err, "--%s %s", option, path);
 	return status;

@@ -25,6 +25,10 @@ struct run_link {
 enum status store_read_run(struct store_reader *reader, struct arena *arena, struct span job, struct run_link **out,
 	size_t *count, size_t *at, struct error *err) MUST_CHECK;
 
+/* ERR_SEMANTIC: the jobs that this one goes on with go on with it. (That a job names itself says nothing.) */
+enum status store_check_run(
+	struct store_reader *reader, struct arena *arena, struct span job, struct error *err) MUST_CHECK;
+
 struct run_proposal {
 	struct span continues;
 	struct span reason;

@@ -214,6 +214,7 @@ def test_said_again_it_replaces_and_deleted_it_goes(shared_server, job):
     ({"scores": {"a/acc": 1}, "step": 1}, "?step=2", "step", "step 1, the request 2"), ({"scores": {"a/acc": {"value": 1, "stderr": -1}}, "step": 1}, "", "stderr", "from 0"),
     ({"scores": {"a" * 256 + "/acc": 1}, "step": 1}, "", "task", "256 bytes"), ({"scores": {"a/acc": 1}, "path": "p" * 1025}, "", "path", "1025 bytes"),
     ({"scores": {"a/acc": "x"}, "step": 1}, "", "scores", "a/acc"), ({"scores": {"a/acc": {"value": "0.5"}}, "step": 1}, "", "scores", "a/acc"),
+    ({"scores": {"a/acc": 1}, "path": "/ckpt/checkpoint-500"}, "?step=88", "step", "'/ckpt/checkpoint-500' says step 500, the request 88"),
     ({"scores": {"a/acc": 1}, "step": 1, "evaluated_ms": 946684799999}, "", "evaluated_ms", "before the year 2000"),
 ])
 def test_what_is_wrong_is_named(shared_server, body, query, field, words):
@@ -568,7 +569,26 @@ def test_files_of_ones_own_over_what_the_program_knows(make_server, tmp_path):
             ("limits", {"links": [{"type": "a.b", "peer_gbs": 900}]}, "links[0] ('a.b'): no entry of the program has a member 'peer_gbs'"),
             ("devices", {"devices": [{"name": "x", "peak_tflops": 0}]}, "no number above 0 is 'peak_tflops'"),
             ("devices", {"instances": [{"type": "a.b", "device": "NVIDIA H100", "count": 8.5}]}, "no whole number above 0 is 'count'"),
+            ("references", {"references": [{"model": "a", "scores": {"a/b": 1}}, {"model": "x"}]}, "references[1]"),
+            ("devices", {"devices": [{"name": "a", "peak_tflops": 1}, {"name": "b"}]}, "devices[1] ('b') has no name or no peak_tflops"),
+            ("devices", {"instances": [{"type": "a", "device": "H100", "count": 1}, {"type": "b", "device": "none", "count": 1}]}, "instances[1] ('b')"),
+            ("limits", {"links": [{"type": "a.b", "peer_gb_s": 1}, {"peer_gb_s": 5}]}, "links[1]"),
             ("references", {"references": [{"model": "m", "shots": 0, "scores": {"a/b": 1}}, {"model": "m", "shots": 0, "scores": {"a/b": 2}}]}, "references[1] ('m')")):
         option, path = write(option, document)
         done = subprocess.run([server.bin("sm-server"), "--insecure", "--db", str(tmp_path / "x.db"), option, path], capture_output=True, text=True, timeout=PATIENCE_S)
         assert done.returncode and words in done.stderr and path in done.stderr and option in done.stderr, (option, document, done.stderr)
+
+
+def test_results_that_are_cut_off_are_no_log(server, ship, tmp_path):
+    """As a disk that was full left them: refused with the place, and no line of them is stored."""
+    server.send("gpt-1", "x")
+    path = tmp_path / "results_2026.json"
+    path.write_text(HARNESS[:len(HARNESS) // 2])
+    cut = ship.run("--job", "gpt-1", str(path))
+    assert cut.returncode == 4 and b"results_2026.json" in cut.stderr and b"line" in cut.stderr, cut.stderr
+    assert len(server.lines("gpt-1")) == 1 and read(server, job="gpt-1")["checkpoints"] == []
+    path.write_text(HARNESS)
+    other = ship.run("--job", "gpt-1", "--checkpoint", "88", str(path))
+    assert other.returncode == 4 and b"says step 500, the request 88" in other.stderr, other.stderr
+    assert ship.run("--job", "gpt-1", "--checkpoint", "500", str(path)).returncode == 0
+    assert [row["step"] for row in read(server, job="gpt-1")["checkpoints"]] == [500]

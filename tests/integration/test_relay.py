@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 import mlflowclient
@@ -52,6 +53,7 @@ def train(ship, tmp_path):
 def finish(process, code=0):
     out, err = process.communicate(timeout=180)
     assert process.returncode == code, err[-4000:]
+    assert "View run" not in out, "its address is the relay's, and leads nowhere from now on"
     return [json.loads(line) for line in out.splitlines() if line.startswith(("{", "["))], err
 
 
@@ -99,6 +101,33 @@ give({"run": run.info.run_id, "lr": seen.data.params["lr"], "loss": seen.data.me
     assert points(server, facts["run"], "accuracy") + points(server, facts["run"], "huge") == [(3, "NaN"), (3, "Infinity")]
     assert [row["status"] for row in [mlflowclient.call(server, f"runs/get?run_id={facts['run']}")[1]["run"]["info"]]] == ["FINISHED"]
     assert "relay" not in err
+    places = re.findall(rf"MLflow's run is at {re.escape(server.url)}/#/experiments/\d+/runs/(\w+)", err)
+    found = [server.get(f"/api/v1/jobs?q=TrackedRunId%3D{place}").body["jobs"] for place in places]
+    assert [row["TrainingJobName"] for rows in found for row in rows] == ["exp/child", "shipped"], err
+
+
+def test_what_is_left_without_a_server_keeps_the_end_that_was_seen(server, ship, train):
+    """The run said FINISHED, and the command failed behind it: the job failed, then, as if the server had been there."""
+    server.kill()
+    _, err = finish(train("""
+with mlflow.start_run(run_name="left"):
+    for step in range(20):
+        mlflow.log_metric("loss", 20.0 - step, step=step)
+print("printed", flush=True)
+sys.exit(3)
+""", "--job", "left", "--drain-timeout", "200ms"), code=3)
+    assert "--send-rest" in err
+    ended = time.time()
+    server.start(f"127.0.0.1:{server.port}")
+    for _ in range(2):
+        sent = ship.run("--send-rest")
+        assert sent.returncode == 0, sent.stderr
+        row = job(server, "left")
+        assert (row["TrainingJobStatus"], row["FailureReason"]) == ("Failed", "exit code 3") and row["TrainingEndTime"] <= ended
+        assert [one["Status"] for one in row["SecondaryStatusTransitions"]] == ["Training", "Failed"]
+        assert points(server, row["TrackedRunId"], "loss") == [(step, 20.0 - step) for step in range(20)]
+        assert lines(server, "left") == ["printed"] and jobs(server) == ["left"]
+    assert list(ship.spool.iterdir()) == []
 
 
 OUTAGES = """

@@ -196,24 +196,6 @@ def test_the_command_outlives_us(server, ship, tmp_path):
     assert len(left) == 1 and left[0].read_bytes().endswith(b"line 19\n")
 
 
-def test_what_a_killed_sm_ship_left_of_a_command_is_sent_once(server, ship, tmp_path):
-    goal, killed = tmp_path / "goal", tmp_path / "killed"
-    script = (f"i=0; while [ $i -lt 3000 ]; do echo out $i; echo err $i >&2; i=$((i+1)); "
-              f"while [ $i = 1500 -a ! -e {killed} ]; do sleep 0.01; done; done; touch {goal}")
-    process = ship.start("--job", "orphan", "--", "sh", "-c", script)
-    wait_until(lambda: server.get("/api/v1/jobs/orphan/streams").status == 200 and lines(server, "orphan"), what="the first lines")
-    process.kill()
-    process.wait()
-    killed.touch()
-    wait_until(goal.exists, what="the end of the command after sm-ship was killed")
-    left = next(ship.spool.glob("*.out"))
-    result = ship.run("--job", "orphan", str(left))  # finds the .err beside it
-    assert result.returncode == 0, result.stderr
-    stored = lines(server, "orphan")
-    for kind in ("out", "err"):
-        assert [line for line in stored if line.startswith(kind)] == [f"{kind} {i}" for i in range(3000)]
-
-
 @pytest.mark.parametrize("mode", ["command", "pipe"])
 def test_nothing_is_left_behind(server, ship, mode):
     result = ship.run("--job", "clean", *(["--", "echo", "x"] if mode == "command" else []), data=b"x\n")
@@ -468,7 +450,7 @@ def test_without_a_server_the_lines_are_kept(ship):
     assert (result.returncode, result.stdout) == (3, data)
     left = list(ship.spool.glob("*.left"))
     assert [path.read_bytes() for path in left] == [data]
-    assert str(left[0]).encode() in result.stderr and b"--job 'kept'" in result.stderr
+    assert b"2 lines of job 'kept'" in result.stderr and f"--spool '{ship.spool}' --send-rest".encode() in result.stderr
 
 
 def test_without_a_server_the_training_runs(ship):

@@ -261,3 +261,42 @@ def test_sagemaker_creates_the_job_again_once(server, ship):
     made = job(server, "sm-restart-1")
     assert {key: made[key] for key in asked if key != "TrainingJobName"} == {key: asked[key] for key in asked if key != "TrainingJobName"}
     assert {"Key": "continues", "Value": "sm"} in made["Tags"] and ask(server, "sm").body["continued_by"] == "sm-restart-1"
+
+
+@pytest.mark.parametrize("line, step, path", [
+    ("saved checkpoint to /ckpt/last.pt at step 7", 7, "/ckpt/last.pt"),
+    ("Saving model checkpoint to out/checkpoint-5", 5, "out/checkpoint-5"),
+    ("Saving model checkpoint to ./out/checkpoint-5 (10/100, 3 it/s)", 5, "./out/checkpoint-5"),
+    ("[10/100] saved checkpoint at step 9", 9, None),
+])
+def test_a_checkpoint_has_the_place_that_its_line_says(server, line, step, path):
+    server.send("placed", ["step: 1 | loss: 2.5", line])
+    found = wait_until(lambda: ask(server, "placed").body["checkpoint"], what="the checkpoint")
+    assert (found["step"], found["path"]) == (step, path)
+
+
+def test_jobs_that_go_on_with_each_other(server):
+    """A circle is refused where it would close; in one that is there already nobody starts anybody again."""
+    for name, before in (("a", None), ("b", "a"), ("c", "b")):
+        assert server.post("/api/v1/jobs", json={"TrainingJobName": name, "Tags": [{"Key": "continues", "Value": before}] if before else []}).status == 201
+    refused = server.patch("/api/v1/jobs/a", json={"tags": {"continues": "c"}})
+    assert refused.status == 422 and refused.body["field"] == "continues" and "'a' cannot go on with 'c'" in refused.body["detail"], refused
+    assert "continues" not in server.get("/api/v1/jobs/a").body
+    assert server.post("/api/v1/jobs", json={"TrainingJobName": "y", "Tags": [{"Key": "continues", "Value": "x"}]}).status == 201
+    refused = server.post("/api/v1/jobs", json={"TrainingJobName": "x", "Tags": [{"Key": "continues", "Value": "y"}]})
+    assert refused.status == 422 and server.get("/api/v1/jobs/x").status == 404
+    assert server.patch("/api/v1/jobs/a", json={"tags": {"team": "nlp"}}).status < 300
+
+
+def test_a_circle_that_is_there(server):
+    for name, before in (("a", "b"), ("b", None)):
+        assert server.post("/api/v1/jobs", json={"TrainingJobName": name, "Tags": [{"Key": "continues", "Value": before}] if before else []}).status == 201
+        assert server.post(f"/api/v1/jobs/{name}/transitions", json={"SecondaryStatus": "Failed"}).status == 204
+    assert [ask(server, name).body["due"] for name in "ab"] == [True, False]
+    documents = server.get("/api/v1/export").raw.decode().replace('"TrainingJobName":"b"', '"TrainingJobName":"b","Tags":[{"Key":"continues","Value":"a"}]')
+    for name in "ab":
+        assert server.delete(f"/api/v1/jobs/{name}?purge=true").status < 300
+        wait_until(lambda: server.get(f"/api/v1/jobs/{name}").status == 404, what="its deletion")  # noqa: B023
+    assert server.post("/api/v1/import", documents.encode(), content_type="application/x-ndjson").status == 200
+    assert [server.get(f"/api/v1/jobs/{name}").body.get("continues") for name in "ab"] == ["b", "a"]
+    assert [(row["due"], row["continued_by"]) for row in (ask(server, name).body for name in "ab")] == [(False, "b"), (False, "a")]

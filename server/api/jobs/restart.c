@@ -53,8 +53,8 @@ static enum status read_run(struct restart *r, struct error *err)
 	for (r->first = at; r->first > 0 && !links[r->first].fork_from.len;)
 		r->first--;
 	r->successor = SPAN("");
-	for (size_t i = at + 1; i < count && !r->successor.len; i++)
-		if (span_equal(links[i].continues, r->view.row.name) && !links[i].fork_from.len)
+	for (size_t i = 0; i < count && !r->successor.len; i++) /* in a circle it may stand before the job */
+		if (i != at && span_equal(links[i].continues, r->view.row.name) && !links[i].fork_from.len)
 			r->successor = links[i].job;
 	return OK;
 }
@@ -167,10 +167,24 @@ static bool is_path(struct span word)
 	return span_find(word, SPAN("://")) > 0;
 }
 
+/* "Saving model checkpoint to out/checkpoint-5": what is relative is one behind such a word alone. */
+static bool is_relative_path(struct span before, struct span word)
+{
+	static const char *const words[] = {"to", "checkpoint", "in", "at"};
+
+	if (span_find_char(word, '/') <= 0 || word.ptr[word.len - 1] == '/')
+		return false;
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (span_equal(before, span_from(words[i])))
+			return (word.ptr[0] < '0' || word.ptr[0] > '9'); /* "at 10/100" */
+	return false;
+}
+
 /* "saved checkpoint to /ckpt/step-80 at step 80": the first word that is one of a file system or a store. */
 static struct span path_in(struct span text)
 {
 	static const char between[] = " \t'\"()[]<>,;=";
+	struct span before = SPAN("");
 
 	while (text.len) {
 		size_t len = 0;
@@ -179,8 +193,10 @@ static struct span path_in(struct span text)
 		struct span word = {text.ptr, len};
 		while (word.len && (word.ptr[word.len - 1] == '.' || word.ptr[word.len - 1] == ':'))
 			word.len--;
-		if (is_path(word))
+		if (is_path(word) || is_relative_path(before, word))
 			return word;
+		if (word.len)
+			before = word;
 		len += len < text.len;
 		text = (struct span){text.ptr + len, text.len - len};
 	}

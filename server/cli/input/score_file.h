@@ -1,6 +1,6 @@
 /*
  * Job: whether a file is what an evaluation found: the results of lm-evaluation-harness, or the small document of scores, as
- *      docs/evaluations.md has them. One JSON document, and no log whose lines are such.
+ *      docs/evaluations.md has them. One JSON document, which may be cut off, and no log whose lines are such.
  * Ownership: nothing is kept. Threads: any.
  */
 #pragma once

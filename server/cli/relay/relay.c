@@ -38,13 +38,11 @@ struct relay {
 
 /* ---- the relay's process ---- */
 
+/* What it takes to send. */
 static enum status core_fill(struct relay_core *core, const struct relay_options *options, struct error *err)
 {
 	pthread_condattr_t monotonic;
 
-	for (size_t i = 0; i < RELAY_DIALECT_COUNT; i++)
-		if (!(core->known[i] = relay_dialects[i]->known_new()))
-			return error_no_memory(err);
 	pthread_mutex_init(&core->mutex, NULL);
 	pthread_mutex_init(&core->read_mutex, NULL);
 	pthread_condattr_init(&monotonic);
@@ -55,6 +53,15 @@ static enum status core_fill(struct relay_core *core, const struct relay_options
 	TRY(client_open(&core->reader, options->options, options->program, err));
 	return relay_journal_new(&core->own, options->spool_folder, core->server, options->job,
 		(uint64_t)options_i64(options->options, "spool-bytes"), err);
+}
+
+/* What it takes to answer. */
+static enum status core_fill_known(struct relay_core *core, struct error *err)
+{
+	for (size_t i = 0; i < RELAY_DIALECT_COUNT; i++)
+		if (!(core->known[i] = relay_dialects[i]->known_new()))
+			return error_no_memory(err);
+	return OK;
 }
 
 /* Locks of sm-ship's files, and the files themselves, are not ours to keep. */
@@ -98,11 +105,14 @@ static int run_relay(struct relay_core *core, const struct relay_options *option
 	pthread_t sender;
 
 	prctl(PR_SET_NAME, "sm-ship relay");
-	if (core_fill(core, options, &err) != OK || pthread_create(&sender, NULL, relay_deliver, core) != 0) {
+	if (core_fill(core, options, &err) != OK || core_fill_known(core, &err) != OK ||
+		pthread_create(&sender, NULL, relay_deliver, core) != 0) {
 		client_say(core->program, "no relay for the training's tracker: %s", err.text);
 		return 1;
 	}
 	relay_serve(core, listener, parent);
+	if (!atomic_load(&core->is_alone))
+		relay_journal_set_shipped(core->own);
 	if (!atomic_load(&core->shared->give_up_ms))
 		atomic_store(&core->shared->give_up_ms,
 			clock_mono_ms() + options_i64(options->options, "drain-timeout") + 1);
@@ -209,21 +219,29 @@ static enum status start_process(
 	return relay->pid > 0 ? OK : error_set(err, ERR_IO, "cannot start a process: %s", strerror(failure));
 }
 
+/* The first of its addresses: a journal is known by it. */
+static void name_server(const struct relay_options *options, char address[RELAY_SERVER_BYTES])
+{
+	struct span rest = span_from(options_text(options->options, "server")), first = rest;
+
+	(void)url_next(&rest, &first);
+	first = span_trim(first);
+	snprintf(address, RELAY_SERVER_BYTES, "%s%.*s", span_find(first, SPAN("://")) < 0 ? "http://" : "",
+		SPAN_ARGS(span_cut(first, RELAY_SERVER_BYTES - 16)));
+}
+
 static enum status start(struct relay *relay, const bool speaks[RELAY_DIALECT_COUNT],
 	const struct relay_options *options, struct error *err)
 {
 	unsigned char random[RELAY_TOKEN_DIGITS / 2];
 	char address[RELAY_SERVER_BYTES];
-	struct span rest = span_from(options_text(options->options, "server")), first = rest;
 	struct relay_core core = {.program = options->program,
 		.folder = options->spool_folder,
 		.has_system = options_flag(options->options, "system"),
+		.is_quiet = options_flag(options->options, "quiet"),
 		.max_body_bytes = (size_t)options_i64(options->options, "relay-bytes")};
 
-	(void)url_next(&rest, &first);
-	first = span_trim(first);
-	snprintf(address, sizeof address, "%s%.*s", span_find(first, SPAN("://")) < 0 ? "http://" : "",
-		SPAN_ARGS(span_cut(first, sizeof address - 16)));
+	name_server(options, address);
 	core.server = address;
 	memcpy(core.speaks, speaks, sizeof core.speaks);
 	crypto_random(random, sizeof random);
@@ -272,16 +290,41 @@ void relay_start(struct relay **out, const struct relay_options *options)
 		client_say(options->program, "no relay for the training's tracker: %s", err.text);
 }
 
+enum status relay_send_left(const struct relay_options *options, struct error *err)
+{
+	char address[RELAY_SERVER_BYTES];
+	struct relay_shared shared = {.has_no_job = true};
+	struct relay_core core = {.program = options->program,
+		.server = address,
+		.folder = options->spool_folder,
+		.shared = &shared,
+		.is_ending = true,
+		.is_alone = true};
+	AUTO(relay_journal) left = NULL;
+
+	name_server(options, address);
+	atomic_store(&shared.give_up_ms, clock_mono_ms() + options_i64(options->options, "drain-timeout") + 1);
+	enum status status = core_fill(&core, options, err);
+	if (status == OK)
+		relay_deliver(&core);
+	relay_journal_free(core.own);
+	http_client_free(core.sender);
+	http_client_free(core.reader);
+	TRY(status);
+	TRY(relay_journal_adopt(&left, options->spool_folder, address, err));
+	return left ? error_set(err, ERR_UNAVAILABLE, "what a training told its tracker is still kept in '%s'",
+			      relay_journal_path(left))
+		    : OK;
+}
+
 void relay_put_child(struct relay *relay, int pid)
 {
 	if (relay)
 		atomic_store(&relay->shared->child_pid, pid);
 }
 
-void relay_tell_job(void *context, const char *job)
+void relay_tell_job(struct relay *relay, const char *job)
 {
-	struct relay *relay = context;
-
 	snprintf(relay->shared->job, sizeof relay->shared->job, "%s", job);
 	atomic_store(&relay->shared->has_job, true);
 }

@@ -27,11 +27,13 @@ struct relay_options {
 
 /* *out is NULL where there is none: the training has its own, or it could not be made, which is said. Sets this process's environment. */
 void relay_start(struct relay **out, const struct relay_options *options);
+/* In this process: what those that are no more have left for the server. ERR_UNAVAILABLE: not all of it in --drain-timeout. */
+enum status relay_send_left(const struct relay_options *options, struct error *err) MUST_CHECK;
 void relay_free(struct relay *relay); /* ends it at once if it still runs: what waits stays in the spool */
 /* The training's process. */
 void relay_put_child(struct relay *relay, int pid);
 /* Any thread: what the server calls sm-ship's job. */
-void relay_tell_job(void *relay, const char *job);
+void relay_tell_job(struct relay *relay, const char *job);
 /* The server refused it: there is none. */
 void relay_tell_no_job(struct relay *relay);
 /* The training is over: what waits is sent, until then. */

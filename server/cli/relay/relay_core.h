@@ -38,6 +38,7 @@ struct relay_core {
 	bool speaks[RELAY_DIALECT_COUNT]; /* else the training has such a tracker of its own */
 	void *known[RELAY_DIALECT_COUNT]; /* the dialects' */
 	bool has_system; /* sm-ship measures the machine */
+	bool is_quiet; /* errors are said, and nothing else */
 	char url[RELAY_URL_BYTES]; /* of the relay */
 	char token[RELAY_TOKEN_DIGITS + 1];
 	size_t max_body_bytes;

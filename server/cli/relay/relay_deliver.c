@@ -136,7 +136,7 @@ static enum status compose(struct delivery *d, struct error *err)
 {
 	struct span rest = buf_span(&d->records), name;
 	const struct relay_terms terms = {.job = relay_journal_job(d->journal),
-		.is_shipped = is_shipped(d),
+		.is_shipped = is_shipped(d) || relay_journal_is_shipped(d->journal),
 		.has_system = is_shipped(d) && d->core->has_system};
 
 	(void)span_next(&rest, ' ', &name);

@@ -26,6 +26,7 @@ struct head {
 	char server[RELAY_SERVER_BYTES], job[RELAY_JOB_BYTES];
 	uint64_t sent_at,
 		noted_at; /* in the file: what is before the first was sent, before the second is being sent */
+	bool is_shipped;
 };
 _Static_assert(sizeof(struct head) <= HEAD_BYTES, "the head is a page");
 
@@ -191,6 +192,21 @@ void relay_journal_set_job(struct relay_journal *journal, const char *job)
 
 	pthread_mutex_lock(&journal->mutex);
 	snprintf(journal->head.job, sizeof journal->head.job, "%s", job);
+	(void)!write_head(journal, &err); /* the next note writes it again */
+	pthread_mutex_unlock(&journal->mutex);
+}
+
+bool relay_journal_is_shipped(const struct relay_journal *journal)
+{
+	return journal->head.is_shipped;
+}
+
+void relay_journal_set_shipped(struct relay_journal *journal)
+{
+	struct error err;
+
+	pthread_mutex_lock(&journal->mutex);
+	journal->head.is_shipped = true;
 	(void)!write_head(journal, &err); /* the next note writes it again */
 	pthread_mutex_unlock(&journal->mutex);
 }

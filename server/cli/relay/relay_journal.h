@@ -35,6 +35,9 @@ const char *relay_journal_path(const struct relay_journal *journal); /* "": in m
 
 /* The job that its runs are to be. */
 const char *relay_journal_job(const struct relay_journal *journal);
+/* How that ended sm-ship has seen, and says itself, now or by --send-rest: what the client says of the end is the run's alone. */
+bool relay_journal_is_shipped(const struct relay_journal *journal);
+void relay_journal_set_shipped(struct relay_journal *journal);
 void relay_journal_set_job(struct relay_journal *journal, const char *job);
 
 /* The oldest records, whole lines, about max_bytes but one at least; where a request was noted, no more than that. "": none waits. */

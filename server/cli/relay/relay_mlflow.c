@@ -23,6 +23,8 @@ static void set_environment(const struct relay_core *core, char *const *environm
 	 * the small client (mlflow-skinny) knows no database; newer clients want to be told that they may. */
 	setenv("MLFLOW_REGISTRY_URI", "file:./mlflow-registry", 1);
 	setenv("MLFLOW_ALLOW_FILE_STORE", "true", 1);
+	/* it would print addresses of ours, which lead nowhere when the training is over: we say those of the server (relay_mlflow_runs.c) */
+	setenv("MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT", "true", 0);
 }
 
 static bool is_its(const struct relay_core *core, const struct relay_request *request)

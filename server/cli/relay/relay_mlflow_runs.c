@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/crypto.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 enum { TEXT_MAX_BYTES = 8 << 10, TAGS_MAX_BYTES = 64 << 10, SEARCH_MAX_BYTES = 1 << 20 };
@@ -275,12 +276,38 @@ static void write_run_info(struct json_writer *w, const struct known_run *run)
 	json_raw(w, buf_span(&text));
 }
 
+static bool is_end(struct span status)
+{
+	return span_equal(status, SPAN("FINISHED")) || span_equal(status, SPAN("FAILED")) ||
+	       span_equal(status, SPAN("KILLED"));
+}
+
+/* What the client would print, but of the server, which is there when the training is over. The page finds the run by its id alone. */
+static void tell_place(struct relay_call *call, struct span run_id)
+{
+	AUTO_DONE(buf) id = BUF_INIT(TEXT_MAX_BYTES);
+	int64_t number = 0;
+
+	if (call->core->is_quiet || !is_end(json_string_of(json_get(call->body, "status"))))
+		return;
+	pthread_mutex_lock(&call->core->mutex);
+	const struct known_run *known = known_run(call->core->known[RELAY_MLFLOW], run_id);
+	if (known)
+		buf_append_text(&id, known->experiment_id);
+	pthread_mutex_unlock(&call->core->mutex);
+	if (!span_parse_i64(buf_span(&id), &number) || number < 0)
+		number = 0;
+	client_say(call->core->program, "MLflow's run is at %s/#/experiments/%" PRId64 "/runs/%.*s", call->core->server,
+		number, SPAN_ARGS(span_cut(run_id, 64)));
+}
+
 enum status relay_run_update(struct relay_call *call, struct error *err)
 {
 	AUTO_DONE(buf) id = BUF_INIT(TEXT_MAX_BYTES);
 
 	TRY(want_run_id(call, &id, err));
 	relay_mlflow_put(call->core, "runs/update", call->body);
+	tell_place(call, buf_span(&id));
 	return write_by(call, buf_span(&id), call->body, write_run_info) ? OK : error_no_memory(err);
 }
 

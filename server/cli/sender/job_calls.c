@@ -57,6 +57,8 @@ enum status job_transition(
 		json_put_i64(&w, "time_ms", change->time_ms);
 	if (change->is_assumed)
 		json_put_bool(&w, "assumed", true);
+	if (change->message)
+		json_put_text(&w, "StatusMessage", change->message);
 	if (change->reason)
 		json_put_text(&w, "FailureReason", change->reason);
 	if (change->unless) {
@@ -99,7 +101,8 @@ enum status job_send_lines(struct http_client *client, const struct job_lines *l
 	if (*lines->host) { /* "": not known */
 		url_put_value(&path, "&host=", span_from(lines->host));
 	}
-	url_put_value(&path, "&session=", span_from(lines->session));
+	if (lines->session)
+		url_put_value(&path, "&session=", span_from(lines->session));
 	buf_printf(&path, "&offset=%" PRIu64, lines->offset);
 	if (lines->source) {
 		url_put_value(&path, "&source=", span_from(lines->source));

@@ -8,6 +8,7 @@
 
 struct job_change {
 	const char *secondary_status;
+	const char *message; /* NULL: none */
 	const char *reason; /* NULL: none */
 	int64_t time_ms; /* 0: an end is where the log ends, where that is of the past, else now */
 	bool is_assumed; /* Completed where its log ends, as far as nobody knows better; time_ms: of a log that has no times */
@@ -17,7 +18,8 @@ struct job_change {
 enum status job_transition(
 	struct http_client *client, const char *job, const struct job_change *change, struct error *err) MUST_CHECK;
 struct job_lines {
-	const char *job, *stream, *host, *session;
+	const char *job, *stream, *host;
+	const char *session; /* NULL: none; who has the stream is nobody's business */
 	const char *source; /* whose bytes `offset` counts; NULL: those without one */
 	uint64_t offset;
 	int64_t written_ms; /* when lines were written that bear no time; 0: now */

@@ -113,7 +113,7 @@ static enum status step_create(struct sender *sender, struct error *err)
 	TRY(state_machines(sender, err));
 	sender->has_job = true;
 	if (sender->options.tell_job)
-		sender->options.tell_job(sender->options.tell_context, sender->job);
+		sender->options.tell_job(sender->options.tell_context, sender->job, sender->streams[0].offset);
 	sender->phase = PHASE_START;
 	return OK;
 }
@@ -131,6 +131,18 @@ static enum status step_await(struct sender *sender)
 	return OK;
 }
 
+/* What is left of a job that has its end already is lines and nothing else. */
+static enum status step_rest(struct sender *sender, struct error *err)
+{
+	bool is_over = false;
+
+	TRY(job_read_is_over(sender->options.client, sender->job, &is_over, err));
+	sender->streams[0].is_sessionless = is_over;
+	sender->has_job = true;
+	sender->phase = PHASE_LINES;
+	return OK;
+}
+
 /* A status that the server does not take is no reason to keep the lines from it. */
 static enum status tell(struct sender *sender, const struct job_change *change, struct error *err)
 {
@@ -143,6 +155,8 @@ static enum status tell(struct sender *sender, const struct job_change *change, 
 	return OK;
 }
 
+#define BEGAN "sm-ship began" /* by it the server knows whose word it is (GOODPUT_SHIPPED_BEGAN) */
+
 static const char *const ended[] = {"Completed", "Failed", "Stopped", NULL};
 
 static enum status step_start(struct sender *sender, struct error *err)
@@ -153,6 +167,7 @@ static enum status step_start(struct sender *sender, struct error *err)
 	}
 	TRY(tell(sender,
 		&(struct job_change){.secondary_status = "Training",
+			.message = BEGAN,
 			.time_ms = sender->options.started_ms,
 			.unless = sender->options.resumes ? NULL : ended},
 		err));
@@ -184,6 +199,10 @@ static enum status step_end(struct sender *sender, struct error *err)
 	const struct identity *identity = sender->options.identity;
 	bool is_failure = strcmp(sender->end_status, "Failed") == 0;
 	char reason[1024];
+	if (sender->options.rest && !sender->options.rest->has_end) {
+		sender->phase = PHASE_CLOSE;
+		return OK;
+	}
 	struct job_change change = {.secondary_status = sender->end_status,
 		.reason = sender->end_reason,
 		.time_ms = sender->options.reads_files ? 0 : sender->end_ms,
@@ -210,6 +229,8 @@ static enum status step(struct sender *sender, struct error *err)
 	switch (sender->phase) {
 	case PHASE_AWAIT:
 		return step_await(sender);
+	case PHASE_REST:
+		return step_rest(sender, err);
 	case PHASE_CREATE:
 		return step_create(sender, err);
 	case PHASE_START:
@@ -306,6 +327,14 @@ enum status sender_start(struct sender **out, const struct sender_options *optio
 		snprintf(sender->job, sizeof sender->job, "%s", ledger_job(options->ledger));
 		sender->phase = PHASE_LINES;
 	}
+	if (options->source)
+		snprintf(streams[0].imported.source, sizeof streams[0].imported.source, "%s", options->source);
+	if (options->rest && options->rest->job) {
+		snprintf(sender->job, sizeof sender->job, "%s", options->rest->job);
+		streams[0].offset = options->rest->base;
+		streams[0].is_known = true;
+		sender->phase = PHASE_REST;
+	}
 	int failure = pthread_create(&sender->thread, NULL, run, sender);
 	if (failure) {
 		sender->is_joined = true;
@@ -390,6 +419,13 @@ bool sender_has_job(const struct sender *sender)
 const char *sender_job(const struct sender *sender)
 {
 	return sender->job;
+}
+
+bool sender_base(const struct sender *sender, unsigned stream, uint64_t *base)
+{
+	if (sender->streams[stream].is_known)
+		*base = sender->streams[stream].offset;
+	return sender->streams[stream].is_known;
 }
 
 uint64_t sender_sent_bytes(const struct sender *sender, unsigned stream)

@@ -34,6 +34,8 @@ void sender_count_import(const struct sender *sender, uint64_t *there_before, ui
 /* After the join. */
 bool sender_has_job(const struct sender *sender); /* false: nothing was sent, not even that there is one */
 const char *sender_job(const struct sender *sender); /* perhaps J-2 */
+/* Where the stream stands on the server, as far as it said so; false: it never did. */
+bool sender_base(const struct sender *sender, unsigned stream, uint64_t *base);
 uint64_t sender_sent_bytes(const struct sender *sender, unsigned stream);
 
 AUTO_TYPE(sender)

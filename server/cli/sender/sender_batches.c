@@ -68,24 +68,24 @@ static enum status send_batch(struct sender *sender, struct error *err)
 	uint64_t next = 0;
 	bool has_next = false;
 
-	if (!stream->has_session || !stream->is_known)
+	if (!stream->is_sessionless && (!stream->has_session || !stream->is_known))
 		TRY(sender_open_stream(sender, sender->batch.stream, false, err));
 	note_batch(sender, stream->offset);
 	struct job_lines lines = {.job = sender->job,
 		.stream = name,
 		.host = sender_host_of(sender, sender->batch.stream),
-		.session = stream->session,
+		.session = stream->is_sessionless ? NULL : stream->session,
 		.source = stream->imported.source[0] ? stream->imported.source : NULL,
 		.offset = stream->offset,
 		.written_ms = is_plain(sender) ? sender->batch.runs[0].ts_ms : 0,
 		.content_type = sender->content_type,
 		.body = buf_span(&sender->body)};
 	enum status status = job_send_lines(sender->options.client, &lines, &next, &has_next, &commands, err);
-	if (status == ERR_NOT_FOUND)
+	if (status == ERR_NOT_FOUND && !stream->is_sessionless)
 		return sender_lose_session(sender, stream, status);
 	if (status == ERR_CONFLICT && ++sender->conflicts <= SENDER_MAX_CONFLICTS) {
 		client_say(sender->options.program, "%s", err->text);
-		stream->is_known = has_next; /* else it is asked for, with the session */
+		stream->is_known = has_next || stream->is_sessionless; /* else it is asked for, with the session */
 		stream->offset = has_next ? next : stream->offset;
 		return OK; /* the same batch again */
 	}

@@ -12,6 +12,13 @@
 
 #include <pthread.h>
 
+/* What an earlier sm-ship could not send of a run that is over: one stream. */
+struct sender_rest {
+	const char *job; /* NULL: the server has none of it */
+	uint64_t base; /* with a job: where it goes on in the stream */
+	bool has_end; /* it is known; else nothing is said of it */
+};
+
 struct sender_options {
 	const char *program; /* for messages */
 	const char *server; /* its address, for messages */
@@ -35,8 +42,10 @@ struct sender_options {
 	const struct orders *orders; /* what commands do; NULL: nothing can be told */
 	uint64_t compare_points; /* of the server, held at once to be compared with those of files */
 	int64_t started_ms;
-	void (*tell_job)(void *context,
-		const char *job); /* by the sender's thread: the server has it, by that name; NULL: nobody asks */
+	const char *source; /* whose bytes of the one stream are counted; NULL: those without a source */
+	const struct sender_rest *rest; /* NULL: it is none */
+	/* By the sender's thread: the server has it, by that name, and so many bytes of the one stream; NULL: nobody asks. */
+	void (*tell_job)(void *context, const char *job, uint64_t base);
 	void *tell_context;
 	pthread_t waiter; /* gets SIGCHLD when the thread is done */
 };

@@ -139,7 +139,7 @@ enum status sender_lose_session(struct sender *sender, struct stream_state *stre
 
 bool sender_is_beat_due(const struct sender *sender)
 {
-	return sender->options.has_one_stream &&
+	return sender->options.has_one_stream && !sender->streams[0].is_sessionless &&
 	       (sender->told_command || clock_mono_ms() - sender->heard_ms >= sender->heartbeat_ms);
 }
 
@@ -192,16 +192,18 @@ enum status sender_close_next(struct sender *sender, struct error *err)
 		.exit_ms = sender->end_ms};
 	enum status status = OK;
 
-	if (sender->close_at >= sender->options.max_streams || !stream->session[0]) {
+	/* What was left may have been the end alone. */
+	bool opens = sender->options.rest && !sender->close_at && !stream->is_sessionless;
+	if (sender->close_at >= sender->options.max_streams || (!stream->session[0] && !opens)) {
 		sender->close_at++;
 		sender->phase = sender->close_at < sender->options.max_streams ? PHASE_CLOSE : PHASE_DONE;
 		return OK;
 	}
-	if (!stream->has_session && sender->has_exit)
+	if (!stream->has_session && (sender->has_exit || opens))
 		return sender_open_stream(sender, sender->close_at, false, err);
 	if (stream->has_session)
 		status = say_end(sender, &beat, err);
-	if (status == ERR_NOT_FOUND && sender->has_exit)
+	if (status == ERR_NOT_FOUND && (sender->has_exit || opens))
 		return sender_lose_session(sender, stream, status);
 	if (client_is_passing(status))
 		return status;

@@ -11,7 +11,7 @@
 
 enum { SENDER_MAX_CONFLICTS = 8 };
 
-enum phase { PHASE_AWAIT, PHASE_CREATE, PHASE_START, PHASE_LINES, PHASE_END, PHASE_CLOSE, PHASE_DONE };
+enum phase { PHASE_AWAIT, PHASE_REST, PHASE_CREATE, PHASE_START, PHASE_LINES, PHASE_END, PHASE_CLOSE, PHASE_DONE };
 
 struct stream_state {
 	uint64_t offset; /* where the server stands */
@@ -23,6 +23,7 @@ struct stream_state {
 	bool has_news; /* points of an import that the server has not: the job goes on */
 	struct stored_points *stored_points; /* what the server had when it was asked; NULL: it was not */
 	bool has_session;
+	bool is_sessionless; /* its lines are sent to a job that has its end: nothing else is said of it */
 	bool has_told_rejected; /* points */
 	char session[SESSION_ID_BYTES];
 };

@@ -1,12 +1,10 @@
 #include "cli/ship/score_files.h"
 
-#include "base/clock.h"
 #include "base/json/json_read.h"
 #include "base/text_file.h"
-#include "cli/http/client.h"
 #include "cli/http/url.h"
 #include "cli/input/score_file.h"
-#include "cli/process/child.h"
+#include "cli/ship/beside.h"
 #include "cli/ship/ship_options.h"
 
 #include <glob.h>
@@ -15,18 +13,14 @@
 enum { MAX_PATH_BYTES = 64 << 10, MAX_SAID_BYTES = 8192 };
 
 struct scores {
-	const struct options *options;
-	struct identity *identity;
-	struct http_client *client;
+	struct beside beside;
 	glob_t files;
-	size_t refused;
 };
 
 static void scores_done(struct scores *s)
 {
 	globfree(&s->files);
-	identity_free(s->identity);
-	http_client_free(s->client);
+	beside_done(&s->beside);
 }
 AUTO_DONE_TYPE(scores)
 
@@ -43,7 +37,7 @@ static enum status find_files(const struct options *options, glob_t *out, struct
 
 enum status score_files_wanted(const struct options *options, bool *wanted, struct error *err)
 {
-	AUTO_DONE(scores) s = {.options = options};
+	AUTO_DONE(scores) s = {.beside = {.options = options}};
 	const char *other = NULL, *one = NULL;
 
 	*wanted = false;
@@ -69,7 +63,7 @@ enum status score_files_wanted(const struct options *options, bool *wanted, stru
 /* Digits are a step, everything else is a path. */
 static void put_checkpoint(const struct scores *s, struct buf *path)
 {
-	const char *checkpoint = options_text(s->options, "checkpoint");
+	const char *checkpoint = options_text(s->beside.options, "checkpoint");
 	int64_t step;
 
 	if (!checkpoint)
@@ -78,27 +72,36 @@ static void put_checkpoint(const struct scores *s, struct buf *path)
 	url_put_value(path, is_step ? "?step=" : "?path=", span_from(checkpoint));
 }
 
-/* A server that is away may come back. */
+struct sending {
+	struct scores *s;
+	struct http_request request;
+	struct http_reply *reply;
+};
+
+static enum status attempt(void *context, struct error *err)
+{
+	struct sending *sending = context;
+
+	http_reply_done(sending->reply); /* of the one before */
+	*sending->reply = (struct http_reply){0};
+	return client_call(sending->s->beside.client, &sending->request, sending->reply, err);
+}
+
 static enum status send(struct scores *s, struct span document, struct http_reply *reply, struct error *err)
 {
-	int64_t until_ms = clock_mono_ms() + options_i64(s->options, "drain-timeout");
 	AUTO_DONE(buf) path = BUF_INIT(MAX_PATH_BYTES);
 
-	url_put_value(&path, "/api/v1/jobs/", span_from(s->identity->job));
+	url_put_value(&path, "/api/v1/jobs/", span_from(s->beside.identity->job));
 	buf_append_text(&path, "/evaluations");
 	put_checkpoint(s, &path);
 	TRY(buf_status(&path, err));
-	struct http_request request = {
-		.method = "POST", .path = buf_span(&path), .content_type = "application/json", .body = document};
-	for (;;) {
-		enum status status = client_call(s->client, &request, reply, err);
-		if (!client_is_passing(status) || clock_mono_ms() >= until_ms)
-			return status;
-		http_reply_done(reply);
-		*reply = (struct http_reply){0};
-		if (child_pause())
-			return error_set(err, ERR_UNAVAILABLE, "stopped");
-	}
+	struct sending sending = {.s = s,
+		.reply = reply,
+		.request = {.method = "POST",
+			.path = buf_span(&path),
+			.content_type = "application/json",
+			.body = document}};
+	return beside_send(&s->beside, attempt, &sending, err);
 }
 
 /* "5 scores of step 500 (/ckpt/checkpoint-500)" */
@@ -109,7 +112,7 @@ static void tell(const struct scores *s, const char *file, struct span reply)
 	struct error err;
 	double scores, step, skipped = 0;
 
-	if (options_flag(s->options, "quiet") || json_parse(&body, reply, &err) != OK ||
+	if (options_flag(s->beside.options, "quiet") || json_parse(&body, reply, &err) != OK ||
 		!json_number_of(json_get(body, "scores"), &scores))
 		return;
 	struct span path = json_string_of(json_get(body, "path"));
@@ -136,44 +139,28 @@ static enum status ship_file(struct scores *s, const char *file, struct error *e
 	return OK;
 }
 
-/* What the server refuses does not keep the others. */
-static enum status ship_all(struct scores *s, struct error *err)
+static enum status ship_all(void *context, struct error *err)
 {
+	struct scores *s = context;
+
 	for (size_t i = 0; i < s->files.gl_pathc; i++) {
-		enum status status = ship_file(s, s->files.gl_pathv[i], err);
-		if (status == OK)
-			continue;
-		error_prefix(err, "'%s'", s->files.gl_pathv[i]);
-		if (status == ERR_MEMORY || client_is_passing(status))
-			return status;
-		client_say(ship_program.name, "%s", err->text);
-		s->refused++;
+		const char *file = s->files.gl_pathv[i];
+		TRY(beside_take(&s->beside, file, ship_file(s, file, err), err));
 	}
 	return OK;
 }
 
-static enum status prepare(struct scores *s, char *const *environment, struct error *err)
+static enum status prepare(void *context, char *const *environment, struct error *err)
 {
-	TRY(find_files(s->options, &s->files, err));
-	TRY(ship_find_identity(&s->identity, s->options, environment, err));
-	if (s->identity->is_named_by_time)
-		return error_set(err, ERR_INVALID, "--job NAME says whose evaluation it is");
-	return client_open(&s->client, s->options, ship_program.name, err);
+	struct scores *s = context;
+
+	TRY(find_files(s->beside.options, &s->files, err));
+	return beside_open(&s->beside, environment, "evaluation", err);
 }
 
 int score_files_run(const struct options *options, char *const *environment)
 {
-	AUTO_DONE(scores) s = {.options = options};
-	struct error err = {0};
+	AUTO_DONE(scores) s = {.beside = {.options = options}};
 
-	if (prepare(&s, environment, &err) != OK) {
-		client_say(ship_program.name, "%s\nTry 'sm-ship --help'.", err.text);
-		return EXIT_USAGE;
-	}
-	child_block_signals();
-	if (ship_all(&s, &err) != OK) {
-		client_say(ship_program.name, "%s; start it again", err.text);
-		return EXIT_UNREACHABLE;
-	}
-	return s.refused ? EXIT_REFUSED : EXIT_DONE;
+	return beside_run(&s.beside, prepare, ship_all, &s, environment);
 }

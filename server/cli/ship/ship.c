@@ -7,7 +7,9 @@
 #include "cli/process/identity.h"
 #include "cli/ship/import.h"
 #include "cli/ship/import_mlflow.h"
+#include "cli/ship/rest_note.h"
 #include "cli/ship/restart.h"
+#include "cli/ship/send_rest.h"
 #include "cli/ship/score_files.h"
 #include "cli/ship/ship_options.h"
 #include "cli/ship/trace_files.h"
@@ -51,7 +53,11 @@ struct ship {
 	bool *is_points; /* of them */
 	struct intake_input *inputs;
 	size_t input_count;
-	struct ledger *ledger; /* of files that are sent under a name that comes again */
+	struct ledger *ledger; /* of files that are sent under a name that comes again; of our own files by theirs */
+	struct ledger
+		*name_lock; /* of our own: whose the sessions are that are called by job and stream; NULL: another's */
+	pthread_mutex_t rest_mutex;
+	struct rest_note rest; /* under it: what is left if we are killed, or in vain */
 	struct watch *watch; /* the user's files */
 	struct sender *sender;
 	struct intake *intake;
@@ -61,7 +67,7 @@ struct ship {
 	struct child child;
 	struct relay *relay; /* of the training's tracker; NULL: none */
 	struct orders orders;
-	char session_seed[PATH_MAX + 64];
+	char session_seed[SHIP_SEED_BYTES];
 	struct child_end end; /* of the command; "Completed" else */
 };
 
@@ -74,7 +80,10 @@ static void ship_done(struct ship *ship)
 	watch_free(ship->watch);
 	spool_free(ship->spool);
 	ledger_free(ship->ledger);
+	ledger_free(ship->name_lock);
 	http_client_free(ship->client);
+	pthread_mutex_destroy(&ship->rest_mutex);
+	rest_note_done(&ship->rest);
 	identity_free(ship->identity);
 	spool_file_done(&ship->files[0]);
 	spool_file_done(&ship->files[1]);
@@ -155,22 +164,85 @@ static enum status prepare_pipe(struct ship *ship, const char *folder, struct er
 	return OK;
 }
 
-/* For what is left in our own files when we are killed. Without it the training runs as well. */
-static void keep_ledger(struct ship *ship, const char *folder)
+/* Who has a stream of a job here has its sessions' name, too; where another sm-ship runs they are called as nothing else is. */
+static void lock_name(struct ship *ship, const char *folder)
 {
 	AUTO_MEM struct ledger_page *page = mem_alloc(sizeof *page);
 	struct error err = {0};
 	bool has_page;
 
 	if (page &&
-		ledger_new(&ship->ledger, folder, options_text(ship->options, "server"), ship->identity->job, 1,
+		ledger_new(&ship->name_lock, folder, options_text(ship->options, "server"), ship->identity->job, 1,
 			&err) == OK &&
-		ledger_open_stream(ship->ledger, 0, ship->identity->stream, page, &has_page, &err) == OK)
+		ledger_open_stream(ship->name_lock, 0, ship->identity->stream, page, &has_page, &err) == OK)
+		return;
+	client_say(say_as(), "%s", err.text);
+	ledger_free(ship->name_lock);
+	ship->name_lock = NULL;
+	ship->session_seed[0] = 0;
+}
+
+/* Says what there is no way to keep; the training runs as well. */
+static void write_rest(struct ship *ship)
+{
+	struct error err = {0};
+
+	if (ship->rest.path[0] && rest_note_write(&ship->rest, &err) != OK)
+		client_say(say_as(), "%s", err.text);
+}
+
+static enum status open_ledger(struct ship *ship, const char *folder, struct error *err)
+{
+	AUTO_MEM struct ledger_page *page = mem_alloc(sizeof *page);
+	bool has_page;
+
+	if (!page)
+		return error_no_memory(err);
+	TRY(ledger_new(&ship->ledger, folder, options_text(ship->options, "server"), ship->rest.texts[0], 1, err));
+	return ledger_open_stream(ship->ledger, 0, ship->identity->stream, page, &has_page, err);
+}
+
+/* For what is left in our own files when we are killed: where each stands, and whose they are. */
+static void keep_rest(struct ship *ship, const char *folder)
+{
+	struct error err = {0};
+
+	for (size_t i = 0; i < ship->input_count; i++) {
+		if (!ship->files[i].path[0])
+			return; /* in memory: it dies with us */
+		rest_note_add_text(&ship->rest, ship->files[i].path);
+	}
+	rest_note_name(&ship->rest, ship->files[0].path);
+	rest_note_find_source(&ship->rest);
+	write_rest(ship);
+	if (open_ledger(ship, folder, &err) == OK)
 		return;
 	client_say(say_as(), "%s", err.text);
 	ledger_free(ship->ledger);
 	ship->ledger = NULL;
-	ship->session_seed[0] = 0; /* whoever has the lock has that name */
+}
+
+/* The sender's thread. */
+static void tell_job(void *context, const char *job, uint64_t base)
+{
+	struct ship *ship = context;
+
+	pthread_mutex_lock(&ship->rest_mutex);
+	snprintf(ship->rest.job, sizeof ship->rest.job, "%s", job);
+	ship->rest.base = base;
+	write_rest(ship);
+	pthread_mutex_unlock(&ship->rest_mutex);
+	if (ship->relay)
+		relay_tell_job(ship->relay, job);
+}
+
+static void keep_end(struct ship *ship, int64_t ended_ms)
+{
+	pthread_mutex_lock(&ship->rest_mutex);
+	ship->rest.end = ship->end;
+	ship->rest.ended_ms = ended_ms;
+	write_rest(ship);
+	pthread_mutex_unlock(&ship->rest_mutex);
 }
 
 /* A descriptor a file; the usual limit of 1024 is for programs that call select. */
@@ -199,6 +271,11 @@ static enum status prepare_files(struct ship *ship, char *const *environment, st
 		.spool_folder = ship_spool_folder(ship->options, environment),
 		.follows = options_flag(options, "follow")};
 
+	for (size_t i = 0; i < count; i++)
+		if (rest_note_has(options_word(options, i)))
+			return error_set(err, ERR_INVALID,
+				"'%s' is what a sm-ship left of a job: sm-ship --send-rest sends what of it the server has not",
+				options_word(options, i));
 	raise_file_limit();
 	if (!ship->identity->is_named_by_time) {
 		TRY(ledger_new(&ship->ledger, ship_spool_folder(ship->options, environment),
@@ -243,18 +320,7 @@ static enum status prepare_system(struct ship *ship, const char *folder, struct 
 	return OK;
 }
 
-/* Folders of the same name in two containers are not the same: neither are those who write there. */
-static void seed_sessions(struct ship *ship, const char *folder)
-{
-	struct stat info = {0};
-
-	(void)mkdir(folder, 0700);
-	if (stat(folder, &info) == 0)
-		snprintf(ship->session_seed, sizeof ship->session_seed, "%s %llu %llu", folder,
-			(unsigned long long)info.st_dev, (unsigned long long)info.st_ino);
-}
-
-static enum status prepare(struct ship *ship, char *const *environment, struct error *err)
+static enum status prepare(struct ship *ship, char *const *environment, int64_t started_ms, struct error *err)
 {
 	const char *folder = ship_spool_folder(ship->options, environment);
 	size_t file_count = options_word_count(ship->options);
@@ -267,7 +333,7 @@ static enum status prepare(struct ship *ship, char *const *environment, struct e
 			"--on-restart is for '-- COMMAND': of lines alone it is not known whether a training failed");
 	TRY(orders_read(&ship->orders, ship->options, err));
 	TRY(find_identity(ship, environment, err));
-	seed_sessions(ship, folder);
+	ship_seed_sessions(folder, ship->session_seed);
 	TRY(client_open(&ship->client, ship->options, ship_program.name, err));
 	ship->spool = spool_new((uint64_t)options_i64(ship->options, "spool-bytes"));
 	ship->streams = mem_zeroed(MAX_STREAMS * sizeof *ship->streams);
@@ -277,11 +343,20 @@ static enum status prepare(struct ship *ship, char *const *environment, struct e
 		return error_no_memory(err);
 	if (options_flag(ship->options, "system"))
 		TRY(prepare_system(ship, folder, err));
+	ship->rest = (struct rest_note){.server = options_text(ship->options, "server"),
+		.identity = ship->identity,
+		.metrics = &ship->metrics,
+		.has_exit = options_command(ship->options) != NULL,
+		.reads_files = file_count && !options_flag(ship->options, "follow"),
+		.resumes = options_flag(ship->options, "resume"),
+		.started_ms = started_ms};
 	if (file_count)
 		return prepare_files(ship, environment, err);
 	ship->streams[0] = ship->identity->stream;
-	keep_ledger(ship, folder);
-	return options_command(ship->options) ? prepare_command(ship, folder, err) : prepare_pipe(ship, folder, err);
+	lock_name(ship, folder);
+	TRY(options_command(ship->options) ? prepare_command(ship, folder, err) : prepare_pipe(ship, folder, err));
+	keep_rest(ship, folder);
+	return OK;
 }
 
 static enum status start_threads(struct ship *ship, int64_t started_ms, struct error *err)
@@ -317,8 +392,9 @@ static enum status start_threads(struct ship *ship, int64_t started_ms, struct e
 		.session_seed = ship->session_seed[0] ? ship->session_seed : NULL,
 		.orders = &ship->orders,
 		.started_ms = started_ms,
-		.tell_job = ship->relay ? relay_tell_job : NULL,
-		.tell_context = ship->relay,
+		.source = ship->rest.source[0] ? ship->rest.source : NULL,
+		.tell_job = tell_job,
+		.tell_context = ship,
 		.compare_points = (uint64_t)options_i64(ship->options, "compare-points"),
 		.waiter = pthread_self()};
 
@@ -409,6 +485,7 @@ static enum status drain(struct ship *ship, struct error *err)
 	int64_t give_up_ms = clock_mono_ms() + options_i64(ship->options, "drain-timeout") + 1;
 	int64_t ended_ms = clock_wall_ms(); /* whenever that can be told */
 
+	keep_end(ship, ended_ms);
 	system_free(ship->system);
 	ship->system = NULL;
 	drain_relay(ship, give_up_ms); /* first: what it still tells is of a job that trains */
@@ -444,12 +521,56 @@ static void tell_lost(const struct spool_totals *totals)
 			totals->lost_lines, totals->lost_bytes, (int)reason.len, reason.ptr);
 }
 
-static void tell_unsent(struct ship *ship, const char *folder, const struct error *cause)
+/* Lines that wait, in their order, in place of the files that they came by. */
+static enum status save_stream(struct ship *ship, const struct spool_saved *saved, struct error *err)
+{
+	struct identity identity = *ship->identity;
+	struct rest_note note = ship->rest;
+
+	identity.stream = ship->streams[saved->stream];
+	note.identity = &identity;
+	note.is_saved = true;
+	note.times = saved->times; /* both are saved's */
+	note.text_count = 0;
+	rest_note_add_text(&note, saved->path);
+	rest_note_name(&note, saved->path);
+	if (sender_base(ship->sender, saved->stream, &note.base))
+		snprintf(note.job, sizeof note.job, "%s", sender_job(ship->sender));
+	return rest_note_write(&note, err);
+}
+
+/* *folder: where it is kept. */
+static enum status save_rest(struct ship *ship, char folder[REST_NOTE_PATH_BYTES], uint64_t *lines, struct error *err)
+{
+	AUTO_DONE(spool_saved) saved = {.lines = 0};
+	const char *wanted = folder;
+
+	while (spool_totals(ship->spool).waiting_bytes) {
+		TRY(spool_save(ship->spool, wanted, &saved, err));
+		if (saved.stream >= SYSTEM_LINES) { /* not worth a file of their own */
+			unlink(saved.path);
+			continue;
+		}
+		TRY(save_stream(ship, &saved, err));
+		*lines += saved.lines;
+	}
+	if (*lines) {
+		rest_note_remove(&ship->rest);
+		snprintf(
+			folder, REST_NOTE_PATH_BYTES, "%.*s", (int)(strrchr(saved.path, '/') - saved.path), saved.path);
+		return OK;
+	}
+	ship->rest.text_count = 0; /* all of them are there: it is the end that is not */
+	ship->rest.is_saved = true;
+	write_rest(ship);
+	return OK;
+}
+
+static void tell_unsent(struct ship *ship, const char *spool_folder, const struct error *cause)
 {
 	const char *server = options_text(ship->options, "server");
-	char path[4096];
-	unsigned stream = 0;
-	uint64_t lines;
+	char folder[REST_NOTE_PATH_BYTES];
+	uint64_t lines = 0;
 	struct error err = {0};
 
 	client_say(say_as(), "server %s was not reached in time: %s", server, cause->text);
@@ -461,20 +582,14 @@ static void tell_unsent(struct ship *ship, const char *folder, const struct erro
 		client_say(say_as(), "nothing of '%s' was sent; send it later", options_word(ship->options, 0));
 		return;
 	}
-	while (spool_totals(ship->spool).waiting_bytes) {
-		if (spool_save(ship->spool, folder, &stream, path, &lines, &err) != OK) {
-			client_say(say_as(), "%s", err.text);
-			return;
-		}
-		if (stream >= SYSTEM_LINES) { /* not worth a file of their own */
-			unlink(path);
-			continue;
-		}
+	snprintf(folder, sizeof folder, "%s", spool_folder);
+	if (save_rest(ship, folder, &lines, &err) != OK)
+		client_say(say_as(), "%s", err.text);
+	else
 		client_say(say_as(),
-			"%" PRIu64 " lines are kept in '%s'; send them later: sm-ship --server '%s' --job '%s' "
-			"--stream '%s' --resume %s",
-			lines, path, server, sender_job(ship->sender), ship->streams[stream], path);
-	}
+			"%" PRIu64 " lines of job '%s' and how it ended are kept in '%s'; send them later: "
+			"sm-ship --server '%s' --spool '%s' --send-rest",
+			lines, sender_job(ship->sender), folder, server, folder);
 }
 
 static void tell_unread(struct ship *ship)
@@ -513,10 +628,14 @@ static int finish(struct ship *ship, char *const *environment)
 
 	if (status == OK && ship->watch && ship->ledger)
 		ledger_end(ship->ledger);
-	if (!ship->watch && ship->ledger) /* our own files go with us, and what is left is told */
-		ledger_remove(ship->ledger);
 	if (status == ERR_UNAVAILABLE)
 		tell_unsent(ship, ship_spool_folder(ship->options, environment), &err);
+	else
+		rest_note_remove(&ship->rest);
+	if (!ship->watch && ship->ledger) /* our own files go with us, and what is left is noted */
+		ledger_remove(ship->ledger);
+	if (ship->name_lock)
+		ledger_remove(ship->name_lock);
 	tell_lost(&totals);
 	if (status == OK)
 		tell_unread(ship);
@@ -569,6 +688,7 @@ int ship_run(const struct options *options, char *const *environment)
 {
 	AUTO_DONE(ship)
 	ship = {.options = options,
+		.rest_mutex = PTHREAD_MUTEX_INITIALIZER,
 		.files = {SPOOL_FILE_NONE, SPOOL_FILE_NONE},
 		.system_files = {SPOOL_FILE_NONE, SPOOL_FILE_NONE},
 		.child = CHILD_INIT,
@@ -582,6 +702,8 @@ int ship_run(const struct options *options, char *const *environment)
 		return import_mlflow_run(options, environment);
 	if (options_count(options, "trace"))
 		return trace_files_run(options, environment);
+	if (options_flag(options, "send-rest"))
+		return send_rest_run(options, environment);
 	bool has_scores;
 	if (score_files_wanted(options, &has_scores, &err) != OK) {
 		client_say(say_as(), "%s", err.text);
@@ -589,7 +711,7 @@ int ship_run(const struct options *options, char *const *environment)
 	}
 	if (has_scores)
 		return score_files_run(options, environment);
-	if (prepare(&ship, environment, &err) != OK) {
+	if (prepare(&ship, environment, started_ms, &err) != OK) {
 		client_say(say_as(), "%s", err.text);
 		return EXIT_USAGE;
 	}

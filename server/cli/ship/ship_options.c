@@ -3,6 +3,8 @@
 #include "cli/ship/ship_options.h"
 
 #include <limits.h>
+#include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const struct option_spec specs[] = {
@@ -132,6 +134,11 @@ static const struct option_spec specs[] = {
 		.value_name = "FILE",
 		.fallback = "/dev/kmsg",
 		.help = "Where the kernel's lines are."},
+	{.name = "send-rest",
+		.kind = OPTION_FLAG,
+		.help = "Send what earlier ones have left in --spool for --server, because they were killed or the server was away: lines, how the "
+			"command ended, what the training told its tracker. Each arrives once, and bears the time when it was read; "
+			"a job whose end nobody has seen keeps its status."},
 	{.name = "spool",
 		.kind = OPTION_TEXT,
 		.value_name = "DIR",
@@ -179,7 +186,7 @@ const struct option_program ship_program = {
 		"Sends the lines of a training to an smfleet server while it runs: standard input (passed through to standard "
 		"output), files, or the output of a command.",
 	.usage =
-		"[OPTION]... < INPUT\n[OPTION]... FILE...\n[OPTION]... --import PATTERN\n[OPTION]... --import-mlflow PLACE\n[OPTION]... --trace PATH\n[OPTION]... -- COMMAND [ARGUMENT]...",
+		"[OPTION]... < INPUT\n[OPTION]... FILE...\n[OPTION]... --import PATTERN\n[OPTION]... --import-mlflow PLACE\n[OPTION]... --trace PATH\n[OPTION]... --send-rest\n[OPTION]... -- COMMAND [ARGUMENT]...",
 	.notes =
 		"Exit status: 0 done, 2 usage, 3 server unreachable, 4 refused by the server, or a file held nothing to send; with COMMAND, COMMAND's own, or "
 		"128 + N when signal N ended it.\n"
@@ -198,6 +205,17 @@ const char *ship_spool_folder(const struct options *options, char *const *enviro
 	const char *given = options_text(options, "spool");
 
 	return given ? given : state_home && *state_home ? state_home : "/tmp";
+}
+
+void ship_seed_sessions(const char *folder, char seed[SHIP_SEED_BYTES])
+{
+	struct stat info = {0};
+
+	seed[0] = 0;
+	(void)mkdir(folder, 0700);
+	if (stat(folder, &info) == 0)
+		snprintf(seed, SHIP_SEED_BYTES, "%s %llu %llu", folder, (unsigned long long)info.st_dev,
+			(unsigned long long)info.st_ino);
 }
 
 enum status ship_find_identity(

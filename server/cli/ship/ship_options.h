@@ -13,3 +13,7 @@ const char *ship_spool_folder(const struct options *options, char *const *enviro
 /* Who this is by the options, the environment and the machine; settings come beside. */
 enum status ship_find_identity(
 	struct identity **out, const struct options *options, char *const *environment, struct error *err) MUST_CHECK;
+
+/* Folders of the same name in two containers are not the same: neither are those who write there. "": there is no such folder. */
+enum { SHIP_SEED_BYTES = 4096 + 64 };
+void ship_seed_sessions(const char *folder, char seed[SHIP_SEED_BYTES]);

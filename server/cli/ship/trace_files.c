@@ -2,10 +2,10 @@
 
 #include "base/clock.h"
 #include "base/map.h"
-#include "cli/http/client.h"
 #include "cli/input/file_kind.h"
 #include "cli/process/child.h"
 #include "cli/sender/job_calls.h"
+#include "cli/ship/beside.h"
 #include "cli/ship/ship_options.h"
 #include "cli/trace/trace.h"
 
@@ -27,14 +27,11 @@ enum {
 };
 
 struct shipping {
-	const struct options *options;
-	struct identity *identity;
-	struct http_client *client;
+	struct beside beside;
 	char **files; /* of one path */
 	size_t count, cap;
-	size_t sent, refused;
+	size_t sent;
 	struct map *seen; /* of files that are followed, by path: struct seen */
-	bool is_stopped; /* by a signal */
 	bool is_away; /* the server, and it was said */
 };
 
@@ -66,8 +63,7 @@ static void shipping_done(struct shipping *s)
 	forget_files(s);
 	mem_free(s->files);
 	forget_seen(s->seen);
-	identity_free(s->identity);
-	http_client_free(s->client);
+	beside_done(&s->beside);
 }
 AUTO_DONE_TYPE(shipping)
 
@@ -101,7 +97,7 @@ static enum status list_folder(struct shipping *s, const char *path, DIR *folder
 	while ((entry = readdir(folder)))
 		if (file_kind_is_trace(entry->d_name))
 			TRY(add_file(s, path, entry->d_name, err));
-	if (!s->count && !options_flag(s->options, "follow"))
+	if (!s->count && !options_flag(s->beside.options, "follow"))
 		return error_set(err, ERR_NOT_FOUND, "'%s' has no file *.pt.trace.json or *.pt.trace.json.gz", path);
 	if (s->count)
 		qsort(s->files, s->count, sizeof *s->files, by_name);
@@ -177,7 +173,7 @@ static enum status write_document(const struct shipping *s, const char *path, co
 	char whole[PATH_MAX];
 
 	json_object(&w);
-	put_stream(&w, s->identity, trace);
+	put_stream(&w, s->beside.identity, trace);
 	json_put_text(&w, "trace", trace->id);
 	json_put_text(&w, "file", realpath(path, whole) ? whole : path);
 	put_known(&w, "rank", trace->rank, -1);
@@ -189,20 +185,17 @@ static enum status write_document(const struct shipping *s, const char *path, co
 	return buf_status(out, err);
 }
 
-/* A server that is away may come back. */
-static enum status send(struct shipping *s, struct span document, struct error *err)
-{
-	int64_t until_ms = clock_mono_ms() + options_i64(s->options, "drain-timeout");
+struct sending {
+	const struct shipping *s;
+	struct span document;
+};
 
-	for (;;) {
-		enum status status = job_send_trace(s->client, s->identity->job, s->identity->run_key, document, err);
-		if (!client_is_passing(status) || clock_mono_ms() >= until_ms)
-			return status;
-		if (child_pause()) {
-			s->is_stopped = true;
-			return error_set(err, ERR_UNAVAILABLE, "stopped");
-		}
-	}
+static enum status attempt(void *context, struct error *err)
+{
+	const struct sending *sending = context;
+	const struct beside *beside = &sending->s->beside;
+
+	return job_send_trace(beside->client, beside->identity->job, beside->identity->run_key, sending->document, err);
 }
 
 static double percent(int64_t part, int64_t whole)
@@ -214,7 +207,7 @@ static void tell(const struct shipping *s, const char *path, const struct trace_
 {
 	char steps[64] = "";
 
-	if (options_flag(s->options, "quiet"))
+	if (options_flag(s->beside.options, "quiet"))
 		return;
 	if (trace->first_step >= 0)
 		snprintf(
@@ -238,7 +231,8 @@ static enum status ship_file(struct shipping *s, const char *path, struct error 
 		return ERR_INVALID;
 	TRY(status);
 	TRY(write_document(s, path, &trace, &document, err));
-	TRY(send(s, buf_span(&document), err));
+	struct sending sending = {s, buf_span(&document)};
+	TRY(beside_send(&s->beside, attempt, &sending, err));
 	s->sent++;
 	tell(s, path, &trace);
 	return OK;
@@ -247,29 +241,23 @@ static enum status ship_file(struct shipping *s, const char *path, struct error 
 static enum status ship_path(struct shipping *s, const char *path, struct error *err)
 {
 	TRY(list_path(s, path, err));
-	for (size_t i = 0; i < s->count; i++) {
-		enum status status = ship_file(s, s->files[i], err);
-		if (status == OK)
-			continue;
-		error_prefix(err, "'%s'", s->files[i]);
-		if (status == ERR_MEMORY || client_is_passing(status))
-			return status;
-		client_say(ship_program.name, "%s", err->text);
-		s->refused++;
-	}
+	for (size_t i = 0; i < s->count; i++)
+		TRY(beside_take(&s->beside, s->files[i], ship_file(s, s->files[i], err), err));
 	return OK;
 }
 
-static enum status ship_all(struct shipping *s, struct error *err)
+static enum status ship_all(void *context, struct error *err)
 {
-	for (size_t i = 0; i < options_count(s->options, "trace"); i++) {
-		enum status status = ship_path(s, options_item(s->options, "trace", i), err);
+	struct shipping *s = context;
+
+	for (size_t i = 0; i < options_count(s->beside.options, "trace"); i++) {
+		enum status status = ship_path(s, options_item(s->beside.options, "trace", i), err);
 		if (status == ERR_MEMORY || client_is_passing(status))
 			return status;
 		if (status == OK)
 			continue;
 		client_say(ship_program.name, "%s", err->text);
-		s->refused++;
+		s->beside.refused++;
 	}
 	return OK;
 }
@@ -293,7 +281,7 @@ static enum status find_seen(struct shipping *s, const char *path, struct seen *
 /* The server is away: the file's turn comes again. */
 static void tell_away(struct shipping *s, const struct error *why)
 {
-	if (!s->is_away && !s->is_stopped)
+	if (!s->is_away && !s->beside.is_stopped)
 		client_say(ship_program.name, "%s; traces wait where they are", why->text);
 	s->is_away = true;
 }
@@ -313,7 +301,7 @@ static enum status note_end(struct shipping *s, const char *path, enum status st
 	if (status == OK || !is_finished)
 		return OK;
 	client_say(ship_program.name, "'%s': %s", path, err->text);
-	s->refused++;
+	s->beside.refused++;
 	return OK;
 }
 
@@ -340,47 +328,38 @@ static enum status follow_path(struct shipping *s, const char *path, struct erro
 {
 	enum status status = list_path(s, path, err);
 
-	for (size_t i = 0; status == OK && i < s->count && !s->is_stopped; i++)
+	for (size_t i = 0; status == OK && i < s->count && !s->beside.is_stopped; i++)
 		status = follow_file(s, s->files[i], err);
 	return status == ERR_MEMORY || status == ERR_TOO_LARGE ? status : OK;
 }
 
-static enum status follow_all(struct shipping *s, struct error *err)
+static enum status follow_all(void *context, struct error *err)
 {
+	struct shipping *s = context;
+
 	s->seen = map_new();
 	if (!s->seen)
 		return error_no_memory(err);
-	while (!s->is_stopped) {
-		for (size_t i = 0; i < options_count(s->options, "trace"); i++)
-			TRY(follow_path(s, options_item(s->options, "trace", i), err));
-		s->is_stopped = s->is_stopped || child_pause();
+	while (!s->beside.is_stopped) {
+		for (size_t i = 0; i < options_count(s->beside.options, "trace"); i++)
+			TRY(follow_path(s, options_item(s->beside.options, "trace", i), err));
+		s->beside.is_stopped = s->beside.is_stopped || child_pause();
 	}
 	return OK;
 }
 
-static enum status prepare(struct shipping *s, char *const *environment, struct error *err)
+static enum status prepare(void *context, char *const *environment, struct error *err)
 {
-	if (options_command(s->options) || options_word_count(s->options))
+	struct shipping *s = context;
+
+	if (options_command(s->beside.options) || options_word_count(s->beside.options))
 		return error_set(err, ERR_INVALID, "--trace takes neither FILEs nor -- COMMAND");
-	TRY(ship_find_identity(&s->identity, s->options, environment, err));
-	if (s->identity->is_named_by_time)
-		return error_set(err, ERR_INVALID, "--job NAME says whose trace it is");
-	return client_open(&s->client, s->options, ship_program.name, err);
+	return beside_open(&s->beside, environment, "trace", err);
 }
 
 int trace_files_run(const struct options *options, char *const *environment)
 {
-	AUTO_DONE(shipping) s = {.options = options};
-	struct error err = {0};
+	AUTO_DONE(shipping) s = {.beside = {.options = options}};
 
-	if (prepare(&s, environment, &err) != OK) {
-		client_say(ship_program.name, "%s\nTry 'sm-ship --help'.", err.text);
-		return EXIT_USAGE;
-	}
-	child_block_signals();
-	if ((options_flag(options, "follow") ? follow_all : ship_all)(&s, &err) != OK) {
-		client_say(ship_program.name, "%s; start it again", err.text);
-		return EXIT_UNREACHABLE;
-	}
-	return s.refused ? EXIT_REFUSED : EXIT_DONE;
+	return beside_run(&s.beside, prepare, options_flag(options, "follow") ? follow_all : ship_all, &s, environment);
 }

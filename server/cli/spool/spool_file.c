@@ -5,11 +5,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SAVE_BYTES = 1 << 20 };
+enum {
+	SAVE_BYTES = 1 << 20,
+	SAME_TIME_MS = 1000,
+	MANY_TIMES = 100000, /* then a minute is one time */
+	MANY_SAME_TIME_MS = 60000,
+};
 
 /* A name that nobody can have guessed: /tmp is shared. */
 static enum status create(const char *folder, const char *ending, char path[4096], int *fd, struct error *err)
@@ -59,7 +65,13 @@ enum status spool_file_open(
 	file->append_fd = open(file->path[0] ? file->path : again, O_WRONLY | O_APPEND | O_CLOEXEC);
 	if (file->append_fd < 0)
 		return error_set(err, ERR_IO, "cannot open spool file '%s': %s", file->path, strerror(errno));
+	(void)flock(file->append_fd, LOCK_SH | LOCK_NB); /* held by all who inherit it: see spool_file_is_written */
 	return OK;
+}
+
+bool spool_file_is_written(int fd)
+{
+	return flock(fd, LOCK_EX | LOCK_NB) != 0;
 }
 
 void spool_file_done(struct spool_file *file)
@@ -84,40 +96,70 @@ static bool write_all(int fd, struct span text)
 	return true;
 }
 
-static enum status save_stream(struct spool *spool, int fd, unsigned *stream, uint64_t *lines, struct error *err)
+enum status spool_times_add(struct spool_times *times, size_t end, int64_t ts_ms, struct error *err)
+{
+	struct spool_run *last = times->count ? &times->items[times->count - 1] : NULL;
+	int64_t within_ms = times->count < MANY_TIMES ? SAME_TIME_MS : MANY_SAME_TIME_MS;
+
+	if (last && ts_ms >= last->ts_ms && ts_ms - last->ts_ms < within_ms) {
+		last->end = end;
+		return OK;
+	}
+	if (!mem_grow((void **)&times->items, times->count, &times->cap, sizeof *times->items))
+		return error_no_memory(err);
+	times->items[times->count++] = (struct spool_run){.end = end, .ts_ms = ts_ms};
+	return OK;
+}
+
+void spool_times_done(struct spool_times *times)
+{
+	mem_free(times->items);
+	*times = (struct spool_times){0};
+}
+
+static enum status save_batch(
+	const struct spool_batch *batch, int fd, size_t at, struct spool_saved *saved, struct error *err)
+{
+	for (size_t i = 0; i < batch->run_count; i++)
+		TRY(spool_times_add(&saved->times, at + batch->runs[i].end, batch->runs[i].ts_ms, err));
+	if (!write_all(fd, buf_span(&batch->text)))
+		return error_set(err, ERR_IO, "cannot write what was left over: %s", strerror(errno));
+	for (size_t i = 0; i < batch->text.len; i++)
+		saved->lines += batch->text.ptr[i] == '\n';
+	return OK;
+}
+
+static enum status save_stream(struct spool *spool, int fd, struct spool_saved *saved, struct error *err)
 {
 	AUTO_DONE(spool_batch) batch;
-	bool is_first = true;
+	size_t at = 0;
 
 	spool_batch_init(&batch);
-	*lines = 0;
 	while (spool_wait(spool, 0, 0, 0) == SPOOL_HAS_BATCH) {
 		if (spool_take(spool, SAVE_BYTES, &batch, err) != OK) {
 			spool_lose_head(spool);
 			continue;
 		}
-		if (!is_first && batch.stream != *stream)
+		if (at && batch.stream != saved->stream)
 			break;
-		*stream = batch.stream;
-		is_first = false;
-		if (!write_all(fd, buf_span(&batch.text)))
-			return error_set(err, ERR_IO, "cannot write what was left over: %s", strerror(errno));
-		for (size_t i = 0; i < batch.text.len; i++)
-			*lines += batch.text.ptr[i] == '\n';
+		saved->stream = batch.stream;
+		TRY(save_batch(&batch, fd, at, saved, err));
+		at += batch.text.len;
 		spool_release(spool, batch.text.len);
 	}
 	return OK;
 }
 
-enum status spool_save(
-	struct spool *spool, const char *folder, unsigned *stream, char path[4096], uint64_t *lines, struct error *err)
+enum status spool_save(struct spool *spool, const char *folder, struct spool_saved *saved, struct error *err)
 {
 	int fd = -1;
 
-	if (create(folder, "left", path, &fd, err) != OK)
-		TRY(create("/tmp", "left", path, &fd, err));
-	enum status status = save_stream(spool, fd, stream, lines, err);
+	saved->lines = 0;
+	spool_times_done(&saved->times);
+	if (create(folder, "left", saved->path, &fd, err) != OK)
+		TRY(create("/tmp", "left", saved->path, &fd, err));
+	enum status status = save_stream(spool, fd, saved, err);
 	if (close(fd) != 0 && status == OK)
-		status = error_set(err, ERR_IO, "cannot write '%s': %s", path, strerror(errno));
+		status = error_set(err, ERR_IO, "cannot write '%s': %s", saved->path, strerror(errno));
 	return status;
 }

@@ -468,6 +468,10 @@ static enum status find_step(struct reading *r, const struct json *document, int
 	if (step >= 0 && stated >= 0 && step != stated)
 		return error_set_field(err, ERR_SEMANTIC, "step", "the document says step %lld, the request %lld",
 			(long long)step, (long long)stated);
+	int64_t of_path;
+	if (step < 0 && stated >= 0 && evaluation_step_of_path(like->path, &of_path) && of_path != stated)
+		return error_set_field(err, ERR_SEMANTIC, "step", "the path '%.*s' says step %lld, the request %lld",
+			SPAN_ARGS(span_cut(like->path, 200)), (long long)of_path, (long long)stated);
 	step = step < 0 ? stated : step;
 	like->step_from = step < 0 ? EVALUATION_STEP_UNKNOWN : EVALUATION_STEP_STATED;
 	if (step < 0 && evaluation_step_of_path(like->path, &step))

@@ -74,7 +74,7 @@ static bool has_word(struct span metric, struct span word)
 bool evaluation_is_lower(struct span metric)
 {
 	static const char *const words[] = {"perplexity", "ppl", "loss", "nll", "bpb", "brier", "ter", "wer", "cer",
-		"mae", "mse", "rmse", "error", "ece"};
+		"mae", "mse", "rmse", "error", "errors", "err", "ece"};
 
 	if (span_find(metric, SPAN("bits_per_byte")) >= 0)
 		return true;

@@ -18,6 +18,9 @@ struct pipeline;
 /* What a tracker's client is taken to say with its first Training: the message stays with the job, wherever that is carried. */
 #define GOODPUT_RUN_BEGAN "the run began"
 
+/* The same of sm-ship: where all that it opened was left without an end (sm-ship --send-rest), there is nobody who will say one. */
+#define GOODPUT_SHIPPED_BEGAN "sm-ship began"
+
 struct job_nodes {
 	struct span instance; /* "": not known */
 	int64_t count;

@@ -7,6 +7,7 @@
 #include "state/streams/job_view.h"
 #include "state/pipeline_state.h"
 #include "store/jobs.h"
+#include "store/sessions.h"
 #include "store/tracked_runs.h"
 #include "store/transitions.h"
 
@@ -144,6 +145,20 @@ static int64_t begin_ms(const struct job_row *row, const struct transition_row *
 	return first_ms && first_ms < begin_ms && (row->is_implicit || !is_first_stated) ? first_ms : begin_ms;
 }
 
+/* The machine's own stream says nothing of the training. */
+static enum status is_left_by_all(
+	struct store_reader *reader, struct arena *arena, int64_t job_id, bool *is_left, struct error *err)
+{
+	struct held_row *held;
+	size_t count;
+
+	*is_left = true;
+	TRY(store_read_held(reader, arena, job_id, &held, &count, err));
+	for (size_t i = 0; i < count; i++)
+		*is_left &= held[i].has_exit || stream_is_system(held[i].stream);
+	return OK;
+}
+
 /*
  * Did its tracker's client alone say that it trains, at *last_ms the last time? Such a client always says so, and one that is killed never
  * says the end. Of a run of somebody else's job the first to train is not the run's beginning.
@@ -165,6 +180,8 @@ static enum status find_client_word(struct store_reader *reader, struct arena *a
 	/* The run itself stays at the server where it was made; what its client said goes with the job. */
 	bool is_clients = status == OK ? rows[at].start_ms == run.start_ms
 				       : span_equal(rows[at].message, SPAN(GOODPUT_RUN_BEGAN));
+	if (!is_clients && span_equal(rows[at].message, SPAN(GOODPUT_SHIPPED_BEGAN)))
+		TRY(is_left_by_all(reader, arena, row->job_id, &is_clients, err));
 	if (!is_clients)
 		return OK;
 	for (; at < count; at++)

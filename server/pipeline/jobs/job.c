@@ -24,6 +24,7 @@
 #include "store/definitions.h"
 #include "store/job_facts.h"
 #include "store/jobs.h"
+#include "store/run.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -153,6 +154,7 @@ static enum status write_creation(void *context, struct store_tx *tx, struct err
 	/* times that the document sets are of what is known of the job already */
 	bool sets_times = !is_new && span_find(row.document, SPAN("\"by_hand\"")) >= 0;
 	TRY(sets_times ? life_write(&creation->life, tx, &row, true, err) : pools_put_job(tx, &row, err));
+	TRY(store_check_run(store_tx_reader(tx), arena, row.name, err));
 	creation->hosts = (struct hosts_set){0};
 	if (sets_times)
 		TRY(hosts_by_hand_write(tx, creation->arena, &row, &creation->hosts, err));

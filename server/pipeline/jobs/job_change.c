@@ -17,6 +17,7 @@
 #include "state/pipeline_state.h"
 #include "state/jobs/secrets.h"
 #include "store/jobs.h"
+#include "store/run.h"
 
 #include <stdio.h>
 
@@ -412,9 +413,10 @@ static enum status write_change(void *context, struct store_tx *tx, struct error
 	row.document = buf_span(&change->document);
 	row.modified_ms = clock_wall_ms();
 	change->job_id = row.job_id;
-	if (!json_get(change->changes, "by_hand"))
-		return pools_put_job(tx, &row, err);
-	return write_by_hand(change, tx, arena, &row, err);
+	TRY(json_get(change->changes, "by_hand") ? write_by_hand(change, tx, arena, &row, err)
+						 : pools_put_job(tx, &row, err));
+	bool has_tags = json_get(change->changes, "tags") || json_get(change->changes, "Tags");
+	return has_tags ? store_check_run(store_tx_reader(tx), arena, row.name, err) : OK;
 }
 
 static void apply_change(void *context)

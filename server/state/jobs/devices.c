@@ -56,8 +56,8 @@ static enum status read_devices(struct devices *devices, const struct json *list
 		if (!json_number_of(json_get(at, "memory_gib"), &device->memory_gib))
 			device->memory_gib = 0;
 		if (!device->name.len || !json_number_of(json_get(at, "peak_tflops"), &device->peak_tflops))
-			return error_set(err, ERR_INVALID, "devices.json: device %zu has no name or no peak_tflops",
-				devices->device_count);
+			return error_set(err, ERR_INVALID, "devices[%zu] ('%.*s') has no name or no peak_tflops",
+				devices->device_count - 1, SPAN_ARGS(span_cut(device->name, 60)));
 	}
 	return OK;
 }
@@ -72,9 +72,8 @@ static enum status read_instances(struct devices *devices, const struct json *li
 			instance->memory_gib = 0;
 		if (!instance->type.len || !instance->device ||
 			!json_number_of(json_get(at, "count"), &instance->count))
-			return error_set(err, ERR_INVALID,
-				"devices.json: instance %zu ('%.*s') has no type, count or known device",
-				devices->instance_count, SPAN_ARGS(instance->type));
+			return error_set(err, ERR_INVALID, "instances[%zu] ('%.*s') has no type, count or known device",
+				devices->instance_count - 1, SPAN_ARGS(instance->type));
 	}
 	return OK;
 }

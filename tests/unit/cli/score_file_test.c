@@ -17,9 +17,19 @@ TEST(what_an_evaluation_found_is_one_document_of_scores)
 	CHECK(!is_one("{\"results\": {\"loss\": 0.5}}"));
 	CHECK(!is_one("{\"results\": [{\"a\": {}}]}"));
 	CHECK(!is_one("{\"scores\": {\"acc\": 0.5}}"));
-	CHECK(!is_one("{\"scores\": {\"a/acc\": 0.5}"));
 	CHECK(!is_one("step 7 loss 0.5\n"));
 	CHECK(!is_one("{\"results\": \"a"));
 	CHECK(!is_one("{\"path\""));
+	CHECK(!is_one("{\"results\": {0"));
 	CHECK(!is_one(""));
+}
+
+TEST(one_that_is_cut_off_is_no_log)
+{
+	static const char whole[] = "{\"results\": {\"a\": {\"acc,none\": 0.5}}}";
+
+	for (size_t len = strlen("{\"results\":"); len <= strlen(whole); len++)
+		if (!score_file_is_one(span_of(whole, len)))
+			test_fail(__FILE__, __LINE__, "'%.*s' is a log", (int)len, whole);
+	CHECK(is_one("{\"scores\": {\"a/acc\": 0.5}"));
 }

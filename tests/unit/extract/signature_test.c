@@ -201,6 +201,8 @@ static const struct {
 	{"saving checkpoint to out-kirin", "nanogpt"},
 	{"Saving checkpoint at step 8", "any-step"},
 	{"Saved checkpoint at step 8", "any-step"},
+	{"saved checkpoint to /ckpt/last.pt at step 7", "any-step"},
+	{"INFO wrote the checkpoint in out/last for iteration 7", "any-step"},
 	{"Finished saving the checkpoint (or staging if async is enabled)in 5.53 seconds.", "torchtitan"},
 };
 
@@ -232,6 +234,9 @@ TEST(chatter_has_no_signature)
 		"\"HealthMonitoringAgentDetectionEvent\":\"HealthEvent\"}",
 		"NCCL INFO Using network AWS Libfabric", "NCCL INFO NET/OFI Selected Provider is efa",
 		"NCCL version 2.18.1", "Loading checkpoint from /ckpt/step500",
+		"not yet saved checkpoint to /ckpt/step-7 at step 7", "never saved checkpoint at step 8",
+		"has not saved checkpoint to /ckpt/step-7",
+		"could not say that it wouldn't: hasn't saved checkpoint at step 9",
 		"saving checkpoint at iteration  33241 to /ckpt", "PYTORCH_CUDA_ALLOC_CONF to avoid fragmentation",
 		"link down the page", "memory budget: 80 GB",
 		"retry: {'mode': 'adaptive', 'codes': ['ThrottlingException', 'RequestLimitExceeded', 'SlowDown']}",
@@ -321,6 +326,8 @@ TEST(a_line_names_the_machine_and_the_step)
 	CHECK_INT(found.step, -1);
 	CHECK(signature_find(set, scratch, SPAN("INFO Saving checkpoint at step 8 to /ckpt"), false, &found));
 	CHECK_INT(found.step, 8);
+	CHECK(signature_find(set, scratch, SPAN("saved checkpoint to /ckpt/last.pt at step 7"), false, &found));
+	CHECK_INT(found.step, 7);
 	CHECK(signature_find(set, scratch, SPAN("saving a checkpoint for global_step=12000"), false, &found));
 	CHECK_INT(found.step, 12000);
 	CHECK(signature_at(set, signature_index(set, SPAN("nccl_timeout")))->beneath ==

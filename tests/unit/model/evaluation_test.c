@@ -49,6 +49,11 @@ TEST(of_some_metrics_less_is_better)
 	CHECK(evaluation_is_lower(SPAN("word_perplexity")) && evaluation_is_lower(SPAN("ppl")));
 	CHECK(evaluation_is_lower(SPAN("eval_loss")) && evaluation_is_lower(SPAN("bits_per_byte,none")));
 	CHECK(evaluation_is_lower(SPAN("brier_score")) && evaluation_is_lower(SPAN("ter")));
+	CHECK(evaluation_is_lower(SPAN("err")) && evaluation_is_lower(SPAN("err_rate,none")));
+	CHECK(evaluation_is_lower(SPAN("top1_err")) && evaluation_is_lower(SPAN("errors")));
+	CHECK(evaluation_is_lower(SPAN("error_rate")) && evaluation_is_lower(SPAN("wer")));
+	CHECK(evaluation_is_lower(SPAN("bpb")) && evaluation_is_lower(SPAN("mse")) && evaluation_is_lower(SPAN("mae")));
+	CHECK(!evaluation_is_lower(SPAN("terrain")) && !evaluation_is_lower(SPAN("recovery")));
 	CHECK(!evaluation_is_lower(SPAN("acc_norm")) && !evaluation_is_lower(SPAN("exact_match")));
 	CHECK(!evaluation_is_lower(SPAN("lossless")) && !evaluation_is_lower(SPAN("filter")));
 }
@@ -167,7 +172,10 @@ TEST(what_is_stated_counts_before_the_path)
 	AUTO(arena) arena = arena_new();
 	struct evaluation got;
 
-	CHECK_OK(read(&got, harness, 700, "", arena));
+	CHECK_INT(read(&got, harness, 700, "", arena), ERR_SEMANTIC);
+	CHECK_OK(read(&got, harness, 500, "", arena));
+	CHECK_INT(got.scores[0].step_from, EVALUATION_STEP_STATED);
+	CHECK_OK(read(&got, harness, 700, "run/final", arena));
 	CHECK_INT(got.scores[0].step, 700);
 	CHECK_INT(got.scores[0].step_from, EVALUATION_STEP_STATED);
 	CHECK_OK(read(&got, harness, -1, "run/final", arena));

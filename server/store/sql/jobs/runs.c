@@ -112,6 +112,26 @@ enum status store_read_run(struct store_reader *reader, struct arena *arena, str
 	return OK;
 }
 
+enum status store_check_run(struct store_reader *reader, struct arena *arena, struct span job, struct error *err)
+{
+	struct walk walk = {.reader = reader, .arena = arena};
+	struct run_link link;
+	bool has_row;
+
+	TRY(read_link(&walk, job, &link, &has_row, err));
+	while (has_row && !is_known(&walk, link.job_id) && walk.count < RUN_JOBS_MAX) {
+		TRY(add(&walk, &link, err));
+		if (!link.continues.len)
+			return OK;
+		TRY(read_link(&walk, walk.links[walk.count - 1].continues, &link, &has_row, err));
+	}
+	if (walk.count < 2 || !has_row || link.job_id != walk.links[0].job_id)
+		return OK;
+	return error_set_field(err, ERR_SEMANTIC, "continues",
+		"'%.*s' cannot go on with '%.*s', which goes on with it: tag continues would be a circle",
+		SPAN_ARGS(job), SPAN_ARGS(walk.links[0].continues));
+}
+
 /* ---- what looks so ---- */
 
 struct proposing {

@@ -1,0 +1,375 @@
+#include "cli/ship/rest_note.h"
+
+#include "base/arena.h"
+#include "base/text_file.h"
+#include "cli/http/url.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { VERSION = 1, MAX_BYTES = 64 << 20 };
+
+static const struct {
+	const char *key;
+	size_t at; /* a const char * of the identity */
+} told[] = {
+	{"stream", offsetof(struct identity, stream)},
+	{"host", offsetof(struct identity, host)},
+	{"owner", offsetof(struct identity, owner)},
+	{"folder", offsetof(struct identity, folder)},
+	{"command_line", offsetof(struct identity, command_line)},
+	{"instance_type", offsetof(struct identity, instance_type)},
+	{"git_commit", offsetof(struct identity, git_commit)},
+	{"said_type", offsetof(struct identity, said_type)},
+	{"run_key", offsetof(struct identity, run_key)},
+	{"asked", offsetof(struct identity, job)},
+};
+static const struct {
+	const char *key;
+	size_t at; /* an int64_t of the identity */
+} counted[] = {
+	{"instance_count", offsetof(struct identity, instance_count)},
+	{"said_count", offsetof(struct identity, said_count)},
+	{"attempt", offsetof(struct identity, attempt)},
+	{"rank", offsetof(struct identity, rank)},
+	{"local_rank", offsetof(struct identity, local_rank)},
+	{"process_count", offsetof(struct identity, process_count)},
+};
+enum { TOLD = sizeof told / sizeof *told, COUNTED = sizeof counted / sizeof *counted };
+
+static const char *const statuses[] = {"Completed", "Failed", "Stopped"};
+
+void rest_note_done(struct rest_note *note)
+{
+	spool_times_done(&note->times);
+	identity_free(note->own_identity);
+	mem_free(note->own_metrics.items);
+}
+
+static size_t folder_length(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? (size_t)(slash - path) + 1 : 0;
+}
+
+void rest_note_add_text(struct rest_note *note, const char *path)
+{
+	snprintf(note->texts[note->text_count++], sizeof *note->texts, "%s", path + folder_length(path));
+}
+
+void rest_note_name(struct rest_note *note, const char *text_path)
+{
+	const char *dot = strrchr(text_path, '.');
+
+	snprintf(note->path, sizeof note->path, "%.*s" REST_NOTE_ENDING, (int)(dot - text_path), text_path);
+}
+
+enum status rest_note_text_path(
+	const struct rest_note *note, size_t index, char path[REST_NOTE_PATH_BYTES], struct error *err)
+{
+	int len = snprintf(
+		path, REST_NOTE_PATH_BYTES, "%.*s%s", (int)folder_length(note->path), note->path, note->texts[index]);
+
+	return len < REST_NOTE_PATH_BYTES ? OK : error_set(err, ERR_INVALID, "'%s' has too long a name", note->path);
+}
+
+bool rest_note_is_for(const struct rest_note *note, const char *server)
+{
+	AUTO_DONE(buf) own = BUF_INIT(REST_NOTE_PATH_BYTES);
+	AUTO_DONE(buf) other = BUF_INIT(REST_NOTE_PATH_BYTES);
+
+	url_put_canonical(note->server, &own);
+	url_put_canonical(server, &other);
+	return span_equal(buf_span(&own), buf_span(&other));
+}
+
+/* ---- writing ---- */
+
+static void put_settings(struct json_writer *w, const char *key, const struct settings *settings)
+{
+	json_key(w, key);
+	json_object(w);
+	for (size_t i = 0; i < settings->count; i++) {
+		json_key_span(w, span_from(settings->items[i].key));
+		json_text(w, settings->items[i].value);
+	}
+	json_object_end(w);
+}
+
+static void put_identity(struct json_writer *w, const struct rest_note *note)
+{
+	const struct identity *identity = note->identity;
+
+	for (size_t i = 0; i < TOLD; i++) {
+		const char *text = *(const char *const *)((const char *)identity + told[i].at);
+		if (text)
+			json_put_text(w, told[i].key, text);
+	}
+	for (size_t i = 0; i < COUNTED; i++)
+		json_put_i64(w, counted[i].key, *(const int64_t *)((const char *)identity + counted[i].at));
+	json_put_bool(w, "has_rank", identity->has_rank);
+	json_put_bool(w, "has_rank_number", identity->has_rank_number);
+	put_settings(w, "hp", &identity->hyper_parameters);
+	put_settings(w, "tags", &identity->tags);
+	put_settings(w, "metrics", note->metrics);
+}
+
+static void put_end(struct json_writer *w, const struct rest_note *note)
+{
+	if (!note->ended_ms)
+		return;
+	json_key(w, "end");
+	json_object(w);
+	json_put_i64(w, "at_ms", note->ended_ms);
+	json_put_text(w, "status", note->end.secondary_status);
+	json_put_text(w, "reason", note->end.reason);
+	json_put_i64(w, "code", note->end.exit_code);
+	json_put_i64(w, "signal", note->end.signal);
+	json_object_end(w);
+}
+
+static void put_texts(struct json_writer *w, const struct rest_note *note)
+{
+	json_key(w, "texts");
+	json_array(w);
+	for (size_t i = 0; i < note->text_count; i++)
+		json_text(w, note->texts[i]);
+	json_array_end(w);
+	if (!note->is_saved)
+		return;
+	json_key(w, "times"); /* END, MS, END, MS …: up to that byte the lines were read then */
+	json_array(w);
+	for (size_t i = 0; i < note->times.count; i++) {
+		json_u64(w, note->times.items[i].end);
+		json_i64(w, note->times.items[i].ts_ms);
+	}
+	json_array_end(w);
+}
+
+static void put_note(struct json_writer *w, const struct rest_note *note)
+{
+	json_object(w);
+	json_put_i64(w, "version", VERSION);
+	json_put_text(w, "server", note->server);
+	if (note->job[0]) {
+		json_put_text(w, "job", note->job);
+		json_put_i64(w, "base", (int64_t)note->base);
+	}
+	if (note->source[0])
+		json_put_text(w, "source", note->source);
+	json_put_i64(w, "started_ms", note->started_ms);
+	json_put_bool(w, "is_command", note->has_exit);
+	json_put_bool(w, "reads_files", note->reads_files);
+	json_put_bool(w, "resumes", note->resumes);
+	put_identity(w, note);
+	put_end(w, note);
+	put_texts(w, note);
+	json_object_end(w);
+	buf_append_char(w->out, '\n');
+}
+
+static bool write_file(const char *path, struct span text)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+	if (fd < 0)
+		return false;
+	bool is_written = write(fd, text.ptr, text.len) == (ssize_t)text.len;
+	return close(fd) == 0 && is_written;
+}
+
+enum status rest_note_write(const struct rest_note *note, struct error *err)
+{
+	AUTO_DONE(buf) text = BUF_INIT(MAX_BYTES);
+	char next[REST_NOTE_PATH_BYTES + 8];
+	struct json_writer w = json_writer_on(&text);
+
+	put_note(&w, note);
+	TRY(buf_status(&text, err));
+	snprintf(next, sizeof next, "%s.next", note->path);
+	if (write_file(next, buf_span(&text)) && rename(next, note->path) == 0)
+		return OK;
+	error_fill(err, ERR_IO, "cannot write '%s': %s", note->path, strerror(errno));
+	unlink(next);
+	return ERR_IO;
+}
+
+/* ---- reading ---- */
+
+static const char *keep(struct arena *arena, struct span text)
+{
+	char *kept = arena_alloc(arena, text.len + 1);
+
+	if (kept && text.len)
+		memcpy(kept, text.ptr, text.len);
+	if (kept)
+		kept[text.len] = 0;
+	return kept;
+}
+
+static enum status read_settings(
+	struct arena *arena, const struct json *object, struct settings *settings, struct error *err)
+{
+	settings->items = mem_zeroed((json_count(object) + 1) * sizeof *settings->items);
+	if (!settings->items)
+		return error_no_memory(err);
+	for (const struct json *at = json_first(object); at; at = json_next(at)) {
+		struct setting *setting = &settings->items[settings->count++];
+		setting->key = keep(arena, json_key_of(at));
+		setting->value = keep(arena, json_string_of(at));
+		if (!setting->key || !setting->value)
+			return error_no_memory(err);
+	}
+	return OK;
+}
+
+static enum status read_identity(struct rest_note *note, const struct json *document, struct error *err)
+{
+	struct identity *identity = note->own_identity = mem_zeroed(sizeof *identity);
+
+	if (!identity || !(identity->arena = arena_new()))
+		return error_no_memory(err);
+	for (size_t i = 0; i < TOLD; i++) {
+		const struct json *text = json_get(document, told[i].key);
+		const char *kept = text ? keep(identity->arena, json_string_of(text)) : NULL;
+		if (text && !kept)
+			return error_no_memory(err);
+		*(const char **)((char *)identity + told[i].at) = kept;
+	}
+	for (size_t i = 0; i < COUNTED; i++)
+		TRY(json_want_i64(document, counted[i].key, (int64_t *)((char *)identity + counted[i].at), err));
+	TRY(json_want_bool(document, "has_rank", &identity->has_rank, err));
+	TRY(json_want_bool(document, "has_rank_number", &identity->has_rank_number, err));
+	TRY(read_settings(identity->arena, json_get(document, "hp"), &identity->hyper_parameters, err));
+	TRY(read_settings(identity->arena, json_get(document, "tags"), &identity->tags, err));
+	note->identity = identity;
+	note->metrics = &note->own_metrics;
+	if (!identity->job || !identity->stream || !identity->host)
+		return error_set(err, ERR_INVALID, "it names no job");
+	return read_settings(identity->arena, json_get(document, "metrics"), &note->own_metrics, err);
+}
+
+static enum status read_end(struct rest_note *note, const struct json *end, struct error *err)
+{
+	int64_t code = 0, number = 0;
+
+	if (!end)
+		return OK;
+	TRY(json_want_i64(end, "at_ms", &note->ended_ms, err));
+	TRY(json_want_i64(end, "code", &code, err));
+	TRY(json_want_i64(end, "signal", &number, err));
+	note->end = (struct child_end){.exit_code = (int)code, .signal = (int)number};
+	snprintf(note->end.reason, sizeof note->end.reason, "%.*s", SPAN_ARGS(json_string_of(json_get(end, "reason"))));
+	for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++)
+		if (span_equal(json_string_of(json_get(end, "status")), span_from(statuses[i])))
+			note->end.secondary_status = statuses[i];
+	return note->end.secondary_status ? OK : error_set(err, ERR_INVALID, "its end has no status");
+}
+
+static enum status read_times(struct rest_note *note, const struct json *times, struct error *err)
+{
+	const struct json *at = json_first(times), *next;
+	double end, ts_ms;
+
+	note->is_saved = times != NULL;
+	for (; at && (next = json_next(at)); at = json_next(next)) {
+		if (!json_number_of(at, &end) || !json_number_of(next, &ts_ms) || end < 0)
+			return error_set(err, ERR_INVALID, "its times are none");
+		TRY(spool_times_add(&note->times, (size_t)end, (int64_t)ts_ms, err));
+	}
+	return OK;
+}
+
+static enum status read_texts(struct rest_note *note, const struct json *texts, struct error *err)
+{
+	for (const struct json *at = json_first(texts); at; at = json_next(at)) {
+		struct span name = json_string_of(at);
+		if (note->text_count == REST_NOTE_TEXTS || !name.len || name.len >= sizeof *note->texts ||
+			span_find_char(name, '/') >= 0)
+			return error_set(err, ERR_INVALID, "its texts are none of ours");
+		snprintf(note->texts[note->text_count++], sizeof *note->texts, "%.*s", SPAN_ARGS(name));
+	}
+	return OK;
+}
+
+enum status rest_note_read(struct rest_note *note, const char *path, struct error *err)
+{
+	AUTO_DONE(buf) text = BUF_INIT(MAX_BYTES);
+	AUTO(json) document = NULL;
+	int64_t base = 0;
+
+	*note = (struct rest_note){.server = ""};
+	snprintf(note->path, sizeof note->path, "%s", path);
+	TRY(text_file_read(path, "spool", &text, err));
+	TRY(json_parse(&document, buf_span(&text), err));
+	snprintf(note->job, sizeof note->job, "%.*s", SPAN_ARGS(json_string_of(json_get(document, "job"))));
+	snprintf(note->source, sizeof note->source, "%.*s", SPAN_ARGS(json_string_of(json_get(document, "source"))));
+	TRY(json_want_i64(document, "base", &base, err));
+	note->base = (uint64_t)base;
+	TRY(json_want_i64(document, "started_ms", &note->started_ms, err));
+	TRY(json_want_bool(document, "is_command", &note->has_exit, err));
+	TRY(json_want_bool(document, "reads_files", &note->reads_files, err));
+	TRY(json_want_bool(document, "resumes", &note->resumes, err));
+	TRY(read_identity(note, document, err));
+	if (!(note->server = keep(note->identity->arena, json_string_of(json_get(document, "server")))))
+		return error_no_memory(err);
+	TRY(read_end(note, json_get(document, "end"), err));
+	TRY(read_texts(note, json_get(document, "texts"), err));
+	return read_times(note, json_get(document, "times"), err);
+}
+
+static bool is_same_stream(const struct rest_note *note, const char *path)
+{
+	AUTO_DONE(rest_note) other = {.server = ""};
+	struct error err;
+
+	return strcmp(path, note->path) != 0 && rest_note_read(&other, path, &err) == OK &&
+	       rest_note_is_for(&other, note->server) && strcmp(other.identity->job, note->identity->job) == 0 &&
+	       strcmp(other.identity->stream, note->identity->stream) == 0;
+}
+
+void rest_note_find_source(struct rest_note *note)
+{
+	size_t folder = folder_length(note->path), len = strlen(note->path + folder) - strlen(REST_NOTE_ENDING);
+	char pattern[REST_NOTE_PATH_BYTES];
+	bool is_left = false;
+	glob_t found;
+
+	snprintf(pattern, sizeof pattern, "%.*ssm-ship-*" REST_NOTE_ENDING, (int)folder, note->path);
+	if (glob(pattern, 0, NULL, &found) != 0)
+		return;
+	for (size_t i = 0; i < found.gl_pathc && !is_left; i++)
+		is_left = is_same_stream(note, found.gl_pathv[i]);
+	globfree(&found);
+	if (is_left)
+		snprintf(note->source, sizeof note->source, "%.*s", (int)len, note->path + folder);
+}
+
+void rest_note_remove(struct rest_note *note)
+{
+	if (note->path[0])
+		unlink(note->path);
+	note->path[0] = 0;
+}
+
+/* Notes are called as the first of their files. */
+bool rest_note_has(const char *file)
+{
+	char path[REST_NOTE_PATH_BYTES];
+	const char *dot = strrchr(file, '.');
+	static const char *const endings[] = {".out", ".in", ".left"};
+
+	for (size_t i = 0; dot && i < sizeof endings / sizeof *endings; i++)
+		if (strcmp(dot, endings[i]) == 0 && strncmp(file + folder_length(file), "sm-ship-", 8) == 0)
+			return snprintf(path, sizeof path, "%.*s" REST_NOTE_ENDING, (int)(dot - file), file) <
+				       (int)sizeof path &&
+			       access(path, F_OK) == 0;
+	return false;
+}

@@ -1,0 +1,192 @@
+"""What a sm-ship could not send, because it was killed or the server was away, `sm-ship --send-rest` sends once, with the end that was seen."""
+
+import os
+import signal
+import time
+
+import pytest
+from prometheus import free_port
+from smserver import wait_until
+
+
+def lines(server, job, stream="algo-1"):
+    return [line["text"] for line in server.lines(job, stream)]
+
+
+def status(server, job):
+    return server.get(f"/api/v1/jobs/{job}").body["TrainingJobStatus"]
+
+
+def billed_s(server, job):
+    return server.get(f"/api/v1/jobs/{job}/goodput").body["cost"]["billable_seconds"]
+
+
+def facts(server, job):
+    document = server.get(f"/api/v1/jobs/{job}").body
+    return {key: document.get(key) for key in ("TrainingJobStatus", "TrainingEndTime", "FailureReason", "SecondaryStatusTransitions")}, lines(server, job)
+
+
+@pytest.fixture
+def killed(server, ship, tmp_path):
+    """killed(job, before, after): of a command that is killed between its lines: the sm-ship, not the command, which goes on to its end."""
+    def run(job, count=3000, at=1500):
+        goal, told = tmp_path / f"{job}.goal", tmp_path / f"{job}.told"
+        script = (f"i=0; while [ $i -lt {count} ]; do echo out $i; echo err $i >&2; i=$((i+1)); "
+                  f"while [ $i = {at} -a ! -e {told} ]; do sleep 0.01; done; done; while [ ! -e {goal} ]; do sleep 0.01; done")
+        process = ship.start("--job", job, "--hp", "lr=0.5", "--", "sh", "-c", script)
+        wait_until(lambda: server.get(f"/api/v1/jobs/{job}/streams").status == 200 and lines(server, job), what="the first lines")
+        process.kill()
+        process.communicate()
+        told.touch()
+        wait_until(lambda: next(ship.spool.glob("*.err")).read_bytes().endswith(f"err {count - 1}\n".encode()), what="its last line")
+        return goal
+
+    return run
+
+
+def check_once(server, job, count=3000):
+    stored = lines(server, job)
+    for kind in ("out", "err"):
+        assert [line for line in stored if line.startswith(kind)] == [f"{kind} {i}" for i in range(count)]
+    assert len(stored) == 2 * count
+
+
+def end(ship, goal):
+    goal.touch()
+    texts = [*ship.spool.glob("*.out"), *ship.spool.glob("*.err")]
+    wait_until(lambda: not is_open(texts), what="the end of the command")
+
+
+def is_open(paths):
+    wanted = {str(path) for path in paths}
+    for process in os.listdir("/proc"):
+        try:
+            folder = f"/proc/{int(process)}/fd"
+            if any(os.readlink(f"{folder}/{fd}") in wanted for fd in os.listdir(folder)):
+                return True
+        except (ValueError, OSError):
+            continue
+    return False
+
+
+@pytest.fixture
+def server(make_server):
+    return make_server("--silent-after", "2s", "--goodput-every", "100ms")
+
+
+def test_what_a_killed_sm_ship_left_is_sent_once_and_its_job_keeps_its_status(server, ship, killed):
+    goal = killed("orphan")
+    early = ship.run("--send-rest")
+    assert early.returncode == 0 and b"is still open in a process that writes it" in early.stderr
+    assert len(lines(server, "orphan")) < 6000
+    end(ship, goal)
+    sent = ship.run("--send-rest")
+    assert sent.returncode == 0 and b"of job 'orphan' that were left are with the server; how it ended is not known" in sent.stderr, sent.stderr
+    check_once(server, "orphan")
+    assert status(server, "orphan") == "InProgress"
+    assert list(ship.spool.iterdir()) == []
+    document = wait_until(lambda: "worked_until_ms" in (found := server.get("/api/v1/jobs/orphan").body) and found, what="its silence")
+    last_ms = server.lines("orphan")[-1]["ts_ms"]
+    assert document["worked_until_ms"] == last_ms
+    spent_s = last_ms / 1000 - document["TrainingStartTime"]
+    wait_until(lambda: abs(billed_s(server, "orphan") - spent_s) < 0.01, what=f"{spent_s} s, not {billed_s(server, 'orphan')}")
+    before = facts(server, "orphan")
+    assert ship.run("--send-rest").returncode == 0
+    assert facts(server, "orphan") == before
+
+
+def test_a_job_whose_end_was_told_meanwhile_keeps_it(server, ship, killed):
+    for number, told in enumerate(("Failed", "Completed")):
+        goal = killed(f"told-{number}", 300, 100)
+        end_ms = round(time.time() * 1000)
+        assert server.post(f"/api/v1/jobs/told-{number}/transitions", json={"SecondaryStatus": told, "time_ms": end_ms}).status == 204
+        end(ship, goal)
+        assert ship.run("--send-rest").returncode == 0
+        check_once(server, f"told-{number}", 300)
+        document = server.get(f"/api/v1/jobs/told-{number}").body
+        assert (document["TrainingJobStatus"], round(1000 * document["TrainingEndTime"])) == (told, end_ms)
+
+
+def test_the_lines_bear_the_time_of_the_last_one(server, ship, killed):
+    goal = killed("late", 300, 100)
+    last_ms = max(path.stat().st_mtime for path in [*ship.spool.glob("*.out"), *ship.spool.glob("*.err")]) * 1000
+    end(ship, goal)
+    hour_ago = time.time() - 3600
+    for path in (*ship.spool.glob("*.out"), *ship.spool.glob("*.err")):
+        os.utime(path, (hour_ago, hour_ago))  # as if it had been killed an hour ago
+    sent_ms = time.time() * 1000
+    assert ship.run("--send-rest").returncode == 0
+    check_once(server, "late", 300)
+    assert last_ms < sent_ms and all(line["ts_ms"] <= last_ms for line in server.lines("late"))
+
+
+def test_one_that_is_killed_while_it_sends_the_rest_is_started_again(server, ship, killed):
+    goal = killed("twice", 20000, 100)
+    end(ship, goal)
+    for delay_s in (0.03, 0.06, 0.1, 0.15):
+        process = ship.start("--send-rest")
+        try:
+            process.wait(delay_s)
+        except Exception:  # noqa: BLE001  it runs: that is what is wanted
+            process.kill()
+        process.communicate()
+    assert ship.run("--send-rest").returncode == 0
+    check_once(server, "twice", 20000)
+
+
+def test_the_next_run_of_that_name_does_not_lose_what_the_killed_one_left(server, ship, killed):
+    goal = killed("again", 300, 100)
+    end(ship, goal)
+    assert ship.run("--job", "again", "--stream", "algo-1", "--", "echo", "next").returncode == 0
+    assert ship.run("--send-rest").returncode == 0
+    assert [line for line in lines(server, "again") if line != "next"].count("out 299") == 1
+    assert len(lines(server, "again")) == 601 and list(ship.spool.iterdir()) == []
+
+
+def test_without_a_server_the_end_is_kept_too(server, ship):
+    gone = f"http://127.0.0.1:{free_port()}"
+    script = "echo one; sleep 1.2; echo two; exit 7"
+    result = ship.run("--job", "away", "--server", gone, "--drain-timeout", "100ms", "--", "sh", "-c", script)
+    ended = time.time()
+    assert result.returncode == 7 and f"sm-ship --server '{gone}' --spool '{ship.spool}' --send-rest".encode() in result.stderr
+    other = ship.run("--send-rest")
+    assert other.returncode == 4 and f"it is for server {gone}".encode() in other.stderr
+    note = next(ship.spool.glob("*.rest"))
+    note.write_text(note.read_text().replace(gone, server.url))  # the port is another's by now
+    assert ship.run("--send-rest").returncode == 0
+    document = server.get("/api/v1/jobs/away").body
+    assert document["TrainingJobStatus"] == "Failed" and document["FailureReason"] == "exit code 7"
+    assert document["TrainingEndTime"] <= ended and document["TrainingEndTime"] - document["TrainingStartTime"] >= 1.2
+    assert lines(server, "away") == ["one", "two"]
+    one, two = (line["ts_ms"] for line in server.lines("away"))
+    assert two - one >= 1000 and two <= 1000 * ended
+    assert billed_s(server, "away") <= ended - document["TrainingStartTime"] + 1
+    assert list(ship.spool.iterdir()) == []
+    before = facts(server, "away")
+    assert ship.run("--send-rest").returncode == 0
+    assert facts(server, "away") == before
+
+
+def test_a_server_that_stays_away_in_the_middle(make_server, ship, tmp_path):
+    server = make_server()
+    address, killed = server.url, tmp_path / "killed"
+    script = f"seq 1 1000; while [ ! -e {killed} ]; do sleep 0.01; done; seq 1001 2000; exit 3"
+    process = ship.start("--job", "middle", "--server", address, "--drain-timeout", "200ms", "--", "sh", "-c", script)
+    wait_until(lambda: server.get("/api/v1/jobs/middle/streams").status == 200 and len(lines(server, "middle")) == 1000, what="its lines")
+    server.kill()
+    killed.touch()
+    process.communicate(timeout=60)
+    assert process.returncode == 3
+    server.start(f"127.0.0.1:{server.port}")
+    for _ in range(2):
+        assert ship.run("--send-rest", "--server", address).returncode == 0
+        assert lines(server, "middle") == [str(i) for i in range(1, 2001)]
+        assert status(server, "middle") == "Failed"
+
+
+def test_what_was_left_is_not_sent_by_its_name(ship):
+    gone = f"http://127.0.0.1:{free_port()}"
+    ship.run("--job", "kept", "--server", gone, "--drain-timeout", "100ms", data=b"one\n")
+    left = str(next(ship.spool.glob("*.left")))
+    result = ship.run("--job", "kept", left)
+    assert result.returncode == 2 and b"--send-rest" in result.stderr
