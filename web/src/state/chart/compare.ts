@@ -1,14 +1,12 @@
 // Several jobs' documents, what differs between them, and one metric's curve of each.
 import { computed, signal } from "@preact/signals";
 import { asProblem, isAbort, Problem } from "../../api/client";
-import type { JobRow, PointsReply } from "../../api/types";
+import type { JobRow } from "../../api/types";
 import { Batch } from "../../lib/flow/batch";
-import { bucketsFromReply, type Buckets } from "../../lib/chart/buckets";
+import type { Buckets } from "../../lib/chart/buckets";
 import { joinNames, metricFor, MOST_COMPARED, type Comparison } from "../../lib/jobs/compare";
-import { tokensMetric } from "../../lib/jobs/tokens";
-import { quoteText, type Axis } from "../../lib/url/url";
+import { isWork, quoteText, type Axis } from "../../lib/url/url";
 import { shifted, STEPS, TIMES, type XMap } from "../../lib/chart/xmap";
-import { along } from "../../lib/chart/xalong";
 import { onLive, setWant } from "../../live/client";
 import { ChartStore } from "./chart";
 import { freshSeq } from "../core/info";
@@ -37,7 +35,6 @@ const ROWS_MS = 1000;
 /** Curves that grow are drawn so many times a second at most, and less often where a frame of them costs more. */
 const DRAW_MS = 80;
 const LOOK_MS = 30_000;
-const TOKEN_BUCKETS = 500;
 const NO_TROUBLE = 404;
 
 interface Page {
@@ -90,6 +87,8 @@ export class CompareStore extends Store {
   /** Names of which there is no job. */
   readonly missing = signal<string[]>([]);
   readonly curves = signal<CompareCurve[] | null>(null);
+  /** Why jobs are not on the axis that is chosen, a text a job. */
+  readonly leftOut = signal<string[]>([]);
   /** Settings that differ, and on request those that do not. */
   readonly comparison = signal<Comparison | null>(null);
   private readonly troubles = { curves: signal<Problem | null>(null), comparison: signal<Problem | null>(null) };
@@ -201,7 +200,8 @@ export class CompareStore extends Store {
     for (const chart of before) if (!this.charts.includes(chart)) chart.stop();
     const problems = await Promise.all(this.charts.map((chart, i) => this.loadCurve(chart, wanted[i]?.row, spec, signal)));
     if (signal.aborted) return;
-    this.troubles.curves.value = problems.find((one) => one !== null) ?? null;
+    this.leftOut.value = isWork(spec.axis) ? problems.flatMap((one) => (one?.status === NO_TROUBLE ? [one.detail] : [])) : [];
+    this.troubles.curves.value = problems.find((one) => one !== null && one.status !== NO_TROUBLE) ?? null;
     this.show();
   }
 
@@ -210,12 +210,10 @@ export class CompareStore extends Store {
       if (row) await chart.load(() => this.mapOf(row, chart.metric, spec, signal), spec);
     } catch (error) {
       if (isAbort(error)) return null;
-      const problem = asProblem(error);
-      // A job may have lost the metric, or gone, since its row was read.
-      return problem.status === NO_TROUBLE ? null : problem;
+      // A job may have lost the metric, or gone, since its row was read; or it has no such axis.
+      return asProblem(error);
     }
-    const problem = chart.store.problem.peek();
-    return problem?.status === NO_TROUBLE ? null : problem;
+    return chart.store.problem.peek();
   }
 
   private show(): void {
@@ -231,18 +229,12 @@ export class CompareStore extends Store {
     return known;
   }
 
-  private async makeMap(row: JobRow, metric: string, axis: "relative" | "rstep" | "tokens", signal: AbortSignal): Promise<XMap> {
+  private async makeMap(row: JobRow, metric: string, axis: Exclude<Axis, "step" | "time">, signal: AbortSignal): Promise<XMap> {
     const job = row.TrainingJobName;
-    const ask = (name: string, x: PointsQuery["x"], buckets: number): Promise<PointsReply> => askPoints({ job, metric: name, x, buckets }, signal);
-    const first = async (x: PointsQuery["x"]): Promise<number> => (await ask(metric, x, 1)).columns.x[0] ?? 0;
+    const first = async (x: PointsQuery["x"]): Promise<number> => (await askPoints({ job, metric, x, buckets: 1 }, signal)).columns.x[0] ?? 0;
+    if (isWork(axis)) return (await import("./work")).loadWork(job, metric, axis, signal);
     if (axis === "rstep") return shifted("step", await first("step"));
-    if (axis === "relative") {
-      const [time, since] = await Promise.all([first("time"), first("relative")]);
-      return shifted("time", time - since);
-    }
-    const tokens = tokensMetric(row.metrics ?? []);
-    if (tokens === undefined) throw new Problem(404, "No tokens", job);
-    const { x, max } = bucketsFromReply(await ask(tokens, "step", TOKEN_BUCKETS));
-    return along(x, max) ?? STEPS;
+    const [time, since] = await Promise.all([first("time"), first("relative")]);
+    return shifted("time", time - since);
   }
 }
