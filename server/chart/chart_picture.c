@@ -133,10 +133,10 @@ static void write_x_axis(struct drawing *d)
 	struct scale_ticks ticks = {0};
 	char text[SCALE_TEXT_BYTES];
 
-	(d->picture->axis == AXIS_STEP ? scale_ticks_even : scale_ticks_time)(
-		d->x.low, d->x.high, room < 1 ? 1 : (size_t)room, &ticks);
+	bool is_time = d->picture->axis == AXIS_TIME || d->picture->axis == AXIS_RELATIVE;
+	(is_time ? scale_ticks_time : scale_ticks_even)(d->x.low, d->x.high, room < 1 ? 1 : (size_t)room, &ticks);
 	for (size_t i = 0; i < ticks.count; i++) {
-		if (d->picture->axis == AXIS_STEP && ticks.at[i] != floor(ticks.at[i]))
+		if (!is_time && ticks.at[i] != floor(ticks.at[i]))
 			continue;
 		double px = scale_place(&d->x, ticks.at[i]);
 		scale_text_x(d->picture->axis, ticks.at[i], ticks.step, text);
@@ -166,13 +166,15 @@ static void write_y_axis(struct drawing *d)
 	}
 }
 
-static const char *axis_name(const struct picture *picture)
+static const char *axis_name(enum chart_axis axis)
 {
-	enum chart_axis axis = picture->axis;
+	static const char *const names[] = {[AXIS_STEP] = "by step",
+		[AXIS_TIME] = "by time (UTC)",
+		[AXIS_RELATIVE] = "by time since the start",
+		[AXIS_TOKENS] = "by tokens",
+		[AXIS_FLOPS] = "by FLOPs"};
 
-	if (picture->is_by_tokens)
-		return "by tokens";
-	return axis == AXIS_TIME ? "by time (UTC)" : axis == AXIS_RELATIVE ? "by time since the start" : "by step";
+	return names[axis];
 }
 
 /* "by step, 1,000 of 1,300,000 points, nothing hidden": what is drawn stands for all, since each bucket keeps its extremes. */
@@ -186,7 +188,7 @@ static void write_title(struct drawing *d)
 	scale_text_x(AXIS_STEP, (double)d->points, 0, all);
 	scale_text_x(AXIS_STEP, (double)d->buckets, 0, drawn);
 	AUTO_DONE(buf) note = BUF_INIT(256);
-	buf_printf(&note, "%s, ", axis_name(picture));
+	buf_printf(&note, "%s, ", axis_name(picture->axis));
 	if (d->points > d->buckets)
 		buf_printf(&note, "%s of %s points, nothing hidden", drawn, all);
 	else
@@ -262,9 +264,9 @@ static double place_y(const struct drawing *d, double value)
 	return d->y.is_log && !(value > 0) ? d->bottom : scale_place(&d->y, value);
 }
 
-static double place_x(const struct drawing *d, const struct bucket *bucket)
+static double place_x(const struct drawing *d, const struct picture_curve *curve, const struct bucket *bucket)
 {
-	return scale_place(&d->x, (double)bucket->x);
+	return scale_place(&d->x, (double)bucket->x * curve->x_each);
 }
 
 /* The area between the extremes of the buckets from..end, with its edge: a spike one pixel wide has no area, but an edge. */
@@ -277,10 +279,11 @@ static void write_band(const struct drawing *d, const struct picture_curve *curv
 	if (!has_width)
 		return;
 	for (size_t i = from; i < end; i++)
-		buf_printf(d->out, "%c%.1f %.1f", i == from ? 'M' : 'L', place_x(d, &curve->buckets[i]),
+		buf_printf(d->out, "%c%.1f %.1f", i == from ? 'M' : 'L', place_x(d, curve, &curve->buckets[i]),
 			place_y(d, curve->buckets[i].max));
 	for (size_t i = end; i-- > from;)
-		buf_printf(d->out, "L%.1f %.1f", place_x(d, &curve->buckets[i]), place_y(d, curve->buckets[i].min));
+		buf_printf(
+			d->out, "L%.1f %.1f", place_x(d, curve, &curve->buckets[i]), place_y(d, curve->buckets[i].min));
 	buf_append_char(d->out, 'Z');
 }
 
@@ -322,8 +325,8 @@ static void write_line(const struct drawing *d, const struct picture_curve *curv
 		value = smooth > 0 ? sum / (1 - correction) : value;
 		bool is_here = !d->y.is_log || value > 0;
 		if (is_here)
-			buf_printf(d->out, "%c%.1f %.1f%s", is_down ? 'L' : 'M', place_x(d, bucket), place_y(d, value),
-				is_down ? "" : "h0");
+			buf_printf(d->out, "%c%.1f %.1f%s", is_down ? 'L' : 'M', place_x(d, curve, bucket),
+				place_y(d, value), is_down ? "" : "h0");
 		is_down = is_here;
 	}
 	buf_append_text(d->out, "\"/>\n");
@@ -337,7 +340,7 @@ static void write_crosses(const struct drawing *d, const struct picture_curve *c
 	buf_append_text(d->out, "<path class=\"l s2\" stroke-width=\"1.5\" d=\"");
 	for (size_t i = 0; i < curve->count; i++) {
 		const struct bucket *bucket = &curve->buckets[i];
-		double x = place_x(d, bucket);
+		double x = place_x(d, curve, bucket);
 		if (!(bucket->nan_count || bucket->inf_count || bucket->neg_inf_count) || x - last < CROSS_GAP_PX)
 			continue;
 		last = x;
@@ -394,8 +397,8 @@ static void set_x(struct drawing *d)
 		const struct picture_curve *curve = &picture->curves[i];
 		if (!curve->count)
 			continue;
-		low = fmin(low, (double)curve->buckets[0].x);
-		high = fmax(high, (double)curve->buckets[curve->count - 1].x);
+		low = fmin(low, (double)curve->buckets[0].x * curve->x_each);
+		high = fmax(high, (double)curve->buckets[curve->count - 1].x * curve->x_each);
 	}
 	low = picture->has_from ? picture->from : isfinite(low) ? low : 0;
 	high = picture->has_to ? picture->to : isfinite(high) ? high : low + 1;

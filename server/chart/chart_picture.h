@@ -16,6 +16,7 @@ struct picture_curve {
 	struct span name;
 	const struct bucket *buckets;
 	size_t count;
+	double x_each; /* what 1 of their x is on the axis: 1, or the FLOPs of a token */
 	uint64_t points;
 	unsigned hue; /* below PICTURE_HUES */
 	unsigned dash; /* 0: none */
@@ -34,7 +35,6 @@ struct picture_mark {
 struct picture {
 	struct span title;
 	enum chart_axis axis;
-	bool is_by_tokens; /* with AXIS_STEP: its numbers are tokens */
 	enum picture_theme theme;
 	unsigned width, height;
 	bool is_log; /* y */

@@ -278,6 +278,8 @@ void scale_text_x(enum chart_axis axis, double x, double step, char out[SCALE_TE
 		write_time(x, step, out);
 	else if (axis == AXIS_RELATIVE)
 		write_duration(x, out);
+	else if (axis == AXIS_FLOPS)
+		scale_text_value(x, step, out);
 	else
 		write_step(x, out);
 }

@@ -9,8 +9,9 @@ enum {
 	OFF_FACTOR = 3,
 	WINDOW_MS = 1000,
 	WINDOW_COARSE_MS = 10000,
-	VERSION = 1,
-	SETTLED = 2,
+	VERSION = 2,
+	VERSION_OF_NONE_HELD = 1,
+	SETTLED = DERIVED_HELD_MAX,
 };
 
 static const double EVEN_SHARE = 0.1;
@@ -20,6 +21,12 @@ struct seen {
 	bool is_any;
 	int64_t step;
 	double value;
+};
+
+/* A step whose tokens are not derived yet. */
+struct held_step {
+	struct point point;
+	double samples; /* consumed, as printed; NaN: not */
 };
 
 struct derive {
@@ -44,6 +51,10 @@ struct derive {
 	struct seen samples, tokens; /* the sums printed last */
 	double batch; /* consumed samples a step; 0: not known */
 	double token_batch; /* the same of tokens */
+	double printed_batch; /* the global one; 0: none was printed, or several */
+	bool has_batches; /* several were */
+	struct held_step held[DERIVED_HELD_MAX]; /* the first, of one attempt */
+	uint32_t held_count;
 	/* The line being read. */
 	bool has_step;
 	bool has_sifted;
@@ -73,6 +84,15 @@ static void forget_pace(struct derive *derive)
 	derive->samples.is_any = derive->tokens.is_any = false;
 }
 
+/* A step is worth the same number of samples only where all were of one batch. */
+static void see_batch(struct derive *derive, double batch)
+{
+	bool is_other = derive->printed_batch > 0 && derive->printed_batch != batch;
+
+	derive->has_batches = derive->has_batches || is_other || !(batch > 0);
+	derive->printed_batch = derive->has_batches ? 0 : batch;
+}
+
 void derive_see(struct derive *derive, enum measure measure, double factor, uint32_t series, const struct point *point)
 {
 	if (measure == MEASURE_LOSS) {
@@ -87,6 +107,8 @@ void derive_see(struct derive *derive, enum measure measure, double factor, uint
 		return;
 	}
 	derive->seen[measure] = (struct seen){true, point->step, point->value * factor};
+	if (measure == MEASURE_GLOBAL_BATCH)
+		see_batch(derive, point->value * factor);
 	derive->has_sifted = derive->has_sifted || measure == MEASURE_KEPT || measure == MEASURE_DROPPED;
 	if (derive->has_sifted && !derive->has_step)
 		derive->point = *point;
@@ -210,20 +232,44 @@ static double tokens_a_step(const struct derive *derive, const struct inputs *in
 		return derive->token_batch;
 	if (derive->batch > 0 && length > 0)
 		return derive->batch * length;
-	return inputs->items[INPUT_TOKENS_PER_STEP].value;
+	if (inputs->items[INPUT_TOKENS_PER_STEP].value > 0)
+		return inputs->items[INPUT_TOKENS_PER_STEP].value;
+	return derive->printed_batch * length;
 }
 
-static void derive_tokens(const struct derive *derive, const struct inputs *inputs, struct emission *emission)
+static double consumed_samples(const struct derive *derive)
 {
 	const struct seen *samples = fresh(derive, MEASURE_CONSUMED_SAMPLES);
+
+	return samples ? samples->value : NAN;
+}
+
+/* NaN: not known. */
+static double tokens_until(
+	const struct derive *derive, const struct inputs *inputs, const struct point *at, double samples)
+{
 	double length = inputs->items[INPUT_SEQUENCE_LENGTH].value, tokens = tokens_a_step(derive, inputs);
 
-	if (derive->seen[MEASURE_TOKENS].is_any)
+	if (isfinite(samples) && length > 0)
+		return samples * length;
+	return !derive->seen[MEASURE_CONSUMED_SAMPLES].is_any && tokens > 0 ? (double)at->step * tokens : NAN;
+}
+
+static void derive_tokens(struct derive *derive, const struct inputs *inputs, struct emission *emission)
+{
+	double tokens = tokens_until(derive, inputs, emission->at, consumed_samples(derive));
+	const struct point *now = emission->at;
+
+	if (derive->seen[MEASURE_TOKENS].is_any || !isfinite(tokens))
 		return;
-	if (samples && length > 0)
-		emit(emission, DERIVED_TOKENS, samples->value * length);
-	else if (!derive->seen[MEASURE_CONSUMED_SAMPLES].is_any && tokens > 0)
-		emit(emission, DERIVED_TOKENS, (double)derive->step * tokens);
+	for (uint32_t i = 0; i < derive->held_count; i++) {
+		const struct held_step *held = &derive->held[i];
+		emission->at = &held->point;
+		emit(emission, DERIVED_TOKENS, tokens_until(derive, inputs, &held->point, held->samples));
+	}
+	derive->held_count = 0;
+	emission->at = now;
+	emit(emission, DERIVED_TOKENS, tokens);
 }
 
 /* tokens/s of one device: printed, or out of the pace; 0: not known at this step. */
@@ -278,22 +324,39 @@ static void begin_step(struct derive *derive)
 {
 	const struct point *point = &derive->point;
 
-	if (point->attempt != derive->attempt || point->step < derive->step)
+	if (point->attempt != derive->attempt || point->step < derive->step) {
 		forget_pace(derive);
+		derive->held_count = 0;
+	}
 	derive->step_before = point->attempt == derive->attempt ? derive->step : -1;
 	derive->attempt = point->attempt;
 	derive->step = point->step;
 	derive->ts_ms = point->ts_ms;
 }
 
-size_t derive_line(
-	struct derive *derive, const struct inputs *inputs, int64_t arrival_ms, struct derived_point out[DERIVED_COUNT])
+/* The log has not had the time to say it all itself. */
+static void hold_step(struct derive *derive)
+{
+	derive->settled++;
+	derive->held[derive->held_count++] = (struct held_step){derive->point, consumed_samples(derive)};
+}
+
+static void derive_step(struct derive *derive, const struct inputs *inputs, bool has_pace, struct emission *emission)
+{
+	if (has_pace && !derive->seen[MEASURE_STEPS_PER_SECOND].is_any)
+		emit(emission, DERIVED_STEPS_PER_SECOND, derive->rate);
+	derive_tokens(derive, inputs, emission);
+	double rate = derive_token_rates(derive, inputs, has_pace, emission);
+	derive_efficiency(derive, inputs, rate, emission);
+}
+
+size_t derive_line(struct derive *derive, const struct inputs *inputs, int64_t arrival_ms,
+	struct derived_point out[DERIVED_POINTS_MAX])
 {
 	struct emission emission = {out, 0, &derive->point};
 
 	if (derive->has_sifted)
 		derive_kept(derive, &emission);
-	size_t sifted = emission.count;
 	if (derive->has_step) {
 		begin_step(derive);
 		bool has_pace = find_pace(derive, &derive->point, derive->point.ts_ms != arrival_ms);
@@ -302,15 +365,10 @@ size_t derive_line(
 				(derive->rate - derive->even_rate) * (derive->even_rate > 0 ? EVEN_SHARE : 1);
 		find_increment(&derive->seen[MEASURE_CONSUMED_SAMPLES], &derive->samples, &derive->batch);
 		find_increment(&derive->seen[MEASURE_TOKENS], &derive->tokens, &derive->token_batch);
-		if (has_pace && !derive->seen[MEASURE_STEPS_PER_SECOND].is_any)
-			emit(&emission, DERIVED_STEPS_PER_SECOND, derive->rate);
-		derive_tokens(derive, inputs, &emission);
-		double rate = derive_token_rates(derive, inputs, has_pace, &emission);
-		derive_efficiency(derive, inputs, rate, &emission);
-		if (derive->settled < SETTLED) {
-			derive->settled++;
-			emission.count = sifted;
-		}
+		if (derive->settled < SETTLED)
+			hold_step(derive);
+		else
+			derive_step(derive, inputs, has_pace, &emission);
 	}
 	derive->has_step = derive->has_sifted = false;
 	return emission.count;
@@ -346,6 +404,40 @@ static struct seen unpack_seen(struct unpacker *in)
 	return seen;
 }
 
+static void pack_held(const struct held_step *held, struct buf *out)
+{
+	pack_i64(out, held->point.step);
+	pack_i64(out, held->point.ts_ms);
+	pack_u64(out, held->point.line);
+	pack_u64(out, held->point.attempt);
+	pack_double(out, held->samples);
+}
+
+static struct held_step unpack_held(struct unpacker *in)
+{
+	struct held_step held = {.samples = NAN};
+
+	held.point.step = unpack_i64(in);
+	held.point.ts_ms = unpack_i64(in);
+	held.point.line = unpack_u64(in);
+	held.point.attempt = (uint32_t)unpack_u64(in);
+	held.samples = unpack_double(in);
+	return held;
+}
+
+/* What older states do not have: they are past the steps that would be held, or tell them without. */
+static bool unpack_newer(struct derive *derive, struct unpacker *in)
+{
+	derive->printed_batch = unpack_double(in);
+	derive->has_batches = unpack_u64(in) != 0;
+	uint64_t held = unpack_u64(in);
+	if (held > DERIVED_HELD_MAX || held > derive->settled)
+		return false;
+	for (; derive->held_count < held; derive->held_count++)
+		derive->held[derive->held_count] = unpack_held(in);
+	return true;
+}
+
 void derive_pack(const struct derive *derive, struct buf *out)
 {
 	pack_u64(out, VERSION);
@@ -373,6 +465,11 @@ void derive_pack(const struct derive *derive, struct buf *out)
 	pack_seen(&derive->tokens, out);
 	pack_double(out, derive->batch);
 	pack_double(out, derive->token_batch);
+	pack_double(out, derive->printed_batch);
+	pack_u64(out, derive->has_batches);
+	pack_u64(out, derive->held_count);
+	for (uint32_t i = 0; i < derive->held_count; i++)
+		pack_held(&derive->held[i], out);
 }
 
 enum status derive_unpack(struct derive **out, struct unpacker *in, struct error *err)
@@ -407,8 +504,9 @@ enum status derive_unpack(struct derive **out, struct unpacker *in, struct error
 	derive->tokens = unpack_seen(in);
 	derive->batch = unpack_double(in);
 	derive->token_batch = unpack_double(in);
-	if (in->has_failed || version != VERSION || measures > MEASURE_COUNT || settled > SETTLED ||
-		recent >= 2 * RECENT || derive->off_count >= OFF_MAX)
+	bool is_whole = version == VERSION_OF_NONE_HELD || unpack_newer(derive, in);
+	if (in->has_failed || version > VERSION || !version || !is_whole || measures > MEASURE_COUNT ||
+		settled > SETTLED || recent >= 2 * RECENT || derive->off_count >= OFF_MAX)
 		return error_set(err, ERR_INVALID, "the state of derived metrics is damaged");
 	*out = TAKE(derive);
 	return OK;

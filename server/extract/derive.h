@@ -5,13 +5,15 @@
  * Ownership: new/free. Threads: one at a time. Pure: time is the points' own, and the same points give the same.
  *
  * The leading series is the stream's first of role loss; at each of its steps each derived metric gets at most one point.
- * Nothing is derived at its first two steps: by then the log has said what it says itself.
+ * Nothing is derived at its first two steps: by then the log has said what it says itself. Their tokens are derived with the first that
+ * follow, so that an axis of tokens begins where the loss does.
  *   steps/s    one divided by the step time, where the log prints that; else steps by log time between two points of the
  *              leading series, at least 1 s apart (10 s where times have no milliseconds), of one attempt, both with a
  *              time out of the line or the protocol. A pace more than 3 times off the usual one (median of the last 5) is
  *              a pause (evaluation, checkpoint) or lines that came in a heap, and gives no point, unless it stays so for
  *              3 points. A restart begins anew.
- *   tokens     consumed samples * sequence length where the log prints those, else step * tokens a step.
+ *   tokens     consumed samples * sequence length where the log prints those, else step * tokens a step. Where no setting says the
+ *              tokens of a step, the printed global batch * sequence length does, as long as it was always the same.
  *   tokens/s   steps/s * tokens a step.
  *   TFLOP/s    6 * parameters * tokens/s / devices (Kaplan et al., arXiv 2001.08361: forward and backward, without attention).
  *   MFU        TFLOP/s a device / its peak (Chowdhery et al., arXiv 2204.02311).
@@ -58,6 +60,7 @@ enum measure {
 	MEASURE_EPOCH,
 	MEASURE_KEPT,
 	MEASURE_DROPPED,
+	MEASURE_GLOBAL_BATCH, /* samples of a step; states have these by their number: only append */
 	MEASURE_COUNT
 };
 /* *factor: to the base unit. */
@@ -77,9 +80,10 @@ struct derived_point {
 };
 /* True when derive_line would have a use for the inputs. */
 bool derive_has_step(const struct derive *derive);
-/* After the line's last point: what follows from it; at most DERIVED_COUNT. Points at arrival_ms have no log time. */
+enum { DERIVED_HELD_MAX = 2, DERIVED_POINTS_MAX = DERIVED_COUNT + DERIVED_HELD_MAX };
+/* After the line's last point: what follows from it. Points at arrival_ms have no log time. */
 size_t derive_line(struct derive *derive, const struct inputs *inputs, int64_t arrival_ms,
-	struct derived_point out[DERIVED_COUNT]);
+	struct derived_point out[DERIVED_POINTS_MAX]);
 
 /* How far the stream is. */
 struct progress {

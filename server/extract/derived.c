@@ -13,7 +13,7 @@ static const struct {
 		"1 / step time where the log prints it, else steps / seconds of log time over a few seconds, without pauses",
 		0},
 	[DERIVED_TOKENS] = {"derived:tokens", "tokens", ROLE_OTHER, 0,
-		"consumed samples * sequence_length where the log prints them, else step * tokens_per_step",
+		"consumed samples * sequence_length where the log prints them, else step * tokens_per_step (else the printed global batch * sequence_length)",
 		1 << INPUT_TOKENS_PER_STEP | 1 << INPUT_GLOBAL_BATCH | 1 << INPUT_SEQUENCE_LENGTH},
 	[DERIVED_TOKENS_PER_SECOND] = {"derived:tokens_per_second", "tokens/s", ROLE_THROUGHPUT, 1,
 		"steps/s * tokens_per_step (by the log's consumed tokens or samples where it prints them); or printed tokens/s of a device * devices",
@@ -142,6 +142,8 @@ static enum measure measure_of_other(struct span metric, struct span unit)
 		return MEASURE_TOKENS;
 	if (is_one_of(name, "consumed_samples"))
 		return MEASURE_CONSUMED_SAMPLES;
+	if (is_one_of(name, "global_batch_size"))
+		return MEASURE_GLOBAL_BATCH;
 	if (is_one_of(name, "epoch"))
 		return MEASURE_EPOCH;
 	if (is_one_of(name, "kept kept_samples samples_kept num_kept accepted_samples retained_samples"))

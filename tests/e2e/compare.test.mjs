@@ -85,6 +85,7 @@ test("an axis that a job does not have leaves it out", async ({ server, page, op
   const step = Array.from({ length: 100 }, (_, n) => n);
   const loss = step.map((n) => 4 / (1 + n));
   const series = (metric, value) => ({ metric, stream: "algo-1", step, value });
+  await server.post("/api/v1/jobs", { TrainingJobName: "counted", HyperParameters: { num_parameters: "1e9" } });
   await server.post("/api/v1/points?job=counted", { series: [series("loss", loss), series("tokens", step.map((n) => n * 1000))] });
   await server.post("/api/v1/points?job=plain", { series: [series("loss", loss)] });
   for (const job of ["counted", "plain"]) await server.waitForPoints(job, "loss", 100);
@@ -94,8 +95,22 @@ test("an axis that a job does not have leaves it out", async ({ server, page, op
   await kept("200 points");
   await page.getByRole("button", { name: "tokens" }).click();
   await kept("100 points");
+  const leftOut = (why) => until(page, (text) => document.querySelector("p.missing")?.innerText === text, why, why);
+  await leftOut("Left out: job 'plain' counts no tokens: none of its metrics is a count of them that rises");
+  await page.getByRole("button", { name: "FLOPs" }).click();
+  await until(page, () => location.search.includes("x=flops"), "the axis in the address");
+  await kept("100 points");
   await page.getByRole("button", { name: "step", exact: true }).click();
   await kept("200 points");
+  await until(page, () => !document.querySelector("p.missing"), "that nobody is left out");
+  await open("/jobs/counted");
+  await until(page, (text) => [...document.querySelectorAll(".toolbar .segments button")].map((one) => one.innerText).join(" ").includes(text), "both axes of work", "tokens FLOPs");
+  await page.getByRole("button", { name: "FLOPs" }).click();
+  await until(page, () => location.search === "?x=flops" && document.querySelectorAll(".chart canvas").length > 0, "charts by FLOPs");
+  await shot(page, "job-by-flops");
+  await open("/jobs/plain");
+  await until(page, () => document.querySelectorAll(".toolbar .segments button").length > 2, "its axes");
+  assert.equal(await page.getByRole("button", { name: "tokens" }).count(), 0, "what it does not count is not offered");
 });
 
 test("what is not there is said", async ({ server, page, open, allow }) => {

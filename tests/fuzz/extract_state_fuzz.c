@@ -34,7 +34,7 @@ static void derive_of(struct span state)
 	AUTO_DONE(buf) first = BUF_INIT(STATE_MAX_BYTES), second = BUF_INIT(STATE_MAX_BYTES);
 	AUTO(derive) derive = NULL;
 	AUTO(derive) again = NULL;
-	struct derived_point out[DERIVED_COUNT];
+	struct derived_point out[DERIVED_POINTS_MAX];
 	struct inputs inputs = {0};
 	struct unpacker in = unpacker_on(state);
 
@@ -54,7 +54,7 @@ static void derive_of(struct span state)
 			struct point point = {.step = i, .ts_ms = i * 777, .value = (double)i, .attempt = 1};
 			derive_see(derive, (enum measure)measure, 1, measure, &point);
 			size_t count = derive_line(derive, &inputs, 0, out);
-			if (count > DERIVED_COUNT)
+			if (count > DERIVED_POINTS_MAX)
 				abort();
 			for (size_t j = 0; j < count; j++)
 				if (!isfinite(out[j].point.value) || out[j].point.value < 0)

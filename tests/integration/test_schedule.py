@@ -164,6 +164,15 @@ def test_what_moves_beside_the_rate(server):
     assert found["batch_ramp"] == {"setting": "rampup_batch_size", "value": "32 32 2560"}
 
 
+def test_a_batch_that_megatron_prints(server):
+    """16, and from step 4 on 32."""
+    server.send("m", [f" iteration {n:8d}/     100 | consumed samples: {n * 16:12d} | elapsed time per iteration (ms): 412.7 | learning rate: 1.0E-04 | "
+                      f"global batch size: {16 if n < 4 else 32:5d} | lm loss: 7.1E+00 | loss scale: 1.0 | grad norm: 1.2 |" for n in range(1, 7)])
+    server.wait_for_points("m", "train:global_batch_size", 6)
+    batch = server.get("/api/v1/jobs/m/schedule").body["batch"]
+    assert (batch["metric"], batch["first"], batch["last"], batch["changes"]) == ("train:global_batch_size", 16, 32, [{"step": 4, "value": 32}])
+
+
 def test_what_nobody_declared_is_null(server):
     found = run(server, {"max_steps": 200}, lambda n: PEAK, more=lambda n: " | grad norm: 0.5")
     assert (found["declared"], found["first_difference"], found["clipped_share"], found["clip"]) == (None, None, None, None)

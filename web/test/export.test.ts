@@ -17,7 +17,8 @@ test("what is drawn as CSV: quoted, no formulas, NaN told from nothing", () => {
 test("the server draws a comparison only where its picture is the same", () => {
   const curves = [{ name: "a", metric: "loss" }, { name: "b,c", metric: "loss" }];
   expect(picturesUrl(curves, parseChartState({}))).toBe("/api/v1/jobs/a/chart.svg?metric=loss&jobs=b%252Cc&theme=light");
-  expect(picturesUrl(curves, parseChartState({ x: "tokens" }))).toBeNull();
+  expect(picturesUrl(curves, parseChartState({ x: "flops", from: "1e20", to: "2.5e20" }))).toBe("/api/v1/jobs/a/chart.svg?x=flops&from=100000000000000000000&to=250000000000000000000&metric=loss&jobs=b%252Cc&theme=light");
+  expect(picturesUrl(curves, parseChartState({ x: "rstep" }))).toBeNull();
   expect(picturesUrl(curves, parseChartState({ clip: "1" }))).toBeNull();
   expect(picturesUrl([...curves, { name: "d", metric: "lm loss" }], parseChartState({}))).toBeNull();
   expect(picturesUrl(Array.from({ length: 21 }, (_, i) => ({ name: `j${i}`, metric: "loss" })), parseChartState({}))).toBeNull();

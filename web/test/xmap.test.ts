@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { shifted } from "../src/lib/chart/xmap";
 import { along } from "../src/lib/chart/xalong";
-import { tokensMetric } from "../src/lib/jobs/tokens";
 
 test("relative axes count from where the job began", () => {
   const map = shifted("time", 1000);
@@ -21,11 +20,4 @@ test("a count that falls back at a restart goes on from its highest; one that ne
   expect(along([0, 10, 20, 30], [0, 1000, 500, 2000])?.fromServer(30)).toBe(2000);
   expect(along([0, 10], [5, 5])).toBeNull();
   expect(along([], [])).toBeNull();
-});
-
-test("a count of tokens is known by its name, a rate is not one", () => {
-  const named = (...names: string[]) => names.map((metric) => ({ metric, min: 0, max: 9 }));
-  expect(tokensMetric(named("loss", "tokens_per_s", "consumed_tokens"))).toBe("consumed_tokens");
-  expect(tokensMetric(named("train/tokens", "loss"))).toBe("train/tokens");
-  expect(tokensMetric(named("tokens/s", "tokenizer_loss", "lr"))).toBeUndefined();
 });

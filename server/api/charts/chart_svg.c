@@ -8,7 +8,7 @@
 #include "model/incident.h"
 #include "read/charts/chart.h"
 #include "read/charts/chart_query.h"
-#include "read/charts/token_axis.h"
+#include "read/charts/work_axis.h"
 #include "state/streams/job_view.h"
 #include "state/streams/work_times.h"
 #include "store/alerts.h"
@@ -45,7 +45,7 @@ struct plot {
 	int64_t noted_job_id; /* the last whose notes were added */
 	struct span metric; /* the one that was found, of the first curve */
 	int64_t job_id, origin_ms; /* of the first job */
-	struct token_axis tokens; /* of the job whose curves are added, where x is tokens */
+	const struct work_axis *work; /* of the job whose curves were added last; NULL: x is steps or times */
 };
 
 static enum status read_names(struct plot *plot, const struct http_request *request, const char *parameter,
@@ -139,24 +139,23 @@ static enum status read_window(struct plot *plot, const struct http_request *req
 	struct chart_query *query = &plot->query;
 	struct span axis = SPAN(""), attempts = SPAN("");
 
-	*query = (struct chart_query){.stream = SPAN(""), .from = INT64_MIN, .to = INT64_MAX};
+	*query = (struct chart_query){.stream = SPAN("")};
 	http_request_query(request, "stream", &query->stream);
 	http_request_query(request, "x", &axis);
 	http_request_query(request, "attempts", &attempts);
-	plot->picture.is_by_tokens = span_equal(axis, SPAN("tokens"));
-	TRY(api_parse_axis(plot->picture.is_by_tokens ? SPAN("step") : axis, query, err));
+	TRY(api_parse_axis(axis, query, err));
 	TRY(api_parse_attempts(attempts, query, err));
-	TRY(http_query_i64(request, "from", INT64_MIN, INT64_MAX, &query->from, err));
-	TRY(http_query_i64(request, "to", INT64_MIN, INT64_MAX, &query->to, err));
-	if (query->from > query->to)
-		return error_set_field(err, ERR_SEMANTIC, "from", "from %lld is behind to %lld", (long long)query->from,
-			(long long)query->to);
-	query->buckets = (size_t)plot->picture.width * 2 / 3;
+	TRY(api_read_window(request, query, err));
+	bool is_work = chart_axis_is_work(query->axis);
 	plot->picture.axis = query->axis;
-	plot->picture.has_from = query->from != INT64_MIN;
-	plot->picture.has_to = query->to != INT64_MAX;
-	plot->picture.from = (double)query->from;
-	plot->picture.to = (double)query->to;
+	plot->picture.has_from = is_work ? isfinite(query->work_from) : query->from != INT64_MIN;
+	plot->picture.has_to = is_work ? isfinite(query->work_to) : query->to != INT64_MAX;
+	plot->picture.from = is_work ? query->work_from : (double)query->from;
+	plot->picture.to = is_work ? query->work_to : (double)query->to;
+	if (plot->picture.from > plot->picture.to)
+		return error_set_field(err, ERR_SEMANTIC, "from", "from %.17g is behind to %.17g", plot->picture.from,
+			plot->picture.to);
+	query->buckets = (size_t)plot->picture.width * 2 / 3;
 	return OK;
 }
 
@@ -186,6 +185,12 @@ static void color_curve(struct plot *plot, struct picture_curve *curve, struct s
 		curve->dash += other->hue == curve->hue;
 }
 
+/* Or by the work that was done at each. */
+static bool is_by_step(const struct plot *plot)
+{
+	return plot->query.axis == AXIS_STEP || chart_axis_is_work(plot->query.axis);
+}
+
 static void add_restarts(struct plot *plot, const struct job_view *view)
 {
 	const struct stream_view *most = NULL;
@@ -193,7 +198,7 @@ static void add_restarts(struct plot *plot, const struct job_view *view)
 	for (size_t i = 0; i < view->stream_count; i++)
 		if (!most || view->streams[i].attempt_start_count > most->attempt_start_count)
 			most = &view->streams[i];
-	if (plot->query.axis != AXIS_STEP)
+	if (!is_by_step(plot))
 		return;
 	for (size_t i = 1; most && i < most->attempt_start_count && plot->picture.mark_count < MARKS_MAX; i++)
 		plot->marks[plot->picture.mark_count++] = (struct picture_mark){
@@ -203,11 +208,11 @@ static void add_restarts(struct plot *plot, const struct job_view *view)
 static enum status add_note(
 	struct plot *plot, const struct job_view *view, const struct note_row *row, struct error *err)
 {
-	bool is_by_step = plot->query.axis == AXIS_STEP;
+	bool has_step = is_by_step(plot);
 	int64_t origin_ms = plot->query.axis == AXIS_RELATIVE ? job_believed_first_ms(view) : 0;
 	AUTO_DONE(buf) text = BUF_INIT(64 << 10);
 
-	if (is_by_step ? !row->has_step : !row->ts_ms)
+	if (has_step ? !row->has_step : !row->ts_ms)
 		return OK; /* nothing says where that is on this axis */
 	if (plot->job_count > 1)
 		buf_printf(&text, "%.*s, ", SPAN_ARGS(view->row.name));
@@ -216,7 +221,7 @@ static enum status add_note(
 		buf_printf(&text, " of %.*s", SPAN_ARGS(row->author));
 	buf_printf(&text, ": %.*s", SPAN_ARGS(row->text));
 	TRY(buf_status(&text, err));
-	struct picture_mark mark = {.x = is_by_step ? (double)row->step : (double)(row->ts_ms - origin_ms),
+	struct picture_mark mark = {.x = has_step ? (double)row->step : (double)(row->ts_ms - origin_ms),
 		.kind = MARK_NOTE,
 		.hue = picture_hue(view->row.name),
 		.text = arena_copy(plot->arena, buf_span(&text))};
@@ -242,42 +247,10 @@ static enum status add_notes(struct plot *plot, const struct job_view *view, str
 	return OK;
 }
 
-/* ---- tokens: all is asked for by steps, and moved to where it belongs ---- */
-
-static int64_t to_i64(double x)
-{
-	return x <= -9e18 ? INT64_MIN : x >= 9e18 ? INT64_MAX : (int64_t)x;
-}
-
-/* The window is one of tokens: of each job other steps. */
-static void narrow_to_steps(const struct plot *plot, struct chart_query *query)
-{
-	if (plot->picture.has_from)
-		query->from = to_i64(ceil(token_axis_step(&plot->tokens, plot->picture.from)));
-	if (plot->picture.has_to)
-		query->to = to_i64(floor(token_axis_step(&plot->tokens, plot->picture.to)));
-}
-
-static int64_t tokens_at(const struct plot *plot, int64_t step)
-{
-	return to_i64(round(token_axis_tokens(&plot->tokens, (double)step)));
-}
-
-static void move_to_tokens(const struct plot *plot, struct chart *chart)
-{
-	for (size_t i = 0; i < chart->count; i++) {
-		struct bucket *bucket = &chart->buckets[i];
-		bucket->x = tokens_at(plot, bucket->x);
-		bucket->last_x = tokens_at(plot, bucket->last_x);
-		bucket->min_x = tokens_at(plot, bucket->min_x);
-		bucket->max_x = tokens_at(plot, bucket->max_x);
-	}
-}
-
 static void move_marks(struct plot *plot, size_t from)
 {
-	for (size_t i = from; i < plot->picture.mark_count; i++)
-		plot->marks[i].x = token_axis_tokens(&plot->tokens, plot->marks[i].x);
+	for (size_t i = from; plot->work && i < plot->picture.mark_count; i++)
+		plot->marks[i].x = work_axis_tokens(plot->work, plot->marks[i].x) * plot->work->each;
 }
 
 static enum status add_curve(struct plot *plot, struct span job, struct span metric, struct error *err)
@@ -288,14 +261,10 @@ static enum status add_curve(struct plot *plot, struct span job, struct span met
 	struct chart chart;
 
 	query.metric = metric;
-	if (plot->picture.is_by_tokens) {
-		TRY(token_axis_read(
-			plot->api->options.pipeline, plot->worker->reader, plot->arena, job, &plot->tokens, err));
-		narrow_to_steps(plot, &query);
-	}
-	TRY(chart_read(plot->api->options.pipeline, plot->worker->reader, plot->arena, job, &query, &chart, err));
-	if (plot->picture.is_by_tokens)
-		move_to_tokens(plot, &chart);
+	TRY(work_axis_chart(
+		plot->api->options.pipeline, plot->worker->reader, plot->arena, job, &query, false, &chart, err));
+	plot->work = chart.work;
+	curve->x_each = chart.work ? chart.work->each : 1;
 	TRY(name_curve(plot, job, chart.metric, &curve->name, err));
 	curve->buckets = chart.buckets;
 	curve->count = chart.count;
@@ -309,8 +278,7 @@ static enum status add_curve(struct plot *plot, struct span job, struct span met
 			add_restarts(plot, &chart.view);
 	}
 	TRY(add_notes(plot, &chart.view, err));
-	if (plot->picture.is_by_tokens)
-		move_marks(plot, mark_count);
+	move_marks(plot, mark_count);
 	return OK;
 }
 
@@ -336,11 +304,11 @@ static enum status add_incident(struct plot *plot, const struct incident_row *ro
 	AUTO_DONE(buf) text = BUF_INIT(256);
 	double ms = (double)incident->opened_ms - (plot->query.axis == AXIS_RELATIVE ? (double)plot->origin_ms : 0);
 
-	if (row->metric.len ? !span_equal(row->metric, plot->metric) : plot->query.axis == AXIS_STEP)
+	if (row->metric.len ? !span_equal(row->metric, plot->metric) : is_by_step(plot))
 		return OK;
 	buf_printf(&text, "%s: %s (%s)", severity_name(incident->severity), incident_kind_name(incident->kind),
 		incident_state_name(incident->state));
-	struct picture_mark mark = {.x = plot->query.axis == AXIS_STEP ? (double)incident->opened_step : ms,
+	struct picture_mark mark = {.x = is_by_step(plot) ? (double)incident->opened_step : ms,
 		.severity = incident->severity,
 		.text = arena_copy(plot->arena, buf_span(&text))};
 	if (!mark.text.ptr)
@@ -421,8 +389,7 @@ enum status api_chart_svg(void *context, void *worker, const struct http_request
 	TRY(add_curves(plot, err));
 	size_t mark_count = plot->picture.mark_count;
 	TRY(add_incidents(plot, err));
-	if (plot->picture.is_by_tokens) /* they are of the one job that is drawn, if any */
-		move_marks(plot, mark_count);
+	move_marks(plot, mark_count); /* they are of the one job that is drawn, if any */
 	TRY(make_title(plot, err));
 	plot->picture.curves = plot->curves;
 	plot->picture.marks = plot->marks;

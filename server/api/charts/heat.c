@@ -28,8 +28,8 @@ static enum status read_query(const struct http_request *request, struct chart_q
 	http_request_query(request, "x", &axis);
 	http_request_query(request, "attempts", &attempts);
 	TRY(api_parse_axis(axis, query, err));
-	if (query->axis == AXIS_RELATIVE)
-		return error_set_field(err, ERR_INVALID, "x", "x 'relative' is none of step, time");
+	if (query->axis != AXIS_STEP && query->axis != AXIS_TIME)
+		return error_set_field(err, ERR_INVALID, "x", "x '%.*s' is none of step, time", SPAN_ARGS(axis));
 	TRY(api_parse_attempts(attempts, query, err));
 	TRY(http_query_i64(request, "from", INT64_MIN, INT64_MAX, &query->from, err));
 	TRY(http_query_i64(request, "to", INT64_MIN, INT64_MAX, &query->to, err));

@@ -9,10 +9,11 @@
 #include "base/json/json_read.h"
 #include "base/json/json_write.h"
 #include "read/charts/chart.h"
-#include "read/charts/chart_chain.h"
 #include "read/charts/chart_query.h"
 #include "read/charts/derivation.h"
 #include "read/charts/main_series.h"
+#include "read/charts/run_inputs.h"
+#include "read/charts/work_axis.h"
 #include "read/view.h"
 #include "state/streams/job_view.h"
 
@@ -65,6 +66,51 @@ static void write_series(struct json_writer *w, const struct stream_view *stream
 	json_object_end(w);
 }
 
+static void write_parameters(struct json_writer *w, double value, struct span from)
+{
+	json_key(w, "parameters");
+	json_object(w);
+	json_put_double(w, "value", value);
+	json_put_span(w, "from", from);
+	json_object_end(w);
+}
+
+/* parameters: NULL where it is made of tokens alone. */
+static void write_axis(struct json_writer *w, const char *name, struct span metric, const char *missing,
+	const struct input_value *parameters)
+{
+	json_key(w, name);
+	json_object(w);
+	if (missing)
+		json_put_text(w, "missing", missing);
+	else
+		json_put_span(w, "tokens", metric);
+	if (!missing && parameters)
+		write_parameters(w, parameters->value, span_from(parameters->from));
+	json_object_end(w);
+}
+
+/* Which axes its charts have beside steps and time, by which count of tokens; or why not. */
+static enum status write_axes(const struct api *api, struct store_reader *reader, struct arena *arena,
+	const struct job_view *view, struct json_writer *w, struct error *err)
+{
+	static const enum input parameters[] = {INPUT_PARAMETERS};
+	struct span metric = work_axis_metric(view);
+	const char *no_tokens = metric.len ? NULL : work_no_tokens, *no_flops = no_tokens;
+	struct inputs *inputs = NULL;
+
+	if (metric.len) {
+		TRY(run_inputs_read(api->options.pipeline, reader, arena, &view->row, parameters, 1, &inputs, err));
+		no_flops = inputs->items[INPUT_PARAMETERS].value > 0 ? NULL : work_no_parameters;
+	}
+	json_key(w, "axes");
+	json_object(w);
+	write_axis(w, "tokens", metric, no_tokens, NULL);
+	write_axis(w, "flops", metric, no_flops, inputs ? &inputs->items[INPUT_PARAMETERS] : NULL);
+	json_object_end(w);
+	return OK;
+}
+
 enum status api_series(void *context, void *worker, const struct http_request *request, struct http_response *response,
 	struct error *err)
 {
@@ -82,6 +128,7 @@ enum status api_series(void *context, void *worker, const struct http_request *r
 	TRY(derivation_read_inputs(
 		api->options.pipeline, ((struct api_worker *)worker)->reader, arena, &view.row, &inputs, err));
 	json_object(&w);
+	TRY(write_axes(api, ((struct api_worker *)worker)->reader, arena, &view, &w, err));
 	json_key(&w, "series");
 	json_array(&w);
 	for (size_t i = 0; i < view.stream_count; i++)
@@ -105,9 +152,38 @@ enum status api_parse_axis(struct span x, struct chart_query *query, struct erro
 		query->axis = AXIS_TIME;
 	else if (span_equal(x, SPAN("relative")))
 		query->axis = AXIS_RELATIVE;
+	else if (span_equal(x, SPAN("tokens")))
+		query->axis = AXIS_TOKENS;
+	else if (span_equal(x, SPAN("flops")))
+		query->axis = AXIS_FLOPS;
 	else
-		return error_set_field(err, ERR_INVALID, "x", "x '%.*s' is none of step, time, relative", SPAN_ARGS(x));
+		return error_set_field(
+			err, ERR_INVALID, "x", "x '%.*s' is none of step, time, relative, tokens, flops", SPAN_ARGS(x));
 	return OK;
+}
+
+static enum status read_work(const struct http_request *request, const char *name, double *out, struct error *err)
+{
+	struct span text;
+
+	if (http_request_query(request, name, &text) && (!span_parse_double(text, out) || !isfinite(*out)))
+		return error_set_field(err, ERR_INVALID, name, "'%s' must be a number, not '%.*s'", name,
+			(int)(text.len > 40 ? 40 : text.len), text.ptr);
+	return OK;
+}
+
+enum status api_read_window(const struct http_request *request, struct chart_query *query, struct error *err)
+{
+	query->from = INT64_MIN;
+	query->to = INT64_MAX;
+	query->work_from = -INFINITY;
+	query->work_to = INFINITY;
+	if (chart_axis_is_work(query->axis)) {
+		TRY(read_work(request, "from", &query->work_from, err));
+		return read_work(request, "to", &query->work_to, err);
+	}
+	TRY(http_query_i64(request, "from", INT64_MIN, INT64_MAX, &query->from, err));
+	return http_query_i64(request, "to", INT64_MIN, INT64_MAX, &query->to, err);
 }
 
 enum status api_parse_attempts(struct span attempts, struct chart_query *query, struct error *err)
@@ -133,7 +209,7 @@ static enum status read_query(const struct http_request *request, struct chart_q
 	int64_t buckets = CHART_BUCKETS_DEFAULT;
 	struct span axis = SPAN(""), attempts = SPAN("");
 
-	*query = (struct chart_query){.stream = SPAN(""), .from = INT64_MIN, .to = INT64_MAX};
+	*query = (struct chart_query){.stream = SPAN("")};
 	if (!http_request_query(request, "metric", &query->metric) || !query->metric.len)
 		return error_set_field(
 			err, ERR_INVALID, "metric", "which metric? give metric=NAME (names: GET …/metrics)");
@@ -142,8 +218,7 @@ static enum status read_query(const struct http_request *request, struct chart_q
 	http_request_query(request, "attempts", &attempts);
 	TRY(api_parse_axis(axis, query, err));
 	TRY(api_parse_attempts(attempts, query, err));
-	TRY(http_query_i64(request, "from", INT64_MIN, INT64_MAX, &query->from, err));
-	TRY(http_query_i64(request, "to", INT64_MIN, INT64_MAX, &query->to, err));
+	TRY(api_read_window(request, query, err));
 	TRY(http_query_i64(request, "buckets", 1, CHART_BUCKETS_MAX, &buckets, err));
 	query->buckets = (size_t)buckets;
 	return OK;
@@ -199,18 +274,27 @@ enum column {
 static const char *const column_names[COLUMN_COUNT] = {"x", "min", "min_x", "min_line", "max", "max_x", "max_line",
 	"first", "last", "mean", "count", "non_finite", "attempt", "line", "line_stream"};
 
+/* Of tokens an integer, of FLOPs more than one holds. */
+static void write_x(struct json_writer *w, const struct chart *chart, int64_t x)
+{
+	if (chart->work && chart->work->each != 1)
+		json_double(w, (double)x * chart->work->each);
+	else
+		json_i64(w, x);
+}
+
 static void write_cell(
 	struct json_writer *w, const struct chart *chart, const struct bucket *bucket, enum column column)
 {
 	switch (column) {
 	case X:
-		json_i64(w, bucket->x);
+		write_x(w, chart, bucket->x);
 		break;
 	case MIN:
 		json_double(w, min_of(bucket));
 		break;
 	case MIN_X:
-		json_i64(w, bucket->count ? bucket->min_x : bucket->x);
+		write_x(w, chart, bucket->count ? bucket->min_x : bucket->x);
 		break;
 	case MIN_LINE:
 		write_line(w, bucket->count ? bucket->min_line : bucket->first_line);
@@ -219,7 +303,7 @@ static void write_cell(
 		json_double(w, max_of(bucket));
 		break;
 	case MAX_X:
-		json_i64(w, bucket->count ? bucket->max_x : bucket->x);
+		write_x(w, chart, bucket->count ? bucket->max_x : bucket->x);
 		break;
 	case MAX_LINE:
 		write_line(w, bucket->count ? bucket->max_line : bucket->first_line);
@@ -289,6 +373,35 @@ static void write_chain(struct json_writer *w, const struct chart *chart)
 	json_array_end(w);
 }
 
+static void write_numbers(struct json_writer *w, const char *name, const double *values, size_t count, double each)
+{
+	json_key(w, name);
+	json_array(w);
+	for (size_t i = 0; i < count; i++)
+		json_double(w, values[i] * each);
+	json_array_end(w);
+}
+
+/* What its x is worked out from, and at which steps it is known. */
+static void write_work(struct json_writer *w, const struct work_axis *work)
+{
+	bool is_flops = work->each != 1;
+
+	json_key(w, "axis");
+	json_object(w);
+	json_put_text(w, "x", is_flops ? "flops" : "tokens");
+	json_put_text(w, "formula", is_flops ? WORK_FLOPS_FORMULA : "tokens");
+	json_key(w, "inputs");
+	json_object(w);
+	json_put_span(w, "tokens", work->metric);
+	if (is_flops)
+		write_parameters(w, work->parameters, work->parameters_from);
+	json_object_end(w);
+	write_numbers(w, "steps", work->steps, work->count, 1);
+	write_numbers(w, "values", work->tokens, work->count, work->each);
+	json_object_end(w);
+}
+
 enum status api_parse_columns(const struct json *names, unsigned *columns, struct error *err)
 {
 	*columns = names ? 0 : ~0u;
@@ -327,6 +440,8 @@ void api_write_chart(struct json_writer *w, const struct chart *chart, unsigned 
 	json_object_end(w);
 	json_put_i64(w, "total_points", (int64_t)chart->total_points);
 	json_put_i64(w, "bucket_width", chart->bucket_width);
+	if (chart->work)
+		write_work(w, chart->work);
 	if (chart->links)
 		write_chain(w, chart);
 	else
@@ -347,7 +462,13 @@ static void write_csv(struct buf *out, const struct chart *chart, struct span st
 		buf_append_char(out, ',');
 		csv_put_cell(out, stream);
 		uint64_t count = b->count + b->nan_count + b->inf_count + b->neg_inf_count;
-		buf_printf(out, ",%lld,%llu", (long long)b->x, (unsigned long long)count);
+		if (chart->work && chart->work->each != 1) {
+			buf_append_char(out, ',');
+			api_csv_double(out, (double)b->x * chart->work->each);
+		} else {
+			buf_printf(out, ",%lld", (long long)b->x);
+		}
+		buf_printf(out, ",%llu", (unsigned long long)count);
 		for (size_t j = 0; j < sizeof values / sizeof *values; j++) {
 			buf_append_char(out, ',');
 			api_csv_double(out, values[j]);
@@ -385,13 +506,14 @@ enum status api_points(void *context, void *worker, const struct http_request *r
 	TRY(http_query_bool(request, "raw", &is_raw, err));
 	TRY(read_format(request, &is_csv, err));
 	TRY(http_query_bool(request, "chain", &is_chain, err));
-	if (is_chain && (is_raw || is_csv || query.axis != AXIS_STEP))
-		return error_set_field(
-			err, ERR_SEMANTIC, "chain", "chain=true is drawn by x=step, in buckets and as JSON alone");
+	bool has_chain = query.axis == AXIS_STEP || chart_axis_is_work(query.axis);
+	if (is_chain && (is_raw || is_csv || !has_chain))
+		return error_set_field(err, ERR_SEMANTIC, "chain",
+			"chain=true is drawn by x=step, tokens or flops, in buckets and as JSON alone");
 	if (is_raw || (is_csv && !http_request_query(request, "buckets", &buckets)))
 		return api_points_raw(api, worker, request, &query, is_csv, response, err);
-	TRY((is_chain ? chart_read_chain : chart_read)(api->options.pipeline, ((struct api_worker *)worker)->reader,
-		arena, http_request_segment(request, 0), &query, &chart, err));
+	TRY(work_axis_chart(api->options.pipeline, ((struct api_worker *)worker)->reader, arena,
+		http_request_segment(request, 0), &query, is_chain, &chart, err));
 	if (is_csv) {
 		response->content_type = "text/csv; charset=utf-8";
 		write_csv(&response->body, &chart, query.stream);

@@ -7,8 +7,31 @@
 #include "base/json/json_write.h"
 #include "read/charts/chart.h"
 #include "read/charts/chart_query.h"
+#include "read/charts/work_axis.h"
 
+#include <math.h>
 #include <stdio.h>
+
+static enum status read_work(const struct json *node, const char *key, double *out, struct error *err)
+{
+	const struct json *number = json_get(node, key);
+
+	if (number && (!json_number_of(number, out) || !isfinite(*out)))
+		return error_set_field(err, ERR_SEMANTIC, key, "%s is no number", key);
+	return OK;
+}
+
+static enum status read_window(const struct json *node, struct chart_query *query, struct error *err)
+{
+	query->work_from = -INFINITY;
+	query->work_to = INFINITY;
+	if (chart_axis_is_work(query->axis)) {
+		TRY(read_work(node, "from", &query->work_from, err));
+		return read_work(node, "to", &query->work_to, err);
+	}
+	TRY(json_want_i64(node, "from", &query->from, err));
+	return json_want_i64(node, "to", &query->to, err);
+}
 
 static enum status read_one(const struct json *node, struct span *job, struct chart_query *query, struct error *err)
 {
@@ -24,8 +47,6 @@ static enum status read_one(const struct json *node, struct span *job, struct ch
 	TRY(json_want_string(node, "metric", &query->metric, err));
 	TRY(json_want_string(node, "stream", &query->stream, err));
 	TRY(json_want_string(node, "x", &axis, err));
-	TRY(json_want_i64(node, "from", &query->from, err));
-	TRY(json_want_i64(node, "to", &query->to, err));
 	TRY(json_want_i64(node, "buckets", &buckets, err));
 	if (number && json_kind(number) == JSON_NUMBER) {
 		int64_t attempt = 0;
@@ -43,6 +64,7 @@ static enum status read_one(const struct json *node, struct span *job, struct ch
 			(long long)buckets, CHART_BUCKETS_MAX);
 	query->buckets = (size_t)buckets;
 	TRY(api_parse_axis(axis, query, err));
+	TRY(read_window(node, query, err));
 	return api_parse_attempts(attempts, query, err);
 }
 
@@ -71,7 +93,7 @@ static enum status write_result(
 	TRY(api_arena(&arena, err));
 	TRY(read_one(node, &job, &query, err));
 	TRY(api_parse_columns(json_get(node, "columns"), &columns, err));
-	TRY(chart_read(api->options.pipeline, reader, arena, job, &query, &chart, err));
+	TRY(work_axis_chart(api->options.pipeline, reader, arena, job, &query, false, &chart, err));
 	api_write_chart(w, &chart, columns);
 	return OK;
 }

@@ -10,13 +10,14 @@
 #include "read/charts/chart_query.h"
 #include "read/charts/main_series.h"
 #include "read/charts/points_read.h"
+#include "read/charts/work_axis.h"
 #include "read/view.h"
 #include "state/streams/job_view.h"
 #include "store/search.h"
 
 #include <math.h>
 
-#define CSV_HEAD "job,stream,step,ts_ms,value\n"
+#define CSV_HEAD "job,stream,step,ts_ms,value"
 
 enum raw_format { RAW_JSON, RAW_NDJSON, RAW_CSV };
 
@@ -25,7 +26,9 @@ struct raw {
 	struct arena *arena;
 	enum raw_format format;
 	struct span job;
-	struct chart_query query; /* its spans are in the arena */
+	struct chart_query query; /* by steps or times; its spans are in the arena */
+	const char *work_name; /* of a last column: NULL, "tokens" or "flops" */
+	struct work_axis work;
 	struct raw_series {
 		struct span stream, metric;
 	} * series;
@@ -47,6 +50,11 @@ static void raw_free(void *state)
 
 /* ---- formats ---- */
 
+static double work_of(const struct raw *raw, const struct point *point)
+{
+	return round(work_axis_tokens(&raw->work, (double)point->step)) * raw->work.each;
+}
+
 static void write_csv(const struct raw *raw, const struct points_batch *batch, struct buf *out)
 {
 	AUTO_DONE(buf) prefix = BUF_INIT(1 << 16);
@@ -62,6 +70,10 @@ static void write_csv(const struct raw *raw, const struct points_batch *batch, s
 		buf_append_span(out, buf_span(&prefix));
 		buf_printf(out, ",%lld,%lld,", (long long)batch->points[i].step, (long long)batch->points[i].ts_ms);
 		api_csv_double(out, batch->points[i].value);
+		if (raw->work_name) {
+			buf_append_char(out, ',');
+			api_csv_double(out, work_of(raw, &batch->points[i]));
+		}
 		buf_append_char(out, '\n');
 	}
 }
@@ -79,6 +91,8 @@ static void write_ndjson(const struct raw *raw, const struct points_batch *batch
 		json_put_double(&w, "value", point->value);
 		json_put_i64(&w, "attempt", point->attempt);
 		json_put_i64(&w, "line", point->line == NO_LINE ? -1 : (int64_t)point->line);
+		if (raw->work_name)
+			json_put_double(&w, raw->work_name, work_of(raw, point));
 		json_object_end(&w);
 		buf_append_char(out, '\n');
 	}
@@ -127,6 +141,13 @@ static void write_columns(struct raw *raw, const struct points_batch *batch, str
 			write_cell(&w, &batch->points[i], (enum column)column);
 		json_array_end(&w);
 	}
+	if (raw->work_name) {
+		json_key(&w, raw->work_name);
+		json_array(&w);
+		for (size_t i = 0; i < batch->count; i++)
+			json_double(&w, work_of(raw, &batch->points[i]));
+		json_array_end(&w);
+	}
 	json_object_end(&w);
 }
 
@@ -135,7 +156,7 @@ static void write_head(const struct raw *raw, struct buf *out)
 	struct json_writer w = json_writer_on(out);
 
 	if (raw->format == RAW_CSV)
-		buf_append_text(out, CSV_HEAD);
+		buf_printf(out, CSV_HEAD "%s%s\n", raw->work_name ? "," : "", raw->work_name ? raw->work_name : "");
 	if (raw->format != RAW_JSON)
 		return;
 	buf_append_text(out, "{\"metric\":");
@@ -218,6 +239,12 @@ static enum status open_raw(
 	struct job_view view;
 
 	raw->query = *query;
+	if (chart_axis_is_work(query->axis)) {
+		raw->work_name = query->axis == AXIS_FLOPS ? "flops" : "tokens";
+		TRY(work_axis_read(raw->api->options.pipeline, worker->reader, raw->arena, job, query->axis, false,
+			&raw->work, err));
+		work_axis_narrow(&raw->work, query, &raw->query);
+	}
 	TRY(api_arena(&arena, err));
 	TRY(view_read_job(raw->api->options.pipeline, worker->reader, arena, job, query->stream, query->metric,
 		VIEW_SERIES, &view, err));
@@ -234,7 +261,7 @@ enum status api_points_raw(struct api *api, struct api_worker *worker, const str
 
 	if (query->axis == AXIS_RELATIVE)
 		return error_set_field(err, ERR_SEMANTIC, "x",
-			"every point has a step and a time: from and to are of x=step or x=time here");
+			"every point has a step and a time: from and to are of x=step, time, tokens or flops here");
 	TRY(api_arena(&arena, err));
 	struct raw *raw = arena_alloc(arena, sizeof *raw);
 	if (!raw)
@@ -368,7 +395,7 @@ enum status api_points_search(void *context, void *worker, const struct http_req
 	TRY(next_page(searched, worker, err)); /* what is wrong with the search is a refusal, not a cut */
 	arena = NULL;
 	response->content_type = "text/csv; charset=utf-8";
-	buf_append_text(&response->body, CSV_HEAD);
+	buf_append_text(&response->body, CSV_HEAD "\n");
 	http_response_produce(response, &searched_ops, searched);
 	return OK;
 }

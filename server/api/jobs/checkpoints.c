@@ -2,30 +2,18 @@
 #include "api/core/api_state.h"
 #include "api/core/handlers.h"
 #include "api/core/request.h"
-#include "api/jobs/checkpoint_place.h"
+#include "read/checkpoint_place.h"
 #include "base/json/json_write.h"
 #include "store/faults.h"
 #include "store/jobs.h"
 
 enum { LIMIT_DEFAULT = 100, LIMIT_MAX = 10000 };
 
-void api_put_checkpoint_place(struct json_writer *w, const struct checkpoint_row *row)
-{
-	json_key(w, "attempt");
-	if (row->attempt)
-		json_i64(w, row->attempt);
-	else
-		json_null(w);
-	json_put_i64(w, "ts_ms", row->ts_ms);
-	json_put_span(w, "stream", row->stream);
-	json_put_i64(w, "line", (int64_t)row->line);
-}
-
 static void write_one(struct json_writer *w, const struct checkpoint_row *row)
 {
 	json_object(w);
 	json_put_i64(w, "step", row->step);
-	api_put_checkpoint_place(w, row);
+	checkpoint_write_place(w, row);
 	json_object_end(w);
 }
 

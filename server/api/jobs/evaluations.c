@@ -3,12 +3,12 @@
 #include "api/core/handlers.h"
 #include "api/core/money.h"
 #include "api/core/request.h"
-#include "api/jobs/checkpoint_place.h"
 #include "api/jobs/references.h"
 #include "base/map.h"
 #include "model/jobs/evaluation_judge.h"
 #include "pipeline/jobs/evaluations.h"
 #include "read/charts/evaluation_read.h"
+#include "read/checkpoint_place.h"
 #include "store/faults.h"
 #include "store/jobs.h"
 
@@ -145,7 +145,7 @@ static void write_logged(
 		return;
 	}
 	json_object(w);
-	api_put_checkpoint_place(w, &shown->logged[low]);
+	checkpoint_write_place(w, &shown->logged[low]);
 	json_object_end(w);
 }
 

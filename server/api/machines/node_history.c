@@ -18,17 +18,10 @@ enum {
 	KINDS_MAX = 64,
 	TIMES_SHOWN = 20, /* of a kind, the newest */
 	TURNS_MAX = 10000,
-	WINDOW_DAYS = 30,
 	AHEAD_DAYS = 7
 };
 
 static const int64_t day_ms = 24LL * 3600 * 1000;
-
-/* The last thirty days of UTC with today. */
-int64_t node_window_ms(int64_t now_ms)
-{
-	return (now_ms / day_ms - (WINDOW_DAYS - 1)) * day_ms;
-}
 
 /* ---- faults by kind ---- */
 

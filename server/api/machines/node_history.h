@@ -17,7 +17,6 @@ struct node_past {
 	uint64_t own; /* interruptions that it is charged with */
 	uint64_t charged; /* those that all machines are, each its own */
 };
-int64_t node_window_ms(int64_t now_ms);
 /* fault_kinds, repeat_offender, repeats, drains, expected_interruptions: members of an object. */
 enum status node_history_write(
 	const struct api *api, const struct node_past *past, struct json_writer *w, struct error *err) MUST_CHECK;

@@ -14,6 +14,8 @@ enum consumed consumed_of(struct span metric)
 		{"num_tokens", CONSUMED_TOKENS},
 		{"tokens_seen", CONSUMED_TOKENS},
 		{"total_tokens", CONSUMED_TOKENS},
+		{"tokens", CONSUMED_TOKENS_MAYBE},
+		{"n_tokens", CONSUMED_TOKENS_MAYBE},
 		{"consumed_samples", CONSUMED_SAMPLES},
 		{"consumed_train_samples", CONSUMED_SAMPLES},
 		{"samples_seen", CONSUMED_SAMPLES},

@@ -10,7 +10,7 @@
 enum status consume_derived(
 	struct pipeline *pipeline, struct stream_state *stream, int64_t arrival_ms, struct error *err)
 {
-	struct derived_point made[DERIVED_COUNT];
+	struct derived_point made[DERIVED_POINTS_MAX];
 	struct series_state *series;
 
 	size_t count = derive_line(stream->derive, job_settings_inputs(stream->job->settings), arrival_ms, made);

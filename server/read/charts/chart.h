@@ -8,6 +8,7 @@
 #include "state/streams/job_view.h"
 
 struct pipeline;
+struct work_axis;
 
 struct bucket {
 	int64_t x; /* of its first point, and of the others */
@@ -33,6 +34,7 @@ struct chart {
 		size_t buckets;
 	} * links;
 	size_t link_count;
+	const struct work_axis *work; /* NULL, or x of its buckets is in tokens, each of which is so much on the axis */
 };
 
 enum status chart_read(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena, struct span job,

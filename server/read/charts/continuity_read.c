@@ -65,9 +65,11 @@ static const struct stream_view *find_stream(const struct job_view *view, struct
 
 static struct span find_data(const struct stream_view *stream)
 {
-	for (size_t i = 0; i < stream->series_count; i++)
-		if (consumed_of(stream->series[i].metric) != CONSUMED_NOTHING)
+	for (size_t i = 0; i < stream->series_count; i++) {
+		enum consumed what = consumed_of(stream->series[i].metric);
+		if (what != CONSUMED_NOTHING && what != CONSUMED_TOKENS_MAYBE)
 			return stream->series[i].metric;
+	}
 	return SPAN("");
 }
 

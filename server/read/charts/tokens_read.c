@@ -3,10 +3,9 @@
 #include "extract/inputs.h"
 #include "model/metrics/consumed.h"
 #include "model/metrics/stream_name.h"
-#include "read/charts/derivation.h"
 #include "read/charts/main_series.h"
+#include "read/charts/run_inputs.h"
 #include "read/view.h"
-#include "store/run.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -96,66 +95,7 @@ static struct span keep(struct arena *arena, const char *text)
 	return *text ? arena_copy(arena, span_from(text)) : SPAN("");
 }
 
-/* ---- what the settings say ---- */
-
 static const enum input metered[] = {INPUT_TOKEN_BUDGET, INPUT_SEQUENCE_LENGTH, INPUT_TOKENS_PER_STEP};
-enum { METERED = sizeof metered / sizeof metered[0], EARLIER_MAX = 64 };
-
-static bool is_complete(const struct inputs *inputs)
-{
-	for (size_t i = 0; i < METERED; i++)
-		if (!(inputs->items[metered[i]].value > 0))
-			return false;
-	return true;
-}
-
-/* What these say and the job itself does not. */
-static void take_over(struct inputs *inputs, const struct inputs *earlier, struct span job)
-{
-	for (size_t i = 0; i < METERED; i++) {
-		const struct input_value *said = &earlier->items[metered[i]];
-		struct input_value *own = &inputs->items[metered[i]];
-		if (own->value > 0 || !(said->value > 0))
-			continue;
-		own->value = said->value;
-		snprintf(own->from, sizeof own->from, "%.100s of %.*s", said->from, (int)(job.len < 80 ? job.len : 80),
-			job.ptr);
-	}
-}
-
-static struct span continued_by(const struct run_link *links, size_t count, struct span job)
-{
-	for (size_t i = 0; i < count; i++)
-		if (span_equal(links[i].job, job))
-			return links[i].continues;
-	return SPAN("");
-}
-
-/* A job that goes on with another one trains the same model: what it does not state, the nearest one before it that does. */
-static enum status read_inputs(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
-	const struct job_row *job, struct inputs **out, struct error *err)
-{
-	struct run_link *links;
-	struct inputs *earlier;
-	struct job_row before;
-	size_t count, at;
-
-	TRY(derivation_read_inputs(pipeline, reader, arena, job, out, err));
-	if (is_complete(*out))
-		return OK;
-	TRY(store_read_run(reader, arena, job->name, &links, &count, &at, err));
-	struct span name = continued_by(links, count, job->name);
-	for (size_t i = 0; i < EARLIER_MAX && name.len && !is_complete(*out); i++) {
-		enum status status = store_read_job(reader, arena, name, &before, err);
-		if (status == ERR_NOT_FOUND)
-			return OK; /* it is not here, or was deleted */
-		TRY(status);
-		TRY(derivation_read_inputs(pipeline, reader, arena, &before, &earlier, err));
-		take_over(*out, earlier, name);
-		name = continued_by(links, count, name);
-	}
-	return OK;
-}
 
 enum status tokens_read(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct job_row *job, struct tokens_consumed *out, struct error *err)
@@ -166,7 +106,7 @@ enum status tokens_read(struct pipeline *pipeline, struct store_reader *reader, 
 	struct span loss;
 
 	*out = (struct tokens_consumed){.budget = NAN, .first = NAN, .last = NAN};
-	TRY(read_inputs(pipeline, reader, arena, job, &inputs, err));
+	TRY(run_inputs_read(pipeline, reader, arena, job, metered, sizeof metered / sizeof *metered, &inputs, err));
 	TRY(view_read_job(pipeline, reader, arena, job->name, SPAN(""), SPAN(""), VIEW_SERIES, &view, err));
 	TRY(main_series_find(reader, arena, &view, ROLE_LOSS, &loss, err));
 	const struct input_value *budget = &inputs->items[INPUT_TOKEN_BUDGET];

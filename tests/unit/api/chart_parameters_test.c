@@ -13,8 +13,8 @@ TEST(axes_of_a_chart)
 	CHECK_INT(query.axis, AXIS_RELATIVE);
 	CHECK_OK(api_parse_axis(SPAN("step"), &query, &err));
 	CHECK_INT(query.axis, AXIS_STEP);
-	CHECK_FAILS(
-		api_parse_axis(SPAN("Step"), &query, &err), ERR_INVALID, "x 'Step' is none of step, time, relative");
+	CHECK_FAILS(api_parse_axis(SPAN("Step"), &query, &err), ERR_INVALID,
+		"x 'Step' is none of step, time, relative, tokens, flops");
 	CHECK_FAILS(api_parse_axis(SPAN("steps"), &query, &err), ERR_INVALID, "x 'steps'");
 }
 

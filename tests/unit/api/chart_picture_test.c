@@ -32,7 +32,7 @@ TEST(hues_are_the_pages)
 TEST(a_spike_is_a_vertex)
 {
 	struct bucket buckets[] = {bucket_of(0, 1, 2), bucket_of(10, 1, 90), bucket_of(20, 1, 2)};
-	struct picture_curve curve = {.name = SPAN("a"), .buckets = buckets, .count = 3, .points = 6};
+	struct picture_curve curve = {.name = SPAN("a"), .buckets = buckets, .count = 3, .points = 6, .x_each = 1};
 	struct picture picture = picture_of(&curve);
 	AUTO_DONE(buf) out = BUF_INIT(OUT_BYTES);
 
@@ -67,6 +67,7 @@ TEST(more_curves_than_the_legend_has_room_for)
 			.buckets = &bucket,
 			.count = 1,
 			.points = 1,
+			.x_each = 1,
 			.hue = (unsigned)(i % PICTURE_HUES),
 			.dash = (unsigned)(i / PICTURE_HUES)};
 	struct picture picture = picture_of(curves);

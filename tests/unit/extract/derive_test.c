@@ -149,7 +149,7 @@ TEST(parameters_are_said_or_counted_from_the_sizes)
 struct rig {
 	struct derive *derive;
 	struct inputs inputs;
-	struct derived_point out[DERIVED_COUNT];
+	struct derived_point out[DERIVED_POINTS_MAX];
 	size_t count;
 	bool is_untimed;
 	int64_t ts_ms;
@@ -268,6 +268,111 @@ TEST(consumed_samples_count_tokens_while_the_batch_grows)
 	loss(&rig, 20, 0);
 	CHECK_DOUBLE(got(&rig, DERIVED_TOKENS), 3000);
 	CHECK_DOUBLE(got(&rig, DERIVED_TOKENS_PER_SECOND), 100); /* 20 samples of 10 tokens in 2 s */
+	derive_free(rig.derive);
+}
+
+static void check_tokens(const struct rig *rig, size_t at, int64_t step, double tokens)
+{
+	CHECK(at < rig->count && rig->out[at].derived == DERIVED_TOKENS);
+	CHECK_INT(rig->out[at].point.step, step);
+	CHECK_INT(rig->out[at].point.line, step);
+	CHECK_DOUBLE(rig->out[at].point.value, tokens);
+}
+
+TEST(the_first_two_steps_have_their_tokens_with_the_third)
+{
+	struct rig rig = {.derive = derive_new(), .attempt = 1};
+
+	VALUE(rig.inputs, TOKENS_PER_STEP) = 4096;
+	loss(&rig, 5, 0);
+	CHECK_INT(rig.count, 0);
+	loss(&rig, 6, 0);
+	CHECK_INT(rig.count, 0);
+	loss(&rig, 7, 0);
+	CHECK_INT(rig.count, 3);
+	for (size_t i = 0; i < 3; i++)
+		check_tokens(&rig, i, 5 + (int64_t)i, (5 + (double)i) * 4096);
+	loss(&rig, 8, 0);
+	CHECK_INT(rig.count, 1);
+	check_tokens(&rig, 0, 8, 8 * 4096);
+	derive_free(rig.derive);
+}
+
+TEST(their_printed_samples_are_known_in_a_state_that_was_packed)
+{
+	struct rig rig = {.derive = derive_new(), .attempt = 1};
+	AUTO_DONE(buf) state = BUF_INIT(1 << 16);
+
+	VALUE(rig.inputs, SEQUENCE_LENGTH) = 10;
+	for (int64_t step = 1; step <= 2; step++) {
+		see(&rig, MEASURE_CONSUMED_SAMPLES, step, 0, (double)step * 100 + 7);
+		loss(&rig, step, 0);
+	}
+	derive_pack(rig.derive, &state);
+	derive_free(rig.derive);
+	struct unpacker in = unpacker_on(buf_span(&state));
+	CHECK_OK(derive_unpack(&rig.derive, &in, &err));
+	see(&rig, MEASURE_CONSUMED_SAMPLES, 3, 0, 307);
+	loss(&rig, 3, 0);
+	for (size_t i = 0; i < 3; i++)
+		check_tokens(&rig, i, 1 + (int64_t)i, (double)(i + 1) * 1000 + 70);
+	derive_free(rig.derive);
+}
+
+TEST(a_restart_and_a_printed_sum_leave_the_first_steps_without)
+{
+	struct rig rig = {.derive = derive_new(), .attempt = 1};
+
+	VALUE(rig.inputs, TOKENS_PER_STEP) = 10;
+	loss(&rig, 1, 0);
+	loss(&rig, 2, 0);
+	rig.attempt = 2;
+	loss(&rig, 1, 0);
+	CHECK_INT(rig.count, 1);
+	check_tokens(&rig, 0, 1, 10);
+	derive_free(rig.derive);
+	rig = (struct rig){.derive = derive_new(), .attempt = 1};
+	VALUE(rig.inputs, TOKENS_PER_STEP) = 10;
+	for (int64_t step = 1; step <= 4; step++) {
+		loss(&rig, step, 0);
+		CHECK(isnan(got(&rig, DERIVED_TOKENS)));
+		see(&rig, MEASURE_TOKENS, step, 0, (double)step * 11);
+	}
+	derive_free(rig.derive);
+}
+
+TEST(a_printed_global_batch_tells_the_tokens_of_a_step_while_it_is_one)
+{
+	struct rig rig = rig_new();
+
+	VALUE(rig.inputs, SEQUENCE_LENGTH) = 2048;
+	for (int64_t step = 10; step <= 12; step++) {
+		see(&rig, MEASURE_GLOBAL_BATCH, step, 0, step < 12 ? 512 : 1024);
+		loss(&rig, step, 0);
+		double tokens = got(&rig, DERIVED_TOKENS);
+		CHECK(step < 12 ? tokens == (double)step * 512 * 2048
+				: isnan(tokens)); /* a ramp: nobody knows since when */
+	}
+	derive_free(rig.derive);
+}
+
+TEST(a_state_of_before_steps_were_held_is_taken_over)
+{
+	struct rig rig = rig_new();
+	AUTO_DONE(buf) state = BUF_INIT(1 << 16);
+
+	loss(&rig, 1, 0); /* of another attempt: none is held */
+	derive_pack(rig.derive, &state);
+	derive_free(rig.derive);
+	state.ptr[0] = 1;
+	state.len -= 8 + 1 + 1; /* printed_batch, has_batches, held_count */
+	struct unpacker in = unpacker_on(buf_span(&state));
+	CHECK_OK(derive_unpack(&rig.derive, &in, &err));
+	CHECK_INT(in.rest.len, 0);
+	VALUE(rig.inputs, TOKENS_PER_STEP) = 10;
+	loss(&rig, 2, 0);
+	CHECK_INT(rig.count, 1);
+	check_tokens(&rig, 0, 2, 20);
 	derive_free(rig.derive);
 }
 

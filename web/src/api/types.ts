@@ -258,7 +258,12 @@ export interface PointsReply {
   bucket_width: number;
   seq?: string;
   attempts?: { attempt: number; first_step: number }[];
+  /** With x=tokens and x=flops: what had been done at these steps, and what says so. */
+  axis?: { formula: string; inputs: { tokens: string; parameters?: { value: number; from: string } }; steps: number[]; values: number[] };
 }
+
+/** Of the axes of work: which metric counts the tokens, or why there is none. */
+export type Axes = Record<"tokens" | "flops", { tokens?: string; missing?: string; parameters?: { value: number; from: string } }>;
 
 export type Severity = "info" | "warning" | "critical";
 

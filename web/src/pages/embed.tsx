@@ -5,7 +5,7 @@ import { t } from "../i18n/i18n";
 import { adoptStyle } from "../lib/jobs/adopt";
 import { bucketsFromReply } from "../lib/chart/buckets";
 import { seriesIndex } from "../lib/chart/color";
-import { jobHref, parseChartState, type Axis } from "../lib/url/url";
+import { isWork, jobHref, parseChartState, type Axis } from "../lib/url/url";
 import { shifted, STEPS, TIMES, type XMap } from "../lib/chart/xmap";
 import { setWant } from "../live/client";
 import { ChartStore } from "../state/chart/chart";
@@ -28,7 +28,8 @@ const ASK_AGAIN_MS = 30_000;
 
 async function findMap(axis: Axis, job: string, metric: string, sig: string | undefined): Promise<XMap> {
   if (axis === "time") return TIMES;
-  if (axis === "step" || axis === "tokens") return STEPS;
+  if (axis === "step") return STEPS;
+  if (isWork(axis)) return (await import("../state/chart/work")).loadWork(job, metric, axis, new AbortController().signal, sig);
   const on = axis === "rstep" ? "step" : "time";
   const reply = await askPoints({ job, metric, x: on, buckets: 1, sig }, new AbortController().signal);
   return shifted(on, bucketsFromReply(reply).x[0] ?? 0);

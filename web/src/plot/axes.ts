@@ -3,7 +3,7 @@ import uPlot from "./uplot";
 import { t } from "../i18n/i18n";
 import { formatDuration, formatTime, formatValue } from "../lib/text/format";
 import { grouped } from "../lib/text/number";
-import type { Axis } from "../lib/url/url";
+import { isWork, type Axis } from "../lib/url/url";
 import type { PlotColors } from "./colors";
 
 const SECOND = 1000;
@@ -19,7 +19,7 @@ const RELATIVE_INCREMENTS = [
 ];
 
 export function xAxis(axis: Axis): Partial<uPlot.Axis> {
-  if (axis === "tokens") return { space: 70, splits: splitsAcross(), values: (_, splits) => formatTicks(splits) };
+  if (isWork(axis)) return { space: 70, splits: splitsAcross(), values: (_, splits) => formatTicks(splits) };
   if (axis === "time") return { space: 64, values: (_, splits, __, ___, step) => splits.map((ms) => formatTimeTick(ms, step)) };
   if (axis === "relative") {
     return {
@@ -47,6 +47,7 @@ export function formatX(axis: Axis, x: number): string {
   if (axis === "time") return formatTime(x);
   if (axis === "relative") return `${x < 0 ? "−" : "+"}${formatDuration(Math.abs(x) / SECOND)}`;
   if (axis === "tokens") return t("{n} tokens", { n: formatValue(x) });
+  if (axis === "flops") return `${formatValue(x)} FLOPs`;
   return t("step {n}", { n: `${axis === "rstep" && x >= 0 ? "+" : ""}${formatStep(x)}` });
 }
 

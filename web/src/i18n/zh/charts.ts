@@ -9,6 +9,7 @@ export default {
   "By the steps since the first one": "按第一步以来的步数",
   "By the time since the start": "按开始以来的时间",
   "By the tokens that were seen": "按已处理的词元",
+  "By the arithmetic that was done: 6 × parameters × tokens": "按已完成的计算量：6 × 参数量 × 词元",
   "Copy a link to this chart": "复制此图表的链接",
   "Copy the address for a frame": "复制嵌入地址",
   "Copy the address of its picture": "复制图片地址",
@@ -66,7 +67,9 @@ export default {
   "smooth, and back": "平滑开关",
   "superseded": "被取代",
   "table": "表格",
+  "parameters: {n} ({from})": "参数量：{n}（{from}）",
   "tokens": "词元",
+  "tokens: {metric}": "词元：{metric}",
   "zoom the chart that has the focus": "缩放焦点图表",
   "{name}. Arrow keys read the values, with Shift they move the window, + and − zoom, Enter goes to the log line, Escape resets the zoom.":
     "{name}。方向键读取数值，加 Shift 移动窗口，+ 和 − 缩放，Enter 转到日志行，Esc 重置缩放。",

@@ -40,5 +40,6 @@ export default {
   "{metric} of {n} curves; the table below has the values.": "{n} 条曲线的 {metric}；数值见下表。",
   "{n} run": "{n} 次运行",
   "{n} runs": "{n} 次运行",
+  "Left out: {why}": "未列入：{why}",
   "{total} jobs are found; the first {shown} are compared.": "找到 {total} 个作业；比较前 {shown} 个。",
 };

@@ -1,7 +1,7 @@
 // A chart as a file: its picture and its points by the server, what is on the screen by the canvas.
 import { apiUrl, jobPath, send } from "../../api/client";
 import type { Buckets } from "../chart/buckets";
-import type { ChartState } from "../url/url";
+import { isWork, type ChartState } from "../url/url";
 import { joinNames } from "./compare";
 import { STEPS, TIMES, type XMap } from "../chart/xmap";
 
@@ -27,21 +27,23 @@ export function picturesUrl(curves: readonly { name: string; metric?: string }[]
   const [first, ...rest] = curves.map((curve) => curve.name);
   const metrics = [...new Set(curves.flatMap(({ metric }) => metric ?? []))];
   const { axis, logX, clip, smooth, smoothing } = state;
-  const isOurs = (axis === "step" || axis === "time") && !logX && !clip && (smooth === 0 || smoothing === "ema");
+  const isOurs = (axis === "step" || axis === "time" || isWork(axis)) && !logX && !clip && (smooth === 0 || smoothing === "ema");
   if (first === undefined || metrics.length !== 1 || curves.length > MOST_IN_A_PICTURE || !isOurs) return null;
   return apiUrl(jobPath(first, "/chart.svg"), { ...shared(state, axis === "time" ? TIMES : STEPS), metric: joinNames(metrics), jobs: joinNames(rest), ...pictureLook(state), theme: "light" });
 }
 
 /** Every point of the window as CSV. */
 export const csvUrl = ({ job, metric, state, map }: Drawn): string =>
-  apiUrl(jobPath(job, "/points"), { ...shared(state, map), metric, format: "csv", x: map.axis });
+  apiUrl(jobPath(job, "/points"), { ...shared(state, map), metric, format: "csv", x: isWork(state.axis) ? state.axis : map.axis });
 
 function shared(state: ChartState, map: XMap): Record<string, string | number | undefined> {
+  const stream = state.stream ?? undefined;
+  if (isWork(state.axis)) return { x: state.axis, from: state.from ?? undefined, to: state.to ?? undefined, stream };
   return {
     x: state.axis === "time" ? "time" : state.axis === "relative" ? "time" : undefined,
     from: state.from === null ? undefined : Math.floor(map.toServer(state.from)),
     to: state.to === null ? undefined : Math.ceil(map.toServer(state.to)),
-    stream: state.stream ?? undefined,
+    stream,
   };
 }
 

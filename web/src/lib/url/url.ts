@@ -71,9 +71,11 @@ export const definitionsHref = (name: string): string => partHref(name, "definit
 
 export const nodesHref = (name: string): string => partHref(name, "nodes");
 
-/** rstep: steps since the job's first one; tokens: what the job had seen of its data at each step. */
-export type Axis = "step" | "time" | "relative" | "rstep" | "tokens";
-export const AXES: readonly Axis[] = ["step", "time", "relative", "rstep", "tokens"];
+/** rstep: steps since the job's first one; tokens, flops: the work that the job had done at each step. */
+export type WorkAxis = "tokens" | "flops";
+export type Axis = "step" | "time" | "relative" | "rstep" | WorkAxis;
+export const AXES: readonly Axis[] = ["step", "time", "relative", "rstep", "tokens", "flops"];
+export const isWork = (axis: Axis): axis is WorkAxis => axis === "tokens" || axis === "flops";
 
 export type Smoothing = "ema" | "gauss" | "mean";
 

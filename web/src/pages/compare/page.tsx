@@ -5,7 +5,6 @@ import { adoptStyle } from "../../lib/jobs/adopt";
 import { aggregate, BANDS, CENTERS, type Band, type Center } from "../../lib/jobs/aggregate";
 import { choices, groupJobs, joinNames, MOST_COMPARED, pens, splitNames, type Choice, type Group, type Pen } from "../../lib/jobs/compare";
 import { formatCount } from "../../lib/text/format";
-import { tokensMetric } from "../../lib/jobs/tokens";
 import { jobHref, parseChartState, type ChartState } from "../../lib/url/url";
 import type { OverlayCurve } from "../../plot/overlay";
 import { CompareStore } from "../../state/chart/compare";
@@ -122,10 +121,15 @@ function Content({ store }: { store: CompareStore }) {
       )}
       {rows && (
         <>
-          <ChartToolbar state={state} streams={[]} attempts={1} metrics={[]} job={null} hasTokens={rows.some((row) => tokensMetric(row.metrics ?? []) !== undefined)}>
+          <ChartToolbar state={state} streams={[]} attempts={1} metrics={[]} job={null}>
             <Metrics offered={offered} metric={metric} jobs={rows.length} />
             <Grouping keys={comparison?.differ.map((one) => one.key) ?? []} />
           </ChartToolbar>
+          {store.leftOut.value.map((why) => (
+            <p class="missing" key={why}>
+              {t("Left out: {why}", { why })}
+            </p>
+          ))}
           {metric !== "" && (
             <Plots
               store={store}

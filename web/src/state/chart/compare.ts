@@ -5,8 +5,7 @@ import type { JobRow } from "../../api/types";
 import { Batch } from "../../lib/flow/batch";
 import type { Buckets } from "../../lib/chart/buckets";
 import { joinNames, metricFor, MOST_COMPARED, type Comparison } from "../../lib/jobs/compare";
-import { tokensMetric } from "../../lib/jobs/tokens";
-import { quoteText, type Axis } from "../../lib/url/url";
+import { isWork, quoteText, type Axis } from "../../lib/url/url";
 import { onLive, setWant } from "../../live/client";
 import { freshSeq } from "../core/info";
 import { Store } from "../core/store";
@@ -47,6 +46,8 @@ export class CompareStore extends Store {
   /** Names of which there is no job. */
   readonly missing = signal<string[]>([]);
   readonly curves = signal<CompareCurve[] | null>(null);
+  /** Why jobs are not on the axis that is chosen, a text a job. */
+  readonly leftOut = signal<string[]>([]);
   /** Settings that differ, and on request those that do not. */
   readonly comparison = signal<Comparison | null>(null);
   private readonly troubles = { curves: signal<Problem | null>(null), comparison: signal<Problem | null>(null) };
@@ -157,21 +158,20 @@ export class CompareStore extends Store {
     for (const chart of before) if (!this.charts.includes(chart)) chart.stop();
     const problems = await Promise.all(this.charts.map((chart, i) => this.loadCurve(chart, wanted[i]?.row, spec, signal)));
     if (signal.aborted) return;
-    this.troubles.curves.value = problems.find((one) => one !== null) ?? null;
+    this.leftOut.value = isWork(spec.axis) ? problems.flatMap((one) => (one?.status === NO_TROUBLE ? [one.detail] : [])) : [];
+    this.troubles.curves.value = problems.find((one) => one !== null && one.status !== NO_TROUBLE) ?? null;
     this.show();
   }
 
   private async loadCurve(chart: JobChart, row: JobRow | undefined, spec: CompareSpec, signal: AbortSignal): Promise<Problem | null> {
     try {
-      if (row) await chart.load(() => this.maps.of(row.TrainingJobName, chart.metric, spec.axis, tokensMetric(row.metrics ?? []), signal), spec);
+      if (row) await chart.load(() => this.maps.of(row.TrainingJobName, chart.metric, spec.axis, signal), spec);
     } catch (error) {
       if (isAbort(error)) return null;
-      const problem = asProblem(error);
-      // A job may have lost the metric, or gone, since its row was read.
-      return problem.status === NO_TROUBLE ? null : problem;
+      // A job may have lost the metric, or gone, since its row was read; or it has no such axis.
+      return asProblem(error);
     }
-    const problem = chart.store.problem.peek();
-    return problem?.status === NO_TROUBLE ? null : problem;
+    return chart.store.problem.peek();
   }
 
   private show(): void {

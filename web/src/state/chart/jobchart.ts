@@ -1,13 +1,9 @@
 // One job's curve among many, kept current, and the axes that many jobs share.
-import { Problem } from "../../api/client";
-import { bucketsFromReply } from "../../lib/chart/buckets";
-import { along } from "../../lib/chart/xalong";
 import { shifted, STEPS, TIMES, type XMap } from "../../lib/chart/xmap";
-import type { Axis } from "../../lib/url/url";
+import { isWork, type Axis } from "../../lib/url/url";
 import { ChartStore } from "./chart";
 import { askPoints, type PointsQuery } from "./points";
 
-const TOKEN_BUCKETS = 500;
 /** A job may have lost the metric, or gone, since its row was read. */
 export const NO_TROUBLE = 404;
 
@@ -57,7 +53,7 @@ export class JobChart {
   }
 }
 
-/** Of axes that count from each job's own beginning, or by its tokens. */
+/** Of axes that count from each job's own beginning, or by its work. */
 export class AxisMaps {
   private readonly known = new Map<string, XMap>();
 
@@ -65,25 +61,20 @@ export class AxisMaps {
     this.known.clear();
   }
 
-  async of(job: string, metric: string, axis: Axis, tokens: string | undefined, signal: AbortSignal): Promise<XMap> {
+  async of(job: string, metric: string, axis: Axis, signal: AbortSignal): Promise<XMap> {
     if (axis === "step") return STEPS;
     if (axis === "time") return TIMES;
     const key = `${axis} ${job} ${axis === "rstep" ? metric : ""}`;
-    const map = this.known.get(key) ?? (await makeMap(job, metric, axis, tokens, signal));
+    const map = this.known.get(key) ?? (await makeMap(job, metric, axis, signal));
     this.known.set(key, map);
     return map;
   }
 }
 
-async function makeMap(job: string, metric: string, axis: "relative" | "rstep" | "tokens", tokens: string | undefined, signal: AbortSignal): Promise<XMap> {
-  const ask = (name: string, x: PointsQuery["x"], buckets: number) => askPoints({ job, metric: name, x, buckets }, signal);
-  const first = async (x: PointsQuery["x"]): Promise<number> => (await ask(metric, x, 1)).columns.x[0] ?? 0;
+async function makeMap(job: string, metric: string, axis: Exclude<Axis, "step" | "time">, signal: AbortSignal): Promise<XMap> {
+  const first = async (x: PointsQuery["x"]): Promise<number> => (await askPoints({ job, metric, x, buckets: 1 }, signal)).columns.x[0] ?? 0;
+  if (isWork(axis)) return (await import("./work")).loadWork(job, metric, axis, signal);
   if (axis === "rstep") return shifted("step", await first("step"));
-  if (axis === "relative") {
-    const [time, since] = await Promise.all([first("time"), first("relative")]);
-    return shifted("time", time - since);
-  }
-  if (tokens === undefined) throw new Problem(NO_TROUBLE, "No tokens", job);
-  const { x, max } = bucketsFromReply(await ask(tokens, "step", TOKEN_BUCKETS));
-  return along(x, max) ?? STEPS;
+  const [time, since] = await Promise.all([first("time"), first("relative")]);
+  return shifted("time", time - since);
 }

@@ -1,6 +1,7 @@
 // Points of many charts in one request: what charts ask for at the same moment is sent together.
 import { asProblem, getJson, isAbort, jobPath, Problem, readJson, send } from "../../api/client";
 import type { PointsReply } from "../../api/types";
+import type { WorkAxis } from "../../lib/url/url";
 import { earlyPoints } from "./preload";
 
 export { CURVE } from "./preload";
@@ -9,7 +10,7 @@ export interface PointsQuery {
   job: string;
   metric: string;
   stream?: string | undefined;
-  x: "step" | "time" | "relative";
+  x: "step" | "time" | "relative" | WorkAxis;
   from?: number | undefined;
   to?: number | undefined;
   buckets: number;

@@ -1,27 +1,29 @@
 // What an axis stands on: the server counts by step and by time.
 import { useComputed } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
-import type { Axis } from "../../lib/url/url";
+import { isWork, type Axis } from "../../lib/url/url";
 import { shifted, STEPS, TIMES, type XMap } from "../../lib/chart/xmap";
 import type { JobStore } from "../job/job";
 
 /** null: what it takes is not known yet. */
 export function useXMap(store: JobStore, axis: Axis): XMap | null {
-  const [tokens, setTokens] = useState<XMap | null>(null);
+  const [work, setWork] = useState<{ axis: Axis; map: XMap } | null>(null);
   const origin = useComputed(() => originOf(store, axis)).value;
   const isKnown = useComputed(() => store.metrics.value !== null).value;
   const [made, setMade] = useState<{ axis: Axis; origin: number; map: XMap } | null>(null);
 
   useEffect(() => {
-    if (axis !== "tokens" || !isKnown) return;
+    if (!isWork(axis) || !isKnown) return;
     const abort = new AbortController();
-    void import("./tokens").then(async ({ loadTokens }) => setTokens(await loadTokens(store, abort.signal)));
+    // A job that has none is drawn by its steps.
+    const keep = (map: XMap): void => (abort.signal.aborted ? undefined : setWork({ axis, map }));
+    void import("./work").then(({ loadWork }) => loadWork(store.name, store.metrics.peek()?.[0]?.metric ?? "", axis, abort.signal).then(keep, () => keep(STEPS)));
     return () => abort.abort();
   }, [store, axis, isKnown]);
 
   if (axis === "step") return STEPS;
   if (axis === "time") return TIMES;
-  if (axis === "tokens") return tokens;
+  if (isWork(axis)) return work?.axis === axis ? work.map : null;
   if (origin === null) return null;
   // The same object as long as it means the same, or every chart would be made anew.
   if (made?.axis === axis && made.origin === origin) return made.map;

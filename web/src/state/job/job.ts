@@ -1,7 +1,7 @@
 // Everything that a job's page shows but for curves and lines, which have stores of their own.
 import { computed, signal } from "@preact/signals";
 import { jobPath } from "../../api/client";
-import type { DefinitionsDoc, JobDoc, LinesEvent, LiveSeries, PointsEvent, SeriesInfo, StreamInfo } from "../../api/types";
+import type { Axes, DefinitionsDoc, JobDoc, LinesEvent, LiveSeries, PointsEvent, SeriesInfo, StreamInfo } from "../../api/types";
 import { Batch } from "../../lib/flow/batch";
 import { SeenPoints } from "../../lib/flow/dedupe";
 import { Soon } from "../../lib/flow/poll";
@@ -22,6 +22,8 @@ export class JobStore extends Store {
   readonly doc = signal<JobDoc | null>(null);
   readonly streams = signal<StreamInfo[] | null>(null);
   readonly metrics = signal<Metric[] | null>(null);
+  /** Which axes its charts have beside steps and time. */
+  readonly axes = signal<Axes | null>(null);
   /** Which definitions gave the metrics. */
   readonly definitions = signal<DefinitionsDoc | null>(null);
   readonly lastLineMs = signal<number | null>(null);
@@ -82,7 +84,8 @@ export class JobStore extends Store {
   }
 
   private loadMetrics(): Promise<void> {
-    return this.fetch<{ series: SeriesInfo[] }>("/metrics", (reply) => {
+    return this.fetch<{ series: SeriesInfo[]; axes: Axes }>("/metrics", (reply) => {
+      this.axes.value = reply.axes;
       this.metrics.value = groupMetrics(reply.series);
     });
   }

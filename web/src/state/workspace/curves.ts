@@ -6,7 +6,6 @@ import type { Buckets } from "../../lib/chart/buckets";
 import { Soon } from "../../lib/flow/poll";
 import { metricFor } from "../../lib/jobs/compare";
 import { compareNatural } from "../../lib/jobs/metrics";
-import { tokensMetric } from "../../lib/jobs/tokens";
 import { toNumber } from "../../lib/text/number";
 import type { Axis } from "../../lib/url/url";
 import { evaluateCurve } from "../../lib/workspace/algebra";
@@ -130,7 +129,7 @@ export class PanelCurves extends Store {
 
   private async loadOne(chart: JobChart, row: JobRow, spec: CurvesSpec, abort: AbortSignal): Promise<Problem | null> {
     try {
-      await chart.load(() => this.maps.of(chart.job, chart.metric, spec.axis, tokensMetric(row.metrics ?? []), abort), spec);
+      await chart.load(() => this.maps.of(chart.job, chart.metric, spec.axis, abort), spec);
     } catch (error) {
       if (isAbort(error)) return null;
       const problem = asProblem(error);

@@ -42,7 +42,7 @@ export function Charts({ store, onChoose }: { store: JobStore; onChoose: Choose 
   return (
     <div class="charts">
       <div class="chartbar">
-        <ChartToolbar state={state} streams={streams} attempts={store.doc.value?.attempts ?? 1} metrics={metrics ?? []} job={store.name} />
+        <ChartToolbar state={state} streams={streams} attempts={store.doc.value?.attempts ?? 1} metrics={metrics ?? []} job={store.name} axes={store.axes.value} />
       </div>
       <div class={`plots ${alone ? "alone" : ""}`}>
         {!metrics && !store.problem.value && <Skeleton rows={8} />}

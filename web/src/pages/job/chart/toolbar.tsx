@@ -3,10 +3,11 @@ import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import { say, t, tn } from "../../../i18n/i18n";
 import type { Metric } from "../../../lib/jobs/metrics";
-import { tokensMetric } from "../../../lib/jobs/tokens";
-import { parseChartState, type Axis, type ChartState, type Smoothing } from "../../../lib/url/url";
+import type { Axes } from "../../../api/types";
+import { isWork, parseChartState, type Axis, type ChartState, type Smoothing } from "../../../lib/url/url";
 import { patchQuery, query } from "../../../state/core/router";
 import { useKeys } from "../../../state/core/keys";
+import { formatValue } from "../../../lib/text/format";
 import { adoptStyle } from "../../../lib/jobs/adopt";
 import style from "../../../styles/chartmenu.css?inline";
 
@@ -18,6 +19,7 @@ const AXIS_NAMES: Record<Axis, { name: string; title: string }> = {
   relative: { name: say("relative"), title: say("By the time since the start") },
   rstep: { name: say("rel. step"), title: say("By the steps since the first one") },
   tokens: { name: say("tokens"), title: say("By the tokens that were seen") },
+  flops: { name: "FLOPs", title: say("By the arithmetic that was done: 6 × parameters × tokens") },
 };
 const SMOOTHINGS: Record<Smoothing, string> = { ema: say("exponential"), gauss: say("Gaussian"), mean: say("mean") };
 const SLIDE_MS = 150;
@@ -30,11 +32,17 @@ interface Props {
   metrics: readonly Metric[];
   /** Of which job; null: of several. */
   job: string | null;
-  /** Whether there is a count of tokens to draw by. */
-  hasTokens?: boolean;
+  /** Which of the axes of work the job has; absent: of several jobs, which are asked for when one is chosen. */
+  axes?: Axes | null;
   /** What a page has to choose before all else. */
   children?: ComponentChildren;
 }
+
+/** What the axis is worked out from, a line each. */
+const madeOf = (axis: Axes["flops"] | undefined): string[] => [
+  ...(axis?.tokens === undefined ? [] : [t("tokens: {metric}", { metric: axis.tokens })]),
+  ...(axis?.parameters ? [t("parameters: {n} ({from})", { n: formatValue(axis.parameters.value), from: axis.parameters.from })] : []),
+];
 
 const now = (): ChartState => parseChartState(query.peek());
 const toggleLog = (): void => patchQuery({ scale: now().logScale ? undefined : "log" });
@@ -46,7 +54,7 @@ const resetZoom = (): void => patchQuery({ from: undefined, to: undefined });
 const FEW = 8;
 
 /** What holds for all charts of the page. */
-export function ChartToolbar({ state, streams, attempts, metrics, job, hasTokens, children }: Props) {
+export function ChartToolbar({ state, streams, attempts, metrics, job, axes, children }: Props) {
   useKeys(say("Charts"), [
     { on: "0", does: say("reset the zoom"), run: () => now().from !== null && resetZoom() },
     { on: "s", does: say("smooth, and back"), run: () => patchQuery({ smooth: now().smooth > 0 ? undefined : String(SMOOTH_KEY) }) },
@@ -57,8 +65,10 @@ export function ChartToolbar({ state, streams, attempts, metrics, job, hasTokens
     { on: ["+", "-"], does: say("zoom the chart that has the focus") },
     ...(job === null ? [] : [{ on: "m", does: say("write a note at the value that the chart reads out") }]),
   ]);
-  const isOffered = (axis: Axis): boolean =>
-    axis === state.axis || axis === "step" || axis === "time" || axis === "relative" || (axis === "tokens" ? (hasTokens ?? tokensMetric(metrics) !== undefined) : job === null);
+  const isOffered = (axis: Axis): boolean => {
+    if (axis === state.axis || axis === "step" || axis === "time" || axis === "relative") return true;
+    return job === null || (isWork(axis) && axes?.[axis].tokens !== undefined);
+  };
   return (
     <div class="toolbar" role="toolbar" aria-label={t("Charts")}>
       {children}
@@ -67,7 +77,7 @@ export function ChartToolbar({ state, streams, attempts, metrics, job, hasTokens
           <button
             key={axis}
             type="button"
-            title={t(AXIS_NAMES[axis].title)}
+            title={[t(AXIS_NAMES[axis].title), ...(isWork(axis) ? madeOf(axes?.[axis]) : [])].join("\n")}
             aria-pressed={state.axis === axis}
             onClick={() => patchQuery({ x: axis === "step" ? undefined : axis, from: undefined, to: undefined })}
           >

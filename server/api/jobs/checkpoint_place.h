@@ -1,9 +1,0 @@
-/* Job: where a log tells of a checkpoint, as members of an answer. Ownership and threads: as api.h. */
-#pragma once
-
-#include "base/json/json_write.h"
-
-struct checkpoint_row;
-
-/* attempt (null: not known), ts_ms, stream, line */
-void api_put_checkpoint_place(struct json_writer *w, const struct checkpoint_row *row);

@@ -1,0 +1,220 @@
+#include "read/node_ledger.h"
+
+#include "state/known_fault.h"
+#include "store/jobs.h"
+
+#include <stdio.h>
+
+enum {
+	FAULTS_MAX = 5000, /* of all machines, the newest */
+	STRAGGLERS_MAX = 5000,
+	WINDOW_DAYS = 30
+};
+
+/* What happened longer ago says little about a machine, which may be another one by now. */
+static const int64_t memory_ms = 30LL * 24 * 3600 * 1000;
+static const int64_t drain_ms = 7LL * 24 * 3600 * 1000;
+/* A fault broke a job off when that happened so soon after it. */
+static const int64_t before_ms = 60LL * 1000, after_ms = 30LL * 60 * 1000;
+
+static const int64_t day_ms = 24LL * 3600 * 1000;
+
+/* The last thirty days of UTC with today. */
+static int64_t window_of(int64_t now_ms)
+{
+	return (now_ms / day_ms - (WINDOW_DAYS - 1)) * day_ms;
+}
+
+int64_t node_ledger_drain_ms(void)
+{
+	return drain_ms;
+}
+
+enum status node_ledger_read(struct node_ledger *out, struct pipeline *pipeline, struct store_reader *reader,
+	struct arena *arena, struct span host, int64_t now_ms, struct error *err)
+{
+	*out = (struct node_ledger){.pipeline = pipeline, .reader = reader, .arena = arena, .now_ms = now_ms};
+	out->window_ms = window_of(now_ms);
+	TRY(store_read_node_faults(
+		reader, arena, host, now_ms - memory_ms, FAULTS_MAX, &out->faults, &out->fault_count, err));
+	return store_read_node_stragglers(
+		reader, arena, now_ms - memory_ms, STRAGGLERS_MAX, &out->stragglers, &out->straggler_count, err);
+}
+
+/* ---- what is known of one ---- */
+
+static void add_signature(struct node_sum *node, const struct node_fault_row *fault)
+{
+	struct node_signature *sum = node->signatures;
+	size_t i = 0;
+
+	while (i < node->signature_count && !span_equal(sum[i].name, fault->signature))
+		i++;
+	if (i == NODE_SIGNATURES_SHOWN)
+		return;
+	if (i == node->signature_count)
+		sum[node->signature_count++] = (struct node_signature){.name = fault->signature};
+	sum[i].count += fault->count;
+	sum[i].last_ms = fault->last_ms > sum[i].last_ms ? fault->last_ms : sum[i].last_ms;
+	sum[i].is_drain |= fault->is_drain;
+}
+
+static bool is_before(const struct node_ledger *ledger, const struct node_fault_row *fault, int64_t break_ms)
+{
+	return break_ms >= fault->ts_ms - before_ms && break_ms <= fault->last_ms + after_ms &&
+	       !known_fault_is_nonfatal(ledger->pipeline, fault->signature);
+}
+
+/* The job went on behind the fault's last line, and broke off again: that was something else. */
+static bool is_outlived(const struct node_ledger *ledger, const struct node_fault_row *fault,
+	const struct node_break *breaks, size_t at)
+{
+	for (size_t i = 0; i < at; i++)
+		if (breaks[i].to_ms > fault->last_ms && breaks[i].to_ms <= breaks[at].from_ms &&
+			is_before(ledger, fault, breaks[i].from_ms))
+			return true;
+	return false;
+}
+
+/* Each break of a job counts once a machine, whichever of its faults came before it. */
+static enum status add_breaks(
+	const struct node_ledger *ledger, struct node_sum *node, int64_t job_id, struct error *err)
+{
+	struct node_break *breaks;
+	size_t count;
+
+	TRY(store_read_breaks(ledger->reader, ledger->arena, job_id, &breaks, &count, err));
+	for (size_t b = 0; b < count; b++)
+		for (size_t i = 0; i < ledger->fault_count; i++) {
+			const struct node_fault_row *fault = &ledger->faults[i];
+			if (fault->job_id != job_id || !span_equal(fault->host, node->host) ||
+				!is_before(ledger, fault, breaks[b].from_ms) || is_outlived(ledger, fault, breaks, b))
+				continue;
+			node->restarts++;
+			node->recent += breaks[b].from_ms >= ledger->window_ms;
+			if (breaks[b].lost_steps < 0)
+				node->unknown_steps++;
+			else
+				node->lost_steps += (uint64_t)breaks[b].lost_steps;
+			node->lost_node_ms += breaks[b].lost_node_ms;
+			break;
+		}
+	return OK;
+}
+
+static bool is_first_of_job(const struct node_ledger *ledger, size_t at)
+{
+	for (size_t i = 0; i < at; i++)
+		if (ledger->faults[i].job_id == ledger->faults[at].job_id &&
+			span_equal(ledger->faults[i].host, ledger->faults[at].host))
+			return false;
+	return true;
+}
+
+static void add_stragglers(const struct node_ledger *ledger, struct node_sum *node)
+{
+	int64_t last_job = 0;
+
+	for (size_t i = 0; i < ledger->straggler_count; i++) { /* in order of the jobs */
+		const struct node_straggler *straggler = &ledger->stragglers[i];
+		if (!span_equal(straggler->host, node->host))
+			continue;
+		node->slow++;
+		node->slow_steps += straggler->steps > 0 ? (uint64_t)straggler->steps : 0;
+		node->slow_jobs += straggler->job_id != last_job;
+		last_job = straggler->job_id;
+	}
+}
+
+static char *add_why(struct node_sum *node)
+{
+	return node->why_count < NODE_WHY_MAX ? node->why[node->why_count++] : NULL;
+}
+
+struct times {
+	char text[32];
+};
+
+static struct times times(uint64_t count)
+{
+	struct times times;
+
+	snprintf(times.text, sizeof times.text, count == 1 ? "once" : "%llu times", (unsigned long long)count);
+	return times;
+}
+
+/* A machine is to be drained for a fault that says so, for breaking jobs off twice, or for being the slowest of three jobs. */
+static void judge(const struct node_ledger *ledger, struct node_sum *node)
+{
+	char *why;
+
+	for (size_t i = 0; i < node->signature_count; i++) {
+		const struct node_signature *sum = &node->signatures[i];
+		if (!sum->is_drain || sum->last_ms < ledger->now_ms - drain_ms || !(why = add_why(node)))
+			continue;
+		snprintf(why, NODE_WHY_MAX_BYTES, "%.*s %s in the last week", SPAN_ARGS(sum->name),
+			times(sum->count).text);
+	}
+	if (node->restarts >= 2 && (why = add_why(node)))
+		snprintf(why, NODE_WHY_MAX_BYTES, "broke jobs off %s in 30 days, %.1f node-hours",
+			times(node->restarts).text, (double)node->lost_node_ms / 3600000);
+	if (node->slow_jobs >= 3 && (why = add_why(node)))
+		snprintf(why, NODE_WHY_MAX_BYTES, "the slowest of %llu jobs in 30 days",
+			(unsigned long long)node->slow_jobs);
+}
+
+enum status node_ledger_sum(
+	const struct node_ledger *ledger, struct span host, struct node_sum *node, struct error *err)
+{
+	*node = (struct node_sum){.host = host};
+	for (size_t i = 0; i < ledger->fault_count; i++) {
+		const struct node_fault_row *fault = &ledger->faults[i];
+		if (!span_equal(fault->host, host))
+			continue;
+		add_signature(node, fault);
+		node->fault_lines += fault->count;
+		node->last_fault_ms = fault->last_ms > node->last_fault_ms ? fault->last_ms : node->last_fault_ms;
+		if (is_first_of_job(ledger, i))
+			TRY(add_breaks(ledger, node, fault->job_id, err));
+	}
+	add_stragglers(ledger, node);
+	judge(ledger, node);
+	return OK;
+}
+
+void node_write_why(const struct node_sum *node, struct json_writer *w)
+{
+	json_key(w, "why");
+	json_array(w);
+	for (size_t i = 0; i < node->why_count; i++)
+		json_span(w, span_from(node->why[i]));
+	json_array_end(w);
+}
+
+enum status node_write_if_drained(
+	const struct node_ledger *ledger, struct span host, struct json_writer *w, struct error *err)
+{
+	struct node_sum node;
+
+	TRY(node_ledger_sum(ledger, host, &node, err));
+	if (!node.why_count)
+		return OK;
+	json_object(w);
+	json_put_span(w, "host", host);
+	node_write_why(&node, w);
+	json_object_end(w);
+	return OK;
+}
+
+enum status node_write_drain(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct span *hosts, size_t count, int64_t now_ms, struct json_writer *w, struct error *err)
+{
+	struct node_ledger ledger;
+
+	TRY(node_ledger_read(&ledger, pipeline, reader, arena, SPAN(""), now_ms, err));
+	json_array(w);
+	for (size_t i = 0; i < count; i++)
+		TRY(node_write_if_drained(&ledger, hosts[i], w, err));
+	json_array_end(w);
+	return OK;
+}

@@ -1,0 +1,63 @@
+/*
+ * Job: the ledger of machines, over all jobs: what faults they had, what these broke off, where they were slow; whether they are to be
+ *      drained, and why.
+ * Ownership: in the arena. Threads: any.
+ */
+#pragma once
+
+#include "base/json/json_write.h"
+#include "store/faults.h"
+#include "store/nodes.h"
+
+struct pipeline;
+
+enum { NODE_SIGNATURES_SHOWN = 16, NODE_WHY_MAX = 4, NODE_WHY_MAX_BYTES = 160 };
+
+struct node_ledger {
+	struct pipeline *pipeline;
+	struct store_reader *reader;
+	struct arena *arena;
+	int64_t now_ms, window_ms;
+	struct node_fault_row *faults;
+	size_t fault_count;
+	struct node_straggler *stragglers;
+	size_t straggler_count;
+};
+
+struct node_signature {
+	struct span name;
+	uint64_t count; /* lines */
+	int64_t last_ms;
+	bool is_drain;
+};
+
+struct node_sum {
+	struct span host;
+	struct node_signature signatures[NODE_SIGNATURES_SHOWN];
+	size_t signature_count;
+	uint64_t fault_lines;
+	uint64_t recent; /* restarts since window_ms */
+	uint64_t restarts, lost_steps, unknown_steps; /* breaks whose lost steps are not known */
+	int64_t lost_node_ms;
+	uint64_t slow, slow_steps, slow_jobs;
+	int64_t last_fault_ms;
+	char why[NODE_WHY_MAX][NODE_WHY_MAX_BYTES];
+	size_t why_count;
+};
+
+/* host "": of all. Of one alone those of others do not count against the most that is read. */
+enum status node_ledger_read(struct node_ledger *out, struct pipeline *pipeline, struct store_reader *reader,
+	struct arena *arena, struct span host, int64_t now_ms, struct error *err) MUST_CHECK;
+enum status node_ledger_sum(
+	const struct node_ledger *ledger, struct span host, struct node_sum *out, struct error *err) MUST_CHECK;
+/* So long ago a fault says that its machine should be drained. */
+int64_t node_ledger_drain_ms(void);
+
+/* "why": […], a member */
+void node_write_why(const struct node_sum *node, struct json_writer *w);
+/* {"host","why"}; nothing where it is not to be drained. */
+enum status node_write_if_drained(
+	const struct node_ledger *ledger, struct span host, struct json_writer *w, struct error *err) MUST_CHECK;
+/* [{"host","why":[…]}] of those that are to be drained, in their order; an array. */
+enum status node_write_drain(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct span *hosts, size_t count, int64_t now_ms, struct json_writer *w, struct error *err) MUST_CHECK;

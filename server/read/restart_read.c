@@ -1,0 +1,301 @@
+/* What whoever starts a failed job again needs to know: whether it is due, from which checkpoint, without which machines. docs/restarts.md. */
+#include "read/restart_read.h"
+
+#include "read/checkpoint_place.h"
+#include "read/logs/lines.h"
+#include "read/node_ledger.h"
+#include "store/run.h"
+#include "store/stream_hosts.h"
+#include "store/transitions.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { VERSION = 1, HOSTS_MAX = 4096, WHY_MAX_BYTES = 700, LINE_MAX_BYTES = 64 * 1024, CHECKPOINTS_MAX = 10000 };
+
+/* ---- what is known ---- */
+
+static enum status read_run(struct restart *r, struct error *err)
+{
+	struct run_link *links;
+	size_t count, at;
+
+	TRY(store_read_run(r->reader, r->arena, r->view.row.name, &links, &count, &at, err));
+	r->links = links;
+	r->link_count = at + 1;
+	for (r->first = at; r->first > 0 && !links[r->first].fork_from.len;)
+		r->first--;
+	r->successor = SPAN("");
+	for (size_t i = 0; i < count && !r->successor.len; i++) /* in a circle it may stand before the job */
+		if (i != at && span_equal(links[i].continues, r->view.row.name) && !links[i].fork_from.len)
+			r->successor = links[i].job;
+	return OK;
+}
+
+static enum status read_checkpoint(struct restart *r, struct error *err)
+{
+	struct checkpoint_row *rows;
+	size_t count = 0;
+
+	r->checkpoint.step = -1;
+	for (size_t i = r->link_count; i-- > 0 && !count;) {
+		TRY(store_read_checkpoints(r->reader, r->arena, r->links[i].job_id, INT64_MAX, 1, &rows, &count, err));
+		if (!count)
+			continue;
+		r->checkpoint = rows[0];
+		r->checkpoint_job = r->links[i].job;
+	}
+	return OK;
+}
+
+/* A checkpoint that is saved again is no progress: a run that fails always at one place may always save the same before it. */
+static enum status find_progress(struct restart *r, struct error *err)
+{
+	r->progress_step = -1;
+	for (size_t i = r->first; i < r->link_count; i++) {
+		AUTO(arena) own = arena_new();
+		struct checkpoint_row *rows;
+		size_t count;
+		if (!own)
+			return error_no_memory(err);
+		TRY(store_read_checkpoints(
+			r->reader, own, r->links[i].job_id, INT64_MAX, CHECKPOINTS_MAX, &rows, &count, err));
+		for (size_t k = 0; k < count; k++) { /* the newest first */
+			bool is_again = rows[k].step == r->progress_step && i == r->progress_link;
+			if (rows[k].step <= r->progress_step && !is_again)
+				continue;
+			r->progress_step = rows[k].step;
+			r->progress_ms = rows[k].ts_ms;
+			r->progress_link = i;
+		}
+	}
+	return OK;
+}
+
+static bool is_in_row(const struct restart *r, size_t link, const struct transition_row *failure)
+{
+	if (link < r->first)
+		return false;
+	if (r->progress_step < 0 || link != r->progress_link)
+		return r->progress_step < 0 || link > r->progress_link;
+	return failure->start_ms >= r->progress_ms;
+}
+
+/* Each time that a job of the run was Failed. Behind a checkpoint of a higher step the count begins anew: the run gets on. */
+static enum status count_failures(struct restart *r, struct error *err)
+{
+	for (size_t i = 0; i < r->link_count; i++) {
+		struct transition_row *rows;
+		size_t count;
+		TRY(store_read_transitions(r->reader, r->arena, r->links[i].job_id, &rows, &count, err));
+		for (size_t k = 0; k < count; k++) {
+			if (!span_equal(rows[k].status, SPAN("Failed")))
+				continue;
+			r->failures++;
+			r->failures_in_row += is_in_row(r, i, &rows[k]);
+		}
+	}
+	return OK;
+}
+
+bool restart_is_extracted(const struct job_view *view)
+{
+	for (size_t i = 0; i < view->stream_count; i++)
+		if (view->streams[i].extracted_lines < view->streams[i].lines)
+			return false;
+	return true;
+}
+
+enum status restart_read(struct restart *r, struct error *err)
+{
+	TRY(read_run(r, err));
+	TRY(read_checkpoint(r, err));
+	TRY(find_progress(r, err));
+	return count_failures(r, err);
+}
+
+/* ---- the checkpoint's place ---- */
+
+static bool is_path(struct span word)
+{
+	static const char *const starts[] = {"/", "./", "../", "~/"};
+
+	for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+		if (word.len > 1 && span_starts_with(word, span_from(starts[i])))
+			return true;
+	return span_find(word, SPAN("://")) > 0;
+}
+
+/* "Saving model checkpoint to out/checkpoint-5": what is relative is one behind such a word alone. */
+static bool is_relative_path(struct span before, struct span word)
+{
+	static const char *const words[] = {"to", "checkpoint", "in", "at"};
+
+	if (span_find_char(word, '/') <= 0 || word.ptr[word.len - 1] == '/')
+		return false;
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (span_equal(before, span_from(words[i])))
+			return (word.ptr[0] < '0' || word.ptr[0] > '9'); /* "at 10/100" */
+	return false;
+}
+
+/* "saved checkpoint to /ckpt/step-80 at step 80": the first word that is one of a file system or a store. */
+static struct span path_in(struct span text)
+{
+	static const char between[] = " \t'\"()[]<>,;=";
+	struct span before = SPAN("");
+
+	while (text.len) {
+		size_t len = 0;
+		while (len < text.len && !memchr(between, text.ptr[len], sizeof between - 1))
+			len++;
+		struct span word = {text.ptr, len};
+		while (word.len && (word.ptr[word.len - 1] == '.' || word.ptr[word.len - 1] == ':'))
+			word.len--;
+		if (is_path(word) || is_relative_path(before, word))
+			return word;
+		if (word.len)
+			before = word;
+		len += len < text.len;
+		text = (struct span){text.ptr + len, text.len - len};
+	}
+	return SPAN("");
+}
+
+static void put_or_null(struct json_writer *w, const char *key, struct span text)
+{
+	json_key(w, key);
+	if (text.len)
+		json_span(w, text);
+	else
+		json_null(w);
+}
+
+static void write_checkpoint(const struct restart *r, struct json_writer *w)
+{
+	const struct checkpoint_row *row = &r->checkpoint;
+	struct line_view *lines;
+	struct span text = SPAN("");
+	size_t count = 0;
+	uint64_t total;
+
+	json_key(w, "checkpoint");
+	if (row->step < 0) {
+		json_null(w);
+		return;
+	}
+	/* Its text may have been deleted: the step stays. */
+	if (lines_read(r->pipeline, r->reader, r->arena, r->checkpoint_job, row->stream, row->line, 1, LINE_MAX_BYTES,
+		    &lines, &count, &total, NULL) == OK &&
+		count)
+		text = lines[0].text;
+	json_object(w);
+	json_put_span(w, "job", r->checkpoint_job);
+	json_put_i64(w, "step", row->step);
+	checkpoint_write_place(w, row);
+	put_or_null(w, "path", path_in(text));
+	put_or_null(w, "text", text);
+	json_object_end(w);
+}
+
+/* ---- machines ---- */
+
+static enum status read_hosts(const struct restart *r, struct span **out, size_t *count, struct error *err)
+{
+	struct stream_host_row *rows;
+	size_t row_count;
+
+	TRY(store_read_stream_hosts(r->reader, r->arena, r->view.row.job_id, 0, &rows, &row_count, err));
+	struct span *hosts = arena_alloc(r->arena, (row_count + 1) * sizeof *hosts);
+	if (!hosts)
+		return error_no_memory(err);
+	*count = 0;
+	for (size_t i = 0; i < row_count && *count < HOSTS_MAX; i++) {
+		bool is_new = rows[i].host.len;
+		for (size_t k = 0; k < *count && is_new; k++)
+			is_new = !span_equal(hosts[k], rows[i].host);
+		if (is_new)
+			hosts[(*count)++] = rows[i].host;
+	}
+	*out = hosts;
+	return OK;
+}
+
+static enum status write_hosts(const struct restart *r, struct json_writer *w, struct error *err)
+{
+	struct span *hosts;
+	size_t count;
+
+	TRY(read_hosts(r, &hosts, &count, err));
+	json_key(w, "hosts");
+	json_array(w);
+	for (size_t i = 0; i < count; i++)
+		json_span(w, hosts[i]);
+	json_array_end(w);
+	json_key(w, "drained");
+	return node_write_drain(r->pipeline, r->reader, r->arena, hosts, count, r->now_ms, w, err);
+}
+
+/* ---- whether ---- */
+
+static bool is_failed(const struct restart *r)
+{
+	return span_equal(r->view.row.status, SPAN("Failed"));
+}
+
+bool restart_is_due(const struct restart *r)
+{
+	return is_failed(r) && !r->successor.len;
+}
+
+static void write_due(const struct restart *r, struct json_writer *w)
+{
+	const struct job_row *job = &r->view.row;
+	char why[WHY_MAX_BYTES];
+
+	if (r->successor.len)
+		snprintf(why, sizeof why, "job '%.*s' goes on with it already", SPAN_ARGS(r->successor));
+	else if (!is_failed(r))
+		snprintf(why, sizeof why, "it is %.*s, not Failed", SPAN_ARGS(job->status));
+	else
+		snprintf(why, sizeof why, "it failed%s%.*s", job->failure_reason.len ? ": " : "",
+			SPAN_ARGS(span_cut(job->failure_reason, 500)));
+	json_put_bool(w, "due", restart_is_due(r));
+	json_put_text(w, "why", why);
+	put_or_null(w, "continued_by", r->successor);
+}
+
+static void write_state(const struct restart *r, struct json_writer *w)
+{
+	const struct job_row *job = &r->view.row;
+
+	json_put_i64(w, "version", VERSION);
+	json_put_span(w, "job", job->name);
+	json_put_span(w, "run", r->links[0].job);
+	write_due(r, w);
+	json_put_span(w, "status", job->status);
+	put_or_null(w, "failure_reason", job->failure_reason);
+	json_key(w, "ended_ms");
+	if (job->ended_ms)
+		json_i64(w, job->ended_ms);
+	else
+		json_null(w);
+	json_put_i64(w, "failures", r->failures);
+	json_put_i64(w, "failures_in_row", r->failures_in_row);
+	json_put_bool(w, "extracted", restart_is_extracted(&r->view));
+}
+
+enum status restart_write(const struct restart *r, size_t document_max_bytes, struct json_writer *w, struct error *err)
+{
+	const struct span document = r->view.row.document;
+
+	write_state(r, w);
+	write_checkpoint(r, w);
+	TRY(write_hosts(r, w, err));
+	json_key(w, "document");
+	if (document.len > document_max_bytes)
+		json_null(w);
+	else
+		json_raw(w, document.len ? document : SPAN("{}"));
+	return OK;
+}
