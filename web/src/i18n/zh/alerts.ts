@@ -75,7 +75,7 @@ export default {
   "Nothing need be done.": "无需处理。",
   "Nothing stands out": "没有异常",
   "Of jobs that match (empty: all)": "匹配的作业（留空：全部）",
-  "Of the rules that take an incident the one that was made last decides; the first one takes everything.": "若多条规则都匹配某一事件，以最后创建的为准；第一条规则匹配所有事件。",
+  "The newest rule that matches an incident wins; the first one matches everything.": "若多条规则都匹配某一事件，以最后创建的为准；第一条规则匹配所有事件。",
   "On these days (none: every day)": "在这些日子（不选：每天）",
   "Once it has been open for": "持续多久之后通知",
   "Parts of the alerts": "告警的各部分",
