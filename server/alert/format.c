@@ -235,6 +235,13 @@ static void fill_message(struct values *v, const struct json *message, struct sp
 	fill_chart(v, data, public_url);
 }
 
+/* As words: "loss spike" of loss_spike. */
+static void append_words(struct buf *out, struct span name)
+{
+	for (size_t i = 0; i < name.len; i++)
+		buf_append_char(out, name.ptr[i] == '_' ? ' ' : name.ptr[i]);
+}
+
 static void append_title(struct values *v, const struct json *message, const struct look *look)
 {
 	struct span type = json_string_of(json_get(message, "type"));
@@ -242,7 +249,7 @@ static void append_title(struct values *v, const struct json *message, const str
 	buf_append_text(&v->title, look->mark);
 	buf_append_text(&v->title, ": ");
 	if (v->of[NAME_KIND].len) {
-		buf_append_span(&v->title, v->of[NAME_KIND]);
+		append_words(&v->title, v->of[NAME_KIND]);
 		buf_append_text(&v->title, " in ");
 		buf_append_span(&v->title, v->of[NAME_SOURCE]);
 	} else {

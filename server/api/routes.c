@@ -441,6 +441,11 @@ static const struct http_route routes[] = {
 		.max_body_bytes = SMALL_BYTES, .audit = "webhooks",
 		.body = "url:string format:string team:string secret:string minimum_severity:string enabled:boolean events:array heartbeat_s:integer per_minute:integer",
 		.summary = "Change a webhook; if the body has no secret, the old one stays"},
+	{HTTP_POST, "/api/v1/webhooks/preview", SCOPE_ADMIN, ROUTE_WORKER, .handler = api_webhooks_preview, .query = "",
+		.max_body_bytes = SMALL_BYTES,
+		.body = "url!:string format:string team:string secret:string minimum_severity:string enabled:boolean events:array heartbeat_s:integer per_minute:integer",
+		.summary =
+			"A message as the receiver of such a webhook would get it, and the format that its address has; nothing is sent"},
 	{HTTP_POST, "/api/v1/webhooks/{id}/test", SCOPE_ADMIN, ROUTE_WORKER, .handler = api_webhook_test, .query = "",
 		.max_body_bytes = SMALL_BYTES, .audit = "webhooks", .body = "",
 		.summary = "Send a test message to a webhook"},

@@ -21,8 +21,8 @@ enum {
 
 /* web/src/styles/tokens.css has the same */
 static const char *const hues[2][PICTURE_HUES] = {
-	{"#0072b2", "#c95700", "#00805b", "#ad4a92", "#1f86bd", "#a86b00", "#7f7000", "#4d5766"},
-	{"#4fb0ea", "#ff8f52", "#2fc59a", "#e28fc9", "#93d4f7", "#f0b540", "#dfd24f", "#b7c0cd"},
+	{"#0072b2", "#c95700", "#00805b", "#ad4a92", "#6a3fd0", "#a86b00", "#7f7000", "#4d5766"},
+	{"#4fb0ea", "#ff8f52", "#2fc59a", "#e28fc9", "#a995ff", "#f0b540", "#dfd24f", "#b7c0cd"},
 };
 static const char *const severity_colors[2][SEVERITY_COUNT] = {
 	{"#5b6675", "#8f5800", "#c9242c"},

@@ -106,6 +106,36 @@ test("a rule is for one webhook, and nobody else", async ({ server, page, open }
   assert.deepEqual([rule.webhooks, rule.exclusive], [[id], true]);
 });
 
+test("a pasted address says whose it is, and the message is seen before it is sent", async ({ server, page, open }) => {
+  await server.post("/api/v1/jobs", { TrainingJobName: "tagged", Tags: [{ Key: "team", Value: "nlp" }] });
+  await open("/webhooks?id=new");
+  const seen = page.locator(".messagepreview");
+  for (const [address, name] of [
+    ["https://hooks.slack.com/services/T0/B0/x", "Slack"],
+    ["https://discord.com/api/webhooks/1/x", "Discord"],
+    ["https://acme.webhook.office.com/webhookb2/1", "Microsoft Teams"],
+    ["https://events.pagerduty.com/v2/enqueue", "PagerDuty"],
+    ["https://oapi.dingtalk.com/robot/send?access_token=1", "DingTalk"],
+    ["https://qyapi.weixin.qq.com/cgi-bin/webhook/send?key=1", "WeCom"],
+    ["https://alerts.example.com/x", "JSON"],
+  ]) {
+    await page.getByLabel("Address").fill(address);
+    await seen.getByText(`As ${name} will show it`).waitFor();
+    assert.match(await seen.locator("blockquote").innerText(), /example-run/);
+    const automatic = await page.getByLabel("Format").locator("option").first().innerText();
+    assert.equal(automatic, name === "JSON" ? "automatic" : `automatic: ${name}`);
+  }
+  await page.getByLabel("Address").fill("https://hooks.slack.com/services/T0/B0/x");
+  await seen.getByText("As Slack will show it").waitFor();
+  await until(page, () => document.querySelector("#webhook-teams option")?.value === "nlp", "the teams that there are");
+  await page.getByLabel("Only this team").fill("nlp");
+  await shot(page, "webhook-preview");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.locator("table.jobs").getByText("hooks.slack.com").waitFor();
+  const [hook] = (await server.get("/api/v1/webhooks")).body.webhooks;
+  assert.deepEqual([hook.format, hook.team], ["slack", "nlp"]);
+});
+
 test("a webhook is made, tested and told", async ({ server, page, open }) => {
   const receiver = await receive();
   try {

@@ -146,7 +146,7 @@ test("runs are coloured, drawn apart and put together by a setting", async ({ se
   await page.getByLabel("group by").selectOption(key);
   await page.getByLabel("Curves of a group").selectOption("mean");
   await until(page, () => /1 run/.test(document.querySelector(".legend")?.innerText ?? "") && /2 runs/.test(document.querySelector(".legend").innerText), "two groups");
-  await page.getByLabel("apart by").selectOption(key);
+  await page.getByLabel("split by").selectOption(key);
   await until(page, () => document.querySelectorAll(".facets .chart").length === 2, "two charts");
   await shot(page, "compare-groups");
   await page.getByLabel("Draw the curve of a").click();

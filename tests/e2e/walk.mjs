@@ -56,10 +56,40 @@ const english = (page) =>
 /** What is English in every language: names of metrics and programs, queries, licences, and the server's reasons. */
 const SAME = /status:inprogress|sm-ship|aws sagemaker|^step time$|public domain|matched \d+ of|derived:|steps \/ seconds|HyperParameters|by its name; the log|none of these lines|the first line arrived/;
 
+/** What a finger does not hit: smaller than 44 px, unless it stands in running text, in a line of a log, or where a time puts it. */
+const tooSmall = (page) =>
+  page.evaluate(() => {
+    const placed = ".skip, p a, .fact a, .log .line *, .tryline *, .lanes *, .lane *, .marks *, .lookfrom *, [role=option] *";
+    const sizeOf = (element) => {
+      const own = element.getBoundingClientRect();
+      const label = element.closest("label")?.getBoundingClientRect() ?? own;
+      const cell = element.matches("td > *, th > *") ? element.parentElement.getBoundingClientRect() : own;
+      return [Math.max(own.width, label.width, cell.width), Math.max(own.height, label.height, cell.height), own];
+    };
+    return [...document.querySelectorAll("button, a, input:not([type=hidden]), select, summary, textarea")].flatMap((element) => {
+      const [width, height, own] = sizeOf(element);
+      if (own.width < 2 || own.height < 2 || element.matches(placed) || (width >= 43 && height >= 43)) return [];
+      return `${element.tagName.toLowerCase()}.${element.className} "${element.innerText || element.getAttribute("aria-label")}" ${Math.round(width)}x${Math.round(height)}`;
+    });
+  });
+
+/** Text cells so narrow that words come letter by letter. */
+const broken = (page) =>
+  page.evaluate(() => {
+    const range = document.createRange();
+    const lines = (node) => {
+      range.selectNodeContents(node);
+      return new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size;
+    };
+    return [...document.querySelectorAll("th, td")].flatMap((cell) =>
+      [...cell.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE && lines(node) > Math.max(2, node.data.trim().split(/[\s_:/.,=-]+/).length + 1)).map((node) => node.data),
+    );
+  });
+
 const LOOKS = {
   light: { context: { colorScheme: "light" }, rules: ALL },
   dark: { context: { colorScheme: "dark" }, rules: COLOURS },
-  phone: { context: { viewport: { width: 360, height: 740 }, hasTouch: true } },
+  phone: { context: { viewport: { width: 390, height: 844 }, hasTouch: true } },
   zh: { context: { colorScheme: "light" }, language: "zh" },
 };
 
@@ -77,6 +107,7 @@ export function walk(...looks) {
         if (language === "zh") await page.locator("html[lang=zh-CN] .rail :text('作业')").waitFor();
         if (language === "zh") found.push(...(await english(page)).filter((text) => !SAME.test(text)).map((text) => `${name}: English: ${text}`));
         await shot(page, `walk-${name}-${look}`);
+        if (look === "phone") found.push(...(await tooSmall(page)).map((text) => `${name}: small: ${text}`), ...(await broken(page)).map((text) => `${name}: letter by letter: ${text}`));
         if (!(await fitsWidth(page))) found.push(`${name}: wider than the window`);
         // what is the same on several pages is looked at on the first of them
         const known = name === "fleet" ? [] : [".rail", ".statusline", ...(name.startsWith("job-") ? [".jobtop"] : [])];

@@ -329,3 +329,44 @@ def test_names_are_no_links_and_call_nobody(server, receiver, form):
     server.send(HOSTILE, [f"step: {n} loss: nan" for n in range(20)])
     (_, body, _), = receiver.wait_for(1)
     assert HARMLESS[form](json.loads(body)), body
+
+
+def texts_in(body):
+    """Each text of a message by itself."""
+    if isinstance(body, (dict, list)):
+        return [text for value in (body.values() if isinstance(body, dict) else body) for text in texts_in(value)]
+    return [str(body)]
+
+
+@pytest.mark.parametrize("form", ["json", "cloudevents", *HARMLESS, "pagerduty"])
+def test_a_preview_is_what_the_receiver_gets(server, receiver, form):
+    key = {"secret": "R0UT1NGKEY"} if form == "pagerduty" else {}
+    hook = {"url": receiver.url, "format": form, **key}
+    example = server.post("/api/v1/webhooks/preview", json=hook).body
+    assert example["is_example"] and example["format"] == form and not example["is_known_address"]
+    assert any("example-run" in text for text in texts_in(example["message"]))
+    titles = [text for text in texts_in(example["message"]) if "spike in" in text]
+    assert all("loss spike in example-run" in text for text in titles)  # words, no name of the interface
+    assert server.get("/api/v1/webhooks").body["webhooks"] == []  # nothing is stored
+    assert server.post("/api/v1/webhooks", json=hook).status == 201
+    server.send("llama", [f"step: {n} loss: nan" for n in range(20)])
+    (_, sent, _), = receiver.wait_for(1)
+    preview = server.post("/api/v1/webhooks/preview", json=hook).body
+    assert not preview["is_example"] and "R0UT1NGKEY" not in json.dumps(preview)
+    stable = [text for text in texts_in(json.loads(sent)) if "llama" in text]
+    assert stable and set(stable) <= set(texts_in(preview["message"]))
+
+
+def test_a_preview_says_the_format_of_an_address(server):
+    for url, expected in ADDRESSES:
+        reply = server.post("/api/v1/webhooks/preview", json={"url": url})
+        assert (reply.status, reply.body["format"], reply.body["is_known_address"]) == (200, expected, expected != "json"), url
+    assert server.post("/api/v1/webhooks/preview", json={"url": "hooks.slack.com"}).body["field"] == "url"
+
+
+def test_a_preview_of_a_team_shows_nothing_of_others(server):
+    server.send("secret-run", [f"step: {n} loss: nan" for n in range(20)])
+    wait_until(lambda: server.get("/api/v1/incidents").body["incidents"], what="the incident")
+    assert "secret-run" in json.dumps(server.post("/api/v1/webhooks/preview", json={"url": "https://a.example"}).body)
+    own = server.post("/api/v1/webhooks/preview", json={"url": "https://a.example", "team": "nlp"}).body
+    assert own["is_example"] and "secret-run" not in json.dumps(own)

@@ -4,6 +4,7 @@ import "./styles/tokens.css";
 import "./styles/base.css";
 import "./styles/frame.css";
 import "./styles/jobs.css";
+import "./styles/touch.css";
 import { App } from "./app";
 import { pollInfo } from "./state/core/info";
 import { preload } from "./state/chart/preload";

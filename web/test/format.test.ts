@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
-import { cutMiddle, formatCompact, formatCount, formatDuration, formatValue } from "../src/lib/text/format";
+import { cutMiddle, formatCompact, formatCount, formatDuration, formatTime, formatValue, isUtc } from "../src/lib/text/format";
 import { formatAge } from "../src/lib/text/stamp";
+
+declare const process: { env: Record<string, string | undefined> };
 
 test.each([
   [2.3144, "2.314"],
@@ -45,4 +47,23 @@ test("long names are cut in the middle, by characters", () => {
   expect(cutMiddle("abcdefghij", 5)).toBe("ab…ij");
   expect(cutMiddle("abc", 5)).toBe("abc");
   expect(cutMiddle("😀😀😀😀😀😀", 3)).toBe("😀…😀");
+});
+
+test.each([
+  ["Europe/Berlin", false, "2026-11-20 14:03:09 UTC+1"],
+  ["Asia/Kathmandu", false, "2026-11-20 18:48:09 UTC+5:45"],
+  ["America/St_Johns", false, "2026-11-20 09:33:09 UTC−3:30"],
+  ["UTC", false, "2026-11-20 13:03:09 UTC"],
+  ["Asia/Tokyo", true, "2026-11-20 13:03:09 UTC"],
+])("a time says its zone: %s, in UTC %s", (zone, inUtc, text) => {
+  const before = process.env["TZ"];
+  process.env["TZ"] = zone;
+  isUtc.value = inUtc;
+  try {
+    expect(formatTime(Date.parse("2026-11-20T13:03:09Z"))).toBe(text);
+  } finally {
+    isUtc.value = false;
+    if (before === undefined) delete process.env["TZ"];
+    else process.env["TZ"] = before;
+  }
 });

@@ -15,8 +15,6 @@
 
 #include <stdio.h>
 
-#define MEMBERS "url format team secret minimum_severity enabled events heartbeat_s per_minute"
-
 enum {
 	LIMIT_DEFAULT = 50,
 	LIMIT_MAX = 1000,
@@ -163,7 +161,7 @@ static void choose_format(const struct webhook_formats *formats, struct span old
 }
 
 /* Into what the row is so far: what the body does not say stays. */
-static enum status read_webhook(
+enum status api_read_webhook(
 	const struct api *api, const struct json *body, struct webhook_row *row, struct span *secret, struct error *err)
 {
 	struct span severity = span_from(severity_name(row->minimum_severity)), url = row->url, format = SPAN("");
@@ -188,7 +186,7 @@ static enum status read_webhook(
 	return read_limits(api, body, row, err);
 }
 
-static struct webhook_row new_webhook(int64_t now_ms)
+struct webhook_row api_new_webhook(int64_t now_ms)
 {
 	return (struct webhook_row){.url = SPAN(""),
 		.format = SPAN(""),
@@ -251,13 +249,13 @@ enum status api_webhooks_create(void *context, void *worker, const struct http_r
 	AUTO(json) body = NULL;
 	AUTO_DONE(buf) secret = BUF_INIT(512);
 	AUTO_DONE(buf) sealed = BUF_INIT(1024);
-	struct webhook_row row = new_webhook(http_request_arrival_ms(request));
+	struct webhook_row row = api_new_webhook(http_request_arrival_ms(request));
 	struct span given;
 
 	(void)worker;
 	TRY(api_body_object(request, &body, err));
-	TRY(api_check_members(body, MEMBERS, err));
-	TRY(read_webhook(api, body, &row, &given, err));
+	TRY(api_check_members(body, WEBHOOK_MEMBERS, err));
+	TRY(api_read_webhook(api, body, &row, &given, err));
 	TRY(api_own_team(request, &row.team, err));
 	TRY(take_secret(api, row.format, given, &secret, &sealed, err));
 	row.sealed_secret = buf_span(&sealed);
@@ -310,7 +308,7 @@ static enum status change_webhook(struct api *api, const struct http_request *re
 
 	TRY(store_read_webhook(reader, arena, row->webhook_id, row, err));
 	enum webhook_secret kind = webhook_format_secret(api->options.webhook_formats, row->format);
-	TRY(read_webhook(api, body, row, &given, err));
+	TRY(api_read_webhook(api, body, row, &given, err));
 	TRY(api_own_team(request, &row->team, err));
 	bool is_same = kind == webhook_format_secret(api->options.webhook_formats, row->format);
 	if (!given.len && is_same)
@@ -339,7 +337,7 @@ enum status api_webhook_put(void *context, void *worker, const struct http_reque
 	TRY(parse_number(request, 0, "webhook", &row.webhook_id, err));
 	TRY(check_webhook(reader, row.webhook_id, request, err));
 	TRY(api_body_object(request, &body, err));
-	TRY(api_check_members(body, MEMBERS " id has_secret created_ms", err)); /* as it was read */
+	TRY(api_check_members(body, WEBHOOK_MEMBERS " id has_secret created_ms", err)); /* as it was read */
 	TRY(change_webhook(api, request, arena, reader, body, &row, &sealed, err));
 	TRY(writer_execute(api->options.pipeline, update_row, &row, err));
 	if (api->options.deliveries_due) /* it may have been off */

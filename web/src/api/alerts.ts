@@ -77,6 +77,17 @@ export interface PreviewReply {
   partial?: boolean;
 }
 
+/** What the receiver of such a webhook would get. */
+export interface WebhookPreview {
+  format: string;
+  /** The address says whose it is. */
+  is_known_address: boolean;
+  /** Of no incident that is open. */
+  is_example: boolean;
+  content_type: string;
+  message: unknown;
+}
+
 export interface WebhookDraft {
   url: string;
   format: string;

@@ -1,7 +1,7 @@
 // Scales and tick texts of a chart.
 import uPlot from "./uplot";
 import { t } from "../i18n/i18n";
-import { formatDuration, formatTime, formatValue } from "../lib/text/format";
+import { formatClock, formatDay, formatDuration, formatTime, formatValue } from "../lib/text/format";
 import { grouped } from "../lib/text/number";
 import { isWork, type Axis } from "../lib/url/url";
 import type { PlotColors } from "./colors";
@@ -33,9 +33,8 @@ export function xAxis(axis: Axis): Partial<uPlot.Axis> {
 
 /** The clock, and the day where a new one begins. */
 export function formatTimeTick(ms: number, step: number): string {
-  const text = formatTime(ms);
-  const clock = text.slice(11);
-  if (step >= DAY || clock === "00:00:00") return text.slice(5, 10);
+  const clock = formatClock(ms);
+  if (step >= DAY || clock === "00:00:00") return formatDay(ms).slice(5);
   return step >= MINUTE ? clock.slice(0, 5) : clock;
 }
 

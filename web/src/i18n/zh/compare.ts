@@ -22,7 +22,7 @@ export default {
   "There is no job {names}.": "没有作业 {names}。",
   "What differs": "不同之处",
   "also what is the same": "同时显示相同之处",
-  "apart by": "分图",
+  "split by": "分图",
   "curve": "曲线",
   "each run": "每次运行",
   "group by": "分组",

@@ -71,12 +71,22 @@ export const pad = (number: number, width = 2): string => String(number).padStar
 /** Whether times are shown in UTC instead of this browser's zone. */
 export const isUtc = signal(false);
 
-/** With the day: 2026-11-20 14:03:09, in UTC 2026-11-20 14:03:09Z. */
-export function formatTime(ms: number | undefined): string {
-  if (ms === undefined || !Number.isFinite(ms)) return NONE;
-  if (isUtc.value) return `${new Date(ms).toISOString().slice(0, 19).replace("T", " ")}Z`;
+/** With the day and the zone: 2026-11-20 14:03:09 UTC+1. */
+export const formatTime = (ms: number | undefined): string =>
+  ms === undefined || !Number.isFinite(ms) ? NONE : `${formatDay(ms)} ${formatClock(ms)} ${zoneOf(ms)}`;
+
+/** 2026-11-20 */
+export function formatDay(ms: number): string {
   const time = new Date(ms);
-  return `${time.getFullYear()}-${pad(time.getMonth() + 1)}-${pad(time.getDate())} ${formatClock(ms)}`;
+  return isUtc.value ? time.toISOString().slice(0, 10) : `${time.getFullYear()}-${pad(time.getMonth() + 1)}-${pad(time.getDate())}`;
+}
+
+/** Of the times that are shown, on that day: UTC, UTC+1, UTC−3:30. */
+export function zoneOf(ms: number): string {
+  const minutes = isUtc.value ? 0 : -new Date(ms).getTimezoneOffset();
+  if (minutes === 0) return "UTC";
+  const size = Math.abs(minutes);
+  return `UTC${minutes < 0 ? "−" : "+"}${Math.floor(size / 60)}${size % 60 ? `:${pad(size % 60)}` : ""}`;
 }
 
 export const formatClock = (ms: number): string => (isUtc.value ? new Date(ms).toISOString().slice(11, 19) : localClock(ms));

@@ -10,7 +10,6 @@ import { IncidentList } from "../../state/job/incidents";
 import { hearIncidents } from "../../state/job/hearincidents";
 import { useKeys } from "../../state/core/keys";
 import { now } from "../../state/core/clock";
-import { Resource } from "../../state/core/resource";
 import { patchQuery, query } from "../../state/core/router";
 import { useStore } from "../../state/core/store";
 import { ProblemBox } from "../../ui/problem";
@@ -18,6 +17,7 @@ import { SeverityMark } from "../../ui/severity";
 import { Skeleton } from "../../ui/skeleton";
 import { Age } from "../../ui/time";
 import { IncidentDetail } from "./detail";
+import { useTeams } from "./teams";
 
 const STATES = [
   ["", say("all")],
@@ -102,8 +102,7 @@ function Choose({ name, label, value, values }: ChooseProps) {
 
 /** Of jobs with a tag `team`; where no job has one there is nothing to choose. */
 function Teams({ value }: { value: string }) {
-  const own = useStore(() => new Resource<{ groups: Record<string, string | null>[] }>("aggregate", { by: "tag.team" }), [], (next) => next.load());
-  const names = own?.value.value?.groups.map((one) => one["tag.team"]).filter((one) => typeof one === "string" && one !== "") ?? [];
+  const names = useTeams();
   if (names.length === 0 && value === "") return null;
   return <Choose name="team" label={t("Team")} value={value} values={[["", t("every team")], ...[...new Set([...names, value])].filter(Boolean).map((one) => [one, one] as [string, string])]} />;
 }

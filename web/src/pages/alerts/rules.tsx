@@ -28,7 +28,7 @@ function Content({ rules }: { rules: Rules }) {
   return (
     <>
       <div class="toolbar">
-        <span class="dim">{t("Of the rules that take an incident the one that was made last decides; the first one takes everything.")}</span>
+        <span class="dim">{t("The newest rule that matches an incident wins; the first one matches everything.")}</span>
         <span class="grow" />
         {mayChange() && (
           <button type="button" class="primary" onClick={() => patchQuery({ id: "new" })}>

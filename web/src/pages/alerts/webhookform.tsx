@@ -1,12 +1,15 @@
 import { useSignal } from "@preact/signals";
-import type { Webhook, WebhookDraft } from "../../api/alerts";
+import type { Webhook, WebhookDraft, WebhookPreview } from "../../api/alerts";
 import { asProblem, type Problem } from "../../api/client";
 import type { Severity } from "../../api/types";
 import { t } from "../../i18n/i18n";
 import { patchQuery } from "../../state/core/router";
+import { FORMAT_NAMES } from "../../lib/jobs/sent";
 import { Delete } from "./delete";
+import { MessagePreview, usePreview } from "./messagepreview";
 import { Check, Choice, hostOf } from "./ruleform";
 import type { Webhooks } from "./editables";
+import { useTeams } from "./teams";
 
 const FORMATS = ["", "json", "cloudevents", "slack", "discord", "teams", "pagerduty", "feishu", "dingtalk", "wecom"] as const;
 
@@ -58,6 +61,7 @@ export function WebhookForm({ hooks, hook, onSecret }: Props) {
       if (!hook) patchQuery({ id: said["id"] === undefined ? undefined : String(said["id"]) });
     });
   const failed = problem.value;
+  const preview = usePreview(bodyOf(draft.value, hook), draft.value.url);
   return (
     <form
       class="ruleform"
@@ -67,7 +71,8 @@ export function WebhookForm({ hooks, hook, onSecret }: Props) {
         void save();
       }}
     >
-      <Fields draft={draft.value} hook={hook} set={(patch) => (draft.value = { ...draft.value, ...patch })} />
+      <Fields draft={draft.value} hook={hook} preview={preview} set={(patch) => (draft.value = { ...draft.value, ...patch })} />
+      {preview && <MessagePreview preview={preview} />}
       {failed && (
         <p class="bad" role="alert">
           {failed.title}: {failed.detail}
@@ -98,7 +103,16 @@ export function WebhookForm({ hooks, hook, onSecret }: Props) {
   );
 }
 
-function Fields({ draft, hook, set }: { draft: WebhookDraft; hook: Webhook | null; set(patch: Partial<WebhookDraft>): void }) {
+interface FieldProps {
+  draft: WebhookDraft;
+  hook: Webhook | null;
+  preview: WebhookPreview | null;
+  set(patch: Partial<WebhookDraft>): void;
+}
+
+function Fields({ draft, hook, preview, set }: FieldProps) {
+  const teams = useTeams();
+  const known = preview?.is_known_address ? t("automatic: {receiver}", { receiver: FORMAT_NAMES[preview.format] ?? preview.format }) : t("automatic");
   const toggle = (event: string, isOn: boolean): void =>
     set({ events: isOn ? [...draft.events, event] : draft.events.filter((one) => one !== event) });
   return (
@@ -107,14 +121,14 @@ function Fields({ draft, hook, set }: { draft: WebhookDraft; hook: Webhook | nul
         {t("Address")}
         <input type="url" required class="mono" value={draft.url} placeholder="https://hooks.slack.com/services/…" onInput={(event) => set({ url: event.currentTarget.value })} />
       </label>
-      <Choice label={t("Format")} value={draft.format} options={FORMATS.filter((one) => one !== "" || !hook)} titles={{ "": t("automatic") }} onChoose={(format) => set({ format })} />
+      <Choice label={t("Format")} value={draft.format} options={FORMATS.filter((one) => one !== "" || !hook)} titles={{ ...FORMAT_NAMES, "": known }} onChoose={(format) => set({ format })} />
       <label>
         {t("Secret")}
         <input
           type="password"
           autocomplete="off"
           value={draft.secret ?? ""}
-          placeholder={hook?.has_secret ? t("as it is") : t("made by the server")}
+          placeholder={hook?.has_secret ? t("as it is") : preview?.format === "pagerduty" ? t("the integration's routing key") : t("made by the server")}
           onInput={(event) => set({ secret: event.currentTarget.value })}
         />
       </label>
@@ -124,6 +138,15 @@ function Fields({ draft, hook, set }: { draft: WebhookDraft; hook: Webhook | nul
         options={["info", "warning", "critical"] satisfies Severity[]}
         onChoose={(minimum_severity) => set({ minimum_severity })}
       />
+      <label>
+        {t("Only this team (empty: every team)")}
+        <input type="text" list="webhook-teams" value={draft.team} onInput={(event) => set({ team: event.currentTarget.value })} />
+        <datalist id="webhook-teams">
+          {teams.map((team) => (
+            <option key={team} value={team} />
+          ))}
+        </datalist>
+      </label>
       <Check label={t("Incidents")} isOn={draft.events.includes("incident")} onChange={(isOn) => toggle("incident", isOn)} />
       <Check label={t("Every change of a job's state")} isOn={draft.events.includes("job_state")} onChange={(isOn) => toggle("job_state", isOn)} />
       {hook && <Whole label={t("Messages a minute (0: no limit)")} value={draft.per_minute} onChange={(per_minute) => set({ per_minute })} />}

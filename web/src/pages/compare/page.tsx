@@ -277,7 +277,7 @@ function Grouping({ keys }: { keys: readonly string[] }) {
   return (
     <>
       {keys.length > 0 && choose("group", t("group by"))}
-      {keys.length > 0 && choose("facet", t("apart by"))}
+      {keys.length > 0 && choose("facet", t("split by"))}
       <label>
         <span class="hidden">{t("Curves of a group")}</span>
         <select value={agg} onChange={(event) => patchQuery({ agg: event.currentTarget.value || undefined })}>

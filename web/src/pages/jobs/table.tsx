@@ -20,8 +20,8 @@ import { columnFor, columnTitle, type Column } from "./columns";
 import type { Selection } from "./selection";
 import "../../styles/table";
 
-const HEAD_HEIGHT = 26;
 const MARK_WIDTH = 30;
+const TOUCH = 44;
 const OVERSCAN = 4;
 const ROWS_A_STEP = 8;
 /** A million rows are 28 million pixels: some browsers lay out as many, and then a wheel moves a row by its height. */
@@ -113,6 +113,7 @@ export function JobsTable({ list, sort, columns: keys, selection, place, isPoint
   const body = useRef<HTMLTableSectionElement>(null);
   const viewHeight = useSignal(600);
   const rowHeight = useSignal(28);
+  const headHeight = useSignal(26);
   const scrollTop = useSignal(0);
   const chosen = useSignal(0);
   const hasFocus = useRef(false);
@@ -132,7 +133,8 @@ export function JobsTable({ list, sort, columns: keys, selection, place, isPoint
     if (!box) return;
     const measure = (): void => {
       rowHeight.value = parseFloat(getComputedStyle(box).getPropertyValue("--row")) || 28;
-      viewHeight.value = Math.max(rowHeight.value, box.clientHeight - HEAD_HEIGHT);
+      headHeight.value = box.querySelector("thead")?.clientHeight || 26;
+      viewHeight.value = Math.max(rowHeight.value, box.clientHeight - headHeight.value);
     };
     measure();
     const watcher = new ResizeObserver(measure);
@@ -242,7 +244,8 @@ export function JobsTable({ list, sort, columns: keys, selection, place, isPoint
   const indexes = Array.from({ length: Math.max(0, end - first) }, (_, i) => first + i);
   // What is left of the width goes to the labels, so that the eye has a short way from name to number.
   const wide = keys.includes("labels") ? "labels" : "name";
-  const least = `calc(${[`${MARK_WIDTH}px`, ...columns.map(lengthOf)].join(" + ")})`;
+  const markWidth = shape.rowHeight >= TOUCH ? TOUCH : MARK_WIDTH;
+  const least = `calc(${[`${markWidth}px`, ...columns.map(lengthOf)].join(" + ")})`;
   return (
     <div
       class="jobscroll"
@@ -256,10 +259,10 @@ export function JobsTable({ list, sort, columns: keys, selection, place, isPoint
       onPointerEnter={() => (isPointedAt.value = true)}
       onPointerLeave={() => (isPointedAt.value = false)}
     >
-      <div class="jobspace" style={{ height: `${contentHeight(shape) + HEAD_HEIGHT}px`, minWidth: least }}>
+      <div class="jobspace" style={{ height: `${contentHeight(shape) + headHeight.value}px`, minWidth: least }}>
         <table class="jobs" role="grid" aria-multiselectable="true" aria-label={t("Jobs")} aria-rowcount={total + 1} style={{ top: `${offset}px` }}>
           <colgroup>
-            <col style={{ width: `${MARK_WIDTH}px` }} />
+            <col style={{ width: `${markWidth}px` }} />
             {columns.map((column) => (
               <col key={column.key} style={column.key === wide ? {} : { width: lengthOf(column) }} />
             ))}

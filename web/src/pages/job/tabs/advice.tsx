@@ -34,6 +34,7 @@ class AdviceStore extends Resource<AdviceReply> {
 }
 
 const ruleOf = (one: Advice | string): string => (typeof one === "string" ? one : one.rule);
+const wordsOf = (one: Advice | string): string => (typeof one === "string" ? one.replaceAll("_", " ") : one.text);
 
 /** What to change of the job, each piece with its reason and where that is written. */
 export function AdvicePart({ store }: { store: JobStore }) {
@@ -53,7 +54,9 @@ export function AdvicePart({ store }: { store: JobStore }) {
             </h2>
             <p lang="en">{one.reason}</p>
             <p class="dim">
-              <code>{one.field}</code> · <a href={one.source}>{t("source")}</a> · {one.rule}{" "}
+              <a href={one.source} title={`${one.rule}: ${one.field}`}>
+                {t("source")}
+              </a>{" "}
               <button type="button" class="quiet" onClick={() => void own?.mute([...new Set([...muted, one.rule])])}>
                 {t("not for this job")}
               </button>
@@ -63,7 +66,7 @@ export function AdvicePart({ store }: { store: JobStore }) {
       </ul>
       {muted.length > 0 && (
         <p class="dim">
-          {t("Muted for this job: {rules}", { rules: muted.join(", ") })}{" "}
+          {t("Muted for this job: {rules}", { rules: (reply?.muted ?? []).map(wordsOf).join("; ") })}{" "}
           <button type="button" class="quiet" onClick={() => void own?.mute([])}>
             {t("unmute all")}
           </button>

@@ -1,0 +1,92 @@
+/* A message as its receiver will get it, by the formatter that sends it: nothing is stored and nothing is sent. */
+#include "alert/format.h"
+#include "api/alerts/webhooks.h"
+#include "api/core/api_state.h"
+#include "api/core/handlers.h"
+#include "api/core/request.h"
+#include "model/incident.h"
+
+enum { MESSAGE_MAX_BYTES = 1 << 18, SUFFIX_MAX_BYTES = 4096 };
+
+static struct incident_row example(const struct webhook_row *hook, int64_t now_ms)
+{
+	return (struct incident_row){.job_id = 1,
+		.incident_id = 1,
+		.job = SPAN("example-run"),
+		.metric = SPAN("train:loss"),
+		.stream = SPAN("algo-1"),
+		.detail = SPAN(""),
+		.facts = SPAN(""),
+		.incident = {.kind = INCIDENT_LOSS_SPIKE,
+			.severity = hook->minimum_severity,
+			.first_step = 41200,
+			.last_step = 41200,
+			.opened_step = 41200,
+			.opened_ms = now_ms,
+			.line = 82400,
+			.value = 9.2,
+			.expected = 2.3,
+			.spread = 0.1,
+			.score = 69,
+			.worst = 9.2,
+			.worst_step = 41200}};
+}
+
+/* The newest that such a webhook gets; of a team's, and where there is none, an example. *is_example says which. */
+static enum status choose(struct store_reader *reader, struct arena *arena, const struct webhook_row *hook,
+	int64_t now_ms, struct incident_row *out, bool *is_example, struct error *err)
+{
+	struct incident_filter filter = {
+		.state = INCIDENT_OPEN, .kind = -1, .minimum = hook->minimum_severity, .cursor = SPAN(""), .limit = 1};
+	struct incident_row *rows;
+	struct span next_cursor;
+	size_t count = 0;
+
+	if (!hook->team.len)
+		TRY(store_read_incidents(reader, arena, &filter, &rows, &count, &next_cursor, err));
+	*is_example = !count;
+	*out = count ? rows[0] : example(hook, now_ms);
+	return OK;
+}
+
+enum status api_webhooks_preview(void *context, void *worker, const struct http_request *request,
+	struct http_response *response, struct error *err)
+{
+	const struct api *api = context;
+	const struct webhook_formats *formats = api->options.webhook_formats;
+	struct span public_url = api->options.public_url, secret;
+	int64_t now_ms = http_request_arrival_ms(request);
+	struct webhook_row hook = api_new_webhook(now_ms);
+	AUTO(arena) arena = NULL;
+	AUTO(json) body = NULL;
+	AUTO_DONE(buf) payload = BUF_INIT(MESSAGE_MAX_BYTES);
+	AUTO_DONE(buf) message = BUF_INIT(MESSAGE_MAX_BYTES);
+	AUTO_DONE(buf) suffix = BUF_INIT(SUFFIX_MAX_BYTES);
+	struct incident_row incident;
+	const char *content_type;
+	bool is_example;
+
+	TRY(api_arena(&arena, err));
+	TRY(api_body_object(request, &body, err));
+	TRY(api_check_members(body, WEBHOOK_MEMBERS " id has_secret created_ms", err)); /* as it was read */
+	TRY(api_read_webhook(api, body, &hook, &secret, err));
+	TRY(api_own_team(request, &hook.team, err));
+	TRY(choose(((struct api_worker *)worker)->reader, arena, &hook, now_ms, &incident, &is_example, err));
+	rule_write_message(&incident, public_url, now_ms, &payload);
+	TRY(buf_status(&payload, err));
+	/* A receiver's key is no business of a picture of its message. */
+	bool has_key = webhook_format_secret(formats, hook.format) == WEBHOOK_SECRET_REQUIRED;
+	struct webhook_shape shape = {hook.format, buf_span(&payload), SPAN("msg_example"),
+		has_key ? SPAN("***") : SPAN(""), public_url, now_ms};
+	TRY(webhook_render(formats, &shape, &message, &content_type, &suffix, err));
+	struct json_writer w = api_reply(response);
+	json_object(&w);
+	json_put_span(&w, "format", hook.format);
+	json_put_bool(&w, "is_known_address", webhook_format_of_address(formats, hook.url).len != 0);
+	json_put_bool(&w, "is_example", is_example);
+	json_put_text(&w, "content_type", content_type);
+	json_key(&w, "message");
+	json_raw(&w, buf_span(&message));
+	json_object_end(&w);
+	return buf_status(&response->body, err);
+}
