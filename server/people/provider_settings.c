@@ -19,13 +19,11 @@ void provider_settings_free(struct provider_settings *settings)
 	mem_free(settings);
 }
 
-/* "http://127.0.0.1:8080/x": "127.0.0.1" */
+/* "http://127.0.0.1:8080/x": "127.0.0.1"; "[::1]" has colons inside. */
 static struct span host_of(struct span rest)
 {
-	size_t len = 0;
+	size_t len = span_starts_with(rest, SPAN("[")) ? (size_t)(span_find_char(rest, ']') + 1) : 0;
 
-	if (span_starts_with(rest, SPAN("[::1]")))
-		return SPAN("[::1]");
 	while (len < rest.len && !strchr(":/?#", rest.ptr[len]))
 		len++;
 	return span_of(rest.ptr, len);

@@ -1,13 +1,18 @@
 """OpenID providers for tests, and a browser that signs in: npm's oidc-provider, which is a real one; and one of our own that lies."""
 
+import base64
 import contextlib
 import html
 import http.client
 import http.cookies
+import http.server
 import json
 import pathlib
 import re
 import subprocess
+import subprocess
+import threading
+import time
 import urllib.parse
 
 import ports
@@ -102,9 +107,9 @@ class Browser:
         return reply
 
     def follow(self, url, until="no redirect"):
-        """Up to the first address that begins with `until`, which is not asked for, or the first that leads nowhere."""
+        """Up to the address `until`, which is not asked for, or the first that leads nowhere."""
         while True:
-            if url.startswith(until):
+            if url == until or url.startswith(until + "?"):
                 return url, None
             reply = self.ask(url)
             if not reply.location:
@@ -112,7 +117,7 @@ class Browser:
             url = reply.location
 
     def sign_in(self, server, provider, login, path="/", until=None):
-        """All the way through oidc-provider's own forms; until: stop before an address that begins so, and give it."""
+        """All the way through oidc-provider's own forms; until: stop before this address, and give it."""
         begin = f"{server.public_url}/sign-in/{provider}?" + urllib.parse.urlencode({"return": path})
         until = until or server.public_url + path
         url, reply = self.follow(begin, until)
@@ -128,3 +133,126 @@ class Browser:
 
     def who(self, server):
         return self.get(server, "/api/v1/session").body
+
+
+# ---- one that lies ----
+
+
+def base64url(data):
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+class Key:
+    """A pair of openssl's, and what of it is public."""
+
+    def __init__(self, folder, kid, algorithm="RS256"):
+        self.kid, self.algorithm, self.file = kid, algorithm, folder / f"{kid}.pem"
+        kind = ["RSA", "-pkeyopt", "rsa_keygen_bits:2048"] if algorithm == "RS256" else ["EC", "-pkeyopt", "ec_paramgen_curve:P-256"]
+        openssl("genpkey", "-algorithm", *kind, "-out", self.file)
+        public = openssl("pkey", "-in", self.file, "-pubout", "-outform", "DER")
+        if algorithm == "RS256":
+            modulus = bytes.fromhex(openssl("rsa", "-in", self.file, "-noout", "-modulus").decode().strip().partition("=")[2])
+            self.public = {"kty": "RSA", "n": base64url(modulus), "e": "AQAB"}
+        else:
+            self.public = {"kty": "EC", "crv": "P-256", "x": base64url(public[-64:-32]), "y": base64url(public[-32:])}
+        self.jwk = {**self.public, "kid": kid, "use": "sig", "alg": algorithm}
+        self.pem = openssl("pkey", "-in", self.file, "-pubout")
+
+    def sign(self, text):
+        signature = openssl("dgst", "-sha256", "-sign", self.file, data=text.encode())
+        if self.algorithm == "RS256":
+            return signature
+        numbers, at = b"", 2  # DER: 30 LEN 02 LEN r 02 LEN s
+        for _ in range(2):
+            length = signature[at + 1]
+            numbers += signature[at + 2:at + 2 + length].lstrip(b"\0").rjust(32, b"\0")
+            at += 2 + length
+        return numbers
+
+
+def openssl(*arguments, data=None):
+    return subprocess.run(["openssl", *map(str, arguments)], input=data, capture_output=True, check=True).stdout
+
+
+class LyingProvider:
+    """Says what the test sets: `claims` of the ID token, its `header`, `sign` in place of its key, `pages` in place of what it answers."""
+
+    def __init__(self, folder):
+        self.keys = [Key(folder, "first"), Key(folder, "curve", "ES256")]
+        self.reset()
+        owner = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self):
+                body = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode()
+                path = self.path.partition("?")[0]
+                owner.asked.append((path, dict(self.headers), dict(urllib.parse.parse_qsl(body))))
+                status, headers, said = owner.answer(path, dict(self.headers))
+                said = said if isinstance(said, bytes) else json.dumps(said).encode()
+                with contextlib.suppress(OSError):
+                    self.send_response(status)
+                    for name, value in {"Content-Type": "application/json", "Content-Length": str(len(said)), **headers}.items():
+                        self.send_header(name, value)
+                    self.end_headers()
+                    self.wfile.write(said)
+
+            do_POST = do_GET
+
+            def log_message(self, *_):
+                pass
+
+        self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.http.daemon_threads = True
+        self.issuer = f"http://127.0.0.1:{self.http.server_port}/realm"
+        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+
+    def reset(self):
+        self.claims, self.header, self.sign, self.pages, self.configuration, self.userinfo = {}, {}, None, {}, {}, {}
+        self.key, self.public, self.nonce, self.asked = self.keys[0], None, None, []
+
+    def close(self):
+        self.http.shutdown()
+        self.http.server_close()
+
+    def count(self, path):
+        return sum(asked == "/realm" + path for asked, _, _ in self.asked)
+
+    def token(self):
+        now = int(time.time())
+        claims = {"iss": self.issuer, "aud": "basic", "sub": "1", "iat": now, "exp": now + 300, "nonce": self.nonce, "email": "ann@example.org",
+            "groups": ["admins"], **self.claims}
+        header = {"alg": self.key.algorithm, "kid": self.key.kid, **self.header}
+        text = ".".join(base64url(json.dumps({name: value for name, value in part.items() if value is not None}).encode()) for part in (header, claims))
+        return text + "." + base64url((self.sign or self.key.sign)(text))
+
+    def answer(self, path, headers):
+        path = path.removeprefix("/realm")
+        if path in self.pages:
+            return self.pages[path]() if callable(self.pages[path]) else self.pages[path]
+        if path == "/.well-known/openid-configuration":
+            return 200, {}, {"issuer": self.issuer, "authorization_endpoint": self.issuer + "/auth", "token_endpoint": self.issuer + "/token",
+                "jwks_uri": self.issuer + "/keys", "userinfo_endpoint": self.issuer + "/me", **self.configuration}
+        if path == "/keys":
+            return 200, {}, {"keys": self.public if self.public is not None else [key.jwk for key in self.keys]}
+        if path == "/token":
+            return 200, {}, {"access_token": "of-access", "token_type": "Bearer", "id_token": self.token()}
+        if path == "/me":
+            return 200, {}, {"sub": "1", **self.userinfo}
+        return 404, {}, {}
+
+    def begin(self, browser, server, path="/", name="basic"):
+        """The parameters that the browser is sent here with."""
+        reply = browser.ask(f"{server.public_url}/sign-in/{name}?" + urllib.parse.urlencode({"return": path}))
+        assert reply.status == 303 and reply.location.startswith(self.issuer + "/auth?"), reply
+        asked = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(reply.location).query))
+        self.nonce = asked["nonce"]
+        return asked
+
+    def come_back(self, browser, server, name="basic", **parameters):
+        return browser.ask(f"{server.public_url}/sign-in/{name}/callback?" + urllib.parse.urlencode(parameters))
+
+    def sign_in(self, browser, server, **more):
+        state = self.begin(browser, server)["state"]
+        return self.come_back(browser, server, **{"code": "of-code", "state": state, **more})
