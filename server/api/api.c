@@ -6,7 +6,9 @@
 #include "api/core/handlers.h"
 #include "api/core/signed_urls.h"
 #include "api/core/page_sessions.h"
+#include "api/core/person_sessions.h"
 #include "api/core/persons.h"
+#include "api/core/sign_in.h"
 #include "api/core/tokens.h"
 #include "api/jobs/job_page.h"
 #include "api/send/upload.h"
@@ -72,6 +74,15 @@ static enum status read_labels(struct api *api, struct error *err)
 	return ingest_labels_new(&api->prometheus_labels, lists, err);
 }
 
+static enum status make_person_sessions(struct api *api, struct error *err)
+{
+	const struct person_sessions_options options = {.people = api->options.people,
+		.longest_ms = api->options.sign_in_ms,
+		.most = api->options.max_sign_ins};
+
+	return person_sessions_new(&api->person_sessions, &options, api->options.store, err);
+}
+
 enum status api_new(struct api **out, const struct api_options *options, struct error *err)
 {
 	AUTO(api) api = mem_zeroed(sizeof *api);
@@ -92,6 +103,7 @@ enum status api_new(struct api **out, const struct api_options *options, struct 
 	TRY(read_labels(api, err));
 	TRY(advice_new(&api->advice, options->advice, err));
 	TRY(page_sessions_new(&api->ended_sessions, options->store, err));
+	TRY(make_person_sessions(api, err));
 	TRY(tokens_load(api, err));
 	api->sessions = session_table_new(options->lease_ms, options->max_sessions);
 	if (!api->sessions)
@@ -102,6 +114,8 @@ enum status api_new(struct api **out, const struct api_options *options, struct 
 
 enum status api_start(struct api *api, struct error *err)
 {
+	TRY(person_sessions_sweep(api->person_sessions, api->options.pipeline, err));
+	TRY(sign_in_desks_start(&api->desks, api, err));
 	return upload_timer_start(&api->upload_timer, api, err);
 }
 
@@ -109,6 +123,7 @@ void api_stop(struct api *api)
 {
 	if (!api)
 		return;
+	sign_in_desks_stop(api->desks);
 	upload_timer_stop(TAKE(api->upload_timer));
 	uploads_hand_over(api, clock_mono_ms());
 }
@@ -119,6 +134,8 @@ void api_free(struct api *api)
 		return;
 	arena_free(api->tokens_arena);
 	page_sessions_free(api->ended_sessions);
+	sign_in_desks_free(api->desks);
+	person_sessions_free(api->person_sessions);
 	mem_free(api->frame_ancestors);
 	ingest_labels_free(api->labels);
 	ingest_span_names_free(api->span_names);
@@ -214,14 +231,14 @@ static bool is_open_to_all(struct api *api)
 	struct principal nobody = {0};
 	struct error err;
 
-	return tokens_authenticate(api, SPAN(""), &nobody, &err) == OK && http_scope_allows(nobody.scope, SCOPE_READ);
+	return tokens_authenticate(api, SPAN(""), &nobody, &err) == OK && http_may(&nobody, SCOPE_READ);
 }
 
 static bool may_read(struct api *api, const struct http_request *request)
 {
-	enum http_scope scope = http_request_principal(request)->scope;
+	const struct principal *principal = http_request_principal(request);
 
-	return scope == SCOPE_PUBLIC ? is_open_to_all(api) : http_scope_allows(scope, SCOPE_READ);
+	return principal->scope == SCOPE_PUBLIC ? is_open_to_all(api) : http_may(principal, SCOPE_READ);
 }
 
 /* What the page asks for goes on from here: all of it is asked for later. Only for those who may ask at all. */

@@ -91,7 +91,7 @@ enum status api_info(void *context, void *worker, const struct http_request *req
 	snprintf(seq, sizeof seq, "%llu",
 		(unsigned long long)atomic_load(&pipeline_figures(api->options.pipeline)->extracted_seq));
 	json_put_text(&w, "seq", seq);
-	if (!api_needs_tokens(api) || http_scope_allows(http_request_principal(request)->scope, SCOPE_READ))
+	if (!api_needs_tokens(api) || http_may(http_request_principal(request), SCOPE_READ))
 		TRY(write_counts(api, ((struct api_worker *)worker)->reader, &w, err));
 	json_key(&w, "limits");
 	json_object(&w);

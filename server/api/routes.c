@@ -33,7 +33,12 @@ static const struct http_route routes[] = {
 		.summary = "Sign in with a token; the reply sets a cookie"},
 	{HTTP_DELETE, "/api/v1/session", SCOPE_PUBLIC, ROUTE_WORKER, .handler = api_session_delete,
 		.query = "everywhere",
-		.summary = "Sign out; everywhere=true ends all sessions of this token, in other browsers, too"},
+		.summary =
+			"Sign out; everywhere=true ends all sessions of this token or person, in other browsers, too"},
+	{HTTP_GET, "/sign-in/{provider}", SCOPE_PUBLIC, ROUTE_WORKER, .handler = api_sign_in, .query = "return",
+		.summary = "For browsers: sign in by a provider of --sign-in, and come back to the page return="},
+	{HTTP_GET, "/sign-in/{provider}/callback", SCOPE_PUBLIC, ROUTE_WORKER, .handler = api_sign_in_return,
+		.query = "*", .summary = "Where the provider sends the browser back to; the reply sets a cookie"},
 	{HTTP_GET, "/api/v1/tokens", SCOPE_ADMIN, ROUTE_WORKER, .handler = api_tokens_list, .query = "",
 		.summary = "List the tokens, without their text"},
 	{HTTP_POST, "/api/v1/tokens", SCOPE_ADMIN, ROUTE_WORKER, .handler = api_tokens_create, .query = "",

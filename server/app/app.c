@@ -335,7 +335,11 @@ static enum status make_api(struct app *app, struct error *err)
 	options.max_traces = (uint64_t)options_i64(app->options, "max-traces");
 	options.public_url = buf_span(&app->public_url);
 	options.people = app->people;
-	options.needs_sign_in = options_text(app->options, "trusted-proxy") != NULL;
+	options.needs_sign_in =
+		options_text(app->options, "trusted-proxy") != NULL || people_provider(app->people, 0) != NULL;
+	options.sign_in_ms = options_i64(app->options, "sign-in-for");
+	options.max_sign_ins = bytes(app->options, "max-sign-ins");
+	options.max_begun_sign_ins = bytes(app->options, "max-begun-sign-ins");
 	struct api *api = NULL;
 	TRY(api_new(&api, &options, err));
 	app->api = api;
@@ -507,6 +511,9 @@ static enum status read_people(struct app *app, struct error *err)
 	if ((path || has_proxy) && options_flag(o, "insecure"))
 		return error_set_field(err, ERR_SEMANTIC, "insecure",
 			"--insecure lets everybody in, and --sign-in and --trusted-proxy only those whom they name: state one of them");
+	if (people_provider(app->people, 0) && !options_text(o, "public-url"))
+		return error_set_field(err, ERR_SEMANTIC, "public-url",
+			"--sign-in has \"providers\", and they send browsers back to --public-url: state it");
 	if (has_proxy != (people_of_proxy(app->people) != NULL))
 		return error_set_field(err, ERR_SEMANTIC, "trusted-proxy",
 			has_proxy

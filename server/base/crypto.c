@@ -3,14 +3,23 @@
 #include <errno.h>
 #include <mbedtls/base64.h>
 #include <mbedtls/constant_time.h>
+#include <mbedtls/ecdsa.h>
 #include <mbedtls/gcm.h>
 #include <mbedtls/md.h>
+#include <mbedtls/rsa.h>
 #include <mbedtls/sha256.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
 
-enum { NONCE_BYTES = 12, TAG_BYTES = 16 };
+enum {
+	NONCE_BYTES = 12,
+	TAG_BYTES = 16,
+	RSA_LEAST_BYTES = 256,
+	RSA_MOST_BYTES = 1024,
+	RSA_EXPONENT_BYTES = 8,
+	P256_BYTES = 32
+};
 
 void crypto_random(void *bytes, size_t len)
 {
@@ -146,4 +155,116 @@ bool crypto_unbase64(struct span text, struct buf *out)
 		return false;
 	buf_advance(out, written);
 	return true;
+}
+
+void crypto_base64url(struct span data, struct buf *out)
+{
+	size_t from = out->len;
+
+	crypto_base64(data, out);
+	for (size_t i = from; i < out->len; i++)
+		if (out->ptr[i] == '+' || out->ptr[i] == '/')
+			out->ptr[i] = out->ptr[i] == '+' ? '-' : '_';
+	while (out->len > from && out->ptr[out->len - 1] == '=')
+		out->len--;
+}
+
+/* What the last character has beyond the bytes is 0 (RFC 4648, 3.5): one text for one value. */
+static bool is_canonical(struct span text, struct span bytes)
+{
+	AUTO_DONE(buf) again = BUF_INIT(8);
+	size_t tail = text.len % 4;
+
+	if (!tail)
+		return true;
+	crypto_base64url(span_skip(bytes, bytes.len - (tail - 1)), &again);
+	return span_equal(buf_span(&again), span_skip(text, text.len - tail));
+}
+
+bool crypto_unbase64url(struct span text, struct buf *out)
+{
+	AUTO_DONE(buf) padded = BUF_INIT(text.len + 4);
+	size_t from = out->len;
+
+	if (text.len % 4 == 1)
+		return false;
+	for (size_t i = 0; i < text.len; i++) {
+		char c = text.ptr[i];
+		if (c == '+' || c == '/' || c == '=')
+			return false;
+		buf_append_char(&padded, c == '-' ? '+' : c == '_' ? '/' : c);
+	}
+	while (padded.len % 4 && !padded.failure)
+		buf_append_char(&padded, '=');
+	return !padded.failure && crypto_unbase64(buf_span(&padded), out) &&
+	       is_canonical(text, span_skip(buf_span(out), from));
+}
+
+static const unsigned char *bytes_of(struct span s)
+{
+	return (const unsigned char *)s.ptr;
+}
+
+/* mbed TLS reads as many bytes of the signature as the modulus has. */
+static bool verify_rsa(mbedtls_rsa_context *rsa, struct span data, struct span signature)
+{
+	unsigned char hash[SHA256_BYTES];
+
+	if (mbedtls_rsa_complete(rsa) != 0 || mbedtls_rsa_check_pubkey(rsa) != 0 ||
+		signature.len != mbedtls_rsa_get_len(rsa))
+		return false;
+	crypto_sha256(data, hash);
+	return mbedtls_rsa_pkcs1_verify(rsa, NULL, NULL, MBEDTLS_RSA_PUBLIC, MBEDTLS_MD_SHA256, sizeof hash, hash,
+		       bytes_of(signature)) == 0;
+}
+
+bool crypto_check_rs256(struct span modulus, struct span exponent, struct span data, struct span signature)
+{
+	mbedtls_rsa_context rsa;
+
+	if (modulus.len < RSA_LEAST_BYTES || modulus.len > RSA_MOST_BYTES || !modulus.ptr[0] || !exponent.len ||
+		exponent.len > RSA_EXPONENT_BYTES)
+		return false;
+	mbedtls_rsa_init(&rsa, MBEDTLS_RSA_PKCS_V15, MBEDTLS_MD_NONE);
+	bool is_good = mbedtls_rsa_import_raw(&rsa, bytes_of(modulus), modulus.len, NULL, 0, NULL, 0, NULL, 0,
+			       bytes_of(exponent), exponent.len) == 0 &&
+		       verify_rsa(&rsa, data, signature);
+	mbedtls_rsa_free(&rsa);
+	return is_good;
+}
+
+static bool read_point(const mbedtls_ecp_group *group, struct span x, struct span y, mbedtls_ecp_point *out)
+{
+	unsigned char bytes[1 + 2 * P256_BYTES] = {4}; /* uncompressed */
+
+	memcpy(bytes + 1, x.ptr, P256_BYTES);
+	memcpy(bytes + 1 + P256_BYTES, y.ptr, P256_BYTES);
+	return mbedtls_ecp_point_read_binary(group, out, bytes, sizeof bytes) == 0 &&
+	       mbedtls_ecp_check_pubkey(group, out) == 0;
+}
+
+bool crypto_check_es256(struct span x, struct span y, struct span data, struct span signature)
+{
+	unsigned char hash[SHA256_BYTES];
+	mbedtls_ecp_group group;
+	mbedtls_ecp_point point;
+	mbedtls_mpi r, s;
+
+	if (x.len != P256_BYTES || y.len != P256_BYTES || signature.len != 2 * (size_t)P256_BYTES)
+		return false;
+	crypto_sha256(data, hash);
+	mbedtls_ecp_group_init(&group);
+	mbedtls_ecp_point_init(&point);
+	mbedtls_mpi_init(&r);
+	mbedtls_mpi_init(&s);
+	bool is_good = mbedtls_ecp_group_load(&group, MBEDTLS_ECP_DP_SECP256R1) == 0 &&
+		       read_point(&group, x, y, &point) &&
+		       mbedtls_mpi_read_binary(&r, bytes_of(signature), P256_BYTES) == 0 &&
+		       mbedtls_mpi_read_binary(&s, bytes_of(signature) + P256_BYTES, P256_BYTES) == 0 &&
+		       mbedtls_ecdsa_verify(&group, hash, sizeof hash, &point, &r, &s) == 0;
+	mbedtls_mpi_free(&s);
+	mbedtls_mpi_free(&r);
+	mbedtls_ecp_point_free(&point);
+	mbedtls_ecp_group_free(&group);
+	return is_good;
 }

@@ -194,19 +194,26 @@ bool guard_is_reader(const struct guard *guard, struct span origin)
 	return false;
 }
 
-/* Of a session, not of a token: a cookie of an older server, or one that somebody has set by hand, lets nobody in. */
-static struct span session_cookie(struct span cookie)
+struct span guard_cookie(struct span header, struct span name)
 {
-	const struct span name = SPAN("smfleet_session=");
 	struct span part;
 
-	while (span_next(&cookie, ';', &part)) {
+	while (span_next(&header, ';', &part)) {
 		part = span_trim(part);
-		if (span_starts_with(part, name))
-			return span_starts_with(part, SPAN("smfleet_session=sms_")) ? span_skip(part, name.len)
-										    : SPAN("");
+		if (span_take(&part, name) && span_take(&part, SPAN("=")))
+			return part;
 	}
 	return SPAN("");
+}
+
+/* Of a session, not of a token: a cookie of an older server, or one that somebody has set by hand, lets nobody in. */
+static struct span session_cookie(struct span header)
+{
+	struct span cookie = guard_cookie(header, SPAN(GUARD_HOST_COOKIE GUARD_SESSION_COOKIE));
+
+	if (!cookie.len)
+		cookie = guard_cookie(header, SPAN(GUARD_SESSION_COOKIE));
+	return span_starts_with(cookie, SPAN("sms_")) || span_starts_with(cookie, SPAN("smp_")) ? cookie : SPAN("");
 }
 
 struct span guard_token(struct span authorization, struct span cookie)

@@ -38,9 +38,15 @@ bool guard_has_readers(const struct guard *guard);
 /* Is it of a page that may read, by a token in its header, never by a cookie? */
 bool guard_is_reader(const struct guard *guard, struct span origin);
 
+/* The first of this name in a Cookie header; empty: there is none. */
+struct span guard_cookie(struct span header, struct span name);
+
+/* A cookie whose name begins so is this host's alone, whatever its neighbours set (RFC 6265bis, 4.1.3.2); it needs https. */
+#define GUARD_HOST_COOKIE "__Host-"
+#define GUARD_SESSION_COOKIE "smfleet_session"
 /*
- * The token of "Authorization: Bearer TOKEN", else of the cookie smfleet_session, whose value is a session (sms_…), not a token
- * (tokens are made of URL-safe characters, so that it needs no quoting). Empty: none was sent.
+ * The token of "Authorization: Bearer TOKEN", else of the session's cookie, whose value is a session (of a token sms_…, of a person smp_…),
+ * not a token (tokens are made of URL-safe characters, so that it needs no quoting). Empty: none was sent.
  */
 struct span guard_token(struct span authorization, struct span cookie);
 /* The password of "Authorization: Basic …", which other products' clients send the token as. False: it is no such header. */

@@ -15,24 +15,24 @@
 
 enum http_method { HTTP_GET = 1, HTTP_POST = 2, HTTP_PUT = 4, HTTP_PATCH = 8, HTTP_DELETE = 16, HTTP_OPTIONS = 32 };
 
-/* What a token may do. ADMIN may write, WRITE may ingest, READ may look; WRITE alone does not read. */
+/* What a token, or a person, may do. ADMIN may all; WRITE sends and changes, READ looks. */
 enum http_scope { SCOPE_PUBLIC, SCOPE_READ, SCOPE_WRITE, SCOPE_ADMIN };
 const char *http_scope_name(enum http_scope scope);
 bool http_scope_parse(struct span name, enum http_scope *out);
-/* May a token of scope `has` use a route that needs `needs`? ADMIN may all; READ and WRITE only their own. */
-bool http_scope_allows(enum http_scope has, enum http_scope needs);
 
 /* Who is asking. */
 struct principal {
 	enum http_scope scope;
-	char name[64]; /* of the token; "" when no token is needed */
+	char name[256]; /* of the token, or of the person; "" when no token is needed */
 	char team[64]; /* "" : none */
 	uint64_t rate_requests_per_s, rate_bytes_per_s; /* its own limits; 0: the server's */
 	uint64_t id; /* for rate limits: of the token; 0 for all who need none */
 	uint64_t session, session_until_s; /* of a browser that has signed in; 0: none */
-	bool is_vouched; /* a trusted proxy names this person: there is no token, and nothing that could be taken back here */
+	bool is_person; /* without a token: a trusted proxy names them with each request, or a provider has signed them in (session) */
 };
 
+/* May whoever asks use a route that needs `needs`? A token that writes reads nothing; a person who writes reads, too. */
+bool http_may(const struct principal *principal, enum http_scope needs);
 /* ERR_FORBIDDEN names the scope that is needed. */
 enum status http_check_scope(const struct principal *principal, enum http_scope needs, struct error *err) MUST_CHECK;
 
@@ -48,6 +48,7 @@ bool http_request_query(const struct http_request *request, const char *name, st
 /* The i-th of them as they came; false: there are no more. */
 bool http_request_query_at(const struct http_request *request, size_t i, struct span *name, struct span *value);
 struct span http_request_header(const struct http_request *request, const char *name); /* empty: absent */
+struct span http_request_cookie(const struct http_request *request, const char *name); /* empty: absent */
 struct http_header {
 	struct span name, value;
 };
@@ -83,14 +84,20 @@ struct http_response {
 	struct {
 		const char *name; /* static */
 		char value[512];
-	} headers[6];
+	} headers[8];
 	unsigned header_count;
+	char *location; /* NULL: it leads nowhere */
 	const struct http_producer_ops *producer; /* NULL: the body is whole */
 	void *producer_state;
 };
 
 void http_response_header(struct http_response *response, const char *name, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+/* One more, beside those of other names. */
+void http_response_cookie(struct http_response *response, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* 303: the browser goes on there, however long the address is. Copied; what no header may hold is not in it. */
+void http_response_redirect(struct http_response *response, struct span location);
 /* Of a refusal, by its status: when to try again, and whether who asks is not known or may not; these are all of its headers. */
 void http_response_explain(struct http_response *response, const struct error *err, const char *challenge);
 /* Who may show this page in a frame: a list as of Content-Security-Policy's frame-ancestors, at most 200 bytes. */

@@ -1,5 +1,7 @@
 #include "http/request.h"
 
+#include "http/guard.h"
+
 #include <inttypes.h>
 
 struct method_name {
@@ -220,6 +222,11 @@ struct span http_request_header(const struct http_request *request, const char *
 		if (span_equal_fold(pair->name, span_from(name)))
 			return pair->value;
 	return SPAN("");
+}
+
+struct span http_request_cookie(const struct http_request *request, const char *name)
+{
+	return guard_cookie(http_request_header(request, "Cookie"), span_from(name));
 }
 
 size_t http_request_headers(const struct http_request *request, struct http_header *out, size_t most)

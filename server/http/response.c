@@ -35,6 +35,7 @@ static const struct {
 	{201, "Created"},
 	{202, "Accepted"},
 	{204, "No Content"},
+	{303, "See Other"},
 	{304, "Not Modified"},
 	{400, "Bad Request"},
 	{401, "Unauthorized"},
@@ -49,6 +50,7 @@ static const struct {
 	{422, "Unprocessable Content"},
 	{429, "Too Many Requests"},
 	{500, "Internal Server Error"},
+	{502, "Bad Gateway"},
 	{503, "Service Unavailable"},
 };
 
@@ -80,6 +82,7 @@ void response_init(struct http_response *response)
 	response->content_type = "application/json";
 	response->body = BUF_INIT(LARGEST_REPLY_BYTES);
 	response->header_count = 0;
+	response->location = NULL;
 	response->producer = NULL;
 	response->producer_state = NULL;
 }
@@ -87,6 +90,7 @@ void response_init(struct http_response *response)
 void response_done(struct http_response *response)
 {
 	buf_done(&response->body);
+	mem_free(TAKE(response->location));
 	if (response->producer)
 		response->producer->free(response->producer_state);
 	response->producer = NULL;
@@ -100,26 +104,59 @@ static const char *find_header(const struct http_response *response, const char 
 	return NULL;
 }
 
+/* What came from a client must not become a header of its own. */
+static void clean(char *value)
+{
+	for (; *value; value++)
+		if ((unsigned char)*value < ' ')
+			*value = ' ';
+}
+
+static void put_header(
+	struct http_response *response, unsigned at, const char *name, const char *format, va_list arguments)
+{
+	if (at == sizeof response->headers / sizeof *response->headers)
+		return;
+	response->headers[at].name = name;
+	vsnprintf(response->headers[at].value, sizeof response->headers[at].value, format, arguments);
+	clean(response->headers[at].value);
+	if (at == response->header_count)
+		response->header_count++;
+}
+
 void http_response_header(struct http_response *response, const char *name, const char *format, ...)
 {
-	const unsigned room = sizeof response->headers / sizeof *response->headers;
 	unsigned at = 0;
 	va_list arguments;
 
 	while (at < response->header_count && !span_equal_fold(span_from(response->headers[at].name), span_from(name)))
 		at++;
-	if (at == room)
-		return;
-	response->headers[at].name = name;
 	va_start(arguments, format);
-	vsnprintf(response->headers[at].value, sizeof response->headers[at].value, format, arguments);
+	put_header(response, at, name, format, arguments);
 	va_end(arguments);
-	/* What came from a client must not become a header of its own. */
-	for (char *c = response->headers[at].value; *c; c++)
-		if ((unsigned char)*c < ' ')
-			*c = ' ';
-	if (at == response->header_count)
-		response->header_count++;
+}
+
+void http_response_cookie(struct http_response *response, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	put_header(response, response->header_count, "Set-Cookie", format, arguments);
+	va_end(arguments);
+}
+
+void http_response_redirect(struct http_response *response, struct span location)
+{
+	char *copy = mem_copy_bytes(location.ptr, location.len);
+
+	if (!copy) {
+		response->body.failure = ERR_MEMORY;
+		return;
+	}
+	clean(copy);
+	mem_free(response->location);
+	response->location = copy;
+	response->status = 303;
 }
 
 void http_response_frames(struct http_response *response, const char *ancestors)
@@ -168,6 +205,7 @@ void response_problem_as(struct http_response *response, int code, const struct 
 	response->status = code;
 	response->content_type = "application/problem+json";
 	response->header_count = 0;
+	mem_free(TAKE(response->location));
 	write_problem(&response->body, code, err);
 	http_response_explain(response, err, "Bearer");
 }
@@ -278,6 +316,8 @@ void response_each_header(const struct http_response *response, response_visit *
 		visit(context, "Content-Security-Policy", is_page ? page_policy : data_policy);
 	if (!find_header(response, "Cache-Control"))
 		visit(context, "Cache-Control", "no-store");
+	if (response->location)
+		visit(context, "Location", response->location);
 	for (unsigned i = 0; i < response->header_count; i++)
 		visit(context, response->headers[i].name, response->headers[i].value);
 }

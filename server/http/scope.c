@@ -18,16 +18,19 @@ bool http_scope_parse(struct span name, enum http_scope *out)
 	return false;
 }
 
-bool http_scope_allows(enum http_scope has, enum http_scope needs)
+bool http_may(const struct principal *principal, enum http_scope needs)
 {
-	return needs == SCOPE_PUBLIC || has == SCOPE_ADMIN || has == needs;
+	enum http_scope has = principal->scope;
+
+	return needs == SCOPE_PUBLIC || has == SCOPE_ADMIN || has == needs ||
+	       (principal->is_person && has == SCOPE_WRITE && needs == SCOPE_READ);
 }
 
 enum status http_check_scope(const struct principal *principal, enum http_scope needs, struct error *err)
 {
-	if (http_scope_allows(principal->scope, needs))
+	if (http_may(principal, needs))
 		return OK;
-	error_fill(err, ERR_FORBIDDEN, "this needs a token with the scope '%s'; '%s' has '%s'", http_scope_name(needs),
+	error_fill(err, ERR_FORBIDDEN, "this needs the scope '%s'; '%s' has '%s'", http_scope_name(needs),
 		principal->name, http_scope_name(principal->scope));
 	if (err)
 		err->is_of_caller = true;

@@ -103,7 +103,7 @@ static enum status check_use(const struct http_request *request, enum mlflow_use
 	const struct principal *principal = http_request_principal(request);
 	enum http_scope needs = use == MLFLOW_READS ? SCOPE_READ : SCOPE_WRITE;
 
-	if ((use == MLFLOW_BY_SENDERS || use == MLFLOW_ABSENT) && http_scope_allows(principal->scope, SCOPE_READ))
+	if ((use == MLFLOW_BY_SENDERS || use == MLFLOW_ABSENT) && http_may(principal, SCOPE_READ))
 		return OK;
 	return http_check_scope(principal, needs, err);
 }

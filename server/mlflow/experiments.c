@@ -174,7 +174,7 @@ enum status mlflow_experiment_get(struct mlflow_call *call, struct error *err)
 
 	TRY(mlflow_experiment_id(call, &experiment_id, err));
 	TRY(mlflow_find_experiment(call, experiment_id, &row, err));
-	if (!http_scope_allows(http_request_principal(call->request)->scope, SCOPE_READ))
+	if (!http_may(http_request_principal(call->request), SCOPE_READ))
 		TRY(mlflow_check_owner(call, &row, err)); /* numbers are easily guessed */
 	json_key(&call->w, "experiment");
 	return write_experiment(&row, &call->w, err);

@@ -101,6 +101,8 @@ static bool set_options(struct post *post, const struct http_client_options *opt
 	bad |= curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_reply);
 	bad |= curl_easy_setopt(easy, CURLOPT_WRITEDATA, post);
 	bad |= curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, post->reason);
+	if (options->ca_file)
+		bad |= curl_easy_setopt(easy, CURLOPT_CAINFO, options->ca_file);
 #if LIBCURL_VERSION_NUM >= 0x075700
 	bad |= curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L); /* a hanging resolver does not hold up the stop */
 #endif
@@ -237,6 +239,8 @@ static enum status fill(struct post *post, const struct http_client_request *req
 	bad |= curl_easy_setopt(post->easy, CURLOPT_HTTPHEADER, post->headers);
 	bad |= curl_easy_setopt(post->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body.len);
 	bad |= curl_easy_setopt(post->easy, CURLOPT_COPYPOSTFIELDS, request->body.len ? request->body.ptr : "");
+	if (request->is_get)
+		bad |= curl_easy_setopt(post->easy, CURLOPT_HTTPGET, 1L);
 	bad |= curl_easy_setopt(post->easy, CURLOPT_AWS_SIGV4, request->aws_scope);
 	bad |= curl_easy_setopt(post->easy, CURLOPT_USERPWD, request->aws_scope ? request->aws_credentials : NULL);
 	return bad == CURLE_OK ? OK : error_no_memory(err);
@@ -301,6 +305,7 @@ static void settle(struct http_client *client, struct post *post, CURLcode code,
 	out->code = (int)answer;
 	out->retry_after_s = retry_after_s;
 	out->reply = buf_span(&post->reply);
+	out->is_cut = post->is_reply_full;
 	retire(client, post);
 }
 

@@ -15,6 +15,7 @@ struct http_client_options {
 	bool allows_private; /* loopback, RFC 1918, unique local addresses */
 	size_t reply_bytes; /* of a body are kept, and a longer one breaks off; 0: 4 KiB */
 	const char *user_agent;
+	const char *ca_file; /* instead of the system's authorities; NULL: these */
 };
 
 enum status http_client_new(
@@ -36,11 +37,12 @@ struct http_client_request {
 	const struct http_client_header *headers;
 	size_t header_count;
 	struct span body;
+	bool is_get; /* without a body */
 	/* By AWS's Signature Version 4: "aws:amz:REGION:SERVICE", and "KEY-ID:SECRET"; NULL: unsigned. */
 	const char *aws_scope, *aws_credentials;
 };
 
-/* Begins a POST, beside those under way. ERR_INVALID: not an http or https URL, or a header with a line end. */
+/* Begins a POST, or a GET, beside those under way. ERR_INVALID: not an http or https URL, or a header with a line end. */
 enum status http_client_start(struct http_client *client, const struct http_client_request *request, void *context,
 	struct error *err) MUST_CHECK;
 
@@ -56,6 +58,7 @@ struct http_client_answer {
 	int code;
 	int64_t retry_after_s; /* as the answer asked; 0: it did not */
 	struct span reply;
+	bool is_cut; /* the reply was longer */
 };
 /* Moves all that is under way on. True: one of them is over. False: none was within the time, or a wake came, or bytes. */
 bool http_client_wait(struct http_client *client, int64_t timeout_ms, struct http_client_answer *out);

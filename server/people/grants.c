@@ -2,7 +2,7 @@
 
 #include "base/arena.h"
 
-enum { TEAM_MAX_BYTES = 63, TOLD_BYTES = 400 };
+enum { TEAM_MAX_BYTES = 63, TOLD_BYTES = 400, GROUPS_MAX = 1000 };
 
 enum rule_kind { RULE_GROUP, RULE_PERSON, RULE_EVERYBODY };
 
@@ -31,27 +31,13 @@ static enum status refuse_rule(struct error *err, const char *where, size_t i, c
 	return error_set_field(err, ERR_SEMANTIC, "sign-in", "--sign-in: %s, rule %zu: %s", where, i + 1, what);
 }
 
-/* Says also of a misspelt key that it is none: a rule that is not read as it was meant may let somebody in. */
-static bool are_keys_known(const struct json *rule)
-{
-	static const char *const keys[] = {"group", "person", "everybody", "scope", "team"};
-
-	for (const struct json *one = json_first(rule); one; one = json_next(one)) {
-		bool is_known = false;
-		for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-			is_known = is_known || span_equal(json_key_of(one), span_from(keys[i]));
-		if (!is_known)
-			return false;
-	}
-	return true;
-}
-
 static enum status read_rule(struct rule *out, const struct json *from, const char *where, size_t i, struct error *err)
 {
 	struct span group = SPAN(""), person = SPAN(""), scope = SPAN(""), team = SPAN("");
 	bool is_everybody = false;
 
-	if (json_kind(from) != JSON_OBJECT || !are_keys_known(from))
+	/* also of a misspelt key: a rule that is not read as it was meant may let somebody in */
+	if (json_kind(from) != JSON_OBJECT || json_find_other(from, "group person everybody scope team"))
 		return refuse_rule(
 			err, where, i, "it has the keys group, person or everybody, scope, team, and no others");
 	TRY(json_want_string(from, "group", &group, err));
@@ -141,4 +127,17 @@ enum status grants_find(const struct grants *grants, const struct person *person
 			return OK;
 		}
 	return refuse_person(person, err);
+}
+
+enum status grants_find_listed(
+	const struct grants *grants, struct span name, struct span groups, struct grant *out, struct error *err)
+{
+	struct span parts[GROUPS_MAX];
+	struct person person = {.name = name, .groups = parts};
+	AUTO(json) list = NULL;
+
+	TRY(json_parse(&list, groups, err));
+	for (const struct json *one = json_first(list); one && person.group_count < GROUPS_MAX; one = json_next(one))
+		parts[person.group_count++] = json_string_of(one);
+	return grants_find(grants, &person, out, err);
 }

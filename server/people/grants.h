@@ -24,5 +24,8 @@ void grants_free(struct grants *grants);
 /* ERR_FORBIDDEN names the groups. */
 enum status grants_find(
 	const struct grants *grants, const struct person *person, struct grant *out, struct error *err) MUST_CHECK;
+/* The same of groups that are a JSON array of texts. */
+enum status grants_find_listed(const struct grants *grants, struct span name, struct span groups, struct grant *out,
+	struct error *err) MUST_CHECK;
 
 AUTO_TYPE(grants)

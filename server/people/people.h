@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "people/grants.h"
+#include "people/provider_settings.h"
 
 struct people;
 
@@ -15,8 +15,12 @@ void people_free(struct people *people);
 /* Of those whom a trusted proxy names; NULL: nobody. */
 const struct grants *people_of_proxy(const struct people *people);
 
-/* What their names begin with, so that no token can be taken for one of them. */
+/* OpenID providers; NULL: there is no i-th. */
+const struct provider_settings *people_provider(const struct people *people, size_t i);
+
+/* What their names begin with: no token can be made that could be taken for one of them. */
 #define PEOPLE_PROXY "proxy/"
-bool people_owns_name(const struct people *people, struct span name);
+#define PEOPLE_OIDC "oidc/" /* and the provider's name, and another / */
+bool people_owns_name(struct span name);
 
 AUTO_TYPE(people)

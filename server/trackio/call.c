@@ -50,7 +50,7 @@ static enum status check_use(const struct http_request *request, enum trackio_us
 {
 	const struct principal *principal = http_request_principal(request);
 
-	if (use == TRACKIO_BY_SENDERS && http_scope_allows(principal->scope, SCOPE_READ))
+	if (use == TRACKIO_BY_SENDERS && http_may(principal, SCOPE_READ))
 		return OK;
 	return http_check_scope(principal, SCOPE_WRITE, err);
 }

@@ -30,7 +30,7 @@ async function launch() {
 
 /**
  * A test with what it needs: server (running), page, open(path) and openPage(more) for further ones, allow(pattern) for errors that
- * belong to the test. Options: server (of sm-server), token (the server wants one; server.token is an administrator's), and the
+ * belong to the test, knows(origin) for another server that does. Options: server (of sm-server), token (the server wants one; server.token is an administrator's), and the
  * context's: viewport, colorScheme, locale…
  */
 export function test(name, options, body) {
@@ -45,7 +45,7 @@ export function test(name, options, body) {
       if (token) server.token = (await server.post("/api/v1/tokens", { name: "admin", scope: "admin" })).token;
       const page = await pages.add();
       const open = async (where) => page.goto(server.url + where);
-      await body({ server, page, folder, open, openPage: (more) => pages.add(more), allow: (pattern) => pages.allowed.push(pattern) });
+      await body({ server, page, folder, open, openPage: (more) => pages.add(more), allow: (pattern) => pages.allowed.push(pattern), knows: (origin) => pages.known.push(origin) });
       pages.assertQuiet();
     } catch (error) {
       await pages.shoot(name);
@@ -67,6 +67,7 @@ class Pages {
     this.errors = [];
     this.strangers = [];
     this.allowed = [];
+    this.known = [`${server.url}/`];
   }
 
   async add(more = {}) {
@@ -81,7 +82,7 @@ class Pages {
   }
 
   noteRequest(url) {
-    if (!url.startsWith(`${this.server.url}/`) && !/^(blob|data):/.test(url)) this.strangers.push(url);
+    if (!this.known.some((origin) => url.startsWith(origin)) && !/^(blob|data):/.test(url)) this.strangers.push(url);
   }
 
   assertQuiet() {

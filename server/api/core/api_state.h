@@ -14,6 +14,8 @@ struct upload;
 struct upload_timer;
 struct session_table;
 struct page_sessions;
+struct person_sessions;
+struct sign_in_desks;
 
 enum { AWS_KEY_ID_BYTES = 20 };
 /* A sender's clock is not ahead by more. */
@@ -37,6 +39,8 @@ struct api {
 	struct aws_key *aws_keys; /* of each of them */
 	size_t token_count;
 	struct page_sessions *ended_sessions;
+	struct person_sessions *person_sessions;
+	struct sign_in_desks *desks; /* of the OpenID providers */
 	pthread_mutex_t uploads_mutex;
 	struct upload *uploads;
 	struct upload_timer *upload_timer;

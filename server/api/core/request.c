@@ -95,29 +95,15 @@ enum status api_body_object(const struct http_request *request, struct json **ou
 	return status;
 }
 
-static bool is_among(const char *names, struct span key)
-{
-	struct span rest = span_from(names), name;
-
-	while (span_next(&rest, ' ', &name))
-		if (span_equal(name, key))
-			return true;
-	return false;
-}
-
 enum status api_check_members(const struct json *body, const char *names, struct error *err)
 {
+	const struct json *other = json_find_other(body, names);
 	char field[64];
 
-	for (const struct json *at = json_first(body); at; at = json_next(at)) {
-		struct span key = json_key_of(at);
-		if (is_among(names, key))
-			continue;
-		snprintf(field, sizeof field, "%.*s", (int)(key.len < 60 ? key.len : 60), key.ptr);
-		return error_set_field(
-			err, ERR_SEMANTIC, field, "there is no field '%s' here; there is: %s", field, names);
-	}
-	return json_check_form(body, err);
+	if (!other)
+		return json_check_form(body, err);
+	snprintf(field, sizeof field, "%.*s", SPAN_ARGS(span_cut(json_key_of(other), 60)));
+	return error_set_field(err, ERR_SEMANTIC, field, "there is no field '%s' here; there is: %s", field, names);
 }
 
 enum status api_zone(const struct api *api, const struct http_request *request, struct zone **own,

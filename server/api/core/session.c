@@ -2,12 +2,31 @@
 #include "api/core/api_state.h"
 #include "api/core/handlers.h"
 #include "api/core/page_sessions.h"
+#include "api/core/person_sessions.h"
 #include "api/core/request.h"
+#include "api/core/session_cookies.h"
 #include "api/core/tokens.h"
 #include "base/clock.h"
 #include "base/json/json_read.h"
 #include "base/json/json_write.h"
+#include "people/people.h"
 #include "state/execute.h"
+
+/* By which one can sign in at /sign-in/NAME. */
+static void write_providers(const struct people *people, struct json_writer *w)
+{
+	const struct provider_settings *provider;
+
+	json_key(w, "providers");
+	json_array(w);
+	for (size_t i = 0; (provider = people_provider(people, i)); i++) {
+		json_object(w);
+		json_put_text(w, "name", provider->name);
+		json_put_text(w, "label", provider->label);
+		json_object_end(w);
+	}
+	json_array_end(w);
+}
 
 static void write_session(struct api *api, const struct principal *principal, struct http_response *response)
 {
@@ -29,6 +48,8 @@ static void write_session(struct api *api, const struct principal *principal, st
 		json_null(&w);
 	if (is_known && is_needed)
 		json_put_text(&w, "name", principal->name); /* whose token this is, when somebody has found one */
+	json_put_bool(&w, "is_person", principal->is_person);
+	write_providers(api->options.people, &w);
 	json_object_end(&w);
 }
 
@@ -63,9 +84,7 @@ enum status api_session_create(void *context, void *worker, const struct http_re
 			err, ERR_SEMANTIC, "token", "this is a session, not a token: sign in with the token itself");
 	TRY(tokens_begin_session(context, principal.id, &cookie, err));
 	response->status = 204;
-	http_response_header(response, "Set-Cookie",
-		"smfleet_session=%.*s; Path=/; Max-Age=%d; HttpOnly; SameSite=Strict%s", SPAN_ARGS(buf_span(&cookie)),
-		PAGE_SESSION_SECONDS, ((struct api *)context)->options.is_tls ? "; Secure" : "");
+	session_cookie_set_token(context, response, buf_span(&cookie));
 	return OK;
 }
 
@@ -74,25 +93,35 @@ static enum status write_end(void *context, struct store_tx *tx, struct error *e
 	return page_sessions_write(tx, context, err);
 }
 
-/* Wherever a copy of the cookie is: what goes on for it ends, too. everywhere=true: of all sessions that the token has. */
+static enum status end_of_token(
+	struct api *api, const struct principal *principal, bool is_everywhere, struct error *err)
+{
+	struct page_session_ending ending = {END_ONE, principal->session, clock_wall_ms()};
+
+	if (is_everywhere)
+		ending = (struct page_session_ending){END_ALL_OF_TOKEN, principal->id, ending.now_ms};
+	TRY(writer_execute(api->options.pipeline, write_end, &ending, err));
+	page_sessions_note(api->ended_sessions, &ending);
+	return OK;
+}
+
+/* Wherever a copy of the cookie is: what goes on for it ends, too. everywhere=true: of all sessions that the token, or the person, has. */
 enum status api_session_delete(void *context, void *worker, const struct http_request *request,
 	struct http_response *response, struct error *err)
 {
 	struct api *api = context;
 	const struct principal *principal = http_request_principal(request);
-	struct page_session_ending ending = {END_ONE, principal->session, clock_wall_ms()};
 	bool is_everywhere = false;
 
 	(void)worker;
 	TRY(http_query_bool(request, "everywhere", &is_everywhere, err));
-	if (is_everywhere && principal->session)
-		ending = (struct page_session_ending){END_ALL_OF_TOKEN, principal->id, ending.now_ms};
-	if (ending.id) {
-		TRY(writer_execute(api->options.pipeline, write_end, &ending, err));
-		page_sessions_note(api->ended_sessions, &ending);
+	if (principal->session) {
+		TRY(principal->is_person ? person_sessions_end(api->person_sessions, api->options.pipeline, principal,
+						   is_everywhere, err)
+					 : end_of_token(api, principal, is_everywhere, err));
 		http_server_recheck(api->server);
 	}
 	response->status = 204;
-	http_response_header(response, "Set-Cookie", "smfleet_session=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict");
+	session_cookies_clear(api, response);
 	return OK;
 }

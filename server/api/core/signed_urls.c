@@ -230,7 +230,7 @@ enum status api_signatures_create(void *context, void *worker, const struct http
 	int64_t expires_in_s = EXPIRES_DEFAULT_S, most_s = api->options.max_signature_ms / 1000;
 
 	(void)worker;
-	if (http_request_principal(request)->is_vouched)
+	if (http_request_principal(request)->is_person)
 		return error_set(err, ERR_FORBIDDEN,
 			"an address is signed for a token, so that it ends with it: sign it by a request with one");
 	if (expires_in_s > most_s)

@@ -4,6 +4,7 @@
 #include "api/core/api_state.h"
 #include "api/core/handlers.h"
 #include "api/core/page_sessions.h"
+#include "api/core/person_sessions.h"
 #include "api/core/request.h"
 #include "base/clock.h"
 #include "base/crypto.h"
@@ -92,9 +93,12 @@ enum status tokens_load(struct api *api, struct error *err)
 	return status;
 }
 
-void tokens_retry(struct api *api)
+void tokens_tick(struct api *api)
 {
 	struct error ignored;
+
+	if (person_sessions_expire(api->person_sessions))
+		http_server_recheck(api->server);
 
 	if (atomic_load(&api->are_tokens_stale) && tokens_load(api, &ignored) != OK)
 		return; /* the next tick comes soon */
@@ -166,7 +170,7 @@ bool tokens_may_read(struct api *api, uint64_t token_id)
 
 	if (!api_needs_tokens(api))
 		return true;
-	return find_id(api, token_id, &principal) && http_scope_allows(principal.scope, SCOPE_READ);
+	return find_id(api, token_id, &principal) && http_may(&principal, SCOPE_READ);
 }
 
 enum status tokens_find_holder(void *context, uint64_t token_id, struct principal *out, struct error *err)
@@ -235,8 +239,8 @@ bool tokens_are_known(void *context, const struct principal *principal)
 
 	const struct page_session session = {
 		.id = principal->session, .token_id = principal->id, .until_s = principal->session_until_s};
-	if (principal->is_vouched)
-		return true;
+	if (principal->is_person)
+		return !principal->session || person_sessions_has(api->person_sessions, principal);
 	if (principal->session && page_sessions_has(api->ended_sessions, &session))
 		return false;
 	return find_id(api, principal->id, &now) || (!principal->id && !api_needs_tokens(api));
@@ -246,7 +250,8 @@ enum status tokens_authenticate(void *context, struct span token, struct princip
 {
 	struct api *api = context;
 
-	if (token.len && (find_session(api, token, out) || find_token(api, token, out)))
+	if (token.len && (find_session(api, token, out) || person_sessions_find(api->person_sessions, token, out) ||
+				 find_token(api, token, out)))
 		return OK;
 	if (!api_needs_tokens(api)) {
 		*out = (struct principal){.scope = SCOPE_ADMIN};
@@ -296,7 +301,7 @@ enum status api_create_token(struct api *api, const struct new_token *asked, str
 	unsigned char random[TOKEN_RANDOM_BYTES], hash[SHA256_BYTES];
 	char digits[2 * TOKEN_RANDOM_BYTES + 1];
 
-	if (people_owns_name(api->options.people, asked->name))
+	if (people_owns_name(asked->name))
 		return error_set_field(err, ERR_SEMANTIC, "name",
 			"a token's name does not begin as those of signed-in people do: '%.*s'",
 			SPAN_ARGS(asked->name));

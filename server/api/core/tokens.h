@@ -6,7 +6,7 @@
 
 enum status tokens_load(struct api *api, struct error *err) MUST_CHECK;
 /* Each tick. */
-void tokens_retry(struct api *api);
+void tokens_tick(struct api *api);
 bool tokens_are_known(void *api, const struct principal *principal);
 enum status tokens_authenticate(void *api, struct span token, struct principal *out, struct error *err) MUST_CHECK;
 /* The cookie of a session for this token, which is known. ERR_UNAUTHORIZED: revoked meanwhile. */

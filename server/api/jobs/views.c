@@ -71,7 +71,7 @@ static enum status read_owner(
 			(int)(scope.len < 80 ? scope.len : 80), scope.ptr);
 	*owner = span_equal(scope, SPAN("user")) ? span_from(principal->name) : SPAN("");
 	if (owner->len || span_equal(scope, SPAN("team")))
-		return owner->len || http_scope_allows(principal->scope, SCOPE_ADMIN)
+		return owner->len || http_may(principal, SCOPE_ADMIN)
 			       ? OK
 			       : error_set_field(
 					 err, ERR_FORBIDDEN, "scope", "a team's views are changed by an admin token");

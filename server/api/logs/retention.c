@@ -189,7 +189,7 @@ enum status api_limit_job(struct api *api, const struct http_request *request, c
 {
 	struct retention limits = {0};
 
-	if (!http_scope_allows(http_request_principal(request)->scope, SCOPE_ADMIN))
+	if (!http_may(http_request_principal(request), SCOPE_ADMIN))
 		return error_set_field(
 			err, ERR_FORBIDDEN, "retention", "limits on log text are changed by an admin token");
 	if (json_kind(retention) != JSON_OBJECT && json_kind(retention) != JSON_NULL)

@@ -34,7 +34,7 @@ static void *timer_run(void *context)
 
 	pthread_setname_np(pthread_self(), "uploads");
 	while (wait_round(timer)) {
-		tokens_retry(timer->api);
+		tokens_tick(timer->api);
 		uploads_hand_over(timer->api, clock_mono_ms());
 	}
 	return NULL;

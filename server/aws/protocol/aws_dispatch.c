@@ -316,13 +316,13 @@ static enum status read_input(struct door_call *own, struct error *err)
 
 static enum status check_scope(const struct aws_call *call, struct error *err)
 {
-	enum http_scope needs = call->operation->scope, has = call->principal->scope;
+	enum http_scope needs = call->operation->scope;
 
-	return http_scope_allows(has, needs)
+	return http_may(call->principal, needs)
 		       ? OK
 		       : error_set(err, ERR_FORBIDDEN, "%s needs a token with the scope '%s'; '%s' has '%s'",
 				 call->operation->name, http_scope_name(needs), call->principal->name,
-				 http_scope_name(has));
+				 http_scope_name(call->principal->scope));
 }
 
 /* The operation, and what it is called with. */

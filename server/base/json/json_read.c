@@ -67,6 +67,8 @@ void json_free(struct json *document)
 
 enum json_kind json_kind(const struct json *node)
 {
+	if (!node)
+		return JSON_NULL;
 	switch (tree(node)->type & 0xff) {
 	case cJSON_False:
 	case cJSON_True:
@@ -116,6 +118,25 @@ const struct json *json_first(const struct json *node)
 const struct json *json_next(const struct json *node)
 {
 	return node_of(tree(node)->next);
+}
+
+static bool is_among(const char *names, struct span key)
+{
+	struct span rest = span_from(names), name;
+
+	while (span_next(&rest, ' ', &name))
+		if (span_equal(name, key))
+			return true;
+	return false;
+}
+
+const struct json *json_find_other(const struct json *object, const char *names)
+{
+	const struct json *at = json_first(object);
+
+	while (at && is_among(names, json_key_of(at)))
+		at = json_next(at);
+	return at;
 }
 
 struct span json_key_of(const struct json *node)

@@ -14,13 +14,15 @@ enum status json_parse(struct json **out, struct span text, struct error *err) M
 void json_free(struct json *document); /* the document, never a node */
 
 enum json_kind { JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
-enum json_kind json_kind(const struct json *node);
+enum json_kind json_kind(const struct json *node); /* NULL: JSON_NULL */
 
 const struct json *json_get(const struct json *object, const char *key); /* case-sensitive; NULL: absent */
 const struct json *json_get_path(const struct json *object, const char *dotted); /* "ResourceConfig.InstanceType" */
 const struct json *json_first(const struct json *node); /* of an array or object; NULL: empty or neither */
 const struct json *json_next(const struct json *node);
 struct span json_key_of(const struct json *node); /* in an object; else empty */
+/* The first member whose name is not among these (spaces between them); NULL: there is none. */
+const struct json *json_find_other(const struct json *object, const char *names);
 size_t json_count(const struct json *node);
 
 struct span json_string_of(const struct json *node); /* empty unless a string */

@@ -313,6 +313,12 @@ export interface Session {
   authenticated: boolean;
   scope?: string | null;
   team?: string | null;
+  /** Of the token, or of the person. */
+  name?: string;
+  /** Signed in by a provider, or named by a proxy: there is no token. */
+  is_person?: boolean;
+  /** By which people can sign in. */
+  providers?: { name: string; label: string }[];
 }
 
 /** [step, ts_ms, value, line, attempt] */

@@ -1,8 +1,8 @@
 import { useSignal } from "@preact/signals";
 import { asProblem } from "../api/client";
 import { t, tx } from "../i18n/i18n";
-import { isSignInOpen } from "../state/core/session";
-import { signIn } from "../state/core/signin";
+import { isSignInOpen, session } from "../state/core/session";
+import { signIn, signInAddress } from "../state/core/signin";
 import { Dialog } from "./dialog";
 
 export function SignIn() {
@@ -27,6 +27,7 @@ export function SignIn() {
 
   return (
     <Dialog title={t("Sign in")} class="signin" onClose={() => (isSignInOpen.value = false)}>
+      <Providers />
       <form onSubmit={(event) => void submit(event)}>
         <p>
           {tx("This server asks for a token. An administrator makes one with {command}, or in the settings.", {
@@ -57,5 +58,22 @@ export function SignIn() {
         </div>
       </form>
     </Dialog>
+  );
+}
+
+/** Links, since the browser leaves the page: what goes wrong there is said on a page of the server's. */
+function Providers() {
+  const providers = session.value?.providers ?? [];
+  if (providers.length === 0) return null;
+  return (
+    <ul class="providers">
+      {providers.map(({ name, label }) => (
+        <li key={name}>
+          <a class="button" href={signInAddress(name)}>
+            {t("Sign in with {label}", { label })}
+          </a>
+        </li>
+      ))}
+    </ul>
   );
 }

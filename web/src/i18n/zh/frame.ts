@@ -33,6 +33,7 @@ export default {
   "Selected": "已选中",
   "Show {stream} alone": "只显示 {stream}",
   "Sign in": "登录",
+  "Sign in with {label}": "使用 {label} 登录",
   "Skip to the content": "跳到正文",
   "Suggestions": "建议",
   "The live connection is being opened. What is shown stays.": "正在建立实时连接。已显示的内容保留。",

@@ -28,11 +28,13 @@ export function Tokens({ part }: { part: Part<{ tokens: Token[] }> }) {
     <PartSection part={part} id="tokens" title={t("Tokens")}>
       {session.value?.authenticated && (
         <p>
-          {tx("Signed in with a token that may {scope}.", { scope: <strong>{session.value.scope ?? ""}</strong> })}{" "}
+          {session.value.is_person
+            ? tx("Signed in as {name}, who may {scope}.", { name: <bdi>{session.value.name ?? ""}</bdi>, scope: <strong>{session.value.scope ?? ""}</strong> })
+            : tx("Signed in with a token that may {scope}.", { scope: <strong>{session.value.scope ?? ""}</strong> })}{" "}
           <button type="button" onClick={() => void signOut()}>
             {t("Sign out")}
           </button>{" "}
-          <button type="button" title={t("Ends all sessions of this token, in other browsers, too.")} onClick={() => void signOut(true)}>
+          <button type="button" title={t("Ends all sessions of this token or person, in other browsers, too.")} onClick={() => void signOut(true)}>
             {t("Sign out everywhere")}
           </button>
         </p>

@@ -38,7 +38,7 @@ export function followLink(event: MouseEvent): void {
   if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
   const link = (event.target as Element | null)?.closest("a");
   if (!link || link.origin !== window.location.origin || link.target || link.hasAttribute("download")) return;
-  if (link.pathname.startsWith("/api/") || link.hash) return;
+  if (/^\/(api|sign-in)\//.test(link.pathname) || link.hash) return;
   event.preventDefault();
   navigate(link.pathname + link.search);
 }

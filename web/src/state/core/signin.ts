@@ -9,7 +9,13 @@ export async function signIn(token: string): Promise<void> {
   await loadSession();
 }
 
-/** isEverywhere: all sessions of the token, in whatever browser. */
+/** Where the browser goes to sign in; it comes back to where it is now. */
+export function signInAddress(provider: string): string {
+  const { pathname, search, hash } = window.location;
+  return `/sign-in/${provider}?return=${encodeURIComponent(pathname + search + hash)}`;
+}
+
+/** isEverywhere: all sessions of the token or person, in whatever browser. */
 export async function signOut(isEverywhere = false): Promise<void> {
   await send("DELETE", "session", isEverywhere ? { everywhere: true } : {});
   window.location.assign("/");

@@ -1,0 +1,335 @@
+#include "api/core/person_sessions.h"
+
+#include "api/core/persons.h"
+#include "base/clock.h"
+#include "base/crypto.h"
+#include "base/map.h"
+#include "people/sign_ins.h"
+#include "state/execute.h"
+#include "store/people_sessions.h"
+
+#include <pthread.h>
+#include <stdio.h>
+
+enum { LOOK_MS = 250 };
+
+static const char prefix[] = "smp_";
+
+struct session {
+	unsigned char hash[SHA256_BYTES];
+	struct principal person;
+	int64_t began_ms, until_ms;
+};
+
+struct person_sessions {
+	struct person_sessions_options options;
+	pthread_rwlock_t lock;
+	struct map *by_hash;
+	struct buf over; /* hashes of those that are only in the store any more */
+	int64_t looked_ms;
+};
+
+void person_sessions_free(struct person_sessions *sessions)
+{
+	void *session;
+
+	if (!sessions)
+		return;
+	for (size_t at = 0; sessions->by_hash && map_next(sessions->by_hash, &at, NULL, &session);)
+		mem_free(session);
+	map_free(sessions->by_hash);
+	buf_done(&sessions->over);
+	pthread_rwlock_destroy(&sessions->lock);
+	mem_free(sessions);
+}
+
+static struct span hash_of(const struct session *session)
+{
+	return span_of((const char *)session->hash, sizeof session->hash);
+}
+
+static uint64_t number_of(const unsigned char hash[SHA256_BYTES])
+{
+	uint64_t number;
+
+	memcpy(&number, hash, sizeof number);
+	return number | 1; /* 0: no session */
+}
+
+/* ERR_FORBIDDEN: the rules say nothing of this person. */
+static enum status allow(const struct provider_settings *provider, struct span name, struct span groups,
+	struct session *out, struct error *err)
+{
+	AUTO_DONE(buf) full = BUF_INIT(sizeof PEOPLE_OIDC + strlen(provider->name) + 1 + name.len);
+	struct grant grant;
+
+	TRY(grants_find_listed(provider->grants, name, groups, &grant, err));
+	buf_printf(&full, PEOPLE_OIDC "%s/%.*s", provider->name, SPAN_ARGS(name));
+	TRY(buf_status(&full, err));
+	TRY(persons_fill(&out->person, buf_span(&full), &grant, err));
+	out->person.session = number_of(out->hash);
+	out->person.session_until_s = (uint64_t)out->until_ms / 1000;
+	return OK;
+}
+
+/* ---- what the store has ---- */
+
+static const struct provider_settings *find_provider(const struct people *people, struct span name)
+{
+	const struct provider_settings *provider;
+
+	for (size_t i = 0; (provider = people_provider(people, i)); i++)
+		if (span_equal(span_from(provider->name), name))
+			return provider;
+	return NULL;
+}
+
+static enum status take_row(struct person_sessions *sessions, const struct people_session_row *row, struct error *err)
+{
+	const struct provider_settings *provider = find_provider(sessions->options.people, row->provider);
+	AUTO_MEM struct session *session = mem_zeroed(sizeof *session);
+	struct error refusal;
+
+	if (!session)
+		return error_no_memory(err);
+	memcpy(session->hash, row->hash.ptr, row->hash.len < SHA256_BYTES ? row->hash.len : SHA256_BYTES);
+	session->began_ms = row->began_ms;
+	session->until_ms = row->began_ms + sessions->options.longest_ms;
+	if (row->until_ms < session->until_ms)
+		session->until_ms = row->until_ms;
+	if (!provider || clock_wall_ms() >= session->until_ms ||
+		allow(provider, row->person, row->groups, session, &refusal) != OK) {
+		buf_append_span(&sessions->over, row->hash);
+		return buf_status(&sessions->over, err);
+	}
+	if (!map_put(sessions->by_hash, hash_of(session), session))
+		return error_no_memory(err);
+	session = NULL;
+	return OK;
+}
+
+static enum status load(struct person_sessions *sessions, struct store *store, struct error *err)
+{
+	AUTO(store_reader) reader = NULL;
+	AUTO(arena) arena = arena_new();
+	struct people_session_row *rows;
+	size_t count;
+
+	if (!arena)
+		return error_no_memory(err);
+	TRY(store_reader_new(&reader, store, err));
+	TRY(store_read_people_sessions(reader, arena, &rows, &count, err));
+	for (size_t i = 0; i < count; i++)
+		TRY(take_row(sessions, &rows[i], err));
+	return OK;
+}
+
+enum status person_sessions_new(struct person_sessions **out, const struct person_sessions_options *options,
+	struct store *store, struct error *err)
+{
+	AUTO(person_sessions) sessions = mem_zeroed(sizeof *sessions);
+
+	if (!sessions)
+		return error_no_memory(err);
+	pthread_rwlock_init(&sessions->lock, NULL);
+	sessions->options = *options;
+	sessions->over = BUF_INIT(SIZE_MAX);
+	if (!(sessions->by_hash = map_new()))
+		return error_no_memory(err);
+	TRY(load(sessions, store, err));
+	*out = TAKE(sessions);
+	return OK;
+}
+
+/* ---- changes: the store first ---- */
+
+struct change {
+	const struct people_session_row *begun; /* NULL: none */
+	struct span over; /* hashes */
+};
+
+static enum status write_change(void *context, struct store_tx *tx, struct error *err)
+{
+	const struct change *change = context;
+
+	for (size_t at = 0; at + SHA256_BYTES <= change->over.len; at += SHA256_BYTES)
+		TRY(store_delete_people_session(tx, span_of(change->over.ptr + at, SHA256_BYTES), err));
+	return change->begun ? store_put_people_session(tx, change->begun, err) : OK;
+}
+
+static struct buf take_over(struct person_sessions *sessions)
+{
+	pthread_rwlock_wrlock(&sessions->lock);
+	struct buf over = sessions->over;
+	sessions->over = BUF_INIT(SIZE_MAX);
+	pthread_rwlock_unlock(&sessions->lock);
+	return over;
+}
+
+/* What could not be taken out of the store is there at the next start, and is found to be over then. */
+static enum status write(
+	struct pipeline *pipeline, const struct people_session_row *begun, const struct buf *over, struct error *err)
+{
+	struct change change = {begun, buf_span(over)};
+
+	TRY(buf_status(over, err));
+	return writer_execute(pipeline, write_change, &change, err);
+}
+
+enum status person_sessions_sweep(struct person_sessions *sessions, struct pipeline *pipeline, struct error *err)
+{
+	AUTO_DONE(buf) over = take_over(sessions);
+
+	return over.len ? write(pipeline, NULL, &over, err) : OK;
+}
+
+static void drop(struct person_sessions *sessions, struct span hashes)
+{
+	pthread_rwlock_wrlock(&sessions->lock);
+	for (size_t at = 0; at + SHA256_BYTES <= hashes.len; at += SHA256_BYTES)
+		mem_free(map_remove(sessions->by_hash, span_of(hashes.ptr + at, SHA256_BYTES)));
+	pthread_rwlock_unlock(&sessions->lock);
+}
+
+/* Room for one more. */
+static void find_oldest(struct person_sessions *sessions, struct buf *over)
+{
+	const struct session *oldest = NULL;
+	void *session;
+
+	pthread_rwlock_rdlock(&sessions->lock);
+	if (map_count(sessions->by_hash) >= sessions->options.most) {
+		for (size_t at = 0; map_next(sessions->by_hash, &at, NULL, &session);)
+			if (!oldest || ((struct session *)session)->began_ms < oldest->began_ms)
+				oldest = session;
+		if (oldest)
+			buf_append_span(over, hash_of(oldest));
+	}
+	pthread_rwlock_unlock(&sessions->lock);
+}
+
+static void make_cookie(struct session *session, struct buf *out)
+{
+	char random[SIGN_IN_TEXT_BYTES + 1];
+	size_t from = out->len;
+
+	sign_in_random(random);
+	buf_printf(out, "%s%s", prefix, random);
+	crypto_sha256(span_skip(buf_span(out), from), session->hash);
+}
+
+static enum status add(struct person_sessions *sessions, struct session *session, struct error *err)
+{
+	pthread_rwlock_wrlock(&sessions->lock);
+	bool has_room = map_put(sessions->by_hash, hash_of(session), session);
+	pthread_rwlock_unlock(&sessions->lock);
+	return has_room ? OK : error_no_memory(err);
+}
+
+enum status person_sessions_begin(struct person_sessions *sessions, struct pipeline *pipeline,
+	const struct provider_settings *provider, struct span person, struct span groups, struct buf *cookie,
+	struct error *err)
+{
+	AUTO_MEM struct session *session = mem_zeroed(sizeof *session);
+	AUTO_DONE(buf) over = BUF_INIT(SIZE_MAX);
+
+	if (!session)
+		return error_no_memory(err);
+	session->began_ms = clock_wall_ms();
+	session->until_ms = session->began_ms + sessions->options.longest_ms;
+	make_cookie(session, cookie);
+	TRY(buf_status(cookie, err));
+	TRY(allow(provider, person, groups, session, err));
+	struct people_session_row row = {.hash = hash_of(session),
+		.provider = span_from(provider->name),
+		.person = person,
+		.groups = groups,
+		.began_ms = session->began_ms,
+		.until_ms = session->until_ms};
+	over = take_over(sessions);
+	find_oldest(sessions, &over);
+	TRY(write(pipeline, &row, &over, err));
+	drop(sessions, buf_span(&over));
+	TRY(add(sessions, session, err));
+	session = NULL;
+	return OK;
+}
+
+enum status person_sessions_end(struct person_sessions *sessions, struct pipeline *pipeline,
+	const struct principal *principal, bool is_everywhere, struct error *err)
+{
+	AUTO_DONE(buf) over = take_over(sessions);
+	void *value;
+
+	pthread_rwlock_rdlock(&sessions->lock);
+	for (size_t at = 0; map_next(sessions->by_hash, &at, NULL, &value);) {
+		const struct session *session = value;
+		if (session->person.session == principal->session ||
+			(is_everywhere && strcmp(session->person.name, principal->name) == 0))
+			buf_append_span(&over, hash_of(session));
+	}
+	pthread_rwlock_unlock(&sessions->lock);
+	TRY(write(pipeline, NULL, &over, err));
+	drop(sessions, buf_span(&over));
+	return OK;
+}
+
+/* ---- who asks ---- */
+
+bool person_sessions_find(struct person_sessions *sessions, struct span cookie, struct principal *out)
+{
+	unsigned char hash[SHA256_BYTES];
+
+	if (!span_starts_with(cookie, span_from(prefix)))
+		return false;
+	crypto_sha256(cookie, hash);
+	pthread_rwlock_rdlock(&sessions->lock);
+	const struct session *session = map_get(sessions->by_hash, span_of((const char *)hash, sizeof hash));
+	bool is_good = session && clock_wall_ms() < session->until_ms;
+	if (is_good)
+		*out = session->person;
+	pthread_rwlock_unlock(&sessions->lock);
+	return is_good;
+}
+
+bool person_sessions_has(struct person_sessions *sessions, const struct principal *principal)
+{
+	bool has = false;
+	void *value;
+
+	pthread_rwlock_rdlock(&sessions->lock);
+	for (size_t at = 0; !has && map_next(sessions->by_hash, &at, NULL, &value);)
+		has = ((struct session *)value)->person.session == principal->session;
+	pthread_rwlock_unlock(&sessions->lock);
+	return has;
+}
+
+/* One a call: nothing may be removed while the map is walked. */
+static struct session *find_expired(struct person_sessions *sessions, int64_t now_ms)
+{
+	struct session *found = NULL;
+	void *value;
+
+	for (size_t at = 0; !found && map_next(sessions->by_hash, &at, NULL, &value);)
+		if (now_ms >= ((struct session *)value)->until_ms)
+			found = value;
+	return found;
+}
+
+bool person_sessions_expire(struct person_sessions *sessions)
+{
+	int64_t now_ms = clock_wall_ms();
+	bool has_any = false;
+
+	if (now_ms >= sessions->looked_ms && now_ms - sessions->looked_ms < LOOK_MS)
+		return false;
+	sessions->looked_ms = now_ms;
+	pthread_rwlock_wrlock(&sessions->lock);
+	for (struct session *session; (session = find_expired(sessions, now_ms)); has_any = true) {
+		buf_append_span(&sessions->over, hash_of(session));
+		map_remove(sessions->by_hash, hash_of(session));
+		mem_free(session);
+	}
+	pthread_rwlock_unlock(&sessions->lock);
+	return has_any;
+}

@@ -1,0 +1,270 @@
+"""Providers that lie, are slow, or away; and what is stated wrong in the file of --sign-in."""
+
+import base64
+import hashlib
+import hmac
+import json
+import socket
+import subprocess
+import time
+
+import pytest
+
+import ports
+from openid import RULES, Browser, Key, LyingProvider, SignInServer, base64url, stated
+from smserver import PATIENCE_S, find_binary, sanitizer_environment, wait_until
+
+NOW = int(time.time())
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("liar")
+    liar = LyingProvider(folder)
+    server = SignInServer(folder, lambda _: [stated(folder, liar.issuer, "basic")]).start()
+    yield server, liar
+    server.close()
+    liar.close()
+
+
+def refused(reply, status, *words):
+    text = reply.raw.decode()
+    assert reply.status == status and all(word in text for word in words), reply
+    assert not any(line.startswith("smfleet_session=s") for line in reply.headers.get_all("Set-Cookie") or [])
+
+
+def test_one_that_does_not_lie(pair):
+    server, liar = pair
+    for key in liar.keys:
+        liar.reset()
+        liar.key = key
+        browser = Browser()
+        reply = liar.sign_in(browser, server)
+        assert reply.status == 303 and browser.who(server)["name"] == "oidc/basic/ann@example.org", reply
+    form, headers = next((form, headers) for path, headers, form in liar.asked if path == "/realm/token")
+    assert form["code"] == "of-code" and form["grant_type"] == "authorization_code" and len(form["code_verifier"]) == 43 and "client_secret" not in form
+    assert base64.b64decode(headers["Authorization"].removeprefix("Basic ")) == b"basic:a%20secret%2Fwith%20%2Bsigns"
+    assert liar.count("/me") == 0  # all of it was in the ID token
+
+
+@pytest.mark.parametrize("claims, word", [
+    ({"iss": "http://127.0.0.1/other"}, "iss"),
+    ({"aud": "another"}, "aud"),
+    ({"aud": ["basic", "another"]}, "azp"),
+    ({"aud": ["basic", "another"], "azp": "another"}, "azp"),
+    ({"azp": "another"}, "azp"),
+    ({"exp": NOW - 70}, "exp"),
+    ({"iat": NOW + 600}, "iat"),
+    ({"nbf": NOW + 600}, "nbf"),
+    ({"nonce": "of-another-sign-in"}, "nonce"),
+    ({"nonce": None}, "nonce"),
+    ({"sub": None}, "sub"),
+], ids=str)
+def test_a_token_that_is_not_for_this_sign_in(pair, claims, word):
+    server, liar = pair
+    liar.reset()
+    liar.claims = claims
+    refused(liar.sign_in(Browser(), server), 502, f"&quot;{word}&quot;")
+
+
+def by_public_key(liar):
+    """The old trick: the provider's public key as the secret of an HMAC."""
+    return lambda text: hmac.new(liar.keys[0].pem, text.encode(), hashlib.sha256).digest()
+
+
+def test_a_token_that_the_provider_has_not_signed(pair, tmp_path):
+    server, liar = pair
+    for header, sign, word in [({"alg": "none"}, lambda _: b"", "token"), ({"alg": "none"}, lambda _: b"x", "none"), ({"alg": "HS256"}, by_public_key(liar), "HS256"),
+            ({}, Key(tmp_path, "mine").sign, "signature"), ({}, lambda text: liar.keys[0].sign(text + "x"), "signature"),
+            ({"alg": "ES256"}, None, "no key"), ({"alg": "RS512"}, None, "RS512"), ({"crit": ["exp"]}, None, "crit"),
+            ({"kid": "curve"}, None, "no key"), ({"jwk": Key(tmp_path, "own").jwk}, Key(tmp_path, "own").sign, "signature")]:
+        liar.reset()
+        liar.header, liar.sign = header, sign
+        refused(liar.sign_in(Browser(), server), 502, word)
+
+
+def test_keys_change_and_unknown_ones_are_not_asked_for_all_the_time(tmp_path):
+    liar = LyingProvider(tmp_path)
+    server = SignInServer(tmp_path, lambda _: [stated(tmp_path, liar.issuer, "basic")]).start()
+    assert liar.sign_in(Browser(), server).status == 303 and liar.count("/keys") == 1
+    liar.key = Key(tmp_path, "second")
+    liar.public = [liar.key.jwk]
+    assert liar.sign_in(Browser(), server).status == 303 and liar.count("/keys") == 2
+    liar.header = {"kid": "nobodys"}
+    for _ in range(3):
+        refused(liar.sign_in(Browser(), server), 502, "nobodys")
+    assert liar.count("/keys") == 2  # within the minute
+    liar.key, liar.header = liar.keys[0], {}
+    refused(liar.sign_in(Browser(), server), 502, "first")  # the key that was taken back
+    server.close()
+    liar.close()
+
+
+def test_what_comes_back_names_the_provider(pair):
+    server, liar = pair
+    liar.reset()
+    assert liar.sign_in(Browser(), server, iss=liar.issuer).status == 303
+    refused(liar.sign_in(Browser(), server, iss="https://evil.example.org"), 502, "iss")
+    browser = Browser()
+    state = liar.begin(browser, server)["state"]
+    denied = liar.come_back(browser, server, state=state, error="access_denied", error_description="<i>no</i>")
+    refused(denied, 403, "access_denied", "&lt;i&gt;no&lt;/i&gt;")
+    refused(liar.come_back(browser, server, state=state, code="x"), 400, "begin it again")
+    state = liar.begin(browser, server)["state"]
+    refused(liar.come_back(browser, server, state=state), 400, "neither")
+    refused(liar.come_back(browser, server), 400, "begin it again")
+
+
+def test_groups_and_name_that_are_not_in_the_token_are_asked_for(pair):
+    server, liar = pair
+    liar.reset()
+    liar.claims = {"email": None, "groups": None}
+    liar.userinfo = {"email": "una@example.org", "email_verified": "true", "groups": ["ml", 7]}
+    browser = Browser()
+    assert liar.sign_in(browser, server).status == 303
+    assert (browser.who(server)["name"], browser.who(server)["team"]) == ("oidc/basic/una@example.org", "nlp")
+    assert next(headers for path, headers, _ in liar.asked if path == "/realm/me")["Authorization"] == "Bearer of-access"
+    liar.userinfo["sub"] = "2"
+    refused(liar.sign_in(Browser(), server), 502, "somebody else")
+    liar.userinfo = {"email": "una@example.org", "email_verified": "false", "groups": ["ml"]}
+    refused(liar.sign_in(Browser(), server), 403, "email_verified")
+    liar.userinfo = {"groups": ["admins"], "preferred_username": "carol@example.org"}
+    refused(liar.sign_in(Browser(), server), 403, "email")  # what somebody calls himself is no address
+    liar.claims = {"groups": "ml"}
+    assert liar.sign_in(Browser(), server).status == 303
+
+
+HUGE = b'{"issuer":"' + b"x" * 300_000 + b'"}'
+
+
+@pytest.mark.parametrize("path, answer, status, word", [
+    ("/token", (200, {}, HUGE), 502, "256 KiB"),
+    ("/token", (302, {"Location": "/realm/elsewhere"}, b"{}"), 502, "302"),
+    ("/token", (400, {}, {"error": "invalid_grant", "error_description": "of-code is old"}), 502, "invalid_grant"),
+    ("/token", (200, {}, b"<html>"), 502, "token endpoint"),
+    ("/token", (200, {}, {}), 502, "id_token"),
+    ("/token", (200, {}, {"id_token": "a.b.c"}), 502, "token"),
+    ("/token", (200, {}, {"id_token": "e30." * 20_000}), 502, "longer than 64 KiB"),
+])
+def test_answers_that_are_none(pair, path, answer, status, word):
+    server, liar = pair
+    liar.reset()
+    liar.pages = {path: answer}
+    refused(liar.sign_in(Browser(), server), status, word)
+    assert liar.count("/elsewhere") == 0 and "of-code" not in "\n".join(server.log)
+
+
+@pytest.mark.parametrize("answer, word", [
+    ((200, {}, HUGE), "256 KiB"),
+    ((301, {"Location": "/realm/elsewhere"}, b"{}"), "301"),
+    ((404, {}, {}), "404"),
+    ((200, {}, {"issuer": "http://127.0.0.1/other"}), "issuer"),
+    (lambda liar: (200, {}, {"issuer": liar.issuer + "/", "authorization_endpoint": liar.issuer, "token_endpoint": liar.issuer, "jwks_uri": liar.issuer}), "issuer"),
+    (lambda liar: (200, {}, {"issuer": liar.issuer, "authorization_endpoint": "javascript:x", "token_endpoint": liar.issuer, "jwks_uri": liar.issuer}), "authorization_endpoint"),
+    (lambda liar: (200, {}, {"issuer": liar.issuer, "authorization_endpoint": liar.issuer, "token_endpoint": "http://169.254.169.254/", "jwks_uri": liar.issuer}), "token_endpoint"),
+])
+def test_a_configuration_that_is_none(tmp_path, answer, word):
+    liar = LyingProvider(tmp_path)
+    liar.pages = {"/.well-known/openid-configuration": answer(liar) if callable(answer) else answer}
+    server = SignInServer(tmp_path, lambda _: [stated(tmp_path, liar.issuer, "basic")]).start()
+    refused(Browser().ask(server.public_url + "/sign-in/basic"), 502, word)
+    assert liar.count("/elsewhere") == 0
+    server.close()
+    liar.close()
+
+
+def test_a_provider_that_is_away_and_comes_back(tmp_path):
+    liar = LyingProvider(tmp_path)
+    away = ports.Port()
+    server = SignInServer(tmp_path, lambda _: [stated(tmp_path, f"http://127.0.0.1:{away.number}", "away"), stated(tmp_path, liar.issuer, "basic")]).start()
+    refused(Browser().ask(server.public_url + "/sign-in/away"), 502, "Away", "no answer")
+    liar.pages = {"/.well-known/openid-configuration": (500, {}, {})}
+    refused(Browser().ask(server.public_url + "/sign-in/basic"), 502, "500")
+    liar.pages = {}
+    wait_until(lambda: liar.sign_in(Browser(), server).status == 303, what="the provider that is back")
+    assert Browser().ask(server.public_url + "/sign-in/nobody").status == 404
+    server.close()
+    liar.close()
+    away.close()
+
+
+def test_a_slow_provider_holds_nobody_else_up(tmp_path):
+    """Who waits for it is many; everything else is answered at once, and so is the stop."""
+    liar = LyingProvider(tmp_path)
+    deaf = socket.create_server(("127.0.0.1", 0))  # takes connections, and says nothing
+    server = SignInServer(tmp_path, lambda _: [stated(tmp_path, liar.issuer, "basic"), stated(tmp_path, f"http://127.0.0.1:{deaf.getsockname()[1]}", "deaf")]).start()
+    waiting = []
+    for _ in range(80):
+        waiting.append(socket.create_connection(("127.0.0.1", server.port)))
+        waiting[-1].sendall(f"GET /sign-in/deaf HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n\r\n".encode())
+    browser = Browser()
+    assert liar.sign_in(browser, server).status == 303
+    assert browser.get(server, "/api/v1/jobs").status == 200 and browser.get(server, "/api/v1/jobs?q=log%3Ax").status == 200
+    refused(Browser().ask(server.public_url + "/sign-in/deaf"), 503, "try again")  # beyond 64
+    began = time.monotonic()
+    server.stop()
+    assert time.monotonic() - began < PATIENCE_S / 4
+    for connection in waiting:
+        connection.close()
+    deaf.close()
+    liar.close()
+
+
+def test_begun_sign_ins_are_bounded(tmp_path):
+    liar = LyingProvider(tmp_path)
+    server = SignInServer(tmp_path, lambda _: [stated(tmp_path, liar.issuer, "basic")], "--max-begun-sign-ins", "2", "--max-sign-ins", "2").start()
+    browsers = [Browser() for _ in range(3)]
+    begun = [(liar.begin(browser, server)["state"], liar.nonce) for browser in browsers]
+    replies = []
+    for browser, (state, liar.nonce) in zip(browsers, begun):
+        replies.append(liar.come_back(browser, server, state=state, code="x").status)
+    assert replies == [400, 303, 303]
+    assert liar.sign_in(browsers[0], server).status == 303
+    assert [browser.who(server)["authenticated"] for browser in browsers] == [True, False, True]  # of more than two the oldest is signed out
+    server.close()
+    liar.close()
+
+
+@pytest.mark.parametrize("change, said", [
+    ({"isuer": "x"}, "'isuer'"),
+    ({"name": None}, "name"),
+    ({"name": "a/b"}, "name"),
+    ({"name": "a" * 21}, "name"),
+    ({"issuer": None}, "issuer"),
+    ({"issuer": "http://id.example.org"}, "issuer"),
+    ({"issuer": "https://id.example.org?x"}, "issuer"),
+    ({"client_id": None}, "client_id"),
+    ({"client_id": 7}, "client_id"),
+    ({"client_id": ""}, "client_id"),
+    ({"scopes": "email"}, "openid"),
+    ({"client_secret_file": "/nowhere"}, "/nowhere"),
+    ({"rules": None}, "rules"),
+    ({"rules": [{"group": "a", "scope": "root"}]}, "rule 1"),
+    ({"label": "a\nb"}, "label"),
+    ({"groups_claim": []}, "groups_claim"),
+], ids=str)
+def test_what_is_stated_wrong_is_said_at_the_start(tmp_path, change, said):
+    provider = {**stated(tmp_path, "https://id.example.org", "corp"), **change}
+    reply = start(tmp_path, {"providers": [{name: value for name, value in provider.items() if value is not None}]}, "--public-url", "https://x.example.org")
+    assert reply.returncode != 0 and said in reply.stdout and "provider" in reply.stdout, reply.stdout
+
+
+def start(folder, document, *options):
+    file = folder / "sign-in.json"
+    file.write_text(json.dumps(document))
+    return subprocess.run([find_binary("sm-server"), "--db", str(folder / "x.db"), "--listen", "127.0.0.1:0", "--sign-in", str(file), *options],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=PATIENCE_S, env=sanitizer_environment(), check=False)
+
+
+def test_the_file_as_a_whole(tmp_path):
+    corp = stated(tmp_path, "https://id.example.org", "corp")
+    public = ["--public-url", "https://x.example.org"]
+    for document, options, said in [({"providers": [corp]}, [], "--public-url"), ({"providers": [corp, corp]}, public, "corp"), ({"providers": corp}, public, "array"),
+            ({"provider": [corp]}, public, "'provider'"), ({"proxy": {"rules": RULES, "rule": 1}}, ["--trusted-proxy", "10.0.0.1"], "'rule'"),
+            ({"providers": [corp]}, [*public, "--insecure"], "--insecure")]:
+        reply = start(tmp_path, document, *options)
+        assert reply.returncode != 0 and said in reply.stdout, reply.stdout
+    secret = tmp_path / "corp.secret"
+    secret.chmod(0o644)
+    reply = start(tmp_path, {"providers": [corp]}, *public)
+    assert reply.returncode != 0 and "corp.secret" in reply.stdout
