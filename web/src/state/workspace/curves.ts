@@ -120,14 +120,14 @@ export class PanelCurves extends Store {
         keep.add(key);
         const chart = this.charts.get(key) ?? new JobChart(want.row.TrainingJobName, nameOf(want, name), () => this.publish.ask(), want.stream, DRAWN);
         this.charts.set(key, chart);
-        return [this.loadOne(chart, want.row, spec, abort)];
+        return [this.loadOne(chart, spec, abort)];
       }),
     );
     for (const [key, chart] of this.charts) if (!keep.has(key)) chart.stop(), this.charts.delete(key);
     return Promise.all(loads);
   }
 
-  private async loadOne(chart: JobChart, row: JobRow, spec: CurvesSpec, abort: AbortSignal): Promise<Problem | null> {
+  private async loadOne(chart: JobChart, spec: CurvesSpec, abort: AbortSignal): Promise<Problem | null> {
     try {
       await chart.load(() => this.maps.of(chart.job, chart.metric, spec.axis, abort), spec);
     } catch (error) {
