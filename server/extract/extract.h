@@ -75,6 +75,7 @@ struct extracted {
 	uint32_t series; /* number in the stream: one definition may have many (names out of the text, ranks) */
 	struct point point;
 	struct extracted_mark mark;
+	bool lacks_step; /* neither its line nor its record says one: it is the last one that was seen, or a count */
 };
 
 struct extracted_series {

@@ -110,22 +110,22 @@ static double without_mean(struct slot *slot, const struct definition *definitio
 	return value;
 }
 
-static bool emit(struct run *run, uint32_t slot, const struct point *point, const struct extracted_mark *mark)
+static bool emit(struct run *run, const struct held *held)
 {
 	struct extracted_list *out = run->out;
 
 	if (!mem_grow((void **)&out->items, out->count, &out->cap, sizeof *out->items))
 		return false;
-	out->items[out->count++] = (struct extracted){.definition = run->extractor->slots.items[slot].definition,
-		.series = slot,
-		.point = *point,
-		.mark = *mark};
+	out->items[out->count++] = (struct extracted){.definition = run->extractor->slots.items[held->slot].definition,
+		.series = held->slot,
+		.point = held->point,
+		.mark = held->mark,
+		.lacks_step = held->lacks_step};
 	return true;
 }
 
 /* When too many wait, the oldest is dropped: its record has no end, or its metric no reason. */
-static bool hold(struct extractor *extractor, uint32_t slot, bool waits_for_step, const struct point *point,
-	const struct extracted_mark *mark)
+static bool hold(struct extractor *extractor, const struct held *held)
 {
 	if (extractor->held_count >= HELD_MAX) {
 		memmove(extractor->held, extractor->held + 1, (HELD_MAX - 1) * sizeof *extractor->held);
@@ -133,7 +133,7 @@ static bool hold(struct extractor *extractor, uint32_t slot, bool waits_for_step
 	}
 	if (!mem_grow((void **)&extractor->held, extractor->held_count, &extractor->held_cap, sizeof *extractor->held))
 		return false;
-	extractor->held[extractor->held_count++] = (struct held){slot, waits_for_step, *point, *mark};
+	extractor->held[extractor->held_count++] = *held;
 	return true;
 }
 
@@ -161,7 +161,7 @@ static bool release(struct run *run, uint32_t slot)
 		struct held held = extractor->held[i];
 		if (held.slot != slot || held.waits_for_step)
 			extractor->held[kept++] = held;
-		else if (!emit(run, held.slot, &held.point, &held.mark))
+		else if (!emit(run, &held))
 			return false;
 	}
 	extractor->held_count = kept;
@@ -196,13 +196,14 @@ static bool release_waiting(struct run *run, enum ending ending)
 		if (goes && ending == ENDING_WITH_STEP) {
 			held.point.step = run->format->step.step;
 			held.point.attempt = extractor_attempt(extractor);
+			held.lacks_step = false;
 			held.mark.has_step = true;
 			held.mark.step = run->format->step.raw;
 		}
 		held.waits_for_step &= !goes;
 		if (held.waits_for_step || lacks_reason(run, &held))
 			extractor->held[kept++] = held;
-		else if (!emit(run, held.slot, &held.point, &held.mark))
+		else if (!emit(run, &held))
 			return false;
 	}
 	extractor->held_count = kept;
@@ -243,30 +244,30 @@ static bool has_reason(struct slot *slot, const struct definition *definition, c
 	return slot->guessed >= needed && (needed <= 1 || slot->has_changed);
 }
 
-static bool give(struct run *run, const struct found *found, struct point *point)
+static bool give(struct run *run, const struct found *found, const struct point *point)
 {
 	const struct definition *definition = definition_of(run, found);
 	struct slot *slot = &run->extractor->slots.items[found->slot];
-	struct extracted_mark mark = {0};
+	struct held held = {.slot = found->slot,
+		.waits_for_step = (definition->step_follows || found->step_follows) && !found->has_step,
+		.point = *point,
+		.lacks_step = !found->has_step && !found->is_in_record};
 
 	if (run->extractor->wants_marks && run->marks < EXTRACT_MARKS_MAX) {
 		run->marks++;
-		mark = mark_found(run, found);
+		held.mark = mark_found(run, found);
 	}
 
 	if (definition->is_mean && found->has_step)
-		point->value = without_mean(slot, definition, found);
-	bool waits = (definition->step_follows || found->step_follows) && !found->has_step;
+		held.point.value = without_mean(slot, definition, found);
 	if (definition->is_guess && !slot->is_shown) {
 		if (!has_reason(slot, definition, found))
-			return hold(run->extractor, found->slot, waits, point, &mark);
+			return hold(run->extractor, &held);
 		slot->is_shown = true;
 		if (!release(run, found->slot))
 			return false;
 	}
-	if (waits)
-		return hold(run->extractor, found->slot, true, point, &mark);
-	return emit(run, found->slot, point, &mark);
+	return held.waits_for_step ? hold(run->extractor, &held) : emit(run, &held);
 }
 
 static bool give_point(struct run *run, const struct found *found)

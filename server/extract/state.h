@@ -46,6 +46,7 @@ struct held {
 	bool waits_for_step;
 	struct point point;
 	struct extracted_mark mark; /* not packed */
+	bool lacks_step; /* not packed, either */
 };
 
 /* One part of a line. */

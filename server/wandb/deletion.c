@@ -4,27 +4,6 @@
 #include "store/jobs.h"
 #include "wandb/internal.h"
 
-enum { KEY_MAX_BYTES = 1024 };
-
-/* TEAM/PROJECT/ID, as this door calls its runs; the team is the token's, whatever stands there. */
-static enum status find_run(
-	struct wandb_call *call, const struct graphql_request *request, struct tracked_run_row *row, struct error *err)
-{
-	struct span key, rest, project;
-	struct wandb_run run;
-
-	TRY(graphql_text(request, "id", KEY_MAX_BYTES, &key, err));
-	rest = key;
-	bool is_own = span_take(&rest, call->team) && span_take(&rest, SPAN("/"));
-	ptrdiff_t slash = is_own ? span_find_char(rest, '/') : -1;
-	if (slash < 0)
-		return error_set_field(
-			err, ERR_NOT_FOUND, "id", "the token's team has no run '%.*s'", SPAN_ARGS(span_cut(key, 200)));
-	project = span_cut(rest, (size_t)slash);
-	TRY(wandb_identify(call, project, span_skip(rest, (size_t)slash + 1), &run, err));
-	return store_read_tracked_run(call->reader, call->arena, run.key, row, err);
-}
-
 /* As the audit log tells of DELETE /api/v1/jobs/JOB. */
 static enum status put_away(struct wandb_call *call, const struct job_row *job, struct error *err)
 {
@@ -48,13 +27,17 @@ static enum status put_away(struct wandb_call *call, const struct job_row *job, 
 enum status wandb_delete_run(struct wandb_call *call, const struct graphql_request *request, struct error *err)
 {
 	struct tracked_run_row row;
+	struct wandb_run run;
 	struct job_row job;
+	struct span key;
 
 	if (!call->options->has_trash)
 		return error_set(err, ERR_UNSUPPORTED,
 			"runs are not deleted here where there is no trash to restore them from (--trash-days 0): "
 			"delete the job in the page, or by DELETE /api/v1/jobs/JOB");
-	TRY(find_run(call, request, &row, err));
+	TRY(graphql_text(request, "id", WANDB_KEY_MAX_BYTES, &key, err));
+	TRY(wandb_identify_key(call, key, &run, err));
+	TRY(store_read_tracked_run(call->reader, call->arena, run.key, &row, err));
 	enum status status = store_read_job_by_id(call->reader, call->arena, row.job_id, &job, err);
 	if (status == OK)
 		status = put_away(call, &job, err);

@@ -34,6 +34,19 @@ enum status wandb_identify(
 	return out->key.ptr ? OK : error_no_memory(err);
 }
 
+/* TEAM/PROJECT/ID, as this door calls its runs; the team is the token's, whatever stands there. */
+enum status wandb_identify_key(const struct wandb_call *call, struct span key, struct wandb_run *out, struct error *err)
+{
+	struct span rest = key;
+	bool is_own = span_take(&rest, call->team) && span_take(&rest, SPAN("/"));
+	ptrdiff_t slash = is_own ? span_find_char(rest, '/') : -1;
+
+	if (slash < 0)
+		return error_set_field(
+			err, ERR_NOT_FOUND, "id", "the token's team has no run '%.*s'", SPAN_ARGS(span_cut(key, 200)));
+	return wandb_identify(call, span_cut(rest, (size_t)slash), span_skip(rest, (size_t)slash + 1), out, err);
+}
+
 enum status wandb_make_id(const struct wandb_call *call, struct span *out, struct error *err)
 {
 	unsigned char bytes[4];

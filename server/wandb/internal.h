@@ -16,6 +16,7 @@ enum {
 	WANDB_NOTES_MAX_BYTES = 8000,
 	WANDB_HOST_MAX_BYTES = 128,
 	WANDB_TAGS_MAX = 100,
+	WANDB_KEY_MAX_BYTES = 1024,
 };
 
 /* Of a run's job: what has its history, its console, and what it says by run.alert(). */
@@ -88,6 +89,9 @@ struct wandb_run {
 };
 enum status wandb_identify(const struct wandb_call *call, struct span project, struct span id, struct wandb_run *out,
 	struct error *err) MUST_CHECK;
+/* By the key that it was given. ERR_NOT_FOUND: it is of another team, or none. */
+enum status wandb_identify_key(
+	const struct wandb_call *call, struct span key, struct wandb_run *out, struct error *err) MUST_CHECK;
 /* A name that a client made for itself is 8 letters and digits; so is this one. */
 enum status wandb_make_id(const struct wandb_call *call, struct span *out, struct error *err) MUST_CHECK;
 /* ERR_NOT_FOUND. */
@@ -100,6 +104,7 @@ struct wandb_settings {
 	struct tracked_pairs pairs; /* HyperParameters */
 	struct buf config; /* {"lr":{"value":0.1}}: what a client that goes on is given; no secrets */
 	struct buf note; /* of WANDB_RUN_FILE: {"host","start","axes":[[metric, axis]…]} */
+	bool has_own; /* what a process says of itself, as wandb.Api() does not: start and axes */
 	int64_t start_ms; /* as the config says; 0: it does not */
 	struct span origin; /* id of the run that this one was forked from; "": none */
 	double origin_step;

@@ -21,7 +21,9 @@ struct upsert {
 	struct span name, notes, group, job_type, host, program;
 	struct wandb_settings settings;
 	struct tracked_pairs tags;
+	struct span summary; /* JSON; "": as it is */
 	bool has_config;
+	bool is_of_key; /* it changes a run that there is */
 	bool is_of_process; /* the first request of a process, which says where it runs */
 };
 
@@ -110,14 +112,47 @@ static enum status read_origin(struct wandb_call *call, struct upsert *up, struc
 	return said.ptr ? add_tag(call, up, "wandb.fork_from", said, err) : error_no_memory(err);
 }
 
-static enum status read_upsert(
+/* A process names the run; wandb.Api() may have its key alone. */
+static enum status identify(
 	struct wandb_call *call, const struct graphql_request *request, struct upsert *up, struct error *err)
 {
-	struct span project, id, config;
+	struct span project, id, key;
 
 	TRY(graphql_text(request, "project", WANDB_PROJECT_MAX_BYTES, &project, err));
 	TRY(graphql_text(request, "name", WANDB_ID_MAX_BYTES, &id, err));
+	TRY(graphql_text(request, "id", WANDB_KEY_MAX_BYTES, &key, err));
+	up->is_of_key = !id.len && key.len;
+	if (up->is_of_key)
+		return wandb_identify_key(call, key, &up->run, err);
+	if (!id.len)
+		TRY(wandb_make_id(call, &id, err));
+	return wandb_identify(call, project, id, &up->run, err);
+}
+
+static enum status read_summary(
+	struct wandb_call *call, const struct graphql_request *request, struct span *out, struct error *err)
+{
+	AUTO(json) summary = NULL;
+
+	TRY(graphql_text(request, "summaryMetrics", call->options->max_body_bytes, out, err));
+	if (!out->len)
+		return OK;
+	enum status status = json_parse(&summary, *out, err);
+	if (status == ERR_MEMORY)
+		return status;
+	return status == OK && json_kind(summary) == JSON_OBJECT
+		       ? OK
+		       : error_set_field(err, ERR_SEMANTIC, "summaryMetrics", "'summaryMetrics' is no JSON object");
+}
+
+static enum status read_upsert(
+	struct wandb_call *call, const struct graphql_request *request, struct upsert *up, struct error *err)
+{
+	struct span config;
+
 	TRY(graphql_text(request, "displayName", WANDB_NAME_MAX_BYTES, &up->name, err));
+	if (!up->name.len) /* wandb.Api()'s */
+		TRY(graphql_text(request, "display_name", WANDB_NAME_MAX_BYTES, &up->name, err));
 	TRY(graphql_text(request, "notes", WANDB_NOTES_MAX_BYTES, &up->notes, err));
 	TRY(graphql_text(request, "groupName", WANDB_NAME_MAX_BYTES, &up->group, err));
 	TRY(graphql_text(request, "jobType", WANDB_NAME_MAX_BYTES, &up->job_type, err));
@@ -126,9 +161,8 @@ static enum status read_upsert(
 	TRY(graphql_text(request, "config", call->options->max_body_bytes, &config, err));
 	up->has_config = config.len != 0;
 	up->is_of_process = up->host.len != 0;
-	if (!id.len)
-		TRY(wandb_make_id(call, &id, err));
-	TRY(wandb_identify(call, project, id, &up->run, err));
+	TRY(read_summary(call, request, &up->summary, err));
+	TRY(identify(call, request, up, err));
 	TRY(know_host(call, up, err));
 	TRY(settings_read(call->arena, config, up->host, &up->settings, err));
 	TRY(read_origin(call, up, err));
@@ -239,26 +273,45 @@ static bool is_next_process(const struct wandb_call *call, const struct upsert *
 	       !http_request_header(call->request, WANDB_WRITER_HEADER).len;
 }
 
-/* What the stream of the run is read by, and what a client that goes on is given. */
-static enum status put_notes(
-	struct wandb_call *call, const struct upsert *up, const struct tracked_run_row *row, struct error *err)
+/* What the stream of the run is read by, and what a client that goes on is given: at most one file of each kind. */
+static enum status put_files(struct wandb_call *call, const struct upsert *up, const struct tracked_run_row *row,
+	bool is_new, struct batch_file *files, size_t *count, struct error *err)
+{
+	bool has_alerts = false;
+
+	*count = 0;
+	if (is_new || up->settings.has_own)
+		files[(*count)++] = (struct batch_file){
+			.name = SPAN(WANDB_RUN_FILE), .content = buf_span(&up->settings.note), .is_unchecked = true};
+	if (is_new || up->has_config)
+		files[(*count)++] = (struct batch_file){.name = SPAN(WANDB_CONFIG_FILE),
+			.content = buf_span(&up->settings.config),
+			.is_unchecked = true};
+	if (up->summary.len)
+		files[(*count)++] =
+			(struct batch_file){.name = SPAN(WANDB_SUMMARY), .content = up->summary, .is_unchecked = true};
+	if (up->is_of_process)
+		TRY(wandb_begin_alerts(
+			call, row->job_id, wandb_is_sync(up->program), &files[*count], &has_alerts, err));
+	*count += has_alerts;
+	return OK;
+}
+
+static enum status put_notes(struct wandb_call *call, const struct upsert *up, const struct tracked_run_row *row,
+	bool is_new, struct error *err)
 {
 	AUTO(batch) batch = batch_new(call->now_ms);
-	struct batch_file files[] = {{.name = SPAN(WANDB_RUN_FILE), .is_unchecked = true},
-		{.name = SPAN(WANDB_CONFIG_FILE), .is_unchecked = true}, {.name = SPAN("")}};
+	struct batch_file files[4];
 	struct ingest_result result;
-	bool has_alerts = false;
 
 	if (!batch)
 		return error_no_memory(err);
-	files[0].content = buf_span(&up->settings.note);
-	files[1].content = buf_span(&up->settings.config);
+	TRY(put_files(call, up, row, is_new, files, &batch->file_count, err));
 	if (is_next_process(call, up, row))
 		TRY(wandb_begin_attempt(call, batch, row->job_id, err));
-	if (up->is_of_process)
-		TRY(wandb_begin_alerts(call, row->job_id, wandb_is_sync(up->program), &files[2], &has_alerts, err));
+	if (!batch->file_count)
+		return OK;
 	batch->files = files;
-	batch->file_count = has_alerts ? 3 : 2;
 	batch->files_job_id = row->job_id;
 	batch->team = call->team;
 	return pipeline_store(call->pipeline, &batch, &result, err);
@@ -293,6 +346,8 @@ static enum status put_run(struct wandb_call *call, const struct upsert *up, boo
 	struct tracked_run_row row;
 	enum status status = wandb_find_run(call, &up->run, &row, err);
 
+	if (status == ERR_NOT_FOUND && up->is_of_key)
+		return status;
 	*is_new = status == ERR_NOT_FOUND;
 	if (*is_new)
 		status = make_run(call, up, err);
@@ -323,8 +378,7 @@ static enum status upsert(
 	TRY(put_run(call, up, &is_new, err));
 	TRY(wandb_find_run(call, &up->run, &row, err));
 	TRY(resume_run(call, up, &row, err));
-	if (is_new || up->has_config)
-		TRY(put_notes(call, up, &row, err));
+	TRY(put_notes(call, up, &row, is_new, err));
 	json_key(&call->w, "upsertBucket");
 	json_object(&call->w);
 	/* No lines: else a file that is sent again would count as what comes behind it. */

@@ -87,8 +87,10 @@ static enum status take_leaf(void *context, const struct flat_leaf *leaf, struct
 	struct reading *r = context;
 	struct span name, text = leaf->kind == FLAT_TEXT ? leaf->text : leaf->raw;
 
-	if (span_starts_with(leaf->path, SPAN("_wandb.")))
+	if (span_starts_with(leaf->path, SPAN("_wandb."))) {
+		r->out->has_own = true;
 		return take_own(r, leaf, err);
+	}
 	TRY(cut_value(r, leaf->path, &name, err));
 	if (!name.len || r->bytes + name.len + leaf->raw.len > ALL_MAX_BYTES || !span_is_utf8(name) ||
 		!span_is_utf8(text) || memchr(text.ptr, 0, text.len))

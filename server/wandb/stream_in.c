@@ -459,6 +459,10 @@ enum status file_stream_read(struct span body, const struct stream_start *start,
 	if (!(r.files = arena_alloc(batch->arena, FILES_MAX * sizeof *r.files)))
 		return error_no_memory(err);
 	batch->files = r.files;
+	/* Of what it holds and the console says again, too, it comes first wherever it is read (state/streams/told_metrics.h). */
+	if (span_find(body, SPAN("\"" WANDB_HISTORY "\"")) >= 0 &&
+		!batch_part(batch, start->job, start->metrics_stream))
+		return error_no_memory(err);
 	enum status status = read_body(&r, &s, err);
 	if (status == OK && start->label_file.len)
 		put_label(&r);

@@ -383,6 +383,39 @@ give(["deleted", len(api.runs("any/read"))])
     assert '["missing", true]' in out, out[-3000:]
 
 
+@pytest.mark.parametrize("version", wandbclient.VERSIONS)
+def test_the_api_changes_a_run_that_ended(server, version):
+    out = wandbclient.run(server, version, """
+run = wandb.init(project="change", id="r1", name="one", tags=["a"], notes="n", config={"lr": 0.5})
+run.define_metric("tokens")
+run.define_metric("loss", step_metric="tokens")
+for step in range(5):
+    run.log({"loss": 5 - step, "tokens": 1000 * step})
+run.finish()
+api = wandb.Api()
+before = list(api.run("any/change/r1").scan_history())
+run = api.run("any/change/r1")
+run.tags.append("b")
+run.notes = "changed"
+run.config["layers"] = 12
+run.display_name = run.name = "two"
+run.update()
+run.summary["best"] = 1.5
+run.summary.update()
+run = wandb.Api().run("any/change/r1")
+give({"said": [run.state, sorted(run.tags), run.notes, run.config, run.summary["best"], run.summary["loss"], run.name]})
+give({"same": list(run.scan_history()) == before, "rows": len(before)})
+""")
+    said = {}
+    for line in out.splitlines():
+        said |= json.loads(line) if line.startswith('{"') else {}
+    assert said["said"] == ["finished", ["a", "b"], "changed", {"lr": 0.5, "layers": 12}, 1.5, 1, "two"], out[-3000:]
+    assert said["same"] is True and said["rows"] == 5
+    assert [row["TrainingJobName"] for row in server.get("/api/v1/jobs").body["jobs"]] == ["change/one"], "no run is made of a change"
+    server.wait_for_points("change/one", "loss", 5)
+    assert values(server, "change/one", "loss") == {1000 * step: 5 - step for step in range(5)}
+
+
 READ = """
 def log(run, rows):
     run.define_metric("global_step")

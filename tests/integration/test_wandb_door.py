@@ -253,27 +253,6 @@ def test_an_alert_is_a_line(shared):
         assert status == 200 and said in body["errors"][0]["message"]
 
 
-def test_an_alert_of_a_sync_is_told_once(shared):
-    told = lambda: [line["text"] for line in shared.lines("p/synced", "alerts")]
-    raised = lambda: [row for row in shared.get("/api/v1/incidents").body["incidents"] if row["job"] == "p/synced"]
-    make_run(shared, "synced", host="node-1", program="/home/u/train.py", config="{}")
-    for _ in range(3):
-        assert alert(shared, "synced", title="loss", text="is high")[0] == 200
-    assert told() == 3 * ["WARN alert: loss: is high"], "a training is told of each time"
-    before = len(raised())
-    for program in ("/usr/bin/wandb", "-m wandb.__main__"):
-        make_run(shared, "synced", host="node-1", program=program, config="{}")
-        for _ in range(3):
-            assert alert(shared, "synced", title="loss", text="is high")[1]["data"]["notifyScriptableRunAlert"]["success"]
-    assert told() == 3 * ["WARN alert: loss: is high"] and len(raised()) == before
-    assert alert(shared, "synced", title="loss", text="is higher")[0] == 200
-    assert told() == [*3 * ["WARN alert: loss: is high"], "WARN alert: loss: is higher"], "the sync goes on behind what was told"
-    make_run(shared, "synced", host="node-1", program="/home/u/train.py", config="{}")
-    assert alert(shared, "synced", title="loss", text="is high")[0] == 200
-    assert told()[-1] == "WARN alert: loss: is high" and len(told()) == 5, "a training that goes on is no sync"
-    assert {tag["Key"]: tag["Value"] for tag in row_of(shared, "p/synced")["Tags"]}["wandb.program"] == "/home/u/train.py"
-
-
 def metrics_of(server, job):
     return {series["metric"] for series in server.get(f"{job}/metrics").body["series"]}
 

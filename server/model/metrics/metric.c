@@ -165,6 +165,13 @@ bool metric_is_evaluation(struct span metric)
 		"_num_valid_ _n_valid_ _eval_interval_ _eval_iters_ _eval_every_ _eval_steps_ _eval_freq");
 }
 
+struct span metric_bare_name(struct span metric)
+{
+	ptrdiff_t labels = span_find_char(metric, '{');
+
+	return labels < 0 ? metric : span_of(metric.ptr, (size_t)labels);
+}
+
 bool metric_matches(struct span metric, struct span asked)
 {
 	if (metric.len <= asked.len)

@@ -39,6 +39,8 @@ bool metric_is_score(struct span metric);
 /* Names what is measured in an evaluation, whatever it is: "validation:accuracy", "eval_runtime"; not "train:value". */
 bool metric_is_evaluation(struct span metric);
 
+/* Without its labels: name{rank="3"}. */
+struct span metric_bare_name(struct span metric);
 /* Is it the metric that is asked for: of that very name, or with labels (name{rank="3"}) where the name is asked without? */
 bool metric_matches(struct span metric, struct span asked);
 

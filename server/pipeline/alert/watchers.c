@@ -24,19 +24,12 @@ static bool has_series(const struct stream_state *stream, struct span name)
 	return false;
 }
 
-static struct span bare_name(struct span metric)
-{
-	ptrdiff_t labels = span_find_char(metric, '{');
-
-	return labels >= 0 ? span_of(metric.ptr, (size_t)labels) : metric;
-}
-
 /* By its name, or the name before its labels. */
 static bool is_named(const struct series_state *series, struct span name)
 {
 	struct span metric = span_from(series->metric);
 
-	return span_equal(metric, name) || span_equal(bare_name(metric), name);
+	return span_equal(metric, name) || span_equal(metric_bare_name(metric), name);
 }
 
 /* Else by its role, where no series of the stream bears that name: one of them answers for it when its points come. */
@@ -54,7 +47,7 @@ static bool is_sure(const struct metric_candidate *candidate)
 {
 	struct metric_candidate bare = *candidate;
 
-	bare.metric = bare_name(candidate->metric);
+	bare.metric = metric_bare_name(candidate->metric);
 	bool is_loss = candidate->role == ROLE_LOSS || candidate->role == ROLE_EVAL_LOSS;
 	return !is_loss || main_metric_rank(candidate->role, &bare) < MAIN_METRIC_PART;
 }
@@ -73,7 +66,7 @@ static bool is_main(const struct stream_state *stream, const struct series_state
 	}
 	size_t main = main_metric_find(series->role, candidates, count);
 	return main < count && is_sure(&candidates[main]) &&
-	       span_equal(bare_name(candidates[main].metric), bare_name(span_from(series->metric)));
+	       span_equal(metric_bare_name(candidates[main].metric), metric_bare_name(span_from(series->metric)));
 }
 
 static struct watcher *find(struct series_state *series, const struct rule *rule)

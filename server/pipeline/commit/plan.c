@@ -310,6 +310,21 @@ static size_t count_refused(const struct plan *plan, struct stream_state *stream
 	return refused;
 }
 
+/* A tracker's post has lines, too: they are read knowing what its points tell. */
+static enum status note_told(
+	const struct batch *batch, struct stream_state *stream, const struct batch_part *part, struct error *err)
+{
+	struct job_state *job = stream->job;
+
+	for (size_t i = 0; i < part->series_count && batch->file_count; i++) {
+		const struct batch_series *sent = &part->series[i];
+		if (series_is_of_steps(sent, span_from(stream->name)) &&
+			!told_metrics_add(&job->told, sent->metric, series_role(sent), atomic_load(&job->life)))
+			return error_no_memory(err);
+	}
+	return OK;
+}
+
 /* What is new of a part becomes a slice; the result counts. */
 static enum status plan_part(struct plan *plan, struct ingest *ingest, const struct batch_part *part, struct error *err)
 {
@@ -338,6 +353,7 @@ static enum status plan_part(struct plan *plan, struct ingest *ingest, const str
 	size_t refused = part->point_count ? count_refused(plan, stream, part) : 0;
 	result->refused += refused;
 	result->accepted += part->count - skip + part->point_count - refused;
+	TRY(note_told(ingest->batch, stream, part, err));
 	if (part->count > skip || part->point_count)
 		TRY(add_slice(plan, ingest, part, stream, skip, err));
 	result->next_offset = standing + (stream->planned_byte - before) + part->point_count;

@@ -139,6 +139,19 @@ static struct stream_state *new_stream(struct job_state *job, const struct strea
 	return stream;
 }
 
+static enum status note_told(struct stream_state *stream, struct error *err)
+{
+	struct job_state *job = stream->job;
+
+	for (size_t i = 0; i < stream->series_count; i++) {
+		const struct series_state *series = stream->series[i];
+		if (series->is_told &&
+			!told_metrics_add(&job->told, span_from(series->metric), series->role, atomic_load(&job->life)))
+			return error_no_memory(err);
+	}
+	return OK;
+}
+
 static enum status fill_stream(struct store_reader *reader, struct job_state *job, const struct stream_row *row,
 	struct stream_state **stream, struct error *err)
 {
@@ -163,6 +176,7 @@ static enum status fill_stream(struct store_reader *reader, struct job_state *jo
 	}
 	if ((*stream)->stretches.is_rough)
 		TRY(rebuild_stretches(reader, *stream, row, &view, err));
+	TRY(note_told(*stream, err));
 	return host_lines_load(reader, *stream, err);
 }
 

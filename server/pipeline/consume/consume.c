@@ -140,6 +140,45 @@ static enum status find_series(struct pipeline *pipeline, struct stream_state *s
 	return OK;
 }
 
+enum status consume_take_role(struct series_state *series, struct error *err)
+{
+	if (series->role == ROLE_OTHER)
+		return OK;
+	struct detector_set *none = detector_set_new(ROLE_OTHER);
+	if (!none)
+		return error_no_memory(err);
+	detector_set_free(series->detectors);
+	series->detectors = none;
+	series->role = ROLE_OTHER;
+	series->measure = MEASURE_NONE;
+	return OK;
+}
+
+/*
+ * A value without a step of a metric that a tracker tells with its step. What was read of it before stands as a metric of the log, for no
+ * role. Whoever defines a metric means its lines; of times and rates others are derived.
+ */
+static enum status see_told(struct stream_state *stream, const struct definitions *definitions, uint32_t number,
+	bool *is_told, struct error *err)
+{
+	struct job_state *job = stream->job;
+	struct extracted_series of = extractor_series(stream->extractor, number);
+	AUTO_DONE(buf) metric = BUF_INIT(2 * METRIC_NAME_MAX_BYTES);
+
+	*is_told = false;
+	if (of.preset < 0 || !atomic_load(&job->told.has_any))
+		return OK;
+	struct metric_definition definition = definition_set_get(definitions->set, of.preset, of.definition);
+	if (definition.role == ROLE_STEP_TIME || definition.role == ROLE_THROUGHPUT)
+		return OK;
+	extractor_series_name(stream->extractor, definitions->set, number, &metric);
+	TRY(buf_status(&metric, err));
+	enum role role = of.name.len ? ROLE_OTHER : definition.role;
+	*is_told = told_metrics_have(&job->told, buf_span(&metric), role, atomic_load(&job->life));
+	struct series_state *before = number < stream->number_count ? stream->by_number[number] : NULL;
+	return *is_told && before && !before->is_told ? consume_take_role(before, err) : OK;
+}
+
 struct report_context {
 	struct pipeline *pipeline;
 	struct stream_state *stream;
@@ -261,7 +300,12 @@ static enum status take_found(struct pipeline *pipeline, struct stream_state *st
 	uint32_t from, to;
 
 	for (size_t i = 0; i < found->count; i++) {
+		bool is_told = false;
 		series = NULL;
+		if (found->items[i].lacks_step)
+			TRY(see_told(stream, definitions, found->items[i].series, &is_told, err));
+		if (is_told)
+			continue;
 		TRY(find_series(pipeline, stream, definitions, found->items[i].series, &series, err));
 		if (!series)
 			continue;

@@ -10,14 +10,6 @@
 #include "state/pipeline_state.h"
 #include "store/pack/journal_points.h"
 
-/* Labels are no part of what a name says of a role. */
-static struct span bare_name(struct span metric)
-{
-	ptrdiff_t labels = span_find_char(metric, '{');
-
-	return labels < 0 ? metric : span_of(metric.ptr, (size_t)labels);
-}
-
 /* One point of entry `at`. */
 static enum status consume_value(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
 	const struct batch_series *sent, size_t at, double value, int64_t arrival_ms, struct error *err)
@@ -58,11 +50,17 @@ static enum status place_step(
 	return OK;
 }
 
-static bool may_lead(const struct stream_state *stream, const struct batch_series *sent)
+/* Read again from the journal it is noted here; where it comes first, its commit has done so. */
+static enum status note_told(struct stream_state *stream, struct series_state *series, struct error *err)
 {
-	bool has_steps = sent->steps[sent->count - 1] != NO_STEP; /* MLflow's first one is none */
+	struct job_state *job = stream->job;
+	unsigned life = atomic_load(&job->life);
 
-	return has_steps && sent->form == SERIES_VALUES && !stream_is_system(span_from(stream->name));
+	if (series->told_life == life)
+		return OK;
+	series->is_told = true;
+	series->told_life = life;
+	return told_metrics_add(&job->told, span_from(series->metric), series->role, life) ? OK : error_no_memory(err);
 }
 
 static enum status consume_series(struct pipeline *pipeline, struct stream_state *stream,
@@ -72,14 +70,16 @@ static enum status consume_series(struct pipeline *pipeline, struct stream_state
 		.name = sent->metric, .unit = sent->unit, .is_sampled = sent->form == SERIES_SAMPLES};
 	struct series_state *series;
 
-	definition.role = sent->role < ROLE_COUNT ? (enum role)sent->role : role_guess(bare_name(sent->metric));
+	definition.role = series_role(sent);
 	TRY(consume_find_series(pipeline, stream, &definition, &series, err));
 	if (!series) {
 		atomic_fetch_add(&pipeline->figures.refused_points, sent->count);
 		return OK;
 	}
-	bool leads = may_lead(stream, sent) &&
-		     extractor_is_led_by(stream->extractor, sent->metric, series->role == ROLE_LOSS);
+	bool is_of_steps = series_is_of_steps(sent, span_from(stream->name));
+	if (is_of_steps)
+		TRY(note_told(stream, series, err));
+	bool leads = is_of_steps && extractor_is_led_by(stream->extractor, sent->metric, series->role == ROLE_LOSS);
 	for (size_t i = 0; i < sent->count; i++) {
 		if (is_old_sample(series, sent, i)) {
 			atomic_fetch_add(&pipeline->figures.old_samples, 1);
@@ -95,28 +95,13 @@ static enum status consume_series(struct pipeline *pipeline, struct stream_state
 /* name{labels} -> name.sum{labels} */
 static enum status name_part(const struct batch_series *sent, const char *part, struct buf *out, struct error *err)
 {
-	struct span name = bare_name(sent->metric);
+	struct span name = metric_bare_name(sent->metric);
 
 	buf_append_span(out, name);
 	buf_append_char(out, sent->form == SERIES_TOTALS_PROMETHEUS ? '_' : '.');
 	buf_append_text(out, part);
 	buf_append_span(out, span_skip(sent->metric, name.len));
 	return buf_status(out, err);
-}
-
-/* Older versions guessed what a part means by its name, and its detectors looked for spikes in what only grows. */
-static enum status take_role(struct series_state *series, struct error *err)
-{
-	if (series->role == ROLE_OTHER)
-		return OK;
-	struct detector_set *none = detector_set_new(ROLE_OTHER);
-	if (!none)
-		return error_no_memory(err);
-	detector_set_free(series->detectors);
-	series->detectors = none;
-	series->role = ROLE_OTHER;
-	series->measure = MEASURE_NONE;
-	return OK;
 }
 
 static enum status find_part(struct pipeline *pipeline, struct stream_state *stream, const struct batch_series *sent,
@@ -129,7 +114,7 @@ static enum status find_part(struct pipeline *pipeline, struct stream_state *str
 	definition.name = buf_span(&name);
 	TRY(consume_find_series(pipeline, stream, &definition, out, err));
 	if (*out)
-		return take_role(*out, err);
+		return consume_take_role(*out, err); /* older versions guessed what a part means by its name */
 	atomic_fetch_add(&pipeline->figures.refused_points, sent->count);
 	return OK;
 }
@@ -149,7 +134,7 @@ static enum status consume_mean(struct pipeline *pipeline, struct stream_state *
 	size_t at, double value, int64_t arrival_ms, struct error *err)
 {
 	struct metric_definition definition = {
-		.name = sent->metric, .unit = sent->unit, .role = role_guess(bare_name(sent->metric))};
+		.name = sent->metric, .unit = sent->unit, .role = role_guess(metric_bare_name(sent->metric))};
 	struct series_state *series;
 
 	TRY(consume_find_series(pipeline, stream, &definition, &series, err));

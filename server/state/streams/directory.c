@@ -137,6 +137,7 @@ static void job_destroy(struct job_state *job)
 	stragglers_free(job->stragglers);
 	definitions_unref(job->definitions);
 	pthread_mutex_destroy(&job->mutex);
+	told_metrics_done(&job->told);
 	mem_free(job->name);
 	mem_free(job->team);
 	mem_free(job);
@@ -149,6 +150,7 @@ struct job_state *job_state_new(const struct job_row *row)
 	if (!job)
 		return NULL;
 	pthread_mutex_init(&job->mutex, NULL);
+	told_metrics_init(&job->told);
 	atomic_init(&job->refs, 1);
 	atomic_init(&job->signed_ms, INT64_MAX);
 	atomic_init(&job->awaited_ms, INT64_MAX);

@@ -26,6 +26,7 @@
 #include "state/watchers/clock_skew.h"
 #include "state/jobs/job_settings.h"
 #include "state/streams/kept_filter.h"
+#include "state/streams/told_metrics.h"
 #include "store/jobs.h"
 #include "store/store.h"
 
@@ -89,6 +90,8 @@ struct series_state { /* lock */
 	struct pace *paces; /* those that stragglers.c has not fetched yet; of step time and throughput only */
 	size_t pace_count, pace_cap;
 	bool needs_summary; /* an attempt opened: the summary still holds superseded points that were sealed */
+	bool is_told; /* sent as points with steps (told_metrics.h) */
+	unsigned told_life; /* in which its job knows that; 0: it was read from the store */
 };
 
 /* The last log time known of a source's lines of the past, on disk; 0: none. */
@@ -210,6 +213,7 @@ struct job_state {
 	atomic_bool is_backfilled; /* stays in RAM meanwhile */
 	atomic_uint changes; /* of all streams' derived state at once: odd while one is under way */
 	struct job_settings *settings; /* has a lock of its own */
+	struct told_metrics told; /* so has this */
 
 	/* Maintenance thread only. */
 	bool is_watched; /* it was looked whether a stall of an earlier server is open */

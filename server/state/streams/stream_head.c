@@ -58,7 +58,9 @@ struct series_view stream_head_unpack_series(struct unpacker *in, uint64_t forma
 	view.min_ms = unpack_i64(in);
 	view.max_ms = unpack_i64(in);
 	view.sealed_points = unpack_u64(in);
-	*needs_summary = unpack_u64(in) != 0;
+	uint64_t flags = unpack_u64(in);
+	*needs_summary = flags & SERIES_NEEDS_SUMMARY;
+	view.is_told = flags & SERIES_IS_TOLD;
 	return view;
 }
 

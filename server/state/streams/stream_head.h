@@ -26,6 +26,11 @@ enum {
 	STREAM_SERIES_MIN_BYTES = 12
 };
 
+enum {
+	SERIES_NEEDS_SUMMARY = 1,
+	SERIES_IS_TOLD = 2
+}; /* what a series says at its end; older programs wrote the first alone */
+
 /* Everything before the series; gives the format. out: first_ms and last_ms are those of the row. */
 uint64_t stream_head_unpack(struct unpacker *in, struct arena *arena, struct stream_view *out);
 struct series_view stream_head_unpack_series(struct unpacker *in, uint64_t format, bool *needs_summary);

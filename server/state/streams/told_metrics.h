@@ -1,0 +1,37 @@
+/*
+ * Job: which metrics of a job were sent as points with steps, by a tracker's client or otherwise: lines that print them without a step make no
+ *      second series of them (docs/metrics.md).
+ * Ownership: init/done. Threads: any; nothing else is locked under its lock.
+ */
+#pragma once
+
+#include "model/metrics/batch_series.h"
+#include "model/metrics/metric.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct told_name {
+	uint64_t hash; /* of what is compared of a name */
+	unsigned life; /* of the job, in which it was sent last: one that goes on may do so without its tracker */
+};
+
+struct told_metrics {
+	atomic_bool has_any;
+	pthread_mutex_t mutex; /* of the fields below */
+	unsigned lives[ROLE_COUNT]; /* the same of a role; 0: none */
+	struct told_name *names;
+	size_t count, cap;
+};
+
+/* Values with steps, of no machine. */
+bool series_is_of_steps(const struct batch_series *sent, struct span stream);
+/* As it is said, else as the name tells. */
+enum role series_role(const struct batch_series *sent);
+
+void told_metrics_init(struct told_metrics *told);
+void told_metrics_done(struct told_metrics *told);
+/* False: no memory. */
+bool told_metrics_add(struct told_metrics *told, struct span metric, enum role role, unsigned life);
+/* Of the same role, where that can be one metric alone, or called alike: train:mean_acc and train/mean_acc, eval_acc and eval/acc. */
+bool told_metrics_have(struct told_metrics *told, struct span metric, enum role role, unsigned life);

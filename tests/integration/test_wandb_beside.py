@@ -1,0 +1,131 @@
+"""Of runs of W&B without its SDK: what a trainer prints beside what it logs, alerts that a sync brings again, and changes by wandb.Api()."""
+
+import json
+
+import pytest
+
+from smserver import Server, wait_until
+from test_wandb_door import CONSOLE, HISTORY, T0, alert, console, guarded, make_run, metrics_of, row_of, shared, taken
+from wandbclient import ask, post
+
+__all__ = ["guarded", "shared"]  # fixtures
+
+
+def hf_rows(first, last, nan=None):
+    """(what the Trainer logs, and what it prints of it) each ten steps: no step is printed."""
+    logged, printed = [], []
+    for n in range(first, last):
+        loss = "nan" if n == nan else 2 - n / 50
+        values = {"loss": loss, "grad_norm": 0.5 + n / 100, "learning_rate": 1e-4 - n * 1e-6, "mean_token_accuracy": 0.5 + n / 100, "epoch": n / 10}
+        row = {f"train/{name}": "NaN" if value == "nan" else value for name, value in values.items()}
+        logged.append(row | {"_step": n, "_timestamp": T0 + n, "train/global_step": 10 * n})
+        printed.append(str(values).replace("'nan'", "nan"))
+    return logged, printed
+
+
+def hf_run(server, run_id):
+    make_run(server, run_id, config=json.dumps({"_wandb": {"value": {"m": [{"1": "train/global_step"}, {"2": "*", "5": 1}]}}}))
+    return f"/api/v1/jobs/p%2F{run_id}"
+
+
+def counts_of(server, job):
+    return {series["metric"]: (series["count"], series["role"]) for series in server.get(f"{job}/metrics").body["series"]}
+
+
+TOLD = {"train/loss", "train/grad_norm", "train/learning_rate", "train/mean_token_accuracy", "train/epoch", "train/global_step"}
+
+
+def test_what_the_tracker_tells_is_not_read_from_lines_without_a_step(shared):
+    job = hf_run(shared, "once")
+    for first in (1, 11, 21):
+        logged, printed = hf_rows(first, first + 10, nan=25)
+        taken(post(shared, "once", {HISTORY: (first - 1, logged), CONSOLE: (first - 1, printed)}))
+    taken(post(shared, "once", {CONSOLE: (30, ["step 310 loss: 0.75", "{'loss': 0.9, 'hidden_norm': 3.5, 'epoch': 4.0}"])}))
+    shared.wait_for_points("p/once", "train/loss", 30)
+    shared.wait_for_extraction()
+    got = counts_of(shared, job)
+    beside = 'train:loss{preset="generic"}'  # the bare name is the Trainer's format's
+    assert TOLD <= set(got) and set(got) - TOLD == {beside, "hidden_norm"}, "a step of its own, and what the tracker does not tell"
+    assert got[beside][0] == 1 and got["train/loss"] == (30, "loss")
+    found = [row for row in shared.get("/api/v1/incidents").body["incidents"] if row["job"] == "p/once" and row["kind"] == "non_finite"]
+    assert [(row["metric"], row["opened_step"]) for row in found] == [("train/loss", 250)], found
+
+
+def test_a_tracker_that_tells_later(shared):
+    job = hf_run(shared, "late")
+    logged, printed = hf_rows(1, 31, nan=25)
+    taken(post(shared, "late", {CONSOLE: (0, printed[:5])}))
+    shared.wait_for_points("p/late", "train:loss", 5, stream="console")
+    assert counts_of(shared, job)["train:loss"] == (5, "loss"), "as long as nobody tells more"
+    taken(post(shared, "late", {HISTORY: (0, logged[:10]), CONSOLE: (5, printed[5:10])}))
+    taken(post(shared, "late", {HISTORY: (10, logged[10:]), CONSOLE: (10, printed[10:])}))
+    shared.wait_for_points("p/late", "train/loss", 30)
+    shared.wait_for_extraction()
+    got = counts_of(shared, job)
+    assert (got["train:loss"], got["train/loss"]) == ((5, "other"), (30, "loss")), got
+    found = [row["metric"] for row in shared.get("/api/v1/incidents").body["incidents"] if row["job"] == "p/late" and row["kind"] == "non_finite"]
+    assert found == ["train/loss"]
+
+
+def test_what_somebody_defines_is_read_beside_the_tracker(shared):
+    job = hf_run(shared, "by-hand")
+    definition = {"Name": "mine", "Regex": r"'loss': (\S+),", "Role": "loss"}
+    assert shared.put(f"{job}/definitions", json={"definitions": [definition]}).status < 300
+    logged, printed = hf_rows(1, 11)
+    taken(post(shared, "by-hand", {HISTORY: (0, logged), CONSOLE: (0, printed)}))
+    shared.wait_for_points("p/by-hand", "mine", 10, stream="console")
+    assert TOLD | {"mine"} == metrics_of(shared, job)
+
+
+@pytest.mark.parametrize("options", [(), ("--seal-age", "1s")])
+def test_after_a_restart_the_tracker_s_metrics_are_known(tmp_path, options):
+    server = Server(tmp_path, *options).start()
+    try:
+        job = hf_run(server, "kept")
+        logged, printed = hf_rows(1, 21)
+        taken(post(server, "kept", {CONSOLE: (0, printed[:10]), HISTORY: (0, logged)}))
+        server.wait_for_points("p/kept", "train/loss", 20)
+        if options:
+            wait_until(lambda: server.figure("sealed_points_total") == 120 and server.figure("sealed_lines_total") == 10, what="the sealer")
+        server.kill()
+        server.start()
+        taken(post(server, "kept", {CONSOLE: (10, printed[10:])}))
+        server.wait_for_extraction()
+        assert len(console(server, "p/kept")) == 20
+        assert set(counts_of(server, job)) == TOLD
+    finally:
+        server.close()
+
+
+def test_an_alert_of_a_sync_is_told_once(shared):
+    told = lambda: [line["text"] for line in shared.lines("p/synced", "alerts")]
+    raised = lambda: [row for row in shared.get("/api/v1/incidents").body["incidents"] if row["job"] == "p/synced"]
+    make_run(shared, "synced", host="node-1", program="/home/u/train.py", config="{}")
+    for _ in range(3):
+        assert alert(shared, "synced", title="loss", text="is high")[0] == 200
+    assert told() == 3 * ["WARN alert: loss: is high"], "a training is told of each time"
+    before = len(raised())
+    for program in ("/usr/bin/wandb", "-m wandb.__main__"):
+        make_run(shared, "synced", host="node-1", program=program, config="{}")
+        for _ in range(3):
+            assert alert(shared, "synced", title="loss", text="is high")[1]["data"]["notifyScriptableRunAlert"]["success"]
+    assert told() == 3 * ["WARN alert: loss: is high"] and len(raised()) == before
+    assert alert(shared, "synced", title="loss", text="is higher")[0] == 200
+    assert told() == [*3 * ["WARN alert: loss: is high"], "WARN alert: loss: is higher"], "the sync goes on behind what was told"
+    make_run(shared, "synced", host="node-1", program="/home/u/train.py", config="{}")
+    assert alert(shared, "synced", title="loss", text="is high")[0] == 200
+    assert told()[-1] == "WARN alert: loss: is high" and len(told()) == 5, "a training that goes on is no sync"
+    assert {tag["Key"]: tag["Value"] for tag in row_of(shared, "p/synced")["Tags"]}["wandb.program"] == "/home/u/train.py"
+
+
+def test_a_change_by_the_key_makes_no_run(guarded):
+    server, tokens = guarded
+    key = make_run(server, "changed", project="keys", token=tokens["red"])["bucket"]["id"]
+    change = lambda key, summary='{"best": 2}', team="red": ask(server, "UpsertBucket", {"id": key, "summaryMetrics": summary}, token=tokens[team])[1]
+    assert change(key)["data"]["upsertBucket"]["bucket"]["name"] == "changed"
+    node = ask(server, "Run", {"project": "keys", "name": "changed"}, token=tokens["red"])[1]["data"]["project"]["run"]
+    assert json.loads(node["summaryMetrics"]) == {"best": 2}
+    for wrong, team, summary, said in ((key, "blue", "{}", "has no run 'red/keys/changed'"), ("red/keys/none", "red", "{}", "no run"), (key, "red", "[1]", "no JSON object"), (key, "red", "{", "no JSON object")):
+        assert said in change(wrong, summary, team)["errors"][0]["message"].replace("there is no tracked run", "no run"), (wrong, team)
+    names = [row["TrainingJobName"] for row in server.get("/api/v1/jobs", token=tokens["admin"]).body["jobs"]]
+    assert names.count("keys/changed") == 1 and not [name for name in names if name.startswith("uncategorized/")], names
