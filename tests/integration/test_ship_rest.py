@@ -172,7 +172,9 @@ def test_without_a_server_the_end_is_kept_too(server, ship):
     assert facts(server, "away") == before
 
 
-def test_a_server_that_stays_away_in_the_middle(make_server, ship, tmp_path):
+@pytest.mark.parametrize("told", [None, "Completed"])
+def test_a_server_that_stays_away_in_the_middle(make_server, ship, tmp_path, told):
+    """An end that was told otherwise stays, whatever was seen."""
     server = make_server()
     address, killed = server.url, tmp_path / "killed"
     script = f"seq 1 1000; while [ ! -e {killed} ]; do sleep 0.01; done; seq 1001 2000; exit 3"
@@ -183,10 +185,14 @@ def test_a_server_that_stays_away_in_the_middle(make_server, ship, tmp_path):
     process.communicate(timeout=60)
     assert process.returncode == 3
     server.start(f"127.0.0.1:{server.port}")
+    end_ms = round(1000 * time.time())
+    if told:
+        assert server.post("/api/v1/jobs/middle/transitions", json={"SecondaryStatus": told, "time_ms": end_ms}).status == 204
     for _ in range(2):
         assert ship.run("--send-rest", "--server", address).returncode == 0
         assert lines(server, "middle") == [str(i) for i in range(1, 2001)]
-        assert status(server, "middle") == "Failed"
+        assert status(server, "middle") == (told or "Failed")
+        assert not told or round(1000 * server.get("/api/v1/jobs/middle").body["TrainingEndTime"]) == end_ms
 
 
 def test_what_was_left_is_not_sent_by_its_name(ship, killed):

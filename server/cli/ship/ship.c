@@ -83,10 +83,12 @@ static void ship_done(struct ship *ship)
 	ledger_free(ship->name_lock);
 	http_client_free(ship->client);
 	pthread_mutex_destroy(&ship->rest_mutex);
-	rest_note_done(&ship->rest);
 	identity_free(ship->identity);
+	if (!ship->rest.is_saved) /* it names files that go with us */
+		rest_note_remove(&ship->rest);
 	spool_file_done(&ship->files[0]);
 	spool_file_done(&ship->files[1]);
+	rest_note_done(&ship->rest);
 	spool_file_done(&ship->system_files[0]);
 	spool_file_done(&ship->system_files[1]);
 	mem_free(ship->metrics.items);
