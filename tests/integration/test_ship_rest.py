@@ -28,9 +28,12 @@ def facts(server, job):
 
 @pytest.fixture
 def killed(server, ship, tmp_path):
-    """killed(job, before, after): of a command that is killed between its lines: the sm-ship, not the command, which goes on to its end."""
+    """killed(job, count, at): a sm-ship that is killed while its command prints, which goes on and waits for the file that comes back."""
+    goals = []
+
     def run(job, count=3000, at=1500):
         goal, told = tmp_path / f"{job}.goal", tmp_path / f"{job}.told"
+        goals.append(goal)
         script = (f"i=0; while [ $i -lt {count} ]; do echo out $i; echo err $i >&2; i=$((i+1)); "
                   f"while [ $i = {at} -a ! -e {told} ]; do sleep 0.01; done; done; while [ ! -e {goal} ]; do sleep 0.01; done")
         process = ship.start("--job", job, "--hp", "lr=0.5", "--", "sh", "-c", script)
@@ -41,7 +44,9 @@ def killed(server, ship, tmp_path):
         wait_until(lambda: next(ship.spool.glob("*.err")).read_bytes().endswith(f"err {count - 1}\n".encode()), what="its last line")
         return goal
 
-    return run
+    yield run
+    for goal in goals:
+        goal.touch()
 
 
 def check_once(server, job, count=3000):
@@ -121,7 +126,7 @@ def test_the_lines_bear_the_time_of_the_last_one(server, ship, killed):
 
 
 def test_one_that_is_killed_while_it_sends_the_rest_is_started_again(server, ship, killed):
-    goal = killed("twice", 20000, 100)
+    goal = killed("twice", 8000, 100)
     end(ship, goal)
     for delay_s in (0.03, 0.06, 0.1, 0.15):
         process = ship.start("--send-rest")
@@ -131,7 +136,7 @@ def test_one_that_is_killed_while_it_sends_the_rest_is_started_again(server, shi
             process.kill()
         process.communicate()
     assert ship.run("--send-rest").returncode == 0
-    check_once(server, "twice", 20000)
+    check_once(server, "twice", 8000)
 
 
 def test_the_next_run_of_that_name_does_not_lose_what_the_killed_one_left(server, ship, killed):
@@ -167,7 +172,9 @@ def test_without_a_server_the_end_is_kept_too(server, ship):
     assert facts(server, "away") == before
 
 
-def test_a_server_that_stays_away_in_the_middle(make_server, ship, tmp_path):
+@pytest.mark.parametrize("told", [None, "Completed"])
+def test_a_server_that_stays_away_in_the_middle(make_server, ship, tmp_path, told):
+    """An end that was told otherwise stays, whatever was seen."""
     server = make_server()
     address, killed = server.url, tmp_path / "killed"
     script = f"seq 1 1000; while [ ! -e {killed} ]; do sleep 0.01; done; seq 1001 2000; exit 3"
@@ -178,15 +185,23 @@ def test_a_server_that_stays_away_in_the_middle(make_server, ship, tmp_path):
     process.communicate(timeout=60)
     assert process.returncode == 3
     server.start(f"127.0.0.1:{server.port}")
+    end_ms = round(1000 * time.time())
+    if told:
+        assert server.post("/api/v1/jobs/middle/transitions", json={"SecondaryStatus": told, "time_ms": end_ms}).status == 204
     for _ in range(2):
         assert ship.run("--send-rest", "--server", address).returncode == 0
         assert lines(server, "middle") == [str(i) for i in range(1, 2001)]
-        assert status(server, "middle") == "Failed"
+        assert status(server, "middle") == (told or "Failed")
+        assert not told or round(1000 * server.get("/api/v1/jobs/middle").body["TrainingEndTime"]) == end_ms
 
 
-def test_what_was_left_is_not_sent_by_its_name(ship):
+def test_what_was_left_is_not_sent_by_its_name(ship, killed):
     gone = f"http://127.0.0.1:{free_port()}"
     ship.run("--job", "kept", "--server", gone, "--drain-timeout", "100ms", data=b"one\n")
     left = str(next(ship.spool.glob("*.left")))
     result = ship.run("--job", "kept", left)
     assert result.returncode == 2 and b"--send-rest" in result.stderr
+    killed("kept", 30, 10)
+    for name in ("*.out", "*.err"):
+        result = ship.run("--job", "kept", str(next(ship.spool.glob(name))))
+        assert result.returncode == 2 and b"--send-rest" in result.stderr

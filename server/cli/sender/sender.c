@@ -199,7 +199,7 @@ static enum status step_end(struct sender *sender, struct error *err)
 	const struct identity *identity = sender->options.identity;
 	bool is_failure = strcmp(sender->end_status, "Failed") == 0;
 	char reason[1024];
-	if (sender->options.rest && !sender->options.rest->has_end) {
+	if (sender->options.rest && (!sender->options.rest->has_end || sender->streams[0].is_sessionless)) {
 		sender->phase = PHASE_CLOSE;
 		return OK;
 	}

@@ -325,31 +325,57 @@ enum status rest_note_read(struct rest_note *note, const char *path, struct erro
 	return read_times(note, json_get(document, "times"), err);
 }
 
-static bool is_same_stream(const struct rest_note *note, const char *path)
+/* Asks each note that is left in the folder of the path. */
+static bool ask_notes(
+	const char *path, bool (*question)(const struct rest_note *note, const void *context), const void *context)
 {
-	AUTO_DONE(rest_note) other = {.server = ""};
-	struct error err;
+	char pattern[REST_NOTE_PATH_BYTES];
+	bool is_found = false;
+	glob_t found;
 
-	return strcmp(path, note->path) != 0 && rest_note_read(&other, path, &err) == OK &&
-	       rest_note_is_for(&other, note->server) && strcmp(other.identity->job, note->identity->job) == 0 &&
-	       strcmp(other.identity->stream, note->identity->stream) == 0;
+	snprintf(pattern, sizeof pattern, "%.*ssm-ship-*" REST_NOTE_ENDING, (int)folder_length(path), path);
+	if (glob(pattern, 0, NULL, &found) != 0)
+		return false;
+	for (size_t i = 0; i < found.gl_pathc && !is_found; i++) {
+		AUTO_DONE(rest_note) note = {.server = ""};
+		struct error err;
+		is_found = rest_note_read(&note, found.gl_pathv[i], &err) == OK && question(&note, context);
+	}
+	globfree(&found);
+	return is_found;
+}
+
+static bool is_of_its_stream(const struct rest_note *other, const void *context)
+{
+	const struct rest_note *note = context;
+
+	return strcmp(other->path, note->path) != 0 && rest_note_is_for(other, note->server) &&
+	       strcmp(other->identity->job, note->identity->job) == 0 &&
+	       strcmp(other->identity->stream, note->identity->stream) == 0;
 }
 
 void rest_note_find_source(struct rest_note *note)
 {
-	size_t folder = folder_length(note->path), len = strlen(note->path + folder) - strlen(REST_NOTE_ENDING);
-	char pattern[REST_NOTE_PATH_BYTES];
-	bool is_left = false;
-	glob_t found;
+	const char *name = note->path + folder_length(note->path);
 
-	snprintf(pattern, sizeof pattern, "%.*ssm-ship-*" REST_NOTE_ENDING, (int)folder, note->path);
-	if (glob(pattern, 0, NULL, &found) != 0)
-		return;
-	for (size_t i = 0; i < found.gl_pathc && !is_left; i++)
-		is_left = is_same_stream(note, found.gl_pathv[i]);
-	globfree(&found);
-	if (is_left)
-		snprintf(note->source, sizeof note->source, "%.*s", (int)len, note->path + folder);
+	if (ask_notes(note->path, is_of_its_stream, note))
+		snprintf(note->source, sizeof note->source, "%.*s", (int)(strlen(name) - strlen(REST_NOTE_ENDING)),
+			name);
+}
+
+static bool names_it(const struct rest_note *note, const void *context)
+{
+	for (size_t i = 0; i < note->text_count; i++)
+		if (strcmp(note->texts[i], context) == 0)
+			return true;
+	return false;
+}
+
+bool rest_note_has(const char *file)
+{
+	const char *name = file + folder_length(file);
+
+	return span_starts_with(span_from(name), SPAN("sm-ship-")) && ask_notes(file, names_it, name);
 }
 
 void rest_note_remove(struct rest_note *note)
@@ -357,19 +383,4 @@ void rest_note_remove(struct rest_note *note)
 	if (note->path[0])
 		unlink(note->path);
 	note->path[0] = 0;
-}
-
-/* Notes are called as the first of their files. */
-bool rest_note_has(const char *file)
-{
-	char path[REST_NOTE_PATH_BYTES];
-	const char *dot = strrchr(file, '.');
-	static const char *const endings[] = {".out", ".in", ".left"};
-
-	for (size_t i = 0; dot && i < sizeof endings / sizeof *endings; i++)
-		if (strcmp(dot, endings[i]) == 0 && strncmp(file + folder_length(file), "sm-ship-", 8) == 0)
-			return snprintf(path, sizeof path, "%.*s" REST_NOTE_ENDING, (int)(dot - file), file) <
-				       (int)sizeof path &&
-			       access(path, F_OK) == 0;
-	return false;
 }

@@ -7,7 +7,7 @@
 #include "cli/process/identity.h"
 #include "cli/ship/import.h"
 #include "cli/ship/import_mlflow.h"
-#include "cli/ship/rest_note.h"
+#include "cli/ship/rest_save.h"
 #include "cli/ship/restart.h"
 #include "cli/ship/send_rest.h"
 #include "cli/ship/score_files.h"
@@ -83,10 +83,12 @@ static void ship_done(struct ship *ship)
 	ledger_free(ship->name_lock);
 	http_client_free(ship->client);
 	pthread_mutex_destroy(&ship->rest_mutex);
-	rest_note_done(&ship->rest);
 	identity_free(ship->identity);
+	if (!ship->rest.is_saved) /* it names files that go with us */
+		rest_note_remove(&ship->rest);
 	spool_file_done(&ship->files[0]);
 	spool_file_done(&ship->files[1]);
+	rest_note_done(&ship->rest);
 	spool_file_done(&ship->system_files[0]);
 	spool_file_done(&ship->system_files[1]);
 	mem_free(ship->metrics.items);
@@ -521,57 +523,13 @@ static void tell_lost(const struct spool_totals *totals)
 			totals->lost_lines, totals->lost_bytes, (int)reason.len, reason.ptr);
 }
 
-/* Lines that wait, in their order, in place of the files that they came by. */
-static enum status save_stream(struct ship *ship, const struct spool_saved *saved, struct error *err)
-{
-	struct identity identity = *ship->identity;
-	struct rest_note note = ship->rest;
-
-	identity.stream = ship->streams[saved->stream];
-	note.identity = &identity;
-	note.is_saved = true;
-	note.times = saved->times; /* both are saved's */
-	note.text_count = 0;
-	rest_note_add_text(&note, saved->path);
-	rest_note_name(&note, saved->path);
-	if (sender_base(ship->sender, saved->stream, &note.base))
-		snprintf(note.job, sizeof note.job, "%s", sender_job(ship->sender));
-	return rest_note_write(&note, err);
-}
-
-/* *folder: where it is kept. */
-static enum status save_rest(struct ship *ship, char folder[REST_NOTE_PATH_BYTES], uint64_t *lines, struct error *err)
-{
-	AUTO_DONE(spool_saved) saved = {.lines = 0};
-	const char *wanted = folder;
-
-	while (spool_totals(ship->spool).waiting_bytes) {
-		TRY(spool_save(ship->spool, wanted, &saved, err));
-		if (saved.stream >= SYSTEM_LINES) { /* not worth a file of their own */
-			unlink(saved.path);
-			continue;
-		}
-		TRY(save_stream(ship, &saved, err));
-		*lines += saved.lines;
-	}
-	if (*lines) {
-		rest_note_remove(&ship->rest);
-		snprintf(
-			folder, REST_NOTE_PATH_BYTES, "%.*s", (int)(strrchr(saved.path, '/') - saved.path), saved.path);
-		return OK;
-	}
-	ship->rest.text_count = 0; /* all of them are there: it is the end that is not */
-	ship->rest.is_saved = true;
-	write_rest(ship);
-	return OK;
-}
-
 static void tell_unsent(struct ship *ship, const char *spool_folder, const struct error *cause)
 {
 	const char *server = options_text(ship->options, "server");
 	char folder[REST_NOTE_PATH_BYTES];
 	uint64_t lines = 0;
 	struct error err = {0};
+	const struct rest_saving saving = {ship->spool, ship->sender, ship->streams, SYSTEM_LINES};
 
 	client_say(say_as(), "server %s was not reached in time: %s", server, cause->text);
 	if (ship->watch && ship->ledger) {
@@ -583,7 +541,7 @@ static void tell_unsent(struct ship *ship, const char *spool_folder, const struc
 		return;
 	}
 	snprintf(folder, sizeof folder, "%s", spool_folder);
-	if (save_rest(ship, folder, &lines, &err) != OK)
+	if (rest_save(&ship->rest, &saving, folder, &lines, &err) != OK)
 		client_say(say_as(), "%s", err.text);
 	else
 		client_say(say_as(),
