@@ -203,6 +203,8 @@ static enum status let_in(struct call *call, struct provider *provider, struct e
 	TRY(provider_find_person(provider, &answer, &person, err));
 	TRY(person_sessions_begin(call->api->person_sessions, call->api->options.pipeline, call->desk->settings,
 		buf_span(&person.name), buf_span(&person.groups), &cookie, err));
+	log_line(LOG_INFO, "signed_in", "provider=%s person=\"%.*s\"", call->desk->settings->name,
+		SPAN_ARGS(buf_span(&person.name)));
 	http_server_recheck(call->api->server); /* the oldest may have ended for it */
 	buf_append_span(&address, call->api->options.public_url);
 	put_path(&address, call->sign_in.return_path);
