@@ -42,6 +42,16 @@ struct call {
 	bool has_issuer;
 };
 
+static void call_free(struct call *call)
+{
+	if (!call)
+		return;
+	buf_done(&call->code);
+	buf_done(&call->issuer);
+	mem_free(call);
+}
+AUTO_TYPE(call)
+
 /* ---- threads ---- */
 
 static enum status make_provider(void *context, void **out, struct error *err)
@@ -227,9 +237,7 @@ static void end_call(struct call *call, enum status status, struct error *err)
 			call->sign_in.return_path);
 	}
 	http_deferred_end(call->handle, OK, err);
-	buf_done(&call->code);
-	buf_done(&call->issuer);
-	mem_free(call);
+	call_free(call);
 }
 
 static void run(struct work *work, void *worker, bool is_dropped)
@@ -258,9 +266,7 @@ static enum status hand_over(struct call *call, const struct http_request *reque
 	if (status == OK)
 		return OK;
 	http_deferred_cancel(call->handle);
-	buf_done(&call->code);
-	buf_done(&call->issuer);
-	mem_free(call);
+	call_free(call);
 	if (status == ERR_BUSY)
 		error_set(&err, ERR_BUSY, "%d people are signing in already, or %s is slow: try again in a moment",
 			WAITING_MAX, desk->settings->label);
@@ -353,8 +359,8 @@ enum status api_sign_in_return(void *context, void *worker, const struct http_re
 {
 	struct api *api = context;
 	struct span code = SPAN(""), refusal, issuer;
+	AUTO(call) call = NULL;
 	struct sign_in begun;
-	struct call *call;
 	size_t provider;
 
 	(void)worker;
@@ -377,5 +383,9 @@ enum status api_sign_in_return(void *context, void *worker, const struct http_re
 	buf_append_span(&call->code, code);
 	if (call->has_issuer)
 		buf_append_span(&call->issuer, issuer);
-	return hand_over(call, request, response);
+	if (call->code.failure || call->issuer.failure) {
+		error_set(err, ERR_INVALID, "the code that came back is longer than %d bytes", CODE_BYTES);
+		return answer_page(response, ERR_INVALID, err);
+	}
+	return hand_over(TAKE(call), request, response);
 }
