@@ -16,7 +16,7 @@ test("the first token locks the server, and its maker stays signed in", async ({
   assert.equal((await server.get("/api/v1/jobs")).status, 401);
   server.token = text;
   assert.equal((await server.get("/api/v1/jobs")).status, 200);
-  await saysIn(page, "#tokens", "Signed in with a token that may admin");
+  await saysIn(page, "#look", "Signed in with a token that may admin");
   await shot(page, "settings-token");
   await page.fill("#tokens form input >> nth=0", "sender / 1");
   await page.selectOption("#tokens form select", "write");

@@ -199,17 +199,18 @@ def test_a_session_ends_by_its_time_with_what_goes_on(tmp_path):
     provider.close()
 
 
-def test_what_a_cookie_is_called_by_https(tmp_path):
-    """Behind a proxy that ends TLS: its name is one that no neighbour can set, and an older cookie of the same browser goes."""
+@pytest.mark.parametrize("url, prefix", [("https://fleet.example.org", "__Host-"), ("https://tools.example.org/fleet/", "")])
+def test_what_a_cookie_is_called_by_https(tmp_path, url, prefix):
+    """Behind a proxy that ends TLS: where the host is this server's alone, by a name that no neighbour can set; an older cookie of the browser goes."""
     server, provider = one_provider(tmp_path)
     begun = server.public_url
-    server.arguments[server.arguments.index(begun)] = "https://fleet.example.org"
+    server.arguments[server.arguments.index(begun)] = url
     server.start()
     browser = Browser()
     reply = browser.ask(begun + "/sign-in/basic")
-    assert browser.set_cookies[0].startswith("__Host-smfleet_sign_in=") and browser.set_cookies[0].endswith("; Path=/; Max-Age=600; HttpOnly; SameSite=Lax; Secure")
-    assert urllib.parse.quote("https://fleet.example.org/sign-in/basic/callback", safe="") in reply.location
+    assert browser.set_cookies[0].startswith(prefix + "smfleet_sign_in=") and browser.set_cookies[0].endswith("; Path=/; Max-Age=600; HttpOnly; SameSite=Lax; Secure")
+    assert urllib.parse.quote(url.rstrip("/") + "/sign-in/basic/callback", safe="") in reply.location
     browser.ask(begun + "/api/v1/session", method="DELETE")
-    assert sorted(line.partition("=")[0] for line in browser.set_cookies) == ["__Host-smfleet_session", "smfleet_session"]
+    assert sorted(line.partition("=")[0] for line in browser.set_cookies) == (["__Host-smfleet_session"] if prefix else []) + ["smfleet_session"]
     server.close()
     provider.close()

@@ -113,6 +113,8 @@ def test_what_comes_back_names_the_provider(pair):
     state = liar.begin(browser, server)["state"]
     refused(liar.come_back(browser, server, state=state), 400, "neither")
     refused(liar.come_back(browser, server), 400, "begin it again")
+    state = liar.begin(browser, server)["state"]
+    refused(liar.come_back(browser, server, state=state, code="x" * 4097), 400, "4096")
 
 
 def test_groups_and_name_that_are_not_in_the_token_are_asked_for(pair):
@@ -186,6 +188,15 @@ def test_a_provider_that_is_away_and_comes_back(tmp_path):
     server.close()
     liar.close()
     away.close()
+
+
+def test_a_provider_is_who_its_authority_says(tmp_path):
+    liar = LyingProvider(tmp_path, is_tls=True)
+    server = SignInServer(tmp_path, lambda _: [stated(tmp_path, liar.issuer, "basic", ca_file=str(liar.authority)), stated(tmp_path, liar.issuer, "other")]).start()
+    assert liar.sign_in(Browser(), server).status == 303
+    refused(Browser().ask(server.public_url + "/sign-in/other"), 502, "certificate")
+    server.close()
+    liar.close()
 
 
 def test_a_slow_provider_holds_nobody_else_up(tmp_path):

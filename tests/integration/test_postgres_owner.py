@@ -13,6 +13,7 @@ import subprocess
 import pytest
 
 from howlong import IS_LONG
+from openid import Browser, LyingProvider, SignInServer, stated
 from pgproxy import Proxy
 from postgres import Cluster
 from smserver import PATIENCE_S, Server, sanitizer_environment, wait_until
@@ -599,3 +600,21 @@ def test_a_server_that_is_too_old_is_refused(server, cluster):
         return b"server_version\x0013.9\x00" if kind == b"S" and body.startswith(b"server_version\x00") else body
     with Proxy(cluster, older) as proxy:
         assert "older than PostgreSQL 14" in refusal(server, "--db", proxy.url, "--secret-key-file", "key")
+
+
+def test_people_stay_signed_in_where_a_standby_takes_over_and_signed_out(tmp_path, cluster):
+    """A session is of the database: whoever takes over knows who is signed in, and who has signed out."""
+    liar = LyingProvider(tmp_path)
+    first = SignInServer(tmp_path, lambda _: [stated(tmp_path, liar.issuer, "basic")], postgres=cluster).start()
+    stays, goes, everywhere = Browser(), Browser(), Browser()
+    for browser, person in ((stays, "ann"), (goes, "bob"), (everywhere, "bob")):
+        liar.claims = {"email": f"{person}@example.org"}
+        assert liar.sign_in(browser, first).status == 303
+    copies = [browser.copy() for browser in (stays, goes, everywhere)]
+    assert goes.ask(first.public_url + "/api/v1/session?everywhere=true", method="DELETE").status == 204
+    with standby_of(first, *first.arguments) as second:
+        first.kill()
+        wait_for_take_over(second)
+        names = [second.get("/api/v1/session", headers={"Cookie": f"smfleet_session={copy.cookies['smfleet_session']}"}).body.get("name") for copy in copies]
+        assert names == ["oidc/basic/ann@example.org", None, None]
+    liar.close()

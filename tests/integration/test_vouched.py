@@ -59,6 +59,32 @@ def test_groups_give_scope_and_team(vouched):
     assert entry["token"] == "proxy/dora" and entry["object"] == "jobs/ours"
 
 
+def test_a_person_who_writes_reads_and_a_program_does_not(vouched):
+    """At all doors that people come to: one function decides."""
+    writer = person("wim", "cn=vision;ou=ml")
+    token = make_token(vouched, "writes-alone", "write", "--team", "vision")
+    assert ask(vouched, *writer, method="POST", body=b'{"TrainingJobName":"seen"}').status == 201
+    assert "seen" in [row["TrainingJobName"] for row in ask(vouched, *writer).body["jobs"]]
+    for path in ("/api/v1/jobs", "/api/v1/jobs/seen", "/metrics", "/prometheus/api/v1/labels", "/loki/api/v1/labels", "/api/v1/views"):
+        assert ask(vouched, *writer, path=path).status == 200, path
+        assert ask(vouched, ("Authorization", f"Bearer {token}"), path=path).status == 403, path
+    assert vouched_live(vouched, *writer).status == 200
+    for path in ("/api/v1/tokens", "/api/v1/audit"):
+        assert ask(vouched, *writer, path=path).status == 403
+    reader = person("bob", "ml")
+    assert ask(vouched, *reader, method="POST", body=b'{"TrainingJobName":"by-reader"}').status == 403
+    page = ask(vouched, *writer, path="/jobs/seen")
+    assert "seq" in (page.headers.get("Server-Timing") or "")  # the page begins for who may read
+
+
+def vouched_live(server, *headers):
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE_S, source_address=(PROXY, 0))
+    connection.request("GET", "/api/v1/live", headers=dict(headers))
+    response = connection.getresponse()
+    connection.close()
+    return response
+
+
 def test_who_is_in_no_group_that_counts_is_told_so(vouched):
     for path in ("/api/v1/jobs", "/api/v1/session"):
         reply = ask(vouched, *person("dave", "cn=ops", "guests"), path=path)

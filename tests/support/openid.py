@@ -9,6 +9,7 @@ import http.server
 import json
 import pathlib
 import re
+import ssl
 import subprocess
 import subprocess
 import threading
@@ -177,7 +178,7 @@ def openssl(*arguments, data=None):
 class LyingProvider:
     """Says what the test sets: `claims` of the ID token, its `header`, `sign` in place of its key, `pages` in place of what it answers."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, is_tls=False):
         self.keys = [Key(folder, "first"), Key(folder, "curve", "ES256")]
         self.reset()
         owner = self
@@ -205,7 +206,14 @@ class LyingProvider:
 
         self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.http.daemon_threads = True
-        self.issuer = f"http://127.0.0.1:{self.http.server_port}/realm"
+        self.issuer = f"http{'s' if is_tls else ''}://127.0.0.1:{self.http.server_port}/realm"
+        self.authority = folder / "authority.pem"
+        if is_tls:
+            openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", folder / "tls.pem", "-out", self.authority, "-days", "2",
+                "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1")
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(self.authority, folder / "tls.pem")
+            self.http.socket = context.wrap_socket(self.http.socket, server_side=True)
         threading.Thread(target=self.http.serve_forever, daemon=True).start()
 
     def reset(self):

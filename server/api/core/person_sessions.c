@@ -24,7 +24,7 @@ struct session {
 struct person_sessions {
 	struct person_sessions_options options;
 	pthread_rwlock_t lock;
-	struct map *by_hash;
+	struct map *by_number; /* of their hash */
 	struct buf over; /* hashes of those that are only in the store any more */
 	int64_t looked_ms;
 };
@@ -35,9 +35,9 @@ void person_sessions_free(struct person_sessions *sessions)
 
 	if (!sessions)
 		return;
-	for (size_t at = 0; sessions->by_hash && map_next(sessions->by_hash, &at, NULL, &session);)
+	for (size_t at = 0; sessions->by_number && map_next(sessions->by_number, &at, NULL, &session);)
 		mem_free(session);
-	map_free(sessions->by_hash);
+	map_free(sessions->by_number);
 	buf_done(&sessions->over);
 	pthread_rwlock_destroy(&sessions->lock);
 	mem_free(sessions);
@@ -48,12 +48,35 @@ static struct span hash_of(const struct session *session)
 	return span_of((const char *)session->hash, sizeof session->hash);
 }
 
-static uint64_t number_of(const unsigned char hash[SHA256_BYTES])
+/* Its first 63 bits, of which nobody will see the same twice. */
+static uint64_t number_of(const void *hash)
 {
 	uint64_t number;
 
 	memcpy(&number, hash, sizeof number);
 	return number | 1; /* 0: no session */
+}
+
+static struct session *find(const struct person_sessions *sessions, uint64_t number)
+{
+	return map_get(sessions->by_number, span_of((const char *)&number, sizeof number));
+}
+
+static void forget(struct person_sessions *sessions, const void *hash)
+{
+	uint64_t number = number_of(hash);
+
+	mem_free(map_remove(sessions->by_number, span_of((const char *)&number, sizeof number)));
+}
+
+static enum status keep(struct person_sessions *sessions, struct session *session, struct error *err)
+{
+	uint64_t number = number_of(session->hash);
+
+	forget(sessions, session->hash);
+	return map_put(sessions->by_number, span_of((const char *)&number, sizeof number), session)
+		       ? OK
+		       : error_no_memory(err);
 }
 
 /* ERR_FORBIDDEN: the rules say nothing of this person. */
@@ -102,8 +125,7 @@ static enum status take_row(struct person_sessions *sessions, const struct peopl
 		buf_append_span(&sessions->over, row->hash);
 		return buf_status(&sessions->over, err);
 	}
-	if (!map_put(sessions->by_hash, hash_of(session), session))
-		return error_no_memory(err);
+	TRY(keep(sessions, session, err));
 	session = NULL;
 	return OK;
 }
@@ -134,7 +156,7 @@ enum status person_sessions_new(struct person_sessions **out, const struct perso
 	pthread_rwlock_init(&sessions->lock, NULL);
 	sessions->options = *options;
 	sessions->over = BUF_INIT(SIZE_MAX);
-	if (!(sessions->by_hash = map_new()))
+	if (!(sessions->by_number = map_new()))
 		return error_no_memory(err);
 	TRY(load(sessions, store, err));
 	*out = TAKE(sessions);
@@ -187,7 +209,7 @@ static void drop(struct person_sessions *sessions, struct span hashes)
 {
 	pthread_rwlock_wrlock(&sessions->lock);
 	for (size_t at = 0; at + SHA256_BYTES <= hashes.len; at += SHA256_BYTES)
-		mem_free(map_remove(sessions->by_hash, span_of(hashes.ptr + at, SHA256_BYTES)));
+		forget(sessions, hashes.ptr + at);
 	pthread_rwlock_unlock(&sessions->lock);
 }
 
@@ -198,8 +220,8 @@ static void find_oldest(struct person_sessions *sessions, struct buf *over)
 	void *session;
 
 	pthread_rwlock_rdlock(&sessions->lock);
-	if (map_count(sessions->by_hash) >= sessions->options.most) {
-		for (size_t at = 0; map_next(sessions->by_hash, &at, NULL, &session);)
+	if (map_count(sessions->by_number) >= sessions->options.most) {
+		for (size_t at = 0; map_next(sessions->by_number, &at, NULL, &session);)
 			if (!oldest || ((struct session *)session)->began_ms < oldest->began_ms)
 				oldest = session;
 		if (oldest)
@@ -221,9 +243,9 @@ static void make_cookie(struct session *session, struct buf *out)
 static enum status add(struct person_sessions *sessions, struct session *session, struct error *err)
 {
 	pthread_rwlock_wrlock(&sessions->lock);
-	bool has_room = map_put(sessions->by_hash, hash_of(session), session);
+	enum status status = keep(sessions, session, err);
 	pthread_rwlock_unlock(&sessions->lock);
-	return has_room ? OK : error_no_memory(err);
+	return status;
 }
 
 enum status person_sessions_begin(struct person_sessions *sessions, struct pipeline *pipeline,
@@ -262,7 +284,7 @@ enum status person_sessions_end(struct person_sessions *sessions, struct pipelin
 	void *value;
 
 	pthread_rwlock_rdlock(&sessions->lock);
-	for (size_t at = 0; map_next(sessions->by_hash, &at, NULL, &value);) {
+	for (size_t at = 0; map_next(sessions->by_number, &at, NULL, &value);) {
 		const struct session *session = value;
 		if (session->person.session == principal->session ||
 			(is_everywhere && strcmp(session->person.name, principal->name) == 0))
@@ -284,8 +306,8 @@ bool person_sessions_find(struct person_sessions *sessions, struct span cookie, 
 		return false;
 	crypto_sha256(cookie, hash);
 	pthread_rwlock_rdlock(&sessions->lock);
-	const struct session *session = map_get(sessions->by_hash, span_of((const char *)hash, sizeof hash));
-	bool is_good = session && clock_wall_ms() < session->until_ms;
+	const struct session *session = find(sessions, number_of(hash));
+	bool is_good = session && crypto_equal(session->hash, hash, sizeof hash) && clock_wall_ms() < session->until_ms;
 	if (is_good)
 		*out = session->person;
 	pthread_rwlock_unlock(&sessions->lock);
@@ -294,12 +316,8 @@ bool person_sessions_find(struct person_sessions *sessions, struct span cookie, 
 
 bool person_sessions_has(struct person_sessions *sessions, const struct principal *principal)
 {
-	bool has = false;
-	void *value;
-
 	pthread_rwlock_rdlock(&sessions->lock);
-	for (size_t at = 0; !has && map_next(sessions->by_hash, &at, NULL, &value);)
-		has = ((struct session *)value)->person.session == principal->session;
+	bool has = find(sessions, principal->session) != NULL;
 	pthread_rwlock_unlock(&sessions->lock);
 	return has;
 }
@@ -310,7 +328,7 @@ static struct session *find_expired(struct person_sessions *sessions, int64_t no
 	struct session *found = NULL;
 	void *value;
 
-	for (size_t at = 0; !found && map_next(sessions->by_hash, &at, NULL, &value);)
+	for (size_t at = 0; !found && map_next(sessions->by_number, &at, NULL, &value);)
 		if (now_ms >= ((struct session *)value)->until_ms)
 			found = value;
 	return found;
@@ -327,8 +345,7 @@ bool person_sessions_expire(struct person_sessions *sessions)
 	pthread_rwlock_wrlock(&sessions->lock);
 	for (struct session *session; (session = find_expired(sessions, now_ms)); has_any = true) {
 		buf_append_span(&sessions->over, hash_of(session));
-		map_remove(sessions->by_hash, hash_of(session));
-		mem_free(session);
+		forget(sessions, session->hash);
 	}
 	pthread_rwlock_unlock(&sessions->lock);
 	return has_any;

@@ -42,6 +42,16 @@ struct call {
 	bool has_issuer;
 };
 
+static void call_free(struct call *call)
+{
+	if (!call)
+		return;
+	buf_done(&call->code);
+	buf_done(&call->issuer);
+	mem_free(call);
+}
+AUTO_TYPE(call)
+
 /* ---- threads ---- */
 
 static enum status make_provider(void *context, void **out, struct error *err)
@@ -203,6 +213,8 @@ static enum status let_in(struct call *call, struct provider *provider, struct e
 	TRY(provider_find_person(provider, &answer, &person, err));
 	TRY(person_sessions_begin(call->api->person_sessions, call->api->options.pipeline, call->desk->settings,
 		buf_span(&person.name), buf_span(&person.groups), &cookie, err));
+	log_line(LOG_INFO, "signed_in", "provider=%s person=\"%.*s\"", call->desk->settings->name,
+		SPAN_ARGS(buf_span(&person.name)));
 	http_server_recheck(call->api->server); /* the oldest may have ended for it */
 	buf_append_span(&address, call->api->options.public_url);
 	put_path(&address, call->sign_in.return_path);
@@ -225,9 +237,7 @@ static void end_call(struct call *call, enum status status, struct error *err)
 			call->sign_in.return_path);
 	}
 	http_deferred_end(call->handle, OK, err);
-	buf_done(&call->code);
-	buf_done(&call->issuer);
-	mem_free(call);
+	call_free(call);
 }
 
 static void run(struct work *work, void *worker, bool is_dropped)
@@ -256,9 +266,7 @@ static enum status hand_over(struct call *call, const struct http_request *reque
 	if (status == OK)
 		return OK;
 	http_deferred_cancel(call->handle);
-	buf_done(&call->code);
-	buf_done(&call->issuer);
-	mem_free(call);
+	call_free(call);
 	if (status == ERR_BUSY)
 		error_set(&err, ERR_BUSY, "%d people are signing in already, or %s is slow: try again in a moment",
 			WAITING_MAX, desk->settings->label);
@@ -351,8 +359,8 @@ enum status api_sign_in_return(void *context, void *worker, const struct http_re
 {
 	struct api *api = context;
 	struct span code = SPAN(""), refusal, issuer;
+	AUTO(call) call = NULL;
 	struct sign_in begun;
-	struct call *call;
 	size_t provider;
 
 	(void)worker;
@@ -375,5 +383,9 @@ enum status api_sign_in_return(void *context, void *worker, const struct http_re
 	buf_append_span(&call->code, code);
 	if (call->has_issuer)
 		buf_append_span(&call->issuer, issuer);
-	return hand_over(call, request, response);
+	if (call->code.failure || call->issuer.failure) {
+		error_set(err, ERR_INVALID, "the code that came back is longer than %d bytes", CODE_BYTES);
+		return answer_page(response, ERR_INVALID, err);
+	}
+	return hand_over(TAKE(call), request, response);
 }

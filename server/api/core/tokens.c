@@ -95,10 +95,11 @@ enum status tokens_load(struct api *api, struct error *err)
 
 void tokens_tick(struct api *api)
 {
+	struct http_server *server = api->server;
 	struct error ignored;
 
-	if (person_sessions_expire(api->person_sessions))
-		http_server_recheck(api->server);
+	if (person_sessions_expire(api->person_sessions) && server)
+		http_server_recheck(server);
 
 	if (atomic_load(&api->are_tokens_stale) && tokens_load(api, &ignored) != OK)
 		return; /* the next tick comes soon */

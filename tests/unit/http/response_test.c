@@ -89,6 +89,38 @@ TEST(headers_cannot_be_split_and_are_replaced)
 	CHECK_INT(response.header_count, 8);
 }
 
+static void append_header(void *context, const char *name, const char *value)
+{
+	buf_printf(context, "%s: %s\n", name, value);
+}
+
+TEST(a_redirect_is_as_long_as_it_is_and_cookies_stand_beside_each_other)
+{
+	AUTO_DONE(http_response) response;
+	AUTO_DONE(buf) address = BUF_INIT(4096), text = BUF_INIT(1 << 16);
+	struct error err = {0};
+
+	buf_append_text(&address, "https://id.example.org/?");
+	while (address.len < 3000)
+		buf_append_char(&address, 'x');
+	buf_append_text(&address, "\r\nX-Other: y");
+	response_init(&response);
+	http_response_cookie(&response, "a=%d", 1);
+	http_response_cookie(&response, "b=%d", 2);
+	http_response_redirect(&response, SPAN("/first"));
+	http_response_redirect(&response, buf_span(&address));
+	response_each_header(&response, append_header, &text);
+	CHECK_INT(response.status, 303);
+	CHECK(span_find(buf_span(&text), SPAN("Set-Cookie: a=1\nSet-Cookie: b=2\n")) >= 0);
+	CHECK(span_find(buf_span(&text), SPAN("xxx  X-Other: y\n")) >= 0 && text.len > 3000);
+	CHECK(span_find(buf_span(&text), SPAN("/first")) < 0);
+	error_set(&err, ERR_INVALID, "no");
+	http_response_problem(&response, &err);
+	buf_reset(&text);
+	response_each_header(&response, append_header, &text);
+	CHECK(span_find(buf_span(&text), SPAN("Location")) < 0 && span_find(buf_span(&text), SPAN("Set-Cookie")) < 0);
+}
+
 TEST(accepted_encodings)
 {
 	CHECK(response_accepts_gzip(SPAN("gzip")));

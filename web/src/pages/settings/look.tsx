@@ -5,6 +5,7 @@ import type { TimeMode } from "../../lib/text/format";
 import { setTheme, theme, type Theme } from "../../state/core/theme";
 import { setTimeMode, TIME_MODES, timeMode } from "../../state/core/timemode";
 import { Section } from "./section";
+import { SignedIn } from "./signedin";
 
 const THEMES: readonly (readonly [Theme, string])[] = [["system", say("As the system")], ["light", say("Light")], ["dark", say("Dark")]];
 const LANGUAGES: readonly (readonly [Language, string, string])[] = [["en", "English", "en"], ["zh", "简体中文", "zh-CN"]];
@@ -24,6 +25,7 @@ export function Look() {
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   return (
     <Section id="look" title={t("This browser")}>
+      <SignedIn />
       <p class="dim">{t("Kept in this browser only.")}</p>
       <Choice legend={t("Theme")}>
         {THEMES.map(([value, text]) => (

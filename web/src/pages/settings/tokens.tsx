@@ -2,8 +2,7 @@ import { signal, useSignal } from "@preact/signals";
 import { send } from "../../api/client";
 import { say, t, tx } from "../../i18n/i18n";
 import { formatTime } from "../../lib/text/format";
-import { loadSession, session } from "../../state/core/session";
-import { signOut } from "../../state/core/signin";
+import { loadSession } from "../../state/core/session";
 import { Confirm } from "../../ui/confirm";
 import { CopyLine } from "../../ui/copy";
 import { DataTable } from "../../ui/datatable";
@@ -26,19 +25,6 @@ export function Tokens({ part }: { part: Part<{ tokens: Token[] }> }) {
   const leaving = useSignal<Token | null>(null);
   return (
     <PartSection part={part} id="tokens" title={t("Tokens")}>
-      {session.value?.authenticated && (
-        <p>
-          {session.value.is_person
-            ? tx("Signed in as {name}, who may {scope}.", { name: <bdi>{session.value.name ?? ""}</bdi>, scope: <strong>{session.value.scope ?? ""}</strong> })
-            : tx("Signed in with a token that may {scope}.", { scope: <strong>{session.value.scope ?? ""}</strong> })}{" "}
-          <button type="button" onClick={() => void signOut()}>
-            {t("Sign out")}
-          </button>{" "}
-          <button type="button" title={t("Ends all sessions of this token or person, in other browsers, too.")} onClick={() => void signOut(true)}>
-            {t("Sign out everywhere")}
-          </button>
-        </p>
-      )}
       {tokens.length === 0 ? (
         <p>{t("There is no token: whoever reaches this server may do everything. The first one is an administrator's, and from then on everybody needs one.")}</p>
       ) : (
