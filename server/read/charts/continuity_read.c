@@ -373,3 +373,51 @@ enum status continuity_read(struct pipeline *pipeline, struct store_reader *read
 	find_from_steps(out);
 	return OK;
 }
+
+/* ---- of a time ---- */
+
+static enum status walk_around(struct pipeline *pipeline, struct store_reader *reader, const struct part *part,
+	enum followed followed, uint32_t attempt, int64_t to_ms, int64_t first_step, struct continuity_series *out,
+	struct error *err)
+{
+	struct chart_query query = {.metric = part->metrics[followed],
+		.axis = AXIS_STEP,
+		.from = INT64_MIN,
+		.to = INT64_MAX,
+		.attempts = (int)attempt};
+	struct points_batch batch = {.is_end = false};
+
+	while (!batch.is_end) {
+		AUTO(arena) own = arena_new();
+		if (!own)
+			return error_no_memory(err);
+		TRY(points_read(pipeline, reader, own, part->view.row.name, part->stream->name, &query,
+			batch.next_ordinal, &batch, err));
+		for (size_t i = 0; i < batch.count; i++) {
+			const struct point *point = &batch.points[i];
+			if (point->ts_ms < to_ms)
+				continuity_add_before(out, first_step, point->step, point->value);
+			else
+				continuity_add_after(out, point->step, point->value);
+		}
+	}
+	return OK;
+}
+
+enum status continuity_read_at(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	struct span job, uint32_t attempt, int64_t to_ms, int64_t first_step, struct continuity *out, struct error *err)
+{
+	struct continuity_series *series = arena_alloc(arena, FOLLOWED_COUNT * sizeof *series);
+	struct part part;
+
+	if (!series)
+		return error_no_memory(err);
+	memset(series, 0, FOLLOWED_COUNT * sizeof *series);
+	TRY(read_part(pipeline, reader, arena, job, &part, err));
+	for (int i = 0; part.stream && i < FOLLOWED_COUNT; i++)
+		if (stream_view_find(part.stream, part.metrics[i]))
+			TRY(walk_around(pipeline, reader, &part, (enum followed)i, attempt, to_ms, first_step,
+				&series[i], err));
+	continuity_judge(&series[LOSS], &series[RATE], &series[DATA], out);
+	return OK;
+}
