@@ -4,6 +4,7 @@
 #include "read/checkpoint_place.h"
 #include "read/logs/lines.h"
 #include "read/node_ledger.h"
+#include "state/execute.h"
 #include "store/run.h"
 #include "store/stream_hosts.h"
 #include "store/transitions.h"
@@ -106,8 +107,17 @@ bool restart_is_extracted(const struct job_view *view)
 	return true;
 }
 
+static enum status do_nothing(void *context, struct store_tx *tx, struct error *err)
+{
+	(void)context, (void)tx, (void)err;
+	return OK;
+}
+
+/* What extraction found in the last lines waits for the writer: a checkpoint that is stored a moment later would be missed. */
 enum status restart_read(struct restart *r, struct error *err)
 {
+	if (restart_is_extracted(&r->view))
+		TRY(writer_execute(r->pipeline, do_nothing, NULL, err));
 	TRY(read_run(r, err));
 	TRY(read_checkpoint(r, err));
 	TRY(find_progress(r, err));

@@ -1,7 +1,7 @@
 /*
  * Job: the restart of a failed job: whether it is due, from which checkpoint, without which machines, as who starts it is told
  *      (docs/restarts.md).
- * Ownership: in the arena. Threads: any.
+ * Ownership: in the arena. Threads: any but the writer, for which restart_read waits.
  */
 #pragma once
 

@@ -183,6 +183,9 @@ enum status store_read_group_notices(struct store_reader *reader, struct arena *
 /* Waiting and held ones that are due, by webhook. */
 enum status store_read_due_notices(struct store_reader *reader, struct arena *arena, int64_t now_ms, size_t limit,
 	struct notice_row **out, size_t *count, struct error *err) MUST_CHECK;
+/* The same of one group of all jobs. */
+enum status store_read_group_due_notices(struct store_reader *reader, struct arena *arena, uint32_t group_id,
+	int64_t now_ms, size_t limit, struct notice_row **out, size_t *count, struct error *err) MUST_CHECK;
 enum status store_next_notice_ms(
 	struct store_reader *reader, int64_t *due_ms, struct error *err) MUST_CHECK; /* INT64_MAX: none */
 /* What waits by this rule, which wanted it to last for so long, is to be decided anew: it has no rule (0), and where it was not told

@@ -218,6 +218,22 @@ def test_a_stated_restart_that_made_no_step_again_is_one(server, first):
     assert "no step was printed both before and behind the restart" in row["why"]
 
 
+@pytest.mark.parametrize("add, verdict", [(0.0, "continued"), (3.0, "differs")])
+def test_a_stated_restart_at_the_very_last_step_is_compared_there(server, add, verdict):
+    """No step fell back, so no attempt began; but step 900 was printed on both sides."""
+    log = Log().train(10, 900, every=10, checkpoints=(890,)).train(900, 1500, every=10, add=add)
+    text = log.lines.copy()
+    behind = [i for i, row in enumerate(text) if "step: 900 |" in row][1]
+    server.send("j", text[:behind])
+    restart(server, T0 + 92 * MINUTE_MS)
+    log.lines = text[behind:]
+    row, = ask(server, log)["restarts"]
+    assert (row["attempt"], row["known_from"], row["first_step"], row["overlap_steps"], row["lr_equal"]) == (1, "status", 900, 1, True)
+    count, far = spreads(*log.losses, first=900)
+    assert count == 1 and row["loss_spreads"] == pytest.approx(far, rel=1e-9) and (far < 3) == (verdict == "continued")
+    assert (row["verdict"], row["from_step"], row["checkpoint_step"]) == (verdict, 890, 890)
+
+
 def test_a_restart_of_steps_and_of_a_status_is_one(server):
     log = Log().train(1, 100, checkpoints=(80,)).train(81, 160)
     behind = [i for i, row in enumerate(log.lines) if "step: 81 |" in row][1]

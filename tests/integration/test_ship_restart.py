@@ -4,6 +4,7 @@ import datetime
 import json
 import os
 import socket
+import time
 
 import pytest
 
@@ -210,6 +211,68 @@ def test_a_service_hears_of_the_failure_and_asks(make_server, ship, receiver):
     assert all("webhook-signature" in {key.lower() for key in headers} for headers, _, _ in receiver.calls)
     body = wait_until(lambda: ask(server, "heard").body["extracted"] and ask(server, "heard").body, what="the last lines")
     assert body["due"] and body["checkpoint"]["path"] == "/ckpt/step-3"
+
+
+def hear_restarts(server, receiver, **more):
+    return server.post("/api/v1/webhooks", json={"url": receiver.url, "events": ["restart"], **more})
+
+
+def restarts_heard(receiver, count):
+    receiver.wait_for(count)
+    bodies = [json.loads(body) for _, body, _ in receiver.calls]
+    assert len(bodies) == count and all(body["type"] == "job.restart" for body in bodies), bodies
+    return [body["data"] for body in bodies]
+
+
+def test_a_service_hears_all_that_a_restart_needs(make_server, ship, receiver):
+    """Signed, once a failure, with the last checkpoint and the machine to drain; nothing of what was completed."""
+    server = make_server()
+    ship.env["SMFLEET_SERVER"] = server.url
+    assert hear_restarts(server, receiver).status == 201
+    document = {"TrainingJobName": "heard", "HyperParameters": {"lr": "3e-4", "hf_token": "hf_" + "Ab3" * 12}}
+    assert server.post("/api/v1/jobs", json=document).status == 201
+    assert ship.run("--job", "well", "--quiet", "--", *training(*steps(1, 3), ends="exit 0")).returncode == 0
+    def fail(*lines):
+        assert ship.run("--job", "heard", "--resume", "--host", "gpu-07", "--quiet", "--", *training(*lines)).returncode == 3
+    fail(*steps(1, 3), SAVED.format(3), XID)
+    first, = restarts_heard(receiver, 1)
+    assert (first["due"], first["job"], first["extracted"], first["failures"]) == (True, "heard", True, 1)
+    assert (first["checkpoint"]["step"], first["checkpoint"]["path"]) == (3, "/ckpt/step-3")
+    assert [one["host"] for one in first["drained"]] == ["gpu-07"]
+    assert first["document"]["HyperParameters"]["lr"] == "3e-4" and "Ab3Ab3" not in json.dumps(first)
+    same = ask(server, "heard").body
+    assert {key: first[key] for key in same} == same
+    assert set(first) - set(same) == {"summary", "url"} and first["url"].endswith("/jobs/heard")
+    headers, body, _ = receiver.calls[0]
+    assert "webhook-signature" in {key.lower() for key in headers}
+    fail(*steps(4, 6))
+    assert [data["failures"] for data in restarts_heard(receiver, 2)] == [1, 2]
+
+
+def test_only_receivers_that_may_hear_of_restarts(make_server, receiver):
+    """No chat, and nobody of another team. A failure that is told again is no other one."""
+    server = make_server()
+    for more in ({"format": "slack"}, {"format": "pagerduty", "secret": "k"}):
+        reply = hear_restarts(server, receiver, **more)
+        assert (reply.status, reply.body["field"]) == (422, "events"), reply
+    for path, more in (("/other", {"team": "vision"}), ("/all", {"format": "cloudevents"})):
+        reply = server.post("/api/v1/webhooks", json={"url": receiver.url + path, "events": ["restart"], **more})
+        assert reply.status == 201, reply
+        number = reply.body["id"]
+    assert server.put(f"/api/v1/webhooks/{number}", json={"format": "discord"}).status == 422
+    assert server.get("/api/v1/webhooks").body["webhooks"][-1]["events"] == ["restart"]
+    assert server.post("/api/v1/jobs", json={"TrainingJobName": "told"}).status == 201
+    def move(status, at_s):
+        assert server.post("/api/v1/jobs/told/transitions", json={"SecondaryStatus": status, "time_ms": int((time.time() + at_s) * 1000)}).status < 300
+    move("Training", -60)
+    move("Failed", -2)
+    data, = restarts_heard(receiver, 1)
+    assert (data["checkpoint"], data["hosts"], data["failures"]) == (None, [], 1)
+    move("Failed", -1)
+    move("Training", -0.5)
+    move("Failed", 0)
+    again = restarts_heard(receiver, 2)[1]
+    assert again["failures"] == 2 and receiver.paths == ["/hook/all"] * 2
 
 
 # ---- deploy/examples, as docs/restarts.md has them ----

@@ -100,28 +100,41 @@ static enum status check_format(const struct api *api, struct span format, struc
 		(int)(format.len < 80 ? format.len : 80), format.ptr, SPAN_ARGS(buf_span(&names)));
 }
 
-/* *events is one of four constant texts. */
+/* *events is one of eight constant texts. */
 static enum status read_events(const struct json *events, struct span *out, struct error *err)
 {
-	bool has_incident = false, has_state = false;
+	static const char *const names[] = {"incident", "job_state", "restart"};
+	static const char *const sets[] = {"", "incident", "job_state", "incident job_state", "restart",
+		"incident restart", "job_state restart", "incident job_state restart"};
+	unsigned set = 0;
 
 	if (!events || json_kind(events) == JSON_NULL)
 		return OK;
 	if (json_kind(events) != JSON_ARRAY)
-		return error_set_field(err, ERR_SEMANTIC, "events", "events is an array of incident and job_state");
+		return error_set_field(
+			err, ERR_SEMANTIC, "events", "events is an array of incident, job_state and restart");
 	for (const struct json *at = json_first(events); at; at = json_next(at)) {
-		bool is_incident = span_equal(json_string_of(at), SPAN("incident"));
-		bool is_state = span_equal(json_string_of(at), SPAN("job_state"));
-		if (!is_incident && !is_state)
-			return error_set_field(err, ERR_SEMANTIC, "events", "events holds incident and job_state");
-		has_incident = has_incident || is_incident;
-		has_state = has_state || is_state;
+		unsigned name = 0;
+		while (name < 3 && !span_equal(json_string_of(at), span_from(names[name])))
+			name++;
+		if (name == 3)
+			return error_set_field(
+				err, ERR_SEMANTIC, "events", "events holds incident, job_state and restart");
+		set |= 1u << name;
 	}
-	*out = has_incident && has_state ? SPAN("incident job_state")
-	       : has_incident            ? SPAN("incident")
-	       : has_state               ? SPAN("job_state")
-					 : SPAN("");
+	*out = span_from(sets[set]);
 	return OK;
+}
+
+/* A job's document is for a program that checks who sent it, not for a chat. */
+static enum status check_restart(const struct api *api, const struct webhook_row *row, struct error *err)
+{
+	bool is_signed = webhook_format_secret(api->options.webhook_formats, row->format) == WEBHOOK_SECRET_MADE;
+
+	if (is_signed || span_find(row->events, SPAN("restart")) < 0)
+		return OK;
+	return error_set_field(err, ERR_SEMANTIC, "events",
+		"restart is told in the formats json and cloudevents alone, which are signed: its message holds the job's document");
 }
 
 static enum status read_limits(
@@ -183,6 +196,7 @@ enum status api_read_webhook(
 		return error_set_field(err, ERR_SEMANTIC, "minimum_severity",
 			"severity '%.*s' is none of info, warning, critical", SPAN_ARGS(severity));
 	TRY(read_events(json_get(body, "events"), &row->events, err));
+	TRY(check_restart(api, row, err));
 	return read_limits(api, body, row, err);
 }
 

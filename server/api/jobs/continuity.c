@@ -88,7 +88,16 @@ static bool was_broken_off(const struct goodput_facts *facts)
 	return false;
 }
 
-/* Work that was broken off and taken up again, without a step that was made again: no attempt of the log began there. */
+/* No attempt of the log began there: the first step behind it is a new one, or the one that was printed last. */
+static bool is_within_attempt(const struct goodput_facts *facts, const struct goodput_break *broken, size_t first)
+{
+	if (!broken->to_ms || broken->step < 0 || !first || first == facts->point_count)
+		return false;
+	return broken->from_step < 0 || (facts->points[first].step == broken->step &&
+						facts->points[first].attempt == facts->points[first - 1].attempt);
+}
+
+/* Work that was broken off and taken up again, without a step that fell back. */
 static enum status read_stated(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	struct span job, struct stated *out, struct error *err)
 {
@@ -108,8 +117,13 @@ static enum status read_stated(struct pipeline *pipeline, struct store_reader *r
 	for (size_t i = 0; i < derived.break_count; i++) {
 		const struct goodput_break *broken = &derived.breaks[i];
 		size_t first = find_first_behind(&facts.facts, broken->to_ms);
-		if (broken->to_ms && broken->step >= 0 && broken->from_step < 0 && first < facts.facts.point_count)
-			out->items[out->count++] = stated_restart(&facts.facts, &facts.facts.points[first]);
+		if (!is_within_attempt(&facts.facts, broken, first))
+			continue;
+		struct continuity_restart *restart = &out->items[out->count++];
+		*restart = stated_restart(&facts.facts, &facts.facts.points[first]);
+		if (restart->judged.first_step == broken->step)
+			TRY(continuity_read_at(pipeline, reader, arena, job, restart->attempt, broken->to_ms,
+				broken->step, &restart->judged, err));
 	}
 	if (out->count > CONTINUITY_RESTARTS_MAX)
 		out->left_out = out->count - CONTINUITY_RESTARTS_MAX;

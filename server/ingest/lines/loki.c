@@ -91,21 +91,7 @@ static enum status read_stream(
 
 static enum status finish(struct ingest_parser *parser, struct batch *batch, struct error *err)
 {
-	struct protobuf_field field;
-	struct span body, rest;
-
-	TRY(push_content(parser, true, &body, err));
-	rest = body;
-	while (protobuf_next(&rest, &field))
-		if (protobuf_is(&field, 1, PROTOBUF_BYTES))
-			TRY(read_stream(parser, batch, field.bytes, body, err));
-	return protobuf_end(rest, body, "PushRequest", err);
+	return push_each_of_body(parser, batch, true, "PushRequest", read_stream, err);
 }
 
-const struct ingest_protocol ingest_loki = {.name = "loki",
-	.open = push_open,
-	.feed = push_feed,
-	.finish = finish,
-	.warning = push_warning,
-	.held_bytes = push_held_bytes,
-	.free = push_free};
+const struct ingest_protocol ingest_loki = PUSH_PROTOCOL("loki", finish);

@@ -191,10 +191,4 @@ static enum status finish(struct ingest_parser *parser, struct batch *batch, str
 	return json_scan_end(&s, err);
 }
 
-const struct ingest_protocol ingest_loki_json = {.name = "loki_json",
-	.open = push_open,
-	.feed = push_feed,
-	.finish = finish,
-	.warning = push_warning,
-	.held_bytes = push_held_bytes,
-	.free = push_free};
+const struct ingest_protocol ingest_loki_json = PUSH_PROTOCOL("loki_json", finish);

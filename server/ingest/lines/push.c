@@ -1,5 +1,7 @@
 #include "ingest/lines/push.h"
 
+#include "base/codec/protobuf.h"
+
 #include "base/text/iso8601.h"
 #include "base/codec/snappy.h"
 #include "ingest/lines/lines.h"
@@ -300,4 +302,24 @@ enum status push_line(
 enum status push_end_stream(struct ingest_parser *parser, struct batch *batch, struct error *err)
 {
 	return flush_cri(parser, batch, err);
+}
+
+enum status push_each(struct ingest_parser *parser, struct batch *batch, struct span message, struct span body,
+	uint32_t number, const char *name, push_take *take, struct error *err)
+{
+	struct protobuf_field field;
+
+	while (protobuf_next(&message, &field))
+		if (protobuf_is(&field, number, PROTOBUF_BYTES))
+			TRY(take(parser, batch, field.bytes, body, err));
+	return protobuf_end(message, body, name, err);
+}
+
+enum status push_each_of_body(struct ingest_parser *parser, struct batch *batch, bool is_snappy, const char *name,
+	push_take *take, struct error *err)
+{
+	struct span body;
+
+	TRY(push_content(parser, is_snappy, &body, err));
+	return push_each(parser, batch, body, body, 1, name, take, err);
 }

@@ -39,6 +39,23 @@ struct ingest_parser {
 	size_t told;
 };
 
+/* What protocols share whose body is taken as a whole: `its_finish` reads it. */
+#define PUSH_PROTOCOL(its_name, its_finish)                                                                            \
+	{                                                                                                              \
+		.name = its_name, .open = push_open, .feed = push_feed, .finish = its_finish, .warning = push_warning, \
+		.held_bytes = push_held_bytes, .free = push_free                                                       \
+	}
+
+/* A message of protobuf; body: the whole, for places in errors. */
+typedef enum status push_take(
+	struct ingest_parser *parser, struct batch *batch, struct span message, struct span body, struct error *err);
+/* Each message that is the message's field `number`; name: the message's, in errors. */
+enum status push_each(struct ingest_parser *parser, struct batch *batch, struct span message, struct span body,
+	uint32_t number, const char *name, push_take *take, struct error *err) MUST_CHECK;
+/* The same of the body, its field 1. */
+enum status push_each_of_body(struct ingest_parser *parser, struct batch *batch, bool is_snappy, const char *name,
+	push_take *take, struct error *err) MUST_CHECK;
+
 enum status push_open(struct ingest_parser **out, const struct ingest_options *options, struct error *err) MUST_CHECK;
 enum status push_feed(
 	struct ingest_parser *parser, struct batch *batch, struct span bytes, struct error *err) MUST_CHECK;

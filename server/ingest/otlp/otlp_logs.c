@@ -57,42 +57,21 @@ static enum status read_record(
 static enum status read_scope(
 	struct ingest_parser *parser, struct batch *batch, struct span message, struct span body, struct error *err)
 {
-	struct protobuf_field field;
-
-	while (protobuf_next(&message, &field))
-		if (protobuf_is(&field, 2, PROTOBUF_BYTES))
-			TRY(read_record(parser, batch, field.bytes, body, err));
-	return protobuf_end(message, body, "ScopeLogs", err);
+	return push_each(parser, batch, message, body, 2, "ScopeLogs", read_record, err);
 }
 
 static enum status read_resource(
 	struct ingest_parser *parser, struct batch *batch, struct span message, struct span body, struct error *err)
 {
 	TRY(otlp_resource_of(parser, batch, message, body, err));
-	struct protobuf_field field;
-	while (protobuf_next(&message, &field))
-		if (protobuf_is(&field, 2, PROTOBUF_BYTES))
-			TRY(read_scope(parser, batch, field.bytes, body, err));
+	TRY(push_each(parser, batch, message, body, 2, "ResourceLogs", read_scope, err));
 	return push_end_stream(parser, batch, err);
 }
 
 static enum status finish(struct ingest_parser *parser, struct batch *batch, struct error *err)
 {
-	struct protobuf_field field;
-	struct span body, rest;
-
-	TRY(push_content(parser, parser->options.is_snappy, &body, err));
-	rest = body;
-	while (protobuf_next(&rest, &field))
-		if (protobuf_is(&field, 1, PROTOBUF_BYTES))
-			TRY(read_resource(parser, batch, field.bytes, body, err));
-	return protobuf_end(rest, body, "ExportLogsServiceRequest", err);
+	return push_each_of_body(
+		parser, batch, parser->options.is_snappy, "ExportLogsServiceRequest", read_resource, err);
 }
 
-const struct ingest_protocol ingest_otlp_logs = {.name = "otlp_logs",
-	.open = push_open,
-	.feed = push_feed,
-	.finish = finish,
-	.warning = push_warning,
-	.held_bytes = push_held_bytes,
-	.free = push_free};
+const struct ingest_protocol ingest_otlp_logs = PUSH_PROTOCOL("otlp_logs", finish);

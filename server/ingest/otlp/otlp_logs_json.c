@@ -120,10 +120,4 @@ static enum status finish(struct ingest_parser *parser, struct batch *batch, str
 	return otlp_request_json(&request, err);
 }
 
-const struct ingest_protocol ingest_otlp_logs_json = {.name = "otlp_logs_json",
-	.open = push_open,
-	.feed = push_feed,
-	.finish = finish,
-	.warning = push_warning,
-	.held_bytes = push_held_bytes,
-	.free = push_free};
+const struct ingest_protocol ingest_otlp_logs_json = PUSH_PROTOCOL("otlp_logs_json", finish);

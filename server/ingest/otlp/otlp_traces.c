@@ -35,43 +35,22 @@ static enum status read_span(
 static enum status read_scope(
 	struct ingest_parser *parser, struct batch *batch, struct span message, struct span body, struct error *err)
 {
-	struct protobuf_field field;
-
-	while (protobuf_next(&message, &field))
-		if (protobuf_is(&field, 2, PROTOBUF_BYTES))
-			TRY(read_span(parser, batch, field.bytes, body, err));
-	return protobuf_end(message, body, "ScopeSpans", err);
+	return push_each(parser, batch, message, body, 2, "ScopeSpans", read_span, err);
 }
 
 static enum status read_resource(
 	struct ingest_parser *parser, struct batch *batch, struct span message, struct span body, struct error *err)
 {
 	TRY(otlp_resource_of(parser, batch, message, body, err));
-	struct protobuf_field field;
 	otlp_spans_begin(parser);
-	while (protobuf_next(&message, &field))
-		if (protobuf_is(&field, 2, PROTOBUF_BYTES))
-			TRY(read_scope(parser, batch, field.bytes, body, err));
+	TRY(push_each(parser, batch, message, body, 2, "ResourceSpans", read_scope, err));
 	return otlp_spans_end(parser, batch, err);
 }
 
 static enum status finish(struct ingest_parser *parser, struct batch *batch, struct error *err)
 {
-	struct protobuf_field field;
-	struct span body, rest;
-
-	TRY(push_content(parser, parser->options.is_snappy, &body, err));
-	rest = body;
-	while (protobuf_next(&rest, &field))
-		if (protobuf_is(&field, 1, PROTOBUF_BYTES))
-			TRY(read_resource(parser, batch, field.bytes, body, err));
-	return protobuf_end(rest, body, "ExportTraceServiceRequest", err);
+	return push_each_of_body(
+		parser, batch, parser->options.is_snappy, "ExportTraceServiceRequest", read_resource, err);
 }
 
-const struct ingest_protocol ingest_otlp_traces = {.name = "otlp_traces",
-	.open = push_open,
-	.feed = push_feed,
-	.finish = finish,
-	.warning = push_warning,
-	.held_bytes = push_held_bytes,
-	.free = push_free};
+const struct ingest_protocol ingest_otlp_traces = PUSH_PROTOCOL("otlp_traces", finish);

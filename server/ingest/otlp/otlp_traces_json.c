@@ -109,10 +109,4 @@ static enum status finish(struct ingest_parser *parser, struct batch *batch, str
 	return otlp_request_json(&request, err);
 }
 
-const struct ingest_protocol ingest_otlp_traces_json = {.name = "otlp_traces_json",
-	.open = push_open,
-	.feed = push_feed,
-	.finish = finish,
-	.warning = push_warning,
-	.held_bytes = push_held_bytes,
-	.free = push_free};
+const struct ingest_protocol ingest_otlp_traces_json = PUSH_PROTOCOL("otlp_traces_json", finish);

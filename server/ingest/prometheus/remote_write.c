@@ -294,10 +294,4 @@ static enum status finish(struct ingest_parser *parser, struct batch *batch, str
 	return protobuf_end(rest, body, "WriteRequest", err);
 }
 
-const struct ingest_protocol ingest_remote_write = {.name = "remote_write",
-	.open = push_open,
-	.feed = push_feed,
-	.finish = finish,
-	.warning = push_warning,
-	.held_bytes = push_held_bytes,
-	.free = push_free};
+const struct ingest_protocol ingest_remote_write = PUSH_PROTOCOL("remote_write", finish);

@@ -66,7 +66,11 @@ enum status notices_enqueue_job_state(const struct pipeline *pipeline, struct st
 	bool is_old = state_ms(job, rows, row_count) < job->modified_ms - HISTORIC_MS;
 	for (size_t i = 0; i < count; i++) {
 		bool is_its_team = !webhooks[i].team.len || span_equal(webhooks[i].team, job->team), is_new;
-		if (!webhooks[i].is_enabled || !is_its_team || span_find(webhooks[i].events, SPAN("job_state")) < 0)
+		if (!webhooks[i].is_enabled || !is_its_team)
+			continue;
+		if (span_find(webhooks[i].events, SPAN("restart")) >= 0)
+			TRY(notices_enqueue_restart(tx, webhooks[i].webhook_id, job, is_old, err));
+		if (span_find(webhooks[i].events, SPAN("job_state")) < 0)
 			continue;
 		TRY(is_new_state(tx, webhooks[i].webhook_id, job, is_old, &is_new, err));
 		if (!is_new)

@@ -417,6 +417,8 @@ static enum status look_at(
 	struct due *due, struct store_tx *tx, struct arena *arena, struct notice_row *notice, struct error *err)
 {
 	struct incident_row row;
+	if (notice->group_id == JOB_RESTART_GROUP)
+		return OK; /* notices_run_restarts */
 	enum status status =
 		store_read_incident(store_tx_reader(tx), arena, notice->job_id, notice->incident_id, &row, err);
 
@@ -636,8 +638,10 @@ static enum status run_beats(struct pipeline *pipeline, struct store_reader *rea
 void notices_run(struct pipeline *pipeline, struct store_reader *reader)
 {
 	struct error err;
-	enum status status = run_due(pipeline, reader, &err);
+	enum status status = notices_run_restarts(pipeline, reader, &err);
 
+	if (status == OK)
+		status = run_due(pipeline, reader, &err);
 	if (status == OK)
 		status = run_beats(pipeline, reader, &err);
 	if (status != OK && status != ERR_UNAVAILABLE)

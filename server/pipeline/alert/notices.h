@@ -33,6 +33,15 @@ enum status notices_put_message(struct store_tx *tx, int64_t webhook_id, int64_t
 
 /* As the number of an incident, of messages about a job's state: they are sent in their order. */
 #define JOB_STATE_GROUP (UINT32_MAX - 1)
+/* Of messages with what a restart needs (job_restart_notices.c). */
+#define JOB_RESTART_GROUP (UINT32_MAX - 2)
+/* Writer, in the transaction that gives the job this state, for a webhook that wants to hear of restarts: a notice that waits until
+ * all lines of the failed job are extracted. is_old: it was over long before anybody told. */
+enum status notices_enqueue_restart(
+	struct store_tx *tx, int64_t webhook_id, const struct job_row *job, bool is_old, struct error *err) MUST_CHECK;
+/* Maintenance thread: the messages of those that have waited. */
+enum status notices_run_restarts(struct pipeline *pipeline, struct store_reader *reader, struct error *err) MUST_CHECK;
+
 /* Writer, in the transaction that gives the job this state, once its history is written. */
 enum status notices_enqueue_job_state(const struct pipeline *pipeline, struct store_tx *tx, const struct job_row *job,
 	bool *has_deliveries, struct error *err) MUST_CHECK;

@@ -158,6 +158,24 @@ static void take_time(const struct walk *walk, uint32_t attempt, int64_t ts_ms)
 		walk->began_ms[attempt - 1] = ts_ms;
 }
 
+struct series_walk {
+	const struct walk *walk;
+	const struct part *part;
+	enum followed followed;
+};
+
+static enum status take_of_series(void *context, const struct point *point, struct error *err)
+{
+	const struct series_walk *of = context;
+	uint32_t attempt = of->part->earlier_attempts + point->attempt;
+
+	(void)err;
+	take_point(of->walk, of->walk->series[of->followed], attempt, point);
+	if (of->followed == LOSS)
+		take_time(of->walk, attempt, point->ts_ms);
+	return OK;
+}
+
 static enum status walk_series(struct pipeline *pipeline, struct store_reader *reader, const struct walk *walk,
 	const struct part *part, enum followed followed, struct error *err)
 {
@@ -167,22 +185,9 @@ static enum status walk_series(struct pipeline *pipeline, struct store_reader *r
 		.from = INT64_MIN,
 		.to = INT64_MAX,
 		.attempts = ATTEMPTS_ALL};
-	struct points_batch batch = {.is_end = false};
+	struct series_walk of = {walk, part, followed};
 
-	while (!batch.is_end) {
-		AUTO(arena) own = arena_new();
-		if (!own)
-			return error_no_memory(err);
-		TRY(points_read(pipeline, reader, own, part->view.row.name, query.stream, &query, batch.next_ordinal,
-			&batch, err));
-		for (size_t i = 0; i < batch.count; i++) {
-			uint32_t attempt = part->earlier_attempts + batch.points[i].attempt;
-			take_point(walk, walk->series[followed], attempt, &batch.points[i]);
-			if (followed == LOSS)
-				take_time(walk, attempt, batch.points[i].ts_ms);
-		}
-	}
-	return OK;
+	return points_read_all(pipeline, reader, part->view.row.name, query.stream, &query, take_of_series, &of, err);
 }
 
 /* The first attempt of a job says nowhere where it began: at its first loss. */
@@ -371,5 +376,49 @@ enum status continuity_read(struct pipeline *pipeline, struct store_reader *read
 	TRY(judge(&walk, arena, out, err));
 	TRY(find_checkpoints(reader, arena, &walk, out, err));
 	find_from_steps(out);
+	return OK;
+}
+
+/* ---- of a time ---- */
+
+struct around {
+	int64_t ms, first_step;
+	struct continuity_series *series;
+};
+
+static enum status take_around(void *context, const struct point *point, struct error *err)
+{
+	const struct around *around = context;
+
+	(void)err;
+	if (point->ts_ms < around->ms)
+		continuity_add_before(around->series, around->first_step, point->step, point->value);
+	else
+		continuity_add_after(around->series, point->step, point->value);
+	return OK;
+}
+
+enum status continuity_read_at(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	struct span job, uint32_t attempt, int64_t to_ms, int64_t first_step, struct continuity *out, struct error *err)
+{
+	struct continuity_series *series = arena_alloc(arena, FOLLOWED_COUNT * sizeof *series);
+	struct part part;
+
+	if (!series)
+		return error_no_memory(err);
+	memset(series, 0, FOLLOWED_COUNT * sizeof *series);
+	TRY(read_part(pipeline, reader, arena, job, &part, err));
+	for (int i = 0; part.stream && i < FOLLOWED_COUNT; i++) {
+		struct around around = {to_ms, first_step, &series[i]};
+		struct chart_query query = {.metric = part.metrics[i],
+			.axis = AXIS_STEP,
+			.from = INT64_MIN,
+			.to = INT64_MAX,
+			.attempts = (int)attempt};
+		if (stream_view_find(part.stream, part.metrics[i]))
+			TRY(points_read_all(
+				pipeline, reader, job, part.stream->name, &query, take_around, &around, err));
+	}
+	continuity_judge(&series[LOSS], &series[RATE], &series[DATA], out);
 	return OK;
 }

@@ -31,5 +31,11 @@ struct continuity_report {
 };
 
 /* The newest `limit` restarts. ERR_NOT_FOUND names the job. */
+
 enum status continuity_read(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	struct span job, size_t limit, struct continuity_report *out, struct error *err) MUST_CHECK;
+
+/* A restart in the middle of an attempt: at to_ms the training printed the step on which it had ended again, so that no step fell back. */
+enum status continuity_read_at(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	struct span job, uint32_t attempt, int64_t to_ms, int64_t first_step, struct continuity *out,
+	struct error *err) MUST_CHECK;

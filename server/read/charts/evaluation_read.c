@@ -97,16 +97,24 @@ static int by_step(const void *a, const void *b)
 	return (*left > *right) - (*left < *right);
 }
 
+struct taking {
+	struct followed *one;
+	struct arena *arena;
+};
+
 /* Said again of a step, the last one counts. */
-static enum status take(struct followed *one, const struct point *point, struct arena *arena, struct error *err)
+static enum status take(void *context, const struct point *point, struct error *err)
 {
+	const struct taking *taking = context;
+	struct followed *one = taking->one;
+
 	if (!isfinite(point->value))
 		return OK;
 	if (one->count && one->prints[one->count - 1].step == point->step)
 		one->count--;
 	if (one->count == one->cap) {
 		size_t cap = one->cap ? 2 * one->cap : 64;
-		struct print *prints = arena_alloc(arena, cap * sizeof *prints);
+		struct print *prints = arena_alloc(taking->arena, cap * sizeof *prints);
 		if (!prints)
 			return error_no_memory(err);
 		if (one->count)
@@ -138,17 +146,9 @@ static enum status read_prints(struct pipeline *pipeline, struct store_reader *r
 		.from = newest_from(one->series),
 		.to = INT64_MAX,
 		.attempts = ATTEMPTS_LIVE};
-	struct points_batch batch = {.is_end = false};
+	struct taking taking = {one, arena};
 
-	while (!batch.is_end) {
-		AUTO(arena) own = arena_new();
-		if (!own)
-			return error_no_memory(err);
-		TRY(points_read(pipeline, reader, own, job, query.stream, &query, batch.next_ordinal, &batch, err));
-		for (size_t i = 0; i < batch.count; i++)
-			TRY(take(one, &batch.points[i], arena, err));
-	}
-	return OK;
+	return points_read_all(pipeline, reader, job, query.stream, &query, take, &taking, err);
 }
 
 /* ---- scores ---- */

@@ -114,3 +114,21 @@ enum status points_read(struct pipeline *pipeline, struct store_reader *reader, 
 	out->count = kept;
 	return OK;
 }
+
+enum status points_read_all(struct pipeline *pipeline, struct store_reader *reader, struct span job, struct span stream,
+	const struct chart_query *query,
+	enum status (*take)(void *context, const struct point *point, struct error *err), void *context,
+	struct error *err)
+{
+	struct points_batch batch = {.is_end = false};
+
+	while (!batch.is_end) {
+		AUTO(arena) own = arena_new();
+		if (!own)
+			return error_no_memory(err);
+		TRY(points_read(pipeline, reader, own, job, stream, query, batch.next_ordinal, &batch, err));
+		for (size_t i = 0; i < batch.count; i++)
+			TRY(take(context, &batch.points[i], err));
+	}
+	return OK;
+}

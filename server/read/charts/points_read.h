@@ -25,3 +25,9 @@ struct points_batch {
 enum status points_read(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena, struct span job,
 	struct span stream, const struct chart_query *query, uint64_t ordinal, struct points_batch *out,
 	struct error *err) MUST_CHECK;
+
+/* All of them, a batch at a time, to `take`; ends early when that is not OK. */
+enum status points_read_all(struct pipeline *pipeline, struct store_reader *reader, struct span job, struct span stream,
+	const struct chart_query *query,
+	enum status (*take)(void *context, const struct point *point, struct error *err), void *context,
+	struct error *err) MUST_CHECK;

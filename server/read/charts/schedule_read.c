@@ -61,33 +61,40 @@ static void watch_rate(struct lr_watch *watch, const struct lr_schedule *declare
 	lr_watch_take(watch, declared, &print);
 }
 
-static void take_rate(struct watching *w, const struct point *point)
+static enum status take_rate(void *context, const struct point *point, struct error *err)
 {
+	struct watching *w = context;
 	const struct lr_schedule *declared = &w->out->declared;
 	double step = (double)point->step;
 	struct schedule_point at = {.step = point->step,
 		.declared = declared->shape ? lr_schedule_at(declared, step) : NAN,
 		.observed = point->value};
 
+	(void)err;
 	w->newest = at;
 	if (w->seen++ % w->every == 0 && w->out->observed_count < SCHEDULE_OBSERVED_MAX - 1)
 		w->out->observed[w->out->observed_count++] = at;
 	if (!declared->shape || w->out->has_difference)
-		return;
+		return OK;
 	watch_rate(&w->watch, declared, point);
 	if (w->watch.differing == LR_DIFFERS_PRINTS) {
 		const struct lr_print *first = &w->watch.first;
 		w->out->has_difference = true;
 		w->out->difference = (struct schedule_point){first->step, first->declared, first->observed};
 	}
+	return OK;
 }
 
-static void take_norm(struct watching *w, const struct point *point)
+static enum status take_norm(void *context, const struct point *point, struct error *err)
 {
+	struct watching *w = context;
+
+	(void)err;
 	if (isnan(point->value))
-		return;
+		return OK;
 	w->out->norms++;
 	w->out->clipped += point->value > w->out->clip;
+	return OK;
 }
 
 static void follow(struct schedule_trail *trail, const struct point *point)
@@ -111,19 +118,27 @@ static void follow(struct schedule_trail *trail, const struct point *point)
 	trail->last = value;
 }
 
-static void take_scale(struct watching *w, const struct point *point)
+static enum status take_scale(void *context, const struct point *point, struct error *err)
 {
+	struct watching *w = context;
+
+	(void)err;
 	follow(&w->out->loss_scale, point);
+	return OK;
 }
 
-static void take_batch(struct watching *w, const struct point *point)
+static enum status take_batch(void *context, const struct point *point, struct error *err)
 {
+	struct watching *w = context;
+
+	(void)err;
 	follow(&w->out->batch, point);
+	return OK;
 }
 
 static enum status walk(struct pipeline *pipeline, struct store_reader *reader, struct span job, struct span stream,
-	struct span metric, void (*take)(struct watching *w, const struct point *point), struct watching *w,
-	struct error *err)
+	struct span metric, enum status (*take)(void *context, const struct point *point, struct error *err),
+	struct watching *w, struct error *err)
 {
 	struct chart_query query = {.metric = metric,
 		.stream = stream,
@@ -131,17 +146,8 @@ static enum status walk(struct pipeline *pipeline, struct store_reader *reader, 
 		.from = INT64_MIN,
 		.to = INT64_MAX,
 		.attempts = ATTEMPTS_LIVE};
-	struct points_batch batch = {.is_end = false};
 
-	while (!batch.is_end) {
-		AUTO(arena) own = arena_new();
-		if (!own)
-			return error_no_memory(err);
-		TRY(points_read(pipeline, reader, own, job, stream, &query, batch.next_ordinal, &batch, err));
-		for (size_t i = 0; i < batch.count; i++)
-			take(w, &batch.points[i]);
-	}
-	return OK;
+	return points_read_all(pipeline, reader, job, stream, &query, take, w, err);
 }
 
 /* That of rank 0, else the first that has it. */

@@ -60,6 +60,19 @@ enum status store_read_due_notices(struct store_reader *reader, struct arena *ar
 	return rows_read(&s, arena, ROWS(fields, struct notice_row), out, count, err);
 }
 
+enum status store_read_group_due_notices(struct store_reader *reader, struct arena *arena, uint32_t group_id,
+	int64_t now_ms, size_t limit, struct notice_row **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, reader,
+		"SELECT " NOTICE_COLUMNS " FROM notices WHERE state < 2 AND due_ms <= ? AND group_id = ?"
+		" ORDER BY due_ms, webhook_id, job_id LIMIT ?",
+		err));
+	bind_numbers(&s, now_ms, group_id, limit);
+	return rows_read(&s, arena, ROWS(fields, struct notice_row), out, count, err);
+}
+
 enum status store_next_notice_ms(struct store_reader *reader, int64_t *due_ms, struct error *err)
 {
 	*due_ms = INT64_MAX;

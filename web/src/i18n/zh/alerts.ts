@@ -50,6 +50,7 @@ export default {
   "Delete the rule {name}?": "删除规则 {name}？",
   "Delete the webhook to {host}?": "删除发往 {host} 的 Webhook？",
   "Each gets what the rules say, signed, and again until it has arrived.": "每个 Webhook 按规则收到签名的消息，未送达则重发。",
+  "What the restart of a failed job needs, with its document": "失败作业重启所需的信息，含其文档",
   "Every change of a job's state": "作业状态的每次变化",
   "Figures": "数值",
   "Format": "格式",

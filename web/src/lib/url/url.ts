@@ -67,6 +67,8 @@ export const jobHref = (name: string, query: Record<string, string | undefined> 
 /** undefined: its charts. */
 export const partHref = (name: string, part?: JobPart): string => (part ? `${jobHref(name)}/${part}` : jobHref(name));
 
+export const machineHref = (host: string): string => `/nodes?host=${encodeURIComponent(host)}`;
+
 export const definitionsHref = (name: string): string => partHref(name, "definitions");
 
 export const nodesHref = (name: string): string => partHref(name, "nodes");

@@ -103,6 +103,9 @@ export function WebhookForm({ hooks, hook, onSecret }: Props) {
   );
 }
 
+/** As the server's: a document is for programs that check who sent it. */
+const isSigned = (format: string): boolean => format === "" || format === "json" || format === "cloudevents";
+
 interface FieldProps {
   draft: WebhookDraft;
   hook: Webhook | null;
@@ -149,6 +152,9 @@ function Fields({ draft, hook, preview, set }: FieldProps) {
       </label>
       <Check label={t("Incidents")} isOn={draft.events.includes("incident")} onChange={(isOn) => toggle("incident", isOn)} />
       <Check label={t("Every change of a job's state")} isOn={draft.events.includes("job_state")} onChange={(isOn) => toggle("job_state", isOn)} />
+      {(isSigned(preview?.is_known_address ? preview.format : draft.format) || draft.events.includes("restart")) && (
+        <Check label={t("What the restart of a failed job needs, with its document")} isOn={draft.events.includes("restart")} onChange={(isOn) => toggle("restart", isOn)} />
+      )}
       {hook && <Whole label={t("Messages a minute (0: no limit)")} value={draft.per_minute} onChange={(per_minute) => set({ per_minute })} />}
       <Whole label={t("A heartbeat each so many seconds (0: none)")} value={draft.heartbeat_s} onChange={(heartbeat_s) => set({ heartbeat_s })} />
       <Check label={t("The webhook is on")} isOn={draft.enabled} onChange={(enabled) => set({ enabled })} />

@@ -7,7 +7,7 @@ import { every, Soon } from "../../lib/flow/poll";
 import { adoptStyle } from "../../lib/jobs/adopt";
 import { sum, usedOf } from "../../lib/jobs/machines";
 import { cutMiddle, formatCompact, formatCount, NONE } from "../../lib/text/format";
-import { jobHref } from "../../lib/url/url";
+import { jobHref, machineHref } from "../../lib/url/url";
 import { patchQuery, query } from "../../state/core/router";
 import { useStore } from "../../state/core/store";
 import { MachineList } from "../../state/fleet/machines";
@@ -120,7 +120,6 @@ function DrainList({ rows }: { rows: readonly { host: string; why: string[] }[] 
   );
 }
 
-const machineHref = (host: string): string => `/nodes?host=${encodeURIComponent(host)}`;
 
 function MachineTable({ rows, chosen }: { rows: readonly Machine[]; chosen: string }) {
   return (

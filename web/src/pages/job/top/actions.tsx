@@ -8,6 +8,7 @@ import { buildSearch, definitionsHref, jobHref, quoteText } from "../../../lib/u
 import type { JobStore } from "../../../state/job/job";
 import { lazy } from "../../../ui/lazy";
 import { Orders } from "../../nodes/orders";
+import { RestartButton } from "./restart";
 import { ByHandDialog, mayWrite } from "../common/byhandmark";
 
 const EditDialog = lazy(async () => (await import("./edit")).EditDialog, 0);
@@ -26,6 +27,7 @@ export function Actions({ store, doc }: { store: JobStore; doc: JobDoc }) {
       <a class="act" href={`/compare${buildSearch({ jobs: joinNames([name, doc.continues].filter((one) => one !== undefined)) })}`}>
         {t("Compare")}
       </a>
+      {doc.TrainingJobStatus === "Failed" && mayWrite() && <RestartButton name={name} />}
       <Orders name={name} status={doc.TrainingJobStatus} />
       <Menu store={store} onAsk={(what) => (asked.value = what)} />
       {asked.value === "edit" && <EditDialog store={store} doc={doc} onClose={() => (asked.value = null)} />}
