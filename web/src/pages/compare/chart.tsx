@@ -1,13 +1,12 @@
 import type { Signal } from "@preact/signals";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useRef } from "preact/hooks";
 import { t, tn } from "../../i18n/i18n";
 import { curvesCsv, download, fileName, picturesUrl, pngUrl } from "../../lib/jobs/export";
 import { formatCount } from "../../lib/text/format";
 import type { ChartState } from "../../lib/url/url";
-import { readColors } from "../../plot/colors";
-import { Overlay, type OverlayCurve } from "../../plot/overlay";
+import type { OverlayCurve } from "../../plot/overlay";
+import { useOverlay } from "../../plot/useoverlay";
 import { patchQuery } from "../../state/core/router";
-import { isDark } from "../../state/core/theme";
 import { round } from "../job/chart/plotview";
 
 interface Props {
@@ -24,66 +23,30 @@ interface Props {
   onWidth(pixels: number): void;
 }
 
-const AXIS_WIDTH = 78;
 /** A download has begun by then. */
 const FORGET_MS = 10_000;
-const SMALLEST = { width: 66, height: 40 };
 
 /** Curves over each other; which they are, and where they come from, is the page's. */
 export function CompareChart({ title, facet, state, curves, y, cursor, chosen, onPick, onWidth }: Props) {
   const host = useRef<HTMLDivElement>(null);
-  const plot = useRef<Overlay | null>(null);
-  const pick = useRef(onPick);
-  pick.current = onPick;
-  const [size, setSize] = useState<{ width: number; height: number } | null>(null);
-  const { axis, logScale, logX, smooth, smoothing, clip, from, to } = state;
-  const isDarkNow = isDark();
-  const isSized = size !== null;
-
-  useLayoutEffect(() => {
-    const element = host.current;
-    if (!element) return;
-    const observer = new ResizeObserver(([entry]) => {
-      const width = Math.floor(entry?.contentRect.width ?? 0);
-      const height = Math.floor(entry?.contentRect.height ?? 0);
-      if (width >= SMALLEST.width && height >= SMALLEST.height) setSize({ width, height });
-    });
-    observer.observe(element);
-    return () => observer.disconnect();
-  }, []);
-
-  useEffect(() => {
-    if (size) onWidth(size.width - AXIS_WIDTH);
-  }, [size?.width]);
-
-  useEffect(() => {
-    const element = host.current;
-    if (!element || !isSized || !size) return;
-    const look = { axis, logScale, logX, smooth, smoothing, clip, colors: readColors(element, 0, isDarkNow) };
-    plot.current = new Overlay(element, size, look, {
+  const { from, to } = state;
+  useOverlay(host, {
+    look: state,
+    curves,
+    window: from !== null && to !== null ? [from, to] : null,
+    y,
+    chosen,
+    onWidth,
+    events: {
       onHover: (x, name) => {
         cursor.value = x;
         chosen.value = name;
       },
-      onPick: (name) => pick.current(name),
+      onPick,
       onZoom: (low, high) => patchQuery({ from: round(low, high - low), to: round(high, high - low) }),
       onReset: () => patchQuery({ from: undefined, to: undefined }),
-    });
-    const stop = chosen.subscribe((name) => plot.current?.choose(name));
-    return () => {
-      stop();
-      plot.current?.destroy();
-      plot.current = null;
-    };
-  }, [axis, logScale, logX, smooth, smoothing, clip, isDarkNow, isSized]);
-
-  useEffect(() => {
-    if (size) plot.current?.resize(size.width, size.height);
-  }, [size]);
-
-  useEffect(() => {
-    plot.current?.update([...(curves ?? [])], from !== null && to !== null ? [from, to] : null, y);
-  }, [curves, y, from, to, axis, logScale, logX, smooth, smoothing, clip, isDarkNow, isSized]);
+    },
+  });
 
   const shown = (curves ?? []).reduce((sum, curve) => sum + curve.buckets.x.length, 0);
   const total = (curves ?? []).reduce((sum, curve) => sum + curve.buckets.total, 0);
