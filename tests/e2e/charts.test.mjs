@@ -152,3 +152,40 @@ test("runs are coloured, drawn apart and put together by a setting", async ({ se
   await page.getByLabel("Draw the curve of a").click();
   await waitUntil(() => new URL(page.url()).searchParams.get("off") === "a", "a curve that is hidden, in the address");
 });
+
+test("metrics of one family are one chart, with what each comes to and has under the cursor", async ({ server, page, open }) => {
+  const GPUS = 8;
+  const COUNT = 50;
+  const names = Array.from({ length: GPUS }, (_, gpu) => `gpu/${gpu}/util`);
+  const rows = Array.from({ length: COUNT }, (_, step) => [{ metric: "loss", step, value: 3 - step / 50 }, ...names.map((metric, gpu) => ({ metric, step, value: 10 * gpu + step / 10, unit: "%" }))]).flat();
+  await server.post("/api/v1/points?job=run&stream=s", rows.map((row) => `${JSON.stringify(row)}\n`).join(""), { type: "application/x-ndjson" });
+  await server.waitForPoints("run", "gpu/7/util", COUNT, "s");
+  await open("/jobs/run");
+  const family = page.getByRole("group", { name: "gpu/*/util" });
+  await waitUntil(() => coloured(page, ".family canvas"), "the family's curves");
+  assert.deepEqual(await texts(page, ".familylist th[scope=row]"), ["0", "1", "2", "3", "4", "5", "6", "7"]);
+  assert.deepEqual(await texts(page, ".familylist tbody tr:nth-child(4) td"), ["30", "34.90", "34.90"]);
+  assert.equal(await page.locator('figure[aria-label="gpu/3/util"]').count(), 0);
+  await family.scrollIntoViewIfNeeded();
+  const over = await family.locator(".u-over").boundingBox();
+  await page.mouse.move(over.x + over.width / 2, over.y + over.height / 2);
+  await family.getByText(/^step 2[45]$/).waitFor();
+  const values = await texts(page, ".familylist .now");
+  assert.deepEqual(values.map((text) => Math.floor(Number(text) / 10)), [0, 1, 2, 3, 4, 5, 6, 7]);
+  assert.ok(values.every((text) => /^\d?2\.[45]/.test(text)), values.join(" "));
+  await shot(page, "charts-family");
+  await family.getByRole("button", { name: "3", exact: true }).click();
+  await page.locator('figure[aria-label="gpu/3/util"] canvas').waitFor();
+  assert.match(await page.locator(".range").innerText(), /^min 30 · max 34.90 · last 34.90$/);
+});
+
+test("each node's value stands beside its name while one points", async ({ server, page, open }) => {
+  for (const [i, stream] of ["algo-1", "algo-2", "algo-3"].entries()) await server.send("llama", Array.from({ length: 40 }, (_, n) => `step: ${n} loss: ${(i + 1 + n / 1000).toFixed(4)}`), stream);
+  await server.waitForPoints("llama", "train:loss", 40, "algo-3");
+  await open("/jobs/llama?nodes=each");
+  await waitUntil(() => coloured(page), "curves");
+  await page.locator(".nodeline li").nth(2).waitFor();
+  const over = await page.locator(".chart .u-over").first().boundingBox();
+  await page.mouse.move(over.x + over.width / 2, over.y + over.height / 2);
+  await waitUntil(async () => (await texts(page, ".nodeline li")).join(" ").match(/algo-1 1\.0\d+ algo-2 2\.0\d+ algo-3 3\.0\d+/), "the three values");
+});

@@ -82,9 +82,9 @@ test("an incident is marked", async ({ server, page, open }) => {
 
 test("an empty page teaches", async ({ server, page, open }) => {
   await open("/jobs");
-  await until(page, () => document.querySelector(".empty")?.innerText.includes("curl"), "the three ways");
+  await until(page, () => document.querySelector(".empty")?.innerText.includes("curl"), "the ways");
   const text = await page.locator(".empty").innerText();
-  assert.ok(text.includes(server.url.slice("http://".length)) && text.includes("sm-ship"), text);
+  assert.ok(text.includes(server.url.slice("http://".length)) && text.includes("sm_ship.py"), text);
   await shot(page, "empty");
 });
 

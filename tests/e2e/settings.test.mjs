@@ -115,17 +115,18 @@ test("where options come from", { server: ["--max-views", "7"] }, async ({ page,
   await until(page, () => [...document.querySelectorAll("#options tbody tr")].some((row) => /^slice-bytes\s+1 MiB\s+default/.test(row.innerText)), "the default that was looked for");
 });
 
-test("theme, language and times are kept by the browser", async ({ page, open }) => {
+test("theme, language and times are kept by the browser", { timezoneId: "Asia/Tokyo" }, async ({ page, open }) => {
   await open("/settings");
   await page.check("#look input[name=theme] >> nth=2");
   assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
   await page.check("#look label[lang=zh-CN] input");
   await saysIn(page, "#look h2", "此浏览器");
+  await saysIn(page, "#about", " UTC+9 (");
   await page.check("#look input[name=times] >> nth=1");
-  await saysIn(page, "#about", "Z (");
+  await saysIn(page, "#about", " UTC (");
   await page.reload();
   await saysIn(page, "#look h2", "此浏览器");
-  await saysIn(page, "#about", "Z (");
+  await saysIn(page, "#about", " UTC (");
   assert.equal(await page.evaluate(() => [document.documentElement.lang, document.documentElement.dataset.theme].join()), "zh-CN,dark");
 });
 

@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
-import { evenSplits, formatLogTick, formatTicks, logRange, logSplits, paddedRange } from "../src/plot/axes";
+import { evenSplits, formatLogTick, formatTicks, formatTimeTick, logRange, logSplits, paddedRange, ySize } from "../src/plot/axes";
+import { xTitle } from "../src/plot/titles";
+import { isUtc } from "../src/lib/text/format";
 
 test("ticks of an axis share their digits", () => {
   expect(formatTicks([0, 0.5, 1])).toEqual(["0.0", "0.5", "1.0"]);
@@ -38,4 +40,19 @@ test("flat and empty curves get a range", () => {
   expect(paddedRange(10, 10 + 1e-12)[0]).toBeCloseTo(9);
   expect(paddedRange(0, 10)).toEqual([0, 10.6]);
   expect(logRange(-1, 0)).toEqual([0.1, 10]);
+});
+
+test("the axis is as wide as its longest text", () => {
+  expect(ySize(null, ["2.0", "3.0"])).toBe(56);
+  expect(ySize(null, null)).toBe(56);
+  expect(ySize(null, ["12345.6789"])).toBeGreaterThan(70);
+});
+
+test("ticks of the clock: the day at midnight, also in UTC, and parts of a second", () => {
+  isUtc.value = true;
+  const at = Date.parse("2026-11-20T14:03:09.250Z");
+  expect([1, 1000, 60_000, 86_400_000].map((step) => formatTimeTick(at, step))).toEqual(["03:09.250", "14:03:09", "14:03", "11-20"]);
+  expect(formatTimeTick(Date.parse("2026-11-21T00:00:00Z"), 3_600_000)).toBe("11-21");
+  expect(["step", "time", "relative", "tokens"].map((axis) => xTitle(axis as "step", at))).toEqual(["step", "UTC", "time", "tokens"]);
+  isUtc.value = false;
 });

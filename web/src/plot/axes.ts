@@ -1,7 +1,7 @@
 // Scales and tick texts of a chart.
 import uPlot from "./uplot";
 import { t } from "../i18n/i18n";
-import { formatClock, formatDay, formatDuration, formatTime, formatValue } from "../lib/text/format";
+import { formatClock, formatDay, formatDuration, formatTime, formatValue, pad } from "../lib/text/format";
 import { grouped } from "../lib/text/number";
 import { isWork, type Axis } from "../lib/url/url";
 import type { PlotColors } from "./colors";
@@ -35,6 +35,7 @@ export function xAxis(axis: Axis): Partial<uPlot.Axis> {
 export function formatTimeTick(ms: number, step: number): string {
   const clock = formatClock(ms);
   if (step >= DAY || clock === "00:00:00") return formatDay(ms).slice(5);
+  if (step < SECOND) return `${clock.slice(3)}.${pad(Math.round(ms) % SECOND, 3)}`;
   return step >= MINUTE ? clock.slice(0, 5) : clock;
 }
 
@@ -148,6 +149,17 @@ function digitsOf(step: number): number {
   }
   return 9;
 }
+
+/** Above there is room for marks, at the right for half of the last step's text. */
+export const PADDING: uPlot.Padding = [14, 30, 0, 0];
+
+const LEAST_Y_SIZE = 56;
+const DIGIT_WIDTH = 6.6;
+const TICK_ROOM = 10;
+
+/** As wide as its longest text, so that none is cut. */
+export const ySize = (_: unknown, values: readonly string[] | null): number =>
+  Math.max(LEAST_Y_SIZE, Math.ceil(Math.max(0, ...(values ?? []).map((text) => text.length)) * DIGIT_WIDTH) + TICK_ROOM);
 
 const AXIS_FONT = "11px system-ui, sans-serif";
 

@@ -5,15 +5,17 @@ import type { Pen } from "../lib/jobs/compare";
 import { clipRange, outside } from "../lib/chart/clip";
 import { smooth } from "../lib/chart/smooth";
 import type { Axis, ChartLook } from "../lib/url/url";
-import { axisLook, logRange, paddedRange, xAxis, xLogTicks, yTicks } from "./axes";
+import { axisLook, logRange, PADDING, paddedRange, xAxis, xLogTicks, ySize, yTicks } from "./axes";
 import { markOutside } from "./clip";
 import type { PlotColors } from "./colors";
+import { drawTitles } from "./titles";
 import { clipped, drawBand, drawNonFinite, HAIRLINE, placer, strokePath } from "./draw";
 
 export interface OverlayCurve {
   name: string;
   /** Of one job's: what it is the curve of. */
   metric?: string;
+  unit?: string;
   pen: Pen;
   buckets: Buckets;
   /** Of a group: its band is an area. */
@@ -102,7 +104,7 @@ export class Overlay {
       height,
       ms: 1,
       legend: { show: false },
-      padding: [14, 22, 0, 0],
+      padding: PADDING,
       cursor: {
         drag: { x: true, y: false, setScale: false },
         points: { show: false },
@@ -119,13 +121,13 @@ export class Overlay {
       },
       axes: [
         { ...axisLook(colors), size: 26, ...(logX ? xLogTicks() : xAxis(axis)) },
-        { ...axisLook(colors), size: 56, space: 32, ...yTicks(logScale) },
+        { ...axisLook(colors), size: ySize, space: 32, ...yTicks(logScale) },
       ],
       series: [{}, { points: { show: false } }],
       hooks: {
         setCursor: [(u) => this.moved(u)],
         setSelect: [(u) => this.selected(u)],
-        draw: [(u) => this.draw(u)],
+        draw: [(u) => this.draw(u), (u) => drawTitles(u, axis, this.curves[0]?.unit ?? "", colors.text)],
       },
     };
   }

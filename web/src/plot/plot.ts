@@ -4,7 +4,7 @@ import type { Buckets } from "../lib/chart/buckets";
 import { smooth } from "../lib/chart/smooth";
 import type { Axis, ChartLook } from "../lib/url/url";
 import type { Ghost, NodeCurve } from "../lib/chart/curves";
-import { axisLook, logRange, paddedRange, xAxis, xLogTicks, yTicks } from "./axes";
+import { axisLook, logRange, PADDING, paddedRange, xAxis, xLogTicks, ySize, yTicks } from "./axes";
 import type { PlotColors } from "./colors";
 import { clipped, drawBand, drawGhosts, drawLines, drawNodes, drawNonFinite, HAIRLINE, type UprightLine } from "./draw";
 
@@ -186,7 +186,7 @@ export class Plot {
       height,
       ms: 1,
       legend: { show: false },
-      padding: [14, 22, 0, 0],
+      padding: PADDING,
       cursor: {
         sync: { key: `smfleet-${axis}`, scales: ["x", null] },
         drag: { x: true, y: false, setScale: false },
@@ -206,7 +206,7 @@ export class Plot {
       },
       axes: [
         { ...axisLook(colors), size: 26, ...(logX ? xLogTicks() : xAxis(axis)) },
-        { ...axisLook(colors), size: 56, space: 32, ...yTicks(this.look.logScale) },
+        { ...axisLook(colors), size: ySize, space: 32, ...yTicks(this.look.logScale) },
       ],
       series: [
         {},

@@ -1,4 +1,9 @@
 export default {
+  "min": "最小",
+  "max": "最大",
+  "min {min} · max {max} · last {last}": "最小 {min} · 最大 {max} · 最新 {last}",
+  "In view: lowest {min}, highest {max}; the last value is {last}": "可见范围：最小 {min}，最大 {max}；最新值 {last}",
+  "{name} alone": "仅 {name}",
   "A curve a node": "每个节点一条曲线",
   "All charts": "所有图表",
   "Also by a double click on a chart": "也可双击图表",

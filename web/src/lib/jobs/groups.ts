@@ -55,5 +55,5 @@ export function groupTitle(key: string): string {
 /** Every word of the search is somewhere in the name. */
 export function searchMetrics(metrics: readonly Metric[], text: string): readonly Metric[] {
   const words = text.toLowerCase().split(/\s+/).filter((word) => word !== "");
-  return words.length === 0 ? metrics : metrics.filter(({ metric }) => words.every((word) => metric.toLowerCase().includes(word)));
+  return words.length === 0 ? metrics : metrics.filter((one) => (one.family ?? [one]).some(({ metric }) => words.every((word) => metric.toLowerCase().includes(word))));
 }

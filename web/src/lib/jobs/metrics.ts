@@ -21,6 +21,8 @@ export interface Metric {
   derived: Derived | undefined;
   /** What each stream's own values come to, as they were loaded. */
   nodes: Node[];
+  /** Of several that are one chart (families.ts): they themselves. */
+  family?: readonly Metric[];
 }
 
 export interface Node {

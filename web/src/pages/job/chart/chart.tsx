@@ -105,6 +105,7 @@ export function Chart({ store, metric, state: all, map, isLead, incidents, onCho
           map={map}
           color={seriesIndex(isLead ? store.name : name)}
           label={name}
+          unit={metric.unit}
           isHidden={isTable.value}
           incidents={incidents}
           events={store.events.value}
@@ -118,8 +119,8 @@ export function Chart({ store, metric, state: all, map, isLead, incidents, onCho
         <div class="plot" />
       )}
       <div class="underplot">
-        {chart && isFolded && <Nodes metric={metric} drawn={nodes} />}
-        {chart && <Kept chart={chart} state={state} />}
+        {chart && isFolded && <Nodes metric={metric} drawn={nodes} chart={chart} hover={hover} />}
+        {chart && <Kept chart={chart} state={state} metric={metric} />}
       </div>
     </figure>
   );

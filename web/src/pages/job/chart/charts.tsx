@@ -1,6 +1,7 @@
 import { useComputed } from "@preact/signals";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Incident } from "../../../api/types";
+import { foldFamilies } from "../../../lib/jobs/families";
 import type { Metric } from "../../../lib/jobs/metrics";
 import { compareNatural } from "../../../lib/jobs/metrics";
 import { hiddenMarks, parseChartState } from "../../../lib/url/url";
@@ -13,6 +14,7 @@ import { Skeleton } from "../../../ui/skeleton";
 import { Chart } from "./chart";
 
 const Groups = lazy(async () => (await import("./groups")).Groups, 8);
+const FamilyChart = lazy(async () => (await later(() => import("./familychart"))).FamilyChart, 8);
 const NoMetrics = lazy(async () => (await import("./nometrics")).NoMetrics, 0);
 const ChartToolbar = lazy(async () => (await later(() => import("./toolbar"))).ChartToolbar, 0);
 
@@ -33,11 +35,12 @@ export function Charts({ store, onChoose }: { store: JobStore; onChoose: Choose 
   const state = parseChartState(query.value);
   // Live points change what metrics are at, many times a second: only which there are changes the page.
   const key = useComputed(() => store.metrics.value?.map((one) => `${one.metric}\n${one.role}\n${one.streams.length}`).join("\n\n") ?? null).value;
-  const metrics = useMemo(() => store.metrics.peek(), [key]);
+  const every = useMemo(() => store.metrics.peek(), [key]);
+  const metrics = useMemo(() => every && foldFamilies(every, every[0]), [every]);
   const full = query.value["chart"];
-  const streams = useMemo(() => [...new Set(metrics?.flatMap((metric) => metric.streams))].sort(compareNatural), [key]);
+  const streams = useMemo(() => [...new Set(every?.flatMap((metric) => metric.streams))].sort(compareNatural), [key]);
   const map = useXMap(store, state.axis);
-  const alone = metrics?.find((one) => one.metric === full);
+  const alone = every?.find((one) => one.metric === full) ?? metrics?.find((one) => one.metric === full);
   const draw = (shown: readonly Metric[], lead: Metric | undefined) => <Grid store={store} metrics={shown} lead={lead} map={map} onChoose={onChoose} />;
   return (
     <div class="charts">
@@ -116,7 +119,9 @@ function Piece({ store, metrics, lead, map, onChoose, isSeenAtOnce }: GridProps 
   return (
     <div ref={host} class="plotgrid" style={isSeen ? undefined : { height: `${room}px` }}>
       {isSeen &&
-        metrics.map((metric) => metric !== lead && !isTime ? <figure key={`${metric.metric} room`} class="chart" /> : (
+        metrics.map((metric) => metric !== lead && !isTime ? <figure key={`${metric.metric} room`} class="chart" /> : metric.family ? (
+          <FamilyChart key={metric.metric} store={store} metric={metric} state={state} map={map} />
+        ) : (
           <Chart
             key={metric.metric}
             store={store}

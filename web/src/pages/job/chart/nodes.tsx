@@ -1,17 +1,26 @@
+import type { Signal } from "@preact/signals";
 import type { Derived, Num } from "../../../api/types";
 import { t, tx } from "../../../i18n/i18n";
 import { adoptStyle } from "../../../lib/jobs/adopt";
+import { nearestBucket } from "../../../lib/chart/buckets";
 import { SERIES_COLORS } from "../../../lib/chart/color";
 import { formatCount, formatValue } from "../../../lib/text/format";
 import type { Metric } from "../../../lib/jobs/metrics";
 import { worstNode, type Worst } from "../../../lib/jobs/worst";
+import type { ChartStore } from "../../../state/chart/chart";
 import { patchQuery } from "../../../state/core/router";
 import style from "../../../styles/nodes.css?inline";
 
 adoptStyle(style);
 
 /** Under a chart that many nodes feed: which does worst, and whose curve is whose. */
-export function Nodes({ metric, drawn }: { metric: Metric; drawn: readonly string[] }) {
+export function Nodes({ metric, drawn, chart, hover }: { metric: Metric; drawn: readonly string[]; chart: ChartStore; hover: Signal<number | null> }) {
+  const x = hover.value === null ? undefined : chart.buckets.x[hover.value];
+  const at = (stream: string): string => {
+    const own = x === undefined ? undefined : chart.nodes.find((one) => one.stream === stream)?.buckets;
+    const value = own && x !== undefined ? own.mean[nearestBucket(own.x, x)] : undefined;
+    return value === undefined ? "" : ` ${formatValue(value)}`;
+  };
   const worst = worstNode(metric);
   const said = worst && describe(worst, metric.unit);
   const show = (stream: string): void => patchQuery({ series: stream });
@@ -29,6 +38,7 @@ export function Nodes({ metric, drawn }: { metric: Metric; drawn: readonly strin
               <button type="button" class="quiet" title={t("Show {stream} alone", { stream })} onClick={() => show(stream)}>
                 <i class={`swatch ${i < SERIES_COLORS ? "" : "dashed"}`} style={{ "--hue": `var(--series-${i % SERIES_COLORS})` }} aria-hidden="true" />
                 {stream}
+                <b>{at(stream)}</b>
               </button>
             </li>
           ))}

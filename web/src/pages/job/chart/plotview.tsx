@@ -27,6 +27,7 @@ interface Props {
   map: XMap;
   color: number;
   label: string;
+  unit?: string;
   isHidden: boolean;
   incidents: Incident[];
   events?: readonly JobEvent[];
@@ -47,10 +48,11 @@ function incidentX(incident: Incident, map: XMap): number | null {
 }
 
 /** What is drawn first, then what can be done with it. */
-async function addGestures(plot: Plot, isGone: () => boolean): Promise<void> {
-  const [{ gestures }, { clip }] = await later(() => insist(() => Promise.all([import("../../../plot/gestures"), import("../../../plot/clip"), import("./plotkeys")])));
+async function addGestures(plot: Plot, unit: string, isGone: () => boolean): Promise<void> {
+  const [{ gestures }, { clip }, { drawTitles }] = await later(() => insist(() => Promise.all([import("../../../plot/gestures"), import("../../../plot/clip"), import("../../../plot/titles"), import("./plotkeys")])));
   if (isGone()) return;
   plot.use(gestures);
+  plot.use({ draw: ({ look }, u) => drawTitles(u, look.axis, unit, look.colors.text) });
   plot.use(clip);
 }
 
@@ -106,7 +108,7 @@ export function PlotView(props: Props) {
       });
       plot.current = made;
       // Without them, since the server is away, the curve is still there to see.
-      addGestures(made, () => plot.current !== made).catch(() => undefined);
+      addGestures(made, latest.current.unit ?? "", () => plot.current !== made).catch(() => undefined);
       feed();
       void nextFrame().then(hasDrawn);
     };

@@ -1,6 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { LogBucket } from "../../../api/types";
 import { t, tn } from "../../../i18n/i18n";
+import { coarsen } from "../../../lib/log/coarsen";
 import { formatTime } from "../../../lib/text/format";
 
 const HEIGHT = 28;
@@ -16,11 +17,11 @@ interface Props {
 }
 
 /** Hits, or lines, over the time of the whole log. A click, or the arrows and Enter, go to the first one of a bar. */
-export function Histogram({ buckets, of, atMs, onJump }: Props) {
+export function Histogram({ buckets: fine, of, atMs, onJump }: Props) {
   const cursor = useSignal<number | null>(null);
+  const { buckets, width } = coarsen(fine);
   const first = buckets[0];
   if (!first) return null;
-  const width = (buckets[1]?.from_ms ?? first.from_ms + 1) - first.from_ms;
   const most = Math.max(...buckets.map((bucket) => bucket.count));
   const here = atMs === null ? -1 : Math.floor((atMs - first.from_ms) / width);
   const now = Math.min(buckets.length - 1, cursor.value ?? Math.max(0, here));

@@ -1,0 +1,32 @@
+// What the numbers of the axes are: in the corners beside the plot, where no tick stands.
+import uPlot from "./uplot";
+import { t } from "../i18n/i18n";
+import { zoneOf } from "../lib/text/format";
+import type { Axis } from "../lib/url/url";
+
+const FONT_PX = 11;
+const GAP_PX = 22;
+const TOP_PX = 7;
+const BELOW_PX = 17;
+
+/** Of the horizontal axis; the clock says its zone. */
+export function xTitle(axis: Axis, ms: number): string {
+  if (axis === "time") return zoneOf(ms);
+  if (axis === "tokens") return t("tokens");
+  return axis === "relative" ? t("time") : t("step");
+}
+
+export function drawTitles(u: uPlot, axis: Axis, unit: string, color: string): void {
+  const ratio = uPlot.pxRatio;
+  const { left, top, height } = u.bbox;
+  const { ctx } = u;
+  ctx.save();
+  ctx.fillStyle = color;
+  ctx.font = `${FONT_PX * ratio}px system-ui, sans-serif`;
+  ctx.textBaseline = "middle";
+  ctx.textAlign = "left";
+  if (unit) ctx.fillText(unit, 4 * ratio, Math.max(TOP_PX * ratio, top - TOP_PX * ratio));
+  ctx.textAlign = "right";
+  ctx.fillText(xTitle(axis, u.scales["x"]?.max ?? 0), left - GAP_PX * ratio, top + height + BELOW_PX * ratio);
+  ctx.restore();
+}
