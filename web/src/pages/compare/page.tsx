@@ -6,7 +6,7 @@ import { aggregate, BANDS, CENTERS, type Band, type Center } from "../../lib/job
 import { choices, groupJobs, joinNames, MOST_COMPARED, pens, splitNames, type Choice, type Group, type Pen } from "../../lib/jobs/compare";
 import { formatCount } from "../../lib/text/format";
 import { tokensMetric } from "../../lib/jobs/tokens";
-import { jobHref, parseChartState, type ChartState } from "../../lib/url/url";
+import { buildSearch, jobHref, parseChartState, type ChartState } from "../../lib/url/url";
 import type { OverlayCurve } from "../../plot/overlay";
 import { CompareStore } from "../../state/chart/compare";
 import { navigate, patchQuery, query } from "../../state/core/router";
@@ -125,6 +125,7 @@ function Content({ store }: { store: CompareStore }) {
           <ChartToolbar state={state} streams={[]} attempts={1} metrics={[]} job={null} hasTokens={rows.some((row) => tokensMetric(row.metrics ?? []) !== undefined)}>
             <Metrics offered={offered} metric={metric} jobs={rows.length} />
             <Grouping keys={comparison?.differ.map((one) => one.key) ?? []} />
+            <a href={`/wall${buildSearch({}, { jobs: joinNames(names) })}`}>{t("All metrics")}</a>
           </ChartToolbar>
           {metric !== "" && (
             <Plots

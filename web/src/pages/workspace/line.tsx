@@ -72,9 +72,9 @@ function Lines({ store, workspace, panel, cursor, read, most }: Props & { read: 
   useEffect(() => {
     if (!drawn || !rows || !isSized) return;
     const own = drawn;
-    void store.hear(own, jobs).then(() => (own.signal.aborted ? undefined : own.draw({ rows, expressions: read, axis, each: panel.each ?? "job", from, to, buckets })));
+    void store.hearing.hear(own, jobs).then(() => (own.signal.aborted ? undefined : own.draw({ rows, expressions: read, axis, each: panel.each ?? "job", from, to, buckets })));
   }, [drawn, figures.length > 0 ? rows : jobsKey, read, axis, panel.each, from, to, buckets, isSized]);
-  useEffect(() => () => void (drawn && store.forget(drawn)), [drawn]);
+  useEffect(() => () => void (drawn && store.hearing.forget(drawn)), [drawn]);
 
   const curves = drawn?.curves.value ?? null;
   const overlays = useMemo(() => curves && overlaysOf(curves, jobs, read.map((one) => one.text)), [curves, jobsKey, read]);

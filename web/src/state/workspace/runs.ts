@@ -1,6 +1,7 @@
 // The jobs of a panel's query with what the panel wants to know of them; panels that want the same share it.
 import { signal } from "@preact/signals";
 import type { JobRow, JobsReply } from "../../api/types";
+import { joinNames } from "../../lib/jobs/compare";
 import { every } from "../../lib/flow/poll";
 import { Store } from "../core/store";
 
@@ -10,7 +11,8 @@ export const MOST_RUNS = 1000;
 
 export interface RunsSpec {
   query: string;
-  fields: readonly string[];
+  /** null: whole rows, with all metrics. */
+  fields: readonly string[] | null;
   most: number;
   sort?: string;
 }
@@ -28,7 +30,7 @@ export class Runs extends Store {
 
   async load(): Promise<void> {
     const { query, fields, most, sort } = this.spec;
-    const reply = await this.get<JobsReply>("jobs", { q: query, fields: ["name", ...fields].map((one) => one.replaceAll(",", "%2C")).join(","), limit: most, total: true, sort });
+    const reply = await this.get<JobsReply>("jobs", { q: query, fields: fields ? joinNames(["name", ...fields]) : undefined, limit: most, total: true, sort });
     if (!reply) return;
     this.total.value = reply.total ?? reply.jobs.length;
     // What is as it was draws nothing anew.
