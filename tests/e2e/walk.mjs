@@ -16,7 +16,7 @@ const PAGES = [
   ["job-definitions", "/jobs/finished/definitions", ".tryline"],
   ["compare", `/compare?jobs=llama-7b,${encodeURIComponent(ODD_NAME)}`, ".compare canvas"],
   ["workspace", "/workspace", ".templates button"],
-  ["workspace-panels", `/workspace?q=${encodeURIComponent("name~llama")}&lines=loss;ema(loss,0.9);loss%2B`, ".panel canvas", ".faults"],
+  ["workspace-panels", `/workspace?q=${encodeURIComponent("name~llama")}&lines=loss%2B;loss;ema(loss,0.9)`, ".panel canvas", ".faults"],
   ["wall", `/wall?jobs=llama-7b,${encodeURIComponent(ODD_NAME)}`, ".wall canvas", ".correlations p"],
   ["machines", "/nodes", "main h1"],
   ["incidents", "/incidents", "main :text('llama-7b')"],

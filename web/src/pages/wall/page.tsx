@@ -36,7 +36,7 @@ const USUAL_JOBS = 20;
 const MANY = 200;
 const MOST_FOUND = 300;
 const MOST_BUCKETS = 600;
-const BUCKETS_A_PIXEL = 0.6;
+const BUCKETS_A_PIXEL = 0.4;
 
 export function WallPage() {
   const { jobs = "", q } = query.value;

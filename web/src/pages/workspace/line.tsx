@@ -20,7 +20,7 @@ import { CurvesPlot, type Cursor } from "./plot";
 import { useRuns } from "./useruns";
 
 export const USUAL_MOST = 20;
-const BUCKETS_A_PIXEL = 0.6;
+const BUCKETS_A_PIXEL = 0.4;
 const MOST_BUCKETS = 1000;
 const HOUR_MS = 3_600_000;
 
