@@ -210,6 +210,11 @@ test("all metrics of jobs on one wall", async ({ server, page, open }) => {
   await until(page, () => document.querySelectorAll(".wall .panel").length === 4, "all again");
   await page.locator(".runs button", { hasText: "cid" }).click();
   await until(page, () => decodeURIComponent(location.search).includes("off=cid"), "a job left out");
+  // from the comparison to panels of the same jobs
+  await open("/compare?jobs=ada,bea");
+  await page.getByRole("link", { name: "As a workspace" }).click();
+  await drawn(page, 0);
+  assert.deepEqual(await titles(page), ["loss", "eval_loss", '"gpu/0/util"', '"gpu/1/util"']);
   // of four jobs nothing is said
   await open(`/wall?jobs=${JOBS.slice(0, 4).join()}`);
   await until(page, () => [...document.querySelectorAll(".correlations tbody tr")].some((row) => /hp\.lr\s+–, n = 4/.test(row.innerText)), "no rank correlation of four");

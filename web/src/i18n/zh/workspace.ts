@@ -10,6 +10,7 @@ export default {
   "All running jobs by the clock, the last twelve hours: loss, speed, gradient norm, and who is silent or has an incident":
     "按时钟显示所有运行中的作业，最近十二小时：损失、速度、梯度范数，以及谁沉默或有事件",
   "An empty workspace; “a” adds a panel": "空白工作区；按“a”添加面板",
+  "As a workspace": "作为工作区打开",
   "Begin with": "从这里开始",
   "Change (e)": "修改（e）",
   "Change {title}": "修改 {title}",

@@ -118,7 +118,7 @@ function Content({ rows, total, hearing }: { rows: JobRow[]; total: number; hear
         <Group key={group.prefix} group={group} isOpen={all.length <= MANY || text.value !== "" || group.prefix === ""} rows={shown} pens={penOf} state={state} cursor={cursor} hearing={hearing} />
       ))}
       {text.value !== "" && found.length > MOST_FOUND && <p class="nothing">{t("The first {n} are shown; another word narrows it.", { n: MOST_FOUND })}</p>}
-      {rows.length > 1 && <Correlations rows={rows} metrics={all} />}
+      {rows.length > 1 && all.length > 0 && <Correlations rows={rows} metrics={all} />}
     </>
   );
 }

@@ -6,6 +6,9 @@ import { every } from "../../lib/flow/poll";
 import { Store } from "../core/store";
 
 const LOOK_MS = 10_000;
+/** A reply longer than this is asked for so many times less often. */
+const LONG_REPLY = 1_000_000;
+const LESS_OFTEN = 6;
 /** As the server's limit of a page. */
 export const MOST_RUNS = 1000;
 
@@ -22,10 +25,16 @@ export class Runs extends Store {
   /** How many the query finds, of which the first are here. */
   readonly total = signal(0);
   private before = "";
+  private looks = 0;
 
   constructor(private readonly spec: RunsSpec) {
     super();
-    this.whenStopped(every(LOOK_MS, () => void this.load()));
+    this.whenStopped(every(LOOK_MS, () => this.look()));
+  }
+
+  private look(): void {
+    this.looks++;
+    if (this.before.length < LONG_REPLY || this.looks % LESS_OFTEN === 0) void this.load();
   }
 
   async load(): Promise<void> {
