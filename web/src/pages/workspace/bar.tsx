@@ -130,7 +130,7 @@ export function Bar({ store, workspace, onAdd }: Props) {
         <button type="button" class="quiet" disabled={!store.canRedo.value} title="Ctrl+Y" onClick={() => store.redo()}>
           {t("Redo")}
         </button>
-        <a class="plainbutton" href={`/wall${buildSearch({}, { q: query })}`}>
+        <a href={`/wall${buildSearch({}, { q: query })}`}>
           {t("All metrics")}
         </a>
       </div>

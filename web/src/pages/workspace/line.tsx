@@ -3,8 +3,8 @@ import { useSignal, type Signal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import { t } from "../../i18n/i18n";
 import { pens } from "../../lib/jobs/compare";
-import { cutMiddle, formatCount } from "../../lib/text/format";
-import { jobHref, type Axis } from "../../lib/url/url";
+import { formatCount } from "../../lib/text/format";
+import { jobHref } from "../../lib/url/url";
 import type { LinePanel, Workspace } from "../../lib/workspace/document";
 import { figuresOf, parseExpression, type Node } from "../../lib/workspace/expression";
 import type { OverlayCurve } from "../../plot/overlay";
@@ -126,6 +126,3 @@ function overlaysOf(curves: readonly PanelCurve[], jobs: readonly string[], text
     return { name, pen: jobs.length === 1 ? { color: (pen.color + at) % 8, dash: Math.floor(at / 8) % 4 } : { color: pen.color, dash: (pen.dash + at) % 4 }, buckets };
   });
 }
-
-export const shortTitle = (text: string): string => cutMiddle(text, 60);
-export type { Axis };
