@@ -373,6 +373,19 @@ static const struct http_route routes[] = {
 	{HTTP_DELETE, "/api/v1/views", SCOPE_READ, ROUTE_WORKER, .handler = api_view_delete, .query = "name scope",
 		.audit = "views", .summary = "Delete a saved view"},
 
+	{HTTP_GET, "/api/v1/workspaces", SCOPE_READ, ROUTE_WORKER, .handler = api_workspaces_list, .query = "",
+		.summary = "The team's workspaces of the page: name, title, number of panels, who saved it and when"},
+	{HTTP_GET, "/api/v1/workspaces/{name}", SCOPE_READ, ROUTE_WORKER, .handler = api_workspace_get, .query = "",
+		.summary = "One workspace as it was saved; the reply's ETag is for If-Match"},
+	{HTTP_PUT, "/api/v1/workspaces/{name}", SCOPE_ADMIN, ROUTE_WORKER, .handler = api_workspace_put, .query = "",
+		.max_body_bytes = DOCUMENT_BYTES, .audit = "workspaces",
+		.body = "version!:integer panels!:array title:string query:string x:string ranges:object "
+			"last_hours:number smooth:number",
+		.summary =
+			"Save a workspace for the team; If-Match: only over what one has read, If-None-Match: * only a new one, else 412"},
+	{HTTP_DELETE, "/api/v1/workspaces/{name}", SCOPE_ADMIN, ROUTE_WORKER, .handler = api_workspace_delete,
+		.query = "", .audit = "workspaces", .summary = "Delete a workspace; If-Match as with PUT"},
+
 	{HTTP_GET, "/api/v1/retention", SCOPE_READ, ROUTE_WORKER, .handler = api_retention_get, .query = "",
 		.summary = "The limits on log text, how much is stored, and which text is deleted next"},
 	{HTTP_PUT, "/api/v1/retention", SCOPE_ADMIN, ROUTE_WORKER, .handler = api_retention_put, .query = "",

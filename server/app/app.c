@@ -286,6 +286,8 @@ static struct api_options api_options_of(struct app *app, struct span advice)
 		.skew_ms = options_i64(o, "skew-warning"),
 		.silent_ms = options_i64(o, "silent-after"),
 		.max_views = (uint64_t)options_i64(o, "max-views"),
+		.max_workspaces = (uint64_t)options_i64(o, "max-workspaces"),
+		.max_workspace_bytes = bytes(o, "max-workspace-bytes"),
 		.max_notes = (uint64_t)options_i64(o, "max-notes"),
 		.max_evaluations = (uint64_t)options_i64(o, "max-evaluations"),
 		.max_evaluation_bytes = bytes(o, "max-evaluation-bytes"),

@@ -12,6 +12,7 @@ static const char *const names[STATUS_COUNT] = {
 	[ERR_FORBIDDEN] = "forbidden",
 	[ERR_NOT_FOUND] = "not_found",
 	[ERR_CONFLICT] = "conflict",
+	[ERR_PRECONDITION] = "precondition",
 	[ERR_GONE] = "gone",
 	[ERR_TOO_LARGE] = "too_large",
 	[ERR_UNSUPPORTED] = "unsupported",

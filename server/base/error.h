@@ -15,6 +15,7 @@ enum status {
 	ERR_FORBIDDEN,
 	ERR_NOT_FOUND,
 	ERR_CONFLICT,
+	ERR_PRECONDITION, /* it is no more what the request says that it is changed from */
 	ERR_GONE, /* was there, was deleted by a stated limit */
 	ERR_TOO_LARGE, /* over a limit; the text names the option */
 	ERR_UNSUPPORTED, /* media type or encoding */

@@ -43,6 +43,8 @@ struct api_options {
 	int64_t silent_ms; /* as the pipeline's */
 	int64_t skew_ms; /* a clock that is off by so much is warned of */
 	uint64_t max_views; /* saved, of one owner */
+	uint64_t max_workspaces; /* of a team */
+	size_t max_workspace_bytes; /* of one */
 	struct span references; /* references.json */
 	struct span limits; /* limits.json */
 	uint64_t max_evaluations; /* scores of a job */

@@ -35,6 +35,7 @@ http_handler api_webhooks_list, api_webhooks_create, api_webhook_put, api_webhoo
 http_handler api_sessions_create, api_session_beat, api_commands_create, api_commands_list;
 http_handler api_mcp, api_mcp_stream;
 http_handler api_assets, api_job_page, api_download;
+http_handler api_workspaces_list, api_workspace_get, api_workspace_put, api_workspace_delete;
 http_handler api_suggestions, api_views_list, api_view_put, api_view_delete;
 http_handler api_loki_ready;
 http_handler api_export;

@@ -72,6 +72,18 @@ enum status api_limit(
 	return OK;
 }
 
+enum status api_check_length(const char *field, struct span text, size_t least, size_t most, struct error *err)
+{
+	for (size_t i = 0; i < text.len; i++)
+		if ((unsigned char)text.ptr[i] < ' ' || text.ptr[i] == 127)
+			return error_set_field(
+				err, ERR_SEMANTIC, field, "%s holds a control character at byte %zu", field, i);
+	if (text.len >= least && text.len <= most)
+		return OK;
+	return error_set_field(
+		err, ERR_SEMANTIC, field, "%s has %zu bytes; it takes %zu to %zu", field, text.len, least, most);
+}
+
 struct json_writer api_reply(struct http_response *response)
 {
 	response->body.max_bytes = REPLY_MAX_BYTES;

@@ -37,6 +37,9 @@ enum status api_limit(
 	const struct http_request *request, int64_t fallback, int64_t most, size_t *out, struct error *err) MUST_CHECK;
 /* A name inside a list may hold a comma: it is then %2C, beneath the encoding of the query itself. */
 enum status api_decode_name(struct arena *arena, struct span text, struct span *out, struct error *err) MUST_CHECK;
+/* A text without control characters, of so many bytes; ERR_SEMANTIC with the field. */
+enum status api_check_length(
+	const char *field, struct span text, size_t least, size_t most, struct error *err) MUST_CHECK;
 struct json_writer api_reply(struct http_response *response);
 /* The body as a JSON object. */
 enum status api_body_object(const struct http_request *request, struct json **out, struct error *err) MUST_CHECK;

@@ -78,18 +78,6 @@ static enum status read_owner(
 	return error_set_field(err, ERR_SEMANTIC, "scope", "without a token there is no user; scope is team");
 }
 
-static enum status check_length(const char *field, struct span text, size_t least, size_t most, struct error *err)
-{
-	for (size_t i = 0; i < text.len; i++)
-		if ((unsigned char)text.ptr[i] < ' ' || text.ptr[i] == 127)
-			return error_set_field(
-				err, ERR_SEMANTIC, field, "%s holds a control character at byte %zu", field, i);
-	if (text.len >= least && text.len <= most)
-		return OK;
-	return error_set_field(
-		err, ERR_SEMANTIC, field, "%s has %zu bytes; it takes %zu to %zu", field, text.len, least, most);
-}
-
 static enum status read_columns(const struct json *columns, struct buf *out, struct error *err)
 {
 	if (!columns || json_kind(columns) == JSON_NULL) {
@@ -102,7 +90,7 @@ static enum status read_columns(const struct json *columns, struct buf *out, str
 	for (const struct json *at = json_first(columns); at; at = json_next(at)) {
 		if (json_kind(at) != JSON_STRING)
 			return error_set_field(err, ERR_SEMANTIC, "columns", "columns holds names, which are strings");
-		TRY(check_length("columns", json_string_of(at), 1, COLUMN_MAX_BYTES, err));
+		TRY(api_check_length("columns", json_string_of(at), 1, COLUMN_MAX_BYTES, err));
 	}
 	json_print(columns, out);
 	return buf_status(out, err);
@@ -113,7 +101,7 @@ static enum status check_query(struct span query, int64_t now_ms, struct error *
 	AUTO(arena) arena = NULL;
 	struct query_node *tree;
 
-	TRY(check_length("query", query, 0, VIEW_QUERY_MAX_BYTES, err));
+	TRY(api_check_length("query", query, 0, VIEW_QUERY_MAX_BYTES, err));
 	TRY(api_arena(&arena, err));
 	enum status status = query_parse(&tree, query, now_ms, arena, err);
 	if (status != OK && err)
@@ -146,8 +134,8 @@ enum status api_view_put(void *context, void *worker, const struct http_request 
 	TRY(json_want_string(body, "query", &row->query, err));
 	TRY(json_want_string(body, "sort", &row->sort, err));
 	TRY(json_want_string(body, "scope", &scope, err));
-	TRY(check_length("name", row->name, 1, NAME_MAX_BYTES, err));
-	TRY(check_length("sort", row->sort, 0, SORT_MAX_BYTES, err));
+	TRY(api_check_length("name", row->name, 1, NAME_MAX_BYTES, err));
+	TRY(api_check_length("sort", row->sort, 0, SORT_MAX_BYTES, err));
 	TRY(check_query(row->query, row->modified_ms, err));
 	TRY(read_columns(json_get(body, "columns"), &columns, err));
 	row->columns = buf_span(&columns);

@@ -42,6 +42,7 @@ const char *aws_code_of(const struct aws_service *service, const struct error *e
 	case ERR_GONE:
 		return codes->not_found;
 	case ERR_CONFLICT:
+	case ERR_PRECONDITION:
 		return codes->conflict;
 	case ERR_TOO_LARGE:
 		return "RequestEntityTooLargeException";

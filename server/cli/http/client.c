@@ -67,8 +67,8 @@ static enum status status_of_code(int code)
 		int code;
 		enum status status;
 	} table[] = {{400, ERR_INVALID}, {401, ERR_UNAUTHORIZED}, {403, ERR_FORBIDDEN}, {404, ERR_NOT_FOUND},
-		{408, ERR_BUSY}, {409, ERR_CONFLICT}, {410, ERR_GONE}, {413, ERR_TOO_LARGE}, {415, ERR_UNSUPPORTED},
-		{421, ERR_MISDIRECTED}, {422, ERR_SEMANTIC}, {429, ERR_BUSY}};
+		{408, ERR_BUSY}, {409, ERR_CONFLICT}, {410, ERR_GONE}, {412, ERR_PRECONDITION}, {413, ERR_TOO_LARGE},
+		{415, ERR_UNSUPPORTED}, {421, ERR_MISDIRECTED}, {422, ERR_SEMANTIC}, {429, ERR_BUSY}};
 
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
 		if (table[i].code == code)

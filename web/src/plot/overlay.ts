@@ -70,7 +70,9 @@ export class Overlay {
     this.window = window;
     this.y = y;
     const xs = curves.flatMap(({ buckets: { x } }) => (x.length > 0 ? [x[0] ?? 0, x[x.length - 1] ?? 0] : []));
-    const ends = xs.length > 0 ? [xs.reduce((a, b) => Math.min(a, b)), xs.reduce((a, b) => Math.max(a, b))] : [];
+    const [low, high] = [xs.reduce((a, b) => Math.min(a, b), Infinity), xs.reduce((a, b) => Math.max(a, b), -Infinity)];
+    // Of two ends that are the same uPlot makes no scale.
+    const ends = low < high ? [low, high] : low === high ? [low - 1, high + 1] : [];
     this.uplot.setData([ends, ends.map(() => null)]);
   }
 
@@ -158,6 +160,7 @@ export class Overlay {
           context.globalAlpha = isDim ? 0.2 : 1;
         }
         strokePath(u, context, { x, y: smooth(mean, this.look.smooth, this.look.smoothing) });
+        if (x.length === 1) drawDot(u, context, x[0] ?? 0, mean[0] ?? null);
       }
       context.globalAlpha = 1;
     });
@@ -237,6 +240,16 @@ export class Overlay {
     u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
     if (to > from) this.events.onZoom(from, to);
   }
+}
+
+const DOT = 4;
+
+/** A curve of one point is no line. */
+function drawDot(u: uPlot, context: CanvasRenderingContext2D, x: number, y: number | null): void {
+  if (y === null || (u.scales["y"]?.distr === 3 && y <= 0)) return;
+  const size = DOT * uPlot.pxRatio;
+  context.fillStyle = context.strokeStyle;
+  context.fillRect(u.valToPos(x, "x", true) - size / 2, u.valToPos(y, "y", true) - size / 2, size, size);
 }
 
 /** A stroke from the lowest to the highest value of each bucket. */

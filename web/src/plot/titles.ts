@@ -13,6 +13,7 @@ const BELOW_PX = 17;
 export function xTitle(axis: Axis, ms: number): string {
   if (axis === "time") return zoneOf(ms);
   if (axis === "tokens") return t("tokens");
+  if (axis === "flops") return "FLOPs";
   return axis === "relative" ? t("time") : t("step");
 }
 

@@ -113,6 +113,9 @@ static const struct audited {
 	{"views", /* other teams have views of that name, too; the caller's own comes before the team's */
 		"SELECT * FROM views WHERE name = ?1 AND team = ?2 AND owner IN ('', ?3) ORDER BY owner DESC LIMIT 1",
 		false, false},
+	{"workspaces", /* without the document, which may be long: its revision says that it is another */
+		"SELECT name, team, title, panels, revision, author, modified_ms FROM workspaces WHERE name = ?1 AND team = ?2",
+		false, false},
 	{"quotas", "SELECT trim(name || ' ' || instance_type), configured FROM quotas ORDER BY 1", true, false},
 	{"prices", "SELECT key, value FROM settings WHERE key = 'prices'", true, false},
 	{"definitions", "SELECT key, value FROM settings WHERE key = 'definitions'", true, false},
@@ -236,10 +239,10 @@ static void bind_thing(struct statement *s, const struct audited *what, const st
 	}
 	if (parameters)
 		bind_text(s, thing->id);
-	if (parameters > 1) {
+	if (parameters > 1)
 		bind_text(s, thing->team);
+	if (parameters > 2)
 		bind_text(s, thing->token);
-	}
 }
 
 static enum status put_rows(struct store_reader *reader, const struct audited *what, const struct audited_thing *thing,

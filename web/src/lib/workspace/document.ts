@@ -1,6 +1,6 @@
 // A workspace as it is saved, sent by address, exported and imported: what it may hold, and where it does not. The server checks the same
 // (server/api/jobs/workspace_check.c); tests/support/workspaces.json has documents that both take and refuse. docs/workspace.md explains.
-import type { Axis } from "../url/url";
+import { AXES, type Axis } from "../url/url";
 
 export type Each = "job" | "stream";
 export type Fold = "min" | "max" | "mean" | "median" | "sum" | "count";
@@ -158,8 +158,8 @@ const WORKSPACE: Check = object({
   version: { check: (value, at) => (value === 1 ? value : fail(at, "is not 1, the only one there is")), isNeeded: true },
   title: { check: text(200) },
   query: { check: text(8192) },
-  x: { check: oneOf("step", "time", "relative", "rstep", "tokens") },
-  ranges: { check: object({ step: { check: range }, time: { check: range }, relative: { check: range }, rstep: { check: range }, tokens: { check: range } }) },
+  x: { check: oneOf(...AXES) },
+  ranges: { check: object(Object.fromEntries(AXES.map((axis) => [axis, { check: range }]))) },
   last_hours: { check: number(0.01, 8760) },
   smooth: { check: number(0, 0.999) },
   panels: { check: list(MOST_PANELS, panel), isNeeded: true },

@@ -10,7 +10,7 @@ export interface Template {
 }
 
 const line = (title: string, expressions: string[], more: object = {}) => ({ kind: "line" as const, title, expressions, width: 6, height: 2, ...more });
-const figure = (title: string, expression: string, fold: "min" | "max" | "mean" | "sum" | "count") => ({ kind: "number" as const, title, expression, fold, width: 3, height: 1 });
+const figure = (title: string, expression: string, fold: "min" | "max" | "mean" | "sum" | "count", width = 3) => ({ kind: "number" as const, title, expression, fold, width, height: 1 });
 
 export const TEMPLATES: readonly Template[] = [
   {
@@ -23,14 +23,15 @@ export const TEMPLATES: readonly Template[] = [
       query: "status:inprogress",
       panels: [
         line("loss", ["loss"], { width: 8, height: 3 }),
-        figure("best loss", "loss.best", "min"),
-        figure("tokens a second, all jobs", "throughput.last", "sum"),
+        figure("best loss", "loss.best", "min", 4),
+        figure("tokens a second, all jobs", "throughput.last", "sum", 4),
+        figure("lowest goodput, percent", "goodput", "min", 4),
         line("loss, smoothed", ["ema(loss, 0.99)"], { width: 4 }),
         line("gradient norm", ["grad_norm"], { width: 4, scale: "log" }),
         line("learning rate", ["learning_rate"], { width: 4 }),
-        line("throughput a node", ["throughput / nodes"], { width: 4 }),
+        line("throughput a node", ["throughput / nodes"]),
         line("evaluation", ["eval_loss"]),
-        { kind: "table", title: "jobs", columns: ["name", "status", "loss.last", "loss.best", "throughput.last", "mfu.last", "nodes", "cost"], sort: "-created", width: 6, height: 2 },
+        { kind: "table", title: "jobs", columns: ["name", "status", "loss.last", "loss.best", "throughput.last", "mfu.last", "nodes", "cost"], sort: "-created", width: 12, height: 2 },
       ],
     },
   },
@@ -61,7 +62,9 @@ export const TEMPLATES: readonly Template[] = [
       query: "reward exists",
       panels: [
         line("reward", ["reward", "cummax(ema(reward, 0.9))"], { width: 8, height: 3 }),
-        figure("best reward", "reward.max", "max"),
+        figure("best reward", "reward.max", "max", 4),
+        figure("largest KL", "kl.last", "max", 4),
+        figure("least entropy", "entropy.last", "min", 4),
         line("KL", ["kl"], { width: 4, scale: "log" }),
         line("entropy", ["entropy"], { width: 4 }),
         line("length of responses", ["response_length"], { width: 4 }),

@@ -5,7 +5,7 @@ import { adoptStyle } from "../../lib/jobs/adopt";
 import { aggregate, BANDS, CENTERS, type Band, type Center } from "../../lib/jobs/aggregate";
 import { choices, groupJobs, joinNames, MOST_COMPARED, pens, splitNames, type Choice, type Group, type Pen } from "../../lib/jobs/compare";
 import { formatCount } from "../../lib/text/format";
-import { jobHref, parseChartState, type ChartState } from "../../lib/url/url";
+import { buildSearch, jobHref, parseChartState, quoteText, type ChartState } from "../../lib/url/url";
 import type { OverlayCurve } from "../../plot/overlay";
 import { CompareStore } from "../../state/chart/compare";
 import { navigate, patchQuery, query } from "../../state/core/router";
@@ -55,6 +55,14 @@ function NothingChosen() {
       </p>
     </section>
   );
+}
+
+const MOST_PANELS = 6;
+
+/** The same jobs, with a panel for each of their first metrics. */
+function workspaceHref(names: readonly string[], offered: readonly Choice[]): string {
+  const lines = offered.map(({ key }) => (/^[A-Za-z_]\w*$/.test(key) ? key : `"${key}"`)).filter((line) => !/;|".*".*"/.test(line));
+  return `/workspace${buildSearch({}, { q: `name in (${names.map(quoteText).join(", ")})`, lines: lines.slice(0, MOST_PANELS).join(";") })}`;
 }
 
 const oneOf = <T extends string>(all: readonly T[], text: string | undefined): T | undefined => all.find((one) => one === text);
@@ -124,6 +132,8 @@ function Content({ store }: { store: CompareStore }) {
           <ChartToolbar state={state} streams={[]} attempts={1} metrics={[]} job={null}>
             <Metrics offered={offered} metric={metric} jobs={rows.length} />
             <Grouping keys={comparison?.differ.map((one) => one.key) ?? []} />
+            <a href={`/wall${buildSearch({}, { jobs: joinNames(names) })}`}>{t("All metrics")}</a>
+            <a href={workspaceHref(names, offered)}>{t("As a workspace")}</a>
           </ChartToolbar>
           {store.leftOut.value.map((why) => (
             <p class="missing" key={why}>

@@ -24,6 +24,8 @@ const AXES: readonly { axis: Axis; name: string; title: string }[] = [
   { axis: "time", name: say("time"), title: say("By the clock") },
   { axis: "relative", name: say("relative"), title: say("By the time since the start") },
   { axis: "rstep", name: say("rel. step"), title: say("By the steps since the first one") },
+  { axis: "tokens", name: say("tokens"), title: say("By the tokens that were seen") },
+  { axis: "flops", name: "FLOPs", title: say("By the arithmetic that was done: 6 × parameters × tokens") },
 ];
 const HOURS = [1, 6, 12, 24, 72, 168];
 const KINDS: readonly { kind: PanelKind; name: string; about: string }[] = [
@@ -130,7 +132,7 @@ export function Bar({ store, workspace, onAdd }: Props) {
         <button type="button" class="quiet" disabled={!store.canRedo.value} title="Ctrl+Y" onClick={() => store.redo()}>
           {t("Redo")}
         </button>
-        <a class="button" href={`/wall${buildSearch({}, { q: query })}`}>
+        <a href={`/wall${buildSearch({}, { q: query })}`}>
           {t("All metrics")}
         </a>
       </div>

@@ -104,7 +104,7 @@ function TableBody({ store, workspace, panel, onChange }: Props<TablePanel>) {
   const rows = runs?.rows.value;
   if (!rows) return <Skeleton rows={4} />;
   if (rows.length === 0) return <Empty>{t("No job is found.")}</Empty>;
-  const shown = columns.map((one) => tableColumn(one, read.find(({ text }) => text === one), panel, onChange));
+  const shown = columns.map((one) => tableColumn(one, rows, read.find(({ text }) => text === one), panel, onChange));
   const total = runs?.total.value ?? 0;
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label={panel.title || t("Table")}>
@@ -114,13 +114,13 @@ function TableBody({ store, workspace, panel, onChange }: Props<TablePanel>) {
   );
 }
 
-function tableColumn(key: string, read: Read | undefined, panel: TablePanel, onChange: (next: Panel) => void): Column<JobRow> {
+function tableColumn(key: string, rows: readonly JobRow[], read: Read | undefined, panel: TablePanel, onChange: (next: Panel) => void): Column<JobRow> {
   if (key === "name") return { title: <Head text={t("name")} sort="name" panel={panel} onChange={onChange} />, isHead: true, cell: (row) => <a href={jobHref(row.TrainingJobName)}>{row.TrainingJobName}</a> };
   if (read) return { title: key, isNumber: true, cell: (row) => formatValue(valueOf(row, read)), cellHint: (row) => formatExact(valueOf(row, read)) };
   return {
     title: <Head text={key} sort={key} panel={panel} onChange={onChange} />,
+    isNumber: rows.some((row) => typeof row.fields?.[key] === "number"),
     cell: (row) => shownField(row.fields?.[key]),
-    cellClass: (row) => (typeof row.fields?.[key] === "number" ? "num" : ""),
     cellHint: (row) => (typeof row.fields?.[key] === "number" ? formatExact(row.fields[key] as Num) : undefined) as string,
   };
 }

@@ -115,11 +115,13 @@ const SCALES = () => ({ linear: t("linear"), log: t("logarithmic") });
 
 function Labelled({ title, hint, children }: { title: string; hint?: string; children: ComponentChildren }) {
   return (
-    <label>
-      <span>{title}</span>
-      {children}
+    <div>
+      <label>
+        <span>{title}</span>
+        {children}
+      </label>
       {hint && <small class="dim">{hint}</small>}
-    </label>
+    </div>
   );
 }
 

@@ -145,7 +145,7 @@ function Frame({ index, panel, style, store, workspace, isEdited, acts, cursor, 
             ✎
           </button>
           <button type="button" class="quiet" aria-label={t("Copy {title}", { title })} title={t("Copy (d)")} onClick={() => acts.copy(index)}>
-            ⧉
+            +
           </button>
           <button type="button" class="quiet" aria-label={t("Remove {title}", { title })} title={t("Remove (Delete); Ctrl+Z brings it back")} onClick={() => acts.remove(index)}>
             ✕

@@ -3,8 +3,8 @@ import { useSignal, type Signal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import { t } from "../../i18n/i18n";
 import { pens } from "../../lib/jobs/compare";
-import { cutMiddle, formatCount } from "../../lib/text/format";
-import { jobHref, type Axis } from "../../lib/url/url";
+import { formatCount } from "../../lib/text/format";
+import { jobHref } from "../../lib/url/url";
 import type { LinePanel, Workspace } from "../../lib/workspace/document";
 import { figuresOf, parseExpression, type Node } from "../../lib/workspace/expression";
 import type { OverlayCurve } from "../../plot/overlay";
@@ -20,7 +20,7 @@ import { CurvesPlot, type Cursor } from "./plot";
 import { useRuns } from "./useruns";
 
 export const USUAL_MOST = 20;
-const BUCKETS_A_PIXEL = 0.6;
+const BUCKETS_A_PIXEL = 0.4;
 const MOST_BUCKETS = 1000;
 const HOUR_MS = 3_600_000;
 
@@ -72,9 +72,9 @@ function Lines({ store, workspace, panel, cursor, read, most }: Props & { read: 
   useEffect(() => {
     if (!drawn || !rows || !isSized) return;
     const own = drawn;
-    void store.hear(own, jobs).then(() => (own.signal.aborted ? undefined : own.draw({ rows, expressions: read, axis, each: panel.each ?? "job", from, to, buckets })));
+    void store.hearing.hear(own, jobs).then(() => (own.signal.aborted ? undefined : own.draw({ rows, expressions: read, axis, each: panel.each ?? "job", from, to, buckets })));
   }, [drawn, figures.length > 0 ? rows : jobsKey, read, axis, panel.each, from, to, buckets, isSized]);
-  useEffect(() => () => void (drawn && store.forget(drawn)), [drawn]);
+  useEffect(() => () => void (drawn && store.hearing.forget(drawn)), [drawn]);
 
   const curves = drawn?.curves.value ?? null;
   const overlays = useMemo(() => curves && overlaysOf(curves, jobs, read.map((one) => one.text)), [curves, jobsKey, read]);
@@ -126,6 +126,3 @@ function overlaysOf(curves: readonly PanelCurve[], jobs: readonly string[], text
     return { name, pen: jobs.length === 1 ? { color: (pen.color + at) % 8, dash: Math.floor(at / 8) % 4 } : { color: pen.color, dash: (pen.dash + at) % 4 }, buckets };
   });
 }
-
-export const shortTitle = (text: string): string => cutMiddle(text, 60);
-export type { Axis };

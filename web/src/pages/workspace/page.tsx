@@ -47,6 +47,10 @@ export function WorkspacePage() {
       return next.open(name, workspace);
     },
   );
+  // Also while there is nothing to hear of points of: the frame says whether the server is there.
+  useEffect(() => {
+    if (store) void store.hearing.hear(store, []);
+  }, [store]);
   const document = store?.document.value ?? null;
   const problem = store?.problem.value;
   return (

@@ -116,7 +116,7 @@ function Tooltip({ curves, axis, cursor, own, chosen, host }: { curves: readonly
   const isRight = left > (host.current?.clientWidth ?? 0) / 2;
   return (
     <div class="curvetip" role="status" style={isRight ? { right: `${(host.current?.clientWidth ?? 0) - left + GAP}px` } : { left: `${left + GAP}px` }}>
-      <b>{formatX(axis, x)}</b>
+      <b>{formatX(axis, axis === "step" || axis === "rstep" ? Math.round(x) : x)}</b>
       <ul>
         {shown.map((one) => (
           <li key={one.name} class={one.name === chosen.value ? "near" : undefined}>

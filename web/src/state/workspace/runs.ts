@@ -1,16 +1,21 @@
 // The jobs of a panel's query with what the panel wants to know of them; panels that want the same share it.
 import { signal } from "@preact/signals";
 import type { JobRow, JobsReply } from "../../api/types";
+import { joinNames } from "../../lib/jobs/compare";
 import { every } from "../../lib/flow/poll";
 import { Store } from "../core/store";
 
 const LOOK_MS = 10_000;
+/** A reply longer than this is asked for so many times less often. */
+const LONG_REPLY = 1_000_000;
+const LESS_OFTEN = 6;
 /** As the server's limit of a page. */
 export const MOST_RUNS = 1000;
 
 export interface RunsSpec {
   query: string;
-  fields: readonly string[];
+  /** null: whole rows, with all metrics. */
+  fields: readonly string[] | null;
   most: number;
   sort?: string;
 }
@@ -20,15 +25,21 @@ export class Runs extends Store {
   /** How many the query finds, of which the first are here. */
   readonly total = signal(0);
   private before = "";
+  private looks = 0;
 
   constructor(private readonly spec: RunsSpec) {
     super();
-    this.whenStopped(every(LOOK_MS, () => void this.load()));
+    this.whenStopped(every(LOOK_MS, () => this.look()));
+  }
+
+  private look(): void {
+    this.looks++;
+    if (this.before.length < LONG_REPLY || this.looks % LESS_OFTEN === 0) void this.load();
   }
 
   async load(): Promise<void> {
     const { query, fields, most, sort } = this.spec;
-    const reply = await this.get<JobsReply>("jobs", { q: query, fields: ["name", ...fields].map((one) => one.replaceAll(",", "%2C")).join(","), limit: most, total: true, sort });
+    const reply = await this.get<JobsReply>("jobs", { q: query, fields: fields ? joinNames(["name", ...fields]) : undefined, limit: most, total: true, sort });
     if (!reply) return;
     this.total.value = reply.total ?? reply.jobs.length;
     // What is as it was draws nothing anew.

@@ -4,15 +4,12 @@ import { asProblem, send, type Problem } from "../../api/client";
 import { Soon } from "../../lib/flow/poll";
 import { isPacked, packHash, unpackHash } from "../../lib/workspace/address";
 import { readWorkspace, type Workspace } from "../../lib/workspace/document";
-import { setWant } from "../../live/client";
-import { freshSeq } from "../core/info";
 import { Store } from "../core/store";
+import { Hearing } from "./hearing";
 import { SharedRuns } from "./runs";
 
 const ADDRESS_MS = 300;
 const MOST_UNDONE = 100;
-/** A live connection that names more jobs has a longer address than some proxies take. */
-const MOST_LIVE = 100;
 
 export interface Saved {
   name: string;
@@ -38,8 +35,7 @@ export class WorkspaceStore extends Store {
   private lastKind = "";
   private hash = "";
   private readonly address = new Soon(ADDRESS_MS, () => void this.writeAddress());
-  private readonly live = new Map<object, readonly string[]>();
-  private wanting: Promise<void> | null = null;
+  readonly hearing = new Hearing();
 
   constructor() {
     super();
@@ -47,7 +43,7 @@ export class WorkspaceStore extends Store {
       if (location.hash !== this.hash && isPacked(location.hash)) void this.readHash();
     };
     window.addEventListener("hashchange", onHash);
-    this.whenStopped(this.address, () => window.removeEventListener("hashchange", onHash));
+    this.whenStopped(this.address, this.hearing, () => window.removeEventListener("hashchange", onHash));
   }
 
   // ---- where it comes from ----
@@ -178,27 +174,5 @@ export class WorkspaceStore extends Store {
     } catch (error) {
       return asProblem(error);
     }
-  }
-
-  // ---- live ----
-
-  /** What a panel draws is heard of from before it asks for it. */
-  async hear(panel: object, jobs: readonly string[]): Promise<void> {
-    const known = new Set([...this.live.values()].flat());
-    this.live.set(panel, jobs);
-    if (jobs.every((job) => known.has(job))) return;
-    this.wanting ??= this.want();
-    await this.wanting;
-  }
-
-  forget(panel: object): void {
-    this.live.delete(panel);
-  }
-
-  private async want(): Promise<void> {
-    const after = await freshSeq();
-    this.wanting = null;
-    const jobs = [...new Set([...this.live.values()].flat())].slice(0, MOST_LIVE);
-    if (!this.signal.aborted) setWant({ jobs, kinds: ["points", "backfill"], after });
   }
 }

@@ -1,0 +1,221 @@
+// A workspace as a person makes one: panels, expressions, arranged by hand and by keys, saved, opened elsewhere, exported, imported.
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { asked, coloured, shot, test, texts, until, waitUntil } from "./support.mjs";
+
+const JOBS = ["ada", "bea", "cid", "dan", "eve", "fay"];
+
+async function sendRuns(server) {
+  const step = Array.from({ length: 400 }, (_, n) => n * 10);
+  for (const [r, job] of JOBS.entries()) {
+    await server.post("/api/v1/jobs", { TrainingJobName: job, RoleArn: "arn:aws:iam::123456789012:role/r", ResourceConfig: { InstanceType: "ml.p4d.24xlarge", InstanceCount: 2, VolumeSizeInGB: 50 }, HyperParameters: { lr: String(0.001 * (r + 1)), optimizer: r % 2 ? "lion" : "adam" } });
+    const metric = (name, of) => ({ metric: name, stream: "algo-1", step, value: step.map(of) });
+    const series = [metric("loss", (s, n) => (job === "cid" && n === 211 ? 40 : 2 + r / 10 + 3 / (1 + n / 50))), metric("eval_loss", (s, n) => 2.5 + r / 10 + 3 / (1 + n / 50)), ...[0, 1].map((g) => metric(`gpu/${g}/util`, (s, n) => 90 + g + (n % 5)))];
+    await server.post(`/api/v1/points?job=${job}`, { series });
+  }
+  for (const job of JOBS) await server.waitForPoints(job, "gpu/1/util", 400);
+}
+
+const titles = (page) => texts(page, ".panel h2");
+const panel = (page, n) => page.locator(`[data-panel="${n}"]`);
+const drawn = (page, n) => waitUntil(() => coloured(page, `[data-panel="${n}"] canvas`), `curves in panel ${n}`);
+const width = async (page, n) => (await panel(page, n).boundingBox()).width;
+
+test("a person makes a workspace, and another one finds it", async ({ server, page, open, openPage, folder, allow }) => {
+  allow(/412/);
+  await sendRuns(server);
+  await open("/");
+  await page.getByRole("link", { name: "Workspace" }).click();
+  await page.getByRole("button", { name: "Nothing" }).click();
+  // the first panel by its key, with an expression that is wrong at first
+  await page.getByRole("button", { name: "Add a panel of curves" }).click();
+  const expressions = page.getByLabel("Expressions, one a line");
+  await expressions.fill("ema(loss, 1.5)");
+  await until(page, () => document.querySelector(".faults")?.innerText.includes("column 11: a weight from 0 to below 1"), "what is wrong, and where");
+  await expressions.fill("loss\nema(loss, 0.9)");
+  await page.getByLabel("Title").last().fill("training");
+  await drawn(page, 0);
+  await page.keyboard.press("Escape");
+  // others by the menu
+  for (const kind of ["Scatter", "Table", "Number", "Text"]) {
+    await page.getByRole("button", { name: "+ Panel" }).click();
+    await page.locator("#wsadd button", { hasText: new RegExp(`^${kind}`) }).click();
+    if (kind === "Text") await page.getByLabel("Text", { exact: true }).fill("# Watch\n- cid");
+  }
+  await page.keyboard.press("Escape");
+  await until(page, () => document.querySelector(".scatter + .note")?.innerText.startsWith("rank correlation 1, n = 6"), "the rank correlation, with its count");
+  await until(page, () => document.querySelector(".figure output")?.innerText === "2.334", "the lowest last loss");
+  assert.deepEqual(await titles(page), ["training", "loss.final by hp.lr", "Table", "loss.last", "Text"]);
+  assert.equal((await texts(page, ".panel.table tbody tr")).length, JOBS.length);
+
+  // carried by its head to the first place
+  const [from, to] = [await panel(page, 2).locator("header").boundingBox(), await panel(page, 0).boundingBox()];
+  await page.mouse.move(from.x + 60, from.y + 10);
+  await page.mouse.down();
+  await page.mouse.move(to.x + 20, to.y + 40, { steps: 6 });
+  await page.mouse.up();
+  await waitUntil(async () => (await titles(page))[0] === "Table", "the table in the first place");
+  // and by keys: back, wider, a copy, and that taken back
+  await panel(page, 0).focus();
+  await page.keyboard.press("Shift+ArrowRight");
+  await waitUntil(async () => (await titles(page))[1] === "Table", "the table in the second place");
+  await until(page, () => document.activeElement?.getAttribute("data-panel") === "1", "the focus with it");
+  const before = await width(page, 1);
+  for (let n = 0; n < 6; n++) await page.keyboard.press("w");
+  await waitUntil(async () => (await width(page, 1)) > before * 1.8, "a wider panel");
+  await page.keyboard.press("d");
+  await waitUntil(async () => (await titles(page)).length === 6, "a copy");
+  await page.keyboard.press("Control+z");
+  await waitUntil(async () => (await titles(page)).length === 5, "no copy");
+
+  // what is not saved is in the address
+  await until(page, () => location.hash.startsWith("#w="), "the address to hold it");
+  const address = page.url();
+  const third = await openPage();
+  await third.goto(address);
+  await waitUntil(async () => (await titles(third)).length === 5, "the same from the address");
+
+  await page.keyboard.press("Control+s");
+  await page.getByLabel("Name", { exact: true }).fill("night / watch");
+  await page.keyboard.press("Enter");
+  await until(page, () => location.search === "?name=night%20%2F%20watch" && location.hash === "", "the saved one's address");
+  await shot(page, "workspace-made");
+
+  // another browser
+  const other = await openPage();
+  await other.goto(`${server.url}/workspace`);
+  await other.getByRole("link", { name: "night / watch" }).click();
+  await waitUntil(async () => (await titles(other)).join() === (await titles(page)).join(), "the same panels");
+  await other.getByLabel("Title").first().fill("renamed elsewhere");
+  await other.keyboard.press("Enter");
+  await until(other, () => document.querySelector(".wsbar .state")?.innerText.startsWith("changed"), "that it is changed");
+  await other.keyboard.press("Control+s");
+  await until(other, () => document.querySelector(".wsbar .state")?.innerText === "saved", "that it is saved");
+  // the first one was not asked, and writes over nothing unseen
+  await page.getByLabel("Title").first().fill("mine");
+  await page.keyboard.press("Enter");
+  await until(page, () => document.querySelector(".wsbar .state")?.innerText.startsWith("changed"), "that it is changed here, too");
+  await page.keyboard.press("Control+s");
+  await page.getByText("Somebody else has saved it since you opened it").waitFor();
+  await page.getByRole("button", { name: "Take theirs" }).click();
+  await until(page, () => document.querySelector(".wsbar .name")?.value === "renamed elsewhere", "theirs");
+  await page.getByRole("button", { name: "Undo" }).click();
+  await until(page, () => document.querySelector(".wsbar .name")?.value === "mine", "mine again");
+
+  // out as a file, and in again elsewhere
+  const download = page.waitForEvent("download");
+  await page.getByRole("button", { name: "More" }).click();
+  await page.getByRole("button", { name: "Export as JSON" }).click();
+  const file = path.join(folder, "workspace.json");
+  const text = readFileSync(await (await download).path(), "utf8");
+  writeFileSync(file, text);
+  assert.equal(JSON.parse(text).title, "mine");
+  writeFileSync(path.join(folder, "bad.json"), text.replace('"width": 12', '"width": 13'));
+  await other.goto(`${server.url}/workspace`);
+  await other.getByLabel("A file").setInputFiles(path.join(folder, "bad.json"));
+  await until(other, () => /^panels\[\d\]\.width.*is not a whole number from 2 to 12/.test(document.querySelector(".wsstart .wrong")?.innerText ?? ""), "the place of what is wrong");
+  await other.getByLabel("A file").setInputFiles(file);
+  await waitUntil(async () => (await titles(other)).join() === (await titles(page)).join(), "the imported panels");
+});
+
+test("cursor, zoom and tooltip are of all panels; a spike is drawn", async ({ server, page, open }) => {
+  await sendRuns(server);
+  await open(`/workspace?lines=${encodeURIComponent('loss;eval_loss / loss;"gpu/*/util"')}`);
+  for (const n of [0, 1, 2]) await drawn(page, n);
+  assert.ok((await asked(page, "points/query")) <= 2, "the curves of all panels come together; those of names with * once these are known");
+  const box = await panel(page, 0).locator(".u-over").boundingBox();
+  await page.mouse.move(box.x + box.width * 0.53, box.y + box.height / 2);
+  await until(page, (jobs) => document.querySelectorAll(".curvetip li").length === jobs, "all values under the cursor", JOBS.length);
+  const at = (n) => page.evaluate((i) => document.querySelector(`[data-panel="${i}"] .u-cursor-x`).getBoundingClientRect().left - document.querySelector(`[data-panel="${i}"] .u-over`).getBoundingClientRect().left, n);
+  await waitUntil(async () => Math.abs((await at(0)) - (await at(2))) < 3, "the cursor in the other panels");
+  // the spike of one point of 2400 reaches to the upper edge of the plot
+  const isHigh = () =>
+    page.evaluate(() => {
+      const canvas = document.querySelector('[data-panel="0"] canvas');
+      const { data } = canvas.getContext("2d").getImageData(Math.round(canvas.width * 0.3), 0, Math.round(canvas.width * 0.5), Math.round(canvas.height / 3));
+      let near = 0;
+      for (let i = 0; i < data.length; i += 4) near += data[i + 3] > 60 && Math.max(data[i], data[i + 1], data[i + 2]) - Math.min(data[i], data[i + 1], data[i + 2]) > 20;
+      return near > 5;
+    });
+  await waitUntil(isHigh, "the spike in the upper third of the plot");
+  // by keys: to the end, the last value is read
+  await panel(page, 0).locator(".canvas").focus();
+  await page.keyboard.press("End");
+  await until(page, () => document.querySelector(".curvetip b")?.innerText === "step 3,990", "the last step");
+  // a zoom is one of all panels, in the address, and Ctrl+Z takes it back
+  await page.mouse.move(box.x + box.width * 0.2, box.y + 30);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * 0.4, box.y + 30, { steps: 4 });
+  await page.mouse.up();
+  await until(page, () => Number(document.querySelector(".range input")?.value) > 500, "the range of steps");
+  await until(page, () => location.hash.startsWith("#w="), "the address");
+  await panel(page, 0).focus();
+  await page.keyboard.press("Control+z");
+  await until(page, () => document.querySelector(".range input")?.value === "", "all steps");
+  // live
+  await server.post("/api/v1/points?job=ada", { series: [{ metric: "loss", stream: "algo-1", step: [9000], value: [1] }] });
+  await panel(page, 0).locator(".canvas").focus();
+  await waitUntil(async () => {
+    await page.keyboard.press("End");
+    return (await texts(page, ".curvetip b"))[0] === "step 9,000";
+  }, "the new point");
+});
+
+test("curves by stream and time, and one of a single point", async ({ server, page, open }) => {
+  const step = Array.from({ length: 100 }, (_, n) => n);
+  const series = ["algo-1", "algo-2"].map((stream, k) => ({ metric: "loss", stream, step, ts_ms: step.map((n) => 1_790_000_000_000 + n * 60_000), value: step.map((n) => 5 - n / 50 + k) }));
+  await server.post("/api/v1/points?job=two", { series: [...series, { metric: "eval_loss", stream: "algo-1", step: [50], ts_ms: [1_790_003_000_000], value: [3] }] });
+  await server.waitForPoints("two", "eval_loss", 1);
+  await open(`/workspace?lines=${encodeURIComponent("loss;eval_loss")}&x=relative`);
+  await drawn(page, 0);
+  await drawn(page, 1);
+  await panel(page, 0).focus();
+  await page.keyboard.press("e");
+  await page.getByLabel("A curve for each").selectOption("stream");
+  await until(page, () => document.querySelector('[data-panel="0"] .canvas')?.getAttribute("aria-label").includes("2 curves"), "a curve a stream");
+  await page.getByRole("button", { name: "time", exact: true }).click();
+  await page.getByLabel("Of the clock").selectOption("1");
+  await until(page, () => document.querySelector('[data-panel="0"] .nothing'), "nothing of the last hour");
+  await page.getByRole("button", { name: "Undo" }).click();
+  await drawn(page, 0);
+});
+
+test("only panels in sight are drawn", async ({ server, page, open }) => {
+  await sendRuns(server);
+  await open(`/workspace?lines=${encodeURIComponent(Array.from({ length: 40 }, (_, n) => `loss + ${n}`).join(";"))}`);
+  await drawn(page, 0);
+  const mounted = () => page.locator(".panel canvas").count();
+  assert.ok((await mounted()) < 20, `${await mounted()} of 40`);
+  assert.equal(await page.locator("[data-panel]").count(), 40);
+  await panel(page, 39).scrollIntoViewIfNeeded();
+  await drawn(page, 39);
+  await waitUntil(async () => (await panel(page, 0).locator("canvas").count()) === 0, "the first ones to be gone");
+});
+
+test("all metrics of jobs on one wall", async ({ server, page, open }) => {
+  await sendRuns(server);
+  await open(`/compare?jobs=${JOBS.join()}`);
+  await page.getByRole("link", { name: "All metrics" }).click();
+  await until(page, () => document.querySelectorAll(".wall .panel canvas").length === 4, "a chart a metric");
+  assert.deepEqual((await texts(page, ".wall section > h2")).slice(0, 2), ["▾ without a common prefix 2 metrics", "▾ gpu/ 2 metrics"]);
+  await until(page, () => [...document.querySelectorAll(".correlations tbody tr")].some((row) => /hp\.lr\s+1, n = 6/.test(row.innerText)), "the rank correlation with its count");
+  const box = await page.locator(".wall .u-over").first().boundingBox();
+  await page.mouse.move(box.x + box.width / 2, box.y + 20);
+  await until(page, (jobs) => document.querySelectorAll(".curvetip li").length === jobs, "one tooltip for all", JOBS.length);
+  await page.keyboard.press("f");
+  await page.keyboard.type("gpu 1");
+  await until(page, () => document.querySelectorAll(".wall .panel").length === 1, "what is searched");
+  await page.keyboard.press("Escape");
+  await until(page, () => document.querySelectorAll(".wall .panel").length === 4, "all again");
+  await page.locator(".runs button", { hasText: "cid" }).click();
+  await until(page, () => decodeURIComponent(location.search).includes("off=cid"), "a job left out");
+  // from the comparison to panels of the same jobs
+  await open("/compare?jobs=ada,bea");
+  await page.getByRole("link", { name: "As a workspace" }).click();
+  await drawn(page, 0);
+  assert.deepEqual(await titles(page), ["loss", "eval_loss", '"gpu/0/util"', '"gpu/1/util"']);
+  // of four jobs nothing is said
+  await open(`/wall?jobs=${JOBS.slice(0, 4).join()}`);
+  await until(page, () => [...document.querySelectorAll(".correlations tbody tr")].some((row) => /hp\.lr\s+–, n = 4/.test(row.innerText)), "no rank correlation of four");
+});
