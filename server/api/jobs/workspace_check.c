@@ -39,8 +39,7 @@ enum { PANELS_MAX = 100, EXPRESSION_BYTES = 1000, TITLE_BYTES = 200, TEXT_BYTES 
 
 static const struct member workspace_members[] = {{"version", VALUE_WHOLE, 1, 1, NULL, true},
 	{"title", VALUE_TEXT, 0, TITLE_BYTES, NULL, false}, {"query", VALUE_QUERY, 0, QUERY_MAX_BYTES, NULL, false},
-	{"x", VALUE_WORD, 0, 0, AXES, false},
-	{"ranges", VALUE_RANGES, 0, 0, AXES, false},
+	{"x", VALUE_WORD, 0, 0, AXES, false}, {"ranges", VALUE_RANGES, 0, 0, AXES, false},
 	{"last_hours", VALUE_NUMBER, 0.01, 8760, NULL, false}, {"smooth", VALUE_NUMBER, 0, 0.999, NULL, false}, {0}};
 static const struct member common_members[] = {{"kind", VALUE_WORD, 0, 0, "line, scatter, table, number, text", true},
 	{"title", VALUE_TEXT, 0, TITLE_BYTES, NULL, false}, {"query", VALUE_QUERY, 0, QUERY_MAX_BYTES, NULL, false},
