@@ -347,8 +347,13 @@ class Shipper:
         self.over.touch()
         left = wait_until(lambda: list((self.folder / "spool").glob("*.out")), what="the spool of the killed sm-ship")[0]
         wait_until(lambda: left.stat().st_size >= self.file.stat().st_size, what="the command to end without sm-ship")
-        done = self.ship.run("--job", self.job, str(left), **self.environment)
+        wait_until(self.has_sent_rest, what="sm-ship --send-rest to send what the command printed")
+
+    def has_sent_rest(self):
+        """What a command still has open stays."""
+        done = self.ship.run("--send-rest", **self.environment)
         assert done.returncode == 0, done.stderr
+        return not list((self.folder / "spool").glob("*.out"))
 
     def finish(self):
         self.over.touch()
