@@ -77,7 +77,7 @@ static const struct api_parameter parameters[] = {
 	{"name", "/api/v1/views", "string", "The view's name"},
 	{"name", "/prometheus/api/v1/label/", "string", "The label's name"},
 	{"name", "/loki/api/v1/label/", "string", "The label's name"},
-	{"name", NULL, "string", "Its name"},
+	{"name", NULL, "string", "The name of it"},
 	{"of", NULL, "string",
 		"What is computed of each group: sum:cost,mean:loss.final and the like, parted by commas"},
 	{"offset", "/api/v1/jobs", "integer",
