@@ -221,6 +221,20 @@ def test_a_slow_provider_holds_nobody_else_up(tmp_path):
     liar.close()
 
 
+def test_a_neighbour_of_the_host_signs_no_browser_in(tmp_path):
+    """Who has some other name of the domain can set a cookie for all of it, with his own session, but none of the host alone."""
+    liar = LyingProvider(tmp_path)
+    server = SignInServer(tmp_path, lambda _: [stated(tmp_path, liar.issuer, "basic")])
+    server.arguments[server.arguments.index(server.public_url)] = "https://fleet.example.org"
+    server.start()
+    neighbour, victim = Browser(), Browser()
+    assert liar.sign_in(neighbour, server).status == 303 and neighbour.who(server)["authenticated"] is True
+    victim.cookies["smfleet_session"] = neighbour.cookies["__Host-smfleet_session"]
+    assert victim.who(server)["authenticated"] is False
+    server.close()
+    liar.close()
+
+
 def test_begun_sign_ins_are_bounded(tmp_path):
     liar = LyingProvider(tmp_path)
     server = SignInServer(tmp_path, lambda _: [stated(tmp_path, liar.issuer, "basic")], "--max-begun-sign-ins", "2", "--max-sign-ins", "2").start()
