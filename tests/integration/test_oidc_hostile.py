@@ -250,6 +250,19 @@ def test_begun_sign_ins_are_bounded(tmp_path):
     liar.close()
 
 
+def test_who_signs_in_often_signs_nobody_else_out(tmp_path):
+    liar = LyingProvider(tmp_path)
+    server = SignInServer(tmp_path, lambda _: [stated(tmp_path, liar.issuer, "basic")], "--max-sign-ins", "55").start()
+    carol, first = Browser(), Browser()
+    liar.claims = {"email": "carol@example.org"}
+    assert liar.sign_in(carol, server).status == 303
+    liar.claims = {}
+    assert [liar.sign_in(browser, server).status for browser in [first, *(Browser() for _ in range(56))]] == [303] * 57
+    assert (carol.who(server)["authenticated"], first.who(server)["authenticated"]) == (True, False)
+    server.close()
+    liar.close()
+
+
 @pytest.mark.parametrize("change, said", [
     ({"isuer": "x"}, "'isuer'"),
     ({"name": None}, "name"),
