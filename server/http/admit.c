@@ -196,7 +196,7 @@ static enum status authenticate(struct exchange *exchange, struct error *err)
 		return count_refusal(exchange,
 			exchange->route->admit(exchange_context(exchange), &exchange->request, principal, err));
 	struct span cookie = exchange->is_across ? SPAN("") : header(exchange, "Cookie");
-	struct span token = guard_token(header(exchange, "Authorization"), cookie);
+	struct span token = guard_token(exchange->server->guard, header(exchange, "Authorization"), cookie);
 	bool is_public = exchange->route->scope == SCOPE_PUBLIC;
 
 	if (is_vouched(exchange, &person)) {

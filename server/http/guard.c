@@ -206,23 +206,45 @@ struct span guard_cookie(struct span header, struct span name)
 	return SPAN("");
 }
 
-/* Of a session, not of a token: a cookie of an older server, or one that somebody has set by hand, lets nobody in. */
-static struct span session_cookie(struct span header)
+bool guard_has_host(struct span public_url)
+{
+	struct span rest = public_url;
+
+	if (span_ends_with(rest, SPAN("/")))
+		rest.len--;
+	return span_take(&rest, SPAN("https://")) && span_find_char(rest, '/') < 0;
+}
+
+/*
+ * Of a session, not of a token: a cookie of an older server, or one that somebody has set by hand, lets nobody in. A person's counts by the
+ * name that it is set by: by the other one a neighbour of this host could make a browser go on as somebody else.
+ */
+static struct span session_cookie(const struct guard *guard, struct span header)
 {
 	struct span cookie = guard_cookie(header, SPAN(GUARD_HOST_COOKIE GUARD_SESSION_COOKIE));
+	bool may_be_person = cookie.len || !guard_has_host(span_from(guard->public_url));
 
 	if (!cookie.len)
 		cookie = guard_cookie(header, SPAN(GUARD_SESSION_COOKIE));
-	return span_starts_with(cookie, SPAN("sms_")) || span_starts_with(cookie, SPAN("smp_")) ? cookie : SPAN("");
+	return span_starts_with(cookie, SPAN("sms_")) || (may_be_person && span_starts_with(cookie, SPAN("smp_")))
+		       ? cookie
+		       : SPAN("");
 }
 
-struct span guard_token(struct span authorization, struct span cookie)
+struct span guard_bearer(struct span authorization)
 {
 	const struct span scheme = SPAN("Bearer ");
 
-	if (authorization.len > scheme.len && span_equal_fold(span_of(authorization.ptr, scheme.len), scheme))
-		return span_trim(span_skip(authorization, scheme.len));
-	return session_cookie(cookie);
+	return authorization.len > scheme.len && span_equal_fold(span_of(authorization.ptr, scheme.len), scheme)
+		       ? span_trim(span_skip(authorization, scheme.len))
+		       : SPAN("");
+}
+
+struct span guard_token(const struct guard *guard, struct span authorization, struct span cookie)
+{
+	struct span token = guard_bearer(authorization);
+
+	return token.len ? token : session_cookie(guard, cookie);
 }
 
 bool guard_password(struct span authorization, struct buf *out)

@@ -44,11 +44,15 @@ struct span guard_cookie(struct span header, struct span name);
 /* A cookie whose name begins so is this host's alone, whatever its neighbours set (RFC 6265bis, 4.1.3.2); it needs https. */
 #define GUARD_HOST_COOKIE "__Host-"
 #define GUARD_SESSION_COOKIE "smfleet_session"
+/* Can it have such a cookie? It can where browsers come by https, and the whole host is this server. */
+bool guard_has_host(struct span public_url);
+/* The token of "Authorization: Bearer TOKEN"; empty: there is none. */
+struct span guard_bearer(struct span authorization);
 /*
- * The token of "Authorization: Bearer TOKEN", else of the session's cookie, whose value is a session (of a token sms_…, of a person smp_…),
- * not a token (tokens are made of URL-safe characters, so that it needs no quoting). Empty: none was sent.
+ * The same, else of the session's cookie, whose value is a session (of a token sms_…, of a person smp_…), not a token (tokens are made of
+ * URL-safe characters, so that it needs no quoting). Empty: none was sent.
  */
-struct span guard_token(struct span authorization, struct span cookie);
+struct span guard_token(const struct guard *guard, struct span authorization, struct span cookie);
 /* The password of "Authorization: Basic …", which other products' clients send the token as. False: it is no such header. */
 bool guard_password(struct span authorization, struct buf *out);
 

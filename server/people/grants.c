@@ -2,7 +2,7 @@
 
 #include "base/arena.h"
 
-enum { TEAM_MAX_BYTES = 63, TOLD_BYTES = 400, GROUPS_MAX = 1000 };
+enum { TEAM_MAX_BYTES = 63, TOLD_BYTES = 400 };
 
 enum rule_kind { RULE_GROUP, RULE_PERSON, RULE_EVERYBODY };
 
@@ -132,12 +132,14 @@ enum status grants_find(const struct grants *grants, const struct person *person
 enum status grants_find_listed(
 	const struct grants *grants, struct span name, struct span groups, struct grant *out, struct error *err)
 {
-	struct span parts[GROUPS_MAX];
-	struct person person = {.name = name, .groups = parts};
+	AUTO_MEM struct span *parts = NULL;
 	AUTO(json) list = NULL;
 
 	TRY(json_parse(&list, groups, err));
-	for (const struct json *one = json_first(list); one && person.group_count < GROUPS_MAX; one = json_next(one))
+	if (!(parts = mem_alloc((json_count(list) + 1) * sizeof *parts)))
+		return error_no_memory(err);
+	struct person person = {.name = name, .groups = parts};
+	for (const struct json *one = json_first(list); one; one = json_next(one))
 		parts[person.group_count++] = json_string_of(one);
 	return grants_find(grants, &person, out, err);
 }

@@ -3,20 +3,26 @@
 #include "base/clock.h"
 
 #include <pthread.h>
+#include <stddef.h>
+#include <string.h>
+
+/* Of those that came back. Whoever brings back so many makes it forget one, whose code the provider does not take twice either. */
+enum { TAKEN_MAX = 4096 };
 
 struct sign_ins {
+	unsigned char key[SEAL_KEY_BYTES];
 	pthread_mutex_t mutex;
-	size_t most, next; /* next: what is put there next is newer than all others */
-	struct sign_in *all[];
+	size_t next; /* what is put there next is newer than all others */
+	unsigned char taken[TAKEN_MAX][SHA256_BYTES]; /* of their states */
 };
 
-enum status sign_ins_new(struct sign_ins **out, size_t most, struct error *err)
+enum status sign_ins_new(struct sign_ins **out, struct error *err)
 {
-	struct sign_ins *all = mem_zeroed(sizeof *all + most * sizeof *all->all);
+	struct sign_ins *all = mem_zeroed(sizeof *all);
 
 	if (!all)
 		return error_no_memory(err);
-	all->most = most;
+	crypto_random(all->key, sizeof all->key);
 	pthread_mutex_init(&all->mutex, NULL);
 	*out = all;
 	return OK;
@@ -26,8 +32,6 @@ void sign_ins_free(struct sign_ins *all)
 {
 	if (!all)
 		return;
-	for (size_t i = 0; i < all->most; i++)
-		mem_free(all->all[i]);
 	pthread_mutex_destroy(&all->mutex);
 	mem_free(all);
 }
@@ -70,36 +74,48 @@ bool sign_in_is_return_path(struct span path)
 	return true;
 }
 
-enum status sign_ins_put(struct sign_ins *all, const struct sign_in *one, struct error *err)
+enum status sign_ins_write_state(
+	const struct sign_ins *all, const struct sign_in *one, struct buf *state, struct error *err)
 {
-	struct sign_in *copy = mem_alloc(sizeof *copy);
+	AUTO_DONE(buf) sealed = BUF_INIT(SIGN_IN_STATE_BYTES);
+	size_t len = offsetof(struct sign_in, return_path) + strlen(one->return_path);
 
-	if (!copy)
-		return error_no_memory(err);
-	*copy = *one;
+	TRY(crypto_seal(all->key, span_of((const char *)one, len), &sealed, err));
+	crypto_base64url(buf_span(&sealed), state);
+	return buf_status(state, err);
+}
+
+static bool open_state(const struct sign_ins *all, struct span state, struct sign_in *out)
+{
+	AUTO_DONE(buf) sealed = BUF_INIT(SIGN_IN_STATE_BYTES), plain = BUF_INIT(sizeof *out);
+
+	if (!state.len || state.len > SIGN_IN_STATE_BYTES || !crypto_unbase64url(state, &sealed) ||
+		crypto_unseal(all->key, buf_span(&sealed), &plain, NULL) != OK || plain.len >= sizeof *out)
+		return false;
+	memset(out, 0, sizeof *out);
+	memcpy(out, plain.ptr, plain.len);
+	return clock_mono_ms() < out->until_mono_ms;
+}
+
+/* False: it was noted before. */
+static bool note_taken(struct sign_ins *all, struct span state)
+{
+	unsigned char hash[SHA256_BYTES];
+	bool is_new = true;
+
+	crypto_sha256(state, hash);
 	pthread_mutex_lock(&all->mutex);
-	struct sign_in *oldest = all->all[all->next];
-	all->all[all->next] = copy;
-	all->next = (all->next + 1) % all->most;
+	for (size_t i = 0; i < TAKEN_MAX && is_new; i++)
+		is_new = memcmp(all->taken[i], hash, sizeof hash) != 0;
+	if (is_new) {
+		memcpy(all->taken[all->next], hash, sizeof hash);
+		all->next = (all->next + 1) % TAKEN_MAX;
+	}
 	pthread_mutex_unlock(&all->mutex);
-	mem_free(oldest);
-	return OK;
+	return is_new;
 }
 
 bool sign_ins_take(struct sign_ins *all, struct span state, struct sign_in *out)
 {
-	struct sign_in *found = NULL;
-
-	if (state.len != SIGN_IN_TEXT_BYTES)
-		return false;
-	pthread_mutex_lock(&all->mutex);
-	for (size_t i = 0; i < all->most && !found; i++)
-		if (all->all[i] && crypto_equal(all->all[i]->state, state.ptr, SIGN_IN_TEXT_BYTES))
-			found = TAKE(all->all[i]);
-	pthread_mutex_unlock(&all->mutex);
-	if (!found)
-		return false;
-	*out = *found;
-	mem_free(found);
-	return clock_mono_ms() < out->until_mono_ms;
+	return open_state(all, state, out) && note_taken(all, state);
 }

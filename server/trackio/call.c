@@ -10,7 +10,7 @@ enum status trackio_admit(void *context, const struct http_request *request, str
 	struct span token = http_request_header(request, "X-Trackio-Write-Token");
 
 	if (!token.len)
-		token = guard_token(http_request_header(request, "Authorization"), SPAN(""));
+		token = guard_bearer(http_request_header(request, "Authorization"));
 	return trackio->options.authenticate(trackio->options.context, token, out, err);
 }
 

@@ -9,7 +9,7 @@ enum { PASSWORD_MAX_BYTES = 4096 };
 enum status wandb_admit(void *context, const struct http_request *request, struct principal *out, struct error *err)
 {
 	const struct wandb *wandb = context;
-	struct span header = http_request_header(request, "Authorization"), token = guard_token(header, SPAN(""));
+	struct span header = http_request_header(request, "Authorization"), token = guard_bearer(header);
 	AUTO_DONE(buf) password = BUF_INIT(PASSWORD_MAX_BYTES);
 
 	if (guard_password(header, &password))

@@ -59,7 +59,7 @@ static void check_headers(struct http_request *request, struct span lines)
 	status = guard_check_origin(guard, host, http_request_header(request, "Origin"),
 		http_request_header(request, "Sec-Fetch-Site"), &err);
 	require(status == OK || status == ERR_FORBIDDEN);
-	guard_token(http_request_header(request, "Authorization"), http_request_header(request, "Cookie"));
+	guard_token(guard, http_request_header(request, "Authorization"), http_request_header(request, "Cookie"));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

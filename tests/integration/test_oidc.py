@@ -182,6 +182,10 @@ def test_a_session_outlives_a_restart_as_far_as_the_rules_go(tmp_path):
     server.start()
     assert [browser.who(server)["scope"] for browser in (ann, carol, gone)] == ["read", None, None]  # who was signed out stays so
     assert server.sql("SELECT COUNT(*) FROM people_sessions")[0][0] == 1
+    server.stop()
+    change_rules(server, [])
+    server.start()
+    assert ann.who(server)["scope"] is None and server.sql("SELECT COUNT(*) FROM people_sessions")[0][0] == 0
     server.close()
     provider.close()
 

@@ -221,17 +221,53 @@ def test_a_slow_provider_holds_nobody_else_up(tmp_path):
     liar.close()
 
 
-def test_begun_sign_ins_are_bounded(tmp_path):
+def test_a_neighbour_of_the_host_signs_no_browser_in(tmp_path):
+    """Who has some other name of the domain can set a cookie for all of it, with his own session, but none of the host alone."""
     liar = LyingProvider(tmp_path)
-    server = SignInServer(tmp_path, lambda _: [stated(tmp_path, liar.issuer, "basic")], "--max-begun-sign-ins", "2", "--max-sign-ins", "2").start()
+    server = SignInServer(tmp_path, lambda _: [stated(tmp_path, liar.issuer, "basic")])
+    server.arguments[server.arguments.index(server.public_url)] = "https://fleet.example.org"
+    server.start()
+    neighbour, victim = Browser(), Browser()
+    assert liar.sign_in(neighbour, server).status == 303 and neighbour.who(server)["authenticated"] is True
+    victim.cookies["smfleet_session"] = neighbour.cookies["__Host-smfleet_session"]
+    assert victim.who(server)["authenticated"] is False
+    server.close()
+    liar.close()
+
+
+def test_who_begins_many_sign_ins_takes_nobodys_place(pair):
+    """It needs no leave: nothing may be kept for it that has to be thrown away."""
+    server, liar = pair
+    liar.reset()
+    ann = Browser()
+    state = liar.begin(ann, server)["state"]
+    nonce = liar.nonce
+    for _ in range(1100):
+        liar.begin(Browser(), server)
+    liar.nonce = nonce
+    assert liar.come_back(ann, server, state=state, code="x").status == 303
+    assert liar.come_back(ann, server, state=state, code="x").status == 400
+
+
+def test_sign_ins_are_bounded(tmp_path):
+    liar = LyingProvider(tmp_path)
+    server = SignInServer(tmp_path, lambda _: [stated(tmp_path, liar.issuer, "basic")], "--max-sign-ins", "2").start()
     browsers = [Browser() for _ in range(3)]
-    begun = [(liar.begin(browser, server)["state"], liar.nonce) for browser in browsers]
-    replies = []
-    for browser, (state, liar.nonce) in zip(browsers, begun):
-        replies.append(liar.come_back(browser, server, state=state, code="x").status)
-    assert replies == [400, 303, 303]
-    assert liar.sign_in(browsers[0], server).status == 303
-    assert [browser.who(server)["authenticated"] for browser in browsers] == [True, False, True]  # of more than two the oldest is signed out
+    assert [liar.sign_in(browser, server).status for browser in browsers] == [303, 303, 303]
+    assert [browser.who(server)["authenticated"] for browser in browsers] == [False, True, True]  # of more than two the oldest is signed out
+    server.close()
+    liar.close()
+
+
+def test_who_signs_in_often_signs_nobody_else_out(tmp_path):
+    liar = LyingProvider(tmp_path)
+    server = SignInServer(tmp_path, lambda _: [stated(tmp_path, liar.issuer, "basic")], "--max-sign-ins", "55").start()
+    carol, first = Browser(), Browser()
+    liar.claims = {"email": "carol@example.org"}
+    assert liar.sign_in(carol, server).status == 303
+    liar.claims = {}
+    assert [liar.sign_in(browser, server).status for browser in [first, *(Browser() for _ in range(56))]] == [303] * 57
+    assert (carol.who(server)["authenticated"], first.who(server)["authenticated"]) == (True, False)
     server.close()
     liar.close()
 

@@ -26,7 +26,7 @@ struct api_options {
 	const struct options *settings; /* what the server was started with */
 	const struct people *people; /* whom others vouch for */
 	int64_t sign_in_ms; /* of a person whom a provider has signed in: so long at most */
-	size_t max_sign_ins, max_begun_sign_ins; /* browsers that are signed in by one; that are on their way */
+	size_t max_sign_ins; /* browsers that are signed in by one */
 	bool needs_sign_in; /* even while there is no token: somebody vouches for people */
 	bool is_open; /* --insecure: nobody ever does */
 	const char *team_reads; /* "own": tokens of a team that are not an admin's read its jobs alone; "open": all */

@@ -11,7 +11,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
-enum { LOOK_MS = 250 };
+enum { LOOK_MS = 250, OF_ONE_MAX = 50 };
 
 static const char prefix[] = "smp_";
 
@@ -213,20 +213,32 @@ static void drop(struct person_sessions *sessions, struct span hashes)
 	pthread_rwlock_unlock(&sessions->lock);
 }
 
-/* Room for one more. */
-static void find_oldest(struct person_sessions *sessions, struct buf *over)
+static bool is_older(const struct session *session, const struct session *than)
 {
-	const struct session *oldest = NULL;
-	void *session;
+	return !than || session->began_ms < than->began_ms;
+}
+
+/* Room for one more: whoever signs in again and again ends sessions of their own, and nobody else's. */
+static void find_oldest(struct person_sessions *sessions, const struct session *next, struct buf *over)
+{
+	const struct session *oldest = NULL, *oldest_own = NULL;
+	size_t own = 0;
+	void *value;
 
 	pthread_rwlock_rdlock(&sessions->lock);
-	if (map_count(sessions->by_number) >= sessions->options.most) {
-		for (size_t at = 0; map_next(sessions->by_number, &at, NULL, &session);)
-			if (!oldest || ((struct session *)session)->began_ms < oldest->began_ms)
-				oldest = session;
-		if (oldest)
-			buf_append_span(over, hash_of(oldest));
+	for (size_t at = 0; map_next(sessions->by_number, &at, NULL, &value);) {
+		const struct session *session = value;
+		bool is_own = session->person.id == next->person.id;
+		own += is_own;
+		if (is_own && is_older(session, oldest_own))
+			oldest_own = session;
+		if (is_older(session, oldest))
+			oldest = session;
 	}
+	if (own >= OF_ONE_MAX)
+		buf_append_span(over, hash_of(oldest_own));
+	else if (oldest && map_count(sessions->by_number) >= sessions->options.most)
+		buf_append_span(over, hash_of(oldest));
 	pthread_rwlock_unlock(&sessions->lock);
 }
 
@@ -269,7 +281,7 @@ enum status person_sessions_begin(struct person_sessions *sessions, struct pipel
 		.began_ms = session->began_ms,
 		.until_ms = session->until_ms};
 	over = take_over(sessions);
-	find_oldest(sessions, &over);
+	find_oldest(sessions, session, &over);
 	TRY(write(pipeline, &row, &over, err));
 	drop(sessions, buf_span(&over));
 	TRY(add(sessions, session, err));
@@ -322,31 +334,30 @@ bool person_sessions_has(struct person_sessions *sessions, const struct principa
 	return has;
 }
 
-/* One a call: nothing may be removed while the map is walked. */
-static struct session *find_expired(struct person_sessions *sessions, int64_t now_ms)
+/* True: some have. Noted first: nothing may be removed while the map is walked. */
+static bool forget_expired(struct person_sessions *sessions, int64_t now_ms)
 {
-	struct session *found = NULL;
+	struct buf *over = &sessions->over;
+	size_t from = over->len;
 	void *value;
 
-	for (size_t at = 0; !found && map_next(sessions->by_number, &at, NULL, &value);)
+	for (size_t at = 0; map_next(sessions->by_number, &at, NULL, &value);)
 		if (now_ms >= ((struct session *)value)->until_ms)
-			found = value;
-	return found;
+			buf_append_span(over, hash_of(value));
+	for (size_t at = from; at < over->len; at += SHA256_BYTES)
+		forget(sessions, over->ptr + at);
+	return over->len > from;
 }
 
 bool person_sessions_expire(struct person_sessions *sessions)
 {
 	int64_t now_ms = clock_wall_ms();
-	bool has_any = false;
 
 	if (now_ms >= sessions->looked_ms && now_ms - sessions->looked_ms < LOOK_MS)
 		return false;
 	sessions->looked_ms = now_ms;
 	pthread_rwlock_wrlock(&sessions->lock);
-	for (struct session *session; (session = find_expired(sessions, now_ms)); has_any = true) {
-		buf_append_span(&sessions->over, hash_of(session));
-		forget(sessions, session->hash);
-	}
+	bool has_any = forget_expired(sessions, now_ms);
 	pthread_rwlock_unlock(&sessions->lock);
 	return has_any;
 }

@@ -11,12 +11,9 @@ static bool is_https(const struct api *api)
 	return span_starts_with(api->options.public_url, SPAN("https://"));
 }
 
-/* A name with GUARD_HOST_COOKIE needs https, and the whole host to be this server. */
 static bool has_host(const struct api *api)
 {
-	struct span rest = api->options.public_url;
-
-	return span_take(&rest, SPAN("https://")) && span_find_char(rest, '/') < 0;
+	return guard_has_host(api->options.public_url);
 }
 
 static const char *prefix_of(const struct api *api)

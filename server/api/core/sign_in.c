@@ -86,7 +86,7 @@ enum status sign_in_desks_start(struct sign_in_desks **out, struct api *api, str
 	struct sign_in_desks *desks = *out = mem_zeroed(sizeof *desks + count * sizeof *desks->all);
 	if (!desks)
 		return error_no_memory(err);
-	TRY(sign_ins_new(&desks->begun, api->options.max_begun_sign_ins, err));
+	TRY(sign_ins_new(&desks->begun, err));
 	for (; desks->count < count; desks->count++) {
 		struct desk *desk = &desks->all[desks->count];
 		desk->settings = people_provider(api->options.people, desks->count);
@@ -166,23 +166,23 @@ static struct span callback_address(const struct call *call, struct buf *out)
 static enum status lead_there(struct call *call, struct provider *provider, struct error *err)
 {
 	AUTO_DONE(buf) address = BUF_INIT(ADDRESS_BYTES), callback = BUF_INIT(ADDRESS_BYTES);
+	AUTO_DONE(buf) state = BUF_INIT(SIGN_IN_STATE_BYTES);
 	char browser[SIGN_IN_TEXT_BYTES + 1], challenge[SIGN_IN_TEXT_BYTES + 1];
 	struct sign_in *one = &call->sign_in;
 
-	sign_in_random(one->state);
 	sign_in_random(one->nonce);
 	sign_in_random(one->verifier);
 	sign_in_random(browser);
 	sign_in_challenge(one->verifier, challenge);
 	crypto_sha256(span_from(browser), one->browser);
 	one->until_mono_ms = clock_mono_ms() + SIGN_IN_SECONDS * 1000;
+	TRY(sign_ins_write_state(call->api->desks->begun, one, &state, err));
 	struct provider_question question = {.redirect_uri = callback_address(call, &callback),
-		.state = span_from(one->state),
+		.state = buf_span(&state),
 		.nonce = span_from(one->nonce),
 		.challenge = span_from(challenge)};
 	TRY(buf_status(&callback, err));
 	TRY(provider_write_address(provider, &question, &address, err));
-	TRY(sign_ins_put(call->api->desks->begun, one, err));
 	sign_in_cookie_set(call->api, call->response, span_from(browser));
 	http_response_redirect(call->response, buf_span(&address));
 	return OK;
@@ -367,7 +367,8 @@ enum status api_sign_in_return(void *context, void *worker, const struct http_re
 	TRY(find_desk(api, http_request_segment(request, 0), &provider, err));
 	if (!find_begun(api, request, provider, &begun)) {
 		error_set(err, ERR_INVALID,
-			"this sign-in was not begun in this browser, or more than ten minutes ago, or it was ended already: begin it again");
+			"this sign-in was not begun in this browser at %.*s, or more than ten minutes ago, or it was ended already: begin it again",
+			SPAN_ARGS(api->options.public_url));
 		return answer_page(response, ERR_INVALID, err);
 	}
 	if (http_request_query(request, "error", &refusal))

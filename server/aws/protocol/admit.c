@@ -1,19 +1,11 @@
 /* Who is asking: by a bearer token as everywhere, or by the access key of a signature; else whoever needs no token. */
 #include "aws/protocol/internal.h"
 #include "aws/protocol/sigv4.h"
+#include "http/guard.h"
 
 #include <stdlib.h>
 
 enum { QUERY_PAIRS = 20, QUERY_BYTES = 16 << 10 };
-
-static struct span bearer_of(struct span authorization)
-{
-	const struct span scheme = SPAN("Bearer ");
-	bool is_bearer =
-		authorization.len > scheme.len && span_equal_fold(span_of(authorization.ptr, scheme.len), scheme);
-
-	return is_bearer ? span_trim(span_skip(authorization, scheme.len)) : SPAN("");
-}
 
 /* Where nobody needs a token, nobody needs a key: clients sign with whatever they have. */
 static enum status admit_key(const struct aws *aws, const struct sigv4_authorization *authorization,
@@ -33,7 +25,7 @@ static enum status admit_key(const struct aws *aws, const struct sigv4_authoriza
 enum status aws_admit(void *context, const struct http_request *request, struct principal *out, struct error *err)
 {
 	const struct aws *aws = context;
-	struct span header = http_request_header(request, "Authorization"), token = bearer_of(header);
+	struct span header = http_request_header(request, "Authorization"), token = guard_bearer(header);
 	struct sigv4_authorization authorization;
 
 	if (sigv4_is(header)) {

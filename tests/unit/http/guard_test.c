@@ -73,12 +73,33 @@ TEST(tls_origins_are_https)
 
 TEST(tokens)
 {
-	CHECK_SPAN(guard_token(SPAN("Bearer abc"), SPAN("")), SPAN("abc"));
-	CHECK_SPAN(guard_token(SPAN("bearer  abc "), SPAN("smfleet_session=no")), SPAN("abc"));
-	CHECK_SPAN(guard_token(SPAN("Basic abc"), SPAN("smfleet_session=sms_yes")), SPAN("sms_yes"));
-	CHECK_SPAN(guard_token(SPAN(""), SPAN("a=1; smfleet_session=sms_yes; b=2")), SPAN("sms_yes"));
-	CHECK_SPAN(guard_token(SPAN(""), SPAN("xsmfleet_session=sms_no")), SPAN(""));
-	CHECK_SPAN(guard_token(SPAN(""), SPAN("smfleet_session=smf_no")), SPAN("")); /* a token is no session */
-	CHECK_SPAN(guard_token(SPAN("Bearer "), SPAN("")), SPAN(""));
-	CHECK_SPAN(guard_token(SPAN(""), SPAN("")), SPAN(""));
+	AUTO(guard) guard = make("127.0.0.1:80", NULL, NULL, false);
+
+	CHECK_SPAN(guard_token(guard, SPAN("Bearer abc"), SPAN("")), SPAN("abc"));
+	CHECK_SPAN(guard_token(guard, SPAN("bearer  abc "), SPAN("smfleet_session=no")), SPAN("abc"));
+	CHECK_SPAN(guard_token(guard, SPAN("Basic abc"), SPAN("smfleet_session=sms_yes")), SPAN("sms_yes"));
+	CHECK_SPAN(guard_token(guard, SPAN(""), SPAN("a=1; smfleet_session=sms_yes; b=2")), SPAN("sms_yes"));
+	CHECK_SPAN(guard_token(guard, SPAN(""), SPAN("xsmfleet_session=sms_no")), SPAN(""));
+	CHECK_SPAN(guard_token(guard, SPAN(""), SPAN("smfleet_session=smf_no")), SPAN("")); /* a token is no session */
+	CHECK_SPAN(guard_token(guard, SPAN("Bearer "), SPAN("")), SPAN(""));
+	CHECK_SPAN(guard_token(guard, SPAN(""), SPAN("")), SPAN(""));
+}
+
+/* A neighbour of the host can set a cookie of the other name. */
+TEST(where_a_cookie_can_be_of_the_host_alone_a_person_has_no_other)
+{
+	static const struct {
+		const char *public_url;
+		bool has_host;
+	} cases[] = {{NULL, false}, {"http://a.example", false}, {"https://a.example/fleet", false},
+		{"https://a.example", true}, {"https://a.example:444/", true}};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		AUTO(guard) guard = make("127.0.0.1:80", NULL, cases[i].public_url, false);
+		struct span plain = guard_token(guard, SPAN(""), SPAN("smfleet_session=smp_a"));
+		CHECK_SPAN(plain, cases[i].has_host ? SPAN("") : SPAN("smp_a"));
+		CHECK_SPAN(guard_token(guard, SPAN(""), SPAN("smfleet_session=sms_a")), SPAN("sms_a"));
+		CHECK_SPAN(guard_token(guard, SPAN(""), SPAN("smfleet_session=sms_a; __Host-smfleet_session=smp_b")),
+			SPAN("smp_b"));
+	}
 }

@@ -52,3 +52,17 @@ TEST(everybody_is_said_in_so_many_words)
 	CHECK_OK(grants_find(grants, &(struct person){SPAN("q"), NULL, 0}, &grant, NULL));
 	CHECK(grant.scope == SCOPE_READ);
 }
+
+/* A provider may know somebody in thousands of them, and the one that counts may be the last. */
+TEST(of_many_groups_each_counts)
+{
+	AUTO(grants) grants = grants_of(rules);
+	AUTO_DONE(buf) groups = BUF_INIT(1 << 20);
+	struct grant grant;
+
+	for (int i = 0; i < 3000; i++)
+		buf_printf(&groups, "%s\"x%d\"", i ? "," : "[", i);
+	buf_append_text(&groups, ",\"a\"]");
+	CHECK_OK(grants_find_listed(grants, SPAN("q"), buf_span(&groups), &grant, NULL));
+	CHECK(grant.scope == SCOPE_ADMIN);
+}

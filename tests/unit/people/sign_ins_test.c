@@ -4,13 +4,16 @@
 #include "people/provider_settings.h"
 #include "test.h"
 
-static struct sign_in begin(struct sign_ins *all, int64_t from_now_ms)
-{
-	struct sign_in one = {.until_mono_ms = clock_mono_ms() + from_now_ms};
+#include <stdio.h>
 
-	sign_in_random(one.state);
-	CHECK_OK(sign_ins_put(all, &one, &err));
-	return one;
+static struct buf begin(struct sign_ins *all, int64_t from_now_ms, const char *return_path)
+{
+	struct sign_in one = {.provider = 3, .until_mono_ms = clock_mono_ms() + from_now_ms};
+	struct buf state = BUF_INIT(SIGN_IN_STATE_BYTES);
+
+	snprintf(one.return_path, sizeof one.return_path, "%s", return_path);
+	CHECK_OK(sign_ins_write_state(all, &one, &state, &err));
+	return state;
 }
 
 /* RFC 7636, appendix B */
@@ -25,17 +28,27 @@ TEST(a_challenge_is_as_the_rfc_has_it)
 TEST(a_sign_in_comes_back_once_and_in_time)
 {
 	AUTO(sign_ins) all = NULL;
+	AUTO(sign_ins) other = NULL;
+	char longest[SIGN_IN_RETURN_BYTES + 1];
 	struct sign_in got;
 
-	CHECK_OK(sign_ins_new(&all, 2, &err));
-	struct sign_in first = begin(all, 60000), late = begin(all, 0);
-	CHECK(!sign_ins_take(all, SPAN(""), &got) && !sign_ins_take(all, span_of(first.state, 42), &got));
-	CHECK(!sign_ins_take(all, span_from(late.state), &got));
-	CHECK(sign_ins_take(all, span_from(first.state), &got) && !sign_ins_take(all, span_from(first.state), &got));
-	first = begin(all, 60000);
-	struct sign_in second = begin(all, 60000), third = begin(all, 60000); /* of more than two the oldest goes */
-	CHECK(!sign_ins_take(all, span_from(first.state), &got));
-	CHECK(sign_ins_take(all, span_from(second.state), &got) && sign_ins_take(all, span_from(third.state), &got));
+	memset(longest, 'a', sizeof longest - 1);
+	longest[sizeof longest - 1] = 0;
+	CHECK_OK(sign_ins_new(&all, &err));
+	CHECK_OK(sign_ins_new(&other, &err));
+	AUTO_DONE(buf)
+	first = begin(all, 60000, "/jobs"), late = begin(all, 0, "/"), foreign = begin(other, 60000, "/"),
+	second = begin(all, 60000, longest);
+	CHECK(!sign_ins_take(all, SPAN(""), &got) && !sign_ins_take(all, span_of(first.ptr, first.len - 1), &got));
+	CHECK(!sign_ins_take(all, buf_span(&late), &got) && !sign_ins_take(all, buf_span(&foreign), &got));
+	CHECK(sign_ins_take(all, buf_span(&first), &got) && !sign_ins_take(all, buf_span(&first), &got));
+	CHECK_TEXT(got.return_path, "/jobs");
+	CHECK(got.provider == 3);
+	second.ptr[100] ^= 1;
+	CHECK(!sign_ins_take(all, buf_span(&second), &got));
+	second.ptr[100] ^= 1;
+	CHECK(sign_ins_take(all, buf_span(&second), &got));
+	CHECK_TEXT(got.return_path, longest);
 }
 
 TEST(one_comes_back_to_this_server)

@@ -1,5 +1,6 @@
 // Beside session.ts, because the first view does not need it.
 import { noteSignIn, send } from "../../api/client";
+import { comeBackTo } from "../../lib/url/comeback";
 import { isSignInOpen, loadSession } from "./session";
 
 export async function signIn(token: string): Promise<void> {
@@ -11,8 +12,7 @@ export async function signIn(token: string): Promise<void> {
 
 /** Where the browser goes to sign in; it comes back to where it is now. */
 export function signInAddress(provider: string): string {
-  const { pathname, search, hash } = window.location;
-  return `/sign-in/${provider}?return=${encodeURIComponent(pathname + search + hash)}`;
+  return `/sign-in/${provider}?return=${encodeURIComponent(comeBackTo(window.location))}`;
 }
 
 /** isEverywhere: all sessions of the token or person, in whatever browser. */
