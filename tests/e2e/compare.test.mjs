@@ -111,6 +111,8 @@ test("an axis that a job does not have leaves it out", async ({ server, page, op
   await open("/jobs/plain");
   await until(page, () => document.querySelectorAll(".toolbar .segments button").length > 2, "its axes");
   assert.equal(await page.getByRole("button", { name: "tokens" }).count(), 0, "what it does not count is not offered");
+  await open("/jobs/plain?x=flops");
+  await until(page, () => location.search === "" && document.querySelectorAll(".chart canvas").length > 0, "its steps, which are not called FLOPs");
 });
 
 test("what is not there is said", async ({ server, page, open, allow }) => {

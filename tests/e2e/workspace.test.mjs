@@ -46,6 +46,8 @@ test("a person makes a workspace, and another one finds it", async ({ server, pa
   await page.keyboard.press("Escape");
   await until(page, () => document.querySelector(".scatter + .note")?.innerText.startsWith("rank correlation 1, n = 6"), "the rank correlation, with its count");
   await until(page, () => document.querySelector(".figure output")?.innerText === "2.334", "the lowest last loss");
+  const isWhole = (box) => box.height >= 20 && box.bottom <= document.querySelector(".wsbar .toolbar").getBoundingClientRect().bottom;
+  assert.ok(await page.evaluate(`[...document.querySelectorAll(".xrange")].every((one) => (${isWhole})(one.getBoundingClientRect()))`), "from and to are in sight");
   assert.deepEqual(await titles(page), ["training", "loss.final by hp.lr", "Table", "loss.last", "Text"]);
   assert.equal((await texts(page, ".panel.table tbody tr")).length, JOBS.length);
 
@@ -129,7 +131,8 @@ test("cursor, zoom and tooltip are of all panels; a spike is drawn", async ({ se
   await until(page, (jobs) => document.querySelectorAll(".curvetip li").length === jobs, "all values under the cursor", JOBS.length);
   const at = (n) => page.evaluate((i) => document.querySelector(`[data-panel="${i}"] .u-cursor-x`).getBoundingClientRect().left - document.querySelector(`[data-panel="${i}"] .u-over`).getBoundingClientRect().left, n);
   await waitUntil(async () => Math.abs((await at(0)) - (await at(2))) < 3, "the cursor in the other panels");
-  // the spike of one point of 2400 reaches to the upper edge of the plot
+  // the spike of one point of 2400 reaches to the upper edge of the plot; what is not near the cursor is faint while it points
+  await page.mouse.move(1, 1);
   const isHigh = () =>
     page.evaluate(() => {
       const canvas = document.querySelector('[data-panel="0"] canvas');
@@ -148,11 +151,11 @@ test("cursor, zoom and tooltip are of all panels; a spike is drawn", async ({ se
   await page.mouse.down();
   await page.mouse.move(box.x + box.width * 0.4, box.y + 30, { steps: 4 });
   await page.mouse.up();
-  await until(page, () => Number(document.querySelector(".range input")?.value) > 500, "the range of steps");
+  await until(page, () => Number(document.querySelector(".xrange input")?.value) > 500, "the range of steps");
   await until(page, () => location.hash.startsWith("#w="), "the address");
   await panel(page, 0).focus();
   await page.keyboard.press("Control+z");
-  await until(page, () => document.querySelector(".range input")?.value === "", "all steps");
+  await until(page, () => document.querySelector(".xrange input")?.value === "", "all steps");
   // live
   await server.post("/api/v1/points?job=ada", { series: [{ metric: "loss", stream: "algo-1", step: [9000], value: [1] }] });
   await panel(page, 0).locator(".canvas").focus();

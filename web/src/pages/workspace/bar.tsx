@@ -219,7 +219,7 @@ function Range({ store, workspace }: { store: WorkspaceStore; workspace: Workspa
   const high = useRef<HTMLInputElement>(null);
   const tell = (): void => set(low.current?.value ?? "", high.current?.value ?? "");
   return (
-    <span class="range">
+    <span class="xrange">
       <input ref={low} type="text" inputmode="numeric" aria-label={t("From step")} placeholder={t("from")} value={from ?? ""} onChange={tell} />
       –
       <input ref={high} type="text" inputmode="numeric" aria-label={t("To step")} placeholder={t("to")} value={to ?? ""} onChange={tell} />

@@ -96,8 +96,8 @@ function Lines({ store, workspace, panel, cursor, read, most }: Props & { read: 
         onZoom={(low, high) => store.edit((now) => zoomed(now, [round(low, high - low), round(high, high - low)].map(Number) as [number, number]))}
         onReset={() => store.edit((now) => zoomed(now, null))}
       />
-      {!curves && !problem && <Skeleton rows={3} />}
-      {curves?.length === 0 && <Empty>{rows?.length === 0 ? t("No job is found.") : t("None of these jobs has it.")}</Empty>}
+      {!curves && !problem && rows?.length !== 0 && <Skeleton rows={3} />}
+      {(rows?.length === 0 || curves?.length === 0) && <Empty>{rows?.length === 0 ? t("No job is found.") : t("None of these jobs has it.")}</Empty>}
       <Note total={runs?.total.value ?? 0} jobs={jobs.length} asked={drawn?.asked.value ?? 0} />
     </>
   );

@@ -3,6 +3,7 @@ import { useComputed } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import { isWork, type Axis } from "../../lib/url/url";
 import { shifted, STEPS, TIMES, type XMap } from "../../lib/chart/xmap";
+import { patchQuery } from "../core/router";
 import type { JobStore } from "../job/job";
 
 /** null: what it takes is not known yet. */
@@ -15,9 +16,10 @@ export function useXMap(store: JobStore, axis: Axis): XMap | null {
   useEffect(() => {
     if (!isWork(axis) || !isKnown) return;
     const abort = new AbortController();
-    // A job that has none is drawn by its steps.
     const keep = (map: XMap): void => (abort.signal.aborted ? undefined : setWork({ axis, map }));
-    void import("./work").then(({ loadWork }) => loadWork(store.name, store.metrics.peek()?.[0]?.metric ?? "", axis, abort.signal).then(keep, () => keep(STEPS)));
+    // A job that has none is drawn by its steps, and says so.
+    const leave = (): void => (abort.signal.aborted ? undefined : patchQuery({ x: undefined }, true));
+    void import("./work").then(({ loadWork }) => loadWork(store.name, store.metrics.peek()?.[0]?.metric ?? "", axis, abort.signal).then(keep, leave));
     return () => abort.abort();
   }, [store, axis, isKnown]);
 
