@@ -34,6 +34,7 @@ enum {
 struct relayed {
 	int64_t at_ms; /* when its client called; without a relay: now */
 	struct span job; /* of the training's log; "": no relay says */
+	struct span log; /* the same, of a sm-ship that was killed */
 	bool has_system; /* sm-ship measures its machine */
 	struct span key; /* of all tries of the call; "": none */
 };
@@ -78,6 +79,8 @@ void wandb_refuse(
 enum status wandb_read_relayed(struct wandb_call *call, struct error *err) MUST_CHECK;
 /* The job is that of the training's log: sm-ship says how it ends, and what it printed. */
 bool wandb_is_shipped(const struct wandb_call *call, struct span job);
+/* The same, or sm-ship was killed, and what it printed is there by --send-rest. */
+bool wandb_has_log(const struct wandb_call *call, struct span job);
 /* What comes again under the call's key is known. */
 void wandb_mark_part(const struct wandb_call *call, struct batch_part *part);
 

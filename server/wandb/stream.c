@@ -131,7 +131,7 @@ static enum status begin(struct wandb_call *call, struct posting *p, struct span
 		.console_stream = SPAN(WANDB_CONSOLE_STREAM),
 		.max_line_bytes = call->options->max_line_bytes,
 		.max_series = call->options->max_series,
-		.has_console = wandb_is_shipped(call, p->job.name),
+		.has_console = wandb_has_log(call, p->job.name),
 		.has_system = wandb_is_shipped(call, p->job.name) && call->relayed.has_system,
 		.now_ms = call->relayed.at_ms};
 	TRY(read_place(call, p, WANDB_HISTORY, &start->history, err));

@@ -244,6 +244,17 @@ def test_notes_come_along(server, make_server):
     assert export(other, "name=j") == data, "byte for byte"
 
 
+def test_a_run_of_a_tracker_is_found_by_its_id_and_is_a_run_no_more(server, make_server):
+    made = server.post("/api/2.0/mlflow/runs/create", json={"experiment_id": "0", "run_name": "tracked", "start_time": NOW_MS})
+    run_id = made.body["run"]["info"]["run_id"]
+    other = make_server()
+    take(other, export(server))
+    for at, status in ((server, 200), (other, 404)):
+        (job,) = at.get(f"/api/v1/jobs?q=TrackedRunId%3D{run_id}").body["jobs"]
+        assert at.get(f"/api/v1/jobs/{quote(job['TrainingJobName'])}").body["TrackedRunId"] == run_id
+        assert at.get(f"/api/2.0/mlflow/runs/get?run_id={run_id}").status == status
+
+
 def test_evaluations_come_along(server, make_server):
     """Pages are of a thousand scores."""
     other = make_server()

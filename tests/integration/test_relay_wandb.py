@@ -399,6 +399,47 @@ open("done", "w").write("done")
     assert job(server, "orphaned")["TrainingJobStatus"] == "Completed"
 
 
+@pytest.mark.parametrize("is_away", [False, True])
+def test_what_a_training_prints_whose_sm_ship_was_killed_is_there_once(server, ship, train, tmp_path, is_away):
+    """Its log has it, by --send-rest: W&B's client, which hands over the same lines, says so by the relay that lives on, or by what that left.
+    A process that resumes the run without sm-ship has no other place for them."""
+    port = server.port
+    if is_away:
+        server.kill()
+    process = train("""
+run = wandb.init(project="printed", id="one")
+print("line 0", flush=True)
+run.log({"loss": 100.0})
+wait_for("killed")
+for number in range(1, 20):
+    print("line", number, flush=True)
+    run.log({"loss": 100.0 - number})
+run.finish()
+open("done", "w").write("done")
+""", "--job", "printed")
+    wait_for_line(process, '"killed"')
+    if not is_away:
+        wait_until(lambda: "printed" in jobs(server), what="the job")
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    (tmp_path / "killed").touch()
+    wait_until((tmp_path / "done").exists, what="the training to end by itself")
+    if is_away:
+        server.start(f"127.0.0.1:{port}")
+    wait_until(lambda: ship.run("--send-rest").returncode == 0 and not list(ship.spool.iterdir()), what="the rest to be sent")
+    server.wait_for_points("printed", "loss", 20)
+    streams = [row["stream"] for row in server.get("/api/v1/jobs/printed/streams").body["streams"]]
+    assert "console" not in streams, texts(server, "printed", "console")
+    assert [line for line in texts(server, "printed", "algo-1") if line.startswith("line ")] == [f"line {number}" for number in range(20)]
+    wandbclient.run(server, wandbclient.NEWEST, """
+run = wandb.init(project="printed", id="one", resume="must")
+print("line 20", flush=True)
+run.log({"loss": 80.0})
+run.finish()
+""")
+    assert [line for line in texts(server, "printed", "console") if line.startswith("line ")] == ["line 20"]
+
+
 @long
 @pytest.mark.parametrize("version", wandbclient.VERSIONS)
 def test_what_sm_ship_measures_is_there_once(server, train, version):

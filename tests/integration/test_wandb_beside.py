@@ -5,7 +5,8 @@ import json
 import pytest
 
 from smserver import Server, wait_until
-from test_wandb_door import CONSOLE, HISTORY, T0, alert, console, guarded, make_run, metrics_of, row_of, shared, taken
+from test_wandb_alerts import alert, metrics_of
+from test_wandb_door import CONSOLE, HISTORY, T0, console, guarded, make_run, row_of, shared, taken
 from wandbclient import ask, post
 
 __all__ = ["guarded", "shared"]  # fixtures

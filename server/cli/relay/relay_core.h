@@ -79,6 +79,7 @@ struct relay_terms {
 	const char *job; /* that sm-ship sends the output to */
 	bool is_shipped; /* sm-ship is there, and says how that ends */
 	bool has_system; /* and measures its machine */
+	bool has_log; /* it was killed, and the spool keeps what the training printed */
 };
 
 struct relay_dialect {

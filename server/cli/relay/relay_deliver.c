@@ -137,7 +137,8 @@ static enum status compose(struct delivery *d, struct error *err)
 	struct span rest = buf_span(&d->records), name;
 	const struct relay_terms terms = {.job = relay_journal_job(d->journal),
 		.is_shipped = is_shipped(d) || relay_journal_is_shipped(d->journal),
-		.has_system = is_shipped(d) && d->core->has_system};
+		.has_system = is_shipped(d) && d->core->has_system,
+		.has_log = relay_journal_path(d->journal)[0] != 0};
 
 	(void)span_next(&rest, ' ', &name);
 	for (size_t i = 0; i < RELAY_DIALECT_COUNT; i++)

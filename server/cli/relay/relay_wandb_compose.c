@@ -39,8 +39,9 @@ static void put_path(const struct record *record, const struct relay_terms *term
 
 	buf_append_span(&out->path, record->path);
 	buf_printf(&out->path, "%crelay_ms=%.*s", has_query ? '&' : '?', SPAN_ARGS(record->ms));
-	if (terms->is_shipped || out->needs_job) {
-		buf_append_text(&out->path, "&relay_job=");
+	bool is_job = terms->is_shipped || out->needs_job;
+	if (is_job || terms->has_log) {
+		buf_append_text(&out->path, is_job ? "&relay_job=" : "&relay_log=");
 		buf_append_percent_encoded(&out->path, span_from(terms->job));
 	}
 	if (terms->has_system)

@@ -235,7 +235,8 @@ static enum status send_note(struct rest *rest, struct error *err)
 	TRY(start(rest, err));
 	client_say(ship_program.name, "%" PRIu64 " lines of job '%s' that were left are with the server%s",
 		sender_sent_lines(rest->sender), sender_job(rest->sender),
-		note->ended_ms ? ", and how it ended" : "; how it ended is not known, so its status is left alone");
+		note->ended_ms ? ", and how it ended"
+			       : "; how its command ended is not known here, its status stays as it is");
 	remove_all(rest);
 	return OK;
 }
