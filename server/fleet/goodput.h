@@ -38,6 +38,9 @@ enum goodput_bucket {
 /* "capacity", "first_step" … */
 const char *goodput_bucket_name(enum goodput_bucket bucket);
 
+/* Interrupted with this message: the process of a tracked run was gone, and nobody held its machines. */
+#define GOODPUT_GONE "the run's process was gone"
+
 /* One stretch of one secondary status, or a pause; they follow on each other without gaps. */
 struct goodput_phase {
 	int64_t from_ms, to_ms;

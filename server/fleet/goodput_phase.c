@@ -52,8 +52,10 @@ struct goodput_phase goodput_phase_of(struct span status, struct span message, b
 		phase.is_training = true;
 		return phase;
 	}
-	if (is_one_of(status,
-		    "Uploading Stopping Updating Completed Failed Stopped MaxRuntimeExceeded MaxWaitTimeExceeded")) {
+	bool is_gone = span_equal(status, SPAN("Interrupted")) && span_equal(message, SPAN(GOODPUT_GONE));
+	if (is_gone ||
+		is_one_of(status,
+			"Uploading Stopping Updating Completed Failed Stopped MaxRuntimeExceeded MaxWaitTimeExceeded")) {
 		phase.bucket = GOODPUT_IDLE;
 		return phase;
 	}

@@ -1,6 +1,7 @@
 /* Runs as W&B's SDK makes and finds them. */
 #include "base/log.h"
 #include "pipeline/commit/ingest_result.h"
+#include "pipeline/jobs/tracked_gap.h"
 #include "pipeline/pipeline.h"
 #include "store/jobs.h"
 #include "wandb/internal.h"
@@ -244,6 +245,21 @@ static bool is_behind_end(const struct wandb_call *call, const struct upsert *up
 	       !http_request_header(call->request, WANDB_WRITER_HEADER).len;
 }
 
+/* One that was killed has told of no end: by its silence before the process that goes on. Those that share a run are not told from each other. */
+static enum status is_behind_gap(const struct wandb_call *call, const struct upsert *up,
+	const struct tracked_run_row *row, const struct job_row *job, bool *out, struct error *err)
+{
+	int64_t start_ms = up->settings.start_ms, from_ms = 0;
+	bool is_asked = !wandb_is_over(row->status) && !job->ended_ms && start_ms > row->start_ms &&
+			start_ms <= call->now_ms && !wandb_is_shipped(call, job->name) &&
+			!http_request_header(call->request, WANDB_WRITER_HEADER).len;
+
+	if (is_asked)
+		TRY(tracked_gap_find(call->pipeline, call->reader, call->arena, job, start_ms, &from_ms, err));
+	*out = from_ms != 0;
+	return OK;
+}
+
 /* From when it began, whenever its first line comes. */
 static enum status resume_run(
 	struct wandb_call *call, const struct upsert *up, const struct tracked_run_row *row, struct error *err)
@@ -257,9 +273,11 @@ static enum status resume_run(
 		.resumed_ms = up->settings.start_ms,
 		.now_ms = call->now_ms};
 	struct job_row job;
+	bool is_behind;
 
 	TRY(store_read_job_by_id(call->reader, call->arena, row->job_id, &job, err));
-	if (!is_behind_end(call, up, row, &job))
+	TRY(is_behind_gap(call, up, row, &job, &is_behind, err));
+	if (!is_behind && !is_behind_end(call, up, row, &job))
 		return OK;
 	if (wandb_is_shipped(call, job.name))
 		change.secondary = SPAN("");

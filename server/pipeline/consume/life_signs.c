@@ -37,7 +37,7 @@ static enum status write_heard(void *context, struct store_tx *tx, struct error 
 	if (is_gone)
 		return OK;
 	TRY(store_read_job_by_id(store_tx_reader(tx), heard->arena, job->job_id, &row, err));
-	TRY(life_put_sign(tx, heard->arena, job->job_id, &heard->sign, err));
+	TRY(life_put_sign(heard->life.pipeline, tx, heard->arena, job->job_id, &heard->sign, err));
 	TRY(life_write(&heard->life, tx, &row, false, err));
 	/* A job that its first line made was made before anybody knew when that line is of. */
 	return heard->life.has_changed ? OK
@@ -68,6 +68,10 @@ void life_signs_begin_slice(struct stream_state *stream)
 	stream->seen_ms = stream->seen_after_ms = INT64_MAX;
 	stream->seen_last_ms = INT64_MIN;
 	stream->awaited_ms = atomic_load(&stream->job->awaited_ms);
+	stream->seen_gap_ms = INT64_MAX;
+	stream->seen_gap_last_ms = 0;
+	stream->gap_from_ms = atomic_load(&stream->job->gap_from_ms);
+	stream->gap_to_ms = atomic_load(&stream->job->gap_to_ms);
 }
 
 static enum status hand_over(
@@ -107,7 +111,12 @@ static struct life_sign sign_of(struct stream_state *stream, int64_t arrival_ms)
 {
 	int64_t own_ms = stretches_first_ms(&stream->stretches), before_ms = atomic_load(&stream->believed_ms);
 	int64_t heard_ms = stream->seen_last_ms < arrival_ms ? stream->seen_last_ms : arrival_ms;
-	struct life_sign sign = {stream->seen_ms, INT64_MIN, stream->seen_after_ms, heard_ms};
+	struct life_sign sign = {.first_ms = stream->seen_ms,
+		.believed_ms = INT64_MIN,
+		.after_ms = stream->seen_after_ms,
+		.heard_ms = heard_ms,
+		.gap_first_ms = stream->seen_gap_ms,
+		.gap_last_ms = stream->seen_gap_last_ms};
 
 	atomic_store(&stream->believed_ms, own_ms);
 	if (sign.first_ms < own_ms)
@@ -135,7 +144,7 @@ enum status life_signs_end_slice(
 	struct life_sign sign = sign_of(stream, arrival_ms);
 	int64_t signed_ms = atomic_load(&job->signed_ms);
 	bool is_revised = sign.believed_ms != INT64_MIN && signed_ms < sign.believed_ms;
-	if (sign.first_ms >= signed_ms && !is_revised && sign.after_ms == INT64_MAX &&
+	if (sign.first_ms >= signed_ms && !is_revised && !sign.gap_last_ms && sign.after_ms == INT64_MAX &&
 		sign.heard_ms <= atomic_load(&job->presumed_ms) && stream->awaited_ms != INT64_MIN)
 		return OK;
 	if (sign.first_ms < signed_ms || is_revised)

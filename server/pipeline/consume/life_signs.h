@@ -18,6 +18,12 @@ static inline void life_signs_see(struct stream_state *stream, int64_t ts_ms)
 		stream->seen_last_ms = ts_ms;
 	if (ts_ms >= stream->awaited_ms && ts_ms < stream->seen_after_ms)
 		stream->seen_after_ms = ts_ms;
+	if (ts_ms <= stream->gap_from_ms || ts_ms >= stream->gap_to_ms)
+		return;
+	if (ts_ms < stream->seen_gap_ms)
+		stream->seen_gap_ms = ts_ms;
+	if (ts_ms > stream->seen_gap_last_ms)
+		stream->seen_gap_last_ms = ts_ms;
 }
 enum status life_signs_end_slice(
 	struct pipeline *pipeline, struct stream_state *stream, int64_t arrival_ms, struct error *err) MUST_CHECK;

@@ -12,6 +12,7 @@
 #include "state/streams/job_view.h"
 #include "store/goodput.h"
 #include "store/jobs.h"
+#include "store/transitions.h"
 
 struct pipeline;
 
@@ -20,6 +21,13 @@ struct pipeline;
 
 /* The same of sm-ship: where all that it opened was left without an end (sm-ship --send-rest), there is nobody who will say one. */
 #define GOODPUT_SHIPPED_BEGAN "sm-ship began"
+
+/*
+ * Did its tracker's client alone say that it trains, at *last_ms the last time (0: no)? Such a client always says so, and one that is killed
+ * never says the end. Of a run of somebody else's job the first to train is not the run's beginning. rows: the job's.
+ */
+enum status goodput_find_client_word(struct store_reader *reader, struct arena *arena, const struct job_row *row,
+	const struct transition_row *rows, size_t count, int64_t *last_ms, struct error *err) MUST_CHECK;
 
 struct job_nodes {
 	struct span instance; /* "": not known */

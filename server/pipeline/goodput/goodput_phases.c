@@ -159,11 +159,7 @@ static enum status is_left_by_all(
 	return OK;
 }
 
-/*
- * Did its tracker's client alone say that it trains, at *last_ms the last time? Such a client always says so, and one that is killed never
- * says the end. Of a run of somebody else's job the first to train is not the run's beginning.
- */
-static enum status find_client_word(struct store_reader *reader, struct arena *arena, const struct job_row *row,
+enum status goodput_find_client_word(struct store_reader *reader, struct arena *arena, const struct job_row *row,
 	const struct transition_row *rows, size_t count, int64_t *last_ms, struct error *err)
 {
 	struct tracked_run_row run;
@@ -258,7 +254,7 @@ enum status goodput_read_phases(struct pipeline *pipeline, struct store_reader *
 	if (!p.phases || !p.is_billed)
 		return error_no_memory(err);
 	int64_t client_ms;
-	TRY(find_client_word(reader, arena, row, rows, count, &client_ms, err));
+	TRY(goodput_find_client_word(reader, arena, row, rows, count, &client_ms, err));
 	int64_t to_ms = goodput_within(end_ms(pipeline, view, rows, count, client_ms, now_ms, out));
 	int64_t from_ms = goodput_within(begin_ms(row, rows, count, stretches_first_ms(&out->work)));
 	if (count && is_final(&rows[count - 1]) && rows[count - 1].start_ms > to_ms)

@@ -211,7 +211,8 @@ static enum status put_session(struct opening *opening, struct store_tx *tx, con
 	const struct stream_row *row, struct error *err)
 {
 	const struct session_stream *asked = opening->stream;
-	struct life_sign sign = {asked->now_ms, INT64_MIN, INT64_MAX, asked->now_ms};
+	struct life_sign sign = {
+		.first_ms = asked->now_ms, .believed_ms = INT64_MIN, .after_ms = INT64_MAX, .heard_ms = asked->now_ms};
 	struct told_row resume = {.status = SPAN("Training"),
 		.message = SPAN("a session goes on with it"),
 		.reason = SPAN(""),
@@ -233,7 +234,7 @@ static enum status put_session(struct opening *opening, struct store_tx *tx, con
 	if (last && !phase_is_final(last->status) && last->start_ms > resume.start_ms)
 		resume.start_ms = last->start_ms; /* by a clock that was ahead: it is opened within that */
 	TRY(store_put_session(tx, job->job_id, row->stream_id, resume.start_ms, err));
-	return life_put_sign(tx, opening->life.arena, job->job_id, &sign, err);
+	return life_put_sign(opening->life.pipeline, tx, opening->life.arena, job->job_id, &sign, err);
 }
 
 /* In the transaction that takes the stream: what is refused keeps no name. */

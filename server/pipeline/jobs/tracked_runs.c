@@ -8,8 +8,10 @@
 #include "pipeline/jobs/job_transition.h"
 #include "pipeline/jobs/sessions.h"
 #include "pipeline/jobs/tracked_adopt.h"
+#include "pipeline/jobs/tracked_gap.h"
 #include "pipeline/jobs/went_on.h"
 #include "pipeline/life/life.h"
+#include "pipeline/life/log_end.h"
 #include "pipeline/life/pools.h"
 #include "state/execute.h"
 #include "state/jobs/default_definitions.h"
@@ -197,6 +199,7 @@ struct changing {
 	struct life life;
 	struct told_row begun; /* where it was last said to train; start_ms 0: nowhere */
 	int64_t went_on_ms; /* when that was by what it logged; 0: as it was said */
+	int64_t resumed_ms; /* when it is said to go on; 0: it is not */
 };
 
 /* Clients send again what they got no answer for. */
@@ -324,6 +327,8 @@ static enum status write_change(void *context, struct store_tx *tx, struct error
 	changing->job_id = row.job_id;
 	TRY(change_start(changing, tx, &run, &row, err));
 	TRY(change_begun(changing, tx, row.job_id, err));
+	if (changing->resumed_ms)
+		TRY(tracked_gap_cut(changing->pipeline, tx, changing->arena, &row, changing->resumed_ms, err));
 	TRY(change_row(changing, tx, &run, err));
 	return change_document(changing, tx, &row, err);
 }
@@ -383,6 +388,9 @@ static enum status state(
 		transition.time_ms = begun_ms + 1;
 	if (!is_end && row->ended_ms >= at_ms)
 		transition.time_ms = row->ended_ms + 1;
+	changing->resumed_ms = is_end ? 0 : transition.time_ms;
+	if (!is_end)
+		TRY(log_end_await(changing->pipeline, asked->job, err)); /* it ends where the silence begins */
 	return pipeline_add_transition(changing->pipeline, asked->job, asked->team, &transition, NULL, err);
 }
 

@@ -5,6 +5,7 @@
 #include "model/metrics/stream_name.h"
 #include "pipeline/life/log_end.h"
 #include "pipeline/life/pools.h"
+#include "pipeline/life/run_gap.h"
 #include "state/streams/directory.h"
 #include "state/known_fault.h"
 #include "state/pipeline_state.h"
@@ -243,12 +244,26 @@ void life_say(const struct life *life)
 	stall_publish_failed(life->pipeline, &life->failed);
 }
 
+static void note_gaps(struct job_state *job, const struct history *history)
+{
+	int64_t from_ms = INT64_MAX, to_ms = INT64_MIN;
+
+	for (size_t i = 0; i < history->count; i++)
+		if (run_gap_is(&history->rows[i])) {
+			from_ms = from_ms == INT64_MAX ? history->rows[i].start_ms : from_ms;
+			to_ms = history->rows[i].end_ms;
+		}
+	atomic_store(&job->gap_from_ms, from_ms);
+	atomic_store(&job->gap_to_ms, to_ms);
+}
+
 void life_note(struct job_state *job, const struct history *history)
 {
 	static const struct transition_row none;
 	const struct transition_row *last = history->count ? &history->rows[history->count - 1] : &none;
 	bool is_waiting = phase_is_waiting(last->status), is_final = phase_is_final(last->status);
 
+	note_gaps(job, history);
 	if (atomic_exchange(&job->is_over, is_final) && !is_final)
 		atomic_fetch_add(&job->life, 1);
 	for (size_t i = 0; i < history->count; i++)

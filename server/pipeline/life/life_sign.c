@@ -1,6 +1,7 @@
 #include "pipeline/life/life_sign.h"
 
 #include "base/text/iso8601.h"
+#include "pipeline/life/run_gap.h"
 #include "store/told.h"
 
 enum { UNDONE_BYTES = 256 };
@@ -79,8 +80,8 @@ static enum status undo_stop(struct store_tx *tx, int64_t job_id, const struct t
 	return put_undone(tx, job_id, stopped_ms, heard_ms, err);
 }
 
-enum status life_put_sign(
-	struct store_tx *tx, struct arena *arena, int64_t job_id, const struct life_sign *sign, struct error *err)
+enum status life_put_sign(const struct pipeline *pipeline, struct store_tx *tx, struct arena *arena, int64_t job_id,
+	const struct life_sign *sign, struct error *err)
 {
 	struct told_row *rows;
 	size_t count;
@@ -89,5 +90,7 @@ enum status life_put_sign(
 	TRY(undo_stop(tx, job_id, rows, count, sign->heard_ms, err));
 	if (sign->first_ms != INT64_MAX)
 		TRY(put_first(tx, job_id, rows, count, sign, err));
+	if (sign->gap_last_ms)
+		TRY(run_gap_fill(pipeline, tx, arena, job_id, sign->gap_first_ms, sign->gap_last_ms, err));
 	return sign->after_ms != INT64_MAX ? put_training(tx, job_id, sign->after_ms, err) : OK;
 }

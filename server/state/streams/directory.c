@@ -155,6 +155,8 @@ struct job_state *job_state_new(const struct job_row *row)
 	atomic_init(&job->signed_ms, INT64_MAX);
 	atomic_init(&job->awaited_ms, INT64_MAX);
 	atomic_init(&job->presumed_ms, INT64_MAX);
+	atomic_init(&job->gap_from_ms, INT64_MAX);
+	atomic_init(&job->gap_to_ms, INT64_MIN);
 	atomic_init(&job->life, 1);
 	job->job_id = row->job_id;
 	job->generation = row->generation;

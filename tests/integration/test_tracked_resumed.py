@@ -1,0 +1,168 @@
+"""A tracked run whose process was killed, and that a new process goes on with: what lies between is billed to nobody."""
+
+import json
+import time
+
+import pytest
+
+from mlflowclient import call, make_run
+from smserver import wait_until
+from wandbclient import make_run as make_wandb_run
+from wandbclient import post
+
+OPTIONS = ("--silent-after", "2s", "--goodput-every", "100ms")
+HISTORY = "wandb-history.jsonl"
+
+
+@pytest.fixture
+def server(make_server):
+    return make_server(*OPTIONS)
+
+
+def log(server, run, at_s, first, count):
+    metrics = [{"key": "loss", "value": 1, "timestamp": 1000 * (at_s + n), "step": first + n} for n in range(count)]
+    assert call(server, "runs/log-batch", {"run_id": run, "metrics": metrics})[0] == 200
+
+
+def update(server, run, **members):
+    assert call(server, "runs/update", {"run_id": run, **members})[0] == 200
+
+
+def resume(server, run, at_s):
+    """As sm-ship's relay says it; a client alone is believed to go on when it says so."""
+    update(server, run, status="RUNNING", resumed_time=1000 * at_s)
+
+
+def finish(server, run, at_s):
+    update(server, run, status="FINISHED", end_time=1000 * at_s)
+
+
+def begin(server, name, began_s):
+    return make_run(server, run_name=name, start_time=1000 * began_s)
+
+
+def read(server, job):
+    return server.get(f"/api/v1/jobs/{job.replace('/', '%2F')}").body
+
+
+def statuses(server, job, began_s):
+    return [(part["Status"], round(part["StartTime"] - began_s)) for part in read(server, job)["SecondaryStatusTransitions"]]
+
+
+def sums(server, job):
+    """Seconds that are billed: of its cost, of its document and of sums; and those that are idle."""
+    goodput = server.get(f"/api/v1/jobs/{job.replace('/', '%2F')}/goodput").body
+    [group] = server.get(f"/api/v1/aggregate?q=name={job}&of=sum:node_hours").body["groups"]
+    return (round(goodput["cost"]["billable_seconds"] or 0), read(server, job).get("BillableTimeInSeconds"),
+        round(3600 * (group["sum:node_hours"] or 0)), round(goodput["buckets"]["idle"]["seconds"]))
+
+
+def wait_for(server, job, billed, idle):
+    wait_until(lambda: sums(server, job) == (billed, billed, billed, idle), what=f"{billed} s and {idle} s idle, not {sums(server, job)}")
+
+
+def test_what_lies_between_is_not_billed_each_time(server):
+    month_s = 30 * 86400
+    began_s = int(time.time()) - 2 * month_s
+    run = begin(server, "month", began_s)
+    log(server, run, began_s, 1, 100)
+    resume(server, run, began_s + month_s)
+    assert statuses(server, "Default/month", began_s) == [("Training", 0), ("Interrupted", 99), ("Training", month_s)]
+    log(server, run, began_s + month_s, 101, 50)
+    resume(server, run, began_s + month_s + 3600)
+    log(server, run, began_s + month_s + 3600, 151, 20)
+    finish(server, run, began_s + month_s + 3620)
+    wait_for(server, "Default/month", 99 + 49 + 20, month_s - 99 + 3600 - 49 + 1)
+    goodput = server.get("/api/v1/jobs/Default%2Fmonth/goodput").body
+    assert goodput["buckets"]["stalled"]["seconds"] == 0
+    other = [part[0] for part in statuses(server, "Default/month", began_s)]
+    assert other == ["Training", "Interrupted", "Training", "Interrupted", "Training", "Completed"]
+
+
+def test_a_client_alone_goes_on_when_it_says_so(server):
+    began_s = int(time.time()) - 86400
+    run = begin(server, "alone", began_s)
+    log(server, run, began_s, 1, 100)
+    update(server, run, status="RUNNING")
+    log(server, run, int(time.time()), 101, 1)
+    end_s = int(time.time()) + 3
+    finish(server, run, end_s)
+    [_, gone, again, _] = read(server, "Default/alone")["SecondaryStatusTransitions"]
+    assert (gone["Status"], gone["StartTime"]) == ("Interrupted", began_s + 99)
+    wait_until(lambda: abs(sums(server, "Default/alone")[0] - 99 - (end_s - again["StartTime"])) <= 1, what="both parts alone")
+
+
+def test_one_that_goes_on_at_once_is_one_stretch(server):
+    began_s = int(time.time()) - 3600
+    run = begin(server, "short", began_s)
+    log(server, run, began_s, 1, 100)
+    resume(server, run, began_s + 101)
+    log(server, run, began_s + 101, 101, 9)
+    finish(server, run, began_s + 110)
+    assert statuses(server, "Default/short", began_s) == [("Training", 0), ("Completed", 110)]
+    wait_for(server, "Default/short", 110, 1)
+
+
+def test_what_is_sent_late_was_no_gap(server):
+    """By the times of its points, and not by their arrival."""
+    began_s = int(time.time()) - 86400
+    run = begin(server, "late", began_s)
+    log(server, run, began_s, 1, 100)
+    resume(server, run, began_s + 3600)
+    log(server, run, began_s + 3600, 5000, 100)
+    assert ("Interrupted", 99) in statuses(server, "Default/late", began_s)
+    log(server, run, began_s + 100, 101, 900)  # the process of before trained until 999
+    wait_until(lambda: ("Interrupted", 999) in statuses(server, "Default/late", began_s), what="the gap to begin later")
+    log(server, run, began_s + 2000, 2000, 500)  # it was in the middle of the gap as well
+    wait_until(lambda: len(statuses(server, "Default/late", began_s)) == 5, what="two gaps")
+    assert statuses(server, "Default/late", began_s)[1:4] == [("Interrupted", 999), ("Training", 2000), ("Interrupted", 2499)]
+    log(server, run, began_s + 1000, 1001, 1000)
+    wait_until(lambda: len(statuses(server, "Default/late", began_s)) == 3, what="one gap")
+    server.stop()
+    server.start()
+    log(server, run, began_s + 2500, 2501, 600)
+    log(server, run, began_s + 3100, 3101, 500)
+    wait_until(lambda: statuses(server, "Default/late", began_s) == [("Training", 0)], what="no gap")
+    finish(server, run, began_s + 3700)
+    wait_for(server, "Default/late", 3700, 1)
+
+
+def test_a_scheduler_s_job_is_not_cut(server):
+    """Whoever says when it began, other than the run's client, holds its machines until they say the end."""
+    began_s = int(time.time()) - 86400
+    assert server.post("/api/v1/jobs", json={"TrainingJobName": "mine"}).status < 300
+    assert server.post("/api/v1/jobs/mine/transitions", json={"SecondaryStatus": "Training", "time_ms": 1000 * began_s}).status == 204
+    run = make_run(server, run_name="r", job_name="mine", start_time=1000 * (began_s + 5))
+    log(server, run, began_s + 5, 1, 100)
+    resume(server, run, began_s + 3600)
+    assert statuses(server, "mine", began_s) == [("Training", 0)]
+
+
+def meta(at_s, **more):
+    return json.dumps({"_wandb": {"value": {"start_time": at_s, **more}}})
+
+
+def send(server, offset, at_s, count, **members):
+    history = [{"_step": offset + n, "_timestamp": at_s + n, "loss": 1} for n in range(count)]
+    assert post(server, "dead", {HISTORY: (offset, history)}, **members).status == 200
+
+
+def test_a_killed_run_of_wandb_begins_anew_with_its_next_process(server):
+    began_s = int(time.time()) - 3600
+    make_wandb_run(server, "dead", host="node-1")
+    make_wandb_run(server, "dead", config=meta(began_s))
+    send(server, 0, began_s, 100)
+    make_wandb_run(server, "dead", host="node-1", config=meta(began_s, more=1))
+    assert statuses(server, "p/dead", began_s) == [("Training", 0)], "the same process"
+    make_wandb_run(server, "dead", host="node-1")
+    make_wandb_run(server, "dead", config=meta(began_s + 101))
+    send(server, 100, began_s + 101, 9)
+    assert statuses(server, "p/dead", began_s) == [("Training", 0)], "at once"
+    make_wandb_run(server, "dead", host="node-1")
+    make_wandb_run(server, "dead", config=meta(began_s + 1000))
+    make_wandb_run(server, "dead", config=meta(began_s + 1000, more=1))
+    assert statuses(server, "p/dead", began_s) == [("Training", 0), ("Interrupted", 109), ("Training", 1000)]
+    send(server, 109, began_s + 1000, 51, complete=True, exitcode=0)
+    row = wait_until(lambda: (row := read(server, "p/dead"))["TrainingJobStatus"] == "Completed" and row, what="its end")
+    ran = 109 + row["TrainingEndTime"] - (began_s + 1000)
+    wait_until(lambda: abs(sums(server, "p/dead")[0] - ran) <= 1, what=f"{ran} s, not {sums(server, 'p/dead')}")
