@@ -86,7 +86,7 @@ TEST(job_fields_by_the_names_of_queries)
 		"\"last\":1,\"last_step\":50}]}";
 	static const char *const table[][3] = {{"name", "j", "j"}, {"lines", "12", "12"},
 		{"loss", "0.123456789", "0.1235"}, {"loss.min", "NaN", "NaN"}, {"loss.step", "40", "40"},
-		{"metric.train:loss", "0.123456789", "0.1235"}, {"step", "50", "50"}, {"hp.lr.max", "1e-3", "1e-3"},
+		{"metric.train:loss", "0.123456789", "0.1235"}, {"step", "40", "40"}, {"hp.lr.max", "1e-3", "1e-3"},
 		{"tag.team", "nlp", "nlp"}, {"tag.x", "", ""}, {"started", "2023-11-14T22:13:20Z", NULL},
 		{"age", "7200", "2h00m"}, {"duration", "3660", "1h01m"}, {"ResourceConfig.InstanceCount", "2", "2"},
 		{"nothing.there", "", ""}};
