@@ -16,19 +16,30 @@ enum { VERSION = 1, HOSTS_MAX = 4096, WHY_MAX_BYTES = 700, LINE_MAX_BYTES = 64 *
 
 /* ---- what is known ---- */
 
+static bool may_be_told(const struct restart *r, const struct run_link *link)
+{
+	return !r->team.len || span_equal(link->team, r->team);
+}
+
 static enum status read_run(struct restart *r, struct error *err)
 {
 	struct run_link *links;
-	size_t count, at;
+	size_t count, at, from;
 
 	TRY(store_read_run(r->reader, r->arena, r->view.row.name, &links, &count, &at, err));
+	for (from = at; from > 0 && may_be_told(r, &links[from - 1]);)
+		from--;
+	links += from;
+	count -= from;
+	at -= from;
 	r->links = links;
 	r->link_count = at + 1;
 	for (r->first = at; r->first > 0 && !links[r->first].fork_from.len;)
 		r->first--;
 	r->successor = SPAN("");
 	for (size_t i = 0; i < count && !r->successor.len; i++) /* in a circle it may stand before the job */
-		if (i != at && span_equal(links[i].continues, r->view.row.name) && !links[i].fork_from.len)
+		if (i != at && span_equal(links[i].continues, r->view.row.name) && !links[i].fork_from.len &&
+			may_be_told(r, &links[i]))
 			r->successor = links[i].job;
 	return OK;
 }

@@ -14,10 +14,12 @@ struct pipeline;
 struct run_link;
 
 struct restart {
-	struct pipeline *pipeline; /* this and the next four: of who asks */
+	struct pipeline *pipeline; /* this and the next five: of who asks */
 	struct store_reader *reader;
 	struct arena *arena;
 	int64_t now_ms;
+	struct span
+		team; /* of who is told: of jobs of other teams, which may say that they are of any run, nothing is; "": of all */
 	struct job_view view; /* without series */
 	const struct run_link *links; /* the job's run up to this job, oldest first */
 	size_t link_count;

@@ -16,6 +16,7 @@ struct run_link {
 	int64_t created_ms;
 	struct span continues; /* the job that it states to go on with, which need not be here; "" */
 	struct span fork_from; /* where it left that one, which goes on as well; "": it is no fork */
+	struct span team;
 };
 
 /*

@@ -275,6 +275,25 @@ def test_only_receivers_that_may_hear_of_restarts(make_server, receiver):
     assert again["failures"] == 2 and receiver.paths == ["/hook/all"] * 2
 
 
+def test_a_team_s_receiver_hears_nothing_of_the_jobs_of_others(make_server, receiver):
+    """Whoever says that a job of his goes on with another's is not told of that; and another's that says so keeps nobody from being told."""
+    server = make_server("--team-reads=own")
+    token = {team: make_token(server, team, "admin", "--team", team) for team in ("nlp", "vision")}
+    assert server.post("/api/v1/webhooks", json={"url": receiver.url, "events": ["restart"]}, token=token["nlp"]).status == 201
+    lines = "".join(f"{line}\n" for line in (*steps(1, 3), SAVED.format(3)))
+    assert server.post("/api/v1/logs?job=theirs&stream=algo-1", lines, token=token["vision"]).status == 200
+    wait_until(lambda: server.get("/api/v1/jobs/theirs/checkpoints", token=token["vision"]).body["checkpoints"], what="the checkpoint")
+    for name, before, team in (("mine", "theirs", "nlp"), ("next", "mine", "vision")):
+        made = {"TrainingJobName": name, "Tags": [{"Key": "continues", "Value": before}]}
+        assert server.post("/api/v1/jobs", json=made, token=token[team]).status == 201
+    for status in ("Training", "Failed"):
+        assert server.post("/api/v1/jobs/mine/transitions", json={"SecondaryStatus": status}, token=token["nlp"]).status == 204
+    data, = restarts_heard(receiver, 1)
+    assert data.pop("document")["TrainingJobName"] == "mine"
+    assert (data["run"], data["checkpoint"], data["continued_by"], data["failures"]) == ("mine", None, None, 1)
+    assert not any(name in json.dumps(data) for name in ("theirs", "next", "/ckpt"))
+
+
 # ---- deploy/examples, as docs/restarts.md has them ----
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """Of runs of W&B without its SDK: what a trainer prints beside what it logs, alerts that a sync brings again, and changes by wandb.Api()."""
 
 import json
+import time
 
 import pytest
 
@@ -94,6 +95,40 @@ def test_after_a_restart_the_tracker_s_metrics_are_known(tmp_path, options):
         server.wait_for_extraction()
         assert len(console(server, "p/kept")) == 20
         assert set(counts_of(server, job)) == TOLD
+    finally:
+        server.close()
+
+
+def test_a_job_that_goes_on_without_its_tracker(tmp_path):
+    """Its log is all that there is of it then, before and behind a restart of the server."""
+    server = Server(tmp_path, "--seal-age", "1s").start()
+    try:
+        job = hf_run(server, "on")
+        logged, printed = hf_rows(1, 31)
+        began = int(time.time()) - 1000
+        logged = [row | {"_timestamp": began + n} for n, row in enumerate(logged)]
+        taken(post(server, "on", {CONSOLE: (0, printed[:5])}))
+        server.wait_for_points("p/on", "train:loss", 5, stream="console")
+        taken(post(server, "on", {HISTORY: (0, logged[:10]), CONSOLE: (5, printed[5:10])}))
+        server.wait_for_points("p/on", "train/loss", 10)
+        server.wait_for_extraction()
+        assert counts_of(server, job)["train:loss"] == (5, "other")
+        for status in ("Failed", "Training"):
+            assert server.post(f"{job}/transitions", json={"SecondaryStatus": status, "time_ms": int(time.time() * 1000)}).status == 204
+        taken(post(server, "on", {CONSOLE: (10, printed[10:20])}))
+        server.wait_for_extraction()
+        assert counts_of(server, job)["train:loss"] == (15, "loss")
+        wait_until(lambda: server.figure("sealed_lines_total") == 20, what="the sealer")
+        server.kill()
+        server.start()
+        taken(post(server, "on", {CONSOLE: (20, printed[20:])}))
+        server.wait_for_extraction()
+        assert counts_of(server, job)["train:loss"] == (25, "loss")
+        late = [row | {"_timestamp": int(time.time()) + n} for n, row in enumerate(hf_rows(31, 41)[0])]
+        taken(post(server, "on", {HISTORY: (10, late), CONSOLE: (30, hf_rows(31, 41)[1])}))
+        server.wait_for_points("p/on", "train/loss", 20)
+        server.wait_for_extraction()
+        assert counts_of(server, job)["train:loss"] == (25, "other"), "the tracker tells again"
     finally:
         server.close()
 

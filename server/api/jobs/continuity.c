@@ -112,23 +112,29 @@ static enum status read_stated(struct pipeline *pipeline, struct store_reader *r
 	TRY(goodput_gather(pipeline, reader, arena, job, clock_wall_ms(), &row, &facts, err));
 	TRY(goodput_derive(&facts.facts, arena, &derived, err));
 	out->items = arena_alloc(arena, (derived.break_count + 1) * sizeof *out->items);
-	if (!out->items)
+	const struct goodput_break **breaks = arena_alloc(arena, (derived.break_count + 1) * sizeof *breaks);
+	if (!out->items || !breaks)
 		return error_no_memory(err);
 	for (size_t i = 0; i < derived.break_count; i++) {
 		const struct goodput_break *broken = &derived.breaks[i];
 		size_t first = find_first_behind(&facts.facts, broken->to_ms);
 		if (!is_within_attempt(&facts.facts, broken, first))
 			continue;
-		struct continuity_restart *restart = &out->items[out->count++];
-		*restart = stated_restart(&facts.facts, &facts.facts.points[first]);
-		if (restart->judged.first_step == broken->step)
-			TRY(continuity_read_at(pipeline, reader, arena, job, restart->attempt, broken->to_ms,
-				broken->step, &restart->judged, err));
+		breaks[out->count] = broken;
+		out->items[out->count++] = stated_restart(&facts.facts, &facts.facts.points[first]);
 	}
 	if (out->count > CONTINUITY_RESTARTS_MAX)
 		out->left_out = out->count - CONTINUITY_RESTARTS_MAX;
 	out->items += out->left_out;
 	out->count -= out->left_out;
+	/* Each is a look through all points: not of those that are left out. */
+	for (size_t i = 0; i < out->count; i++) {
+		const struct goodput_break *broken = breaks[out->left_out + i];
+		struct continuity_restart *restart = &out->items[i];
+		if (restart->judged.first_step == broken->step)
+			TRY(continuity_read_at(pipeline, reader, arena, job, restart->attempt, broken->to_ms,
+				broken->step, &restart->judged, err));
+	}
 	return OK;
 }
 

@@ -307,7 +307,7 @@ enum status rest_note_read(struct rest_note *note, const char *path, struct erro
 
 	*note = (struct rest_note){.server = ""};
 	snprintf(note->path, sizeof note->path, "%s", path);
-	TRY(text_file_read(path, "spool", &text, err));
+	TRY(text_file_read_own(path, "spool", &text, err));
 	TRY(json_parse(&document, buf_span(&text), err));
 	snprintf(note->job, sizeof note->job, "%.*s", SPAN_ARGS(json_string_of(json_get(document, "job"))));
 	snprintf(note->source, sizeof note->source, "%.*s", SPAN_ARGS(json_string_of(json_get(document, "source"))));

@@ -1,6 +1,7 @@
 #include "cli/ship/send_rest.h"
 
 #include "base/clock.h"
+#include "base/text_file.h"
 #include "cli/input/line_reader.h"
 #include "cli/relay/relay.h"
 #include "cli/sender/sender.h"
@@ -60,9 +61,11 @@ static enum status open_texts(struct rest *rest, struct error *err)
 	for (size_t i = 0; i < rest->note.text_count; i++) {
 		struct spool_source source = {.fd = -1};
 		TRY(rest_note_text_path(&rest->note, i, path, err));
-		rest->texts[i] = source.fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+		rest->texts[i] = source.fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 		if (source.fd < 0)
 			return error_set(err, ERR_IO, "cannot open '%s': %s", path, strerror(errno));
+		if (!text_file_is_own(source.fd))
+			return error_set(err, ERR_FORBIDDEN, "'%s' is no file of this user's own", path);
 		if (spool_file_is_written(source.fd))
 			return error_set(err, ERR_BUSY, "'%s' is still open in a process that writes it", path);
 		TRY(spool_add_source(rest->spool, &source, &rest->sources[i], err));
@@ -255,6 +258,14 @@ static enum status send_one(const struct options *options, struct http_client *c
 	return send_note(&rest, err);
 }
 
+/* What others have left in a folder that is shared is theirs to send. */
+static bool is_ours(const char *path)
+{
+	struct stat info;
+
+	return lstat(path, &info) == 0 && info.st_uid == geteuid();
+}
+
 static int send_notes(const struct options *options, struct http_client *client, const char *folder, size_t *count)
 {
 	char pattern[REST_NOTE_PATH_BYTES];
@@ -264,9 +275,11 @@ static int send_notes(const struct options *options, struct http_client *client,
 	snprintf(pattern, sizeof pattern, "%s/sm-ship-*" REST_NOTE_ENDING, folder);
 	if (glob(pattern, 0, NULL, &found) != 0)
 		return EXIT_DONE;
-	*count = found.gl_pathc;
 	for (size_t i = 0; i < found.gl_pathc; i++) {
 		struct error err = {0};
+		if (!is_ours(found.gl_pathv[i]))
+			continue;
+		++*count;
 		enum status status = send_one(options, client, folder, found.gl_pathv[i], &err);
 		if (status == OK)
 			continue;

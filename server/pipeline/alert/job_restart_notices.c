@@ -100,7 +100,11 @@ static enum status write_message(const struct restart *r, struct span public_url
 static enum status make(struct telling *telling, struct store_reader *reader, struct arena *arena,
 	const struct webhook_row *webhook, struct buf *message, struct error *err)
 {
-	struct restart r = {.pipeline = telling->pipeline, .reader = reader, .arena = arena, .now_ms = clock_wall_ms()};
+	struct restart r = {.pipeline = telling->pipeline,
+		.reader = reader,
+		.arena = arena,
+		.now_ms = clock_wall_ms(),
+		.team = webhook->team};
 	struct job_row job;
 
 	telling->is_over = span_find(webhook->events, SPAN("restart")) < 0;

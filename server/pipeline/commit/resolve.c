@@ -139,13 +139,14 @@ static struct stream_state *new_stream(struct job_state *job, const struct strea
 	return stream;
 }
 
+/* A job that goes on may do so without its tracker: what that told before is not told now. */
 static enum status note_told(struct stream_state *stream, struct error *err)
 {
 	struct job_state *job = stream->job;
 
 	for (size_t i = 0; i < stream->series_count; i++) {
 		const struct series_state *series = stream->series[i];
-		if (series->is_told &&
+		if (series->is_told && series->max_ms >= atomic_load(&job->began_ms) &&
 			!told_metrics_add(&job->told, span_from(series->metric), series->role, atomic_load(&job->life)))
 			return error_no_memory(err);
 	}

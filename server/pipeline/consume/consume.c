@@ -140,33 +140,46 @@ static enum status find_series(struct pipeline *pipeline, struct stream_state *s
 	return OK;
 }
 
-enum status consume_take_role(struct series_state *series, struct error *err)
+enum status consume_give_role(struct series_state *series, enum role role, struct error *err)
 {
-	if (series->role == ROLE_OTHER)
+	if (series->role == role)
 		return OK;
-	struct detector_set *none = detector_set_new(ROLE_OTHER);
-	if (!none)
+	struct detector_set *detectors = detector_set_new(role);
+	if (!detectors)
 		return error_no_memory(err);
 	detector_set_free(series->detectors);
-	series->detectors = none;
-	series->role = ROLE_OTHER;
-	series->measure = MEASURE_NONE;
+	series->detectors = detectors;
+	series->role = role;
+	series->measure = role == ROLE_OTHER ? MEASURE_NONE
+					     : measure_of(span_from(series->metric), role, span_from(series->unit),
+						       &series->factor);
+	return OK;
+}
+
+/* As long as it is told, what was read of it before stands as a metric of the log, for no role. */
+static enum status give_way(struct series_state *before, bool is_told, enum role role, struct error *err)
+{
+	if (!before || before->is_told || before->has_given_way == is_told)
+		return OK;
+	TRY(consume_give_role(before, is_told ? ROLE_OTHER : role, err));
+	before->has_given_way = is_told;
 	return OK;
 }
 
 /*
- * A value without a step of a metric that a tracker tells with its step. What was read of it before stands as a metric of the log, for no
- * role. Whoever defines a metric means its lines; of times and rates others are derived.
+ * A value without a step of a metric that a tracker tells with its step. Whoever defines a metric means its lines; of times and rates others
+ * are derived.
  */
 static enum status see_told(struct stream_state *stream, const struct definitions *definitions, uint32_t number,
 	bool *is_told, struct error *err)
 {
 	struct job_state *job = stream->job;
 	struct extracted_series of = extractor_series(stream->extractor, number);
+	struct series_state *before = number < stream->number_count ? stream->by_number[number] : NULL;
 	AUTO_DONE(buf) metric = BUF_INIT(2 * METRIC_NAME_MAX_BYTES);
 
 	*is_told = false;
-	if (of.preset < 0 || !atomic_load(&job->told.has_any))
+	if (of.preset < 0 || !(atomic_load(&job->told.has_any) || (before && before->has_given_way)))
 		return OK;
 	struct metric_definition definition = definition_set_get(definitions->set, of.preset, of.definition);
 	if (definition.role == ROLE_STEP_TIME || definition.role == ROLE_THROUGHPUT)
@@ -175,8 +188,7 @@ static enum status see_told(struct stream_state *stream, const struct definition
 	TRY(buf_status(&metric, err));
 	enum role role = of.name.len ? ROLE_OTHER : definition.role;
 	*is_told = told_metrics_have(&job->told, buf_span(&metric), role, atomic_load(&job->life));
-	struct series_state *before = number < stream->number_count ? stream->by_number[number] : NULL;
-	return *is_told && before && !before->is_told ? consume_take_role(before, err) : OK;
+	return give_way(before, *is_told, role_of(&definition, &of), err);
 }
 
 struct report_context {

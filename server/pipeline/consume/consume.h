@@ -32,8 +32,8 @@ enum status consume_find_series(struct pipeline *pipeline, struct stream_state *
 	const struct metric_definition *definition, struct series_state **out, struct error *err) MUST_CHECK;
 enum status consume_find_derived(
 	struct stream_state *stream, enum derived derived, struct series_state **out, struct error *err) MUST_CHECK;
-/* It answers for no role any more, and nothing is looked for in it. */
-enum status consume_take_role(struct series_state *series, struct error *err) MUST_CHECK;
+/* Of ROLE_OTHER it answers for no role any more, and nothing is looked for in it. */
+enum status consume_give_role(struct series_state *series, enum role role, struct error *err) MUST_CHECK;
 enum status consume_point(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
 	const struct point *point, int64_t arrival_ms, struct error *err) MUST_CHECK;
 

@@ -51,7 +51,8 @@ static enum status place_step(
 }
 
 /* Read again from the journal it is noted here; where it comes first, its commit has done so. */
-static enum status note_told(struct stream_state *stream, struct series_state *series, struct error *err)
+static enum status note_told(
+	struct stream_state *stream, struct series_state *series, const struct batch_series *sent, struct error *err)
 {
 	struct job_state *job = stream->job;
 	unsigned life = atomic_load(&job->life);
@@ -59,6 +60,8 @@ static enum status note_told(struct stream_state *stream, struct series_state *s
 	if (series->told_life == life)
 		return OK;
 	series->is_told = true;
+	if (!told_metrics_is_since(sent, atomic_load(&job->began_ms)))
+		return OK; /* of an earlier life, read again or sent late */
 	series->told_life = life;
 	return told_metrics_add(&job->told, span_from(series->metric), series->role, life) ? OK : error_no_memory(err);
 }
@@ -78,7 +81,7 @@ static enum status consume_series(struct pipeline *pipeline, struct stream_state
 	}
 	bool is_of_steps = series_is_of_steps(sent, span_from(stream->name));
 	if (is_of_steps)
-		TRY(note_told(stream, series, err));
+		TRY(note_told(stream, series, sent, err));
 	bool leads = is_of_steps && extractor_is_led_by(stream->extractor, sent->metric, series->role == ROLE_LOSS);
 	for (size_t i = 0; i < sent->count; i++) {
 		if (is_old_sample(series, sent, i)) {
@@ -114,7 +117,8 @@ static enum status find_part(struct pipeline *pipeline, struct stream_state *str
 	definition.name = buf_span(&name);
 	TRY(consume_find_series(pipeline, stream, &definition, out, err));
 	if (*out)
-		return consume_take_role(*out, err); /* older versions guessed what a part means by its name */
+		return consume_give_role(
+			*out, ROLE_OTHER, err); /* older versions guessed what a part means by its name */
 	atomic_fetch_add(&pipeline->figures.refused_points, sent->count);
 	return OK;
 }

@@ -91,6 +91,7 @@ struct series_state { /* lock */
 	size_t pace_count, pace_cap;
 	bool needs_summary; /* an attempt opened: the summary still holds superseded points that were sealed */
 	bool is_told; /* sent as points with steps (told_metrics.h) */
+	bool has_given_way; /* of lines: its role is that of what is told, until the job goes on without */
 	unsigned told_life; /* in which its job knows that; 0: it was read from the store */
 };
 
@@ -211,6 +212,7 @@ struct job_state {
 	atomic_int_fast64_t signed_ms, awaited_ms, presumed_ms, gap_from_ms, gap_to_ms;
 	atomic_bool is_over; /* its last status is an end */
 	atomic_uint life; /* counts up when it goes on after an end; from 1 on at each start */
+	atomic_llong began_ms; /* when it went on after its last end; 0: it never did */
 	atomic_bool is_backfilled; /* stays in RAM meanwhile */
 	atomic_uint changes; /* of all streams' derived state at once: odd while one is under way */
 	struct job_settings *settings; /* has a lock of its own */

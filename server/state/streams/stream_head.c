@@ -61,6 +61,7 @@ struct series_view stream_head_unpack_series(struct unpacker *in, uint64_t forma
 	uint64_t flags = unpack_u64(in);
 	*needs_summary = flags & SERIES_NEEDS_SUMMARY;
 	view.is_told = flags & SERIES_IS_TOLD;
+	view.has_given_way = flags & SERIES_HAS_GIVEN_WAY;
 	return view;
 }
 

@@ -1,6 +1,8 @@
 #include "state/streams/told_metrics.h"
 
 #include "base/alloc.h"
+#include "model/metrics/batch.h"
+#include "model/metrics/main_metric.h"
 #include "model/metrics/metric_words.h"
 #include "model/metrics/stream_name.h"
 
@@ -31,18 +33,39 @@ void told_metrics_done(struct told_metrics *told)
 	mem_free(told->names);
 }
 
-/* A job may have several throughputs. */
-static bool is_of_one(enum role role)
+bool told_metrics_is_since(const struct batch_series *sent, int64_t began_ms)
 {
-	return role == ROLE_LOSS || role == ROLE_EVAL_LOSS || role == ROLE_LEARNING_RATE || role == ROLE_GRAD_NORM;
+	int64_t ts_ms = sent->ts_ms[sent->count - 1];
+
+	return ts_ms == NO_TIME || ts_ms >= began_ms;
 }
 
-/* What is said of no part is of the training. */
+/* A job may have several throughputs; a part of the loss (aux_loss) is not the loss. */
+static bool is_of_one(enum role role, struct span metric)
+{
+	const struct metric_candidate candidate = {.metric = metric_bare_name(metric), .unit = SPAN(""), .role = role};
+
+	if (role != ROLE_LOSS && role != ROLE_EVAL_LOSS && role != ROLE_LEARNING_RATE && role != ROLE_GRAD_NORM)
+		return false;
+	return main_metric_rank(role, &candidate) < MAIN_METRIC_PART;
+}
+
+static bool is_ascii(struct span text)
+{
+	for (size_t i = 0; i < text.len; i++)
+		if ((unsigned char)text.ptr[i] >= 0x80)
+			return false;
+	return true;
+}
+
+/* What is said of no part is of the training. Words are of ASCII: other names are compared as they are. */
 static uint64_t hash_of(struct span metric)
 {
 	char text[METRIC_WORDS_MAX_BYTES];
-	struct span words = metric_words(metric_bare_name(metric), text);
+	struct span name = metric_bare_name(metric), words = metric_words(name, text);
 
+	if (!is_ascii(name))
+		return span_hash(name);
 	while (span_starts_with(words, SPAN("_train_")))
 		words = span_skip(words, sizeof "_train" - 1);
 	return span_hash(words);
@@ -93,7 +116,7 @@ bool told_metrics_add(struct told_metrics *told, struct span metric, enum role r
 		name = insert(told, hash);
 	if (name)
 		name->life = life;
-	if (is_of_one(role))
+	if (is_of_one(role, metric))
 		told->lives[role] = life;
 	pthread_mutex_unlock(&told->mutex);
 	atomic_store(&told->has_any, true);
@@ -104,9 +127,11 @@ bool told_metrics_have(struct told_metrics *told, struct span metric, enum role 
 {
 	if (!atomic_load(&told->has_any))
 		return false;
+	uint64_t hash = hash_of(metric);
+	bool may_be_role = is_of_one(role, metric);
 	pthread_mutex_lock(&told->mutex);
-	const struct told_name *name = find(told, hash_of(metric));
-	bool has = (name && name->life == life) || told->lives[role] == life;
+	const struct told_name *name = find(told, hash);
+	bool has = (name && name->life == life) || (may_be_role && told->lives[role] == life);
 	pthread_mutex_unlock(&told->mutex);
 	return has;
 }

@@ -26,6 +26,8 @@ struct told_metrics {
 
 /* Values with steps, of no machine. */
 bool series_is_of_steps(const struct batch_series *sent, struct span stream);
+/* They are of the job's present life, as far as their times tell: began_ms is when it went on after its last end. */
+bool told_metrics_is_since(const struct batch_series *sent, int64_t began_ms);
 /* As it is said, else as the name tells. */
 enum role series_role(const struct batch_series *sent);
 
@@ -33,5 +35,5 @@ void told_metrics_init(struct told_metrics *told);
 void told_metrics_done(struct told_metrics *told);
 /* False: no memory. */
 bool told_metrics_add(struct told_metrics *told, struct span metric, enum role role, unsigned life);
-/* Of the same role, where that can be one metric alone, or called alike: train:mean_acc and train/mean_acc, eval_acc and eval/acc. */
+/* Of the same role, where that can be one metric alone and neither is a part of it, or called alike: train:mean_acc and train/mean_acc, eval_acc and eval/acc. */
 bool told_metrics_have(struct told_metrics *told, struct span metric, enum role role, unsigned life);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static struct setting settings[] = {{"lr", "1e-3 \"x\""}};
@@ -70,6 +71,31 @@ TEST(rest_note_is_read_as_it_was_written)
 	CHECK(rest_note_is_for(&got, "http://A,http://b/") && !rest_note_is_for(&got, "http://b"));
 	rest_note_remove(&got);
 	CHECK(!rest_note_has(folder.text) && rmdir(folder.path) == 0);
+}
+
+/* In /tmp anybody may leave one, to have other files sent and deleted, or to hold up all who look. */
+TEST(rest_note_of_another_is_not_read)
+{
+	struct folder folder = make_folder();
+	char note_path[128], other[96];
+	FILE *file;
+
+	snprintf(note_path, sizeof note_path, "%s/sm-ship-1-ab.rest", folder.path);
+	snprintf(other, sizeof other, "%s/note", folder.path);
+	CHECK(file = fopen(other, "w"));
+	CHECK(fputs("{\"asked\":\"j\",\"stream\":\"s\",\"host\":\"\",\"texts\":[\"sm-ship-1-ab.left\"]}", file) >= 0 &&
+		fclose(file) == 0);
+	CHECK(symlink(other, note_path) == 0);
+	CHECK(!rest_note_has(folder.text));
+	CHECK(unlink(note_path) == 0 && mkfifo(note_path, 0600) == 0);
+	CHECK(!rest_note_has(folder.text));
+	CHECK(unlink(note_path) == 0 && rename(other, note_path) == 0);
+	CHECK(rest_note_has(folder.text));
+	if (geteuid() == 0) {
+		CHECK(chown(note_path, 1, 1) == 0);
+		CHECK(!rest_note_has(folder.text));
+	}
+	CHECK(unlink(note_path) == 0 && rmdir(folder.path) == 0);
 }
 
 TEST(rest_note_names_what_is_wrong_in_it)

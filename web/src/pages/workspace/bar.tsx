@@ -252,9 +252,11 @@ function Overtaken({ store, onForce, onName }: { store: WorkspaceStore; onForce(
 
 function More({ store, workspace, onName }: { store: WorkspaceStore; workspace: Workspace; onName(): void }) {
   const isAsking = useSignal(false);
+  const problem = useSignal<Problem | null>(null);
   const fault = useSignal<string | null>(null);
   const isCopied = useSignal(false);
   const saved = store.saved.value;
+  const remove = async (): Promise<void> => void (problem.value = await store.remove());
   const read = async (input: HTMLInputElement, close: () => void): Promise<void> => {
     const found = await readFile(input);
     fault.value = typeof found === "string" ? found : null;
@@ -308,8 +310,9 @@ function More({ store, workspace, onName }: { store: WorkspaceStore; workspace: 
           </ul>
         )}
       </Popover>
+      {problem.value && problem.value.status !== 412 && <ProblemBox problem={problem.value} onRetry={() => void remove()} />}
       {isAsking.value && saved && (
-        <Confirm title={t("Delete “{name}”?", { name: saved.name })} action={t("Delete")} onYes={() => void store.remove()} onClose={() => (isAsking.value = false)}>
+        <Confirm title={t("Delete “{name}”?", { name: saved.name })} action={t("Delete")} onYes={() => void remove()} onClose={() => (isAsking.value = false)}>
           <p>{t("It goes for the whole team. What is shown here stays in this page and its address, and can be saved again.")}</p>
         </Confirm>
       )}

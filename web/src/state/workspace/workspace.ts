@@ -167,12 +167,14 @@ export class WorkspaceStore extends Store {
     const saved = this.saved.peek();
     if (!saved) return null;
     try {
-      await send("DELETE", `workspaces/${encodeURIComponent(saved.name)}`, {}, undefined, this.signal);
+      await send("DELETE", `workspaces/${encodeURIComponent(saved.name)}`, {}, undefined, this.signal, { "If-Match": saved.etag });
       this.saved.value = null;
       await this.writeAddress();
       return null;
     } catch (error) {
-      return asProblem(error);
+      const problem = asProblem(error);
+      this.isOvertaken.value ||= problem.status === 412;
+      return problem;
     }
   }
 }
