@@ -11,3 +11,5 @@ CREATE TABLE workspaces (
 	PRIMARY KEY (team, name)
 );
 INSERT INTO counters (name, last) VALUES ('workspace', 0) ON CONFLICT (name) DO NOTHING;
+-- The states of streams have a form and a measure that older programs cannot read (server/extract/derive.c).
+UPDATE settings SET value = convert_to('59', 'UTF8') WHERE key = 'min_reader';

@@ -11,3 +11,5 @@ CREATE TABLE workspaces (
 	PRIMARY KEY (team, name)
 ) STRICT;
 INSERT INTO counters (name, last) VALUES ('workspace', 0) ON CONFLICT (name) DO NOTHING;
+-- The states of streams have a form and a measure that older programs cannot read (server/extract/derive.c).
+UPDATE settings SET value = CAST('59' AS BLOB) WHERE key = 'min_reader';
