@@ -48,6 +48,24 @@ test("a spike between two lines of the grid is in the band from lowest to highes
   expect(Math.max(...aggregate(runs, "mean", "minmax").max.map((value) => value ?? 0))).toBe(90);
 });
 
+test("a spike between two lines of the grid is in the mean, as its share of the points", () => {
+  // cells of some 2.5 steps: the spike is one of two or three points of one run of two
+  const runs = [line(0, 1000, (x) => (x === 333 ? 92 : 2)), line(0, 1000, () => 2)];
+  const highest = Math.max(...aggregate(runs, "mean", "std").mean.map((value) => value ?? 0));
+  expect([2 + 90 / 2 / 2, 2 + 90 / 3 / 2]).toContainEqual(highest);
+});
+
+test("what is not finite in a run is marked in its group, and no value of it", () => {
+  const broken = line(0, 100, () => 5);
+  broken.mean[40] = broken.min[40] = broken.max[40] = null;
+  broken.nonFinite[40] = 1;
+  const out = aggregate([broken, line(0, 100, () => 1)], "mean", "std");
+  const marked = out.nonFinite.findIndex((bits) => bits !== 0);
+  expect(out.x[marked]).toBeCloseTo(40, 0);
+  expect(out.nonFinite.filter((bits) => bits !== 0)).toEqual([1]);
+  expect([out.mean[marked], out.count[marked]]).toEqual([1, 1]);
+});
+
 test("where only some runs are, those count alone", () => {
   const out = aggregate([line(0, 100, () => 1), line(50, 200, () => 3)], "mean", "std");
   expect(out.count[0]).toBe(1);

@@ -36,12 +36,47 @@ function spread(values: readonly number[], center: number, band: Band): [number,
   return [center - Math.sqrt(variance), center + Math.sqrt(variance)];
 }
 
-/** min and max of every bucket that begins in a cell: what lies between two grid lines is in the band, too. */
-function widen(out: Buckets, runs: readonly Buckets[], from: number, width: number): void {
+interface Cells {
+  from: number;
+  width: number;
+  count: number;
+}
+
+const cellOf = (x: number, { from, width, count }: Cells): number => Math.min(count - 1, Math.max(0, Math.round((x - from) / (width || 1))));
+
+/**
+ * A run in each cell: the mean of the points in those of its buckets that begin there, so that what lies between two grid lines is in it, too;
+ * where none begins, what is read off its line.
+ */
+function valuesOf(run: Buckets, cells: Cells, at: (cell: number) => number): (number | null)[] {
+  const sums = new Float64Array(cells.count);
+  const points = new Float64Array(cells.count);
+  const has = new Uint8Array(cells.count);
+  run.x.forEach((x, i) => {
+    const [cell, mean, count] = [cellOf(x, cells), run.mean[i] ?? null, run.count[i] ?? 1];
+    has[cell] = 1;
+    if (mean === null) return;
+    sums[cell] = (sums[cell] ?? 0) + mean * count;
+    points[cell] = (points[cell] ?? 0) + count;
+  });
+  return Array.from(sums, (sum, cell) => (points[cell] ? sum / points[cell] : has[cell] ? null : valueAt(run.x, run.mean, at(cell))));
+}
+
+/** What is not finite is marked, whatever the rest of the runs comes to. */
+function markNonFinite(out: Buckets, runs: readonly Buckets[], cells: Cells): void {
+  for (const run of runs)
+    run.x.forEach((x, i) => {
+      const cell = cellOf(x, cells);
+      out.nonFinite[cell] = (out.nonFinite[cell] ?? 0) | (run.nonFinite[i] ?? 0);
+    });
+}
+
+/** min and max of every bucket that begins in a cell. */
+function widen(out: Buckets, runs: readonly Buckets[], cells: Cells): void {
   for (const run of runs) {
     run.x.forEach((x, i) => {
       const [low, high] = [run.min[i] ?? null, run.max[i] ?? null];
-      const cell = Math.min(out.x.length - 1, Math.max(0, Math.round((x - from) / width)));
+      const cell = cellOf(x, cells);
       if (low === null || high === null) return;
       out.min[cell] = Math.min(out.min[cell] ?? low, low);
       out.max[cell] = Math.max(out.max[cell] ?? high, high);
@@ -56,10 +91,12 @@ export function aggregate(runs: readonly Buckets[], center: Center, band: Band):
   if (ends.length === 0) return out;
   const from = Math.min(...ends);
   const width = (Math.max(...ends) - from) / (CELLS - 1);
-  const cells = width > 0 ? CELLS : 1;
-  for (let i = 0; i < cells; i++) {
-    const at = i === cells - 1 ? Math.max(...ends) : from + i * width;
-    const values = runs.map((run) => valueAt(run.x, run.mean, at)).filter((value) => value !== null);
+  const cells = { from, width, count: width > 0 ? CELLS : 1 };
+  const placeOf = (cell: number): number => (cell === cells.count - 1 ? Math.max(...ends) : from + cell * width);
+  const columns = runs.map((run) => valuesOf(run, cells, placeOf));
+  for (let i = 0; i < cells.count; i++) {
+    const at = placeOf(i);
+    const values = columns.map((column) => column[i] ?? null).filter((value) => value !== null);
     const sorted = [...values].sort((a, b) => a - b);
     const middle = values.length === 0 ? null : center === "mean" ? values.reduce((a, b) => a + b, 0) / values.length : quantile(sorted, 0.5);
     const [low, high] = middle === null ? [null, null] : spread(values, middle, band);
@@ -73,7 +110,8 @@ export function aggregate(runs: readonly Buckets[], center: Center, band: Band):
     out.lineStream.push(null);
     out.nonFinite.push(0);
   }
-  if (band === "minmax") widen(out, runs, from, width || 1);
+  markNonFinite(out, runs, cells);
+  if (band === "minmax") widen(out, runs, cells);
   out.width = width;
   out.total = runs.reduce((sum, run) => sum + run.total, 0);
   return out;
