@@ -1,5 +1,6 @@
 // A uPlot chart of one metric of many jobs: each curve with its band of extremes, so that no spike of any job is lost.
 import uPlot from "./uplot";
+import { DASHES } from "../lib/chart/color";
 import { findBucket, nearestBucket, type Buckets } from "../lib/chart/buckets";
 import type { Pen } from "../lib/jobs/compare";
 import { clipRange, outside } from "../lib/chart/clip";
@@ -36,7 +37,6 @@ export interface OverlayEvents {
 }
 
 const CLICK_SLOP = 4;
-const DASHES = [[], [6, 3], [2, 3], [8, 3, 2, 3]];
 
 export class Overlay {
   private readonly uplot: uPlot;

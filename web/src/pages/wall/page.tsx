@@ -21,6 +21,7 @@ import wallStyle from "../../styles/wall.css?inline";
 import { lazy } from "../../ui/lazy";
 import { ProblemBox } from "../../ui/problem";
 import { Skeleton } from "../../ui/skeleton";
+import { Swatch } from "../../ui/swatch";
 import { ChartToolbar } from "../job/chart/toolbar";
 import { round } from "../job/chart/plotview";
 import { CurvesPlot, type Cursor } from "../workspace/plot";
@@ -131,9 +132,7 @@ function Legend({ jobs, pens: penOf, off }: { jobs: readonly string[]; pens: Rea
       {jobs.map((job) => (
         <li key={job}>
           <button type="button" class="quiet" aria-pressed={!off.has(job)} title={t("Click: show or hide")} onClick={() => toggle(job)}>
-            <svg viewBox="0 0 18 6" aria-hidden="true">
-              <line x1="0" x2="18" y1="3" y2="3" stroke={`var(--series-${penOf.get(job)?.color ?? 0})`} stroke-dasharray={["", "6 3", "2 3", "8 3 2 3"][(penOf.get(job)?.dash ?? 0) % 4]} />
-            </svg>
+            <Swatch pen={penOf.get(job) ?? { color: 0, dash: 0 }} />
             <bdi>{job}</bdi>
           </button>
         </li>
