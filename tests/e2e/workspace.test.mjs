@@ -184,6 +184,40 @@ test("curves by stream and time, and one of a single point", async ({ server, pa
   await drawn(page, 0);
 });
 
+test("values under the cursor stand with their own steps", async ({ server, page, open }) => {
+  const every = (by, of) => Array.from({ length: 1000 / by + 1 }, (_, n) => of(n * by));
+  const metric = (name, by) => ({ metric: name, stream: "algo-1", step: every(by, (s) => s), value: every(by, (s) => 5 - s / 1000) });
+  await server.post("/api/v1/points?job=one", { series: [metric("loss", 10), metric("eval_loss", 500)] });
+  await server.waitForPoints("one", "eval_loss", 3);
+  await open("/workspace");
+  await page.getByRole("button", { name: "Nothing" }).click();
+  await page.getByRole("button", { name: "Add a panel of curves" }).click();
+  await page.getByLabel("Expressions, one a line").fill("loss\neval_loss");
+  await drawn(page, 0);
+  await panel(page, 0).locator(".canvas").focus();
+  for (let n = 0; n < 21; n++) await page.keyboard.press("ArrowRight");
+  const said = (name) => page.locator(".curvetip li", { hasText: name }).innerText();
+  await until(page, () => document.querySelectorAll(".curvetip li").length === 2, "both curves");
+  const all = (await page.locator(".curvetip").innerText()).replace(/\s+/g, " ");
+  assert.match(all, /step 200/);
+  assert.match(await said("eval_loss"), /step 0/);
+});
+
+test("a job without a count of tokens is not left out silently", async ({ server, page, open }) => {
+  const step = Array.from({ length: 50 }, (_, n) => n * 10);
+  const metric = (name, of) => ({ metric: name, stream: "algo-1", step, value: step.map(of) });
+  await server.post("/api/v1/points?job=counts", { series: [metric("loss", (s) => 5 - s / 500), metric("tokens", (s) => s * 2048)] });
+  await server.post("/api/v1/points?job=silent", { series: [metric("loss", (s) => 4 - s / 500)] });
+  await server.waitForPoints("silent", "loss", 50);
+  await server.waitForPoints("counts", "tokens", 50);
+  for (const where of ["/workspace?lines=loss&x=tokens", "/wall?jobs=counts,silent&x=tokens"]) {
+    await open(where);
+    await until(page, () => document.querySelector(".undrawn summary")?.innerText.includes("silent is not drawn"), `which job is not drawn in ${where}`);
+    await page.locator(".undrawn summary").first().click();
+    await until(page, () => /silent.*counts no tokens/s.test(document.querySelector(".undrawn ul")?.innerText ?? ""), "the server's reason");
+  }
+});
+
 test("only panels in sight are drawn", async ({ server, page, open }) => {
   await sendRuns(server);
   await open(`/workspace?lines=${encodeURIComponent(Array.from({ length: 40 }, (_, n) => `loss + ${n}`).join(";"))}`);

@@ -24,7 +24,7 @@ import { Skeleton } from "../../ui/skeleton";
 import { Swatch } from "../../ui/swatch";
 import { ChartToolbar } from "../job/chart/toolbar";
 import { round } from "../job/chart/plotview";
-import { CurvesPlot, type Cursor } from "../workspace/plot";
+import { CurvesPlot, Left, type Cursor } from "../workspace/plot";
 import { useSeen } from "../workspace/useseen";
 
 adoptStyle(style);
@@ -221,6 +221,7 @@ function Curves({ metric, rows, pens: penOf, state, cursor, hearing }: Omit<Char
         onZoom={(low, high) => patchQuery({ from: round(low, high - low), to: round(high, high - low) })}
         onReset={() => patchQuery({ from: undefined, to: undefined })}
       />
+      <Left undrawn={drawn?.undrawn.value ?? []} />
     </>
   );
 }
