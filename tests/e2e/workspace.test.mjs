@@ -218,6 +218,30 @@ test("a job without a count of tokens is not left out silently", async ({ server
   }
 });
 
+test("a table is sorted by an expression; what cannot be kept says so; what was deleted is saved as new", async ({ server, page, open, allow }) => {
+  allow(/412|413|404/);
+  await sendRuns(server);
+  const document = { version: 1, panels: [{ kind: "table", columns: ["name", "0 - hp.lr"], width: 8, height: 3 }] };
+  await server.request("PUT", "/api/v1/workspaces/night", document);
+  await open("/workspace?name=night");
+  await page.getByRole("button", { name: "Sort by 0 - hp.lr" }).click();
+  const first = () => page.locator(".panel.table tbody tr").first().innerText();
+  await waitUntil(async () => (await first()).startsWith("fay"), "the lowest first");
+  await page.getByRole("button", { name: "Sort by 0 - hp.lr" }).click();
+  await waitUntil(async () => (await first()).startsWith("ada"), "the highest first");
+  const query = page.getByLabel("Which jobs, as a query").first();
+  await query.fill(`name~${"x".repeat(8200)}`);
+  await until(page, () => document.querySelector(".wsbar .wrong")?.innerText.includes("longer than 8192 bytes"), "why it cannot be kept");
+  await until(page, () => document.querySelector(".wsbar .state")?.innerText === "cannot be kept as it is", "that it is not kept");
+  await query.fill("name~a");
+  await server.request("DELETE", "/api/v1/workspaces/night");
+  await until(page, () => document.querySelector(".wsbar .state")?.innerText.startsWith("changed"), "that it is changed");
+  await page.keyboard.press("Control+s");
+  await page.getByText("Somebody else has deleted it since you opened it").waitFor();
+  await page.getByRole("button", { name: "Save as new" }).click();
+  await until(page, () => document.querySelector(".wsbar .state")?.innerText === "saved", "that it is saved again");
+});
+
 test("only panels in sight are drawn", async ({ server, page, open }) => {
   await sendRuns(server);
   await open(`/workspace?lines=${encodeURIComponent(Array.from({ length: 40 }, (_, n) => `loss + ${n}`).join(";"))}`);
@@ -252,6 +276,11 @@ test("all metrics of jobs on one wall", async ({ server, page, open }) => {
   await page.getByRole("link", { name: "As a workspace" }).click();
   await drawn(page, 0);
   assert.deepEqual(await titles(page), ["loss", "eval_loss", '"gpu/0/util"', '"gpu/1/util"']);
+  // of what was deleted the wall says that it is not there, and one is one
+  await open("/wall?jobs=ada,gone");
+  await until(page, () => document.querySelector(".wall > .nothing")?.innerText === "Not found, deleted perhaps: gone", "the job that is not there");
+  await until(page, () => document.querySelector(".wall .toolbar [role=status]")?.innerText.startsWith("4 metrics of 1 job"), "one job");
+  assert.ok(!(await page.locator(".wall .toolbar [role=status]").innerText()).includes("1 jobs"));
   // of four jobs nothing is said
   await open(`/wall?jobs=${JOBS.slice(0, 4).join()}`);
   await until(page, () => [...document.querySelectorAll(".correlations tbody tr")].some((row) => /hp\.lr\s+–, n = 4/.test(row.innerText)), "no rank correlation of four");

@@ -56,9 +56,20 @@ export function WallPage() {
       </div>
       {problem && <ProblemBox problem={problem} onRetry={() => void runs?.load()} />}
       {!rows && !problem && <Skeleton rows={10} />}
+      {rows && <Missing names={names.filter((name) => !rows.some((row) => row.TrainingJobName === name))} />}
       {rows?.length === 0 && <p class="nothing">{t("No job is found.")}</p>}
       {rows && rows.length > 0 && hearing && <Content rows={rows} total={runs?.total.value ?? 0} hearing={hearing} />}
     </div>
+  );
+}
+
+/** Jobs that the address names and the server does not have. */
+function Missing({ names }: { names: readonly string[] }) {
+  if (names.length === 0) return null;
+  return (
+    <p class="nothing" role="status">
+      {t("Not found, deleted perhaps: {names}", { names: names.join(", ") })}
+    </p>
   );
 }
 
@@ -108,7 +119,9 @@ function Content({ rows, total, hearing }: { rows: JobRow[]; total: number; hear
           onChange={() => patchQuery({ metrics: text.peek() || undefined }, true)}
         />
         <span role="status" class="dim">
-          {tx(text.value === "" ? t("{n} metrics of {jobs} jobs") : t("{found} of {n} metrics"), { n: formatCount(all.length), found: formatCount(found.length), jobs: formatCount(rows.length) })}
+          {text.value === ""
+            ? t("{metrics} of {jobs}", { metrics: tn(all.length, "{n} metric", "{n} metrics"), jobs: tn(rows.length, "{n} job", "{n} jobs") })
+            : tx(t("{found} of {n} metrics"), { n: formatCount(all.length), found: formatCount(found.length) })}
           {total > rows.length && ` ${t("(the first {n} of {total})", { n: formatCount(rows.length), total: formatCount(total) })}`}
         </span>
       </ChartToolbar>
