@@ -242,6 +242,41 @@ test("a table is sorted by an expression; what cannot be kept says so; what was 
   await until(page, () => document.querySelector(".wsbar .state")?.innerText === "saved", "that it is saved again");
 });
 
+test("a drag that was taken away moves nothing, then or later; what was typed last is saved", async ({ server, page, open }) => {
+  await sendRuns(server);
+  await open("/workspace?lines=loss;eval_loss");
+  await drawn(page, 1);
+  const act = (n, what, ...steps) =>
+    panel(page, n).locator(what).evaluate((element, all) => {
+      element.setPointerCapture = () => undefined;
+      const { left, top } = element.getBoundingClientRect();
+      for (const [type, x, y] of all) element.dispatchEvent(new PointerEvent(type, { bubbles: true, button: 0, pointerId: 1, clientX: left + x, clientY: top + y }));
+    }, steps);
+  // a finger that scrolls after all
+  const narrow = await width(page, 0);
+  await act(0, ".grip", ["pointerdown", 0, 0], ["pointermove", 400, 0], ["pointercancel", 400, 0]);
+  await panel(page, 0).focus();
+  await page.keyboard.press("h");
+  const height = async () => (await panel(page, 0).boundingBox()).height;
+  await waitUntil(async () => (await height()) > 400, "a higher panel");
+  assert.equal(await width(page, 0), narrow);
+  await act(0, ".grip", ["pointerdown", 0, 0], ["pointermove", 300, 0], ["pointerup", 300, 0]);
+  await waitUntil(async () => (await width(page, 0)) > narrow, "a wider panel");
+  assert.ok((await height()) > 400, "as high as before");
+  await page.getByRole("button", { name: "Undo" }).click();
+  await waitUntil(async () => (await width(page, 0)) === narrow, "as wide as before: what was taken away was no change");
+  // saved at once behind the last letter
+  await page.keyboard.press("Control+s");
+  await page.getByLabel("Name", { exact: true }).fill("typed");
+  await page.keyboard.press("Enter");
+  await until(page, () => document.querySelector(".wsbar .state")?.innerText === "saved", "that it is saved");
+  await page.getByLabel("Title").first().fill("to the last letter");
+  await page.keyboard.press("Enter");
+  await page.getByLabel("Title").first().fill("to the very last letter");
+  await page.keyboard.press("Control+s");
+  await waitUntil(async () => JSON.stringify((await server.request("GET", "/api/v1/workspaces/typed")).body).includes("to the very last letter"), "all of it");
+});
+
 test("only panels in sight are drawn", async ({ server, page, open }) => {
   await sendRuns(server);
   await open(`/workspace?lines=${encodeURIComponent(Array.from({ length: 40 }, (_, n) => `loss + ${n}`).join(";"))}`);

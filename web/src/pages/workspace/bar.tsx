@@ -184,7 +184,7 @@ interface FieldProps {
   onChange(text: string): void;
 }
 
-/** Tells what was typed once the hand rests. */
+/** Tells what was typed once the hand rests, or leaves, or saves. */
 function Field({ class: className, label, value, placeholder, onChange }: FieldProps) {
   const last = useRef(onChange);
   last.current = onChange;
@@ -210,7 +210,8 @@ function Field({ class: className, label, value, placeholder, onChange }: FieldP
         soon.current = new Soon(TYPING_MS, () => last.current(typed.current));
         soon.current.ask();
       }}
-      onKeyDown={(event) => event.key === "Enter" && ((typed.current = event.currentTarget.value), tell())}
+      onKeyDown={(event) => (event.key === "Enter" || (event.ctrlKey && event.key === "s")) && ((typed.current = event.currentTarget.value), tell())}
+      onChange={(event) => ((typed.current = event.currentTarget.value), tell())}
     />
   );
 }

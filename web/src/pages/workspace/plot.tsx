@@ -48,6 +48,8 @@ export function CurvesPlot({ title, look, curves, window, cursor, onZoom, onRese
       onReset,
     },
   });
+  // A panel that goes takes its cursor with it.
+  useEffect(() => () => void (cursor.peek().owner === own && (cursor.value = { x: null, owner: null })), []);
   useEffect(
     () =>
       cursor.subscribe(({ x, owner }) => {
