@@ -73,10 +73,9 @@ test("a person makes a workspace, and another one finds it", async ({ server, pa
 
   // what is not saved is in the address
   await until(page, () => location.hash.startsWith("#w="), "the address to hold it");
-  const address = page.url();
   const third = await openPage();
-  await third.goto(address);
-  await waitUntil(async () => (await titles(third)).length === 5, "the same from the address");
+  // the address follows the last change a little later
+  await waitUntil(async () => (await third.goto(page.url()), (await titles(third)).length === 5), "the same from the address");
 
   await page.keyboard.press("Control+s");
   await page.getByLabel("Name", { exact: true }).fill("night / watch");
