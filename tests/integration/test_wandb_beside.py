@@ -148,6 +148,27 @@ def test_what_waits_survives_a_kill(tmp_path):
         server.close()
 
 
+def test_the_run_s_history_is_what_it_logged(shared):
+    """wandb.Api() gives back rows of the run: what its lines say beside is the job's, and read as such."""
+    hf_run(shared, "rows")
+    logged, _ = hf_rows(1, 6)
+    shared.post("/api/v1/logs?job=p%2Frows&stream=algo-1", body=b"".join(b"step %d loss: 7.5 grad_norm: 3.5\n" % n for n in range(1, 100)))
+    taken(post(shared, "rows", {HISTORY: (0, logged)}))
+    shared.wait_for_points("p/rows", "train/loss", 5)
+    shared.wait_for_points("p/rows", "train:loss", 99)
+    of = lambda operation, name: ask(shared, operation, {"project": "p", name: "rows", "samples": 500, "minStep": 0, "maxStep": 1000})[1]["data"]["project"]["run"]
+    for operation, name in (("HistoryPage", "run"), ("RunFullHistory", "name")):
+        rows = [json.loads(row) for row in of(operation, name)["history"]]
+        assert [{key: row[key] for key in row if key not in ("_runtime", "_timestamp")} for row in rows] == \
+            [{key: row[key] for key in row if key != "_timestamp"} | {"_step": row["train/global_step"]} for row in logged], rows
+    keys = of("RunHistoryKeys", "name")["historyKeys"]
+    assert set(keys["keys"]) == TOLD and keys["lastStep"] == 50
+    hf_run(shared, "silent")
+    shared.post("/api/v1/logs?job=p%2Fsilent&stream=algo-1", body=b"step 1 loss: 7.5\n")
+    shared.wait_for_points("p/silent", "train:loss", 1)
+    assert ask(shared, "HistoryPage", {"project": "p", "run": "silent", "minStep": 0, "maxStep": 9})[1]["data"]["project"]["run"]["history"] == []
+
+
 def test_nothing_waits_while_the_journal_is_long(tmp_path):
     """A stream that holds values is not sealed: one that always says something new must not fill the journal."""
     server = Server(tmp_path, "--tracker-wait", "10m", "--journal-bytes", "1MiB", "--seal-bytes", "64KiB").start()
