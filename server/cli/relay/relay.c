@@ -35,6 +35,7 @@ struct relay {
 	int tell_fd; /* a byte: the training is over; its end alone: sm-ship was killed */
 	struct relay_shared *shared;
 	bool is_reaped;
+	char token[RELAY_TOKEN_DIGITS + 1];
 };
 
 /* ---- the relay's process ---- */
@@ -247,6 +248,7 @@ static enum status start(struct relay *relay, const bool speaks[RELAY_DIALECT_CO
 	memcpy(core.speaks, speaks, sizeof core.speaks);
 	crypto_random(random, sizeof random);
 	crypto_hex(random, sizeof random, core.token);
+	memcpy(relay->token, core.token, sizeof relay->token);
 	relay->shared = mmap(NULL, sizeof *relay->shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (relay->shared == MAP_FAILED) {
 		relay->shared = NULL;
@@ -328,6 +330,11 @@ void relay_tell_job(struct relay *relay, const char *job)
 {
 	snprintf(relay->shared->job, sizeof relay->shared->job, "%s", job);
 	atomic_store(&relay->shared->has_job, true);
+}
+
+const char *relay_secret(const struct relay *relay)
+{
+	return relay->token;
 }
 
 bool relay_is_beginning(const struct relay *relay)
