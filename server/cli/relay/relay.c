@@ -371,6 +371,8 @@ bool relay_has_ended(struct relay *relay)
 	if (!relay || relay->is_reaped)
 		return true;
 	relay->is_reaped = waitpid(relay->pid, NULL, WNOHANG) != 0;
+	if (relay->is_reaped)
+		atomic_store(&relay->shared->has_run, true); /* or there is nobody to make it */
 	return relay->is_reaped;
 }
 
