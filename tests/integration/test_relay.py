@@ -430,6 +430,18 @@ def test_what_the_training_finds_in_its_environment(ship, tmp_path):
     assert plain_environment(ship, tmp_path) == {}
 
 
+def test_the_log_does_not_have_the_relay_s_secret(server, ship, tmp_path):
+    """W&B's client prints its address, and more people read a log than may write; the bytes of a line stay as many."""
+    command = 'echo "to $WANDB_BASE_URL, $WANDB_BASE_URL."; printenv MLFLOW_TRACKING_TOKEN; echo "step 1 loss: 2.5"'
+    told = subprocess.run([ship.program, "--job", "told", "--", "sh", "-c", command], cwd=tmp_path, env=ship.env, capture_output=True, text=True, timeout=60, check=True)
+    url, token, _ = told.stdout.splitlines()
+    secret = re.fullmatch(r"to (\S+)/([0-9a-f]{40}), \1/\2\.", url)
+    assert secret and token == secret[2], "the training's own output is as it is"
+    hidden = 40 * "*"
+    assert lines(server, "told") == [f"to {secret[1]}/{hidden}, {secret[1]}/{hidden}.", hidden, "step 1 loss: 2.5"]
+    server.wait_for_points("told", "train:loss", 1)
+
+
 def test_only_the_training_may_write(server, ship, tmp_path):
     script = """
 import json, os, urllib.error, urllib.request

@@ -35,6 +35,7 @@ struct relay {
 	int tell_fd; /* a byte: the training is over; its end alone: sm-ship was killed */
 	struct relay_shared *shared;
 	bool is_reaped;
+	char token[RELAY_TOKEN_DIGITS + 1];
 };
 
 /* ---- the relay's process ---- */
@@ -247,6 +248,7 @@ static enum status start(struct relay *relay, const bool speaks[RELAY_DIALECT_CO
 	memcpy(core.speaks, speaks, sizeof core.speaks);
 	crypto_random(random, sizeof random);
 	crypto_hex(random, sizeof random, core.token);
+	memcpy(relay->token, core.token, sizeof relay->token);
 	relay->shared = mmap(NULL, sizeof *relay->shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (relay->shared == MAP_FAILED) {
 		relay->shared = NULL;
@@ -330,6 +332,11 @@ void relay_tell_job(struct relay *relay, const char *job)
 	atomic_store(&relay->shared->has_job, true);
 }
 
+const char *relay_secret(const struct relay *relay)
+{
+	return relay->token;
+}
+
 bool relay_is_beginning(const struct relay *relay)
 {
 	int64_t first_ms = atomic_load(&relay->shared->first_put_ms);
@@ -364,6 +371,8 @@ bool relay_has_ended(struct relay *relay)
 	if (!relay || relay->is_reaped)
 		return true;
 	relay->is_reaped = waitpid(relay->pid, NULL, WNOHANG) != 0;
+	if (relay->is_reaped)
+		atomic_store(&relay->shared->has_run, true); /* or there is nobody to make it */
 	return relay->is_reaped;
 }
 

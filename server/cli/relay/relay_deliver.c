@@ -273,6 +273,8 @@ static void deliver_own(struct delivery *d)
 		pause_for(d->core, GATHER_MS, true);
 		while (!is_over(d) && deliver_next(d))
 			continue;
+		if (!relay_journal_waiting(d->core->own)) /* it may go on with a run that was made elsewhere */
+			atomic_store(&d->core->shared->has_run, true);
 	}
 }
 

@@ -269,6 +269,14 @@ static enum status pass_over_moved(struct sender *sender, bool *is_passed, struc
 	return OK;
 }
 
+static void hide_secret(const struct sender *sender, struct buf *text)
+{
+	struct span secret = span_from(sender->options.secret), rest = buf_span(text);
+
+	for (ptrdiff_t at; (at = span_find(rest, secret)) >= 0; rest = span_skip(rest, (size_t)at + secret.len))
+		memset(text->ptr + (rest.ptr - text->ptr) + at, '*', secret.len);
+}
+
 enum status sender_send_lines(struct sender *sender, struct error *err)
 {
 	sender_tell_of_loss(sender);
@@ -310,6 +318,8 @@ enum status sender_send_lines(struct sender *sender, struct error *err)
 	TRY(sender->options.is_import ? pass_over(sender, &is_passed, err) : pass_over_moved(sender, &is_passed, err));
 	if (is_passed)
 		return OK;
+	if (sender->options.secret)
+		hide_secret(sender, &sender->batch.text);
 	buf_reset(&sender->body);
 	if (sender->options.is_import) { /* the server reads the times that the lines bear */
 		sender->content_type = "text/plain";

@@ -50,5 +50,6 @@ struct sender_options {
 	/* By the sender's thread: whether lines are to wait; it is asked again soon. NULL: they do not. */
 	bool (*must_wait)(void *context);
 	void *wait_context;
+	const char *secret; /* that no line is to bear: it is sent as as many asterisks; NULL: none */
 	pthread_t waiter; /* gets SIGCHLD when the thread is done */
 };

@@ -405,6 +405,7 @@ static enum status start_threads(struct ship *ship, int64_t started_ms, struct e
 		.tell_context = ship,
 		.must_wait = ship->relay ? waits_for_run : NULL,
 		.wait_context = ship->relay,
+		.secret = ship->relay ? relay_secret(ship->relay) : NULL,
 		.compare_points = (uint64_t)options_i64(ship->options, "compare-points"),
 		.waiter = pthread_self()};
 

@@ -1,6 +1,7 @@
 #include "pipeline/carry/carry_snapshot.h"
 
 #include "base/clock.h"
+#include "pipeline/consume/consume.h"
 #include "state/control.h"
 #include "state/streams/directory.h"
 #include "state/streams/job_view.h"
@@ -74,9 +75,10 @@ static enum status copy_sealed(struct arena *arena, struct carry_snapshot *out, 
 	return OK;
 }
 
-/* Lines that were acknowledged are in an export that begins afterwards, with what follows from them. */
+/* Lines that were acknowledged are in an export that begins afterwards, with what follows from them: also what waits for a tracker. */
 static void wait_for_extraction(struct pipeline *pipeline, struct stream_state *stream)
 {
+	struct error err;
 	int64_t until_ms = clock_mono_ms() + EXTRACTION_WAIT_MS;
 	bool is_behind = true;
 
@@ -85,8 +87,10 @@ static void wait_for_extraction(struct pipeline *pipeline, struct stream_state *
 	pthread_mutex_unlock(&stream->mutex);
 	while (is_behind) {
 		pthread_mutex_lock(&stream->mutex);
-		is_behind = stream->extracted_lines < lines || stream->extracted_points < points ||
-			    stream->pending_incidents;
+		if (stream->held_count && !stream->has_hole)
+			(void)!held_release_all(pipeline, stream, true, &err); /* else it is held up, and behind */
+		is_behind = stream->held_count || stream->extracted_lines < lines ||
+			    stream->extracted_points < points || stream->pending_incidents;
 		pthread_mutex_unlock(&stream->mutex);
 		if (is_behind && (clock_mono_ms() > until_ms || control_wait_tick(pipeline, WAIT_STEP_MS)))
 			return;

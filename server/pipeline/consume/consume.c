@@ -27,17 +27,14 @@ enum { MEMORY_WAIT_MS = 30 * 1000, MEMORY_LOOK_MS = 50 }; /* for one slice */
 enum { MEND_FIRST_MS = 5000 };
 
 /* Another generation of definitions: its own counts and numbers, the stream's series, steps and attempts go on. */
-static enum status adopt_definitions(struct pipeline *pipeline, struct stream_state *stream,
-	const struct definitions *definitions, struct error *err)
+static void adopt_definitions(struct stream_state *stream, const struct definitions *definitions)
 {
 	if (stream->generation == definitions->generation)
-		return OK;
-	TRY(held_release(pipeline, stream, true, err)); /* by the old numbers */
+		return;
 	if (stream->generation)
 		extractor_reset_definitions(stream->extractor);
 	stream->generation = definitions->generation;
 	stream->number_count = 0;
-	return OK;
 }
 
 struct report_context {
@@ -111,7 +108,7 @@ enum status consume_point(struct pipeline *pipeline, struct stream_state *stream
 }
 
 /* An attempt opened at `start`: older points at or past it are superseded, the summary must not count them any more. */
-static void rebuild_summary(struct stream_state *stream, struct series_state *series)
+void consume_rebuild_summary(struct stream_state *stream, struct series_state *series)
 {
 	const int64_t *starts;
 	size_t count = extractor_attempt_starts(stream->extractor, &starts);
@@ -137,7 +134,7 @@ void consume_opened(struct stream_state *stream, int64_t since_ms)
 			if (point->line == NO_LINE && point->attempt == attempt - 1 && point->ts_ms >= since_ms)
 				point->attempt = attempt;
 		}
-		rebuild_summary(stream, series);
+		consume_rebuild_summary(stream, series);
 	}
 }
 
@@ -148,9 +145,9 @@ static void apply_revision(struct stream_state *stream, uint64_t line, uint32_t 
 		for (size_t j = series->tail_count; j-- > 0 && series->tail[j].line >= line;)
 			if (series->tail[j].attempt == from)
 				series->tail[j].attempt = to;
-		rebuild_summary(stream, series);
+		consume_rebuild_summary(stream, series);
+		held_revise(series, line, from, to);
 	}
-	held_revise(stream, line, from, to);
 }
 
 static enum status take_found(struct pipeline *pipeline, struct stream_state *stream,
@@ -162,18 +159,19 @@ static enum status take_found(struct pipeline *pipeline, struct stream_state *st
 	uint32_t from, to;
 
 	for (size_t i = 0; i < found->count; i++) {
+		const struct extracted *one = &found->items[i];
 		bool is_taken = false;
 		series = NULL;
-		if (found->items[i].lacks_step)
-			TRY(consume_see_told(
-				pipeline, stream, definitions, &found->items[i], arrival_ms, &is_taken, err));
-		if (is_taken)
-			continue;
-		TRY(held_let_go(pipeline, stream, found->items[i].series, err));
-		TRY(consume_series_of(pipeline, stream, definitions, found->items[i].series, &series, err));
+		TRY(consume_series_of(pipeline, stream, definitions, one->series, &series, err));
 		if (!series)
 			continue;
-		series->own_life = atomic_load(&stream->job->life);
+		if (one->lacks_step)
+			TRY(consume_see_told(pipeline, stream, definitions, one, series, arrival_ms, &is_taken, err));
+		if (is_taken)
+			continue;
+		TRY(held_let_go(pipeline, stream, series, err));
+		if (!one->lacks_step)
+			series->own_life = atomic_load(&stream->job->life);
 		TRY(consume_point(pipeline, stream, series, &found->items[i].point, arrival_ms, err));
 		if (series->measure != MEASURE_NONE && extractor_has_steps(stream->extractor))
 			derive_see(stream->derive, series->measure, series->factor, series->series_id,
@@ -185,7 +183,7 @@ static enum status take_found(struct pipeline *pipeline, struct stream_state *st
 		apply_revision(stream, line, from, to);
 	else if (extractor_attempt(stream->extractor) != attempt_before)
 		for (size_t i = 0; i < stream->series_count; i++)
-			rebuild_summary(stream, stream->series[i]);
+			consume_rebuild_summary(stream, stream->series[i]);
 	if (!stream->said)
 		atomic_fetch_add(&pipeline->figures.points, found->count);
 	return OK;
@@ -301,13 +299,14 @@ static enum status consume_locked(struct pipeline *pipeline, struct stream_state
 
 	watchers_begin(stream, rules, seq);
 	life_signs_begin_slice(stream);
-	enum status status = adopt_definitions(pipeline, stream, definitions, err);
-	if (status == OK)
-		status = held_release(pipeline, stream, false, err);
-	if (status == OK)
-		status = slice->kind == JOURNAL_POINTS
-				 ? consume_points(pipeline, stream, slice, err)
-				 : consume_lines(pipeline, stream, definitions, slice, scratch, found, err);
+	adopt_definitions(stream, definitions);
+	enum status status = held_release(pipeline, stream, false, err);
+	if (status != OK) /* nothing of the slice was looked at */
+		status = ERR_UNAVAILABLE;
+	else if (slice->kind == JOURNAL_POINTS)
+		status = consume_points(pipeline, stream, slice, err);
+	else
+		status = consume_lines(pipeline, stream, definitions, slice, scratch, found, err);
 	watchers_begin(stream, NULL, 0);
 	rule_set_unref(rules);
 	if (may_pass(status)) {

@@ -42,11 +42,12 @@ enum status consume_series_of(struct pipeline *pipeline, struct stream_state *st
 	struct error *err) MUST_CHECK;
 /*
  * A value without a step: *is_taken: not as a point of its own, since a tracker tells that metric with its steps, or may do so yet (consume_held.c).
- * Whoever defines a metric means its lines; of times and rates others are derived.
+ * Whoever defines a metric means its lines; of times and rates others are derived. The series is there in any case: its number must not depend
+ * on what was told by when.
  */
 enum status consume_see_told(struct pipeline *pipeline, struct stream_state *stream,
-	const struct definitions *definitions, const struct extracted *found, int64_t arrival_ms, bool *is_taken,
-	struct error *err) MUST_CHECK;
+	const struct definitions *definitions, const struct extracted *found, struct series_state *series,
+	int64_t arrival_ms, bool *is_taken, struct error *err) MUST_CHECK;
 enum status consume_find_derived(
 	struct stream_state *stream, enum derived derived, struct series_state **out, struct error *err) MUST_CHECK;
 /* Of ROLE_OTHER it answers for no role any more, and nothing is looked for in it. */
@@ -58,6 +59,9 @@ enum status consume_point(struct pipeline *pipeline, struct stream_state *stream
 
 /* When a line or a point that was sent as such is of, under the stream's lock. */
 void consume_time(struct stream_state *stream, int64_t ts_ms);
+
+/* Some of its points are superseded by now, and its summary has them. */
+void consume_rebuild_summary(struct stream_state *stream, struct series_state *series);
 
 /* Points sent as such have opened an attempt: what was sent with this time or a later one is of it. */
 void consume_opened(struct stream_state *stream, int64_t since_ms);
@@ -79,22 +83,25 @@ enum status consume_points(struct pipeline *pipeline, struct stream_state *strea
  * that metric (then they are the tracker's, and dropped), or for --tracker-wait, or until the job ends (then they are the log's own).
  * Clients of trackers send behind what they print: W&B's each 15 seconds.
  */
-/* Whether a value without a step of this series waits; series NULL: it has no point yet. */
+/* Whether a value without a step of this series waits. */
 bool held_may(const struct pipeline *pipeline, const struct stream_state *stream, const struct series_state *series);
 
-enum status held_put(struct stream_state *stream, const struct held_series *as, const struct held_value *value,
+enum status held_put(const struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
+	const struct held_value *value, struct error *err) MUST_CHECK;
+
+/* It says a step now: what waits of it goes before. */
+enum status held_let_go(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
 	struct error *err) MUST_CHECK;
 
-/* A series says a step: what waits of it goes before. */
-enum status held_let_go(
-	struct pipeline *pipeline, struct stream_state *stream, uint32_t number, struct error *err) MUST_CHECK;
-
-/* Those whose time has come; is_all: and the others. */
+/* Those whose time has come; is_all: and the others. Within a slice. */
 enum status held_release(
+	struct pipeline *pipeline, struct stream_state *stream, bool is_all, struct error *err) MUST_CHECK;
+/* The same from elsewhere. After an error the stream is held up. */
+enum status held_release_all(
 	struct pipeline *pipeline, struct stream_state *stream, bool is_all, struct error *err) MUST_CHECK;
 
 /* What was found of an attempt belongs to another one: as consume.c does with points. */
-void held_revise(struct stream_state *stream, uint64_t line, uint32_t from, uint32_t to);
+void held_revise(struct series_state *series, uint64_t line, uint32_t from, uint32_t to);
 
 /* Of all streams: what waits longer than it should, or for a job that has ended. */
 void held_run(struct pipeline *pipeline);

@@ -6,123 +6,117 @@
 #include "pipeline/consume/consume.h"
 #include "state/control.h"
 
-enum { HELD_MAX = 4096 }; /* values of a stream: more do not wait */
+enum {
+	HELD_MAX = 4096, /* values of a stream: more do not wait */
+	HOLDING_MOST = 4, /* times the wait: a stream that always says something new has to be sealed, too */
+};
 
-/* A stream that holds values is not sealed: while the journal is long nothing waits. */
+static bool has_points(const struct series_state *series)
+{
+	return series->sealed_points + series->tail_count > 0;
+}
+
+/* The log's own: it had points of its lines, and no tracker has told it since. */
+static bool is_own(const struct stream_state *stream, const struct series_state *series)
+{
+	return series->own_life == atomic_load(&stream->job->life) ||
+	       (has_points(series) && !series->is_told && !series->has_given_way);
+}
+
 bool held_may(const struct pipeline *pipeline, const struct stream_state *stream, const struct series_state *series)
 {
-	struct job_state *job = stream->job;
+	int64_t wait_ms = pipeline->options.tracker_wait_ms;
 
-	if (!atomic_load(&job->is_tracked) || atomic_load(&job->is_over) || stream->said ||
-		!pipeline->options.tracker_wait_ms || stream->held.value_count >= HELD_MAX)
+	if (!atomic_load(&stream->job->is_tracked) || atomic_load(&stream->job->is_over) || stream->said || !wait_ms)
 		return false;
-	return !(series && series->own_life == atomic_load(&job->life)) && !control_is_journal_long(pipeline);
+	if (is_own(stream, series) || stream->held_count >= HELD_MAX || control_is_journal_long(pipeline))
+		return false;
+	return !stream->held_count || clock_mono_ms() - stream->held_since_ms < HOLDING_MOST * wait_ms;
 }
 
-static struct held_series *find(struct held_values *held, uint32_t number)
+enum status held_put(const struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
+	const struct held_value *value, struct error *err)
 {
-	for (size_t i = 0; i < held->count; i++)
-		if (held->series[i].number == number)
-			return &held->series[i];
-	return NULL;
-}
+	struct held_values *held = &series->held;
+	int64_t now_ms = clock_mono_ms();
 
-static struct held_series *add(struct held_values *held, const struct held_series *as)
-{
-	struct span name = as->definition.name, unit = as->definition.unit;
-
-	if (!mem_grow((void **)&held->series, held->count, &held->cap, sizeof *held->series))
-		return NULL;
-	struct held_series *made = &held->series[held->count];
-	*made = *as;
-	made->metric = mem_copy_bytes(name.ptr, name.len);
-	made->unit = mem_copy_bytes(unit.ptr, unit.len);
-	if (!made->metric || !made->unit) {
-		held_series_done(made);
-		return NULL;
+	if (!mem_grow((void **)&held->values, held->count, &held->cap, sizeof *held->values))
+		return error_no_memory(err);
+	if (!held->count) {
+		held->due_ms = now_ms + pipeline->options.tracker_wait_ms;
+		held->life = atomic_load(&stream->job->life);
 	}
-	made->definition.name = span_from(made->metric);
-	made->definition.unit = span_from(made->unit);
-	held->count++;
-	return made;
-}
-
-enum status held_put(
-	struct stream_state *stream, const struct held_series *as, const struct held_value *value, struct error *err)
-{
-	struct held_values *held = &stream->held;
-	struct held_series *series = find(held, as->number);
-
-	if (!series && !(series = add(held, as)))
-		return error_no_memory(err);
-	if (!mem_grow((void **)&series->values, series->count, &series->cap, sizeof *series->values))
-		return error_no_memory(err);
-	series->values[series->count++] = *value;
-	held->value_count++;
-	return OK;
+	if (!stream->held_count)
+		stream->held_since_ms = now_ms;
+	held->values[held->count++] = *value;
+	stream->held_count++;
+	return has_points(series) ? OK : consume_give_way(series, true, value->role, err);
 }
 
 /* Told meanwhile: dropped. */
-static enum status release(
-	struct pipeline *pipeline, struct stream_state *stream, struct held_series *held, struct error *err)
+static enum status release(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
+	const struct held_values *held, struct error *err)
 {
-	struct job_state *job = stream->job;
-	unsigned life = atomic_load(&job->life);
-	struct series_state *series = stream_find_series(stream, held->definition.name);
+	const struct held_value *first = &held->values[0];
+	bool is_told = told_metrics_have(&stream->job->told, span_from(series->metric), first->told_role, held->life);
 
-	if (told_metrics_have(&job->told, held->definition.name, held->told_role, life))
-		return consume_give_way(series, true, held->definition.role, err);
-	TRY(consume_find_series(pipeline, stream, &held->definition, &series, err));
-	if (!series) {
-		atomic_fetch_add(&pipeline->figures.refused_points, held->count);
+	TRY(consume_give_way(series, is_told, first->role, err));
+	if (is_told)
 		return OK;
-	}
-	series->own_life = life;
+	series->own_life = held->life;
 	for (size_t i = 0; i < held->count; i++)
 		TRY(consume_point(pipeline, stream, series, &held->values[i].point, held->values[i].arrival_ms, err));
+	if (first->point.attempt != extractor_attempt(stream->extractor))
+		consume_rebuild_summary(stream, series);
 	return OK;
 }
 
-static enum status release_at(struct pipeline *pipeline, struct stream_state *stream, size_t at, struct error *err)
+enum status held_let_go(
+	struct pipeline *pipeline, struct stream_state *stream, struct series_state *series, struct error *err)
 {
-	struct held_values *held = &stream->held;
-	struct held_series series = held->series[at];
+	struct held_values held = series->held;
 
-	held->series[at] = held->series[--held->count];
-	held->value_count -= series.count;
-	enum status status = release(pipeline, stream, &series, err);
-	held_series_done(&series);
+	if (!held.count)
+		return OK;
+	series->held = (struct held_values){0};
+	stream->held_count -= held.count;
+	enum status status = release(pipeline, stream, series, &held, err);
+	mem_free(held.values);
 	return status;
-}
-
-enum status held_let_go(struct pipeline *pipeline, struct stream_state *stream, uint32_t number, struct error *err)
-{
-	const struct held_series *series = stream->held.count ? find(&stream->held, number) : NULL;
-
-	return series ? release_at(pipeline, stream, (size_t)(series - stream->held.series), err) : OK;
 }
 
 enum status held_release(struct pipeline *pipeline, struct stream_state *stream, bool is_all, struct error *err)
 {
-	int64_t now_ms = clock_mono_ms();
+	int64_t now_ms = stream->held_count ? clock_mono_ms() : 0;
 
-	for (size_t i = stream->held.count; i-- > 0;)
-		if (is_all || stream->held.series[i].due_ms <= now_ms)
-			TRY(release_at(pipeline, stream, i, err));
+	for (size_t i = 0; i < stream->series_count && stream->held_count; i++)
+		if (is_all || stream->series[i]->held.due_ms <= now_ms)
+			TRY(held_let_go(pipeline, stream, stream->series[i], err));
 	return OK;
 }
 
-void held_revise(struct stream_state *stream, uint64_t line, uint32_t from, uint32_t to)
+void held_revise(struct series_state *series, uint64_t line, uint32_t from, uint32_t to)
 {
-	for (size_t i = 0; i < stream->held.count; i++) {
-		struct held_series *series = &stream->held.series[i];
-		for (size_t j = series->count; j-- > 0 && series->values[j].point.line >= line;)
-			if (series->values[j].point.attempt == from)
-				series->values[j].point.attempt = to;
-	}
+	for (size_t i = series->held.count; i-- > 0 && series->held.values[i].point.line >= line;)
+		if (series->held.values[i].point.attempt == from)
+			series->held.values[i].point.attempt = to;
 }
 
-/* True: there are points of it. Whatever else is due of the stream comes with its next slice. */
+enum status held_release_all(struct pipeline *pipeline, struct stream_state *stream, bool is_all, struct error *err)
+{
+	struct rule_set *rules = pipeline_rules(pipeline);
+
+	watchers_begin(stream, rules, stream->extracted_seq);
+	enum status status = held_release(pipeline, stream, is_all, err);
+	watchers_begin(stream, NULL, 0);
+	rule_set_unref(rules);
+	atomic_store(&stream->job->is_summary_dirty, true);
+	if (status != OK) /* their lines are not sealed */
+		consume_hold_up(stream);
+	return status;
+}
+
+/* True: some wait no more. Whatever else is due of the stream comes with its next slice. */
 static bool look_at(struct pipeline *pipeline, struct stream_state *stream)
 {
 	struct error err;
@@ -130,24 +124,13 @@ static bool look_at(struct pipeline *pipeline, struct stream_state *stream)
 	pthread_mutex_lock(&stream->mutex);
 	bool is_all = atomic_load(&stream->job->is_over) || atomic_load(&stream->job->settling) != SETTLE_NOT ||
 		      control_is_journal_long(pipeline);
-	size_t before = stream->held.value_count;
-	if (before && !stream->has_hole) {
-		struct rule_set *rules = pipeline_rules(pipeline);
-		watchers_begin(stream, rules, stream->extracted_seq);
-		enum status status = held_release(pipeline, stream, is_all, &err);
-		watchers_begin(stream, NULL, 0);
-		rule_set_unref(rules);
-		if (status != OK) { /* their lines are not sealed */
-			log_line(LOG_WARNING, "extraction_failed", "job=\"%s\" stream=\"%s\" error=\"%s\"",
-				stream->job->name, stream->name, err.text);
-			consume_hold_up(stream);
-		}
-		if (stream->held.value_count < before)
-			atomic_store(&stream->job->is_summary_dirty, true);
-	}
-	bool has_any = stream->held.value_count < before;
+	size_t before = stream->held_count;
+	if (before && !stream->has_hole && held_release_all(pipeline, stream, is_all, &err) != OK)
+		log_line(LOG_WARNING, "extraction_failed", "job=\"%s\" stream=\"%s\" error=\"%s\"", stream->job->name,
+			stream->name, err.text);
+	bool has_let_go = stream->held_count < before;
 	pthread_mutex_unlock(&stream->mutex);
-	return has_any;
+	return has_let_go;
 }
 
 void held_run(struct pipeline *pipeline)
@@ -160,8 +143,8 @@ void held_run(struct pipeline *pipeline)
 		return; /* out of memory: the next round tries again */
 	for (size_t i = 0; i < count; i++) {
 		struct stream_state *stream;
-		bool has_any = atomic_load(&jobs[i]->is_tracked) && !atomic_load(&jobs[i]->is_deleted);
-		for (size_t j = 0; has_any && (stream = job_stream_at(jobs[i], j)); j++)
+		bool may_have = atomic_load(&jobs[i]->is_tracked) && !atomic_load(&jobs[i]->is_deleted);
+		for (size_t j = 0; may_have && (stream = job_stream_at(jobs[i], j)); j++)
 			if (look_at(pipeline, stream))
 				directory_mark_dirty(pipeline->directory, stream);
 		job_unref(jobs[i]);

@@ -79,6 +79,10 @@ static enum status consume_series(struct pipeline *pipeline, struct stream_state
 		atomic_fetch_add(&pipeline->figures.refused_points, sent->count);
 		return OK;
 	}
+	if (series->has_given_way) { /* to this one: its lines came first */
+		TRY(consume_give_role(series, definition.role, err));
+		series->has_given_way = false;
+	}
 	bool is_of_steps = series_is_of_steps(sent, span_from(stream->name));
 	if (is_of_steps)
 		TRY(note_told(stream, series, sent, err));

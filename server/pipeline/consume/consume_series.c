@@ -128,35 +128,24 @@ enum status consume_give_way(struct series_state *before, bool is_told, enum rol
 }
 
 enum status consume_see_told(struct pipeline *pipeline, struct stream_state *stream,
-	const struct definitions *definitions, const struct extracted *found, int64_t arrival_ms, bool *is_taken,
-	struct error *err)
+	const struct definitions *definitions, const struct extracted *found, struct series_state *series,
+	int64_t arrival_ms, bool *is_taken, struct error *err)
 {
 	struct job_state *job = stream->job;
-	uint32_t number = found->series;
-	struct extracted_series of = extractor_series(stream->extractor, number);
-	struct series_state *before = number < stream->number_count ? stream->by_number[number] : NULL;
-	AUTO_DONE(buf) metric = BUF_INIT(2 * METRIC_NAME_MAX_BYTES);
-	bool may_wait = held_may(pipeline, stream, before);
+	struct extracted_series of = extractor_series(stream->extractor, found->series);
+	bool may_wait = of.preset >= 0 && held_may(pipeline, stream, series);
 
 	*is_taken = false;
-	if (of.preset < 0 || !(may_wait || atomic_load(&job->told.has_any) || (before && before->has_given_way)))
+	if (of.preset < 0 || !(may_wait || atomic_load(&job->told.has_any) || series->has_given_way))
 		return OK;
 	struct metric_definition definition = definition_set_get(definitions->set, of.preset, of.definition);
 	if (definition.role == ROLE_STEP_TIME || definition.role == ROLE_THROUGHPUT)
 		return OK;
-	extractor_series_name(stream->extractor, definitions->set, number, &metric);
-	TRY(buf_status(&metric, err));
-	if (!before && (before = stream_find_series(stream, buf_span(&metric)))) /* by another number, or by held.c */
-		may_wait = held_may(pipeline, stream, before);
-	struct held_series as = {.number = number,
-		.definition = definition,
-		.told_role = of.name.len ? ROLE_OTHER : definition.role,
-		.due_ms = clock_mono_ms() + pipeline->options.tracker_wait_ms};
-	as.definition.name = buf_span(&metric);
-	as.definition.role = role_of(&definition, &of);
-	bool is_told = told_metrics_have(&job->told, as.definition.name, as.told_role, atomic_load(&job->life));
+	enum role role = role_of(&definition, &of), told_role = of.name.len ? ROLE_OTHER : definition.role;
+	bool is_told = told_metrics_have(&job->told, span_from(series->metric), told_role, atomic_load(&job->life));
 	*is_taken = is_told || may_wait;
 	if (!is_told && may_wait)
-		return held_put(stream, &as, &(struct held_value){found->point, arrival_ms}, err);
-	return consume_give_way(before, is_told, as.definition.role, err);
+		return held_put(
+			pipeline, stream, series, &(struct held_value){found->point, arrival_ms, role, told_role}, err);
+	return consume_give_way(series, is_told, role, err);
 }

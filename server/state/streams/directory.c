@@ -44,6 +44,7 @@ void series_state_free(struct series_state *series)
 	mem_free(series->unit);
 	mem_free(series->tail);
 	mem_free(series->paces);
+	mem_free(series->held.values);
 	detector_set_free(series->detectors);
 	watchers_free(series->watchers, series->watcher_count);
 	mem_free(series);
@@ -70,7 +71,6 @@ void stream_state_free(struct stream_state *stream)
 	silences_free(stream->silences);
 	settings_free(stream->settings);
 	derive_free(stream->derive);
-	held_values_done(&stream->held);
 	buf_done(&stream->live_lines);
 	pthread_mutex_destroy(&stream->mutex);
 	mem_free(stream->name);

@@ -95,6 +95,7 @@ struct series_state { /* lock */
 	bool has_given_way; /* of lines: its role is that of what is told, until the job goes on without */
 	unsigned told_life; /* in which its job knows that; 0: it was read from the store */
 	unsigned own_life; /* of lines: in which its values do not wait for a tracker (any more) */
+	struct held_values held;
 };
 
 /* The last log time known of a source's lines of the past, on disk; 0: none. */
@@ -173,7 +174,8 @@ struct stream_state {
 	size_t series_count, series_cap;
 	struct map *series_index; /* metric -> one of them, the first indexed_series; NULL: few, or no memory for it */
 	size_t indexed_series;
-	struct held_values held;
+	size_t held_count; /* values of its series that wait for a tracker */
+	int64_t held_since_ms; /* monotonic: since when it has some */
 	struct derive *derive;
 	struct series_state *derived[DERIVED_COUNT]; /* among `series`; NULL: none yet, or not looked up */
 	size_t derived_count; /* of `series`, with numbers from the other end: --max-series does not count them */

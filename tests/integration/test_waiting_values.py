@@ -1,0 +1,122 @@
+"""
+Values that wait for a tracker to tell them (docs/metrics.md), where something happens meanwhile: a kill, an export, a restart of the training.
+What comes of them is what would have come of them without waiting.
+"""
+
+import json
+import sqlite3
+import time
+
+import pytest
+
+from smserver import Server, wait_until
+from test_wandb_beside import counts_of, hf_rows, hf_run, non_finite
+from test_wandb_door import CONSOLE, HISTORY, console, taken
+from wandbclient import post
+
+
+@pytest.fixture
+def start(tmp_path):
+    """start(options…): a server of its own; ended with the test."""
+    servers = []
+
+    def make(*options):
+        folder = tmp_path / str(len(servers))
+        folder.mkdir()
+        servers.append(Server(folder, *options).start())
+        return servers[-1]
+
+    yield make
+    for server in servers:
+        server.close()
+
+
+def end(server, run):
+    sent = {"SecondaryStatus": "Completed", "time_ms": int(time.time() * 1000)}
+    assert server.post(f"/api/v1/jobs/p%2F{run}/transitions", json=sent).status == 204
+
+
+def rows_of(server, table, *columns):
+    with sqlite3.connect(f"file:{server.database}?mode=ro", uri=True) as database:
+        return database.execute(f"SELECT {', '.join(columns)} FROM {table} ORDER BY {columns[0]}").fetchall()
+
+
+@pytest.mark.parametrize("tells", [False, True])
+def test_series_have_the_same_numbers_after_a_kill(start, tells):
+    """Incidents know a series by its number, which follows from the order of the lines alone, whatever waited and was told by when."""
+    server = start("--tracker-wait", "1s")
+    hf_run(server, "numbers")
+    logged, printed = hf_rows(1, 11, nan=10)
+    taken(post(server, "numbers", {CONSOLE: (0, printed)}))
+    if tells:
+        taken(post(server, "numbers", {HISTORY: (0, [{key: row[key] for key in row if key != "train/loss"} for row in logged])}))
+    server.wait_for_points("p/numbers", "train:loss", 10, stream="console")
+    wait_until(lambda: non_finite(server, "p/numbers"), what="the incident")
+    taken(post(server, "numbers", {CONSOLE: (10, ["step 3 loss: 0.25", "step 4 loss: 0.125"])}))
+    server.wait_for_points("p/numbers", 'train:loss{preset="generic"}', 2, stream="console")
+    numbers = rows_of(server, "incidents", "series_id", "kind")
+    server.kill()
+    server.start()
+    server.wait_for_points("p/numbers", "train:loss", 10, stream="console")
+    end(server, "numbers")
+    wait_until(lambda: server.figure("extracted_seq") >= server.figure("committed_seq"), what="the extraction")
+    server.stop()
+    names = dict(rows_of(server, "series", "series_id", "metric"))
+    assert rows_of(server, "incidents", "series_id", "kind") == numbers and {names[number] for number, _ in numbers} == {"train:loss"}
+    assert len(set(names.values())) == len(names) and names[min(numbers)[0] + 1] == "train:grad_norm", names
+    server.start()
+
+
+def test_an_export_has_what_waits(start):
+    origin, copy = start("--tracker-wait", "10m"), start("--tracker-wait", "10m")
+    job = hf_run(origin, "out")
+    taken(post(origin, "out", {CONSOLE: (0, hf_rows(1, 11)[1])}))
+    origin.wait_for_extraction()
+    assert copy.post("/api/v1/import", origin.get("/api/v1/export").raw, content_type="application/x-ndjson").body["imported"] == 1
+    for server in (origin, copy):
+        end(server, "out")
+        server.wait_for_points("p/out", "train:loss", 10, stream="console")
+        assert len(console(server, "p/out")) == 10
+    assert counts_of(origin, job) == counts_of(copy, job) and len(counts_of(copy, job)) == 5
+
+
+def test_two_forms_of_one_metric_keep_their_order(start):
+    """Of nanoGPT: what waits goes before a line of another form that says its step."""
+    server = start("--tracker-wait", "10m")
+    job = hf_run(server, "forms")
+    lines = ["step    10 | loss: 9.512345 | lr 1.2587e-05 | norm: 2.3412 | dt: 338.12ms | tok/sec: 1550612.11", "validation loss: 9.2",
+        "step 250: train loss 1.9, val loss 2.1"]
+    taken(post(server, "forms", {CONSOLE: (0, lines)}))
+    server.wait_for_points("p/forms", "val:loss", 2, stream="console")
+    (series,) = server.get(f"{job}/points?metric=val:loss&stream=console&raw=true").body["series"]
+    assert [series[key] for key in ("step", "value", "line")] == [[10, 250], [9.2, 2.1], [1, 2]]
+    assert {row["metric"]: row["last"] for row in server.get(f"{job}/metrics").body["series"]}["val:loss"] == 2.1
+
+
+def test_what_a_restart_superseded_while_it_waited_does_not_count(start):
+    printed = lambda norm: "{'loss': 0.5, 'hidden_norm': %s, 'epoch': 0.5}" % norm
+    lines = [line for n in range(91, 101) for line in (f"step {n} loss: {2 - n / 100}", printed(n + 0.5))]
+    lines += ["Loading checkpoint from /ckpt/step-10", *(f"step {n} loss: {2 - n / 100}" for n in range(11, 31)), *map(printed, (0.25, 1.25, 2.25))]
+    found = []
+    for wait in ("0", "1s"):
+        server = start("--tracker-wait", wait)
+        job = hf_run(server, "back")
+        taken(post(server, "back", {CONSOLE: (0, lines)}))
+        server.wait_for_points("p/back", "hidden_norm", 3, stream="console")
+        wait_until(lambda: server.figure("extracted_seq") >= server.figure("committed_seq"), what="the extraction")
+        rows = server.get(f"{job}/metrics").body["series"]
+        found.append([{key: row[key] for key in ("count", "min", "max", "last", "mean")} for row in rows if row["metric"] == "hidden_norm"])
+    assert found[0] == found[1] and found[0][0]["count"] == 3, json.dumps(found)
+
+
+def test_a_metric_of_the_log_s_own_stays_so_over_a_restart_of_the_server(start):
+    server = start("--tracker-wait", "1s")
+    hf_run(server, "own")
+    taken(post(server, "own", {CONSOLE: (0, hf_rows(1, 6)[1])}))
+    server.wait_for_points("p/own", "train:loss", 5, stream="console")
+    server.stop()
+    server.start("127.0.0.1:0")
+    server.wait_for_points("p/own", "train:loss", 5, stream="console")
+    taken(post(server, "own", {CONSOLE: (5, hf_rows(6, 7)[1])}))
+    server.wait_for_extraction()
+    assert counts_of(server, "/api/v1/jobs/p%2Fown")["train:loss"] == (6, "loss"), "at once"
