@@ -16,7 +16,8 @@
  *                    like a restart from the very first step, so such a trial stays open until the counter passes its old
  *                    maximum (a restart), or starts over at the same first value from the same maximum (twice in a
  *                    row: per-epoch; taken back and unrolled from then on), or TRIAL_POINTS_MAX points went by (a
- *                    restart). When another definition's step just goes on, it is no restart either.
+ *                    restart). When another definition's step just goes on, it is no restart either. A counter that had come to
+ *                    the total that the line says begins the next epoch at once.
  */
 #pragma once
 
@@ -31,7 +32,7 @@ struct raw_step {
 	int64_t value;
 	int64_t epoch;
 	bool has_epoch;
-	int64_t total; /* of the epoch, as the line says; 0: it does not */
+	int64_t total; /* that it runs to, as the line says; 0: it does not */
 	int64_t ts_ms;
 	uint64_t line;
 	bool is_aside; /* said by a format beside the one that leads: alone it opens no attempt */

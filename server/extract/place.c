@@ -361,7 +361,7 @@ enum status place_step(struct run *run, const struct guided *guided, struct erro
 		.has_epoch = guided->has_epoch,
 		.step = guided->step,
 		.epoch = guided->epoch,
-		.total = guided->epoch_total,
+		.total = guided->total,
 		.slot = run->format->first_slot + (uint32_t)run->format->definition_count};
 
 	if (found.slot >= extractor->attempts.track_count)
@@ -369,8 +369,8 @@ enum status place_step(struct run *run, const struct guided *guided, struct erro
 	run->has_match = true;
 	TRY(place(run, &found, err));
 	note_step(run, found.placed, found.step);
-	if (guided->total)
-		run->format->said_total = guided->total;
+	if (guided->run_total)
+		run->format->said_total = guided->run_total;
 	return release_waiting(run, ENDING_WITH_STEP) ? OK : error_no_memory(err);
 }
 
