@@ -265,8 +265,9 @@ static void advance(
 	if (!track->is_on_trial)
 		return;
 	track->progress += is_progress && track->progress < TRIAL_PROGRESS;
-	bool is_decided = track->progress >= TRIAL_PROGRESS && !attempts->trial.waits_for_epoch;
-	if (is_decided || step > track->before.max_step || ++attempts->trial.points >= TRIAL_POINTS_MAX)
+	bool is_restart = track->progress >= TRIAL_PROGRESS && !attempts->trial.waits_for_epoch;
+	bool is_decided = (is_restart || step > track->before.max_step) && !raw->waits_for_points;
+	if (is_decided || ++attempts->trial.points >= TRIAL_POINTS_MAX)
 		confirm(attempts);
 }
 
@@ -328,6 +329,17 @@ static bool goes_on_beside(const struct attempts *attempts, const struct track *
 		if (is_hinted(attempts, other) && !leaps(other, step))
 			return false;
 	}
+	return true;
+}
+
+bool attempts_refute(struct attempts *attempts)
+{
+	if (!attempts->trial.is_open || attempts->revision.is_pending)
+		return false;
+	for (size_t i = 0; i < attempts->track_count; i++)
+		if (is_hinted(attempts, &attempts->tracks[i]))
+			return false;
+	take_back_as_epoch(attempts, false);
 	return true;
 }
 

@@ -36,6 +36,7 @@ struct raw_step {
 	int64_t ts_ms;
 	uint64_t line;
 	bool is_aside; /* said by a format beside the one that leads: alone it opens no attempt */
+	bool waits_for_points; /* whoever sends the stream's points has not said yet whether theirs go on: so nothing is decided */
 };
 
 struct position {
@@ -100,6 +101,11 @@ bool attempts_add_tracks(struct attempts *attempts, size_t count) __attribute__(
 /* Where the step lies on the axis; may open, confirm or take back an attempt. */
 enum status attempts_place(struct attempts *attempts, struct track *track, const struct raw_step *raw, int64_t *step,
 	struct error *err) MUST_CHECK;
+/*
+ * The steps of what is sent, and not found in lines, just went on: what a counter in lines opened on trial, without a start-up line, is
+ * taken back. False: there is no such trial.
+ */
+bool attempts_refute(struct attempts *attempts);
 /* One that nobody has to confirm. */
 enum status attempts_open_decided(struct attempts *attempts, int64_t step, struct error *err) MUST_CHECK;
 void attempts_pack(const struct attempts *attempts, struct buf *out);

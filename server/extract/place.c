@@ -65,6 +65,7 @@ static enum status place(struct run *run, struct found *found, struct error *err
 		.ts_ms = shown != NO_TIME ? shown : run->arrival_ms,
 		.line = run->line->number,
 		.is_aside = is_aside(run)};
+	raw.waits_for_points = sent_may_speak(&extractor->sent, &extractor->attempts, raw.ts_ms);
 
 	return attempts_place(
 		&extractor->attempts, &extractor->attempts.tracks[found->slot], &raw, &found->placed, err);

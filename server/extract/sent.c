@@ -187,8 +187,10 @@ enum status sent_place(struct sent_steps *sent, struct attempts *attempts, const
 	struct error *err)
 {
 	*is_open = false;
-	if (!sent->attempt || sent->attempt < current(attempts)) {
-		settle(sent, attempts, at); /* lines have opened it */
+	bool goes_on = at->step > sent->highest && at->ts_ms >= sent->newest_ms;
+	bool is_behind = sent->attempt && sent->attempt < current(attempts); /* lines have opened it */
+	if (!sent->attempt || (is_behind && !(goes_on && attempts_refute(attempts)))) {
+		settle(sent, attempts, at);
 		return OK;
 	}
 	sent->attempt = current(attempts); /* if lower: lines have taken theirs back */
@@ -203,6 +205,14 @@ enum status sent_place(struct sent_steps *sent, struct attempts *attempts, const
 	else if (at->step > sent->highest || at->ts_ms > sent->newest_ms)
 		go_on(sent, at);
 	return OK;
+}
+
+bool sent_may_speak(const struct sent_steps *sent, const struct attempts *attempts, int64_t now_ms)
+{
+	int64_t silent_ms = span_ms(sent->newest_ms, now_ms);
+
+	return sent->attempt && sent->attempt < current(attempts) &&
+	       (silent_ms <= SPEAKS_MS || silent_ms / 2 <= sent->gap_ms);
 }
 
 void sent_end_body(struct sent_steps *sent, int64_t arrival_ms)

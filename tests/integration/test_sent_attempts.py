@@ -197,3 +197,29 @@ def test_a_bar_that_begins_anew_hides_no_points(make_server, label, epochs):
         assert steps_of(server, job, "train:steps_per_second", "live") == list(range(1, 40 * epochs + 1))
         assert server.get(f"/api/v1/jobs/{job}/goodput").body["breaks"] == []
     assert steps_of(server, "beside", "train_loss", "live") == steps
+
+
+def test_points_that_go_on_are_not_hidden_by_a_counter_that_falls(server):
+    """No line says an epoch or a total: lines alone would be a restart."""
+    def tell(*steps):
+        Columns(server, "j").send([(step, int(time.time() * 1000), {"train_loss": 1 / (step + 1)}) for step in steps])
+        server.wait_for_extraction()
+
+    def draw(first, last):
+        assert server.post("/api/v1/logs?job=j", "".join(f"step {step} tokens_per_second: 5{step}\n" for step in range(first, last + 1))).status == 200
+        server.wait_for_extraction()
+    tell(0)
+    draw(1, 38)
+    tell(20, 39)
+    draw(3, 20)
+    assert attempt_count(server, "j") == 2, "the lines alone"
+    tell(60)
+    assert attempt_count(server, "j") == 1
+    assert steps_of(server, "j", "train_loss", "live") == [0, 20, 39, 60]
+    draw(21, 38)
+    tell(79)
+    draw(3, 38)
+    tell(119)
+    server.restart()
+    assert attempt_count(server, "j") == 1
+    assert steps_of(server, "j", "train_loss", "live") == [0, 20, 39, 60, 79, 119]

@@ -141,8 +141,13 @@ void consume_opened(struct stream_state *stream, int64_t since_ms)
 	}
 }
 
-static void apply_revision(struct stream_state *stream, uint64_t line, uint32_t from, uint32_t to)
+bool consume_revised(struct stream_state *stream)
 {
+	uint64_t line;
+	uint32_t from, to;
+
+	if (!extractor_take_revision(stream->extractor, &line, &from, &to))
+		return false;
 	for (size_t i = 0; i < stream->series_count; i++) {
 		struct series_state *series = stream->series[i];
 		for (size_t j = series->tail_count; j-- > 0 && series->tail[j].line >= line;)
@@ -151,6 +156,7 @@ static void apply_revision(struct stream_state *stream, uint64_t line, uint32_t 
 		rebuild_summary(stream, series);
 	}
 	held_revise(stream, line, from, to);
+	return true;
 }
 
 static enum status take_found(struct pipeline *pipeline, struct stream_state *stream,
@@ -158,8 +164,6 @@ static enum status take_found(struct pipeline *pipeline, struct stream_state *st
 	int64_t arrival_ms, struct error *err)
 {
 	struct series_state *series;
-	uint64_t line;
-	uint32_t from, to;
 
 	for (size_t i = 0; i < found->count; i++) {
 		bool is_taken = false;
@@ -181,9 +185,7 @@ static enum status take_found(struct pipeline *pipeline, struct stream_state *st
 	}
 	if (derive_has_step(stream->derive))
 		TRY(consume_derived(pipeline, stream, arrival_ms, err));
-	if (extractor_take_revision(stream->extractor, &line, &from, &to))
-		apply_revision(stream, line, from, to);
-	else if (extractor_attempt(stream->extractor) != attempt_before)
+	if (!consume_revised(stream) && extractor_attempt(stream->extractor) != attempt_before)
 		for (size_t i = 0; i < stream->series_count; i++)
 			rebuild_summary(stream, stream->series[i]);
 	if (!stream->said)
