@@ -252,6 +252,13 @@ static void enter(
 	track->now = *next;
 }
 
+/* A start-up line stands before the trial that the track is on. */
+static bool is_hinted(const struct attempts *attempts, const struct track *track)
+{
+	return track->is_on_trial && attempts->hint_line > track->before.last_line &&
+	       attempts->hint_line < attempts->trial.line;
+}
+
 static void advance(
 	struct attempts *attempts, struct track *track, const struct raw_step *raw, struct position *next, int64_t step)
 {
@@ -266,7 +273,8 @@ static void advance(
 		return;
 	track->progress += is_progress && track->progress < TRIAL_PROGRESS;
 	bool is_restart = track->progress >= TRIAL_PROGRESS && !attempts->trial.waits_for_epoch;
-	bool is_decided = (is_restart || step > track->before.max_step) && !raw->waits_for_points;
+	bool is_waiting = raw->waits_for_points && !is_hinted(attempts, track);
+	bool is_decided = (is_restart || step > track->before.max_step) && !is_waiting;
 	if (is_decided || ++attempts->trial.points >= TRIAL_POINTS_MAX)
 		confirm(attempts);
 }
@@ -288,13 +296,6 @@ static bool leads_on(const struct track *track, int64_t step)
 	int64_t stride = track->before.stride ? track->before.stride : 1;
 
 	return track->now.max_step >= track->before.max_step || step - track->now.max_step <= stride;
-}
-
-/* A start-up line stands before the trial that the track is on. */
-static bool is_hinted(const struct attempts *attempts, const struct track *track)
-{
-	return track->is_on_trial && attempts->hint_line > track->before.last_line &&
-	       attempts->hint_line < attempts->trial.line;
 }
 
 /* From a few steps far below the old maximum to the one that comes next behind it: nobody made what lies between again. */

@@ -67,8 +67,11 @@ static enum status place(struct run *run, struct found *found, struct error *err
 		.is_aside = is_aside(run)};
 	raw.waits_for_points = sent_may_speak(&extractor->sent, &extractor->attempts, raw.ts_ms);
 
-	return attempts_place(
-		&extractor->attempts, &extractor->attempts.tracks[found->slot], &raw, &found->placed, err);
+	size_t before = extractor->attempts.start_count;
+	TRY(attempts_place(&extractor->attempts, &extractor->attempts.tracks[found->slot], &raw, &found->placed, err));
+	if (extractor->attempts.start_count > before)
+		extractor->sent.lines_ms = raw.ts_ms;
+	return OK;
 }
 
 static bool is_kept(const struct found *found)

@@ -25,6 +25,7 @@ enum {
 	FALLEN_POINTS = 64,
 	FALLEN_MS = 30 * 1000,
 	FALLEN_FORGOTTEN_MS = 10 * 60 * 1000, /* without a word of the series that leads, while others go on */
+	UNDERWAY_MS = 60 * 1000, /* so long a point may take that was sent before its process ended */
 	SPEAKS_MS = 10 * 60 * 1000, /* so long it may be silent, or for twice its longest gap of late */
 	SENDERS_SURE = 2,
 	CALM_POINTS = 1024,
@@ -38,6 +39,7 @@ struct sent_steps {
 	int64_t highest, newest_ms;
 	bool is_over; /* it has gone back to the first, and not passed the highest again */
 	int64_t stride, gap_ms; /* the largest of late, from one highest step to the next; 0: not known */
+	int64_t lines_ms; /* when lines opened the last attempt that they did; 0: they opened none */
 	bool has_begun; /* its sender began anew, and no step has come since */
 	struct {
 		bool is_there;

@@ -516,15 +516,20 @@ TEST(a_state_without_a_version_is_still_read)
 
 /* ---- points that are sent beside the lines ---- */
 
-/* The tracker's loss, as of now. */
-static void tell(struct stream *s, int64_t step)
+/* The tracker's loss. */
+static void tell_at(struct stream *s, int64_t step, int64_t ts_ms)
 {
 	bool is_open;
 
 	CHECK(extractor_is_led_by(s->extractor, SPAN("train_loss"), true));
-	CHECK_OK(extractor_place_sent(s->extractor, step, s->now_ms, s->now_ms + 500, &is_open, &err));
+	CHECK_OK(extractor_place_sent(s->extractor, step, ts_ms, s->now_ms + 500, &is_open, &err));
 	CHECK(!is_open);
 	apply_revision(s);
+}
+
+static void tell(struct stream *s, int64_t step)
+{
+	tell_at(s, step, s->now_ms);
 }
 
 /* Told and printed up to step 50, then printed again from 23 to 30, which alone is an attempt. */
@@ -548,6 +553,9 @@ TEST(points_that_go_on_take_back_what_a_counter_opened)
 	AUTO_DONE(stream) s = stream_beside_points(NULL);
 
 	CHECK(extractor_is_undecided(s.extractor)); /* until the tracker has said where it is */
+	tell_at(&s, 49, s.now_ms - 9000); /* before the counter fell back: it was on its way */
+	CHECK_INT(extractor_attempt(s.extractor), 2);
+	CHECK(extractor_is_undecided(s.extractor));
 	tell(&s, 50);
 	CHECK_INT(extractor_attempt(s.extractor), 1);
 	CHECK_INT(s.revisions, 1);
