@@ -1,7 +1,7 @@
 #include "extract/attempt.h"
 #include "extract/line/number.h"
 
-enum { GAP_FADES = 64, LATE_MS = 2000 };
+enum { GAP_FADES = 64, LATE_MS = 2000, NEAR_SHARE = 8 };
 
 bool attempts_init(struct attempts *attempts)
 {
@@ -35,6 +35,12 @@ static uint32_t current(const struct attempts *attempts)
 	return (uint32_t)attempts->start_count;
 }
 
+/* A start-up line stands behind what the position saw. */
+static bool has_hint(const struct attempts *attempts, const struct position *now)
+{
+	return attempts->has_hint && attempts->hint_line > now->last_line;
+}
+
 /* base + by, unless that leaves the axis. */
 static void shift_base(struct position *p, int64_t epochs)
 {
@@ -52,13 +58,19 @@ static int64_t length_of_epoch(const struct position *p)
 	return length > 0 && length <= STEP_MAX ? length : 1;
 }
 
+/* That the line says, unless the counter went further. */
+static int64_t length_with_total(const struct position *p, const struct raw_step *raw)
+{
+	return raw->total >= p->last && raw->total > 0 && raw->total <= STEP_MAX ? raw->total : length_of_epoch(p);
+}
+
 static void follow_epoch(struct position *p, const struct raw_step *raw)
 {
 	/* An epoch of one point says the same step again and again; a global step that is printed twice does not. */
 	bool fell = raw->value < p->last || (raw->value == p->last && p->stride == 0);
 
 	if (raw->epoch > p->epoch && fell)
-		p->epoch_length = raw->total >= p->last && raw->total <= STEP_MAX ? raw->total : length_of_epoch(p);
+		p->epoch_length = length_with_total(p, raw);
 	if (raw->epoch > p->epoch ? fell : p->epoch_length > 0)
 		shift_base(p, raw->epoch - p->epoch);
 	p->first = raw->value;
@@ -67,10 +79,20 @@ static void follow_epoch(struct position *p, const struct raw_step *raw)
 
 static void next_epoch(struct position *p, const struct raw_step *raw)
 {
-	p->epoch_length = length_of_epoch(p);
+	p->is_per_epoch = true;
+	p->epoch_length = length_with_total(p, raw);
 	shift_base(p, 1);
 	p->first = raw->value;
 	p->stride = 0;
+}
+
+/* It had come to its end, and is near its beginning: ranks that are late are not so late. */
+static bool is_full_before(const struct position *p, const struct raw_step *raw)
+{
+	int64_t near = raw->total / NEAR_SHARE;
+
+	return !p->has_epoch && !raw->has_epoch && raw->total > 0 && p->last == raw->total && raw->value < p->last &&
+	       raw->value <= (p->stride > near ? p->stride : near);
 }
 
 /* The second step of the first epoch that was told apart: one behind all of the epoch before says that a stray line fell back. */
@@ -85,11 +107,13 @@ static void go_on(struct position *p, const struct raw_step *raw)
 	p->base = 0;
 }
 
-/* Moves p on to the raw step and returns it unrolled. */
-static int64_t unroll(struct position *p, const struct raw_step *raw)
+/* Moves p on to the raw step and returns it unrolled. has_begun: what ran up to here may run again. */
+static int64_t unroll(struct position *p, const struct raw_step *raw, bool has_begun)
 {
 	if (p->has_epoch && raw->has_epoch && raw->epoch != p->epoch)
 		follow_epoch(p, raw);
+	else if (!has_begun && is_full_before(p, raw))
+		next_epoch(p, raw);
 	else if (p->is_per_epoch && raw->value <= p->first && raw->value < p->last)
 		next_epoch(p, raw);
 	else if (p->is_per_epoch && raw->value > p->last)
@@ -228,6 +252,13 @@ static void enter(
 	track->now = *next;
 }
 
+/* A start-up line stands before the trial that the track is on. */
+static bool is_hinted(const struct attempts *attempts, const struct track *track)
+{
+	return track->is_on_trial && attempts->hint_line > track->before.last_line &&
+	       attempts->hint_line < attempts->trial.line;
+}
+
 static void advance(
 	struct attempts *attempts, struct track *track, const struct raw_step *raw, struct position *next, int64_t step)
 {
@@ -241,8 +272,10 @@ static void advance(
 	if (!track->is_on_trial)
 		return;
 	track->progress += is_progress && track->progress < TRIAL_PROGRESS;
-	bool is_decided = track->progress >= TRIAL_PROGRESS && !attempts->trial.waits_for_epoch;
-	if (is_decided || step > track->before.max_step || ++attempts->trial.points >= TRIAL_POINTS_MAX)
+	bool is_restart = track->progress >= TRIAL_PROGRESS && !attempts->trial.waits_for_epoch;
+	bool is_waiting = raw->waits_for_points && !is_hinted(attempts, track);
+	bool is_decided = (is_restart || step > track->before.max_step) && !is_waiting;
+	if (is_decided || ++attempts->trial.points >= TRIAL_POINTS_MAX)
 		confirm(attempts);
 }
 
@@ -263,13 +296,6 @@ static bool leads_on(const struct track *track, int64_t step)
 	int64_t stride = track->before.stride ? track->before.stride : 1;
 
 	return track->now.max_step >= track->before.max_step || step - track->now.max_step <= stride;
-}
-
-/* A start-up line stands before the trial that the track is on. */
-static bool is_hinted(const struct attempts *attempts, const struct track *track)
-{
-	return track->is_on_trial && attempts->hint_line > track->before.last_line &&
-	       attempts->hint_line < attempts->trial.line;
 }
 
 /* From a few steps far below the old maximum to the one that comes next behind it: nobody made what lies between again. */
@@ -307,15 +333,24 @@ static bool goes_on_beside(const struct attempts *attempts, const struct track *
 	return true;
 }
 
+bool attempts_refute(struct attempts *attempts)
+{
+	if (!attempts->trial.is_open || attempts->revision.is_pending)
+		return false;
+	for (size_t i = 0; i < attempts->track_count; i++)
+		if (is_hinted(attempts, &attempts->tracks[i]))
+			return false;
+	take_back_as_epoch(attempts, false);
+	return true;
+}
+
 /*
  * From a checkpoint of the step before the last one that was printed only that one is made again. Ranks and late lines say a step twice,
  * too: a start-up line and a silence both have to stand between.
  */
 static bool is_last_again(const struct attempts *attempts, const struct position *now, const struct raw_step *raw)
 {
-	bool has_hint = attempts->has_hint && attempts->hint_line > now->last_line;
-
-	return has_hint && !raw->is_aside && !now->is_per_epoch && is_pause(now, raw->ts_ms);
+	return has_hint(attempts, now) && !raw->is_aside && !now->is_per_epoch && is_pause(now, raw->ts_ms);
 }
 
 /*
@@ -325,24 +360,24 @@ static bool is_last_again(const struct attempts *attempts, const struct position
 static enum status fall_back(struct attempts *attempts, struct track *track, const struct raw_step *raw,
 	struct position *next, int64_t *step, struct error *err)
 {
-	bool has_hint = attempts->has_hint && attempts->hint_line > track->now.last_line;
+	bool is_told = has_hint(attempts, &track->now);
 	bool is_first = !raw->has_epoch && raw->value == track->now.first;
 	bool is_behind_pause = is_pause(&track->now, raw->ts_ms);
 
-	if (!has_hint && attempts->trial.is_open && attempts->trial.waits_for_epoch && is_first &&
-		started_over(track) && track->now.max_step == track->before.max_step) {
+	if (!is_told && attempts->trial.is_open && attempts->trial.waits_for_epoch && is_first && started_over(track) &&
+		track->now.max_step == track->before.max_step) {
 		take_back_as_epoch(attempts, true);
 		return attempts_place(attempts, track, raw, step, err);
 	}
 	bool is_refused = attempts->revision.is_pending || attempts->start_count >= ATTEMPTS_MAX;
 	bool is_undecided = attempts->trial.is_open && !is_hinted(attempts, track);
 	bool is_known = is_undecided || track->now.is_per_epoch || raw->is_aside;
-	if (is_refused || (is_known && !has_hint)) {
+	if (is_refused || (is_known && !is_told)) {
 		advance(attempts, track, raw, next, *step);
 		return OK;
 	}
-	TRY(open_attempt(attempts, raw, *step, is_first && !has_hint, err));
-	attempts->trial.is_behind_pause = !has_hint && is_behind_pause;
+	TRY(open_attempt(attempts, raw, *step, is_first && !is_told, err));
+	attempts->trial.is_behind_pause = !is_told && is_behind_pause;
 	enter(attempts, track, raw, next, *step);
 	return OK;
 }
@@ -353,7 +388,7 @@ enum status attempts_place(
 	struct position next = track->now;
 	struct position *now = &track->now;
 
-	*step = unroll(&next, raw);
+	*step = unroll(&next, raw, now->attempt < current(attempts) || has_hint(attempts, now));
 	if (!attempts->has_step)
 		attempts->starts[0] = *step;
 	attempts->has_step = true;

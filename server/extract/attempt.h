@@ -16,7 +16,8 @@
  *                    like a restart from the very first step, so such a trial stays open until the counter passes its old
  *                    maximum (a restart), or starts over at the same first value from the same maximum (twice in a
  *                    row: per-epoch; taken back and unrolled from then on), or TRIAL_POINTS_MAX points went by (a
- *                    restart). When another definition's step just goes on, it is no restart either.
+ *                    restart). When another definition's step just goes on, it is no restart either. A counter that had come to
+ *                    the total that the line says begins the next epoch at once.
  */
 #pragma once
 
@@ -31,10 +32,11 @@ struct raw_step {
 	int64_t value;
 	int64_t epoch;
 	bool has_epoch;
-	int64_t total; /* of the epoch, as the line says; 0: it does not */
+	int64_t total; /* that it runs to, as the line says; 0: it does not */
 	int64_t ts_ms;
 	uint64_t line;
 	bool is_aside; /* said by a format beside the one that leads: alone it opens no attempt */
+	bool waits_for_points; /* whoever sends the stream's points has not said yet whether theirs go on: so nothing is decided */
 };
 
 struct position {
@@ -99,6 +101,11 @@ bool attempts_add_tracks(struct attempts *attempts, size_t count) __attribute__(
 /* Where the step lies on the axis; may open, confirm or take back an attempt. */
 enum status attempts_place(struct attempts *attempts, struct track *track, const struct raw_step *raw, int64_t *step,
 	struct error *err) MUST_CHECK;
+/*
+ * The steps of what is sent, and not found in lines, just went on: what a counter in lines opened on trial, without a start-up line, is
+ * taken back. False: there is no such trial.
+ */
+bool attempts_refute(struct attempts *attempts);
 /* One that nobody has to confirm. */
 enum status attempts_open_decided(struct attempts *attempts, int64_t step, struct error *err) MUST_CHECK;
 void attempts_pack(const struct attempts *attempts, struct buf *out);

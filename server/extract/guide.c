@@ -27,7 +27,7 @@ static void take_step(const struct span groups[REGEX_MAX_GROUPS], int step_group
 	out->has_step = true;
 	out->where = groups[step_group];
 	out->has_epoch = read_group(groups, epoch_group, &out->epoch);
-	out->epoch_total = out->has_epoch && read_group(groups, total_group, &total) && total > 0 ? total : 0;
+	out->total = read_group(groups, total_group, &total) && total > 0 ? total : 0;
 }
 
 static void search_step(
@@ -73,8 +73,8 @@ static bool ask(const struct definition *definition, struct regex_scratch *scrat
 	if (!out->has_step && definition->step_regex)
 		search_step(definition, scratch, prefix->starts[start], out);
 	out->step_follows |= definition->step_follows;
-	if (out->has_step && definition->epoch_group < 1)
-		out->total = total;
+	if (out->has_step && !out->has_epoch)
+		out->run_total = total;
 	return true;
 }
 
@@ -151,7 +151,7 @@ void guide_find_generic(struct span text, struct guided *out)
 		.has_epoch = found.has_epoch,
 		.step = found.step,
 		.epoch = found.epoch,
-		.epoch_total = found.has_epoch && !found.is_epoch ? found.total : 0,
+		.total = found.is_epoch ? 0 : found.total,
 		.where = found.where};
 }
 

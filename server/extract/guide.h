@@ -20,8 +20,8 @@ struct guided {
 	bool step_follows; /* the record ends with it: values wait */
 	int64_t step;
 	int64_t epoch;
-	int64_t total; /* of the run's steps; 0: not said */
-	int64_t epoch_total; /* of the epoch's */
+	int64_t total; /* that the step runs to; 0: not said */
+	int64_t run_total; /* of the run's steps, as a preset knows them */
 	struct span where; /* the step's */
 };
 

@@ -32,11 +32,11 @@ static void give_step(const struct run *run, const struct guided *guided)
 		found->step = guided->step;
 		found->has_epoch = guided->has_epoch;
 		found->epoch = guided->epoch;
-		found->total = guided->epoch_total;
+		found->total = guided->total;
 		found->step_follows = guided->step_follows;
 	}
-	if (guided->total)
-		run->format->said_total = guided->total;
+	if (guided->run_total)
+		run->format->said_total = guided->run_total;
 }
 
 /* A line that says the step alone. */

@@ -33,12 +33,12 @@ static bool group_step(const struct span groups[REGEX_MAX_GROUPS], int group, in
 	return group > 0 && group < REGEX_MAX_GROUPS && groups[group].ptr && number_parse_step(groups[group], out);
 }
 
-/* How many steps the epoch has; 0: the line does not say it, and another total is that of the run. */
-static int64_t epoch_total(const struct span groups[REGEX_MAX_GROUPS], bool has_epoch, int group)
+/* How far the step runs, in its epoch or in all; 0: the line does not say it. */
+static int64_t group_total(const struct span groups[REGEX_MAX_GROUPS], int group)
 {
 	int64_t total;
 
-	return has_epoch && group_step(groups, group, &total) && total > 0 ? total : 0;
+	return group_step(groups, group, &total) && total > 0 ? total : 0;
 }
 
 /* What it costs is added to the account of the definition's chain, and what is given up is counted. */
@@ -66,7 +66,7 @@ static void search_line_step(
 		return;
 	line->has_step = group_step(groups, definition->line_step_group, &line->step);
 	line->has_epoch = group_step(groups, definition->line_epoch_group, &line->epoch);
-	line->total = epoch_total(groups, line->has_epoch, definition->line_total_group);
+	line->total = group_total(groups, definition->line_total_group);
 }
 
 /* The step of the value's own expression, else of the line's. */
@@ -75,7 +75,7 @@ static void find_step(const struct run *run, const struct definition *definition
 {
 	found->has_epoch = group_step(groups, definition->epoch_group, &found->epoch);
 	found->has_step = group_step(groups, definition->step_group, &found->step);
-	found->total = epoch_total(groups, found->has_epoch, definition->total_group);
+	found->total = group_total(groups, definition->total_group);
 	if (!found->has_step && definition->step_regex) {
 		if (!line->is_searched)
 			search_line_step(run, found->definition, subject, line);
@@ -139,11 +139,10 @@ static bool is_side_bar(struct run *run, const struct definition *definition, co
 /* "12/500", unless the step starts over with each epoch. */
 static void note_total(struct run *run, const struct definition *definition, const struct span *groups)
 {
-	int64_t total;
+	int64_t total = group_total(groups, definition->total_group), epoch;
 
-	if (definition->total_group > 0 && definition->epoch_group < 1 &&
-		(definition->is_bar || definition->is_step_only || definition->shown.role == ROLE_LOSS) &&
-		group_step(groups, definition->total_group, &total))
+	if (total && (definition->is_bar || definition->is_step_only || definition->shown.role == ROLE_LOSS) &&
+		!group_step(groups, definition->epoch_group, &epoch))
 		run->format->said_total = total;
 }
 
@@ -183,7 +182,7 @@ static void find_place_step(const struct run *run, const struct definition *defi
 
 	line.has_step = group_step(groups, definition->place_step_group, &line.step);
 	line.has_epoch = group_step(groups, definition->place_epoch_group, &line.epoch);
-	line.total = epoch_total(groups, line.has_epoch, definition->place_total_group);
+	line.total = group_total(groups, definition->place_total_group);
 	if (!line.has_step && definition->step_regex)
 		search_line_step(run, found->definition, subject, &line);
 	if (!line.has_step && definition->step_group > 0) {

@@ -142,7 +142,7 @@ static bool add_all(struct run *run, struct generic_line *line)
 		.has_epoch = has_step && counters->has_epoch,
 		.step = counters->step,
 		.epoch = counters->epoch,
-		.total = counters->has_epoch && !counters->is_epoch ? counters->total : 0,
+		.total = counters->is_epoch ? 0 : counters->total,
 		.is_in_record = is_in_record(run) || counters->is_evaluation,
 		.is_evaluation = counters->is_evaluation,
 		.is_of_curve = counters->is_of_curve,

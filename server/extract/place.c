@@ -65,9 +65,13 @@ static enum status place(struct run *run, struct found *found, struct error *err
 		.ts_ms = shown != NO_TIME ? shown : run->arrival_ms,
 		.line = run->line->number,
 		.is_aside = is_aside(run)};
+	raw.waits_for_points = sent_may_speak(&extractor->sent, &extractor->attempts, raw.ts_ms);
 
-	return attempts_place(
-		&extractor->attempts, &extractor->attempts.tracks[found->slot], &raw, &found->placed, err);
+	size_t before = extractor->attempts.start_count;
+	TRY(attempts_place(&extractor->attempts, &extractor->attempts.tracks[found->slot], &raw, &found->placed, err));
+	if (extractor->attempts.start_count > before)
+		extractor->sent.lines_ms = raw.ts_ms;
+	return OK;
 }
 
 static bool is_kept(const struct found *found)
@@ -361,7 +365,7 @@ enum status place_step(struct run *run, const struct guided *guided, struct erro
 		.has_epoch = guided->has_epoch,
 		.step = guided->step,
 		.epoch = guided->epoch,
-		.total = guided->epoch_total,
+		.total = guided->total,
 		.slot = run->format->first_slot + (uint32_t)run->format->definition_count};
 
 	if (found.slot >= extractor->attempts.track_count)
@@ -369,8 +373,8 @@ enum status place_step(struct run *run, const struct guided *guided, struct erro
 	run->has_match = true;
 	TRY(place(run, &found, err));
 	note_step(run, found.placed, found.step);
-	if (guided->total)
-		run->format->said_total = guided->total;
+	if (guided->run_total)
+		run->format->said_total = guided->run_total;
 	return release_waiting(run, ENDING_WITH_STEP) ? OK : error_no_memory(err);
 }
 

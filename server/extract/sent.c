@@ -183,12 +183,24 @@ static enum status fall_again(struct sent_steps *sent, struct attempts *attempts
 	return OK;
 }
 
+/* Of just before lines opened the attempt: it says nothing of whether it is one. */
+static bool is_underway(const struct sent_steps *sent, const struct sent_step *at)
+{
+	return at->ts_ms < sent->lines_ms && span_ms(at->ts_ms, sent->lines_ms) <= UNDERWAY_MS;
+}
+
 enum status sent_place(struct sent_steps *sent, struct attempts *attempts, const struct sent_step *at, bool *is_open,
 	struct error *err)
 {
 	*is_open = false;
-	if (!sent->attempt || sent->attempt < current(attempts)) {
-		settle(sent, attempts, at); /* lines have opened it */
+	bool goes_on = at->step > sent->highest && at->ts_ms >= sent->newest_ms;
+	bool is_behind = sent->attempt && sent->attempt < current(attempts); /* lines have opened it */
+	if (is_behind && is_underway(sent, at)) {
+		sent->highest = at->step > sent->highest ? at->step : sent->highest;
+		return OK;
+	}
+	if (!sent->attempt || (is_behind && !(goes_on && attempts_refute(attempts)))) {
+		settle(sent, attempts, at);
 		return OK;
 	}
 	sent->attempt = current(attempts); /* if lower: lines have taken theirs back */
@@ -205,6 +217,14 @@ enum status sent_place(struct sent_steps *sent, struct attempts *attempts, const
 	return OK;
 }
 
+bool sent_may_speak(const struct sent_steps *sent, const struct attempts *attempts, int64_t now_ms)
+{
+	int64_t silent_ms = span_ms(sent->newest_ms, now_ms);
+
+	return sent->attempt && sent->attempt < current(attempts) &&
+	       (silent_ms <= SPEAKS_MS || silent_ms / 2 <= sent->gap_ms);
+}
+
 void sent_end_body(struct sent_steps *sent, int64_t arrival_ms)
 {
 	if (sent->fallen.is_there && span_ms(sent->fallen.heard_ms, arrival_ms) > FALLEN_FORGOTTEN_MS)
@@ -217,7 +237,7 @@ void sent_pack(const struct sent_steps *sent, struct buf *out)
 {
 	pack_u64(out, sent->leader);
 	pack_u64(out, (uint64_t)sent->is_loss | (uint64_t)sent->has_begun << 1 | (uint64_t)sent->fallen.is_there << 2 |
-			      (uint64_t)sent->is_over << 3);
+			      (uint64_t)sent->is_over << 3 | (uint64_t)(sent->lines_ms != 0) << 4);
 	pack_u64(out, sent->attempt);
 	pack_i64(out, sent->first);
 	pack_i64(out, sent->highest);
@@ -228,6 +248,8 @@ void sent_pack(const struct sent_steps *sent, struct buf *out)
 	pack_u64(out, sent->calm);
 	pack_u64(out, sent->opened);
 	pack_i64(out, sent->opened_ms);
+	if (sent->lines_ms)
+		pack_i64(out, sent->lines_ms);
 	if (!sent->fallen.is_there)
 		return;
 	pack_i64(out, sent->fallen.step);
@@ -257,7 +279,7 @@ static uint32_t unpack_count_to(struct unpacker *in, uint32_t most)
 void sent_unpack(struct sent_steps *sent, struct unpacker *in)
 {
 	*sent = (struct sent_steps){.leader = unpack_u64(in)};
-	uint32_t flags = unpack_count_to(in, 15);
+	uint32_t flags = unpack_count_to(in, 31);
 	sent->is_loss = flags & 1;
 	sent->has_begun = flags >> 1 & 1;
 	sent->is_over = flags >> 3 & 1;
@@ -272,6 +294,8 @@ void sent_unpack(struct sent_steps *sent, struct unpacker *in)
 	sent->calm = unpack_count_to(in, CALM_POINTS);
 	sent->opened = unpack_count_to(in, ATTEMPTS_MAX);
 	sent->opened_ms = unpack_i64(in);
+	if (flags >> 4)
+		sent->lines_ms = unpack_i64(in);
 	if (!(flags >> 2 & 1))
 		return;
 	sent->fallen.is_there = true;

@@ -12,6 +12,7 @@
  *   an epoch       a counter that starts over goes back to where it began: such a step is none;
  *   other senders  that are behind in the same series: the steps go on where they were. From the second time on (SENDERS_SURE) such a
  *                  series says nothing any more, until it was calm for CALM_POINTS.
+ * A step that goes on takes back the attempt that a counter in lines has opened on trial since: that was an epoch's.
  */
 #pragma once
 
@@ -24,6 +25,8 @@ enum {
 	FALLEN_POINTS = 64,
 	FALLEN_MS = 30 * 1000,
 	FALLEN_FORGOTTEN_MS = 10 * 60 * 1000, /* without a word of the series that leads, while others go on */
+	UNDERWAY_MS = 60 * 1000, /* so long a point may take that was sent before its process ended */
+	SPEAKS_MS = 10 * 60 * 1000, /* so long it may be silent, or for twice its longest gap of late */
 	SENDERS_SURE = 2,
 	CALM_POINTS = 1024,
 };
@@ -36,6 +39,7 @@ struct sent_steps {
 	int64_t highest, newest_ms;
 	bool is_over; /* it has gone back to the first, and not passed the highest again */
 	int64_t stride, gap_ms; /* the largest of late, from one highest step to the next; 0: not known */
+	int64_t lines_ms; /* when lines opened the last attempt that they did; 0: they opened none */
 	bool has_begun; /* its sender began anew, and no step has come since */
 	struct {
 		bool is_there;
@@ -57,6 +61,8 @@ struct sent_step {
 /* *is_open: the step has opened an attempt, which may have begun some points ago (sent->opened_ms). */
 enum status sent_place(struct sent_steps *sent, struct attempts *attempts, const struct sent_step *at, bool *is_open,
 	struct error *err) MUST_CHECK;
+/* Lines have opened an attempt, and the series that leads is not dead, but has said nothing since. */
+bool sent_may_speak(const struct sent_steps *sent, const struct attempts *attempts, int64_t now_ms);
 void sent_end_body(struct sent_steps *sent, int64_t arrival_ms);
 void sent_pack(const struct sent_steps *sent, struct buf *out);
 void sent_unpack(struct sent_steps *sent, struct unpacker *in);

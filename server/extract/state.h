@@ -34,7 +34,7 @@ struct found {
 	bool is_of_curve; /* of an object that is a whole curve (generic/curves.h) */
 	int64_t step; /* raw */
 	int64_t epoch;
-	int64_t total; /* of the epoch's steps; 0: not said */
+	int64_t total; /* that the step runs to; 0: not said */
 	double value;
 	uint32_t slot; /* once known */
 	int64_t placed; /* the step on the axis, with has_step */

@@ -171,3 +171,55 @@ def test_points_without_a_time_say_nothing_of_restarts(shared):
     send(0, 100)
     send(50, 150)
     assert attempt_count(shared, "untimed") == 1
+
+
+# ---- points beside a log ----
+
+
+def bars(epochs, label, batches=40):
+    """What Lightning draws by default: a line an epoch, and no loss on it."""
+    drawn = lambda epoch: (f"{label.format(epoch)}: {batch * 100 // batches:3}%|####      | {batch}/{batches} [00:01<00:01, 15.{batch % 10}0it/s, v_num=d8a2]" for batch in range(1, batches + 1))
+    return "\n".join("\r".join(drawn(epoch)) for epoch in range(epochs)) + "\n"
+
+
+@pytest.mark.parametrize("label", ["Epoch {}", "Training"])
+@pytest.mark.parametrize("epochs", [2, 4])
+def test_a_bar_that_begins_anew_hides_no_points(make_server, label, epochs):
+    server = make_server("--goodput-every", "100ms")
+    steps = list(range(9, 40 * epochs, 10))
+    for job, told in (("beside", True), ("alone", False)):
+        assert server.post("/api/v1/jobs", json={"TrainingJobName": job}).status == 201
+        if told:
+            Columns(server, job).send([(step, NOW + step * 100, {"train_loss": 1 / (step + 1)}) for step in steps])
+        assert server.post(f"/api/v1/logs?job={job}", bars(epochs, label)).status == 200
+        server.wait_for_points(job, "train:steps_per_second", 40 * epochs)
+        assert attempt_count(server, job) == 1
+        assert steps_of(server, job, "train:steps_per_second", "live") == list(range(1, 40 * epochs + 1))
+        assert server.get(f"/api/v1/jobs/{job}/goodput").body["breaks"] == []
+    assert steps_of(server, "beside", "train_loss", "live") == steps
+
+
+def test_points_that_go_on_are_not_hidden_by_a_counter_that_falls(server):
+    """No line says an epoch or a total: lines alone would be a restart."""
+    def tell(*steps):
+        Columns(server, "j").send([(step, int(time.time() * 1000), {"train_loss": 1 / (step + 1)}) for step in steps])
+        server.wait_for_extraction()
+
+    def draw(first, last):
+        assert server.post("/api/v1/logs?job=j", "".join(f"step {step} tokens_per_second: 5{step}\n" for step in range(first, last + 1))).status == 200
+        server.wait_for_extraction()
+    tell(0)
+    draw(1, 38)
+    tell(20, 39)
+    draw(3, 20)
+    assert attempt_count(server, "j") == 2, "the lines alone"
+    tell(60)
+    assert attempt_count(server, "j") == 1
+    assert steps_of(server, "j", "train_loss", "live") == [0, 20, 39, 60]
+    draw(21, 38)
+    tell(79)
+    draw(3, 38)
+    tell(119)
+    server.restart()
+    assert attempt_count(server, "j") == 1
+    assert steps_of(server, "j", "train_loss", "live") == [0, 20, 39, 60, 79, 119]

@@ -339,7 +339,7 @@ bool generic_add(struct generic_line *out, const struct generic_value *printed, 
 	if (has_star && guess_points_needed(value->name, true) == GUESS_NEVER)
 		return false;
 	bool tells = is_telling(out, value);
-	if ((value->is_bare || value->is_list) && !tells)
+	if (value->is_bare && !tells)
 		return false;
 	out->is_known |= tells;
 	out->count++;

@@ -48,7 +48,6 @@ struct generic_value {
 	double value; /* in the unit of the series */
 	bool has_mean; /* "0.41 (0.52)", "0.35s, 512/s": so the time of a step is printed */
 	bool has_rate; /* beside it samples or tokens per second are said */
-	bool is_list; /* the first of some in brackets */
 	bool is_bare; /* nothing but blanks stands between name and number: prose has that, too */
 	uint32_t alias; /* of a loss: which other name was printed; 0: its own */
 };

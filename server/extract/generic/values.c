@@ -16,7 +16,6 @@ struct reading {
 struct name {
 	size_t first, last; /* tokens */
 	bool is_bare; /* nothing but blanks between it and the number */
-	bool is_list; /* the number is the first of some in brackets */
 	struct span unit; /* in brackets: "time (ms): 350" */
 };
 
@@ -46,7 +45,7 @@ static bool is_mean_pair(const struct tokens *tokens, size_t number)
 	       span_find_char(token_text(tokens, number), '.') >= 0;
 }
 
-/* The first token of "[2.5]", "'2.5'", "=(2.5)", "tensor(2.5": the number itself when nothing is around it. */
+/* The first token of "[2.5]", "'2.5'", "=(2.5)", "tensor(2.5": the number itself when nothing is around it, or more are in the brackets. */
 static size_t before_wraps(const struct tokens *tokens, size_t number)
 {
 	size_t at = number;
@@ -54,7 +53,7 @@ static size_t before_wraps(const struct tokens *tokens, size_t number)
 	if (at > 0 && is_quote(tokens, at - 1))
 		at--;
 	if (at > 0 && token_is_mark(tokens, at - 1, '[') &&
-		(is_any(tokens, number + 1, "],") || is_mean_pair(tokens, number)))
+		(token_is_mark(tokens, number + 1, ']') || is_mean_pair(tokens, number)))
 		at--;
 	if (at > 1 && token_is_mark(tokens, at - 1, '(') && token_is_mark(tokens, at - 2, '=') &&
 		token_is_mark(tokens, number + 1, ')'))
@@ -166,7 +165,6 @@ static bool find_name(const struct tokens *tokens, size_t number, struct name *o
 	out->unit = SPAN("");
 	at = before_separator(tokens, at, &has_separator);
 	out->is_bare = !has_separator;
-	out->is_list = at < number && token_is_mark(tokens, number + 1, ',') && token_is_mark(tokens, number - 1, '[');
 	if (has_separator && find_bracketed(tokens, at, out))
 		return true;
 	if (has_separator) {
@@ -364,11 +362,8 @@ static void take_named(struct reading *on, size_t number, const struct name *nam
 {
 	struct tokens *tokens = on->tokens;
 	struct span text = name_text(tokens, name);
-	struct generic_value value = {.name = text,
-		.text = token_digits(tokens, number),
-		.value = number_value,
-		.is_bare = name->is_bare,
-		.is_list = name->is_list};
+	struct generic_value value = {
+		.name = text, .text = token_digits(tokens, number), .value = number_value, .is_bare = name->is_bare};
 	size_t last, count = on->out->count;
 
 	struct unit unit = find_unit(tokens, number, name->unit, &last, &value.value);

@@ -138,8 +138,13 @@ void consume_opened(struct stream_state *stream, int64_t since_ms)
 	}
 }
 
-static void apply_revision(struct stream_state *stream, uint64_t line, uint32_t from, uint32_t to)
+bool consume_revised(struct stream_state *stream)
 {
+	uint64_t line;
+	uint32_t from, to;
+
+	if (!extractor_take_revision(stream->extractor, &line, &from, &to))
+		return false;
 	for (size_t i = 0; i < stream->series_count; i++) {
 		struct series_state *series = stream->series[i];
 		for (size_t j = series->tail_count; j-- > 0 && series->tail[j].line >= line;)
@@ -148,6 +153,7 @@ static void apply_revision(struct stream_state *stream, uint64_t line, uint32_t 
 		consume_rebuild_summary(stream, series);
 		held_revise(series, line, from, to);
 	}
+	return true;
 }
 
 static enum status take_found(struct pipeline *pipeline, struct stream_state *stream,
@@ -155,8 +161,6 @@ static enum status take_found(struct pipeline *pipeline, struct stream_state *st
 	int64_t arrival_ms, struct error *err)
 {
 	struct series_state *series;
-	uint64_t line;
-	uint32_t from, to;
 
 	for (size_t i = 0; i < found->count; i++) {
 		const struct extracted *one = &found->items[i];
@@ -179,9 +183,7 @@ static enum status take_found(struct pipeline *pipeline, struct stream_state *st
 	}
 	if (derive_has_step(stream->derive))
 		TRY(consume_derived(pipeline, stream, arrival_ms, err));
-	if (extractor_take_revision(stream->extractor, &line, &from, &to))
-		apply_revision(stream, line, from, to);
-	else if (extractor_attempt(stream->extractor) != attempt_before)
+	if (!consume_revised(stream) && extractor_attempt(stream->extractor) != attempt_before)
 		for (size_t i = 0; i < stream->series_count; i++)
 			consume_rebuild_summary(stream, stream->series[i]);
 	if (!stream->said)

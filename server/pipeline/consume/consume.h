@@ -65,6 +65,8 @@ void consume_rebuild_summary(struct stream_state *stream, struct series_state *s
 
 /* Points sent as such have opened an attempt: what was sent with this time or a later one is of it. */
 void consume_opened(struct stream_state *stream, int64_t since_ms);
+/* True: an attempt was taken back, and the points that had it are of the one before again. */
+bool consume_revised(struct stream_state *stream);
 
 /* What a line says of the job's settings. */
 enum status consume_settings(

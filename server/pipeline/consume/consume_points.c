@@ -47,6 +47,7 @@ static enum status place_step(
 	TRY(extractor_place_sent(stream->extractor, sent->steps[at], sent->ts_ms[at], arrival_ms, &is_open, err));
 	if (is_open)
 		consume_opened(stream, extractor_opened_ms(stream->extractor));
+	(void)!consume_revised(stream);
 	return OK;
 }
 

@@ -1,5 +1,5 @@
 /* Lines that no preset knows, as they come: what is read of them, and what is not. */
-#include "helper.h"
+#include "auto_stream.h"
 
 enum { LINES = 3, TEXT_BYTES = 1 << 16 };
 
@@ -324,4 +324,17 @@ TEST(what_is_no_metric)
 	};
 
 	CHECK_CASES(cases);
+}
+
+/* "print(history.history)": several numbers behind a name are a curve, and no value of now. One alone is. */
+TEST(a_list_of_numbers_is_no_value)
+{
+	AUTO_DONE(stream) s = auto_stream();
+
+	feed(&s, "{'loss': [3.4037487506866455, 3.16, 2.9], 'val_loss': [3.1, 3.0, 2.8]}");
+	feed(&s, "loss: [3.40, 3.16]");
+	CHECK_INT(s.points.count, 0);
+	feed(&s, "loss: [0.5]");
+	feed(&s, "loss: tensor([0.25])");
+	check_series(&s, "train:loss", "0=0.5 1=0.25");
 }

@@ -188,12 +188,14 @@ TEST(the_state_comes_back)
 	train(&s, 0, 100);
 	train(&s, 90, 95);
 	CHECK(s.sent.fallen.is_there);
+	s.sent.lines_ms = noon_ms - 3600 * 1000; /* lines had opened one */
 	sent_pack(&s.sent, &bytes);
 	struct unpacker in = unpacker_on(buf_span(&bytes));
 	sent_unpack(&got, &in);
 	CHECK_OK(unpacker_end(&in, "state", &err));
 	sent_pack(&got, &again);
 	CHECK_SPAN(buf_span(&again), buf_span(&bytes));
+	CHECK_INT(got.lines_ms, s.sent.lines_ms);
 	s.sent = got;
 	train(&s, 96, 101);
 	check_attempts(&s, 2, 90);
