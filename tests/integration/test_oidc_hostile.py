@@ -136,6 +136,21 @@ def test_groups_and_name_that_are_not_in_the_token_are_asked_for(pair):
     assert liar.sign_in(Browser(), server).status == 303
 
 
+def test_an_address_that_is_verified_elsewhere_or_not_at_all(pair):
+    server, liar = pair
+    liar.reset()
+    liar.claims = {"email_verified": None}  # the token has the address and the groups, and leaves that to userinfo
+    liar.userinfo = {"email": "ann@example.org", "email_verified": False}
+    refused(liar.sign_in(Browser(), server), 403, "email_verified")
+    liar.userinfo = {"email": "ann@example.org", "email_verified": True}
+    assert liar.sign_in(Browser(), server).status == 303
+    liar.userinfo = {}
+    assert liar.sign_in(Browser(), server).status == 303  # nobody says anything of it
+    liar.claims = {"email": None}  # what the token says is not of userinfo's address
+    liar.userinfo = {"email": "carol@example.org", "email_verified": False}
+    refused(liar.sign_in(Browser(), server), 403, "email_verified")
+
+
 HUGE = b'{"issuer":"' + b"x" * 300_000 + b'"}'
 
 
