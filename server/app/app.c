@@ -232,6 +232,7 @@ static enum status start_pipeline(struct app *app, struct error *err)
 		.lease_ms = options_i64(o, "lease"),
 		.max_statuses = bytes(o, "max-statuses"),
 		.stop_after_ms = options_i64(o, "stop-after"),
+		.tracker_wait_ms = options_i64(o, "tracker-wait"),
 		.stall_ms = options_i64(o, "stall-after"),
 		.on_non_finite = span_from(options_text(o, "on-non-finite") ? options_text(o, "on-non-finite") : ""),
 		.emergency_grace_ms = options_i64(o, "emergency-grace"),

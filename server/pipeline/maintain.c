@@ -12,6 +12,7 @@
 #include "pipeline/alert/notices.h"
 #include "pipeline/alert/overdue.h"
 #include "pipeline/alert/stragglers.h"
+#include "pipeline/consume/consume.h"
 #include "pipeline/consume/mend.h"
 #include "pipeline/consume/signs.h"
 #include "pipeline/goodput/goodput.h"
@@ -319,6 +320,7 @@ static bool maintain(struct maintenance *m, int64_t now_ms)
 {
 	bool has_idle = false;
 
+	held_run(m->pipeline);
 	if (now_ms - m->flushed_ms >= SUMMARY_MS) {
 		look_at_streams(m, &has_idle);
 		flush_summaries(m);

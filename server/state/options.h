@@ -45,6 +45,7 @@ struct pipeline_options {
 	int64_t lease_ms; /* of sessions */
 	size_t max_statuses; /* that were told of one job */
 	int64_t stop_after_ms; /* who was asked to stop and is not heard for so long has stopped */
+	int64_t tracker_wait_ms; /* so long a tracker may tell what lines print without a step; 0: they are read at once */
 	int64_t stall_ms; /* a running job's silence is no stall before it; 0: none is */
 	struct span on_non_finite; /* emergency.h; "": nothing is done */
 	int64_t emergency_grace_ms; /* how long a job may take for its checkpoint before it is stopped */

@@ -21,15 +21,9 @@ def name_of(place, tracker):
     return "shipped" if place == "relay" else NAMES[tracker]
 
 
-PRINTED = ("eval_runtime", "eval_samples_per_second", "eval_steps_per_second", "epoch", *SUMMARY)
-
-
 def check_points(server, name, tracker, logged):
-    """
-    Of the Trainer: every metric; W&B's callback makes a summary of what is there once. Under sm-ship the values that the Trainer prints, too, under
-    the same names without a step, are read from its lines as well.
-    """
-    left_out = SUMMARY if tracker == "wandb" else PRINTED if name == "shipped" else ()
+    """Of the Trainer: every metric, however it prints them, too, under sm-ship; W&B's callback makes a summary of what is there once."""
+    left_out = SUMMARY if tracker == "wandb" else ()
     check_series(server, name, {key: pairs for key, pairs in logged.items() if key not in left_out}, lambda key: metric_of(tracker, key))
 
 

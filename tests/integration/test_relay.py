@@ -106,6 +106,25 @@ give({"run": run.info.run_id, "lr": seen.data.params["lr"], "loss": seen.data.me
     assert [row["TrainingJobName"] for rows in found for row in rows] == ["exp/child", "shipped"], err
 
 
+def test_what_it_prints_beside_telling_is_there_once(server, train):
+    """From the first row on, of a run of moments: Hugging Face's Trainer does so."""
+    given, _ = finish(train("""
+mlflow.set_experiment("exp")
+with mlflow.start_run(run_name="rows") as run:
+    for step in range(10, 40, 10):
+        row = {"eval_loss": 2.0 - step / 100, "eval_runtime": step / 10, "epoch": step / 20}
+        mlflow.log_metrics(row, step=step)
+        print("INFO:", row, flush=True)
+give({"run": run.info.run_id})
+""", "--job", "rows"))
+    wait_until(lambda: job(server, "rows")["TrainingJobStatus"] == "Completed", what="the end")
+    wait_until(lambda: server.figure("committed_seq") <= server.figure("extracted_seq"), what="the extraction")
+    series = {(row["metric"], row["stream"]): row["count"] for row in server.get("/api/v1/jobs/rows/metrics").body["series"]}
+    told = {(metric, stream): count for (metric, stream), count in series.items() if not metric.startswith(("derived:", "system/"))}
+    assert {metric: count for (metric, _), count in told.items()} == {"eval_loss": 3, "eval_runtime": 3, "epoch": 3} and len(told) == 3, series
+    assert points(server, given[-1]["run"], "eval_runtime") == [(10, 1.0), (20, 2.0), (30, 3.0)]
+
+
 def test_what_is_left_without_a_server_keeps_the_end_that_was_seen(server, ship, train):
     """The run said FINISHED, and the command failed behind it: the job failed, then, as if the server had been there."""
     server.kill()

@@ -44,7 +44,7 @@ def test_what_the_tracker_tells_is_not_read_from_lines_without_a_step(shared):
         taken(post(shared, "once", {HISTORY: (first - 1, logged), CONSOLE: (first - 1, printed)}))
     taken(post(shared, "once", {CONSOLE: (30, ["step 310 loss: 0.75", "{'loss': 0.9, 'hidden_norm': 3.5, 'epoch': 4.0}"])}))
     shared.wait_for_points("p/once", "train/loss", 30)
-    shared.wait_for_extraction()
+    shared.wait_for_points("p/once", "hidden_norm", 1, stream="console")  # nobody told it meanwhile
     got = counts_of(shared, job)
     beside = 'train:loss{preset="generic"}'  # the bare name is the Trainer's format's
     assert TOLD <= set(got) and set(got) - TOLD == {beside, "hidden_norm"}, "a step of its own, and what the tracker does not tell"
@@ -53,7 +53,16 @@ def test_what_the_tracker_tells_is_not_read_from_lines_without_a_step(shared):
     assert [(row["metric"], row["opened_step"]) for row in found] == [("train/loss", 250)], found
 
 
-def test_a_tracker_that_tells_later(shared):
+@pytest.fixture(scope="module")
+def impatient(tmp_path_factory):
+    """A server that waits for no tracker."""
+    server = Server(tmp_path_factory.mktemp("impatient"), "--tracker-wait", "0").start()
+    yield server
+    server.close()
+
+
+def test_a_tracker_that_tells_later(impatient):
+    shared = impatient
     job = hf_run(shared, "late")
     logged, printed = hf_rows(1, 31, nan=25)
     taken(post(shared, "late", {CONSOLE: (0, printed[:5])}))
@@ -67,6 +76,87 @@ def test_a_tracker_that_tells_later(shared):
     assert (got["train:loss"], got["train/loss"]) == ((5, "other"), (30, "loss")), got
     found = [row["metric"] for row in shared.get("/api/v1/incidents").body["incidents"] if row["job"] == "p/late" and row["kind"] == "non_finite"]
     assert found == ["train/loss"]
+
+
+def printed_first(server, run_id, rows=10):
+    """What it prints comes before the tracker's first word, and is on disk."""
+    job = hf_run(server, run_id)
+    logged, printed = hf_rows(1, rows + 1, nan=rows)
+    taken(post(server, run_id, {CONSOLE: (0, printed)}))
+    server.wait_for_extraction()
+    assert console(server, f"p/{run_id}") == printed, "lines wait for nobody"
+    assert counts_of(server, job) == {}, "their values do"
+    return job, logged
+
+
+def non_finite(server, job):
+    return [row["metric"] for row in server.get("/api/v1/incidents").body["incidents"] if row["job"] == job and row["kind"] == "non_finite"]
+
+
+def test_what_is_printed_before_the_tracker_tells_makes_no_second_series(shared):
+    job, logged = printed_first(shared, "behind")
+    taken(post(shared, "behind", {HISTORY: (0, logged)}))
+    shared.wait_for_points("p/behind", "train/loss", 10)
+    make = {"SecondaryStatus": "Completed", "time_ms": int(time.time() * 1000)}
+    assert shared.post(f"{job}/transitions", json=make).status == 204
+    wait_until(lambda: shared.get(job).body["FinalMetricDataList"], what="its final metrics")
+    assert set(counts_of(shared, job)) == TOLD
+    assert non_finite(shared, "p/behind") == ["train/loss"], "told once"
+
+
+@pytest.mark.parametrize("end", ["Completed", None])
+def test_what_no_tracker_tells_is_the_log_s_own(tmp_path, end):
+    """At the job's end, or when it has waited long enough: with the role, the steps and the times that it had."""
+    server = Server(tmp_path, "--tracker-wait", "1h" if end else "2s").start()
+    try:
+        job, _ = printed_first(server, "own") if end else (hf_run(server, "own"), None)
+        if end:
+            assert server.post(f"{job}/transitions", json={"SecondaryStatus": end, "time_ms": int(time.time() * 1000)}).status == 204
+        else:
+            taken(post(server, "own", {CONSOLE: (0, hf_rows(1, 11, nan=10)[1])}))
+        server.wait_for_points("p/own", "train:loss", 10, stream="console")
+        assert counts_of(server, job)["train:loss"] == (10, "loss")
+        wait_until(lambda: non_finite(server, "p/own") == ["train:loss"], what="the incident")
+        taken(post(server, "own", {CONSOLE: (10, hf_rows(11, 21)[1])}))
+        server.wait_for_points("p/own", "train:loss", 20, stream="console")
+        got = server.get(f"{job}/points?metric=train:loss&stream=console&raw=true").body["series"]
+        lines = [line for part in got for line in part["line"]]
+        assert lines == list(range(20)), "in the order of their lines"
+    finally:
+        server.close()
+
+
+def test_what_waits_survives_a_kill(tmp_path):
+    """It is not sealed, so its lines are read again; a tracker that tells after the start is heard."""
+    server = Server(tmp_path, "--tracker-wait", "1h", "--seal-age", "100ms").start()
+    try:
+        _, logged = printed_first(server, "killed")
+        job = printed_first(server, "untold")[0]
+        server.kill()
+        server.start()
+        taken(post(server, "killed", {HISTORY: (0, logged)}))
+        server.wait_for_points("p/killed", "train/loss", 10)
+        for run in ("killed", "untold"):
+            sent = {"SecondaryStatus": "Completed", "time_ms": int(time.time() * 1000)}
+            assert server.post(f"/api/v1/jobs/p%2F{run}/transitions", json=sent).status == 204
+        server.wait_for_points("p/untold", "train:loss", 10, stream="console")
+        assert counts_of(server, job)["train:loss"] == (10, "loss")
+        wait_until(lambda: server.figure("sealed_lines_total") == 20, what="the sealer")
+        assert set(counts_of(server, "/api/v1/jobs/p%2Fkilled")) == TOLD
+    finally:
+        server.close()
+
+
+def test_a_line_with_a_step_does_not_overtake(tmp_path):
+    server = Server(tmp_path, "--tracker-wait", "1h").start()
+    try:
+        job = hf_run(server, "mixed")
+        taken(post(server, "mixed", {CONSOLE: (0, ["step 1 loss: 3.5", "step 2 loss: 3.25", "lr: 0.5", "step 3 lr: 0.25"])}))
+        server.wait_for_points("p/mixed", "train:loss", 2, stream="console")
+        server.wait_for_points("p/mixed", "train:lr", 2, stream="console")
+        assert server.points("p/mixed", "train:lr", stream="console", buckets=1000)["columns"]["last"] == [0.5, 0.25], counts_of(server, job)
+    finally:
+        server.close()
 
 
 def test_what_somebody_defines_is_read_beside_the_tracker(shared):
@@ -101,7 +191,7 @@ def test_after_a_restart_the_tracker_s_metrics_are_known(tmp_path, options):
 
 def test_a_job_that_goes_on_without_its_tracker(tmp_path):
     """Its log is all that there is of it then, before and behind a restart of the server."""
-    server = Server(tmp_path, "--seal-age", "1s").start()
+    server = Server(tmp_path, "--seal-age", "1s", "--tracker-wait", "0").start()
     try:
         job = hf_run(server, "on")
         logged, printed = hf_rows(1, 31)

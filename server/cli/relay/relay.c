@@ -26,6 +26,7 @@ const struct relay_dialect *const relay_dialects[RELAY_DIALECT_COUNT] = {
 
 enum {
 	LOOK_MS = 1000, /* whether sm-ship is still there */
+	RUN_WAIT_MS = 10 * 1000, /* that lines wait for the tracker's first run */
 	TOO_SOON_MS = 1000, /* one that ends so quickly is not started again at once */
 };
 
@@ -327,6 +328,13 @@ void relay_tell_job(struct relay *relay, const char *job)
 {
 	snprintf(relay->shared->job, sizeof relay->shared->job, "%s", job);
 	atomic_store(&relay->shared->has_job, true);
+}
+
+bool relay_is_beginning(const struct relay *relay)
+{
+	int64_t first_ms = atomic_load(&relay->shared->first_put_ms);
+
+	return first_ms && !atomic_load(&relay->shared->has_run) && clock_mono_ms() - first_ms < RUN_WAIT_MS;
 }
 
 void relay_tell_no_job(struct relay *relay)

@@ -32,6 +32,8 @@ void relay_put(struct relay_core *core, enum relay_dialect_id dialect, const cha
 	for (size_t i = 0; i < record.len; i++)
 		if (record.ptr[i] == '\n' || record.ptr[i] == '\r')
 			record.ptr[i] = ' '; /* between values: in the texts of JSON they are escaped */
+	int64_t not_yet = 0;
+	atomic_compare_exchange_strong(&core->shared->first_put_ms, &not_yet, clock_mono_ms());
 	enum status status = buf_status(&record, &err);
 	if (status == OK)
 		status = relay_journal_put(core->own, buf_span(&record), &err);

@@ -210,6 +210,8 @@ static void attempt(struct delivery *d)
 		d->is_foreign = true;
 		return;
 	}
+	if (d->sending.needs_job && d->journal == d->core->own)
+		atomic_store(&d->core->shared->has_run, true);
 	if (outcome != TAKEN && !d->sending.is_file)
 		tell_refused(d, &err);
 	d->is_away = false;

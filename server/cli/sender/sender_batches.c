@@ -12,6 +12,7 @@ enum {
 	MAX_FAILED_READS = 5,
 	MAX_POINTS_BYTES = 16 << 20,
 	REREAD_MS = 200,
+	MUST_WAIT_MS = 20,
 	OWN_HEAD_LINES = 3,
 };
 
@@ -273,6 +274,10 @@ enum status sender_send_lines(struct sender *sender, struct error *err)
 	sender_tell_of_loss(sender);
 	if (sender_is_beat_due(sender))
 		return sender_beat(sender, err);
+	if (sender->has_batch && sender->options.must_wait && sender->options.must_wait(sender->options.wait_context)) {
+		sender_pause(sender, MUST_WAIT_MS);
+		return OK;
+	}
 	if (sender->has_batch)
 		return holds_points(sender) ? send_points(sender, err) : send_batch(sender, err);
 	switch (spool_wait(sender->options.spool, BATCH_BYTES, BATCH_LINGER_MS, IDLE_WAIT_MS)) {

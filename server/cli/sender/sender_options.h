@@ -47,5 +47,8 @@ struct sender_options {
 	/* By the sender's thread: the server has it, by that name, and so many bytes of the one stream; NULL: nobody asks. */
 	void (*tell_job)(void *context, const char *job, uint64_t base);
 	void *tell_context;
+	/* By the sender's thread: whether lines are to wait; it is asked again soon. NULL: they do not. */
+	bool (*must_wait)(void *context);
+	void *wait_context;
 	pthread_t waiter; /* gets SIGCHLD when the thread is done */
 };

@@ -238,6 +238,12 @@ static void tell_job(void *context, const char *job, uint64_t base)
 		relay_tell_job(ship->relay, job);
 }
 
+/* The sender's thread. */
+static bool waits_for_run(void *context)
+{
+	return relay_is_beginning(context);
+}
+
 static void keep_end(struct ship *ship, int64_t ended_ms)
 {
 	pthread_mutex_lock(&ship->rest_mutex);
@@ -397,6 +403,8 @@ static enum status start_threads(struct ship *ship, int64_t started_ms, struct e
 		.source = ship->rest.source[0] ? ship->rest.source : NULL,
 		.tell_job = tell_job,
 		.tell_context = ship,
+		.must_wait = ship->relay ? waits_for_run : NULL,
+		.wait_context = ship->relay,
 		.compare_points = (uint64_t)options_i64(ship->options, "compare-points"),
 		.waiter = pthread_self()};
 

@@ -16,6 +16,7 @@
 #include "store/definitions.h"
 #include "store/jobs.h"
 #include "store/streams.h"
+#include "store/tracked_runs.h"
 
 #include <stdio.h>
 
@@ -63,9 +64,12 @@ static enum status load_job(struct pipeline *pipeline, struct store_reader *read
 	AUTO(job_state) job = job_state_new(row);
 	AUTO(arena) arena = arena_new();
 	struct history history;
+	bool is_tracked;
 
 	if (!job || !arena)
 		return error_no_memory(err);
+	TRY(store_is_tracked_run(reader, row->job_id, &is_tracked, err));
+	atomic_store(&job->is_tracked, is_tracked);
 	TRY(life_read_known(pipeline, reader, arena, row, &history, err));
 	life_note(job, &history);
 	TRY(job_settings_load(job->settings, reader, row->job_id, err));

@@ -27,168 +27,17 @@ enum { MEMORY_WAIT_MS = 30 * 1000, MEMORY_LOOK_MS = 50 }; /* for one slice */
 enum { MEND_FIRST_MS = 5000 };
 
 /* Another generation of definitions: its own counts and numbers, the stream's series, steps and attempts go on. */
-static void adopt_definitions(struct stream_state *stream, const struct definitions *definitions)
+static enum status adopt_definitions(struct pipeline *pipeline, struct stream_state *stream,
+	const struct definitions *definitions, struct error *err)
 {
 	if (stream->generation == definitions->generation)
-		return;
+		return OK;
+	TRY(held_release(pipeline, stream, true, err)); /* by the old numbers */
 	if (stream->generation)
 		extractor_reset_definitions(stream->extractor);
 	stream->generation = definitions->generation;
 	stream->number_count = 0;
-}
-
-/* A series whose name is out of the text has the role that the name tells; of the ranks only the leading one has any. */
-static enum role role_of(const struct metric_definition *definition, const struct extracted_series *of)
-{
-	if (of->rank >= 0 || of->is_beside_guess)
-		return ROLE_OTHER;
-	if (definition->role == ROLE_LOSS && of->name.len && metric_is_score(of->name))
-		return ROLE_OTHER; /* among the losses of a line */
-	bool is_told = definition->role == ROLE_OTHER && of->name.len && !definition->keeps_role;
-	return is_told ? role_guess(of->name) : definition->role;
-}
-
-static struct series_state *make_series(
-	struct stream_state *stream, const struct metric_definition *definition, uint32_t number)
-{
-	struct series_state *series = mem_zeroed(sizeof *series);
-
-	if (!series)
-		return NULL;
-	series->series_id = stream->stream_id << SERIES_BITS | (stream->series_base + number);
-	series->metric = mem_copy_bytes(definition->name.ptr, definition->name.len);
-	series->unit = mem_copy_bytes(definition->unit.ptr, definition->unit.len);
-	series->role = definition->role;
-	series->higher = definition->higher;
-	series->measure = measure_of(definition->name, definition->role, definition->unit, &series->factor);
-	series->detectors = detector_set_new(definition->role);
-	if (series->metric && series->unit && series->detectors &&
-		mem_grow((void **)&stream->series, stream->series_count, &stream->series_cap,
-			sizeof(struct series_state *)))
-		return series;
-	series_state_free(series);
-	return NULL;
-}
-
-enum status consume_find_series(struct pipeline *pipeline, struct stream_state *stream,
-	const struct metric_definition *definition, struct series_state **out, struct error *err)
-{
-	size_t count = stream->series_count - stream->derived_count;
-	size_t most =
-		definition->is_sampled ? pipeline->options.max_sampled_series : pipeline->options.max_series_a_stream;
-
-	if ((*out = stream_find_series(stream, definition->name)) || count >= most)
-		return OK;
-	if (!(*out = make_series(stream, definition, (uint32_t)count)))
-		return error_no_memory(err);
-	stream->series[stream->series_count++] = *out;
 	return OK;
-}
-
-enum status consume_find_derived(
-	struct stream_state *stream, enum derived derived, struct series_state **out, struct error *err)
-{
-	struct metric_definition definition = derived_definition(derived);
-
-	if ((*out = stream->derived[derived]))
-		return OK;
-	if (!(*out = stream_find_series(stream, definition.name))) {
-		if (!(*out = make_series(stream, &definition, SERIES_DERIVED + derived)))
-			return error_no_memory(err);
-		stream->series[stream->series_count++] = *out;
-		stream->derived_count++;
-	}
-	stream->derived[derived] = *out;
-	return OK;
-}
-
-/* Slots up to `number`, NULL where they are new. */
-static bool grow_numbers(struct stream_state *stream, uint32_t number)
-{
-	for (; stream->number_count <= number; stream->by_number[stream->number_count++] = NULL)
-		if (!mem_grow((void **)&stream->by_number, stream->number_count, &stream->number_cap,
-			    sizeof(struct series_state *)))
-			return false;
-	return true;
-}
-
-/*
- * The series of an extractor's number: several numbers may feed one metric, and a new generation goes on with the old
- * series. *out stays NULL where the stream has as many as it may: that metric is left out, the others go on.
- */
-static enum status find_series(struct pipeline *pipeline, struct stream_state *stream,
-	const struct definitions *definitions, uint32_t number, struct series_state **out, struct error *err)
-{
-	AUTO_DONE(buf) metric = BUF_INIT(2 * METRIC_NAME_MAX_BYTES);
-
-	if (number < stream->number_count && (*out = stream->by_number[number]))
-		return OK;
-	struct extracted_series of = extractor_series(stream->extractor, number);
-	struct metric_definition definition = definition_set_get(definitions->set, of.preset, of.definition);
-	extractor_series_name(stream->extractor, definitions->set, number, &metric);
-	TRY(buf_status(&metric, err));
-	if (!grow_numbers(stream, number))
-		return error_no_memory(err);
-	definition.name = buf_span(&metric);
-	definition.role = role_of(&definition, &of);
-	TRY(consume_find_series(pipeline, stream, &definition, out, err));
-	if (!*out) {
-		atomic_fetch_add(&pipeline->figures.refused_points, 1);
-		return OK;
-	}
-	stream->by_number[number] = *out;
-	return OK;
-}
-
-enum status consume_give_role(struct series_state *series, enum role role, struct error *err)
-{
-	if (series->role == role)
-		return OK;
-	struct detector_set *detectors = detector_set_new(role);
-	if (!detectors)
-		return error_no_memory(err);
-	detector_set_free(series->detectors);
-	series->detectors = detectors;
-	series->role = role;
-	series->measure = role == ROLE_OTHER ? MEASURE_NONE
-					     : measure_of(span_from(series->metric), role, span_from(series->unit),
-						       &series->factor);
-	return OK;
-}
-
-/* As long as it is told, what was read of it before stands as a metric of the log, for no role. */
-static enum status give_way(struct series_state *before, bool is_told, enum role role, struct error *err)
-{
-	if (!before || before->is_told || before->has_given_way == is_told)
-		return OK;
-	TRY(consume_give_role(before, is_told ? ROLE_OTHER : role, err));
-	before->has_given_way = is_told;
-	return OK;
-}
-
-/*
- * A value without a step of a metric that a tracker tells with its step. Whoever defines a metric means its lines; of times and rates others
- * are derived.
- */
-static enum status see_told(struct stream_state *stream, const struct definitions *definitions, uint32_t number,
-	bool *is_told, struct error *err)
-{
-	struct job_state *job = stream->job;
-	struct extracted_series of = extractor_series(stream->extractor, number);
-	struct series_state *before = number < stream->number_count ? stream->by_number[number] : NULL;
-	AUTO_DONE(buf) metric = BUF_INIT(2 * METRIC_NAME_MAX_BYTES);
-
-	*is_told = false;
-	if (of.preset < 0 || !(atomic_load(&job->told.has_any) || (before && before->has_given_way)))
-		return OK;
-	struct metric_definition definition = definition_set_get(definitions->set, of.preset, of.definition);
-	if (definition.role == ROLE_STEP_TIME || definition.role == ROLE_THROUGHPUT)
-		return OK;
-	extractor_series_name(stream->extractor, definitions->set, number, &metric);
-	TRY(buf_status(&metric, err));
-	enum role role = of.name.len ? ROLE_OTHER : definition.role;
-	*is_told = told_metrics_have(&job->told, buf_span(&metric), role, atomic_load(&job->life));
-	return give_way(before, *is_told, role_of(&definition, &of), err);
 }
 
 struct report_context {
@@ -301,6 +150,7 @@ static void apply_revision(struct stream_state *stream, uint64_t line, uint32_t 
 				series->tail[j].attempt = to;
 		rebuild_summary(stream, series);
 	}
+	held_revise(stream, line, from, to);
 }
 
 static enum status take_found(struct pipeline *pipeline, struct stream_state *stream,
@@ -312,15 +162,18 @@ static enum status take_found(struct pipeline *pipeline, struct stream_state *st
 	uint32_t from, to;
 
 	for (size_t i = 0; i < found->count; i++) {
-		bool is_told = false;
+		bool is_taken = false;
 		series = NULL;
 		if (found->items[i].lacks_step)
-			TRY(see_told(stream, definitions, found->items[i].series, &is_told, err));
-		if (is_told)
+			TRY(consume_see_told(
+				pipeline, stream, definitions, &found->items[i], arrival_ms, &is_taken, err));
+		if (is_taken)
 			continue;
-		TRY(find_series(pipeline, stream, definitions, found->items[i].series, &series, err));
+		TRY(held_let_go(pipeline, stream, found->items[i].series, err));
+		TRY(consume_series_of(pipeline, stream, definitions, found->items[i].series, &series, err));
 		if (!series)
 			continue;
+		series->own_life = atomic_load(&stream->job->life);
 		TRY(consume_point(pipeline, stream, series, &found->items[i].point, arrival_ms, err));
 		if (series->measure != MEASURE_NONE && extractor_has_steps(stream->extractor))
 			derive_see(stream->derive, series->measure, series->factor, series->series_id,
@@ -446,12 +299,15 @@ static enum status consume_locked(struct pipeline *pipeline, struct stream_state
 {
 	struct rule_set *rules = stream->said ? NULL : pipeline_rules(pipeline);
 
-	adopt_definitions(stream, definitions);
 	watchers_begin(stream, rules, seq);
 	life_signs_begin_slice(stream);
-	enum status status = slice->kind == JOURNAL_POINTS
-				     ? consume_points(pipeline, stream, slice, err)
-				     : consume_lines(pipeline, stream, definitions, slice, scratch, found, err);
+	enum status status = adopt_definitions(pipeline, stream, definitions, err);
+	if (status == OK)
+		status = held_release(pipeline, stream, false, err);
+	if (status == OK)
+		status = slice->kind == JOURNAL_POINTS
+				 ? consume_points(pipeline, stream, slice, err)
+				 : consume_lines(pipeline, stream, definitions, slice, scratch, found, err);
 	watchers_begin(stream, NULL, 0);
 	rule_set_unref(rules);
 	if (may_pass(status)) {
@@ -530,6 +386,33 @@ enum status consume_slice(struct pipeline *pipeline, struct stream_state *stream
 	}
 	pthread_mutex_unlock(&stream->mutex);
 	return status;
+}
+
+/* What its own lines would bring comes with the next slice; nothing else is due of a stream that is silent. */
+bool consume_held(struct pipeline *pipeline, struct stream_state *stream)
+{
+	struct error err;
+
+	pthread_mutex_lock(&stream->mutex);
+	bool is_all = atomic_load(&stream->job->is_over) || atomic_load(&stream->job->settling) != SETTLE_NOT;
+	size_t before = stream->held.value_count;
+	if (before && !stream->has_hole) {
+		struct rule_set *rules = pipeline_rules(pipeline);
+		watchers_begin(stream, rules, stream->extracted_seq);
+		enum status status = held_release(pipeline, stream, is_all, &err);
+		watchers_begin(stream, NULL, 0);
+		rule_set_unref(rules);
+		if (status != OK) { /* their lines are not sealed */
+			log_line(LOG_WARNING, "extraction_failed", "job=\"%s\" stream=\"%s\" error=\"%s\"",
+				stream->job->name, stream->name, err.text);
+			hold_up(stream);
+		}
+		if (stream->held.value_count < before)
+			atomic_store(&stream->job->is_summary_dirty, true);
+	}
+	bool has_any = stream->held.value_count < before;
+	pthread_mutex_unlock(&stream->mutex);
+	return has_any;
 }
 
 bool consume_has(const struct stream_state *stream, const struct journal_slice *slice)

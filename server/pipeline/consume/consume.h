@@ -30,10 +30,28 @@ bool consume_close_hole(struct stream_state *stream);
 /* Under the stream's lock. *out NULL: there is none, and there may be no more. */
 enum status consume_find_series(struct pipeline *pipeline, struct stream_state *stream,
 	const struct metric_definition *definition, struct series_state **out, struct error *err) MUST_CHECK;
+/*
+ * The series of an extractor's number: several numbers may feed one metric, and a new generation goes on with the old
+ * series. *out stays NULL where the stream has as many as it may: that metric is left out, the others go on.
+ */
+enum status consume_series_of(struct pipeline *pipeline, struct stream_state *stream,
+	const struct definitions *definitions, uint32_t number, struct series_state **out,
+	struct error *err) MUST_CHECK;
+/*
+ * A value without a step: *is_taken: not as a point of its own, since a tracker tells that metric with its steps, or may do so yet (consume_held.c).
+ * Whoever defines a metric means its lines; of times and rates others are derived.
+ */
+enum status consume_see_told(struct pipeline *pipeline, struct stream_state *stream,
+	const struct definitions *definitions, const struct extracted *found, int64_t arrival_ms, bool *is_taken,
+	struct error *err) MUST_CHECK;
 enum status consume_find_derived(
 	struct stream_state *stream, enum derived derived, struct series_state **out, struct error *err) MUST_CHECK;
 /* Of ROLE_OTHER it answers for no role any more, and nothing is looked for in it. */
 enum status consume_give_role(struct series_state *series, enum role role, struct error *err) MUST_CHECK;
+/* As long as it is told, what was read of it before stands as a metric of the log, for no role. before NULL: there is none. */
+enum status consume_give_way(struct series_state *before, bool is_told, enum role role, struct error *err) MUST_CHECK;
+/* Takes the stream's lock: what waited long enough (consume_held.c). True: there are points of it. */
+bool consume_held(struct pipeline *pipeline, struct stream_state *stream);
 enum status consume_point(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
 	const struct point *point, int64_t arrival_ms, struct error *err) MUST_CHECK;
 
@@ -54,6 +72,32 @@ enum status consume_derived(
 /* A slice of points that were sent as such. */
 enum status consume_points(struct pipeline *pipeline, struct stream_state *stream, const struct journal_slice *slice,
 	struct error *err) MUST_CHECK;
+
+/*
+ * consume_held.c: a metric that lines print without its step, in a job with a tracker's run. Its first values wait until the tracker has told
+ * that metric (then they are the tracker's, and dropped), or for --tracker-wait, or until the job ends (then they are the log's own).
+ * Clients of trackers send behind what they print: W&B's each 15 seconds.
+ */
+/* Whether a value without a step of this series waits; series NULL: it has no point yet. */
+bool held_may(const struct pipeline *pipeline, const struct stream_state *stream, const struct series_state *series);
+
+enum status held_put(struct stream_state *stream, const struct held_series *as, const struct held_value *value,
+	struct error *err) MUST_CHECK;
+
+/* A series says a step: what waits of it goes before. */
+enum status held_let_go(
+	struct pipeline *pipeline, struct stream_state *stream, uint32_t number, struct error *err) MUST_CHECK;
+
+/* Those whose time has come; is_all: and the others. */
+enum status held_release(
+	struct pipeline *pipeline, struct stream_state *stream, bool is_all, struct error *err) MUST_CHECK;
+
+/* What was found of an attempt belongs to another one: as consume.c does with points. */
+void held_revise(struct stream_state *stream, uint64_t line, uint32_t from, uint32_t to);
+
+/* Of all streams: what waits longer than it should, or for a job that has ended. */
+void held_run(struct pipeline *pipeline);
+
 void *extract_run(void *worker);
 void group_unref(struct pipeline *pipeline, struct group *group);
 

@@ -160,6 +160,7 @@ static void show_document(struct pipeline *pipeline, int64_t job_id, struct span
 
 	if (!job)
 		return;
+	atomic_store(&job->is_tracked, true);
 	if (document.len && job_settings_state(job->settings, pipeline->devices, document, &err) != OK)
 		log_line(LOG_WARNING, "settings_failed", "job=\"%s\" error=\"%s\"", job->name, err.text);
 	atomic_store(&job->is_row_dirty, true);

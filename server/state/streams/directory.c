@@ -70,6 +70,7 @@ void stream_state_free(struct stream_state *stream)
 	silences_free(stream->silences);
 	settings_free(stream->settings);
 	derive_free(stream->derive);
+	held_values_done(&stream->held);
 	buf_done(&stream->live_lines);
 	pthread_mutex_destroy(&stream->mutex);
 	mem_free(stream->name);

@@ -25,6 +25,7 @@
 #include "state/watchers/backfill_incidents.h"
 #include "state/watchers/clock_skew.h"
 #include "state/jobs/job_settings.h"
+#include "state/streams/held_values.h"
 #include "state/streams/kept_filter.h"
 #include "state/streams/told_metrics.h"
 #include "store/jobs.h"
@@ -93,6 +94,7 @@ struct series_state { /* lock */
 	bool is_told; /* sent as points with steps (told_metrics.h) */
 	bool has_given_way; /* of lines: its role is that of what is told, until the job goes on without */
 	unsigned told_life; /* in which its job knows that; 0: it was read from the store */
+	unsigned own_life; /* of lines: in which its values do not wait for a tracker (any more) */
 };
 
 /* The last log time known of a source's lines of the past, on disk; 0: none. */
@@ -171,6 +173,7 @@ struct stream_state {
 	size_t series_count, series_cap;
 	struct map *series_index; /* metric -> one of them, the first indexed_series; NULL: few, or no memory for it */
 	size_t indexed_series;
+	struct held_values held;
 	struct derive *derive;
 	struct series_state *derived[DERIVED_COUNT]; /* among `series`; NULL: none yet, or not looked up */
 	size_t derived_count; /* of `series`, with numbers from the other end: --max-series does not count them */
@@ -211,6 +214,7 @@ struct job_state {
 	 * gap_to_ms, in which it has gaps (run_gap.h). */
 	atomic_int_fast64_t signed_ms, awaited_ms, presumed_ms, gap_from_ms, gap_to_ms;
 	atomic_bool is_over; /* its last status is an end */
+	atomic_bool is_tracked; /* a tracker's run is in it */
 	atomic_uint life; /* counts up when it goes on after an end; from 1 on at each start */
 	atomic_llong began_ms; /* when it went on after its last end; 0: it never did */
 	atomic_bool is_backfilled; /* stays in RAM meanwhile */

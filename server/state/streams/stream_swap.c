@@ -23,6 +23,7 @@ void stream_swap_derived(struct stream_state *a, struct stream_state *b)
 	SWAP(a->number_cap, b->number_cap);
 	SWAP(a->generation, b->generation);
 	SWAP(a->series_base, b->series_base);
+	SWAP(a->held, b->held);
 	SWAP(a->derive, b->derive);
 	SWAP(a->derived_count, b->derived_count);
 	for (size_t i = 0; i < DERIVED_COUNT; i++)

@@ -1,0 +1,162 @@
+/* Which series of its stream a value is of, and whether it becomes a point at all. */
+#include "base/clock.h"
+#include "pipeline/consume/consume.h"
+#include "state/figures.h"
+
+/* A series whose name is out of the text has the role that the name tells; of the ranks only the leading one has any. */
+static enum role role_of(const struct metric_definition *definition, const struct extracted_series *of)
+{
+	if (of->rank >= 0 || of->is_beside_guess)
+		return ROLE_OTHER;
+	if (definition->role == ROLE_LOSS && of->name.len && metric_is_score(of->name))
+		return ROLE_OTHER; /* among the losses of a line */
+	bool is_told = definition->role == ROLE_OTHER && of->name.len && !definition->keeps_role;
+	return is_told ? role_guess(of->name) : definition->role;
+}
+
+static struct series_state *make_series(
+	struct stream_state *stream, const struct metric_definition *definition, uint32_t number)
+{
+	struct series_state *series = mem_zeroed(sizeof *series);
+
+	if (!series)
+		return NULL;
+	series->series_id = stream->stream_id << SERIES_BITS | (stream->series_base + number);
+	series->metric = mem_copy_bytes(definition->name.ptr, definition->name.len);
+	series->unit = mem_copy_bytes(definition->unit.ptr, definition->unit.len);
+	series->role = definition->role;
+	series->higher = definition->higher;
+	series->measure = measure_of(definition->name, definition->role, definition->unit, &series->factor);
+	series->detectors = detector_set_new(definition->role);
+	if (series->metric && series->unit && series->detectors &&
+		mem_grow((void **)&stream->series, stream->series_count, &stream->series_cap,
+			sizeof(struct series_state *)))
+		return series;
+	series_state_free(series);
+	return NULL;
+}
+
+enum status consume_find_series(struct pipeline *pipeline, struct stream_state *stream,
+	const struct metric_definition *definition, struct series_state **out, struct error *err)
+{
+	size_t count = stream->series_count - stream->derived_count;
+	size_t most =
+		definition->is_sampled ? pipeline->options.max_sampled_series : pipeline->options.max_series_a_stream;
+
+	if ((*out = stream_find_series(stream, definition->name)) || count >= most)
+		return OK;
+	if (!(*out = make_series(stream, definition, (uint32_t)count)))
+		return error_no_memory(err);
+	stream->series[stream->series_count++] = *out;
+	return OK;
+}
+
+enum status consume_find_derived(
+	struct stream_state *stream, enum derived derived, struct series_state **out, struct error *err)
+{
+	struct metric_definition definition = derived_definition(derived);
+
+	if ((*out = stream->derived[derived]))
+		return OK;
+	if (!(*out = stream_find_series(stream, definition.name))) {
+		if (!(*out = make_series(stream, &definition, SERIES_DERIVED + derived)))
+			return error_no_memory(err);
+		stream->series[stream->series_count++] = *out;
+		stream->derived_count++;
+	}
+	stream->derived[derived] = *out;
+	return OK;
+}
+
+/* Slots up to `number`, NULL where they are new. */
+static bool grow_numbers(struct stream_state *stream, uint32_t number)
+{
+	for (; stream->number_count <= number; stream->by_number[stream->number_count++] = NULL)
+		if (!mem_grow((void **)&stream->by_number, stream->number_count, &stream->number_cap,
+			    sizeof(struct series_state *)))
+			return false;
+	return true;
+}
+
+enum status consume_series_of(struct pipeline *pipeline, struct stream_state *stream,
+	const struct definitions *definitions, uint32_t number, struct series_state **out, struct error *err)
+{
+	AUTO_DONE(buf) metric = BUF_INIT(2 * METRIC_NAME_MAX_BYTES);
+
+	if (number < stream->number_count && (*out = stream->by_number[number]))
+		return OK;
+	struct extracted_series of = extractor_series(stream->extractor, number);
+	struct metric_definition definition = definition_set_get(definitions->set, of.preset, of.definition);
+	extractor_series_name(stream->extractor, definitions->set, number, &metric);
+	TRY(buf_status(&metric, err));
+	if (!grow_numbers(stream, number))
+		return error_no_memory(err);
+	definition.name = buf_span(&metric);
+	definition.role = role_of(&definition, &of);
+	TRY(consume_find_series(pipeline, stream, &definition, out, err));
+	if (!*out) {
+		atomic_fetch_add(&pipeline->figures.refused_points, 1);
+		return OK;
+	}
+	stream->by_number[number] = *out;
+	return OK;
+}
+
+enum status consume_give_role(struct series_state *series, enum role role, struct error *err)
+{
+	if (series->role == role)
+		return OK;
+	struct detector_set *detectors = detector_set_new(role);
+	if (!detectors)
+		return error_no_memory(err);
+	detector_set_free(series->detectors);
+	series->detectors = detectors;
+	series->role = role;
+	series->measure = role == ROLE_OTHER ? MEASURE_NONE
+					     : measure_of(span_from(series->metric), role, span_from(series->unit),
+						       &series->factor);
+	return OK;
+}
+
+enum status consume_give_way(struct series_state *before, bool is_told, enum role role, struct error *err)
+{
+	if (!before || before->is_told || before->has_given_way == is_told)
+		return OK;
+	TRY(consume_give_role(before, is_told ? ROLE_OTHER : role, err));
+	before->has_given_way = is_told;
+	return OK;
+}
+
+enum status consume_see_told(struct pipeline *pipeline, struct stream_state *stream,
+	const struct definitions *definitions, const struct extracted *found, int64_t arrival_ms, bool *is_taken,
+	struct error *err)
+{
+	struct job_state *job = stream->job;
+	uint32_t number = found->series;
+	struct extracted_series of = extractor_series(stream->extractor, number);
+	struct series_state *before = number < stream->number_count ? stream->by_number[number] : NULL;
+	AUTO_DONE(buf) metric = BUF_INIT(2 * METRIC_NAME_MAX_BYTES);
+	bool may_wait = held_may(pipeline, stream, before);
+
+	*is_taken = false;
+	if (of.preset < 0 || !(may_wait || atomic_load(&job->told.has_any) || (before && before->has_given_way)))
+		return OK;
+	struct metric_definition definition = definition_set_get(definitions->set, of.preset, of.definition);
+	if (definition.role == ROLE_STEP_TIME || definition.role == ROLE_THROUGHPUT)
+		return OK;
+	extractor_series_name(stream->extractor, definitions->set, number, &metric);
+	TRY(buf_status(&metric, err));
+	if (!before && (before = stream_find_series(stream, buf_span(&metric)))) /* by another number, or by held.c */
+		may_wait = held_may(pipeline, stream, before);
+	struct held_series as = {.number = number,
+		.definition = definition,
+		.told_role = of.name.len ? ROLE_OTHER : definition.role,
+		.due_ms = clock_mono_ms() + pipeline->options.tracker_wait_ms};
+	as.definition.name = buf_span(&metric);
+	as.definition.role = role_of(&definition, &of);
+	bool is_told = told_metrics_have(&job->told, as.definition.name, as.told_role, atomic_load(&job->life));
+	*is_taken = is_told || may_wait;
+	if (!is_told && may_wait)
+		return held_put(stream, &as, &(struct held_value){found->point, arrival_ms}, err);
+	return consume_give_way(before, is_told, as.definition.role, err);
+}
