@@ -321,7 +321,7 @@ static const struct http_route
 				.summary =
 					"Compare the streams of a job by one metric: how far each is from their median, by step or time"},
 			{HTTP_GET, "/api/v1/points", SCOPE_READ, ROUTE_WORKER, .handler = api_points_search,
-				.is_slow = api_is_slow, .query = "q tz metric format",
+				.is_slow = api_is_slow, .query = "q tz metric x from to format",
 				.summary = "The points of a metric in all jobs of a search, as CSV"},
 			{HTTP_POST, "/api/v1/points/query", SCOPE_READ, ROUTE_WORKER, .handler = api_points_query,
 				.query = "", .max_body_bytes = DOCUMENT_BYTES, .body = "queries!:array",

@@ -307,7 +307,21 @@ static bool goes_on_beside(const struct attempts *attempts, const struct track *
 	return true;
 }
 
-/* The step is below the maximum and log time is not: a restart, an epoch, or one of the ranks is slow. */
+/*
+ * From a checkpoint of the step before the last one that was printed only that one is made again. Ranks and late lines say a step twice,
+ * too: a start-up line and a silence both have to stand between.
+ */
+static bool is_last_again(const struct attempts *attempts, const struct position *now, const struct raw_step *raw)
+{
+	bool has_hint = attempts->has_hint && attempts->hint_line > now->last_line;
+
+	return has_hint && !raw->is_aside && !now->is_per_epoch && is_pause(now, raw->ts_ms);
+}
+
+/*
+ * The step is below the maximum, or made again behind a start-up line, and log time is not: a restart, an epoch, or one of the ranks is
+ * slow.
+ */
 static enum status fall_back(struct attempts *attempts, struct track *track, const struct raw_step *raw,
 	struct position *next, int64_t *step, struct error *err)
 {
@@ -352,7 +366,8 @@ enum status attempts_place(
 			return attempts_place(attempts, track, raw, step, err);
 		}
 		enter(attempts, track, raw, &next, *step);
-	} else if (*step < now->max_step && raw->ts_ms >= now->max_ts_ms) {
+	} else if ((*step < now->max_step || (*step == now->max_step && is_last_again(attempts, now, raw))) &&
+		   raw->ts_ms >= now->max_ts_ms) {
 		return fall_back(attempts, track, raw, &next, step, err);
 	} else if (*step >= now->max_step) {
 		if (attempts->trial.is_open && is_refuted(attempts, track, *step)) { /* a late chunk, a stray line */

@@ -3,7 +3,8 @@
  *      chunks and from counters that start over in each epoch. Internal to extract/.
  * Ownership: init/done. Threads: one at a time.
  *
- * A step that falls below the definition's maximum while log time does not is one of these:
+ * A step that falls below the definition's maximum while log time does not is one of these (the maximum again is the first of them
+ * when a start-up or checkpoint-load line and an unusually long silence stand before it):
  *   a restart        opened on trial; decided when five points, each further on, stayed at or below the old maximum,
  *                    or fewer when a start-up or checkpoint-load line stands before it: then only a leap of more than two
  *                    printed intervals to the step behind the old maximum takes it back (a caught exception, another

@@ -340,7 +340,7 @@ static bool maintain(struct maintenance *m, int64_t now_ms)
 		m->flushed_ms = now_ms;
 	}
 	notices_run(m->pipeline, m->reader);
-	if (settle_is_asked(m->pipeline))
+	if (atomic_exchange(&m->pipeline->summaries_due, false) || settle_is_asked(m->pipeline))
 		flush_summaries(m);
 	seal(m, is_debt_high(m), INT64_MAX);
 	settle_run(m->pipeline);

@@ -1,6 +1,7 @@
 /* What whoever starts a failed job again needs to know: whether it is due, from which checkpoint, without which machines. docs/restarts.md. */
 #include "read/restart_read.h"
 
+#include "base/text/iso8601.h"
 #include "read/checkpoint_place.h"
 #include "read/logs/lines.h"
 #include "read/node_ledger.h"
@@ -12,7 +13,15 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { VERSION = 1, HOSTS_MAX = 4096, WHY_MAX_BYTES = 700, LINE_MAX_BYTES = 64 * 1024, CHECKPOINTS_MAX = 10000 };
+enum {
+	VERSION = 1,
+	HOSTS_MAX = 4096,
+	WHY_MAX_BYTES = 700,
+	LINE_MAX_BYTES = 64 * 1024,
+	CHECKPOINTS_MAX = 10000,
+	MESSAGE_DOCUMENT_MAX_BYTES = 128 * 1024, /* as in the message of a job's state */
+	MESSAGE_TEXT_MAX_BYTES = 16 * 1024
+};
 
 /* ---- what is known ---- */
 
@@ -319,4 +328,31 @@ enum status restart_write(const struct restart *r, size_t document_max_bytes, st
 	else
 		json_raw(w, document.len ? document : SPAN("{}"));
 	return OK;
+}
+
+/* ---- as a message ---- */
+
+enum status restart_write_message(const struct restart *r, struct span public_url, struct buf *out, struct error *err)
+{
+	AUTO_DONE(buf) summary = BUF_INIT(MESSAGE_TEXT_MAX_BYTES);
+	AUTO_DONE(buf) url = BUF_INIT(MESSAGE_TEXT_MAX_BYTES);
+	struct json_writer w = json_writer_on(out);
+	char now[ISO8601_BYTES];
+
+	iso8601_format(r->now_ms, now);
+	buf_printf(&summary, "a restart of %.*s is due", SPAN_ARGS(r->view.row.name));
+	buf_append_span(&url, public_url);
+	buf_append_text(&url, "/jobs/");
+	buf_append_percent_encoded(&url, r->view.row.name);
+	json_object(&w);
+	json_put_text(&w, "type", "job.restart");
+	json_put_text(&w, "timestamp", now);
+	json_key(&w, "data");
+	json_object(&w);
+	TRY(restart_write(r, MESSAGE_DOCUMENT_MAX_BYTES, &w, err));
+	json_put_span(&w, "summary", buf_span(&summary));
+	json_put_span(&w, "url", buf_span(&url));
+	json_object_end(&w);
+	json_object_end(&w);
+	return buf_status(out, err);
 }

@@ -40,3 +40,6 @@ bool restart_is_due(const struct restart *r);
 /* Members of an object. A document of more bytes is null. */
 enum status restart_write(
 	const struct restart *r, size_t document_max_bytes, struct json_writer *w, struct error *err) MUST_CHECK;
+/* {"type":"job.restart","timestamp","data":{the same, "summary","url"}}: what webhooks are told. */
+enum status restart_write_message(
+	const struct restart *r, struct span public_url, struct buf *out, struct error *err) MUST_CHECK;

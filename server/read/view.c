@@ -49,6 +49,8 @@ static bool view_series(const struct viewing *viewing, const struct series_state
 		.role = series->role,
 		.higher = series->higher,
 		.summary = series->summary,
+		.is_told = series->is_told,
+		.has_given_way = series->has_given_way,
 		.min_step = series->min_step,
 		.max_step = series->max_step,
 		.min_ms = series->min_ms,

@@ -60,3 +60,8 @@ enum status control_check_job_gone(
 	*is_gone = status == ERR_NOT_FOUND;
 	return *is_gone ? OK : status;
 }
+
+bool control_is_journal_long(const struct pipeline *pipeline)
+{
+	return atomic_load(&pipeline->figures.journal_bytes) > pipeline->options.journal_bytes / 2;
+}

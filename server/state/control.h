@@ -18,3 +18,6 @@ enum status control_wait_reader(
 /* Writer: was the job deleted, before or earlier in the transaction that is open? RAM hears of the latter by its commit. */
 enum status control_check_job_gone(struct pipeline *pipeline, struct store_tx *tx, const struct job_state *job,
 	bool *is_gone, struct error *err) MUST_CHECK;
+
+/* It has more than half of what it may: nothing that keeps a stream from being sealed waits any more. */
+bool control_is_journal_long(const struct pipeline *pipeline);

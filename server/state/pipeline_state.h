@@ -108,6 +108,7 @@ struct pipeline {
 	bool must_end;
 	pthread_t backfill;
 	bool has_backfill;
+	atomic_bool summaries_due; /* a job has ended: who asks then is to see its last values */
 	atomic_bool backfill_due; /* look for one now */
 	pthread_mutex_t seal_mutex; /* held while streams are sealed: no watermark moves under who holds it */
 	struct turn

@@ -5,6 +5,7 @@
 #include "pipeline/life/log_end.h"
 #include "read/charts/chart.h"
 #include "read/view.h"
+#include "state/streams/directory.h"
 #include "store/jobs.h"
 
 #include <math.h>
@@ -81,6 +82,20 @@ static enum status find_axes(struct reading *r, const struct tracked_run_row *ru
 	return OK;
 }
 
+/* What the log's lines say stands beside in the same stream. Runs of before that was noted have no series that is told: the points tell them apart. */
+static void keep_told(struct stream_view *stream)
+{
+	size_t kept = 0;
+	bool has_told = false;
+
+	for (size_t i = 0; i < stream->series_count; i++)
+		has_told |= stream->series[i].is_told;
+	for (size_t i = 0; i < stream->series_count; i++)
+		if (!series_is_derived(stream->series[i].series_id) && (stream->series[i].is_told || !has_told))
+			stream->series[kept++] = stream->series[i];
+	stream->series_count = kept;
+}
+
 /* False: the run has logged nothing. */
 static enum status open_view(struct reading *r, const struct tracked_run_row *run, bool *has_any, struct error *err)
 {
@@ -94,11 +109,20 @@ static enum status open_view(struct reading *r, const struct tracked_run_row *ru
 	if (status == ERR_NOT_FOUND)
 		return OK;
 	TRY(status);
+	if (r->view.stream_count)
+		keep_told(&r->view.streams[0]);
 	*has_any = r->view.stream_count && r->view.streams[0].series_count;
 	return OK;
 }
 
 /* ---- points ---- */
+
+/* Of the series at work, and logged: a metric that is told may be printed, too. */
+static bool is_its(const struct reading *r, const struct stream_view *stream, const struct series_view *series,
+	const struct point *point)
+{
+	return series == &stream->series[r->at] && point->line == NO_LINE;
+}
 
 static enum status look_up(struct reading *r, struct error *err)
 {
@@ -168,7 +192,7 @@ static enum status take_point(void *context, const struct stream_view *stream, c
 
 	(void)x;
 	TRY(look_up(r, err));
-	if (series != &stream->series[r->at] || (r->picks && !is_picked(r, point)))
+	if (!is_its(r, stream, series, point) || (r->picks && !is_picked(r, point)))
 		return OK;
 	return add_cell(r, &(struct history_rows_cell){point->step, point->ts_ms, r->at, point->value}, err);
 }
@@ -228,9 +252,8 @@ static enum status count_point(void *context, const struct stream_view *stream, 
 {
 	struct reading *r = context;
 
-	(void)point;
 	(void)x;
-	r->total += series == &stream->series[r->at];
+	r->total += is_its(r, stream, series, point);
 	return look_up(r, err);
 }
 
@@ -249,7 +272,7 @@ static enum status pick_point(void *context, const struct stream_view *stream, c
 
 	(void)x;
 	TRY(look_up(r, err));
-	if (series != &stream->series[r->at] || r->out->count >= r->query->samples ||
+	if (!is_its(r, stream, series, point) || r->out->count >= r->query->samples ||
 		r->passed++ != place_of(r, r->out->count))
 		return OK;
 	return add_cell(r, &(struct history_rows_cell){point->step, point->ts_ms, r->at, point->value}, err);
@@ -312,7 +335,7 @@ static enum status take_beside(void *context, const struct stream_view *stream, 
 
 	(void)x;
 	TRY(look_up(r, err));
-	if (series != &stream->series[r->at])
+	if (!is_its(r, stream, series, point))
 		return OK;
 	while (end < r->timed_count && r->timed[end].ts_ms == point->ts_ms)
 		end++;

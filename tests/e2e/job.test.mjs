@@ -71,6 +71,7 @@ test("each part of a job has an address of its own", async ({ server, page, open
   // Steps 5 and 6 were printed twice, with the same losses: 2.5 and 2.4.
   const wentOn = page.locator(".report table", { has: page.getByText("verdict") });
   assert.deepEqual(await wentOn.locator("tbody tr th, tbody tr td").allInnerTexts(), ["2", "went on", "4", "–", "2", "2.450", "2.450", "0", "–", "–"]);
+  assert.match(await wentOn.locator("tbody td").nth(6).getAttribute("title"), /^at 2 steps that were printed twice the loss is .* spreads/);
   await shot(page, "job-goodput-continuity");
   await tab(page, "Settings");
   await page.waitForURL(/\/jobs\/llama-3\/settings$/);
@@ -383,6 +384,27 @@ test("whether it fits stands with its formulas, and on a click with its inputs",
   await section.getByText("What it is worked out from").click();
   assert.ok((await section.locator("details tbody tr").allInnerTexts()).includes("layers\t32\tnum_layers"));
   assert.ok(await fitsWidth(page));
+});
+
+test("a schedule says what was clipped and what moved beside the rate; tokens say what they were worked out from", async ({ server, page, open }) => {
+  const settings = { lr: "6e-4", lr_decay_style: "constant", lr_warmup_iters: "0", train_iters: "1000", clip_grad: "1.0", global_batch_size: "8", seq_length: "1024" };
+  await server.post("/api/v1/jobs", { TrainingJobName: "moved", HyperParameters: settings });
+  const at = (n) => `${new Date(START_MS + n * 1000).toISOString()} step: ${n} | loss: 2.5 | lr: 6e-4`;
+  await server.send("moved", Array.from({ length: 100 }, (_, i) => `${at(i + 1)} | grad_norm: ${i < 25 ? 1.5 : 0.5}`));
+  const step = Array.from({ length: 100 }, (_, i) => i + 1);
+  const scale = { metric: "train:loss_scale", stream: "algo-1", step, value: step.map((n) => (n <= 50 ? 65536 : 32768)) };
+  await server.post("/api/v1/points?job=moved", { series: [scale] });
+  await waitUntil(async () => (await server.get("/api/v1/jobs/moved/schedule")).body.loss_scale?.last === 32768, "the loss scale");
+  await waitUntil(async () => (await server.get("/api/v1/jobs/moved/tokens")).body.consumed === 819200, "the tokens of 100 steps");
+  await open("/jobs/moved/training");
+  const clipped = page.getByText("25.00 % of the printed gradient norms were clipped at 1");
+  await clipped.waitFor();
+  assert.match(await clipped.getAttribute("title"), /grad_norm > clip_grad$/);
+  await page.getByText(/^Loss scale: from 65.* to 32.*, lowered 1 times$/).waitFor();
+  const rows = await page.locator("section", { has: page.locator('h2:text-is("Tokens")') }).locator("tbody tr").allInnerTexts();
+  assert.deepEqual(rows.map((row) => row.split("\t")[0]), ["budget", "consumed", "a day", "end of the budget"]);
+  assert.match(rows[2], /\(consumed - 8192\) \/ 99 s \* 86400 s$/);
+  await shot(page, "job-training-moved");
 });
 
 test("where nothing is known, it says so", async ({ server, page, open }) => {

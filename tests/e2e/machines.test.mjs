@@ -50,6 +50,49 @@ test("all machines, which to drain, and one of them", async ({ server, page, ope
   await shot(page, "nodes-marked");
 });
 
+const DAY_MS = 86_400_000;
+const NOON_MS = Math.floor(Date.now() / DAY_MS) * DAY_MS - 1.5 * DAY_MS; // of the day before yesterday, UTC
+
+const timed = (rows) => rows.map(([second, line]) => JSON.stringify({ line, ts: NOON_MS + second * 1000 })).join("\n");
+
+const sendTimed = (server, job, stream, host, rows) => server.post(`/api/v1/logs?job=${job}&stream=${stream}&host=${host}`, timed(rows), { type: "application/x-ndjson" });
+
+test("a machine that was replaced, why, and that its fault went with it", async ({ server, page, open }) => {
+  const steps = (from, to) => Array.from({ length: (to - from) / 60 }, (_, i) => [from + i * 60, `step: ${from / 60 + i} loss: 2.5`]);
+  await sendTimed(server, "swap", "algo-1", "gpu-1", [...steps(0, 6000), [6000, XID]]);
+  await sendTimed(server, "swap", "algo-1", "gpu-9", steps(6720, 13200));
+  await sendTimed(server, "other", "algo-7", "gpu-1", [[7200, "step: 1 loss: 2"], [8400, XID]]);
+  await waitUntil(async () => (await server.get("/api/v1/jobs/swap/replacements")).body.replacements[0]?.fault_followed === "machine", "the fault on the old machine");
+  await open("/jobs/swap/nodes");
+  const cells = page.locator(".replaced tbody th, .replaced tbody td");
+  await cells.first().waitFor();
+  const [node, from, to, , silent, why, since] = await cells.allInnerTexts();
+  assert.deepEqual([node, from, to, silent, why, since], ["algo-1", "gpu-1", "gpu-9", "12 min", "xid_79 on gpu-1", "came again on the old machine"]);
+  assert.match(await page.locator(".replaced tbody td span").last().getAttribute("title"), /other .*fallen off the bus/);
+  assert.ok(await fitsWidth(page));
+  await shot(page, "nodes-replaced");
+  await page.locator(".replaced tbody a").last().click();
+  await until(page, () => document.querySelector(".line.chosen .text")?.textContent.includes("fallen off"), "the line of the fault");
+});
+
+test("what a machine is expected to break off can be worked out again", async ({ server, page, open }) => {
+  const MetricDefinitions = [{ Name: "loss", Regex: String.raw`step (?<step>\d+) loss (?<value>\S+)` }];
+  await server.post("/api/v1/jobs", { TrainingJobName: "j", AlgorithmSpecification: { MetricDefinitions }, ResourceConfig: { InstanceType: "ml.p5.48xlarge", InstanceCount: 2, VolumeSizeInGB: 5 } });
+  const parts = Array.from({ length: 7 }, (_, part) => part);
+  await sendTimed(server, "j", "system/bad", "bad", [[0, "up"], ...parts.slice(0, 6).map((part) => [30 * part + 21, XID]), [200, "down"]]);
+  await sendTimed(server, "j", "algo-1", "good", parts.flatMap((part) => Array.from({ length: 20 }, (_, i) => [30 * part + i, `step ${10 * part + i + 1} loss 2.0`])));
+  await server.post("/api/v1/jobs/j/transitions", { SecondaryStatus: "Completed", time_ms: NOON_MS + 200_000 });
+  await waitUntil(async () => (await server.get("/api/v1/nodes/bad")).body.restarts === 6, "what the machine broke off");
+  await open("/nodes?host=bad");
+  await page.getByText("What it is worked out from").click();
+  const rows = Object.fromEntries((await page.locator(".machine details tbody tr").allInnerTexts()).map((row) => row.split("\t")));
+  assert.deepEqual([rows.events, rows.charged, rows.shape, rows.ahead], ["6", "6", "7", "7"]);
+  const number = (name) => Number(rows[name].replaceAll(/[^\d.e-]/g, ""));
+  assert.ok(Math.abs(number("exposure") - (number("machine_days") + number("fleet.machine_days") / 6)) < 1e-6, JSON.stringify(rows));
+  assert.match(await page.innerText(".machine details code"), /shape \/ exposure \* ahead/);
+  await shot(page, "machines-forecast");
+});
+
 test("machines on a phone", { viewport: { width: 390, height: 844 }, colorScheme: "dark" }, async ({ server, page, open }) => {
   await sendAll(server);
   await open("/nodes?host=gpu-2");

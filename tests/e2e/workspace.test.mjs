@@ -73,10 +73,9 @@ test("a person makes a workspace, and another one finds it", async ({ server, pa
 
   // what is not saved is in the address
   await until(page, () => location.hash.startsWith("#w="), "the address to hold it");
-  const address = page.url();
   const third = await openPage();
-  await third.goto(address);
-  await waitUntil(async () => (await titles(third)).length === 5, "the same from the address");
+  // the address follows the last change a little later
+  await waitUntil(async () => (await third.goto(page.url()), (await titles(third)).length === 5), "the same from the address");
 
   await page.keyboard.press("Control+s");
   await page.getByLabel("Name", { exact: true }).fill("night / watch");
@@ -184,6 +183,99 @@ test("curves by stream and time, and one of a single point", async ({ server, pa
   await drawn(page, 0);
 });
 
+test("values under the cursor stand with their own steps", async ({ server, page, open }) => {
+  const every = (by, of) => Array.from({ length: 1000 / by + 1 }, (_, n) => of(n * by));
+  const metric = (name, by) => ({ metric: name, stream: "algo-1", step: every(by, (s) => s), value: every(by, (s) => 5 - s / 1000) });
+  await server.post("/api/v1/points?job=one", { series: [metric("loss", 10), metric("eval_loss", 500)] });
+  await server.waitForPoints("one", "eval_loss", 3);
+  await open("/workspace");
+  await page.getByRole("button", { name: "Nothing" }).click();
+  await page.getByRole("button", { name: "Add a panel of curves" }).click();
+  await page.getByLabel("Expressions, one a line").fill("loss\neval_loss");
+  await drawn(page, 0);
+  await panel(page, 0).locator(".canvas").focus();
+  for (let n = 0; n < 21; n++) await page.keyboard.press("ArrowRight");
+  const said = (name) => page.locator(".curvetip li", { hasText: name }).innerText();
+  await until(page, () => document.querySelectorAll(".curvetip li").length === 2, "both curves");
+  const all = (await page.locator(".curvetip").innerText()).replace(/\s+/g, " ");
+  assert.match(all, /step 200/);
+  assert.match(await said("eval_loss"), /step 0/);
+});
+
+test("a job without a count of tokens is not left out silently", async ({ server, page, open }) => {
+  const step = Array.from({ length: 50 }, (_, n) => n * 10);
+  const metric = (name, of) => ({ metric: name, stream: "algo-1", step, value: step.map(of) });
+  await server.post("/api/v1/points?job=counts", { series: [metric("loss", (s) => 5 - s / 500), metric("tokens", (s) => s * 2048)] });
+  await server.post("/api/v1/points?job=silent", { series: [metric("loss", (s) => 4 - s / 500)] });
+  await server.waitForPoints("silent", "loss", 50);
+  await server.waitForPoints("counts", "tokens", 50);
+  for (const where of ["/workspace?lines=loss&x=tokens", "/wall?jobs=counts,silent&x=tokens"]) {
+    await open(where);
+    await until(page, () => document.querySelector(".undrawn summary")?.innerText.includes("silent is not drawn"), `which job is not drawn in ${where}`);
+    await page.locator(".undrawn summary").first().click();
+    await until(page, () => /silent.*counts no tokens/s.test(document.querySelector(".undrawn ul")?.innerText ?? ""), "the server's reason");
+  }
+});
+
+test("a table is sorted by an expression; what cannot be kept says so; what was deleted is saved as new", async ({ server, page, open, allow }) => {
+  allow(/412|413|404/);
+  await sendRuns(server);
+  const document = { version: 1, panels: [{ kind: "table", columns: ["name", "0 - hp.lr"], width: 8, height: 3 }] };
+  await server.request("PUT", "/api/v1/workspaces/night", document);
+  await open("/workspace?name=night");
+  await page.getByRole("button", { name: "Sort by 0 - hp.lr" }).click();
+  const first = () => page.locator(".panel.table tbody tr").first().innerText();
+  await waitUntil(async () => (await first()).startsWith("fay"), "the lowest first");
+  await page.getByRole("button", { name: "Sort by 0 - hp.lr" }).click();
+  await waitUntil(async () => (await first()).startsWith("ada"), "the highest first");
+  const query = page.getByLabel("Which jobs, as a query").first();
+  await query.fill(`name~${"x".repeat(8200)}`);
+  await until(page, () => document.querySelector(".wsbar .wrong")?.innerText.includes("longer than 8192 bytes"), "why it cannot be kept");
+  await until(page, () => document.querySelector(".wsbar .state")?.innerText === "cannot be kept as it is", "that it is not kept");
+  await query.fill("name~a");
+  await server.request("DELETE", "/api/v1/workspaces/night");
+  await until(page, () => document.querySelector(".wsbar .state")?.innerText.startsWith("changed"), "that it is changed");
+  await page.keyboard.press("Control+s");
+  await page.getByText("Somebody else has deleted it since you opened it").waitFor();
+  await page.getByRole("button", { name: "Save as new" }).click();
+  await until(page, () => document.querySelector(".wsbar .state")?.innerText === "saved", "that it is saved again");
+});
+
+test("a drag that was taken away moves nothing, then or later; what was typed last is saved", async ({ server, page, open }) => {
+  await sendRuns(server);
+  await open("/workspace?lines=loss;eval_loss");
+  await drawn(page, 1);
+  const act = (n, what, ...steps) =>
+    panel(page, n).locator(what).evaluate((element, all) => {
+      element.setPointerCapture = () => undefined;
+      const { left, top } = element.getBoundingClientRect();
+      for (const [type, x, y] of all) element.dispatchEvent(new PointerEvent(type, { bubbles: true, button: 0, pointerId: 1, clientX: left + x, clientY: top + y }));
+    }, steps);
+  // a finger that scrolls after all
+  const narrow = await width(page, 0);
+  await act(0, ".grip", ["pointerdown", 0, 0], ["pointermove", 400, 0], ["pointercancel", 400, 0]);
+  await panel(page, 0).focus();
+  await page.keyboard.press("h");
+  const height = async () => (await panel(page, 0).boundingBox()).height;
+  await waitUntil(async () => (await height()) > 400, "a higher panel");
+  assert.equal(await width(page, 0), narrow);
+  await act(0, ".grip", ["pointerdown", 0, 0], ["pointermove", 300, 0], ["pointerup", 300, 0]);
+  await waitUntil(async () => (await width(page, 0)) > narrow, "a wider panel");
+  assert.ok((await height()) > 400, "as high as before");
+  await page.getByRole("button", { name: "Undo" }).click();
+  await waitUntil(async () => (await width(page, 0)) === narrow, "as wide as before: what was taken away was no change");
+  // saved at once behind the last letter
+  await page.keyboard.press("Control+s");
+  await page.getByLabel("Name", { exact: true }).fill("typed");
+  await page.keyboard.press("Enter");
+  await until(page, () => document.querySelector(".wsbar .state")?.innerText === "saved", "that it is saved");
+  await page.getByLabel("Title").first().fill("to the last letter");
+  await page.keyboard.press("Enter");
+  await page.getByLabel("Title").first().fill("to the very last letter");
+  await page.keyboard.press("Control+s");
+  await waitUntil(async () => JSON.stringify((await server.request("GET", "/api/v1/workspaces/typed")).body).includes("to the very last letter"), "all of it");
+});
+
 test("only panels in sight are drawn", async ({ server, page, open }) => {
   await sendRuns(server);
   await open(`/workspace?lines=${encodeURIComponent(Array.from({ length: 40 }, (_, n) => `loss + ${n}`).join(";"))}`);
@@ -218,6 +310,11 @@ test("all metrics of jobs on one wall", async ({ server, page, open }) => {
   await page.getByRole("link", { name: "As a workspace" }).click();
   await drawn(page, 0);
   assert.deepEqual(await titles(page), ["loss", "eval_loss", '"gpu/0/util"', '"gpu/1/util"']);
+  // of what was deleted the wall says that it is not there, and one is one
+  await open("/wall?jobs=ada,gone");
+  await until(page, () => document.querySelector(".wall > .nothing")?.innerText === "Not found, deleted perhaps: gone", "the job that is not there");
+  await until(page, () => document.querySelector(".wall .toolbar [role=status]")?.innerText.startsWith("4 metrics of 1 job"), "one job");
+  assert.ok(!(await page.locator(".wall .toolbar [role=status]").innerText()).includes("1 jobs"));
   // of four jobs nothing is said
   await open(`/wall?jobs=${JOBS.slice(0, 4).join()}`);
   await until(page, () => [...document.querySelectorAll(".correlations tbody tr")].some((row) => /hp\.lr\s+–, n = 4/.test(row.innerText)), "no rank correlation of four");

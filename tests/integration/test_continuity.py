@@ -234,6 +234,21 @@ def test_a_stated_restart_at_the_very_last_step_is_compared_there(server, add, v
     assert (row["verdict"], row["from_step"], row["checkpoint_step"]) == (verdict, 890, 890)
 
 
+@pytest.mark.parametrize("add, verdict", [(0.0, "continued"), (3.0, "differs")])
+def test_a_restart_at_the_very_last_step_that_its_log_alone_tells_of_is_compared_there(server, add, verdict):
+    """Nobody states anything: the log says that it resumes, twelve minutes went by, and step 900 is printed again."""
+    log = Log().train(10, 900, every=10, checkpoints=(890,)).train(900, 1500, every=10, add=add)
+    behind = [i for i, row in enumerate(log.lines) if "step: 900 |" in row][1]
+    log.lines.insert(behind, line(T0 + 100 * MINUTE_MS, "Resuming from checkpoint /ckpt/step-890"))
+    row, = ask(server, log)["restarts"]
+    assert (row["attempt"], row["known_from"], row["first_step"], row["overlap_steps"], row["lr_equal"]) == (2, "steps", 900, 1, True)
+    count, far = spreads(*log.losses, first=900)
+    assert count == 1 and row["loss_spreads"] == pytest.approx(far, rel=1e-9) and (far < 3) == (verdict == "continued")
+    assert (row["verdict"], row["from_step"], row["checkpoint_step"]) == (verdict, 890, 890)
+    lost, = server.get("/api/v1/jobs/j/goodput").body["breaks"]
+    assert (lost["step"], lost["from_step"], lost["lost_steps"]) == (900, 890, 10)
+
+
 def test_a_restart_of_steps_and_of_a_status_is_one(server):
     log = Log().train(1, 100, checkpoints=(80,)).train(81, 160)
     behind = [i for i, row in enumerate(log.lines) if "step: 81 |" in row][1]

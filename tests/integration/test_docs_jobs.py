@@ -19,13 +19,11 @@ def blocks(text, language=""):
 
 def test_the_commands_of_jobs(server):
     commands = [block for block in blocks(JOBS) if block.startswith("curl")]
-    assert len(commands) == 5
+    assert len(commands) == 4
     answers = [subprocess.run(shlex.split(command.replace("localhost:8080", f"127.0.0.1:{server.port}")) + ["-f"],
         stdout=subprocess.PIPE, timeout=PATIENCE_S, check=True, text=True).stdout for command in commands]
     assert json.loads(answers[0])["TrainingJobName"] == "llama-7b"
-    (note,) = server.get("/api/v1/jobs/llama-7b/notes").body["notes"]
-    assert note["text"] == "learning rate halved by hand" and note["step"] == 1200
-    request = json.loads(shlex.split(answers[4])[-1])
+    request = json.loads(shlex.split(answers[3])[-1])
     assert request["TrainingJobName"] == "llama-7b-2" and request["Tags"] == [{"Key": "team", "Value": "vision"}]
     assert server.get("/api/v1/jobs/llama-7b").body["Labels"] == ["paper"]
 

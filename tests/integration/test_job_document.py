@@ -145,6 +145,17 @@ def test_history_attempts_and_what_is_billed(server):
     assert "FailureClass" not in job
 
 
+def test_the_last_values_are_there_soon_after_the_end(server):
+    """Who waits for the end of a job asks then: a look every two seconds, as while it runs, would be 12 seconds here and more."""
+    began_s = time.monotonic()
+    for n in range(7):
+        assert server.post(f"/api/v1/logs?job=short-{n}", body=b"step 1 loss: 2.5\nstep 2 loss: 2.25\n").status == 200
+        transition(server, f"short-{n}", "Completed")
+        final, = wait_until(lambda: server.get(f"/api/v1/jobs/short-{n}").body.get("FinalMetricDataList"), what="the final metrics")
+        assert final["Value"] == 2.25
+    assert time.monotonic() - began_s < 10
+
+
 def test_what_the_document_states_is_not_derived(server):
     create(server, TrainingTimeInSeconds=77, BillableTimeInSeconds=33, ModelArtifacts={"S3ModelArtifacts": "s3://b/m"},
         FinalMetricDataList=[{"MetricName": "x", "Value": 1.5, "Timestamp": 1}])

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import mlflowclient
+import preloaded
 import pytest
 from awsclients import token_of
 from howlong import IS_LONG, long
@@ -36,11 +37,12 @@ def train(ship, tmp_path):
         pytest.skip("needs `tests/run packages`")
     started = []
 
-    def start(script, *options, command=("/usr/bin/python3", "-c"), folder=None, **more):
+    def start(script, *options, folder=None, **more):
         clean = {name: value for name, value in ship.env.items() if not name.startswith("MLFLOW_")}
         environment = {**clean, "PYTHONPATH": str(CLIENT), "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0", "MLFLOW_DISABLE_TELEMETRY": "true",
             "GIT_PYTHON_REFRESH": "quiet", **more}
-        started.append(subprocess.Popen([ship.program, *options, "--", *command, PROLOGUE + script], stdin=subprocess.DEVNULL,
+        training = [*preloaded.python("mlflow", environment), PROLOGUE + script]
+        started.append(subprocess.Popen([ship.program, *options, "--", *training], stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder or tmp_path, env=environment, start_new_session=True))
         return started[-1]
 

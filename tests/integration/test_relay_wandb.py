@@ -136,7 +136,10 @@ sys.exit(3 if took < 20 else 4)
 
 @long
 def test_the_server_never_comes(server, ship, train):
-    """The training ends as it would; what it told is kept, said so, and sent by the next sm-ship: alerts bear the time of theirs."""
+    """
+    The training ends as it would; what it told is kept, said so, and sent by the next sm-ship: alerts bear the time of theirs. What it printed,
+    and how it ended, comes with --send-rest.
+    """
     port = server.port
     server.kill()
     given, err = finish(train("""
@@ -168,6 +171,7 @@ give({"took": time.monotonic() - begun, "raised": raised})
     assert jobs(server) == ["later", "never/other", "neverjob"]
     assert values(server, "neverjob", "loss") == {step: 100.0 - step for step in range(41)}
     assert job(server, "never/other")["HyperParameters"] == {"lr": "0.5"}
+    assert "--send-rest" in err and ship.run("--send-rest").returncode == 0
     row = job(server, "neverjob")
     assert row["TrainingJobStatus"] == "Completed" and row["TrainingEndTime"] <= facts["raised"] + 30
     (line,) = server.lines("neverjob", "alerts")

@@ -72,6 +72,31 @@ def test_what_only_looks_like_a_run_is_proposed(server):
     assert [row["TrainingJobName"] for row in run_of(server, "gpt-3")["jobs"]] == ["gpt-3"]  # no fact
 
 
+def test_a_sweep_of_numbered_jobs_is_no_run(server):
+    def trained(name, begun_s, ended_s, status="Failed", **fields):
+        make(server, name, **fields)
+        for state, at_s in (("Training", begun_s), (status, ended_s)):
+            body = {"SecondaryStatus": state, "time_ms": (1_790_000_000 + at_s) * 1000}
+            assert server.post(f"/api/v1/jobs/{name}/transitions", json=body).status in (200, 204)
+    def proposed(job):
+        return [row["continues"] for row in run_of(server, job)["proposed"]]
+    # side by side, though they share a place for checkpoints
+    trained("sweep-2", 0, 3600, "Completed", **CHECKPOINTS)
+    trained("sweep-3", 10, 3500, "Completed", **CHECKPOINTS)
+    assert proposed("sweep-3") == []
+    # behind each other, the last lines of the first a little late
+    trained("chain-2", 0, 3600)
+    trained("chain-3", 3590, 7200)
+    assert proposed("chain-3") == ["chain-2"]
+    # of unequal settings, also behind each other
+    trained("lr-2", 0, 3600, HyperParameters={"lr": "0.1", "warmup": "10"})
+    trained("lr-3", 4000, 7200, HyperParameters={"lr": "0.2", "warmup": "10"})
+    assert proposed("lr-3") == []
+    trained("same-2", 0, 3600, HyperParameters={"lr": "0.1", "resume_step": "0", "data": "s3://a/x", "run_name": "same-2"})
+    trained("same-3", 4000, 7200, HyperParameters={"lr": "0.1", "resume_step": "9", "data": "s3://a/y", "run_name": "same-3", "more": "1"})
+    assert proposed("same-3") == ["same-2"]
+
+
 def test_a_chain_is_one_series_without_superseded_steps(server):
     make(server, "a")
     make(server, "b", "a")

@@ -1,5 +1,7 @@
 """Tokens: how many, of how many, until when and for how much; each figure is worked out here from what the log says."""
 
+import re
+
 import pytest
 
 from fixtures import emptied_server as server  # noqa: F401 (one process for the file)
@@ -34,7 +36,9 @@ def test_by_steps_and_settings(server):
     assert found["per_day"] == pytest.approx(8192 * 1440)
     assert found["eta_ms"] == T0 + 99 * MINUTE_MS + 900 * MINUTE_MS
     assert found["eta_cost"] is None
-    assert found["from"] == {"budget": "total_steps * tokens_per_step", "consumed": "step * tokens_per_step (global_batch_size * sequence_length)"}
+    last_ms = T0 + 99 * MINUTE_MS
+    assert found["from"] == {"budget": "total_steps * tokens_per_step", "consumed": "step * tokens_per_step (global_batch_size * sequence_length)",
+        "per_day": f"(consumed - 8192) / {99 * 60} s * 86400 s", "eta_ms": f"{last_ms} ms + (budget - consumed) / per_day"}
 
 
 def test_by_what_the_log_counts(server):
@@ -65,6 +69,13 @@ def test_what_was_made_again_is_consumed_once(server):
     assert found["per_day"] == pytest.approx(119 * 8192 / 148 * 1440)
 
 
+def again(pattern, formula):
+    """The numbers of a formula, to work it out again."""
+    found = re.fullmatch(pattern, formula)
+    assert found, formula
+    return [float(number) for number in found.groups()]
+
+
 def test_the_rest_costs_what_an_hour_cost_so_far(server):
     """Two nodes at 3.6 an hour each: 0.12 a minute."""
     prices = {"currency": "EUR", "prices": [{"instance": "ml.odd.large", "per_hour": 3.6}]}
@@ -74,6 +85,9 @@ def test_the_rest_costs_what_an_hour_cost_so_far(server):
     wait_until(lambda: tokens(server)["eta_cost"] is not None, what="its hours: that it trains is seen a moment after its lines")
     found = tokens(server)
     assert (found["currency"], found["eta_cost"]) == ("EUR", pytest.approx(900 * 0.12, rel=1e-3))
+    last_ms, so_far, billed_s = again(r"\(eta_ms - (\d+) ms\) \* 1 billed \* ([\d.]+) EUR / ([\d.]+) billed s", found["from"]["eta_cost"])
+    assert (found["eta_ms"] - last_ms) / 1000 * so_far / billed_s == pytest.approx(found["eta_cost"], rel=1e-6)
+    assert so_far / billed_s * 60 == pytest.approx(0.12)
 
 
 def test_hours_that_are_not_billed_cost_nothing(server):
@@ -91,6 +105,9 @@ def test_hours_that_are_not_billed_cost_nothing(server):
     found = tokens(server)
     assert found["eta_ms"] == pytest.approx(T0 + 149 * MINUTE_MS + 900 * 149 / 99 * MINUTE_MS)
     assert found["eta_cost"] == pytest.approx(900 * 0.06, rel=1e-3)
+    last_ms, billed, so_far, billed_s = again(r"\(eta_ms - (\d+) ms\) \* ([\d.]+) billed \* ([\d.]+) EUR / ([\d.]+) billed s", found["from"]["eta_cost"])
+    assert billed == pytest.approx(99 / 149, rel=1e-5)
+    assert (found["eta_ms"] - last_ms) / 1000 * billed * so_far / billed_s == pytest.approx(found["eta_cost"], rel=1e-5)
 
 
 @pytest.mark.parametrize("text, length", [("4k", 4096), ("8K", 8192), ("128k", 131072), ("4096", 4096), ("1_024", 1024)])

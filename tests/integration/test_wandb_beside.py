@@ -1,6 +1,7 @@
 """Of runs of W&B without its SDK: what a trainer prints beside what it logs, alerts that a sync brings again, and changes by wandb.Api()."""
 
 import json
+import random
 import time
 
 import pytest
@@ -107,7 +108,7 @@ def test_what_is_printed_before_the_tracker_tells_makes_no_second_series(shared)
 @pytest.mark.parametrize("end", ["Completed", None])
 def test_what_no_tracker_tells_is_the_log_s_own(tmp_path, end):
     """At the job's end, or when it has waited long enough: with the role, the steps and the times that it had."""
-    server = Server(tmp_path, "--tracker-wait", "1h" if end else "2s").start()
+    server = Server(tmp_path, "--tracker-wait", "10m" if end else "2s").start()
     try:
         job, _ = printed_first(server, "own") if end else (hf_run(server, "own"), None)
         if end:
@@ -128,7 +129,7 @@ def test_what_no_tracker_tells_is_the_log_s_own(tmp_path, end):
 
 def test_what_waits_survives_a_kill(tmp_path):
     """It is not sealed, so its lines are read again; a tracker that tells after the start is heard."""
-    server = Server(tmp_path, "--tracker-wait", "1h", "--seal-age", "100ms").start()
+    server = Server(tmp_path, "--tracker-wait", "10m", "--seal-age", "100ms").start()
     try:
         _, logged = printed_first(server, "killed")
         job = printed_first(server, "untold")[0]
@@ -147,8 +148,43 @@ def test_what_waits_survives_a_kill(tmp_path):
         server.close()
 
 
+def test_the_run_s_history_is_what_it_logged(shared):
+    """wandb.Api() gives back rows of the run: what its lines say beside is the job's, and read as such."""
+    hf_run(shared, "rows")
+    logged, _ = hf_rows(1, 6)
+    shared.post("/api/v1/logs?job=p%2Frows&stream=algo-1", body=b"".join(b"step %d loss: 7.5 grad_norm: 3.5\n" % n for n in range(1, 100)))
+    taken(post(shared, "rows", {HISTORY: (0, logged)}))
+    shared.wait_for_points("p/rows", "train/loss", 5)
+    shared.wait_for_points("p/rows", "train:loss", 99)
+    of = lambda operation, name: ask(shared, operation, {"project": "p", name: "rows", "samples": 500, "minStep": 0, "maxStep": 1000})[1]["data"]["project"]["run"]
+    for operation, name in (("HistoryPage", "run"), ("RunFullHistory", "name")):
+        rows = [json.loads(row) for row in of(operation, name)["history"]]
+        assert [{key: row[key] for key in row if key not in ("_runtime", "_timestamp")} for row in rows] == \
+            [{key: row[key] for key in row if key != "_timestamp"} | {"_step": row["train/global_step"]} for row in logged], rows
+    keys = of("RunHistoryKeys", "name")["historyKeys"]
+    assert set(keys["keys"]) == TOLD and keys["lastStep"] == 50
+    hf_run(shared, "silent")
+    shared.post("/api/v1/logs?job=p%2Fsilent&stream=algo-1", body=b"step 1 loss: 7.5\n")
+    shared.wait_for_points("p/silent", "train:loss", 1)
+    assert ask(shared, "HistoryPage", {"project": "p", "run": "silent", "minStep": 0, "maxStep": 9})[1]["data"]["project"]["run"]["history"] == []
+
+
+def test_nothing_waits_while_the_journal_is_long(tmp_path):
+    """A stream that holds values is not sealed: one that always says something new must not fill the journal."""
+    server = Server(tmp_path, "--tracker-wait", "10m", "--journal-bytes", "1MiB", "--seal-bytes", "64KiB").start()
+    try:
+        printed_first(server, "long")
+        noise = [random.Random(n).randbytes(4000).hex() for n in range(200)]  # 800 kB when it is compressed
+        for at in range(0, 200, 50):
+            taken(post(server, "long", {CONSOLE: (10 + at, noise[at:at + 50])}))
+        server.wait_for_points("p/long", "train:loss", 10, stream="console")
+        wait_until(lambda: server.figure("sealed_lines_total") == 210, what="the sealer")
+    finally:
+        server.close()
+
+
 def test_a_line_with_a_step_does_not_overtake(tmp_path):
-    server = Server(tmp_path, "--tracker-wait", "1h").start()
+    server = Server(tmp_path, "--tracker-wait", "10m").start()
     try:
         job = hf_run(server, "mixed")
         taken(post(server, "mixed", {CONSOLE: (0, ["step 1 loss: 3.5", "step 2 loss: 3.25", "lr: 0.5", "step 3 lr: 0.25"])}))

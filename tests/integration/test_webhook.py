@@ -364,6 +364,24 @@ def test_a_preview_says_the_format_of_an_address(server):
     assert server.post("/api/v1/webhooks/preview", json={"url": "hooks.slack.com"}).body["field"] == "url"
 
 
+def test_a_preview_is_of_what_the_webhook_is_told_of(server):
+    def preview(*events):
+        body = server.post("/api/v1/webhooks/preview", json={"url": "https://a.example", "events": list(events)}).body
+        return body["message"], body["is_example"]
+    server.post("/api/v1/jobs", json={"TrainingJobName": "broken"})
+    server.post("/api/v1/jobs/broken/transitions", json={"SecondaryStatus": "Failed", "FailureReason": "exit code 1"})
+    wait_until(lambda: failures(server, "broken"), what="the incident")
+    message, is_example = preview()
+    assert message["data"]["summary"] == "broken failed: exit code 1" and not is_example
+    assert preview("job_state", "incident")[0]["data"]["job"] == "broken"
+    message, is_example = preview("job_state")
+    assert message["detail-type"] == "SageMaker Training Job State Change" and is_example
+    assert message["detail"]["FailureReason"] == "AlgorithmError: exit code 1"
+    message, is_example = preview("restart")
+    assert message["type"] == "job.restart" and message["data"]["due"] and is_example
+    assert preview("restart", "job_state")[0]["detail-type"]
+
+
 def test_a_preview_of_a_team_shows_nothing_of_others(server):
     server.send("secret-run", [f"step: {n} loss: nan" for n in range(20)])
     wait_until(lambda: server.get("/api/v1/incidents").body["incidents"], what="the incident")

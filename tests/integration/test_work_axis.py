@@ -73,6 +73,34 @@ def test_the_same_for_many_charts_as_csv_and_for_every_point(shared):
     assert len(lines) == 1 and '"flops":0' in lines[0]
 
 
+def test_the_same_of_all_jobs_of_a_search(shared):
+    """Two jobs of 40 and of 80 tokens a step, by 2e9 and 1e9 parameters; one counts tokens alone, and one not even these."""
+    counted(shared, "many-1", 40, {"num_parameters": "2e9"})
+    counted(shared, "many-2", 80, {"num_parameters": "1e9"})
+    counted(shared, "many-3", 10)
+    job(shared, "many-4")
+    send(shared, "many-4", loss={step: 1.0 for step in range(101)})
+
+    def rows(rest):
+        reply = shared.get(f"/api/v1/points?q=name:many-&metric=loss{rest}")
+        assert reply.status == 200, reply
+        return [tuple(row.split(",")) for row in reply.raw.decode().splitlines()]
+
+    head, *all_of = rows("&x=tokens")
+    assert head == ("job", "stream", "step", "ts_ms", "value", "tokens")
+    assert [(row[0], int(row[2]), float(row[5])) for row in all_of] == [
+        (name, step, step * each) for name, each in (("many-1", 40), ("many-2", 80), ("many-3", 10)) for step in range(101)]
+    head, *some = rows("&x=flops&from=4.8e12&to=9.6e12")  # 4.8e11 a step of either
+    assert head[5] == "flops"
+    assert [(row[0], int(row[2]), float(row[5])) for row in some] == [
+        (name, step, step * 4.8e11) for name in ("many-1", "many-2") for step in range(10, 21)]
+    assert [(row[0], row[2]) for row in rows("&from=99")[1:]] == [(f"many-{i}", str(step)) for i in range(1, 5) for step in (99, 100)]
+    assert len(rows("&x=time&from=4102444800000")) == 1  # none is of after 2100
+    for rest, status, field in (("&x=token", 400, "x"), ("&x=relative", 422, "x"), ("&x=tokens&from=a", 400, "from"), ("&from=1.5", 400, "from")):
+        reply = shared.get(f"/api/v1/points?q=name:many-&metric=loss{rest}")
+        assert (reply.status, reply.body["field"]) == (status, field), reply
+
+
 def test_along_a_run_a_count_that_begins_anew_goes_on(shared):
     """40 steps of 100 tokens; the next job goes on at step 30, counts from 0 again, 300 a step, and states no parameters."""
     counted_first = {step: step * 100 for step in range(0, 41)}

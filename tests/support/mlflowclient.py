@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 
+import preloaded
 from howlong import IS_LONG
 from smserver import PATIENCE_S, ROOT
 
@@ -34,8 +35,9 @@ def environment(server, version, token=None, **more):
 
 
 def start(server, version, script, *arguments, token=None, **more):
-    return subprocess.Popen(["/usr/bin/python3", "-c", PROLOGUE + script, *map(str, arguments)], stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=server.folder, env=environment(server, version, token, **more))
+    mine = environment(server, version, token, **more)
+    return subprocess.Popen([*preloaded.python("mlflow", mine), PROLOGUE + script, *map(str, arguments)], stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=server.folder, env=mine)
 
 
 def run(server, version, script, *arguments, **options):

@@ -32,6 +32,21 @@ describe("what can be compared", () => {
 });
 
 describe("pens", () => {
+  const NAMES = Array.from({ length: 40 }, (_, i) => `run-${i}`);
+  it("are of different hues as long as there are hues", () => {
+    for (let first = 0; first + 8 <= NAMES.length; first++) expect(new Set(pens(NAMES.slice(first, first + 8)).map(({ color }) => color)).size).toBe(8);
+  });
+  it("use all hues before they use dashes, and all dashes before any is there twice", () => {
+    for (const most of [9, 16, 25, 32]) {
+      const all = pens(NAMES.slice(0, most));
+      expect(new Set(all.map(({ color, dash }) => `${color} ${dash}`)).size).toBe(most);
+      expect(Math.max(...all.map(({ dash }) => dash))).toBe(Math.ceil(most / 8) - 1);
+    }
+  });
+  it("are the same for a set, whatever its order", () => {
+    const turned = [...NAMES].reverse();
+    expect(pens(turned).reverse()).toEqual(pens(NAMES));
+  });
   it("never are the same twice among the first of a hue, and keep a job's hue", () => {
     const names = Array.from({ length: 20 }, (_, i) => `job-${i}`);
     const all = pens(names);

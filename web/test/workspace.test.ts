@@ -6,7 +6,7 @@ import { fromQuery, packHash, unpackHash } from "../src/lib/workspace/address";
 import { rankCorrelation, ranks } from "../src/lib/workspace/correlation";
 import { DocumentError, parseWorkspace, readWorkspace } from "../src/lib/workspace/document";
 import { evaluateFigure, ExpressionError, figuresOf, metricsOf, parseExpression } from "../src/lib/workspace/expression";
-import { foldValues } from "../src/lib/workspace/figures";
+import { foldValues, isWorked, sortRows } from "../src/lib/workspace/figures";
 import { move, neighbour, place, resized } from "../src/lib/workspace/layout";
 import { expand, starsOf } from "../src/lib/workspace/names";
 import { TEMPLATES } from "../src/lib/workspace/templates";
@@ -236,4 +236,18 @@ test("5,000 metrics are searched and grouped well within 100 ms", () => {
   const began = performance.now();
   expect(groupWall(searchWall(all, "grad 77")).flatMap((one) => one.metrics).length).toBe(all.filter((one) => one.name.includes("77")).length);
   expect(performance.now() - began).toBeLessThan(100);
+});
+
+// ---- columns of a table ----
+
+test("a column of several words is no name of a search, and says so as an expression", () => {
+  expect(["loss.best", '"train loss"', "hp.batch size", "tag.team"].filter(isWorked)).toEqual([]);
+  expect(["foo bar", "loss / 2", "abs(loss)"].filter(isWorked)).toHaveLength(3);
+  expect(() => parseExpression("foo bar", "figure")).toThrow(ExpressionError);
+});
+
+test("rows are sorted by what is worked out, those without a value last", () => {
+  const rows = [3, null, 1, NaN, 2];
+  expect(sortRows(rows, (one) => one, false)).toEqual([1, 2, 3, null, NaN]);
+  expect(sortRows(rows, (one) => one, true)).toEqual([3, 2, 1, null, NaN]);
 });

@@ -1,5 +1,5 @@
 /* A chart as a picture, for mails, READMEs and chats: the buckets that /points gives, drawn here. */
-#include "api/charts/points.h"
+#include "api/charts/points_asked.h"
 #include "api/core/api_state.h"
 #include "api/core/handlers.h"
 #include "api/core/request.h"

@@ -1,5 +1,5 @@
 /* The nodes of a job beside each other: how far each is from the median of all, by time or step. */
-#include "api/charts/points.h"
+#include "api/charts/points_asked.h"
 #include "api/core/api_state.h"
 #include "api/core/handlers.h"
 #include "api/core/hosts.h"

@@ -1,5 +1,6 @@
 /* Many charts in one request: comparison. Each query has its own result, or its own error. */
 #include "api/charts/points.h"
+#include "api/charts/points_asked.h"
 #include "api/core/api_state.h"
 #include "api/core/handlers.h"
 #include "api/core/request.h"

@@ -1,6 +1,7 @@
 /* Every point, in constant memory: a batch is read, written and sent before the next one; no lock, no snapshot between. */
 #include "api/charts/points_raw.h"
 
+#include "api/charts/points_asked.h"
 #include "api/core/api_state.h"
 #include "api/core/csv.h"
 #include "api/core/handlers.h"
@@ -151,12 +152,17 @@ static void write_columns(struct raw *raw, const struct points_batch *batch, str
 	json_object_end(&w);
 }
 
+static void write_csv_head(const char *work_name, struct buf *out)
+{
+	buf_printf(out, CSV_HEAD "%s%s\n", work_name ? "," : "", work_name ? work_name : "");
+}
+
 static void write_head(const struct raw *raw, struct buf *out)
 {
 	struct json_writer w = json_writer_on(out);
 
 	if (raw->format == RAW_CSV)
-		buf_printf(out, CSV_HEAD "%s%s\n", raw->work_name ? "," : "", raw->work_name ? raw->work_name : "");
+		write_csv_head(raw->work_name, out);
 	if (raw->format != RAW_JSON)
 		return;
 	buf_append_text(out, "{\"metric\":");
@@ -232,6 +238,11 @@ static enum status keep_series(struct raw *raw, const struct job_view *view, str
 	return is_whole ? OK : error_no_memory(err);
 }
 
+static const char *work_name_of(enum chart_axis axis)
+{
+	return axis == AXIS_TOKENS ? "tokens" : axis == AXIS_FLOPS ? "flops" : NULL;
+}
+
 static enum status open_raw(
 	struct raw *raw, struct api_worker *worker, struct span job, const struct chart_query *query, struct error *err)
 {
@@ -240,7 +251,7 @@ static enum status open_raw(
 
 	raw->query = *query;
 	if (chart_axis_is_work(query->axis)) {
-		raw->work_name = query->axis == AXIS_FLOPS ? "flops" : "tokens";
+		raw->work_name = work_name_of(query->axis);
 		TRY(work_axis_read(raw->api->options.pipeline, worker->reader, raw->arena, job, query->axis, false,
 			&raw->work, err));
 		work_axis_narrow(&raw->work, query, &raw->query);
@@ -253,15 +264,21 @@ static enum status open_raw(
 	return keep_series(raw, &view, err);
 }
 
+static enum status check_axis(const struct chart_query *query, struct error *err)
+{
+	if (query->axis == AXIS_RELATIVE)
+		return error_set_field(err, ERR_SEMANTIC, "x",
+			"every point has a step and a time: from and to are of x=step, time, tokens or flops here");
+	return OK;
+}
+
 enum status api_points_raw(struct api *api, struct api_worker *worker, const struct http_request *request,
 	const struct chart_query *query, bool is_csv, struct http_response *response, struct error *err)
 {
 	AUTO(arena) arena = NULL;
 	bool is_ndjson = span_find(http_request_header(request, "Accept"), SPAN("application/x-ndjson")) >= 0;
 
-	if (query->axis == AXIS_RELATIVE)
-		return error_set_field(err, ERR_SEMANTIC, "x",
-			"every point has a step and a time: from and to are of x=step, time, tokens or flops here");
+	TRY(check_axis(query, err));
 	TRY(api_arena(&arena, err));
 	struct raw *raw = arena_alloc(arena, sizeof *raw);
 	if (!raw)
@@ -320,7 +337,7 @@ static enum status next_page(struct searched *searched, struct api_worker *worke
 	return OK;
 }
 
-/* A job without the metric, or deleted meanwhile, has no rows. */
+/* A job without the metric or the axis, or deleted meanwhile, has no rows. */
 static enum status next_job(struct searched *searched, struct api_worker *worker, struct error *err)
 {
 	AUTO(arena) arena = NULL;
@@ -369,33 +386,33 @@ enum status api_points_search(void *context, void *worker, const struct http_req
 	struct http_response *response, struct error *err)
 {
 	AUTO(arena) arena = NULL;
-	struct span format = SPAN("csv"), metric = SPAN("");
+	struct span format = SPAN("csv"), metric = SPAN(""), axis = SPAN("");
+	struct chart_query query = {.stream = SPAN(""), .attempts = ATTEMPTS_LIVE};
 
 	http_request_query(request, "metric", &metric);
 	http_request_query(request, "format", &format);
+	http_request_query(request, "x", &axis);
 	if (!metric.len)
 		return error_set_field(err, ERR_INVALID, "metric", "which metric? give metric=NAME");
 	if (!span_equal(format, SPAN("csv")))
 		return error_set_field(err, ERR_INVALID, "format", "format '%.*s' is not csv", SPAN_ARGS(format));
+	TRY(api_parse_axis(axis, &query, err));
+	TRY(check_axis(&query, err));
+	TRY(api_read_window(request, &query, err));
 	TRY(api_arena(&arena, err));
 	struct searched *searched = arena_alloc(arena, sizeof *searched);
 	if (!searched)
 		return error_no_memory(err);
-	*searched = (struct searched){.api = context,
-		.arena = arena,
-		.query = {.metric = arena_copy(arena, metric),
-			.stream = SPAN(""),
-			.from = INT64_MIN,
-			.to = INT64_MAX,
-			.attempts = ATTEMPTS_LIVE},
-		.page = {.next_cursor = SPAN("")}};
+	query.metric = arena_copy(arena, metric);
+	*searched =
+		(struct searched){.api = context, .arena = arena, .query = query, .page = {.next_cursor = SPAN("")}};
 	if (!searched->query.metric.ptr)
 		return error_no_memory(err);
 	TRY(api_parse_query(context, request, arena, &searched->terms, err));
 	TRY(next_page(searched, worker, err)); /* what is wrong with the search is a refusal, not a cut */
 	arena = NULL;
 	response->content_type = "text/csv; charset=utf-8";
-	buf_append_text(&response->body, CSV_HEAD "\n");
+	write_csv_head(work_name_of(query.axis), &response->body);
 	http_response_produce(response, &searched_ops, searched);
 	return OK;
 }

@@ -8,7 +8,9 @@
 #include "read/charts/tokens_read.h"
 
 #include <math.h>
+#include <stdio.h>
 
+enum { FORMULA_BYTES = 256 };
 #define COST_MOST 9e18 /* millionths: a budget that is a slip of the pen costs more than a number holds */
 
 /* The job's own time, with its restarts and without its pauses. */
@@ -48,27 +50,67 @@ static int64_t cost_of(const struct goodput_row *row, double billed_ms)
 	return fabs(cost) < COST_MOST ? (int64_t)cost : STORE_NO_COST;
 }
 
-static void write_rest(struct json_writer *w, const struct job_goodput *job, const struct tokens_consumed *c)
-{
-	double a_day = per_day(c, job->facts.paused_ms);
-	double left_ms = c->budget > c->last ? (c->budget - c->last) / a_day * DAY_MS : NAN;
-	bool has_rest = !job->job.ended_ms && isfinite(left_ms) && left_ms < 1e15;
+struct rest {
+	double a_day, left_ms; /* NaN: not known */
+	double billed;
+	bool is_ahead; /* there is one, and the job goes on */
+	int64_t cost;
+};
 
-	api_put_known(w, "per_day", a_day);
+static struct rest rest_of(const struct job_goodput *job, const struct tokens_consumed *c)
+{
+	struct rest rest = {.a_day = per_day(c, job->facts.paused_ms), .left_ms = NAN, .cost = STORE_NO_COST};
+
+	if (c->budget > c->last)
+		rest.left_ms = (c->budget - c->last) / rest.a_day * DAY_MS;
+	rest.is_ahead = !job->job.ended_ms && isfinite(rest.left_ms) && rest.left_ms < 1e15;
+	if (!rest.is_ahead)
+		return rest;
+	rest.billed = billed_share(&job->facts, c);
+	rest.cost = cost_of(&job->row, rest.left_ms * rest.billed);
+	return rest;
+}
+
+static void write_rest(struct json_writer *w, const struct rest *rest, const struct tokens_consumed *c)
+{
+	api_put_known(w, "per_day", rest->a_day);
 	json_key(w, "eta_ms");
-	if (has_rest)
-		json_i64(w, c->last_ms + (int64_t)left_ms);
+	if (rest->is_ahead)
+		json_i64(w, c->last_ms + (int64_t)rest->left_ms);
 	else
 		json_null(w);
-	api_put_cost(
-		w, "eta_cost", has_rest ? cost_of(&job->row, left_ms * billed_share(&job->facts, c)) : STORE_NO_COST);
-	json_put_span(w, "currency", job->row.currency);
+	api_put_cost(w, "eta_cost", rest->cost);
 }
 
 static void put_from(struct json_writer *w, const char *name, struct span from)
 {
 	if (from.len)
 		json_put_span(w, name, from);
+}
+
+/* Each figure that is known can be worked out again. */
+static void write_from(
+	struct json_writer *w, const struct job_goodput *job, const struct rest *rest, const struct tokens_consumed *c)
+{
+	char text[FORMULA_BYTES];
+
+	put_from(w, "budget", c->budget_from);
+	put_from(w, "consumed", c->from);
+	if (isfinite(rest->a_day)) {
+		snprintf(text, sizeof text, "(consumed - %.17g) / %.17g s * 86400 s", c->first,
+			own_ms(c, job->facts.paused_ms) / 1000);
+		json_put_text(w, "per_day", text);
+	}
+	if (rest->is_ahead) {
+		snprintf(text, sizeof text, "%lld ms + (budget - consumed) / per_day", (long long)c->last_ms);
+		json_put_text(w, "eta_ms", text);
+	}
+	if (rest->cost != STORE_NO_COST) {
+		snprintf(text, sizeof text, "(eta_ms - %lld ms) * %.6g billed * %.17g %.*s / %.17g billed s",
+			(long long)c->last_ms, rest->billed, (double)job->row.cost / 1e6, SPAN_ARGS(job->row.currency),
+			(double)job->row.billable_ms / 1000);
+		json_put_text(w, "eta_cost", text);
+	}
 }
 
 static void write_not_understood(struct json_writer *w, struct span keys)
@@ -99,14 +141,15 @@ enum status api_job_tokens(void *context, void *worker, const struct http_reques
 	TRY(goodput_read_job(
 		pipeline, reader, arena, http_request_segment(request, 0), &prices, clock_wall_ms(), &job, err));
 	TRY(tokens_read(pipeline, reader, arena, &job.job, &c, err));
+	struct rest rest = rest_of(&job, &c);
 	json_object(&w);
 	api_put_known(&w, "budget", c.budget);
 	api_put_known(&w, "consumed", c.last);
-	write_rest(&w, &job, &c);
+	write_rest(&w, &rest, &c);
+	json_put_span(&w, "currency", job.row.currency);
 	json_key(&w, "from");
 	json_object(&w);
-	put_from(&w, "budget", c.budget_from);
-	put_from(&w, "consumed", c.from);
+	write_from(&w, &job, &rest, &c);
 	json_object_end(&w);
 	write_not_understood(&w, c.not_understood);
 	json_object_end(&w);

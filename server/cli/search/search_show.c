@@ -11,7 +11,8 @@
 
 enum { MAX_PATH_BYTES = 64 << 10, MAX_OUTPUT_BYTES = 64 << 20, MAX_NAME_BYTES = 4096, DEPTH_MAX = 16 };
 
-static const char *const subjects[] = {"anatomy", "fit"};
+static const char *const subjects[] = {
+	"anatomy", "continuity", "fit", "goodput", "nccl", "replacements", "s3", "schedule", "tokens"};
 
 enum status search_show_wanted(const struct options *options, bool *wanted, struct error *err)
 {

@@ -4,7 +4,6 @@
  */
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/text/iso8601.h"
 #include "pipeline/alert/notices.h"
 #include "read/restart_read.h"
 #include "read/view.h"
@@ -15,8 +14,6 @@
 
 enum {
 	MESSAGE_MAX_BYTES = 1 << 20,
-	DOCUMENT_MAX_BYTES = 128 * 1024, /* as in the message of a job's state */
-	TEXT_MAX_BYTES = 16 * 1024,
 	AT_ONCE = 100,
 	AGAIN_MS = 1000,
 	LONGEST_WAIT_MS = 5 * 60 * 1000 /* then it is told without the last lines, and says so */
@@ -71,31 +68,6 @@ static enum status put(void *context, struct store_tx *tx, struct error *err)
 	return store_put_notice(tx, &notice, err);
 }
 
-static enum status write_message(const struct restart *r, struct span public_url, struct buf *out, struct error *err)
-{
-	AUTO_DONE(buf) summary = BUF_INIT(TEXT_MAX_BYTES);
-	AUTO_DONE(buf) url = BUF_INIT(TEXT_MAX_BYTES);
-	struct json_writer w = json_writer_on(out);
-	char now[ISO8601_BYTES];
-
-	iso8601_format(r->now_ms, now);
-	buf_printf(&summary, "a restart of %.*s is due", SPAN_ARGS(r->view.row.name));
-	buf_append_span(&url, public_url);
-	buf_append_text(&url, "/jobs/");
-	buf_append_percent_encoded(&url, r->view.row.name);
-	json_object(&w);
-	json_put_text(&w, "type", "job.restart");
-	json_put_text(&w, "timestamp", now);
-	json_key(&w, "data");
-	json_object(&w);
-	TRY(restart_write(r, DOCUMENT_MAX_BYTES, &w, err));
-	json_put_span(&w, "summary", buf_span(&summary));
-	json_put_span(&w, "url", buf_span(&url));
-	json_object_end(&w);
-	json_object_end(&w);
-	return buf_status(out, err);
-}
-
 /* is_over and no message: somebody went on with it already, or nobody is to be told any more. */
 static enum status make(struct telling *telling, struct store_reader *reader, struct arena *arena,
 	const struct webhook_row *webhook, struct buf *message, struct error *err)
@@ -119,7 +91,7 @@ static enum status make(struct telling *telling, struct store_reader *reader, st
 	telling->is_over = true;
 	if (!restart_is_due(&r))
 		return OK;
-	TRY(write_message(&r, telling->pipeline->options.public_url, message, err));
+	TRY(restart_write_message(&r, telling->pipeline->options.public_url, message, err));
 	telling->message = message;
 	return OK;
 }

@@ -284,7 +284,7 @@ static bool may_pass(enum status status)
 	return status == ERR_MEMORY || status == ERR_UNAVAILABLE || status == ERR_IO || status == ERR_BUSY;
 }
 
-static void hold_up(struct stream_state *stream)
+void consume_hold_up(struct stream_state *stream)
 {
 	if (!stream->has_hole) {
 		stream->mend_wait_ms = MEND_FIRST_MS;
@@ -311,7 +311,7 @@ static enum status consume_locked(struct pipeline *pipeline, struct stream_state
 	watchers_begin(stream, NULL, 0);
 	rule_set_unref(rules);
 	if (may_pass(status)) {
-		hold_up(stream);
+		consume_hold_up(stream);
 		return status;
 	}
 	enum status signs = life_signs_end_slice(pipeline, stream, slice->arrival_ms, status == OK ? err : NULL);
@@ -386,33 +386,6 @@ enum status consume_slice(struct pipeline *pipeline, struct stream_state *stream
 	}
 	pthread_mutex_unlock(&stream->mutex);
 	return status;
-}
-
-/* What its own lines would bring comes with the next slice; nothing else is due of a stream that is silent. */
-bool consume_held(struct pipeline *pipeline, struct stream_state *stream)
-{
-	struct error err;
-
-	pthread_mutex_lock(&stream->mutex);
-	bool is_all = atomic_load(&stream->job->is_over) || atomic_load(&stream->job->settling) != SETTLE_NOT;
-	size_t before = stream->held.value_count;
-	if (before && !stream->has_hole) {
-		struct rule_set *rules = pipeline_rules(pipeline);
-		watchers_begin(stream, rules, stream->extracted_seq);
-		enum status status = held_release(pipeline, stream, is_all, &err);
-		watchers_begin(stream, NULL, 0);
-		rule_set_unref(rules);
-		if (status != OK) { /* their lines are not sealed */
-			log_line(LOG_WARNING, "extraction_failed", "job=\"%s\" stream=\"%s\" error=\"%s\"",
-				stream->job->name, stream->name, err.text);
-			hold_up(stream);
-		}
-		if (stream->held.value_count < before)
-			atomic_store(&stream->job->is_summary_dirty, true);
-	}
-	bool has_any = stream->held.value_count < before;
-	pthread_mutex_unlock(&stream->mutex);
-	return has_any;
 }
 
 bool consume_has(const struct stream_state *stream, const struct journal_slice *slice)

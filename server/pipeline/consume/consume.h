@@ -20,6 +20,9 @@ enum status consume_again(struct pipeline *pipeline, struct stream_state *stream
 	uint64_t seq, const struct journal_slice *slice, struct regex_scratch *scratch, struct extracted_list *found,
 	struct error *err) MUST_CHECK;
 
+/* Under the stream's lock: half of something is in its state, so it is read again from the journal, and is not sealed before. */
+void consume_hold_up(struct stream_state *stream);
+
 /* It cannot be read: what is behind it goes on. */
 void consume_pass_over(struct stream_state *stream, uint64_t seq, const struct journal_slice *slice);
 bool consume_has(const struct stream_state *stream, const struct journal_slice *slice);
@@ -50,8 +53,6 @@ enum status consume_find_derived(
 enum status consume_give_role(struct series_state *series, enum role role, struct error *err) MUST_CHECK;
 /* As long as it is told, what was read of it before stands as a metric of the log, for no role. before NULL: there is none. */
 enum status consume_give_way(struct series_state *before, bool is_told, enum role role, struct error *err) MUST_CHECK;
-/* Takes the stream's lock: what waited long enough (consume_held.c). True: there are points of it. */
-bool consume_held(struct pipeline *pipeline, struct stream_state *stream);
 enum status consume_point(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
 	const struct point *point, int64_t arrival_ms, struct error *err) MUST_CHECK;
 

@@ -1,17 +1,22 @@
 /* What waits for a tracker to tell it: consume.h says when. */
 #include "base/clock.h"
+#include "base/log.h"
+#include "pipeline/alert/rule_match.h"
+#include "pipeline/alert/watchers.h"
 #include "pipeline/consume/consume.h"
+#include "state/control.h"
 
 enum { HELD_MAX = 4096 }; /* values of a stream: more do not wait */
 
+/* A stream that holds values is not sealed: while the journal is long nothing waits. */
 bool held_may(const struct pipeline *pipeline, const struct stream_state *stream, const struct series_state *series)
 {
 	struct job_state *job = stream->job;
 
-	if (stream->said || !pipeline->options.tracker_wait_ms || stream->held.value_count >= HELD_MAX)
+	if (!atomic_load(&job->is_tracked) || atomic_load(&job->is_over) || stream->said ||
+		!pipeline->options.tracker_wait_ms || stream->held.value_count >= HELD_MAX)
 		return false;
-	return atomic_load(&job->is_tracked) && !atomic_load(&job->is_over) &&
-	       !(series && series->own_life == atomic_load(&job->life));
+	return !(series && series->own_life == atomic_load(&job->life)) && !control_is_journal_long(pipeline);
 }
 
 static struct held_series *find(struct held_values *held, uint32_t number)
@@ -117,6 +122,34 @@ void held_revise(struct stream_state *stream, uint64_t line, uint32_t from, uint
 	}
 }
 
+/* True: there are points of it. Whatever else is due of the stream comes with its next slice. */
+static bool look_at(struct pipeline *pipeline, struct stream_state *stream)
+{
+	struct error err;
+
+	pthread_mutex_lock(&stream->mutex);
+	bool is_all = atomic_load(&stream->job->is_over) || atomic_load(&stream->job->settling) != SETTLE_NOT ||
+		      control_is_journal_long(pipeline);
+	size_t before = stream->held.value_count;
+	if (before && !stream->has_hole) {
+		struct rule_set *rules = pipeline_rules(pipeline);
+		watchers_begin(stream, rules, stream->extracted_seq);
+		enum status status = held_release(pipeline, stream, is_all, &err);
+		watchers_begin(stream, NULL, 0);
+		rule_set_unref(rules);
+		if (status != OK) { /* their lines are not sealed */
+			log_line(LOG_WARNING, "extraction_failed", "job=\"%s\" stream=\"%s\" error=\"%s\"",
+				stream->job->name, stream->name, err.text);
+			consume_hold_up(stream);
+		}
+		if (stream->held.value_count < before)
+			atomic_store(&stream->job->is_summary_dirty, true);
+	}
+	bool has_any = stream->held.value_count < before;
+	pthread_mutex_unlock(&stream->mutex);
+	return has_any;
+}
+
 void held_run(struct pipeline *pipeline)
 {
 	AUTO_MEM struct job_state **jobs = NULL;
@@ -129,7 +162,7 @@ void held_run(struct pipeline *pipeline)
 		struct stream_state *stream;
 		bool has_any = atomic_load(&jobs[i]->is_tracked) && !atomic_load(&jobs[i]->is_deleted);
 		for (size_t j = 0; has_any && (stream = job_stream_at(jobs[i], j)); j++)
-			if (consume_held(pipeline, stream))
+			if (look_at(pipeline, stream))
 				directory_mark_dirty(pipeline->directory, stream);
 		job_unref(jobs[i]);
 	}

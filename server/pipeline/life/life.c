@@ -241,7 +241,11 @@ enum status life_write(struct life *life, struct store_tx *tx, struct job_row *r
 
 void life_say(const struct life *life)
 {
+	const struct history *shown = &life->history;
+
 	stall_publish_failed(life->pipeline, &life->failed);
+	if (shown->count && phase_is_final(shown->rows[shown->count - 1].status))
+		atomic_store(&life->pipeline->summaries_due, true);
 }
 
 static void note_gaps(struct job_state *job, const struct history *history)

@@ -281,7 +281,7 @@ enum status seal_run(struct pipeline *pipeline, struct store_reader *reader, str
 	if (!arena || !seal)
 		return error_no_memory(err);
 	*seal = (struct seal){.pipeline = pipeline, .reader = reader, .zstd = zstd, .arena = arena, .due_seq = due_seq};
-	seal->is_journal_long = atomic_load(&pipeline->figures.journal_bytes) > pipeline->options.journal_bytes / 2;
+	seal->is_journal_long = control_is_journal_long(pipeline);
 	enum status status = choose(seal, has_more, err);
 	if (status == OK)
 		status = seal_units(seal, err);

@@ -1,4 +1,5 @@
 #include "api/charts/points.h"
+#include "api/charts/points_asked.h"
 #include "test.h"
 
 TEST(axes_of_a_chart)

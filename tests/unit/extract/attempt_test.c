@@ -203,6 +203,45 @@ TEST(few_steps_that_are_made_again_behind_a_silence_are_a_restart)
 	}
 }
 
+/* The checkpoint is of the step before the last one that was printed: only that one is made again. */
+TEST(the_last_step_alone_again_behind_a_start_up_line_and_a_silence_is_a_restart)
+{
+	static const struct {
+		const char *line;
+		int silent, attempts;
+	} cases[] = {{"Resuming from checkpoint /ckpt/31", 7, 2}, {"something else", 7, 1},
+		{"Resuming from checkpoint /ckpt/31", 0, 1}};
+
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		AUTO_DONE(stream) s = stream_of(STEP_LOSS);
+		int minute = 0;
+		feed_minutes(&s, 1, 32, &minute);
+		feed_at(&s, span_from(cases[i].line), noon_ms + 60000LL * minute);
+		minute += cases[i].silent;
+		feed_minutes(&s, 32, 40, &minute);
+		CHECK_INT(extractor_attempt(s.extractor), cases[i].attempts);
+		CHECK_INT(point_at(&s, 31)->attempt, 1);
+		CHECK_INT(point_at(&s, 32)->attempt, cases[i].attempts);
+		CHECK_INT(newest(&s)->attempt, cases[i].attempts);
+		CHECK(!extractor_is_undecided(s.extractor));
+		CHECK_INT(s.revisions, 0);
+	}
+}
+
+/* The best one is loaded and tested: what is said of it at the last step is no training's value. */
+TEST(another_metric_at_the_last_step_behind_a_start_up_line_is_no_restart)
+{
+	AUTO_DONE(stream)
+	s = stream_of("[{\"Name\":\"loss\",\"Regex\":\"step (?<step>\\\\d+) loss (?<value>\\\\S+)\"},"
+		      "{\"Name\":\"test\",\"Regex\":\"step (?<step>\\\\d+) test (?<value>\\\\S+)\"}]");
+	int minute = 0;
+
+	feed_minutes(&s, 1, 32, &minute);
+	feed(&s, "Loading checkpoint from /ckpt/best");
+	CHECK_INT(feed_at(&s, SPAN("step 32 test 9"), noon_ms + 60000LL * (minute + 7)), 1);
+	CHECK_INT(extractor_attempt(s.extractor), 1);
+}
+
 TEST(without_a_silence_or_with_a_gap_they_are_late)
 {
 	for (int silent = 0; silent <= 7; silent += 7) {

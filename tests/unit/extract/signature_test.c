@@ -201,8 +201,13 @@ static const struct {
 	{"saving checkpoint to out-kirin", "nanogpt"},
 	{"Saving checkpoint at step 8", "any-step"},
 	{"Saved checkpoint at step 8", "any-step"},
+	{"saving checkpoint to out-ckpt-2", "nanogpt"},
 	{"saved checkpoint to /ckpt/last.pt at step 7", "any-step"},
 	{"INFO wrote the checkpoint in out/last for iteration 7", "any-step"},
+	{"2026-11-29 10:00:00 INFO Saved checkpoint to /fsx/b/checkpoint-400", "any-path"},
+	{"Saving checkpoint to out/ckpt_000400.pt", "any-path"},
+	{"Checkpoint saved to s3://bucket/run-12/checkpoints/400/", "any-path"},
+	{"Checkpoint saved: /ckpt/iter_0000400", "any-path"},
 	{"Finished saving the checkpoint (or staging if async is enabled)in 5.53 seconds.", "torchtitan"},
 };
 
@@ -235,7 +240,10 @@ TEST(chatter_has_no_signature)
 		"NCCL INFO Using network AWS Libfabric", "NCCL INFO NET/OFI Selected Provider is efa",
 		"NCCL version 2.18.1", "Loading checkpoint from /ckpt/step500",
 		"not yet saved checkpoint to /ckpt/step-7 at step 7", "never saved checkpoint at step 8",
-		"has not saved checkpoint to /ckpt/step-7",
+		"has not saved checkpoint to /ckpt/step-7", "has not saved checkpoint to /ckpt/checkpoint-7",
+		"Saved checkpoint to /ckpt/checkpoint-2024-05-01", "Saved checkpoint to /models/checkpoint-8B/last.pt",
+		"Saved checkpoint to /data/run-12/loss.pt", "failed: no checkpoint saved to /ckpt/checkpoint-7",
+		"/ckpt/checkpoint-400 was removed: newer checkpoints are there",
 		"could not say that it wouldn't: hasn't saved checkpoint at step 9",
 		"saving checkpoint at iteration  33241 to /ckpt", "PYTORCH_CUDA_ALLOC_CONF to avoid fragmentation",
 		"link down the page", "memory budget: 80 GB",
@@ -328,6 +336,12 @@ TEST(a_line_names_the_machine_and_the_step)
 	CHECK_INT(found.step, 8);
 	CHECK(signature_find(set, scratch, SPAN("saved checkpoint to /ckpt/last.pt at step 7"), false, &found));
 	CHECK_INT(found.step, 7);
+	CHECK(signature_find(
+		set, scratch, SPAN("Saved checkpoint to /ckpt-8/run_2/checkpoint-000400.pt"), false, &found));
+	CHECK_INT(found.step, 400);
+	CHECK(signature_find(
+		set, scratch, SPAN("Checkpoint saved to 's3://b/run-12/checkpoints/400/'"), false, &found));
+	CHECK_INT(found.step, 400);
 	CHECK(signature_find(set, scratch, SPAN("saving a checkpoint for global_step=12000"), false, &found));
 	CHECK_INT(found.step, 12000);
 	CHECK(signature_at(set, signature_index(set, SPAN("nccl_timeout")))->beneath ==

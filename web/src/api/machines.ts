@@ -47,11 +47,44 @@ export interface Forecast {
   low?: number;
   high?: number;
   why?: string;
+  shape?: number;
+  exposure?: number;
+  ahead?: number;
+}
+
+interface ReplacedFault {
+  host: string;
+  signature: string;
+  ts_ms: number;
+  line: number;
+  text: string;
+}
+
+export interface Replacement {
+  stream: string;
+  from: string;
+  to: string;
+  line: number;
+  at_ms: number;
+  took_ms: number;
+  why: string;
+  fault: ReplacedFault | null;
+  /** null: no fault is known. */
+  fault_followed: string | null;
+  seen_again: ReplacedFault | null;
+  seen_again_job?: string;
+  observed_ms?: number;
+  needed_ms?: number;
+}
+
+export interface Replacements {
+  replacements: Replacement[];
+  left_out: number;
 }
 
 export interface MachineHistory extends Machine {
   fault_kinds: FaultKind[];
   repeat_offender: boolean;
-  expected_interruptions: { days: number; fleet: Forecast; host: Forecast };
+  expected_interruptions: { days: number; formula: string; charged: number; fleet: Forecast; host: Forecast };
   fault_list: { signature: string; ts_ms: number; last_ms: number; lines: number; job: string; stream?: string; line: number; text: string }[];
 }

@@ -17,7 +17,21 @@ export interface Schedule {
   observed: { step: number; declared: number | null; observed: number }[];
   first_difference: { step: number; declared: number; observed: number } | null;
   clip: number | null;
+  clip_from: string | null;
   clipped_share: number | null;
+  norm_metric: string | null;
+  loss_scale: Moved | null;
+  batch: Moved | null;
+}
+
+/** What moves beside the rate. */
+export interface Moved {
+  metric: string;
+  first: number;
+  last: number;
+  least: number;
+  most: number;
+  lowered: number;
 }
 
 export interface Tokens {

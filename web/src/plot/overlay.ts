@@ -1,5 +1,6 @@
 // A uPlot chart of one metric of many jobs: each curve with its band of extremes, so that no spike of any job is lost.
 import uPlot from "./uplot";
+import { DASHES } from "../lib/chart/color";
 import { findBucket, nearestBucket, type Buckets } from "../lib/chart/buckets";
 import type { Pen } from "../lib/jobs/compare";
 import { clipRange, outside } from "../lib/chart/clip";
@@ -36,7 +37,6 @@ export interface OverlayEvents {
 }
 
 const CLICK_SLOP = 4;
-const DASHES = [[], [6, 3], [2, 3], [8, 3, 2, 3]];
 
 export class Overlay {
   private readonly uplot: uPlot;
@@ -44,6 +44,8 @@ export class Overlay {
   private window: [number, number] | null = null;
   private chosen: string | null = null;
   private nearest: string | null = null;
+  /** Where a key has put the cursor: a pixel's place is not quite a point's, and the next key would not leave it. */
+  private stepped: number | null = null;
   private y: [number, number] | null = null;
 
   constructor(
@@ -96,7 +98,9 @@ export class Overlay {
     const at = from === null ? (by > 0 ? -1 : all.length) : findBucket(all, from);
     const x = all[Math.min(all.length - 1, Math.max(0, at + by))];
     if (x === undefined) return;
+    this.stepped = x;
     this.uplot.setCursor({ left: this.uplot.valToPos(x, "x"), top: this.uplot.bbox.height / uPlot.pxRatio / 2 });
+    this.stepped = null;
   }
 
   private options({ width, height }: { width: number; height: number }): uPlot.Options {
@@ -221,7 +225,7 @@ export class Overlay {
       this.events.onHover(null, null);
       return;
     }
-    const x = u.posToVal(left, "x");
+    const x = this.stepped ?? u.posToVal(left, "x");
     let closest = Infinity;
     this.nearest = null;
     for (const { name, buckets } of this.curves) {

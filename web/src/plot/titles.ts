@@ -8,6 +8,7 @@ const FONT_PX = 11;
 const GAP_PX = 22;
 const TOP_PX = 7;
 const BELOW_PX = 17;
+const EDGE_PX = 2;
 
 /** Of the horizontal axis; the clock says its zone. */
 export function xTitle(axis: Axis, ms: number): string {
@@ -28,6 +29,9 @@ export function drawTitles(u: uPlot, axis: Axis, unit: string, color: string): v
   ctx.textAlign = "left";
   if (unit) ctx.fillText(unit, 4 * ratio, Math.max(TOP_PX * ratio, top - TOP_PX * ratio));
   ctx.textAlign = "right";
-  ctx.fillText(xTitle(axis, u.scales["x"]?.max ?? 0), left - GAP_PX * ratio, top + height + BELOW_PX * ratio);
+  const title = xTitle(axis, u.scales["x"]?.max ?? 0);
+  // A long one reaches nearer to the ticks rather than over the edge.
+  const right = Math.max(left - GAP_PX * ratio, ctx.measureText(title).width + EDGE_PX * ratio);
+  ctx.fillText(title, right, top + height + BELOW_PX * ratio);
   ctx.restore();
 }

@@ -141,14 +141,44 @@ struct proposing {
 	size_t count;
 };
 
-static enum status propose(struct proposing *p, struct span continues, struct span reason, struct error *err)
+/* By both jobs' ids; what a job that nobody ended did last is its end. Of two that follow each other the older one may be heard a
+ * little longer: its last lines were on their way. */
+static const char is_beside[] =
+	"SELECT CASE WHEN coalesce(nullif(o.ended_ms, 0), (SELECT CASE WHEN c.work_to_ms > 0 THEN c.work_to_ms ELSE c.last_heard_ms END"
+	" FROM job_counts AS c WHERE c.job_id = o.job_id), 0) > coalesce(nullif(n.started_ms, 0), n.created_ms) + 60000 THEN 1 ELSE 0 END"
+	" FROM jobs AS o, jobs AS n WHERE o.job_id = ? AND n.job_id = ?";
+
+/* A setting that both state, and not alike: but what says where to go on, or what it is called, differs with every restart. */
+static const char is_set_otherwise[] =
+	"SELECT CASE WHEN EXISTS (SELECT 1 FROM attributes AS o JOIN attributes AS n ON n.key = o.key AND n.position = o.position"
+	" WHERE o.job_id = ? AND n.job_id = ? AND substr(o.key, 1, 3) = 'hp.' AND o.text <> n.text AND o.text NOT LIKE '%/%'"
+	" AND n.text NOT LIKE '%/%' AND lower(o.key) NOT LIKE '%resume%' AND lower(o.key) NOT LIKE '%checkpoint%'"
+	" AND lower(o.key) NOT LIKE '%ckpt%' AND lower(o.key) NOT LIKE '%name%') THEN 1 ELSE 0 END";
+
+static enum status ask(const struct proposing *p, const char *sql, int64_t older_id, bool *out, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	TRY(statement_open(&s, p->walk.reader, sql, err));
+	bind_i64(&s, older_id);
+	bind_i64(&s, p->job->job_id);
+	TRY(statement_step(&s, &has_row, err));
+	*out = has_row && column_i64(&s) != 0;
+	return statement_check(&s, err);
+}
+
+static enum status propose(
+	struct proposing *p, struct span continues, int64_t older_id, struct span reason, struct error *err)
 {
 	struct span kept = arena_copy(p->walk.arena, reason);
+	bool is_sibling;
 
 	for (size_t i = 0; i < p->count; i++)
 		if (span_equal(p->out[i].continues, continues))
 			return OK;
-	if (p->count == RUN_PROPOSALS_MAX)
+	TRY(ask(p, is_beside, older_id, &is_sibling, err));
+	if (is_sibling || p->count == RUN_PROPOSALS_MAX)
 		return OK;
 	if (!kept.ptr)
 		return error_no_memory(err);
@@ -156,14 +186,14 @@ static enum status propose(struct proposing *p, struct span continues, struct sp
 	return OK;
 }
 
-/* J-3 behind J-2, J-2 behind J. */
+/* J-3 behind J-2, J-2 behind J: if their settings are alike, as the runs of a sweep have numbers, too. */
 static enum status propose_by_name(struct proposing *p, struct error *err)
 {
 	AUTO_DONE(buf) name = BUF_INIT(512);
 	struct span job = p->job->job;
 	struct run_link link;
 	uint64_t number;
-	bool has_row;
+	bool has_row, is_other = false;
 	size_t dash = job.len;
 
 	while (dash > 0 && job.ptr[dash - 1] != '-')
@@ -175,9 +205,10 @@ static enum status propose_by_name(struct proposing *p, struct error *err)
 		buf_printf(&name, "-%llu", (unsigned long long)(number - 1));
 	TRY(buf_status(&name, err));
 	TRY(read_link(&p->walk, buf_span(&name), &link, &has_row, err));
-	return has_row && link.created_ms <= p->job->created_ms
-		       ? propose(p, link.job, SPAN("its name has the next number"), err)
-		       : OK;
+	if (!has_row || link.created_ms > p->job->created_ms)
+		return OK;
+	TRY(ask(p, is_set_otherwise, link.job_id, &is_other, err));
+	return is_other ? OK : propose(p, link.job, link.job_id, SPAN("its name has the next number"), err);
 }
 
 static const struct {
@@ -199,7 +230,7 @@ static enum status propose_older(
 	bool has_row;
 
 	TRY(statement_open(&s, p->walk.reader,
-		"SELECT j.name FROM attributes AS a JOIN jobs AS j ON j.job_id = a.job_id WHERE a.key = ? AND a.folded = ? AND"
+		"SELECT j.name, j.job_id FROM attributes AS a JOIN jobs AS j ON j.job_id = a.job_id WHERE a.key = ? AND a.folded = ? AND"
 		" a.text = ? AND a.job_id < ? ORDER BY a.job_id DESC LIMIT 1",
 		err));
 	bind_text(&s, span_from(paths[index].older));
@@ -210,8 +241,9 @@ static enum status propose_older(
 	if (!has_row)
 		return OK;
 	struct span name = column_span(&s, p->walk.arena);
+	int64_t older_id = column_i64(&s);
 	TRY(statement_check(&s, err));
-	return propose(p, name, span_from(paths[index].reason), err);
+	return propose(p, name, older_id, span_from(paths[index].reason), err);
 }
 
 static enum status propose_by_path(struct proposing *p, size_t index, struct error *err)

@@ -75,5 +75,8 @@ export default {
   "The peaks of {n} jobs of its kind were {factor} times the formulas: {bytes}": "同类 {n} 个作业的峰值是公式值的 {factor} 倍：{bytes}",
   "What would fit": "可行的改动",
   "What it is worked out from": "计算依据",
+  "Loss scale": "损失缩放",
+  "Global batch size": "全局批大小",
+  "{what}: from {first} to {last}, at least {least}, at most {most}, lowered {n} times": "{what}：从 {first} 到 {last}，最小 {least}，最大 {most}，降低 {n} 次",
   "input": "输入",
 };

@@ -1,6 +1,6 @@
 // Jobs side by side: which metric of each is meant, and how curves of one hue are told apart.
 import type { JobRow, MetricSummary } from "../../api/types";
-import { seriesIndex } from "../chart/color";
+import { SERIES_COLORS, seriesIndex } from "../chart/color";
 import { mainMetric } from "./lead";
 import { compareNatural } from "./metrics";
 import { roleRank, roleTitle } from "./roles";
@@ -53,19 +53,32 @@ export function choices(rows: readonly JobRow[]): Choice[] {
 
 export interface Pen {
   color: number;
-  /** Dashes are the second cue where a hue is taken. */
+  /** Which of DASHES: the second cue where all hues are taken. */
   dash: number;
 }
 
-/** A job has the hue that it has everywhere; the next one of that hue other dashes. */
+/**
+ * A pen for each of a set, whatever its order: the hue that the job has everywhere, if no other of the set has it, else one that is the
+ * least used. With no more jobs than hues no two are alike; then dashes tell those of one hue apart.
+ */
 export function pens(names: readonly string[]): Pen[] {
-  const used = new Map<number, number>();
-  return names.map((name) => {
-    const color = seriesIndex(name);
-    const dash = used.get(color) ?? 0;
-    used.set(color, dash + 1);
-    return { color, dash };
-  });
+  const used = new Array<number>(SERIES_COLORS).fill(0);
+  const found = new Map<string, Pen>();
+  const give = (name: string, color: number): void => {
+    const dash = used[color] ?? 0;
+    used[color] = dash + 1;
+    found.set(name, { color, dash });
+  };
+  const sorted = [...new Set(names)].sort();
+  for (const name of sorted) if (used[seriesIndex(name)] === 0) give(name, seriesIndex(name));
+  for (const name of sorted) if (!found.has(name)) give(name, freeHue(used, seriesIndex(name)));
+  return names.map((name) => found.get(name) ?? { color: 0, dash: 0 });
+}
+
+/** From a name's own hue on, the first of those that fewest have. */
+function freeHue(used: readonly number[], own: number): number {
+  const from = [...used.slice(own), ...used.slice(0, own)];
+  return (own + from.indexOf(Math.min(...used))) % SERIES_COLORS;
 }
 
 type Value = string | number | boolean | null;

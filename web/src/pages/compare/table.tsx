@@ -10,6 +10,7 @@ import { jobHref, type ChartState } from "../../lib/url/url";
 import { formatX } from "../../plot/axes";
 import type { CompareStore } from "../../state/chart/compare";
 import { patchQuery } from "../../state/core/router";
+import { Swatch } from "../../ui/swatch";
 import { Status } from "../../ui/status";
 import { bestOf } from "../../lib/jobs/lead";
 import "../../styles/table";
@@ -24,16 +25,6 @@ interface Props {
   state: ChartState;
   cursor: Signal<number | null>;
   chosen: Signal<string | null>;
-}
-
-const DASHES = ["", "6 3", "2 3", "8 3 2 3"];
-
-function Swatch({ pen }: { pen: Pen }) {
-  return (
-    <svg class="swatch" viewBox="0 0 24 8" aria-hidden="true">
-      <line x1="0" y1="4" x2="24" y2="4" style={{ stroke: `var(--series-${pen.color})` }} stroke-dasharray={DASHES[pen.dash % DASHES.length]} />
-    </svg>
-  );
 }
 
 function valueAt(store: CompareStore, job: string, x: number | null): number | null {

@@ -18,6 +18,7 @@ import { Skeleton } from "../../ui/skeleton";
 import { Age } from "../../ui/time";
 import { NodeGrid } from "./grid";
 import { Heat } from "./heat";
+import { Replaced } from "./replaced";
 import "../../styles/table";
 
 adoptStyle(style);
@@ -53,6 +54,7 @@ export function NodesPart({ store }: { store: JobStore }) {
           {own && own.commands.value.length > 0 && <Commands rows={own.commands.value} />}
           {nodes.length > 1 && <NodeGrid job={store.name} nodes={nodes} />}
           {nodes.length > 1 && <Heat store={store} />}
+          <Replaced store={store} />
           <div class="viewhead">
             <h2>{tn(streams.length, "{n} node", "{n} nodes")}</h2>
             <div class="segments" role="group" aria-label={t("Which nodes")}>

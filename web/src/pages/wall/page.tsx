@@ -21,9 +21,10 @@ import wallStyle from "../../styles/wall.css?inline";
 import { lazy } from "../../ui/lazy";
 import { ProblemBox } from "../../ui/problem";
 import { Skeleton } from "../../ui/skeleton";
+import { Swatch } from "../../ui/swatch";
 import { ChartToolbar } from "../job/chart/toolbar";
 import { round } from "../job/chart/plotview";
-import { CurvesPlot, type Cursor } from "../workspace/plot";
+import { CurvesPlot, Left, type Cursor } from "../workspace/plot";
 import { useSeen } from "../workspace/useseen";
 
 adoptStyle(style);
@@ -55,9 +56,20 @@ export function WallPage() {
       </div>
       {problem && <ProblemBox problem={problem} onRetry={() => void runs?.load()} />}
       {!rows && !problem && <Skeleton rows={10} />}
+      {rows && <Missing names={names.filter((name) => !rows.some((row) => row.TrainingJobName === name))} />}
       {rows?.length === 0 && <p class="nothing">{t("No job is found.")}</p>}
       {rows && rows.length > 0 && hearing && <Content rows={rows} total={runs?.total.value ?? 0} hearing={hearing} />}
     </div>
+  );
+}
+
+/** Jobs that the address names and the server does not have. */
+function Missing({ names }: { names: readonly string[] }) {
+  if (names.length === 0) return null;
+  return (
+    <p class="nothing" role="status">
+      {t("Not found, deleted perhaps: {names}", { names: names.join(", ") })}
+    </p>
   );
 }
 
@@ -107,7 +119,9 @@ function Content({ rows, total, hearing }: { rows: JobRow[]; total: number; hear
           onChange={() => patchQuery({ metrics: text.peek() || undefined }, true)}
         />
         <span role="status" class="dim">
-          {tx(text.value === "" ? t("{n} metrics of {jobs} jobs") : t("{found} of {n} metrics"), { n: formatCount(all.length), found: formatCount(found.length), jobs: formatCount(rows.length) })}
+          {text.value === ""
+            ? t("{metrics} of {jobs}", { metrics: tn(all.length, "{n} metric", "{n} metrics"), jobs: tn(rows.length, "{n} job", "{n} jobs") })
+            : tx(t("{found} of {n} metrics"), { n: formatCount(all.length), found: formatCount(found.length) })}
           {total > rows.length && ` ${t("(the first {n} of {total})", { n: formatCount(rows.length), total: formatCount(total) })}`}
         </span>
       </ChartToolbar>
@@ -131,9 +145,7 @@ function Legend({ jobs, pens: penOf, off }: { jobs: readonly string[]; pens: Rea
       {jobs.map((job) => (
         <li key={job}>
           <button type="button" class="quiet" aria-pressed={!off.has(job)} title={t("Click: show or hide")} onClick={() => toggle(job)}>
-            <svg viewBox="0 0 18 6" aria-hidden="true">
-              <line x1="0" x2="18" y1="3" y2="3" stroke={`var(--series-${penOf.get(job)?.color ?? 0})`} stroke-dasharray={["", "6 3", "2 3", "8 3 2 3"][(penOf.get(job)?.dash ?? 0) % 4]} />
-            </svg>
+            <Swatch pen={penOf.get(job) ?? { color: 0, dash: 0 }} />
             <bdi>{job}</bdi>
           </button>
         </li>
@@ -222,6 +234,7 @@ function Curves({ metric, rows, pens: penOf, state, cursor, hearing }: Omit<Char
         onZoom={(low, high) => patchQuery({ from: round(low, high - low), to: round(high, high - low) })}
         onReset={() => patchQuery({ from: undefined, to: undefined })}
       />
+      <Left undrawn={drawn?.undrawn.value ?? []} />
     </>
   );
 }

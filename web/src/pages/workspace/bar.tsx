@@ -70,6 +70,7 @@ export function Bar({ store, workspace, onAdd }: Props) {
   const isChanged = store.isChanged.value;
   const set = (patch: Partial<Workspace>, kind = ""): void => store.edit((now) => clean({ ...now, ...patch }), kind);
   const save = async (isForced = false): Promise<void> => {
+    if (store.fault.peek() !== null) return;
     if (!saved) isNaming.value = true;
     else problem.value = await store.save(saved.name, isForced);
   };
@@ -83,9 +84,9 @@ export function Bar({ store, workspace, onAdd }: Props) {
         </h1>
         <Field class="which" label={t("Which jobs, as a query")} value={query} placeholder={t("Which jobs, as a query")} onChange={(text) => set({ query: text }, "query")} />
         <span class="state" role="status">
-          {saved ? (isChanged ? t("changed since it was saved") : t("saved")) : t("not saved; the address holds it")}
+          {store.fault.value !== null ? t("cannot be kept as it is") : saved ? (isChanged ? t("changed since it was saved") : t("saved")) : t("not saved; the address holds it")}
         </span>
-        <button type="button" class="primary" disabled={saved !== null && !isChanged} onClick={() => void save()}>
+        <button type="button" class="primary" disabled={(saved !== null && !isChanged) || store.fault.value !== null} onClick={() => void save()}>
           {saved ? t("Save") : t("Save…")}
         </button>
         <button type="button" popovertarget="wsadd">
@@ -137,7 +138,13 @@ export function Bar({ store, workspace, onAdd }: Props) {
         </a>
       </div>
       {problem.value && problem.value.status !== 412 && <ProblemBox problem={problem.value} onRetry={() => void save()} />}
-      {store.isOvertaken.value && <Overtaken store={store} onForce={() => void save(true)} onName={() => (isNaming.value = true)} />}
+      {store.fault.value !== null && (
+        <p class="wrong" role="alert" lang="en">
+          {store.fault.value}
+        </p>
+      )}
+      {store.overtaken.value === "saved" && <Overtaken store={store} onForce={() => void save(true)} onName={() => (isNaming.value = true)} />}
+      {store.overtaken.value === "deleted" && <Deleted onAgain={() => void store.saveAgain().then((trouble) => (problem.value = trouble))} onName={() => (isNaming.value = true)} />}
       <Popover id="wsadd" title={t("Add a panel")} class="wsmenu">
         {(close) => (
           <ul>
@@ -177,7 +184,7 @@ interface FieldProps {
   onChange(text: string): void;
 }
 
-/** Tells what was typed once the hand rests. */
+/** Tells what was typed once the hand rests, or leaves, or saves. */
 function Field({ class: className, label, value, placeholder, onChange }: FieldProps) {
   const last = useRef(onChange);
   last.current = onChange;
@@ -203,7 +210,8 @@ function Field({ class: className, label, value, placeholder, onChange }: FieldP
         soon.current = new Soon(TYPING_MS, () => last.current(typed.current));
         soon.current.ask();
       }}
-      onKeyDown={(event) => event.key === "Enter" && ((typed.current = event.currentTarget.value), tell())}
+      onKeyDown={(event) => (event.key === "Enter" || (event.ctrlKey && event.key === "s")) && ((typed.current = event.currentTarget.value), tell())}
+      onChange={(event) => ((typed.current = event.currentTarget.value), tell())}
     />
   );
 }
@@ -224,6 +232,26 @@ function Range({ store, workspace }: { store: WorkspaceStore; workspace: Workspa
       –
       <input ref={high} type="text" inputmode="numeric" aria-label={t("To step")} placeholder={t("to")} value={to ?? ""} onChange={tell} />
     </span>
+  );
+}
+
+function Deleted({ onAgain, onName }: { onAgain(): void; onName(): void }) {
+  return (
+    <div class="problem" role="alert">
+      <span class="glyph" aria-hidden="true">
+        ✕
+      </span>
+      <div>
+        <strong>{t("Somebody else has deleted it since you opened it")}</strong>
+        <p>{t("Yours is still here, and can be saved as a new one.")}</p>
+      </div>
+      <button type="button" onClick={onAgain}>
+        {t("Save as new")}
+      </button>
+      <button type="button" onClick={onName}>
+        {t("Save as…")}
+      </button>
+    </div>
   );
 }
 

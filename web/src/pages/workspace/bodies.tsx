@@ -6,7 +6,7 @@ import { formatCount, formatExact, formatValue, NONE } from "../../lib/text/form
 import { jobHref } from "../../lib/url/url";
 import type { NumberPanel, Panel, ScatterPanel, TablePanel, TextPanel, Workspace } from "../../lib/workspace/document";
 import { evaluateFigure, figuresOf, parseExpression } from "../../lib/workspace/expression";
-import { foldValues } from "../../lib/workspace/figures";
+import { foldValues, isWorked, sortRows } from "../../lib/workspace/figures";
 import { figureOf } from "../../state/workspace/curves";
 import { MOST_RUNS } from "../../state/workspace/runs";
 import type { WorkspaceStore } from "../../state/workspace/workspace";
@@ -93,30 +93,37 @@ export const FOLDS = () => ({ min: t("lowest"), max: t("highest"), mean: t("mean
 
 function TableBody({ store, workspace, panel, onChange }: Props<TablePanel>) {
   const columns = panel.columns.filter((one) => one.trim() !== "");
-  // A plain word is a column as a search has it; what is worked out is an expression.
-  const worked = columns.filter((one) => /[-+*/()]/.test(one.replace(/"[^"]*"/g, "")));
+  const worked = columns.filter(isWorked);
   const { read, faults, fields } = useFigures(worked);
+  const { sort } = panel;
+  const sorting = read.find(({ text }) => sort === text || sort === `-${text}`);
   const asked = [...new Set([...columns.filter((one) => one !== "name" && !worked.includes(one)), ...fields])];
-  const runs = useRuns(store, { query: panel.query ?? workspace.query ?? "", fields: asked, most: 200, ...(panel.sort ? { sort: panel.sort } : {}) });
+  const runs = useRuns(store, { query: panel.query ?? workspace.query ?? "", fields: asked, most: 200, ...(sort && !sorting ? { sort } : {}) });
   if (faults.length > 0) return <Faults faults={faults} />;
   const problem = runs?.problem.value;
   if (problem) return <ProblemBox problem={problem} onRetry={() => void runs?.load()} />;
-  const rows = runs?.rows.value;
-  if (!rows) return <Skeleton rows={4} />;
+  const found = runs?.rows.value;
+  if (!found) return <Skeleton rows={4} />;
+  const rows = sorting ? sortRows(found, (row) => valueOf(row, sorting), sort !== sorting.text) : found;
   if (rows.length === 0) return <Empty>{t("No job is found.")}</Empty>;
   const shown = columns.map((one) => tableColumn(one, rows, read.find(({ text }) => text === one), panel, onChange));
   const total = runs?.total.value ?? 0;
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label={panel.title || t("Table")}>
       <DataTable columns={shown} rows={rows} keyOf={(row) => row.TrainingJobName} />
-      {total > rows.length && <p class="note dim">{t("the first {n} of {total} jobs", { n: formatCount(rows.length), total: formatCount(total) })}</p>}
+      {total > rows.length && (
+        <p class="note dim">
+          {t("the first {n} of {total} jobs", { n: formatCount(rows.length), total: formatCount(total) })}
+          {sorting && `, ${t("sorted among themselves")}`}
+        </p>
+      )}
     </div>
   );
 }
 
 function tableColumn(key: string, rows: readonly JobRow[], read: Read | undefined, panel: TablePanel, onChange: (next: Panel) => void): Column<JobRow> {
   if (key === "name") return { title: <Head text={t("name")} sort="name" panel={panel} onChange={onChange} />, isHead: true, cell: (row) => <a href={jobHref(row.TrainingJobName)}>{row.TrainingJobName}</a> };
-  if (read) return { title: key, isNumber: true, cell: (row) => formatValue(valueOf(row, read)), cellHint: (row) => formatExact(valueOf(row, read)) };
+  if (read) return { title: <Head text={key} sort={key} panel={panel} onChange={onChange} />, isNumber: true, cell: (row) => formatValue(valueOf(row, read)), cellHint: (row) => formatExact(valueOf(row, read)) };
   return {
     title: <Head text={key} sort={key} panel={panel} onChange={onChange} />,
     isNumber: rows.some((row) => typeof row.fields?.[key] === "number"),
@@ -127,7 +134,7 @@ function tableColumn(key: string, rows: readonly JobRow[], read: Read | undefine
 
 const shownField = (value: Num | string | null | undefined): string => (value === null || value === undefined ? NONE : typeof value === "number" ? formatValue(value) : value);
 
-/** The server sorts, over all jobs of the query. */
+/** The server sorts, over all jobs of the query; by what is worked out here the page does, those that it has. */
 function Head({ text, sort, panel, onChange }: { text: string; sort: string; panel: TablePanel; onChange: (next: Panel) => void }) {
   const way = panel.sort === sort ? "ascending" : panel.sort === `-${sort}` ? "descending" : undefined;
   const next = way === "descending" ? undefined : way === "ascending" ? `-${sort}` : sort;

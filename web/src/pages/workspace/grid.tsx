@@ -174,15 +174,21 @@ function carry(event: PointerEvent, from: number, drop: Signal<Drop | null>, act
     const behind = over + (isBefore ? 0 : 1);
     drop.value = { from, over, isBefore, to: behind > from ? behind - 1 : behind };
   };
-  const end = (isDone: boolean): void => {
-    head.removeEventListener("pointermove", onMove);
+  follow(head, onMove, (isDone) => {
     const last = drop.peek();
     drop.value = null;
     if (isDone && last && last.to !== from) acts.move(from, last.to);
-  };
-  head.addEventListener("pointermove", onMove);
-  head.addEventListener("pointerup", () => end(true), { once: true });
-  head.addEventListener("pointercancel", () => end(false), { once: true });
+  });
+}
+
+/** The pointer's way until it is lifted, or taken away as when a finger scrolls: of one way nothing is left at the next. */
+function follow(element: HTMLElement, onMove: (event: PointerEvent) => void, onEnd: (isDone: boolean) => void): void {
+  const over = new AbortController();
+  const { signal } = over;
+  const end = (isDone: boolean): void => (over.abort(), onEnd(isDone));
+  element.addEventListener("pointermove", onMove, { signal });
+  element.addEventListener("pointerup", () => end(true), { signal });
+  element.addEventListener("pointercancel", () => end(false), { signal });
 }
 
 const SLOP_PX = 5;
@@ -198,14 +204,10 @@ function stretch(event: PointerEvent, panel: Panel, size: Signal<{ width: number
     const { width, height } = resized(panel, panel.width + (clientX - event.clientX) / column, panel.height + (clientY - event.clientY) / (ROW_PX + GAP_PX));
     size.value = { width, height };
   };
-  const end = (): void => {
-    grip.removeEventListener("pointermove", onMove);
+  follow(grip, onMove, (isDone) => {
     const last = size.peek();
     size.value = null;
-    if (last) done({ ...panel, ...last });
-  };
-  grip.addEventListener("pointermove", onMove);
-  grip.addEventListener("pointerup", end, { once: true });
-  grip.addEventListener("pointercancel", end, { once: true });
+    if (isDone && last) done({ ...panel, ...last });
+  });
 }
 

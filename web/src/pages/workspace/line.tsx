@@ -16,7 +16,7 @@ import { Skeleton } from "../../ui/skeleton";
 import { ProblemBox } from "../../ui/problem";
 import { round } from "../job/chart/plotview";
 import { Empty, Faults, readAll } from "./faults";
-import { CurvesPlot, type Cursor } from "./plot";
+import { CurvesPlot, Left, type Cursor } from "./plot";
 import { useRuns } from "./useruns";
 
 export const USUAL_MOST = 20;
@@ -98,6 +98,7 @@ function Lines({ store, workspace, panel, cursor, read, most }: Props & { read: 
       />
       {!curves && !problem && rows?.length !== 0 && <Skeleton rows={3} />}
       {(rows?.length === 0 || curves?.length === 0) && <Empty>{rows?.length === 0 ? t("No job is found.") : t("None of these jobs has it.")}</Empty>}
+      <Left undrawn={drawn?.undrawn.value ?? []} />
       <Note total={runs?.total.value ?? 0} jobs={jobs.length} asked={drawn?.asked.value ?? 0} />
     </>
   );

@@ -2,13 +2,13 @@
 import { useSignal, type Signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { t, tn } from "../../i18n/i18n";
-import { nearestBucket, type Buckets } from "../../lib/chart/buckets";
-import { nonFiniteText } from "../../lib/chart/nonfinite";
-import { formatValue } from "../../lib/text/format";
-import type { Axis, ChartLook } from "../../lib/url/url";
+import { jobHref, type Axis, type ChartLook } from "../../lib/url/url";
+import { placeOf, valuesAt } from "../../lib/workspace/undercursor";
 import { formatX } from "../../plot/axes";
 import type { OverlayCurve } from "../../plot/overlay";
 import { useOverlay } from "../../plot/useoverlay";
+import type { Undrawn } from "../../state/workspace/curves";
+import { Swatch } from "../../ui/swatch";
 
 /** Where the cursor stands, and in which panel. */
 export interface Cursor {
@@ -48,6 +48,8 @@ export function CurvesPlot({ title, look, curves, window, cursor, onZoom, onRese
       onReset,
     },
   });
+  // A panel that goes takes its cursor with it.
+  useEffect(() => () => void (cursor.peek().owner === own && (cursor.value = { x: null, owner: null })), []);
   useEffect(
     () =>
       cursor.subscribe(({ x, owner }) => {
@@ -75,53 +77,50 @@ export function CurvesPlot({ title, look, curves, window, cursor, onZoom, onRese
   );
 }
 
+/** Jobs that the panel leaves out because they lack its axis, with the server's reason for each. */
+export function Left({ undrawn }: { undrawn: readonly Undrawn[] }) {
+  const [first] = undrawn;
+  if (!first) return null;
+  return (
+    <details class="note undrawn">
+      <summary>{undrawn.length === 1 ? t("{job} is not drawn: it has no such axis", { job: first.job }) : t("{n} jobs are not drawn: they have no such axis", { n: undrawn.length })}</summary>
+      <ul>
+        {undrawn.map(({ job, why }) => (
+          <li key={job}>
+            <a href={jobHref(job)}>{job}</a>: <span lang="en">{why}</span>
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}
+
 const MOST_SAID = 16;
 const GAP = 14;
 
-interface Value {
-  name: string;
-  color: number;
-  y: number | null;
-  text: string;
-}
-
-function valueAt({ name, pen, buckets }: OverlayCurve, x: number): Value | null {
-  const i = nearestBucket(buckets.x, x);
-  if (i < 0 || isBeyond(buckets, x)) return null;
-  const [low, high, mean] = [buckets.min[i] ?? null, buckets.max[i] ?? null, buckets.mean[i] ?? null];
-  const bad = nonFiniteText(buckets.nonFinite[i] ?? 0);
-  const spread = low !== null && high !== null && low !== high ? ` (${formatValue(low)} … ${formatValue(high)})` : "";
-  return { name, color: pen.color, y: mean, text: mean === null ? bad || "–" : `${formatValue(mean)}${spread}${bad ? ` ${bad}` : ""}` };
-}
-
-/** A curve that has ended says nothing of what comes behind it. */
-function isBeyond({ x, width }: Buckets, at: number): boolean {
-  const [first = 0, last = 0] = [x[0], x[x.length - 1]];
-  const room = Math.max(width, (last - first) / Math.max(1, x.length - 1));
-  return at < first - room || at > last + room;
-}
-
-/** All curves' values at x: the nearest one marked, the highest first. */
+/** All curves' values at the cursor, with their own place where it is another one than the tooltip's; the nearest curve is marked. */
 function Tooltip({ curves, axis, cursor, own, chosen, host }: { curves: readonly OverlayCurve[]; axis: Axis; cursor: Signal<Cursor>; own: object; chosen: Signal<string | null>; host: { current: HTMLElement | null } }) {
   const { x, owner } = cursor.value;
   if (x === null || owner !== own) return null;
-  const values = curves.flatMap((curve) => valueAt(curve, x) ?? []).sort((a, b) => (b.y ?? -Infinity) - (a.y ?? -Infinity));
+  const values = valuesAt(curves, x);
   if (values.length === 0) return null;
   const near = values.findIndex((one) => one.name === chosen.value);
   // What the pointer is at is among those that are said.
   const from = values.length <= MOST_SAID || near < 0 ? 0 : Math.min(Math.max(0, near - MOST_SAID / 2), values.length - MOST_SAID);
   const shown = values.slice(from, from + MOST_SAID);
+  const place = formatX(axis, placeOf(values, x, chosen.value));
   const line = host.current?.querySelector<HTMLElement>(".u-cursor-x");
   const left = host.current && line ? line.getBoundingClientRect().left - host.current.getBoundingClientRect().left : 0;
   const isRight = left > (host.current?.clientWidth ?? 0) / 2;
   return (
     <div class="curvetip" role="status" style={isRight ? { right: `${(host.current?.clientWidth ?? 0) - left + GAP}px` } : { left: `${left + GAP}px` }}>
-      <b>{formatX(axis, axis === "step" || axis === "rstep" ? Math.round(x) : x)}</b>
+      <b>{place}</b>
       <ul>
         {shown.map((one) => (
           <li key={one.name} class={one.name === chosen.value ? "near" : undefined}>
-            <i style={{ background: `var(--series-${one.color})` }} aria-hidden="true" />
+            <Swatch pen={one.pen} />
             <bdi>{one.name}</bdi> <span>{one.text}</span>
+            {formatX(axis, one.x) !== place && <small class="dim">{formatX(axis, one.x)}</small>}
           </li>
         ))}
       </ul>

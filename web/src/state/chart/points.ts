@@ -84,7 +84,7 @@ async function answer(part: Asked[]): Promise<void> {
     part.forEach((one, i) => {
       const reply = replies[i];
       if (one.signal.aborted) one.reject(new DOMException("nobody waits for it any more", "AbortError"));
-      else if (!reply || "error" in reply) one.reject(new Problem(reply?.error.status ?? 0, "The points cannot be had", reply?.error.detail ?? ""));
+      else if (!reply || "error" in reply) one.reject(new Problem(reply?.error.status ?? 0, "The points cannot be had", reply?.error.detail ?? "", { field: reply?.error.field }));
       else one.resolve(reply);
     });
   } catch (error) {
@@ -92,7 +92,7 @@ async function answer(part: Asked[]): Promise<void> {
   }
 }
 
-type Result = PointsReply | { error: { status: number; detail: string } };
+type Result = PointsReply | { error: { status: number; detail: string; field?: string } };
 
 async function fetchAll(queries: PointsQuery[], signal: AbortSignal): Promise<Result[]> {
   const [only] = queries;

@@ -1,5 +1,6 @@
 // The axes of work, tokens and FLOPs: the server says what had been done at which step.
 import { Problem } from "../../api/client";
+import { t } from "../../i18n/i18n";
 import type { WorkAxis } from "../../lib/url/url";
 import type { XMap } from "../../lib/chart/xmap";
 import { along } from "../../lib/chart/xalong";
@@ -9,6 +10,6 @@ import { askPoints } from "./points";
 export async function loadWork(job: string, metric: string, axis: WorkAxis, signal: AbortSignal, sig?: string): Promise<XMap> {
   const reply = await askPoints({ job, metric, x: axis, buckets: 1, sig }, signal);
   const map = along(reply.axis?.steps ?? [], reply.axis?.values ?? []);
-  if (!map) throw new Problem(404, "No such axis", job);
+  if (!map) throw new Problem(404, t("No such axis"), t("the count does not rise"), { field: "x" });
   return map;
 }

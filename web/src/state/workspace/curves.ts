@@ -45,8 +45,15 @@ interface Wanted {
   stream: string | null;
 }
 
+/** A job without the axis that is asked for, and the server's word why. */
+export interface Undrawn {
+  job: string;
+  why: string;
+}
+
 export class PanelCurves extends Store {
   readonly curves = signal<PanelCurve[] | null>(null);
+  readonly undrawn = signal<readonly Undrawn[]>([]);
   /** How many there would be without a limit. */
   readonly asked = signal(0);
   private readonly charts = new Map<string, JobChart>();
@@ -76,8 +83,10 @@ export class PanelCurves extends Store {
       if (abort.aborted) return;
       this.asked.value = all.length;
       this.wanted = all.slice(0, MOST_CURVES);
-      const problems = await this.load(spec, abort);
+      const without = new Map<string, string>();
+      const problems = await this.load(spec, abort, without);
       if (abort.aborted) return;
+      this.undrawn.value = [...without].map(([job, why]) => ({ job, why }));
       this.problem.value = problems.find((one) => one !== null) ?? null;
       this.show();
     } catch (error) {
@@ -111,7 +120,7 @@ export class PanelCurves extends Store {
     return known;
   }
 
-  private async load(spec: CurvesSpec, abort: AbortSignal): Promise<(Problem | null)[]> {
+  private async load(spec: CurvesSpec, abort: AbortSignal, without: Map<string, string>): Promise<(Problem | null)[]> {
     const keep = new Set<string>();
     const loads = this.wanted.flatMap((want) =>
       metricsOf(want.node).flatMap((name) => {
@@ -120,20 +129,23 @@ export class PanelCurves extends Store {
         keep.add(key);
         const chart = this.charts.get(key) ?? new JobChart(want.row.TrainingJobName, nameOf(want, name), () => this.publish.ask(), want.stream, DRAWN);
         this.charts.set(key, chart);
-        return [this.loadOne(chart, spec, abort)];
+        return [this.loadOne(chart, spec, abort, without)];
       }),
     );
     for (const [key, chart] of this.charts) if (!keep.has(key)) chart.stop(), this.charts.delete(key);
     return Promise.all(loads);
   }
 
-  private async loadOne(chart: JobChart, spec: CurvesSpec, abort: AbortSignal): Promise<Problem | null> {
+  private async loadOne(chart: JobChart, spec: CurvesSpec, abort: AbortSignal, without: Map<string, string>): Promise<Problem | null> {
     try {
       await chart.load(() => this.maps.of(chart.job, chart.metric, spec.axis, abort), spec);
     } catch (error) {
       if (isAbort(error)) return null;
       const problem = asProblem(error);
-      return problem.status === NO_TROUBLE ? null : problem;
+      if (problem.status !== NO_TROUBLE) return problem;
+      // That it lacks the metric is said of no axis either.
+      if (problem.facts["field"] === "x") without.set(chart.job, problem.detail);
+      return null;
     }
     const problem = chart.store.problem.peek();
     return problem?.status === NO_TROUBLE ? null : problem;

@@ -3,7 +3,7 @@ import { computed, signal } from "@preact/signals";
 import { asProblem, send, type Problem } from "../../api/client";
 import { Soon } from "../../lib/flow/poll";
 import { isPacked, packHash, unpackHash } from "../../lib/workspace/address";
-import { readWorkspace, type Workspace } from "../../lib/workspace/document";
+import { DocumentError, readWorkspace, type Workspace } from "../../lib/workspace/document";
 import { Store } from "../core/store";
 import { Hearing } from "./hearing";
 import { SharedRuns } from "./runs";
@@ -17,13 +17,25 @@ export interface Saved {
   document: Workspace;
 }
 
+function faultOf(document: Workspace): string | null {
+  try {
+    readWorkspace(document);
+    return null;
+  } catch (error) {
+    if (error instanceof DocumentError) return error.message;
+    throw error;
+  }
+}
+
 const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 
 export class WorkspaceStore extends Store {
   readonly document = signal<Workspace | null>(null);
   readonly saved = signal<Saved | null>(null);
-  /** Somebody else has saved it meanwhile. */
-  readonly isOvertaken = signal(false);
+  /** What somebody else has done to the saved one meanwhile. */
+  readonly overtaken = signal<"saved" | "deleted" | null>(null);
+  /** What of it can be kept neither in the address nor on the server; null: nothing. */
+  readonly fault = computed(() => (this.document.value ? faultOf(this.document.value) : null));
   readonly isChanged = computed(() => this.document.value !== null && !same(this.document.value, this.saved.value?.document));
   /** It is not known yet whether there is one. */
   readonly isOpening = signal(true);
@@ -124,7 +136,7 @@ export class WorkspaceStore extends Store {
   /** The address holds what is not saved. */
   private async writeAddress(): Promise<void> {
     const now = this.document.peek();
-    if (!now) return;
+    if (!now || this.fault.peek() !== null) return;
     const hash = this.isChanged.peek() ? await packHash(now) : "";
     if (this.signal.aborted || now !== this.document.peek()) return;
     this.hash = hash;
@@ -143,14 +155,31 @@ export class WorkspaceStore extends Store {
     try {
       const reply = await send("PUT", `workspaces/${encodeURIComponent(name)}`, {}, document, this.signal, condition);
       this.saved.value = { name, etag: reply.headers.get("ETag") ?? "", document };
-      this.isOvertaken.value = false;
+      this.overtaken.value = null;
       await this.writeAddress();
       return null;
     } catch (error) {
       const problem = asProblem(error);
-      if (problem.status === 412 && before?.name === name) this.isOvertaken.value = true;
+      if (problem.status === 412 && before?.name === name) await this.findOut(name);
       return problem;
     }
+  }
+
+  /** The server's copy is another than the one that was read: or there is none any more. */
+  private async findOut(name: string): Promise<void> {
+    const isGone = await send("GET", `workspaces/${encodeURIComponent(name)}`, {}, undefined, this.signal).then(
+      () => false,
+      (error: unknown) => asProblem(error).status === 404,
+    );
+    this.overtaken.value = isGone ? "deleted" : "saved";
+  }
+
+  /** What was deleted, as a new one of its name. */
+  saveAgain(): Promise<Problem | null> {
+    const name = this.saved.peek()?.name ?? "";
+    this.saved.value = null;
+    this.overtaken.value = null;
+    return this.save(name);
   }
 
   /** What somebody else has saved, in place of what is here; that can be taken back. */
@@ -159,7 +188,7 @@ export class WorkspaceStore extends Store {
     if (name === undefined || !mine) return;
     await this.load(name);
     this.past = [...this.past, mine];
-    this.isOvertaken.value = false;
+    this.overtaken.value = null;
     if (this.document.peek()) this.show(this.document.peek() as Workspace);
   }
 
@@ -173,7 +202,7 @@ export class WorkspaceStore extends Store {
       return null;
     } catch (error) {
       const problem = asProblem(error);
-      this.isOvertaken.value ||= problem.status === 412;
+      if (problem.status === 412) await this.findOut(saved.name);
       return problem;
     }
   }

@@ -65,6 +65,7 @@ export function ContinuityPart({ store }: { store: JobStore }) {
             title: t("apart, in spreads"),
             hint: t("The median of the differences, in spreads of the loss before: more than 3 is another state"),
             isNumber: true,
+            cellHint: (one) => one.why,
             cell: (one) => (one.loss_spreads === null ? NONE : formatValue(Number(one.loss_spreads))),
           },
           { title: t("same learning rate"), cell: (one) => answer(one.lr_equal) },

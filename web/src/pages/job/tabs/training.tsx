@@ -1,7 +1,7 @@
 // What a run that costs much is asked about: its learning rate, its tokens, its steps, its checkpoints. Each figure says from where it is.
 import type { ComponentChildren } from "preact";
 import { jobPath } from "../../../api/client";
-import type { Anatomy, Schedule, Tokens, Trace } from "../../../api/training";
+import type { Anatomy, Moved, Schedule, Tokens, Trace } from "../../../api/training";
 import { say, t, tn } from "../../../i18n/i18n";
 import { formatCount, formatTime, formatValue, NONE } from "../../../lib/text/format";
 import { rateText } from "../../../lib/text/rate";
@@ -120,10 +120,28 @@ function SchedulePart({ name, schedule }: { name: string; schedule: Schedule }) 
         />
       )}
       {typeof schedule.clipped_share === "number" && (
-        <p>{t("{percent} % of the printed gradient norms were clipped at {clip}", { percent: (100 * schedule.clipped_share).toFixed(2), clip: known(schedule.clip) })}</p>
+        <p title={[schedule.norm_metric, schedule.clip_from].filter(Boolean).join(" > ")}>
+          {t("{percent} % of the printed gradient norms were clipped at {clip}", { percent: (100 * schedule.clipped_share).toFixed(2), clip: known(schedule.clip) })}
+        </p>
       )}
+      <MovedText what={t("Loss scale")} moved={schedule.loss_scale} />
+      <MovedText what={t("Global batch size")} moved={schedule.batch} />
     </>
   );
+}
+
+/** Nothing, where it stayed as it was. */
+function MovedText({ what, moved }: { what: string; moved: Moved | null }) {
+  if (!moved || moved.least === moved.most) return null;
+  const text = t("{what}: from {first} to {last}, at least {least}, at most {most}, lowered {n} times", {
+    what,
+    first: formatValue(moved.first),
+    last: formatValue(moved.last),
+    least: formatValue(moved.least),
+    most: formatValue(moved.most),
+    n: formatCount(moved.lowered),
+  });
+  return <p title={moved.metric}>{text}</p>;
 }
 
 // ---- tokens ----

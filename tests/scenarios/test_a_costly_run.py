@@ -1,0 +1,118 @@
+"""
+Two runs that cost much, imported from the files that they left: Megatron-LM's log, in which the learning rate jumps back to its peak at step
+1510, and a trainer of one's own with two restarts, of which the second took an older checkpoint, and a third at the very step that was
+printed last. Each figure is worked out here from the files' own numbers.
+"""
+
+import datetime
+import math
+import random
+import statistics
+
+import pytest
+
+from smserver import wait_until
+
+BEGUN_S = int(datetime.datetime(2026, 3, 2, 9, tzinfo=datetime.timezone.utc).timestamp())
+PEAK, LEAST, WARMUP, LAST, BATCH, LENGTH, BROKEN, STEP_S, PRINTED = 3e-4, 3e-5, 200, 4000, 256, 4096, 1510, 8, 2000
+SETTINGS = {"lr": PEAK, "min_lr": LEAST, "lr_decay_style": "cosine", "lr_warmup_iters": WARMUP, "lr_decay_iters": LAST, "train_iters": LAST,
+    "global_batch_size": BATCH, "seq_length": LENGTH, "clip_grad": 1.0}
+
+
+def stamp(at_s):
+    return datetime.datetime.fromtimestamp(at_s, datetime.timezone.utc).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def declared(step):
+    """Megatron-LM's OptimizerParamScheduler.get_lr"""
+    if step < WARMUP:
+        return PEAK * step / WARMUP
+    return LEAST + (PEAK - LEAST) * (math.cos(math.pi * (step - WARMUP) / (LAST - WARMUP)) + 1) / 2
+
+
+def megatron_log(norms):
+    yield "------------------------ arguments ------------------------"
+    for key, value in SETTINGS.items():
+        yield f"  {key + ' ':.<48} {value}"
+    yield "-------------------- end of arguments ---------------------"
+    for step, norm in norms.items():
+        rate = declared(step) if step < BROKEN else PEAK
+        yield (f" [{stamp(BEGUN_S + step * STEP_S)}] iteration {step:8d}/{LAST:8d} | consumed samples: {step * BATCH:12d} | elapsed time per iteration (ms): 8000.0 "
+               f"| learning rate: {rate:.6E} | global batch size: {BATCH:5d} | lm loss: {1.9 + 8 / (1 + step / 150):.6E} | loss scale: 1.0 | grad norm: {norm:.3f} |")
+
+
+def test_a_schedule_that_breaks_in_a_log_of_megatron(server, ship, tmp_path):
+    chance = random.Random(7)
+    norms = {step: round(abs(chance.gauss(0.7, 0.3)), 3) for step in range(10, PRINTED + 1, 10)}
+    path = tmp_path / "megatron.log"
+    path.write_text("\n".join(megatron_log(norms)) + "\n")
+    done = ship.run("--job", "megatron", "--stream", "algo-1", "--import", str(path))
+    assert done.returncode == 0, done
+    server.wait_for_points("megatron", "train:lr", len(norms))
+    found = wait_until(lambda: (one := server.get("/api/v1/jobs/megatron/schedule").body)["declared"] and one, what="the settings that the log prints")
+    first = found["first_difference"]
+    assert (first["step"], first["observed"], first["declared"]) == (BROKEN, PEAK, pytest.approx(declared(BROKEN), rel=1e-12))
+    assert (found["clip"], found["clipped_share"]) == (1, pytest.approx(sum(norm > 1 for norm in norms.values()) / len(norms)))
+    tokens = server.get("/api/v1/jobs/megatron/tokens").body
+    assert (tokens["budget"], tokens["consumed"]) == (LAST * BATCH * LENGTH, PRINTED * BATCH * LENGTH)
+    assert tokens["per_day"] == pytest.approx(BATCH * LENGTH / STEP_S * 86400)
+
+
+class Own:
+    """What a trainer of one's own prints: a checkpoint each hundredth step, whose path alone says which it is."""
+
+    def __init__(self):
+        self.lines, self.at_s, self.chance, self.losses = [], BEGUN_S, random.Random(3), []
+
+    def train(self, first, last, weights_behind=0):
+        losses = {}
+        for step in range(first, last + 1):
+            self.at_s += 20
+            losses[step] = round(2 + 5 / (1 + (step - weights_behind) / 60) + self.chance.gauss(0, 0.015), 4)
+            self.lines.append(f"{stamp(self.at_s)} INFO step: {step} loss: {losses[step]:.4f} lr: 2.000000e-04 consumed_tokens: {step * 500000}")
+            if step % 100 == 0:
+                self.lines.append(f"{stamp(self.at_s)} INFO Saved checkpoint to /fsx/own/checkpoint-{step}")
+        self.losses.append(losses)
+
+    def resume(self, checkpoint):
+        self.at_s += 420
+        self.lines.append(f"{stamp(self.at_s)} INFO Resuming from checkpoint /fsx/own/checkpoint-{checkpoint}")
+
+
+def spreads(before, after, first):
+    """docs/goodput.md, "Did a restart go on from where it was?" """
+    shared = sorted(before.keys() & after.keys())[:50]
+    window = [before[step] for step in sorted(before) if step < first][-50:] + [before[step] for step in sorted(before) if step >= first][:50]
+    changes = [later - earlier for earlier, later in zip(window, window[1:])]
+    middle = statistics.median(changes)
+    spread = max(1.4826 * statistics.median(abs(change - middle) for change in changes) / math.sqrt(2), 1e-4 * statistics.median(window))
+    return len(shared), abs(statistics.median(after[step] - before[step] for step in shared)) / spread
+
+
+def test_restarts_that_went_on_and_one_that_did_not(server, ship, tmp_path):
+    own = Own()
+    own.train(1, 430)
+    own.resume(400)
+    own.train(401, 660)
+    own.resume(600)
+    own.train(601, 780, weights_behind=300)
+    own.resume(700)
+    own.train(780, 900, weights_behind=300)  # at the last step: what lies between was made elsewhere
+    path = tmp_path / "own.log"
+    path.write_text("\n".join(own.lines) + "\n")
+    done = ship.run("--job", "own", "--stream", "algo-1", "--import", str(path))
+    assert done.returncode == 0, done
+    saved = [step for losses in own.losses for step in losses if step % 100 == 0]
+    wait_until(lambda: len(server.get("/api/v1/jobs/own/checkpoints").body["checkpoints"]) == len(saved), what="the checkpoints")
+    rows = server.get("/api/v1/jobs/own/continuity").body["restarts"]
+    told = {}
+    by_hand = []
+    for losses in own.losses:
+        first = min(losses)
+        by_hand.append((first, *spreads(told, losses, first)) if told else None)
+        told = {step: loss for step, loss in told.items() if step < first} | losses
+    assert [(row["first_step"], row["overlap_steps"]) for row in rows] == [(first, count) for first, count, _ in by_hand[1:]]
+    for row, (_, _, far) in zip(rows, by_hand[1:]):
+        assert row["loss_spreads"] == pytest.approx(far, rel=1e-9)
+    assert [(row["verdict"], row["cause"], row["checkpoint_step"], row["lr_equal"], row["data_equal"]) for row in rows] == [
+        ("continued", None, 400, True, True), ("differs", "older checkpoint", 600, True, True), ("continued", None, 700, True, True)]
