@@ -104,6 +104,35 @@ def test_no_code_and_no_cookie_is_in_a_log(real):
     assert codes and not any(code in log for code in codes) and browser.cookies["smfleet_session"] not in log and "a secret" not in log
 
 
+def audited(server, browser):
+    """Of sign-ins, the oldest first."""
+    entries = browser.get(server, "/api/v1/audit?limit=1000").body["entries"]
+    return [entry for entry in reversed(entries) if entry["object"].startswith("sign-ins/")]
+
+
+def test_who_signs_in_and_out_and_who_was_refused_is_audited(real):
+    admin, wim, dave, mallory = (Browser() for _ in range(4))
+    admin.sign_in(real, "basic", "ann+admins")
+    begun = len(audited(real, admin))
+    wim.sign_in(real, "post", "wim+writers")
+    wim.sign_in(real, "post", "wim+writers")  # another session; the provider knows who this is
+    assert dave.sign_in(real, "basic", "dave+ops")[1].status == 403
+    assert mallory.sign_in(real, "basic", "mallory+admins")[1].status == 403  # whose name is not certain
+    codes = [urllib.parse.parse_qs(url.partition("?")[2]) for browser in (admin, wim, dave, mallory) for url in browser.seen if "/callback?" in url]
+    cookie = wim.cookies["smfleet_session"]
+    assert wim.ask(real.public_url + "/api/v1/session?everywhere=true", method="DELETE").status == 204
+    told = audited(real, admin)[begun:]
+    name = "oidc/post/wim@example.org"
+    assert [(entry["verb"], entry["object"], entry["token"], entry["before"]) for entry in told] == [
+        ("sign in", f"sign-ins/{name}", name, {"sessions": 0}), ("sign in", f"sign-ins/{name}", name, {"sessions": 1}),
+        ("refuse", "sign-ins/oidc/basic/dave@example.org", "oidc/basic/dave@example.org", None), ("refuse", "sign-ins/oidc/basic", "oidc/basic", None),
+        ("sign out", f"sign-ins/{name}", name, {"sessions": 2})]
+    assert [entry["after"].get("sessions") for entry in told] == [1, 2, None, None, 0] and {entry["address"] for entry in told} == {"127.0.0.1"}
+    assert "ops" in told[2]["after"]["reason"] and "email_verified" in told[3]["after"]["reason"]
+    text = json.dumps(told)
+    assert len(codes) >= 4 and not any(value in text for code in codes for value in (code["code"][0], code["state"][0])) and cookie not in text
+
+
 def test_no_token_is_named_as_a_person(real):
     browser = Browser()
     browser.sign_in(real, "basic", "ann+admins")

@@ -287,6 +287,37 @@ def test_who_signs_in_often_signs_nobody_else_out(tmp_path):
     liar.close()
 
 
+def test_who_is_refused_does_not_fill_the_audit_log(tmp_path):
+    """Neither without a provider that has signed somebody in, which costs nothing, nor with many accounts: that would push out what is older."""
+    liar = LyingProvider(tmp_path)
+    server = SignInServer(tmp_path, lambda _: [stated(tmp_path, liar.issuer, "basic")]).start()
+    ann = Browser()
+    assert liar.sign_in(ann, server).status == 303
+
+    def refusals():
+        return [entry for entry in ann.get(server, "/api/v1/audit?limit=1000").body["entries"] if entry["verb"] == "refuse"]
+    eve = Browser()
+    assert eve.get(server, "/sign-in/basic/callback?code=x&state=y").status == 400
+    state = liar.begin(eve, server)["state"]
+    refused(liar.come_back(eve, server, state=state, error="access_denied"), 403, "access_denied")
+    server.wait_for_log("event=sign_in_failed .*access_denied")
+    liar.pages = {"/token": (400, {}, {"error": "invalid_grant"})}
+    refused(liar.sign_in(eve, server), 502, "invalid_grant")
+    liar.pages, liar.claims = {}, {"nonce": "of-another-sign-in"}
+    refused(liar.sign_in(eve, server), 502, "nonce")
+    assert refusals() == []
+    for n in range(62):
+        liar.claims = {"email": f"eve{n}@example.org", "groups": []}
+        refused(liar.sign_in(eve, server), 403, f"eve{n}")
+    assert [entry["token"] for entry in refusals()] == [f"oidc/basic/eve{n}@example.org" for n in reversed(range(60))]
+    liar.claims = {}
+    assert liar.sign_in(Browser(), server).status == 303
+    newest = ann.get(server, "/api/v1/audit?limit=1").body["entries"][0]
+    assert newest["verb"] == "sign in"
+    server.close()
+    liar.close()
+
+
 @pytest.mark.parametrize("change, said", [
     ({"isuer": "x"}, "'isuer'"),
     ({"name": None}, "name"),

@@ -5,6 +5,7 @@
 #include "base/crypto.h"
 #include "base/map.h"
 #include "people/sign_ins.h"
+#include "state/audit.h"
 #include "state/execute.h"
 #include "store/people_sessions.h"
 
@@ -261,8 +262,8 @@ static enum status add(struct person_sessions *sessions, struct session *session
 }
 
 enum status person_sessions_begin(struct person_sessions *sessions, struct pipeline *pipeline,
-	const struct provider_settings *provider, struct span person, struct span groups, struct buf *cookie,
-	struct error *err)
+	const struct provider_settings *provider, struct span person, struct span groups, struct span address,
+	struct buf *cookie, struct error *err)
 {
 	AUTO_MEM struct session *session = mem_zeroed(sizeof *session);
 	AUTO_DONE(buf) over = BUF_INIT(SIZE_MAX);
@@ -282,7 +283,17 @@ enum status person_sessions_begin(struct person_sessions *sessions, struct pipel
 		.until_ms = session->until_ms};
 	over = take_over(sessions);
 	find_oldest(sessions, session, &over);
-	TRY(write(pipeline, &row, &over, err));
+	const struct actor actor = {.token = span_from(session->person.name),
+		.team = span_from(session->person.team),
+		.address = address,
+		.verb = SPAN("sign in"),
+		.kind = SPAN("sign-ins"),
+		.id = span_from(session->person.name),
+		.body = SPAN("")};
+	audit_act_as(pipeline, &actor);
+	enum status status = write(pipeline, &row, &over, err);
+	audit_act_as(pipeline, NULL);
+	TRY(status);
 	drop(sessions, buf_span(&over));
 	TRY(add(sessions, session, err));
 	session = NULL;

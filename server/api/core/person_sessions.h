@@ -26,10 +26,10 @@ void person_sessions_free(struct person_sessions *sessions);
 enum status person_sessions_sweep(
 	struct person_sessions *sessions, struct pipeline *pipeline, struct error *err) MUST_CHECK;
 
-/* groups: a JSON array. Appends the cookie. ERR_FORBIDDEN: no rule is for this person. */
+/* address: where from, for the audit log. groups: a JSON array. Appends the cookie. ERR_FORBIDDEN: no rule is for this person. */
 enum status person_sessions_begin(struct person_sessions *sessions, struct pipeline *pipeline,
-	const struct provider_settings *provider, struct span person, struct span groups, struct buf *cookie,
-	struct error *err) MUST_CHECK;
+	const struct provider_settings *provider, struct span person, struct span groups, struct span address,
+	struct buf *cookie, struct error *err) MUST_CHECK;
 /* Whose session it is; false: it is none, or over. Does not block. */
 bool person_sessions_find(struct person_sessions *sessions, struct span cookie, struct principal *out);
 /* Is the session that this person has come by still there? */
