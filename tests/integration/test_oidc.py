@@ -219,6 +219,39 @@ def test_a_session_outlives_a_restart_as_far_as_the_rules_go(tmp_path):
     provider.close()
 
 
+def change_issuer(server, issuer):
+    document = json.loads(server.sign_in.read_text())
+    document["providers"][0]["issuer"] = issuer
+    server.sign_in.write_text(json.dumps(document))
+
+
+def test_a_session_is_of_the_issuer_and_not_of_the_name_alone(tmp_path):
+    """Whoever has the name next vouches for others."""
+    server, provider = one_provider(tmp_path)
+    server.start()
+    issuer = json.loads(server.sign_in.read_text())["providers"][0]["issuer"]
+    ann, bob = Browser(), Browser()
+    ann.sign_in(server, "basic", "ann+admins")
+    server.stop()
+    server.start()
+    assert ann.who(server)["scope"] == "admin"
+    server.stop()
+    change_issuer(server, "https://id.example.org")
+    server.start()
+    assert ann.who(server)["scope"] is None and server.sql("SELECT COUNT(*) FROM people_sessions")[0][0] == 0
+    server.stop()
+    change_issuer(server, issuer)
+    server.start()
+    assert ann.who(server)["scope"] is None
+    bob.sign_in(server, "basic", "bob+admins")
+    server.stop()
+    server.sql("UPDATE people_sessions SET issuer = NULL")  # as those of before have it
+    server.start()
+    assert bob.who(server)["scope"] is None
+    server.close()
+    provider.close()
+
+
 def test_a_session_ends_by_its_time_with_what_goes_on(tmp_path):
     server, provider = one_provider(tmp_path, "--sign-in-for", "4s")
     server.start()

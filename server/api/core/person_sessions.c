@@ -98,19 +98,21 @@ static enum status allow(const struct provider_settings *provider, struct span n
 
 /* ---- what the store has ---- */
 
-static const struct provider_settings *find_provider(const struct people *people, struct span name)
+/* A name that was given to another issuer is another provider's. */
+static const struct provider_settings *find_provider(const struct people *people, const struct people_session_row *row)
 {
 	const struct provider_settings *provider;
 
 	for (size_t i = 0; (provider = people_provider(people, i)); i++)
-		if (span_equal(span_from(provider->name), name))
+		if (span_equal(span_from(provider->name), row->provider) &&
+			span_equal(span_from(provider->issuer), row->issuer))
 			return provider;
 	return NULL;
 }
 
 static enum status take_row(struct person_sessions *sessions, const struct people_session_row *row, struct error *err)
 {
-	const struct provider_settings *provider = find_provider(sessions->options.people, row->provider);
+	const struct provider_settings *provider = find_provider(sessions->options.people, row);
 	AUTO_MEM struct session *session = mem_zeroed(sizeof *session);
 	struct error refusal;
 
@@ -277,6 +279,7 @@ enum status person_sessions_begin(struct person_sessions *sessions, struct pipel
 	TRY(allow(provider, person, groups, session, err));
 	struct people_session_row row = {.hash = hash_of(session),
 		.provider = span_from(provider->name),
+		.issuer = span_from(provider->issuer),
 		.person = person,
 		.groups = groups,
 		.began_ms = session->began_ms,
