@@ -175,6 +175,43 @@ def test_sessions_end_at_sign_out_with_what_goes_on(real):
     streams[2].close()
 
 
+def test_an_administrator_lists_and_ends_the_sessions_of_a_person(real):
+    """Everywhere, with what goes on; of a team only those of the team."""
+    admin, wim, again, bob = (Browser() for _ in range(4))
+    admin.sign_in(real, "basic", "ann+admins")
+    wim.sign_in(real, "post", "walt+writers")
+    again.sign_in(real, "post", "walt+writers")
+    bob.sign_in(real, "post", "bob+ml")
+    root = cookie_of(admin)
+
+    def listed(**options):
+        reply = real.get("/api/v1/sign-ins", **options)
+        assert reply.status == 200, reply
+        return [row for row in reply.body["sign_ins"] if row["name"].startswith("oidc/post/")]
+    names = [row["name"] for row in listed(headers=root)]
+    assert names.count("oidc/post/walt@example.org") == 2 and names.count("oidc/post/bob@example.org") == 1
+    rows = listed(headers=root)
+    row = next(row for row in rows if row["name"] == "oidc/post/walt@example.org")
+    assert (row["scope"], row["team"], row["until_ms"] - row["began_ms"]) == ("write", "vision", 12 * 3600 * 1000)
+    assert [row["began_ms"] for row in rows] == sorted(row["began_ms"] for row in rows) and "smp_" not in json.dumps(rows)
+    assert real.get("/api/v1/sign-ins", headers=cookie_of(wim)).status == 403
+    assert real.delete("/api/v1/sign-ins?name=oidc/post/bob@example.org", headers=cookie_of(wim)).status == 403
+    token = real.post("/api/v1/tokens", json={"name": "of-nlp", "scope": "admin", "team": "nlp"}, headers=root).body["token"]
+    assert {row["name"] for row in listed(token=token)} == {"oidc/post/bob@example.org"}
+    assert real.delete("/api/v1/sign-ins?name=oidc/post/walt@example.org", token=token).status == 404
+    streams = [real.live(headers=cookie_of(browser)) for browser in (wim, again, bob)]
+    assert real.delete("/api/v1/sign-ins?name=oidc/post/walt@example.org", headers=root).status == 204
+    for stream in streams[:2]:
+        stream.wait_for_end(5)
+    assert [browser.who(real)["authenticated"] for browser in (wim, again, bob, admin)] == [False, False, True, True] and not streams[2].is_over
+    streams[2].close()
+    told = audited(real, admin)[-1]
+    assert (told["verb"], told["object"], told["token"], told["before"], told["after"]) == (
+        "delete", "sign-ins/oidc/post/walt@example.org", "oidc/basic/ann@example.org", {"sessions": 2}, {"sessions": 0})
+    for query, status in (("?name=oidc/post/walt@example.org", 404), ("?name=proxy/ann", 404), ("", 400), ("?name=", 400)):
+        assert real.delete("/api/v1/sign-ins" + query, headers=root).status == status, query
+
+
 def one_provider(folder, *arguments, **options):
     provider = None
 

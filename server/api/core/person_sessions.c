@@ -11,6 +11,7 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { LOOK_MS = 250, OF_ONE_MAX = 50 };
 
@@ -303,20 +304,36 @@ enum status person_sessions_begin(struct person_sessions *sessions, struct pipel
 	return OK;
 }
 
-enum status person_sessions_end(struct person_sessions *sessions, struct pipeline *pipeline,
-	const struct principal *principal, bool is_everywhere, struct error *err)
+static bool is_meant(const struct session *session, const struct person_sessions_ending *which)
 {
-	AUTO_DONE(buf) over = take_over(sessions);
+	const struct principal *person = &session->person;
+
+	return person->session == which->session ||
+	       (span_equal(span_from(person->name), which->name) &&
+		       (!which->team.len || span_equal(span_from(person->team), which->team)));
+}
+
+static void find_meant(struct person_sessions *sessions, const struct person_sessions_ending *which, struct buf *over)
+{
 	void *value;
 
 	pthread_rwlock_rdlock(&sessions->lock);
-	for (size_t at = 0; map_next(sessions->by_number, &at, NULL, &value);) {
-		const struct session *session = value;
-		if (session->person.session == principal->session ||
-			(is_everywhere && strcmp(session->person.name, principal->name) == 0))
-			buf_append_span(&over, hash_of(session));
-	}
+	for (size_t at = 0; map_next(sessions->by_number, &at, NULL, &value);)
+		if (is_meant(value, which))
+			buf_append_span(over, hash_of(value));
 	pthread_rwlock_unlock(&sessions->lock);
+}
+
+enum status person_sessions_end(struct person_sessions *sessions, struct pipeline *pipeline,
+	const struct person_sessions_ending *which, struct error *err)
+{
+	AUTO_DONE(buf) over = BUF_INIT(SIZE_MAX);
+
+	find_meant(sessions, which, &over);
+	TRY(buf_status(&over, err));
+	if (!over.len)
+		return error_set(err, ERR_NOT_FOUND, "nobody is signed in by a provider as '%.*s'",
+			SPAN_ARGS(span_cut(which->name, 200)));
 	TRY(write(pipeline, NULL, &over, err));
 	drop(sessions, buf_span(&over));
 	return OK;
@@ -374,4 +391,40 @@ bool person_sessions_expire(struct person_sessions *sessions)
 	bool has_any = forget_expired(sessions, now_ms);
 	pthread_rwlock_unlock(&sessions->lock);
 	return has_any;
+}
+
+/* ---- who there is ---- */
+
+static int compare_begun(const void *a, const void *b)
+{
+	const struct person_session *first = a, *second = b;
+
+	return first->began_ms < second->began_ms ? -1 : first->began_ms > second->began_ms;
+}
+
+static size_t copy_of_team(const struct person_sessions *sessions, struct span team, struct person_session *out)
+{
+	int64_t now_ms = clock_wall_ms();
+	size_t count = 0;
+	void *value;
+
+	for (size_t at = 0; map_next(sessions->by_number, &at, NULL, &value);) {
+		const struct session *session = value;
+		if (now_ms < session->until_ms && (!team.len || span_equal(span_from(session->person.team), team)))
+			out[count++] = (struct person_session){session->person, session->began_ms, session->until_ms};
+	}
+	return count;
+}
+
+enum status person_sessions_list(struct person_sessions *sessions, struct span team, struct arena *arena,
+	struct person_session **out, size_t *count, struct error *err)
+{
+	pthread_rwlock_rdlock(&sessions->lock);
+	*out = arena_alloc(arena, (map_count(sessions->by_number) + 1) * sizeof **out);
+	*count = *out ? copy_of_team(sessions, team, *out) : 0;
+	pthread_rwlock_unlock(&sessions->lock);
+	if (!*out)
+		return error_no_memory(err);
+	qsort(*out, *count, sizeof **out, compare_begun);
+	return OK;
 }

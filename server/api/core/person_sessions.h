@@ -34,9 +34,22 @@ enum status person_sessions_begin(struct person_sessions *sessions, struct pipel
 bool person_sessions_find(struct person_sessions *sessions, struct span cookie, struct principal *out);
 /* Is the session that this person has come by still there? */
 bool person_sessions_has(struct person_sessions *sessions, const struct principal *principal);
-/* Ends it; is_everywhere: and all others of the person. */
+/* ERR_NOT_FOUND: there is none. */
+struct person_sessions_ending {
+	uint64_t session; /* this one; 0: none */
+	struct span name; /* and all of this person ("oidc/corp/ann"); "": of nobody */
+	struct span team; /* of these only the team's; "": whatever it is */
+};
 enum status person_sessions_end(struct person_sessions *sessions, struct pipeline *pipeline,
-	const struct principal *principal, bool is_everywhere, struct error *err) MUST_CHECK;
+	const struct person_sessions_ending *which, struct error *err) MUST_CHECK;
+
+/* Those that go on, the oldest first; team "": of all. */
+struct person_session {
+	struct principal person;
+	int64_t began_ms, until_ms;
+};
+enum status person_sessions_list(struct person_sessions *sessions, struct span team, struct arena *arena,
+	struct person_session **out, size_t *count, struct error *err) MUST_CHECK;
 /* True: some have ended by their time since the last call. */
 bool person_sessions_expire(struct person_sessions *sessions);
 

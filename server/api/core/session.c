@@ -110,13 +110,15 @@ static enum status end_of_person(struct api *api, struct api_worker *worker, con
 	bool is_everywhere, struct error *err)
 {
 	const struct principal *principal = http_request_principal(request);
+	struct person_sessions_ending ending = {.session = principal->session,
+		.name = is_everywhere ? span_from(principal->name) : SPAN(""),
+		.team = SPAN("")};
 
 	audit_enter_deed(
 		api, worker, request, &(struct audit_deed){"sign out", "sign-ins", span_from(principal->name)});
-	enum status status =
-		person_sessions_end(api->person_sessions, api->options.pipeline, principal, is_everywhere, err);
+	enum status status = person_sessions_end(api->person_sessions, api->options.pipeline, &ending, err);
 	audit_leave(api);
-	return status;
+	return status == ERR_NOT_FOUND ? OK : status; /* it has ended meanwhile */
 }
 
 /* Wherever a copy of the cookie is: what goes on for it ends, too. everywhere=true: of all sessions that the token, or the person, has. */
