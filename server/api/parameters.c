@@ -74,6 +74,7 @@ static const struct api_parameter parameters[] = {
 	{"metric", "/api/v1/evaluations", "string",
 		"The score that decides, TASK/METRIC; without it that of most jobs"},
 	{"metric", NULL, "string", "The metric's name or role"},
+	{"name", "/api/v1/sign-ins", "string", "The person's name, as the list has it: oidc/PROVIDER/NAME"},
 	{"name", "/api/v1/views", "string", "The view's name"},
 	{"name", "/prometheus/api/v1/label/", "string", "The label's name"},
 	{"name", "/loki/api/v1/label/", "string", "The label's name"},

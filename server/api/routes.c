@@ -44,6 +44,12 @@ static const struct http_route
 			{HTTP_GET, "/sign-in/{provider}/callback", SCOPE_PUBLIC, ROUTE_WORKER,
 				.handler = api_sign_in_return, .query = "*",
 				.summary = "Where the provider sends the browser back to; the reply sets a cookie"},
+			{HTTP_GET, "/api/v1/sign-ins", SCOPE_ADMIN, ROUTE_WORKER, .handler = api_sign_ins_list,
+				.query = "",
+				.summary =
+					"List the sessions of people whom a provider of --sign-in has signed in, the oldest first"},
+			{HTTP_DELETE, "/api/v1/sign-ins", SCOPE_ADMIN, ROUTE_WORKER, .handler = api_sign_ins_delete,
+				.query = "name", .audit = "sign-ins", .summary = "Sign a person out in all browsers"},
 			{HTTP_GET, "/api/v1/tokens", SCOPE_ADMIN, ROUTE_WORKER, .handler = api_tokens_list, .query = "",
 				.summary = "List the tokens, without their text"},
 			{HTTP_POST, "/api/v1/tokens", SCOPE_ADMIN, ROUTE_WORKER, .handler = api_tokens_create,
@@ -213,7 +219,8 @@ static const struct http_route
 			{HTTP_GET, "/api/v1/jobs/{job}/checkpoints", SCOPE_READ, ROUTE_WORKER,
 				.handler = api_job_checkpoints, .query = "limit",
 				.summary = "The checkpoints that the log mentions, newest first"},
-			{HTTP_GET, "/api/v1/jobs/{job}/restart", SCOPE_WRITE, ROUTE_WORKER, .handler = api_job_restart, .query = "", .summary = "Whether the job should be started again, from which checkpoint, without which machines: what sm-ship --on-restart is given"},
+			{HTTP_GET,
+				"/api/v1/jobs/{job}/restart", SCOPE_WRITE, ROUTE_WORKER, .handler = api_job_restart, .query = "", .summary = "Whether the job should be started again, from which checkpoint, without which machines: what sm-ship --on-restart is given"},
 			{HTTP_GET, "/api/v1/jobs/{job}/evaluations", SCOPE_READ, ROUTE_WORKER,
 				.handler = api_evaluations_list, .query = "limit weights errors",
 				.summary =

@@ -12,10 +12,15 @@ static const struct json *find(const struct json *claims, const struct json *mor
 	return found || !more ? found : json_get(more, claim);
 }
 
-/* Some say it as a text. Whoever may write any address into a profile is not whose address it is. */
-static bool is_unverified(const struct json *claims, const struct json *more)
+bool person_claims_are_enough(const struct json *claims, const char *claim)
 {
-	const struct json *said = find(claims, more, "email_verified");
+	return json_get(claims, claim) && (strcmp(claim, "email") != 0 || json_get(claims, "email_verified"));
+}
+
+/* Some say it as a text. Whoever may write any address into a profile is not whose address it is. */
+static bool denies_address(const struct json *claims)
+{
+	const struct json *said = json_get(claims, "email_verified");
 
 	return said && !json_is_true(said) && !span_equal(json_string_of(said), SPAN("true"));
 }
@@ -31,7 +36,7 @@ enum status person_claims_name(
 			claim);
 	if (json_check_name(name, NAME_BYTES, claim, "the name", err) != OK)
 		return err ? err->status = ERR_FORBIDDEN : ERR_FORBIDDEN;
-	if (strcmp(claim, "email") == 0 && is_unverified(claims, more))
+	if (strcmp(claim, "email") == 0 && (denies_address(claims) || (more && denies_address(more))))
 		return error_set(err, ERR_FORBIDDEN,
 			"the provider has not verified the address %.*s (email_verified): it may be somebody else's",
 			SPAN_ARGS(name));

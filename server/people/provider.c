@@ -365,14 +365,14 @@ static enum status read_userinfo(struct provider *provider, struct span access_t
 	return OK;
 }
 
-/* Both are in the ID token, or the provider is asked once more. */
+/* All of it is in the ID token, or the provider is asked once more. */
 static enum status name_person(struct provider *provider, const struct json *claims, struct span access_token,
 	struct provider_person *out, struct error *err)
 {
 	const struct provider_settings *settings = provider->settings;
 	AUTO(json) more = NULL;
 
-	if (!json_get(claims, settings->person_claim) || !json_get(claims, settings->groups_claim))
+	if (!person_claims_are_enough(claims, settings->person_claim) || !json_get(claims, settings->groups_claim))
 		TRY(read_userinfo(provider, access_token, claims, &more, err));
 	TRY(person_claims_name(claims, more, settings->person_claim, &out->name, err));
 	return person_claims_groups(claims, more, settings->groups_claim, &out->groups, err);

@@ -5,7 +5,7 @@
 
 struct people_session_row {
 	struct span hash; /* SHA-256 of the cookie, 32 bytes */
-	struct span provider, person;
+	struct span provider, issuer, person; /* issuer "": not known */
 	struct span groups; /* a JSON array of texts */
 	int64_t began_ms, until_ms;
 };

@@ -104,6 +104,35 @@ def test_no_code_and_no_cookie_is_in_a_log(real):
     assert codes and not any(code in log for code in codes) and browser.cookies["smfleet_session"] not in log and "a secret" not in log
 
 
+def audited(server, browser):
+    """Of sign-ins, the oldest first."""
+    entries = browser.get(server, "/api/v1/audit?limit=1000").body["entries"]
+    return [entry for entry in reversed(entries) if entry["object"].startswith("sign-ins/")]
+
+
+def test_who_signs_in_and_out_and_who_was_refused_is_audited(real):
+    admin, wim, dave, mallory = (Browser() for _ in range(4))
+    admin.sign_in(real, "basic", "ann+admins")
+    begun = len(audited(real, admin))
+    wim.sign_in(real, "post", "wim+writers")
+    wim.sign_in(real, "post", "wim+writers")  # another session; the provider knows who this is
+    assert dave.sign_in(real, "basic", "dave+ops")[1].status == 403
+    assert mallory.sign_in(real, "basic", "mallory+admins")[1].status == 403  # whose name is not certain
+    codes = [urllib.parse.parse_qs(url.partition("?")[2]) for browser in (admin, wim, dave, mallory) for url in browser.seen if "/callback?" in url]
+    cookie = wim.cookies["smfleet_session"]
+    assert wim.ask(real.public_url + "/api/v1/session?everywhere=true", method="DELETE").status == 204
+    told = audited(real, admin)[begun:]
+    name = "oidc/post/wim@example.org"
+    assert [(entry["verb"], entry["object"], entry["token"], entry["before"]) for entry in told] == [
+        ("sign in", f"sign-ins/{name}", name, {"sessions": 0}), ("sign in", f"sign-ins/{name}", name, {"sessions": 1}),
+        ("refuse", "sign-ins/oidc/basic/dave@example.org", "oidc/basic/dave@example.org", None), ("refuse", "sign-ins/oidc/basic", "oidc/basic", None),
+        ("sign out", f"sign-ins/{name}", name, {"sessions": 2})]
+    assert [entry["after"].get("sessions") for entry in told] == [1, 2, None, None, 0] and {entry["address"] for entry in told} == {"127.0.0.1"}
+    assert "ops" in told[2]["after"]["reason"] and "email_verified" in told[3]["after"]["reason"]
+    text = json.dumps(told)
+    assert len(codes) >= 4 and not any(value in text for code in codes for value in (code["code"][0], code["state"][0])) and cookie not in text
+
+
 def test_no_token_is_named_as_a_person(real):
     browser = Browser()
     browser.sign_in(real, "basic", "ann+admins")
@@ -146,6 +175,43 @@ def test_sessions_end_at_sign_out_with_what_goes_on(real):
     streams[2].close()
 
 
+def test_an_administrator_lists_and_ends_the_sessions_of_a_person(real):
+    """Everywhere, with what goes on; of a team only those of the team."""
+    admin, wim, again, bob = (Browser() for _ in range(4))
+    admin.sign_in(real, "basic", "ann+admins")
+    wim.sign_in(real, "post", "walt+writers")
+    again.sign_in(real, "post", "walt+writers")
+    bob.sign_in(real, "post", "bob+ml")
+    root = cookie_of(admin)
+
+    def listed(**options):
+        reply = real.get("/api/v1/sign-ins", **options)
+        assert reply.status == 200, reply
+        return [row for row in reply.body["sign_ins"] if row["name"].startswith("oidc/post/")]
+    names = [row["name"] for row in listed(headers=root)]
+    assert names.count("oidc/post/walt@example.org") == 2 and names.count("oidc/post/bob@example.org") == 1
+    rows = listed(headers=root)
+    row = next(row for row in rows if row["name"] == "oidc/post/walt@example.org")
+    assert (row["scope"], row["team"], row["until_ms"] - row["began_ms"]) == ("write", "vision", 12 * 3600 * 1000)
+    assert [row["began_ms"] for row in rows] == sorted(row["began_ms"] for row in rows) and "smp_" not in json.dumps(rows)
+    assert real.get("/api/v1/sign-ins", headers=cookie_of(wim)).status == 403
+    assert real.delete("/api/v1/sign-ins?name=oidc/post/bob@example.org", headers=cookie_of(wim)).status == 403
+    token = real.post("/api/v1/tokens", json={"name": "of-nlp", "scope": "admin", "team": "nlp"}, headers=root).body["token"]
+    assert {row["name"] for row in listed(token=token)} == {"oidc/post/bob@example.org"}
+    assert real.delete("/api/v1/sign-ins?name=oidc/post/walt@example.org", token=token).status == 404
+    streams = [real.live(headers=cookie_of(browser)) for browser in (wim, again, bob)]
+    assert real.delete("/api/v1/sign-ins?name=oidc/post/walt@example.org", headers=root).status == 204
+    for stream in streams[:2]:
+        stream.wait_for_end(5)
+    assert [browser.who(real)["authenticated"] for browser in (wim, again, bob, admin)] == [False, False, True, True] and not streams[2].is_over
+    streams[2].close()
+    told = audited(real, admin)[-1]
+    assert (told["verb"], told["object"], told["token"], told["before"], told["after"]) == (
+        "delete", "sign-ins/oidc/post/walt@example.org", "oidc/basic/ann@example.org", {"sessions": 2}, {"sessions": 0})
+    for query, status in (("?name=oidc/post/walt@example.org", 404), ("?name=proxy/ann", 404), ("", 400), ("?name=", 400)):
+        assert real.delete("/api/v1/sign-ins" + query, headers=root).status == status, query
+
+
 def one_provider(folder, *arguments, **options):
     provider = None
 
@@ -186,6 +252,39 @@ def test_a_session_outlives_a_restart_as_far_as_the_rules_go(tmp_path):
     change_rules(server, [])
     server.start()
     assert ann.who(server)["scope"] is None and server.sql("SELECT COUNT(*) FROM people_sessions")[0][0] == 0
+    server.close()
+    provider.close()
+
+
+def change_issuer(server, issuer):
+    document = json.loads(server.sign_in.read_text())
+    document["providers"][0]["issuer"] = issuer
+    server.sign_in.write_text(json.dumps(document))
+
+
+def test_a_session_is_of_the_issuer_and_not_of_the_name_alone(tmp_path):
+    """Whoever has the name next vouches for others."""
+    server, provider = one_provider(tmp_path)
+    server.start()
+    issuer = json.loads(server.sign_in.read_text())["providers"][0]["issuer"]
+    ann, bob = Browser(), Browser()
+    ann.sign_in(server, "basic", "ann+admins")
+    server.stop()
+    server.start()
+    assert ann.who(server)["scope"] == "admin"
+    server.stop()
+    change_issuer(server, "https://id.example.org")
+    server.start()
+    assert ann.who(server)["scope"] is None and server.sql("SELECT COUNT(*) FROM people_sessions")[0][0] == 0
+    server.stop()
+    change_issuer(server, issuer)
+    server.start()
+    assert ann.who(server)["scope"] is None
+    bob.sign_in(server, "basic", "bob+admins")
+    server.stop()
+    server.sql("UPDATE people_sessions SET issuer = NULL")  # as those of before have it
+    server.start()
+    assert bob.who(server)["scope"] is None
     server.close()
     provider.close()
 

@@ -136,6 +136,21 @@ def test_groups_and_name_that_are_not_in_the_token_are_asked_for(pair):
     assert liar.sign_in(Browser(), server).status == 303
 
 
+def test_an_address_that_is_verified_elsewhere_or_not_at_all(pair):
+    server, liar = pair
+    liar.reset()
+    liar.claims = {"email_verified": None}  # the token has the address and the groups, and leaves that to userinfo
+    liar.userinfo = {"email": "ann@example.org", "email_verified": False}
+    refused(liar.sign_in(Browser(), server), 403, "email_verified")
+    liar.userinfo = {"email": "ann@example.org", "email_verified": True}
+    assert liar.sign_in(Browser(), server).status == 303
+    liar.userinfo = {}
+    assert liar.sign_in(Browser(), server).status == 303  # nobody says anything of it
+    liar.claims = {"email": None}  # what the token says is not of userinfo's address
+    liar.userinfo = {"email": "carol@example.org", "email_verified": False}
+    refused(liar.sign_in(Browser(), server), 403, "email_verified")
+
+
 HUGE = b'{"issuer":"' + b"x" * 300_000 + b'"}'
 
 
@@ -268,6 +283,37 @@ def test_who_signs_in_often_signs_nobody_else_out(tmp_path):
     liar.claims = {}
     assert [liar.sign_in(browser, server).status for browser in [first, *(Browser() for _ in range(56))]] == [303] * 57
     assert (carol.who(server)["authenticated"], first.who(server)["authenticated"]) == (True, False)
+    server.close()
+    liar.close()
+
+
+def test_who_is_refused_does_not_fill_the_audit_log(tmp_path):
+    """Neither without a provider that has signed somebody in, which costs nothing, nor with many accounts: that would push out what is older."""
+    liar = LyingProvider(tmp_path)
+    server = SignInServer(tmp_path, lambda _: [stated(tmp_path, liar.issuer, "basic")]).start()
+    ann = Browser()
+    assert liar.sign_in(ann, server).status == 303
+
+    def refusals():
+        return [entry for entry in ann.get(server, "/api/v1/audit?limit=1000").body["entries"] if entry["verb"] == "refuse"]
+    eve = Browser()
+    assert eve.get(server, "/sign-in/basic/callback?code=x&state=y").status == 400
+    state = liar.begin(eve, server)["state"]
+    refused(liar.come_back(eve, server, state=state, error="access_denied"), 403, "access_denied")
+    server.wait_for_log("event=sign_in_failed .*access_denied")
+    liar.pages = {"/token": (400, {}, {"error": "invalid_grant"})}
+    refused(liar.sign_in(eve, server), 502, "invalid_grant")
+    liar.pages, liar.claims = {}, {"nonce": "of-another-sign-in"}
+    refused(liar.sign_in(eve, server), 502, "nonce")
+    assert refusals() == []
+    for n in range(62):
+        liar.claims = {"email": f"eve{n}@example.org", "groups": []}
+        refused(liar.sign_in(eve, server), 403, f"eve{n}")
+    assert [entry["token"] for entry in refusals()] == [f"oidc/basic/eve{n}@example.org" for n in reversed(range(60))]
+    liar.claims = {}
+    assert liar.sign_in(Browser(), server).status == 303
+    newest = ann.get(server, "/api/v1/audit?limit=1").body["entries"][0]
+    assert newest["verb"] == "sign in"
     server.close()
     liar.close()
 

@@ -230,7 +230,7 @@ class LyingProvider:
     def token(self):
         now = int(time.time())
         claims = {"iss": self.issuer, "aud": "basic", "sub": "1", "iat": now, "exp": now + 300, "nonce": self.nonce, "email": "ann@example.org",
-            "groups": ["admins"], **self.claims}
+            "email_verified": True, "groups": ["admins"], **self.claims}
         header = {"alg": self.key.algorithm, "kid": self.key.kid, **self.header}
         text = ".".join(base64url(json.dumps({name: value for name, value in part.items() if value is not None}).encode()) for part in (header, claims))
         return text + "." + base64url((self.sign or self.key.sign)(text))

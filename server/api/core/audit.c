@@ -83,13 +83,13 @@ static struct actor actor_of(const struct http_request *request)
 		.body = SPAN("")};
 }
 
-void audit_enter_job(struct api *api, struct api_worker *worker, const struct http_request *request, const char *verb,
-	struct span job)
+void audit_enter_deed(
+	struct api *api, struct api_worker *worker, const struct http_request *request, const struct audit_deed *deed)
 {
 	worker->actor = actor_of(request);
-	worker->actor.verb = span_from(verb);
-	worker->actor.kind = SPAN("jobs");
-	snprintf(worker->thing, sizeof worker->thing, "%.*s", SPAN_ARGS(job));
+	worker->actor.verb = span_from(deed->verb);
+	worker->actor.kind = span_from(deed->kind);
+	snprintf(worker->thing, sizeof worker->thing, "%.*s", SPAN_ARGS(deed->id));
 	worker->actor.id = span_from(worker->thing);
 	audit_act_as(api->options.pipeline, &worker->actor);
 }

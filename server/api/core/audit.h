@@ -5,6 +5,10 @@
 
 void audit_enter(void *api, void *worker, const struct http_request *request, const struct http_route *route);
 void audit_leave(void *api);
-/* The same within a handler, of a job. */
-void audit_enter_job(struct api *api, struct api_worker *worker, const struct http_request *request, const char *verb,
-	struct span job);
+/* The same within a handler: "resume" of "jobs", NAME. */
+struct audit_deed {
+	const char *verb, *kind;
+	struct span id;
+};
+void audit_enter_deed(
+	struct api *api, struct api_worker *worker, const struct http_request *request, const struct audit_deed *deed);

@@ -10,6 +10,7 @@ http_handler api_evaluations_list, api_evaluations_put, api_evaluations_delete;
 http_handler api_leaders, api_references_get, api_references_put;
 http_handler api_notes_list, api_notes_create, api_note_change, api_note_delete;
 http_handler api_session_get, api_session_create, api_session_delete, api_sign_in, api_sign_in_return;
+http_handler api_sign_ins_list, api_sign_ins_delete;
 http_handler api_tokens_list, api_tokens_create, api_tokens_delete, api_options_list;
 http_handler api_jobs_list, api_jobs_create, api_job_get, api_job_delete, api_job_restore, api_trash_list,
 	api_job_transition;

@@ -5,11 +5,13 @@
 #include "base/crypto.h"
 #include "base/map.h"
 #include "people/sign_ins.h"
+#include "state/audit.h"
 #include "state/execute.h"
 #include "store/people_sessions.h"
 
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { LOOK_MS = 250, OF_ONE_MAX = 50 };
 
@@ -97,19 +99,21 @@ static enum status allow(const struct provider_settings *provider, struct span n
 
 /* ---- what the store has ---- */
 
-static const struct provider_settings *find_provider(const struct people *people, struct span name)
+/* A name that was given to another issuer is another provider's. */
+static const struct provider_settings *find_provider(const struct people *people, const struct people_session_row *row)
 {
 	const struct provider_settings *provider;
 
 	for (size_t i = 0; (provider = people_provider(people, i)); i++)
-		if (span_equal(span_from(provider->name), name))
+		if (span_equal(span_from(provider->name), row->provider) &&
+			span_equal(span_from(provider->issuer), row->issuer))
 			return provider;
 	return NULL;
 }
 
 static enum status take_row(struct person_sessions *sessions, const struct people_session_row *row, struct error *err)
 {
-	const struct provider_settings *provider = find_provider(sessions->options.people, row->provider);
+	const struct provider_settings *provider = find_provider(sessions->options.people, row);
 	AUTO_MEM struct session *session = mem_zeroed(sizeof *session);
 	struct error refusal;
 
@@ -261,8 +265,8 @@ static enum status add(struct person_sessions *sessions, struct session *session
 }
 
 enum status person_sessions_begin(struct person_sessions *sessions, struct pipeline *pipeline,
-	const struct provider_settings *provider, struct span person, struct span groups, struct buf *cookie,
-	struct error *err)
+	const struct provider_settings *provider, struct span person, struct span groups, struct span address,
+	struct buf *cookie, struct error *err)
 {
 	AUTO_MEM struct session *session = mem_zeroed(sizeof *session);
 	AUTO_DONE(buf) over = BUF_INIT(SIZE_MAX);
@@ -276,33 +280,60 @@ enum status person_sessions_begin(struct person_sessions *sessions, struct pipel
 	TRY(allow(provider, person, groups, session, err));
 	struct people_session_row row = {.hash = hash_of(session),
 		.provider = span_from(provider->name),
+		.issuer = span_from(provider->issuer),
 		.person = person,
 		.groups = groups,
 		.began_ms = session->began_ms,
 		.until_ms = session->until_ms};
 	over = take_over(sessions);
 	find_oldest(sessions, session, &over);
-	TRY(write(pipeline, &row, &over, err));
+	const struct actor actor = {.token = span_from(session->person.name),
+		.team = span_from(session->person.team),
+		.address = address,
+		.verb = SPAN("sign in"),
+		.kind = SPAN("sign-ins"),
+		.id = span_from(session->person.name),
+		.body = SPAN("")};
+	audit_act_as(pipeline, &actor);
+	enum status status = write(pipeline, &row, &over, err);
+	audit_act_as(pipeline, NULL);
+	TRY(status);
 	drop(sessions, buf_span(&over));
 	TRY(add(sessions, session, err));
 	session = NULL;
 	return OK;
 }
 
-enum status person_sessions_end(struct person_sessions *sessions, struct pipeline *pipeline,
-	const struct principal *principal, bool is_everywhere, struct error *err)
+static bool is_meant(const struct session *session, const struct person_sessions_ending *which)
 {
-	AUTO_DONE(buf) over = take_over(sessions);
+	const struct principal *person = &session->person;
+
+	return person->session == which->session ||
+	       (span_equal(span_from(person->name), which->name) &&
+		       (!which->team.len || span_equal(span_from(person->team), which->team)));
+}
+
+static void find_meant(struct person_sessions *sessions, const struct person_sessions_ending *which, struct buf *over)
+{
 	void *value;
 
 	pthread_rwlock_rdlock(&sessions->lock);
-	for (size_t at = 0; map_next(sessions->by_number, &at, NULL, &value);) {
-		const struct session *session = value;
-		if (session->person.session == principal->session ||
-			(is_everywhere && strcmp(session->person.name, principal->name) == 0))
-			buf_append_span(&over, hash_of(session));
-	}
+	for (size_t at = 0; map_next(sessions->by_number, &at, NULL, &value);)
+		if (is_meant(value, which))
+			buf_append_span(over, hash_of(value));
 	pthread_rwlock_unlock(&sessions->lock);
+}
+
+enum status person_sessions_end(struct person_sessions *sessions, struct pipeline *pipeline,
+	const struct person_sessions_ending *which, struct error *err)
+{
+	AUTO_DONE(buf) over = BUF_INIT(SIZE_MAX);
+
+	find_meant(sessions, which, &over);
+	TRY(buf_status(&over, err));
+	if (!over.len)
+		return error_set(err, ERR_NOT_FOUND, "nobody is signed in by a provider as '%.*s'",
+			SPAN_ARGS(span_cut(which->name, 200)));
 	TRY(write(pipeline, NULL, &over, err));
 	drop(sessions, buf_span(&over));
 	return OK;
@@ -360,4 +391,40 @@ bool person_sessions_expire(struct person_sessions *sessions)
 	bool has_any = forget_expired(sessions, now_ms);
 	pthread_rwlock_unlock(&sessions->lock);
 	return has_any;
+}
+
+/* ---- who there is ---- */
+
+static int compare_begun(const void *a, const void *b)
+{
+	const struct person_session *first = a, *second = b;
+
+	return first->began_ms < second->began_ms ? -1 : first->began_ms > second->began_ms;
+}
+
+static size_t copy_of_team(const struct person_sessions *sessions, struct span team, struct person_session *out)
+{
+	int64_t now_ms = clock_wall_ms();
+	size_t count = 0;
+	void *value;
+
+	for (size_t at = 0; map_next(sessions->by_number, &at, NULL, &value);) {
+		const struct session *session = value;
+		if (now_ms < session->until_ms && (!team.len || span_equal(span_from(session->person.team), team)))
+			out[count++] = (struct person_session){session->person, session->began_ms, session->until_ms};
+	}
+	return count;
+}
+
+enum status person_sessions_list(struct person_sessions *sessions, struct span team, struct arena *arena,
+	struct person_session **out, size_t *count, struct error *err)
+{
+	pthread_rwlock_rdlock(&sessions->lock);
+	*out = arena_alloc(arena, (map_count(sessions->by_number) + 1) * sizeof **out);
+	*count = *out ? copy_of_team(sessions, team, *out) : 0;
+	pthread_rwlock_unlock(&sessions->lock);
+	if (!*out)
+		return error_no_memory(err);
+	qsort(*out, *count, sizeof **out, compare_begun);
+	return OK;
 }

@@ -26,17 +26,30 @@ void person_sessions_free(struct person_sessions *sessions);
 enum status person_sessions_sweep(
 	struct person_sessions *sessions, struct pipeline *pipeline, struct error *err) MUST_CHECK;
 
-/* groups: a JSON array. Appends the cookie. ERR_FORBIDDEN: no rule is for this person. */
+/* address: where from, for the audit log. groups: a JSON array. Appends the cookie. ERR_FORBIDDEN: no rule is for this person. */
 enum status person_sessions_begin(struct person_sessions *sessions, struct pipeline *pipeline,
-	const struct provider_settings *provider, struct span person, struct span groups, struct buf *cookie,
-	struct error *err) MUST_CHECK;
+	const struct provider_settings *provider, struct span person, struct span groups, struct span address,
+	struct buf *cookie, struct error *err) MUST_CHECK;
 /* Whose session it is; false: it is none, or over. Does not block. */
 bool person_sessions_find(struct person_sessions *sessions, struct span cookie, struct principal *out);
 /* Is the session that this person has come by still there? */
 bool person_sessions_has(struct person_sessions *sessions, const struct principal *principal);
-/* Ends it; is_everywhere: and all others of the person. */
+/* ERR_NOT_FOUND: there is none. */
+struct person_sessions_ending {
+	uint64_t session; /* this one; 0: none */
+	struct span name; /* and all of this person ("oidc/corp/ann"); "": of nobody */
+	struct span team; /* of these only the team's; "": whatever it is */
+};
 enum status person_sessions_end(struct person_sessions *sessions, struct pipeline *pipeline,
-	const struct principal *principal, bool is_everywhere, struct error *err) MUST_CHECK;
+	const struct person_sessions_ending *which, struct error *err) MUST_CHECK;
+
+/* Those that go on, the oldest first; team "": of all. */
+struct person_session {
+	struct principal person;
+	int64_t began_ms, until_ms;
+};
+enum status person_sessions_list(struct person_sessions *sessions, struct span team, struct arena *arena,
+	struct person_session **out, size_t *count, struct error *err) MUST_CHECK;
 /* True: some have ended by their time since the last call. */
 bool person_sessions_expire(struct person_sessions *sessions);
 

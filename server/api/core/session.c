@@ -1,5 +1,6 @@
 /* Signing in from a browser: a session in an HttpOnly cookie, because EventSource and images cannot send a header. */
 #include "api/core/api_state.h"
+#include "api/core/audit.h"
 #include "api/core/handlers.h"
 #include "api/core/page_sessions.h"
 #include "api/core/person_sessions.h"
@@ -105,6 +106,21 @@ static enum status end_of_token(
 	return OK;
 }
 
+static enum status end_of_person(struct api *api, struct api_worker *worker, const struct http_request *request,
+	bool is_everywhere, struct error *err)
+{
+	const struct principal *principal = http_request_principal(request);
+	struct person_sessions_ending ending = {.session = principal->session,
+		.name = is_everywhere ? span_from(principal->name) : SPAN(""),
+		.team = SPAN("")};
+
+	audit_enter_deed(
+		api, worker, request, &(struct audit_deed){"sign out", "sign-ins", span_from(principal->name)});
+	enum status status = person_sessions_end(api->person_sessions, api->options.pipeline, &ending, err);
+	audit_leave(api);
+	return status == ERR_NOT_FOUND ? OK : status; /* it has ended meanwhile */
+}
+
 /* Wherever a copy of the cookie is: what goes on for it ends, too. everywhere=true: of all sessions that the token, or the person, has. */
 enum status api_session_delete(void *context, void *worker, const struct http_request *request,
 	struct http_response *response, struct error *err)
@@ -113,11 +129,9 @@ enum status api_session_delete(void *context, void *worker, const struct http_re
 	const struct principal *principal = http_request_principal(request);
 	bool is_everywhere = false;
 
-	(void)worker;
 	TRY(http_query_bool(request, "everywhere", &is_everywhere, err));
 	if (principal->session) {
-		TRY(principal->is_person ? person_sessions_end(api->person_sessions, api->options.pipeline, principal,
-						   is_everywhere, err)
+		TRY(principal->is_person ? end_of_person(api, worker, request, is_everywhere, err)
 					 : end_of_token(api, principal, is_everywhere, err));
 		http_server_recheck(api->server);
 	}

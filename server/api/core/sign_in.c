@@ -2,6 +2,7 @@
 
 #include "api/core/handlers.h"
 #include "api/core/person_sessions.h"
+#include "api/core/refusals.h"
 #include "api/core/request.h"
 #include "api/core/session_cookies.h"
 #include "base/clock.h"
@@ -13,13 +14,14 @@
 
 #include <stdio.h>
 
-enum { WAITING_MAX = 64, ADDRESS_BYTES = 8192, CODE_BYTES = 4096, TOLD_BYTES = 300 };
+enum { WAITING_MAX = 64, ADDRESS_BYTES = 8192, CODE_BYTES = 4096, TOLD_BYTES = 300, ADDRESS_TEXT_BYTES = 64 };
 
 /* Of one provider: whoever signs in by it waits here. */
 struct desk {
 	const struct provider_settings *settings;
 	struct provider *provider; /* of the thread */
 	struct http_hooks hooks;
+	struct refusals refusals; /* of the thread, too */
 	struct workers *workers;
 };
 
@@ -38,6 +40,7 @@ struct call {
 	struct http_response *response;
 	struct sign_in sign_in;
 	bool is_return; /* the browser has come back */
+	char address[ADDRESS_TEXT_BYTES];
 	struct buf code, issuer;
 	bool has_issuer;
 };
@@ -198,10 +201,10 @@ static void put_path(struct buf *out, const char *path)
 			buf_append_char(out, *path);
 }
 
-static enum status let_in(struct call *call, struct provider *provider, struct error *err)
+static enum status begin_session(struct call *call, struct provider *provider, struct provider_person *person,
+	struct buf *cookie, struct error *err)
 {
-	AUTO_DONE(buf) address = BUF_INIT(ADDRESS_BYTES), callback = BUF_INIT(ADDRESS_BYTES), cookie = BUF_INIT(256);
-	AUTO_DONE(provider_person) person = {BUF_INIT(ADDRESS_BYTES), BUF_INIT(1 << 20)};
+	AUTO_DONE(buf) callback = BUF_INIT(ADDRESS_BYTES);
 	struct provider_answer answer = {.code = buf_span(&call->code),
 		.redirect_uri = callback_address(call, &callback),
 		.nonce = span_from(call->sign_in.nonce),
@@ -210,9 +213,22 @@ static enum status let_in(struct call *call, struct provider *provider, struct e
 		.issuer = buf_span(&call->issuer)};
 
 	TRY(buf_status(&callback, err));
-	TRY(provider_find_person(provider, &answer, &person, err));
-	TRY(person_sessions_begin(call->api->person_sessions, call->api->options.pipeline, call->desk->settings,
-		buf_span(&person.name), buf_span(&person.groups), &cookie, err));
+	TRY(provider_find_person(provider, &answer, person, err));
+	return person_sessions_begin(call->api->person_sessions, call->api->options.pipeline, call->desk->settings,
+		buf_span(&person->name), buf_span(&person->groups), span_from(call->address), cookie, err);
+}
+
+static enum status let_in(struct call *call, struct provider *provider, struct error *err)
+{
+	AUTO_DONE(buf) address = BUF_INIT(ADDRESS_BYTES), cookie = BUF_INIT(256);
+	AUTO_DONE(provider_person) person = {BUF_INIT(ADDRESS_BYTES), BUF_INIT(1 << 20)};
+
+	enum status status = begin_session(call, provider, &person, &cookie, err);
+	if (status == ERR_FORBIDDEN)
+		refusals_tell(&call->desk->refusals, call->api->options.pipeline,
+			&(struct refusal){call->desk->settings->name, buf_span(&person.name), span_from(call->address),
+				span_from(err->text)});
+	TRY(status);
 	log_line(LOG_INFO, "signed_in", "provider=%s person=\"%.*s\"", call->desk->settings->name,
 		SPAN_ARGS(buf_span(&person.name)));
 	http_server_recheck(call->api->server); /* the oldest may have ended for it */
@@ -225,13 +241,17 @@ static enum status let_in(struct call *call, struct provider *provider, struct e
 	return OK;
 }
 
+static void log_failure(const struct provider_settings *provider, const char *text)
+{
+	log_line(LOG_WARNING, "sign_in_failed", "provider=%s error=\"%s\"", provider->name, text);
+}
+
 static void end_call(struct call *call, enum status status, struct error *err)
 {
 	AUTO_DONE(buf) text = BUF_INIT(ERROR_TEXT_BYTES + 256);
 
 	if (status != OK) {
-		log_line(LOG_WARNING, "sign_in_failed", "provider=%s error=\"%s\"", call->desk->settings->name,
-			err->text);
+		log_failure(call->desk->settings, err->text);
 		buf_printf(&text, "%s: %s", call->desk->settings->label, err->text);
 		write_page(call->response, status, text.failure ? err->text : text.ptr, SPAN(""),
 			call->sign_in.return_path);
@@ -261,6 +281,7 @@ static enum status hand_over(struct call *call, const struct http_request *reque
 
 	call->work.run = run;
 	call->response = response;
+	snprintf(call->address, sizeof call->address, "%.*s", SPAN_ARGS(http_request_address(request)));
 	call->handle = http_defer(request);
 	enum status status = workers_push(desk->workers, &call->work, &err);
 	if (status == OK)
@@ -347,8 +368,10 @@ static enum status answer_refusal(struct api *api, const struct http_request *re
 	struct span told = SPAN("");
 
 	(void)http_request_query(request, "error_description", &told);
-	buf_printf(&text, "%s has not signed anybody in: %.*s", api->desks->all[begun->provider].settings->label,
+	const struct provider_settings *settings = api->desks->all[begun->provider].settings;
+	buf_printf(&text, "%s has not signed anybody in: %.*s", settings->label,
 		SPAN_ARGS(is_error_name(name) ? name : SPAN("its error has no name")));
+	log_failure(settings, text.failure ? "" : text.ptr);
 	write_page(response, ERR_FORBIDDEN, text.failure ? "" : text.ptr, told, begun->return_path);
 	return OK;
 }

@@ -116,6 +116,8 @@ static const struct audited {
 	{"workspaces", /* without the document, which may be long: its revision says that it is another */
 		"SELECT name, team, title, panels, revision, author, modified_ms FROM workspaces WHERE name = ?1 AND team = ?2",
 		false, false},
+	{"sign-ins", "SELECT count(*) AS sessions FROM people_sessions WHERE 'oidc/' || provider || '/' || person = ?1",
+		false, false},
 	{"quotas", "SELECT trim(name || ' ' || instance_type), configured FROM quotas ORDER BY 1", true, false},
 	{"prices", "SELECT key, value FROM settings WHERE key = 'prices'", true, false},
 	{"definitions", "SELECT key, value FROM settings WHERE key = 'definitions'", true, false},

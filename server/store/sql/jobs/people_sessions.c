@@ -4,16 +4,16 @@
 #include "store/people_sessions.h"
 
 static const struct row_field fields[] = {FIELD_BLOB(struct people_session_row, hash),
-	FIELD(struct people_session_row, provider), FIELD(struct people_session_row, person),
-	FIELD(struct people_session_row, groups), FIELD(struct people_session_row, began_ms),
-	FIELD(struct people_session_row, until_ms)};
+	FIELD(struct people_session_row, provider), FIELD(struct people_session_row, issuer),
+	FIELD(struct people_session_row, person), FIELD(struct people_session_row, groups),
+	FIELD(struct people_session_row, began_ms), FIELD(struct people_session_row, until_ms)};
 
 enum status store_put_people_session(struct store_tx *tx, const struct people_session_row *row, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 
 	TRY(statement_open(&s, store_tx_reader(tx),
-		"INSERT INTO people_sessions (hash, provider, person, person_groups, began_ms, until_ms) VALUES (?,?,?,?,?,?)",
+		"INSERT INTO people_sessions (hash, provider, issuer, person, person_groups, began_ms, until_ms) VALUES (?,?,?,?,?,?,?)",
 		err));
 	row_bind(&s, ROWS(fields, struct people_session_row), row);
 	return statement_run(&s, err);
@@ -25,7 +25,7 @@ enum status store_read_people_sessions(struct store_reader *reader, struct arena
 	AUTO_DONE(statement) s = {0};
 
 	TRY(statement_open(&s, reader,
-		"SELECT hash, provider, person, person_groups, began_ms, until_ms FROM people_sessions ORDER BY began_ms, hash",
+		"SELECT hash, provider, issuer, person, person_groups, began_ms, until_ms FROM people_sessions ORDER BY began_ms, hash",
 		err));
 	return rows_read(&s, arena, ROWS(fields, struct people_session_row), out, count, err);
 }
