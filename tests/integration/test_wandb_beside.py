@@ -267,8 +267,9 @@ def test_an_alert_of_a_sync_is_told_once(shared):
         assert alert(shared, "synced", title="loss", text="is high")[0] == 200
     assert told() == 3 * ["WARN alert: loss: is high"], "a training is told of each time"
     before = len(raised())
-    for program in ("/usr/bin/wandb", "-m wandb.__main__"):
-        make_run(shared, "synced", host="node-1", program=program, config="{}")
+    legacy = {"headers": {"User-Agent": "W&B Internal Client 0.23.1"}}  # says no program
+    for more in ({"program": "/usr/bin/wandb"}, {"program": "-m wandb.__main__"}, legacy):
+        make_run(shared, "synced", host="node-1", config="{}", **more)
         for _ in range(3):
             assert alert(shared, "synced", title="loss", text="is high")[1]["data"]["notifyScriptableRunAlert"]["success"]
     assert told() == 3 * ["WARN alert: loss: is high"] and len(raised()) == before
