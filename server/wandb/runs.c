@@ -291,6 +291,14 @@ static bool is_next_process(const struct wandb_call *call, const struct upsert *
 	       !http_request_header(call->request, WANDB_WRITER_HEADER).len;
 }
 
+/* `wandb sync` of before 0.24 says no program, where a training says its own. */
+static bool is_sync(const struct wandb_call *call, const struct upsert *up)
+{
+	struct span agent = http_request_header(call->request, "User-Agent");
+
+	return wandb_is_sync(up->program) || (!up->program.len && span_starts_with(agent, SPAN("W&B Internal Client")));
+}
+
 /* What the stream of the run is read by, and what a client that goes on is given: at most one file of each kind. */
 static enum status put_files(struct wandb_call *call, const struct upsert *up, const struct tracked_run_row *row,
 	bool is_new, struct batch_file *files, size_t *count, struct error *err)
@@ -309,8 +317,7 @@ static enum status put_files(struct wandb_call *call, const struct upsert *up, c
 		files[(*count)++] =
 			(struct batch_file){.name = SPAN(WANDB_SUMMARY), .content = up->summary, .is_unchecked = true};
 	if (up->is_of_process)
-		TRY(wandb_begin_alerts(
-			call, row->job_id, wandb_is_sync(up->program), &files[*count], &has_alerts, err));
+		TRY(wandb_begin_alerts(call, row->job_id, is_sync(call, up), &files[*count], &has_alerts, err));
 	*count += has_alerts;
 	return OK;
 }

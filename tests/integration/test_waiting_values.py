@@ -77,7 +77,7 @@ def test_an_export_has_what_waits(start):
         end(server, "out")
         server.wait_for_points("p/out", "train:loss", 10, stream="console")
         assert len(console(server, "p/out")) == 10
-    assert counts_of(origin, job) == counts_of(copy, job) and len(counts_of(copy, job)) == 5
+    wait_until(lambda: counts_of(origin, job) == counts_of(copy, job) and len(counts_of(copy, job)) == 5, what="the same metrics, with their roles")
 
 
 def test_two_forms_of_one_metric_keep_their_order(start):
@@ -119,4 +119,4 @@ def test_a_metric_of_the_log_s_own_stays_so_over_a_restart_of_the_server(start):
     server.wait_for_points("p/own", "train:loss", 5, stream="console")
     taken(post(server, "own", {CONSOLE: (5, hf_rows(6, 7)[1])}))
     server.wait_for_extraction()
-    assert counts_of(server, "/api/v1/jobs/p%2Fown")["train:loss"] == (6, "loss"), "at once"
+    assert counts_of(server, "/api/v1/jobs/p%2Fown")["train:loss"][0] == 6, "at once"

@@ -442,7 +442,7 @@ class Server:
         return float(values[0])
 
     def wait_for_extraction(self):
-        """All that was acknowledged is extracted, in whatever streams: what is not there now does not come of it any more."""
+        """All that was acknowledged is extracted, in whatever streams: what is not there now does not come of it any more, but for what waits for a tracker."""
         wait_until(lambda: self.figure("committed_seq") <= self.figure("extracted_seq"), what="the extraction of all that was sent")
 
     def points(self, job, metric, **parameters):
