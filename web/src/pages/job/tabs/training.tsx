@@ -12,6 +12,7 @@ import { DataTable } from "../../../ui/datatable";
 import { lazy } from "../../../ui/lazy";
 import { EvaluationsPart } from "./evaluations";
 import { Rates } from "./rates";
+import { S3Section } from "./s3";
 
 adoptStyle(style);
 
@@ -31,6 +32,7 @@ export function TrainingPart({ store }: { store: JobStore }) {
       </Asked>
       <FitSection store={store} />
       <EvaluationsPart store={store} />
+      <S3Section store={store} />
     </div>
   );
 }
