@@ -407,11 +407,43 @@ test("a schedule says what was clipped and what moved beside the rate; tokens sa
   await shot(page, "job-training-moved");
 });
 
+/** https://docs.aws.amazon.com/AmazonS3/latest/userguide/LogFormat.html */
+const s3Access = (second, operation, key, status = "200 -") =>
+  `79a59df900b949e5 corpus [06/Feb/2019:00:00:${second} +0000] 192.0.2.3 arn:aws:sts::123456789012:assumed-role/train/i-1 DD6CC733AEXAMPLE REST.${operation}.OBJECT ${key} ` +
+  `"${operation} /${key} HTTP/1.1" ${status} 1000 1000 12 10 "-" "aws-sdk-cpp/1.11" - qrs= SigV4 ECDHE-RSA-AES128-GCM-SHA256 AuthHeader corpus.s3.us-west-1.amazonaws.com TLSV1.2 - -`;
+
+for (const colorScheme of ["light", "dark"]) {
+  test(`requests to S3 stand by prefix, with those that it refused: ${colorScheme}`, { colorScheme }, async ({ server, page, open }) => {
+    const reads = (second, count, refused = -1) => Array.from({ length: count }, (_, i) => s3Access(second, "GET", `shards/<b>train/${i}.tar`, i === refused ? "503 SlowDown" : undefined));
+    await server.send("j", [...reads(38, 7), ...reads(39, 3, 2), s3Access(40, "PUT", "ckpt/step-10/rank_0.pt"), s3Access(40, "PUT", "ckpt/step-10/rank_1.pt"), "loss: 1.0"], "access");
+    await server.send("j", ["botocore.exceptions.ClientError: An error occurred (SlowDown) when calling the GetObject operation (reached max retries: 4): Please reduce your request rate."]);
+    await open("/jobs/j/training");
+    const section = page.locator("section", { has: page.locator('h2:text-is("Requests to S3")') });
+    await section.locator("table").first().waitFor();
+    assert.deepEqual(await section.locator(".notice").allInnerTexts(), ["S3 refused 2 of 13 requests (SlowDown)"]);
+    const rows = (await section.locator("table").first().locator("tbody tr").allInnerTexts()).map((row) => row.split("\t"));
+    assert.deepEqual(rows.map((row) => row.slice(0, 7)).sort(), [
+      ["not named", "1", "0", "0", "1 refused", "–", "–"],
+      ["s3://corpus/ckpt/step-10/", "0", "2", "0", "0", "0", "2"],
+      ["s3://corpus/shards/<b>train/", "10", "0", "0", "1 refused", "7", "0"],
+    ]);
+    const [train] = rows.filter((row) => row[0].includes("train"));
+    assert.match(train[7], /spread its keys over several prefixes/);
+    await section.getByText("What it is worked out from").click();
+    const inputs = await section.locator("details tbody tr").allInnerTexts();
+    assert.match(inputs.find((row) => row.startsWith("reads_per_s")), /^reads_per_s\t5500\thttps:/);
+    assert.ok(await fitsWidth(page));
+    await section.scrollIntoViewIfNeeded();
+    await shot(page, `job-training-s3-${colorScheme}`);
+  });
+}
+
 test("where nothing is known, it says so", async ({ server, page, open }) => {
   await server.send("bare", ["hello"]);
   await open("/jobs/bare/training");
   for (const words of ["The settings declare no schedule.", "Neither the settings nor the log say how many tokens there are.", "The log prints no timers of a step's parts.", "Nobody has sent any:"]) {
     await page.getByText(words).waitFor();
   }
+  await waitUntil(async () => (await page.locator('h2:text-is("Requests to S3")').count()) === 0, "no requests to S3 where the log tells of none");
   await shot(page, "job-training-empty");
 });

@@ -46,6 +46,8 @@ export default {
   "rule": "规则",
   "silent": "无声",
   "source": "来源",
+  "verdict": "结论",
+  "Not all of it was read: there is too much.": "内容太多，未能全部读取。",
   "state": "状态",
   "step": "步",
   "steps": "步",

@@ -308,7 +308,6 @@ export default {
   "yes": "是",
   "no": "否",
   "Did the restarts go on from where it was?": "重启后是否从原处继续？",
-  "verdict": "结论",
   "from step": "起始步",
   "steps printed twice": "两次打印的步",
   "loss before": "之前的损失",

@@ -1,13 +1,14 @@
 // One machine: its faults by kind and one by one, its jobs, and what is to be expected of the next week.
 import type { Forecast, MachineHistory } from "../../api/machines";
 import { t, tn } from "../../i18n/i18n";
-import { cutMiddle, formatCompact, formatCount, formatExact, formatTime, NONE } from "../../lib/text/format";
+import { cutMiddle, formatCompact, formatCount, formatTime, NONE } from "../../lib/text/format";
 import { logsHref } from "../../lib/log/logurl";
 import { jobHref } from "../../lib/url/url";
 import { Resource } from "../../state/core/resource";
 import { patchQuery } from "../../state/core/router";
 import { useStore } from "../../state/core/store";
 import { DataTable } from "../../ui/datatable";
+import { Inputs } from "../../ui/inputs";
 import { ProblemBox } from "../../ui/problem";
 import { Skeleton } from "../../ui/skeleton";
 import { Age } from "../../ui/time";
@@ -110,31 +111,20 @@ function FaultLines({ rows }: { rows: MachineHistory["fault_list"] }) {
 function ForecastInputs({ all }: { all: MachineHistory["expected_interruptions"] }) {
   const { fleet, host, charged, formula } = all;
   if (host.expected === null) return null;
-  const rows: [string, number | undefined][] = [
-    ["events", host.events],
-    ["machine_days", host.machine_days],
-    ["fleet.machine_days", fleet.machine_days],
-    ["charged", charged],
-    ["shape", host.shape],
-    ["exposure", host.exposure],
-    ["ahead", host.ahead],
-  ];
   return (
-    <details>
-      <summary>{t("What it is worked out from")}</summary>
-      <p lang="en">
-        <code>{formula}</code>
-      </p>
-      <DataTable
-        class="ledger"
-        rows={rows}
-        keyOf={([name]) => name}
-        columns={[
-          { title: t("input"), isHead: true, cell: ([name]) => <code>{name}</code> },
-          { title: t("value"), isNumber: true, cell: ([, value]) => (value === undefined ? NONE : formatExact(value)) },
-        ]}
-      />
-    </details>
+    <Inputs
+      class="ledger"
+      formula={formula}
+      rows={[
+        ["events", host.events],
+        ["machine_days", host.machine_days],
+        ["fleet.machine_days", fleet.machine_days],
+        ["charged", charged],
+        ["shape", host.shape],
+        ["exposure", host.exposure],
+        ["ahead", host.ahead],
+      ]}
+    />
   );
 }
 

@@ -16,6 +16,7 @@ import style from "../../styles/nodelist.css?inline";
 import { ProblemBox } from "../../ui/problem";
 import { Skeleton } from "../../ui/skeleton";
 import { Age } from "../../ui/time";
+import { Bandwidth } from "./bandwidth";
 import { NodeGrid } from "./grid";
 import { Heat } from "./heat";
 import { Replaced } from "./replaced";
@@ -69,6 +70,7 @@ export function NodesPart({ store }: { store: JobStore }) {
           </div>
           {shown.length > 0 && <NodeTable job={store.name} rows={shown} machines={own?.machines.value ?? []} />}
           {shown.length === 0 && <p class="empty dim">{onlyTrouble ? t("No node is in trouble.") : t("Nothing has sent a line of this job yet.")}</p>}
+          <Bandwidth store={store} />
         </>
       )}
     </div>

@@ -1,15 +1,12 @@
 // Whether the job fits into its devices' memory: bytes by part, each with its formula, and what would make it fit.
-import { jobPath } from "../../../api/client";
 import type { Fit } from "../../../api/fit";
 import { say, t, tn } from "../../../i18n/i18n";
 import { formatBytes } from "../../../lib/text/bytes";
 import { formatExact, NONE } from "../../../lib/text/format";
-import { Resource } from "../../../state/core/resource";
-import { useStore } from "../../../state/core/store";
 import type { JobStore } from "../../../state/job/job";
+import { Asked } from "../../../ui/asked";
 import { DataTable } from "../../../ui/datatable";
-import { ProblemBox } from "../../../ui/problem";
-import { Skeleton } from "../../../ui/skeleton";
+import { Inputs } from "../../../ui/inputs";
 
 const PARTS: Readonly<Record<string, string>> = {
   parameters: say("parameters"),
@@ -23,19 +20,10 @@ const bytes = (value: number | null | undefined): string => (typeof value === "n
 
 /** Where the settings do not suffice there is nothing to show. */
 export function FitSection({ store }: { store: JobStore }) {
-  const asked = useStore(
-    () => new Resource<Fit>(jobPath(store.name, "/fit")),
-    [store],
-    (next) => next.load(),
-  );
-  const reply = asked?.value.value;
-  const problem = asked?.problem.value;
-  if (reply && reply.per_device_bytes["total"] === null && reply.fits === null) return null;
   return (
-    <section class="fit">
-      <h2>{t("Memory of a device")}</h2>
-      {problem ? <ProblemBox problem={problem} onRetry={() => void asked?.load()} /> : reply ? <FitPart fit={reply} /> : <Skeleton rows={3} />}
-    </section>
+    <Asked<Fit> store={store} of="/fit" title={t("Memory of a device")} class="fit" isNone={(fit) => fit.per_device_bytes["total"] === null && fit.fits === null}>
+      {(fit) => <FitPart fit={fit} />}
+    </Asked>
   );
 }
 
@@ -78,28 +66,13 @@ function FitPart({ fit }: { fit: Fit }) {
           </ul>
         </>
       )}
-      <Inputs fit={fit} />
+      <FitInputs fit={fit} />
     </>
   );
 }
 
-function Inputs({ fit }: { fit: Fit }) {
+function FitInputs({ fit }: { fit: Fit }) {
   const { formula, ...sizes } = fit.model ?? {};
-  const rows = Object.entries({ ...fit.inputs, ...sizes });
   const from: Record<string, string> = { ...(typeof formula === "string" && { parameters: formula }), ...fit.from };
-  return (
-    <details>
-      <summary>{t("What it is worked out from")}</summary>
-      <DataTable
-        class="plain"
-        rows={rows}
-        keyOf={([name]) => name}
-        columns={[
-          { title: t("input"), isHead: true, cell: ([name]) => <code>{name}</code> },
-          { title: t("value"), isNumber: true, cell: ([, value]) => (value === null ? NONE : typeof value === "number" ? formatExact(value) : String(value)) },
-          { title: t("from"), cell: ([name]) => from[name] && <code>{from[name]}</code> },
-        ]}
-      />
-    </details>
-  );
+  return <Inputs rows={Object.entries({ ...fit.inputs, ...sizes }).map(([name, value]) => [name, value, from[name]])} />;
 }

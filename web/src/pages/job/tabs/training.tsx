@@ -1,22 +1,18 @@
 // What a run that costs much is asked about: its learning rate, its tokens, its steps, its checkpoints. Each figure says from where it is.
-import type { ComponentChildren } from "preact";
-import { jobPath } from "../../../api/client";
 import type { Anatomy, Moved, Schedule, Tokens, Trace } from "../../../api/training";
 import { say, t, tn } from "../../../i18n/i18n";
 import { formatCount, formatTime, formatValue, NONE } from "../../../lib/text/format";
 import { rateText } from "../../../lib/text/rate";
 import { adoptStyle } from "../../../lib/jobs/adopt";
 import { jobHref } from "../../../lib/url/url";
-import { Resource } from "../../../state/core/resource";
-import { useStore } from "../../../state/core/store";
 import type { JobStore } from "../../../state/job/job";
 import style from "../../../styles/training.css?inline";
+import { Asked } from "../../../ui/asked";
 import { DataTable } from "../../../ui/datatable";
 import { lazy } from "../../../ui/lazy";
-import { ProblemBox } from "../../../ui/problem";
-import { Skeleton } from "../../../ui/skeleton";
 import { EvaluationsPart } from "./evaluations";
 import { Rates } from "./rates";
+import { S3Section } from "./s3";
 
 adoptStyle(style);
 
@@ -36,30 +32,8 @@ export function TrainingPart({ store }: { store: JobStore }) {
       </Asked>
       <FitSection store={store} />
       <EvaluationsPart store={store} />
+      <S3Section store={store} />
     </div>
-  );
-}
-
-interface AskedProps<T> {
-  store: JobStore;
-  of: string;
-  title: string;
-  children: (reply: T) => ComponentChildren;
-}
-
-function Asked<T>({ store, of, title, children }: AskedProps<T>) {
-  const asked = useStore(
-    () => new Resource<T>(jobPath(store.name, of)),
-    [store],
-    (next) => next.load(),
-  );
-  const reply = asked?.value.value;
-  const problem = asked?.problem.value;
-  return (
-    <section>
-      <h2>{title}</h2>
-      {problem ? <ProblemBox problem={problem} onRetry={() => void asked?.load()} /> : reply ? children(reply) : <Skeleton rows={3} />}
-    </section>
   );
 }
 
