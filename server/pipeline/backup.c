@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "state/control.h"
+#include "state/execute.h"
 #include "state/pipeline_state.h"
 #include "store/admin.h"
 
@@ -28,14 +29,6 @@ struct copying {
 	enum status status;
 	struct error err;
 };
-
-static enum status write_nothing(void *context, struct store_tx *tx, struct error *err)
-{
-	(void)context;
-	(void)tx;
-	(void)err;
-	return OK;
-}
 
 static enum status copy_some(struct copying *copying, uint64_t *left, uint64_t *total, struct error *err)
 {
@@ -110,7 +103,7 @@ enum status pipeline_backup(struct pipeline *pipeline, const char *path,
 	struct copying copying = {.pipeline = pipeline, .path = path};
 	int64_t start_ms = clock_mono_ms();
 
-	copying.control = (struct control){.work = write_nothing, .done = step, .context = &copying};
+	copying.control = (struct control){.work = writer_write_nothing, .done = step, .context = &copying};
 	pthread_condattr_t monotonic;
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);

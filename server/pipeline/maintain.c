@@ -196,14 +196,6 @@ static void forget_idle(void *context, enum status status, const struct error *c
 	}
 }
 
-static enum status write_nothing(void *context, struct store_tx *tx, struct error *err)
-{
-	(void)context;
-	(void)tx;
-	(void)err;
-	return OK;
-}
-
 static void ask_to_forget(struct pipeline *pipeline)
 {
 	struct control *control = mem_zeroed(sizeof *control);
@@ -211,7 +203,8 @@ static void ask_to_forget(struct pipeline *pipeline)
 
 	if (!control)
 		return; /* a later round tries again */
-	*control = (struct control){.work = write_nothing, .done = forget_idle, .context = control, .owner = pipeline};
+	*control = (struct control){
+		.work = writer_write_nothing, .done = forget_idle, .context = control, .owner = pipeline};
 	if (control_push(pipeline, control, &err) != OK)
 		mem_free(control); /* stopping */
 }

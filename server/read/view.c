@@ -41,12 +41,6 @@ static bool copy_tail(const struct viewing *viewing, const struct series_state *
 	return view->tail != NULL;
 }
 
-/* One without any was told by a tracker before its lines were, or may be yet. */
-static bool has_points(const struct series_state *series)
-{
-	return series->sealed_points + series->tail_count > 0;
-}
-
 static bool view_series(const struct viewing *viewing, const struct series_state *series, struct series_view *view)
 {
 	*view = (struct series_view){.series_id = series->series_id,
@@ -165,7 +159,7 @@ static bool view_live_stream(const struct viewing *viewing, const struct stream_
 		return true;
 	view->series = arena_alloc(viewing->arena, stream->series_count * sizeof *view->series);
 	for (size_t i = 0; i < stream->series_count && view->series; i++)
-		if (has_points(stream->series[i]) && is_asked(viewing, stream->series[i]) &&
+		if (series_has_points(stream->series[i]) && is_asked(viewing, stream->series[i]) &&
 			!view_series(viewing, stream->series[i], &view->series[view->series_count++]))
 			return false;
 	/* Who asks for one metric draws it, and has no use for the health of all. */

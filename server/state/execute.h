@@ -17,3 +17,6 @@ enum status writer_execute(struct pipeline *pipeline,
 enum status writer_execute_then(struct pipeline *pipeline,
 	enum status (*work)(void *context, struct store_tx *tx, struct error *err), void (*after)(void *context),
 	void *context, struct error *err) MUST_CHECK;
+
+/* A work that writes nothing: who gives it means what comes with a commit (what runs after it, the entry in the audit log). */
+enum status writer_write_nothing(void *context, struct store_tx *tx, struct error *err) MUST_CHECK;

@@ -21,15 +21,6 @@ static bool has_room(struct refusals *refusals)
 	return true;
 }
 
-/* The entry is all that there is to write. */
-static enum status write_nothing(void *context, struct store_tx *tx, struct error *err)
-{
-	(void)context;
-	(void)tx;
-	(void)err;
-	return OK;
-}
-
 static enum status tell(struct pipeline *pipeline, const struct refusal *refusal, struct error *err)
 {
 	AUTO_DONE(buf) name = BUF_INIT(NAME_BYTES), body = BUF_INIT(BODY_BYTES);
@@ -50,7 +41,7 @@ static enum status tell(struct pipeline *pipeline, const struct refusal *refusal
 		.id = buf_span(&name),
 		.body = buf_span(&body)};
 	audit_act_as(pipeline, &actor);
-	enum status status = writer_execute(pipeline, write_nothing, NULL, err);
+	enum status status = writer_execute(pipeline, writer_write_nothing, NULL, err);
 	audit_act_as(pipeline, NULL);
 	return status;
 }

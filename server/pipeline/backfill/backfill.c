@@ -122,14 +122,6 @@ void backfill_wake(struct pipeline *pipeline)
 	pthread_mutex_unlock(&pipeline->tick_mutex);
 }
 
-static enum status write_nothing(void *context, struct store_tx *tx, struct error *err)
-{
-	(void)context;
-	(void)tx;
-	(void)err;
-	return OK;
-}
-
 struct loading {
 	struct backfill *backfill;
 	enum status status;
@@ -152,7 +144,7 @@ static enum status load(struct backfill *backfill, struct error *err)
 {
 	struct loading loading = {.backfill = backfill};
 
-	TRY(writer_execute_then(backfill->pipeline, write_nothing, load_job, &loading, err));
+	TRY(writer_execute_then(backfill->pipeline, writer_write_nothing, load_job, &loading, err));
 	if (loading.status != OK && err)
 		*err = loading.err;
 	return loading.status;

@@ -64,7 +64,7 @@ static void take_report(void *context, enum incident_change change, const struct
 
 static void widen_range(struct series_state *series, const struct point *point)
 {
-	bool is_first = series->sealed_points + series->tail_count == 0;
+	bool is_first = !series_has_points(series);
 
 	if (is_first || point->step < series->min_step)
 		series->min_step = point->step;

@@ -11,16 +11,11 @@ enum {
 	HOLDING_MOST = 4, /* times the wait: a stream that always says something new has to be sealed, too */
 };
 
-static bool has_points(const struct series_state *series)
-{
-	return series->sealed_points + series->tail_count > 0;
-}
-
 /* The log's own: it had points of its lines, and no tracker has told it since. */
 static bool is_own(const struct stream_state *stream, const struct series_state *series)
 {
 	return series->own_life == atomic_load(&stream->job->life) ||
-	       (has_points(series) && !series->is_told && !series->has_given_way);
+	       (series_has_points(series) && !series->is_told && !series->has_given_way);
 }
 
 bool held_may(const struct pipeline *pipeline, const struct stream_state *stream, const struct series_state *series)
@@ -50,7 +45,7 @@ enum status held_put(const struct pipeline *pipeline, struct stream_state *strea
 		stream->held_since_ms = now_ms;
 	held->values[held->count++] = *value;
 	stream->held_count++;
-	return has_points(series) ? OK : consume_give_way(series, true, value->role, err);
+	return series_has_points(series) ? OK : consume_give_way(series, true, value->role, err);
 }
 
 /* Told meanwhile: dropped. */

@@ -80,6 +80,11 @@ void stream_state_free(struct stream_state *stream)
 	mem_free(stream);
 }
 
+bool series_has_points(const struct series_state *series)
+{
+	return series->sealed_points + series->tail_count > 0;
+}
+
 /* Few are looked through. Series are only appended; who swaps them swaps the index, too. */
 enum { FEW_SERIES = 16 };
 

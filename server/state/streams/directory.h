@@ -284,6 +284,8 @@ struct stream_state *job_stream_at(struct job_state *job, size_t index); /* NULL
 struct stream_state *job_find_stream_id(struct job_state *job, uint32_t stream_id);
 
 void series_state_free(struct series_state *series);
+/* One without any was told by a tracker before its lines were, or may be yet: it is not shown. */
+bool series_has_points(const struct series_state *series);
 /* By its number, so that the series of the log have the same ones however much could be derived. */
 bool series_is_derived(uint32_t series_id);
 
