@@ -145,12 +145,12 @@ enum status goodput_add_silent_breaks(
 	struct goodput_deriving *d, int64_t from_ms, int64_t to_ms, int64_t step, struct error *err)
 {
 	int64_t lost_steps = d->facts->point_count && step < 0 ? 0 : -1;
+	size_t first = first_training(d->facts); /* before it a cause is why machines were waited for */
 	bool was_restart = false;
 
 	for (size_t i = 0; i < d->facts->phase_count; i++) {
 		const struct goodput_phase *phase = &d->facts->phases[i];
-		bool is_restart =
-			!phase->is_training && phase->bucket == GOODPUT_RESTART && phase->to_ms > phase->from_ms;
+		bool is_restart = is_of_break(phase) && (phase->bucket == GOODPUT_RESTART || i > first);
 		if (is_restart && !was_restart && phase->from_ms >= from_ms && phase->from_ms < to_ms) {
 			struct goodput_break *broken = add_break(d, phase->from_ms, 0, step);
 			if (!broken)

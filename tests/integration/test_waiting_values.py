@@ -11,7 +11,7 @@ import pytest
 
 from smserver import Server, wait_until
 from test_wandb_beside import counts_of, hf_rows, hf_run, non_finite
-from test_wandb_door import CONSOLE, HISTORY, console, taken
+from test_wandb_door import CONSOLE, HISTORY, begin_process, console, taken
 from wandbclient import post
 
 
@@ -120,3 +120,33 @@ def test_a_metric_of_the_log_s_own_stays_so_over_a_restart_of_the_server(start):
     taken(post(server, "own", {CONSOLE: (5, hf_rows(6, 7)[1])}))
     server.wait_for_extraction()
     assert counts_of(server, "/api/v1/jobs/p%2Fown")["train:loss"][0] == 6, "at once"
+
+
+@pytest.mark.parametrize("is_ended", [True, False])
+def test_what_is_printed_of_a_run_that_goes_on_after_a_kill_waits_again(start, is_ended):
+    """The first process was killed before its client sent anything: what it printed is all that there is of it, and says nothing of the next one."""
+    server = start("--tracker-wait", "3s")
+    job = hf_run(server, "killed")
+    began = int(time.time()) - 100
+    printed = lambda rows: server.post("/api/v1/logs?job=p%2Fkilled&stream=algo-1", body="".join(f"{row}\n" for row in rows).encode())
+    assert server.post(f"{job}/transitions", json={"SecondaryStatus": "Training", "time_ms": 1000 * began}).status == 204
+    begin_process(server, "killed", began, axis="train/global_step")
+    printed(hf_rows(1, 4)[1])
+    server.wait_for_points("p/killed", "train:loss", 3)  # nobody told it
+    if is_ended:
+        for status in ("Failed", "Training"):
+            said = {"SecondaryStatus": status, "time_ms": int(time.time() * 1000)}
+            assert server.post(f"{job}/transitions", json=said).status == 204
+    begin_process(server, "killed", int(time.time()), axis="train/global_step")
+    logged, rows = hf_rows(3, 9)
+    printed(rows[:3])
+    server.wait_for_extraction()
+    assert counts_of(server, job)["train:loss"] == (3, "loss"), "they wait"
+    taken(post(server, "killed", {HISTORY: (0, [row | {"_timestamp": int(time.time()) + n} for n, row in enumerate(logged)])}))
+    printed(rows[3:])
+    server.wait_for_points("p/killed", "train/loss", 6)
+    wait_until(lambda: counts_of(server, job)["train:loss"] == (3, "other"), what="the log to give way")
+    assert counts_of(server, job)["train/loss"] == (6, "loss") and counts_of(server, job)["train:epoch"][0] == 3
+    if is_ended:
+        (cut,) = server.get(f"{job}/goodput").body["breaks"]
+        assert cut["lost_steps"] == 0, cut

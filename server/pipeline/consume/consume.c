@@ -175,7 +175,7 @@ static enum status take_found(struct pipeline *pipeline, struct stream_state *st
 			continue;
 		TRY(held_let_go(pipeline, stream, series, err));
 		if (!one->lacks_step)
-			series->own_life = atomic_load(&stream->job->life);
+			series->own_period = held_period(stream);
 		TRY(consume_point(pipeline, stream, series, &found->items[i].point, arrival_ms, err));
 		if (series->measure != MEASURE_NONE && extractor_has_steps(stream->extractor))
 			derive_see(stream->derive, series->measure, series->factor, series->series_id,

@@ -85,6 +85,9 @@ enum status consume_points(struct pipeline *pipeline, struct stream_state *strea
  * that metric (then they are the tracker's, and dropped), or for --tracker-wait, or until the job ends (then they are the log's own).
  * Clients of trackers send behind what they print: W&B's each 15 seconds.
  */
+/* Counts lives of the job and processes of its tracker: what was the log's own in one period may be told in the next. */
+unsigned held_period(const struct stream_state *stream);
+
 /* Whether a value without a step of this series waits. */
 bool held_may(const struct pipeline *pipeline, const struct stream_state *stream, const struct series_state *series);
 

@@ -11,11 +11,19 @@ enum {
 	HOLDING_MOST = 4, /* times the wait: a stream that always says something new has to be sealed, too */
 };
 
-/* The log's own: it had points of its lines, and no tracker has told it since. */
+unsigned held_period(const struct stream_state *stream)
+{
+	return atomic_load(&stream->job->life) + atomic_load(&stream->job->begins);
+}
+
+/* The log's own: it had points of its lines, and no tracker has told it since. After a start of the server its points say so. */
 static bool is_own(const struct stream_state *stream, const struct series_state *series)
 {
-	return series->own_life == atomic_load(&stream->job->life) ||
-	       (series_has_points(series) && !series->is_told && !series->has_given_way);
+	unsigned period = held_period(stream);
+
+	return series->own_period == period ||
+	       (period == 1 && series_has_points(series) && series->max_ms >= atomic_load(&stream->job->began_ms) &&
+		       !series->is_told && !series->has_given_way);
 }
 
 bool held_may(const struct pipeline *pipeline, const struct stream_state *stream, const struct series_state *series)
@@ -40,6 +48,7 @@ enum status held_put(const struct pipeline *pipeline, struct stream_state *strea
 	if (!held->count) {
 		held->due_ms = now_ms + pipeline->options.tracker_wait_ms;
 		held->life = atomic_load(&stream->job->life);
+		held->period = held_period(stream);
 	}
 	if (!stream->held_count)
 		stream->held_since_ms = now_ms;
@@ -58,7 +67,7 @@ static enum status release(struct pipeline *pipeline, struct stream_state *strea
 	TRY(consume_give_way(series, is_told, first->role, err));
 	if (is_told)
 		return OK;
-	series->own_life = held->life;
+	series->own_period = held->period;
 	for (size_t i = 0; i < held->count; i++)
 		TRY(consume_point(pipeline, stream, series, &held->values[i].point, held->values[i].arrival_ms, err));
 	if (first->point.attempt != extractor_attempt(stream->extractor))

@@ -172,6 +172,16 @@ static enum status consume_distribution(struct pipeline *pipeline, struct stream
 	return OK;
 }
 
+/* What waits is of the process before: this one does not tell it. But it may tell what was the log's own until now. */
+static enum status begin(struct pipeline *pipeline, struct stream_state *stream, struct error *err)
+{
+	TRY(held_release(pipeline, stream, true, err));
+	extractor_begin_sent(stream->extractor);
+	if (!stream->said)
+		atomic_fetch_add(&stream->job->begins, 1);
+	return OK;
+}
+
 enum status consume_points(
 	struct pipeline *pipeline, struct stream_state *stream, const struct journal_slice *slice, struct error *err)
 {
@@ -185,7 +195,7 @@ enum status consume_points(
 			return error_no_memory(err);
 		TRY(journal_points_next(&cursor, arena, &series, &has_one, err));
 		if (has_one && series.form == SERIES_BEGIN)
-			extractor_begin_sent(stream->extractor);
+			TRY(begin(pipeline, stream, err));
 		else if (has_one)
 			TRY((series_form_is_distribution(series.form) ? consume_distribution : consume_series)(
 				pipeline, stream, &series, slice->arrival_ms, err));

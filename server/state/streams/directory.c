@@ -164,6 +164,7 @@ struct job_state *job_state_new(const struct job_row *row)
 	atomic_init(&job->gap_from_ms, INT64_MAX);
 	atomic_init(&job->gap_to_ms, INT64_MIN);
 	atomic_init(&job->life, 1);
+	atomic_init(&job->begins, 0);
 	atomic_init(&job->began_ms, 0);
 	job->job_id = row->job_id;
 	job->generation = row->generation;

@@ -94,7 +94,7 @@ struct series_state { /* lock */
 	bool is_told; /* sent as points with steps (told_metrics.h) */
 	bool has_given_way; /* of lines: its role is that of what is told, until the job goes on without */
 	unsigned told_life; /* in which its job knows that; 0: it was read from the store */
-	unsigned own_life; /* of lines: in which its values do not wait for a tracker (any more) */
+	unsigned own_period; /* of lines: in which its values do not wait for a tracker (any more); consume.h */
 	struct held_values held;
 };
 
@@ -218,6 +218,7 @@ struct job_state {
 	atomic_bool is_over; /* its last status is an end */
 	atomic_bool is_tracked; /* a tracker's run is in it */
 	atomic_uint life; /* counts up when it goes on after an end; from 1 on at each start */
+	atomic_uint begins; /* of processes of its tracker that went on with its run, since the start */
 	atomic_llong began_ms; /* when it went on after its last end; 0: it never did */
 	atomic_bool is_backfilled; /* stays in RAM meanwhile */
 	atomic_uint changes; /* of all streams' derived state at once: odd while one is under way */

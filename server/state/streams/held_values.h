@@ -21,5 +21,5 @@ struct held_values {
 	struct held_value *values;
 	size_t count, cap;
 	int64_t due_ms; /* monotonic: then they are the log's own */
-	unsigned life; /* of the job, in which they were said */
+	unsigned life, period; /* in which they were said */
 };

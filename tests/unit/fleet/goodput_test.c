@@ -340,6 +340,28 @@ TEST(an_interruption_before_the_first_step_is_a_break_that_lost_nothing)
 	arena_free(s.arena);
 }
 
+/* Killed in its first seconds, and gone on with; why machines were waited for before is no break. */
+TEST(an_end_with_a_cause_before_the_first_step_is_a_break_that_lost_nothing)
+{
+	static struct script s;
+	struct goodput_phase capacity = phase_of("Starting", "Insufficient capacity error", false, 0, 10);
+	struct goodput_phase failed = phase_of("Failed", "", true, 30, 40);
+
+	begin(&s, GOODPUT_COMPLETED);
+	failed.cause = SPAN("OutOfMemory");
+	CHECK(capacity.cause.len);
+	add_phase(&s, capacity);
+	add_phase(&s, training(10, 30));
+	add_phase(&s, failed);
+	add_phase(&s, training(40, 200));
+	add_steps(&s, 1, 1, 10, 60, 10);
+	run(&s);
+	CHECK(s.out.break_count == 1 && s.out.breaks[0].lost_steps == 0 && s.out.lost_steps == 0);
+	CHECK(s.out.breaks[0].from_ms == 30 * SECOND && s.out.breaks[0].to_ms == 40 * SECOND);
+	CHECK(span_equal(s.out.breaks[0].cause, SPAN("OutOfMemory")));
+	arena_free(s.arena);
+}
+
 TEST(a_job_that_runs_and_prints_nothing_any_more_stalls)
 {
 	static struct script s;
