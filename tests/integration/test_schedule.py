@@ -61,6 +61,8 @@ KINDS = {
         "inverse square root", lambda n: inverse_sqrt(n, 20)),
     "megatron cosine": ({"lr": PEAK, "min_lr": 6e-5, "lr_decay_style": "cosine", "lr_warmup_iters": 20, "lr_decay_iters": 180, "train_iters": 200},
         "cosine", lambda n: cosine(n, 20, 180, 6e-5)),
+    "megatron, spelt as on its command line": ({"--lr": PEAK, "--min-lr": 6e-5, "lr-decay-style": "cosine", "lr-warmup-iters": 20, "--lr-decay-iters": 180, "train-iters": 200},
+        "cosine", lambda n: cosine(n, 20, 180, 6e-5)),
     "megatron WSD": ({"lr": PEAK, "min_lr": 6e-5, "lr_decay_style": "WSD", "lr_warmup_iters": 20, "lr_wsd_decay_iters": 50, "lr_wsd_decay_style": "linear", "train_iters": 200},
         "warm-up, stable, decay", lambda n: wsd(n, 20, 200, 50, 6e-5)),
     "megatron, all of what it prints": ({"lr": PEAK, "min_lr": 6e-5, "lr_decay_style": "cosine", "lr_warmup_iters": 20, "lr_decay_iters": None, "train_iters": 200},
