@@ -63,7 +63,7 @@ static const char *const names[THING_COUNT] = {
 	[CONTEXT] = "context_parallel_size context_parallel_degree",
 	[TOTAL] =
 		("total_optimization_steps train_iters max_steps max_iters max_train_steps num_train_steps total_steps "
-		 "num_iterations training_steps max_updates"),
+		 "num_iterations training_steps max_updates total_num_steps training.steps"),
 	[TOTAL_TOKENS] =
 		("train_tokens num_train_tokens max_train_tokens total_train_tokens training_tokens token_budget "
 		 "target_tokens"),

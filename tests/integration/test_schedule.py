@@ -78,10 +78,15 @@ KINDS = {
         "warm-up, stable, decay", lambda n: wsd(n, 20, 200, 50, 6e-5)),
     "transformers 5, a share of steps": ({"learning_rate": PEAK, "lr_scheduler_type": "linear", "warmup_steps": 0.1, "max_steps": 200,
         "lr_scheduler_kwargs": "{}"}, "linear", lambda n: linear(n, 20, 200)),
+    "DeepSpeed's own scheduler": ({"scheduler.type": "WarmupDecayLR", "scheduler.params.warmup_min_lr": 1e-5, "scheduler.params.warmup_max_lr": PEAK,
+        "scheduler.params.warmup_num_steps": 20, "scheduler.params.warmup_type": "linear", "scheduler.params.total_num_steps": 200},
+        "linear", lambda n: 1e-5 + (PEAK - 1e-5) * min(n / 20, (200 - n) / 180)),
     "nanoGPT": ({"learning_rate": PEAK, "min_lr": 6e-5, "decay_lr": "True", "warmup_iters": 20, "lr_decay_iters": 200, "max_iters": 200},
         "cosine", lambda n: cosine(n, 20, 200, 6e-5)),
     "torchtitan": ({"optimizer.lr": PEAK, "lr_scheduler.warmup_steps": 20, "lr_scheduler.decay_ratio": 0.25, "lr_scheduler.decay_type": "linear",
         "lr_scheduler.min_lr_factor": 0.1, "training.max_steps": 200}, "warm-up, stable, decay", lambda n: wsd(n, 20, 200, 50, 6e-5)),
+    "torchtitan, as it calls its steps since 2025": ({"optimizer.lr": PEAK, "lr_scheduler.warmup_steps": 20, "lr_scheduler.decay_ratio": 0.25,
+        "lr_scheduler.decay_type": "linear", "lr_scheduler.min_lr_factor": 0.1, "training.steps": 200}, "warm-up, stable, decay", lambda n: wsd(n, 20, 200, 50, 6e-5)),
     "torchtitan without a share": ({"optimizer.lr": PEAK, "lr_scheduler.warmup_steps": 20, "lr_scheduler.decay_ratio": None,
         "lr_scheduler.decay_type": "linear", "training.max_steps": 200}, "linear", lambda n: linear(n, 20, 200)),
 }
@@ -194,6 +199,7 @@ def test_what_nobody_declared_is_null(server):
     ({"lr": PEAK, "lr_decay_style": "WSD", "train_iters": 200}, ["lr_decay_style"]),
     ({"lr": PEAK, "lr_decay_style": "WSD", "lr_wsd_decay_iters": 50, "train_iters": 200}, ["lr_decay_style"]),
     ({"lr": PEAK, "lr_decay_style": "WSD", "lr_wsd_decay_iters": 50, "lr_wsd_decay_style": "exponential", "train_iters": 200}, ["lr_wsd_decay_style"]),
+    ({"scheduler.type": "WarmupDecayLR", "scheduler.params.warmup_max_lr": PEAK, "scheduler.params.warmup_num_steps": 20, "total_num_steps": 200}, ["scheduler.type"]),
     *(({"learning_rate": PEAK, "lr_scheduler_type": "cosine", "max_steps": 200, "lr_scheduler_kwargs": text}, ["lr_scheduler_kwargs"])
       for text in ("{'odd': 1}", "min_lr=3e-5", "{'min_lr': some}")),
     ({"learning_rate": PEAK, "lr_scheduler_type": "cosine", "max_steps": 200, "lr_scheduler_kwargs": "{'num_cycles': 2}"}, ["lr_scheduler_kwargs"]),
