@@ -1,5 +1,7 @@
 #include "extract/inputs.h"
 
+#include "model/jobs/setting_name.h"
+
 #include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
@@ -61,7 +63,7 @@ static const char *const names[THING_COUNT] = {
 	[CONTEXT] = "context_parallel_size context_parallel_degree",
 	[TOTAL] =
 		("total_optimization_steps train_iters max_steps max_iters max_train_steps num_train_steps total_steps "
-		 "num_iterations training_steps max_updates"),
+		 "num_iterations training_steps max_updates total_num_steps training.steps"),
 	[TOTAL_TOKENS] =
 		("train_tokens num_train_tokens max_train_tokens total_train_tokens training_tokens token_budget "
 		 "target_tokens"),
@@ -94,23 +96,9 @@ const char *input_name(enum input input)
 	return shown[input];
 }
 
-/* "TRAIN_TOKENS" and "train-tokens" are train_tokens. But launchers count machines in an environment's WORLD_SIZE. */
-static bool is_spelt(struct span word, struct span name)
-{
-	bool folds = !span_equal(name, SPAN("world_size"));
-
-	for (size_t i = 0; i < name.len; i++) {
-		char c = word.ptr[i] == '-' ? '_' : word.ptr[i];
-		if ((folds ? (char)tolower((unsigned char)c) : c) != name.ptr[i])
-			return false;
-	}
-	return true;
-}
-
 static bool is_named(struct span key, struct span name)
 {
-	return key.len >= name.len && (key.len == name.len || key.ptr[key.len - name.len - 1] == '.') &&
-	       is_spelt(span_skip(key, key.len - name.len), name);
+	return span_equal(name, SPAN("world_size")) ? setting_name_is_exactly(key, name) : setting_name_is(key, name);
 }
 
 /* The settings of something else than the model that is trained. */

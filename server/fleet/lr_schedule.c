@@ -7,15 +7,20 @@
 #define HALF_A_COSINE 0.5 /* num_cycles of a cosine that ends at its least */
 
 /* What trainers call it, the best first. */
-static const char PEAK[] = "learning_rate max_lr peak_lr lr", LEAST[] = "min_lr lr_min eta_min min_learning_rate",
+static const char PEAK[] = "learning_rate max_lr peak_lr lr warmup_max_lr",
+		  LEAST[] = "min_lr lr_min eta_min min_learning_rate warmup_min_lr",
 		  LEAST_FACTOR[] = "min_lr_factor min_lr_rate min_lr_ratio",
 		  WARMUP[] =
 			  "warmup_steps lr_warmup_iters lr_warmup_steps num_warmup_steps warmup_iters warmup_num_steps",
 		  WARMUP_OTHER[] = "lr_warmup_samples lr_warmup_tokens warmup_samples warmup_tokens warmup_epochs",
 		  DECAY_OTHER[] = "lr_decay_samples lr_decay_tokens lr_wsd_decay_samples lr_wsd_decay_tokens",
-		  INITIAL[] = "lr_warmup_init", WARMUP_SHARE[] = "warmup_ratio lr_warmup_fraction warmup_fraction",
-		  TOTAL[] = "lr_decay_iters lr_decay_steps max_steps train_iters max_iters num_train_steps total_steps",
-		  SHAPE[] = "lr_scheduler_type lr_decay_style lr_schedule scheduler_type lr_scheduler decay_type",
+		  INITIAL[] = "lr_warmup_init warmup_min_lr",
+		  WARMUP_SHARE[] = "warmup_ratio lr_warmup_fraction warmup_fraction",
+		  TOTAL[] =
+			  ("lr_decay_iters lr_decay_steps max_steps train_iters max_iters num_train_steps total_steps "
+			   "total_num_steps training.steps"),
+		  SHAPE[] = ("lr_scheduler_type lr_decay_style lr_schedule scheduler_type lr_scheduler decay_type "
+			     "scheduler.type scheduler_name"),
 		  DECAY[] = "lr_wsd_decay_iters num_decay_steps wsd_decay_steps", DECAY_SHARE[] = "decay_ratio",
 		  DECAY_FORM[] = "lr_wsd_decay_style decay_type", KEYWORDS[] = "lr_scheduler_kwargs",
 		  KEYWORDS_KNOWN[] = ("min_lr min_lr_rate min_lr_ratio num_decay_steps decay_type warmup_type "
@@ -138,6 +143,8 @@ static const struct {
 	{"constant", LR_CONSTANT},
 	{"constant_with_warmup", LR_CONSTANT},
 	{"linear", LR_LINEAR},
+	{"WarmupDecayLR", LR_LINEAR},
+	{"WarmupLR", LR_CONSTANT},
 	{"cosine", LR_COSINE},
 	{"cosine_with_min_lr", LR_COSINE},
 	{"inverse_sqrt", LR_INVERSE_SQRT},
@@ -287,6 +294,17 @@ static void note_decay(const struct lr_settings *settings, struct lr_schedule *o
 		note(out, out->shape_from);
 }
 
+/* DeepSpeed's default is logarithmic. */
+static void note_warmup(const struct lr_settings *settings, struct lr_schedule *out)
+{
+	struct span key, value;
+
+	note_unless(settings, "warmup_type", "linear", out);
+	if (find(settings, SHAPE, &key, &value) && span_starts_with(span_trim(value), SPAN("Warmup")) &&
+		!find(settings, "warmup_type", &key, &value))
+		note(out, out->shape_from);
+}
+
 static void note_others(const struct lr_settings *settings, enum lr_shape shape, struct lr_schedule *out)
 {
 	static const char *const numbers[] = {PEAK, INITIAL, LEAST, LEAST_FACTOR, WARMUP, WARMUP_SHARE, TOTAL};
@@ -303,7 +321,7 @@ static void note_others(const struct lr_settings *settings, enum lr_shape shape,
 	note_said(settings, WARMUP_OTHER, out);
 	note_said(settings, DECAY_OTHER, out);
 	note_said(settings, "timescale num_stable_steps", out);
-	note_unless(settings, "warmup_type", "linear", out);
+	note_warmup(settings, out);
 	note_keywords(settings, out);
 	if (shape == LR_WSD)
 		note_decay(settings, out);

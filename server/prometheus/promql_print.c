@@ -59,7 +59,7 @@ static void put_number(double value, struct buf *out)
 		buf_append_text(out, value > 0 ? "Inf" : "-Inf"); /* +Inf^2 were a sign of Inf^2 */
 	else if (isnan(value))
 		buf_append_text(out, "NaN");
-	else if (value && (fabs(value) < SMALL || fabs(value) >= LARGE))
+	else if (fabs(value) > 0 && (fabs(value) < SMALL || fabs(value) >= LARGE))
 		put_with_exponent(value, out);
 	else
 		buf_append(out, digits, json_format_double(value, digits));

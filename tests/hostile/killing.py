@@ -2,6 +2,7 @@
 afterwards, once; what was under way is there whole, or not at all; and sm-server check finds nothing."""
 
 import os
+import random
 import shutil
 import subprocess
 import time
@@ -115,6 +116,31 @@ def in_a_back_fills_switch(fight):
         assert counts in ([len(LINES), 0], [0, len(LINES)]), counts
 
     return kill_in_the_middle(fight, lambda server: with_lines(server, *SEALS), begin, lambda server: (server.series("kept", "again") or {}).get("count") == len(LINES), afterwards)
+
+
+@attack("killing", "the limit that was taken holds; points stay, others' lines too")
+def in_trimming(fight):
+    chance = random.Random(fight.chance.random())
+
+    def prepare(server):
+        with_lines(server, *SEALS, "--log-bytes", "0")
+        server.send("trimmed", [f"{line} {chance.randbytes(40).hex()}" for line in LINES])
+        assert server.post("/api/v1/jobs/trimmed/transitions", json={"SecondaryStatus": "Completed"}).status < 300
+        server.wait_for_points("trimmed", "train:loss", len(LINES))
+        wait_until(lambda: server.sql("SELECT sum(line_count) FROM blocks") == [(2 * len(LINES),)], what="all lines to be sealed")
+
+    def begin(server):
+        assert server.put("/api/v1/retention", json={"log_bytes": 1}).status == 200
+
+    def gone(server):
+        return server.get("/api/v1/jobs/trimmed/logs?stream=algo-1&from=0&limit=1").body.get("first_kept_line") == len(LINES)
+
+    def afterwards(server):
+        wait_until(lambda: gone(server), what="the rest of the trimming")
+        all_are_there(server)
+        assert server.series("trimmed", "train:loss")["count"] == len(LINES)
+
+    return kill_in_the_middle(fight, prepare, begin, gone, afterwards)
 
 
 @attack("killing", "the job is there whole, or gone; others stay")

@@ -337,6 +337,19 @@ def test_what_differs_is_told_once_a_restart(make_server):
     assert rows[1]["state"] == "recovered"
 
 
+def test_of_two_that_come_at_once_the_first_is_told_of_too(server):
+    """A log that is caught up with, or a training that was restarted again within seconds: the second went on rightly from the first's beginning."""
+    log = Log().train(1, 100, checkpoints=(80,)).train(81, 160, add=0.4).train(81, 200)
+    answer = ask(server, log, restarts=2)["restarts"]
+    assert [one["verdict"] for one in answer] == ["differs", "continued"]
+    row, = wait_until(lambda: differing(server), what="the incident of the first restart")
+    assert (row["evidence"]["attempt"], row["opened_step"]) == (2, 81)
+    wait_until(lambda: differing(server)[0]["state"] == "recovered", what="its end")
+    ask(server, Log(7).train(1, 100).train(81, 160, add=0.4).train(81, 200, add=0.8), "both", 2)
+    rows = wait_until(lambda: len(differing(server, "both")) == 2 and differing(server, "both"), what="both")
+    assert [(one["evidence"]["attempt"], one["state"]) for one in rows] == [(3, "open"), (2, "recovered")]
+
+
 def test_a_rate_that_restarted_is_told_with_its_figures(server):
     log = Log().train(1, 100, lr=lambda step: 1e-3 * step / 100).train(81, 160, lr=lambda step: 1e-3 * (step - 80) / 100)
     ask(server, log)

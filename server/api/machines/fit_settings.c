@@ -1,18 +1,19 @@
 #include "api/machines/fit_settings.h"
 
+#include "model/jobs/setting_name.h"
+
 #include <math.h>
 #include <stddef.h>
 
 enum { NAMES_MAX = 12 };
 
-/* A setting under one of its names: the key behind "hp.", or what is behind its last dot. NULL: nothing says it. */
+/* A setting under one of its names, the first that is there. NULL: nothing says it. */
 static const struct advice_setting *find(const struct advice_facts *facts, const char *const names[])
 {
 	for (size_t n = 0; n < NAMES_MAX && names[n]; n++)
 		for (size_t i = 0; i < facts->count; i++) {
-			struct span key = facts->settings[i].key, wanted = span_from(names[n]);
-			if (span_take(&key, SPAN("hp.")) && span_ends_with(key, wanted) &&
-				(key.len == wanted.len || key.ptr[key.len - wanted.len - 1] == '.'))
+			struct span key = facts->settings[i].key;
+			if (span_take(&key, SPAN("hp.")) && setting_name_is(key, span_from(names[n])))
 				return &facts->settings[i];
 		}
 	return NULL;

@@ -90,8 +90,9 @@ static void fill(struct incident *incident, const struct continuity *c)
 	incident->score = c->loss_spreads;
 }
 
+/* is_old: of a time before this start of the server, nobody is woken for it. */
 static enum status open(struct pipeline *pipeline, struct job_state *job, const struct continuity_report *report,
-	const struct continuity_restart *restart, int64_t newest_ms, struct error *err)
+	const struct continuity_restart *restart, int64_t newest_ms, bool is_old, struct error *err)
 {
 	struct job_incident note = {.pipeline = pipeline, .job = job};
 	AUTO_DONE(buf) facts = BUF_INIT(FACTS_BYTES);
@@ -105,7 +106,7 @@ static enum status open(struct pipeline *pipeline, struct job_state *job, const 
 		.state = INCIDENT_OPEN,
 		.opened_ordinal = restart->attempt, /* one a restart */
 		.opened_ms = newest_ms,
-		.is_historic = newest_ms < clock_wall_ms() - HISTORIC_MS};
+		.is_historic = is_old || newest_ms < clock_wall_ms() - HISTORIC_MS};
 	fill(&note.row.incident, &restart->judged);
 	return job_incident_put(&note, err);
 }
@@ -117,9 +118,14 @@ static bool is_settled(const struct continuity *c)
 	       (c->verdict == CONTINUITY_DIFFERS && c->overlap_steps >= STEPS_MIN);
 }
 
-/* One of an earlier restart ends with this one; one of this restart is known already, also when it is over. */
-static enum status end_earlier(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
-	struct job_state *job, uint32_t attempt, bool *is_known, struct error *err)
+/* What is known of its restarts, open or over. */
+struct known {
+	struct incident_row *rows;
+	size_t count;
+};
+
+static enum status read_known(struct store_reader *reader, struct arena *arena, const struct job_state *job,
+	struct known *out, struct error *err)
 {
 	struct incident_filter filter = {.has_all = true,
 		.job_id = job->job_id,
@@ -127,52 +133,95 @@ static enum status end_earlier(struct pipeline *pipeline, struct store_reader *r
 		.kind = INCIDENT_RESTART_DIFFERS,
 		.cursor = SPAN(""),
 		.limit = CONTINUITY_RESTARTS_MAX};
-	struct incident_row *rows;
 	struct span cursor;
-	size_t count;
 
-	*is_known = false;
-	TRY(store_read_incidents(reader, arena, &filter, &rows, &count, &cursor, err));
-	for (size_t i = 0; i < count; i++) {
-		if (rows[i].incident.opened_ordinal == attempt)
-			*is_known = true;
-		else if (rows[i].incident.state == INCIDENT_OPEN)
-			TRY(job_incident_end(pipeline, job, &rows[i], err));
+	return store_read_incidents(reader, arena, &filter, &out->rows, &out->count, &cursor, err);
+}
+
+static bool is_known(const struct known *known, uint32_t attempt)
+{
+	for (size_t i = 0; i < known->count; i++)
+		if (known->rows[i].incident.opened_ordinal == attempt)
+			return true;
+	return false;
+}
+
+/* One of an earlier restart ends with this one. */
+static enum status end_earlier(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	struct job_state *job, uint32_t attempt, struct error *err)
+{
+	struct known known;
+
+	TRY(read_known(reader, arena, job, &known, err));
+	for (size_t i = 0; i < known.count; i++)
+		if (known.rows[i].incident.opened_ordinal != attempt && known.rows[i].incident.state == INCIDENT_OPEN)
+			TRY(job_incident_end(pipeline, job, &known.rows[i], err));
+	return OK;
+}
+
+/* What is to be said of a job. */
+struct watching {
+	struct pipeline *pipeline;
+	struct store_reader *reader;
+	struct arena *arena;
+	struct job_state *job;
+	uint32_t attempts;
+	int64_t newest_ms;
+	struct known known;
+	struct continuity_report report;
+};
+
+/* The newest one came before anybody had looked at these: they are told of and are over. */
+static enum status look_at_earlier(struct watching *w, struct error *err)
+{
+	for (size_t i = 0; i < w->report.count; i++) {
+		const struct continuity_restart *restart = &w->report.restarts[i];
+		if (restart->attempt >= w->attempts || restart->attempt <= w->job->judged_attempts ||
+			restart->judged.verdict != CONTINUITY_DIFFERS || is_known(&w->known, restart->attempt))
+			continue;
+		TRY(open(w->pipeline, w->job, &w->report, restart, w->newest_ms, !w->job->judged_attempts, err));
 	}
 	return OK;
 }
 
 /* *is_done: nothing more comes of this restart. */
-static enum status look(struct pipeline *pipeline, struct store_reader *reader, struct job_state *job,
-	uint32_t attempts, int64_t newest_ms, bool *is_done, struct error *err)
+static enum status look_at_newest(struct watching *w, bool has_ended, bool *is_done, struct error *err)
 {
-	AUTO(arena) arena = arena_new();
-	struct continuity_report report;
+	const struct continuity_report *report = &w->report;
+	const struct continuity_restart *last = report->count ? &report->restarts[report->count - 1] : NULL;
+	bool goes_on_with_none = w->attempts == 1 && report->metric.len && !report->count && !report->pending;
+	bool is_there = last && last->attempt == w->attempts;
+
+	*is_done = goes_on_with_none || has_ended || (is_there && is_settled(&last->judged));
+	if (!is_there || !*is_done || last->judged.verdict != CONTINUITY_DIFFERS)
+		return OK;
+	return open(w->pipeline, w->job, report, last, w->newest_ms, false, err);
+}
+
+static enum status look(struct watching *w, bool *is_done, struct error *err)
+{
+	AUTO(arena) arena = w->arena = arena_new();
 	struct job_row row;
-	bool is_known;
 
 	if (!arena)
 		return error_no_memory(err);
-	TRY(store_read_job_by_id(reader, arena, job->job_id, &row, err));
-	TRY(end_earlier(pipeline, reader, arena, job, attempts, &is_known, err));
-	*is_done = is_known;
-	if (is_known)
-		return OK;
-	TRY(continuity_read(pipeline, reader, arena, row.name, RESTARTS_LOOKED_AT, &report, err));
-	const struct continuity_restart *last = report.count ? &report.restarts[report.count - 1] : NULL;
-	bool goes_on_with_none = attempts == 1 && report.metric.len && !report.count && !report.pending;
-	bool is_there = last && last->attempt == attempts;
-	*is_done = goes_on_with_none || row.ended_ms || (is_there && is_settled(&last->judged));
-	if (!is_there || !*is_done || last->judged.verdict != CONTINUITY_DIFFERS)
-		return OK;
-	return open(pipeline, job, &report, last, newest_ms, err);
+	TRY(store_read_job_by_id(w->reader, w->arena, w->job->job_id, &row, err));
+	TRY(read_known(w->reader, w->arena, w->job, &w->known, err));
+	*is_done = is_known(&w->known, w->attempts);
+	if (!*is_done) {
+		TRY(continuity_read(w->pipeline, w->reader, w->arena, row.name, RESTARTS_LOOKED_AT, &w->report, err));
+		TRY(look_at_earlier(w, err));
+		TRY(look_at_newest(w, row.ended_ms != 0, is_done, err));
+	}
+	return end_earlier(w->pipeline, w->reader, w->arena, w->job, w->attempts, err);
 }
 
 static enum status watch(
 	struct pipeline *pipeline, struct store_reader *reader, struct job_state *job, struct error *err)
 {
-	int64_t newest_ms, now_ms = clock_mono_ms();
-	uint32_t attempts = find_attempts(job, &newest_ms);
+	struct watching w = {.pipeline = pipeline, .reader = reader, .job = job};
+	int64_t now_ms = clock_mono_ms();
+	uint32_t attempts = w.attempts = find_attempts(job, &w.newest_ms);
 	bool is_done = false;
 
 	if (!attempts || attempts == job->judged_attempts)
@@ -186,7 +235,7 @@ static enum status watch(
 		return OK;
 	job->judge_ms = now_ms + job->judge_wait_ms; /* also of a look that fails: what is damaged stays so */
 	job->judge_wait_ms = job->judge_wait_ms < LAST_LOOK_MS / 2 ? 2 * job->judge_wait_ms : LAST_LOOK_MS;
-	TRY(look(pipeline, reader, job, attempts, newest_ms, &is_done, err));
+	TRY(look(&w, &is_done, err));
 	if (is_done)
 		job->judged_attempts = attempts;
 	return OK;

@@ -91,7 +91,7 @@ static enum status open(
 	note.row.incident.opened_ordinal = key_of(fall);
 	note.row.incident.spread = fall->error;
 	note.row.incident.score = score;
-	if (fall->error && score <= errors_warned)
+	if (fall->error > 0 && score <= errors_warned)
 		note.row.incident.severity = SEVERITY_INFO;
 	return job_incident_put(&note, err);
 }

@@ -1,6 +1,7 @@
 #include "read/charts/schedule_read.h"
 
 #include "base/json/json_read.h"
+#include "model/jobs/setting_name.h"
 #include "model/metrics/stream_name.h"
 #include "read/charts/main_series.h"
 #include "read/charts/points_read.h"
@@ -19,12 +20,6 @@ struct said_settings {
 	size_t count;
 };
 
-/* The whole key, or what is behind one of its dots. */
-static bool is_named(struct span key, struct span name)
-{
-	return span_ends_with(key, name) && (key.len == name.len || key.ptr[key.len - name.len - 1] == '.');
-}
-
 static bool find_setting(void *context, struct span name, struct span *key, struct span *value)
 {
 	const struct said_settings *said = context;
@@ -32,13 +27,13 @@ static bool find_setting(void *context, struct span name, struct span *key, stru
 	for (const struct json *at = json_first(said->stated); at; at = json_next(at)) {
 		*key = json_key_of(at);
 		*value = json_string_of(at);
-		if (is_named(*key, name) && value->len)
+		if (setting_name_is(*key, name) && value->len)
 			return true;
 	}
 	for (size_t i = 0; i < said->count; i++) {
 		*key = said->rows[i].key;
 		*value = said->rows[i].value;
-		if (is_named(*key, name))
+		if (setting_name_is(*key, name))
 			return true;
 	}
 	return false;

@@ -235,8 +235,8 @@ TEST(chatter_has_no_signature)
 		"| Pulse Test                | Skip - All                                     |",
 		"# Out of bounds values : 0 OK", "# Avg bus bandwidth    : 448.212 OK",
 		"# Avg bus bandwidth    : 1.15327 ",
-		"{\"message\":\"Node condition NvidiaErrorReboot is now: False, reason: NoXid\"},"
-		"\"HealthMonitoringAgentDetectionEvent\":\"HealthEvent\"}",
+		("{\"message\":\"Node condition NvidiaErrorReboot is now: False, reason: NoXid\"},"
+		 "\"HealthMonitoringAgentDetectionEvent\":\"HealthEvent\"}"),
 		"NCCL INFO Using network AWS Libfabric", "NCCL INFO NET/OFI Selected Provider is efa",
 		"NCCL version 2.18.1", "Loading checkpoint from /ckpt/step500",
 		"not yet saved checkpoint to /ckpt/step-7 at step 7", "never saved checkpoint at step 8",
