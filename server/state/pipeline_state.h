@@ -95,6 +95,7 @@ struct pipeline {
 	struct extract_worker extract[EXTRACT_THREADS_MAX];
 	struct search_pool *search_pool;
 	struct pipeline_figures figures;
+	bool is_recovering; /* the journal is read again; no thread runs yet */
 	uint64_t next_seq; /* writer */
 	uint64_t round; /* writer: counts transactions */
 	uint64_t load_round; /* writer: the newest one in which lines brought a job back into RAM */

@@ -150,3 +150,112 @@ def test_what_is_printed_of_a_run_that_goes_on_after_a_kill_waits_again(start, i
     if is_ended:
         (cut,) = server.get(f"{job}/goodput").body["breaks"]
         assert cut["lost_steps"] == 0, cut
+
+
+def wait_for_all(server):
+    wait_until(lambda: server.figure("extracted_seq") >= server.figure("committed_seq"), what="the extraction")
+
+
+def state_of(server, run):
+    """What is shown of its metrics and incidents, for comparing."""
+    job = f"/api/v1/jobs/p%2F{run}"
+    raw = {metric: server.get(f"{job}/points?metric={metric}&raw=true").body["series"] for metric in counts_of(server, job)}
+    return counts_of(server, job), {metric: [(one["step"], one["value"]) for one in series] for metric, series in raw.items()}, sorted(non_finite(server, f"p/{run}"))
+
+
+def killed(server):
+    server.kill()
+    server.start("127.0.0.1:0", "--tracker-wait", "1s")
+    wait_for_all(server)
+
+
+def test_a_kill_after_the_end_changes_nothing(start):
+    """The lines stand in the journal before what the tracker told, and the job has ended when they are read again."""
+    server = start("--tracker-wait", "1s")
+    job = hf_run(server, "over")
+    logged, printed = hf_rows(1, 11, nan=4)
+    for first in (0, 5):
+        taken(post(server, "over", {CONSOLE: (first, printed[first:first + 5])}))
+        taken(post(server, "over", {HISTORY: (first, logged[first:first + 5])}))
+    end(server, "over")
+    server.wait_for_points("p/over", "train/loss", 10)
+    wait_until(lambda: counts_of(server, job).get("train/loss") == (10, "loss") and non_finite(server, "p/over"), what="its loss, and the incident")
+    before = state_of(server, "over")
+    assert before[2] == ["train/loss"] and "train:loss" not in before[0]
+    killed(server)
+    taken(post(server, "over", {CONSOLE: (10, ["wandb: done"])}))  # whatever was to be let go goes with it
+    server.wait_for_points("p/over", "train/loss", 10)
+    wait_until(lambda: counts_of(server, job).get("train/loss") == (10, "loss"), what="the roles")
+    assert state_of(server, "over") == before
+
+
+def test_what_became_points_is_so_after_a_kill_whatever_is_told_later(start):
+    """Incidents were opened by then, and people told."""
+    server = start("--tracker-wait", "1s")
+    job = hf_run(server, "shown")
+    taken(post(server, "shown", {CONSOLE: (0, hf_rows(1, 11, nan=4)[1])}))
+    server.wait_for_points("p/shown", "train:loss", 10, stream="console")
+    wait_until(lambda: non_finite(server, "p/shown") and counts_of(server, job)["train:loss"] == (10, "loss"), what="the incident")
+    wait_until(lambda: server.figure("sealed_lines_total") >= 10, what="what was decided to be sealed at once")
+    before = state_of(server, "shown")
+    killed(server)
+    wait_until(lambda: counts_of(server, job).get("train:loss") == (10, "loss"), what="the role")
+    assert state_of(server, "shown") == before
+    taken(post(server, "shown", {HISTORY: (0, hf_rows(100, 102)[0])}))
+    server.wait_for_points("p/shown", "train/loss", 2)
+    assert counts_of(server, job)["train:loss"][0] == 10
+
+
+def test_what_was_said_before_there_was_a_run_is_so_after_a_kill(start):
+    """Its job gets a run of MLflow's afterwards."""
+    server = start("--tracker-wait", "1s")
+    server.send("p/first", hf_rows(1, 11, nan=4)[1])
+    server.wait_for_points("p/first", "train:loss", 10)
+    wait_until(lambda: non_finite(server, "p/first"), what="the incident")
+    made = server.post("/api/2.0/mlflow/runs/create", json={"experiment_id": "0", "job_name": "p/first", "start_time": int(time.time() * 1000)})
+    assert made.status == 200, made
+    run = made.body["run"]["info"]["run_id"]
+    wait_until(lambda: server.figure("sealed_lines_total") >= 10, what="what was said to be sealed at once")
+    said = {"run_id": run, "metrics": [{"key": "loss", "value": 0.5, "timestamp": int(time.time() * 1000), "step": 100}]}
+    assert server.post("/api/2.0/mlflow/runs/log-batch", json=said).status == 200
+    server.wait_for_points("p/first", "loss", 1)
+    wait_until(lambda: counts_of(server, "/api/v1/jobs/p%2Ffirst").get("loss") == (1, "loss"), what="the roles")
+    before = state_of(server, "first")
+    assert before[0]["train:loss"][0] == 10, before
+    killed(server)
+    wait_until(lambda: counts_of(server, "/api/v1/jobs/p%2Ffirst").get("loss") == (1, "loss"), what="the roles")
+    assert state_of(server, "first") == before
+
+
+def test_an_export_changes_nothing(start):
+    server = start("--tracker-wait", "10m")
+    job = hf_run(server, "read")
+    logged, printed = hf_rows(1, 11, nan=4)
+    taken(post(server, "read", {CONSOLE: (0, printed)}))
+    wait_for_all(server)
+    first = server.get("/api/v1/export").raw
+    assert counts_of(server, job) == {} and not non_finite(server, "p/read")
+    assert server.get("/api/v1/export").raw == first
+    taken(post(server, "read", {HISTORY: (0, logged)}))
+    end(server, "read")
+    server.wait_for_points("p/read", "train/loss", 10)
+    wait_until(lambda: counts_of(server, job).get("train/loss") == (10, "loss"), what="the roles")
+    assert "train:loss" not in counts_of(server, job) and non_finite(server, "p/read") == ["train/loss"]
+
+
+def test_what_was_printed_before_the_tracker_s_first_point_is_the_log_s_own(start):
+    """By the times of both: a loss that the tracker is told from a later step on, and a NaN among what was printed before."""
+    server = start("--tracker-wait", "2s")
+    job = hf_run(server, "before")
+    now = int(time.time())
+    logged, printed = hf_rows(1, 31, nan=4)
+    times = [now - 60 + 2 * n for n in range(30)]
+    lines = "".join(json.dumps({"log": row, "time": at}) + "\n" for row, at in zip(printed, times))
+    assert server.post("/api/v1/logs?job=p%2Fbefore&stream=algo-1", body=lines.encode(), content_type="application/x-ndjson").status == 200
+    wait_for_all(server)
+    taken(post(server, "before", {HISTORY: (0, [row | {"_timestamp": at} for row, at in list(zip(logged, times))[15:]])}))
+    server.wait_for_points("p/before", "train/loss", 15)
+    server.wait_for_points("p/before", "train:loss", 10)  # the tracker's first time is 30 s after the first line's: ten of them are more than ten seconds before
+    wait_until(lambda: counts_of(server, job).get("train/loss") == (15, "loss"), what="the roles")
+    assert counts_of(server, job)["train:loss"][0] == 10
+    assert sorted(non_finite(server, "p/before")) == ["train:loss"]

@@ -57,6 +57,19 @@ static enum status copy_live(
 	return OK;
 }
 
+/* What waits for a tracker is points in the copy: its tracker tells it nothing. */
+static enum status copy_all(
+	struct stream_state *stream, struct arena *arena, struct carry_snapshot *out, struct error *err)
+{
+	struct held_shown shown;
+
+	enum status status = held_show(stream, &shown, err);
+	if (status == OK)
+		status = copy_live(stream, arena, out, err);
+	held_hide(stream, &shown);
+	return status;
+}
+
 /* What is sealed is in the state's own list of series. */
 static enum status copy_sealed(struct arena *arena, struct carry_snapshot *out, struct error *err)
 {
@@ -75,10 +88,9 @@ static enum status copy_sealed(struct arena *arena, struct carry_snapshot *out, 
 	return OK;
 }
 
-/* Lines that were acknowledged are in an export that begins afterwards, with what follows from them: also what waits for a tracker. */
+/* Lines that were acknowledged are in an export that begins afterwards, with what follows from them. */
 static void wait_for_extraction(struct pipeline *pipeline, struct stream_state *stream)
 {
-	struct error err;
 	int64_t until_ms = clock_mono_ms() + EXTRACTION_WAIT_MS;
 	bool is_behind = true;
 
@@ -87,10 +99,8 @@ static void wait_for_extraction(struct pipeline *pipeline, struct stream_state *
 	pthread_mutex_unlock(&stream->mutex);
 	while (is_behind) {
 		pthread_mutex_lock(&stream->mutex);
-		if (stream->held_count && !stream->has_hole)
-			(void)!held_release_all(pipeline, stream, true, &err); /* else it is held up, and behind */
-		is_behind = stream->held_count || stream->extracted_lines < lines ||
-			    stream->extracted_points < points || stream->pending_incidents;
+		is_behind = stream->extracted_lines < lines || stream->extracted_points < points ||
+			    stream->pending_incidents;
 		pthread_mutex_unlock(&stream->mutex);
 		if (is_behind && (clock_mono_ms() > until_ms || control_wait_tick(pipeline, WAIT_STEP_MS)))
 			return;
@@ -112,7 +122,7 @@ static enum status look_at_live(struct pipeline *pipeline, struct arena *arena, 
 		pthread_mutex_lock(&stream->mutex);
 		*is_live = !is_sealed(stream);
 		if (*is_live)
-			status = copy_live(stream, arena, out, err);
+			status = copy_all(stream, arena, out, err);
 		pthread_mutex_unlock(&stream->mutex);
 	}
 	job_unref(job);

@@ -87,6 +87,14 @@ static void begin_life(const struct stream_state *stream, struct series_state *s
 	detector_set_say_again(series->detectors);
 }
 
+void consume_add_point(struct series_state *series, const struct point *point)
+{
+	widen_range(series, point);
+	series->tail[series->tail_count] = *point;
+	series->tail[series->tail_count++].in_epoch = 0;
+	summary_add(&series->summary, point);
+}
+
 enum status consume_point(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
 	const struct point *point, int64_t arrival_ms, struct error *err)
 {
@@ -94,11 +102,8 @@ enum status consume_point(struct pipeline *pipeline, struct stream_state *stream
 
 	if (!mem_grow((void **)&series->tail, series->tail_count, &series->tail_cap, sizeof *series->tail))
 		return error_no_memory(err);
-	widen_range(series, point);
 	uint64_t ordinal = series->sealed_points + series->tail_count;
-	series->tail[series->tail_count] = *point;
-	series->tail[series->tail_count++].in_epoch = 0;
-	summary_add(&series->summary, point);
+	consume_add_point(series, point);
 	begin_life(stream, series);
 	detector_set_feed(series->detectors, ordinal, point, take_report, &report);
 	if (report.status == OK && !stream->said)

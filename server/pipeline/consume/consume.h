@@ -54,6 +54,8 @@ enum status consume_find_derived(
 enum status consume_give_role(struct series_state *series, enum role role, struct error *err) MUST_CHECK;
 /* As long as it is told, what was read of it before stands as a metric of the log, for no role. before NULL: there is none. */
 enum status consume_give_way(struct series_state *before, bool is_told, enum role role, struct error *err) MUST_CHECK;
+/* It has room for one more in its tail. */
+void consume_add_point(struct series_state *series, const struct point *point);
 enum status consume_point(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
 	const struct point *point, int64_t arrival_ms, struct error *err) MUST_CHECK;
 
@@ -104,6 +106,15 @@ enum status held_release(
 /* The same from elsewhere. After an error the stream is held up. */
 enum status held_release_all(
 	struct pipeline *pipeline, struct stream_state *stream, bool is_all, struct error *err) MUST_CHECK;
+
+/* Between these, under the stream's lock, what waits is points of its series, as it may never be: for a copy of the stream. */
+struct held_shown {
+	struct series_state *before;
+	size_t count;
+};
+/* To be hidden after an error, too. */
+enum status held_show(struct stream_state *stream, struct held_shown *shown, struct error *err) MUST_CHECK;
+void held_hide(struct stream_state *stream, struct held_shown *shown);
 
 /* What was found of an attempt belongs to another one: as consume.c does with points. */
 void held_revise(struct series_state *series, uint64_t line, uint32_t from, uint32_t to);

@@ -8,6 +8,8 @@
 
 enum {
 	HELD_MAX = 4096, /* values of a stream: more do not wait */
+	TOLD_WITHIN_MS = 10 * 1000, /* of its print a tracker bears it */
+	CLOCK_WITHIN_MS = 5 * 60 * 1000, /* of its arrival a line of now was printed */
 	HOLDING_MOST = 4, /* times the wait: a stream that always says something new has to be sealed, too */
 };
 
@@ -30,9 +32,12 @@ bool held_may(const struct pipeline *pipeline, const struct stream_state *stream
 {
 	int64_t wait_ms = pipeline->options.tracker_wait_ms;
 
-	if (!atomic_load(&stream->job->is_tracked) || atomic_load(&stream->job->is_over) || stream->said || !wait_ms)
+	if (!atomic_load(&stream->job->is_tracked) || stream->said || !wait_ms || is_own(stream, series) ||
+		stream->held_count >= HELD_MAX)
 		return false;
-	if (is_own(stream, series) || stream->held_count >= HELD_MAX || control_is_journal_long(pipeline))
+	if (pipeline->is_recovering) /* of an ended job, too: what the tracker told stands further on in the journal */
+		return true;
+	if (atomic_load(&stream->job->is_over) || control_is_journal_long(pipeline))
 		return false;
 	return !stream->held_count || clock_mono_ms() - stream->held_since_ms < HOLDING_MOST * wait_ms;
 }
@@ -57,22 +62,40 @@ enum status held_put(const struct pipeline *pipeline, struct stream_state *strea
 	return series_has_points(series) ? OK : consume_give_way(series, true, value->role, err);
 }
 
-/* Told meanwhile: dropped. */
+/* Printed before the tracker's first point of it, which so was never told. Of another clock's time, or one of the past, nobody knows. */
+static bool is_before(const struct held_value *value, int64_t since_ms)
+{
+	int64_t ts_ms = value->point.ts_ms, late_ms = value->arrival_ms - ts_ms;
+
+	return since_ms != NO_TIME && ts_ms < since_ms - TOLD_WITHIN_MS && late_ms > -CLOCK_WITHIN_MS &&
+	       late_ms < CLOCK_WITHIN_MS;
+}
+
+static enum status give(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
+	const struct held_value *value, struct error *err)
+{
+	TRY(consume_give_way(series, false, value->role, err));
+	stream->is_decided = true;
+	return consume_point(pipeline, stream, series, &value->point, value->arrival_ms, err);
+}
+
+/* What was told meanwhile is dropped. */
 static enum status release(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
 	const struct held_values *held, struct error *err)
 {
 	const struct held_value *first = &held->values[0];
-	bool is_told = told_metrics_have(&stream->job->told, span_from(series->metric), first->told_role, held->life);
+	int64_t since_ms;
+	bool is_told = told_metrics_since(
+		&stream->job->told, span_from(series->metric), first->told_role, held->life, &since_ms);
 
-	TRY(consume_give_way(series, is_told, first->role, err));
-	if (is_told)
-		return OK;
-	series->own_period = held->period;
+	if (!is_told)
+		series->own_period = held->period;
 	for (size_t i = 0; i < held->count; i++)
-		TRY(consume_point(pipeline, stream, series, &held->values[i].point, held->values[i].arrival_ms, err));
+		if (!is_told || is_before(&held->values[i], since_ms))
+			TRY(give(pipeline, stream, series, &held->values[i], err));
 	if (first->point.attempt != extractor_attempt(stream->extractor))
 		consume_rebuild_summary(stream, series);
-	return OK;
+	return consume_give_way(series, is_told, first->role, err);
 }
 
 enum status held_let_go(
@@ -91,12 +114,73 @@ enum status held_let_go(
 
 enum status held_release(struct pipeline *pipeline, struct stream_state *stream, bool is_all, struct error *err)
 {
-	int64_t now_ms = stream->held_count ? clock_mono_ms() : 0;
+	int64_t now_ms = stream->held_count && !pipeline->is_recovering ? clock_mono_ms() : INT64_MIN;
 
 	for (size_t i = 0; i < stream->series_count && stream->held_count; i++)
 		if (is_all || stream->series[i]->held.due_ms <= now_ms)
 			TRY(held_let_go(pipeline, stream, stream->series[i], err));
 	return OK;
+}
+
+/* ---- an export shows it as points ---- */
+
+static enum status show(struct stream_state *stream, struct series_state *series, struct error *err)
+{
+	const struct held_values *held = &series->held;
+	size_t count = series->tail_count + held->count;
+	struct point *tail = mem_alloc(count * sizeof *tail);
+	struct detector_set *detectors = detector_set_new(held->values[0].role);
+
+	if (!tail || !detectors) {
+		mem_free(tail);
+		detector_set_free(detectors);
+		return error_no_memory(err);
+	}
+	if (series->tail_count)
+		memcpy(tail, series->tail, series->tail_count * sizeof *tail);
+	series->tail = tail;
+	series->detectors = detectors; /* they look at what comes: what waits has told nobody anything */
+	series->role = held->values[0].role;
+	series->has_given_way = false;
+	for (size_t i = 0; i < held->count; i++)
+		consume_add_point(series, &held->values[i].point);
+	consume_rebuild_summary(stream, series);
+	return OK;
+}
+
+enum status held_show(struct stream_state *stream, struct held_shown *shown, struct error *err)
+{
+	enum status status = OK;
+
+	*shown = (struct held_shown){0};
+	if (!stream->held_count)
+		return OK;
+	shown->before = mem_zeroed(stream->series_count * sizeof *shown->before);
+	if (!shown->before)
+		return error_no_memory(err);
+	for (; shown->count < stream->series_count && status == OK; shown->count++) {
+		struct series_state *series = stream->series[shown->count];
+		const struct held_values *held = &series->held;
+		shown->before[shown->count] = *series;
+		if (held->count && !told_metrics_have(&stream->job->told, span_from(series->metric),
+					   held->values[0].told_role, held->life))
+			status = show(stream, series, err);
+	}
+	return status;
+}
+
+void held_hide(struct stream_state *stream, struct held_shown *shown)
+{
+	for (size_t i = 0; i < shown->count; i++) {
+		struct series_state *series = stream->series[i];
+		if (series->detectors == shown->before[i].detectors)
+			continue;
+		mem_free(series->tail);
+		detector_set_free(series->detectors);
+		*series = shown->before[i];
+	}
+	mem_free(shown->before);
+	*shown = (struct held_shown){0};
 }
 
 void held_revise(struct series_state *series, uint64_t line, uint32_t from, uint32_t to)

@@ -64,7 +64,8 @@ static enum status note_told(
 	if (!told_metrics_is_since(sent, atomic_load(&job->began_ms)))
 		return OK; /* of an earlier life, read again or sent late */
 	series->told_life = life;
-	return told_metrics_add(&job->told, span_from(series->metric), series->role, life) ? OK : error_no_memory(err);
+	struct told_when when = {life, told_metrics_first_ms(sent)};
+	return told_metrics_add(&job->told, span_from(series->metric), series->role, &when) ? OK : error_no_memory(err);
 }
 
 static enum status consume_series(struct pipeline *pipeline, struct stream_state *stream,

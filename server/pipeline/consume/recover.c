@@ -136,7 +136,9 @@ enum status recover_journal(struct pipeline *pipeline, struct error *err)
 	TRY(store_reader_new(&reader, pipeline->options.store, err));
 	recovery.reader = reader;
 	TRY(store_journal_figures(reader, &newest, &oldest, &bytes, err));
+	pipeline->is_recovering = true;
 	enum status status = replay(&recovery, newest, err);
+	pipeline->is_recovering = false;
 	extracted_list_done(&recovery.found);
 	buf_done(&recovery.text);
 	TRY(status);

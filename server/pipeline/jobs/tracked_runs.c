@@ -152,6 +152,20 @@ static enum status write_run(void *context, struct store_tx *tx, struct error *e
 	return store_put_tracked_run(tx, &asked->row, err);
 }
 
+/* What its lines said before is told already: sealed, so that a replay does not let it wait. */
+static void begin_tracking(struct job_state *job)
+{
+	struct stream_state *stream;
+
+	if (atomic_exchange(&job->is_tracked, true))
+		return;
+	for (size_t i = 0; (stream = job_stream_at(job, i)); i++) {
+		pthread_mutex_lock(&stream->mutex);
+		stream->is_decided = true;
+		pthread_mutex_unlock(&stream->mutex);
+	}
+}
+
 /* What the extractors take from the document follows it. */
 static void show_document(struct pipeline *pipeline, int64_t job_id, struct span document)
 {
@@ -160,7 +174,7 @@ static void show_document(struct pipeline *pipeline, int64_t job_id, struct span
 
 	if (!job)
 		return;
-	atomic_store(&job->is_tracked, true);
+	begin_tracking(job);
 	if (document.len && job_settings_state(job->settings, pipeline->devices, document, &err) != OK)
 		log_line(LOG_WARNING, "settings_failed", "job=\"%s\" error=\"%s\"", job->name, err.text);
 	atomic_store(&job->is_row_dirty, true);

@@ -43,7 +43,7 @@ static bool is_due(const struct seal *seal, const struct stream_state *stream)
 	/* Only while there is room: one such stream keeps the whole journal behind its oldest line. */
 	if (extractor_is_undecided(stream->extractor) && !is_silent && !seal->is_journal_long)
 		return false;
-	if (stream->ranges[0].seq <= seal->due_seq || stream->unsealed_bytes >= seal->due_bytes)
+	if (stream->is_decided || stream->ranges[0].seq <= seal->due_seq || stream->unsealed_bytes >= seal->due_bytes)
 		return true;
 	for (size_t i = 0; i < stream->series_count; i++)
 		if (stream->series[i]->tail_count >= STREAM_DUE_POINTS)
@@ -55,6 +55,7 @@ static enum status snapshot_rest(struct seal *seal, struct unit *unit, struct er
 {
 	struct stream_state *stream = unit->stream;
 
+	stream->is_decided = false; /* if this fails, it is sealed as others are */
 	unit->upto_seq = stream->extracted_seq;
 	unit->sealed_lines = stream->extracted_lines;
 	unit->sent_bytes = stream->extracted_bytes;

@@ -176,6 +176,7 @@ struct stream_state {
 	size_t indexed_series;
 	size_t held_count; /* values of its series that wait for a tracker */
 	int64_t held_since_ms; /* monotonic: since when it has some */
+	bool is_decided; /* sealed soon: a replay of its lines might let wait what has become points */
 	struct derive *derive;
 	struct series_state *derived[DERIVED_COUNT]; /* among `series`; NULL: none yet, or not looked up */
 	size_t derived_count; /* of `series`, with numbers from the other end: --max-series does not count them */

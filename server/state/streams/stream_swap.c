@@ -25,6 +25,7 @@ void stream_swap_derived(struct stream_state *a, struct stream_state *b)
 	SWAP(a->series_base, b->series_base);
 	SWAP(a->held_count, b->held_count);
 	SWAP(a->held_since_ms, b->held_since_ms);
+	SWAP(a->is_decided, b->is_decided);
 	SWAP(a->derive, b->derive);
 	SWAP(a->derived_count, b->derived_count);
 	for (size_t i = 0; i < DERIVED_COUNT; i++)

@@ -101,11 +101,27 @@ static struct told_name *insert(struct told_metrics *told, uint64_t hash)
 	if (!mem_grow((void **)&told->names, told->count, &told->cap, sizeof *told->names))
 		return NULL;
 	memmove(&told->names[at + 1], &told->names[at], (told->count++ - at) * sizeof *told->names);
-	told->names[at].hash = hash;
+	told->names[at] = (struct told_name){.hash = hash};
 	return &told->names[at];
 }
 
-bool told_metrics_add(struct told_metrics *told, struct span metric, enum role role, unsigned life)
+int64_t told_metrics_first_ms(const struct batch_series *sent)
+{
+	for (size_t i = 0; i < sent->count; i++)
+		if (sent->ts_ms[i] != NO_TIME)
+			return sent->ts_ms[i];
+	return NO_TIME;
+}
+
+static void note(struct told_when *known, const struct told_when *now)
+{
+	if (known->life != now->life)
+		*known = *now;
+	else if (known->since_ms == NO_TIME || (now->since_ms != NO_TIME && now->since_ms < known->since_ms))
+		known->since_ms = now->since_ms;
+}
+
+bool told_metrics_add(struct told_metrics *told, struct span metric, enum role role, const struct told_when *when)
 {
 	uint64_t hash = hash_of(metric);
 
@@ -115,23 +131,36 @@ bool told_metrics_add(struct told_metrics *told, struct span metric, enum role r
 	if (!name && !is_full)
 		name = insert(told, hash);
 	if (name)
-		name->life = life;
+		note(&name->when, when);
 	if (is_of_one(role, metric))
-		told->lives[role] = life;
+		note(&told->roles[role], when);
 	pthread_mutex_unlock(&told->mutex);
 	atomic_store(&told->has_any, true);
 	return name || is_full;
 }
 
-bool told_metrics_have(struct told_metrics *told, struct span metric, enum role role, unsigned life)
+bool told_metrics_since(struct told_metrics *told, struct span metric, enum role role, unsigned life, int64_t *since_ms)
 {
+	struct told_when found = {0};
+
 	if (!atomic_load(&told->has_any))
 		return false;
 	uint64_t hash = hash_of(metric);
 	bool may_be_role = is_of_one(role, metric);
 	pthread_mutex_lock(&told->mutex);
 	const struct told_name *name = find(told, hash);
-	bool has = (name && name->life == life) || (may_be_role && told->lives[role] == life);
+	if (name && name->when.life == life)
+		note(&found, &name->when);
+	if (may_be_role && told->roles[role].life == life)
+		note(&found, &told->roles[role]);
 	pthread_mutex_unlock(&told->mutex);
-	return has;
+	*since_ms = found.since_ms;
+	return found.life == life;
+}
+
+bool told_metrics_have(struct told_metrics *told, struct span metric, enum role role, unsigned life)
+{
+	int64_t since_ms;
+
+	return told_metrics_since(told, metric, role, life, &since_ms);
 }

@@ -11,15 +11,21 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+/* When: in which life of the job it was sent last (one that goes on may do so without its tracker), and from when on in that. */
+struct told_when {
+	unsigned life; /* 0: never */
+	int64_t since_ms; /* the first time that was sent; NO_TIME: none was */
+};
+
 struct told_name {
 	uint64_t hash; /* of what is compared of a name */
-	unsigned life; /* of the job, in which it was sent last: one that goes on may do so without its tracker */
+	struct told_when when;
 };
 
 struct told_metrics {
 	atomic_bool has_any;
 	pthread_mutex_t mutex; /* of the fields below */
-	unsigned lives[ROLE_COUNT]; /* the same of a role; 0: none */
+	struct told_when roles[ROLE_COUNT];
 	struct told_name *names;
 	size_t count, cap;
 };
@@ -33,7 +39,12 @@ enum role series_role(const struct batch_series *sent);
 
 void told_metrics_init(struct told_metrics *told);
 void told_metrics_done(struct told_metrics *told);
+/* NO_TIME: it has none. */
+int64_t told_metrics_first_ms(const struct batch_series *sent);
 /* False: no memory. */
-bool told_metrics_add(struct told_metrics *told, struct span metric, enum role role, unsigned life);
+bool told_metrics_add(struct told_metrics *told, struct span metric, enum role role, const struct told_when *when);
 /* Of the same role, where that can be one metric alone and neither is a part of it, or called alike: train:mean_acc and train/mean_acc, eval_acc and eval/acc. */
 bool told_metrics_have(struct told_metrics *told, struct span metric, enum role role, unsigned life);
+/* The same; *since_ms: from when on, NO_TIME: not known. */
+bool told_metrics_since(
+	struct told_metrics *told, struct span metric, enum role role, unsigned life, int64_t *since_ms);
