@@ -4,6 +4,8 @@
 #include "pipeline/alert/rule_match.h"
 #include "pipeline/alert/watchers.h"
 #include "pipeline/consume/consume.h"
+
+#include <stdlib.h>
 #include "state/control.h"
 
 enum {
@@ -57,10 +59,53 @@ enum status held_put(const struct pipeline *pipeline, struct stream_state *strea
 	return series_has_points(series) ? OK : consume_give_way(series, true, value->role, err);
 }
 
+/* Points of values that waited: what follows from them is derived line by line, as if they had not. */
+struct given {
+	struct given_value {
+		const struct series_state *series;
+		struct held_value value;
+	} * values;
+	size_t count, cap;
+};
+
+static enum status note_given(
+	struct given *given, const struct series_state *series, const struct held_value *value, struct error *err)
+{
+	if (!mem_grow((void **)&given->values, given->count, &given->cap, sizeof *given->values))
+		return error_no_memory(err);
+	given->values[given->count++] = (struct given_value){series, *value};
+	return OK;
+}
+
+static int by_line(const void *a, const void *b)
+{
+	const struct point *left = &((const struct given_value *)a)->value.point;
+	const struct point *right = &((const struct given_value *)b)->value.point;
+
+	return (left->line > right->line) - (left->line < right->line);
+}
+
+static enum status derive_given(
+	struct pipeline *pipeline, struct stream_state *stream, struct given *given, struct error *err)
+{
+	if (given->count)
+		qsort(given->values, given->count, sizeof *given->values, by_line);
+	for (size_t i = 0; i < given->count; i++) {
+		const struct given_value *now = &given->values[i];
+		bool is_last = i + 1 == given->count || by_line(now, now + 1) != 0;
+		derive_see(stream->derive, now->series->measure, now->series->factor, now->series->series_id,
+			&now->value.point);
+		if (is_last && derive_has_step(stream->derive))
+			TRY(consume_derived(pipeline, stream, now->value.arrival_ms, err));
+	}
+	return OK;
+}
+
 /* Told meanwhile: dropped. */
 static enum status release(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
-	const struct held_values *held, struct error *err)
+	const struct held_values *held, struct given *given, struct error *err)
 {
+	bool may_derive = extractor_has_steps(stream->extractor);
 	const struct held_value *first = &held->values[0];
 	bool is_told = told_metrics_have(&stream->job->told, span_from(series->metric), first->told_role, held->life);
 
@@ -68,23 +113,24 @@ static enum status release(struct pipeline *pipeline, struct stream_state *strea
 	if (is_told)
 		return OK;
 	series->own_period = held->period;
-	for (size_t i = 0; i < held->count; i++)
+	for (size_t i = 0; i < held->count; i++) {
 		TRY(consume_point(pipeline, stream, series, &held->values[i].point, held->values[i].arrival_ms, err));
+		if (may_derive && series->measure != MEASURE_NONE)
+			TRY(note_given(given, series, &held->values[i], err));
+	}
 	if (first->point.attempt != extractor_attempt(stream->extractor))
 		consume_rebuild_summary(stream, series);
 	return OK;
 }
 
-enum status held_let_go(
-	struct pipeline *pipeline, struct stream_state *stream, struct series_state *series, struct error *err)
+static enum status let_go(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
+	struct given *given, struct error *err)
 {
 	struct held_values held = series->held;
 
-	if (!held.count)
-		return OK;
 	series->held = (struct held_values){0};
 	stream->held_count -= held.count;
-	enum status status = release(pipeline, stream, series, &held, err);
+	enum status status = release(pipeline, stream, series, &held, given, err);
 	mem_free(held.values);
 	return status;
 }
@@ -92,11 +138,23 @@ enum status held_let_go(
 enum status held_release(struct pipeline *pipeline, struct stream_state *stream, bool is_all, struct error *err)
 {
 	int64_t now_ms = stream->held_count ? clock_mono_ms() : 0;
+	struct given given = {0};
+	enum status status = OK;
 
-	for (size_t i = 0; i < stream->series_count && stream->held_count; i++)
-		if (is_all || stream->series[i]->held.due_ms <= now_ms)
-			TRY(held_let_go(pipeline, stream, stream->series[i], err));
-	return OK;
+	for (size_t i = 0; i < stream->series_count && stream->held_count && status == OK; i++) {
+		struct series_state *series = stream->series[i];
+		if (series->held.count && (is_all || series->held.due_ms <= now_ms))
+			status = let_go(pipeline, stream, series, &given, err);
+	}
+	if (status == OK)
+		status = derive_given(pipeline, stream, &given, err);
+	mem_free(given.values);
+	return status;
+}
+
+void held_end_wait(struct series_state *series)
+{
+	series->held.due_ms = INT64_MIN;
 }
 
 void held_revise(struct series_state *series, uint64_t line, uint32_t from, uint32_t to)
