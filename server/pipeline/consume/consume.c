@@ -514,7 +514,7 @@ static void consume_group(struct extract_worker *worker, struct group *group)
 			log_line(LOG_ERROR, "extraction_failed",
 				"job=\"%s\" stream=\"%s\" first_line=%llu error=\"%s\"", stream->job->name,
 				stream->name, (unsigned long long)group->slices[i].first_line, err.text);
-		directory_mark_dirty(pipeline->directory, stream);
+		directory_mark(pipeline->directory, STREAMS_DIRTY, stream);
 		note_lag(&pipeline->figures, group->slices[i].arrival_ms);
 	}
 	atomic_store(&worker->done_seq, group->seq);

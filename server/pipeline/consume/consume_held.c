@@ -52,8 +52,10 @@ enum status held_put(const struct pipeline *pipeline, struct stream_state *strea
 		held->life = atomic_load(&stream->job->life);
 		held->period = held_period(stream);
 	}
-	if (!stream->held_count)
+	if (!stream->held_count) {
 		stream->held_since_ms = now_ms;
+		directory_mark(pipeline->directory, STREAMS_HOLDING, stream);
+	}
 	held->values[held->count++] = *value;
 	stream->held_count++;
 	return series_has_points(series) ? OK : consume_give_way(series, true, value->role, err);
@@ -178,8 +180,8 @@ enum status held_release_all(struct pipeline *pipeline, struct stream_state *str
 	return status;
 }
 
-/* True: some wait no more. Whatever else is due of the stream comes with its next slice. */
-static bool look_at(struct pipeline *pipeline, struct stream_state *stream)
+/* Whatever else is due of a stream comes with its next slice. */
+static void look_at(struct pipeline *pipeline, struct stream_state *stream)
 {
 	struct error err;
 
@@ -190,25 +192,19 @@ static bool look_at(struct pipeline *pipeline, struct stream_state *stream)
 	if (before && !stream->has_hole && held_release_all(pipeline, stream, is_all, &err) != OK)
 		log_line(LOG_WARNING, "extraction_failed", "job=\"%s\" stream=\"%s\" error=\"%s\"", stream->job->name,
 			stream->name, err.text);
-	bool has_let_go = stream->held_count < before;
+	if (stream->held_count < before)
+		directory_mark(pipeline->directory, STREAMS_DIRTY, stream);
+	if (stream->held_count)
+		directory_mark(pipeline->directory, STREAMS_HOLDING, stream);
 	pthread_mutex_unlock(&stream->mutex);
-	return has_let_go;
 }
 
 void held_run(struct pipeline *pipeline)
 {
-	AUTO_MEM struct job_state **jobs = NULL;
-	struct error err;
-	size_t count;
-
-	if (!pipeline->options.tracker_wait_ms || directory_list(pipeline->directory, &jobs, &count, &err) != OK)
-		return; /* out of memory: the next round tries again */
-	for (size_t i = 0; i < count; i++) {
-		struct stream_state *stream;
-		bool may_have = atomic_load(&jobs[i]->is_tracked) && !atomic_load(&jobs[i]->is_deleted);
-		for (size_t j = 0; may_have && (stream = job_stream_at(jobs[i], j)); j++)
-			if (look_at(pipeline, stream))
-				directory_mark_dirty(pipeline->directory, stream);
-		job_unref(jobs[i]);
+	directory_swap(pipeline->directory, STREAMS_HOLDING);
+	for (struct stream_state *stream; (stream = directory_pop(pipeline->directory, STREAMS_HOLDING));) {
+		if (!atomic_load(&stream->job->is_deleted))
+			look_at(pipeline, stream);
+		job_unref(stream->job);
 	}
 }
