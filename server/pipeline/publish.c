@@ -233,8 +233,8 @@ void *publisher_run(void *context)
 		return NULL;
 	while (!control_wait_tick(pipeline, TICK_MS)) {
 		int64_t now_ms = clock_mono_ms();
-		directory_swap_dirty(pipeline->directory);
-		for (struct stream_state *stream; (stream = directory_pop_dirty(pipeline->directory));) {
+		directory_swap(pipeline->directory, STREAMS_DIRTY);
+		for (struct stream_state *stream; (stream = directory_pop(pipeline->directory, STREAMS_DIRTY));) {
 			publish_stream(pipeline, stream, &points, &lines);
 			job_unref(stream->job);
 		}

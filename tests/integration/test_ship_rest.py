@@ -206,3 +206,25 @@ def test_what_was_left_is_not_sent_by_its_name(ship, killed):
     for name in ("*.out", "*.err"):
         result = ship.run("--job", "kept", str(next(ship.spool.glob(name))))
         assert result.returncode == 2 and b"--send-rest" in result.stderr
+
+
+@pytest.mark.parametrize("name", ["left [of] a job", "*?[a-z]{b}", "[", "it's \\ here"])
+def test_a_folder_of_any_name(server, ship, tmp_path, name):
+    spool, at = tmp_path / name, free_port()
+    away = ship.run("--job", "named", "--server", f"http://127.0.0.1:{at}", "--spool", str(spool), "--drain-timeout", "100ms", "--", "sh", "-c", "echo one")
+    assert away.returncode == 0 and b"--send-rest" in away.stderr, away.stderr
+    note = next(path for path in spool.iterdir() if path.suffix == ".rest")
+    note.write_text(note.read_text().replace(f"http://127.0.0.1:{at}", server.url))
+    refused = ship.run("--job", "other", str(note.with_suffix(".left")))
+    assert refused.returncode == 2 and b"is what a sm-ship left of a job" in refused.stderr, refused.stderr
+    sent = ship.run("--send-rest", "--spool", str(spool))
+    assert sent.returncode == 0 and b"1 lines of job 'named' that were left are with the server" in sent.stderr, sent.stderr
+    assert lines(server, "named") == ["one"] and status(server, "named") == "Completed" and list(spool.iterdir()) == []
+
+
+@pytest.mark.parametrize("kind, said", [("missing", "No such file or directory"), ("a file", "Not a directory")])
+def test_a_folder_that_cannot_be_read_is_said(server, ship, tmp_path, kind, said):
+    (tmp_path / "a file").touch()
+    found = ship.run("--send-rest", "--spool", str(tmp_path / kind))
+    assert (found.returncode, found.stderr.decode()) == (2, f"sm-ship: cannot read the folder '{tmp_path / kind}' of --spool: {said}\n")
+    assert not (tmp_path / "missing").exists(), "nothing is made there"

@@ -10,6 +10,7 @@ import time
 import pytest
 
 from smserver import Server, wait_until
+from test_derived import ARGUMENTS
 from test_wandb_beside import counts_of, hf_rows, hf_run, non_finite
 from test_wandb_door import CONSOLE, HISTORY, begin_process, console, taken
 from wandbclient import post
@@ -150,6 +151,25 @@ def test_what_is_printed_of_a_run_that_goes_on_after_a_kill_waits_again(start, i
     if is_ended:
         (cut,) = server.get(f"{job}/goodput").body["breaks"]
         assert cut["lost_steps"] == 0, cut
+
+
+def test_metrics_are_derived_of_values_that_waited(start):
+    """Tokens and rates follow from the loss at its steps, line by line: as if it had not waited, the first of them too."""
+    server = start("--tracker-wait", "1s")
+    job = hf_run(server, "derived")
+    began = int(time.time() * 1000) - 3_600_000
+    lines = [{"ts": began, "line": text} for text in ARGUMENTS]
+    for step in range(1, 21):
+        lines += [{"ts": began + 20_000 * step, "line": text} for text in (f"step {step} grad_norm: 0.5", f"loss: {3 - step / 50} aux: 0.5")]
+    body = "".join(json.dumps(line) + "\n" for line in lines).encode()
+    assert server.post("/api/v1/logs?job=p%2Fderived&stream=algo-1", body=body, content_type="application/x-ndjson").status == 200
+    server.wait_for_extraction()
+    assert "train:loss" not in counts_of(server, job), "it waits"
+    server.wait_for_points("p/derived", "derived:tokens_per_second", 18)  # of 20, but for the first two
+    of = lambda metric: server.points("p/derived", metric, buckets=1000)["columns"]
+    assert of("train:loss")["x"] == of("derived:tokens")["x"] == list(range(1, 21))
+    assert of("derived:tokens")["last"] == [512 * 2048 * step for step in range(1, 21)]
+    assert set(of("derived:tokens_per_second")["last"]) == {512 * 2048 / 20}
 
 
 def wait_for_all(server):

@@ -4,9 +4,9 @@
 #include "base/text_file.h"
 #include "cli/http/url.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -59,9 +59,14 @@ static size_t folder_length(const char *path)
 	return slash ? (size_t)(slash - path) + 1 : 0;
 }
 
+static const char *name_of(const char *path)
+{
+	return path + folder_length(path);
+}
+
 void rest_note_add_text(struct rest_note *note, const char *path)
 {
-	snprintf(note->texts[note->text_count++], sizeof *note->texts, "%s", path + folder_length(path));
+	snprintf(note->texts[note->text_count++], sizeof *note->texts, "%s", name_of(path));
 }
 
 void rest_note_name(struct rest_note *note, const char *text_path)
@@ -325,38 +330,73 @@ enum status rest_note_read(struct rest_note *note, const char *path, struct erro
 	return read_times(note, json_get(document, "times"), err);
 }
 
+static bool is_note(const char *name)
+{
+	struct span text = span_from(name);
+
+	return span_starts_with(text, SPAN("sm-ship-")) && span_ends_with(text, SPAN(REST_NOTE_ENDING));
+}
+
+enum status rest_note_each(
+	const char *folder, bool (*take)(void *context, const char *path), void *context, struct error *err)
+{
+	const struct dirent *entry;
+	char path[REST_NOTE_PATH_BYTES];
+	DIR *entries = opendir(folder);
+
+	if (!entries)
+		return error_set(err, ERR_IO, "cannot read the folder '%s' of --spool: %s", folder, strerror(errno));
+	for (bool goes_on = true; goes_on && (entry = readdir(entries));)
+		if (is_note(entry->d_name)) {
+			snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+			goes_on = take(context, path);
+		}
+	closedir(entries);
+	return OK;
+}
+
+struct asking {
+	bool (*question)(const struct rest_note *note, const void *context);
+	const void *context;
+	bool is_found;
+};
+
+static bool ask_note(void *context, const char *path)
+{
+	struct asking *asking = context;
+	AUTO_DONE(rest_note) note = {.server = ""};
+	struct error err;
+
+	asking->is_found = rest_note_read(&note, path, &err) == OK && asking->question(&note, asking->context);
+	return !asking->is_found;
+}
+
 /* Asks each note that is left in the folder of the path. */
 static bool ask_notes(
 	const char *path, bool (*question)(const struct rest_note *note, const void *context), const void *context)
 {
-	char pattern[REST_NOTE_PATH_BYTES];
-	bool is_found = false;
-	glob_t found;
+	struct asking asking = {question, context, false};
+	char folder[REST_NOTE_PATH_BYTES];
+	struct error err;
 
-	snprintf(pattern, sizeof pattern, "%.*ssm-ship-*" REST_NOTE_ENDING, (int)folder_length(path), path);
-	if (glob(pattern, 0, NULL, &found) != 0)
-		return false;
-	for (size_t i = 0; i < found.gl_pathc && !is_found; i++) {
-		AUTO_DONE(rest_note) note = {.server = ""};
-		struct error err;
-		is_found = rest_note_read(&note, found.gl_pathv[i], &err) == OK && question(&note, context);
-	}
-	globfree(&found);
-	return is_found;
+	snprintf(folder, sizeof folder, "%.*s", (int)folder_length(path), path);
+	if (rest_note_each(*folder ? folder : ".", ask_note, &asking, &err) != OK)
+		return false; /* there is none */
+	return asking.is_found;
 }
 
 static bool is_of_its_stream(const struct rest_note *other, const void *context)
 {
 	const struct rest_note *note = context;
 
-	return strcmp(other->path, note->path) != 0 && rest_note_is_for(other, note->server) &&
+	return strcmp(name_of(other->path), name_of(note->path)) != 0 && rest_note_is_for(other, note->server) &&
 	       strcmp(other->identity->job, note->identity->job) == 0 &&
 	       strcmp(other->identity->stream, note->identity->stream) == 0;
 }
 
 void rest_note_find_source(struct rest_note *note)
 {
-	const char *name = note->path + folder_length(note->path);
+	const char *name = name_of(note->path);
 
 	if (ask_notes(note->path, is_of_its_stream, note))
 		snprintf(note->source, sizeof note->source, "%.*s", (int)(strlen(name) - strlen(REST_NOTE_ENDING)),
@@ -373,7 +413,7 @@ static bool names_it(const struct rest_note *note, const void *context)
 
 bool rest_note_has(const char *file)
 {
-	const char *name = file + folder_length(file);
+	const char *name = name_of(file);
 
 	return span_starts_with(span_from(name), SPAN("sm-ship-")) && ask_notes(file, names_it, name);
 }

@@ -53,6 +53,9 @@ enum status rest_note_text_path(
 /* Whole or not at all. */
 enum status rest_note_write(const struct rest_note *note, struct error *err) MUST_CHECK;
 enum status rest_note_read(struct rest_note *note, const char *path, struct error *err) MUST_CHECK;
+/* Calls take for each note that is left in the folder, until that is false. */
+enum status rest_note_each(
+	const char *folder, bool (*take)(void *context, const char *path), void *context, struct error *err) MUST_CHECK;
 /* All is told. */
 void rest_note_remove(struct rest_note *note);
 /* Is the file of lines one that a note names? Then it is not sent by its name. */

@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -266,39 +265,39 @@ static bool is_ours(const char *path)
 	return lstat(path, &info) == 0 && info.st_uid == geteuid();
 }
 
-static int send_notes(const struct options *options, struct http_client *client, const char *folder, size_t *count)
-{
-	char pattern[REST_NOTE_PATH_BYTES];
-	int exit_code = EXIT_DONE;
-	glob_t found;
+struct all_notes {
+	const struct options *options;
+	struct http_client *client;
+	const char *folder;
+	size_t count;
+	int exit_code;
+};
 
-	snprintf(pattern, sizeof pattern, "%s/sm-ship-*" REST_NOTE_ENDING, folder);
-	if (glob(pattern, 0, NULL, &found) != 0)
-		return EXIT_DONE;
-	for (size_t i = 0; i < found.gl_pathc; i++) {
-		struct error err = {0};
-		if (!is_ours(found.gl_pathv[i]))
-			continue;
-		++*count;
-		enum status status = send_one(options, client, folder, found.gl_pathv[i], &err);
-		if (status == OK)
-			continue;
-		client_say(ship_program.name, "what '%s' names stays: %s", found.gl_pathv[i], err.text);
-		if (client_is_passing(status) && status != ERR_BUSY)
-			exit_code = EXIT_UNREACHABLE;
-		else if (status != ERR_BUSY && exit_code == EXIT_DONE)
-			exit_code = EXIT_REFUSED;
-	}
-	globfree(&found);
-	return exit_code;
+static bool send_another(void *context, const char *path)
+{
+	struct all_notes *all = context;
+	struct error err = {0};
+
+	if (!is_ours(path))
+		return true;
+	all->count++;
+	enum status status = send_one(all->options, all->client, all->folder, path, &err);
+	if (status == OK)
+		return true;
+	client_say(ship_program.name, "what '%s' names stays: %s", path, err.text);
+	if (client_is_passing(status) && status != ERR_BUSY)
+		all->exit_code = EXIT_UNREACHABLE;
+	else if (status != ERR_BUSY && all->exit_code == EXIT_DONE)
+		all->exit_code = EXIT_REFUSED;
+	return true;
 }
 
 int send_rest_run(const struct options *options, char *const *environment)
 {
 	AUTO(http_client) client = NULL;
 	const char *folder = ship_spool_folder(options, environment);
+	struct all_notes all = {.options = options, .folder = folder, .exit_code = EXIT_DONE};
 	struct error err = {0};
-	size_t count = 0;
 
 	if (options_command(options) || options_word_count(options)) {
 		say("--send-rest sends what is left in --spool: it takes no FILE and no COMMAND");
@@ -309,7 +308,11 @@ int send_rest_run(const struct options *options, char *const *environment)
 		return EXIT_USAGE;
 	}
 	child_block_signals();
-	int exit_code = send_notes(options, client, folder, &count);
+	all.client = client;
+	if (rest_note_each(folder, send_another, &all, &err) != OK) {
+		say(err.text);
+		return EXIT_USAGE;
+	}
 	const struct relay_options relay = {.program = ship_program.name,
 		.options = options,
 		.spool_folder = folder,
@@ -317,9 +320,9 @@ int send_rest_run(const struct options *options, char *const *environment)
 		.environment = environment};
 	if (relay_send_left(&relay, &err) != OK) {
 		say(err.text);
-		exit_code = EXIT_UNREACHABLE;
+		all.exit_code = EXIT_UNREACHABLE;
 	}
-	if (!count && exit_code == EXIT_DONE && !options_flag(options, "quiet"))
+	if (!all.count && all.exit_code == EXIT_DONE && !options_flag(options, "quiet"))
 		client_say(ship_program.name, "no job has left lines in '%s'", folder);
-	return exit_code;
+	return all.exit_code;
 }

@@ -295,7 +295,7 @@ static void said_done(void *context, enum status status, const struct error *err
 	pthread_mutex_unlock(&said->stream->mutex);
 	if (status == OK && said->told.has_news) {
 		atomic_store(&said->stream->job->is_row_dirty, true);
-		directory_mark_dirty(pipeline->directory, said->stream);
+		directory_mark(pipeline->directory, STREAMS_DIRTY, said->stream);
 	}
 	if (status == OK)
 		incidents_publish(pipeline, &said->row, &said->told);

@@ -161,12 +161,32 @@ bool consume_revised(struct stream_state *stream)
 	return true;
 }
 
+/* What waits of a metric whose value does not wait goes before it. */
+static enum status let_go_before(struct pipeline *pipeline, struct stream_state *stream,
+	const struct definitions *definitions, const struct extracted_list *found, struct error *err)
+{
+	bool is_any = false;
+
+	for (size_t i = 0; i < found->count; i++) {
+		struct series_state *series = NULL;
+		TRY(consume_series_of(pipeline, stream, definitions, found->items[i].series, &series, err));
+		if (!series || !series->held.count ||
+			(found->items[i].lacks_step && held_may(pipeline, stream, series)))
+			continue;
+		held_end_wait(series);
+		is_any = true;
+	}
+	return is_any ? held_release(pipeline, stream, false, err) : OK;
+}
+
 static enum status take_found(struct pipeline *pipeline, struct stream_state *stream,
 	const struct definitions *definitions, uint32_t attempt_before, const struct extracted_list *found,
 	int64_t arrival_ms, struct error *err)
 {
 	struct series_state *series;
 
+	if (stream->held_count)
+		TRY(let_go_before(pipeline, stream, definitions, found, err));
 	for (size_t i = 0; i < found->count; i++) {
 		const struct extracted *one = &found->items[i];
 		bool is_taken = false;
@@ -178,7 +198,6 @@ static enum status take_found(struct pipeline *pipeline, struct stream_state *st
 			TRY(consume_see_told(pipeline, stream, definitions, one, series, arrival_ms, &is_taken, err));
 		if (is_taken)
 			continue;
-		TRY(held_let_go(pipeline, stream, series, err));
 		if (!one->lacks_step)
 			series->own_period = held_period(stream);
 		TRY(consume_point(pipeline, stream, series, &found->items[i].point, arrival_ms, err));
@@ -500,7 +519,7 @@ static void consume_group(struct extract_worker *worker, struct group *group)
 			log_line(LOG_ERROR, "extraction_failed",
 				"job=\"%s\" stream=\"%s\" first_line=%llu error=\"%s\"", stream->job->name,
 				stream->name, (unsigned long long)group->slices[i].first_line, err.text);
-		directory_mark_dirty(pipeline->directory, stream);
+		directory_mark(pipeline->directory, STREAMS_DIRTY, stream);
 		note_lag(&pipeline->figures, group->slices[i].arrival_ms);
 	}
 	atomic_store(&worker->done_seq, group->seq);

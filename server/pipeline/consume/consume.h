@@ -96,15 +96,11 @@ bool held_may(const struct pipeline *pipeline, const struct stream_state *stream
 enum status held_put(const struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
 	const struct held_value *value, struct error *err) MUST_CHECK;
 
-/* It says a step now: what waits of it goes before. */
-enum status held_let_go(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
-	struct error *err) MUST_CHECK;
+/* It says a step now: what waits of it is due before. */
+void held_end_wait(struct series_state *series);
 
 /* Those whose time has come; is_all: and the others. Within a slice. */
 enum status held_release(
-	struct pipeline *pipeline, struct stream_state *stream, bool is_all, struct error *err) MUST_CHECK;
-/* The same from elsewhere. After an error the stream is held up. */
-enum status held_release_all(
 	struct pipeline *pipeline, struct stream_state *stream, bool is_all, struct error *err) MUST_CHECK;
 
 /* Between these, under the stream's lock, what waits is points of its series, as it may never be: for a copy of the stream. */

@@ -4,6 +4,8 @@
 #include "pipeline/alert/rule_match.h"
 #include "pipeline/alert/watchers.h"
 #include "pipeline/consume/consume.h"
+
+#include <stdlib.h>
 #include "state/control.h"
 
 enum {
@@ -55,11 +57,55 @@ enum status held_put(const struct pipeline *pipeline, struct stream_state *strea
 		held->life = atomic_load(&stream->job->life);
 		held->period = held_period(stream);
 	}
-	if (!stream->held_count)
+	if (!stream->held_count) {
 		stream->held_since_ms = now_ms;
+		directory_mark(pipeline->directory, STREAMS_HOLDING, stream);
+	}
 	held->values[held->count++] = *value;
 	stream->held_count++;
 	return series_has_points(series) ? OK : consume_give_way(series, true, value->role, err);
+}
+
+/* Points of values that waited: what follows from them is derived line by line, as if they had not. */
+struct given {
+	struct given_value {
+		const struct series_state *series;
+		struct held_value value;
+	} * values;
+	size_t count, cap;
+};
+
+static enum status note_given(
+	struct given *given, const struct series_state *series, const struct held_value *value, struct error *err)
+{
+	if (!mem_grow((void **)&given->values, given->count, &given->cap, sizeof *given->values))
+		return error_no_memory(err);
+	given->values[given->count++] = (struct given_value){series, *value};
+	return OK;
+}
+
+static int by_line(const void *a, const void *b)
+{
+	const struct point *left = &((const struct given_value *)a)->value.point;
+	const struct point *right = &((const struct given_value *)b)->value.point;
+
+	return (left->line > right->line) - (left->line < right->line);
+}
+
+static enum status derive_given(
+	struct pipeline *pipeline, struct stream_state *stream, struct given *given, struct error *err)
+{
+	if (given->count)
+		qsort(given->values, given->count, sizeof *given->values, by_line);
+	for (size_t i = 0; i < given->count; i++) {
+		const struct given_value *now = &given->values[i];
+		bool is_last = i + 1 == given->count || by_line(now, now + 1) != 0;
+		derive_see(stream->derive, now->series->measure, now->series->factor, now->series->series_id,
+			&now->value.point);
+		if (is_last && derive_has_step(stream->derive))
+			TRY(consume_derived(pipeline, stream, now->value.arrival_ms, err));
+	}
+	return OK;
 }
 
 /* Printed before the tracker's first point of it, which so was never told. Of another clock's time, or one of the past, nobody knows. */
@@ -72,16 +118,19 @@ static bool is_before(const struct held_value *value, int64_t since_ms)
 }
 
 static enum status give(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
-	const struct held_value *value, struct error *err)
+	const struct held_value *value, struct given *given, struct error *err)
 {
 	TRY(consume_give_way(series, false, value->role, err));
 	stream->is_decided = true;
-	return consume_point(pipeline, stream, series, &value->point, value->arrival_ms, err);
+	TRY(consume_point(pipeline, stream, series, &value->point, value->arrival_ms, err));
+	if (series->measure == MEASURE_NONE || !extractor_has_steps(stream->extractor))
+		return OK;
+	return note_given(given, series, value, err);
 }
 
 /* What was told meanwhile is dropped. */
 static enum status release(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
-	const struct held_values *held, struct error *err)
+	const struct held_values *held, struct given *given, struct error *err)
 {
 	const struct held_value *first = &held->values[0];
 	int64_t since_ms;
@@ -92,22 +141,20 @@ static enum status release(struct pipeline *pipeline, struct stream_state *strea
 		series->own_period = held->period;
 	for (size_t i = 0; i < held->count; i++)
 		if (!is_told || is_before(&held->values[i], since_ms))
-			TRY(give(pipeline, stream, series, &held->values[i], err));
+			TRY(give(pipeline, stream, series, &held->values[i], given, err));
 	if (first->point.attempt != extractor_attempt(stream->extractor))
 		consume_rebuild_summary(stream, series);
 	return consume_give_way(series, is_told, first->role, err);
 }
 
-enum status held_let_go(
-	struct pipeline *pipeline, struct stream_state *stream, struct series_state *series, struct error *err)
+static enum status let_go(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
+	struct given *given, struct error *err)
 {
 	struct held_values held = series->held;
 
-	if (!held.count)
-		return OK;
 	series->held = (struct held_values){0};
 	stream->held_count -= held.count;
-	enum status status = release(pipeline, stream, series, &held, err);
+	enum status status = release(pipeline, stream, series, &held, given, err);
 	mem_free(held.values);
 	return status;
 }
@@ -115,11 +162,23 @@ enum status held_let_go(
 enum status held_release(struct pipeline *pipeline, struct stream_state *stream, bool is_all, struct error *err)
 {
 	int64_t now_ms = stream->held_count && !pipeline->is_recovering ? clock_mono_ms() : INT64_MIN;
+	struct given given = {0};
+	enum status status = OK;
 
-	for (size_t i = 0; i < stream->series_count && stream->held_count; i++)
-		if (is_all || stream->series[i]->held.due_ms <= now_ms)
-			TRY(held_let_go(pipeline, stream, stream->series[i], err));
-	return OK;
+	for (size_t i = 0; i < stream->series_count && stream->held_count && status == OK; i++) {
+		struct series_state *series = stream->series[i];
+		if (series->held.count && (is_all || series->held.due_ms <= now_ms))
+			status = let_go(pipeline, stream, series, &given, err);
+	}
+	if (status == OK)
+		status = derive_given(pipeline, stream, &given, err);
+	mem_free(given.values);
+	return status;
+}
+
+void held_end_wait(struct series_state *series)
+{
+	series->held.due_ms = INT64_MIN;
 }
 
 /* ---- an export shows it as points ---- */
@@ -190,7 +249,8 @@ void held_revise(struct series_state *series, uint64_t line, uint32_t from, uint
 			series->held.values[i].point.attempt = to;
 }
 
-enum status held_release_all(struct pipeline *pipeline, struct stream_state *stream, bool is_all, struct error *err)
+/* Outside of a slice. After an error the stream is held up. */
+static enum status release_all(struct pipeline *pipeline, struct stream_state *stream, bool is_all, struct error *err)
 {
 	struct rule_set *rules = pipeline_rules(pipeline);
 
@@ -204,8 +264,8 @@ enum status held_release_all(struct pipeline *pipeline, struct stream_state *str
 	return status;
 }
 
-/* True: some wait no more. Whatever else is due of the stream comes with its next slice. */
-static bool look_at(struct pipeline *pipeline, struct stream_state *stream)
+/* Whatever else is due of a stream comes with its next slice. */
+static void look_at(struct pipeline *pipeline, struct stream_state *stream)
 {
 	struct error err;
 
@@ -213,28 +273,22 @@ static bool look_at(struct pipeline *pipeline, struct stream_state *stream)
 	bool is_all = atomic_load(&stream->job->is_over) || atomic_load(&stream->job->settling) != SETTLE_NOT ||
 		      control_is_journal_long(pipeline);
 	size_t before = stream->held_count;
-	if (before && !stream->has_hole && held_release_all(pipeline, stream, is_all, &err) != OK)
+	if (before && !stream->has_hole && release_all(pipeline, stream, is_all, &err) != OK)
 		log_line(LOG_WARNING, "extraction_failed", "job=\"%s\" stream=\"%s\" error=\"%s\"", stream->job->name,
 			stream->name, err.text);
-	bool has_let_go = stream->held_count < before;
+	if (stream->held_count < before)
+		directory_mark(pipeline->directory, STREAMS_DIRTY, stream);
+	if (stream->held_count)
+		directory_mark(pipeline->directory, STREAMS_HOLDING, stream);
 	pthread_mutex_unlock(&stream->mutex);
-	return has_let_go;
 }
 
 void held_run(struct pipeline *pipeline)
 {
-	AUTO_MEM struct job_state **jobs = NULL;
-	struct error err;
-	size_t count;
-
-	if (!pipeline->options.tracker_wait_ms || directory_list(pipeline->directory, &jobs, &count, &err) != OK)
-		return; /* out of memory: the next round tries again */
-	for (size_t i = 0; i < count; i++) {
-		struct stream_state *stream;
-		bool may_have = atomic_load(&jobs[i]->is_tracked) && !atomic_load(&jobs[i]->is_deleted);
-		for (size_t j = 0; may_have && (stream = job_stream_at(jobs[i], j)); j++)
-			if (look_at(pipeline, stream))
-				directory_mark_dirty(pipeline->directory, stream);
-		job_unref(jobs[i]);
+	directory_swap(pipeline->directory, STREAMS_HOLDING);
+	for (struct stream_state *stream; (stream = directory_pop(pipeline->directory, STREAMS_HOLDING));) {
+		if (!atomic_load(&stream->job->is_deleted))
+			look_at(pipeline, stream);
+		job_unref(stream->job);
 	}
 }

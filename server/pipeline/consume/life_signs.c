@@ -57,7 +57,7 @@ static void heard_done(void *context, enum status status, const struct error *er
 		heard->stream->pending_incidents--;
 	pthread_mutex_unlock(&heard->stream->mutex);
 	if (status == OK) {
-		directory_mark_dirty(heard->life.pipeline->directory, heard->stream);
+		directory_mark(heard->life.pipeline->directory, STREAMS_DIRTY, heard->stream);
 		life_say(&heard->life);
 	}
 	heard_free(heard);

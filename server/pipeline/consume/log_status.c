@@ -111,7 +111,7 @@ static void heard_done(void *context, enum status status, const struct error *er
 	pthread_mutex_unlock(&heard->stream->mutex);
 	if (status == OK) {
 		atomic_store(&heard->stream->job->is_row_dirty, true);
-		directory_mark_dirty(heard->pipeline->directory, heard->stream);
+		directory_mark(heard->pipeline->directory, STREAMS_DIRTY, heard->stream);
 		if (heard->life.pipeline)
 			life_say(&heard->life);
 	}

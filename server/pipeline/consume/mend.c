@@ -174,7 +174,7 @@ static void try_stream(struct mending *m, struct stream_state *stream)
 	if (status == OK) {
 		log_line(LOG_INFO, "extraction_goes_on", "job=\"%s\" stream=\"%s\" lines=%llu", stream->job->name,
 			stream->name, (unsigned long long)stream->extracted_lines);
-		directory_mark_dirty(m->pipeline->directory, stream);
+		directory_mark(m->pipeline->directory, STREAMS_DIRTY, stream);
 		return;
 	}
 	stream->mend_wait_ms = wait_ms < MOST_WAIT_MS ? wait_ms : MOST_WAIT_MS;

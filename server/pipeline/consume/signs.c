@@ -85,7 +85,7 @@ static void telling_done(void *context, enum status status, const struct error *
 	pthread_mutex_unlock(&stream->mutex);
 	if (status == OK && telling->said.count) {
 		atomic_store(&stream->job->is_row_dirty, true);
-		directory_mark_dirty(telling->pipeline->directory, stream);
+		directory_mark(telling->pipeline->directory, STREAMS_DIRTY, stream);
 		for (size_t i = 0; i < telling->said.count; i++)
 			incidents_publish(telling->pipeline, &telling->said.rows[i], &telling->said.told[i]);
 	}

@@ -15,9 +15,12 @@ struct directory {
 	pthread_rwlock_t lock;
 	struct map *by_name;
 	struct map *by_id; /* key: the 8 bytes of job_id */
-	pthread_mutex_t dirty_mutex;
-	struct stream_state *dirty;
-	struct stream_state *taken; /* what was dirty at the last swap; still marked, so that nothing is in two lists */
+	pthread_mutex_t lists_mutex;
+	struct stream_list {
+		struct stream_state *first;
+		struct stream_state
+			*taken; /* what was in it at the last swap; still marked, so that nothing is in it twice */
+	} lists[STREAM_LISTS];
 };
 
 struct definitions *definitions_ref(struct definitions *definitions)
@@ -241,7 +244,7 @@ struct directory *directory_new(void)
 	if (!directory)
 		return NULL;
 	pthread_rwlock_init(&directory->lock, NULL);
-	pthread_mutex_init(&directory->dirty_mutex, NULL);
+	pthread_mutex_init(&directory->lists_mutex, NULL);
 	directory->by_name = map_new();
 	directory->by_id = map_new();
 	if (!directory->by_name || !directory->by_id)
@@ -255,15 +258,16 @@ void directory_free(struct directory *directory)
 
 	if (!directory)
 		return;
-	for (int round = 0; round < 2; round++, directory_swap_dirty(directory))
-		for (struct stream_state *stream; (stream = directory_pop_dirty(directory));)
-			job_unref(stream->job);
+	for (int list = 0; list < STREAM_LISTS; list++)
+		for (int round = 0; round < 2; round++, directory_swap(directory, list))
+			for (struct stream_state *stream; (stream = directory_pop(directory, list));)
+				job_unref(stream->job);
 	if (directory->by_name)
 		for (size_t at = 0; map_next(directory->by_name, &at, NULL, &value);)
 			job_unref(value);
 	map_free(directory->by_name);
 	map_free(directory->by_id);
-	pthread_mutex_destroy(&directory->dirty_mutex);
+	pthread_mutex_destroy(&directory->lists_mutex);
 	pthread_rwlock_destroy(&directory->lock);
 	mem_free(directory);
 }
@@ -338,36 +342,34 @@ enum status directory_list(struct directory *directory, struct job_state ***out,
 	return OK;
 }
 
-void directory_mark_dirty(struct directory *directory, struct stream_state *stream)
+void directory_mark(struct directory *directory, enum stream_list_kind list, struct stream_state *stream)
 {
-	pthread_mutex_lock(&directory->dirty_mutex);
-	if (!stream->is_dirty) {
-		stream->is_dirty = true;
-		stream->next_dirty = directory->dirty;
-		directory->dirty = stream;
+	pthread_mutex_lock(&directory->lists_mutex);
+	if (!stream->links[list].is_in) {
+		stream->links[list] = (struct stream_link){directory->lists[list].first, true};
+		directory->lists[list].first = stream;
 		job_ref(stream->job);
 	}
-	pthread_mutex_unlock(&directory->dirty_mutex);
+	pthread_mutex_unlock(&directory->lists_mutex);
 }
 
-void directory_swap_dirty(struct directory *directory)
+void directory_swap(struct directory *directory, enum stream_list_kind list)
 {
-	pthread_mutex_lock(&directory->dirty_mutex);
-	if (!directory->taken) {
-		directory->taken = TAKE(directory->dirty);
-	}
-	pthread_mutex_unlock(&directory->dirty_mutex);
+	pthread_mutex_lock(&directory->lists_mutex);
+	if (!directory->lists[list].taken)
+		directory->lists[list].taken = TAKE(directory->lists[list].first);
+	pthread_mutex_unlock(&directory->lists_mutex);
 }
 
-struct stream_state *directory_pop_dirty(struct directory *directory)
+struct stream_state *directory_pop(struct directory *directory, enum stream_list_kind list)
 {
-	pthread_mutex_lock(&directory->dirty_mutex);
-	struct stream_state *stream = directory->taken;
+	pthread_mutex_lock(&directory->lists_mutex);
+	struct stream_state *stream = directory->lists[list].taken;
 	if (stream) {
-		directory->taken = stream->next_dirty;
-		stream->is_dirty = false;
+		directory->lists[list].taken = stream->links[list].next;
+		stream->links[list].is_in = false;
 	}
-	pthread_mutex_unlock(&directory->dirty_mutex);
+	pthread_mutex_unlock(&directory->lists_mutex);
 	return stream;
 }
 

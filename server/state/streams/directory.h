@@ -111,6 +111,18 @@ struct host_lines { /* lock: where its machine changed */
 	size_t planned; /* the writer's, behind them */
 };
 
+/* Streams that somebody has to look at. */
+enum stream_list_kind {
+	STREAMS_DIRTY, /* what is shown of them is old: the publisher */
+	STREAMS_HOLDING, /* values of theirs wait for a tracker: maintenance */
+	STREAM_LISTS
+};
+
+struct stream_link {
+	struct stream_state *next;
+	bool is_in;
+};
+
 struct stream_state {
 	struct job_state *job; /* not counted: the job owns the stream */
 	uint32_t stream_id;
@@ -189,9 +201,7 @@ struct stream_state {
 	uint64_t live_from; /* number of the first one in it */
 	uint64_t live_count;
 	bool has_skipped_lines; /* nobody listened to its lines: the publisher tells the hub */
-	/* publisher's list, under the directory's dirty mutex */
-	struct stream_state *next_dirty;
-	bool is_dirty;
+	struct stream_link links[STREAM_LISTS]; /* under the directory's mutex of lists */
 };
 
 enum settle { SETTLE_NOT, SETTLE_ASKED, SETTLE_DONE };
@@ -291,10 +301,13 @@ bool series_has_points(const struct series_state *series);
 /* By its number, so that the series of the log have the same ones however much could be derived. */
 bool series_is_derived(uint32_t series_id);
 
-/* The publisher's list. */
-void directory_mark_dirty(struct directory *directory, struct stream_state *stream); /* counts a reference on the job */
-void directory_swap_dirty(struct directory *directory); /* what is dirty now is what pop gives from now on */
-struct stream_state *directory_pop_dirty(struct directory *directory); /* NULL: done; unref its job after use */
+/* Each list has one thread that takes from it. */
+void directory_mark(struct directory *directory, enum stream_list_kind list,
+	struct stream_state *stream); /* counts a reference on the job */
+void directory_swap(
+	struct directory *directory, enum stream_list_kind list); /* what is in it now is what pop gives from now on */
+struct stream_state *directory_pop(
+	struct directory *directory, enum stream_list_kind list); /* NULL: done; unref its job after use */
 
 AUTO_TYPE(directory)
 static inline void job_state_free(struct job_state *job)
