@@ -279,3 +279,37 @@ def test_what_was_printed_before_the_tracker_s_first_point_is_the_log_s_own(star
     wait_until(lambda: counts_of(server, job).get("train/loss") == (15, "loss"), what="the roles")
     assert counts_of(server, job)["train:loss"][0] == 10
     assert sorted(non_finite(server, "p/before")) == ["train:loss"]
+
+
+def test_a_nan_that_the_tracker_is_not_told_is_an_incident(start):
+    """It is told each tenth step, and the log says each one; or another process prints it."""
+    server = start("--tracker-wait", "1s")
+    job = hf_run(server, "between")
+    logged, printed = hf_rows(1, 31, nan=15)
+    for first in (0, 10, 20):
+        taken(post(server, "between", {HISTORY: (first // 10, [logged[first]]), CONSOLE: (first, printed[first:first + 10])}))
+    wait_until(lambda: non_finite(server, "p/between"), what="the incident")
+    assert non_finite(server, "p/between") == ["train:loss"]
+    taken(post(server, "between", {CONSOLE: (30, [row.replace("'loss': 1.", "'loss': nan, 'was': 1.") for row in hf_rows(31, 34)[1]])}))
+    server.send("p/between", [*hf_rows(1, 4)[1], *hf_rows(4, 5, nan=4)[1]], stream="algo-2")
+    wait_until(lambda: len(non_finite(server, "p/between")) == 2, what="that of the other process")
+    end(server, "between")
+    server.wait_for_points("p/between", "train/loss", 3)
+    wait_until(lambda: counts_of(server, job).get("train/loss") == (3, "loss"), what="the roles")
+    assert {metric: count for metric, (count, _) in counts_of(server, job).items() if metric.startswith("train:loss")} in ({"train:loss": 1}, {"train:loss": 2})
+    assert non_finite(server, "p/between") == ["train:loss"] * 2
+
+
+def test_a_nan_that_the_tracker_is_told_later_is_one_incident(start):
+    server = start("--tracker-wait", "2s")
+    hf_run(server, "both")
+    logged, printed = hf_rows(1, 31, nan=25)
+    taken(post(server, "both", {HISTORY: (0, logged[:10]), CONSOLE: (0, printed[:10])}))
+    taken(post(server, "both", {CONSOLE: (10, printed[10:])}))
+    wait_for_all(server)
+    taken(post(server, "both", {HISTORY: (10, logged[10:])}))
+    wait_until(lambda: non_finite(server, "p/both"), what="the incident")
+    end(server, "both")
+    server.wait_for_points("p/both", "train/loss", 30)
+    wait_for_all(server)
+    assert non_finite(server, "p/both") == ["train/loss"]

@@ -318,7 +318,7 @@ static enum status note_told(
 
 	for (size_t i = 0; i < part->series_count && batch->file_count; i++) {
 		const struct batch_series *sent = &part->series[i];
-		struct told_when when = {atomic_load(&job->life), told_metrics_first_ms(sent)};
+		struct told_when when = told_metrics_when(sent, atomic_load(&job->life));
 		if (series_is_of_steps(sent, span_from(stream->name)) &&
 			told_metrics_is_since(sent, atomic_load(&job->began_ms)) &&
 			!told_metrics_add(&job->told, sent->metric, series_role(sent), &when))

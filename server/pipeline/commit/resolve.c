@@ -151,8 +151,9 @@ static enum status note_told(struct stream_state *stream, struct error *err)
 	for (size_t i = 0; i < stream->series_count; i++) {
 		const struct series_state *series = stream->series[i];
 		int64_t began_ms = atomic_load(&job->began_ms);
-		struct told_when when = {
-			atomic_load(&job->life), series->min_ms > began_ms ? series->min_ms : began_ms};
+		const struct summary *summary = &series->summary;
+		struct told_when when = {atomic_load(&job->life), series->min_ms > began_ms ? series->min_ms : began_ms,
+			summary->nan_count + summary->inf_count > 0};
 		if (series->is_told && series->max_ms >= began_ms &&
 			!told_metrics_add(&job->told, span_from(series->metric), series->role, &when))
 			return error_no_memory(err);

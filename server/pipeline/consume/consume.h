@@ -99,6 +99,10 @@ enum status held_put(const struct pipeline *pipeline, struct stream_state *strea
 /* It says a step now: what waits of it is due before. */
 void held_end_wait(struct series_state *series);
 
+/* A value of a metric that the tracker tells makes no point. But a first NaN of a loss or a norm waits, too: the tracker may not be told it. */
+enum status held_pass_over(const struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
+	const struct held_value *value, struct error *err) MUST_CHECK;
+
 /* Those whose time has come; is_all: and the others. Within a slice. */
 enum status held_release(
 	struct pipeline *pipeline, struct stream_state *stream, bool is_all, struct error *err) MUST_CHECK;

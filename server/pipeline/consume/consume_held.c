@@ -4,9 +4,10 @@
 #include "pipeline/alert/rule_match.h"
 #include "pipeline/alert/watchers.h"
 #include "pipeline/consume/consume.h"
-
-#include <stdlib.h>
 #include "state/control.h"
+
+#include <math.h>
+#include <stdlib.h>
 
 enum {
 	HELD_MAX = 4096, /* values of a stream: more do not wait */
@@ -64,6 +65,37 @@ enum status held_put(const struct pipeline *pipeline, struct stream_state *strea
 	held->values[held->count++] = *value;
 	stream->held_count++;
 	return series_has_points(series) ? OK : consume_give_way(series, true, value->role, err);
+}
+
+/* Once: a NaN stays one. Its series had been finite, as detectors want it. */
+static bool is_looked_for(const struct pipeline *pipeline, const struct stream_state *stream,
+	const struct series_state *series, enum role role)
+{
+	const struct summary *summary = &series->summary;
+
+	if (!pipeline->options.tracker_wait_ms || stream->said || series->is_told || stream->held_count >= HELD_MAX)
+		return false;
+	if (!series->has_passed_over || summary->nan_count + summary->inf_count)
+		return false;
+	for (size_t i = 0; i < series->held.count; i++)
+		if (series->held.values[i].is_told)
+			return false;
+	return role == ROLE_LOSS || role == ROLE_EVAL_LOSS || role == ROLE_GRAD_NORM;
+}
+
+enum status held_pass_over(const struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
+	const struct held_value *value, struct error *err)
+{
+	struct held_value waiting = *value;
+
+	if (isfinite(value->point.value)) {
+		series->passed_over = value->point.value;
+		series->has_passed_over = true;
+	} else if (is_looked_for(pipeline, stream, series, value->role)) {
+		waiting.is_told = true;
+		return held_put(pipeline, stream, series, &waiting, err);
+	}
+	return OK;
 }
 
 /* Points of values that waited: what follows from them is derived line by line, as if they had not. */
@@ -128,20 +160,46 @@ static enum status give(struct pipeline *pipeline, struct stream_state *stream, 
 	return note_given(given, series, value, err);
 }
 
+static void ignore(void *context, enum incident_change change, const struct incident *incident)
+{
+	(void)context;
+	(void)change;
+	(void)incident;
+}
+
+/* A NaN that the tracker has not told, since it is told seldom, or of another process. */
+static enum status give_no_number(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
+	const struct held_value *value, struct given *given, struct error *err)
+{
+	struct point usual = value->point;
+
+	usual.value = series->passed_over;
+	TRY(consume_give_way(series, false, value->role, err));
+	detector_set_feed(series->detectors, series->sealed_points + series->tail_count, &usual, ignore, NULL);
+	return give(pipeline, stream, series, value, given, err);
+}
+
 /* What was told meanwhile is dropped. */
 static enum status release(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
 	const struct held_values *held, struct given *given, struct error *err)
 {
 	const struct held_value *first = &held->values[0];
-	int64_t since_ms;
-	bool is_told = told_metrics_since(
-		&stream->job->told, span_from(series->metric), first->told_role, held->life, &since_ms);
+	bool is_over = atomic_load(&stream->job->is_over);
+	struct told_when when;
+	bool is_told =
+		told_metrics_find(&stream->job->told, span_from(series->metric), first->told_role, held->life, &when);
 
 	if (!is_told)
 		series->own_period = held->period;
-	for (size_t i = 0; i < held->count; i++)
-		if (!is_told || is_before(&held->values[i], since_ms))
-			TRY(give(pipeline, stream, series, &held->values[i], given, err));
+	for (size_t i = 0; i < held->count; i++) {
+		const struct held_value *value = &held->values[i];
+		if (!is_told || is_before(value, when.since_ms))
+			TRY(give(pipeline, stream, series, value, given, err));
+		else if (isfinite(value->point.value) || !(value->is_told || is_over))
+			TRY(held_pass_over(pipeline, stream, series, value, err));
+		else if (!when.has_no_number && is_looked_for(pipeline, stream, series, value->role))
+			TRY(give_no_number(pipeline, stream, series, value, given, err));
+	}
 	if (first->point.attempt != extractor_attempt(stream->extractor))
 		consume_rebuild_summary(stream, series);
 	return consume_give_way(series, is_told, first->role, err);

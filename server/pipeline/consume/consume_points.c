@@ -58,13 +58,13 @@ static enum status note_told(
 	struct job_state *job = stream->job;
 	unsigned life = atomic_load(&job->life);
 
-	if (series->told_life == life)
+	struct told_when when = told_metrics_when(sent, life);
+	if (series->told_life == life && !when.has_no_number)
 		return OK;
 	series->is_told = true;
 	if (!told_metrics_is_since(sent, atomic_load(&job->began_ms)))
 		return OK; /* of an earlier life, read again or sent late */
 	series->told_life = life;
-	struct told_when when = {life, told_metrics_first_ms(sent)};
 	return told_metrics_add(&job->told, span_from(series->metric), series->role, &when) ? OK : error_no_memory(err);
 }
 

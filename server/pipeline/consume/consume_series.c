@@ -143,9 +143,11 @@ enum status consume_see_told(struct pipeline *pipeline, struct stream_state *str
 		return OK;
 	enum role role = role_of(&definition, &of), told_role = of.name.len ? ROLE_OTHER : definition.role;
 	bool is_told = told_metrics_have(&job->told, span_from(series->metric), told_role, atomic_load(&job->life));
+	struct held_value value = {found->point, arrival_ms, role, told_role, false};
 	*is_taken = is_told || may_wait;
 	if (!is_told && may_wait)
-		return held_put(
-			pipeline, stream, series, &(struct held_value){found->point, arrival_ms, role, told_role}, err);
+		return held_put(pipeline, stream, series, &value, err);
+	if (is_told)
+		TRY(held_pass_over(pipeline, stream, series, &value, err));
 	return consume_give_way(series, is_told, role, err);
 }

@@ -96,6 +96,8 @@ struct series_state { /* lock */
 	unsigned told_life; /* in which its job knows that; 0: it was read from the store */
 	unsigned own_period; /* of lines: in which its values do not wait for a tracker (any more); consume.h */
 	struct held_values held;
+	bool has_passed_over;
+	double passed_over; /* the newest finite value of lines that a tracker tells */
 };
 
 /* The last log time known of a source's lines of the past, on disk; 0: none. */

@@ -15,6 +15,7 @@ struct held_value {
 	int64_t arrival_ms;
 	enum role role; /* of the series, where the value becomes a point */
 	enum role told_role; /* that the tracker's metric of it would have */
+	bool is_told; /* no number of a metric that the tracker tells: it may tell this, too */
 };
 
 struct held_values {

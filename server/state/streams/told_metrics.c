@@ -6,6 +6,7 @@
 #include "model/metrics/metric_words.h"
 #include "model/metrics/stream_name.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { NAMES_MAX = 4096 }; /* lines of others are read as if nobody told them */
@@ -105,20 +106,27 @@ static struct told_name *insert(struct told_metrics *told, uint64_t hash)
 	return &told->names[at];
 }
 
-int64_t told_metrics_first_ms(const struct batch_series *sent)
+struct told_when told_metrics_when(const struct batch_series *sent, unsigned life)
 {
-	for (size_t i = 0; i < sent->count; i++)
-		if (sent->ts_ms[i] != NO_TIME)
-			return sent->ts_ms[i];
-	return NO_TIME;
+	struct told_when when = {life, NO_TIME, false};
+
+	for (size_t i = 0; i < sent->count; i++) {
+		if (when.since_ms == NO_TIME)
+			when.since_ms = sent->ts_ms[i];
+		when.has_no_number |= !isfinite(sent->values[i]);
+	}
+	return when;
 }
 
 static void note(struct told_when *known, const struct told_when *now)
 {
-	if (known->life != now->life)
+	if (known->life != now->life) {
 		*known = *now;
-	else if (known->since_ms == NO_TIME || (now->since_ms != NO_TIME && now->since_ms < known->since_ms))
+		return;
+	}
+	if (known->since_ms == NO_TIME || (now->since_ms != NO_TIME && now->since_ms < known->since_ms))
 		known->since_ms = now->since_ms;
+	known->has_no_number |= now->has_no_number;
 }
 
 bool told_metrics_add(struct told_metrics *told, struct span metric, enum role role, const struct told_when *when)
@@ -139,10 +147,10 @@ bool told_metrics_add(struct told_metrics *told, struct span metric, enum role r
 	return name || is_full;
 }
 
-bool told_metrics_since(struct told_metrics *told, struct span metric, enum role role, unsigned life, int64_t *since_ms)
+bool told_metrics_find(
+	struct told_metrics *told, struct span metric, enum role role, unsigned life, struct told_when *when)
 {
-	struct told_when found = {0};
-
+	*when = (struct told_when){0};
 	if (!atomic_load(&told->has_any))
 		return false;
 	uint64_t hash = hash_of(metric);
@@ -150,17 +158,16 @@ bool told_metrics_since(struct told_metrics *told, struct span metric, enum role
 	pthread_mutex_lock(&told->mutex);
 	const struct told_name *name = find(told, hash);
 	if (name && name->when.life == life)
-		note(&found, &name->when);
+		note(when, &name->when);
 	if (may_be_role && told->roles[role].life == life)
-		note(&found, &told->roles[role]);
+		note(when, &told->roles[role]);
 	pthread_mutex_unlock(&told->mutex);
-	*since_ms = found.since_ms;
-	return found.life == life;
+	return when->life == life;
 }
 
 bool told_metrics_have(struct told_metrics *told, struct span metric, enum role role, unsigned life)
 {
-	int64_t since_ms;
+	struct told_when when;
 
-	return told_metrics_since(told, metric, role, life, &since_ms);
+	return told_metrics_find(told, metric, role, life, &when);
 }

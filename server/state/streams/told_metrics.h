@@ -15,6 +15,7 @@
 struct told_when {
 	unsigned life; /* 0: never */
 	int64_t since_ms; /* the first time that was sent; NO_TIME: none was */
+	bool has_no_number; /* a NaN or an infinity was among it */
 };
 
 struct told_name {
@@ -39,12 +40,12 @@ enum role series_role(const struct batch_series *sent);
 
 void told_metrics_init(struct told_metrics *told);
 void told_metrics_done(struct told_metrics *told);
-/* NO_TIME: it has none. */
-int64_t told_metrics_first_ms(const struct batch_series *sent);
+/* What is to be known of these points, which are of this life. */
+struct told_when told_metrics_when(const struct batch_series *sent, unsigned life);
 /* False: no memory. */
 bool told_metrics_add(struct told_metrics *told, struct span metric, enum role role, const struct told_when *when);
 /* Of the same role, where that can be one metric alone and neither is a part of it, or called alike: train:mean_acc and train/mean_acc, eval_acc and eval/acc. */
 bool told_metrics_have(struct told_metrics *told, struct span metric, enum role role, unsigned life);
-/* The same; *since_ms: from when on, NO_TIME: not known. */
-bool told_metrics_since(
-	struct told_metrics *told, struct span metric, enum role role, unsigned life, int64_t *since_ms);
+/* The same; *when: of that life. */
+bool told_metrics_find(
+	struct told_metrics *told, struct span metric, enum role role, unsigned life, struct told_when *when);

@@ -11,7 +11,7 @@ static bool is_told_by(const char *sent, enum role sent_role, const char *read, 
 	struct told_metrics told = {0};
 
 	told_metrics_init(&told);
-	CHECK(told_metrics_add(&told, span_from(sent), sent_role, &(struct told_when){1, 0}));
+	CHECK(told_metrics_add(&told, span_from(sent), sent_role, &(struct told_when){.life = 1}));
 	bool is = have(&told, read, role);
 	CHECK(!told_metrics_have(&told, span_from(read), role, 2));
 	told_metrics_done(&told);
