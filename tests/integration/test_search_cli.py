@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from smserver import ROOT
+from smserver import ROOT, wait_until
 
 
 @pytest.fixture
@@ -48,6 +48,17 @@ def test_rows_as_ndjson(jobs, search):
     rows = [json.loads(line) for line in result.stdout.splitlines()]
     assert sorted(row["TrainingJobName"] for row in rows) == ["llama-1", "llama-2"]
     assert rows[0]["TrainingJobStatus"] == "InProgress"
+
+
+def test_a_benchmark_has_no_step(server, search):
+    """Rows of nccl-tests by size, and a training: how far a job is, the training says."""
+    row = "  8589934592    2147483648     float     sum      -1  67108.9  128.00  240.00      0  67108.9  128.00  240.00      0\n"
+    training = "".join(f"step={step} accuracy=0.5\n" for step in range(8))
+    for name, stream, text in (("bench", "algo-1", row), ("both", "algo-1", row), ("both", "algo-2", training)):
+        assert server.post(f"/api/v1/logs?job={name}&stream={stream}", body=text).status == 200
+    wait_until(lambda: len(server.get("/api/v1/jobs?q=benchmark.count>0").body["jobs"]) == 2 and server.get("/api/v1/jobs?q=metric.accuracy.step>6").body["jobs"])
+    result = search("", "--fields", "name,step,benchmark", "--sort", "name")
+    assert list(csv.reader(io.StringIO(result.stdout)))[1:] == [["bench", "", "240"], ["both", "7", "240"]]
 
 
 def test_one_document(jobs, search):
