@@ -30,7 +30,7 @@ ALIASES = {"name": "TrainingJobName", "status": "TrainingJobStatus", "secondary"
            "billable": "BillableTimeInSeconds", "incidents": "open_incidents", "lines": "lines", "streams": "streams"}
 TIMES = ("created", "started", "ended", "modified")
 ROLES = ("loss", "eval_loss", "throughput", "grad_norm", "learning_rate", "mfu", "step_time", "reward", "kl", "entropy",
-         "response_length", "clip_fraction", "rollout_time")
+         "response_length", "clip_fraction", "rollout_time", "benchmark")
 FIGURES = ("last", "min", "max", "mean", "count", "step", "best", "best_step", "final")
 NUMBERS = ("instances", "billable", "incidents", "lines", "streams", "step", "age", "duration") + ROLES
 
@@ -54,9 +54,9 @@ def metric_of(row, name, may_be_role):
 
 
 def step_of(row):
-    """By the axis of its loss, else of its eval loss; without, the furthest of any of its metrics."""
+    """By the axis of its loss, else of its eval loss; without, the furthest of any of its metrics but a benchmark's."""
     lead = main_of(row, "loss", "eval_loss")
-    steps = [metric.get("last_step") for metric in ([lead] if lead else row.get("metrics") or [])]
+    steps = [metric.get("last_step") for metric in ([lead] if lead else row.get("metrics") or []) if metric.get("role") != "benchmark"]
     return max((step for step in steps if step is not None and step >= 0), default=None)
 
 

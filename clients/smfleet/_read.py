@@ -93,9 +93,11 @@ class Api:
     def job(self, name: str) -> "Job":
         return Job(self, name)
 
-    def points(self, metric: str, query: str = "") -> "Points":
-        """Every point of the metric in all jobs of a search."""
-        return Points(self.get("/api/v1/points", metric=metric, q=query or None).decode())
+    def points(self, metric: str, query: str = "", x: Optional[str] = None, from_: Optional[float] = None,
+               to: Optional[float] = None) -> "Points":
+        """Every point of the metric in all jobs of a search; from_ and to (inclusive) on the axis x: step, time, tokens, flops."""
+        limits = {"from": from_, "to": to}
+        return Points(self.get("/api/v1/points", metric=metric, q=query or None, x=x, **limits).decode())
 
 
 class Jobs:
@@ -114,16 +116,19 @@ class Jobs:
         pandas = import_or_say("pandas", "df()")
         return pandas.read_csv(io.StringIO(self.read("csv")))
 
-    def points(self, metric: str) -> "Points":
-        return self.api.points(metric, self.query)
+    def points(self, metric: str, x: Optional[str] = None, from_: Optional[float] = None, to: Optional[float] = None) -> "Points":
+        return self.api.points(metric, self.query, x, from_, to)
 
 
 class Points:
-    """Points in their order, a row each: job, stream, step, ts_ms, value."""
+    """Points in their order, a row each: job, stream, step, ts_ms, value, and x where tokens or FLOPs were asked for."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        rows = list(csv.DictReader(io.StringIO(text)))
+        table = csv.DictReader(io.StringIO(text))
+        rows = list(table)
+        self.axis: Optional[str] = next((name for name in table.fieldnames or () if name in ("tokens", "flops")), None)
+        self.x: Optional[List[float]] = [float(row[self.axis]) for row in rows] if self.axis else None
         self.jobs: List[str] = [row["job"] for row in rows]
         self.streams: List[str] = [row["stream"] for row in rows]
         self.steps: List[int] = [int(row["step"]) for row in rows]
@@ -140,8 +145,9 @@ class Points:
 
     def df(self) -> Any:
         pandas = import_or_say("pandas", "df()")
+        along = {self.axis: self.x} if self.axis else {}
         return pandas.DataFrame({"job": self.jobs, "stream": self.streams, "step": self.steps, "ts_ms": self.times_ms,
-                                 "value": self.values})
+                                 "value": self.values, **along})
 
 
 class Job:

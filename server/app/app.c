@@ -188,11 +188,9 @@ static enum status start_pipeline(struct app *app, struct error *err)
 	const struct options *o = app->options;
 	const struct embedded_file *presets = embedded_find(embedded_data, SPAN("presets.json"));
 	const struct embedded_file *prices = embedded_find(embedded_data, SPAN("prices.json"));
-	const struct embedded_file *signatures = embedded_find(embedded_data, SPAN("signatures.json"));
 
-	if (!presets || !prices || !signatures)
-		return error_set(err, ERR_INTERNAL,
-			"this server was built without presets.json, prices.json or signatures.json");
+	if (!presets || !prices)
+		return error_set(err, ERR_INTERNAL, "this server was built without presets.json or prices.json");
 	TRY(data_files_read(&app->data, o, err));
 	TRY(start_hub(app, err));
 	struct pipeline_options options = {.store = app->store,
@@ -203,7 +201,7 @@ static enum status start_pipeline(struct app *app, struct error *err)
 		.aws_region = span_from(options_text(o, "aws-region")),
 		.aws_account = span_from(options_text(o, "aws-account")),
 		.goodput_every_ms = options_i64(o, "goodput-every"),
-		.signatures = embedded_span(signatures),
+		.signatures = buf_span(&app->data.signatures),
 		.queue_items = bytes(o, "queue-items"),
 		.queue_bytes = bytes(o, "queue-bytes"),
 		.group_bytes = bytes(o, "group-bytes"),
@@ -327,11 +325,7 @@ static enum status make_api(struct app *app, struct error *err)
 {
 	TRY(read_formats(app, err));
 	TRY(assets_new(&app->assets, embedded_web, options_text(app->options, "web-root"), err));
-	const struct embedded_file *advice = embedded_find(embedded_data, SPAN("advice.json"));
-
-	if (!advice)
-		return error_set(err, ERR_INTERNAL, "this server was built without advice.json");
-	struct api_options options = api_options_of(app, embedded_span(advice));
+	struct api_options options = api_options_of(app, buf_span(&app->data.advice));
 	set_names(&options, app->options);
 	options.attachments = options_attachment_limits(app->options);
 	options.team_reads = options_text(app->options, "team-reads");

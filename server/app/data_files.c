@@ -5,6 +5,8 @@
 #include "base/json/json_read.h"
 #include "base/json/json_write.h"
 #include "base/text_file.h"
+#include "extract/line/signature.h"
+#include "fleet/advice.h"
 #include "fleet/price.h"
 #include "model/jobs/evaluation_reference.h"
 #include "pipeline/goodput/goodput.h"
@@ -57,15 +59,57 @@ static void put(struct json_writer *w, const struct json *node, struct buf *text
 	json_raw(w, buf_span(text));
 }
 
+static void put_entries(struct json_writer *w, const struct json *list, const struct json *but, struct buf *text)
+{
+	for (const struct json *at = json_first(list); at; at = json_next(at))
+		if (!has_same(but, at))
+			put(w, at, text);
+}
+
+/* The file's behind those of the program; but of patterns the first that matches counts, and that is the file's. */
 static void put_list(struct json_writer *w, const struct json *shipped, const struct json *own, struct buf *text)
 {
+	bool is_first = json_get(json_first(own), "pattern") != NULL;
+
 	json_array(w);
-	for (const struct json *at = json_first(shipped); at; at = json_next(at))
-		if (!has_same(own, at))
-			put(w, at, text);
-	for (const struct json *at = json_first(own); at; at = json_next(at))
-		put(w, at, text);
+	if (is_first)
+		put_entries(w, own, NULL, text);
+	put_entries(w, shipped, own, text);
+	if (!is_first)
+		put_entries(w, own, NULL, text);
 	json_array_end(w);
+}
+
+static bool has_member(const struct json *object, struct span key)
+{
+	for (const struct json *at = json_first(object); at; at = json_next(at))
+		if (span_equal(json_key_of(at), key))
+			return true;
+	return false;
+}
+
+/* Of entries under their names. */
+static void put_named(struct json_writer *w, const struct json *shipped, const struct json *own, struct buf *text)
+{
+	json_object(w);
+	for (const struct json *at = json_first(own); at; at = json_next(at)) {
+		json_key_span(w, json_key_of(at));
+		put(w, at, text);
+	}
+	for (const struct json *at = json_first(shipped); at; at = json_next(at)) {
+		if (has_member(own, json_key_of(at)))
+			continue;
+		json_key_span(w, json_key_of(at));
+		put(w, at, text);
+	}
+	json_object_end(w);
+}
+
+static bool has_named(const struct json *shipped)
+{
+	const struct json *first = json_kind(shipped) == JSON_OBJECT ? json_first(shipped) : NULL;
+
+	return first && json_kind(first) == JSON_OBJECT;
 }
 
 static bool replaces(const struct json *own)
@@ -91,6 +135,8 @@ static enum status merge(
 		json_key_span(&w, json_key_of(at));
 		if (json_kind(at) == JSON_ARRAY && (mine || replaces(own)))
 			put_list(&w, is_alone ? NULL : at, mine, &text);
+		else if (mine && has_named(at))
+			put_named(&w, at, mine, &text);
 		else
 			put(&w, mine ? mine : at, &text);
 	}
@@ -143,10 +189,31 @@ static enum status check_entry(
 	return OK;
 }
 
+/* Of entries under their names the members alone: their numbers may be anything. */
+static enum status check_named(const struct json *shipped, const struct json *own, struct error *err)
+{
+	struct span list = json_key_of(own);
+
+	for (const struct json *entry = json_first(own); entry; entry = json_next(entry)) {
+		struct span name = span_cut(json_key_of(entry), 60);
+		if (json_kind(entry) != JSON_OBJECT)
+			return error_set(
+				err, ERR_INVALID, "%.*s '%.*s' is no object", SPAN_ARGS(list), SPAN_ARGS(name));
+		for (const struct json *one = json_first(entry); one; one = json_next(one))
+			if (!is_known(shipped, json_key_of(one)))
+				return error_set(err, ERR_INVALID,
+					"%.*s '%.*s': no entry of the program has a member '%.*s'", SPAN_ARGS(list),
+					SPAN_ARGS(name), SPAN_ARGS(span_cut(json_key_of(one), 60)));
+	}
+	return OK;
+}
+
 static enum status check_entries(const struct json *shipped, const struct json *own, struct error *err)
 {
 	size_t at = 0;
 
+	if (has_named(shipped))
+		return check_named(shipped, own, err);
 	if (json_kind(own) != JSON_ARRAY)
 		return OK;
 	for (const struct json *entry = json_first(own); entry; entry = json_next(entry))
@@ -215,6 +282,22 @@ static enum status check_limits(const struct json *merged, struct span text, str
 				"links[%zu] ('%.*s') has no type, or a peer_gb_s or network_gb_s that is no number above 0",
 				at, SPAN_ARGS(json_string_of(json_get(link, "type"))));
 	return OK;
+}
+
+static enum status check_signatures(const struct json *merged, struct span text, struct error *err)
+{
+	AUTO(signature_set) set = NULL;
+
+	(void)merged;
+	return signature_set_new(&set, text, err);
+}
+
+static enum status check_advice(const struct json *merged, struct span text, struct error *err)
+{
+	AUTO(advice) advice = NULL;
+
+	(void)merged;
+	return advice_new(&advice, text, err);
 }
 
 /* ---- one of them ---- */
@@ -311,6 +394,8 @@ enum status data_files_read(struct data_files *out, const struct options *option
 	TRY(read_one(options, "devices-file", "devices.json", check_devices, &out->devices, err));
 	TRY(read_one(options, "references-file", "references.json", check_references, &out->references, err));
 	TRY(read_one(options, "limits-file", "limits.json", check_limits, &out->limits, err));
+	TRY(read_one(options, "signatures-file", "signatures.json", check_signatures, &out->signatures, err));
+	TRY(read_one(options, "advice-file", "advice.json", check_advice, &out->advice, err));
 	return read_prices(options, &out->prices, err);
 }
 
@@ -319,6 +404,8 @@ void data_files_done(struct data_files *files)
 	buf_done(&files->devices);
 	buf_done(&files->references);
 	buf_done(&files->limits);
+	buf_done(&files->signatures);
+	buf_done(&files->advice);
 	buf_done(&files->prices);
 }
 

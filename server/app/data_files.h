@@ -1,5 +1,5 @@
 /*
- * Job: what the server knows of devices, prices, limits and named models: what came with the program, under what files of the options say.
+ * Job: what the server knows of devices, prices, limits, named models, signatures of faults and advice: what came with the program, under what files of the options say.
  *      An entry of a file takes the place of the one of its name; "replace": true leaves nothing else.
  * Ownership: read/done; its texts live as long. Threads: main; then constants.
  */
@@ -11,7 +11,7 @@
 struct pipeline;
 
 struct data_files {
-	struct buf devices, references, limits;
+	struct buf devices, references, limits, signatures, advice;
 	struct buf prices; /* of the file alone; "": there is none */
 };
 

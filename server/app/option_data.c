@@ -1,4 +1,4 @@
-/* Files of one's own over what the program knows of devices, prices, limits and named models. */
+/* Files of one's own over what the program knows of devices, prices, limits, named models, signatures and advice. */
 #include "app/option_tables.h"
 
 const struct option_spec option_data[] = {
@@ -19,5 +19,13 @@ const struct option_spec option_data[] = {
 		.kind = OPTION_TEXT,
 		.value_name = "FILE",
 		.help = "Scores of named models, the same way; a list that was put by PUT /api/v1/evaluation-references goes before it."},
+	{.name = "signatures-file",
+		.kind = OPTION_TEXT,
+		.value_name = "FILE",
+		.help = "Lines that name a fault or a checkpoint, the same way; of several that match the file's counts."},
+	{.name = "advice-file",
+		.kind = OPTION_TEXT,
+		.value_name = "FILE",
+		.help = "Rules of advice and the settings that they ask for, the same way."},
 	{.more = option_commands},
 };

@@ -74,6 +74,12 @@ static enum status place(struct run *run, struct found *found, struct error *err
 	return OK;
 }
 
+/* A size, or the number of a run: where the point lies, but no step of the stream's. */
+static bool is_of_benchmark(const struct run *run, const struct found *found)
+{
+	return definition_of(run, found)->shown.role == ROLE_BENCHMARK;
+}
+
 static bool is_kept(const struct found *found)
 {
 	return found->slot < SLOTS_MAX;
@@ -285,7 +291,7 @@ static bool give_point(struct run *run, const struct found *found)
 		.ts_ms = shown != NO_TIME ? shown : run->arrival_ms};
 
 	if (!found->has_step)
-		inherit(run, step_before(run, found), &point, track->count);
+		inherit(run, is_of_benchmark(run, found) ? NULL : step_before(run, found), &point, track->count);
 	else if (found->step >= 0 && found->step < UINT32_MAX - 1)
 		point.in_epoch = (uint32_t)found->step + 1;
 	track->count++;
@@ -346,6 +352,10 @@ static enum status place_steps(struct run *run, bool *has_seen, struct error *er
 			continue;
 		if (is_said_again(&extractor->attempts, found)) {
 			found->slot = SLOT_NONE;
+			continue;
+		}
+		if (is_of_benchmark(run, found)) {
+			found->placed = found->step;
 			continue;
 		}
 		TRY(place(run, found, err));

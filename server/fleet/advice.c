@@ -269,10 +269,9 @@ static enum status check_rule(const struct advice *advice, const struct json *ru
 
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
 		if (!json_string_of(json_get(rule, texts[i])).len)
-			return error_set(
-				err, ERR_INVALID, "advice.json: rule '%.*s' has no %s", SPAN_ARGS(name), texts[i]);
+			return error_set(err, ERR_INVALID, "rule '%.*s' has no %s", SPAN_ARGS(name), texts[i]);
 	if (condition_evaluate(json_string_of(json_get(rule, "when")), resolve, &scope, &value, &why) != OK)
-		return error_set(err, ERR_INVALID, "advice.json: rule '%.*s': %s", SPAN_ARGS(name), why.text);
+		return error_set(err, ERR_INVALID, "rule '%.*s': %s", SPAN_ARGS(name), why.text);
 	return OK;
 }
 
@@ -284,7 +283,7 @@ static enum status check_quantity(const struct advice *advice, const struct json
 	double value;
 
 	if (expression.len && condition_evaluate(expression, resolve, &scope, &value, &why) != OK)
-		return error_set(err, ERR_INVALID, "advice.json: quantity '%.*s': %s", SPAN_ARGS(name), why.text);
+		return error_set(err, ERR_INVALID, "quantity '%.*s': %s", SPAN_ARGS(name), why.text);
 	return OK;
 }
 

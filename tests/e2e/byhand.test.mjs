@@ -183,3 +183,25 @@ for (const [name, look, rules] of [
     assert.ok(await fitsWidth(page));
   });
 }
+
+test("settings are set one by one in one field, and taken back", async ({ server, page, open, allow }) => {
+  allow(/422/);
+  await ended(server);
+  await open("/jobs/llama-2");
+  await openForm(page);
+  await field(page, "Settings, as name=value; …").fill("train_tokens=2e12; args=a=b; ");
+  await form(page).getByRole("button", { name: "Save the changes" }).click();
+  await isClosed(page);
+  assert.deepEqual(await byHand(server), { settings: { train_tokens: "2e12", args: "a=b" } });
+  assert.equal(await mark(page).getAttribute("title"), "train_tokens 2e12, args a=b");
+  await mark(page).click();
+  assert.equal(await field(page, "Settings, as name=value; …").inputValue(), "train_tokens=2e12; args=a=b");
+  await field(page, "Settings, as name=value; …").fill("args=");
+  await form(page).getByRole("button", { name: "Save the changes" }).click();
+  await form(page).locator(".wrong").waitFor();
+  assert.match(await form(page).locator(".wrong").innerText(), /^by_hand\.settings\.args is a name/);
+  await field(page, "Settings, as name=value; …").fill("args=c");
+  await form(page).getByRole("button", { name: "Save the changes" }).click();
+  await isClosed(page);
+  assert.deepEqual(await byHand(server), { settings: { args: "c" } });
+});

@@ -102,6 +102,30 @@ test("each part of a job has an address of its own", async ({ server, page, open
   await page.getByText("Acknowledged").waitFor();
 });
 
+test("shares of the time and the time between breaks can be worked out again", async ({ server, page, open }) => {
+  const say = await story(server);
+  await say("Completed", 300, "done");
+  await waitUntil(async () => (await server.get("/api/v1/jobs/llama-2/goodput")).body.wall_seconds === 300, "the end");
+  await open("/jobs/llama-2/goodput");
+  await page.getByText("What it is worked out from").nth(1).waitFor();
+  const inputs = async (nth) => {
+    await page.getByText("What it is worked out from").nth(nth).click();
+    const rows = await page.locator(".report details").nth(nth).locator("tbody tr").allInnerTexts();
+    return Object.fromEntries(rows.map((row) => row.split("\t")).map(([name, value]) => [name, Number(value.replaceAll(/[^\d.e-]/g, ""))]));
+  };
+  const { wall_seconds: wall, ...seconds } = await inputs(0);
+  assert.equal(wall, 300);
+  assert.ok(Math.abs(Object.values(seconds).reduce((sum, one) => sum + one, 0) - 300) < 1e-6, JSON.stringify(seconds));
+  const told = (await server.get("/api/v1/jobs/llama-2/goodput")).body;
+  for (const [name, one] of Object.entries(seconds)) assert.ok(Math.abs((100 * one) / wall - told.buckets[name].percent) < 1e-6, name);
+  const { "count, unknown": count, ...up } = await inputs(1);
+  assert.equal(count, 1);
+  const hours = Object.values(up).reduce((sum, one) => sum + (one || 0), 0) / 3600 / count;
+  assert.ok(Math.abs(hours - told.causes[0].mtbf_hours) < 1e-9, `${hours} ${JSON.stringify(told.causes)}`);
+  assert.ok(await fitsWidth(page));
+  await shot(page, "job-goodput-inputs");
+});
+
 test("tags and notes are edited, a job that ended is deleted, and one that is not there says so", async ({ server, page, open, allow }) => {
   const say = await story(server);
   await say("Completed", 300, "");

@@ -67,8 +67,13 @@ test("a machine that was replaced, why, and that its fault went with it", async 
   const cells = page.locator(".replaced tbody th, .replaced tbody td");
   await cells.first().waitFor();
   const [node, from, to, , silent, why, since] = await cells.allInnerTexts();
-  assert.deepEqual([node, from, to, silent, why, since], ["algo-1", "gpu-1", "gpu-9", "12 min", "xid_79 on gpu-1", "came again on the old machine"]);
+  assert.deepEqual([node, from, to, silent, why, since], ["algo-1", "gpu-1", "gpu-9", "12 min", "xid_79 on gpu-1", "came again on the old machine\nWhat it is worked out from"]);
   assert.match(await page.locator(".replaced tbody td span").last().getAttribute("title"), /other .*fallen off the bus/);
+  assert.ok(await fitsWidth(page));
+  await page.locator(".replaced").getByText("What it is worked out from").click();
+  // the old machine worked 6000 s before its fault, the new one has worked from 6720 to its last line, 13 140
+  assert.deepEqual((await page.locator(".replaced details tbody tr").allInnerTexts()).map((row) => row.replaceAll(/[^\w\t]/g, "")), ["observed_ms\t6420000", "needed_ms\t6000000"]);
+  assert.match(await page.innerText(".replaced details code"), /^needed_ms = min\(24 h, max\(1 h, /);
   assert.ok(await fitsWidth(page));
   await shot(page, "nodes-replaced");
   await page.locator(".replaced tbody a").last().click();

@@ -1,6 +1,7 @@
 """Bandwidth of nccl-tests by size: the text is as src/common.cu prints it, medians and shares are by hand."""
 
 import pytest
+from smserver import wait_until
 
 
 @pytest.fixture
@@ -75,3 +76,16 @@ def test_other_jobs_of_the_same_type_are_the_fleet(server):
     assert [each["hosts"] for each in got["slow"]] == [["node-m"]] and {each["host"]: each["suspect"] for each in got["machines"]} == {"node-m": False, "node-n": False}
     assert server.get("/api/v1/jobs/other/nccl").body["runs"][0]["limit_gb_s"] == 300
     assert server.get("/api/v1/jobs/none/nccl").status == 404
+
+
+def test_a_size_is_no_step(server):
+    """all_reduce_perf twice: the job has no step, no second start and no steps lost; bandwidth by size stays a chart of its own."""
+    make(server, "twice")
+    send(server, "twice", "algo-1", 2 * printed(["node-a", "node-b"], 350))
+    job = wait_until(lambda: (found := server.get("/api/v1/jobs/twice").body).get("metrics") and found)
+    assert job["attempts"] == 1 and {one["role"] for one in job["metrics"]} == {"benchmark"}
+    columns = server.get("/api/v1/jobs/twice/points?metric=bench:busbw").body["columns"]
+    assert (columns["x"], columns["min"], columns["count"]) == ([1048576, 8589934592], [35, 350], [2, 2])
+    assert server.get("/api/v1/jobs/twice/points?metric=bench:avg_busbw").body["columns"]["x"] == [0, 1]
+    goodput = server.get("/api/v1/jobs/twice/goodput").body
+    assert goodput["steps"] == {} and goodput["breaks"] == []

@@ -338,6 +338,22 @@ def test_what_was_logged_is_read(server, client):
     assert unknown.value.status == 404
 
 
+def test_points_of_a_search_along_tokens(server):
+    """8 sequences of 1024 tokens a step; x=flops nobody can say, as the size of the model is not known."""
+    for name in ("a", "b"):
+        server.post("/api/v1/jobs", json={"TrainingJobName": name, "HyperParameters": {"global_batch_size": "8", "seq_length": "1024"}})
+        server.send(name, [f"step: {step} loss: 2.5" for step in range(1, 11)])
+        server.wait_for_points(name, "train:loss", 10)
+    api = smfleet.Api(server.url)
+    got = wait_until(lambda: len(found := api.points("train:loss", "name:a", x="tokens", from_=2 * 8192, to=4 * 8192)) == 3 and found)
+    assert (got.axis, got.jobs, got.steps, got.x) == ("tokens", ["a"] * 3, [2, 3, 4], [2 * 8192, 3 * 8192, 4 * 8192])
+    both = api.jobs("name:a OR name:b").points("train:loss", from_=9)
+    assert sorted(zip(both.jobs, both.steps)) == [("a", 9), ("a", 10), ("b", 9), ("b", 10)] and both.axis is None and both.x is None
+    assert len(api.points("train:loss", x="flops")) == 0 and api.points("train:loss", x="flops").x == []
+    with pytest.raises(smfleet.ApiError, match="from and to are of x=step"):
+        api.points("train:loss", x="relative")
+
+
 def test_notes_are_written_changed_taken_back_and_listed(server, client):
     """By hand: line n says step n + 1, a minute after the last; step 4 is a checkpoint."""
     minute, start = 60_000, 1_760_000_000_000

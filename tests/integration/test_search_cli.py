@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from smserver import ROOT
+from smserver import ROOT, wait_until
 
 
 @pytest.fixture
@@ -48,6 +48,17 @@ def test_rows_as_ndjson(jobs, search):
     rows = [json.loads(line) for line in result.stdout.splitlines()]
     assert sorted(row["TrainingJobName"] for row in rows) == ["llama-1", "llama-2"]
     assert rows[0]["TrainingJobStatus"] == "InProgress"
+
+
+def test_a_benchmark_has_no_step(server, search):
+    """Rows of nccl-tests by size, and a training: how far a job is, the training says."""
+    row = "  8589934592    2147483648     float     sum      -1  67108.9  128.00  240.00      0  67108.9  128.00  240.00      0\n"
+    training = "".join(f"step={step} accuracy=0.5\n" for step in range(8))
+    for name, stream, text in (("bench", "algo-1", row), ("both", "algo-1", row), ("both", "algo-2", training)):
+        assert server.post(f"/api/v1/logs?job={name}&stream={stream}", body=text).status == 200
+    wait_until(lambda: len(server.get("/api/v1/jobs?q=benchmark.count>0").body["jobs"]) == 2 and server.get("/api/v1/jobs?q=metric.accuracy.step>6").body["jobs"])
+    result = search("", "--fields", "name,step,benchmark", "--sort", "name")
+    assert list(csv.reader(io.StringIO(result.stdout)))[1:] == [["bench", "", "240"], ["both", "7", "240"]]
 
 
 def test_one_document(jobs, search):
@@ -256,11 +267,22 @@ def test_the_best_checkpoints_are_listed(server, jobs, sm_search):
     assert sm_search("evaluations", "a/b", "--sort", "name").returncode == 2
 
 
+def test_what_is_known_of_a_machine_is_printed(server, sm_search):
+    assert server.post("/api/v1/logs?job=a&stream=algo-1&host=rack%2Fgpu-7", body="step: 1 loss: 2.5\nkernel: NVRM: Xid (PCI:0000:02:00): 79, pid=1, GPU has fallen off the bus.\n").status == 200
+    wait_until(lambda: server.get("/api/v1/nodes/rack%2Fgpu-7").body.get("fault_kinds"), what="the machine and its fault")
+    said = json.loads(sm_search("node", "rack/gpu-7", "--json").stdout)
+    assert said["host"] == "rack/gpu-7" and [kind["signature"] for kind in said["fault_kinds"]] == ["xid_79"]
+    assert "\nfault_kinds[0].signature,xid_79\n" in sm_search("node", "rack/gpu-7", "--csv").stdout.replace("\r", "")
+    assert sm_search("node", "none").returncode == 4 and sm_search("node", "rack/gpu-7", "--count").returncode == 2
+    assert sm_search("node").returncode == 1  # this word alone is a search, as before
+
+
 def test_what_is_said_of_one_job_is_printed(server, sm_search):
     server.post("/api/v1/jobs", json={"TrainingJobName": "a/b"})
     server.send("a/b", [f"step: {step} loss: 2.5" for step in range(1, 6)])
     server.wait_for_extraction()
-    for subject in ("anatomy", "continuity", "fit", "nccl", "replacements", "s3", "schedule", "tokens"):
+    assert server.post("/api/v1/jobs/a%2Fb/notes", json={"text": "bigger batch", "step": 3}).status == 201
+    for subject in ("anatomy", "continuity", "fit", "nccl", "notes", "replacements", "s3", "schedule", "tokens"):
         said = server.get(f"/api/v1/jobs/a%2Fb/{subject}").body
         result = sm_search(subject, "a/b", "--json")
         assert json.loads(result.stdout) == said, result

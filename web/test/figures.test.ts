@@ -63,6 +63,15 @@ test("how far a job is its loss says, and not what counts tokens", () => {
   expect(lastStep(groupMetrics([{ metric: "a", role: "other", last_step: 9 }, ...series.slice(2)]))).toBe(120);
 });
 
+test("a benchmark's sizes are no steps", () => {
+  const series = [
+    { metric: "bench:busbw", role: "benchmark", is_main: true, last_step: 8_589_934_592 },
+    { metric: "bench:time", role: "benchmark", last_step: 8_589_934_592 },
+  ];
+  expect(lastStep(groupMetrics(series))).toBeNull();
+  expect(lastStep(groupMetrics([...series, { metric: "a", role: "other", last_step: 9 }]))).toBe(9);
+});
+
 test("a deviation needs something to deviate from", () => {
   expect(awayFrom(98, 100)).toBeCloseTo(-0.02);
   expect(awayFrom(1, 0)).toBeNull();

@@ -369,7 +369,7 @@ static void put_i64(struct json_writer *w, const struct job_field *field, int64_
 	json_i64(w, value);
 }
 
-/* By the axis of its loss, else of its eval loss: what another metric counts may be tokens. Without, the furthest of any of its metrics. */
+/* By the axis of its loss, else of its eval loss: what another metric counts may be tokens. Without, the furthest of any but a benchmark's. */
 static int64_t step_of(const struct sources *s)
 {
 	static const enum role leads[] = {ROLE_LOSS, ROLE_EVAL_LOSS};
@@ -380,7 +380,8 @@ static int64_t step_of(const struct sources *s)
 			if (s->summaries[j].main_role == leads[i] && s->summaries[j].summary.count)
 				return s->summaries[j].summary.last_step;
 	for (size_t i = 0; i < s->summary_count; i++)
-		if (s->summaries[i].summary.count && s->summaries[i].summary.last_step > step)
+		if (s->summaries[i].summary.count && s->summaries[i].summary.last_step > step &&
+			s->summaries[i].role != ROLE_BENCHMARK)
 			step = s->summaries[i].summary.last_step;
 	return step;
 }

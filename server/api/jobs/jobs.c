@@ -324,7 +324,7 @@ enum status api_jobs_create(void *context, void *worker, const struct http_reque
 	struct json_writer w = api_reply(response);
 	response->status = is_dry ? 200 : 201;
 	if (is_dry)
-		TRY(by_hand_settle_machines(body, err));
+		TRY(by_hand_settle(body, err));
 	json_object(&w);
 	json_put_span(&w, "TrainingJobName", json_string_of(json_get(body, "TrainingJobName")));
 	if (is_dry)
@@ -353,6 +353,7 @@ enum status api_job_get(void *context, void *worker, const struct http_request *
 	if (http_request_query(request, "as", &as))
 		return api_copy_job(&view.row, as, response, err);
 	TRY(json_parse(&document, view.row.document, err));
+	TRY(by_hand_settle_settings(document, err));
 	TRY(store_read_transitions(own->reader, arena, view.row.job_id, &rows, &count, err));
 	json_object(&w);
 	TRY(pipeline_write_derived(api->options.pipeline, own->reader, arena, &view.row, document, &w, err));

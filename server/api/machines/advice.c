@@ -119,7 +119,7 @@ enum status api_job_advice(void *context, void *worker, const struct http_reques
 	TRY(api_arena(&arena, err));
 	TRY(store_read_job(own->reader, arena, http_request_segment(request, 0), &row, err));
 	TRY(json_parse(&document, row.document, err));
-	TRY(by_hand_settle_machines(document, err));
+	TRY(by_hand_settle(document, err));
 	json_object(&w);
 	json_put_span(&w, "job", row.name);
 	TRY(api_write_advice(context, own->reader, arena, &row, document, http_request_arrival_ms(request), &w, err));

@@ -280,7 +280,7 @@ static enum status add_before(struct reading *r, struct error *err)
 		return OK;
 	TRY(store_read_job_by_id(r->reader, r->arena, links[at - 1].job_id, &before, err));
 	TRY(json_parse(&document, before.document, err));
-	TRY(by_hand_settle_machines(document, err));
+	TRY(by_hand_settle(document, err));
 	return measure(r, "nodes_before", count_nodes(document), err);
 }
 

@@ -160,7 +160,7 @@ enum status api_fit(void *context, void *worker, const struct http_request *requ
 	if (!settings || json_kind(settings) != JSON_OBJECT)
 		return error_set_field(err, ERR_SEMANTIC, "HyperParameters",
 			"HyperParameters is an object: the settings of the trainer");
-	TRY(by_hand_settle_machines(document, err));
+	TRY(by_hand_settle(document, err));
 	json_print(document, &text);
 	TRY(buf_status(&text, err));
 	struct job_row row = {.name = SPAN(""), .document = buf_span(&text)};
@@ -187,7 +187,7 @@ enum status api_job_fit(void *context, void *worker, const struct http_request *
 	struct fit_job job = {.api = context, .reader = ((struct api_worker *)worker)->reader, .arena = arena};
 	TRY(store_read_job(job.reader, arena, http_request_segment(request, 0), &row, err));
 	TRY(json_parse(&document, row.document, err));
-	TRY(by_hand_settle_machines(document, err));
+	TRY(by_hand_settle(document, err));
 	job.document = document;
 	TRY(fit_job_read(&job, &row, http_request_arrival_ms(request), err));
 	struct json_writer w = api_reply(response);

@@ -73,7 +73,7 @@ static enum status observe(const struct fit_job *job, const struct job_row *row,
 	if (isnan(out->peak))
 		return OK;
 	TRY(json_parse(&document, row->document, err));
-	TRY(by_hand_settle_machines(document, err));
+	TRY(by_hand_settle(document, err));
 	TRY(read_settings(job, row, document, facts, &settings, err));
 	fit_work_out(&settings.setup, &fit);
 	out->formula = fit.total;
@@ -210,7 +210,7 @@ enum status fit_job_advise(struct api *api, struct store_reader *reader, struct 
 	*members = SPAN("");
 	TRY(store_read_job_by_id(reader, arena, job_id, &row, err));
 	TRY(json_parse(&document, row.document, err));
-	TRY(by_hand_settle_machines(document, err));
+	TRY(by_hand_settle(document, err));
 	struct fit_job job = {.api = api, .reader = reader, .arena = arena, .document = document};
 	TRY(fit_job_read(&job, &row, now_ms, err));
 	fit_job_place(&job, &place);

@@ -244,7 +244,7 @@ enum status api_job_nodes(void *context, void *worker, const struct http_request
 		api->options.pipeline, own->reader, arena, search.job, SPAN(""), SPAN(""), VIEW_SERIES, &view, err));
 	TRY(log_search_run(api->options.pipeline, own->reader, arena, &search, &found, err));
 	TRY(json_parse(&document, view.row.document, err));
-	TRY(by_hand_settle_machines(document, err));
+	TRY(by_hand_settle(document, err));
 	double gpus = derivation_each_device(api->options.pipeline, document);
 	struct way_in in = {.api = api, .found = &found, .job = view.row.name};
 	TRY(api_read_hosts(own->reader, arena, view.row.job_id, &in.hosts, err));

@@ -409,7 +409,7 @@ enum status api_job_nccl(void *context, void *worker, const struct http_request 
 	TRY(store_read_job(reader, arena, http_request_segment(request, 0), &row, err));
 	TRY(json_parse(&document, row.document, err));
 	TRY(json_parse(&limits, api->options.limits, err));
-	TRY(by_hand_settle_machines(document, err));
+	TRY(by_hand_settle(document, err));
 	measured.runs.runs = arena_alloc(arena, NCCL_RUNS_MAX * sizeof *measured.runs.runs);
 	if (!measured.runs.runs)
 		return error_no_memory(err);

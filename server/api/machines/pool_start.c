@@ -154,7 +154,7 @@ static enum status write_start(struct store_reader *reader, struct arena *arena,
 
 	TRY(store_read_job(reader, arena, name, &start.job, err));
 	TRY(json_parse(&document, start.job.document, err));
-	TRY(by_hand_settle_machines(document, err));
+	TRY(by_hand_settle(document, err));
 	TRY(pool_shape_read(&start.shape, document, arena, err));
 	TRY(store_read_pool_job(reader, arena, start.job.job_id, &start.row, err));
 	if (start.row.job_id)

@@ -331,7 +331,7 @@ enum status api_pool_match(void *context, void *worker, const struct http_reques
 	(void)context;
 	TRY(api_arena(&arena, err));
 	TRY(api_body_object(request, &document, err));
-	TRY(by_hand_settle_machines(document, err));
+	TRY(by_hand_settle(document, err));
 	TRY(pool_shape_read(&wanted, document, arena, err));
 	if (!wanted.is_whole)
 		return error_set_field(err, ERR_SEMANTIC, "ResourceConfig",

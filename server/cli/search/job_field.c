@@ -36,7 +36,7 @@ static const struct alias aliases[] = {
 };
 
 static const char *const roles[] = {"loss", "eval_loss", "throughput", "grad_norm", "learning_rate", "mfu", "step_time",
-	"reward", "kl", "entropy", "response_length", "clip_fraction", "rollout_time"};
+	"reward", "kl", "entropy", "response_length", "clip_fraction", "rollout_time", "benchmark"};
 static const char *const figures[] = {"last", "min", "max", "mean", "count", "step", "best", "best_step", "final"};
 
 static const struct alias *find_alias(struct span field)
@@ -206,7 +206,7 @@ static void put_metric(const struct json *row, struct span field, const struct j
 		put_value(value, style, out);
 }
 
-/* By the axis of its loss, else of its eval loss; without, the furthest of any of its metrics. */
+/* By the axis of its loss, else of its eval loss; without, the furthest of any of its metrics but a benchmark's. */
 static void put_step(const struct json *row, struct buf *out)
 {
 	const struct json *lead = find_main(row, SPAN("loss"));
@@ -218,7 +218,8 @@ static void put_step(const struct json *row, struct buf *out)
 		return;
 	}
 	for (const struct json *metric = json_first(json_get(row, "metrics")); metric; metric = json_next(metric))
-		if (json_number_of(json_get(metric, "last_step"), &step) && step > furthest)
+		if (json_number_of(json_get(metric, "last_step"), &step) && step > furthest &&
+			!span_equal(json_string_of(json_get(metric, "role")), SPAN("benchmark")))
 			furthest = step;
 	if (furthest >= 0)
 		buf_printf(out, "%.0f", furthest);

@@ -71,12 +71,13 @@ const struct option_program search_program = {
 	.name = "sm-search",
 	.version = SM_VERSION,
 	.about = "Searches the jobs of an smfleet server: sm-search 'status:failed loss.last>3 started>-7d'",
-	.usage = "[OPTION]... ['QUERY' | - | mcp | attachments JOB [PATH] | evaluations SCORE ['QUERY'] | SUBJECT JOB]",
+	.usage =
+		"[OPTION]... ['QUERY' | - | mcp | attachments JOB [PATH] | evaluations SCORE ['QUERY'] | SUBJECT JOB | node HOST]",
 	.notes =
 		"attachments JOB: the small files of a job; with PATH this one goes to standard output. "
 		"evaluations SCORE: the best checkpoints of jobs by a score, TASK/METRIC, or by several, TASK/METRIC:WEIGHT,…; --by run or "
-		"checkpoint. SUBJECT JOB: what is worked out of one job, a row a value: anatomy, continuity, fit, goodput, nccl, replacements, s3, "
-		"schedule, tokens. mcp: the Model Context Protocol on standard input and output, for agents. "
+		"checkpoint. SUBJECT JOB: what is worked out of one job, a row a value: anatomy, continuity, fit, goodput, nccl, notes, "
+		"replacements, s3, schedule, tokens. node HOST: the same of a machine, its jobs, faults and forecast. mcp: the Model Context Protocol on standard input and output, for agents. "
 		"QUERY - is read from standard input. Server and token may stand in ~/.config/smfleet/profile (mode 600), as lines "
 		"`server = URL` and `token = TOKEN`.\n"
 		"Exit status: 0 done, 1 nothing matched, 2 usage or a query with a mistake, 3 server unreachable, 4 refused by the "

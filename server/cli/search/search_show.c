@@ -12,11 +12,12 @@
 enum { MAX_PATH_BYTES = 64 << 10, MAX_OUTPUT_BYTES = 64 << 20, MAX_NAME_BYTES = 4096, DEPTH_MAX = 16 };
 
 static const char *const subjects[] = {
-	"anatomy", "continuity", "fit", "goodput", "nccl", "replacements", "s3", "schedule", "tokens"};
+	"anatomy", "continuity", "fit", "goodput", "nccl", "notes", "replacements", "s3", "schedule", "tokens"};
+static const char machine[] = "node"; /* of this the second word is a host, not a job */
 
 enum status search_show_wanted(const struct options *options, bool *wanted, struct error *err)
 {
-	*wanted = false;
+	*wanted = options_word_count(options) == 2 && !strcmp(options_word(options, 0), machine);
 	for (size_t i = 0; options_word_count(options) == 2 && i < sizeof subjects / sizeof *subjects; i++)
 		*wanted = *wanted || !strcmp(options_word(options, 0), subjects[i]);
 	if (!*wanted)
@@ -115,8 +116,10 @@ enum status search_show_print(struct search_list *search, struct error *err)
 		.cell = BUF_INIT(MAX_OUTPUT_BYTES)};
 
 	table_init(&s.table);
-	url_put_value(&path, "/api/v1/jobs/", span_from(options_word(options, 1)));
-	buf_printf(&path, "/%s", options_word(options, 0));
+	bool is_machine = !strcmp(options_word(options, 0), machine);
+	url_put_value(&path, is_machine ? "/api/v1/nodes/" : "/api/v1/jobs/", span_from(options_word(options, 1)));
+	if (!is_machine)
+		buf_printf(&path, "/%s", options_word(options, 0));
 	TRY(client_get_json(search->client, &path, &body, err));
 	TRY(put_all(&s, body, err));
 	TRY(buf_status(&s.out, err));

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { KNOWN_WITH_STEP = 1, KNOWN_WITHOUT_STEP = 2, UNKNOWN_WITH_STEP = 3 };
+enum { KNOWN_WITH_STEP = 1, KNOWN_WITHOUT_STEP = 2, UNKNOWN_WITH_STEP = 3, SCALE_WITHOUT_STEP = 3 };
 
 static char lower(char c)
 {
@@ -238,6 +238,12 @@ static bool is_word_of_loss(struct span word)
 	return span_equal_fold(word, SPAN("loss")) || span_equal_fold(word, SPAN("losses"));
 }
 
+/* "loss_scale" is what the loss is multiplied by; any other scale is a setting, a size, a place. */
+static bool is_scale_of_loss(struct span word, struct span before)
+{
+	return span_equal_fold(word, SPAN("scale")) && is_word_of_loss(before);
+}
+
 /* "max_lr" is a setting, "MaxReturn" is none. */
 static bool is_extreme(struct span word)
 {
@@ -246,10 +252,10 @@ static bool is_extreme(struct span word)
 
 unsigned guess_points_needed(struct span key, bool has_step)
 {
-	struct span rest = key, word;
+	struct span rest = key, word, before = SPAN("");
 	unsigned all = 0;
 	bool never = false, is_loss = false, is_total = false, has_loss = false, was_packet = false;
-	bool has_extreme = false;
+	bool has_extreme = false, has_scale = false;
 
 	if (key.len == 0 || key.len > GUESS_NAME_MAX_BYTES)
 		return GUESS_NEVER;
@@ -260,7 +266,9 @@ unsigned guess_points_needed(struct span key, bool has_step)
 			return GUESS_NEVER;
 		was_packet = span_equal_fold(word, SPAN("packet")) || span_equal_fold(word, SPAN("data"));
 		has_loss |= is_loss;
-		never |= (classes & NEVER) && !span_equal_fold(word, SPAN("total")) && !is_extreme(word);
+		bool is_scale = is_scale_of_loss(word, before);
+		has_scale |= is_scale;
+		never |= (classes & NEVER) && !span_equal_fold(word, SPAN("total")) && !is_extreme(word) && !is_scale;
 		has_extreme |= (classes & NEVER) && is_extreme(word);
 		is_total |= span_equal_fold(word, SPAN("total"));
 		bool is_genitive = word.len == 1 && word.ptr > key.ptr && word.ptr[-1] == '\'';
@@ -268,6 +276,7 @@ unsigned guess_points_needed(struct span key, bool has_step)
 		if ((classes & COUNTED) && word.len < key.len)
 			classes |= KNOWN;
 		all |= classes;
+		before = word;
 	}
 	never |= is_total && !has_loss && !(all & NORM);
 	never |= has_extreme && (all & OUTCOME) != OUTCOME;
@@ -276,6 +285,8 @@ unsigned guess_points_needed(struct span key, bool has_step)
 		return GUESS_NEVER;
 	if ((all & COUNTER) && !(all & MEASURE) && !is_loss)
 		return GUESS_NEVER;
+	if (has_scale && !has_step) /* settings are printed twice: what was asked for, and what it became */
+		return SCALE_WITHOUT_STEP;
 	if (all & KNOWN)
 		return has_step ? KNOWN_WITH_STEP : KNOWN_WITHOUT_STEP;
 	return has_step ? UNKNOWN_WITH_STEP : GUESS_NEVER;

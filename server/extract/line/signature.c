@@ -36,7 +36,7 @@ static enum status refuse(struct error *err, const char *field, const char *memb
 	char name[FIELD_BYTES * 2];
 
 	snprintf(name, sizeof name, "%s.%s", field, member);
-	return error_set_field(err, ERR_SEMANTIC, name, "signatures.json: %s %s", name, why);
+	return error_set_field(err, ERR_SEMANTIC, name, "%s %s", name, why);
 }
 
 static enum status want(
@@ -104,8 +104,12 @@ static enum status add(struct signature_set *set, const struct json *node, const
 	item->shown.presets = is_checkpoint ? json_get(node, "presets") : NULL;
 	if (!is_checkpoint)
 		TRY(read_signature(&item->shown, node, field, err));
-	if (regex_new(&item->regex, item->shown.pattern, 0, err) != OK)
-		return refuse(err, field, "pattern", "is no regular expression");
+	struct error cause;
+	char why[sizeof cause.text + FIELD_BYTES];
+	if (regex_new(&item->regex, item->shown.pattern, 0, &cause) != OK) {
+		snprintf(why, sizeof why, "is no regular expression: %s", cause.text);
+		return refuse(err, field, "pattern", why);
+	}
 	item->host_group = regex_group(item->regex, "host");
 	set->count++;
 	return OK;
@@ -118,8 +122,8 @@ static enum status read_lists(struct signature_set *set, struct error *err)
 	size_t count = json_count(signatures) + json_count(checkpoints), at = 0;
 
 	if (!count || count > SIGNATURES_MAX)
-		return error_set_field(err, ERR_SEMANTIC, "signatures", "signatures.json: %zu patterns, not 1 to %d",
-			count, SIGNATURES_MAX);
+		return error_set_field(
+			err, ERR_SEMANTIC, "signatures", "%zu patterns, not 1 to %d", count, SIGNATURES_MAX);
 	if (!(set->items = arena_alloc(set->arena, count * sizeof *set->items)))
 		return error_no_memory(err);
 	for (const struct json *node = json_first(signatures); node; node = json_next(node))

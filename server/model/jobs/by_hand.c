@@ -10,10 +10,13 @@
 enum {
 	TEXT_BYTES = 1 << 20,
 	RESOURCES_BYTES = 1 << 20,
+	SETTINGS_BYTES = 4 << 20, /* a whole document is no longer */
 	NODES_MAX = 1000000,
 	TYPE_BYTES = 255,
 	CURRENCY_BYTES = 16,
-	HOST_BYTES = 255
+	HOST_BYTES = 255,
+	SETTING_KEY_BYTES = 256, /* as SageMaker has them */
+	SETTING_BYTES = 2500
 };
 
 static bool is_null(const struct json *node)
@@ -98,7 +101,7 @@ static enum status write_machines(
 	return buf_status(w->out, err);
 }
 
-enum status by_hand_settle_machines(struct json *document, struct error *err)
+static enum status settle_machines(struct json *document, struct error *err)
 {
 	AUTO_DONE(buf) text = BUF_INIT(RESOURCES_BYTES);
 	AUTO(json) settled = NULL;
@@ -111,6 +114,74 @@ enum status by_hand_settle_machines(struct json *document, struct error *err)
 	TRY(write_machines(&by, json_get(document, "ResourceConfig"), &w, err));
 	TRY(json_parse(&settled, buf_span(&text), err));
 	return json_set_copy(document, "ResourceConfig", settled) ? OK : error_no_memory(err);
+}
+
+static bool has_key(const struct json *object, struct span key)
+{
+	for (const struct json *at = json_first(object); at; at = json_next(at))
+		if (span_equal(json_key_of(at), key))
+			return true;
+	return false;
+}
+
+static const struct json *settings_of(const struct json *document)
+{
+	const struct json *settings = json_get(json_get(document, MEMBER), "settings");
+
+	return settings && json_kind(settings) == JSON_OBJECT ? settings : NULL;
+}
+
+bool by_hand_has_setting(const struct json *document, struct span key)
+{
+	return has_key(settings_of(document), key);
+}
+
+/* A number that was set is a text like all of them. */
+static enum status write_setting(const struct json *value, struct json_writer *w, struct error *err)
+{
+	AUTO_DONE(buf) text = BUF_INIT(SETTINGS_BYTES);
+
+	json_print(value, &text);
+	TRY(buf_status(&text, err));
+	json_key_span(w, json_key_of(value));
+	if (json_kind(value) == JSON_NUMBER)
+		json_span(w, buf_span(&text));
+	else
+		json_raw(w, buf_span(&text));
+	return OK;
+}
+
+enum status by_hand_settle_settings(struct json *document, struct error *err)
+{
+	const struct json *set = settings_of(document), *stated = json_get(document, "HyperParameters");
+	AUTO_DONE(buf) text = BUF_INIT(SETTINGS_BYTES);
+	AUTO(json) settled = NULL;
+	struct json_writer w = json_writer_on(&text);
+
+	if (!set || (!is_null(stated) && json_kind(stated) != JSON_OBJECT))
+		return OK;
+	json_object(&w);
+	for (const struct json *at = json_first(set); at; at = json_next(at))
+		TRY(write_setting(at, &w, err));
+	for (const struct json *at = is_null(stated) ? NULL : json_first(stated); at; at = json_next(at)) {
+		AUTO_DONE(buf) value = BUF_INIT(SETTINGS_BYTES);
+		if (has_key(set, json_key_of(at)))
+			continue;
+		json_print(at, &value);
+		TRY(buf_status(&value, err));
+		json_key_span(&w, json_key_of(at));
+		json_raw(&w, buf_span(&value));
+	}
+	json_object_end(&w);
+	TRY(buf_status(&text, err));
+	TRY(json_parse(&settled, buf_span(&text), err));
+	return json_set_copy(document, "HyperParameters", settled) ? OK : error_no_memory(err);
+}
+
+enum status by_hand_settle(struct json *document, struct error *err)
+{
+	TRY(by_hand_settle_settings(document, err));
+	return settle_machines(document, err);
 }
 
 static enum status refuse(const char *member, const char *what, struct error *err)
@@ -156,6 +227,29 @@ static enum status check_hosts(const struct json *value, struct error *err)
 	return OK;
 }
 
+/* As a trainer prints it: a name, and a text or a number. */
+static enum status check_setting(const struct json *value, struct error *err)
+{
+	struct span key = json_key_of(value);
+	char member[80];
+
+	if (!key.len || key.len > SETTING_KEY_BYTES)
+		return refuse("settings", "an object of settings whose names have 1 to 256 bytes", err);
+	if (json_kind(value) == JSON_NUMBER)
+		return OK;
+	snprintf(member, sizeof member, "settings.%.*s", (int)(key.len < 40 ? key.len : 40), key.ptr);
+	return check_text(value, member, SETTING_BYTES, err);
+}
+
+static enum status check_settings(const struct json *value, struct error *err)
+{
+	if (!is_null(value) && json_kind(value) != JSON_OBJECT)
+		return refuse("settings", "an object of settings, {\"train_tokens\": \"2e12\"}", err);
+	for (const struct json *at = is_null(value) ? NULL : json_first(value); at; at = json_next(at))
+		TRY(check_setting(at, err));
+	return OK;
+}
+
 static enum status check_one(const struct json *value, int64_t latest_ms, struct error *err)
 {
 	struct span key = json_key_of(value);
@@ -180,19 +274,13 @@ static enum status check_one(const struct json *value, int64_t latest_ms, struct
 		return check_text(value, "price_currency", CURRENCY_BYTES, err);
 	if (span_equal(key, SPAN("hosts")))
 		return check_hosts(value, err);
+	if (span_equal(key, SPAN("settings")))
+		return check_settings(value, err);
 	snprintf(field, sizeof field, MEMBER ".%.*s", (int)(key.len < 60 ? key.len : 60), key.ptr);
 	return error_set_field(err, ERR_SEMANTIC, field,
 		MEMBER
-		" takes start_ms, end_ms, nodes, instance_type, hosts, price_per_hour and price_currency, not '%.*s'",
+		" takes start_ms, end_ms, nodes, instance_type, hosts, settings, price_per_hour and price_currency, not '%.*s'",
 		(int)(key.len < 60 ? key.len : 60), key.ptr);
-}
-
-static bool has_key(const struct json *object, struct span key)
-{
-	for (const struct json *at = json_first(object); at; at = json_next(at))
-		if (span_equal(json_key_of(at), key))
-			return true;
-	return false;
 }
 
 static void put(struct json_writer *w, const struct json *value)
@@ -208,8 +296,8 @@ static void put(struct json_writer *w, const struct json *value)
 		json_double(w, number);
 }
 
-/* Stream by stream; null takes one back. Those that are left, if any. */
-static void merge_hosts(const struct json *old, const struct json *changes, struct json_writer *w)
+/* Of hosts stream by stream, of settings one by one; null takes one back. Those that are left, if any. */
+static void merge_each(struct span member, const struct json *old, const struct json *changes, struct json_writer *w)
 {
 	size_t count = 0;
 
@@ -217,7 +305,7 @@ static void merge_hosts(const struct json *old, const struct json *changes, stru
 		if (has_key(changes, json_key_of(at)))
 			continue;
 		if (!count++) {
-			json_key(w, "hosts");
+			json_key_span(w, member);
 			json_object(w);
 		}
 		put(w, at);
@@ -226,7 +314,7 @@ static void merge_hosts(const struct json *old, const struct json *changes, stru
 		if (is_null(at))
 			continue;
 		if (!count++) {
-			json_key(w, "hosts");
+			json_key_span(w, member);
 			json_object(w);
 		}
 		put(w, at);
@@ -257,8 +345,11 @@ static bool is_replaced(const struct json *changes, struct span key)
 
 static void put_member(const struct json *old, const struct json *change, struct json_writer *w)
 {
+	struct span member = json_key_of(change);
+
 	if (json_kind(change) == JSON_OBJECT)
-		merge_hosts(old ? json_get(old, "hosts") : NULL, change, w);
+		merge_each(member, old ? json_get(old, span_equal(member, SPAN("hosts")) ? "hosts" : "settings") : NULL,
+			change, w);
 	else
 		put(w, change);
 }

@@ -23,10 +23,13 @@ static inline bool by_hand_sets_times(const struct by_hand *by, int64_t started_
 	return (by->start_ms && by->start_ms == started_ms) || (by->end_ms && by->end_ms == ended_ms);
 }
 /*
- * ResourceConfig of a document that is only read from now on becomes what somebody set: type and count, and no groups of several
- * types any more. Whoever works something out of a job's machines reads it behind this.
+ * A document that is only read from now on becomes what somebody set: HyperParameters have the settings, and ResourceConfig type and count,
+ * and no groups of several types any more. Whoever works something out of a job's settings or machines reads it behind this.
  */
-enum status by_hand_settle_machines(struct json *document, struct error *err) MUST_CHECK;
+enum status by_hand_settle(struct json *document, struct error *err) MUST_CHECK;
+enum status by_hand_settle_settings(struct json *document, struct error *err) MUST_CHECK;
+/* Did somebody set it? */
+bool by_hand_has_setting(const struct json *document, struct span key);
 /* NULL and null say nothing; its times are at most latest_ms. ERR_SEMANTIC names the member. */
 enum status by_hand_check(const struct json *changes, int64_t latest_ms, struct error *err) MUST_CHECK;
 /* A price of which no currency is noted is of this one. */

@@ -69,6 +69,8 @@ int main_metric_rank(enum role role, const struct metric_candidate *candidate)
 	else if (role == ROLE_REWARD)
 		rank = !metric_words_have(
 			name, "_raw_"); /* beside it is one that was normalised: 0, whatever was got */
+	else if (role == ROLE_BENCHMARK)
+		rank = !metric_words_have(name, "_busbw_ _throughput_"); /* before the time that it took */
 	rank += labels >= 0 ? RANK_LABELLED : 0; /* of one rank or device */
 	return rank + (span_starts_with(candidate->metric, SPAN("derived:")) ? RANK_DERIVED : 0);
 }

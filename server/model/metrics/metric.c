@@ -21,6 +21,7 @@ static const struct {
 	[ROLE_RESPONSE_LENGTH] = {"response_length", 0},
 	[ROLE_CLIP_FRACTION] = {"clip_fraction", 0},
 	[ROLE_ROLLOUT_TIME] = {"rollout_time", -1},
+	[ROLE_BENCHMARK] = {"benchmark", 0},
 };
 
 const char *role_name(enum role role)

@@ -21,6 +21,7 @@ enum role {
 	ROLE_RESPONSE_LENGTH,
 	ROLE_CLIP_FRACTION,
 	ROLE_ROLLOUT_TIME,
+	ROLE_BENCHMARK, /* by what it was measured at: sizes, runs. Its steps are none of the job's */
 	ROLE_COUNT /* rows and states of databases hold these numbers: append only */
 };
 

@@ -124,7 +124,7 @@ static enum severity severity_of(const struct writing *w, const struct job_row *
 	AUTO(json) document = NULL;
 
 	if (!w->stretch->signature->warning_on || json_parse(&document, job->document, NULL) != OK ||
-		by_hand_settle_machines(document, NULL) != OK || job_stated_nodes(document) == 1)
+		by_hand_settle(document, NULL) != OK || job_stated_nodes(document) == 1)
 		return w->stretch->signature->severity;
 	const struct json *resources = json_get(document, "ResourceConfig");
 	struct span type = json_string_of(json_get(resources, "InstanceType"));

@@ -62,13 +62,13 @@ static bool is_evaluation(const struct series_view *series, const struct json *d
 	return definition && series->role == ROLE_OTHER && definition_says_evaluation(definition);
 }
 
-/* The loss is printed once a step; what else is may be printed less often, and by anybody. */
+/* The loss is printed once a step; what else is may be printed less often, and by anybody. 0: its steps are no training's. */
 static int rank_of(const struct series_view *series)
 {
 	static const enum role roles[] = {
 		ROLE_LEARNING_RATE, ROLE_GRAD_NORM, ROLE_MFU, ROLE_THROUGHPUT, ROLE_STEP_TIME, ROLE_LOSS};
 
-	if (series->role == ROLE_EVAL_LOSS)
+	if (series->role == ROLE_EVAL_LOSS || series->role == ROLE_BENCHMARK)
 		return 0;
 	for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
 		if (series->role == roles[i])

@@ -238,6 +238,7 @@ enum status pipeline_write_job_row(const struct pipeline *pipeline, struct store
 	AUTO(json) document = NULL;
 
 	TRY(json_parse(&document, row->document, err));
+	TRY(by_hand_settle_settings(document, err));
 	json_object(w);
 	TRY(pipeline_write_derived(pipeline, reader, arena, row, document, w, err));
 	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)

@@ -1,6 +1,7 @@
 #include "pipeline/jobs/job_record.h"
 
 #include "base/clock.h"
+#include "model/jobs/by_hand.h"
 #include "pipeline/jobs/job_json.h"
 #include "pipeline/life/pools.h"
 #include "read/search_jobs.h"
@@ -110,6 +111,7 @@ enum status job_record_write(const struct pipeline *pipeline, struct store_reade
 	size_t count;
 
 	TRY(json_parse(&document, row->document, err));
+	TRY(by_hand_settle_settings(document, err));
 	if (place && !json_get(document, "TrainingJobArn"))
 		TRY(job_record_write_arn(place, document, row->name, w, err));
 	TRY(store_read_transitions(reader, arena, row->job_id, &rows, &count, err));

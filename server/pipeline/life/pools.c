@@ -355,7 +355,7 @@ static enum status follow(struct store_tx *tx, const struct job_row *job, int64_
 	if (!arena)
 		return error_no_memory(err);
 	TRY(json_parse(&document, job->document.len ? job->document : SPAN("{}"), err));
-	TRY(by_hand_settle_machines(document, err));
+	TRY(by_hand_settle(document, err));
 	TRY(count_job(tx, job, document, now_ms, err));
 	TRY(pool_shape_read(&shape, document, arena, err));
 	TRY(store_read_pool_job(store_tx_reader(tx), arena, job->job_id, &row, err));

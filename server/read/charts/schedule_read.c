@@ -1,6 +1,7 @@
 #include "read/charts/schedule_read.h"
 
 #include "base/json/json_read.h"
+#include "model/jobs/by_hand.h"
 #include "model/jobs/setting_name.h"
 #include "model/metrics/stream_name.h"
 #include "read/charts/main_series.h"
@@ -206,6 +207,7 @@ static enum status declare(struct store_reader *reader, struct arena *arena, con
 	size_t count;
 
 	TRY(json_parse(&document, row->document, err));
+	TRY(by_hand_settle_settings(document, err));
 	TRY(store_read_settings(reader, arena, row->job_id, &rows, &count, err));
 	TRY(store_read_progress(reader, arena, row->job_id, &progress, err));
 	struct said_settings said = {json_get(document, "HyperParameters"), rows, count};

@@ -145,7 +145,8 @@ void job_settings_settle(struct job_settings *settings, size_t end)
 
 /* ---- what follows from them ---- */
 
-static enum status add_stated(struct stated *out, const struct json *node, struct arena *arena, struct error *err)
+static enum status add_stated(struct stated *out, const struct json *document, const struct json *node,
+	struct arena *arena, struct error *err)
 {
 	AUTO_DONE(buf) text = BUF_INIT(SETTING_VALUE_MAX_BYTES);
 	struct input_setting *setting = &out->items[out->count];
@@ -162,8 +163,9 @@ static enum status add_stated(struct stated *out, const struct json *node, struc
 	struct span value = buf_span(&text);
 	if (value.len >= 2 && value.ptr[0] == '"' && value.ptr[value.len - 1] == '"')
 		value = span_of(value.ptr + 1, value.len - 2); /* JSON in JSON, as SageMaker's SDK writes it */
-	*setting = (struct input_setting){
-		arena_copy(arena, json_key_of(node)), arena_copy(arena, value), SPAN("HyperParameters"), true};
+	bool is_by_hand = by_hand_has_setting(document, json_key_of(node));
+	*setting = (struct input_setting){arena_copy(arena, json_key_of(node)), arena_copy(arena, value),
+		is_by_hand ? SPAN("by hand") : SPAN("HyperParameters"), true};
 	out->count++;
 	return setting->key.ptr && setting->value.ptr ? OK : error_no_memory(err);
 }
@@ -175,7 +177,7 @@ enum status job_settings_read_stated(
 	char *text = arena_alloc(arena, INPUT_FROM_BYTES);
 
 	TRY(json_parse(&json, document, err));
-	TRY(by_hand_settle_machines(json, err));
+	TRY(by_hand_settle(json, err));
 	const struct json *stated = json_get(json, "HyperParameters");
 	*out = (struct stated){.items = arena_alloc(arena, (json_count(stated) + 1) * sizeof *out->items)};
 	if (!text || !out->items)
@@ -184,7 +186,7 @@ enum status job_settings_read_stated(
 	if (!stated || json_kind(stated) != JSON_OBJECT)
 		return OK;
 	for (const struct json *at = json_first(stated); at; at = json_next(at))
-		TRY(add_stated(out, at, arena, err));
+		TRY(add_stated(out, json, at, arena, err));
 	return OK;
 }
 

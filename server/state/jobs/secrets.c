@@ -63,6 +63,7 @@ enum status secrets_mask(const struct json *document, struct error *err)
 
 	for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
 		TRY(mask_settings(json_get(document, sections[i]), err));
+	TRY(mask_settings(json_get_path(document, "by_hand.settings"), err));
 	TRY(mask_tags(json_get(document, "Tags"), err));
 	TRY(mask_tags(json_get(document, "OtherTags"), err));
 	return mask_urls(document, err);

@@ -270,6 +270,33 @@ static void check_job(const char *text, const char *points)
 	CHECK_TEXT(got.ptr, points);
 }
 
+/* What the loss is scaled by is a value of the training; other scales are settings. */
+TEST(the_scale_of_a_loss_is_one)
+{
+	static const struct line_case cases[] = {
+		{"step {S} loss: {V} loss_scale: 6553{S}", "train:loss=2.125@9 loss_scale=65539@9"},
+		{"step {S} loss {V} loss scale 6553{S}", "train:loss=2.125@9 loss_scale=65539@9"},
+		{"loss_scale: 6553{S}", ""}, /* alone it tells of no training */
+		{"loss_scale: 65536", ""},
+		{"step {S} scale: 3{S}", ""},
+		{"step {S} loss: {V} image scale: 3{S}", "train:loss=2.125@9"},
+	};
+
+	CHECK_CASES(cases);
+	AUTO_DONE(stream) settings = auto_stream();
+	feed_text(&settings, "loss_scale: 1024.0\nloss_scale: dynamic\nloss_scale: 1.0\nstep 1 loss 2.5\n", true);
+	check_series(&settings, "loss_scale", "");
+	AUTO_DONE(stream) stream = auto_stream();
+	for (int step = 1; step < 4; step++) {
+		char text[128];
+		snprintf(text, sizeof text, "step %d loss 2.%d\nloss scale: %d\nscale: %d\n", step, step, 1 << step,
+			step);
+		feed_text(&stream, text, true);
+	}
+	check_series(&stream, "loss_scale", "1=2 2=4 3=8");
+	check_series(&stream, "scale", "");
+}
+
 TEST(one_line_is_enough_for_what_is_known)
 {
 	check_job("step 20 loss: 2.5, step_time=350ms, 1.2k tok/s",

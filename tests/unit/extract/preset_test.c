@@ -506,6 +506,46 @@ TEST(the_health_of_values_under_names_counts_their_lines_and_those_cut_short)
 	CHECK_INT(health_of(&s, 0).limited, 1);
 }
 
+/* all_reduce_perf twice, by sizes: these are no steps of a training, and the second run begins no attempt. */
+TEST(a_benchmark_has_no_step)
+{
+	static const char *const runs[] = {
+		"#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong",
+		"     1048576        262144     float     sum      -1     81.9   12.80   24.00      0     81.9   12.80   24.00      0",
+		"  8589934592    2147483648     float     sum      -1  67108.9  128.00  240.00      0  67108.9  128.00  240.00      0",
+		"# Avg bus bandwidth    : 132.000 ",
+	};
+	AUTO_DONE(stream) s = preset_stream();
+
+	for (int i = 0; i < 8; i++)
+		feed(&s, runs[i % 4]);
+	CHECK_TEXT(preset_of(&s), "nccl-tests");
+	CHECK_INT(extractor_last_step(s.extractor), -1);
+	CHECK_INT(extractor_has_steps(s.extractor), false);
+	CHECK(extractor_attempt(s.extractor) <= 1);
+	CHECK_INT(newest_of(&s, SPAN("bench:busbw"))->step, INT64_C(8589934592));
+	CHECK_INT(newest_of(&s, SPAN("bench:avg_busbw"))->step, 1); /* of the second run */
+	size_t nan_count;
+	CHECK_INT(count_of(&s, "bench:busbw", &nan_count), 4);
+}
+
+/* In front of a training: its steps are the training's. */
+TEST(a_benchmark_before_a_training_says_nothing_of_its_steps)
+{
+	AUTO_DONE(stream) s = preset_stream();
+
+	feed(&s,
+		"  8589934592    2147483648     float     sum      -1  67108.9  128.00  240.00      0  67108.9  128.00  240.00      0");
+	feed(&s, "# Avg bus bandwidth    : 132.000 ");
+	for (int i = 0; i < 8; i++) {
+		char line[64];
+		snprintf(line, sizeof line, "iter %d: loss 2.5, time 350.12ms, mfu 12.50%%", 10 * i);
+		feed(&s, line);
+	}
+	CHECK_INT(extractor_last_step(s.extractor), 70);
+	CHECK_INT(extractor_attempt(s.extractor), 1);
+}
+
 TEST(a_line_of_more_matches_than_are_read_is_counted)
 {
 	AUTO_DONE(stream) s = stream_of("[{\"Name\":\"l\",\"Regex\":\"(?<step>\\\\d+):(?<value>\\\\d+)\"}]");

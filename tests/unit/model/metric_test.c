@@ -21,7 +21,7 @@ TEST(roles_are_listed_for_whoever_gave_another_one)
 
 	CHECK_TEXT(role_list(text),
 		"loss, eval_loss, throughput, step_time, learning_rate, grad_norm, mfu, reward, kl, entropy, "
-		"response_length, clip_fraction, rollout_time, other");
+		"response_length, clip_fraction, rollout_time, benchmark, other");
 }
 
 TEST(some_roles_say_which_way_is_better)

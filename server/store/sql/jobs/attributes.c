@@ -2,6 +2,7 @@
 #include "store/sql/jobs/attributes.h"
 
 #include "base/json/json_read.h"
+#include "model/jobs/by_hand.h"
 #include "model/jobs/failure.h"
 #include "store/columns/case_fold.h"
 #include "store/driver/common_sql.h"
@@ -206,6 +207,7 @@ enum status attributes_put(struct store_tx *tx, int64_t job_id, struct span docu
 	if (!document.len)
 		return OK;
 	TRY(json_parse(&root, document, err));
+	TRY(by_hand_settle_settings(root, err));
 	struct flattening f = {.tx = tx,
 		.job_id = job_id,
 		.text = BUF_INIT(document.len * 2 + TEXT_MAX_BYTES),

@@ -286,6 +286,7 @@ export default {
   "{time} are billable": "计费 {time}",
   "estimated: nodes are counted, not stated": "估计值：节点数是数出来的，并未声明",
   "Price of one node an hour": "每节点每小时价格",
+  "Settings, as name=value; …": "设置（name=value; …）",
   "Start of the training": "训练开始",
   "End of the training": "训练结束",
   "Set right by hand": "手动更正",

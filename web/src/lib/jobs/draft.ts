@@ -21,7 +21,7 @@ export interface Row {
 
 export type Field = Exclude<keyof Row, "id" | "rest" | "hasGroup">;
 
-export const ROLES: readonly string[] = ["loss", "eval_loss", "throughput", "step_time", "learning_rate", "grad_norm", "mfu", "reward", "kl", "entropy", "response_length", "clip_fraction", "rollout_time", "other"];
+export const ROLES: readonly string[] = ["loss", "eval_loss", "throughput", "step_time", "learning_rate", "grad_norm", "mfu", "reward", "kl", "entropy", "response_length", "clip_fraction", "rollout_time", "benchmark", "other"];
 export const DEFINITIONS_MAX = 100;
 
 let lastId = 0;

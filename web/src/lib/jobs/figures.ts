@@ -10,9 +10,9 @@ interface Stepped {
   step: number | undefined;
 }
 
-/** How far a job is: by the axis of its loss, else of its eval loss; what another metric counts may be tokens. Of a job without, the furthest of any. null: none has a step. */
+/** How far a job is: by the axis of its loss, else of its eval loss; what another metric counts may be tokens. Of a job without, the furthest of any but a benchmark's, whose places are sizes. null: none has a step. */
 export function stepOf(metrics: readonly Stepped[]): number | null {
-  const known = metrics.filter((one) => one.step !== undefined && one.step >= 0);
+  const known = metrics.filter((one) => one.step !== undefined && one.step >= 0 && one.role !== "benchmark");
   const lead = ["loss", "eval_loss"].flatMap((role) => known.filter((one) => one.isMain && one.role === role))[0];
   return lead?.step ?? known.reduce<number | null>((most, one) => Math.max(most ?? 0, one.step ?? 0), null);
 }

@@ -51,7 +51,7 @@ const FAMILIES = new Set(["hp", "tag", "env", "label"]);
 const FIGURES = new Set(["nodes", "instances", "duration", "billable", "attempts", "silent", "age", "step", "streams", "lines", "total_steps", "eta", "cost", "lost_cost", "goodput", "created", "started", "ended"]);
 
 /** A role stands for the metric that each job has of it; any other bare name is a metric's own. */
-const ROLES = new Set(["loss", "eval_loss", "throughput", "grad_norm", "learning_rate", "mfu", "step_time", "reward", "kl", "entropy", "response_length", "clip_fraction", "rollout_time"]);
+const ROLES = new Set(["loss", "eval_loss", "throughput", "grad_norm", "learning_rate", "mfu", "step_time", "reward", "kl", "entropy", "response_length", "clip_fraction", "rollout_time", "benchmark"]);
 
 interface Token {
   kind: "number" | "name" | "quoted" | "sign" | "end";

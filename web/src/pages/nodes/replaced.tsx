@@ -8,6 +8,7 @@ import { Resource } from "../../state/core/resource";
 import { useStore } from "../../state/core/store";
 import type { JobStore } from "../../state/job/job";
 import { DataTable } from "../../ui/datatable";
+import { Inputs } from "../../ui/inputs";
 
 const FOLLOWED: Readonly<Record<string, string>> = {
   machine: say("came again on the old machine"),
@@ -61,5 +62,10 @@ function Since({ one }: { one: Replacement }) {
   if (!one.fault_followed) return null;
   const words = t(FOLLOWED[one.fault_followed] ?? one.fault_followed);
   const worked = t("The new machine worked for {observed}; {needed} say that the fault is gone", { observed: formatDuration((one.observed_ms ?? 0) / 1000), needed: formatDuration((one.needed_ms ?? 0) / 1000) });
-  return <span title={one.seen_again ? `${formatTime(one.seen_again.ts_ms)} ${one.seen_again_job ?? ""} ${one.seen_again.text}` : worked}>{words}</span>;
+  return (
+    <>
+      <span title={one.seen_again ? `${formatTime(one.seen_again.ts_ms)} ${one.seen_again_job ?? ""} ${one.seen_again.text}` : worked}>{words}</span>
+      <Inputs formula="needed_ms = min(24 h, max(1 h, what the old machine worked here before its fault))" rows={[["observed_ms", one.observed_ms], ["needed_ms", one.needed_ms]]} />
+    </>
+  );
 }

@@ -14,17 +14,26 @@ type ByHand = NonNullable<JobDoc["by_hand"]>;
 type Member = keyof ByHand;
 type Texts = Record<Member, string>;
 
-const FIELDS: readonly { name: Member; label: string; kind: "text" | "whole" | "number" | "time" }[] = [
+const FIELDS: readonly { name: Member; label: string; kind: "text" | "whole" | "number" | "time" | "pairs" }[] = [
   { name: "instance_type", label: say("Instance type"), kind: "text" },
   { name: "nodes", label: say("Nodes"), kind: "whole" },
   { name: "price_per_hour", label: say("Price of one node an hour"), kind: "number" },
   { name: "start_ms", label: say("Start of the training"), kind: "time" },
   { name: "end_ms", label: say("End of the training"), kind: "time" },
+  { name: "settings", label: say("Settings, as name=value; …"), kind: "pairs" },
 ];
 type Field = (typeof FIELDS)[number];
 
+/** "a=1; b=2" */
+const pairsOf = (text: string): [string, string][] =>
+  text.split(";").flatMap((pair) => {
+    const [name = "", ...value] = pair.split("=");
+    return name.trim() === "" ? [] : [[name.trim(), value.join("=").trim()]];
+  });
+
 function textOf({ name, kind }: Field, by: ByHand | undefined): string {
   const value = by?.[name];
+  if (typeof value === "object") return Object.entries(value).map((pair) => pair.join("=")).join("; ");
   return value === undefined ? "" : kind === "time" ? fieldTime(Number(value)) : String(value);
 }
 
@@ -39,9 +48,10 @@ function valueOf({ kind }: Field, text: string): string | number | null {
 }
 
 /** Only what was touched, so that what somebody else sets meanwhile stays. */
-function changesOf(now: Texts, before: Texts): Partial<Record<Member, string | number | null>> {
+function changesOf(now: Texts, before: Texts): object {
   const touched = FIELDS.filter(({ name }) => now[name] !== before[name]);
-  return Object.fromEntries(touched.map((field) => [field.name, valueOf(field, now[field.name])]));
+  const gone = pairsOf(before.settings).map(([name]) => [name, null]);
+  return Object.fromEntries(touched.map((field) => [field.name, field.kind === "pairs" ? Object.fromEntries([...gone, ...pairsOf(now.settings)]) : valueOf(field, now[field.name])]));
 }
 
 /** What holds while the field is empty, as far as the job's document tells. */
@@ -56,7 +66,8 @@ function worked(name: Member, doc: JobDoc): string | undefined {
     case "end_ms":
       return doc.TrainingEndTime === undefined ? undefined : formatTime(doc.TrainingEndTime * 1000);
     case "price_per_hour":
-      return undefined; // the list of prices has it by type and day
+    case "settings":
+      return undefined; // the list of prices has it by type and day; settings are many
   }
 }
 
@@ -67,7 +78,7 @@ export function ByHandDialog({ store, doc, onClose }: { store: JobStore; doc: Jo
   const isBusy = useSignal(false);
   const form = useRef<HTMLFormElement>(null);
   const failed = problem.value;
-  const [, wrong] = /^by_hand\.(\w+)$/.exec(String(failed?.facts["field"] ?? "")) ?? [];
+  const [, wrong] = /^by_hand\.(\w+)/.exec(String(failed?.facts["field"] ?? "")) ?? [];
 
   useLayoutEffect(() => {
     if (wrong) form.current?.querySelector<HTMLInputElement>(`[name="${wrong}"]`)?.focus();
@@ -126,7 +137,7 @@ export function ByHandDialog({ store, doc, onClose }: { store: JobStore; doc: Jo
   );
 }
 
-const MODES = { text: "text", whole: "numeric", number: "decimal" } as const;
+const MODES = { text: "text", pairs: "text", whole: "numeric", number: "decimal" } as const;
 
 interface RowProps {
   field: Field;

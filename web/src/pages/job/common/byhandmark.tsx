@@ -14,7 +14,10 @@ export const mayWrite = (): boolean => session.value?.required !== true || sessi
 
 /** By the names of the API, times as the page shows them. */
 export const byHandText = (by: NonNullable<JobDoc["by_hand"]>): string =>
-  Object.entries(by).map(([name, value]) => `${name} ${name.endsWith("_ms") ? formatTime(Number(value)) : value}`).join(", ");
+  Object.entries(by)
+    .flatMap(([name, value]) => (typeof value === "object" ? Object.entries(value) : [[name, name.endsWith("_ms") ? formatTime(Number(value)) : value] as const]))
+    .map((pair) => pair.join(" "))
+    .join(", ");
 
 export function ByHandMark({ store, doc }: { store: JobStore; doc: JobDoc }) {
   const isOpen = useSignal(false);

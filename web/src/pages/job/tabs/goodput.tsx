@@ -7,6 +7,7 @@ import { restartsOf } from "../../../lib/jobs/jobevents";
 import type { JobStore } from "../../../state/job/job";
 import { factsOf } from "../../../state/job/jobfacts";
 import { DataTable } from "../../../ui/datatable";
+import { Inputs } from "../../../ui/inputs";
 import { Skeleton } from "../../../ui/skeleton";
 import { bucketTitle } from "../common/buckets";
 import { ByHandDialog, byHandText, mayWrite } from "../common/byhandmark";
@@ -71,6 +72,7 @@ function Buckets({ goodput }: { goodput: Goodput }) {
           { title: t("node-hours"), isNumber: true, cell: (one) => formatValue(one.nodeHours) },
         ]}
       />
+      <Inputs formula="percent = 100 * seconds / wall_seconds" rows={[["wall_seconds", goodput.wall_seconds], ...rows.map((one) => [one.name, one.seconds] as const)]} />
     </>
   );
 }
@@ -109,6 +111,9 @@ function Breaks({ store, rows }: { store: JobStore; rows: Break[] }) {
   );
 }
 
+/** In which something can break. */
+const UP = ["first_step", "productive", "evaluation", "checkpoint", "redone", "stalled", "unmeasured"];
+
 function Causes({ goodput }: { goodput: Goodput }) {
   return (
     <>
@@ -125,6 +130,10 @@ function Causes({ goodput }: { goodput: Goodput }) {
           { title: t("steps lost"), isNumber: true, cell: (one) => formatCount(one.lost_steps ?? undefined) },
           { title: t("node-hours lost"), isNumber: true, cell: (one) => formatValue(one.lost_node_hours) },
         ]}
+      />
+      <Inputs
+        formula={`mtbf_hours = (${UP.join(" + ")}) / 3600 / count`}
+        rows={[...UP.map((name) => [name, goodput.buckets[name]?.seconds] as const), ...goodput.causes.map((one) => [`count, ${one.cause}`, one.count] as const)]}
       />
     </>
   );
