@@ -194,3 +194,17 @@ def test_a_server_without_sessions_is_named(ship):
         http.server_close()
     assert (result.returncode, result.stdout) == (4, b"one\n")
     assert b"the server has no sessions (405): it is older than this program" in result.stderr
+
+
+def test_a_setting_that_changes_with_resume_is_told(server, ship, tmp_path):
+    script = tmp_path / "train.py"
+    script.write_text("print('step 1 loss 0.5')")
+    start = lambda *options: ship.run("--job", "tuned", "--resume", "--", "python3", str(script), *options)
+    assert b"it is left as it is" not in start("--lr", "3e-4", "--layers", "12").stderr
+    assert start("--lr", "3e-4", "--layers", "12").stderr == b"", "nothing has changed"
+    changed = start("--lr", "1e-4", "--layers", "12", "--warmup", "100")
+    assert changed.returncode == 0 and changed.stderr == b"sm-ship: job 'tuned' has lr = '3e-4', and what goes on with it says '1e-4': it is left as it is\n"
+    document = server.get("/api/v1/jobs/tuned").body
+    assert {"lr": "3e-4", "layers": "12", "warmup": "100"}.items() <= document["HyperParameters"].items()
+    messages = [row.get("StatusMessage") for row in document["SecondaryStatusTransitions"] if row["Status"] == "Training"]
+    assert messages == ["sm-ship began", "sm-ship began", "sm-ship began with lr=1e-4 (the job has 3e-4)"]

@@ -67,6 +67,8 @@ struct job_stated {
 	const char *job;
 	const struct json *document; /* of a job that is there already */
 	struct settings tags, hyper_parameters, metrics; /* by option */
+	const char *says; /* who says so: "--hp says" */
+	struct buf *kept; /* NULL, or gets "lr=1e-4 (the job has 3e-4)" of each that does not come */
 };
 /* Tags become what is stated now; settings come where the job states none. What does not come is said. */
 enum status job_send_stated(struct http_client *client, const struct job_stated *stated, struct error *err) MUST_CHECK;

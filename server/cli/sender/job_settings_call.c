@@ -34,8 +34,27 @@ static struct span text_of(const struct json *node, struct buf *out)
 	return buf_span(out);
 }
 
+/* What does not fit is not in it. */
+static void put_kept(struct buf *out, struct span key, struct span value, struct span stays)
+{
+	size_t before = out->len;
+
+	buf_append_text(out, before ? ", " : "");
+	buf_append_span(out, key);
+	buf_append_char(out, '=');
+	buf_append_span(out, value);
+	buf_append_text(out, " (the job has ");
+	buf_append_span(out, stays);
+	buf_append_char(out, ')');
+	if (out->failure) {
+		out->failure = OK;
+		out->len = before;
+	}
+}
+
 /* says: who says otherwise, as "the files of its stream 'algo-1'" or "--hp". */
-static void tell_kept(const char *program, const char *job, const char *says, struct span asked, struct span reply)
+static void tell_kept(
+	const char *program, const char *job, const char *says, struct span asked, struct span reply, struct buf *told)
 {
 	AUTO_DONE(buf) text = BUF_INIT(MAX_BODY_BYTES);
 	AUTO(json) body = NULL;
@@ -51,6 +70,8 @@ static void tell_kept(const char *program, const char *job, const char *says, st
 				client_say(program, "job '%s' has %.*s = '%.*s', and %s '%.*s': it is left as it is",
 					job, SPAN_ARGS(json_key_of(at)), SPAN_ARGS(json_string_of(at)), says,
 					SPAN_ARGS(value));
+				if (told)
+					put_kept(told, json_key_of(at), value, json_string_of(at));
 			}
 }
 
@@ -83,7 +104,7 @@ enum status job_send_settings(struct http_client *client, const struct job_point
 		client_say(points->program, "the server did not take the hyperparameters of stream '%s': %s",
 			points->stream, err->text);
 	else
-		tell_kept(points->program, points->job, says, buf_span(&body), buf_span(&reply.body));
+		tell_kept(points->program, points->job, says, buf_span(&body), buf_span(&reply.body), NULL);
 	return OK;
 }
 
@@ -172,7 +193,8 @@ enum status job_send_stated(struct http_client *client, const struct job_stated 
 			"the server did not take --tag and --hp of job '%s', which is there already: %s", stated->job,
 			err->text);
 	else
-		tell_kept(stated->program, stated->job, "--hp says", buf_span(&body), buf_span(&reply.body));
+		tell_kept(stated->program, stated->job, stated->says, buf_span(&body), buf_span(&reply.body),
+			stated->kept);
 	return OK;
 }
 

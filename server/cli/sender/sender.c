@@ -64,9 +64,16 @@ static enum status state_again(struct sender *sender, const struct json *documen
 		.document = document,
 		.tags = identity->tags,
 		.hyper_parameters = identity->hyper_parameters,
-		.metrics = *sender->options.metrics};
+		.metrics = *sender->options.metrics,
+		.says = sender->options.is_import ? "--hp says" : "what goes on with it says"};
 
-	stated.tags.count -= sender->options.own_tags;
+	if (sender->options.is_import) {
+		stated.tags.count -= sender->options.own_tags;
+	} else { /* what it was started with, and where, is of its first start */
+		stated.tags.count = 0;
+		stated.kept = &sender->other_settings;
+		buf_reset(stated.kept);
+	}
 	return document ? job_send_stated(sender->options.client, &stated, err) : OK;
 }
 
@@ -99,7 +106,7 @@ static enum status step_create(struct sender *sender, struct error *err)
 		.is_past = sender_is_of_past(sender),
 		.commands_after = -1};
 
-	if (sender->options.is_import)
+	if (sender->options.is_import || (sender->options.resumes && !sender->options.rest))
 		TRY(job_read_document(sender->options.client, sender->job, &document, err));
 	if (sender->options.has_one_stream)
 		TRY(sender_open_stream(sender, 0, true, err));
@@ -155,19 +162,24 @@ static enum status tell(struct sender *sender, const struct job_change *change, 
 	return OK;
 }
 
-#define BEGAN "sm-ship began" /* by it the server knows whose word it is (GOODPUT_SHIPPED_BEGAN) */
+enum { BEGAN_BYTES = SENDER_OTHER_SETTINGS_BYTES + 64 };
+#define BEGAN "sm-ship began" /* by its beginning the server knows whose word it is (GOODPUT_SHIPPED_BEGAN) */
 
 static const char *const ended[] = {"Completed", "Failed", "Stopped", NULL};
 
 static enum status step_start(struct sender *sender, struct error *err)
 {
+	char message[BEGAN_BYTES];
+
 	if (sender->options.is_import || sender->options.reads_files) { /* when it was is known from its lines */
 		sender->phase = PHASE_LINES;
 		return OK;
 	}
+	snprintf(message, sizeof message, BEGAN "%s%.*s", sender->other_settings.len ? " with " : "",
+		SPAN_ARGS(buf_span(&sender->other_settings)));
 	TRY(tell(sender,
 		&(struct job_change){.secondary_status = "Training",
-			.message = BEGAN,
+			.message = message,
 			.time_ms = sender->options.started_ms,
 			.unless = sender->options.resumes ? NULL : ended},
 		err));
@@ -316,6 +328,7 @@ enum status sender_start(struct sender **out, const struct sender_options *optio
 	}
 	sender->options = *options;
 	sender->streams = streams;
+	sender->other_settings = BUF_INIT(SENDER_OTHER_SETTINGS_BYTES);
 	sender->compare_room = options->compare_points;
 	sender->done_command = -1;
 	sender->end_status = "Completed";
@@ -357,6 +370,7 @@ void sender_free(struct sender *sender)
 		stored_points_free(sender->streams[i].stored_points);
 	spool_batch_done(&sender->batch);
 	buf_done(&sender->body);
+	buf_done(&sender->other_settings);
 	mem_free(sender->streams);
 	mem_free(sender);
 }

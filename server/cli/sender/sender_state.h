@@ -28,6 +28,8 @@ struct stream_state {
 	char session[SESSION_ID_BYTES];
 };
 
+enum { SENDER_OTHER_SETTINGS_BYTES = 800 };
+
 struct sender {
 	struct sender_options options;
 	pthread_t thread;
@@ -40,6 +42,7 @@ struct sender {
 	enum phase phase;
 	char job[256]; /* as asked, then as the server has it: perhaps J-2 */
 	bool has_job; /* the server has it */
+	struct buf other_settings; /* of the start that goes on with it: those that it states otherwise */
 	struct stream_state *streams;
 	uint64_t compare_room; /* so many more points of the server may be held, to be compared */
 	struct spool_batch batch;
