@@ -1,6 +1,7 @@
 import type { Plugin } from "vite";
 import { defineConfig } from "vitest/config";
 import { leanUplot } from "./scripts/leanuplot.ts";
+import { packedTexts } from "./scripts/texts.ts";
 
 /** Vite's helper that preloads what a lazy part imports is 1.5 kB of the first view, and with modulePreload off has nothing to do. */
 function plainImports(): Plugin {
@@ -72,7 +73,7 @@ function firstView(id: string, modules: Modules): string | null {
 const SERVER = "http://127.0.0.1:8080";
 
 export default defineConfig({
-  plugins: [plainImports(), leanUplot(), ownPages()],
+  plugins: [plainImports(), leanUplot(), packedTexts(), ownPages()],
   build: {
     // light-dark() and the other CSS used here exist natively from these on; nothing is lowered.
     target: ["chrome123", "firefox125", "safari17.5"],
