@@ -6,13 +6,14 @@ import { Batch } from "../../lib/flow/batch";
 import { SeenPoints } from "../../lib/flow/dedupe";
 import { Soon } from "../../lib/flow/poll";
 import type { JobEvent } from "../../lib/chart/marks";
-import { applyPoints, compareNatural, groupMetrics, markMains, type Metric } from "../../lib/jobs/metrics";
+import { applyPoints, groupMetrics, markMains, type Metric } from "../../lib/jobs/metrics";
 import { onLive, setWant } from "../../live/client";
 import type { LiveEvent } from "../../live/protocol";
 import { IncidentList } from "./incidents";
 import { freshSeq } from "../core/info";
 import { Store } from "../core/store";
 import { knownRows } from "./knownrows";
+import { compareNatural } from "../../lib/text/natural";
 
 const SHOW_MS = 250;
 

@@ -3,7 +3,6 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Incident } from "../../../api/types";
 import { foldFamilies } from "../../../lib/jobs/families";
 import type { Metric } from "../../../lib/jobs/metrics";
-import { compareNatural } from "../../../lib/jobs/metrics";
 import { hiddenMarks, parseChartState } from "../../../lib/url/url";
 import type { XMap } from "../../../lib/chart/xmap";
 import type { JobStore } from "../../../state/job/job";
@@ -12,6 +11,7 @@ import { useXMap } from "../../../state/chart/xaxis";
 import { later, lazy, nextFrame } from "../../../ui/lazy";
 import { Skeleton } from "../../../ui/skeleton";
 import { Chart } from "./chart";
+import { compareNatural } from "../../../lib/text/natural";
 
 const Groups = lazy(async () => (await import("./groups")).Groups, 8);
 const FamilyChart = lazy(async () => (await later(() => import("./familychart"))).FamilyChart, 8);
