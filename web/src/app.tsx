@@ -6,7 +6,7 @@ import { cutMiddle } from "./lib/text/format";
 import { followLink, query, route } from "./state/core/router";
 import { isSignInOpen } from "./state/core/session";
 import { OfflineBanner } from "./ui/banner";
-import { lazy } from "./ui/lazy";
+import { hasDrawn, later, lazy } from "./ui/lazy";
 import { QueryBar } from "./ui/querybar";
 import { Rail } from "./ui/rail";
 
@@ -93,14 +93,17 @@ export function App() {
     if (hasStarted.current) document.getElementById("main")?.focus({ preventScroll: true });
     hasStarted.current = true;
   }, [place]);
-  // What the first view does not need comes after it.
+  const here = route.value;
+  // What the first view does not need comes after it. Of views other than a job's curves nobody says when they are drawn.
   const hasTime = useSignal(false);
   useEffect(() => {
-    const settle = (): void => void (hasTime.value = true);
+    const settle = (): void => {
+      if (here.view !== "job" || here.part) hasDrawn();
+      void later(async () => (hasTime.value = true));
+    };
     if (document.readyState === "complete") settle();
     else window.addEventListener("load", settle, { once: true });
   }, []);
-  const here = route.value;
   if (here.view === "job" && query.value["embed"] === "1") return <EmbedPage job={here.name} metric={query.value["metric"] ?? "loss"} />;
   return (
     <div class="frame" onClick={followLink}>

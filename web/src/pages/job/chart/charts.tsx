@@ -11,9 +11,9 @@ import { useXMap } from "../../../state/chart/xaxis";
 import { later, lazy, nextFrame } from "../../../ui/lazy";
 import { Skeleton } from "../../../ui/skeleton";
 import { Chart } from "./chart";
+import { Groups } from "./groups";
 import { compareNatural } from "../../../lib/text/natural";
 
-const Groups = lazy(async () => (await import("./groups")).Groups, 8);
 const FamilyChart = lazy(async () => (await later(() => import("./familychart"))).FamilyChart, 8);
 const NoMetrics = lazy(async () => (await import("./nometrics")).NoMetrics, 0);
 const ChartToolbar = lazy(async () => (await later(() => import("./toolbar"))).ChartToolbar, 0);
