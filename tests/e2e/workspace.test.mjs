@@ -193,7 +193,7 @@ test("values under the cursor stand with their own steps", async ({ server, page
   await page.getByRole("button", { name: "Add a panel of curves" }).click();
   await page.getByLabel("Expressions, one a line").fill("loss\neval_loss");
   await drawn(page, 0);
-  await panel(page, 0).locator(".canvas").focus();
+  await panel(page, 0).getByRole("application", { name: "2 curves" }).focus(); // before both are there, a key steps along one of them
   for (let n = 0; n < 21; n++) await page.keyboard.press("ArrowRight");
   const said = (name) => page.locator(".curvetip li", { hasText: name }).innerText();
   await until(page, () => document.querySelectorAll(".curvetip li").length === 2, "both curves");

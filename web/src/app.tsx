@@ -20,6 +20,7 @@ const ComparePage = lazy(async () => (await import("./pages/compare/page")).Comp
 const WorkspacePage = lazy(async () => (await import("./pages/workspace/page")).WorkspacePage, 10);
 const WallPage = lazy(async () => (await import("./pages/wall/page")).WallPage, 10);
 const EvaluationsPage = lazy(async () => (await import("./pages/evaluations/page")).EvaluationsPage, 8);
+const ReportPage = lazy(async () => (await import("./pages/report/page")).ReportPage, 12);
 const LogsPage = lazy(async () => (await import("./pages/job/logspage")).LogsPage, 20);
 const EmbedPage = lazy(async () => (await import("./pages/embed")).EmbedPage, 0);
 const DefinitionsPage = lazy(async () => (await import("./pages/definitions/page")).DefinitionsPage, 12);
@@ -59,6 +60,8 @@ function View() {
       return <WallPage key={era} />;
     case "evaluations":
       return <EvaluationsPage key={era} />;
+    case "report":
+      return <ReportPage key={era} />;
     case "definitions":
       return <DefinitionsOf key={era} search={query.value["q"] ?? ""} />;
     case "settings":
@@ -68,7 +71,7 @@ function View() {
   }
 }
 
-const TITLES: Readonly<Record<string, string>> = { fleet: say("Fleet"), incidents: say("Alerts"), rules: say("Rules"), webhooks: say("Webhooks"), compare: say("Compare"), workspace: say("Workspace"), wall: say("All metrics"), evaluations: say("Best checkpoints"), pools: say("Warm pools"), nodes: say("Machines"), jobs: say("Jobs"), settings: say("Settings"), definitions: say("Definitions") };
+const TITLES: Readonly<Record<string, string>> = { fleet: say("Fleet"), incidents: say("Alerts"), rules: say("Rules"), webhooks: say("Webhooks"), compare: say("Compare"), workspace: say("Workspace"), wall: say("All metrics"), evaluations: say("Best checkpoints"), report: say("Report"), pools: say("Warm pools"), nodes: say("Machines"), jobs: say("Jobs"), settings: say("Settings"), definitions: say("Definitions") };
 
 /** A part's tab has the same word, and its translation. */
 const capital = (part: string): string => t(`${part.charAt(0).toUpperCase()}${part.slice(1)}`);
