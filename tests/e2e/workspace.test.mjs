@@ -319,3 +319,21 @@ test("all metrics of jobs on one wall", async ({ server, page, open }) => {
   await open(`/wall?jobs=${JOBS.slice(0, 4).join()}`);
   await until(page, () => [...document.querySelectorAll(".correlations tbody tr")].some((row) => /hp\.lr\s+–, n = 4/.test(row.innerText)), "no rank correlation of four");
 });
+
+test("a legend of more than two lines is scrolled by keys", async ({ server, page, open }) => {
+  for (let n = 0; n < 14; n++) {
+    await server.post("/api/v1/jobs", { TrainingJobName: `run-${n}`, HyperParameters: { lr: String(0.001 * (n + 1)), data: `a corpus of a long name, the ${n}th of many` } });
+    await server.post(`/api/v1/points?job=run-${n}`, { series: [{ metric: "loss", stream: "algo-1", step: [0, 1, 2], value: [3, 2, 1 + n / 10] }] });
+    await server.waitForPoints(`run-${n}`, "loss", 3);
+  }
+  await server.put("/api/v1/workspaces/wide", { version: 1, panels: [{ kind: "scatter", x: "hp.lr", y: "loss.last", color: "hp.data", width: 6, height: 2 }] });
+  await open("/workspace?name=wide");
+  const legend = page.getByRole("list", { name: "hp.data" });
+  await until(page, () => document.querySelectorAll(".panel .groups li").length === 14, "its groups");
+  assert.equal(await legend.evaluate((list) => list.tabIndex), 0, "also for browsers that do not give the focus to what scrolls by themselves");
+  await panel(page, 0).focus();
+  await until(page, () => document.querySelector(".panel .groups").scrollHeight > document.querySelector(".panel .groups").clientHeight, "more than two lines");
+  for (let n = 0; n < 12 && !(await legend.evaluate((list) => list === document.activeElement)); n++) await page.keyboard.press("Tab");
+  await page.keyboard.press("End");
+  await until(page, () => document.querySelector(".panel .groups").scrollTop > 0, "its end");
+});

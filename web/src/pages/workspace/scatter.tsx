@@ -146,7 +146,7 @@ export function Scatter({ panel, points, jobs, total }: Props) {
         {total > jobs && ` · ${t("the first {n} of {total} jobs", { n: formatCount(jobs), total: formatCount(total) })}`}
       </p>
       {panel.color && (
-        <ul class="groups" aria-label={panel.color}>
+        <ul class="groups" aria-label={panel.color} tabIndex={0}>
           {groups.slice(0, MOST_GROUPS * 2).map((group, i) => (
             <li key={group}>
               <svg viewBox="-6 -6 12 12" aria-hidden="true">
