@@ -50,6 +50,7 @@ const PAGES = {
   "pools.html": "src/pages/pools/page.tsx",
   "nodes.html": "src/pages/machines/page.tsx",
   "incidents.html": "src/pages/alerts/page.tsx",
+  "report.html": "src/pages/report/page.tsx",
 };
 
 /** These are index.html and say so; the server gives them out for the addresses of their views. */

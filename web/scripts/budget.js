@@ -15,6 +15,7 @@ const VIEWS = [
   { view: "incidents", part: "src/pages/alerts/page.tsx", budget: FIRST },
   { view: "pools", part: "src/pages/pools/page.tsx", budget: FIRST },
   { view: "nodes", part: "src/pages/machines/page.tsx", budget: FIRST },
+  { view: "report", part: "src/pages/report/page.tsx", budget: FIRST },
   { view: "settings", part: "src/pages/settings/page.tsx", budget: FIRST },
   { view: "logs", part: "src/pages/job/logspage.tsx", budget: LOG },
   { view: "compare", part: "src/pages/compare/page.tsx", budget: CURVES },
