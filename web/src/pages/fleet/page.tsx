@@ -137,7 +137,7 @@ const SEVERITIES = { critical: say("critical"), warning: say("warning"), info: s
 function Incidents({ fleet, rows }: { fleet: Fleet | null; rows: Incident[] | null }) {
   const counts = fleet?.open_incidents;
   const more = counts && (
-    <span>
+    <>
       <a href="/report" title={t("What happened since I last looked")}>
         {t("Report")}
       </a>
@@ -149,7 +149,7 @@ function Incidents({ fleet, rows }: { fleet: Fleet | null; rows: Incident[] | nu
           </span>
         ))}
       </a>
-    </span>
+    </>
   );
   return (
     <Part name="incidents" title={t("Open incidents")} more={more}>
