@@ -1,6 +1,7 @@
 import type { Plugin } from "vite";
 import { defineConfig } from "vitest/config";
 import { leanUplot } from "./scripts/leanuplot.ts";
+import { packedTexts } from "./scripts/texts.ts";
 
 /** Vite's helper that preloads what a lazy part imports is 1.5 kB of the first view, and with modulePreload off has nothing to do. */
 function plainImports(): Plugin {
@@ -11,8 +12,46 @@ function plainImports(): Plugin {
   };
 }
 
-/** What a page of its own is for: its first part, with all that this needs, is on the way at once. */
-const PAGES = { "job.html": "src/pages/job/page.tsx", "logs.html": "src/pages/job/logspage.tsx" };
+const RUNTIME = /import\{(\w+) as (\w+)\}from"\.\/rolldown-runtime-[\w-]+\.js";/;
+
+/** The bundler's helper is 150 bytes, and as a file of its own one request more before the first curve: whoever needs it has it. */
+function inlineRuntime(): Plugin {
+  return {
+    name: "inline-runtime",
+    enforce: "post",
+    generateBundle(_, bundle) {
+      const chunks = Object.values(bundle).filter((one) => one.type === "chunk");
+      const runtime = chunks.find((one) => one.name === "rolldown-runtime");
+      if (!runtime) return;
+      const [helper, ...more] = runtime.exports;
+      const code = /^(.*)export\{(\w+)\};\n?$/s.exec(runtime.code);
+      if (!code || helper !== code[2] || more.length > 0) this.error(`the bundler's helper has another form: ${runtime.code}`);
+      for (const chunk of chunks.filter((one) => one.imports.includes(runtime.fileName))) {
+        const asked = RUNTIME.exec(chunk.code);
+        if (asked?.[1] !== helper) this.error(`${chunk.fileName} asks for the bundler's helper in another form`);
+        chunk.code = chunk.code.replace(asked![0], () => `let ${asked![2]}=(()=>{${code![1]}return ${helper}})();`);
+        chunk.imports = chunk.imports.filter((one) => one !== runtime.fileName);
+      }
+      delete bundle[runtime.fileName];
+    },
+  };
+}
+
+/** What a view's own page is for: its first part, with all that this needs, is on the way at once, and not found file by file. */
+const PAGES = {
+  "job.html": "src/pages/job/page.tsx",
+  "logs.html": "src/pages/job/logspage.tsx",
+  "fleet.html": "src/pages/fleet/page.tsx",
+  "jobs.html": "src/pages/jobs/page.tsx",
+  "compare.html": "src/pages/compare/page.tsx",
+  "workspace.html": "src/pages/workspace/page.tsx",
+  "wall.html": "src/pages/wall/page.tsx",
+  "evaluations.html": "src/pages/evaluations/page.tsx",
+  "pools.html": "src/pages/pools/page.tsx",
+  "nodes.html": "src/pages/machines/page.tsx",
+  "incidents.html": "src/pages/alerts/page.tsx",
+  "report.html": "src/pages/report/page.tsx",
+};
 
 /** These are index.html and say so; the server gives them out for the addresses of their views. */
 function ownPages(): Plugin {
@@ -36,6 +75,8 @@ function ownPages(): Plugin {
 
 type Modules = { getModuleInfo(id: string): { isEntry: boolean; importers: string[] } | null };
 
+// The log alone asks for the same as a job's page and draws no curve.
+const LOGS_PAGE = /\/src\/pages\/job\/logspage\.tsx$/;
 const JOB_PAGE = /\/src\/pages\/job\/page\.tsx$/;
 // Whoever draws curves may as well have what stands around them; of the other pages no one loads that.
 const OTHER_PAGES = /\/src\/pages\/(?!job\/|compare\/|workspace\/|wall\/|embed)(.+\/page|[a-z]+)\.tsx$/;
@@ -44,26 +85,28 @@ const OTHER_PAGES = /\/src\/pages\/(?!job\/|compare\/|workspace\/|wall\/|embed)(
 const SMALL = /\/src\/(lib\/(text|flow|url)|ui|state\/core)\//;
 
 // What comes around each curve once it is drawn, and the tabs of a job that are hardly more than a table: one file each.
-const AROUND = /\/src\/pages\/job\/chart\/(chosenmark|kept|plotkeys|groups|summary|readout|eventmarks|marks|charttable)\.tsx?$/;
+const AROUND = /\/src\/pages\/job\/chart\/(chosenmark|kept|plotkeys|summary|readout|eventmarks|marks|charttable)\.tsx?$/;
 const TABS = /\/src\/pages\/job\/tabs\/(advice|deliveries|document|incidentlist|parts)\.tsx$/;
 
 /**
  * What the page imports before it starts is one file, with what several pages share; what a job's page imports beyond that before its
- * first curve is one more. They compress better than pieces would, and no piece is found only when another has come.
+ * first curve is one more, and what its log alone needs of that another. They compress better than pieces would, and no piece is found only when another has come.
  */
 function firstView(id: string, modules: Modules): string | null {
   if (id.includes("rolldown/runtime")) return "first";
   const above = new Set([id]);
   let isOfJob = false;
+  let isOfLogs = false;
   let isOfOthers = false;
   for (const one of above) {
     const info = modules.getModuleInfo(one);
     if (info?.isEntry) return "first";
     isOfJob ||= JOB_PAGE.test(one);
+    isOfLogs ||= LOGS_PAGE.test(one);
     isOfOthers ||= OTHER_PAGES.test(one);
     info?.importers.forEach((importer) => above.add(importer));
   }
-  if (isOfJob) return isOfOthers ? "first" : "job";
+  if (isOfJob) return isOfOthers ? "first" : isOfLogs ? "stores" : "job";
   if (AROUND.test(id)) return "around";
   if (TABS.test(id)) return "tables";
   return SMALL.test(id) && (modules.getModuleInfo(id)?.importers.length ?? 0) > 1 ? "shared" : null;
@@ -72,7 +115,7 @@ function firstView(id: string, modules: Modules): string | null {
 const SERVER = "http://127.0.0.1:8080";
 
 export default defineConfig({
-  plugins: [plainImports(), leanUplot(), ownPages()],
+  plugins: [plainImports(), leanUplot(), packedTexts(), inlineRuntime(), ownPages()],
   build: {
     // light-dark() and the other CSS used here exist natively from these on; nothing is lowered.
     target: ["chrome123", "firefox125", "safari17.5"],

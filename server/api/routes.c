@@ -350,6 +350,10 @@ static const struct http_route
 					"Which machine took which stream from which, why, how long it took, and whether the fault went away with the machine"},
 			{HTTP_GET, "/api/v1/fleet", SCOPE_READ, ROUTE_WORKER, .handler = api_fleet, .query = "",
 				.summary = "An overview of the fleet: jobs by status, open incidents, node-hours, warm pools, quotas, and whether data comes in"},
+			{HTTP_GET, "/api/v1/report", SCOPE_READ, ROUTE_WORKER, .handler = api_report,
+				.is_slow = api_is_slow_query, .query = "from_ms limit q to_ms tz",
+				.summary =
+					"What happened since somebody last looked: incidents, jobs that failed, ended or began, and lost node-hours"},
 			{HTTP_GET, "/api/v1/fleet/paces", SCOPE_READ, ROUTE_WORKER, .handler = api_fleet_paces,
 				.query = "limit",
 				.summary =
@@ -551,7 +555,8 @@ static const struct http_route
 			{HTTP_GET, "/mcp", SCOPE_READ, ROUTE_WORKER, .handler = api_mcp_stream, .query = "",
 				.summary = "Nothing is sent to MCP's clients unasked: 405"},
 			{HTTP_GET, "/dl/{file}", SCOPE_PUBLIC, ROUTE_WORKER, .handler = api_download, .query = "",
-				.summary = "Download a client: sm-ship-x86_64, sm-ship-aarch64, sm_ship.py, sm_search.py, the Python package, or their SHA256SUMS"},
+				.summary =
+					"Download a client: sm-ship-x86_64, sm-ship-aarch64, sm_ship.py, sm_search.py, the Python package, or their SHA256SUMS"},
 			{HTTP_GET, "/", SCOPE_PUBLIC, ROUTE_WORKER, .handler = api_assets, .query = "*"},
 			{HTTP_GET, "/jobs/{job}", SCOPE_PUBLIC, ROUTE_WORKER, .handler = api_job_page, .query = "*"},
 			{HTTP_GET, "/{path...}", SCOPE_PUBLIC, ROUTE_WORKER, .handler = api_assets, .query = "*"},

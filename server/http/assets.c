@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #define PACKED_SUFFIX ".gz"
-enum { ETAG_HEX = 16, LARGEST_FILE_BYTES = 64 << 20, SUFFIX_BYTES = sizeof PACKED_SUFFIX - 1 };
+enum { ETAG_HEX = 16, LARGEST_FILE_BYTES = 64 << 20, SUFFIX_BYTES = sizeof PACKED_SUFFIX - 1, LONGEST_VIEW = 20 };
 
 struct asset {
 	struct span name;
@@ -236,11 +236,27 @@ static bool is_page_path(struct span name, const struct http_request *request)
 	       span_find(http_request_header(request, "Accept"), SPAN("text/html")) >= 0;
 }
 
-/* The same page as every other, but it says at once what else this view will need. */
-static struct span own_page(struct span name)
+static bool is_word(struct span name)
+{
+	for (size_t i = 0; i < name.len; i++)
+		if (name.ptr[i] < 'a' || name.ptr[i] > 'z')
+			return false;
+	return true;
+}
+
+/* The same page as every other, but it says at once what else this view will need: /wall has wall.html where the build made it.
+ * *own: where the name is put together. */
+static struct span own_page(struct span name, struct buf *own)
 {
 	struct span job;
 
+	if (!name.len)
+		return SPAN("fleet.html");
+	if (name.len <= LONGEST_VIEW && is_word(name)) {
+		buf_append_span(own, name);
+		buf_append_text(own, ".html");
+		return buf_span(own);
+	}
 	if (!span_starts_with(name, SPAN("jobs/")))
 		return SPAN("index.html");
 	name = span_skip(name, 5);
@@ -252,7 +268,8 @@ static struct span own_page(struct span name)
 static enum status serve_page(const struct assets *assets, struct span name, const struct http_request *request,
 	struct http_response *response, struct error *err)
 {
-	enum status status = serve_file(assets, own_page(name), request, response, err);
+	AUTO_DONE(buf) own = BUF_INIT(LONGEST_VIEW + sizeof ".html");
+	enum status status = serve_file(assets, own_page(name, &own), request, response, err);
 
 	if (status == ERR_NOT_FOUND)
 		status = serve_file(assets, SPAN("index.html"), request, response, err);

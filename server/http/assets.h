@@ -1,5 +1,5 @@
 /*
- * Job: the page: embedded files with ETag, gzip and caching; index.html, job.html or logs.html for the page's own paths.
+ * Job: the page: embedded files with ETag, gzip and caching; index.html, or a view's own as job.html, for the page's own paths.
  * Ownership: static. Threads: any.
  */
 #pragma once

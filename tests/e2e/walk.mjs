@@ -19,6 +19,7 @@ const PAGES = [
   ["workspace-panels", `/workspace?q=${encodeURIComponent("name~llama")}&lines=loss%2B;loss;ema(loss,0.9)`, ".panel canvas", ".faults"],
   ["wall", `/wall?jobs=llama-7b,${encodeURIComponent(ODD_NAME)}`, ".wall canvas", ".correlations p"],
   ["machines", "/nodes", "main h1"],
+  ["report", "/report?hours=24", ".report .sum"],
   ["incidents", "/incidents", "main :text('llama-7b')"],
   ["rules", "/rules", "main h1"],
   ["webhooks", "/webhooks", "main h1"],

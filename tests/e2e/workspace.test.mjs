@@ -193,7 +193,7 @@ test("values under the cursor stand with their own steps", async ({ server, page
   await page.getByRole("button", { name: "Add a panel of curves" }).click();
   await page.getByLabel("Expressions, one a line").fill("loss\neval_loss");
   await drawn(page, 0);
-  await panel(page, 0).locator(".canvas").focus();
+  await panel(page, 0).getByRole("application", { name: "2 curves" }).focus(); // before both are there, a key steps along one of them
   for (let n = 0; n < 21; n++) await page.keyboard.press("ArrowRight");
   const said = (name) => page.locator(".curvetip li", { hasText: name }).innerText();
   await until(page, () => document.querySelectorAll(".curvetip li").length === 2, "both curves");
@@ -318,4 +318,22 @@ test("all metrics of jobs on one wall", async ({ server, page, open }) => {
   // of four jobs nothing is said
   await open(`/wall?jobs=${JOBS.slice(0, 4).join()}`);
   await until(page, () => [...document.querySelectorAll(".correlations tbody tr")].some((row) => /hp\.lr\s+–, n = 4/.test(row.innerText)), "no rank correlation of four");
+});
+
+test("a legend of more than two lines is scrolled by keys", async ({ server, page, open }) => {
+  for (let n = 0; n < 14; n++) {
+    await server.post("/api/v1/jobs", { TrainingJobName: `run-${n}`, HyperParameters: { lr: String(0.001 * (n + 1)), data: `a corpus of a long name, the ${n}th of many` } });
+    await server.post(`/api/v1/points?job=run-${n}`, { series: [{ metric: "loss", stream: "algo-1", step: [0, 1, 2], value: [3, 2, 1 + n / 10] }] });
+    await server.waitForPoints(`run-${n}`, "loss", 3);
+  }
+  await server.put("/api/v1/workspaces/wide", { version: 1, panels: [{ kind: "scatter", x: "hp.lr", y: "loss.last", color: "hp.data", width: 6, height: 2 }] });
+  await open("/workspace?name=wide");
+  const legend = page.getByRole("list", { name: "hp.data" });
+  await until(page, () => document.querySelectorAll(".panel .groups li").length === 14, "its groups");
+  assert.equal(await legend.evaluate((list) => list.tabIndex), 0, "also for browsers that do not give the focus to what scrolls by themselves");
+  await panel(page, 0).focus();
+  await until(page, () => document.querySelector(".panel .groups").scrollHeight > document.querySelector(".panel .groups").clientHeight, "more than two lines");
+  for (let n = 0; n < 12 && !(await legend.evaluate((list) => list === document.activeElement)); n++) await page.keyboard.press("Tab");
+  await page.keyboard.press("End");
+  await until(page, () => document.querySelector(".panel .groups").scrollTop > 0, "its end");
 });

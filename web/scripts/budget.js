@@ -3,13 +3,25 @@ import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 
-const VIEW_BUDGET = 60_000;
 const WHOLE_BUDGET = 330_000;
-// What somebody may open first.
-const VIEWS = {
-  jobs: ["src/pages/jobs/page.tsx"],
-  job: ["job"], // to its first chart; the log and the tabs come after it
-};
+// What somebody may open first, and how much of it comes before there is something to see.
+const FIRST = 60_000;
+const LOG = 65_000; // with its search and its tools
+const CURVES = 100_000; // of many jobs: uPlot, expressions, and what stands around them
+const VIEWS = [
+  { view: "fleet", part: "src/pages/fleet/page.tsx", budget: FIRST },
+  { view: "jobs", part: "src/pages/jobs/page.tsx", budget: FIRST },
+  { view: "job", part: "job", budget: FIRST }, // to its first chart; the log and the tabs come after it
+  { view: "incidents", part: "src/pages/alerts/page.tsx", budget: FIRST },
+  { view: "pools", part: "src/pages/pools/page.tsx", budget: FIRST },
+  { view: "nodes", part: "src/pages/machines/page.tsx", budget: FIRST },
+  { view: "report", part: "src/pages/report/page.tsx", budget: FIRST },
+  { view: "settings", part: "src/pages/settings/page.tsx", budget: FIRST },
+  { view: "logs", part: "src/pages/job/logspage.tsx", budget: LOG },
+  { view: "compare", part: "src/pages/compare/page.tsx", budget: CURVES },
+  { view: "workspace", part: "src/pages/workspace/page.tsx", budget: CURVES },
+  { view: "wall", part: "src/pages/wall/page.tsx", budget: CURVES },
+];
 
 const dist = fileURLToPath(new URL("../dist/", import.meta.url));
 const manifest = JSON.parse(readFileSync(`${dist}manifest.json`, "utf8"));
@@ -42,13 +54,13 @@ const report = (bytes, budget, what) => {
 };
 
 for (const [file, size] of sizes) console.log(`${String(size).padStart(7)} B gzip  ${file}`);
-for (const [view, parts] of Object.entries(VIEWS)) {
+for (const { view, part, budget } of VIEWS) {
   const files = new Set(styles); // the live connection's worker is started when the first view has come to rest
-  ["index.html", ...parts].forEach((part) => filesOf(part, files));
-  report(sum(files), VIEW_BUDGET, `the view ${view}`);
+  ["index.html", part].forEach((one) => filesOf(one, files));
+  report(sum(files), budget, `the view ${view}`);
 }
 report(sum(sizes.keys()), WHOLE_BUDGET, "all");
 if (isOver) {
-  console.error("The page is over its budget (DESIGN: JS + CSS <= 60 kB gzip for the first view).");
+  console.error("The page is over its budget (JS and CSS by gzip; what somebody opens first: 60 kB).");
   process.exit(1);
 }

@@ -6,7 +6,7 @@ import { cutMiddle } from "./lib/text/format";
 import { followLink, query, route } from "./state/core/router";
 import { isSignInOpen } from "./state/core/session";
 import { OfflineBanner } from "./ui/banner";
-import { lazy } from "./ui/lazy";
+import { hasDrawn, later, lazy } from "./ui/lazy";
 import { QueryBar } from "./ui/querybar";
 import { Rail } from "./ui/rail";
 
@@ -20,6 +20,7 @@ const ComparePage = lazy(async () => (await import("./pages/compare/page")).Comp
 const WorkspacePage = lazy(async () => (await import("./pages/workspace/page")).WorkspacePage, 10);
 const WallPage = lazy(async () => (await import("./pages/wall/page")).WallPage, 10);
 const EvaluationsPage = lazy(async () => (await import("./pages/evaluations/page")).EvaluationsPage, 8);
+const ReportPage = lazy(async () => (await import("./pages/report/page")).ReportPage, 12);
 const LogsPage = lazy(async () => (await import("./pages/job/logspage")).LogsPage, 20);
 const EmbedPage = lazy(async () => (await import("./pages/embed")).EmbedPage, 0);
 const DefinitionsPage = lazy(async () => (await import("./pages/definitions/page")).DefinitionsPage, 12);
@@ -59,6 +60,8 @@ function View() {
       return <WallPage key={era} />;
     case "evaluations":
       return <EvaluationsPage key={era} />;
+    case "report":
+      return <ReportPage key={era} />;
     case "definitions":
       return <DefinitionsOf key={era} search={query.value["q"] ?? ""} />;
     case "settings":
@@ -68,7 +71,7 @@ function View() {
   }
 }
 
-const TITLES: Readonly<Record<string, string>> = { fleet: say("Fleet"), incidents: say("Alerts"), rules: say("Rules"), webhooks: say("Webhooks"), compare: say("Compare"), workspace: say("Workspace"), wall: say("All metrics"), evaluations: say("Best checkpoints"), pools: say("Warm pools"), nodes: say("Machines"), jobs: say("Jobs"), settings: say("Settings"), definitions: say("Definitions") };
+const TITLES: Readonly<Record<string, string>> = { fleet: say("Fleet"), incidents: say("Alerts"), rules: say("Rules"), webhooks: say("Webhooks"), compare: say("Compare"), workspace: say("Workspace"), wall: say("All metrics"), evaluations: say("Best checkpoints"), report: say("Report"), pools: say("Warm pools"), nodes: say("Machines"), jobs: say("Jobs"), settings: say("Settings"), definitions: say("Definitions") };
 
 /** A part's tab has the same word, and its translation. */
 const capital = (part: string): string => t(`${part.charAt(0).toUpperCase()}${part.slice(1)}`);
@@ -93,14 +96,17 @@ export function App() {
     if (hasStarted.current) document.getElementById("main")?.focus({ preventScroll: true });
     hasStarted.current = true;
   }, [place]);
-  // What the first view does not need comes after it.
+  const here = route.value;
+  // What the first view does not need comes after it. Of views other than a job's curves nobody says when they are drawn.
   const hasTime = useSignal(false);
   useEffect(() => {
-    const settle = (): void => void (hasTime.value = true);
+    const settle = (): void => {
+      if (here.view !== "job" || here.part) hasDrawn();
+      void later(async () => (hasTime.value = true));
+    };
     if (document.readyState === "complete") settle();
     else window.addEventListener("load", settle, { once: true });
   }, []);
-  const here = route.value;
   if (here.view === "job" && query.value["embed"] === "1") return <EmbedPage job={here.name} metric={query.value["metric"] ?? "loss"} />;
   return (
     <div class="frame" onClick={followLink}>

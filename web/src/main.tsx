@@ -10,9 +10,10 @@ import { pollInfo } from "./state/core/info";
 import { preload } from "./state/chart/preload";
 import { loadSession } from "./state/core/session";
 import "./state/core/timemode";
+import { later } from "./ui/lazy";
 
 preload();
 const root = document.getElementById("app");
 if (root) render(<App />, root);
 pollInfo();
-void loadSession();
+void later(loadSession);

@@ -23,7 +23,7 @@ http_handler api_series, api_points, api_points_query, api_points_search, api_jo
 http_handler api_chart_svg, api_signatures_create;
 http_handler api_job_advice, api_nodes, api_node, api_job_nodes, api_job_replacements;
 http_handler api_startup, api_job_warm_pool;
-http_handler api_fleet, api_fleet_paces, api_quotas_get, api_quotas_put;
+http_handler api_report, api_fleet, api_fleet_paces, api_quotas_get, api_quotas_put;
 http_handler api_goodput, api_job_goodput, api_scaling, api_prices_get, api_prices_put;
 http_handler api_pools_list, api_pool_get, api_pool_match;
 http_handler api_definition_proposals;

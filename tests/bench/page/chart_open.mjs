@@ -1,7 +1,8 @@
 // Charts from navigation to pixel, and from a zoom's end to its redrawn curve. Headless Chromium, each time with an empty cache; medians.
 //
 //   node tests/bench/page/chart_open.mjs [--runs 9] [--only first,twelve,zoom,streams,workspace,wall]      SM_BUILD_DIR=build/rel
-import { mkdtempSync, rmSync } from "node:fs";
+//   … --against FOLDER: the page that was built there, too, run by run in turns, so that both see the same machine (not of zoom, wall)
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { chromium } from "playwright-core";
@@ -13,7 +14,11 @@ const ONLY = option("--only", "first,twelve,zoom,streams,workspace,wall").split(
 const median = (list) => [...list].sort((a, b) => a - b)[Math.floor(list.length / 2)];
 
 const folder = mkdtempSync(path.join(os.tmpdir(), "smfleet-chart-"));
-const server = await new Server(folder, ["--max-chart-buckets", "1000000"]).start();
+for (const name of ["here", "there"]) mkdirSync(path.join(folder, name));
+const OPTIONS = ["--max-chart-buckets", "1000000"];
+const server = await new Server(path.join(folder, "here"), OPTIONS).start();
+const AGAINST = option("--against", null);
+const servers = AGAINST ? [server, await new Server(path.join(folder, "there"), [...OPTIONS, "--web-root", path.resolve(AGAINST)]).start()] : [server];
 const flags = ["--disable-gpu", "--disable-background-networking", "--disable-component-update"];
 const browser = await chromium.launch({ executablePath: process.env.SM_CHROMIUM ?? "/usr/bin/chromium-headless-shell", args: flags, chromiumSandbox: false });
 
@@ -24,17 +29,19 @@ async function fill(job, metrics, streams, points) {
     const series = [];
     for (let s = first; s < Math.min(streams, first + 64); s++)
       for (const metric of metrics) series.push({ metric, stream: `algo-${s + 1}`, step, value: step.map((i) => Number((2 + 3 * Math.exp(-i / 400) + ((i * 7919 + s * 31) % 1000) / 5000).toFixed(4))) });
-    await server.post(`/api/v1/points?job=${job}`, { series });
+    for (const one of servers) await one.post(`/api/v1/points?job=${job}`, { series });
   }
   await waitUntil(async () => {
-    const { series } = (await server.get(`/api/v1/jobs/${job}/metrics`)).body;
-    return series.length === metrics.length * streams && series.every((one) => one.count === points);
+    const replies = await Promise.all(servers.map((one) => one.get(`/api/v1/jobs/${job}/metrics`)));
+    return replies.every(({ body: { series } }) => series.length === metrics.length * streams && series.every((one) => one.count === points));
   }, `${job}'s points`);
 }
 
 /** Runs in the page before its own scripts: when the first and the n-th chart have a coloured pixel. */
 function watch({ charts, selector }) {
   window.drawn = [];
+  let isDone = () => undefined;
+  window.whenDrawn = new Promise((resolve) => (isDone = resolve));
   // A few columns of the canvas say it: reading all of it would be what is measured, and in one a grey curve may lie over all others.
   const isDrawn = (canvas) => {
     const { data } = canvas.getContext("2d").getImageData(Math.floor(canvas.width / 2), 0, 16, canvas.height);
@@ -49,40 +56,45 @@ function watch({ charts, selector }) {
       window.drawn.push(performance.now());
     }
     if (seen.size < charts) requestAnimationFrame(look);
+    else isDone();
   };
   requestAnimationFrame(look);
 }
 
-async function open(address, charts, height, selector = ".chart canvas") {
+async function open(address, charts, height, selector = ".chart canvas", from = server) {
   const context = await browser.newContext({ viewport: { width: 1600, height } });
   const page = await context.newPage();
   await page.addInitScript(watch, { charts, selector });
   // What the page's own thread has computed, however busy the machine is.
   const session = await context.newCDPSession(page);
   await session.send("Performance.enable", { timeDomain: "threadTicks" });
-  await page.goto(server.url + address, { waitUntil: "commit" });
-  await page.waitForFunction((n) => window.drawn?.length >= n, charts, { timeout: 60_000 });
+  await page.goto(from.url + address, { waitUntil: "commit" });
+  // Not by Playwright's own functions: it sends 200 kB of script into the page for them, which the page's thread would read first.
+  await session.send("Runtime.evaluate", { expression: "whenDrawn", awaitPromise: true });
   const { metrics } = await session.send("Performance.getMetrics");
   const times = await page.evaluate(() => window.drawn);
   return { context, page, times, cpu_ms: 1000 * metrics.find((one) => one.name === "TaskDuration").value };
 }
 
 async function measure(name, address, charts, height, selector) {
-  const first = [];
-  const all = [];
-  const cpu = [];
-  for (let run = 0; run < RUNS; run++) {
-    const { context, page, times, cpu_ms } = await open(address, charts, height, selector);
+  const found = servers.map(() => ({ first: [], all: [], cpu: [] }));
+  for (let run = 0; run < RUNS * servers.length; run++) {
+    const which = run % servers.length;
+    const { context, page, times, cpu_ms } = await open(address, charts, height, selector, servers[which]);
+    const { first, all, cpu } = found[which];
     cpu.push(cpu_ms);
     first.push(times[0]);
     all.push(times[charts - 1]);
-    if (process.argv.includes("--trace") && run === 1) {
+    if (process.argv.includes("--trace") && run === servers.length) {
       const entries = await page.evaluate(() => performance.getEntriesByType("resource").map((one) => [one.name.replace(location.origin, "").slice(0, 80), Math.round(one.startTime), Math.round(one.responseEnd), one.transferSize]));
       console.error(name, times.map(Math.round), JSON.stringify(entries, null, 0).replaceAll("],", "],\n"));
     }
     await context.close();
   }
-  return { name, first_ms: median(first), all_ms: median(all), best_ms: Math.min(...all), cpu_ms: Math.min(...cpu) };
+  const [here, there] = found.map(({ first, all, cpu }) => ({ first_ms: median(first), all_ms: median(all), best_ms: Math.min(...all), cpu_ms: Math.min(...cpu), cpu_median_ms: median(cpu) }));
+  if (!there) return { name, ...here };
+  const ratio = (figure) => Number(median(found[0][figure].map((ms, run) => ms / found[1][figure][run])).toFixed(3));
+  return { name, ...here, against: { ...there, first_ratio: ratio("first"), all_ratio: ratio("all"), cpu_ratio: ratio("cpu") } };
 }
 
 /** From the mouse's release to the frame after the finer curve is there. */
@@ -168,5 +180,5 @@ if (ONLY.includes("wall")) {
 }
 console.log(JSON.stringify(results));
 await browser.close();
-await server.stop();
+for (const one of servers) await one.stop();
 rmSync(folder, { recursive: true });

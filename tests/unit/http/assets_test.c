@@ -91,6 +91,24 @@ TEST(a_jobs_page_has_a_file_of_its_own)
 	CHECK_SPAN(buf_span(&jobs.body), SPAN("any page"));
 }
 
+TEST(a_view_has_a_file_of_its_own)
+{
+	static const struct embedded_file with_views[] = {{"fleet.html", "the fleet's", 11},
+		{"index.html", "any page", 8}, {"wall.html", "the wall's", 10}, {NULL, NULL, 0}};
+	AUTO(assets) assets = NULL;
+	CHECK_OK(assets_new(&assets, with_views, NULL, &err));
+
+	AUTO_DONE(http_response) wall = serve(assets, "/wall", "Accept", "text/html");
+	CHECK_SPAN(buf_span(&wall.body), SPAN("the wall's"));
+	AUTO_DONE(http_response) fleet = serve(assets, "/", "Accept", "*/*");
+	CHECK_SPAN(buf_span(&fleet.body), SPAN("the fleet's"));
+	const char *others[] = {"/pools", "/wall/of", "/Wall", "/..", "/a-view-whose-name-is-too-long-to-be-one"};
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+		AUTO_DONE(http_response) other = serve(assets, others[i], "Accept", "text/html");
+		CHECK_SPAN(buf_span(&other.body), SPAN("any page"));
+	}
+}
+
 TEST(hashed_files_are_immutable_and_packed)
 {
 	AUTO(assets) assets = NULL;

@@ -5,19 +5,19 @@ import type { ComponentChildren } from "preact";
 import { grouped } from "../lib/text/number";
 
 export type Language = "en" | "zh";
-export type Table = Readonly<Record<string, string>>;
 type Values = Readonly<Record<string, string | number>>;
 
 export const language = signal<Language>("en");
-/** The chosen language's; empty: English. */
-export const table = signal<Table>({});
+/** The chosen language's text, where it has it; null: English. */
+export const table = signal<((english: string) => string | undefined) | null>(null);
+
+const inLanguage = (english: string): string => table.value?.(english) ?? english;
 
 const PLACE = /\{(\w+)\}/g;
 
 /** The text in the chosen language; `{name}` stands for a value. */
 export function t(english: string, values: Values = {}): string {
-  const text = table.value[english] ?? english;
-  return text.replace(PLACE, (place, name: string) => String(values[name] ?? place));
+  return inLanguage(english).replace(PLACE, (place, name: string) => String(values[name] ?? place));
 }
 
 /** By number: `{n}` is the count, as it is to be shown. */
@@ -27,7 +27,7 @@ export function tn(count: number, one: string, many: string, values: Values = {}
 
 /** A text with elements in its places. */
 export function tx(english: string, parts: Readonly<Record<string, ComponentChildren>>): ComponentChildren[] {
-  return (table.value[english] ?? english).split(/(\{\w+\})/).map((piece) => parts[piece.slice(1, -1)] ?? piece);
+  return inLanguage(english).split(/(\{\w+\})/).map((piece) => parts[piece.slice(1, -1)] ?? piece);
 }
 
 /** Marks a text that stands in a constant, for those who collect texts; t() says it when it is shown. */

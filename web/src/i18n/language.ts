@@ -29,7 +29,7 @@ effect(() => {
   const wanted = language.value;
   document.documentElement.lang = wanted === "zh" ? "zh-CN" : "en";
   if (wanted === "en") {
-    table.value = {};
+    table.value = null;
     return;
   }
   // Without its table the page stays in English, which is better than none.

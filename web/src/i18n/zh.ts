@@ -1,4 +1,5 @@
-// Simplified Chinese, a file an area of the page.
-import type { Table } from "./i18n";
+// Simplified Chinese, a file an area of the page in zh/; scripts/texts.ts makes one table of them.
+import packed from "virtual:zh";
+import { unpack } from "./packed";
 
-export const zh: Table = Object.assign({}, ...Object.values(import.meta.glob<Table>("./zh/*.ts", { eager: true, import: "default" })));
+export const zh = unpack(packed);

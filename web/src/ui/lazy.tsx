@@ -27,7 +27,7 @@ export let hasDrawn: () => void;
 const drawn = new Promise<void>((resolve) => (hasDrawn = resolve));
 setTimeout(() => hasDrawn(), PATIENCE_MS);
 
-/** A part that stands around what one came for: it comes when that has been drawn. Nobody sees a frame in a hidden page. */
+/** What stands around what one came for, files and requests: it comes when that has been drawn. Nobody sees a frame in a hidden page. */
 export const later = async <T,>(load: () => Promise<T>): Promise<T> => {
   await drawn;
   if (!document.hidden) await nextFrame();

@@ -13,7 +13,7 @@ interface Place {
 }
 
 const PLACES: readonly Place[] = [
-  { href: "/", label: say("Fleet"), keys: "g f", views: ["fleet"], glyph: "M3 3h6v6H3zM11 3h6v6h-6zM3 11h6v6H3zM11 11h6v6h-6z" },
+  { href: "/", label: say("Fleet"), keys: "g f", views: ["fleet", "report"], glyph: "M3 3h6v6H3zM11 3h6v6h-6zM3 11h6v6H3zM11 11h6v6h-6z" },
   { href: "/jobs", label: say("Jobs"), keys: "g j", views: ["jobs", "job"], glyph: "M3 5.5h2M8 5.5h9M3 10h2M8 10h9M3 14.5h2M8 14.5h9" },
   { href: "/compare", label: say("Compare"), keys: "g c", views: ["compare"], glyph: "M3 15C6 4 9 4 17 5.5M3 8c4 6 8 7 14 7" },
   { href: "/workspace", label: say("Workspace"), keys: "g w", views: ["workspace", "wall"], glyph: "M3 3h8v6H3zM13 3h4v6h-4zM3 11h5v6H3zM10 11h7v6h-7z" },

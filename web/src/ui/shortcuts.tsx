@@ -20,6 +20,7 @@ export function Shortcuts() {
     { on: "g c", does: say("go to the comparison"), run: () => navigate("/compare") },
     { on: "g w", does: say("go to the workspaces"), run: () => navigate("/workspace") },
     { on: "g p", does: say("go to the warm pools"), run: () => navigate("/pools") },
+    { on: "g r", does: say("go to the report: what happened since you last looked"), run: () => navigate("/report") },
     { on: "g e", does: say("go to the best checkpoints"), run: () => navigate("/evaluations") },
     { on: "g m", does: say("go to the machines"), run: () => navigate("/nodes") },
     { on: "g a", does: say("go to the alerts"), run: () => navigate("/incidents") },

@@ -2,9 +2,9 @@
 import type { JobRow, MetricSummary } from "../../api/types";
 import { SERIES_COLORS, seriesIndex } from "../chart/color";
 import { mainMetric } from "./lead";
-import { compareNatural } from "./metrics";
 import { roleRank, roleTitle } from "./roles";
 import { buildSearch } from "../url/url";
+import { compareNatural } from "../text/natural";
 
 export const MOST_COMPARED = 100;
 

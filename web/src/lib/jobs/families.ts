@@ -1,5 +1,6 @@
 // Metrics that differ in one number alone, as gpu/0/util … gpu/7/util or those of each rank, are one chart.
-import { compareNatural, type Metric } from "./metrics";
+import { type Metric } from "./metrics";
+import { compareNatural } from "../text/natural";
 
 /** As many curves as one still finds in a list. */
 const MOST = 64;

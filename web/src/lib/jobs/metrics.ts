@@ -2,6 +2,7 @@
 import type { Derived, LivePoint, LiveSeries, MetricSummary, Num, SeriesInfo } from "../../api/types";
 import { toNumber } from "../text/number";
 import { roleRank } from "./roles";
+import { compareNatural } from "../text/natural";
 
 export interface Metric {
   metric: string;
@@ -31,9 +32,6 @@ export interface Node {
   mean: number | undefined;
   last: Num | undefined;
 }
-
-let natural: Intl.Collator | undefined;
-export const compareNatural = (a: string, b: string): number => (natural ??= new Intl.Collator("en", { numeric: true })).compare(a, b);
 
 export function groupMetrics(series: readonly SeriesInfo[]): Metric[] {
   const groups = new Map<string, Metric>();

@@ -17,6 +17,7 @@ export type Route =
   | { view: "workspace" }
   | { view: "wall" }
   | { view: "evaluations" }
+  | { view: "report" }
   | { view: "definitions" }
   | { view: "settings" }
   | { view: "unknown"; path: string };
@@ -33,8 +34,8 @@ export function parseRoute(pathname: string): Route {
   return isJobPart(part) ? { view: "job", name, part } : { view: "job", name };
 }
 
-type Alone = "jobs" | "incidents" | "rules" | "webhooks" | "pools" | "nodes" | "compare" | "workspace" | "wall" | "evaluations" | "definitions" | "settings";
-const ALONE: readonly string[] = ["jobs", "incidents", "rules", "webhooks", "pools", "nodes", "compare", "workspace", "wall", "evaluations", "definitions", "settings"] satisfies Alone[];
+type Alone = "jobs" | "incidents" | "rules" | "webhooks" | "pools" | "nodes" | "compare" | "workspace" | "wall" | "evaluations" | "report" | "definitions" | "settings";
+const ALONE: readonly string[] = ["jobs", "incidents", "rules", "webhooks", "pools", "nodes", "compare", "workspace", "wall", "evaluations", "report", "definitions", "settings"] satisfies Alone[];
 const isAlone = (part: string | undefined): part is Alone => ALONE.includes(part ?? "");
 
 const isJobPart = (part: string | undefined): part is JobPart => JOB_PARTS.includes(part as JobPart);

@@ -1,7 +1,7 @@
 // All metrics of some jobs: by the prefix that their names share, and those of a search.
 import type { JobRow } from "../../api/types";
-import { compareNatural } from "../jobs/metrics";
 import { roleRank } from "../jobs/roles";
+import { compareNatural } from "../text/natural";
 
 export interface WallMetric {
   name: string;

@@ -11,10 +11,13 @@ interface Row {
   values: unknown[];
 }
 
+/** What one tunes before where its results went. */
+const tunedFirst = (a: Row, b: Row): number => Number(b.key.startsWith("hp.")) - Number(a.key.startsWith("hp."));
+
 /** Settings, hyperparameters and tags that are not the same in all jobs; on request also those that are. */
 export function Differences({ comparison, isAll }: { comparison: Comparison | null; isAll: boolean }) {
   const same = (isAll && comparison?.equal) || [];
-  const rows = [...(comparison?.differ ?? []), ...same.map(({ key, value }) => ({ key, values: comparison?.jobs.map(() => value) ?? [] }))];
+  const rows = [...(comparison?.differ ?? []), ...same.map(({ key, value }) => ({ key, values: comparison?.jobs.map(() => value) ?? [] }))].sort(tunedFirst);
   return (
     <section class="differences" aria-label={t("Differences")} tabIndex={0}>
       <header>

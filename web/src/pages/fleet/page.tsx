@@ -137,14 +137,19 @@ const SEVERITIES = { critical: say("critical"), warning: say("warning"), info: s
 function Incidents({ fleet, rows }: { fleet: Fleet | null; rows: Incident[] | null }) {
   const counts = fleet?.open_incidents;
   const more = counts && (
-    <a href="/incidents?state=open">
-      {(["critical", "warning", "info"] as const).map((severity) => (
-        <span key={severity} class="count" title={t(SEVERITIES[severity])}>
-          <SeverityMark severity={severity} />
-          {formatCount(counts[severity])}
-        </span>
-      ))}
-    </a>
+    <>
+      <a href="/report" title={t("What happened since I last looked")}>
+        {t("Report")}
+      </a>
+      <a href="/incidents?state=open">
+        {(["critical", "warning", "info"] as const).map((severity) => (
+          <span key={severity} class="count" title={t(SEVERITIES[severity])}>
+            <SeverityMark severity={severity} />
+            {formatCount(counts[severity])}
+          </span>
+        ))}
+      </a>
+    </>
   );
   return (
     <Part name="incidents" title={t("Open incidents")} more={more}>

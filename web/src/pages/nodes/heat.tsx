@@ -7,7 +7,7 @@ import { cutMiddle, formatCount, formatTime, formatValue, NONE } from "../../lib
 import { mainMetrics } from "../../lib/jobs/figures";
 import { badSign, levelOf, rowBadness, rowsPerLine, scaleOf, tellingOf, valueOf, worstCell, type Cell } from "../../lib/chart/heat";
 import { isOpen } from "../../lib/chart/incidentorder";
-import { compareNatural, type Metric } from "../../lib/jobs/metrics";
+import { type Metric } from "../../lib/jobs/metrics";
 import { jobHref } from "../../lib/url/url";
 import type { JobStore } from "../../state/job/job";
 import { HeatStore } from "../../state/job/nodes";
@@ -18,6 +18,7 @@ import { ProblemBox } from "../../ui/problem";
 import { Skeleton } from "../../ui/skeleton";
 import { DataTable } from "../../ui/datatable";
 import { readBytes } from "./colors";
+import { compareNatural } from "../../lib/text/natural";
 
 /** So many metrics are looked at, roughly, before one is shown. */
 const TRIED = 6;

@@ -4,11 +4,11 @@ import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { t, tn } from "../../i18n/i18n";
 import { formatCount, formatExact, formatValue } from "../../lib/text/format";
 import { jobHref } from "../../lib/url/url";
-import { compareNatural } from "../../lib/jobs/metrics";
 import type { ScatterPanel } from "../../lib/workspace/document";
 import { rankCorrelation } from "../../lib/workspace/correlation";
 import { evenSplits, formatLogTick, formatTicks, logRange, logSplits, paddedRange } from "../../plot/axes";
 import { navigate } from "../../state/core/router";
+import { compareNatural } from "../../lib/text/natural";
 
 export interface Point {
   name: string;
@@ -146,7 +146,7 @@ export function Scatter({ panel, points, jobs, total }: Props) {
         {total > jobs && ` · ${t("the first {n} of {total} jobs", { n: formatCount(jobs), total: formatCount(total) })}`}
       </p>
       {panel.color && (
-        <ul class="groups" aria-label={panel.color}>
+        <ul class="groups" aria-label={panel.color} tabIndex={0}>
           {groups.slice(0, MOST_GROUPS * 2).map((group, i) => (
             <li key={group}>
               <svg viewBox="-6 -6 12 12" aria-hidden="true">

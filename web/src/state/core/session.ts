@@ -19,6 +19,7 @@ effect(() => {
   isSignInOpen.value = true;
   const known = session.peek();
   if (known) session.value = { ...known, authenticated: false };
+  else void loadSession(); // by whom one may sign in
 });
 
 /** Whether asking for anything would only be refused. */

@@ -6,13 +6,15 @@ import { Batch } from "../../lib/flow/batch";
 import { SeenPoints } from "../../lib/flow/dedupe";
 import { Soon } from "../../lib/flow/poll";
 import type { JobEvent } from "../../lib/chart/marks";
-import { applyPoints, compareNatural, groupMetrics, markMains, type Metric } from "../../lib/jobs/metrics";
+import { compareNatural } from "../../lib/text/natural";
+import { applyPoints, groupMetrics, markMains, type Metric } from "../../lib/jobs/metrics";
 import { onLive, setWant } from "../../live/client";
 import type { LiveEvent } from "../../live/protocol";
 import { IncidentList } from "./incidents";
 import { freshSeq } from "../core/info";
 import { Store } from "../core/store";
 import { knownRows } from "./knownrows";
+import { later } from "../../ui/lazy";
 
 const SHOW_MS = 250;
 
@@ -65,8 +67,8 @@ export class JobStore extends Store {
   }
 
   private async load(): Promise<void> {
-    void this.incidents.load();
-    await Promise.all([this.reloadDoc(), this.reloadStreams(), this.loadMetrics(), this.loadDefinitions()]);
+    const around = later(() => Promise.all([this.incidents.load(), this.loadDefinitions()]));
+    await Promise.all([this.reloadDoc(), this.reloadStreams(), this.loadMetrics(), around]);
   }
 
   /** The document again, and with it whether the job is still there. */

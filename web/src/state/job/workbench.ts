@@ -7,12 +7,12 @@ import { stripAnsi } from "../../lib/text/ansi";
 import { definitionsOf, errorIndex, filledRows, isSame, pastedLines, rowsOf, type Row } from "../../lib/jobs/draft";
 import { Latest } from "../../lib/flow/latest";
 import { Soon } from "../../lib/flow/poll";
-import { compareNatural } from "../../lib/jobs/metrics";
 import { PAGE_LINES } from "../../lib/url/place";
 import { onLive, setWant } from "../../live/client";
 import type { LiveEvent } from "../../live/protocol";
 import { freshSeq } from "../core/info";
 import { Store } from "../core/store";
+import { compareNatural } from "../../lib/text/natural";
 
 const PASTED_MOST = 1000;
 const TYPING_MS = 150;

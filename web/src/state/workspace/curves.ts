@@ -5,7 +5,6 @@ import type { JobRow, SeriesInfo, StreamInfo } from "../../api/types";
 import type { Buckets } from "../../lib/chart/buckets";
 import { Soon } from "../../lib/flow/poll";
 import { metricFor } from "../../lib/jobs/compare";
-import { compareNatural } from "../../lib/jobs/metrics";
 import { toNumber } from "../../lib/text/number";
 import type { Axis } from "../../lib/url/url";
 import { evaluateCurve } from "../../lib/workspace/algebra";
@@ -15,6 +14,7 @@ import { expand } from "../../lib/workspace/names";
 import { AxisMaps, JobChart, NO_TROUBLE, type Window } from "../chart/jobchart";
 import { DRAWN } from "../chart/points";
 import { Store } from "../core/store";
+import { compareNatural } from "../../lib/text/natural";
 
 const DRAW_MS = 80;
 /** More lie over each other until none can be told from the others. */

@@ -4,10 +4,14 @@ import { freshSeq } from "../core/info";
 
 /** A live connection that names more jobs has a longer address than some proxies take. */
 const MOST_LIVE = 100;
+/** The server has kept the events of this long, and more, for who asks again. */
+const FRESH_MS = 5000;
 
 export class Hearing {
   private readonly panels = new Map<object, readonly string[]>();
   private wanting: Promise<void> | null = null;
+  /** Where the view began to hear: what it shows of first is found a moment later, and heard of from there on, too. */
+  private begin: { seq: string | null; untilMs: number } | null = null;
   private isStopped = false;
 
   stop(): void {
@@ -28,7 +32,9 @@ export class Hearing {
   }
 
   private async want(): Promise<void> {
-    const after = await freshSeq();
+    const known = this.begin && performance.now() < this.begin.untilMs ? this.begin.seq : freshSeq();
+    const after = await known; // panels that come together are heard of together
+    this.begin ??= { seq: after, untilMs: performance.now() + FRESH_MS };
     this.wanting = null;
     const jobs = [...new Set([...this.panels.values()].flat())].slice(0, MOST_LIVE);
     if (!this.isStopped) setWant(jobs.length > 0 ? { jobs, kinds: ["points", "backfill"], after } : { jobs: null, kinds: ["incident"], after });

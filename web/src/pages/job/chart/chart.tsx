@@ -16,8 +16,8 @@ import { later, lazy } from "../../../ui/lazy";
 import { ProblemBox } from "../../../ui/problem";
 import { PlotView } from "./plotview";
 
-const Nodes = lazy(async () => (await import("./nodes")).Nodes, 0);
-const DerivedTag = lazy(async () => (await import("./nodes")).DerivedTag, 0);
+const Nodes = lazy(async () => (await later(() => import("./nodes"))).Nodes, 0);
+const DerivedTag = lazy(async () => (await later(() => import("./nodes"))).DerivedTag, 0);
 const ChartTable = lazy(async () => (await import("./charttable")).ChartTable, 4);
 const Kept = lazy(async () => (await later(() => import("./kept"))).Kept, 0);
 const Readout = lazy(async () => (await later(() => import("./readout"))).Readout, 0);

@@ -3,7 +3,6 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Incident } from "../../../api/types";
 import { foldFamilies } from "../../../lib/jobs/families";
 import type { Metric } from "../../../lib/jobs/metrics";
-import { compareNatural } from "../../../lib/jobs/metrics";
 import { hiddenMarks, parseChartState } from "../../../lib/url/url";
 import type { XMap } from "../../../lib/chart/xmap";
 import type { JobStore } from "../../../state/job/job";
@@ -12,8 +11,9 @@ import { useXMap } from "../../../state/chart/xaxis";
 import { later, lazy, nextFrame } from "../../../ui/lazy";
 import { Skeleton } from "../../../ui/skeleton";
 import { Chart } from "./chart";
+import { Groups } from "./groups";
+import { compareNatural } from "../../../lib/text/natural";
 
-const Groups = lazy(async () => (await import("./groups")).Groups, 8);
 const FamilyChart = lazy(async () => (await later(() => import("./familychart"))).FamilyChart, 8);
 const NoMetrics = lazy(async () => (await import("./nometrics")).NoMetrics, 0);
 const ChartToolbar = lazy(async () => (await later(() => import("./toolbar"))).ChartToolbar, 0);

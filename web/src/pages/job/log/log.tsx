@@ -8,7 +8,6 @@ import type { TimeMode } from "../../../lib/text/format";
 import type { Target } from "../../../lib/log/goto";
 import type { Lines } from "../../../lib/log/lineranges";
 import { evidenceLine } from "../../../lib/chart/marks";
-import { compareNatural } from "../../../lib/jobs/metrics";
 import { jobHref } from "../../../lib/url/url";
 import { buildList, logsHref, parseFind, parseLogTarget, type LogTarget } from "../../../lib/log/logurl";
 import { choosePoints } from "../../../state/chart/choosepoints";
@@ -33,6 +32,7 @@ import { LogRows } from "./logrows";
 import { MergedRows } from "./mergedrows";
 import { StreamChooser } from "./streams";
 import { WholeLog } from "./wholelog";
+import { compareNatural } from "../../../lib/text/natural";
 
 adoptStyle(style);
 

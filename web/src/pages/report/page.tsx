@@ -1,0 +1,207 @@
+// What happened since one last looked, on one page: what is wrong, what ended and began, the best values, the hours that were lost.
+import type { ComponentChildren } from "preact";
+import type { Report, ReportJobs } from "../../api/report";
+import type { JobRow, Num } from "../../api/types";
+import { say, t, tn } from "../../i18n/i18n";
+import { incidentTitle, kindTitle } from "../../lib/chart/marks";
+import { adoptStyle } from "../../lib/jobs/adopt";
+import { cutMiddle, formatCount, formatDuration, formatExact, formatTime, formatValue, NONE } from "../../lib/text/format";
+import { toNumber } from "../../lib/text/number";
+import { jobHref } from "../../lib/url/url";
+import { now } from "../../state/core/clock";
+import { Resource } from "../../state/core/resource";
+import { patchQuery, query } from "../../state/core/router";
+import { useStore } from "../../state/core/store";
+import { hearIncidents } from "../../state/job/hearincidents";
+import { markRead, readMs, reportFrom, USUAL_HOURS } from "../../state/fleet/report";
+import style from "../../styles/report.css?inline";
+import { DataTable, type Column } from "../../ui/datatable";
+import { ProblemBox } from "../../ui/problem";
+import { SeverityMark } from "../../ui/severity";
+import { Skeleton } from "../../ui/skeleton";
+import { Status } from "../../ui/status";
+import { Age } from "../../ui/time";
+
+adoptStyle(style);
+
+const NAME_LENGTH = 48;
+const SPANS = [
+  ["", say("since I last looked")],
+  ["12", say("12 hours")],
+  ["24", say("24 hours")],
+  ["168", say("7 days")],
+] as const;
+
+export function ReportPage() {
+  const { hours = "", q = "" } = query.value;
+  const read = readMs.value;
+  const asked = useStore(
+    () => new Resource<Report>("report", { from_ms: reportFrom(Number(hours), read, now.peek()), q: q || undefined }),
+    [hours, q, read],
+    (next) => Promise.all([hearIncidents(), next.load()]), // hears nothing of use here but whether the server is there
+  );
+  const report = asked?.value.value;
+  const problem = asked?.problem.value;
+  return (
+    <div class="view report">
+      <div class="viewhead">
+        <h1>{t("Report")}</h1>
+        <div class="segments" role="group" aria-label={t("Of which time")}>
+          {SPANS.map(([value, label]) => (
+            <button type="button" key={value} aria-pressed={hours === value} onClick={() => patchQuery({ hours: value || undefined })}>
+              {t(label)}
+            </button>
+          ))}
+        </div>
+        {report && (
+          <span class="dim">
+            {t("from {from} to {to}", { from: formatTime(report.from_ms), to: formatTime(report.to_ms) })}
+            {hours === "" && read === null && ` ${t("(the last {n} hours: none was marked as read yet)", { n: USUAL_HOURS })}`}
+          </span>
+        )}
+        <span class="grow" />
+        {report && (
+          <button type="button" onClick={() => markRead(report.to_ms)} title={t("The next report begins where this one ends")}>
+            {t("Mark as read")}
+          </button>
+        )}
+      </div>
+      {problem ? <ProblemBox problem={problem} onRetry={() => void asked?.load()} /> : report ? <Parts report={report} /> : <Skeleton rows={12} />}
+    </div>
+  );
+}
+
+function Parts({ report }: { report: Report }) {
+  const { incidents, failed, ended, started, running, lost } = report;
+  return (
+    <div class="parts">
+      <p class="sum" role="status">
+        {[
+          tn(incidents.critical, "{n} critical incident", "{n} critical incidents"),
+          tn(failed.total, "{n} job failed", "{n} jobs failed"),
+          tn(ended.total, "{n} job ended", "{n} jobs ended"),
+          tn(started.total, "{n} job started", "{n} jobs started"),
+          t("{hours} node-hours lost", { hours: formatValue(lost.lost_node_hours) }),
+        ].join(" · ")}
+      </p>
+      <Incidents incidents={incidents} />
+      <Jobs title={t("Failed")} found={failed} columns={[name, at, reason, best]} />
+      <Jobs title={t("Ended")} found={ended} columns={[name, at, took, best]} />
+      <Jobs title={t("Running")} found={running} columns={[name, step, last, best]} />
+      <Jobs title={t("Started")} found={started} columns={[name, begun, last]} />
+      <Lost lost={lost} />
+    </div>
+  );
+}
+
+function Part({ title, count, children }: { title: string; count: number; children: ComponentChildren }) {
+  return (
+    <section aria-label={title}>
+      <h2>
+        {title} <span class="dim">{formatCount(count)}</span>
+      </h2>
+      {children}
+    </section>
+  );
+}
+
+function Incidents({ incidents: { total, more, incidents } }: { incidents: Report["incidents"] }) {
+  return (
+    <Part title={t("Incidents")} count={total}>
+      {incidents.length === 0 && <p class="dim">{t("None.")}</p>}
+      <ul>
+        {incidents.map((row) => (
+          <li key={row.id} title={incidentTitle(row)}>
+            <SeverityMark severity={row.severity} />
+            <a href={`/incidents?id=${row.id}`}>{kindTitle(row.kind)}</a>
+            <a href={jobHref(row.job, { incident: String(row.id) })}>
+              <bdi>{cutMiddle(row.job, NAME_LENGTH)}</bdi>
+            </a>
+            <span class="dim">
+              <Age ms={row.opened_ms} />
+            </span>
+          </li>
+        ))}
+      </ul>
+      {(more || total > incidents.length) && <Left count={total - incidents.length} isMore={more} />}
+    </Part>
+  );
+}
+
+function Left({ count, isMore = false }: { count: number; isMore?: boolean }) {
+  return <p class="dim">{isMore ? t("and more than {n} more", { n: formatCount(count) }) : t("and {n} more", { n: formatCount(count) })}</p>;
+}
+
+type Head = () => Column<JobRow>;
+
+const field = (row: JobRow, key: string): Num | string | null | undefined => row.fields?.[key];
+const number = (row: JobRow, key: string): number | null => {
+  const value = field(row, key);
+  return typeof value === "number" || value === "NaN" || value === "Infinity" || value === "-Infinity" ? toNumber(value) : null;
+};
+const shown = (value: number | null): string => (value === null ? NONE : formatValue(value));
+const exact = (value: number | null): string | undefined => (value === null ? undefined : formatExact(value));
+const seconds = (time: number | undefined): number | undefined => (time === undefined ? undefined : time * 1000);
+
+const name: Head = () => ({
+  title: t("job"),
+  isHead: true,
+  cellHint: (row) => row.TrainingJobName,
+  cell: (row) => (
+    <>
+      <Status row={row} withText={false} />{" "}
+      <a href={jobHref(row.TrainingJobName)}>
+        <bdi>{cutMiddle(row.TrainingJobName, NAME_LENGTH)}</bdi>
+      </a>
+    </>
+  ),
+});
+const reason: Head = () => ({ title: t("why"), cellClass: "why", cellHint: (row) => row.FailureReason, cell: (row) => String(field(row, "reason") ?? row.FailureReason ?? NONE) });
+const at: Head = () => ({ title: t("ended"), cell: (row) => <Age ms={seconds(row.TrainingEndTime)} /> });
+const begun: Head = () => ({ title: t("started"), cell: (row) => <Age ms={seconds(row.TrainingStartTime)} /> });
+const took: Head = () => ({ title: t("duration"), isNumber: true, cell: (row) => { const value = number(row, "duration"); return value === null ? NONE : formatDuration(value); } });
+const step: Head = () => ({ title: t("step"), isNumber: true, cell: (row) => { const value = number(row, "step"); return value === null ? NONE : formatCount(value); } });
+const last: Head = () => ({ title: t("loss now"), isNumber: true, cellHint: (row) => exact(number(row, "loss.last")), cell: (row) => shown(number(row, "loss.last")) });
+const best: Head = () => ({
+  title: t("best loss"),
+  isNumber: true,
+  cellHint: (row) => exact(number(row, "loss.best")),
+  cell: (row) => {
+    const where = number(row, "loss.best_step");
+    return where === null ? shown(number(row, "loss.best")) : `${shown(number(row, "loss.best"))} @ ${formatCount(where)}`;
+  },
+});
+
+function Jobs({ title, found, columns }: { title: string; found: ReportJobs; columns: readonly Head[] }) {
+  return (
+    <Part title={title} count={found.total}>
+      {found.jobs.length === 0 && <p class="dim">{t("None.")}</p>}
+      {found.jobs.length > 0 && (
+        <div class="rows" tabIndex={0} role="group" aria-label={title}>
+          <DataTable columns={columns.map((one) => one())} rows={found.jobs} keyOf={(row) => row.TrainingJobName} />
+        </div>
+      )}
+      {found.total > found.jobs.length && <Left count={found.total - found.jobs.length} />}
+      {found.partial && <p class="dim">{t("There was no time to look at all jobs.")}</p>}
+    </Part>
+  );
+}
+
+function Lost({ lost }: { lost: Report["lost"] }) {
+  return (
+    <Part title={t("What broke off")} count={lost.breaks}>
+      {lost.causes.length === 0 && <p class="dim">{t("None.")}</p>}
+      {lost.causes.length > 0 && (
+        <DataTable
+          rows={lost.causes}
+          keyOf={(row) => row.cause}
+          columns={[
+            { title: t("cause"), isHead: true, cell: (row) => row.cause },
+            { title: t("times"), isNumber: true, cell: (row) => formatCount(row.count) },
+            { title: t("node-hours lost"), isNumber: true, cellHint: (row) => formatExact(row.lost_node_hours), cell: (row) => formatValue(row.lost_node_hours) },
+          ]}
+        />
+      )}
+    </Part>
+  );
+}
