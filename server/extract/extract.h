@@ -76,6 +76,7 @@ struct extracted {
 	struct point point;
 	struct extracted_mark mark;
 	bool lacks_step; /* neither its line nor its record says one: it is the last one that was seen, or a count */
+	bool is_counted; /* it is a count */
 };
 
 struct extracted_series {
@@ -201,6 +202,10 @@ void extractor_series_name(
 struct definition_health extractor_health(const struct extractor *extractor, size_t definition);
 /* A change of definitions (a new generation): counts and the preset start anew, steps and attempts go on. */
 void extractor_reset_definitions(struct extractor *extractor);
+/* False: another number of these definitions has points of the same series. */
+bool extractor_is_alone(const struct extractor *extractor, const struct definition_set *set, uint32_t series);
+/* Where the number's points have no step, they were counted to here already. */
+void extractor_count_on(struct extractor *extractor, uint32_t series, uint64_t count);
 
 /* The whole state, for the sealer; a restored extractor goes on as if it had never stopped. */
 void extractor_pack(struct extractor *extractor, struct buf *out);

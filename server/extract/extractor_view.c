@@ -238,3 +238,27 @@ void extractor_series_name(
 	}
 	append_labels(out, definition_set_preset_name(set, of.preset), &of);
 }
+
+static struct span bare_name(const struct definition_set *set, const struct slot *slot)
+{
+	return slot->name ? span_from(slot->name) : definition_set_get(set, slot->preset, slot->definition).name;
+}
+
+bool extractor_is_alone(const struct extractor *extractor, const struct definition_set *set, uint32_t series)
+{
+	const struct slot *slot = &extractor->slots.items[series];
+	struct span name = bare_name(set, slot);
+
+	for (size_t i = 0; i < extractor->slots.count; i++) {
+		const struct slot *other = &extractor->slots.items[i];
+		if (i != series && extractor->attempts.tracks[i].count && other->rank == slot->rank &&
+			span_equal(bare_name(set, other), name))
+			return false;
+	}
+	return true;
+}
+
+void extractor_count_on(struct extractor *extractor, uint32_t series, uint64_t count)
+{
+	extractor->attempts.tracks[series].count += count;
+}

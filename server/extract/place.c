@@ -130,7 +130,8 @@ static bool emit(struct run *run, const struct held *held)
 		.series = held->slot,
 		.point = held->point,
 		.mark = held->mark,
-		.lacks_step = held->lacks_step};
+		.lacks_step = held->lacks_step,
+		.is_counted = held->is_counted};
 	return true;
 }
 
@@ -206,7 +207,7 @@ static bool release_waiting(struct run *run, enum ending ending)
 		if (goes && ending == ENDING_WITH_STEP) {
 			held.point.step = run->format->step.step;
 			held.point.attempt = extractor_attempt(extractor);
-			held.lacks_step = false;
+			held.lacks_step = held.is_counted = false;
 			held.mark.has_step = true;
 			held.mark.step = run->format->step.raw;
 		}
@@ -254,14 +255,15 @@ static bool has_reason(struct slot *slot, const struct definition *definition, c
 	return slot->guessed >= needed && (needed <= 1 || slot->has_changed);
 }
 
-static bool give(struct run *run, const struct found *found, const struct point *point)
+static bool give(struct run *run, const struct found *found, const struct point *point, bool is_counted)
 {
 	const struct definition *definition = definition_of(run, found);
 	struct slot *slot = &run->extractor->slots.items[found->slot];
 	struct held held = {.slot = found->slot,
 		.waits_for_step = (definition->step_follows || found->step_follows) && !found->has_step,
 		.point = *point,
-		.lacks_step = !found->has_step && !found->is_in_record};
+		.lacks_step = !found->has_step && !found->is_in_record,
+		.is_counted = is_counted};
 
 	if (run->extractor->wants_marks && run->marks < EXTRACT_MARKS_MAX) {
 		run->marks++;
@@ -290,13 +292,14 @@ static bool give_point(struct run *run, const struct found *found)
 		.step = found->placed,
 		.ts_ms = shown != NO_TIME ? shown : run->arrival_ms};
 
+	const struct step_seen *seen = found->has_step || is_of_benchmark(run, found) ? NULL : step_before(run, found);
 	if (!found->has_step)
-		inherit(run, is_of_benchmark(run, found) ? NULL : step_before(run, found), &point, track->count);
+		inherit(run, seen, &point, track->count);
 	else if (found->step >= 0 && found->step < UINT32_MAX - 1)
 		point.in_epoch = (uint32_t)found->step + 1;
 	track->count++;
 	point.attempt = extractor_attempt(extractor);
-	return definition_of(run, found)->is_step_only || give(run, found, &point);
+	return definition_of(run, found)->is_step_only || give(run, found, &point, !found->has_step && !seen);
 }
 
 /* The first step on the segment, raw; else the last of the stream. */

@@ -46,7 +46,7 @@ struct held {
 	bool waits_for_step;
 	struct point point;
 	struct extracted_mark mark; /* not packed */
-	bool lacks_step; /* not packed, either */
+	bool lacks_step, is_counted; /* not packed, either */
 };
 
 /* One part of a line. */

@@ -188,3 +188,47 @@ def test_what_stands_in_the_place_of_a_value(server):
     definition, = found["definitions"]
     assert (definition["tried"], definition["matched"], definition["numeric"], definition["not_numeric"]) == (5, 2, 2, 2)
     assert [warning["code"] for warning in definition["warnings"]] == ["place_not_numeric"]
+
+
+NUMBER = {"Name": "m", "Regex": r"m=([0-9.]+)"}
+OTHER = {"Name": "other", "Regex": r"other=([0-9.]+)"}
+
+
+@pytest.mark.parametrize("sealing", [[], ["--seal-age", "100ms"]], ids=["live", "sealed"])
+def test_a_metric_that_goes_on_counts_on(make_server, sealing):
+    """Its steps are counted: by the same definitions and by changed ones, over a kill, too."""
+    server = make_server(*sealing)
+    assert server.post("/api/v1/jobs", json={"TrainingJobName": "j"}).status < 300
+    sent = []
+
+    def put(*definitions):
+        reply = server.put("/api/v1/jobs/j/definitions", json={"definitions": definitions})
+        assert reply.status == 200, reply
+        return reply.body["generation"]
+
+    def send(*values):
+        sent.extend(values)
+        assert server.post("/api/v1/logs?job=j&stream=algo-1", "".join(f"m={value} other={value}\n" for value in values)).status == 200
+        server.wait_for_points("j", "m", len(sent))
+
+    def series(metric):
+        parts = server.get(f"/api/v1/jobs/j/points?metric={metric}&raw=true").body["series"]
+        return [sum((part[column] for part in parts), []) for column in ("step", "value")]
+
+    first = put(NUMBER)
+    send(1, 2, 3)
+    assert put(NUMBER) == first, "nothing changed"
+    send(4, 5)
+    assert server.get("/api/v1/jobs/j/metrics").body["definitions"][0]["matched"] == 5
+    if sealing:
+        wait_until(lambda: server.figure("sealed_lines_total") == 5, what="all is sealed")
+    assert put(OTHER, NUMBER | {"Role": "loss"}) > first
+    send(6, 7)
+    server.kill()
+    server.start()
+    send(8)
+    assert series("m") == [list(range(8)), sent]
+    assert series("other") == [[0, 1, 2], sent[5:]], "new ones begin"
+    assert server.put("/api/v1/jobs/j/definitions?backfill=true", json={"definitions": [OTHER, NUMBER]}).status == 202
+    wait_until(lambda: series("other") == [list(range(8)), sent], what="the back-fill")
+    assert series("m") == [list(range(8)), sent]

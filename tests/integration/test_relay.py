@@ -108,6 +108,14 @@ give({"run": run.info.run_id, "lr": seen.data.params["lr"], "loss": seen.data.me
     assert [row["TrainingJobName"] for rows in found for row in rows] == ["exp/child", "shipped"], err
 
 
+def counts_at_the_end(server, name):
+    """Of each series of the training, whoever told it."""
+    wait_until(lambda: job(server, name)["TrainingJobStatus"] == "Completed", what="the end")
+    wait_until(lambda: server.figure("committed_seq") <= server.figure("extracted_seq"), what="the extraction")
+    series = server.get(f"/api/v1/jobs/{name}/metrics").body["series"]
+    return sorted((row["metric"], row["count"]) for row in series if not row["metric"].startswith(("derived:", "system/")))
+
+
 def test_what_it_prints_beside_telling_is_there_once(server, train):
     """From the first row on, of a run of moments: Hugging Face's Trainer does so."""
     given, _ = finish(train("""
@@ -119,12 +127,41 @@ with mlflow.start_run(run_name="rows") as run:
         print("INFO:", row, flush=True)
 give({"run": run.info.run_id})
 """, "--job", "rows"))
-    wait_until(lambda: job(server, "rows")["TrainingJobStatus"] == "Completed", what="the end")
-    wait_until(lambda: server.figure("committed_seq") <= server.figure("extracted_seq"), what="the extraction")
-    series = {(row["metric"], row["stream"]): row["count"] for row in server.get("/api/v1/jobs/rows/metrics").body["series"]}
-    told = {(metric, stream): count for (metric, stream), count in series.items() if not metric.startswith(("derived:", "system/"))}
-    assert {metric: count for (metric, _), count in told.items()} == {"eval_loss": 3, "eval_runtime": 3, "epoch": 3} and len(told) == 3, series
+    assert counts_at_the_end(server, "rows") == [("epoch", 3), ("eval_loss", 3), ("eval_runtime", 3)]
     assert points(server, given[-1]["run"], "eval_runtime") == [(10, 1.0), (20, 2.0), (30, 3.0)]
+
+
+@pytest.mark.parametrize("relay", ["runs", *(["is stopped"] if IS_LONG else [])])
+def test_what_it_prints_while_the_server_is_away_is_there_once(server, train, tmp_path, relay):
+    """Only the time in which the server could be reached counts for the lines that wait for the run; and then they wait for no relay."""
+    port = server.port
+    server.kill()
+    process = train("""
+mlflow.set_experiment("exp")
+with mlflow.start_run(run_name="rows") as run:
+    for step in range(1, 21):
+        row = {"loss": 2.0 - step / 100 if step != 6 else float("nan"), "grad_norm": 1.0 + step / 100}
+        mlflow.log_metrics(row, step=step)
+        print(row, flush=True)
+    wait_for("back")
+""", "--job", "rows")
+    wait_for_line(process, '"back"')
+    away_until = time.monotonic() + 11
+    if relay == "is stopped":
+        (pid,) = [pid for pid in children(process.pid, "sm-ship relay")]
+        os.kill(pid, signal.SIGSTOP)
+    wait_until(lambda: time.monotonic() > away_until, what="an outage that is longer than lines wait")
+    server.start(f"127.0.0.1:{port}")
+    printed = lambda: [text for text in lines(server, "rows") if text.startswith("{'loss'")]
+    wait_until(lambda: "rows" in jobs(server) and len(printed()) == 20, what="its lines")
+    if relay == "is stopped":
+        os.kill(pid, signal.SIGCONT)
+    (tmp_path / "back").touch()
+    finish(process)
+    if relay == "runs":
+        assert counts_at_the_end(server, "rows") == [("grad_norm", 20), ("loss", 20)]
+        found = [row["metric"] for row in server.get("/api/v1/incidents").body["incidents"] if row["kind"] == "non_finite"]
+        assert found == ["loss"]
 
 
 def test_what_is_left_without_a_server_keeps_the_end_that_was_seen(server, ship, train):

@@ -26,7 +26,6 @@ const struct relay_dialect *const relay_dialects[RELAY_DIALECT_COUNT] = {
 
 enum {
 	LOOK_MS = 1000, /* whether sm-ship is still there */
-	RUN_WAIT_MS = 10 * 1000, /* that lines wait for the tracker's first run */
 	TOO_SOON_MS = 1000, /* one that ends so quickly is not started again at once */
 };
 
@@ -339,9 +338,7 @@ const char *relay_secret(const struct relay *relay)
 
 bool relay_is_beginning(const struct relay *relay)
 {
-	int64_t first_ms = atomic_load(&relay->shared->first_put_ms);
-
-	return first_ms && !atomic_load(&relay->shared->has_run) && clock_mono_ms() - first_ms < RUN_WAIT_MS;
+	return atomic_load(&relay->shared->has_put) && !atomic_load(&relay->shared->has_run);
 }
 
 void relay_tell_no_job(struct relay *relay)

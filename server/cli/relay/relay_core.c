@@ -32,7 +32,6 @@ void relay_put(struct relay_core *core, enum relay_dialect_id dialect, const cha
 	for (size_t i = 0; i < record.len; i++)
 		if (record.ptr[i] == '\n' || record.ptr[i] == '\r')
 			record.ptr[i] = ' '; /* between values: in the texts of JSON they are escaped */
-	int64_t not_yet = 0;
 	enum status status = buf_status(&record, &err);
 	if (status == OK)
 		status = relay_journal_put(core->own, buf_span(&record), &err);
@@ -40,7 +39,7 @@ void relay_put(struct relay_core *core, enum relay_dialect_id dialect, const cha
 		relay_lose(core, &err);
 		return;
 	}
-	atomic_compare_exchange_strong(&core->shared->first_put_ms, &not_yet, clock_mono_ms());
+	atomic_store(&core->shared->has_put, true);
 	pthread_mutex_lock(&core->mutex);
 	core->has_told_loss = false;
 	pthread_cond_broadcast(&core->changed);

@@ -23,8 +23,7 @@ struct relay_shared {
 	_Atomic int relay_pid; /* 0: none runs */
 	_Atomic int64_t give_up_ms; /* on the monotonic clock; 0: no such limit */
 	_Atomic bool has_no_job; /* the server took nothing of sm-ship, and will not */
-	_Atomic int64_t
-		first_put_ms; /* on the monotonic clock: when the training first told its tracker something; 0: not yet */
+	_Atomic bool has_put; /* the training has told its tracker something */
 	_Atomic bool has_run; /* the server has its run */
 	_Atomic bool has_job; /* the server has it by this name: */
 	char job[RELAY_JOB_BYTES];

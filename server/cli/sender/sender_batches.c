@@ -13,6 +13,8 @@ enum {
 	MAX_POINTS_BYTES = 16 << 20,
 	REREAD_MS = 200,
 	MUST_WAIT_MS = 20,
+	WAITED_BEAT_MS = 1000,
+	MAX_WAITED_BEATS = 10,
 	OWN_HEAD_LINES = 3,
 };
 
@@ -277,15 +279,32 @@ static void hide_secret(const struct sender *sender, struct buf *text)
 		memset(text->ptr + (rest.ptr - text->ptr) + at, '*', secret.len);
 }
 
+static bool must_wait(const struct sender *sender)
+{
+	return sender->waited_beats < MAX_WAITED_BEATS && sender->options.must_wait &&
+	       sender->options.must_wait(sender->options.wait_context);
+}
+
+/* What is waited for comes as soon as the server can be reached, or not at all: only the time in which it answers counts. */
+static enum status wait_to_send(struct sender *sender, struct error *err)
+{
+	int64_t heard_ms = sender->heard_ms;
+
+	sender_pause(sender, MUST_WAIT_MS);
+	if (clock_mono_ms() - heard_ms < WAITED_BEAT_MS)
+		return OK;
+	TRY(sender_beat(sender, err));
+	sender->waited_beats += sender->heard_ms != heard_ms;
+	return OK;
+}
+
 enum status sender_send_lines(struct sender *sender, struct error *err)
 {
 	sender_tell_of_loss(sender);
 	if (sender_is_beat_due(sender))
 		return sender_beat(sender, err);
-	if (sender->has_batch && sender->options.must_wait && sender->options.must_wait(sender->options.wait_context)) {
-		sender_pause(sender, MUST_WAIT_MS);
-		return OK;
-	}
+	if (sender->has_batch && must_wait(sender))
+		return wait_to_send(sender, err);
 	if (sender->has_batch)
 		return holds_points(sender) ? send_points(sender, err) : send_batch(sender, err);
 	switch (spool_wait(sender->options.spool, BATCH_BYTES, BATCH_LINGER_MS, IDLE_WAIT_MS)) {

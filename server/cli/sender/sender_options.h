@@ -47,7 +47,8 @@ struct sender_options {
 	/* By the sender's thread: the server has it, by that name, and so many bytes of the one stream; NULL: nobody asks. */
 	void (*tell_job)(void *context, const char *job, uint64_t base);
 	void *tell_context;
-	/* By the sender's thread: whether lines are to wait; it is asked again soon. NULL: they do not. */
+	/* By the sender's thread: whether lines are to wait; it is asked again soon. They wait until the server has answered us for ten
+	 * seconds, and an outage is no part of these. NULL: they do not. */
 	bool (*must_wait)(void *context);
 	void *wait_context;
 	const char *secret; /* that no line is to bear: it is sent as as many asterisks; NULL: none */

@@ -50,6 +50,7 @@ struct sender {
 	struct buf body;
 	const char *content_type;
 	unsigned failed_reads; /* one after the other */
+	unsigned waited_beats; /* that the server answered while lines had to wait */
 	unsigned conflicts; /* one after the other */
 	int64_t refused_until_ms; /* another's session may end by then; 0: none was in the way */
 	int64_t heard_ms; /* of the one stream's session, on the monotonic clock */

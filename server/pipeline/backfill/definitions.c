@@ -27,6 +27,7 @@ struct definitions_change {
 	int64_t job_id; /* what was written */
 	uint32_t generation;
 	bool has_backfill; /* asked for, or because nothing was extracted while the old ones were damaged */
+	bool is_none; /* the job has them already */
 };
 
 static enum status check(
@@ -128,6 +129,16 @@ static enum status begin_backfill(struct definitions_change *change, struct stor
 	return status;
 }
 
+static enum status are_same(const struct definitions_change *change, struct store_reader *reader, struct arena *arena,
+	const struct job_row *row, bool *out, struct error *err)
+{
+	struct span text;
+
+	TRY(store_read_definitions(reader, arena, row->job_id, row->generation, &text, err));
+	*out = span_equal(text.len ? text : SPAN("[]"), change->json);
+	return OK;
+}
+
 static enum status write_change(void *context, struct store_tx *tx, struct error *err)
 {
 	struct definitions_change *change = context;
@@ -141,11 +152,15 @@ static enum status write_change(void *context, struct store_tx *tx, struct error
 	TRY(check_team(row.team, row.name, change->team, err));
 	TRY(refuse_while_running(tx, arena, &row, err));
 	TRY(store_newest_generation(store_tx_reader(tx), row.job_id, &newest, err));
+	TRY(is_damaged(change->pipeline, store_tx_reader(tx), arena, &row, &change->has_backfill, err));
+	change->has_backfill |= change->wants_backfill;
+	TRY(are_same(change, store_tx_reader(tx), arena, &row, &change->is_none, err));
+	change->is_none &= !change->has_backfill;
+	if (change->is_none)
+		return OK;
 	change->job_id = row.job_id;
 	change->generation = (newest > row.generation ? newest : row.generation) + 1;
 	TRY(store_put_definitions(tx, row.job_id, change->generation, change->json, err));
-	TRY(is_damaged(change->pipeline, store_tx_reader(tx), arena, &row, &change->has_backfill, err));
-	change->has_backfill |= change->wants_backfill;
 	if (change->has_backfill)
 		TRY(begin_backfill(change, tx, arena, &row, err));
 	return change->has_backfill ? OK : put_now(change, &row, tx, err);
@@ -156,7 +171,7 @@ static void apply_change(void *context)
 	struct definitions_change *change = context;
 	struct job_state *job = directory_peek_id(change->pipeline->directory, change->job_id);
 
-	if (change->has_backfill)
+	if (change->has_backfill || change->is_none)
 		return;
 	if (job) {
 		mend_hasten(job);

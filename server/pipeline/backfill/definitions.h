@@ -14,7 +14,7 @@ struct pipeline;
 /*
  * What the job's lines are extracted by from now on: an array as in MetricDefinitions, [{"Preset": name}], or [] for the preset
  * that fits its first lines. With backfill the whole stored log is extracted again in the background, and until that is done
- * readers see what was; ERR_CONFLICT while one runs, or when text that it needs was deleted by a limit. It is also set, and the log
+ * readers see what was; the same as before without it: nothing is done. ERR_CONFLICT while one runs, or when text that it needs was deleted by a limit. It is also set, and the log
  * extracted again, where the ones before cannot be read: nothing was extracted by them.
  */
 enum status pipeline_change_definitions(struct pipeline *pipeline, struct span job, struct span team,

@@ -194,6 +194,8 @@ static enum status take_found(struct pipeline *pipeline, struct stream_state *st
 		TRY(consume_series_of(pipeline, stream, definitions, one->series, &series, err));
 		if (!series)
 			continue;
+		if (one->is_counted && !one->point.step)
+			consume_count_on(stream, definitions, series, found, i);
 		if (one->lacks_step)
 			TRY(consume_see_told(pipeline, stream, definitions, one, series, arrival_ms, &is_taken, err));
 		if (is_taken)

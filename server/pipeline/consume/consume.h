@@ -41,6 +41,12 @@ enum status consume_series_of(struct pipeline *pipeline, struct stream_state *st
 	const struct definitions *definitions, uint32_t number, struct series_state **out,
 	struct error *err) MUST_CHECK;
 /*
+ * found->items[first] is the first point of its number, by its own count. Of a metric that goes on behind a change of definitions it is
+ * not the first: that and those behind it count on.
+ */
+void consume_count_on(struct stream_state *stream, const struct definitions *definitions,
+	const struct series_state *series, const struct extracted_list *found, size_t first);
+/*
  * A value without a step: *is_taken: not as a point of its own, since a tracker tells that metric with its steps, or may do so yet (consume_held.c).
  * Whoever defines a metric means its lines; of times and rates others are derived. The series is there in any case: its number must not depend
  * on what was told by when.

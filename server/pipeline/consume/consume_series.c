@@ -102,6 +102,20 @@ enum status consume_series_of(struct pipeline *pipeline, struct stream_state *st
 	return OK;
 }
 
+void consume_count_on(struct stream_state *stream, const struct definitions *definitions,
+	const struct series_state *series, const struct extracted_list *found, size_t first)
+{
+	uint32_t number = found->items[first].series;
+
+	if (!series_has_points(series) || series->is_told || series->max_step < 0 || series->max_step > INT64_MAX / 2 ||
+		!extractor_is_alone(stream->extractor, definitions->set, number))
+		return;
+	for (size_t i = first; i < found->count; i++)
+		if (found->items[i].series == number && found->items[i].is_counted)
+			found->items[i].point.step += series->max_step + 1;
+	extractor_count_on(stream->extractor, number, (uint64_t)series->max_step + 1);
+}
+
 enum status consume_give_role(struct series_state *series, enum role role, struct error *err)
 {
 	if (series->role == role)
