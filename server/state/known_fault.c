@@ -193,15 +193,6 @@ enum status known_fault_find(struct pipeline *pipeline, struct store_reader *rea
 
 /* ---- of an end ---- */
 
-/* When the end before this one was left behind; INT64_MIN: there is none. */
-static int64_t begun_again_ms(const struct history *history)
-{
-	for (size_t i = history->count; i-- > 1;)
-		if (phase_is_final(history->rows[i - 1].status))
-			return history->rows[i].start_ms;
-	return INT64_MIN;
-}
-
 enum status known_fault_of_end(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct history *history, struct job_row *row, struct known_fault *out, struct error *err)
 {
@@ -210,7 +201,8 @@ enum status known_fault_of_end(struct pipeline *pipeline, struct store_reader *r
 	*out = (struct known_fault){SPAN(""), SPAN(""), SPAN("")};
 	if (!history->count || !span_equal(row->status, SPAN("Failed")))
 		return OK;
-	TRY(known_fault_find(pipeline, reader, arena, row->job_id, begun_again_ms(history), row->ended_ms, out, err));
+	TRY(known_fault_find(
+		pipeline, reader, arena, row->job_id, history_began_again_ms(history), row->ended_ms, out, err));
 	if (!out->words.len)
 		return OK;
 	if (row->failure_reason.len) {

@@ -66,6 +66,9 @@ struct goodput_incident {
 
 /* Something of the job changed: it is due wait_ms after it was worked out last, and not later than it was; 0: at once. */
 enum status store_touch_goodput(struct store_tx *tx, int64_t job_id, int64_t wait_ms, struct error *err) MUST_CHECK;
+/* Of a job that has come from elsewhere: if nothing was heard of it since before_ms, its time is over. */
+enum status store_put_silent_before(
+	struct store_tx *tx, int64_t job_id, int64_t before_ms, struct error *err) MUST_CHECK;
 /* Makes the next `limit` jobs behind *after due, whether they have a row or not; *after: the last one, INT64_MAX at the end. */
 enum status store_touch_all_goodput(struct store_tx *tx, int64_t *after, size_t limit, struct error *err) MUST_CHECK;
 struct goodput_due {

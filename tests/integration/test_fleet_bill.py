@@ -68,6 +68,38 @@ def test_a_live_job_that_falls_silent_stops_and_goes_on_when_it_is_heard_again(m
     wait_until(lambda: fleet(server)["node_hours"] > still, what="hours that go on")
 
 
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_a_start_and_an_import_forget_no_silence(make_server, is_killed):
+    """Who was silent for long when the server ended costs nothing until it is heard again: neither asked for, nor in sums."""
+    short = ("--goodput-every", "100ms", "--silent-after", "4s")
+    server = make_server(*short)
+    announce(server, "dead")
+    first_s = int(time.time()) - HOUR_S
+    assert server.post("/api/v1/logs?job=dead&stream=algo-1", log(first_s, 59).encode()).status == 200
+    wanted = NODES * 59 / 60
+
+    def is_known(one):
+        return hours(one, "dead") == [round(wanted, 4)] * 3
+
+    wait_until(lambda: is_known(server), what="the job to be silent")
+    export = server.get("/api/v1/export").raw
+    if is_killed:
+        server.kill()
+    else:
+        server.stop()
+    server.start("127.0.0.1:0", "--goodput-every", "100ms", "--silent-after", "1h")
+    assert is_known(server), hours(server, "dead")
+    put_prices(server, price(KNOWN, 10))  # all is worked out anew
+    wait_until(lambda: get(server, "/api/v1/jobs/dead").get("cost"), what="what it cost")
+    assert is_known(server) and round(get(server, "/api/v1/jobs/dead")["cost"], 2) == round(10 * wanted, 2), hours(server, "dead")
+    assert server.post("/api/v1/logs?job=dead&stream=algo-1", b"step 61 loss: 2.5\n").status == 200
+    wait_until(lambda: min(hours(server, "dead")) > wanted, what="hours that go on")
+    other = make_server(*short)
+    assert other.post("/api/v1/import", export, content_type="application/x-ndjson").status == 200
+    assert hours(other, "dead")[1] == round(wanted, 4)
+    wait_for_hours(other, "dead", wanted)
+
+
 def test_hours_that_are_stated_are_those_of_the_fleet(make_server):
     server = make_server("--goodput-every", "100ms")
     announce(server, "stated", BillableTimeInSeconds=600)

@@ -71,6 +71,16 @@ def test_a_machines_fault_explains_what_others_saw_of_it(server):
     assert [line["signature"] for line in incident["evidence"]["fault"]["lines"]] == ["xid_79", "nccl_timeout"]
 
 
+def test_an_end_that_is_told_behind_another_begins_nothing(server):
+    """The shipper of a file says Completed at its end; that the job failed is told later, and the fault is of before both."""
+    now = int(time.time() * 1000)
+    send(server, "j", "algo-3", (now - 12 * MINUTE, XID), host="gpu007")
+    send(server, "j", "algo-1", (now - 11 * MINUTE, "step 1 loss 2.5"), (now - 2 * MINUTE, TIMEOUT), host="gpu006")
+    assert server.post("/api/v1/jobs/j/transitions", json={"SecondaryStatus": "Completed", "time_ms": now - 2 * MINUTE}).status == 204
+    fail(server, "j", time_ms=now, FailureReason="exit code 1")
+    assert failed(server, "j")[1]["evidence"]["fault"]["summary"] == "Xid 79: GPU has fallen off the bus on gpu007"
+
+
 def test_what_was_stated_stays_as_it_was_stated(server, receiver):
     assert server.post("/api/v1/webhooks", json={"url": receiver.url}).status in (200, 201)
     now = int(time.time() * 1000)

@@ -220,6 +220,39 @@ run.finish()
 """
 
 
+@pytest.mark.parametrize("is_resumed", [True, False])
+def test_a_restart_that_resumes_its_run_by_its_id(server, train, is_resumed):
+    """The run goes on in its job. With --resume so does the log; else this start's log is a job of its own, and both are billed for it."""
+    script = """
+run = wandb.init(project="again", id="same", resume="allow")
+for step in range(%d, %d):
+    print("line", step)
+    run.log({"loss": 20.0 - step}, step=step)
+    time.sleep(0.1)
+if %d == 0:
+    sys.exit(2)  # it fails
+run.finish()
+"""
+    first = train("import time\n" + script % (0, 10, 0), "--job", "J")
+    first.communicate(timeout=180)
+    assert first.returncode == 2
+    wait_until(lambda: job(server, "J")["TrainingJobStatus"] == "Failed", what="the end of the first start")
+    second = train("import time\n" + script % (10, 30, 10), "--job", "J", *["--resume"] * is_resumed)
+    _, err = second.communicate(timeout=180)
+    assert second.returncode == 0, err
+    wait_until(lambda: len(values(server, "J", "loss")) == 30, what="the points of both starts in one job")
+    wait_until(lambda: job(server, "J")["TrainingJobStatus"] == "Completed", what="the end of the second start")
+    streams = {row["stream"] for row in server.get("/api/v1/jobs/J/streams").body["streams"]}
+    if is_resumed:
+        assert jobs(server) == ["J"] and "console" not in streams, err
+        assert [line for line in texts(server, "J", "algo-1") if line.startswith("line ")] == [f"line {step}" for step in range(30)]
+    else:
+        assert jobs(server) == ["J", "J-2"] and "console" in streams
+        assert "job 'J' has ended: this run is 'J-2' (--resume would go on with it)" in err
+        assert [line for line in texts(server, "J-2", "algo-1") if line.startswith("line ")] == [f"line {step}" for step in range(10, 30)]
+        assert job(server, "J-2")["BillableTimeInSeconds"] >= 2 <= job(server, "J")["BillableTimeInSeconds"]
+
+
 @pytest.mark.parametrize("keeps, away", [(True, True), *([(True, False), (False, True), (False, False)] if IS_LONG else [])])
 def test_files_of_a_run(make_server, train, ship, keeps, away):
     server = make_server(*(["--wandb-files"] if keeps else []))

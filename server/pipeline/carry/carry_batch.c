@@ -13,6 +13,7 @@
 #include "state/pipeline_state.h"
 #include "store/blocks.h"
 #include "store/definitions.h"
+#include "store/goodput.h"
 #include "store/job_facts.h"
 #include "store/jobs.h"
 #include "store/points.h"
@@ -243,6 +244,8 @@ static enum status end_job(struct pipeline *pipeline, struct store_tx *tx, struc
 	if (job->is_skipped)
 		return OK;
 	TRY(pools_put_job(tx, &row, err));
+	/* Who was silent there has not spoken here. */
+	TRY(store_put_silent_before(tx, row.job_id, clock_wall_ms() - pipeline->options.silent_ms, err));
 	TRY(set_hosts(tx, &row, err));
 	return write_parts(tx, job, err);
 }

@@ -186,9 +186,23 @@ enum status goodput_find_client_word(struct store_reader *reader, struct arena *
 	return OK;
 }
 
-/* One that nobody ended runs as long as its lines: of the past, or until it falls silent. */
+/* Its time was over when it was worked out last, and nothing has come since: a start of the server takes nothing of that back. */
+static enum status find_known_over(struct store_reader *reader, struct arena *arena, const struct job_row *row,
+	int64_t *over_ms, struct error *err)
+{
+	struct goodput_row known;
+
+	*over_ms = 0;
+	if (row->ended_ms)
+		return OK;
+	TRY(store_read_goodput(reader, arena, row->job_id, &known, err));
+	*over_ms = known.is_over ? known.as_of_ms : 0;
+	return OK;
+}
+
+/* One that nobody ended runs as long as its lines: of the past, or until it falls silent; over_ms: it was silent then. */
 static int64_t end_ms(const struct pipeline *pipeline, const struct job_view *view, const struct transition_row *rows,
-	size_t count, int64_t client_ms, int64_t now_ms, struct job_facts *out)
+	size_t count, int64_t client_ms, int64_t over_ms, int64_t now_ms, struct job_facts *out)
 {
 	const struct job_row *row = &view->row;
 	int64_t work_ms = stretches_last_ms(&out->work), last_ms = client_ms > work_ms ? client_ms : work_ms,
@@ -208,7 +222,8 @@ static int64_t end_ms(const struct pipeline *pipeline, const struct job_view *vi
 		       (row->is_implicit || client_ms || !is_stated(rows, count));
 	if (row->ended_ms)
 		return row->ended_ms;
-	bool is_over = is_past || (last_ms && is_of_lines && heard_silent_since(pipeline, row, heard_ms));
+	bool is_silent = (heard_ms <= over_ms && client_ms <= over_ms) || heard_silent_since(pipeline, row, heard_ms);
+	bool is_over = is_past || (last_ms && is_of_lines && is_silent);
 	out->is_open = !is_over;
 	return is_over ? last_ms : now_ms;
 }
@@ -253,9 +268,10 @@ enum status goodput_read_phases(struct pipeline *pipeline, struct store_reader *
 		.is_billed = arena_alloc(arena, most * sizeof *p.is_billed)};
 	if (!p.phases || !p.is_billed)
 		return error_no_memory(err);
-	int64_t client_ms;
+	int64_t client_ms, over_ms;
 	TRY(goodput_find_client_word(reader, arena, row, rows, count, &client_ms, err));
-	int64_t to_ms = goodput_within(end_ms(pipeline, view, rows, count, client_ms, now_ms, out));
+	TRY(find_known_over(reader, arena, row, &over_ms, err));
+	int64_t to_ms = goodput_within(end_ms(pipeline, view, rows, count, client_ms, over_ms, now_ms, out));
 	int64_t from_ms = goodput_within(begin_ms(row, rows, count, stretches_first_ms(&out->work)));
 	if (count && is_final(&rows[count - 1]) && rows[count - 1].start_ms > to_ms)
 		rows[count - 1].start_ms = to_ms; /* told late */

@@ -102,7 +102,7 @@ static void write_goodput(const struct job_row *row, const struct goodput_row *g
 		json_put_i64(w, "paused_seconds", goodput->paused_ms / 1000);
 	if (goodput->odd_times)
 		json_put_i64(w, "odd_times", (int64_t)goodput->odd_times);
-	if (goodput->is_over && !row->ended_ms)
+	if (goodput->is_over && goodput->work_to_ms && !row->ended_ms)
 		json_put_i64(w, "worked_until_ms", goodput->work_to_ms);
 }
 

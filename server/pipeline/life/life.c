@@ -261,15 +261,6 @@ static void note_gaps(struct job_state *job, const struct history *history)
 	atomic_store(&job->gap_to_ms, to_ms);
 }
 
-/* When it went on after its last end; 0: it never did. */
-static int64_t began_ms(const struct history *history)
-{
-	for (size_t i = history->count; i-- > 1;)
-		if (!phase_is_final(history->rows[i].status) && phase_is_final(history->rows[i - 1].status))
-			return history->rows[i].start_ms;
-	return 0;
-}
-
 void life_note(struct job_state *job, const struct history *history)
 {
 	static const struct transition_row none;
@@ -279,7 +270,7 @@ void life_note(struct job_state *job, const struct history *history)
 	note_gaps(job, history);
 	if (atomic_exchange(&job->is_over, is_final) && !is_final)
 		atomic_fetch_add(&job->life, 1);
-	atomic_store(&job->began_ms, began_ms(history));
+	atomic_store(&job->began_ms, history_began_again_ms(history));
 	for (size_t i = 0; i < history->count; i++)
 		if (history->rows[i].source == SOURCE_ASSUMED &&
 			span_equal(history->rows[i].status, SPAN("Training"))) {

@@ -430,3 +430,11 @@ int64_t history_created_ms(const struct history *history, const struct job_row *
 
 	return earlier_of(earlier_of(first_ms, row->started_ms), row->ended_ms);
 }
+
+int64_t history_began_again_ms(const struct history *history)
+{
+	for (size_t i = history->count; i-- > 1;)
+		if (!phase_is_final(history->rows[i].status) && phase_is_final(history->rows[i - 1].status))
+			return history->rows[i].start_ms;
+	return 0;
+}

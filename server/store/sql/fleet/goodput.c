@@ -34,6 +34,17 @@ enum status store_touch_goodput(struct store_tx *tx, int64_t job_id, int64_t wai
 	return statement_run(&s, err);
 }
 
+enum status store_put_silent_before(struct store_tx *tx, int64_t job_id, int64_t before_ms, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(
+		&s, store_tx_reader(tx), "UPDATE goodput SET is_over = 1, as_of_ms = ? WHERE job_id = ?", err));
+	bind_i64(&s, before_ms);
+	bind_i64(&s, job_id);
+	return statement_run(&s, err);
+}
+
 enum status store_touch_all_goodput(struct store_tx *tx, int64_t *after, size_t limit, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
