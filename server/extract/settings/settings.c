@@ -338,9 +338,9 @@ static bool announces_yaml(struct span text)
 /* `json = {`, `config: {`, `Hyperparameters: {"lr": …}`: what stands before the first brace. */
 static bool ends_with_word_of_json(struct span before)
 {
-	static const struct span words[] = {SPAN("json = "), SPAN("SM_HPS="), SPAN("onfig: "), SPAN("onfigs: "), SPAN("onfig = "),
-		SPAN("onfiguration: "), SPAN("yperparameters: "), SPAN("yperparameters = "), SPAN("params: "),
-		SPAN("args: "), SPAN("rguments: ")};
+	static const struct span words[] = {SPAN("json = "), SPAN("SM_HPS="), SPAN("onfig: "), SPAN("onfigs: "),
+		SPAN("onfig = "), SPAN("onfiguration: "), SPAN("yperparameters: "), SPAN("yperparameters = "),
+		SPAN("params: "), SPAN("args: "), SPAN("rguments: ")};
 
 	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
 		if (span_ends_with(before, words[i]))
