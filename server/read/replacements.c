@@ -1,5 +1,6 @@
 #include "read/replacements.h"
 
+#include "base/json/json_read.h"
 #include "read/logs/lines.h"
 #include "read/said_faults.h"
 #include "read/view.h"
@@ -11,6 +12,8 @@
 enum {
 	FAULTS_MAX = 1000, /* of one machine, the newest */
 	INCIDENTS_MAX = 1000, /* of the job, the newest */
+	FACTS_BYTES = 64 * 1024,
+	MOVED_MS = 60 * 60 * 1000, /* so soon is a machine that went on in another stream heard there */
 	NEEDED_MIN_MS = 60 * 60 * 1000,
 	NEEDED_MAX_MS = 24 * 60 * 60 * 1000
 };
@@ -26,10 +29,16 @@ struct reading {
 	size_t incident_count;
 };
 
-/* One row of stream_hosts behind another. */
+/*
+ * A machine that went, and one that came: in the simplest case one row of stream_hosts behind another. Where ranks were numbered anew, healthy
+ * machines lie in between, each of which went on in the stream of the one before it.
+ */
 struct change {
 	const struct stream_host_row *before, *after;
-	const struct stream_view *stream;
+	const struct stream_view *stream, *to_stream; /* before's, after's */
+	size_t moved;
+	struct change *next; /* by which the machine that came had left its own stream; NULL: it is new */
+	bool is_joined; /* it is such a next one */
 };
 
 const char *fault_followed_name(enum fault_followed followed)
@@ -61,6 +70,75 @@ static int newest_first(const void *a, const void *b)
 	return x->after->number < y->after->number ? 1 : -1;
 }
 
+/* ---- who only moved ---- */
+
+static int64_t begin_of(const struct stream_host_row *row)
+{
+	return row->from_ms ? row->from_ms : row->since_ms;
+}
+
+static int by_machine_that_left(const void *a, const void *b)
+{
+	return span_compare((*(struct change *const *)a)->before->host, (*(struct change *const *)b)->before->host);
+}
+
+/* The change by which the machine that came in this one had left another stream at that time; the nearest. NULL: it is new. */
+static struct change *find_left(struct change *const *sorted, size_t count, const struct change *came)
+{
+	struct change *best = NULL;
+	int64_t best_ms = MOVED_MS;
+	size_t low = 0, high = count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		if (span_compare(sorted[middle]->before->host, came->after->host) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < count && span_equal(sorted[low]->before->host, came->after->host); low++) {
+		int64_t away_ms = llabs(begin_of(sorted[low]->after) - begin_of(came->after));
+		if (away_ms > best_ms || sorted[low]->is_joined || sorted[low]->stream == came->stream)
+			continue;
+		best = sorted[low];
+		best_ms = away_ms;
+	}
+	return best;
+}
+
+/* Changes that hang together by machines that moved are one; where all of them only changed places, none. */
+static enum status join_moved(struct arena *arena, struct change *changes, size_t *count, struct error *err)
+{
+	struct change **sorted = arena_alloc(arena, (*count + 1) * sizeof *sorted);
+	size_t kept = 0;
+
+	if (!sorted)
+		return error_no_memory(err);
+	for (size_t i = 0; i < *count; i++)
+		sorted[i] = &changes[i];
+	qsort(sorted, *count, sizeof *sorted, by_machine_that_left);
+	for (size_t i = 0; i < *count; i++)
+		if ((changes[i].next = find_left(sorted, *count, &changes[i])))
+			changes[i].next->is_joined = true;
+	for (size_t i = 0; i < *count; i++) {
+		struct change change = changes[i];
+		if (change.is_joined)
+			continue;
+		for (const struct change *next = change.next; next; next = next->next, change.moved++) {
+			change.after = next->after;
+			change.to_stream = next->to_stream;
+		}
+		sorted[kept++] = arena_alloc(arena, sizeof change);
+		if (!sorted[kept - 1])
+			return error_no_memory(err);
+		*sorted[kept - 1] = change;
+	}
+	for (size_t i = 0; i < kept; i++)
+		changes[i] = *sorted[i];
+	*count = kept;
+	return OK;
+}
+
 static bool is_shared_stream(const struct reading *in, size_t at)
 {
 	for (size_t i = at; i < in->host_count && in->hosts[i].stream_id == in->hosts[at].stream_id; i++)
@@ -84,8 +162,10 @@ static enum status find_changes(
 		}
 		const struct stream_view *stream = find_stream(&in->view, row->stream_id);
 		if (stream && !row->is_shared && !before->is_shared && !span_equal(row->host, before->host))
-			(*out)[(*count)++] = (struct change){before, row, stream};
+			(*out)[(*count)++] =
+				(struct change){.before = before, .after = row, .stream = stream, .to_stream = stream};
 	}
+	TRY(join_moved(in->arena, *out, count, err));
 	qsort(*out, *count, sizeof **out, newest_first);
 	return OK;
 }
@@ -93,20 +173,17 @@ static enum status find_changes(
 /* ---- when ---- */
 
 static enum status read_time(
-	const struct reading *in, const struct change *change, uint64_t number, int64_t *out, struct error *err)
+	const struct reading *in, const struct stream_view *stream, uint64_t number, int64_t *out, struct error *err)
 {
-	return lines_read_time(
-		in->pipeline, in->reader, in->arena, in->view.row.name, change->stream->name, number, out, err);
+	return lines_read_time(in->pipeline, in->reader, in->arena, in->view.row.name, stream->name, number, out, err);
 }
 
-/* 0: the machine sent no line, or its last one was deleted. */
-static enum status read_last_line(
-	const struct reading *in, const struct change *change, int64_t *out, struct error *err)
+/* Of a row that another machine's is behind. 0: the machine sent no line, or its last one was deleted. */
+static enum status read_last_line(const struct reading *in, const struct stream_host_row *row,
+	const struct stream_view *stream, int64_t *out, struct error *err)
 {
 	*out = 0;
-	return change->after->from_line > change->before->from_line
-		       ? read_time(in, change, change->after->from_line - 1, out, err)
-		       : OK;
+	return row[1].from_line > row->from_line ? read_time(in, stream, row[1].from_line - 1, out, err) : OK;
 }
 
 static enum status set_times(
@@ -114,10 +191,10 @@ static enum status set_times(
 {
 	int64_t first_ms = 0;
 
-	TRY(read_last_line(in, change, &out->last_ms, err));
+	TRY(read_last_line(in, change->before, change->stream, &out->last_ms, err));
 	/* What the ledger has is from before the times in the text were read. */
 	if (change->after->from_ms)
-		TRY(read_time(in, change, change->after->from_line, &first_ms, err));
+		TRY(read_time(in, change->to_stream, change->after->from_line, &first_ms, err));
 	out->at_ms = first_ms ? first_ms : change->after->from_ms ? change->after->from_ms : change->after->since_ms;
 	out->is_by_arrival = !out->last_ms || !first_ms || out->last_ms > out->at_ms;
 	out->took_ms =
@@ -144,6 +221,20 @@ static const struct node_fault_row *find_fault(
 	return best;
 }
 
+/* It is about a machine, and not about this one. */
+static bool is_of_another(const struct incident_row *row, struct span host)
+{
+	AUTO_DONE(buf) text = BUF_INIT(FACTS_BYTES);
+	AUTO(json) facts = NULL;
+	struct error err;
+
+	buf_printf(&text, "{%.*s}", SPAN_ARGS(row->facts));
+	if (text.failure || json_parse(&facts, buf_span(&text), &err) != OK)
+		return false;
+	struct span named = json_string_of(json_get(facts, "host"));
+	return named.len && !span_equal(named, host);
+}
+
 /* Of this stream, or of the whole job. */
 static const struct incident_row *find_incident(
 	const struct reading *in, const struct change *change, int64_t from_ms, int64_t to_ms)
@@ -153,9 +244,10 @@ static const struct incident_row *find_incident(
 	for (size_t i = 0; i < in->incident_count; i++) {
 		const struct incident_row *row = &in->incidents[i];
 		bool is_near = row->incident.opened_ms >= from_ms && row->incident.opened_ms <= to_ms;
-		bool is_its = row->stream_id == 0 || row->stream_id == change->after->stream_id;
+		bool is_its = row->stream_id == 0 || row->stream_id == change->before->stream_id;
 		if (is_near && is_its && row->incident.severity > SEVERITY_INFO &&
-			(!best || row->incident.severity > best->incident.severity))
+			(!best || row->incident.severity > best->incident.severity) &&
+			!is_of_another(row, change->before->host))
 			best = row;
 	}
 	return best;
@@ -212,11 +304,10 @@ static enum status read_until(const struct reading *in, const struct change *cha
 {
 	const struct stream_host_row *next = change->after + 1, *end = in->hosts + in->host_count;
 
-	*out = change->stream->last_ms;
+	*out = change->to_stream->last_ms;
 	if (next == end || next->stream_id != change->after->stream_id)
 		return OK;
-	const struct change later = {change->after, next, change->stream};
-	TRY(read_last_line(in, &later, out, err));
+	TRY(read_last_line(in, change->after, change->to_stream, out, err));
 	if (!*out)
 		*out = next->from_ms;
 	return OK;
@@ -273,6 +364,8 @@ static enum status judge(
 	const struct reading *in, const struct change *change, struct replacement *out, struct error *err)
 {
 	*out = (struct replacement){.stream = change->stream->name,
+		.to_stream = change->to_stream->name,
+		.moved = change->moved,
 		.from_host = change->before->host,
 		.to_host = change->after->host,
 		.line = change->after->from_line};

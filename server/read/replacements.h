@@ -1,6 +1,7 @@
 /*
  * Job: machines of a job that were replaced: which took which stream from which, why, how long it took, and whether the fault went
- *      away with the machine. A pair of machines that sent a stream one after the other is a replacement; those that share it are none.
+ *      away with the machine. A pair of machines that sent a stream one after the other is a replacement; those that share it are none,
+ *      nor those that went on in another stream of the job.
  * Ownership: lives in the arena. Threads: any.
  */
 #pragma once
@@ -15,7 +16,9 @@ enum fault_followed { FAULT_UNKNOWN, FAULT_TOO_EARLY, FAULT_NOT_SEEN_AGAIN, FAUL
 
 struct replacement {
 	struct span stream, from_host, to_host;
-	uint64_t line; /* the first of the new machine */
+	struct span to_stream; /* the new machine's: another one where ranks were numbered anew */
+	size_t moved; /* healthy machines between the two, each of which went on in another stream */
+	uint64_t line; /* the first of the new machine, in its stream */
 	int64_t at_ms; /* log time of that */
 	int64_t last_ms; /* log time of the old one's last line; 0: not known */
 	int64_t took_ms;

@@ -49,7 +49,7 @@ def test_a_replacement_and_its_fault(server, send, begin_ms):
     assert replacements(server, "j") == []
     send("j", "n2", 112, 142)
     row = replaced(server, "j", "too early")
-    assert row == {"stream": "algo-1", "from": "n1", "to": "n2", "line": 3, "at_ms": begin_ms + 112 * MINUTE_MS,
+    assert row == {"stream": "algo-1", "to_stream": "algo-1", "moved": 0, "from": "n1", "to": "n2", "line": 3, "at_ms": begin_ms + 112 * MINUTE_MS,
         "last_ms": begin_ms + 100 * MINUTE_MS, "took_ms": 12 * MINUTE_MS, "took_from": "log", "why": "xid_79 on n1",
         "fault": {"host": "n1", "signature": "xid_79", "ts_ms": begin_ms + 100 * MINUTE_MS, "line": 2, "text": XID}, "incident": None,
         "fault_followed": "too early", "seen_again": None, "observed_ms": 30 * MINUTE_MS, "needed_ms": 100 * MINUTE_MS}
@@ -101,7 +101,7 @@ def test_an_incident_says_why(server, send):
     wait_until(lambda: server.get("/api/v1/jobs/j/replacements").body["replacements"][0]["incident"], what="the incident")
     row, = replacements(server, "j")
     incident, = [one for one in server.get("/api/v1/incidents?kind=log_signature").body["incidents"]]
-    assert (row["why"], row["incident"]["id"], row["fault"], row["fault_followed"]) == ("log_signature", incident["id"], None, None)
+    assert (row["why"], row["incident"]["id"], row["fault"], row["fault_followed"]) == ("cuda_oom on n1", incident["id"], None, None)
 
 
 def test_several_newest_first_and_the_limit(server, send):
@@ -125,6 +125,44 @@ def test_machines_that_share_a_stream_replace_nobody(server, send):
         send("j", "n2", minute)
     body = server.get("/api/v1/jobs/j/replacements").body
     assert (body["replacements"], body["shared_streams"]) == ([], 1)
+
+
+def test_ranks_that_moved_up_are_not_replaced(server, send):
+    """Of n1 … n6 n3 dies; the job is started again on n1, n2, n4 … n7, in this order: n3 is out, n7 in, and n4 to n6 are at work."""
+    before, after = [f"n{i}" for i in (1, 2, 3, 4, 5, 6)], [f"n{i}" for i in (1, 2, 4, 5, 6, 7)]
+    for rank, host in enumerate(before, 1):
+        send("j", host, 0, 100, *([(101, XID)] if host == "n3" else []), stream=f"algo-{rank}")
+    for rank, host in enumerate(after, 1):
+        send("j", host, 112 + rank, stream=f"algo-{rank}")
+    row = replaced(server, "j", "too early")
+    assert [row[key] for key in ("from", "to", "stream", "to_stream", "line", "moved", "why")] == ["n3", "n7", "algo-3", "algo-6", 2, 3, "xid_79 on n3"]
+    assert (row["took_ms"], row["observed_ms"]) == (17 * MINUTE_MS, 0)  # from minute 101 to 118, the last so far
+
+
+def test_machines_that_change_places_replace_nobody(server, send):
+    for rank, (old, new) in enumerate((("n1", "n2"), ("n2", "n3"), ("n3", "n1")), 1):
+        send("j", old, 0, (100, XID) if old == "n1" else 100, stream=f"algo-{rank}")
+        send("j", new, 110 + rank, stream=f"algo-{rank}")
+    assert replacements(server, "j") == []
+
+
+def test_a_machine_that_comes_back_hours_later_by_the_log_shares_nothing(server, send):
+    """A log of the past comes at once: by its own times n2 had worked for two hours when n1 came back."""
+    send("j", "n1", 0, (100, XID))
+    send("j", "n2", 112, 232)
+    send("j", "n1", 240, 300)
+    body = wait_until(lambda: (found := server.get("/api/v1/jobs/j/replacements").body)["replacements"][-1]["fault"] and found, what="the fault")
+    assert [(row["from"], row["to"], row["took_ms"] // MINUTE_MS) for row in body["replacements"]] == [("n2", "n1", 8), ("n1", "n2", 12)]
+    wait_until(lambda: server.get("/api/v1/incidents?kind=node_suspect").body["incidents"], what="the incident")
+    assert [row["why"] for row in replacements(server, "j")] == ["not known", "xid_79 on n1"]  # n2 did not go for what n1 had
+    assert body["shared_streams"] == 0
+
+
+def test_a_machine_that_is_back_within_minutes_of_the_log_shares(server, send):
+    send("j", "n1", 0, 100)
+    send("j", "n2", 112)
+    send("j", "n1", 120)
+    assert server.get("/api/v1/jobs/j/replacements").body["shared_streams"] == 1
 
 
 def test_times_that_stand_in_the_text(server):

@@ -48,6 +48,13 @@ def test_access_logs_by_prefix_and_second(server):
     assert server.get("/api/v1/jobs/none/s3").status == 404
 
 
+def test_a_refusal_in_an_access_log_is_an_incident(server):
+    server.post("/api/v1/logs?job=j&stream=access", body="".join(access(i, "GET", f"shards/train/{i}.tar", "503 SlowDown") for i in range(5))
+        + access(6, "GET", "shards/503/x", "200 -") + access(7, "GET", "gone.tar", "404 NoSuchKey"))
+    incident, = wait_until(lambda: server.get("/api/v1/incidents?kind=log_signature").body["incidents"], what="an incident")
+    assert (incident["evidence"]["signature"], incident["evidence"]["count"], s3(server)["slow_downs"]) == ("s3_slow_down", 5, 5)
+
+
 def test_parts_are_of_the_busiest_second(server):
     """Of 4 a second four fifths are 3.2. 4 reads in one second and 4 writes in the next: 4 / 3.2 = 1.25 each, so two prefixes, and not the
     three of a second that has both. With 3 reads more beside the writes it is 7 / 3.2 = 2.2: three."""

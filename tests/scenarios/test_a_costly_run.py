@@ -5,6 +5,7 @@ printed last. Each figure is worked out here from the files' own numbers.
 """
 
 import datetime
+import json
 import math
 import random
 import statistics
@@ -116,3 +117,34 @@ def test_restarts_that_went_on_and_one_that_did_not(server, ship, tmp_path):
         assert row["loss_spreads"] == pytest.approx(far, rel=1e-9)
     assert [(row["verdict"], row["cause"], row["checkpoint_step"], row["lr_equal"], row["data_equal"]) for row in rows] == [
         ("continued", None, 400, True, True), ("differs", "older checkpoint", 600, True, True), ("continued", None, 700, True, True)]
+
+
+def linear(step, peak, warmup, last):
+    """transformers.get_linear_schedule_with_warmup"""
+    return peak * step / warmup if step < warmup else peak * (last - step) / (last - warmup)
+
+
+def trainer_log(last, every, says_step):
+    """transformers.Trainer with --disable_tqdm, whose lines say the epoch alone, and with bars"""
+    yield f"[{stamp(BEGUN_S)}] ***** Running training *****"
+    yield f"  Total optimization steps = {last:,}"
+    for step in range(every, last + 1, every):
+        if says_step:
+            yield f"{step * 100 // last:3d}%|###       | {step}/{last} [{step // 6:02d}:{step % 6}0<2:45:10, 10.01s/it]"
+        yield f"{{'loss': {2 + 5 / (1 + step / 60):.4f}, 'grad_norm': 0.5, 'learning_rate': {linear(step, 2e-5, 30, last)!r}, 'epoch': {step / last:.2f}}}"
+
+
+def test_steps_that_a_log_does_not_say_are_laid_beside_nothing(server):
+    """Counted 0, 1, 2 … they are none of the schedule's: of a run by its book there was a difference at step 0, and a tenth of its tokens."""
+    settings = {"learning_rate": "2e-5", "lr_scheduler_type": "linear", "warmup_steps": "30", "logging_steps": "10", "max_steps": "1000",
+        "global_batch_size": "512", "seq_length": "4096"}
+    for job, says_step in (("counted", False), ("said", True)):
+        server.post("/api/v1/jobs", json.dumps({"TrainingJobName": job, "HyperParameters": settings}))
+        server.send(job, list(trainer_log(1000, 10, says_step)))
+        server.wait_for_points(job, "train:lr", 100)
+    schedule, tokens, document = ({job: server.get(f"/api/v1/jobs/{job}{of}").body for job in ("counted", "said")} for of in ("/schedule", "/tokens", ""))
+    assert [(one["first_difference"], one["steps_counted"]) for one in schedule.values()] == [(None, True), (None, False)]
+    assert [{point["declared"] is None for point in one["observed"]} for one in schedule.values()] == [{True}, {False}]
+    assert (tokens["counted"]["consumed"], tokens["counted"]["per_day"], tokens["counted"]["eta_ms"]) == (None, None, None)
+    assert tokens["said"]["consumed"] == tokens["said"]["budget"] == tokens["counted"]["budget"] == 1000 * 512 * 4096
+    assert "eta_ms" not in document["counted"]

@@ -127,6 +127,7 @@ enum status api_job_schedule(void *context, void *worker, const struct http_requ
 	json_put_span(&w, "metric", report.metric);
 	write_declared(&w, &report);
 	write_not_understood(&w, &report.declared);
+	json_put_bool(&w, "steps_counted", report.is_counted);
 	json_key(&w, "observed");
 	json_array(&w);
 	for (size_t i = 0; i < report.observed_count; i++)

@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-enum { LIMIT_DEFAULT = 100, LIMIT_MAX = 1000, WHY_BYTES = 2048, ID_BYTES = 48 };
+enum { LIMIT_DEFAULT = 100, LIMIT_MAX = 1000, WHY_BYTES = 2048, FACTS_BYTES = 64 * 1024, ID_BYTES = 48 };
 
 static void write_fault(struct json_writer *w, const char *key, const struct node_fault_row *fault)
 {
@@ -43,6 +43,24 @@ static void write_incident(struct json_writer *w, int64_t job_id, const struct i
 	json_object_end(w);
 }
 
+/* "cuda_oom on n3": which signature, and whose. A kind without both is its name alone. */
+static enum status append_incident(struct buf *out, const struct incident_row *row, struct error *err)
+{
+	AUTO_DONE(buf) text = BUF_INIT(FACTS_BYTES);
+	AUTO(json) facts = NULL;
+
+	buf_printf(&text, "{%.*s}", SPAN_ARGS(row->facts));
+	TRY(buf_status(&text, err));
+	TRY(json_parse(&facts, buf_span(&text), err));
+	struct span fault = json_string_of(json_get(facts, "fault")), host = json_string_of(json_get(facts, "host"));
+	if (!fault.len)
+		fault = json_string_of(json_get(facts, "signature"));
+	buf_append_span(out, fault.len ? fault : span_from(incident_kind_name(row->incident.kind)));
+	if (host.len)
+		buf_printf(out, " on %.*s", SPAN_ARGS(host));
+	return OK;
+}
+
 static enum status write_why(struct json_writer *w, const struct replacement *row, struct error *err)
 {
 	AUTO_DONE(buf) why = BUF_INIT(WHY_BYTES);
@@ -51,8 +69,10 @@ static enum status write_why(struct json_writer *w, const struct replacement *ro
 		buf_append_span(&why, row->fault->signature);
 		buf_append_text(&why, " on ");
 		buf_append_span(&why, row->fault->host);
+	} else if (row->incident) {
+		TRY(append_incident(&why, row->incident, err));
 	} else {
-		buf_append_text(&why, row->incident ? incident_kind_name(row->incident->incident.kind) : "not known");
+		buf_append_text(&why, "not known");
 	}
 	TRY(buf_status(&why, err));
 	json_put_span(w, "why", buf_span(&why));
@@ -81,6 +101,8 @@ static enum status write_row(struct json_writer *w, int64_t job_id, const struct
 {
 	json_object(w);
 	json_put_span(w, "stream", row->stream);
+	json_put_span(w, "to_stream", row->to_stream);
+	json_put_i64(w, "moved", (int64_t)row->moved);
 	json_put_span(w, "from", row->from_host);
 	json_put_span(w, "to", row->to_host);
 	json_put_i64(w, "line", (int64_t)row->line);

@@ -49,13 +49,30 @@ static bool is_of_run(const struct noting *noting)
 	return false;
 }
 
-/* When another machine took over from row i, or from all of those that share with it. */
-static int64_t left_ms(const struct noting *noting, size_t i)
+/* With which row another machine took over from row i, or from all of those that share with it. */
+static const struct stream_host_row *successor(const struct noting *noting, size_t i)
 {
 	for (size_t j = i + 1; j < noting->count; j++)
 		if (!noting->rows[i].is_shared || !noting->rows[j].is_shared)
-			return noting->rows[j].since_ms;
-	return noting->next.since_ms;
+			return &noting->rows[j];
+	return &noting->next;
+}
+
+/* It was written before it came. */
+static bool is_past(const struct stream_host_row *row)
+{
+	return row->from_ms && row->from_ms <= row->since_ms;
+}
+
+/*
+ * A log of the past comes within seconds: by its own times the machine may have been away for long. They count where they rise along all
+ * three rows; clocks that differ do not do so for long.
+ */
+static bool was_away_long(
+	const struct stream_host_row *old, const struct stream_host_row *other, const struct stream_host_row *back)
+{
+	return is_past(other) && is_past(back) && old->from_ms <= other->from_ms &&
+	       back->from_ms - other->from_ms >= SHARED_MS;
 }
 
 /* The newest row of that host whose lines ended just now; count: there is none. */
@@ -65,7 +82,9 @@ static size_t find_return(const struct noting *noting)
 		const struct stream_host_row *row = &noting->rows[i];
 		if (!span_equal(row->host, noting->next.host))
 			continue;
-		bool is_soon = row->until_ms && noting->next.since_ms - left_ms(noting, i) < SHARED_MS;
+		const struct stream_host_row *other = successor(noting, i);
+		bool is_soon = row->until_ms && noting->next.since_ms - other->since_ms < SHARED_MS &&
+			       !was_away_long(row, other, &noting->next);
 		return is_soon ? i : noting->count;
 	}
 	return noting->count;

@@ -61,16 +61,17 @@ static enum status take_rate(void *context, const struct point *point, struct er
 {
 	struct watching *w = context;
 	const struct lr_schedule *declared = &w->out->declared;
+	bool is_compared = declared->shape && !w->out->is_counted;
 	double step = (double)point->step;
 	struct schedule_point at = {.step = point->step,
-		.declared = declared->shape ? lr_schedule_at(declared, step) : NAN,
+		.declared = is_compared ? lr_schedule_at(declared, step) : NAN,
 		.observed = point->value};
 
 	(void)err;
 	w->newest = at;
 	if (w->seen++ % w->every == 0 && w->out->observed_count < SCHEDULE_OBSERVED_MAX - 1)
 		w->out->observed[w->out->observed_count++] = at;
-	if (!declared->shape || w->out->has_difference)
+	if (!is_compared || w->out->has_difference)
 		return OK;
 	watch_rate(&w->watch, declared, point);
 	if (w->watch.differing == LR_DIFFERS_PRINTS) {
@@ -253,6 +254,7 @@ enum status schedule_read(struct pipeline *pipeline, struct store_reader *reader
 	if (!out->observed)
 		return error_no_memory(err);
 	const struct stream_view *stream = find_stream(&view, rank_0.stream, out->metric, &points);
+	out->is_counted = stream && stream_view_counts(stream, out->metric);
 	w.every = points / (SCHEDULE_OBSERVED_MAX - 1) + 1;
 	if (stream)
 		TRY(walk(pipeline, reader, job, stream->name, out->metric, take_rate, &w, err));
@@ -339,6 +341,8 @@ enum status schedule_go_on(struct pipeline *pipeline, struct store_reader *reade
 	TRY(rank_0_find(reader, arena, &view, &rank_0, err));
 	TRY(main_series_find(reader, arena, &view, ROLE_LEARNING_RATE, &out->metric, err));
 	const struct stream_view *stream = find_stream(&view, rank_0.stream, out->metric, &points);
+	if (stream && stream_view_counts(stream, out->metric))
+		return OK;
 	if (stream)
 		begin_series(progress, stream, out->metric);
 	while (stream && !is_end)

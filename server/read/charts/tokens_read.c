@@ -51,6 +51,7 @@ static const struct series_view *find_steps(const struct job_view *view, struct 
 		for (size_t j = 0; j < view->streams[i].series_count; j++) {
 			const struct series_view *series = &view->streams[i].series[j];
 			if (span_equal(series->metric, loss) && series->summary.count &&
+				!stream_view_counts(&view->streams[i], loss) &&
 				(!best || series->summary.last_step > best->summary.last_step))
 				best = series;
 		}

@@ -25,3 +25,17 @@ const struct series_view *stream_view_find(const struct stream_view *stream, str
 			return &stream->series[i];
 	return NULL;
 }
+
+bool stream_view_counts(const struct stream_view *stream, struct span metric)
+{
+	uint64_t own = 0;
+
+	for (size_t i = 0; i < stream->health_count; i++) {
+		const struct health_view *health = &stream->health[i];
+		if (health->without_step < health->matched)
+			return false;
+		if (span_equal(health->name, metric))
+			own += health->matched;
+	}
+	return own > 0;
+}

@@ -79,6 +79,9 @@ bool stream_view_means(const struct stream_view *stream, const struct series_vie
 /* The first that means it; NULL: none, or nothing is asked for. */
 const struct series_view *stream_view_find(const struct stream_view *stream, struct span asked);
 
+/* Its lines say no step: those of this series are a count of its prints, 0, 1, 2 …, and stand on nobody's schedule. Asks the health. */
+bool stream_view_counts(const struct stream_view *stream, struct span metric);
+
 struct job_view {
 	struct job_row row;
 	struct stream_view *streams;

@@ -62,6 +62,10 @@ interface ReplacedFault {
 
 export interface Replacement {
   stream: string;
+  /** The new machine's, where ranks were numbered anew; `line` is of it. */
+  to_stream: string;
+  /** Healthy machines that went on in another stream. */
+  moved: number;
   from: string;
   to: string;
   line: number;

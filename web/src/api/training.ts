@@ -14,6 +14,8 @@ export interface Schedule {
     from: Record<string, string>;
   } | null;
   not_understood: string[];
+  /** The log says no step: they are a count of its prints, and nothing is compared. */
+  steps_counted: boolean;
   observed: { step: number; declared: number | null; observed: number }[];
   first_difference: { step: number; declared: number; observed: number } | null;
   clip: number | null;

@@ -33,9 +33,9 @@ export function Replaced({ store }: { store: JobStore }) {
       <DataTable
         class="plain"
         rows={reply.replacements}
-        keyOf={(one) => `${one.stream} ${one.line}`}
+        keyOf={(one) => `${one.to_stream} ${one.line}`}
         columns={[
-          { title: t("node"), isHead: true, cell: (one) => <a href={`${logsHref(store.name, { stream: one.stream })}#L${one.line}`}>{cutMiddle(one.stream, 32)}</a> },
+          { title: t("node"), isHead: true, cell: (one) => <a href={`${logsHref(store.name, { stream: one.to_stream })}#L${one.line}`}>{cutMiddle(one.to_stream, 32)}</a> },
           { title: t("old machine"), cell: (one) => <bdi class="mono">{one.from}</bdi> },
           { title: t("new machine"), cell: (one) => <bdi class="mono">{one.to}</bdi> },
           { title: t("since"), cell: (one) => formatTime(one.at_ms) },

@@ -79,7 +79,8 @@ function SchedulePart({ name, schedule }: { name: string; schedule: Schedule }) 
           {t("the log shows {observed}, {declared} is declared", { observed: rateText(first.observed), declared: rateText(first.declared) })}
         </p>
       )}
-      {declared && !first && observed.length > 0 && <p>{t("Every rate that the log shows is the declared one, within a hundredth.")}</p>}
+      {declared && schedule.steps_counted && <p>{t("The log says no step, so its rates are not compared: they are counted 0, 1, 2 …")}</p>}
+      {declared && !first && !schedule.steps_counted && observed.length > 0 && <p>{t("Every rate that the log shows is the declared one, within a hundredth.")}</p>}
       {observed.length > 1 && <Rates rows={observed} />}
       {declared && (
         <Figures
