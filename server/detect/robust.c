@@ -35,9 +35,11 @@ double robust_quantum(double value)
 {
 	double quantum = 1;
 
-	for (int digits = 0; digits <= DIGITS_MOST; digits++, quantum /= 10)
+	for (int digits = 0; digits <= DIGITS_MOST; digits++) {
 		if (fabs(value / quantum - round(value / quantum)) < 1e-5 * fabs(value / quantum))
 			return digits < DIGITS_LEAST ? 0 : quantum;
+		quantum /= 10;
+	}
 	return 0;
 }
 

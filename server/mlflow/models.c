@@ -30,7 +30,7 @@ static bool is_hex(struct span text)
 /* Whose it is, by its id; false: it is none of ours. */
 static bool read_id(struct span id, struct model *out)
 {
-	struct span owner = id, random = id;
+	struct span owner = id, random;
 
 	if (id.len > ID_MAX_BYTES || !span_take(&owner, SPAN("m-")) || owner.len <= RANDOM_DIGITS + 1)
 		return false;

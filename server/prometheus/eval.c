@@ -220,8 +220,10 @@ static enum status eval_each(
 	for (size_t i = 0; i < out->count; i++)
 		for (size_t step = 0; step < eval->steps; step++) {
 			struct prom_row *row = &out->at[i];
+			/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): eval_parameter has filled it */
 			row->has[step] = row->has[step] && !(id == FN_CLAMP && b[step] < a[step]);
 			if (row->has[step])
+				/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): as above */
 				row->values[step] = each_value(id, row->values[step], a[step], b[step]);
 		}
 	return rows_drop_names(eval, out, err);

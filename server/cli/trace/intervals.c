@@ -26,6 +26,7 @@ static void join(struct intervals *set, size_t first)
 
 	for (size_t i = first; i < total; i++) {
 		struct interval *last = end > 0 ? &set->items[end - 1] : NULL;
+		/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): there are some */
 		if (!last || set->items[i].from > last->to)
 			set->items[end++] = set->items[i];
 		else if (set->items[i].to > last->to)

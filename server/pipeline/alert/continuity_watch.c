@@ -91,8 +91,9 @@ static void fill(struct incident *incident, const struct continuity *c)
 }
 
 /* is_old: of a time before this start of the server, nobody is woken for it. */
-static enum status open(struct pipeline *pipeline, struct job_state *job, const struct continuity_report *report,
-	const struct continuity_restart *restart, int64_t newest_ms, bool is_old, struct error *err)
+static enum status open_incident(struct pipeline *pipeline, struct job_state *job,
+	const struct continuity_report *report, const struct continuity_restart *restart, int64_t newest_ms,
+	bool is_old, struct error *err)
 {
 	struct job_incident note = {.pipeline = pipeline, .job = job};
 	AUTO_DONE(buf) facts = BUF_INIT(FACTS_BYTES);
@@ -179,7 +180,8 @@ static enum status look_at_earlier(struct watching *w, struct error *err)
 		if (restart->attempt >= w->attempts || restart->attempt <= w->job->judged_attempts ||
 			restart->judged.verdict != CONTINUITY_DIFFERS || is_known(&w->known, restart->attempt))
 			continue;
-		TRY(open(w->pipeline, w->job, &w->report, restart, w->newest_ms, !w->job->judged_attempts, err));
+		TRY(open_incident(
+			w->pipeline, w->job, &w->report, restart, w->newest_ms, !w->job->judged_attempts, err));
 	}
 	return OK;
 }
@@ -195,7 +197,7 @@ static enum status look_at_newest(struct watching *w, bool has_ended, bool *is_d
 	*is_done = goes_on_with_none || has_ended || (is_there && is_settled(&last->judged));
 	if (!is_there || !*is_done || last->judged.verdict != CONTINUITY_DIFFERS)
 		return OK;
-	return open(w->pipeline, w->job, report, last, w->newest_ms, false, err);
+	return open_incident(w->pipeline, w->job, report, last, w->newest_ms, false, err);
 }
 
 static enum status look(struct watching *w, bool *is_done, struct error *err)

@@ -74,7 +74,7 @@ static enum status write_facts(const struct evaluation_regression *fall, struct 
 	return buf_status(out, err);
 }
 
-static enum status open(
+static enum status open_incident(
 	struct pipeline *pipeline, struct job_state *job, const struct evaluation_regression *fall, struct error *err)
 {
 	struct job_incident note = {.pipeline = pipeline, .job = job};
@@ -155,7 +155,7 @@ static enum status tell(struct looking *looking, struct error *err)
 			continue;
 		if ((looking->has_more = told++ == TOLD_MOST))
 			break; /* the others at the next look */
-		TRY(open(looking->pipeline, looking->job, &looking->falls[i], err));
+		TRY(open_incident(looking->pipeline, looking->job, &looking->falls[i], err));
 	}
 	return OK;
 }

@@ -25,7 +25,7 @@ static enum status write_facts(const struct schedule_report *report, struct buf 
 	return buf_status(out, err);
 }
 
-static enum status open(
+static enum status open_incident(
 	struct pipeline *pipeline, struct job_state *job, const struct schedule_report *report, struct error *err)
 {
 	struct job_incident note = {.pipeline = pipeline, .job = job};
@@ -59,7 +59,7 @@ static enum status look(
 	TRY(job_incident_find_open(reader, arena, job->job_id, INCIDENT_RATE_DRIFTS, &known, err));
 	if (known)
 		return watch->kept ? job_incident_end(pipeline, job, known, err) : OK;
-	return watch->differing ? open(pipeline, job, &report, err) : OK;
+	return watch->differing ? open_incident(pipeline, job, &report, err) : OK;
 }
 
 static enum status watch(

@@ -261,6 +261,20 @@ static enum status extract_values(struct pipeline *pipeline, struct stream_state
 	return silences_feed(pipeline, stream, definitions, &heard, found, err);
 }
 
+/* Of a log: what machines print of themselves says no settings, no status and no values. */
+static enum status consume_log_line(struct pipeline *pipeline, struct stream_state *stream,
+	struct definitions *definitions, const struct extract_line *input, struct regex_scratch *scratch,
+	int64_t arrival_ms, struct extracted_list *found, bool *is_status, struct error *err)
+{
+	if (stream->settings)
+		TRY(consume_settings(stream, input->text, input->number, err));
+	if (status_line_may_be(input->text))
+		TRY(consume_status(pipeline, stream, input->text, arrival_ms, is_status, err));
+	return definitions->damage
+		       ? OK
+		       : extract_values(pipeline, stream, definitions, input, scratch, arrival_ms, found, err);
+}
+
 static enum status consume_lines(struct pipeline *pipeline, struct stream_state *stream,
 	struct definitions *definitions, const struct journal_slice *slice, struct regex_scratch *scratch,
 	struct extracted_list *found, struct error *err)
@@ -279,13 +293,9 @@ static enum status consume_lines(struct pipeline *pipeline, struct stream_state 
 		struct extract_line input = {
 			line.text, is_timed ? ts_ms : NO_TIME, number, (line.flags & LINE_CUT) != 0};
 
-		if (stream->settings && is_log)
-			TRY(consume_settings(stream, line.text, number, err));
-		if (is_log && status_line_may_be(line.text))
-			TRY(consume_status(pipeline, stream, line.text, slice->arrival_ms, &is_status, err));
-		if (is_log && !definitions->damage)
-			TRY(extract_values(
-				pipeline, stream, definitions, &input, scratch, slice->arrival_ms, found, err));
+		if (is_log)
+			TRY(consume_log_line(pipeline, stream, definitions, &input, scratch, slice->arrival_ms, found,
+				&is_status, err));
 		if (!stream->said && pipeline->signatures)
 			TRY(signs_feed(pipeline, stream, &input, ts_ms, slice->arrival_ms, scratch, err));
 		if (!stream->said && is_log)
