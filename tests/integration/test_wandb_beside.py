@@ -2,11 +2,13 @@
 
 import json
 import random
+import subprocess
+import sys
 import time
 
 import pytest
 
-from smserver import Server, wait_until
+from smserver import ROOT, Server, wait_until
 from test_wandb_alerts import alert, metrics_of
 from test_wandb_door import CONSOLE, HISTORY, T0, console, guarded, make_run, row_of, shared, taken
 from wandbclient import ask, post
@@ -261,6 +263,31 @@ def test_a_job_that_goes_on_without_its_tracker(tmp_path):
         wait_for_counts(server, job, {"train:loss": (25, "other")})  # the tracker tells again
     finally:
         server.close()
+
+
+@pytest.mark.parametrize("program", ["sm-ship", "sm_ship.py"])
+def test_a_file_that_is_read_behind_the_end_says_nothing_of_the_job_running(server, ship, program):
+    """What it printed, kept in a file: read for its lines alone, as if they were posted."""
+    job = hf_run(server, "ended")
+    began = int(time.time()) - 100
+    logged, printed = hf_rows(1, 31, nan=25)
+    logged = [row | {"_timestamp": began + n} for n, row in enumerate(logged)]
+    taken(post(server, "ended", {HISTORY: (0, logged)}, complete=True, exitcode=0))
+    server.wait_for_points("p/ended", "train/loss", 30)
+    wait_until(lambda: non_finite(server, "p/ended") == ["train/loss"], what="the incident")
+    facts = lambda: {key: server.get(job).body.get(key) for key in ("TrainingJobStatus", "TrainingEndTime", "BillableTimeInSeconds", "SecondaryStatusTransitions")}
+    before = facts()
+    assert before["TrainingJobStatus"] == "Completed"
+    file = ship.folder / "stdout.log"
+    file.write_text("".join(f"{line}\n" for line in printed))
+    command = [ship.program] if program == "sm-ship" else [sys.executable, str(ROOT / "clients/sm_ship.py")]
+    subprocess.run([*command, "--job", "p/ended", "--resume", str(file)], env=ship.env, timeout=60, check=True)
+    stream = next(row["stream"] for row in server.get(f"{job}/streams").body["streams"] if row["lines"] == 30)
+    assert [line["text"] for line in server.lines("p/ended", stream)] == printed
+    server.wait_for_extraction()
+    assert set(counts_of(server, job)) == TOLD
+    assert non_finite(server, "p/ended") == ["train/loss"]
+    assert facts() == before
 
 
 def test_an_alert_of_a_sync_is_told_once(shared):

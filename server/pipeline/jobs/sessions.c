@@ -12,6 +12,7 @@
 #include "state/pipeline_state.h"
 #include "store/jobs.h"
 #include "store/streams.h"
+#include "store/tracked_runs.h"
 #include "store/transitions.h"
 
 #include <stdio.h>
@@ -182,7 +183,8 @@ static enum status find_stated_end(
 
 /*
  * What comes of the past may be behind the job's end: that is open until it is told again. Only where somebody stated that the job is
- * Completed: that it failed is known better by who says so, and an end that follows from exits or a log stays what it is.
+ * Completed: that it failed is known better by who says so, and an end that follows from exits or a log stays what it is. So does that of a
+ * tracker's run: were it open, all that the tracker told would be read from the file's lines again.
  */
 static enum status open_end(
 	const struct opening *opening, struct store_tx *tx, const struct job_row *job, struct error *err)
@@ -193,7 +195,11 @@ static enum status open_end(
 		.source = SOURCE_SESSION,
 		.is_undated = true};
 	struct history known;
+	bool is_tracked;
 
+	TRY(store_is_tracked_run(store_tx_reader(tx), job->job_id, &is_tracked, err));
+	if (is_tracked)
+		return OK;
 	TRY(life_read_known(opening->life.pipeline, store_tx_reader(tx), opening->life.arena, job, &known, err));
 	const struct transition_row *end = known.count ? &known.rows[known.count - 1] : NULL;
 	if (!opening->stream->resumes || !end || !span_equal(end->status, SPAN("Completed")) ||
