@@ -92,24 +92,6 @@ def test_a_client_alone_goes_on_when_it_says_so(server):
     wait_until(lambda: abs(sums(server, "Default/alone")[0] - 99 - (end_s - again["StartTime"])) <= 1, what="both parts alone")
 
 
-def test_an_end_that_is_dated_before_the_resumption_is_kept(server):
-    """A run of the past, as its client tells it: killed, set RUNNING again, and ended then. That it goes on is of now, its end is not."""
-    began_s = int(time.time()) - 35 * 86400
-    run = begin(server, "old", began_s)
-    log(server, run, began_s, 1, 100)
-    update(server, run, status="RUNNING")
-    log(server, run, began_s + 86400, 101, 100)
-    update(server, run, status="FAILED", end_time=1000 * (began_s + 86400 + 150))
-    wanted = [("Training", 0), ("Interrupted", 99), ("Training", 86400), ("Failed", 86400 + 150)]
-    assert statuses(server, "Default/old", began_s) == wanted
-    wait_for(server, "Default/old", 99 + 150, 86400 - 99)
-    run = begin(server, "still", began_s)  # nothing is logged behind the resumption
-    log(server, run, began_s, 1, 100)
-    update(server, run, status="RUNNING")
-    finish(server, run, began_s + 120)
-    assert statuses(server, "Default/still", began_s) == [("Training", 0), ("Completed", 120)]
-
-
 def test_one_that_goes_on_at_once_is_one_stretch(server):
     began_s = int(time.time()) - 3600
     run = begin(server, "short", began_s)

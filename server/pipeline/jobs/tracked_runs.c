@@ -10,7 +10,6 @@
 #include "pipeline/jobs/tracked_adopt.h"
 #include "pipeline/jobs/tracked_gap.h"
 #include "pipeline/jobs/went_on.h"
-#include "pipeline/life/run_gap.h"
 #include "pipeline/life/life.h"
 #include "pipeline/life/log_end.h"
 #include "pipeline/life/pools.h"
@@ -216,7 +215,6 @@ struct changing {
 	struct told_row begun; /* where it was last said to train; start_ms 0: nowhere */
 	int64_t went_on_ms; /* when that was by what it logged; 0: as it was said */
 	int64_t resumed_ms; /* when it is said to go on; 0: it is not */
-	int64_t end_ms; /* when it is said to have ended; 0: it is not */
 };
 
 /* Clients send again what they got no answer for. */
@@ -344,8 +342,6 @@ static enum status write_change(void *context, struct store_tx *tx, struct error
 	changing->job_id = row.job_id;
 	TRY(change_start(changing, tx, &run, &row, err));
 	TRY(change_begun(changing, tx, row.job_id, err));
-	if (changing->end_ms)
-		TRY(run_gap_take_back(tx, changing->arena, row.job_id, changing->end_ms, err));
 	if (changing->resumed_ms)
 		TRY(tracked_gap_cut(changing->pipeline, tx, changing->arena, &row, changing->resumed_ms, err));
 	TRY(change_row(changing, tx, &run, err));
@@ -369,7 +365,6 @@ static enum status read_begun(
 	size_t count;
 
 	TRY(store_read_told_facts(reader, changing->arena, job_id, &rows, &count, err));
-	count = end_ms ? run_gap_held(rows, count, end_ms) : count;
 	for (size_t i = 0; i < count; i++) {
 		bool is_end = phase_is_final(rows[i].status);
 		if (rows[i].source != SOURCE_STATED)
@@ -402,8 +397,7 @@ static enum status state(
 
 	if (!at_ms)
 		transition.time_ms = asked->now_ms;
-	changing->end_ms = is_end ? asked->end_ms : 0;
-	TRY(read_begun(changing, reader, row->job_id, changing->end_ms, err));
+	TRY(read_begun(changing, reader, row->job_id, is_end ? asked->end_ms : 0, err));
 	int64_t begun_ms = changing->went_on_ms ? changing->went_on_ms : changing->begun.start_ms;
 	if (is_end && begun_ms >= transition.time_ms)
 		transition.time_ms = begun_ms + 1;
