@@ -6,6 +6,7 @@ from smserver import quote, wait_until
 
 # As Hugging Face's MLflowCallback logs: params by hundreds, log_metrics with the step, asynchronously; the run's id to go on with it.
 TRAINER = """
+import signal
 first, steps = int(sys.argv[1]), int(sys.argv[2])
 mlflow.set_experiment("sft")
 mlflow.start_run(run_name="qwen", run_id=os.environ.get("RUN_ID") or None)
@@ -19,7 +20,7 @@ for step in range(first, steps):
         mlflow.flush_async_logging()
         give("waits")
         sys.stdout.flush()
-        sys.stdin.read()
+        signal.pause()  # until it is killed: an input at its end would let it go on first
 mlflow.end_run()
 """
 
