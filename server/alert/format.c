@@ -6,7 +6,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { VALUE_MAX_BYTES = 900, TEXT_MAX_BYTES = 8192, CODE_FIELD_MAX = 32 };
+enum {
+	VALUE_MAX_BYTES = 900,
+	TEXT_MAX_BYTES = 8192,
+	CODE_FIELD_MAX = 32,
+	GROUP_URL_BYTES = 200 /* PagerDuty takes keys of 255 */
+};
 
 struct webhook_formats {
 	struct json *document;
@@ -153,13 +158,13 @@ static const char *const names[NAME_COUNT] = {"title", "summary", "url", "chart"
 struct values {
 	struct span of[NAME_COUNT];
 	int64_t color;
-	struct buf title, summary, chart, color_text, sign, sign_timestamp;
+	struct buf title, summary, chart, color_text, sign, sign_timestamp, group;
 };
 
 static void values_done(struct values *values)
 {
 	struct buf *const bufs[] = {&values->title, &values->summary, &values->chart, &values->color_text,
-		&values->sign, &values->sign_timestamp};
+		&values->sign, &values->sign_timestamp, &values->group};
 
 	for (size_t i = 0; i < sizeof bufs / sizeof *bufs; i++)
 		buf_done(bufs[i]);
@@ -231,7 +236,9 @@ static void fill_message(struct values *v, const struct json *message, struct sp
 	v->of[NAME_METRIC] = json_string_of(json_get(data, "metric"));
 	v->of[NAME_SOURCE] = job.len ? job : SPAN("smfleet");
 	v->of[NAME_TIMESTAMP] = json_string_of(json_get(message, "timestamp"));
-	v->of[NAME_GROUP] = cause.len ? cause : json_string_of(json_get(data, "id"));
+	buf_append_span(&v->group, cause.len ? cause : json_string_of(json_get(data, "id")));
+	if (public_url.len) /* several servers count alike */
+		buf_printf(&v->group, "@%.*s", SPAN_ARGS(span_cut(public_url, GROUP_URL_BYTES)));
 	fill_chart(v, data, public_url);
 }
 
@@ -293,7 +300,8 @@ static void fill_sign(struct values *v, struct span how, const struct webhook_sh
 static void fill(
 	struct values *v, const struct json *message, const struct json *format, const struct webhook_shape *shape)
 {
-	struct buf *const bufs[] = {&v->title, &v->summary, &v->chart, &v->color_text, &v->sign, &v->sign_timestamp};
+	struct buf *const bufs[] = {
+		&v->title, &v->summary, &v->chart, &v->color_text, &v->sign, &v->sign_timestamp, &v->group};
 
 	for (size_t i = 0; i < sizeof bufs / sizeof *bufs; i++)
 		*bufs[i] = BUF_INIT(TEXT_MAX_BYTES);
@@ -312,6 +320,8 @@ static void fill(
 		append_title(v, message, &look);
 	if (!v->of[NAME_URL].len)
 		v->of[NAME_URL] = shape->public_url;
+	if (v->group.len)
+		v->of[NAME_GROUP] = buf_span(&v->group);
 	if (!v->of[NAME_GROUP].len)
 		v->of[NAME_GROUP] = shape->message_id;
 	fill_sign(v, json_string_of(json_get(format, "sign")), shape);

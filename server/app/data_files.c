@@ -8,6 +8,7 @@
 #include "extract/line/signature.h"
 #include "fleet/advice.h"
 #include "fleet/price.h"
+#include "model/incident.h"
 #include "model/jobs/evaluation_reference.h"
 #include "pipeline/goodput/goodput.h"
 #include "state/jobs/devices.h"
@@ -150,8 +151,17 @@ static enum status merge(
 static bool is_known(const struct json *list, struct span key)
 {
 	for (const struct json *at = json_first(list); at; at = json_next(at))
+		if (has_member(at, key))
+			return true;
+	return false;
+}
+
+/* "drain": "yes" would be none. */
+static bool is_of_their_kind(const struct json *list, const struct json *member)
+{
+	for (const struct json *at = json_first(list); at; at = json_next(at))
 		for (const struct json *one = json_first(at); one; one = json_next(one))
-			if (span_equal(json_key_of(one), key))
+			if (span_equal(json_key_of(one), json_key_of(member)) && json_kind(one) == json_kind(member))
 				return true;
 	return false;
 }
@@ -176,6 +186,9 @@ static enum status check_entry(
 		struct span key = json_key_of(one);
 		if (!is_known(shipped, key))
 			return refuse_entry(list, at, entry, "no entry of the program has a member ", key, err);
+		if (!is_of_their_kind(shipped, one))
+			return refuse_entry(
+				list, at, entry, "the entries of the program have another kind of value in ", key, err);
 		bool is_count = span_equal(key, SPAN("count"));
 		if (json_number_of(one, &number) && !span_equal(key, SPAN("shots")) &&
 			(!(number > 0) || (is_count && number != floor(number))))
@@ -204,6 +217,10 @@ static enum status check_named(const struct json *shipped, const struct json *ow
 				return error_set(err, ERR_INVALID,
 					"%.*s '%.*s': no entry of the program has a member '%.*s'", SPAN_ARGS(list),
 					SPAN_ARGS(name), SPAN_ARGS(span_cut(json_key_of(one), 60)));
+			else if (!is_of_their_kind(shipped, one))
+				return error_set(err, ERR_INVALID,
+					"%.*s '%.*s': the entries of the program have another kind of value in '%.*s'",
+					SPAN_ARGS(list), SPAN_ARGS(name), SPAN_ARGS(span_cut(json_key_of(one), 60)));
 	}
 	return OK;
 }
@@ -227,11 +244,18 @@ static enum status check_members(const struct json *shipped, const struct json *
 		return error_set(err, ERR_INVALID, "a JSON object is expected");
 	for (const struct json *at = json_first(own); at; at = json_next(at)) {
 		const struct json *known = NULL;
+		for (const struct json *other = json_first(own); other != at; other = json_next(other))
+			if (span_equal(json_key_of(other), json_key_of(at)))
+				return error_set(err, ERR_INVALID, "'%.*s' is there twice",
+					SPAN_ARGS(span_cut(json_key_of(at), 60)));
 		for (const struct json *one = json_first(shipped); one && !known; one = json_next(one))
 			if (span_equal(json_key_of(one), json_key_of(at)))
 				known = one;
-		if (span_equal(json_key_of(at), SPAN("replace")) && json_kind(at) == JSON_BOOL)
+		if (span_equal(json_key_of(at), SPAN("replace"))) {
+			if (json_kind(at) != JSON_BOOL)
+				return error_set(err, ERR_INVALID, "'replace' is neither true nor false");
 			continue;
+		}
 		if (!known)
 			return error_set(err, ERR_INVALID, "'%.*s' is no member of it",
 				SPAN_ARGS(span_cut(json_key_of(at), 60)));
@@ -295,8 +319,13 @@ static enum status check_signatures(const struct json *merged, struct span text,
 static enum status check_advice(const struct json *merged, struct span text, struct error *err)
 {
 	AUTO(advice) advice = NULL;
+	enum severity severity;
 
-	(void)merged;
+	for (const struct json *rule = json_first(json_get(merged, "rules")); rule; rule = json_next(rule))
+		if (!severity_parse(json_string_of(json_get(rule, "severity")), &severity))
+			return error_set(err, ERR_INVALID,
+				"rule '%.*s': its severity is none of info, warning, critical",
+				SPAN_ARGS(span_cut(name_of(rule), 60)));
 	return advice_new(&advice, text, err);
 }
 

@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { KEY_MAX_BYTES = 256, TEXT_MAX_BYTES = 2000, FACTOR_MAX = 3, DEPTH_MAX = 4 };
 
@@ -259,6 +260,29 @@ const struct json *advice_reference(const struct advice *advice, double paramete
 	return best;
 }
 
+/* A name in braces that is nothing would be shown as unknown for ever. */
+static enum status check_text(const struct scope *scope, struct span name, struct span text, struct error *err)
+{
+	for (struct span rest = text; rest.len;) {
+		const char *open = memchr(rest.ptr, '{', rest.len);
+		if (!open)
+			return OK;
+		rest = span_skip(rest, (size_t)(open - rest.ptr) + 1);
+		const char *close = memchr(rest.ptr, '}', rest.len);
+		if (!close)
+			return error_set(
+				err, ERR_INVALID, "rule '%.*s': its text has a { without a }", SPAN_ARGS(name));
+		struct error why;
+		double value;
+		struct span inner = span_of(rest.ptr, (size_t)(close - rest.ptr));
+		if (condition_evaluate(inner, resolve, (void *)scope, &value, &why) != OK)
+			return error_set(err, ERR_INVALID, "rule '%.*s': {%.*s} in its text: %s", SPAN_ARGS(name),
+				SPAN_ARGS(span_cut(inner, 60)), why.text);
+		rest = span_skip(rest, inner.len + 1);
+	}
+	return OK;
+}
+
 static enum status check_rule(const struct advice *advice, const struct json *rule, struct error *err)
 {
 	static const char *const texts[] = {"name", "severity", "field", "when", "text", "reason", "source"};
@@ -272,7 +296,7 @@ static enum status check_rule(const struct advice *advice, const struct json *ru
 			return error_set(err, ERR_INVALID, "rule '%.*s' has no %s", SPAN_ARGS(name), texts[i]);
 	if (condition_evaluate(json_string_of(json_get(rule, "when")), resolve, &scope, &value, &why) != OK)
 		return error_set(err, ERR_INVALID, "rule '%.*s': %s", SPAN_ARGS(name), why.text);
-	return OK;
+	return check_text(&scope, name, json_string_of(json_get(rule, "text")), err);
 }
 
 static enum status check_quantity(const struct advice *advice, const struct json *quantity, struct error *err)

@@ -64,6 +64,13 @@ def server(shared_server):
     ("advice", {"rules": [{key: value for key, value in RULE.items() if key != "text"}], "quantities": QUANTITIES}, ["rule 'house_batch' has no text"]),
     ("advice", {"quantities": {"house": {"key": ["hp.house"]}}}, ["quantities 'house'", "'key'"]),
     ("advice", {"rule": []}, ["'rule' is no member of it"]),
+    ("advice", {"rules": [RULE | {"severity": "fatal"}], "quantities": QUANTITIES}, ["rule 'house_batch'", "none of info, warning, critical"]),
+    ("advice", {"rules": [RULE | {"text": "{hose} is more"}], "quantities": QUANTITIES}, ["rule 'house_batch'", "{hose}"]),
+    ("advice", {"rules": [RULE | {"text": "{house is more"}], "quantities": QUANTITIES}, ["rule 'house_batch'", "a { without a }"]),
+    ("advice", {"quantities": {"house": {"keys": "hp.house"}}}, ["quantities 'house'", "'keys'"]),
+    ("signatures", {"signatures": [OWN | {"drain": "yes"}]}, ["signatures[0] ('rack_door')", "another kind of value in 'drain'"]),
+    ("signatures", '{"signatures": [], "signatures": []}', ["'signatures' is there twice"]),
+    ("signatures", {"replace": "yes", "signatures": [OWN]}, ["'replace' is neither true nor false"]),
 ])
 def test_a_file_that_is_wrong_keeps_it_from_starting(server, tmp_path, option, document, words):
     path = write(tmp_path, document)
