@@ -211,9 +211,9 @@ def test_each_webhook_hears_what_it_wants(server, receiver, pager):
     assert heard == SPIKE + NAN
     spike, = incidents(server, "j", kind="loss_spike")
     calls = [call for call in once(pager) if call["payload"]["source"] == "j"]
-    key = f"{spike['id']}@{server.url}"
-    assert [(call["event_action"], call["dedup_key"], call["payload"]["class"]) for call in calls] == [
-        ("trigger", key, "non_finite"), ("resolve", key, "non_finite")]
+    # a test's server has another port after each start, and by that another address
+    assert [(call["event_action"], call["dedup_key"].split("@")[0], call["payload"]["class"]) for call in calls] == [
+        ("trigger", spike["id"], "non_finite"), ("resolve", spike["id"], "non_finite")]
 
 
 def test_messages_of_a_cause_come_in_their_order(server, receiver):
