@@ -111,9 +111,31 @@ static enum status adopt(struct making *making, struct store_tx *tx, struct adop
 		.project_id = asked->row.project_id,
 		.settings = asked->settings,
 		.tags = asked->tags,
+		.start_ms = asked->row.start_ms,
 		.now_ms = asked->now_ms};
 
 	return run_adopt_job(tx, making->arena, &adoption, &making->document, out, err);
+}
+
+/* What its lines said before is decided by what was so then: sealed, so that a replay does not decide otherwise. */
+static void settle_lines(struct job_state *job)
+{
+	struct stream_state *stream;
+
+	for (size_t i = 0; (stream = job_stream_at(job, i)); i++) {
+		pthread_mutex_lock(&stream->mutex);
+		stream->is_decided = true;
+		pthread_mutex_unlock(&stream->mutex);
+	}
+}
+
+/* Before the commit: lines that come with it, or behind it, are judged by it. */
+static void note_alone(struct pipeline *pipeline, const struct tracked_run_row *run)
+{
+	struct job_state *job = directory_peek_id(pipeline->directory, run->job_id);
+
+	if (job && job_note_alone(job, run->log_alone_ms, run->log_alone_until_ms))
+		settle_lines(job);
 }
 
 static enum status write_run(void *context, struct store_tx *tx, struct error *err)
@@ -140,6 +162,8 @@ static enum status write_run(void *context, struct store_tx *tx, struct error *e
 	making->adopted_id = 0;
 	if (asked->job.len)
 		TRY(adopt(making, tx, &adopted, err));
+	if (adopted.shared.job_id)
+		note_alone(making->pipeline, &adopted.shared);
 	if (adopted.is) {
 		asked->row.job_id = making->adopted_id = adopted.row.job_id;
 		return store_put_tracked_run(tx, &asked->row, err);
@@ -153,20 +177,6 @@ static enum status write_run(void *context, struct store_tx *tx, struct error *e
 	return store_put_tracked_run(tx, &asked->row, err);
 }
 
-/* What its lines said before is told already: sealed, so that a replay does not let it wait. */
-static void begin_tracking(struct job_state *job)
-{
-	struct stream_state *stream;
-
-	if (atomic_exchange(&job->is_tracked, true))
-		return;
-	for (size_t i = 0; (stream = job_stream_at(job, i)); i++) {
-		pthread_mutex_lock(&stream->mutex);
-		stream->is_decided = true;
-		pthread_mutex_unlock(&stream->mutex);
-	}
-}
-
 /* What the extractors take from the document follows it. */
 static void show_document(struct pipeline *pipeline, int64_t job_id, struct span document)
 {
@@ -175,7 +185,8 @@ static void show_document(struct pipeline *pipeline, int64_t job_id, struct span
 
 	if (!job)
 		return;
-	begin_tracking(job);
+	if (!atomic_exchange(&job->is_tracked, true))
+		settle_lines(job);
 	if (document.len && job_settings_state(job->settings, pipeline->devices, document, &err) != OK)
 		log_line(LOG_WARNING, "settings_failed", "job=\"%s\" error=\"%s\"", job->name, err.text);
 	atomic_store(&job->is_row_dirty, true);
@@ -244,6 +255,16 @@ static enum status add_inputs(
 	return run->inputs.ptr ? OK : error_no_memory(err);
 }
 
+static void change_alone(struct tracked_run_row *run, const struct run_change *asked)
+{
+	if (asked->leaves_log && !run->log_is_shared) {
+		run->log_alone_ms = asked->end_ms;
+		run->log_alone_until_ms = 0;
+	} else if (run->log_alone_ms && !run->log_alone_until_ms) {
+		run->log_alone_until_ms = asked->resumed_ms ? asked->resumed_ms : asked->now_ms;
+	}
+}
+
 static enum status change_row(
 	const struct changing *changing, struct store_tx *tx, struct tracked_run_row *run, struct error *err)
 {
@@ -253,6 +274,7 @@ static enum status change_row(
 	if (asked->status.len) {
 		run->status = asked->status;
 		run->end_ms = asked->end_ms;
+		change_alone(run, asked);
 	}
 	TRY(add_inputs(changing->arena, run, asked, err));
 	return store_put_tracked_run(tx, run, err);
@@ -399,7 +421,9 @@ static enum status write_change(void *context, struct store_tx *tx, struct error
 	if (changing->resumed_ms)
 		TRY(tracked_gap_cut(changing->pipeline, tx, changing->arena, &row, changing->resumed_ms, err));
 	TRY(change_row(changing, tx, &run, err));
-	return change_document(changing, tx, &row, err);
+	TRY(change_document(changing, tx, &row, err));
+	note_alone(changing->pipeline, &run);
+	return OK;
 }
 
 static void show_change(void *context)
