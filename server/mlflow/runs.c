@@ -310,6 +310,7 @@ static enum status put_status(struct mlflow_call *call, struct span run_id, stru
 	TRY(is_shipped(call, run_id, &is_alone, err));
 	if (is_alone)
 		change.secondary = change.reason = SPAN("");
+	change.leaves_log = is_alone && is_end;
 	TRY(pipeline_change_run(call->pipeline, call->reader, call->arena, &change, err));
 	if (is_end && !is_alone)
 		goodput_settle(call->pipeline, call->reader, change.job);

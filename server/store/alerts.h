@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "model/incident.h"
+#include "model/metrics/metric.h"
 #include "model/query.h"
 #include "store/backfills.h"
 
@@ -34,7 +35,7 @@ struct incident_row {
 	uint32_t fold_id; /* of these, the one that it is shown in; 0: itself */
 	uint32_t attempt; /* of the stream when it opened; 0: not known, or none */
 	uint32_t life; /* how often the job had gone on after an end */
-	/* When a list is read, of those that are shown in it: how many, and is one of them open. */
+	/* When a list is read, of those that are shown in it: how many of its metric, and is one of them open. */
 	uint64_t folded;
 	bool has_open_fold;
 	struct span *streams; /* whoever shows it fills them in; NULL: its own alone */
@@ -91,6 +92,15 @@ struct incident_group {
 };
 enum status store_look_in_group(struct store_reader *reader, uint32_t group_id, const struct incident_row *row,
 	struct incident_group *out, struct error *err) MUST_CHECK;
+/* Of the group and of the row's kind and rule, by another metric: of a line where the row is of no line, or the other way; at the same step, or
+ * the value of the same number. Only those that others are shown in. */
+struct incident_twin {
+	uint32_t incident_id;
+	struct span metric;
+	enum role role, row_role; /* of the series, its own and the row's */
+};
+enum status store_read_twins(struct store_reader *reader, struct arena *arena, uint32_t group_id,
+	const struct incident_row *row, struct incident_twin **out, size_t *count, struct error *err) MUST_CHECK;
 enum status store_set_cause(struct store_tx *tx, const struct incident_row *row, struct error *err) MUST_CHECK;
 /* kinds: bits, 1 << kind; 0: any. */
 enum status store_is_group_open(struct store_reader *reader, int64_t job_id, uint32_t group_id, uint64_t kinds,
@@ -101,7 +111,7 @@ enum status store_mute_incident(
 /* One of its group, or of the same kind and metric (or signature, or machine) in its job, is muted at that moment. */
 enum status store_is_muted(struct store_reader *reader, const struct incident_row *row, int64_t now_ms, bool *is_muted,
 	struct error *err) MUST_CHECK;
-/* The streams of those that are shown in it, its own first, by number. */
+/* The streams of those of its metric that are shown in it, its own first, by number. */
 enum status store_read_fold_streams(struct store_reader *reader, struct arena *arena, const struct incident_row *row,
 	size_t limit, struct span **out, size_t *count, struct error *err) MUST_CHECK;
 struct incident_filter {

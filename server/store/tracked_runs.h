@@ -37,6 +37,9 @@ struct tracked_run_row {
 	int64_t start_ms, end_ms;
 	struct span artifacts; /* where clients put files */
 	struct span inputs; /* JSON array */
+	/* From when to when its job's log is told by no tracker, though the training goes on. 0: there is no such time; it is so still. */
+	int64_t log_alone_ms, log_alone_until_ms;
+	bool log_is_shared; /* by another run of the training, which is a job of its own: there will be no such time again */
 };
 /* A new one, or all columns of the job's. */
 enum status store_put_tracked_run(struct store_tx *tx, const struct tracked_run_row *row, struct error *err) MUST_CHECK;
@@ -58,7 +61,7 @@ struct run_family {
 };
 enum status store_read_run_family(struct store_reader *reader, struct arena *arena, int64_t job_id,
 	struct run_family *out, struct error *err) MUST_CHECK;
-/* A project's that are not in the trash, without artifacts and inputs, the newest first, behind the place (start_ms, job_id) in this order; INT64_MAX twice: from the first. */
+/* A project's that are not in the trash, without artifacts, inputs and what is known of the log, the newest first, behind the place (start_ms, job_id) in this order; INT64_MAX twice: from the first. */
 struct tracked_run_place {
 	int64_t start_ms, job_id;
 };

@@ -267,6 +267,7 @@ static enum status put_status(struct wandb_call *call, struct posting *p, const 
 		TRY(find_end(call, p, &change.end_ms, err));
 	if (is_shipped)
 		change.secondary = change.reason = SPAN("");
+	change.leaves_log = is_shipped && is_end && !is_one_of_several(call);
 	if (!is_end && p->post.first_ms > p->row.end_ms && p->post.first_ms < call->now_ms)
 		change.resumed_ms = p->post.first_ms;
 	TRY(pipeline_change_run(call->pipeline, call->reader, call->arena, &change, err));

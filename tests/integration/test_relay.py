@@ -131,6 +131,22 @@ give({"run": run.info.run_id})
     assert points(server, given[-1]["run"], "eval_runtime") == [(10, 1.0), (20, 2.0), (30, 3.0)]
 
 
+def test_what_it_prints_behind_the_end_of_its_run_is_the_log_s_own(server, train):
+    finish(train("""
+mlflow.set_experiment("exp")
+with mlflow.start_run(run_name="rows") as run:
+    for step in range(1, 11):
+        mlflow.log_metrics({"loss": 2.0 - step / 100}, step=step)
+        print("INFO:", {"loss": 2.0 - step / 100}, flush=True)
+time.sleep(0.6)
+for step in range(11, 31):
+    print("INFO:", {"loss": 2.0 - step / 100 if step != 20 else float("nan")}, flush=True)
+""", "--job", "rows"))
+    assert counts_at_the_end(server, "rows") == [("loss", 10), ("train:loss", 20)]
+    found = [row["metric"] for row in server.get("/api/v1/incidents").body["incidents"] if row["kind"] == "non_finite"]
+    assert found == ["train:loss"]
+
+
 @pytest.mark.parametrize("relay", ["runs", *(["is stopped"] if IS_LONG else [])])
 def test_what_it_prints_while_the_server_is_away_is_there_once(server, train, tmp_path, relay):
     """Only the time in which the server could be reached counts for the lines that wait for the run; and then they wait for no relay."""

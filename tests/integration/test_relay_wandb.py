@@ -13,7 +13,7 @@ import pytest
 import wandbclient
 from howlong import IS_LONG, long
 from smserver import ROOT, quote, wait_until
-from test_relay import children, finish, wait_for_line
+from test_relay import children, counts_at_the_end, finish, wait_for_line
 from test_wandb import job, texts, values
 
 PROLOGUE = wandbclient.PROLOGUE + """
@@ -90,6 +90,23 @@ def check(server, name, rows, err, code=3):
     assert [line for line in texts(server, name, "algo-1") if line.startswith("line ")] == [f"line {step}" for step in range(rows)]
     statuses = [part["Status"] for part in row["SecondaryStatusTransitions"]]
     assert statuses.count("Training") == 1 and statuses[-1] == ("Failed" if code else "Completed"), row["SecondaryStatusTransitions"]
+
+
+def test_what_it_prints_behind_the_end_of_its_run_is_the_log_s_own(server, train):
+    finish(train("""
+import time
+run = wandb.init(project="exp", name="rows")
+for step in range(1, 11):
+    run.log({"loss": 2.0 - step / 100}, step=step)
+    print("INFO:", {"loss": 2.0 - step / 100}, flush=True)
+run.finish()
+time.sleep(0.6)
+for step in range(11, 31):
+    print("INFO:", {"loss": 2.0 - step / 100 if step != 20 else float("nan")}, flush=True)
+""", "--job", "rows"))
+    assert {("loss", 10), ("train:loss", 20)} <= set(counts_at_the_end(server, "rows"))
+    found = [row["metric"] for row in server.get("/api/v1/incidents").body["incidents"] if row["kind"] == "non_finite"]
+    assert found == ["train:loss"]
 
 
 @pytest.mark.parametrize("version, away, back", [(wandbclient.NEWEST, "at init", "after the end"),

@@ -92,6 +92,33 @@ def test_a_client_alone_goes_on_when_it_says_so(server):
     wait_until(lambda: abs(sums(server, "Default/alone")[0] - 99 - (end_s - again["StartTime"])) <= 1, what="both parts alone")
 
 
+@pytest.mark.parametrize("comes", ["at once", "later"])
+def test_an_end_that_is_dated_before_the_resumption_is_kept(make_server, comes):
+    server = make_server(*OPTIONS, "--extract-threads", "1")
+    began_s = int(time.time()) - 35 * 86400
+    run = begin(server, "old", began_s)
+    log(server, run, began_s, 1, 100)
+    update(server, run, status="RUNNING")
+    busy = "step 1 loss: 2.5 lr: 0.001 grad_norm: 0.5\n" * 60_000  # what comes behind it is read behind it
+    assert server.post("/api/v1/logs?job=busy&stream=algo-1", body=busy).status == 200
+    log(server, run, began_s + 86400, 101, 100)
+    if comes == "later":
+        wait_until(lambda: ("Training", 86400) in statuses(server, "Default/old", began_s), what="what it logged behind the resumption")
+    update(server, run, status="FAILED", end_time=1000 * (began_s + 86400 + 150))
+    wanted = [("Training", 0), ("Interrupted", 99), ("Training", 86400), ("Failed", 86400 + 150)]
+    assert statuses(server, "Default/old", began_s) == wanted
+    wait_for(server, "Default/old", 99 + 150, 86400 - 99)
+
+
+def test_an_end_behind_which_nothing_was_logged_is_kept(server):
+    began_s = int(time.time()) - 35 * 86400
+    run = begin(server, "still", began_s)
+    log(server, run, began_s, 1, 100)
+    update(server, run, status="RUNNING")
+    finish(server, run, began_s + 120)
+    assert statuses(server, "Default/still", began_s) == [("Training", 0), ("Completed", 120)]
+
+
 def test_one_that_goes_on_at_once_is_one_stretch(server):
     began_s = int(time.time()) - 3600
     run = begin(server, "short", began_s)

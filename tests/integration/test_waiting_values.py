@@ -313,3 +313,52 @@ def test_a_nan_that_the_tracker_is_told_later_is_one_incident(start):
     server.wait_for_points("p/both", "train/loss", 30)
     wait_for_all(server)
     assert non_finite(server, "p/both") == ["train/loss"]
+
+
+def at_times(rows, times):
+    return [row | {"_timestamp": at} for row, at in zip(rows, times)]
+
+
+def all_non_finite(server, job):
+    return sorted(row["metric"] for row in server.get("/api/v1/incidents?all=true").body["incidents"] if row["job"] == job and row["kind"] == "non_finite")
+
+
+def test_a_fault_that_the_log_said_and_the_tracker_tells_later_is_one_incident(start):
+    """W&B's client is begun late and is told everything then: the log has spoken by that time."""
+    server = start("--tracker-wait", "1s")
+    hf_run(server, "late")
+    logged, printed = hf_rows(1, 31, nan=4)
+    taken(post(server, "late", {CONSOLE: (0, printed)}))
+    wait_until(lambda: non_finite(server, "p/late"), what="the log's")
+    taken(post(server, "late", {HISTORY: (0, at_times(logged, [int(time.time())] * 30))}))
+    wait_until(lambda: all_non_finite(server, "p/late") == ["train/loss", "train:loss"], what="the tracker's")
+    assert non_finite(server, "p/late") == ["train:loss"]
+    (row,) = server.get("/api/v1/incidents?kind=non_finite").body["incidents"]
+    assert "streams" not in row and "stream_count" not in row, "it is of one"
+
+
+def printed_long_before(server, run, logged, printed, times):
+    lines = "".join(json.dumps({"log": row, "time": at}) + "\n" for row, at in zip(printed, times))
+    assert server.post(f"/api/v1/logs?job=p%2F{run}&stream=algo-1", body=lines.encode(), content_type="application/x-ndjson").status == 200
+    taken(post(server, run, {HISTORY: (0, logged)}))
+    wait_until(lambda: all_non_finite(server, f"p/{run}") == ["train/loss", "train:loss"], what="both")
+
+
+def test_a_fault_that_the_tracker_tells_and_the_log_has_said_before_is_one_incident(start):
+    """As MLflow's client does it, of what was kept for it: the tracker's points are of when it was called."""
+    server = start("--tracker-wait", "2s")
+    hf_run(server, "kept")
+    now = int(time.time())
+    logged, printed = hf_rows(1, 31, nan=4)
+    printed_long_before(server, "kept", at_times(logged, [now] * 30), printed, [now - 60 + n for n in range(30)])
+    assert non_finite(server, "p/kept") == ["train/loss"]
+
+
+def test_a_fault_that_the_tracker_was_never_told_is_another_one(start):
+    server = start("--tracker-wait", "2s")
+    hf_run(server, "other")
+    now = int(time.time())
+    logged, _ = hf_rows(1, 31, nan=18)
+    times = [now - 60 + 2 * n for n in range(30)]
+    printed_long_before(server, "other", at_times(logged, times)[15:], hf_rows(1, 31, nan=4)[1], times)
+    assert sorted(non_finite(server, "p/other")) == ["train/loss", "train:loss"]

@@ -10,6 +10,7 @@
 #include "pipeline/alert/rule_match.h"
 #include "state/control.h"
 #include "state/streams/directory.h"
+#include "state/streams/told_metrics.h"
 #include "state/jobs/history.h"
 #include "state/pipeline_state.h"
 #include "store/alerts.h"
@@ -32,9 +33,23 @@ struct said {
 	struct incident_effects told;
 };
 
-/* One cause, one group: the newest that it belongs to, and in it the one of its kind and metric, of other streams alone, to show it in. */
 enum { EVENT_MAX_BYTES = 1 << 20 };
 
+/* What a log prints and a tracker tells are two metrics that may be of one value. */
+static enum status find_twin(struct store_reader *reader, struct arena *arena, uint32_t group_id,
+	struct incident_row *row, struct error *err)
+{
+	struct incident_twin *twins;
+	size_t count;
+
+	TRY(store_read_twins(reader, arena, group_id, row, &twins, &count, err));
+	for (size_t i = 0; i < count && !row->fold_id; i++)
+		if (told_metrics_are_one(twins[i].metric, twins[i].role, row->metric, twins[i].row_role))
+			row->fold_id = twins[i].incident_id;
+	return OK;
+}
+
+/* One cause, one group: the newest that it belongs to, and in it the one of its kind and metric, of other streams alone, to show it in. */
 static enum status find_cause(struct store_tx *tx, struct arena *arena, struct incident_row *row, struct error *err)
 {
 	struct store_reader *reader = store_tx_reader(tx);
@@ -51,6 +66,8 @@ static enum status find_cause(struct store_tx *tx, struct arena *arena, struct i
 			continue;
 		row->cause_id = first[i].incident_id;
 		row->fold_id = group.fold_id;
+		if (!row->fold_id)
+			TRY(find_twin(reader, arena, row->cause_id, row, err));
 		return store_set_cause(tx, row, err);
 	}
 	return OK;

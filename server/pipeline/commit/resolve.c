@@ -63,13 +63,16 @@ static enum status load_job(struct pipeline *pipeline, struct store_reader *read
 {
 	AUTO(job_state) job = job_state_new(row);
 	AUTO(arena) arena = arena_new();
+	struct tracked_run_row run = {.job_id = 0};
 	struct history history;
-	bool is_tracked;
 
 	if (!job || !arena)
 		return error_no_memory(err);
-	TRY(store_is_tracked_run(reader, row->job_id, &is_tracked, err));
-	atomic_store(&job->is_tracked, is_tracked);
+	enum status status = store_read_run_of_job(reader, arena, row->job_id, &run, err);
+	if (status != OK && status != ERR_NOT_FOUND)
+		return status;
+	atomic_store(&job->is_tracked, status == OK);
+	(void)job_note_alone(job, run.log_alone_ms, run.log_alone_until_ms);
 	TRY(life_read_known(pipeline, reader, arena, row, &history, err));
 	life_note(job, &history);
 	TRY(job_settings_load(job->settings, reader, row->job_id, err));

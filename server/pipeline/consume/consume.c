@@ -163,15 +163,18 @@ bool consume_revised(struct stream_state *stream)
 
 /* What waits of a metric whose value does not wait goes before it. */
 static enum status let_go_before(struct pipeline *pipeline, struct stream_state *stream,
-	const struct definitions *definitions, const struct extracted_list *found, struct error *err)
+	const struct definitions *definitions, const struct extracted_list *found, int64_t arrival_ms,
+	struct error *err)
 {
 	bool is_any = false;
 
 	for (size_t i = 0; i < found->count; i++) {
+		const struct extracted *one = &found->items[i];
 		struct series_state *series = NULL;
-		TRY(consume_series_of(pipeline, stream, definitions, found->items[i].series, &series, err));
+		TRY(consume_series_of(pipeline, stream, definitions, one->series, &series, err));
 		if (!series || !series->held.count ||
-			(found->items[i].lacks_step && held_may(pipeline, stream, series)))
+			(one->lacks_step && (held_may(pipeline, stream, series) ||
+						    held_is_alone(stream, one->point.ts_ms, arrival_ms))))
 			continue;
 		held_end_wait(series);
 		is_any = true;
@@ -186,7 +189,7 @@ static enum status take_found(struct pipeline *pipeline, struct stream_state *st
 	struct series_state *series;
 
 	if (stream->held_count)
-		TRY(let_go_before(pipeline, stream, definitions, found, err));
+		TRY(let_go_before(pipeline, stream, definitions, found, arrival_ms, err));
 	for (size_t i = 0; i < found->count; i++) {
 		const struct extracted *one = &found->items[i];
 		bool is_taken = false;

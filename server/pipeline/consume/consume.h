@@ -102,6 +102,15 @@ bool held_may(const struct pipeline *pipeline, const struct stream_state *stream
 enum status held_put(const struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
 	const struct held_value *value, struct error *err) MUST_CHECK;
 
+/* Of a metric that the tracker told, printed behind the end of its run: nobody else tells it. */
+bool held_is_alone(const struct stream_state *stream, int64_t ts_ms, int64_t arrival_ms);
+/* So it is decided of this series, by what came before. */
+bool held_goes_on_alone(const struct stream_state *stream, const struct series_state *series);
+/* A last word about the whole training is no curve that goes on: the first ones wait, but for a NaN that is news. False: none may wait. */
+bool held_may_alone(const struct pipeline *pipeline, const struct stream_state *stream);
+enum status held_put_alone(const struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
+	const struct held_value *value, const struct told_when *when, struct error *err) MUST_CHECK;
+
 /* It says a step now: what waits of it is due before. */
 void held_end_wait(struct series_state *series);
 

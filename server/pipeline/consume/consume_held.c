@@ -13,6 +13,8 @@ enum {
 	HELD_MAX = 4096, /* values of a stream: more do not wait */
 	TOLD_WITHIN_MS = 10 * 1000, /* of its print a tracker bears it */
 	CLOCK_WITHIN_MS = 5 * 60 * 1000, /* of its arrival a line of now was printed */
+	ALONE_AFTER_MS = 500, /* of the end of its run a line is read that was printed before */
+	ALONE_LEAST = 3, /* values behind that, where the job ends soon: the training went on */
 	HOLDING_MOST = 4, /* times the wait: a stream that always says something new has to be sealed, too */
 };
 
@@ -65,6 +67,55 @@ enum status held_put(const struct pipeline *pipeline, struct stream_state *strea
 	held->values[held->count++] = *value;
 	stream->held_count++;
 	return series_has_points(series) ? OK : consume_give_way(series, true, value->role, err);
+}
+
+/* Of another clock's time, or one of the past, nobody knows. */
+static bool is_of_now(int64_t ts_ms, int64_t arrival_ms)
+{
+	return arrival_ms - ts_ms > -CLOCK_WITHIN_MS && arrival_ms - ts_ms < CLOCK_WITHIN_MS;
+}
+
+bool held_is_alone(const struct stream_state *stream, int64_t ts_ms, int64_t arrival_ms)
+{
+	const struct job_state *job = stream->job;
+
+	return atomic_load(&job->alone_from_ms) < ts_ms - ALONE_AFTER_MS && ts_ms <= atomic_load(&job->alone_to_ms) &&
+	       ts_ms <= atomic_load(&job->over_ms) && is_of_now(ts_ms, arrival_ms);
+}
+
+bool held_goes_on_alone(const struct stream_state *stream, const struct series_state *series)
+{
+	return !series->has_given_way && !series->held.count && is_own(stream, series);
+}
+
+bool held_may_alone(const struct pipeline *pipeline, const struct stream_state *stream)
+{
+	return pipeline->options.tracker_wait_ms && !stream->said && stream->held_count < HELD_MAX &&
+	       !control_is_journal_long(pipeline);
+}
+
+/* A NaN that is news is enough. */
+static size_t weigh_alone(const struct held_values *held)
+{
+	size_t weight = 0;
+
+	for (size_t i = 0; i < held->count; i++)
+		if (held->values[i].is_alone)
+			weight += held->values[i].is_told ? ALONE_LEAST : 1;
+	return weight;
+}
+
+enum status held_put_alone(const struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
+	const struct held_value *value, const struct told_when *when, struct error *err)
+{
+	struct held_value waiting = *value;
+
+	waiting.is_alone = true;
+	waiting.is_told = !isfinite(value->point.value) && !when->has_no_number;
+	TRY(held_put(pipeline, stream, series, &waiting, err));
+	if (weigh_alone(&series->held) >= ALONE_LEAST)
+		held_end_wait(series);
+	return OK;
 }
 
 /* Once: a NaN stays one. Its series had been finite, as detectors want it. */
@@ -140,13 +191,11 @@ static enum status derive_given(
 	return OK;
 }
 
-/* Printed before the tracker's first point of it, which so was never told. Of another clock's time, or one of the past, nobody knows. */
+/* Printed before the tracker's first point of it, which so was never told. */
 static bool is_before(const struct held_value *value, int64_t since_ms)
 {
-	int64_t ts_ms = value->point.ts_ms, late_ms = value->arrival_ms - ts_ms;
-
-	return since_ms != NO_TIME && ts_ms < since_ms - TOLD_WITHIN_MS && late_ms > -CLOCK_WITHIN_MS &&
-	       late_ms < CLOCK_WITHIN_MS;
+	return since_ms != NO_TIME && value->point.ts_ms < since_ms - TOLD_WITHIN_MS &&
+	       is_of_now(value->point.ts_ms, value->arrival_ms);
 }
 
 static enum status give(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
@@ -167,7 +216,7 @@ static void ignore(void *context, enum incident_change change, const struct inci
 	(void)incident;
 }
 
-/* A NaN that the tracker has not told, since it is told seldom, or of another process. */
+/* A NaN that the tracker has not told, since it is told seldom, or of another process, or no more. */
 static enum status give_no_number(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
 	const struct held_value *value, struct given *given, struct error *err)
 {
@@ -177,6 +226,16 @@ static enum status give_no_number(struct pipeline *pipeline, struct stream_state
 	TRY(consume_give_way(series, false, value->role, err));
 	detector_set_feed(series->detectors, series->sealed_points + series->tail_count, &usual, ignore, NULL);
 	return give(pipeline, stream, series, value, given, err);
+}
+
+/* The first one that is no number would be taken for one of a series that never had any. */
+static enum status give_alone(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
+	const struct held_value *value, struct given *given, struct error *err)
+{
+	bool is_first = series->has_given_way || !series_has_points(series);
+
+	return (is_first && value->is_told && series->has_passed_over ? give_no_number : give)(
+		pipeline, stream, series, value, given, err);
 }
 
 /* What was told meanwhile is dropped. */
@@ -189,12 +248,15 @@ static enum status release(struct pipeline *pipeline, struct stream_state *strea
 	bool is_told =
 		told_metrics_find(&stream->job->told, span_from(series->metric), first->told_role, held->life, &when);
 
-	if (!is_told)
+	bool is_alone = is_told && weigh_alone(held) >= (is_over ? ALONE_LEAST : 1);
+	if (!is_told || is_alone)
 		series->own_period = held->period;
 	for (size_t i = 0; i < held->count; i++) {
 		const struct held_value *value = &held->values[i];
 		if (!is_told || is_before(value, when.since_ms))
 			TRY(give(pipeline, stream, series, value, given, err));
+		else if (is_alone && value->is_alone)
+			TRY(give_alone(pipeline, stream, series, value, given, err));
 		else if (isfinite(value->point.value) || !(value->is_told || is_over))
 			TRY(held_pass_over(pipeline, stream, series, value, err));
 		else if (!when.has_no_number && is_looked_for(pipeline, stream, series, value->role))
@@ -202,7 +264,7 @@ static enum status release(struct pipeline *pipeline, struct stream_state *strea
 	}
 	if (first->point.attempt != extractor_attempt(stream->extractor))
 		consume_rebuild_summary(stream, series);
-	return consume_give_way(series, is_told, first->role, err);
+	return consume_give_way(series, is_told && !is_alone, first->role, err);
 }
 
 static enum status let_go(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,

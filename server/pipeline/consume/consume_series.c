@@ -156,8 +156,15 @@ enum status consume_see_told(struct pipeline *pipeline, struct stream_state *str
 	if (definition.role == ROLE_STEP_TIME || definition.role == ROLE_THROUGHPUT)
 		return OK;
 	enum role role = role_of(&definition, &of), told_role = of.name.len ? ROLE_OTHER : definition.role;
-	bool is_told = told_metrics_have(&job->told, span_from(series->metric), told_role, atomic_load(&job->life));
-	struct held_value value = {found->point, arrival_ms, role, told_role, false};
+	struct told_when when;
+	bool is_told =
+		told_metrics_find(&job->told, span_from(series->metric), told_role, atomic_load(&job->life), &when);
+	struct held_value value = {found->point, arrival_ms, role, told_role, false, false};
+	if (is_told && held_is_alone(stream, found->point.ts_ms, arrival_ms)) {
+		*is_taken = !held_goes_on_alone(stream, series) && held_may_alone(pipeline, stream);
+		return *is_taken ? held_put_alone(pipeline, stream, series, &value, &when, err)
+				 : consume_give_way(series, false, role, err);
+	}
 	*is_taken = is_told || may_wait;
 	if (!is_told && may_wait)
 		return held_put(pipeline, stream, series, &value, err);

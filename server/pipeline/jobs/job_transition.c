@@ -221,7 +221,6 @@ static enum status write_transition(void *context, struct store_tx *tx, struct e
 	struct told_row told = {.status = transition->secondary,
 				.message = transition->message,
 				.reason = transition->failure_reason,
-				.start_ms = transition->time_ms,
 				.source = SOURCE_STATED,
 				.is_undated = is_undated(transition)},
 			*rows;
@@ -234,6 +233,7 @@ static enum status write_transition(void *context, struct store_tx *tx, struct e
 	TRY(read_own_job(change, tx, &row, err));
 	if (transition->first)
 		TRY(transition->first(transition->context, tx, err));
+	told.start_ms = transition->time_ms;
 	TRY(check_unless(transition->unless, &row, err));
 	TRY(store_read_told_facts(store_tx_reader(tx), change->arena, row.job_id, &rows, &count, err));
 	TRY(life_read_known(change->pipeline, store_tx_reader(tx), change->arena, &row, &known, err));

@@ -16,7 +16,7 @@ struct job_transition {
 	int64_t time_ms;
 	bool has_time; /* it is said when that was; else it is said of the present, and time_ms is now */
 	const struct json *unless; /* array of statuses in which the job is left as it is; NULL: none */
-	/* In the same transaction, before it; NULL: nothing is. */
+	/* In the same transaction, before it, and may still change time_ms; NULL: nothing is. */
 	enum status (*first)(void *context, struct store_tx *tx, struct error *err);
 	void *context;
 };

@@ -50,6 +50,12 @@ enum status run_adopt_job(struct store_tx *tx, struct arena *arena, const struct
 	if (check_team(out->row.team, out->row.name, asked->team, NULL) != OK)
 		return OK;
 	status = store_read_run_of_job(reader, arena, out->row.job_id, &run, err);
+	if (status == OK && !run.log_is_shared) {
+		run.log_is_shared = true;
+		run.log_alone_until_ms = run.log_alone_until_ms ? run.log_alone_until_ms : asked->start_ms;
+		out->shared = run;
+		status = store_put_tracked_run(tx, &run, err);
+	}
 	if (status != ERR_NOT_FOUND)
 		return status;
 	TRY(write_document(out->row.document, asked, document, err));

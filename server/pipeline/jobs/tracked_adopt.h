@@ -7,20 +7,23 @@
 
 #include "pipeline/jobs/tracked_document.h"
 #include "store/jobs.h"
+#include "store/tracked_runs.h"
 
 struct adoption {
 	struct span team, job; /* of the token; its name */
 	struct span run_id;
 	int64_t project_id;
 	const struct tracked_pairs *settings, *tags;
-	int64_t now_ms;
+	int64_t start_ms, now_ms;
 };
 /*
  * *out: the job, with the run's settings and tags in its document, when it is the token's to write to and no run yet. *is_free: there is no
- * job of that name. Else neither: the run needs a name of its own.
+ * job of that name. Else neither: the run needs a name of its own. shared: its run, where what the log of that job prints is of this run, too,
+ * from now on.
  */
 struct adopted {
 	bool is, is_free;
+	struct tracked_run_row shared; /* job_id 0: none */
 	struct job_row row; /* its document is in `document` */
 };
 enum status run_adopt_job(struct store_tx *tx, struct arena *arena, const struct adoption *asked, struct buf *document,

@@ -10,6 +10,7 @@
 #include "pipeline/jobs/tracked_adopt.h"
 #include "pipeline/jobs/tracked_gap.h"
 #include "pipeline/jobs/went_on.h"
+#include "pipeline/life/run_gap.h"
 #include "pipeline/life/life.h"
 #include "pipeline/life/log_end.h"
 #include "pipeline/life/pools.h"
@@ -110,9 +111,31 @@ static enum status adopt(struct making *making, struct store_tx *tx, struct adop
 		.project_id = asked->row.project_id,
 		.settings = asked->settings,
 		.tags = asked->tags,
+		.start_ms = asked->row.start_ms,
 		.now_ms = asked->now_ms};
 
 	return run_adopt_job(tx, making->arena, &adoption, &making->document, out, err);
+}
+
+/* What its lines said before is decided by what was so then: sealed, so that a replay does not decide otherwise. */
+static void settle_lines(struct job_state *job)
+{
+	struct stream_state *stream;
+
+	for (size_t i = 0; (stream = job_stream_at(job, i)); i++) {
+		pthread_mutex_lock(&stream->mutex);
+		stream->is_decided = true;
+		pthread_mutex_unlock(&stream->mutex);
+	}
+}
+
+/* Before the commit: lines that come with it, or behind it, are judged by it. */
+static void note_alone(struct pipeline *pipeline, const struct tracked_run_row *run)
+{
+	struct job_state *job = directory_peek_id(pipeline->directory, run->job_id);
+
+	if (job && job_note_alone(job, run->log_alone_ms, run->log_alone_until_ms))
+		settle_lines(job);
 }
 
 static enum status write_run(void *context, struct store_tx *tx, struct error *err)
@@ -139,6 +162,8 @@ static enum status write_run(void *context, struct store_tx *tx, struct error *e
 	making->adopted_id = 0;
 	if (asked->job.len)
 		TRY(adopt(making, tx, &adopted, err));
+	if (adopted.shared.job_id)
+		note_alone(making->pipeline, &adopted.shared);
 	if (adopted.is) {
 		asked->row.job_id = making->adopted_id = adopted.row.job_id;
 		return store_put_tracked_run(tx, &asked->row, err);
@@ -152,20 +177,6 @@ static enum status write_run(void *context, struct store_tx *tx, struct error *e
 	return store_put_tracked_run(tx, &asked->row, err);
 }
 
-/* What its lines said before is told already: sealed, so that a replay does not let it wait. */
-static void begin_tracking(struct job_state *job)
-{
-	struct stream_state *stream;
-
-	if (atomic_exchange(&job->is_tracked, true))
-		return;
-	for (size_t i = 0; (stream = job_stream_at(job, i)); i++) {
-		pthread_mutex_lock(&stream->mutex);
-		stream->is_decided = true;
-		pthread_mutex_unlock(&stream->mutex);
-	}
-}
-
 /* What the extractors take from the document follows it. */
 static void show_document(struct pipeline *pipeline, int64_t job_id, struct span document)
 {
@@ -174,7 +185,8 @@ static void show_document(struct pipeline *pipeline, int64_t job_id, struct span
 
 	if (!job)
 		return;
-	begin_tracking(job);
+	if (!atomic_exchange(&job->is_tracked, true))
+		settle_lines(job);
 	if (document.len && job_settings_state(job->settings, pipeline->devices, document, &err) != OK)
 		log_line(LOG_WARNING, "settings_failed", "job=\"%s\" error=\"%s\"", job->name, err.text);
 	atomic_store(&job->is_row_dirty, true);
@@ -212,6 +224,7 @@ struct changing {
 	struct buf document; /* as it has become; empty: as it was */
 	int64_t job_id;
 	struct life life;
+	struct job_transition transition; /* with a status */
 	struct told_row begun; /* where it was last said to train; start_ms 0: nowhere */
 	int64_t went_on_ms; /* when that was by what it logged; 0: as it was said */
 	int64_t resumed_ms; /* when it is said to go on; 0: it is not */
@@ -242,6 +255,16 @@ static enum status add_inputs(
 	return run->inputs.ptr ? OK : error_no_memory(err);
 }
 
+static void change_alone(struct tracked_run_row *run, const struct run_change *asked)
+{
+	if (asked->leaves_log && !run->log_is_shared) {
+		run->log_alone_ms = asked->end_ms;
+		run->log_alone_until_ms = 0;
+	} else if (run->log_alone_ms && !run->log_alone_until_ms) {
+		run->log_alone_until_ms = asked->resumed_ms ? asked->resumed_ms : asked->now_ms;
+	}
+}
+
 static enum status change_row(
 	const struct changing *changing, struct store_tx *tx, struct tracked_run_row *run, struct error *err)
 {
@@ -251,6 +274,7 @@ static enum status change_row(
 	if (asked->status.len) {
 		run->status = asked->status;
 		run->end_ms = asked->end_ms;
+		change_alone(run, asked);
 	}
 	TRY(add_inputs(changing->arena, run, asked, err));
 	return store_put_tracked_run(tx, run, err);
@@ -329,6 +353,56 @@ static enum status change_begun(const struct changing *changing, struct store_tx
 	return store_put_told(tx, job_id, &begun, err);
 }
 
+/* Where it was last said to train, as far as that holds with an end at end_ms (0: all of it does); *ended_ms: when it was last said to have ended. */
+static enum status read_begun(struct store_reader *reader, struct arena *arena, int64_t job_id, int64_t end_ms,
+	struct told_row *begun, int64_t *ended_ms, struct error *err)
+{
+	struct told_row *rows;
+	size_t count;
+
+	*begun = (struct told_row){0};
+	*ended_ms = 0;
+	TRY(store_read_told_facts(reader, arena, job_id, &rows, &count, err));
+	count = end_ms ? run_gap_held(rows, count, end_ms) : count;
+	for (size_t i = 0; i < count; i++) {
+		bool is_end = phase_is_final(rows[i].status);
+		if (rows[i].source != SOURCE_STATED)
+			continue;
+		if (!is_end && rows[i].start_ms > begun->start_ms)
+			*begun = rows[i];
+		if (is_end && rows[i].start_ms > *ended_ms)
+			*ended_ms = rows[i].start_ms;
+	}
+	return OK;
+}
+
+/*
+ * Its client dates the end; that it goes on is of our clock. Where they differ neither may come before what it follows. Decided in the writer's
+ * turn: what was sent is then in the gaps that it makes smaller.
+ */
+static enum status place(struct changing *changing, struct store_tx *tx, const struct job_row *row, struct error *err)
+{
+	const struct run_change *asked = changing->asked;
+	struct store_reader *reader = store_tx_reader(tx);
+	bool is_end = phase_is_final(asked->secondary);
+	int64_t end_ms = is_end ? asked->end_ms : 0, at_ms = is_end ? end_ms : asked->resumed_ms, ended_ms;
+
+	changing->went_on_ms = changing->resumed_ms = 0; /* after a commit that failed this runs again */
+	changing->transition.time_ms = at_ms ? at_ms : asked->now_ms;
+	TRY(read_begun(reader, changing->arena, row->job_id, end_ms, &changing->begun, &ended_ms, err));
+	if (ended_ms && ended_ms < end_ms && changing->begun.start_ms >= end_ms)
+		TRY(went_on_find(changing->pipeline, reader, row->name, ended_ms, end_ms, &changing->went_on_ms, err));
+	if (end_ms)
+		TRY(run_gap_take_back(tx, changing->arena, row->job_id, end_ms, err));
+	int64_t begun_ms = changing->went_on_ms ? changing->went_on_ms : changing->begun.start_ms;
+	if (is_end && begun_ms >= changing->transition.time_ms)
+		changing->transition.time_ms = begun_ms + 1;
+	if (!is_end && row->ended_ms >= changing->transition.time_ms)
+		changing->transition.time_ms = row->ended_ms + 1;
+	changing->resumed_ms = is_end ? 0 : changing->transition.time_ms;
+	return OK;
+}
+
 static enum status write_change(void *context, struct store_tx *tx, struct error *err)
 {
 	struct changing *changing = context;
@@ -341,11 +415,15 @@ static enum status write_change(void *context, struct store_tx *tx, struct error
 	changing->asked->job = row.name;
 	changing->job_id = row.job_id;
 	TRY(change_start(changing, tx, &run, &row, err));
+	if (changing->asked->secondary.len)
+		TRY(place(changing, tx, &row, err));
 	TRY(change_begun(changing, tx, row.job_id, err));
 	if (changing->resumed_ms)
 		TRY(tracked_gap_cut(changing->pipeline, tx, changing->arena, &row, changing->resumed_ms, err));
 	TRY(change_row(changing, tx, &run, err));
-	return change_document(changing, tx, &row, err);
+	TRY(change_document(changing, tx, &row, err));
+	note_alone(changing->pipeline, &run);
+	return OK;
 }
 
 static void show_change(void *context)
@@ -356,57 +434,26 @@ static void show_change(void *context)
 	life_say(&changing->life);
 }
 
-/* When it was last said to train, and in a past that ended by then, when it did. */
-static enum status read_begun(
-	struct changing *changing, struct store_reader *reader, int64_t job_id, int64_t end_ms, struct error *err)
-{
-	struct told_row *rows;
-	int64_t before_ms = 0;
-	size_t count;
-
-	TRY(store_read_told_facts(reader, changing->arena, job_id, &rows, &count, err));
-	for (size_t i = 0; i < count; i++) {
-		bool is_end = phase_is_final(rows[i].status);
-		if (rows[i].source != SOURCE_STATED)
-			continue;
-		if (!is_end && rows[i].start_ms > changing->begun.start_ms)
-			changing->begun = rows[i];
-		if (is_end && rows[i].start_ms > before_ms)
-			before_ms = rows[i].start_ms;
-	}
-	if (!before_ms || before_ms >= end_ms || changing->begun.start_ms < end_ms)
-		return OK;
-	return went_on_find(
-		changing->pipeline, reader, changing->asked->job, before_ms, end_ms, &changing->went_on_ms, err);
-}
-
-/* Its client dates the end; that it goes on is of our clock. Where they differ neither may come before what it follows. */
+/* Where what it sent decides, all of it is read first: of one that goes on, where the silence begins; of one that went on behind its end, when. */
 static enum status state(
 	struct changing *changing, struct store_reader *reader, const struct job_row *row, struct error *err)
 {
 	const struct run_change *asked = changing->asked;
 	bool is_end = phase_is_final(asked->secondary);
-	int64_t at_ms = is_end ? asked->end_ms : asked->resumed_ms ? asked->resumed_ms : asked->now_ms;
-	struct job_transition transition = {.secondary = asked->secondary,
+	struct told_row begun;
+	int64_t ended_ms;
+
+	changing->transition = (struct job_transition){.secondary = asked->secondary,
 		.message = SPAN(""),
 		.failure_reason = asked->reason,
-		.time_ms = at_ms,
-		.has_time = at_ms != 0,
+		.time_ms = asked->now_ms, /* until place() */
+		.has_time = !is_end || asked->end_ms,
 		.first = write_change,
 		.context = changing};
-
-	if (!at_ms)
-		transition.time_ms = asked->now_ms;
-	TRY(read_begun(changing, reader, row->job_id, is_end ? asked->end_ms : 0, err));
-	int64_t begun_ms = changing->went_on_ms ? changing->went_on_ms : changing->begun.start_ms;
-	if (is_end && begun_ms >= transition.time_ms)
-		transition.time_ms = begun_ms + 1;
-	if (!is_end && row->ended_ms >= at_ms)
-		transition.time_ms = row->ended_ms + 1;
-	changing->resumed_ms = is_end ? 0 : transition.time_ms;
-	if (!is_end)
-		TRY(log_end_await(changing->pipeline, asked->job, err)); /* it ends where the silence begins */
-	return pipeline_add_transition(changing->pipeline, asked->job, asked->team, &transition, NULL, err);
+	TRY(read_begun(reader, changing->arena, row->job_id, 0, &begun, &ended_ms, err));
+	if (!is_end || (asked->end_ms && begun.start_ms >= asked->end_ms))
+		TRY(log_end_await(changing->pipeline, asked->job, err));
+	return pipeline_add_transition(changing->pipeline, asked->job, asked->team, &changing->transition, NULL, err);
 }
 
 static enum status find_job(

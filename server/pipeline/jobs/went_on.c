@@ -1,7 +1,6 @@
 #include "pipeline/jobs/went_on.h"
 
 #include "model/metrics/stream_name.h"
-#include "pipeline/life/log_end.h"
 #include "read/charts/chart.h"
 #include "read/view.h"
 
@@ -41,7 +40,6 @@ enum status went_on_find(struct pipeline *pipeline, struct store_reader *reader,
 	*out = 0;
 	if (!arena)
 		return error_no_memory(err);
-	TRY(log_end_await(pipeline, job, err));
 	TRY(view_read_job(pipeline, reader, arena, job, SPAN(""), SPAN(""), VIEW_SERIES, &view, err));
 	const struct series_view *series = most_logged(&view, &query.stream);
 	if (!series)

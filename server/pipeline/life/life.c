@@ -270,6 +270,7 @@ void life_note(struct job_state *job, const struct history *history)
 	note_gaps(job, history);
 	if (atomic_exchange(&job->is_over, is_final) && !is_final)
 		atomic_fetch_add(&job->life, 1);
+	atomic_store(&job->over_ms, is_final ? last->start_ms : INT64_MAX);
 	atomic_store(&job->began_ms, history_began_again_ms(history));
 	for (size_t i = 0; i < history->count; i++)
 		if (history->rows[i].source == SOURCE_ASSUMED &&

@@ -2,7 +2,6 @@
 
 #include "fleet/goodput.h"
 #include "state/pipeline_state.h"
-#include "store/told.h"
 
 static bool is_gone(enum transition_source source, struct span status, struct span message)
 {
@@ -58,5 +57,38 @@ enum status run_gap_fill(const struct pipeline *pipeline, struct store_tx *tx, s
 		TRY(fill(tx, job_id, pipeline->options.silent_ms, &rows[i], to_ms,
 			first_ms > from_ms ? first_ms : from_ms, last_ms < to_ms ? last_ms : to_ms, err));
 	}
+	return OK;
+}
+
+/* Of what was stated the last before `count`; SIZE_MAX: nothing. */
+static size_t stated_before(const struct told_row *rows, size_t count)
+{
+	while (count && rows[count - 1].source != SOURCE_STATED)
+		count--;
+	return count - 1;
+}
+
+size_t run_gap_held(const struct told_row *rows, size_t count, int64_t end_ms)
+{
+	for (;;) {
+		size_t again = stated_before(rows, count), gap = again < count ? stated_before(rows, again) : again;
+		if (gap >= count || rows[again].start_ms < end_ms ||
+			!span_equal(rows[again].status, SPAN("Training")) ||
+			!is_gone(rows[gap].source, rows[gap].status, rows[gap].message))
+			return count;
+		count = gap;
+	}
+}
+
+enum status run_gap_take_back(
+	struct store_tx *tx, struct arena *arena, int64_t job_id, int64_t end_ms, struct error *err)
+{
+	struct told_row *rows;
+	size_t count;
+
+	TRY(store_read_told_facts(store_tx_reader(tx), arena, job_id, &rows, &count, err));
+	for (size_t i = run_gap_held(rows, count, end_ms); i < count; i++)
+		if (rows[i].source == SOURCE_STATED)
+			TRY(store_delete_told(tx, job_id, &rows[i], err));
 	return OK;
 }

@@ -165,6 +165,9 @@ struct job_state *job_state_new(const struct job_row *row)
 	atomic_init(&job->awaited_ms, INT64_MAX);
 	atomic_init(&job->presumed_ms, INT64_MAX);
 	atomic_init(&job->gap_from_ms, INT64_MAX);
+	atomic_init(&job->over_ms, INT64_MAX);
+	atomic_init(&job->alone_from_ms, INT64_MAX);
+	atomic_init(&job->alone_to_ms, INT64_MAX);
 	atomic_init(&job->gap_to_ms, INT64_MIN);
 	atomic_init(&job->life, 1);
 	atomic_init(&job->begins, 0);
@@ -192,6 +195,14 @@ void job_unref(struct job_state *job)
 {
 	if (job && atomic_fetch_sub(&job->refs, 1) == 1)
 		job_destroy(job);
+}
+
+bool job_note_alone(struct job_state *job, int64_t from_ms, int64_t until_ms)
+{
+	int64_t from = from_ms ? from_ms : INT64_MAX, to = until_ms ? until_ms : INT64_MAX;
+	bool is_news = atomic_exchange(&job->alone_from_ms, from) != from;
+
+	return (atomic_exchange(&job->alone_to_ms, to) != to) | is_news;
 }
 
 bool job_add_stream(struct job_state *job, struct stream_state *stream)

@@ -16,6 +16,7 @@ struct held_value {
 	enum role role; /* of the series, where the value becomes a point */
 	enum role told_role; /* that the tracker's metric of it would have */
 	bool is_told; /* no number of a metric that the tracker tells: it may tell this, too */
+	bool is_alone; /* of a metric that the tracker told until its run ended: it was printed behind that */
 };
 
 struct held_values {

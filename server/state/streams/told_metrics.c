@@ -171,3 +171,18 @@ bool told_metrics_have(struct told_metrics *told, struct span metric, enum role 
 
 	return told_metrics_find(told, metric, role, life, &when);
 }
+
+/* One that has given way to a tracker's has none, but for what it is called. */
+static enum role role_by(struct span metric, enum role role)
+{
+	return role == ROLE_OTHER ? role_guess(metric_bare_name(metric)) : role;
+}
+
+bool told_metrics_are_one(struct span a, enum role role_of_a, struct span b, enum role role_of_b)
+{
+	enum role role = role_by(a, role_of_a);
+
+	if (hash_of(a) == hash_of(b))
+		return true;
+	return role == role_by(b, role_of_b) && is_of_one(role, a) && is_of_one(role, b);
+}

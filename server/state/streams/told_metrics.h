@@ -49,3 +49,5 @@ bool told_metrics_have(struct told_metrics *told, struct span metric, enum role 
 /* The same; *when: of that life. */
 bool told_metrics_find(
 	struct told_metrics *told, struct span metric, enum role role, unsigned life, struct told_when *when);
+/* Two metrics of a job are one by what is said above; the roles are those that their series have. */
+bool told_metrics_are_one(struct span a, enum role role_of_a, struct span b, enum role role_of_b);

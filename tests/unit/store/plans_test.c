@@ -323,6 +323,7 @@ static void call_alert_readers(struct harness *h, struct store_reader *on)
 	CHECK_OK(store_count_deliveries(on, 1, 1, &a, &err));
 	CHECK_OK(store_read_first_incidents(on, arena, 1, 5, (struct incident_row **)&rows, &count, &err));
 	CHECK_OK(store_look_in_group(on, 1, &group, &look, &err));
+	CHECK_OK(store_read_twins(on, arena, 1, &group, (struct incident_twin **)&rows, &count, &err));
 	CHECK_OK(store_is_group_open(on, 1, 1, 0, &is_found, &err));
 	CHECK_OK(store_read_group_notices(on, arena, 1, 1, 1, (struct notice_row **)&rows, &count, &err));
 	CHECK_OK(store_is_muted(on, &group, 1, &is_found, &err));

@@ -120,6 +120,31 @@ enum status store_look_in_group(struct store_reader *reader, uint32_t group_id, 
 	return find_fold(reader, group_id, row, out, err);
 }
 
+enum status store_read_twins(struct store_reader *reader, struct arena *arena, uint32_t group_id,
+	const struct incident_row *row, struct incident_twin **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	static const struct row_field fields[] = {FIELD(struct incident_twin, incident_id),
+		FIELD(struct incident_twin, metric), FIELD(struct incident_twin, role),
+		FIELD(struct incident_twin, row_role)};
+
+	TRY(statement_open(&s, reader,
+		"SELECT i.incident_id, i.metric, coalesce(s.role, 0), coalesce((SELECT role FROM series WHERE job_id = ?1"
+		" AND series_id = ?10), 0) FROM incidents AS i"
+		" LEFT JOIN series AS s ON s.job_id = i.job_id AND s.series_id = i.series_id"
+		" WHERE i.job_id = ?1 AND (i.incident_id = ?2 OR i.cause_id = ?2) AND i.fold_id = 0 AND i.incident_id <> ?3"
+		" AND i.kind = ?4 AND i.rule_id = ?5 AND i.metric <> ?6 AND i.series_id <> 0"
+		" AND " SQL_TRUTH("i.line = -1") " <> ?7 AND (i.opened_step = ?8 OR i.opened_ordinal = ?9)"
+						 " ORDER BY i.incident_id DESC LIMIT 16",
+		err));
+	bind_member(&s, group_id, row);
+	bind_numbers(&s, row->incident.kind, row->incident.rule_id);
+	bind_text(&s, row->metric);
+	bind_numbers(&s, row->incident.line == NO_LINE, row->incident.opened_step, row->incident.opened_ordinal,
+		row->series_id);
+	return rows_read(&s, arena, ROWS(fields, struct incident_twin), out, count, err);
+}
+
 enum status store_set_cause(struct store_tx *tx, const struct incident_row *row, struct error *err)
 {
 	return run_with(tx, "UPDATE incidents SET cause_id = ?, fold_id = ? WHERE job_id = ? AND incident_id = ?",
@@ -172,9 +197,10 @@ enum status store_read_fold_streams(struct store_reader *reader, struct arena *a
 
 	TRY(statement_open(&s, reader,
 		"SELECT r.name FROM incidents AS i JOIN streams AS r ON r.job_id = i.job_id AND r.stream_id = i.stream_id"
-		" WHERE i.job_id = ?1 AND (i.incident_id = ?2 OR (i.fold_id = ?2 AND i.fold_id <> 0))"
+		" WHERE i.job_id = ?1 AND (i.incident_id = ?2 OR (i.fold_id = ?2 AND i.fold_id <> 0)) AND i.metric = ?4"
 		" ORDER BY i.incident_id LIMIT ?3",
 		err));
 	bind_numbers(&s, row->job_id, row->incident_id, limit);
+	bind_text(&s, row->metric);
 	return rows_read(&s, arena, ROWS(fields, struct span), out, count, err);
 }

@@ -84,23 +84,28 @@ enum status store_read_tracked_projects(struct store_reader *reader, struct aren
 
 /* ---- runs ---- */
 
-#define RUN_COLUMNS "job_id, run_id, project_id, name, user_name, status, start_ms, end_ms, artifacts, inputs"
+#define RUN_COLUMNS                                                                                                    \
+	"job_id, run_id, project_id, name, user_name, status, start_ms, end_ms, artifacts, inputs,"                    \
+	" log_alone_ms, log_alone_until_ms, log_is_shared"
 
 static const struct row_field run_fields[] = {FIELD(struct tracked_run_row, job_id),
 	FIELD(struct tracked_run_row, run_id), FIELD(struct tracked_run_row, project_id),
 	FIELD(struct tracked_run_row, name), FIELD(struct tracked_run_row, user_name),
 	FIELD(struct tracked_run_row, status), FIELD(struct tracked_run_row, start_ms),
 	FIELD(struct tracked_run_row, end_ms), FIELD(struct tracked_run_row, artifacts),
-	FIELD(struct tracked_run_row, inputs)};
+	FIELD(struct tracked_run_row, inputs), FIELD(struct tracked_run_row, log_alone_ms),
+	FIELD(struct tracked_run_row, log_alone_until_ms), FIELD(struct tracked_run_row, log_is_shared)};
 
 enum status store_put_tracked_run(struct store_tx *tx, const struct tracked_run_row *row, struct error *err)
 {
 	return row_put(tx,
-		"INSERT INTO tracked_runs (" RUN_COLUMNS ") VALUES (?,?,?,?,?,?,?,?,?,?)"
+		"INSERT INTO tracked_runs (" RUN_COLUMNS ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)"
 		" ON CONFLICT (job_id) DO UPDATE SET run_id = excluded.run_id, project_id = excluded.project_id,"
 		" name = excluded.name, user_name = excluded.user_name, status = excluded.status,"
 		" start_ms = excluded.start_ms, end_ms = excluded.end_ms,"
-		" artifacts = excluded.artifacts, inputs = excluded.inputs",
+		" artifacts = excluded.artifacts, inputs = excluded.inputs,"
+		" log_alone_ms = excluded.log_alone_ms, log_alone_until_ms = excluded.log_alone_until_ms,"
+		" log_is_shared = excluded.log_is_shared",
 		ROWS(run_fields, struct tracked_run_row), row, err);
 }
 
@@ -137,7 +142,7 @@ enum status store_read_tracked_runs(struct store_reader *reader, struct arena *a
 	AUTO_DONE(statement) s = {0};
 
 	TRY(statement_open(&s, reader,
-		"SELECT job_id, run_id, project_id, name, user_name, status, start_ms, end_ms, '', ''"
+		"SELECT job_id, run_id, project_id, name, user_name, status, start_ms, end_ms, '', '', 0, 0, 0"
 		" FROM tracked_runs WHERE project_id = ?1 AND (start_ms, job_id) < (?2, ?3)"
 		" AND CASE WHEN job_id IN (SELECT job_id FROM trashed_jobs) THEN ?4 <> 0 ELSE ?4 <> 1 END"
 		" ORDER BY start_ms DESC, job_id DESC LIMIT ?5",
@@ -153,7 +158,7 @@ enum status store_read_tracked_runs_upward(struct store_reader *reader, struct a
 	AUTO_DONE(statement) s = {0};
 
 	TRY(statement_open(&s, reader,
-		"SELECT job_id, run_id, project_id, name, user_name, status, start_ms, end_ms, '', ''"
+		"SELECT job_id, run_id, project_id, name, user_name, status, start_ms, end_ms, '', '', 0, 0, 0"
 		" FROM tracked_runs AS r WHERE project_id = ?1 AND (start_ms, job_id) > (?2, ?3)"
 		" AND EXISTS (SELECT 1 FROM jobs AS j WHERE j.job_id = r.job_id)"
 		" ORDER BY start_ms, job_id LIMIT ?4",

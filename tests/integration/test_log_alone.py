@@ -1,0 +1,157 @@
+"""A tracker's run that ends under sm-ship while the training goes on (docs/metrics.md): what is printed behind that nobody else tells."""
+
+import json
+import time
+
+import pytest
+
+from mlflowclient import call, make_run
+from smserver import wait_until
+from test_waiting_values import start
+from test_wandb_beside import counts_of, non_finite
+
+__all__ = ["start"]  # a fixture
+JOB = "/api/v1/jobs/shipped"
+
+
+def rows(first, last, nan=None):
+    return [str({"loss": float("nan") if n == nan else 2 - n / 50, "epoch": n / 10}) for n in range(first, last)]
+
+
+def printed(server, lines, first_s):
+    """One each second."""
+    body = "".join(json.dumps({"log": line, "time": first_s + n}) + "\n" for n, line in enumerate(lines))
+    sent = server.post("/api/v1/logs?job=shipped&stream=algo-1", body=body.encode(), content_type="application/x-ndjson")
+    assert sent.status == 200, sent
+    wait_until(lambda: server.figure("extracted_seq") >= server.figure("committed_seq"), what="the extraction")
+
+
+def tell(server, run, first, last, first_s):
+    metrics = [{"key": "loss", "value": 2 - n / 50, "timestamp": 1000 * (first_s + n - first), "step": n} for n in range(first, last)]
+    assert call(server, "runs/log-batch", {"run_id": run, "metrics": metrics})[0] == 200
+
+
+def update(server, run, **members):
+    """As sm-ship's relay says it."""
+    assert call(server, "runs/update", {"run_id": run, "shipped_job": "shipped", **members})[0] == 200
+
+
+def end_job(server, at_s):
+    assert server.post(f"{JOB}/transitions", json={"SecondaryStatus": "Completed", "time_ms": 1000 * at_s}).status == 204
+
+
+def begin(server, began_s, nan=None):
+    """Of a training that began a minute ago: ten rows with its tracker, and the end of that."""
+    printed(server, ["it begins"], began_s)
+    run = make_run(server, run_name="r", job_name="shipped", start_time=1000 * began_s)
+    printed(server, rows(1, 11, nan=nan), began_s + 1)
+    tell(server, run, 1, 11, began_s + 1)
+    update(server, run, status="FINISHED", end_time=1000 * began_s + 10_400)
+    return run
+
+
+def of_log(server):
+    series = server.get(f"{JOB}/points?metric=train:loss&raw=true").body["series"]
+    return [step for part in series for step in part["step"]]
+
+
+@pytest.fixture
+def server(start):
+    return start("--tracker-wait", "10m")
+
+
+def wait_for_counts(server, told, log):
+    wanted = {"loss": (told, "loss"), "train:loss": (log, "loss")}
+    wait_until(lambda: wanted.items() <= counts_of(server, JOB).items(), what=f"{wanted}, not {counts_of(server, JOB)}")
+
+
+def test_what_is_printed_behind_the_end_of_the_run_is_the_log_s_own(server):
+    began_s = int(time.time()) - 60
+    begin(server, began_s)
+    printed(server, rows(11, 31, nan=25), began_s + 11)
+    wait_until(lambda: non_finite(server, "shipped") == ["train:loss"], what="the NaN")
+    wait_for_counts(server, 10, 20)
+    assert of_log(server) == list(range(10, 30)), "those before are the tracker's"
+
+
+def test_its_first_nan_is_told_at_once(server):
+    began_s = int(time.time()) - 60
+    begin(server, began_s)
+    printed(server, rows(11, 13, nan=12), began_s + 11)
+    wait_until(lambda: non_finite(server, "shipped") == ["train:loss"], what="the NaN")
+    printed(server, rows(13, 14), began_s + 13)
+    wait_for_counts(server, 10, 3)
+
+
+def test_a_last_word_about_the_training_is_no_curve(server):
+    began_s = int(time.time()) - 60
+    begin(server, began_s)
+    printed(server, rows(11, 12), began_s + 11)
+    end_job(server, began_s + 12)
+    wait_until(lambda: counts_of(server, JOB).get("loss") == (10, "loss"), what="the roles")
+    server.stop()
+    server.start()
+    assert "train:loss" not in counts_of(server, JOB)
+
+
+def test_what_is_read_behind_the_job_s_end_is_not_its_own(server):
+    began_s = int(time.time()) - 60
+    begin(server, began_s)
+    end_job(server, began_s + 11)
+    printed(server, rows(11, 31, nan=25), began_s + 12)
+    end_job(server, began_s + 11)
+    wait_until(lambda: counts_of(server, JOB).get("loss") == (10, "loss"), what="the roles")
+    assert counts_of(server, JOB).get("train:loss", (0, ""))[0] <= 1, "but for the NaN, which is told once in any case"
+
+
+def test_a_run_that_goes_on_has_its_metrics_again(server):
+    began_s = int(time.time()) - 60
+    run = begin(server, began_s)
+    printed(server, rows(11, 16), began_s + 11)
+    wait_for_counts(server, 10, 5)
+    update(server, run, status="RUNNING", resumed_time=1000 * (began_s + 16))
+    printed(server, rows(16, 21), began_s + 17)
+    tell(server, run, 16, 21, began_s + 17)
+    wait_until(lambda: counts_of(server, JOB)["loss"] == (15, "loss"), what="what it tells")
+    wait_until(lambda: counts_of(server, JOB)["train:loss"] == (5, "other"), what="the log to give way")
+    server.kill()
+    server.start("127.0.0.1:0")
+    wait_until(lambda: counts_of(server, JOB).get("train:loss") == (5, "other"), what="the same after a kill")
+    assert of_log(server) == list(range(10, 15))
+    update(server, run, status="FINISHED", end_time=1000 * began_s + 21_400)
+    printed(server, rows(21, 26), began_s + 22)
+    wait_for_counts(server, 15, 10)
+    assert of_log(server) == [*range(10, 15), *range(20, 25)]
+
+
+def test_a_training_with_another_run_has_told_it_that(server):
+    """Which is a job of its own: nobody knows then what of the log is of which."""
+    began_s = int(time.time()) - 60
+    begin(server, began_s)
+    other = make_run(server, run_name="r2", job_name="shipped", start_time=1000 * (began_s + 11))
+    printed(server, rows(11, 31), began_s + 12)
+    update(server, other, status="FINISHED", end_time=1000 * (began_s + 32))
+    printed(server, rows(31, 36), began_s + 33)
+    end_job(server, began_s + 40)
+    wait_until(lambda: counts_of(server, JOB).get("loss") == (10, "loss"), what="the roles")
+    assert "train:loss" not in counts_of(server, JOB)
+
+
+@pytest.mark.parametrize("is_ended", [False, True])
+def test_a_kill_changes_nothing_of_it(start, is_ended):
+    """All lines are read again: other metrics wait yet."""
+    server = start("--tracker-wait", "10m")
+    began_s = int(time.time()) - 60
+    begin(server, began_s)
+    printed(server, rows(11, 31, nan=25), began_s + 11)
+    wait_until(lambda: non_finite(server, "shipped") == ["train:loss"], what="the NaN")
+    if is_ended:
+        end_job(server, began_s + 31)
+    wait_for_counts(server, 10, 20)
+    server.kill()
+    server.start("127.0.0.1:0")
+    wait_for_counts(server, 10, 20)
+    assert of_log(server) == list(range(10, 30)) and non_finite(server, "shipped") == ["train:loss"]
+    if not is_ended:
+        printed(server, rows(31, 36), began_s + 31)
+        wait_for_counts(server, 10, 25)
