@@ -31,14 +31,14 @@ def main(arguments):
     parser.add_argument("--ca-file", metavar="FILE", default=os.environ.get("SMFLEET_CA_FILE"))
     parser.add_argument("--drain-timeout", metavar="SECONDS", type=float, default=60, help="How long to go on trying. [60]")
     parser.add_argument("paths", nargs="*", metavar="FILE_OR_FOLDER", help="[{}]".format(default_folder()))
-    options = parser.parse_args(arguments)
+    options = parser.parse_intermixed_args(arguments)
     if options.what == "import":
         if len(options.paths) != 2 or options.paths[0] not in ("wandb", "neptune"):
             parser.error("import takes: wandb ENTITY/PROJECT, or neptune FOLDER")
         move = move_project if options.paths[0] == "wandb" else move_export
         return move(options.paths[1], options.server, read_token(options.token_file), options.ca_file)
     worst, places = 0, options.paths or [default_folder()]
-    spools = list(find_spools(places))
+    spools = list(find_spools(places)) if options.paths or os.path.isdir(places[0]) else []  # no run has made the folder
     if not spools:
         warn("there is nothing to send in {}".format(", ".join(places)))
     for path in spools:

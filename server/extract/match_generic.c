@@ -145,6 +145,7 @@ static bool add_all(struct run *run, struct generic_line *line)
 		.total = counters->is_epoch ? 0 : counters->total,
 		.is_in_record = is_in_record(run) || counters->is_evaluation,
 		.is_evaluation = counters->is_evaluation,
+		.is_of_bar = counters->is_bar,
 		.is_of_curve = counters->is_of_curve,
 		.rank = rank_of(run)};
 

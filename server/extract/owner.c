@@ -105,6 +105,9 @@ static void hand_over(const struct run *run, uint32_t from, uint32_t to)
 	const struct format *owner = format_of(run, slot_at(run, from));
 
 	give_name(run, from, to);
+	slot_at(run, to)->last_at = slot_at(run, from)->last_at;
+	slot_at(run, to)->last_count = slot_at(run, from)->last_count;
+	slot_at(run, to)->last_value = slot_at(run, from)->last_value;
 	if (!owner || !has_ended(run, owner))
 		return;
 	new->now = old->now;

@@ -109,14 +109,14 @@ static const struct step_seen *step_before(const struct run *run, const struct f
 static double without_mean(struct slot *slot, const struct definition *definition, const struct found *found)
 {
 	int64_t count = found->step - definition->mean_first + 1;
-	int64_t before = found->epoch == slot->mean_epoch ? slot->mean_count : 0;
+	int64_t before = found->epoch == slot->last_at ? slot->last_count : 0;
 	double value = found->value;
 
 	if (before > 0 && count > before)
-		value = ((double)count * found->value - (double)before * slot->mean) / (double)(count - before);
-	slot->mean_epoch = found->epoch;
-	slot->mean_count = count;
-	slot->mean = found->value;
+		value = ((double)count * found->value - (double)before * slot->last_value) / (double)(count - before);
+	slot->last_at = found->epoch;
+	slot->last_count = count;
+	slot->last_value = found->value;
 	return value;
 }
 
@@ -282,8 +282,26 @@ static bool give(struct run *run, const struct found *found, const struct point 
 	return held.waits_for_step ? hold(run->extractor, &held) : emit(run, &held);
 }
 
+/* A bar that is drawn where it stood, with what it said there: on each redraw of a line above it, or of a rank that went on. */
+static bool is_drawn_again(const struct run *run, const struct found *found)
+{
+	struct slot *slot = &run->extractor->slots.items[found->slot];
+	int64_t attempt = extractor_attempt(run->extractor);
+
+	if (!found->is_of_bar || !found->has_step || definition_of(run, found)->is_mean)
+		return false;
+	bool is_same = slot->last_count == attempt && slot->last_at == found->placed &&
+		       memcmp(&slot->last_value, &found->value, sizeof found->value) == 0;
+	slot->last_count = attempt;
+	slot->last_at = found->placed;
+	slot->last_value = found->value;
+	return is_same;
+}
+
 static bool give_point(struct run *run, const struct found *found)
 {
+	if (is_drawn_again(run, found))
+		return true;
 	struct extractor *extractor = run->extractor;
 	struct track *track = &extractor->attempts.tracks[found->slot];
 	int64_t shown = shown_time(run);

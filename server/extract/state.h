@@ -31,6 +31,7 @@ struct found {
 	bool has_loss; /* on the same line */
 	bool is_evaluation; /* of the step of who leads */
 	bool is_in_record; /* below a line that says the step alone */
+	bool is_of_bar;
 	bool is_of_curve; /* of an object that is a whole curve (generic/curves.h) */
 	int64_t step; /* raw */
 	int64_t epoch;

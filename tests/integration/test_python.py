@@ -217,6 +217,13 @@ while True: time.sleep(1)
     assert server.get("/api/v1/jobs/j").body["TrainingJobStatus"] == "InProgress"
 
 
+def test_a_folder_that_no_run_has_made_has_nothing_to_send(server, client):
+    done = client.sync("--server", server.url)
+    assert (done.returncode, done.stderr.decode()) == (0, f"smfleet: there is nothing to send in {client.folder}/spool\n")
+    named = client.sync("--server", server.url, "no/such/folder")
+    assert named.returncode == 2 and b"no/such/folder: [Errno 2]" in named.stderr, "what is named has to be there"
+
+
 def test_a_batch_that_had_to_go_elsewhere_is_stored_once(server, client):
     """The server is behind the offset and says so; what it then stored it could not say."""
     between = Swallower(server.port)

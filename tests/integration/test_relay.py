@@ -180,6 +180,42 @@ with mlflow.start_run(run_name="rows") as run:
         assert found == ["loss"]
 
 
+@pytest.mark.parametrize("is_there_at_first", [True, False])
+def test_what_a_killed_sm_ship_left_is_one_curve(server, ship, train, tmp_path, is_there_at_first):
+    """--send-rest sends what was printed, and what was told: the server is to know of the run before it reads the lines."""
+    port = server.port
+    if not is_there_at_first:
+        server.kill()
+    process = train("""
+mlflow.set_experiment("exp")
+with mlflow.start_run(run_name="rows") as run:
+    for step in range(1, 21):
+        if step == 4:
+            wait_for("killed")
+        row = {"loss": 2.0 - step / 100 if step != 6 else float("nan"), "grad_norm": 1.0 + step / 100}
+        mlflow.log_metrics(row, step=step)
+        print(row, flush=True)
+open("done", "w").write("done")
+""", "--job", "rows", "--drain-timeout", "200ms")
+    wait_for_line(process, '"killed"')
+    relays = [pid for pid in children(process.pid, "sm-ship relay")]
+    if is_there_at_first:
+        wait_until(lambda: "rows" in jobs(server) and len(lines(server, "rows")) > 2, what="its first lines")
+        server.kill()
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    (tmp_path / "killed").touch()
+    wait_until((tmp_path / "done").exists, what="the training to end by itself")
+    wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in relays), what="the relay to give up")
+    server.start(f"127.0.0.1:{port}")
+    wait_until(lambda: ship.run("--send-rest").returncode == 0 and not list(ship.spool.iterdir()), what="the rest to be sent")
+    assert jobs(server) == ["rows"]
+    assert len([text for text in lines(server, "rows") if text.startswith("{'loss'")]) == 20
+    assert counts_at_the_end(server, "rows") == [("grad_norm", 20), ("loss", 20)]
+    found = [row["metric"] for row in server.get("/api/v1/incidents").body["incidents"] if row["kind"] == "non_finite"]
+    assert found == ["loss"]
+
+
 def test_what_is_left_without_a_server_keeps_the_end_that_was_seen(server, ship, train):
     """The run said FINISHED, and the command failed behind it: the job failed, then, as if the server had been there."""
     server.kill()

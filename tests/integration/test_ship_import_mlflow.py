@@ -200,6 +200,33 @@ def test_a_database_that_mlflow_made_is_here_as_it_was(server, ship, tmp_path):
         assert here[run_id] == as_it_was[run_id]
 
 
+NAMESAKES = """
+import warnings
+warnings.filterwarnings("ignore")
+if sys.argv[1]:
+    mlflow.set_tracking_uri(sys.argv[1])
+client = MlflowClient()
+experiment = client.create_experiment("exp")
+for number in range(4):
+    began = 1700000000000 + number * 100000
+    run = client.create_run(experiment, start_time=began, run_name="same")
+    client.log_metric(run.info.run_id, "loss", number, timestamp=began, step=1)
+    client.set_terminated(run.info.run_id, end_time=began + 1000)
+give({})
+"""
+
+
+@pytest.mark.parametrize("kind", ["folder", "server"])
+def test_of_runs_of_one_name_the_first_one_has_the_plain_name(server, ship, make_server, tmp_path, kind):
+    other = make_server() if kind == "server" else Nowhere(tmp_path)
+    place = other.url if kind == "server" else str(tmp_path / "mlruns")
+    mlflowclient.run(other, "2", NAMESAKES, "" if kind == "server" else place)
+    for _ in range(2):
+        assert ship.run("--import-mlflow", place).returncode == 0
+        jobs = [server.get(f"/api/v1/jobs/{quote(name)}").body for name in ("exp/same", "exp/same-2", "exp/same-3", "exp/same-4")]
+        assert [job["TrainingStartTime"] for job in jobs] == [1700000000 + number * 100 for number in range(4)]
+
+
 def make_by_hand(folder, run_id="0123456789abcdef0123456789abcdef", metric="1700000000000 1.5 0\n", meta=""):
     run = folder / "mlruns" / "7" / run_id
     (run / "metrics").mkdir(parents=True)

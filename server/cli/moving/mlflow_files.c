@@ -14,6 +14,7 @@ enum { MAX_DEPTH = 32, FILE_MAX_BYTES = 16 << 20 };
 struct run_place {
 	char *path, *experiment;
 	bool is_deleted;
+	int64_t start_ms; /* 0: it cannot be read, or is not said */
 };
 struct files {
 	struct run_place *runs;
@@ -138,6 +139,47 @@ static enum status look_for(const char *path, bool *is_there, struct error *err)
 		       : error_set(err, ERR_IO, "cannot read '%s': %s", path, strerror(errno));
 }
 
+static enum status read_meta(const char *folder, struct buf *text, struct error *err)
+{
+	char path[PATH_MAX + 16];
+
+	snprintf(path, sizeof path, "%s/meta.yaml", folder);
+	return read_file(path, text, err);
+}
+
+static enum status read_time(struct span text, const char *key, struct arena *arena, int64_t *out, struct error *err)
+{
+	struct span value = SPAN("");
+
+	TRY(flat_yaml_read(text, key, arena, &value, err));
+	if (value.len && !span_parse_i64(value, out))
+		return error_set(err, ERR_INVALID, "'%s' is no time: '%.*s'", key, SPAN_ARGS(span_cut(value, 60)));
+	return OK;
+}
+
+/* What is wrong with it is said when the run is read. */
+static int64_t start_of(const char *folder)
+{
+	AUTO_DONE(buf) text = BUF_INIT(FILE_MAX_BYTES);
+	AUTO(arena) arena = arena_new();
+	struct error ignored = {0};
+	int64_t start_ms = 0;
+
+	if (!arena || read_meta(folder, &text, &ignored) != OK ||
+		read_time(buf_span(&text), "start_time", arena, &start_ms, &ignored) != OK)
+		return 0;
+	return start_ms;
+}
+
+/* Of one name the first one gets it. */
+static int compare_runs(const void *a, const void *b)
+{
+	const struct run_place *one = a, *other = b;
+
+	return one->start_ms != other->start_ms ? (one->start_ms < other->start_ms ? -1 : 1)
+						: strcmp(one->path, other->path);
+}
+
 static enum status find_run(void *context, const char *path, const char *name, struct error *err)
 {
 	struct finding *finding = context;
@@ -160,17 +202,10 @@ static enum status find_run(void *context, const char *path, const char *name, s
 	struct run_place *run = &files->runs[files->count];
 	*run = (struct run_place){.path = mem_copy_string(path),
 		.experiment = mem_copy_string(finding->experiment),
-		.is_deleted = finding->is_deleted};
+		.is_deleted = finding->is_deleted,
+		.start_ms = start_of(path)};
 	files->count++;
 	return run->path && run->experiment ? OK : error_no_memory(err);
-}
-
-static enum status read_meta(const char *folder, struct buf *text, struct error *err)
-{
-	char path[PATH_MAX + 16];
-
-	snprintf(path, sizeof path, "%s/meta.yaml", folder);
-	return read_file(path, text, err);
 }
 
 static enum status find_experiment(void *context, const char *path, const char *name, struct error *err)
@@ -285,16 +320,6 @@ static struct span status_of(struct span number)
 	if (!span_parse_i64(number, &at))
 		return number;
 	return at > 0 && at < (int64_t)(sizeof names / sizeof *names) ? span_from(names[at]) : SPAN("");
-}
-
-static enum status read_time(struct span text, const char *key, struct arena *arena, int64_t *out, struct error *err)
-{
-	struct span value = SPAN("");
-
-	TRY(flat_yaml_read(text, key, arena, &value, err));
-	if (value.len && !span_parse_i64(value, out))
-		return error_set(err, ERR_INVALID, "'%s' is no time: '%.*s'", key, SPAN_ARGS(span_cut(value, 60)));
-	return OK;
 }
 
 static enum status read_info(struct mlflow_past_run *run, struct span text, struct error *err)
@@ -414,5 +439,6 @@ enum status mlflow_files_open(struct mlflow_source *out, const char *folder, str
 	if (!out->count)
 		return error_set(err, ERR_INVALID,
 			"'%s' has no runs of MLflow: no EXPERIMENT/RUN/meta.yaml is below it", folder);
+	qsort(finding.files->runs, out->count, sizeof *finding.files->runs, compare_runs);
 	return OK;
 }

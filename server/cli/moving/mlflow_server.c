@@ -87,6 +87,10 @@ static enum status read_page(struct server *server, struct error *err)
 	json_text(&w, server->experiments[server->at].id);
 	json_array_end(&w);
 	json_put_text(&w, "run_view_type", "ALL");
+	json_key(&w, "order_by"); /* of one name the first one gets it */
+	json_array(&w);
+	json_text(&w, "attributes.start_time ASC");
+	json_array_end(&w);
 	json_put_i64(&w, "max_results", PAGE_RUNS);
 	if (token.len)
 		json_put_span(&w, "page_token", token);

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -28,6 +29,8 @@ struct rest {
 	struct spool *spool;
 	struct sender *sender;
 	struct sender_rest sending;
+	bool names_only; /* of a job that the server has not: it is made, and no line is sent */
+	atomic_bool is_named;
 	char session_seed[SHIP_SEED_BYTES];
 };
 
@@ -155,6 +158,15 @@ static void tell_job(void *context, const char *job, uint64_t base)
 		say(err.text);
 }
 
+/* The sender's thread, which has lines, and whose job the server has. */
+static bool stop_at_lines(void *context)
+{
+	struct rest *rest = context;
+
+	atomic_store(&rest->is_named, true);
+	return true;
+}
+
 /* The name of the killed one's session is ours, unless a living one has it. */
 static void take_name(struct rest *rest)
 {
@@ -187,8 +199,11 @@ static enum status start(struct rest *rest, struct error *err)
 		.started_ms = note->started_ms,
 		.tell_job = tell_job,
 		.tell_context = rest,
+		.must_wait = rest->names_only ? stop_at_lines : NULL,
+		.wait_context = rest,
 		.waiter = pthread_self()};
 
+	http_client_give_up_at(rest->client, 0);
 	TRY(sender_start(&rest->sender, &options, err));
 	if (note->has_exit && note->ended_ms)
 		sender_set_exit(rest->sender, note->end.exit_code, note->end.signal);
@@ -198,7 +213,7 @@ static enum status start(struct rest *rest, struct error *err)
 	spool_end(rest->spool);
 	sender_give_up_at(rest->sender, clock_mono_ms() + options_i64(rest->options, "drain-timeout") + 1);
 	while (!sender_is_done(rest->sender))
-		if (child_pause())
+		if (child_pause() || atomic_load(&rest->is_named))
 			sender_give_up_at(rest->sender, 1);
 	return sender_join(rest->sender, err);
 }
@@ -234,7 +249,10 @@ static enum status send_note(struct rest *rest, struct error *err)
 	else
 		TRY(put_killed(rest, err));
 	take_name(rest);
-	TRY(start(rest, err));
+	enum status status = start(rest, err);
+	if (atomic_load(&rest->is_named))
+		return OK;
+	TRY(status);
 	client_say(ship_program.name, "%" PRIu64 " lines of job '%s' that were left are with the server%s",
 		sender_sent_lines(rest->sender), sender_job(rest->sender),
 		note->ended_ms ? ", and how it ended"
@@ -244,18 +262,6 @@ static enum status send_note(struct rest *rest, struct error *err)
 }
 
 /* ---- all of them ---- */
-
-/* ERR_BUSY: not yet, its command runs. ERR_INVALID: it is not for us. */
-static enum status send_one(const struct options *options, struct http_client *client, const char *folder,
-	const char *path, struct error *err)
-{
-	AUTO_DONE(rest) rest = {.options = options, .client = client, .folder = folder, .texts = {-1, -1}};
-
-	TRY(rest_note_read(&rest.note, path, err));
-	if (!rest_note_is_for(&rest.note, options_text(options, "server")))
-		return error_set(err, ERR_INVALID, "it is for server %s", rest.note.server);
-	return send_note(&rest, err);
-}
 
 /* What others have left in a folder that is shared is theirs to send. */
 static bool is_ours(const char *path)
@@ -273,6 +279,35 @@ struct all_notes {
 	int exit_code;
 };
 
+/* ERR_BUSY: not yet, its command runs. ERR_INVALID: it is not for us. */
+static enum status send_one(const struct all_notes *all, const char *path, bool names_only, struct error *err)
+{
+	AUTO_DONE(rest)
+	rest = {.options = all->options,
+		.client = all->client,
+		.folder = all->folder,
+		.names_only = names_only,
+		.texts = {-1, -1}};
+
+	TRY(rest_note_read(&rest.note, path, err));
+	if (!rest_note_is_for(&rest.note, options_text(all->options, "server")))
+		return error_set(err, ERR_INVALID, "it is for server %s", rest.note.server);
+	return names_only && rest.note.job[0] ? OK : send_note(&rest, err);
+}
+
+/* What is in the way of it is said when its lines are sent. */
+static bool name_another(void *context, const char *path)
+{
+	struct all_notes *all = context;
+	struct error err = {0};
+
+	if (!is_ours(path))
+		return true;
+	all->count++; /* of some the end is all that is left: that is told now */
+	enum status status = send_one(all, path, true, &err);
+	return !client_is_passing(status) || status == ERR_BUSY;
+}
+
 static bool send_another(void *context, const char *path)
 {
 	struct all_notes *all = context;
@@ -281,7 +316,7 @@ static bool send_another(void *context, const char *path)
 	if (!is_ours(path))
 		return true;
 	all->count++;
-	enum status status = send_one(all->options, all->client, all->folder, path, &err);
+	enum status status = send_one(all, path, false, &err);
 	if (status == OK)
 		return true;
 	client_say(ship_program.name, "what '%s' names stays: %s", path, err.text);
@@ -290,6 +325,20 @@ static bool send_another(void *context, const char *path)
 	else if (status != ERR_BUSY && all->exit_code == EXIT_DONE)
 		all->exit_code = EXIT_REFUSED;
 	return true;
+}
+
+/*
+ * What was told goes before the lines, as what a tracker tells is not read from those again (docs/metrics.md); and behind the jobs' names, as
+ * a run that has ended would leave its job's log another one. That holds for what a relay sends that still lives, too.
+ */
+static enum status send_all(struct all_notes *all, const struct relay_options *relay, struct error *err)
+{
+	TRY(rest_note_each(all->folder, name_another, all, err));
+	if (relay_send_left(relay, err) != OK) {
+		say(err->text);
+		all->exit_code = EXIT_UNREACHABLE;
+	}
+	return rest_note_each(all->folder, send_another, all, err);
 }
 
 int send_rest_run(const struct options *options, char *const *environment)
@@ -309,18 +358,14 @@ int send_rest_run(const struct options *options, char *const *environment)
 	}
 	child_block_signals();
 	all.client = client;
-	if (rest_note_each(folder, send_another, &all, &err) != OK) {
-		say(err.text);
-		return EXIT_USAGE;
-	}
 	const struct relay_options relay = {.program = ship_program.name,
 		.options = options,
 		.spool_folder = folder,
 		.job = "",
 		.environment = environment};
-	if (relay_send_left(&relay, &err) != OK) {
+	if (send_all(&all, &relay, &err) != OK) {
 		say(err.text);
-		all.exit_code = EXIT_UNREACHABLE;
+		return EXIT_USAGE;
 	}
 	if (!all.count && all.exit_code == EXIT_DONE && !options_flag(options, "quiet"))
 		client_say(ship_program.name, "no job has left lines in '%s'", folder);

@@ -233,9 +233,9 @@ void slots_pack(const struct slots *slots, struct buf *out)
 		}
 		pack_u64(out, slot->guessed);
 		pack_double(out, slot->guessed_first);
-		pack_i64(out, slot->mean_epoch);
-		pack_i64(out, slot->mean_count);
-		pack_double(out, slot->mean);
+		pack_i64(out, slot->last_at);
+		pack_i64(out, slot->last_count);
+		pack_double(out, slot->last_value);
 	}
 }
 
@@ -304,9 +304,9 @@ static bool unpack_slot(struct unpacker *in, struct slots *slots, bool has_owner
 	unpack_said(in, slot);
 	slot->guessed = unpack_below(in, UINT32_MAX);
 	slot->guessed_first = unpack_double(in);
-	slot->mean_epoch = unpack_i64(in);
-	slot->mean_count = unpack_i64(in);
-	slot->mean = unpack_double(in);
+	slot->last_at = unpack_i64(in);
+	slot->last_count = unpack_i64(in);
+	slot->last_value = unpack_double(in);
 	return name.len == 0 || slot->name || in->has_failed;
 }
 

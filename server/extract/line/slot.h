@@ -51,10 +51,10 @@ struct slot {
 	uint32_t heir; /* whose it is; when given up */
 	uint32_t twin; /* where points go since then; SLOT_NONE: not made yet */
 	uint32_t shown_hash; /* of the name; 0: not known. Not packed */
-	/* A running mean (definition.h): the mean as printed last and over how many. */
-	int64_t mean_epoch;
-	int64_t mean_count;
-	double mean;
+	/* As printed last. Of a running mean (definition.h): in this epoch, over so many. Of a bar: at this step, of this attempt. */
+	int64_t last_at;
+	int64_t last_count; /* 0: nothing yet */
+	double last_value;
 };
 
 struct slots {

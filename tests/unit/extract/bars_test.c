@@ -184,3 +184,40 @@ TEST(a_bar_without_an_epoch_says_the_steps_of_the_run)
 	CHECK(of_epochs.points.count > 0);
 	CHECK_INT(extractor_total(of_epochs.extractor), 0);
 }
+
+/* Hugging Face's Trainer draws it again behind each row that it prints, and tqdm once more at the end, with another rate. */
+TEST(a_bar_that_is_drawn_again_where_it_stood_says_nothing_new)
+{
+	for (int restarts = 0; restarts < 2; restarts++) {
+		AUTO_DONE(stream) s = auto_stream();
+		AUTO_DONE(buf) text = BUF_INIT(1 << 20);
+
+		for (int batch = 1; batch <= 4; batch++) {
+			char bar[2 * LABEL_BYTES];
+			snprintf(bar, sizeof bar, " %d%%|####      | %d/4 [00:01<00:41,  1.%d5s/it]", batch * 25, batch,
+				batch);
+			buf_printf(&text,
+				"\r%s\r          {'loss': 0.5, 'grad_norm': 1.5, 'learning_rate': 1e-05, 'epoch': 0.5}\n",
+				bar);
+			buf_printf(&text, "\r%s\n", bar);
+		}
+		buf_append_text(&text, "100%|##########| 4/4 [00:05<00:00,  1.25s/it]\n");
+		buf_append_char(&text, '\0');
+		feed_text(&s, text.ptr, restarts);
+		check_series(&s, "train:step_time", "1=1.15 2=1.25 3=1.35 4=1.45 4=1.25");
+	}
+}
+
+TEST(a_value_on_a_bar_that_is_drawn_again_is_one_point)
+{
+	AUTO_DONE(stream) s = auto_stream();
+
+	feed_text(&s,
+		"Training:  20%|##        | 10/50 [00:05<00:20,  2.00it/s, loss=2.5]\n"
+		"Training:  20%|##        | 10/50 [00:05<00:20,  2.00it/s, loss=2.5]\n"
+		"Training:  20%|##        | 10/50 [00:05<00:20,  2.00it/s, loss=2.25]\n"
+		"Training:  40%|####      | 20/50 [00:10<00:15,  2.00it/s, loss=2.25]\n",
+		false);
+	check_series(&s, "train:loss", "10=2.5 10=2.25 20=2.25");
+	check_series(&s, "train:steps_per_second", "10=2 20=2");
+}

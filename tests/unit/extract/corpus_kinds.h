@@ -111,6 +111,7 @@ static const struct exception exceptions[] = {
 {"hf-trainer-stdout/hf_ds_n16.log", "final metrics", 17, "the 16 summaries of train summary have the same name"},
 {"hf-trainer-stdout/hf_ds_n16.log", "train summary", 17, "and the final metrics are one more"},
 {"hf-trainer-stdout/ppo_reward_240k.log", "final metrics", 1, "the summary"},
+{"hf-trainer-stdout/ppo_reward_240k.log", "tqdm (after splitting on CR)", 40563, "12 are drawn again where they stood, behind a printed row"},
 {"megatron-chronicle/bloom176b_chronicles.log", "iteration", 18, "5 quoted lines are cut off behind the time; FORMATS wants the learning rate too"},
 {"megatron-chronicle/tr8b_104b_chronicles.log", "iteration", 19, "1 more quoted line, where columns are left out"},
 {"megatron-chronicle/bloom176b_prequel.log", "overflow", 6, "the loss scale of the 6 iterations"},
