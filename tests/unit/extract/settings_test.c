@@ -287,3 +287,29 @@ TEST(settings_said_in_a_sentence)
 	CHECK_SPAN(value_of(s, "num_trainable_parameters"), SPAN("109483778"));
 	CHECK_INT(settings_count(s), 5);
 }
+
+/* megatron/training/checkpointing.py: what a run goes on from, and where it saves to. */
+TEST(folders_of_checkpoints_that_are_loaded_and_saved)
+{
+	static const struct {
+		const char *line, *load, *save;
+	} cases[] = {{" loading checkpoint from /fsx/ckpt/a at iteration 1200", "/fsx/ckpt/a", NULL},
+		{"[rank0]:  loading distributed checkpoint from s3://b/a at iteration 7", "s3://b/a", NULL},
+		{"  successfully loaded checkpoint from /fsx/ckpt/a [ t 1/8, p 1/4 ] at iteration 1200", "/fsx/ckpt/a",
+			NULL},
+		{"  successfully saved checkpoint from iteration    1300 to /fsx/ckpt/a [ t 1/8, p 1/4 ]", NULL,
+			"/fsx/ckpt/a"},
+		{"  successfully saved checkpoint at iteration    1300 to ./out", NULL, "./out"},
+		{"saving checkpoint at iteration    1300 to /fsx/ckpt/a in torch_dist format", NULL, NULL},
+		{" loading checkpoint from the newest folder at iteration 7", NULL, NULL},
+		{" loading checkpoint from /fsx/ckpt/a", NULL, NULL},
+		{"  successfully saved checkpoint from iteration    1300 to ", NULL, NULL}};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const char *const lines[] = {cases[i].line, NULL};
+		AUTO(settings) s = settings_of(lines);
+		CHECK_SPAN(value_of(s, "load"), span_from(cases[i].load ? cases[i].load : "(none)"));
+		CHECK_SPAN(value_of(s, "save"), span_from(cases[i].save ? cases[i].save : "(none)"));
+		CHECK_INT(settings_count(s), (cases[i].load || cases[i].save) ? 1 : 0);
+	}
+}
