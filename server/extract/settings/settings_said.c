@@ -101,6 +101,20 @@ static enum status take_folder(struct settings *settings, struct span text, stru
 	return span_find_char(folder, '/') < 0 ? OK : settings_put(settings, SPAN(""), folders[i].key, folder, err);
 }
 
+/* `Config param learning_rate: 3e-05`: MaxText prints each setting on a line of its own. */
+static enum status take_param(struct settings *settings, struct span text, struct error *err)
+{
+	static const struct span words = SPAN("Config param ");
+	struct span rest = span_starts_with(text, words) ? span_skip(text, words.len) : SPAN("");
+	ptrdiff_t colon = span_find(rest, SPAN(": "));
+
+	if (colon <= 0 || !isalpha((unsigned char)rest.ptr[0]))
+		return OK;
+	struct span key = span_of(rest.ptr, (size_t)colon), value = span_trim(span_skip(rest, (size_t)colon + 2));
+	bool is_said = span_find_char(key, ' ') < 0 && !span_equal(value, SPAN("None"));
+	return is_said ? settings_put(settings, SPAN(""), key, settings_typed(value), err) : OK;
+}
+
 /* All of them end in ": 12" or " = 12" behind one of a few words: most lines are known by that not to be one. */
 static bool may_be_said(struct span text)
 {
@@ -126,6 +140,7 @@ enum status settings_take_said(struct settings *settings, struct span text, stru
 	TRY(take_connect(settings, text, err));
 	TRY(take_folder(settings, text, err));
 	text = span_trim(text);
+	TRY(take_param(settings, text, err));
 	if (!may_be_said(text))
 		return OK;
 	for (size_t i = 0; i < sizeof sentences / sizeof *sentences; i++) {
