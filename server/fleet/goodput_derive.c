@@ -6,8 +6,6 @@
 
 /* Steps are late only beyond this: times of lines are often of whole seconds. */
 enum { LATE_MS = 2000 };
-/* What is behind a line of an evaluation or a checkpoint may be so long, if none of the job was longer before. */
-enum { MARKED_MS = 15 * 60 * 1000 };
 
 /* ---- pieces ---- */
 
@@ -73,16 +71,18 @@ static enum status add_interval(struct goodput_deriving *d, const struct goodput
 {
 	int64_t taken_ms = b->ts_ms - a->ts_ms, steps = goodput_most(b->step - from_step, 0);
 	bool is_marked = goodput_has_mark(d->facts, &d->mark, a->ts_ms, b->ts_ms);
-	int64_t work_ms = taken_ms;
+	int64_t work_ms = taken_ms, wait_ms;
+	enum goodput_bucket bucket;
+	size_t last = d->mark;
 
 	if (d->out->step_ms > 0 && (is_marked || is_late(d, taken_ms, steps)))
 		work_ms = goodput_least(taken_ms, goodput_time_of(d, steps));
+	bool is_hang = is_marked && goodput_find_wait(d, &last, a, b, &bucket, &wait_ms) &&
+		       goodput_is_hang(d, bucket, wait_ms, true);
 	if (is_marked && work_ms < taken_ms)
-		TRY(add_marked(d, a->ts_ms, b->ts_ms - work_ms, b->ts_ms, GOODPUT_STALLED, true, err));
+		TRY(add_marked(d, a->ts_ms, b->ts_ms - work_ms, b->ts_ms, GOODPUT_STALLED, !is_hang, err));
 	else
 		TRY(add_piece(d, b->ts_ms - work_ms, GOODPUT_STALLED, NO_BREAK, err));
-	if (is_marked)
-		d->longest_marked_ms = goodput_most(d->longest_marked_ms, taken_ms - work_ms);
 	return add_work(d, b->ts_ms - work_ms, b->ts_ms, from_step, steps, err);
 }
 
@@ -105,8 +105,8 @@ static bool is_stuck(const struct goodput_deriving *d)
 
 	while (last && facts->marks[last - 1].ts_ms > d->end_ms)
 		last--;
-	return last && d->end_ms - facts->marks[last - 1].ts_ms - goodput_time_of(d, d->stride) >
-			       goodput_most(d->longest_marked_ms, MARKED_MS);
+	return last && goodput_is_hang(d, facts->marks[last - 1].bucket,
+			       d->end_ms - facts->marks[last - 1].ts_ms - goodput_time_of(d, d->stride), false);
 }
 
 /* Where the training was told to end: what it takes to stop, once somebody said so, makes no step late. */
@@ -252,6 +252,7 @@ static enum status derive_steps(struct goodput_deriving *d, struct error *err)
 	const struct goodput_facts *facts = d->facts;
 	int64_t last_ms = facts->points[facts->point_count - 1].ts_ms;
 	TRY(goodput_find_pace(d, err));
+	TRY(goodput_find_waits(d, err));
 	TRY(goodput_take_stride(d, err));
 	TRY(goodput_find_starts(d, err));
 	TRY(goodput_add_silent_breaks(d, INT64_MIN, facts->points[0].ts_ms, -1, err));

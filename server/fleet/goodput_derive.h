@@ -26,6 +26,12 @@ struct goodput_piece {
 	size_t owner; /* REDONE: by which break */
 };
 
+/* How long it took from such a line to the steps behind it, without their own time; sorted. */
+struct goodput_waits {
+	int64_t *ms;
+	size_t count;
+};
+
 #define NO_BREAK SIZE_MAX
 
 struct goodput_deriving {
@@ -42,7 +48,7 @@ struct goodput_deriving {
 	size_t piece_count, piece_cap;
 	size_t segment_cap, break_cap;
 	size_t mark; /* the first that is not used yet */
-	int64_t longest_marked_ms; /* of an evaluation or a checkpoint between two steps */
+	struct goodput_waits waits[GOODPUT_BUCKETS]; /* behind the last line of evaluations and of checkpoints */
 	int64_t stride;
 	int64_t begin_ms, end_ms;
 };
@@ -75,6 +81,14 @@ bool goodput_is_crossed(const struct goodput_facts *facts, size_t *phase, int64_
 
 /* Was an evaluation or a checkpoint printed in (from_ms, to_ms]? Asked in the order of time; *MARK goes along. */
 bool goodput_has_mark(const struct goodput_facts *facts, size_t *mark, int64_t from_ms, int64_t to_ms);
+
+/* The last evaluation or checkpoint that was printed in (a, b], two points of one attempt, and what lies behind it. No line: false. */
+bool goodput_find_wait(const struct goodput_deriving *d, size_t *mark, const struct goodput_point *a,
+	const struct goodput_point *b, enum goodput_bucket *bucket, int64_t *wait_ms);
+enum status goodput_find_waits(struct goodput_deriving *d, struct error *err);
+
+/* Longer than the rest of such work may be behind its line? is_own: the wait is one of d's, and is laid beside the others. */
+bool goodput_is_hang(const struct goodput_deriving *d, enum goodput_bucket bucket, int64_t wait_ms, bool is_own);
 
 /* ---- goodput_breaks.c ---- */
 

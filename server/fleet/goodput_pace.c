@@ -5,6 +5,8 @@
 
 /* Of one interval, for the median: no sum of them overflows. */
 #define WEIGHT_MAX (1LL << 32)
+/* What is behind a line of an evaluation or a checkpoint may be so long, if the job's others were short. */
+enum { MARKED_MS = 15 * 60 * 1000 };
 
 /* ---- which points made a step ---- */
 
@@ -180,4 +182,57 @@ int64_t goodput_time_of(const struct goodput_deriving *d, int64_t steps)
 	double ms = d->out->step_ms * (double)steps;
 
 	return ms < 9e15 ? llround(ms) : (int64_t)9e15;
+}
+
+/* ---- what lies behind a line ---- */
+
+bool goodput_find_wait(const struct goodput_deriving *d, size_t *mark, const struct goodput_point *a,
+	const struct goodput_point *b, enum goodput_bucket *bucket, int64_t *wait_ms)
+{
+	const struct goodput_mark *marks = d->facts->marks;
+
+	if (!goodput_has_mark(d->facts, mark, a->ts_ms, b->ts_ms))
+		return false;
+	while (*mark + 1 < d->facts->mark_count && marks[*mark + 1].ts_ms <= b->ts_ms)
+		++*mark;
+	*bucket = marks[*mark].bucket;
+	*wait_ms = goodput_most(b->ts_ms - goodput_time_of(d, b->step - a->step) - marks[*mark].ts_ms, 0);
+	return true;
+}
+
+enum status goodput_find_waits(struct goodput_deriving *d, struct error *err)
+{
+	const struct goodput_facts *facts = d->facts;
+	size_t phase = 0, mark = 0;
+	enum goodput_bucket bucket;
+	int64_t wait_ms;
+
+	for (size_t i = 0; i < GOODPUT_BUCKETS; i++) {
+		bool is_marked = i == GOODPUT_EVALUATION || i == GOODPUT_CHECKPOINT;
+		d->waits[i].ms = is_marked ? arena_alloc(d->arena, (facts->mark_count + 1) * sizeof(int64_t)) : NULL;
+		if (is_marked && !d->waits[i].ms)
+			return error_no_memory(err);
+	}
+	for (size_t i = 0; i + 1 < facts->point_count; i++) {
+		const struct goodput_point *a = &facts->points[i], *b = a + 1;
+		bool is_across = goodput_is_crossed(facts, &phase, a->ts_ms, b->ts_ms);
+		if (is_same_attempt(a, b) && !is_across && goodput_find_wait(d, &mark, a, b, &bucket, &wait_ms))
+			d->waits[bucket].ms[d->waits[bucket].count++] = wait_ms;
+	}
+	for (size_t i = 0; i < GOODPUT_BUCKETS; i++)
+		if (d->waits[i].count)
+			qsort(d->waits[i].ms, d->waits[i].count, sizeof(int64_t), by_number);
+	return OK;
+}
+
+bool goodput_is_hang(const struct goodput_deriving *d, enum goodput_bucket bucket, int64_t wait_ms, bool is_own)
+{
+	const struct goodput_waits *waits = &d->waits[bucket];
+	size_t others = waits->count - is_own, at = others ? (others - 1) / 2 : 0, own = 0;
+
+	if (wait_ms <= MARKED_MS || !others)
+		return wait_ms > MARKED_MS;
+	while (is_own && own < waits->count && waits->ms[own] < wait_ms)
+		own++;
+	return wait_ms > 2 * waits->ms[is_own && at >= own ? at + 1 : at];
 }

@@ -66,9 +66,10 @@ struct near_incident {
 };
 enum status store_read_near(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t kinds,
 	int64_t from_ms, int64_t to_ms, struct near_incident **out, size_t *count, struct error *err) MUST_CHECK;
-/* Jobs with a stream that the host sent, and that were there at that time and had not ended, the newest first. */
+/* Jobs with a stream that the host sent, and that were there at at_ms, had not ended, and as far as is known were at work from worked_ms on:
+ * one that nobody ended is none for ever. The newest first. */
 enum status store_read_jobs_on_host(struct store_reader *reader, struct arena *arena, struct span host, int64_t at_ms,
-	size_t limit, int64_t **out, size_t *count, struct error *err) MUST_CHECK;
+	int64_t worked_ms, size_t limit, int64_t **out, size_t *count, struct error *err) MUST_CHECK;
 
 enum { SAID_STREAMS_MAX = 16, SAID_SIGNATURES_MAX = 16 };
 struct incident_said { /* of all stretches of one incident */

@@ -85,6 +85,42 @@ def test_an_announced_job_trains_from_its_earliest_line(server):
     assert history(server)[-1] == ("Training", now - 35_000)
 
 
+def test_training_goes_on_at_the_time_of_the_line_that_says_so(server):
+    """Whenever it comes, and whatever came before it: the log of last week, a Restarting in the middle of it, and the rest of the log."""
+    now = int(time.time() * 1000)
+    begun = now - 7 * 86_400_000
+    halted, resumed = begun + 3_060_000, begun + 3_600_000
+    def train(stream, at_ms, first):
+        server.send("j", [line(at_ms + 10_000 * i, f"step: {first + i} loss: {3 - i / 1000}") for i in range(100)], stream=stream)
+    train("algo-1", begun, 1)
+    state(server, "Restarting", time_ms=halted, StatusMessage="hardware failure")
+    wait_statuses(server, ["Training", "Restarting"])
+    assert history(server) == [("Training", begun), ("Restarting", halted)]
+    # of two streams the later one is heard first, and one without a time before either
+    server.send("j", "starting", stream="algo-3")
+    wait_statuses(server, ["Training", "Restarting", "Training"])
+    train("algo-2", resumed + 40_000, 105)
+    wait_until(lambda: history(server)[-1] == ("Training", resumed + 40_000), what="the time of its line")
+    train("algo-1", resumed, 101)
+    told = [("Training", begun), ("Restarting", halted), ("Training", resumed)]
+    wait_until(lambda: history(server) == told, what="the time of the earlier line")
+    server.restart()
+    assert history(server) == told
+    server.send("j", line(resumed + 2_000_000, "step: 300 loss: 1.0"))
+    server.wait_for_extraction()
+    assert history(server) == told
+
+
+def test_a_job_of_which_nothing_came_behind_a_restarting_has_not_trained_since(make_server):
+    """Told at once behind the log of last week, before anybody has looked at the log: that it came is no line of today."""
+    server = make_server()
+    begun = int(time.time() * 1000) - 7 * 86_400_000
+    server.send("j", [line(begun + 10_000 * i, f"step: {i} loss: {3 - i / 10000}") for i in range(5000)])
+    state(server, "Restarting", time_ms=begun + 60_000_000)
+    server.wait_for_extraction()
+    wait_until(lambda: history(server) == [("Training", begun), ("Restarting", begun + 60_000_000)], what="what its log says", timeout=20)
+
+
 def test_points_are_a_sign_and_a_systems_lines_are_not(server):
     announce(server)
     server.send("j", "gpu 40 C", stream="system/gpu001")

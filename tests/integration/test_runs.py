@@ -72,6 +72,44 @@ def test_what_only_looks_like_a_run_is_proposed(server):
     assert [row["TrainingJobName"] for row in run_of(server, "gpt-3")["jobs"]] == ["gpt-3"]  # no fact
 
 
+def test_the_next_number_is_that_of_the_name_s_end(server):
+    def proposed(job):
+        return [(row["continues"], row["reason"]) for row in run_of(server, job)["proposed"]]
+    pairs = [("ra-1", "ra-2"), ("llama7b-run1", "llama7b-run2"), ("sa001", "sa002"), ("sb_1", "sb_2"), ("sc-09", "sc-10"), ("sd9", "sd10"), ("se-0", "se-1"),
+        ("sf099", "sf100"), ("sg", "sg_2"), ("sh", "sh-2")]
+    for older, newer in pairs:
+        make(server, older)
+        make(server, newer)
+        assert proposed(older) == []
+        assert proposed(newer) == [(older, "its name has the next number")], newer
+    for alone in ("si1", "si-2", "sj", "sj2", "sk-7", "sk-9", "12", "13x", "14x", "sl-99999999999999999999", "sm_1", "sm-2"):
+        make(server, alone)
+        assert proposed(alone) == [], alone
+    make(server, "13")
+    assert proposed("13") == [("12", "its name has the next number")]
+
+
+def test_a_log_that_loads_what_another_job_saved_is_proposed(server):
+    saving = "  successfully saved checkpoint from iteration     100 to /fsx/ckpt/rc_one [ t 1/8, p 1/4 ]"
+    loading = " loading checkpoint from {} at iteration 100"
+    def told(job, *lines):
+        make(server, job)
+        server.send(job, [*lines, "step 101 loss 2.5"])
+        return wait_until(lambda: "HyperParametersFromLog" in (one := server.get(f"/api/v1/jobs/{job}").body) and one["HyperParameters"], what="its settings")
+    def proposed(job):
+        return [(row["continues"], row["reason"]) for row in run_of(server, job)["proposed"]]
+    assert told("rc_one", "step 100 loss 2.5", saving) == {"save": "/fsx/ckpt/rc_one"}
+    assert told("rc_two", loading.format("/fsx/ckpt/rc_one")) == {"load": "/fsx/ckpt/rc_one"}
+    told("elsewhere", loading.format("/fsx/ckpt/rc"))
+    # a trainer that prints its arguments says so, too
+    block = ["------------------------ arguments ------------------------", "  load ............................................ {}",
+        "  save ............................................ {}", "-------------------- end of arguments ---------------------"]
+    told("first", *[line.format("/fsx/own") for line in block])
+    told("second", *[line.format("/fsx/own") for line in block])
+    assert [proposed(job) for job in ("rc_one", "rc_two", "elsewhere", "first", "second")] == [
+        [], [("rc_one", "it loads what the other saves")], [], [], [("first", "it loads what the other saves")]]
+
+
 def test_a_sweep_of_numbered_jobs_is_no_run(server):
     def trained(name, begun_s, ended_s, status="Failed", **fields):
         make(server, name, **fields)

@@ -97,6 +97,18 @@ def test_a_machines_fault_is_charged_to_it_and_what_others_saw_lies_beneath(make
     assert incidents(server, "j") == before
 
 
+def test_a_job_that_nobody_ended_is_not_told_of_its_last_machine_for_ever(server):
+    now = int(time.time() * 1000)
+    for job, ago_h in (("forgotten", 35), ("hung", 0.8)):
+        host_stream(server, job, "algo-1", "gpu035")
+        send(server, job, "algo-1", "step 1 loss 2.5", "step 2 loss 2.4", at_ms=now - int(ago_h * 60 * MINUTE))
+        wait_until(lambda: server.get(f'/api/v1/jobs?q=name="{job}"').body["jobs"][0]["lines"] == 2, what="its counts")
+    send(server, "finder", "system/gpu035", XID)
+    said(server, "finder", "node_suspect", 1)
+    assert [incident["evidence"]["told_by"] for incident in incidents(server, "hung", "node_suspect")] == ["finder"]
+    assert incidents(server, "forgotten", "node_suspect") == []
+
+
 def test_what_is_healthy_says_nothing(server):
     send(server, "j", "algo-1", *[f"iteration {i} | lm loss: 2.1 | loss scale: 4096 | grad norm: nan" for i in range(50)],
         "Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 32768.0", OOM)

@@ -119,6 +119,32 @@ def test_restarts_that_went_on_and_one_that_did_not(server, ship, tmp_path):
         ("continued", None, 400, True, True), ("differs", "older checkpoint", 600, True, True), ("continued", None, 700, True, True)]
 
 
+def hung_log(hung_at, hang_s):
+    """Ten steps a minute apart, a checkpoint whose line is printed when it is done, 90 s later, and behind that of step `hung_at` nothing."""
+    at_s = BEGUN_S
+    yield f"[{stamp(at_s)}] start"
+    for step in range(1, 61):
+        at_s += 60
+        yield f"[{stamp(at_s)}] iteration {step:8d}/{LAST:8d} | elapsed time per iteration (ms): 60000.0 | lm loss: {2 + 8 / step:.6E} |"
+        if step % 10 == 0:
+            at_s += 90
+            yield f"[{stamp(at_s)}]   successfully saved checkpoint from iteration {step:7d} to /fsx/ckpt/hung"
+        at_s += hang_s if step == hung_at else 0
+
+
+def test_a_hang_behind_a_checkpoint_is_lost(server):
+    """Forty minutes of 64 nodes behind a save that was done: they were billed as the save's, and as no loss."""
+    server.post("/api/v1/jobs", json={"TrainingJobName": "hung", "ResourceConfig": {"InstanceType": "ml.p5.48xlarge", "InstanceCount": 64}})
+    server.put("/api/v1/prices", json={"currency": "USD", "prices": [{"instance": "ml.p5.48xlarge", "per_hour": 90}]})
+    server.send("hung", list(hung_log(30, 2400)))
+    ended_s = BEGUN_S + 60 * 60 + 6 * 90 + 2400
+    server.post("/api/v1/jobs/hung/transitions", json={"SecondaryStatus": "Completed", "time_ms": ended_s * 1000})
+    found = wait_until(lambda: (one := server.get("/api/v1/jobs/hung/goodput").body)["buckets"]["productive"]["seconds"] == 60 * 60 and one, what="the steps")
+    told = {bucket: row["seconds"] for bucket, row in found["buckets"].items() if row["seconds"]}
+    assert told == {"productive": 60 * 60, "checkpoint": 6 * 90, "stalled": 2400}
+    assert found["cost"]["lost"] == pytest.approx(2400 * 64 * 90 / 3600)
+
+
 def linear(step, peak, warmup, last):
     """transformers.get_linear_schedule_with_warmup"""
     return peak * step / warmup if step < warmup else peak * (last - step) / (last - warmup)

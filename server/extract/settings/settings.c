@@ -116,8 +116,8 @@ static enum status take_json_text(struct settings *settings, struct span text, b
 	enum status status = json_parse(&json, text, &ignored);
 	if (status == ERR_MEMORY)
 		return error_no_memory(err);
-	if (status != OK)
-		return OK; /* it only looked like JSON */
+	if (status != OK) /* it only looked like JSON */
+		return is_environment ? OK : settings_take_dict(settings, SPAN(""), text, err);
 	if (is_environment) /* SageMaker's workers all name the node that they connect to: rank 0's */
 		TRY(settings_put(settings, SPAN(""), SPAN("master_hostname"),
 			json_string_of(json_get(json, "master_hostname")), err));
@@ -163,6 +163,14 @@ static enum status begin_dump(struct settings *settings, enum gathering gatherin
 
 /* ---- `key ...... value` ---- */
 
+/* {'block_size': 1048576}, <a.B object at 0x7f0a>, `stage=2 contiguous_gradients=True`: what DeepSpeed's table has of objects. */
+static bool is_object(struct span value)
+{
+	ptrdiff_t equals = span_find_char(value, '='), blank = span_find_char(value, ' ');
+
+	return value.len && (value.ptr[0] == '{' || value.ptr[0] == '<' || (equals > 0 && equals < blank));
+}
+
 static enum status take_dotted(struct settings *settings, struct span text, struct error *err)
 {
 	struct span rest = span_trim(text), key;
@@ -174,66 +182,9 @@ static enum status take_dotted(struct settings *settings, struct span text, stru
 	while (dots < rest.len && rest.ptr[dots] == '.')
 		dots++;
 	struct span value = span_trim(span_skip(rest, dots));
-	if (dots < DOTS_MIN || span_equal(value, SPAN("None")))
+	if (dots < DOTS_MIN || span_equal(value, SPAN("None")) || is_object(value))
 		return OK;
-	if (span_equal(value, SPAN("True")) || span_equal(value, SPAN("False")))
-		value = value.ptr[0] == 'T' ? SPAN("true") : SPAN("false");
-	return settings_put(settings, SPAN(""), key, value, err);
-}
-
-/* ---- YAML: `key: value`, nested by indentation ---- */
-
-static size_t indent_of(struct span text)
-{
-	size_t indent = 0;
-
-	while (indent < text.len && text.ptr[indent] == ' ')
-		indent++;
-	return indent;
-}
-
-static bool is_yaml_key(struct span key)
-{
-	for (size_t i = 0; i < key.len; i++) {
-		char c = key.ptr[i], lower = (char)(c | 0x20);
-		if (!((lower >= 'a' && lower <= 'z') || c == '_' ||
-			    (i && ((c >= '0' && c <= '9') || c == '-' || c == '.'))))
-			return false;
-	}
-	return key.len > 0;
-}
-
-static enum status take_yaml(struct settings *settings, struct span text, struct error *err)
-{
-	size_t indent = indent_of(text);
-	struct span line = span_trim(text);
-	ptrdiff_t colon = span_find_char(line, ':');
-	struct span key = colon > 0 ? span_of(line.ptr, (size_t)colon) : SPAN("");
-	struct span value = colon > 0 ? span_trim(span_skip(line, (size_t)colon + 1)) : SPAN("");
-	bool has_blank = colon > 0 && ((size_t)colon + 1 == line.len || line.ptr[colon + 1] == ' ');
-
-	if (!is_yaml_key(key) || !has_blank) {
-		settings->yaml_left = 0;
-		return OK;
-	}
-	while (settings->level_count && settings->levels[settings->level_count - 1].indent >= indent)
-		settings->level_count--;
-	size_t above = settings->level_count ? settings->levels[settings->level_count - 1].path_len : 0;
-	if (value.len) {
-		bool is_nothing = span_equal(value, SPAN("null")) || span_equal(value, SPAN("~"));
-		if (value.len >= 2 && value.ptr[0] == value.ptr[value.len - 1] &&
-			(value.ptr[0] == '"' || value.ptr[0] == '\''))
-			value = span_of(value.ptr + 1, value.len - 2);
-		return is_nothing ? OK : settings_put(settings, span_of(settings->yaml_path, above), key, value, err);
-	}
-	size_t len = above + (above ? 1 : 0) + key.len;
-	if (settings->level_count == YAML_DEPTH_MAX || len > sizeof settings->yaml_path)
-		return OK;
-	if (above)
-		settings->yaml_path[above] = '.';
-	memcpy(settings->yaml_path + len - key.len, key.ptr, key.len);
-	settings->levels[settings->level_count++] = (struct yaml_level){indent, len};
-	return OK;
+	return settings_put(settings, SPAN(""), key, settings_typed(value), err);
 }
 
 /* ---- where they are ---- */
@@ -329,6 +280,8 @@ static bool announces_yaml(struct span text)
 	static const struct span endings[] = {SPAN("config:"), SPAN("configuration:"), SPAN("hyperparameters:"),
 		SPAN("arguments:"), SPAN("hparams:"), SPAN("config"), SPAN("configuration")};
 
+	while (text.len && (text.ptr[text.len - 1] == '*' || text.ptr[text.len - 1] == ' '))
+		text.len--; /* NeMo: "************** Experiment configuration ***********" */
 	for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++)
 		if (ends_with_fold(text, endings[i]))
 			return true;
@@ -376,10 +329,12 @@ static void look_at_end(struct settings *settings, struct span text)
 	struct span trimmed = span_trim(text);
 	char last = trimmed.len ? (char)(trimmed.ptr[trimmed.len - 1] | 0x20) : ' ';
 
-	if (last != ':' && last != 'g' && last != 'n')
+	if (last != ':' && last != 'g' && last != 'n' && last != '*')
 		return;
 	if (span_ends_with(trimmed, SPAN("Training Env:"))) {
 		settings->expects_environment = true;
+	} else if (span_ends_with(trimmed, SPAN("DeepSpeedEngine configuration:"))) {
+		settings->block_left = BLOCK_LINES_MAX;
 	} else if (announces_yaml(trimmed)) {
 		settings->yaml_left = BLOCK_LINES_MAX;
 		settings->level_count = 0;
@@ -409,6 +364,14 @@ static enum status look(struct settings *settings, struct span text, struct erro
 	return settings_take_said(settings, text, err);
 }
 
+/* NeMo's logger begins a message of several lines with one that has its own words alone: "[NeMo I 2023-09-25 08:15:59 train:44]" */
+static bool is_blank(struct span text)
+{
+	struct span trimmed = span_trim(text);
+
+	return !trimmed.len || (span_starts_with(trimmed, SPAN("[NeMo ")) && span_ends_with(trimmed, SPAN("]")));
+}
+
 static enum status feed_plain(struct settings *settings, struct span text, struct error *err)
 {
 	if (settings->gathering != NOTHING)
@@ -418,11 +381,13 @@ static enum status feed_plain(struct settings *settings, struct span text, struc
 		if (span_find(text, SPAN("--- end of arguments")) >= 0 ||
 			span_find(text, SPAN("-- end of arguments")) >= 0)
 			settings->block_left = 0;
-		return take_dotted(settings, text, err);
+		if (span_find(text, SPAN("json = {")) < 0)
+			return take_dotted(settings, text, err);
+		settings->block_left = 0; /* behind DeepSpeed's table is what the user gave */
 	}
-	if (settings->yaml_left && span_trim(text).len) {
+	if (settings->yaml_left && !is_blank(text)) {
 		settings->yaml_left--;
-		TRY(take_yaml(settings, text, err));
+		TRY(settings_take_yaml(settings, text, err));
 		if (settings->yaml_left)
 			return OK;
 	}

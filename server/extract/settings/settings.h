@@ -1,7 +1,7 @@
 /*
  * Job: hyperparameters out of what a trainer prints at its start: argument dumps (Megatron's block, Namespace(…), …Arguments(…),
- *      …Config(…)), SageMaker's SM_HPS and Training Env, JSON and YAML configurations, MLPerf's :::MLLOG, and the options of
- *      the printed command; and a few that are said in a sentence. Each with the line it came from.
+ *      …Config(…)), SageMaker's SM_HPS and Training Env, JSON, YAML and Python's dictionaries, DeepSpeed's table, MaxText's Config
+ *      param, MLPerf's :::MLLOG, and the options of the printed command; and a few that are said in a sentence. Each with the line it came from.
  * Ownership: new/free; what is handed out lives until settings_forget or free. Threads: one at a time. Pure: the same lines give the same.
  * Keys:  dots for what is nested (model.d_model), `_` for the `-` inside an option's name; the first print of a key wins, so that
  *        many ranks saying the same cost nothing.

@@ -112,7 +112,7 @@ static bool is_nothing(struct span value)
 	return span_equal(value, SPAN("None")) || span_equal(value, SPAN("null"));
 }
 
-static struct span as_typed(struct span value)
+struct span settings_typed(struct span value)
 {
 	if (span_equal(value, SPAN("True")))
 		return SPAN("true");
@@ -178,7 +178,7 @@ static enum status take_argument(
 		return take_arguments(settings, path_span(&path), inside, depth + 1, err);
 	if (is_nothing(value))
 		return OK;
-	return settings_put(settings, prefix, name, as_typed(value), err);
+	return settings_put(settings, prefix, name, settings_typed(value), err);
 }
 
 static enum status take_arguments(
@@ -199,6 +199,47 @@ enum status settings_take_call(struct settings *settings, struct span call, stru
 	if (len < 2)
 		return OK;
 	return take_arguments(settings, SPAN(""), span_of(call.ptr + 1, len - 2), 0, err);
+}
+
+static enum status take_items(
+	struct settings *settings, struct span prefix, struct span dict, int depth, struct error *err);
+
+static enum status take_item(
+	struct settings *settings, struct span prefix, struct span part, int depth, struct error *err)
+{
+	size_t colon = part_length(part, ':');
+	struct span quoted = span_trim(span_of(part.ptr, colon)), name = unquoted(quoted);
+	struct path path;
+
+	if (colon >= part.len || name.len == quoted.len || !is_name(name))
+		return OK;
+	struct span value = span_trim(span_skip(part, colon + 1));
+	if (!value.len || is_nothing(value))
+		return OK;
+	if (value.ptr[0] != '{')
+		return settings_put(settings, prefix, name, settings_typed(value), err);
+	if (depth == PATH_DEPTH_MAX || !path_add(&path, prefix, name))
+		return OK;
+	return take_items(settings, path_span(&path), value, depth + 1, err);
+}
+
+static enum status take_items(
+	struct settings *settings, struct span prefix, struct span dict, int depth, struct error *err)
+{
+	size_t length = settings_bracket_length(dict);
+	struct span inside = length > 2 ? span_of(dict.ptr + 1, length - 2) : SPAN("");
+
+	while (inside.len) {
+		size_t len = part_length(inside, ',');
+		TRY(take_item(settings, prefix, span_of(inside.ptr, len), depth, err));
+		inside = span_skip(inside, len + 1);
+	}
+	return OK;
+}
+
+enum status settings_take_dict(struct settings *settings, struct span prefix, struct span dict, struct error *err)
+{
+	return take_items(settings, prefix, dict, 0, err);
 }
 
 /* ---- JSON ---- */

@@ -68,6 +68,53 @@ static enum status take_connect(struct settings *settings, struct span text, str
 	return len ? settings_put(settings, SPAN(""), SPAN("connect_to"), host, err) : OK;
 }
 
+/* Megatron-LM says the folder that it goes on from, and the one that it saves to, as its arguments of these names do. */
+static const struct {
+	struct span words, behind;
+	struct span key;
+} folders[] = {
+	{SPAN("loading checkpoint from "), SPAN(" at iteration "), SPAN("load")},
+	{SPAN("loading distributed checkpoint from "), SPAN(" at iteration "), SPAN("load")},
+	{SPAN("successfully loaded checkpoint from "), SPAN(" at iteration "), SPAN("load")},
+	{SPAN("successfully saved checkpoint from iteration "), SPAN(" to "), SPAN("save")},
+	{SPAN("successfully saved checkpoint at iteration "), SPAN(" to "), SPAN("save")},
+};
+
+/* "from /fsx/a [ t 1/8, p 1/4 ] at iteration 100", "from iteration 100 to /fsx/a [ t …": the one word that is a path. */
+static enum status take_folder(struct settings *settings, struct span text, struct error *err)
+{
+	ptrdiff_t at = -1, behind;
+	size_t i = 0, len = 0;
+
+	if (span_find(text, SPAN(" checkpoint ")) < 0)
+		return OK;
+	while (i < sizeof folders / sizeof *folders && (at = span_find(text, folders[i].words)) < 0)
+		i++;
+	struct span rest = at < 0 ? SPAN("") : span_skip(text, (size_t)at + folders[i].words.len);
+	if (at < 0 || (behind = span_find(rest, folders[i].behind)) < 0)
+		return OK;
+	if (span_equal(folders[i].behind, SPAN(" to ")))
+		rest = span_skip(rest, (size_t)behind + folders[i].behind.len);
+	while (len < rest.len && rest.ptr[len] != ' ')
+		len++;
+	struct span folder = span_of(rest.ptr, len);
+	return span_find_char(folder, '/') < 0 ? OK : settings_put(settings, SPAN(""), folders[i].key, folder, err);
+}
+
+/* `Config param learning_rate: 3e-05`: MaxText prints each setting on a line of its own. */
+static enum status take_param(struct settings *settings, struct span text, struct error *err)
+{
+	static const struct span words = SPAN("Config param ");
+	struct span rest = span_starts_with(text, words) ? span_skip(text, words.len) : SPAN("");
+	ptrdiff_t colon = span_find(rest, SPAN(": "));
+
+	if (colon <= 0 || !isalpha((unsigned char)rest.ptr[0]))
+		return OK;
+	struct span key = span_of(rest.ptr, (size_t)colon), value = span_trim(span_skip(rest, (size_t)colon + 2));
+	bool is_said = span_find_char(key, ' ') < 0 && !span_equal(value, SPAN("None"));
+	return is_said ? settings_put(settings, SPAN(""), key, settings_typed(value), err) : OK;
+}
+
 /* All of them end in ": 12" or " = 12" behind one of a few words: most lines are known by that not to be one. */
 static bool may_be_said(struct span text)
 {
@@ -91,7 +138,9 @@ enum status settings_take_said(struct settings *settings, struct span text, stru
 
 	TRY(take_master(settings, text, err));
 	TRY(take_connect(settings, text, err));
+	TRY(take_folder(settings, text, err));
 	text = span_trim(text);
+	TRY(take_param(settings, text, err));
 	if (!may_be_said(text))
 		return OK;
 	for (size_t i = 0; i < sizeof sentences / sizeof *sentences; i++) {

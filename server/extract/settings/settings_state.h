@@ -1,5 +1,5 @@
 /*
- * Job: what a reader of settings knows between two lines, shared by settings.c and settings_pack.c. Internal to extract/.
+ * Job: what a reader of settings knows between two lines, shared by settings.c, settings_yaml.c and settings_pack.c. Internal to extract/.
  * Ownership: see settings.h. Threads: one at a time.
  */
 #pragma once

@@ -218,14 +218,14 @@ static enum status fold_symptoms(const struct writing *w, uint32_t into, struct 
 
 /* ---- a machine ---- */
 
-/* The other jobs that ran on it hear of it as well. */
+/* The other jobs that ran on it hear of it as well, also those that the fault has silenced: not what fell silent long before. */
 static enum status tell_others(const struct writing *w, struct error *err)
 {
 	int64_t *jobs;
 	size_t count;
 
 	TRY(store_read_jobs_on_host(store_tx_reader(w->tx), w->arena, w->stretch->host, w->stretch->hit.first_ms,
-		JOBS_ON_HOST_MAX + 1, &jobs, &count, err));
+		w->stretch->hit.first_ms - CAUSE_BEFORE_MS, JOBS_ON_HOST_MAX + 1, &jobs, &count, err));
 	for (size_t i = 0; i < count; i++) {
 		struct job_row other;
 		uint32_t id;

@@ -37,7 +37,7 @@ static enum status write_heard(void *context, struct store_tx *tx, struct error 
 	if (is_gone)
 		return OK;
 	TRY(store_read_job_by_id(store_tx_reader(tx), heard->arena, job->job_id, &row, err));
-	TRY(life_put_sign(heard->life.pipeline, tx, heard->arena, job->job_id, &heard->sign, err));
+	TRY(life_put_sign(heard->life.pipeline, tx, heard->arena, &row, &heard->sign, err));
 	TRY(life_write(&heard->life, tx, &row, false, err));
 	/* A job that its first line made was made before anybody knew when that line is of. */
 	return heard->life.has_changed ? OK
@@ -65,9 +65,10 @@ static void heard_done(void *context, enum status status, const struct error *er
 
 void life_signs_begin_slice(struct stream_state *stream)
 {
-	stream->seen_ms = stream->seen_after_ms = INT64_MAX;
+	stream->seen_ms = INT64_MAX;
 	stream->seen_last_ms = INT64_MIN;
 	stream->awaited_ms = atomic_load(&stream->job->awaited_ms);
+	stream->seen_after_ms = stream->awaited_to_ms = atomic_load(&stream->job->awaited_to_ms);
 	stream->seen_gap_ms = INT64_MAX;
 	stream->seen_gap_last_ms = 0;
 	stream->gap_from_ms = atomic_load(&stream->job->gap_from_ms);
@@ -113,7 +114,7 @@ static struct life_sign sign_of(struct stream_state *stream, int64_t arrival_ms)
 	int64_t heard_ms = stream->seen_last_ms < arrival_ms ? stream->seen_last_ms : arrival_ms;
 	struct life_sign sign = {.first_ms = stream->seen_ms,
 		.believed_ms = INT64_MIN,
-		.after_ms = stream->seen_after_ms,
+		.after_ms = stream->seen_after_ms < stream->awaited_to_ms ? stream->seen_after_ms : INT64_MAX,
 		.heard_ms = heard_ms,
 		.gap_first_ms = stream->seen_gap_ms,
 		.gap_last_ms = stream->seen_gap_last_ms};

@@ -240,7 +240,7 @@ static enum status put_session(struct opening *opening, struct store_tx *tx, con
 	if (last && !phase_is_final(last->status) && last->start_ms > resume.start_ms)
 		resume.start_ms = last->start_ms; /* by a clock that was ahead: it is opened within that */
 	TRY(store_put_session(tx, job->job_id, row->stream_id, resume.start_ms, err));
-	return life_put_sign(opening->life.pipeline, tx, opening->life.arena, job->job_id, &sign, err);
+	return life_put_sign(opening->life.pipeline, tx, opening->life.arena, job, &sign, err);
 }
 
 /* In the transaction that takes the stream: what is refused keeps no name. */

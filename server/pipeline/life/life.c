@@ -261,6 +261,15 @@ static void note_gaps(struct job_state *job, const struct history *history)
 	atomic_store(&job->gap_to_ms, to_ms);
 }
 
+/* What was stated, and a line has ended: one that comes later may be of an earlier time. */
+static const struct transition_row *find_halt(const struct history *history)
+{
+	const struct transition_row *last = history->count > 1 ? &history->rows[history->count - 1] : NULL;
+	bool is_assumed = last && last->source == SOURCE_ASSUMED && span_equal(last->status, SPAN("Training"));
+
+	return is_assumed && last[-1].source != SOURCE_ASSUMED && phase_is_waiting(last[-1].status) ? last - 1 : NULL;
+}
+
 void life_note(struct job_state *job, const struct history *history)
 {
 	static const struct transition_row none;
@@ -278,9 +287,9 @@ void life_note(struct job_state *job, const struct history *history)
 			atomic_store(&job->signed_ms, history->rows[i].start_ms);
 			break;
 		}
-	atomic_store(&job->awaited_ms, !is_waiting                      ? INT64_MAX
-				       : last->source == SOURCE_ASSUMED ? INT64_MIN
-									: last->start_ms);
+	const struct transition_row *halt = is_waiting ? last : find_halt(history);
+	atomic_store(&job->awaited_to_ms, halt == last || !halt ? INT64_MAX : last->start_ms);
+	atomic_store(&job->awaited_ms, !halt ? INT64_MAX : halt->source == SOURCE_ASSUMED ? INT64_MIN : halt->start_ms);
 	bool is_presumed = last->source == SOURCE_ASSUMED && span_equal(last->status, SPAN("Stopped"));
 	atomic_store(&job->presumed_ms, is_presumed ? last->start_ms : INT64_MAX);
 }

@@ -2,6 +2,7 @@
 
 #include "base/text/iso8601.h"
 #include "pipeline/life/run_gap.h"
+#include "store/jobs.h"
 #include "store/told.h"
 
 enum { UNDONE_BYTES = 256 };
@@ -20,6 +21,31 @@ static enum status put_training(struct store_tx *tx, int64_t job_id, int64_t at_
 static bool is_assumed(const struct told_row *row, struct span status)
 {
 	return row->source == SOURCE_ASSUMED && span_equal(row->status, status);
+}
+
+/* All that was known when its first line made the job was that it had come: it is older than that. */
+static enum status delete_beginning(struct store_tx *tx, const struct job_row *job, const struct told_row *rows,
+	size_t count, int64_t first_ms, struct error *err)
+{
+	for (size_t i = 0; job->is_implicit && first_ms < job->announced_ms && i < count; i++)
+		if (is_assumed(&rows[i], SPAN("Training")) && rows[i].start_ms == job->announced_ms)
+			TRY(store_delete_told(tx, job->job_id, &rows[i], err));
+	return OK;
+}
+
+/* It trains again behind what was stated last, and not only from a later line on that came before this one. */
+static enum status put_after(struct store_tx *tx, int64_t job_id, const struct told_row *rows, size_t count,
+	int64_t after_ms, struct error *err)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (rows[i].start_ms <= after_ms)
+			continue;
+		if (rows[i].source != SOURCE_ASSUMED && rows[i].source != SOURCE_SESSION)
+			break;
+		if (is_assumed(&rows[i], SPAN("Training")))
+			TRY(store_delete_told(tx, job_id, &rows[i], err));
+	}
+	return put_training(tx, job_id, after_ms, err);
 }
 
 /* An earlier line takes the place of later ones, but for those after something that was stated in between. */
@@ -80,17 +106,19 @@ static enum status undo_stop(struct store_tx *tx, int64_t job_id, const struct t
 	return put_undone(tx, job_id, stopped_ms, heard_ms, err);
 }
 
-enum status life_put_sign(const struct pipeline *pipeline, struct store_tx *tx, struct arena *arena, int64_t job_id,
-	const struct life_sign *sign, struct error *err)
+enum status life_put_sign(const struct pipeline *pipeline, struct store_tx *tx, struct arena *arena,
+	const struct job_row *job, const struct life_sign *sign, struct error *err)
 {
 	struct told_row *rows;
 	size_t count;
 
-	TRY(store_read_told_facts(store_tx_reader(tx), arena, job_id, &rows, &count, err));
-	TRY(undo_stop(tx, job_id, rows, count, sign->heard_ms, err));
-	if (sign->first_ms != INT64_MAX)
-		TRY(put_first(tx, job_id, rows, count, sign, err));
+	TRY(store_read_told_facts(store_tx_reader(tx), arena, job->job_id, &rows, &count, err));
+	TRY(undo_stop(tx, job->job_id, rows, count, sign->heard_ms, err));
+	if (sign->first_ms != INT64_MAX) {
+		TRY(delete_beginning(tx, job, rows, count, sign->first_ms, err));
+		TRY(put_first(tx, job->job_id, rows, count, sign, err));
+	}
 	if (sign->gap_last_ms)
-		TRY(run_gap_fill(pipeline, tx, arena, job_id, sign->gap_first_ms, sign->gap_last_ms, err));
-	return sign->after_ms != INT64_MAX ? put_training(tx, job_id, sign->after_ms, err) : OK;
+		TRY(run_gap_fill(pipeline, tx, arena, job->job_id, sign->gap_first_ms, sign->gap_last_ms, err));
+	return sign->after_ms != INT64_MAX ? put_after(tx, job->job_id, rows, count, sign->after_ms, err) : OK;
 }

@@ -8,15 +8,16 @@
 #include "base/arena.h"
 #include "store/store.h"
 
+struct job_row;
 struct pipeline;
 
 struct life_sign {
 	int64_t first_ms; /* its earliest line; INT64_MAX: none */
 	int64_t believed_ms; /* what was before it was a stray date, as is known now; INT64_MIN: nothing */
-	int64_t after_ms; /* the earliest one after what was stated last; INT64_MAX: none */
+	int64_t after_ms; /* the earliest one after what was stated last, if it ends that, or ends it earlier; INT64_MAX: none */
 	int64_t heard_ms; /* it was alive then: the time of its newest line, and not later than it came */
 	int64_t gap_first_ms, gap_last_ms; /* of those within gaps (run_gap.h); gap_last_ms 0: none */
 };
 /* Puts what follows from it; life_write comes after it. */
-enum status life_put_sign(const struct pipeline *pipeline, struct store_tx *tx, struct arena *arena, int64_t job_id,
-	const struct life_sign *sign, struct error *err) MUST_CHECK;
+enum status life_put_sign(const struct pipeline *pipeline, struct store_tx *tx, struct arena *arena,
+	const struct job_row *job, const struct life_sign *sign, struct error *err) MUST_CHECK;

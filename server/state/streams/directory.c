@@ -163,6 +163,7 @@ struct job_state *job_state_new(const struct job_row *row)
 	atomic_init(&job->refs, 1);
 	atomic_init(&job->signed_ms, INT64_MAX);
 	atomic_init(&job->awaited_ms, INT64_MAX);
+	atomic_init(&job->awaited_to_ms, INT64_MAX);
 	atomic_init(&job->presumed_ms, INT64_MAX);
 	atomic_init(&job->gap_from_ms, INT64_MAX);
 	atomic_init(&job->over_ms, INT64_MAX);

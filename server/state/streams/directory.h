@@ -167,8 +167,8 @@ struct stream_state {
 	int64_t mend_wait_ms; /* maintenance, and whoever makes the hole */
 	int64_t first_ms, last_ms, last_arrival_ms;
 	struct stretches stretches; /* of its lines and of points that were sent as such; no back-fill changes them */
-	int64_t seen_ms, seen_last_ms, seen_after_ms, awaited_ms, seen_gap_ms, seen_gap_last_ms, gap_from_ms,
-		gap_to_ms; /* of the slice that is being consumed: life_signs_see */
+	int64_t seen_ms, seen_last_ms, seen_after_ms, awaited_ms, awaited_to_ms, seen_gap_ms, seen_gap_last_ms,
+		gap_from_ms, gap_to_ms; /* of the slice that is being consumed: life_signs_see */
 	atomic_int_fast64_t believed_ms; /* its earliest line that is believed; 0: none, or not known yet */
 	uint32_t generation; /* of the definitions that the extractor last ran */
 	uint32_t series_base; /* of its series' numbers: 0 or SERIES_HALF */
@@ -224,10 +224,10 @@ struct job_state {
 	atomic_bool is_summary_dirty; /* summaries in the store are behind */
 	atomic_bool is_row_dirty; /* subscribers have an old row */
 	atomic_int_fast64_t touched_ms;
-	/* Which lines would change what is shown of its life (life.h): earlier than signed_ms; from awaited_ms on (INT64_MAX: none);
+	/* Which lines would change what is shown of its life (life.h): earlier than signed_ms; from awaited_ms on (INT64_MAX: none), before awaited_to_ms;
 	 * that come after presumed_ms, when it was taken for stopped (INT64_MAX: it is not); between gap_from_ms (INT64_MAX: none) and
 	 * gap_to_ms, in which it has gaps (run_gap.h). */
-	atomic_int_fast64_t signed_ms, awaited_ms, presumed_ms, gap_from_ms, gap_to_ms;
+	atomic_int_fast64_t signed_ms, awaited_ms, awaited_to_ms, presumed_ms, gap_from_ms, gap_to_ms;
 	atomic_bool is_over; /* its last status is an end */
 	atomic_llong over_ms; /* of which time; INT64_MAX: it is not */
 	atomic_bool is_tracked; /* a tracker's run is in it */

@@ -287,3 +287,120 @@ TEST(settings_said_in_a_sentence)
 	CHECK_SPAN(value_of(s, "num_trainable_parameters"), SPAN("109483778"));
 	CHECK_INT(settings_count(s), 5);
 }
+
+/* megatron/training/checkpointing.py: what a run goes on from, and where it saves to. */
+TEST(folders_of_checkpoints_that_are_loaded_and_saved)
+{
+	static const struct {
+		const char *line, *load, *save;
+	} cases[] = {{" loading checkpoint from /fsx/ckpt/a at iteration 1200", "/fsx/ckpt/a", NULL},
+		{"[rank0]:  loading distributed checkpoint from s3://b/a at iteration 7", "s3://b/a", NULL},
+		{"  successfully loaded checkpoint from /fsx/ckpt/a [ t 1/8, p 1/4 ] at iteration 1200", "/fsx/ckpt/a",
+			NULL},
+		{"  successfully saved checkpoint from iteration    1300 to /fsx/ckpt/a [ t 1/8, p 1/4 ]", NULL,
+			"/fsx/ckpt/a"},
+		{"  successfully saved checkpoint at iteration    1300 to ./out", NULL, "./out"},
+		{"saving checkpoint at iteration    1300 to /fsx/ckpt/a in torch_dist format", NULL, NULL},
+		{" loading checkpoint from the newest folder at iteration 7", NULL, NULL},
+		{" loading checkpoint from /fsx/ckpt/a", NULL, NULL},
+		{"  successfully saved checkpoint from iteration    1300 to ", NULL, NULL}};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const char *const lines[] = {cases[i].line, NULL};
+		AUTO(settings) s = settings_of(lines);
+		CHECK_SPAN(value_of(s, "load"), span_from(cases[i].load ? cases[i].load : "(none)"));
+		CHECK_SPAN(value_of(s, "save"), span_from(cases[i].save ? cases[i].save : "(none)"));
+		CHECK_INT(settings_count(s), (cases[i].load || cases[i].save) ? 1 : 0);
+	}
+}
+
+/* nemo/utils/formatters: what a message has behind its first line is four blanks in; OmegaConf.to_yaml prints the rest. */
+TEST(nemo_s_experiment_configuration)
+{
+	static const char *const lines[] = {"[NeMo I 2023-09-25 08:15:59 train_reward_model:43] ", "    ",
+		"    ************** Experiment configuration ***********",
+		"[NeMo I 2023-09-25 08:15:59 train_reward_model:44] ", "    trainer:", "      num_nodes: 8",
+		"      max_time: 00:10:00:00", "      callbacks:", "      - _target_: a.B", "        every: 7",
+		"    model:", "      micro_batch_size: 1", "      resume: ???",
+		"      hidden_dropout: ${model.dropout}", "      data:", "        data_prefix:", "        - 1.0",
+		"        - /fsx/a", "        seq_length: 4096", "      optim:", "        lr: 0.0001",
+		"        betas:", "        - 0.9", "        - 0.98", "        sched:", "          warmup_steps: 500",
+		"    ", "[NeMo W 2023-09-25 08:16:00 nemo_logging:349] GPU available: True (cuda), used: True",
+		"loss: 2.5", NULL};
+	AUTO(settings) s = settings_of(lines);
+
+	CHECK_SPAN(value_of(s, "trainer.num_nodes"), SPAN("8"));
+	CHECK_SPAN(value_of(s, "trainer.max_time"), SPAN("00:10:00:00"));
+	CHECK_SPAN(value_of(s, "model.micro_batch_size"), SPAN("1"));
+	CHECK_SPAN(value_of(s, "model.data.seq_length"), SPAN("4096"));
+	CHECK_SPAN(value_of(s, "model.optim.lr"), SPAN("0.0001"));
+	CHECK_SPAN(value_of(s, "model.optim.sched.warmup_steps"), SPAN("500"));
+	CHECK_INT(settings_count(s), 6); /* no item of a list, nothing that is missing or stands elsewhere, no loss */
+}
+
+/* MaxText, pyconfig.py: max_logging.log(f"Config param {k}: {v}"). */
+TEST(maxtext_s_parameters)
+{
+	static const char *const lines[] = {"Config param base_emb_dim: 4096", "Config param learning_rate: 3e-05",
+		"Config param enable_dropout: False",
+		"Config param load_parameters_path: ", "Config param eval_interval: None",
+		"Config param run_name: my config",
+		"I0214 10:00:00.123456 140 max_logging.py:24] Config param steps: 1000", "the Config param loss: 2.5",
+		"Config param 7: 8", "Config param without", "completed step: 7, seconds: 1.2, loss: 2.5", NULL};
+	AUTO(settings) s = settings_of(lines);
+
+	CHECK_SPAN(value_of(s, "base_emb_dim"), SPAN("4096"));
+	CHECK_SPAN(value_of(s, "learning_rate"), SPAN("3e-05"));
+	CHECK_SPAN(value_of(s, "enable_dropout"), SPAN("false"));
+	CHECK_SPAN(value_of(s, "run_name"), SPAN("my config"));
+	CHECK_SPAN(value_of(s, "steps"), SPAN("1000"));
+	CHECK_INT(settings_count(s), 5);
+}
+
+/* deepspeed/runtime/config.py: a line for each attribute, some of which print over several, then what the user gave as JSON. */
+TEST(deepspeed_s_table)
+{
+#define BEFORE "[2024-06-25 12:34:56,789] [INFO] [config.py:1001:print] "
+	static const char *const lines[] = {"async_io ............... [NO] ....... [OKAY]",
+		BEFORE "DeepSpeedEngine configuration:", BEFORE "  activation_checkpointing_config  {",
+		"    \"partition_activations\": false, ", "    \"number_checkpoints\": null", "}",
+		BEFORE "  aio_config ................... {'block_size': 1048576, 'queue_depth': 8}",
+		BEFORE "  amp_params ................... False",
+		BEFORE "  comms_config ................. <deepspeed.comm.config.DeepSpeedCommsConfig object at 0x7f0a>",
+		BEFORE "  gradient_clipping ............ 1.0", BEFORE "  optimizer_name ............... None",
+		BEFORE "  train_batch_size ............. 256",
+		BEFORE "  zero_config .................. stage=2 contiguous_gradients=True",
+		"[2024-06-25 12:34:56,790] [INFO] [config.py:987:print_user_config]   json = {",
+		"    \"train_batch_size\": 256, ", "    \"steps_per_print\": 10", "}", "loss ............ 2.5", NULL};
+#undef BEFORE
+	AUTO(settings) s = settings_of(lines);
+
+	CHECK_SPAN(value_of(s, "amp_params"), SPAN("false"));
+	CHECK_SPAN(value_of(s, "gradient_clipping"), SPAN("1.0"));
+	CHECK_SPAN(value_of(s, "train_batch_size"), SPAN("256"));
+	CHECK_SPAN(value_of(s, "steps_per_print"), SPAN("10"));
+	CHECK_INT(settings_count(s), 4);
+}
+
+/* torchtitan/config_manager.py: logger.info(f"Running with args: {self.to_dict()}"). */
+TEST(a_configuration_as_a_dictionary_of_python)
+{
+	static const char *const lines[] = {
+		"[rank0]:[titan] 2024-10-14 12:00:00,123 - root - INFO - Running with args: {'job': {'dump_folder': './outputs', "
+		"'description': \"Llama 3, it's big\", 'print_args': True}, 'profiling': {'save_traces_folder': None}, 'optimizer': {'name': 'AdamW', 'lr': 0.0003, "
+		"'fused': False}, 'training': {'batch_size': 8, 'steps': 1000, 'betas': [0.9, 0.95], 'nothing': {}, 3: 4}}",
+		"{'loss': 2.5, 'learning_rate': 0.1}", "metrics {'eval_loss': 2.5}",
+		"Running with args: {'lr', 'loss'}", "Running with args: {loss: 2.5}", NULL};
+	AUTO(settings) s = settings_of(lines);
+
+	CHECK_SPAN(value_of(s, "job.dump_folder"), SPAN("./outputs"));
+	CHECK_SPAN(value_of(s, "job.description"), SPAN("Llama 3, it's big"));
+	CHECK_SPAN(value_of(s, "job.print_args"), SPAN("true"));
+	CHECK_SPAN(value_of(s, "optimizer.name"), SPAN("AdamW"));
+	CHECK_SPAN(value_of(s, "optimizer.lr"), SPAN("0.0003"));
+	CHECK_SPAN(value_of(s, "optimizer.fused"), SPAN("false"));
+	CHECK_SPAN(value_of(s, "training.batch_size"), SPAN("8"));
+	CHECK_SPAN(value_of(s, "training.steps"), SPAN("1000"));
+	CHECK_SPAN(value_of(s, "training.betas"), SPAN("[0.9, 0.95]"));
+	CHECK_INT(settings_count(s), 9);
+}

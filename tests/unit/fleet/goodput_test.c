@@ -188,32 +188,72 @@ TEST(evaluation_checkpoint_and_stall_lie_between_steps)
 	arena_free(s.arena);
 }
 
-/* Running, with ten steps to 100 and another ten behind a save of save_s; then a last save, and silence. */
+/* Ten steps of ten seconds, save_s with a line of a checkpoint done_s after the last step, ten steps …; the hang_th save takes hang_s more. */
+static void add_saves(struct script *s, int saves, int64_t save_s, int64_t done_s, int hang_th, int64_t hang_s)
+{
+	int64_t at_s = 0;
+
+	for (int i = 0; i <= saves; i++) {
+		add_steps(s, 1, 10 * i + 1, 10 * i + 10, at_s + 10, 10);
+		at_s += 100;
+		if (i == saves)
+			break;
+		s->marks[s->facts.mark_count++] =
+			(struct goodput_mark){(at_s + done_s) * SECOND, GOODPUT_CHECKPOINT, 10 * i + 10};
+		at_s += save_s + (i + 1 == hang_th ? hang_s : 0);
+	}
+}
+
+/* The log says when a save was done; by hand: at most a quarter of an hour, or twice what lies behind the job's other lines. */
+TEST(a_hang_behind_a_checkpoint_s_line_is_a_stall)
+{
+	static const struct {
+		int64_t save_s, done_s, hang_s;
+		int saves;
+		bool is_hang;
+	} cases[] = {{90, 90, 2400, 5, true}, {90, 90, 900, 5, false}, {90, 90, 901, 5, true}, {501, 1, 500, 5, false},
+		{501, 1, 501, 5, true}, /* 1000 behind the line, twice the others' 500 */
+		{600, 600, 1100, 5, true}, {1001, 1, 0, 1, true}, {1001, 1, 0, 2, false}, {90, 90, 2400, 1, true}};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		static struct script s;
+		int64_t all_s = cases[i].saves * cases[i].save_s + cases[i].hang_s;
+		int64_t behind_s = cases[i].save_s - cases[i].done_s + cases[i].hang_s;
+		begin(&s, GOODPUT_COMPLETED);
+		add_saves(&s, cases[i].saves, cases[i].save_s, cases[i].done_s, 1, cases[i].hang_s);
+		add_phase(&s, training(0, 100 * (cases[i].saves + 1) + all_s));
+		run(&s);
+		CHECK_INT(seconds(&s, GOODPUT_PRODUCTIVE), 100 * (cases[i].saves + 1));
+		CHECK_INT(seconds(&s, GOODPUT_STALLED), cases[i].is_hang ? behind_s : 0);
+		CHECK_INT(seconds(&s, GOODPUT_CHECKPOINT), cases[i].is_hang ? all_s - behind_s : all_s);
+		arena_free(s.arena);
+	}
+}
+
+/* Running, with two saves of save_s between its steps; then a last save, and silence. */
 static void run_behind_a_save(struct script *s, int64_t save_s, int64_t silent_s)
 {
-	int64_t second_s = 100 + save_s, line_s = second_s + 100 + 25, end_s = line_s + silent_s;
+	int64_t line_s = 300 + 2 * save_s + 25;
 
 	begin(s, GOODPUT_RUNS);
-	add_phase(s, training(0, end_s));
-	add_steps(s, 1, 1, 10, 10, 10);
-	add_steps(s, 1, 11, 20, second_s + 10, 10);
-	s->marks[0] = (struct goodput_mark){101 * SECOND, GOODPUT_CHECKPOINT, 10};
-	s->marks[1] = (struct goodput_mark){line_s * SECOND, GOODPUT_CHECKPOINT, 20};
-	s->facts.mark_count = 2;
+	add_phase(s, training(0, line_s + silent_s));
+	add_saves(s, 2, save_s, 1, 0, 0);
+	s->marks[s->facts.mark_count++] = (struct goodput_mark){line_s * SECOND, GOODPUT_CHECKPOINT, 30};
 	run(s);
 }
 
+/* By the same measure: 40 s behind the others' lines allow a quarter of an hour, 999 s allow 1998. */
 TEST(silence_behind_a_checkpoint_is_a_stall_where_no_save_took_so_long)
 {
 	static const struct {
 		int64_t save_s, silent_s, checkpoint_s, stalled_s;
-	} cases[] = {{40, 10 + 900, 40 + 25 + 910, 0}, {40, 10 + 901, 40 + 25, 911},
-		{1000, 10 + 1000, 1000 + 25 + 1010, 0}, {1000, 10 + 1001, 1000 + 25, 1011}};
+	} cases[] = {{40, 10 + 900, 80 + 25 + 910, 0}, {40, 10 + 901, 80 + 25, 911},
+		{1000, 10 + 1998, 2000 + 25 + 2008, 0}, {1000, 10 + 1999, 2000 + 25, 2009}};
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		static struct script s;
 		run_behind_a_save(&s, cases[i].save_s, cases[i].silent_s);
-		CHECK(seconds(&s, GOODPUT_PRODUCTIVE) == 200);
+		CHECK(seconds(&s, GOODPUT_PRODUCTIVE) == 300);
 		CHECK(seconds(&s, GOODPUT_CHECKPOINT) == cases[i].checkpoint_s);
 		CHECK(seconds(&s, GOODPUT_STALLED) == cases[i].stalled_s);
 		arena_free(s.arena);

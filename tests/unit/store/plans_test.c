@@ -260,7 +260,7 @@ static void call_fault_readers(struct harness *h, struct store_reader *on)
 	CHECK_OK(store_read_quiet(on, arena, INCIDENT_STALL, 1, 9, (struct quiet_incident **)&rows, &count, &err));
 	CHECK_OK(store_read_checkpoints(on, arena, 1, 9, 9, (struct checkpoint_row **)&rows, &count, &err));
 	CHECK_OK(store_read_near(on, arena, 1, 1, 0, 9, (struct near_incident **)&rows, &count, &err));
-	CHECK_OK(store_read_jobs_on_host(on, arena, SPAN("h"), 1, 9, (int64_t **)&rows, &count, &err));
+	CHECK_OK(store_read_jobs_on_host(on, arena, SPAN("h"), 1, 0, 9, (int64_t **)&rows, &count, &err));
 	CHECK_OK(store_read_emergency(on, 1, &(struct emergency_row){0}, &err));
 	CHECK_OK(store_read_emergencies(on, arena, 9, (struct emergency_row **)&rows, &count, &err));
 }

@@ -161,7 +161,7 @@ static bool is_in(const int64_t *jobs, size_t count, int64_t job_id)
 
 /* A job's streams may be thousands, those of one host of it are few. */
 enum status store_read_jobs_on_host(struct store_reader *reader, struct arena *arena, struct span host, int64_t at_ms,
-	size_t limit, int64_t **out, size_t *count, struct error *err)
+	int64_t worked_ms, size_t limit, int64_t **out, size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 	int64_t *jobs = arena_alloc(arena, limit * sizeof *jobs);
@@ -173,10 +173,11 @@ enum status store_read_jobs_on_host(struct store_reader *reader, struct arena *a
 	TRY(statement_open(&s, reader,
 		"SELECT h.job_id FROM stream_hosts AS h JOIN jobs AS j ON j.job_id = h.job_id WHERE h.host = ?1 AND h.is_shared = 0"
 		" AND (h.until_ms = 0 OR h.until_ms >= ?2) AND j.created_ms <= ?2 AND (j.ended_ms = 0 OR j.ended_ms >= ?2)"
+		" AND NOT EXISTS (SELECT 1 FROM job_counts AS c WHERE c.job_id = h.job_id AND c.work_to_ms > 0 AND c.work_to_ms < ?3)"
 		" ORDER BY h.since_ms DESC",
 		err));
 	bind_text(&s, host);
-	bind_i64(&s, at_ms);
+	bind_numbers(&s, at_ms, worked_ms);
 	TRY(statement_step(&s, &has_row, err));
 	while (has_row && used < limit) {
 		int64_t job_id = column_i64(&s);

@@ -3,6 +3,8 @@
 #include "store/driver/statement.h"
 #include "store/run.h"
 
+#include <string.h>
+
 struct walk {
 	struct store_reader *reader;
 	struct arena *arena;
@@ -186,25 +188,41 @@ static enum status propose(
 	return OK;
 }
 
-/* J-3 behind J-2, J-2 behind J: if their settings are alike, as the runs of a sweep have numbers, too. */
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* Of the names that may stand before a number at a name's end the place-th: sa009 and sa9 before sa10, and J before J-2. false: no more. */
+static bool name_before(struct span job, int place, struct buf *out)
+{
+	size_t stem = job.len;
+	uint64_t number;
+
+	while (stem > 0 && is_digit(job.ptr[stem - 1]))
+		stem--;
+	struct span digits = span_skip(job, stem);
+	if (!span_parse_u64(digits, &number) || number < 1 || number > 100000)
+		return false;
+	bool is_parted = stem > 1 && strchr("-_.", job.ptr[stem - 1]);
+	buf_reset(out);
+	buf_append(out, job.ptr, stem - (place == 2));
+	if (place < 2)
+		buf_printf(out, "%0*llu", place ? 1 : (int)digits.len, (unsigned long long)(number - 1));
+	return place < 2 || (place == 2 && number == 2 && is_parted);
+}
+
+/* The next number: if their settings are alike, as the runs of a sweep have numbers, too. */
 static enum status propose_by_name(struct proposing *p, struct error *err)
 {
 	AUTO_DONE(buf) name = BUF_INIT(512);
-	struct span job = p->job->job;
 	struct run_link link;
-	uint64_t number;
-	bool has_row, is_other = false;
-	size_t dash = job.len;
+	bool has_row = false, is_other = false;
 
-	while (dash > 0 && job.ptr[dash - 1] != '-')
-		dash--;
-	if (dash < 2 || !span_parse_u64(span_skip(job, dash), &number) || number < 2 || number > 100000)
-		return OK;
-	buf_append(&name, job.ptr, dash - 1);
-	if (number > 2)
-		buf_printf(&name, "-%llu", (unsigned long long)(number - 1));
-	TRY(buf_status(&name, err));
-	TRY(read_link(&p->walk, buf_span(&name), &link, &has_row, err));
+	for (int place = 0; !has_row && name_before(p->job->job, place, &name); place++) {
+		TRY(buf_status(&name, err));
+		TRY(read_link(&p->walk, buf_span(&name), &link, &has_row, err));
+	}
 	if (!has_row || link.created_ms > p->job->created_ms)
 		return OK;
 	TRY(ask(p, is_set_otherwise, link.job_id, &is_other, err));
@@ -220,6 +238,7 @@ static const struct {
 	{"InputDataConfig.DataSource.S3DataSource.S3Uri", "ModelArtifacts.S3ModelArtifacts",
 		"it reads the other's model"},
 	{"hp.resume_from_checkpoint", "CheckpointConfig.S3Uri", "it resumes from the other's CheckpointConfig.S3Uri"},
+	{"hp.load", "hp.save", "it loads what the other saves"}, /* Megatron-LM */
 };
 
 /* The newest of the older jobs that says the same under `key`. */
