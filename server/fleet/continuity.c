@@ -9,7 +9,12 @@
 #define LEAST_SPREAD 1e-4 /* of the loss: logs print four digits or so, and a curve without noise has no spread */
 #define MAD_TO_SPREAD 1.4826
 
-enum { CHANGES_MIN = 4 /* fewer tell nothing of a spread */ };
+#define ONE_SIDED_SPREADS_MIN 0.5 /* a sum in another order may be a little higher all the way */
+
+enum {
+	CHANGES_MIN = 4, /* fewer tell nothing of a spread */
+	ONE_SIDED_MIN = 20 /* as many coins that fall on one side: twice in a million times */
+};
 
 struct pair {
 	int64_t step;
@@ -114,6 +119,8 @@ static void compare_loss(const struct continuity_series *loss, struct continuity
 		before[count] = pairs[i].before;
 		after[count] = pairs[i].after;
 		differences[count++] = pairs[i].after - pairs[i].before;
+		out->higher_steps += pairs[i].after > pairs[i].before;
+		out->lower_steps += pairs[i].after < pairs[i].before;
 	}
 	out->loss_before = median_of(before, count);
 	out->loss_after = median_of(after, count);
@@ -121,6 +128,8 @@ static void compare_loss(const struct continuity_series *loss, struct continuity
 	out->loss_spread = spread_of(loss);
 	out->loss_spreads =
 		out->loss_difference == 0 && out->loss_spread >= 0 ? 0 : fabs(out->loss_difference) / out->loss_spread;
+	bool is_one_side = out->higher_steps == count || out->lower_steps == count;
+	out->is_one_sided = count >= ONE_SIDED_MIN && is_one_side && out->loss_spreads >= ONE_SIDED_SPREADS_MIN;
 }
 
 static enum continuity_answer compare_exactly(

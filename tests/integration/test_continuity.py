@@ -111,6 +111,24 @@ def test_an_older_checkpoint_has_a_higher_loss(server):
     assert "at 20 steps that were printed twice" in row["why"]
 
 
+@pytest.mark.parametrize("add, steps, one_sided, sentence", (
+    # 2.5 spreads (of 0.02, printed by all steps alike): each of 40 is higher. Nineteen could be, once in 260,000 times
+    (0.05, 40, True, "It is higher at 40 of 40 steps, which is no chance, though it is within the spreads that are allowed"),
+    (-0.05, 40, True, "It is lower at 40 of 40 steps, which is no chance"), (0.05, 19, False, "It is higher at 19 of 19 steps"),
+    (0.002, 40, False, "It is higher at 40 of 40 steps"), (0, 40, False, "It is higher at 0 and lower at 0 of 40 steps")))
+def test_a_loss_that_is_a_little_higher_at_all_steps_is_said(server, add, steps, one_sided, sentence):
+    """The same data, so both print the same noise; a part of the state was lost."""
+    log = Log().train(1, 80 + steps)
+    first = log.losses[0]
+    for step in range(81, 161):
+        log.lines.append(line(log.at_ms, f"step: {step} | loss: {first.get(step, curve(step)) + add:.4f} | lr: 3e-4"))
+        log.at_ms += MINUTE_MS
+    row, = ask(server, log)["restarts"]
+    assert row["verdict"] == "continued" and row["overlap_steps"] == steps and row["loss_difference"] == pytest.approx(add)
+    assert (row["one_sided"], row["higher_steps"], row["lower_steps"]) == (one_sided, steps * (add > 0), steps * (add < 0))
+    assert sentence in row["why"] and ("no chance" in row["why"]) == one_sided
+
+
 def test_a_schedule_that_begins_anew(server):
     log = Log().train(1, 100, lr=lambda step: 1e-3 * step / 100).train(81, 160, lr=lambda step: 1e-3 * (step - 80) / 100)
     row = ask(server, log)["restarts"][0]

@@ -633,6 +633,9 @@ export interface ContinuityRestart {
   checkpoint_step: number | null;
   newest_checkpoint_step: number | null;
   overlap_steps: number;
+  higher_steps: number;
+  lower_steps: number;
+  one_sided: boolean;
   loss_before: number | null;
   loss_after: number | null;
   loss_spread: number | null;
