@@ -9,7 +9,13 @@
 #define LEAST_SPREAD 1e-4 /* of the loss: logs print four digits or so, and a curve without noise has no spread */
 #define MAD_TO_SPREAD 1.4826
 
-enum { CHANGES_MIN = 4 /* fewer tell nothing of a spread */ };
+#define ONE_SIDED_SPREADS_MIN 0.5 /* a sum in another order may be a little higher all the way */
+
+enum {
+	CHANGES_MIN = 4, /* fewer tell nothing of a spread */
+	FAR_CHANGES_MIN = 15, /* each of a few steps is judged by the spread, so this must be well known */
+	ONE_SIDED_MIN = 20 /* as many coins that fall on one side: twice in a million times */
+};
 
 struct pair {
 	int64_t step;
@@ -63,7 +69,7 @@ static size_t find_pairs(const struct continuity_series *series, struct pair out
 }
 
 /* By how much the loss changes from print to print beyond its own slope, over the prints around the restart's first step. */
-static double spread_of(const struct continuity_series *loss)
+static double spread_of(const struct continuity_series *loss, size_t *from_changes)
 {
 	double values[2 * CONTINUITY_PAIRS], changes[2 * CONTINUITY_PAIRS];
 	size_t count = 0, change_count = 0;
@@ -75,6 +81,7 @@ static double spread_of(const struct continuity_series *loss)
 		values[count++] = loss->before.prints[i].value;
 	for (size_t i = 1; i < count; i++)
 		changes[change_count++] = values[i] - values[i - 1];
+	*from_changes = change_count;
 	if (change_count < CHANGES_MIN)
 		return NAN;
 	double slope = median_of(changes, change_count);
@@ -95,11 +102,26 @@ static int64_t stride_of(const struct continuity_side *after)
 	return stride >= 1 ? (int64_t)stride : 1;
 }
 
+/* How far all of them are at least, and whether they are on one side. */
+static void find_sides(const double *differences, size_t count, size_t from_changes, struct continuity *out)
+{
+	double least = INFINITY;
+
+	for (size_t i = 0; i < count; i++) {
+		out->higher_steps += differences[i] > 0;
+		out->lower_steps += differences[i] < 0;
+		least = fmin(least, fabs(differences[i]));
+	}
+	bool is_one_side = count && (out->higher_steps == count || out->lower_steps == count);
+	out->least_spreads = is_one_side && from_changes >= FAR_CHANGES_MIN ? least / out->loss_spread : 0;
+	out->is_one_sided = is_one_side && count >= ONE_SIDED_MIN && out->loss_spreads >= ONE_SIDED_SPREADS_MIN;
+}
+
 static void compare_loss(const struct continuity_series *loss, struct continuity *out)
 {
 	struct pair pairs[CONTINUITY_PAIRS];
 	double before[CONTINUITY_PAIRS], after[CONTINUITY_PAIRS], differences[CONTINUITY_PAIRS];
-	size_t count = 0;
+	size_t count = 0, from_changes;
 
 	out->overlap_steps = find_pairs(loss, pairs);
 	for (size_t i = 0; i < out->overlap_steps; i++) {
@@ -118,9 +140,10 @@ static void compare_loss(const struct continuity_series *loss, struct continuity
 	out->loss_before = median_of(before, count);
 	out->loss_after = median_of(after, count);
 	out->loss_difference = median_of(differences, count);
-	out->loss_spread = spread_of(loss);
+	out->loss_spread = spread_of(loss, &from_changes);
 	out->loss_spreads =
 		out->loss_difference == 0 && out->loss_spread >= 0 ? 0 : fabs(out->loss_difference) / out->loss_spread;
+	find_sides(differences, count, from_changes, out);
 }
 
 static enum continuity_answer compare_exactly(
@@ -179,6 +202,9 @@ void continuity_judge(const struct continuity_series *loss, const struct continu
 	out->after_count = loss->after.count;
 	if (loss->after.count)
 		out->first_step = loss->after.prints[0].step;
+	if (loss->after.count && loss->before.count)
+		out->is_past = loss->after.prints[loss->after.count - 1].step >=
+			       loss->before.prints[loss->before.count - 1].step;
 	compare_loss(loss, out);
 	out->rate = compare_exactly(rate, &out->rate_step, &out->rate_before, &out->rate_after);
 	out->data = compare_exactly(data, &out->data_step, &out->data_before, &out->data_after);

@@ -57,6 +57,11 @@ struct continuity {
 	double loss_difference; /* the median of the differences */
 	double loss_spread; /* NaN: too little was printed before */
 	double loss_spreads; /* the difference in them */
+	size_t higher_steps, lower_steps; /* of the steps with a number: the loss behind the restart is higher, lower */
+	/* That each of them is away at least, where all are on one side and enough was printed before; else 0. */
+	double least_spreads;
+	bool is_past; /* the last step from before is reached: no more of them will be printed by both */
+	bool is_one_sided; /* at so many steps, and so far, that chance does not do it; no verdict goes by it */
 	enum continuity_answer rate, data;
 	int64_t rate_step; /* the first at which it is another one */
 	double rate_before, rate_after;

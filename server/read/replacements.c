@@ -1,6 +1,7 @@
 #include "read/replacements.h"
 
 #include "base/json/json_read.h"
+#include "model/jobs/by_hand.h"
 #include "read/logs/lines.h"
 #include "read/said_faults.h"
 #include "read/view.h"
@@ -222,7 +223,7 @@ static const struct node_fault_row *find_fault(
 }
 
 /* It is about a machine, and not about this one. */
-static bool is_of_another(const struct incident_row *row, struct span host)
+static bool is_of_another(const struct reading *in, const struct incident_row *row, struct span host)
 {
 	AUTO_DONE(buf) text = BUF_INIT(FACTS_BYTES);
 	AUTO(json) facts = NULL;
@@ -232,7 +233,11 @@ static bool is_of_another(const struct incident_row *row, struct span host)
 	if (text.failure || json_parse(&facts, buf_span(&text), &err) != OK)
 		return false;
 	struct span named = json_string_of(json_get(facts, "host"));
-	return named.len && !span_equal(named, host);
+	if (named.len && !span_equal(named, host))
+		return true;
+	/* or of nobody, as somebody set it */
+	struct span stream = json_string_of(json_get(facts, "stream"));
+	return by_hand_find_fault(in->arena, in->view.row.document, stream, row->incident.line).len;
 }
 
 /* Of this stream, or of the whole job. */
@@ -247,7 +252,7 @@ static const struct incident_row *find_incident(
 		bool is_its = row->stream_id == 0 || row->stream_id == change->before->stream_id;
 		if (is_near && is_its && row->incident.severity > SEVERITY_INFO &&
 			(!best || row->incident.severity > best->incident.severity) &&
-			!is_of_another(row, change->before->host))
+			!is_of_another(in, row, change->before->host))
 			best = row;
 	}
 	return best;
@@ -263,7 +268,7 @@ static enum status set_why(
 	TRY(store_read_node_faults(in->reader, in->arena, out->from_host, from_ms, FAULTS_MAX, &faults, &count, err));
 	out->fault = find_fault(in, out, faults, count);
 	if (!out->fault) {
-		TRY(said_faults_read(in->pipeline, in->reader, in->arena, in->view.row.job_id, out->from_host, from_ms,
+		TRY(said_faults_read(in->pipeline, in->reader, in->arena, &in->view.row, out->from_host, from_ms,
 			out->at_ms, &faults, &count, err));
 		out->fault = find_fault(in, out, faults, count);
 	}
@@ -293,8 +298,8 @@ static enum status find_said_again(const struct reading *in, const struct replac
 	struct node_fault_row *said;
 	size_t count;
 
-	TRY(said_faults_read(in->pipeline, in->reader, in->arena, in->view.row.job_id, host, row->at_ms, INT64_MAX,
-		&said, &count, err));
+	TRY(said_faults_read(
+		in->pipeline, in->reader, in->arena, &in->view.row, host, row->at_ms, INT64_MAX, &said, &count, err));
 	*out = find_again(row, said, count, 0);
 	return OK;
 }

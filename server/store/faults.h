@@ -19,12 +19,21 @@ struct node_fault_row {
 	uint64_t count; /* lines so far */
 	int64_t last_ms;
 	struct span text; /* of the first line */
+	struct span cleared; /* why somebody says that it is not the machine's; "": nobody does */
 };
 /* By (host, ts_ms, job, stream, line); said again with more lines: count and last_ms grow. */
 enum status store_put_node_fault(struct store_tx *tx, const struct node_fault_row *row, struct error *err) MUST_CHECK;
-/* host "": of all; from_ms inclusive. Newest first. */
+/* That count: not those that somebody cleared. host "": of all; from_ms inclusive. Newest first. */
 enum status store_read_node_faults(struct store_reader *reader, struct arena *arena, struct span host, int64_t from_ms,
 	size_t limit, struct node_fault_row **out, size_t *count, struct error *err) MUST_CHECK;
+/* Those of the host that do not count, as above. */
+enum status store_read_cleared_faults(struct store_reader *reader, struct arena *arena, struct span host,
+	int64_t from_ms, size_t limit, struct node_fault_row **out, size_t *count, struct error *err) MUST_CHECK;
+/* By its first line. *was_there false: no machine is charged with one there. */
+enum status store_clear_node_fault(struct store_tx *tx, int64_t job_id, uint32_t stream_id, uint64_t line,
+	struct span why, bool *was_there, struct error *err) MUST_CHECK;
+/* All of the job count again. */
+enum status store_count_node_faults(struct store_tx *tx, int64_t job_id, struct error *err) MUST_CHECK;
 
 /* ---- stretches of lines with one signature ---- */
 struct signature_hit_row {

@@ -61,6 +61,17 @@ test("timeline and figures of a job that broke off", async ({ server, page, open
   await page.waitForURL(/\/jobs\/llama-2\?.*line=9/);
 });
 
+test("a loss that is a little higher at each step that was made again is said beside the verdict", async ({ server, page, open }) => {
+  // Changes of 1, 3, -2, 0, 2, -3, -1 times 0.05: a spread is 1.4826 * 2 * 0.05 / root of 2 = 0.105, and 0.07 are 0.67 of it.
+  const loss = (step) => 3 + ((step * step) % 7) * 0.05;
+  const steps = (first, last, add) => Array.from({ length: last - first + 1 }, (_, i) => `step: ${first + i} loss: ${(loss(first + i) + add).toFixed(4)}`);
+  await server.send("lean", [...steps(1, 80, 0), ...steps(51, 90, 0.07)]);
+  await waitUntil(async () => (await server.get("/api/v1/jobs/lean/continuity")).body.restarts?.[0]?.overlap_steps === 30, "the restart");
+  await open("/jobs/lean/goodput");
+  await page.getByText("went on: the loss is higher at all 30 steps", { exact: true }).waitFor();
+  await page.getByText(/^Attempt 2: at 30 steps .* It is higher at 30 of 30 steps, which is no chance/).waitFor();
+});
+
 test("each part of a job has an address of its own", async ({ server, page, open }) => {
   const say = await story(server);
   await say("Failed", 300, "CUDA out of memory");

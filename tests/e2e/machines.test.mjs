@@ -50,6 +50,22 @@ test("all machines, which to drain, and one of them", async ({ server, page, ope
   await shot(page, "nodes-marked");
 });
 
+test("a fault that is not the machine's is set right, and counts again", async ({ server, page, open }) => {
+  await sendAll(server);
+  await open("/nodes?host=gpu-2");
+  await page.getByRole("button", { name: "Not the machine's…" }).click();
+  await page.getByRole("dialog").getByLabel("Why").fill("the riser was pulled");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Not the machine's, as somebody said" }).waitFor();
+  assert.match(await page.innerText(".machine .faultlines"), /the riser was pulled/);
+  assert.deepEqual((await server.get("/api/v1/nodes")).body.drain, []);
+  assert.deepEqual((await server.get("/api/v1/jobs/big")).body.by_hand, { faults: { "algo-2:60": "the riser was pulled" } });
+  await shot(page, "machines-set-right");
+  await page.getByRole("button", { name: "It is: count it again" }).click();
+  await page.getByRole("button", { name: "Not the machine's…" }).waitFor();
+  assert.equal((await server.get("/api/v1/nodes")).body.drain.length, 1);
+});
+
 const DAY_MS = 86_400_000;
 const NOON_MS = Math.floor(Date.now() / DAY_MS) * DAY_MS - 1.5 * DAY_MS; // of the day before yesterday, UTC
 

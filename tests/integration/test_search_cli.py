@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 
 import pytest
 from smserver import ROOT, wait_until
@@ -294,6 +295,33 @@ def test_what_is_said_of_one_job_is_printed(server, sm_search):
         assert sm_search(subject, "a/b", "--table").stdout.split()[:2] == ["name", "value"]
         assert sm_search(subject, "nobody").returncode == 4 and sm_search(subject, "a/b", "--count").returncode == 2
     assert "\nsteps.last,5\n" in sm_search("goodput", "a/b", "--csv").stdout.replace("\r", "")  # as of each moment another
+
+
+def test_a_table_of_one_job_is_for_people(server, sm_search):
+    """Times, durations and shares as one reads them at night; CSV and JSON keep the numbers."""
+    start_s = 1_795_000_000  # 2026-11-18T11:06:40Z; 1 h 3 m are 126 steps of 30 s
+    document = {"TrainingJobName": "night", "CreationTime": start_s, "TrainingStartTime": start_s, "HyperParameters": {"clip_grad": "1.0"}}
+    assert server.post("/api/v1/jobs", json=document).status == 201
+    times = [time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(start_s + i * 30)) for i in range(127)]
+    server.send("night", [f"{now} step: {i} loss: 2.5 grad_norm: {i % 2 * 2}.0" for i, now in enumerate(times)])
+    for status, at_s in (("Training", start_s), ("Completed", start_s + 3780)):
+        assert server.post("/api/v1/jobs/night/transitions", json={"SecondaryStatus": status, "time_ms": at_s * 1000}).status < 300
+    server.wait_for_extraction()
+    said = server.get("/api/v1/jobs/night/goodput").body
+    assert said["wall_seconds"] == 3780 and said["buckets"]["productive"]["percent"] > 0 and said["buckets"]["image"]["seconds"] == 0
+    table = lambda subject: dict((line.split(None, 1) + [""])[:2] for line in sm_search(subject, "night", "--table").stdout.splitlines())
+    rows = table("goodput")
+    assert rows["wall_seconds"] == "1h03m" and rows["steps.step_seconds"] == "30s"
+    assert rows["goodput"].endswith("%") and float(rows["goodput"][:-1]) == pytest.approx(said["goodput"], rel=1e-3)
+    assert rows["as_of_ms"].startswith("20") and rows["as_of_ms"].endswith("Z")
+    assert "buckets.productive.seconds" in rows and not [name for name in rows if ".image." in name]
+    cells = dict(csv.reader(io.StringIO(sm_search("goodput", "night", "--csv").stdout)))
+    assert cells["wall_seconds"] == "3780" and cells["buckets.image.seconds"] == "0" and cells["as_of_ms"].isdigit()
+    rows = table("schedule")
+    assert rows["clipped_share"] == "49.61%"  # 63 of 127
+    assert server.post("/api/v1/jobs/night/notes", json={"text": "look", "ts_ms": start_s * 1000 + 1500}).status == 201
+    rows = table("notes")
+    assert rows["notes[0].ts_ms"] == "2026-11-18T11:06:41.500Z"
 
 
 def test_attachments_are_listed_and_printed(server, tmp_path):

@@ -140,6 +140,23 @@ static enum status read_stated(struct pipeline *pipeline, struct store_reader *r
 
 /* ---- one restart ---- */
 
+/* A spread is of one print; that all of many are on one side says more than how far they are. */
+static void write_sides(struct buf *why, const struct continuity *c)
+{
+	size_t count = c->overlap_steps - c->no_number_steps;
+
+	if (!c->higher_steps != !c->lower_steps)
+		buf_printf(why, "It is %s at %zu of %zu steps", c->higher_steps ? "higher" : "lower",
+			c->higher_steps + c->lower_steps, count);
+	else
+		buf_printf(why, "It is higher at %zu and lower at %zu of %zu steps", c->higher_steps, c->lower_steps,
+			count);
+	if (c->is_one_sided && c->loss_spreads <= CONTINUITY_SPREADS_MAX)
+		buf_printf(why,
+			", which is no chance, though it is within the spreads that are allowed: see whether the state of the optimizer, the data and the precision are those of before");
+	buf_append_text(why, ". ");
+}
+
 static void write_loss(struct buf *why, const struct continuity *c)
 {
 	if (!c->overlap_steps)
@@ -151,11 +168,13 @@ static void write_loss(struct buf *why, const struct continuity *c)
 		buf_printf(why,
 			"%zu steps were printed twice, but too few before them to know how much the loss varies. ",
 			c->overlap_steps);
-	else
+	else {
 		buf_printf(why,
 			"at %zu steps that were printed twice the loss is %.6g behind the restart and %.6g before it, by their medians; the median of the differences is %.4g, %.3g spreads (a spread is %.4g; %d are allowed). ",
 			c->overlap_steps - c->no_number_steps, c->loss_after, c->loss_before, c->loss_difference,
 			c->loss_spreads, c->loss_spread, CONTINUITY_SPREADS_MAX);
+		write_sides(why, c);
+	}
 }
 
 static void write_why(struct buf *why, const struct continuity_restart *restart)
@@ -224,6 +243,9 @@ static enum status write_restart(
 	api_put_known(w, "loss_difference", c->loss_difference);
 	api_put_known(w, "loss_spread", c->loss_spread);
 	api_put_known(w, "loss_spreads", c->loss_spreads);
+	json_put_i64(w, "higher_steps", (int64_t)c->higher_steps);
+	json_put_i64(w, "lower_steps", (int64_t)c->lower_steps);
+	json_put_bool(w, "one_sided", c->is_one_sided);
 	put_answer(w, "lr_equal", c->rate);
 	put_answer(w, "data_equal", c->data);
 	json_put_text(w, "verdict", continuity_verdict_name(c->verdict));

@@ -13,7 +13,14 @@
 #include "store/jobs.h"
 #include "store/nodes.h"
 
-enum { LIMIT_DEFAULT = 50, LIMIT_MAX = 1000, STREAMS_SHOWN = 20, STREAMS_MAX = 1000, SYSTEM_STREAMS = 10 };
+enum {
+	LIMIT_DEFAULT = 50,
+	LIMIT_MAX = 1000,
+	CLEARED_SHOWN = 100,
+	STREAMS_SHOWN = 20,
+	STREAMS_MAX = 1000,
+	SYSTEM_STREAMS = 10
+};
 
 /* ---- writing ---- */
 
@@ -259,6 +266,44 @@ static enum status put_stream(
 	return OK;
 }
 
+static enum status write_fault(
+	const struct node_ledger *ledger, const struct node_fault_row *fault, struct json_writer *w, struct error *err)
+{
+	struct job_row job = {.name = SPAN("")};
+
+	if (store_read_job_by_id(ledger->reader, ledger->arena, fault->job_id, &job, NULL) != OK)
+		job.name = SPAN(""); /* it was deleted since */
+	json_object(w);
+	json_put_span(w, "signature", fault->signature);
+	json_put_i64(w, "ts_ms", fault->ts_ms);
+	json_put_i64(w, "last_ms", fault->last_ms);
+	json_put_i64(w, "lines", (int64_t)fault->count);
+	json_put_span(w, "job", job.name);
+	TRY(put_stream(ledger, fault, w, err));
+	json_put_i64(w, "line", (int64_t)fault->line);
+	json_put_span(w, "text", fault->text);
+	if (fault->cleared.len)
+		json_put_span(w, "why", fault->cleared);
+	json_object_end(w);
+	return OK;
+}
+
+static enum status write_cleared(
+	const struct node_ledger *ledger, struct span host, struct json_writer *w, struct error *err)
+{
+	struct node_fault_row *rows;
+	size_t count;
+
+	TRY(store_read_cleared_faults(
+		ledger->reader, ledger->arena, host, ledger->window_ms, CLEARED_SHOWN, &rows, &count, err));
+	json_key(w, "cleared_faults");
+	json_array(w);
+	for (size_t i = 0; i < count; i++)
+		TRY(write_fault(ledger, &rows[i], w, err));
+	json_array_end(w);
+	return OK;
+}
+
 static enum status write_one(const struct api *api, const struct node_ledger *ledger, struct span host,
 	struct json_writer *w, struct error *err)
 {
@@ -267,25 +312,11 @@ static enum status write_one(const struct api *api, const struct node_ledger *le
 	TRY(write_history(api, ledger, host, w, err));
 	json_key(w, "fault_list");
 	json_array(w);
-	for (size_t i = 0; i < ledger->fault_count; i++) {
-		const struct node_fault_row *fault = &ledger->faults[i];
-		struct job_row job = {.name = SPAN("")};
-		if (!span_equal(fault->host, host))
-			continue;
-		if (store_read_job_by_id(ledger->reader, ledger->arena, fault->job_id, &job, NULL) != OK)
-			job.name = SPAN(""); /* it was deleted since */
-		json_object(w);
-		json_put_span(w, "signature", fault->signature);
-		json_put_i64(w, "ts_ms", fault->ts_ms);
-		json_put_i64(w, "last_ms", fault->last_ms);
-		json_put_i64(w, "lines", (int64_t)fault->count);
-		json_put_span(w, "job", job.name);
-		TRY(put_stream(ledger, fault, w, err));
-		json_put_i64(w, "line", (int64_t)fault->line);
-		json_put_span(w, "text", fault->text);
-		json_object_end(w);
-	}
+	for (size_t i = 0; i < ledger->fault_count; i++)
+		if (span_equal(ledger->faults[i].host, host))
+			TRY(write_fault(ledger, &ledger->faults[i], w, err));
 	json_array_end(w);
+	TRY(write_cleared(ledger, host, w, err));
 	json_object_end(w);
 	return OK;
 }

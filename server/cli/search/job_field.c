@@ -1,6 +1,7 @@
 #include "cli/search/job_field.h"
 
 #include "base/json/json_write.h"
+#include "cli/table/table.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -93,18 +94,11 @@ static void put_time(double seconds, const struct job_field_style *style, struct
 
 static void put_span_of_time(double seconds, const struct job_field_style *style, struct buf *out)
 {
-	int64_t s = seconds > 0 ? (int64_t)seconds : 0;
-
-	if (!style->is_for_people)
-		buf_printf(out, "%lld", (long long)s);
-	else if (s < 60)
-		buf_printf(out, "%llds", (long long)s);
-	else if (s < 3600)
-		buf_printf(out, "%lldm", (long long)s / 60);
-	else if (s < 86400)
-		buf_printf(out, "%lldh%02lldm", (long long)s / 3600, (long long)s / 60 % 60);
+	seconds = seconds > 0 ? trunc(seconds) : 0;
+	if (style->is_for_people)
+		text_put_duration(out, seconds, true);
 	else
-		buf_printf(out, "%lldd%02lldh", (long long)s / 86400, (long long)s / 3600 % 24);
+		buf_printf(out, "%.0f", seconds);
 }
 
 static bool time_of(const struct json *row, const char *key, double *seconds)

@@ -67,6 +67,24 @@ size_t text_columns(struct span text)
 	return columns;
 }
 
+void text_put_duration(struct buf *out, double seconds, bool is_coarse)
+{
+	long long s = (long long)seconds;
+
+	if (seconds < 60 && !is_coarse)
+		buf_printf(out, "%.3gs", seconds < 59.95 ? seconds : 59.9);
+	else if (s < 60)
+		buf_printf(out, "%llds", s);
+	else if (s < 3600 && is_coarse)
+		buf_printf(out, "%lldm", s / 60);
+	else if (s < 3600)
+		buf_printf(out, "%lldm%02llds", s / 60, s % 60);
+	else if (s < 86400)
+		buf_printf(out, "%lldh%02lldm", s / 3600, s / 60 % 60);
+	else
+		buf_printf(out, "%lldd%02lldh", s / 86400, s / 3600 % 24);
+}
+
 static struct span cell_at(const struct table *table, size_t index)
 {
 	size_t start = index ? table->ends[index - 1] : 0;

@@ -33,5 +33,7 @@ void table_print(const struct table *table, size_t width, bool has_colours, stru
 size_t text_columns(struct span text);
 /* Control characters, direction marks and bytes that are no UTF-8 become "?": a name must not command the terminal. */
 void text_put_safe(struct buf *out, struct span text);
+/* 12.5s, 11m45s, 1h03m, 3d04h; 0 and more. is_coarse: whole seconds, and none of them beside minutes. */
+void text_put_duration(struct buf *out, double seconds, bool is_coarse);
 
 AUTO_DONE_TYPE(table)

@@ -16,7 +16,8 @@ enum {
 	CURRENCY_BYTES = 16,
 	HOST_BYTES = 255,
 	SETTING_KEY_BYTES = 256, /* as SageMaker has them */
-	SETTING_BYTES = 2500
+	SETTING_BYTES = 2500,
+	FAULT_BYTES = 500
 };
 
 static bool is_null(const struct json *node)
@@ -116,12 +117,17 @@ static enum status settle_machines(struct json *document, struct error *err)
 	return json_set_copy(document, "ResourceConfig", settled) ? OK : error_no_memory(err);
 }
 
-static bool has_key(const struct json *object, struct span key)
+static const struct json *find(const struct json *object, struct span key)
 {
-	for (const struct json *at = json_first(object); at; at = json_next(at))
+	for (const struct json *at = object ? json_first(object) : NULL; at; at = json_next(at))
 		if (span_equal(json_key_of(at), key))
-			return true;
-	return false;
+			return at;
+	return NULL;
+}
+
+bool by_hand_has_key(const struct json *object, struct span key)
+{
+	return find(object, key) != NULL;
 }
 
 static const struct json *settings_of(const struct json *document)
@@ -133,7 +139,7 @@ static const struct json *settings_of(const struct json *document)
 
 bool by_hand_has_setting(const struct json *document, struct span key)
 {
-	return has_key(settings_of(document), key);
+	return by_hand_has_key(settings_of(document), key);
 }
 
 /* A number that was set is a text like all of them. */
@@ -165,7 +171,7 @@ enum status by_hand_settle_settings(struct json *document, struct error *err)
 		TRY(write_setting(at, &w, err));
 	for (const struct json *at = is_null(stated) ? NULL : json_first(stated); at; at = json_next(at)) {
 		AUTO_DONE(buf) value = BUF_INIT(SETTINGS_BYTES);
-		if (has_key(set, json_key_of(at)))
+		if (by_hand_has_key(set, json_key_of(at)))
 			continue;
 		json_print(at, &value);
 		TRY(buf_status(&value, err));
@@ -250,6 +256,54 @@ static enum status check_settings(const struct json *value, struct error *err)
 	return OK;
 }
 
+bool by_hand_read_place(struct span place, struct span *stream, uint64_t *line)
+{
+	size_t at = place.len;
+
+	while (at && place.ptr[at - 1] != ':')
+		at--;
+	if (at < 2 || !span_parse_u64(span_skip(place, at), line))
+		return false;
+	*stream = span_of(place.ptr, at - 1);
+	return true;
+}
+
+struct span by_hand_find_fault(struct arena *arena, struct span document, struct span stream, uint64_t line)
+{
+	AUTO(json) read = NULL;
+	struct span at_stream;
+	uint64_t at_line;
+
+	if (span_find(document, SPAN("\"faults\"")) < 0 || json_parse(&read, document, NULL) != OK)
+		return SPAN("");
+	const struct json *faults = json_get_path(read, MEMBER ".faults");
+	for (const struct json *at = faults ? json_first(faults) : NULL; at; at = json_next(at))
+		if (by_hand_read_place(json_key_of(at), &at_stream, &at_line) && at_line == line &&
+			span_equal(at_stream, stream))
+			return arena_copy(arena, json_string_of(at));
+	return SPAN("");
+}
+
+static enum status check_faults(const struct json *value, struct error *err)
+{
+	struct span stream;
+	uint64_t line;
+	char member[80];
+
+	if (!is_null(value) && json_kind(value) != JSON_OBJECT)
+		return refuse(
+			"faults", "an object of STREAM:LINE and why, {\"algo-1:104\": \"the cable was pulled\"}", err);
+	for (const struct json *at = is_null(value) ? NULL : json_first(value); at; at = json_next(at)) {
+		struct span place = json_key_of(at);
+		if (!by_hand_read_place(place, &stream, &line))
+			return refuse(
+				"faults", "an object whose names are STREAM:LINE, the first line of a fault", err);
+		snprintf(member, sizeof member, "faults.%.*s", (int)(place.len < 40 ? place.len : 40), place.ptr);
+		TRY(check_text(at, member, FAULT_BYTES, err));
+	}
+	return OK;
+}
+
 static enum status check_one(const struct json *value, int64_t latest_ms, struct error *err)
 {
 	struct span key = json_key_of(value);
@@ -276,10 +330,12 @@ static enum status check_one(const struct json *value, int64_t latest_ms, struct
 		return check_hosts(value, err);
 	if (span_equal(key, SPAN("settings")))
 		return check_settings(value, err);
+	if (span_equal(key, SPAN("faults")))
+		return check_faults(value, err);
 	snprintf(field, sizeof field, MEMBER ".%.*s", (int)(key.len < 60 ? key.len : 60), key.ptr);
 	return error_set_field(err, ERR_SEMANTIC, field,
 		MEMBER
-		" takes start_ms, end_ms, nodes, instance_type, hosts, settings, price_per_hour and price_currency, not '%.*s'",
+		" takes start_ms, end_ms, nodes, instance_type, hosts, settings, faults, price_per_hour and price_currency, not '%.*s'",
 		(int)(key.len < 60 ? key.len : 60), key.ptr);
 }
 
@@ -296,13 +352,13 @@ static void put(struct json_writer *w, const struct json *value)
 		json_double(w, number);
 }
 
-/* Of hosts stream by stream, of settings one by one; null takes one back. Those that are left, if any. */
+/* Of hosts stream by stream, of settings and faults one by one; null takes one back. Those that are left, if any. */
 static void merge_each(struct span member, const struct json *old, const struct json *changes, struct json_writer *w)
 {
 	size_t count = 0;
 
 	for (const struct json *at = old ? json_first(old) : NULL; at; at = json_next(at)) {
-		if (has_key(changes, json_key_of(at)))
+		if (by_hand_has_key(changes, json_key_of(at)))
 			continue;
 		if (!count++) {
 			json_key_span(w, member);
@@ -326,7 +382,8 @@ static void merge_each(struct span member, const struct json *old, const struct 
 /* set: as it will be, of which the changes say one or both. */
 static enum status check_order(const struct json *set, const struct json *changes, struct error *err)
 {
-	if (!is_reversed(set) || (!has_key(changes, SPAN("start_ms")) && !has_key(changes, SPAN("end_ms"))))
+	if (!is_reversed(set) ||
+		(!by_hand_has_key(changes, SPAN("start_ms")) && !by_hand_has_key(changes, SPAN("end_ms"))))
 		return OK;
 	if (is_null(json_get(changes, "end_ms")))
 		return error_set_field(err, ERR_SEMANTIC, MEMBER ".start_ms",
@@ -338,8 +395,8 @@ static enum status check_order(const struct json *set, const struct json *change
 /* A price that is taken back takes its currency with it; another one stays in it. */
 static bool is_replaced(const struct json *changes, struct span key)
 {
-	return has_key(changes, key) ||
-	       (span_equal(key, SPAN("price_currency")) && has_key(changes, SPAN("price_per_hour")) &&
+	return by_hand_has_key(changes, key) ||
+	       (span_equal(key, SPAN("price_currency")) && by_hand_has_key(changes, SPAN("price_per_hour")) &&
 		       is_null(json_get(changes, "price_per_hour")));
 }
 
@@ -348,8 +405,7 @@ static void put_member(const struct json *old, const struct json *change, struct
 	struct span member = json_key_of(change);
 
 	if (json_kind(change) == JSON_OBJECT)
-		merge_each(member, old ? json_get(old, span_equal(member, SPAN("hosts")) ? "hosts" : "settings") : NULL,
-			change, w);
+		merge_each(member, find(old, member), change, w);
 	else
 		put(w, change);
 }

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "base/arena.h"
 #include "base/error.h"
 #include "base/json/json_read.h"
 #include "base/json/json_write.h"
@@ -30,6 +31,11 @@ enum status by_hand_settle(struct json *document, struct error *err) MUST_CHECK;
 enum status by_hand_settle_settings(struct json *document, struct error *err) MUST_CHECK;
 /* Did somebody set it? */
 bool by_hand_has_setting(const struct json *document, struct span key);
+bool by_hand_has_key(const struct json *object, struct span key); /* object: NULL: no */
+/* "algo-1:104", a key of faults: a stream and a line of it. false: it is none. */
+bool by_hand_read_place(struct span place, struct span *stream, uint64_t *line);
+/* Why the fault that begins at that line is not its machine's, copied; "": nobody says so; ptr NULL: out of memory. */
+struct span by_hand_find_fault(struct arena *arena, struct span document, struct span stream, uint64_t line);
 /* NULL and null say nothing; its times are at most latest_ms. ERR_SEMANTIC names the member. */
 enum status by_hand_check(const struct json *changes, int64_t latest_ms, struct error *err) MUST_CHECK;
 /* A price of which no currency is noted is of this one. */

@@ -19,6 +19,8 @@
 enum {
 	STEPS_MIN =
 		8, /* that both printed: of so few the median is beyond three spreads by chance once in a million times */
+	FAR_STEPS_MIN = 4, /* where the restart left no more in common, and each of them is beyond: */
+	FAR_SPREADS = 8,
 	FIRST_LOOK_MS = 5000,
 	LAST_LOOK_MS = 10 * 60 * 1000,
 	RESTARTS_LOOKED_AT = 8, /* the newest, and those that it may take back */
@@ -112,11 +114,24 @@ static enum status open_incident(struct pipeline *pipeline, struct job_state *jo
 	return job_incident_put(&note, err);
 }
 
+/*
+ * Few steps that are far: a trainer that prints each tenth step has four in common if it goes back forty, and 256 prints are 2560 steps away.
+ * By chance: the difference of two prints strays by the root of 2 spreads, so 8 spreads are 5.66 of its deviations, beyond which on one
+ * given side it is 8e-9 of the times; four, all on the one side or all on the other, 2 * (8e-9)^4 = 8e-33. Where the spread was
+ * estimated at half of what it is, from 15 changes: 2.83 deviations, 2 * 0.0023^4 = 6e-11; with tails as of Student's t of 3 degrees of
+ * freedom about 2 * 0.005^4 = 1e-9.
+ */
+static bool is_far(const struct continuity *c)
+{
+	return c->about == CONTINUITY_LOSS && c->is_past && c->overlap_steps >= FAR_STEPS_MIN &&
+	       c->least_spreads > FAR_SPREADS;
+}
+
 /* Another look would say the same. */
 static bool is_settled(const struct continuity *c)
 {
 	return c->overlap_steps >= CONTINUITY_PAIRS || c->after_count >= CONTINUITY_WINDOW ||
-	       (c->verdict == CONTINUITY_DIFFERS && c->overlap_steps >= STEPS_MIN);
+	       (c->verdict == CONTINUITY_DIFFERS && (c->overlap_steps >= STEPS_MIN || is_far(c)));
 }
 
 /* What is known of its restarts, open or over. */

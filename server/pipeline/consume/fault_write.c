@@ -276,8 +276,11 @@ static enum status put_node_fault(const struct writing *w, struct error *err)
 		.is_drain = w->stretch->signature->is_drain,
 		.count = hit->count,
 		.last_ms = hit->last_ms,
-		.text = hit->text};
+		.text = hit->text,
+		.cleared = by_hand_find_fault(w->arena, w->job->document, w->stretch->stream, hit->first_line)};
 
+	if (!row.cleared.ptr)
+		return error_no_memory(err);
 	return store_put_node_fault(w->tx, &row, err);
 }
 

@@ -10,6 +10,7 @@
 #include "pipeline/alert/notices.h"
 #include "pipeline/commit/resolve.h"
 #include "pipeline/jobs/job_change.h"
+#include "pipeline/jobs/faults_by_hand.h"
 #include "pipeline/jobs/hosts_by_hand.h"
 #include "pipeline/jobs/job_event.h"
 #include "pipeline/life/life.h"
@@ -156,8 +157,10 @@ static enum status write_creation(void *context, struct store_tx *tx, struct err
 	TRY(sets_times ? life_write(&creation->life, tx, &row, true, err) : pools_put_job(tx, &row, err));
 	TRY(store_check_run(store_tx_reader(tx), arena, row.name, err));
 	creation->hosts = (struct hosts_set){0};
-	if (sets_times)
+	if (sets_times) {
 		TRY(hosts_by_hand_write(tx, creation->arena, &row, &creation->hosts, err));
+		TRY(faults_by_hand_write(tx, creation->arena, &row, NULL, err));
+	}
 	if (is_new)
 		TRY(life_begin(tx, &row, SPAN("created"), err));
 	creation->has_state_messages = false;

@@ -9,6 +9,7 @@
 #include "model/jobs/job_time.h"
 #include "model/jobs/training_job.h"
 #include "pipeline/commit/resolve.h"
+#include "pipeline/jobs/faults_by_hand.h"
 #include "pipeline/jobs/hosts_by_hand.h"
 #include "pipeline/life/life.h"
 #include "pipeline/life/pools.h"
@@ -395,6 +396,7 @@ static enum status write_by_hand(
 	TRY(hosts_by_hand_check(store_tx_reader(tx), arena, row->job_id, json_get(change->changes, "by_hand"), err));
 	TRY(life_write(&change->life, tx, row, true, err));
 	TRY(hosts_by_hand_write(tx, change->arena, row, &change->hosts, err));
+	TRY(faults_by_hand_write(tx, change->arena, row, json_get(change->changes, "by_hand"), err));
 	return check_times(change, row, err);
 }
 

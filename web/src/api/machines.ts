@@ -86,9 +86,24 @@ export interface Replacements {
   left_out: number;
 }
 
+export interface MachineFault {
+  signature: string;
+  ts_ms: number;
+  last_ms: number;
+  lines: number;
+  job: string;
+  stream?: string;
+  line: number;
+  text: string;
+  /** Of one that was cleared. */
+  why?: string;
+}
+
 export interface MachineHistory extends Machine {
   fault_kinds: FaultKind[];
   repeat_offender: boolean;
   expected_interruptions: { days: number; formula: string; charged: number; fleet: Forecast; host: Forecast };
-  fault_list: { signature: string; ts_ms: number; last_ms: number; lines: number; job: string; stream?: string; line: number; text: string }[];
+  fault_list: MachineFault[];
+  /** Those that somebody says are not the machine's. */
+  cleared_faults: MachineFault[];
 }

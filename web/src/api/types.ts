@@ -64,7 +64,7 @@ export interface JobRow {
   nodes?: number;
   nodes_from?: "by_hand" | "stated" | "hosts" | "streams";
   /** What somebody set right; an event without it says that it was taken back. */
-  by_hand?: { start_ms?: number; end_ms?: number; nodes?: number; instance_type?: string; price_per_hour?: number; settings?: Record<string, string | number> };
+  by_hand?: { start_ms?: number; end_ms?: number; nodes?: number; instance_type?: string; price_per_hour?: number; settings?: Record<string, string | number>; faults?: Record<string, string> };
   cost_estimated?: boolean;
   currency?: string;
   metrics?: MetricSummary[];
@@ -633,6 +633,9 @@ export interface ContinuityRestart {
   checkpoint_step: number | null;
   newest_checkpoint_step: number | null;
   overlap_steps: number;
+  higher_steps: number;
+  lower_steps: number;
+  one_sided: boolean;
   loss_before: number | null;
   loss_after: number | null;
   loss_spread: number | null;

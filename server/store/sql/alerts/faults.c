@@ -9,13 +9,14 @@ static const struct row_field fault_fields[] = {FIELD(struct node_fault_row, hos
 	FIELD(struct node_fault_row, job_id), FIELD(struct node_fault_row, stream_id),
 	FIELD(struct node_fault_row, line), FIELD(struct node_fault_row, signature),
 	FIELD(struct node_fault_row, is_drain), FIELD(struct node_fault_row, count),
-	FIELD(struct node_fault_row, last_ms), FIELD(struct node_fault_row, text)};
+	FIELD(struct node_fault_row, last_ms), FIELD(struct node_fault_row, text),
+	FIELD(struct node_fault_row, cleared)};
 
 enum status store_put_node_fault(struct store_tx *tx, const struct node_fault_row *row, struct error *err)
 {
 	return row_put(tx,
-		"INSERT INTO node_faults (host, ts_ms, job_id, stream_id, line, signature, is_drain, count, last_ms, text)"
-		" VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT (host, ts_ms, job_id, stream_id, line) DO UPDATE SET"
+		"INSERT INTO node_faults (host, ts_ms, job_id, stream_id, line, signature, is_drain, count, last_ms, text, cleared)"
+		" VALUES (?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (host, ts_ms, job_id, stream_id, line) DO UPDATE SET"
 		" count = " SQL_GREATER("node_faults.count",
 			"excluded.count") ","
 					  " last_ms = " SQL_GREATER("node_faults.last_ms", "excluded.last_ms"),
@@ -23,7 +24,7 @@ enum status store_put_node_fault(struct store_tx *tx, const struct node_fault_ro
 }
 
 #define NODE_FAULTS                                                                                                    \
-	"SELECT host, ts_ms, job_id, stream_id, line, signature, is_drain, count, last_ms, text FROM node_faults"
+	"SELECT host, ts_ms, job_id, stream_id, line, signature, is_drain, count, last_ms, text, cleared FROM node_faults"
 
 enum status store_read_node_faults(struct store_reader *reader, struct arena *arena, struct span host, int64_t from_ms,
 	size_t limit, struct node_fault_row **out, size_t *count, struct error *err)
@@ -32,14 +33,55 @@ enum status store_read_node_faults(struct store_reader *reader, struct arena *ar
 
 	TRY(statement_open(&s, reader,
 		host.len ? NODE_FAULTS
-			" WHERE ts_ms >= ?1 AND host = ?3 ORDER BY ts_ms DESC, job_id DESC, stream_id DESC, line DESC LIMIT ?2"
+			" WHERE ts_ms >= ?1 AND host = ?3 AND cleared = '' ORDER BY ts_ms DESC, job_id DESC, stream_id DESC, line DESC LIMIT ?2"
 			 : NODE_FAULTS
-			" WHERE ts_ms >= ?1 ORDER BY ts_ms DESC, host DESC, job_id DESC, stream_id DESC, line DESC LIMIT ?2",
+			" WHERE ts_ms >= ?1 AND cleared = '' ORDER BY ts_ms DESC, host DESC, job_id DESC, stream_id DESC, line DESC LIMIT ?2",
 		err));
 	bind_numbers(&s, from_ms, limit);
 	if (host.len)
 		bind_text(&s, host);
 	return rows_read(&s, arena, ROWS(fault_fields, struct node_fault_row), out, count, err);
+}
+
+enum status store_read_cleared_faults(struct store_reader *reader, struct arena *arena, struct span host,
+	int64_t from_ms, size_t limit, struct node_fault_row **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, reader,
+		NODE_FAULTS
+		" WHERE ts_ms >= ?1 AND host = ?3 AND cleared <> '' ORDER BY ts_ms DESC, job_id DESC, stream_id DESC, line DESC LIMIT ?2",
+		err));
+	bind_numbers(&s, from_ms, limit);
+	bind_text(&s, host);
+	return rows_read(&s, arena, ROWS(fault_fields, struct node_fault_row), out, count, err);
+}
+
+enum status store_clear_node_fault(struct store_tx *tx, int64_t job_id, uint32_t stream_id, uint64_t line,
+	struct span why, bool *was_there, struct error *err)
+{
+	AUTO_DONE(statement) find = {0};
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&find, store_tx_reader(tx),
+		"SELECT 1 FROM node_faults WHERE job_id = ? AND stream_id = ? AND line = ? LIMIT 1", err));
+	bind_numbers(&find, job_id, stream_id, line);
+	TRY(statement_step(&find, was_there, err));
+	TRY(statement_open(&s, store_tx_reader(tx),
+		"UPDATE node_faults SET cleared = ?1 WHERE job_id = ?2 AND stream_id = ?3 AND line = ?4", err));
+	bind_text(&s, why);
+	bind_numbers(&s, job_id, stream_id, line);
+	return statement_run(&s, err);
+}
+
+enum status store_count_node_faults(struct store_tx *tx, int64_t job_id, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, store_tx_reader(tx),
+		"UPDATE node_faults SET cleared = '' WHERE job_id = ? AND cleared <> ''", err));
+	bind_i64(&s, job_id);
+	return statement_run(&s, err);
 }
 
 /* ---- stretches ---- */

@@ -323,6 +323,8 @@ export default {
   "not provable": "无法证明",
   "older checkpoint": "较旧的检查点",
   "learning rate restarted": "学习率重新开始",
+  "the loss is higher at all {n} steps": "在全部 {n} 步上损失都更高",
+  "the loss is lower at all {n} steps": "在全部 {n} 步上损失都更低",
   "the loss is no number": "损失不是数字",
   "other data": "其他数据",
   "{time}, from {from} to {to}": "{time}，{from} 至 {to}",

@@ -70,4 +70,11 @@ export default {
   "Of the next week {expected} are to be expected, in 90 of 100 cases {low} to {high}.": "下一周预计 {expected} 次，90% 的情况下为 {low} 至 {high} 次。",
   "to be drained: {why}": "需要下线：{why}",
   "open: {kinds}": "未结束：{kinds}",
+  "Not the machine's, as somebody said": "有人说明不属于该机器的故障",
+  "Not the machine's…": "不是该机器的…",
+  "Not the machine's": "不是该机器的故障",
+  "It is: count it again": "是该机器的：重新计入",
+  "The fault counts for no machine then: it is not drained for it. The job's log and incident stay.": "之后该故障不计入任何机器，也不会因此下线机器。作业的日志和事件保留。",
+  "Why": "原因",
+  "Set it right": "更正",
 };

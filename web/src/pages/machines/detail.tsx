@@ -1,13 +1,17 @@
 // One machine: its faults by kind and one by one, its jobs, and what is to be expected of the next week.
-import type { Forecast, MachineHistory } from "../../api/machines";
+import { useSignal } from "@preact/signals";
+import { asProblem, jobPath, send, type Problem } from "../../api/client";
+import type { Forecast, MachineFault, MachineHistory } from "../../api/machines";
 import { t, tn } from "../../i18n/i18n";
 import { cutMiddle, formatCompact, formatCount, formatTime, NONE } from "../../lib/text/format";
 import { logsHref } from "../../lib/log/logurl";
 import { jobHref } from "../../lib/url/url";
 import { Resource } from "../../state/core/resource";
 import { patchQuery } from "../../state/core/router";
+import { mayWrite } from "../../state/core/session";
 import { useStore } from "../../state/core/store";
 import { DataTable } from "../../ui/datatable";
+import { Dialog } from "../../ui/dialog";
 import { Inputs } from "../../ui/inputs";
 import { ProblemBox } from "../../ui/problem";
 import { Skeleton } from "../../ui/skeleton";
@@ -30,12 +34,12 @@ export function MachineDetail({ host }: { host: string }) {
       </header>
       {own?.problem.value && <ProblemBox problem={own.problem.value} onRetry={() => void own.load()} />}
       {!one && !own?.problem.value && <Skeleton rows={6} />}
-      {one && <Content one={one} />}
+      {one && <Content one={one} reload={() => own.load()} />}
     </article>
   );
 }
 
-function Content({ one }: { one: MachineHistory }) {
+function Content({ one, reload }: { one: MachineHistory; reload: () => Promise<void> }) {
   return (
     <>
       {one.why.length > 0 && (
@@ -67,7 +71,13 @@ function Content({ one }: { one: MachineHistory }) {
               ]}
             />
           )}
-          <FaultLines rows={one.fault_list} />
+          <FaultLines rows={one.fault_list} reload={reload} />
+          {one.cleared_faults.length > 0 && (
+            <>
+              <h3>{t("Not the machine's, as somebody said")}</h3>
+              <FaultLines rows={one.cleared_faults} reload={reload} />
+            </>
+          )}
         </section>
         <section>
           <h3>{t("Jobs that ran there")}</h3>
@@ -91,8 +101,8 @@ function Content({ one }: { one: MachineHistory }) {
 
 const LINES_SHOWN = 20;
 
-/** Each with the line that said it. */
-function FaultLines({ rows }: { rows: MachineHistory["fault_list"] }) {
+/** Each with the line that said it, and what sets it right. */
+function FaultLines({ rows, reload }: { rows: MachineFault[]; reload: () => Promise<void> }) {
   if (rows.length === 0) return null;
   return (
     <ol class="faultlines">
@@ -100,10 +110,63 @@ function FaultLines({ rows }: { rows: MachineHistory["fault_list"] }) {
         <li key={`${one.job} ${one.stream} ${one.line} ${one.signature}`}>
           <time title={formatTime(one.ts_ms)}>{formatTime(one.ts_ms)}</time> <code>{one.signature}</code>{" "}
           {one.job === "" || one.stream === undefined ? <span class="dim">{t("its job was deleted")}</span> : <a href={`${logsHref(one.job, { stream: one.stream })}#L${one.line}`}>{t("line {n}", { n: formatCount(one.line) })}</a>}
+          <SetRight one={one} reload={reload} />
           <bdi class="mono dim">{one.text}</bdi>
+          {one.why !== undefined && <bdi>{one.why}</bdi>}
         </li>
       ))}
     </ol>
+  );
+}
+
+/** by_hand of its job, which has the fault. */
+function SetRight({ one, reload }: { one: MachineFault; reload: () => Promise<void> }) {
+  const why = useSignal<string | null>(null); // null: nobody is asked
+  const problem = useSignal<Problem | null>(null);
+  if (one.job === "" || one.stream === undefined || !mayWrite()) return null;
+  const put = async (text: string | null): Promise<void> => {
+    try {
+      await send("PATCH", jobPath(one.job), {}, { by_hand: { faults: { [`${one.stream}:${one.line}`]: text } } });
+      why.value = null;
+      await reload();
+    } catch (error) {
+      problem.value = asProblem(error);
+    }
+  };
+  return (
+    <>
+      {" "}
+      <button type="button" class="quiet" onClick={() => (one.why === undefined ? (why.value = "") : void put(null))}>
+        {one.why === undefined ? t("Not the machine's…") : t("It is: count it again")}
+      </button>
+      {problem.value && why.value === null && <span role="alert">{problem.value.message}</span>}
+      {why.value !== null && (
+        <Dialog title={t("Not the machine's")} closesOutside onClose={() => (why.value = null)}>
+          <form
+            onSubmit={(event) => {
+              event.preventDefault();
+              void put((why.value ?? "").trim());
+            }}
+          >
+            <p>{t("The fault counts for no machine then: it is not drained for it. The job's log and incident stay.")}</p>
+            <label>
+              {t("Why")} <input name="why" required maxLength={500} value={why.value} onInput={(event) => (why.value = event.currentTarget.value)} />
+            </label>
+            <p class="error" role="alert">
+              {problem.value?.message}
+            </p>
+            <div class="actions">
+              <button type="button" onClick={() => (why.value = null)}>
+                {t("Leave as it is")}
+              </button>
+              <button type="submit" class="primary">
+                {t("Set it right")}
+              </button>
+            </div>
+          </form>
+        </Dialog>
+      )}
+    </>
   );
 }
 

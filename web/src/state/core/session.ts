@@ -3,6 +3,9 @@ import { getJson, refusals, signIns } from "../../api/client";
 import type { Session } from "../../api/types";
 
 export const session = signal<Session | null>(null);
+
+/** Where the server wants no token everybody may. */
+export const mayWrite = (): boolean => session.value?.required !== true || session.value.scope === "write" || session.value.scope === "admin";
 export const isSignInOpen = signal(false);
 
 export async function loadSession(): Promise<void> {

@@ -11,7 +11,7 @@ import { writeLook } from "../../../lib/url/writelook";
 import { STEPS } from "../../../lib/chart/xmap";
 import type { ChartStore } from "../../../state/chart/chart";
 import { navigate, patchQuery, query } from "../../../state/core/router";
-import { mayWrite } from "../common/byhandmark";
+import { mayWrite } from "../../../state/core/session";
 import { Smooth } from "./toolbar";
 
 interface Props {

@@ -4,13 +4,10 @@ import type { JobDoc } from "../../../api/types";
 import { t } from "../../../i18n/i18n";
 import { formatTime } from "../../../lib/text/format";
 import type { JobStore } from "../../../state/job/job";
-import { session } from "../../../state/core/session";
+import { mayWrite } from "../../../state/core/session";
 import { lazy } from "../../../ui/lazy";
 
 export const ByHandDialog = lazy(async () => (await import("./byhand")).ByHandDialog, 0);
-
-/** Where the server wants no token everybody may. */
-export const mayWrite = (): boolean => session.value?.required !== true || session.value.scope === "write" || session.value.scope === "admin";
 
 /** By the names of the API, times as the page shows them. */
 export const byHandText = (by: NonNullable<JobDoc["by_hand"]>): string =>

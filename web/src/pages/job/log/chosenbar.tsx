@@ -5,7 +5,7 @@ import { linesHash, type Lines } from "../../../lib/log/lineranges";
 import { newNoteHref } from "../../../lib/jobs/notes";
 import { linesHref } from "../../../state/log/lines";
 import type { LogStore } from "../../../state/log/log";
-import { mayWrite } from "../common/byhandmark";
+import { mayWrite } from "../../../state/core/session";
 
 const SAID_MS = 1500;
 

@@ -22,7 +22,10 @@ const CAUSES: Readonly<Record<string, string>> = {
 
 function verdictOf(one: ContinuityRestart): string {
   const verdict = t(VERDICTS[one.verdict] ?? one.verdict);
-  return one.causes.length ? `${verdict}: ${one.causes.map((cause) => t(CAUSES[cause] ?? cause)).join(", ")}` : verdict;
+  if (one.causes.length) return `${verdict}: ${one.causes.map((cause) => t(CAUSES[cause] ?? cause)).join(", ")}`;
+  if (!one.one_sided) return verdict;
+  const n = formatCount(one.higher_steps + one.lower_steps);
+  return `${verdict}: ${one.higher_steps ? t("the loss is higher at all {n} steps", { n }) : t("the loss is lower at all {n} steps", { n })}`;
 }
 
 /** Restarts that a status tells of begin no attempt. */
@@ -73,7 +76,7 @@ export function ContinuityPart({ store }: { store: JobStore }) {
         ]}
       />
       {rows
-        .filter((one) => one.verdict !== "continued" || one.takes_back)
+        .filter((one) => one.verdict !== "continued" || one.takes_back || one.one_sided)
         .map((one) => (
           <p key={keyOf(one)}>{t("Attempt {n}: {why}", { n: one.attempt, why: one.why })}</p>
         ))}

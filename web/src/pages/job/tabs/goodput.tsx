@@ -10,7 +10,8 @@ import { DataTable } from "../../../ui/datatable";
 import { Inputs } from "../../../ui/inputs";
 import { Skeleton } from "../../../ui/skeleton";
 import { bucketTitle } from "../common/buckets";
-import { ByHandDialog, byHandText, mayWrite } from "../common/byhandmark";
+import { ByHandDialog, byHandText } from "../common/byhandmark";
+import { mayWrite } from "../../../state/core/session";
 import { showTime } from "../common/place";
 import { ContinuityPart } from "./continuity";
 

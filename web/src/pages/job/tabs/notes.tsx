@@ -15,7 +15,7 @@ import { nextFrame } from "../../../ui/lazy";
 import { ProblemBox } from "../../../ui/problem";
 import { Skeleton } from "../../../ui/skeleton";
 import { Age } from "../../../ui/time";
-import { mayWrite } from "../common/byhandmark";
+import { mayWrite } from "../../../state/core/session";
 import { showNote } from "../common/place";
 import { NoteForm } from "./noteform";
 

@@ -9,7 +9,8 @@ import type { JobStore } from "../../../state/job/job";
 import { lazy } from "../../../ui/lazy";
 import { Orders } from "../../nodes/orders";
 import { RestartButton } from "./restart";
-import { ByHandDialog, mayWrite } from "../common/byhandmark";
+import { ByHandDialog } from "../common/byhandmark";
+import { mayWrite } from "../../../state/core/session";
 
 const EditDialog = lazy(async () => (await import("./edit")).EditDialog, 0);
 const DeleteDialog = lazy(async () => (await import("./delete")).DeleteDialog, 0);
