@@ -1,18 +1,21 @@
 """Providers that lie, are slow, or away; and what is stated wrong in the file of --sign-in."""
 
 import base64
+import contextlib
 import hashlib
 import hmac
+import http.client
 import json
 import socket
 import subprocess
+import threading
 import time
 
 import pytest
 
 import ports
 from openid import RULES, Browser, Key, LyingProvider, SignInServer, base64url, stated
-from smserver import PATIENCE_S, find_binary, sanitizer_environment, wait_until
+from smserver import PATIENCE_S, Reply, find_binary, sanitizer_environment, wait_until
 
 NOW = int(time.time())
 
@@ -233,6 +236,78 @@ def test_a_slow_provider_holds_nobody_else_up(tmp_path):
     for connection in waiting:
         connection.close()
     deaf.close()
+    liar.close()
+
+
+class Held:
+    """A page of the provider's that is not answered before it is let go."""
+
+    def __init__(self, answer):
+        self.answer, self.asked, self.go = answer, threading.Event(), threading.Event()
+
+    def __call__(self):
+        self.asked.set()
+        assert self.go.wait(PATIENCE_S)
+        return self.answer()
+
+
+class Waiting(threading.Thread):
+    """A browser at an address of its own that asks, and has a reply later."""
+
+    def __init__(self, browser, server, path, source):
+        super().__init__(daemon=True)
+        self.browser, self.server, self.path, self.source, self.reply = browser, server, path, source, None
+        self.start()
+
+    def run(self):
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.server.port, PATIENCE_S, (self.source, 0))) as connection:
+            connection.request("GET", self.path, headers={"Cookie": "; ".join(f"{name}={value}" for name, value in self.browser.cookies.items())})
+            response = connection.getresponse()
+            self.reply = Reply(response.status, response.headers, response.read())
+
+    def status(self):
+        self.join(PATIENCE_S)
+        return self.reply.status
+
+
+@pytest.mark.parametrize("door", ["begin", "return"])
+def test_an_address_has_its_share_of_those_who_wait_for_a_provider(tmp_path, door):
+    """Three places, one more is refused; others have places meanwhile. Whoever was refused comes back with the same state."""
+    liar = LyingProvider(tmp_path)
+    server = SignInServer(tmp_path, lambda _: [stated(tmp_path, liar.issuer, "basic")], "--max-waiting-sign-ins", "3").start()
+    browsers, paths = [Browser() for _ in range(6)], ["/sign-in/basic"] * 6
+    if door == "return":
+        held = liar.pages["/token"] = Held(lambda: (400, {}, {"error": "invalid_grant"}))
+        paths = [f"/sign-in/basic/callback?code=x&state={liar.begin(browser, server)['state']}" for browser in browsers]
+    else:
+        held = liar.pages["/.well-known/openid-configuration"] = Held(lambda: (404, {}, {}))
+    waiting = [Waiting(browser, server, path, "127.0.0.2") for browser, path in zip(browsers[:4], paths)]
+    wait_until(lambda: any(one.reply for one in waiting), what="the one that is refused")
+    refused_one, = [one for one in waiting if one.reply]
+    refused(refused_one.reply, 429, "3 sign-ins of 127.0.0.2 wait for Basic already", "--max-waiting-sign-ins")
+    assert refused_one.reply.headers["Retry-After"] == "2"
+    others = [Waiting(browsers[4], server, paths[4], "127.0.0.3"), Waiting(browsers[5], server, paths[5], "127.0.0.1")]
+    assert not held.go.is_set() and sum(one.reply is not None for one in waiting + others) == 1
+    held.go.set()
+    assert [one.status() for one in waiting + others if one is not refused_one] == [502] * 5
+    assert Waiting(refused_one.browser, server, refused_one.path, "127.0.0.2").status() == 502  # with its state
+    server.close()
+    liar.close()
+
+
+@pytest.mark.parametrize("options, status, refusals", [((), 503, 15), (("--proxies", "10.0.0.1"), 429, 64), (("--proxies", "10.0.0.1", "--max-waiting-sign-ins", "0"), 503, 15)])
+def test_whom_the_share_is_for(tmp_path, options, status, refusals):
+    """Sixteen of an address; of a proxy, behind which many are, all that there is room for (64, and the one that is asked for); and so if one wants no share."""
+    liar = LyingProvider(tmp_path)
+    server = SignInServer(tmp_path, lambda _: [stated(tmp_path, liar.issuer, "basic")], *options).start()
+    held = liar.pages["/.well-known/openid-configuration"] = Held(lambda: (404, {}, {}))
+    first = Waiting(Browser(), server, "/sign-in/basic", "127.0.0.1")
+    assert held.asked.wait(PATIENCE_S)
+    waiting = [first] + [Waiting(Browser(), server, "/sign-in/basic", "127.0.0.1") for _ in range(79)]
+    wait_until(lambda: sum(one.reply is not None for one in waiting) == refusals, what="those that are refused")
+    held.go.set()
+    assert sorted(one.status() for one in waiting) == sorted([status] * refusals + [502] * (80 - refusals))
+    server.close()
     liar.close()
 
 
