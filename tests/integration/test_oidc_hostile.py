@@ -362,6 +362,43 @@ def test_who_signs_in_often_signs_nobody_else_out(tmp_path):
     liar.close()
 
 
+@pytest.mark.parametrize("ending", ["everywhere", "by an administrator", "of nobody who is there"])
+def test_a_sign_in_that_was_under_way_does_not_outlive_the_ending(tmp_path, ending):
+    """The provider has let somebody in, and answers when that person's sessions have just been ended."""
+    liar = LyingProvider(tmp_path)
+    server = SignInServer(tmp_path, lambda _: [stated(tmp_path, liar.issuer, "basic")]).start()
+    ann, carol, again, late = (Browser() for _ in range(4))
+    liar.claims = {"email": "carol@example.org"}
+    assert liar.sign_in(carol, server).status == 303
+    liar.claims = {}
+    if ending != "of nobody who is there":
+        assert liar.sign_in(ann, server).status == 303
+    before, nonce = liar.begin(again, server)["state"], liar.nonce  # whoever stands before the provider's form
+    state = liar.begin(late, server)["state"]
+    held = liar.pages["/token"] = Held(lambda: (200, {}, {"access_token": "x", "id_token": liar.token()}))
+    waiting = Waiting(late, server, f"/sign-in/basic/callback?code=x&state={state}", "127.0.0.1")
+    assert held.asked.wait(PATIENCE_S)
+    if ending == "everywhere":
+        assert ann.ask(server.public_url + "/api/v1/session?everywhere=true", method="DELETE").status == 204
+    else:
+        status = carol.ask(server.public_url + "/api/v1/sign-ins?name=oidc/basic/ann@example.org", method="DELETE").status
+        assert status == (204 if ending == "by an administrator" else 404)
+    held.go.set()
+    waiting.status()
+    refused(waiting.reply, 403, "were ended here", "begin it again")
+    del liar.pages["/token"]
+    listed = carol.get(server, "/api/v1/sign-ins").body["sign_ins"]
+    assert [row["name"] for row in listed] == ["oidc/basic/carol@example.org"] and server.sql("SELECT COUNT(*) FROM people_sessions")[0][0] == 1
+    liar.nonce = nonce
+    refused(liar.come_back(again, server, state=before, code="x"), 403, "were ended here")
+    told = [(entry["verb"], entry["object"]) for entry in carol.get(server, "/api/v1/audit").body["entries"]][:3]
+    assert told[:2] == [("refuse", "sign-ins/oidc/basic/ann@example.org")] * 2 and told[2][0] != "refuse"
+    assert liar.sign_in(again, server).status == 303 and again.who(server)["name"] == "oidc/basic/ann@example.org"  # begun after it
+    assert carol.who(server)["authenticated"] is True
+    server.close()
+    liar.close()
+
+
 def test_who_is_refused_does_not_fill_the_audit_log(tmp_path):
     """Neither without a provider that has signed somebody in, which costs nothing, nor with many accounts: that would push out what is older."""
     liar = LyingProvider(tmp_path)

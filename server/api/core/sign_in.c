@@ -244,6 +244,7 @@ static enum status lead_there(struct call *call, struct provider *provider, stru
 	sign_in_random(browser);
 	sign_in_challenge(one->verifier, challenge);
 	crypto_sha256(span_from(browser), one->browser);
+	one->endings = person_sessions_endings(call->api->person_sessions);
 	one->until_mono_ms = clock_mono_ms() + SIGN_IN_SECONDS * 1000;
 	TRY(sign_ins_write_state(call->api->desks->begun, one, &state, err));
 	struct provider_question question = {.redirect_uri = callback_address(call, &callback),
@@ -280,8 +281,12 @@ static enum status begin_session(struct call *call, struct provider *provider, s
 
 	TRY(buf_status(&callback, err));
 	TRY(provider_find_person(provider, &answer, person, err));
-	return person_sessions_begin(call->api->person_sessions, call->api->options.pipeline, call->desk->settings,
-		buf_span(&person->name), buf_span(&person->groups), span_from(call->address), cookie, err);
+	struct person_sessions_beginning beginning = {.provider = call->desk->settings,
+		.person = buf_span(&person->name),
+		.groups = buf_span(&person->groups),
+		.address = span_from(call->address),
+		.endings = call->sign_in.endings};
+	return person_sessions_begin(call->api->person_sessions, call->api->options.pipeline, &beginning, cookie, err);
 }
 
 static enum status let_in(struct call *call, struct provider *provider, struct error *err)
