@@ -336,6 +336,7 @@ static enum status make_api(struct app *app, struct error *err)
 		options_text(app->options, "trusted-proxy") != NULL || people_provider(app->people, 0) != NULL;
 	options.sign_in_ms = options_i64(app->options, "sign-in-for");
 	options.max_sign_ins = bytes(app->options, "max-sign-ins");
+	options.max_waiting_sign_ins = bytes(app->options, "max-waiting-sign-ins");
 	struct api *api = NULL;
 	TRY(api_new(&api, &options, err));
 	app->api = api;

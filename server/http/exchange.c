@@ -283,6 +283,7 @@ static void call_handler(struct exchange *exchange, void *worker)
 	struct error err = {0};
 
 	mhd_address(exchange->connection, exchange->request.address, sizeof exchange->request.address);
+	exchange->request.network = mhd_network(exchange->connection);
 	enum status status = exchange_see(exchange, worker, &err);
 	if (status == OK && is_audited)
 		hooks->enter(hooks->context, worker, &exchange->request, route);

@@ -56,6 +56,8 @@ struct http_header {
 size_t http_request_headers(const struct http_request *request, struct http_header *out, size_t most);
 /* Of who is connected, as text: behind a proxy that is the proxy. WORKER handlers. */
 struct span http_request_address(const struct http_request *request);
+/* What limits of one address hold for: of IPv6 the /64; empty: none, as many may be behind it (--proxies). WORKER handlers. */
+struct span http_request_network(const struct http_request *request);
 struct span http_request_body(const struct http_request *request); /* WORKER and INLINE: whole, decompressed */
 const struct principal *http_request_principal(const struct http_request *request);
 int64_t http_request_arrival_ms(const struct http_request *request);

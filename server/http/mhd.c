@@ -103,6 +103,13 @@ static struct peer *peer_of(struct MHD_Connection *connection)
 	return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
 }
 
+const char *mhd_network(struct MHD_Connection *connection)
+{
+	const struct peer *peer = peer_of(connection);
+
+	return peer ? peer_network(peer) : "";
+}
+
 static void end_exchange(struct peer *peer)
 {
 	struct exchange *exchange = *peer_exchange(peer);

@@ -45,6 +45,8 @@ void mhd_resume(struct MHD_Connection *connection);
 const struct sockaddr *mhd_peer(struct MHD_Connection *connection);
 /* The same as text; empty where it has none. */
 void mhd_address(struct MHD_Connection *connection, char *out, size_t room);
+/* peer_network, or "". */
+const char *mhd_network(struct MHD_Connection *connection);
 /* Has it shown a certificate of the authorities that clients must have one of, which is valid now? */
 bool mhd_is_certified(struct MHD_Connection *connection);
 int mhd_socket(struct MHD_Connection *connection);

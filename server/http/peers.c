@@ -83,6 +83,16 @@ static bool is_proxy(const struct peers *peers, const char *address)
 	return false;
 }
 
+/* "": one of the proxies, of which nothing is counted. */
+static void find_network(const struct peers *peers, const struct sockaddr *address, char out[ADDRESS_BYTES])
+{
+	print_address(address, out);
+	if (is_proxy(peers, out))
+		*out = 0;
+	else
+		print_network(address, out);
+}
+
 bool peers_may_come(struct peers *peers, const struct sockaddr *address)
 {
 	char text[ADDRESS_BYTES];
@@ -90,10 +100,9 @@ bool peers_may_come(struct peers *peers, const struct sockaddr *address)
 
 	if (!peers->options.max_an_address || !address)
 		return true;
-	print_address(address, text);
-	if (is_proxy(peers, text))
+	find_network(peers, address, text);
+	if (!*text)
 		return true;
-	print_network(address, text);
 	pthread_mutex_lock(&peers->mutex);
 	for (const struct peer *at = peers->first; at; at = at->next)
 		count += strcmp(at->network, text) == 0;
@@ -110,7 +119,7 @@ struct peer *peers_add(struct peers *peers, int socket, const struct sockaddr *a
 	peer->socket = socket;
 	peer->tls = peers->options.tls;
 	if (address)
-		print_network(address, peer->network);
+		find_network(peers, address, peer->network);
 	pthread_mutex_lock(&peers->mutex);
 	peer->next = peers->first;
 	if (peers->first)
@@ -133,6 +142,11 @@ void peers_remove(struct peers *peers, struct peer *peer)
 		peers->first = peer->next;
 	pthread_mutex_unlock(&peers->mutex);
 	mem_free(peer);
+}
+
+const char *peer_network(const struct peer *peer)
+{
+	return peer->network;
 }
 
 const struct tls *peer_tls(const struct peer *peer)

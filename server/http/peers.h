@@ -39,6 +39,8 @@ struct peer *peers_add(struct peers *peers, int socket, const struct sockaddr *a
 void peers_remove(struct peers *peers, struct peer *peer);
 
 const struct tls *peer_tls(const struct peer *peer);
+/* What it is counted by with others of its like: its address, of IPv6 the /64; "": one of the proxies', or not known. Any thread. */
+const char *peer_network(const struct peer *peer);
 /* The place for the request that the connection carries. */
 struct exchange **peer_exchange(struct peer *peer);
 void peer_awaits_header(struct peer *peer);

@@ -244,6 +244,11 @@ struct span http_request_address(const struct http_request *request)
 	return span_from(request->address);
 }
 
+struct span http_request_network(const struct http_request *request)
+{
+	return span_from(request->network ? request->network : "");
+}
+
 struct span http_request_body(const struct http_request *request)
 {
 	return buf_span(&request->body);

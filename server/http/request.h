@@ -31,6 +31,7 @@ struct http_request {
 	bool is_http_10;
 	int64_t arrival_ms;
 	char address[48];
+	const char *network; /* the connection's */
 	struct span path; /* decoded */
 	size_t segment_count;
 	struct span segments[REQUEST_MAX_SEGMENTS]; /* the first ones, decoded; they lie in path */

@@ -22,6 +22,7 @@ struct sign_in {
 	unsigned char browser[SHA256_BYTES]; /* of the cookie */
 	size_t provider;
 	int64_t until_mono_ms;
+	uint64_t endings; /* of sessions, that there were when it began */
 	char return_path[SIGN_IN_RETURN_BYTES + 1]; /* of this server; last: no more of it is sealed than there is */
 };
 

@@ -269,7 +269,7 @@ static enum status eval_absent(
 	struct eval *eval, const struct promql_node *node, struct prom_rows *out, struct error *err)
 {
 	struct prom_rows rows = {0};
-	struct prom_row *row;
+	struct prom_row *row = NULL;
 
 	enum status status = eval_node(eval, node->arguments[0], &rows, err);
 	if (status == OK)

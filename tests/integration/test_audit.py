@@ -239,6 +239,36 @@ def test_a_write_and_its_entry_are_kept_or_lost_together(server):
         assert all(newer["before"] == older["after"] for newer, older in zip(rows, rows[1:]))
 
 
+def cookie_for(server, token):
+    reply = server.post("/api/v1/session", json={"token": token}, token="")
+    assert reply.status == 204, reply
+    return {"Cookie": reply.headers["Set-Cookie"].partition(";")[0]}
+
+
+def test_a_browser_that_signs_in_by_a_token_is_told(admin):
+    """From its beginning to its end, by the token's name; who has no token is nobody, and fills nothing."""
+    ada = admin.post("/api/v1/tokens", json={"name": "ada", "scope": "read", "team": "nlp"}).body["token"]
+    nlp = admin.post("/api/v1/tokens", json={"name": "of-nlp", "scope": "admin", "team": "nlp"}).body["token"]
+    before = len(entries(admin))
+    assert admin.post("/api/v1/session", json={"token": "smf-nobodys"}, token="").status == 401
+    assert admin.delete("/api/v1/session", token="").status == 204  # of no session
+    assert admin.delete("/api/v1/session", token=ada).status == 204
+    assert len(entries(admin)) == before
+    one, two = cookie_for(admin, ada), cookie_for(admin, ada)
+    assert admin.get("/api/v1/jobs", headers=one, token="").status == 200
+    assert admin.delete("/api/v1/session", headers=one, token="").status == 204
+    assert admin.delete("/api/v1/session", headers=one, token="").status == 204  # it has ended: of no session
+    assert admin.delete("/api/v1/session?everywhere=true", headers=two, token="").status == 204
+    told = entries(admin)[:len(entries(admin)) - before]
+    assert [(did(entry), entry["before"], entry["after"]) for entry in reversed(told)] == [
+        (("sign in", "sign-ins/ada"), None, {"by": "token"}), (("sign in", "sign-ins/ada"), None, {"by": "token"}),
+        (("sign out", "sign-ins/ada"), None, {"by": "token"}), (("sign out", "sign-ins/ada"), None, {"by": "token", "everywhere": True})]
+    assert {(entry["token"], entry["address"]) for entry in told} == {("ada", "127.0.0.1")}
+    text = json.dumps(told)
+    assert ada not in text and not any(jar["Cookie"].partition("=")[2] in text for jar in (one, two))
+    assert [did(entry) for entry in admin.get("/api/v1/audit?limit=4", token=nlp).body["entries"]] == [did(entry) for entry in told]  # its team's
+
+
 def test_every_route_that_writes_says_what_it_audits(server):
     """The class: a new route that writes and is not in the audit log is found here."""
     source = (ROOT / "server/api/routes.c").read_text()

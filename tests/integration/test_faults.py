@@ -12,6 +12,7 @@ import pytest
 
 from faults import CHANGES, FOR_EVER, KILL, POWER_LOSS, SQLITE_FULL, SQLITE_IOERR_FSYNC, SQLITE_IOERR_WRITE, SQLITE_READONLY, STALL, \
     SYNC, WRITE, FaultyServer
+from awsclients import token_of
 from engine import of_a_file
 from howlong import long
 from smserver import PATIENCE_S, wait_until
@@ -126,6 +127,17 @@ def test_a_disk_that_takes_nothing(faulty, code, cause, status, reason):
     feeder.check_points()
     faulty.restart()
     feeder.check_lines()
+
+
+def test_who_signs_in_by_a_token_on_a_full_disk_is_let_in(faulty):
+    """To see what is wrong; the server's own log has what the audit log cannot take."""
+    faulty.start()
+    token, _ = token_of(faulty, "root", "--scope", "admin")
+    faulty.disk.arm(1, CHANGES, count=FOR_EVER, code=SQLITE_FULL, cause=errno.ENOSPC)
+    reply = faulty.post("/api/v1/session", json={"token": token})
+    assert reply.status == 204
+    assert faulty.get("/api/v1/jobs", headers={"Cookie": reply.headers["Set-Cookie"].partition(";")[0]}).status == 200
+    faulty.wait_for_log('event=sign_in_not_audited token="root" error=".*full')
 
 
 @pytest.mark.parametrize("action,torn_bytes", [pytest.param(KILL, 0, id="kill"), pytest.param(KILL, 1000, id="kill, torn", marks=long),

@@ -1,18 +1,21 @@
 """Providers that lie, are slow, or away; and what is stated wrong in the file of --sign-in."""
 
 import base64
+import contextlib
 import hashlib
 import hmac
+import http.client
 import json
 import socket
 import subprocess
+import threading
 import time
 
 import pytest
 
 import ports
 from openid import RULES, Browser, Key, LyingProvider, SignInServer, base64url, stated
-from smserver import PATIENCE_S, find_binary, sanitizer_environment, wait_until
+from smserver import PATIENCE_S, Reply, find_binary, sanitizer_environment, wait_until
 
 NOW = int(time.time())
 
@@ -236,6 +239,78 @@ def test_a_slow_provider_holds_nobody_else_up(tmp_path):
     liar.close()
 
 
+class Held:
+    """A page of the provider's that is not answered before it is let go."""
+
+    def __init__(self, answer):
+        self.answer, self.asked, self.go = answer, threading.Event(), threading.Event()
+
+    def __call__(self):
+        self.asked.set()
+        assert self.go.wait(PATIENCE_S)
+        return self.answer()
+
+
+class Waiting(threading.Thread):
+    """A browser at an address of its own that asks, and has a reply later."""
+
+    def __init__(self, browser, server, path, source):
+        super().__init__(daemon=True)
+        self.browser, self.server, self.path, self.source, self.reply = browser, server, path, source, None
+        self.start()
+
+    def run(self):
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.server.port, PATIENCE_S, (self.source, 0))) as connection:
+            connection.request("GET", self.path, headers={"Cookie": "; ".join(f"{name}={value}" for name, value in self.browser.cookies.items())})
+            response = connection.getresponse()
+            self.reply = Reply(response.status, response.headers, response.read())
+
+    def status(self):
+        self.join(PATIENCE_S)
+        return self.reply.status
+
+
+@pytest.mark.parametrize("door", ["begin", "return"])
+def test_an_address_has_its_share_of_those_who_wait_for_a_provider(tmp_path, door):
+    """Three places, one more is refused; others have places meanwhile. Whoever was refused comes back with the same state."""
+    liar = LyingProvider(tmp_path)
+    server = SignInServer(tmp_path, lambda _: [stated(tmp_path, liar.issuer, "basic")], "--max-waiting-sign-ins", "3").start()
+    browsers, paths = [Browser() for _ in range(6)], ["/sign-in/basic"] * 6
+    if door == "return":
+        held = liar.pages["/token"] = Held(lambda: (400, {}, {"error": "invalid_grant"}))
+        paths = [f"/sign-in/basic/callback?code=x&state={liar.begin(browser, server)['state']}" for browser in browsers]
+    else:
+        held = liar.pages["/.well-known/openid-configuration"] = Held(lambda: (404, {}, {}))
+    waiting = [Waiting(browser, server, path, "127.0.0.2") for browser, path in zip(browsers[:4], paths)]
+    wait_until(lambda: any(one.reply for one in waiting), what="the one that is refused")
+    refused_one, = [one for one in waiting if one.reply]
+    refused(refused_one.reply, 429, "3 sign-ins of 127.0.0.2 wait for Basic already", "--max-waiting-sign-ins")
+    assert refused_one.reply.headers["Retry-After"] == "2"
+    others = [Waiting(browsers[4], server, paths[4], "127.0.0.3"), Waiting(browsers[5], server, paths[5], "127.0.0.1")]
+    assert not held.go.is_set() and sum(one.reply is not None for one in waiting + others) == 1
+    held.go.set()
+    assert [one.status() for one in waiting + others if one is not refused_one] == [502] * 5
+    assert Waiting(refused_one.browser, server, refused_one.path, "127.0.0.2").status() == 502  # with its state
+    server.close()
+    liar.close()
+
+
+@pytest.mark.parametrize("options, status, refusals", [((), 503, 15), (("--proxies", "10.0.0.1"), 429, 64), (("--proxies", "10.0.0.1", "--max-waiting-sign-ins", "0"), 503, 15)])
+def test_whom_the_share_is_for(tmp_path, options, status, refusals):
+    """Sixteen of an address; of a proxy, behind which many are, all that there is room for (64, and the one that is asked for); and so if one wants no share."""
+    liar = LyingProvider(tmp_path)
+    server = SignInServer(tmp_path, lambda _: [stated(tmp_path, liar.issuer, "basic")], *options).start()
+    held = liar.pages["/.well-known/openid-configuration"] = Held(lambda: (404, {}, {}))
+    first = Waiting(Browser(), server, "/sign-in/basic", "127.0.0.1")
+    assert held.asked.wait(PATIENCE_S)
+    waiting = [first] + [Waiting(Browser(), server, "/sign-in/basic", "127.0.0.1") for _ in range(79)]
+    wait_until(lambda: sum(one.reply is not None for one in waiting) == refusals, what="those that are refused")
+    held.go.set()
+    assert sorted(one.status() for one in waiting) == sorted([status] * refusals + [502] * (80 - refusals))
+    server.close()
+    liar.close()
+
+
 def test_a_neighbour_of_the_host_signs_no_browser_in(tmp_path):
     """Who has some other name of the domain can set a cookie for all of it, with his own session, but none of the host alone."""
     liar = LyingProvider(tmp_path)
@@ -283,6 +358,43 @@ def test_who_signs_in_often_signs_nobody_else_out(tmp_path):
     liar.claims = {}
     assert [liar.sign_in(browser, server).status for browser in [first, *(Browser() for _ in range(56))]] == [303] * 57
     assert (carol.who(server)["authenticated"], first.who(server)["authenticated"]) == (True, False)
+    server.close()
+    liar.close()
+
+
+@pytest.mark.parametrize("ending", ["everywhere", "by an administrator", "of nobody who is there"])
+def test_a_sign_in_that_was_under_way_does_not_outlive_the_ending(tmp_path, ending):
+    """The provider has let somebody in, and answers when that person's sessions have just been ended."""
+    liar = LyingProvider(tmp_path)
+    server = SignInServer(tmp_path, lambda _: [stated(tmp_path, liar.issuer, "basic")]).start()
+    ann, carol, again, late = (Browser() for _ in range(4))
+    liar.claims = {"email": "carol@example.org"}
+    assert liar.sign_in(carol, server).status == 303
+    liar.claims = {}
+    if ending != "of nobody who is there":
+        assert liar.sign_in(ann, server).status == 303
+    before, nonce = liar.begin(again, server)["state"], liar.nonce  # whoever stands before the provider's form
+    state = liar.begin(late, server)["state"]
+    held = liar.pages["/token"] = Held(lambda: (200, {}, {"access_token": "x", "id_token": liar.token()}))
+    waiting = Waiting(late, server, f"/sign-in/basic/callback?code=x&state={state}", "127.0.0.1")
+    assert held.asked.wait(PATIENCE_S)
+    if ending == "everywhere":
+        assert ann.ask(server.public_url + "/api/v1/session?everywhere=true", method="DELETE").status == 204
+    else:
+        status = carol.ask(server.public_url + "/api/v1/sign-ins?name=oidc/basic/ann@example.org", method="DELETE").status
+        assert status == (204 if ending == "by an administrator" else 404)
+    held.go.set()
+    waiting.status()
+    refused(waiting.reply, 403, "were ended here", "begin it again")
+    del liar.pages["/token"]
+    listed = carol.get(server, "/api/v1/sign-ins").body["sign_ins"]
+    assert [row["name"] for row in listed] == ["oidc/basic/carol@example.org"] and server.sql("SELECT COUNT(*) FROM people_sessions")[0][0] == 1
+    liar.nonce = nonce
+    refused(liar.come_back(again, server, state=before, code="x"), 403, "were ended here")
+    told = [(entry["verb"], entry["object"]) for entry in carol.get(server, "/api/v1/audit").body["entries"]][:3]
+    assert told[:2] == [("refuse", "sign-ins/oidc/basic/ann@example.org")] * 2 and told[2][0] != "refuse"
+    assert liar.sign_in(again, server).status == 303 and again.who(server)["name"] == "oidc/basic/ann@example.org"  # begun after it
+    assert carol.who(server)["authenticated"] is True
     server.close()
     liar.close()
 

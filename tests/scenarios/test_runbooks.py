@@ -27,8 +27,10 @@ SYSTEMCTL = """#!/bin/bash
 if [ "$1" = start ]; then
     setsid sm-server --config "$CONF" >>"$HOME/server.log" 2>&1 </dev/null & echo $! >"$HOME/pid"
 else
-    kill -TERM "$(cat "$HOME/pid")"
-    while kill -0 "$(cat "$HOME/pid")" 2>/dev/null; do sleep 0.02; done
+    pid=$(cat "$HOME/pid")
+    kill -TERM "$pid"
+    # no "kill -0": what has ended is there until somebody asks for its status, and the init of some containers does so but once a second
+    while [ -e "/proc/$pid/exe" ]; do sleep 0.02; done
 fi
 """
 

@@ -27,6 +27,7 @@ struct api_options {
 	const struct people *people; /* whom others vouch for */
 	int64_t sign_in_ms; /* of a person whom a provider has signed in: so long at most */
 	size_t max_sign_ins; /* browsers that are signed in by one */
+	size_t max_waiting_sign_ins; /* of one address, for one provider; 0: no limit */
 	bool needs_sign_in; /* even while there is no token: somebody vouches for people */
 	bool is_open; /* --insecure: nobody ever does */
 	const char *team_reads; /* "own": tokens of a team that are not an admin's read its jobs alone; "open": all */

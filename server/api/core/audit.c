@@ -73,10 +73,8 @@ static void keep_body(struct api_worker *worker, const struct http_request *requ
 	worker->actor.body = worker->body.failure ? SPAN("") : buf_span(&worker->body);
 }
 
-static struct actor actor_of(const struct http_request *request)
+static struct actor actor_of(const struct http_request *request, const struct principal *principal)
 {
-	const struct principal *principal = http_request_principal(request);
-
 	return (struct actor){.token = span_from(principal->name),
 		.team = span_from(principal->team),
 		.address = http_request_address(request),
@@ -86,11 +84,12 @@ static struct actor actor_of(const struct http_request *request)
 void audit_enter_deed(
 	struct api *api, struct api_worker *worker, const struct http_request *request, const struct audit_deed *deed)
 {
-	worker->actor = actor_of(request);
+	worker->actor = actor_of(request, deed->who ? deed->who : http_request_principal(request));
 	worker->actor.verb = span_from(deed->verb);
 	worker->actor.kind = span_from(deed->kind);
 	snprintf(worker->thing, sizeof worker->thing, "%.*s", SPAN_ARGS(deed->id));
 	worker->actor.id = span_from(worker->thing);
+	worker->actor.body = span_from(deed->body ? deed->body : "");
 	audit_act_as(api->options.pipeline, &worker->actor);
 }
 
@@ -99,7 +98,7 @@ void audit_enter(void *context, void *own, const struct http_request *request, c
 	struct api *api = context;
 	struct api_worker *worker = own;
 
-	worker->actor = actor_of(request);
+	worker->actor = actor_of(request, http_request_principal(request));
 	name_verb(worker, request, route);
 	name_thing(worker, request, route);
 	keep_body(worker, request, route);

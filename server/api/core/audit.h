@@ -9,6 +9,8 @@ void audit_leave(void *api);
 struct audit_deed {
 	const char *verb, *kind;
 	struct span id;
+	const struct principal *who; /* NULL: whose request it is */
+	const char *body; /* told of what leaves no trace in the thing itself: a JSON object; NULL: nothing */
 };
 void audit_enter_deed(
 	struct api *api, struct api_worker *worker, const struct http_request *request, const struct audit_deed *deed);

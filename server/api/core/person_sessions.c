@@ -1,6 +1,7 @@
 #include "api/core/person_sessions.h"
 
 #include "api/core/persons.h"
+#include "api/core/session_endings.h"
 #include "base/clock.h"
 #include "base/crypto.h"
 #include "base/map.h"
@@ -29,6 +30,7 @@ struct person_sessions {
 	struct map *by_number; /* of their hash */
 	struct buf over; /* hashes of those that are only in the store any more */
 	int64_t looked_ms;
+	struct session_endings endings;
 };
 
 void person_sessions_free(struct person_sessions *sessions)
@@ -169,18 +171,17 @@ enum status person_sessions_new(struct person_sessions **out, const struct perso
 
 /* ---- changes: the store first ---- */
 
-struct change {
-	const struct people_session_row *begun; /* NULL: none */
-	struct span over; /* hashes */
-};
-
-static enum status write_change(void *context, struct store_tx *tx, struct error *err)
+static enum status delete_rows(struct store_tx *tx, const struct buf *over, struct error *err)
 {
-	const struct change *change = context;
+	TRY(buf_status(over, err));
+	for (size_t at = 0; at + SHA256_BYTES <= over->len; at += SHA256_BYTES)
+		TRY(store_delete_people_session(tx, span_of(over->ptr + at, SHA256_BYTES), err));
+	return OK;
+}
 
-	for (size_t at = 0; at + SHA256_BYTES <= change->over.len; at += SHA256_BYTES)
-		TRY(store_delete_people_session(tx, span_of(change->over.ptr + at, SHA256_BYTES), err));
-	return change->begun ? store_put_people_session(tx, change->begun, err) : OK;
+static enum status delete_over(void *context, struct store_tx *tx, struct error *err)
+{
+	return delete_rows(tx, context, err);
 }
 
 static struct buf take_over(struct person_sessions *sessions)
@@ -193,20 +194,11 @@ static struct buf take_over(struct person_sessions *sessions)
 }
 
 /* What could not be taken out of the store is there at the next start, and is found to be over then. */
-static enum status write(
-	struct pipeline *pipeline, const struct people_session_row *begun, const struct buf *over, struct error *err)
-{
-	struct change change = {begun, buf_span(over)};
-
-	TRY(buf_status(over, err));
-	return writer_execute(pipeline, write_change, &change, err);
-}
-
 enum status person_sessions_sweep(struct person_sessions *sessions, struct pipeline *pipeline, struct error *err)
 {
 	AUTO_DONE(buf) over = take_over(sessions);
 
-	return over.len ? write(pipeline, NULL, &over, err) : OK;
+	return over.len ? writer_execute(pipeline, delete_over, &over, err) : OK;
 }
 
 static void drop(struct person_sessions *sessions, struct span hashes)
@@ -256,20 +248,74 @@ static void make_cookie(struct session *session, struct buf *out)
 	crypto_sha256(span_skip(buf_span(out), from), session->hash);
 }
 
-static enum status add(struct person_sessions *sessions, struct session *session, struct error *err)
+uint64_t person_sessions_endings(struct person_sessions *sessions)
 {
+	pthread_rwlock_rdlock(&sessions->lock);
+	uint64_t count = sessions->endings.count;
+	pthread_rwlock_unlock(&sessions->lock);
+	return count;
+}
+
+struct beginning {
+	struct person_sessions *sessions;
+	struct session *session; /* theirs as soon as it is kept */
+	bool is_kept;
+	struct principal person;
+	unsigned char hash[SHA256_BYTES];
+	uint64_t endings;
+	struct people_session_row row;
+	struct buf over; /* hashes of those that end for it */
+};
+
+static enum status add(struct beginning *beginning, struct error *err)
+{
+	struct person_sessions *sessions = beginning->sessions;
+	enum status status = OK;
+
 	pthread_rwlock_wrlock(&sessions->lock);
-	enum status status = keep(sessions, session, err);
+	if (session_endings_have(&sessions->endings, beginning->endings, &beginning->person))
+		status = error_set(err, ERR_FORBIDDEN,
+			"the sessions of this person were ended here after this sign-in had begun: begin it again");
+	else if (!beginning->is_kept) /* after a commit that failed this runs again */
+		status = keep(sessions, beginning->session, err);
+	beginning->is_kept = beginning->is_kept || status == OK;
 	pthread_rwlock_unlock(&sessions->lock);
 	return status;
 }
 
-enum status person_sessions_begin(struct person_sessions *sessions, struct pipeline *pipeline,
-	const struct provider_settings *provider, struct span person, struct span groups, struct span address,
-	struct buf *cookie, struct error *err)
+/* An ending is noted before the writer comes to it, and finds whom it ends there: whichever comes first, this session does not outlive it. */
+static enum status write_beginning(void *context, struct store_tx *tx, struct error *err)
 {
+	struct beginning *beginning = context;
+
+	TRY(add(beginning, err));
+	TRY(delete_rows(tx, &beginning->over, err));
+	return store_put_people_session(tx, &beginning->row, err);
+}
+
+static enum status write_as(
+	struct pipeline *pipeline, struct beginning *beginning, struct span address, struct error *err)
+{
+	const struct principal *person = &beginning->person;
+	const struct actor actor = {.token = span_from(person->name),
+		.team = span_from(person->team),
+		.address = address,
+		.verb = SPAN("sign in"),
+		.kind = SPAN("sign-ins"),
+		.id = span_from(person->name),
+		.body = SPAN("")};
+
+	audit_act_as(pipeline, &actor);
+	enum status status = writer_execute(pipeline, write_beginning, beginning, err);
+	audit_act_as(pipeline, NULL);
+	return status;
+}
+
+enum status person_sessions_begin(struct person_sessions *sessions, struct pipeline *pipeline,
+	const struct person_sessions_beginning *wanted, struct buf *cookie, struct error *err)
+{
+	const struct provider_settings *provider = wanted->provider;
 	AUTO_MEM struct session *session = mem_zeroed(sizeof *session);
-	AUTO_DONE(buf) over = BUF_INIT(SIZE_MAX);
 
 	if (!session)
 		return error_no_memory(err);
@@ -277,66 +323,79 @@ enum status person_sessions_begin(struct person_sessions *sessions, struct pipel
 	session->until_ms = session->began_ms + sessions->options.longest_ms;
 	make_cookie(session, cookie);
 	TRY(buf_status(cookie, err));
-	TRY(allow(provider, person, groups, session, err));
-	struct people_session_row row = {.hash = hash_of(session),
-		.provider = span_from(provider->name),
-		.issuer = span_from(provider->issuer),
-		.person = person,
-		.groups = groups,
-		.began_ms = session->began_ms,
-		.until_ms = session->until_ms};
-	over = take_over(sessions);
-	find_oldest(sessions, session, &over);
-	const struct actor actor = {.token = span_from(session->person.name),
-		.team = span_from(session->person.team),
-		.address = address,
-		.verb = SPAN("sign in"),
-		.kind = SPAN("sign-ins"),
-		.id = span_from(session->person.name),
-		.body = SPAN("")};
-	audit_act_as(pipeline, &actor);
-	enum status status = write(pipeline, &row, &over, err);
-	audit_act_as(pipeline, NULL);
-	TRY(status);
-	drop(sessions, buf_span(&over));
-	TRY(add(sessions, session, err));
-	session = NULL;
-	return OK;
+	TRY(allow(provider, wanted->person, wanted->groups, session, err));
+	struct beginning beginning = {.sessions = sessions,
+		.session = session,
+		.person = session->person,
+		.endings = wanted->endings,
+		.row = {.provider = span_from(provider->name),
+			.issuer = span_from(provider->issuer),
+			.person = wanted->person,
+			.groups = wanted->groups,
+			.began_ms = session->began_ms,
+			.until_ms = session->until_ms},
+		.over = take_over(sessions)};
+	memcpy(beginning.hash, session->hash, sizeof beginning.hash);
+	beginning.row.hash = span_of((const char *)beginning.hash, sizeof beginning.hash);
+	find_oldest(sessions, session, &beginning.over);
+	enum status status = write_as(pipeline, &beginning, wanted->address, err);
+	if (beginning.is_kept)
+		session = NULL;
+	drop(sessions, status == OK ? buf_span(&beginning.over) : beginning.row.hash);
+	buf_done(&beginning.over);
+	return status;
 }
+
+struct ending {
+	struct person_sessions *sessions;
+	const struct person_sessions_ending *which;
+	struct buf over; /* hashes */
+};
 
 static bool is_meant(const struct session *session, const struct person_sessions_ending *which)
 {
-	const struct principal *person = &session->person;
-
-	return person->session == which->session ||
-	       (span_equal(span_from(person->name), which->name) &&
-		       (!which->team.len || span_equal(span_from(person->team), which->team)));
+	return session->person.session == which->session ||
+	       session_ending_means(which->name, which->team, &session->person);
 }
 
-static void find_meant(struct person_sessions *sessions, const struct person_sessions_ending *which, struct buf *over)
+static void find_meant(struct ending *ending)
 {
+	struct person_sessions *sessions = ending->sessions;
 	void *value;
 
+	buf_reset(&ending->over);
 	pthread_rwlock_rdlock(&sessions->lock);
 	for (size_t at = 0; map_next(sessions->by_number, &at, NULL, &value);)
-		if (is_meant(value, which))
-			buf_append_span(over, hash_of(value));
+		if (is_meant(value, ending->which))
+			buf_append_span(&ending->over, hash_of(value));
 	pthread_rwlock_unlock(&sessions->lock);
+}
+
+static enum status write_ending(void *context, struct store_tx *tx, struct error *err)
+{
+	struct ending *ending = context;
+
+	find_meant(ending);
+	TRY(buf_status(&ending->over, err));
+	if (!ending->over.len)
+		return error_set(err, ERR_NOT_FOUND, "nobody is signed in by a provider as '%.*s'",
+			SPAN_ARGS(span_cut(ending->which->name, 200)));
+	return delete_rows(tx, &ending->over, err);
 }
 
 enum status person_sessions_end(struct person_sessions *sessions, struct pipeline *pipeline,
 	const struct person_sessions_ending *which, struct error *err)
 {
-	AUTO_DONE(buf) over = BUF_INIT(SIZE_MAX);
+	struct ending ending = {sessions, which, BUF_INIT(SIZE_MAX)};
 
-	find_meant(sessions, which, &over);
-	TRY(buf_status(&over, err));
-	if (!over.len)
-		return error_set(err, ERR_NOT_FOUND, "nobody is signed in by a provider as '%.*s'",
-			SPAN_ARGS(span_cut(which->name, 200)));
-	TRY(write(pipeline, NULL, &over, err));
-	drop(sessions, buf_span(&over));
-	return OK;
+	pthread_rwlock_wrlock(&sessions->lock);
+	session_endings_note(&sessions->endings, which->name, which->team);
+	pthread_rwlock_unlock(&sessions->lock);
+	enum status status = writer_execute(pipeline, write_ending, &ending, err);
+	if (status == OK)
+		drop(sessions, buf_span(&ending.over));
+	buf_done(&ending.over);
+	return status;
 }
 
 /* ---- who asks ---- */

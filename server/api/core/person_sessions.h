@@ -26,15 +26,22 @@ void person_sessions_free(struct person_sessions *sessions);
 enum status person_sessions_sweep(
 	struct person_sessions *sessions, struct pipeline *pipeline, struct error *err) MUST_CHECK;
 
-/* address: where from, for the audit log. groups: a JSON array. Appends the cookie. ERR_FORBIDDEN: no rule is for this person. */
+/* How often sessions were ended, for a sign-in that begins now. */
+uint64_t person_sessions_endings(struct person_sessions *sessions);
+struct person_sessions_beginning {
+	const struct provider_settings *provider;
+	struct span person, groups; /* a JSON array */
+	struct span address; /* where from, for the audit log */
+	uint64_t endings; /* when the sign-in began */
+};
+/* Appends the cookie. ERR_FORBIDDEN: no rule is for this person, or their sessions were ended since the sign-in began. */
 enum status person_sessions_begin(struct person_sessions *sessions, struct pipeline *pipeline,
-	const struct provider_settings *provider, struct span person, struct span groups, struct span address,
-	struct buf *cookie, struct error *err) MUST_CHECK;
+	const struct person_sessions_beginning *beginning, struct buf *cookie, struct error *err) MUST_CHECK;
 /* Whose session it is; false: it is none, or over. Does not block. */
 bool person_sessions_find(struct person_sessions *sessions, struct span cookie, struct principal *out);
 /* Is the session that this person has come by still there? */
 bool person_sessions_has(struct person_sessions *sessions, const struct principal *principal);
-/* ERR_NOT_FOUND: there is none. */
+/* ERR_NOT_FOUND: there is none; sign-ins of this person that have begun bring none all the same. */
 struct person_sessions_ending {
 	uint64_t session; /* this one; 0: none */
 	struct span name; /* and all of this person ("oidc/corp/ann"); "": of nobody */

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/json/json_read.h"
 #include "base/json/json_write.h"
+#include "base/log.h"
 #include "people/people.h"
 #include "state/execute.h"
 
@@ -63,6 +64,23 @@ enum status api_session_get(void *context, void *worker, const struct http_reque
 	return OK;
 }
 
+/* What a token may do it may do without a session, too: on a full disk people see the page all the same, and the server's own log tells it. */
+static void tell_beginning(struct api *api, struct api_worker *worker, const struct http_request *request,
+	const struct principal *principal)
+{
+	struct error err;
+
+	audit_enter_deed(api, worker, request,
+		&(struct audit_deed){.verb = "sign in",
+			.kind = "sign-ins",
+			.id = span_from(principal->name),
+			.who = principal,
+			.body = "{\"by\":\"token\"}"});
+	if (writer_execute(api->options.pipeline, writer_write_nothing, NULL, &err) != OK)
+		log_line(LOG_WARNING, "sign_in_not_audited", "token=\"%s\" error=\"%s\"", principal->name, err.text);
+	audit_leave(api);
+}
+
 enum status api_session_create(void *context, void *worker, const struct http_request *request,
 	struct http_response *response, struct error *err)
 {
@@ -71,7 +89,6 @@ enum status api_session_create(void *context, void *worker, const struct http_re
 	struct principal principal;
 	AUTO_DONE(buf) cookie = BUF_INIT(512);
 
-	(void)worker;
 	TRY(api_body_object(request, &body, err));
 	TRY(json_want_string(body, "token", &token, err));
 	if (!token.len)
@@ -84,6 +101,7 @@ enum status api_session_create(void *context, void *worker, const struct http_re
 		return error_set_field(
 			err, ERR_SEMANTIC, "token", "this is a session, not a token: sign in with the token itself");
 	TRY(tokens_begin_session(context, principal.id, &cookie, err));
+	tell_beginning(context, worker, request, &principal);
 	response->status = 204;
 	session_cookie_set_token(context, response, buf_span(&cookie));
 	return OK;
@@ -94,14 +112,28 @@ static enum status write_end(void *context, struct store_tx *tx, struct error *e
 	return page_sessions_write(tx, context, err);
 }
 
-static enum status end_of_token(
-	struct api *api, const struct principal *principal, bool is_everywhere, struct error *err)
+static void enter_end(struct api *api, struct api_worker *worker, const struct http_request *request, const char *body)
 {
+	audit_enter_deed(api, worker, request,
+		&(struct audit_deed){.verb = "sign out",
+			.kind = "sign-ins",
+			.id = span_from(http_request_principal(request)->name),
+			.body = body});
+}
+
+static enum status end_of_token(struct api *api, struct api_worker *worker, const struct http_request *request,
+	bool is_everywhere, struct error *err)
+{
+	const struct principal *principal = http_request_principal(request);
 	struct page_session_ending ending = {END_ONE, principal->session, clock_wall_ms()};
 
 	if (is_everywhere)
 		ending = (struct page_session_ending){END_ALL_OF_TOKEN, principal->id, ending.now_ms};
-	TRY(writer_execute(api->options.pipeline, write_end, &ending, err));
+	enter_end(
+		api, worker, request, is_everywhere ? "{\"by\":\"token\",\"everywhere\":true}" : "{\"by\":\"token\"}");
+	enum status status = writer_execute(api->options.pipeline, write_end, &ending, err);
+	audit_leave(api);
+	TRY(status);
 	page_sessions_note(api->ended_sessions, &ending);
 	return OK;
 }
@@ -114,8 +146,7 @@ static enum status end_of_person(struct api *api, struct api_worker *worker, con
 		.name = is_everywhere ? span_from(principal->name) : SPAN(""),
 		.team = SPAN("")};
 
-	audit_enter_deed(
-		api, worker, request, &(struct audit_deed){"sign out", "sign-ins", span_from(principal->name)});
+	enter_end(api, worker, request, NULL);
 	enum status status = person_sessions_end(api->person_sessions, api->options.pipeline, &ending, err);
 	audit_leave(api);
 	return status == ERR_NOT_FOUND ? OK : status; /* it has ended meanwhile */
@@ -132,7 +163,7 @@ enum status api_session_delete(void *context, void *worker, const struct http_re
 	TRY(http_query_bool(request, "everywhere", &is_everywhere, err));
 	if (principal->session) {
 		TRY(principal->is_person ? end_of_person(api, worker, request, is_everywhere, err)
-					 : end_of_token(api, principal, is_everywhere, err));
+					 : end_of_token(api, worker, request, is_everywhere, err));
 		http_server_recheck(api->server);
 	}
 	response->status = 204;

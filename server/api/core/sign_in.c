@@ -14,7 +14,14 @@
 
 #include <stdio.h>
 
-enum { WAITING_MAX = 64, ADDRESS_BYTES = 8192, CODE_BYTES = 4096, TOLD_BYTES = 300, ADDRESS_TEXT_BYTES = 64 };
+enum {
+	WAITING_MAX = 64,
+	ADDRESS_BYTES = 8192,
+	CODE_BYTES = 4096,
+	TOLD_BYTES = 300,
+	ADDRESS_TEXT_BYTES = 64,
+	AGAIN_S = 2 /* when who found no place may try again */
+};
 
 /* Of one provider: whoever signs in by it waits here. */
 struct desk {
@@ -23,6 +30,8 @@ struct desk {
 	struct http_hooks hooks;
 	struct refusals refusals; /* of the thread, too */
 	struct workers *workers;
+	pthread_mutex_t mutex;
+	struct call *first; /* of those that are there */
 };
 
 struct sign_in_desks {
@@ -40,15 +49,69 @@ struct call {
 	struct http_response *response;
 	struct sign_in sign_in;
 	bool is_return; /* the browser has come back */
+	bool is_there; /* has a place at its desk */
 	char address[ADDRESS_TEXT_BYTES];
+	char network[ADDRESS_TEXT_BYTES]; /* "": its places are not counted */
+	struct call *next, *previous; /* of its desk */
 	struct buf code, issuer;
 	bool has_issuer;
 };
+
+/* ---- places at a desk ---- */
+
+static size_t count_of(const struct desk *desk, const char *network)
+{
+	size_t count = 0;
+
+	for (const struct call *at = desk->first; at; at = at->next)
+		count += strcmp(at->network, network) == 0;
+	return count;
+}
+
+/* A provider may take its time, and whoever has no account can have it asked, too: of the places an address has its share. */
+static enum status enter(struct call *call, struct error *err)
+{
+	struct desk *desk = call->desk;
+	size_t most = call->api->options.max_waiting_sign_ins;
+
+	pthread_mutex_lock(&desk->mutex);
+	bool has_room = !most || !call->network[0] || count_of(desk, call->network) < most;
+	if (has_room) {
+		call->next = desk->first;
+		if (desk->first)
+			desk->first->previous = call;
+		desk->first = call;
+		call->is_there = true;
+	}
+	pthread_mutex_unlock(&desk->mutex);
+	return has_room
+		       ? OK
+		       : error_set(err, ERR_BUSY,
+				 "%zu sign-ins of %s wait for %s already (--max-waiting-sign-ins): try again in a moment",
+				 most, call->network, desk->settings->label);
+}
+
+static void leave(struct call *call)
+{
+	struct desk *desk = call->desk;
+
+	if (!call->is_there)
+		return;
+	pthread_mutex_lock(&desk->mutex);
+	if (call->next)
+		call->next->previous = call->previous;
+	if (call->previous)
+		call->previous->next = call->next;
+	else
+		desk->first = call->next;
+	pthread_mutex_unlock(&desk->mutex);
+}
 
 static void call_free(struct call *call)
 {
 	if (!call)
 		return;
+	leave(call);
 	buf_done(&call->code);
 	buf_done(&call->issuer);
 	mem_free(call);
@@ -95,6 +158,7 @@ enum status sign_in_desks_start(struct sign_in_desks **out, struct api *api, str
 		desk->settings = people_provider(api->options.people, desks->count);
 		desk->hooks =
 			(struct http_hooks){.context = desk, .worker_new = make_provider, .worker_free = free_provider};
+		pthread_mutex_init(&desk->mutex, NULL);
 		TRY(workers_new(&desk->workers, 1, WAITING_MAX, &desk->hooks, err));
 	}
 	return OK;
@@ -112,8 +176,10 @@ void sign_in_desks_free(struct sign_in_desks *desks)
 {
 	if (!desks)
 		return;
-	for (size_t i = 0; i < desks->count; i++)
+	for (size_t i = 0; i < desks->count; i++) {
 		workers_free(desks->all[i].workers);
+		pthread_mutex_destroy(&desks->all[i].mutex);
+	}
 	sign_ins_free(desks->begun);
 	mem_free(desks);
 }
@@ -122,7 +188,7 @@ void sign_in_desks_free(struct sign_in_desks *desks)
 
 static int code_of(enum status status)
 {
-	return status == ERR_IO ? 502 : status == ERR_BUSY ? 503 : http_status_of(status);
+	return status == ERR_IO ? 502 : http_status_of(status);
 }
 
 /* told: what the provider said beside; "": nothing. */
@@ -135,8 +201,8 @@ static void write_page(
 	response->content_type = "text/html; charset=utf-8";
 	http_response_header(response, "Content-Security-Policy",
 		"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
-	if (response->status == 503)
-		http_response_header(response, "Retry-After", "2");
+	if (response->status == 429 || response->status == 503)
+		http_response_header(response, "Retry-After", "%d", AGAIN_S);
 	buf_append_text(out, "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">"
 			     "<meta name=\"viewport\" content=\"width=device-width\"><meta name=\"color-scheme\" "
 			     "content=\"light dark\"><title>Sign in</title><h1>Nobody was signed in</h1><p>");
@@ -178,6 +244,7 @@ static enum status lead_there(struct call *call, struct provider *provider, stru
 	sign_in_random(browser);
 	sign_in_challenge(one->verifier, challenge);
 	crypto_sha256(span_from(browser), one->browser);
+	one->endings = person_sessions_endings(call->api->person_sessions);
 	one->until_mono_ms = clock_mono_ms() + SIGN_IN_SECONDS * 1000;
 	TRY(sign_ins_write_state(call->api->desks->begun, one, &state, err));
 	struct provider_question question = {.redirect_uri = callback_address(call, &callback),
@@ -214,8 +281,12 @@ static enum status begin_session(struct call *call, struct provider *provider, s
 
 	TRY(buf_status(&callback, err));
 	TRY(provider_find_person(provider, &answer, person, err));
-	return person_sessions_begin(call->api->person_sessions, call->api->options.pipeline, call->desk->settings,
-		buf_span(&person->name), buf_span(&person->groups), span_from(call->address), cookie, err);
+	struct person_sessions_beginning beginning = {.provider = call->desk->settings,
+		.person = buf_span(&person->name),
+		.groups = buf_span(&person->groups),
+		.address = span_from(call->address),
+		.endings = call->sign_in.endings};
+	return person_sessions_begin(call->api->person_sessions, call->api->options.pipeline, &beginning, cookie, err);
 }
 
 static enum status let_in(struct call *call, struct provider *provider, struct error *err)
@@ -256,8 +327,9 @@ static void end_call(struct call *call, enum status status, struct error *err)
 		write_page(call->response, status, text.failure ? err->text : text.ptr, SPAN(""),
 			call->sign_in.return_path);
 	}
-	http_deferred_end(call->handle, OK, err);
-	call_free(call);
+	struct http_deferred *handle = call->handle;
+	call_free(call); /* first: who has the answer has the place back */
+	http_deferred_end(handle, OK, err);
 }
 
 static void run(struct work *work, void *worker, bool is_dropped)
@@ -281,7 +353,6 @@ static enum status hand_over(struct call *call, const struct http_request *reque
 
 	call->work.run = run;
 	call->response = response;
-	snprintf(call->address, sizeof call->address, "%.*s", SPAN_ARGS(http_request_address(request)));
 	call->handle = http_defer(request);
 	enum status status = workers_push(desk->workers, &call->work, &err);
 	if (status == OK)
@@ -289,8 +360,9 @@ static enum status hand_over(struct call *call, const struct http_request *reque
 	http_deferred_cancel(call->handle);
 	call_free(call);
 	if (status == ERR_BUSY)
-		error_set(&err, ERR_BUSY, "%d people are signing in already, or %s is slow: try again in a moment",
-			WAITING_MAX, desk->settings->label);
+		status = error_set(&err, ERR_UNAVAILABLE,
+			"%d people are signing in already, or %s is slow: try again in a moment", WAITING_MAX,
+			desk->settings->label);
 	return answer_page(response, status, &err);
 }
 
@@ -306,9 +378,11 @@ static enum status find_desk(struct api *api, struct span name, size_t *out, str
 	return error_set(err, ERR_NOT_FOUND, "there is no provider '%.*s' in --sign-in", SPAN_ARGS(span_cut(name, 40)));
 }
 
-static enum status call_new(struct call **out, struct api *api, size_t provider, struct error *err)
+/* ERR_BUSY: its address has as many places as it may. */
+static enum status call_new(
+	struct call **out, struct api *api, const struct http_request *request, size_t provider, struct error *err)
 {
-	struct call *call = mem_zeroed(sizeof *call);
+	AUTO(call) call = mem_zeroed(sizeof *call);
 
 	if (!call)
 		return error_no_memory(err);
@@ -316,7 +390,10 @@ static enum status call_new(struct call **out, struct api *api, size_t provider,
 	call->desk = &api->desks->all[provider];
 	call->sign_in.provider = provider;
 	call->code = call->issuer = BUF_INIT(CODE_BYTES);
-	*out = call;
+	snprintf(call->address, sizeof call->address, "%.*s", SPAN_ARGS(http_request_address(request)));
+	snprintf(call->network, sizeof call->network, "%.*s", SPAN_ARGS(http_request_network(request)));
+	TRY(enter(call, err));
+	*out = TAKE(call);
 	return OK;
 }
 
@@ -325,6 +402,7 @@ enum status api_sign_in(void *context, void *worker, const struct http_request *
 {
 	struct api *api = context;
 	struct span path = SPAN("/");
+	enum status status;
 	struct call *call;
 	size_t provider;
 
@@ -335,7 +413,8 @@ enum status api_sign_in(void *context, void *worker, const struct http_request *
 		return error_set_field(err, ERR_INVALID, "return",
 			"return is the path of a page of this server, which begins with one /, of at most %d bytes",
 			SIGN_IN_RETURN_BYTES);
-	TRY(call_new(&call, api, provider, err));
+	if ((status = call_new(&call, api, request, provider, err)) != OK)
+		return answer_page(response, status, err);
 	snprintf(call->sign_in.return_path, sizeof call->sign_in.return_path, "%.*s", SPAN_ARGS(path));
 	return hand_over(call, request, response);
 }
@@ -384,10 +463,14 @@ enum status api_sign_in_return(void *context, void *worker, const struct http_re
 	struct span code = SPAN(""), refusal, issuer;
 	AUTO(call) call = NULL;
 	struct sign_in begun;
+	enum status status;
 	size_t provider;
 
 	(void)worker;
 	TRY(find_desk(api, http_request_segment(request, 0), &provider, err));
+	/* before its state is taken, which is good once: who finds no place comes back with it */
+	if ((status = call_new(&call, api, request, provider, err)) != OK)
+		return answer_page(response, status, err);
 	if (!find_begun(api, request, provider, &begun)) {
 		error_set(err, ERR_INVALID,
 			"this sign-in was not begun in this browser at %.*s, or more than ten minutes ago, or it was ended already: begin it again",
@@ -400,7 +483,6 @@ enum status api_sign_in_return(void *context, void *worker, const struct http_re
 		error_set(err, ERR_INVALID, "the provider has sent neither a code nor an error");
 		return answer_page(response, ERR_INVALID, err);
 	}
-	TRY(call_new(&call, api, provider, err));
 	call->is_return = true;
 	call->sign_in = begun;
 	call->has_issuer = http_request_query(request, "iss", &issuer);

@@ -333,6 +333,23 @@ enum status api_jobs_create(void *context, void *worker, const struct http_reque
 	return OK;
 }
 
+static enum status write_attempts(struct api *api, struct api_worker *worker, struct arena *arena,
+	const struct job_view *view, const struct transition_row *rows, size_t count, struct json_writer *w,
+	struct error *err)
+{
+	struct attempt *attempts;
+	size_t attempt_count;
+	uint32_t logged = 1;
+
+	for (size_t i = 0; i < view->stream_count; i++)
+		logged = view->streams[i].attempt > logged ? view->streams[i].attempt : logged;
+	TRY(attempts_read(api->options.pipeline, worker->reader, arena, &view->row, logged, rows, count, &attempts,
+		&attempt_count, err));
+	job_record_write_attempts(attempts, attempt_count, w);
+	json_put_i64(w, "attempts", attempt_count ? (int64_t)attempt_count : 1);
+	return OK;
+}
+
 enum status api_job_get(void *context, void *worker, const struct http_request *request, struct http_response *response,
 	struct error *err)
 {
@@ -362,15 +379,7 @@ enum status api_job_get(void *context, void *worker, const struct http_request *
 		json_put_span(&w, "definitions_damaged", damage);
 	job_record_write_transitions(rows, count, &w);
 	job_record_write_sources(&view.row, rows, count, &w);
-	struct attempt *attempts;
-	size_t attempt_count;
-	uint32_t logged = 1;
-	for (size_t i = 0; i < view.stream_count; i++)
-		logged = view.streams[i].attempt > logged ? view.streams[i].attempt : logged;
-	TRY(attempts_read(api->options.pipeline, own->reader, arena, &view.row, logged, rows, count, &attempts,
-		&attempt_count, err));
-	job_record_write_attempts(attempts, attempt_count, &w);
-	json_put_i64(&w, "attempts", attempt_count ? (int64_t)attempt_count : 1);
+	TRY(write_attempts(api, own, arena, &view, rows, count, &w, err));
 	TRY(api_write_run(own->reader, arena, view.row.name, &w, err));
 	TRY(api_write_run_family(own->reader, arena, view.row.job_id, &w, err));
 	TRY(job_record_write_outcome(own->reader, arena, &view.row, document, &w, err));

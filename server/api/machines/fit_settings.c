@@ -302,7 +302,9 @@ const char *fit_input_name(enum fit_input input)
 
 double *fit_input_of(struct fit_setup *setup, enum fit_input input)
 {
-	return (double *)((char *)setup + inputs[input].offset);
+	void *at = (char *)setup + inputs[input].offset;
+
+	return at;
 }
 
 /* A model is spread over whole devices, a whole number of times. */

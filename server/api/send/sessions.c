@@ -189,7 +189,8 @@ static enum status open_stream(struct api *api, struct api_worker *worker, const
 	if (stream->resumes && !stream->is_past)
 		TRY(store_read_job(worker->reader, arena, stream->job, &job, err));
 	if (job.ended_ms)
-		audit_enter_deed(api, worker, request, &(struct audit_deed){"resume", "jobs", stream->job});
+		audit_enter_deed(api, worker, request,
+			&(struct audit_deed){.verb = "resume", .kind = "jobs", .id = stream->job});
 	enum status status = pipeline_open_stream(api->options.pipeline, stream, err);
 	if (job.ended_ms)
 		audit_leave(api);

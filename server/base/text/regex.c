@@ -303,7 +303,8 @@ static void copy_groups(const struct regex *regex, struct regex_scratch *scratch
 /* NULL: no memory, or too large with what is put between its parts. */
 static const struct form *watched_form(const struct regex *regex)
 {
-	_Atomic(struct form *) *place = (_Atomic(struct form *) *)&regex->watched;
+	struct regex *own = (struct regex *)regex; /* what is made late does not change what it matches */
+	_Atomic(struct form *) *place = &own->watched;
 	struct form *form = atomic_load(place), *first = NULL;
 
 	if (form || !(form = mem_zeroed(sizeof *form)))

@@ -23,14 +23,14 @@ static int by_start(const void *a, const void *b)
 static void join(struct intervals *set, size_t first)
 {
 	size_t end = first, total = set->count + set->fresh;
+	struct interval *items = set->items;
 
-	for (size_t i = first; i < total; i++) {
-		struct interval *last = end > 0 ? &set->items[end - 1] : NULL;
-		/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): there are some */
-		if (!last || set->items[i].from > last->to)
-			set->items[end++] = set->items[i];
-		else if (set->items[i].to > last->to)
-			last->to = set->items[i].to;
+	for (size_t i = first; items && i < total; i++) {
+		struct interval *last = end > 0 ? &items[end - 1] : NULL;
+		if (!last || items[i].from > last->to)
+			items[end++] = items[i];
+		else if (items[i].to > last->to)
+			last->to = items[i].to;
 	}
 	set->count = end;
 	set->fresh = 0;

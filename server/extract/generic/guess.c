@@ -250,6 +250,12 @@ static bool is_extreme(struct span word)
 	return span_equal_fold(word, SPAN("max")) || span_equal_fold(word, SPAN("min"));
 }
 
+/* A word by which nothing is a metric, whatever stands beside it. */
+static bool is_never(unsigned classes, struct span word, bool is_scale)
+{
+	return (classes & NEVER) && !span_equal_fold(word, SPAN("total")) && !is_extreme(word) && !is_scale;
+}
+
 unsigned guess_points_needed(struct span key, bool has_step)
 {
 	struct span rest = key, word, before = SPAN("");
@@ -268,7 +274,7 @@ unsigned guess_points_needed(struct span key, bool has_step)
 		has_loss |= is_loss;
 		bool is_scale = is_scale_of_loss(word, before);
 		has_scale |= is_scale;
-		never |= (classes & NEVER) && !span_equal_fold(word, SPAN("total")) && !is_extreme(word) && !is_scale;
+		never |= is_never(classes, word, is_scale);
 		has_extreme |= (classes & NEVER) && is_extreme(word);
 		is_total |= span_equal_fold(word, SPAN("total"));
 		bool is_genitive = word.len == 1 && word.ptr > key.ptr && word.ptr[-1] == '\'';
