@@ -2,6 +2,7 @@
 
 #include "base/text/iso8601.h"
 #include "query/query.h"
+#include "store/job_facts.h"
 
 enum { INCIDENTS_READ = 1000, TERMS_BYTES = 256 };
 
@@ -85,5 +86,31 @@ enum status report_read_lost(struct store_reader *reader, struct arena *arena, c
 		out->lost_node_ms += goodput_cause_lost_ms(&out->causes[i]);
 		out->breaks += (int64_t)out->causes[i].count;
 	}
+	return OK;
+}
+
+enum status report_read_loss(
+	struct store_reader *reader, struct arena *arena, int64_t job_id, struct report_loss *out, struct error *err)
+{
+	struct job_counts counts;
+	struct summary_row *summaries;
+	struct ranking_row *rankings;
+	size_t summary_count, ranking_count;
+
+	*out = (struct report_loss){.metric = SPAN("")};
+	TRY(store_read_summaries(reader, arena, job_id, &counts, &summaries, &summary_count, err));
+	TRY(store_read_rankings(reader, arena, job_id, &rankings, &ranking_count, err));
+	for (size_t i = 0; i < summary_count; i++)
+		if (summaries[i].main_role == ROLE_LOSS) {
+			out->metric = summaries[i].metric;
+			out->last = summaries[i].summary.last;
+			out->step = summaries[i].summary.last_step;
+		}
+	for (size_t i = 0; i < ranking_count && out->metric.len; i++)
+		if (span_equal(rankings[i].metric, out->metric)) {
+			out->has_best = true;
+			out->best = rankings[i].best;
+			out->best_step = rankings[i].best_step;
+		}
 	return OK;
 }

@@ -43,3 +43,15 @@ static inline int64_t goodput_cause_lost_ms(const struct goodput_cause *cause)
 {
 	return cause->redone_node_ms + cause->restart_node_ms;
 }
+
+/* Of the metric that answers for the job's loss. */
+struct report_loss {
+	struct span metric; /* "": it has none, and the rest means nothing */
+	double last;
+	int64_t step;
+	bool has_best;
+	double best;
+	int64_t best_step;
+};
+enum status report_read_loss(struct store_reader *reader, struct arena *arena, int64_t job_id, struct report_loss *out,
+	struct error *err) MUST_CHECK;
