@@ -36,7 +36,8 @@ function draftOf(hook: Webhook | null): WebhookDraft {
 function bodyOf(draft: WebhookDraft, hook: Webhook | null): Partial<WebhookDraft> {
   const { secret, per_minute, format, ...rest } = draft;
   const isChosen = format !== "" && format !== hook?.format;
-  return { ...rest, ...(isChosen ? { format } : {}), ...(secret ? { secret } : {}), ...(hook ? { per_minute } : {}) };
+  const noReport = format === "pagerduty" ? { report_at: "" } : {}; // it takes none, and the form does not show it
+  return { ...rest, ...noReport, ...(isChosen ? { format } : {}), ...(secret ? { secret } : {}), ...(hook ? { per_minute } : {}) };
 }
 
 interface Props {
