@@ -12,6 +12,7 @@ enum {
 	CODE_FIELD_MAX = 32,
 	GROUP_URL_BYTES = 200 /* PagerDuty takes keys of 255 */
 };
+enum { LINES_MAX_BYTES = 2000 }; /* with title and summary less than what any receiver takes: Slack's 3000 characters */
 
 struct webhook_formats {
 	struct json *document;
@@ -149,22 +150,25 @@ enum name {
 	NAME_SECRET,
 	NAME_SIGN,
 	NAME_SIGN_TIMESTAMP,
+	NAME_LINES,
+	NAME_LINE, /* this and the next: within the format's "line" */
+	NAME_LINE_URL,
 	NAME_COUNT
 };
 static const char *const names[NAME_COUNT] = {"title", "summary", "url", "chart", "color", "card_color",
 	"card_template", "severity", "action", "group", "source", "metric", "kind", "timestamp", "secret", "sign",
-	"sign_timestamp"};
+	"sign_timestamp", "lines", "line", "line_url"};
 
 struct values {
 	struct span of[NAME_COUNT];
 	int64_t color;
-	struct buf title, summary, chart, color_text, sign, sign_timestamp, group;
+	struct buf title, summary, chart, color_text, sign, sign_timestamp, group, lines;
 };
 
 static void values_done(struct values *values)
 {
 	struct buf *const bufs[] = {&values->title, &values->summary, &values->chart, &values->color_text,
-		&values->sign, &values->sign_timestamp, &values->group};
+		&values->sign, &values->sign_timestamp, &values->group, &values->lines};
 
 	for (size_t i = 0; i < sizeof bufs / sizeof *bufs; i++)
 		buf_done(bufs[i]);
@@ -217,11 +221,7 @@ static void fill_chart(struct values *v, const struct json *data, struct span pu
 {
 	if (!v->of[NAME_METRIC].len || !v->of[NAME_SOURCE].len)
 		return;
-	buf_append_span(&v->chart, public_url);
-	buf_append_text(&v->chart, "/api/v1/jobs/");
-	buf_append_percent_encoded(&v->chart, json_string_of(json_get(data, "job")));
-	buf_append_text(&v->chart, "/chart.svg?metric=");
-	buf_append_percent_encoded(&v->chart, v->of[NAME_METRIC]);
+	rule_append_chart_url(&v->chart, json_string_of(json_get(data, "job")), v->of[NAME_METRIC], public_url);
 }
 
 static void fill_message(struct values *v, const struct json *message, struct span public_url)
@@ -252,7 +252,12 @@ static void append_words(struct buf *out, struct span name)
 static void append_title(struct values *v, const struct json *message, const struct look *look)
 {
 	struct span type = json_string_of(json_get(message, "type"));
+	struct span own = json_string_of(json_get_path(message, "data.title"));
 
+	if (own.len) {
+		buf_append_span(&v->title, own);
+		return;
+	}
 	buf_append_text(&v->title, look->mark);
 	buf_append_text(&v->title, ": ");
 	if (v->of[NAME_KIND].len) {
@@ -301,7 +306,7 @@ static void fill(
 	struct values *v, const struct json *message, const struct json *format, const struct webhook_shape *shape)
 {
 	struct buf *const bufs[] = {
-		&v->title, &v->summary, &v->chart, &v->color_text, &v->sign, &v->sign_timestamp, &v->group};
+		&v->title, &v->summary, &v->chart, &v->color_text, &v->sign, &v->sign_timestamp, &v->group, &v->lines};
 
 	for (size_t i = 0; i < sizeof bufs / sizeof *bufs; i++)
 		*bufs[i] = BUF_INIT(TEXT_MAX_BYTES);
@@ -380,7 +385,8 @@ static void expand(const struct rendering *r, struct span text, struct buf *out)
 		}
 		buf_append_span(out, span_of(text.ptr, (size_t)from));
 		if (find_name(span_of(text.ptr + from + 2, (size_t)(to - from - 2)), &name)) {
-			bool is_whole = name == NAME_URL || name == NAME_CHART || name == NAME_SECRET;
+			bool is_whole = name == NAME_URL || name == NAME_CHART || name == NAME_SECRET ||
+					name == NAME_LINES || name == NAME_LINE_URL;
 			if (is_whole)
 				buf_append_span(out, r->values->of[name]);
 			else
@@ -388,6 +394,29 @@ static void expand(const struct rendering *r, struct span text, struct buf *out)
 		}
 		text = span_skip(text, (size_t)to + 2);
 	}
+}
+
+/* Each line of the message as the format's "line" says it, which has escaped its text; those that are too many are counted. */
+static void fill_lines(struct values *values, const struct json *message, const struct json *format)
+{
+	const struct rendering r = {.values = values, .escape = json_get(format, "escape")};
+	struct span template = json_string_of(json_get(format, "line"));
+	size_t left = json_count(json_get_path(message, "data.lines"));
+
+	for (const struct json *at = json_first(json_get_path(message, "data.lines")); at && template.len;
+		at = json_next(at), left--) {
+		AUTO_DONE(buf) line = BUF_INIT(TEXT_MAX_BYTES);
+		values->of[NAME_LINE] = json_string_of(json_get(at, "text"));
+		values->of[NAME_LINE_URL] = json_string_of(json_get(at, "url"));
+		expand(&r, template, &line);
+		if (line.failure || values->lines.len + line.len > LINES_MAX_BYTES) {
+			buf_printf(&values->lines, "\n… %zu more", left);
+			break;
+		}
+		buf_append_char(&values->lines, '\n');
+		buf_append_span(&values->lines, buf_span(&line));
+	}
+	values->of[NAME_LINES] = buf_span(&values->lines);
 }
 
 static bool is_left_out(const struct rendering *r, const struct json *node)
@@ -504,6 +533,7 @@ enum status webhook_render(const struct webhook_formats *formats, const struct w
 		return buf_status(body, err);
 	}
 	fill(&values, message, format, shape);
+	fill_lines(&values, message, format);
 	struct rendering r = {&values, json_get(format, "escape"), json_writer_on(body)};
 	render(&r, json_get(format, "message"));
 	put_url_sign(&values, json_string_of(json_get(format, "sign")), shape->secret, url_suffix);

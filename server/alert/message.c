@@ -435,7 +435,7 @@ static void append_summary(struct buf *out, const struct incident_row *row)
 	(kind < INCIDENT_KIND_COUNT && writers[kind] ? writers[kind] : append_found)(out, row);
 }
 
-static void append_sentence(struct buf *out, const struct incident_row *row)
+void rule_append_summary(struct buf *out, const struct incident_row *row)
 {
 	if (incident_close_words(row->incident.closed_why))
 		append_other_end(out, row);
@@ -443,7 +443,7 @@ static void append_sentence(struct buf *out, const struct incident_row *row)
 		append_summary(out, row);
 }
 
-static void append_url(struct buf *out, const struct incident_row *row, struct span public_url)
+void rule_append_url(struct buf *out, const struct incident_row *row, struct span public_url)
 {
 	buf_append_span(out, public_url);
 	buf_append_text(out, "/jobs/");
@@ -459,26 +459,41 @@ static void append_url(struct buf *out, const struct incident_row *row, struct s
 	buf_printf(out, "incident=%" PRId64 "-%" PRIu32, row->job_id, row->incident_id);
 }
 
+void rule_append_chart_url(struct buf *out, struct span job, struct span metric, struct span public_url)
+{
+	buf_append_span(out, public_url);
+	buf_append_text(out, "/api/v1/jobs/");
+	buf_append_percent_encoded(out, job);
+	buf_append_text(out, "/chart.svg?metric=");
+	buf_append_percent_encoded(out, metric);
+}
+
+void rule_write_told(const struct incident_row *row, struct span public_url, struct json_writer *w)
+{
+	AUTO_DONE(buf) sentence = BUF_INIT(SENTENCE_MAX_BYTES);
+	AUTO_DONE(buf) url = BUF_INIT(SENTENCE_MAX_BYTES);
+
+	rule_append_summary(&sentence, row);
+	rule_append_url(&url, row, public_url);
+	json_object(w);
+	put_incident(w, row);
+	json_put_span(w, "summary", buf_span(&sentence));
+	json_put_span(w, "url", buf_span(&url));
+	json_object_end(w);
+}
+
 void rule_write_message(const struct incident_row *incident, struct span public_url, int64_t now_ms, struct buf *out)
 {
 	bool is_open = incident->incident.state == INCIDENT_OPEN;
 	struct json_writer w = json_writer_on(out);
-	AUTO_DONE(buf) sentence = BUF_INIT(SENTENCE_MAX_BYTES);
-	AUTO_DONE(buf) url = BUF_INIT(SENTENCE_MAX_BYTES);
 	char now[ISO8601_BYTES];
 
 	iso8601_format(now_ms, now);
-	append_sentence(&sentence, incident);
-	append_url(&url, incident, public_url);
 	json_object(&w);
 	json_put_text(&w, "type", is_open ? "incident.opened" : "incident.recovered");
 	json_put_text(&w, "timestamp", now);
 	json_key(&w, "data");
-	json_object(&w);
-	put_incident(&w, incident);
-	json_put_span(&w, "summary", buf_span(&sentence));
-	json_put_span(&w, "url", buf_span(&url));
-	json_object_end(&w);
+	rule_write_told(incident, public_url, &w);
 	json_object_end(&w);
 }
 
@@ -540,17 +555,8 @@ static void put_shown(struct json_writer *w, const struct incident_row *rows, si
 {
 	json_key(w, "incidents");
 	json_array(w);
-	for (size_t i = 0; i < count; i++) {
-		AUTO_DONE(buf) sentence = BUF_INIT(SENTENCE_MAX_BYTES);
-		AUTO_DONE(buf) url = BUF_INIT(SENTENCE_MAX_BYTES);
-		append_sentence(&sentence, &rows[i]);
-		append_url(&url, &rows[i], public_url);
-		json_object(w);
-		put_incident(w, &rows[i]);
-		json_put_span(w, "summary", buf_span(&sentence));
-		json_put_span(w, "url", buf_span(&url));
-		json_object_end(w);
-	}
+	for (size_t i = 0; i < count; i++)
+		rule_write_told(&rows[i], public_url, w);
 	json_array_end(w);
 }
 

@@ -86,6 +86,24 @@ enum status rule_matches_job(const struct rule *rule, struct store_reader *reade
 /* When the quiet hours that it is in are over; 0: it is in none. */
 int64_t quiet_until_ms(const struct quiet_hours *quiet, int64_t now_ms);
 
+/* ---- reports of a day (report_time.c) ---- */
+
+/* "07:30", up to "24:00", which is the next day's 00:00. */
+bool time_of_day_parse(struct span text, unsigned *minutes);
+/* The first such time of the zone's days after this moment, and the last one until it. */
+int64_t report_next_ms(const struct zone *zone, unsigned at_min, int64_t after_ms);
+int64_t report_last_ms(const struct zone *zone, unsigned at_min, int64_t until_ms);
+/* Is something to be done about it: to be told, or, after a clock that was wrong, to be reckoned anew? */
+bool report_is_due(const struct webhook_row *webhook, int64_t now_ms);
+struct report_plan {
+	bool is_told; /* now; else it was the clock */
+	int64_t from_ms, to_ms; /* of which time: since the last one was due, seven days at most, until this one is */
+	int64_t next_ms;
+};
+/* ERR_SEMANTIC with field "report_at" or "report_tz". Of a webhook that is not due: as if it were. */
+enum status report_plan(
+	const struct webhook_row *webhook, int64_t now_ms, struct report_plan *out, struct error *err) MUST_CHECK;
+
 /* May this be of the cause of `head`, which came first in the same job? What decides then is where and when the group is. */
 bool incident_may_join(const struct incident_row *head, const struct incident_row *row);
 bool incident_joins(const struct incident_group *group, const struct incident *i);
@@ -103,6 +121,13 @@ void rule_write_message(const struct incident_row *incident, struct span public_
  * "incidents":[the first `shown`],"summary","url"}}. */
 void rule_write_digest(const struct incident_row *rows, size_t count, size_t shown, struct span public_url,
 	int64_t now_ms, struct buf *out);
+
+/* Its sentence, its page, and a picture of its metric's curve. */
+void rule_append_summary(struct buf *out, const struct incident_row *incident);
+void rule_append_url(struct buf *out, const struct incident_row *incident, struct span public_url);
+void rule_append_chart_url(struct buf *out, struct span job, struct span metric, struct span public_url);
+/* The incident as the REST API shows it, with "summary" and "url" beside. */
+void rule_write_told(const struct incident_row *incident, struct span public_url, struct json_writer *w);
 
 /* {"type","timestamp","data":{"summary","url"}}: about no incident. */
 void rule_write_plain(const char *type, const char *summary, struct span public_url, int64_t now_ms, struct buf *out);

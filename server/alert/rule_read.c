@@ -13,7 +13,7 @@
 #include <stdio.h>
 
 static const char *const day_names[] = {"sun", "mon", "tue", "wed", "thu", "fri", "sat"};
-enum { DAYS = 7, ALL_DAYS = 127, HOURS_PER_DAY = 24, MINUTES = 60 };
+enum { DAYS = 7, ALL_DAYS = 127, MINUTES = 60 };
 static const int64_t longest_s = 31 * 86400;
 
 static enum status want_severity(const struct json *document, const char *key, enum severity *out, struct error *err)
@@ -110,24 +110,12 @@ static enum status read_webhooks(const struct json *document, struct rule *rule,
 
 /* ---- quiet hours ---- */
 
-static bool parse_clock(struct span text, unsigned *minutes)
-{
-	int64_t hour, minute;
-
-	if (text.len != 5 || text.ptr[2] != ':' || !span_parse_i64(span_of(text.ptr, 2), &hour) ||
-		!span_parse_i64(span_skip(text, 3), &minute) || hour < 0 || hour > HOURS_PER_DAY || minute < 0 ||
-		minute >= MINUTES || hour * MINUTES + minute > HOURS_PER_DAY * MINUTES)
-		return false;
-	*minutes = (unsigned)(hour * MINUTES + minute) % (HOURS_PER_DAY * MINUTES);
-	return true;
-}
-
 static enum status want_clock(const struct json *quiet, const char *key, unsigned *out, struct error *err)
 {
 	struct span text = SPAN("");
 
 	TRY(json_want_string(quiet, key, &text, err));
-	return parse_clock(text, out)
+	return time_of_day_parse(text, out)
 		       ? OK
 		       : error_set_field(err, ERR_SEMANTIC, "quiet", "quiet.%s is a time of day as 22:00, not '%.*s'",
 				 key, (int)(text.len < 40 ? text.len : 40), text.ptr);

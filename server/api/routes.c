@@ -11,6 +11,9 @@ enum { DOCUMENT_BYTES = 4 << 20, SMALL_BYTES = 64 << 10, EVALUATION_BYTES = 32 <
 	"cool_down_s:integer collect_s:integer quiet:object|null webhooks:array|string endpoints:array exclusive:boolean " \
 	"tell:boolean recovery:boolean command:string team:string enabled:boolean"
 
+#define WEBHOOK_EVENTS_LIMITS_HEARTBEAT_AND_DAILY_REPORT                                                               \
+	"events:array heartbeat_s:integer per_minute:integer report_at:string report_tz:string"
+
 static const struct http_route
 	routes[] =
 		{
@@ -524,20 +527,24 @@ static const struct http_route
 				.query = "", .summary = "List the webhooks, without their secrets"},
 			{HTTP_POST, "/api/v1/webhooks", SCOPE_ADMIN, ROUTE_WORKER, .handler = api_webhooks_create,
 				.query = "", .max_body_bytes = SMALL_BYTES, .audit = "webhooks",
-				.body = "url!:string format:string team:string secret:string minimum_severity:string enabled:boolean events:array heartbeat_s:integer per_minute:integer",
+				.body = "url!:string format:string team:string secret:string minimum_severity:string enabled:boolean " WEBHOOK_EVENTS_LIMITS_HEARTBEAT_AND_DAILY_REPORT,
 				.summary = "Make a webhook"},
 			{HTTP_PUT, "/api/v1/webhooks/{id}", SCOPE_ADMIN, ROUTE_WORKER, .handler = api_webhook_put,
 				.query = "", .max_body_bytes = SMALL_BYTES, .audit = "webhooks",
-				.body = "url:string format:string team:string secret:string minimum_severity:string enabled:boolean events:array heartbeat_s:integer per_minute:integer",
+				.body = "url:string format:string team:string secret:string minimum_severity:string enabled:boolean " WEBHOOK_EVENTS_LIMITS_HEARTBEAT_AND_DAILY_REPORT,
 				.summary = "Change a webhook; if the body has no secret, the old one stays"},
 			{HTTP_POST, "/api/v1/webhooks/preview", SCOPE_ADMIN, ROUTE_WORKER,
 				.handler = api_webhooks_preview, .query = "", .max_body_bytes = SMALL_BYTES,
-				.body = "url!:string format:string team:string secret:string minimum_severity:string enabled:boolean events:array heartbeat_s:integer per_minute:integer",
+				.body = "url!:string format:string team:string secret:string minimum_severity:string enabled:boolean " WEBHOOK_EVENTS_LIMITS_HEARTBEAT_AND_DAILY_REPORT,
 				.summary =
 					"A message as the receiver of such a webhook would get it, and the format that its address has; nothing is sent"},
 			{HTTP_POST, "/api/v1/webhooks/{id}/test", SCOPE_ADMIN, ROUTE_WORKER,
 				.handler = api_webhook_test, .query = "", .max_body_bytes = SMALL_BYTES,
 				.audit = "webhooks", .body = "", .summary = "Send a test message to a webhook"},
+			{HTTP_POST, "/api/v1/webhooks/{id}/report", SCOPE_ADMIN, ROUTE_WORKER,
+				.handler = api_webhook_report, .is_slow = api_is_slow, .query = "",
+				.max_body_bytes = SMALL_BYTES, .audit = "webhooks", .body = "",
+				.summary = "Send the report of the last 24 hours to a webhook now"},
 			{HTTP_DELETE, "/api/v1/webhooks/{id}", SCOPE_ADMIN, ROUTE_WORKER, .handler = api_webhook_delete,
 				.query = "", .audit = "webhooks", .summary = "Delete a webhook"},
 			{HTTP_GET, "/api/v1/webhooks/{id}/deliveries", SCOPE_ADMIN, ROUTE_WORKER,
@@ -554,9 +561,8 @@ static const struct http_route
 					"The Model Context Protocol: tools to read jobs, logs, points and incidents"},
 			{HTTP_GET, "/mcp", SCOPE_READ, ROUTE_WORKER, .handler = api_mcp_stream, .query = "",
 				.summary = "Nothing is sent to MCP's clients unasked: 405"},
-			{HTTP_GET, "/dl/{file}", SCOPE_PUBLIC, ROUTE_WORKER, .handler = api_download, .query = "",
-				.summary =
-					"Download a client: sm-ship-x86_64, sm-ship-aarch64, sm_ship.py, sm_search.py, the Python package, or their SHA256SUMS"},
+			{HTTP_GET, "/dl/{file}",
+				SCOPE_PUBLIC, ROUTE_WORKER, .handler = api_download, .query = "", .summary = "Download a client: sm-ship-x86_64, sm-ship-aarch64, sm_ship.py, sm_search.py, the Python package, or their SHA256SUMS"},
 			{HTTP_GET, "/", SCOPE_PUBLIC, ROUTE_WORKER, .handler = api_assets, .query = "*"},
 			{HTTP_GET, "/jobs/{job}", SCOPE_PUBLIC, ROUTE_WORKER, .handler = api_job_page, .query = "*"},
 			{HTTP_GET, "/{path...}", SCOPE_PUBLIC, ROUTE_WORKER, .handler = api_assets, .query = "*"},

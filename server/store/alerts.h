@@ -225,6 +225,8 @@ struct webhook_row {
 	int64_t heartbeat_ms; /* a message so often; 0: none */
 	int64_t beat_ms; /* when the last one was written */
 	int64_t per_minute; /* more messages than that are held, and told in one; 0: no limit */
+	struct span report_at, report_tz; /* a time of day as "07:30", "": no reports; a zone's name, "": UTC */
+	int64_t report_due_ms; /* when the next one is; 0: there are none */
 };
 enum status store_put_webhook(struct store_tx *tx, struct webhook_row *row, struct error *err) MUST_CHECK;
 enum status store_read_webhooks(struct store_reader *reader, struct arena *arena, struct webhook_row **out,

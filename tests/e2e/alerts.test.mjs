@@ -155,3 +155,27 @@ test("a webhook is made, tested and told", async ({ server, page, open }) => {
     receiver.close();
   }
 });
+
+test("a webhook gets the report each day, and now", async ({ server, page, open }) => {
+  const receiver = await receive();
+  try {
+    await open("/webhooks?id=new");
+    await page.getByLabel("Address").fill(receiver.url);
+    await page.getByLabel("The report of each day at").fill("07:30");
+    const zone = await page.evaluate(() => Intl.DateTimeFormat().resolvedOptions().timeZone);
+    assert.equal(await page.getByLabel("The time zone").inputValue(), zone);
+    await page.getByLabel("The time zone").fill("Europe/Berlin");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.locator("table.jobs").getByText("07:30").waitFor();
+    const [hook] = (await server.get("/api/v1/webhooks")).body.webhooks;
+    assert.deepEqual([hook.report_at, hook.report_tz], ["07:30", "Europe/Berlin"]);
+    await page.getByRole("button", { name: "Send the report of the last 24 hours" }).click();
+    await page.locator("table.deliveries").getByText("delivered").waitFor();
+    assert.equal(receiver.messages[0].type, "fleet.report");
+    await page.getByLabel("The report of each day at").fill("");
+    await page.getByRole("button", { name: "Save" }).click();
+    await waitUntil(async () => (await server.get("/api/v1/webhooks")).body.webhooks[0].report_at === "", "no report any more");
+  } finally {
+    receiver.close();
+  }
+});

@@ -10,6 +10,9 @@ test.each([
   ["wecom", { markdown: { content: "**Loss spike**\nrun went up\n[Open](http://a/b)" } }, "Loss spike", "run went up"],
   ["pagerduty", { payload: { summary: "run went up" } }, "", "run went up"],
   ["json", { type: "incident.opened", data: { summary: "run went up" } }, "incident.opened", "run went up"],
+  ["slack", slack("*Report*\nall\n• <http://a/b|run &lt;1&gt; failed>"), "Report", "all\n• run <1> failed"],
+  ["discord", { embeds: [{ title: "Report", description: "all \\[x\\]\n• [run\\_1 \\[a\\] failed](http://a/b)" }] }, "Report", "all [x]\n• run_1 [a] failed"],
+  ["wecom", { markdown: { content: "**Report**\nall\n[run failed](http://a/b)\n[Open](http://a/b)" } }, "Report", "all\nrun failed"],
   ["some day", { text: "x" }, "", ""],
 ])("a message as %s shows it", (format, message, title, text) => {
   expect(seenOf(format, message)).toEqual({ title, text });

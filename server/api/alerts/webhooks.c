@@ -4,6 +4,7 @@
 #include "api/core/api_state.h"
 #include "api/core/handlers.h"
 #include "api/core/request.h"
+#include "base/clock.h"
 #include "base/crypto.h"
 #include "base/json/json_read.h"
 #include "base/json/json_write.h"
@@ -52,6 +53,10 @@ static void write_webhook(struct json_writer *w, const struct webhook_row *row)
 	write_events(w, row->events);
 	json_put_i64(w, "heartbeat_s", row->heartbeat_ms / 1000);
 	json_put_i64(w, "per_minute", row->per_minute);
+	json_put_span(w, "report_at", row->report_at);
+	json_put_span(w, "report_tz", row->report_tz);
+	if (row->report_due_ms)
+		json_put_i64(w, "next_report_ms", row->report_due_ms);
 	json_put_i64(w, "created_ms", row->created_ms);
 	json_object_end(w);
 }
@@ -159,6 +164,30 @@ static enum status read_limits(
 	return OK;
 }
 
+/* A pager would have it as something that is wrong until it is over, which it never is. */
+static enum status check_report(const struct webhook_row *row, struct error *err)
+{
+	if (!span_equal(row->format, SPAN("pagerduty")))
+		return OK;
+	return error_set_field(err, ERR_SEMANTIC, "report_at",
+		"a report is no incident: PagerDuty would keep it open; choose another format");
+}
+
+static enum status read_report(const struct json *body, struct webhook_row *row, int64_t now_ms, struct error *err)
+{
+	struct report_plan plan;
+
+	TRY(json_want_string(body, "report_at", &row->report_at, err));
+	TRY(json_want_string(body, "report_tz", &row->report_tz, err));
+	row->report_due_ms = 0;
+	if (!row->report_at.len)
+		return OK;
+	TRY(check_report(row, err));
+	TRY(report_plan(row, now_ms, &plan, err));
+	row->report_due_ms = plan.next_ms;
+	return OK;
+}
+
 /* Which nobody states is that of the address. What was stated for an address that is not known stays for the next one. */
 static void choose_format(const struct webhook_formats *formats, struct span old_url, struct webhook_row *row)
 {
@@ -197,6 +226,7 @@ enum status api_read_webhook(
 			"severity '%.*s' is none of info, warning, critical", SPAN_ARGS(severity));
 	TRY(read_events(json_get(body, "events"), &row->events, err));
 	TRY(check_restart(api, row, err));
+	TRY(read_report(body, row, clock_wall_ms(), err));
 	return read_limits(api, body, row, err);
 }
 
@@ -210,6 +240,8 @@ struct webhook_row api_new_webhook(int64_t now_ms)
 		.team = SPAN(""),
 		.events = SPAN("incident"),
 		.per_minute = -1,
+		.report_at = SPAN(""),
+		.report_tz = SPAN(""),
 		.created_ms = now_ms};
 }
 
@@ -332,9 +364,18 @@ static enum status change_webhook(struct api *api, const struct http_request *re
 	return OK;
 }
 
+/* What the server itself notes of a webhook may have moved on since it was read. A report that is due, and not told yet, is told. */
 static enum status update_row(void *context, struct store_tx *tx, struct error *err)
 {
-	return store_put_webhook(tx, context, err);
+	struct webhook_row *row = context, now;
+	AUTO(arena) arena = NULL;
+
+	TRY(api_arena(&arena, err));
+	TRY(store_read_webhook(store_tx_reader(tx), arena, row->webhook_id, &now, err));
+	row->beat_ms = now.beat_ms;
+	if (now.is_enabled && span_equal(now.report_at, row->report_at) && span_equal(now.report_tz, row->report_tz))
+		row->report_due_ms = now.report_due_ms;
+	return store_put_webhook(tx, row, err);
 }
 
 enum status api_webhook_put(void *context, void *worker, const struct http_request *request,
@@ -351,7 +392,7 @@ enum status api_webhook_put(void *context, void *worker, const struct http_reque
 	TRY(parse_number(request, 0, "webhook", &row.webhook_id, err));
 	TRY(check_webhook(reader, row.webhook_id, request, err));
 	TRY(api_body_object(request, &body, err));
-	TRY(api_check_members(body, WEBHOOK_MEMBERS " id has_secret created_ms", err)); /* as it was read */
+	TRY(api_check_members(body, WEBHOOK_MEMBERS WEBHOOK_READ_MEMBERS, err));
 	TRY(change_webhook(api, request, arena, reader, body, &row, &sealed, err));
 	TRY(writer_execute(api->options.pipeline, update_row, &row, err));
 	if (api->options.deliveries_due) /* it may have been off */
@@ -359,6 +400,17 @@ enum status api_webhook_put(void *context, void *worker, const struct http_reque
 	struct json_writer w = api_reply(response);
 	write_webhook(&w, &row);
 	return buf_status(&response->body, err);
+}
+
+/* It is in the webhook's log by that number. */
+static void write_queued(int64_t delivery_id, struct http_response *response)
+{
+	struct json_writer w = api_reply(response);
+
+	response->status = 202;
+	json_object(&w);
+	json_put_i64(&w, "n", delivery_id);
+	json_object_end(&w);
 }
 
 enum status api_webhook_test(void *context, void *worker, const struct http_request *request,
@@ -370,11 +422,26 @@ enum status api_webhook_test(void *context, void *worker, const struct http_requ
 	TRY(parse_number(request, 0, "webhook", &id, err));
 	TRY(check_webhook(((struct api_worker *)worker)->reader, id, request, err));
 	TRY(pipeline_test_webhook(api->options.pipeline, id, &delivery_id, err));
-	struct json_writer w = api_reply(response);
-	response->status = 202;
-	json_object(&w);
-	json_put_i64(&w, "n", delivery_id);
-	json_object_end(&w);
+	write_queued(delivery_id, response);
+	return OK;
+}
+
+enum status api_webhook_report(void *context, void *worker, const struct http_request *request,
+	struct http_response *response, struct error *err)
+{
+	struct store_reader *reader = ((struct api_worker *)worker)->reader;
+	struct api *api = context;
+	AUTO(arena) arena = NULL;
+	struct webhook_row row;
+	int64_t id, delivery_id = 0;
+
+	TRY(api_arena(&arena, err));
+	TRY(parse_number(request, 0, "webhook", &id, err));
+	TRY(check_webhook(reader, id, request, err));
+	TRY(store_read_webhook(reader, arena, id, &row, err));
+	TRY(check_report(&row, err));
+	TRY(pipeline_report_to_webhook(api->options.pipeline, &row, &delivery_id, err));
+	write_queued(delivery_id, response);
 	return OK;
 }
 

@@ -5,7 +5,10 @@
 #include "base/json/json_write.h"
 #include "store/alerts.h"
 
-#define WEBHOOK_MEMBERS "url format team secret minimum_severity enabled events heartbeat_s per_minute"
+#define WEBHOOK_MEMBERS                                                                                                \
+	"url format team secret minimum_severity enabled events heartbeat_s per_minute report_at report_tz"
+/* What it says beside, as it was read: taken back unread. */
+#define WEBHOOK_READ_MEMBERS " id has_secret created_ms next_report_ms"
 
 struct api;
 struct delivery_row;

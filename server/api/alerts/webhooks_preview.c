@@ -5,6 +5,7 @@
 #include "api/core/handlers.h"
 #include "api/core/request.h"
 #include "model/incident.h"
+#include "pipeline/alert/report_message.h"
 #include "read/restart_read.h"
 #include "store/run.h"
 
@@ -101,7 +102,7 @@ static enum status write_restart(struct api *api, struct store_reader *reader, s
 	return restart_write_message(&restart, api->options.public_url, out, err);
 }
 
-/* Of what the webhook is told of: of incidents, else of states, else of restarts. */
+/* Of what the webhook is told of: of incidents, else of states, else of restarts, else of days. */
 static enum status write_payload(struct api *api, struct store_reader *reader, struct arena *arena,
 	const struct webhook_row *hook, int64_t now_ms, struct buf *out, bool *is_example, struct error *err)
 {
@@ -109,7 +110,9 @@ static enum status write_payload(struct api *api, struct store_reader *reader, s
 	struct rule_place place = {SPAN("us-east-1"), SPAN("123456789012")};
 	struct incident_row incident;
 
-	*is_example = true;
+	*is_example = hook->events.len || !hook->report_at.len;
+	if (!*is_example)
+		return report_write_message(api->options.pipeline, hook, now_ms - DAY_MS, now_ms, out, err);
 	if (!hook->events.len || span_find(hook->events, SPAN("incident")) >= 0) {
 		TRY(choose(reader, arena, hook, now_ms, &incident, is_example, err));
 		rule_write_message(&incident, api->options.public_url, now_ms, out);
@@ -138,7 +141,7 @@ enum status api_webhooks_preview(void *context, void *worker, const struct http_
 
 	TRY(api_arena(&arena, err));
 	TRY(api_body_object(request, &body, err));
-	TRY(api_check_members(body, WEBHOOK_MEMBERS " id has_secret created_ms", err)); /* as it was read */
+	TRY(api_check_members(body, WEBHOOK_MEMBERS WEBHOOK_READ_MEMBERS, err));
 	TRY(api_read_webhook(api, body, &hook, &secret, err));
 	TRY(api_own_team(request, &hook.team, err));
 	struct store_reader *reader = ((struct api_worker *)worker)->reader;

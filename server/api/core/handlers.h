@@ -31,8 +31,8 @@ http_handler api_definitions_test, api_definitions_get, api_definitions_put;
 http_handler api_job_definitions_get, api_job_definitions_put, api_backfill_cancel;
 http_handler api_incidents, api_incident_get, api_incident_acknowledge, api_incident_mute;
 http_handler api_rules_list, api_rules_create, api_rule_put, api_rule_delete, api_rules_preview;
-http_handler api_webhooks_list, api_webhooks_create, api_webhook_put, api_webhook_test, api_webhook_delete,
-	api_webhooks_preview, api_deliveries, api_job_deliveries, api_delivery_retry;
+http_handler api_webhooks_list, api_webhooks_create, api_webhook_put, api_webhook_test, api_webhook_report,
+	api_webhook_delete, api_webhooks_preview, api_deliveries, api_job_deliveries, api_delivery_retry;
 http_handler api_sessions_create, api_session_beat, api_commands_create, api_commands_list;
 http_handler api_mcp, api_mcp_stream;
 http_handler api_assets, api_job_page, api_download;

@@ -644,6 +644,8 @@ void notices_run(struct pipeline *pipeline, struct store_reader *reader)
 		status = run_due(pipeline, reader, &err);
 	if (status == OK)
 		status = run_beats(pipeline, reader, &err);
+	if (status == OK)
+		status = notices_run_reports(pipeline, reader, &err);
 	if (status != OK && status != ERR_UNAVAILABLE)
 		log_line(LOG_WARNING, "notices_failed", "error=\"%s\"", err.text);
 }

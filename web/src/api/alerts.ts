@@ -95,6 +95,9 @@ export interface WebhookDraft {
   events: string[];
   per_minute: number;
   heartbeat_s: number;
+  /** A time of day as 07:30, "": no reports; a zone's name, "": UTC. */
+  report_at: string;
+  report_tz: string;
   team: string;
   enabled: boolean;
   secret?: string;
@@ -104,4 +107,5 @@ export interface Webhook extends WebhookDraft {
   id: number;
   has_secret: boolean;
   created_ms: number;
+  next_report_ms?: number;
 }

@@ -5,14 +5,15 @@
 
 #define WEBHOOK_COLUMNS                                                                                                \
 	"webhook_id, url, format, sealed_secret, minimum_severity, is_enabled, team, created_ms,"                      \
-	" events, heartbeat_ms, beat_ms, per_minute"
+	" events, heartbeat_ms, beat_ms, per_minute, report_at, report_tz, report_due_ms"
 
 static const struct row_field fields[] = {FIELD(struct webhook_row, webhook_id), FIELD(struct webhook_row, url),
 	FIELD(struct webhook_row, format), FIELD_BLOB(struct webhook_row, sealed_secret),
 	FIELD(struct webhook_row, minimum_severity), FIELD(struct webhook_row, is_enabled),
 	FIELD(struct webhook_row, team), FIELD(struct webhook_row, created_ms), FIELD(struct webhook_row, events),
 	FIELD(struct webhook_row, heartbeat_ms), FIELD(struct webhook_row, beat_ms),
-	FIELD(struct webhook_row, per_minute)};
+	FIELD(struct webhook_row, per_minute), FIELD(struct webhook_row, report_at),
+	FIELD(struct webhook_row, report_tz), FIELD(struct webhook_row, report_due_ms)};
 
 enum status store_put_webhook(struct store_tx *tx, struct webhook_row *row, struct error *err)
 {
@@ -24,9 +25,9 @@ enum status store_put_webhook(struct store_tx *tx, struct webhook_row *row, stru
 	TRY(row_put(tx,
 		row->webhook_id
 			? "UPDATE webhooks SET url = ?2, format = ?3, sealed_secret = ?4, minimum_severity = ?5, is_enabled = ?6,"
-			  " team = ?7, created_ms = ?8, events = ?9, heartbeat_ms = ?10, beat_ms = ?11, per_minute = ?12"
-			  " WHERE webhook_id = ?1"
-			: "INSERT INTO webhooks (" WEBHOOK_COLUMNS ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
+			  " team = ?7, created_ms = ?8, events = ?9, heartbeat_ms = ?10, beat_ms = ?11, per_minute = ?12,"
+			  " report_at = ?13, report_tz = ?14, report_due_ms = ?15 WHERE webhook_id = ?1"
+			: "INSERT INTO webhooks (" WEBHOOK_COLUMNS ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 		ROWS(fields, struct webhook_row), &put, err));
 	TRY(tx_changed_rows(tx, &changed, err));
 	if (!changed)

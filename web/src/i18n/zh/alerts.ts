@@ -101,6 +101,9 @@ export default {
   "See whether the task, the verifier or the environment changed at this step, and read some responses. If the policy itself broke, go on from the last checkpoint before it.":
     "检查任务、验证器或环境是否在这一步发生变化，并阅读一些回答。如果是策略本身损坏，请从此前最后一个检查点继续。",
   "Send a test": "发送测试",
+  "Send the report of the last 24 hours": "发送最近 24 小时的报告",
+  "The report of each day at (empty: none)": "每日报告的时间（留空：不发送）",
+  "The time zone (empty: UTC)": "时区（留空：UTC）",
   "Send again": "重新发送",
   "Show all incidents": "显示全部事件",
   "Stop the job and go on from the last checkpoint before the spike, with a lower learning rate or without the batches that came before it.":
@@ -160,6 +163,7 @@ export default {
   "format": "格式",
   "gradient spike": "梯度尖峰",
   "heartbeat": "心跳",
+  "report": "报告",
   "job failed": "作业失败",
   "known error in the log": "日志中的已知错误",
   "last checkpoint": "上一个检查点",

@@ -40,19 +40,22 @@ function at(message: unknown, path: Path): string {
 
 const ENTITIES: Readonly<Record<string, string>> = { "&lt;": "<", "&gt;": ">", "&amp;": "&" };
 
+const LINKED = /(?<!\\)\[((?:\\.|[^[\]\\])*)\]\([^)]*\)/g;
+
 /** What the receiver makes of what its format writes otherwise. */
 function shown(format: string, text: string): string {
-  if (format === "slack") return text.replace(/&(lt|gt|amp);/g, (entity) => ENTITIES[entity] ?? entity);
-  if (format === "discord") return text.replace(/\\([\\*_~`|<>[\]()#])/g, "$1");
+  if (format === "slack") return text.replace(/<[^|>]*\|([^>]*)>/g, "$1").replace(/&(lt|gt|amp);/g, (entity) => ENTITIES[entity] ?? entity);
+  if (format === "discord") return text.replace(LINKED, "$1").replace(/\\([\\*_~`|<>[\]()#])/g, "$1");
+  if (format === "dingtalk" || format === "wecom") return text.replace(LINKED, "$1");
   return text;
 }
 
 const HEADING = /^(?:\*\*?|#+ )(.*?)(?:\*\*?)?$/;
-const LINK = /^\[[^\]]*\]\(.*\)$/;
+const BUTTON = /^\[Open\]\(.*\)$/;
 
 export function seenOf(format: string, message: unknown): Seen {
   const { title = [], text } = PLACES[format] ?? { text: [] };
-  const lines = at(message, text).split("\n").filter((line) => line !== "" && !LINK.test(line));
+  const lines = at(message, text).split("\n").filter((line) => line !== "" && !BUTTON.test(line));
   const heading = title.length > 0 ? null : HEADING.exec(lines[0] ?? "");
   return {
     title: shown(format, heading?.[1] ?? at(message, title)),

@@ -20,13 +20,15 @@ const NEW: WebhookDraft = {
   events: ["incident"],
   per_minute: 60,
   heartbeat_s: 0,
+  report_at: "",
+  report_tz: "",
   team: "",
   enabled: true,
 };
 
 function draftOf(hook: Webhook | null): WebhookDraft {
   if (!hook) return NEW;
-  const { id: _id, has_secret: _has, created_ms: _created, ...draft } = hook;
+  const { id: _id, has_secret: _has, created_ms: _created, next_report_ms: _next, ...draft } = hook;
   return draft;
 }
 
@@ -34,7 +36,8 @@ function draftOf(hook: Webhook | null): WebhookDraft {
 function bodyOf(draft: WebhookDraft, hook: Webhook | null): Partial<WebhookDraft> {
   const { secret, per_minute, format, ...rest } = draft;
   const isChosen = format !== "" && format !== hook?.format;
-  return { ...rest, ...(isChosen ? { format } : {}), ...(secret ? { secret } : {}), ...(hook ? { per_minute } : {}) };
+  const noReport = format === "pagerduty" ? { report_at: "" } : {}; // it takes none, and the form does not show it
+  return { ...rest, ...noReport, ...(isChosen ? { format } : {}), ...(secret ? { secret } : {}), ...(hook ? { per_minute } : {}) };
 }
 
 interface Props {
@@ -157,7 +160,35 @@ function Fields({ draft, hook, preview, set }: FieldProps) {
       )}
       {hook && <Whole label={t("Messages a minute (0: no limit)")} value={draft.per_minute} onChange={(per_minute) => set({ per_minute })} />}
       <Whole label={t("A heartbeat each so many seconds (0: none)")} value={draft.heartbeat_s} onChange={(heartbeat_s) => set({ heartbeat_s })} />
+      {(preview?.format ?? draft.format) !== "pagerduty" && <DailyReport draft={draft} set={set} />}
       <Check label={t("The webhook is on")} isOn={draft.enabled} onChange={(enabled) => set({ enabled })} />
+    </>
+  );
+}
+
+const ownZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+/** A time that is set for the first time is meant where it is set. */
+function DailyReport({ draft, set }: Pick<FieldProps, "draft" | "set">) {
+  return (
+    <>
+      <label>
+        {t("The report of each day at (empty: none)")}
+        <input
+          type="time"
+          value={draft.report_at}
+          onInput={(event) => {
+            const report_at = event.currentTarget.value;
+            set(draft.report_at === "" && draft.report_tz === "" ? { report_at, report_tz: ownZone() } : { report_at });
+          }}
+        />
+      </label>
+      {draft.report_at !== "" && (
+        <label>
+          {t("The time zone (empty: UTC)")}
+          <input type="text" value={draft.report_tz} placeholder="Europe/Berlin" onInput={(event) => set({ report_tz: event.currentTarget.value })} />
+        </label>
+      )}
     </>
   );
 }

@@ -106,6 +106,7 @@ function Table({ rows, chosen }: { rows: readonly Webhook[]; chosen: string }) {
         { title: t("format"), cell: (hook) => hook.format },
         { title: t("from"), cell: (hook) => hook.minimum_severity },
         { title: t("heartbeat"), cell: (hook) => (hook.heartbeat_s ? t("each {time}", { time: formatDuration(hook.heartbeat_s) }) : NONE) },
+        { title: t("report"), cell: (hook) => hook.report_at || NONE, cellHint: (hook) => (hook.report_at ? hook.report_tz || "UTC" : undefined) },
         { cell: () => null },
       ]}
     />
@@ -138,6 +139,11 @@ function Log({ hook }: { hook: Webhook }) {
         <button type="button" onClick={() => void log?.post("test")}>
           {t("Send a test")}
         </button>
+        {hook.format !== "pagerduty" && (
+          <button type="button" onClick={() => void log?.post("report")}>
+            {t("Send the report of the last 24 hours")}
+          </button>
+        )}
       </div>
       {problem && <ProblemBox problem={problem} onRetry={() => void log?.load()} />}
       {rows?.length === 0 && <p class="dim">{t("None yet.")}</p>}

@@ -1,0 +1,120 @@
+/*
+ * The report of a day, for the webhooks that want it: when it is due the maintenance thread gathers it, and the writer puts it into the outbox
+ * together with the time of the next one. So it is told once, whatever is started again or taken over in between. docs/report.md.
+ */
+#include "alert/rule.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "pipeline/alert/notices.h"
+#include "pipeline/alert/report_message.h"
+#include "state/execute.h"
+#include "state/pipeline_state.h"
+#include "store/alerts.h"
+
+enum { MESSAGE_MAX_BYTES = 1 << 20, AGAIN_MS = 3600 * 1000, SPAN_MS = 24 * 3600 * 1000 };
+
+struct telling {
+	struct pipeline *pipeline;
+	const struct webhook_row *webhook; /* as it was when the report was made */
+	struct span message; /* "": nothing is told */
+	bool moves_on; /* the next one is due then; else the webhook stays as it is */
+	int64_t next_ms;
+	int64_t delivery_id; /* 0: nothing was put */
+};
+
+static enum status put(void *context, struct store_tx *tx, struct error *err)
+{
+	struct telling *telling = context;
+	const struct webhook_row *known = telling->webhook;
+	AUTO(arena) arena = arena_new();
+	struct webhook_row now;
+
+	telling->delivery_id = 0;
+	if (!arena)
+		return error_no_memory(err);
+	TRY(store_read_webhook(store_tx_reader(tx), arena, known->webhook_id, &now, err));
+	bool is_same = now.report_due_ms == known->report_due_ms && now.is_enabled == known->is_enabled &&
+		       span_equal(now.team, known->team);
+	if (telling->moves_on && !is_same)
+		return OK; /* it was changed meanwhile: the next look is at what it is now */
+	if (telling->message.len)
+		TRY(notices_put_message(
+			tx, now.webhook_id, 0, 0, telling->message, clock_wall_ms(), &telling->delivery_id, err));
+	if (!telling->moves_on)
+		return OK;
+	now.report_due_ms = telling->next_ms;
+	return store_put_webhook(tx, &now, err);
+}
+
+static enum status tell(struct telling *telling, struct error *err)
+{
+	struct pipeline *pipeline = telling->pipeline;
+
+	TRY(writer_execute(pipeline, put, telling, err));
+	if (telling->delivery_id && pipeline->options.deliveries_due)
+		pipeline->options.deliveries_due(pipeline->options.context);
+	return OK;
+}
+
+/* Nothing in the message: the clock was wrong, and only the next one is reckoned anew. */
+static enum status make(struct telling *telling, struct buf *message, struct error *err)
+{
+	int64_t now_ms = clock_wall_ms();
+	struct report_plan plan;
+
+	telling->next_ms = now_ms + AGAIN_MS; /* of what cannot be made */
+	TRY(report_plan(telling->webhook, now_ms, &plan, err));
+	if (plan.is_told)
+		TRY(report_write_message(telling->pipeline, telling->webhook, plan.from_ms, plan.to_ms, message, err));
+	telling->next_ms = plan.next_ms;
+	return OK;
+}
+
+static enum status look_at(struct pipeline *pipeline, const struct webhook_row *webhook, struct error *err)
+{
+	AUTO_DONE(buf) message = BUF_INIT(MESSAGE_MAX_BYTES);
+	struct telling telling = {.pipeline = pipeline, .webhook = webhook, .moves_on = true, .message = SPAN("")};
+	struct error why = {0};
+	enum status status = make(&telling, &message, &why);
+
+	if (status == ERR_UNAVAILABLE || status == ERR_MEMORY)
+		return error_set(err, status, "%s", why.text);
+	if (status == OK)
+		telling.message = buf_span(&message);
+	else /* it would be the same the next time, and keep others from being told */
+		log_line(LOG_WARNING, "report_not_told", "webhook=%lld error=\"%s\"", (long long)webhook->webhook_id,
+			why.text);
+	status = tell(&telling, &why);
+	if (status == ERR_NOT_FOUND) /* deleted meanwhile */
+		return OK;
+	return status == OK ? OK : error_set(err, status, "%s", why.text);
+}
+
+enum status notices_run_reports(struct pipeline *pipeline, struct store_reader *reader, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	struct webhook_row *webhooks;
+	size_t count;
+
+	if (!arena)
+		return error_no_memory(err);
+	TRY(store_read_webhooks(reader, arena, &webhooks, &count, err));
+	for (size_t i = 0; i < count; i++)
+		if (report_is_due(&webhooks[i], clock_wall_ms()))
+			TRY(look_at(pipeline, &webhooks[i], err));
+	return OK;
+}
+
+enum status pipeline_report_to_webhook(
+	struct pipeline *pipeline, const struct webhook_row *webhook, int64_t *delivery_id, struct error *err)
+{
+	AUTO_DONE(buf) message = BUF_INIT(MESSAGE_MAX_BYTES);
+	struct telling telling = {.pipeline = pipeline, .webhook = webhook};
+	int64_t now_ms = clock_wall_ms();
+
+	TRY(report_write_message(pipeline, webhook, now_ms - SPAN_MS, now_ms, &message, err));
+	telling.message = buf_span(&message);
+	TRY(tell(&telling, err));
+	*delivery_id = telling.delivery_id;
+	return OK;
+}

@@ -1,0 +1,57 @@
+/*
+ * Job: what happened in a time, of some jobs or of all that the reader sees: for whoever looks, and for the messages that tell it.
+ * Ownership: in the arena. Threads: any that may read; no view of the database need be open.
+ */
+#pragma once
+
+#include "model/incident.h"
+#include "model/query.h"
+#include "store/alerts.h"
+#include "store/goodput.h"
+#include "store/search.h"
+
+struct report_span {
+	int64_t from_ms, to_ms; /* both ends in it */
+	struct query_node *query; /* of which jobs; NULL: of all */
+};
+
+enum report_jobs { REPORT_FAILED, REPORT_ENDED, REPORT_STARTED, REPORT_RUNNING, REPORT_JOBS_COUNT };
+/* "failed", "ended" (all other ends), "started", "running" (now, whenever it began) */
+const char *report_jobs_name(enum report_jobs which);
+/* Which jobs, in which order; how many is the caller's. */
+enum status report_search(const struct report_span *of, enum report_jobs which, struct arena *arena,
+	struct job_search *out, struct error *err) MUST_CHECK;
+
+/* Those that opened in it, whatever became of them: the worst first, of these the newest. */
+struct report_incidents {
+	struct incident_row *rows;
+	size_t count, by_severity[SEVERITY_COUNT];
+	bool has_more; /* older ones were not read */
+};
+enum status report_read_incidents(struct store_reader *reader, struct arena *arena, const struct report_span *of,
+	struct report_incidents *out, struct error *err) MUST_CHECK;
+
+/* Of all jobs that the reader sees: what broke off is not kept by what a query asks of. */
+struct report_lost {
+	struct goodput_cause *causes;
+	size_t count;
+	int64_t breaks, lost_node_ms;
+};
+enum status report_read_lost(struct store_reader *reader, struct arena *arena, const struct report_span *of,
+	struct report_lost *out, struct error *err) MUST_CHECK;
+static inline int64_t goodput_cause_lost_ms(const struct goodput_cause *cause)
+{
+	return cause->redone_node_ms + cause->restart_node_ms;
+}
+
+/* Of the metric that answers for the job's loss. */
+struct report_loss {
+	struct span metric; /* "": it has none, and the rest means nothing */
+	double last;
+	int64_t step;
+	bool has_best;
+	double best;
+	int64_t best_step;
+};
+enum status report_read_loss(struct store_reader *reader, struct arena *arena, int64_t job_id, struct report_loss *out,
+	struct error *err) MUST_CHECK;
