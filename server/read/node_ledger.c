@@ -15,7 +15,7 @@ enum {
 static const int64_t memory_ms = 30LL * 24 * 3600 * 1000;
 static const int64_t drain_ms = 7LL * 24 * 3600 * 1000;
 /* A fault broke a job off when that happened so soon after it. */
-static const int64_t before_ms = 60LL * 1000, after_ms = 30LL * 60 * 1000;
+static const int64_t before_ms = 60LL * 1000, after_ms = FAULT_BROKE_OFF_MS;
 
 static const int64_t day_ms = 24LL * 3600 * 1000;
 

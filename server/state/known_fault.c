@@ -1,6 +1,5 @@
 #include "state/known_fault.h"
 
-#include "model/incident.h"
 #include "model/metrics/stream_name.h"
 #include "state/jobs/history.h"
 #include "state/pipeline_state.h"
@@ -43,21 +42,37 @@ static const struct signature *signature_of(const struct finding *f, const struc
 	return index == SIZE_MAX ? NULL : signature_at(f->pipeline->signatures, index);
 }
 
-/* 0: it is none of this. A machine's fault explains what others saw of it, and what the program did; of equals the first. */
+static int weight_as(const struct signature *signature, enum severity severity)
+{
+	if (signature && signature->is_nonfatal)
+		return 0;
+	if (signature && severity > signature->severity)
+		severity = signature->severity;
+	bool is_critical = severity == SEVERITY_CRITICAL;
+	bool is_symptom = signature && signature->about == SIGNATURE_SYMPTOM;
+	if (severity == SEVERITY_INFO)
+		return 0;
+	if (is_critical && signature && signature->about == SIGNATURE_NODE)
+		return FAULT_WEIGHT_OF_MACHINE;
+	return is_critical ? 4 - is_symptom : 2 - is_symptom;
+}
+
+/* 0: it is none of this. */
 static int weight_of(const struct finding *f, const struct said_hit *hit)
 {
 	const struct signature *signature = signature_of(f, hit);
+	int weight = signature ? weight_as(signature, signature->severity) : 0;
 
-	if (!signature || signature->is_nonfatal || signature->severity == SEVERITY_INFO)
+	if (!weight)
 		return 0;
 	bool is_critical = signature->severity == SEVERITY_CRITICAL;
-	bool is_machine = signature->about == SIGNATURE_NODE && is_critical;
-	int64_t window_ms = is_machine ? FAULT_OF_MACHINE_MS : is_critical ? FAULT_CRITICAL_MS : FAULT_WARNING_MS;
+	int64_t window_ms = weight == FAULT_WEIGHT_OF_MACHINE ? FAULT_OF_MACHINE_MS
+			    : is_critical                     ? FAULT_CRITICAL_MS
+							      : FAULT_WARNING_MS;
 	if (hit->row.last_ms < f->at_ms - window_ms || hit->row.last_ms < f->from_ms ||
 		hit->row.first_ms > f->at_ms + FAULT_AFTER_MS)
 		return 0;
-	bool is_symptom = signature->about == SIGNATURE_SYMPTOM;
-	return is_machine ? 5 : is_critical ? 4 - is_symptom : 2 - is_symptom;
+	return weight;
 }
 
 static const struct said_hit *gravest(const struct finding *f)
@@ -231,6 +246,11 @@ bool known_fault_is_nonfatal(const struct pipeline *pipeline, struct span signat
 	const struct signature *found = find_signature(pipeline, signature);
 
 	return found && found->is_nonfatal;
+}
+
+int known_fault_weight(const struct pipeline *pipeline, struct span signature, enum severity told)
+{
+	return weight_as(find_signature(pipeline, signature), told);
 }
 
 bool known_fault_is_of_machine(const struct pipeline *pipeline, struct span signature, bool *is_drain)

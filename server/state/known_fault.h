@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "model/incident.h"
 #include "store/jobs.h"
 #include "store/store.h"
 
@@ -14,7 +15,8 @@ enum {
 	FAULT_OF_MACHINE_MS = 60 * 60 * 1000,
 	FAULT_CRITICAL_MS = 15 * 60 * 1000,
 	FAULT_WARNING_MS = 2 * 60 * 1000,
-	FAULT_AFTER_MS = 15 * 60 * 1000 /* a kernel's line may be shipped later than what it caused */
+	FAULT_AFTER_MS = 15 * 60 * 1000, /* a kernel's line may be shipped later than what it caused */
+	FAULT_BROKE_OFF_MS = 30 * 60 * 1000 /* a machine's fault broke off what made its last step so soon behind it */
 };
 
 struct known_fault {
@@ -38,5 +40,11 @@ enum status stream_line_host(struct store_reader *reader, struct arena *arena, i
 
 /* Of a fault by its name in signatures.json: the machine works on, and nothing broke for it. */
 bool known_fault_is_nonfatal(const struct pipeline *pipeline, struct span signature);
+/*
+ * What explains more weighs more: a machine's fault explains what others saw of it, and what the program did. 0: it explains nothing.
+ * told: the severity of its incident, which may be less than the signature's; of a signature that is not known here all there is.
+ */
+enum { FAULT_WEIGHT_OF_MACHINE = 5 };
+int known_fault_weight(const struct pipeline *pipeline, struct span signature, enum severity told);
 /* Is it the machine's own? *is_drain: it should not be given to the next job. */
 bool known_fault_is_of_machine(const struct pipeline *pipeline, struct span signature, bool *is_drain);

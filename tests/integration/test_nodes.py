@@ -8,6 +8,7 @@ import pytest
 from smserver import wait_until
 
 XID = "kernel: NVRM: Xid (PCI:0000:02:00): 79, GPU has fallen off the bus."
+TIMEOUT = "[rank3]: Watchdog caught collective operation timeout: WorkNCCL(SeqNum=7, Timeout(ms)=600000) ran for 600061 milliseconds"
 AGENT = "2026-01-01 10:00:00 INFO Successfully registered the instance with AWS SSM using Managed instance-id: mi-0123456789abcdef0"
 
 
@@ -176,6 +177,31 @@ def test_a_restart_has_no_cause_in_what_a_machine_outlived(server):
     wait_until(lambda: node(server, "n1").get("faults"), what="the fault")
     breaks = wait_until(lambda: server.get("/api/v1/jobs/j/goodput").body.get("breaks"), what="the restart")
     assert [row["cause"] for row in breaks] == ["unknown"]
+
+
+def test_a_restart_was_caused_by_the_machine_and_not_by_who_saw_it(server):
+    """The kernel speaks in the middle of a step, and rank 0 prints three more before it hangs; another machine's timeout comes behind.
+    It explains one restart: behind that the job ran, and was broken off by a timeout alone."""
+    begin_ms = int(time.time() * 1000) - 300_000
+    document = {"TrainingJobName": "j", "AlgorithmSpecification": {
+        "MetricDefinitions": [{"Name": "loss", "Regex": r"step (?<step>\d+) loss (?<value>\S+)"}]}}
+    assert server.post("/api/v1/jobs", json=document).status == 201
+    steps = [(second, f"step {step} loss 2.{step}") for first, start in ((0, 1), (30, 11), (60, 21))
+             for second, step in ((first + i, start + i) for i in range(20))]  # ten steps are done again each time
+
+    def send(stream, host, rows):
+        body = "".join(json.dumps({"line": line, "ts": begin_ms + second * 1000}) + "\n" for second, line in rows)
+        assert server.post(f"/api/v1/logs?job=j&stream={stream}&host={host}", body.encode(), content_type="application/x-ndjson").status == 200
+
+    send("system/bad", "bad", [(16, XID)])
+    send("algo-2", "n2", [(25, TIMEOUT), (55, TIMEOUT)])
+    send("algo-1", "n1", steps)
+
+    def causes():
+        wait_until(lambda: node(server, "bad").get("restarts"), what="what the fault broke off")
+        return [row["cause"] for row in server.get("/api/v1/jobs/j/goodput").body["breaks"]]
+    wait_until(lambda: len(causes()) == 2, what="two breaks")
+    assert (causes(), node(server, "bad")["restarts"]) == (["xid_79", "nccl_timeout"], 1)
 
 
 def seen(server, job):

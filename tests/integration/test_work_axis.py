@@ -118,6 +118,28 @@ def test_along_a_run_a_count_that_begins_anew_goes_on(shared):
     assert shared.get("/api/v1/jobs/run-2/points?metric=loss&x=time&chain=true").status == 422
 
 
+def test_what_the_run_states_counts_as_it_does_for_the_tokens_consumed(shared):
+    """The next jobs state nothing: samples by the sequence length, or steps by their tokens, of the job before."""
+    for name, settings, metrics in (
+            ("by-samples", {"seq_length": 1000, "num_parameters": "1e9"}, {"consumed_samples": 4}),
+            ("by-steps", {"seq_length": 1000, "global_batch_size": 4, "num_parameters": "1e9"}, {})):
+        job(shared, f"{name}-a", {key: str(value) for key, value in settings.items()})
+        shared.send(f"{name}-a", [f"step: {n} loss: 2.5" + "".join(f" {metric}: {n * each}" for metric, each in metrics.items()) for n in range(1, 21)])
+        job(shared, f"{name}-b", Tags=[{"Key": "continues", "Value": f"{name}-a"}])
+        shared.send(f"{name}-b", [f"step: {n} loss: 2.0" + "".join(f" {metric}: {n * each}" for metric, each in metrics.items()) for n in range(15, 41)])
+        shared.wait_for_points(f"{name}-b", "train:loss", 26)
+        consumed = shared.get(f"/api/v1/jobs/{name}-b/tokens").body
+        assert consumed["consumed"] == 40 * 4000
+        for chain, first in (("true", 1), ("false", 15)):
+            points = shared.points(f"{name}-b", "loss", x="tokens", chain=chain)
+            assert points["columns"]["x"] == [n * 4000 for n in range(first, 41)]
+            assert points["axis"]["inputs"]["tokens"] == consumed["from"]["consumed"] and f"of {name}-a" in consumed["from"]["consumed"]
+            flops = shared.points(f"{name}-b", "loss", x="flops", chain=chain)
+            assert flops["columns"]["x"] == [n * 4000 * 6e9 for n in range(first, 41)]
+        axes = shared.get(f"/api/v1/jobs/{name}-b/metrics").body["axes"]
+        assert axes["tokens"] == {"tokens": consumed["from"]["consumed"]} and axes["flops"]["tokens"] == axes["tokens"]["tokens"]
+
+
 def test_a_later_attempt_that_counts_anew_goes_on(shared):
     """Steps 0 to 20 of 10 tokens, then from 15 again, of 5, by a count that began anew."""
     first = [f"step: {step} loss: 2.5 tokens_seen: {step * 10}" for step in range(21)]

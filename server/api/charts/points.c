@@ -77,7 +77,7 @@ static void write_parameters(struct json_writer *w, double value, struct span fr
 }
 
 /* parameters: NULL where it is made of tokens alone. */
-static void write_axis(struct json_writer *w, const char *name, struct span metric, const char *missing,
+static void write_axis(struct json_writer *w, const char *name, struct span tokens_from, const char *missing,
 	const struct input_value *parameters)
 {
 	json_key(w, name);
@@ -85,7 +85,7 @@ static void write_axis(struct json_writer *w, const char *name, struct span metr
 	if (missing)
 		json_put_text(w, "missing", missing);
 	else
-		json_put_span(w, "tokens", metric);
+		json_put_span(w, "tokens", tokens_from);
 	if (!missing && parameters)
 		write_parameters(w, parameters->value, span_from(parameters->from));
 	json_object_end(w);
@@ -96,18 +96,19 @@ static enum status write_axes(const struct api *api, struct store_reader *reader
 	const struct job_view *view, struct json_writer *w, struct error *err)
 {
 	static const enum input parameters[] = {INPUT_PARAMETERS};
-	struct span metric = work_axis_metric(view);
-	const char *no_tokens = metric.len ? NULL : work_no_tokens, *no_flops = no_tokens;
+	struct work_count by;
 	struct inputs *inputs = NULL;
 
-	if (metric.len) {
+	TRY(work_count_read(api->options.pipeline, reader, arena, view, &by, err));
+	const char *no_tokens = by.metric.len ? NULL : work_no_tokens, *no_flops = no_tokens;
+	if (by.metric.len) {
 		TRY(run_inputs_read(api->options.pipeline, reader, arena, &view->row, parameters, 1, &inputs, err));
 		no_flops = inputs->items[INPUT_PARAMETERS].value > 0 ? NULL : work_no_parameters;
 	}
 	json_key(w, "axes");
 	json_object(w);
-	write_axis(w, "tokens", metric, no_tokens, NULL);
-	write_axis(w, "flops", metric, no_flops, inputs ? &inputs->items[INPUT_PARAMETERS] : NULL);
+	write_axis(w, "tokens", by.from, no_tokens, NULL);
+	write_axis(w, "flops", by.from, no_flops, inputs ? &inputs->items[INPUT_PARAMETERS] : NULL);
 	json_object_end(w);
 	return OK;
 }
@@ -333,7 +334,7 @@ static void write_work(struct json_writer *w, const struct work_axis *work)
 	json_put_text(w, "formula", is_flops ? WORK_FLOPS_FORMULA : "tokens");
 	json_key(w, "inputs");
 	json_object(w);
-	json_put_span(w, "tokens", work->metric);
+	json_put_span(w, "tokens", work->tokens_from);
 	if (is_flops)
 		write_parameters(w, work->parameters, work->parameters_from);
 	json_object_end(w);

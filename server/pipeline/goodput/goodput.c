@@ -177,17 +177,27 @@ enum status goodput_read_scale(struct pipeline *pipeline, struct store_reader *r
 	return OK;
 }
 
-/* What the log said between the last step and the next one: the gravest, of these the first; not what a machine outlived. */
+/*
+ * What the log said between the last step and the next one, and a machine's fault from before, as rank 0 may print on until it hangs: the
+ * gravest, of these the first; not what a machine outlived, or the work behind the break before.
+ */
 static struct span find_signature(const struct pipeline *pipeline, const struct said_signature *said, size_t count,
-	const struct goodput_break *broken, int64_t now_ms)
+	const struct goodput_break *broken, int64_t went_on_ms, int64_t now_ms)
 {
-	int64_t to_ms = broken->to_ms ? broken->to_ms : now_ms;
+	int64_t to_ms = broken->to_ms ? broken->to_ms : now_ms, machine_ms = broken->from_ms - FAULT_BROKE_OFF_MS;
 	const struct said_signature *best = NULL;
+	int most = 0;
 
-	for (size_t i = 0; i < count && said[i].first_ms <= to_ms; i++)
-		if (said[i].last_ms >= broken->from_ms && (!best || said[i].severity > best->severity) &&
-			!known_fault_is_nonfatal(pipeline, said[i].signature))
-			best = &said[i];
+	if (machine_ms < went_on_ms)
+		machine_ms = went_on_ms < broken->from_ms ? went_on_ms : broken->from_ms;
+	for (size_t i = 0; i < count && said[i].first_ms <= to_ms; i++) {
+		int weight = known_fault_weight(pipeline, said[i].signature, said[i].severity);
+		if (weight <= most ||
+			said[i].last_ms < (weight == FAULT_WEIGHT_OF_MACHINE ? machine_ms : broken->from_ms))
+			continue;
+		most = weight;
+		best = &said[i];
+	}
 	return best ? best->signature : SPAN("");
 }
 
@@ -204,9 +214,10 @@ static enum status name_causes(const struct pipeline *pipeline, struct job_goodp
 	TRY(store_read_said_signatures(reader, arena, job->job.job_id, SAID_SIGNATURES_A_JOB, &said, &count, err));
 	for (size_t i = 0; i < derived->break_count; i++) {
 		struct goodput_break *broken = &derived->breaks[i];
+		int64_t went_on_ms = i ? broken[-1].to_ms : INT64_MIN;
 		const char *class = failure_class(broken->cause);
 		bool is_class = class && span_equal(broken->cause, span_from(class));
-		struct span signature = find_signature(pipeline, said, count, broken, now_ms);
+		struct span signature = find_signature(pipeline, said, count, broken, went_on_ms, now_ms);
 		if (signature.len && (!broken->cause.len || is_class))
 			broken->cause = signature;
 	}

@@ -10,16 +10,6 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { FROM_BYTES = 512 };
-
-/* The series that tells of it, and how many tokens one of its units is. */
-struct meter {
-	const struct series_view *series; /* NULL: none does */
-	double tokens_each;
-	bool is_by_step; /* its steps are counted, not its values */
-	char from[FROM_BYTES];
-};
-
 /* ---- which series ---- */
 
 /* What was consumed only grows: where the newest is no number, the most is how far it was. */
@@ -58,12 +48,13 @@ static const struct series_view *find_steps(const struct job_view *view, struct 
 	return best;
 }
 
-static void find_meter(const struct job_view *view, struct span loss, const struct inputs *inputs, struct meter *out)
+static void find_meter(
+	const struct job_view *view, struct span loss, const struct inputs *inputs, struct tokens_meter *out)
 {
 	const struct input_value *length = &inputs->items[INPUT_SEQUENCE_LENGTH],
 				 *each = &inputs->items[INPUT_TOKENS_PER_STEP];
 
-	*out = (struct meter){.tokens_each = 1};
+	*out = (struct tokens_meter){.tokens_each = 1};
 	if ((out->series = find_counted(view, CONSUMED_TOKENS))) {
 		snprintf(out->from, sizeof out->from, "%.*s", SPAN_ARGS(out->series->metric));
 	} else if (length->value > 0 && (out->series = find_counted(view, CONSUMED_SAMPLES))) {
@@ -77,8 +68,22 @@ static void find_meter(const struct job_view *view, struct span loss, const stru
 	}
 }
 
+static const enum input metered[] = {INPUT_TOKEN_BUDGET, INPUT_SEQUENCE_LENGTH, INPUT_TOKENS_PER_STEP};
+
+enum status tokens_read_meter(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct job_view *view, struct inputs **inputs, struct tokens_meter *out, struct error *err)
+{
+	struct span loss;
+
+	TRY(run_inputs_read(
+		pipeline, reader, arena, &view->row, metered, sizeof metered / sizeof *metered, inputs, err));
+	TRY(main_series_find(reader, arena, view, ROLE_LOSS, &loss, err));
+	find_meter(view, loss, *inputs, out);
+	return OK;
+}
+
 /* Points that were made again do not count: what they had consumed is consumed once more. */
-static void set_consumption(const struct meter *meter, struct tokens_consumed *out)
+static void set_consumption(const struct tokens_meter *meter, struct tokens_consumed *out)
 {
 	const struct series_view *series = meter->series;
 
@@ -96,24 +101,19 @@ static struct span keep(struct arena *arena, const char *text)
 	return *text ? arena_copy(arena, span_from(text)) : SPAN("");
 }
 
-static const enum input metered[] = {INPUT_TOKEN_BUDGET, INPUT_SEQUENCE_LENGTH, INPUT_TOKENS_PER_STEP};
-
 enum status tokens_read(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct job_row *job, struct tokens_consumed *out, struct error *err)
 {
 	struct job_view view;
 	struct inputs *inputs;
-	struct meter meter;
-	struct span loss;
+	struct tokens_meter meter;
 
 	*out = (struct tokens_consumed){.budget = NAN, .first = NAN, .last = NAN};
-	TRY(run_inputs_read(pipeline, reader, arena, job, metered, sizeof metered / sizeof *metered, &inputs, err));
 	TRY(view_read_job(pipeline, reader, arena, job->name, SPAN(""), SPAN(""), VIEW_SERIES, &view, err));
-	TRY(main_series_find(reader, arena, &view, ROLE_LOSS, &loss, err));
+	TRY(tokens_read_meter(pipeline, reader, arena, &view, &inputs, &meter, err));
 	const struct input_value *budget = &inputs->items[INPUT_TOKEN_BUDGET];
 	if (budget->value > 0)
 		out->budget = budget->value;
-	find_meter(&view, loss, inputs, &meter);
 	set_consumption(&meter, out);
 	out->budget_from = keep(arena, budget->from);
 	out->from = keep(arena, meter.from);

@@ -6,12 +6,14 @@
 #include "read/charts/chart.h"
 #include "read/charts/chart_chain.h"
 #include "read/charts/run_inputs.h"
+#include "read/charts/tokens_read.h"
 #include "read/view.h"
 #include "store/jobs.h"
 
 #include <math.h>
 
 enum { BUCKETS = 2000 };
+enum { RANK_NONE, RANK_MAYBE, RANK_DERIVED, RANK_OWN };
 
 static const double FLOPS_EACH = 6; /* a parameter and token, forward and backward: Kaplan et al., arXiv 2001.08361 */
 
@@ -37,34 +39,63 @@ static unsigned rank_of(const struct series_view *series)
 	enum consumed what = consumed_of(series->metric);
 
 	if (!rises(&series->summary))
-		return 0;
+		return RANK_NONE;
 	if (what == CONSUMED_TOKENS)
-		return 3;
+		return RANK_OWN;
 	if (span_equal(series->metric, SPAN("derived:tokens")))
-		return 2;
-	return what == CONSUMED_TOKENS_MAYBE && series->summary.last == series->summary.max;
+		return RANK_DERIVED;
+	return what == CONSUMED_TOKENS_MAYBE && series->summary.last == series->summary.max ? RANK_MAYBE : RANK_NONE;
 }
 
-struct span work_axis_metric(const struct job_view *view)
+static const struct series_view *find_own(const struct job_view *view, unsigned *rank)
 {
-	struct span best = SPAN("");
-	unsigned best_rank = 0;
+	const struct series_view *best = NULL;
 
+	*rank = 0;
 	for (size_t i = 0; i < view->stream_count; i++)
 		for (size_t j = 0; !stream_is_system(view->streams[i].name) && j < view->streams[i].series_count; j++) {
-			unsigned rank = rank_of(&view->streams[i].series[j]);
-			if (rank <= best_rank)
+			const struct series_view *series = &view->streams[i].series[j];
+			if (rank_of(series) <= *rank)
 				continue;
-			best_rank = rank;
-			best = view->streams[i].series[j].metric;
+			*rank = rank_of(series);
+			best = series;
 		}
 	return best;
+}
+
+static bool meter_rises(const struct tokens_meter *meter)
+{
+	return meter->series &&
+	       (meter->is_by_step ? meter->series->summary.last_step > meter->series->summary.first_step
+				  : rises(&meter->series->summary));
+}
+
+enum status work_count_read(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct job_view *view, struct work_count *out, struct error *err)
+{
+	unsigned rank;
+	const struct series_view *own = find_own(view, &rank);
+	struct tokens_meter meter;
+	struct inputs *inputs;
+
+	*out = (struct work_count){.metric = own ? own->metric : SPAN(""), .tokens_each = 1};
+	out->from = out->metric;
+	if (rank > RANK_MAYBE)
+		return OK;
+	TRY(tokens_read_meter(pipeline, reader, arena, view, &inputs, &meter, err));
+	if (!meter_rises(&meter))
+		return OK;
+	*out = (struct work_count){
+		.metric = meter.series->metric, .tokens_each = meter.tokens_each, .is_by_step = meter.is_by_step};
+	out->from = arena_copy(arena, span_from(meter.from));
+	return out->from.ptr ? OK : error_no_memory(err);
 }
 
 /* ---- its points ---- */
 
 struct filling {
 	struct work_axis *axis;
+	const struct work_count *by;
 	double before; /* counted by what came before this attempt and job */
 	double highest; /* of this one */
 	uint32_t attempt;
@@ -74,26 +105,28 @@ static void take_bucket(struct filling *filling, const struct bucket *bucket, bo
 {
 	struct work_axis *axis = filling->axis;
 	bool is_other = axis->count && (is_other_job || bucket->attempt > filling->attempt);
+	double counted = (filling->by->is_by_step ? (double)bucket->max_x : bucket->max) * filling->by->tokens_each;
 
 	if (!bucket->count)
 		return;
-	if (is_other && bucket->max < filling->highest) {
+	if (is_other && counted < filling->highest) {
 		filling->before = axis->tokens[axis->count - 1];
 		filling->highest = 0;
 	}
 	filling->attempt = bucket->attempt;
-	double tokens = filling->before + bucket->max;
+	double tokens = filling->before + counted;
 	if (axis->count &&
 		(tokens <= axis->tokens[axis->count - 1] || (double)bucket->max_x <= axis->steps[axis->count - 1]))
 		return;
-	filling->highest = bucket->max;
+	filling->highest = counted;
 	axis->steps[axis->count] = (double)bucket->max_x;
 	axis->tokens[axis->count++] = tokens;
 }
 
-static enum status fill(struct work_axis *axis, struct arena *arena, const struct chart *chart, struct error *err)
+static enum status fill(struct work_axis *axis, struct arena *arena, const struct work_count *by,
+	const struct chart *chart, struct error *err)
 {
-	struct filling filling = {.axis = axis};
+	struct filling filling = {.axis = axis, .by = by};
 	size_t link = 0, link_end = chart->link_count ? chart->links[0].buckets : chart->count;
 
 	axis->steps = arena_alloc(arena, (chart->count + 1) * sizeof *axis->steps);
@@ -113,16 +146,18 @@ static enum status read_count(struct pipeline *pipeline, struct store_reader *re
 	struct span job, bool is_chain, struct work_axis *out, struct error *err)
 {
 	AUTO(arena) scratch = arena_new();
+	struct work_count by;
 	struct job_view view;
 	struct chart chart;
 
 	if (!scratch)
 		return error_no_memory(err);
 	TRY(view_read_job(pipeline, reader, scratch, job, SPAN(""), SPAN(""), VIEW_SERIES, &view, err));
-	out->metric = arena_copy(arena, work_axis_metric(&view));
-	if (!out->metric.ptr)
+	TRY(work_count_read(pipeline, reader, scratch, &view, &by, err));
+	out->tokens_from = arena_copy(arena, by.from);
+	if (!out->tokens_from.ptr)
 		return error_no_memory(err);
-	struct chart_query query = {.metric = out->metric,
+	struct chart_query query = {.metric = by.metric,
 		.stream = SPAN(""),
 		.axis = AXIS_STEP,
 		.from = INT64_MIN,
@@ -132,7 +167,7 @@ static enum status read_count(struct pipeline *pipeline, struct store_reader *re
 	if (!query.metric.len)
 		return OK;
 	TRY((is_chain ? chart_read_chain : chart_read)(pipeline, reader, scratch, job, &query, &chart, err));
-	return fill(out, arena, &chart, err);
+	return fill(out, arena, &by, &chart, err);
 }
 
 /* ---- what a token is ---- */

@@ -19,7 +19,7 @@ struct work_axis {
 	double *steps, *tokens; /* both rise */
 	size_t count; /* at least 2 */
 	double each; /* what a token is on the axis: its FLOPs, else 1 */
-	struct span metric; /* the count */
+	struct span tokens_from; /* what counts them, as of struct work_count */
 	double parameters; /* of FLOPs */
 	struct span parameters_from;
 };
@@ -27,8 +27,16 @@ struct work_axis {
 bool chart_axis_is_work(enum chart_axis axis);
 #define WORK_FLOPS_FORMULA "6 * parameters * tokens"
 
-/* Which metric counts the job's tokens; "": none does. */
-struct span work_axis_metric(const struct job_view *view);
+/* What counts a job's tokens: its own metric, else what tokens_read.h goes by, which may need what an earlier job of its run states. */
+struct work_count {
+	struct span metric; /* "": none does */
+	double tokens_each; /* one of its units is so many */
+	bool is_by_step; /* its steps are counted, not its values */
+	struct span
+		from; /* "derived:tokens", "consumed_samples * sequence_length (seq_length, HyperParameters of run-1)" */
+};
+enum status work_count_read(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct job_view *view, struct work_count *out, struct error *err) MUST_CHECK;
 /* Why there are none. */
 extern const char work_no_tokens[], work_no_parameters[];
 
