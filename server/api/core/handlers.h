@@ -15,7 +15,7 @@ http_handler api_tokens_list, api_tokens_create, api_tokens_delete, api_options_
 http_handler api_jobs_list, api_jobs_create, api_job_get, api_job_delete, api_job_restore, api_trash_list,
 	api_job_transition;
 http_handler api_events_take, api_search, api_job_run, api_job_checkpoints, api_job_continuity, api_job_restart,
-	api_job_tokens, api_job_schedule, api_job_anatomy, api_job_anatomy_put, api_job_anatomy_delete;
+	api_job_stated, api_job_tokens, api_job_schedule, api_job_anatomy, api_job_anatomy_put, api_job_anatomy_delete;
 http_handler api_aggregate, api_compare;
 http_handler api_streams, api_lines, api_lines_raw, api_log_search, api_log_groups, api_log_histogram, api_log_captures;
 http_handler api_retention_get, api_retention_put, api_job_pin, api_job_patch;

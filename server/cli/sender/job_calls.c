@@ -319,7 +319,7 @@ enum status job_read_document(struct http_client *client, const char *job, struc
 	AUTO_DONE(buf) path = BUF_INIT(MAX_PATH_BYTES);
 
 	*document = NULL;
-	put_job_path(&path, job, "");
+	put_job_path(&path, job, "/stated");
 	enum status status = client_get_json(client, &path, document, err);
 	return status == ERR_NOT_FOUND ? OK : status;
 }

@@ -43,6 +43,7 @@ struct job_points {
 	const char *job, *stream, *host;
 	/* Lines "N TAB object", "~N TAB object" where the time in it is assumed, "@TS TAB object", or JOB_POINTS_SETTING TAB object. */
 	struct span text;
+	uint64_t place; /* of the text in its stream */
 	bool asks; /* what the server has: it may be more than is known */
 	bool *has_told; /* the caller's: that the server did not take some was said */
 	struct stored_points *stored; /* what the server has, as it was asked */

@@ -1,11 +1,13 @@
 /* Points of a run: those that the server has are passed over, the others sent. */
+#include "base/hash128.h"
 #include "cli/http/url.h"
 #include "cli/sender/job_calls.h"
 #include "cli/sender/stored_points.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
-enum { MAX_PATH_BYTES = 8192 };
+enum { MAX_PATH_BYTES = 8192, MAX_HEADERS_BYTES = 256 };
 
 static enum status is_there(struct http_client *client, const struct job_points *points, struct span digits,
 	struct span object, bool *is_point, bool *is_there, struct error *err)
@@ -67,10 +69,28 @@ static uint64_t count_rejected(const struct job_points *points, const struct htt
 	return (uint64_t)rejected;
 }
 
+/*
+ * Where nothing can be compared, a batch that is sent again is known to the server by its key. The batch's place in the stream tells two that
+ * are alike from one that is sent again.
+ */
+static void put_key(const struct job_points *points, struct span body, struct buf *headers)
+{
+	struct hash128 hash = {0};
+
+	if (!stored_points_are_hidden(points->stored))
+		return;
+	hash128_add(&hash, span_from(points->job));
+	hash128_add(&hash, span_from(points->stream));
+	hash128_add_number(&hash, points->place);
+	hash128_add(&hash, body);
+	buf_printf(headers, "Idempotency-Key: %016" PRIx64 "%016" PRIx64 "\r\n", hash.high, hash.low);
+}
+
 enum status job_send_points(struct http_client *client, const struct job_points *points, struct span body,
 	uint64_t *rejected, struct error *err)
 {
 	AUTO_DONE(buf) path = BUF_INIT(MAX_PATH_BYTES);
+	AUTO_DONE(buf) headers = BUF_INIT(MAX_HEADERS_BYTES);
 	AUTO_DONE(http_reply) reply = {0};
 
 	*rejected = 0;
@@ -80,11 +100,15 @@ enum status job_send_points(struct http_client *client, const struct job_points 
 		if (*points->host) /* "": not known */
 			url_put_value(&path, "&host=", span_from(points->host));
 		TRY(buf_status(&path, err));
+		put_key(points, body, &headers);
+		buf_append_char(&headers, 0);
+		TRY(buf_status(&headers, err));
 		struct http_request request = {.method = "POST",
 			.path = buf_span(&path),
 			.content_type = "application/x-ndjson",
+			.headers = headers.ptr,
 			.body = body,
-			.is_once = true};
+			.is_once = !*headers.ptr};
 		TRY(client_call(client, &request, &reply, err));
 		*rejected = count_rejected(points, &reply);
 	}

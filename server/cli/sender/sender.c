@@ -77,6 +77,18 @@ static enum status state_again(struct sender *sender, const struct json *documen
 	return document ? job_send_stated(sender->options.client, &stated, err) : OK;
 }
 
+/* Who may not know what a job states sends its lines all the same. An import compares, and goes by what it is told. */
+static enum status read_stated(struct sender *sender, struct json **document, struct error *err)
+{
+	enum status status = job_read_document(sender->options.client, sender->job, document, err);
+
+	if (status == OK || client_is_passing(status) || sender->options.is_import)
+		return status;
+	client_say(sender->options.program, "the server does not say what job '%s' states, which stays as it is: %s",
+		sender->job, err->text);
+	return OK;
+}
+
 /* Of a job that is made of what is said here it is no news. */
 static enum status state_machines(struct sender *sender, struct error *err)
 {
@@ -89,9 +101,21 @@ static enum status state_machines(struct sender *sender, struct error *err)
 
 	if (!machines.type && !machines.count)
 		return OK;
-	TRY(job_read_document(sender->options.client, sender->job, &document, err));
+	TRY(read_stated(sender, &document, err));
 	machines.document = document;
 	return document ? job_send_machines(sender->options.client, &machines, err) : OK;
+}
+
+/* An import compares with what is there: who may not read that is told before there is a job. */
+static enum status want_readable(struct sender *sender, struct error *err)
+{
+	struct job_imported imported;
+
+	if (!sender->options.is_import)
+		return OK;
+	enum status status =
+		job_read_imported(sender->options.client, sender->job, sender->options.streams[0], &imported, err);
+	return status == ERR_NOT_FOUND ? OK : status;
 }
 
 static enum status step_create(struct sender *sender, struct error *err)
@@ -106,8 +130,9 @@ static enum status step_create(struct sender *sender, struct error *err)
 		.is_past = sender_is_of_past(sender),
 		.commands_after = -1};
 
+	TRY(want_readable(sender, err));
 	if (sender->options.is_import || (sender->options.resumes && !sender->options.rest))
-		TRY(job_read_document(sender->options.client, sender->job, &document, err));
+		TRY(read_stated(sender, &document, err));
 	if (sender->options.has_one_stream)
 		TRY(sender_open_stream(sender, 0, true, err));
 	else
@@ -274,12 +299,35 @@ static void wait_and_retry(struct sender *sender, const struct error *err)
 	sender_pause(sender, wait_ms);
 }
 
+/* The user's files stay where they are; what nobody else has waits for --send-rest. */
 static void refuse(struct sender *sender, const struct error *err)
 {
 	client_say(sender->options.program, "%s refuses: %s; nothing more is sent", sender->options.server, err->text);
 	sender->result = err->status;
 	sender->err = *err;
-	spool_discard(sender->options.spool);
+	if (!sender->options.has_one_stream)
+		spool_discard(sender->options.spool);
+}
+
+/* What --system sends beside the training's stream is no reason to keep that from the server. */
+static bool is_beside(const struct sender *sender)
+{
+	return sender->phase == PHASE_LINES && sender->has_batch && sender->options.has_one_stream &&
+	       sender->batch.stream != 0;
+}
+
+static void drop_beside(struct sender *sender, const struct error *err)
+{
+	struct stream_state *stream = &sender->streams[sender->batch.stream];
+
+	if (!stream->has_told_refused)
+		client_say(sender->options.program, "the server did not take some of stream '%s': %s",
+			sender->options.streams[sender->batch.stream], err->text);
+	stream->has_told_refused = true;
+	sender->refused_until_ms = 0;
+	sender->conflicts = 0;
+	spool_release(sender->options.spool, sender->batch.text.len);
+	sender->has_batch = false;
 }
 
 static void run_phases(struct sender *sender)
@@ -298,6 +346,8 @@ static void run_phases(struct sender *sender)
 			}
 		} else if (client_is_passing(status)) {
 			wait_and_retry(sender, &err);
+		} else if (is_beside(sender)) {
+			drop_beside(sender, &err);
 		} else {
 			refuse(sender, &err);
 			return;

@@ -205,6 +205,7 @@ static enum status send_points(struct sender *sender, struct error *err)
 		.stream = name,
 		.host = sender_host_of(sender, sender->batch.stream),
 		.text = buf_span(&sender->batch.text),
+		.place = stream->sent_bytes,
 		.asks = !stream->is_known,
 		.has_told = &stream->has_told_rejected,
 		.stored = stream->stored_points};

@@ -63,10 +63,32 @@ static enum status wait_for_lease(struct sender *sender, const struct session_to
 	return err->status = ERR_BUSY;
 }
 
+/* What is said of a job, and is wrong, is no reason to keep its lines from the server. */
+static enum status open_session(
+	struct sender *sender, const struct session_asked *described, struct session_told *told, struct error *err)
+{
+	struct session_asked asked = *described;
+
+	asked.is_bare = sender->is_bare;
+	enum status status = session_open(sender->options.client, &asked, told, err);
+	bool may_be_said = status == ERR_INVALID || status == ERR_SEMANTIC || status == ERR_TOO_LARGE;
+	if (!may_be_said || asked.is_bare || sender->options.is_import)
+		return status;
+	struct error why = *err;
+	asked.is_bare = true;
+	status = session_open(sender->options.client, &asked, told, err);
+	sender->is_bare = status == OK || status == ERR_CONFLICT;
+	if (sender->is_bare)
+		client_say(sender->options.program,
+			"the server did not take what is said of job '%s', whose lines go without that: %s", asked.job,
+			why.text);
+	return status;
+}
+
 enum status sender_ask_session(
 	struct sender *sender, const struct session_asked *asked, struct session_told *told, struct error *err)
 {
-	enum status status = session_open(sender->options.client, asked, told, err);
+	enum status status = open_session(sender, asked, told, err);
 
 	if (status == ERR_CONFLICT && told->expires_in_ms > 0)
 		return wait_for_lease(sender, told, err);

@@ -25,6 +25,7 @@ struct stream_state {
 	bool has_session;
 	bool is_sessionless; /* its lines are sent to a job that has its end: nothing else is said of it */
 	bool has_told_rejected; /* points */
+	bool has_told_refused; /* a whole batch */
 	char session[SESSION_ID_BYTES];
 };
 
@@ -52,6 +53,7 @@ struct sender {
 	unsigned failed_reads; /* one after the other */
 	unsigned waited_beats; /* that the server answered while lines had to wait */
 	unsigned conflicts; /* one after the other */
+	bool is_bare; /* the server does not take what is said of the job: its lines go without that */
 	int64_t refused_until_ms; /* another's session may end by then; 0: none was in the way */
 	int64_t heard_ms; /* of the one stream's session, on the monotonic clock */
 	int64_t heartbeat_ms;

@@ -51,7 +51,11 @@ static enum status put_asked(const struct session_asked *asked, struct buf *body
 		json_put_bool(&w, "past", true);
 	if (asked->commands_after >= 0)
 		json_put_i64(&w, "commands_after", asked->commands_after);
-	identity_put_fields(asked->identity, asked->host ? asked->host : asked->identity->host, asked->metrics, &w);
+	const char *host = asked->host ? asked->host : asked->identity->host;
+	if (!asked->is_bare)
+		identity_put_fields(asked->identity, host, asked->metrics, &w);
+	else if (host && *host)
+		json_put_text(&w, "host", host);
 	json_object_end(&w);
 	return buf_status(body, err);
 }

@@ -23,6 +23,7 @@ struct stored_points {
 	uint64_t *room;
 	struct json *document; /* of the job's series; NULL: there are none */
 	bool has_lines; /* the stream has a log, which may have given points as well */
+	bool are_hidden; /* what the server has, from a token that may only write */
 	struct map *listed; /* metric -> its row in the document, of the stream */
 	struct map *series; /* metric -> struct stored_series: what was asked of them */
 	struct point_row **pending; /* of the batch */
@@ -237,7 +238,14 @@ enum status stored_points_begin(struct stored_points *stored, struct http_client
 	stored->listed = map_new();
 	if (!stored->listed)
 		return error_no_memory(err);
-	return read_list(stored, client, of, err);
+	enum status status = read_list(stored, client, of, err);
+	stored->are_hidden = status == ERR_FORBIDDEN;
+	return stored->are_hidden ? OK : status;
+}
+
+bool stored_points_are_hidden(const struct stored_points *stored)
+{
+	return stored->are_hidden;
 }
 
 static bool read_key(const struct json *point, struct point_key *key)

@@ -24,7 +24,7 @@ struct stored_points_of {
 struct stored_points *stored_points_new(uint64_t *room) __attribute__((warn_unused_result));
 void stored_points_free(struct stored_points *stored);
 
-/* A batch begins, perhaps again. asks: what the server has may be more than is known. */
+/* A batch begins, perhaps again. asks: what the server has may be more than is known. Who may not read it has nothing to compare. */
 enum status stored_points_begin(struct stored_points *stored, struct http_client *client,
 	const struct stored_points_of *of, bool asks, struct error *err) MUST_CHECK;
 
@@ -40,6 +40,9 @@ enum status stored_points_take(struct stored_points *stored, struct http_client 
 	struct error *err) MUST_CHECK;
 /* Of a machine's figures, which come in the order of their times: is the newest that the server has not older? */
 bool stored_points_has_time(const struct stored_points *stored, struct span object, int64_t ts_ms);
+
+/* Whether the token may not read: nothing was compared. */
+bool stored_points_are_hidden(const struct stored_points *stored);
 
 /* The batch was sent. */
 void stored_points_end(struct stored_points *stored);

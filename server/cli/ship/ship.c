@@ -532,7 +532,8 @@ static void tell_lost(const struct spool_totals *totals)
 			totals->lost_lines, totals->lost_bytes, (int)reason.len, reason.ptr);
 }
 
-static void tell_unsent(struct ship *ship, const char *spool_folder, const struct error *cause)
+/* The sender has said what the server refused. */
+static void tell_unsent(struct ship *ship, const char *spool_folder, enum status status, const struct error *cause)
 {
 	const char *server = options_text(ship->options, "server");
 	char folder[REST_NOTE_PATH_BYTES];
@@ -540,7 +541,10 @@ static void tell_unsent(struct ship *ship, const char *spool_folder, const struc
 	struct error err = {0};
 	const struct rest_saving saving = {ship->spool, ship->sender, ship->streams, SYSTEM_LINES};
 
-	client_say(say_as(), "server %s was not reached in time: %s", server, cause->text);
+	if (status == ERR_UNAVAILABLE)
+		client_say(say_as(), "server %s was not reached in time: %s", server, cause->text);
+	else if (ship->watch) /* its files stay */
+		return;
 	if (ship->watch && ship->ledger) {
 		client_say(say_as(), "the rest of the files is sent when the same command is started again");
 		return;
@@ -595,8 +599,8 @@ static int finish(struct ship *ship, char *const *environment)
 
 	if (status == OK && ship->watch && ship->ledger)
 		ledger_end(ship->ledger);
-	if (status == ERR_UNAVAILABLE)
-		tell_unsent(ship, ship_spool_folder(ship->options, environment), &err);
+	if (status != OK)
+		tell_unsent(ship, ship_spool_folder(ship->options, environment), status, &err);
 	else
 		rest_note_remove(&ship->rest);
 	if (!ship->watch && ship->ledger) /* our own files go with us, and what is left is noted */

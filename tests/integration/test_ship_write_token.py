@@ -1,0 +1,129 @@
+"""sm-ship with a token that may write and not read, as SECURITY.md gives it to a cluster: each option does what it does for an administrator."""
+
+import pytest
+from smserver import wait_until
+
+from test_auth import make_token
+from test_ship_rest import is_open
+
+SAYS = ("sh", "-c", "for i in 1 2 3 4 5; do echo step: $i loss: 2.$i; done")
+LINES = [f"step: {i} loss: 2.{i}" for i in range(1, 6)]
+
+
+class Writer:
+    """sm-ship with the token; the server's own requests are an administrator's."""
+
+    def __init__(self, server, ship, *options):
+        self.server, self.ship = server, ship
+        server.token = make_token(server, "root", "admin")
+        ship.env["SMFLEET_TOKEN"] = self.token = make_token(server, "w", "write", *options)
+
+    def run(self, name, *options, **more):
+        return self.ship.run("--job", name, *options, "--", *SAYS, **more)
+
+    def job(self, name):
+        return self.server.get(f"/api/v1/jobs/{name}").body
+
+    def lines(self, name):
+        return [line["text"] for line in self.server.lines(name)]
+
+
+@pytest.fixture(params=((), ("--team", "nlp")), ids=("of no team", "of a team"))
+def writer(make_server, ship, request):
+    server = make_server()
+    ship.env["SMFLEET_SERVER"] = server.url
+    return Writer(server, ship, *request.param)
+
+
+@pytest.mark.parametrize("options", (["--instance-count", "4"], ["--instance-type", "ml.p5.48xlarge"], ["--resume"], ["--system"],
+                                     ["--instance-count", "4", "--instance-type", "ml.p5.48xlarge", "--resume", "--system"]), ids=" ".join)
+def test_each_option_sends_all_and_ends_the_job(writer, options):
+    result = writer.run("j", *options)
+    assert (result.returncode, result.stderr) == (0, b"")
+    assert writer.lines("j") == LINES
+    assert writer.job("j")["TrainingJobStatus"] == "Completed"
+    assert [path for path in writer.ship.spool.iterdir() if not path.name.startswith("sm-ship-system-")] == []
+    if "--system" in options:
+        rows = writer.server.get("/api/v1/jobs/j/streams").body["streams"]
+        assert any(row["stream"].startswith("system/") and row["sent_points"] for row in rows), rows
+
+
+def test_an_import_compares_and_makes_no_job_where_it_may_not(writer, tmp_path):
+    (tmp_path / "old.log").write_text("".join(f"2024-05-01 12:00:0{i} {text}\n" for i, text in enumerate(LINES)))
+    result = writer.ship.run("--import", str(tmp_path / "(?<job>old).log"))
+    assert result.returncode == 4 and b"this needs the scope 'read'" in result.stderr, result.stderr
+    assert writer.server.get("/api/v1/jobs/old").status == 404
+
+
+def test_machines_are_set_where_the_job_states_none_and_left_else(writer):
+    assert writer.server.post("/api/v1/jobs", json={"TrainingJobName": "j"}, token=writer.token).status == 201
+    result = writer.run("j", "--instance-count", "4")
+    assert (result.returncode, result.stderr) == (0, b"")
+    assert writer.job("j")["by_hand"]["nodes"] == 4
+    again = writer.run("j", "--resume", "--instance-count", "2", "--instance-type", "ml.p5.48xlarge")
+    assert again.returncode == 0 and b"has 4, and --instance-count says '2': it is left as it is" in again.stderr, again.stderr
+    assert writer.job("j")["by_hand"] == {"nodes": 4, "instance_type": "ml.p5.48xlarge"}
+    assert writer.lines("j") == LINES * 2
+
+
+def test_a_job_that_goes_on_keeps_its_settings_and_says_so(writer):
+    assert writer.run("j", "--hp", "lr=3e-4").returncode == 0
+    again = writer.run("j", "--resume", "--hp", "lr=1e-4", "--hp", "seed=7")
+    assert again.returncode == 0 and b"has lr = '3e-4'" in again.stderr, again.stderr
+    document = writer.job("j")
+    assert (document["HyperParameters"]["lr"], document["HyperParameters"]["seed"]) == ("3e-4", "7")
+    assert any("sm-ship began with lr=1e-4 (the job has 3e-4)" in row["StatusMessage"] for row in document["SecondaryStatusTransitions"])
+
+
+def test_what_is_stated_is_told_to_who_may_state_it(writer):
+    assert writer.run("j", "--hp", "lr=3e-4", "--tag", "a=b", "--instance-count", "4").returncode == 0
+    reply = writer.server.get("/api/v1/jobs/j/stated", token=writer.token)
+    assert reply.status == 200 and reply.body["TrainingJobStatus"] == "Completed"
+    whole = writer.job("j")
+    assert set(reply.body) <= {"TrainingJobName", "TrainingJobStatus", "HyperParameters", "OtherHyperParameters", "Tags",
+                               "AlgorithmSpecification", "ResourceConfig", "by_hand"}
+    for key in reply.body:
+        assert reply.body[key] == whole[key], key
+    assert writer.server.get("/api/v1/jobs/j", token=writer.token).status == 403
+    other = make_token(writer.server, "other", "write", "--team", "vision")
+    assert writer.server.get("/api/v1/jobs/j/stated", token=other).status == 403
+    assert writer.server.get("/api/v1/jobs/none/stated", token=writer.token).status == 404
+    assert writer.server.get("/api/v1/jobs/j/stated", token=make_token(writer.server, "r", "read")).status == 403
+
+
+def test_what_is_left_is_sent(writer, tmp_path):
+    goal = tmp_path / "goal"
+    process = writer.ship.start("--job", "j", "--", "sh", "-c", f"echo one; while [ ! -e {goal} ]; do sleep 0.01; done")
+    wait_until(lambda: writer.server.get("/api/v1/jobs/j").status == 200 and writer.lines("j") == ["one"], what="the first line")
+    process.kill()
+    process.communicate()
+    assert writer.server.post("/api/v1/jobs/j/transitions", json={"SecondaryStatus": "Failed"}).status == 204
+    goal.touch()
+    wait_until(lambda: not is_open(writer.ship.spool.glob("*.out")), what="the end of the command")
+    sent = writer.ship.run("--send-rest")
+    assert sent.returncode == 0 and b"that were left are with the server" in sent.stderr, sent.stderr
+    assert list(writer.ship.spool.iterdir()) == [] and writer.job("j")["TrainingJobStatus"] == "Failed"
+    assert writer.lines("j") == ["one"]
+
+
+@pytest.mark.parametrize("options", (["--metric", "loss=("], ["--tag", "a" * 300 + "=b"]), ids=("metric", "tag"))
+def test_what_is_wrong_in_a_description_keeps_no_line(writer, options):
+    result = writer.run("j", *options)
+    assert result.returncode == 0 and b"whose lines go without that" in result.stderr, result.stderr
+    assert writer.lines("j") == LINES and writer.job("j")["TrainingJobStatus"] == "Completed"
+    assert list(writer.ship.spool.iterdir()) == []
+
+
+def test_what_the_server_refuses_stays_and_is_sent_by_a_token_that_may(writer):
+    for number, (data, command, code) in enumerate(((None, ["--", *SAYS], 0), ("".join(text + "\n" for text in LINES).encode(), [], 4))):
+        name = f"j{number}"
+        reader = make_token(writer.server, f"r{number}", "read")
+        refused = writer.ship.run("--job", name, *command, data=data or b"", SMFLEET_TOKEN=reader)
+        assert refused.returncode == code and b"refuses: this needs the scope 'write'" in refused.stderr, refused.stderr
+        assert b"5 lines of job '%s' and how it ended are kept in" % name.encode() in refused.stderr, refused.stderr
+        still = writer.ship.run("--send-rest", SMFLEET_TOKEN=reader)
+        assert still.returncode == 4, still.stderr
+        sent = writer.ship.run("--send-rest")
+        assert sent.returncode == 0 and b"5 lines of job '%s' that were left are with the server, and how it ended" % name.encode() in sent.stderr, sent.stderr
+        assert writer.lines(name) == LINES and writer.job(name)["TrainingJobStatus"] == "Completed"
+        assert list(writer.ship.spool.iterdir()) == []
