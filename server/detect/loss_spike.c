@@ -19,8 +19,9 @@
  * points are as odd downwards. What comes again at equal distances (recur.h) is no news: the first line of an epoch that is one batch
  * where the others are means is nothing, a bad batch that every epoch brings again is a mark.
  * What this loss does all the time, in any order (spells.h), is no news either, and no mark.
- * What jumps to where the stream began may be the next training in it. It is a mark until 16 and 32 points tell whether it falls from
- * there as the first one did; then all starts afresh. What comes back before was a spike, and is told then.
+ * What jumps to where the stream began may be the next training in it, unless it is half as high again or its line says its step, which
+ * would begin again. It is a mark until 16 and 32 points tell whether it falls from there as the first one did; then all starts
+ * afresh. What comes back before was a spike, and is told then.
  * Losses of neighbouring steps are hardly correlated, so that two odd points are far rarer than one: one point alone,
  * which bad data often causes, is a mark of severity info and no more. For a mark, z is less what the last point's z
  * lets expect of a correlated curve, in spreads of some hundred points, and the bar is 3.8; half a spread more for each mark
@@ -71,6 +72,7 @@ static const double down_fading = 1 - 1.0 / 4096;
 static const double small_margin = 0.25; /* a small spike is looked for in three ways at once */
 static const double far_share = 0.5; /* of the level: with few values known */
 static const double far_score = 8;
+static const double above_start = 1.5; /* times the highest of the first points: no beginning */
 static const double young_share = 0.01; /* of the level: what a spread is at least that is little known */
 
 struct alarm {
@@ -321,11 +323,13 @@ static int64_t onset(const struct loss_spike *state, enum cause cause)
 	return step;
 }
 
-static bool is_like_start(const struct loss_spike *state, double value)
+static bool is_like_start(const struct loss_spike *state, const struct point *point)
 {
 	const struct robust_window *window = state->window;
+	double highest = state->start_count ? (double)state->start[state->start_count - 1] : 0;
 
-	return beginning_is_height(&state->first, value, robust_expected(window), window->spread);
+	return !point_says_its_step(point) && point->value < above_start * highest &&
+	       beginning_is_height(&state->first, point->value, robust_expected(window), window->spread);
 }
 
 static void open_alarm(struct loss_spike *state, enum severity severity, uint64_t ordinal, const struct point *point,
@@ -333,7 +337,7 @@ static void open_alarm(struct loss_spike *state, enum severity severity, uint64_
 {
 	struct alarm *alarm = &state->alarm;
 
-	state->is_next = severity == SEVERITY_INFO && is_like_start(state, point->value);
+	state->is_next = severity == SEVERITY_INFO && is_like_start(state, point);
 	state->next = (struct beginning){0};
 	*alarm = (struct alarm){
 		.is_open = true, .level = robust_expected(state->window), .spread = state->window->spread};
@@ -399,6 +403,15 @@ static void become_divergence(
 	incident_close(&spike, point, to);
 }
 
+/* Points in a row above half the way to where training began. */
+static void count_high(struct loss_spike *state, double value)
+{
+	struct alarm *alarm = &state->alarm;
+	double half = fmax(0.5 * (state->start_level - alarm->level), 10 * alarm->spread);
+
+	alarm->high_run = value - alarm->level > half && state->start_level > alarm->level ? alarm->high_run + 1 : 0;
+}
+
 static bool has_diverged(const struct loss_spike *state)
 {
 	const struct alarm *alarm = &state->alarm;
@@ -414,7 +427,6 @@ static void feed_alarm(
 {
 	struct alarm *alarm = &state->alarm;
 	double excess = point->value - alarm->level, z = excess / alarm->spread;
-	double half_way = fmax(0.5 * (state->start_level - alarm->level), 10 * alarm->spread);
 	bool is_divergence = alarm->incident.kind == INCIDENT_DIVERGENCE;
 
 	follow(alarm, point, z > 3, to);
@@ -423,7 +435,7 @@ static void feed_alarm(
 	alarm->points++;
 	alarm->calm += (is_sampled(state) ? 0.4 : 0.25) * (clip(z, -8, 8) - alarm->calm);
 	alarm->height += 0.0625 * (clip(excess / (alarm->incident.worst - alarm->level), 0, 1) - alarm->height);
-	alarm->high_run = excess > half_way && state->start_level > alarm->level ? alarm->high_run + 1 : 0;
+	count_high(state, point->value);
 	if ((alarm->calm < 1 && z < 3) || (is_divergence && alarm->height < 0.15)) {
 		end_alarm(state, point, to);
 	} else if (!is_divergence && has_diverged(state)) {
@@ -441,6 +453,8 @@ static void feed_mark(
 {
 	struct alarm *alarm = &state->alarm;
 
+	if (state->is_next)
+		count_high(state, point->value);
 	if (cause != CAUSE_NONE && state->is_next) {
 		follow(alarm, point, true, to);
 	} else if (cause != CAUSE_NONE) {
@@ -501,10 +515,9 @@ static void feed_watch(
 	enum cause cause = state->again ? CAUSE_NONE : judge(state, point->value);
 	if (state->alarm.is_open)
 		feed_mark(state, point, z, cause, to);
-	else if (cause != CAUSE_NONE && !is_like_start(state, point->value))
-		open_alarm(state, SEVERITY_WARNING, ordinal, point, z, to);
 	else if (cause != CAUSE_NONE)
-		open_alarm(state, SEVERITY_INFO, ordinal, point, z, to);
+		open_alarm(
+			state, is_like_start(state, point) ? SEVERITY_INFO : SEVERITY_WARNING, ordinal, point, z, to);
 	else if (z > mark_floor && !spells_are_usual(&state->spells) &&
 		 (new > mark_bar(state) || small > mark_bar(state) + small_margin))
 		mark_point(state, ordinal, point, fmax(z, small), to);

@@ -1,5 +1,7 @@
 """Incidents as they are listed, one by one, and told of."""
 
+import math
+
 import pytest
 from smserver import quote, wait_until
 
@@ -77,3 +79,13 @@ def test_incidents_by_severity_and_time(server):
     assert found(f"from_ms={opened}&to_ms={opened}&kind=job_failed&q=name~j") == [row["id"]]
     assert found(f"from_ms={opened + 1}") == [] and found(f"to_ms={opened - 1}") == []
     assert found("minimum_severity=bad") == "minimum_severity" and found("from_ms=x") == "from_ms"
+
+
+@pytest.mark.parametrize("line", ["step: {}  loss:  {:.5f}  grad_norm:  1.5000", "{{'step': {}, 'loss': {:.4f}}}"])
+def test_a_jump_to_where_the_training_began_is_told_at_its_second_line(server, line):
+    """From 10 to 2.05, then 9: lines that say their step are no next training."""
+    falls = [8 * math.exp(-n / 80) + 2 + 0.01 * (n * 7919 % 13 - 6) for n in range(1, 400)]
+    server.send("j", [line.format(n, value) for n, value in enumerate([*falls, 9.0, 9.1], 1)])
+    row, = wait_until(lambda: [row for row in listed(server, minimum_severity="warning")["incidents"] if row["metric"]],
+        what="the spike")
+    assert (row["kind"], row["first_step"]) == ("loss_spike", 400)

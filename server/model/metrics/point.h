@@ -19,6 +19,12 @@ struct point {
 		in_epoch; /* steps of its epoch so far, as far as its line counts them; 0: it does not. For the detectors: not kept */
 };
 
+/* The step is the line's own, and not counted on from earlier epochs: the next training would begin with a low one again. */
+static inline bool point_says_its_step(const struct point *point)
+{
+	return point->in_epoch && (int64_t)point->in_epoch == point->step + 1;
+}
+
 /* Sums over finite values; counts say how many were not. */
 struct summary {
 	uint64_t count;

@@ -12,6 +12,7 @@ enum { REPORTS_MAX = 64 };
 
 struct report {
 	enum incident_change change;
+	int64_t step; /* of the point that brought it */
 	struct incident incident;
 };
 
@@ -24,6 +25,7 @@ struct series {
 	uint32_t attempt;
 	uint64_t noise;
 	uint32_t in_epoch;
+	bool says_step; /* each line says its own */
 	bool is_timeless;
 	double sum;
 	struct report reports[REPORTS_MAX];
@@ -51,7 +53,7 @@ static inline void remember(void *context, enum incident_change change, const st
 	CHECK((change == INCIDENT_CLOSED) == (incident->state == INCIDENT_RECOVERED));
 	CHECK((incident->closed_ms != 0) == (change == INCIDENT_CLOSED));
 	if (series->count < REPORTS_MAX)
-		series->reports[series->count] = (struct report){change, *incident};
+		series->reports[series->count] = (struct report){change, series->step, *incident};
 	series->count++;
 }
 
@@ -61,7 +63,7 @@ static inline void feed(struct series *series, double value)
 		.step = series->step, .ts_ms = 1000 * (1 + series->step), .value = value, .attempt = series->attempt};
 
 	point.line = 7 * series->ordinal;
-	point.in_epoch = series->in_epoch;
+	point.in_epoch = series->says_step ? (uint32_t)series->step + 1 : series->in_epoch;
 	if (series->is_timeless)
 		point.ts_ms = 1000;
 	detector_set_feed(series->set, series->ordinal++, &point, remember, series);
