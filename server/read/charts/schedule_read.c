@@ -273,7 +273,7 @@ static bool is_same(const struct lr_schedule *a, const struct lr_schedule *b)
 		{a->warmup, b->warmup}, {a->decay, b->decay}, {a->total, b->total}};
 
 	for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-		if (memcmp(&numbers[i][0], &numbers[i][1], sizeof(double)))
+		if (memcmp(&numbers[i][0], &numbers[i][1], sizeof(double)) != 0)
 			return false;
 	return a->shape == b->shape;
 }
