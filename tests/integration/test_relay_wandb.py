@@ -100,7 +100,7 @@ for step in range(1, 11):
     run.log({"loss": 2.0 - step / 100}, step=step)
     print("INFO:", {"loss": 2.0 - step / 100}, flush=True)
 run.finish()
-time.sleep(0.6)
+time.sleep(5)  # the server hears of the end by the relay, later than the training goes on
 for step in range(11, 31):
     print("INFO:", {"loss": 2.0 - step / 100 if step != 20 else float("nan")}, flush=True)
 """, "--job", "rows"))
