@@ -116,6 +116,11 @@ def counts_at_the_end(server, name):
     return sorted((row["metric"], row["count"]) for row in series if not row["metric"].startswith(("derived:", "system/")))
 
 
+def told_not_a_number(server):
+    """Of which metrics, as soon as anything is told."""
+    return wait_until(lambda: [row["metric"] for row in server.get("/api/v1/incidents").body["incidents"] if row["kind"] == "non_finite"], what="the NaN")
+
+
 def test_what_it_prints_beside_telling_is_there_once(server, train):
     """From the first row on, of a run of moments: Hugging Face's Trainer does so."""
     given, _ = finish(train("""
@@ -142,9 +147,8 @@ time.sleep(5)  # the server hears of the end by the relay, later than the traini
 for step in range(11, 31):
     print("INFO:", {"loss": 2.0 - step / 100 if step != 20 else float("nan")}, flush=True)
 """, "--job", "rows"))
-    assert counts_at_the_end(server, "rows") == [("loss", 10), ("train:loss", 20)]
-    found = [row["metric"] for row in server.get("/api/v1/incidents").body["incidents"] if row["kind"] == "non_finite"]
-    assert found == ["train:loss"]
+    wait_until(lambda: counts_at_the_end(server, "rows") == [("loss", 10), ("train:loss", 20)], what="what waited to the end")
+    assert told_not_a_number(server) == ["train:loss"]
 
 
 @pytest.mark.parametrize("relay", ["runs", *(["is stopped"] if IS_LONG else [])])

@@ -13,7 +13,7 @@ import pytest
 import wandbclient
 from howlong import IS_LONG, long
 from smserver import ROOT, quote, wait_until
-from test_relay import children, counts_at_the_end, finish, wait_for_line
+from test_relay import children, counts_at_the_end, finish, told_not_a_number, wait_for_line
 from test_wandb import job, texts, values
 
 PROLOGUE = wandbclient.PROLOGUE + """
@@ -104,9 +104,8 @@ time.sleep(5)  # the server hears of the end by the relay, later than the traini
 for step in range(11, 31):
     print("INFO:", {"loss": 2.0 - step / 100 if step != 20 else float("nan")}, flush=True)
 """, "--job", "rows"))
-    assert {("loss", 10), ("train:loss", 20)} <= set(counts_at_the_end(server, "rows"))
-    found = [row["metric"] for row in server.get("/api/v1/incidents").body["incidents"] if row["kind"] == "non_finite"]
-    assert found == ["train:loss"]
+    wait_until(lambda: {("loss", 10), ("train:loss", 20)} <= set(counts_at_the_end(server, "rows")), what="what waited to the end")
+    assert told_not_a_number(server) == ["train:loss"]
 
 
 @pytest.mark.parametrize("version, away, back", [(wandbclient.NEWEST, "at init", "after the end"),
