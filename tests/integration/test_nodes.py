@@ -57,7 +57,7 @@ def test_a_noisy_machine_hides_no_other(server):
     server.stop()
     later_ms = int(time.time() * 1000) + 1
     server.sql("WITH RECURSIVE v (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM v WHERE n < 5999) INSERT INTO node_faults"
-        " SELECT 'noisy', ? + v.n, 1, 1, v.n, signature, is_drain, 1, ? + v.n, text FROM node_faults CROSS JOIN v WHERE host = 'quiet'", later_ms, later_ms)
+        " SELECT 'noisy', ? + v.n, 1, 1, v.n, signature, is_drain, 1, ? + v.n, text, '' FROM node_faults CROSS JOIN v WHERE host = 'quiet'", later_ms, later_ms)
     server.start()
     body = node(server, "quiet")
     assert body["drain"] and [row["text"] for row in body["fault_list"]] == [XID]
