@@ -228,7 +228,7 @@ enum status goodput_find_waits(struct goodput_deriving *d, struct error *err)
 bool goodput_is_hang(const struct goodput_deriving *d, enum goodput_bucket bucket, int64_t wait_ms, bool is_own)
 {
 	const struct goodput_waits *waits = &d->waits[bucket];
-	size_t others = waits->count - is_own, at = others ? (others - 1) / 2 : 0, own = 0;
+	size_t others = waits->count - is_own, at = others > 1 ? others - 2 : 0, own = 0;
 
 	if (wait_ms <= MARKED_MS || !others)
 		return wait_ms > MARKED_MS;

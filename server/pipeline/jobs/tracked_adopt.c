@@ -51,6 +51,7 @@ enum status run_adopt_job(struct store_tx *tx, struct arena *arena, const struct
 		return OK;
 	status = store_read_run_of_job(reader, arena, out->row.job_id, &run, err);
 	if (status == OK && !run.log_is_shared) {
+		out->before = run;
 		run.log_is_shared = true;
 		run.log_alone_until_ms = run.log_alone_until_ms ? run.log_alone_until_ms : asked->start_ms;
 		out->shared = run;

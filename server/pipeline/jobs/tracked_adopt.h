@@ -19,11 +19,11 @@ struct adoption {
 /*
  * *out: the job, with the run's settings and tags in its document, when it is the token's to write to and no run yet. *is_free: there is no
  * job of that name. Else neither: the run needs a name of its own. shared: its run, where what the log of that job prints is of this run, too,
- * from now on.
+ * from now on, and as it was before.
  */
 struct adopted {
 	bool is, is_free;
-	struct tracked_run_row shared; /* job_id 0: none */
+	struct tracked_run_row before, shared; /* job_id 0: none */
 	struct job_row row; /* its document is in `document` */
 };
 enum status run_adopt_job(struct store_tx *tx, struct arena *arena, const struct adoption *asked, struct buf *document,

@@ -52,6 +52,7 @@ struct making {
 	struct arena *arena; /* of what is said after the commit */
 	struct run_making *asked;
 	struct life life;
+	struct tracked_run_row before; /* the run whose log it shares; job_id 0: none */
 	struct buf document; /* of a job that was there already */
 	int64_t adopted_id; /* 0: it was not */
 };
@@ -138,6 +139,18 @@ static void note_alone(struct pipeline *pipeline, const struct tracked_run_row *
 		settle_lines(job);
 }
 
+/* What was not committed is not so. */
+static void note_alone_again(struct pipeline *pipeline, struct span name, const struct tracked_run_row *before)
+{
+	struct job_state *job = before->job_id ? directory_find(pipeline->directory, name) : NULL;
+
+	if (!job)
+		return;
+	if (job_note_alone(job, before->log_alone_ms, before->log_alone_until_ms))
+		settle_lines(job);
+	job_unref(job);
+}
+
 static enum status write_run(void *context, struct store_tx *tx, struct error *err)
 {
 	struct making *making = context;
@@ -162,6 +175,7 @@ static enum status write_run(void *context, struct store_tx *tx, struct error *e
 	making->adopted_id = 0;
 	if (asked->job.len)
 		TRY(adopt(making, tx, &adopted, err));
+	making->before = adopted.before;
 	if (adopted.shared.job_id)
 		note_alone(making->pipeline, &adopted.shared);
 	if (adopted.is) {
@@ -211,6 +225,8 @@ enum status pipeline_make_run(struct pipeline *pipeline, struct run_making *aske
 	if (!arena)
 		return error_no_memory(err);
 	enum status status = writer_execute_then(pipeline, write_run, say_run, &making, err);
+	if (status != OK)
+		note_alone_again(pipeline, asked->job, &making.before);
 	buf_done(&making.document);
 	return status;
 }
@@ -222,6 +238,7 @@ struct changing {
 	struct arena *arena;
 	struct run_change *asked;
 	struct buf document; /* as it has become; empty: as it was */
+	struct tracked_run_row before; /* its row; job_id 0: not read yet */
 	int64_t job_id;
 	struct life life;
 	struct job_transition transition; /* with a status */
@@ -414,6 +431,7 @@ static enum status write_change(void *context, struct store_tx *tx, struct error
 	TRY(check_team(row.team, row.name, changing->asked->team, err));
 	changing->asked->job = row.name;
 	changing->job_id = row.job_id;
+	changing->before = run;
 	TRY(change_start(changing, tx, &run, &row, err));
 	if (changing->asked->secondary.len)
 		TRY(place(changing, tx, &row, err));
@@ -483,6 +501,8 @@ enum status pipeline_change_run(struct pipeline *pipeline, struct store_reader *
 		if (status == OK)
 			status = state(&changing, reader, &row, err);
 	}
+	if (status != OK)
+		note_alone_again(pipeline, asked->job, &changing.before);
 	buf_done(&changing.document);
 	return status;
 }
