@@ -1,3 +1,4 @@
+/* Random jobs against a reference that looks at every millisecond on its own. */
 #include "goodput_script.h"
 
 #include <math.h>

@@ -384,8 +384,6 @@ TEST(a_step_back_behind_a_pause_or_a_status_is_a_restart_and_any_other_made_noth
 	arena_free(s.arena);
 }
 
-/* ---- random jobs against a reference that looks at every millisecond on its own ---- */
-
 TEST(extremes_do_not_overflow)
 {
 	static struct script s;
