@@ -226,7 +226,7 @@ static const struct http_route
 				"/api/v1/jobs/{job}/restart", SCOPE_WRITE, ROUTE_WORKER, .handler = api_job_restart, .query = "", .summary = "Whether the job should be started again, from which checkpoint, without which machines: what sm-ship --on-restart is given"},
 			{HTTP_GET, "/api/v1/jobs/{job}/stated", SCOPE_WRITE, ROUTE_WORKER, .handler = api_job_stated,
 				.query = "",
-				.summary = "What senders have to know of a job: status, settings, machines"},
+				.summary = "All that senders may know of a job: status, settings, machines"},
 			{HTTP_GET, "/api/v1/jobs/{job}/evaluations", SCOPE_READ, ROUTE_WORKER,
 				.handler = api_evaluations_list, .query = "limit weights errors",
 				.summary =

@@ -55,7 +55,7 @@ def journal_of_before(server):
         INSERT INTO journal SELECT seq, string_agg(record, ''::bytea ORDER BY part) FROM ring GROUP BY seq;
         DROP TABLE ring; DROP TABLE tracked_files; DROP TABLE notes; DROP TABLE evaluations; DROP TABLE evaluation_marks; DROP TABLE gpu_traces; DROP TABLE trashed_jobs; DROP TABLE attachments; DROP TABLE attachment_parts; DROP TABLE people_sessions; DROP TABLE workspaces;
         ALTER TABLE tracked_runs DROP COLUMN log_alone_ms, DROP COLUMN log_alone_until_ms, DROP COLUMN log_is_shared;
-        ALTER TABLE node_faults DROP COLUMN cleared;
+        ALTER TABLE node_faults DROP COLUMN cleared; DROP INDEX node_faults_by_line;
         ALTER TABLE webhooks DROP COLUMN report_at, DROP COLUMN report_tz, DROP COLUMN report_due_ms;
         DELETE FROM counters WHERE name IN ('journal', 'note', 'attachment');
         UPDATE settings SET value = convert_to('48', 'UTF8') WHERE key = 'schema_version'; COMMIT;""")

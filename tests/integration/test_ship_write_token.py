@@ -91,6 +91,32 @@ def test_what_is_stated_is_told_to_who_may_state_it(writer):
     assert writer.server.get("/api/v1/jobs/j/stated", token=make_token(writer.server, "r", "read")).status == 403
 
 
+def test_no_more_is_told_than_senders_compare(writer):
+    """Not the image, the machines' names or what they cost."""
+    metrics = [{"Name": "loss", "Regex": "loss: ([0-9.]+)"}]
+    document = {"TrainingJobName": "j", "AlgorithmSpecification": {"TrainingImage": "registry/secret:1", "MetricDefinitions": metrics},
+                "RoleArn": "arn:aws:iam::123456789012:role/x", "HyperParameters": {"lr": "1"}, "ResourceConfig": {"InstanceType": "ml.p4d.24xlarge"}}
+    assert writer.server.post("/api/v1/jobs", json=document, token=writer.token).status == 201
+
+    def told():
+        reply = writer.server.get("/api/v1/jobs/j/stated", token=writer.token)
+        assert reply.status == 200, reply
+        return reply.body
+    expected = {"TrainingJobName": "j", "TrainingJobStatus": "InProgress", "HyperParameters": {"lr": "1"},
+                "ResourceConfig": {"InstanceType": "ml.p4d.24xlarge"}, "AlgorithmSpecification": {"MetricDefinitions": metrics}}
+    assert told() == expected
+    writer.server.send("j", "step: 1 loss: 2.5", stream="s")
+
+    def set_by_hand(**values):
+        reply = writer.server.patch("/api/v1/jobs/j", json={"by_hand": values})
+        assert reply.status == 200, reply
+    set_by_hand(hosts={"s": "gpu007"}, price_per_hour=12, price_currency="EUR", settings={"seed": "7"})
+    expected["HyperParameters"] = {"seed": "7", "lr": "1"}
+    assert told() == expected
+    set_by_hand(nodes=4, instance_type="ml.p5.48xlarge")
+    assert told() == {**expected, "by_hand": {"nodes": 4, "instance_type": "ml.p5.48xlarge"}}
+
+
 def test_what_is_left_is_sent(writer, tmp_path):
     goal = tmp_path / "goal"
     process = writer.ship.start("--job", "j", "--", "sh", "-c", f"echo one; while [ ! -e {goal} ]; do sleep 0.01; done")

@@ -160,6 +160,7 @@ enum status person_sessions_new(struct person_sessions **out, const struct perso
 	if (!sessions)
 		return error_no_memory(err);
 	pthread_rwlock_init(&sessions->lock, NULL);
+	crypto_random(sessions->endings.seed, sizeof sessions->endings.seed);
 	sessions->options = *options;
 	sessions->over = BUF_INIT(SIZE_MAX);
 	if (!(sessions->by_number = map_new()))

@@ -10,25 +10,47 @@
 
 enum { MEMBER_MAX_BYTES = 8 << 20 };
 
-static enum status write_member(const struct json *document, const char *key, struct json_writer *w, struct error *err)
+/* What senders compare with, and no more: a token that only writes reads nothing else of a job, as its price or its image. */
+static const struct stated_member {
+	const char *key;
+	const char *only[2]; /* of its members; none: all of it */
+} members[] = {{"HyperParameters", {NULL}}, {"OtherHyperParameters", {NULL}}, {"Tags", {NULL}},
+	{"ResourceConfig", {NULL}}, {"AlgorithmSpecification", {"MetricDefinitions"}},
+	{"by_hand", {"instance_type", "nodes"}}};
+
+static enum status write_value(const struct json *value, const char *key, struct json_writer *w, struct error *err)
 {
 	AUTO_DONE(buf) text = BUF_INIT(MEMBER_MAX_BYTES);
-	const struct json *member = json_get(document, key);
 
-	if (!member)
+	if (!value)
 		return OK;
-	json_print(member, &text);
+	json_print(value, &text);
 	TRY(buf_status(&text, err));
 	json_key(w, key);
 	json_raw(w, buf_span(&text));
 	return OK;
 }
 
+static enum status write_member(
+	const struct json *document, const struct stated_member *member, struct json_writer *w, struct error *err)
+{
+	const struct json *value = json_get(document, member->key);
+
+	if (!member->only[0])
+		return write_value(value, member->key, w, err);
+	if (!json_get(value, member->only[0]) && !(member->only[1] && json_get(value, member->only[1])))
+		return OK;
+	json_key(w, member->key);
+	json_object(w);
+	for (size_t i = 0; i < sizeof member->only / sizeof *member->only && member->only[i]; i++)
+		TRY(write_value(json_get(value, member->only[i]), member->only[i], w, err));
+	json_object_end(w);
+	return OK;
+}
+
 enum status api_job_stated(void *context, void *worker, const struct http_request *request,
 	struct http_response *response, struct error *err)
 {
-	static const char *const members[] = {"HyperParameters", "OtherHyperParameters", "Tags",
-		"AlgorithmSpecification", "ResourceConfig", "by_hand"};
 	const struct api *api = context;
 	AUTO(arena) arena = NULL;
 	AUTO(json) document = NULL;
@@ -45,7 +67,7 @@ enum status api_job_stated(void *context, void *worker, const struct http_reques
 	json_put_span(&w, "TrainingJobName", view.row.name);
 	json_put_span(&w, "TrainingJobStatus", view.row.status);
 	for (size_t i = 0; i < sizeof members / sizeof *members; i++)
-		TRY(write_member(document, members[i], &w, err));
+		TRY(write_member(document, &members[i], &w, err));
 	json_object_end(&w);
 	return buf_status(&response->body, err);
 }

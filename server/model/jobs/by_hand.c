@@ -17,7 +17,8 @@ enum {
 	HOST_BYTES = 255,
 	SETTING_KEY_BYTES = 256, /* as SageMaker has them */
 	SETTING_BYTES = 2500,
-	FAULT_BYTES = 500
+	FAULT_BYTES = 500,
+	FAULTS_MAX = 1000 /* each is looked for whenever they are set */
 };
 
 static bool is_null(const struct json *node)
@@ -293,6 +294,8 @@ static enum status check_faults(const struct json *value, struct error *err)
 	if (!is_null(value) && json_kind(value) != JSON_OBJECT)
 		return refuse(
 			"faults", "an object of STREAM:LINE and why, {\"algo-1:104\": \"the cable was pulled\"}", err);
+	if (!is_null(value) && json_count(value) > FAULTS_MAX)
+		return refuse("faults", "an object of at most 1000 faults", err);
 	for (const struct json *at = is_null(value) ? NULL : json_first(value); at; at = json_next(at)) {
 		struct span place = json_key_of(at);
 		if (!by_hand_read_place(place, &stream, &line))
@@ -453,6 +456,7 @@ enum status by_hand_change(struct json *document, const struct json *changes, st
 	merge(old && json_kind(old) == JSON_OBJECT ? old : NULL, changes, &w);
 	TRY(buf_status(&text, err));
 	TRY(json_parse(&merged, buf_span(&text), err));
+	TRY(check_faults(json_get(merged, "faults"), err)); /* they may be too many together */
 	TRY(check_order(merged, changes, err));
 	if (!json_count(merged)) {
 		json_remove(document, MEMBER);

@@ -13,44 +13,61 @@ static struct principal person(const char *name, const char *team)
 	return person;
 }
 
+/* Of one seed, so that who shares a place with whom is always the same. */
+static struct session_endings *endings_new(void)
+{
+	struct session_endings *endings = mem_zeroed(sizeof *endings);
+
+	CHECK(endings != NULL);
+	return endings;
+}
+
 TEST(an_ending_is_of_one_person_and_of_who_began_before)
 {
-	struct session_endings endings = {0};
+	AUTO_MEM struct session_endings *endings = endings_new();
 	const struct principal ann = person("oidc/a/ann", "ml"), anna = person("oidc/a/anna", "ml");
 
-	session_endings_note(&endings, SPAN("oidc/a/ann"), SPAN(""));
-	CHECK(session_endings_have(&endings, 0, &ann));
-	CHECK(!session_endings_have(&endings, 0, &anna));
-	CHECK(!session_endings_have(&endings, endings.count, &ann));
-	session_endings_note(&endings, SPAN("oidc/a/ann"), SPAN("vision"));
-	CHECK(!session_endings_have(&endings, 1, &ann)); /* of another team */
-	session_endings_note(&endings, SPAN("oidc/a/ann"), SPAN("ml"));
-	CHECK(session_endings_have(&endings, 1, &ann));
+	session_endings_note(endings, SPAN("oidc/a/ann"), SPAN(""));
+	CHECK(session_endings_have(endings, 0, &ann));
+	CHECK(!session_endings_have(endings, 0, &anna));
+	CHECK(!session_endings_have(endings, endings->count, &ann));
+	session_endings_note(endings, SPAN("oidc/a/ann"), SPAN("vision"));
+	CHECK(!session_endings_have(endings, 1, &ann)); /* of another team */
+	session_endings_note(endings, SPAN("oidc/a/ann"), SPAN("ml"));
+	CHECK(session_endings_have(endings, 1, &ann));
+	session_endings_note(endings, SPAN("oidc/a/ann"), SPAN("vision"));
+	CHECK(session_endings_have(endings, 1, &ann)); /* one after it takes nothing back */
 }
 
 TEST(nobody_is_meant_by_no_name_or_one_too_long)
 {
-	struct session_endings endings = {0};
-	char name[sizeof endings.kept[0].name + 1];
+	AUTO_MEM struct session_endings *endings = endings_new();
+	struct principal as;
+	char name[sizeof as.name + 1], team[sizeof as.team];
 
 	memset(name, 'a', sizeof name);
-	session_endings_note(&endings, SPAN(""), SPAN("ml"));
-	session_endings_note(&endings, span_of(name, sizeof endings.kept[0].name), SPAN(""));
-	CHECK(endings.count == 0);
-	session_endings_note(&endings, span_of(name, sizeof endings.kept[0].name - 1), SPAN(""));
-	CHECK(endings.count == 1);
+	memset(team, 'a', sizeof team);
+	session_endings_note(endings, SPAN(""), SPAN("ml"));
+	session_endings_note(endings, span_of(name, sizeof as.name), SPAN(""));
+	session_endings_note(endings, SPAN("oidc/a/ann"), span_of(team, sizeof team));
+	CHECK(endings->count == 0);
+	session_endings_note(endings, span_of(name, sizeof as.name - 1), span_of(team, sizeof team - 1));
+	CHECK(endings->count == 1);
 }
 
-/* Of so many each is told apart; of one more it is not known who was meant by the first. */
-TEST(who_began_before_more_endings_than_are_kept_begins_again)
+/* Nor does one who ends what nobody has, as a team's administrator may, end the sign-ins of others. */
+TEST(many_endings_of_others_keep_nobody_out)
 {
-	struct session_endings endings = {0};
-	const struct principal ann = person("oidc/a/ann", "");
+	AUTO_MEM struct session_endings *endings = endings_new();
+	const struct principal ann = person("oidc/a/ann", ""), bob = person("oidc/a/bob", "vision");
+	char name[64];
 
-	for (int i = 0; i < SESSION_ENDINGS_KEPT; i++)
-		session_endings_note(&endings, SPAN("oidc/a/bob"), SPAN(""));
-	CHECK(!session_endings_have(&endings, 0, &ann));
-	session_endings_note(&endings, SPAN("oidc/a/bob"), SPAN(""));
-	CHECK(session_endings_have(&endings, 0, &ann));
-	CHECK(!session_endings_have(&endings, 1, &ann));
+	session_endings_note(endings, SPAN("oidc/a/ann"), SPAN(""));
+	for (int i = 0; i < 1000; i++) {
+		snprintf(name, sizeof name, "oidc/a/nobody-%d", i);
+		session_endings_note(endings, span_from(name), SPAN("vision"));
+	}
+	CHECK(!session_endings_have(endings, 1, &ann));
+	CHECK(!session_endings_have(endings, 0, &bob));
+	CHECK(session_endings_have(endings, 0, &ann)); /* and what is long ago is not forgotten */
 }
