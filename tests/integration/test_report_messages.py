@@ -162,6 +162,8 @@ def test_what_it_does_not_take(server, receiver):
     refused("report_at", report_at="7:30")
     refused("report_at", report_at="25:00")
     refused("report_tz", report_at="07:30", report_tz="Mars/Olympus")
+    refused("report_tz", report_tz="Mars/Olympus")
+    refused("report_tz", report_at="", report_tz="../etc/passwd")
     refused("report_at", report_at="07:30", format="pagerduty", secret="R0UT1NGKEY0123456789ABCDEF012345")
     pager = add_webhook(server, receiver, format="pagerduty", secret="R0UT1NGKEY0123456789ABCDEF012345")
     assert server.post(f"/api/v1/webhooks/{pager}/report", json={}).status == 422
