@@ -111,6 +111,14 @@ def test_down_at_its_time_it_comes_after_the_start(server, receiver):
     assert webhook(server, number)["next_report_ms"] == due + DAY_MS
 
 
+def test_all_that_are_due_at_once_are_told(server, receiver):
+    zone = zone_where_it_is(7, 29, 57)
+    numbers = [add_webhook(server, receiver, events=[], report_at="07:30", report_tz=zone) for _ in range(4)]
+    wait_for_reports(receiver, len(numbers))
+    for number in numbers:
+        assert len(server.get(f"/api/v1/webhooks/{number}/deliveries").body["deliveries"]) == 1
+
+
 def test_a_change_that_is_not_of_its_time_keeps_it_due(server, receiver):
     zone = zone_where_it_is(7, 29, 0)
     number = add_webhook(server, receiver, report_at="07:29", report_tz=zone_where_it_is(7, 29, 58, time.time() - 5))
