@@ -146,7 +146,7 @@ def test_a_team_is_told_of_its_own(server, receiver):
     data = message["data"]
     assert [job["job"] for job in data["failed"]["jobs"]] == ["nlp-job"] and data["failed"]["total"] == 1
     assert "vision" not in json.dumps(message) and data["title"].startswith("Report of nlp: ")
-    assert data["url"].endswith("q=team%3D%22nlp%22")
+    assert data["url"] == f"{PUBLIC}/report?from_ms={data['from_ms']}&to_ms={data['to_ms']}&q=team%3D%22nlp%22"
     preview = server.post("/api/v1/webhooks/preview", json={"url": receiver.url, "team": "nlp", "events": [], "report_at": "07:30"}).body
     assert "nlp-job" in json.dumps(preview["message"]) and "vision" not in json.dumps(preview["message"])
 
@@ -160,7 +160,7 @@ def test_in_the_words_of_a_chat(server, receiver, format, link):
     assert server.post(f"/api/v1/webhooks/{number}/report", json={}).status == 202
     (_, body, _), = receiver.wait_for(1)
     text = json.dumps(json.loads(body), ensure_ascii=False)
-    assert link.format(f"{PUBLIC}/jobs/broken") in text and "Report: 1 job failed" in text and f"{PUBLIC}/report?hours=2" in text
+    assert link.format(f"{PUBLIC}/jobs/broken") in text and "Report: 1 job failed" in text and f"{PUBLIC}/report?from_ms=" in text
 
 
 def test_what_it_does_not_take(server, receiver):
