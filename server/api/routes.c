@@ -537,7 +537,8 @@ static const struct http_route
 				.body = "url:string format:string team:string secret:string minimum_severity:string enabled:boolean " WEBHOOK_EVENTS_LIMITS_HEARTBEAT_AND_DAILY_REPORT,
 				.summary = "Change a webhook; if the body has no secret, the old one stays"},
 			{HTTP_POST, "/api/v1/webhooks/preview", SCOPE_ADMIN, ROUTE_WORKER,
-				.handler = api_webhooks_preview, .query = "", .max_body_bytes = SMALL_BYTES,
+				.handler = api_webhooks_preview, .is_slow = api_is_slow, .query = "",
+				.max_body_bytes = SMALL_BYTES,
 				.body = "url!:string format:string team:string secret:string minimum_severity:string enabled:boolean " WEBHOOK_EVENTS_LIMITS_HEARTBEAT_AND_DAILY_REPORT,
 				.summary =
 					"A message as the receiver of such a webhook would get it, and the format that its address has; nothing is sent"},

@@ -15,7 +15,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum { EXTRACT_THREADS_MAX = 64, PACKERS_MAX = 4 };
+enum { EXTRACT_THREADS_MAX = 64, PACKERS_MAX = 4, REPORT_WAITS_MAX = 32 };
 
 /* A line this much older than its arrival is the past: an import or a catch-up, nobody is paged for it. */
 enum { HISTORIC_MS = 15 * 60 * 1000 };
@@ -69,6 +69,12 @@ struct control {
 	struct error err;
 };
 
+/* A report of a day that could not be told at its time. */
+struct report_wait {
+	int64_t webhook_id, due_ms;
+	int64_t until_ms; /* as clock_mono_ms */
+};
+
 struct pipeline {
 	struct pipeline_options options;
 	struct directory *directory;
@@ -118,4 +124,6 @@ struct pipeline {
 	atomic_bool goodput_sweeps; /* all jobs are to be worked out again: look where that stands */
 	atomic_bool retention_changed; /* limits or pins: look again now */
 	int64_t drain_ms; /* how long the last seal may take */
+	struct report_wait report_waits[REPORT_WAITS_MAX]; /* maintenance */
+	size_t report_waits_used; /* maintenance: ever */
 };

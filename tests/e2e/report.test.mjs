@@ -42,6 +42,24 @@ test("a report says what failed, ended, runs and broke off; once it is read the 
   assert.deepEqual(await rows(page, "Running"), ["llama"]); // what runs is no news, and there all the same
 });
 
+test("an address may state both ends of the time, and which jobs: the page says so, and takes it away", async ({ server, page, open }) => {
+  await sendNight(server);
+  const now = Date.now();
+  const sum = (text) => until(page, (want) => document.querySelector(".report .sum")?.innerText.includes(want), text, text);
+  await open(`/report?hours=12&from_ms=${now - 21 * HOUR_MS}&to_ms=${now - 5 * HOUR_MS}&q=name%3Dgood`);
+  await sum("0 jobs failed · 1 job ended · 1 job started");
+  assert.deepEqual(await rows(page, "Ended"), ["good"]);
+  assert.match(await page.locator(".report .sum").innerText(), /node-hours lost, of all jobs/);
+  assert.equal(await page.locator(".report .viewhead code").innerText(), "name=good");
+  assert.equal(await page.locator('.report .segments [aria-pressed="true"]').count(), 0);
+  await page.getByRole("button", { name: "Take the query away" }).click();
+  await sum("0 jobs failed · 1 job ended · 2 jobs started");
+  assert.equal(await page.locator(".report .viewhead code").count(), 0);
+  await page.getByRole("button", { name: "12 hours" }).click();
+  await sum("1 job failed · 0 jobs ended");
+  assert.doesNotMatch(page.url(), /_ms=/);
+});
+
 for (const [name, look] of [["desktop-light", {}], ["desktop-dark", { colorScheme: "dark" }], ["phone-light", { viewport: { width: 390, height: 844 } }], ["phone-dark", { viewport: { width: 390, height: 844 }, colorScheme: "dark", locale: "zh-CN" }]])
   test(`the report, ${name}: nothing for axe, nothing out of the window`, look, async ({ server, page, open }) => {
     await sendNight(server);

@@ -67,7 +67,7 @@ def test_what_broke_off_is_summed_up(make_server):
 
 
 def test_what_is_wrong_is_said_at_its_field(server):
-    for asked, field in (("from_ms=2000&to_ms=1000", "from_ms"), ("limit=0", "limit"), ("from_ms=x", "from_ms"), ("q=loss%3E", "q")):
+    for asked, field in (("from_ms=2000&to_ms=1000", "from_ms"), ("from_ms=0&to_ms=0", "to_ms"), ("limit=0", "limit"), ("from_ms=x", "from_ms"), ("q=loss%3E", "q")):
         reply = server.get(f"/api/v1/report?{asked}")
         assert reply.status in (400, 422), asked
         assert field == "q" or reply.body.get("field") == field, reply.body

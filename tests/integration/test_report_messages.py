@@ -111,6 +111,14 @@ def test_down_at_its_time_it_comes_after_the_start(server, receiver):
     assert webhook(server, number)["next_report_ms"] == due + DAY_MS
 
 
+def test_all_that_are_due_at_once_are_told(server, receiver):
+    zone = zone_where_it_is(7, 29, 57)
+    numbers = [add_webhook(server, receiver, events=[], report_at="07:30", report_tz=zone) for _ in range(4)]
+    wait_for_reports(receiver, len(numbers))
+    for number in numbers:
+        assert len(server.get(f"/api/v1/webhooks/{number}/deliveries").body["deliveries"]) == 1
+
+
 def test_a_change_that_is_not_of_its_time_keeps_it_due(server, receiver):
     zone = zone_where_it_is(7, 29, 0)
     number = add_webhook(server, receiver, report_at="07:29", report_tz=zone_where_it_is(7, 29, 58, time.time() - 5))
@@ -138,7 +146,7 @@ def test_a_team_is_told_of_its_own(server, receiver):
     data = message["data"]
     assert [job["job"] for job in data["failed"]["jobs"]] == ["nlp-job"] and data["failed"]["total"] == 1
     assert "vision" not in json.dumps(message) and data["title"].startswith("Report of nlp: ")
-    assert data["url"].endswith("q=team%3D%22nlp%22")
+    assert data["url"] == f"{PUBLIC}/report?from_ms={data['from_ms']}&to_ms={data['to_ms']}&q=team%3D%22nlp%22"
     preview = server.post("/api/v1/webhooks/preview", json={"url": receiver.url, "team": "nlp", "events": [], "report_at": "07:30"}).body
     assert "nlp-job" in json.dumps(preview["message"]) and "vision" not in json.dumps(preview["message"])
 
@@ -152,7 +160,7 @@ def test_in_the_words_of_a_chat(server, receiver, format, link):
     assert server.post(f"/api/v1/webhooks/{number}/report", json={}).status == 202
     (_, body, _), = receiver.wait_for(1)
     text = json.dumps(json.loads(body), ensure_ascii=False)
-    assert link.format(f"{PUBLIC}/jobs/broken") in text and "Report: 1 job failed" in text and f"{PUBLIC}/report?hours=2" in text
+    assert link.format(f"{PUBLIC}/jobs/broken") in text and "Report: 1 job failed" in text and f"{PUBLIC}/report?from_ms=" in text
 
 
 def test_what_it_does_not_take(server, receiver):
@@ -162,6 +170,8 @@ def test_what_it_does_not_take(server, receiver):
     refused("report_at", report_at="7:30")
     refused("report_at", report_at="25:00")
     refused("report_tz", report_at="07:30", report_tz="Mars/Olympus")
+    refused("report_tz", report_tz="Mars/Olympus")
+    refused("report_tz", report_at="", report_tz="../etc/passwd")
     refused("report_at", report_at="07:30", format="pagerduty", secret="R0UT1NGKEY0123456789ABCDEF012345")
     pager = add_webhook(server, receiver, format="pagerduty", secret="R0UT1NGKEY0123456789ABCDEF012345")
     assert server.post(f"/api/v1/webhooks/{pager}/report", json={}).status == 422

@@ -175,16 +175,19 @@ static enum status check_report(const struct webhook_row *row, struct error *err
 
 static enum status read_report(const struct json *body, struct webhook_row *row, int64_t now_ms, struct error *err)
 {
+	struct webhook_row planned;
 	struct report_plan plan;
 
 	TRY(json_want_string(body, "report_at", &row->report_at, err));
 	TRY(json_want_string(body, "report_tz", &row->report_tz, err));
-	row->report_due_ms = 0;
-	if (!row->report_at.len)
-		return OK;
-	TRY(check_report(row, err));
-	TRY(report_plan(row, now_ms, &plan, err));
-	row->report_due_ms = plan.next_ms;
+	bool is_wanted = row->report_at.len > 0;
+	if (is_wanted)
+		TRY(check_report(row, err));
+	planned = *row;
+	if (!is_wanted) /* the zone has to be one all the same: it is kept for when there is a time */
+		planned.report_at = SPAN("00:00");
+	TRY(report_plan(&planned, now_ms, &plan, err));
+	row->report_due_ms = is_wanted ? plan.next_ms : 0;
 	return OK;
 }
 

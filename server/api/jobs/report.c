@@ -33,7 +33,8 @@ static enum status read_asked(struct reporting *r, struct error *err)
 	struct report_span *of = &r->of;
 
 	of->to_ms = http_request_arrival_ms(r->request);
-	TRY(http_query_i64(r->request, "to_ms", 0, INT64_MAX, &of->to_ms, err));
+	TRY(http_query_i64(
+		r->request, "to_ms", 1, INT64_MAX, &of->to_ms, err)); /* 0 is no end to a filter of incidents */
 	of->from_ms = of->to_ms - HOURS_DEFAULT * (int64_t)hour_ms;
 	TRY(http_query_i64(r->request, "from_ms", 0, INT64_MAX, &of->from_ms, err));
 	if (of->from_ms > of->to_ms)

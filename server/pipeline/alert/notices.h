@@ -46,7 +46,7 @@ enum status notices_run_restarts(struct pipeline *pipeline, struct store_reader 
 enum status notices_enqueue_job_state(const struct pipeline *pipeline, struct store_tx *tx, const struct job_row *job,
 	bool *has_deliveries, struct error *err) MUST_CHECK;
 
-/* Maintenance thread: the reports of a day that are due. */
+/* Maintenance thread: a report of a day that is due; of several the next one at the next tick. */
 enum status notices_run_reports(struct pipeline *pipeline, struct store_reader *reader, struct error *err) MUST_CHECK;
 /* The report of the last 24 hours, now, beside those that are due; any thread that may wait. */
 enum status pipeline_report_to_webhook(struct pipeline *pipeline, const struct webhook_row *webhook,

@@ -146,11 +146,11 @@ static enum severity worst(const struct reporting *r)
 
 /* ---- addresses ---- */
 
-/* The page of as many hours as go back to where it begins. */
+/* The page of just that time, whenever it is opened. */
 static void append_report_url(const struct reporting *r, struct buf *out)
 {
 	buf_append_span(out, r->public_url);
-	buf_printf(out, "/report?hours=%" PRId64, (clock_wall_ms() - r->of.from_ms + HOUR_MS - 1) / HOUR_MS);
+	buf_printf(out, "/report?from_ms=%" PRId64 "&to_ms=%" PRId64, r->of.from_ms, r->of.to_ms);
 	if (r->webhook->team.len) {
 		buf_append_text(out, "&q=team%3D%22");
 		buf_append_percent_encoded(out, r->webhook->team);

@@ -11,7 +11,7 @@
 #include "state/pipeline_state.h"
 #include "store/alerts.h"
 
-enum { MESSAGE_MAX_BYTES = 1 << 20, AGAIN_MS = 3600 * 1000, SPAN_MS = 24 * 3600 * 1000 };
+enum { MESSAGE_MAX_BYTES = 1 << 20, AGAIN_MS = 3600 * 1000, PUT_OFF_MS = 60 * 1000, SPAN_MS = 24 * 3600 * 1000 };
 
 struct telling {
 	struct pipeline *pipeline;
@@ -70,24 +70,56 @@ static enum status make(struct telling *telling, struct buf *message, struct err
 	return OK;
 }
 
-static enum status look_at(struct pipeline *pipeline, const struct webhook_row *webhook, struct error *err)
+static struct report_wait *find_wait(struct pipeline *pipeline, const struct webhook_row *webhook)
+{
+	for (size_t i = 0; i < REPORT_WAITS_MAX; i++) {
+		struct report_wait *wait = &pipeline->report_waits[i];
+		if (wait->webhook_id == webhook->webhook_id && wait->due_ms == webhook->report_due_ms)
+			return wait;
+	}
+	return NULL;
+}
+
+/* It stays due, of the same time: what failed passes. If more wait than there are places, the first of them are tried sooner. */
+static void put_off(struct pipeline *pipeline, const struct webhook_row *webhook, const struct error *why)
+{
+	struct report_wait *wait = find_wait(pipeline, webhook);
+
+	if (!wait) {
+		wait = &pipeline->report_waits[pipeline->report_waits_used++ % REPORT_WAITS_MAX];
+		*wait = (struct report_wait){.webhook_id = webhook->webhook_id, .due_ms = webhook->report_due_ms};
+		log_line(LOG_WARNING, "report_put_off", "webhook=%lld error=\"%s\"", (long long)webhook->webhook_id,
+			why->text);
+	}
+	wait->until_ms = clock_mono_ms() + PUT_OFF_MS;
+}
+
+static bool is_put_off(struct pipeline *pipeline, const struct webhook_row *webhook)
+{
+	const struct report_wait *wait = find_wait(pipeline, webhook);
+
+	return wait && clock_mono_ms() < wait->until_ms;
+}
+
+static void look_at(struct pipeline *pipeline, const struct webhook_row *webhook)
 {
 	AUTO_DONE(buf) message = BUF_INIT(MESSAGE_MAX_BYTES);
 	struct telling telling = {.pipeline = pipeline, .webhook = webhook, .moves_on = true, .message = SPAN("")};
 	struct error why = {0};
 	enum status status = make(&telling, &message, &why);
 
-	if (status == ERR_UNAVAILABLE || status == ERR_MEMORY)
-		return error_set(err, status, "%s", why.text);
+	if (status == ERR_UNAVAILABLE || status == ERR_MEMORY) {
+		put_off(pipeline, webhook, &why);
+		return;
+	}
 	if (status == OK)
 		telling.message = buf_span(&message);
 	else /* it would be the same the next time, and keep others from being told */
 		log_line(LOG_WARNING, "report_not_told", "webhook=%lld error=\"%s\"", (long long)webhook->webhook_id,
 			why.text);
 	status = tell(&telling, &why);
-	if (status == ERR_NOT_FOUND) /* deleted meanwhile */
-		return OK;
-	return status == OK ? OK : error_set(err, status, "%s", why.text);
+	if (status != OK && status != ERR_NOT_FOUND) /* deleted meanwhile */
+		put_off(pipeline, webhook, &why);
 }
 
 enum status notices_run_reports(struct pipeline *pipeline, struct store_reader *reader, struct error *err)
@@ -100,8 +132,10 @@ enum status notices_run_reports(struct pipeline *pipeline, struct store_reader *
 		return error_no_memory(err);
 	TRY(store_read_webhooks(reader, arena, &webhooks, &count, err));
 	for (size_t i = 0; i < count; i++)
-		if (report_is_due(&webhooks[i], clock_wall_ms()))
-			TRY(look_at(pipeline, &webhooks[i], err));
+		if (report_is_due(&webhooks[i], clock_wall_ms()) && !is_put_off(pipeline, &webhooks[i])) {
+			look_at(pipeline, &webhooks[i]);
+			return OK; /* one may take seconds, and this thread has more to do: the next one has the next tick */
+		}
 	return OK;
 }
 

@@ -13,7 +13,7 @@ import { Resource } from "../../state/core/resource";
 import { patchQuery, query } from "../../state/core/router";
 import { useStore } from "../../state/core/store";
 import { hearIncidents } from "../../state/job/hearincidents";
-import { markRead, readMs, reportFrom, USUAL_HOURS } from "../../state/fleet/report";
+import { markRead, readMs, reportSpan, statedSpan, USUAL_HOURS } from "../../state/fleet/report";
 import style from "../../styles/report.css?inline";
 import { DataTable, type Column } from "../../ui/datatable";
 import { ProblemBox } from "../../ui/problem";
@@ -33,11 +33,12 @@ const SPANS = [
 ] as const;
 
 export function ReportPage() {
-  const { hours = "", q = "" } = query.value;
+  const { hours = "", q = "", from_ms, to_ms } = query.value;
+  const isStated = statedSpan(query.value) !== null;
   const read = readMs.value;
   const asked = useStore(
-    () => new Resource<Report>("report", { from_ms: reportFrom(Number(hours), read, now.peek()), q: q || undefined }),
-    [hours, q, read],
+    () => new Resource<Report>("report", { ...reportSpan({ hours, from_ms, to_ms }, read, now.peek()), q: q || undefined }),
+    [hours, q, read, from_ms, to_ms],
     (next) => Promise.all([hearIncidents(), next.load()]), // hears nothing of use here but whether the server is there
   );
   const report = asked?.value.value;
@@ -48,7 +49,7 @@ export function ReportPage() {
         <h1>{t("Report")}</h1>
         <div class="segments" role="group" aria-label={t("Of which time")}>
           {SPANS.map(([value, label]) => (
-            <button type="button" key={value} aria-pressed={hours === value} onClick={() => patchQuery({ hours: value || undefined })}>
+            <button type="button" key={value} aria-pressed={!isStated && hours === value} onClick={() => patchQuery({ hours: value || undefined, from_ms: undefined, to_ms: undefined })}>
               {t(label)}
             </button>
           ))}
@@ -56,7 +57,15 @@ export function ReportPage() {
         {report && (
           <span class="dim">
             {t("from {from} to {to}", { from: formatTime(report.from_ms), to: formatTime(report.to_ms) })}
-            {hours === "" && read === null && ` ${t("(the last {n} hours: none was marked as read yet)", { n: USUAL_HOURS })}`}
+            {!isStated && hours === "" && read === null && ` ${t("(the last {n} hours: none was marked as read yet)", { n: USUAL_HOURS })}`}
+          </span>
+        )}
+        {q && (
+          <span class="of">
+            {t("of the jobs")} <code>{q}</code>{" "}
+            <button type="button" onClick={() => patchQuery({ q: undefined })}>
+              {t("Take the query away")}
+            </button>
           </span>
         )}
         <span class="grow" />
@@ -66,12 +75,12 @@ export function ReportPage() {
           </button>
         )}
       </div>
-      {problem ? <ProblemBox problem={problem} onRetry={() => void asked?.load()} /> : report ? <Parts report={report} /> : <Skeleton rows={12} />}
+      {problem ? <ProblemBox problem={problem} onRetry={() => void asked?.load()} /> : report ? <Parts report={report} isOfSome={q !== ""} /> : <Skeleton rows={12} />}
     </div>
   );
 }
 
-function Parts({ report }: { report: Report }) {
+function Parts({ report, isOfSome }: { report: Report; isOfSome: boolean }) {
   const { incidents, failed, ended, started, running, lost } = report;
   return (
     <div class="parts">
@@ -81,7 +90,9 @@ function Parts({ report }: { report: Report }) {
           tn(failed.total, "{n} job failed", "{n} jobs failed"),
           tn(ended.total, "{n} job ended", "{n} jobs ended"),
           tn(started.total, "{n} job started", "{n} jobs started"),
-          t("{hours} node-hours lost", { hours: formatValue(lost.lost_node_hours) }),
+          isOfSome
+            ? t("{hours} node-hours lost, of all jobs", { hours: formatValue(lost.lost_node_hours) })
+            : t("{hours} node-hours lost", { hours: formatValue(lost.lost_node_hours) }),
         ].join(" · ")}
       </p>
       <Incidents incidents={incidents} />
@@ -89,7 +100,7 @@ function Parts({ report }: { report: Report }) {
       <Jobs title={t("Ended")} found={ended} columns={[name, at, took, best]} />
       <Jobs title={t("Running")} found={running} columns={[name, step, last, best]} />
       <Jobs title={t("Started")} found={started} columns={[name, begun, last]} />
-      <Lost lost={lost} />
+      <Lost lost={lost} isOfSome={isOfSome} />
     </div>
   );
 }
@@ -187,9 +198,10 @@ function Jobs({ title, found, columns }: { title: string; found: ReportJobs; col
   );
 }
 
-function Lost({ lost }: { lost: Report["lost"] }) {
+function Lost({ lost, isOfSome }: { lost: Report["lost"]; isOfSome: boolean }) {
   return (
     <Part title={t("What broke off")} count={lost.breaks}>
+      {isOfSome && <p class="dim">{t("This is of all jobs: what broke off is not kept by query.")}</p>}
       {lost.causes.length === 0 && <p class="dim">{t("None.")}</p>}
       {lost.causes.length > 0 && (
         <DataTable

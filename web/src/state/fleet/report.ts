@@ -17,8 +17,9 @@ function stored(): number | null {
 
 export const readMs = signal<number | null>(stored());
 
-/** All up to there has been read. */
-export function markRead(ms: number): void {
+/** All up to there has been read: an older report that is looked at once more takes nothing back. */
+export function markRead(upToMs: number): void {
+  const ms = Math.max(upToMs, readMs.value ?? 0);
   readMs.value = ms;
   try {
     localStorage.setItem(KEY, String(ms));
@@ -27,5 +28,23 @@ export function markRead(ms: number): void {
   }
 }
 
-/** hours: as the address says, or none. */
-export const reportFrom = (hours: number, read: number | null, nowMs: number): number => (hours > 0 ? nowMs - hours * HOUR_MS : (read ?? nowMs - USUAL_HOURS * HOUR_MS));
+export interface ReportSpan {
+  from_ms: number;
+  /** None: until now. */
+  to_ms?: number | undefined;
+}
+
+const moment = (text: string | undefined): number | undefined => (text && /^\d{1,15}$/.test(text) && Number(text) > 0 ? Number(text) : undefined);
+
+/** The time that an address states by both its ends, as that of a message does; it wins over hours. */
+export function statedSpan({ from_ms, to_ms }: Record<string, string | undefined>): ReportSpan | null {
+  const from = moment(from_ms);
+  const to = moment(to_ms);
+  return from !== undefined && to !== undefined && from <= to ? { from_ms: from, to_ms: to } : null;
+}
+
+/** As the address says; else since it was marked as read. */
+export function reportSpan(address: Record<string, string | undefined>, read: number | null, nowMs: number): ReportSpan {
+  const hours = Number(address["hours"] ?? "");
+  return statedSpan(address) ?? { from_ms: hours > 0 ? nowMs - hours * HOUR_MS : (read ?? nowMs - USUAL_HOURS * HOUR_MS) };
+}
