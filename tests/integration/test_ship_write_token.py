@@ -1,6 +1,7 @@
 """sm-ship with a token that may write and not read, as SECURITY.md gives it to a cluster: each option does what it does for an administrator."""
 
 import http.server
+import re
 import threading
 
 import pytest
@@ -146,7 +147,8 @@ class Behind(Relay):
         status = next((status for part, status in self.server.refused.items() if part in self.path), None)
         if status is None:
             return super().relay()
-        self.server.refused_lines += self.rfile.read(int(self.headers.get("Content-Length") or 0)).count(b"\n")
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        self.server.kept.append((body, {key: value for key, value in self.headers.items() if key in ("Content-Type", "Content-Encoding")}))
         content = b'{"detail": "not here"}'
         self.send_response(status)
         self.send_header("Content-Type", "application/problem+json")
@@ -161,7 +163,7 @@ class Behind(Relay):
 def behind(writer):
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Behind) as one:
         one.daemon_threads, one.upstream, one.lost = True, writer.server.url.removeprefix("http://"), []
-        one.refused, one.refused_lines = {}, 0
+        one.refused, one.kept = {}, []
         thread = threading.Thread(target=one.serve_forever)
         thread.start()
         writer.ship.env["SMFLEET_SERVER"] = f"http://127.0.0.1:{one.server_port}"
@@ -191,3 +193,39 @@ def test_an_older_server_keeps_the_end_of_a_job_whose_rest_comes(writer, behind,
     assert sent.returncode == 0 and b"that were left are with the server" in sent.stderr, sent.stderr
     assert list(writer.ship.spool.iterdir()) == []
     assert writer.job("j")["SecondaryStatusTransitions"] == before and writer.lines("j") == ["one", "two"]
+
+
+def run_until(writer, words, goal):
+    """A command that prints its lines when sm-ship has said one of the words."""
+    process = writer.ship.start("--job", "j", "--system", "--system-interval", "100ms", "--", "sh", "-c",
+                                f"while [ ! -e {goal} ]; do sleep 0.01; done; {SAYS[2]}")
+    said = b""
+    for line in process.stderr:
+        said += line
+        if any(word in line for word in words):
+            break
+    goal.touch()
+    _, rest = process.communicate(timeout=60)
+    assert process.returncode == 0
+    return said + rest
+
+
+def test_what_is_dropped_of_the_machine_is_counted(writer, behind, tmp_path):
+    behind.refused = {"/api/v1/points?job=j&stream=system": 413}
+    said = run_until(writer, [b"did not take some of stream 'system/"], tmp_path / "goal")
+    told = re.search(rb"(\d+) lines and points of --system were dropped because the server did not take them", said)
+    replies = [writer.server.post("/api/v1/points?job=other&stream=s", body, headers=headers).body for body, headers in behind.kept]
+    assert told and int(told[1]) == sum(reply["accepted"] for reply in replies) > 0, (said, replies)
+    assert writer.lines("j") == LINES and writer.job("j")["TrainingJobStatus"] == "Completed"
+
+
+@pytest.mark.parametrize("status", (401, 403))
+def test_a_token_that_is_refused_for_the_machine_drops_nothing(writer, behind, tmp_path, status):
+    behind.refused = {"/api/v1/points?job=j&stream=system": status}
+    said = run_until(writer, [b"refuses: not here", b"did not take"], tmp_path / "goal")
+    assert b"refuses: not here; nothing more is sent" in said and b"5 lines of job 'j' and how it ended are kept in" in said, said
+    assert re.search(rb"\d+ lines and points of --system were dropped because only lines of the training are kept", said), said
+    behind.refused = {}
+    sent = writer.ship.run("--send-rest")
+    assert sent.returncode == 0, sent.stderr
+    assert writer.lines("j") == LINES and writer.job("j")["TrainingJobStatus"] == "Completed"
