@@ -1,9 +1,14 @@
 """sm-ship with a token that may write and not read, as SECURITY.md gives it to a cluster: each option does what it does for an administrator."""
 
+import http.server
+import re
+import threading
+
 import pytest
 from smserver import wait_until
 
 from test_auth import make_token
+from test_ship_import_content import Relay
 from test_ship_rest import is_open
 
 SAYS = ("sh", "-c", "for i in 1 2 3 4 5; do echo step: $i loss: 2.$i; done")
@@ -117,19 +122,25 @@ def test_no_more_is_told_than_senders_compare(writer):
     assert told() == {**expected, "by_hand": {"nodes": 4, "instance_type": "ml.p5.48xlarge"}}
 
 
-def test_what_is_left_is_sent(writer, tmp_path):
+def leave_rest(writer, tmp_path):
+    """A job that was told to have failed, and a line of it that only the spool has."""
     goal = tmp_path / "goal"
-    process = writer.ship.start("--job", "j", "--", "sh", "-c", f"echo one; while [ ! -e {goal} ]; do sleep 0.01; done")
+    script = f"echo one; while [ ! -e {goal} ]; do sleep 0.01; done; echo two"
+    process = writer.ship.start("--job", "j", "--", "sh", "-c", script)
     wait_until(lambda: writer.server.get("/api/v1/jobs/j").status == 200 and writer.lines("j") == ["one"], what="the first line")
     process.kill()
     process.communicate()
     assert writer.server.post("/api/v1/jobs/j/transitions", json={"SecondaryStatus": "Failed"}).status == 204
     goal.touch()
     wait_until(lambda: not is_open(writer.ship.spool.glob("*.out")), what="the end of the command")
+
+
+def test_what_is_left_is_sent(writer, tmp_path):
+    leave_rest(writer, tmp_path)
     sent = writer.ship.run("--send-rest")
     assert sent.returncode == 0 and b"that were left are with the server" in sent.stderr, sent.stderr
     assert list(writer.ship.spool.iterdir()) == [] and writer.job("j")["TrainingJobStatus"] == "Failed"
-    assert writer.lines("j") == ["one"]
+    assert writer.lines("j") == ["one", "two"]
 
 
 @pytest.mark.parametrize("options", (["--metric", "loss=("], ["--tag", "a" * 300 + "=b"]), ids=("metric", "tag"))
@@ -153,3 +164,94 @@ def test_what_the_server_refuses_stays_and_is_sent_by_a_token_that_may(writer):
         assert sent.returncode == 0 and b"5 lines of job '%s' that were left are with the server, and how it ended" % name.encode() in sent.stderr, sent.stderr
         assert writer.lines(name) == LINES and writer.job(name)["TrainingJobStatus"] == "Completed"
         assert list(writer.ship.spool.iterdir()) == []
+
+
+class Behind(Relay):
+    """What an older server, or one that takes less, says otherwise: the status of `refused`, by parts of the path."""
+
+    def relay(self):
+        status = next((status for part, status in self.server.refused.items() if part in self.path), None)
+        if status is None:
+            return super().relay()
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        self.server.kept.append((body, {key: value for key, value in self.headers.items() if key in ("Content-Type", "Content-Encoding")}))
+        content = b'{"detail": "not here"}'
+        self.send_response(status)
+        self.send_header("Content-Type", "application/problem+json")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    do_GET = do_POST = do_PUT = do_PATCH = do_OPTIONS = relay
+
+
+@pytest.fixture
+def behind(writer):
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Behind) as one:
+        one.daemon_threads, one.upstream, one.lost = True, writer.server.url.removeprefix("http://"), []
+        one.refused, one.kept = {}, []
+        thread = threading.Thread(target=one.serve_forever)
+        thread.start()
+        writer.ship.env["SMFLEET_SERVER"] = f"http://127.0.0.1:{one.server_port}"
+        yield one
+        one.shutdown()
+        thread.join()
+
+
+def test_an_older_server_tells_what_is_stated_to_who_may_read_it(writer, behind):
+    behind.refused = {"/stated": 404}
+    assert writer.run("j", "--hp", "lr=3e-4").returncode == 0
+    told = writer.run("j", "--resume", "--hp", "lr=1e-4", "--hp", "seed=7", SMFLEET_TOKEN=writer.server.token)
+    assert told.returncode == 0 and b"has lr = '3e-4'" in told.stderr, told.stderr
+    assert writer.job("j")["HyperParameters"] == {"lr": "3e-4", "seed": "7"}
+    hidden = writer.run("j", "--resume", "--hp", "seed=8")
+    assert hidden.returncode == 0 and b"does not say what job 'j' states, which stays as it is" in hidden.stderr, hidden.stderr
+    assert writer.job("j")["HyperParameters"]["seed"] == "7" and writer.lines("j") == LINES * 3
+
+
+def test_an_older_server_keeps_the_end_of_a_job_whose_rest_comes(writer, behind, tmp_path):
+    behind.refused = {"/stated": 404}
+    leave_rest(writer, tmp_path)
+    before = writer.job("j")["SecondaryStatusTransitions"]
+    hidden = writer.ship.run("--send-rest")
+    assert hidden.returncode == 4 and b"this needs the scope 'read'" in hidden.stderr, hidden.stderr
+    sent = writer.ship.run("--send-rest", SMFLEET_TOKEN=writer.server.token)
+    assert sent.returncode == 0 and b"that were left are with the server" in sent.stderr, sent.stderr
+    assert list(writer.ship.spool.iterdir()) == []
+    assert writer.job("j")["SecondaryStatusTransitions"] == before and writer.lines("j") == ["one", "two"]
+
+
+def run_until(writer, words, goal):
+    """A command that prints its lines when sm-ship has said one of the words."""
+    process = writer.ship.start("--job", "j", "--system", "--system-interval", "100ms", "--", "sh", "-c",
+                                f"while [ ! -e {goal} ]; do sleep 0.01; done; {SAYS[2]}")
+    said = b""
+    for line in process.stderr:
+        said += line
+        if any(word in line for word in words):
+            break
+    goal.touch()
+    _, rest = process.communicate(timeout=60)
+    assert process.returncode == 0
+    return said + rest
+
+
+def test_what_is_dropped_of_the_machine_is_counted(writer, behind, tmp_path):
+    behind.refused = {"/api/v1/points?job=j&stream=system": 413}
+    said = run_until(writer, [b"did not take some of stream 'system/"], tmp_path / "goal")
+    told = re.search(rb"(\d+) lines and points of --system were dropped because the server did not take them", said)
+    replies = [writer.server.post("/api/v1/points?job=other&stream=s", body, headers=headers).body for body, headers in behind.kept]
+    assert told and int(told[1]) == sum(reply["accepted"] for reply in replies) > 0, (said, replies)
+    assert writer.lines("j") == LINES and writer.job("j")["TrainingJobStatus"] == "Completed"
+
+
+@pytest.mark.parametrize("status", (401, 403))
+def test_a_token_that_is_refused_for_the_machine_drops_nothing(writer, behind, tmp_path, status):
+    behind.refused = {"/api/v1/points?job=j&stream=system": status}
+    said = run_until(writer, [b"refuses: not here", b"did not take"], tmp_path / "goal")
+    assert b"refuses: not here; nothing more is sent" in said and b"5 lines of job 'j' and how it ended are kept in" in said, said
+    assert re.search(rb"\d+ lines and points of --system were dropped because only lines of the training are kept", said), said
+    behind.refused = {}
+    sent = writer.ship.run("--send-rest")
+    assert sent.returncode == 0, sent.stderr
+    assert writer.lines("j") == LINES and writer.job("j")["TrainingJobStatus"] == "Completed"

@@ -314,14 +314,40 @@ enum status job_match_imported(struct http_client *client, const char *job, cons
 	return OK;
 }
 
+/* Where a server has no route it has none for OPTIONS; where it has one that needs neither a job nor a scope. */
+static enum status find_route(struct http_client *client, const struct buf *path, bool *is_there, struct error *err)
+{
+	AUTO_DONE(http_reply) reply = {0};
+	struct http_request request = {.method = "OPTIONS", .path = buf_span(path)};
+	enum status status = client_fetch(client, &request, &reply, err);
+
+	*is_there = status == OK;
+	return client_is_passing(status) ? status : OK;
+}
+
+/*
+ * An older server has no /stated, which is 404 then whether there is such a job or not, and tells the same to who may read the job. Who may
+ * not is refused that by a newer one, too, whose 404 was about the job.
+ */
 enum status job_read_document(struct http_client *client, const char *job, struct json **document, struct error *err)
 {
 	AUTO_DONE(buf) path = BUF_INIT(MAX_PATH_BYTES);
+	AUTO_DONE(buf) whole = BUF_INIT(MAX_PATH_BYTES);
+	bool has_route = false;
 
 	*document = NULL;
 	put_job_path(&path, job, "/stated");
 	enum status status = client_get_json(client, &path, document, err);
-	return status == ERR_NOT_FOUND ? OK : status;
+	if (status != ERR_NOT_FOUND)
+		return status;
+	put_job_path(&whole, job, "");
+	status = client_get_json(client, &whole, document, err);
+	if (status == ERR_FORBIDDEN) {
+		struct error refused = *err;
+		TRY(find_route(client, &path, &has_route, err));
+		*err = refused;
+	}
+	return status == ERR_NOT_FOUND || has_route ? OK : status;
 }
 
 enum status job_read_is_over(struct http_client *client, const char *job, bool *is_over, struct error *err)

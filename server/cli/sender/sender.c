@@ -309,27 +309,6 @@ static void refuse(struct sender *sender, const struct error *err)
 		spool_discard(sender->options.spool);
 }
 
-/* What --system sends beside the training's stream is no reason to keep that from the server. */
-static bool is_beside(const struct sender *sender)
-{
-	return sender->phase == PHASE_LINES && sender->has_batch && sender->options.has_one_stream &&
-	       sender->batch.stream != 0;
-}
-
-static void drop_beside(struct sender *sender, const struct error *err)
-{
-	struct stream_state *stream = &sender->streams[sender->batch.stream];
-
-	if (!stream->has_told_refused)
-		client_say(sender->options.program, "the server did not take some of stream '%s': %s",
-			sender->options.streams[sender->batch.stream], err->text);
-	stream->has_told_refused = true;
-	sender->refused_until_ms = 0;
-	sender->conflicts = 0;
-	spool_release(sender->options.spool, sender->batch.text.len);
-	sender->has_batch = false;
-}
-
 static void run_phases(struct sender *sender)
 {
 	while (sender->phase != PHASE_DONE && !sender_is_over(sender)) {
@@ -346,8 +325,8 @@ static void run_phases(struct sender *sender)
 			}
 		} else if (client_is_passing(status)) {
 			wait_and_retry(sender, &err);
-		} else if (is_beside(sender)) {
-			drop_beside(sender, &err);
+		} else if (sender_may_drop(sender, status)) {
+			sender_drop_batch(sender, &err);
 		} else {
 			refuse(sender, &err);
 			return;
@@ -467,6 +446,11 @@ enum status sender_join(struct sender *sender, struct error *err)
 uint64_t sender_sent_lines(const struct sender *sender)
 {
 	return atomic_load(&sender->sent_lines);
+}
+
+uint64_t sender_dropped_lines(const struct sender *sender)
+{
+	return sender->dropped_lines;
 }
 
 void sender_count_import(const struct sender *sender, uint64_t *there_before, uint64_t *new_to_server)

@@ -32,6 +32,7 @@ uint64_t sender_sent_lines(const struct sender *sender);
 void sender_count_import(const struct sender *sender, uint64_t *there_before, uint64_t *new_to_server);
 
 /* After the join. */
+uint64_t sender_dropped_lines(const struct sender *sender); /* of --system, points too: the server did not take them */
 bool sender_has_job(const struct sender *sender); /* false: nothing was sent, not even that there is one */
 const char *sender_job(const struct sender *sender); /* perhaps J-2 */
 /* Where the stream stands on the server, as far as it said so; false: it never did. */

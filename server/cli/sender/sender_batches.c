@@ -352,3 +352,25 @@ enum status sender_send_lines(struct sender *sender, struct error *err)
 	sender->noted_offset = UINT64_MAX;
 	return OK;
 }
+
+/* What --system sends beside the training's stream is no reason to keep that from the server. The token is that of both. */
+bool sender_may_drop(const struct sender *sender, enum status status)
+{
+	return sender->phase == PHASE_LINES && sender->has_batch && sender->options.has_one_stream &&
+	       sender->batch.stream != 0 && status != ERR_UNAUTHORIZED && status != ERR_FORBIDDEN;
+}
+
+void sender_drop_batch(struct sender *sender, const struct error *err)
+{
+	struct stream_state *stream = &sender->streams[sender->batch.stream];
+
+	if (!stream->has_told_refused)
+		client_say(sender->options.program, "the server did not take some of stream '%s': %s",
+			sender->options.streams[sender->batch.stream], err->text);
+	stream->has_told_refused = true;
+	sender->refused_until_ms = 0;
+	sender->conflicts = 0;
+	sender->dropped_lines += count_lines(buf_span(&sender->batch.text));
+	spool_release(sender->options.spool, sender->batch.text.len);
+	sender->has_batch = false;
+}

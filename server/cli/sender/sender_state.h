@@ -38,6 +38,7 @@ struct sender {
 	_Atomic bool is_done;
 	_Atomic int64_t give_up_ms;
 	_Atomic uint64_t sent_lines;
+	uint64_t dropped_lines; /* beside the training's stream: the server did not take them */
 	_Atomic uint64_t there_before; /* of an import's lines and points, and what was new of them */
 	_Atomic uint64_t new_to_server;
 	enum phase phase;
@@ -103,3 +104,6 @@ enum status sender_close_next(struct sender *sender, struct error *err) MUST_CHE
 /* ---- sender_batches.c ---- */
 /* One batch on its way, or one heartbeat. */
 enum status sender_send_lines(struct sender *sender, struct error *err) MUST_CHECK;
+/* The server has refused what is sent now, of --system, and may take the rest. */
+bool sender_may_drop(const struct sender *sender, enum status status);
+void sender_drop_batch(struct sender *sender, const struct error *err);

@@ -23,7 +23,7 @@ static enum status note_saved(const struct rest_note *of, const struct rest_savi
 }
 
 static enum status save_lines(const struct rest_note *note, const struct rest_saving *saving,
-	char folder[REST_NOTE_PATH_BYTES], uint64_t *lines, struct error *err)
+	char folder[REST_NOTE_PATH_BYTES], struct rest_saved *counts, struct error *err)
 {
 	AUTO_DONE(spool_saved) saved = {.lines = 0};
 	const char *slash = NULL;
@@ -32,10 +32,11 @@ static enum status save_lines(const struct rest_note *note, const struct rest_sa
 		TRY(spool_save(saving->spool, folder, &saved, err));
 		if (saved.stream >= saving->count) {
 			unlink(saved.path);
+			counts->dropped_lines += saved.lines;
 			continue;
 		}
 		TRY(note_saved(note, saving, &saved, err));
-		*lines += saved.lines;
+		counts->lines += saved.lines;
 		slash = strrchr(saved.path, '/');
 		if (slash)
 			snprintf(folder, REST_NOTE_PATH_BYTES, "%.*s", (int)(slash - saved.path), saved.path);
@@ -44,11 +45,11 @@ static enum status save_lines(const struct rest_note *note, const struct rest_sa
 }
 
 enum status rest_save(struct rest_note *note, const struct rest_saving *saving, char folder[REST_NOTE_PATH_BYTES],
-	uint64_t *lines, struct error *err)
+	struct rest_saved *saved, struct error *err)
 {
-	enum status status = save_lines(note, saving, folder, lines, err);
+	enum status status = save_lines(note, saving, folder, saved, err);
 
-	if (status != OK || *lines) {
+	if (status != OK || saved->lines) {
 		rest_note_remove(note); /* the files that it names go with us */
 		return status;
 	}

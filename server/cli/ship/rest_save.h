@@ -15,9 +15,14 @@ struct rest_saving {
 	unsigned count; /* those from here on, of --system, are not worth a file of their own */
 };
 
+struct rest_saved {
+	uint64_t lines;
+	uint64_t dropped_lines; /* of --system, points too */
+};
+
 /*
  * The note stands for the files that the lines came by, and makes room for those of what is saved; where no line waits it is what is left, for
- * the end. folder: where to, and then where it is. *lines: how many.
+ * the end. folder: where to, and then where it is.
  */
 enum status rest_save(struct rest_note *note, const struct rest_saving *saving, char folder[REST_NOTE_PATH_BYTES],
-	uint64_t *lines, struct error *err) MUST_CHECK;
+	struct rest_saved *saved, struct error *err) MUST_CHECK;

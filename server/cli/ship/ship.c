@@ -532,12 +532,19 @@ static void tell_lost(const struct spool_totals *totals)
 			totals->lost_lines, totals->lost_bytes, (int)reason.len, reason.ptr);
 }
 
+/* Of --system. */
+static void tell_dropped(uint64_t lines, const char *reason)
+{
+	if (lines)
+		client_say(say_as(), "%" PRIu64 " lines and points of --system were dropped because %s", lines, reason);
+}
+
 /* The sender has said what the server refused. */
 static void tell_unsent(struct ship *ship, const char *spool_folder, enum status status, const struct error *cause)
 {
 	const char *server = options_text(ship->options, "server");
 	char folder[REST_NOTE_PATH_BYTES];
-	uint64_t lines = 0;
+	struct rest_saved saved = {0};
 	struct error err = {0};
 	const struct rest_saving saving = {ship->spool, ship->sender, ship->streams, SYSTEM_LINES};
 
@@ -554,13 +561,14 @@ static void tell_unsent(struct ship *ship, const char *spool_folder, enum status
 		return;
 	}
 	snprintf(folder, sizeof folder, "%s", spool_folder);
-	if (rest_save(&ship->rest, &saving, folder, &lines, &err) != OK)
+	if (rest_save(&ship->rest, &saving, folder, &saved, &err) != OK)
 		client_say(say_as(), "%s", err.text);
 	else
 		client_say(say_as(),
 			"%" PRIu64 " lines of job '%s' and how it ended are kept in '%s'; send them later: "
 			"sm-ship --server '%s' --spool '%s' --send-rest",
-			lines, sender_job(ship->sender), folder, server, folder);
+			saved.lines, sender_job(ship->sender), folder, server, folder);
+	tell_dropped(saved.dropped_lines, "only lines of the training are kept");
 }
 
 static void tell_unread(struct ship *ship)
@@ -608,6 +616,7 @@ static int finish(struct ship *ship, char *const *environment)
 	if (ship->name_lock)
 		ledger_remove(ship->name_lock);
 	tell_lost(&totals);
+	tell_dropped(sender_dropped_lines(ship->sender), "the server did not take them");
 	if (status == OK)
 		tell_unread(ship);
 	if (options_command(ship->options)) {
