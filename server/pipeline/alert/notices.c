@@ -614,17 +614,12 @@ static enum status write_beats(void *context, struct store_tx *tx, struct error 
 	return OK;
 }
 
-static enum status run_beats(struct pipeline *pipeline, struct store_reader *reader, struct error *err)
+static enum status run_beats(
+	struct pipeline *pipeline, const struct webhook_row *webhooks, size_t count, struct error *err)
 {
-	AUTO(arena) arena = arena_new();
 	int64_t now_ms = clock_wall_ms();
-	struct webhook_row *webhooks;
 	bool is_due = false;
-	size_t count;
 
-	if (!arena)
-		return error_no_memory(err);
-	TRY(store_read_webhooks(reader, arena, &webhooks, &count, err));
 	for (size_t i = 0; i < count; i++)
 		is_due = is_due || is_beat_due(&webhooks[i], now_ms);
 	if (!is_due)
@@ -632,6 +627,21 @@ static enum status run_beats(struct pipeline *pipeline, struct store_reader *rea
 	TRY(writer_execute(pipeline, write_beats, pipeline, err));
 	if (pipeline->options.deliveries_due)
 		pipeline->options.deliveries_due(pipeline->options.context);
+	return OK;
+}
+
+/* Heartbeats and the reports of days. */
+static enum status run_by_clock(struct pipeline *pipeline, struct store_reader *reader, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	struct webhook_row *webhooks;
+	size_t count;
+
+	if (!arena)
+		return error_no_memory(err);
+	TRY(store_read_webhooks(reader, arena, &webhooks, &count, err));
+	TRY(run_beats(pipeline, webhooks, count, err));
+	notices_run_reports(pipeline, webhooks, count);
 	return OK;
 }
 
@@ -643,9 +653,7 @@ void notices_run(struct pipeline *pipeline, struct store_reader *reader)
 	if (status == OK)
 		status = run_due(pipeline, reader, &err);
 	if (status == OK)
-		status = run_beats(pipeline, reader, &err);
-	if (status == OK)
-		status = notices_run_reports(pipeline, reader, &err);
+		status = run_by_clock(pipeline, reader, &err);
 	if (status != OK && status != ERR_UNAVAILABLE)
 		log_line(LOG_WARNING, "notices_failed", "error=\"%s\"", err.text);
 }

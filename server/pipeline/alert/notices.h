@@ -47,7 +47,7 @@ enum status notices_enqueue_job_state(const struct pipeline *pipeline, struct st
 	bool *has_deliveries, struct error *err) MUST_CHECK;
 
 /* Maintenance thread: a report of a day that is due; of several the next one at the next tick. */
-enum status notices_run_reports(struct pipeline *pipeline, struct store_reader *reader, struct error *err) MUST_CHECK;
+void notices_run_reports(struct pipeline *pipeline, const struct webhook_row *webhooks, size_t count);
 /* The report of the last 24 hours, now, beside those that are due; any thread that may wait. */
 enum status pipeline_report_to_webhook(struct pipeline *pipeline, const struct webhook_row *webhook,
 	int64_t *delivery_id, struct error *err) MUST_CHECK;

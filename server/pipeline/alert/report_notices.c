@@ -122,21 +122,13 @@ static void look_at(struct pipeline *pipeline, const struct webhook_row *webhook
 		put_off(pipeline, webhook, &why);
 }
 
-enum status notices_run_reports(struct pipeline *pipeline, struct store_reader *reader, struct error *err)
+void notices_run_reports(struct pipeline *pipeline, const struct webhook_row *webhooks, size_t count)
 {
-	AUTO(arena) arena = arena_new();
-	struct webhook_row *webhooks;
-	size_t count;
-
-	if (!arena)
-		return error_no_memory(err);
-	TRY(store_read_webhooks(reader, arena, &webhooks, &count, err));
 	for (size_t i = 0; i < count; i++)
 		if (report_is_due(&webhooks[i], clock_wall_ms()) && !is_put_off(pipeline, &webhooks[i])) {
 			look_at(pipeline, &webhooks[i]);
-			return OK; /* one may take seconds, and this thread has more to do: the next one has the next tick */
+			return; /* one may take seconds, and this thread has more to do: the next one has the next tick */
 		}
-	return OK;
 }
 
 enum status pipeline_report_to_webhook(
