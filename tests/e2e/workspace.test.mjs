@@ -202,6 +202,56 @@ test("values under the cursor stand with their own steps", async ({ server, page
   assert.match(await said("eval_loss"), /step 0/);
 });
 
+test("what keys read stays under the cursor while points come, and a pointer at rest does not take it away", async ({ server, page, open }) => {
+  const loss = (step) => ({ series: [{ metric: "loss", stream: "algo-1", step, value: step.map((s) => 5 - s / 1000) }] });
+  await server.post("/api/v1/points?job=ada", loss(Array.from({ length: 101 }, (_, n) => n * 10)));
+  await server.waitForPoints("ada", "loss", 101);
+  await open("/workspace?lines=loss");
+  await drawn(page, 0);
+  const over = panel(page, 0).locator(".u-over");
+  const box = await over.boundingBox();
+  await page.mouse.move(box.x + box.width * 0.7, box.y + 30);
+  await page.locator(".curvetip").waitFor();
+  await panel(page, 0).locator(".canvas").focus();
+  await page.keyboard.press("Home");
+  for (let n = 0; n < 20; n++) await page.keyboard.press("ArrowRight");
+  const at = () => page.evaluate(() => [document.querySelector(".curvetip b")?.innerText, Math.round((100 * (document.querySelector(".u-cursor-x").getBoundingClientRect().left - document.querySelector(".u-over").getBoundingClientRect().left)) / document.querySelector(".u-over").clientWidth)].join(" at "));
+  assert.equal(await at(), "step 200 at 20");
+  await over.evaluate((one, [x, y]) => one.dispatchEvent(new MouseEvent("mousemove", { bubbles: true, clientX: x, clientY: y })), [box.x + box.width * 0.7, box.y + 30]);
+  assert.equal(await at(), "step 200 at 20");
+  await server.post("/api/v1/points?job=ada", loss([2000]));
+  await waitUntil(async () => (await at()) === "step 200 at 10", "the same step, elsewhere on the longer axis");
+  await page.keyboard.press("ArrowRight");
+  assert.match(await at(), /^step 210 /);
+  await page.mouse.move(box.x + box.width * 0.5, box.y + 40);
+  await until(page, () => document.querySelector(".curvetip b")?.innerText === "step 1,000", "what the pointer is at, once it moves");
+});
+
+test("keys read the curves that the page tells of, from the moment it does", async ({ server, page, open }) => {
+  await server.post("/api/v1/points?job=ada", { series: [{ metric: "loss", stream: "algo-1", step: [0, 10, 20, 30], value: [4, 3, 2, 1] }] });
+  await server.waitForPoints("ada", "loss", 4);
+  await open("/workspace");
+  await page.getByRole("button", { name: "Nothing" }).click();
+  const read = page.evaluate(
+    () =>
+      new Promise((resolve) => {
+        const press = (canvas) => {
+          for (let n = 0; n < 3; n++) canvas.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true, cancelable: true }));
+          setTimeout(() => resolve(document.querySelector(".curvetip b")?.innerText), 0);
+        };
+        const look = new MutationObserver(() => {
+          const canvas = document.querySelector('.canvas[aria-label*="1 curves"]');
+          if (!canvas) return;
+          look.disconnect();
+          queueMicrotask(() => press(canvas)); // before any frame, and any task
+        });
+        look.observe(document.body, { subtree: true, childList: true, attributes: true });
+      }),
+  );
+  await page.getByRole("button", { name: "Add a panel of curves" }).click();
+  assert.equal(await read, "step 20");
+});
+
 test("a job without a count of tokens is not left out silently", async ({ server, page, open }) => {
   const step = Array.from({ length: 50 }, (_, n) => n * 10);
   const metric = (name, of) => ({ metric: name, stream: "algo-1", step, value: step.map(of) });
