@@ -252,6 +252,44 @@ test("keys read the curves that the page tells of, from the moment it does", asy
   assert.equal(await read, "step 20");
 });
 
+test("a panel fixes the hue of a run and of an expression, by keys, for whoever opens it", async ({ server, page, open, openPage }) => {
+  await sendRuns(server);
+  await server.put("/api/v1/workspaces/hues", { version: 1, panels: [{ kind: "line", expressions: ["loss", "eval_loss"], query: "name:ada or name:bea", width: 8, height: 2 }] });
+  await open("/workspace?name=hues");
+  await drawn(page, 0);
+  await panel(page, 0).focus();
+  await page.keyboard.press("e");
+  const hue = (name) => page.locator(".hues").getByRole("combobox", { name, exact: true });
+  await page.locator(".hues summary").focus();
+  await page.keyboard.press("Enter");
+  await hue("bea").waitFor();
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Tab"); // the newest job is the first
+  await page.keyboard.type("olive");
+  assert.equal(await hue("ada").inputValue(), "olive");
+  await hue("eval_loss").selectOption("pink");
+  await shot(page, "workspace-hues-editor");
+  await page.keyboard.press("Control+s");
+  await until(page, () => document.querySelector(".wsbar .state")?.innerText === "saved", "that it is saved");
+  const saved = (await server.get("/api/v1/workspaces/hues")).body;
+  assert.deepEqual(saved.panels[0].colors, { ada: "olive", eval_loss: "pink" });
+  for (const [colorScheme, olive, pink] of [["light", "rgb(127, 112, 0)", "rgb(173, 74, 146)"], ["dark", "rgb(223, 210, 79)", "rgb(226, 143, 201)"]]) {
+    const other = await openPage({ colorScheme });
+    await other.goto(`${server.url}/workspace?name=hues`);
+    await drawn(other, 0);
+    await other.locator(".canvas").focus();
+    await other.keyboard.press("End");
+    await until(other, () => document.querySelectorAll(".curvetip li").length === 4, "all curves");
+    const lines = await other.locator(".curvetip li").evaluateAll((all) => all.map((one) => [one.querySelector("bdi").innerText, getComputedStyle(one.querySelector("line")).stroke, one.querySelector("line").getAttribute("stroke-dasharray") ?? ""]));
+    const of = Object.fromEntries(lines.map(([name, ...look]) => [name, look]));
+    assert.equal(of["ada · loss"][0], olive);
+    assert.equal(of["ada · eval_loss"][0], olive, "the run's before the expression's");
+    assert.equal(of["bea · eval_loss"][0], pink);
+    assert.equal(new Set(Object.values(of).map(String)).size, 4, "no two look alike");
+    await shot(other, `workspace-hues-${colorScheme}`);
+  }
+});
+
 test("a job without a count of tokens is not left out silently", async ({ server, page, open }) => {
   const step = Array.from({ length: 50 }, (_, n) => n * 10);
   const metric = (name, of) => ({ metric: name, stream: "algo-1", step, value: step.map(of) });
