@@ -11,6 +11,7 @@
 #include "app/data_files.h"
 #include "app/reload.h"
 #include "app/standby.h"
+#include "app/stop_watch.h"
 #include "app/storage.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -677,7 +678,10 @@ void app_free(struct app *app)
 	if (!app)
 		return;
 	int64_t stop_ms = options_i64(app->options, "stop-timeout"), start_ms = clock_mono_ms();
+	struct stop_watch *watch = NULL;
 
+	if (app->server && app->pipeline)
+		stop_watch_start(&watch, app->server, app->pipeline, stop_ms);
 	if (app->api)
 		api_set_stopping(app->api);
 	if (app->server)
@@ -692,8 +696,12 @@ void app_free(struct app *app)
 		hub_close(app->hub);
 	if (app->server) {
 		http_server_end_streams(app->server);
+		stop_watch_leave_server(watch);
 		http_server_free(app->server, stop_ms / 4);
 	}
+	if (app->pipeline)
+		pipeline_end(app->pipeline);
+	stop_watch_leave_pipeline(watch);
 	pipeline_free(app->pipeline);
 	data_files_done(&app->data);
 	mem_free(app->routes);
@@ -715,6 +723,7 @@ void app_free(struct app *app)
 	people_free(app->people);
 	store_free(app->store);
 	storage_done(&app->storage);
+	stop_watch_end(watch);
 	if (app->signal_fd >= 0)
 		close(app->signal_fd);
 	if (app->server)
