@@ -74,7 +74,7 @@ static enum status read_filter(struct api_worker *worker, const struct http_requ
 		return error_set_field(err, ERR_INVALID, "minimum_severity",
 			"minimum_severity '%.*s' is none of info, warning, critical", SPAN_ARGS(text));
 	TRY(http_query_i64(request, "from_ms", 0, INT64_MAX, &filter->from_ms, err));
-	TRY(http_query_i64(request, "to_ms", 0, INT64_MAX, &filter->to_ms, err));
+	TRY(http_query_i64(request, "to_ms", 1, INT64_MAX, &filter->to_ms, err)); /* 0 is no end to the filter */
 	if (http_request_query(request, "kind", &text)) {
 		if (!incident_kind_parse(text, &kind))
 			return error_set_field(

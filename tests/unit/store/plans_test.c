@@ -307,6 +307,9 @@ static void call_alert_readers(struct harness *h, struct store_reader *on)
 		CHECK_OK(store_read_incidents(on, arena, &filter, (struct incident_row **)&rows, &count, &span, &err));
 		CHECK_OK(store_count_open_incidents(on, job, &a, &err));
 	}
+	struct incident_filter known = {
+		.state = -1, .kind = -1, .from_ms = 1, .to_ms = 2, .is_by_known = true, .limit = 5};
+	CHECK_OK(store_read_incidents(on, arena, &known, (struct incident_row **)&rows, &count, &span, &err));
 	CHECK(store_read_incident(on, arena, 1, 1, &(struct incident_row){0}, NULL) == ERR_NOT_FOUND);
 	CHECK_OK(store_read_webhooks(on, arena, (struct webhook_row **)&rows, &count, &err));
 	CHECK(store_read_webhook(on, arena, 1, &(struct webhook_row){0}, NULL) == ERR_NOT_FOUND);
