@@ -54,7 +54,9 @@ const char *fault_followed_name(enum fault_followed followed)
 	static const char *const names[] = {[FAULT_TOO_EARLY] = "too early",
 		[FAULT_NOT_SEEN_AGAIN] = "not seen again",
 		[FAULT_ON_MACHINE] = "machine",
-		[FAULT_IN_STREAM] = "stream"};
+		[FAULT_IN_STREAM] = "stream",
+		[FAULT_JOB_ENDED] = "not provable",
+		[FAULT_REPLACED_AGAIN] = "not provable"};
 
 	return names[followed];
 }
@@ -385,13 +387,21 @@ static enum status find_said_again(const struct reading *in, const struct replac
 	return OK;
 }
 
-/* Log time of the new machine's last line so far. */
-static enum status read_until(const struct reading *in, const struct change *change, int64_t *out, struct error *err)
+/* Behind the new machine in its stream; NULL: it is the last one there. */
+static const struct stream_host_row *find_next(const struct reading *in, const struct change *change)
 {
 	const struct stream_host_row *next = change->after + 1, *end = in->own.hosts + in->own.host_count;
 
+	return next == end || next->stream_id != change->after->stream_id ? NULL : next;
+}
+
+/* Log time of the new machine's last line so far. */
+static enum status read_until(const struct reading *in, const struct change *change, int64_t *out, struct error *err)
+{
+	const struct stream_host_row *next = find_next(in, change);
+
 	*out = change->to_stream->last_ms;
-	if (next == end || next->stream_id != change->after->stream_id)
+	if (!next)
 		return OK;
 	TRY(read_last_line(in, change->after, change->to_stream, out, err));
 	if (!*out)
@@ -412,6 +422,15 @@ static enum status set_needed(
 			 : worked_ms > NEEDED_MAX_MS ? NEEDED_MAX_MS
 						     : worked_ms;
 	return OK;
+}
+
+static enum fault_followed not_again(
+	const struct reading *in, const struct change *change, const struct replacement *row)
+{
+	return row->observed_ms >= row->needed_ms ? FAULT_NOT_SEEN_AGAIN
+	       : find_next(in, change)            ? FAULT_REPLACED_AGAIN
+	       : in->view.row.ended_ms            ? FAULT_JOB_ENDED
+						  : FAULT_TOO_EARLY;
 }
 
 static enum status set_followed(
@@ -437,7 +456,7 @@ static enum status set_followed(
 	out->again = is_machine ? on_machine : in_stream;
 	out->again_job = SPAN("");
 	if (!out->again) {
-		out->followed = out->observed_ms < out->needed_ms ? FAULT_TOO_EARLY : FAULT_NOT_SEEN_AGAIN;
+		out->followed = not_again(in, change, out);
 		return OK;
 	}
 	out->followed = is_machine ? FAULT_ON_MACHINE : FAULT_IN_STREAM;

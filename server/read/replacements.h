@@ -12,7 +12,15 @@
 struct pipeline;
 
 /* Where the fault was seen first behind the replacement. */
-enum fault_followed { FAULT_UNKNOWN, FAULT_TOO_EARLY, FAULT_NOT_SEEN_AGAIN, FAULT_ON_MACHINE, FAULT_IN_STREAM };
+enum fault_followed {
+	FAULT_UNKNOWN,
+	FAULT_TOO_EARLY,
+	FAULT_NOT_SEEN_AGAIN,
+	FAULT_ON_MACHINE,
+	FAULT_IN_STREAM,
+	FAULT_JOB_ENDED, /* it was too early, and stays so */
+	FAULT_REPLACED_AGAIN /* likewise: another machine came instead of the new one */
+};
 
 struct replacement {
 	int64_t from_job_id; /* of the old machine: this job, or the one that it goes on with */

@@ -61,6 +61,23 @@ def test_a_replacement_and_its_fault(server, send, begin_ms):
     assert replaced(server, "j", "not seen again")["took_ms"] == 12 * MINUTE_MS
 
 
+def test_what_is_too_early_when_the_job_ends_will_never_be_proved(server, send, begin_ms):
+    """n1 breaks at 100, n2 works from 112 to 142 of the hundred minutes, and the job ends; a job that goes on is watched on."""
+    send("j", "n1", 0, 50, (100, XID))
+    send("j", "n2", 112, 142)
+    assert "followed_why" not in replaced(server, "j", "too early")
+    say = lambda status, minute: server.post("/api/v1/jobs/j/transitions", json={"SecondaryStatus": status, "time_ms": begin_ms + minute * MINUTE_MS})
+    assert say("Completed", 150).status == 204
+    row = replaced(server, "j", "not provable")
+    assert row["followed_why"] == "the job ended when the new machine had worked for 30 of 100 minutes"
+    assert say("Training", 160).status == 204
+    assert "followed_why" not in replaced(server, "j", "too early")
+    send("j", "n3", 170)
+    rows = wait_until(lambda: len(found := replacements(server, "j")) == 2 and found, what="the third machine")
+    assert [row["fault_followed"] for row in rows] == [None, "not provable"]
+    assert rows[1]["followed_why"] == "another machine took its place when the new machine had worked for 30 of 100 minutes"
+
+
 def test_the_fault_stays_in_the_stream(server, send, begin_ms):
     send("j", "n1", 0, (100, XID))
     send("j", "n2", 112, (130, ECC), (150, XID))

@@ -6,6 +6,7 @@
 #include "store/definitions.h"
 #include "store/faults.h"
 #include "store/fleet_rows.h"
+#include "store/goodput.h"
 #include "store/job_facts.h"
 #include "store/jobs.h"
 #include "store/journal.h"
@@ -89,6 +90,11 @@ static void call_fleet_writers(struct harness *h)
 
 static void write_life(struct harness *h)
 {
+	struct goodput_went_on *went_on;
+	size_t count;
+
+	CHECK_OK(store_read_went_on(store_tx_reader(h->tx), h->arena, 1, SPAN("j"), &went_on, &count, &err));
+	CHECK_OK(store_touch_goodput_before(h->tx, 1, &err));
 	CHECK_OK(store_put_told(h->tx, 1, &(struct told_row){.status = SPAN("Starting")}, &err));
 	CHECK_OK(store_put_session(h->tx, 1, 1, 1, &err));
 	CHECK_OK(store_put_event_times(h->tx, 1, &(struct event_times){.started_ms = 1}, &err));

@@ -77,6 +77,8 @@ export interface Replacement {
   fault: ReplacedFault | null;
   /** null: no fault is known. */
   fault_followed: string | null;
+  /** Of "not provable": until when the new machine was watched. */
+  followed_why?: string;
   seen_again: ReplacedFault | null;
   seen_again_job?: string;
   observed_ms?: number;

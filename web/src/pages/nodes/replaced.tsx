@@ -15,6 +15,7 @@ const FOLLOWED: Readonly<Record<string, string>> = {
   stream: say("came again on the new machine"),
   "too early": say("too early to say"),
   "not seen again": say("not seen again"),
+  "not provable": say("not provable"),
 };
 
 /** Nothing, where there was none. */
@@ -65,6 +66,7 @@ function Since({ one }: { one: Replacement }) {
   return (
     <>
       <span title={one.seen_again ? `${formatTime(one.seen_again.ts_ms)} ${one.seen_again_job ?? ""} ${one.seen_again.text}` : worked}>{words}</span>
+      {one.followed_why && <span lang="en">: {one.followed_why}</span>}
       <Inputs formula="needed_ms = min(24 h, max(1 h, what the old machine worked here before its fault))" rows={[["observed_ms", one.observed_ms], ["needed_ms", one.needed_ms]]} />
     </>
   );
