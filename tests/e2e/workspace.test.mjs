@@ -431,8 +431,8 @@ test("a legend of more than two lines is scrolled by keys", async ({ server, pag
   for (let n = 0; n < 14; n++) {
     await server.post("/api/v1/jobs", { TrainingJobName: `run-${n}`, HyperParameters: { lr: String(0.001 * (n + 1)), data: `a corpus of a long name, the ${n}th of many` } });
     await server.post(`/api/v1/points?job=run-${n}`, { series: [{ metric: "loss", stream: "algo-1", step: [0, 1, 2], value: [3, 2, 1 + n / 10] }] });
-    await server.waitForPoints(`run-${n}`, "loss", 3);
   }
+  for (let n = 0; n < 14; n++) await server.waitForPoints(`run-${n}`, "loss", 3);
   await server.put("/api/v1/workspaces/wide", { version: 1, panels: [{ kind: "scatter", x: "hp.lr", y: "loss.last", color: "hp.data", width: 6, height: 2 }] });
   await open("/workspace?name=wide");
   const legend = page.getByRole("list", { name: "hp.data" });
