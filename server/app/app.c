@@ -278,6 +278,7 @@ enum status app_start(struct app **out, struct options *options, struct error *e
 	if (!app)
 		return error_no_memory(err);
 	app->reload.options = options;
+	app->reload.data = &app->data;
 	TRY(take_signals(app, err));
 	raise_descriptor_limit();
 	TRY(find_public_url(app, err));

@@ -7,6 +7,7 @@
 #include "base/queue.h"
 #include "base/turn.h"
 #include "extract/line/signature.h"
+#include "model/known.h"
 #include "state/streams/directory.h"
 #include "state/figures.h"
 #include "state/options.h"
@@ -16,9 +17,6 @@
 #include <stdatomic.h>
 
 enum { EXTRACT_THREADS_MAX = 64, PACKERS_MAX = 4, REPORT_WAITS_MAX = 32 };
-
-/* A line this much older than its arrival is the past: an import or a catch-up, nobody is paged for it. */
-enum { HISTORIC_MS = 15 * 60 * 1000 };
 
 /* One commit on its way through the consumers. */
 struct group {
