@@ -1,5 +1,6 @@
 """sm-ship and its session: commands to a real child, how it ended, two writers, hosts that are gone, many ranks of srun."""
 
+import io
 import signal
 import threading
 from fixtures import emptied_server as server  # noqa: F401 (one process for the file)
@@ -11,6 +12,7 @@ from howlong import IS_LONG
 from shipping import job, lines
 from smserver import wait_until
 from test_ship import finish_all, start_srun
+from test_ship_import_content import Relay
 
 LOOP = "while :; do sleep 0.1; done"  # each is a process
 
@@ -139,6 +141,57 @@ def test_a_stream_of_a_host_that_is_gone_is_free_when_its_lease_ends(quick, ship
     assert lines(quick, "gone") == ["ready", "two"]
     (ship.folder / "over").touch()
     first.communicate(timeout=30)
+
+
+def test_a_rank_that_waited_for_its_stream_ends_the_job_no_later(make_server, ship):
+    """Its process and the job had ended by the time that the stream was free."""
+    server = make_server("--lease", "6s")
+    ship.env["SMFLEET_SERVER"] = server.url
+    gone = server.post("/api/v1/sessions", json={"job": "late", "stream": "algo-2", "host": "gone"}).body["session"]
+    late = ship.start("--job", "late", "--stream", "algo-2", "--host", "gpu002", "--spool", str(ship.folder / "other"), "--resume", "--", "echo", "two")
+    assert b"waiting for it" in late.stderr.readline()
+    first = ship.run("--job", "late", "--stream", "algo-1", "--host", "gpu001", "--resume", "--", "echo", "one")
+    assert first.returncode == 0, first.stderr
+    assert server.post(f"/api/v1/sessions/{gone}", json={"end": True}).status == 200
+    assert late.communicate(timeout=60)[0] == b"two\n" and late.returncode == 0
+    assert lines(server, "late", "algo-2") == ["two"] and exits(server, "late")["algo-2"]["code"] == 0
+    rows = server.get("/api/v1/jobs/late").body["SecondaryStatusTransitions"]
+    assert [row["Status"] for row in rows[-2:]] == ["Training", "Completed"]
+    assert round(rows[-1]["StartTime"] * 1000) == exits(server, "late")["algo-1"]["at_ms"]
+    assert round(rows[-2]["StartTime"] * 1000) < exits(server, "late")["algo-2"]["at_ms"]
+
+
+class Older(Relay):
+    """Away until sm-ship has waited for a while, which it then does not want to know."""
+
+    def relay(self):
+        body, whole = self.rfile.read(int(self.headers.get("Content-Length") or 0)), self.rfile
+        is_opening, has_waited = self.path == "/api/v1/sessions", b'"waited_ms"' in body
+        if is_opening and (has_waited or not self.server.refused):
+            self.server.refused += [body] * has_waited
+            self.send_response(422 if has_waited else 503)
+            self.send_header("Content-Length", "0")
+            return self.end_headers()
+        self.rfile = io.BytesIO(body)
+        super().relay()
+        self.rfile = whole
+
+    do_GET = do_POST = do_PUT = do_PATCH = relay
+
+
+def test_an_older_server_is_told_the_rest_of_a_job_by_who_waited(server, ship):
+    with ThreadingHTTPServer(("127.0.0.1", 0), Older) as older:
+        older.daemon_threads, older.upstream, older.lost, older.refused = True, server.url.removeprefix("http://"), [], []
+        thread = threading.Thread(target=older.serve_forever)
+        thread.start()
+        try:
+            result = ship.run("--job", "waits", "--tag", "a=b", "--server", f"http://127.0.0.1:{older.server_port}", "--", "echo", "one")
+        finally:
+            older.shutdown()
+            thread.join()
+    assert result.returncode == 0 and b"did not take" not in result.stderr, result.stderr
+    assert len(older.refused) == 1 and lines(server, "waits", "algo-1") == ["one"]
+    assert {"Key": "a", "Value": "b"} in server.get("/api/v1/jobs/waits").body["Tags"]
 
 
 def test_the_exits_and_hosts_of_many_ranks_and_of_their_restart(server, ship):
