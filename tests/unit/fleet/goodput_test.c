@@ -218,7 +218,7 @@ TEST(a_failure_without_a_restart_stalls_and_one_that_is_continued_loses_steps)
 	CHECK(seconds(&s, GOODPUT_STALLED) == 200 && seconds(&s, GOODPUT_PRODUCTIVE) == 100);
 	CHECK(s.out.break_count == 1 && s.out.breaks[0].to_ms == 0 && s.out.breaks[0].from_step == -1);
 	CHECK(span_equal(s.out.breaks[0].cause, SPAN("AlgorithmError")));
-	s.facts.next_from_step = 6;
+	s.facts.next.from_step = 6;
 	run(&s);
 	CHECK(seconds(&s, GOODPUT_REDONE) == 40 && s.out.lost_steps == 4 && s.out.steps == 6);
 	CHECK(s.out.breaks[0].redone_ms == 40 * SECOND);
@@ -398,7 +398,7 @@ TEST(extremes_do_not_overflow)
 	s.points[2] = (struct goodput_point){1, GOODPUT_LIMIT, 2};
 	s.points[3] = (struct goodput_point){GOODPUT_LIMIT, -GOODPUT_LIMIT, 1};
 	s.facts.point_count = 4;
-	s.facts.next_from_step = -GOODPUT_LIMIT;
+	s.facts.next.from_step = -GOODPUT_LIMIT;
 	run(&s);
 	arena_free(s.arena);
 }
