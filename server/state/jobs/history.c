@@ -431,6 +431,19 @@ int64_t history_created_ms(const struct history *history, const struct job_row *
 	return earlier_of(earlier_of(first_ms, row->started_ms), row->ended_ms);
 }
 
+uint32_t history_count_lives(const struct transition_row *rows, size_t count, bool *is_over)
+{
+	uint32_t lives = 0;
+
+	*is_over = false;
+	for (size_t i = 0; i < count; i++) {
+		bool is_final = phase_is_final(rows[i].status);
+		lives += *is_over && !is_final;
+		*is_over = is_final;
+	}
+	return lives;
+}
+
 int64_t history_began_again_ms(const struct history *history)
 {
 	for (size_t i = history->count; i-- > 1;)
