@@ -11,7 +11,7 @@ import { factsOf } from "../../../state/job/jobfacts";
 import { Dialog } from "../../../ui/dialog";
 
 type ByHand = NonNullable<JobDoc["by_hand"]>;
-type Member = Exclude<keyof ByHand, "faults">; // faults are set right where their machine is shown
+type Member = Exclude<keyof ByHand, "faults" | "restarts">; // these are set right where they are shown
 type Texts = Record<Member, string>;
 
 const FIELDS: readonly { name: Member; label: string; kind: "text" | "whole" | "number" | "time" | "pairs" }[] = [
