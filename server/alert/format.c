@@ -2,6 +2,7 @@
 
 #include "base/crypto.h"
 #include "model/incident.h"
+#include "net/address.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -72,7 +73,7 @@ enum webhook_secret webhook_format_secret(const struct webhook_formats *formats,
 
 /* ---- whose address it is ---- */
 
-/* The host without user and port, and the path. */
+/* The host without user, port and IPv6's brackets, and the path. */
 static void split_address(struct span url, struct span *host, struct span *path)
 {
 	ptrdiff_t at = span_find(url, SPAN("://"));
@@ -85,8 +86,18 @@ static void split_address(struct span url, struct span *host, struct span *path)
 	*host = span_of(host->ptr, end);
 	while ((at = span_find_char(*host, '@')) >= 0)
 		*host = span_skip(*host, (size_t)at + 1);
-	if ((at = span_find_char(*host, ':')) >= 0)
+	bool is_v6 = span_starts_with(*host, SPAN("["));
+	*host = is_v6 ? span_skip(*host, 1) : *host;
+	if ((at = span_find_char(*host, is_v6 ? ']' : ':')) >= 0)
 		*host = span_of(host->ptr, (size_t)at);
+}
+
+bool webhook_is_nowhere(struct span url)
+{
+	struct span host, path;
+
+	split_address(url, &host, &path);
+	return address_of_host(host) == ADDRESS_FORBIDDEN;
 }
 
 /* pattern: a host, "*." in front of it for those below it, and what the path begins with. */

@@ -86,8 +86,7 @@ static void put_evidence(struct json_writer *w, const struct incident_row *row)
 	json_object_end(w);
 }
 
-/* Into an object that is open. */
-static void put_incident(struct json_writer *w, const struct incident_row *row)
+void incident_put(const struct incident_row *row, struct json_writer *w)
 {
 	const struct incident *incident = &row->incident;
 
@@ -116,7 +115,7 @@ static void put_incident(struct json_writer *w, const struct incident_row *row)
 void incident_write_json(const struct incident_row *row, struct json_writer *w)
 {
 	json_object(w);
-	put_incident(w, row);
+	incident_put(row, w);
 	json_object_end(w);
 }
 
@@ -476,7 +475,7 @@ void rule_write_told(const struct incident_row *row, struct span public_url, str
 	rule_append_summary(&sentence, row);
 	rule_append_url(&url, row, public_url);
 	json_object(w);
-	put_incident(w, row);
+	incident_put(row, w);
 	json_put_span(w, "summary", buf_span(&sentence));
 	json_put_span(w, "url", buf_span(&url));
 	json_object_end(w);

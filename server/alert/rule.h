@@ -144,6 +144,7 @@ bool webhook_secret_parse(struct span text, struct buf *key);
 
 /* The incident as the REST API shows it; used by api/ as well. */
 void incident_write_json(const struct incident_row *row, struct json_writer *w);
+void incident_put(const struct incident_row *row, struct json_writer *w); /* into an object that is open */
 
 /* What a webhook's body can look like (alert/format.h). */
 struct webhook_formats;
@@ -152,6 +153,8 @@ AUTO_TYPE(webhook_formats)
 bool webhook_format_is_known(const struct webhook_formats *formats, struct span name);
 /* Whose address it is, by its host and the beginning of its path; "": nobody's that is known. */
 struct span webhook_format_of_address(const struct webhook_formats *formats, struct span url);
+/* Its host is an address that no message goes to, whatever the options say (net/address.h). */
+bool webhook_is_nowhere(struct span url);
 void webhook_format_names(const struct webhook_formats *formats, struct buf *out); /* "json, cloudevents, slack" … */
 enum webhook_secret {
 	WEBHOOK_SECRET_MADE, /* "whsec_…", which signs; made where none is given */

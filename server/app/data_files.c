@@ -4,6 +4,7 @@
 #include "base/embedded.h"
 #include "base/json/json_read.h"
 #include "base/json/json_write.h"
+#include "base/log.h"
 #include "base/text_file.h"
 #include "extract/line/signature.h"
 #include "fleet/advice.h"
@@ -14,6 +15,7 @@
 #include "state/jobs/devices.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 extern const struct embedded_file embedded_data[];
@@ -417,15 +419,52 @@ static enum status read_prices(const struct options *options, struct buf *out, s
 	return status;
 }
 
+/* Its entry of the options, and what came with the program; name NULL: prices, which are of the file alone. */
+static const struct source {
+	const char *option, *name;
+	data_check *check;
+	size_t at; /* in struct data_files */
+} sources[DATA_FILES] = {
+	{"devices-file", "devices.json", check_devices, offsetof(struct data_files, devices)},
+	{"references-file", "references.json", check_references, offsetof(struct data_files, references)},
+	{"limits-file", "limits.json", check_limits, offsetof(struct data_files, limits)},
+	{"signatures-file", "signatures.json", check_signatures, offsetof(struct data_files, signatures)},
+	{"advice-file", "advice.json", check_advice, offsetof(struct data_files, advice)},
+	{"prices-file", NULL, NULL, offsetof(struct data_files, prices)},
+};
+
+static enum status read_source(
+	const struct source *source, const struct options *options, struct buf *out, struct error *err)
+{
+	return source->name ? read_one(options, source->option, source->name, source->check, out, err)
+			    : read_prices(options, out, err);
+}
+
 enum status data_files_read(struct data_files *out, const struct options *options, struct error *err)
 {
 	data_files_done(out);
-	TRY(read_one(options, "devices-file", "devices.json", check_devices, &out->devices, err));
-	TRY(read_one(options, "references-file", "references.json", check_references, &out->references, err));
-	TRY(read_one(options, "limits-file", "limits.json", check_limits, &out->limits, err));
-	TRY(read_one(options, "signatures-file", "signatures.json", check_signatures, &out->signatures, err));
-	TRY(read_one(options, "advice-file", "advice.json", check_advice, &out->advice, err));
-	return read_prices(options, &out->prices, err);
+	for (size_t i = 0; i < DATA_FILES; i++)
+		TRY(read_source(&sources[i], options, (struct buf *)((char *)out + sources[i].at), err));
+	return OK;
+}
+
+size_t data_files_list_changed(
+	const struct data_files *known, const struct options *options, const char *out[DATA_FILES])
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < DATA_FILES; i++) {
+		AUTO_DONE(buf) now = BUF_INIT(MERGED_BYTES);
+		struct error why = {0};
+		const struct buf *before = (const struct buf *)((const char *)known + sources[i].at);
+		enum status status = read_source(&sources[i], options, &now, &why);
+		if (status == OK && span_equal(buf_span(&now), buf_span(before)))
+			continue;
+		if (status != OK)
+			log_line(LOG_WARNING, "file_would_stop_a_start", "error=\"%s\"", why.text);
+		out[count++] = sources[i].option;
+	}
+	return count;
 }
 
 void data_files_done(struct data_files *files)

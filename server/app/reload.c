@@ -1,5 +1,6 @@
 #include "app/reload.h"
 
+#include "app/data_files.h"
 #include "app/storage.h"
 #include "base/json/json_write.h"
 #include "base/log.h"
@@ -63,6 +64,29 @@ static bool comes_from_there(const struct options *old, const struct options *ne
 	return strcmp(options_origin_text(old, name), options_origin_text(new, name)) == 0;
 }
 
+static void name_waiting(struct json_writer *w, const char *name)
+{
+	json_text(w, name);
+	log_line(LOG_WARNING, "option_waits_for_a_restart", "name=%s", name);
+}
+
+/* Of another file the option itself differs. */
+static void write_waiting(const struct reload *reload, const struct options *new, struct json_writer *w)
+{
+	const char *files[DATA_FILES];
+	size_t count = data_files_list_changed(reload->data, reload->options, files);
+
+	json_key(w, "needs_restart");
+	json_array(w);
+	for (const struct option_spec *spec = options_table(new); spec->name; spec = option_next(spec))
+		if (options_differ(reload->options, new, spec->name))
+			name_waiting(w, spec->name);
+	for (size_t i = 0; i < count; i++)
+		if (!options_differ(reload->options, new, files[i]))
+			name_waiting(w, files[i]);
+	json_array_end(w);
+}
+
 static enum status take_over(struct reload *reload, const struct options *new, struct buf *out, struct error *err)
 {
 	struct json_writer w = json_writer_on(out);
@@ -90,14 +114,7 @@ static enum status take_over(struct reload *reload, const struct options *new, s
 		log_line(LOG_INFO, "option_changed", "name=%s value=\"%s\"", spec->name, options_text(new, spec->name));
 	}
 	json_array_end(&w);
-	json_key(&w, "needs_restart");
-	json_array(&w);
-	for (const struct option_spec *spec = options_table(new); spec->name; spec = option_next(spec))
-		if (options_differ(reload->options, new, spec->name)) {
-			json_text(&w, spec->name);
-			log_line(LOG_WARNING, "option_waits_for_a_restart", "name=%s", spec->name);
-		}
-	json_array_end(&w);
+	write_waiting(reload, new, &w);
 	json_object_end(&w);
 	return buf_status(out, err);
 }

@@ -123,9 +123,10 @@ struct extract_line {
  *
  * Step: the `step` group, else step_regex on the segment, else the step found on the segment, else (of definitions that say
  * nothing of a step) where the preset that knows the format finds it, or the generic rules do; else the stream's last seen
- * step, else the definition's own count from 0. When an `epoch` group grows as the step falls back, the step is
- * unrolled (base + step), so that a per-epoch counter gives a global axis; a per-epoch counter without an epoch group is
- * unrolled from where it is recognised on (its third epoch; its second, where it had come to the total that the line says).
+ * step, else the definition's own count from 0; in a preset that counts its losses so, what comes more seldom stands at the
+ * last of them. When an `epoch` group grows as the step falls back, the step is unrolled (base + step), so that a per-epoch
+ * counter gives a global axis; a per-epoch counter without an epoch group is unrolled from where it is recognised on (its third
+ * epoch; its second, where it had come to the total that the line says).
  * Attempt: see attempt.h and docs/decisions/0014-attempts.md. An attempt opens when a definition's step goes back while log
  * time does not, and it stays back for five of its points, or a start-up or checkpoint-load line came between; per-epoch
  * counters excepted. While that is open the points carry the new attempt. If it turns out to be a late chunk or a stray line

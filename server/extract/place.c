@@ -85,11 +85,43 @@ static bool is_kept(const struct found *found)
 	return found->slot < SLOTS_MAX;
 }
 
+/* Values of the definition that the rank gave, or all ranks as one. */
+static uint64_t count_of(const struct run *run, uint32_t definition, int32_t rank)
+{
+	const struct slot *slots = run->extractor->slots.items;
+	uint32_t first = run->format->first_slot + definition, found = first;
+
+	for (uint32_t at = slots[first].next; at != SLOT_NONE && found == first; at = slots[at].next)
+		if (slots[at].rank == rank && !slots[at].name)
+			found = at;
+	return run->extractor->attempts.tracks[found].count;
+}
+
+/*
+ * Nobody says a step: the prints are counted. What a trainer prints more seldom than its loss (an evaluation, the summary at the
+ * end) stands where the loss is.
+ */
+static uint64_t counted_step(const struct run *run, const struct found *found)
+{
+	const struct slot *slot = &run->extractor->slots.items[found->slot];
+	uint64_t step = run->extractor->attempts.tracks[found->slot].count;
+	enum role role = definition_of(run, found)->shown.role;
+
+	if (run->format->preset < 0 || run->list->is_reader || role == ROLE_LOSS || role == ROLE_BENCHMARK)
+		return step;
+	for (uint32_t i = 0; i < run->format->definition_count; i++) {
+		uint64_t losses = run->list->items[i].shown.role == ROLE_LOSS ? count_of(run, i, slot->rank) : 0;
+		if (losses > step)
+			step = losses - 1;
+	}
+	return step;
+}
+
 /* Without a step of its own: the one seen last (on this line, or further up, as in a record), else the count. */
-static void inherit(struct run *run, const struct step_seen *seen, struct point *point, uint64_t count)
+static void inherit(struct run *run, const struct step_seen *seen, const struct found *found, struct point *point)
 {
 	if (!seen) {
-		point->step = (int64_t)count;
+		point->step = (int64_t)counted_step(run, found);
 		return;
 	}
 	point->step = seen->step;
@@ -312,7 +344,7 @@ static bool give_point(struct run *run, const struct found *found)
 
 	const struct step_seen *seen = found->has_step || is_of_benchmark(run, found) ? NULL : step_before(run, found);
 	if (!found->has_step)
-		inherit(run, seen, &point, track->count);
+		inherit(run, seen, found, &point);
 	else if (found->step >= 0 && found->step < UINT32_MAX - 1)
 		point.in_epoch = (uint32_t)found->step + 1;
 	track->count++;

@@ -1,9 +1,12 @@
 #include "net/address.h"
 
 #include <arpa/inet.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <stdint.h>
 #include <string.h>
+
+enum { HOST_BYTES = 256 };
 
 #define IPV4(a, b, c, d) ((uint32_t)(a) << 24 | (uint32_t)(b) << 16 | (uint32_t)(c) << 8 | (uint32_t)(d))
 
@@ -85,4 +88,21 @@ enum address_class address_classify(const struct sockaddr *address)
 	default:
 		return ADDRESS_FORBIDDEN;
 	}
+}
+
+enum address_class address_of_host(struct span host)
+{
+	const struct addrinfo numbers = {.ai_flags = AI_NUMERICHOST, .ai_socktype = SOCK_STREAM};
+	struct addrinfo *found;
+	char name[HOST_BYTES];
+
+	if (!host.len || host.len >= sizeof name)
+		return ADDRESS_PUBLIC;
+	memcpy(name, host.ptr, host.len);
+	name[host.len] = 0;
+	if (getaddrinfo(name, NULL, &numbers, &found) != 0)
+		return ADDRESS_PUBLIC;
+	enum address_class class = address_classify(found->ai_addr);
+	freeaddrinfo(found);
+	return class;
 }

@@ -6,6 +6,8 @@
  */
 #pragma once
 
+#include "base/span.h"
+
 #include <sys/socket.h>
 
 enum address_class {
@@ -15,3 +17,6 @@ enum address_class {
 };
 
 enum address_class address_classify(const struct sockaddr *address);
+/* Of a host that is written in numbers, in any of the ways that connections take. A name is ADDRESS_PUBLIC: what it stands for is known
+ * with each connection. */
+enum address_class address_of_host(struct span host);

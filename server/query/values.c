@@ -17,7 +17,7 @@ static bool is_one_of(struct span name, const char *const *names, size_t count)
 static bool is_time(const struct query_term *term)
 {
 	static const char *const names[] = {"created", "started", "ended", "modified", "CreationTime",
-		"TrainingStartTime", "TrainingEndTime", "LastModifiedTime"};
+		"TrainingStartTime", "TrainingEndTime", "LastModifiedTime", "StartKnownTime", "EndKnownTime"};
 
 	return term->family == QUERY_PROPERTY && is_one_of(term->key, names, sizeof names / sizeof names[0]);
 }

@@ -10,14 +10,23 @@ static const struct {
 	const char *name;
 	const char *time; /* that is in the report's; "": it is so now */
 	const char *terms, *sort;
-} parts[] = {[REPORT_FAILED] = {"failed", "ended", "status:failed", "-ended"},
-	[REPORT_ENDED] = {"ended", "ended", "not status:failed", "-ended"},
-	[REPORT_STARTED] = {"started", "started", "", "-started"},
+} parts[] = {[REPORT_FAILED] = {"failed", "EndKnownTime", "status:failed", "-ended"},
+	[REPORT_ENDED] = {"ended", "EndKnownTime", "not status:failed", "-ended"},
+	[REPORT_STARTED] = {"started", "StartKnownTime", "", "-started"},
 	[REPORT_RUNNING] = {"running", "", "status:InProgress", "-modified"}};
 
 const char *report_jobs_name(enum report_jobs which)
 {
 	return parts[which].name;
+}
+
+bool report_job_is_late(
+	const struct report_span *of, enum report_jobs which, const struct job_row *job, int64_t *known_ms)
+{
+	bool is_start = which == REPORT_STARTED;
+
+	*known_ms = is_start ? job->started_known_ms : job->ended_known_ms;
+	return which != REPORT_RUNNING && report_is_late(of, is_start ? job->started_ms : job->ended_ms);
 }
 
 enum status report_search(const struct report_span *of, enum report_jobs which, struct arena *arena,
@@ -55,6 +64,7 @@ enum status report_read_incidents(struct store_reader *reader, struct arena *are
 		.kind = -1,
 		.from_ms = of->from_ms,
 		.to_ms = of->to_ms,
+		.is_by_known = true,
 		.query = of->query,
 		.cursor = SPAN(""),
 		.limit = INCIDENTS_READ};

@@ -18,11 +18,22 @@ struct report_span {
 enum report_jobs { REPORT_FAILED, REPORT_ENDED, REPORT_STARTED, REPORT_RUNNING, REPORT_JOBS_COUNT };
 /* "failed", "ended" (all other ends), "started", "running" (now, whenever it began) */
 const char *report_jobs_name(enum report_jobs which);
+/*
+ * Each thing is in the report of the time in which this server learned of it, and in no other one: what came late is in that of its coming.
+ * It is late there if it happened before.
+ */
+static inline bool report_is_late(const struct report_span *of, int64_t happened_ms)
+{
+	return happened_ms < of->from_ms;
+}
+/* Of a row of that list; *known_ms: when it became known. REPORT_RUNNING: never. */
+bool report_job_is_late(
+	const struct report_span *of, enum report_jobs which, const struct job_row *job, int64_t *known_ms);
 /* Which jobs, in which order; how many is the caller's. */
 enum status report_search(const struct report_span *of, enum report_jobs which, struct arena *arena,
 	struct job_search *out, struct error *err) MUST_CHECK;
 
-/* Those that opened in it, whatever became of them: the worst first, of these the newest. */
+/* Those that became known in it, whatever became of them: the worst first, of these the newest. */
 struct report_incidents {
 	struct incident_row *rows;
 	size_t count, by_severity[SEVERITY_COUNT];

@@ -1,7 +1,9 @@
 /* What whoever starts a failed job again needs to know: whether it is due, from which checkpoint, without which machines. docs/restarts.md. */
 #include "read/restart_read.h"
 
+#include "base/json/json_read.h"
 #include "base/text/iso8601.h"
+#include "model/jobs/by_hand.h"
 #include "read/checkpoint_place.h"
 #include "read/logs/lines.h"
 #include "read/node_ledger.h"
@@ -19,6 +21,7 @@ enum {
 	WHY_MAX_BYTES = 700,
 	LINE_MAX_BYTES = 64 * 1024,
 	CHECKPOINTS_MAX = 10000,
+	DOCUMENT_MAX_BYTES = 16 << 20, /* settings may stand in it twice */
 	MESSAGE_DOCUMENT_MAX_BYTES = 128 * 1024, /* as in the message of a job's state */
 	MESSAGE_TEXT_MAX_BYTES = 16 * 1024
 };
@@ -315,18 +318,34 @@ static void write_state(const struct restart *r, struct json_writer *w)
 	json_put_bool(w, "extracted", restart_is_extracted(&r->view));
 }
 
+/* As it was told; but with the settings that somebody set right, which the next run is to have. */
+static enum status settle_document(struct span document, struct buf *out, struct error *err)
+{
+	AUTO(json) settled = NULL;
+
+	if (span_find(document, SPAN("\"by_hand\"")) < 0) {
+		buf_append_span(out, document.len ? document : SPAN("{}"));
+		return buf_status(out, err);
+	}
+	TRY(json_parse(&settled, document, err));
+	TRY(by_hand_settle_settings(settled, err));
+	json_print(settled, out);
+	return buf_status(out, err);
+}
+
 enum status restart_write(const struct restart *r, size_t document_max_bytes, struct json_writer *w, struct error *err)
 {
-	const struct span document = r->view.row.document;
+	AUTO_DONE(buf) document = BUF_INIT(DOCUMENT_MAX_BYTES);
 
 	write_state(r, w);
 	write_checkpoint(r, w);
 	TRY(write_hosts(r, w, err));
+	TRY(settle_document(r->view.row.document, &document, err));
 	json_key(w, "document");
 	if (document.len > document_max_bytes)
 		json_null(w);
 	else
-		json_raw(w, document.len ? document : SPAN("{}"));
+		json_raw(w, buf_span(&document));
 	return OK;
 }
 

@@ -7,6 +7,7 @@
 #include "base/queue.h"
 #include "base/turn.h"
 #include "extract/line/signature.h"
+#include "model/known.h"
 #include "state/streams/directory.h"
 #include "state/figures.h"
 #include "state/options.h"
@@ -16,9 +17,6 @@
 #include <stdatomic.h>
 
 enum { EXTRACT_THREADS_MAX = 64, PACKERS_MAX = 4, REPORT_WAITS_MAX = 32 };
-
-/* A line this much older than its arrival is the past: an import or a catch-up, nobody is paged for it. */
-enum { HISTORIC_MS = 15 * 60 * 1000 };
 
 /* One commit on its way through the consumers. */
 struct group {
@@ -104,6 +102,8 @@ struct pipeline {
 	bool is_recovering; /* the journal is read again; no thread runs yet */
 	uint64_t next_seq; /* writer */
 	uint64_t round; /* writer: counts transactions */
+	atomic_int_fast64_t
+		writing_since_ms; /* of the transaction or checkpoint that the writer is at; 0: it is at none */
 	uint64_t load_round; /* writer: the newest one in which lines brought a job back into RAM */
 	atomic_uint settling_jobs; /* so many requests wait for one to be settled: pipeline/jobs/settle.h */
 	uint64_t deletion_round; /* writer: the newest one that deletes a job */

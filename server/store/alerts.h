@@ -27,6 +27,7 @@ struct incident_row {
 	struct span stream;
 	struct span detail; /* of the one who says it, for the message: why a job failed. Not stored */
 	struct incident incident;
+	int64_t known_ms; /* when it was stored here; what is historic, or was imported: when it opened */
 	int64_t acknowledged_ms; /* 0: not */
 	const struct incident_said *said; /* store/faults.h; NULL: not asked */
 	struct span facts; /* members of a JSON object, as they were when it opened: what it is about beside figures */
@@ -121,11 +122,12 @@ struct incident_filter {
 	int kind; /* enum incident_kind, -1: any */
 	enum severity minimum; /* and worse ones */
 	int64_t from_ms, to_ms; /* when it opened, both included; 0: any time */
+	bool is_by_known; /* when it became known, and in that order; job_id is 0 */
 	const struct query_node *query; /* of which jobs; NULL: of all. ERR_SEMANTIC when it asks of logs */
 	struct span cursor;
 	size_t limit;
 };
-/* Newest opened first. */
+/* Newest opened, or known, first. */
 enum status store_read_incidents(struct store_reader *reader, struct arena *arena, const struct incident_filter *filter,
 	struct incident_row **out, size_t *count, struct span *next_cursor, struct error *err) MUST_CHECK;
 enum status store_read_incident(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t incident_id,

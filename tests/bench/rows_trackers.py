@@ -112,10 +112,11 @@ def thousand_values(runs):
 
 
 def entries(count):
-    """Trackio's client sends what its training logged since its last request; each entry is one log({four values})."""
+    """Trackio's client sends what its training logged since its last request; each entry is one log({four values}). The loss falls over
+    all of them: one that began anew with each request would be a spike a request, and measure incidents."""
     def make(number, sent):
         logs = [{"project": "bench", "run": f"run-{number}", "run_id": f"id-{count}-{number}", "step": sent * count + i,
-            "log_id": f"{count}-{number}-{sent}-{i}", "metrics": {"loss": 4 / (i + 1), "lr": 1e-4, "grad_norm": 1.5, "tokens_per_s": 1e5 + i}}
+            "log_id": f"{count}-{number}-{sent}-{i}", "metrics": {"loss": 2 + 4 / (1 + (sent * count + i) / 1000), "lr": 1e-4, "grad_norm": 1.5, "tokens_per_s": 1e5 + i}}
             for i in range(count)]
         return request("/api/bulk_log", {"args": [], "kwargs": {"logs": logs, "hf_token": None}}, f"X-Trackio-Write-Token: {TRACKIO_TOKEN}\r\n")
     return make

@@ -60,6 +60,25 @@ test("an address may state both ends of the time, and which jobs: the page says 
   assert.doesNotMatch(page.url(), /_ms=/);
 });
 
+test("what came late is in the next report, with both times; hours that are none are said", async ({ server, page, open }) => {
+  const tell = (SecondaryStatus, minutes, more = {}) => server.post("/api/v1/jobs/cut-off/transitions", { SecondaryStatus, time_ms: Date.now() - minutes * 60_000, ...more });
+  await server.post("/api/v1/jobs", { TrainingJobName: "cut-off" });
+  await tell("Training", 50);
+  await open("/report?hours=9999999");
+  await until(page, () => document.querySelector(".report .sum")?.innerText.includes("1 job started"), "the usual report");
+  assert.match(await page.locator(".report .wrong").innerText(), /9999999.* is no number of hours from 1 to 87,?600/);
+  assert.equal(await page.locator('.report .segments [aria-pressed="true"]').innerText(), "since I last looked");
+  await page.getByRole("button", { name: "Mark as read" }).click();
+  await until(page, () => document.querySelector(".report .sum")?.innerText.includes("0 jobs failed · 0 jobs ended · 0 jobs started"), "an empty report");
+  await tell("Failed", 5, { FailureReason: "AlgorithmError: NCCL timeout" });
+  await open("/report");
+  await until(page, () => document.querySelector(".report .sum")?.innerText.includes("1 job failed"), "what came late");
+  assert.equal(await page.locator(".report .wrong").count(), 0);
+  assert.match((await texts(page, '.report section[aria-label="Failed"] tbody tr'))[0], /5 min.* came late \d+ s/);
+  assert.match(await page.locator('.report section[aria-label="Failed"] .late').getAttribute("title"), /before this report's time, and the server learned of it at \d{4}-/);
+  assert.match((await texts(page, '.report section[aria-label="Incidents"] li'))[0], /came late/);
+});
+
 for (const [name, look] of [["desktop-light", {}], ["desktop-dark", { colorScheme: "dark" }], ["phone-light", { viewport: { width: 390, height: 844 } }], ["phone-dark", { viewport: { width: 390, height: 844 }, colorScheme: "dark", locale: "zh-CN" }]])
   test(`the report, ${name}: nothing for axe, nothing out of the window`, look, async ({ server, page, open }) => {
     await sendNight(server);

@@ -80,6 +80,42 @@ def test_one_by_one_audited_and_refused(said):
     assert tokens(server)["budget"] == 20e6
 
 
+@pytest.mark.parametrize("settings, says", [({"lr": []}, "by_hand.settings.lr is a number, or a text"), ({"bf16": True}, "true and false: \"true\""),
+    ({"lr": " "}, "not of spaces alone")])
+def test_what_a_setting_may_be_is_said(server, settings, says):
+    server.send("j", "step: 1 loss: 2.5")
+    detail = set_by_hand(server, settings, 422).body["detail"]
+    assert says in detail and "a name" not in detail, detail
+
+
+def test_the_next_run_has_them(server):
+    """Copied as a request or a command, and told to whoever starts a failed job again."""
+    document = {"TrainingJobName": "j", "HyperParameters": {"lr": "1e-4", "layers": "12"}}
+    assert server.post("/api/v1/jobs", json=document).status == 201
+    set_by_hand(server, {"lr": 3e-4, "warmup": "10", "hf_token": "very-secret"})
+    server.post("/api/v1/jobs/j/transitions", json={"SecondaryStatus": "Failed", "FailureReason": "NCCL timeout"})
+
+    def settings():
+        request = server.get("/api/v1/jobs/j?as=json").body
+        command = server.get("/api/v1/jobs/j?as=aws-cli").body
+        restart = server.get("/api/v1/jobs/j/restart").body["document"]
+        assert json.loads(command.split("--cli-input-json ")[1].strip().strip("'")) == request and "by_hand" not in request
+        assert request["HyperParameters"] == restart["HyperParameters"] and restart["TrainingJobName"] == "j"
+        return request["HyperParameters"]
+    found = settings()
+    masked = found.pop("hf_token")
+    assert found == {"lr": "0.0003", "warmup": "10", "layers": "12"} and masked and masked != "very-secret"
+    assert server.patch("/api/v1/jobs/j", json={"by_hand": None}).status == 200
+    assert settings() == {"lr": "1e-4", "layers": "12"}
+
+
+def test_it_differs_once(server):
+    for job, rate in (("a", "1e-4"), ("b", "1e-4")):
+        assert server.post("/api/v1/jobs", json={"TrainingJobName": job, "HyperParameters": {"lr": rate}}).status == 201
+    set_by_hand(server, {"lr": "3e-4"}, job="a")
+    assert server.get("/api/v1/compare?jobs=a,b").body["differ"] == [{"key": "hp.lr", "values": ["3e-4", "1e-4"]}]
+
+
 def test_it_is_carried(said, make_server):
     set_by_hand(said, {"train_tokens": "8192000"})
     wait_until(lambda: tokens(said)["budget"] == 8192000)

@@ -78,7 +78,7 @@ def test_incidents_by_severity_and_time(server):
         assert found(f"minimum_severity={severity}&kind=job_failed") == [row["id"]]
     assert found(f"from_ms={opened}&to_ms={opened}&kind=job_failed&q=name~j") == [row["id"]]
     assert found(f"from_ms={opened + 1}") == [] and found(f"to_ms={opened - 1}") == []
-    assert found("minimum_severity=bad") == "minimum_severity" and found("from_ms=x") == "from_ms"
+    assert found("minimum_severity=bad") == "minimum_severity" and found("from_ms=x") == "from_ms" and found("from_ms=0&to_ms=0") == "to_ms"
 
 
 @pytest.mark.parametrize("line", ["step: {}  loss:  {:.5f}  grad_norm:  1.5000", "{{'step': {}, 'loss': {:.4f}}}"])

@@ -89,6 +89,16 @@ def test_which_one_is_meant_does_not_hang_on_the_order(server):
     assert [one["metric"] for one in server.get("/api/v1/incidents").body["incidents"] if one["kind"] == "rule"] == []
 
 
+def test_a_last_word_takes_nobody_s_place(server):
+    """A tracker that told train/loss at each step, and log({"loss": last}) at the end."""
+    send(server, "told")
+    once = json.dumps({"metric": "loss", "step": 100, "ts_ms": START_MS + 100_000, "value": LAST["loss"]})
+    assert server.post("/api/v1/points?job=told&stream=algo-1", once.encode(), content_type="application/x-ndjson").status == 200
+    wait_until(lambda: len(row_of(server, "told")["metrics"]) == len(SERIES) + 1, what="the summaries")
+    assert mains_of(row_of(server, "told")["metrics"]) == mains_of(server.get("/api/v1/jobs/told/metrics").body["series"]) == MAINS
+    wait_until(lambda: server.get("/api/v1/jobs/told/goodput").body["steps"].get("metric") == "train/loss", what="the step series")
+
+
 def test_a_database_that_was_decided_by_another_rule(server):
     send(server)
     wait_until(lambda: len(row_of(server)["metrics"]) == len(SERIES), what="the summaries")

@@ -1,5 +1,6 @@
 """The config file is read again while the server runs: what can change does, what cannot is named, a mistake changes nothing."""
 
+import json
 import signal
 
 import pytest
@@ -49,6 +50,31 @@ def test_options_change_or_wait_for_a_restart(configured):
     assert value(configured, "workers")["value"] == 3 # what is in force
     assert {option["name"] for option in configured.get("/api/v1/options").body["options"] if option.get("live")} >= {
         "audit-bytes", "log-bytes", "log-level", "min-free-bytes", "rate-bytes", "rate-requests"}
+
+
+def test_a_file_that_says_something_else_waits_for_a_restart(make_server, tmp_path):
+    signatures, prices = tmp_path / "signatures.json", tmp_path / "prices.json"
+    own = {"signatures": [{"name": "door", "title": "A door is open", "pattern": "the rack's door is open", "severity": "warning", "about": "node", "cause": "It is.", "action": "Close it.", "source": "wiki"}]}
+    signatures.write_text(json.dumps(own))
+    prices.write_text(json.dumps({"currency": "EUR", "prices": []}))
+    server = make_server("--signatures-file", str(signatures), "--prices-file", str(prices))
+
+    def told():
+        reply = server.post("/api/v1/admin/reload")
+        assert reply.status == 200, reply
+        return reply.body
+    assert told() == {"changed": [], "needs_restart": []}
+    signatures.write_text(json.dumps(own, indent=2) + "\n")
+    assert told() == {"changed": [], "needs_restart": []}, "it says the same"
+    own["signatures"][0]["severity"] = "critical"
+    signatures.write_text(json.dumps(own))
+    assert told() == {"changed": [], "needs_restart": ["signatures-file"]}
+    prices.write_text("{")
+    assert told() == {"changed": [], "needs_restart": ["signatures-file", "prices-file"]}
+    server.wait_for_log("event=file_would_stop_a_start")
+    prices.write_text(json.dumps({"currency": "EUR", "prices": []}))
+    server.restart()
+    assert told() == {"changed": [], "needs_restart": []}
 
 
 @pytest.mark.parametrize("text, says", [("rate-requests = many\n", "rate-requests"), ("workrs = 3\n", "workrs"),

@@ -1,6 +1,9 @@
 """GET /api/v1/report: what happened since somebody last looked, and only that."""
 
+import json
+
 from smserver import wait_until
+from test_carry import export, take
 from test_pools import MINUTE_MS, now_ms, run_job
 
 HOUR_MS = 60 * MINUTE_MS
@@ -71,3 +74,67 @@ def test_what_is_wrong_is_said_at_its_field(server):
         reply = server.get(f"/api/v1/report?{asked}")
         assert reply.status in (400, 422), asked
         assert field == "q" or reply.body.get("field") == field, reply.body
+
+
+def records(at_ms, count, tail=()):
+    lines = [f"step: {n} loss: {5 - n / 100:.3f}" for n in range(count)] + list(tail)
+    return "".join(json.dumps({"line": line, "ts": at_ms + n * 1000}) + "\n" for n, line in enumerate(lines))
+
+
+def send_records(server, job, text):
+    assert server.post(f"/api/v1/logs?job={job}&stream=algo-1", text, content_type="application/x-ndjson").status == 200
+
+
+def test_what_comes_late_is_in_the_report_of_its_coming_alone(server, make_server):
+    """A node is cut off from ten minutes before the last report was read until after that; what had ended hours before comes as well."""
+    run_job(server, "cut-off", now_ms() - 40 * MINUTE_MS, 60, None)
+    read = report(server)["to_ms"]
+    wait_until(lambda: now_ms() > read, what="the time behind the report")
+    send_records(server, "cut-off", records(read - 10 * MINUTE_MS, 60, ["step: 60 loss: nan"]))
+    send_records(server, "begun", records(read - 9 * MINUTE_MS, 60))
+    server.post("/api/v1/jobs/cut-off/transitions", json={"SecondaryStatus": "Failed", "FailureReason": "NCCL timeout", "time_ms": read - 5 * MINUTE_MS})
+    run_job(server, "past", read - 3 * HOUR_MS, 60, 60, end="Failed", reason="OOM")
+
+    def since():
+        body = report(server, from_ms=read + 1)
+        return body if {"non_finite", "job_failed"} <= {row["kind"] for row in body["incidents"]["incidents"]} else None
+    body = wait_until(since, what="both incidents")
+    failed, = body["failed"]["jobs"]
+    assert failed["TrainingJobName"] == "cut-off" and failed["late"] is True
+    assert round(failed["TrainingEndTime"] * 1000) == read - 5 * MINUTE_MS < read < failed["known_ms"] <= body["to_ms"]
+    started, = body["started"]["jobs"]
+    assert started["TrainingJobName"] == "begun" and started["late"] is True and started["known_ms"] > read
+    for row in body["incidents"]["incidents"]:
+        assert row["job"] == "cut-off" and row["late"] is True and row["opened_ms"] < read < row["known_ms"] and not row["is_historic"], row
+    assert body["incidents"]["total"] == len(body["incidents"]["incidents"]) and "late" not in body["running"]["jobs"][0]
+
+    def cut_off(**asked):
+        found = report(server, **asked)
+        return names(found["failed"]), [row["kind"] for row in found["incidents"]["incidents"] if row["job"] == "cut-off"]
+    known = max(failed["known_ms"], *(row["known_ms"] for row in body["incidents"]["incidents"]))
+    assert cut_off(from_ms=read - HOUR_MS, to_ms=read) == ([], []), "it was read without them, and is as it was"
+    assert cut_off(from_ms=known + 1) == ([], [])
+    assert cut_off(from_ms=failed["known_ms"], to_ms=failed["known_ms"])[0] == ["cut-off"]
+    assert cut_off(from_ms=read + 1, to_ms=failed["known_ms"] - 1)[0] == []
+    assert names(report(server, from_ms=read - 4 * HOUR_MS, to_ms=read)["failed"]) == ["past"], "long over when it came: of its own time"
+    server.restart()
+    again, = report(server, from_ms=read + 1, to_ms=body["to_ms"])["failed"]["jobs"]
+    assert (again["TrainingJobName"], again["known_ms"]) == ("cut-off", failed["known_ms"])
+    assert server.delete("/api/v1/jobs/cut-off").status in (200, 202, 204)
+    assert report(server, from_ms=read + 1)["failed"]["total"] == 0
+    assert server.post("/api/v1/jobs/cut-off/restore").status == 200
+    assert report(server, from_ms=read + 1)["failed"]["jobs"][0]["known_ms"] == failed["known_ms"]
+    other = make_server()
+    take(other, export(server))
+    assert names(report(other, from_ms=read + 1)["failed"]) == [], "brought by an import: of its own time"
+    there = report(other, from_ms=read - HOUR_MS, to_ms=read)
+    assert names(there["failed"]) == ["cut-off"] and "late" not in there["failed"]["jobs"][0]
+    assert {"non_finite", "job_failed"} <= {row["kind"] for row in there["incidents"]["incidents"]}
+
+
+def test_what_comes_in_time_is_not_late(server):
+    send_records(server, "live", records(now_ms() - 61_000, 60, ["step: 60 loss: nan"]))
+    server.post("/api/v1/jobs/live/transitions", json={"SecondaryStatus": "Failed", "FailureReason": "OOM"})
+    body = wait_until(lambda: (found := report(server))["incidents"]["critical"] >= 2 and found, what="its incidents")
+    rows = body["failed"]["jobs"] + body["started"]["jobs"] + body["incidents"]["incidents"]
+    assert len(rows) >= 4 and not any("late" in row for row in rows), rows

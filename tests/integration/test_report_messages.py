@@ -2,9 +2,12 @@
 
 import json
 import time
+from contextlib import closing
 
 import pytest
 from awsclients import token_of
+from engine import of_a_file
+from faults import FOR_EVER, FaultyServer
 from smserver import wait_until
 from test_pools import MINUTE_MS, now_ms, run_job
 
@@ -109,6 +112,26 @@ def test_down_at_its_time_it_comes_after_the_start(server, receiver):
     message, = wait_for_reports(receiver, 1)
     assert message["data"]["to_ms"] == due
     assert webhook(server, number)["next_report_ms"] == due + DAY_MS
+
+
+@of_a_file("the disk of a file fails")
+def test_what_cannot_be_written_is_put_off_and_stays_of_its_time(tmp_path, receiver):
+    with closing(FaultyServer(tmp_path / "faulty", "--public-url", PUBLIC)) as server:
+        server.start()
+        number = add_webhook(server, receiver, events=[], report_at="07:30", report_tz=zone_where_it_is(7, 29, 56))
+        due = webhook(server, number)["next_report_ms"]
+        server.disk.arm(1, count=FOR_EVER)
+        server.wait_for_log("event=report_put_off")
+        assert now_ms() >= due and reports(receiver) == []
+        server.disk.mend()
+        later = wait_until(lambda: add_webhook(server, receiver, events=[], report_at="07:30", report_tz=zone_where_it_is(7, 29, 57)), what="that it can be written again")
+        other, = wait_for_reports(receiver, 1)
+        assert other["data"]["to_ms"] > due, "the other one, whose time came later: the first has a minute to wait"
+        assert webhook(server, number)["next_report_ms"] == due and webhook(server, later)["next_report_ms"] > now_ms()
+        server.restart()  # what waits is kept in memory alone
+        found = wait_for_reports(receiver, 2)
+        assert [one["data"]["to_ms"] for one in found[1:]] == [due]
+        assert webhook(server, number)["next_report_ms"] == due + DAY_MS
 
 
 def test_all_that_are_due_at_once_are_told(server, receiver):

@@ -85,6 +85,17 @@ def test_a_tracker_that_tells_later(impatient):
     assert found == ["train/loss"]
 
 
+def test_a_last_word_to_the_tracker_is_no_curve(impatient):
+    """log({"loss": last}) behind a training that printed its curve and told none: the curve is the job's loss."""
+    job = hf_run(impatient, "word")
+    taken(post(impatient, "word", {CONSOLE: (0, hf_rows(1, 31)[1])}))
+    impatient.wait_for_points("p/word", "train:loss", 30, stream="console")
+    taken(post(impatient, "word", {HISTORY: (0, [{"_step": 30, "_timestamp": T0 + 30, "loss": 1.4}])}))
+    rows = lambda: {row["metric"]: row.get("is_main") for row in row_of(impatient, "p/word")["metrics"] if row["role"] == "loss"}
+    wait_until(lambda: len(rows()) == 2, what="the summaries")
+    assert rows() == {"train:loss": True, "loss": None} and counts_of(impatient, job)["train:loss"] == (30, "loss")
+
+
 def printed_first(server, run_id, rows=10):
     """What it prints comes before the tracker's first word, and is on disk."""
     job = hf_run(server, run_id)

@@ -245,6 +245,10 @@ def test_secret_is_shown_once_and_sealed(server, receiver):
 
 
 def test_webhooks_that_are_wrong(server):
+    for address in ("169.254.169.254", "2852039166", "[::ffff:169.254.169.254]:80", "x:y@169.254.169.254:80", "[fe80::1]", "224.0.0.1"):
+        reply = server.post("/api/v1/webhooks", json={"url": f"http://{address}/latest"})
+        assert reply.status == 422 and reply.body["field"] == "url" and "no option allows" in reply.body["detail"], (address, reply)
+        assert server.post("/api/v1/webhooks/preview", json={"url": f"http://{address}/latest"}).status == 422, address
     for document, field in (({"url": "ftp://x"}, "url"), ({}, "url"), ({"url": "http://x", "format": "fax"}, "format"),
             ({"url": "http://x", "secret": "short"}, "secret"), ({"url": "http://x", "minimum_severity": "much"}, "minimum_severity")):
         reply = server.post("/api/v1/webhooks", json=document)

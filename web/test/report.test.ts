@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { markRead, readMs, reportSpan, statedSpan } from "../src/state/fleet/report";
+import { markRead, readMs, reportSpan, statedHours, statedSpan } from "../src/state/fleet/report";
 
 const HOUR_MS = 3_600_000;
 const now = 100 * HOUR_MS;
@@ -20,4 +20,10 @@ test("an older report that is marked takes nothing back", () => {
   markRead(9000);
   markRead(5000);
   expect(readMs.value).toBe(9000);
+});
+
+test("hours are a number of at most ten years", () => {
+  expect(["1", "0.5", "168", "87600"].map(statedHours)).toEqual([1, 0.5, 168, 87600]);
+  for (const hours of [undefined, "", "0", "-5", "abc", "1e3", "9999999", "87601", " 5"]) expect(statedHours(hours)).toBeNull();
+  expect(reportSpan({ hours: "9999999" }, 7000, now)).toEqual({ from_ms: 7000 });
 });

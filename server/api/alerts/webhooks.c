@@ -91,6 +91,9 @@ static enum status check_url(struct span url, struct error *err)
 			err, ERR_SEMANTIC, "url", "a webhook needs a url that begins with http:// or https://");
 	if (url.len > URL_MAX_BYTES || memchr(url.ptr, 0, url.len))
 		return error_set_field(err, ERR_SEMANTIC, "url", "a url has at most %d bytes", URL_MAX_BYTES);
+	if (webhook_is_nowhere(url))
+		return error_set_field(err, ERR_SEMANTIC, "url",
+			"no webhook can be at this address: link-local addresses, those of metadata services, multicast and the like are never sent to, and no option allows them");
 	return OK;
 }
 

@@ -81,7 +81,8 @@ static bool is_setting(struct span key)
 		"FailureReason", "FailureClass", "CreationTime", "LastModifiedTime", "TrainingStartTime",
 		"TrainingEndTime", "TrainingTimeInSeconds", "BillableTimeInSeconds"};
 	static const char *const trees[] = {"SecondaryStatusTransitions.", "FinalMetricDataList.", "WarmPoolStatus.",
-		"ModelArtifacts.", "label." /* each of them is in Labels */};
+		"ModelArtifacts.", "by_hand.settings." /* hp.NAME has what was set */,
+		"label." /* each of them is in Labels */};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (span_equal(key, span_from(names[i])))

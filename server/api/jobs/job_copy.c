@@ -3,6 +3,7 @@
 
 #include "base/json/json_read.h"
 #include "base/json/json_write.h"
+#include "model/jobs/by_hand.h"
 #include "model/jobs/training_job.h"
 #include "store/jobs.h"
 
@@ -26,6 +27,7 @@ static enum status write_request(const struct job_row *row, struct buf *out, str
 	struct json_writer w = json_writer_on(out);
 
 	TRY(json_parse(&document, row->document, err));
+	TRY(by_hand_settle_settings(document, err));
 	training_job_next_name(row->name, &name);
 	TRY(buf_status(&name, err));
 	TRY(training_job_write_request(document, buf_span(&name), &w, err));

@@ -44,14 +44,20 @@ static enum status write_incidents(
 	return OK;
 }
 
+enum status api_put_fields_row(struct api_worker *worker, struct arena *arena, const struct job_row *row,
+	const struct job_fields *fields, struct json_writer *w, struct error *err)
+{
+	TRY(pipeline_write_slim_row(worker->api->options.pipeline, worker->reader, arena, row, w, err));
+	TRY(write_incidents(worker->reader, arena, row->job_id, w, err));
+	json_key(w, "fields");
+	return api_write_values(worker, arena, row, fields, w, err);
+}
+
 enum status api_write_fields_row(struct api_worker *worker, struct arena *arena, const struct job_row *row,
 	const struct job_fields *fields, struct json_writer *w, struct error *err)
 {
 	json_object(w);
-	TRY(pipeline_write_slim_row(worker->api->options.pipeline, worker->reader, arena, row, w, err));
-	TRY(write_incidents(worker->reader, arena, row->job_id, w, err));
-	json_key(w, "fields");
-	TRY(api_write_values(worker, arena, row, fields, w, err));
+	TRY(api_put_fields_row(worker, arena, row, fields, w, err));
 	json_object_end(w);
 	return OK;
 }

@@ -44,13 +44,26 @@ static enum status read_asked(struct reporting *r, struct error *err)
 	return api_read_fields(SPAN(ROW_FIELDS), r->arena, &r->fields, err);
 }
 
-static enum status write_rows(
-	const struct reporting *r, const struct job_search_result *found, struct json_writer *w, struct error *err)
+static void put_late(struct json_writer *w, int64_t known_ms)
 {
+	json_put_bool(w, "late", true);
+	json_put_i64(w, "known_ms", known_ms);
+}
+
+static enum status write_rows(const struct reporting *r, enum report_jobs which, const struct job_search_result *found,
+	struct json_writer *w, struct error *err)
+{
+	int64_t known_ms;
+
 	json_key(w, "jobs");
 	json_array(w);
-	for (size_t i = 0; i < found->count; i++)
-		TRY(api_write_fields_row(r->worker, r->arena, &found->rows[i], &r->fields, w, err));
+	for (size_t i = 0; i < found->count; i++) {
+		json_object(w);
+		TRY(api_put_fields_row(r->worker, r->arena, &found->rows[i], &r->fields, w, err));
+		if (report_job_is_late(&r->of, which, &found->rows[i], &known_ms))
+			put_late(w, known_ms);
+		json_object_end(w);
+	}
 	json_array_end(w);
 	return OK;
 }
@@ -68,7 +81,7 @@ static enum status write_jobs(
 	TRY(api_search_page(r->worker, r->request, r->arena, &search, &found, &is_partial, err));
 	json_key(w, report_jobs_name(which));
 	json_object(w);
-	enum status status = write_rows(r, &found, w, err);
+	enum status status = write_rows(r, which, &found, w, err);
 	store_reader_end(r->worker->reader);
 	TRY(status);
 	json_put_i64(w, "total", (int64_t)found.total);
@@ -91,8 +104,13 @@ static enum status write_incidents(const struct reporting *r, struct json_writer
 	json_put_bool(w, "more", found.has_more);
 	json_key(w, "incidents");
 	json_array(w);
-	for (size_t i = 0; i < found.count && i < r->limit; i++)
-		incident_write_json(&found.rows[i], w);
+	for (size_t i = 0; i < found.count && i < r->limit; i++) {
+		json_object(w);
+		incident_put(&found.rows[i], w);
+		if (report_is_late(&r->of, found.rows[i].incident.opened_ms))
+			put_late(w, found.rows[i].known_ms);
+		json_object_end(w);
+	}
 	json_array_end(w);
 	json_object_end(w);
 	return OK;

@@ -125,6 +125,8 @@ static enum status write_row(struct json_writer *w, int64_t job_id, const struct
 	json_put_span(w, "stream", row->stream);
 	json_put_span(w, "to_stream", row->to_stream);
 	json_put_i64(w, "moved", (int64_t)row->moved);
+	if (row->from_job_id != job_id)
+		json_put_span(w, "from_job", row->from_job);
 	json_put_span(w, "from", row->from_host);
 	json_put_span(w, "to", row->to_host);
 	json_put_i64(w, "line", (int64_t)row->line);
@@ -138,7 +140,7 @@ static enum status write_row(struct json_writer *w, int64_t job_id, const struct
 	json_put_text(w, "took_from", row->is_by_arrival ? "arrival" : "log");
 	TRY(write_why(w, row, err));
 	write_fault(w, "fault", row->fault);
-	write_incident(w, job_id, row->incident);
+	write_incident(w, row->from_job_id, row->incident);
 	write_followed(w, row);
 	json_object_end(w);
 	return OK;

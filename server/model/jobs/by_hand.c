@@ -210,14 +210,16 @@ static enum status check_time(const struct json *value, const char *member, int6
 	return refuse(member, "Unix time in milliseconds, from 1990 on and at most a day ahead", err);
 }
 
-static enum status check_text(const struct json *value, const char *member, size_t most, struct error *err)
+/* noun: "a name" */
+static enum status check_text(
+	const struct json *value, const char *member, const char *noun, size_t most, struct error *err)
 {
 	struct span text = json_string_of(value);
-	char what[64];
+	char what[128];
 
 	if (is_null(value) || (json_kind(value) == JSON_STRING && span_trim(text).len && text.len <= most))
 		return OK;
-	snprintf(what, sizeof what, "a name of 1 to %zu bytes, not of spaces alone", most);
+	snprintf(what, sizeof what, "%s of 1 to %zu bytes, not of spaces alone", noun, most);
 	return refuse(member, what, err);
 }
 
@@ -230,7 +232,7 @@ static enum status check_hosts(const struct json *value, struct error *err)
 	for (const struct json *at = is_null(value) ? NULL : json_first(value); at; at = json_next(at)) {
 		struct span stream = json_key_of(at);
 		snprintf(member, sizeof member, "hosts.%.*s", (int)(stream.len < 40 ? stream.len : 40), stream.ptr);
-		TRY(check_text(at, member, HOST_BYTES, err));
+		TRY(check_text(at, member, "a name", HOST_BYTES, err));
 	}
 	return OK;
 }
@@ -246,7 +248,7 @@ static enum status check_setting(const struct json *value, struct error *err)
 	if (json_kind(value) == JSON_NUMBER)
 		return OK;
 	snprintf(member, sizeof member, "settings.%.*s", (int)(key.len < 40 ? key.len : 40), key.ptr);
-	return check_text(value, member, SETTING_BYTES, err);
+	return check_text(value, member, "a number, or a text (also true and false: \"true\")", SETTING_BYTES, err);
 }
 
 static enum status check_settings(const struct json *value, struct error *err)
@@ -303,7 +305,7 @@ static enum status check_faults(const struct json *value, struct error *err)
 			return refuse(
 				"faults", "an object whose names are STREAM:LINE, the first line of a fault", err);
 		snprintf(member, sizeof member, "faults.%.*s", (int)(place.len < 40 ? place.len : 40), place.ptr);
-		TRY(check_text(at, member, FAULT_BYTES, err));
+		TRY(check_text(at, member, "a text", FAULT_BYTES, err));
 	}
 	return OK;
 }
@@ -327,9 +329,9 @@ static enum status check_one(const struct json *value, int64_t latest_ms, struct
 			       ? OK
 			       : refuse("price_per_hour", "what one node costs an hour", err);
 	if (span_equal(key, SPAN("instance_type")))
-		return check_text(value, "instance_type", TYPE_BYTES, err);
+		return check_text(value, "instance_type", "a name", TYPE_BYTES, err);
 	if (span_equal(key, SPAN("price_currency")))
-		return check_text(value, "price_currency", CURRENCY_BYTES, err);
+		return check_text(value, "price_currency", "a name", CURRENCY_BYTES, err);
 	if (span_equal(key, SPAN("hosts")))
 		return check_hosts(value, err);
 	if (span_equal(key, SPAN("settings")))

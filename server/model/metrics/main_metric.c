@@ -105,21 +105,29 @@ static bool is_of(const struct metric_candidate *candidate, enum role role)
 	return candidate->role == role;
 }
 
+/* One point is no curve: it is a last word where another metric has one. */
+static bool is_lone(const struct metric_candidate *candidate, uint64_t most)
+{
+	return candidate->count <= 1 && candidate->count < most / OFTEN;
+}
+
 size_t main_metric_find(enum role role, const struct metric_candidate *candidates, size_t count)
 {
 	uint64_t most = 0;
-	size_t best = count;
+	size_t named = count, best = count;
 	bool has_whole = false;
 
 	for (size_t i = 0; i < count; i++) {
-		if (is_named(&candidates[i], role))
-			return i;
+		if (named == count && is_named(&candidates[i], role))
+			named = i;
 		has_whole |= is_of(&candidates[i], role) && is_whole(role, &candidates[i]);
 	}
 	for (size_t i = 0; i < count; i++)
 		if (is_of(&candidates[i], role) && (!has_whole || is_whole(role, &candidates[i])) &&
 			candidates[i].count > most)
 			most = candidates[i].count;
+	if (named < count && !is_lone(&candidates[named], most))
+		return named;
 	for (size_t i = 0; i < count; i++)
 		if (is_of(&candidates[i], role) && (!has_whole || is_whole(role, &candidates[i])) &&
 			candidates[i].count >= most / OFTEN &&

@@ -23,6 +23,9 @@ enum {
 	MINUTE_TEXT_BYTES = 16 /* 2026-11-29T07:30 */
 };
 
+/* It happened before the report's time, and the server learned of it within. */
+#define LATE " (came late)"
+
 struct reporting {
 	struct span public_url;
 	const struct webhook_row *webhook;
@@ -204,10 +207,11 @@ static void write_loss(
 	json_put_span(w, "chart", buf_span(&chart));
 }
 
-static void write_job(
-	const struct reporting *r, const struct job_row *job, const struct report_loss *loss, struct json_writer *w)
+static void write_job(const struct reporting *r, enum report_jobs which, const struct job_row *job,
+	const struct report_loss *loss, struct json_writer *w)
 {
 	AUTO_DONE(buf) url = BUF_INIT(URL_MAX_BYTES);
+	int64_t known_ms;
 
 	append_job_url(r, job->name, &url);
 	json_object(w);
@@ -219,6 +223,10 @@ static void write_job(
 		json_put_i64(w, "started_ms", job->started_ms);
 	if (job->ended_ms)
 		json_put_i64(w, "ended_ms", job->ended_ms);
+	if (report_job_is_late(&r->of, which, job, &known_ms)) {
+		json_put_bool(w, "late", true);
+		json_put_i64(w, "known_ms", known_ms);
+	}
 	if (loss)
 		write_loss(r, job->name, loss, w);
 	json_put_span(w, "url", buf_span(&url));
@@ -237,7 +245,7 @@ static void write_jobs(const struct reporting *r, enum report_jobs which, struct
 	json_key(w, "jobs");
 	json_array(w);
 	for (size_t i = 0; i < found->count; i++)
-		write_job(r, &found->rows[i], which == REPORT_RUNNING ? &r->losses[i] : NULL, w);
+		write_job(r, which, &found->rows[i], which == REPORT_RUNNING ? &r->losses[i] : NULL, w);
 	json_array_end(w);
 	json_object_end(w);
 }
@@ -262,6 +270,8 @@ static void write_incident_line(const struct reporting *r, const struct incident
 
 	buf_printf(&text, "%s: ", severity_name(row->incident.severity));
 	rule_append_summary(&text, row);
+	if (report_is_late(&r->of, row->incident.opened_ms))
+		buf_append_text(&text, LATE);
 	rule_append_url(&url, row, r->public_url);
 	write_line(w, &text, &url);
 }
@@ -271,10 +281,13 @@ static void write_job_line(
 	const struct reporting *r, const struct job_row *job, const struct report_loss *loss, struct json_writer *w)
 {
 	AUTO_DONE(buf) text = BUF_INIT(TEXT_MAX_BYTES), url = BUF_INIT(URL_MAX_BYTES);
+	int64_t known_ms;
 
 	append_job_url(r, job->name, &url);
 	buf_append_span(&text, job->name);
 	buf_append_text(&text, loss ? " runs" : " failed");
+	if (!loss && report_job_is_late(&r->of, REPORT_FAILED, job, &known_ms))
+		buf_append_text(&text, LATE);
 	if (!loss && job->failure_reason.len)
 		buf_printf(&text, ": %.*s", SPAN_ARGS(span_cut(job->failure_reason, REASON_MAX_BYTES)));
 	if (loss && loss->metric.len)

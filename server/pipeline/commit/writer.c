@@ -241,11 +241,17 @@ static enum status commit_plan(struct plan *plan, struct round *round, struct er
 	return OK;
 }
 
+static void begins_to_write(struct pipeline *pipeline)
+{
+	atomic_store(&pipeline->writing_since_ms, clock_mono_ms());
+}
+
 static enum status commit_round(struct pipeline *pipeline, struct round *round, struct error *err)
 {
 	struct store_tx *tx;
 	struct plan plan;
 
+	begins_to_write(pipeline);
 	journal_writer_reset(&pipeline->journal);
 	TRY(store_tx_begin(&tx, pipeline->options.store, err));
 	pipeline->round++;
@@ -300,8 +306,10 @@ static void checkpoint(struct pipeline *pipeline, bool is_idle)
 {
 	struct error err;
 
+	begins_to_write(pipeline);
 	if (store_checkpoint(pipeline->options.store, is_idle, &err) != OK)
 		log_line(LOG_WARNING, "checkpoint_failed", "error=\"%s\"", err.text);
+	atomic_store(&pipeline->writing_since_ms, 0);
 }
 
 void *writer_run(void *context)

@@ -68,22 +68,33 @@ static enum status note_told(
 	return told_metrics_add(&job->told, span_from(series->metric), series->role, &when) ? OK : error_no_memory(err);
 }
 
-static enum status consume_series(struct pipeline *pipeline, struct stream_state *stream,
-	const struct batch_series *sent, int64_t arrival_ms, struct error *err)
+/* NULL: the stream has no room for it. What a role is guessed from is read once a series, not once a post. */
+static enum status find_sent(struct pipeline *pipeline, struct stream_state *stream, const struct batch_series *sent,
+	struct series_state **out, struct error *err)
 {
 	struct metric_definition definition = {
 		.name = sent->metric, .unit = sent->unit, .is_sampled = sent->form == SERIES_SAMPLES};
+
+	*out = stream_find_series(stream, sent->metric);
+	if (*out && !(*out)->has_given_way)
+		return OK;
+	definition.role = series_role(sent);
+	if (!*out)
+		return consume_find_series(pipeline, stream, &definition, out, err);
+	TRY(consume_give_role(*out, definition.role, err)); /* it gave way to this one: its lines came first */
+	(*out)->has_given_way = false;
+	return OK;
+}
+
+static enum status consume_series(struct pipeline *pipeline, struct stream_state *stream,
+	const struct batch_series *sent, int64_t arrival_ms, struct error *err)
+{
 	struct series_state *series;
 
-	definition.role = series_role(sent);
-	TRY(consume_find_series(pipeline, stream, &definition, &series, err));
+	TRY(find_sent(pipeline, stream, sent, &series, err));
 	if (!series) {
 		atomic_fetch_add(&pipeline->figures.refused_points, sent->count);
 		return OK;
-	}
-	if (series->has_given_way) { /* to this one: its lines came first */
-		TRY(consume_give_role(series, definition.role, err));
-		series->has_given_way = false;
 	}
 	bool is_of_steps = series_is_of_steps(sent, span_from(stream->name));
 	if (is_of_steps)
@@ -140,14 +151,23 @@ static bool find_mean(const struct batch_series *sent, size_t at, struct totals 
 	return now.count > 0;
 }
 
+static enum status find_mean_series(struct pipeline *pipeline, struct stream_state *stream,
+	const struct batch_series *sent, struct series_state **out, struct error *err)
+{
+	struct metric_definition definition = {.name = sent->metric, .unit = sent->unit};
+
+	if ((*out = stream_find_series(stream, sent->metric)))
+		return OK;
+	definition.role = role_guess(metric_bare_name(sent->metric));
+	return consume_find_series(pipeline, stream, &definition, out, err);
+}
+
 static enum status consume_mean(struct pipeline *pipeline, struct stream_state *stream, const struct batch_series *sent,
 	size_t at, double value, int64_t arrival_ms, struct error *err)
 {
-	struct metric_definition definition = {
-		.name = sent->metric, .unit = sent->unit, .role = role_guess(metric_bare_name(sent->metric))};
 	struct series_state *series;
 
-	TRY(consume_find_series(pipeline, stream, &definition, &series, err));
+	TRY(find_mean_series(pipeline, stream, sent, &series, err));
 	if (series)
 		return consume_value(pipeline, stream, series, sent, at, value, arrival_ms, err);
 	atomic_fetch_add(&pipeline->figures.refused_points, 1);

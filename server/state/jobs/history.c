@@ -296,7 +296,7 @@ static void walk(struct deciding *d)
 	}
 }
 
-/* What a session opened behind an end that was stated: of the past, or by a clock that is behind. */
+/* What a session opened behind an end that was stated: of the past, of a process that was at work then, or by a clock that is behind. */
 static bool opens_end(const struct told_row *row)
 {
 	return row->source == SOURCE_SESSION && row->start_ms == row->lifts_ms + 1;

@@ -529,6 +529,52 @@ TEST(a_benchmark_has_no_step)
 	CHECK_INT(count_of(&s, "bench:busbw", &nan_count), 4);
 }
 
+static void print_loss(struct stream *s, const char *rank, int n)
+{
+	char line[128];
+
+	snprintf(line, sizeof line, "%s{'loss': %d.5, 'grad_norm': %d.25, 'learning_rate': 1e-05, 'epoch': 0.%d}", rank,
+		n, n, n);
+	feed(s, line);
+}
+
+/* Of transformers with disable_tqdm no line says a step: an evaluation and the summary belong where the training is, not at the beginning. */
+TEST(what_comes_seldom_stands_where_the_loss_is_counted)
+{
+	AUTO_DONE(stream) s = preset_stream();
+
+	for (int n = 0; n < 10; n++) {
+		print_loss(&s, "", n);
+		if (n % 5 == 4)
+			feed(&s,
+				"{'eval_loss': '1.25', 'eval_runtime': '3.5', 'eval_samples_per_second': '12.5', 'epoch': '0.5'}");
+		CHECK_INT(newest_of(&s, SPAN("train:loss"))->step, n);
+		CHECK_INT(newest_of(&s, SPAN("train:lr"))->step, n);
+		if (n == 4)
+			CHECK_INT(newest_of(&s, SPAN("val:loss"))->step, 4);
+	}
+	CHECK_INT(newest_of(&s, SPAN("val:loss"))->step, 9);
+	CHECK_INT(newest_of(&s, SPAN("eval_runtime"))->step, 9);
+	feed(&s,
+		"{'train_runtime': 12.5, 'train_samples_per_second': 40.0, 'train_steps_per_second': 10.0, 'train_loss': 2.25, 'epoch': 1.0}");
+	CHECK_INT(newest_of(&s, SPAN("train:samples_per_second"))->step, 9);
+	CHECK_INT(extractor_has_steps(s.extractor), false);
+}
+
+/* Each rank is where its own loss is, and a rank that is behind leaves nothing out. */
+TEST(ranks_are_counted_apart)
+{
+	AUTO_DONE(stream) s = preset_stream();
+
+	for (int n = 0; n < 8; n++)
+		print_loss(&s, "[rank0]: ", n);
+	for (int n = 0; n < 3; n++)
+		print_loss(&s, "[rank1]: ", n + 8);
+	CHECK_INT(newest_of(&s, SPAN("train:loss"))->step, 7);
+	CHECK_INT(newest_of(&s, SPAN("train:loss{rank=\"1\"}"))->step, 2);
+	CHECK_INT(newest_of(&s, SPAN("train:grad_norm{rank=\"1\"}"))->step, 2);
+}
+
 /* In front of a training: its steps are the training's. */
 TEST(a_benchmark_before_a_training_says_nothing_of_its_steps)
 {

@@ -43,6 +43,20 @@ TEST(one_that_is_seldom_printed_yields)
 	CHECK_TEXT(main_of(ROLE_LOSS, NAMES("train_loss", "moe_aux_loss"), counts), "train_loss");
 }
 
+/* log({"loss": last}) behind a training whose curve is train/loss. */
+TEST(one_point_is_no_curve_whatever_it_is_called)
+{
+	static const uint64_t last_word[] = {1, 8}, begun[] = {1, 7}, seldom[] = {2, 1000};
+
+	CHECK_TEXT(main_of(ROLE_LOSS, NAMES("loss", "train/loss"), last_word), "train/loss");
+	CHECK_TEXT(main_of(ROLE_EVAL_LOSS, NAMES("eval_loss", "val/loss"), last_word), "val/loss");
+	CHECK_TEXT(main_of(ROLE_LOSS, NAMES("loss", "train/loss"), begun), "loss");
+	CHECK_TEXT(main_of(ROLE_LOSS, NAMES("loss", "train/loss"), seldom), "loss");
+	CHECK_TEXT(main_of(ROLE_LOSS, NAMES("loss", "moe_aux_loss"), last_word),
+		"loss"); /* a part is no curve of the loss */
+	CHECK_TEXT(main_of(ROLE_THROUGHPUT, NAMES("throughput", "derived:tokens_per_second"), last_word), "throughput");
+}
+
 TEST(tokens_before_samples_and_what_is_printed_before_what_is_derived)
 {
 	CHECK_TEXT(main_of(ROLE_THROUGHPUT, NAMES("tflops", "samples_per_second", "tokens_per_second"), NULL),

@@ -210,6 +210,17 @@ static void check_class(const char *text, enum address_class want)
 		test_fail(__FILE__, __LINE__, "'%s' is no address", text);
 	if (got != want)
 		test_fail(__FILE__, __LINE__, "%s is of class %d, not %d", text, (int)got, (int)want);
+	CHECK_INT(address_of_host(span_from(text)), want);
+}
+
+TEST(a_host_in_numbers_is_classified_however_they_are_written)
+{
+	CHECK_INT(address_of_host(SPAN("2852039166")), ADDRESS_FORBIDDEN);
+	CHECK_INT(address_of_host(SPAN("0xa9fea9fe")), ADDRESS_FORBIDDEN);
+	CHECK_INT(address_of_host(SPAN("127.1")), ADDRESS_PRIVATE);
+	CHECK_INT(address_of_host(SPAN("hooks.example.org")), ADDRESS_PUBLIC);
+	CHECK_INT(address_of_host(SPAN("169.254.169.254.example.org")), ADDRESS_PUBLIC);
+	CHECK_INT(address_of_host(SPAN("")), ADDRESS_PUBLIC);
 }
 
 TEST(classes_of_addresses)

@@ -39,7 +39,7 @@ static const char *const allowed[] = {
 	"SCAN i USING INDEX incidents_stragglers", /* few */
 	"SCAN f USING INDEX fleet_jobs_", /* those that live alone */
 	"SCAN fleet_totals", /* some rows an instance type, as: */
-	"SCAN quotas", "SCAN s", /* the subquery of store_read_node_figures, which has a limit */
+	"SCAN quotas", "SCAN s", /* subqueries of store_read_node_figures and store_read_hosts, which have a limit */
 };
 
 static bool is_allowed(const char *detail)
@@ -237,7 +237,7 @@ static void call_readers(struct harness *h, struct store_reader *on)
 	CHECK_OK(store_read_pool_group(on, arena, 1, 1, 1, (struct pool_job_row **)&rows, &count, &err));
 	CHECK_OK(store_read_pool_donors(
 		on, arena, &(struct pool_window){.shape = 1}, (struct pool_job_row **)&rows, &count, &err));
-	CHECK_OK(store_read_hosts(on, arena, SPAN(""), SPAN(""), 1, (struct span **)&rows, &count, &err));
+	CHECK_OK(store_read_hosts(on, arena, SPAN(""), SPAN(""), 0, 1, (struct span **)&rows, &count, &err));
 	CHECK_OK(store_read_node_streams(on, arena, SPAN("h"), 1, (struct node_stream **)&rows, &count, &err));
 	CHECK_OK(store_read_node_figures(on, arena, SPAN("h"), 1, (struct node_figure **)&rows, &count, &err));
 	CHECK_OK(store_read_node_stragglers(on, arena, 1, 1, (struct node_straggler **)&rows, &count, &err));
@@ -313,6 +313,9 @@ static void call_alert_readers(struct harness *h, struct store_reader *on)
 		CHECK_OK(store_read_incidents(on, arena, &filter, (struct incident_row **)&rows, &count, &span, &err));
 		CHECK_OK(store_count_open_incidents(on, job, &a, &err));
 	}
+	struct incident_filter known = {
+		.state = -1, .kind = -1, .from_ms = 1, .to_ms = 2, .is_by_known = true, .limit = 5};
+	CHECK_OK(store_read_incidents(on, arena, &known, (struct incident_row **)&rows, &count, &span, &err));
 	CHECK(store_read_incident(on, arena, 1, 1, &(struct incident_row){0}, NULL) == ERR_NOT_FOUND);
 	CHECK_OK(store_read_webhooks(on, arena, (struct webhook_row **)&rows, &count, &err));
 	CHECK(store_read_webhook(on, arena, 1, &(struct webhook_row){0}, NULL) == ERR_NOT_FOUND);

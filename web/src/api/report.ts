@@ -1,8 +1,16 @@
 // The shape of /report: what happened since somebody last looked.
 import type { Incident, JobRow } from "./types";
 
+/** Of what happened before the report's time: when the server learned of it. */
+export interface Late {
+  late?: true;
+  known_ms?: number;
+}
+
+export type ReportRow = JobRow & Late;
+
 export interface ReportJobs {
-  jobs: JobRow[];
+  jobs: ReportRow[];
   total: number;
   partial?: boolean;
 }
@@ -10,7 +18,7 @@ export interface ReportJobs {
 export interface Report {
   from_ms: number;
   to_ms: number;
-  incidents: { total: number; critical: number; warning: number; info: number; more: boolean; incidents: Incident[] };
+  incidents: { total: number; critical: number; warning: number; info: number; more: boolean; incidents: (Incident & Late)[] };
   failed: ReportJobs;
   ended: ReportJobs;
   started: ReportJobs;

@@ -1,4 +1,6 @@
+#include "base/clock.h"
 #include "model/incident.h"
+#include "model/known.h"
 #include "store/alerts.h"
 #include "store/backfills.h"
 #include "store/carry.h"
@@ -62,14 +64,14 @@ static enum status insert(struct store_tx *tx, const struct incident_row *row, i
 		"INSERT INTO incidents (severity, state, last_step, closed_ms, closed_why, worst, worst_kind, worst_step,"
 		" first_step, opened_step, opened_ms, line, value, value_kind, expected, expected_kind, spread, spread_kind, score,"
 		" score_kind, kind, opened_ordinal, is_historic, job_id, incident_id, series_id, acknowledged_ms, rule_id, attempt,"
-		" life, facts, stream_id, metric) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,"
+		" life, known_ms, facts, stream_id, metric) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,"
 		" coalesce((SELECT stream_id FROM series WHERE job_id = ? AND series_id = ?), ?),"
 		" coalesce((SELECT metric FROM series WHERE job_id = ? AND series_id = ?), ?))",
 		err));
 	row_bind(&s, ROWS(figures, struct incident), &row->incident);
 	row_bind(&s, ROWS(opening, struct incident), &row->incident);
 	bind_numbers(&s, row->incident.kind, row->incident.opened_ordinal, row->incident.is_historic, row->job_id, id,
-		row->series_id, row->acknowledged_ms, row->incident.rule_id, row->attempt, row->life);
+		row->series_id, row->acknowledged_ms, row->incident.rule_id, row->attempt, row->life, row->known_ms);
 	bind_text(&s, row->facts);
 	bind_numbers(&s, row->job_id, row->series_id, row->stream_id, row->job_id, row->series_id);
 	bind_text(&s, row->metric);
@@ -131,6 +133,8 @@ enum status store_put_incident(
 	if (known.is_there)
 		keep_opening(&known, &row->incident);
 	if (!known.is_there) {
+		row->known_ms = row->incident.is_historic ? row->incident.opened_ms
+							  : known_from(row->incident.opened_ms, clock_wall_ms());
 		TRY(next_incident_id(tx, row->job_id, &id, err));
 		TRY(insert(tx, row, id, err));
 	} else if (is_news(&known, &row->incident)) {
@@ -157,7 +161,10 @@ enum status store_knows_incident(struct store_tx *tx, const struct incident_row 
 
 enum status store_import_incident(struct store_tx *tx, const struct incident_row *row, struct error *err)
 {
-	TRY(insert(tx, row, row->incident_id, err));
+	struct incident_row put = *row;
+
+	put.known_ms = row->incident.opened_ms; /* it is no news here */
+	TRY(insert(tx, &put, row->incident_id, err));
 	if (!row->muted_until_ms && !row->cause_id && !row->fold_id)
 		return OK;
 	return run_with(tx,
@@ -259,10 +266,11 @@ static enum status update_opening(
 
 	TRY(statement_open(&s, store_tx_reader(tx),
 		"UPDATE incidents SET first_step = ?, opened_step = ?, opened_ms = ?, line = ?, value = ?, value_kind = ?, expected = ?,"
-		" expected_kind = ?, spread = ?, spread_kind = ?, score = ?, score_kind = ? WHERE job_id = ? AND incident_id = ?",
+		" expected_kind = ?, spread = ?, spread_kind = ?, score = ?, score_kind = ?,"
+		" known_ms = CASE WHEN known_ms < ? THEN ? ELSE known_ms END WHERE job_id = ? AND incident_id = ?",
 		err));
 	row_bind(&s, ROWS(opening, struct incident), &row->incident);
-	bind_numbers(&s, row->job_id, incident_id);
+	bind_numbers(&s, row->incident.opened_ms, row->incident.opened_ms, row->job_id, incident_id);
 	return statement_run(&s, err);
 }
 

@@ -25,23 +25,26 @@ enum { CURSOR_BYTES = 80, MATCHED_AT_ONCE = 500 };
 	" i.severity, i.state, i.opened_ordinal, i.first_step, i.last_step, i.opened_step, i.opened_ms, i.closed_ms, i.closed_why," \
 	" i.line, i.is_historic, i.value, i.value_kind, i.expected, i.expected_kind, i.spread, i.spread_kind,"                      \
 	" i.score, i.score_kind, i.worst, i.worst_kind, i.worst_step, i.acknowledged_ms, i.facts,"                                  \
-	" i.muted_until_ms, i.cause_id, i.fold_id, i.rule_id, i.attempt, i.life,"                                                   \
+	" i.muted_until_ms, i.cause_id, i.fold_id, i.rule_id, i.attempt, i.life, i.known_ms,"                                       \
 	" (SELECT count(*) FROM incidents AS f WHERE f.job_id = i.job_id AND f.fold_id = i.incident_id AND f.fold_id <> 0"          \
 	" AND f.metric = i.metric),"                                                                                                \
 	" " SQL_TRUTH(HAS_OPEN_FOLD) " FROM incidents AS i"                                                                         \
 				     " JOIN jobs AS j ON j.job_id = i.job_id"                                                       \
 				     " LEFT JOIN streams AS r ON r.job_id = i.job_id AND r.stream_id = i.stream_id"
 
-#define MATCHES                                                                                                                          \
-	" AND (?4 < 0 OR ?4 = " SQL_TRUTH(                                                                                               \
-		"i.state = 1 AND NOT " HAS_OPEN_FOLD) ") AND (?5 < 0 OR i.kind = ?5)"                                                    \
-						      " AND (?8 <> 0 OR i.fold_id = 0)"                                                  \
-						      " AND i.severity >= ?9 AND i.opened_ms >= ?10 AND (?11 = 0 OR i.opened_ms <= ?11)" \
-						      " ORDER BY i.opened_ms DESC, i.job_id DESC, i.incident_id DESC LIMIT ?6"
+/* time: the column by which they are chosen and ordered. */
+#define MATCHES(time)                                                                                                  \
+	" AND (?4 < 0 OR ?4 = " SQL_TRUTH(                                                                             \
+		"i.state = 1 AND NOT " HAS_OPEN_FOLD) ") AND (?5 < 0 OR i.kind = ?5)"                                  \
+						      " AND (?8 <> 0 OR i.fold_id = 0)"                                \
+						      " AND i.severity >= ?9 AND i." time                              \
+						      " >= ?10 AND (?11 = 0 OR i." time " <= ?11)"                     \
+						      " ORDER BY i." time                                              \
+						      " DESC, i.job_id DESC, i.incident_id DESC LIMIT ?6"
 
 /* The place behind the last row of a page. */
 struct place {
-	int64_t opened_ms;
+	int64_t time_ms;
 	int64_t job_id;
 	int64_t incident_id;
 };
@@ -61,8 +64,8 @@ static const struct row_field fields[] = {FIELD(struct incident_row, job_id), FI
 	FIELD(struct incident_row, acknowledged_ms), FIELD(struct incident_row, facts),
 	FIELD(struct incident_row, muted_until_ms), FIELD(struct incident_row, cause_id),
 	FIELD(struct incident_row, fold_id), FIELD(struct incident_row, incident.rule_id),
-	FIELD(struct incident_row, attempt), FIELD(struct incident_row, life), FIELD(struct incident_row, folded),
-	FIELD(struct incident_row, has_open_fold)};
+	FIELD(struct incident_row, attempt), FIELD(struct incident_row, life), FIELD(struct incident_row, known_ms),
+	FIELD(struct incident_row, folded), FIELD(struct incident_row, has_open_fold)};
 static const struct incident_row like = {.detail = SPAN("")};
 
 static enum status parse_cursor(struct span cursor, struct place *out, struct error *err)
@@ -74,7 +77,7 @@ static enum status parse_cursor(struct span cursor, struct place *out, struct er
 		bool is_whole = true;
 		for (size_t i = 0; i < 3; i++)
 			is_whole = is_whole && span_next(&rest, '.', &parts[i]);
-		if (!is_whole || rest.len || !span_parse_i64(parts[0], &place.opened_ms) ||
+		if (!is_whole || rest.len || !span_parse_i64(parts[0], &place.time_ms) ||
 			!span_parse_i64(parts[1], &place.job_id) || !span_parse_i64(parts[2], &place.incident_id))
 			return error_set_field(
 				err, ERR_SEMANTIC, "cursor", "'%.*s' is not a cursor of this list", SPAN_ARGS(cursor));
@@ -83,12 +86,13 @@ static enum status parse_cursor(struct span cursor, struct place *out, struct er
 	return OK;
 }
 
-static enum status print_cursor(
-	const struct incident_row *last, struct arena *arena, struct span *out, struct error *err)
+static enum status print_cursor(const struct incident_filter *filter, const struct incident_row *last,
+	struct arena *arena, struct span *out, struct error *err)
 {
 	char text[CURSOR_BYTES];
-	int len = snprintf(text, sizeof text, "%lld.%lld.%u", (long long)last->incident.opened_ms,
-		(long long)last->job_id, (unsigned)last->incident_id);
+	int64_t time_ms = filter->is_by_known ? last->known_ms : last->incident.opened_ms;
+	int len = snprintf(text, sizeof text, "%lld.%lld.%u", (long long)time_ms, (long long)last->job_id,
+		(unsigned)last->incident_id);
 	struct span copy = arena_copy(arena, span_of(text, (size_t)len));
 
 	if (!copy.ptr)
@@ -104,15 +108,18 @@ static enum status open_list(
 
 	TRY(parse_cursor(filter->cursor, &place, err));
 	TRY(statement_open(s, reader,
-		filter->job_id ? INCIDENTS
-			" WHERE i.job_id = ?7 AND (i.opened_ms, i.job_id, i.incident_id) < (?1, ?2, ?3)" MATCHES
-			       : INCIDENTS
-			" WHERE ?7 = 0 AND (i.opened_ms, i.job_id, i.incident_id) < (?1, ?2, ?3)" MATCHES,
+		filter->is_by_known ? INCIDENTS
+			" WHERE ?7 = 0 AND (i.known_ms, i.job_id, i.incident_id) < (?1, ?2, ?3)" MATCHES("known_ms")
+		: filter->job_id ? INCIDENTS
+			" WHERE i.job_id = ?7 AND (i.opened_ms, i.job_id, i.incident_id) < (?1, ?2, ?3)" MATCHES(
+				"opened_ms")
+				 : INCIDENTS
+			" WHERE ?7 = 0 AND (i.opened_ms, i.job_id, i.incident_id) < (?1, ?2, ?3)" MATCHES("opened_ms"),
 		err));
 	uint64_t limit =
 		filter->limit < INT64_MAX ? filter->limit + 1 : INT64_MAX; /* one more tells whether a page follows */
 	/* the job is ?7 of the one alone, has_all ?8 behind it in both */
-	bind_numbers(s, place.opened_ms, place.job_id, place.incident_id, filter->state, filter->kind, limit,
+	bind_numbers(s, place.time_ms, place.job_id, place.incident_id, filter->state, filter->kind, limit,
 		filter->job_id, filter->has_all, filter->minimum, filter->from_ms, filter->to_ms);
 	return OK;
 }
@@ -130,7 +137,7 @@ static enum status read_page(struct store_reader *reader, struct arena *arena, c
 	if (used > filter->limit) {
 		used = filter->limit;
 		if (used)
-			TRY(print_cursor(&rows[used - 1], arena, &next, err));
+			TRY(print_cursor(filter, &rows[used - 1], arena, &next, err));
 	}
 	*out = rows;
 	*count = used;
@@ -194,7 +201,7 @@ static enum status read_matching(struct store_reader *reader, struct arena *aren
 			memcpy(all + used, rows, taken * sizeof *all);
 		used += taken;
 		if (taken < got)
-			TRY(print_cursor(&all[used - 1], arena, &part.cursor, err));
+			TRY(print_cursor(filter, &all[used - 1], arena, &part.cursor, err));
 	} while (used < filter->limit && part.cursor.len);
 	*out = all;
 	*count = used;

@@ -1,5 +1,6 @@
 #include "store/sql/jobs/jobs.h"
 
+#include "model/known.h"
 #include "store/backfills.h"
 #include "store/columns/case_fold.h"
 #include "store/columns/job_changes.h"
@@ -14,13 +15,15 @@ enum { NAME_FOLDED_MAX_BYTES = 4096 };
 
 #define JOB_COLUMNS                                                                                                                              \
 	"job_id, name, team, status, secondary, failure_reason, created_ms, CASE WHEN announced_ms <> 0 THEN announced_ms ELSE created_ms END, " \
-	"started_ms, ended_ms, modified_ms, generation, is_implicit, document"
+	"started_ms, ended_ms, modified_ms, generation, is_implicit, document, " JOB_STARTED_KNOWN_MS(                                           \
+		"") ", " JOB_ENDED_KNOWN_MS("")
 
 static const struct row_field fields[] = {FIELD(struct job_row, job_id), FIELD(struct job_row, name),
 	FIELD(struct job_row, team), FIELD(struct job_row, status), FIELD(struct job_row, secondary),
 	FIELD(struct job_row, failure_reason), FIELD(struct job_row, created_ms), FIELD(struct job_row, announced_ms),
 	FIELD(struct job_row, started_ms), FIELD(struct job_row, ended_ms), FIELD(struct job_row, modified_ms),
-	FIELD(struct job_row, generation), FIELD(struct job_row, is_implicit), FIELD(struct job_row, document)};
+	FIELD(struct job_row, generation), FIELD(struct job_row, is_implicit), FIELD(struct job_row, document),
+	FIELD(struct job_row, started_known_ms), FIELD(struct job_row, ended_known_ms)};
 
 static enum status run_put(struct statement *s, const struct job_row *row, struct error *err)
 {
@@ -37,7 +40,8 @@ static enum status insert(struct store_tx *tx, const struct job_row *row, struct
 
 	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT INTO jobs (job_id, name, team, status, secondary, failure_reason, created_ms, announced_ms, started_ms,"
-		" ended_ms, modified_ms, generation, is_implicit, document, folded) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+		" ended_ms, modified_ms, generation, is_implicit, document, started_known_ms, ended_known_ms,"
+		" folded) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 		err));
 	row_bind(&s, ROWS(fields, struct job_row), row);
 	bind_text(&s, folded);
@@ -67,7 +71,9 @@ static enum status update(struct store_tx *tx, const struct job_row *row, struct
 	TRY(statement_open(&s, store_tx_reader(tx),
 		"UPDATE jobs SET name = ?2, team = ?3, status = ?4, secondary = ?5, failure_reason = ?6, created_ms = ?7,"
 		" announced_ms = ?8, started_ms = ?9, ended_ms = ?10, modified_ms = ?11, generation = ?12, is_implicit = ?13,"
-		" document = ?14, folded = ?15 WHERE job_id = ?1",
+		" document = ?14, folded = ?17,"
+		" started_known_ms = CASE WHEN started_ms = ?9 THEN started_known_ms ELSE ?15 END,"
+		" ended_known_ms = CASE WHEN ended_ms = ?10 THEN ended_known_ms ELSE ?16 END WHERE job_id = ?1",
 		err));
 	row_bind(&s, ROWS(fields, struct job_row), row);
 	bind_text(&s, folded);
@@ -89,9 +95,11 @@ enum status store_put_job(struct store_tx *tx, struct job_row *row, struct error
 
 	fold_append(&folded, row->name);
 	TRY(buf_status(&folded, err));
-	if (row->job_id)
-		return update(tx, row, buf_span(&folded), err);
 	struct job_row put = *row;
+	put.started_known_ms = known_from(row->started_ms, row->modified_ms);
+	put.ended_known_ms = known_from(row->ended_ms, row->modified_ms);
+	if (row->job_id)
+		return update(tx, &put, buf_span(&folded), err);
 	TRY(next_id(tx, "job", &put.job_id, err));
 	TRY(insert(tx, &put, buf_span(&folded), err));
 	row->job_id = put.job_id;

@@ -4,8 +4,13 @@
  */
 #pragma once
 
+#include "store/driver/common_sql.h"
 #include "store/jobs.h"
 #include "store/store.h"
+
+/* When its start and its end became known here; 0: there is none. table: "j." or "". An older program leaves them as they were. */
+#define JOB_STARTED_KNOWN_MS(table) SQL_GREATER(table "started_known_ms", table "started_ms")
+#define JOB_ENDED_KNOWN_MS(table) SQL_GREATER(table "ended_known_ms", table "ended_ms")
 
 /* With the number that the row has. */
 enum status store_insert_job(struct store_tx *tx, const struct job_row *row, struct error *err) MUST_CHECK;

@@ -8,7 +8,7 @@
 
 #define JOB_COLUMNS                                                                                                    \
 	"job_id, name, team, status, secondary, failure_reason, created_ms, announced_ms, started_ms, ended_ms,"       \
-	" modified_ms, generation, is_implicit"
+	" modified_ms, generation, is_implicit, started_known_ms, ended_known_ms"
 #define TRASH_COLUMNS "deleted_ms, deleted_by, bytes"
 #define WHOLE "SELECT " JOB_COLUMNS ", " TRASH_COLUMNS ", document FROM trashed_jobs"
 
@@ -18,7 +18,8 @@ static const struct row_field fields[] = {FIELD(struct trashed_job, job.job_id),
 	FIELD(struct trashed_job, job.created_ms), FIELD(struct trashed_job, job.announced_ms),
 	FIELD(struct trashed_job, job.started_ms), FIELD(struct trashed_job, job.ended_ms),
 	FIELD(struct trashed_job, job.modified_ms), FIELD(struct trashed_job, job.generation),
-	FIELD(struct trashed_job, job.is_implicit), FIELD(struct trashed_job, deleted_ms),
+	FIELD(struct trashed_job, job.is_implicit), FIELD(struct trashed_job, job.started_known_ms),
+	FIELD(struct trashed_job, job.ended_known_ms), FIELD(struct trashed_job, deleted_ms),
 	FIELD(struct trashed_job, deleted_by), FIELD(struct trashed_job, bytes),
 	FIELD(struct trashed_job, job.document)};
 

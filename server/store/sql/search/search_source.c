@@ -4,6 +4,7 @@
 #include "store/columns/job_changes.h"
 #include "store/driver/common_sql.h"
 #include "store/driver/statement.h"
+#include "store/sql/jobs/jobs.h"
 #include "store/sql/search/job_seconds.h"
 #include "store/sql/search/search_derived.h"
 #include "store/sql/search/search_lists.h"
@@ -79,6 +80,8 @@ static const struct seconds {
 } seconds[] = {
 	{{"TrainingTimeInSeconds", "TrainingTimeInSeconds"}, "training_s", JOB_TRAINING_S},
 	{{"billable", "BillableTimeInSeconds"}, "billable_s", JOB_BILLABLE_S},
+	{{"StartKnownTime", "StartKnownTime"}, "started_known_ms", "nullif(" JOB_STARTED_KNOWN_MS("j.") ", 0)"},
+	{{"EndKnownTime", "EndKnownTime"}, "ended_known_ms", "nullif(" JOB_ENDED_KNOWN_MS("j.") ", 0)"},
 	{{NULL}, "until_ms", JOB_UNTIL_MS}, /* goes into `duration` */
 };
 

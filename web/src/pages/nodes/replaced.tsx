@@ -37,7 +37,7 @@ export function Replaced({ store }: { store: JobStore }) {
         keyOf={(one) => `${one.to_stream} ${one.line}`}
         columns={[
           { title: t("node"), isHead: true, cell: (one) => <a href={`${logsHref(store.name, { stream: one.to_stream })}#L${one.line}`}>{cutMiddle(one.to_stream, 32)}</a> },
-          { title: t("old machine"), cell: (one) => <bdi class="mono">{one.from}</bdi> },
+          { title: t("old machine"), cellHint: (one) => one.from_job, cell: (one) => <bdi class="mono">{one.from}</bdi> },
           { title: t("new machine"), cell: (one) => <bdi class="mono">{one.to}</bdi> },
           { title: t("since"), cell: (one) => formatTime(one.at_ms) },
           { title: t("silent for"), hint: t("From the old machine's last line to the new one's first"), isNumber: true, cell: (one) => formatDuration(one.took_ms / 1000) },
@@ -53,7 +53,7 @@ export function Replaced({ store }: { store: JobStore }) {
 function Why({ job, one }: { job: string; one: Replacement }) {
   if (!one.fault) return <span lang="en">{one.why}</span>;
   return (
-    <a lang="en" href={`${logsHref(job, { stream: one.stream })}#L${one.fault.line}`} title={one.fault.text}>
+    <a lang="en" href={`${logsHref(one.from_job ?? job, { stream: one.stream })}#L${one.fault.line}`} title={one.fault.text}>
       {one.why}
     </a>
   );

@@ -1,7 +1,7 @@
 // What happened since one last looked, on one page: what is wrong, what ended and began, the best values, the hours that were lost.
 import type { ComponentChildren } from "preact";
-import type { Report, ReportJobs } from "../../api/report";
-import type { JobRow, Num } from "../../api/types";
+import type { Late, Report, ReportJobs, ReportRow } from "../../api/report";
+import type { Num } from "../../api/types";
 import { say, t, tn } from "../../i18n/i18n";
 import { incidentTitle, kindTitle } from "../../lib/chart/marks";
 import { adoptStyle } from "../../lib/jobs/adopt";
@@ -13,7 +13,7 @@ import { Resource } from "../../state/core/resource";
 import { patchQuery, query } from "../../state/core/router";
 import { useStore } from "../../state/core/store";
 import { hearIncidents } from "../../state/job/hearincidents";
-import { markRead, readMs, reportSpan, statedSpan, USUAL_HOURS } from "../../state/fleet/report";
+import { markRead, MOST_HOURS, readMs, reportSpan, statedHours, statedSpan, USUAL_HOURS } from "../../state/fleet/report";
 import style from "../../styles/report.css?inline";
 import { DataTable, type Column } from "../../ui/datatable";
 import { ProblemBox } from "../../ui/problem";
@@ -35,6 +35,7 @@ const SPANS = [
 export function ReportPage() {
   const { hours = "", q = "", from_ms, to_ms } = query.value;
   const isStated = statedSpan(query.value) !== null;
+  const isOfHours = !isStated && statedHours(hours) !== null;
   const read = readMs.value;
   const asked = useStore(
     () => new Resource<Report>("report", { ...reportSpan({ hours, from_ms, to_ms }, read, now.peek()), q: q || undefined }),
@@ -49,7 +50,7 @@ export function ReportPage() {
         <h1>{t("Report")}</h1>
         <div class="segments" role="group" aria-label={t("Of which time")}>
           {SPANS.map(([value, label]) => (
-            <button type="button" key={value} aria-pressed={!isStated && hours === value} onClick={() => patchQuery({ hours: value || undefined, from_ms: undefined, to_ms: undefined })}>
+            <button type="button" key={value} aria-pressed={!isStated && (isOfHours ? hours : "") === value} onClick={() => patchQuery({ hours: value || undefined, from_ms: undefined, to_ms: undefined })}>
               {t(label)}
             </button>
           ))}
@@ -57,7 +58,7 @@ export function ReportPage() {
         {report && (
           <span class="dim">
             {t("from {from} to {to}", { from: formatTime(report.from_ms), to: formatTime(report.to_ms) })}
-            {!isStated && hours === "" && read === null && ` ${t("(the last {n} hours: none was marked as read yet)", { n: USUAL_HOURS })}`}
+            {!isStated && !isOfHours && read === null && ` ${t("(the last {n} hours: none was marked as read yet)", { n: USUAL_HOURS })}`}
           </span>
         )}
         {q && (
@@ -75,6 +76,11 @@ export function ReportPage() {
           </button>
         )}
       </div>
+      {!isStated && !isOfHours && hours !== "" && (
+        <p class="wrong" role="status">
+          {t("“{hours}” is no number of hours from 1 to {most}: this is since you last looked.", { hours: cutMiddle(hours, NAME_LENGTH), most: formatCount(MOST_HOURS) })}
+        </p>
+      )}
       {problem ? <ProblemBox problem={problem} onRetry={() => void asked?.load()} /> : report ? <Parts report={report} isOfSome={q !== ""} /> : <Skeleton rows={12} />}
     </div>
   );
@@ -131,6 +137,7 @@ function Incidents({ incidents: { total, more, incidents } }: { incidents: Repor
             <span class="dim">
               <Age ms={row.opened_ms} />
             </span>
+            <CameLate row={row} />
           </li>
         ))}
       </ul>
@@ -143,16 +150,36 @@ function Left({ count, isMore = false }: { count: number; isMore?: boolean }) {
   return <p class="dim">{isMore ? t("and more than {n} more", { n: formatCount(count) }) : t("and {n} more", { n: formatCount(count) })}</p>;
 }
 
-type Head = () => Column<JobRow>;
+/** Of what happened before the report's time: when it happened stands before it. */
+function CameLate({ row }: { row: Late }) {
+  if (!row.late || row.known_ms === undefined) return null;
+  return (
+    <span class="late" title={t("It happened before this report's time, and the server learned of it at {time}", { time: formatTime(row.known_ms) })}>
+      {" "}
+      {t("came late")} <Age ms={row.known_ms} />
+    </span>
+  );
+}
 
-const field = (row: JobRow, key: string): Num | string | null | undefined => row.fields?.[key];
-const number = (row: JobRow, key: string): number | null => {
+type Head = () => Column<ReportRow>;
+
+const field = (row: ReportRow, key: string): Num | string | null | undefined => row.fields?.[key];
+const number = (row: ReportRow, key: string): number | null => {
   const value = field(row, key);
   return typeof value === "number" || value === "NaN" || value === "Infinity" || value === "-Infinity" ? toNumber(value) : null;
 };
 const shown = (value: number | null): string => (value === null ? NONE : formatValue(value));
 const exact = (value: number | null): string | undefined => (value === null ? undefined : formatExact(value));
 const seconds = (time: number | undefined): number | undefined => (time === undefined ? undefined : time * 1000);
+
+function Moment({ ms, row }: { ms: number | undefined; row: Late }) {
+  return (
+    <>
+      <Age ms={ms} />
+      <CameLate row={row} />
+    </>
+  );
+}
 
 const name: Head = () => ({
   title: t("job"),
@@ -168,8 +195,8 @@ const name: Head = () => ({
   ),
 });
 const reason: Head = () => ({ title: t("why"), cellClass: "why", cellHint: (row) => row.FailureReason, cell: (row) => String(field(row, "reason") ?? row.FailureReason ?? NONE) });
-const at: Head = () => ({ title: t("ended"), cell: (row) => <Age ms={seconds(row.TrainingEndTime)} /> });
-const begun: Head = () => ({ title: t("started"), cell: (row) => <Age ms={seconds(row.TrainingStartTime)} /> });
+const at: Head = () => ({ title: t("ended"), cell: (row) => <Moment ms={seconds(row.TrainingEndTime)} row={row} /> });
+const begun: Head = () => ({ title: t("started"), cell: (row) => <Moment ms={seconds(row.TrainingStartTime)} row={row} /> });
 const took: Head = () => ({ title: t("duration"), isNumber: true, cell: (row) => { const value = number(row, "duration"); return value === null ? NONE : formatDuration(value); } });
 const step: Head = () => ({ title: t("step"), isNumber: true, cell: (row) => { const value = number(row, "step"); return value === null ? NONE : formatCount(value); } });
 const last: Head = () => ({ title: t("loss now"), isNumber: true, cellHint: (row) => exact(number(row, "loss.last")), cell: (row) => shown(number(row, "loss.last")) });

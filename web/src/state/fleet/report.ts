@@ -5,6 +5,8 @@ const KEY = "smfleet.report.read";
 const HOUR_MS = 3_600_000;
 /** Where nobody has marked one yet. */
 export const USUAL_HOURS = 12;
+/** Ten years. */
+export const MOST_HOURS = 87_600;
 
 function stored(): number | null {
   try {
@@ -43,8 +45,14 @@ export function statedSpan({ from_ms, to_ms }: Record<string, string | undefined
   return from !== undefined && to !== undefined && from <= to ? { from_ms: from, to_ms: to } : null;
 }
 
+/** The hours that an address states; null: it states none, or what is no such number. */
+export function statedHours(text: string | undefined): number | null {
+  const hours = /^\d{1,5}(\.\d{1,3})?$/.test(text ?? "") ? Number(text) : 0;
+  return hours > 0 && hours <= MOST_HOURS ? hours : null;
+}
+
 /** As the address says; else since it was marked as read. */
 export function reportSpan(address: Record<string, string | undefined>, read: number | null, nowMs: number): ReportSpan {
-  const hours = Number(address["hours"] ?? "");
-  return statedSpan(address) ?? { from_ms: hours > 0 ? nowMs - hours * HOUR_MS : (read ?? nowMs - USUAL_HOURS * HOUR_MS) };
+  const hours = statedHours(address["hours"]);
+  return statedSpan(address) ?? { from_ms: hours !== null ? nowMs - hours * HOUR_MS : (read ?? nowMs - USUAL_HOURS * HOUR_MS) };
 }
