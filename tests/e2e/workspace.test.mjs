@@ -227,6 +227,25 @@ test("what keys read stays under the cursor while points come, and a pointer at 
   await until(page, () => document.querySelector(".curvetip b")?.innerText === "step 1,000", "what the pointer is at, once it moves");
 });
 
+test("the tooltip stays with the pointer while points come to other panels", async ({ server, page, open }) => {
+  const points = (metric, step) => ({ series: [{ metric, stream: "algo-1", step, value: step.map((s) => 5 - s / 1000) }] });
+  const step = Array.from({ length: 101 }, (_, n) => n * 10);
+  for (const metric of ["loss", "eval_loss"]) await server.post("/api/v1/points?job=ada", points(metric, step));
+  await server.waitForPoints("ada", "eval_loss", 101);
+  await open(`/workspace?lines=${encodeURIComponent("loss;eval_loss")}`);
+  for (const n of [0, 1]) await drawn(page, n);
+  const box = await panel(page, 0).locator(".u-over").boundingBox();
+  await page.mouse.move(box.x + box.width / 2, box.y + 30);
+  await panel(page, 0).locator(".curvetip").waitFor();
+  /** In percent of the width. */
+  const at = (n) => panel(page, n).evaluate((one) => Math.round((100 * (one.querySelector(".u-cursor-x").getBoundingClientRect().left - one.querySelector(".u-over").getBoundingClientRect().left)) / one.querySelector(".u-over").clientWidth));
+  assert.deepEqual([await at(0), await at(1)], [50, 50]);
+  await server.post("/api/v1/points?job=ada", points("eval_loss", [2000]));
+  await waitUntil(async () => (await at(1)) === 25, "the same step in the longer chart");
+  assert.equal(await at(0), 50);
+  assert.deepEqual([await panel(page, 0).locator(".curvetip").count(), await panel(page, 1).locator(".curvetip").count()], [1, 0]);
+});
+
 test("keys read the curves that the page tells of, from the moment it does", async ({ server, page, open }) => {
   await server.post("/api/v1/points?job=ada", { series: [{ metric: "loss", stream: "algo-1", step: [0, 10, 20, 30], value: [4, 3, 2, 1] }] });
   await server.waitForPoints("ada", "loss", 4);

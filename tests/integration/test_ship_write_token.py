@@ -125,7 +125,7 @@ def test_no_more_is_told_than_senders_compare(writer):
 def leave_rest(writer, tmp_path):
     """A job that was told to have failed, and a line of it that only the spool has."""
     goal = tmp_path / "goal"
-    script = f"echo one; while [ ! -e {goal} ]; do sleep 0.01; done; echo two"
+    script = f"echo one; while [ ! -e {goal} ]; do sleep 0.05; done; echo two"
     process = writer.ship.start("--job", "j", "--", "sh", "-c", script)
     wait_until(lambda: writer.server.get("/api/v1/jobs/j").status == 200 and writer.lines("j") == ["one"], what="the first line")
     process.kill()
@@ -265,7 +265,7 @@ def test_what_is_left_waits_for_who_may_know_whether_its_job_is_over(writer, beh
 def run_until(writer, words, goal):
     """A command that prints its lines when sm-ship has said one of the words."""
     process = writer.ship.start("--job", "j", "--system", "--system-interval", "100ms", "--", "sh", "-c",
-                                f"while [ ! -e {goal} ]; do sleep 0.01; done; {SAYS[2]}")
+                                f"while [ ! -e {goal} ]; do sleep 0.05; done; {SAYS[2]}")
     said = b""
     for line in process.stderr:
         said += line

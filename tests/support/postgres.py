@@ -104,10 +104,26 @@ class Cluster:
             f"-k {self.folder} -h ''{'' if self.is_durable else ' -F'}{options}", "start")
         self.is_running = True
 
+    def _first_process(self):
+        return int((self.data / "postmaster.pid").read_text().split()[0])
+
     def kill(self):
         """SIGKILL to its first process; the others see that, and end."""
-        os.kill(int((self.data / "postmaster.pid").read_text().split()[0]), signal.SIGKILL)
+        os.kill(self._first_process(), signal.SIGKILL)
         self.is_running = False
+
+    @contextlib.contextmanager
+    def hanging(self):
+        """with cluster.hanging(): its connections are there, and nothing is answered."""
+        first = self._first_process()
+        processes = [first, *map(int, pathlib.Path(f"/proc/{first}/task/{first}/children").read_text().split())]
+        for process in processes:
+            os.kill(process, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for process in processes:
+                os.kill(process, signal.SIGCONT)
 
     def promote(self):
         self._run("pg_ctl", "-D", self.data, "-w", "promote")

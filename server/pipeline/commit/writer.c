@@ -80,6 +80,17 @@ static bool fail_item(struct pipeline *pipeline, struct work *work, enum status 
 	return false;
 }
 
+/* Also while the pipeline ends, which control_wait_tick does not wait for: kept work comes back until the queue is closed. */
+static void pause_ms(struct pipeline *pipeline, int64_t ms)
+{
+	struct timespec until = clock_deadline(ms);
+
+	pthread_mutex_lock(&pipeline->tick_mutex);
+	for (int result = 0; result == 0;)
+		result = pthread_cond_timedwait(&pipeline->tick, &pipeline->tick_mutex, &until);
+	pthread_mutex_unlock(&pipeline->tick_mutex);
+}
+
 /* Kept work comes back at once: do not spin on a full or failing disk. */
 static void end_round(struct pipeline *pipeline, struct round *round, enum status status, const struct error *err)
 {
@@ -91,7 +102,7 @@ static void end_round(struct pipeline *pipeline, struct round *round, enum statu
 		must_pause = must_pause || comes_back;
 	}
 	if (must_pause)
-		control_wait_tick(pipeline, IDLE_MS);
+		pause_ms(pipeline, IDLE_MS);
 }
 
 static void add_item(struct round *round, struct work *work)

@@ -335,7 +335,7 @@ static void join_neighbours(const struct deciding *d, struct history *out)
 		bool is_dated = row->is_undated && row->source == SOURCE_STATED;
 		if (!is_same) {
 			out->rows[out->count++] = (struct transition_row){
-				row->status, row->message, row->start_ms, 0, is_dated ? SOURCE_DATED : row->source};
+				row->status, row->message, row->start_ms, 0, is_dated ? SOURCE_DATED : row->source, 0};
 			out->failure_reason = phase_is_final(row->status) ? row->reason : SPAN("");
 			continue;
 		}
@@ -345,6 +345,7 @@ static void join_neighbours(const struct deciding *d, struct history *out)
 			before->start_ms = row->start_ms;
 		before->message = row->message.len ? row->message : before->message;
 		before->source = row->source < before->source ? row->source : before->source;
+		before->again_ms = row->source == SOURCE_STATED ? row->start_ms : before->again_ms;
 		if (row->reason.len)
 			out->failure_reason = row->reason;
 	}

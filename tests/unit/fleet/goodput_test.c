@@ -231,6 +231,35 @@ TEST(a_failure_without_a_restart_stalls_and_one_that_is_continued_loses_steps)
 	arena_free(s.arena);
 }
 
+/* It fails at 300 s behind step 10, which was printed at 100 s; the next one's first step, of ten seconds, is printed at 500 s. */
+TEST(work_stands_until_the_first_step_of_the_job_that_goes_on)
+{
+	static struct script s;
+
+	begin(&s, GOODPUT_FAILED);
+	add_phase(&s, training(0, 300));
+	add_steps(&s, 1, 1, 10, 10, 10);
+	s.facts.next = (struct goodput_link){.from_step = 6, .step_ms = 500 * SECOND, .work_ms = 490 * SECOND};
+	run(&s);
+	CHECK(s.out.break_count == 1 && s.out.breaks[0].is_of_next);
+	CHECK(s.out.breaks[0].to_ms == 500 * SECOND && s.out.breaks[0].restart_ms == 390 * SECOND);
+	CHECK(s.out.link.from_step == 0 && s.out.link.step_ms == 10 * SECOND && s.out.link.work_ms == 0);
+	s.facts.next.silent_ms = 60 * SECOND; /* which a break of the next one counts */
+	run(&s);
+	CHECK(s.out.breaks[0].restart_ms == 330 * SECOND);
+	s.facts.next.from_step = -5; /* further back than its own first step: that is the loss of those before it */
+	run(&s);
+	CHECK(s.out.lost_steps == 10 && s.out.steps == 0 && seconds(&s, GOODPUT_PRODUCTIVE) == 0);
+	CHECK(s.out.link.from_step == -5);
+	s.facts.next.from_step = 6;
+	/* It made no step: nobody knows what it lost, and it is what the next one is to those before it. */
+	s.facts.point_count = 0;
+	run(&s);
+	CHECK(s.out.breaks[0].lost_steps == -1 && s.out.breaks[0].restart_ms == (490 - 300 - 60) * SECOND);
+	CHECK(s.out.link.step_ms == 500 * SECOND && s.out.link.silent_ms == (490 - 300) * SECOND);
+	arena_free(s.arena);
+}
+
 TEST(an_interruption_is_a_restart_with_its_cause_though_no_step_was_lost)
 {
 	static struct script s;

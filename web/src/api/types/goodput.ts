@@ -44,6 +44,11 @@ export interface ContinuityRestart {
   lr_equal: boolean | null;
   data_equal: boolean | null;
   verdict: string;
+  /** Somebody knows better than what was worked out. */
+  verdict_from?: "by_hand";
+  worked_out?: string;
+  set_why?: string;
+  set_by?: string;
   /** The gravest of causes; null: there is none. */
   cause: string | null;
   causes: string[];

@@ -61,7 +61,7 @@ export interface JobRow {
   nodes?: number;
   nodes_from?: "by_hand" | "stated" | "hosts" | "streams";
   /** What somebody set right; an event without it says that it was taken back. */
-  by_hand?: { start_ms?: number; end_ms?: number; nodes?: number; instance_type?: string; price_per_hour?: number; settings?: Record<string, string | number>; faults?: Record<string, string> };
+  by_hand?: { start_ms?: number; end_ms?: number; nodes?: number; instance_type?: string; price_per_hour?: number; settings?: Record<string, string | number>; faults?: Record<string, string>; restarts?: Record<string, { verdict: string; why: string; by?: string }> };
   cost_estimated?: boolean;
   currency?: string;
   metrics?: MetricSummary[];

@@ -14,7 +14,7 @@ import { Dialog } from "../../../ui/dialog";
 import { placeOf, SettingRows, wrongId } from "./byhandsettings";
 
 type ByHand = NonNullable<JobDoc["by_hand"]>;
-type Member = Exclude<keyof ByHand, "faults" | "settings">; // faults are set right where their machine is shown, settings are rows
+type Member = Exclude<keyof ByHand, "faults" | "restarts" | "settings">; // faults and restarts are set right where they are shown, settings are rows
 type Texts = Record<Member, string>;
 
 const FIELDS: readonly { name: Member; label: string; kind: "text" | "whole" | "number" | "time" }[] = [
