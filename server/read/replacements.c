@@ -429,7 +429,7 @@ static enum fault_followed not_again(
 {
 	return row->observed_ms >= row->needed_ms ? FAULT_NOT_SEEN_AGAIN
 	       : find_next(in, change)            ? FAULT_REPLACED_AGAIN
-	       : in->view.row.ended_ms            ? FAULT_JOB_ENDED
+	       : in->own.view.row.ended_ms        ? FAULT_JOB_ENDED
 						  : FAULT_TOO_EARLY;
 }
 
