@@ -83,9 +83,9 @@ static const struct http_route
 					"Send points of metrics as JSON (columns, objects or an array of these), NDJSON, CSV (long or wide) or Prometheus text; an Idempotency-Key, or source= and offset=, work as for lines"},
 			{HTTP_POST, "/api/v1/sessions", SCOPE_WRITE, ROUTE_WORKER, .handler = api_sessions_create,
 				.query = "", .max_body_bytes = DOCUMENT_BYTES,
-				.body = "job!:string stream:string run_key:string host:string source:string hp:object tags:object resume:boolean past:boolean commands_after:integer instance_type:string instance_count:integer",
+				.body = "job!:string stream:string run_key:string host:string source:string hp:object tags:object resume:boolean past:boolean waited_ms:integer commands_after:integer instance_type:string instance_count:integer",
 				.summary =
-					"Begin to send a stream: the reply has the run's name, a lease on the stream, and the byte at which to go on"},
+					"Begin to send a stream: the reply has the run's name, a lease, and the byte at which to go on"},
 			{HTTP_POST, "/api/v1/sessions/{session}", SCOPE_WRITE, ROUTE_WORKER,
 				.handler = api_session_beat, .query = "", .max_body_bytes = SMALL_BYTES,
 				.body = "acks:array end:boolean exit:object",
@@ -565,8 +565,9 @@ static const struct http_route
 					"The Model Context Protocol: tools to read jobs, logs, points and incidents"},
 			{HTTP_GET, "/mcp", SCOPE_READ, ROUTE_WORKER, .handler = api_mcp_stream, .query = "",
 				.summary = "Nothing is sent to MCP's clients unasked: 405"},
-			{HTTP_GET, "/dl/{file}",
-				SCOPE_PUBLIC, ROUTE_WORKER, .handler = api_download, .query = "", .summary = "Download a client: sm-ship-x86_64, sm-ship-aarch64, sm_ship.py, sm_search.py, the Python package, or their SHA256SUMS"},
+			{HTTP_GET, "/dl/{file}", SCOPE_PUBLIC, ROUTE_WORKER, .handler = api_download, .query = "",
+				.summary =
+					"Download a client: sm-ship-x86_64, sm-ship-aarch64, sm_ship.py, sm_search.py, the Python package, or their SHA256SUMS"},
 			{HTTP_GET, "/", SCOPE_PUBLIC, ROUTE_WORKER, .handler = api_assets, .query = "*"},
 			{HTTP_GET, "/jobs/{job}", SCOPE_PUBLIC, ROUTE_WORKER, .handler = api_job_page, .query = "*"},
 			{HTTP_GET, "/{path...}", SCOPE_PUBLIC, ROUTE_WORKER, .handler = api_assets, .query = "*"},

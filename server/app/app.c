@@ -3,23 +3,16 @@
 #include "alert/format.h"
 #include "alert/webhook.h"
 #include "api/core/tokens.h"
-#include "api/send/commands.h"
-#include "app/collect.h"
+#include "app/app_parts.h"
 #include "app/command_doctor.h"
-#include "app/connection_options.h"
-#include "app/control.h"
-#include "app/data_files.h"
-#include "app/reload.h"
 #include "app/standby.h"
-#include "app/storage.h"
+#include "app/stop_watch.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "live/filters.h"
 #include "people/people.h"
 #include "pipeline/pipeline.h"
-#include "state/audit.h"
 #include "state/execute.h"
-#include "state/options.h"
 #include "store/alerts.h"
 
 #include <errno.h>
@@ -30,46 +23,6 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
-
-extern const struct embedded_file embedded_data[];
-extern const struct embedded_file embedded_web[];
-extern const struct embedded_file embedded_downloads[];
-
-enum { HEARTBEAT_MS = 15000 };
-
-struct app {
-	const struct options *options;
-	struct storage storage;
-	struct store *store;
-	struct hub *hub;
-	struct filters *filters;
-	struct pipeline *pipeline;
-	struct assets *assets;
-	struct api *_Atomic api; /* the pipeline's threads run before it is there */
-	struct doors doors;
-	struct http_route *routes; /* of all */
-	struct http_server *server;
-	struct http_hooks hooks; /* outlive the server */
-	pthread_mutex_t sender_mutex; /* of the two who are woken by others and go first */
-	struct webhook_sender *sender;
-	struct webhook_formats *formats;
-	struct collect_setup *collect;
-	struct collector *collector; /* NULL: nothing is collected; under sender_mutex */
-	struct buf public_url;
-	struct data_files data;
-	struct people *people;
-	struct buf socket_path;
-	int control_fd;
-	int signal_fd;
-	struct control control;
-	struct reload reload;
-	unsigned char seal_key[SEAL_KEY_BYTES];
-};
-
-static size_t bytes(const struct options *options, const char *name)
-{
-	return (size_t)options_i64(options, name);
-}
 
 /* 2048 senders and their event streams are normal: the soft limit of 1024 descriptors is not. */
 static void raise_descriptor_limit(void)
@@ -89,258 +42,6 @@ static enum status open_store(struct app *app, struct error *err)
 {
 	TRY(storage_open(&app->storage, &app->store, err));
 	return storage_load_key(&app->storage, app->store, app->seal_key, err);
-}
-
-static void deliveries_due(void *context)
-{
-	struct app *app = context;
-
-	pthread_mutex_lock(&app->sender_mutex);
-	if (app->sender)
-		webhook_sender_wake(app->sender);
-	pthread_mutex_unlock(&app->sender_mutex);
-}
-
-static void event_taken(void *context)
-{
-	struct app *app = context;
-
-	pthread_mutex_lock(&app->sender_mutex);
-	if (app->collector)
-		collector_wake(app->collector);
-	pthread_mutex_unlock(&app->sender_mutex);
-}
-
-static void write_metrics(void *context, struct buf *out)
-{
-	struct app *app = context;
-
-	pthread_mutex_lock(&app->sender_mutex);
-	if (app->collector)
-		collector_write_metrics(app->collector, out);
-	pthread_mutex_unlock(&app->sender_mutex);
-}
-
-static void command_given(void *context, const struct command_row *command)
-{
-	struct app *app = context;
-	struct api *api = app->api;
-
-	if (api)
-		api_command_given(api, command);
-}
-
-static int64_t lease_end_ms(void *context, int64_t job_id)
-{
-	struct app *app = context;
-	struct api *api = app->api;
-
-	return api ? api_lease_end_ms(api, job_id) : 0;
-}
-
-static int64_t trash_ms(const struct options *o)
-{
-	return options_i64(o, "trash-days") * 24 * 60 * 60 * 1000;
-}
-
-/* With the thread that asks, one a core. */
-static unsigned search_threads(void)
-{
-	long cores = sysconf(_SC_NPROCESSORS_ONLN);
-
-	return cores > 1 ? (unsigned)cores - 1 : 0;
-}
-
-static enum status read_formats(struct app *app, struct error *err)
-{
-	const struct embedded_file *file = embedded_find(embedded_data, SPAN("webhooks.json"));
-
-	return file ? webhook_formats_new(&app->formats, embedded_span(file), err)
-		    : error_set(err, ERR_INTERNAL, "this server was built without webhooks.json");
-}
-
-static enum status start_filters(struct app *app, struct error *err)
-{
-	struct filters_options options = {.hub = app->hub,
-		.match_steps = (uint32_t)options_i64(app->options, "match-steps"),
-		.event_ms = options_i64(app->options, "live-filter-time"),
-		.heartbeat_ms = HEARTBEAT_MS};
-
-	return filters_start(&app->filters, &options, err);
-}
-
-static enum status start_hub(struct app *app, struct error *err)
-{
-	const struct options *o = app->options;
-	struct hub_options hub = {.ring_bytes = bytes(o, "live-bytes"),
-		.ring_ms = 60000,
-		.max_subscribers = bytes(o, "max-subscribers"),
-		.max_lag_bytes = 1 << 20,
-		.heartbeat_ms = HEARTBEAT_MS};
-
-	if (!(app->hub = hub_new(&hub)))
-		return error_no_memory(err);
-	return start_filters(app, err);
-}
-
-static enum status start_pipeline(struct app *app, struct error *err)
-{
-	const struct options *o = app->options;
-	const struct embedded_file *presets = embedded_find(embedded_data, SPAN("presets.json"));
-	const struct embedded_file *prices = embedded_find(embedded_data, SPAN("prices.json"));
-
-	if (!presets || !prices)
-		return error_set(err, ERR_INTERNAL, "this server was built without presets.json or prices.json");
-	TRY(data_files_read(&app->data, o, err));
-	TRY(start_hub(app, err));
-	struct pipeline_options options = {.store = app->store,
-		.hub = app->hub,
-		.presets = embedded_span(presets),
-		.devices = buf_span(&app->data.devices),
-		.prices = embedded_span(prices),
-		.aws_region = span_from(options_text(o, "aws-region")),
-		.aws_account = span_from(options_text(o, "aws-account")),
-		.goodput_every_ms = options_i64(o, "goodput-every"),
-		.signatures = buf_span(&app->data.signatures),
-		.queue_items = bytes(o, "queue-items"),
-		.queue_bytes = bytes(o, "queue-bytes"),
-		.group_bytes = bytes(o, "group-bytes"),
-		.group_ms = options_i64(o, "group-time"),
-		.journal_bytes = (uint64_t)options_i64(o, "journal-bytes"),
-		.seal_bytes = (uint64_t)options_i64(o, "seal-bytes"),
-		.seal_age_ms = options_i64(o, "seal-age"),
-		.extract_threads = (unsigned)options_i64(o, "extract-threads"),
-		.search_threads = search_threads(),
-		.waiting_requests = (unsigned)options_i64(o, "workers") - 1, /* and one is left to answer */
-		.match_steps = (uint32_t)options_i64(o, "match-steps"),
-		.audit_bytes = (uint64_t)options_i64(o, "audit-bytes"),
-		.log_bytes = options_origin(o, "log-bytes") == OPTION_FROM_NOWHERE
-				     ? LOG_BYTES_REMEMBERED
-				     : (uint64_t)options_i64(o, "log-bytes"),
-		.min_free_bytes = (uint64_t)options_i64(o, "min-free-bytes"),
-		.trash_ms = trash_ms(o),
-		.delivery_age_ms = options_i64(o, "delivery-age"),
-		.silent_ms = options_i64(o, "silent-after"),
-		.max_jobs = bytes(o, "max-jobs"),
-		.max_streams_a_job = bytes(o, "max-streams"),
-		.max_series_a_stream = bytes(o, "max-series"),
-		.max_sampled_series = bytes(o, "max-sampled-series"),
-		.max_evaluations = (uint64_t)options_i64(o, "max-evaluations"),
-		.max_sources_a_stream = bytes(o, "max-sources"),
-		.lease_ms = options_i64(o, "lease"),
-		.max_statuses = bytes(o, "max-statuses"),
-		.stop_after_ms = options_i64(o, "stop-after"),
-		.tracker_wait_ms = options_i64(o, "tracker-wait"),
-		.stall_ms = options_i64(o, "stall-after"),
-		.on_non_finite = span_from(options_text(o, "on-non-finite") ? options_text(o, "on-non-finite") : ""),
-		.emergency_grace_ms = options_i64(o, "emergency-grace"),
-		.command_given = command_given,
-		.lease_end_ms = lease_end_ms,
-		.deliveries_due = deliveries_due,
-		.context = app,
-		.public_url = buf_span(&app->public_url)};
-	TRY(pipeline_start(&app->pipeline, &options, err));
-	return data_files_put_prices(&app->data, app->pipeline, err);
-}
-
-static enum status reload(void *context, struct buf *out, struct error *err)
-{
-	return reload_run(&((struct app *)context)->reload, out, err);
-}
-
-/* How senders call things: jobs, streams, parts of a step. */
-static void set_names(struct api_options *out, const struct options *o)
-{
-	out->labels[LABEL_JOB] = options_text(o, "job-labels");
-	out->labels[LABEL_STREAM] = options_text(o, "stream-labels");
-	out->labels[LABEL_HOST] = options_text(o, "host-labels");
-	out->labels[LABEL_TEAM] = options_text(o, "team-labels");
-	out->prometheus_job_labels = options_text(o, "prometheus-job-labels");
-	out->span_names = options_text(o, "span-names");
-}
-
-static struct api_options api_options_of(struct app *app, struct span advice)
-{
-	const struct options *o = app->options;
-
-	return (struct api_options){.pipeline = app->pipeline,
-		.store = app->store,
-		.hub = app->hub,
-		.filters = app->filters,
-		.assets = app->assets,
-		.downloads = embedded_downloads,
-		.advice = advice,
-		.references = buf_span(&app->data.references),
-		.limits = buf_span(&app->data.limits),
-		.seal_key = app->seal_key,
-		.settings = o,
-		.is_open = options_flag(o, "insecure"),
-		.is_tls = options_text(o, "tls-cert") != NULL,
-		.is_demo = options_flag(o, "demo"),
-		.max_line_bytes = bytes(o, "max-line-bytes"),
-		.max_points_bytes = bytes(o, "max-points-bytes"),
-		.max_push_bytes = bytes(o, "max-push-bytes"),
-		.max_record_bytes = bytes(o, "max-record-bytes"),
-		.slice_bytes = bytes(o, "slice-bytes"),
-		.skew_ms = options_i64(o, "skew-warning"),
-		.silent_ms = options_i64(o, "silent-after"),
-		.max_views = (uint64_t)options_i64(o, "max-views"),
-		.max_workspaces = (uint64_t)options_i64(o, "max-workspaces"),
-		.max_workspace_bytes = bytes(o, "max-workspace-bytes"),
-		.max_notes = (uint64_t)options_i64(o, "max-notes"),
-		.max_evaluations = (uint64_t)options_i64(o, "max-evaluations"),
-		.max_evaluation_bytes = bytes(o, "max-evaluation-bytes"),
-		.max_note_bytes = bytes(o, "max-note-bytes"),
-		.max_rules = bytes(o, "max-rules"),
-		.rule_preview_ms = options_i64(o, "rule-preview-ms"),
-		.webhook_formats = app->formats,
-		.max_events = bytes(o, "max-events"),
-		.max_chart_queries = bytes(o, "max-chart-queries"),
-		.max_chart_buckets = bytes(o, "max-chart-buckets"),
-		.timezone = options_text(o, "timezone"),
-		.max_compare_jobs = (size_t)options_i64(o, "max-compare-jobs"),
-		.max_scraped_series = (size_t)options_i64(o, "max-scraped-series"),
-		.max_signature_ms = options_i64(o, "max-signature"),
-		.embed_origins = options_text(o, "embed-origin"),
-		.ssh_template = options_text(o, "ssh-template"),
-		.max_groups = (uint64_t)options_i64(o, "max-groups"),
-		.max_group_periods = (uint64_t)options_i64(o, "max-group-periods"),
-		.max_group_values = (uint64_t)options_i64(o, "max-group-values"),
-		.search_ms = options_i64(o, "search-ms"),
-		.search_cpu_ms = options_i64(o, "search-cpu-ms"),
-		.job_search_ms = options_i64(o, "job-search-ms"),
-		.lease_ms = options_i64(o, "lease"),
-		.trash_ms = trash_ms(o),
-		.max_sessions = bytes(o, "max-sessions"),
-		.max_commands = bytes(o, "max-commands"),
-		.max_reply_bytes = (size_t)options_i64(o, "max-reply-bytes"),
-		.reload = app->reload.options ? reload : NULL,
-		.deliveries_due = deliveries_due,
-		.event_taken = event_taken,
-		.write_metrics = write_metrics,
-		.context = app};
-}
-
-static enum status make_api(struct app *app, struct error *err)
-{
-	TRY(read_formats(app, err));
-	TRY(assets_new(&app->assets, embedded_web, options_text(app->options, "web-root"), err));
-	struct api_options options = api_options_of(app, buf_span(&app->data.advice));
-	set_names(&options, app->options);
-	options.attachments = options_attachment_limits(app->options);
-	options.team_reads = options_text(app->options, "team-reads");
-	options.max_traces = (uint64_t)options_i64(app->options, "max-traces");
-	options.public_url = buf_span(&app->public_url);
-	options.people = app->people;
-	options.needs_sign_in =
-		options_text(app->options, "trusted-proxy") != NULL || people_provider(app->people, 0) != NULL;
-	options.sign_in_ms = options_i64(app->options, "sign-in-for");
-	options.max_sign_ins = bytes(app->options, "max-sign-ins");
-	options.max_waiting_sign_ins = bytes(app->options, "max-waiting-sign-ins");
-	struct api *api = NULL;
-	TRY(api_new(&api, &options, err));
-	app->api = api;
-	return OK;
 }
 
 static bool is_loopback(struct span listen)
@@ -418,8 +119,8 @@ static enum status start_listening(struct app *app, struct error *err)
 		.io_threads = (unsigned)options_i64(o, "io-threads"),
 		.workers = (unsigned)options_i64(o, "workers"),
 		.slow_workers = (unsigned)options_i64(o, "slow-workers"),
-		.max_connections = bytes(o, "max-connections"),
-		.max_pending = bytes(o, "max-pending"),
+		.max_connections = app_bytes(o, "max-connections"),
+		.max_pending = app_bytes(o, "max-pending"),
 		.max_upload_bytes = (uint64_t)options_i64(o, "max-upload-bytes"),
 		.tls_cert_file = options_text(o, "tls-cert"),
 		.tls_key_file = options_text(o, "tls-key"),
@@ -430,7 +131,7 @@ static enum status start_listening(struct app *app, struct error *err)
 		.rate_requests_per_s = (uint64_t)options_i64(o, "rate-requests"),
 		.rate_bytes_per_s = (uint64_t)options_i64(o, "rate-bytes"),
 		.rate_cpu_ms_per_s = (uint64_t)options_i64(o, "rate-cpu-ms"),
-		.max_connections_an_address = bytes(o, "max-connections-per-address"),
+		.max_connections_an_address = app_bytes(o, "max-connections-per-address"),
 		.proxies = options_text(o, "proxies"),
 		.trusted_proxies = options_text(o, "trusted-proxy"),
 		.proxy_user_header = options_text(o, "proxy-user-header"),
@@ -557,8 +258,8 @@ static enum status listen_to_tools(struct app *app, struct error *err)
 
 static enum status start_all(struct app *app, struct error *err)
 {
-	TRY(start_pipeline(app, err));
-	TRY(make_api(app, err));
+	TRY(app_start_pipeline(app, err));
+	TRY(app_make_api(app, err));
 	TRY(check_exposure(app, err));
 	TRY(start_sender(app, err));
 	TRY(listen_to_tools(app, err));
@@ -604,8 +305,8 @@ enum status app_open_offline(struct app **out, const struct options *options, st
 		return error_no_memory(err);
 	TRY(storage_init(&app->storage, app->options, app->signal_fd, err));
 	TRY(open_store(app, err));
-	TRY(start_pipeline(app, err));
-	TRY(make_api(app, err));
+	TRY(app_start_pipeline(app, err));
+	TRY(app_make_api(app, err));
 	*out = TAKE(app);
 	return OK;
 }
@@ -678,7 +379,10 @@ void app_free(struct app *app)
 	if (!app)
 		return;
 	int64_t stop_ms = options_i64(app->options, "stop-timeout"), start_ms = clock_mono_ms();
+	struct stop_watch *watch = NULL;
 
+	if (app->server && app->pipeline)
+		stop_watch_start(&watch, app->server, app->pipeline, stop_ms);
 	if (app->api)
 		api_set_stopping(app->api);
 	if (app->server)
@@ -693,8 +397,12 @@ void app_free(struct app *app)
 		hub_close(app->hub);
 	if (app->server) {
 		http_server_end_streams(app->server);
+		stop_watch_leave_server(watch);
 		http_server_free(app->server, stop_ms / 4);
 	}
+	if (app->pipeline)
+		pipeline_end(app->pipeline);
+	stop_watch_leave_pipeline(watch);
 	pipeline_free(app->pipeline);
 	data_files_done(&app->data);
 	mem_free(app->routes);
@@ -716,6 +424,7 @@ void app_free(struct app *app)
 	people_free(app->people);
 	store_free(app->store);
 	storage_done(&app->storage);
+	stop_watch_end(watch);
 	if (app->signal_fd >= 0)
 		close(app->signal_fd);
 	if (app->server)

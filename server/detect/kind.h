@@ -2,8 +2,8 @@
  * Job: what a detector is to the set: a table of functions over a state of its own. Internal to detect/.
  * Ownership: the set allocates `bytes` zeroed bytes a state; done frees what a state allocated. Threads: one at a time.
  * Names: a detector_kind is a detector. The incident_kind is what it reports: loss_spike_kind reports loss_spike and divergence,
- *      throughput_kind and step_time_kind (both in throughput.c) report throughput_drop and throughput_change. entropy_collapse_kind and
- *      reward_collapse_kind are both in collapse.c.
+ *      throughput_kind and step_time_kind (throughput.c does the work of both) report throughput_drop and throughput_change.
+ *      entropy_collapse_kind and reward_collapse_kind are both in collapse.c.
  */
 #pragma once
 

@@ -11,11 +11,6 @@ static const double high_share = 0.08, high_spreads = 5, plain_share = 0.16;
 static const double sure_spreads = 8, sure_times = 4;
 static const double wander_times = 1.5, page_times = 2, wander_most = 0.15, wander_fading = 1 - 1.0 / 8192;
 
-static double clip(double value, double low, double high)
-{
-	return value < low ? low : value > high ? high : value;
-}
-
 /* What the sum has seen is how far this series goes by itself, once it has come back. */
 static void learn_wander(struct ramp *ramp, const struct robust_window *window)
 {
@@ -32,7 +27,7 @@ void ramp_gather(struct ramp *ramp, const struct robust_window *window, double z
 		if (ramp->rise > 0)
 			learn_wander(ramp, window);
 	}
-	ramp->sum = fmax(0, ramp->sum + clip(z, -sum_most, sum_most) - sum_slack);
+	ramp->sum = fmax(0, ramp->sum + robust_clip(z, -sum_most, sum_most) - sum_slack);
 	ramp->sum_points += ramp->sum_points < POINTS_MOST;
 }
 
@@ -46,7 +41,7 @@ void ramp_follow(struct ramp *ramp, const struct robust_window *window, double v
 		ramp->near = window->count ? robust_expected(window) : value;
 		return;
 	}
-	ramp->near += near_share * clip(value - ramp->near, -most, most);
+	ramp->near += near_share * robust_clip(value - ramp->near, -most, most);
 	if (ramp->sum > 0)
 		ramp->rise = fmax(ramp->rise, ramp->near - ramp->base);
 }

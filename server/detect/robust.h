@@ -22,6 +22,11 @@ struct robust_window {
 	double correlation; /* of neighbouring residuals, 0..0.95 */
 };
 
+static inline double robust_clip(double value, double low, double high)
+{
+	return value < low ? low : value > high ? high : value;
+}
+
 void robust_clear(struct robust_window *window);
 void robust_add(struct robust_window *window, double value);
 /* The level that the next value should be near. */

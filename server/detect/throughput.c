@@ -31,27 +31,18 @@
  * A restart begins afresh; but where its first 48 points are slower by a fifth than what was usual before, that is a warning too,
  * unless such stretches were there before.
  */
-#include "detect/blocks.h"
-#include "detect/kind.h"
-#include "detect/stays.h"
+#include "detect/throughput.h"
 
 enum {
 	HISTORY_MIN = 6,
-	RUN = 3,
 	FAR_MIN = 12,
 	TIMELESS_RUN = 8,
 	RUN_MS = 20 * 1000,
-	GIVE_UP = 256,
-	PACE_BLOCKS = 4,
-	KNOWN_ENOUGH = 1920 / BLOCK_POINTS,
 	KNOWN_LEAST = 512 / BLOCK_POINTS,
 	STAY_ENOUGH = 128 / BLOCK_POINTS,
 	AGAIN_STAY = 512 / BLOCK_POINTS,
 	STAY_MS = 15 * 60 * 1000,
-	LONG_STAY_MS = 60 * 60 * 1000,
-	FORMAT_WITH_STAYS = 4,
-	FORMAT_WITH_COUNTS = 7,
-	FORMAT_WITH_FAR = 8
+	LONG_STAY_MS = 60 * 60 * 1000
 };
 
 static const double restart_share = 0.8;
@@ -65,43 +56,6 @@ static const double mark_times = 1.5; /* the longest one like it */
 static const double page_times[FEW_STAYS + 1] = {
 	4, 12, 10, 6, 4}; /* by how many were like it: few say less of how long they last */
 static const double steady_share = 0.75; /* of its medians are low, or it is none that stays */
-
-/* Medians that may be a slow stretch. */
-struct slow_run {
-	double sum; /* how far they are below, in spreads */
-	double total; /* of them */
-	uint32_t length;
-	int64_t step, ms; /* where it began */
-	uint32_t known; /* medians, then */
-};
-
-struct throughput {
-	struct blocks blocks;
-	float recent[PACE_BLOCKS]; /* medians, in a ring; of a stretch as well */
-	uint32_t seen; /* medians */
-	uint32_t known; /* of these, since what is usual was last forgotten; no more than KNOWN_ENOUGH */
-	uint32_t attempt;
-	struct blocks far; /* medians of eight medians */
-	struct slow_run low; /* in medians; of a stretch as well */
-	struct slow_run far_low; /* in medians of medians */
-	uint32_t high_run, calm_run; /* medians */
-	int64_t high_step; /* where the run of high ones began */
-	int64_t high_ms;
-	double before; /* what was usual before the restart; 0: not known, or compared */
-	struct stays stays;
-	bool is_open; /* a slow stretch; said or not */
-	bool is_said;
-	uint32_t open_blocks;
-	uint32_t steady_run; /* medians since the stretch last rose to another level */
-	int64_t steady_ms;
-	double lowest; /* of the levels since then */
-	double usual; /* frozen at the opening */
-	double gap;
-	double spread;
-	double calm_sum;
-	double reported; /* the worst in the last report */
-	struct incident incident;
-};
 
 /* ---- what slow stretches were like ---- */
 
@@ -120,7 +74,7 @@ static double depth_now(const struct throughput *state)
 {
 	double highest = 0;
 
-	for (size_t i = 0; i < PACE_BLOCKS; i++)
+	for (size_t i = 0; i < THROUGHPUT_RECENT; i++)
 		highest = fmax(highest, (double)state->recent[i]);
 	return fmax(depth_of(state), 1 - highest / state->usual);
 }
@@ -194,9 +148,9 @@ static double enough_of(const struct throughput *state, double longest)
 {
 	if (state->low.known < KNOWN_LEAST)
 		return INFINITY;
-	if (state->low.known < KNOWN_ENOUGH)
-		return KNOWN_ENOUGH;
-	return longest >= RUN ? AGAIN_STAY : fmax(STAY_ENOUGH, lost_enough / depth_of(state));
+	if (state->low.known < THROUGHPUT_KNOWN)
+		return THROUGHPUT_KNOWN;
+	return longest >= THROUGHPUT_RUN ? AGAIN_STAY : fmax(STAY_ENOUGH, lost_enough / depth_of(state));
 }
 
 /*
@@ -206,7 +160,7 @@ static double enough_of(const struct throughput *state, double longest)
 static bool is_lasting(const struct throughput *state, const struct point *point)
 {
 	double longest = longest_like(state);
-	bool may_walk = state->low.known < KNOWN_ENOUGH || longest >= RUN;
+	bool may_walk = state->low.known < THROUGHPUT_KNOWN || longest >= THROUGHPUT_RUN;
 	uint32_t run = may_walk ? state->steady_run : state->low.length;
 
 	if (run <= page_times[stays_count(&state->stays, depth_of(state))] * longest ||
@@ -264,7 +218,7 @@ static void mark_rise(struct throughput *state, uint64_t ordinal, const struct p
 
 static bool has_lasted(uint32_t run, int64_t ms, const struct point *point)
 {
-	return run >= TIMELESS_RUN || (run >= RUN && since_ms(ms, point) >= RUN_MS);
+	return run >= TIMELESS_RUN || (run >= THROUGHPUT_RUN && since_ms(ms, point) >= RUN_MS);
 }
 
 /* The first figures after a restart. */
@@ -329,7 +283,8 @@ static void watch_far(struct throughput *state, uint64_t ordinal, const struct p
 	struct slow_run fresh = {.step = state->far.first_step, .ms = point->ts_ms, .known = state->known};
 	if (!(usual > 0))
 		return;
-	if (sum_low(&state->far_low, &fresh, far, usual, spread, far_share) && state->far_low.length >= RUN) {
+	if (sum_low(&state->far_low, &fresh, far, usual, spread, far_share) &&
+		state->far_low.length >= THROUGHPUT_RUN) {
 		state->low = state->far_low;
 		state->low.length *= BLOCK_POINTS;
 		state->low.total *= BLOCK_POINTS;
@@ -398,9 +353,9 @@ static void follow_level(struct throughput *state, const struct point *point)
 {
 	struct blocks recent = {0};
 
-	for (size_t i = 0; i < PACE_BLOCKS; i++)
+	for (size_t i = 0; i < THROUGHPUT_RECENT; i++)
 		blocks_keep(&recent, (double)state->recent[i]);
-	double level = blocks_level(&recent, 0, PACE_BLOCKS), rise = level - state->lowest;
+	double level = blocks_level(&recent, 0, THROUGHPUT_RECENT), rise = level - state->lowest;
 	state->steady_run++;
 	state->lowest = fmin(state->lowest, level);
 	if (rise > fmax(rise_share * (state->usual - state->lowest), rise_spreads * state->spread)) {
@@ -439,9 +394,9 @@ static void follow(struct throughput *state, uint64_t ordinal, const struct poin
 		state->low.total += median;
 		follow_level(state, point);
 	}
-	if (state->calm_run >= RUN && state->calm_sum > calm_bar)
+	if (state->calm_run >= THROUGHPUT_RUN && state->calm_sum > calm_bar)
 		end_stretch(state, false, point, to);
-	else if (state->open_blocks >= GIVE_UP)
+	else if (state->open_blocks >= THROUGHPUT_GIVE_UP)
 		end_stretch(state, !is_calm, point, to);
 	else if (!is_calm)
 		say_what_is_new(state, ordinal, point, median, to);
@@ -449,9 +404,9 @@ static void follow(struct throughput *state, uint64_t ordinal, const struct poin
 		worsen(state, point, median, to);
 }
 
-static void feed(void *of, uint64_t ordinal, const struct point *point, double value, const struct report_to *to)
+void throughput_feed(
+	struct throughput *state, uint64_t ordinal, const struct point *point, double value, const struct report_to *to)
 {
-	struct throughput *state = of;
 	double median;
 
 	if (!isfinite(value))
@@ -460,8 +415,8 @@ static void feed(void *of, uint64_t ordinal, const struct point *point, double v
 		restart(state, point, to);
 	if (!blocks_add(&state->blocks, value, point->step, &median))
 		return;
-	state->recent[state->seen++ % PACE_BLOCKS] = (float)median;
-	state->known += state->known < KNOWN_ENOUGH;
+	state->recent[state->seen++ % THROUGHPUT_RECENT] = (float)median;
+	state->known += state->known < THROUGHPUT_KNOWN;
 	stays_fade(&state->stays);
 	if (state->is_open)
 		follow(state, ordinal, point, median, to);
@@ -471,46 +426,7 @@ static void feed(void *of, uint64_t ordinal, const struct point *point, double v
 
 static void feed_rate(void *of, uint64_t ordinal, const struct point *point, const struct report_to *to)
 {
-	feed(of, ordinal, point, point->value, to);
-}
-
-/* Of what a step takes: watched as steps a unit of time, said in the series' own unit. */
-struct turned {
-	const struct report_to *to;
-};
-
-static double turn(double value)
-{
-	return value != 0 ? 1 / value : value;
-}
-
-static struct incident turn_incident(const struct incident *incident)
-{
-	struct incident said = *incident;
-
-	said.value = turn(incident->value);
-	said.expected = turn(incident->expected);
-	said.worst = turn(incident->worst);
-	said.spread = incident->spread * said.expected * said.expected;
-	said.score = said.spread > 0 ? (said.value - said.expected) / said.spread : 0;
-	return said;
-}
-
-static void report_turned(void *context, enum incident_change change, const struct incident *incident)
-{
-	const struct turned *turned = context;
-	struct incident said = turn_incident(incident);
-
-	turned->to->report(turned->to->context, change, &said);
-}
-
-static void feed_time(void *of, uint64_t ordinal, const struct point *point, const struct report_to *to)
-{
-	struct turned turned = {to};
-	struct report_to through = {report_turned, &turned};
-
-	if (point->value > 0)
-		feed(of, ordinal, point, 1 / point->value, &through);
+	throughput_feed(of, ordinal, point, point->value, to);
 }
 
 uint32_t throughput_pace(const void *of, double *rate)
@@ -518,11 +434,11 @@ uint32_t throughput_pace(const void *of, double *rate)
 	const struct throughput *state = of;
 	struct blocks recent = {0};
 
-	if (state->seen < PACE_BLOCKS)
+	if (state->seen < THROUGHPUT_RECENT)
 		return 0;
-	for (size_t i = 0; i < PACE_BLOCKS; i++)
+	for (size_t i = 0; i < THROUGHPUT_RECENT; i++)
 		blocks_keep(&recent, (double)state->recent[i]);
-	*rate = blocks_level(&recent, 0, PACE_BLOCKS);
+	*rate = blocks_level(&recent, 0, THROUGHPUT_RECENT);
 	return state->seen;
 }
 
@@ -535,158 +451,12 @@ double throughput_usual_pace(const void *of)
 	return state->blocks.count < HISTORY_MIN ? 0 : blocks_level(&state->blocks, 0, state->blocks.count);
 }
 
-static void pack_run(const struct slow_run *run, struct buf *out)
-{
-	pack_u64(out, run->length);
-	pack_i64(out, run->step);
-	pack_i64(out, run->ms);
-	pack_u64(out, run->known);
-	pack_double(out, run->sum);
-	pack_double(out, run->total);
-}
-
-static void unpack_run(struct slow_run *run, struct unpacker *in)
-{
-	run->length = (uint32_t)unpack_u64(in);
-	run->step = unpack_i64(in);
-	run->ms = unpack_i64(in);
-	run->known = (uint32_t)unpack_u64(in);
-	run->sum = unpack_double(in);
-	run->total = unpack_double(in);
-}
-
-static void pack(const void *of, struct buf *out)
-{
-	const struct throughput *state = of;
-
-	blocks_pack(&state->blocks, out);
-	blocks_pack(&state->far, out);
-	pack_u64(out, state->seen);
-	pack_u64(out, state->known);
-	for (size_t i = 0; i < PACE_BLOCKS; i++)
-		pack_double(out, (double)state->recent[i]);
-	pack_u64(out, state->attempt);
-	pack_run(&state->low, out);
-	pack_run(&state->far_low, out);
-	pack_u64(out, state->high_run);
-	pack_i64(out, state->high_step);
-	pack_i64(out, state->high_ms);
-	pack_double(out, state->before);
-	stays_pack(&state->stays, out);
-	pack_u64(out, (uint64_t)state->is_open | (uint64_t)state->is_said << 1);
-	if (!state->is_open)
-		return;
-	pack_u64(out, state->calm_run);
-	pack_u64(out, state->open_blocks);
-	pack_u64(out, state->steady_run);
-	pack_i64(out, state->steady_ms);
-	pack_double(out, state->lowest);
-	pack_double(out, state->usual);
-	pack_double(out, state->gap);
-	pack_double(out, state->spread);
-	pack_double(out, state->calm_sum);
-	pack_double(out, state->reported);
-	incident_pack(&state->incident, out);
-}
-
-/* Before stretches were summed up, each that was open had been said. */
-static void take_over(struct throughput *state)
-{
-	state->known = state->low.known = state->seen < KNOWN_ENOUGH ? state->seen : KNOWN_ENOUGH;
-	state->low.length = state->high_run = 0;
-	if (!state->is_open)
-		return;
-	state->is_said = true;
-	state->spread = state->incident.spread;
-	state->low.length = state->open_blocks + RUN;
-	state->low.total = state->low.length * state->incident.value;
-	state->low.ms = state->incident.opened_ms;
-}
-
-static void unpack_open(struct throughput *state, unsigned format, struct unpacker *in)
-{
-	state->calm_run = (uint32_t)unpack_u64(in);
-	state->open_blocks = (uint32_t)unpack_u64(in);
-	if (format >= FORMAT_WITH_FAR) {
-		state->steady_run = (uint32_t)unpack_u64(in);
-		state->steady_ms = unpack_i64(in);
-		state->lowest = unpack_double(in);
-	}
-	state->usual = unpack_double(in);
-	state->gap = unpack_double(in);
-	if (format >= FORMAT_WITH_STAYS) {
-		state->spread = unpack_double(in);
-		state->calm_sum = unpack_double(in);
-	}
-	state->reported = unpack_double(in);
-	incident_unpack(&state->incident, in);
-	in->has_failed |= state->open_blocks >= GIVE_UP;
-}
-
-/* One run was kept, of low medians or of high ones. */
-static void unpack_one_run(struct throughput *state, unsigned format, struct unpacker *in)
-{
-	bool has_stays = format >= FORMAT_WITH_STAYS;
-
-	state->low.length = (uint32_t)unpack_u64(in);
-	state->high_run = (uint32_t)unpack_u64(in);
-	state->low.step = state->high_step = unpack_i64(in);
-	state->low.ms = state->high_ms = format > 1 ? unpack_i64(in) : 0;
-	state->low.known = has_stays ? (uint32_t)unpack_u64(in) : 0;
-	state->low.sum = has_stays ? unpack_double(in) : 0;
-	state->low.total = has_stays ? unpack_double(in) : 0;
-}
-
-static void unpack_runs(struct throughput *state, struct unpacker *in)
-{
-	unpack_run(&state->low, in);
-	unpack_run(&state->far_low, in);
-	state->high_run = (uint32_t)unpack_u64(in);
-	state->high_step = unpack_i64(in);
-	state->high_ms = unpack_i64(in);
-}
-
-static void unpack(void *of, unsigned format, struct unpacker *in)
-{
-	struct throughput *state = of;
-	bool has_stays = format >= FORMAT_WITH_STAYS, has_far = format >= FORMAT_WITH_FAR;
-
-	blocks_unpack(&state->blocks, in);
-	if (has_far)
-		blocks_unpack(&state->far, in);
-	state->seen = (uint32_t)unpack_u64(in);
-	state->known = has_stays ? (uint32_t)unpack_u64(in) : 0;
-	for (size_t i = 0; i < PACE_BLOCKS; i++)
-		state->recent[i] = (float)unpack_double(in);
-	state->attempt = (uint32_t)unpack_u64(in);
-	if (has_far)
-		unpack_runs(state, in);
-	else
-		unpack_one_run(state, format, in);
-	state->before = format > 1 ? unpack_double(in) : 0;
-	if (has_stays)
-		stays_unpack(&state->stays, format >= FORMAT_WITH_COUNTS, in);
-	uint64_t flags = unpack_u64(in);
-	in->has_failed |= flags > 3 || state->known > KNOWN_ENOUGH;
-	state->is_open = flags & 1;
-	state->is_said = flags >> 1;
-	if (!in->has_failed && state->is_open)
-		unpack_open(state, format, in);
-	if (!has_stays)
-		take_over(state);
-	if (!has_far && state->is_open) {
-		state->steady_run = state->low.length;
-		state->steady_ms = state->low.ms;
-		state->lowest = INFINITY;
-	}
-}
-
-static void done(void *of)
+void throughput_done(void *of)
 {
 	(void)of;
 }
 
-static bool open_rate(const void *of, struct incident *out)
+bool throughput_open(const void *of, struct incident *out)
 {
 	const struct throughput *state = of;
 
@@ -694,33 +464,13 @@ static bool open_rate(const void *of, struct incident *out)
 	return state->is_open && state->is_said;
 }
 
-static bool open_time(const void *of, struct incident *out)
-{
-	struct incident open;
-	bool is_open = open_rate(of, &open);
-
-	*out = turn_incident(&open);
-	return is_open;
-}
-
 const struct detector_kind throughput_kind = {
 	.bytes = sizeof(struct throughput),
 	.roles = 1u << ROLE_THROUGHPUT,
 	.since_format = 1,
 	.feed = feed_rate,
-	.pack = pack,
-	.unpack = unpack,
-	.done = done,
-	.open = open_rate,
-};
-
-const struct detector_kind step_time_kind = {
-	.bytes = sizeof(struct throughput),
-	.roles = 1u << ROLE_STEP_TIME,
-	.since_format = 1,
-	.feed = feed_time,
-	.pack = pack,
-	.unpack = unpack,
-	.done = done,
-	.open = open_time,
+	.pack = throughput_pack,
+	.unpack = throughput_unpack,
+	.done = throughput_done,
+	.open = throughput_open,
 };

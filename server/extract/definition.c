@@ -306,11 +306,10 @@ static size_t count_of(const struct definition_source *source)
 }
 
 /* Of the leaders' expressions. Rows of numbers are not found by an expression alone: a header comes first. */
-static enum status build_sieve(struct definition_list *list, struct arena *arena, struct error *err)
+static enum status build_sieve(struct definition_list *list, struct error *err)
 {
 	AUTO_DONE(buf) start = BUF_INIT(METRIC_REGEX_MAX_BYTES);
 	struct span patterns[SIEVE_MAX] = {{0}};
-	struct sieve *sieve;
 
 	line_start_pattern(&start);
 	TRY(buf_status(&start, err));
@@ -321,9 +320,7 @@ static enum status build_sieve(struct definition_list *list, struct arena *arena
 			      : definition->is_csv    ? SPAN(".*")
 						      : definition->shown.regex;
 	}
-	TRY(sieve_new(&sieve, arena, patterns, SIEVE_MAX, err));
-	list->sieve = sieve;
-	return OK;
+	return sieve_new(&list->sieve, patterns, SIEVE_MAX, err);
 }
 
 enum status definition_list_build(struct definition_list *list, struct arena *arena,
@@ -352,7 +349,7 @@ enum status definition_list_build(struct definition_list *list, struct arena *ar
 			at.index++;
 		}
 	}
-	return build_sieve(list, arena, err);
+	return build_sieve(list, err);
 }
 
 /* A rate by its unit says enough; all else is shown once it has proved itself. */
@@ -377,7 +374,7 @@ enum status definition_list_build_reader(struct definition_list *list, struct ar
 	}
 	list->count = GENERIC_SERIES_COUNT;
 	list->is_reader = true;
-	return build_sieve(list, arena, err);
+	return build_sieve(list, err);
 }
 
 void definition_list_done(struct definition_list *list)
@@ -387,5 +384,6 @@ void definition_list_done(struct definition_list *list)
 		regex_free(list->items[i].step_regex);
 		regex_free(list->items[i].place_regex);
 	}
+	sieve_free(list->sieve);
 	*list = (struct definition_list){0};
 }

@@ -48,7 +48,7 @@ struct definition {
 struct definition_list {
 	struct definition *items;
 	size_t count;
-	const struct sieve *sieve; /* which leaders may match a line, and START_BIT; NULL: the list is empty */
+	struct sieve *sieve; /* which leaders may match a line, and START_BIT; NULL: the list is empty */
 	bool is_reader; /* generic/ reads the line, by no expression */
 };
 
@@ -78,7 +78,7 @@ struct definition_set {
 		*presets; /* borrowed; what the preset form chooses from, and what says where steps stand */
 	struct preset *items; /* a set made by definition_presets_new */
 	size_t preset_count;
-	const struct sieve *sieve; /* which of these may know a line */
+	struct sieve *sieve; /* which of these may know a line */
 	uint64_t generic[SIEVE_WORDS]; /* which of these are */
 	bool is_preset_form;
 	bool is_guided; /* has definitions without a step of their own */

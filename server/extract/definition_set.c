@@ -21,6 +21,7 @@ void definition_set_free(struct definition_set *set)
 		regex_free(set->items[i].detect_front);
 		definition_list_done(&set->items[i].list);
 	}
+	sieve_free(set->sieve);
 	arena_free(set->arena);
 	mem_free(set);
 }
@@ -188,15 +189,12 @@ static enum status preset_build(struct preset *preset, struct arena *arena, cons
 static enum status build_sieve(struct definition_set *set, struct error *err)
 {
 	struct span patterns[PRESETS_MAX];
-	struct sieve *sieve;
 
 	for (size_t i = 0; i < set->preset_count; i++) {
 		patterns[i] = set->items[i].detect_text;
 		set->generic[i / 64] |= (uint64_t)set->items[i].is_generic << i % 64;
 	}
-	TRY(sieve_new(&sieve, set->arena, patterns, set->preset_count, err));
-	set->sieve = sieve;
-	return OK;
+	return sieve_new(&set->sieve, patterns, set->preset_count, err);
 }
 
 enum status definition_presets_new(struct definition_set **out, struct span json, struct error *err)

@@ -76,6 +76,14 @@ struct goodput_mark {
 
 enum goodput_end { GOODPUT_RUNS, GOODPUT_COMPLETED, GOODPUT_FAILED, GOODPUT_STOPPED };
 
+/* Where work goes on behind a job's end, in those that state to go on with it; and what a job is to those before it. */
+struct goodput_link {
+	int64_t from_step; /* work goes on from this one; INT64_MAX: none of them has printed a step */
+	int64_t step_ms; /* the first step there; 0: there is none */
+	int64_t work_ms; /* the same, without its own time */
+	int64_t silent_ms; /* up to there, which breaks of these jobs count already */
+};
+
 struct goodput_facts {
 	const struct goodput_phase *phases;
 	size_t phase_count;
@@ -86,7 +94,7 @@ struct goodput_facts {
 	int64_t stride; /* steps between two that are printed; 0: that of the points */
 	enum goodput_end end;
 	struct span end_cause; /* of a failure */
-	int64_t next_from_step; /* the job that goes on with it goes on from this step; INT64_MAX: none does */
+	struct goodput_link next; /* the jobs that go on with it */
 };
 
 struct goodput_segment {
@@ -101,6 +109,7 @@ struct goodput_break {
 	struct span cause; /* "": nobody said */
 	int64_t step; /* the last one that was printed; -1: none */
 	int64_t from_step; /* work went on from here: the checkpoint; -1: not known */
+	bool is_of_next; /* work went on in another job */
 	int64_t lost_steps; /* -1: not known */
 	int64_t redone_ms; /* these steps took, the first time */
 	int64_t restart_ms;
@@ -120,6 +129,7 @@ struct goodput {
 	int64_t last_step; /* the highest of the newest attempt */
 	int64_t steps; /* made and kept */
 	int64_t lost_steps; /* made, and made again, as far as is known */
+	struct goodput_link link; /* what those that it goes on with have of it */
 };
 
 /* How many steps lie between two that are printed, usually; points as facts have them, or with several of one time. 1: nobody knows. */

@@ -62,7 +62,7 @@ void goodput_find_cuts(struct goodput_deriving *d, const struct goodput_start *s
 	d->cut_count = 0;
 	for (const struct goodput_start *later = start + 1; later < d->starts + d->start_count; later++)
 		add_cut(d, later->from_step, later->own_break);
-	add_cut(d, d->facts->next_from_step, d->last_break);
+	add_cut(d, d->facts->next.from_step, d->last_break);
 }
 
 /* ---- breaks ---- */
@@ -139,12 +139,14 @@ static struct goodput_break *add_break(struct goodput_deriving *d, int64_t from_
 
 /*
  * Restarts that no printed step follows, or none precedes: [from_ms, to_ms) has no step. Before the first one nothing was lost;
- * behind the last one it is not known yet.
+ * behind the last one it is not known
+ * until another job has gone on.
  */
 enum status goodput_add_silent_breaks(
 	struct goodput_deriving *d, int64_t from_ms, int64_t to_ms, int64_t step, struct error *err)
 {
-	int64_t lost_steps = d->facts->point_count && step < 0 ? 0 : -1;
+	bool is_known = step < 0 || d->facts->next.from_step != INT64_MAX; /* else the end's break has them */
+	int64_t lost_steps = d->facts->point_count && is_known ? 0 : -1;
 	size_t first = first_training(d->facts); /* before it a cause is why machines were waited for */
 	bool was_restart = false;
 
@@ -208,7 +210,8 @@ enum status goodput_find_breaks(struct goodput_deriving *d, int64_t *last_step, 
 
 enum status goodput_find_last_break(struct goodput_deriving *d, int64_t last_ms, int64_t last_step, struct error *err)
 {
-	bool is_cut = d->facts->next_from_step < last_step;
+	const struct goodput_link *next = &d->facts->next;
+	bool is_cut = next->from_step < last_step;
 
 	if (d->facts->end != GOODPUT_FAILED && !is_cut)
 		return OK;
@@ -216,12 +219,28 @@ enum status goodput_find_last_break(struct goodput_deriving *d, int64_t last_ms,
 	if (!broken)
 		return error_no_memory(err);
 	broken->cause = d->facts->end_cause.len ? d->facts->end_cause : broken->cause;
-	if (d->facts->next_from_step == INT64_MAX) {
-		broken->lost_steps = -1;
+	broken->lost_steps = -1;
+	if (next->from_step == INT64_MAX)
 		return OK;
-	}
-	broken->from_step = d->facts->next_from_step;
-	broken->lost_steps = is_cut ? last_step - d->facts->next_from_step : 0;
+	broken->is_of_next = true;
+	broken->from_step = next->from_step;
+	if (d->facts->point_count) /* what lies before its own first step the jobs before it have lost */
+		broken->lost_steps = is_cut ? last_step - goodput_most(next->from_step, d->out->first_from_step) : 0;
 	d->last_break = d->out->break_count - 1;
 	return OK;
+}
+
+void goodput_count_next(struct goodput_deriving *d)
+{
+	const struct goodput_link *next = &d->facts->next;
+
+	if (d->last_break == NO_BREAK || !next->step_ms)
+		return;
+	struct goodput_break *last = &d->out->breaks[d->last_break];
+	last->to_ms = goodput_most(next->step_ms, last->from_ms);
+	last->restart_ms = next->work_ms - last->from_ms - next->silent_ms;
+	for (size_t i = 0; i < d->last_break; i++)
+		if (d->out->breaks[i].from_ms >= last->from_ms)
+			last->restart_ms -= d->out->breaks[i].restart_ms;
+	last->restart_ms = goodput_most(last->restart_ms, 0);
 }

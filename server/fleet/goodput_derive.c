@@ -258,16 +258,35 @@ static enum status derive_steps(struct goodput_deriving *d, struct error *err)
 	TRY(goodput_add_silent_breaks(d, INT64_MIN, facts->points[0].ts_ms, -1, err));
 	TRY(goodput_find_breaks(d, &last_step, err));
 	TRY(goodput_add_silent_breaks(d, last_ms, INT64_MAX, last_step, err));
+	out->first_from_step = d->starts[0].from_step;
+	for (size_t i = 1; i < d->start_count; i++)
+		out->first_from_step = goodput_least(out->first_from_step, d->starts[i].from_step);
 	TRY(goodput_find_last_break(d, last_ms, last_step, err));
 	TRY(cut_points(d, err));
 	out->has_steps = true;
 	out->stride = d->stride;
 	out->last_step = last_step;
-	out->first_from_step = d->starts[0].from_step;
-	for (size_t i = 1; i < d->start_count; i++)
-		out->first_from_step = goodput_least(out->first_from_step, d->starts[i].from_step);
-	out->steps = goodput_most(goodput_least(last_step, facts->next_from_step) - out->first_from_step, 0);
+	out->steps = goodput_most(goodput_least(last_step, facts->next.from_step) - out->first_from_step, 0);
 	return OK;
+}
+
+/* A job that made no step is to those before it what those that go on with it are, and its own breaks. */
+static void find_link(struct goodput_deriving *d)
+{
+	struct goodput_link *link = &d->out->link;
+	const struct goodput_point *first = d->facts->points;
+
+	*link = d->facts->next;
+	if (d->out->has_steps) {
+		int64_t steps = goodput_most(first->step - d->starts[0].from_step, 0);
+		*link = (struct goodput_link){.from_step = goodput_least(link->from_step, d->out->first_from_step),
+			.step_ms = first->ts_ms,
+			.work_ms = goodput_most(
+				first->ts_ms - goodput_time_of(d, steps), goodput_least(d->begin_ms, first->ts_ms))};
+	}
+	for (size_t i = 0; i < d->out->break_count; i++)
+		if (d->out->breaks[i].step < 0 && (!d->out->has_steps || d->out->breaks[i].from_ms < first->ts_ms))
+			link->silent_ms += d->out->breaks[i].restart_ms;
 }
 
 enum status goodput_derive(
@@ -275,7 +294,7 @@ enum status goodput_derive(
 {
 	struct goodput_deriving d = {.facts = facts, .arena = arena, .out = out, .stride = 1, .last_break = NO_BREAK};
 
-	*out = (struct goodput){.step_ms = 0};
+	*out = (struct goodput){.link = facts->next};
 	if (!facts->phase_count)
 		return OK;
 	d.begin_ms = facts->phases[0].from_ms;
@@ -290,5 +309,7 @@ enum status goodput_derive(
 	}
 	TRY(lay_over(&d, err));
 	sum_breaks(out);
+	goodput_count_next(&d);
+	find_link(&d);
 	return OK;
 }

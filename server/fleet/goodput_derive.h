@@ -100,3 +100,6 @@ enum status goodput_add_silent_breaks(
 	struct goodput_deriving *d, int64_t from_ms, int64_t to_ms, int64_t step, struct error *err);
 enum status goodput_find_breaks(struct goodput_deriving *d, int64_t *last_step, struct error *err);
 enum status goodput_find_last_break(struct goodput_deriving *d, int64_t last_ms, int64_t last_step, struct error *err);
+
+/* The break behind which another job goes on lasts until that one's first step, but for what other breaks count of this time. */
+void goodput_count_next(struct goodput_deriving *d);

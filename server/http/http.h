@@ -290,6 +290,8 @@ void http_server_recheck(struct http_server *server);
  */
 void http_server_quiesce(struct http_server *server);
 void http_server_end_streams(struct http_server *server);
+/* Uploads that wait for what does not come are closed without an answer; whoever owes their wake-up keeps what is theirs. Any thread. */
+void http_server_give_up(struct http_server *server);
 void http_server_free(struct http_server *server, int64_t deadline_ms);
 /* Instead of those of the options, from now on. */
 /* From its files, for connections that come. *is_new: it is another one. An error: the old one stays. One at a time. */

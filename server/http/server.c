@@ -257,14 +257,19 @@ static void wait_until_idle(struct http_server *server, int64_t deadline_mono_ms
 	pthread_mutex_unlock(&server->mutex);
 }
 
-static void detach_suspended(struct http_server *server)
+static void detach_suspended(struct http_server *server, enum http_route_kind kind)
 {
-	atomic_store(&server->is_stopping, true);
 	pthread_mutex_lock(&server->mutex);
 	for (struct exchange *at = server->listed; at; at = at->next)
-		if (at->route->kind != ROUTE_STREAM)
+		if (at->route->kind == kind)
 			exchange_detach(at);
 	pthread_mutex_unlock(&server->mutex);
+}
+
+void http_server_give_up(struct http_server *server)
+{
+	atomic_store(&server->is_stopping, true);
+	detach_suspended(server, ROUTE_UPLOAD);
 }
 
 /* Replies in pieces whose clients read too slowly: the transport would close them as if they were whole. */
@@ -284,11 +289,12 @@ void http_server_free(struct http_server *server, int64_t deadline_ms)
 	http_server_quiesce(server);
 	http_server_end_streams(server);
 	wait_until_idle(server, clock_mono_ms() + deadline_ms);
+	http_server_give_up(server); /* before workers are waited for: they may wait for the same disk */
 	if (server->workers)
 		workers_stop(server->workers);
 	if (server->slow_workers)
 		workers_stop(server->slow_workers);
-	detach_suspended(server);
+	detach_suspended(server, ROUTE_WORKER);
 	break_off(server);
 	mhd_stop(server->mhd);
 	free_parts(server);

@@ -197,27 +197,42 @@ void pipeline_drain(struct pipeline *pipeline, int64_t deadline_ms)
 	join_sealers(pipeline);
 }
 
-static void free_worker(struct extract_worker *worker)
+static void end_worker(struct extract_worker *worker)
 {
 	queue_close(worker->queue);
 	pthread_join(worker->thread, NULL);
+}
+
+void pipeline_end(struct pipeline *pipeline)
+{
+	atomic_store(&pipeline->is_stopping, true);
+	end_ticks(pipeline);
+	join_sealers(pipeline);
+	if (pipeline->has_publisher)
+		pthread_join(pipeline->publisher, NULL);
+	pipeline->has_publisher = false;
+	if (pipeline->queue)
+		queue_close(pipeline->queue);
+	if (pipeline->has_writer)
+		pthread_join(pipeline->writer, NULL);
+	pipeline->has_writer = false;
+	for (unsigned i = 0; i < pipeline->extract_count; i++)
+		end_worker(&pipeline->extract[i]);
+	pipeline->extract_count = 0;
+}
+
+int64_t pipeline_writing_ms(const struct pipeline *pipeline)
+{
+	int64_t since_ms = atomic_load(&pipeline->writing_since_ms);
+
+	return since_ms ? clock_mono_ms() - since_ms : 0;
 }
 
 void pipeline_free(struct pipeline *pipeline)
 {
 	if (!pipeline)
 		return;
-	atomic_store(&pipeline->is_stopping, true);
-	end_ticks(pipeline);
-	join_sealers(pipeline);
-	if (pipeline->has_publisher)
-		pthread_join(pipeline->publisher, NULL);
-	if (pipeline->queue)
-		queue_close(pipeline->queue);
-	if (pipeline->has_writer)
-		pthread_join(pipeline->writer, NULL);
-	for (unsigned i = 0; i < pipeline->extract_count; i++)
-		free_worker(&pipeline->extract[i]);
+	pipeline_end(pipeline);
 	for (unsigned i = 0; i < EXTRACT_THREADS_MAX; i++) {
 		queue_free(pipeline->extract[i].queue);
 		regex_scratch_free(pipeline->extract[i].scratch);

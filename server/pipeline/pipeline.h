@@ -19,8 +19,12 @@ enum status pipeline_start(struct pipeline **out, const struct pipeline_options 
 /* No more batches (ERR_UNAVAILABLE); commits what waits, lets the consumers catch up, seals within deadline_ms. */
 void pipeline_drain(struct pipeline *pipeline, int64_t deadline_ms);
 
-/* After the drain. Stops the threads. */
+/* After the drain. Stops the threads, and waits for each to end. */
+void pipeline_end(struct pipeline *pipeline);
+/* After an end, or does it. */
 void pipeline_free(struct pipeline *pipeline);
+/* How long the writer has been at one transaction, or at carrying the write-ahead log over; 0: at none. Until pipeline_free. */
+int64_t pipeline_writing_ms(const struct pipeline *pipeline);
 
 /*
  * done is called once, on the writer thread, when the batch is durable or refused: it must be quick and must not call back.

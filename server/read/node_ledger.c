@@ -35,10 +35,11 @@ enum status node_ledger_read(struct node_ledger *out, struct pipeline *pipeline,
 {
 	*out = (struct node_ledger){.pipeline = pipeline, .reader = reader, .arena = arena, .now_ms = now_ms};
 	out->window_ms = window_of(now_ms);
+	out->from_ms = now_ms - memory_ms;
 	TRY(store_read_node_faults(
-		reader, arena, host, now_ms - memory_ms, FAULTS_MAX, &out->faults, &out->fault_count, err));
+		reader, arena, host, out->from_ms, FAULTS_MAX, &out->faults, &out->fault_count, err));
 	return store_read_node_stragglers(
-		reader, arena, now_ms - memory_ms, STRAGGLERS_MAX, &out->stragglers, &out->straggler_count, err);
+		reader, arena, out->from_ms, STRAGGLERS_MAX, &out->stragglers, &out->straggler_count, err);
 }
 
 /* ---- what is known of one ---- */

@@ -18,6 +18,7 @@ struct node_ledger {
 	struct store_reader *reader;
 	struct arena *arena;
 	int64_t now_ms, window_ms;
+	int64_t from_ms; /* the faults' */
 	struct node_fault_row *faults;
 	size_t fault_count;
 	struct node_straggler *stragglers;

@@ -6,6 +6,7 @@
 #include "read/said_faults.h"
 #include "read/view.h"
 #include "state/known_fault.h"
+#include "store/run.h"
 #include "store/stream_hosts.h"
 
 #include <stdlib.h>
@@ -19,10 +20,7 @@ enum {
 	NEEDED_MAX_MS = 24 * 60 * 60 * 1000
 };
 
-struct reading {
-	struct pipeline *pipeline;
-	struct store_reader *reader;
-	struct arena *arena;
+struct of_job {
 	struct job_view view;
 	struct stream_host_row *hosts; /* by stream and number */
 	size_t host_count;
@@ -30,11 +28,20 @@ struct reading {
 	size_t incident_count;
 };
 
+struct reading {
+	struct pipeline *pipeline;
+	struct store_reader *reader;
+	struct arena *arena;
+	struct of_job own;
+	struct of_job before; /* of the job that it goes on with; without hosts: it states none */
+};
+
 /*
  * A machine that went, and one that came: in the simplest case one row of stream_hosts behind another. Where ranks were numbered anew, healthy
  * machines lie in between, each of which went on in the stream of the one before it.
  */
 struct change {
+	const struct of_job *from; /* before's job; after's is the own one */
 	const struct stream_host_row *before, *after;
 	const struct stream_view *stream, *to_stream; /* before's, after's */
 	size_t moved;
@@ -47,7 +54,9 @@ const char *fault_followed_name(enum fault_followed followed)
 	static const char *const names[] = {[FAULT_TOO_EARLY] = "too early",
 		[FAULT_NOT_SEEN_AGAIN] = "not seen again",
 		[FAULT_ON_MACHINE] = "machine",
-		[FAULT_IN_STREAM] = "stream"};
+		[FAULT_IN_STREAM] = "stream",
+		[FAULT_JOB_ENDED] = "not provable",
+		[FAULT_REPLACED_AGAIN] = "not provable"};
 
 	return names[followed];
 }
@@ -99,7 +108,7 @@ static struct change *find_left(struct change *const *sorted, size_t count, cons
 	}
 	for (; low < count && span_equal(sorted[low]->before->host, came->after->host); low++) {
 		int64_t away_ms = llabs(begin_of(sorted[low]->after) - begin_of(came->after));
-		if (away_ms > best_ms || sorted[low]->is_joined || sorted[low]->stream == came->stream)
+		if (away_ms > best_ms || sorted[low]->is_joined || sorted[low]->to_stream == came->to_stream)
 			continue;
 		best = sorted[low];
 		best_ms = away_ms;
@@ -140,7 +149,7 @@ static enum status join_moved(struct arena *arena, struct change *changes, size_
 	return OK;
 }
 
-static bool is_shared_stream(const struct reading *in, size_t at)
+static bool is_shared_stream(const struct of_job *in, size_t at)
 {
 	for (size_t i = at; i < in->host_count && in->hosts[i].stream_id == in->hosts[at].stream_id; i++)
 		if (in->hosts[i].is_shared)
@@ -148,25 +157,89 @@ static bool is_shared_stream(const struct reading *in, size_t at)
 	return false;
 }
 
+/* A machine of SageMaker that nobody names: JOB/algo-4-1700000000, another one in each job. */
+static bool is_nameless(const struct of_job *job, struct span host)
+{
+	struct span rest = host;
+
+	return !host.len || (span_take(&rest, job->view.row.name) && span_starts_with(rest, SPAN("/")));
+}
+
+/* Who sent a stream of this name last in the job before. NULL: nobody is known, or several did. */
+static const struct stream_host_row *find_before(
+	const struct of_job *before, const struct stream_view *like, const struct stream_view **stream)
+{
+	const struct stream_host_row *last = NULL;
+
+	*stream = NULL;
+	for (size_t i = 0; i < before->view.stream_count && !*stream; i++)
+		if (span_equal(before->view.streams[i].name, like->name))
+			*stream = &before->view.streams[i];
+	for (size_t i = 0; *stream && i < before->host_count; i++)
+		if (before->hosts[i].stream_id == (*stream)->stream_id)
+			last = &before->hosts[i];
+	return last && !last->is_shared && !is_nameless(before, last->host) ? last : NULL;
+}
+
+/* The first machine of a stream took it over from the last one of the job before, unless that still sent it. */
+static void add_first(
+	const struct reading *in, const struct stream_host_row *row, struct change *changes, size_t *count)
+{
+	const struct stream_view *to_stream = find_stream(&in->own.view, row->stream_id), *stream;
+
+	if (!to_stream || row->is_shared || is_nameless(&in->own, row->host))
+		return;
+	const struct stream_host_row *before = find_before(&in->before, to_stream, &stream);
+	if (before && !span_equal(before->host, row->host) && stream->last_ms && stream->last_ms <= to_stream->first_ms)
+		changes[(*count)++] = (struct change){
+			.from = &in->before, .before = before, .after = row, .stream = stream, .to_stream = to_stream};
+}
+
+/* Where a job goes on with fewer machines, one that moved into the place of another has left its own to nobody. */
+static bool was_there_before(const struct of_job *before, struct span host)
+{
+	for (size_t i = 0; i < before->host_count; i++) {
+		bool is_last =
+			i + 1 == before->host_count || before->hosts[i + 1].stream_id != before->hosts[i].stream_id;
+		if (is_last && !before->hosts[i].is_shared && span_equal(before->hosts[i].host, host))
+			return true;
+	}
+	return false;
+}
+
+static void drop_moved(const struct of_job *before, struct change *changes, size_t *count)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < *count; i++)
+		if (changes[i].from != before || !was_there_before(before, changes[i].after->host))
+			changes[kept++] = changes[i];
+	*count = kept;
+}
+
 static enum status find_changes(
 	const struct reading *in, struct change **out, size_t *count, size_t *shared, struct error *err)
 {
+	const struct of_job *own = &in->own;
+
 	*count = *shared = 0;
-	*out = arena_alloc(in->arena, (in->host_count + 1) * sizeof **out);
+	*out = arena_alloc(in->arena, (own->host_count + 1) * sizeof **out);
 	if (!*out)
 		return error_no_memory(err);
-	for (size_t i = 0; i < in->host_count; i++) {
-		const struct stream_host_row *row = &in->hosts[i], *before = row - 1;
+	for (size_t i = 0; i < own->host_count; i++) {
+		const struct stream_host_row *row = &own->hosts[i], *before = row - 1;
 		if (i == 0 || before->stream_id != row->stream_id) {
-			*shared += is_shared_stream(in, i);
+			*shared += is_shared_stream(own, i);
+			add_first(in, row, *out, count);
 			continue;
 		}
-		const struct stream_view *stream = find_stream(&in->view, row->stream_id);
+		const struct stream_view *stream = find_stream(&own->view, row->stream_id);
 		if (stream && !row->is_shared && !before->is_shared && !span_equal(row->host, before->host))
-			(*out)[(*count)++] =
-				(struct change){.before = before, .after = row, .stream = stream, .to_stream = stream};
+			(*out)[(*count)++] = (struct change){
+				.from = own, .before = before, .after = row, .stream = stream, .to_stream = stream};
 	}
 	TRY(join_moved(in->arena, *out, count, err));
+	drop_moved(&in->before, *out, count);
 	qsort(*out, *count, sizeof **out, newest_first);
 	return OK;
 }
@@ -176,7 +249,8 @@ static enum status find_changes(
 static enum status read_time(
 	const struct reading *in, const struct stream_view *stream, uint64_t number, int64_t *out, struct error *err)
 {
-	return lines_read_time(in->pipeline, in->reader, in->arena, in->view.row.name, stream->name, number, out, err);
+	return lines_read_time(
+		in->pipeline, in->reader, in->arena, in->own.view.row.name, stream->name, number, out, err);
 }
 
 /* Of a row that another machine's is behind. 0: the machine sent no line, or its last one was deleted. */
@@ -185,6 +259,14 @@ static enum status read_last_line(const struct reading *in, const struct stream_
 {
 	*out = 0;
 	return row[1].from_line > row->from_line ? read_time(in, stream, row[1].from_line - 1, out, err) : OK;
+}
+
+/* Between two jobs: the whole stream of each says it. */
+static void set_times_between(const struct change *change, struct replacement *out)
+{
+	out->last_ms = change->stream->last_ms;
+	out->at_ms = change->to_stream->first_ms;
+	out->took_ms = out->at_ms - out->last_ms;
 }
 
 static enum status set_times(
@@ -206,14 +288,14 @@ static enum status set_times(
 /* ---- why ---- */
 
 /* One that takes a machine away goes before the others, the newest before older ones; what was dealt with is none. */
-static const struct node_fault_row *find_fault(
-	const struct reading *in, const struct replacement *row, const struct node_fault_row *faults, size_t count)
+static const struct node_fault_row *find_fault(const struct reading *in, const struct change *change,
+	const struct replacement *row, const struct node_fault_row *faults, size_t count)
 {
 	const struct node_fault_row *best = NULL;
 
 	for (size_t i = 0; i < count; i++) {
 		const struct node_fault_row *fault = &faults[i];
-		if (fault->job_id != in->view.row.job_id || fault->ts_ms > row->at_ms ||
+		if (fault->job_id != change->from->view.row.job_id || fault->ts_ms > row->at_ms ||
 			known_fault_is_nonfatal(in->pipeline, fault->signature))
 			continue;
 		if (!best || (fault->is_drain && !best->is_drain))
@@ -223,7 +305,8 @@ static const struct node_fault_row *find_fault(
 }
 
 /* It is about a machine, and not about this one. */
-static bool is_of_another(const struct reading *in, const struct incident_row *row, struct span host)
+static bool is_of_another(
+	const struct reading *in, const struct of_job *job, const struct incident_row *row, struct span host)
 {
 	AUTO_DONE(buf) text = BUF_INIT(FACTS_BYTES);
 	AUTO(json) facts = NULL;
@@ -237,7 +320,7 @@ static bool is_of_another(const struct reading *in, const struct incident_row *r
 		return true;
 	/* or of nobody, as somebody set it */
 	struct span stream = json_string_of(json_get(facts, "stream"));
-	return by_hand_find_fault(in->arena, in->view.row.document, stream, row->incident.line).len;
+	return by_hand_find_fault(in->arena, job->view.row.document, stream, row->incident.line).len;
 }
 
 /* Of this stream, or of the whole job. */
@@ -246,13 +329,13 @@ static const struct incident_row *find_incident(
 {
 	const struct incident_row *best = NULL;
 
-	for (size_t i = 0; i < in->incident_count; i++) {
-		const struct incident_row *row = &in->incidents[i];
+	for (size_t i = 0; i < change->from->incident_count; i++) {
+		const struct incident_row *row = &change->from->incidents[i];
 		bool is_near = row->incident.opened_ms >= from_ms && row->incident.opened_ms <= to_ms;
 		bool is_its = row->stream_id == 0 || row->stream_id == change->before->stream_id;
 		if (is_near && is_its && row->incident.severity > SEVERITY_INFO &&
 			(!best || row->incident.severity > best->incident.severity) &&
-			!is_of_another(in, row, change->before->host))
+			!is_of_another(in, change->from, row, change->before->host))
 			best = row;
 	}
 	return best;
@@ -266,11 +349,11 @@ static enum status set_why(
 	size_t count;
 
 	TRY(store_read_node_faults(in->reader, in->arena, out->from_host, from_ms, FAULTS_MAX, &faults, &count, err));
-	out->fault = find_fault(in, out, faults, count);
+	out->fault = find_fault(in, change, out, faults, count);
 	if (!out->fault) {
-		TRY(said_faults_read(in->pipeline, in->reader, in->arena, &in->view.row, out->from_host, from_ms,
-			out->at_ms, &faults, &count, err));
-		out->fault = find_fault(in, out, faults, count);
+		TRY(said_faults_read(in->pipeline, in->reader, in->arena, &change->from->view.row, out->from_host,
+			from_ms, out->at_ms, &faults, &count, err));
+		out->fault = find_fault(in, change, out, faults, count);
 	}
 	if (!out->fault)
 		out->incident = find_incident(in, change, from_ms, out->at_ms);
@@ -298,19 +381,27 @@ static enum status find_said_again(const struct reading *in, const struct replac
 	struct node_fault_row *said;
 	size_t count;
 
-	TRY(said_faults_read(
-		in->pipeline, in->reader, in->arena, &in->view.row, host, row->at_ms, INT64_MAX, &said, &count, err));
+	TRY(said_faults_read(in->pipeline, in->reader, in->arena, &in->own.view.row, host, row->at_ms, INT64_MAX, &said,
+		&count, err));
 	*out = find_again(row, said, count, 0);
 	return OK;
+}
+
+/* Behind the new machine in its stream; NULL: it is the last one there. */
+static const struct stream_host_row *find_next(const struct reading *in, const struct change *change)
+{
+	const struct stream_host_row *next = change->after + 1, *end = in->own.hosts + in->own.host_count;
+
+	return next == end || next->stream_id != change->after->stream_id ? NULL : next;
 }
 
 /* Log time of the new machine's last line so far. */
 static enum status read_until(const struct reading *in, const struct change *change, int64_t *out, struct error *err)
 {
-	const struct stream_host_row *next = change->after + 1, *end = in->hosts + in->host_count;
+	const struct stream_host_row *next = find_next(in, change);
 
 	*out = change->to_stream->last_ms;
-	if (next == end || next->stream_id != change->after->stream_id)
+	if (!next)
 		return OK;
 	TRY(read_last_line(in, change->after, change->to_stream, out, err));
 	if (!*out)
@@ -333,6 +424,15 @@ static enum status set_needed(
 	return OK;
 }
 
+static enum fault_followed not_again(
+	const struct reading *in, const struct change *change, const struct replacement *row)
+{
+	return row->observed_ms >= row->needed_ms ? FAULT_NOT_SEEN_AGAIN
+	       : find_next(in, change)            ? FAULT_REPLACED_AGAIN
+	       : in->view.row.ended_ms            ? FAULT_JOB_ENDED
+						  : FAULT_TOO_EARLY;
+}
+
 static enum status set_followed(
 	const struct reading *in, const struct change *change, struct replacement *out, struct error *err)
 {
@@ -347,7 +447,7 @@ static enum status set_followed(
 	TRY(store_read_node_faults(in->reader, in->arena, out->to_host, out->at_ms, FAULTS_MAX, &new, &new_count, err));
 	TRY(set_needed(in, change, out, err));
 	const struct node_fault_row *on_machine = find_again(out, old, old_count, 0);
-	const struct node_fault_row *in_stream = find_again(out, new, new_count, in->view.row.job_id);
+	const struct node_fault_row *in_stream = find_again(out, new, new_count, in->own.view.row.job_id);
 	if (!on_machine)
 		TRY(find_said_again(in, out, out->from_host, &on_machine, err));
 	if (!in_stream)
@@ -356,7 +456,7 @@ static enum status set_followed(
 	out->again = is_machine ? on_machine : in_stream;
 	out->again_job = SPAN("");
 	if (!out->again) {
-		out->followed = out->observed_ms < out->needed_ms ? FAULT_TOO_EARLY : FAULT_NOT_SEEN_AGAIN;
+		out->followed = not_again(in, change, out);
 		return OK;
 	}
 	out->followed = is_machine ? FAULT_ON_MACHINE : FAULT_IN_STREAM;
@@ -368,28 +468,53 @@ static enum status set_followed(
 static enum status judge(
 	const struct reading *in, const struct change *change, struct replacement *out, struct error *err)
 {
-	*out = (struct replacement){.stream = change->stream->name,
+	*out = (struct replacement){.from_job_id = change->from->view.row.job_id,
+		.from_job = change->from->view.row.name,
+		.stream = change->stream->name,
 		.to_stream = change->to_stream->name,
 		.moved = change->moved,
 		.from_host = change->before->host,
 		.to_host = change->after->host,
 		.line = change->after->from_line};
-	TRY(set_times(in, change, out, err));
+	if (change->from == &in->own)
+		TRY(set_times(in, change, out, err));
+	else
+		set_times_between(change, out);
 	TRY(set_why(in, change, out, err));
 	return set_followed(in, change, out, err);
 }
 
-static enum status read_incidents(struct reading *in, struct error *err)
+static enum status read_incidents(const struct reading *in, struct of_job *job, struct error *err)
 {
 	const struct incident_filter filter = {.has_all = true,
-		.job_id = in->view.row.job_id,
+		.job_id = job->view.row.job_id,
 		.state = -1,
 		.kind = -1,
 		.cursor = SPAN(""),
 		.limit = INCIDENTS_MAX};
 	struct span next;
 
-	return store_read_incidents(in->reader, in->arena, &filter, &in->incidents, &in->incident_count, &next, err);
+	return store_read_incidents(in->reader, in->arena, &filter, &job->incidents, &job->incident_count, &next, err);
+}
+
+static enum status read_job(const struct reading *in, struct span name, struct of_job *out, struct error *err)
+{
+	TRY(view_read_job(in->pipeline, in->reader, in->arena, name, SPAN(""), SPAN(""), 0, &out->view, err));
+	return store_read_stream_hosts(
+		in->reader, in->arena, out->view.row.job_id, 0, &out->hosts, &out->host_count, err);
+}
+
+/* A fork's goes on as well: its machines were not replaced. */
+static enum status read_before(struct reading *in, struct error *err)
+{
+	struct run_link *links;
+	size_t count, at;
+
+	TRY(store_read_run(in->reader, in->arena, in->own.view.row.name, &links, &count, &at, err));
+	if (!at || links[at].fork_from.len)
+		return OK;
+	enum status status = read_job(in, links[at - 1].job, &in->before, err);
+	return status == ERR_NOT_FOUND ? OK : status; /* it was deleted just now */
 }
 
 enum status replacements_read(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
@@ -399,9 +524,9 @@ enum status replacements_read(struct pipeline *pipeline, struct store_reader *re
 	struct change *changes;
 	size_t count;
 
-	TRY(view_read_job(pipeline, reader, arena, job, SPAN(""), SPAN(""), 0, &in.view, err));
-	*out = (struct replacement_report){.job = in.view.row.name, .job_id = in.view.row.job_id};
-	TRY(store_read_stream_hosts(reader, arena, out->job_id, 0, &in.hosts, &in.host_count, err));
+	TRY(read_job(&in, job, &in.own, err));
+	TRY(read_before(&in, err));
+	*out = (struct replacement_report){.job = in.own.view.row.name, .job_id = in.own.view.row.job_id};
 	TRY(find_changes(&in, &changes, &count, &out->shared, err));
 	out->count = count < limit ? count : limit;
 	out->left_out = count - out->count;
@@ -409,7 +534,9 @@ enum status replacements_read(struct pipeline *pipeline, struct store_reader *re
 	if (!out->rows)
 		return error_no_memory(err);
 	if (count)
-		TRY(read_incidents(&in, err));
+		TRY(read_incidents(&in, &in.own, err));
+	if (count && in.before.host_count)
+		TRY(read_incidents(&in, &in.before, err));
 	for (size_t i = 0; i < out->count; i++)
 		TRY(judge(&in, &changes[i], &out->rows[i], err));
 	return OK;

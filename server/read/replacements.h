@@ -1,7 +1,7 @@
 /*
  * Job: machines of a job that were replaced: which took which stream from which, why, how long it took, and whether the fault went
  *      away with the machine. A pair of machines that sent a stream one after the other is a replacement; those that share it are none,
- *      nor those that went on in another stream of the job.
+ *      nor those that went on in another stream of the job. The job that it goes on with counts as before.
  * Ownership: lives in the arena. Threads: any.
  */
 #pragma once
@@ -12,9 +12,19 @@
 struct pipeline;
 
 /* Where the fault was seen first behind the replacement. */
-enum fault_followed { FAULT_UNKNOWN, FAULT_TOO_EARLY, FAULT_NOT_SEEN_AGAIN, FAULT_ON_MACHINE, FAULT_IN_STREAM };
+enum fault_followed {
+	FAULT_UNKNOWN,
+	FAULT_TOO_EARLY,
+	FAULT_NOT_SEEN_AGAIN,
+	FAULT_ON_MACHINE,
+	FAULT_IN_STREAM,
+	FAULT_JOB_ENDED, /* it was too early, and stays so */
+	FAULT_REPLACED_AGAIN /* likewise: another machine came instead of the new one */
+};
 
 struct replacement {
+	int64_t from_job_id; /* of the old machine: this job, or the one that it goes on with */
+	struct span from_job;
 	struct span stream, from_host, to_host;
 	struct span to_stream; /* the new machine's: another one where ranks were numbered anew */
 	size_t moved; /* healthy machines between the two, each of which went on in another stream */

@@ -102,6 +102,8 @@ struct pipeline {
 	bool is_recovering; /* the journal is read again; no thread runs yet */
 	uint64_t next_seq; /* writer */
 	uint64_t round; /* writer: counts transactions */
+	atomic_int_fast64_t
+		writing_since_ms; /* of the transaction or checkpoint that the writer is at; 0: it is at none */
 	uint64_t load_round; /* writer: the newest one in which lines brought a job back into RAM */
 	atomic_uint settling_jobs; /* so many requests wait for one to be settled: pipeline/jobs/settle.h */
 	uint64_t deletion_round; /* writer: the newest one that deletes a job */

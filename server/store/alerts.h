@@ -53,6 +53,9 @@ struct incident_news {
 	bool has_ended; /* it was open and is not any more */
 	enum severity before; /* the severity that was known; of a new one: SEVERITY_INFO */
 };
+/* That the next one of the job gets. */
+enum status store_next_incident_id(
+	struct store_reader *reader, int64_t job_id, int64_t *id, struct error *err) MUST_CHECK;
 /* By its key (job, series, kind, opened_ordinal): inserts, or updates what a detector may change; the id is set. A replay
  * that says the same again is no news and changes nothing. */
 enum status store_put_incident(

@@ -19,6 +19,15 @@ enum { STORE_GOODPUT_BUCKETS = 14, STORE_GOODPUT_STARTUPS = 5 /* the first ones:
 /* Who says how many nodes a job has; all but the first are an estimate. The numbers are in the database. */
 enum nodes_from { NODES_STATED, NODES_HOSTS, NODES_STREAMS };
 
+/* Where the steps of a job begin, or of those that go on with it (server/fleet/goodput.h: goodput_link). */
+struct goodput_went_on {
+	struct span job; /* when read */
+	int64_t from_step;
+	int64_t step_ms; /* 0: there is no step yet */
+	int64_t work_ms;
+	int64_t silent_ms;
+};
+
 struct goodput_row {
 	int64_t job_id;
 	int64_t due_ms; /* to be worked out again then; 0: when something changes */
@@ -39,6 +48,7 @@ struct goodput_row {
 	int64_t work_from_ms, work_to_ms; /* when its lines and points say that it was at work; 0: there are none */
 	int64_t paused_ms; /* within that, and not billed */
 	uint64_t odd_times; /* lines and points that are of none of it */
+	struct goodput_went_on went_on; /* what it is to the job that it goes on with */
 	struct span currency;
 	int64_t cost, lost_cost, spot_saving; /* STORE_NO_COST: no price is known */
 	struct span
@@ -78,7 +88,15 @@ struct goodput_due {
 };
 enum status store_read_goodput_due(struct store_reader *reader, struct arena *arena, int64_t now_ms, size_t limit,
 	struct goodput_due **out, size_t *count, struct error *err) MUST_CHECK;
-/* All of the job anew, and the totals with it. What changed meanwhile leaves it due. */
+/* Of those that state to go on with this job and have steps; forks are none: their job goes on as well. */
+enum status store_read_went_on(struct store_reader *reader, struct arena *arena, int64_t job_id, struct span job,
+	struct goodput_went_on **out, size_t *count, struct error *err) MUST_CHECK;
+/* The job of that name, if there is one, is to be worked out again; the job that this one states to go on with. */
+enum status store_touch_goodput_of(struct store_tx *tx, struct span job, struct error *err) MUST_CHECK;
+enum status store_touch_goodput_before(struct store_tx *tx, int64_t job_id, struct error *err) MUST_CHECK;
+
+/* All of the job anew, and the totals with it, and what it goes on with is due if that has lost by it what it had not. What changed
+ * meanwhile leaves it due. */
 enum status store_put_goodput(struct store_tx *tx, const struct goodput_row *row, const struct goodput_day *days,
 	size_t day_count, const struct goodput_incident *incidents, size_t incident_count,
 	struct error *err) MUST_CHECK;

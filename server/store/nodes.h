@@ -7,9 +7,12 @@
 
 #include "store/store.h"
 
-/* Hosts whose name holds `part` ("": all) in any case of letters, by name, above `after`. */
+/*
+ * Hosts whose name holds `part` ("": all) in any case of letters, by name, above `after`: those that sent a stream, and those that lines have
+ * charged with a fault from faults_ms on.
+ */
 enum status store_read_hosts(struct store_reader *reader, struct arena *arena, struct span part, struct span after,
-	size_t limit, struct span **out, size_t *count, struct error *err) MUST_CHECK;
+	int64_t faults_ms, size_t limit, struct span **out, size_t *count, struct error *err) MUST_CHECK;
 
 struct node_stream {
 	struct span job;

@@ -26,6 +26,10 @@ struct run_link {
 enum status store_read_run(struct store_reader *reader, struct arena *arena, struct span job, struct run_link **out,
 	size_t *count, size_t *at, struct error *err) MUST_CHECK;
 
+/* The job that it states to go on with, which need not be here; "": none. */
+enum status store_read_continued(struct store_reader *reader, struct arena *arena, int64_t job_id, struct span *out,
+	struct error *err) MUST_CHECK;
+
 /* ERR_SEMANTIC: the jobs that this one goes on with go on with it. (That a job names itself says nothing.) */
 enum status store_check_run(
 	struct store_reader *reader, struct arena *arena, struct span job, struct error *err) MUST_CHECK;

@@ -22,6 +22,7 @@ struct transition_row {
 	int64_t start_ms;
 	int64_t end_ms; /* 0: the present one */
 	enum transition_source source;
+	int64_t again_ms; /* of what was just decided: stated again then, the last time; 0: never */
 };
 /* These, and no others: what is shown, made of what was told (store/told.h). */
 enum status store_put_transitions(struct store_tx *tx, int64_t job_id, const struct transition_row *rows, size_t count,

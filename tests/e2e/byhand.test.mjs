@@ -184,24 +184,76 @@ for (const [name, look, rules] of [
   });
 }
 
-test("settings are set one by one in one field, and taken back", async ({ server, page, open, allow }) => {
-  allow(/422/);
+/** Into the nth row of settings, which may be the empty one. */
+async function fillSetting(page, n, ...texts) {
+  for (const [i, text] of texts.entries()) await field(page, `${["Name", "Value"][i]} of setting ${n}`).fill(text);
+}
+const settingRows = (page) => form(page).locator("fieldset input").evaluateAll((all) => all.map((one) => one.value));
+const focused = (page) => page.evaluate(() => document.activeElement?.getAttribute("name"));
+
+test("settings are set by keys alone, row by row, with any value", async ({ server, page, open }) => {
   await ended(server);
   await open("/jobs/llama-2");
   await openForm(page);
-  await field(page, "Settings, as name=value; …").fill("train_tokens=2e12; args=a=b; ");
-  await form(page).getByRole("button", { name: "Save the changes" }).click();
+  await field(page, "Name of setting 1").focus();
+  for (const key of ["train_tokens", "Tab", "2e12", "Tab", "Tab", "args", "Tab", "a=1; b=2"]) await (key === "Tab" ? page.keyboard.press(key) : page.keyboard.type(key));
+  await page.keyboard.press("Enter");
   await isClosed(page);
-  assert.deepEqual(await byHand(server), { settings: { train_tokens: "2e12", args: "a=b" } });
-  assert.equal(await mark(page).getAttribute("title"), "train_tokens 2e12, args a=b");
+  assert.deepEqual(await byHand(server), { settings: { train_tokens: "2e12", args: "a=1; b=2" } });
+  assert.equal(await mark(page).getAttribute("title"), "train_tokens 2e12, args a=1; b=2");
+  // One further setting leaves the others whole: also what is no text, or was set elsewhere meanwhile.
+  await server.patch("/api/v1/jobs/llama-2", { by_hand: { settings: { num: 3 } } });
+  await waitUntil(async () => (await mark(page).getAttribute("title")).includes("num 3"), "the number");
   await mark(page).click();
-  assert.equal(await field(page, "Settings, as name=value; …").inputValue(), "train_tokens=2e12; args=a=b");
-  await field(page, "Settings, as name=value; …").fill("args=");
-  await form(page).getByRole("button", { name: "Save the changes" }).click();
-  await form(page).locator(".wrong").waitFor();
-  assert.match(await form(page).locator(".wrong").innerText(), /^by_hand\.settings\.args is a name/);
-  await field(page, "Settings, as name=value; …").fill("args=c");
-  await form(page).getByRole("button", { name: "Save the changes" }).click();
+  assert.deepEqual(await settingRows(page), ["train_tokens", "2e12", "args", "a=1; b=2", "num", "3", "", ""]);
+  await server.patch("/api/v1/jobs/llama-2", { by_hand: { settings: { late: 1 } } });
+  await fillSetting(page, 4, " lr ", " 2e-4 ");
+  await shot(page, "job-byhand-settings");
+  await page.keyboard.press("Enter");
   await isClosed(page);
-  assert.deepEqual(await byHand(server), { settings: { args: "c" } });
+  assert.deepEqual(await byHand(server), { settings: { train_tokens: "2e12", args: "a=1; b=2", num: 3, late: 1, lr: "2e-4" } });
+  // One is taken back, by its button; the focus goes on in its place.
+  await mark(page).focus();
+  await page.keyboard.press("Enter");
+  await form(page).getByRole("button", { name: "Take it back: args" }).focus();
+  await page.keyboard.press("Enter");
+  assert.equal(await focused(page), "settings.1.name");
+  assert.equal(await field(page, "Name of setting 2").inputValue(), "num");
+  await page.keyboard.press("Enter");
+  await isClosed(page);
+  assert.deepEqual(await byHand(server), { settings: { train_tokens: "2e12", num: 3, late: 1, lr: "2e-4" } });
+});
+
+test("a row that is no setting is refused at its place, and takes nothing back", async ({ server, page, open, allow }) => {
+  allow(/422/);
+  await ended(server);
+  await server.patch("/api/v1/jobs/llama-2", { by_hand: { settings: { a: "1", note: "x" } } });
+  await open("/jobs/llama-2");
+  await mark(page).click();
+  const wrong = form(page).locator(".wrong");
+  for (const [name, value, place, said] of [
+    ["", "5", "settings.2.name", "This value has no name."],
+    ["lr", " ", "settings.2.value", "lr has no value; ✕ takes it back."],
+    ["note ", "y", "settings.2.name", "note is here twice."],
+  ]) {
+    await fillSetting(page, 3, name, value);
+    await page.keyboard.press("Enter");
+    await wrong.waitFor();
+    assert.equal(await wrong.innerText(), said);
+    assert.equal(await focused(page), place);
+    assert.equal(await page.evaluate(() => document.getElementById(document.activeElement.getAttribute("aria-describedby"))?.innerText), said);
+    await shot(page, "job-byhand-refused");
+    assert.deepEqual(await faults(page, ALL, [".rail", ".statusline", ".jobtop .lanes"]), []);
+  }
+  // What the server refuses stands at its row, too.
+  await fillSetting(page, 3, "args", "v".repeat(2501));
+  await page.keyboard.press("Enter");
+  await until(page, () => document.querySelector("form.byhand .wrong")?.innerText.startsWith("by_hand.settings.args is a name"), "the server's word");
+  assert.equal(await focused(page), "settings.2.value");
+  assert.deepEqual(await byHand(server), { settings: { a: "1", note: "x" } });
+  // Nothing of it in the form, nothing of it left: that is said by taking it back.
+  await fillSetting(page, 3, "", "");
+  await page.keyboard.press("Enter");
+  await isClosed(page);
+  assert.deepEqual(await byHand(server), { settings: { a: "1", note: "x" } });
 });

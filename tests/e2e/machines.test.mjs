@@ -34,6 +34,8 @@ test("all machines, which to drain, and one of them", async ({ server, page, ope
   await page.waitForSelector(".machine .faultlines");
   assert.match(await page.innerText(".machine"), /xid_79/);
   assert.match(await page.innerText(".machine .faultlines"), /GPU has fallen off the bus/);
+  const [shown, whole] = await page.$eval(".faultlines li > bdi", (text) => [text.clientWidth, text.scrollWidth]);
+  assert.ok(shown > 200 && whole <= shown, `the fault's text is cut: ${shown} of ${whole} pixels`);
   await shot(page, "machines-light");
   await page.click(".faultlines a");
   await until(page, () => document.querySelector(".line.chosen .text")?.textContent.includes("fallen off"), "the line of the fault");

@@ -229,6 +229,33 @@ async function readOut(page, back) {
 }
 const spoken = (page, text) => until(page, (wanted) => document.querySelector(".chart [aria-live]")?.innerText.includes(wanted), `the read-out of ${text}`, text);
 
+test("one key leads from the top of a job to its first chart, others from there to a note", async ({ server, page, open }) => {
+  await sendRun(server);
+  await server.post("/api/v1/points?job=llama", { series: [{ metric: "grad_norm", stream: "algo-1", step: [1, 2, 3], value: [0.3, 0.4, 0.5] }] });
+  await server.waitForPoints("llama", "grad_norm", 3);
+  await open("/jobs/llama");
+  await waitUntil(() => coloured(page), "the curve");
+  const chart = () => page.evaluate(() => (document.activeElement?.matches(".canvas") ? document.activeElement.getAttribute("aria-label").split(".")[0] : null));
+  await page.getByRole("button", { name: "More of train:loss" }).waitFor();
+  // What hears keys comes behind the curve.
+  await waitUntil(async () => (await page.keyboard.press("?"), (await page.locator("dialog.help").count()) > 0), "the help");
+  await until(page, () => document.querySelector("dialog.help").innerText.includes("to the first chart"), "the key in it");
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("c");
+  assert.equal(await chart(), "train:loss");
+  await shot(page, "job-first-chart-by-key");
+  await page.keyboard.press("c");
+  assert.notEqual((await chart()) ?? "train:loss", "train:loss", "another chart");
+  for (let n = 1; n < (await page.locator(".canvas[tabindex]").count()); n++) await page.keyboard.press("c");
+  assert.equal(await chart(), "train:loss", "from the last one to the first");
+  await page.keyboard.press("End");
+  for (let n = 0; n < 50; n++) await page.keyboard.press("ArrowLeft");
+  await spoken(page, "150");
+  await page.keyboard.press("m");
+  await form(page).waitFor();
+  assert.equal(await here(page), "/jobs/llama/notes?at=step:150");
+});
+
 test("a note begins at a value of a chart, by a key or by the menu, and at a chosen line", async ({ server, page, open }) => {
   await sendRun(server);
   await open("/jobs/llama");

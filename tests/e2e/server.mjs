@@ -2,9 +2,8 @@
 // of its own, stopped, killed, started again on the same port. Nothing here waits for a time, only for what is to happen.
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
-import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync } from "node:fs";
 import http from "node:http";
 import path from "node:path";
 import readline from "node:readline";
@@ -34,7 +33,10 @@ let empty = null;
 /** The file that tests/support/smserver.py keeps, too (empty_database): as this very program makes a new database, made once a build. */
 function emptyDatabase(program, environment) {
   const folder = path.join(BUILD, "empty-databases");
-  empty ??= path.join(folder, `${createHash("sha256").update(readFileSync(program)).digest("hex")}.db`);
+  if (!empty) {
+    const { size, mtimeNs } = statSync(program, { bigint: true });
+    empty = path.join(folder, `${size}-${mtimeNs}.db`);
+  }
   if (existsSync(empty)) return empty;
   mkdirSync(folder, { recursive: true });
   const place = mkdtempSync(path.join(folder, "new-"));

@@ -202,6 +202,113 @@ test("values under the cursor stand with their own steps", async ({ server, page
   assert.match(await said("eval_loss"), /step 0/);
 });
 
+test("what keys read stays under the cursor while points come, and a pointer at rest does not take it away", async ({ server, page, open }) => {
+  const loss = (step) => ({ series: [{ metric: "loss", stream: "algo-1", step, value: step.map((s) => 5 - s / 1000) }] });
+  await server.post("/api/v1/points?job=ada", loss(Array.from({ length: 101 }, (_, n) => n * 10)));
+  await server.waitForPoints("ada", "loss", 101);
+  await open("/workspace?lines=loss");
+  await drawn(page, 0);
+  const over = panel(page, 0).locator(".u-over");
+  const box = await over.boundingBox();
+  await page.mouse.move(box.x + box.width * 0.7, box.y + 30);
+  await page.locator(".curvetip").waitFor();
+  await panel(page, 0).locator(".canvas").focus();
+  await page.keyboard.press("Home");
+  for (let n = 0; n < 20; n++) await page.keyboard.press("ArrowRight");
+  const at = () => page.evaluate(() => [document.querySelector(".curvetip b")?.innerText, Math.round((100 * (document.querySelector(".u-cursor-x").getBoundingClientRect().left - document.querySelector(".u-over").getBoundingClientRect().left)) / document.querySelector(".u-over").clientWidth)].join(" at "));
+  assert.equal(await at(), "step 200 at 20");
+  await over.evaluate((one, [x, y]) => one.dispatchEvent(new MouseEvent("mousemove", { bubbles: true, clientX: x, clientY: y })), [box.x + box.width * 0.7, box.y + 30]);
+  assert.equal(await at(), "step 200 at 20");
+  await server.post("/api/v1/points?job=ada", loss([2000]));
+  await waitUntil(async () => (await at()) === "step 200 at 10", "the same step, elsewhere on the longer axis");
+  await page.keyboard.press("ArrowRight");
+  assert.match(await at(), /^step 210 /);
+  await page.mouse.move(box.x + box.width * 0.5, box.y + 40);
+  await until(page, () => document.querySelector(".curvetip b")?.innerText === "step 1,000", "what the pointer is at, once it moves");
+});
+
+test("the tooltip stays with the pointer while points come to other panels", async ({ server, page, open }) => {
+  const points = (metric, step) => ({ series: [{ metric, stream: "algo-1", step, value: step.map((s) => 5 - s / 1000) }] });
+  const step = Array.from({ length: 101 }, (_, n) => n * 10);
+  for (const metric of ["loss", "eval_loss"]) await server.post("/api/v1/points?job=ada", points(metric, step));
+  await server.waitForPoints("ada", "eval_loss", 101);
+  await open(`/workspace?lines=${encodeURIComponent("loss;eval_loss")}`);
+  for (const n of [0, 1]) await drawn(page, n);
+  const box = await panel(page, 0).locator(".u-over").boundingBox();
+  await page.mouse.move(box.x + box.width / 2, box.y + 30);
+  await panel(page, 0).locator(".curvetip").waitFor();
+  /** In percent of the width. */
+  const at = (n) => panel(page, n).evaluate((one) => Math.round((100 * (one.querySelector(".u-cursor-x").getBoundingClientRect().left - one.querySelector(".u-over").getBoundingClientRect().left)) / one.querySelector(".u-over").clientWidth));
+  assert.deepEqual([await at(0), await at(1)], [50, 50]);
+  await server.post("/api/v1/points?job=ada", points("eval_loss", [2000]));
+  await waitUntil(async () => (await at(1)) === 25, "the same step in the longer chart");
+  assert.equal(await at(0), 50);
+  assert.deepEqual([await panel(page, 0).locator(".curvetip").count(), await panel(page, 1).locator(".curvetip").count()], [1, 0]);
+});
+
+test("keys read the curves that the page tells of, from the moment it does", async ({ server, page, open }) => {
+  await server.post("/api/v1/points?job=ada", { series: [{ metric: "loss", stream: "algo-1", step: [0, 10, 20, 30], value: [4, 3, 2, 1] }] });
+  await server.waitForPoints("ada", "loss", 4);
+  await open("/workspace");
+  await page.getByRole("button", { name: "Nothing" }).click();
+  const read = page.evaluate(
+    () =>
+      new Promise((resolve) => {
+        const press = (canvas) => {
+          for (let n = 0; n < 3; n++) canvas.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true, cancelable: true }));
+          setTimeout(() => resolve(document.querySelector(".curvetip b")?.innerText), 0);
+        };
+        const look = new MutationObserver(() => {
+          const canvas = document.querySelector('.canvas[aria-label*="1 curves"]');
+          if (!canvas) return;
+          look.disconnect();
+          queueMicrotask(() => press(canvas)); // before any frame, and any task
+        });
+        look.observe(document.body, { subtree: true, childList: true, attributes: true });
+      }),
+  );
+  await page.getByRole("button", { name: "Add a panel of curves" }).click();
+  assert.equal(await read, "step 20");
+});
+
+test("a panel fixes the hue of a run and of an expression, by keys, for whoever opens it", async ({ server, page, open, openPage }) => {
+  await sendRuns(server);
+  await server.put("/api/v1/workspaces/hues", { version: 1, panels: [{ kind: "line", expressions: ["loss", "eval_loss"], query: "name:ada or name:bea", width: 8, height: 2 }] });
+  await open("/workspace?name=hues");
+  await drawn(page, 0);
+  await panel(page, 0).focus();
+  await page.keyboard.press("e");
+  const hue = (name) => page.locator(".hues").getByRole("combobox", { name, exact: true });
+  await page.locator(".hues summary").focus();
+  await page.keyboard.press("Enter");
+  await hue("bea").waitFor();
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Tab"); // the newest job is the first
+  await page.keyboard.type("olive");
+  assert.equal(await hue("ada").inputValue(), "olive");
+  await hue("eval_loss").selectOption("pink");
+  await shot(page, "workspace-hues-editor");
+  await page.keyboard.press("Control+s");
+  await until(page, () => document.querySelector(".wsbar .state")?.innerText === "saved", "that it is saved");
+  const saved = (await server.get("/api/v1/workspaces/hues")).body;
+  assert.deepEqual(saved.panels[0].colors, { ada: "olive", eval_loss: "pink" });
+  for (const [colorScheme, olive, pink] of [["light", "rgb(127, 112, 0)", "rgb(173, 74, 146)"], ["dark", "rgb(223, 210, 79)", "rgb(226, 143, 201)"]]) {
+    const other = await openPage({ colorScheme });
+    await other.goto(`${server.url}/workspace?name=hues`);
+    await drawn(other, 0);
+    await other.locator(".canvas").focus();
+    await other.keyboard.press("End");
+    await until(other, () => document.querySelectorAll(".curvetip li").length === 4, "all curves");
+    const lines = await other.locator(".curvetip li").evaluateAll((all) => all.map((one) => [one.querySelector("bdi").innerText, getComputedStyle(one.querySelector("line")).stroke, one.querySelector("line").getAttribute("stroke-dasharray") ?? ""]));
+    const of = Object.fromEntries(lines.map(([name, ...look]) => [name, look]));
+    assert.equal(of["ada · loss"][0], olive);
+    assert.equal(of["ada · eval_loss"][0], olive, "the run's before the expression's");
+    assert.equal(of["bea · eval_loss"][0], pink);
+    assert.equal(new Set(Object.values(of).map(String)).size, 4, "no two look alike");
+    await shot(other, `workspace-hues-${colorScheme}`);
+  }
+});
+
 test("a job without a count of tokens is not left out silently", async ({ server, page, open }) => {
   const step = Array.from({ length: 50 }, (_, n) => n * 10);
   const metric = (name, of) => ({ metric: name, stream: "algo-1", step, value: step.map(of) });
@@ -324,8 +431,8 @@ test("a legend of more than two lines is scrolled by keys", async ({ server, pag
   for (let n = 0; n < 14; n++) {
     await server.post("/api/v1/jobs", { TrainingJobName: `run-${n}`, HyperParameters: { lr: String(0.001 * (n + 1)), data: `a corpus of a long name, the ${n}th of many` } });
     await server.post(`/api/v1/points?job=run-${n}`, { series: [{ metric: "loss", stream: "algo-1", step: [0, 1, 2], value: [3, 2, 1 + n / 10] }] });
-    await server.waitForPoints(`run-${n}`, "loss", 3);
   }
+  for (let n = 0; n < 14; n++) await server.waitForPoints(`run-${n}`, "loss", 3);
   await server.put("/api/v1/workspaces/wide", { version: 1, panels: [{ kind: "scatter", x: "hp.lr", y: "loss.last", color: "hp.data", width: 6, height: 2 }] });
   await open("/workspace?name=wide");
   const legend = page.getByRole("list", { name: "hp.data" });

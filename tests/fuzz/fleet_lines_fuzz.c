@@ -1,5 +1,6 @@
-/* Any line as one of a request to S3, and of nccl-tests: what is read lies in the line, and a number is one that a sum can take. */
+/* Any line as one of a request to S3, of nccl-tests, and of NCCL's watchdog: what is read lies in the line, and a number is one that a sum can take. */
 #include "fleet/nccl_line.h"
+#include "fleet/nccl_work.h"
 #include "fleet/s3_line.h"
 
 #include <stdint.h>
@@ -39,6 +40,17 @@ static void read_bandwidth(struct span text)
 		abort();
 }
 
+static void read_work(struct span text)
+{
+	struct nccl_work work;
+
+	if (!nccl_work_read(text, &work))
+		return;
+	must_lie_in(work.group, text);
+	if (work.rank < 0 || work.completed < -1)
+		abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *copy = malloc(size ? size : 1); /* a line ends where its memory does: one byte past it is found */
@@ -48,6 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(copy, data, size);
 	read_request(span_of(copy, size));
 	read_bandwidth(span_of(copy, size));
+	read_work(span_of(copy, size));
 	free(copy);
 	return 0;
 }

@@ -28,8 +28,8 @@ BATCH_LINES = 40
 class Feeder:
     """Numbered lines into one stream; what has no 200 is sent again from its offset, as a client does."""
 
-    def __init__(self, server):
-        self.server, self.acknowledged, self.offset = server, 0, 0
+    def __init__(self, server, job="j"):
+        self.server, self.job, self.acknowledged, self.offset = server, job, 0, 0
         self.refusals = []
 
     def body(self):
@@ -38,7 +38,7 @@ class Feeder:
     def post(self):
         """True: acknowledged. False: refused with a reason. A connection that breaks raises."""
         body = self.body()
-        reply = self.server.post(f"/api/v1/logs?job=j&stream=s&offset={self.offset}", body)
+        reply = self.server.post(f"/api/v1/logs?job={self.job}&stream=s&offset={self.offset}", body)
         if reply.status == 200:
             assert reply.body["next_offset"] == self.offset + len(body), reply
             self.acknowledged += BATCH_LINES
@@ -57,14 +57,14 @@ class Feeder:
 
     def check_lines(self, under_way=0):
         """All that was acknowledged, once, in order; the batch under way whole or not at all."""
-        if not self.acknowledged and self.server.get("/api/v1/jobs/j/logs?stream=s").status == 404:
+        if not self.acknowledged and self.server.get(f"/api/v1/jobs/{self.job}/logs?stream=s").status == 404:
             return
-        texts = [line["text"] for line in self.server.lines("j", "s")]
+        texts = [line["text"] for line in self.server.lines(self.job, "s")]
         assert len(texts) in (self.acknowledged, self.acknowledged + under_way), (len(texts), self.acknowledged)
         assert texts == [f"step: {n} loss: {n % 97}.5" for n in range(len(texts))]
 
     def check_points(self):
-        row = self.server.wait_for_points("j", "train:loss", self.acknowledged, "s")
+        row = self.server.wait_for_points(self.job, "train:loss", self.acknowledged, "s")
         assert (row["count"], row["first_step"], row["last_step"]) == (self.acknowledged, 0, self.acknowledged - 1)
 
 
@@ -187,9 +187,10 @@ def start_of_a_body(server, target, body, more_bytes=1 << 20):
 ], ids=["logs", "import"])
 def test_a_stop_while_the_disk_hangs_comes_to_its_end(tmp_path, target, line):
     """The server gives the connection up that waits for the disk; once the disk is back, nothing waits for anything."""
-    server = FaultyServer(tmp_path / "hangs", "--slice-bytes", "64KiB", "--stop-timeout", "1s")
+    server = FaultyServer(tmp_path / "hangs", "--slice-bytes", "64KiB", "--stop-timeout", "2s")
     try:
-        server.start()
+        feeder = Feeder(server.start(), "before")
+        assert feeder.post()  # what is to be sealed at the stop, by a thread that then waits for the disk, too
         server.disk.arm(0, (SYNC,), action=STALL)
         connection = start_of_a_body(server, target, b"".join(line % n for n in range(6000)))
         wait_until(lambda: server.disk.get("failed"), what="a sync that hangs")
@@ -197,8 +198,31 @@ def test_a_stop_while_the_disk_hangs_comes_to_its_end(tmp_path, target, line):
         with connection, contextlib.suppress(ConnectionResetError):  # as where the server had not read all that was sent
             while connection.recv(65536):
                 pass
+        server.wait_for_log("event=stop_gives_up")
         server.disk.mend()
         server.stop()
+        server.start()
+        feeder.check_lines()
+    finally:
+        server.disk.mend()
+        server.close()
+
+
+def test_a_stop_while_the_disk_stays_away_ends_as_by_a_crash(tmp_path):
+    """Else nobody could start another server on the database but by SIGKILL. What was acknowledged is there."""
+    server = FaultyServer(tmp_path / "away", "--stop-timeout", "500ms")
+    try:
+        feeder = Feeder(server.start())
+        assert feeder.post()
+        server.disk.arm(0, (SYNC,), action=STALL)
+        server.signal(signal.SIGTERM)
+        assert server.wait() == 1
+        server.assert_clean()
+        assert "event=stop_forced" in server.log_text()
+        server.disk.mend()
+        server.start()
+        feeder.check_lines()
+        feeder.check_points()
     finally:
         server.disk.mend()
         server.close()

@@ -291,7 +291,9 @@ def test_three_chained_jobs_are_one_curve_and_one_sum(quick):
     chart = quick.get("/api/v1/jobs/gpt/points?metric=loss&chain=true&buckets=10000").body
     assert chart["columns"]["x"] == list(range(10, 1001, 10))
     [broken] = goodput(quick, "gpt")["breaks"]
-    assert broken["cause"] == "InternalServerError" and "to_ms" not in broken
+    # until the second job's first printed step: its beginning, 420 seconds of start-up, ten steps, one of them printed
+    assert broken["cause"] == "InternalServerError" and (broken["went_on_in"], broken["lost_steps"]) == ("gpt-2", 60)
+    assert broken["to_ms"] == (second.begun_s + 420 + EVERY * STEP_S) * 1000 and broken["restart_seconds"] == 900 + 700 + 420
 
 
 def refuse_mistakes(server):

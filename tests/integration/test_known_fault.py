@@ -125,3 +125,65 @@ def test_a_stall_names_what_the_log_said_before_it(make_server):
     rows = wait_until(lambda: server.get("/api/v1/incidents?kind=stall").body["incidents"], what="the stall")
     assert rows[0]["evidence"]["fault"]["text"] == OOM and rows[0]["evidence"]["fault"]["title"] == "GPU out of memory"
     assert "micro-batch" in rows[0]["evidence"]["action"]
+
+
+def watchdog(rank, completed, group="0 PG GUID 0(default_pg)"):
+    """What ProcessGroupNCCL.cpp prints of a rank."""
+    return [f"[rank{rank}]:[E1129 10:00:00.123 ProcessGroupNCCL.cpp:616] [Rank {rank}] Watchdog caught collective operation timeout: "
+        "WorkNCCL(SeqNum=123, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=200000) ran for 200012 milliseconds before timing out.",
+        f"[rank{rank}]:[E1129 10:00:00.125 ProcessGroupNCCL.cpp:1785] [PG ID {group} Rank {rank}] Exception (either an error or timeout) "
+        f"detected by watchdog at work: 123, last enqueued NCCL work: 125, last completed NCCL work: {completed}.",
+        f"[rank{rank}]:[E1129 10:00:00.127 ProcessGroupNCCL.cpp:1499] [PG ID {group} Rank {rank}] Process group watchdog thread terminated "
+        "with exception: it is over"]
+
+
+def hang(server, job, ranks, silent=()):
+    """ranks: of each machine, {rank: work}. All were at work a quarter of an hour before."""
+    now = int(time.time() * 1000)
+    for number, (host, works) in enumerate(ranks.items(), 1):
+        send(server, job, f"algo-{number}", (now - 12 * MINUTE, "step 1 loss 2.5"), host=host)
+    server.wait_for_extraction()
+    for number, (host, works) in enumerate(ranks.items(), 1):
+        if host not in silent:
+            send(server, job, f"algo-{number}", *((now + n, line) for n, line in enumerate(
+                line for rank, completed in works.items() for line in watchdog(rank, completed))), host=host)
+            server.wait_for_extraction()
+    fail(server, job, time_ms=now + 1000)
+
+
+def likely(server, job):
+    incident = failed(server, job)[1]
+    return incident["evidence"]["fault"].get("likely"), incident
+
+
+def test_the_rank_that_stopped_first_is_named_and_not_who_complains_first(server):
+    """Two ranks a machine, whose lines are in one stream; gpu004's rank 6 stopped at 121, and gpu003 says nothing at all."""
+    hang(server, "j", {"gpu001": {0: 122, 1: 122}, "gpu002": {2: 122, 3: 122}, "gpu003": {}, "gpu004": {6: 121, 7: 122}}, silent={"gpu003"})
+    text = "rank 6 stopped at work 121, the 5 others at 122; gpu003 says nothing of it"
+    wait_until(lambda: (likely(server, "j")[0] or {}).get("text") == text, what="the rank that is behind")
+    found, incident = likely(server, "j")
+    assert found == {"host": "gpu004", "stream": "algo-4", "text": text}
+    assert incident["evidence"]["fault"]["summary"] == f"NCCL timeout, likely of gpu004: {text}"
+    assert incident["evidence"]["action"].startswith(f"Look at gpu004 first: {text}. Look for the rank with the lowest")
+    assert server.get("/api/v1/jobs/j").body["FailureReason"].startswith(f"NCCL timeout, likely of gpu004: {text}; [rank")
+    rows = server.get('/api/v1/incidents?q=name="j"&kind=log_signature').body["incidents"]
+    assert {row["evidence"]["signature"]: row["evidence"]["count"] for row in rows} == {"nccl_timeout": 6, "nccl_watchdog": 12}
+    for row in rows:
+        assert row["evidence"]["likely"] == found
+        assert server.get(f"/api/v1/incidents/{row['id']}").body["incident"]["evidence"]["likely"] == found
+
+
+def test_the_one_machine_that_says_nothing_is_named(server):
+    hang(server, "j", {"gpu001": {0: 122}, "gpu002": {1: 122}, "gpu003": {}}, silent={"gpu003"})
+    wait_until(lambda: likely(server, "j")[0], what="the machine that is silent")
+    assert likely(server, "j")[0] == {"host": "gpu003", "stream": "algo-3", "text": "gpu003 says nothing of it, all others do"}
+
+
+def test_where_it_is_not_provable_who_complains_is_named(server):
+    """All at the same work; one machine alone that complains; two that are behind; groups that contradict each other."""
+    hang(server, "same", {"gpu001": {0: 122}, "gpu002": {1: 122}})
+    hang(server, "one", {"gpu011": {0: 122}, "gpu012": {}, "gpu013": {}}, silent={"gpu012", "gpu013"})
+    hang(server, "two", {"gpu021": {0: 121}, "gpu022": {1: 121}, "gpu023": {2: 122}})
+    for job in ("same", "one", "two"):
+        found, incident = likely(server, job)
+        assert found is None and incident["evidence"]["fault"]["summary"].startswith("NCCL timeout on gpu0"), job

@@ -419,6 +419,37 @@ def test_the_exit_of_a_resumed_run_counts_by_whatever_clock(server):
     assert job_of(server)["TrainingJobStatus"] == "Completed"
 
 
+@pytest.mark.parametrize("streams, exit_ms, end_ms", [
+    (("algo-1", "algo-2"), 300, 0),  # rank 0 has ended it
+    (("node-a", "node-b"), 300, 300), (("node-a", "node-b"), -300, 0)])
+def test_a_session_that_had_to_wait_ends_the_job_when_its_process_ended(server, streams, exit_ms, end_ms):
+    """Another had its stream until half a minute after the job's end."""
+    announce(server)
+    now = int(time.time() * 1000)
+    ended = now - 30_000
+    state(server, "Training", time_ms=now - 70_000)
+    first = session(server, stream=streams[0], run_key="a")
+    end(server, first, code=0, at_ms=ended)
+    state(server, "Completed", time_ms=ended)
+    late = session(server, stream=streams[1], run_key="a", resume=True, waited_ms=60_000)
+    assert history(server)[-1] in [("Completed", ended), ("Training", ended + 1)]
+    end(server, late, code=0, at_ms=ended + exit_ms)
+    assert history(server)[-1] == ("Completed", ended + end_ms)
+    assert statuses(server).count("Training") == (2 if end_ms else 1)
+
+
+def test_a_session_that_had_to_wait_goes_on_from_when_its_process_began(server):
+    announce(server)
+    now = int(time.time() * 1000)
+    state(server, "Training", time_ms=now - 70_000)
+    state(server, "Failed", time_ms=now - 30_000)
+    again = session(server, resume=True, waited_ms=10_000)
+    status, at_ms = history(server)[-1]
+    assert status == "Training" and now - 10_000 <= at_ms <= int(time.time() * 1000) - 10_000
+    end(server, again, code=0, at_ms=at_ms + 5_000)
+    assert history(server)[-2:] == [("Training", at_ms), ("Completed", at_ms + 5_000)]
+
+
 def test_a_status_told_each_minute_is_one_row_and_what_is_told_late_finds_its_place(server):
     announce(server)
     for n in range(50):

@@ -5,6 +5,8 @@ import time
 
 import pytest
 
+from engine import of_a_file
+from faults import CHANGES, FOR_EVER, FaultyServer
 from mlflowclient import call, make_run
 from smserver import wait_until
 from test_waiting_values import start
@@ -31,9 +33,9 @@ def tell(server, run, first, last, first_s):
     assert call(server, "runs/log-batch", {"run_id": run, "metrics": metrics})[0] == 200
 
 
-def update(server, run, **members):
+def update(server, run_id, **members):
     """As sm-ship's relay says it."""
-    assert call(server, "runs/update", {"run_id": run, "shipped_job": "shipped", **members})[0] == 200
+    assert call(server, "runs/update", {"run_id": run_id, "shipped_job": "shipped", **members})[0] == 200
 
 
 def end_job(server, at_s):
@@ -81,6 +83,17 @@ def test_its_first_nan_is_told_at_once(server):
     wait_until(lambda: non_finite(server, "shipped") == ["train:loss"], what="the NaN")
     printed(server, rows(13, 14), began_s + 13)
     wait_for_counts(server, 10, 3)
+
+
+def test_a_kill_while_the_first_ones_wait_changes_nothing(server):
+    began_s = int(time.time()) - 60
+    begin(server, began_s)
+    printed(server, rows(11, 13), began_s + 11)
+    server.kill()
+    server.start("127.0.0.1:0")
+    printed(server, rows(13, 14), began_s + 13)
+    wait_for_counts(server, 10, 3)
+    assert of_log(server) == [10, 11, 12]
 
 
 def test_a_last_word_about_the_training_is_no_curve(server):
@@ -135,6 +148,49 @@ def test_a_training_with_another_run_has_told_it_that(server):
     end_job(server, began_s + 40)
     wait_until(lambda: counts_of(server, JOB).get("loss") == (10, "loss"), what="the roles")
     assert "train:loss" not in counts_of(server, JOB)
+
+
+@pytest.fixture
+def faulty(tmp_path):
+    server = FaultyServer(tmp_path / "faulty", "--tracker-wait", "10m").start()
+    yield server
+    server.disk.mend()
+    server.close()
+
+
+def fail(server, path, body):
+    """Nothing of it is stored, which the client is told."""
+    server.disk.arm(1, CHANGES, count=FOR_EVER)
+    status, reply = call(server, path, body)
+    server.disk.mend()
+    assert status >= 500, (status, reply)
+
+
+@of_a_file("whose disk fails")
+def test_an_end_that_was_not_stored_leaves_the_log_to_the_tracker(faulty):
+    began_s = int(time.time()) - 60
+    printed(faulty, ["it begins"], began_s)
+    run = make_run(faulty, run_name="r", job_name="shipped", start_time=1000 * began_s)
+    printed(faulty, rows(1, 11), began_s + 1)
+    tell(faulty, run, 1, 11, began_s + 1)
+    ends = {"run_id": run, "shipped_job": "shipped", "status": "FINISHED", "end_time": 1000 * began_s + 10_400}
+    fail(faulty, "runs/update", ends)
+    printed(faulty, rows(11, 31), began_s + 11)
+    update(faulty, **ends)
+    printed(faulty, rows(31, 36), began_s + 31)
+    wait_for_counts(faulty, 10, 5)
+    assert of_log(faulty) == list(range(30, 35)), "those before were printed while the tracker was to tell them"
+
+
+@of_a_file("whose disk fails")
+def test_another_run_that_was_not_stored_leaves_the_log_alone(faulty):
+    began_s = int(time.time()) - 60
+    begin(faulty, began_s)
+    other = {"experiment_id": "0", "run_name": "r2", "job_name": "shipped", "start_time": 1000 * (began_s + 11)}
+    fail(faulty, "runs/create", other)
+    printed(faulty, rows(11, 31), began_s + 12)
+    wait_for_counts(faulty, 10, 20)
+    assert of_log(faulty) == list(range(10, 30))
 
 
 @pytest.mark.parametrize("is_ended", [False, True])

@@ -174,6 +174,30 @@ def test_a_check_that_failed_is_a_fault_of_its_machine(server):
     assert node(server, "n2")["fault_kinds"] == []
 
 
+def test_what_dcgm_4_and_nvidia_smi_print_are_faults_of_the_machine(server):
+    """DCGM 4 names a GPU a row; of nvidia-smi -q what failed drains, what waits or is of the past does not; what passed is nothing."""
+    def dcgm(result):
+        rows = [("memory", result), ("", "GPU0: Pass"), ("", "GPU4: " + result)]
+        return [f"| {name:<25} | {text:<46} |" for name, text in rows]
+
+    def smi(failed, pending, count):
+        return ["    ECC Errors", "        Aggregate", f"            {'DRAM Uncorrectable':<30}: {count}", "    Remapped Rows",
+            f"        {'Pending':<34}: {pending}", f"        {'Remapping Failure Occurred':<34}: {failed}"]
+
+    lines = {"dcgm": dcgm("Fail"), "worn": smi("Yes", "No", 0), "marked": smi("No", "Yes", 12), "well": dcgm("Pass") + smi("No", "No", 0)}
+    for host, text in lines.items():
+        send(server, "check", host, host, list(enumerate(text)))
+    expected = {"dcgm": ({"dcgm_failed"}, True), "worn": ({"smi_remap_failed"}, True), "marked": ({"smi_remap_pending", "smi_uncorrectable"}, False),
+        "well": (set(), False)}
+
+    def said(host):
+        body = node(server, host)
+        return {kind["signature"] for kind in body.get("fault_kinds", [])}, body.get("drain")
+
+    wait_until(lambda: {host: said(host) for host in lines} == expected, what="what the checks say of each machine")
+    assert sorted(row["host"] for row in server.get("/api/v1/nodes").body["drain"]) == ["dcgm", "worn"]
+
+
 def test_the_days_of_a_machine_are_those_of_its_log(server):
     """Two machines of one stream, 19 minutes each with 21 between them, sent today: a line's text says when it was."""
     announce(server, "old", 1)

@@ -51,6 +51,20 @@ def test_the_ledger(server):
     assert server.get("/api/v1/nodes/nobody").status == 404 and server.get("/api/v1/nodes?host=x").status == 400
 
 
+def test_a_machine_that_only_a_line_names_is_listed(server):
+    ship(server, "a", "n1", ["step: 1 loss: 2.0", "srun: error: Node failure on gpu008"], stream="algo-1")
+    listed = wait_until(lambda: (body := server.get("/api/v1/nodes").body)["drain"] and body, what="the machine to drain")
+    assert [row["host"] for row in listed["nodes"]] == ["gpu008", "n1"]
+    [one, other] = listed["nodes"]
+    assert (one["drain"], [row["signature"] for row in one["faults"]], one["jobs"], one["job_count"]) == (True, ["slurm_node_failed"], [], 0)
+    assert (other["faults"], other["job_count"]) == ([], 1)
+    assert [row["host"] for row in server.get("/api/v1/nodes?q=GPU").body["nodes"]] == ["gpu008"]
+    page = server.get("/api/v1/nodes?limit=1").body
+    assert page["next_cursor"] == "gpu008" and [row["host"] for row in server.get("/api/v1/nodes?cursor=gpu008").body["nodes"]] == ["n1"]
+    assert server.patch("/api/v1/jobs/a", json={"by_hand": {"faults": {"algo-1:1": "a drill"}}}).status == 200
+    wait_until(lambda: [row["host"] for row in server.get("/api/v1/nodes").body["nodes"]] == ["n1"], what="the fault to be nobody's")
+
+
 def test_a_noisy_machine_hides_no_other(server):
     ship(server, "a", "quiet", [XID])
     wait_until(lambda: node(server, "quiet").get("faults"), what="the fault")

@@ -12,7 +12,7 @@ import subprocess
 
 import pytest
 
-from howlong import IS_LONG
+from howlong import IS_LONG, long
 from openid import Browser, LyingProvider, SignInServer, stated
 from pgproxy import Proxy
 from postgres import Cluster
@@ -172,6 +172,38 @@ def test_a_server_that_slept_writes_nothing_once_another_has_taken_over(server):
         assert [row["text"] for row in second.lines("j")] == ["one", "two"]
         made = tool(second, "token", "create", "t", "--scope", "admin", *second.database_options())
         assert made.returncode == 0 and second.get("/api/v1/jobs", token=made.stdout.strip()).status == 200, "its end left our socket alone"
+
+
+def test_a_stop_while_the_database_hangs_ends_as_by_a_crash(tmp_path, cluster):
+    """As where a disk does (test_faults.py). The next server begins once the database is there again."""
+    server = Server(tmp_path, "--stop-timeout", "500ms", postgres=cluster).start()
+    try:
+        server.send("j", "one")
+        with cluster.hanging():
+            server.signal(signal.SIGTERM)
+            assert server.wait() == 1
+            assert "event=stop_forced" in server.log_text()
+        server.assert_clean()
+        server.start()
+        assert [row["text"] for row in server.lines("j")] == ["one"]
+    finally:
+        server.close()
+
+
+@long
+def test_a_stop_that_waits_for_a_hanging_database_to_be_given_up_does_not_fill_the_log(tmp_path, cluster):
+    """The server gives up by itself what has no answer for eight seconds; what it means to write again then waits between its tries."""
+    server = Server(tmp_path, "--stop-timeout", "20s", postgres=cluster).start()
+    try:
+        server.send("j", "one")
+        with cluster.hanging():
+            server.signal(signal.SIGTERM)
+            assert server.wait() == 0
+        server.process = None
+        server.assert_clean()
+        assert 0 < server.log_text().count("event=commit_failed") < 1000, "it was 45,000"
+    finally:
+        server.close()
 
 
 def test_a_standby_that_was_told_to_reload_does_so_once_it_has_begun(server):

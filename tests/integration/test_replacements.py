@@ -61,6 +61,23 @@ def test_a_replacement_and_its_fault(server, send, begin_ms):
     assert replaced(server, "j", "not seen again")["took_ms"] == 12 * MINUTE_MS
 
 
+def test_what_is_too_early_when_the_job_ends_will_never_be_proved(server, send, begin_ms):
+    """n1 breaks at 100, n2 works from 112 to 142 of the hundred minutes, and the job ends; a job that goes on is watched on."""
+    send("j", "n1", 0, 50, (100, XID))
+    send("j", "n2", 112, 142)
+    assert "followed_why" not in replaced(server, "j", "too early")
+    say = lambda status, minute: server.post("/api/v1/jobs/j/transitions", json={"SecondaryStatus": status, "time_ms": begin_ms + minute * MINUTE_MS})
+    assert say("Completed", 150).status == 204
+    row = replaced(server, "j", "not provable")
+    assert row["followed_why"] == "the job ended when the new machine had worked for 30 of 100 minutes"
+    assert say("Training", 160).status == 204
+    assert "followed_why" not in replaced(server, "j", "too early")
+    send("j", "n3", 170)
+    rows = wait_until(lambda: len(found := replacements(server, "j")) == 2 and found, what="the third machine")
+    assert [row["fault_followed"] for row in rows] == [None, "not provable"]
+    assert rows[1]["followed_why"] == "another machine took its place when the new machine had worked for 30 of 100 minutes"
+
+
 def test_the_fault_stays_in_the_stream(server, send, begin_ms):
     send("j", "n1", 0, (100, XID))
     send("j", "n2", 112, (130, ECC), (150, XID))
@@ -137,6 +154,68 @@ def test_ranks_that_moved_up_are_not_replaced(server, send):
     row = replaced(server, "j", "too early")
     assert [row[key] for key in ("from", "to", "stream", "to_stream", "line", "moved", "why")] == ["n3", "n7", "algo-3", "algo-6", 2, 3, "xid_79 on n3"]
     assert (row["took_ms"], row["observed_ms"]) == (17 * MINUTE_MS, 0)  # from minute 101 to 118, the last so far
+
+
+def go_on(server, job, before, **tags):
+    """Announces a job that goes on with another one."""
+    tags = [{"Key": key, "Value": value} for key, value in {"continues": before, **tags}.items()]
+    assert server.post("/api/v1/jobs", json={"TrainingJobName": job, "Tags": tags}).status in (200, 201)
+
+
+def test_a_machine_that_was_replaced_between_two_jobs(server, send, begin_ms):
+    """j ends at 101, k goes on at 112 with n9 in the place of n2; the row says which job that was, and follows the fault as ever."""
+    for rank, host in enumerate(("n1", "n2", "n3"), 1):
+        send("j", host, 0, 100, *([(101, XID)] if host == "n2" else []), stream=f"algo-{rank}")
+    go_on(server, "k", "j")
+    for rank, host in enumerate(("n1", "n9", "n3"), 1):
+        send("k", host, 112, 142, stream=f"algo-{rank}")
+    row = replaced(server, "k", "too early")
+    assert row == {"stream": "algo-2", "to_stream": "algo-2", "moved": 0, "from_job": "j", "from": "n2", "to": "n9", "line": 0,
+        "at_ms": begin_ms + 112 * MINUTE_MS, "last_ms": begin_ms + 101 * MINUTE_MS, "took_ms": 11 * MINUTE_MS, "took_from": "log", "why": "xid_79 on n2",
+        "fault": {"host": "n2", "signature": "xid_79", "ts_ms": begin_ms + 101 * MINUTE_MS, "line": 2, "text": XID}, "incident": None,
+        "fault_followed": "too early", "seen_again": None, "observed_ms": 30 * MINUTE_MS, "needed_ms": 101 * MINUTE_MS}
+    assert replacements(server, "j") == []
+    send("k", "n9", (150, XID), stream="algo-2")
+    row = replaced(server, "k", "stream")
+    assert (row["seen_again"]["host"], row["seen_again_job"]) == ("n9", "k")
+    send("k", "n8", 180, stream="algo-2")  # and one within the job behind it
+    rows = wait_until(lambda: (found := replacements(server, "k"))[0]["fault"] and found, what="the later fault")
+    assert [(row.get("from_job"), row["from"], row["to"], row["why"]) for row in rows] == [(None, "n9", "n8", "xid_79 on n9"), ("j", "n2", "n9", "xid_79 on n2")]
+
+
+def test_an_incident_of_the_job_before_says_why(server, send):
+    send("j", "n1", 0, (100, "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB"))
+    wait_until(lambda: server.get("/api/v1/incidents?kind=log_signature").body["incidents"], what="the incident")
+    go_on(server, "k", "j")
+    send("k", "n2", 112)
+    row, = replacements(server, "k")
+    [incident] = server.get('/api/v1/incidents?q=name="j"&kind=log_signature').body["incidents"]
+    assert (row["why"], row["incident"]["id"], row["from_job"]) == ("cuda_oom on n1", incident["id"], "j")
+
+
+@pytest.mark.parametrize("after, expected", [((1, 2, 4, 5, 6, 7), [("n3", "n7", 3)]), ((1, 2, 4, 5, 6), []), ((1, 3, 2, 4, 5, 6), [])])
+def test_ranks_that_moved_up_between_two_jobs_are_not_replaced(server, send, after, expected):
+    """With a spare machine, with one less, and where two only changed places."""
+    for rank in range(1, 7):
+        send("j", f"n{rank}", 0, 100, *([(101, XID)] if rank == 3 else []), stream=f"algo-{rank}")
+    go_on(server, "k", "j")
+    for rank, host in enumerate(after, 1):
+        send("k", f"n{host}", 112 + rank, stream=f"algo-{rank}")
+    assert [(row["from"], row["to"], row["moved"]) for row in replacements(server, "k")] == expected
+
+
+def test_who_goes_on_elsewhere_or_has_no_name_was_not_replaced(server, send):
+    """A fork leaves the job before where it is; one that still sends is beside it; SageMaker's own names are other ones in each job."""
+    send("j", "n1", 0, 100)
+    go_on(server, "fork", "j", **{"wandb.fork_from": "j"})
+    send("fork", "n2", 112)
+    go_on(server, "beside", "j")
+    send("beside", "n3", 99)
+    send("s", "s/algo-1-1600000000", 0, 100)
+    go_on(server, "t", "s")
+    send("t", "t/algo-1-1700000000", 112)
+    for job in ("fork", "beside", "t"):
+        assert replacements(server, job) == [], job
 
 
 def test_machines_that_change_places_replace_nobody(server, send):

@@ -176,7 +176,8 @@ def test_limits_hold_at_and_past_them(make_server):
     ({"job": "s", "stream": "x" * 256}, 400, "stream"), ({"job": "s", "stream": "a", "session": "x" * 65}, 400, "session"),
     ({"job": "s", "stream": "a", "session": "a/b"}, 422, "session"), ({"job": "s", "hp": []}, 422, "hp"),
     ({"job": "s", "tags": "x"}, 422, "tags"), ({"job": "s", "metrics": 1}, 422, "metrics"),
-    ({"job": "s", "resume": 1}, 422, "resume"), ({"job": "s", "commands_after": -2}, 422, "commands_after"),
+    ({"job": "s", "resume": 1}, 422, "resume"), ({"job": "s", "waited_ms": -1}, 422, "waited_ms"), ({"job": "s", "waited_ms": 10**13}, 422, "waited_ms"),
+    ({"job": "s", "commands_after": -2}, 422, "commands_after"),
     ({"job": "s", "instance_count": -1}, 422, "instance_count"), ({"job": "s", "run_key": 5}, 422, "run_key"),
     ({"job": "s", "metrics": {"loss": "("}}, 422, "AlgorithmSpecification.MetricDefinitions[0].Regex")])
 def test_a_wrong_session_is_named(shared_server, body, status, field):

@@ -1,5 +1,6 @@
-"""sm-ship and its session: commands to a real child, how it ended, two writers, hosts that are gone, 128 ranks of srun."""
+"""sm-ship and its session: commands to a real child, how it ended, two writers, hosts that are gone, many ranks of srun."""
 
+import io
 import signal
 import threading
 from fixtures import emptied_server as server  # noqa: F401 (one process for the file)
@@ -7,11 +8,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from howlong import IS_LONG
 from shipping import job, lines
 from smserver import wait_until
 from test_ship import finish_all, start_srun
+from test_ship_import_content import Relay
 
-LOOP = "while :; do sleep 0.02; done"
+LOOP = "while :; do sleep 0.1; done"  # each is a process
 
 
 @pytest.fixture
@@ -131,7 +134,7 @@ def test_a_second_writer_is_refused_with_the_reason(quick, ship):
 
 
 def test_a_stream_of_a_host_that_is_gone_is_free_when_its_lease_ends(quick, ship):
-    first = start(quick, ship, "gone", f"echo ready; while [ ! -e {ship.folder}/over ]; do sleep 0.02; done", "--host", "gpu001")
+    first = start(quick, ship, "gone", f"echo ready; while [ ! -e {ship.folder}/over ]; do sleep 0.1; done", "--host", "gpu001")
     first.kill()
     second = ship.run("--job", "gone", "--host", "gpu002", "--spool", str(ship.folder / "other"), data=b"two\n")
     assert second.returncode == 0 and b"waiting for it" in second.stderr
@@ -140,29 +143,84 @@ def test_a_stream_of_a_host_that_is_gone_is_free_when_its_lease_ends(quick, ship
     first.communicate(timeout=30)
 
 
-def test_the_exits_and_hosts_of_128_ranks_and_of_their_restart(server, ship):
-    def run(**changes):
-        script = 'echo "step 1 loss 0.$SLURM_PROCID"; [ $SLURM_PROCID != 77 ] || kill -9 $$'
-        return finish_all(start_srun(ship, 16, 8, script, **changes))
+def test_a_rank_that_waited_for_its_stream_ends_the_job_no_later(make_server, ship):
+    """Its process and the job had ended by the time that the stream was free."""
+    server = make_server("--lease", "6s")
+    ship.env["SMFLEET_SERVER"] = server.url
+    gone = server.post("/api/v1/sessions", json={"job": "late", "stream": "algo-2", "host": "gone"}).body["session"]
+    late = ship.start("--job", "late", "--stream", "algo-2", "--host", "gpu002", "--spool", str(ship.folder / "other"), "--resume", "--", "echo", "two")
+    assert b"waiting for it" in late.stderr.readline()
+    first = ship.run("--job", "late", "--stream", "algo-1", "--host", "gpu001", "--resume", "--", "echo", "one")
+    assert first.returncode == 0, first.stderr
+    assert server.post(f"/api/v1/sessions/{gone}", json={"end": True}).status == 200
+    assert late.communicate(timeout=60)[0] == b"two\n" and late.returncode == 0
+    assert lines(server, "late", "algo-2") == ["two"] and exits(server, "late")["algo-2"]["code"] == 0
+    rows = server.get("/api/v1/jobs/late").body["SecondaryStatusTransitions"]
+    assert [row["Status"] for row in rows[-2:]] == ["Training", "Completed"]
+    assert round(rows[-1]["StartTime"] * 1000) == exits(server, "late")["algo-1"]["at_ms"]
+    assert round(rows[-2]["StartTime"] * 1000) < exits(server, "late")["algo-2"]["at_ms"]
 
-    streams = [f"algo-{rank // 8 + 1}-r{rank % 8}" for rank in range(128)]
-    assert run() == [137 if rank == 77 else 0 for rank in range(128)]
-    assert run(SLURM_RESTART_COUNT="1").count(0) == 127
+
+class Older(Relay):
+    """Away until sm-ship has waited for a while, which it then does not want to know."""
+
+    def relay(self):
+        body, whole = self.rfile.read(int(self.headers.get("Content-Length") or 0)), self.rfile
+        is_opening, has_waited = self.path == "/api/v1/sessions", b'"waited_ms"' in body
+        if is_opening and (has_waited or not self.server.refused):
+            self.server.refused += [body] * has_waited
+            self.send_response(422 if has_waited else 503)
+            self.send_header("Content-Length", "0")
+            return self.end_headers()
+        self.rfile = io.BytesIO(body)
+        super().relay()
+        self.rfile = whole
+
+    do_GET = do_POST = do_PUT = do_PATCH = relay
+
+
+def test_an_older_server_is_told_the_rest_of_a_job_by_who_waited(server, ship):
+    with ThreadingHTTPServer(("127.0.0.1", 0), Older) as older:
+        older.daemon_threads, older.upstream, older.lost, older.refused = True, server.url.removeprefix("http://"), [], []
+        thread = threading.Thread(target=older.serve_forever)
+        thread.start()
+        try:
+            result = ship.run("--job", "waits", "--tag", "a=b", "--server", f"http://127.0.0.1:{older.server_port}", "--", "echo", "one")
+        finally:
+            older.shutdown()
+            thread.join()
+    assert result.returncode == 0 and b"did not take" not in result.stderr, result.stderr
+    assert len(older.refused) == 1 and lines(server, "waits", "algo-1") == ["one"]
+    assert {"Key": "a", "Value": "b"} in server.get("/api/v1/jobs/waits").body["Tags"]
+
+
+def test_the_exits_and_hosts_of_many_ranks_and_of_their_restart(server, ship):
+    """32, of which one is killed; with --all, 128."""
+    nodes, killed_rank, killed_name = (16, 77, "algo-10-r5 on gpu009") if IS_LONG else (4, 29, "algo-4-r5 on gpu003")
+    ranks = range(8 * nodes)
+
+    def run(**changes):
+        script = f'echo "step 1 loss 0.$SLURM_PROCID"; [ $SLURM_PROCID != {killed_rank} ] || kill -9 $$'
+        return finish_all(start_srun(ship, nodes, 8, script, **changes))
+
+    streams = [f"algo-{rank // 8 + 1}-r{rank % 8}" for rank in ranks]
+    assert run() == [137 if rank == killed_rank else 0 for rank in ranks]
+    assert run(SLURM_RESTART_COUNT="1").count(0) == len(ranks) - 1
     names = sorted(row["TrainingJobName"] for row in server.get("/api/v1/jobs").body["jobs"])
     assert names == ["llama-4711", "llama-4711-2"]
     for name in names:
         rows = {row["stream"]: row for row in server.get(f"/api/v1/jobs/{name}/streams").body["streams"]}
         assert sorted(rows) == sorted(streams)
         assert all(row["lines"] == 1 for row in rows.values())
-        assert [rows[stream]["host"] for stream in streams] == [f"gpu{rank // 8:03}" for rank in range(128)]
-        killed = rows.pop(streams[77])["exit"]
+        assert [rows[stream]["host"] for stream in streams] == [f"gpu{rank // 8:03}" for rank in ranks]
+        killed = rows.pop(streams[killed_rank])["exit"]
         assert killed["signal"] == 9 and killed["reason"] == "killed by signal 9 (SIGKILL)"
         assert all(row["exit"]["code"] == 0 and "signal" not in row["exit"] for row in rows.values())
         document = job(server, name)
         assert document["HyperParameters"] == {"lr": "3e-4", "depth": "12"}
-        assert document["ResourceConfig"]["InstanceCount"] == 16
+        assert document["ResourceConfig"]["InstanceCount"] == nodes
         assert document["TrainingJobStatus"] == "Failed"
-        assert document["FailureReason"] == "algo-10-r5 on gpu009 (rank 77): killed by signal 9 (SIGKILL)"
+        assert document["FailureReason"] == f"{killed_name} (rank {killed_rank}): killed by signal 9 (SIGKILL)"
 
 
 @pytest.mark.parametrize("args, words", [

@@ -12,7 +12,7 @@ from smserver import wait_until
 
 def test_a_command_that_closes_its_output_lives_on(server, ship, tmp_path):
     goal = tmp_path / "goal"
-    script = f"echo one; exec >&- 2>&-; while [ ! -e {goal} ]; do sleep 0.02; done; exit 3"
+    script = f"echo one; exec >&- 2>&-; while [ ! -e {goal} ]; do sleep 0.05; done; exit 3"
     process = ship.start("--job", "closed", "--", "sh", "-c", script)
     assert process.stdout.readline() == b"one\n"
     wait_until(lambda: server.get("/api/v1/jobs/closed/streams").status == 200 and lines(server, "closed"), what="its line")
@@ -25,7 +25,7 @@ def test_a_command_that_closes_its_output_lives_on(server, ship, tmp_path):
 
 def test_a_child_of_the_command_that_holds_its_output_keeps_nobody(server, ship, tmp_path):
     goal = tmp_path / "goal"
-    script = f"(while [ ! -e {goal} ]; do sleep 0.02; done) & echo one"
+    script = f"(while [ ! -e {goal} ]; do sleep 0.05; done) & echo one"
     try:
         result = ship.run("--job", "daemon", "--", "sh", "-c", script)
         assert (result.returncode, result.stdout) == (0, b"one\n")

@@ -35,7 +35,7 @@ def killed(server, ship, tmp_path):
         goal, told = tmp_path / f"{job}.goal", tmp_path / f"{job}.told"
         goals.append(goal)
         script = (f"i=0; while [ $i -lt {count} ]; do echo out $i; echo err $i >&2; i=$((i+1)); "
-                  f"while [ $i = {at} -a ! -e {told} ]; do sleep 0.01; done; done; while [ ! -e {goal} ]; do sleep 0.01; done")
+                  f"while [ $i = {at} -a ! -e {told} ]; do sleep 0.05; done; done; while [ ! -e {goal} ]; do sleep 0.05; done")
         process = ship.start("--job", job, "--hp", "lr=0.5", "--", "sh", "-c", script)
         wait_until(lambda: server.get(f"/api/v1/jobs/{job}/streams").status == 200 and lines(server, job), what="the first lines")
         process.kill()
@@ -178,7 +178,7 @@ def test_a_server_that_stays_away_in_the_middle(make_server, ship, tmp_path, tol
     """An end that was told otherwise stays, whatever was seen."""
     server = make_server()
     address, killed = server.url, tmp_path / "killed"
-    script = f"seq 1 1000; while [ ! -e {killed} ]; do sleep 0.01; done; seq 1001 2000; exit 3"
+    script = f"seq 1 1000; while [ ! -e {killed} ]; do sleep 0.05; done; seq 1001 2000; exit 3"
     process = ship.start("--job", "middle", "--server", address, "--drain-timeout", "200ms", "--", "sh", "-c", script)
     wait_until(lambda: server.get("/api/v1/jobs/middle/streams").status == 200 and len(lines(server, "middle")) == 1000, what="its lines")
     server.kill()

@@ -125,7 +125,7 @@ def test_no_more_is_told_than_senders_compare(writer):
 def leave_rest(writer, tmp_path):
     """A job that was told to have failed, and a line of it that only the spool has."""
     goal = tmp_path / "goal"
-    script = f"echo one; while [ ! -e {goal} ]; do sleep 0.01; done; echo two"
+    script = f"echo one; while [ ! -e {goal} ]; do sleep 0.05; done; echo two"
     process = writer.ship.start("--job", "j", "--", "sh", "-c", script)
     wait_until(lambda: writer.server.get("/api/v1/jobs/j").status == 200 and writer.lines("j") == ["one"], what="the first line")
     process.kill()
@@ -221,10 +221,51 @@ def test_an_older_server_keeps_the_end_of_a_job_whose_rest_comes(writer, behind,
     assert writer.job("j")["SecondaryStatusTransitions"] == before and writer.lines("j") == ["one", "two"]
 
 
+@pytest.mark.parametrize("scope, options", (("write", ["--team", "vision"]), ("read", [])), ids=("of another team", "that only reads"))
+def test_who_may_not_know_what_a_job_states_changes_nothing_of_it(writer, scope, options):
+    assert writer.run("j", "--hp", "lr=3e-4").returncode == 0
+    before = writer.job("j")
+    wrong = make_token(writer.server, "wrong", scope, *options)
+    refused = writer.run("j", "--resume", "--hp", "lr=1e-4", "--hp", "seed=7", "--instance-count", "4", SMFLEET_TOKEN=wrong)
+    assert refused.returncode == 0 and b"does not say what job 'j' states, which stays as it is" in refused.stderr, refused.stderr
+    assert b"nothing more is sent" in refused.stderr and b"5 lines of job 'j' and how it ended are kept in" in refused.stderr, refused.stderr
+    assert writer.ship.run("--send-rest", SMFLEET_TOKEN=wrong).returncode == 4
+    for key in ("HyperParameters", "ResourceConfig", "by_hand", "SecondaryStatusTransitions"):
+        assert writer.job("j").get(key) == before.get(key), key
+    assert writer.lines("j") == LINES
+    sent = writer.ship.run("--send-rest")
+    assert sent.returncode == 0, sent.stderr
+    assert writer.lines("j") == LINES * 2 and writer.job("j")["HyperParameters"] == before["HyperParameters"]
+
+
+def test_a_sender_that_is_not_told_what_a_job_states_sends_its_lines(writer, behind):
+    assert writer.run("j", "--hp", "lr=3e-4").returncode == 0
+    before = writer.job("j")
+    behind.refused = {"/stated": 403}
+    told = writer.run("j", "--resume", "--hp", "lr=1e-4", "--hp", "seed=7", "--instance-count", "4")
+    assert told.returncode == 0 and b"does not say what job 'j' states, which stays as it is: not here" in told.stderr, told.stderr
+    assert writer.lines("j") == LINES * 2 and writer.job("j")["TrainingJobStatus"] == "Completed"
+    for key in ("HyperParameters", "ResourceConfig", "by_hand"):
+        assert writer.job("j").get(key) == before.get(key), key
+
+
+def test_what_is_left_waits_for_who_may_know_whether_its_job_is_over(writer, behind, tmp_path):
+    leave_rest(writer, tmp_path)
+    before = writer.job("j")["SecondaryStatusTransitions"]
+    behind.refused = {"/stated": 403}
+    hidden = writer.ship.run("--send-rest")
+    assert hidden.returncode == 4 and b"not here" in hidden.stderr, hidden.stderr
+    assert writer.lines("j") == ["one"] and list(writer.ship.spool.iterdir()) != []
+    behind.refused = {}
+    sent = writer.ship.run("--send-rest")
+    assert sent.returncode == 0, sent.stderr
+    assert writer.job("j")["SecondaryStatusTransitions"] == before and writer.lines("j") == ["one", "two"]
+
+
 def run_until(writer, words, goal):
     """A command that prints its lines when sm-ship has said one of the words."""
     process = writer.ship.start("--job", "j", "--system", "--system-interval", "100ms", "--", "sh", "-c",
-                                f"while [ ! -e {goal} ]; do sleep 0.01; done; {SAYS[2]}")
+                                f"while [ ! -e {goal} ]; do sleep 0.05; done; {SAYS[2]}")
     said = b""
     for line in process.stderr:
         said += line

@@ -81,6 +81,45 @@ def test_an_export_has_what_waits(start):
     wait_until(lambda: counts_of(origin, job) == counts_of(copy, job) and len(counts_of(copy, job)) == 5, what="the same metrics, with their roles")
 
 
+def test_an_export_has_what_is_wrong_in_what_waits(start):
+    """The tracker will tell the copy nothing of it, and nobody would ever hear of the NaN there."""
+    origin, copy = start("--tracker-wait", "10m"), start("--tracker-wait", "10m")
+    hf_run(origin, "out")
+    taken(post(origin, "out", {CONSOLE: (0, hf_rows(1, 11, nan=4)[1])}))
+    origin.wait_for_extraction()
+    exported = origin.get("/api/v1/export").raw
+    assert non_finite(origin, "p/out") == []
+    assert copy.post("/api/v1/import", exported, content_type="application/x-ndjson").body["imported"] == 1
+    assert non_finite(copy, "p/out") == ["train:loss"]
+    assert copy.get("/api/v1/export").raw == exported
+    for server in (origin, copy):
+        end(server, "out")
+        server.wait_for_points("p/out", "train:loss", 10, stream="console")
+        found = lambda server=server: server.get("/api/v1/incidents").body["incidents"]
+        wait_until(lambda: [row["state"] for row in found() if row["kind"] == "non_finite"] == ["recovered"], what="its end with the job")
+    keys = "kind", "metric", "severity", "state", "opened_step", "opened_ms", "line", "first_step", "last_step", "closed_why"
+    of = lambda server: [{key: row.get(key) for key in keys} for row in server.get("/api/v1/incidents?all=true").body["incidents"]]
+    assert of(origin) == of(copy)
+
+
+def test_an_export_ends_what_was_wrong_before_the_values_that_wait(start):
+    """Another process goes on with the run: what it prints waits again."""
+    origin, copy = start("--tracker-wait", "4s"), start("--tracker-wait", "4s")
+    hf_run(origin, "out")
+    printed = lambda rows: origin.post("/api/v1/logs?job=p%2Fout&stream=algo-1", body="".join(f"{row}\n" for row in rows).encode())
+    begin_process(origin, "out", int(time.time()) - 100, axis="train/global_step")
+    printed(hf_rows(1, 11, nan=10)[1])
+    wait_until(lambda: non_finite(origin, "p/out") == ["train:loss"], what="the NaN, which nobody told")
+    begin_process(origin, "out", int(time.time()), axis="train/global_step")
+    printed(hf_rows(11, 31)[1])
+    origin.wait_for_extraction()
+    assert copy.post("/api/v1/import", origin.get("/api/v1/export").raw, content_type="application/x-ndjson").body["imported"] == 1
+    origin.wait_for_points("p/out", "train:loss", 30)
+    of = lambda server: [(row["state"], row["opened_step"], row["last_step"]) for row in server.get("/api/v1/incidents?kind=non_finite&all=true").body["incidents"]]
+    wait_until(lambda: [state for state, _, _ in of(origin)] == ["recovered"], what="its end")
+    assert of(copy) == of(origin)
+
+
 def test_two_forms_of_one_metric_keep_their_order(start):
     """Of nanoGPT: what waits goes before a line of another form that says its step."""
     server = start("--tracker-wait", "10m")
@@ -247,6 +286,81 @@ def test_what_was_said_before_there_was_a_run_is_so_after_a_kill(start):
     assert state_of(server, "first") == before
 
 
+def killed_while_it_waits(server):
+    server.kill()
+    server.start("127.0.0.1:0", "--tracker-wait", "10m")
+    wait_for_all(server)
+
+
+def nobody_tells(server, between):
+    taken(post(server, "role", {CONSOLE: (0, hf_rows(1, 11, nan=4)[1])}))
+    wait_for_all(server)
+    between(server)
+    return {"train:loss": (10, "loss"), "train:grad_norm": (10, "grad_norm")}, ["train:loss"]
+
+
+def the_tracker_tells(server, between):
+    logged, printed = hf_rows(1, 11, nan=4)
+    taken(post(server, "role", {CONSOLE: (0, printed)}))
+    wait_for_all(server)
+    between(server)
+    taken(post(server, "role", {HISTORY: (0, logged)}))
+    return {"train/loss": (10, "loss")}, ["train/loss"]
+
+
+def the_tracker_is_told_seldom(server, between):
+    logged, printed = hf_rows(1, 31, nan=15)
+    for first in (0, 10, 20):
+        taken(post(server, "role", {HISTORY: (first // 10, [logged[first]]), CONSOLE: (first, printed[first:first + 10])}))
+    wait_for_all(server)
+    between(server)
+    return {"train/loss": (3, "loss"), "train:loss": (1, "other")}, ["train:loss"]
+
+
+def goes_on(server, between):
+    """Three rows are the log's own: their process was killed before its client sent anything."""
+    now = int(time.time())
+    assert server.post("/api/v1/jobs/p%2Frole/transitions", json={"SecondaryStatus": "Training", "time_ms": 1000 * (now - 100)}).status == 204
+    begin_process(server, "role", now - 100, axis="train/global_step")
+    printed = lambda rows: server.post("/api/v1/logs?job=p%2Frole&stream=algo-1", body="".join(f"{row}\n" for row in rows).encode())
+    printed(hf_rows(1, 4)[1])
+    for status in ("Failed", "Training"):
+        said = {"SecondaryStatus": status, "time_ms": int(time.time() * 1000)}
+        assert server.post("/api/v1/jobs/p%2Frole/transitions", json=said).status == 204
+        if status == "Failed":
+            server.wait_for_points("p/role", "train:loss", 3)
+    begin_process(server, "role", int(time.time()), axis="train/global_step")
+    printed(hf_rows(3, 6)[1])
+    server.wait_for_extraction()
+    wait_until(lambda: counts_of(server, "/api/v1/jobs/p%2Frole")["train:loss"] == (3, "loss"), what="the role of those that do not wait")
+    between(server)
+
+
+def goes_on_and_the_tracker_tells(server, between):
+    goes_on(server, between)
+    taken(post(server, "role", {HISTORY: (0, [row | {"_timestamp": int(time.time()) + n} for n, row in enumerate(hf_rows(3, 6)[0])])}))
+    return {"train:loss": (3, "other"), "train/loss": (3, "loss")}, []
+
+
+def goes_on_and_nobody_tells(server, between):
+    goes_on(server, between)
+    return {"train:loss": (6, "loss")}, []
+
+
+@pytest.mark.parametrize("scene", [nobody_tells, the_tracker_tells, the_tracker_is_told_seldom, goes_on_and_the_tracker_tells, goes_on_and_nobody_tells])
+def test_a_kill_while_values_wait_changes_no_role(start, scene):
+    found = []
+    for between in (lambda _: None, killed_while_it_waits):
+        server = start("--tracker-wait", "10m")
+        job = hf_run(server, "role")
+        wanted, faults = scene(server, between)
+        end(server, "role")
+        wait_until(lambda: wanted.items() <= counts_of(server, job).items(), what=f"{wanted}, not {counts_of(server, job)}")
+        wait_until(lambda: sorted(non_finite(server, "p/role")) == faults, what=f"{faults}")
+        found.append(state_of(server, "role"))
+    assert found[0] == found[1]
+
+
 def test_an_export_changes_nothing(start):
     server = start("--tracker-wait", "10m")
     job = hf_run(server, "read")
@@ -278,7 +392,7 @@ def test_what_was_printed_before_the_tracker_s_first_point_is_the_log_s_own(star
     server.wait_for_points("p/before", "train:loss", 10)  # the tracker's first time is 30 s after the first line's: ten of them are more than ten seconds before
     wait_until(lambda: counts_of(server, job).get("train/loss") == (15, "loss"), what="the roles")
     assert counts_of(server, job)["train:loss"][0] == 10
-    assert sorted(non_finite(server, "p/before")) == ["train:loss"]
+    wait_until(lambda: non_finite(server, "p/before") == ["train:loss"], what="the incident")
 
 
 def test_a_nan_that_the_tracker_is_not_told_is_an_incident(start):

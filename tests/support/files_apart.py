@@ -6,6 +6,7 @@ file's output goes into LOGS/integration-NAME.log; those that failed are named i
 each its seconds, and those of processors in it and in the processes that it waited for (PostgreSQL's, which are nobody's children, not).
 """
 
+import importlib
 import os
 import pathlib
 import shutil
@@ -15,7 +16,12 @@ import time
 
 import boto3  # noqa: F401 (loaded for the tests)
 import botocore.session  # noqa: F401
+import fixtures  # noqa: F401
 import pytest
+from _pytest.config import default_plugins
+
+for plugin in default_plugins:
+    importlib.import_module(f"_pytest.{plugin}")
 
 
 def run(file, log, folder):

@@ -3,7 +3,6 @@
 import atexit
 import contextlib
 import functools
-import hashlib
 import http.client
 import json as jsonlib
 import os
@@ -22,20 +21,23 @@ import ports
 import postgres
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILD_DIR = pathlib.Path(os.environ.get("SM_BUILD_DIR", ROOT / "build/asan")).resolve()
+BUILD_DIR = postgres.BUILD_DIR
 SANITIZER_MARKS = ("ERROR: AddressSanitizer", "ERROR: LeakSanitizer", "WARNING: ThreadSanitizer", "runtime error:", "AddressSanitizer:DEADLYSIGNAL")
 # A sanitizer makes everything slower, and two cores are shared: generous, because a test that passes never waits this long.
 PATIENCE_S = float(os.environ.get("SM_TEST_PATIENCE_S", "60"))
+
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.01, 0.1
 
 _pause = threading.Event()
 
 
 def wait_until(condition, timeout=PATIENCE_S, what="the condition"):
     """
-    The first true result of condition(), asked again and again; fails with `what` when there was none in time. What it asserts, or looks for where
-    nothing is yet (the points of a metric that has none, the first of no incidents), is asked again, too; at the end it is raised.
+    The first true result of condition(), asked again and again, ever less often: each question costs two processes a millisecond or two. Fails with `what`
+    when there was none in time. What it asserts, or looks for where nothing is yet (the points of a metric that has none, the first of no incidents), is
+    asked again, too; at the end it is raised.
     """
-    deadline = time.monotonic() + timeout
+    deadline, pause_s = time.monotonic() + timeout, FIRST_PAUSE_S
     while True:
         result = failure = None
         try:
@@ -46,7 +48,8 @@ def wait_until(condition, timeout=PATIENCE_S, what="the condition"):
             return result
         if time.monotonic() > deadline:
             raise AssertionError(f"waited {timeout:.0f} s in vain for {what}; last: {result!r}") from failure
-        _pause.wait(0.02)
+        _pause.wait(pause_s)
+        pause_s = min(LONGEST_PAUSE_S, pause_s * 1.3)
 
 
 def find_binary(name):
@@ -77,9 +80,11 @@ def shared_cluster():
 def empty_database(program):
     """
     As this very program makes a new one, made once for all tests of the build: a third of the time in which a server is there, and all its waits for the disk,
-    are its tables. Of several processes that make it at once each puts a whole one into place.
+    are its tables. Of several processes that make it at once each puts a whole one into place. (The program's 40 MB are not read for its name: each file of
+    tests would do so.)
     """
-    path = BUILD_DIR / "empty-databases" / f"{hashlib.sha256(pathlib.Path(program).read_bytes()).hexdigest()}.db"
+    linked = pathlib.Path(program).stat()
+    path = BUILD_DIR / "empty-databases" / f"{linked.st_size}-{linked.st_mtime_ns}.db"
     if not path.exists():
         path.parent.mkdir(exist_ok=True)
         with tempfile.TemporaryDirectory(dir=path.parent) as folder:

@@ -10,13 +10,24 @@
 #include "model/query.h"
 #include "pipeline/commit/resolve.h"
 #include "state/execute.h"
+#include "state/known_fault.h"
+#include "state/nccl_likely.h"
+#include "state/pipeline_state.h"
+#include "state/streams/directory.h"
 #include "store/alerts.h"
 #include "store/faults.h"
 #include "store/jobs.h"
 
 #include <stdio.h>
 
-enum { LIMIT_DEFAULT = 100, LIMIT_MAX = 1000, STREAMS_SHOWN = 1000, TOLD_SHOWN = 100, MUTE_MAX_S = 366 * 86400 };
+enum {
+	LIKELY_BYTES = 8 << 10,
+	LIMIT_DEFAULT = 100,
+	LIMIT_MAX = 1000,
+	STREAMS_SHOWN = 1000,
+	TOLD_SHOWN = 100,
+	MUTE_MAX_S = 366 * 86400
+};
 
 /* One job by its name is what a job's page asks, and is answered by its own index. */
 static enum status read_job_query(struct api_worker *worker, const struct http_request *request, struct arena *arena,
@@ -118,6 +129,37 @@ static enum status advise(struct api *api, struct api_worker *worker, struct are
 	return OK;
 }
 
+static bool is_of_collective(const struct incident_row *row)
+{
+	if (row->incident.kind != INCIDENT_LOG_SIGNATURE || !row->said)
+		return false;
+	for (size_t i = 0; i < row->said->signature_count; i++)
+		if (nccl_likely_is_asked(row->said->signatures[i]))
+			return true;
+	return false;
+}
+
+/* Of a collective that timed out: whose rank is behind, once all have spoken. */
+static enum status add_likely(const struct api *api, struct api_worker *worker, struct arena *arena,
+	struct incident_row *row, struct error *err)
+{
+	AUTO_DONE(buf) text = BUF_INIT(LIKELY_BYTES);
+	struct json_writer w = json_writer_on(&text);
+	struct nccl_likely likely;
+
+	if (!is_of_collective(row))
+		return OK;
+	AUTO(job_state) job = directory_find(api->options.pipeline->directory, row->job);
+	TRY(nccl_likely_find(worker->reader, arena, row->job_id, job, row->incident.opened_ms,
+		row->said->last_ms + FAULT_AFTER_MS, &likely, err));
+	json_object(&w);
+	nccl_likely_write(&likely, &w);
+	json_object_end(&w);
+	TRY(buf_status(&text, err));
+	struct span members = arena_copy(arena, span_of(text.ptr + 1, text.len - 2));
+	return members.ptr ? add_facts(arena, row, members, err) : error_no_memory(err);
+}
+
 /* With the streams that are shown in it. */
 static enum status write_row(struct store_reader *reader, struct arena *arena, struct incident_row *row,
 	struct json_writer *w, struct error *err)
@@ -143,6 +185,8 @@ enum status api_incidents(void *context, void *worker, const struct http_request
 	TRY(read_filter(own, request, arena, &filter, err));
 	TRY(store_read_incidents(own->reader, arena, &filter, &rows, &count, &next_cursor, err));
 	TRY(read_said(own, arena, rows, count, err));
+	for (size_t i = 0; i < count; i++)
+		TRY(add_likely(context, own, arena, &rows[i], err));
 	if (filter.job_id) /* of a page of all jobs each would look at its like */
 		TRY(advise(context, own, arena, http_request_arrival_ms(request), rows, count, err));
 	json_object(&w);
@@ -199,6 +243,7 @@ enum status api_incident_get(void *context, void *worker, const struct http_requ
 	TRY(parse_id(http_request_segment(request, 0), &id, err));
 	TRY(store_read_incident(reader, arena, id.job_id, id.incident_id, &row, err));
 	TRY(read_said(worker, arena, &row, 1, err));
+	TRY(add_likely(context, worker, arena, &row, err));
 	TRY(advise(context, worker, arena, http_request_arrival_ms(request), &row, 1, err));
 	TRY(store_read_told(reader, arena, id.job_id, incident_group(&row), TOLD_SHOWN, &told, &count, err));
 	json_object(&w);

@@ -1,4 +1,6 @@
 /* Whether restarts went on from where they were: docs/goodput.md. */
+#include "api/jobs/continuity.h"
+
 #include "api/core/api_state.h"
 #include "api/core/handlers.h"
 #include "api/core/money.h"
@@ -10,7 +12,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { WHY_BYTES = 4096 };
+enum { WHY_BYTES = 4096, PLACE_BYTES = 40 };
 
 static void put_step(struct json_writer *w, const char *name, int64_t step)
 {
@@ -103,6 +105,7 @@ static enum status read_stated(struct pipeline *pipeline, struct store_reader *r
 {
 	struct job_facts facts;
 	struct goodput derived;
+	AUTO(json) document = NULL;
 	struct job_row row;
 
 	*out = (struct stated){.count = 0};
@@ -110,6 +113,7 @@ static enum status read_stated(struct pipeline *pipeline, struct store_reader *r
 	if (!was_broken_off(&facts.facts)) /* nor is any of its points looked at */
 		return OK;
 	TRY(goodput_gather(pipeline, reader, arena, job, clock_wall_ms(), &row, &facts, err));
+	TRY(json_parse(&document, row.document, err));
 	TRY(goodput_derive(&facts.facts, arena, &derived, err));
 	out->items = arena_alloc(arena, (derived.break_count + 1) * sizeof *out->items);
 	const struct goodput_break **breaks = arena_alloc(arena, (derived.break_count + 1) * sizeof *breaks);
@@ -134,6 +138,7 @@ static enum status read_stated(struct pipeline *pipeline, struct store_reader *r
 		if (restart->judged.first_step == broken->step)
 			TRY(continuity_read_at(pipeline, reader, arena, job, restart->attempt, broken->to_ms,
 				broken->step, &restart->judged, err));
+		TRY(continuity_settle(document, restart, arena, err));
 	}
 	return OK;
 }
@@ -181,6 +186,10 @@ static void write_why(struct buf *why, const struct continuity_restart *restart)
 {
 	const struct continuity *c = &restart->judged;
 
+	if (restart->is_by_hand)
+		buf_printf(why, "Set by hand%s%.*s: %.*s. Worked out it is \"%s\": ", restart->set_by.len ? " by " : "",
+			SPAN_ARGS(restart->set_by), SPAN_ARGS(restart->why_by_hand),
+			continuity_verdict_name(c->verdict));
 	if (restart->takes_back)
 		buf_printf(why,
 			"It undoes the restart of attempt %u, which differed, and is compared with what was before that: ",
@@ -205,18 +214,33 @@ static void write_why(struct buf *why, const struct continuity_restart *restart)
 }
 
 /* The gravest alone, and all. */
-static void put_causes(struct json_writer *w, const struct continuity *c)
+static void put_causes(struct json_writer *w, const struct continuity_restart *restart)
 {
+	const struct continuity *c = &restart->judged;
+	size_t count = restart->verdict == CONTINUITY_DIFFERS ? c->cause_count : 0;
+
 	json_key(w, "cause");
-	if (c->cause_count)
+	if (count)
 		json_text(w, c->causes[0]);
 	else
 		json_null(w);
 	json_key(w, "causes");
 	json_array(w);
-	for (size_t i = 0; i < c->cause_count; i++)
+	for (size_t i = 0; i < count; i++)
 		json_text(w, c->causes[i]);
 	json_array_end(w);
+}
+
+static void put_verdict(struct json_writer *w, const struct continuity_restart *restart)
+{
+	json_put_text(w, "verdict", continuity_verdict_name(restart->verdict));
+	if (!restart->is_by_hand)
+		return;
+	json_put_text(w, "verdict_from", "by_hand");
+	json_put_text(w, "worked_out", continuity_verdict_name(restart->judged.verdict));
+	json_put_span(w, "set_why", restart->why_by_hand);
+	if (restart->set_by.len)
+		json_put_span(w, "set_by", restart->set_by);
 }
 
 static enum status write_restart(
@@ -248,8 +272,8 @@ static enum status write_restart(
 	json_put_bool(w, "one_sided", c->is_one_sided);
 	put_answer(w, "lr_equal", c->rate);
 	put_answer(w, "data_equal", c->data);
-	json_put_text(w, "verdict", continuity_verdict_name(c->verdict));
-	put_causes(w, c);
+	put_verdict(w, restart);
+	put_causes(w, restart);
 	if (restart->takes_back)
 		json_put_i64(w, "takes_back", restart->takes_back);
 	json_put_span(w, "why", buf_span(&why));
@@ -273,6 +297,43 @@ static enum status write_restarts(
 			TRY(write_restart(w, &report->restarts[i], "steps", err));
 	}
 	json_array_end(w);
+	return OK;
+}
+
+static bool is_restart(const struct continuity_restart *rows, size_t count, struct span place)
+{
+	char text[PLACE_BYTES];
+
+	for (size_t i = 0; i < count; i++) {
+		snprintf(text, sizeof text, "%u:%lld", rows[i].attempt, (long long)rows[i].judged.first_step);
+		if (span_equal(place, span_from(text)))
+			return true;
+	}
+	return false;
+}
+
+enum status api_check_restarts(const struct api *api, struct store_reader *reader, struct arena *arena, struct span job,
+	const struct json *restarts, struct error *err)
+{
+	struct continuity_report report;
+	struct stated stated;
+	char field[sizeof "by_hand.restarts." + PLACE_BYTES];
+
+	if (!restarts || json_kind(restarts) != JSON_OBJECT || !json_count(restarts))
+		return OK; /* who changes the job says what is wrong */
+	TRY(continuity_read(api->options.pipeline, reader, arena, job, CONTINUITY_RESTARTS_MAX, &report, err));
+	TRY(read_stated(api->options.pipeline, reader, arena, job, &stated, err));
+	for (const struct json *at = json_first(restarts); at; at = json_next(at)) {
+		struct span place = json_key_of(at);
+		if (json_kind(at) == JSON_NULL || is_restart(report.restarts, report.count, place) ||
+			is_restart(stated.items, stated.count, place))
+			continue;
+		int len = place.len < PLACE_BYTES ? (int)place.len : PLACE_BYTES;
+		snprintf(field, sizeof field, "by_hand.restarts.%.*s", len, place.ptr);
+		return error_set_field(err, ERR_SEMANTIC, field,
+			"the job has no restart '%.*s': GET /api/v1/jobs/JOB/continuity has attempt and first_step of each, ATTEMPT:FIRST_STEP",
+			len, place.ptr);
+	}
 	return OK;
 }
 

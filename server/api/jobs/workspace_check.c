@@ -15,15 +15,16 @@ enum value_kind {
 	VALUE_WHOLE,
 	VALUE_NUMBER,
 	VALUE_TEXTS,
-	VALUE_RANGES
+	VALUE_RANGES,
+	VALUE_HUES
 };
 
-/* most: of texts bytes, of VALUE_TEXTS entries */
+/* most: of texts bytes, of VALUE_TEXTS and VALUE_HUES entries */
 struct member {
 	const char *name;
 	enum value_kind kind;
 	double least, most;
-	const char *words; /* of VALUE_WORD: parted by ", " */
+	const char *words; /* of VALUE_WORD and VALUE_HUES: parted by ", " */
 	bool is_needed;
 };
 
@@ -35,6 +36,7 @@ struct checking {
 enum { PANELS_MAX = 100, EXPRESSION_BYTES = 1000, TITLE_BYTES = 200, TEXT_BYTES = 20000, PLACE_BYTES = 120 };
 
 #define SCALES "linear, log"
+#define HUES "blue, orange, green, pink, violet, amber, olive, grey"
 #define AXES "step, time, relative, rstep, tokens, flops"
 
 static const struct member workspace_members[] = {{"version", VALUE_WHOLE, 1, 1, NULL, true},
@@ -47,11 +49,12 @@ static const struct member common_members[] = {{"kind", VALUE_WORD, 0, 0, "line,
 
 static const struct panel_kind {
 	const char *name;
-	struct member members[6];
+	struct member members[7];
 } panel_kinds[] = {
 	{"line", {{"expressions", VALUE_TEXTS, 0, 12, NULL, true}, {"scale", VALUE_WORD, 0, 0, SCALES, false},
 			 {"each", VALUE_WORD, 0, 0, "job, stream", false},
-			 {"smooth", VALUE_NUMBER, 0, 0.999, NULL, false}, {"most", VALUE_WHOLE, 1, 100, NULL, false}}},
+			 {"smooth", VALUE_NUMBER, 0, 0.999, NULL, false}, {"most", VALUE_WHOLE, 1, 100, NULL, false},
+			 {"colors", VALUE_HUES, 0, 100, HUES, false}}},
 	{"scatter",
 		{{"x", VALUE_TEXT, 0, EXPRESSION_BYTES, NULL, true}, {"y", VALUE_TEXT, 0, EXPRESSION_BYTES, NULL, true},
 			{"color", VALUE_TEXT, 0, EXPRESSION_BYTES, NULL, false},
@@ -188,6 +191,24 @@ static enum status check_ranges(
 	return OK;
 }
 
+/* By what has the hue: a job, or an expression. */
+static enum status check_hues(
+	const struct checking *c, const struct json *value, const char *place, const struct member *as)
+{
+	char inside[PLACE_BYTES], what[64];
+
+	if (json_kind(value) != JSON_OBJECT)
+		return refuse(c, place, "is not an object");
+	snprintf(what, sizeof what, "has more than %g entries", as->most);
+	if ((double)json_count(value) > as->most)
+		return refuse(c, place, what);
+	for (const struct json *at = json_first(value); at; at = json_next(at)) {
+		join(inside, place, json_key_of(at));
+		TRY(check_word(c, at, inside, as->words));
+	}
+	return OK;
+}
+
 static enum status check_value(
 	const struct checking *c, const struct json *value, const char *place, const struct member *as)
 {
@@ -205,6 +226,8 @@ static enum status check_value(
 		return check_texts(c, value, place, (size_t)as->most);
 	case VALUE_RANGES:
 		return check_ranges(c, value, place, as->words);
+	case VALUE_HUES:
+		return check_hues(c, value, place, as);
 	case VALUE_END:
 		break;
 	}

@@ -146,6 +146,8 @@ static void write_breaks(struct json_writer *w, const struct job_goodput *job)
 			json_put_i64(w, "step", broken->step);
 		if (broken->from_step >= 0)
 			json_put_i64(w, "from_step", broken->from_step);
+		if (broken->is_of_next && broken->to_ms)
+			json_put_span(w, "went_on_in", job->facts.went_on_in);
 		api_put_lost_steps(w, broken->lost_steps, broken->lost_steps < 0, 1);
 		json_put_double(w, "redone_seconds", (double)broken->redone_ms / SECOND_MS);
 		json_put_double(w, "restart_seconds", (double)broken->restart_ms / SECOND_MS);
@@ -322,8 +324,6 @@ struct link_sum {
 	struct job_row job;
 	int64_t node_ms[GOODPUT_BUCKETS];
 	int64_t measured_ms;
-	int64_t kept_step; /* what lies beyond was made again by those that went on with it */
-	int64_t redone_cost; /* of that */
 	uint64_t breaks, unknown_losses; /* of how many of them nobody knows what they lost */
 	struct goodput_day *days;
 	size_t day_count;
@@ -332,7 +332,7 @@ struct link_sum {
 static enum status read_link(
 	struct store_reader *reader, struct arena *arena, int64_t job_id, struct link_sum *out, struct error *err)
 {
-	*out = (struct link_sum){.kept_step = INT64_MAX};
+	*out = (struct link_sum){0};
 	TRY(store_read_job_by_id(reader, arena, job_id, &out->job, err));
 	TRY(store_read_goodput(reader, arena, job_id, &out->row, err));
 	TRY(store_read_goodput_days(reader, arena, job_id, INT64_MIN, INT64_MAX, &out->days, &out->day_count, err));
@@ -345,51 +345,19 @@ static enum status read_link(
 	return OK;
 }
 
-/* What a part of a day's billed time came to. */
-static int64_t part_of_cost(const struct goodput_day *day, int64_t node_ms)
-{
-	return day->billed_ms <= 0         ? 0
-	       : node_ms >= day->billed_ms ? day->cost
-					   : llround((double)day->cost * (double)node_ms / (double)day->billed_ms);
-}
-
 static bool has_steps(const struct link_sum *sum)
 {
 	return sum->row.steps > 0 || sum->row.step_ms > 0;
 }
 
-/* Its last `steps` were made again by a later job: each at the price of the day on which it was made. */
-static void redo(struct link_sum *sum, int64_t steps)
+/* What the next one made again each job has lost by itself; but nobody's time is that until the next began: nothing was done. */
+static void wait_for(struct link_sum *sum, const struct link_sum *next)
 {
-	int64_t left_ms = (int64_t)((double)steps * sum->row.step_ms) * sum->row.nodes;
-
-	for (size_t i = sum->day_count; i-- > 0 && left_ms > 0;) {
-		const struct goodput_day *day = &sum->days[i];
-		int64_t made_ms = day->node_ms[GOODPUT_PRODUCTIVE], ms = made_ms < left_ms ? made_ms : left_ms;
-		sum->node_ms[GOODPUT_PRODUCTIVE] -= ms;
-		sum->node_ms[GOODPUT_REDONE] += ms;
-		sum->redone_cost += part_of_cost(day, ms);
-		left_ms -= ms;
-	}
-}
-
-/* What those that go on with it make again was redone, also what one further behind does; and until the next began, nothing was done. */
-static void go_on(struct link_sum *sum, const struct link_sum *next, int64_t *lost_steps)
-{
-	sum->kept_step = next->kept_step;
-	if (has_steps(next) && next->row.first_from_step < sum->kept_step)
-		sum->kept_step = next->row.first_from_step;
-	if (has_steps(sum) && sum->kept_step != INT64_MAX)
-		sum->unknown_losses = 0; /* all lie behind its last step, and now it is known from where it went on */
-	int64_t again = has_steps(sum) && sum->row.last_step > sum->kept_step ? sum->row.last_step - sum->kept_step : 0;
-	again = again < sum->row.steps ? again : sum->row.steps;
-	redo(sum, again);
-	*lost_steps += again;
-	if (sum->job.ended_ms && next->job.created_ms > sum->job.ended_ms) {
-		int64_t gap_ms = (next->job.created_ms - sum->job.ended_ms) * sum->row.nodes;
-		sum->node_ms[GOODPUT_IDLE] += gap_ms;
-		sum->measured_ms += sum->measured_ms ? gap_ms : 0;
-	}
+	if (!sum->job.ended_ms || next->job.created_ms <= sum->job.ended_ms)
+		return;
+	int64_t gap_ms = (next->job.created_ms - sum->job.ended_ms) * sum->row.nodes;
+	sum->node_ms[GOODPUT_IDLE] += gap_ms;
+	sum->measured_ms += sum->measured_ms ? gap_ms : 0;
 }
 
 static bool is_pending(const struct link_sum *sum)
@@ -422,7 +390,7 @@ static void write_run_cost(struct json_writer *w, const struct link_sum *sums, s
 		from = sums[i].row.nodes_from > from ? sums[i].row.nodes_from : from;
 		is_known &= sums[i].row.cost != STORE_NO_COST && span_equal(sums[i].row.currency, sums[0].row.currency);
 		cost += is_known ? sums[i].row.cost : 0;
-		lost += is_known ? sums[i].row.lost_cost + sums[i].redone_cost : 0;
+		lost += is_known ? sums[i].row.lost_cost : 0;
 	}
 	api_put_cost(w, "cost", is_known ? cost : STORE_NO_COST);
 	api_put_cost(w, "lost_cost", is_known ? lost : STORE_NO_COST);
@@ -449,12 +417,12 @@ enum status api_write_run_goodput(struct store_reader *reader, struct arena *are
 		return error_no_memory(err);
 	for (size_t i = 0; i < count; i++)
 		TRY(read_link(reader, arena, links[i].job_id, &sums[i], err));
-	for (size_t i = count; i-- > 0;) { /* from the end: what is kept of a job depends on all behind it */
+	for (size_t i = 0; i < count; i++) {
 		size_t next = i + 1;
 		while (next < count && !span_equal(links[next].continues, links[i].job))
 			next++;
 		if (next < count)
-			go_on(&sums[i], &sums[next], &lost_steps);
+			wait_for(&sums[i], &sums[next]);
 		for (size_t j = 0; j < GOODPUT_BUCKETS; j++)
 			node_ms[j] += sums[i].node_ms[j];
 		measured_ms += sums[i].measured_ms;

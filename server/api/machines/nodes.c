@@ -115,8 +115,9 @@ static enum status write_figures(
 	return OK;
 }
 
-static enum status write_node(
-	const struct node_ledger *ledger, struct span host, size_t shown, struct json_writer *w, struct error *err)
+/* must_exist: nobody has said that it does. */
+static enum status write_node(const struct node_ledger *ledger, struct span host, size_t shown, bool must_exist,
+	struct json_writer *w, struct error *err)
 {
 	struct node_sum *node = arena_alloc(ledger->arena, sizeof *node);
 	struct node_stream *streams;
@@ -126,7 +127,7 @@ static enum status write_node(
 		return error_no_memory(err);
 	TRY(node_ledger_sum(ledger, host, node, err));
 	TRY(store_read_node_streams(ledger->reader, ledger->arena, host, STREAMS_MAX, &streams, &count, err));
-	if (!count && !node->fault_lines)
+	if (must_exist && !count && !node->fault_lines)
 		return error_set_field(err, ERR_NOT_FOUND, "host", "there is no node '%.*s'", SPAN_ARGS(host));
 	write_sums(node, w);
 	write_streams(ledger, node, streams, count, shown, w);
@@ -169,13 +170,14 @@ static enum status write_list(const struct node_ledger *ledger, struct span part
 	struct span *hosts;
 	size_t count;
 
-	TRY(store_read_hosts(ledger->reader, ledger->arena, part, after, limit + 1, &hosts, &count, err));
+	TRY(store_read_hosts(
+		ledger->reader, ledger->arena, part, after, ledger->from_ms, limit + 1, &hosts, &count, err));
 	json_object(w);
 	json_key(w, "nodes");
 	json_array(w);
 	for (size_t i = 0; i < count && i < limit; i++) {
 		json_object(w);
-		TRY(write_node(ledger, hosts[i], 1, w, err));
+		TRY(write_node(ledger, hosts[i], 1, false, w, err));
 		json_object_end(w);
 	}
 	json_array_end(w);
@@ -308,7 +310,7 @@ static enum status write_one(const struct api *api, const struct node_ledger *le
 	struct json_writer *w, struct error *err)
 {
 	json_object(w);
-	TRY(write_node(ledger, host, STREAMS_SHOWN, w, err));
+	TRY(write_node(ledger, host, STREAMS_SHOWN, true, w, err));
 	TRY(write_history(api, ledger, host, w, err));
 	json_key(w, "fault_list");
 	json_array(w);

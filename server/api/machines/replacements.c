@@ -8,7 +8,14 @@
 
 #include <stdio.h>
 
-enum { LIMIT_DEFAULT = 100, LIMIT_MAX = 1000, WHY_BYTES = 2048, FACTS_BYTES = 64 * 1024, ID_BYTES = 48 };
+enum {
+	LIMIT_DEFAULT = 100,
+	LIMIT_MAX = 1000,
+	WHY_BYTES = 2048,
+	FACTS_BYTES = 64 * 1024,
+	ID_BYTES = 48,
+	MINUTE_MS = 60 * 1000
+};
 
 static void write_fault(struct json_writer *w, const char *key, const struct node_fault_row *fault)
 {
@@ -79,6 +86,20 @@ static enum status write_why(struct json_writer *w, const struct replacement *ro
 	return OK;
 }
 
+/* It will never be known: how long the new machine was watched until then. */
+static void write_unprovable(struct json_writer *w, const struct replacement *row)
+{
+	char text[WHY_BYTES];
+	bool has_ended = row->followed == FAULT_JOB_ENDED;
+
+	if (!has_ended && row->followed != FAULT_REPLACED_AGAIN)
+		return;
+	snprintf(text, sizeof text, "%s when the new machine had worked for %lld of %lld minutes",
+		has_ended ? "the job ended" : "another machine took its place",
+		(long long)(row->observed_ms / MINUTE_MS), (long long)(row->needed_ms / MINUTE_MS));
+	json_put_text(w, "followed_why", text);
+}
+
 static void write_followed(struct json_writer *w, const struct replacement *row)
 {
 	const char *name = fault_followed_name(row->followed);
@@ -88,6 +109,7 @@ static void write_followed(struct json_writer *w, const struct replacement *row)
 		json_text(w, name);
 	else
 		json_null(w);
+	write_unprovable(w, row);
 	write_fault(w, "seen_again", row->again);
 	if (row->again)
 		json_put_span(w, "seen_again_job", row->again_job);
@@ -103,6 +125,8 @@ static enum status write_row(struct json_writer *w, int64_t job_id, const struct
 	json_put_span(w, "stream", row->stream);
 	json_put_span(w, "to_stream", row->to_stream);
 	json_put_i64(w, "moved", (int64_t)row->moved);
+	if (row->from_job_id != job_id)
+		json_put_span(w, "from_job", row->from_job);
 	json_put_span(w, "from", row->from_host);
 	json_put_span(w, "to", row->to_host);
 	json_put_i64(w, "line", (int64_t)row->line);
@@ -116,7 +140,7 @@ static enum status write_row(struct json_writer *w, int64_t job_id, const struct
 	json_put_text(w, "took_from", row->is_by_arrival ? "arrival" : "log");
 	TRY(write_why(w, row, err));
 	write_fault(w, "fault", row->fault);
-	write_incident(w, job_id, row->incident);
+	write_incident(w, row->from_job_id, row->incident);
 	write_followed(w, row);
 	json_object_end(w);
 	return OK;

@@ -23,6 +23,7 @@ enum { RANDOM_ID_BYTES = 16, DOCUMENT_MAX_BYTES = 4 << 20, HEARTBEATS_A_LEASE = 
 struct asked {
 	struct span job, run_key, stream, host, source, id;
 	bool resumes, is_past;
+	int64_t waited_ms;
 	int64_t commands_after; /* -1: not said: whoever starts now is told nothing of before */
 };
 
@@ -46,7 +47,16 @@ static enum status check_id(struct span id, struct error *err)
 	return OK;
 }
 
-static enum status read_asked(const struct json *body, struct asked *asked, struct error *err)
+static enum status want_waited(const struct json *body, int64_t now_ms, int64_t *waited_ms, struct error *err)
+{
+	TRY(json_want_i64(body, "waited_ms", waited_ms, err));
+	if (*waited_ms < 0 || *waited_ms > now_ms - JOB_EARLIEST_MS)
+		return error_set_field(err, ERR_SEMANTIC, "waited_ms",
+			"waited_ms is how long the process has been at work without a session: 0 or more, and not since before 1990");
+	return OK;
+}
+
+static enum status read_asked(const struct json *body, int64_t now_ms, struct asked *asked, struct error *err)
 {
 	*asked = (struct asked){.commands_after = -1};
 	TRY(want_name(body, "job", JOB_NAME_MAX_BYTES, &asked->job, err));
@@ -61,6 +71,7 @@ static enum status read_asked(const struct json *body, struct asked *asked, stru
 	TRY(check_id(asked->id, err));
 	TRY(json_want_bool(body, "resume", &asked->resumes, err));
 	TRY(json_want_bool(body, "past", &asked->is_past, err));
+	TRY(want_waited(body, now_ms, &asked->waited_ms, err));
 	TRY(json_want_i64(body, "commands_after", &asked->commands_after, err));
 	if (asked->commands_after < -1)
 		return error_set_field(
@@ -207,7 +218,7 @@ enum status api_sessions_create(void *context, void *worker, const struct http_r
 	struct asked asked;
 
 	TRY(api_body_object(request, &body, err));
-	TRY(read_asked(body, &asked, err));
+	TRY(read_asked(body, http_request_arrival_ms(request), &asked, err));
 	struct run_asked run = {.job = asked.job,
 		.run_key = asked.run_key,
 		.team = api_team(request),
@@ -233,7 +244,8 @@ enum status api_sessions_create(void *context, void *worker, const struct http_r
 		.source = asked.source,
 		.resumes = asked.resumes,
 		.is_past = asked.is_past,
-		.now_ms = http_request_arrival_ms(request)};
+		.now_ms = http_request_arrival_ms(request),
+		.waited_ms = asked.waited_ms};
 	fill_facts(&asked, &stream, request, &facts);
 	enum status status = open_stream(api, worker, request, &stream, err);
 	if (status != OK && facts.job_id && status != ERR_CONFLICT && status != ERR_FORBIDDEN && status != ERR_BUSY)

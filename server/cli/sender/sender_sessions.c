@@ -8,7 +8,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { LEASE_SLACK_MS = 5000 }; /* over the time at which another's session ends */
+enum {
+	LEASE_SLACK_MS = 5000, /* over the time at which another's session ends */
+	WAITED_LEAST_MS = 100, /* what is shorter is no wait */
+};
 
 void sender_carry_out(struct sender *sender, const struct command_list *commands)
 {
@@ -63,6 +66,25 @@ static enum status wait_for_lease(struct sender *sender, const struct session_to
 	return err->status = ERR_BUSY;
 }
 
+/* Of what is said of a job. */
+static bool is_refused(enum status status)
+{
+	return status == ERR_INVALID || status == ERR_SEMANTIC || status == ERR_TOO_LARGE;
+}
+
+/* An older server does not take how long the process has waited, and wants nothing else otherwise. */
+static enum status open_waited(
+	struct sender *sender, const struct session_asked *waiting, struct session_told *told, struct error *err)
+{
+	struct session_asked asked = *waiting;
+	enum status status = session_open(sender->options.client, &asked, told, err);
+
+	if (!is_refused(status) || !asked.waited_ms)
+		return status;
+	asked.waited_ms = 0;
+	return session_open(sender->options.client, &asked, told, err);
+}
+
 /* What is said of a job, and is wrong, is no reason to keep its lines from the server. */
 static enum status open_session(
 	struct sender *sender, const struct session_asked *described, struct session_told *told, struct error *err)
@@ -70,13 +92,12 @@ static enum status open_session(
 	struct session_asked asked = *described;
 
 	asked.is_bare = sender->is_bare;
-	enum status status = session_open(sender->options.client, &asked, told, err);
-	bool may_be_said = status == ERR_INVALID || status == ERR_SEMANTIC || status == ERR_TOO_LARGE;
-	if (!may_be_said || asked.is_bare || sender->options.is_import)
+	enum status status = open_waited(sender, &asked, told, err);
+	if (!is_refused(status) || asked.is_bare || sender->options.is_import)
 		return status;
 	struct error why = *err;
 	asked.is_bare = true;
-	status = session_open(sender->options.client, &asked, told, err);
+	status = open_waited(sender, &asked, told, err);
 	sender->is_bare = status == OK || status == ERR_CONFLICT;
 	if (sender->is_bare)
 		client_say(sender->options.program,
@@ -111,6 +132,15 @@ const char *sender_host_of(const struct sender *sender, size_t index)
 	return host ? host : sender->options.identity->host;
 }
 
+/* A command, or who writes the pipe, is at work meanwhile: since it began, or since the server last heard of it. */
+static int64_t waited_ms_of(const struct sender *sender)
+{
+	int64_t waited_ms =
+		sender->heard_ms ? clock_mono_ms() - sender->heard_ms : clock_wall_ms() - sender->options.started_ms;
+
+	return sender->options.has_one_stream && waited_ms >= WAITED_LEAST_MS ? waited_ms : 0;
+}
+
 bool sender_hears_orders(const struct sender *sender, size_t index)
 {
 	return sender->options.has_one_stream && index == 0;
@@ -130,6 +160,7 @@ enum status sender_open_stream(struct sender *sender, size_t index, bool is_firs
 		.id = stream->session,
 		.resumes = !is_first || sender->options.resumes,
 		.is_past = sender_is_of_past(sender),
+		.waited_ms = waited_ms_of(sender),
 		.commands_after = sender->done_command};
 
 	if (!stream->session[0])

@@ -49,6 +49,8 @@ static enum status put_asked(const struct session_asked *asked, struct buf *body
 		json_put_bool(&w, "resume", true);
 	if (asked->is_past)
 		json_put_bool(&w, "past", true);
+	if (asked->waited_ms)
+		json_put_i64(&w, "waited_ms", asked->waited_ms);
 	if (asked->commands_after >= 0)
 		json_put_i64(&w, "commands_after", asked->commands_after);
 	const char *host = asked->host ? asked->host : asked->identity->host;

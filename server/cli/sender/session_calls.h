@@ -31,6 +31,7 @@ struct session_asked {
 	bool resumes; /* the job is written to even when it has ended */
 	bool is_past; /* that it is opened says nothing of the job */
 	bool is_bare; /* nothing is said of the job: tags, settings, definitions, machines */
+	int64_t waited_ms; /* so long the process has been at work without a session; 0: it has just begun, or nobody knows */
 	int64_t commands_after; /* told so far; -1: this process has just begun */
 };
 struct session_told {

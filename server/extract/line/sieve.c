@@ -1,6 +1,10 @@
 #include "extract/line/sieve.h"
 
+#include "base/arena.h"
 #include "base/text/regex_literals.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
 
 enum {
 	KEY_BYTES = 3,
@@ -23,7 +27,7 @@ struct entry {
 	uint64_t owners[SIEVE_WORDS];
 };
 
-struct sieve {
+struct table {
 	unsigned key_bytes, stride, slot_shift;
 	uint32_t factor;
 	unsigned char rarity[256];
@@ -33,6 +37,14 @@ struct sieve {
 	size_t entry_count, entry_cap;
 };
 
+struct sieve {
+	struct arena *arena; /* of all that follows; grows once more, when the table is made */
+	pthread_mutex_t making;
+	_Atomic(struct table *) table; /* NULL: not made, or there was no memory */
+	size_t count;
+	struct span patterns[SIEVE_MAX];
+};
+
 /* Letters of one case; what else falls together costs a look only. */
 static unsigned char fold(char c)
 {
@@ -40,30 +52,30 @@ static unsigned char fold(char c)
 }
 
 /* The factor of a short key has no bits for the byte behind it. */
-static uint32_t slot_of_key(const struct sieve *sieve, uint32_t key)
+static uint32_t slot_of_key(const struct table *table, uint32_t key)
 {
-	return (key | 0x20202020) * sieve->factor >> sieve->slot_shift;
+	return (key | 0x20202020) * table->factor >> table->slot_shift;
 }
 
-static uint32_t slot_of(const struct sieve *sieve, const char *at)
+static uint32_t slot_of(const struct table *table, const char *at)
 {
 	uint32_t key = 0;
 
-	for (unsigned i = 0; i < sieve->key_bytes; i++)
+	for (unsigned i = 0; i < table->key_bytes; i++)
 		key |= (uint32_t)(unsigned char)at[i] << 8 * i;
-	return slot_of_key(sieve, key);
+	return slot_of_key(table, key);
 }
 
 /* The same, of text with a byte more than a short key, which costs one load where bytes lie in this order. */
-static uint32_t slot_within(const struct sieve *sieve, const char *at)
+static uint32_t slot_within(const struct table *table, const char *at)
 {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 	uint32_t key;
 
 	memcpy(&key, at, sizeof key);
-	return slot_of_key(sieve, key);
+	return slot_of_key(table, key);
 #else
-	return slot_of(sieve, at);
+	return slot_of(table, at);
 #endif
 }
 
@@ -120,25 +132,25 @@ static void fill_rarity(unsigned char rarity[256])
 			rarity[(unsigned char)*c] = (unsigned char)class;
 }
 
-static unsigned rarity_of(const struct sieve *sieve, const char *key)
+static unsigned rarity_of(const struct table *table, const char *key)
 {
 	unsigned sum = 0;
 
-	for (size_t i = 0; i < sieve->key_bytes; i++)
-		sum += sieve->rarity[(unsigned char)key[i]];
+	for (size_t i = 0; i < table->key_bytes; i++)
+		sum += table->rarity[(unsigned char)key[i]];
 	return sum;
 }
 
 /* Where the neighbouring keys start that tell most. */
-static size_t offset_of(const struct sieve *sieve, struct span text)
+static size_t offset_of(const struct table *table, struct span text)
 {
 	size_t best = 0;
 	unsigned best_sum = 0;
 
-	for (size_t first = 0; first + sieve->stride + sieve->key_bytes - 1 <= text.len; first++) {
+	for (size_t first = 0; first + table->stride + table->key_bytes - 1 <= text.len; first++) {
 		unsigned sum = 0;
-		for (size_t i = 0; i < sieve->stride; i++)
-			sum += rarity_of(sieve, text.ptr + first + i);
+		for (size_t i = 0; i < table->stride; i++)
+			sum += rarity_of(table, text.ptr + first + i);
 		if (sum > best_sum) {
 			best_sum = sum;
 			best = first;
@@ -147,24 +159,24 @@ static size_t offset_of(const struct sieve *sieve, struct span text)
 	return best;
 }
 
-static void add_entry(struct sieve *sieve, struct span text, size_t offset, size_t pattern)
+static void add_entry(struct table *table, struct span text, size_t offset, size_t pattern)
 {
-	uint16_t *slot = &sieve->slots[slot_of(sieve, text.ptr + offset)];
+	uint16_t *slot = &table->slots[slot_of(table, text.ptr + offset)];
 
-	for (uint16_t i = *slot; i; i = sieve->entries[i - 1].next) {
-		struct entry *entry = &sieve->entries[i - 1];
+	for (uint16_t i = *slot; i; i = table->entries[i - 1].next) {
+		struct entry *entry = &table->entries[i - 1];
 		if (entry->offset == offset && span_equal(span_of(entry->text, entry->len), text)) {
 			own(entry->owners, pattern);
 			return;
 		}
 	}
-	struct entry *entry = &sieve->entries[sieve->entry_count++];
+	struct entry *entry = &table->entries[table->entry_count++];
 	*entry = (struct entry){text.ptr, (uint16_t)text.len, (uint16_t)offset, *slot, {0}};
 	own(entry->owners, pattern);
-	*slot = (uint16_t)sieve->entry_count;
+	*slot = (uint16_t)table->entry_count;
 }
 
-static bool add_literal(struct sieve *sieve, struct arena *arena, struct span literal, size_t pattern)
+static bool add_literal(struct table *table, struct arena *arena, struct span literal, size_t pattern)
 {
 	char *folded = arena_alloc(arena, literal.len);
 
@@ -173,14 +185,14 @@ static bool add_literal(struct sieve *sieve, struct arena *arena, struct span li
 	for (size_t i = 0; i < literal.len; i++)
 		folded[i] = (char)fold(literal.ptr[i]);
 	struct span text = span_of(folded, literal.len);
-	size_t offset = offset_of(sieve, text);
-	for (size_t i = 0; i < sieve->stride; i++)
-		add_entry(sieve, text, offset + i, pattern);
+	size_t offset = offset_of(table, text);
+	for (size_t i = 0; i < table->stride; i++)
+		add_entry(table, text, offset + i, pattern);
 	return true;
 }
 
 /* The stride is what the shortest literal allows; room for each literal's keys. */
-static bool alloc_tables(struct sieve *sieve, struct arena *arena, const struct regex_clause *clauses, size_t count)
+static bool alloc_tables(struct table *table, struct arena *arena, const struct regex_clause *clauses, size_t count)
 {
 	size_t shortest = LONG_KEY_BYTES + LONG_STRIDE_MAX - 1, literals = 0;
 
@@ -191,23 +203,23 @@ static bool alloc_tables(struct sieve *sieve, struct arena *arena, const struct 
 	}
 	bool is_long = shortest > KEY_BYTES + STRIDE_MAX - 1;
 	unsigned bits = SLOT_BITS_MIN, most = is_long ? LONG_SLOT_BITS : SLOT_BITS_MAX;
-	sieve->key_bytes = is_long ? LONG_KEY_BYTES : KEY_BYTES;
-	sieve->factor = is_long ? HASH_FACTOR : HASH_FACTOR << 8;
-	sieve->stride = (unsigned)(shortest - sieve->key_bytes + 1);
-	sieve->entry_cap = literals * sieve->stride;
-	while (bits < most && (size_t)1 << bits < sieve->entry_cap * 64)
+	table->key_bytes = is_long ? LONG_KEY_BYTES : KEY_BYTES;
+	table->factor = is_long ? HASH_FACTOR : HASH_FACTOR << 8;
+	table->stride = (unsigned)(shortest - table->key_bytes + 1);
+	table->entry_cap = literals * table->stride;
+	while (bits < most && (size_t)1 << bits < table->entry_cap * 64)
 		bits++;
-	sieve->slot_shift = 32 - bits;
-	size_t slot_bytes = ((size_t)1 << bits) * sizeof *sieve->slots;
-	sieve->slots = arena_alloc(arena, slot_bytes);
-	sieve->entries = arena_alloc(arena, (sieve->entry_cap + 1) * sizeof *sieve->entries);
-	if (sieve->slots)
-		memset(sieve->slots, 0, slot_bytes);
-	return sieve->slots && sieve->entries;
+	table->slot_shift = 32 - bits;
+	size_t slot_bytes = ((size_t)1 << bits) * sizeof *table->slots;
+	table->slots = arena_alloc(arena, slot_bytes);
+	table->entries = arena_alloc(arena, (table->entry_cap + 1) * sizeof *table->entries);
+	if (table->slots)
+		memset(table->slots, 0, slot_bytes);
+	return table->slots && table->entries;
 }
 
 static enum status fill(
-	struct sieve *sieve, struct arena *arena, const struct span *patterns, size_t count, struct error *err)
+	struct table *table, struct arena *arena, const struct span *patterns, size_t count, struct error *err)
 {
 	AUTO(arena) scratch = arena_new();
 	struct regex_clause clauses[SIEVE_MAX];
@@ -221,35 +233,73 @@ static enum status fill(
 			clauses[i].count = 0;
 		literals += clauses[i].count;
 		if (patterns[i].len && clauses[i].count == 0)
-			own(sieve->always, i);
+			own(table->always, i);
 	}
-	if (!alloc_tables(sieve, arena, clauses, count))
+	if (!alloc_tables(table, arena, clauses, count))
 		return error_no_memory(err);
 	for (size_t i = 0; i < count; i++)
 		for (size_t j = 0; j < clauses[i].count; j++)
-			if (!add_literal(sieve, arena, clauses[i].any[j].text, i))
+			if (!add_literal(table, arena, clauses[i].any[j].text, i))
 				return error_no_memory(err);
 	return OK;
 }
 
-enum status sieve_new(
-	struct sieve **out, struct arena *arena, const struct span *patterns, size_t count, struct error *err)
+/* The others wait. */
+static const struct table *make_table(struct sieve *sieve)
 {
-	struct sieve *sieve = arena_alloc(arena, sizeof *sieve);
+	pthread_mutex_lock(&sieve->making);
+	struct table *table = atomic_load(&sieve->table);
+	if (!table && (table = arena_alloc(sieve->arena, sizeof *table))) {
+		*table = (struct table){0};
+		fill_rarity(table->rarity);
+		if (fill(table, sieve->arena, sieve->patterns, sieve->count, NULL) == OK)
+			atomic_store_explicit(&sieve->table, table, memory_order_release);
+		else
+			table = NULL;
+	}
+	pthread_mutex_unlock(&sieve->making);
+	return table;
+}
+
+static enum status copy_patterns(struct sieve *sieve, const struct span *patterns, struct error *err)
+{
+	for (size_t i = 0; i < sieve->count; i++) {
+		sieve->patterns[i] = arena_copy(sieve->arena, patterns[i]);
+		if (sieve->patterns[i].len < patterns[i].len)
+			return error_no_memory(err);
+	}
+	return OK;
+}
+
+enum status sieve_new(struct sieve **out, const struct span *patterns, size_t count, struct error *err)
+{
+	AUTO(sieve) sieve = mem_zeroed(sizeof *sieve);
 
 	if (!sieve)
 		return error_no_memory(err);
-	*sieve = (struct sieve){0};
-	fill_rarity(sieve->rarity);
-	*out = sieve;
-	return fill(sieve, arena, patterns, count < SIEVE_MAX ? count : SIEVE_MAX, err);
+	pthread_mutex_init(&sieve->making, NULL);
+	if (!(sieve->arena = arena_new()))
+		return error_no_memory(err);
+	sieve->count = count < SIEVE_MAX ? count : SIEVE_MAX;
+	TRY(copy_patterns(sieve, patterns, err));
+	*out = TAKE(sieve);
+	return OK;
+}
+
+void sieve_free(struct sieve *sieve)
+{
+	if (!sieve)
+		return;
+	pthread_mutex_destroy(&sieve->making);
+	arena_free(sieve->arena);
+	mem_free(sieve);
 }
 
 static inline void look(
-	const struct sieve *sieve, uint16_t first, struct span text, size_t at, uint64_t found[SIEVE_WORDS])
+	const struct table *table, uint16_t first, struct span text, size_t at, uint64_t found[SIEVE_WORDS])
 {
-	for (uint16_t i = first; i; i = sieve->entries[i - 1].next) {
-		const struct entry *entry = &sieve->entries[i - 1];
+	for (uint16_t i = first; i; i = table->entries[i - 1].next) {
+		const struct entry *entry = &table->entries[i - 1];
 		if (!is_there(entry, text, at))
 			continue;
 		for (size_t word = 0; word < SIEVE_WORDS; word++)
@@ -258,9 +308,9 @@ static inline void look(
 }
 
 /* Four places at a time: nearly always there is nothing at any of them. */
-void sieve_find(const struct sieve *sieve, struct span text, uint64_t found[SIEVE_WORDS])
+static void find(const struct table *table, struct span text, uint64_t found[SIEVE_WORDS])
 {
-	const struct sieve by = *sieve;
+	const struct table by = *table;
 	size_t stride = by.stride, at = 0;
 
 	memcpy(found, by.always, sizeof by.always);
@@ -271,13 +321,27 @@ void sieve_find(const struct sieve *sieve, struct span text, uint64_t found[SIEV
 		uint16_t d = by.slots[slot_within(&by, key + 3 * stride)];
 		if (__builtin_expect((a | b | c | d) == 0, 1))
 			continue;
-		look(sieve, a, text, at, found);
-		look(sieve, b, text, at + stride, found);
-		look(sieve, c, text, at + 2 * stride, found);
-		look(sieve, d, text, at + 3 * stride, found);
+		look(table, a, text, at, found);
+		look(table, b, text, at + stride, found);
+		look(table, c, text, at + 2 * stride, found);
+		look(table, d, text, at + 3 * stride, found);
 	}
 	for (; at + KEY_BYTES < text.len; at += stride)
-		look(sieve, by.slots[slot_within(&by, text.ptr + at)], text, at, found);
+		look(table, by.slots[slot_within(&by, text.ptr + at)], text, at, found);
 	if (by.key_bytes == KEY_BYTES && at + KEY_BYTES == text.len)
-		look(sieve, by.slots[slot_of(&by, text.ptr + at)], text, at, found);
+		look(table, by.slots[slot_of(&by, text.ptr + at)], text, at, found);
+}
+
+void sieve_find(const struct sieve *sieve, struct span text, uint64_t found[SIEVE_WORDS])
+{
+	const struct table *table = atomic_load_explicit(&sieve->table, memory_order_acquire);
+
+	if (table || (table = make_table((struct sieve *)sieve))) {
+		find(table, text, found);
+		return;
+	}
+	memset(found, 0, SIEVE_WORDS * sizeof *found); /* without memory each is searched for */
+	for (size_t i = 0; i < sieve->count; i++)
+		if (sieve->patterns[i].len)
+			own(found, i);
 }

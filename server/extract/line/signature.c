@@ -1,5 +1,6 @@
 #include "extract/line/signature.h"
 
+#include "base/arena.h"
 #include "extract/line/sieve.h"
 
 #include <stdio.h>
@@ -15,7 +16,7 @@ struct compiled {
 struct signature_set {
 	struct json *json; /* holds the texts */
 	struct arena *arena;
-	const struct sieve *sieve, *kernel_sieve; /* those of the kernel's lines cost the others nothing */
+	struct sieve *sieve, *kernel_sieve; /* those of the kernel's lines cost the others nothing */
 	struct compiled *items;
 	size_t count;
 };
@@ -26,6 +27,8 @@ void signature_set_free(struct signature_set *set)
 		return;
 	for (size_t i = 0; i < set->count; i++)
 		regex_free(set->items[i].regex);
+	sieve_free(set->sieve);
+	sieve_free(set->kernel_sieve);
 	json_free(set->json);
 	arena_free(set->arena);
 	mem_free(set);
@@ -137,7 +140,6 @@ static enum status read_lists(struct signature_set *set, struct error *err)
 static enum status build_sieve(struct signature_set *set, struct error *err)
 {
 	struct span patterns[2][SIGNATURES_MAX];
-	struct sieve *sieves[2];
 
 	_Static_assert((int)SIGNATURES_MAX <= (int)SIEVE_MAX, "each has a bit");
 	for (size_t i = 0; i < set->count; i++) {
@@ -145,11 +147,8 @@ static enum status build_sieve(struct signature_set *set, struct error *err)
 		patterns[is_kernel][i] = set->items[i].shown.pattern;
 		patterns[!is_kernel][i] = SPAN("");
 	}
-	for (size_t i = 0; i < 2; i++)
-		TRY(sieve_new(&sieves[i], set->arena, patterns[i], set->count, err));
-	set->sieve = sieves[0];
-	set->kernel_sieve = sieves[1];
-	return OK;
+	TRY(sieve_new(&set->sieve, patterns[0], set->count, err));
+	return sieve_new(&set->kernel_sieve, patterns[1], set->count, err);
 }
 
 enum status signature_set_new(struct signature_set **out, struct span json, struct error *err)

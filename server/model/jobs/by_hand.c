@@ -1,6 +1,7 @@
 #include "model/jobs/by_hand.h"
 
 #include "model/jobs/job_time.h"
+#include "model/jobs/restart_verdict.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -337,11 +338,24 @@ static enum status check_one(const struct json *value, int64_t latest_ms, struct
 		return check_settings(value, err);
 	if (span_equal(key, SPAN("faults")))
 		return check_faults(value, err);
+	if (span_equal(key, SPAN("restarts")))
+		return restart_verdicts_check(value, err);
 	snprintf(field, sizeof field, MEMBER ".%.*s", (int)(key.len < 60 ? key.len : 60), key.ptr);
 	return error_set_field(err, ERR_SEMANTIC, field,
 		MEMBER
-		" takes start_ms, end_ms, nodes, instance_type, hosts, settings, faults, price_per_hour and price_currency, not '%.*s'",
+		" takes start_ms, end_ms, nodes, instance_type, hosts, settings, faults, restarts, price_per_hour and price_currency, not '%.*s'",
 		(int)(key.len < 60 ? key.len : 60), key.ptr);
+}
+
+/* A restart's verdict. */
+static void put_texts(struct json_writer *w, const struct json *texts)
+{
+	json_object(w);
+	for (const struct json *at = json_first(texts); at; at = json_next(at)) {
+		json_key_span(w, json_key_of(at));
+		json_span(w, json_string_of(at));
+	}
+	json_object_end(w);
 }
 
 static void put(struct json_writer *w, const struct json *value)
@@ -349,7 +363,9 @@ static void put(struct json_writer *w, const struct json *value)
 	double number = 0;
 
 	json_key_span(w, json_key_of(value));
-	if (json_kind(value) == JSON_STRING)
+	if (json_kind(value) == JSON_OBJECT)
+		put_texts(w, value);
+	else if (json_kind(value) == JSON_STRING)
 		json_span(w, json_string_of(value));
 	else if (json_number_of(value, &number) && number == floor(number))
 		json_i64(w, (int64_t)number);
@@ -357,7 +373,7 @@ static void put(struct json_writer *w, const struct json *value)
 		json_double(w, number);
 }
 
-/* Of hosts stream by stream, of settings and faults one by one; null takes one back. Those that are left, if any. */
+/* Of hosts stream by stream, of settings, faults and restarts one by one; null takes one back. Those that are left, if any. */
 static void merge_each(struct span member, const struct json *old, const struct json *changes, struct json_writer *w)
 {
 	size_t count = 0;
@@ -459,6 +475,7 @@ enum status by_hand_change(struct json *document, const struct json *changes, st
 	TRY(buf_status(&text, err));
 	TRY(json_parse(&merged, buf_span(&text), err));
 	TRY(check_faults(json_get(merged, "faults"), err)); /* they may be too many together */
+	TRY(restart_verdicts_check(json_get(merged, "restarts"), err));
 	TRY(check_order(merged, changes, err));
 	if (!json_count(merged)) {
 		json_remove(document, MEMBER);

@@ -187,13 +187,19 @@ struct watching {
 	struct continuity_report report;
 };
 
+/* What somebody alone says needs no message. */
+static bool is_told(const struct continuity_restart *restart)
+{
+	return restart->verdict == CONTINUITY_DIFFERS && restart->judged.verdict == CONTINUITY_DIFFERS;
+}
+
 /* The newest one came before anybody had looked at these: they are told of and are over. */
 static enum status look_at_earlier(struct watching *w, struct error *err)
 {
 	for (size_t i = 0; i < w->report.count; i++) {
 		const struct continuity_restart *restart = &w->report.restarts[i];
 		if (restart->attempt >= w->attempts || restart->attempt <= w->job->judged_attempts ||
-			restart->judged.verdict != CONTINUITY_DIFFERS || is_known(&w->known, restart->attempt))
+			!is_told(restart) || is_known(&w->known, restart->attempt))
 			continue;
 		TRY(open_incident(
 			w->pipeline, w->job, &w->report, restart, w->newest_ms, !w->job->judged_attempts, err));
@@ -210,7 +216,7 @@ static enum status look_at_newest(struct watching *w, bool has_ended, bool *is_d
 	bool is_there = last && last->attempt == w->attempts;
 
 	*is_done = goes_on_with_none || has_ended || (is_there && is_settled(&last->judged));
-	if (!is_there || !*is_done || last->judged.verdict != CONTINUITY_DIFFERS)
+	if (!is_there || !*is_done || !is_told(last))
 		return OK;
 	return open_incident(w->pipeline, w->job, report, last, w->newest_ms, false, err);
 }

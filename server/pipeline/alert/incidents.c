@@ -206,13 +206,7 @@ static enum status count_lives(
 	size_t count;
 
 	TRY(store_read_transitions(store_tx_reader(tx), arena, row->job_id, &rows, &count, err));
-	*is_over = false;
-	row->life = 0;
-	for (size_t i = 0; i < count; i++) {
-		bool is_final = phase_is_final(rows[i].status);
-		row->life += *is_over && !is_final;
-		*is_over = is_final;
-	}
+	row->life = history_count_lives(rows, count, is_over);
 	return OK;
 }
 

@@ -3,9 +3,11 @@
 #include "model/incident.h"
 #include "pipeline/carry/carry.h"
 #include "pipeline/carry/carry_snapshot.h"
+#include "pipeline/carry/carry_unsaid.h"
 #include "pipeline/goodput/goodput.h"
 #include "read/logs/lines.h"
 #include "state/jobs/default_definitions.h"
+#include "state/jobs/history.h"
 #include "state/streams/directory.h"
 #include "state/pipeline_state.h"
 #include "store/hosts_by_hand.h"
@@ -59,6 +61,8 @@ struct carry_export {
 	uint64_t next_line;
 	size_t series; /* which of the stream's */
 	uint64_t next_point;
+	uint32_t lives; /* how often it had gone on after an end */
+	struct carry_unsaid unsaid; /* of its streams */
 	char *cursor; /* of incidents; NULL: from the newest */
 	int64_t last_note; /* 0: none yet */
 	struct arena *last_arena; /* of last_evaluation; NULL: none yet */
@@ -81,6 +85,7 @@ void carry_export_free(struct carry_export *export)
 	arena_free(export->last_arena);
 	arena_free(export->trace_arena);
 	arena_free(export->file_arena);
+	carry_unsaid_done(&export->unsaid);
 	mem_free(export->cursor);
 	zstd_free(export->zstd);
 	mem_free(export);
@@ -192,6 +197,8 @@ static enum status write_job(
 	enum status status = read_job(export, reader, arena, &record.job, err);
 	store_reader_end(reader);
 	TRY(status);
+	bool is_over;
+	export->lives = history_count_lives(record.job.transitions, record.job.transition_count, &is_over);
 	struct job_state *live = directory_find(export->pipeline->directory, export->row.name);
 	if (live && live->job_id == export->row.job_id)
 		status = add_unwritten(live, arena, &record.job, err);
@@ -286,8 +293,9 @@ static enum status write_stream(
 		export->pipeline, reader, export->stream_arena, &export->row, after, &export->stream, err));
 	if (!export->stream.row.stream_id) {
 		export->phase = EXPORT_INCIDENTS;
-		return OK;
+		return carry_unsaid_number(&export->unsaid, reader, export->row.job_id, export->lives, err);
 	}
+	TRY(carry_unsaid_add(&export->unsaid, export->arena, export->stream.unsaid, export->stream.unsaid_count, err));
 	record.stream.row = export->stream.row;
 	TRY(read_rest(export, reader, export->stream_arena, &record.stream, err));
 	carry_write(&record, out);
@@ -435,6 +443,19 @@ static enum status write_points(
 
 /* ---- incidents, notes, evaluations, traces and the end ---- */
 
+static void write_incident(struct carry_export *export, const struct incident_row *row, struct buf *out)
+{
+	carry_write(&(struct carry_record){.kind = CARRY_INCIDENT, .incident = *row}, out);
+	export->counts.incidents++;
+}
+
+/* row NULL: all that are left. */
+static void write_unsaid(struct carry_export *export, const struct incident_row *row, struct buf *out)
+{
+	for (const struct incident_row *unsaid; (unsaid = carry_unsaid_next(&export->unsaid, row));)
+		write_incident(export, unsaid, out);
+}
+
 static enum status write_incidents(
 	struct carry_export *export, struct store_reader *reader, struct buf *out, struct error *err)
 {
@@ -452,9 +473,13 @@ static enum status write_incidents(
 	if (!arena)
 		return error_no_memory(err);
 	TRY(store_read_incidents(reader, arena, &filter, &rows, &count, &next, err));
-	for (size_t i = 0; i < count; i++)
-		carry_write(&(struct carry_record){.kind = CARRY_INCIDENT, .incident = rows[i]}, out);
-	export->counts.incidents += count;
+	carry_unsaid_join(&export->unsaid, rows, count);
+	for (size_t i = 0; i < count; i++) {
+		write_unsaid(export, &rows[i], out);
+		write_incident(export, &rows[i], out);
+	}
+	if (!next.len)
+		write_unsaid(export, NULL, out);
 	mem_free(export->cursor);
 	export->cursor = next.len ? mem_copy_bytes(next.ptr, next.len) : NULL;
 	if (next.len && !export->cursor)

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "pipeline/consume/consume.h"
 #include "state/control.h"
+#include "state/watchers/backfill_incidents.h"
 #include "state/streams/directory.h"
 #include "state/streams/job_view.h"
 #include "state/pipeline_state.h"
@@ -57,7 +58,37 @@ static enum status copy_live(
 	return OK;
 }
 
-/* What waits for a tracker is points in the copy: its tracker tells it nothing. */
+static const struct carry_series *find_series(const struct carry_snapshot *snapshot, uint32_t series_id)
+{
+	size_t at = 0;
+
+	while (at + 1 < snapshot->series_count && snapshot->series[at].series_id != series_id)
+		at++;
+	return &snapshot->series[at];
+}
+
+static enum status copy_unsaid(const struct stream_state *stream, const struct held_shown *shown, struct arena *arena,
+	struct carry_snapshot *out, struct error *err)
+{
+	size_t count = shown->said ? shown->said->count : 0;
+
+	if (!count)
+		return OK;
+	if (!(out->unsaid = arena_alloc(arena, count * sizeof *out->unsaid)))
+		return error_no_memory(err);
+	for (; out->unsaid_count < count; out->unsaid_count++) {
+		const struct said_incident *said = &shown->said->items[out->unsaid_count];
+		out->unsaid[out->unsaid_count] = (struct incident_row){.series_id = said->series_id,
+			.stream_id = stream->stream_id,
+			.metric = find_series(out, said->series_id)->metric,
+			.attempt = extractor_attempt(stream->extractor),
+			.facts = SPAN(""),
+			.incident = said->incident};
+	}
+	return OK;
+}
+
+/* What waits for a tracker is points in the copy, with what is wrong in them: its tracker tells it nothing. */
 static enum status copy_all(
 	struct stream_state *stream, struct arena *arena, struct carry_snapshot *out, struct error *err)
 {
@@ -66,6 +97,8 @@ static enum status copy_all(
 	enum status status = held_show(stream, &shown, err);
 	if (status == OK)
 		status = copy_live(stream, arena, out, err);
+	if (status == OK)
+		status = copy_unsaid(stream, &shown, arena, out, err);
 	held_hide(stream, &shown);
 	return status;
 }

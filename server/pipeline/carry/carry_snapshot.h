@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "store/alerts.h"
 #include "store/carry.h"
 #include "store/jobs.h"
 #include "store/streams.h"
@@ -23,6 +24,8 @@ struct carry_snapshot {
 	struct stream_row row; /* stream_id 0: there is no further stream */
 	struct carry_series *series;
 	size_t series_count;
+	struct incident_row *unsaid; /* of points that wait here and are some in the copy; without a number */
+	size_t unsaid_count;
 };
 
 /* Of the stream with the smallest number above `after`. Waits a moment for what is committed to be extracted. */

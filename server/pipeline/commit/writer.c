@@ -80,6 +80,17 @@ static bool fail_item(struct pipeline *pipeline, struct work *work, enum status 
 	return false;
 }
 
+/* Also while the pipeline ends, which control_wait_tick does not wait for: kept work comes back until the queue is closed. */
+static void pause_ms(struct pipeline *pipeline, int64_t ms)
+{
+	struct timespec until = clock_deadline(ms);
+
+	pthread_mutex_lock(&pipeline->tick_mutex);
+	for (int result = 0; result == 0;)
+		result = pthread_cond_timedwait(&pipeline->tick, &pipeline->tick_mutex, &until);
+	pthread_mutex_unlock(&pipeline->tick_mutex);
+}
+
 /* Kept work comes back at once: do not spin on a full or failing disk. */
 static void end_round(struct pipeline *pipeline, struct round *round, enum status status, const struct error *err)
 {
@@ -91,7 +102,7 @@ static void end_round(struct pipeline *pipeline, struct round *round, enum statu
 		must_pause = must_pause || comes_back;
 	}
 	if (must_pause)
-		control_wait_tick(pipeline, IDLE_MS);
+		pause_ms(pipeline, IDLE_MS);
 }
 
 static void add_item(struct round *round, struct work *work)
@@ -241,11 +252,17 @@ static enum status commit_plan(struct plan *plan, struct round *round, struct er
 	return OK;
 }
 
+static void begins_to_write(struct pipeline *pipeline)
+{
+	atomic_store(&pipeline->writing_since_ms, clock_mono_ms());
+}
+
 static enum status commit_round(struct pipeline *pipeline, struct round *round, struct error *err)
 {
 	struct store_tx *tx;
 	struct plan plan;
 
+	begins_to_write(pipeline);
 	journal_writer_reset(&pipeline->journal);
 	TRY(store_tx_begin(&tx, pipeline->options.store, err));
 	pipeline->round++;
@@ -300,8 +317,10 @@ static void checkpoint(struct pipeline *pipeline, bool is_idle)
 {
 	struct error err;
 
+	begins_to_write(pipeline);
 	if (store_checkpoint(pipeline->options.store, is_idle, &err) != OK)
 		log_line(LOG_WARNING, "checkpoint_failed", "error=\"%s\"", err.text);
+	atomic_store(&pipeline->writing_since_ms, 0);
 }
 
 void *writer_run(void *context)

@@ -122,10 +122,14 @@ enum status held_pass_over(const struct pipeline *pipeline, struct stream_state 
 enum status held_release(
 	struct pipeline *pipeline, struct stream_state *stream, bool is_all, struct error *err) MUST_CHECK;
 
-/* Between these, under the stream's lock, what waits is points of its series, as it may never be: for a copy of the stream. */
+/*
+ * Between these, under the stream's lock, what waits is points of its series, as it may never be: for a copy of the stream. What detectors say
+ * of it is told to nobody here.
+ */
 struct held_shown {
 	struct series_state *before;
 	size_t count;
+	struct said_list *said; /* NULL: nothing waits */
 };
 /* To be hidden after an error, too. */
 enum status held_show(struct stream_state *stream, struct held_shown *shown, struct error *err) MUST_CHECK;

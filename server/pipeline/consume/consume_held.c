@@ -5,6 +5,7 @@
 #include "pipeline/alert/watchers.h"
 #include "pipeline/consume/consume.h"
 #include "state/control.h"
+#include "state/watchers/backfill_incidents.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -303,26 +304,74 @@ void held_end_wait(struct series_state *series)
 
 /* ---- an export shows it as points ---- */
 
-static enum status show(struct stream_state *stream, struct series_state *series, struct error *err)
+struct showing {
+	struct said_list *said;
+	uint32_t series_id;
+	int64_t arrival_ms;
+	enum status status;
+	struct error *err;
+};
+
+static void take_shown(void *context, enum incident_change change, const struct incident *incident)
+{
+	struct showing *showing = context;
+	struct incident said = *incident;
+
+	(void)change; /* the list knows by the key what is new */
+	said.is_historic = said.opened_ms < showing->arrival_ms - HISTORIC_MS;
+	if (showing->status == OK)
+		showing->status = said_list_put(showing->said, showing->series_id, &said, showing->err);
+}
+
+static enum status show_value(
+	struct series_state *series, const struct held_value *value, struct said_list *list, struct error *err)
+{
+	struct showing showing = {list, series->series_id, value->arrival_ms, OK, err};
+	uint64_t ordinal = series->sealed_points + series->tail_count;
+
+	consume_add_point(series, &value->point);
+	detector_set_feed(series->detectors, ordinal, &value->point, take_shown, &showing);
+	return showing.status;
+}
+
+/* What has no points of its own yet begins with those that wait; else they go on with what its detectors know. */
+static enum status copy_detectors(
+	const struct series_state *series, enum role role, struct detector_set **out, struct error *err)
+{
+	AUTO_DONE(buf) packed = BUF_INIT(SIZE_MAX / 2);
+
+	if (series->has_given_way) {
+		*out = detector_set_new(role);
+		return *out ? OK : error_no_memory(err);
+	}
+	detector_set_pack(series->detectors, &packed);
+	TRY(buf_status(&packed, err));
+	struct unpacker in = unpacker_on(buf_span(&packed));
+	return detector_set_unpack(out, role, &in, err);
+}
+
+static enum status show(
+	struct stream_state *stream, struct series_state *series, struct said_list *list, struct error *err)
 {
 	const struct held_values *held = &series->held;
+	enum role role = series->has_given_way ? held->values[0].role : series->role;
 	size_t count = series->tail_count + held->count;
-	struct point *tail = mem_alloc(count * sizeof *tail);
-	struct detector_set *detectors = detector_set_new(held->values[0].role);
+	struct detector_set *detectors;
 
-	if (!tail || !detectors) {
-		mem_free(tail);
+	TRY(copy_detectors(series, role, &detectors, err));
+	struct point *tail = mem_alloc(count * sizeof *tail);
+	if (!tail) {
 		detector_set_free(detectors);
 		return error_no_memory(err);
 	}
 	if (series->tail_count)
 		memcpy(tail, series->tail, series->tail_count * sizeof *tail);
 	series->tail = tail;
-	series->detectors = detectors; /* they look at what comes: what waits has told nobody anything */
-	series->role = held->values[0].role;
+	series->detectors = detectors;
+	series->role = role;
 	series->has_given_way = false;
 	for (size_t i = 0; i < held->count; i++)
-		consume_add_point(series, &held->values[i].point);
+		TRY(show_value(series, &held->values[i], list, err));
 	consume_rebuild_summary(stream, series);
 	return OK;
 }
@@ -335,7 +384,8 @@ enum status held_show(struct stream_state *stream, struct held_shown *shown, str
 	if (!stream->held_count)
 		return OK;
 	shown->before = mem_zeroed(stream->series_count * sizeof *shown->before);
-	if (!shown->before)
+	shown->said = said_list_new();
+	if (!shown->before || !shown->said)
 		return error_no_memory(err);
 	for (; shown->count < stream->series_count && status == OK; shown->count++) {
 		struct series_state *series = stream->series[shown->count];
@@ -343,7 +393,7 @@ enum status held_show(struct stream_state *stream, struct held_shown *shown, str
 		shown->before[shown->count] = *series;
 		if (held->count && !told_metrics_have(&stream->job->told, span_from(series->metric),
 					   held->values[0].told_role, held->life))
-			status = show(stream, series, err);
+			status = show(stream, series, shown->said, err);
 	}
 	return status;
 }
@@ -359,6 +409,7 @@ void held_hide(struct stream_state *stream, struct held_shown *shown)
 		*series = shown->before[i];
 	}
 	mem_free(shown->before);
+	said_list_free(shown->said);
 	*shown = (struct held_shown){0};
 }
 

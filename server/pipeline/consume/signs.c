@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "extract/line/signature.h"
+#include "fleet/nccl_work.h"
 #include "model/metrics/stream_name.h"
 #include "pipeline/alert/incidents.h"
 #include "pipeline/life/life.h"
@@ -175,6 +176,18 @@ static void keep_host(struct buf *out, struct span named)
 		buf_append_span(out, named);
 }
 
+/* How far a rank had come is kept of each: a stream has several. */
+static bool is_of_its_own(struct sign *sign, const struct signature_found *found, struct span text)
+{
+	struct nccl_work unused;
+
+	if (found->signature->about != SIGNATURE_SYMPTOM || sign->own_count >= SIGN_OWN_MAX)
+		return false;
+	bool is_own = nccl_work_read(text, &unused);
+	sign->own_count += is_own;
+	return is_own || (sign->count && nccl_work_read(buf_span(&sign->text), &unused));
+}
+
 static enum status note_hit(struct pipeline *pipeline, struct stream_state *stream, const struct signature_found *found,
 	const struct extract_line *line, int64_t ts_ms, int64_t arrival_ms, struct error *err)
 {
@@ -182,8 +195,10 @@ static enum status note_hit(struct pipeline *pipeline, struct stream_state *stre
 
 	if (!sign && !(sign = signs_add(stream->signs, found->signature->name)))
 		return error_no_memory(err);
-	bool is_new = !sign->count || ts_ms > sign->last_ms + SIGN_QUIET_MS ||
-		      host_lines_change_within(stream, sign->last_line, line->number);
+	bool is_again = !sign->count || ts_ms > sign->last_ms + SIGN_QUIET_MS;
+	sign->own_count = is_again ? 0 : sign->own_count;
+	bool is_own = is_of_its_own(sign, found, line->text);
+	bool is_new = is_again || is_own || host_lines_change_within(stream, sign->last_line, line->number);
 	if (is_new && sign->is_dirty)
 		TRY(tell(pipeline, stream, sign, err)); /* the last of the stretch before */
 	if (is_new) {

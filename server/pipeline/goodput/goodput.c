@@ -289,7 +289,12 @@ enum status goodput_read_job(struct pipeline *pipeline, struct store_reader *rea
 		.work_from_ms = stretches_first_ms(&out->facts.work),
 		.work_to_ms = out->facts.last_ms,
 		.paused_ms = out->facts.paused_ms,
-		.odd_times = stretches_odd(&out->facts.work, &out->facts.work)};
+		.odd_times = stretches_odd(&out->facts.work, &out->facts.work),
+		.went_on = {.job = SPAN(""),
+			.from_step = derived->link.from_step,
+			.step_ms = derived->link.step_ms,
+			.work_ms = derived->link.work_ms,
+			.silent_ms = derived->link.silent_ms}};
 	TRY(goodput_account(out, prices, arena, err));
 	return keep_incidents(out, arena, err);
 }

@@ -64,6 +64,7 @@ struct job_facts {
 	bool is_start_stated; /* somebody said when it began, or was held up */
 	int64_t changed_ms; /* when it was heard of last */
 	struct span metric, stream; /* by which its steps are known; "" */
+	struct span went_on_in; /* the job in which its training went on first; "" */
 };
 enum status goodput_gather(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena, struct span job,
 	int64_t now_ms, struct job_row *row, struct job_facts *out, struct error *err) MUST_CHECK;

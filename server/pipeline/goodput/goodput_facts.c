@@ -397,13 +397,35 @@ static enum goodput_end end_of(const struct job_row *row)
 	return span_equal(row->status, SPAN("Completed")) ? GOODPUT_COMPLETED : GOODPUT_STOPPED;
 }
 
+/* Several may have tried: made again is what lies behind the lowest of their beginnings, and work went on with the earliest. */
+static enum status read_next(struct store_reader *reader, struct arena *arena, const struct job_row *row,
+	struct job_facts *out, struct error *err)
+{
+	struct goodput_link *next = &out->facts.next;
+	struct goodput_went_on *rows;
+	size_t count;
+
+	TRY(store_read_went_on(reader, arena, row->job_id, row->name, &rows, &count, err));
+	for (size_t i = 0; i < count; i++) {
+		int64_t from_step = goodput_within(rows[i].from_step);
+		next->from_step = from_step < next->from_step ? from_step : next->from_step;
+		if (next->step_ms && rows[i].step_ms >= next->step_ms)
+			continue;
+		next->step_ms = goodput_within(rows[i].step_ms);
+		next->work_ms = goodput_within(rows[i].work_ms);
+		next->silent_ms = goodput_within(rows[i].silent_ms);
+		out->went_on_in = rows[i].job;
+	}
+	return OK;
+}
+
 static enum status gather(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena, struct span job,
 	int64_t now_ms, bool has_steps, struct job_row *row, struct job_facts *out, struct error *err)
 {
 	AUTO(json) document = NULL;
 	struct job_view view;
 
-	*out = (struct job_facts){.facts = {.next_from_step = INT64_MAX}};
+	*out = (struct job_facts){.facts = {.next = {.from_step = INT64_MAX}}, .went_on_in = SPAN("")};
 	TRY(view_read_job(pipeline, reader, arena, job, SPAN(""), SPAN(""), VIEW_SERIES, &view, err));
 	TRY(json_parse(&document, view.row.document, err));
 	out->stated_billable_ms = job_stated_billable_ms(&view.row, document);
@@ -418,7 +440,7 @@ static enum status gather(struct pipeline *pipeline, struct store_reader *reader
 	const char *class = failure_class(view.row.failure_reason);
 	out->facts.end_cause = span_from(class ? class : "");
 	*row = view.row;
-	return OK;
+	return read_next(reader, arena, row, out, err);
 }
 
 enum status goodput_gather(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena, struct span job,

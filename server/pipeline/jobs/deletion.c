@@ -15,6 +15,7 @@
 #include "state/pipeline_state.h"
 #include "state/streams/directory.h"
 #include "store/alerts.h"
+#include "store/goodput.h"
 #include "store/job_facts.h"
 #include "store/trash.h"
 
@@ -93,6 +94,7 @@ static enum status put_away(
 		.bytes = deletion->bytes};
 
 	TRY(settle_check(deletion->pipeline, row, err));
+	TRY(store_touch_goodput_before(tx, row->job_id, err));
 	return store_trash_job(tx, &trashed, err);
 }
 

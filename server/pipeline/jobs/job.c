@@ -12,6 +12,7 @@
 #include "pipeline/jobs/job_change.h"
 #include "pipeline/jobs/faults_by_hand.h"
 #include "pipeline/jobs/hosts_by_hand.h"
+#include "pipeline/jobs/restarts_by_hand.h"
 #include "pipeline/jobs/job_event.h"
 #include "pipeline/life/life.h"
 #include "pipeline/life/pools.h"
@@ -43,6 +44,7 @@ struct creation {
 	bool has_state_messages;
 	struct life life; /* of a document that comes behind the log */
 	struct hosts_set hosts;
+	struct restarts_ended ended;
 };
 
 static enum status check_name(struct span name, struct error *err)
@@ -157,9 +159,11 @@ static enum status write_creation(void *context, struct store_tx *tx, struct err
 	TRY(sets_times ? life_write(&creation->life, tx, &row, true, err) : pools_put_job(tx, &row, err));
 	TRY(store_check_run(store_tx_reader(tx), arena, row.name, err));
 	creation->hosts = (struct hosts_set){0};
+	creation->ended.count = 0;
 	if (sets_times) {
 		TRY(hosts_by_hand_write(tx, creation->arena, &row, &creation->hosts, err));
 		TRY(faults_by_hand_write(tx, creation->arena, &row, NULL, err));
+		TRY(restarts_by_hand_write(creation->pipeline, tx, creation->arena, &row, &creation->ended, err));
 	}
 	if (is_new)
 		TRY(life_begin(tx, &row, SPAN("created"), err));
@@ -182,6 +186,7 @@ static void apply_creation(void *context)
 
 	life_say(&creation->life);
 	hosts_by_hand_apply(creation->pipeline, creation->job_id, &creation->hosts);
+	restarts_by_hand_say(creation->pipeline, &creation->ended);
 	if (job) {
 		struct error err;
 		if (job_settings_state(job->settings, creation->pipeline->devices, creation->document, &err) != OK)

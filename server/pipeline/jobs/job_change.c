@@ -7,12 +7,15 @@
 #include "base/secret.h"
 #include "model/jobs/by_hand.h"
 #include "model/jobs/job_time.h"
+#include "model/jobs/restart_verdict.h"
 #include "model/jobs/training_job.h"
 #include "pipeline/commit/resolve.h"
 #include "pipeline/jobs/faults_by_hand.h"
 #include "pipeline/jobs/hosts_by_hand.h"
+#include "pipeline/jobs/restarts_by_hand.h"
 #include "pipeline/life/life.h"
 #include "pipeline/life/pools.h"
+#include "state/audit.h"
 #include "state/streams/directory.h"
 #include "state/execute.h"
 #include "state/pipeline_state.h"
@@ -33,6 +36,7 @@ struct job_change {
 	struct life life; /* of by_hand */
 	struct arena *arena; /* of what is shown after the commit */
 	struct hosts_set hosts;
+	struct restarts_ended ended;
 };
 
 static bool is_null(const struct json *node)
@@ -397,6 +401,7 @@ static enum status write_by_hand(
 	TRY(life_write(&change->life, tx, row, true, err));
 	TRY(hosts_by_hand_write(tx, change->arena, row, &change->hosts, err));
 	TRY(faults_by_hand_write(tx, change->arena, row, json_get(change->changes, "by_hand"), err));
+	TRY(restarts_by_hand_write(change->pipeline, tx, change->arena, row, &change->ended, err));
 	return check_times(change, row, err);
 }
 
@@ -428,11 +433,34 @@ static void apply_change(void *context)
 	struct error err;
 
 	hosts_by_hand_apply(change->pipeline, change->job_id, &change->hosts);
+	restarts_by_hand_say(change->pipeline, &change->ended);
 	if (!job)
 		return;
 	if (job_settings_state(job->settings, change->pipeline->devices, buf_span(&change->document), &err) != OK)
 		log_line(LOG_WARNING, "settings_failed", "job=\"%s\" error=\"%s\"", job->name, err.text);
 	atomic_store(&job->is_row_dirty, true);
+}
+
+/* Who says it is whoever asks. */
+static enum status sign(
+	const struct pipeline *pipeline, const struct json *changes, struct json **out, struct error *err)
+{
+	const struct actor *actor = audit_actor(pipeline);
+	const struct json *by_hand = json_get(changes, "by_hand");
+	AUTO_DONE(buf) text = BUF_INIT(DOCUMENT_MAX_BYTES);
+	AUTO(json) copy = NULL;
+	AUTO(json) by = NULL;
+
+	if (!json_get(by_hand, "restarts"))
+		return OK;
+	json_print(changes, &text);
+	TRY(buf_status(&text, err));
+	TRY(json_parse(&copy, buf_span(&text), err));
+	TRY(restart_verdicts_sign(by_hand, actor ? actor->token : SPAN(""), &by, err));
+	if (!json_set_copy(copy, "by_hand", by))
+		return error_no_memory(err);
+	*out = TAKE(copy);
+	return OK;
 }
 
 enum status pipeline_change_job(
@@ -448,7 +476,10 @@ enum status pipeline_change_job(
 
 	if (!arena)
 		return error_no_memory(err);
+	AUTO(json) named = NULL;
 	TRY(by_hand_check(json_get(changes, "by_hand"), clock_wall_ms() + JOB_AHEAD_MS, err));
+	TRY(sign(pipeline, changes, &named, err));
+	change.changes = named ? named : changes;
 	enum status status = writer_execute_then(pipeline, write_change, apply_change, &change, err);
 
 	buf_done(&change.document);

@@ -212,7 +212,10 @@ static enum status open_end(
 	return store_put_told(tx, job->job_id, &resume, err);
 }
 
-/* A job that has ended goes on where the sender says so; else it is a process of the run that comes late. */
+/*
+ * A job that has ended goes on where the sender says so; else it is a process of the run that comes late. It goes on from when the sender would
+ * have said so if it had not had to wait, but behind its end: what was at work when the job ended goes on with it from there.
+ */
 static enum status put_session(struct opening *opening, struct store_tx *tx, const struct job_row *job,
 	const struct stream_row *row, struct error *err)
 {
@@ -222,8 +225,9 @@ static enum status put_session(struct opening *opening, struct store_tx *tx, con
 	struct told_row resume = {.status = SPAN("Training"),
 		.message = SPAN("a session goes on with it"),
 		.reason = SPAN(""),
-		.start_ms = asked->now_ms,
+		.start_ms = asked->now_ms - asked->waited_ms,
 		.source = SOURCE_SESSION};
+	int64_t opened_ms = asked->now_ms;
 	struct history known;
 
 	if (stream_is_system(row->name))
@@ -233,13 +237,14 @@ static enum status put_session(struct opening *opening, struct store_tx *tx, con
 	if (asked->resumes && last && phase_is_final(last->status)) {
 		resume.lifts_ms = last->start_ms;
 		if (resume.start_ms <= resume.lifts_ms)
-			resume.start_ms = resume.lifts_ms + 1; /* a sender's clock */
+			resume.start_ms = resume.lifts_ms + 1; /* or by a sender's clock */
 		TRY(date_end(opening, tx, job->job_id, last, err));
 		TRY(store_put_told(tx, job->job_id, &resume, err));
+		opened_ms = opened_ms > resume.start_ms ? opened_ms : resume.start_ms;
 	}
-	if (last && !phase_is_final(last->status) && last->start_ms > resume.start_ms)
-		resume.start_ms = last->start_ms; /* by a clock that was ahead: it is opened within that */
-	TRY(store_put_session(tx, job->job_id, row->stream_id, resume.start_ms, err));
+	if (last && !phase_is_final(last->status) && last->start_ms > opened_ms)
+		opened_ms = last->start_ms; /* by a clock that was ahead: it is opened within that */
+	TRY(store_put_session(tx, job->job_id, row->stream_id, opened_ms, err));
 	return life_put_sign(opening->life.pipeline, tx, opening->life.arena, job, &sign, err);
 }
 

@@ -36,6 +36,7 @@ struct session_stream {
 	bool resumes; /* a job that has ended goes on with it; with what is past, only the end of one that was stated to be Completed is open */
 	bool is_past; /* what comes is of the past: its lines say when they are of, and the job is what it was; but see resumes */
 	int64_t now_ms;
+	int64_t waited_ms; /* so long its process has been at work without a session: another had the stream, or the server was away */
 	/* What comes back. */
 	int64_t job_id;
 	uint32_t stream_id;

@@ -64,7 +64,7 @@ static enum status write_restoration(void *context, struct store_tx *tx, struct 
 		TRY(rename_document(choosing->name, &job, &document, err));
 	TRY(store_restore_job(tx, &job, err));
 	TRY(pools_put_job(tx, &job, err));
-	return store_touch_goodput(tx, job.job_id, 0, err);
+	return store_touch_goodput_before(tx, job.job_id, err);
 }
 
 /* Its metrics may have been in the midst of a back-fill. */

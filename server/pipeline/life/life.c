@@ -17,7 +17,7 @@ enum { REASON_BYTES = 1024 };
 
 enum status life_begin(struct store_tx *tx, const struct job_row *row, struct span message, struct error *err)
 {
-	struct transition_row shown = {row->secondary, message, row->created_ms, 0, SOURCE_ASSUMED};
+	struct transition_row shown = {row->secondary, message, row->created_ms, 0, SOURCE_ASSUMED, 0};
 	struct told_row told = {.status = row->secondary,
 		.message = message,
 		.reason = SPAN(""),
@@ -166,6 +166,31 @@ static enum status decide_if_set(struct pipeline *pipeline, struct store_reader 
 	return *is_set ? decide(pipeline, reader, arena, &unused, out, err) : OK;
 }
 
+/* Of rows that are shown once the last time at which each was stated: of what is waited with alone, else nobody asks. */
+static enum status find_again(
+	struct store_reader *reader, struct arena *arena, int64_t job_id, struct history *history, struct error *err)
+{
+	struct told_row *told;
+	size_t count = 0;
+	bool is_any = false;
+
+	for (size_t i = 0; i < history->count; i++) {
+		history->rows[i].again_ms = 0;
+		is_any |= phase_is_waiting(history->rows[i].status) && history->rows[i].source == SOURCE_STATED;
+	}
+	if (is_any)
+		TRY(store_read_told_facts(reader, arena, job_id, &told, &count, err));
+	for (size_t i = 0; i < history->count; i++) {
+		struct transition_row *row = &history->rows[i];
+		for (size_t j = 0; j < count; j++)
+			if (told[j].source == SOURCE_STATED && span_equal(told[j].status, row->status) &&
+				told[j].start_ms > row->start_ms && told[j].start_ms > row->again_ms &&
+				(!row->end_ms || told[j].start_ms < row->end_ms))
+				row->again_ms = told[j].start_ms;
+	}
+	return OK;
+}
+
 enum status life_read_known(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct job_row *row, struct history *out, struct error *err)
 {
@@ -174,10 +199,12 @@ enum status life_read_known(struct pipeline *pipeline, struct store_reader *read
 
 	*out = (struct history){.failure_reason = SPAN("")};
 	TRY(decide_if_set(pipeline, reader, arena, row, &decided, &is_set, err));
-	if (!is_set)
-		return store_read_transitions(reader, arena, row->job_id, &out->rows, &out->count, err);
-	*out = decided.known;
-	return OK;
+	if (is_set) {
+		*out = decided.known;
+		return OK;
+	}
+	TRY(store_read_transitions(reader, arena, row->job_id, &out->rows, &out->count, err));
+	return find_again(reader, arena, row->job_id, out, err);
 }
 
 /* Why it failed is known by when it did, not by when somebody says that it was: but what a later end has taken in was before it. */
@@ -270,6 +297,12 @@ static const struct transition_row *find_halt(const struct history *history)
 	return is_assumed && last[-1].source != SOURCE_ASSUMED && phase_is_waiting(last[-1].status) ? last - 1 : NULL;
 }
 
+/* Stated again and again it is shown once, and nothing that was printed up to the last time ended it. */
+static int64_t halted_ms(const struct transition_row *halt)
+{
+	return halt->again_ms > halt->start_ms ? halt->again_ms : halt->start_ms;
+}
+
 void life_note(struct job_state *job, const struct history *history)
 {
 	static const struct transition_row none;
@@ -289,7 +322,9 @@ void life_note(struct job_state *job, const struct history *history)
 		}
 	const struct transition_row *halt = is_waiting ? last : find_halt(history);
 	atomic_store(&job->awaited_to_ms, halt == last || !halt ? INT64_MAX : last->start_ms);
-	atomic_store(&job->awaited_ms, !halt ? INT64_MAX : halt->source == SOURCE_ASSUMED ? INT64_MIN : halt->start_ms);
+	atomic_store(&job->awaited_ms, !halt                            ? INT64_MAX
+				       : halt->source == SOURCE_ASSUMED ? INT64_MIN
+									: halted_ms(halt));
 	bool is_presumed = last->source == SOURCE_ASSUMED && span_equal(last->status, SPAN("Stopped"));
 	atomic_store(&job->presumed_ms, is_presumed ? last->start_ms : INT64_MAX);
 }

@@ -12,6 +12,7 @@
 #include "store/goodput.h"
 #include "store/jobs.h"
 #include "store/pools.h"
+#include "store/run.h"
 #include "store/transitions.h"
 
 #include <stdlib.h>
@@ -378,11 +379,28 @@ static enum status follow(struct store_tx *tx, const struct job_row *job, int64_
 	return is_in && !has_same_facts(&old, &row) ? derive_here(tx, &row, &old, job->name, now_ms, err) : OK;
 }
 
+/* A job that it goes on with, and one that it no longer goes on with, have lost other steps. */
+static enum status put_link(struct store_tx *tx, struct job_row *job, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	struct span before, after;
+
+	if (!arena)
+		return error_no_memory(err);
+	TRY(store_read_continued(store_tx_reader(tx), arena, job->job_id, &before, err));
+	TRY(store_put_job(tx, job, err));
+	TRY(store_read_continued(store_tx_reader(tx), arena, job->job_id, &after, err));
+	if (span_equal(before, after))
+		return OK;
+	TRY(store_touch_goodput_of(tx, before, err));
+	return store_touch_goodput_of(tx, after, err);
+}
+
 enum status pools_put_job(struct store_tx *tx, struct job_row *job, struct error *err)
 {
 	int64_t now_ms = clock_wall_ms();
 
-	TRY(store_put_job(tx, job, err));
+	TRY(put_link(tx, job, err));
 	TRY(store_touch_goodput(tx, job->job_id, 0, err));
 	TRY(follow(tx, job, now_ms, err));
 	return store_settle_fleet_totals(tx, now_ms, err);

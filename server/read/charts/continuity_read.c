@@ -1,6 +1,7 @@
 /* One walk over each series serves all restarts: each point is looked at by those whose attempts it lies before, or began. */
 #include "read/charts/continuity_read.h"
 
+#include "model/jobs/restart_verdict.h"
 #include "model/metrics/consumed.h"
 #include "model/metrics/stream_name.h"
 #include "read/charts/main_series.h"
@@ -305,6 +306,28 @@ static void find_from_steps(struct continuity_report *out)
 	}
 }
 
+enum status continuity_settle(
+	const struct json *document, struct continuity_restart *restart, struct arena *arena, struct error *err)
+{
+	static const enum continuity_verdict all[] = {
+		CONTINUITY_CONTINUED, CONTINUITY_DIFFERS, CONTINUITY_NOT_PROVABLE};
+	struct restart_verdict set;
+
+	restart->verdict = restart->judged.verdict;
+	restart->why_by_hand = restart->set_by = SPAN("");
+	restart_verdict_find(document, restart->attempt, restart->judged.first_step, &set);
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+		if (span_equal(set.verdict, span_from(continuity_verdict_name(all[i])))) {
+			restart->is_by_hand = true;
+			restart->verdict = all[i];
+		}
+	if (!restart->is_by_hand)
+		return OK;
+	restart->why_by_hand = arena_copy(arena, set.why);
+	restart->set_by = arena_copy(arena, set.by);
+	return restart->why_by_hand.ptr && restart->set_by.ptr ? OK : error_no_memory(err);
+}
+
 /* Of those that differed, the newest one before which it was as behind this one. */
 static void find_taken_back(const struct walk *walk, size_t at, const struct continuity_report *known,
 	struct continuity_restart *restart, uint32_t earlier_attempts)
@@ -318,7 +341,7 @@ static void find_taken_back(const struct walk *walk, size_t at, const struct con
 			now[k] = &walk->series[k][at];
 			bad[k] = &walk->series[k][j];
 		}
-		if (earlier->judged.verdict == CONTINUITY_DIFFERS && continuity_takes_back(bad, now, &restart->judged))
+		if (earlier->verdict == CONTINUITY_DIFFERS && continuity_takes_back(bad, now, &restart->judged))
 			restart->takes_back = earlier->attempt;
 	}
 }
@@ -326,7 +349,9 @@ static void find_taken_back(const struct walk *walk, size_t at, const struct con
 static enum status judge(const struct walk *walk, struct arena *arena, struct continuity_report *out, struct error *err)
 {
 	const struct part *own = &walk->parts[walk->part_count - 1];
+	AUTO(json) document = NULL;
 
+	TRY(json_parse(&document, own->view.row.document, err));
 	out->restarts = arena_alloc(arena, (walk->restart_count + 1) * sizeof *out->restarts);
 	if (!out->restarts)
 		return error_no_memory(err);
@@ -342,6 +367,7 @@ static enum status judge(const struct walk *walk, struct arena *arena, struct co
 			&walk->series[LOSS][i], &walk->series[RATE][i], &walk->series[DATA][i], &restart.judged);
 		if (restart.judged.verdict == CONTINUITY_DIFFERS)
 			find_taken_back(walk, i, out, &restart, own->earlier_attempts);
+		TRY(continuity_settle(document, &restart, arena, err));
 		if (restart.judged.first_step != INT64_MIN)
 			out->restarts[out->count++] = restart;
 		else

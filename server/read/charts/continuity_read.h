@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "base/json/json_read.h"
 #include "fleet/continuity.h"
 #include "store/store.h"
 
@@ -21,6 +22,9 @@ struct continuity_restart {
 	uint32_t
 		takes_back; /* the attempt that differed, and whose restart this one undoes: judged by what was before that; 0 */
 	struct continuity judged;
+	enum continuity_verdict verdict; /* as judged, unless somebody knows better: */
+	bool is_by_hand;
+	struct span why_by_hand, set_by; /* set_by "": it is not known */
 };
 
 struct continuity_report {
@@ -29,6 +33,10 @@ struct continuity_report {
 	size_t count, left_out; /* left_out: older ones */
 	size_t pending; /* newest ones that have printed no loss yet */
 };
+
+/* What counts of a restart that was judged; document: its job's. */
+enum status continuity_settle(const struct json *document, struct continuity_restart *restart, struct arena *arena,
+	struct error *err) MUST_CHECK;
 
 /* The newest `limit` restarts. ERR_NOT_FOUND names the job. */
 

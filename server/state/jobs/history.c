@@ -296,7 +296,7 @@ static void walk(struct deciding *d)
 	}
 }
 
-/* What a session opened behind an end that was stated: of the past, or by a clock that is behind. */
+/* What a session opened behind an end that was stated: of the past, of a process that was at work then, or by a clock that is behind. */
 static bool opens_end(const struct told_row *row)
 {
 	return row->source == SOURCE_SESSION && row->start_ms == row->lifts_ms + 1;
@@ -335,7 +335,7 @@ static void join_neighbours(const struct deciding *d, struct history *out)
 		bool is_dated = row->is_undated && row->source == SOURCE_STATED;
 		if (!is_same) {
 			out->rows[out->count++] = (struct transition_row){
-				row->status, row->message, row->start_ms, 0, is_dated ? SOURCE_DATED : row->source};
+				row->status, row->message, row->start_ms, 0, is_dated ? SOURCE_DATED : row->source, 0};
 			out->failure_reason = phase_is_final(row->status) ? row->reason : SPAN("");
 			continue;
 		}
@@ -345,6 +345,7 @@ static void join_neighbours(const struct deciding *d, struct history *out)
 			before->start_ms = row->start_ms;
 		before->message = row->message.len ? row->message : before->message;
 		before->source = row->source < before->source ? row->source : before->source;
+		before->again_ms = row->source == SOURCE_STATED ? row->start_ms : before->again_ms;
 		if (row->reason.len)
 			out->failure_reason = row->reason;
 	}
@@ -429,6 +430,19 @@ int64_t history_created_ms(const struct history *history, const struct job_row *
 	int64_t first_ms = earlier_of(row->announced_ms, is_told ? history->rows[0].start_ms : 0);
 
 	return earlier_of(earlier_of(first_ms, row->started_ms), row->ended_ms);
+}
+
+uint32_t history_count_lives(const struct transition_row *rows, size_t count, bool *is_over)
+{
+	uint32_t lives = 0;
+
+	*is_over = false;
+	for (size_t i = 0; i < count; i++) {
+		bool is_final = phase_is_final(rows[i].status);
+		lives += *is_over && !is_final;
+		*is_over = is_final;
+	}
+	return lives;
 }
 
 int64_t history_began_again_ms(const struct history *history)

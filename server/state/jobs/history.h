@@ -67,5 +67,7 @@ void history_to_row(const struct history *history, const struct event_times *tim
 /* row: with its start and end. A job was there when it was announced, and not later than it started, ended, or was told to be anything:
  * a log may be posted afterwards. */
 int64_t history_created_ms(const struct history *history, const struct job_row *row);
+/* How often it has gone on after an end; *is_over: it has ended again. */
+uint32_t history_count_lives(const struct transition_row *rows, size_t count, bool *is_over);
 /* When it went on after its last end; 0: it never did. An end behind another end begins nothing. */
 int64_t history_began_again_ms(const struct history *history);

@@ -7,12 +7,13 @@
 #include "base/buf.h"
 #include "base/codec/pack.h"
 
-enum { SIGN_TEXT_BYTES = 400, SIGN_HOST_BYTES = 255 };
+enum { SIGN_TEXT_BYTES = 400, SIGN_HOST_BYTES = 255, SIGN_OWN_MAX = 64 };
 
 struct sign { /* the present stretch of one signature */
 	struct buf name; /* of the signature: the file may change between two starts */
 	uint64_t count, first_line, last_line;
 	int64_t first_ms, last_ms;
+	unsigned own_count; /* lines that each were a stretch of their own, of late; not packed: a start counts anew */
 	bool is_historic;
 	bool is_dirty; /* the store does not know it as it is */
 	bool is_under_way; /* and is being told */

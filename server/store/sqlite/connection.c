@@ -389,7 +389,7 @@ enum status connection_narrow(struct store_reader *on, struct error *err)
 	return connection_run(on, "PRAGMA query_only=ON", err);
 }
 
-void sqlite_reader_free(struct store_reader *reader)
+void sqlite_reader_close(struct store_reader *reader)
 {
 	struct sqlite_reader *on = sqlite_reader_of(reader);
 

@@ -1,6 +1,7 @@
 #include "store/sqlite/sqlite_store.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -16,7 +17,10 @@ enum {
 static void release(struct store *closed)
 {
 	struct sqlite_store *store = sqlite_store_of(closed);
+	struct store_reader *spare = store->spare;
 
+	if (spare)
+		sqlite_reader_close(spare);
 	store_reader_free(closed->writer); /* the last connection: SQLite moves the WAL into the file */
 	lock_release(&store->lock);
 	mem_free(store->watch.log_path);
@@ -77,10 +81,44 @@ enum status database_version(const char *path, int64_t *version, uint64_t *bytes
 	return connection_number(reader, "PRAGMA user_version", version, err);
 }
 
+static bool is_busy(struct store_reader *on)
+{
+	for (sqlite3_stmt *s = sqlite3_next_stmt(sqlite_of(on), NULL); s; s = sqlite3_next_stmt(sqlite_of(on), s))
+		if (sqlite3_stmt_busy(s))
+			return true;
+	return !sqlite3_get_autocommit(sqlite_of(on));
+}
+
+/*
+ * To read all tables' texts takes most of a reader's opening, and a start alone opens seven for a look each: one that is given
+ * back waits for the next, without the pages that it knew.
+ */
+static bool keep_spare(struct store_reader *on)
+{
+	struct store_reader *none = NULL;
+
+	if (!on->store || on->is_writer || on->is_narrow)
+		return false;
+	store_reader_end(on);
+	if (is_busy(on))
+		return false;
+	sqlite_reader_of(on)->system_errno = 0;
+	sqlite3_db_release_memory(sqlite_of(on));
+	return atomic_compare_exchange_strong(&sqlite_store_of(on->store)->spare, &none, on);
+}
+
+static void reader_free(struct store_reader *on)
+{
+	if (!keep_spare(on))
+		sqlite_reader_close(on);
+}
+
 static enum status reader_new(struct store_reader **out, struct store *store, bool is_narrow, struct error *err)
 {
 	AUTO(store_reader) reader = NULL;
 
+	if (!is_narrow && (*out = atomic_exchange(&sqlite_store_of(store)->spare, NULL)))
+		return OK;
 	TRY(connection_open_reader(
 		&reader, sqlite_store_of(store)->path, sqlite_store_of(store)->reader_cache_bytes, err));
 	if (is_narrow)
@@ -173,7 +211,7 @@ const struct driver sqlite_driver = {
 	.interrupt = interrupt,
 	.add_predicates = sqlite_add_predicates,
 	.reader_new = reader_new,
-	.reader_free = sqlite_reader_free,
+	.reader_free = reader_free,
 	.view_begin = sqlite_view_begin,
 	.tx_begin = sqlite_tx_begin,
 	.tx_commit = sqlite_tx_commit,

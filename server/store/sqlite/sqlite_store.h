@@ -67,6 +67,8 @@ struct sqlite_store {
 	struct file_watch watch;
 	uint64_t wal_frames; /* beyond these the WAL is moved into the file at once */
 	size_t reader_cache_bytes;
+	_Atomic(struct store_reader *)
+		spare; /* the reader that was given back last, for the next who wants one; NULL: none */
 };
 
 static inline struct sqlite_reader *sqlite_reader_of(struct store_reader *on)
@@ -102,7 +104,7 @@ enum status connection_failure(struct store_reader *on, int code, struct error *
 enum status sqlite_run(struct store_reader *on, const char *sql, struct error *err) MUST_CHECK;
 void sqlite_rollback(struct store_reader *on);
 enum status sqlite_add_predicates(struct store_reader *on, const struct predicate *predicates, size_t count) MUST_CHECK;
-void sqlite_reader_free(struct store_reader *on);
+void sqlite_reader_close(struct store_reader *on);
 
 /* ---- check_shape.c ---- */
 enum status sqlite_check_schema(struct store_reader *reader, struct buf *problem, struct error *err) MUST_CHECK;

@@ -7,6 +7,7 @@
 #include "helper.h"
 
 #include <math.h>
+#include <pthread.h>
 
 enum { SETS = 300, LINES = 60, PATTERNS = 24, NESTED_MAX = 3, TEXT_MAX = 1 << 16 };
 
@@ -299,10 +300,9 @@ TEST(a_sieve_lets_through_what_holds_the_text)
 {
 	const struct span patterns[] = {
 		SPAN("train_loss: ([0-9.]+)"), SPAN(""), SPAN("(\\d+)"), SPAN("(?:abcde|xyz)=(.)"), SPAN("lr=(.)")};
-	AUTO(arena) arena = arena_new();
-	struct sieve *sieve;
+	AUTO(sieve) sieve = NULL;
 
-	CHECK_OK(sieve_new(&sieve, arena, patterns, sizeof patterns / sizeof patterns[0], &err));
+	CHECK_OK(sieve_new(&sieve, patterns, sizeof patterns / sizeof patterns[0], &err));
 	CHECK(finds(sieve, "train_loss: ", 0) && finds(sieve, "xTRAIN_LOSS: y", 0) && !finds(sieve, "train_loss:", 0));
 	CHECK(!finds(sieve, "train_loss: 1", 1));
 	CHECK(finds(sieve, "", 2) && finds(sieve, "anything", 2));
@@ -315,15 +315,63 @@ TEST(a_sieve_tells_128_patterns_apart)
 {
 	char texts[SIEVE_MAX][16];
 	struct span patterns[SIEVE_MAX];
-	AUTO(arena) arena = arena_new();
-	struct sieve *sieve;
+	AUTO(sieve) sieve = NULL;
 
 	for (size_t i = 0; i < SIEVE_MAX; i++) {
 		snprintf(texts[i], sizeof texts[i], "metric%zu=", i);
 		patterns[i] = span_from(texts[i]);
 	}
-	CHECK_OK(sieve_new(&sieve, arena, patterns, SIEVE_MAX, &err));
+	CHECK_OK(sieve_new(&sieve, patterns, SIEVE_MAX, &err));
 	for (size_t i = 0; i < SIEVE_MAX; i++)
 		for (size_t j = 0; j < SIEVE_MAX; j++)
 			CHECK(finds(sieve, texts[i], j) == (i == j));
+}
+
+struct search {
+	pthread_t thread;
+	pthread_barrier_t *together;
+	const struct sieve *sieve;
+	bool is_right;
+};
+
+static void *search(void *context)
+{
+	struct search *one = context;
+
+	pthread_barrier_wait(one->together);
+	one->is_right = finds(one->sieve, "lr=1", 0) && !finds(one->sieve, "loss", 0);
+	return NULL;
+}
+
+/* Its first search builds it. */
+TEST(a_sieve_is_built_once_for_all_threads)
+{
+	enum { THREADS = 4 };
+	AUTO(sieve) sieve = NULL;
+	struct search searches[THREADS];
+	pthread_barrier_t together;
+
+	CHECK_OK(sieve_new(&sieve, &SPAN("lr=(.)"), 1, &err));
+	pthread_barrier_init(&together, NULL, THREADS);
+	for (size_t i = 0; i < THREADS; i++) {
+		searches[i] = (struct search){.together = &together, .sieve = sieve};
+		CHECK(pthread_create(&searches[i].thread, NULL, search, &searches[i]) == 0);
+	}
+	for (size_t i = 0; i < THREADS; i++) {
+		pthread_join(searches[i].thread, NULL);
+		CHECK(searches[i].is_right);
+	}
+	pthread_barrier_destroy(&together);
+}
+
+TEST(without_memory_a_sieve_lets_all_through)
+{
+	const struct span patterns[] = {SPAN("train_loss: (.)"), SPAN(""), SPAN("lr=(.)")};
+	AUTO(sieve) sieve = NULL;
+
+	CHECK_OK(sieve_new(&sieve, patterns, 3, &err));
+	mem_fail_at(1);
+	CHECK(finds(sieve, "nothing", 0));
+	mem_fail_at(0);
+	CHECK(!finds(sieve, "nothing", 0) && !finds(sieve, "nothing", 1) && finds(sieve, "lr=1", 2));
 }

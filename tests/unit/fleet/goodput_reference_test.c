@@ -121,7 +121,7 @@ static int64_t reference_from(const struct reference *r, size_t first)
 /* Was the step that was made behind point i made again? */
 static bool is_again(const struct reference *r, size_t i, int64_t step)
 {
-	if (step > r->facts->next_from_step)
+	if (step > r->facts->next.from_step)
 		return true;
 	for (size_t j = i + 1; j < r->facts->point_count; j++)
 		if (opens_attempt(r->facts, j) && step > reference_from(r, j))
@@ -333,7 +333,7 @@ TEST(random_jobs_agree_with_the_reference)
 
 	for (int i = 0; i < 400; i++) {
 		begin(&s, (enum goodput_end)below(&random, 4));
-		s.facts.next_from_step = below(&random, 4) ? INT64_MAX : below(&random, 20);
+		s.facts.next.from_step = below(&random, 4) ? INT64_MAX : below(&random, 20);
 		make_phases(&s, &random);
 		make_points(&s, &random);
 		make_marks(&s, &random);

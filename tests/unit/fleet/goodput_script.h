@@ -41,7 +41,7 @@ static inline void begin(struct script *s, enum goodput_end end)
 		.marks = s->marks,
 		.end = end,
 		.end_cause = SPAN(""),
-		.next_from_step = INT64_MAX};
+		.next = {.from_step = INT64_MAX}};
 	s->arena = arena_new();
 	CHECK(s->arena);
 }

@@ -218,7 +218,7 @@ TEST(a_failure_without_a_restart_stalls_and_one_that_is_continued_loses_steps)
 	CHECK(seconds(&s, GOODPUT_STALLED) == 200 && seconds(&s, GOODPUT_PRODUCTIVE) == 100);
 	CHECK(s.out.break_count == 1 && s.out.breaks[0].to_ms == 0 && s.out.breaks[0].from_step == -1);
 	CHECK(span_equal(s.out.breaks[0].cause, SPAN("AlgorithmError")));
-	s.facts.next_from_step = 6;
+	s.facts.next.from_step = 6;
 	run(&s);
 	CHECK(seconds(&s, GOODPUT_REDONE) == 40 && s.out.lost_steps == 4 && s.out.steps == 6);
 	CHECK(s.out.breaks[0].redone_ms == 40 * SECOND);
@@ -228,6 +228,35 @@ TEST(a_failure_without_a_restart_stalls_and_one_that_is_continued_loses_steps)
 	s.facts.end = GOODPUT_COMPLETED;
 	run(&s);
 	CHECK(seconds(&s, GOODPUT_UNMEASURED) == 300);
+	arena_free(s.arena);
+}
+
+/* It fails at 300 s behind step 10, which was printed at 100 s; the next one's first step, of ten seconds, is printed at 500 s. */
+TEST(work_stands_until_the_first_step_of_the_job_that_goes_on)
+{
+	static struct script s;
+
+	begin(&s, GOODPUT_FAILED);
+	add_phase(&s, training(0, 300));
+	add_steps(&s, 1, 1, 10, 10, 10);
+	s.facts.next = (struct goodput_link){.from_step = 6, .step_ms = 500 * SECOND, .work_ms = 490 * SECOND};
+	run(&s);
+	CHECK(s.out.break_count == 1 && s.out.breaks[0].is_of_next);
+	CHECK(s.out.breaks[0].to_ms == 500 * SECOND && s.out.breaks[0].restart_ms == 390 * SECOND);
+	CHECK(s.out.link.from_step == 0 && s.out.link.step_ms == 10 * SECOND && s.out.link.work_ms == 0);
+	s.facts.next.silent_ms = 60 * SECOND; /* which a break of the next one counts */
+	run(&s);
+	CHECK(s.out.breaks[0].restart_ms == 330 * SECOND);
+	s.facts.next.from_step = -5; /* further back than its own first step: that is the loss of those before it */
+	run(&s);
+	CHECK(s.out.lost_steps == 10 && s.out.steps == 0 && seconds(&s, GOODPUT_PRODUCTIVE) == 0);
+	CHECK(s.out.link.from_step == -5);
+	s.facts.next.from_step = 6;
+	/* It made no step: nobody knows what it lost, and it is what the next one is to those before it. */
+	s.facts.point_count = 0;
+	run(&s);
+	CHECK(s.out.breaks[0].lost_steps == -1 && s.out.breaks[0].restart_ms == (490 - 300 - 60) * SECOND);
+	CHECK(s.out.link.step_ms == 500 * SECOND && s.out.link.silent_ms == (490 - 300) * SECOND);
 	arena_free(s.arena);
 }
 
@@ -398,7 +427,7 @@ TEST(extremes_do_not_overflow)
 	s.points[2] = (struct goodput_point){1, GOODPUT_LIMIT, 2};
 	s.points[3] = (struct goodput_point){GOODPUT_LIMIT, -GOODPUT_LIMIT, 1};
 	s.facts.point_count = 4;
-	s.facts.next_from_step = -GOODPUT_LIMIT;
+	s.facts.next.from_step = -GOODPUT_LIMIT;
 	run(&s);
 	arena_free(s.arena);
 }

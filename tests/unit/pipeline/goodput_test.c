@@ -52,7 +52,7 @@ static void make(struct made *made, uint64_t *random)
 							   .point_count = POINTS,
 							   .end = GOODPUT_COMPLETED,
 							   .end_cause = SPAN(""),
-							   .next_from_step = INT64_MAX},
+							   .next = {.from_step = INT64_MAX}},
 						 .is_billed = made->is_billed,
 						 .nodes = &made->nodes,
 						 .type_count = 1,

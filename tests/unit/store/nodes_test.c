@@ -32,6 +32,21 @@ static void put_stream(struct harness *h, int64_t job_id, const char *name, cons
 		CHECK_OK(store_put_incident(h->tx, &incident, &news, &err));
 }
 
+static void charge(struct harness *h, int64_t job_id, const char *host, int64_t ts_ms, const char *cleared)
+{
+	const struct node_fault_row row = {.host = span_from(host),
+		.ts_ms = ts_ms,
+		.job_id = job_id,
+		.stream_id = 1,
+		.signature = SPAN("slurm_node_failed"),
+		.count = 1,
+		.last_ms = ts_ms,
+		.text = SPAN("srun: error: Node failure"),
+		.cleared = span_from(cleared)};
+
+	CHECK_OK(store_put_node_fault(h->tx, &row, &err));
+}
+
 TEST(machines_are_found_over_all_jobs)
 {
 	struct harness h = harness_new();
@@ -50,12 +65,23 @@ TEST(machines_are_found_over_all_jobs)
 	put_stream(&h, b, "algo-1", "N10", 40);
 	put_stream(&h, a, "system/N10", "N10", 90);
 	harness_commit(&h);
-	CHECK_OK(store_read_hosts(h.reader, h.arena, SPAN(""), SPAN(""), 10, &hosts, &count, &err));
+	CHECK_OK(store_read_hosts(h.reader, h.arena, SPAN(""), SPAN(""), INT64_MAX, 10, &hosts, &count, &err));
 	CHECK(count == 3 && span_equal(hosts[0], SPAN("N10")) && span_equal(hosts[2], SPAN("n2")));
-	CHECK_OK(store_read_hosts(h.reader, h.arena, SPAN("N1"), SPAN(""), 10, &hosts, &count, &err));
+	CHECK_OK(store_read_hosts(h.reader, h.arena, SPAN("N1"), SPAN(""), INT64_MAX, 10, &hosts, &count, &err));
 	CHECK(count == 2 && span_equal(hosts[1], SPAN("n1")));
-	CHECK_OK(store_read_hosts(h.reader, h.arena, SPAN(""), SPAN("N10"), 1, &hosts, &count, &err));
+	CHECK_OK(store_read_hosts(h.reader, h.arena, SPAN(""), SPAN("N10"), INT64_MAX, 1, &hosts, &count, &err));
 	CHECK(count == 1 && span_equal(hosts[0], SPAN("n1")));
+	/* and those that a line alone has charged, of late */
+	harness_begin(&h);
+	charge(&h, a, "gpu008", 100, "");
+	charge(&h, a, "n1", 100, "");
+	charge(&h, a, "gpu007", 99, "");
+	charge(&h, a, "gpu009", 100, "it was the riser");
+	harness_commit(&h);
+	CHECK_OK(store_read_hosts(h.reader, h.arena, SPAN(""), SPAN(""), 100, 10, &hosts, &count, &err));
+	CHECK(count == 4 && span_equal(hosts[1], SPAN("gpu008")) && span_equal(hosts[2], SPAN("n1")));
+	CHECK_OK(store_read_hosts(h.reader, h.arena, SPAN("GPU"), SPAN("N10"), 99, 1, &hosts, &count, &err));
+	CHECK(count == 1 && span_equal(hosts[0], SPAN("gpu007")));
 	CHECK_OK(store_read_node_streams(h.reader, h.arena, SPAN("N10"), 2, &streams, &count, &err));
 	CHECK(count == 2 && streams[0].last_ms == 90 && span_equal(streams[0].job, SPAN("a")));
 	CHECK_OK(store_read_node_figures(h.reader, h.arena, SPAN("N10"), 10, &figures, &count, &err));

@@ -6,6 +6,7 @@
 #include "store/definitions.h"
 #include "store/faults.h"
 #include "store/fleet_rows.h"
+#include "store/goodput.h"
 #include "store/job_facts.h"
 #include "store/jobs.h"
 #include "store/journal.h"
@@ -38,7 +39,7 @@ static const char *const allowed[] = {
 	"SCAN i USING INDEX incidents_stragglers", /* few */
 	"SCAN f USING INDEX fleet_jobs_", /* those that live alone */
 	"SCAN fleet_totals", /* some rows an instance type, as: */
-	"SCAN quotas", "SCAN s", /* the subquery of store_read_node_figures, which has a limit */
+	"SCAN quotas", "SCAN s", /* subqueries of store_read_node_figures and store_read_hosts, which have a limit */
 };
 
 static bool is_allowed(const char *detail)
@@ -89,6 +90,11 @@ static void call_fleet_writers(struct harness *h)
 
 static void write_life(struct harness *h)
 {
+	struct goodput_went_on *went_on;
+	size_t count;
+
+	CHECK_OK(store_read_went_on(store_tx_reader(h->tx), h->arena, 1, SPAN("j"), &went_on, &count, &err));
+	CHECK_OK(store_touch_goodput_before(h->tx, 1, &err));
 	CHECK_OK(store_put_told(h->tx, 1, &(struct told_row){.status = SPAN("Starting")}, &err));
 	CHECK_OK(store_put_session(h->tx, 1, 1, 1, &err));
 	CHECK_OK(store_put_event_times(h->tx, 1, &(struct event_times){.started_ms = 1}, &err));
@@ -231,7 +237,7 @@ static void call_readers(struct harness *h, struct store_reader *on)
 	CHECK_OK(store_read_pool_group(on, arena, 1, 1, 1, (struct pool_job_row **)&rows, &count, &err));
 	CHECK_OK(store_read_pool_donors(
 		on, arena, &(struct pool_window){.shape = 1}, (struct pool_job_row **)&rows, &count, &err));
-	CHECK_OK(store_read_hosts(on, arena, SPAN(""), SPAN(""), 1, (struct span **)&rows, &count, &err));
+	CHECK_OK(store_read_hosts(on, arena, SPAN(""), SPAN(""), 0, 1, (struct span **)&rows, &count, &err));
 	CHECK_OK(store_read_node_streams(on, arena, SPAN("h"), 1, (struct node_stream **)&rows, &count, &err));
 	CHECK_OK(store_read_node_figures(on, arena, SPAN("h"), 1, (struct node_figure **)&rows, &count, &err));
 	CHECK_OK(store_read_node_stragglers(on, arena, 1, 1, (struct node_straggler **)&rows, &count, &err));

@@ -220,6 +220,55 @@ TEST(a_read_past_its_deadline_is_cut_off)
 	harness_done(&h);
 }
 
+/* What it has read of the tables' texts is most of a reader's opening. */
+TEST(a_reader_that_is_given_back_is_the_next_one_and_knows_nothing_of_before)
+{
+	struct harness h = harness_new();
+	struct store_reader *first = NULL, *second = NULL;
+	struct span value = {0};
+	int64_t number = 0;
+
+	CHECK_OK(store_reader_new(&first, h.store, &err));
+	CHECK_OK(store_reader_begin(first, &err));
+	store_reader_deadline(first, 1);
+	CHECK_OK(store_read_setting(first, h.arena, "a", &value, &err));
+	CHECK_SPAN(value, SPAN(""));
+	store_reader_free(first); /* in its view */
+	put_setting(harness_begin(&h), "a", "1");
+	harness_commit(&h);
+	CHECK_OK(store_checkpoint(h.store, true, &err));
+	CHECK_INT(sqlite_reader_of(h.store->writer)->wal_frames, 0); /* no view is in its way */
+	CHECK_OK(store_reader_new(&second, h.store, &err));
+	CHECK(second == first);
+	CHECK_INT(connection_deadline_ms(second), 0);
+	CHECK_OK(store_read_setting(second, h.arena, "a", &value, &err));
+	CHECK_SPAN(value, SPAN("1"));
+	CHECK_OK(connection_number(second, "PRAGMA query_only", &number, &err));
+	CHECK_INT(number, 1);
+	store_reader_free(second);
+	harness_done(&h);
+}
+
+TEST(only_one_reader_is_kept_and_none_that_was_narrow)
+{
+	struct harness h = harness_new();
+	struct store_reader *readers[3] = {0}, *next = NULL;
+
+	CHECK_OK(store_reader_new_narrow(&readers[0], h.store, &err));
+	CHECK_OK(store_reader_new(&readers[1], h.store, &err));
+	CHECK_OK(store_reader_new(&readers[2], h.store, &err));
+	CHECK(readers[1] != readers[2]);
+	for (size_t i = 0; i < 3; i++)
+		store_reader_free(readers[i]);
+	CHECK_OK(store_reader_new_narrow(&next, h.store, &err));
+	CHECK(next != readers[1]);
+	store_reader_free(next);
+	CHECK_OK(store_reader_new(&next, h.store, &err));
+	CHECK(next == readers[1]);
+	store_reader_free(next);
+	harness_done(&h);
+}
+
 TEST(figures_tell_pages_and_wal)
 {
 	struct harness h = harness_new();

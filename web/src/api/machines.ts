@@ -66,6 +66,8 @@ export interface Replacement {
   to_stream: string;
   /** Healthy machines that went on in another stream. */
   moved: number;
+  /** The job that this one goes on with, where the old machine was in it; `stream` and `fault` are of it then. */
+  from_job?: string;
   from: string;
   to: string;
   line: number;
@@ -75,6 +77,8 @@ export interface Replacement {
   fault: ReplacedFault | null;
   /** null: no fault is known. */
   fault_followed: string | null;
+  /** Of "not provable": until when the new machine was watched. */
+  followed_why?: string;
   seen_again: ReplacedFault | null;
   seen_again_job?: string;
   observed_ms?: number;

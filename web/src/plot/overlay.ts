@@ -37,6 +37,7 @@ export interface OverlayEvents {
 }
 
 const CLICK_SLOP = 4;
+const HALF_PIXEL = 0.5; // the last point is at the edge, which device pixels round
 
 export class Overlay {
   private readonly uplot: uPlot;
@@ -44,8 +45,13 @@ export class Overlay {
   private window: [number, number] | null = null;
   private chosen: string | null = null;
   private nearest: string | null = null;
-  /** Where a key has put the cursor: a pixel's place is not quite a point's, and the next key would not leave it. */
-  private stepped: number | null = null;
+  /**
+   * Where a key or another chart has put the cursor, until the pointer moves it: the place of its pixel is not quite that, so that the next
+   * key would not leave it, and is another one as soon as points come or the size changes.
+   */
+  private held: number | null = null;
+  /** The pointer or the keys are in this chart: of a cursor that follows another one's, or is not there yet, nobody is told. */
+  private isOwn = false;
   private y: [number, number] | null = null;
 
   constructor(
@@ -59,6 +65,7 @@ export class Overlay {
   }
 
   destroy(): void {
+    if (this.isOwn) this.events.onHover(null, null);
     this.uplot.destroy();
   }
 
@@ -87,9 +94,15 @@ export class Overlay {
 
   /** The cursor stands where another chart's does; nobody is told of it. */
   point(x: number | null): void {
+    this.isOwn = false;
+    this.held = x;
+    this.place(x, 0);
+  }
+
+  private place(x: number | null, top: number): void {
     const left = x === null ? -10 : this.uplot.valToPos(x, "x");
-    const isInside = x !== null && left >= 0 && left <= this.uplot.bbox.width / uPlot.pxRatio;
-    this.uplot.setCursor({ left: isInside ? left : -10, top: isInside ? 0 : -10 }, false);
+    const isInside = x !== null && left >= 0 && left <= this.uplot.bbox.width / uPlot.pxRatio + HALF_PIXEL;
+    this.uplot.setCursor({ left: isInside ? left : -10, top: isInside ? top : -10 }, false);
   }
 
   /** Moves the cursor to the next place of any curve, as the arrow keys do. */
@@ -98,9 +111,9 @@ export class Overlay {
     const at = from === null ? (by > 0 ? -1 : all.length) : findBucket(all, from);
     const x = all[Math.min(all.length - 1, Math.max(0, at + by))];
     if (x === undefined) return;
-    this.stepped = x;
+    this.isOwn = true;
+    this.held = x;
     this.uplot.setCursor({ left: this.uplot.valToPos(x, "x"), top: this.uplot.bbox.height / uPlot.pxRatio / 2 });
-    this.stepped = null;
   }
 
   private options({ width, height }: { width: number; height: number }): uPlot.Options {
@@ -115,6 +128,14 @@ export class Overlay {
         drag: { x: true, y: false, setScale: false },
         points: { show: false },
         bind: {
+          // What moves below a pointer at rest makes the browser tell of it as of a move.
+          mousemove: (_u, over, move) => (event) => {
+            if (event.target !== over || (this.held !== null && event.movementX === 0 && event.movementY === 0)) return null;
+            this.isOwn = true;
+            this.held = null;
+            return move(event);
+          },
+          mouseleave: (_u, over, leave) => (event) => (event.target === over && this.held === null ? leave(event) : null),
           dblclick: () => () => {
             this.events.onReset();
             return null;
@@ -219,13 +240,16 @@ export class Overlay {
   }
 
   private moved(u: uPlot): void {
+    if (this.held !== null) this.place(this.held, Math.max(0, u.cursor.top ?? 0));
+    if (!this.isOwn) return;
     const { left = -1, top = -1 } = u.cursor;
     if (left < 0) {
-      this.nearest = null;
+      this.isOwn = false;
+      this.nearest = this.held = null;
       this.events.onHover(null, null);
       return;
     }
-    const x = this.stepped ?? u.posToVal(left, "x");
+    const x = this.held ?? u.posToVal(left, "x");
     let closest = Infinity;
     this.nearest = null;
     for (const { name, buckets } of this.curves) {

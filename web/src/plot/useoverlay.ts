@@ -50,7 +50,8 @@ export function useOverlay(host: { current: HTMLElement | null }, drawing: Drawi
     if (size) now.current.onWidth(size.width - AXIS_WIDTH);
   }, [size?.width]);
 
-  useEffect(() => {
+  // Curves that the page tells of are those that the next key reads: not a frame later, which may take long.
+  useLayoutEffect(() => {
     const element = host.current;
     if (!element || !isSized || !size) return;
     const colors = readColors(element, 0, isDarkNow);
@@ -68,11 +69,11 @@ export function useOverlay(host: { current: HTMLElement | null }, drawing: Drawi
     };
   }, [axis, logScale, logX, smooth, smoothing, clip, isDarkNow, isSized]);
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (size) plot.current?.resize(size.width, size.height);
   }, [size]);
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     plot.current?.update([...(curves ?? [])], from !== null && to !== null ? [from, to] : null, y);
   }, [curves, y, from, to, axis, logScale, logX, smooth, smoothing, clip, isDarkNow, isSized]);
   return plot;

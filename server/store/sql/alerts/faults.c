@@ -143,27 +143,50 @@ enum status store_find_signature_incident(struct store_reader *reader, int64_t j
 	return OK;
 }
 
+#define HIT_FIELDS                                                                                                     \
+	FIELD(struct said_hit, row.first_ms), FIELD(struct said_hit, row.stream_id), FIELD(struct said_hit, stream),   \
+		FIELD(struct said_hit, row.signature), FIELD(struct said_hit, row.first_line),                         \
+		FIELD(struct said_hit, row.last_line), FIELD(struct said_hit, row.last_ms),                            \
+		FIELD(struct said_hit, row.incident_id), FIELD(struct said_hit, row.count),                            \
+		FIELD(struct said_hit, row.text)
+#define HITS                                                                                                                 \
+	"SELECT h.first_ms, h.stream_id, r.name, h.signature, h.first_line, h.last_line, h.last_ms, h.incident_id, h.count," \
+	" h.text FROM "
+
 enum status store_read_hits_between(struct store_reader *reader, struct arena *arena, int64_t job_id, int64_t from_ms,
 	int64_t to_ms, struct said_hit **out, size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	static const struct row_field fields[] = {FIELD(struct said_hit, row.first_ms),
-		FIELD(struct said_hit, row.stream_id), FIELD(struct said_hit, stream),
-		FIELD(struct said_hit, row.signature), FIELD(struct said_hit, row.first_line),
-		FIELD(struct said_hit, row.last_line), FIELD(struct said_hit, row.last_ms),
-		FIELD(struct said_hit, row.incident_id), FIELD(struct said_hit, row.count),
-		FIELD(struct said_hit, row.text)};
+	static const struct row_field fields[] = {HIT_FIELDS};
 	const struct said_hit like = {.row = {.job_id = job_id}};
 
 	TRY(statement_open(&s, reader,
-		"SELECT h.first_ms, h.stream_id, r.name, h.signature, h.first_line, h.last_line, h.last_ms, h.incident_id, h.count,"
-		" h.text FROM (SELECT first_ms, stream_id, signature, first_line, last_line, last_ms, incident_id, count, text,"
-		" row_number() OVER (PARTITION BY signature ORDER BY first_ms, stream_id, first_line) AS place"
-		" FROM signature_hits WHERE job_id = ?1 AND last_ms >= ?2 AND first_ms <= ?3) AS h"
-		" JOIN streams AS r ON r.job_id = ?1 AND r.stream_id = h.stream_id WHERE h.place = 1"
-		" ORDER BY h.first_ms, h.stream_id",
+		HITS "(SELECT first_ms, stream_id, signature, first_line, last_line, last_ms, incident_id, count, text,"
+		     " row_number() OVER (PARTITION BY signature ORDER BY first_ms, stream_id, first_line) AS place"
+		     " FROM signature_hits WHERE job_id = ?1 AND last_ms >= ?2 AND first_ms <= ?3) AS h"
+		     " JOIN streams AS r ON r.job_id = ?1 AND r.stream_id = h.stream_id WHERE h.place = 1"
+		     " ORDER BY h.first_ms, h.stream_id",
 		err));
 	bind_numbers(&s, job_id, from_ms, to_ms);
+	return rows_read(&s, arena, ROWS_LIKE(fields, like), out, count, err);
+}
+
+enum status store_read_hits_of(struct store_reader *reader, struct arena *arena, int64_t job_id,
+	const struct span signatures[2], int64_t from_ms, int64_t to_ms, size_t limit, struct said_hit **out,
+	size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	static const struct row_field fields[] = {HIT_FIELDS};
+	const struct said_hit like = {.row = {.job_id = job_id}};
+
+	TRY(statement_open(&s, reader,
+		HITS "signature_hits AS h JOIN streams AS r ON r.job_id = h.job_id AND r.stream_id = h.stream_id"
+		     " WHERE h.job_id = ?1 AND h.last_ms >= ?2 AND h.first_ms <= ?3 AND h.signature IN (?5, ?6)"
+		     " ORDER BY h.first_ms, h.stream_id, h.first_line LIMIT ?4",
+		err));
+	bind_numbers(&s, job_id, from_ms, to_ms, limit);
+	bind_text(&s, signatures[0]);
+	bind_text(&s, signatures[1]);
 	return rows_read(&s, arena, ROWS_LIKE(fields, like), out, count, err);
 }
 

@@ -40,10 +40,10 @@ static enum status find(struct store_tx *tx, const struct incident_row *row, str
 	return row_read(&s, NULL, ROWS(fields, struct known), out, &out->is_there, err);
 }
 
-static enum status next_incident_id(struct store_tx *tx, int64_t job_id, int64_t *id, struct error *err)
+enum status store_next_incident_id(struct store_reader *reader, int64_t job_id, int64_t *id, struct error *err)
 {
-	return read_number(store_tx_reader(tx),
-		"SELECT coalesce(max(incident_id), 0) + 1 FROM incidents WHERE job_id = ?", NUMBERS(job_id), id, err);
+	return read_number(reader, "SELECT coalesce(max(incident_id), 0) + 1 FROM incidents WHERE job_id = ?",
+		NUMBERS(job_id), id, err);
 }
 
 /* What changes while it is open. */
@@ -135,7 +135,7 @@ enum status store_put_incident(
 	if (!known.is_there) {
 		row->known_ms = row->incident.is_historic ? row->incident.opened_ms
 							  : known_from(row->incident.opened_ms, clock_wall_ms());
-		TRY(next_incident_id(tx, row->job_id, &id, err));
+		TRY(store_next_incident_id(store_tx_reader(tx), row->job_id, &id, err));
 		TRY(insert(tx, row, id, err));
 	} else if (is_news(&known, &row->incident)) {
 		TRY(update(tx, row, id, err));

@@ -1,13 +1,15 @@
 #include "model/incident.h"
+#include "store/columns/case_fold.h"
 #include "store/columns/job_changes.h"
 #include "store/driver/common_sql.h"
 #include "store/driver/rows.h"
 #include "store/driver/statement.h"
 #include "store/goodput.h"
+#include "store/run.h"
 
 #include <math.h>
 
-enum { MESSAGES_MAX = 10000 };
+enum { MESSAGES_MAX = 10000, SUCCESSORS_MAX = 1000, SAME_MS = 1000 };
 
 #define TIME_BUCKETS                                                                                                   \
 	"capacity, unhealthy_replaced, launch, image, data, first_step, productive, evaluation, checkpoint, redone,"   \
@@ -80,6 +82,54 @@ enum status store_read_goodput_due(struct store_reader *reader, struct arena *ar
 	bind_i64(&s, now_ms);
 	bind_i64(&s, (int64_t)limit);
 	return rows_read(&s, arena, ROWS(fields, struct goodput_due), out, count, err);
+}
+
+/* ---- chains of jobs ---- */
+
+enum status store_read_went_on(struct store_reader *reader, struct arena *arena, int64_t job_id, struct span job,
+	struct goodput_went_on **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	AUTO_DONE(buf) folded = BUF_INIT(4096);
+	static const struct row_field fields[] = {FIELD(struct goodput_went_on, job),
+		FIELD(struct goodput_went_on, from_step), FIELD(struct goodput_went_on, step_ms),
+		FIELD(struct goodput_went_on, work_ms), FIELD(struct goodput_went_on, silent_ms)};
+
+	fold_append(&folded, job);
+	TRY(buf_status(&folded, err));
+	TRY(statement_open(&s, reader,
+		"SELECT j.name, g.went_on_from, g.went_on_step_ms, g.went_on_work_ms, g.went_on_silent_ms FROM attributes AS a"
+		" JOIN jobs AS j ON j.job_id = a.job_id JOIN goodput AS g ON g.job_id = a.job_id WHERE a.key = 'tag.continues' AND"
+		" a.folded = ? AND a.text = ? AND a.job_id <> ? AND g.went_on_step_ms <> 0 AND NOT EXISTS (SELECT 1 FROM attributes"
+		" AS f WHERE f.job_id = a.job_id AND f.key = 'tag.wandb.fork_from') ORDER BY a.job_id LIMIT ?",
+		err));
+	bind_text(&s, buf_span(&folded));
+	bind_text(&s, job);
+	bind_i64(&s, job_id);
+	bind_i64(&s, SUCCESSORS_MAX);
+	return rows_read(&s, arena, ROWS(fields, struct goodput_went_on), out, count, err);
+}
+
+enum status store_touch_goodput_of(struct store_tx *tx, struct span job, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	TRY(statement_open(&s, store_tx_reader(tx), "SELECT job_id FROM jobs WHERE name = ?", err));
+	bind_text(&s, job);
+	TRY(statement_step(&s, &has_row, err));
+	return has_row ? store_touch_goodput(tx, column_i64(&s), 0, err) : OK;
+}
+
+enum status store_touch_goodput_before(struct store_tx *tx, int64_t job_id, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	struct span before;
+
+	if (!arena)
+		return error_no_memory(err);
+	TRY(store_read_continued(store_tx_reader(tx), arena, job_id, &before, err));
+	return store_touch_goodput_of(tx, before, err);
 }
 
 /* ---- a job's days, and the totals ---- */
@@ -349,7 +399,7 @@ static enum status put_row(struct store_tx *tx, const struct goodput_row *row, s
 		" instance = ?7, goodput = ?8, steps = ?9, lost_steps = ?10, step_ms = ?11, first_from_step = ?12,"
 		" last_step = ?13, billable_ms = ?14, currency = ?15, cost = ?16, lost_cost = ?17, spot_saving = ?18,"
 		" work_from_ms = ?19, work_to_ms = ?20, paused_ms = ?21, odd_times = ?22, nodes_from = ?23, unpriced = ?24,"
-		" is_over = ?25"
+		" is_over = ?25, went_on_from = ?26, went_on_step_ms = ?27, went_on_work_ms = ?28, went_on_silent_ms = ?29"
 		" WHERE job_id = ?1",
 		err));
 	bind_i64(&s, row->job_id);
@@ -380,16 +430,32 @@ static enum status put_row(struct store_tx *tx, const struct goodput_row *row, s
 	bind_i64(&s, row->nodes_from);
 	bind_text(&s, row->unpriced);
 	bind_i64(&s, row->is_over);
+	bind_i64(&s, row->went_on.from_step);
+	bind_i64(&s, row->went_on.step_ms);
+	bind_i64(&s, row->went_on.work_ms);
+	bind_i64(&s, row->went_on.silent_ms);
 	return statement_run(&s, err);
 }
 
 /* Searches keep how long a job is billed, which its pauses are no part of, and how long it lasted, if nobody ended it. */
-static enum status look_up(struct store_tx *tx, const struct goodput_row *row, bool *is_there, struct error *err)
+/* The pace of a job that runs changes by little with each of its steps: nobody works out the job before it for that. */
+static bool is_same_link(const struct goodput_went_on *a, const struct goodput_went_on *b)
+{
+	int64_t apart_ms = a->work_ms > b->work_ms ? a->work_ms - b->work_ms : b->work_ms - a->work_ms;
+
+	return a->from_step == b->from_step && a->step_ms == b->step_ms && a->silent_ms == b->silent_ms &&
+	       apart_ms < SAME_MS;
+}
+
+static enum status look_up(struct store_tx *tx, const struct goodput_row *row, struct goodput_went_on *went_on,
+	bool *is_there, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 
 	TRY(statement_open(&s, store_tx_reader(tx),
-		"SELECT paused_ms, is_over, work_to_ms FROM goodput WHERE job_id = ?" NOT_IN_TRASH, err));
+		"SELECT paused_ms, is_over, work_to_ms, went_on_from, went_on_step_ms, went_on_work_ms, went_on_silent_ms"
+		" FROM goodput WHERE job_id = ?" NOT_IN_TRASH,
+		err));
 	bind_i64(&s, row->job_id);
 	TRY(statement_step(&s, is_there, err));
 	if (!*is_there)
@@ -397,6 +463,10 @@ static enum status look_up(struct store_tx *tx, const struct goodput_row *row, b
 	bool is_same = column_i64(&s) == row->paused_ms;
 	is_same &= column_bool(&s) == row->is_over;
 	is_same &= column_i64(&s) == row->work_to_ms || !row->is_over;
+	went_on->from_step = column_i64(&s);
+	went_on->step_ms = column_i64(&s);
+	went_on->work_ms = column_i64(&s);
+	went_on->silent_ms = column_i64(&s);
 	return is_same ? OK : tx_note_change(tx, row->job_id, SEARCH_CHANGED_JOB, err);
 }
 
@@ -404,21 +474,26 @@ enum status store_put_goodput(struct store_tx *tx, const struct goodput_row *row
 	size_t day_count, const struct goodput_incident *incidents, size_t incident_count, struct error *err)
 {
 	AUTO(arena) arena = arena_new();
+	struct goodput_row kept = *row;
+	struct goodput_went_on went_on;
 	struct goodput_day *old;
 	size_t old_count;
-
 	bool is_there;
 
 	if (!arena)
 		return error_no_memory(err);
-	TRY(look_up(tx, row, &is_there, err));
+	TRY(look_up(tx, row, &went_on, &is_there, err));
 	if (!is_there)
 		return OK; /* deleted since: the totals have it as it was */
+	if (is_same_link(&went_on, &row->went_on))
+		kept.went_on = went_on; /* as the job before it knows it */
+	else
+		TRY(store_touch_goodput_before(tx, row->job_id, err));
 	TRY(store_read_goodput_days(
 		store_tx_reader(tx), arena, row->job_id, INT64_MIN, INT64_MAX, &old, &old_count, err));
 	TRY(put_days(tx, row->job_id, old, old_count, days, day_count, err));
 	TRY(put_incidents(tx, row->job_id, incidents, incident_count, err));
-	return put_row(tx, row, err);
+	return put_row(tx, &kept, err);
 }
 
 enum status store_postpone_goodput(struct store_tx *tx, int64_t job_id, int64_t due_ms, struct error *err)

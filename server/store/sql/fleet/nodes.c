@@ -6,9 +6,17 @@
 
 enum { PART_BYTES_MAX = 1 << 16 };
 
+#define NEXT_SENDER "SELECT host FROM stream_hosts WHERE host > ?1" NOT_IN_TRASH " ORDER BY host LIMIT 1"
+#define NEXT_CHARGED                                                                                                   \
+	"SELECT host FROM node_faults WHERE host > ?1 AND ts_ms >= ?3 AND cleared = '' ORDER BY host LIMIT 1"
+#define HOLDS SQL_TRUTH("replace(lower(host), ?2, '') <> lower(host)")
+#define NEXT_HOST                                                                                                      \
+	"SELECT host, " HOLDS " FROM (SELECT min(host) AS host FROM (SELECT host FROM (" NEXT_SENDER                   \
+	") AS s UNION ALL SELECT host FROM (" NEXT_CHARGED ") AS s) AS s) AS s WHERE host IS NOT NULL"
+
 /* Each host is found by a step of its own in the index, however many streams it sent. */
 enum status store_read_hosts(struct store_reader *reader, struct arena *arena, struct span part, struct span after,
-	size_t limit, struct span **out, size_t *count, struct error *err)
+	int64_t faults_ms, size_t limit, struct span **out, size_t *count, struct error *err)
 {
 	AUTO_DONE(buf) folded = BUF_INIT(PART_BYTES_MAX);
 	struct span at = after;
@@ -21,13 +29,10 @@ enum status store_read_hosts(struct store_reader *reader, struct arena *arena, s
 	while (*count < limit) {
 		AUTO_DONE(statement) s = {0};
 		bool has_row, is_wanted;
-		TRY(statement_open(&s, reader,
-			"SELECT host, " SQL_TRUTH(
-				"replace(lower(host), ?2, '') <> lower(host)") " FROM stream_hosts WHERE host > ?1" NOT_IN_TRASH
-									       " ORDER BY host LIMIT 1",
-			err));
+		TRY(statement_open(&s, reader, NEXT_HOST, err));
 		bind_text(&s, at);
 		bind_text(&s, buf_span(&folded));
+		bind_i64(&s, faults_ms);
 		TRY(statement_step(&s, &has_row, err));
 		if (!has_row)
 			return OK;

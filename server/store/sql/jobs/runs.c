@@ -114,6 +114,23 @@ enum status store_read_run(struct store_reader *reader, struct arena *arena, str
 	return OK;
 }
 
+enum status store_read_continued(
+	struct store_reader *reader, struct arena *arena, int64_t job_id, struct span *out, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	*out = SPAN("");
+	TRY(statement_open(&s, reader,
+		"SELECT text FROM attributes WHERE job_id = ? AND key = 'tag.continues' ORDER BY position LIMIT 1",
+		err));
+	bind_i64(&s, job_id);
+	TRY(statement_step(&s, &has_row, err));
+	if (has_row)
+		*out = column_span(&s, arena);
+	return statement_check(&s, err);
+}
+
 enum status store_check_run(struct store_reader *reader, struct arena *arena, struct span job, struct error *err)
 {
 	struct walk walk = {.reader = reader, .arena = arena};

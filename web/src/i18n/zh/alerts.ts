@@ -18,6 +18,7 @@ export default {
   "See which checkpoint was loaded, whether the optimizer, the schedule and the place in the data came with it, and go on from the right one before more steps are made on top. The goodput tab shows the figures.": "查看加载的是哪个检查点，优化器、学习率计划和数据位置是否一并恢复，并在更多的步叠加之前从正确的检查点继续。有效产出页列有数字。",
   "A condition of one's own (empty: what detectors notice)": "自定义条件（留空：由检测器判断）",
   "A figure": "某个数值",
+  "Likely of {place}: {text}": "可能出自 {place}：{text}",
   "A heartbeat each so many seconds (0: none)": "心跳间隔秒数（0：不发送）",
   "A new rule": "新规则",
   "A new webhook": "新 Webhook",

@@ -76,6 +76,7 @@ export default {
   "tokens": "词元",
   "tokens: {metric}": "词元：{metric}",
   "zoom the chart that has the focus": "缩放焦点图表",
+  "to the first chart, and on to the next one": "到第一张图表，再按到下一张",
   "{name}. Arrow keys read the values, with Shift they move the window, + and − zoom, Enter goes to the log line, Escape resets the zoom.":
     "{name}。方向键读取数值，加 Shift 移动窗口，+ 和 − 缩放，Enter 转到日志行，Esc 重置缩放。",
   "{name}: no points": "{name}：没有点",

@@ -59,9 +59,9 @@ export interface Pen {
 
 /**
  * A pen for each of a set, whatever its order: the hue that the job has everywhere, if no other of the set has it, else one that is the
- * least used. With no more jobs than hues no two are alike; then dashes tell those of one hue apart.
+ * least used. With no more jobs than hues no two are alike; then dashes tell those of one hue apart. `fixed`: those whose hue somebody chose.
  */
-export function pens(names: readonly string[]): Pen[] {
+export function pens(names: readonly string[], fixed: (name: string) => number | null = () => null): Pen[] {
   const used = new Array<number>(SERIES_COLORS).fill(0);
   const found = new Map<string, Pen>();
   const give = (name: string, color: number): void => {
@@ -70,7 +70,11 @@ export function pens(names: readonly string[]): Pen[] {
     found.set(name, { color, dash });
   };
   const sorted = [...new Set(names)].sort();
-  for (const name of sorted) if (used[seriesIndex(name)] === 0) give(name, seriesIndex(name));
+  for (const name of sorted) {
+    const hue = fixed(name);
+    if (hue !== null) give(name, hue);
+  }
+  for (const name of sorted) if (!found.has(name) && used[seriesIndex(name)] === 0) give(name, seriesIndex(name));
   for (const name of sorted) if (!found.has(name)) give(name, freeHue(used, seriesIndex(name)));
   return names.map((name) => found.get(name) ?? { color: 0, dash: 0 });
 }

@@ -34,6 +34,13 @@ export function sentenceOf(incident: Incident): string {
   return fault ? `${sentence} ${fault}.` : sentence;
 }
 
+/** Whose a collective that timed out likely is; null: nobody knows, or the sentence has it. */
+export function likelyOf(incident: Incident): string | null {
+  const likely = incident.evidence?.["likely"] as Record<string, unknown> | undefined;
+  const said = text(likely?.["text"]);
+  return said ? t("Likely of {place}: {text}", { place: text(likely?.["host"]) ?? text(likely?.["stream"]) ?? "", text: said }) : null;
+}
+
 /** What to do; null: nothing general can be said. */
 export function deedOf(incident: Incident): string | null {
   const own = text(incident.evidence?.["action"]);

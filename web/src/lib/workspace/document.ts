@@ -3,6 +3,9 @@
 import { AXES, type Axis } from "../url/url";
 
 export type Each = "job" | "stream";
+/** As the hues of series lie in tokens.css. */
+export const HUES = ["blue", "orange", "green", "pink", "violet", "amber", "olive", "grey"] as const;
+export type Hue = (typeof HUES)[number];
 export type Fold = "min" | "max" | "mean" | "median" | "sum" | "count";
 
 interface Common {
@@ -24,6 +27,8 @@ export interface LinePanel extends Common {
   smooth?: number;
   /** So many jobs at most. */
   most?: number;
+  /** What has a hue of its own: jobs, or expressions. */
+  colors?: Record<string, Hue>;
 }
 
 export interface ScatterPanel extends Common {
@@ -116,6 +121,11 @@ function object(fields: Fields): Check {
   };
 }
 
+const colors: Check = (value, at) => {
+  const names = Object.keys(typeof value === "object" && value !== null ? value : {});
+  return names.length > MOST_JOBS ? fail(at, `has more than ${MOST_JOBS} entries`) : object(Object.fromEntries(names.map((name) => [name, { check: oneOf(...HUES) }])))(value, at);
+};
+
 export const MOST_PANELS = 100;
 export const MOST_EXPRESSIONS = 12;
 export const MOST_JOBS = 100;
@@ -139,6 +149,7 @@ const OF_KIND: Readonly<Record<PanelKind, Fields>> = {
     each: { check: oneOf("job", "stream") },
     smooth: { check: number(0, 0.999) },
     most: { check: whole(1, MOST_JOBS) },
+    colors: { check: colors },
   },
   scatter: { x: { check: EXPRESSION, isNeeded: true }, y: { check: EXPRESSION, isNeeded: true }, color: { check: EXPRESSION }, scale: SCALE, xscale: SCALE },
   table: { columns: { check: list(40, EXPRESSION), isNeeded: true }, sort: { check: text(300) } },

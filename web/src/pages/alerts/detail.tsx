@@ -6,7 +6,7 @@ import type { Incident, LogLine, Num } from "../../api/types";
 import { say, t, tn } from "../../i18n/i18n";
 import { cutMiddle, formatCompact, formatCount, formatDuration, formatExact, formatTime, formatValue } from "../../lib/text/format";
 import { evidenceLine, incidentWindow, isOpen, kindTitle } from "../../lib/chart/marks";
-import { changeOf, deedOf, sentenceOf } from "../../lib/jobs/sentence";
+import { changeOf, deedOf, likelyOf, sentenceOf } from "../../lib/jobs/sentence";
 import { logsHref } from "../../lib/log/logurl";
 import { jobHref } from "../../lib/url/url";
 import { IncidentStore, lineStream } from "../../state/job/incident";
@@ -55,6 +55,7 @@ function Content({ store, incident }: { store: IncidentStore; incident: Incident
   const change = changeOf(incident);
   const deed = deedOf(incident);
   const cause = textOf(incident, "cause");
+  const likely = likelyOf(incident);
   return (
     <>
       <header>
@@ -69,6 +70,7 @@ function Content({ store, incident }: { store: IncidentStore; incident: Incident
         {sentenceOf(incident)} {change !== null && Math.abs(change) >= 0.005 && <b>{percent(change)}</b>}
       </p>
       {cause && <p>{cause}</p>}
+      {likely && <p>{likely}</p>}
       <p>
         <a href={placeOf(incident)} title={incident.job}>
           <bdi>{cutMiddle(incident.job, 60)}</bdi>

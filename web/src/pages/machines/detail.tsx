@@ -52,7 +52,7 @@ function Content({ one, reload }: { one: MachineHistory; reload: () => Promise<v
       )}
       <p class="dim">{forecastText(one.expected_interruptions.host)}</p>
       <ForecastInputs all={one.expected_interruptions} />
-      <div class="columns">
+      <div class="halves">
         <section>
           <h3>{t("Faults by kind")}</h3>
           {one.fault_kinds.length === 0 && <p class="dim">{t("None in the last 30 days.")}</p>}

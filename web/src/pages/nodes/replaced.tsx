@@ -15,6 +15,7 @@ const FOLLOWED: Readonly<Record<string, string>> = {
   stream: say("came again on the new machine"),
   "too early": say("too early to say"),
   "not seen again": say("not seen again"),
+  "not provable": say("not provable"),
 };
 
 /** Nothing, where there was none. */
@@ -36,7 +37,7 @@ export function Replaced({ store }: { store: JobStore }) {
         keyOf={(one) => `${one.to_stream} ${one.line}`}
         columns={[
           { title: t("node"), isHead: true, cell: (one) => <a href={`${logsHref(store.name, { stream: one.to_stream })}#L${one.line}`}>{cutMiddle(one.to_stream, 32)}</a> },
-          { title: t("old machine"), cell: (one) => <bdi class="mono">{one.from}</bdi> },
+          { title: t("old machine"), cellHint: (one) => one.from_job, cell: (one) => <bdi class="mono">{one.from}</bdi> },
           { title: t("new machine"), cell: (one) => <bdi class="mono">{one.to}</bdi> },
           { title: t("since"), cell: (one) => formatTime(one.at_ms) },
           { title: t("silent for"), hint: t("From the old machine's last line to the new one's first"), isNumber: true, cell: (one) => formatDuration(one.took_ms / 1000) },
@@ -52,7 +53,7 @@ export function Replaced({ store }: { store: JobStore }) {
 function Why({ job, one }: { job: string; one: Replacement }) {
   if (!one.fault) return <span lang="en">{one.why}</span>;
   return (
-    <a lang="en" href={`${logsHref(job, { stream: one.stream })}#L${one.fault.line}`} title={one.fault.text}>
+    <a lang="en" href={`${logsHref(one.from_job ?? job, { stream: one.stream })}#L${one.fault.line}`} title={one.fault.text}>
       {one.why}
     </a>
   );
@@ -65,6 +66,7 @@ function Since({ one }: { one: Replacement }) {
   return (
     <>
       <span title={one.seen_again ? `${formatTime(one.seen_again.ts_ms)} ${one.seen_again_job ?? ""} ${one.seen_again.text}` : worked}>{words}</span>
+      {one.followed_why && <span lang="en">: {one.followed_why}</span>}
       <Inputs formula="needed_ms = min(24 h, max(1 h, what the old machine worked here before its fault))" rows={[["observed_ms", one.observed_ms], ["needed_ms", one.needed_ms]]} />
     </>
   );

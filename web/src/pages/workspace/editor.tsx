@@ -1,14 +1,17 @@
 // What a panel is made of, beside it while it follows.
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
-import { t } from "../../i18n/i18n";
-import { COLUMNS, LEAST_WIDTH, MOST_EXPRESSIONS, MOST_HEIGHT, MOST_JOBS, type Fold, type Panel, type Workspace } from "../../lib/workspace/document";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import { say, t } from "../../i18n/i18n";
+import { COLUMNS, HUES, LEAST_WIDTH, MOST_EXPRESSIONS, MOST_HEIGHT, MOST_JOBS, type Fold, type Hue, type LinePanel, type Panel, type Workspace } from "../../lib/workspace/document";
 import { FUNCTION_NAMES } from "../../lib/workspace/expression";
+import type { WorkspaceStore } from "../../state/workspace/workspace";
 import { FOLDS } from "./bodies";
 import { titleOf } from "./grid";
-import { USUAL_MOST } from "./line";
+import { readPanel, runsOf, USUAL_MOST } from "./line";
+import { useRuns } from "./useruns";
 
 interface Props {
+  store: WorkspaceStore;
   workspace: Workspace;
   panel: Panel;
   onChange(next: Panel): void;
@@ -22,7 +25,7 @@ function patched(panel: Panel, patch: Record<string, unknown>): Panel {
   return next as unknown as Panel;
 }
 
-export function Editor({ workspace, panel, onChange, onClose }: Props) {
+export function Editor({ store, workspace, panel, onChange, onClose }: Props) {
   const host = useRef<HTMLElement>(null);
   useEffect(() => host.current?.querySelector<HTMLElement>("textarea, input")?.focus(), []);
   const set = (patch: Record<string, unknown>): void => onChange(patched(panel, patch));
@@ -47,6 +50,7 @@ export function Editor({ workspace, panel, onChange, onClose }: Props) {
         <Whole title={t("Width, of {n}", { n: COLUMNS })} least={LEAST_WIDTH} most={COLUMNS} value={panel.width} onChange={(width) => set({ width })} />
         <Whole title={t("Height")} least={1} most={MOST_HEIGHT} value={panel.height} onChange={(height) => set({ height })} />
       </div>
+      {panel.kind === "line" && <Colors store={store} workspace={workspace} panel={panel} set={set} />}
     </aside>
   );
 }
@@ -108,6 +112,40 @@ function Own({ panel, set }: OwnProps) {
     <Labelled title={t("Text")} hint={t("“# ” begins a heading, “- ” an entry of a list; an empty line separates paragraphs.")}>
       <textarea rows={10} value={panel.text} onInput={(event) => set({ text: event.currentTarget.value })} />
     </Labelled>
+  );
+}
+
+const HUE_TITLES: Readonly<Record<Hue, string>> = { blue: say("blue"), orange: say("orange"), green: say("green"), pink: say("pink"), violet: say("violet"), amber: say("amber"), olive: say("olive"), grey: say("grey") };
+
+/** Which hue each job has, and each expression where there are several: by its name, or as somebody chose. */
+function Colors({ store, workspace, panel, set }: { store: WorkspaceStore; workspace: Workspace; panel: LinePanel; set: OwnProps["set"] }) {
+  const { read } = useMemo(() => readPanel(panel.expressions), [panel.expressions.join("\n")]);
+  const rows = useRuns(store, runsOf(workspace, panel, read))?.rows.value ?? [];
+  const colors = new Map(Object.entries(panel.colors ?? {}));
+  const names = new Set([...rows.map((row) => row.TrainingJobName), ...(read.length > 1 ? read.map((one) => one.text) : []), ...colors.keys()]);
+  const choose = (name: string, hue: string): void => {
+    const next = new Map(colors);
+    if (hue) next.set(name, hue as Hue);
+    else next.delete(name);
+    set({ colors: next.size > 0 ? Object.fromEntries(next) : undefined });
+  };
+  return (
+    <details class="hues">
+      <summary>{t("Colours")}</summary>
+      {[...names].map((name) => (
+        <label key={name}>
+          <bdi>{name}</bdi>
+          <select value={colors.get(name) ?? ""} style={colors.has(name) ? { border: `2px solid var(--series-${HUES.indexOf(colors.get(name) as Hue)})` } : undefined} onChange={(event) => choose(name, event.currentTarget.value)}>
+            <option value="">{t("by its name")}</option>
+            {HUES.map((hue) => (
+              <option key={hue} value={hue}>
+                {t(HUE_TITLES[hue])}
+              </option>
+            ))}
+          </select>
+        </label>
+      ))}
+    </details>
   );
 }
 

@@ -2,20 +2,22 @@
 import { useSignal, type Signal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import { t } from "../../i18n/i18n";
-import { pens } from "../../lib/jobs/compare";
+import { DASHES } from "../../lib/chart/color";
+import { pens, type Pen } from "../../lib/jobs/compare";
 import { formatCount } from "../../lib/text/format";
 import { jobHref } from "../../lib/url/url";
-import type { LinePanel, Workspace } from "../../lib/workspace/document";
-import { figuresOf, parseExpression, type Node } from "../../lib/workspace/expression";
+import { HUES, type Hue, type LinePanel, type Workspace } from "../../lib/workspace/document";
+import { figuresOf, parseExpression } from "../../lib/workspace/expression";
 import type { OverlayCurve } from "../../plot/overlay";
 import { MOST_CURVES, PanelCurves, type PanelCurve } from "../../state/workspace/curves";
+import type { RunsSpec } from "../../state/workspace/runs";
 import { navigate } from "../../state/core/router";
 import { useStore } from "../../state/core/store";
 import type { WorkspaceStore } from "../../state/workspace/workspace";
 import { Skeleton } from "../../ui/skeleton";
 import { ProblemBox } from "../../ui/problem";
 import { round } from "../job/chart/plotview";
-import { Empty, Faults, readAll } from "./faults";
+import { Empty, Faults, readAll, type Read } from "./faults";
 import { CurvesPlot, Left, type Cursor } from "./plot";
 import { useRuns } from "./useruns";
 
@@ -47,18 +49,25 @@ export function zoomed(workspace: Workspace, range: [number, number] | null): Wo
 }
 
 export function LineBody({ store, workspace, panel, cursor }: Props) {
-  const { expressions, each = "job", most = USUAL_MOST } = panel;
+  const { expressions, each = "job" } = panel;
   const key = JSON.stringify(expressions);
-  const { read, faults } = useMemo(() => readAll(expressions.filter((one) => one.trim() !== ""), (text) => parseExpression(text, "curve")), [key]);
+  const { read, faults } = useMemo(() => readPanel(expressions), [key]);
   if (faults.length > 0) return <Faults faults={faults} />;
   if (read.length === 0) return <Empty>{t("Write an expression, as loss or ema(loss, 0.99).")}</Empty>;
-  return <Lines key={each} store={store} workspace={workspace} panel={panel} cursor={cursor} read={read} most={most} />;
+  return <Lines key={each} store={store} workspace={workspace} panel={panel} cursor={cursor} read={read} />;
 }
 
-function Lines({ store, workspace, panel, cursor, read, most }: Props & { read: { text: string; node: Node }[]; most: number }) {
+export const readPanel = (expressions: readonly string[]) => readAll(expressions.filter((one) => one.trim() !== ""), (text) => parseExpression(text, "curve"));
+
+const figuresIn = (read: readonly Read[]): string[] => [...new Set(read.flatMap(({ node }) => figuresOf(node)))].sort();
+
+/** What the panel asks for: who asks for the same shares its reply. */
+export const runsOf = (workspace: Workspace, { query, most = USUAL_MOST }: LinePanel, read: readonly Read[]): RunsSpec => ({ query: query ?? workspace.query ?? "", fields: figuresIn(read), most });
+
+function Lines({ store, workspace, panel, cursor, read }: Props & { read: Read[] }) {
   const { x: axis = "step" } = workspace;
-  const figures = useMemo(() => [...new Set(read.flatMap(({ node }) => figuresOf(node)))].sort(), [read]);
-  const runs = useRuns(store, { query: panel.query ?? workspace.query ?? "", fields: figures, most });
+  const runs = useRuns(store, runsOf(workspace, panel, read));
+  const hasFigures = useMemo(() => figuresIn(read).length > 0, [read]);
   const drawn = useStore(() => new PanelCurves(), []);
   const width = useSignal(0);
   const buckets = Math.min(MOST_BUCKETS, Math.max(50, Math.round((width.value * window.devicePixelRatio * BUCKETS_A_PIXEL) / 50) * 50));
@@ -73,11 +82,11 @@ function Lines({ store, workspace, panel, cursor, read, most }: Props & { read: 
     if (!drawn || !rows || !isSized) return;
     const own = drawn;
     void store.hearing.hear(own, jobs).then(() => (own.signal.aborted ? undefined : own.draw({ rows, expressions: read, axis, each: panel.each ?? "job", from, to, buckets })));
-  }, [drawn, figures.length > 0 ? rows : jobsKey, read, axis, panel.each, from, to, buckets, isSized]);
+  }, [drawn, hasFigures ? rows : jobsKey, read, axis, panel.each, from, to, buckets, isSized]);
   useEffect(() => () => void (drawn && store.hearing.forget(drawn)), [drawn]);
 
   const curves = drawn?.curves.value ?? null;
-  const overlays = useMemo(() => curves && overlaysOf(curves, jobs, read.map((one) => one.text)), [curves, jobsKey, read]);
+  const overlays = useMemo(() => curves && overlaysOf(curves, jobs, read.map((one) => one.text), panel.colors), [curves, jobsKey, read, JSON.stringify(panel.colors)]);
   const problem = runs?.problem.value ?? drawn?.problem.value;
   const { smooth: ofAll = 0 } = workspace;
   const look = useMemo(() => ({ axis, logScale: panel.scale === "log", logX: false, smooth: panel.smooth ?? ofAll, smoothing: "ema" as const, clip: false }), [axis, panel.scale, panel.smooth, ofAll]);
@@ -115,15 +124,32 @@ function Note({ total, jobs, asked }: { total: number; jobs: number; asked: numb
 const BETWEEN = " · ";
 const curveJob = (name: string, jobs: readonly string[]): string => jobs.find((job) => name === job || name.startsWith(job + BETWEEN)) ?? name;
 
-/** A job has one hue in all panels; expressions and parts of it are told apart by dashes, or by hue where there is but one job. */
-function overlaysOf(curves: readonly PanelCurve[], jobs: readonly string[], texts: readonly string[]): OverlayCurve[] {
-  const own = new Map(pens(jobs).map((pen, i) => [jobs[i] ?? "", pen]));
+/**
+ * A job has one hue in all panels; expressions and parts of it are told apart by dashes, or by hue where there is but one job. `colors`:
+ * those that somebody chose, of jobs before those of expressions.
+ */
+function overlaysOf(curves: readonly PanelCurve[], jobs: readonly string[], texts: readonly string[], colors: LinePanel["colors"] = {}): OverlayCurve[] {
+  const chosen = (name: string): number | null => (Object.hasOwn(colors, name) ? HUES.indexOf(colors[name] as Hue) : null);
+  const own = new Map(pens(jobs, chosen).map((pen, i) => [jobs[i] ?? "", pen]));
+  const taken = texts.map(chosen);
   const count = new Map<string, number>();
+  const given = new Set<string>();
+  /** The first dash from this one on that no other curve of the hue has. */
+  const penOf = (color: number, from: number): Pen => {
+    const dash = DASHES.map((_, n) => (from + n) % DASHES.length).find((one) => !given.has(`${color} ${one}`)) ?? from % DASHES.length;
+    given.add(`${color} ${dash}`);
+    return { color, dash };
+  };
   return curves.map(({ job, expression, part, buckets }) => {
+    const text = texts[expression] ?? "";
+    const name = [job, texts.length > 1 ? text : "", part].filter((one) => one !== "").join(BETWEEN);
+    const byText = chosen(job) === null ? taken[expression] : null;
+    if (typeof byText === "number") return { name, pen: penOf(byText, 0), buckets };
     const at = count.get(job) ?? 0;
     count.set(job, at + 1);
-    const pen = own.get(job) ?? { color: 0, dash: 0 };
-    const name = [job, texts.length > 1 ? (texts[expression] ?? "") : "", part].filter((text) => text !== "").join(BETWEEN);
-    return { name, pen: jobs.length === 1 ? { color: (pen.color + at) % 8, dash: Math.floor(at / 8) % 4 } : { color: pen.color, dash: (pen.dash + at) % 4 }, buckets };
+    const { color, dash } = own.get(job) ?? { color: 0, dash: 0 };
+    if (jobs.length > 1 || chosen(job) !== null) return { name, pen: penOf(color, dash + at), buckets };
+    const free = HUES.map((_, i) => (color + i) % HUES.length).filter((hue) => !taken.includes(hue));
+    return { name, pen: penOf(free[at % free.length] ?? color, Math.floor(at / Math.max(1, free.length))), buckets };
   });
 }

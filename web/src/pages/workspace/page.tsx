@@ -133,7 +133,7 @@ function Content({ store, workspace }: { store: WorkspaceStore; workspace: Works
       <Bar store={store} workspace={workspace} onAdd={add} />
       <div class={edited ? "work edited" : "work"} ref={host}>
         <Grid store={store} workspace={workspace} editing={at} acts={acts} />
-        {edited && at !== null && <Editor key={`${at} ${edited.kind}`} workspace={workspace} panel={edited} onChange={(next) => change(at, () => next, "edit")} onClose={close} />}
+        {edited && at !== null && <Editor key={`${at} ${edited.kind}`} store={store} workspace={workspace} panel={edited} onChange={(next) => change(at, () => next, "edit")} onClose={close} />}
       </div>
     </>
   );

@@ -50,6 +50,14 @@ const toggleLogX = (): void => patchQuery({ xscale: now().logX ? undefined : "lo
 const toggleClip = (): void => patchQuery({ clip: now().clip ? undefined : "1" });
 const resetZoom = (): void => patchQuery({ from: undefined, to: undefined });
 
+/** Those that keys can read. */
+function toChart(): boolean {
+  const charts = [...document.querySelectorAll<HTMLElement>("#main .canvas[tabindex]")];
+  const next = charts[(charts.indexOf(document.activeElement as HTMLElement) + 1) % charts.length];
+  next?.focus();
+  return next !== undefined;
+}
+
 /** As in charts.tsx. */
 const FEW = 8;
 
@@ -63,7 +71,7 @@ export function ChartToolbar({ state, streams, attempts, metrics, job, axes, chi
     { on: "o", does: say("leave outliers out of the axis"), run: toggleClip },
     { on: ["ArrowLeft", "ArrowRight"], does: say("read the values of the chart that has the focus; with Shift: move its window") },
     { on: ["+", "-"], does: say("zoom the chart that has the focus") },
-    ...(job === null ? [] : [{ on: "m", does: say("write a note at the value that the chart reads out") }]),
+    ...(job === null ? [] : [{ on: "c", does: say("to the first chart, and on to the next one"), run: toChart }, { on: "m", does: say("write a note at the value that the chart reads out") }]),
   ]);
   const isOffered = (axis: Axis): boolean => {
     if (axis === state.axis || axis === "step" || axis === "time" || axis === "relative") return true;

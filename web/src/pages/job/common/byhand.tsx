@@ -1,39 +1,33 @@
 // What is worked out of a job, set right by hand: by_hand of its document. A field that is empty is not set.
 import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { asProblem, jobPath, send, type Problem } from "../../../api/client";
+import { asProblem, jobPath, send } from "../../../api/client";
 import type { JobDoc } from "../../../api/types";
 import { say, t } from "../../../i18n/i18n";
+import { changesTo, faultOf, settingsOf, trimmed, type Setting } from "../../../lib/jobs/handsettings";
 import { fieldTime, timeOf } from "../../../lib/text/fieldtime";
 import { formatTime, isUtc, NONE } from "../../../lib/text/format";
 import type { JobStore } from "../../../state/job/job";
 import { factsOf } from "../../../state/job/jobfacts";
 import { Dialog } from "../../../ui/dialog";
+import { placeOf, SettingRows, wrongId } from "./byhandsettings";
 
 type ByHand = NonNullable<JobDoc["by_hand"]>;
-type Member = Exclude<keyof ByHand, "faults">; // faults are set right where their machine is shown
+type Member = Exclude<keyof ByHand, "faults" | "restarts" | "settings">; // faults and restarts are set right where they are shown, settings are rows
 type Texts = Record<Member, string>;
 
-const FIELDS: readonly { name: Member; label: string; kind: "text" | "whole" | "number" | "time" | "pairs" }[] = [
+const FIELDS: readonly { name: Member; label: string; kind: "text" | "whole" | "number" | "time" }[] = [
   { name: "instance_type", label: say("Instance type"), kind: "text" },
   { name: "nodes", label: say("Nodes"), kind: "whole" },
   { name: "price_per_hour", label: say("Price of one node an hour"), kind: "number" },
   { name: "start_ms", label: say("Start of the training"), kind: "time" },
   { name: "end_ms", label: say("End of the training"), kind: "time" },
-  { name: "settings", label: say("Settings, as name=value; …"), kind: "pairs" },
 ];
 type Field = (typeof FIELDS)[number];
 
-/** "a=1; b=2" */
-const pairsOf = (text: string): [string, string][] =>
-  text.split(";").flatMap((pair) => {
-    const [name = "", ...value] = pair.split("=");
-    return name.trim() === "" ? [] : [[name.trim(), value.join("=").trim()]];
-  });
-
 function textOf({ name, kind }: Field, by: ByHand | undefined): string {
   const value = by?.[name];
-  if (typeof value === "object") return Object.entries(value).map((pair) => pair.join("=")).join("; ");
   return value === undefined ? "" : kind === "time" ? fieldTime(Number(value)) : String(value);
 }
 
@@ -48,10 +42,9 @@ function valueOf({ kind }: Field, text: string): string | number | null {
 }
 
 /** Only what was touched, so that what somebody else sets meanwhile stays. */
-function changesOf(now: Texts, before: Texts): object {
+function changesOf(now: Texts, before: Texts, settings: Record<string, string | null> | null): object {
   const touched = FIELDS.filter(({ name }) => now[name] !== before[name]);
-  const gone = pairsOf(before.settings).map(([name]) => [name, null]);
-  return Object.fromEntries(touched.map((field) => [field.name, field.kind === "pairs" ? Object.fromEntries([...gone, ...pairsOf(now.settings)]) : valueOf(field, now[field.name])]));
+  return { ...Object.fromEntries(touched.map((field) => [field.name, valueOf(field, now[field.name])])), ...(settings && { settings }) };
 }
 
 /** What holds while the field is empty, as far as the job's document tells. */
@@ -66,27 +59,46 @@ function worked(name: Member, doc: JobDoc): string | undefined {
     case "end_ms":
       return doc.TrainingEndTime === undefined ? undefined : formatTime(doc.TrainingEndTime * 1000);
     case "price_per_hour":
-    case "settings":
-      return undefined; // the list of prices has it by type and day; settings are many
+      return undefined; // the list of prices has it by type and day
   }
+}
+
+/** Why nothing was saved. */
+interface Refusal {
+  /** The name of the field where it is said; "": below all. */
+  field: string;
+  text: string;
+  /** The server speaks English. */
+  isServers: boolean;
+}
+
+function refusalOf(error: unknown, rows: readonly Setting[]): Refusal {
+  const problem = asProblem(error);
+  const [, member = "", name] = /^by_hand\.(\w+)(?:\.(.*))?$/s.exec(String(problem.facts["field"] ?? "")) ?? [];
+  // A long name is cut in the server's word.
+  const at = name ? rows.findIndex((row) => row.name.startsWith(name)) : -1;
+  const field = member !== "settings" ? member : at < 0 ? "" : placeOf(at, "value");
+  return { field, text: field ? problem.detail || problem.title : problem.message, isServers: true };
 }
 
 export function ByHandDialog({ store, doc, onClose }: { store: JobStore; doc: JobDoc; onClose: () => void }) {
   const before = useSignal(textsOf(doc.by_hand)).value; // as it was when the form was opened
   const texts = useSignal(before);
-  const problem = useSignal<Problem | null>(null);
+  const settingsBefore = useSignal(settingsOf(doc.by_hand?.settings)).value;
+  const settings = useSignal(settingsBefore);
+  const refusal = useSignal<Refusal | null>(null);
   const isBusy = useSignal(false);
   const form = useRef<HTMLFormElement>(null);
-  const failed = problem.value;
-  const [, wrong] = /^by_hand\.(\w+)/.exec(String(failed?.facts["field"] ?? "")) ?? [];
+  const refused = refusal.value;
+  const wrong = refused?.field ?? "";
 
   useLayoutEffect(() => {
     if (wrong) form.current?.querySelector<HTMLInputElement>(`[name="${wrong}"]`)?.focus();
-  }, [failed, wrong]);
+  }, [refused]);
 
   const patch = async (by_hand: object | null): Promise<void> => {
     isBusy.value = true;
-    problem.value = null;
+    refusal.value = null;
     try {
       if (by_hand === null || Object.keys(by_hand).length > 0) {
         await send("PATCH", jobPath(store.name), {}, { by_hand });
@@ -94,10 +106,21 @@ export function ByHandDialog({ store, doc, onClose }: { store: JobStore; doc: Jo
       }
       onClose();
     } catch (error) {
-      problem.value = asProblem(error);
+      refusal.value = refusalOf(error, settings.peek());
     } finally {
       isBusy.value = false;
     }
+  };
+  const save = (): void => {
+    const rows = trimmed(settings.peek(), settingsBefore);
+    const fault = faultOf(rows);
+    if (!fault) return void patch(changesOf(texts.value, before, changesTo(rows, settingsBefore)));
+    refusal.value = { field: placeOf(fault.at, fault.part), text: t(fault.text, { name: rows[fault.at]?.name ?? "" }), isServers: false };
+  };
+  const said = refused && <Wrong refused={refused} />;
+  const setRows = (rows: Setting[]): void => {
+    settings.value = rows;
+    refusal.value = null; // of rows that have moved it would stand at another one
   };
   const set = (name: Member, text: string): void => {
     texts.value = { ...texts.value, [name]: text };
@@ -109,15 +132,16 @@ export function ByHandDialog({ store, doc, onClose }: { store: JobStore; doc: Jo
         class="byhand"
         onSubmit={(event) => {
           event.preventDefault();
-          void patch(changesOf(texts.value, before));
+          save();
         }}
       >
         <p>{t("Counts before what is stated, logged or in a list: in times, goodput and cost. What is left empty is worked out.")}</p>
         {FIELDS.map((field) => (
-          <Row key={field.name} field={field} doc={doc} text={texts.value[field.name]} wasSet={before[field.name] !== ""} wrong={wrong === field.name ? failed : null} set={set} />
+          <Row key={field.name} field={field} doc={doc} text={texts.value[field.name]} wasSet={before[field.name] !== ""} wrong={wrong === field.name && said} set={set} />
         ))}
+        <SettingRows rows={settings.value} wrong={wrong} said={said} set={setRows} />
         <p class="error" role="alert">
-          {failed && !wrong && failed.message}
+          {!wrong && refused?.text}
         </p>
         <div class="actions">
           {doc.by_hand && (
@@ -137,14 +161,20 @@ export function ByHandDialog({ store, doc, onClose }: { store: JobStore; doc: Jo
   );
 }
 
-const MODES = { text: "text", pairs: "text", whole: "numeric", number: "decimal" } as const;
+const Wrong = ({ refused: { field, text, isServers } }: { refused: Refusal }) => (
+  <p id={wrongId(field)} class="wrong" lang={isServers ? "en" : undefined}>
+    {text}
+  </p>
+);
+
+const MODES = { text: "text", whole: "numeric", number: "decimal" } as const;
 
 interface RowProps {
   field: Field;
   doc: JobDoc;
   text: string;
   wasSet: boolean;
-  wrong: Problem | null;
+  wrong: ComponentChildren;
   set(name: Member, text: string): void;
 }
 
@@ -158,8 +188,8 @@ function Row({ field: { name, label, kind }, doc, text, wasSet, wrong, set }: Ro
     name,
     value: text,
     autocomplete: "off",
-    "aria-invalid": wrong !== null,
-    "aria-describedby": wrong ? `${hint}-wrong ${hint}` : hint,
+    "aria-invalid": !!wrong,
+    "aria-describedby": wrong ? `${wrongId(name)} ${hint}` : hint,
     onInput: (event: Event) => set(name, (event.currentTarget as HTMLInputElement).value),
   } as const;
   return (
@@ -169,11 +199,7 @@ function Row({ field: { name, label, kind }, doc, text, wasSet, wrong, set }: Ro
         {unit && `, ${unit}`}
         {kind === "time" ? <input type="datetime-local" step={1} {...shared} /> : <input inputMode={MODES[kind]} {...shared} />}
       </label>
-      {wrong && (
-        <p id={`${hint}-wrong`} class="wrong" lang="en">
-          {wrong.detail || wrong.title}
-        </p>
-      )}
+      {wrong}
       <p class="hint">
         <span id={hint}>{text !== "" ? wasSet ? <b>{t("set by hand")}</b> : t("not saved yet") : wasSet ? t("will be worked out again") : t("now: {value}", { value: worked(name, doc) ?? NONE })}</span>
         {wasSet && text !== "" && (

@@ -12,8 +12,8 @@ export const ByHandDialog = lazy(async () => (await import("./byhand")).ByHandDi
 /** By the names of the API, times as the page shows them. */
 export const byHandText = (by: NonNullable<JobDoc["by_hand"]>): string =>
   Object.entries(by)
-    .flatMap(([name, value]) => (typeof value === "object" ? Object.entries(value) : [[name, name.endsWith("_ms") ? formatTime(Number(value)) : value] as const]))
-    .map((pair) => pair.join(" "))
+    .flatMap(([name, value]): [string, unknown][] => (typeof value === "object" ? Object.entries<unknown>(value) : [[name, name.endsWith("_ms") ? formatTime(Number(value)) : value]]))
+    .map(([name, value]) => `${name} ${typeof value === "object" && value !== null ? Object.values(value).join(": ") : String(value)}`)
     .join(", ");
 
 export function ByHandMark({ store, doc }: { store: JobStore; doc: JobDoc }) {

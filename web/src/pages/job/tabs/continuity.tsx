@@ -1,11 +1,14 @@
-import { jobPath } from "../../../api/client";
+import { useSignal } from "@preact/signals";
+import { asProblem, jobPath, send, type Problem } from "../../../api/client";
 import type { Continuity, ContinuityRestart } from "../../../api/types";
 import { say, t, tn } from "../../../i18n/i18n";
 import { formatCount, formatValue, NONE } from "../../../lib/text/format";
 import { Resource } from "../../../state/core/resource";
+import { mayWrite } from "../../../state/core/session";
 import { useStore } from "../../../state/core/store";
 import type { JobStore } from "../../../state/job/job";
 import { DataTable } from "../../../ui/datatable";
+import { Dialog } from "../../../ui/dialog";
 
 const VERDICTS: Readonly<Record<string, string>> = {
   continued: say("went on"),
@@ -38,6 +41,71 @@ function answer(isEqual: boolean | null): string {
   return isEqual ? t("yes") : t("no");
 }
 
+/** by_hand of the job: somebody knows better than the prints tell. */
+function Verdict({ store, one, reload }: { store: JobStore; one: ContinuityRestart; reload: () => Promise<void> }) {
+  const verdict = useSignal<string | null>(null); // null: nobody is asked
+  const why = useSignal("");
+  const problem = useSignal<Problem | null>(null);
+  const isSet = one.verdict_from !== undefined;
+  const put = async (value: object | null): Promise<void> => {
+    try {
+      await send("PATCH", jobPath(store.name), {}, { by_hand: { restarts: { [`${one.attempt}:${one.first_step}`]: value } } });
+      verdict.value = null;
+      problem.value = null;
+      await Promise.all([reload(), store.reloadDoc()]);
+    } catch (error) {
+      problem.value = asProblem(error);
+    }
+  };
+  return (
+    <>
+      {verdictOf(one)}
+      {isSet && <span class="dim" title={one.set_why}> {t("set by hand")}</span>}
+      {mayWrite() && (
+        <button type="button" class="quiet" onClick={() => (isSet ? void put(null) : (verdict.value = one.verdict === "continued" ? "differs" : "continued"))}>
+          {isSet ? t("Take it back") : t("Set right by hand…")}
+        </button>
+      )}
+      {problem.value && verdict.value === null && <span role="alert">{problem.value.message}</span>}
+      {verdict.value !== null && (
+        <Dialog title={t("Set right by hand")} closesOutside onClose={() => (verdict.value = null)}>
+          <form
+            onSubmit={(event) => {
+              event.preventDefault();
+              void put({ verdict: verdict.value, why: why.value.trim() });
+            }}
+          >
+            <label>
+              {t("verdict")}{" "}
+              <select name="verdict" value={verdict.value} onChange={(event) => (verdict.value = event.currentTarget.value)}>
+                {Object.entries(VERDICTS).map(([name, text]) => (
+                  <option key={name} value={name}>
+                    {t(text)}
+                  </option>
+                ))}
+              </select>
+            </label>
+            <label>
+              {t("Why")} <input name="why" required maxLength={500} value={why.value} onInput={(event) => (why.value = event.currentTarget.value)} />
+            </label>
+            <p class="error" role="alert">
+              {problem.value?.message}
+            </p>
+            <div class="actions">
+              <button type="button" onClick={() => (verdict.value = null)}>
+                {t("Leave as it is")}
+              </button>
+              <button type="submit" class="primary">
+                {t("Save the changes")}
+              </button>
+            </div>
+          </form>
+        </Dialog>
+      )}
+    </>
+  );
+}
+
 /** Whether each restart went on from where it was; nothing, where there was none. */
 export function ContinuityPart({ store }: { store: JobStore }) {
   const asked = useStore(
@@ -58,7 +126,7 @@ export function ContinuityPart({ store }: { store: JobStore }) {
         keyOf={keyOf}
         columns={[
           { title: t("attempt"), isNumber: true, isHead: true, cell: (one) => formatCount(one.attempt) },
-          { title: t("verdict"), cell: verdictOf },
+          { title: t("verdict"), cell: (one) => <Verdict store={store} one={one} reload={() => asked.load()} /> },
           { title: t("from step"), isNumber: true, cell: (one) => formatCount(one.from_step) },
           { title: t("checkpoint"), isNumber: true, cell: (one) => (one.checkpoint_step === null ? NONE : formatCount(one.checkpoint_step)) },
           { title: t("steps printed twice"), isNumber: true, cell: (one) => formatCount(one.overlap_steps) },
@@ -76,7 +144,7 @@ export function ContinuityPart({ store }: { store: JobStore }) {
         ]}
       />
       {rows
-        .filter((one) => one.verdict !== "continued" || one.takes_back || one.one_sided)
+        .filter((one) => one.verdict !== "continued" || one.takes_back || one.one_sided || one.verdict_from)
         .map((one) => (
           <p key={keyOf(one)}>{t("Attempt {n}: {why}", { n: one.attempt, why: one.why })}</p>
         ))}

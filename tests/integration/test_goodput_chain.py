@@ -1,0 +1,135 @@
+"""What a job's end has lost once another job goes on: the steps made again and the time until the next step, in every sum, and once."""
+
+import pytest
+
+from smserver import wait_until
+from test_goodput import DAY0_S, HOUR_S, Script, goodput, put_prices, quick  # noqa: F401 quick is a fixture
+
+FLEET, PRICE = "/api/v1/goodput?from=2026-03-02&to=2026-03-03", 36
+LOST = ("redone", "restart", "stalled")
+BREAK_KEYS = ("cause", "step", "from_step", "went_on_in", "lost_steps", "redone_seconds", "restart_seconds", "repair_seconds", "node_hours")
+
+
+def four(nodes=4):
+    """A job fails; the next one fails before it has made a step; the third goes on, and stops; the fourth goes on from further back."""
+    first = Script("nlp-1", DAY0_S, nodes)
+    first.begin(launch_s=240, data_s=60, first_step_s=120)  # its first step was printed at 520 s
+    first.train(160)  # the last one at 420 + 1600 = 2020 s
+    first.spend("stalled", 300)
+    first.end(uploading_s=0, status="Failed", FailureReason="AlgorithmError: out of memory")  # 2320
+    second = Script("nlp-2", first.t + 180, nodes, step=160, continues="nlp-1")  # 2500
+    second.begin(launch_s=100, data_s=0, first_step_s=400)
+    second.end(uploading_s=0, status="Failed", FailureReason="InternalServerError: hardware")  # 3000
+    third = Script("nlp-3", second.t + 500, nodes, step=120, continues="nlp-2")  # 3500: from step 120, so 40 were lost
+    third.begin(launch_s=100, data_s=0, first_step_s=200)  # 3800 + ten steps: its first one was printed at 3900
+    third.train(80)  # 200; the last one at 4600
+    third.end(uploading_s=0, status="Stopped")
+    fourth = Script("nlp-4", third.t + 400, nodes // 2, step=100, continues="nlp-3")  # 5000: further back than the third began
+    fourth.begin(launch_s=100, data_s=0, first_step_s=300)  # 5400
+    fourth.train(200)
+    fourth.end()
+    return first, second, third, fourth
+
+
+def settled(server, job):
+    found = goodput(server, job)
+    return [{key: one[key] for key in BREAK_KEYS if key in one} for one in found["breaks"]], found["steps"].get("lost")
+
+
+def spent(body):
+    return {name: pytest.approx(bucket["node_hours"]) for name, bucket in body["buckets"].items() if bucket["node_hours"]}
+
+
+def test_what_a_chain_of_jobs_lost_is_the_same_in_each_sum(quick):
+    put_prices(quick, {"instance": "ml.p5.48xlarge", "per_hour": PRICE})
+    jobs = first, second, third, fourth = four()
+    for job in (first, third, fourth):
+        job.tell(quick)
+    tell_silent(quick, second)
+
+    # By hand. Steps beyond 100 of the first, and all of the third: 60 and 80 of ten seconds. Time until work went on, without that step's
+    # own 100 s: of the first from 2020 to 3800, of which the second's failure took from 3000 on; of the third from 4600 to 5400.
+    def of(cause, step, from_step, into, lost_steps, redone_s, restart_s, repair_s, nodes=4):
+        numbers = {"from_step": from_step, "went_on_in": into, "lost_steps": lost_steps, "redone_seconds": redone_s,
+            "restart_seconds": restart_s, "repair_seconds": repair_s, "node_hours": pytest.approx((redone_s + restart_s) * nodes / HOUR_S)}
+        return {"cause": cause, **({"step": step} if step else {}), **numbers}
+    wanted = {"nlp-1": [of("AlgorithmError", 160, 100, "nlp-2", 60, 600, 980, 3900 - 2020)],
+        "nlp-2": [of("InternalServerError", None, 100, "nlp-3", None, 0, 800, 3900 - 3000)],
+        "nlp-3": [of("unknown", 200, 100, "nlp-4", 80, 800, 800, 5500 - 4600)], "nlp-4": []}
+    for name, breaks in wanted.items():
+        wait_until(lambda: settled(quick, name)[0] == breaks, what=f"{name}: {breaks}, not {settled(quick, name)}")
+    assert [settled(quick, job.name)[1] for job in jobs] == [60, None, 80, 0]
+
+    # The fleet: all that the jobs' own clocks say, with 1400 s of 4 nodes moved from productive to redone.
+    books = {}
+    for job in jobs:
+        for bucket, s in job.book.items():
+            books[bucket] = books.get(bucket, 0) + s * job.nodes / HOUR_S
+    again = (600 + 800) * 4 / HOUR_S
+    books["productive"] -= again
+    books["redone"] = again
+    books = {name: hours for name, hours in books.items() if hours}
+    wait_until(lambda: spent(quick.get(FLEET).body) == books, what=f"the fleet's {books}")
+    fleet = quick.get(FLEET).body
+    assert fleet["goodput"] == pytest.approx(100 * books["productive"] / sum(books.values()))
+    assert fleet["lost_cost"] == pytest.approx(sum(books.get(name, 0) for name in LOST) * PRICE)
+    run = quick.get("/api/v1/jobs/nlp-2/run").body["goodput"]
+    gaps = (180 + 500 + 400) * 4 / HOUR_S  # between the jobs nobody's clock runs
+    assert spent(run) == {**books, "idle": books.get("idle", 0) + gaps}
+    assert run["lost_cost"] == pytest.approx(fleet["lost_cost"]) and run["cost"] == pytest.approx(fleet["cost"])
+    assert (run["lost_steps"], run["lost_steps_unknown"]) == (60 + 80, 1)
+
+    # What broke off: by cause, in the fleet's sum and in the report, and both add up to (600 + 980 + 800 + 800 + 800) s of 4 nodes.
+    hours = {"AlgorithmError": 1580 * 4 / HOUR_S, "InternalServerError": 800 * 4 / HOUR_S, "unknown": 1600 * 4 / HOUR_S}
+    lost = quick.get(f"/api/v1/report?from_ms={DAY0_S * 1000}&to_ms={(DAY0_S + 86400) * 1000}").body["lost"]
+    for causes in (fleet["causes"], lost["causes"]):
+        assert {one["cause"]: one["lost_node_hours"] for one in causes} == {name: pytest.approx(value) for name, value in hours.items()}
+        assert {one["cause"]: one["lost_steps"] for one in causes} == {"AlgorithmError": 60, "InternalServerError": None, "unknown": 80}
+    assert lost["lost_node_hours"] == pytest.approx(sum(hours.values())) == pytest.approx(3980 * 4 / HOUR_S)
+    row = quick.get("/api/v1/aggregate?of=sum:lost_steps,sum:lost_cost").body["groups"][0]
+    assert row["sum:lost_steps"] == 140 and row["sum:lost_cost"] == pytest.approx(fleet["lost_cost"])
+
+
+def tell_silent(server, job):
+    document = {"TrainingJobName": job.name, "ResourceConfig": {"InstanceType": "ml.p5.48xlarge", "InstanceCount": job.nodes, "VolumeSizeInGB": 50},
+        "Tags": [{"Key": "continues", "Value": job.continues}]}
+    assert server.post("/api/v1/jobs", json=document).status == 201
+    for change in job.moves:
+        assert server.post(f"/api/v1/jobs/{job.name}/transitions", json=change).status == 204
+
+
+def test_who_goes_on_with_a_job_is_not_for_ever(quick):
+    first = Script("a", DAY0_S, 2)
+    first.begin()
+    first.train(100)
+    first.end(uploading_s=0, status="Failed", FailureReason="AlgorithmError: x")
+    second = Script("b", first.t + 600, 2, step=70, continues="a")
+    second.begin()
+    second.train(50)
+    second.end()
+    first.tell(quick)
+    second.tell(quick)
+
+    def lost_is(steps):
+        def is_so():
+            causes = quick.get(FLEET).body["causes"]
+            return [one["lost_steps"] for one in causes] == [steps] and settled(quick, "a")[0][0].get("lost_steps") == steps
+        wait_until(is_so, what=f"{steps} lost steps of a")
+    lost_is(30)
+    assert quick.patch("/api/v1/jobs/b", json={"tags": {"continues": None}}).status == 200
+    lost_is(None)
+    assert quick.patch("/api/v1/jobs/b", json={"tags": {"continues": "a"}}).status == 200
+    lost_is(30)
+    assert quick.delete("/api/v1/jobs/b").status == 204
+    lost_is(None)
+    assert quick.post("/api/v1/jobs/b/restore").status == 200
+    lost_is(30)
+    # one that leaves it where it is going on as well takes nothing from it
+    fork = Script("fork", first.t + 900, 2, step=10, continues="a")
+    fork.begin()
+    fork.train(20)
+    document = {"TrainingJobName": "fork", "Tags": [{"Key": "continues", "Value": "a"}, {"Key": "wandb.fork_from", "Value": "a?_step=10"}]}
+    assert quick.post("/api/v1/jobs", json=document).status == 201
+    quick.send("fork", fork.lines)
+    wait_until(lambda: goodput(quick, "fork")["steps"].get("last") == 30, what="the fork's steps")
+    lost_is(30)
