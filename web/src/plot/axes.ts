@@ -151,7 +151,7 @@ function digitsOf(step: number): number {
 }
 
 /** Above there is room for marks, at the right for half of the last step's text. */
-export const PADDING: uPlot.Padding = [14, 30, 0, 0];
+export const PADDING: uPlot.Padding = [20, 30, 0, 0];
 
 const LEAST_Y_SIZE = 56;
 const DIGIT_WIDTH = 6.6;

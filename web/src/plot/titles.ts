@@ -6,7 +6,7 @@ import type { Axis } from "../lib/url/url";
 
 const FONT_PX = 11;
 const GAP_PX = 22;
-const TOP_PX = 7;
+const ABOVE_PX = 13; // of a tick at the top of the plot, whose number is centred on it
 const BELOW_PX = 17;
 const EDGE_PX = 2;
 
@@ -27,7 +27,7 @@ export function drawTitles(u: uPlot, axis: Axis, unit: string, color: string): v
   ctx.font = `${FONT_PX * ratio}px system-ui, sans-serif`;
   ctx.textBaseline = "middle";
   ctx.textAlign = "left";
-  if (unit) ctx.fillText(unit, 4 * ratio, Math.max(TOP_PX * ratio, top - TOP_PX * ratio));
+  if (unit) ctx.fillText(unit, 4 * ratio, top - ABOVE_PX * ratio);
   ctx.textAlign = "right";
   const title = xTitle(axis, u.scales["x"]?.max ?? 0);
   // A long one reaches nearer to the ticks rather than over the edge.
