@@ -10,7 +10,11 @@
 #include <pthread.h>
 #include <unistd.h>
 
-enum { LOOK_MS = 100 };
+enum {
+	LOOK_MS = 100,
+	WAITS_MS = 1000, /* a database that answers sooner works */
+	HANGS_LEAST_MS = 15 * 1000, /* carrying a large journal over is work, too, and does not say how far it is */
+};
 
 struct stop_watch {
 	int64_t start_ms, stop_ms;
@@ -34,8 +38,6 @@ static void wait_ms(struct stop_watch *watch, int64_t ms)
 
 static void give_up_connections(struct stop_watch *watch)
 {
-	if (watch->has_ended || !watch->server)
-		return;
 	log_line(LOG_WARNING, "stop_gives_up", "error=\"no answer of the database for those who sent something\"");
 	http_server_give_up(watch->server);
 }
@@ -61,13 +63,15 @@ static void *watch_run(void *context)
 	pthread_setname_np(pthread_self(), "stop-watch");
 	pthread_mutex_lock(&watch->mutex);
 	wait_ms(watch, watch->stop_ms * 3 / 4);
-	give_up_connections(watch);
-	while (!watch->has_ended) {
-		bool is_late = clock_mono_ms() - watch->start_ms >= 2 * watch->stop_ms;
-		int64_t ms = is_late ? hangs_ms(watch) : 0;
-		if (ms >= watch->stop_ms)
+	for (bool has_given_up = false; !watch->has_ended; wait_ms(watch, LOOK_MS)) {
+		int64_t ms = hangs_ms(watch), waits_ms = watch->stop_ms / 4;
+		if (watch->server && !has_given_up && ms >= (waits_ms < WAITS_MS ? waits_ms : WAITS_MS)) {
+			give_up_connections(watch);
+			has_given_up = true;
+		}
+		bool is_late = clock_mono_ms() - watch->start_ms >= watch->stop_ms;
+		if (is_late && ms >= watch->stop_ms && ms >= HANGS_LEAST_MS)
 			end_process(watch, ms);
-		wait_ms(watch, LOOK_MS);
 	}
 	pthread_mutex_unlock(&watch->mutex);
 	return NULL;

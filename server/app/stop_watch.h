@@ -1,7 +1,8 @@
 /*
- * Job: sees to it that a stop comes to its end although a thread hangs, because the disk or the database server does: then the main thread
- *      waits for that thread. Near the end of --stop-timeout the connections are given up that wait for the writer. As long again, and if
- *      the database has not moved for that long, the process ends as by a crash: what was acknowledged is in the journal.
+ * Job: sees to it that a stop comes to its end although the writer hangs, because the disk or the database server does: then the main thread
+ *      waits for it. Near the end of --stop-timeout, or once that is so, the connections are given up that wait for the writer. If it has not
+ *      moved for that long, and for a quarter of a minute, the process ends as by a crash: what was acknowledged is in the journal. A reader
+ *      that hangs while the writer has nothing to do is not seen: that stop is for whoever supervises the process to end.
  * Ownership: start/end. Threads: main; it has one of its own.
  */
 #pragma once

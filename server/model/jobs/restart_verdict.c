@@ -2,6 +2,7 @@
 
 #include "base/json/json_write.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,10 +17,14 @@ static bool is_null(const struct json *node)
 
 static bool read_place(struct span place, uint64_t *attempt, int64_t *first_step)
 {
-	struct span number;
+	struct span number, step = place;
+	char text[PLACE_SHOWN];
 
-	return span_next(&place, ':', &number) && span_parse_u64(number, attempt) && *attempt &&
-	       *attempt <= UINT32_MAX && span_parse_i64(place, first_step);
+	if (!span_next(&step, ':', &number) || !span_parse_u64(number, attempt) || !*attempt || *attempt > UINT32_MAX ||
+		!span_parse_i64(step, first_step))
+		return false;
+	snprintf(text, sizeof text, "%" PRIu64 ":%" PRId64, *attempt, *first_step);
+	return span_equal(place, span_from(text)); /* one restart has one name: not "02:81" beside "2:81" */
 }
 
 void restart_verdict_find(

@@ -40,6 +40,7 @@ enum status carry_unsaid_number(
 	if (!unsaid->count)
 		return OK;
 	TRY(store_next_incident_id(reader, job_id, &next, err));
+	unsaid->first_id = (uint32_t)next;
 	qsort(unsaid->rows, unsaid->count, sizeof *unsaid->rows, by_time);
 	for (size_t i = 0; i < unsaid->count; i++) {
 		unsaid->rows[i].incident_id = (uint32_t)next + (uint32_t)(unsaid->count - 1 - i);
@@ -68,8 +69,18 @@ static void change(struct incident *known, const struct incident *unsaid)
 	known->worst_step = unsaid->worst_step;
 }
 
+static uint32_t number_of(const struct carry_unsaid *unsaid, uint32_t incident_id)
+{
+	return unsaid->count && incident_id >= unsaid->first_id ? incident_id + (uint32_t)unsaid->count : incident_id;
+}
+
 void carry_unsaid_join(struct carry_unsaid *unsaid, struct incident_row *known, size_t count)
 {
+	for (size_t i = 0; i < count; i++) {
+		known[i].incident_id = number_of(unsaid, known[i].incident_id);
+		known[i].cause_id = number_of(unsaid, known[i].cause_id);
+		known[i].fold_id = number_of(unsaid, known[i].fold_id);
+	}
 	for (size_t i = unsaid->at; i < unsaid->count; i++)
 		for (size_t j = 0; j < count; j++)
 			if (is_same(&unsaid->rows[i], &known[j])) {

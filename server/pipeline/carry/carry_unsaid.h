@@ -13,6 +13,7 @@ struct carry_unsaid {
 	struct incident_row *rows; /* incident_id 0: it is one of the store's */
 	size_t count, cap;
 	size_t at; /* the next one */
+	uint32_t first_id; /* what the store has numbered so meanwhile is numbered behind all of these */
 };
 
 void carry_unsaid_done(struct carry_unsaid *unsaid);

@@ -248,6 +248,7 @@ enum status pipeline_create_job(struct pipeline *pipeline, const struct json *do
 	TRY(buf_status(&text, err));
 	TRY(json_parse(&copy, buf_span(&text), err));
 	TRY(secrets_mask(copy, err));
+	TRY(restarts_by_hand_sign(pipeline, copy, err));
 	json_print(copy, &kept);
 	TRY(buf_status(&kept, err));
 	struct creation creation = {.pipeline = pipeline,

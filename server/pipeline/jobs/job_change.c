@@ -445,20 +445,15 @@ static void apply_change(void *context)
 static enum status sign(
 	const struct pipeline *pipeline, const struct json *changes, struct json **out, struct error *err)
 {
-	const struct actor *actor = audit_actor(pipeline);
-	const struct json *by_hand = json_get(changes, "by_hand");
 	AUTO_DONE(buf) text = BUF_INIT(DOCUMENT_MAX_BYTES);
 	AUTO(json) copy = NULL;
-	AUTO(json) by = NULL;
 
-	if (!json_get(by_hand, "restarts"))
+	if (!json_get(json_get(changes, "by_hand"), "restarts"))
 		return OK;
 	json_print(changes, &text);
 	TRY(buf_status(&text, err));
 	TRY(json_parse(&copy, buf_span(&text), err));
-	TRY(restart_verdicts_sign(by_hand, actor ? actor->token : SPAN(""), &by, err));
-	if (!json_set_copy(copy, "by_hand", by))
-		return error_no_memory(err);
+	TRY(restarts_by_hand_sign(pipeline, copy, err));
 	*out = TAKE(copy);
 	return OK;
 }

@@ -4,6 +4,7 @@
 #include "model/incident.h"
 #include "model/jobs/restart_verdict.h"
 #include "pipeline/alert/incidents.h"
+#include "state/audit.h"
 
 /* Incidents know the attempt alone: of two restarts within one attempt only the first begins it, and is told of. */
 static bool is_set_right(const struct json *document, const struct incident_row *row)
@@ -58,4 +59,16 @@ void restarts_by_hand_say(struct pipeline *pipeline, const struct restarts_ended
 {
 	for (size_t i = 0; i < ended->count; i++)
 		incidents_publish(pipeline, &ended->rows[i], &ended->told[i]);
+}
+
+enum status restarts_by_hand_sign(const struct pipeline *pipeline, struct json *document, struct error *err)
+{
+	const struct actor *actor = audit_actor(pipeline);
+	const struct json *by_hand = json_get(document, "by_hand");
+	AUTO(json) by = NULL;
+
+	if (!json_get(by_hand, "restarts"))
+		return OK;
+	TRY(restart_verdicts_sign(by_hand, actor ? actor->token : SPAN(""), &by, err));
+	return json_set_copy(document, "by_hand", by) ? OK : error_no_memory(err);
 }
