@@ -1,7 +1,6 @@
 #include "read/replacements.h"
 
 #include "base/json/json_read.h"
-#include "model/jobs/by_hand.h"
 #include "read/logs/lines.h"
 #include "read/said_faults.h"
 #include "read/view.h"
@@ -319,8 +318,7 @@ static bool is_of_another(
 	if (named.len && !span_equal(named, host))
 		return true;
 	/* or of nobody, as somebody set it */
-	struct span stream = json_string_of(json_get(facts, "stream"));
-	return by_hand_find_fault(in->arena, job->view.row.document, stream, row->incident.line).len;
+	return known_fault_is_cleared(in->arena, job->view.row.document, row);
 }
 
 /* Of this stream, or of the whole job. */

@@ -1,15 +1,23 @@
 #include "state/known_fault.h"
 
+#include "model/jobs/by_hand.h"
 #include "model/metrics/stream_name.h"
 #include "state/jobs/history.h"
 #include "state/nccl_likely.h"
 #include "state/pipeline_state.h"
 #include "state/streams/directory.h"
+#include "store/alerts.h"
 #include "store/faults.h"
 #include "store/jobs.h"
 #include "store/stream_hosts.h"
 
-enum { LINES_SHOWN = 4, WORDS_MAX_BYTES = 1024, TEXT_BYTES = 8 << 10, FACTS_MAX_BYTES = 16 << 10 };
+enum {
+	LINES_SHOWN = 4,
+	WORDS_MAX_BYTES = 1024,
+	TEXT_BYTES = 8 << 10,
+	FACTS_MAX_BYTES = 16 << 10,
+	STORED_FACTS_BYTES = 64 << 10
+};
 
 enum status stream_line_host(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t stream_id,
 	struct span stream, uint64_t line, struct span *host, bool *is_shared, struct error *err)
@@ -293,4 +301,15 @@ bool known_fault_is_of_machine(const struct pipeline *pipeline, struct span sign
 
 	*is_drain = found && found->is_drain;
 	return found && found->about == SIGNATURE_NODE;
+}
+
+bool known_fault_is_cleared(struct arena *arena, struct span document, const struct incident_row *row)
+{
+	AUTO_DONE(buf) text = BUF_INIT(STORED_FACTS_BYTES);
+	AUTO(json) facts = NULL;
+
+	buf_printf(&text, "{%.*s}", SPAN_ARGS(row->facts));
+	if (text.failure || json_parse(&facts, buf_span(&text), NULL) != OK)
+		return false;
+	return by_hand_find_fault(arena, document, json_string_of(json_get(facts, "stream")), row->incident.line).len;
 }

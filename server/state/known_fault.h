@@ -48,3 +48,7 @@ enum { FAULT_WEIGHT_OF_MACHINE = 5 };
 int known_fault_weight(const struct pipeline *pipeline, struct span signature, enum severity told);
 /* Is it the machine's own? *is_drain: it should not be given to the next job. */
 bool known_fault_is_of_machine(const struct pipeline *pipeline, struct span signature, bool *is_drain);
+
+/* Somebody said by hand, in its job's document, that what the incident was opened for is not its machine's. */
+struct incident_row;
+bool known_fault_is_cleared(struct arena *arena, struct span document, const struct incident_row *row);

@@ -37,10 +37,6 @@ def test_a_fault_that_is_not_the_machines(server):
     [row] = now["cleared_faults"]
     assert row == {**fault, "why": "the riser was pulled"}
     assert server.get("/api/v1/jobs/a").body["by_hand"] == {"faults": {place: "the riser was pulled"}}
-    # More of the same stretch changes nothing; another stretch is another fault
-    ship(server, "a", "n1", [XID], stream="rack:1")
-    wait_until(lambda: node(server, "n1")["cleared_faults"][0]["lines"] == 2, what="the second line")
-    assert drained(server) == []
     assert server.patch("/api/v1/jobs/a", json={"by_hand": {"nodes": 4}}).status == 200 and drained(server) == []
     ship(server, "a", "n1", [XID], stream="other")
     wait_until(lambda: drained(server) == ["n1"], what="the other fault")
@@ -50,6 +46,83 @@ def test_a_fault_that_is_not_the_machines(server):
     assert drained(server) == ["n1"] and [row["stream"] for row in node(server, "n1")["fault_list"]] == ["rack:1"]
     assert server.patch("/api/v1/jobs/a", json={"by_hand": None}).status == 200
     assert len(node(server, "n1")["fault_list"]) == 2 and node(server, "n1")["cleared_faults"] == []
+
+
+def stamped(start, second, text):
+    return f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(start + second))} {text}"
+
+
+def lines_of(server, which):
+    """First line and lines of each, the newest first."""
+    return [(row["line"], row["lines"]) for row in node(server, "n1")[which]]
+
+
+def suspected(server, job="a"):
+    return [row["evidence"]["line"] for row in server.get(f"/api/v1/incidents?q=name%3D{job}&kind=node_suspect&all=true").body["incidents"]]
+
+
+def fail_at(server, seconds, start, job="a"):
+    for second in seconds:
+        ship(server, job, "n1", [stamped(start, second, XID)], stream="rack:1")
+
+
+def test_what_comes_after_the_clearing_is_another_fault(make_server):
+    """Somebody cleared the lines that were there; the machine goes on failing, less than a quarter of an hour apart."""
+    server, start = make_server(), int(time.time()) - 7200
+    ship(server, "a", "n1", [stamped(start, 0, "step: 1 loss: 2.0"), stamped(start, 60, XID)], stream="rack:1")
+    wait_until(lambda: drained(server) == ["n1"], what="the fault")
+    clear(server, {"rack:1:1": "the riser"})
+    assert drained(server) == []
+    fail_at(server, (560, 1060, 1560), start)
+    wait_until(lambda: lines_of(server, "fault_list") == [(2, 3)], what="a fault of its own")
+    assert drained(server) == ["n1"] and lines_of(server, "cleared_faults") == [(1, 1)]
+    assert sorted(suspected(server)) == [1, 2], "and an incident of its own"
+    # The same behind a start, of a server that had no time to end
+    for stop in (server.kill, server.stop):
+        stop()
+        server.start()
+        assert lines_of(server, "fault_list") == [(2, 3)] and lines_of(server, "cleared_faults") == [(1, 1)]
+    clear(server, {"rack:1:2": "the riser, again"})
+    server.kill()
+    server.start()
+    assert drained(server) == []
+    fail_at(server, (2060,), start)
+    wait_until(lambda: lines_of(server, "fault_list") == [(5, 1)], what="a third fault")
+    assert lines_of(server, "cleared_faults") == [(2, 3), (1, 1)] and sorted(suspected(server)) == [1, 2, 5]
+    # Taken back, each stays what it was, and what comes then is of the last one
+    clear(server, {"rack:1:1": None, "rack:1:2": None})
+    server.kill()
+    server.start()
+    fail_at(server, (2560,), start)
+    wait_until(lambda: lines_of(server, "fault_list")[0] == (5, 2), what="the next line")
+    assert lines_of(server, "fault_list") == [(5, 2), (2, 3), (1, 1)] and sorted(suspected(server)) == [1, 2, 5]
+
+
+def test_taken_back_before_more_came_it_is_one_fault(make_server):
+    server, start = make_server(), int(time.time()) - 7200
+    fail_at(server, (0,), start)
+    wait_until(lambda: drained(server) == ["n1"], what="the fault")
+    clear(server, {"rack:1:0": "the riser"})
+    clear(server, {"rack:1:0": None})
+    fail_at(server, (500,), start)
+    wait_until(lambda: lines_of(server, "fault_list") == [(0, 2)], what="the second line")
+    clear(server, {"rack:1:0": "the riser"})
+    assert server.patch("/api/v1/jobs/a", json={"by_hand": {"nodes": 4}}).status == 200
+    fail_at(server, (900,), start)
+    wait_until(lambda: lines_of(server, "fault_list") == [(2, 1)], what="another fault")
+    assert lines_of(server, "cleared_faults") == [(0, 2)]
+
+
+def test_an_imported_job_goes_on_failing(make_server):
+    server, other, start = make_server(), make_server(), int(time.time()) - 7200
+    fail_at(server, (0,), start)
+    wait_until(lambda: drained(server) == ["n1"], what="the fault")
+    clear(server, {"rack:1:0": "the riser"})
+    take(other, export(server, "a"))
+    fail_at(other, (500,), start)
+    wait_until(lambda: lines_of(other, "fault_list") == [(1, 1)], what="a fault of its own")
+    assert drained(other) == ["n1"] and sorted(suspected(other)) == [0, 1]
+    assert other.get("/api/v1/jobs/a").body["by_hand"] == server.get("/api/v1/jobs/a").body["by_hand"]
 
 
 def test_what_is_refused_changes_nothing(server):
@@ -69,7 +142,7 @@ def test_it_lasts_and_is_carried(make_server):
     """The ledger of machines is not carried, but what is told of the job's own log is, and by whom it was set right."""
     server = make_server()
     start = int(time.time()) - 7200
-    stamp = lambda second, text: f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(start + second))} {text}"
+    stamp = lambda second, text: stamped(start, second, text)
     ship(server, "a", "n1", [stamp(n * 60, f"step: {n} loss: 2.0") for n in range(60)] + [stamp(3600, XID)], stream="rack:1")
     ship(server, "a", "n2", [stamp(4200 + n * 60, f"step: {60 + n} loss: 2.0") for n in range(40)], stream="rack:1")
     replaced = lambda at: server_of[at].get("/api/v1/jobs/a/replacements").body["replacements"]

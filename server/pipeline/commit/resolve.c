@@ -7,6 +7,7 @@
 #include "state/jobs/default_definitions.h"
 #include "state/streams/directory.h"
 #include "state/streams/host_lines.h"
+#include "state/streams/sign_cuts.h"
 #include "state/streams/job_view.h"
 #include "state/pipeline_state.h"
 #include "state/streams/stream_head.h"
@@ -189,6 +190,7 @@ static enum status fill_stream(struct store_reader *reader, struct job_state *jo
 	if ((*stream)->stretches.is_rough)
 		TRY(rebuild_stretches(reader, *stream, row, &view, err));
 	TRY(note_told(*stream, err));
+	TRY(sign_cuts_load(reader, *stream, err));
 	return host_lines_load(reader, *stream, err);
 }
 

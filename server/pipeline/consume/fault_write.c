@@ -159,6 +159,16 @@ static enum status open_incident(
 
 /* ---- what is there already ---- */
 
+/* Somebody said that what it was opened for was not the machine's: what comes now is another matter. */
+static enum status is_cleared(const struct writing *w, uint32_t incident_id, bool *out, struct error *err)
+{
+	struct incident_row row;
+
+	TRY(store_read_incident(store_tx_reader(w->tx), w->arena, w->job->job_id, incident_id, &row, err));
+	*out = known_fault_is_cleared(w->arena, w->job->document, &row);
+	return OK;
+}
+
 static enum status find_near(const struct writing *w, int64_t job_id, uint32_t kinds, uint32_t *id, struct error *err)
 {
 	const struct signature_hit_row *hit = &w->stretch->hit;
@@ -168,10 +178,14 @@ static enum status find_near(const struct writing *w, int64_t job_id, uint32_t k
 	*id = 0;
 	TRY(store_read_near(store_tx_reader(w->tx), w->arena, job_id, kinds, hit->first_ms - CAUSE_BEFORE_MS,
 		hit->last_ms + CAUSE_AFTER_MS, &rows, &count, err));
-	for (size_t i = 0; i < count && !*id; i++)
-		if (rows[i].kind != INCIDENT_NODE_SUSPECT || !is_of_machine(w) ||
-			is_of(rows[i].opened_ordinal, w->stretch->host))
-			*id = rows[i].incident_id;
+	for (size_t i = 0; i < count && !*id; i++) {
+		bool is_node = rows[i].kind == INCIDENT_NODE_SUSPECT && is_of_machine(w), is_out = false;
+		if (is_node && !is_of(rows[i].opened_ordinal, w->stretch->host))
+			continue;
+		if (is_node && job_id == w->job->job_id)
+			TRY(is_cleared(w, rows[i].incident_id, &is_out, err));
+		*id = is_out ? 0 : rows[i].incident_id;
+	}
 	return OK;
 }
 

@@ -44,6 +44,7 @@ struct creation {
 	bool has_state_messages;
 	struct life life; /* of a document that comes behind the log */
 	struct hosts_set hosts;
+	struct faults_cleared faults;
 	struct restarts_ended ended;
 };
 
@@ -159,10 +160,11 @@ static enum status write_creation(void *context, struct store_tx *tx, struct err
 	TRY(sets_times ? life_write(&creation->life, tx, &row, true, err) : pools_put_job(tx, &row, err));
 	TRY(store_check_run(store_tx_reader(tx), arena, row.name, err));
 	creation->hosts = (struct hosts_set){0};
+	creation->faults = (struct faults_cleared){0};
 	creation->ended.count = 0;
 	if (sets_times) {
 		TRY(hosts_by_hand_write(tx, creation->arena, &row, &creation->hosts, err));
-		TRY(faults_by_hand_write(tx, creation->arena, &row, NULL, err));
+		TRY(faults_by_hand_write(tx, creation->arena, &row, NULL, &creation->faults, err));
 		TRY(restarts_by_hand_write(creation->pipeline, tx, creation->arena, &row, &creation->ended, err));
 	}
 	if (is_new)
@@ -186,6 +188,7 @@ static void apply_creation(void *context)
 
 	life_say(&creation->life);
 	hosts_by_hand_apply(creation->pipeline, creation->job_id, &creation->hosts);
+	faults_by_hand_apply(creation->pipeline, creation->job_id, &creation->faults);
 	restarts_by_hand_say(creation->pipeline, &creation->ended);
 	if (job) {
 		struct error err;

@@ -36,6 +36,7 @@ struct job_change {
 	struct life life; /* of by_hand */
 	struct arena *arena; /* of what is shown after the commit */
 	struct hosts_set hosts;
+	struct faults_cleared faults;
 	struct restarts_ended ended;
 };
 
@@ -400,7 +401,7 @@ static enum status write_by_hand(
 	TRY(hosts_by_hand_check(store_tx_reader(tx), arena, row->job_id, json_get(change->changes, "by_hand"), err));
 	TRY(life_write(&change->life, tx, row, true, err));
 	TRY(hosts_by_hand_write(tx, change->arena, row, &change->hosts, err));
-	TRY(faults_by_hand_write(tx, change->arena, row, json_get(change->changes, "by_hand"), err));
+	TRY(faults_by_hand_write(tx, change->arena, row, json_get(change->changes, "by_hand"), &change->faults, err));
 	TRY(restarts_by_hand_write(change->pipeline, tx, change->arena, row, &change->ended, err));
 	return check_times(change, row, err);
 }
@@ -433,6 +434,7 @@ static void apply_change(void *context)
 	struct error err;
 
 	hosts_by_hand_apply(change->pipeline, change->job_id, &change->hosts);
+	faults_by_hand_apply(change->pipeline, change->job_id, &change->faults);
 	restarts_by_hand_say(change->pipeline, &change->ended);
 	if (!job)
 		return;

@@ -23,6 +23,8 @@ void signs_free(struct signs *signs)
 		buf_done(&signs->items[i].host);
 	}
 	mem_free(signs->items);
+	mem_free(signs->cuts.at);
+	mem_free(signs->cuts.begun);
 	mem_free(signs);
 }
 

@@ -21,9 +21,22 @@ struct sign { /* the present stretch of one signature */
 	struct buf host; /* that the line names */
 };
 
+/* sign_cuts.h; not packed: read from the store */
+struct sign_cut {
+	uint64_t first_line; /* of the stretch that somebody cleared */
+	uint64_t last_line; /* that was there then: one behind it is of another stretch */
+};
+struct sign_cuts {
+	struct sign_cut *at;
+	size_t count, cap;
+	uint64_t *begun; /* lines with which a stretch began, as the store knows: a replay begins it there again */
+	size_t begun_count, begun_cap;
+};
+
 struct signs {
 	struct sign *items;
 	size_t count, cap;
+	struct sign_cuts cuts;
 	int64_t checkpoint_step; /* the last one taken, and its attempt: many lines may tell of one */
 	uint32_t checkpoint_attempt;
 };
