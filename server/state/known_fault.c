@@ -104,8 +104,15 @@ static const struct said_hit *gravest(const struct finding *f)
 
 static enum status host_of(const struct finding *f, const struct said_hit *hit, struct span *host, struct error *err)
 {
+	AUTO(regex_scratch) scratch = regex_scratch_new();
+	struct signature_found found;
 	bool is_shared;
 
+	if (scratch && signature_find(f->pipeline->signatures, scratch, hit->row.text, true, &found) && found.host.len &&
+		span_equal(found.signature->name, hit->row.signature)) {
+		*host = found.host; /* Slurm's, on another machine */
+		return OK;
+	}
 	return stream_line_host(f->reader, f->arena, f->job_id, hit->row.stream_id, hit->stream, hit->row.first_line,
 		host, &is_shared, err);
 }

@@ -189,6 +189,16 @@ static bool is_of_its_own(struct sign *sign, const struct signature_found *found
 	return is_own || (sign->count && nccl_work_read(buf_span(&sign->text), &unused));
 }
 
+/* Of a signature that names machines: each has a fault of its own. */
+static bool names_another(struct sign *sign, const struct signature_found *found)
+{
+	if (!sign->count || !found->host.len || sign->own_count >= SIGN_OWN_MAX ||
+		span_equal(found->host, buf_span(&sign->host)))
+		return false;
+	sign->own_count++;
+	return true;
+}
+
 static enum status note_hit(struct pipeline *pipeline, struct stream_state *stream, const struct signature_found *found,
 	const struct extract_line *line, int64_t ts_ms, int64_t arrival_ms, struct error *err)
 {
@@ -199,7 +209,7 @@ static enum status note_hit(struct pipeline *pipeline, struct stream_state *stre
 	bool is_again = !sign->count || ts_ms > sign->last_ms + SIGN_QUIET_MS;
 	sign->own_count = is_again ? 0 : sign->own_count;
 	bool is_own = is_of_its_own(sign, found, line->text);
-	bool is_new = is_again || is_own || host_lines_change_within(stream, sign->last_line, line->number) ||
+	bool is_new = is_again || is_own || names_another(sign, found) || host_lines_change_within(stream, sign->last_line, line->number) ||
 		      sign_cuts_are_before(&stream->signs->cuts, sign, line->number);
 	if (is_new && sign->is_dirty)
 		TRY(tell(pipeline, stream, sign, err)); /* the last of the stretch before */
