@@ -236,6 +236,7 @@ static void remove_all(struct rest *rest)
 static enum status send_note(struct rest *rest, struct error *err)
 {
 	struct rest_note *note = &rest->note;
+	uint64_t there_before, new_lines;
 
 	rest->sending = (struct sender_rest){
 		.job = note->job[0] ? note->job : NULL, .base = note->base, .has_end = note->ended_ms != 0};
@@ -253,8 +254,9 @@ static enum status send_note(struct rest *rest, struct error *err)
 	if (atomic_load(&rest->is_named))
 		return OK;
 	TRY(status);
-	client_say(ship_program.name, "%" PRIu64 " lines of job '%s' that were left are with the server%s",
-		sender_sent_lines(rest->sender), sender_job(rest->sender),
+	sender_count_new(rest->sender, &there_before, &new_lines);
+	client_say(ship_program.name, "%" PRIu64 " lines of job '%s' that were left are with the server%s", new_lines,
+		sender_job(rest->sender),
 		note->ended_ms ? ", and how it ended"
 			       : "; how its command ended is not known here, its status stays as it is");
 	remove_all(rest);
