@@ -6,7 +6,7 @@ import time
 
 import pytest
 from prometheus import free_port
-from smserver import wait_until
+from smserver import ROOT, wait_until
 
 
 def lines(server, job, stream="algo-1"):
@@ -286,11 +286,14 @@ def test_a_machine_that_is_lost_keeps_its_lines_while_another_goes_on_with_its_j
     machines.check(40, count)
 
 
+@pytest.mark.parametrize("program", ["sm-ship", "sm_ship.py"])
 @pytest.mark.parametrize("count", [3, 60])
-def test_a_machine_that_is_back_sends_its_lines_behind_those_of_the_one_that_went_on(make_server, ship, tmp_path, count):
+def test_a_machine_that_is_back_sends_its_lines_behind_those_of_the_one_that_went_on(make_server, ship, tmp_path, count, program):
     server = make_server("--lease", "1s")
     machines = Machines(server, ship, tmp_path)
     ship.env["SMFLEET_SERVER"] = server.url
+    if program == "sm_ship.py":
+        ship.program = str(ROOT / "clients/sm_ship.py")
     away = machines.begin()
     away.send_signal(signal.SIGSTOP)
     machines.goes_on.touch()
