@@ -349,6 +349,7 @@ class Sender:
         self.job = identity.job
         self.started_ms = now_ms()
         self.offsets = {}
+        self.source = "sm-ship-" + os.urandom(8).hex()  # what another machine sends into the stream does not count as ours
         self.give_up_at = None
         self.result = None
         self.outcome = None
@@ -399,8 +400,8 @@ class Sender:
             self.say("the server did not take the job's status: {}".format(error))
 
     def known_bytes(self, stream):
-        """Where the stream stands; a token that may only write is told, too: by the answer to an offset that leaves a gap."""
-        query = {"job": self.job, "stream": stream, "offset": FAR_OFFSET}
+        """Where the source stands in the stream; a token that may only write is told, too: by the answer to an offset that leaves a gap."""
+        query = {"job": self.job, "stream": stream, "source": self.source, "offset": FAR_OFFSET}
         reply = self.insist(self.server.call, "POST", "/api/v1/logs?" + urllib.parse.urlencode(query), b"\n", "text/plain")[1]
         return reply.get("next_offset", 0)
 
@@ -411,9 +412,9 @@ class Sender:
         sent = sum(len(record["line"].encode()) + 1 for record in records)
         self.deliver("/api/v1/logs", name, name, records, sent)
 
-    def deliver(self, path, name, counter, records, sent, **more):
+    def deliver(self, path, name, counter, records, sent):
         """counter: whose offset it is, which goes on by `sent` where the server does not say."""
-        query = dict(more, job=self.job, stream=name, host=self.identity.host, offset=self.offsets[counter])
+        query = {"job": self.job, "stream": name, "host": self.identity.host, "source": self.source, "offset": self.offsets[counter]}
         body = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records).encode("utf-8", "replace")
         status, reply = self.insist(self.server.call, "POST", path + "?" + urllib.parse.urlencode(query), body,
                                     "application/x-ndjson")

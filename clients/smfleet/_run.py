@@ -88,7 +88,7 @@ class RunSender(sm_ship.Sender):
                 for record in records for name, value in record["values"].items()]
         stream = self.identity.stream
         standing = self.offsets.setdefault("points", 0)  # without next_offset in the reply nothing was stored
-        reply = self.deliver("/api/v1/points", stream, "points", rows, 0, source=self.source)
+        reply = self.deliver("/api/v1/points", stream, "points", rows, 0)
         if self.offsets.setdefault("points", standing) != standing and not reply:
             self.spool.keep_state()  # it comes again from there, also when another process sends it
         self.sent_points += len(rows) if reply else 0

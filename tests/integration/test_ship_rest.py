@@ -1,12 +1,13 @@
 """What a sm-ship could not send, because it was killed or the server was away, `sm-ship --send-rest` sends once, with the end that was seen."""
 
+import json
 import os
 import signal
 import time
 
 import pytest
 from prometheus import free_port
-from smserver import wait_until
+from smserver import ROOT, wait_until
 
 
 def lines(server, job, stream="algo-1"):
@@ -228,3 +229,98 @@ def test_a_folder_that_cannot_be_read_is_said(server, ship, tmp_path, kind, said
     found = ship.run("--send-rest", "--spool", str(tmp_path / kind))
     assert (found.returncode, found.stderr.decode()) == (2, f"sm-ship: cannot read the folder '{tmp_path / kind}' of --spool: {said}\n")
     assert not (tmp_path / "missing").exists(), "nothing is made there"
+
+
+class Machines:
+    """Machine A prints 40 lines, of which the server has the first 10 when it is lost; B, with a spool of its own, goes on with the job."""
+
+    def __init__(self, server, ship, folder):
+        self.server, self.ship, self.goes_on = server, ship, folder / "goes-on"
+
+    def begin(self, *options):
+        script = f"seq -f '%03.0f on A' 1 10; while [ ! -e {self.goes_on} ]; do sleep 0.02; done; seq -f '%03.0f on A' 11 40"
+        process = self.ship.start("--job", "moved", "--stream", "algo-1", "--host", "a", *options, "--", "sh", "-c", script)
+        wait_until(lambda: self.server.get("/api/v1/jobs/moved/streams").status == 200 and len(lines(self.server, "moved")) == 10, what="its first lines")
+        return process
+
+    def end(self):
+        self.goes_on.touch()
+        wait_until(lambda: not is_open([*self.ship.spool.glob("*.out"), *self.ship.spool.glob("*.err")]), what="the end of the command")
+
+    def take_over(self, count):
+        spool = self.ship.folder / "spool-of-b"
+        gone_on = self.ship.run("--job", "moved", "--resume", "--stream", "algo-1", "--host", "b", "--spool", str(spool), "--",
+            "seq", "-f", "%03.0f on B", "1", str(count))
+        assert gone_on.returncode == 0 and list(spool.iterdir()) == [], gone_on.stderr
+        self.check(10, count)
+
+    def check(self, of_a, of_b):
+        stored = lines(self.server, "moved")
+        for name, count in (("A", of_a), ("B", of_b)):
+            assert [line for line in stored if line.endswith(name)] == [f"{i:03} on {name}" for i in range(1, count + 1)]
+        assert len(stored) == of_a + of_b
+
+    def send_rest(self):
+        sent = self.ship.run("--send-rest", "--server", self.server.url)
+        assert sent.returncode == 0 and b"sm-ship: 30 lines of job 'moved' that were left are with the server" in sent.stderr, sent.stderr
+        assert list(self.ship.spool.iterdir()) == []
+
+
+@pytest.mark.parametrize("count", [3, 60])
+@pytest.mark.parametrize("lost", ["killed", "server away"])
+def test_a_machine_that_is_lost_keeps_its_lines_while_another_goes_on_with_its_job(make_server, ship, tmp_path, lost, count):
+    server = make_server("--lease", "1s")
+    machines = Machines(server, ship, tmp_path)
+    lost_one = machines.begin("--server", server.url, "--drain-timeout", "100ms")
+    if lost == "killed":
+        lost_one.kill()
+        machines.end()
+    else:
+        server.kill()
+        machines.goes_on.touch()
+    lost_one.communicate(timeout=60)
+    if lost == "server away":
+        server.start(f"127.0.0.1:{server.port}")
+    ship.env["SMFLEET_SERVER"] = server.url
+    machines.take_over(count)
+    machines.send_rest()
+    machines.check(40, count)
+
+
+@pytest.mark.parametrize("program", ["sm-ship", "sm_ship.py"])
+@pytest.mark.parametrize("count", [3, 60])
+def test_a_machine_that_is_back_sends_its_lines_behind_those_of_the_one_that_went_on(make_server, ship, tmp_path, count, program):
+    server = make_server("--lease", "1s")
+    machines = Machines(server, ship, tmp_path)
+    ship.env["SMFLEET_SERVER"] = server.url
+    if program == "sm_ship.py":
+        ship.program = str(ROOT / "clients/sm_ship.py")
+    away = machines.begin()
+    away.send_signal(signal.SIGSTOP)
+    machines.goes_on.touch()
+    machines.take_over(count)
+    away.send_signal(signal.SIGCONT)
+    errors = away.communicate(timeout=60)[1]
+    assert away.returncode == 0, errors
+    machines.check(40, count)
+    assert list(ship.spool.iterdir()) == []
+
+
+@pytest.mark.parametrize("others", ["", "by other\n"])
+def test_what_an_older_sm_ship_left_is_not_lost_where_others_moved_its_count(server, ship, others):
+    """It named no source: its bytes are counted with those of whoever went on with the job without one."""
+    gone = f"http://127.0.0.1:{free_port()}"
+    ship.run("--job", "old", "--stream", "algo-1", "--server", gone, "--drain-timeout", "100ms", data=b"left one\nleft two\n")
+    (note,) = ship.spool.glob("*.rest")
+    document = {**json.loads(note.read_text()), "server": server.url, "job": "old", "base": len("sent\n")}
+    document.pop("source")
+    note.write_text(json.dumps(document))
+    assert server.post("/api/v1/logs?job=old&stream=algo-1&offset=0", "sent\n" + others).status == 200
+    before = {path: path.read_bytes() for path in ship.spool.iterdir()}
+    sent = ship.run("--send-rest")
+    if others:
+        assert sent.returncode == 4 and b"at byte 5 of stream 'algo-1' of job 'old', which stands at 14: whether" in sent.stderr, sent.stderr
+        assert {path: path.read_bytes() for path in ship.spool.iterdir()} == before and lines(server, "old") == ["sent", "by other"]
+    else:
+        assert sent.returncode == 0 and b"sm-ship: 2 lines of job 'old' that were left are with the server" in sent.stderr, sent.stderr
+        assert list(ship.spool.iterdir()) == [] and lines(server, "old") == ["sent", "left one", "left two"]

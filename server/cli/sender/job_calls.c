@@ -73,29 +73,36 @@ enum status job_transition(
 	return post_json(client, buf_span(&path), buf_span(&body), err);
 }
 
-static bool read_next_offset(const struct http_reply *reply, uint64_t *next_offset, struct command_list *commands)
+static bool read_count(const struct json *document, const char *key, uint64_t *count)
 {
-	AUTO(json) document = NULL;
 	double number;
 
-	if (json_parse(&document, buf_span(&reply->body), NULL) != OK)
+	if (!json_number_of(json_get(document, key), &number) || number < 0 || number > 9e15)
 		return false;
-	command_list_read(commands, document);
-	if (!json_number_of(json_get(document, "next_offset"), &number) || number < 0 || number > 9e15)
-		return false;
-	*next_offset = (uint64_t)number;
+	*count = (uint64_t)number;
 	return true;
 }
 
-enum status job_send_lines(struct http_client *client, const struct job_lines *lines, uint64_t *next_offset,
-	bool *has_next, struct command_list *commands, struct error *err)
+static void read_told(const struct http_reply *reply, struct job_lines_told *told)
+{
+	AUTO(json) document = NULL;
+
+	if (json_parse(&document, buf_span(&reply->body), NULL) != OK)
+		return;
+	command_list_read(&told->commands, document);
+	told->has_next = read_count(document, "next_offset", &told->next_offset);
+	told->has_accepted = read_count(document, "accepted", &told->accepted);
+}
+
+enum status job_send_lines(
+	struct http_client *client, const struct job_lines *lines, struct job_lines_told *told, struct error *err)
 {
 	AUTO_DONE(buf) path = BUF_INIT(MAX_PATH_BYTES);
 	AUTO_DONE(http_reply) reply = {0};
 	struct http_request request = {.method = "POST", .content_type = lines->content_type, .body = lines->body};
 
-	*has_next = false;
-	commands->count = 0;
+	told->has_next = told->has_accepted = false;
+	told->commands.count = 0;
 	url_put_value(&path, "/api/v1/logs?job=", span_from(lines->job));
 	url_put_value(&path, "&stream=", span_from(lines->stream));
 	if (*lines->host) { /* "": not known */
@@ -113,7 +120,7 @@ enum status job_send_lines(struct http_client *client, const struct job_lines *l
 	request.path = buf_span(&path);
 	enum status status = client_call(client, &request, &reply, err);
 	if (status == OK || status == ERR_CONFLICT)
-		*has_next = read_next_offset(&reply, next_offset, commands);
+		read_told(&reply, told);
 	return status;
 }
 
@@ -168,7 +175,10 @@ static void name_source(struct job_imported *imported)
 		snprintf(imported->source, sizeof imported->source, JOB_IMPORT_SOURCE);
 }
 
-/* What came with an offset alone is the start of the file where no import said so: an older one's, or the command's own. */
+/*
+ * What came with an offset alone, or of a start of its command, is the start of the file where no import said so: an older import's, or the
+ * command's own.
+ */
 static enum status count_imported(const struct json *sources, struct job_imported *imported, struct error *err)
 {
 	uint64_t plain = 0, base;
@@ -178,8 +188,8 @@ static enum status count_imported(const struct json *sources, struct job_importe
 		double number = 0;
 		if (!json_number_of(entry, &number) || number < 0 || number > 9e15)
 			return error_set(err, ERR_UNAVAILABLE, "the server's count of a source is no number");
-		if (!json_key_of(entry).len)
-			plain = (uint64_t)number;
+		if (!json_key_of(entry).len || span_starts_with(json_key_of(entry), SPAN(JOB_START_SOURCE)))
+			plain += (uint64_t)number;
 		if (!is_import(json_key_of(entry), &base) || (is_known && base + (uint64_t)number < imported->bytes))
 			continue;
 		is_known = true;

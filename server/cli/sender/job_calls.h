@@ -26,12 +26,15 @@ struct job_lines {
 	const char *content_type;
 	struct span body;
 };
-/*
- * *next_offset: where the server wants to go on, set when it says so. ERR_CONFLICT with *has_next: resume there. ERR_NOT_FOUND: the
- * session is not known any more.
- */
-enum status job_send_lines(struct http_client *client, const struct job_lines *lines, uint64_t *next_offset,
-	bool *has_next, struct command_list *commands, struct error *err) MUST_CHECK;
+struct job_lines_told {
+	bool has_next, has_accepted; /* it says so */
+	uint64_t next_offset; /* where the server wants to go on */
+	uint64_t accepted; /* lines that it had not */
+	struct command_list commands;
+};
+/* ERR_CONFLICT with has_next: resume there. ERR_NOT_FOUND: the session is not known any more. */
+enum status job_send_lines(struct http_client *client, const struct job_lines *lines, struct job_lines_told *told,
+	struct error *err) MUST_CHECK;
 /* The summary of a profiler's trace; document: as server/model/jobs/gpu_trace.h has it. run_key: of the start that asked for this name, which
  * may have got another; NULL: not known. */
 enum status job_send_trace(struct http_client *client, const char *job, const char *run_key, struct span document,
@@ -89,12 +92,13 @@ enum status job_send_machines(
  * command, when the first import with a source found them: what that one passed over.
  */
 #define JOB_IMPORT_SOURCE "import"
+#define JOB_START_SOURCE "sm-ship-" /* and a name of its own: of one start of a command, or of what writes a pipe */
 enum { JOB_SOURCE_BYTES = 32 };
 struct job_imported {
 	char source[JOB_SOURCE_BYTES]; /* "": the server is too old to say; offsets count without one */
 	uint64_t base; /* in front of the source's first byte */
 	uint64_t bytes; /* there already, base included */
-	bool is_guess; /* the base is what came without a source: at most that, and it may be of another log */
+	bool is_guess; /* the base is what came without a source, or of a start: at most that, and it may be of another log */
 	bool is_unchecked; /* the same, but nobody can see whether: text is deleted */
 	uint64_t deleted_lines; /* the stream's first ones: their text is deleted */
 	uint64_t line; /* of the stream: where job_match_imported goes on */

@@ -453,7 +453,7 @@ uint64_t sender_dropped_lines(const struct sender *sender)
 	return sender->dropped_lines;
 }
 
-void sender_count_import(const struct sender *sender, uint64_t *there_before, uint64_t *new_to_server)
+void sender_count_new(const struct sender *sender, uint64_t *there_before, uint64_t *new_to_server)
 {
 	*there_before = atomic_load(&sender->there_before);
 	*new_to_server = atomic_load(&sender->new_to_server);

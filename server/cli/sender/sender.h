@@ -28,8 +28,8 @@ enum status sender_join(struct sender *sender, struct error *err) MUST_CHECK;
 /* Lines, and points, that the server has taken so far. */
 uint64_t sender_sent_lines(const struct sender *sender);
 
-/* Of an import: lines and points that the server had, and those that it had not. */
-void sender_count_import(const struct sender *sender, uint64_t *there_before, uint64_t *new_to_server);
+/* Of the lines and points: those that the server had (of an import), and those that it had not. */
+void sender_count_new(const struct sender *sender, uint64_t *there_before, uint64_t *new_to_server);
 
 /* After the join. */
 uint64_t sender_dropped_lines(const struct sender *sender); /* of --system, points too: the server did not take them */

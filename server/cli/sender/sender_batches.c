@@ -27,15 +27,16 @@ static uint64_t count_lines(struct span text)
 	return lines;
 }
 
-/* The server has taken the batch, or the part of it before next. */
-static void accept_batch(struct sender *sender, struct stream_state *stream, uint64_t next)
+/* The server has taken the batch, or the part of it before next. Where it was sent before, some of it was there. */
+static void accept_batch(struct sender *sender, struct stream_state *stream, const struct job_lines_told *told)
 {
+	uint64_t next = told->has_next ? told->next_offset : stream->offset + sender->batch.text.len;
 	uint64_t base = stream->offset, total = sender->batch.text.len;
 	uint64_t taken = next > base && next < base + total ? next - base : total;
 
 	uint64_t lines = count_lines(span_of(sender->batch.text.ptr, (size_t)taken));
 	atomic_fetch_add(&sender->sent_lines, lines);
-	atomic_fetch_add(&sender->new_to_server, lines);
+	atomic_fetch_add(&sender->new_to_server, told->has_accepted ? told->accepted : lines);
 	spool_release(sender->options.spool, (size_t)taken);
 	stream->sent_bytes += taken;
 	stream->offset = next;
@@ -67,9 +68,7 @@ static enum status send_batch(struct sender *sender, struct error *err)
 {
 	struct stream_state *stream = &sender->streams[sender->batch.stream];
 	const char *name = sender->options.streams[sender->batch.stream];
-	struct command_list commands;
-	uint64_t next = 0;
-	bool has_next = false;
+	struct job_lines_told told;
 
 	if (!stream->is_sessionless && (!stream->has_session || !stream->is_known))
 		TRY(sender_open_stream(sender, sender->batch.stream, false, err));
@@ -83,21 +82,21 @@ static enum status send_batch(struct sender *sender, struct error *err)
 		.written_ms = is_plain(sender) ? sender->batch.runs[0].ts_ms : 0,
 		.content_type = sender->content_type,
 		.body = buf_span(&sender->body)};
-	enum status status = job_send_lines(sender->options.client, &lines, &next, &has_next, &commands, err);
+	enum status status = job_send_lines(sender->options.client, &lines, &told, err);
 	if (status == ERR_NOT_FOUND && !stream->is_sessionless)
 		return sender_lose_session(sender, stream, status);
 	if (status == ERR_CONFLICT && ++sender->conflicts <= SENDER_MAX_CONFLICTS) {
 		client_say(sender->options.program, "%s", err->text);
-		stream->is_known = has_next || stream->is_sessionless; /* else it is asked for, with the session */
-		stream->offset = has_next ? next : stream->offset;
+		stream->is_known = told.has_next || stream->is_sessionless; /* else it is asked for, with the session */
+		stream->offset = told.has_next ? told.next_offset : stream->offset;
 		return OK; /* the same batch again */
 	}
 	TRY(status);
-	accept_batch(sender, stream, has_next ? next : stream->offset + sender->batch.text.len);
+	accept_batch(sender, stream, &told);
 	if (sender_hears_orders(sender, sender->batch.stream))
 		sender->heard_ms = clock_mono_ms();
 	if (sender_hears_orders(sender, sender->batch.stream) || !sender->options.has_one_stream)
-		sender_carry_out(sender, &commands);
+		sender_carry_out(sender, &told.commands);
 	return OK;
 }
 

@@ -39,8 +39,8 @@ struct sender {
 	_Atomic int64_t give_up_ms;
 	_Atomic uint64_t sent_lines;
 	uint64_t dropped_lines; /* beside the training's stream: the server did not take them */
-	_Atomic uint64_t there_before; /* of an import's lines and points, and what was new of them */
-	_Atomic uint64_t new_to_server;
+	_Atomic uint64_t there_before; /* of an import's lines and points */
+	_Atomic uint64_t new_to_server; /* lines and points that it had not */
 	enum phase phase;
 	char job[256]; /* as asked, then as the server has it: perhaps J-2 */
 	bool has_job; /* the server has it */

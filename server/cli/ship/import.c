@@ -290,7 +290,7 @@ static enum status import_files(
 		import->done_bytes += files[i].bytes;
 	enum status status = finish_session(import, &session, err);
 	uint64_t there_before, new_to_server;
-	sender_count_import(session.sender, &there_before, &new_to_server);
+	sender_count_new(session.sender, &there_before, &new_to_server);
 	import->there_before += there_before;
 	import->new_to_server += new_to_server;
 	if (intake_is_done(session.intake))

@@ -385,24 +385,6 @@ static bool ask_notes(
 	return asking.is_found;
 }
 
-static bool is_of_its_stream(const struct rest_note *other, const void *context)
-{
-	const struct rest_note *note = context;
-
-	return strcmp(name_of(other->path), name_of(note->path)) != 0 && rest_note_is_for(other, note->server) &&
-	       strcmp(other->identity->job, note->identity->job) == 0 &&
-	       strcmp(other->identity->stream, note->identity->stream) == 0;
-}
-
-void rest_note_find_source(struct rest_note *note)
-{
-	const char *name = name_of(note->path);
-
-	if (ask_notes(note->path, is_of_its_stream, note))
-		snprintf(note->source, sizeof note->source, "%.*s", (int)(strlen(name) - strlen(REST_NOTE_ENDING)),
-			name);
-}
-
 static bool names_it(const struct rest_note *note, const void *context)
 {
 	for (size_t i = 0; i < note->text_count; i++)

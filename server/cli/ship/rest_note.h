@@ -22,7 +22,8 @@ struct rest_note {
 	const struct identity *identity;
 	const struct settings *metrics;
 	char job[256]; /* as the server calls it; "": it has none of it yet */
-	char source[REST_NOTE_SOURCE_BYTES]; /* whose bytes of the stream are counted; "": those without one */
+	char source
+		[REST_NOTE_SOURCE_BYTES]; /* whose bytes of the stream are counted; "": those without one (files, and an older version's) */
 	uint64_t base; /* with a job: where the first line goes in the stream, unless the ledger knows better */
 	int64_t started_ms;
 	bool has_exit; /* it is of a command */
@@ -41,8 +42,6 @@ struct rest_note {
 
 void rest_note_done(struct rest_note *note);
 bool rest_note_is_for(const struct rest_note *note, const char *server);
-/* The note's stream is one of which another note is left: its bytes are counted by themselves, or the other's place would be lost. */
-void rest_note_find_source(struct rest_note *note);
 /* The name of a spool's file, as the note has it. */
 void rest_note_add_text(struct rest_note *note, const char *path);
 /* The note is called as this one of its texts. */

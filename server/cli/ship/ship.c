@@ -1,6 +1,7 @@
 #include "cli/ship/ship.h"
 
 #include "base/clock.h"
+#include "base/crypto.h"
 #include "cli/process/child.h"
 #include "cli/relay/relay.h"
 #include "cli/host/host_monitor.h"
@@ -15,6 +16,7 @@
 #include "cli/ship/trace_files.h"
 #include "cli/ship/unread.h"
 #include "cli/input/input_reader.h"
+#include "cli/sender/job_calls.h"
 #include "cli/sender/sender.h"
 #include "cli/spool/spool_file.h"
 
@@ -204,6 +206,20 @@ static enum status open_ledger(struct ship *ship, const char *folder, struct err
 	return ledger_open_stream(ship->ledger, 0, ship->identity->stream, page, &has_page, err);
 }
 
+/*
+ * What another machine that goes on with the job sends into the stream must not count as ours: what of ours is not there yet would be taken
+ * for known (docs/decisions/0012).
+ */
+static void name_source(struct rest_note *rest)
+{
+	unsigned char random[8];
+	char hex[2 * sizeof random + 1];
+
+	crypto_random(random, sizeof random);
+	crypto_hex(random, sizeof random, hex);
+	snprintf(rest->source, sizeof rest->source, JOB_START_SOURCE "%s", hex);
+}
+
 /* For what is left in our own files when we are killed: where each stands, and whose they are. */
 static void keep_rest(struct ship *ship, const char *folder)
 {
@@ -215,7 +231,6 @@ static void keep_rest(struct ship *ship, const char *folder)
 		rest_note_add_text(&ship->rest, ship->files[i].path);
 	}
 	rest_note_name(&ship->rest, ship->files[0].path);
-	rest_note_find_source(&ship->rest);
 	write_rest(ship);
 	if (open_ledger(ship, folder, &err) == OK)
 		return;
@@ -361,6 +376,7 @@ static enum status prepare(struct ship *ship, char *const *environment, int64_t 
 	if (file_count)
 		return prepare_files(ship, environment, err);
 	ship->streams[0] = ship->identity->stream;
+	name_source(&ship->rest);
 	lock_name(ship, folder);
 	TRY(options_command(ship->options) ? prepare_command(ship, folder, err) : prepare_pipe(ship, folder, err));
 	keep_rest(ship, folder);
