@@ -186,6 +186,20 @@ def test_silent_jobs_are_told_as_such(make_server, receiver, format):
         assert (running["total"], running["silent"], running["jobs"][0]["silent_since_ms"]) == (1, 1, row["silent_since_ms"])
 
 
+def test_what_is_over_names_its_fault_and_machine(server, receiver):
+    log = "step: 1 loss: 2.5\nkernel: NVRM: Xid (PCI:0000:02:00): 79, GPU has fallen off the bus.\n"
+    assert server.post("/api/v1/logs?job=broken&stream=algo-1&host=gpu-07", log).status == 200
+    wait_until(lambda: server.get("/api/v1/report").body["incidents"]["critical"], what="its incident")
+    assert server.post("/api/v1/jobs/broken/transitions", json={"SecondaryStatus": "Failed"}).status == 204
+    wait_until(lambda: [row for row in server.get("/api/v1/incidents?all=true").body["incidents"] if row.get("closed_why") == "job_ended"], what="its end")
+    number = add_webhook(server, receiver, events=[])
+    assert server.post(f"/api/v1/webhooks/{number}/report", json={}).status == 202
+    message, = wait_for_reports(receiver, 1)
+    over = [line["text"] for line in message["data"]["lines"] if "until the job ended" in line["text"]]
+    assert over and all("fallen off the bus" in text for text in over), message["data"]["lines"]
+    assert any("node_suspect: " in text and "on gpu-07" in text for text in over), over
+
+
 def test_a_team_is_told_of_its_own(server, receiver):
     now, root = now_ms(), token_of(server, "root", "--scope", "admin")[0]
     for team in ("nlp", "vision"):
