@@ -457,7 +457,8 @@ class Sender:
             reason = "{} on {} (rank {}): {}".format(self.identity.stream, self.identity.host, self.identity.rank, reason)
         has_opened = self.reads_files and self.resumes  # a job that had ended, perhaps: no other process would end it
         if self.identity.rank == 0 or is_failure or has_opened:
-            self.tell(secondary_status, 0 if self.reads_files else now_ms(), ["Failed", "Stopped"], reason)
+            failure = reason if secondary_status == "Failed" else None  # a stop was asked for
+            self.tell(secondary_status, 0 if self.reads_files else now_ms(), ["Failed", "Stopped"], failure)
 
 
 # ---- reading --------------------------------------------------------------------------------------------------------

@@ -172,20 +172,6 @@ static void append_stall(struct buf *out, const struct incident_row *row)
 	}
 }
 
-/* "llama-7b: GPU has fallen off the bus on gpu017: NVRM: Xid …" */
-static void append_said(struct buf *out, const struct incident_row *row)
-{
-	buf_append_span(out, row->job);
-	if (row->incident.state == INCIDENT_OPEN) {
-		buf_append_text(out, ": ");
-		append_detail(out, row->detail);
-	} else {
-		buf_append_text(out, row->incident.kind == INCIDENT_NODE_SUSPECT
-					     ? " does not run any more on the machine that was at fault"
-					     : ": what its log said was not said again");
-	}
-}
-
 /* "llama-7b says: loss is high: 3.1 at step 500" */
 static void append_training_alert(struct buf *out, const struct incident_row *row)
 {
@@ -296,6 +282,36 @@ static void append_fact_behind(struct buf *out, const char *before, struct span 
 	}
 }
 
+/* What is of a line: only that tells which fault it was, and of which machine. */
+static bool is_said(enum incident_kind kind)
+{
+	return kind == INCIDENT_LOG_SIGNATURE || kind == INCIDENT_NODE_SUSPECT;
+}
+
+/* Of one that was read from the store its facts alone are known. */
+static void append_what_was_said(struct buf *out, const struct incident_row *row)
+{
+	if (row->detail.len) {
+		buf_append_text(out, ": ");
+		append_detail(out, row->detail);
+		return;
+	}
+	append_fact_behind(out, ": ", row->facts, "title");
+	append_fact_behind(out, " on ", row->facts, "host");
+	append_fact_behind(out, ": ", row->facts, "text");
+}
+
+/* "llama-7b: GPU has fallen off the bus on gpu017: NVRM: Xid …" */
+static void append_said(struct buf *out, const struct incident_row *row)
+{
+	buf_append_span(out, row->job);
+	if (row->incident.state != INCIDENT_OPEN)
+		buf_append_text(out, row->incident.kind == INCIDENT_NODE_SUSPECT
+					     ? " does not run any more on the machine that was at fault"
+					     : ": what its log said was not said again");
+	append_what_was_said(out, row);
+}
+
 /* "llama-7b's hellaswag/acc fell to 0.51 at step 2000 (before: 0.56, 2.5 standard errors)" */
 static void append_fall(struct buf *out, const struct incident_row *row)
 {
@@ -370,7 +386,8 @@ static void append_silent(struct buf *out, const struct incident_row *row)
 	buf_append_span(out, row->stream);
 }
 
-/* "train:loss of llama-7b: loss_spike, until the job ended, algo-1" */
+/* "train:loss of llama-7b: loss_spike, until the job ended, algo-1",
+ * "llama-7b: node_suspect: Xid 79: GPU has fallen off the bus on gpu017, until the job ended" */
 static void append_other_end(struct buf *out, const struct incident_row *row)
 {
 	if (row->metric.len)
@@ -378,6 +395,8 @@ static void append_other_end(struct buf *out, const struct incident_row *row)
 	buf_printf(out, "%.*s: %s", SPAN_ARGS(row->job), incident_kind_name(row->incident.kind));
 	if (row->incident.kind == INCIDENT_RULE && row->detail.len)
 		buf_printf(out, " %.*s", SPAN_ARGS(row->detail));
+	if (is_said(row->incident.kind))
+		append_what_was_said(out, row);
 	buf_printf(out, ", %s", incident_close_words(row->incident.closed_why));
 	if (row->stream.len)
 		buf_printf(out, ", %.*s", SPAN_ARGS(row->stream));

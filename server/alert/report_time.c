@@ -54,6 +54,13 @@ bool report_is_due(const struct webhook_row *webhook, int64_t now_ms)
 	return due_ms && webhook->is_enabled && (due_ms <= now_ms || due_ms > now_ms + 2 * day_ms);
 }
 
+static void set_from(struct report_plan *plan, int64_t from_ms)
+{
+	int64_t least_ms = plan->to_ms - LONGEST_DAYS * day_ms;
+
+	plan->from_ms = from_ms > least_ms ? from_ms : least_ms;
+}
+
 enum status report_plan(const struct webhook_row *webhook, int64_t now_ms, struct report_plan *out, struct error *err)
 {
 	AUTO(zone) zone = NULL;
@@ -74,8 +81,12 @@ enum status report_plan(const struct webhook_row *webhook, int64_t now_ms, struc
 	out->is_told = due_ms && due_ms <= now_ms;
 	if (!out->is_told || due_ms > out->to_ms)
 		due_ms = out->to_ms;
-	out->from_ms = report_last_ms(zone, at_min, due_ms - 1) + 1;
-	if (out->from_ms < out->to_ms - LONGEST_DAYS * day_ms)
-		out->from_ms = out->to_ms - LONGEST_DAYS * day_ms;
+	set_from(out, report_last_ms(zone, at_min, due_ms - 1) + 1);
 	return OK;
+}
+
+void report_plan_after(struct report_plan *plan, int64_t told_to_ms)
+{
+	if (told_to_ms && told_to_ms < plan->to_ms)
+		set_from(plan, told_to_ms + 1);
 }

@@ -100,6 +100,8 @@ struct report_plan {
 	int64_t from_ms, to_ms; /* of which time: since the last one was due, seven days at most, until this one is */
 	int64_t next_ms;
 };
+/* Of one that is told: from where the last one that was told ended (its to_ms; 0: none is known), however time or zone were changed since. */
+void report_plan_after(struct report_plan *plan, int64_t told_to_ms);
 /* ERR_SEMANTIC with field "report_at" or "report_tz". Of a webhook that is not due: as if it were. */
 enum status report_plan(
 	const struct webhook_row *webhook, int64_t now_ms, struct report_plan *out, struct error *err) MUST_CHECK;

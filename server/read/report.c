@@ -29,31 +29,47 @@ bool report_job_is_late(
 	return which != REPORT_RUNNING && report_is_late(of, is_start ? job->started_ms : job->ended_ms);
 }
 
+static enum status search_of(const struct report_span *of, struct span terms, struct span sort, struct arena *arena,
+	struct job_search *out, struct error *err)
+{
+	struct query_node *both = arena_alloc(arena, sizeof *both), *own;
+	struct span text = arena_copy(arena, terms); /* the tree points into it */
+
+	if (!both || !text.ptr)
+		return error_no_memory(err);
+	TRY(query_parse(&own, text, of->to_ms, arena, err));
+	*both = (struct query_node){.kind = QUERY_AND, .left = of->query, .right = own};
+	*out = (struct job_search){
+		.query = of->query ? both : own, .sort = sort, .cursor = SPAN(""), .wants_total = true};
+	return OK;
+}
+
 enum status report_search(const struct report_span *of, enum report_jobs which, struct arena *arena,
 	struct job_search *out, struct error *err)
 {
 	AUTO_DONE(buf) terms = BUF_INIT(TERMS_BYTES);
-	struct query_node *both = arena_alloc(arena, sizeof *both), *own;
 	const char *time = parts[which].time;
 	char from[ISO8601_BYTES], to[ISO8601_BYTES];
 
-	if (!both)
-		return error_no_memory(err);
 	iso8601_format(of->from_ms, from);
 	iso8601_format(of->to_ms, to);
 	if (*time)
 		buf_printf(&terms, "%s>=%s %s<=%s ", time, from, time, to);
 	buf_append_text(&terms, parts[which].terms);
 	TRY(buf_status(&terms, err));
-	struct span text = arena_copy(arena, buf_span(&terms)); /* the tree points into it */
-	if (!text.ptr)
-		return error_no_memory(err);
-	TRY(query_parse(&own, text, of->to_ms, arena, err));
-	*both = (struct query_node){.kind = QUERY_AND, .left = of->query, .right = own};
-	*out = (struct job_search){.query = of->query ? both : own,
-		.sort = span_from(parts[which].sort),
-		.cursor = SPAN(""),
-		.wants_total = true};
+	return search_of(of, buf_span(&terms), span_from(parts[which].sort), arena, out, err);
+}
+
+enum status report_search_silent(
+	const struct report_span *of, int64_t silent_ms, struct arena *arena, struct job_search *out, struct error *err)
+{
+	const double second_ms = 1000;
+	AUTO_DONE(buf) terms = BUF_INIT(TERMS_BYTES);
+
+	buf_printf(&terms, "%s silent>%.3f", parts[REPORT_RUNNING].terms, (double)silent_ms / second_ms);
+	TRY(buf_status(&terms, err));
+	TRY(search_of(of, buf_span(&terms), span_from(parts[REPORT_RUNNING].sort), arena, out, err));
+	out->limit = 1; /* how many there are is what is asked */
 	return OK;
 }
 
@@ -110,6 +126,7 @@ enum status report_read_loss(
 	*out = (struct report_loss){.metric = SPAN("")};
 	TRY(store_read_summaries(reader, arena, job_id, &counts, &summaries, &summary_count, err));
 	TRY(store_read_rankings(reader, arena, job_id, &rankings, &ranking_count, err));
+	out->heard_ms = counts.last_heard_ms ? counts.last_heard_ms : counts.last_line_ms;
 	for (size_t i = 0; i < summary_count; i++)
 		if (summaries[i].main_role == ROLE_LOSS) {
 			out->metric = summaries[i].metric;

@@ -33,6 +33,10 @@ bool report_job_is_late(
 enum status report_search(const struct report_span *of, enum report_jobs which, struct arena *arena,
 	struct job_search *out, struct error *err) MUST_CHECK;
 
+/* Of how many of the running ones nothing was heard for so long: those that `silent_ms` (--silent-after) makes silent. */
+enum status report_search_silent(const struct report_span *of, int64_t silent_ms, struct arena *arena,
+	struct job_search *out, struct error *err) MUST_CHECK;
+
 /* Those that became known in it, whatever became of them: the worst first, of these the newest. */
 struct report_incidents {
 	struct incident_row *rows;
@@ -55,9 +59,10 @@ static inline int64_t goodput_cause_lost_ms(const struct goodput_cause *cause)
 	return cause->redone_node_ms + cause->restart_node_ms;
 }
 
-/* Of the metric that answers for the job's loss. */
+/* Of a job that runs: when it was heard of last, and of the metric that answers for its loss. */
 struct report_loss {
-	struct span metric; /* "": it has none, and the rest means nothing */
+	int64_t heard_ms; /* 0: never */
+	struct span metric; /* "": it has none, and what follows means nothing */
 	double last;
 	int64_t step;
 	bool has_best;

@@ -276,6 +276,9 @@ enum status store_read_delivery(struct store_reader *reader, struct arena *arena
 	int64_t delivery_id, struct delivery_row *out, struct error *err) MUST_CHECK;
 enum status store_read_deliveries(struct store_reader *reader, struct arena *arena, int64_t webhook_id, size_t limit,
 	struct delivery_row **out, size_t *count, struct error *err) MUST_CHECK;
+/* The webhook's reports; newest first. */
+enum status store_read_report_deliveries(struct store_reader *reader, struct arena *arena, int64_t webhook_id,
+	size_t limit, struct delivery_row **out, size_t *count, struct error *err) MUST_CHECK;
 /* What was told of one incident, to any webhook; newest first. */
 enum status store_read_told(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t incident_id,
 	size_t limit, struct delivery_row **out, size_t *count, struct error *err) MUST_CHECK;

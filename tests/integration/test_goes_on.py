@@ -140,3 +140,30 @@ def test_repeats_give_way_only_where_there_is_no_more_room(make_server):
     assert job_of(server)["SecondaryStatusTransitions"][-1]["StatusMessage"] == "halfway"
     state(server, "Completed", time_ms=at(5000))
     check_bill(server, 5000)
+
+
+@pytest.mark.parametrize("status", ["Failed", "Stopped"])
+def test_an_end_with_a_time_is_not_taken_away_by_a_file_that_comes_behind(server, ship, status):
+    """The first file's Completed has no time, and would move with the second file's lines behind the end that was stated since."""
+    set_up(server)
+
+    def send_file(first_s, last_s, *options):
+        file = ship.folder / "part.log"
+        file.write_text("".join(f"{one}\n" for one in lines(first_s, last_s)))
+        sent = ship.run("--job", "j", "--stream", "algo-1", *options, str(file))
+        assert sent.returncode == 0, sent.stderr
+
+    send_file(0, 600)
+    assert told(server) == [("Training", 0), ("Completed", 600)]
+    state(server, status, time_ms=at(700), FailureReason="exit code 9")
+    assert job_of(server)["TrainingJobStatus"] == status
+    for _ in range(2):
+        send_file(900, 1500, "--resume")
+        assert told(server) == [("Training", 0), ("Completed", 600), (status, 700)]
+        job = job_of(server)
+        assert (job["TrainingJobStatus"], job.get("FailureReason")) == (status, "exit code 9")
+    check_bill(server, 600)
+    state(server, "Training", time_ms=at(900))  # who says that it trained again has it billed
+    state(server, "Completed", time_ms=at(1500))
+    assert told(server)[-2:] == [("Training", 900), ("Completed", 1500)]
+    check_bill(server, 600 + 600)

@@ -102,6 +102,20 @@ def test_once_a_day_at_its_time(server, receiver):
     assert len([one for one in rows if one["created_ms"] >= due and one["incident"] == "0-0"]) == 1
 
 
+def test_another_time_tells_nothing_again(server, receiver):
+    """Told at 07:30, and then the zone says that it is just before 07:30 once more: only what was since then is told."""
+    number = add_webhook(server, receiver, events=[], report_at="07:30", report_tz=zone_where_it_is(7, 29, 57))
+    first, = wait_for_reports(receiver, 1)
+    assert first["data"]["due_ms"] == first["data"]["to_ms"]
+    assert server.post(f"/api/v1/webhooks/{number}/report", json={}).status == 202
+    asked = wait_for_reports(receiver, 2)[1]["data"]  # whoever asks has a day, and takes nothing from the next one
+    assert asked["to_ms"] - asked["from_ms"] == DAY_MS and "due_ms" not in asked
+    assert server.put(f"/api/v1/webhooks/{number}", json={"report_tz": zone_where_it_is(7, 29, 57)}).status == 200
+    second = wait_for_reports(receiver, 3)[2]["data"]
+    assert (second["from_ms"], second["to_ms"]) == (first["data"]["to_ms"] + 1, second["due_ms"])
+    assert second["to_ms"] - second["from_ms"] < 10 * MINUTE_MS
+
+
 def test_down_at_its_time_it_comes_after_the_start(server, receiver):
     number = add_webhook(server, receiver, report_at="07:30", report_tz=zone_where_it_is(7, 29, 56))
     due = webhook(server, number)["next_report_ms"]
@@ -156,6 +170,36 @@ def test_a_change_that_is_not_of_its_time_keeps_it_due(server, receiver):
     assert reports(receiver) == []
 
 
+@pytest.mark.parametrize("format", ["json", "slack", "discord", "teams", "feishu", "dingtalk", "wecom"])
+def test_silent_jobs_are_told_as_such(make_server, receiver, format):
+    server = make_server("--public-url", PUBLIC, "--silent-after", "1s")
+    server.send("llama", [f"step: {n} loss: {5 - n / 100:.3f}" for n in range(200)])
+    row = wait_until(lambda: (row := server.get("/api/v1/jobs/llama").body).get("silent_since_ms") and row, what="its silence")
+    number = add_webhook(server, receiver, events=[], format=format)
+    assert server.post(f"/api/v1/webhooks/{number}/report", json={}).status == 202
+    (_, body, _), = receiver.wait_for(1)
+    text = json.dumps(json.loads(body), ensure_ascii=False).replace("\\", "")  # Discord's parentheses
+    assert "1 run now (1 of them silent)." in text and "llama has been silent for 0 min: step 199, loss 3.01, best 3.01 at 199" in text
+    assert "llama runs" not in text
+    if format == "json":
+        running = json.loads(body)["data"]["running"]
+        assert (running["total"], running["silent"], running["jobs"][0]["silent_since_ms"]) == (1, 1, row["silent_since_ms"])
+
+
+def test_what_is_over_names_its_fault_and_machine(server, receiver):
+    log = "step: 1 loss: 2.5\nkernel: NVRM: Xid (PCI:0000:02:00): 79, GPU has fallen off the bus.\n"
+    assert server.post("/api/v1/logs?job=broken&stream=algo-1&host=gpu-07", log).status == 200
+    wait_until(lambda: server.get("/api/v1/report").body["incidents"]["critical"], what="its incident")
+    assert server.post("/api/v1/jobs/broken/transitions", json={"SecondaryStatus": "Failed"}).status == 204
+    wait_until(lambda: [row for row in server.get("/api/v1/incidents?all=true").body["incidents"] if row.get("closed_why") == "job_ended"], what="its end")
+    number = add_webhook(server, receiver, events=[])
+    assert server.post(f"/api/v1/webhooks/{number}/report", json={}).status == 202
+    message, = wait_for_reports(receiver, 1)
+    over = [line["text"] for line in message["data"]["lines"] if "until the job ended" in line["text"]]
+    assert over and all("fallen off the bus" in text for text in over), message["data"]["lines"]
+    assert any("node_suspect: " in text and "on gpu-07" in text for text in over), over
+
+
 def test_a_team_is_told_of_its_own(server, receiver):
     now, root = now_ms(), token_of(server, "root", "--scope", "admin")[0]
     for team in ("nlp", "vision"):
@@ -191,6 +235,7 @@ def test_what_it_does_not_take(server, receiver):
         reply = server.post("/api/v1/webhooks", json={"url": receiver.url, **fields})
         assert reply.status == 422 and reply.body["field"] == field, reply
     refused("report_at", report_at="7:30")
+    refused("report_at", report_at="24:00")
     refused("report_at", report_at="25:00")
     refused("report_tz", report_at="07:30", report_tz="Mars/Olympus")
     refused("report_tz", report_tz="Mars/Olympus")

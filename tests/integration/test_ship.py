@@ -183,6 +183,7 @@ def test_signals_reach_the_command(server, ship):
     assert process.communicate(timeout=20)[0] == b"bye\n"
     assert process.returncode == 5
     assert job(server, "signals")["TrainingJobStatus"] == "Stopped"
+    assert "FailureReason" not in job(server, "signals"), "a stop that was asked for"
 
 
 def test_the_command_outlives_us(server, ship, tmp_path):

@@ -78,6 +78,15 @@ def test_a_child_that_prints_is_told_with_its_lines(server, ship):  # a lease of
     assert job(server, "chatty")["TrainingJobStatus"] == "Failed"
 
 
+def test_a_stop_that_kills_is_no_failure(quick, ship):
+    process = start(quick, ship, "stopped", f"echo ready; {LOOP}", "--on", "stop=SIGTERM")
+    order(quick, "stopped", "stop")
+    process.communicate(timeout=30)
+    document = job(quick, "stopped")
+    assert (document["TrainingJobStatus"], document.get("FailureReason")) == ("Stopped", None)
+    assert exits(quick, "stopped")["algo-1"]["reason"] == "killed by signal 15 (SIGTERM)"  # of the process it is said
+
+
 def test_without_on_nothing_is_done_and_said_so(quick, ship):
     process = start(quick, ship, "deaf", f"echo ready; {LOOP}")
     assert answer(quick, "deaf", order(quick, "deaf", "stop"))["result"] == "nothing: sm-ship was started without --on stop=SIGNAL"

@@ -125,7 +125,7 @@ def test_a_signal_reaches_the_command(server, ship):
     wait_until(lambda: lines(server, "stopped") == ["up"])
     process.send_signal(signal.SIGTERM)
     assert process.wait(timeout=30) == 128 + signal.SIGTERM
-    assert job(server, "stopped")["TrainingJobStatus"] == "Stopped"
+    assert job(server, "stopped")["TrainingJobStatus"] == "Stopped" and "FailureReason" not in job(server, "stopped")
 
 
 @pytest.mark.parametrize("args, code, words", [

@@ -167,9 +167,12 @@ static enum status read_limits(
 	return OK;
 }
 
-/* A pager would have it as something that is wrong until it is over, which it never is. */
+/* A pager would have a report as something that is wrong until it is over, which it never is. */
 static enum status check_report(const struct webhook_row *row, struct error *err)
 {
+	if (span_equal(row->report_at, SPAN("24:00"))) /* of quiet hours it is an end */
+		return error_set_field(err, ERR_SEMANTIC, "report_at",
+			"report_at is a time of day as 07:30: say 00:00, when the next day begins, not '24:00'");
 	if (!span_equal(row->format, SPAN("pagerduty")))
 		return OK;
 	return error_set_field(err, ERR_SEMANTIC, "report_at",

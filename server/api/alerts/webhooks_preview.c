@@ -112,7 +112,8 @@ static enum status write_payload(struct api *api, struct store_reader *reader, s
 
 	*is_example = hook->events.len || !hook->report_at.len;
 	if (!*is_example)
-		return report_write_message(api->options.pipeline, hook, now_ms - DAY_MS, now_ms, out, err);
+		return report_write_message(api->options.pipeline, hook,
+			&(struct report_plan){.from_ms = now_ms - DAY_MS, .to_ms = now_ms}, out, err);
 	if (!hook->events.len || span_find(hook->events, SPAN("incident")) >= 0) {
 		TRY(choose(reader, arena, hook, now_ms, &incident, is_example, err));
 		rule_write_message(&incident, api->options.public_url, now_ms, out);

@@ -235,13 +235,15 @@ static enum status step_end(struct sender *sender, struct error *err)
 	static const char *const failed[] = {"Failed", "Stopped", NULL};
 	const struct identity *identity = sender->options.identity;
 	bool is_failure = strcmp(sender->end_status, "Failed") == 0;
+	bool is_stop =
+		strcmp(sender->end_status, "Stopped") == 0; /* it was asked for: how its process ended is the exit's */
 	char reason[1024];
 	if (sender->options.rest && (!sender->options.rest->has_end || sender->streams[0].is_sessionless)) {
 		sender->phase = PHASE_CLOSE;
 		return OK;
 	}
 	struct job_change change = {.secondary_status = sender->end_status,
-		.reason = sender->end_reason,
+		.reason = is_stop ? NULL : sender->end_reason,
 		.time_ms = sender->options.reads_files ? 0 : sender->end_ms,
 		.unless = failed};
 

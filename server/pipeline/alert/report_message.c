@@ -5,6 +5,7 @@
 #include "base/json/json_write.h"
 #include "base/text/iso8601.h"
 #include "read/report.h"
+#include "state/heard.h"
 #include "state/pipeline_state.h"
 
 #include <inttypes.h>
@@ -20,6 +21,7 @@ enum {
 	LINE_MAX_BYTES = 240,
 	REASON_MAX_BYTES = 1000,
 	HOUR_MS = 3600000,
+	MINUTE_MS = 60000,
 	MINUTE_TEXT_BYTES = 16 /* 2026-11-29T07:30 */
 };
 
@@ -27,13 +29,17 @@ enum {
 #define LATE " (came late)"
 
 struct reporting {
+	struct pipeline *pipeline;
 	struct span public_url;
+	int64_t now_ms;
+	int64_t due_ms; /* 0: it was asked for */
 	const struct webhook_row *webhook;
 	struct store_reader *reader;
 	struct arena *arena;
 	struct report_span of;
 	struct report_incidents incidents;
 	struct job_search_result jobs[REPORT_JOBS_COUNT];
+	uint64_t silent; /* of the running jobs */
 	struct report_loss *losses; /* of the running jobs that are shown */
 	struct report_lost lost;
 };
@@ -52,6 +58,18 @@ static enum status read_losses(struct reporting *r, struct error *err)
 	return OK;
 }
 
+static enum status count_silent(struct reporting *r, struct error *err)
+{
+	struct job_search search;
+	struct job_search_result found;
+
+	TRY(report_search_silent(&r->of, r->pipeline->options.silent_ms, r->arena, &search, err));
+	search.limit_ms = SEARCH_MS;
+	TRY(store_search_jobs(r->reader, r->arena, &search, &found, err));
+	r->silent = found.total;
+	return OK;
+}
+
 static enum status gather(struct reporting *r, struct error *err)
 {
 	for (int which = 0; which < REPORT_JOBS_COUNT; which++) {
@@ -63,6 +81,7 @@ static enum status gather(struct reporting *r, struct error *err)
 	}
 	TRY(report_read_incidents(r->reader, r->arena, &r->of, &r->incidents, err));
 	TRY(report_read_lost(r->reader, r->arena, &r->of, &r->lost, err));
+	TRY(count_silent(r, err));
 	return read_losses(r, err);
 }
 
@@ -114,8 +133,8 @@ static void append_moment(const struct zone *zone, int64_t utc_ms, struct buf *o
 	buf_append(out, text, MINUTE_TEXT_BYTES);
 }
 
-/* "From 2026-11-28 07:30 to 2026-11-29 07:30 (UTC): 3 incidents (1 critical, 2 warning). Jobs: 2 failed, 4 ended, 1 started, 5 run now.
- * 2 breaks lost 3.4 node-hours." */
+/* "From 2026-11-28 07:30 to 2026-11-29 07:30 (UTC): 3 incidents (1 critical, 2 warning). Jobs: 2 failed, 4 ended, 1 started, 5 run now
+ * (2 of them silent). 2 breaks lost 3.4 node-hours." */
 static enum status append_summary(const struct reporting *r, struct buf *out, struct error *err)
 {
 	AUTO(zone) zone = NULL;
@@ -128,9 +147,12 @@ static enum status append_summary(const struct reporting *r, struct buf *out, st
 	append_moment(zone, r->of.to_ms, out);
 	buf_printf(out, " (%.*s): ", SPAN_ARGS(tz));
 	append_incidents(r, out);
-	buf_printf(out, ". Jobs: %" PRIu64 " failed, %" PRIu64 " ended, %" PRIu64 " started, %" PRIu64 " run now.",
+	buf_printf(out, ". Jobs: %" PRIu64 " failed, %" PRIu64 " ended, %" PRIu64 " started, %" PRIu64 " run now",
 		r->jobs[REPORT_FAILED].total, r->jobs[REPORT_ENDED].total, r->jobs[REPORT_STARTED].total,
 		r->jobs[REPORT_RUNNING].total);
+	if (r->silent)
+		buf_printf(out, " (%" PRIu64 " of them silent)", r->silent);
+	buf_append_char(out, '.');
 	if (r->lost.breaks) {
 		buf_append_char(out, ' ');
 		append_count(out, (uint64_t)r->lost.breaks, "break", "breaks");
@@ -207,6 +229,11 @@ static void write_loss(
 	json_put_span(w, "chart", buf_span(&chart));
 }
 
+static int64_t silent_since(const struct reporting *r, const struct job_row *job, const struct report_loss *loss)
+{
+	return loss ? heard_silent_since(r->pipeline, job, loss->heard_ms) : 0;
+}
+
 static void write_job(const struct reporting *r, enum report_jobs which, const struct job_row *job,
 	const struct report_loss *loss, struct json_writer *w)
 {
@@ -227,6 +254,8 @@ static void write_job(const struct reporting *r, enum report_jobs which, const s
 		json_put_bool(w, "late", true);
 		json_put_i64(w, "known_ms", known_ms);
 	}
+	if (silent_since(r, job, loss))
+		json_put_i64(w, "silent_since_ms", silent_since(r, job, loss));
 	if (loss)
 		write_loss(r, job->name, loss, w);
 	json_put_span(w, "url", buf_span(&url));
@@ -240,6 +269,8 @@ static void write_jobs(const struct reporting *r, enum report_jobs which, struct
 	json_key(w, report_jobs_name(which));
 	json_object(w);
 	json_put_i64(w, "total", (int64_t)found->total);
+	if (which == REPORT_RUNNING)
+		json_put_i64(w, "silent", (int64_t)r->silent);
 	if (found->is_partial)
 		json_put_bool(w, "partial", true);
 	json_key(w, "jobs");
@@ -276,6 +307,20 @@ static void write_incident_line(const struct reporting *r, const struct incident
 	write_line(w, &text, &url);
 }
 
+/* "llama runs", "llama has been silent for 6.2 h" */
+static void append_how_it_runs(
+	const struct reporting *r, const struct job_row *job, const struct report_loss *loss, struct buf *out)
+{
+	int64_t silent_ms = silent_since(r, job, loss), for_ms = r->now_ms - silent_ms;
+
+	if (!silent_ms)
+		buf_append_text(out, " runs");
+	else if (for_ms < HOUR_MS)
+		buf_printf(out, " has been silent for %" PRId64 " min", for_ms / MINUTE_MS);
+	else
+		buf_printf(out, " has been silent for %.3g h", (double)for_ms / HOUR_MS);
+}
+
 /* "gpt failed: NCCL timeout", "llama runs: step 1200, loss 2.31, best 2.28 at 1100" */
 static void write_job_line(
 	const struct reporting *r, const struct job_row *job, const struct report_loss *loss, struct json_writer *w)
@@ -285,7 +330,10 @@ static void write_job_line(
 
 	append_job_url(r, job->name, &url);
 	buf_append_span(&text, job->name);
-	buf_append_text(&text, loss ? " runs" : " failed");
+	if (loss)
+		append_how_it_runs(r, job, loss, &text);
+	else
+		buf_append_text(&text, " failed");
 	if (!loss && report_job_is_late(&r->of, REPORT_FAILED, job, &known_ms))
 		buf_append_text(&text, LATE);
 	if (!loss && job->failure_reason.len)
@@ -330,6 +378,8 @@ static enum status write_data(const struct reporting *r, struct json_writer *w, 
 	json_put_span(w, "url", buf_span(&url));
 	json_put_i64(w, "from_ms", r->of.from_ms);
 	json_put_i64(w, "to_ms", r->of.to_ms);
+	if (r->due_ms)
+		json_put_i64(w, "due_ms", r->due_ms);
 	write_incidents(r, w);
 	for (int which = 0; which < REPORT_JOBS_COUNT; which++)
 		write_jobs(r, (enum report_jobs)which, w);
@@ -352,8 +402,8 @@ static enum status open_reader(
 	return store_reader_narrow_to(*out, team, err);
 }
 
-enum status report_write_message(struct pipeline *pipeline, const struct webhook_row *webhook, int64_t from_ms,
-	int64_t to_ms, struct buf *out, struct error *err)
+enum status report_write_message(struct pipeline *pipeline, const struct webhook_row *webhook,
+	const struct report_plan *plan, struct buf *out, struct error *err)
 {
 	AUTO(store_reader) reader = NULL;
 	AUTO(arena) arena = arena_new();
@@ -363,13 +413,16 @@ enum status report_write_message(struct pipeline *pipeline, const struct webhook
 	if (!arena)
 		return error_no_memory(err);
 	TRY(open_reader(pipeline, webhook->team, &reader, err));
-	struct reporting r = {.public_url = pipeline->options.public_url,
+	struct reporting r = {.pipeline = pipeline,
+		.public_url = pipeline->options.public_url,
 		.webhook = webhook,
+		.now_ms = clock_wall_ms(),
+		.due_ms = plan->is_told ? plan->to_ms : 0,
 		.reader = reader,
 		.arena = arena,
-		.of = {.from_ms = from_ms, .to_ms = to_ms}};
+		.of = {.from_ms = plan->from_ms, .to_ms = plan->to_ms}};
 	TRY(gather(&r, err));
-	iso8601_format(clock_wall_ms(), now);
+	iso8601_format(r.now_ms, now);
 	json_object(&w);
 	json_put_text(&w, "type", "fleet.report");
 	json_put_text(&w, "timestamp", now);

@@ -4,6 +4,7 @@
  */
 #include "alert/rule.h"
 #include "base/clock.h"
+#include "base/json/json_read.h"
 #include "base/log.h"
 #include "pipeline/alert/notices.h"
 #include "pipeline/alert/report_message.h"
@@ -11,7 +12,13 @@
 #include "state/pipeline_state.h"
 #include "store/alerts.h"
 
-enum { MESSAGE_MAX_BYTES = 1 << 20, AGAIN_MS = 3600 * 1000, PUT_OFF_MS = 60 * 1000, SPAN_MS = 24 * 3600 * 1000 };
+enum {
+	MESSAGE_MAX_BYTES = 1 << 20,
+	AGAIN_MS = 3600 * 1000,
+	PUT_OFF_MS = 60 * 1000,
+	SPAN_MS = 24 * 3600 * 1000,
+	TOLD_READ = 32
+};
 
 struct telling {
 	struct pipeline *pipeline;
@@ -56,6 +63,37 @@ static enum status tell(struct telling *telling, struct error *err)
 	return OK;
 }
 
+/* How far the last one that was due told, as its message says; 0: none is kept. Those that were asked for are beside these. */
+static enum status find_told(const struct telling *telling, int64_t *told_to_ms, struct error *err)
+{
+	AUTO(store_reader) reader = NULL;
+	AUTO(arena) arena = arena_new();
+	struct delivery_row *rows;
+	size_t count;
+
+	*told_to_ms = 0;
+	if (!arena)
+		return error_no_memory(err);
+	TRY(store_reader_new(&reader, telling->pipeline->options.store, err));
+	TRY(store_read_report_deliveries(reader, arena, telling->webhook->webhook_id, TOLD_READ, &rows, &count, err));
+	for (size_t i = 0; i < count && !*told_to_ms; i++) {
+		AUTO(json) message = NULL;
+		TRY(json_parse(&message, rows[i].payload, err));
+		TRY(json_want_i64(json_get(message, "data"), "due_ms", told_to_ms, err));
+	}
+	return OK;
+}
+
+static enum status write_due(
+	const struct telling *telling, struct report_plan *plan, struct buf *message, struct error *err)
+{
+	int64_t told_to_ms;
+
+	TRY(find_told(telling, &told_to_ms, err));
+	report_plan_after(plan, told_to_ms);
+	return report_write_message(telling->pipeline, telling->webhook, plan, message, err);
+}
+
 /* Nothing in the message: the clock was wrong, and only the next one is reckoned anew. */
 static enum status make(struct telling *telling, struct buf *message, struct error *err)
 {
@@ -65,7 +103,7 @@ static enum status make(struct telling *telling, struct buf *message, struct err
 	telling->next_ms = now_ms + AGAIN_MS; /* of what cannot be made */
 	TRY(report_plan(telling->webhook, now_ms, &plan, err));
 	if (plan.is_told)
-		TRY(report_write_message(telling->pipeline, telling->webhook, plan.from_ms, plan.to_ms, message, err));
+		TRY(write_due(telling, &plan, message, err));
 	telling->next_ms = plan.next_ms;
 	return OK;
 }
@@ -138,7 +176,8 @@ enum status pipeline_report_to_webhook(
 	struct telling telling = {.pipeline = pipeline, .webhook = webhook};
 	int64_t now_ms = clock_wall_ms();
 
-	TRY(report_write_message(pipeline, webhook, now_ms - SPAN_MS, now_ms, &message, err));
+	TRY(report_write_message(
+		pipeline, webhook, &(struct report_plan){.from_ms = now_ms - SPAN_MS, .to_ms = now_ms}, &message, err));
 	telling.message = buf_span(&message);
 	TRY(tell(&telling, err));
 	*delivery_id = telling.delivery_id;

@@ -262,13 +262,15 @@ static void apply_transition(void *context)
 	life_say(&change->life);
 }
 
-/* What goes on with a job settles where its log ended. A stop is not held up by a log that is read slowly: life_date_ends dates it. */
+/* What goes on with a job, or says that it ended otherwise, settles where its log ended. A stop is not held up by a log that is read slowly: life_date_ends dates it. */
 static bool needs_log_end(struct pipeline *pipeline, struct span name, const struct job_transition *transition)
 {
 	AUTO(job_state) job = directory_find(pipeline->directory, name);
 
-	return (is_undated(transition) && phase_is_final(transition->secondary)) ||
-	       (job && atomic_load(&job->is_over) && phase_is_resume(transition->secondary));
+	if (is_undated(transition))
+		return phase_is_final(transition->secondary);
+	return job && atomic_load(&job->is_over) &&
+	       (phase_is_resume(transition->secondary) || phase_is_final(transition->secondary));
 }
 
 enum status pipeline_add_transition(struct pipeline *pipeline, struct span job, struct span team,

@@ -13,11 +13,12 @@ static bool is_undated_end(const struct told_row *row)
 	return row->source == SOURCE_STATED && row->is_undated;
 }
 
-static enum status date_ends(
-	struct store_tx *tx, int64_t job_id, struct told_row *rows, size_t count, int64_t at_ms, struct error *err)
+/* Of the same status it is the same end, and has its own time: nothing is behind it. */
+static enum status date_ends_before(struct store_tx *tx, int64_t job_id, struct told_row *rows, size_t count,
+	const struct told_row *told, int64_t at_ms, struct error *err)
 {
 	for (size_t i = 0; i < count; i++) {
-		if (!is_undated_end(&rows[i]))
+		if (!is_undated_end(&rows[i]) || span_equal(rows[i].status, told->status))
 			continue;
 		TRY(store_delete_told(tx, job_id, &rows[i], err));
 		rows[i].start_ms = rows[i].start_ms < at_ms ? rows[i].start_ms : at_ms;
@@ -27,8 +28,9 @@ static enum status date_ends(
 	return OK;
 }
 
-/* Once the job goes on its log says no more when it ended before: that is settled with what is known now. What makes no job go on is
- * marked as told behind the end, which moves with the log as before. */
+/* Once the job goes on, or was said to have ended otherwise since, its log says no more when it ended before: that is settled with what is
+ * known now. Else what its log gets later would move that end behind the one that has a time. What makes no job go on is marked as told
+ * behind the end, which moves with the log as before. */
 static enum status settle_undated(const struct life *life, struct store_tx *tx, const struct job_row *job,
 	struct told_row *told, struct error *err)
 {
@@ -49,8 +51,8 @@ static enum status settle_undated(const struct life *life, struct store_tx *tx, 
 	TRY(log_end_of_job(life->pipeline, store_tx_reader(tx), job->name, &end, err));
 	if (!log_end_is_past(&end) || told->start_ms <= end.last_ms || told_goes_on_after(rows, count, end.last_ms))
 		return OK;
-	if (phase_is_resume(told->status))
-		return date_ends(tx, job->job_id, rows, count, end.last_ms, err);
+	if (phase_is_resume(told->status) || phase_is_final(told->status))
+		return date_ends_before(tx, job->job_id, rows, count, told, end.last_ms, err);
 	told->lifts_ms = end.last_ms;
 	return OK;
 }
@@ -93,7 +95,7 @@ static enum status settle_exit(const struct life *life, struct store_tx *tx, con
 enum status life_settle_end(const struct life *life, struct store_tx *tx, const struct job_row *job,
 	struct told_row *told, struct error *err)
 {
-	if (phase_is_final(told->status) || told->is_undated)
+	if (told->is_undated)
 		return OK;
 	TRY(settle_undated(life, tx, job, told, err));
 	return phase_is_resume(told->status) ? settle_exit(life, tx, job, told, err) : OK;

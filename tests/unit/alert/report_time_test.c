@@ -84,6 +84,23 @@ TEST(a_server_that_was_down_tells_once_of_all_that_was_missed)
 	CHECK_INT(plan.to_ms - plan.from_ms, 7 * DAY_MS_);
 }
 
+TEST(a_report_begins_where_the_last_one_ended)
+{
+	struct webhook_row row = hook("07:50", "", at(2026, 11, 29, 7, 50));
+	struct report_plan plan = plan_of(&row, at(2026, 11, 29, 7, 50));
+
+	report_plan_after(&plan, 0);
+	CHECK_INT(plan.from_ms, at(2026, 11, 28, 7, 50) + 1);
+	report_plan_after(&plan, at(2026, 11, 29, 7, 41)); /* then the time was changed */
+	CHECK_INT(plan.from_ms, at(2026, 11, 29, 7, 41) + 1);
+	report_plan_after(&plan, at(2026, 11, 28, 6, 30)); /* nothing is left out */
+	CHECK_INT(plan.from_ms, at(2026, 11, 28, 6, 30) + 1);
+	report_plan_after(&plan, at(2026, 10, 1, 7, 41));
+	CHECK_INT(plan.to_ms - plan.from_ms, 7 * DAY_MS_);
+	report_plan_after(&plan, plan.to_ms + DAY_MS_); /* by a clock that was ahead */
+	CHECK_INT(plan.to_ms - plan.from_ms, 7 * DAY_MS_);
+}
+
 TEST(a_clock_that_goes_back_tells_nothing_twice)
 {
 	struct webhook_row row = hook("07:30", "", at(2026, 11, 30, 7, 30)); /* that of the 29th was told */

@@ -103,6 +103,20 @@ enum status store_read_deliveries(struct store_reader *reader, struct arena *are
 	return rows_read(&s, arena, ROWS(fields, struct delivery_row), out, count, err);
 }
 
+/* Their payload's beginning (pipeline/alert/report_message.c) tells them from the other messages about no incident. */
+enum status store_read_report_deliveries(struct store_reader *reader, struct arena *arena, int64_t webhook_id,
+	size_t limit, struct delivery_row **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, reader,
+		"SELECT " DELIVERY_COLUMNS " FROM deliveries WHERE webhook_id = ? AND job_id = 0 AND incident_id = 0"
+		" AND payload LIKE '{\"type\":\"fleet.report\"%' ORDER BY delivery_id DESC LIMIT ?",
+		err));
+	bind_numbers(&s, webhook_id, limit);
+	return rows_read(&s, arena, ROWS(fields, struct delivery_row), out, count, err);
+}
+
 enum status store_read_told(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t incident_id,
 	size_t limit, struct delivery_row **out, size_t *count, struct error *err)
 {
