@@ -229,14 +229,24 @@ static enum status change_run(struct wandb_call *call, const struct upsert *up, 
 }
 
 /*
+ * When its process began. Clients of 0.31 say that seconds behind their first request: under sm-ship it is of the time of that, which is asked
+ * before the log's next line is read. Of processes that share a run any may have ended it.
+ */
+static int64_t begun_of(const struct wandb_call *call, const struct upsert *up, const struct job_row *job)
+{
+	bool is_first = up->is_of_process && wandb_is_shipped(call, job->name) &&
+			!http_request_header(call->request, WANDB_WRITER_HEADER).len;
+
+	return up->settings.start_ms || !is_first ? up->settings.start_ms : call->relayed.at_ms;
+}
+
+/*
  * A process that began behind the end goes on. A run that was killed has told of none: its job may have one all the same, by sm-ship, by its
  * log, or by hand. Who ended the job of processes that share a run has not ended each of them.
  */
-static bool is_behind_end(const struct wandb_call *call, const struct upsert *up, const struct tracked_run_row *row,
-	const struct job_row *job)
+static bool is_behind_end(
+	const struct wandb_call *call, int64_t start_ms, const struct tracked_run_row *row, const struct job_row *job)
 {
-	int64_t start_ms = up->settings.start_ms;
-
 	if (start_ms > call->now_ms)
 		return false;
 	if (wandb_is_over(row->status))
@@ -270,14 +280,14 @@ static enum status resume_run(
 		.status = SPAN("RUNNING"),
 		.secondary = SPAN("Training"),
 		.reason = SPAN(""),
-		.resumed_ms = up->settings.start_ms,
 		.now_ms = call->now_ms};
 	struct job_row job;
 	bool is_behind;
 
 	TRY(store_read_job_by_id(call->reader, call->arena, row->job_id, &job, err));
 	TRY(is_behind_gap(call, up, row, &job, &is_behind, err));
-	if (!is_behind && !is_behind_end(call, up, row, &job))
+	change.resumed_ms = begun_of(call, up, &job);
+	if (!is_behind && !is_behind_end(call, change.resumed_ms, row, &job))
 		return OK;
 	if (wandb_is_shipped(call, job.name))
 		change.secondary = SPAN("");

@@ -42,7 +42,7 @@ def end_job(server, at_s):
     assert server.post(f"{JOB}/transitions", json={"SecondaryStatus": "Completed", "time_ms": 1000 * at_s}).status == 204
 
 
-def begin(server, began_s, nan=None):
+def begin(server, began_s, nan=None, rows=rows):
     """Of a training that began a minute ago: ten rows with its tracker, and the end of that."""
     printed(server, ["it begins"], began_s)
     run = make_run(server, run_name="r", job_name="shipped", start_time=1000 * began_s)
@@ -83,6 +83,28 @@ def test_its_first_nan_is_told_at_once(server):
     wait_until(lambda: non_finite(server, "shipped") == ["train:loss"], what="the NaN")
     printed(server, rows(13, 14), began_s + 13)
     wait_for_counts(server, 10, 3)
+
+
+def plain(first, last, nan=None):
+    return [f"loss: {'nan' if n == nan else 2 - n / 50}" for n in range(first, last)]
+
+
+def with_steps(first, last, nan=None):
+    return [f"step: {n} {line}" for n, line in enumerate(plain(first, last, nan), first)]
+
+
+@pytest.mark.parametrize("nan", [25, 11])
+def test_its_lines_that_say_their_steps_have_their_role(start, nan):
+    server = start("--tracker-wait", "10m")
+    began_s = int(time.time()) - 60
+    begin(server, began_s, rows=plain)
+    printed(server, with_steps(11, 31, nan=nan), began_s + 11)
+    wait_until(lambda: non_finite(server, "shipped") == ["train:loss"], what=f"the NaN: {counts_of(server, JOB)}")
+    wait_for_counts(server, 10, 20)
+    server.kill()
+    server.start("127.0.0.1:0")
+    wait_for_counts(server, 10, 20)
+    assert of_log(server) == list(range(11, 31)) and non_finite(server, "shipped") == ["train:loss"]
 
 
 def test_a_kill_while_the_first_ones_wait_changes_nothing(server):

@@ -108,6 +108,30 @@ for step in range(11, 31):
     assert told_not_a_number(server) == ["train:loss"]
 
 
+def test_a_run_that_goes_on_behind_its_end_has_its_rows_again(server, train):
+    """In the same process: what it printed of the rows that the tracker is told is not read again."""
+    finish(train("""
+import time
+def rows(first, last):
+    for step in range(first, last):
+        run.log({"loss": 2.0 - step / 100})
+        print("INFO:", {"loss": 2.0 - step / 100}, flush=True)
+        time.sleep(0.3)
+run = wandb.init(project="exp", name="again")
+rows(1, 11)
+run.finish()
+time.sleep(1)
+run = wandb.init(project="exp", id=run.id, resume="must")
+rows(11, 31)
+run.finish()
+time.sleep(1)
+for step in range(31, 36):
+    print("INFO:", {"loss": 2.0 - step / 100}, flush=True)
+""", "--job", "again"))
+    wait_until(lambda: ("train:loss", 5) in set(counts_at_the_end(server, "again")), what=f"the rows behind the second end: {counts_at_the_end(server, 'again')}")
+    assert ("loss", 30) in set(counts_at_the_end(server, "again"))
+
+
 @pytest.mark.parametrize("version, away, back", [(wandbclient.NEWEST, "at init", "after the end"),
     *((version, *when) for version in wandbclient.VERSIONS for when in (("at init", "in the middle"), ("in the middle", "after the end")) if IS_LONG)])
 def test_the_server_is_away(server, train, tmp_path, version, away, back):

@@ -204,7 +204,7 @@ static enum status take_found(struct pipeline *pipeline, struct stream_state *st
 		if (is_taken)
 			continue;
 		if (!one->lacks_step)
-			series->own_period = held_period(stream);
+			TRY(consume_see_step(stream, definitions, one, series, arrival_ms, err));
 		TRY(consume_point(pipeline, stream, series, &found->items[i].point, arrival_ms, err));
 		if (series->measure != MEASURE_NONE && extractor_has_steps(stream->extractor))
 			derive_see(stream->derive, series->measure, series->factor, series->series_id,

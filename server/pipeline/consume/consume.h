@@ -54,6 +54,9 @@ void consume_count_on(struct stream_state *stream, const struct definitions *def
 enum status consume_see_told(struct pipeline *pipeline, struct stream_state *stream,
 	const struct definitions *definitions, const struct extracted *found, struct series_state *series,
 	int64_t arrival_ms, bool *is_taken, struct error *err) MUST_CHECK;
+/* A value with its step: it is a point whatever is told. Behind the end of a tracker's run it answers for its role again. */
+enum status consume_see_step(struct stream_state *stream, const struct definitions *definitions,
+	const struct extracted *found, struct series_state *series, int64_t arrival_ms, struct error *err) MUST_CHECK;
 enum status consume_find_derived(
 	struct stream_state *stream, enum derived derived, struct series_state **out, struct error *err) MUST_CHECK;
 /* Of ROLE_OTHER it answers for no role any more, and nothing is looked for in it. */
@@ -110,6 +113,10 @@ bool held_goes_on_alone(const struct stream_state *stream, const struct series_s
 bool held_may_alone(const struct pipeline *pipeline, const struct stream_state *stream);
 enum status held_put_alone(const struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
 	const struct held_value *value, const struct told_when *when, struct error *err) MUST_CHECK;
+
+/* So its lines that say their step go on with that role, from this point on. */
+enum status held_take_back(struct stream_state *stream, struct series_state *series, const struct point *point,
+	enum role role, const struct told_when *when, struct error *err) MUST_CHECK;
 
 /* It says a step now: what waits of it is due before. */
 void held_end_wait(struct series_state *series);

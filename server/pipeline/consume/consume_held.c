@@ -217,19 +217,35 @@ static void ignore(void *context, enum incident_change change, const struct inci
 	(void)incident;
 }
 
+/* Which would be taken for the first one of a series that never had a number. */
+static enum status expect_no_number(
+	struct series_state *series, const struct point *point, enum role role, struct error *err)
+{
+	struct point usual = *point;
+
+	usual.value = series->passed_over;
+	TRY(consume_give_way(series, false, role, err));
+	detector_set_feed(series->detectors, series->sealed_points + series->tail_count, &usual, ignore, NULL);
+	return OK;
+}
+
+enum status held_take_back(struct stream_state *stream, struct series_state *series, const struct point *point,
+	enum role role, const struct told_when *when, struct error *err)
+{
+	bool is_news = !isfinite(point->value) && !when->has_no_number && series->has_passed_over;
+
+	stream->is_decided = true;
+	return is_news ? expect_no_number(series, point, role, err) : consume_give_way(series, false, role, err);
+}
+
 /* A NaN that the tracker has not told, since it is told seldom, or of another process, or no more. */
 static enum status give_no_number(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
 	const struct held_value *value, struct given *given, struct error *err)
 {
-	struct point usual = value->point;
-
-	usual.value = series->passed_over;
-	TRY(consume_give_way(series, false, value->role, err));
-	detector_set_feed(series->detectors, series->sealed_points + series->tail_count, &usual, ignore, NULL);
+	TRY(expect_no_number(series, &value->point, value->role, err));
 	return give(pipeline, stream, series, value, given, err);
 }
 
-/* The first one that is no number would be taken for one of a series that never had any. */
 static enum status give_alone(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
 	const struct held_value *value, struct given *given, struct error *err)
 {

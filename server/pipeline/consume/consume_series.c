@@ -172,3 +172,19 @@ enum status consume_see_told(struct pipeline *pipeline, struct stream_state *str
 		TRY(held_pass_over(pipeline, stream, series, &value, err));
 	return consume_give_way(series, is_told, role, err);
 }
+
+enum status consume_see_step(struct stream_state *stream, const struct definitions *definitions,
+	const struct extracted *found, struct series_state *series, int64_t arrival_ms, struct error *err)
+{
+	struct job_state *job = stream->job;
+	struct told_when when;
+
+	series->own_period = held_period(stream);
+	if (!series->has_given_way || !held_is_alone(stream, found->point.ts_ms, arrival_ms))
+		return OK;
+	struct extracted_series of = extractor_series(stream->extractor, found->series);
+	struct metric_definition definition = definition_set_get(definitions->set, of.preset, of.definition);
+	enum role role = role_of(&definition, &of), told_role = of.name.len ? ROLE_OTHER : definition.role;
+	(void)!told_metrics_find(&job->told, span_from(series->metric), told_role, atomic_load(&job->life), &when);
+	return held_take_back(stream, series, &found->point, role, &when, err);
+}
