@@ -3,6 +3,7 @@
 import pytest
 
 from smserver import wait_until
+from test_auth import make_token
 from test_goodput import DAY0_S, HOUR_S, Script, goodput, put_prices, quick  # noqa: F401 quick is a fixture
 
 FLEET, PRICE = "/api/v1/goodput?from=2026-03-02&to=2026-03-03", 36
@@ -133,3 +134,62 @@ def test_who_goes_on_with_a_job_is_not_for_ever(quick):
     quick.send("fork", fork.lines)
     wait_until(lambda: goodput(quick, "fork")["steps"].get("last") == 30, what="the fork's steps")
     lost_is(30)
+
+
+def begun_again(name, after, step, steps, continues):
+    job = Script(name, after.t + 600, 2, step=step, continues=continues)
+    job.begin()
+    job.train(steps)
+    job.end()
+    return job
+
+
+def failed_at(steps, status="Failed", **more):
+    job = Script("a", DAY0_S, 2)
+    job.begin()
+    job.train(steps)
+    job.end(uploading_s=0, status=status, **more)
+    return job
+
+
+def stored(server, job):
+    rows = server.sql("SELECT g.due_ms, g.steps, g.lost_steps FROM goodput AS g JOIN jobs AS j ON j.job_id = g.job_id WHERE j.name = ?", job)
+    return rows[0] if rows and not rows[0][0] else None
+
+
+def test_a_job_that_is_completed_lost_nothing_by_its_fine_tuning(quick):
+    first = failed_at(100, status="Completed")
+    first.tell(quick)
+    before = wait_until(lambda: stored(quick, "a"), what="a's time")
+    begun_again("sft", first, 0, 50, "a").tell(quick)
+    wait_until(lambda: (row := stored(quick, "sft")) and row[1] == 50, what="the time of its fine-tuning")
+    assert wait_until(lambda: stored(quick, "a"), what="a's time again") == before
+    assert settled(quick, "a") == ([], 0)
+
+
+def test_what_is_deleted_for_good_goes_on_with_nothing(quick):
+    first = failed_at(100, FailureReason="AlgorithmError: x")
+    first.tell(quick)
+    begun_again("b", first, 70, 50, "a").tell(quick)
+    wait_until(lambda: (row := stored(quick, "a")) and row[2] == 30 and stored(quick, "b"), what="what a lost")
+    assert quick.delete("/api/v1/jobs/b?purge=true").status == 204
+    wait_until(lambda: (row := stored(quick, "a")) and row[2] == 0, what="a to have lost nothing that is known")
+
+
+def test_another_team_takes_nothing_from_a_job(make_server):
+    server = make_server("--goodput-every", "100ms")
+    server.token = make_token(server, "root", "admin")
+    tokens = {team: make_token(server, team, "admin", "--team", team) for team in ("alpha", "beta")}
+
+    def tell(job, team):
+        server.token = tokens[team]
+        job.tell(server)
+        wait_until(lambda: stored(server, job.name), what=f"the time of {job.name}")
+    first = failed_at(100, FailureReason="AlgorithmError: x")
+    tell(first, "alpha")
+    tell(begun_again("theirs", first, 10, 50, "a"), "beta")
+    assert goodput(server, "theirs")["steps"]["last"] == 60
+    tell(begun_again("b", first, 70, 50, "a"), "alpha")
+    wait_until(lambda: (row := stored(server, "a")) and row[2] == 30, what="what a lost, which goes on at 70")
+    [one], lost = settled(server, "a")
+    assert (one["went_on_in"], one["from_step"], one["lost_steps"], lost) == ("b", 70, 30, 30)

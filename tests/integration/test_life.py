@@ -450,6 +450,17 @@ def test_a_session_that_had_to_wait_goes_on_from_when_its_process_began(server):
     assert history(server)[-2:] == [("Training", at_ms), ("Completed", at_ms + 5_000)]
 
 
+def test_who_says_to_have_waited_for_weeks_moves_no_job_by_more_than_a_day(server):
+    day_ms = 24 * 60 * MINUTE_MS
+    announce(server)
+    now = int(time.time() * 1000)
+    state(server, "Training", time_ms=now - 60 * day_ms)
+    state(server, "Failed", time_ms=now - 50 * day_ms)
+    session(server, resume=True, waited_ms=40 * day_ms)
+    status, at_ms = history(server)[-1]
+    assert status == "Training" and now - day_ms <= at_ms <= int(time.time() * 1000) - day_ms
+
+
 def test_a_status_told_each_minute_is_one_row_and_what_is_told_late_finds_its_place(server):
     announce(server)
     for n in range(50):

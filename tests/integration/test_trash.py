@@ -145,6 +145,18 @@ def test_of_several_of_one_name_the_last_comes_back_or_the_one_that_is_meant(ser
     assert trash(server) == [] and newest["id"] != oldest["id"]
 
 
+def test_a_job_that_comes_back_closes_no_circle(server):
+    """Meanwhile the job that it goes on with was told to go on with it."""
+    train(server, "a")
+    train(server, "b", Tags=[{"Key": "continues", "Value": "a"}])
+    delete(server, "b")
+    assert server.patch("/api/v1/jobs/a", json={"tags": {"continues": "b"}}).status == 200
+    assert "'b' cannot go on with 'a', which goes on with it" in restore(server, "b", status=422)
+    assert [row["TrainingJobName"] for row in trash(server)] == ["b"] and server.get("/api/v1/jobs/b").status == 404
+    assert server.patch("/api/v1/jobs/a", json={"tags": {"continues": None}}).status == 200
+    assert restore(server, "b") == "b" and trash(server) == []
+
+
 def test_for_good(server):
     """A job that is there goes; sent again, the request takes none from the trash, where each is meant by its id. All rows go."""
     train(server, "j")

@@ -362,6 +362,7 @@ enum status sender_start(struct sender **out, const struct sender_options *optio
 	sender->other_settings = BUF_INIT(SENDER_OTHER_SETTINGS_BYTES);
 	sender->compare_room = options->compare_points;
 	sender->done_command = -1;
+	sender->begun_ms = clock_mono_ms();
 	sender->end_status = "Completed";
 	sender->backoff_ms = FIRST_BACKOFF_MS;
 	sender->body = BUF_INIT(MAX_BODY_BYTES);

@@ -132,11 +132,13 @@ const char *sender_host_of(const struct sender *sender, size_t index)
 	return host ? host : sender->options.identity->host;
 }
 
-/* A command, or who writes the pipe, is at work meanwhile: since it began, or since the server last heard of it. */
+/* A command, or who writes the pipe, is at work meanwhile: since it began, or since the server last heard of it. When what left a rest
+ * began, another process noted by the time of day. */
 static int64_t waited_ms_of(const struct sender *sender)
 {
-	int64_t waited_ms =
-		sender->heard_ms ? clock_mono_ms() - sender->heard_ms : clock_wall_ms() - sender->options.started_ms;
+	bool is_of_other = sender->options.rest && !sender->heard_ms;
+	int64_t since_ms = sender->heard_ms ? sender->heard_ms : sender->begun_ms;
+	int64_t waited_ms = is_of_other ? clock_wall_ms() - sender->options.started_ms : clock_mono_ms() - since_ms;
 
 	return sender->options.has_one_stream && waited_ms >= WAITED_LEAST_MS ? waited_ms : 0;
 }

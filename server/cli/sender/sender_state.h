@@ -56,6 +56,7 @@ struct sender {
 	unsigned conflicts; /* one after the other */
 	bool is_bare; /* the server does not take what is said of the job: its lines go without that */
 	int64_t refused_until_ms; /* another's session may end by then; 0: none was in the way */
+	int64_t begun_ms; /* on the monotonic clock */
 	int64_t heard_ms; /* of the one stream's session, on the monotonic clock */
 	int64_t heartbeat_ms;
 	int64_t done_command; /* the newest that was carried out; -1: not known yet */

@@ -397,7 +397,10 @@ static enum goodput_end end_of(const struct job_row *row)
 	return span_equal(row->status, SPAN("Completed")) ? GOODPUT_COMPLETED : GOODPUT_STOPPED;
 }
 
-/* Several may have tried: made again is what lies behind the lowest of their beginnings, and work went on with the earliest. */
+/*
+ * Several may have tried: made again is what lies behind the lowest of their beginnings, and work went on with the earliest. A job that is
+ * Completed has lost nothing by what came after it: fine-tuning counts its own steps.
+ */
 static enum status read_next(struct store_reader *reader, struct arena *arena, const struct job_row *row,
 	struct job_facts *out, struct error *err)
 {
@@ -405,6 +408,8 @@ static enum status read_next(struct store_reader *reader, struct arena *arena, c
 	struct goodput_went_on *rows;
 	size_t count;
 
+	if (out->facts.end == GOODPUT_COMPLETED)
+		return OK;
 	TRY(store_read_went_on(reader, arena, row->job_id, row->name, &rows, &count, err));
 	for (size_t i = 0; i < count; i++) {
 		int64_t from_step = goodput_within(rows[i].from_step);

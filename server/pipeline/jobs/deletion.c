@@ -94,7 +94,6 @@ static enum status put_away(
 		.bytes = deletion->bytes};
 
 	TRY(settle_check(deletion->pipeline, row, err));
-	TRY(store_touch_goodput_before(tx, row->job_id, err));
 	return store_trash_job(tx, &trashed, err);
 }
 
@@ -111,6 +110,7 @@ static enum status write_deletion(void *context, struct store_tx *tx, struct err
 	deletion->pipeline->deletion_round = deletion->pipeline->round;
 	TRY(end_incidents(deletion, tx, arena, &row, err));
 	TRY(pools_leave(tx, row.job_id, err));
+	TRY(store_touch_goodput_before(tx, row.job_id, err));
 	return deletion->is_for_good ? store_delete_job(tx, row.job_id, err) : put_away(deletion, tx, &row, err);
 }
 

@@ -9,6 +9,7 @@
 #include "state/execute.h"
 #include "state/pipeline_state.h"
 #include "store/goodput.h"
+#include "store/run.h"
 #include "store/trash.h"
 
 #include <inttypes.h>
@@ -64,6 +65,7 @@ static enum status write_restoration(void *context, struct store_tx *tx, struct 
 		TRY(rename_document(choosing->name, &job, &document, err));
 	TRY(store_restore_job(tx, &job, err));
 	TRY(pools_put_job(tx, &job, err));
+	TRY(store_check_run(store_tx_reader(tx), choosing->arena, job.name, err)); /* another may go on with it since */
 	return store_touch_goodput_before(tx, job.job_id, err);
 }
 

@@ -392,8 +392,8 @@ static enum status put_link(struct store_tx *tx, struct job_row *job, struct err
 	TRY(store_read_continued(store_tx_reader(tx), arena, job->job_id, &after, err));
 	if (span_equal(before, after))
 		return OK;
-	TRY(store_touch_goodput_of(tx, before, err));
-	return store_touch_goodput_of(tx, after, err);
+	TRY(store_touch_goodput_of(tx, before, job->job_id, err));
+	return store_touch_goodput_of(tx, after, job->job_id, err);
 }
 
 enum status pools_put_job(struct store_tx *tx, struct job_row *job, struct error *err)

@@ -86,6 +86,9 @@ enum status store_read_goodput_due(struct store_reader *reader, struct arena *ar
 
 /* ---- chains of jobs ---- */
 
+/* What a team states takes nothing from another team's jobs; what no team owns was written by who may write everywhere. */
+#define MAY_GO_ON(next, before) next " IN ('', " before ")"
+
 enum status store_read_went_on(struct store_reader *reader, struct arena *arena, int64_t job_id, struct span job,
 	struct goodput_went_on **out, size_t *count, struct error *err)
 {
@@ -100,8 +103,9 @@ enum status store_read_went_on(struct store_reader *reader, struct arena *arena,
 	TRY(statement_open(&s, reader,
 		"SELECT j.name, g.went_on_from, g.went_on_step_ms, g.went_on_work_ms, g.went_on_silent_ms FROM attributes AS a"
 		" JOIN jobs AS j ON j.job_id = a.job_id JOIN goodput AS g ON g.job_id = a.job_id WHERE a.key = 'tag.continues' AND"
-		" a.folded = ? AND a.text = ? AND a.job_id <> ? AND g.went_on_step_ms <> 0 AND NOT EXISTS (SELECT 1 FROM attributes"
-		" AS f WHERE f.job_id = a.job_id AND f.key = 'tag.wandb.fork_from') ORDER BY a.job_id LIMIT ?",
+		" a.folded = ?1 AND a.text = ?2 AND a.job_id <> ?3 AND " MAY_GO_ON("j.team",
+			"(SELECT b.team FROM jobs AS b WHERE b.job_id = ?3)") " AND g.went_on_step_ms <> 0 AND NOT EXISTS (SELECT 1 FROM attributes"
+									      " AS f WHERE f.job_id = a.job_id AND f.key = 'tag.wandb.fork_from') ORDER BY a.job_id LIMIT ?4",
 		err));
 	bind_text(&s, buf_span(&folded));
 	bind_text(&s, job);
@@ -110,13 +114,17 @@ enum status store_read_went_on(struct store_reader *reader, struct arena *arena,
 	return rows_read(&s, arena, ROWS(fields, struct goodput_went_on), out, count, err);
 }
 
-enum status store_touch_goodput_of(struct store_tx *tx, struct span job, struct error *err)
+enum status store_touch_goodput_of(struct store_tx *tx, struct span job, int64_t next_id, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 	bool has_row;
 
-	TRY(statement_open(&s, store_tx_reader(tx), "SELECT job_id FROM jobs WHERE name = ?", err));
+	TRY(statement_open(&s, store_tx_reader(tx),
+		"SELECT b.job_id FROM jobs AS b JOIN jobs AS n ON n.job_id = ?2 WHERE b.name = ?1 AND " MAY_GO_ON(
+			"n.team", "b.team"),
+		err));
 	bind_text(&s, job);
+	bind_i64(&s, next_id);
 	TRY(statement_step(&s, &has_row, err));
 	return has_row ? store_touch_goodput(tx, column_i64(&s), 0, err) : OK;
 }
@@ -129,7 +137,7 @@ enum status store_touch_goodput_before(struct store_tx *tx, int64_t job_id, stru
 	if (!arena)
 		return error_no_memory(err);
 	TRY(store_read_continued(store_tx_reader(tx), arena, job_id, &before, err));
-	return store_touch_goodput_of(tx, before, err);
+	return store_touch_goodput_of(tx, before, job_id, err);
 }
 
 /* ---- a job's days, and the totals ---- */

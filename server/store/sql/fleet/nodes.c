@@ -6,19 +6,51 @@
 
 enum { PART_BYTES_MAX = 1 << 16 };
 
-#define NEXT_SENDER "SELECT host FROM stream_hosts WHERE host > ?1" NOT_IN_TRASH " ORDER BY host LIMIT 1"
-#define NEXT_CHARGED                                                                                                   \
-	"SELECT host FROM node_faults WHERE host > ?1 AND ts_ms >= ?3 AND cleared = '' ORDER BY host LIMIT 1"
-#define HOLDS SQL_TRUTH("replace(lower(host), ?2, '') <> lower(host)")
-#define NEXT_HOST                                                                                                      \
-	"SELECT host, " HOLDS " FROM (SELECT min(host) AS host FROM (SELECT host FROM (" NEXT_SENDER                   \
-	") AS s UNION ALL SELECT host FROM (" NEXT_CHARGED ") AS s) AS s) AS s WHERE host IS NOT NULL"
+/* Hosts in the order of their names, one at a time. */
+struct host_source {
+	const char *sql; /* by ?1: the host before, ?2: the part that is wanted, ?3: of faults */
+	bool has_time;
+	struct span next;
+	bool is_wanted; /* next */
+	bool is_over;
+};
 
-/* Each host is found by a step of its own in the index, however many streams it sent. */
+#define HOLDS SQL_TRUTH("replace(lower(host), ?2, '') <> lower(host)")
+#define NEXT_SENDER "SELECT host, " HOLDS " FROM stream_hosts WHERE host > ?1" NOT_IN_TRASH " ORDER BY host LIMIT 1"
+/* From host to host by the index: of the faults of one, however many, those from ?3 on are looked at alone. */
+#define IS_CHARGED                                                                                                     \
+	"(SELECT f.line FROM node_faults AS f WHERE f.host = h.host AND f.ts_ms >= ?3 AND f.cleared = '' LIMIT 1)"
+#define NEXT_CHARGED                                                                                                   \
+	"WITH RECURSIVE h (host) AS (SELECT min(host) FROM node_faults WHERE host > ?1 UNION ALL SELECT (SELECT"       \
+	" min(o.host) FROM node_faults AS o WHERE o.host > h.host) FROM h WHERE h.host IS NOT NULL AND " IS_CHARGED    \
+	" IS NULL) SELECT host, " HOLDS " FROM h WHERE host IS NOT NULL AND " IS_CHARGED " IS NOT NULL LIMIT 1"
+
+static enum status read_next(struct host_source *source, struct store_reader *reader, struct arena *arena,
+	struct span at, struct span part, int64_t faults_ms, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	TRY(statement_open(&s, reader, source->sql, err));
+	bind_text(&s, at);
+	bind_text(&s, part);
+	if (source->has_time)
+		bind_i64(&s, faults_ms);
+	TRY(statement_step(&s, &has_row, err));
+	source->is_over = !has_row;
+	if (!has_row)
+		return OK;
+	source->next = column_span(&s, arena);
+	source->is_wanted = column_bool(&s) || !part.len;
+	return statement_check(&s, err);
+}
+
+/* Each host is found by a step of its own in the index, however many streams it sent; none is asked for again before it was used up. */
 enum status store_read_hosts(struct store_reader *reader, struct arena *arena, struct span part, struct span after,
 	int64_t faults_ms, size_t limit, struct span **out, size_t *count, struct error *err)
 {
 	AUTO_DONE(buf) folded = BUF_INIT(PART_BYTES_MAX);
+	struct host_source sources[] = {{.sql = NEXT_SENDER}, {.sql = NEXT_CHARGED, .has_time = true}};
 	struct span at = after;
 	size_t cap = 0;
 
@@ -27,19 +59,17 @@ enum status store_read_hosts(struct store_reader *reader, struct arena *arena, s
 	*out = NULL;
 	*count = 0;
 	while (*count < limit) {
-		AUTO_DONE(statement) s = {0};
-		bool has_row, is_wanted;
-		TRY(statement_open(&s, reader, NEXT_HOST, err));
-		bind_text(&s, at);
-		bind_text(&s, buf_span(&folded));
-		bind_i64(&s, faults_ms);
-		TRY(statement_step(&s, &has_row, err));
-		if (!has_row)
+		const struct host_source *first = NULL;
+		for (struct host_source *source = sources; source < sources + 2; source++) {
+			if (!source->is_over && span_compare(source->next, at) <= 0)
+				TRY(read_next(source, reader, arena, at, buf_span(&folded), faults_ms, err));
+			if (!source->is_over && (!first || span_compare(source->next, first->next) < 0))
+				first = source;
+		}
+		if (!first)
 			return OK;
-		at = column_span(&s, arena);
-		is_wanted = column_bool(&s) || !part.len;
-		TRY(statement_check(&s, err));
-		if (!is_wanted)
+		at = first->next;
+		if (!first->is_wanted)
 			continue;
 		*out = rows_grow(arena, *out, *count, &cap, sizeof **out);
 		if (!*out)
