@@ -3,9 +3,7 @@
 #include "model/jobs/by_hand.h"
 #include "model/metrics/stream_name.h"
 #include "state/jobs/history.h"
-#include "state/nccl_likely.h"
 #include "state/pipeline_state.h"
-#include "state/streams/directory.h"
 #include "store/alerts.h"
 #include "store/faults.h"
 #include "store/jobs.h"
@@ -148,22 +146,8 @@ static enum status put_lines(const struct finding *f, struct json_writer *w, str
 	return OK;
 }
 
-/* Who complains first says nothing of whose fault it is: where the log tells more, that goes first. */
-static enum status write_action(
-	const struct signature *signature, const struct nccl_likely *likely, struct json_writer *w, struct error *err)
-{
-	AUTO_DONE(buf) text = BUF_INIT(TEXT_BYTES);
-
-	if (likely->place.len)
-		buf_printf(&text, "Look at %.*s first: %.*s. ", SPAN_ARGS(likely->place), SPAN_ARGS(likely->text));
-	buf_append_span(&text, signature->action);
-	TRY(buf_status(&text, err));
-	json_put_span(w, "action", buf_span(&text));
-	return OK;
-}
-
 static enum status write_facts(const struct finding *f, const struct said_hit *hit, struct span host,
-	const struct nccl_likely *likely, struct span summary, struct span *out, struct error *err)
+	struct span summary, struct span *out, struct error *err)
 {
 	AUTO_DONE(buf) text = BUF_INIT(FACTS_MAX_BYTES);
 	const struct signature *signature = signature_of(f, hit);
@@ -176,10 +160,9 @@ static enum status write_facts(const struct finding *f, const struct said_hit *h
 	json_put_span(&w, "title", signature->title);
 	put_hit(hit, host, &w);
 	json_put_span(&w, "cause", signature->cause);
-	nccl_likely_write(likely, &w);
 	TRY(put_lines(f, &w, err));
 	json_object_end(&w);
-	TRY(write_action(signature, likely, &w, err));
+	json_put_span(&w, "action", signature->action);
 	json_object_end(&w);
 	TRY(buf_status(&text, err));
 	struct span members = buf_span(&text);
@@ -197,41 +180,24 @@ static struct span cut(struct span text, size_t most)
 	return span_of(text.ptr, len);
 }
 
-static enum status find_likely(
-	const struct finding *f, const struct said_hit *hit, struct nccl_likely *out, struct error *err)
-{
-	int64_t from_ms = f->at_ms - FAULT_CRITICAL_MS;
-
-	*out = (struct nccl_likely){.place = SPAN("")};
-	if (!nccl_likely_is_asked(hit->row.signature))
-		return OK;
-	return nccl_likely_find(f->reader, f->arena, f->job_id, directory_peek_id(f->pipeline->directory, f->job_id),
-		from_ms > f->from_ms ? from_ms : f->from_ms, f->at_ms + FAULT_AFTER_MS, out, err);
-}
-
-/* "NCCL timeout on gpu007", "NCCL timeout, likely of gpu004: rank 4 stopped at work 121, the 7 others at 122" */
 static enum status describe(
 	const struct finding *f, const struct said_hit *hit, struct known_fault *out, struct error *err)
 {
 	AUTO_DONE(buf) text = BUF_INIT(TEXT_BYTES);
-	struct nccl_likely likely;
 	struct span host;
 
 	TRY(host_of(f, hit, &host, err));
-	TRY(find_likely(f, hit, &likely, err));
 	buf_append_span(&text, signature_of(f, hit)->title);
-	if (likely.place.len)
-		buf_printf(&text, ", likely of %.*s: %.*s", SPAN_ARGS(likely.place), SPAN_ARGS(likely.text));
-	else
-		buf_printf(&text, " on %.*s", SPAN_ARGS(host.len ? host : hit->stream));
+	buf_append_text(&text, " on ");
+	buf_append_span(&text, host.len ? host : hit->stream);
 	size_t summary_len = text.len;
-	buf_append_text(&text, likely.place.len ? "; " : ": ");
+	buf_append_text(&text, ": ");
 	buf_append_span(&text, hit->row.text);
 	TRY(buf_status(&text, err));
 	out->words = arena_copy(f->arena, cut(buf_span(&text), WORDS_MAX_BYTES));
 	if (!out->words.ptr)
 		return error_no_memory(err);
-	return write_facts(f, hit, host, &likely, span_of(text.ptr, summary_len), &out->facts, err);
+	return write_facts(f, hit, host, span_of(text.ptr, summary_len), &out->facts, err);
 }
 
 enum status known_fault_find(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,

@@ -1,22 +1,22 @@
 #include "state/nccl_likely.h"
 
 #include "fleet/nccl_work.h"
-#include "model/metrics/stream_name.h"
-#include "state/streams/directory.h"
+#include "state/jobs/history.h"
 #include "store/faults.h"
 #include "store/stream_hosts.h"
+#include "store/transitions.h"
 
 enum {
 	LINES_MAX = 1024, /* with more nothing is said: it would be of a part of the ranks */
 	TEXT_BYTES = 1024,
-	TIMEOUT_MOST_MS = 2 * 60 * 60 * 1000 /* so long before the first complaint the one that hangs was heard of */
+	APART_MAX_MS = 2 * 60 * 1000, /* ranks time out seconds apart */
+	SETTLED_MS = 30 * 1000
 };
 
 static const struct span signatures[] = {{"nccl_timeout", 12}, {"nccl_watchdog", 13}};
 
 struct looking {
 	struct arena *arena;
-	struct job_state *job; /* NULL: it is not in memory */
 	struct stream_host_row *hosts; /* by stream and number */
 	size_t host_count;
 	struct said_hit *hits; /* of both signatures, by time */
@@ -54,157 +54,121 @@ static enum status read_places(struct looking *in, struct error *err)
 	return OK;
 }
 
-static bool complains(const struct looking *in, struct span place)
+/* ---- what may be compared ---- */
+
+static int64_t attempt_began_ms(const struct transition_row *rows, size_t count)
 {
+	while (count-- > 0)
+		if (phase_is_resume(rows[count].status))
+			return rows[count].start_ms;
+	return 0;
+}
+
+/* All of one attempt and moment, the last of it long enough ago that no rank is still to come. */
+static bool is_settled(const struct looking *in, int64_t began_ms, int64_t now_ms)
+{
+	int64_t first_ms = in->hits[0].row.first_ms, last_ms = first_ms; /* they are by time */
+
 	for (size_t i = 0; i < in->count; i++)
-		if (span_equal(in->places[i], place))
-			return true;
-	return false;
+		last_ms = in->hits[i].row.last_ms > last_ms ? in->hits[i].row.last_ms : last_ms;
+	return first_ms >= began_ms && last_ms - first_ms <= APART_MAX_MS && last_ms + SETTLED_MS <= now_ms;
 }
 
-/* One alone, beside one that is heard of late, says nothing of the other. */
-static bool do_several_complain(const struct looking *in)
+/* Does somebody say that it is a collective, and nobody that it is not? */
+static bool are_collectives(const struct looking *in)
 {
-	for (size_t i = 1; i < in->count; i++)
-		if (!span_equal(in->places[i], in->places[0]))
-			return true;
-	return false;
+	bool is_told, is_any_told = false;
+
+	for (size_t i = 0; i < in->count; i++) {
+		bool is_collective = nccl_work_is_collective(in->hits[i].row.text, &is_told);
+		if (is_told && !is_collective)
+			return false;
+		is_any_told = is_any_told || is_told;
+	}
+	return is_any_told;
 }
 
-/* ---- who says nothing ---- */
-
-struct silent {
-	struct span host, stream;
-	size_t machines;
-};
-
-static enum status look_at(
-	const struct looking *in, struct stream_state *stream, int64_t since_ms, struct silent *out, struct error *err)
-{
-	struct span name = span_from(stream->name), host = host_of(in, stream->stream_id, NO_LINE);
-
-	pthread_mutex_lock(&stream->mutex);
-	int64_t last_ms = stream->last_ms;
-	pthread_mutex_unlock(&stream->mutex);
-	if (stream_is_system(name) || last_ms < since_ms || complains(in, host.len ? host : name))
-		return OK;
-	if (out->machines && host.len && span_equal(out->host, host))
-		return OK;
-	out->machines++;
-	out->host = host;
-	out->stream = arena_copy(in->arena, name);
-	return out->stream.ptr ? OK : error_no_memory(err);
-}
-
-/* Of streams that are in memory; those that were silent long before are none that hang. */
-static enum status find_silent(const struct looking *in, struct silent *out, struct error *err)
-{
-	int64_t since_ms = in->hits[0].row.first_ms - TIMEOUT_MOST_MS;
-	struct stream_state *stream;
-
-	*out = (struct silent){.host = SPAN("")};
-	if (!in->job || !do_several_complain(in))
-		return OK;
-	for (size_t i = 0; out->machines < 2 && (stream = job_stream_at(in->job, i)); i++)
-		TRY(look_at(in, stream, since_ms, out, err));
-	return OK;
-}
-
-/* ---- who stopped first ---- */
-
-static enum status find_behind(const struct looking *in, struct nccl_behind *out, const struct said_hit **of,
-	int64_t *rank, bool *is_found, struct error *err)
+static enum status find_behind(const struct looking *in, struct nccl_behind *out, bool *is_found, struct error *err)
 {
 	struct nccl_rank *rows = arena_alloc(in->arena, (in->count + 1) * sizeof *rows);
-	const struct said_hit **hits = arena_alloc(in->arena, (in->count + 1) * sizeof *hits);
 	size_t count = 0;
 
-	if (!rows || !hits)
+	if (!rows)
 		return error_no_memory(err);
 	for (size_t i = 0; i < in->count; i++) {
 		if (!nccl_work_read(in->hits[i].row.text, &rows[count].work))
 			continue;
-		rows[count].place = in->places[i];
-		hits[count++] = &in->hits[i];
+		rows[count].hit = i;
+		rows[count++].place = in->places[i];
 	}
 	*is_found = nccl_work_find_behind(rows, count, out);
-	if (*is_found) {
-		*of = hits[out->at];
-		*rank = rows[out->at].work.rank;
-	}
 	return OK;
 }
 
 /* ---- in words ---- */
 
-static void say_behind(struct buf *out, const struct nccl_behind *behind, int64_t rank)
+static void say(struct buf *out, const struct nccl_behind *behind)
 {
 	if (behind->ranks > 1)
 		buf_printf(out, "%zu ranks", behind->ranks);
 	else
-		buf_printf(out, "rank %lld", (long long)rank);
-	buf_printf(out, " stopped at work %lld, ", (long long)behind->completed);
-	if (behind->others > 1)
-		buf_printf(out, "the %zu others at %lld", behind->others, (long long)behind->others_least);
-	else
-		buf_printf(out, "the other one at %lld", (long long)behind->others_least);
+		buf_printf(out, "rank %lld", (long long)behind->first->work.rank);
+	buf_printf(out, " stopped at work %lld, the %zu others at %lld", (long long)behind->first->work.completed,
+		behind->others, (long long)behind->others_least);
 	if (behind->others_most > behind->others_least)
 		buf_printf(out, " to %lld", (long long)behind->others_most);
-}
-
-static enum status name(const struct looking *in, const struct said_hit *behind, const struct silent *silent,
-	struct buf *text, struct nccl_likely *out, struct error *err)
-{
-	out->host = behind ? host_of(in, behind->row.stream_id, behind->row.first_line) : silent->host;
-	out->stream = behind ? behind->stream : silent->stream;
-	out->place = out->host.len ? out->host : out->stream;
-	TRY(buf_status(text, err));
-	out->text = arena_copy(in->arena, buf_span(text));
-	return out->text.ptr ? OK : error_no_memory(err);
 }
 
 static enum status judge(const struct looking *in, struct nccl_likely *out, struct error *err)
 {
 	AUTO_DONE(buf) text = BUF_INIT(TEXT_BYTES);
-	const struct said_hit *of = NULL;
 	struct nccl_behind behind;
-	struct silent silent;
-	int64_t rank = 0;
-	bool is_behind;
+	bool is_found;
 
-	TRY(find_behind(in, &behind, &of, &rank, &is_behind, err));
-	TRY(find_silent(in, &silent, err));
-	if (is_behind)
-		say_behind(&text, &behind, rank);
-	if (silent.machines == 1)
-		buf_printf(&text, "%s%.*s says nothing of it%s", is_behind ? "; " : "",
-			SPAN_ARGS(silent.host.len ? silent.host : silent.stream), is_behind ? "" : ", all others do");
-	return text.len ? name(in, of, &silent, &text, out, err) : OK;
+	TRY(find_behind(in, &behind, &is_found, err));
+	if (!is_found)
+		return OK;
+	say(&text, &behind);
+	TRY(buf_status(&text, err));
+	out->text = arena_copy(in->arena, buf_span(&text));
+	if (behind.is_alone) {
+		const struct said_hit *hit = &in->hits[behind.first->hit];
+		out->host = host_of(in, hit->row.stream_id, hit->row.first_line);
+		out->stream = hit->stream;
+	}
+	return out->text.ptr ? OK : error_no_memory(err);
 }
 
-enum status nccl_likely_find(struct store_reader *reader, struct arena *arena, int64_t job_id, struct job_state *job,
-	int64_t from_ms, int64_t to_ms, struct nccl_likely *out, struct error *err)
+enum status nccl_likely_find(struct store_reader *reader, struct arena *arena, int64_t job_id, int64_t from_ms,
+	int64_t to_ms, int64_t now_ms, struct nccl_likely *out, struct error *err)
 {
-	struct looking in = {.arena = arena, .job = job};
+	struct looking in = {.arena = arena};
+	struct transition_row *transitions;
+	size_t transition_count;
 
-	*out = (struct nccl_likely){SPAN(""), SPAN(""), SPAN(""), SPAN("")};
-	TRY(store_read_hits_of(reader, arena, job_id, signatures, from_ms, to_ms, LINES_MAX, &in.hits, &in.count, err));
+	*out = (struct nccl_likely){SPAN(""), SPAN(""), SPAN("")};
+	TRY(store_read_hits_of(
+		reader, arena, job_id, signatures, from_ms - APART_MAX_MS, to_ms, LINES_MAX, &in.hits, &in.count, err));
 	if (!in.count || in.count == LINES_MAX)
+		return OK;
+	TRY(store_read_transitions(reader, arena, job_id, &transitions, &transition_count, err));
+	if (!is_settled(&in, attempt_began_ms(transitions, transition_count), now_ms))
 		return OK;
 	TRY(store_read_stream_hosts(reader, arena, job_id, 0, &in.hosts, &in.host_count, err));
 	TRY(read_places(&in, err));
-	return judge(&in, out, err);
+	return are_collectives(&in) ? judge(&in, out, err) : OK;
 }
 
 void nccl_likely_write(const struct nccl_likely *likely, struct json_writer *w)
 {
-	if (!likely->place.len)
+	if (!likely->text.len)
 		return;
 	json_key(w, "likely");
 	json_object(w);
 	if (likely->host.len)
 		json_put_span(w, "host", likely->host);
-	json_put_span(w, "stream", likely->stream);
+	if (likely->stream.len)
+		json_put_span(w, "stream", likely->stream);
 	json_put_span(w, "text", likely->text);
 	json_object_end(w);
 }

@@ -127,63 +127,88 @@ def test_a_stall_names_what_the_log_said_before_it(make_server):
     assert "micro-batch" in rows[0]["evidence"]["action"]
 
 
-def watchdog(rank, completed, group="0 PG GUID 0(default_pg)"):
+def watchdog(rank, completed, group="ID 0 PG GUID 0(default_pg)", op="ALLREDUCE", in_group=None):
     """What ProcessGroupNCCL.cpp prints of a rank."""
+    of = f"PG {group} Rank {rank if in_group is None else in_group}"
     return [f"[rank{rank}]:[E1129 10:00:00.123 ProcessGroupNCCL.cpp:616] [Rank {rank}] Watchdog caught collective operation timeout: "
-        "WorkNCCL(SeqNum=123, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=200000) ran for 200012 milliseconds before timing out.",
-        f"[rank{rank}]:[E1129 10:00:00.125 ProcessGroupNCCL.cpp:1785] [PG ID {group} Rank {rank}] Exception (either an error or timeout) "
+        f"WorkNCCL(SeqNum=123, OpType={op}, NumelIn=1, NumelOut=1, Timeout(ms)=200000) ran for 200012 milliseconds before timing out.",
+        f"[rank{rank}]:[E1129 10:00:00.125 ProcessGroupNCCL.cpp:1785] [{of}] Exception (either an error or timeout) "
         f"detected by watchdog at work: 123, last enqueued NCCL work: 125, last completed NCCL work: {completed}.",
-        f"[rank{rank}]:[E1129 10:00:00.127 ProcessGroupNCCL.cpp:1499] [PG ID {group} Rank {rank}] Process group watchdog thread terminated "
+        f"[rank{rank}]:[E1129 10:00:00.127 ProcessGroupNCCL.cpp:1499] [{of}] Process group watchdog thread terminated "
         "with exception: it is over"]
 
 
-def hang(server, job, ranks, silent=()):
-    """ranks: of each machine, {rank: work}. All were at work a quarter of an hour before."""
-    now = int(time.time() * 1000)
-    for number, (host, works) in enumerate(ranks.items(), 1):
-        send(server, job, f"algo-{number}", (now - 12 * MINUTE, "step 1 loss 2.5"), host=host)
-    server.wait_for_extraction()
-    for number, (host, works) in enumerate(ranks.items(), 1):
-        if host not in silent:
-            send(server, job, f"algo-{number}", *((now + n, line) for n, line in enumerate(
-                line for rank, completed in works.items() for line in watchdog(rank, completed))), host=host)
-            server.wait_for_extraction()
-    fail(server, job, time_ms=now + 1000)
+def hang(server, job, machines, at_ms, **how):
+    """machines: of each its stream's ranks, {rank: work}."""
+    for number, (host, works) in enumerate(machines.items(), 1):
+        lines = [line for rank, completed in works.items() for line in watchdog(rank, completed, **how)]
+        if lines:
+            send(server, job, f"algo-{number}", *((at_ms + n, line) for n, line in enumerate(lines)), host=host)
 
 
 def likely(server, job):
-    incident = failed(server, job)[1]
-    return incident["evidence"]["fault"].get("likely"), incident
+    """Of the job's incidents, each asked for by itself, too, once all was read; None: of none."""
+    server.wait_for_extraction()
+    query = f'/api/v1/incidents?q=name="{job}"&kind=log_signature'
+
+    def look():
+        rows = server.get(query).body["incidents"]
+        return {row["evidence"]["signature"] for row in rows} >= {"nccl_timeout", "nccl_watchdog"} and rows
+
+    rows = wait_until(look, what=f"the lines of {job}")
+    found = [row["evidence"].get("likely") for row in rows]
+    assert found == [server.get(f"/api/v1/incidents/{row['id']}").body["incident"]["evidence"].get("likely") for row in rows]
+    assert all(one == found[0] for one in found), found
+    return found[0]
 
 
-def test_the_rank_that_stopped_first_is_named_and_not_who_complains_first(server):
-    """Two ranks a machine, whose lines are in one stream; gpu004's rank 6 stopped at 121, and gpu003 says nothing at all."""
-    hang(server, "j", {"gpu001": {0: 122, 1: 122}, "gpu002": {2: 122, 3: 122}, "gpu003": {}, "gpu004": {6: 121, 7: 122}}, silent={"gpu003"})
-    text = "rank 6 stopped at work 121, the 5 others at 122; gpu003 says nothing of it"
-    wait_until(lambda: (likely(server, "j")[0] or {}).get("text") == text, what="the rank that is behind")
-    found, incident = likely(server, "j")
-    assert found == {"host": "gpu004", "stream": "algo-4", "text": text}
-    assert incident["evidence"]["fault"]["summary"] == f"NCCL timeout, likely of gpu004: {text}"
-    assert incident["evidence"]["action"].startswith(f"Look at gpu004 first: {text}. Look for the rank with the lowest")
-    assert server.get("/api/v1/jobs/j").body["FailureReason"].startswith(f"NCCL timeout, likely of gpu004: {text}; [rank")
-    rows = server.get('/api/v1/incidents?q=name="j"&kind=log_signature').body["incidents"]
-    assert {row["evidence"]["signature"]: row["evidence"]["count"] for row in rows} == {"nccl_timeout": 6, "nccl_watchdog": 12}
-    for row in rows:
-        assert row["evidence"]["likely"] == found
-        assert server.get(f"/api/v1/incidents/{row['id']}").body["incident"]["evidence"]["likely"] == found
+TRUE = {"gpu001": {0: 122, 1: 122}, "gpu002": {2: 122, 3: 122}, "gpu003": {4: 121, 5: 121}, "gpu004": {6: 122, 7: 122}}
 
 
-def test_the_one_machine_that_says_nothing_is_named(server):
-    hang(server, "j", {"gpu001": {0: 122}, "gpu002": {1: 122}, "gpu003": {}}, silent={"gpu003"})
-    wait_until(lambda: likely(server, "j")[0], what="the machine that is silent")
-    assert likely(server, "j")[0] == {"host": "gpu003", "stream": "algo-3", "text": "gpu003 says nothing of it, all others do"}
+def test_the_machine_whose_ranks_stopped_first_is_named(server, receiver):
+    """In the incident, once all had time to speak; what is sent and kept of the failure names who complains first, as ever."""
+    assert server.post("/api/v1/webhooks", json={"url": receiver.url}).status in (200, 201)
+    now = int(time.time() * 1000)
+    hang(server, "j", TRUE, now - MINUTE)
+    found = {"host": "gpu003", "stream": "algo-3", "text": "2 ranks stopped at work 121, the 6 others at 122"}
+    wait_until(lambda: likely(server, "j") == found, what="the ranks that are behind")
+    assert not any("likely" in row["evidence"] for row in server.get("/api/v1/incidents").body["incidents"])  # of all jobs
+    fail(server, "j", time_ms=now)
+    document, incident = failed(server, "j")
+    assert document["FailureReason"].startswith("NCCL timeout on gpu001: [rank")
+    assert incident["evidence"]["fault"]["summary"] == "NCCL timeout on gpu001"
+    message = wait_until(lambda: [m for m in receiver.messages() if m["data"]["kind"] == "job_failed"], what="the message")[0]
+    assert "gpu003" not in json.dumps(message)
 
 
-def test_where_it_is_not_provable_who_complains_is_named(server):
-    """All at the same work; one machine alone that complains; two that are behind; groups that contradict each other."""
-    hang(server, "same", {"gpu001": {0: 122}, "gpu002": {1: 122}})
-    hang(server, "one", {"gpu011": {0: 122}, "gpu012": {}, "gpu013": {}}, silent={"gpu012", "gpu013"})
-    hang(server, "two", {"gpu021": {0: 121}, "gpu022": {1: 121}, "gpu023": {2: 122}})
-    for job in ("same", "one", "two"):
-        found, incident = likely(server, job)
-        assert found is None and incident["evidence"]["fault"]["summary"].startswith("NCCL timeout on gpu0"), job
+def test_a_rank_is_named_without_a_machine_where_one_stream_has_them_all(server):
+    now = int(time.time() * 1000)
+    hang(server, "one", {"node001": {rank: 121 if rank == 22 else 122 for rank in range(32)}}, now - MINUTE)
+    wait_until(lambda: likely(server, "one") == {"text": "rank 22 stopped at work 121, the 31 others at 122"}, what="the rank that is behind")
+
+
+def test_nobody_is_named_where_the_lines_do_not_prove_it(server):
+    now = int(time.time() * 1000)
+    then = now - MINUTE
+    three = {"gpu001": {0: 122}, "gpu002": {1: 122}, "gpu003": {2: 122}}
+    behind = {"gpu001": {0: 122}, "gpu002": {1: 121}, "gpu003": {2: 122}}
+    hang(server, "replaced", three, then)
+    send(server, "replaced", "algo-3", (then + 2000, "step 2 loss 2.4"), host="gpu009")
+    send(server, "launched", "launcher", (then - 12 * MINUTE, "Launching 3 nodes"), host="login01")
+    hang(server, "launched", three, then)
+    hang(server, "early", behind, now)
+    hang(server, "silent", {"gpu001": {0: 122}, "gpu002": {1: 121}, "gpu003": {3: 122}}, then)
+    hang(server, "pipeline", {"gpu001": {0: 1200}, "gpu002": {1: 2400}, "gpu003": {2: 2399}, "gpu004": {3: 1199}}, then)
+    hang(server, "sends", behind, then, op="SEND")
+    hang(server, "counter", behind, then, group="1")
+    hang(server, "shared", behind, then, group="ID 1 PG GUID 1(mesh_tp)")
+    hang(server, "part", behind, then, group="0", in_group=0)
+    hang(server, "again", {"gpu001": {0: 122}, "gpu003": {2: 122}}, then - 5 * MINUTE)
+    hang(server, "again", {"-": {}, "gpu002": {1: 121}}, then)
+    hang(server, "resumed", behind, then - 2000)
+    for status, at_ms in (("Failed", then - 1000), ("Training", then)):
+        assert server.post("/api/v1/jobs/resumed/transitions", json={"SecondaryStatus": status, "time_ms": at_ms}).status == 204
+    hang(server, "provable", behind, then)  # what all of these were but for that
+    wait_until(lambda: likely(server, "provable"), what="the one that is provable")
+    for job in ("replaced", "launched", "early", "silent", "pipeline", "sends", "counter", "shared", "part", "again", "resumed"):
+        assert likely(server, job) is None, job

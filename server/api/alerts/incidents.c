@@ -12,8 +12,6 @@
 #include "state/execute.h"
 #include "state/known_fault.h"
 #include "state/nccl_likely.h"
-#include "state/pipeline_state.h"
-#include "state/streams/directory.h"
 #include "store/alerts.h"
 #include "store/faults.h"
 #include "store/jobs.h"
@@ -140,8 +138,8 @@ static bool is_of_collective(const struct incident_row *row)
 }
 
 /* Of a collective that timed out: whose rank is behind, once all have spoken. */
-static enum status add_likely(const struct api *api, struct api_worker *worker, struct arena *arena,
-	struct incident_row *row, struct error *err)
+static enum status add_likely(
+	struct api_worker *worker, struct arena *arena, int64_t now_ms, struct incident_row *row, struct error *err)
 {
 	AUTO_DONE(buf) text = BUF_INIT(LIKELY_BYTES);
 	struct json_writer w = json_writer_on(&text);
@@ -149,9 +147,8 @@ static enum status add_likely(const struct api *api, struct api_worker *worker, 
 
 	if (!is_of_collective(row))
 		return OK;
-	AUTO(job_state) job = directory_find(api->options.pipeline->directory, row->job);
-	TRY(nccl_likely_find(worker->reader, arena, row->job_id, job, row->incident.opened_ms,
-		row->said->last_ms + FAULT_AFTER_MS, &likely, err));
+	TRY(nccl_likely_find(worker->reader, arena, row->job_id, row->incident.opened_ms,
+		row->said->last_ms + FAULT_AFTER_MS, now_ms, &likely, err));
 	json_object(&w);
 	nccl_likely_write(&likely, &w);
 	json_object_end(&w);
@@ -185,8 +182,8 @@ enum status api_incidents(void *context, void *worker, const struct http_request
 	TRY(read_filter(own, request, arena, &filter, err));
 	TRY(store_read_incidents(own->reader, arena, &filter, &rows, &count, &next_cursor, err));
 	TRY(read_said(own, arena, rows, count, err));
-	for (size_t i = 0; i < count; i++)
-		TRY(add_likely(context, own, arena, &rows[i], err));
+	for (size_t i = 0; filter.job_id && i < count; i++)
+		TRY(add_likely(own, arena, http_request_arrival_ms(request), &rows[i], err));
 	if (filter.job_id) /* of a page of all jobs each would look at its like */
 		TRY(advise(context, own, arena, http_request_arrival_ms(request), rows, count, err));
 	json_object(&w);
@@ -243,7 +240,7 @@ enum status api_incident_get(void *context, void *worker, const struct http_requ
 	TRY(parse_id(http_request_segment(request, 0), &id, err));
 	TRY(store_read_incident(reader, arena, id.job_id, id.incident_id, &row, err));
 	TRY(read_said(worker, arena, &row, 1, err));
-	TRY(add_likely(context, worker, arena, &row, err));
+	TRY(add_likely(worker, arena, http_request_arrival_ms(request), &row, err));
 	TRY(advise(context, worker, arena, http_request_arrival_ms(request), &row, 1, err));
 	TRY(store_read_told(reader, arena, id.job_id, incident_group(&row), TOLD_SHOWN, &told, &count, err));
 	json_object(&w);

@@ -38,7 +38,8 @@ export function sentenceOf(incident: Incident): string {
 export function likelyOf(incident: Incident): string | null {
   const likely = incident.evidence?.["likely"] as Record<string, unknown> | undefined;
   const said = text(likely?.["text"]);
-  return said ? t("Likely of {place}: {text}", { place: text(likely?.["host"]) ?? text(likely?.["stream"]) ?? "", text: said }) : null;
+  const place = text(likely?.["host"]) ?? text(likely?.["stream"]);
+  return said && place ? t("Likely of {place}: {text}", { place, text: said }) : (said ?? null);
 }
 
 /** What to do; null: nothing general can be said. */
