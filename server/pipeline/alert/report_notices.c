@@ -57,9 +57,8 @@ static enum status tell(struct telling *telling, struct error *err)
 }
 
 /* Nothing in the message: the clock was wrong, and only the next one is reckoned anew. */
-static enum status make(struct telling *telling, struct buf *message, struct error *err)
+static enum status make(struct telling *telling, int64_t now_ms, struct buf *message, struct error *err)
 {
-	int64_t now_ms = clock_wall_ms();
 	struct report_plan plan;
 
 	telling->next_ms = now_ms + AGAIN_MS; /* of what cannot be made */
@@ -101,12 +100,12 @@ static bool is_put_off(struct pipeline *pipeline, const struct webhook_row *webh
 	return wait && clock_mono_ms() < wait->until_ms;
 }
 
-static void look_at(struct pipeline *pipeline, const struct webhook_row *webhook)
+static void look_at(struct pipeline *pipeline, const struct webhook_row *webhook, int64_t now_ms)
 {
 	AUTO_DONE(buf) message = BUF_INIT(MESSAGE_MAX_BYTES);
 	struct telling telling = {.pipeline = pipeline, .webhook = webhook, .moves_on = true, .message = SPAN("")};
 	struct error why = {0};
-	enum status status = make(&telling, &message, &why);
+	enum status status = make(&telling, now_ms, &message, &why);
 
 	if (status == ERR_UNAVAILABLE || status == ERR_MEMORY) {
 		put_off(pipeline, webhook, &why);
@@ -124,9 +123,11 @@ static void look_at(struct pipeline *pipeline, const struct webhook_row *webhook
 
 void notices_run_reports(struct pipeline *pipeline, const struct webhook_row *webhooks, size_t count)
 {
+	int64_t now_ms = writer_settled_ms(pipeline); /* it waits for what the writer was at when its time was over */
+
 	for (size_t i = 0; i < count; i++)
-		if (report_is_due(&webhooks[i], clock_wall_ms()) && !is_put_off(pipeline, &webhooks[i])) {
-			look_at(pipeline, &webhooks[i]);
+		if (report_is_due(&webhooks[i], now_ms) && !is_put_off(pipeline, &webhooks[i])) {
+			look_at(pipeline, &webhooks[i], now_ms);
 			return; /* one may take seconds, and this thread has more to do: the next one has the next tick */
 		}
 }
@@ -136,9 +137,9 @@ enum status pipeline_report_to_webhook(
 {
 	AUTO_DONE(buf) message = BUF_INIT(MESSAGE_MAX_BYTES);
 	struct telling telling = {.pipeline = pipeline, .webhook = webhook};
-	int64_t now_ms = clock_wall_ms();
+	int64_t to_ms = writer_settled_ms(pipeline);
 
-	TRY(report_write_message(pipeline, webhook, now_ms - SPAN_MS, now_ms, &message, err));
+	TRY(report_write_message(pipeline, webhook, to_ms - SPAN_MS, to_ms, &message, err));
 	telling.message = buf_span(&message);
 	TRY(tell(&telling, err));
 	*delivery_id = telling.delivery_id;
