@@ -21,6 +21,7 @@
 #include "state/figures.h"
 #include "state/options.h"
 #include "state/pipeline_state.h"
+#include "store/alerts.h"
 #include "store/carry.h"
 #include "store/pools.h"
 
@@ -123,13 +124,15 @@ static enum status start_threads(struct pipeline *pipeline, struct error *err)
 	return start_thread(&pipeline->maintenance, &pipeline->has_maintenance, maintenance_run, pipeline, err);
 }
 
-/* What an import of whole jobs left behind when it was cut off. */
-static enum status drop_imports(struct pipeline *pipeline, struct error *err)
+/* What an import of whole jobs left behind when it was cut off, and a program that knows of no reports. */
+static enum status mend_left(struct pipeline *pipeline, struct error *err)
 {
 	struct store_tx *tx;
 
 	TRY(store_tx_begin(&tx, pipeline->options.store, err));
 	enum status status = store_drop_imports(tx, err);
+	if (status == OK)
+		status = store_mend_known(tx, err);
 	if (status == OK)
 		return store_tx_commit(tx, err);
 	store_tx_rollback(tx);
@@ -155,7 +158,7 @@ enum status pipeline_start(struct pipeline **out, const struct pipeline_options 
 	pipeline->started_ms = clock_wall_ms();
 	store_listens_since(options->store, pipeline->started_ms);
 	TRY(make(pipeline, err));
-	TRY(drop_imports(pipeline, err));
+	TRY(mend_left(pipeline, err));
 	TRY(rules_load(pipeline, err));
 	TRY(recover_journal(pipeline, err));
 	TRY(find_pool_change(pipeline, err));

@@ -1,6 +1,7 @@
 /* Work that a thread hands to the writer and waits for. */
 #include "state/execute.h"
 
+#include "base/clock.h"
 #include "state/audit.h"
 #include "state/control.h"
 #include "state/pipeline_state.h"
@@ -78,4 +79,12 @@ enum status writer_write_nothing(void *context, struct store_tx *tx, struct erro
 	(void)tx;
 	(void)err;
 	return OK;
+}
+
+int64_t writer_settled_ms(const struct pipeline *pipeline)
+{
+	/* in this order: a transaction that is not seen here takes its stamps later */
+	int64_t now_ms = clock_wall_ms(), since_ms = atomic_load(&pipeline->stamping_since_ms);
+
+	return (since_ms && since_ms < now_ms ? since_ms : now_ms) - 1;
 }

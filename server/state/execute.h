@@ -20,3 +20,6 @@ enum status writer_execute_then(struct pipeline *pipeline,
 
 /* A work that writes nothing: who gives it means what comes with a commit (what runs after it, the entry in the audit log). */
 enum status writer_write_nothing(void *context, struct store_tx *tx, struct error *err) MUST_CHECK;
+
+/* All that became known here up to then (model/known.h) is committed, and nothing more will be of it: reports end there at the latest. */
+int64_t writer_settled_ms(const struct pipeline *pipeline);

@@ -28,6 +28,7 @@ struct incident_row {
 	struct span detail; /* of the one who says it, for the message: why a job failed. Not stored */
 	struct incident incident;
 	int64_t known_ms; /* when it was stored here; what is historic, or was imported: when it opened */
+	bool is_news; /* when put: known now, though it is historic, by a time that nobody said */
 	int64_t acknowledged_ms; /* 0: not */
 	const struct incident_said *said; /* store/faults.h; NULL: not asked */
 	struct span facts; /* members of a JSON object, as they were when it opened: what it is about beside figures */
@@ -60,6 +61,8 @@ enum status store_next_incident_id(
  * that says the same again is no news and changes nothing. */
 enum status store_put_incident(
 	struct store_tx *tx, struct incident_row *row, struct incident_news *news, struct error *err) MUST_CHECK;
+/* Those that a program put which knows nothing of known_ms, as long as it ran on this database. */
+enum status store_mend_known(struct store_tx *tx, struct error *err) MUST_CHECK;
 /* By its key, too. */
 enum status store_knows_incident(
 	struct store_tx *tx, const struct incident_row *row, bool *is_known, struct error *err) MUST_CHECK;

@@ -16,11 +16,12 @@ struct job_row {
 	int64_t started_ms; /* 0: not yet, as below */
 	int64_t ended_ms;
 	int64_t modified_ms;
-	/* When these times became known here (model/known.h), never before them. store_put_job works them out where a time changes, which
-	 * is at modified_ms; what was imported has 0 until it is read again. */
+	/* When these times became known here (model/known.h), never before them. store_put_job works them out where a time changes;
+	 * what was imported has 0 until it is read again. */
 	int64_t started_known_ms, ended_known_ms;
 	uint32_t generation; /* of the metric definitions in force */
 	bool is_implicit; /* made by its first line, no document was posted */
+	bool is_end_ours; /* in store_put_job: nobody said when it ended, so the end is news now, however old */
 };
 /* Inserts (job_id 0, then set) or updates all columns. ERR_CONFLICT when the name is taken. */
 enum status store_put_job(struct store_tx *tx, struct job_row *row, struct error *err) MUST_CHECK;

@@ -1,6 +1,8 @@
 """GET /api/v1/report: what happened since somebody last looked, and only that."""
 
 import json
+import threading
+from collections import Counter
 
 from smserver import wait_until
 from test_carry import export, take
@@ -138,3 +140,83 @@ def test_what_comes_in_time_is_not_late(server):
     body = wait_until(lambda: (found := report(server))["incidents"]["critical"] >= 2 and found, what="its incidents")
     rows = body["failed"]["jobs"] + body["started"]["jobs"] + body["incidents"]["incidents"]
     assert len(rows) >= 4 and not any("late" in row for row in rows), rows
+
+
+class Windows:
+    """Reports, each from right behind the end of the one before: how often each failed job, and the incident of it, was in one."""
+
+    def __init__(self, server):
+        self.server, self.from_ms, self.jobs, self.incidents = server, now_ms(), Counter(), Counter()
+
+    def look(self):
+        body = report(self.server, from_ms=self.from_ms, limit=1000)
+        assert body["from_ms"] == self.from_ms and body["to_ms"] >= self.from_ms - 1
+        self.jobs.update(names(body["failed"]))
+        self.incidents.update(row["job"] for row in body["incidents"]["incidents"] if row["kind"] == "job_failed")
+        self.from_ms = body["to_ms"] + 1
+
+
+def test_under_load_each_is_in_exactly_one_of_adjacent_reports(server):
+    """The writer takes its time: what fails is stamped, and is there to be read only when that is over."""
+    is_over, made, failures, seen = threading.Event(), [], 25, Windows(server)
+
+    def load(job):
+        lines = "".join(f"step {n} loss 2.5 {'y' * 200}\n" for n in range(4000))
+        while not is_over.is_set():
+            server.post(f"/api/v1/logs?job={job}&stream=a", lines, content_type="text/plain")
+
+    def fail():
+        while len(made) < failures:
+            job = f"failed-{len(made)}"
+            server.post("/api/v1/jobs", json={"TrainingJobName": job})
+            if server.post(f"/api/v1/jobs/{job}/transitions", json={"SecondaryStatus": "Failed", "time_ms": now_ms()}).status == 204:
+                made.append(job)
+        is_over.set()
+
+    threads = [threading.Thread(target=load, args=(f"busy-{n}",)) for n in range(2)] + [threading.Thread(target=fail)]
+    for thread in threads:
+        thread.start()
+    try:
+        while not is_over.is_set():
+            seen.look()
+    finally:
+        is_over.set()
+        for thread in threads:
+            thread.join()
+    end = now_ms()
+    while seen.from_ms <= end:
+        seen.look()
+    once = Counter(made)
+    assert (seen.jobs, seen.incidents) == (once, once)
+
+
+def test_an_end_that_nobody_dated_is_news_however_old_its_log(make_server):
+    server = make_server("--stop-after", "1s")
+    now = now_ms()
+    for job in ("told", "silent", "dated"):
+        send_records(server, job, records(now - 40 * MINUTE_MS, 60))
+    read = report(server)["to_ms"]
+    assert server.post("/api/v1/jobs/told/transitions", json={"SecondaryStatus": "Failed", "FailureReason": "exit 1"}).status == 204
+    assert server.post("/api/v1/jobs/silent/transitions", json={"SecondaryStatus": "Stopping", "time_ms": now - 30 * MINUTE_MS}).status == 204
+    assert server.post("/api/v1/jobs/dated/transitions", json={"SecondaryStatus": "Failed", "time_ms": now - 30 * MINUTE_MS}).status == 204
+    wait_until(lambda: server.get("/api/v1/jobs/silent").body["TrainingJobStatus"] == "Stopped", what="that it is given up")
+    body = wait_until(lambda: (found := report(server, from_ms=read + 1))["incidents"]["total"] and found, what="the incident of the failure")
+    failed, = body["failed"]["jobs"]
+    stopped, = body["ended"]["jobs"]
+    for row, name in ((failed, "told"), (stopped, "silent")):
+        assert row["TrainingJobName"] == name and row["late"] is True and row["TrainingEndTime"] * 1000 < now - 15 * MINUTE_MS < read < row["known_ms"]
+    assert [(row["job"], row["kind"]) for row in body["incidents"]["incidents"]] == [("told", "job_failed")]
+    assert names(report(server, from_ms=read - HOUR_MS, to_ms=read)["failed"]) == ["dated"], "somebody said that it is of the past"
+    send_records(server, "told", records(now - 35 * MINUTE_MS, 60))
+    wait_until(lambda: server.get("/api/v1/jobs/told").body["TrainingEndTime"] > failed["TrainingEndTime"], what="that it is dated anew")
+    assert names(report(server, from_ms=read + 1, to_ms=body["to_ms"])["failed"]) == ["told"], "the same end is in the same report"
+
+
+def test_what_an_older_program_opened_is_of_when_it_opened(server):
+    server.send("llama", [f"step: {n} loss: {5 - n / 100:.3f}" for n in range(60)] + ["step: 60 loss: nan"])
+    wait_until(lambda: report(server)["incidents"]["total"], what="the incident")
+    server.stop()
+    server.sql("UPDATE incidents SET known_ms = 0")
+    server.start()
+    row, = report(server)["incidents"]["incidents"]
+    assert row["kind"] == "non_finite"

@@ -7,7 +7,7 @@ const now = 100 * HOUR_MS;
 test("both ends that an address states win over hours, and hours over what was read", () => {
   expect(reportSpan({ hours: "24", from_ms: "5000", to_ms: "6000" }, 7000, now)).toEqual({ from_ms: 5000, to_ms: 6000 });
   expect(reportSpan({ hours: "24" }, 7000, now)).toEqual({ from_ms: 76 * HOUR_MS });
-  expect(reportSpan({}, 7000, now)).toEqual({ from_ms: 7000 });
+  expect(reportSpan({}, 7000, now)).toEqual({ from_ms: 7001 });
   expect(reportSpan({ hours: "x" }, null, now)).toEqual({ from_ms: 88 * HOUR_MS });
 });
 
@@ -25,5 +25,5 @@ test("an older report that is marked takes nothing back", () => {
 test("hours are a number of at most ten years", () => {
   expect(["1", "0.5", "168", "87600"].map(statedHours)).toEqual([1, 0.5, 168, 87600]);
   for (const hours of [undefined, "", "0", "-5", "abc", "1e3", "9999999", "87601", " 5"]) expect(statedHours(hours)).toBeNull();
-  expect(reportSpan({ hours: "9999999" }, 7000, now)).toEqual({ from_ms: 7000 });
+  expect(reportSpan({ hours: "9999999" }, 7000, now)).toEqual({ from_ms: 7001 });
 });

@@ -7,6 +7,7 @@
 #include "model/incident.h"
 #include "pipeline/alert/report_message.h"
 #include "read/restart_read.h"
+#include "state/execute.h"
 #include "store/run.h"
 
 enum { MESSAGE_MAX_BYTES = 1 << 18, SUFFIX_MAX_BYTES = 4096 };
@@ -111,9 +112,11 @@ static enum status write_payload(struct api *api, struct store_reader *reader, s
 	struct incident_row incident;
 
 	*is_example = hook->events.len || !hook->report_at.len;
-	if (!*is_example)
+	if (!*is_example) {
+		int64_t to_ms = writer_settled_ms(api->options.pipeline);
 		return report_write_message(api->options.pipeline, hook,
-			&(struct report_plan){.from_ms = now_ms - DAY_MS, .to_ms = now_ms}, out, err);
+			&(struct report_plan){.from_ms = to_ms - DAY_MS, .to_ms = to_ms}, out, err);
+	}
 	if (!hook->events.len || span_find(hook->events, SPAN("incident")) >= 0) {
 		TRY(choose(reader, arena, hook, now_ms, &incident, is_example, err));
 		rule_write_message(&incident, api->options.public_url, now_ms, out);

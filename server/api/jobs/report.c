@@ -8,8 +8,10 @@
 #include "api/core/request.h"
 #include "api/jobs/jobs.h"
 #include "api/jobs/jobs_fields.h"
+#include "base/clock.h"
 #include "base/json/json_write.h"
 #include "query/query.h"
+#include "state/execute.h"
 
 enum { JOBS_DEFAULT = 50, JOBS_MAX = 1000, HOURS_DEFAULT = 12 };
 
@@ -28,17 +30,27 @@ struct reporting {
 	struct job_fields fields;
 };
 
+/* Up to now is up to where all is settled: what the writer is at is the next report's, which begins right behind this one's end. */
+static void settle(struct report_span *of, int64_t settled_ms)
+{
+	if (of->to_ms <= settled_ms)
+		return;
+	of->to_ms = of->from_ms <= settled_ms ? settled_ms : of->from_ms - 1;
+}
+
 static enum status read_asked(struct reporting *r, struct error *err)
 {
 	struct report_span *of = &r->of;
+	int64_t settled_ms = writer_settled_ms(r->api->options.pipeline);
 
-	of->to_ms = http_request_arrival_ms(r->request);
+	of->to_ms = clock_wall_ms();
 	TRY(http_query_i64(
 		r->request, "to_ms", 1, INT64_MAX, &of->to_ms, err)); /* 0 is no end to a filter of incidents */
-	of->from_ms = of->to_ms - HOURS_DEFAULT * (int64_t)hour_ms;
+	of->from_ms = (of->to_ms < settled_ms ? of->to_ms : settled_ms) - HOURS_DEFAULT * (int64_t)hour_ms;
 	TRY(http_query_i64(r->request, "from_ms", 0, INT64_MAX, &of->from_ms, err));
 	if (of->from_ms > of->to_ms)
 		return error_set_field(err, ERR_INVALID, "from_ms", "from_ms is behind to_ms");
+	settle(of, settled_ms);
 	TRY(api_limit(r->request, JOBS_DEFAULT, JOBS_MAX, &r->limit, err));
 	TRY(api_parse_query(r->api, r->request, r->arena, &of->query, err));
 	return api_read_fields(SPAN(ROW_FIELDS), r->arena, &r->fields, err);

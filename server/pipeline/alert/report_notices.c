@@ -95,9 +95,8 @@ static enum status write_due(
 }
 
 /* Nothing in the message: the clock was wrong, and only the next one is reckoned anew. */
-static enum status make(struct telling *telling, struct buf *message, struct error *err)
+static enum status make(struct telling *telling, int64_t now_ms, struct buf *message, struct error *err)
 {
-	int64_t now_ms = clock_wall_ms();
 	struct report_plan plan;
 
 	telling->next_ms = now_ms + AGAIN_MS; /* of what cannot be made */
@@ -139,12 +138,12 @@ static bool is_put_off(struct pipeline *pipeline, const struct webhook_row *webh
 	return wait && clock_mono_ms() < wait->until_ms;
 }
 
-static void look_at(struct pipeline *pipeline, const struct webhook_row *webhook)
+static void look_at(struct pipeline *pipeline, const struct webhook_row *webhook, int64_t now_ms)
 {
 	AUTO_DONE(buf) message = BUF_INIT(MESSAGE_MAX_BYTES);
 	struct telling telling = {.pipeline = pipeline, .webhook = webhook, .moves_on = true, .message = SPAN("")};
 	struct error why = {0};
-	enum status status = make(&telling, &message, &why);
+	enum status status = make(&telling, now_ms, &message, &why);
 
 	if (status == ERR_UNAVAILABLE || status == ERR_MEMORY) {
 		put_off(pipeline, webhook, &why);
@@ -162,9 +161,11 @@ static void look_at(struct pipeline *pipeline, const struct webhook_row *webhook
 
 void notices_run_reports(struct pipeline *pipeline, const struct webhook_row *webhooks, size_t count)
 {
+	int64_t now_ms = writer_settled_ms(pipeline); /* it waits for what the writer was at when its time was over */
+
 	for (size_t i = 0; i < count; i++)
-		if (report_is_due(&webhooks[i], clock_wall_ms()) && !is_put_off(pipeline, &webhooks[i])) {
-			look_at(pipeline, &webhooks[i]);
+		if (report_is_due(&webhooks[i], now_ms) && !is_put_off(pipeline, &webhooks[i])) {
+			look_at(pipeline, &webhooks[i], now_ms);
 			return; /* one may take seconds, and this thread has more to do: the next one has the next tick */
 		}
 }
@@ -174,10 +175,10 @@ enum status pipeline_report_to_webhook(
 {
 	AUTO_DONE(buf) message = BUF_INIT(MESSAGE_MAX_BYTES);
 	struct telling telling = {.pipeline = pipeline, .webhook = webhook};
-	int64_t now_ms = clock_wall_ms();
+	int64_t to_ms = writer_settled_ms(pipeline);
 
 	TRY(report_write_message(
-		pipeline, webhook, &(struct report_plan){.from_ms = now_ms - SPAN_MS, .to_ms = now_ms}, &message, err));
+		pipeline, webhook, &(struct report_plan){.from_ms = to_ms - SPAN_MS, .to_ms = to_ms}, &message, err));
 	telling.message = buf_span(&message);
 	TRY(tell(&telling, err));
 	*delivery_id = telling.delivery_id;

@@ -263,6 +263,7 @@ static enum status commit_round(struct pipeline *pipeline, struct round *round, 
 	struct plan plan;
 
 	begins_to_write(pipeline);
+	atomic_store(&pipeline->stamping_since_ms, clock_wall_ms());
 	journal_writer_reset(&pipeline->journal);
 	TRY(store_tx_begin(&tx, pipeline->options.store, err));
 	pipeline->round++;
@@ -296,6 +297,7 @@ static void write_round(struct pipeline *pipeline, struct round *round)
 	bool was_lost = atomic_load(&pipeline->figures.is_database_lost);
 	enum status status = commit_round(pipeline, round, &err);
 
+	atomic_store(&pipeline->stamping_since_ms, 0); /* before anybody is answered: a report has it then */
 	if (status == OK) {
 		end_round(pipeline, round, status, &err);
 		return;

@@ -52,7 +52,7 @@ static enum status write_restoration(void *context, struct store_tx *tx, struct 
 {
 	struct choosing *choosing = context;
 	AUTO_DONE(buf) document = BUF_INIT(DOCUMENT_MAX_BYTES);
-	struct trashed_job trashed;
+	struct trashed_job trashed = {0};
 
 	TRY(find(choosing, store_tx_reader(tx), &trashed, err));
 	struct job_row job = trashed.job;

@@ -220,6 +220,17 @@ static enum status name_fault(struct life *life, struct store_reader *reader, co
 	return OK;
 }
 
+/* That it is silent, or that nobody said the time of, is of now, whatever its log says; what came as the past was told so. */
+static bool is_end_ours(const struct history *shown, const struct job_row *row)
+{
+	const struct transition_row *last = shown->count ? &shown->rows[shown->count - 1] : NULL;
+
+	if (!last || last->start_ms != row->ended_ms)
+		return false;
+	return last->source == SOURCE_DATED ||
+	       (last->source == SOURCE_ASSUMED && span_equal(last->status, SPAN("Stopped")));
+}
+
 static enum status renew(
 	struct life *life, struct store_tx *tx, struct job_row *row, struct known_fault *fault, struct error *err)
 {
@@ -232,6 +243,7 @@ static enum status renew(
 	life->history = decided.by_hand.shown;
 	life->known = decided.known;
 	life->has_given_way = decided.by_hand.has_given_way;
+	row->is_end_ours = is_end_ours(&life->history, row);
 	TRY(name_fault(life, reader, &decided, row, fault, err));
 	if (history_is_same(&old, &life->history))
 		return OK;

@@ -300,6 +300,7 @@ enum status stall_put_status(struct pipeline *pipeline, struct store_tx *tx, con
 		.stream = SPAN(""),
 		.detail = fault->detail.len ? fault->detail : job->failure_reason,
 		.facts = fault->facts,
+		.is_news = job->is_end_ours,
 		.incident = incident};
 	return incidents_write(pipeline, tx, &out->row, job->team, &out->told, err);
 }

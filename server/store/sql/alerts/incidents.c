@@ -133,8 +133,9 @@ enum status store_put_incident(
 	if (known.is_there)
 		keep_opening(&known, &row->incident);
 	if (!known.is_there) {
-		row->known_ms = row->incident.is_historic ? row->incident.opened_ms
-							  : known_from(row->incident.opened_ms, clock_wall_ms());
+		row->known_ms = row->incident.is_historic && !row->is_news
+					? row->incident.opened_ms
+					: known_at(row->incident.opened_ms, clock_wall_ms());
 		TRY(store_next_incident_id(store_tx_reader(tx), row->job_id, &id, err));
 		TRY(insert(tx, row, id, err));
 	} else if (is_news(&known, &row->incident)) {
@@ -148,6 +149,11 @@ enum status store_put_incident(
 	row->cause_id = known.is_there ? known.cause_id : 0;
 	row->fold_id = known.is_there ? known.fold_id : 0;
 	return OK;
+}
+
+enum status store_mend_known(struct store_tx *tx, struct error *err)
+{
+	return run_with(tx, "UPDATE incidents SET known_ms = opened_ms WHERE known_ms = 0", NUMBERS(), err);
 }
 
 enum status store_knows_incident(struct store_tx *tx, const struct incident_row *row, bool *is_known, struct error *err)

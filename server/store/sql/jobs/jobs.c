@@ -1,5 +1,6 @@
 #include "store/sql/jobs/jobs.h"
 
+#include "base/clock.h"
 #include "model/known.h"
 #include "store/backfills.h"
 #include "store/columns/case_fold.h"
@@ -61,6 +62,10 @@ static enum status has_document(struct store_tx *tx, const struct job_row *row, 
 	return statement_step(&s, has, err);
 }
 
+/* The same start or end, seen to be at another time, is no news. Behind when it became known: it is another one. */
+#define IS_KNOWN(what, at)                                                                                             \
+	"(" what "_ms <> 0 AND " at " <> 0 AND " at " <= " SQL_GREATER(what "_known_ms", what "_ms") ")"
+
 static enum status update(struct store_tx *tx, const struct job_row *row, struct span folded, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
@@ -72,8 +77,11 @@ static enum status update(struct store_tx *tx, const struct job_row *row, struct
 		"UPDATE jobs SET name = ?2, team = ?3, status = ?4, secondary = ?5, failure_reason = ?6, created_ms = ?7,"
 		" announced_ms = ?8, started_ms = ?9, ended_ms = ?10, modified_ms = ?11, generation = ?12, is_implicit = ?13,"
 		" document = ?14, folded = ?17,"
-		" started_known_ms = CASE WHEN started_ms = ?9 THEN started_known_ms ELSE ?15 END,"
-		" ended_known_ms = CASE WHEN ended_ms = ?10 THEN ended_known_ms ELSE ?16 END WHERE job_id = ?1",
+		" started_known_ms = CASE WHEN started_ms = ?9 OR " IS_KNOWN(
+			"started", "?9") " THEN started_known_ms ELSE ?15 END,"
+					 " ended_known_ms = CASE WHEN ended_ms = ?10 OR (status = ?4 AND " IS_KNOWN(
+						 "ended", "?10") ")"
+								 " THEN ended_known_ms ELSE ?16 END WHERE job_id = ?1",
 		err));
 	row_bind(&s, ROWS(fields, struct job_row), row);
 	bind_text(&s, folded);
@@ -96,8 +104,10 @@ enum status store_put_job(struct store_tx *tx, struct job_row *row, struct error
 	fold_append(&folded, row->name);
 	TRY(buf_status(&folded, err));
 	struct job_row put = *row;
-	put.started_known_ms = known_from(row->started_ms, row->modified_ms);
-	put.ended_known_ms = known_from(row->ended_ms, row->modified_ms);
+	int64_t now_ms = clock_wall_ms(); /* within the transaction: writer_settled_ms */
+	put.started_known_ms = known_from(row->started_ms, now_ms);
+	put.ended_known_ms =
+		row->ended_ms && row->is_end_ours ? known_at(row->ended_ms, now_ms) : known_from(row->ended_ms, now_ms);
 	if (row->job_id)
 		return update(tx, &put, buf_span(&folded), err);
 	TRY(next_id(tx, "job", &put.job_id, err));
@@ -121,6 +131,7 @@ enum status store_read_job(
 	AUTO_DONE(statement) s = {0};
 	bool is_there;
 
+	*out = (struct job_row){0};
 	TRY(statement_open(&s, reader, "SELECT " JOB_COLUMNS " FROM jobs WHERE name = ?", err));
 	bind_text(&s, name);
 	TRY(row_read(&s, arena, ROWS(fields, struct job_row), out, &is_there, err));
@@ -133,6 +144,7 @@ enum status store_read_job_by_id(
 	AUTO_DONE(statement) s = {0};
 	bool is_there;
 
+	*out = (struct job_row){0};
 	TRY(statement_open(&s, reader, "SELECT " JOB_COLUMNS " FROM jobs WHERE job_id = ?", err));
 	bind_i64(&s, job_id);
 	TRY(row_read(&s, arena, ROWS(fields, struct job_row), out, &is_there, err));

@@ -51,8 +51,8 @@ export function statedHours(text: string | undefined): number | null {
   return hours > 0 && hours <= MOST_HOURS ? hours : null;
 }
 
-/** As the address says; else since it was marked as read. */
+/** As the address says; else from behind what was marked as read, whose last millisecond is in the report before. */
 export function reportSpan(address: Record<string, string | undefined>, read: number | null, nowMs: number): ReportSpan {
   const hours = statedHours(address["hours"]);
-  return statedSpan(address) ?? { from_ms: hours !== null ? nowMs - hours * HOUR_MS : (read ?? nowMs - USUAL_HOURS * HOUR_MS) };
+  return statedSpan(address) ?? { from_ms: hours !== null ? nowMs - hours * HOUR_MS : read !== null ? read + 1 : nowMs - USUAL_HOURS * HOUR_MS };
 }
