@@ -106,8 +106,8 @@ static enum status host_of(const struct finding *f, const struct said_hit *hit, 
 	struct signature_found found;
 	bool is_shared;
 
-	if (scratch && signature_find(f->pipeline->signatures, scratch, hit->row.text, true, &found) && found.host.len &&
-		span_equal(found.signature->name, hit->row.signature)) {
+	if (scratch && signature_find(f->pipeline->signatures, scratch, hit->row.text, true, &found) &&
+		found.host.len && span_equal(found.signature->name, hit->row.signature)) {
 		*host = found.host; /* Slurm's, on another machine */
 		return OK;
 	}

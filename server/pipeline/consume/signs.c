@@ -209,7 +209,8 @@ static enum status note_hit(struct pipeline *pipeline, struct stream_state *stre
 	bool is_again = !sign->count || ts_ms > sign->last_ms + SIGN_QUIET_MS;
 	sign->own_count = is_again ? 0 : sign->own_count;
 	bool is_own = is_of_its_own(sign, found, line->text);
-	bool is_new = is_again || is_own || names_another(sign, found) || host_lines_change_within(stream, sign->last_line, line->number) ||
+	bool is_new = is_again || is_own || names_another(sign, found) ||
+		      host_lines_change_within(stream, sign->last_line, line->number) ||
 		      sign_cuts_are_before(&stream->signs->cuts, sign, line->number);
 	if (is_new && sign->is_dirty)
 		TRY(tell(pipeline, stream, sign, err)); /* the last of the stretch before */
