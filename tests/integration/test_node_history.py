@@ -198,6 +198,20 @@ def test_what_dcgm_4_and_nvidia_smi_print_are_faults_of_the_machine(server):
     assert sorted(row["host"] for row in server.get("/api/v1/nodes").body["drain"]) == ["dcgm", "worn"]
 
 
+def test_slurm_s_lines_are_of_the_machines_that_they_name(server):
+    """The step's first machine prints of the others: itself it is sound. Each that failed is drained, also of two within one upload."""
+    now = now_ms() - 60_000
+    announce(server, "slurm", 4)
+    send(server, "slurm", "algo-1", "head-1", [(0, "step 1 loss 2.0"),
+        (1, "slurmstepd: error: *** JOB 4711 ON head-1 CANCELLED AT 2026-11-30T01:10:00 DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS ***"),
+        (2, "srun: error: Node failure on gone-2"), (3, "srun: error: Node failure on gone-3"), (4, "srun: error: Node failure on gone-[5-6]")], now)
+    wait_until(lambda: len(server.get("/api/v1/nodes").body["drain"]) >= 2, what="both machines")
+    assert sorted(row["host"] for row in server.get("/api/v1/nodes").body["drain"]) == ["gone-2", "gone-3"]
+    assert server.post("/api/v1/jobs/slurm/transitions", json={"SecondaryStatus": "Failed", "time_ms": now + 5000}).status == 204
+    reason = wait_until(lambda: server.get("/api/v1/jobs/slurm").body.get("FailureReason"), what="a reason")
+    assert "on gone-2: srun: error: Node failure on gone-2" in reason, reason
+
+
 def test_the_days_of_a_machine_are_those_of_its_log(server):
     """Two machines of one stream, 19 minutes each with 21 between them, sent today: a line's text says when it was."""
     announce(server, "old", 1)
