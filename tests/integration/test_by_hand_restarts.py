@@ -71,7 +71,7 @@ def test_one_that_is_said_before_the_look_is_not_told_of(server):
 
 def test_what_is_refused_changes_nothing(server):
     ask(server, differs())
-    for place, value in (("2:82", SET), ("3:81", SET), ("2", SET), ("x:81", SET), ("0:81", SET), ("2:81", "continued"), ("2:81", {"verdict": "continued"}),
+    for place, value in (("2:82", SET), ("3:81", SET), ("2", SET), ("x:81", SET), ("0:81", SET), ("02:81", SET), ("2:81", "continued"), ("2:81", {"verdict": "continued"}),
             ("2:81", {"verdict": "fine", "why": WHY}), ("2:81", {"verdict": "continued", "why": " "}), ("2:81", {**SET, "why": "x" * 501}), ("2:81", {**SET, "who": "me"})):
         field = set_right(server, value, place, 422).body["field"]
         assert field.startswith("by_hand.restarts"), (place, value, field)
@@ -81,7 +81,7 @@ def test_what_is_refused_changes_nothing(server):
 
 
 def test_who_set_it_is_kept_and_carried(make_server):
-    """Whoever asks is who said it, whatever the request says; an export has it, and a document that is posted may."""
+    """Whoever asks is who said it, whatever the request or a document says; an export has it."""
     server, other = make_server(), make_server()
     ask(server, differs())
     server.token = make_token(server, "ada", "admin")
@@ -93,3 +93,5 @@ def test_who_set_it_is_kept_and_carried(make_server):
     wait_until(lambda: all(one["state"] == "recovered" for one in differing(other)), what="no open incident")
     set_right(other, None)
     assert restarts(other)[0]["verdict"] == "differs"
+    assert server.post("/api/v1/jobs", json={"TrainingJobName": "posted", "by_hand": {"restarts": {"2:81": {**SET, "by": "somebody else"}}}}).status == 201
+    assert server.get("/api/v1/jobs/posted").body["by_hand"]["restarts"] == {"2:81": {**SET, "by": "ada"}}
