@@ -1,6 +1,5 @@
 """What a sm-ship could not send, because it was killed or the server was away, `sm-ship --send-rest` sends once, with the end that was seen."""
 
-import json
 import os
 import signal
 import time
@@ -304,23 +303,3 @@ def test_a_machine_that_is_back_sends_its_lines_behind_those_of_the_one_that_wen
     assert away.returncode == 0, errors
     machines.check(40, count)
     assert list(ship.spool.iterdir()) == []
-
-
-@pytest.mark.parametrize("others", ["", "by other\n"])
-def test_what_an_older_sm_ship_left_is_not_lost_where_others_moved_its_count(server, ship, others):
-    """It named no source: its bytes are counted with those of whoever went on with the job without one."""
-    gone = f"http://127.0.0.1:{free_port()}"
-    ship.run("--job", "old", "--stream", "algo-1", "--server", gone, "--drain-timeout", "100ms", data=b"left one\nleft two\n")
-    (note,) = ship.spool.glob("*.rest")
-    document = {**json.loads(note.read_text()), "server": server.url, "job": "old", "base": len("sent\n")}
-    document.pop("source")
-    note.write_text(json.dumps(document))
-    assert server.post("/api/v1/logs?job=old&stream=algo-1&offset=0", "sent\n" + others).status == 200
-    before = {path: path.read_bytes() for path in ship.spool.iterdir()}
-    sent = ship.run("--send-rest")
-    if others:
-        assert sent.returncode == 4 and b"at byte 5 of stream 'algo-1' of job 'old', which stands at 14: whether" in sent.stderr, sent.stderr
-        assert {path: path.read_bytes() for path in ship.spool.iterdir()} == before and lines(server, "old") == ["sent", "by other"]
-    else:
-        assert sent.returncode == 0 and b"sm-ship: 2 lines of job 'old' that were left are with the server" in sent.stderr, sent.stderr
-        assert list(ship.spool.iterdir()) == [] and lines(server, "old") == ["sent", "left one", "left two"]

@@ -4,7 +4,6 @@
 #include "base/text_file.h"
 #include "cli/input/line_reader.h"
 #include "cli/relay/relay.h"
-#include "cli/sender/job_calls.h"
 #include "cli/sender/sender.h"
 #include "cli/ship/rest_note.h"
 #include "cli/ship/ship_options.h"
@@ -146,34 +145,6 @@ static enum status put_killed(struct rest *rest, struct error *err)
 	return OK;
 }
 
-/*
- * Where a note names no source, an older sm-ship's, others that went on with the job have moved the same count. What they sent must not pass for
- * what is left: only where the count has not moved is that certain. A gap is answered with the count, to who may only write, too.
- */
-static enum status check_count(struct rest *rest, struct error *err)
-{
-	struct job_lines lines = {.job = rest->note.job,
-		.stream = rest->note.identity->stream,
-		.host = "",
-		.offset = (uint64_t)1 << 61,
-		.content_type = "text/plain",
-		.body = SPAN("\n")};
-	struct job_lines_told told = {.has_next = false};
-
-	if (rest->note.source[0] || !rest->note.job[0])
-		return OK;
-	enum status status = job_send_lines(rest->client, &lines, &told, err);
-	if (!told.has_next)
-		return status != OK ? status
-				    : error_set(err, ERR_UNAVAILABLE, "the server does not say where it stands");
-	if (told.next_offset <= rest->sending.base)
-		return OK;
-	return error_set(err, ERR_INVALID,
-		"an older sm-ship left it at byte %" PRIu64 " of stream '%s' of job '%s', which stands at %" PRIu64
-		": whether those between are its own or another's is not known here",
-		rest->sending.base, lines.stream, lines.job, told.next_offset);
-}
-
 /* ---- sending ---- */
 
 static void tell_job(void *context, const char *job, uint64_t base)
@@ -278,7 +249,6 @@ static enum status send_note(struct rest *rest, struct error *err)
 		put_saved(rest);
 	else
 		TRY(put_killed(rest, err));
-	TRY(check_count(rest, err));
 	take_name(rest);
 	enum status status = start(rest, err);
 	if (atomic_load(&rest->is_named))
