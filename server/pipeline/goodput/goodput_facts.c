@@ -397,10 +397,13 @@ static enum goodput_end end_of(const struct job_row *row)
 	return span_equal(row->status, SPAN("Completed")) ? GOODPUT_COMPLETED : GOODPUT_STOPPED;
 }
 
-/*
- * Several may have tried: made again is what lies behind the lowest of their beginnings, and work went on with the earliest. A job that is
- * Completed has lost nothing by what came after it: fine-tuning counts its own steps.
- */
+/* A job that is Completed has lost nothing by one that counts anew, from before its own first step: fine-tuning. */
+static bool counts_anew(const struct goodput_facts *facts, int64_t from_step)
+{
+	return facts->end == GOODPUT_COMPLETED && (!facts->point_count || from_step < facts->points[0].step);
+}
+
+/* Several may have tried: made again is what lies behind the lowest of their beginnings, and work went on with the earliest. */
 static enum status read_next(struct store_reader *reader, struct arena *arena, const struct job_row *row,
 	struct job_facts *out, struct error *err)
 {
@@ -408,11 +411,11 @@ static enum status read_next(struct store_reader *reader, struct arena *arena, c
 	struct goodput_went_on *rows;
 	size_t count;
 
-	if (out->facts.end == GOODPUT_COMPLETED)
-		return OK;
 	TRY(store_read_went_on(reader, arena, row->job_id, row->name, &rows, &count, err));
 	for (size_t i = 0; i < count; i++) {
 		int64_t from_step = goodput_within(rows[i].from_step);
+		if (counts_anew(&out->facts, from_step))
+			continue;
 		next->from_step = from_step < next->from_step ? from_step : next->from_step;
 		if (next->step_ms && rows[i].step_ms >= next->step_ms)
 			continue;
