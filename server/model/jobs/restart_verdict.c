@@ -42,6 +42,19 @@ void restart_verdict_find(
 				json_string_of(json_get(at, "why")), json_string_of(json_get(at, "by"))};
 }
 
+bool restart_verdicts_end(const struct json *document, uint64_t attempt)
+{
+	const struct json *restarts = json_get_path(document, FIELD_NAME);
+	uint64_t at_attempt;
+	int64_t at_step;
+
+	for (const struct json *at = restarts ? json_first(restarts) : NULL; at; at = json_next(at))
+		if (read_place(json_key_of(at), &at_attempt, &at_step) && at_attempt == attempt &&
+			!span_equal(json_string_of(json_get(at, "verdict")), SPAN("differs")))
+			return true;
+	return false;
+}
+
 static bool is_verdict(struct span name)
 {
 	return span_equal(name, SPAN("continued")) || span_equal(name, SPAN("differs")) ||

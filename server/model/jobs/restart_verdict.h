@@ -14,6 +14,8 @@ struct restart_verdict {
 };
 void restart_verdict_find(
 	const struct json *document, uint32_t attempt, int64_t first_step, struct restart_verdict *out);
+/* Does somebody say of a restart that began this attempt that it did not differ? */
+bool restart_verdicts_end(const struct json *document, uint64_t attempt);
 /* null takes one back, and so for all; a member of by_hand. ERR_SEMANTIC names the place. */
 enum status restart_verdicts_check(const struct json *restarts, struct error *err) MUST_CHECK;
 /* by_hand, in which each verdict is of whoever sets it now ("": nobody is known), whatever it says. */

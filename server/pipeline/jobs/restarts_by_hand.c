@@ -6,22 +6,6 @@
 #include "pipeline/alert/incidents.h"
 #include "state/audit.h"
 
-/* Incidents know the attempt alone: of two restarts within one attempt only the first begins it, and is told of. */
-static bool is_set_right(const struct json *document, const struct incident_row *row)
-{
-	const struct json *restarts = json_get_path(document, "by_hand.restarts");
-
-	for (const struct json *at = restarts ? json_first(restarts) : NULL; at; at = json_next(at)) {
-		struct span place = json_key_of(at), number;
-		uint64_t attempt;
-		if (span_next(&place, ':', &number) && span_parse_u64(number, &attempt) &&
-			attempt == row->incident.opened_ordinal &&
-			!span_equal(json_string_of(json_get(at, "verdict")), SPAN("differs")))
-			return true;
-	}
-	return false;
-}
-
 enum status restarts_by_hand_write(struct pipeline *pipeline, struct store_tx *tx, struct arena *arena,
 	const struct job_row *job, struct restarts_ended *out, struct error *err)
 {
@@ -42,7 +26,8 @@ enum status restarts_by_hand_write(struct pipeline *pipeline, struct store_tx *t
 	TRY(store_read_incidents(store_tx_reader(tx), arena, &filter, &rows, &count, &cursor, err));
 	for (size_t i = 0; i < count; i++) {
 		struct incident_row *row = &out->rows[out->count];
-		if (!is_set_right(document, &rows[i]))
+		/* incidents know the attempt alone: of two restarts within one only the first begins it, and is told of */
+		if (!restart_verdicts_end(document, rows[i].incident.opened_ordinal))
 			continue;
 		*row = rows[i];
 		row->incident.state = INCIDENT_RECOVERED;
