@@ -168,28 +168,32 @@ def test_what_is_printed_of_a_run_that_goes_on_after_a_kill_waits_again(start, i
     server = start("--tracker-wait", "3s")
     job = hf_run(server, "killed")
     began = int(time.time()) - 100
-    printed = lambda rows: server.post("/api/v1/logs?job=p%2Fkilled&stream=algo-1", body="".join(f"{row}\n" for row in rows).encode())
+
+    def printed(rows, after_s):
+        body = "".join(json.dumps({"ts": 1000 * (began + after_s + n), "line": row}) + "\n" for n, row in enumerate(rows)).encode()
+        assert server.post("/api/v1/logs?job=p%2Fkilled&stream=algo-1", body=body, content_type="application/x-ndjson").status == 200
+
     assert server.post(f"{job}/transitions", json={"SecondaryStatus": "Training", "time_ms": 1000 * began}).status == 204
     begin_process(server, "killed", began, axis="train/global_step")
-    printed(hf_rows(1, 4)[1])
+    printed(hf_rows(1, 4)[1], 1)
     server.wait_for_points("p/killed", "train:loss", 3)  # nobody told it
     if is_ended:
-        for status in ("Failed", "Training"):
-            said = {"SecondaryStatus": status, "time_ms": int(time.time() * 1000)}
+        for status, after_s in (("Failed", 10), ("Training", 20)):
+            said = {"SecondaryStatus": status, "time_ms": 1000 * (began + after_s)}
             assert server.post(f"{job}/transitions", json=said).status == 204
-    begin_process(server, "killed", int(time.time()), axis="train/global_step")
+    begin_process(server, "killed", began + 20, axis="train/global_step")
     logged, rows = hf_rows(3, 9)
-    printed(rows[:3])
+    printed(rows[:3], 21)
     server.wait_for_extraction()
     assert counts_of(server, job)["train:loss"] == (3, "loss"), "they wait"
-    taken(post(server, "killed", {HISTORY: (0, [row | {"_timestamp": int(time.time()) + n} for n, row in enumerate(logged)])}))
-    printed(rows[3:])
+    taken(post(server, "killed", {HISTORY: (0, [row | {"_timestamp": began + 21 + n} for n, row in enumerate(logged)])}))
+    printed(rows[3:], 24)
     server.wait_for_points("p/killed", "train/loss", 6)
     wait_until(lambda: counts_of(server, job)["train:loss"] == (3, "other"), what="the log to give way")
     assert counts_of(server, job)["train/loss"] == (6, "loss") and counts_of(server, job)["train:epoch"][0] == 3
     if is_ended:
         (cut,) = server.get(f"{job}/goodput").body["breaks"]
-        assert cut["lost_steps"] == 0, cut
+        assert (cut["from_ms"], cut["to_ms"], cut["lost_steps"]) == (1000 * (began + 10), 1000 * (began + 20), 0), cut
 
 
 def test_metrics_are_derived_of_values_that_waited(start):
