@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import resource
 import statistics
 import subprocess
 import sys
@@ -170,6 +171,14 @@ def settle(server):
     return time.monotonic() - start
 
 
+def stop_and_count(server):
+    """A stop seals what is left. The process's seconds of user and system time, from its start to its end."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    server.stop(CATCH_UP_S)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
 def measure_load(server, prefix, seconds, arguments):
     """One load from start to the moment when everything of it is extracted."""
     pid = server.process.pid
@@ -184,7 +193,7 @@ def measure_load(server, prefix, seconds, arguments):
     sampler.end()
     metrics = read_metrics(server)
     return {**result, "catch_up_s": caught_up - acknowledged, "server_cpu_seconds": server_cpu,
-        "other_cpu_seconds": max(0.0, busy - server_cpu - result["cpu_seconds"]), "wall_s": caught_up - start,
+        "server_cpu_before": before, "other_cpu_seconds": max(0.0, busy - server_cpu - result["cpu_seconds"]), "wall_s": caught_up - start,
         "lag_s": sampler.lag_s(), "journal": sampler.journal(), "rss_peak_mb": sampler.peak_mb,
         "server": {name: metrics[name] - metrics_before[name] for name in ("lines_total", "points_total", "commits_total",
             "commit_seconds_total", "batches_total", "sealed_lines_total", "refused_busy_total", "incidents_total")}}
