@@ -58,6 +58,18 @@ def run_limit(folder, mib):
     return json.loads(output)
 
 
+def run_small_limit(folder, how, seconds, arguments):
+    """The limit of small posts under the load client's "small": its figures, and the CPU microseconds that a request cost it."""
+    with subprocess.Popen([program("bench_small_limit"), how, "--file", str(folder / "small-limit.db")], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, text=True) as limit:
+        port = limit.stdout.readline().strip()
+        mode, *rest = arguments
+        subprocess.run([program("bench_load"), mode, "--port", port, "--job", "limit", "--seconds", str(seconds), *map(str, rest)], check=True,
+            stdout=subprocess.DEVNULL)
+        figures = json.loads(limit.communicate()[0])
+    return {**figures, "cpu_us": figures["cpu_seconds"] / figures["requests"] * 1e6}
+
+
 def measure_sync(folder):
     """Milliseconds that a durable write of two pages takes, the middle of many: what a commit waits for at least."""
     took, pages = [], bytes(2 * 8192)
