@@ -27,7 +27,7 @@ export default {
   "Document, lines, points and incidents, as smfleet imports them": "文档、日志行、数据点与事件，格式可被 smfleet 导入",
   "ETA {time}": "预计剩余 {time}",
   "Edit tags and notes…": "编辑标签与备注…",
-  "Ended badly, silent, or with a wrong clock": "异常结束、无声或时钟有误",
+  "Ended badly, silent, with a wrong clock, named by an open incident, or to be drained": "异常结束、无声、时钟有误、有未结束的事件或应排空",
   "Every process that a connected sm-ship runs for this job gets the signal that --on checkpoint=SIGNAL names. The job goes on.":
     "由已连接的 sm-ship 为此作业运行的每个进程都会收到 --on checkpoint=SIGNAL 指定的信号。作业继续运行。",
   "Every process that a connected sm-ship runs for this job gets the signal that --on stop=SIGNAL names, and the job becomes Stopping. That cannot be taken back. What no sm-ship runs goes on: smfleet can ask, it holds no machine.":
