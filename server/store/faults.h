@@ -118,12 +118,22 @@ struct checkpoint_row {
 	uint32_t stream_id;
 	uint64_t line;
 	struct span stream; /* its name; when read */
+	/* What somebody set right by hand of it (read/checkpoints.h); the store knows nothing of that. */
+	bool is_by_hand, is_denied;
+	bool is_added; /* no line tells of it: stream "", line 0 */
+	int64_t told_ms; /* by its line */
+	struct span path, why, set_by; /* "": nobody says */
+	int64_t set_ms;
 };
 /* By (job, attempt, step): of several streams the one that said it first, by log time, then by number. */
 enum status store_put_checkpoint(struct store_tx *tx, const struct checkpoint_row *row, struct error *err) MUST_CHECK;
+/* What the log tells of alone: what is known of a job's checkpoints read/checkpoints.h has. */
 /* The last `limit` until the time, the newest first. One of no known attempt is left out where an attempt has its step, too. */
 enum status store_read_checkpoints(struct store_reader *reader, struct arena *arena, int64_t job_id, int64_t until_ms,
 	size_t limit, struct checkpoint_row **out, size_t *count, struct error *err) MUST_CHECK;
+/* Of these the one of that attempt and step. */
+enum status store_read_checkpoint(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t attempt,
+	int64_t step, struct checkpoint_row *out, bool *is_there, struct error *err) MUST_CHECK;
 
 /* ---- what was asked of a job's senders because of an incident ---- */
 struct emergency_row { /* one a job */

@@ -10,6 +10,7 @@
 #include "pipeline/alert/notices.h"
 #include "pipeline/commit/resolve.h"
 #include "pipeline/jobs/job_change.h"
+#include "pipeline/jobs/by_hand_signed.h"
 #include "pipeline/jobs/faults_by_hand.h"
 #include "pipeline/jobs/hosts_by_hand.h"
 #include "pipeline/jobs/restarts_by_hand.h"
@@ -251,7 +252,7 @@ enum status pipeline_create_job(struct pipeline *pipeline, const struct json *do
 	TRY(buf_status(&text, err));
 	TRY(json_parse(&copy, buf_span(&text), err));
 	TRY(secrets_mask(copy, err));
-	TRY(restarts_by_hand_sign(pipeline, copy, err));
+	TRY(by_hand_take_signed(pipeline, copy, err));
 	json_print(copy, &kept);
 	TRY(buf_status(&kept, err));
 	struct creation creation = {.pipeline = pipeline,

@@ -10,6 +10,7 @@
 #include "model/jobs/restart_verdict.h"
 #include "model/jobs/training_job.h"
 #include "pipeline/commit/resolve.h"
+#include "pipeline/jobs/by_hand_signed.h"
 #include "pipeline/jobs/faults_by_hand.h"
 #include "pipeline/jobs/hosts_by_hand.h"
 #include "pipeline/jobs/restarts_by_hand.h"
@@ -450,12 +451,12 @@ static enum status sign(
 	AUTO_DONE(buf) text = BUF_INIT(DOCUMENT_MAX_BYTES);
 	AUTO(json) copy = NULL;
 
-	if (!json_get(json_get(changes, "by_hand"), "restarts"))
+	if (!json_get(changes, "by_hand"))
 		return OK;
 	json_print(changes, &text);
 	TRY(buf_status(&text, err));
 	TRY(json_parse(&copy, buf_span(&text), err));
-	TRY(restarts_by_hand_sign(pipeline, copy, err));
+	TRY(by_hand_take_signed(pipeline, copy, err));
 	*out = TAKE(copy);
 	return OK;
 }
