@@ -87,6 +87,7 @@ static enum status read_signature(struct signature *out, const struct json *node
 	if (out->is_drain && out->is_nonfatal)
 		return refuse(err, field, "nonfatal", "goes with drain");
 	out->is_kernel = json_is_true(json_get(node, "kernel"));
+	out->is_check = json_is_true(json_get(node, "check"));
 	out->warning_on = json_get(node, "warning_on");
 	if (!severity_parse(json_string_of(json_get(node, "severity")), &out->severity))
 		return refuse(err, field, "severity", "is none of info, warning, critical");

@@ -31,13 +31,14 @@ struct signature {
 	bool is_drain; /* the machine should not be given to the next job */
 	bool is_nonfatal; /* of a machine that works on: nothing broke for it */
 	bool is_kernel; /* looked for in system streams alone */
+	bool is_check; /* what a check of a machine prints of that machine: no program of a job prints it */
 	const struct json *warning_on; /* names of instance types; NULL: none */
 	const struct json *presets; /* of a checkpoint: formats that print it by default; NULL: none */
 	uint32_t beneath; /* bits of kinds: with an incident of them about, it is part of that */
 };
 
 /*
- * {"signatures":[{"name","title","pattern","severity","about","drain"?,"nonfatal"?,"kernel"?,"warning_on"?,"beneath"?,"cause","action","source"}],
+ * {"signatures":[{"name","title","pattern","severity","about","drain"?,"nonfatal"?,"kernel"?,"check"?,"warning_on"?,"beneath"?,"cause","action","source"}],
  * "checkpoints":[{"name","pattern","presets"?,"source"}]}. A group `host` names the machine; of a checkpoint the first group that takes
  * part is the step. ERR_SEMANTIC with the field.
  */
