@@ -192,6 +192,13 @@ bool signature_reads_saves(const struct signature_set *set, struct span preset)
 	return false;
 }
 
+void signature_append_summary(struct buf *out, const struct signature *signature, struct span place)
+{
+	buf_append_span(out, signature->title);
+	buf_append_text(out, signature->about == SIGNATURE_SYMPTOM ? ", first reported by " : " on ");
+	buf_append_span(out, place);
+}
+
 enum severity signature_severity(const struct signature *signature, struct span instance_type)
 {
 	struct span type = span_starts_with(instance_type, SPAN("ml.")) ? span_skip(instance_type, 3) : instance_type;

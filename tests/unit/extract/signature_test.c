@@ -228,7 +228,9 @@ static const struct {
 		"slurm_time_limit"},
 	{"slurmstepd: error: *** JOB 12 ON n1 CANCELLED AT 2024-01-01T00:00:00 DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS ***",
 		"slurm_lost_a_node"},
-	{"srun: error: Node failure on lg-[2-3]", "slurm_lost_a_node"},
+	{"srun: error: Node failure on lg-[2-3]", "slurm_node_failed"},
+	{"srun: error: nd-2: task 1: Segmentation fault (core dumped)", "segfault"},
+	{"srun: error: nd-[2-3]: tasks 1-2: Bus error (core dumped)", "bus_error"},
 	{"srun: error: Node failure on lg-2", "slurm_node_failed"},
 	{"  successfully saved checkpoint at iteration   33241 to /ckpt", "megatron"},
 	{"Successfully saved checkpoint from iteration      99 to /ckpt", "megatron"},
@@ -499,5 +501,25 @@ TEST(real_logs_say_what_they_say_and_healthy_ones_nothing)
 		if (!span_equal(buf_span(&said), span_from(said_of(name))))
 			test_fail(__FILE__, __LINE__, "%s: '%.*s', not '%s'", name, SPAN_ARGS(buf_span(&said)),
 				said_of(name));
+	}
+}
+
+TEST(what_a_line_names_beside_the_fault_is_its_host)
+{
+	static const struct {
+		const char *line, *host;
+	} rows[] = {
+		{"srun: error: Node failure on lg-[2-3],lh-1", "lg-[2-3],lh-1"},
+		{"srun: error: nd-2: task 1: Segmentation fault (core dumped)", "nd-2"},
+		{"srun: error: nd-[2-3]: tasks 1-2: Segmentation fault", "nd-[2-3]"},
+		{"nd-2: Segmentation fault (core dumped)", ""},
+	};
+	AUTO(signature_set) set = real_set();
+	AUTO(regex_scratch) scratch = regex_scratch_new();
+	struct signature_found found;
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		CHECK(signature_find(set, scratch, span_from(rows[i].line), false, &found));
+		CHECK_SPAN(found.host, span_from(rows[i].host));
 	}
 }
