@@ -4,7 +4,7 @@ import json
 import time
 
 from smserver import wait_until
-from test_by_hand_hosts import wait_for_faults
+from test_by_hand_hosts import faults, set_hosts, wait_for_faults
 from test_carry import export, take
 from test_hosts import drained, incidents, ship, suspects
 from test_known_fault import send
@@ -120,3 +120,23 @@ def test_who_reports_a_symptom_is_not_said_to_have_it(server, receiver):
         assert f"{job}: {said}: {line}" in json.dumps(sent[0])
         server.post(f"/api/v1/jobs/{job}/transitions", json={"SecondaryStatus": "Failed"})
         wait_until(lambda: server.get(f"/api/v1/jobs/{job}").body.get("FailureReason") == f"{said}: {line}", what="the reason")
+
+
+def test_a_machine_set_by_hand_is_in_what_is_said_of_its_failure(server):
+    ship(server, "a", "n1", ["step: 1 loss: 2.0", f"kernel: {XID}"])
+    ship(server, "a", "n2", ["step: 1 loss: 2.0"], stream="algo-2")
+    wait_for_faults(server, "n1", lines=[[1]])
+    server.post("/api/v1/jobs/a/transitions", json={"SecondaryStatus": "Failed"})
+
+    def reason():
+        return server.get("/api/v1/jobs/a").body.get("FailureReason", "")
+
+    def shown():
+        return [row["evidence"]["fault"]["host"] for row in incidents(server, "a", "job_failed")]
+
+    wait_until(lambda: " on n1: " in reason(), what="the reason")
+    set_hosts(server, algo_1="gpu7")
+    assert " on gpu7: " in reason() and faults(server, "gpu7") == [[1]] and drained(server) == ["gpu7"]
+    assert shown() == ["gpu7"]
+    set_hosts(server, algo_1=None)
+    assert " on n1: " in reason() and drained(server) == ["n1"]
