@@ -373,10 +373,10 @@ static enum status prepare(struct ship *ship, char *const *environment, int64_t 
 		.reads_files = file_count && !options_flag(ship->options, "follow"),
 		.resumes = options_flag(ship->options, "resume"),
 		.started_ms = started_ms};
+	name_source(&ship->rest);
 	if (file_count)
 		return prepare_files(ship, environment, err);
 	ship->streams[0] = ship->identity->stream;
-	name_source(&ship->rest);
 	lock_name(ship, folder);
 	TRY(options_command(ship->options) ? prepare_command(ship, folder, err) : prepare_pipe(ship, folder, err));
 	keep_rest(ship, folder);
