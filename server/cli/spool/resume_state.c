@@ -30,7 +30,8 @@ struct stream_ledger {
 	uint64_t sequence;
 	bool has_base;
 	bool asks;
-	char asked_source[LEDGER_SOURCE_BYTES];
+	bool has_source; /* from before, where there is no base */
+	char source[LEDGER_SOURCE_BYTES];
 	struct ledger_place places[MAX_PLACES]; /* by the pages of all addresses */
 	size_t place_count;
 	struct ledger_page *page;
@@ -400,13 +401,25 @@ void ledger_adopt(struct ledger *ledger, unsigned number, const struct ledger_pa
 	stream->has_base = page->job[0] != 0; /* else nothing was sent yet */
 }
 
+static void take_source(struct stream_ledger *stream, const struct ledger_page *page)
+{
+	stream->has_source = true;
+	snprintf(stream->source, sizeof stream->source, "%s", page->source);
+}
+
+void ledger_share(struct ledger *ledger, unsigned number, const struct ledger_page *page)
+{
+	if (page->source[0] && !page->is_elsewhere)
+		take_source(&ledger->streams[number], page);
+}
+
 void ledger_ask(struct ledger *ledger, unsigned number, const struct ledger_page *page)
 {
 	struct stream_ledger *stream = &ledger->streams[number];
 	size_t kept = 0;
 
 	stream->asks = true;
-	snprintf(stream->asked_source, sizeof stream->asked_source, "%s", page->source);
+	take_source(stream, page);
 	for (size_t i = 0; i < stream->place_count; i++) /* another file may have been the stream's once */
 		if (page->file_count == 1 && stream->places[i].device == page->files[0].device &&
 			stream->places[i].inode == page->files[0].inode &&
@@ -419,7 +432,7 @@ const char *ledger_source(const struct ledger *ledger, unsigned number)
 {
 	const struct stream_ledger *stream = &ledger->streams[number];
 
-	return stream->has_base ? stream->page->source : stream->asks ? stream->asked_source : NULL;
+	return stream->has_base ? stream->page->source : stream->has_source ? stream->source : NULL;
 }
 
 bool ledger_asks(const struct ledger *ledger, unsigned number, const char *job, uint64_t bytes, bool *stands)

@@ -51,8 +51,10 @@ enum status ledger_open_stream(struct ledger *ledger, unsigned stream, const cha
 void ledger_adopt(struct ledger *ledger, unsigned stream, const struct ledger_page *page);
 /* The stream's files are read from their starts again: the server may have what they begin with. */
 void ledger_ask(struct ledger *ledger, unsigned stream, const struct ledger_page *page);
+/* What the page is of was sent to its end: other files that follow it in the stream need no source of their own. */
+void ledger_share(struct ledger *ledger, unsigned stream, const struct ledger_page *page);
 /*
- * Whose bytes of the stream are counted, when that is known from before (ledger_adopt, ledger_ask); NULL: it is not. Another machine may have
+ * Whose bytes of the stream are counted, when that is known from before (adopt, ask, share); NULL: it is not. Another machine may have
  * gone on with the stream meanwhile, and what that sent is no part of the count.
  */
 const char *ledger_source(const struct ledger *ledger, unsigned stream);
