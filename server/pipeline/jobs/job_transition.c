@@ -273,6 +273,16 @@ static bool needs_log_end(struct pipeline *pipeline, struct span name, const str
 	       (phase_is_resume(transition->secondary) || phase_is_final(transition->secondary));
 }
 
+/* What is refused as the job stands does not wait until its log is read. */
+static enum status check_stands(void *context, struct store_tx *tx, struct error *err)
+{
+	const struct change *change = context;
+	struct job_row row;
+
+	TRY(read_own_job(change, tx, &row, err));
+	return check_unless(change->transition->unless, &row, err);
+}
+
 enum status pipeline_add_transition(struct pipeline *pipeline, struct span job, struct span team,
 	const struct job_transition *transition, char ignored[TRANSITION_REASON_BYTES], struct error *err)
 {
@@ -291,8 +301,10 @@ enum status pipeline_add_transition(struct pipeline *pipeline, struct span job, 
 		return error_set_field(err, ERR_SEMANTIC, "SecondaryStatus",
 			"SecondaryStatus '%.*s' is none of SageMaker's (Starting, Downloading, Training, Uploading, Completed, Failed, Stopped …)",
 			SPAN_ARGS(transition->secondary));
-	if (needs_log_end(pipeline, job, transition))
+	if (needs_log_end(pipeline, job, transition)) {
+		TRY(writer_execute(pipeline, check_stands, &change, err));
 		TRY(log_end_await(pipeline, job, err));
+	}
 	change.life = (struct life){.pipeline = pipeline, .arena = arena, .now_ms = clock_wall_ms()};
 	return writer_execute_then(pipeline, write_transition, apply_transition, &change, err);
 }
