@@ -176,6 +176,29 @@ def test_what_is_deleted_for_good_goes_on_with_nothing(quick):
     wait_until(lambda: (row := stored(quick, "a")) and row[2] == 0, what="a to have lost nothing that is known")
 
 
+def test_a_deleted_job_keeps_its_breaks_where_it_keeps_its_hours(quick):
+    """The days' MTBF is made of both: in the trash, out of it again, and when the job is gone for good."""
+    put_prices(quick, {"instance": "ml.p5.48xlarge", "per_hour": PRICE})
+    first = failed_at(100, FailureReason="AlgorithmError: x")
+    first.tell(quick)
+    begun_again("b", first, 70, 50, "a").tell(quick)
+    wait_until(lambda: (row := stored(quick, "a")) and row[2] == 30 and stored(quick, "b"), what="what a lost")
+
+    def of_days():
+        body = quick.get(FLEET).body
+        return body["causes"], spent(body), body["lost_cost"]
+    before = of_days()
+    [cause] = before[0]
+    assert (cause["cause"], cause["count"], cause["lost_steps"]) == ("AlgorithmError", 1, 30) and cause["mtbf_node_hours"] > 0
+    assert quick.delete("/api/v1/jobs/a").status == 204
+    assert of_days() == before
+    assert quick.post("/api/v1/jobs/a/restore").status == 200
+    wait_until(lambda: stored(quick, "a") and of_days() == before, what="the same days")
+    assert quick.delete("/api/v1/jobs/a?purge=true").status == 204
+    assert of_days() == before
+    assert quick.get("/api/v1/jobs/a").status == 404
+
+
 def test_another_team_takes_nothing_from_a_job(make_server):
     server = make_server("--goodput-every", "100ms")
     server.token = make_token(server, "root", "admin")

@@ -380,7 +380,7 @@ enum status store_read_goodput_causes(struct store_reader *reader, struct arena 
 
 	TRY(statement_open(&s, reader,
 		"SELECT cause, count(*) AS n, count(CASE WHEN to_ms > 0 THEN 1 END), " SQL_TOTAL("CASE WHEN to_ms > 0 THEN to_ms - from_ms END") ", " SQL_TOTAL("CASE WHEN lost_steps > 0 THEN lost_steps END") ", count(CASE WHEN lost_steps < 0 THEN 1 END), " SQL_TOTAL(
-			NODE_MS("redone_ms")) ", " SQL_TOTAL(NODE_MS("restart_ms")) " FROM goodput_breaks WHERE from_ms >= ? AND from_ms < ?" NOT_IN_TRASH
+			NODE_MS("redone_ms")) ", " SQL_TOTAL(NODE_MS("restart_ms")) " FROM goodput_breaks WHERE from_ms >= ? AND from_ms < ?"
 										    " GROUP BY cause ORDER BY n DESC, cause",
 		err));
 	bind_i64(&s, from_ms);
