@@ -199,6 +199,36 @@ def test_a_deleted_job_keeps_its_breaks_where_it_keeps_its_hours(quick):
     assert quick.get("/api/v1/jobs/a").status == 404
 
 
+@pytest.mark.parametrize("status, later_s, lost", [("Failed", 600, 50), ("Stopped", 600, 50), ("Completed", 600, 0), ("Failed", -900, 0)],
+    ids=["failed", "stopped", "a branch that is done", "a branch beside it"])
+def test_of_two_that_go_on_with_a_job_the_later_one_is_the_runs(quick, status, later_s, lost):
+    """b went on with a, and broke off; c goes on with a, too: what b made is made again, and each step of the run is of use once."""
+    first = failed_at(100, FailureReason="AlgorithmError: x")
+    second = Script("b", first.t + 600, 2, step=90, continues="a")
+    second.begin()
+    second.train(50)  # up to step 140
+    second.end(uploading_s=0, status=status)
+    third = Script("c", second.t + later_s, 2, step=80, continues="a")
+    third.begin()
+    third.train(120)
+    third.end()
+    for job in (first, second, third):
+        job.tell(quick)
+    wanted = {"a": (80, 20), "b": (50 - lost, lost), "c": (120, 0)}
+    wait_until(lambda: {job: (stored(quick, job) or [0])[1:] for job in wanted} == wanted, what=f"{lost} lost steps of b")
+    useful = 80 + (0 if lost else 50) + 120
+
+    def run_is_so():
+        buckets = quick.get("/api/v1/jobs/a/run").body["goodput"]["buckets"]
+        return buckets["productive"]["node_hours"] == pytest.approx(useful * 10 * 2 / HOUR_S)
+    wait_until(run_is_so, what=f"{useful} steps of use")
+    if lost:
+        [broken] = [one for one in settled(quick, "b")[0]]
+        assert (broken["went_on_in"], broken["lost_steps"], broken["redone_seconds"]) == ("c", 50, 500)
+        assert quick.delete("/api/v1/jobs/c").status == 204
+        wait_until(lambda: (row := stored(quick, "b")) and row[2] == 0, what="b's steps to be of use again")
+
+
 def test_another_team_takes_nothing_from_a_job(make_server):
     server = make_server("--goodput-every", "100ms")
     server.token = make_token(server, "root", "admin")
