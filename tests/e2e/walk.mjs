@@ -90,6 +90,16 @@ const broken = (page) =>
     );
   });
 
+/** Where one is, in a row of links that scrolls out of view. */
+const hiddenCurrent = (page) =>
+  page.evaluate(() =>
+    [...document.querySelectorAll(".jobtabs, .rail")].flatMap((row) => {
+      const place = row.querySelector("[aria-current=page]")?.getBoundingClientRect();
+      const room = row.getBoundingClientRect();
+      return place && (place.left < room.left - 1 || place.right > room.right + 1) ? [row.className] : [];
+    }),
+  );
+
 const LOOKS = {
   light: { context: { colorScheme: "light" }, rules: ALL },
   dark: { context: { colorScheme: "dark" }, rules: COLOURS },
@@ -112,6 +122,7 @@ export function walk(...looks) {
         if (language === "zh") found.push(...(await english(page)).filter((text) => !SAME.test(text)).map((text) => `${name}: English: ${text}`));
         await shot(page, `walk-${name}-${look}`);
         if (look === "phone") found.push(...(await tooSmall(page)).map((text) => `${name}: small: ${text}`), ...(await broken(page)).map((text) => `${name}: letter by letter: ${text}`));
+        found.push(...(await hiddenCurrent(page)).map((row) => `${name}: the current one of .${row} is out of view`));
         if (!(await fitsWidth(page))) found.push(`${name}: wider than the window`);
         // what is the same on several pages is looked at on the first of them
         const known = name === "fleet" ? [] : [".rail", ".statusline", ...(name.startsWith("job-") ? [".jobtop"] : [])];

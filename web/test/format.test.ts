@@ -1,8 +1,19 @@
 import { expect, test } from "vitest";
-import { cutMiddle, formatCompact, formatCount, formatDuration, formatTime, formatValue, isUtc } from "../src/lib/text/format";
+import { cutMiddle, formatAmount, formatCompact, formatCount, formatDuration, formatTime, formatValue, isUtc } from "../src/lib/text/format";
 import { formatAge } from "../src/lib/text/stamp";
 
 declare const process: { env: Record<string, string | undefined> };
+
+test.each([
+  [0.0000967, "0.000097"],
+  [-0.00055, "−0.00055"],
+  [4e-7, "< 0.000001"],
+  [0, "0"],
+  [12.5, "12.50"],
+  [null, "–"],
+] as const)("formatAmount(%s) is %s", (value, text) => {
+  expect(formatAmount(value)).toBe(text);
+});
 
 test.each([
   [2.3144, "2.314"],

@@ -24,6 +24,20 @@ test("a machine's figures belong to the nodes on it, an incident to all that it 
   expect(nodes.map((one) => [one.one.stream, one.faults, one.utilisation])).toEqual([["a", 0, 97], ["b", 1, null]]);
 });
 
+test("in trouble is also whom an open incident names, or whose machine should be drained", () => {
+  const nodes = gridNodes(
+    [stream("a", { host: "h1" }), stream("b"), stream("c"), stream("d", { skew_warning: "off" })],
+    [
+      { id: 1, kind: "straggler", severity: "info", state: "open", job: "j", stream: "b" },
+      { id: 2, kind: "straggler", severity: "info", state: "recovered", job: "j", stream: "c" },
+    ],
+    [],
+    0,
+    new Map([["h1", "Xid 79"]]),
+  );
+  expect(nodes.map((one) => one.isTroubled)).toEqual([true, true, false, true]);
+});
+
 test("2048 nodes fit a page, four are large", () => {
   expect(gridShape(2048, 1200)).toEqual({ size: 12, columns: 100, rows: 21 });
   expect(gridShape(4, 1200)).toEqual({ size: 28, columns: 4, rows: 1 });

@@ -145,7 +145,7 @@ static void look_at(struct pipeline *pipeline, const struct webhook_row *webhook
 	struct error why = {0};
 	enum status status = make(&telling, now_ms, &message, &why);
 
-	if (status == ERR_UNAVAILABLE || status == ERR_MEMORY) {
+	if (status == ERR_UNAVAILABLE || status == ERR_BUSY || status == ERR_MEMORY) {
 		put_off(pipeline, webhook, &why);
 		return;
 	}

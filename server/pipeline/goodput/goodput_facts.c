@@ -10,13 +10,13 @@
 #include "read/charts/points_read.h"
 #include "read/charts/pyramid_read.h"
 #include "read/charts/rank_0.h"
+#include "read/checkpoints.h"
 #include "read/view.h"
 #include "state/streams/directory.h"
 #include "state/streams/job_view.h"
 #include "state/pipeline_state.h"
 #include "state/jobs/stated.h"
 #include "state/streams/work_times.h"
-#include "store/faults.h"
 #include "store/jobs.h"
 #include "store/run.h"
 
@@ -282,14 +282,14 @@ static int by_mark(const void *a, const void *b)
 	return (x->step > y->step) - (x->step < y->step);
 }
 
-/* Evaluations by the times of their values, checkpoints by the lines that tell of them. */
+/* Evaluations by the times of their values, checkpoints by the lines that tell of them. One from which nothing can go on took its time. */
 static enum status read_marks(struct store_reader *reader, struct arena *arena, int64_t job_id,
 	const struct collecting *evaluations, struct goodput_facts *out, struct error *err)
 {
 	struct checkpoint_row *saved;
 	size_t saved_count;
 
-	TRY(store_read_checkpoints(reader, arena, job_id, INT64_MAX, CHECKPOINTS_MAX, &saved, &saved_count, err));
+	TRY(checkpoints_read_all(reader, arena, job_id, INT64_MAX, CHECKPOINTS_MAX, &saved, &saved_count, err));
 	struct goodput_mark *marks = arena_alloc(arena, (evaluations->count + saved_count + 1) * sizeof *marks);
 	if (!marks)
 		return error_no_memory(err);
@@ -298,8 +298,8 @@ static enum status read_marks(struct store_reader *reader, struct arena *arena, 
 			marks[out->mark_count++] =
 				(struct goodput_mark){evaluations->points[i].ts_ms, GOODPUT_EVALUATION, -1};
 	for (size_t i = 0; i < saved_count; i++)
-		marks[out->mark_count++] = (struct goodput_mark){
-			goodput_within(saved[i].ts_ms), GOODPUT_CHECKPOINT, goodput_within(saved[i].step)};
+		marks[out->mark_count++] = (struct goodput_mark){goodput_within(saved[i].ts_ms), GOODPUT_CHECKPOINT,
+			saved[i].is_denied ? -1 : goodput_within(saved[i].step)};
 	if (out->mark_count)
 		qsort(marks, out->mark_count, sizeof *marks, by_mark);
 	out->marks = marks;

@@ -11,7 +11,7 @@ interface Props<T> {
   of: string;
   title: string;
   class?: string;
-  /** Of these nothing is shown, not even the title. */
+  /** Of these nothing is shown, not even the title; nor before it is known. */
   isNone?: (reply: T) => boolean;
   children: (reply: T) => ComponentChildren;
 }
@@ -25,7 +25,7 @@ export function Asked<T>({ store, of, title, class: className, isNone, children 
   );
   const reply = asked?.value.value;
   const problem = asked?.problem.value;
-  if (reply && isNone?.(reply)) return null;
+  if (isNone && !problem && (!reply || isNone(reply))) return null;
   return (
     <section class={className}>
       <h2>{title}</h2>

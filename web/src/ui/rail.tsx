@@ -1,6 +1,7 @@
 import { say, t } from "../i18n/i18n";
 import type { Route } from "../lib/url/url";
 import { route } from "../state/core/router";
+import { useCurrentInView } from "./inview";
 import { isSignedOut, isSignInOpen } from "../state/core/session";
 
 interface Place {
@@ -34,8 +35,9 @@ function Glyph({ path }: { path: string }) {
 
 export function Rail() {
   const here = route.value.view;
+  const row = useCurrentInView<HTMLElement>(here);
   return (
-    <nav class="rail" aria-label={t("Views")}>
+    <nav class="rail" ref={row} aria-label={t("Views")}>
       <a href="/" class="brand" title="smfleet" aria-hidden="true" tabIndex={-1}>
         <svg viewBox="0 0 20 20">
           <rect x="1.5" y="1.5" width="17" height="17" rx="3" />

@@ -30,6 +30,7 @@ export interface GridNode {
   drain: string | null;
   /** Of its machine, 100 is all: GPUs, else CPUs. */
   utilisation: number | null;
+  /** Ended badly, silent, with a wrong clock; or an open incident names it, or its machine should be drained. */
   isTroubled: boolean;
 }
 
@@ -49,16 +50,20 @@ export function gridNodes(streams: readonly StreamInfo[], incidents: readonly In
   }
   return streams
     .filter((one) => !isSystem(one.stream))
-    .map((one) => ({
-      one,
-      state: nodeState(one, silentBeforeMs),
-      faults: faults.get(one.stream) ?? 0,
-      mark: worstOf(open.get(one.stream) ?? []),
-      kinds: [...new Set(open.get(one.stream)?.map(({ kind }) => kind))],
-      drain: drain.get(one.host ?? "") ?? null,
-      utilisation: used.get(one.host ?? "") ?? null,
-      isTroubled: isTrouble(one),
-    }));
+    .map((one) => {
+      const mark = worstOf(open.get(one.stream) ?? []);
+      const why = drain.get(one.host ?? "") ?? null;
+      return {
+        one,
+        state: nodeState(one, silentBeforeMs),
+        faults: faults.get(one.stream) ?? 0,
+        mark,
+        kinds: [...new Set(open.get(one.stream)?.map(({ kind }) => kind))],
+        drain: why,
+        utilisation: used.get(one.host ?? "") ?? null,
+        isTroubled: isTrouble(one) || mark !== null || why !== null,
+      };
+    });
 }
 
 const SEVERITIES: readonly Severity[] = ["critical", "warning", "info"];

@@ -16,6 +16,13 @@ export function formatValue(value: Num | null | undefined): string {
   return minus(formatFinite(number));
 }
 
+/** What is counted or paid, where a small part is read as such: no exponent, 0.00055, and "< 0.000001". */
+export function formatAmount(value: Num | null | undefined): string {
+  const size = Math.abs(toNumber(value));
+  if (!(size > 0 && size < 1e-3)) return formatValue(value);
+  return size < 1e-6 ? "< 0.000001" : minus(toNumber(value).toFixed(6).replace(/0+$/, ""));
+}
+
 function formatFinite(number: number): string {
   const size = Math.abs(number);
   if (size === 0) return "0";

@@ -2,7 +2,7 @@ import { useMemo } from "preact/hooks";
 import type { Command, NodeRow, StreamInfo } from "../../api/types";
 import { t, tn, tx } from "../../i18n/i18n";
 import { adoptStyle } from "../../lib/jobs/adopt";
-import { commandAnswers, commandState, exitText, isTrouble } from "../../lib/jobs/commands";
+import { commandAnswers, commandState, exitText } from "../../lib/jobs/commands";
 import { cutMiddle, formatCount, formatDuration, formatTime, NONE } from "../../lib/text/format";
 import { gridNodes } from "../../lib/jobs/nodegrid";
 import { jobHref } from "../../lib/url/url";
@@ -35,8 +35,6 @@ export function NodesPart({ store }: { store: JobStore }) {
   const streams = store.streams.value;
   const problem = own?.problem.value;
   const onlyTrouble = query.value["only"] === "trouble";
-  const troubled = streams?.filter(isTrouble) ?? [];
-  const shown = onlyTrouble ? troubled : (streams ?? []);
   const isRunning = store.doc.value?.TrainingJobStatus === "InProgress" || store.doc.value?.TrainingJobStatus === "Stopping";
   const tick = Math.floor(now.value / TICK_MS) * TICK_MS;
   const incidents = store.incidents.rows.value;
@@ -46,6 +44,8 @@ export function NodesPart({ store }: { store: JobStore }) {
     () => gridNodes(streams ?? [], incidents ?? [], machines ?? [], isRunning ? tick - (info.value?.limits?.silent_after_ms ?? SILENT_MS) : null, drain),
     [streams, incidents, machines, isRunning, tick, drain],
   );
+  const troubled = nodes.filter((node) => node.isTroubled).map(({ one }) => one);
+  const shown = onlyTrouble ? troubled : (streams ?? []);
   return (
     <div class="nodes">
       {problem && <ProblemBox problem={problem} onRetry={() => void own?.load()} />}
@@ -62,7 +62,7 @@ export function NodesPart({ store }: { store: JobStore }) {
               <button type="button" aria-pressed={!onlyTrouble} onClick={() => patchQuery({ only: undefined, page: undefined })}>
                 {t("all")}
               </button>
-              <button type="button" aria-pressed={onlyTrouble} title={t("Ended badly, silent, or with a wrong clock")} onClick={() => patchQuery({ only: "trouble", page: undefined })}>
+              <button type="button" aria-pressed={onlyTrouble} title={t("Ended badly, silent, with a wrong clock, named by an open incident, or to be drained")} onClick={() => patchQuery({ only: "trouble", page: undefined })}>
                 {t("in trouble: {n}", { n: troubled.length })}
               </button>
             </div>

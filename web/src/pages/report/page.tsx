@@ -5,7 +5,7 @@ import type { Num } from "../../api/types";
 import { say, t, tn } from "../../i18n/i18n";
 import { incidentTitle, kindTitle } from "../../lib/chart/marks";
 import { adoptStyle } from "../../lib/jobs/adopt";
-import { cutMiddle, formatCount, formatDuration, formatExact, formatTime, formatValue, NONE } from "../../lib/text/format";
+import { cutMiddle, formatAmount, formatCount, formatDuration, formatExact, formatTime, formatValue, NONE } from "../../lib/text/format";
 import { toNumber } from "../../lib/text/number";
 import { jobHref } from "../../lib/url/url";
 import { now } from "../../state/core/clock";
@@ -97,8 +97,8 @@ function Parts({ report, isOfSome }: { report: Report; isOfSome: boolean }) {
           tn(ended.total, "{n} job ended", "{n} jobs ended"),
           tn(started.total, "{n} job started", "{n} jobs started"),
           isOfSome
-            ? t("{hours} node-hours lost, of all jobs", { hours: formatValue(lost.lost_node_hours) })
-            : t("{hours} node-hours lost", { hours: formatValue(lost.lost_node_hours) }),
+            ? t("{hours} node-hours lost, of all jobs", { hours: formatAmount(lost.lost_node_hours) })
+            : t("{hours} node-hours lost", { hours: formatAmount(lost.lost_node_hours) }),
         ].join(" · ")}
       </p>
       <Incidents incidents={incidents} />
@@ -237,7 +237,7 @@ function Lost({ lost, isOfSome }: { lost: Report["lost"]; isOfSome: boolean }) {
           columns={[
             { title: t("cause"), isHead: true, cell: (row) => row.cause },
             { title: t("times"), isNumber: true, cell: (row) => formatCount(row.count) },
-            { title: t("node-hours lost"), isNumber: true, cellHint: (row) => formatExact(row.lost_node_hours), cell: (row) => formatValue(row.lost_node_hours) },
+            { title: t("node-hours lost"), isNumber: true, cellHint: (row) => formatExact(row.lost_node_hours), cell: (row) => formatAmount(row.lost_node_hours) },
           ]}
         />
       )}

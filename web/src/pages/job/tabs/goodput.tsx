@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { Break, Goodput } from "../../../api/types";
 import { t, tn, tx } from "../../../i18n/i18n";
 import { bucketClass, bucketsOf } from "../../../lib/jobs/figures";
-import { formatCount, formatDuration, formatTime, formatValue, NONE } from "../../../lib/text/format";
+import { formatAmount, formatCount, formatDuration, formatTime, formatValue, NONE } from "../../../lib/text/format";
 import { restartsOf } from "../../../lib/jobs/jobevents";
 import type { JobStore } from "../../../state/job/job";
 import { factsOf } from "../../../state/job/jobfacts";
@@ -13,6 +13,7 @@ import { bucketTitle } from "../common/buckets";
 import { ByHandDialog, byHandText } from "../common/byhandmark";
 import { mayWrite } from "../../../state/core/session";
 import { showTime } from "../common/place";
+import { CheckpointsPart } from "./checkpoints";
 import { ContinuityPart } from "./continuity";
 
 /** Where the job's time went, what it lost, and what that cost. */
@@ -37,6 +38,7 @@ export function GoodputPart({ store }: { store: JobStore }) {
       {goodput.wall_seconds !== null && <Buckets goodput={goodput} />}
       {restarts.length > 0 && <Breaks store={store} rows={restarts} />}
       <ContinuityPart store={store} />
+      <CheckpointsPart store={store} />
       {goodput.causes.length > 0 && <Causes goodput={goodput} />}
       <Cost store={store} goodput={goodput} />
     </div>
@@ -70,7 +72,7 @@ function Buckets({ goodput }: { goodput: Goodput }) {
           },
           { title: "%", isNumber: true, cell: (one) => one.percent.toFixed(2) },
           { title: t("time"), isNumber: true, cell: (one) => formatDuration(one.seconds) },
-          { title: t("node-hours"), isNumber: true, cell: (one) => formatValue(one.nodeHours) },
+          { title: t("node-hours"), isNumber: true, cell: (one) => formatAmount(one.nodeHours) },
         ]}
       />
       <Inputs formula="percent = 100 * seconds / wall_seconds" rows={[["wall_seconds", goodput.wall_seconds], ...rows.map((one) => [one.name, one.seconds] as const)]} />
@@ -104,7 +106,7 @@ function Breaks({ store, rows }: { store: JobStore; rows: Break[] }) {
           { title: t("on from step"), isNumber: true, cell: (one) => formatCount(one.from_step) },
           { title: t("steps lost"), isNumber: true, cell: (one) => formatCount(one.lost_steps ?? undefined) },
           { title: t("back after"), isNumber: true, cell: (one) => (one.repair_seconds === undefined ? t("not yet") : formatDuration(one.repair_seconds)) },
-          { title: t("node-hours"), isNumber: true, cell: (one) => formatValue(one.node_hours) },
+          { title: t("node-hours"), isNumber: true, cell: (one) => formatAmount(one.node_hours) },
         ]}
       />
       {rows.length > shown.length && <p class="dim">{tn(rows.length - shown.length, "and {n} earlier one", "and {n} earlier ones")}</p>}
@@ -129,7 +131,7 @@ function Causes({ goodput }: { goodput: Goodput }) {
           { title: t("MTBF, hours"), hint: t("Mean time between two of them"), isNumber: true, cell: (one) => formatValue(one.mtbf_hours) },
           { title: t("MTTR"), hint: t("Mean time until a step was made again"), isNumber: true, cell: (one) => (one.mttr_seconds === undefined ? NONE : formatDuration(one.mttr_seconds)) },
           { title: t("steps lost"), isNumber: true, cell: (one) => formatCount(one.lost_steps ?? undefined) },
-          { title: t("node-hours lost"), isNumber: true, cell: (one) => formatValue(one.lost_node_hours) },
+          { title: t("node-hours lost"), isNumber: true, cell: (one) => formatAmount(one.lost_node_hours) },
         ]}
       />
       <Inputs
@@ -166,7 +168,7 @@ function Cost({ goodput: { cost, steps }, store }: { goodput: Goodput; store: Jo
   const doc = store.doc.value;
   const byHand = doc?.by_hand;
   if (!cost) return null;
-  const amount = (value: number | null | undefined): string => (typeof value === "number" ? `${formatValue(value)} ${cost.currency ?? ""}` : NONE);
+  const amount = (value: number | null | undefined): string => (typeof value === "number" ? `${formatAmount(value)} ${cost.currency ?? ""}` : NONE);
   const rows: [string, string][] = [
     [t("cost"), typeof cost.total === "number" ? `${cost.total.toFixed(2)} ${cost.currency ?? ""}` : whyNoCost(cost)],
     [t("of it lost to restarts and stalls"), amount(cost.lost)],

@@ -69,7 +69,7 @@ export function IncidentsPart({ store }: { store: JobStore }) {
             { title: t("metric or stream"), cellClass: "mono", cell: (one) => `${one.metric ?? ""} ${one.stream ?? ""}` },
             { title: t("step"), isNumber: true, cell: stepsText },
             { title: t("opened"), cellHint: (one) => formatTime(one.opened_ms), cell: (one) => <Age ms={one.opened_ms} /> },
-            { title: t("state"), cell: (one) => one.state },
+            { title: t("state"), cell: (one) => t(one.state) },
             {
               title: t("acts"),
               cellClass: "acts",

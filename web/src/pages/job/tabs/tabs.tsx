@@ -3,6 +3,7 @@ import { say, t } from "../../../i18n/i18n";
 import { definitionsHref, JOB_PARTS, jobHref, partHref, type JobPart } from "../../../lib/url/url";
 import { useKeys } from "../../../state/core/keys";
 import { navigate } from "../../../state/core/router";
+import { useCurrentInView } from "../../../ui/inview";
 import { adoptStyle } from "../../../lib/jobs/adopt";
 import style from "../../../styles/jobtabs.css?inline";
 
@@ -45,8 +46,9 @@ export function JobTabs({ name, part, definitions }: Props) {
   ]);
   const preset = definitions?.preset;
   const why = preset && definitions.reason ? `${preset}, ${definitions.reason}` : undefined;
+  const row = useCurrentInView<HTMLElement>(part);
   return (
-    <nav class="jobtabs" aria-label={t("Parts of this job")}>
+    <nav class="jobtabs" ref={row} aria-label={t("Parts of this job")}>
       {PARTS.map((one, i) => {
         const href = partHref(name, one);
         const text = one ? t(PART_TITLES[one]) : t("Charts");

@@ -1,7 +1,7 @@
 import type { JobDoc } from "../../../api/types";
 import { t, tn } from "../../../i18n/i18n";
 import { atRisk, awayFrom, bestOf, bucketClass, bucketsOf, lastStep, mainMetrics } from "../../../lib/jobs/figures";
-import { formatCompact, formatCount, formatDuration, formatExact, formatTime, formatValue } from "../../../lib/text/format";
+import { formatAmount, formatCompact, formatCount, formatDuration, formatExact, formatTime, formatValue } from "../../../lib/text/format";
 import { formatAge } from "../../../lib/text/stamp";
 import type { Metric } from "../../../lib/jobs/metrics";
 import { toNumber } from "../../../lib/text/number";
@@ -119,7 +119,7 @@ function Cost({ facts, doc }: { facts: JobFacts; doc: JobDoc | null }) {
   if (total === undefined || total === null) return null;
   const said = [`${total.toFixed(2)} ${currency}`];
   if (typeof cost?.lost === "number" && cost.lost > 0) said.push(t("{amount} of it lost to restarts and stalls", { amount: `${cost.lost.toFixed(2)} ${currency}` }));
-  if (typeof cost?.per_step === "number") said.push(t("{amount} a step", { amount: `${formatValue(cost.per_step)} ${currency}` }));
+  if (typeof cost?.per_step === "number") said.push(t("{amount} a step", { amount: `${formatAmount(cost.per_step)} ${currency}` }));
   if (typeof cost?.billable_seconds === "number") said.push(t("{time} are billable", { time: formatDuration(cost.billable_seconds) }));
   return (
     <Figure label={t("cost")} said={said}>
@@ -142,12 +142,12 @@ function LastCheckpoint({ store, facts, metrics }: { store: JobStore; facts: Job
       t("lost if it died now: {steps}, {time}, {hours} node-hours", {
         steps: tn(risk.steps, "{n} step", "{n} steps"),
         time: formatDuration(risk.seconds),
-        hours: formatValue(risk.nodeHours),
+        hours: formatAmount(risk.nodeHours),
       }),
     );
   }
   return (
-    <Figure label={t("checkpoint")} said={said} line={known && { stream: known.stream, line: known.line }}>
+    <Figure label={t("checkpoint")} said={said} line={known && known.stream !== null && known.line !== null ? { stream: known.stream, line: known.line } : undefined}>
       {formatCount(risk.step)}
       <span class="unit">
         {" "}
