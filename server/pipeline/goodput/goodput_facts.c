@@ -18,6 +18,7 @@
 #include "state/jobs/stated.h"
 #include "state/streams/work_times.h"
 #include "store/jobs.h"
+#include "store/run.h"
 
 #include <stdlib.h>
 
@@ -403,6 +404,29 @@ static bool counts_anew(const struct goodput_facts *facts, int64_t from_step)
 	return facts->end == GOODPUT_COMPLETED && (!facts->point_count || from_step < facts->points[0].step);
 }
 
+static bool is_fork(const struct job_row *row)
+{
+	return span_find(row->document, SPAN("\"wandb.fork_from\"")) >= 0;
+}
+
+/* It broke off, nobody goes on with it, and another job goes on with the one that it went on with, since: that one is the run's. */
+static enum status read_tried_again(struct store_reader *reader, struct arena *arena, const struct job_row *row,
+	struct goodput_went_on **out, size_t *count, struct error *err)
+{
+	struct span before;
+	size_t kept = 0;
+
+	TRY(store_read_continued(reader, arena, row->job_id, &before, err));
+	if (!before.len)
+		return OK;
+	TRY(store_read_went_on(reader, arena, row->job_id, before, out, count, err));
+	for (size_t i = 0; i < *count; i++)
+		if ((*out)[i].step_ms > row->ended_ms)
+			(*out)[kept++] = (*out)[i];
+	*count = kept;
+	return OK;
+}
+
 /* Several may have tried: made again is what lies behind the lowest of their beginnings, and work went on with the earliest. */
 static enum status read_next(struct store_reader *reader, struct arena *arena, const struct job_row *row,
 	struct job_facts *out, struct error *err)
@@ -412,6 +436,8 @@ static enum status read_next(struct store_reader *reader, struct arena *arena, c
 	size_t count;
 
 	TRY(store_read_went_on(reader, arena, row->job_id, row->name, &rows, &count, err));
+	if (!count && row->ended_ms && out->facts.end != GOODPUT_COMPLETED && !is_fork(row))
+		TRY(read_tried_again(reader, arena, row, &rows, &count, err));
 	for (size_t i = 0; i < count; i++) {
 		int64_t from_step = goodput_within(rows[i].from_step);
 		if (counts_anew(&out->facts, from_step))

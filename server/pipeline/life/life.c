@@ -335,6 +335,26 @@ static int64_t halted_ms(const struct transition_row *halt)
 	return halt->again_ms > halt->start_ms ? halt->again_ms : halt->start_ms;
 }
 
+/* Up to then a line that comes changes whether the job trained between what was stated (halts.h); INT64_MIN: none does. */
+static int64_t halted_until_ms(const struct history *history)
+{
+	const struct transition_row *end = history->rows + history->count;
+	int64_t until_ms = INT64_MIN;
+
+	for (size_t i = 0; i < history->count; i++) {
+		const struct transition_row *row = &history->rows[i], *next = row + 1;
+		if (row->source != SOURCE_STATED || !phase_is_waiting(row->status))
+			continue;
+		until_ms = row->again_ms > until_ms ? row->again_ms : until_ms;
+		while (next < end && (transition_is_assumed(next) || next->source == SOURCE_SESSION) &&
+			!phase_is_final(next->status))
+			next++;
+		if (next < end && next->start_ms > until_ms && phase_is_before(SPAN("Training"), next->status))
+			until_ms = next->start_ms;
+	}
+	return until_ms;
+}
+
 void life_note(struct job_state *job, const struct history *history)
 {
 	static const struct transition_row none;
@@ -343,6 +363,7 @@ void life_note(struct job_state *job, const struct history *history)
 
 	note_gaps(job, history);
 	note_breaks(job, history);
+	atomic_store(&job->halts_to_ms, halted_until_ms(history));
 	if (atomic_exchange(&job->is_over, is_final) && !is_final)
 		atomic_fetch_add(&job->life, 1);
 	atomic_store(&job->over_ms, is_final ? last->start_ms : INT64_MAX);

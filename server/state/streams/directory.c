@@ -165,6 +165,8 @@ struct job_state *job_state_new(const struct job_row *row)
 	atomic_init(&job->signed_ms, INT64_MAX);
 	atomic_init(&job->awaited_ms, INT64_MAX);
 	atomic_init(&job->awaited_to_ms, INT64_MAX);
+	atomic_init(&job->halts_to_ms, INT64_MIN);
+	atomic_init(&job->is_halt_due, true);
 	atomic_init(&job->presumed_ms, INT64_MAX);
 	atomic_init(&job->gap_from_ms, INT64_MAX);
 	atomic_init(&job->over_ms, INT64_MAX);

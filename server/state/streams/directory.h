@@ -228,6 +228,8 @@ struct job_state {
 	 * that come after presumed_ms, when it was taken for stopped (INT64_MAX: it is not); between gap_from_ms (INT64_MAX: none) and
 	 * gap_to_ms, in which it has gaps (run_gap.h). */
 	atomic_int_fast64_t signed_ms, awaited_ms, awaited_to_ms, presumed_ms, gap_from_ms, gap_to_ms;
+	atomic_int_fast64_t halts_to_ms; /* of an earlier one its stored log is asked (halts.h) */
+	atomic_bool is_halt_due; /* it is, with the next summary; at a start: before it that was perhaps left undone */
 	atomic_bool is_over; /* its last status is an end */
 	atomic_llong over_ms; /* of which time; INT64_MAX: it is not */
 	atomic_bool is_tracked; /* a tracker's run is in it */
