@@ -158,13 +158,14 @@ static enum status write_creation(void *context, struct store_tx *tx, struct err
 		return error_no_memory(err);
 	/* times that the document sets are of what is known of the job already */
 	bool sets_times = !is_new && span_find(row.document, SPAN("\"by_hand\"")) >= 0;
+	creation->hosts = (struct hosts_set){0};
+	if (sets_times) /* why it failed names machines */
+		TRY(hosts_by_hand_write(tx, creation->arena, &row, &creation->hosts, err));
 	TRY(sets_times ? life_write(&creation->life, tx, &row, true, err) : pools_put_job(tx, &row, err));
 	TRY(store_check_run(store_tx_reader(tx), arena, row.name, err));
-	creation->hosts = (struct hosts_set){0};
 	creation->faults = (struct faults_cleared){0};
 	creation->ended.count = 0;
 	if (sets_times) {
-		TRY(hosts_by_hand_write(tx, creation->arena, &row, &creation->hosts, err));
 		TRY(faults_by_hand_write(tx, creation->arena, &row, NULL, &creation->faults, err));
 		TRY(restarts_by_hand_write(creation->pipeline, tx, creation->arena, &row, &creation->ended, err));
 	}

@@ -452,3 +452,26 @@ int64_t history_began_again_ms(const struct history *history)
 			return history->rows[i].start_ms;
 	return 0;
 }
+
+/* Lines that are read by it must not have made it. */
+static bool is_said_beside_lines(const struct transition_row *row)
+{
+	return row->source != SOURCE_LOG && row->source != SOURCE_ASSUMED && row->source != SOURCE_ASSUMED_BY_HAND;
+}
+
+size_t history_find_breaks(const struct history *history, int64_t *at_ms, size_t cap)
+{
+	bool is_broken = false;
+	size_t count = 0;
+
+	for (size_t i = 0; i < history->count && count < cap; i++) {
+		const struct transition_row *row = &history->rows[i];
+		bool is_break = phase_is_final(row->status) || span_equal(row->status, SPAN("Restarting")) ||
+				span_equal(row->status, SPAN("Interrupted"));
+		bool is_return = is_broken && is_training(row->status);
+		if ((is_break || is_return) && is_said_beside_lines(row))
+			at_ms[count++] = row->start_ms;
+		is_broken = is_break || (is_broken && !is_return);
+	}
+	return count;
+}

@@ -71,3 +71,8 @@ int64_t history_created_ms(const struct history *history, const struct job_row *
 uint32_t history_count_lives(const struct transition_row *rows, size_t count, bool *is_over);
 /* When it went on after its last end; 0: it never did. An end behind another end begins nothing. */
 int64_t history_began_again_ms(const struct history *history);
+/*
+ * When its processes broke off and were started again, as somebody else than its lines says: each end, Restarting and Interrupted, and the
+ * Training behind it. Up to `cap` of them, by time; returns how many.
+ */
+size_t history_find_breaks(const struct history *history, int64_t *at_ms, size_t cap);
