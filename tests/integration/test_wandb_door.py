@@ -57,6 +57,20 @@ def console(server, job):
     return [line["text"] for line in server.lines(job, "console")]
 
 
+def test_a_sync_s_time_is_none_of_its_run(shared):
+    """A run that was heard of while it trained, and whose rest comes by `wandb sync`: it ended when it told of itself last."""
+    now = time.time()
+    config = json.dumps({"_wandb": {"value": {"start_time": now - 50}}})
+    make_run(shared, "cut", host="node-1", program="/home/u/train.py", config=config)
+    taken(post(shared, "cut", {HISTORY: (0, [{"_step": 0, "_timestamp": now + 0.5, "loss": 1}])}))
+    wait_until(lambda: time.time() > now + 2, what="a sync that is later than its run")
+    make_run(shared, "cut", host="node-1", program="-m wandb.__main__", config=config)
+    taken(post(shared, "cut", {CONSOLE: (0, ["printed"])}, complete=True, exitcode=1))
+    row = shared.get("/api/v1/jobs/p%2Fcut").body
+    assert row["TrainingEndTime"] == pytest.approx(now + 0.5, abs=0.01) and row["TrainingJobStatus"] == "Failed"
+    assert all(line["ts_ms"] <= 1000 * now + 510 for line in shared.lines("p/cut", "console"))
+
+
 # ---- who is let in ----
 
 def basic(password):

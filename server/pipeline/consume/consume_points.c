@@ -86,6 +86,21 @@ static enum status find_sent(struct pipeline *pipeline, struct stream_state *str
 	return OK;
 }
 
+/* MLflow's clients say step 0 for none, too: it is told all the same, and the log's values are not its next ones. */
+static bool is_of_tracker(const struct stream_state *stream, const struct batch_series *sent)
+{
+	return atomic_load(&stream->job->is_tracked) && sent->form == SERIES_VALUES && sent->count &&
+	       !stream_is_system(span_from(stream->name));
+}
+
+/* What was read from lines before the tracker told it first is none of what its steps count. */
+static void count_from_first(const struct series_state *series, const struct batch_series *sent)
+{
+	for (size_t i = 0; i < sent->count && !series->is_told && series_has_points(series); i++)
+		if (sent->steps[i] == NO_STEP)
+			sent->steps[i] = (int64_t)i;
+}
+
 static enum status consume_series(struct pipeline *pipeline, struct stream_state *stream,
 	const struct batch_series *sent, int64_t arrival_ms, struct error *err)
 {
@@ -97,7 +112,10 @@ static enum status consume_series(struct pipeline *pipeline, struct stream_state
 		return OK;
 	}
 	bool is_of_steps = series_is_of_steps(sent, span_from(stream->name));
-	if (is_of_steps)
+	bool is_tracker_s = is_of_tracker(stream, sent);
+	if (is_tracker_s)
+		count_from_first(series, sent);
+	if (is_of_steps || is_tracker_s)
 		TRY(note_told(stream, series, sent, err));
 	bool leads = is_of_steps && extractor_is_led_by(stream->extractor, sent->metric, series->role == ROLE_LOSS);
 	for (size_t i = 0; i < sent->count; i++) {
