@@ -195,7 +195,11 @@ class Identity:
 # ---- the server -----------------------------------------------------------------------------------------------------
 
 class Refused(Exception):
-    """The server does not want it, now or later."""
+    """The server does not want it, now or later; field: what of it."""
+
+    def __init__(self, text, field=None):
+        Exception.__init__(self, text)
+        self.field = field
 
 
 class Away(Exception):
@@ -249,7 +253,7 @@ class Address:
         if reply.status >= 500 or reply.status in (408, 429):
             retry_after = reply.getheader("Retry-After") or ""
             raise Away(text, int(retry_after) if retry_after.isdigit() else 0, reply.status == 503)
-        raise Refused(text)
+        raise Refused(text, document.get("field"))
 
 
 class Server:
@@ -350,6 +354,7 @@ class Sender:
         self.started_ms = now_ms()
         self.offsets = {}
         self.source = "sm-ship-" + os.urandom(8).hex()  # what another machine sends into the stream does not count as ours
+        self.full = set()  # streams that take no more sources
         self.give_up_at = None
         self.result = None
         self.outcome = None
@@ -401,9 +406,20 @@ class Sender:
 
     def known_bytes(self, stream):
         """Where the source stands in the stream; a token that may only write is told, too: by the answer to an offset that leaves a gap."""
-        query = {"job": self.job, "stream": stream, "source": self.source, "offset": FAR_OFFSET}
-        reply = self.insist(self.server.call, "POST", "/api/v1/logs?" + urllib.parse.urlencode(query), b"\n", "text/plain")[1]
+        query = dict(self.place(stream, stream), offset=FAR_OFFSET)
+        try:
+            reply = self.insist(self.server.call, "POST", "/api/v1/logs?" + urllib.parse.urlencode(query), b"\n", "text/plain")[1]
+        except Refused as error:  # better counted with others than lost
+            if error.field != "source" or stream in self.full:
+                raise
+            self.say("{}: its lines are counted without one".format(error))
+            self.full.add(stream)
+            return self.known_bytes(stream)
         return reply.get("next_offset", 0)
+
+    def place(self, stream, counter):
+        place = {"job": self.job, "stream": stream}
+        return place if counter in self.full else dict(place, source=self.source)
 
     def send(self, stream, records):
         name = self.streams[stream]
@@ -414,7 +430,7 @@ class Sender:
 
     def deliver(self, path, name, counter, records, sent):
         """counter: whose offset it is, which goes on by `sent` where the server does not say."""
-        query = {"job": self.job, "stream": name, "host": self.identity.host, "source": self.source, "offset": self.offsets[counter]}
+        query = dict(self.place(name, counter), host=self.identity.host, offset=self.offsets[counter])
         body = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records).encode("utf-8", "replace")
         status, reply = self.insist(self.server.call, "POST", path + "?" + urllib.parse.urlencode(query), body,
                                     "application/x-ndjson")

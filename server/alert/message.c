@@ -265,8 +265,8 @@ static void append_rate(struct buf *out, const struct incident_row *row)
 	buf_append_text(out, ")");
 }
 
-/* A text of the evidence, behind `before`; where it has none nothing: the sentence is whole without it. */
-static void append_fact_behind(struct buf *out, const char *before, struct span facts, const char *key)
+/* A text of the evidence, behind `before`; false: it has none, and nothing is there: the sentence is whole without it. */
+static bool append_fact_behind(struct buf *out, const char *before, struct span facts, const char *key)
 {
 	AUTO_DONE(buf) text = BUF_INIT(SENTENCE_MAX_BYTES);
 	AUTO(json) evidence = NULL;
@@ -274,12 +274,13 @@ static void append_fact_behind(struct buf *out, const char *before, struct span 
 
 	buf_printf(&text, "{%.*s}", SPAN_ARGS(facts));
 	if (text.failure || json_parse(&evidence, buf_span(&text), &err) != OK)
-		return;
+		return false;
 	struct span fact = json_string_of(json_get(evidence, key));
-	if (fact.len) {
-		buf_append_text(out, before);
-		append_detail(out, fact);
-	}
+	if (!fact.len)
+		return false;
+	buf_append_text(out, before);
+	append_detail(out, fact);
+	return true;
 }
 
 /* What is of a line: only that tells which fault it was, and of which machine. */
@@ -296,8 +297,10 @@ static void append_what_was_said(struct buf *out, const struct incident_row *row
 		append_detail(out, row->detail);
 		return;
 	}
-	append_fact_behind(out, ": ", row->facts, "title");
-	append_fact_behind(out, " on ", row->facts, "host");
+	if (!append_fact_behind(out, ": ", row->facts, "summary")) { /* an older server's */
+		append_fact_behind(out, ": ", row->facts, "title");
+		append_fact_behind(out, " on ", row->facts, "host");
+	}
 	append_fact_behind(out, ": ", row->facts, "text");
 }
 

@@ -16,6 +16,7 @@ void attempts_done(struct attempts *attempts)
 {
 	mem_free(attempts->tracks);
 	mem_free(attempts->starts);
+	mem_free(attempts->breaks);
 	*attempts = (struct attempts){0};
 }
 
@@ -28,6 +29,41 @@ bool attempts_add_tracks(struct attempts *attempts, size_t count)
 		attempts->tracks[attempts->track_count++] = (struct track){0};
 	}
 	return true;
+}
+
+bool attempts_set_breaks(struct attempts *attempts, const int64_t *at_ms, size_t count, unsigned changes)
+{
+	int64_t *breaks = count ? mem_alloc(count * sizeof *breaks) : NULL;
+
+	if (count && !breaks)
+		return false;
+	if (breaks)
+		memcpy(breaks, at_ms, count * sizeof *breaks);
+	mem_free(attempts->breaks);
+	attempts->breaks = breaks;
+	attempts->break_count = count;
+	attempts->break_changes = changes;
+	return true;
+}
+
+/* The first step behind a break that was told, on a line that stands for it. */
+static void look_for_break(struct attempts *attempts, const struct position *now, const struct raw_step *raw)
+{
+	size_t low = 0, high = attempts->break_count;
+
+	if (!high || !now->attempt)
+		return;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (attempts->breaks[middle] <= now->max_ts_ms)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < attempts->break_count && attempts->breaks[low] <= raw->ts_ms) {
+		attempts->has_hint = true;
+		attempts->hint_line = raw->line;
+	}
 }
 
 static uint32_t current(const struct attempts *attempts)
@@ -256,7 +292,7 @@ static void enter(
 static bool is_hinted(const struct attempts *attempts, const struct track *track)
 {
 	return track->is_on_trial && attempts->hint_line > track->before.last_line &&
-	       attempts->hint_line < attempts->trial.line;
+	       attempts->hint_line <= attempts->trial.line;
 }
 
 static void advance(
@@ -388,6 +424,7 @@ enum status attempts_place(
 	struct position next = track->now;
 	struct position *now = &track->now;
 
+	look_for_break(attempts, now, raw);
 	*step = unroll(&next, raw, now->attempt < current(attempts) || has_hint(attempts, now));
 	if (!attempts->has_step)
 		attempts->starts[0] = *step;

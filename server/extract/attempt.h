@@ -3,6 +3,9 @@
  *      chunks and from counters that start over in each epoch. Internal to extract/.
  * Ownership: init/done. Threads: one at a time.
  *
+ * A break that others than the lines told (a status that was stated, a process that ended) stands for a start-up line before the first
+ * step behind it.
+ *
  * A step that falls below the definition's maximum while log time does not is one of these (the maximum again is the first of them
  * when a start-up or checkpoint-load line and an unusually long silence stand before it):
  *   a restart        opened on trial; decided when five points, each further on, stayed at or below the old maximum,
@@ -86,6 +89,10 @@ struct attempts {
 		uint64_t line;
 		uint32_t points;
 	} trial;
+	/* When its processes broke off and began, as others than its lines say; by time. Not packed: whoever knows says it again. */
+	int64_t *breaks;
+	size_t break_count;
+	unsigned break_changes; /* whoever says them: of how many changes these are */
 	struct {
 		bool is_pending;
 		uint64_t line;
@@ -98,6 +105,8 @@ bool attempts_init(struct attempts *attempts) __attribute__((warn_unused_result)
 void attempts_done(struct attempts *attempts);
 /* Fresh ones behind those that are there, up to `count`. */
 bool attempts_add_tracks(struct attempts *attempts, size_t count) __attribute__((warn_unused_result));
+bool attempts_set_breaks(struct attempts *attempts, const int64_t *at_ms, size_t count, unsigned changes)
+	__attribute__((warn_unused_result));
 /* Where the step lies on the axis; may open, confirm or take back an attempt. */
 enum status attempts_place(struct attempts *attempts, struct track *track, const struct raw_step *raw, int64_t *step,
 	struct error *err) MUST_CHECK;

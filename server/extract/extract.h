@@ -140,6 +140,13 @@ enum status extract_line(struct extractor *extractor, const struct definition_se
  * From now on points say where they stood; not in all but the last part of a line that a container runtime has cut.
  */
 void extractor_want_marks(struct extractor *extractor);
+/*
+ * When the job's processes broke off and began, by time, as others than the stream's lines say (copied); `changes` comes back from
+ * extractor_break_changes, 0 before any was said. False: no memory.
+ */
+bool extractor_set_breaks(struct extractor *extractor, const int64_t *at_ms, size_t count, unsigned changes)
+	__attribute__((warn_unused_result));
+unsigned extractor_break_changes(const struct extractor *extractor);
 /* The lines to come stand elsewhere in the log: the name that was said last is none of theirs. */
 void extractor_leave_place(struct extractor *extractor);
 

@@ -24,6 +24,16 @@ enum status extractor_place_sent(
 	return sent_place(&extractor->sent, &extractor->attempts, at, is_open, err);
 }
 
+bool extractor_set_breaks(struct extractor *extractor, const int64_t *at_ms, size_t count, unsigned changes)
+{
+	return attempts_set_breaks(&extractor->attempts, at_ms, count, changes);
+}
+
+unsigned extractor_break_changes(const struct extractor *extractor)
+{
+	return extractor->attempts.break_changes;
+}
+
 void extractor_begin_sent(struct extractor *extractor)
 {
 	extractor->sent.has_begun = true;

@@ -6,6 +6,7 @@
 #include "pipeline/jobs/job_record.h"
 #include "pipeline/jobs/rank_jobs.h"
 #include "pipeline/jobs/life_run.h"
+#include "pipeline/life/halts.h"
 #include "read/charts/chart.h"
 #include "read/charts/chart_query.h"
 #include "read/charts/derivation.h"
@@ -179,6 +180,16 @@ static void say_flush_failed(const struct job_state *job, const struct error *er
 		log_line(LOG_WARNING, "summary_failed", "job=\"%s\" error=\"%s\"", job->name, err->text);
 }
 
+static void settle_halts(struct pipeline *pipeline, struct store_reader *reader, struct job_state *job)
+{
+	struct error err;
+
+	if (!atomic_exchange(&job->is_halt_due, false) || halts_settle(pipeline, reader, job->job_id, &err) == OK)
+		return;
+	atomic_store(&job->is_halt_due, true);
+	say_flush_failed(job, &err);
+}
+
 /* One transaction for many jobs: a commit each would keep this thread from sealing. False: some have to be tried again. */
 static bool flush_jobs(
 	struct pipeline *pipeline, struct store_reader *reader, struct job_state *const *jobs, size_t count)
@@ -212,6 +223,7 @@ static bool flush_jobs(
 			 * known yet. */
 			if (life_date_ends(pipeline, reader, flush->job->job_id, &err) != OK)
 				say_flush_failed(flush->job, &err);
+			settle_halts(pipeline, reader, flush->job);
 			atomic_store(&flush->job->is_row_dirty, true);
 			continue;
 		}

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/map.h"
+#include "read/checkpoints.h"
 #include "store/evaluations.h"
 #include "store/jobs.h"
 #include "store/run.h"
@@ -213,17 +214,30 @@ static struct leader row_of(const struct job_row *job, const struct evaluation_c
 		.compared = 1};
 }
 
-/* Its best one, or each. */
+static bool is_among(const int64_t *steps, size_t count, const struct evaluation_checkpoint *checkpoint)
+{
+	for (size_t i = 0; i < count; i++)
+		if (checkpoint->has_step && steps[i] == checkpoint->step)
+			return true;
+	return false;
+}
+
+/* Its best one, or each; but none of which somebody says that nothing can go on from it. */
 static enum status rank_job(struct board *board, const struct job_row *job,
 	const struct evaluation_checkpoint *checkpoints, size_t count, struct error *err)
 {
+	AUTO(arena) own = arena_new();
 	const struct evaluation_checkpoint *best = NULL;
 	struct leader row = {.compared = 0};
-	size_t compared = 0;
+	size_t compared = 0, lost_count;
+	int64_t *lost;
 
+	if (!own)
+		return error_no_memory(err);
+	TRY(checkpoints_read_lost_steps(board->reader, own, job->job_id, &lost, &lost_count, err));
 	for (size_t i = 0; i < count; i++) {
 		double value = evaluation_weighted(&checkpoints[i], board->out->weights, board->out->weight_count);
-		if (isnan(value))
+		if (isnan(value) || is_among(lost, lost_count, &checkpoints[i]))
 			continue;
 		compared++;
 		if (board->by != LEADERS_BY_CHECKPOINT && best && value <= row.value)

@@ -5,6 +5,7 @@
 #include "base/text/iso8601.h"
 #include "model/jobs/by_hand.h"
 #include "read/checkpoint_place.h"
+#include "read/checkpoints.h"
 #include "read/logs/lines.h"
 #include "read/node_ledger.h"
 #include "state/execute.h"
@@ -61,9 +62,17 @@ static enum status read_checkpoint(struct restart *r, struct error *err)
 	struct checkpoint_row *rows;
 	size_t count = 0;
 
-	r->checkpoint.step = -1;
+	r->checkpoint.step = r->passed_over.step = -1;
 	for (size_t i = r->link_count; i-- > 0 && !count;) {
-		TRY(store_read_checkpoints(r->reader, r->arena, r->links[i].job_id, INT64_MAX, 1, &rows, &count, err));
+		TRY(checkpoints_read_all(r->reader, r->arena, r->links[i].job_id, INT64_MAX, 1, &rows, &count, err));
+		if (count && rows[0].is_denied) {
+			if (r->passed_over.step < 0) {
+				r->passed_over = rows[0];
+				r->passed_over_job = r->links[i].job;
+			}
+			TRY(checkpoints_read(
+				r->reader, r->arena, r->links[i].job_id, INT64_MAX, 1, &rows, &count, err));
+		}
 		if (!count)
 			continue;
 		r->checkpoint = rows[0];
@@ -82,7 +91,7 @@ static enum status find_progress(struct restart *r, struct error *err)
 		size_t count;
 		if (!own)
 			return error_no_memory(err);
-		TRY(store_read_checkpoints(
+		TRY(checkpoints_read(
 			r->reader, own, r->links[i].job_id, INT64_MAX, CHECKPOINTS_MAX, &rows, &count, err));
 		for (size_t k = 0; k < count; k++) { /* the newest first */
 			bool is_again = rows[k].step == r->progress_step && i == r->progress_link;
@@ -218,16 +227,30 @@ static void write_checkpoint(const struct restart *r, struct json_writer *w)
 		return;
 	}
 	/* Its text may have been deleted: the step stays. */
-	if (lines_read(r->pipeline, r->reader, r->arena, r->checkpoint_job, row->stream, row->line, 1, LINE_MAX_BYTES,
-		    &lines, &count, &total, NULL) == OK &&
+	if (!row->is_added &&
+		lines_read(r->pipeline, r->reader, r->arena, r->checkpoint_job, row->stream, row->line, 1,
+			LINE_MAX_BYTES, &lines, &count, &total, NULL) == OK &&
 		count)
 		text = lines[0].text;
 	json_object(w);
 	json_put_span(w, "job", r->checkpoint_job);
 	json_put_i64(w, "step", row->step);
 	checkpoint_write_place(w, row);
-	put_or_null(w, "path", path_in(text));
+	put_or_null(w, "path", row->path.len ? row->path : path_in(text));
 	put_or_null(w, "text", text);
+	json_object_end(w);
+}
+
+/* The newest one of the run, where somebody says that nothing can go on from it. */
+static void write_passed_over(const struct restart *r, struct json_writer *w)
+{
+	if (r->passed_over.step < 0)
+		return;
+	json_key(w, "passed_over");
+	json_object(w);
+	json_put_span(w, "job", r->passed_over_job);
+	json_put_i64(w, "step", r->passed_over.step);
+	checkpoint_write_place(w, &r->passed_over);
 	json_object_end(w);
 }
 
@@ -339,6 +362,7 @@ enum status restart_write(const struct restart *r, size_t document_max_bytes, st
 
 	write_state(r, w);
 	write_checkpoint(r, w);
+	write_passed_over(r, w);
 	TRY(write_hosts(r, w, err));
 	TRY(settle_document(r->view.row.document, &document, err));
 	json_key(w, "document");

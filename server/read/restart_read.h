@@ -26,6 +26,8 @@ struct restart {
 	struct span successor; /* that goes on with it; "": none does */
 	struct checkpoint_row checkpoint; /* the run's newest; step -1: none is known */
 	struct span checkpoint_job;
+	struct checkpoint_row passed_over; /* newer than that, but nothing can go on from it; step -1: none */
+	struct span passed_over_job;
 	size_t first; /* link: before it the run went another way (fork_from) */
 	size_t progress_link; /* of which, and when, the run's highest step was saved first */
 	int64_t progress_step, progress_ms; /* -1: none was */

@@ -1,8 +1,27 @@
 #include "read/said_faults.h"
 
+#include "base/text/host_list.h"
 #include "model/jobs/by_hand.h"
 #include "state/known_fault.h"
 #include "store/jobs.h"
+
+static enum status is_of_host(struct store_reader *reader, struct arena *arena, const struct said_hit *hit,
+	struct span host, bool *out, struct error *err)
+{
+	struct span said, *names;
+	bool is_shared;
+	size_t count;
+
+	*out = false;
+	TRY(said_hit_host(reader, arena, hit, &said, &is_shared, err));
+	if (is_shared)
+		return OK;
+	*out = span_equal(said, host);
+	TRY(host_list_expand(arena, hit->row.host, &names, &count, err));
+	for (size_t i = 0; i < count && !*out; i++)
+		*out = span_equal(names[i], host);
+	return OK;
+}
 
 enum status said_faults_read(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct job_row *job, struct span host, int64_t from_ms, int64_t to_ms, struct node_fault_row **out,
@@ -18,14 +37,11 @@ enum status said_faults_read(struct pipeline *pipeline, struct store_reader *rea
 		return error_no_memory(err);
 	for (size_t i = hit_count; i-- > 0;) {
 		const struct signature_hit_row *hit = &hits[i].row;
-		bool is_drain, is_shared;
-		struct span sender;
+		bool is_drain, is_its;
 		if (!known_fault_is_of_machine(pipeline, hit->signature, &is_drain))
 			continue;
-		TRY(stream_line_host(reader, arena, job->job_id, hit->stream_id, hits[i].stream, hit->first_line,
-			&sender, &is_shared, err));
-		if (is_shared || !span_equal(sender, host) ||
-			by_hand_find_fault(arena, job->document, hits[i].stream, hit->first_line).len)
+		TRY(is_of_host(reader, arena, &hits[i], host, &is_its, err));
+		if (!is_its || by_hand_find_fault(arena, job->document, hits[i].stream, hit->first_line).len)
 			continue;
 		(*out)[(*count)++] = (struct node_fault_row){.host = host,
 			.ts_ms = hit->first_ms,

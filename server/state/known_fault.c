@@ -32,6 +32,17 @@ enum status stream_line_host(struct store_reader *reader, struct arena *arena, i
 	return OK;
 }
 
+enum status said_hit_host(struct store_reader *reader, struct arena *arena, const struct said_hit *hit,
+	struct span *host, bool *is_shared, struct error *err)
+{
+	*host = hit->row.host;
+	*is_shared = hit->row.is_of_nobody;
+	if (host->len || *is_shared)
+		return OK;
+	return stream_line_host(reader, arena, hit->row.job_id, hit->row.stream_id, hit->stream, hit->row.first_line,
+		host, is_shared, err);
+}
+
 /* ---- which it is ---- */
 
 struct finding {
@@ -100,21 +111,6 @@ static const struct said_hit *gravest(const struct finding *f)
 
 /* ---- in words ---- */
 
-static enum status host_of(const struct finding *f, const struct said_hit *hit, struct span *host, struct error *err)
-{
-	AUTO(regex_scratch) scratch = regex_scratch_new();
-	struct signature_found found;
-	bool is_shared;
-
-	if (scratch && signature_find(f->pipeline->signatures, scratch, hit->row.text, true, &found) &&
-		found.host.len && span_equal(found.signature->name, hit->row.signature)) {
-		*host = found.host; /* Slurm's, on another machine */
-		return OK;
-	}
-	return stream_line_host(f->reader, f->arena, f->job_id, hit->row.stream_id, hit->stream, hit->row.first_line,
-		host, &is_shared, err);
-}
-
 static void put_hit(const struct said_hit *hit, struct span host, struct json_writer *w)
 {
 	json_put_span(w, "signature", hit->row.signature);
@@ -129,6 +125,7 @@ static void put_hit(const struct said_hit *hit, struct span host, struct json_wr
 static enum status put_lines(const struct finding *f, struct json_writer *w, struct error *err)
 {
 	struct span host;
+	bool is_shared;
 	size_t shown = 0;
 
 	json_key(w, "lines");
@@ -136,7 +133,7 @@ static enum status put_lines(const struct finding *f, struct json_writer *w, str
 	for (size_t i = 0; i < f->count && shown < LINES_SHOWN; i++) {
 		if (!weight_of(f, &f->hits[i]))
 			continue;
-		TRY(host_of(f, &f->hits[i], &host, err));
+		TRY(said_hit_host(f->reader, f->arena, &f->hits[i], &host, &is_shared, err));
 		json_object(w);
 		put_hit(&f->hits[i], host, w);
 		json_object_end(w);
@@ -185,11 +182,10 @@ static enum status describe(
 {
 	AUTO_DONE(buf) text = BUF_INIT(TEXT_BYTES);
 	struct span host;
+	bool is_shared;
 
-	TRY(host_of(f, hit, &host, err));
-	buf_append_span(&text, signature_of(f, hit)->title);
-	buf_append_text(&text, " on ");
-	buf_append_span(&text, host.len ? host : hit->stream);
+	TRY(said_hit_host(f->reader, f->arena, hit, &host, &is_shared, err));
+	signature_append_summary(&text, signature_of(f, hit), host.len ? host : hit->stream);
 	size_t summary_len = text.len;
 	buf_append_text(&text, ": ");
 	buf_append_span(&text, hit->row.text);

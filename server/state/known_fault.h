@@ -37,6 +37,10 @@ enum status known_fault_of_end(struct pipeline *pipeline, struct store_reader *r
 /* "": nobody says. The machine that sent the line, or that the stream is of; *is_shared: several send it. */
 enum status stream_line_host(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t stream_id,
 	struct span stream, uint64_t line, struct span *host, bool *is_shared, struct error *err) MUST_CHECK;
+/* The same of what was said there: a machine, or a list of them, that the line names is its own. */
+struct said_hit;
+enum status said_hit_host(struct store_reader *reader, struct arena *arena, const struct said_hit *hit,
+	struct span *host, bool *is_shared, struct error *err) MUST_CHECK;
 
 /* Of a fault by its name in signatures.json: the machine works on, and nothing broke for it. */
 bool known_fault_is_nonfatal(const struct pipeline *pipeline, struct span signature);

@@ -46,6 +46,9 @@ struct signature_hit_row {
 	uint64_t last_line;
 	int64_t first_ms, last_ms; /* log time */
 	struct span text; /* of the last line */
+	struct span
+		host; /* machines that its first line names, as Slurm lists them (base/text/host_list.h); "": whose the line is */
+	bool is_of_nobody; /* it is of another machine than its sender, and which one is not known */
 };
 /* Of each signature the stretch that began first, of those with lines within the two times; by time. */
 struct said_hit {
@@ -58,12 +61,12 @@ enum status store_read_hits_between(struct store_reader *reader, struct arena *a
 enum status store_read_hits_of(struct store_reader *reader, struct arena *arena, int64_t job_id,
 	const struct span signatures[2], int64_t from_ms, int64_t to_ms, size_t limit, struct said_hit **out,
 	size_t *count, struct error *err) MUST_CHECK;
-/* By (job, stream, signature, first_line); its incident stays the first one said. */
+/* By (job, stream, signature, first_line); its incident and its machine stay the first ones said. */
 enum status store_put_signature_hit(
 	struct store_tx *tx, const struct signature_hit_row *row, struct error *err) MUST_CHECK;
-/* *incident_id 0: it is not known. */
-enum status store_find_signature_hit(struct store_reader *reader, const struct signature_hit_row *row,
-	uint32_t *incident_id, struct error *err) MUST_CHECK;
+/* What is decided once: its incident (0: it is not known) and its machine, in the arena. */
+enum status store_find_signature_hit(
+	struct store_reader *reader, struct arena *arena, struct signature_hit_row *row, struct error *err) MUST_CHECK;
 /* The incident of any stream of the job with this signature that was said within the two times. 0: none was. */
 enum status store_find_signature_incident(struct store_reader *reader, int64_t job_id, struct span signature,
 	int64_t from_ms, int64_t to_ms, uint32_t *incident_id, struct error *err) MUST_CHECK;
@@ -118,12 +121,22 @@ struct checkpoint_row {
 	uint32_t stream_id;
 	uint64_t line;
 	struct span stream; /* its name; when read */
+	/* What somebody set right by hand of it (read/checkpoints.h); the store knows nothing of that. */
+	bool is_by_hand, is_denied;
+	bool is_added; /* no line tells of it: stream "", line 0 */
+	int64_t told_ms; /* by its line */
+	struct span path, why, set_by; /* "": nobody says */
+	int64_t set_ms;
 };
 /* By (job, attempt, step): of several streams the one that said it first, by log time, then by number. */
 enum status store_put_checkpoint(struct store_tx *tx, const struct checkpoint_row *row, struct error *err) MUST_CHECK;
+/* What the log tells of alone: what is known of a job's checkpoints read/checkpoints.h has. */
 /* The last `limit` until the time, the newest first. One of no known attempt is left out where an attempt has its step, too. */
 enum status store_read_checkpoints(struct store_reader *reader, struct arena *arena, int64_t job_id, int64_t until_ms,
 	size_t limit, struct checkpoint_row **out, size_t *count, struct error *err) MUST_CHECK;
+/* Of these the one of that attempt and step. */
+enum status store_read_checkpoint(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t attempt,
+	int64_t step, struct checkpoint_row *out, bool *is_there, struct error *err) MUST_CHECK;
 
 /* ---- what was asked of a job's senders because of an incident ---- */
 struct emergency_row { /* one a job */

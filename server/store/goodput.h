@@ -91,7 +91,7 @@ enum status store_read_goodput_due(struct store_reader *reader, struct arena *ar
 /* Of those of its team, or of none, that state to go on with this job and have steps; forks are none: their job goes on as well. */
 enum status store_read_went_on(struct store_reader *reader, struct arena *arena, int64_t job_id, struct span job,
 	struct goodput_went_on **out, size_t *count, struct error *err) MUST_CHECK;
-/* The job of that name, if there is one that next_id may go on with, is to be worked out again; the job that this one states to go on with. */
+/* The job of that name, if there is one that next_id may go on with, is to be worked out again, and who else went on with it; the job that this one states to go on with. */
 enum status store_touch_goodput_of(struct store_tx *tx, struct span job, int64_t next_id, struct error *err) MUST_CHECK;
 enum status store_touch_goodput_before(struct store_tx *tx, int64_t job_id, struct error *err) MUST_CHECK;
 

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import resource
 import statistics
 import subprocess
 import sys
@@ -55,6 +56,18 @@ def run_limit(folder, mib):
     output = subprocess.run([program("bench_limit"), "--mib", str(mib), "--file", str(folder / "limit.db")], check=True,
         stdout=subprocess.PIPE).stdout
     return json.loads(output)
+
+
+def run_small_limit(folder, how, seconds, arguments):
+    """The limit of small posts under the load client's "small": its figures, and the CPU microseconds that a request cost it."""
+    with subprocess.Popen([program("bench_small_limit"), how, "--file", str(folder / "small-limit.db")], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, text=True) as limit:
+        port = limit.stdout.readline().strip()
+        mode, *rest = arguments
+        subprocess.run([program("bench_load"), mode, "--port", port, "--job", "limit", "--seconds", str(seconds), *map(str, rest)], check=True,
+            stdout=subprocess.DEVNULL)
+        figures = json.loads(limit.communicate()[0])
+    return {**figures, "cpu_us": figures["cpu_seconds"] / figures["requests"] * 1e6}
 
 
 def measure_sync(folder):
@@ -170,6 +183,14 @@ def settle(server):
     return time.monotonic() - start
 
 
+def stop_and_count(server):
+    """A stop seals what is left. The process's seconds of user and system time, from its start to its end."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    server.stop(CATCH_UP_S)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
 def measure_load(server, prefix, seconds, arguments):
     """One load from start to the moment when everything of it is extracted."""
     pid = server.process.pid
@@ -184,7 +205,7 @@ def measure_load(server, prefix, seconds, arguments):
     sampler.end()
     metrics = read_metrics(server)
     return {**result, "catch_up_s": caught_up - acknowledged, "server_cpu_seconds": server_cpu,
-        "other_cpu_seconds": max(0.0, busy - server_cpu - result["cpu_seconds"]), "wall_s": caught_up - start,
+        "server_cpu_before": before, "other_cpu_seconds": max(0.0, busy - server_cpu - result["cpu_seconds"]), "wall_s": caught_up - start,
         "lag_s": sampler.lag_s(), "journal": sampler.journal(), "rss_peak_mb": sampler.peak_mb,
         "server": {name: metrics[name] - metrics_before[name] for name in ("lines_total", "points_total", "commits_total",
             "commit_seconds_total", "batches_total", "sealed_lines_total", "refused_busy_total", "incidents_total")}}

@@ -6,7 +6,7 @@ import socket
 import threading
 import time
 
-from harness import CORES, GB, JOBS, MB, measure_load, memory_mb, settle
+from harness import CORES, GB, JOBS, MB, measure_load, memory_mb, run_small_limit, settle, stop_and_count
 from smserver import Server
 from table import Line, Row
 
@@ -14,6 +14,7 @@ SMALL_CONNECTIONS, LINES, WIDE_STREAMS, SUBSCRIBERS = 32, 20, 1024, 100
 BULK_RATIO, SMALL_LINES_PER_S, LAG_S, MEMORY_MB = 0.6, 600_000, 1.0, 96
 FLAT_MB = 64 # the sealer begins at 16 MiB and works in steps; below a quarter of the journal's limit nothing is told
 READ_BYTES = 1 << 18
+CPU_RATIO, SMALL_LIMIT_S = 0.7, 10
 GIVE_BACK_S = 5 # within so long of silence the server returns what a load needed
 
 SMALL = ("small", "--connections", SMALL_CONNECTIONS, "--jobs", JOBS, "--lines", LINES)
@@ -68,7 +69,10 @@ def measure(kind, subscribers=0):
         time.sleep(GIVE_BACK_S)
         figures["rss_after_mb"] = memory_mb(server.process.pid, "RssAnon")
         live.end()
-        server.stop()
+        figures["sealed_cpu_seconds"] = stop_and_count(server) - figures["server_cpu_before"]
+        if kind == "small":
+            figures["small_limit"] = {how: run_small_limit(bench.folder, how, min(SMALL_LIMIT_S, bench.seconds), SMALL)
+                for how in ("suspended", "threads")}
         return {**figures, "subscribers": subscribers, "event_bytes": live.bytes, "subscribers_closed": live.closed}
     return run
 
@@ -85,6 +89,11 @@ def report(kind, title, with_memory=True):
                 is_flat),
             Line(f"{kind}: line to acknowledgement, p50, p99, p99.9", f"{load['p50_ms']:.1f}, {load['p99_ms']:.1f}, {load['p999_ms']:.1f} ms"),
         ]
+        if "small_limit" in load:
+            best = min(one["cpu_us"] for one in load["small_limit"].values())
+            ours = load["sealed_cpu_seconds"] / load["requests"] * 1e6
+            result.append(Line(f"{kind}: CPU of a request, until it is sealed", f"{ours:.0f} us", f"{best:.0f} us", f"{best / ours:.2f}",
+                f">= {CPU_RATIO}", best / ours >= CPU_RATIO))
         if with_memory:
             result.append(Line(f"{kind}: memory (RssAnon) at most; after it", f"{load['rss_peak_mb']:.0f}; {load['rss_after_mb']:.0f} MB", "",
                 "", f"<= {MEMORY_MB} MB", load["rss_peak_mb"] <= MEMORY_MB))
@@ -109,10 +118,13 @@ def tell(kind):
         limit = bench.found["limit"]
         gigabytes = load["bytes"] / GB
         per_gb = limit["cpu_seconds"] / (limit["bytes"] / GB)
-        server = load["server_cpu_seconds"] / gigabytes
+        server, extracted = load["sealed_cpu_seconds"] / gigabytes, load["server_cpu_seconds"] / gigabytes
         return [
-            f"{kind}: CPU seconds a GB: server {server:.2f}, client {load['cpu_seconds'] / gigabytes:.2f}; limit/server {per_gb / server:.2f}; "
+            f"{kind}: CPU seconds a GB: server {server:.2f} until all is sealed ({extracted:.2f} until it is extracted), "
+            f"client {load['cpu_seconds'] / gigabytes:.2f}; limit/server {per_gb / server:.2f}; "
             f"others used {load['other_cpu_seconds'] / (CORES * load['wall_s']):.0%} of the machine",
+            *(f"    the limit of small posts, {how}: {one['cpu_us']:.0f} us of CPU a request, {one['requests']} in {one['groups']} groups"
+                for how, one in load.get("small_limit", {}).items()),
             f"    {load['requests']} requests, {load['requests_per_s']:.0f}/s; {load['refused']} times 429, {load['failed']} failed, "
             f"{load['broken']} broken; caught up after {load['catch_up_s']:.2f} s",
             f"    {load['server']['commits_total']:.0f} commits, journal at most {load['journal']['peak_mb']:.0f} MB, "

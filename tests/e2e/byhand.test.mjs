@@ -257,3 +257,46 @@ test("a row that is no setting is refused at its place, and takes nothing back",
   await isClosed(page);
   assert.deepEqual(await byHand(server), { settings: { a: "1", note: "x" } });
 });
+
+test("a checkpoint is denied, another one is added, and both are taken back, by keys alone", { timezoneId: "UTC" }, async ({ server, page, open, allow }) => {
+  const steps = Array.from({ length: 90 }, (_, i) => line(i * 4, `step: ${i + 1} loss: 2.5`));
+  await server.send("llama-2", [...steps.slice(0, 40), line(160, "saved checkpoint to /ckpt/40 at step 40"), ...steps.slice(40, 80), line(320, "saved checkpoint to /ckpt/80 at step 80"), ...steps.slice(80)]);
+  await waitUntil(async () => (await server.get("/api/v1/jobs/llama-2/checkpoints")).body.checkpoints.length === 2, "the checkpoints");
+  await open("/jobs/llama-2/goodput");
+  const table = page.locator(".report table", { has: page.getByText("said of it") });
+  const row = (step) => table.getByRole("row").filter({ has: page.getByRole("rowheader", { name: String(step), exact: true }) });
+  const dialog = page.locator("dialog[open]");
+  await row(80).getByRole("button", { name: "Set right by hand…" }).focus();
+  await page.keyboard.press("Enter");
+  await dialog.getByRole("textbox", { name: "Why" }).focus();
+  await page.keyboard.type("the file is cut off");
+  await page.keyboard.press("Enter");
+  await isClosed(page);
+  await row(80).getByText("work cannot go on from it").waitFor();
+  const { "1:80": denied } = (await byHand(server)).checkpoints;
+  assert.deepEqual([denied.usable, denied.why], [false, "the file is cut off"]);
+
+  allow(/422/);
+  await page.getByRole("button", { name: "Add a checkpoint…" }).focus();
+  await page.keyboard.press("Enter");
+  await dialog.getByRole("textbox", { name: "attempt" }).fill("7");
+  await dialog.getByRole("textbox", { name: "step" }).fill("60");
+  await dialog.locator("[name=time]").fill(new Date(START_MS + 240_000).toISOString().slice(0, 19));
+  await dialog.getByRole("textbox", { name: "path" }).fill("s3://b/60");
+  await dialog.getByRole("textbox", { name: "Why" }).fill("an asynchronous writer");
+  await page.keyboard.press("Enter");
+  await dialog.getByRole("alert").filter({ hasText: "from 1 to 1" }).waitFor();
+  await dialog.getByRole("textbox", { name: "attempt" }).fill("1");
+  await page.keyboard.press("Enter");
+  await isClosed(page);
+  await row(60).getByText("s3://b/60").waitFor();
+  assert.equal((await server.get("/api/v1/jobs/llama-2/checkpoints")).body.checkpoints[0].ts_ms, START_MS + 240_000);
+
+  for (const step of [80, 60]) {
+    await row(step).getByRole("button", { name: "Take it back" }).focus();
+    await page.keyboard.press("Enter");
+    await waitUntil(async () => !(await byHand(server))?.checkpoints?.[`1:${step}`], "its end");
+  }
+  assert.equal(await byHand(server), undefined);
+  await waitUntil(async () => (await table.getByRole("rowheader").allInnerTexts()).join() === "80,40", "what the log tells of");
+});

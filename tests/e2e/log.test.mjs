@@ -25,8 +25,8 @@ test("a search goes from hit to hit", async ({ server, page, open }) => {
   await sendNodes(server);
   await openJob(page, open, "llama");
   await page.locator(".find input").first().waitFor();
-  await page.keyboard.press("/");
-  assert.ok(await page.evaluate(() => document.activeElement === document.querySelector(".find input")));
+  const isInField = () => page.evaluate(() => document.activeElement === document.querySelector(".find input"));
+  await waitUntil(async () => (await page.keyboard.press("/"), await isInField()), "the field, by a key once keys are heard");
   await page.keyboard.type("nccl");
   await hitCount(page, 12);
   await countSays(page, "12 hits");

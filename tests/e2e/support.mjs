@@ -14,6 +14,9 @@ import { PATIENCE_MS, ROOT, Server, waitUntil } from "./server.mjs";
 
 export { ROOT, Server, waitUntil } from "./server.mjs";
 
+/** tests/run --all: what is short of it is in tests/support/howlong.py. */
+export const IS_LONG = Boolean(process.env.SM_LONG);
+
 const SHOTS = path.join(ROOT, "build/screenshots");
 mkdirSync(SHOTS, { recursive: true });
 

@@ -6,7 +6,8 @@ import re
 import subprocess
 import sys
 
-from smserver import BUILD_DIR, PATIENCE_S, ROOT, wait_until
+from postgres import build_folder
+from smserver import PATIENCE_S, ROOT, wait_until
 
 NOTES = pathlib.Path(ROOT, "docs/notes.md").read_text()
 
@@ -16,7 +17,7 @@ def blocks(language):
 
 
 def run(server, command, **more):
-    env = {**os.environ, "PATH": f"{BUILD_DIR}:{os.environ['PATH']}", "PYTHONPATH": str(pathlib.Path(ROOT, "clients")), "HOME": "/nonexistent"}
+    env = {**os.environ, "PATH": f"{build_folder()}:{os.environ['PATH']}", "PYTHONPATH": str(pathlib.Path(ROOT, "clients")), "HOME": "/nonexistent"}
     return subprocess.run(command, env=env, capture_output=True, timeout=PATIENCE_S, check=True, text=True, **more).stdout
 
 

@@ -176,6 +176,59 @@ def test_what_is_deleted_for_good_goes_on_with_nothing(quick):
     wait_until(lambda: (row := stored(quick, "a")) and row[2] == 0, what="a to have lost nothing that is known")
 
 
+def test_a_deleted_job_keeps_its_breaks_where_it_keeps_its_hours(quick):
+    """The days' MTBF is made of both: in the trash, out of it again, and when the job is gone for good."""
+    put_prices(quick, {"instance": "ml.p5.48xlarge", "per_hour": PRICE})
+    first = failed_at(100, FailureReason="AlgorithmError: x")
+    first.tell(quick)
+    begun_again("b", first, 70, 50, "a").tell(quick)
+    wait_until(lambda: (row := stored(quick, "a")) and row[2] == 30 and stored(quick, "b"), what="what a lost")
+
+    def of_days():
+        body = quick.get(FLEET).body
+        return body["causes"], spent(body), body["lost_cost"]
+    before = of_days()
+    [cause] = before[0]
+    assert (cause["cause"], cause["count"], cause["lost_steps"]) == ("AlgorithmError", 1, 30) and cause["mtbf_node_hours"] > 0
+    assert quick.delete("/api/v1/jobs/a").status == 204
+    assert of_days() == before
+    assert quick.post("/api/v1/jobs/a/restore").status == 200
+    wait_until(lambda: stored(quick, "a") and of_days() == before, what="the same days")
+    assert quick.delete("/api/v1/jobs/a?purge=true").status == 204
+    assert of_days() == before
+    assert quick.get("/api/v1/jobs/a").status == 404
+
+
+@pytest.mark.parametrize("status, later_s, lost", [("Failed", 600, 50), ("Stopped", 600, 50), ("Failed", -900, 50), ("Completed", 600, 0), ("Failed", -1200, 0)],
+    ids=["failed", "stopped", "failed when it had begun", "a branch that is done", "one that began before"])
+def test_of_two_that_go_on_with_a_job_the_later_one_is_the_runs(quick, status, later_s, lost):
+    """b went on with a, and broke off; c goes on with a, too: what b made is made again, and each step of the run is of use once."""
+    first = failed_at(100, FailureReason="AlgorithmError: x")
+    second = Script("b", first.t + 600, 2, step=90, continues="a")
+    second.begin()
+    second.train(50)  # up to step 140
+    second.end(uploading_s=0, status=status)
+    third = Script("c", second.t + later_s, 2, step=80, continues="a")
+    third.begin()
+    third.train(120)
+    third.end()
+    for job in (first, second, third):
+        job.tell(quick)
+    wanted = {"a": (80, 20), "b": (50 - lost, lost), "c": (120, 0)}
+    wait_until(lambda: {job: (stored(quick, job) or [0])[1:] for job in wanted} == wanted, what=f"{lost} lost steps of b")
+    useful = 80 + (0 if lost else 50) + 120
+
+    def run_is_so():
+        buckets = quick.get("/api/v1/jobs/a/run").body["goodput"]["buckets"]
+        return buckets["productive"]["node_hours"] == pytest.approx(useful * 10 * 2 / HOUR_S)
+    wait_until(run_is_so, what=f"{useful} steps of use")
+    if lost:
+        [broken] = [one for one in settled(quick, "b")[0]]
+        assert (broken["went_on_in"], broken["lost_steps"], broken["redone_seconds"]) == ("c", 50, 500)
+        assert quick.delete("/api/v1/jobs/c").status == 204
+        wait_until(lambda: (row := stored(quick, "b")) and row[2] == 0, what="b's steps to be of use again")
+
+
 def test_another_team_takes_nothing_from_a_job(make_server):
     server = make_server("--goodput-every", "100ms")
     server.token = make_token(server, "root", "admin")

@@ -48,10 +48,10 @@ def test_a_process_that_ends_after_an_nccl_timeout(server):
         assert server.post(f"/api/v1/sessions/{opened[stream]}", json={"exit": {"code": code}}).status == 200
     document, incident = failed(server, "j")
     assert document["TrainingJobStatus"] == "Failed"
-    assert document["FailureReason"] == f"algo-2 on gpu007: exit code 1; NCCL timeout on gpu007: {TIMEOUT}"
+    assert document["FailureReason"] == f"algo-2 on gpu007: exit code 1; NCCL timeout, first reported by gpu007: {TIMEOUT}"
     fault = incident["evidence"]["fault"]
     assert (fault["summary"], fault["signature"], fault["host"], fault["stream"], fault["line"], fault["text"]) == (
-        "NCCL timeout on gpu007", "nccl_timeout", "gpu007", "algo-2", 0, TIMEOUT)
+        "NCCL timeout, first reported by gpu007", "nccl_timeout", "gpu007", "algo-2", 0, TIMEOUT)
     assert [(line["signature"], line["host"], line["line"], line["text"]) for line in fault["lines"]] == [
         ("nccl_timeout", "gpu007", 0, TIMEOUT), ("nccl_watchdog", "gpu007", 1, ENDED), ("worker_failed", "gpu007", 2, WORKER)]
     assert "lowest" in incident["evidence"]["action"]
@@ -175,8 +175,8 @@ def test_the_machine_whose_ranks_stopped_first_is_named(server, receiver):
     assert not any("likely" in row["evidence"] for row in server.get("/api/v1/incidents").body["incidents"])  # of all jobs
     fail(server, "j", time_ms=now)
     document, incident = failed(server, "j")
-    assert document["FailureReason"].startswith("NCCL timeout on gpu001: [rank")
-    assert incident["evidence"]["fault"]["summary"] == "NCCL timeout on gpu001"
+    assert document["FailureReason"].startswith("NCCL timeout, first reported by gpu001: [rank")
+    assert incident["evidence"]["fault"]["summary"] == "NCCL timeout, first reported by gpu001"
     message = wait_until(lambda: [m for m in receiver.messages() if m["data"]["kind"] == "job_failed"], what="the message")[0]
     assert "gpu003" not in json.dumps(message)
 

@@ -461,6 +461,24 @@ def test_who_says_to_have_waited_for_weeks_moves_no_job_by_more_than_a_day(serve
     assert status == "Training" and now - day_ms <= at_ms <= int(time.time() * 1000) - day_ms
 
 
+@pytest.mark.parametrize("exit_days, end_days, trained", [(4, 3, 0), (2, 2, 1), (0.5, 0.5, 0.5)])
+def test_a_session_that_was_away_for_days_ends_the_job_when_its_process_ended(server, exit_days, end_days, trained):
+    """The job ended three days ago, its process began five days ago. Of what went on since, a day is believed."""
+    day_ms = 24 * 60 * MINUTE_MS
+    announce(server)
+    now = int(time.time() * 1000)
+    state(server, "Training", time_ms=now - 6 * day_ms)
+    first = session(server, stream="node-a", run_key="a")
+    end(server, first, code=0, at_ms=now - 3 * day_ms)
+    state(server, "Completed", time_ms=now - 3 * day_ms)
+    late = session(server, stream="node-b", run_key="a", resume=True, waited_ms=5 * day_ms)
+    end(server, late, code=0, at_ms=round(now - exit_days * day_ms))
+    known = history(server)
+    assert known[-1] == ("Completed", round(now - end_days * day_ms))
+    spent_ms = known[-1][1] - known[-2][1] if known[-2] != ("Training", now - 6 * day_ms) else 0
+    assert abs(spent_ms - trained * day_ms) < MINUTE_MS, known
+
+
 def test_a_status_told_each_minute_is_one_row_and_what_is_told_late_finds_its_place(server):
     announce(server)
     for n in range(50):

@@ -205,8 +205,8 @@ def test_slurm_s_lines_are_of_the_machines_that_they_name(server):
     send(server, "slurm", "algo-1", "head-1", [(0, "step 1 loss 2.0"),
         (1, "slurmstepd: error: *** JOB 4711 ON head-1 CANCELLED AT 2026-11-30T01:10:00 DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS ***"),
         (2, "srun: error: Node failure on gone-2"), (3, "srun: error: Node failure on gone-3"), (4, "srun: error: Node failure on gone-[5-6]")], now)
-    wait_until(lambda: len(server.get("/api/v1/nodes").body["drain"]) >= 2, what="both machines")
-    assert sorted(row["host"] for row in server.get("/api/v1/nodes").body["drain"]) == ["gone-2", "gone-3"]
+    wait_until(lambda: len(server.get("/api/v1/nodes").body["drain"]) >= 4, what="all four machines")
+    assert sorted(row["host"] for row in server.get("/api/v1/nodes").body["drain"]) == ["gone-2", "gone-3", "gone-5", "gone-6"]
     assert server.post("/api/v1/jobs/slurm/transitions", json={"SecondaryStatus": "Failed", "time_ms": now + 5000}).status == 204
     reason = wait_until(lambda: server.get("/api/v1/jobs/slurm").body.get("FailureReason"), what="a reason")
     assert "on gone-2: srun: error: Node failure on gone-2" in reason, reason

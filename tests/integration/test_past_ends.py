@@ -178,9 +178,12 @@ def test_those_who_wait_for_a_log_to_be_read_leave_somebody_to_answer(make_serve
     server = make_server("--workers", "2", "--extract-threads", "1", "--match-steps", "5000000")
     slow = [{"Name": f"slow-{n}", "Regex": f"(?:a|a?)+b=([0-9]{{1,{n + 1}}})"} for n in range(8)]  # each line costs each all of its steps
     names = [f"j-{n}" for n in range(3)]
+    ended = {"SecondaryStatus": "Completed", "time_ms": LAST_MS}
     for name, times in [("busy", 40), *((name, 1) for name in names)]:
         document = {"TrainingJobName": name, "AlgorithmSpecification": {"MetricDefinitions": slow if name == "busy" else slow[:1]}}
         assert server.post("/api/v1/jobs", json=document).status == 201
+        if name == "busy":
+            assert server.post("/api/v1/jobs/busy/transitions", json=ended).status == 204
         server.send(name, [line(T0 + n * MINUTE_MS, "a" * 40 + "b=x") for n in range(STEPS)] * times)
     answered = []
 
@@ -193,12 +196,17 @@ def test_those_who_wait_for_a_log_to_be_read_leave_somebody_to_answer(make_serve
         answered.append(name)
 
     threads = [threading.Thread(target=end, args=(name,)) for name in names]
+    began = time.monotonic()  # the first of two that have to wait for a log waits: what is refused as the job stands does not have to
+    refused = server.post("/api/v1/jobs/busy/transitions", json={**ended, "SecondaryStatus": "Failed", "unless": ["Completed"]})
+    answered_after_s, began = time.monotonic() - began, time.monotonic()
+    assert (refused.status, refused.body["field"]) == (409, "unless"), refused
     for thread in threads:
         thread.start()
     assert server.get("/api/v1/jobs").status == 200
     answered.append("list")
     for thread in threads:
         thread.join()
+    assert answered_after_s < time.monotonic() - began
     assert answered[0] == "list" and sorted(answered[1:]) == names
     for name in names:
         assert server.get(f"/api/v1/jobs/{name}").body["TrainingEndTime"] * 1000 == LAST_MS

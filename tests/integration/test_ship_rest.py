@@ -303,3 +303,77 @@ def test_a_machine_that_is_back_sends_its_lines_behind_those_of_the_one_that_wen
     assert away.returncode == 0, errors
     machines.check(40, count)
     assert list(ship.spool.iterdir()) == []
+
+
+# ---- how many sources it takes ----
+
+def sources(server, job):
+    """How many bytes of each; of '' there are none."""
+    counts = server.get(f"/api/v1/jobs/{job}/streams?sources=true").body["streams"][0]["sources"]
+    return {name: count for name, count in counts.items() if name or count}
+
+
+@pytest.fixture
+def small_server(make_server):
+    return make_server("--max-sources", "2", "--lease", "1s")
+
+
+def loop(ship, server, job, count, *words):
+    """A job that fails again and again, and is started again."""
+    for i in range(count):
+        result = ship.run("--server", server.url, "--job", job, "--stream", "algo-1", "--host", "a", "--resume", *words, "--", "sh", "-c",
+                          f"echo start {i}; exit 3")
+        assert result.returncode == 3 and b"refuses" not in result.stderr, result.stderr
+
+
+def test_a_job_that_is_started_again_and_again_takes_one_source(small_server, ship):
+    loop(ship, small_server, "loop", 4)
+    assert lines(small_server, "loop") == [f"start {i}" for i in range(4)] and status(small_server, "loop") == "Failed"
+    assert list(sources(small_server, "loop").values()) == [4 * len("start 0\n")]
+    assert list(ship.spool.iterdir()) == []
+
+
+def test_what_a_start_left_is_no_other_starts_count(small_server, ship):
+    """The first is killed and leaves lines: the next ones, on that machine, take another source each, until it is sent."""
+    machines = Machines(small_server, ship, ship.folder)
+    machines.begin("--server", small_server.url).kill()
+    machines.end()
+    loop(ship, small_server, "moved", 1)
+    machines.send_rest()
+    loop(ship, small_server, "moved", 3)
+    stored = lines(small_server, "moved")
+    assert [line for line in stored if "on A" in line] == [f"{i:03} on A" for i in range(1, 41)]
+    assert [line for line in stored if "start" in line] == ["start 0", "start 0", "start 1", "start 2"] and len(stored) == 44
+    assert sorted(sources(small_server, "moved").values()) == [len("start 0\n"), 40 * len("001 on A\n") + 3 * len("start 0\n")]
+
+
+@pytest.mark.parametrize("program", ["sm-ship", "sm_ship.py"])
+def test_where_no_source_is_left_nothing_is_lost(small_server, ship, program):
+    """sm-ship keeps what the server does not take; sm_ship.py, which cannot, sends it without a source."""
+    for name in "ab":
+        path = f"/api/v1/logs?job=full&stream=algo-1&source={name}&offset=0"
+        assert small_server.post(path, f"of {name}\n", content_type="text/plain").status == 200
+    if program == "sm_ship.py":
+        ship.program = str(ROOT / "clients/sm_ship.py")
+    words = ["--server", small_server.url, "--job", "full", "--stream", "algo-1", "--", "sh", "-c", "seq 1 100; exit 3"]
+    result = ship.run(*words)
+    assert result.returncode == 3 and b"(--max-sources)" in result.stderr, result.stderr
+    if program == "sm-ship":
+        assert b"--send-rest" in result.stderr and len(lines(small_server, "full")) == 2
+        small_server.arguments[1] = "3"
+        small_server.restart()
+        sent = ship.run("--send-rest", "--server", small_server.url)
+        assert sent.returncode == 0 and list(ship.spool.iterdir()) == [], sent.stderr
+    assert lines(small_server, "full") == ["of a", "of b", *(str(i) for i in range(1, 101))] and status(small_server, "full") == "Failed"
+
+
+def test_files_that_follow_each_other_take_one_source(small_server, ship):
+    """Another process completes the job; what a killed one left of a file is no other file's count."""
+    env = {"RANK": "1", "WORLD_SIZE": "2"}
+    for i in range(4):
+        path = ship.folder / f"part-{i}.log"
+        path.write_text(f"part {i}\n")
+        result = ship.run("--server", small_server.url, "--job", "parts", "--stream", "algo-1", str(path), **env)
+        assert result.returncode == 0, result.stderr
+    assert lines(small_server, "parts") == [f"part {i}" for i in range(4)]
+    assert list(sources(small_server, "parts").values()) == [4 * len("part 0\n")]

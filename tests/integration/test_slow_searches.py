@@ -1,6 +1,8 @@
 """Expressions that explode: a search ends within its budget, at the client's going away and at SIGTERM, and nobody else waits for it."""
 
 import http.client
+import os
+import pathlib
 import socket
 import time
 import urllib.parse
@@ -50,17 +52,23 @@ def searches_now(server):
     return server.figure("slow_requests")
 
 
+def used_s(server):
+    """Of the processors: how long it takes says how busy the machine is."""
+    fields = pathlib.Path(f"/proc/{server.process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 @pytest.mark.parametrize("pattern", WORST)
 @pytest.mark.parametrize("job", ["j", "long"])
 def test_a_search_ends_within_its_budget(make_server, pattern, job):
     server = make_server("--search-cpu-ms", "300", "--rate-cpu-ms", "0")
     server.send(job, LINES if job == "j" else LONG)
-    began = time.monotonic()
+    before = used_s(server)
     reply = server.get(path(job, pattern))
-    took = time.monotonic() - began
+    used = used_s(server) - before
     assert reply.status == 200 and reply.body["hits"] == [], reply
     assert pattern == WORST[0] or reply.body.get("partial") or reply.body.get("limited"), reply  # it is said that lines were not looked at
-    assert took < 5
+    assert used < 5
 
 
 def test_a_search_of_many_short_lines_ends_within_its_budget(make_server):
@@ -102,9 +110,8 @@ def test_a_search_ends_with_its_client(endless):
 def test_a_stop_waits_for_no_search(endless):
     asked = [ask(endless, path("j", pattern)) for pattern in WORST]
     wait_until(lambda: searches_now(endless) == len(WORST), what="the searches")
-    began = time.monotonic()
     endless.stop()
-    assert time.monotonic() - began < 3
+    assert "event=stop_forced" not in endless.log_text()
     for connection in asked:
         assert connection.recv(100).startswith(b"HTTP/1.1 503 ")
         connection.close()

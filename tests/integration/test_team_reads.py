@@ -279,3 +279,52 @@ def test_a_wrong_choice_is_refused(tmp_path):
     server.launch()
     assert server.wait() != 0 and "--team-reads 'mine' is neither open nor own" in server.log_text()
     server.process = None
+
+
+def test_a_chain_over_teams_is_the_own_part_of_it(own):
+    """
+    Steps 1 to 100 of team a, 61 to 160 of team b, 101 to 200 of team a; a second each, on 2, 3 and 2 machines. Each job says that it goes on with the one before.
+    Team a reads its two jobs as if the other were not there; and so its sums: no step of b's, no idle time up to it, no machine.
+    """
+    server, tokens = own
+    at_ms = 1_760_000_000_000
+    hidden = f"{CANARY}-middle"
+    for number, (job, team, nodes, before, first) in enumerate((("first", "a", 2, None, 1), (hidden, "b", 3, "first", 61), ("third", "a", 2, hidden, 101))):
+        write, from_ms = tokens[team]["write"], at_ms + number * 600_000
+        body = {"TrainingJobName": job, "ResourceConfig": {"InstanceType": "ml.p4d.24xlarge", "InstanceCount": nodes, "VolumeSizeInGB": 1},
+            "Tags": [{"Key": "continues", "Value": before}] if before else []}
+        assert server.post("/api/v1/jobs", json=body, token=write).status == 201
+        assert server.post(f"/api/v1/jobs/{job}/transitions", json={"SecondaryStatus": "Training", "time_ms": from_ms}, token=write).status == 204
+        lines = [json.dumps({"line": f"step: {step} | loss: 2.5", "ts": from_ms + (step - first + 1) * 1000}) for step in range(first, first + 100)]
+        assert server.post(f"/api/v1/logs?job={job}&stream=algo-1", "\n".join([*lines, ""]).encode(), content_type="application/x-ndjson", token=write).status == 200
+        end = {"SecondaryStatus": "Failed", "time_ms": from_ms + 100_000, "FailureReason": f"exit of {job}"}
+        assert server.post(f"/api/v1/jobs/{job}/transitions", json=end, token=write).status == 204
+    server.wait_for_extraction()
+
+    def run(job, token):
+        reply = server.get(f"/api/v1/jobs/{job}/run", token=token)
+        assert reply.status == 200, reply
+        return reply
+
+    def part(job, token):
+        body = run(job, token).body
+        hours = {name: one["node_hours"] for name, one in body["goodput"]["buckets"].items() if one["node_hours"]}
+        return [one["TrainingJobName"] for one in body["jobs"]], body["run"], body.get("left_out"), hours, body["goodput"]["lost_steps"]
+
+    alone = {"productive": pytest.approx(100 * 2 / 3600, abs=1e-3)}
+    mine = tokens["a"]["read"]
+    wait_until(lambda: part("first", mine) == (["first"], "first", None, alone, None), what="the first job alone")
+    wait_until(lambda: part("third", mine) == (["third"], "third", hidden, alone, None), what="the third one, and that one before it is left out")
+    assert CANARY not in run("first", mine).raw.decode() and CANARY not in json.dumps(server.get("/api/v1/jobs/first", token=mine).body)
+    for what in ("goodput", "continuity"):
+        text = server.get(f"/api/v1/jobs/first/{what}", token=mine).raw.decode()
+        assert CANARY not in text and "third" not in text, (what, text)
+    # a name that no job has is answered for alike: whether there is one is not told
+    absent = MISSING + "-middle"
+    assert server.patch("/api/v1/jobs/third", json={"tags": {"continues": absent}}, token=tokens["a"]["write"]).status == 200
+    wait_until(lambda: part("third", mine) == (["third"], "third", absent, alone, None), what="the same of a job that is not there")
+    assert server.patch("/api/v1/jobs/third", json={"tags": {"continues": hidden}}, token=tokens["a"]["write"]).status == 200
+    # who may read all has all three, the 500 seconds between two of them, and no loss that one team's job makes another's
+    names, first, left_out, hours, lost = part("first", tokens["admin"])
+    assert (names, first, left_out, lost) == (["first", hidden, "third"], "first", None, None)
+    assert hours == {"productive": pytest.approx(100 * (2 + 3 + 2) / 3600, abs=1e-3), "idle": pytest.approx(500 * (2 + 3) / 3600, abs=1e-3)}

@@ -95,7 +95,7 @@ def test_a_job_of_slurm_that_dies_goes_on_and_is_paid_for(server, ship, receiver
     assert [first.finish(rank)[0] for rank in (1, 0)] == [1, 1]
     told += [opened("job_failed"), recovered("log_signature")]
     expect_facts(server, JOB, receiver, status=("Failed", "Failed"), nodes=2, attempts=1, last_step=BROKE, lost_steps=0, cost=None,
-        failure=f"algo-2 on gpu007 (rank 1): exit code 1; NCCL timeout on gpu007: {TIMEOUT}",
+        failure=f"algo-2 on gpu007 (rank 1): exit code 1; NCCL timeout, first reported by gpu007: {TIMEOUT}",
         incidents=[("job_failed", "critical", "open", 0), ("log_signature", "critical", "recovered", 0)], messages=told)
     document = answer(server, f"/api/v1/jobs/{JOB}")
     assert document["FailureClass"] == "AlgorithmError" and document["HyperParameters"]["lr"] == "3e-4"

@@ -5,9 +5,9 @@ import datetime
 import signal
 import time
 
-from smserver import BUILD_DIR, PATIENCE_S, Server, wait_until
+from smserver import PATIENCE_S, ROOT, Server, wait_until
 
-TABLE = BUILD_DIR.parent / "logs/postgres-faults.txt"
+TABLE = ROOT / "build/logs/postgres-faults.txt"
 
 
 def note(fault, load, counts, **more):

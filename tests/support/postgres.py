@@ -11,7 +11,11 @@ import subprocess
 import tempfile
 
 USER = "sm"
-BUILD_DIR = pathlib.Path(os.environ.get("SM_BUILD_DIR", pathlib.Path(__file__).resolve().parents[2] / "build/asan")).resolve()
+
+
+def build_folder():
+    """Where the programs under test are; read at each use: each file of a run is told its own (files_apart.py)."""
+    return pathlib.Path(os.environ.get("SM_BUILD_DIR", pathlib.Path(__file__).resolve().parents[2] / "build/asan")).resolve()
 
 
 def find_binaries():
@@ -81,7 +85,7 @@ class Cluster:
         if self.replica_of:
             self._run("pg_basebackup", "-D", self.data, "-h", self.replica_of.folder, "-U", USER, "-R", "-c", "fast", "--no-sync")
             return
-        made = BUILD_DIR / "empty-databases" / f"postgresql-{self.binaries.parent.name}"
+        made = build_folder() / "empty-databases" / f"postgresql-{self.binaries.parent.name}"
         if self.wal:
             self._initdb("--waldir", self.wal)
         elif made.exists():

@@ -19,9 +19,9 @@ import urllib.parse
 
 import ports
 import postgres
+from postgres import build_folder
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILD_DIR = postgres.BUILD_DIR
 SANITIZER_MARKS = ("ERROR: AddressSanitizer", "ERROR: LeakSanitizer", "WARNING: ThreadSanitizer", "runtime error:", "AddressSanitizer:DEADLYSIGNAL")
 # A sanitizer makes everything slower, and two cores are shared: generous, because a test that passes never waits this long.
 PATIENCE_S = float(os.environ.get("SM_TEST_PATIENCE_S", "60"))
@@ -53,10 +53,11 @@ def wait_until(condition, timeout=PATIENCE_S, what="the condition"):
 
 
 def find_binary(name):
-    for folder in (BUILD_DIR, BUILD_DIR / "server/cli", BUILD_DIR / "server/app", BUILD_DIR / "tests"):
+    build = build_folder()
+    for folder in (build, build / "server/cli", build / "server/app", build / "tests"):
         if (folder / name).is_file():
             return str(folder / name)
-    raise FileNotFoundError(f"no {name} below {BUILD_DIR}; build it first (or set SM_BUILD_DIR)")
+    raise FileNotFoundError(f"no {name} below {build}; build it first (or set SM_BUILD_DIR)")
 
 
 def sanitizer_environment(environment=None):
@@ -84,7 +85,7 @@ def empty_database(program):
     tests would do so.)
     """
     linked = pathlib.Path(program).stat()
-    path = BUILD_DIR / "empty-databases" / f"{linked.st_size}-{linked.st_mtime_ns}.db"
+    path = build_folder() / "empty-databases" / f"{linked.st_size}-{linked.st_mtime_ns}.db"
     if not path.exists():
         path.parent.mkdir(exist_ok=True)
         with tempfile.TemporaryDirectory(dir=path.parent) as folder:

@@ -6,6 +6,7 @@
 #include "api/core/money.h"
 #include "api/core/request.h"
 #include "base/clock.h"
+#include "model/jobs/by_hand_place.h"
 #include "pipeline/goodput/goodput.h"
 #include "read/charts/continuity_read.h"
 
@@ -317,7 +318,7 @@ enum status api_check_restarts(const struct api *api, struct store_reader *reade
 {
 	struct continuity_report report;
 	struct stated stated;
-	char field[sizeof "by_hand.restarts." + PLACE_BYTES];
+	char field[BY_HAND_FIELD_BYTES];
 
 	if (!restarts || json_kind(restarts) != JSON_OBJECT || !json_count(restarts))
 		return OK; /* who changes the job says what is wrong */
@@ -328,11 +329,10 @@ enum status api_check_restarts(const struct api *api, struct store_reader *reade
 		if (json_kind(at) == JSON_NULL || is_restart(report.restarts, report.count, place) ||
 			is_restart(stated.items, stated.count, place))
 			continue;
-		int len = place.len < PLACE_BYTES ? (int)place.len : PLACE_BYTES;
-		snprintf(field, sizeof field, "by_hand.restarts.%.*s", len, place.ptr);
+		by_hand_name_field(field, "restarts", place);
 		return error_set_field(err, ERR_SEMANTIC, field,
 			"the job has no restart '%.*s': GET /api/v1/jobs/JOB/continuity has attempt and first_step of each, ATTEMPT:FIRST_STEP",
-			len, place.ptr);
+			SPAN_ARGS(span_cut(place, PLACE_BYTES)));
 	}
 	return OK;
 }

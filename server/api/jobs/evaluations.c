@@ -9,7 +9,7 @@
 #include "pipeline/jobs/evaluations.h"
 #include "read/charts/evaluation_read.h"
 #include "read/checkpoint_place.h"
-#include "store/faults.h"
+#include "read/checkpoints.h"
 #include "store/jobs.h"
 
 #include <math.h>
@@ -22,7 +22,7 @@ static const double errors_max = 1000;
 struct shown {
 	struct evaluation_checkpoint *checkpoints;
 	size_t count;
-	struct checkpoint_row *logged; /* by step; of one step the newest first */
+	struct checkpoint_row *logged; /* by step; of one step those that can be used first, the newest first */
 	size_t logged_count;
 };
 
@@ -116,6 +116,8 @@ static int by_step(const void *a, const void *b)
 
 	if (left->step != right->step)
 		return left->step < right->step ? -1 : 1;
+	if (left->is_denied != right->is_denied)
+		return left->is_denied ? 1 : -1;
 	return (left->attempt < right->attempt) - (left->attempt > right->attempt);
 }
 
@@ -126,13 +128,12 @@ static int by_number(const void *a, const void *b)
 	return (*left > *right) - (*left < *right);
 }
 
-/* Where the log tells of it; null: it does not. */
-static void write_logged(
-	struct json_writer *w, const struct shown *shown, const struct evaluation_checkpoint *checkpoint)
+/* NULL: nobody tells of it. */
+static const struct checkpoint_row *find_logged(
+	const struct shown *shown, const struct evaluation_checkpoint *checkpoint)
 {
 	size_t low = 0, high = shown->logged_count;
 
-	json_key(w, "checkpoint");
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 		if (shown->logged[middle].step < checkpoint->step)
@@ -140,13 +141,32 @@ static void write_logged(
 		else
 			high = middle;
 	}
-	if (!checkpoint->has_step || low == shown->logged_count || shown->logged[low].step != checkpoint->step) {
+	bool is_it = checkpoint->has_step && low < shown->logged_count && shown->logged[low].step == checkpoint->step;
+	return is_it ? &shown->logged[low] : NULL;
+}
+
+/* Where the log tells of it; null: it does not. */
+static void write_logged(
+	struct json_writer *w, const struct shown *shown, const struct evaluation_checkpoint *checkpoint)
+{
+	const struct checkpoint_row *logged = find_logged(shown, checkpoint);
+
+	json_key(w, "checkpoint");
+	if (!logged) {
 		json_null(w);
 		return;
 	}
 	json_object(w);
-	checkpoint_write_place(w, &shown->logged[low]);
+	checkpoint_write_place(w, logged);
 	json_object_end(w);
+}
+
+/* Somebody says that nothing can go on from it: none to choose. */
+static bool is_lost(const struct shown *shown, const struct evaluation_checkpoint *checkpoint)
+{
+	const struct checkpoint_row *logged = find_logged(shown, checkpoint);
+
+	return logged && logged->is_denied;
 }
 
 static const struct evaluation_score *newest_of(const struct evaluation_checkpoint *checkpoint)
@@ -225,12 +245,16 @@ static void write_best_of(
 {
 	const struct evaluation_checkpoint *best = NULL;
 	double most = NAN;
-	int64_t compared = 0;
+	int64_t compared = 0, lost = 0;
 
 	for (size_t i = 0; i < shown->count; i++) {
 		double value = evaluation_weighted(&shown->checkpoints[i], weights, count);
-		compared += !isnan(value);
-		if (isnan(value) || (best && value <= most))
+		if (isnan(value))
+			continue;
+		bool is_gone = is_lost(shown, &shown->checkpoints[i]);
+		lost += is_gone;
+		compared += !is_gone;
+		if (is_gone || (best && value <= most))
 			continue;
 		best = &shown->checkpoints[i];
 		most = value;
@@ -240,8 +264,9 @@ static void write_best_of(
 		json_null(w);
 		if (shown->count)
 			json_put_text(w, "best_why",
-				count ? "no checkpoint has all scores that the rule weighs"
-				      : "no score is known of all checkpoints: weights= says which count");
+				lost    ? "somebody says of all that have the scores that nothing can go on from them"
+				: count ? "no checkpoint has all scores that the rule weighs"
+					: "no score is known of all checkpoints: weights= says which count");
 		return;
 	}
 	json_object(w);
@@ -358,7 +383,7 @@ static enum status read_shown(struct api *api, struct store_reader *reader, stru
 	struct evaluation_score *scores;
 	size_t count;
 
-	TRY(store_read_checkpoints(
+	TRY(checkpoints_read_all(
 		reader, arena, job->job_id, INT64_MAX, CHECKPOINTS_MAX, &shown->logged, &shown->logged_count, err));
 	if (shown->logged_count)
 		qsort(shown->logged, shown->logged_count, sizeof *shown->logged, by_step);

@@ -2,6 +2,7 @@
 #include "api/core/api_state.h"
 #include "api/core/handlers.h"
 #include "api/core/request.h"
+#include "api/jobs/checkpoints.h"
 #include "api/jobs/continuity.h"
 #include "api/logs/retention.h"
 #include "api/machines/advice.h"
@@ -43,6 +44,7 @@ static enum status change(struct api *api, struct api_worker *worker, const stru
 	TRY(api_arena(&arena, err));
 	TRY(read_settings(body, &hp, err));
 	TRY(api_check_restarts(api, worker->reader, arena, job, json_get_path(body, "by_hand.restarts"), err));
+	TRY(api_check_checkpoints(api, worker->reader, arena, job, json_get_path(body, "by_hand.checkpoints"), err));
 	TRY(pipeline_change_job(api->options.pipeline, job, api_team(request), body, err));
 	if (json_get(body, "by_hand"))
 		goodput_settle(api->options.pipeline, worker->reader, job);

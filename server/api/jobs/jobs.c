@@ -339,12 +339,9 @@ static enum status write_attempts(struct api *api, struct api_worker *worker, st
 {
 	struct attempt *attempts;
 	size_t attempt_count;
-	uint32_t logged = 1;
 
-	for (size_t i = 0; i < view->stream_count; i++)
-		logged = view->streams[i].attempt > logged ? view->streams[i].attempt : logged;
-	TRY(attempts_read(api->options.pipeline, worker->reader, arena, &view->row, logged, rows, count, &attempts,
-		&attempt_count, err));
+	TRY(attempts_read(api->options.pipeline, worker->reader, arena, &view->row, job_view_attempts(view), rows,
+		count, &attempts, &attempt_count, err));
 	job_record_write_attempts(attempts, attempt_count, w);
 	json_put_i64(w, "attempts", attempt_count ? (int64_t)attempt_count : 1);
 	return OK;

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "pipeline/jobs/notes.h"
 #include "read/charts/place_read.h"
+#include "read/checkpoints.h"
 #include "read/logs/lines.h"
 #include "state/jobs/secrets.h"
 #include "store/faults.h"
@@ -102,7 +103,7 @@ static enum status take_checkpoint(struct store_reader *reader, struct arena *ar
 	size_t count;
 
 	TRY(store_read_job(reader, arena, name, &job, err));
-	TRY(store_read_checkpoints(reader, arena, job.job_id, INT64_MAX, CHECKPOINTS_MAX, &rows, &count, err));
+	TRY(checkpoints_read_all(reader, arena, job.job_id, INT64_MAX, CHECKPOINTS_MAX, &rows, &count, err));
 	for (size_t i = 0; i < count; i++)
 		if (rows[i].step == step) { /* the newest of that step */
 			*place = (struct place){true, true, step, rows[i].ts_ms};

@@ -28,6 +28,18 @@ static void write_links(struct json_writer *w, const struct run_link *links, siz
 	json_array_end(w);
 }
 
+/* The job that the first one goes on with, where the chain has it not: it is not there, or not for this reader. A chain may be a circle. */
+static void write_left_out(struct json_writer *w, const struct run_link *links, size_t count)
+{
+	struct span before = links[0].continues;
+
+	for (size_t i = 0; i < count && before.len; i++)
+		if (span_equal(links[i].job, before))
+			before = SPAN("");
+	if (before.len)
+		json_put_span(w, "left_out", before);
+}
+
 static enum status write_proposals(struct store_reader *reader, struct arena *arena, const struct run_link *links,
 	size_t count, struct json_writer *w, struct error *err)
 {
@@ -64,6 +76,7 @@ enum status api_job_run(void *context, void *worker, const struct http_request *
 	TRY(store_read_run(reader, arena, http_request_segment(request, 0), &links, &count, &at, err));
 	json_object(&w);
 	json_put_span(&w, "run", links[0].job);
+	write_left_out(&w, links, count);
 	write_links(&w, links, count);
 	TRY(api_write_run_goodput(reader, arena, links, count, &w, err));
 	TRY(write_proposals(reader, arena, links, 1, &w, err)); /* the others state what they go on with */

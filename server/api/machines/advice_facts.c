@@ -6,6 +6,7 @@
 #include "fleet/pool_shape.h"
 #include "model/jobs/by_hand.h"
 #include "read/charts/derivation.h"
+#include "read/checkpoints.h"
 #include "read/logs/log_search.h"
 #include "read/view.h"
 #include "state/streams/job_view.h"
@@ -236,8 +237,7 @@ static enum status add_checkpoints(struct reading *r, struct error *err)
 	double gaps[CHECKPOINTS_MAX];
 	size_t count, gap_count = 0;
 
-	TRY(store_read_checkpoints(
-		r->reader, r->arena, r->row->job_id, INT64_MAX, CHECKPOINTS_MAX, &rows, &count, err));
+	TRY(checkpoints_read_all(r->reader, r->arena, r->row->job_id, INT64_MAX, CHECKPOINTS_MAX, &rows, &count, err));
 	for (size_t i = 0; i + 1 < count; i++) { /* the newest first */
 		double gap = (double)(rows[i].ts_ms - rows[i + 1].ts_ms);
 		size_t at = gap_count;

@@ -12,12 +12,12 @@
 #include "pipeline/goodput/goodput.h"
 #include "pipeline/jobs/job.h"
 #include "pipeline/jobs/session_table.h"
+#include "state/jobs/history.h"
 #include "store/jobs.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { WAITED_MAX_MS = 24 * 60 * 60 * 1000 };
 enum { RANDOM_ID_BYTES = 16, DOCUMENT_MAX_BYTES = 4 << 20, HEARTBEATS_A_LEASE = 4, RESULT_MAX_BYTES = 500 };
 
 /* What was asked, checked. */
@@ -54,8 +54,8 @@ static enum status want_waited(const struct json *body, int64_t now_ms, int64_t 
 	if (*waited_ms < 0 || *waited_ms > now_ms - JOB_EARLIEST_MS)
 		return error_set_field(err, ERR_SEMANTIC, "waited_ms",
 			"waited_ms is how long the process has been at work without a session: 0 or more, and not since before 1990");
-	if (*waited_ms > WAITED_MAX_MS) /* by a clock that is wrong, or a lie: it moves the job's times */
-		*waited_ms = WAITED_MAX_MS;
+	if (*waited_ms > HISTORY_WAITED_MAX_MS)
+		*waited_ms = HISTORY_WAITED_MAX_MS;
 	return OK;
 }
 

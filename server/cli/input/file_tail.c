@@ -345,8 +345,12 @@ static enum status open_known(
 		return OK;
 	}
 	TRY(status);
-	if (!has_page || (page->has_ended && !(resumed && strcmp(resumed, page->job) == 0)))
+	if (!has_page)
 		return OK;
+	if (page->has_ended && !(resumed && strcmp(resumed, page->job) == 0)) {
+		ledger_share(watch->options.ledger, stream, page);
+		return OK;
+	}
 	return go_on(watch, path, stream, page, file, err);
 }
 

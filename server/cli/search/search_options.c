@@ -76,7 +76,7 @@ const struct option_program search_program = {
 	.notes =
 		"attachments JOB: the small files of a job; with PATH this one goes to standard output. "
 		"evaluations SCORE: the best checkpoints of jobs by a score, TASK/METRIC, or by several, TASK/METRIC:WEIGHT,…; --by run or "
-		"checkpoint. SUBJECT JOB: what is worked out of one job, a row a value: anatomy, continuity, fit, goodput, nccl, notes, "
+		"checkpoint. SUBJECT JOB: what is worked out of one job, a row a value: anatomy, checkpoints, continuity, fit, goodput, nccl, notes, "
 		"replacements, s3, schedule, tokens. node HOST: the same of a machine, its jobs, faults and forecast. mcp: the Model Context Protocol on standard input and output, for agents. "
 		"QUERY - is read from standard input. Server and token may stand in ~/.config/smfleet/profile (mode 600), as lines "
 		"`server = URL` and `token = TOKEN`.\n"

@@ -15,8 +15,8 @@ enum { MAX_PATH_BYTES = 64 << 10, MAX_OUTPUT_BYTES = 64 << 20, MAX_NAME_BYTES = 
 /* 1973: what is less, in milliseconds, is no time but how long something took. */
 static const double FIRST_TIME_MS = 1e11;
 
-static const char *const subjects[] = {
-	"anatomy", "continuity", "fit", "goodput", "nccl", "notes", "replacements", "s3", "schedule", "tokens"};
+static const char *const subjects[] = {"anatomy", "checkpoints", "continuity", "fit", "goodput", "nccl", "notes",
+	"replacements", "s3", "schedule", "tokens"};
 static const char machine[] = "node"; /* of this the second word is a host, not a job */
 
 enum status search_show_wanted(const struct options *options, bool *wanted, struct error *err)

@@ -372,8 +372,8 @@ enum status sender_start(struct sender **out, const struct sender_options *optio
 		snprintf(sender->job, sizeof sender->job, "%s", ledger_job(options->ledger));
 		sender->phase = PHASE_LINES;
 	}
-	if (options->source)
-		snprintf(streams[0].imported.source, sizeof streams[0].imported.source, "%s", options->source);
+	for (size_t i = 0; options->source && i < options->max_streams; i++)
+		snprintf(streams[i].imported.source, sizeof streams[i].imported.source, "%s", options->source);
 	if (options->rest && options->rest->job) {
 		snprintf(sender->job, sizeof sender->job, "%s", options->rest->job);
 		streams[0].offset = options->rest->base;

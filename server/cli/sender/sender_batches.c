@@ -51,7 +51,11 @@ static void note_batch(struct sender *sender, uint64_t offset)
 	if (!sender->options.ledger || sender->noted_offset == offset ||
 		sender->batch.stream >= sender->options.ledger_streams)
 		return;
-	if (ledger_note(sender->options.ledger, sender->batch.stream, sender->job, offset, &sender->batch, &err) == OK)
+	struct ledger_note note = {.job = sender->job,
+		.source = sender->streams[sender->batch.stream].imported.source,
+		.base = offset,
+		.batch = &sender->batch};
+	if (ledger_note(sender->options.ledger, sender->batch.stream, &note, &err) == OK)
 		sender->noted_offset = offset;
 	else if (!sender->has_told_of_ledger)
 		client_say(sender->options.program, "%s", err.text); /* which matters only if we are killed */

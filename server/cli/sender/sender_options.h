@@ -42,7 +42,8 @@ struct sender_options {
 	const struct orders *orders; /* what commands do; NULL: nothing can be told */
 	uint64_t compare_points; /* of the server, held at once to be compared with those of files */
 	int64_t started_ms;
-	const char *source; /* whose bytes of the one stream are counted; NULL: those without a source */
+	const char *
+		source; /* whose bytes of each stream are counted that the ledger does not know; NULL: those without a source */
 	const struct sender_rest *rest; /* NULL: it is none */
 	/* By the sender's thread: the server has it, by that name, and so many bytes of the one stream; NULL: nobody asks. */
 	void (*tell_job)(void *context, const char *job, uint64_t base);

@@ -148,9 +148,24 @@ bool sender_hears_orders(const struct sender *sender, size_t index)
 	return sender->options.has_one_stream && index == 0;
 }
 
+/* A file that an earlier start has begun goes on in that one's count. */
+static void take_over_source(const struct sender *sender, size_t index)
+{
+	struct job_imported *imported = &sender->streams[index].imported;
+	const char *source =
+		sender->options.ledger && !sender->options.has_one_stream && index < sender->options.ledger_streams
+			? ledger_source(sender->options.ledger, (unsigned)index)
+			: NULL;
+
+	if (source)
+		snprintf(imported->source, sizeof imported->source, "%s", source);
+}
+
 enum status sender_open_stream(struct sender *sender, size_t index, bool is_first, struct error *err)
 {
 	struct stream_state *stream = &sender->streams[index];
+
+	take_over_source(sender, index);
 	struct session_told told = {0};
 	struct session_asked asked = {.identity = sender->options.identity,
 		.metrics = sender->options.metrics,

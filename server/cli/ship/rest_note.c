@@ -385,6 +385,20 @@ static bool ask_notes(
 	return asking.is_found;
 }
 
+static bool is_of_its_stream(const struct rest_note *other, const void *context)
+{
+	const struct rest_note *note = context;
+
+	return strcmp(name_of(other->path), name_of(note->path)) != 0 && rest_note_is_for(other, note->server) &&
+	       strcmp(other->identity->job, note->identity->job) == 0 &&
+	       strcmp(other->identity->stream, note->identity->stream) == 0;
+}
+
+bool rest_note_is_alone(const struct rest_note *note)
+{
+	return !ask_notes(note->path, is_of_its_stream, note);
+}
+
 static bool names_it(const struct rest_note *note, const void *context)
 {
 	for (size_t i = 0; i < note->text_count; i++)

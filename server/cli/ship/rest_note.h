@@ -23,7 +23,7 @@ struct rest_note {
 	const struct settings *metrics;
 	char job[256]; /* as the server calls it; "": it has none of it yet */
 	char source
-		[REST_NOTE_SOURCE_BYTES]; /* whose bytes of the stream are counted; "": those without one (files, and an older version's) */
+		[REST_NOTE_SOURCE_BYTES]; /* whose bytes of the stream are counted; "": those without one (an older version's) */
 	uint64_t base; /* with a job: where the first line goes in the stream, unless the ledger knows better */
 	int64_t started_ms;
 	bool has_exit; /* it is of a command */
@@ -42,6 +42,8 @@ struct rest_note {
 
 void rest_note_done(struct rest_note *note);
 bool rest_note_is_for(const struct rest_note *note, const char *server);
+/* The note, which has its name, is of a stream of which no other note is left: an earlier start's, or one's that runs. */
+bool rest_note_is_alone(const struct rest_note *note);
 /* The name of a spool's file, as the note has it. */
 void rest_note_add_text(struct rest_note *note, const char *path);
 /* The note is called as this one of its texts. */

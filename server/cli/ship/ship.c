@@ -1,7 +1,6 @@
 #include "cli/ship/ship.h"
 
 #include "base/clock.h"
-#include "base/crypto.h"
 #include "cli/process/child.h"
 #include "cli/relay/relay.h"
 #include "cli/host/host_monitor.h"
@@ -13,10 +12,10 @@
 #include "cli/ship/send_rest.h"
 #include "cli/ship/score_files.h"
 #include "cli/ship/ship_options.h"
+#include "cli/ship/start_source.h"
 #include "cli/ship/trace_files.h"
 #include "cli/ship/unread.h"
 #include "cli/input/input_reader.h"
-#include "cli/sender/job_calls.h"
 #include "cli/sender/sender.h"
 #include "cli/spool/spool_file.h"
 
@@ -187,12 +186,14 @@ static void lock_name(struct ship *ship, const char *folder)
 }
 
 /* Says what there is no way to keep; the training runs as well. */
-static void write_rest(struct ship *ship)
+static bool write_rest(struct ship *ship)
 {
 	struct error err = {0};
 
-	if (ship->rest.path[0] && rest_note_write(&ship->rest, &err) != OK)
-		client_say(say_as(), "%s", err.text);
+	if (!ship->rest.path[0] || rest_note_write(&ship->rest, &err) == OK)
+		return true;
+	client_say(say_as(), "%s", err.text);
+	return false;
 }
 
 static enum status open_ledger(struct ship *ship, const char *folder, struct error *err)
@@ -206,20 +207,6 @@ static enum status open_ledger(struct ship *ship, const char *folder, struct err
 	return ledger_open_stream(ship->ledger, 0, ship->identity->stream, page, &has_page, err);
 }
 
-/*
- * What another machine that goes on with the job sends into the stream must not count as ours: what of ours is not there yet would be taken
- * for known (docs/decisions/0012).
- */
-static void name_source(struct rest_note *rest)
-{
-	unsigned char random[8];
-	char hex[2 * sizeof random + 1];
-
-	crypto_random(random, sizeof random);
-	crypto_hex(random, sizeof random, hex);
-	snprintf(rest->source, sizeof rest->source, JOB_START_SOURCE "%s", hex);
-}
-
 /* For what is left in our own files when we are killed: where each stands, and whose they are. */
 static void keep_rest(struct ship *ship, const char *folder)
 {
@@ -231,7 +218,10 @@ static void keep_rest(struct ship *ship, const char *folder)
 		rest_note_add_text(&ship->rest, ship->files[i].path);
 	}
 	rest_note_name(&ship->rest, ship->files[0].path);
-	write_rest(ship);
+	if (ship->name_lock)
+		start_source_share(&ship->rest, ship->session_seed, ship->rest.source);
+	if (!write_rest(ship)) /* the next start would not know that we have left something */
+		start_source_random(ship->rest.source);
 	if (open_ledger(ship, folder, &err) == OK)
 		return;
 	client_say(say_as(), "%s", err.text);
@@ -373,10 +363,10 @@ static enum status prepare(struct ship *ship, char *const *environment, int64_t 
 		.reads_files = file_count && !options_flag(ship->options, "follow"),
 		.resumes = options_flag(ship->options, "resume"),
 		.started_ms = started_ms};
+	start_source_random(ship->rest.source);
 	if (file_count)
 		return prepare_files(ship, environment, err);
 	ship->streams[0] = ship->identity->stream;
-	name_source(&ship->rest);
 	lock_name(ship, folder);
 	TRY(options_command(ship->options) ? prepare_command(ship, folder, err) : prepare_pipe(ship, folder, err));
 	keep_rest(ship, folder);

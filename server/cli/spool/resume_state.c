@@ -19,6 +19,7 @@ enum { SLOT_BYTES = 64 << 10, SLOTS = 2, HEAD_BYTES = 256, MAX_PLACES = 8 };
 /* Between these bytes a stream stands that is one file from its start. */
 struct ledger_place {
 	char job[256];
+	char source[LEDGER_SOURCE_BYTES];
 	uint64_t device, inode;
 	uint64_t base, end;
 };
@@ -29,6 +30,8 @@ struct stream_ledger {
 	uint64_t sequence;
 	bool has_base;
 	bool asks;
+	bool has_source; /* from before, where there is no base */
+	char source[LEDGER_SOURCE_BYTES];
 	struct ledger_place places[MAX_PLACES]; /* by the pages of all addresses */
 	size_t place_count;
 	struct ledger_page *page;
@@ -105,6 +108,17 @@ void ledger_page_pack(const struct ledger_page *page, struct buf *out)
 		pack_u64(out, (uint64_t)piece->has_open_end | (uint64_t)is_cut << 1 |
 				      (uint64_t)(is_cut ? 0 : piece->lost_to) << 2);
 	}
+	if (page->source[0]) /* an older version's page ends here */
+		pack_span(out, span_from(page->source));
+}
+
+static void unpack_text(struct unpacker *u, char *text, size_t size)
+{
+	struct span read = unpack_span(u);
+
+	u->has_failed |= read.len >= size;
+	if (!u->has_failed && read.len)
+		memcpy(text, read.ptr, read.len);
 }
 
 static void unpack_file(struct unpacker *u, struct ledger_file *file)
@@ -143,10 +157,7 @@ enum status ledger_page_unpack(struct ledger_page *page, struct span bytes, stru
 
 	memset(page, 0, sizeof *page);
 	page->has_ended = unpack_u64(&u);
-	struct span job = unpack_span(&u);
-	u.has_failed |= job.len >= sizeof page->job;
-	if (!u.has_failed && job.len)
-		memcpy(page->job, job.ptr, job.len);
+	unpack_text(&u, page->job, sizeof page->job);
 	page->base = unpack_u64(&u);
 	page->file_count = unpack_count(&u, 4);
 	u.has_failed |= page->file_count > LEDGER_MAX_FILES;
@@ -156,6 +167,10 @@ enum status ledger_page_unpack(struct ledger_page *page, struct span bytes, stru
 	u.has_failed |= page->piece_count > SPOOL_MAX_PIECES;
 	for (size_t i = 0; i < page->piece_count && !u.has_failed; i++)
 		unpack_piece(&u, &page->pieces[i], page->file_count);
+	if (!u.has_failed && u.rest.len) {
+		unpack_text(&u, page->source, sizeof page->source);
+		u.has_failed |= !page->source[0];
+	}
 	return unpacker_end(&u, "the ledger", err);
 }
 
@@ -297,6 +312,7 @@ static void add_place(struct stream_ledger *stream, const struct ledger_page *pa
 	*place = (struct ledger_place){
 		.device = page->files[0].device, .inode = page->files[0].inode, .base = page->base, .end = end};
 	snprintf(place->job, sizeof place->job, "%s", page->job);
+	snprintf(place->source, sizeof place->source, "%s", page->source);
 }
 
 /* Is it a page by which something was sent? */
@@ -385,17 +401,38 @@ void ledger_adopt(struct ledger *ledger, unsigned number, const struct ledger_pa
 	stream->has_base = page->job[0] != 0; /* else nothing was sent yet */
 }
 
+static void take_source(struct stream_ledger *stream, const struct ledger_page *page)
+{
+	stream->has_source = true;
+	snprintf(stream->source, sizeof stream->source, "%s", page->source);
+}
+
+void ledger_share(struct ledger *ledger, unsigned number, const struct ledger_page *page)
+{
+	if (page->source[0] && !page->is_elsewhere)
+		take_source(&ledger->streams[number], page);
+}
+
 void ledger_ask(struct ledger *ledger, unsigned number, const struct ledger_page *page)
 {
 	struct stream_ledger *stream = &ledger->streams[number];
 	size_t kept = 0;
 
 	stream->asks = true;
+	take_source(stream, page);
 	for (size_t i = 0; i < stream->place_count; i++) /* another file may have been the stream's once */
 		if (page->file_count == 1 && stream->places[i].device == page->files[0].device &&
-			stream->places[i].inode == page->files[0].inode)
+			stream->places[i].inode == page->files[0].inode &&
+			strcmp(stream->places[i].source, page->source) == 0)
 			stream->places[kept++] = stream->places[i];
 	stream->place_count = kept;
+}
+
+const char *ledger_source(const struct ledger *ledger, unsigned number)
+{
+	const struct stream_ledger *stream = &ledger->streams[number];
+
+	return stream->has_base ? stream->page->source : stream->has_source ? stream->source : NULL;
 }
 
 bool ledger_asks(const struct ledger *ledger, unsigned number, const char *job, uint64_t bytes, bool *stands)
@@ -403,10 +440,11 @@ bool ledger_asks(const struct ledger *ledger, unsigned number, const char *job, 
 	const struct stream_ledger *stream = &ledger->streams[number];
 
 	*stands = false;
-	for (size_t i = 0; i < stream->place_count; i++) { /* a first batch is any other job's, too */
+	for (size_t i = 0; i < stream->place_count; i++) {
 		const struct ledger_place *place = &stream->places[i];
-		*stands |=
-			place->base > 0 && place->base <= bytes && bytes <= place->end && strcmp(place->job, job) == 0;
+		/* No other has the source. A first batch without one is any other job's, too. */
+		bool is_ours = place->source[0] || (place->base > 0 && place->base <= bytes);
+		*stands |= is_ours && bytes <= place->end && strcmp(place->job, job) == 0;
 	}
 	return stream->asks;
 }
@@ -540,8 +578,7 @@ void ledger_pass(struct ledger *ledger, unsigned number, const struct spool_batc
 	pthread_mutex_unlock(&ledger->lock);
 }
 
-enum status ledger_note(struct ledger *ledger, unsigned number, const char *job, uint64_t base,
-	const struct spool_batch *batch, struct error *err)
+enum status ledger_note(struct ledger *ledger, unsigned number, const struct ledger_note *note, struct error *err)
 {
 	struct stream_ledger *stream = &ledger->streams[number];
 	struct ledger_page *page = stream->page;
@@ -549,11 +586,12 @@ enum status ledger_note(struct ledger *ledger, unsigned number, const char *job,
 	if (stream->fd < 0 || !page)
 		return OK;
 	pthread_mutex_lock(&ledger->lock);
-	snprintf(page->job, sizeof page->job, "%s", job);
-	page->base = base;
+	snprintf(page->job, sizeof page->job, "%s", note->job);
+	snprintf(page->source, sizeof page->source, "%s", note->source);
+	page->base = note->base;
 	page->piece_count = 0;
-	for (size_t i = 0; i < batch->piece_count; i++) {
-		const struct spool_piece *piece = &batch->pieces[i];
+	for (size_t i = 0; i < note->batch->piece_count; i++) {
+		const struct spool_piece *piece = &note->batch->pieces[i];
 		struct ledger_file *file = find_file(page, piece->fd);
 		set_place(file, piece->fd, piece->end, piece->end);
 		page->pieces[page->piece_count++] = (struct ledger_piece){(size_t)(file - page->files), *piece};

@@ -11,7 +11,7 @@
 
 struct ledger;
 
-enum { LEDGER_MAX_FILES = SPOOL_MAX_FILES, LEDGER_HASH_BYTES = 8 };
+enum { LEDGER_MAX_FILES = SPOOL_MAX_FILES, LEDGER_HASH_BYTES = 8, LEDGER_SOURCE_BYTES = 32 };
 
 struct ledger_file {
 	uint64_t device, inode;
@@ -30,7 +30,9 @@ struct ledger_page {
 	bool has_ended; /* all was sent, and the end was told */
 	bool is_elsewhere; /* of another address of the server, or of another server; not packed */
 	char job[256];
-	uint64_t base; /* where the batch begins in the stream */
+	char source
+		[LEDGER_SOURCE_BYTES]; /* whose bytes of the stream are counted; "": an older version's, those without one */
+	uint64_t base; /* where the batch begins in what is counted */
 	struct ledger_file files[LEDGER_MAX_FILES]; /* in the order in which they were read */
 	size_t file_count;
 	struct ledger_piece pieces[SPOOL_MAX_PIECES];
@@ -49,7 +51,14 @@ enum status ledger_open_stream(struct ledger *ledger, unsigned stream, const cha
 void ledger_adopt(struct ledger *ledger, unsigned stream, const struct ledger_page *page);
 /* The stream's files are read from their starts again: the server may have what they begin with. */
 void ledger_ask(struct ledger *ledger, unsigned stream, const struct ledger_page *page);
-/* Is it to be asked? *stands: a page says that the stream's first bytes, as many as the server has, are those of its one file. */
+/* What the page is of was sent to its end: other files that follow it in the stream need no source of their own. */
+void ledger_share(struct ledger *ledger, unsigned stream, const struct ledger_page *page);
+/*
+ * Whose bytes of the stream are counted, when that is known from before (adopt, ask, share); NULL: it is not. Another machine may have
+ * gone on with the stream meanwhile, and what that sent is no part of the count.
+ */
+const char *ledger_source(const struct ledger *ledger, unsigned stream);
+/* Is it to be asked? *stands: a page says that the source's first bytes, as many as the server has, are those of its one file. */
 bool ledger_asks(const struct ledger *ledger, unsigned stream, const char *job, uint64_t bytes, bool *stands);
 /* The server has so many bytes of the batch. */
 void ledger_pass(struct ledger *ledger, unsigned stream, const struct spool_batch *batch, uint64_t bytes);
@@ -59,9 +68,15 @@ const char *ledger_job(const struct ledger *ledger);
 void ledger_see(struct ledger *ledger, unsigned stream, int fd);
 /* Was the file seen before? */
 bool ledger_knows(struct ledger *ledger, unsigned stream, int fd);
+struct ledger_note {
+	const char *job;
+	const char *source; /* "": none */
+	uint64_t base;
+	const struct spool_batch *batch;
+};
 /* The batch goes to the server next. */
-enum status ledger_note(struct ledger *ledger, unsigned stream, const char *job, uint64_t base,
-	const struct spool_batch *batch, struct error *err) MUST_CHECK;
+enum status ledger_note(
+	struct ledger *ledger, unsigned stream, const struct ledger_note *note, struct error *err) MUST_CHECK;
 /* Where the stream's first batch is to go, when that is known from before. */
 bool ledger_base(const struct ledger *ledger, unsigned stream, uint64_t *base);
 /* All is told: nothing is left to go on with. */

@@ -87,6 +87,7 @@ static enum status read_signature(struct signature *out, const struct json *node
 	if (out->is_drain && out->is_nonfatal)
 		return refuse(err, field, "nonfatal", "goes with drain");
 	out->is_kernel = json_is_true(json_get(node, "kernel"));
+	out->is_check = json_is_true(json_get(node, "check"));
 	out->warning_on = json_get(node, "warning_on");
 	if (!severity_parse(json_string_of(json_get(node, "severity")), &out->severity))
 		return refuse(err, field, "severity", "is none of info, warning, critical");
@@ -189,6 +190,13 @@ bool signature_reads_saves(const struct signature_set *set, struct span preset)
 			if (span_equal(json_string_of(at), preset))
 				return true;
 	return false;
+}
+
+void signature_append_summary(struct buf *out, const struct signature *signature, struct span place)
+{
+	buf_append_span(out, signature->title);
+	buf_append_text(out, signature->about == SIGNATURE_SYMPTOM ? ", first reported by " : " on ");
+	buf_append_span(out, place);
 }
 
 enum severity signature_severity(const struct signature *signature, struct span instance_type)

@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "base/buf.h"
 #include "base/json/json_read.h"
 #include "base/text/regex.h"
 #include "model/incident.h"
@@ -31,13 +32,14 @@ struct signature {
 	bool is_drain; /* the machine should not be given to the next job */
 	bool is_nonfatal; /* of a machine that works on: nothing broke for it */
 	bool is_kernel; /* looked for in system streams alone */
+	bool is_check; /* what a check of a machine prints of that machine: no program of a job prints it */
 	const struct json *warning_on; /* names of instance types; NULL: none */
 	const struct json *presets; /* of a checkpoint: formats that print it by default; NULL: none */
 	uint32_t beneath; /* bits of kinds: with an incident of them about, it is part of that */
 };
 
 /*
- * {"signatures":[{"name","title","pattern","severity","about","drain"?,"nonfatal"?,"kernel"?,"warning_on"?,"beneath"?,"cause","action","source"}],
+ * {"signatures":[{"name","title","pattern","severity","about","drain"?,"nonfatal"?,"kernel"?,"check"?,"warning_on"?,"beneath"?,"cause","action","source"}],
  * "checkpoints":[{"name","pattern","presets"?,"source"}]}. A group `host` names the machine; of a checkpoint the first group that takes
  * part is the step. ERR_SEMANTIC with the field.
  */
@@ -49,6 +51,8 @@ const struct signature *signature_at(const struct signature_set *set, size_t ind
 size_t signature_index(const struct signature_set *set, struct span name);
 /* Is a save seen in the log of a trainer whose format this preset reads, without more being asked of it? */
 bool signature_reads_saves(const struct signature_set *set, struct span preset);
+/* "GPU has fallen off the bus on gpu017"; of what is only a symptom "NCCL timeout, first reported by gpu017". */
+void signature_append_summary(struct buf *out, const struct signature *signature, struct span place);
 /* At least a warning on some instance types; "" and "ml.p4d.24xlarge" are read, too. */
 enum severity signature_severity(const struct signature *signature, struct span instance_type);
 

@@ -1,5 +1,6 @@
 #include "model/jobs/by_hand.h"
 
+#include "model/jobs/checkpoint_by_hand.h"
 #include "model/jobs/job_time.h"
 #include "model/jobs/restart_verdict.h"
 
@@ -9,9 +10,8 @@
 #define MEMBER "by_hand"
 
 enum {
-	TEXT_BYTES = 1 << 20,
+	TEXT_BYTES = 4 << 20, /* a whole document is no longer */
 	RESOURCES_BYTES = 1 << 20,
-	SETTINGS_BYTES = 4 << 20, /* a whole document is no longer */
 	NODES_MAX = 1000000,
 	TYPE_BYTES = 255,
 	CURRENCY_BYTES = 16,
@@ -147,7 +147,7 @@ bool by_hand_has_setting(const struct json *document, struct span key)
 /* A number that was set is a text like all of them. */
 static enum status write_setting(const struct json *value, struct json_writer *w, struct error *err)
 {
-	AUTO_DONE(buf) text = BUF_INIT(SETTINGS_BYTES);
+	AUTO_DONE(buf) text = BUF_INIT(TEXT_BYTES);
 
 	json_print(value, &text);
 	TRY(buf_status(&text, err));
@@ -162,7 +162,7 @@ static enum status write_setting(const struct json *value, struct json_writer *w
 enum status by_hand_settle_settings(struct json *document, struct error *err)
 {
 	const struct json *set = settings_of(document), *stated = json_get(document, "HyperParameters");
-	AUTO_DONE(buf) text = BUF_INIT(SETTINGS_BYTES);
+	AUTO_DONE(buf) text = BUF_INIT(TEXT_BYTES);
 	AUTO(json) settled = NULL;
 	struct json_writer w = json_writer_on(&text);
 
@@ -172,7 +172,7 @@ enum status by_hand_settle_settings(struct json *document, struct error *err)
 	for (const struct json *at = json_first(set); at; at = json_next(at))
 		TRY(write_setting(at, &w, err));
 	for (const struct json *at = is_null(stated) ? NULL : json_first(stated); at; at = json_next(at)) {
-		AUTO_DONE(buf) value = BUF_INIT(SETTINGS_BYTES);
+		AUTO_DONE(buf) value = BUF_INIT(TEXT_BYTES);
 		if (by_hand_has_key(set, json_key_of(at)))
 			continue;
 		json_print(at, &value);
@@ -340,22 +340,13 @@ static enum status check_one(const struct json *value, int64_t latest_ms, struct
 		return check_faults(value, err);
 	if (span_equal(key, SPAN("restarts")))
 		return restart_verdicts_check(value, err);
+	if (span_equal(key, SPAN("checkpoints")))
+		return checkpoints_by_hand_check(value, latest_ms, err);
 	snprintf(field, sizeof field, MEMBER ".%.*s", (int)(key.len < 60 ? key.len : 60), key.ptr);
 	return error_set_field(err, ERR_SEMANTIC, field,
 		MEMBER
-		" takes start_ms, end_ms, nodes, instance_type, hosts, settings, faults, restarts, price_per_hour and price_currency, not '%.*s'",
+		" takes start_ms, end_ms, nodes, instance_type, hosts, settings, faults, restarts, checkpoints, price_per_hour and price_currency, not '%.*s'",
 		(int)(key.len < 60 ? key.len : 60), key.ptr);
-}
-
-/* A restart's verdict. */
-static void put_texts(struct json_writer *w, const struct json *texts)
-{
-	json_object(w);
-	for (const struct json *at = json_first(texts); at; at = json_next(at)) {
-		json_key_span(w, json_key_of(at));
-		json_span(w, json_string_of(at));
-	}
-	json_object_end(w);
 }
 
 static void put(struct json_writer *w, const struct json *value)
@@ -363,17 +354,23 @@ static void put(struct json_writer *w, const struct json *value)
 	double number = 0;
 
 	json_key_span(w, json_key_of(value));
-	if (json_kind(value) == JSON_OBJECT)
-		put_texts(w, value);
-	else if (json_kind(value) == JSON_STRING)
+	if (json_kind(value) == JSON_OBJECT) { /* a restart's verdict, a checkpoint: as flat as these */
+		json_object(w);
+		for (const struct json *at = json_first(value); at; at = json_next(at))
+			put(w, at);
+		json_object_end(w);
+	} else if (json_kind(value) == JSON_STRING) {
 		json_span(w, json_string_of(value));
-	else if (json_number_of(value, &number) && number == floor(number))
+	} else if (json_kind(value) == JSON_BOOL) {
+		json_bool(w, json_is_true(value));
+	} else if (json_number_of(value, &number) && number == floor(number)) {
 		json_i64(w, (int64_t)number);
-	else
+	} else {
 		json_double(w, number);
+	}
 }
 
-/* Of hosts stream by stream, of settings, faults and restarts one by one; null takes one back. Those that are left, if any. */
+/* Of hosts stream by stream, of settings, faults, restarts and checkpoints one by one; null takes one back. Those that are left, if any. */
 static void merge_each(struct span member, const struct json *old, const struct json *changes, struct json_writer *w)
 {
 	size_t count = 0;
@@ -476,6 +473,7 @@ enum status by_hand_change(struct json *document, const struct json *changes, st
 	TRY(json_parse(&merged, buf_span(&text), err));
 	TRY(check_faults(json_get(merged, "faults"), err)); /* they may be too many together */
 	TRY(restart_verdicts_check(json_get(merged, "restarts"), err));
+	TRY(checkpoints_by_hand_check(json_get(merged, "checkpoints"), JOB_LATEST_MS, err));
 	TRY(check_order(merged, changes, err));
 	if (!json_count(merged)) {
 		json_remove(document, MEMBER);

@@ -18,6 +18,3 @@ void restart_verdict_find(
 bool restart_verdicts_end(const struct json *document, uint64_t attempt);
 /* null takes one back, and so for all; a member of by_hand. ERR_SEMANTIC names the place. */
 enum status restart_verdicts_check(const struct json *restarts, struct error *err) MUST_CHECK;
-/* by_hand, in which each verdict is of whoever sets it now ("": nobody is known), whatever it says. */
-enum status restart_verdicts_sign(
-	const struct json *by_hand, struct span by, struct json **out, struct error *err) MUST_CHECK;

@@ -4,9 +4,9 @@
 #include "base/log.h"
 #include "model/incident.h"
 #include "pipeline/alert/incident_effects.h"
+#include "read/checkpoints.h"
 #include "state/pipeline_state.h"
 #include "store/alerts.h"
-#include "store/faults.h"
 #include "store/jobs.h"
 
 bool emergency_parse(struct span text, struct emergency_acts *out)
@@ -32,7 +32,8 @@ enum status emergency_newest_step(
 	struct checkpoint_row *rows;
 	size_t count;
 
-	TRY(store_read_checkpoints(reader, arena, job_id, INT64_MAX, 1, &rows, &count, err));
+	TRY(checkpoints_read_all(
+		reader, arena, job_id, INT64_MAX, 1, &rows, &count, err)); /* whether another was saved */
 	*step = count ? rows[0].step : -1;
 	return OK;
 }

@@ -8,6 +8,7 @@
 #include "pipeline/alert/incident_effects.h"
 #include "pipeline/alert/notices.h"
 #include "pipeline/alert/rule_match.h"
+#include "read/checkpoints.h"
 #include "state/control.h"
 #include "state/streams/directory.h"
 #include "state/streams/told_metrics.h"
@@ -122,8 +123,7 @@ static enum status add_checkpoint(struct store_tx *tx, struct arena *arena, stru
 	if (row->facts.len ||
 		(kind != INCIDENT_LOSS_SPIKE && kind != INCIDENT_DIVERGENCE && kind != INCIDENT_NON_FINITE))
 		return OK;
-	TRY(store_read_checkpoints(
-		store_tx_reader(tx), arena, row->job_id, row->incident.opened_ms, 1, &last, &count, err));
+	TRY(checkpoints_read(store_tx_reader(tx), arena, row->job_id, row->incident.opened_ms, 1, &last, &count, err));
 	if (!count)
 		return OK;
 	if (last->attempt)

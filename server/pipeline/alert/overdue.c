@@ -5,6 +5,7 @@
 #include "model/metrics/stream_name.h"
 #include "pipeline/alert/each_job.h"
 #include "pipeline/alert/job_incident.h"
+#include "read/checkpoints.h"
 #include "state/streams/directory.h"
 #include "state/pipeline_state.h"
 #include "store/faults.h"
@@ -311,8 +312,7 @@ static enum status look_at_checkpoints(const struct look *look, struct error *er
 
 	TRY(job_incident_find_open(
 		look->reader, look->arena, look->job->job_id, INCIDENT_CHECKPOINT_OVERDUE, &open, err));
-	TRY(store_read_checkpoints(
-		look->reader, look->arena, look->job->job_id, INT64_MAX, GAPS + 1, &rows, &count, err));
+	TRY(checkpoints_read(look->reader, look->arena, look->job->job_id, INT64_MAX, GAPS + 1, &rows, &count, err));
 	if (!count && !open)
 		return look_for_first(look, err);
 	if (!count && !look->row.ended_ms) {

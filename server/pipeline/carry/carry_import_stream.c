@@ -118,7 +118,8 @@ static bool copy_hits(struct arena *arena, struct carry_stream *stream)
 
 	for (size_t i = 0; rows && i < stream->hit_count; i++) {
 		rows[i] = stream->hits[i];
-		if (!carry_import_copy(arena, &rows[i].signature) || !carry_import_copy(arena, &rows[i].text))
+		if (!carry_import_copy(arena, &rows[i].signature) || !carry_import_copy(arena, &rows[i].text) ||
+			!carry_import_copy(arena, &rows[i].host))
 			return false;
 	}
 	stream->hits = rows;

@@ -235,7 +235,12 @@ static enum status read_hit(
 	TRY(want_time(node, "last_ms", &row->last_ms, err));
 	TRY(want_count(node, "count", &row->count, err));
 	TRY(want_u32(node, "incident", &row->incident_id, err));
-	return want_text(node, "text", SIZE_MAX, arena, &row->text, err);
+	TRY(want_text(node, "text", SIZE_MAX, arena, &row->text, err));
+	row->is_of_nobody = json_is_true(json_get(node, "of_nobody"));
+	row->host = SPAN("");
+	if (!json_get(node, "host")) /* an older server's */
+		return OK;
+	return want_text(node, "host", SIZE_MAX, arena, &row->host, err);
 }
 
 static enum status read_hits(

@@ -234,6 +234,8 @@ static void write_hits(const struct carry_stream *stream, struct json_writer *w)
 		put_i64(w, "count", (int64_t)hit->count);
 		put_i64(w, "incident", hit->incident_id);
 		json_put_span(w, "text", hit->text);
+		json_put_span(w, "host", hit->host);
+		json_put_bool(w, "of_nobody", hit->is_of_nobody);
 		json_object_end(w);
 	}
 	json_array_end(w);

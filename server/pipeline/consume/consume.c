@@ -37,6 +37,20 @@ static void adopt_definitions(struct stream_state *stream, const struct definiti
 	stream->number_count = 0;
 }
 
+/* What is known now of the job's breaks. */
+static enum status adopt_breaks(struct stream_state *stream, struct error *err)
+{
+	struct job_state *job = stream->job;
+
+	if (atomic_load(&job->break_changes) == extractor_break_changes(stream->extractor))
+		return OK;
+	pthread_mutex_lock(&job->mutex);
+	bool is_taken = extractor_set_breaks(
+		stream->extractor, job->breaks, job->break_count, atomic_load(&job->break_changes));
+	pthread_mutex_unlock(&job->mutex);
+	return is_taken ? OK : error_no_memory(err);
+}
+
 struct report_context {
 	struct pipeline *pipeline;
 	struct stream_state *stream;
@@ -341,7 +355,9 @@ static enum status consume_locked(struct pipeline *pipeline, struct stream_state
 	watchers_begin(stream, rules, seq);
 	life_signs_begin_slice(stream);
 	adopt_definitions(stream, definitions);
-	enum status status = held_release(pipeline, stream, false, err);
+	enum status status = adopt_breaks(stream, err);
+	if (status == OK)
+		status = held_release(pipeline, stream, false, err);
 	if (status != OK) /* nothing of the slice was looked at */
 		status = ERR_UNAVAILABLE;
 	else if (slice->kind == JOURNAL_POINTS)

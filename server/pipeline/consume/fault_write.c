@@ -2,6 +2,8 @@
 #include "base/clock.h"
 #include "base/hash128.h"
 #include "base/log.h"
+#include "base/text/host_list.h"
+#include "extract/line/named_host.h"
 #include "extract/line/signature.h"
 #include "model/jobs/by_hand.h"
 #include "model/incident.h"
@@ -14,6 +16,7 @@
 #include "state/jobs/stated.h"
 #include "store/alerts.h"
 #include "store/jobs.h"
+#include "store/stream_hosts.h"
 
 #include <stdio.h>
 
@@ -34,7 +37,7 @@ struct writing {
 	struct store_tx *tx;
 	struct arena *arena;
 	const struct job_row *job;
-	const struct stretch *stretch; /* its host is known; "": several share the stream, and none is charged */
+	const struct stretch *stretch; /* its host is known; "": nobody knows whose it is, and none is charged */
 	struct stretch_told *out;
 };
 
@@ -61,6 +64,21 @@ static bool is_of(uint64_t ordinal, struct span what)
 
 /* ---- the evidence ---- */
 
+static struct span place_of(const struct writing *w)
+{
+	return w->stretch->host.len ? w->stretch->host : w->stretch->stream;
+}
+
+static enum status write_summary(const struct writing *w, struct json_writer *json, struct error *err)
+{
+	AUTO_DONE(buf) text = BUF_INIT(DETAIL_MAX_BYTES);
+
+	signature_append_summary(&text, w->stretch->signature, place_of(w));
+	TRY(buf_status(&text, err));
+	json_put_span(json, "summary", buf_span(&text));
+	return OK;
+}
+
 /* Members of an object, as store.h keeps them. */
 static enum status write_facts(const struct writing *w, bool is_node, bool is_own, struct span *out, struct error *err)
 {
@@ -71,6 +89,7 @@ static enum status write_facts(const struct writing *w, bool is_node, bool is_ow
 	json_object(&json);
 	json_put_span(&json, is_node ? "fault" : "signature", signature->name);
 	json_put_span(&json, "title", signature->title);
+	TRY(write_summary(w, &json, err));
 	if (w->stretch->host.len)
 		json_put_span(&json, "host", w->stretch->host);
 	else
@@ -96,9 +115,7 @@ static enum status write_detail(const struct writing *w, struct span *out, struc
 {
 	AUTO_DONE(buf) text = BUF_INIT(DETAIL_MAX_BYTES);
 
-	buf_append_span(&text, w->stretch->signature->title);
-	buf_append_text(&text, " on ");
-	buf_append_span(&text, w->stretch->host.len ? w->stretch->host : w->stretch->stream);
+	signature_append_summary(&text, w->stretch->signature, place_of(w));
 	buf_append_text(&text, w->stretch->host.len ? ": " : " (several machines send it): ");
 	buf_append_span(&text, w->stretch->hit.text);
 	TRY(buf_status(&text, err));
@@ -298,16 +315,16 @@ static enum status put_node_fault(const struct writing *w, struct error *err)
 	return store_put_node_fault(w->tx, &row, err);
 }
 
-/* The one that the line names, that the stream is of, or that sent the line. Of one that nobody names all that is known is its place. */
-static enum status find_host(const struct writing *w, struct span *host, struct error *err)
+/* ---- whose it is ---- */
+
+/* Of one that nobody names all that is known is its place. */
+static enum status find_sender(const struct writing *w, struct span *host, struct error *err)
 {
 	const struct signature_hit_row *hit = &w->stretch->hit;
 	struct span stream = w->stretch->stream;
 	AUTO_DONE(buf) place = BUF_INIT(DETAIL_MAX_BYTES);
 	bool is_shared;
 
-	if (host->len)
-		return OK;
 	TRY(stream_line_host(store_tx_reader(w->tx), w->arena, hit->job_id, hit->stream_id, stream, hit->first_line,
 		host, &is_shared, err));
 	if (is_shared || host->len)
@@ -318,19 +335,87 @@ static enum status find_host(const struct writing *w, struct span *host, struct 
 	return host->ptr ? OK : error_no_memory(err);
 }
 
+/* A list of machines as they are known elsewhere; as it was said where none is known by another name. */
+static enum status know_list(const struct writing *w, struct span *names, size_t count, struct span said,
+	struct span *out, struct error *err)
+{
+	AUTO_DONE(buf) text = BUF_INIT(FACTS_MAX_BYTES);
+	struct span known;
+	bool is_other = false;
+
+	*out = said;
+	for (size_t i = 0; i < count; i++) {
+		TRY(store_find_machine(store_tx_reader(w->tx), w->arena, names[i], &known, err));
+		is_other = is_other || (known.len && !span_equal(known, names[i]));
+		buf_append_text(&text, i ? "," : "");
+		buf_append_span(&text, known.len ? known : names[i]);
+	}
+	if (!is_other)
+		return OK;
+	TRY(buf_status(&text, err));
+	*out = arena_copy(w->arena, buf_span(&text));
+	return out->ptr ? OK : error_no_memory(err);
+}
+
+/* Whose the stretch is by what its lines say, decided once: the store keeps it. */
+static enum status decide_host(const struct writing *w, struct signature_hit_row *hit, struct error *err)
+{
+	struct span said = w->stretch->host, sender, known, *names;
+	enum naming naming = w->stretch->naming;
+	size_t count;
+
+	if (!said.len)
+		return OK;
+	TRY(find_sender(w, &sender, err));
+	if (named_host_is_same(said, sender))
+		return OK;
+	TRY(store_find_machine(store_tx_reader(w->tx), w->arena, said, &known, err));
+	bool is_sure = naming == NAMING_SURE || (naming == NAMING_KERNEL && !named_host_is_number(sender));
+	TRY(host_list_expand(w->arena, is_sure ? said : SPAN(""), &names, &count, err));
+	hit->is_of_nobody = !known.len && !count && (is_sure || naming == NAMING_ELSEWHERE);
+	hit->host = known;
+	return known.len ? OK : know_list(w, names, count, count ? said : SPAN(""), &hit->host, err);
+}
+
+/* ---- a stretch ---- */
+
+/* An incident for each machine; the stretch is the first one's. */
+static enum status charge(struct writing *w, struct stretch *own, const struct span *hosts, size_t count,
+	struct signature_hit_row *hit, struct error *err)
+{
+	bool is_known = hit->incident_id;
+
+	for (size_t i = 0; i < count; i++) {
+		uint32_t id = hit->incident_id;
+		own->host = hosts[i];
+		if (!is_known)
+			TRY(choose(w, &id, err));
+		hit->incident_id = i ? hit->incident_id : id;
+		if (is_of_machine(w))
+			TRY(put_node_fault(w, err));
+	}
+	return OK;
+}
+
 enum status fault_write(struct pipeline *pipeline, struct store_tx *tx, struct arena *arena, const struct job_row *job,
 	const struct stretch *stretch, struct stretch_told *out, struct error *err)
 {
 	struct stretch own = *stretch;
-	const struct writing w = {pipeline, tx, arena, job, &own, out};
+	struct writing w = {pipeline, tx, arena, job, &own, out};
 	struct signature_hit_row hit = stretch->hit;
+	struct span host, *hosts = &host;
+	size_t count = 1;
 
-	TRY(find_host(&w, &own.host, err));
-	TRY(store_find_signature_hit(store_tx_reader(tx), &hit, &hit.incident_id, err));
+	TRY(store_find_signature_hit(store_tx_reader(tx), arena, &hit, err));
 	if (!hit.incident_id)
-		TRY(choose(&w, &hit.incident_id, err));
-	TRY(store_put_signature_hit(tx, &hit, err));
-	return is_of_machine(&w) ? put_node_fault(&w, err) : OK;
+		TRY(decide_host(&w, &hit, err));
+	host = hit.host;
+	if (!host.len && !hit.is_of_nobody)
+		TRY(find_sender(&w, &host, err));
+	if (hit.host.len && stretch->signature->about == SIGNATURE_NODE)
+		TRY(host_list_expand(arena, hit.host, &hosts, &count, err));
+	TRY(charge(&w, &own, hosts, count, &hit, err));
+	return store_put_signature_hit(tx, &hit, err);
 }
 
 /* ---- the end ---- */

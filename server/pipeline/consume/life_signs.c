@@ -142,6 +142,10 @@ enum status life_signs_end_slice(
 
 	if (stream->said || stream_is_system(span_from(stream->name)) || stream->seen_ms == INT64_MAX)
 		return OK;
+	if (stream->seen_ms <= atomic_load(&job->halts_to_ms)) {
+		atomic_store(&job->is_halt_due, true);
+		atomic_store(&job->is_summary_dirty, true);
+	}
 	struct life_sign sign = sign_of(stream, arrival_ms);
 	int64_t signed_ms = atomic_load(&job->signed_ms);
 	bool is_revised = sign.believed_ms != INT64_MIN && signed_ms < sign.believed_ms;

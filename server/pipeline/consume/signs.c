@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "extract/line/named_host.h"
 #include "extract/line/signature.h"
 #include "fleet/nccl_work.h"
 #include "model/metrics/stream_name.h"
@@ -62,7 +63,8 @@ static enum status write_telling(void *context, struct store_tx *tx, struct erro
 static void tell_again(struct telling *telling, bool is_durable)
 {
 	struct stream_state *stream = telling->stream;
-	struct sign *sign = stream->signs ? signs_find(stream->signs, telling->stretch.signature->name) : NULL;
+	const struct stretch *told = &telling->stretch;
+	struct sign *sign = stream->signs ? signs_find(stream->signs, told->signature->name, told->host) : NULL;
 	struct error err;
 
 	/* else we are stopping: the stream is not sealed past it, the next start says it again */
@@ -105,6 +107,7 @@ static bool fill(struct telling *telling, const struct sign *sign)
 	stretch->signature = signature_at(telling->pipeline->signatures, index);
 	stretch->stream = arena_copy(telling->arena, span_from(stream->name));
 	stretch->host = arena_copy(telling->arena, buf_span(&sign->host));
+	stretch->naming = (enum naming)sign->naming;
 	stretch->is_historic = sign->is_historic;
 	stretch->hit = (struct signature_hit_row){.job_id = stream->job->job_id,
 		.stream_id = stream->stream_id,
@@ -114,7 +117,8 @@ static bool fill(struct telling *telling, const struct sign *sign)
 		.last_line = sign->last_line,
 		.first_ms = sign->first_ms,
 		.last_ms = sign->last_ms,
-		.text = arena_copy(telling->arena, buf_span(&sign->text))};
+		.text = arena_copy(telling->arena, buf_span(&sign->text)),
+		.host = SPAN("")};
 	return stretch->stream.ptr && stretch->host.ptr && stretch->hit.text.ptr;
 }
 
@@ -170,13 +174,6 @@ static void keep_text(struct buf *out, struct span text)
 	buf_append(out, text.ptr, len);
 }
 
-static void keep_host(struct buf *out, struct span named)
-{
-	buf_reset(out);
-	if (named.len < SIGN_HOST_BYTES && span_is_utf8(named))
-		buf_append_span(out, named);
-}
-
 /* How far a rank had come is kept of each: a stream has several. */
 static bool is_of_its_own(struct sign *sign, const struct signature_found *found, struct span text)
 {
@@ -189,28 +186,37 @@ static bool is_of_its_own(struct sign *sign, const struct signature_found *found
 	return is_own || (sign->count && nccl_work_read(buf_span(&sign->text), &unused));
 }
 
-/* Of a signature that names machines: each has a fault of its own. */
-static bool names_another(struct sign *sign, const struct signature_found *found)
+/* The present stretch of that signature and machine, or room for one. NULL: out of memory. */
+static enum status find_sign(struct pipeline *pipeline, struct stream_state *stream,
+	const struct signature_found *found, struct sign **out, struct error *err)
 {
-	if (!sign->count || !found->host.len || sign->own_count >= SIGN_OWN_MAX ||
-		span_equal(found->host, buf_span(&sign->host)))
-		return false;
-	sign->own_count++;
-	return true;
+	struct span name = found->signature->name;
+
+	*out = signs_find(stream->signs, name, found->host);
+	if (*out)
+		return OK;
+	struct sign *oldest = found->host.len ? signs_find_oldest(stream->signs) : NULL;
+	if (!oldest) {
+		*out = signs_add(stream->signs, name, found->host);
+		return *out ? OK : error_no_memory(err);
+	}
+	if (oldest->is_dirty)
+		TRY(tell(pipeline, stream, oldest, err));
+	sign_begin(oldest, name, found->host);
+	*out = oldest;
+	return OK;
 }
 
 static enum status note_hit(struct pipeline *pipeline, struct stream_state *stream, const struct signature_found *found,
-	const struct extract_line *line, int64_t ts_ms, int64_t arrival_ms, struct error *err)
+	enum naming naming, const struct extract_line *line, int64_t ts_ms, int64_t arrival_ms, struct error *err)
 {
-	struct sign *sign = signs_find(stream->signs, found->signature->name);
+	struct sign *sign;
 
-	if (!sign && !(sign = signs_add(stream->signs, found->signature->name)))
-		return error_no_memory(err);
+	TRY(find_sign(pipeline, stream, found, &sign, err));
 	bool is_again = !sign->count || ts_ms > sign->last_ms + SIGN_QUIET_MS;
 	sign->own_count = is_again ? 0 : sign->own_count;
 	bool is_own = is_of_its_own(sign, found, line->text);
-	bool is_new = is_again || is_own || names_another(sign, found) ||
-		      host_lines_change_within(stream, sign->last_line, line->number) ||
+	bool is_new = is_again || is_own || host_lines_change_within(stream, sign->last_line, line->number) ||
 		      sign_cuts_are_before(&stream->signs->cuts, sign, line->number);
 	if (is_new && sign->is_dirty)
 		TRY(tell(pipeline, stream, sign, err)); /* the last of the stretch before */
@@ -220,7 +226,7 @@ static enum status note_hit(struct pipeline *pipeline, struct stream_state *stre
 		sign->first_ms = sign->last_ms = ts_ms;
 		sign->is_historic = ts_ms < arrival_ms - HISTORIC_MS;
 		sign->is_under_way = false;
-		keep_host(&sign->host, found->host);
+		sign->naming = (uint8_t)naming;
 	}
 	sign->count++;
 	sign->last_line = line->number;
@@ -250,6 +256,20 @@ static enum status take_checkpoint(struct pipeline *pipeline, struct stream_stat
 	return checkpoint_take(pipeline, stream, &row, err);
 }
 
+/* What the line says of itself; a stream of a machine's own is of that machine. A name that cannot be kept is none that is known. */
+static enum naming name_host(const struct stream_state *stream, struct span text, struct signature_found *found)
+{
+	enum naming naming = found->host.len ? NAMING_SURE : NAMING_NONE;
+
+	if (naming == NAMING_NONE && found->signature->about == SIGNATURE_NODE &&
+		!stream_is_system(span_from(stream->name)))
+		naming = named_host_read(text, found->signature, &found->host);
+	if (span_is_utf8(found->host) && found->host.len < SIGN_HOST_BYTES)
+		return naming;
+	found->host = SPAN("?");
+	return NAMING_ELSEWHERE;
+}
+
 enum status signs_feed(struct pipeline *pipeline, struct stream_state *stream, const struct extract_line *line,
 	int64_t ts_ms, int64_t arrival_ms, struct regex_scratch *scratch, struct error *err)
 {
@@ -262,5 +282,6 @@ enum status signs_feed(struct pipeline *pipeline, struct stream_state *stream, c
 		return error_no_memory(err);
 	if (found.signature->about == SIGNATURE_CHECKPOINT)
 		return take_checkpoint(pipeline, stream, found.step, line, ts_ms, err);
-	return note_hit(pipeline, stream, &found, line, ts_ms, arrival_ms, err);
+	enum naming naming = name_host(stream, line->text, &found);
+	return note_hit(pipeline, stream, &found, naming, line, ts_ms, arrival_ms, err);
 }

@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "extract/line/named_host.h"
 #include "extract/line/signature.h"
 #include "pipeline/alert/incident_effects.h"
 #include "state/streams/directory.h"
@@ -30,7 +31,8 @@ enum status signs_hand_over(struct pipeline *pipeline, struct stream_state *stre
 struct stretch { /* texts are the caller's */
 	const struct signature *signature;
 	struct span stream; /* its name */
-	struct span host; /* that its first line names; "": whose the line is */
+	struct span host; /* that its lines name; "": whose they are */
+	enum naming naming;
 	struct signature_hit_row hit; /* but its incident */
 	bool is_historic;
 };

@@ -10,14 +10,15 @@
 #include "read/charts/points_read.h"
 #include "read/charts/pyramid_read.h"
 #include "read/charts/rank_0.h"
+#include "read/checkpoints.h"
 #include "read/view.h"
 #include "state/streams/directory.h"
 #include "state/streams/job_view.h"
 #include "state/pipeline_state.h"
 #include "state/jobs/stated.h"
 #include "state/streams/work_times.h"
-#include "store/faults.h"
 #include "store/jobs.h"
+#include "store/run.h"
 
 #include <stdlib.h>
 
@@ -281,14 +282,14 @@ static int by_mark(const void *a, const void *b)
 	return (x->step > y->step) - (x->step < y->step);
 }
 
-/* Evaluations by the times of their values, checkpoints by the lines that tell of them. */
+/* Evaluations by the times of their values, checkpoints by the lines that tell of them. One from which nothing can go on took its time. */
 static enum status read_marks(struct store_reader *reader, struct arena *arena, int64_t job_id,
 	const struct collecting *evaluations, struct goodput_facts *out, struct error *err)
 {
 	struct checkpoint_row *saved;
 	size_t saved_count;
 
-	TRY(store_read_checkpoints(reader, arena, job_id, INT64_MAX, CHECKPOINTS_MAX, &saved, &saved_count, err));
+	TRY(checkpoints_read_all(reader, arena, job_id, INT64_MAX, CHECKPOINTS_MAX, &saved, &saved_count, err));
 	struct goodput_mark *marks = arena_alloc(arena, (evaluations->count + saved_count + 1) * sizeof *marks);
 	if (!marks)
 		return error_no_memory(err);
@@ -297,8 +298,8 @@ static enum status read_marks(struct store_reader *reader, struct arena *arena, 
 			marks[out->mark_count++] =
 				(struct goodput_mark){evaluations->points[i].ts_ms, GOODPUT_EVALUATION, -1};
 	for (size_t i = 0; i < saved_count; i++)
-		marks[out->mark_count++] = (struct goodput_mark){
-			goodput_within(saved[i].ts_ms), GOODPUT_CHECKPOINT, goodput_within(saved[i].step)};
+		marks[out->mark_count++] = (struct goodput_mark){goodput_within(saved[i].ts_ms), GOODPUT_CHECKPOINT,
+			saved[i].is_denied ? -1 : goodput_within(saved[i].step)};
 	if (out->mark_count)
 		qsort(marks, out->mark_count, sizeof *marks, by_mark);
 	out->marks = marks;
@@ -403,6 +404,30 @@ static bool counts_anew(const struct goodput_facts *facts, int64_t from_step)
 	return facts->end == GOODPUT_COMPLETED && (!facts->point_count || from_step < facts->points[0].step);
 }
 
+static bool is_fork(const struct job_row *row)
+{
+	return span_find(row->document, SPAN("\"wandb.fork_from\"")) >= 0;
+}
+
+/* It broke off, nobody goes on with it, and another job that printed its first step later goes on with the one that it went on with: that
+ * one is the run's. */
+static enum status read_tried_again(struct store_reader *reader, struct arena *arena, const struct job_row *row,
+	int64_t first_step_ms, struct goodput_went_on **out, size_t *count, struct error *err)
+{
+	struct span before;
+	size_t kept = 0;
+
+	TRY(store_read_continued(reader, arena, row->job_id, &before, err));
+	if (!before.len)
+		return OK;
+	TRY(store_read_went_on(reader, arena, row->job_id, before, out, count, err));
+	for (size_t i = 0; i < *count; i++)
+		if ((*out)[i].step_ms > first_step_ms)
+			(*out)[kept++] = (*out)[i];
+	*count = kept;
+	return OK;
+}
+
 /* Several may have tried: made again is what lies behind the lowest of their beginnings, and work went on with the earliest. */
 static enum status read_next(struct store_reader *reader, struct arena *arena, const struct job_row *row,
 	struct job_facts *out, struct error *err)
@@ -412,6 +437,8 @@ static enum status read_next(struct store_reader *reader, struct arena *arena, c
 	size_t count;
 
 	TRY(store_read_went_on(reader, arena, row->job_id, row->name, &rows, &count, err));
+	if (!count && row->ended_ms && out->facts.end != GOODPUT_COMPLETED && out->facts.point_count && !is_fork(row))
+		TRY(read_tried_again(reader, arena, row, out->facts.points[0].ts_ms, &rows, &count, err));
 	for (size_t i = 0; i < count; i++) {
 		int64_t from_step = goodput_within(rows[i].from_step);
 		if (counts_anew(&out->facts, from_step))

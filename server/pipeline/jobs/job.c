@@ -10,6 +10,7 @@
 #include "pipeline/alert/notices.h"
 #include "pipeline/commit/resolve.h"
 #include "pipeline/jobs/job_change.h"
+#include "pipeline/jobs/by_hand_signed.h"
 #include "pipeline/jobs/faults_by_hand.h"
 #include "pipeline/jobs/hosts_by_hand.h"
 #include "pipeline/jobs/restarts_by_hand.h"
@@ -157,13 +158,14 @@ static enum status write_creation(void *context, struct store_tx *tx, struct err
 		return error_no_memory(err);
 	/* times that the document sets are of what is known of the job already */
 	bool sets_times = !is_new && span_find(row.document, SPAN("\"by_hand\"")) >= 0;
+	creation->hosts = (struct hosts_set){0};
+	if (sets_times) /* why it failed names machines */
+		TRY(hosts_by_hand_write(tx, creation->arena, &row, &creation->hosts, err));
 	TRY(sets_times ? life_write(&creation->life, tx, &row, true, err) : pools_put_job(tx, &row, err));
 	TRY(store_check_run(store_tx_reader(tx), arena, row.name, err));
-	creation->hosts = (struct hosts_set){0};
 	creation->faults = (struct faults_cleared){0};
 	creation->ended.count = 0;
 	if (sets_times) {
-		TRY(hosts_by_hand_write(tx, creation->arena, &row, &creation->hosts, err));
 		TRY(faults_by_hand_write(tx, creation->arena, &row, NULL, &creation->faults, err));
 		TRY(restarts_by_hand_write(creation->pipeline, tx, creation->arena, &row, &creation->ended, err));
 	}
@@ -251,7 +253,7 @@ enum status pipeline_create_job(struct pipeline *pipeline, const struct json *do
 	TRY(buf_status(&text, err));
 	TRY(json_parse(&copy, buf_span(&text), err));
 	TRY(secrets_mask(copy, err));
-	TRY(restarts_by_hand_sign(pipeline, copy, err));
+	TRY(by_hand_take_signed(pipeline, copy, err));
 	json_print(copy, &kept);
 	TRY(buf_status(&kept, err));
 	struct creation creation = {.pipeline = pipeline,

@@ -10,6 +10,7 @@
 #include "model/jobs/restart_verdict.h"
 #include "model/jobs/training_job.h"
 #include "pipeline/commit/resolve.h"
+#include "pipeline/jobs/by_hand_signed.h"
 #include "pipeline/jobs/faults_by_hand.h"
 #include "pipeline/jobs/hosts_by_hand.h"
 #include "pipeline/jobs/restarts_by_hand.h"
@@ -399,8 +400,8 @@ static enum status write_by_hand(
 {
 	change->life = (struct life){.pipeline = change->pipeline, .arena = arena, .now_ms = row->modified_ms};
 	TRY(hosts_by_hand_check(store_tx_reader(tx), arena, row->job_id, json_get(change->changes, "by_hand"), err));
+	TRY(hosts_by_hand_write(tx, change->arena, row, &change->hosts, err)); /* why it failed names machines */
 	TRY(life_write(&change->life, tx, row, true, err));
-	TRY(hosts_by_hand_write(tx, change->arena, row, &change->hosts, err));
 	TRY(faults_by_hand_write(tx, change->arena, row, json_get(change->changes, "by_hand"), &change->faults, err));
 	TRY(restarts_by_hand_write(change->pipeline, tx, change->arena, row, &change->ended, err));
 	return check_times(change, row, err);
@@ -450,12 +451,12 @@ static enum status sign(
 	AUTO_DONE(buf) text = BUF_INIT(DOCUMENT_MAX_BYTES);
 	AUTO(json) copy = NULL;
 
-	if (!json_get(json_get(changes, "by_hand"), "restarts"))
+	if (!json_get(changes, "by_hand"))
 		return OK;
 	json_print(changes, &text);
 	TRY(buf_status(&text, err));
 	TRY(json_parse(&copy, buf_span(&text), err));
-	TRY(restarts_by_hand_sign(pipeline, copy, err));
+	TRY(by_hand_take_signed(pipeline, copy, err));
 	*out = TAKE(copy);
 	return OK;
 }

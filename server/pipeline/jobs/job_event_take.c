@@ -6,6 +6,7 @@
 #include "pipeline/jobs/job.h"
 #include "pipeline/jobs/job_event.h"
 #include "pipeline/life/goes_on.h"
+#include "pipeline/life/halts.h"
 #include "pipeline/life/life.h"
 #include "state/streams/directory.h"
 #include "state/execute.h"
@@ -26,6 +27,7 @@ struct taking {
 	int64_t job_id;
 	bool has_changed;
 	bool has_new_document;
+	bool is_halt_due; /* its log is to be asked whether it trained since */
 };
 
 /* What is newer than all before it says how the document is. */
@@ -97,6 +99,7 @@ static enum status write_event(void *context, struct store_tx *tx, struct error 
 	}
 	TRY(put_told(taking, tx, &row, err));
 	TRY(life_write(&taking->life, tx, &row, taking->has_changed, err));
+	TRY(halts_are_due(taking->pipeline, store_tx_reader(tx), taking->arena, &row, &taking->is_halt_due, err));
 	taking->has_changed |= taking->life.has_changed;
 	return taking->life.has_changed ? keep_message(event, tx, &taking->life.history, row.job_id, err) : OK;
 }
@@ -156,6 +159,8 @@ enum status pipeline_take_event(struct pipeline *pipeline, const struct json *de
 	TRY(job_event_read(arena, detail, sent_ms, &event, err));
 	TRY(create(pipeline, &event, team, taking.now_ms, &is_new, err));
 	TRY(writer_execute_then(pipeline, write_event, apply_event, &taking, err));
+	if (taking.is_halt_due)
+		TRY(halts_settle(pipeline, NULL, taking.job_id, err));
 	*result = is_new || taking.has_changed ? EVENT_ACCEPTED : EVENT_DUPLICATE;
 	return OK;
 }

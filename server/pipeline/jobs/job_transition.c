@@ -5,6 +5,7 @@
 #include "base/text/iso8601.h"
 #include "pipeline/commit/resolve.h"
 #include "pipeline/life/goes_on.h"
+#include "pipeline/life/halts.h"
 #include "pipeline/jobs/life_run.h"
 #include "pipeline/life/life.h"
 #include "pipeline/life/log_end.h"
@@ -25,6 +26,7 @@ struct change {
 	struct arena *arena;
 	struct life life;
 	char *ignored; /* TRANSITION_REASON_BYTES; "": it counts */
+	int64_t halted_id; /* the job, if its log is to be asked whether it trained since; 0: it is not */
 };
 
 static enum status read_own_job(
@@ -214,6 +216,16 @@ static enum status put_told(struct change *change, struct store_tx *tx, const st
 		&(struct status_message){told->start_ms, told->status, change->transition->message}, err);
 }
 
+static enum status note_halt(struct change *change, struct store_tx *tx, const struct job_row *row, struct error *err)
+{
+	bool is_due = false;
+
+	if (change->transition->has_time && phase_is_waiting(change->transition->secondary))
+		TRY(halts_are_due(change->pipeline, store_tx_reader(tx), change->arena, row, &is_due, err));
+	change->halted_id = is_due ? row->job_id : 0;
+	return OK;
+}
+
 static enum status write_transition(void *context, struct store_tx *tx, struct error *err)
 {
 	struct change *change = context;
@@ -229,6 +241,7 @@ static enum status write_transition(void *context, struct store_tx *tx, struct e
 	size_t count;
 
 	change->ignored[0] = 0;
+	change->halted_id = 0;
 	change->life.failed = (struct job_failed_incident){0};
 	TRY(read_own_job(change, tx, &row, err));
 	if (transition->first)
@@ -252,7 +265,7 @@ static enum status write_transition(void *context, struct store_tx *tx, struct e
 	TRY(put_told(change, tx, &row, &told, err));
 	TRY(life_write(&change->life, tx, &row, false, err));
 	say_ignored(change, &told, &row);
-	return OK;
+	return note_halt(change, tx, &row, err);
 }
 
 static void apply_transition(void *context)
@@ -273,6 +286,16 @@ static bool needs_log_end(struct pipeline *pipeline, struct span name, const str
 	       (phase_is_resume(transition->secondary) || phase_is_final(transition->secondary));
 }
 
+/* What is refused as the job stands does not wait until its log is read. */
+static enum status check_stands(void *context, struct store_tx *tx, struct error *err)
+{
+	const struct change *change = context;
+	struct job_row row;
+
+	TRY(read_own_job(change, tx, &row, err));
+	return check_unless(change->transition->unless, &row, err);
+}
+
 enum status pipeline_add_transition(struct pipeline *pipeline, struct span job, struct span team,
 	const struct job_transition *transition, char ignored[TRANSITION_REASON_BYTES], struct error *err)
 {
@@ -291,8 +314,11 @@ enum status pipeline_add_transition(struct pipeline *pipeline, struct span job, 
 		return error_set_field(err, ERR_SEMANTIC, "SecondaryStatus",
 			"SecondaryStatus '%.*s' is none of SageMaker's (Starting, Downloading, Training, Uploading, Completed, Failed, Stopped …)",
 			SPAN_ARGS(transition->secondary));
-	if (needs_log_end(pipeline, job, transition))
+	if (needs_log_end(pipeline, job, transition)) {
+		TRY(writer_execute(pipeline, check_stands, &change, err));
 		TRY(log_end_await(pipeline, job, err));
+	}
 	change.life = (struct life){.pipeline = pipeline, .arena = arena, .now_ms = clock_wall_ms()};
-	return writer_execute_then(pipeline, write_transition, apply_transition, &change, err);
+	TRY(writer_execute_then(pipeline, write_transition, apply_transition, &change, err));
+	return change.halted_id ? halts_settle(pipeline, NULL, change.halted_id, err) : OK;
 }

@@ -4,7 +4,6 @@
 #include "model/incident.h"
 #include "model/jobs/restart_verdict.h"
 #include "pipeline/alert/incidents.h"
-#include "state/audit.h"
 
 enum status restarts_by_hand_write(struct pipeline *pipeline, struct store_tx *tx, struct arena *arena,
 	const struct job_row *job, struct restarts_ended *out, struct error *err)
@@ -44,16 +43,4 @@ void restarts_by_hand_say(struct pipeline *pipeline, const struct restarts_ended
 {
 	for (size_t i = 0; i < ended->count; i++)
 		incidents_publish(pipeline, &ended->rows[i], &ended->told[i]);
-}
-
-enum status restarts_by_hand_sign(const struct pipeline *pipeline, struct json *document, struct error *err)
-{
-	const struct actor *actor = audit_actor(pipeline);
-	const struct json *by_hand = json_get(document, "by_hand");
-	AUTO(json) by = NULL;
-
-	if (!json_get(by_hand, "restarts"))
-		return OK;
-	TRY(restart_verdicts_sign(by_hand, actor ? actor->token : SPAN(""), &by, err));
-	return json_set_copy(document, "by_hand", by) ? OK : error_no_memory(err);
 }

@@ -9,7 +9,6 @@
 #include "store/alerts.h"
 #include "store/jobs.h"
 
-struct json;
 struct pipeline;
 
 enum { RESTARTS_ENDED_MAX = 16 }; /* the newest restart alone has an open one, or those that came at once */
@@ -22,6 +21,4 @@ struct restarts_ended {
 /* In the transaction that puts the job; behind its commit it is said. */
 enum status restarts_by_hand_write(struct pipeline *pipeline, struct store_tx *tx, struct arena *arena,
 	const struct job_row *job, struct restarts_ended *out, struct error *err) MUST_CHECK;
-/* Whose verdicts they are that a job, or a change of one, brings: of whoever asks. */
-enum status restarts_by_hand_sign(const struct pipeline *pipeline, struct json *document, struct error *err) MUST_CHECK;
 void restarts_by_hand_say(struct pipeline *pipeline, const struct restarts_ended *ended);

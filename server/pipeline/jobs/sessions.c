@@ -7,6 +7,7 @@
 #include "pipeline/life/life.h"
 #include "pipeline/life/life_sign.h"
 #include "pipeline/life/log_end.h"
+#include "state/jobs/history.h"
 #include "state/streams/directory.h"
 #include "state/execute.h"
 #include "state/pipeline_state.h"
@@ -236,6 +237,8 @@ static enum status put_session(struct opening *opening, struct store_tx *tx, con
 	const struct transition_row *last = known.count ? &known.rows[known.count - 1] : NULL;
 	if (asked->resumes && last && phase_is_final(last->status)) {
 		resume.lifts_ms = last->start_ms;
+		if (asked->waited_ms >= HISTORY_WAITED_MAX_MS)
+			resume.message = SPAN(HISTORY_LONG_AWAY);
 		if (resume.start_ms <= resume.lifts_ms)
 			resume.start_ms = resume.lifts_ms + 1; /* or by a sender's clock */
 		TRY(date_end(opening, tx, job->job_id, last, err));

@@ -13,7 +13,7 @@
 #include "store/jobs.h"
 #include "store/transitions.h"
 
-enum { REASON_BYTES = 1024 };
+enum { REASON_BYTES = 1024, BREAKS_MAX = 1024 };
 
 enum status life_begin(struct store_tx *tx, const struct job_row *row, struct span message, struct error *err)
 {
@@ -300,6 +300,26 @@ static void note_gaps(struct job_state *job, const struct history *history)
 	atomic_store(&job->gap_to_ms, to_ms);
 }
 
+/* Nearly no job has any. Without memory the ones before stay: an attempt is found by its steps alone then. */
+static void note_breaks(struct job_state *job, const struct history *history)
+{
+	int64_t found[BREAKS_MAX];
+	size_t count = history_find_breaks(history, found, BREAKS_MAX);
+
+	pthread_mutex_lock(&job->mutex);
+	bool is_same = count == job->break_count && (!count || !memcmp(found, job->breaks, count * sizeof *found));
+	int64_t *breaks = is_same || !count ? NULL : mem_alloc(count * sizeof *breaks);
+	if (breaks)
+		memcpy(breaks, found, count * sizeof *breaks);
+	if (!is_same && (breaks || !count)) {
+		mem_free(job->breaks);
+		job->breaks = breaks;
+		job->break_count = count;
+		atomic_fetch_add(&job->break_changes, 1);
+	}
+	pthread_mutex_unlock(&job->mutex);
+}
+
 /* What was stated, and a line has ended: one that comes later may be of an earlier time. */
 static const struct transition_row *find_halt(const struct history *history)
 {
@@ -315,6 +335,26 @@ static int64_t halted_ms(const struct transition_row *halt)
 	return halt->again_ms > halt->start_ms ? halt->again_ms : halt->start_ms;
 }
 
+/* Up to then a line that comes changes whether the job trained between what was stated (halts.h); INT64_MIN: none does. */
+static int64_t halted_until_ms(const struct history *history)
+{
+	const struct transition_row *end = history->rows + history->count;
+	int64_t until_ms = INT64_MIN;
+
+	for (size_t i = 0; i < history->count; i++) {
+		const struct transition_row *row = &history->rows[i], *next = row + 1;
+		if (row->source != SOURCE_STATED || !phase_is_waiting(row->status))
+			continue;
+		until_ms = row->again_ms > until_ms ? row->again_ms : until_ms;
+		while (next < end && (transition_is_assumed(next) || next->source == SOURCE_SESSION) &&
+			!phase_is_final(next->status))
+			next++;
+		if (next < end && next->start_ms > until_ms && phase_is_before(SPAN("Training"), next->status))
+			until_ms = next->start_ms;
+	}
+	return until_ms;
+}
+
 void life_note(struct job_state *job, const struct history *history)
 {
 	static const struct transition_row none;
@@ -322,6 +362,8 @@ void life_note(struct job_state *job, const struct history *history)
 	bool is_waiting = phase_is_waiting(last->status), is_final = phase_is_final(last->status);
 
 	note_gaps(job, history);
+	note_breaks(job, history);
+	atomic_store(&job->halts_to_ms, halted_until_ms(history));
 	if (atomic_exchange(&job->is_over, is_final) && !is_final)
 		atomic_fetch_add(&job->life, 1);
 	atomic_store(&job->over_ms, is_final ? last->start_ms : INT64_MAX);

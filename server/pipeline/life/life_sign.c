@@ -122,3 +122,21 @@ enum status life_put_sign(const struct pipeline *pipeline, struct store_tx *tx, 
 		TRY(run_gap_fill(pipeline, tx, arena, job->job_id, sign->gap_first_ms, sign->gap_last_ms, err));
 	return sign->after_ms != INT64_MAX ? put_after(tx, job->job_id, rows, count, sign->after_ms, err) : OK;
 }
+
+enum status life_put_resumed(
+	struct store_tx *tx, struct arena *arena, int64_t job_id, const struct life_resumed *resumed, struct error *err)
+{
+	struct told_row *rows;
+	size_t count;
+
+	TRY(store_read_told_facts(store_tx_reader(tx), arena, job_id, &rows, &count, err));
+	for (size_t i = 0; i < count; i++) {
+		if (!is_assumed(&rows[i], SPAN("Training")) || rows[i].start_ms < resumed->from_ms ||
+			rows[i].start_ms > resumed->to_ms)
+			continue;
+		if (rows[i].start_ms <= resumed->at_ms && resumed->at_ms != INT64_MAX)
+			return OK; /* a line of since */
+		TRY(store_delete_told(tx, job_id, &rows[i], err));
+	}
+	return resumed->at_ms == INT64_MAX ? OK : put_training(tx, job_id, resumed->at_ms, err);
+}

@@ -18,6 +18,14 @@ struct life_sign {
 	int64_t heard_ms; /* it was alive then: the time of its newest line, and not later than it came */
 	int64_t gap_first_ms, gap_last_ms; /* of those within gaps (run_gap.h); gap_last_ms 0: none */
 };
+/* Of a time in which it was waited (halts.h). */
+struct life_resumed {
+	int64_t from_ms, to_ms; /* both are in it */
+	int64_t at_ms; /* its log says that it trained from then on; INT64_MAX: it does not */
+};
 /* Puts what follows from it; life_write comes after it. */
+enum status life_put_resumed(struct store_tx *tx, struct arena *arena, int64_t job_id,
+	const struct life_resumed *resumed, struct error *err) MUST_CHECK;
+/* The same. */
 enum status life_put_sign(const struct pipeline *pipeline, struct store_tx *tx, struct arena *arena,
 	const struct job_row *job, const struct life_sign *sign, struct error *err) MUST_CHECK;

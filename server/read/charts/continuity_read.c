@@ -7,6 +7,7 @@
 #include "read/charts/main_series.h"
 #include "read/charts/points_read.h"
 #include "read/charts/rank_0.h"
+#include "read/checkpoints.h"
 #include "read/view.h"
 #include "store/faults.h"
 #include "store/run.h"
@@ -278,7 +279,7 @@ static enum status find_checkpoints(struct store_reader *reader, struct arena *a
 		const struct part *part = &walk->parts[i];
 		struct checkpoint_row *rows;
 		size_t count;
-		TRY(store_read_checkpoints(
+		TRY(checkpoints_read(
 			reader, arena, part->view.row.job_id, INT64_MAX, CHECKPOINTS_MAX, &rows, &count, err));
 		for (size_t j = 0; j < count; j++)
 			for (size_t k = 0; k < out->count; k++) {

@@ -302,6 +302,19 @@ static bool opens_end(const struct told_row *row)
 	return row->source == SOURCE_SESSION && row->start_ms == row->lifts_ms + 1;
 }
 
+static bool was_long_away(const struct told_row *row)
+{
+	return row->source == SOURCE_SESSION && span_equal(row->message, SPAN(HISTORY_LONG_AWAY));
+}
+
+/* The end is when the last process was known to live; what it says of the time before that is believed for no more than a day. */
+static void go_on_until(struct told_row *session, int64_t end_ms)
+{
+	int64_t from_ms = end_ms - HISTORY_WAITED_MAX_MS;
+
+	session->start_ms = from_ms > session->lifts_ms ? from_ms : session->lifts_ms + 1;
+}
+
 /* How its processes ended ends the job where nobody says that it has; it is better known than assumed. */
 static void add_exit(struct deciding *d, const struct history_facts *facts)
 {
@@ -314,10 +327,13 @@ static void add_exit(struct deciding *d, const struct history_facts *facts)
 	bool is_stop = last && span_equal(last->status, SPAN("Stopping"));
 	if (!exits_decide(facts->held, facts->held_count, d->run_ms, is_stop, &end))
 		return;
-	if (last && opens_end(last) && end.start_ms <= last->lifts_ms) {
+	bool is_earlier = last && was_long_away(last) && end.start_ms < last->start_ms;
+	if (last && (opens_end(last) || is_earlier) && end.start_ms <= last->lifts_ms) {
 		d->shown_count = kept - 1; /* nothing came behind the end that was opened: it stands */
 		return;
 	}
+	if (is_earlier)
+		go_on_until(&d->shown[kept - 1], end.start_ms);
 	if (last && end.start_ms < last->start_ms)
 		end.start_ms = last->start_ms; /* a sender's clock */
 	d->shown_count = kept;
@@ -451,4 +467,27 @@ int64_t history_began_again_ms(const struct history *history)
 		if (!phase_is_final(history->rows[i].status) && phase_is_final(history->rows[i - 1].status))
 			return history->rows[i].start_ms;
 	return 0;
+}
+
+/* Lines that are read by it must not have made it. */
+static bool is_said_beside_lines(const struct transition_row *row)
+{
+	return row->source != SOURCE_LOG && row->source != SOURCE_ASSUMED && row->source != SOURCE_ASSUMED_BY_HAND;
+}
+
+size_t history_find_breaks(const struct history *history, int64_t *at_ms, size_t cap)
+{
+	bool is_broken = false;
+	size_t count = 0;
+
+	for (size_t i = 0; i < history->count && count < cap; i++) {
+		const struct transition_row *row = &history->rows[i];
+		bool is_break = phase_is_final(row->status) || span_equal(row->status, SPAN("Restarting")) ||
+				span_equal(row->status, SPAN("Interrupted"));
+		bool is_return = is_broken && is_training(row->status);
+		if ((is_break || is_return) && is_said_beside_lines(row))
+			at_ms[count++] = row->start_ms;
+		is_broken = is_break || (is_broken && !is_return);
+	}
+	return count;
 }

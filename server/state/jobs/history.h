@@ -39,6 +39,13 @@ struct history_facts {
 	int64_t past_ms; /* the same of a log of the past; 0: it is none */
 };
 
+/*
+ * Who says to have waited for longer is not believed more: a clock that is wrong, or a lie, would move the job's times. So a session of such a one
+ * goes on with an ended job from a day ago, with this message: an exit of before that is no clock that is behind.
+ */
+enum { HISTORY_WAITED_MAX_MS = 24 * 60 * 60 * 1000 };
+#define HISTORY_LONG_AWAY "a session goes on with it, of a process that was away for more than a day"
+
 /* So a reason begins that a door made of a status or an exit code, where the client states none. */
 #define HISTORY_RUN_ENDED "the run ended "
 
@@ -71,3 +78,8 @@ int64_t history_created_ms(const struct history *history, const struct job_row *
 uint32_t history_count_lives(const struct transition_row *rows, size_t count, bool *is_over);
 /* When it went on after its last end; 0: it never did. An end behind another end begins nothing. */
 int64_t history_began_again_ms(const struct history *history);
+/*
+ * When its processes broke off and were started again, as somebody else than its lines says: each end, Restarting and Interrupted, and the
+ * Training behind it. Up to `cap` of them, by time; returns how many.
+ */
+size_t history_find_breaks(const struct history *history, int64_t *at_ms, size_t cap);

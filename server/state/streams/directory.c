@@ -141,6 +141,7 @@ static void job_destroy(struct job_state *job)
 	for (size_t i = 0; i < job->stream_count; i++)
 		stream_state_free(job->streams[i]);
 	mem_free(job->streams);
+	mem_free(job->breaks);
 	map_free(job->by_stream);
 	job_settings_free(job->settings);
 	stragglers_free(job->stragglers);
@@ -164,6 +165,8 @@ struct job_state *job_state_new(const struct job_row *row)
 	atomic_init(&job->signed_ms, INT64_MAX);
 	atomic_init(&job->awaited_ms, INT64_MAX);
 	atomic_init(&job->awaited_to_ms, INT64_MAX);
+	atomic_init(&job->halts_to_ms, INT64_MIN);
+	atomic_init(&job->is_halt_due, true);
 	atomic_init(&job->presumed_ms, INT64_MAX);
 	atomic_init(&job->gap_from_ms, INT64_MAX);
 	atomic_init(&job->over_ms, INT64_MAX);
@@ -173,6 +176,7 @@ struct job_state *job_state_new(const struct job_row *row)
 	atomic_init(&job->life, 1);
 	atomic_init(&job->begins, 0);
 	atomic_init(&job->began_ms, 0);
+	atomic_init(&job->break_changes, 0);
 	job->job_id = row->job_id;
 	job->generation = row->generation;
 	job->name = mem_copy_bytes(row->name.ptr, row->name.len);

@@ -229,6 +229,8 @@ struct job_state {
 	 * that come after presumed_ms, when it was taken for stopped (INT64_MAX: it is not); between gap_from_ms (INT64_MAX: none) and
 	 * gap_to_ms, in which it has gaps (run_gap.h). */
 	atomic_int_fast64_t signed_ms, awaited_ms, awaited_to_ms, presumed_ms, gap_from_ms, gap_to_ms;
+	atomic_int_fast64_t halts_to_ms; /* of an earlier one its stored log is asked (halts.h) */
+	atomic_bool is_halt_due; /* it is, with the next summary; at a start: before it that was perhaps left undone */
 	atomic_bool is_over; /* its last status is an end */
 	atomic_llong over_ms; /* of which time; INT64_MAX: it is not */
 	atomic_bool is_tracked; /* a tracker's run is in it */
@@ -237,6 +239,7 @@ struct job_state {
 	atomic_uint life; /* counts up when it goes on after an end; from 1 on at each start */
 	atomic_uint begins; /* of processes of its tracker that went on with its run, since the start */
 	atomic_llong began_ms; /* when it went on after its last end; 0: it never did */
+	atomic_uint break_changes; /* how often `breaks` has changed */
 	atomic_bool is_backfilled; /* stays in RAM meanwhile */
 	atomic_uint changes; /* of all streams' derived state at once: odd while one is under way */
 	struct job_settings *settings; /* has a lock of its own */
@@ -257,6 +260,8 @@ struct job_state {
 	int64_t paced_since_ms; /* monotonic: since it first said something of its pace; 0: it did not */
 
 	pthread_mutex_t mutex; /* of the fields below */
+	int64_t *breaks; /* of its history (history_find_breaks) */
+	size_t break_count;
 	struct rhythm rhythm; /* of commits, on the monotonic clock, since the start */
 	struct definitions *definitions; /* in force; writer changes */
 	struct stream_state **streams;

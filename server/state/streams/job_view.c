@@ -39,3 +39,12 @@ bool stream_view_counts(const struct stream_view *stream, struct span metric)
 	}
 	return own > 0;
 }
+
+uint32_t job_view_attempts(const struct job_view *view)
+{
+	uint32_t attempts = 1;
+
+	for (size_t i = 0; i < view->stream_count; i++)
+		attempts = view->streams[i].attempt > attempts ? view->streams[i].attempt : attempts;
+	return attempts;
+}

@@ -88,3 +88,5 @@ struct job_view {
 	size_t stream_count;
 	uint64_t seq; /* everything up to it is in the view */
 };
+/* That its log tells of: at least one. */
+uint32_t job_view_attempts(const struct job_view *view);

@@ -28,23 +28,46 @@ void signs_free(struct signs *signs)
 	mem_free(signs);
 }
 
-struct sign *signs_find(const struct signs *signs, struct span name)
+struct sign *signs_find(const struct signs *signs, struct span name, struct span host)
 {
 	for (size_t i = 0; i < signs->count; i++)
-		if (span_equal(buf_span(&signs->items[i].name), name))
+		if (span_equal(buf_span(&signs->items[i].name), name) &&
+			span_equal(buf_span(&signs->items[i].host), host))
 			return &signs->items[i];
 	return NULL;
 }
 
-struct sign *signs_add(struct signs *signs, struct span name)
+void sign_begin(struct sign *sign, struct span name, struct span host)
+{
+	buf_done(&sign->name);
+	buf_done(&sign->text);
+	buf_done(&sign->host);
+	*sign = (struct sign){
+		.name = BUF_INIT(NAME_BYTES), .text = BUF_INIT(SIGN_TEXT_BYTES + 8), .host = BUF_INIT(SIGN_HOST_BYTES)};
+	buf_append_span(&sign->name, name);
+	buf_append_span(&sign->host, host);
+}
+
+struct sign *signs_add(struct signs *signs, struct span name, struct span host)
 {
 	if (!mem_grow((void **)&signs->items, signs->count, &signs->cap, sizeof *signs->items))
 		return NULL;
 	struct sign *sign = &signs->items[signs->count++];
-	*sign = (struct sign){
-		.name = BUF_INIT(NAME_BYTES), .text = BUF_INIT(SIGN_TEXT_BYTES + 8), .host = BUF_INIT(SIGN_HOST_BYTES)};
-	buf_append_span(&sign->name, name);
+	*sign = (struct sign){0};
+	sign_begin(sign, name, host);
 	return sign;
+}
+
+struct sign *signs_find_oldest(const struct signs *signs)
+{
+	struct sign *oldest = NULL;
+
+	for (size_t i = 0; signs->count >= SIGNS_MAX && i < signs->count; i++) {
+		struct sign *sign = &signs->items[i];
+		if (sign->host.len && (!oldest || sign->last_line < oldest->last_line))
+			oldest = sign;
+	}
+	return oldest;
 }
 
 void signs_pack(const struct signs *signs, struct buf *out)
@@ -68,7 +91,7 @@ void signs_pack(const struct signs *signs, struct buf *out)
 
 static bool unpack_one(struct signs *signs, struct unpacker *in)
 {
-	struct sign *sign = signs_add(signs, unpack_span(in));
+	struct sign *sign = signs_add(signs, unpack_span(in), SPAN(""));
 
 	if (!sign)
 		return false;

@@ -7,9 +7,9 @@
 #include "base/buf.h"
 #include "base/codec/pack.h"
 
-enum { SIGN_TEXT_BYTES = 400, SIGN_HOST_BYTES = 255, SIGN_OWN_MAX = 64 };
+enum { SIGN_TEXT_BYTES = 400, SIGN_HOST_BYTES = 1000, SIGN_OWN_MAX = 64, SIGNS_MAX = 512 };
 
-struct sign { /* the present stretch of one signature */
+struct sign { /* the present stretch of one signature, of each machine that lines name for themselves */
 	struct buf name; /* of the signature: the file may change between two starts */
 	uint64_t count, first_line, last_line;
 	int64_t first_ms, last_ms;
@@ -18,7 +18,8 @@ struct sign { /* the present stretch of one signature */
 	bool is_dirty; /* the store does not know it as it is */
 	bool is_under_way; /* and is being told */
 	struct buf text;
-	struct buf host; /* that the line names */
+	struct buf host; /* that the lines name */
+	uint8_t naming; /* enum naming: how sure that is; not packed: the store knows by then whose the stretch is */
 };
 
 /* sign_cuts.h; not packed: read from the store */
@@ -43,9 +44,13 @@ struct signs {
 
 struct signs *signs_new(void) __attribute__((warn_unused_result));
 void signs_free(struct signs *signs); /* NULL: nothing */
-/* By the signature's name; NULL: there is none. */
-struct sign *signs_find(const struct signs *signs, struct span name);
-struct sign *signs_add(struct signs *signs, struct span name); /* NULL: out of memory */
+/* By the signature's name and the machine that its lines name; NULL: there is none. */
+struct sign *signs_find(const struct signs *signs, struct span name, struct span host);
+struct sign *signs_add(struct signs *signs, struct span name, struct span host); /* NULL: out of memory */
+/* Of all that name a machine the one whose last line is the oldest, once there are SIGNS_MAX: its place is wanted. NULL: there is room. */
+struct sign *signs_find_oldest(const struct signs *signs);
+/* It is that machine's from now on. */
+void sign_begin(struct sign *sign, struct span name, struct span host);
 
 void signs_pack(const struct signs *signs, struct buf *out);
 enum status signs_unpack(struct signs **out, struct unpacker *in, struct error *err) MUST_CHECK;

@@ -73,10 +73,12 @@ static bool bloom_has(struct span bloom, unsigned hashes, uint32_t fingerprint)
 
 /* ---- building ---- */
 
-enum { CLASS_SHIFT = 8 };
+enum { CLASS_SHIFT = 8, SEEN_BITS = 11, STEP = sizeof(uint64_t), DIGIT = IS_WORD | IS_BARRED };
 
 struct builder {
 	uint16_t characters[256]; /* folded, and above that its class */
+	uint32_t
+		seen[1 << SEEN_BITS]; /* by a hash of the 8 bytes there: where a text began that was read; 0: nowhere */
 	uint64_t trigrams[(1 << TRIGRAM_BITS) / 64];
 	uint64_t tokens[(1 << TOKEN_BITS) / 64];
 	uint64_t fractions[(1 << TOKEN_BITS) / 64];
@@ -86,8 +88,6 @@ struct builder {
 struct reading {
 	uint32_t bytes; /* folded */
 	unsigned since_barred; /* how many of them are behind the last digit or newline */
-	uint64_t *set; /* of the token that is open; NULL: none is */
-	uint32_t token;
 };
 
 static void set_bit(uint64_t *bits, uint32_t at)
@@ -102,52 +102,138 @@ static inline void add_trigram(struct builder *b, struct reading *reading, uint1
 		set_bit(b->trigrams, trigram_hash(reading->bytes & 0xffffff));
 }
 
-static void end_token(struct reading *reading)
-{
-	if (reading->set)
-		set_bit(reading->set, token_end(reading->token));
-	reading->set = NULL;
-}
-
 static inline uint16_t character_at(const struct builder *b, const char *at, const char *end)
 {
 	return at < end ? b->characters[(unsigned char)*at] : 0;
 }
 
-/* Digits and letters each have their loop: what is next of the same kind is what a processor foresees. */
-static void add_text(struct builder *b, struct span text)
+static inline bool is_of(const struct builder *b, char c, unsigned class)
 {
-	enum { DIGIT = IS_WORD | IS_BARRED };
-	const char *at = text.ptr, *end = text.ptr + text.len;
-	struct reading reading = {0};
-	uint16_t before = 0;
+	return b->characters[(unsigned char)c] >> CLASS_SHIFT & class;
+}
 
-	while (at < end) {
-		uint16_t character = character_at(b, at, end);
-		if (!(character >> CLASS_SHIFT & IS_WORD)) {
-			end_token(&reading);
-			if (character >> CLASS_SHIFT & IS_BARRED)
-				reading.since_barred = 0;
-			else
-				add_trigram(b, &reading, character);
-			before = character;
-			at++;
-			continue;
-		}
-		if (!reading.set) {
-			reading.set = before == '.' ? b->fractions : b->tokens;
-			reading.token = TOKEN_SEED;
+static inline uint64_t load(const char *at)
+{
+	uint64_t bytes;
+
+	memcpy(&bytes, at, sizeof bytes);
+	return bytes;
+}
+
+/* The first of these bytes in memory is the lowest of the word. */
+static inline uint64_t load_little(const char *at)
+{
+	uint64_t bytes = load(at);
+
+	return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? bytes : __builtin_bswap64(bytes);
+}
+
+/* How many digits lead, at most 8. */
+static inline unsigned count_digits(uint64_t little)
+{
+	const uint64_t ones = 0x0101010101010101u;
+	uint64_t values = little ^ ones * '0';
+	uint64_t others = (((values & ones * 0x7f) + ones * (0x80 - 10)) | values) & ones * 0x80;
+
+	return others ? (unsigned)__builtin_ctzll(others) / 8 : STEP;
+}
+
+/*
+ * Of fewer than 8 digits, without a branch that depends on how many: no processor foresees that. The zeros behind them only multiply, and
+ * the inverse of what they multiply by undoes it.
+ */
+static inline uint32_t digits_hash(uint64_t little, unsigned count)
+{
+	static const uint32_t undo[STEP] = {
+		0xd872e4e1u, 0x9dde4e33u, 0xb7f51a49u, 0xdfd860ebu, 0x4ca091f1u, 0x91c5be63u, 0xdd4ab5d9u, 0x359c449bu};
+	uint32_t hash = TOKEN_SEED;
+
+	little &= (1ull << count * 8) - 1;
+#pragma GCC unroll 8
+	for (unsigned i = 0; i < STEP; i++, little >>= 8)
+		hash = token_step(hash, (unsigned char)little);
+	return hash * undo[count];
+}
+
+/* One that begins here, to its end. Digits and letters each have their loop: what is next of the same kind is what a processor foresees. */
+static inline const char *add_token(
+	struct builder *b, struct reading *reading, const char *at, const char *end, uint64_t *set)
+{
+	uint32_t hash = TOKEN_SEED;
+	unsigned count = 0;
+
+	if (is_of(b, *at, IS_BARRED) && end - at > STEP && (count = count_digits(load_little(at))) < STEP) {
+		hash = digits_hash(load_little(at), count);
+		reading->since_barred = 0;
+		at += count;
+	}
+	for (uint16_t character = character_at(b, at, end); character >> CLASS_SHIFT & IS_WORD;) {
+		for (; character >> CLASS_SHIFT == IS_WORD; character = character_at(b, ++at, end)) {
+			hash = token_step(hash, (unsigned char)character);
+			add_trigram(b, reading, character);
 		}
 		if (character >> CLASS_SHIFT == DIGIT)
-			reading.since_barred = 0;
+			reading->since_barred = 0;
 		for (; character >> CLASS_SHIFT == DIGIT; character = character_at(b, ++at, end))
-			reading.token = token_step(reading.token, (unsigned char)character);
-		for (; character >> CLASS_SHIFT == IS_WORD; character = character_at(b, ++at, end)) {
-			reading.token = token_step(reading.token, (unsigned char)character);
-			add_trigram(b, &reading, character);
-		}
+			hash = token_step(hash, (unsigned char)character);
 	}
-	end_token(&reading);
+	set_bit(set, token_end(hash));
+	return at;
+}
+
+static inline const char *end_of_same(const char *old, const char *at, const char *end)
+{
+	for (; end - at >= STEP; at += STEP, old += STEP) {
+		uint64_t others = load_little(old) ^ load_little(at);
+		if (others)
+			return at + __builtin_ctzll(others) / 8;
+	}
+	return at;
+}
+
+/*
+ * Logs repeat themselves. What stands here, at a byte that is of no token, with the two bytes before it, and stood earlier in the text has
+ * nothing new in it, up to the last byte that is of no token: trigrams and tokens before that lie in it whole. NULL: nothing is known.
+ */
+static inline const char *skip_known(
+	struct builder *b, struct reading *reading, struct span text, const char *at, const char *end)
+{
+	if (at - text.ptr < 2 || end - at <= STEP || is_of(b, at[1], IS_BARRED)) /* numbers mostly are new */
+		return NULL;
+	uint32_t *slot = &b->seen[load(at) * 0x9e3779b97f4a7c15u >> (64 - SEEN_BITS)];
+	const char *old = text.ptr + *slot;
+	*slot = (uint32_t)(at - text.ptr);
+	if (old - text.ptr < 2 || load(old) != load(at) || memcmp(old - 2, at - 2, 2) != 0)
+		return NULL;
+	const char *stop = end_of_same(old + STEP, at + STEP, end);
+	while (is_of(b, *--stop, IS_WORD))
+		;
+	if (stop - at < 2)
+		return NULL;
+	reading->bytes = (uint32_t)(unsigned char)b->characters[(unsigned char)stop[-2]] << 8 |
+			 (unsigned char)b->characters[(unsigned char)stop[-1]];
+	reading->since_barred = is_of(b, stop[-1], IS_BARRED) ? 0 : is_of(b, stop[-2], IS_BARRED) ? 1 : 2;
+	return stop;
+}
+
+static void add_text(struct builder *b, struct span text)
+{
+	const char *at = text.ptr, *end = text.ptr + text.len;
+	struct reading reading = {0};
+
+	while (at < end) {
+		if (is_of(b, *at, IS_WORD)) {
+			bool is_fraction = at > text.ptr && at[-1] == '.';
+			at = add_token(b, &reading, at, end, is_fraction ? b->fractions : b->tokens);
+			continue;
+		}
+		if (is_of(b, *at, IS_BARRED))
+			reading.since_barred = 0;
+		else
+			add_trigram(b, &reading, character_at(b, at, end));
+		const char *next = skip_known(b, &reading, text, at, end);
+		at = next ? next : at + 1;
+	}
 }
 
 static size_t count_bits(const uint64_t *words, size_t count)

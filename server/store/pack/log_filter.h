@@ -5,7 +5,7 @@
  *      Pure encoding; the format number is the first byte. Never denies what is there.
  *      Measured, in 1 MiB of text: 1.18 % of real training logs (trigrams .21, tokens .72, fractions .25; the text itself
  *      10.78 % at zstd-1) and .87 % of the bench's corpus; not denied though absent: a random word of 6 letters .06 %, a number
- *      between two signs 6 %, one between two \b 29 % (it may be a fraction); built at 0.4 GB/s, asked in 0.3 us.
+ *      between two signs 6 %, one between two \b 29 % (it may be a fraction); asked in 0.3 us (building: docs/decisions/0043).
  * Ownership: needles are new/free. Threads: values.
  */
 #pragma once

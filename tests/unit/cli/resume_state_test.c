@@ -28,10 +28,12 @@ TEST(a_ledgers_page_comes_back_as_it_was)
 	AUTO_MEM struct ledger_page *page = mem_alloc(sizeof *page), *again = mem_alloc(sizeof *again);
 
 	fill_page(page);
+	snprintf(page->source, sizeof page->source, "%s", "s-1");
 	ledger_page_pack(page, &bytes);
 	CHECK_OK(ledger_page_unpack(again, buf_span(&bytes), &err));
 	CHECK(again->has_ended);
 	CHECK_TEXT(again->job, "j");
+	CHECK_TEXT(again->source, "s-1");
 	CHECK_INT(again->base, 70);
 	CHECK_INT(again->file_count, 2);
 	CHECK(memcmp(again->files, page->files, 2 * sizeof *page->files) == 0);
@@ -79,6 +81,7 @@ TEST(a_ledgers_page_that_says_too_much_is_damaged)
 	AUTO_MEM struct ledger_page *page = mem_zeroed(sizeof *page);
 
 	memset(page->job, 'j', 255);
+	memset(page->source, 's', LEDGER_SOURCE_BYTES - 1);
 	page->file_count = LEDGER_MAX_FILES;
 	page->piece_count = SPOOL_MAX_PIECES;
 	page->pieces[255].file = LEDGER_MAX_FILES - 1;
@@ -153,7 +156,7 @@ static void note_line(struct ledger *ledger, int fd, uint64_t base)
 
 	spool_batch_init(&batch);
 	CHECK_OK(spool_batch_add(&batch, &(struct spool_piece){.fd = fd, .end = 3}, 100, &is_full, &err));
-	CHECK_OK(ledger_note(ledger, 0, "j", base, &batch, &err));
+	CHECK_OK(ledger_note(ledger, 0, &(struct ledger_note){"j", "s-1", base, &batch}, &err));
 }
 
 TEST(a_ledger_gives_back_the_last_batch_that_was_noted)
@@ -167,7 +170,7 @@ TEST(a_ledger_gives_back_the_last_batch_that_was_noted)
 		uint64_t base = 99;
 		open_ledger(&ledger, &place, "http://a", page, &has_page);
 		CHECK_INT(has_page, i > 0);
-		CHECK(!ledger_base(ledger, 0, &base) && base == 99 && !ledger_job(ledger));
+		CHECK(!ledger_base(ledger, 0, &base) && base == 99 && !ledger_job(ledger) && !ledger_source(ledger, 0));
 		if (i > 0) {
 			CHECK_INT(page->base, 3 * i);
 			CHECK_INT(page->piece_count, 1);
@@ -177,6 +180,7 @@ TEST(a_ledger_gives_back_the_last_batch_that_was_noted)
 			CHECK(ledger_base(ledger, 0, &base));
 			CHECK_INT(base, 3 * i);
 			CHECK_TEXT(ledger_job(ledger), "j");
+			CHECK_TEXT(ledger_source(ledger, 0), "s-1");
 			CHECK(ledger_knows(ledger, 0, place.files[0]) && ledger_knows(ledger, 0, place.files[1]));
 		}
 		note_line(ledger, place.files[0], (uint64_t)i);
@@ -253,6 +257,7 @@ TEST(a_page_of_another_address_is_where_to_ask)
 	CHECK(has_page && page->is_elsewhere);
 	CHECK(!ledger_asks(ledger, 0, "j", 10, &stands));
 	ledger_ask(ledger, 0, page);
+	CHECK_TEXT(ledger_source(ledger, 0), "s-1");
 	for (uint64_t bytes = 0; bytes < 20; bytes++) {
 		CHECK(ledger_asks(ledger, 0, "j", bytes, &stands));
 		/* the page's piece begins at byte 0 of its file and not at the batch's 10: the file is not the stream's start */
@@ -261,7 +266,8 @@ TEST(a_page_of_another_address_is_where_to_ask)
 	place_done(&place);
 }
 
-TEST(a_page_of_one_file_from_its_start_says_what_stands)
+/* source: what it counts is ours from its first byte on; "": what is before the page may be another job's. */
+static void check_what_stands(const char *source)
 {
 	struct place place = make_place(1);
 	AUTO_MEM struct ledger_page *page = mem_alloc(sizeof *page);
@@ -275,18 +281,24 @@ TEST(a_page_of_one_file_from_its_start_says_what_stands)
 		spool_batch_init(&batch);
 		struct spool_piece piece = {.fd = place.files[0], .start = 4, .end = 8};
 		CHECK_OK(spool_batch_add(&batch, &piece, 100, &is_full, &err));
-		CHECK_OK(ledger_note(ledger, 0, "j", 4, &batch, &err));
+		CHECK_OK(ledger_note(ledger, 0, &(struct ledger_note){"j", source, 4, &batch}, &err));
 	}
 	AUTO(ledger) ledger = NULL;
 	open_ledger(&ledger, &place, "http://b", page, &has_page);
 	ledger_ask(ledger, 0, page);
 	for (uint64_t bytes = 0; bytes < 12; bytes++) {
 		CHECK(ledger_asks(ledger, 0, "j", bytes, &stands));
-		CHECK_INT(stands, bytes >= 4 && bytes <= 8);
+		CHECK_INT(stands, (*source || bytes >= 4) && bytes <= 8);
 		CHECK(ledger_asks(ledger, 0, "other", bytes, &stands));
 		CHECK(!stands);
 	}
 	place_done(&place);
+}
+
+TEST(a_page_of_one_file_from_its_start_says_what_stands)
+{
+	check_what_stands("");
+	check_what_stands("s-1");
 }
 
 TEST(a_file_is_the_ledgers_by_its_place_and_its_start)
@@ -340,7 +352,7 @@ TEST(a_batch_of_many_files_names_each_of_them)
 		AUTO(ledger) again = NULL;
 		CHECK_OK(spool_take(spool, 1000, &batch, &err));
 		CHECK_INT(batch.piece_count, sent ? 2 : SPOOL_MAX_FILES);
-		CHECK_OK(ledger_note(ledger, 0, "j", 3 * sent, &batch, &err));
+		CHECK_OK(ledger_note(ledger, 0, &(struct ledger_note){"j", "s-1", 3 * sent, &batch}, &err));
 		ledger_free(TAKE(ledger)); /* killed */
 		open_ledger(&again, &place, "http://a", page, &has_page);
 		CHECK_INT(page->piece_count, batch.piece_count);

@@ -598,3 +598,49 @@ TEST(nobody_waits_for_points_that_have_ended)
 	CHECK_INT(extractor_attempt(s.extractor), 2);
 	CHECK(!extractor_is_undecided(s.extractor));
 }
+
+/* Each start makes the steps from the first one on, as an epoch of a counter would. */
+static void feed_starts(struct stream *s, int starts, const int64_t *breaks, size_t count)
+{
+	CHECK(extractor_set_breaks(s->extractor, breaks, count, 1));
+	for (int i = 0; i < starts; i++) {
+		feed_steps(s, 1, 50, 1);
+		s->now_ms += 60000;
+	}
+}
+
+TEST(a_crash_loop_without_a_checkpoint_is_no_epochs_where_its_breaks_are_told)
+{
+	AUTO_DONE(stream) untold = stream_of(STEP_LOSS);
+	AUTO_DONE(stream) s = stream_of(STEP_LOSS);
+	int64_t began_ms = s.now_ms, breaks[4];
+
+	feed_starts(&untold, 5, NULL, 0);
+	CHECK_INT(extractor_attempt(untold.extractor), 1);
+	CHECK_INT(newest(&untold)->step, 250);
+	int64_t start_ms = untold.now_ms - began_ms;
+	for (int i = 0; i < 4; i++)
+		breaks[i] = began_ms + (i + 1) * start_ms / 5 - 1000;
+	feed_starts(&s, 5, breaks, 4);
+	CHECK_INT(extractor_attempt(s.extractor), 5);
+	CHECK_INT(newest(&s)->step, 50);
+	CHECK_INT(newest(&s)->attempt, 5);
+	check_starts(&s, 5, (int64_t[]){1, 1, 1, 1, 1});
+	CHECK_INT(s.revisions, 0);
+	CHECK_INT(extractor_break_changes(s.extractor), 1);
+}
+
+TEST(a_break_between_two_steps_that_go_on_begins_nothing)
+{
+	AUTO_DONE(stream) s = stream_of(STEP_LOSS);
+	int64_t break_ms;
+
+	feed_steps(&s, 1, 50, 1);
+	break_ms = s.now_ms;
+	CHECK(extractor_set_breaks(s.extractor, &break_ms, 1, 7));
+	s.now_ms += 60000;
+	feed_steps(&s, 51, 100, 1);
+	feed_steps(&s, 99, 99, 1); /* a rank that is late; the break has had its step */
+	feed_steps(&s, 101, 110, 1);
+	CHECK_INT(extractor_attempt(s.extractor), 1);
+}

@@ -79,6 +79,24 @@ static const struct {
 	{"|                           | GPU4: Fail                                     |", "dcgm_failed"},
 	{"2026-11-29T10:00:00Z |                           | CPU1: Fail                                     |",
 		"dcgm_failed"},
+	{"| NVML Library              | Fail                                           |", "dcgm_failed"},
+	{"| CUDA Main Library         | Fail                                           |", "dcgm_failed"},
+	{"| Page Retirement/Row Remap | Fail                                           |", "dcgm_failed"},
+	{"| Page Retirement           | Fail                                           |", "dcgm_failed"},
+	{"| Inforom                   | Fail                                           |", "dcgm_failed"},
+	{"\t\t\t\t\t\t\t\t\"status\" : \"Fail\",", "dcgm_failed"},
+	{"                        \"status\" : \"FAIL\"", "dcgm_failed"},
+	{"{\"DCGM Diagnostic\":{\"test_categories\":[{\"category\":\"Hardware\",\"tests\":[{\"name\":\"memory\",\"results\":[{"
+	 "\"entity_group\":\"GPU\",\"entity_id\":0,\"status\":\"Fail\"}]}]}]}}",
+		"dcgm_failed"},
+	{"        Reset Required                    : Yes", "smi_reset_required"},
+	{"        Drain and Reset Recommended       : Yes", "smi_reset_required"},
+	{"    GPU Recovery Action                   : Reset", "smi_reset_required"},
+	{"    GPU Recovery Action                                : Drain and Reset", "smi_reset_required"},
+	{"    GPU Recovery Action : Node Reboot", "smi_reset_required"},
+	{"    GPU Recovery Action                   : Reboot", "smi_reset_required"},
+	{"    GPU Recovery Action                   : GPU_RESET", "smi_reset_required"},
+	{"            SRAM Threshold Exceeded       : Yes", "smi_sram_threshold"},
 	{"        Remapping Failure Occurred        : Yes", "smi_remap_failed"},
 	{"        Pending                           : Yes", "smi_remap_pending"},
 	{"        Pending Page Blacklist            : Yes", "smi_remap_pending"},
@@ -210,7 +228,9 @@ static const struct {
 		"slurm_time_limit"},
 	{"slurmstepd: error: *** JOB 12 ON n1 CANCELLED AT 2024-01-01T00:00:00 DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS ***",
 		"slurm_lost_a_node"},
-	{"srun: error: Node failure on lg-[2-3]", "slurm_lost_a_node"},
+	{"srun: error: Node failure on lg-[2-3]", "slurm_node_failed"},
+	{"srun: error: nd-2: task 1: Segmentation fault (core dumped)", "segfault"},
+	{"srun: error: nd-[2-3]: tasks 1-2: Bus error (core dumped)", "bus_error"},
 	{"srun: error: Node failure on lg-2", "slurm_node_failed"},
 	{"  successfully saved checkpoint at iteration   33241 to /ckpt", "megatron"},
 	{"Successfully saved checkpoint from iteration      99 to /ckpt", "megatron"},
@@ -244,60 +264,68 @@ TEST(each_real_message_has_its_signature)
 	}
 }
 
+static const char *const chatter[] = {"Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 32768.0",
+	"OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 65536, reducing to 32768",
+	"  check_for_nan_in_loss_and_grad ....... True", "grad_norm: nan | loss: 2.5", "nan_mask=0",
+	"number of nan iterations:   0 |", "iteration 100 | lm loss: 2.1E+00 | loss scale: 4096.0 |",
+	"| GPU Memory                | Pass - GPUs: 1, 2, 3, 4, 5, 6, 7               |",
+	"| Memory Bandwidth          | Pass - All                                     |",
+	"| Pulse Test                | Skip - All                                     |",
+	"| memory                    | Pass                                           |",
+	"|                           | GPU4: Pass                                     |",
+	"|                           | GPU4: Skip                                     |", "worker on GPU4: Failed over",
+	"        Remapping Failure Occurred        : No", "        Remapping Failure Occurred        : N/A",
+	"        Pending                           : No", "        Pending                           : Enabled",
+	"        Pending Page Blacklist            : No",
+	"| Page Retirement/Row Remap | Pass                                           |",
+	"| NVML Library              | Skip                                           |",
+	"| Persistence Mode          | Fail                                           |",
+	"| accuracy                  | Fail                                           |",
+	"        \"status\" : \"Fail\"", "\t\t\t\t\t\t\t\t\"status\" : \"Pass\",",
+	"        Reset Required                    : No",
+	"        Reset Required                    : Requested functionality has been deprecated",
+	"    GPU Recovery Action                   : None", "    GPU Recovery Action                   : Drain P2P",
+	"            SRAM Threshold Exceeded       : No", "            SRAM Threshold Exceeded       : N/A",
+	"        Pending Page Blacklist            : N/A", "            DRAM Uncorrectable            : 0",
+	"            DRAM Correctable              : 177", "            SRAM Uncorrectable Parity     : 0",
+	"            DRAM Uncorrectable            : N/A", "        Uncorrectable Error               : 0",
+	"waits; Pending : Yes",
+	"NCCL WARN NET/OFI Request 0x7f completed with error. RC: 125. Error: 0 (Success). Completed length: 0",
+	"# Out of bounds values : 0 OK", "# Avg bus bandwidth    : 448.212 OK", "# Avg bus bandwidth    : 1.15327 ",
+	("{\"message\":\"Node condition NvidiaErrorReboot is now: False, reason: NoXid\"},"
+	 "\"HealthMonitoringAgentDetectionEvent\":\"HealthEvent\"}"),
+	"NCCL INFO Using network AWS Libfabric", "NCCL INFO NET/OFI Selected Provider is efa", "NCCL version 2.18.1",
+	"Loading checkpoint from /ckpt/step500", "not yet saved checkpoint to /ckpt/step-7 at step 7",
+	"never saved checkpoint at step 8", "has not saved checkpoint to /ckpt/step-7",
+	"has not saved checkpoint to /ckpt/checkpoint-7", "Saved checkpoint to /ckpt/checkpoint-2024-05-01",
+	"Saved checkpoint to /models/checkpoint-8B/last.pt", "Saved checkpoint to /data/run-12/loss.pt",
+	"failed: no checkpoint saved to /ckpt/checkpoint-7",
+	"/ckpt/checkpoint-400 was removed: newer checkpoints are there",
+	"could not say that it wouldn't: hasn't saved checkpoint at step 9",
+	"saving checkpoint at iteration  33241 to /ckpt", "PYTORCH_CUDA_ALLOC_CONF to avoid fragmentation",
+	"link down the page", "memory budget: 80 GB",
+	"retry: {'mode': 'adaptive', 'codes': ['ThrottlingException', 'RequestLimitExceeded', 'SlowDown']}",
+	"  retryable_exceptions ............ ThrottlingException,TooManyRequestsException",
+	"Config(retries={'max_attempts': 10}), retry_on=ThrottlingException",
+	"on_error: [InsufficientInstanceCapacity]",
+	"    except client.exceptions.ResourceLimitExceeded:", "quota_errors = ResourceLimitExceeded",
+	"retry_codes ..................... [500, 503, 'InternalError']", "s3 slow_down_wait: 503",
+	"NEURON_HW_ERR handling is on", "NRT_EXEC_TIMEOUT=600", "neuron-monitor: mem_ecc_uncorrected 0",
+	"NCCL WARN NET/IB : Got completion from peer 10.0.0.1<1> with status=5 opcode=0 len=0 vendor err 249 (Recv)",
+	"exit status=12", "NCCL_IB_RETRY_CNT=12", "watchdog: heartbeat every 60 s",
+	"TORCH_NCCL_ENABLE_MONITORING watchdog on", "NVLink errors: 0 uncorrectable",
+	"NCCL INFO NVLS multicast support is available", "Python fatal errors are logged",
+	"[0:0]: NCCL INFO NET/Socket : Using [0]eth0:10.0.0.1<0>",
+	"nvidia-nvswitch3: SXid (PCI:0000:04:00.0): 22013, Non-fatal, Link 44 Minion Link DLREQ interrupt",
+	"kernel: NVRM: loading NVIDIA UNIX x86_64 Kernel Module  535.104.05"};
+
 TEST(chatter_has_no_signature)
 {
-	static const char *const lines[] = {
-		"Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 32768.0",
-		"OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 65536, reducing to 32768",
-		"  check_for_nan_in_loss_and_grad ....... True", "grad_norm: nan | loss: 2.5", "nan_mask=0",
-		"number of nan iterations:   0 |", "iteration 100 | lm loss: 2.1E+00 | loss scale: 4096.0 |",
-		"| GPU Memory                | Pass - GPUs: 1, 2, 3, 4, 5, 6, 7               |",
-		"| Memory Bandwidth          | Pass - All                                     |",
-		"| Pulse Test                | Skip - All                                     |",
-		"| memory                    | Pass                                           |",
-		"|                           | GPU4: Pass                                     |",
-		"|                           | GPU4: Skip                                     |",
-		"worker on GPU4: Failed over", "        Remapping Failure Occurred        : No",
-		"        Remapping Failure Occurred        : N/A", "        Pending                           : No",
-		"        Pending                           : Enabled", "        Pending Page Blacklist            : No",
-		"        Pending Page Blacklist            : N/A", "            DRAM Uncorrectable            : 0",
-		"            DRAM Correctable              : 177", "            SRAM Uncorrectable Parity     : 0",
-		"            DRAM Uncorrectable            : N/A", "        Uncorrectable Error               : 0",
-		"waits; Pending : Yes",
-		"NCCL WARN NET/OFI Request 0x7f completed with error. RC: 125. Error: 0 (Success). Completed length: 0",
-		"# Out of bounds values : 0 OK", "# Avg bus bandwidth    : 448.212 OK",
-		"# Avg bus bandwidth    : 1.15327 ",
-		("{\"message\":\"Node condition NvidiaErrorReboot is now: False, reason: NoXid\"},"
-		 "\"HealthMonitoringAgentDetectionEvent\":\"HealthEvent\"}"),
-		"NCCL INFO Using network AWS Libfabric", "NCCL INFO NET/OFI Selected Provider is efa",
-		"NCCL version 2.18.1", "Loading checkpoint from /ckpt/step500",
-		"not yet saved checkpoint to /ckpt/step-7 at step 7", "never saved checkpoint at step 8",
-		"has not saved checkpoint to /ckpt/step-7", "has not saved checkpoint to /ckpt/checkpoint-7",
-		"Saved checkpoint to /ckpt/checkpoint-2024-05-01", "Saved checkpoint to /models/checkpoint-8B/last.pt",
-		"Saved checkpoint to /data/run-12/loss.pt", "failed: no checkpoint saved to /ckpt/checkpoint-7",
-		"/ckpt/checkpoint-400 was removed: newer checkpoints are there",
-		"could not say that it wouldn't: hasn't saved checkpoint at step 9",
-		"saving checkpoint at iteration  33241 to /ckpt", "PYTORCH_CUDA_ALLOC_CONF to avoid fragmentation",
-		"link down the page", "memory budget: 80 GB",
-		"retry: {'mode': 'adaptive', 'codes': ['ThrottlingException', 'RequestLimitExceeded', 'SlowDown']}",
-		"  retryable_exceptions ............ ThrottlingException,TooManyRequestsException",
-		"Config(retries={'max_attempts': 10}), retry_on=ThrottlingException",
-		"on_error: [InsufficientInstanceCapacity]",
-		"    except client.exceptions.ResourceLimitExceeded:", "quota_errors = ResourceLimitExceeded",
-		"retry_codes ..................... [500, 503, 'InternalError']", "s3 slow_down_wait: 503",
-		"NEURON_HW_ERR handling is on", "NRT_EXEC_TIMEOUT=600", "neuron-monitor: mem_ecc_uncorrected 0",
-		"NCCL WARN NET/IB : Got completion from peer 10.0.0.1<1> with status=5 opcode=0 len=0 vendor err 249 (Recv)",
-		"exit status=12", "NCCL_IB_RETRY_CNT=12", "watchdog: heartbeat every 60 s",
-		"TORCH_NCCL_ENABLE_MONITORING watchdog on", "NVLink errors: 0 uncorrectable",
-		"NCCL INFO NVLS multicast support is available", "Python fatal errors are logged",
-		"[0:0]: NCCL INFO NET/Socket : Using [0]eth0:10.0.0.1<0>",
-		"nvidia-nvswitch3: SXid (PCI:0000:04:00.0): 22013, Non-fatal, Link 44 Minion Link DLREQ interrupt",
-		"kernel: NVRM: loading NVIDIA UNIX x86_64 Kernel Module  535.104.05"};
 	AUTO(signature_set) set = real_set();
 
-	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
-		if (*name_of(set, lines[i], false))
-			test_fail(__FILE__, __LINE__, "'%s' is '%s'", lines[i], name_of(set, lines[i], false));
+	for (size_t i = 0; i < sizeof chatter / sizeof *chatter; i++)
+		if (*name_of(set, chatter[i], false))
+			test_fail(__FILE__, __LINE__, "'%s' is '%s'", chatter[i], name_of(set, chatter[i], false));
 }
 
 TEST(kernel_messages_count_in_the_kernels_stream)
@@ -473,5 +501,25 @@ TEST(real_logs_say_what_they_say_and_healthy_ones_nothing)
 		if (!span_equal(buf_span(&said), span_from(said_of(name))))
 			test_fail(__FILE__, __LINE__, "%s: '%.*s', not '%s'", name, SPAN_ARGS(buf_span(&said)),
 				said_of(name));
+	}
+}
+
+TEST(what_a_line_names_beside_the_fault_is_its_host)
+{
+	static const struct {
+		const char *line, *host;
+	} rows[] = {
+		{"srun: error: Node failure on lg-[2-3],lh-1", "lg-[2-3],lh-1"},
+		{"srun: error: nd-2: task 1: Segmentation fault (core dumped)", "nd-2"},
+		{"srun: error: nd-[2-3]: tasks 1-2: Segmentation fault", "nd-[2-3]"},
+		{"nd-2: Segmentation fault (core dumped)", ""},
+	};
+	AUTO(signature_set) set = real_set();
+	AUTO(regex_scratch) scratch = regex_scratch_new();
+	struct signature_found found;
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		CHECK(signature_find(set, scratch, span_from(rows[i].line), false, &found));
+		CHECK_SPAN(found.host, span_from(rows[i].host));
 	}
 }

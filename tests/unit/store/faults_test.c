@@ -84,14 +84,19 @@ TEST(stretches_of_an_incident_are_told_together)
 		.last_line = 10,
 		.first_ms = 1000,
 		.last_ms = 1000,
-		.text = SPAN("first")};
+		.text = SPAN("first"),
+		.host = SPAN("lg-[2-3]"),
+		.is_of_nobody = true};
 	CHECK_OK(store_put_signature_hit(h.tx, &hit, &err));
+	hit.host = SPAN("other"), hit.is_of_nobody = false; /* whose it is was decided */
 	hit.count = 3, hit.last_line = 12, hit.last_ms = 1100, hit.text = SPAN("third"), hit.incident_id = 9;
 	CHECK_OK(store_put_signature_hit(h.tx, &hit, &err));
 	hit.count = 2, hit.last_line = 11, hit.text = SPAN("second"); /* a replay */
 	CHECK_OK(store_put_signature_hit(h.tx, &hit, &err));
-	CHECK_OK(store_find_signature_hit(store_tx_reader(h.tx), &hit, &incident, &err));
-	CHECK_INT(incident, 4);
+	CHECK_OK(store_find_signature_hit(store_tx_reader(h.tx), h.arena, &hit, &err));
+	CHECK_INT(hit.incident_id, 4);
+	CHECK_SPAN(hit.host, SPAN("lg-[2-3]"));
+	CHECK(hit.is_of_nobody);
 	hit.stream_id = 2, hit.incident_id = 4, hit.count = 7, hit.signature = SPAN("peer_gone"), hit.last_ms = 1050;
 	CHECK_OK(store_put_signature_hit(h.tx, &hit, &err));
 	CHECK_OK(store_find_signature_incident(

@@ -1,5 +1,6 @@
 #include "store/pack/log_filter.h"
 #include "test.h"
+#include "../../support/log_filter_definition.h"
 
 static bool may_hold(struct span filter, const char *text, bool is_regex)
 {
@@ -74,4 +75,42 @@ TEST(every_part_of_every_line_is_found)
 				CHECK_OK(log_needles_new(&needles, span_of(line.ptr + from, len), false, false, &err));
 				CHECK(!needles || log_filter_may_hold(buf_span(&filter), needles));
 			}
+}
+
+static uint32_t next_random(uint32_t *state)
+{
+	*state = *state * 1664525u + 1013904223u;
+	return *state >> 8;
+}
+
+/* Parts that come again and again with something else between them, cut anywhere: numbers of each length, other letters, high bytes. */
+static void append_parts(struct buf *text, uint32_t *state, size_t count)
+{
+	static const char *const parts[] = {" | lm loss: ", "iteration ", ".", "\n", " ", "\n[rank1]: ", "Error_x",
+		"aaaaaaaaaaaaaaaaaaaa", "==================", "\xc3\xbc\xff\xfe\x80\xff\xfe\x80", "E+00",
+		"[2026-01-05 00:00:02] ", "..", "a.b.c.d.e.f.g.h.",
+		"global batch size: ", "GLOBAL BATCH SIZE: ", "\n\n", "_"};
+
+	for (size_t i = 0; i < count; i++) {
+		struct span part = span_from(parts[next_random(state) % (sizeof parts / sizeof *parts)]);
+		size_t cut = next_random(state) % 4 ? 0 : next_random(state) % (part.len + 1);
+		buf_append(text, part.ptr + cut, part.len - cut);
+		for (unsigned digits = next_random(state) % 3 ? 0 : next_random(state) % 20; digits; digits--)
+			buf_append_char(text, (char)('0' + next_random(state) % 10));
+	}
+}
+
+TEST(it_is_what_its_definition_says_to_the_bit)
+{
+	uint32_t state = 11;
+
+	for (size_t round = 0; round < 60; round++) {
+		AUTO_DONE(buf) text = BUF_INIT(1 << 20);
+		AUTO_DONE(buf) filter = BUF_INIT(1 << 20);
+		AUTO_DONE(buf) defined = BUF_INIT(1 << 20);
+		append_parts(&text, &state, round < 40 ? round : 20 * round);
+		CHECK_OK(log_filter_pack(buf_span(&text), &filter, &err));
+		CHECK(log_filter_define(buf_span(&text), &defined));
+		CHECK_SPAN(buf_span(&filter), buf_span(&defined));
+	}
 }

@@ -19,6 +19,7 @@
 #include "store/run.h"
 #include "store/search.h"
 #include "store/sessions.h"
+#include "store/stream_hosts.h"
 #include "store/streams.h"
 #include "store/tokens.h"
 #include "store/told.h"
@@ -261,8 +262,9 @@ static void call_fault_readers(struct harness *h, struct store_reader *on)
 
 	CHECK_OK(store_read_node_faults(on, arena, SPAN(""), 0, 9, (struct node_fault_row **)&rows, &count, &err));
 	CHECK_OK(store_read_node_faults(on, arena, SPAN("h"), 0, 9, (struct node_fault_row **)&rows, &count, &err));
-	CHECK_OK(store_find_signature_hit(on, &(struct signature_hit_row){.job_id = 1}, &incident, &err));
+	CHECK_OK(store_find_signature_hit(on, arena, &(struct signature_hit_row){.job_id = 1}, &err));
 	CHECK_OK(store_find_signature_incident(on, 1, SPAN("x"), 0, 1, &incident, &err));
+	CHECK_OK(store_find_machine(on, arena, SPAN("h"), &(struct span){0}, &err));
 	CHECK_OK(store_read_said(on, arena, 1, 1, &(struct incident_said){0}, &err));
 	CHECK_OK(store_read_quiet(on, arena, INCIDENT_STALL, 1, 9, (struct quiet_incident **)&rows, &count, &err));
 	CHECK_OK(store_read_checkpoints(on, arena, 1, 9, 9, (struct checkpoint_row **)&rows, &count, &err));

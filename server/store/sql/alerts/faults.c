@@ -99,30 +99,34 @@ enum status store_put_signature_hit(struct store_tx *tx, const struct signature_
 
 	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT INTO signature_hits (job_id, stream_id, signature, first_line, incident_id, count, last_line, first_ms,"
-		" last_ms, text) VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT (job_id, stream_id, signature, first_line)"
+		" last_ms, text, host, is_of_nobody) VALUES (?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (job_id, stream_id, signature, first_line)"
 		" DO UPDATE SET count = excluded.count, last_line = excluded.last_line, last_ms = excluded.last_ms, text = excluded.text"
 		" WHERE excluded.last_line > signature_hits.last_line",
 		err));
 	bind_hit_key(&s, row);
 	bind_numbers(&s, row->incident_id, row->count, row->last_line, row->first_ms, row->last_ms);
 	bind_text(&s, row->text);
+	bind_text(&s, row->host);
+	bind_i64(&s, row->is_of_nobody);
 	return statement_run(&s, err);
 }
 
 enum status store_find_signature_hit(
-	struct store_reader *reader, const struct signature_hit_row *row, uint32_t *incident_id, struct error *err)
+	struct store_reader *reader, struct arena *arena, struct signature_hit_row *row, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 	bool has_row;
 
 	TRY(statement_open(&s, reader,
-		"SELECT incident_id FROM signature_hits WHERE job_id = ? AND stream_id = ? AND signature = ? AND"
-		" first_line = ?",
+		"SELECT incident_id, host, is_of_nobody FROM signature_hits WHERE job_id = ? AND stream_id = ? AND"
+		" signature = ? AND first_line = ?",
 		err));
 	bind_hit_key(&s, row);
 	TRY(statement_step(&s, &has_row, err));
-	*incident_id = has_row ? column_u32(&s) : 0;
-	return OK;
+	row->incident_id = has_row ? column_u32(&s) : 0;
+	row->host = has_row ? column_span(&s, arena) : SPAN("");
+	row->is_of_nobody = has_row && column_bool(&s);
+	return statement_check(&s, err);
 }
 
 enum status store_find_signature_incident(struct store_reader *reader, int64_t job_id, struct span signature,
@@ -148,10 +152,11 @@ enum status store_find_signature_incident(struct store_reader *reader, int64_t j
 		FIELD(struct said_hit, row.signature), FIELD(struct said_hit, row.first_line),                         \
 		FIELD(struct said_hit, row.last_line), FIELD(struct said_hit, row.last_ms),                            \
 		FIELD(struct said_hit, row.incident_id), FIELD(struct said_hit, row.count),                            \
-		FIELD(struct said_hit, row.text)
+		FIELD(struct said_hit, row.text), FIELD(struct said_hit, row.host),                                    \
+		FIELD(struct said_hit, row.is_of_nobody)
 #define HITS                                                                                                                 \
 	"SELECT h.first_ms, h.stream_id, r.name, h.signature, h.first_line, h.last_line, h.last_ms, h.incident_id, h.count," \
-	" h.text FROM "
+	" h.text, h.host, h.is_of_nobody FROM "
 
 enum status store_read_hits_between(struct store_reader *reader, struct arena *arena, int64_t job_id, int64_t from_ms,
 	int64_t to_ms, struct said_hit **out, size_t *count, struct error *err)
@@ -161,11 +166,12 @@ enum status store_read_hits_between(struct store_reader *reader, struct arena *a
 	const struct said_hit like = {.row = {.job_id = job_id}};
 
 	TRY(statement_open(&s, reader,
-		HITS "(SELECT first_ms, stream_id, signature, first_line, last_line, last_ms, incident_id, count, text,"
-		     " row_number() OVER (PARTITION BY signature ORDER BY first_ms, stream_id, first_line) AS place"
-		     " FROM signature_hits WHERE job_id = ?1 AND last_ms >= ?2 AND first_ms <= ?3) AS h"
-		     " JOIN streams AS r ON r.job_id = ?1 AND r.stream_id = h.stream_id WHERE h.place = 1"
-		     " ORDER BY h.first_ms, h.stream_id",
+		HITS
+		"(SELECT first_ms, stream_id, signature, first_line, last_line, last_ms, incident_id, count, text, host,"
+		" is_of_nobody, row_number() OVER (PARTITION BY signature ORDER BY first_ms, stream_id, first_line) AS place"
+		" FROM signature_hits WHERE job_id = ?1 AND last_ms >= ?2 AND first_ms <= ?3) AS h"
+		" JOIN streams AS r ON r.job_id = ?1 AND r.stream_id = h.stream_id WHERE h.place = 1"
+		" ORDER BY h.first_ms, h.stream_id",
 		err));
 	bind_numbers(&s, job_id, from_ms, to_ms);
 	return rows_read(&s, arena, ROWS_LIKE(fields, like), out, count, err);

@@ -114,19 +114,33 @@ enum status store_read_went_on(struct store_reader *reader, struct arena *arena,
 	return rows_read(&s, arena, ROWS(fields, struct goodput_went_on), out, count, err);
 }
 
+/* With it those that went on with it before, and broke off: next_id may have made their steps again. */
 enum status store_touch_goodput_of(struct store_tx *tx, struct span job, int64_t next_id, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
+	AUTO_DONE(buf) folded = BUF_INIT(4096);
 	bool has_row;
 
+	fold_append(&folded, job);
+	TRY(buf_status(&folded, err));
 	TRY(statement_open(&s, store_tx_reader(tx),
 		"SELECT b.job_id FROM jobs AS b JOIN jobs AS n ON n.job_id = ?2 WHERE b.name = ?1 AND " MAY_GO_ON(
-			"n.team", "b.team"),
+			"n.team",
+			"b.team") " UNION SELECT b.job_id FROM attributes AS a JOIN jobs AS b ON b.job_id = a.job_id JOIN jobs AS n ON n.job_id = ?2"
+				  " WHERE a.key = 'tag.continues' AND a.folded = ?3 AND a.text = ?1 AND a.job_id <> ?2"
+				  " AND b.status IN ('Failed', 'Stopped') AND " MAY_GO_ON(
+					  "n.team", "b.team") " LIMIT ?4",
 		err));
 	bind_text(&s, job);
 	bind_i64(&s, next_id);
+	bind_text(&s, buf_span(&folded));
+	bind_i64(&s, SUCCESSORS_MAX);
 	TRY(statement_step(&s, &has_row, err));
-	return has_row ? store_touch_goodput(tx, column_i64(&s), 0, err) : OK;
+	while (has_row) {
+		TRY(store_touch_goodput(tx, column_i64(&s), 0, err));
+		TRY(statement_step(&s, &has_row, err));
+	}
+	return OK;
 }
 
 enum status store_touch_goodput_before(struct store_tx *tx, int64_t job_id, struct error *err)
@@ -380,7 +394,7 @@ enum status store_read_goodput_causes(struct store_reader *reader, struct arena 
 
 	TRY(statement_open(&s, reader,
 		"SELECT cause, count(*) AS n, count(CASE WHEN to_ms > 0 THEN 1 END), " SQL_TOTAL("CASE WHEN to_ms > 0 THEN to_ms - from_ms END") ", " SQL_TOTAL("CASE WHEN lost_steps > 0 THEN lost_steps END") ", count(CASE WHEN lost_steps < 0 THEN 1 END), " SQL_TOTAL(
-			NODE_MS("redone_ms")) ", " SQL_TOTAL(NODE_MS("restart_ms")) " FROM goodput_breaks WHERE from_ms >= ? AND from_ms < ?" NOT_IN_TRASH
+			NODE_MS("redone_ms")) ", " SQL_TOTAL(NODE_MS("restart_ms")) " FROM goodput_breaks WHERE from_ms >= ? AND from_ms < ?"
 										    " GROUP BY cause ORDER BY n DESC, cause",
 		err));
 	bind_i64(&s, from_ms);

@@ -113,7 +113,6 @@ enum status goodput_drop(struct store_tx *tx, int64_t job_id, struct error *err)
 	static const char *const statements[] = {
 		"DELETE FROM goodput WHERE job_id = ?",
 		"DELETE FROM goodput_days WHERE job_id = ?",
-		"DELETE FROM goodput_breaks WHERE job_id = ?",
 	};
 
 	return run_each(tx, statements, sizeof statements / sizeof *statements, job_id, err);

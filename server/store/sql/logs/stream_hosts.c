@@ -64,6 +64,58 @@ enum status store_find_stream_host(struct store_reader *reader, struct arena *ar
 	return row_read(&s, arena, ROWS(fields, struct stream_host_row), out, &is_there, err);
 }
 
+enum { MACHINE_NAME_MAX = 255 };
+
+static enum status find_machine_named(
+	struct store_reader *reader, struct arena *arena, struct span name, struct span *out, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	TRY(statement_open(&s, reader, "SELECT host FROM stream_hosts WHERE host = ? LIMIT 1", err));
+	bind_text(&s, name);
+	TRY(statement_step(&s, &has_row, err));
+	*out = has_row ? column_span(&s, arena) : SPAN("");
+	return statement_check(&s, err);
+}
+
+/* "gpu07.cluster.local" of "gpu07", if there is one alone: '/' is behind '.'. */
+static enum status find_machine_in_domain(
+	struct store_reader *reader, struct arena *arena, struct span name, struct span *out, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	AUTO_DONE(buf) from = BUF_INIT(MACHINE_NAME_MAX + 1);
+	AUTO_DONE(buf) to = BUF_INIT(MACHINE_NAME_MAX + 1);
+	bool has_row;
+
+	buf_printf(&from, "%.*s.", SPAN_ARGS(name));
+	buf_printf(&to, "%.*s/", SPAN_ARGS(name));
+	TRY(statement_open(
+		&s, reader, "SELECT min(host), max(host) FROM stream_hosts WHERE host > ?1 AND host < ?2", err));
+	bind_text(&s, buf_span(&from));
+	bind_text(&s, buf_span(&to));
+	TRY(statement_step(&s, &has_row, err));
+	struct span first = has_row ? column_span(&s, arena) : SPAN("");
+	struct span last = has_row ? column_span(&s, arena) : SPAN("");
+	*out = span_equal(first, last) ? first : SPAN("");
+	return statement_check(&s, err);
+}
+
+enum status store_find_machine(
+	struct store_reader *reader, struct arena *arena, struct span name, struct span *out, struct error *err)
+{
+	ptrdiff_t dot = span_find_char(name, '.');
+
+	*out = SPAN("");
+	if (!name.len || name.len > MACHINE_NAME_MAX)
+		return OK;
+	TRY(find_machine_named(reader, arena, name, out, err));
+	if (out->len)
+		return OK;
+	return dot < 0 ? find_machine_in_domain(reader, arena, name, out, err)
+		       : find_machine_named(reader, arena, span_of(name.ptr, (size_t)dot), out, err);
+}
+
 enum status store_drop_node_faults(struct store_tx *tx, const struct stream_host_row *row, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};

@@ -33,11 +33,13 @@ enum status store_read_stream_hits(struct store_reader *reader, struct arena *ar
 		FIELD(struct signature_hit_row, first_line), FIELD(struct signature_hit_row, incident_id),
 		FIELD(struct signature_hit_row, count), FIELD(struct signature_hit_row, last_line),
 		FIELD(struct signature_hit_row, first_ms), FIELD(struct signature_hit_row, last_ms),
-		FIELD(struct signature_hit_row, text)};
+		FIELD(struct signature_hit_row, text), FIELD(struct signature_hit_row, host),
+		FIELD(struct signature_hit_row, is_of_nobody)};
 	const struct signature_hit_row like = {.job_id = job_id, .stream_id = stream_id};
 
 	TRY(statement_open(&s, reader,
-		"SELECT signature, first_line, incident_id, count, last_line, first_ms, last_ms, text FROM signature_hits"
+		"SELECT signature, first_line, incident_id, count, last_line, first_ms, last_ms, text, host, is_of_nobody"
+		" FROM signature_hits"
 		" WHERE job_id = ? AND stream_id = ? ORDER BY signature, first_line",
 		err));
 	bind_numbers(&s, job_id, stream_id);

@@ -61,7 +61,7 @@ export interface JobRow {
   nodes?: number;
   nodes_from?: "by_hand" | "stated" | "hosts" | "streams";
   /** What somebody set right; an event without it says that it was taken back. */
-  by_hand?: { start_ms?: number; end_ms?: number; nodes?: number; instance_type?: string; price_per_hour?: number; settings?: Record<string, string | number>; faults?: Record<string, string>; restarts?: Record<string, { verdict: string; why: string; by?: string }> };
+  by_hand?: { start_ms?: number; end_ms?: number; nodes?: number; instance_type?: string; price_per_hour?: number; settings?: Record<string, string | number>; faults?: Record<string, string>; restarts?: Record<string, { verdict: string; why: string; by?: string }>; checkpoints?: Record<string, object> };
   cost_estimated?: boolean;
   currency?: string;
   metrics?: MetricSummary[];
@@ -149,8 +149,16 @@ export interface Checkpoint {
   step: number;
   attempt: number | null;
   ts_ms: number;
-  stream: string;
-  line: number;
+  /** null: no line tells of it, somebody does. */
+  stream: string | null;
+  line: number | null;
+  /** Of one of which somebody set something right. */
+  from?: "by_hand";
+  usable?: boolean;
+  path?: string;
+  set_why?: string;
+  set_by?: string;
+  set_ms?: number;
 }
 
 export interface Note {

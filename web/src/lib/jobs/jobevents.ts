@@ -33,8 +33,8 @@ export function eventsOf(goodput: Goodput | null, hasEnded: boolean, checkpoints
       ms: ts_ms,
       step,
       text: t("Checkpoint at step {step}", { step: formatCount(step) }),
-      stream,
-      line,
+      stream: stream ?? undefined,
+      line: line ?? undefined,
     }),
   );
   return [...restarts, ...written, ...streams.flatMap(nodeEvents).slice(0, MOST_NODES)];

@@ -17,6 +17,8 @@ const CHECKPOINTS = 1000;
 export class JobFacts extends Store {
   readonly goodput = signal<Goodput | null>(null);
   readonly checkpoints = signal<Checkpoint[]>([]);
+  /** Of which somebody says that work cannot go on from them. */
+  readonly denied = signal<Checkpoint[]>([]);
   readonly notes: NoteList;
   readonly run = signal<RunReply | null>(null);
   private readonly soon = new Soon(RELOAD_MS, () => void this.load());
@@ -68,7 +70,14 @@ export class JobFacts extends Store {
     };
     await Promise.all([
       ask<Goodput>("/goodput", (reply) => (this.goodput.value = reply)),
-      ask<{ checkpoints: Checkpoint[] }>("/checkpoints", (reply) => (this.checkpoints.value = reply.checkpoints), { limit: CHECKPOINTS }),
+      ask<{ checkpoints: Checkpoint[]; denied: Checkpoint[] }>(
+        "/checkpoints",
+        (reply) => {
+          this.checkpoints.value = reply.checkpoints;
+          this.denied.value = reply.denied;
+        },
+        { limit: CHECKPOINTS },
+      ),
       this.notes.load(),
       ask<RunReply>("/run", (reply) => (this.run.value = reply)),
     ]);

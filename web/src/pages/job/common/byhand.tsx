@@ -14,7 +14,7 @@ import { Dialog } from "../../../ui/dialog";
 import { placeOf, SettingRows, wrongId } from "./byhandsettings";
 
 type ByHand = NonNullable<JobDoc["by_hand"]>;
-type Member = Exclude<keyof ByHand, "faults" | "restarts" | "settings">; // faults and restarts are set right where they are shown, settings are rows
+type Member = Exclude<keyof ByHand, "checkpoints" | "faults" | "restarts" | "settings">; // checkpoints, faults and restarts are set right where they are shown, settings are rows
 type Texts = Record<Member, string>;
 
 const FIELDS: readonly { name: Member; label: string; kind: "text" | "whole" | "number" | "time" }[] = [

@@ -9,11 +9,13 @@ import { lazy } from "../../../ui/lazy";
 
 export const ByHandDialog = lazy(async () => (await import("./byhand")).ByHandDialog, 0);
 
+const valuesOf = (value: object): string[] => Object.entries(value).map(([name, one]) => (name.endsWith("_ms") ? formatTime(Number(one)) : typeof one === "boolean" ? `${name} ${one}` : String(one)));
+
 /** By the names of the API, times as the page shows them. */
 export const byHandText = (by: NonNullable<JobDoc["by_hand"]>): string =>
   Object.entries(by)
     .flatMap(([name, value]): [string, unknown][] => (typeof value === "object" ? Object.entries<unknown>(value) : [[name, name.endsWith("_ms") ? formatTime(Number(value)) : value]]))
-    .map(([name, value]) => `${name} ${typeof value === "object" && value !== null ? Object.values(value).join(": ") : String(value)}`)
+    .map(([name, value]) => `${name} ${typeof value === "object" && value !== null ? valuesOf(value).join(": ") : String(value)}`)
     .join(", ");
 
 export function ByHandMark({ store, doc }: { store: JobStore; doc: JobDoc }) {

@@ -13,6 +13,7 @@ import { bucketTitle } from "../common/buckets";
 import { ByHandDialog, byHandText } from "../common/byhandmark";
 import { mayWrite } from "../../../state/core/session";
 import { showTime } from "../common/place";
+import { CheckpointsPart } from "./checkpoints";
 import { ContinuityPart } from "./continuity";
 
 /** Where the job's time went, what it lost, and what that cost. */
@@ -37,6 +38,7 @@ export function GoodputPart({ store }: { store: JobStore }) {
       {goodput.wall_seconds !== null && <Buckets goodput={goodput} />}
       {restarts.length > 0 && <Breaks store={store} rows={restarts} />}
       <ContinuityPart store={store} />
+      <CheckpointsPart store={store} />
       {goodput.causes.length > 0 && <Causes goodput={goodput} />}
       <Cost store={store} goodput={goodput} />
     </div>

@@ -147,7 +147,7 @@ function LastCheckpoint({ store, facts, metrics }: { store: JobStore; facts: Job
     );
   }
   return (
-    <Figure label={t("checkpoint")} said={said} line={known && { stream: known.stream, line: known.line }}>
+    <Figure label={t("checkpoint")} said={said} line={known && known.stream !== null && known.line !== null ? { stream: known.stream, line: known.line } : undefined}>
       {formatCount(risk.step)}
       <span class="unit">
         {" "}

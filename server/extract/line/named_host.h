@@ -1,0 +1,24 @@
+/*
+ * Job: the machine that a line names as its own in what stands in front of it: a syslog's header, pdsh's or clush's name, kubectl's pod.
+ * Ownership: spans into the line. Threads: any. Pure.
+ */
+#pragma once
+
+#include "extract/line/signature.h"
+
+/* How sure it is that a line is of the machine that it names, and not of the one that sent it. */
+enum naming {
+	NAMING_NONE, /* it names none */
+	NAMING_GUESS, /* it may be a word of the program's: of that machine only if it is known as one */
+	NAMING_ELSEWHERE, /* of another machine than the sender: that one if it is known, else nobody knows whose */
+	NAMING_KERNEL, /* what the kernel's machine calls itself */
+	NAMING_SURE
+};
+
+/* Of a line with that signature. *host: "" with NAMING_NONE. */
+enum naming named_host_read(struct span text, const struct signature *signature, struct span *host);
+
+/* One machine by its short and its full name. */
+bool named_host_is_same(struct span a, struct span b);
+/* Names that say nothing of what the machine calls itself: an instance's id, an address. */
+bool named_host_is_number(struct span host);

@@ -1,0 +1,305 @@
+#include "pipeline/life/halts.h"
+
+#include "base/clock.h"
+#include "model/metrics/stream_name.h"
+#include "pipeline/life/life.h"
+#include "pipeline/life/life_sign.h"
+#include "read/charts/points_walk.h"
+#include "read/logs/merge.h"
+#include "read/view.h"
+#include "state/execute.h"
+#include "state/pipeline_state.h"
+#include "store/pack/chunk.h"
+#include "store/told.h"
+
+enum {
+	LOOK_LINES =
+		64, /* at a time; of one stream they have the order in which they came, and not that of their own times */
+	LOOK_ROUNDS = 64,
+	LOOK_BYTES = 4 << 20,
+};
+
+/* ---- what was stated ---- */
+
+struct halt {
+	int64_t from_ms, to_ms; /* INT64_MAX: nothing is known behind it; else both are in it */
+	bool needs_point;
+	int64_t found_ms; /* when it trained again; INT64_MAX: it did not */
+};
+
+static bool is_known(const struct told_row *row)
+{
+	return row->source == SOURCE_STATED || row->source == SOURCE_LOG || row->source == SOURCE_EXIT;
+}
+
+/* Where somebody says when it trained, or that it did not yet, nothing is assumed. */
+static bool is_open(const struct told_row *rows, size_t count, size_t at, struct halt *out)
+{
+	const struct told_row *row = &rows[at], *next = NULL;
+
+	if (row->source != SOURCE_STATED || !phase_is_waiting(row->status))
+		return false;
+	for (size_t i = at + 1; i < count && !next; i++)
+		if (is_known(&rows[i]) && rows[i].start_ms > row->start_ms)
+			next = &rows[i];
+	*out = (struct halt){row->start_ms, INT64_MAX, next && phase_is_waiting(next->status), INT64_MAX};
+	if (next)
+		out->to_ms = next->start_ms - !phase_is_final(next->status);
+	return !next || phase_is_before(SPAN("Training"), next->status);
+}
+
+static enum status list_halts(const struct told_row *rows, size_t count, struct arena *arena, struct halt **out,
+	size_t *halt_count, struct error *err)
+{
+	*halt_count = 0;
+	*out = arena_alloc(arena, (count + 1) * sizeof **out);
+	if (!*out)
+		return error_no_memory(err);
+	for (size_t i = 0; i < count; i++)
+		*halt_count += is_open(rows, count, i, &(*out)[*halt_count]);
+	return OK;
+}
+
+static enum status read_halts(struct store_reader *reader, struct arena *arena, int64_t job_id, struct halt **out,
+	size_t *count, struct error *err)
+{
+	struct told_row *rows;
+	size_t row_count;
+
+	TRY(store_read_told_facts(reader, arena, job_id, &rows, &row_count, err));
+	return list_halts(rows, row_count, arena, out, count, err);
+}
+
+static bool is_of_training(const struct stream_view *stream)
+{
+	return !stream_is_system(stream->name);
+}
+
+enum status halts_are_due(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct job_row *job, bool *out, struct error *err)
+{
+	struct job_view view;
+	struct halt *halts;
+	size_t count;
+
+	*out = false;
+	TRY(read_halts(reader, arena, job->job_id, &halts, &count, err));
+	if (!count)
+		return OK;
+	TRY(view_read_job(pipeline, reader, arena, job->name, SPAN(""), SPAN(""), 0, &view, err));
+	for (size_t i = 0; i < view.stream_count; i++)
+		*out = *out || (is_of_training(&view.streams[i]) && view.streams[i].last_ms >= halts[0].from_ms);
+	return OK;
+}
+
+/* ---- what the log says ---- */
+
+struct look {
+	struct pipeline *pipeline;
+	struct store_reader *reader;
+	struct arena *arena;
+	struct job_view view;
+	struct span *streams; /* of the training */
+	size_t stream_count;
+	bool has_points;
+};
+
+static enum status begin_look(struct look *look, struct span job, struct error *err)
+{
+	TRY(view_read_job(look->pipeline, look->reader, look->arena, job, SPAN(""), SPAN(""), VIEW_SERIES | VIEW_TAILS,
+		&look->view, err));
+	look->streams = arena_alloc(look->arena, (look->view.stream_count + 1) * sizeof *look->streams);
+	if (!look->streams)
+		return error_no_memory(err);
+	for (size_t i = 0; i < look->view.stream_count; i++) {
+		const struct stream_view *stream = &look->view.streams[i];
+		if (!is_of_training(stream))
+			continue;
+		look->has_points |= stream->series_count > 0;
+		if (stream->lines)
+			look->streams[look->stream_count++] = stream->name;
+	}
+	return OK;
+}
+
+static enum status find_line(const struct look *look, const struct halt *halt, int64_t *found_ms, struct error *err)
+{
+	struct log_place after = {halt->from_ms - 1, UINT32_MAX, UINT64_MAX};
+	struct merge merge = {.job = look->view.row.name,
+		.stream = SPAN(""),
+		.streams = look->streams,
+		.stream_count = look->stream_count,
+		.after = &after,
+		.limit = LOOK_LINES,
+		.max_bytes = LOOK_BYTES};
+	bool has_more = look->stream_count > 0;
+
+	for (int i = 0; i < LOOK_ROUNDS && has_more && *found_ms == INT64_MAX && after.ts_ms <= halt->to_ms; i++) {
+		AUTO(arena) own = arena_new();
+		struct merged_line *lines;
+		size_t count;
+		if (!own)
+			return error_no_memory(err);
+		TRY(merge_read_lines(look->pipeline, look->reader, own, &merge, &lines, &count, &has_more, err));
+		for (size_t j = 0; j < count; j++) {
+			int64_t ts_ms = lines[j].line.ts_ms;
+			after = lines[j].place;
+			if (ts_ms >= halt->from_ms && ts_ms <= halt->to_ms && ts_ms < *found_ms)
+				*found_ms = ts_ms;
+		}
+		has_more = has_more && count;
+	}
+	return OK;
+}
+
+struct point_look {
+	struct chart_query query; /* its end moves to what was found */
+	int64_t found_ms;
+};
+
+static enum status take_point(void *context, const struct stream_view *stream, const struct series_view *series,
+	const struct point *point, int64_t x, struct error *err)
+{
+	struct point_look *points = context;
+
+	(void)stream;
+	(void)series;
+	(void)point;
+	(void)err;
+	if (x < points->found_ms) {
+		points->found_ms = x;
+		points->query.to = x - 1;
+	}
+	return OK;
+}
+
+/* Of streams to which points were sent, or of all: there it is enough that there is one. */
+static enum status find_point(
+	const struct look *look, const struct halt *halt, bool is_any, int64_t *found_ms, struct error *err)
+{
+	AUTO(zstd) zstd = zstd_new();
+	AUTO_MEM struct point *chunk = mem_alloc(CHUNK_MAX_POINTS * sizeof *chunk);
+	struct point_look points = {
+		{.axis = AXIS_TIME, .from = halt->from_ms, .to = halt->to_ms, .attempts = ATTEMPTS_ALL}, *found_ms};
+	struct points_walk walk = {.reader = look->reader,
+		.view = &look->view,
+		.query = &points.query,
+		.take = take_point,
+		.context = &points,
+		.zstd = zstd,
+		.skips = true};
+
+	if (!zstd || !chunk)
+		return error_no_memory(err);
+	for (size_t i = 0; i < look->view.stream_count; i++) {
+		const struct stream_view *stream = &look->view.streams[i];
+		bool is_asked = is_of_training(stream) && (is_any || stream->sent_points);
+		for (size_t j = 0; is_asked && j < stream->series_count; j++) {
+			const struct series_view *series = &stream->series[j];
+			if (series->max_ms < points.query.from || series->min_ms > points.query.to)
+				continue;
+			TRY(points_walk_series(&walk, stream, series, 0, chunk, err));
+			if (is_any && points.found_ms != *found_ms)
+				break;
+		}
+	}
+	*found_ms = points.found_ms;
+	return OK;
+}
+
+static enum status look_at(const struct look *look, struct halt *halt, struct error *err)
+{
+	int64_t point_ms = INT64_MAX, now_ms = clock_wall_ms();
+
+	if (halt->needs_point && look->has_points) {
+		TRY(find_point(look, halt, true, &point_ms, err));
+		if (point_ms == INT64_MAX)
+			return OK;
+	}
+	TRY(find_line(look, halt, &halt->found_ms, err));
+	TRY(find_point(look, halt, false, &halt->found_ms, err));
+	if (halt->found_ms != INT64_MAX && halt->found_ms > now_ms) /* a clock that is ahead */
+		halt->found_ms = now_ms > halt->from_ms ? now_ms : halt->from_ms;
+	return OK;
+}
+
+/* ---- what follows ---- */
+
+struct settling {
+	struct life life;
+	int64_t job_id;
+	const struct halt *halts; /* as the log was asked */
+	size_t count;
+};
+
+/* Somebody may have stated more meanwhile, who looks for himself. */
+static const struct halt *find_asked(const struct settling *settling, const struct halt *halt)
+{
+	for (size_t i = 0; i < settling->count; i++)
+		if (settling->halts[i].from_ms == halt->from_ms && settling->halts[i].to_ms == halt->to_ms)
+			return &settling->halts[i];
+	return NULL;
+}
+
+static enum status write_settled(void *context, struct store_tx *tx, struct error *err)
+{
+	struct settling *settling = context;
+	struct job_row row;
+	struct halt *halts;
+	size_t count;
+
+	settling->life.failed = (struct job_failed_incident){0};
+	enum status status =
+		store_read_job_by_id(store_tx_reader(tx), settling->life.arena, settling->job_id, &row, err);
+	if (status == ERR_NOT_FOUND)
+		return OK;
+	TRY(status);
+	TRY(read_halts(store_tx_reader(tx), settling->life.arena, row.job_id, &halts, &count, err));
+	for (size_t i = 0; i < count; i++) {
+		const struct halt *asked = find_asked(settling, &halts[i]);
+		if (asked)
+			TRY(life_put_resumed(tx, settling->life.arena, row.job_id,
+				&(struct life_resumed){asked->from_ms, asked->to_ms, asked->found_ms}, err));
+	}
+	return life_write(&settling->life, tx, &row, false, err);
+}
+
+static void say_settled(void *context)
+{
+	const struct settling *settling = context;
+
+	life_say(&settling->life);
+}
+
+static enum status settle(
+	struct pipeline *pipeline, struct store_reader *reader, struct arena *arena, int64_t job_id, struct error *err)
+{
+	struct look look = {.pipeline = pipeline, .reader = reader, .arena = arena};
+	struct settling settling = {
+		.life = {.pipeline = pipeline, .arena = arena, .now_ms = clock_wall_ms()}, .job_id = job_id};
+	struct job_row row;
+	struct halt *halts;
+
+	TRY(read_halts(reader, arena, job_id, &halts, &settling.count, err));
+	if (!settling.count)
+		return OK;
+	TRY(store_read_job_by_id(reader, arena, job_id, &row, err));
+	TRY(begin_look(&look, row.name, err));
+	for (size_t i = 0; i < settling.count; i++)
+		TRY(look_at(&look, &halts[i], err));
+	settling.halts = halts;
+	return writer_execute_then(pipeline, write_settled, say_settled, &settling, err);
+}
+
+enum status halts_settle(struct pipeline *pipeline, struct store_reader *reader, int64_t job_id, struct error *err)
+{
+	AUTO(store_reader) own = NULL;
+	AUTO(arena) arena = arena_new();
+
+	if (!arena)
+		return error_no_memory(err);
+	if (!reader)
+		TRY(store_reader_new(&own, pipeline->options.store, err));
+	enum status status = settle(pipeline, reader ? reader : own, arena, job_id, err);
+	return status == ERR_NOT_FOUND ? OK : status;
+}

@@ -1,0 +1,142 @@
+"""Whose a fault is when the line itself says it: central syslogs, pdsh's prefixes, Slurm's lists of machines; and who only reports one."""
+
+import json
+import time
+
+from smserver import wait_until
+from test_by_hand_hosts import faults, set_hosts, wait_for_faults
+from test_carry import export, take
+from test_hosts import drained, incidents, ship, suspects
+from test_known_fault import send
+
+XID = "NVRM: Xid (PCI:0000:02:00): 79, GPU has fallen off the bus."
+ECC = "RuntimeError: CUDA error: uncorrectable ECC error encountered"
+ROW = "|                           | Fail - GPU: 0                                  |"
+FAILED_ROW = "| Page Retirement/Row Remap | Fail                                           |"
+
+# Of a stream of one host each: a line, and who is charged with it; None: nobody.
+SAID = [
+    ("loghost", f"Nov 30 01:10:00 ob-2 kernel: {XID}", "ob-2"),
+    ("loghost", f"2026-11-30T01:10:00.000001+00:00 loghost kernel: {XID}", "loghost"),
+    ("al-1.cluster.local", f"Nov 30 01:10:00 al-1 kernel: {XID}", "al-1.cluster.local"),
+    ("loghost", f"Nov 30 01:10:00 known-1 kernel: {XID}", "known-1.cluster.local"),
+    ("i-0123456789abcdef0", f"Nov 30 01:10:00 ip-10-0-0-5 kernel: {XID}", "i-0123456789abcdef0"),
+    ("lo-1", f"Nov 30 01:10:00 localhost kernel: {XID}", "lo-1"),
+    ("admin-1", f"pd-02: {ROW}", "pd-02"),
+    ("admin-1", f"pd-03: {FAILED_ROW}", "pd-03"),
+    ("admin-1", f"known-2: {ECC}", "known-2"),
+    ("admin-1", f"pd-04: {XID}", None),
+    ("admin-1", f"[pod/train-0/pytorch] {ECC}", None),
+    ("admin-1", f"[pod/known-2/pytorch] {ECC}", "known-2"),
+    ("tr-1", f"worker-0: {ECC}", "tr-1"),
+    ("tr-2", f"llama-7b: {ECC}", "tr-2"),
+    ("tr-3", f" 3: {ECC}", "tr-3"),
+    ("tr-4", f"[rank3]: {ECC}", "tr-4"),
+    ("tr-5", f"0: {ROW}", "tr-5"),
+]
+
+
+def test_the_machine_that_a_line_names_is_charged(server):
+    ship(server, "other", "known-1.cluster.local", ["step: 1 loss: 2.0"])
+    ship(server, "other", "known-2", ["step: 1 loss: 2.0"], stream="algo-2")
+    now = int(time.time() * 1000)  # not the times in the lines, which are of some year
+    for at, (host, line, _) in enumerate(SAID):
+        send(server, f"j{at:02}", "algo-1", (now, "step: 1 loss: 2.0"), (now, line), host=host)
+    send(server, "own", "system/sy-1", (now, f"Nov 30 01:10:00 ob-9 kernel: {XID}"), host="sy-1")
+
+    def told():
+        rows = [row for row in server.get("/api/v1/incidents?limit=1000").body["incidents"] if "told_by" not in row["evidence"]]
+        return {row["job"]: (row["kind"], row["evidence"].get("host"), row["evidence"].get("shared")) for row in rows}
+
+    wanted = {f"j{at:02}": ("node_suspect", host, None) if host else ("log_signature", None, True) for at, (_, _, host) in enumerate(SAID)}
+    wanted["own"] = ("node_suspect", "sy-1", None)
+    wait_until(lambda: told().keys() == wanted.keys(), what="an incident of each")
+    assert told() == wanted
+    assert sorted(drained(server)) == sorted({host for _, host, _ in wanted.values() if host})
+    assert suspects(server, "other")  # it hears of its machines' faults
+    for job, reason in (("j00", f"Xid 79: GPU has fallen off the bus on ob-2: {SAID[0][1]}"), ("j09", f"Xid 79: GPU has fallen off the bus on algo-1: {SAID[9][1]}")):
+        server.post(f"/api/v1/jobs/{job}/transitions", json={"SecondaryStatus": "Failed", "time_ms": now + 1})
+        wait_until(lambda: server.get(f"/api/v1/jobs/{job}").body.get("FailureReason") == reason, what=f"the reason of {job}")
+
+
+def test_machines_by_turns_have_a_stretch_each(server):
+    then = int(time.time() * 1000) - 400_000
+    rows = [(then + n * 1000, f"Nov 30 01:{n // 60:02}:{n % 60:02} ob-{n % 3} kernel: {XID}") for n in range(300)]
+    send(server, "a", "syslog", *rows[:200], host="loghost")
+    send(server, "a", "syslog", *rows[200:], host="loghost")
+
+    def counts():
+        return {row["host"]: [(fault["signature"], fault["lines"]) for fault in row["faults"]] for row in server.get("/api/v1/nodes").body["nodes"]}
+
+    wanted = {"loghost": [], **{f"ob-{n}": [("xid_79", 100)] for n in range(3)}}
+    wait_until(lambda: counts() == wanted, what="the lines of each")
+    assert sorted(row["evidence"]["host"] for row in suspects(server, "a")) == ["ob-0", "ob-1", "ob-2"]
+    for again in (server.restart, lambda: (server.kill(), server.start())):
+        again()
+        assert counts() == wanted
+    send(server, "a", "syslog", (then + 300_000, f"Nov 30 01:06:00 ob-1 kernel: {XID}"), host="loghost")
+    wait_until(lambda: counts()["ob-1"] == [("xid_79", 101)], what="one more, of the same stretch")
+
+
+def test_slurms_lists_are_single_machines(make_server):
+    server, other = make_server(), make_server()
+    for n in range(1, 4):
+        ship(server, "a", f"lg-{n}", ["step: 1 loss: 2.0"], stream=f"algo-{n}")
+    ship(server, "a", "lg-1", ["srun: error: Node failure on lg-[2-3]"])
+    wait_until(lambda: sorted(drained(server)) == ["lg-2", "lg-3"], what="both machines")
+    assert sorted(row["evidence"]["host"] for row in suspects(server, "a")) == ["lg-2", "lg-3"]
+    assert [row["host"] for row in server.get("/api/v1/nodes").body["nodes"]] == ["lg-1", "lg-2", "lg-3"]
+    server.post("/api/v1/jobs/a/transitions", json={"SecondaryStatus": "Failed"})
+    reason = "Slurm: node failure on lg-[2-3]: srun: error: Node failure on lg-[2-3]"
+    wait_until(lambda: server.get("/api/v1/jobs/a").body.get("FailureReason") == reason, what="the reason")
+    assert [row["host"] for row in server.get("/api/v1/jobs/a/restart").body["drained"]] == ["lg-2", "lg-3"]
+    # known by their full names, and by turns
+    for n in range(1, 4):
+        ship(server, "b", f"pa-{n}.hpc", ["step: 1 loss: 2.0"], stream=f"algo-{n}")
+    ship(server, "b", "pa-1.hpc", ["srun: error: Node failure on pa-2", "srun: error: Node failure on pa-[3,4]", "srun: error: Node failure on pa-2"])
+    wait_for_faults(server, "pa-1.hpc", "pa-2.hpc", "pa-3.hpc", "pa-4", lines=[[], [1], [2], [2]])
+    # too many, or no list: it is not the one that says so
+    ship(server, "c", "pb-1", ["srun: error: Node failure on pb-[1-9999]"])
+    wait_until(lambda: incidents(server, "c", "log_signature"), what="the line")
+    before = sorted(drained(server))
+    assert before == ["lg-2", "lg-3", "pa-2.hpc", "pa-3.hpc", "pa-4"]
+    assert server.patch("/api/v1/jobs/a", json={"by_hand": {"faults": {"algo-1:1": "a drill"}}}).status == 200
+    wait_until(lambda: sorted(drained(server)) == before[2:], what="both to be nobody's")
+    take(other, export(server))
+    ship(other, "a", "lg-1", ["step: 2 loss: 1.9"])
+    assert other.get("/api/v1/jobs/a").body["FailureReason"] == reason
+
+
+def test_who_reports_a_symptom_is_not_said_to_have_it(server, receiver):
+    assert server.post("/api/v1/webhooks", json={"url": receiver.url}).status in (200, 201)
+    peer = "ne-1:1:2 [0] NCCL WARN socketProgress: Connection closed by remote peer ne-2<3>"
+    crash = "srun: error: nd-2: task 1: Segmentation fault (core dumped)"
+    for job, host, line, said in (("peer", "ne-1", peer, "NCCL: another rank is gone, first reported by ne-1"),
+                                  ("crash", "nd-1", crash, "segmentation fault on nd-2")):
+        ship(server, job, host, ["step: 1 loss: 2.0", line])
+        row, = wait_until(lambda: incidents(server, job, "log_signature"), what="the line")
+        assert row["evidence"]["summary"] == said
+        sent = wait_until(lambda: [m for m in receiver.messages() if m["data"]["job"] == job and m["data"]["kind"] == "log_signature"], what="the message")
+        assert f"{job}: {said}: {line}" in json.dumps(sent[0])
+        server.post(f"/api/v1/jobs/{job}/transitions", json={"SecondaryStatus": "Failed"})
+        wait_until(lambda: server.get(f"/api/v1/jobs/{job}").body.get("FailureReason") == f"{said}: {line}", what="the reason")
+
+
+def test_a_machine_set_by_hand_is_in_what_is_said_of_its_failure(server):
+    ship(server, "a", "n1", ["step: 1 loss: 2.0", f"kernel: {XID}"])
+    ship(server, "a", "n2", ["step: 1 loss: 2.0"], stream="algo-2")
+    wait_for_faults(server, "n1", lines=[[1]])
+    server.post("/api/v1/jobs/a/transitions", json={"SecondaryStatus": "Failed"})
+
+    def reason():
+        return server.get("/api/v1/jobs/a").body.get("FailureReason", "")
+
+    def shown():
+        return [row["evidence"]["fault"]["host"] for row in incidents(server, "a", "job_failed")]
+
+    wait_until(lambda: " on n1: " in reason(), what="the reason")
+    set_hosts(server, algo_1="gpu7")
+    assert " on gpu7: " in reason() and faults(server, "gpu7") == [[1]] and drained(server) == ["gpu7"]
+    assert shown() == ["gpu7"]
+    set_hosts(server, algo_1=None)
+    assert " on n1: " in reason() and drained(server) == ["n1"]

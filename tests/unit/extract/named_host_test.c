@@ -1,0 +1,94 @@
+#include "extract/line/named_host.h"
+
+#include "test.h"
+
+#define XID "NVRM: Xid (PCI:0000:02:00): 79, GPU has fallen off the bus."
+#define ECC "RuntimeError: CUDA error: uncorrectable ECC error encountered"
+#define ROW "|                           | Fail - GPU: 0                                  |"
+
+static const struct signature program, check = {.is_check = true};
+
+static const struct {
+	const char *line;
+	enum naming naming, of_check; /* as a program's, and as a check's */
+	const char *host;
+} rows[] = {
+	/* the kernel says on which machine it is */
+	{"Nov 30 01:10:00 ob-2 kernel: " XID, NAMING_KERNEL, NAMING_KERNEL, "ob-2"},
+	{"Nov  3 01:10:00 ob2.cluster.local kernel: [74889.644138] " XID, NAMING_KERNEL, NAMING_KERNEL,
+		"ob2.cluster.local"},
+	{"2026-11-30T01:10:00.123456+00:00 ob-2 kernel: " XID, NAMING_KERNEL, NAMING_KERNEL, "ob-2"},
+	{"<4>Nov 30 01:10:00 ob-2 kernel: " XID, NAMING_KERNEL, NAMING_KERNEL, "ob-2"},
+	{"<4>1 2026-11-30T01:10:00Z ob-2 kernel - - - " XID, NAMING_KERNEL, NAMING_KERNEL, "ob-2"},
+	{"admin-1: Nov 30 01:10:00 ob-2 kernel: " XID, NAMING_KERNEL, NAMING_KERNEL, "ob-2"},
+	/* what has no name, or none that tells */
+	{XID, NAMING_NONE, NAMING_NONE, ""},
+	{"kernel: " XID, NAMING_NONE, NAMING_NONE, ""},
+	{"[74889.644138] " XID, NAMING_NONE, NAMING_NONE, ""},
+	{"Nov 30 01:10:00 kernel: " XID, NAMING_NONE, NAMING_NONE, ""},
+	{"Nov 30 01:10:00 localhost kernel: " XID, NAMING_NONE, NAMING_NONE, ""},
+	{"Nov 30 01:10:00 ob-2 python[12]: " ECC, NAMING_NONE, NAMING_NONE, ""},
+	{"2026-11-30 01:10:00 trainer worker[3]: " ECC, NAMING_NONE, NAMING_NONE, ""},
+	{"ob-2 kernel: " XID, NAMING_NONE, NAMING_NONE, ""},
+	{ECC, NAMING_NONE, NAMING_NONE, ""},
+	{"0: " ECC, NAMING_NONE, NAMING_NONE, ""},
+	{" 3: " ECC, NAMING_NONE, NAMING_NONE, ""},
+	{"3: " ROW, NAMING_NONE, NAMING_NONE, ""},
+	{"[rank3]: " ECC, NAMING_NONE, NAMING_NONE, ""},
+	{"[default0]: " ECC, NAMING_NONE, NAMING_NONE, ""},
+	{"[1,0]<stdout>:" ECC, NAMING_NONE, NAMING_NONE, ""},
+	{"12:30:01: " ECC, NAMING_NONE, NAMING_NONE, ""},
+	{"2026-11-30 01:10:00: " ECC, NAMING_NONE, NAMING_NONE, ""},
+	{"worker-0: " ECC, NAMING_NONE, NAMING_NONE, ""},
+	{"rank12: " XID, NAMING_NONE, NAMING_NONE, ""},
+	{"INFO: " ROW, NAMING_NONE, NAMING_NONE, ""},
+	{"node-a: " ROW, NAMING_GUESS, NAMING_GUESS, "node-a"},
+	{"algo-1:85:90 [0] NCCL WARN x", NAMING_NONE, NAMING_NONE, ""},
+	/* pdsh, clush */
+	{"pd-02: " ROW, NAMING_GUESS, NAMING_SURE, "pd-02"},
+	{"pd-02:         Remapping Failure Occurred        : Yes", NAMING_GUESS, NAMING_SURE, "pd-02"},
+	{"10.0.0.2: " ROW, NAMING_GUESS, NAMING_SURE, "10.0.0.2"},
+	{"pd-02: " XID, NAMING_ELSEWHERE, NAMING_SURE, "pd-02"},
+	{"pd-02: [74889.644138] " XID, NAMING_ELSEWHERE, NAMING_SURE, "pd-02"},
+	{"pd-02: [Mon Nov 30 01:10:00 2026] " XID, NAMING_ELSEWHERE, NAMING_SURE, "pd-02"},
+	{"pd-02: " ECC, NAMING_GUESS, NAMING_SURE, "pd-02"},
+	/* kubectl logs --prefix */
+	{"[pod/train-0/pytorch] " ECC, NAMING_ELSEWHERE, NAMING_ELSEWHERE, "train-0"},
+	{"[pod/train-0/] " ECC, NAMING_NONE, NAMING_NONE, ""},
+	{"[pod/train-0] " ECC, NAMING_NONE, NAMING_NONE, ""},
+};
+
+TEST(the_machine_that_a_line_names)
+{
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		for (int as_check = 0; as_check < 2; as_check++) {
+			struct span host;
+			enum naming naming =
+				named_host_read(span_from(rows[i].line), as_check ? &check : &program, &host);
+			enum naming wanted = as_check ? rows[i].of_check : rows[i].naming;
+			if (naming != wanted || !span_equal(host, span_from(rows[i].host)))
+				test_fail(__FILE__, __LINE__, "'%s' (%d) is %d of '%.*s', not %d of '%s'", rows[i].line,
+					as_check, naming, SPAN_ARGS(host), wanted, rows[i].host);
+		}
+}
+
+TEST(one_machine_by_its_short_and_its_full_name)
+{
+	CHECK(named_host_is_same(SPAN("gpu07"), SPAN("gpu07.cluster.local")));
+	CHECK(named_host_is_same(SPAN("GPU07.cluster.local"), SPAN("gpu07")));
+	CHECK(named_host_is_same(SPAN("gpu07"), SPAN("gpu07")));
+	CHECK(!named_host_is_same(SPAN("gpu07.a"), SPAN("gpu07.b")));
+	CHECK(!named_host_is_same(SPAN("gpu07.a"), SPAN("gpu07.a.b")));
+	CHECK(!named_host_is_same(SPAN("gpu0"), SPAN("gpu07")));
+	CHECK(!named_host_is_same(SPAN(""), SPAN("gpu07")) && !named_host_is_same(SPAN(""), SPAN("")));
+	CHECK(!named_host_is_same(SPAN("10"), SPAN("10.0.0.1")) &&
+		named_host_is_same(SPAN("10.0.0.1"), SPAN("10.0.0.1")));
+}
+
+TEST(ids_and_addresses_are_no_names)
+{
+	CHECK(named_host_is_number(SPAN("i-0123456789abcdef0")) && named_host_is_number(SPAN("mi-0123456789abcdef0")));
+	CHECK(named_host_is_number(SPAN("10.0.0.1")));
+	CHECK(!named_host_is_number(SPAN("ip-10-0-0-1")) && !named_host_is_number(SPAN("i-am-no-id")));
+	CHECK(!named_host_is_number(SPAN("")) && !named_host_is_number(SPAN("gpu07")));
+}
