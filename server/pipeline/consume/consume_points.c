@@ -19,11 +19,25 @@ static int64_t step_of(const struct series_state *series, const struct batch_ser
 	return step == STEP_0_OR_NONE && series->says_steps ? 0 : NO_STEP;
 }
 
+/* MLflow's clients say step 0 for none, too: it is told all the same, and the log's values are not its next ones. */
+static bool is_of_tracker(const struct stream_state *stream, const struct batch_series *sent)
+{
+	return atomic_load(&stream->job->is_tracked) && sent->form == SERIES_VALUES && sent->count &&
+	       !stream_is_system(span_from(stream->name));
+}
+
+/* What was read from lines before the tracker told it first is none of what is counted. */
+static uint64_t count_of(const struct stream_state *stream, const struct series_state *series,
+	const struct batch_series *sent, size_t at)
+{
+	return is_of_tracker(stream, sent) && !series->is_told ? at : series->sealed_points + series->tail_count;
+}
+
 /* One point of entry `at`. */
 static enum status consume_value(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
 	const struct batch_series *sent, size_t at, double value, int64_t arrival_ms, struct error *err)
 {
-	uint64_t count = series->sealed_points + series->tail_count;
+	uint64_t count = count_of(stream, series, sent, at);
 	int64_t step = step_of(series, sent, at);
 	struct point point = {.step = step == NO_STEP ? (int64_t)count : step,
 		.ts_ms = sent->ts_ms[at],
@@ -101,21 +115,6 @@ static enum status find_sent(struct pipeline *pipeline, struct stream_state *str
 	return OK;
 }
 
-/* MLflow's clients say step 0 for none, too: it is told all the same, and the log's values are not its next ones. */
-static bool is_of_tracker(const struct stream_state *stream, const struct batch_series *sent)
-{
-	return atomic_load(&stream->job->is_tracked) && sent->form == SERIES_VALUES && sent->count &&
-	       !stream_is_system(span_from(stream->name));
-}
-
-/* What was read from lines before the tracker told it first is none of what its steps count. */
-static void count_from_first(const struct series_state *series, const struct batch_series *sent)
-{
-	for (size_t i = 0; i < sent->count && !series->is_told && series_has_points(series); i++)
-		if (sent->steps[i] == NO_STEP)
-			sent->steps[i] = (int64_t)i;
-}
-
 static enum status consume_series(struct pipeline *pipeline, struct stream_state *stream,
 	const struct batch_series *sent, int64_t arrival_ms, struct error *err)
 {
@@ -127,11 +126,6 @@ static enum status consume_series(struct pipeline *pipeline, struct stream_state
 		return OK;
 	}
 	bool is_of_steps = series_is_of_steps(sent, span_from(stream->name));
-	bool is_tracker_s = is_of_tracker(stream, sent);
-	if (is_tracker_s)
-		count_from_first(series, sent);
-	if (is_of_steps || is_tracker_s)
-		TRY(note_told(stream, series, sent, err));
 	bool may_lead = is_of_steps || (series->says_steps && sent->steps[sent->count - 1] == STEP_0_OR_NONE);
 	bool leads = may_lead && extractor_is_led_by(stream->extractor, sent->metric, series->role == ROLE_LOSS);
 	for (size_t i = 0; i < sent->count; i++) {
@@ -143,7 +137,7 @@ static enum status consume_series(struct pipeline *pipeline, struct stream_state
 			TRY(place_step(stream, series, sent, i, arrival_ms, err));
 		TRY(consume_value(pipeline, stream, series, sent, i, sent->values[i], arrival_ms, err));
 	}
-	return OK;
+	return is_of_steps || is_of_tracker(stream, sent) ? note_told(stream, series, sent, err) : OK;
 }
 
 /* name{labels} -> name.sum{labels} */
