@@ -14,11 +14,14 @@
 
 #include <string.h>
 
-enum { CHECKPOINTS_MAX = 65536 };
+enum {
+	CHECKPOINTS_MAX = 65536,
+	JOBS_BEFORE_MAX = 16 /* the nearest ones that printed a loss: all of their points are read */
+};
 
 enum followed { LOSS, RATE, DATA, FOLLOWED_COUNT = CONTINUITY_FOLLOWED };
 
-/* A job, and which of its series are followed. Its attempts count on from those of the one that it goes on with. */
+/* A job, and which of its series are followed. Its attempts count on from those of the ones before it. */
 struct part {
 	struct job_view view;
 	const struct stream_view *stream; /* NULL: it has no loss */
@@ -28,7 +31,7 @@ struct part {
 };
 
 struct walk {
-	struct part parts[2]; /* the job that it goes on with, and the job */
+	struct part *parts; /* the jobs that it goes on with, oldest first, and the job */
 	size_t part_count;
 	int64_t *starts; /* attempt i + 1 of all began at step starts[i] */
 	size_t start_count;
@@ -97,31 +100,65 @@ static enum status read_part(struct pipeline *pipeline, struct store_reader *rea
 	return OK;
 }
 
-/* A job that it states to go on with and that is not here, or has no loss, is nothing to compare with. */
+/* Whether what lies before the job that another one goes on with is that one's affair: where another team wrote it, nobody says so. */
+static bool may_follow(const struct run_link *links, size_t before, size_t at)
+{
+	return before + 1 == at || span_equal(links[before].team, links[at].team);
+}
+
+static int64_t first_step_of_loss(const struct part *part)
+{
+	return stream_view_find(part->stream, part->metrics[LOSS])->min_step;
+}
+
+/* Fine-tuning: what goes on with a job that is Completed from before its first step counts steps of its own. */
+static bool counts_anew(const struct run_link *before, const struct part *part_before, const struct part *part)
+{
+	return span_equal(before->status, SPAN("Completed")) &&
+	       first_step_of_loss(part) <= first_step_of_loss(part_before);
+}
+
+/* Of samples and tokens, those of the job alone are compared. */
+static void count_attempts(struct walk *walk)
+{
+	const struct part *own = &walk->parts[walk->part_count - 1];
+	uint32_t attempts = 0;
+
+	for (size_t i = 0; i < walk->part_count; i++) {
+		struct part *part = &walk->parts[i];
+		part->earlier_attempts = attempts;
+		attempts += (uint32_t)part->attempts;
+		if (!span_equal(part->metrics[DATA], own->metrics[DATA]))
+			part->metrics[DATA] = SPAN("");
+	}
+}
+
+/* A job before it that is not here, or died before it printed a loss, is nothing to compare with: the one before that is. */
 static enum status read_parts(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	struct span job, struct walk *out, struct error *err)
 {
+	struct part *parts = arena_alloc(arena, (JOBS_BEFORE_MAX + 1) * sizeof *parts);
 	struct run_link *links;
-	struct part before;
-	size_t count, at;
+	size_t count, at, first = JOBS_BEFORE_MAX;
 
+	if (!parts)
+		return error_no_memory(err);
 	TRY(store_read_run(reader, arena, job, &links, &count, &at, err));
-	TRY(read_part(pipeline, reader, arena, job, &out->parts[0], err));
-	out->part_count = 1;
-	if (!out->parts[0].stream || !links[at].continues.len)
-		return OK;
-	enum status status = read_part(pipeline, reader, arena, links[at].continues, &before, err);
-	if (status == ERR_NOT_FOUND || (status == OK && !before.stream))
-		return OK;
-	TRY(status);
-	if (before.view.row.job_id == out->parts[0].view.row.job_id)
-		return OK; /* it goes on with itself: its attempts say that already */
-	out->parts[1] = out->parts[0];
-	out->parts[0] = before;
-	out->parts[1].earlier_attempts = (uint32_t)before.attempts;
-	if (!span_equal(before.metrics[DATA], out->parts[1].metrics[DATA]))
-		out->parts[0].metrics[DATA] = SPAN(""); /* samples are no tokens */
-	out->part_count = 2;
+	TRY(read_part(pipeline, reader, arena, job, &parts[first], err));
+	for (size_t i = at; parts[JOBS_BEFORE_MAX].stream && first && i-- > 0 && may_follow(links, i, at);) {
+		enum status status = read_part(pipeline, reader, arena, links[i].job, &parts[first - 1], err);
+		if (status == ERR_NOT_FOUND)
+			break;
+		TRY(status);
+		if (!parts[first - 1].stream)
+			continue;
+		if (i + 1 < at && counts_anew(&links[i], &parts[first - 1], &parts[first]))
+			break;
+		first--;
+	}
+	out->parts = parts + first;
+	out->part_count = JOBS_BEFORE_MAX + 1 - first;
+	count_attempts(out);
 	return OK;
 }
 
@@ -269,7 +306,7 @@ static bool is_before(
 	       (span_equal(row->stream, part->stream->name) || row->ts_ms < walk->began_ms[attempt - 1]);
 }
 
-/* Whether of this job or of the one that it goes on with. */
+/* Whether of this job or of those that it goes on with. */
 static enum status find_checkpoints(struct store_reader *reader, struct arena *arena, const struct walk *walk,
 	struct continuity_report *out, struct error *err)
 {
@@ -363,7 +400,7 @@ static enum status judge(const struct walk *walk, struct arena *arena, struct co
 			.checkpoint_step = -1,
 			.newest_checkpoint_step = -1};
 		if (restart.attempt == 1)
-			restart.continues = walk->parts[0].view.row.name;
+			restart.continues = own[-1].view.row.name;
 		continuity_judge(
 			&walk->series[LOSS][i], &walk->series[RATE][i], &walk->series[DATA][i], &restart.judged);
 		if (restart.judged.verdict == CONTINUITY_DIFFERS)
