@@ -382,6 +382,28 @@ def test_along_a_chain_fine_tuning_counts_steps_of_its_own(server):
     assert (row["continues"], row["verdict"], row["overlap_steps"], row["newest_checkpoint_step"]) == ("again", "continued", 20, None)
 
 
+def test_what_goes_on_from_before_one_that_differed_is_compared_with_what_was_before_that(server):
+    """Attempt 3 is as bad as attempt 2, from the same checkpoint; attempt 4, from an older one, undoes both."""
+    log = Log(23).train(1, 100, checkpoints=(50, 80)).train(81, 120, add=0.4).train(81, 130, add=0.4).train(51, 150)
+    rows = ask(server, log, restarts=3)["restarts"]
+    first = log.losses[0]
+    assert [(row["verdict"], row.get("takes_back")) for row in rows] == [("differs", None), ("differs", None), ("continued", 3)]
+    for row, losses, begin in zip(rows, log.losses[1:], (81, 81, 51)):
+        count, far = spreads(first, losses, first=begin)
+        assert (row["overlap_steps"], row["first_step"]) == (count, begin)
+        assert row["loss_spreads"] == pytest.approx(far, rel=1e-9)
+    assert "It goes on from before attempt 2, which differed, and is compared with what was before that" in rows[1]["why"]
+
+
+def test_along_a_chain_a_restart_that_undoes_a_bad_one_is_no_difference(server):
+    log = Log(24).train(1, 100, checkpoints=(50, 80)).train(81, 120, add=0.4, lr=higher_rate).train(81, 130, add=0.4).train(51, 150)
+    rows = chain(server, log, "j")
+    assert [row["verdict"] for row in rows] == ["differs", "differs", "continued"]
+    assert (rows[2]["takes_back"], rows[2]["takes_back_in"], rows[2]["lr_equal"]) == (1, "j-3", True)
+    assert "It undoes the restart of attempt 1 of j-3, which differed" in rows[2]["why"]
+    assert figures(ask(server, log, "one", 3)["restarts"]) == figures(rows)
+
+
 def test_a_job_that_says_it_goes_on_with_itself_has_the_restarts_of_its_log(server):
     assert server.post("/api/v1/jobs", json={"TrainingJobName": "j", "Tags": [{"Key": "continues", "Value": "j"}]}).status == 201
     row = ask(server, Log().train(1, 100, checkpoints=(40, 80)).train(81, 160, add=curve(40) - curve(80)))["restarts"][0]
@@ -447,6 +469,19 @@ def test_of_two_that_come_at_once_the_first_is_told_of_too(server):
     rows = wait_until(lambda: len(differing(server, "both")) == 2 and differing(server, "both"), what="both")
     assert [one["evidence"]["attempt"] for one in rows] == [3, 2]
     wait_until(lambda: [one["state"] for one in differing(server, "both")] == ["open", "recovered"], what="the end of the first")
+
+
+def test_of_bad_restarts_along_a_chain_each_is_told_of_and_of_what_undoes_them_nothing(server):
+    log = Log(25).train(1, 100, checkpoints=(50, 80)).train(81, 140, add=0.4, lr=higher_rate).train(81, 150, add=0.4).train(51, 150)
+    chain(server, log, "j", dead_behind=1)
+    again = Log(26).train(1, 100).train(81, 140, add=0.4).train(81, 150, add=0.4)
+    ask(server, again, "again", 2)
+    for job in ("j-2", "j-3"):
+        row, = wait_until(lambda job=job: differing(server, job), what="the incident of " + job)
+        assert (row["evidence"]["cause"], row["evidence"]["attempt"], row["state"]) == ("older checkpoint", 1, "open")
+    wait_until(lambda: [(row["evidence"]["attempt"], row["state"]) for row in differing(server, "again")] == [(3, "open"), (2, "recovered")],
+               what="the second bad restart, from the same checkpoint as the first")
+    assert not differing(server, "j-4")
 
 
 def test_a_rate_that_restarted_is_told_with_its_figures(server):

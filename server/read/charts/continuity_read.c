@@ -366,51 +366,132 @@ enum status continuity_settle(
 	return restart->why_by_hand.ptr && restart->set_by.ptr ? OK : error_no_memory(err);
 }
 
-/* Of those that differed, the newest one before which it was as behind this one. */
-static void find_taken_back(const struct walk *walk, size_t at, const struct continuity_report *known,
-	struct continuity_restart *restart, uint32_t earlier_attempts)
+/* The restarts of the walk in turn, those of the jobs before among them. */
+struct judging {
+	const struct walk *walk;
+	struct continuity_restart *restarts;
+	size_t *bad; /* places of those that differ and whose steps nothing took the place of since; each began behind the one before */
+	size_t bad_count;
+};
+
+static int64_t start_of(const struct walk *walk, size_t at)
+{
+	return walk->starts[walk->first + at + 1];
+}
+
+static const struct part *part_of(const struct walk *walk, size_t attempt)
+{
+	const struct part *part = &walk->parts[walk->part_count - 1];
+
+	while (part > walk->parts && part->earlier_attempts >= attempt)
+		part--;
+	return part;
+}
+
+static void name_before(const struct judging *j, size_t at, size_t bad)
+{
+	const struct part *part = part_of(j->walk, j->walk->first + bad + 2);
+	struct continuity_restart *restart = &j->restarts[at];
+
+	restart->before_attempt = j->restarts[bad].attempt;
+	if (part != part_of(j->walk, j->walk->first + at + 2))
+		restart->before_job = part->view.row.name;
+}
+
+/* Of what differed, what began at this one's first step or behind it is as if it had not been. */
+static void leave_bad_out(struct judging *j, size_t at)
+{
+	const struct walk *walk = j->walk;
+	size_t bad = at;
+
+	while (j->bad_count && start_of(walk, at) <= start_of(walk, j->bad[j->bad_count - 1])) {
+		bool is_newest = bad == at;
+		bad = j->bad[--j->bad_count];
+		if (is_newest)
+			name_before(j, at, bad);
+	}
+	for (int k = 0; k < FOLLOWED_COUNT && bad != at; k++)
+		continuity_put_before(&walk->series[k][at], &walk->series[k][bad], start_of(walk, bad));
+}
+
+/* Of those that differed and began in front of it, the newest one before which it was as behind this one. */
+static void find_taken_back(struct judging *j, size_t at)
 {
 	const struct continuity_series *now[FOLLOWED_COUNT], *bad[FOLLOWED_COUNT];
 
-	for (size_t i = known->count; i-- > 0 && !restart->takes_back;) {
-		const struct continuity_restart *earlier = &known->restarts[i];
-		size_t j = earlier->attempt + earlier_attempts - walk->first - 2;
+	for (size_t i = j->bad_count; i-- > 0;) {
 		for (int k = 0; k < FOLLOWED_COUNT; k++) {
-			now[k] = &walk->series[k][at];
-			bad[k] = &walk->series[k][j];
+			now[k] = &j->walk->series[k][at];
+			bad[k] = &j->walk->series[k][j->bad[i]];
 		}
-		if (earlier->verdict == CONTINUITY_DIFFERS && continuity_takes_back(bad, now, &restart->judged))
-			restart->takes_back = earlier->attempt;
+		if (!continuity_takes_back(bad, now, &j->restarts[at].judged))
+			continue;
+		name_before(j, at, j->bad[i]);
+		j->bad_count = i;
+		return;
 	}
 }
 
-static enum status judge(const struct walk *walk, struct arena *arena, struct continuity_report *out, struct error *err)
+static enum status judge_one(
+	struct judging *j, size_t at, const struct json *document, struct arena *arena, struct error *err)
 {
-	const struct part *own = &walk->parts[walk->part_count - 1];
+	const struct walk *walk = j->walk;
+	struct continuity_restart *restart = &j->restarts[at];
+
+	if (walk->series[LOSS][at].after.count)
+		leave_bad_out(j, at);
+	continuity_judge(&walk->series[LOSS][at], &walk->series[RATE][at], &walk->series[DATA][at], &restart->judged);
+	if (restart->judged.verdict == CONTINUITY_DIFFERS)
+		find_taken_back(j, at);
+	restart->takes_back = restart->before_attempt && restart->judged.verdict == CONTINUITY_CONTINUED;
+	TRY(continuity_settle(document, restart, arena, err));
+	if (restart->verdict == CONTINUITY_DIFFERS)
+		j->bad[j->bad_count++] = at;
+	return OK;
+}
+
+static enum status judge_part(struct judging *j, const struct part *part, struct arena *arena, struct error *err)
+{
+	const struct walk *walk = j->walk;
+	size_t end = part->earlier_attempts + part->attempts;
 	AUTO(json) document = NULL;
 
-	TRY(json_parse(&document, own->view.row.document, err));
-	out->restarts = arena_alloc(arena, (walk->restart_count + 1) * sizeof *out->restarts);
-	if (!out->restarts)
+	if (end < walk->first + 2)
+		return OK;
+	TRY(json_parse(&document, part->view.row.document, err));
+	for (size_t i = part->earlier_attempts > walk->first ? part->earlier_attempts - walk->first - 1 : 0;
+		walk->first + i + 2 <= end; i++) {
+		j->restarts[i] =
+			(struct continuity_restart){.attempt = (uint32_t)(walk->first + i + 2) - part->earlier_attempts,
+				.continues = SPAN(""),
+				.before_job = SPAN(""),
+				.checkpoint_step = -1,
+				.newest_checkpoint_step = -1};
+		if (j->restarts[i].attempt == 1)
+			j->restarts[i].continues = part[-1].view.row.name;
+		TRY(judge_one(j, i, document, arena, err));
+	}
+	return OK;
+}
+
+/* Those of the job itself are the newest `own_count`. */
+static enum status judge(const struct walk *walk, size_t own_count, struct arena *arena, struct continuity_report *out,
+	struct error *err)
+{
+	struct judging j = {.walk = walk,
+		.restarts = arena_alloc(arena, (walk->restart_count + 1) * sizeof *j.restarts),
+		.bad = arena_alloc(arena, (walk->restart_count + 1) * sizeof *j.bad)};
+
+	if (!j.restarts || !j.bad)
 		return error_no_memory(err);
-	for (size_t i = 0; i < walk->restart_count; i++) {
-		size_t attempt = walk->first + i + 2;
-		struct continuity_restart restart = {.attempt = (uint32_t)attempt - own->earlier_attempts,
-			.continues = SPAN(""),
-			.checkpoint_step = -1,
-			.newest_checkpoint_step = -1};
-		if (restart.attempt == 1)
-			restart.continues = own[-1].view.row.name;
-		continuity_judge(
-			&walk->series[LOSS][i], &walk->series[RATE][i], &walk->series[DATA][i], &restart.judged);
-		if (restart.judged.verdict == CONTINUITY_DIFFERS)
-			find_taken_back(walk, i, out, &restart, own->earlier_attempts);
-		TRY(continuity_settle(document, &restart, arena, err));
-		if (restart.judged.first_step != INT64_MIN)
-			out->restarts[out->count++] = restart;
+	for (size_t i = 0; i < walk->part_count; i++)
+		TRY(judge_part(&j, &walk->parts[i], arena, err));
+	out->restarts = j.restarts + walk->restart_count - own_count;
+	for (size_t i = 0; i < own_count; i++)
+		if (out->restarts[i].judged.first_step != INT64_MIN)
+			out->restarts[out->count++] = out->restarts[i];
 		else
 			out->pending++;
-	}
 	return OK;
 }
 
@@ -428,16 +509,16 @@ enum status continuity_read(struct pipeline *pipeline, struct store_reader *read
 	out->stream = own->stream->name;
 	out->rate_metric = own->metrics[RATE];
 	out->data_metric = own->metrics[DATA];
-	size_t all = own->attempts - (walk.part_count == 1);
-	walk.restart_count = all < limit ? all : limit;
-	out->left_out = all - walk.restart_count;
-	if (!walk.restart_count)
+	size_t all = own->attempts - (walk.part_count == 1), own_count = all < limit ? all : limit;
+	out->left_out = all - own_count;
+	if (!own_count)
 		return OK; /* nothing is to be looked for in its points */
 	TRY(find_starts(pipeline, reader, arena, &walk, err));
+	walk.restart_count = walk.start_count - 1 < limit ? walk.start_count - 1 : limit;
 	walk.first = walk.start_count - walk.restart_count - 1;
 	TRY(find_least_starts(arena, &walk, err));
 	TRY(walk_all(pipeline, reader, arena, &walk, err));
-	TRY(judge(&walk, arena, out, err));
+	TRY(judge(&walk, own_count, arena, out, err));
 	TRY(find_checkpoints(reader, arena, &walk, out, err));
 	find_from_steps(out);
 	return OK;

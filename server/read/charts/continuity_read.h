@@ -19,8 +19,9 @@ struct continuity_restart {
 	int64_t from_step; /* it went on from: a checkpoint that fits, else one print before its first */
 	int64_t checkpoint_step; /* the newest in front of its first step that the log told of; -1: none */
 	int64_t newest_checkpoint_step; /* of all that were told of before it; -1: none */
-	uint32_t
-		takes_back; /* the attempt that differed, and whose restart this one undoes: judged by what was before that; 0 */
+	uint32_t before_attempt; /* that differed: this one goes on from before it, and is compared with that; 0 */
+	struct span before_job; /* whose attempt that is; "": the same job's */
+	bool takes_back; /* so the restart of before_attempt is undone */
 	struct continuity judged;
 	enum continuity_verdict verdict; /* as judged, unless somebody knows better: */
 	bool is_by_hand;
