@@ -199,6 +199,7 @@ def pages(options):
         cursor = page.get("next_cursor")
         if not cursor:
             return
+    sys.stderr.write("sm_search: there are more jobs than these {}: --limit 0 prints all\n".format(options.limit))
 
 
 # ---- printing -------------------------------------------------------------------------------------------------------

@@ -257,7 +257,7 @@ def with_start(run: Dict[str, Any]) -> str:
     user = (run.get("user") or {}).get("username")
     if user:
         config.setdefault("wandb_user", {"value": user})
-    return json.dumps(config)
+    return json.dumps(config, ensure_ascii=False, separators=(",", ":"))  # as the SDK writes lists, which stay as they are
 
 
 def end_of(run: Dict[str, Any]) -> Optional[datetime.datetime]:
@@ -319,7 +319,8 @@ class Receiver:
         self.door.post(self.path, {"files": {SUMMARY: {"offset": 0, "content": [text_of(self.run.get("summaryMetrics"))]}}})
         if self.run.get("state") in EXIT_CODES:
             end = end_of(self.run)
-            self.door.post(self.path, {"complete": True, "exitcode": EXIT_CODES[self.run["state"]],
+            code = EXIT_CODES[self.run["state"]]  # of a failure W&B keeps none
+            self.door.post(self.path, {"complete": True, "exitcode": code, "exitcode_is_unknown": code == 1,
                 **({"ended_ms": round(end.replace(tzinfo=datetime.timezone.utc).timestamp() * 1000)} if end else {})})
 
 

@@ -163,9 +163,14 @@ uint32_t extractor_attempt(const struct extractor *extractor); /* from 1 */
  * Points of the stream that were sent as such (sent.h). One series leads: the first of a loss, else the first of all. True: it is this one.
  */
 bool extractor_is_led_by(struct extractor *extractor, struct span metric, bool is_loss);
+struct sent_step {
+	int64_t step, ts_ms;
+	int64_t arrival_ms; /* ts_ms is the same: it was sent without its time */
+	bool may_be_none; /* a 0 that its sender also sends for no step: alone it is no restart */
+};
 /* A step of the series that leads. *is_open: it has opened an attempt, that of all points sent since extractor_opened_ms. */
-enum status extractor_place_sent(struct extractor *extractor, int64_t step, int64_t ts_ms, int64_t arrival_ms,
-	bool *is_open, struct error *err) MUST_CHECK;
+enum status extractor_place_sent(
+	struct extractor *extractor, const struct sent_step *at, bool *is_open, struct error *err) MUST_CHECK;
 int64_t extractor_opened_ms(const struct extractor *extractor);
 /* Their sender begins anew: if its steps go back, that is an attempt. */
 void extractor_begin_sent(struct extractor *extractor);

@@ -19,10 +19,9 @@ bool extractor_is_led_by(struct extractor *extractor, struct span metric, bool i
 }
 
 enum status extractor_place_sent(
-	struct extractor *extractor, int64_t step, int64_t ts_ms, int64_t arrival_ms, bool *is_open, struct error *err)
+	struct extractor *extractor, const struct sent_step *at, bool *is_open, struct error *err)
 {
-	return sent_place(
-		&extractor->sent, &extractor->attempts, &(struct sent_step){step, ts_ms, arrival_ms}, is_open, err);
+	return sent_place(&extractor->sent, &extractor->attempts, at, is_open, err);
 }
 
 bool extractor_set_breaks(struct extractor *extractor, const int64_t *at_ms, size_t count, unsigned changes)

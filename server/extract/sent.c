@@ -189,6 +189,24 @@ static bool is_underway(const struct sent_steps *sent, const struct sent_step *a
 	return at->ts_ms < sent->lines_ms && span_ms(at->ts_ms, sent->lines_ms) <= UNDERWAY_MS;
 }
 
+/* Its sender has begun anew, and this falls back. A 0 that may be none waits for the step behind it. */
+static enum status place_told(struct sent_steps *sent, struct attempts *attempts, const struct sent_step *at,
+	bool *is_open, struct error *err)
+{
+	bool is_behind_0 = sent->fallen.is_there && sent->fallen.step == 0 && sent->fallen.points == 1;
+
+	if (at->may_be_none) {
+		if (!is_behind_0)
+			begin_fallen(sent, at);
+		return OK;
+	}
+	if (!is_behind_0 || at->step <= 0 || at->ts_ms < sent->fallen.newest_ms)
+		return open_at_once(sent, attempts, at, is_open, err);
+	sent->fallen.highest = at->step;
+	sent->fallen.newest_ms = at->ts_ms;
+	return open_fallen(sent, attempts, is_open, err);
+}
+
 enum status sent_place(struct sent_steps *sent, struct attempts *attempts, const struct sent_step *at, bool *is_open,
 	struct error *err)
 {
@@ -206,7 +224,7 @@ enum status sent_place(struct sent_steps *sent, struct attempts *attempts, const
 	sent->attempt = current(attempts); /* if lower: lines have taken theirs back */
 	bool is_told = sent->has_begun && at->step <= sent->highest && at->ts_ms > sent->newest_ms;
 	if (is_told && attempts->start_count < ATTEMPTS_MAX)
-		return open_at_once(sent, attempts, at, is_open, err);
+		return place_told(sent, attempts, at, is_open, err);
 	if (sent->fallen.is_there)
 		return at->step <= sent->fallen.highest ? fall_again(sent, attempts, at, is_open, err)
 							: follow_fallen(sent, attempts, at, is_open, err);

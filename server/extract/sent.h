@@ -4,7 +4,7 @@
  * Ownership: plain values. Threads: one at a time.
  *
  * A step below the highest one is one of these:
- *   a restart      its sender has said that it begins anew; or the steps went on from there, each later than all before, until they
+ *   a restart      its sender has said that it begins anew (a 0 that may be none counts with the step behind it); or the steps went on from there, each later than all before, until they
  *                  passed the old maximum without leaving a step out (by FALLEN_SENT points, or behind a pause), or for long enough
  *                  (FALLEN_POINTS, or FALLEN_LATER and FALLEN_MS). Only then the attempt is opened, back to the first of these steps:
  *                  nothing is ever taken back;
@@ -18,6 +18,7 @@
 
 #include "base/codec/pack.h"
 #include "extract/attempt.h"
+#include "extract/extract.h"
 
 enum {
 	FALLEN_SENT = 5,
@@ -51,11 +52,6 @@ struct sent_steps {
 	uint32_t refuted, calm;
 	uint32_t opened; /* the last attempt that was opened here; 0: none */
 	int64_t opened_ms; /* what was sent with an earlier time is of the one before */
-};
-
-struct sent_step {
-	int64_t step, ts_ms;
-	int64_t arrival_ms; /* ts_ms is the same: it was sent without its time */
 };
 
 /* *is_open: the step has opened an attempt, which may have begun some points ago (sent->opened_ms). */

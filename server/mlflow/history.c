@@ -63,7 +63,8 @@ static enum status write_points(struct history *history, struct span job, int64_
 		TRY(status);
 		size_t taken = batch.count < history->left ? batch.count : history->left;
 		for (size_t i = 0; i < taken; i++)
-			write_point(history, &batch.points[i]);
+			if (batch.points[i].line == NO_LINE) /* what the log says is none of MLflow's */
+				write_point(history, &batch.points[i]);
 		history->left -= taken;
 		*ordinal += (int64_t)taken;
 		is_end = batch.is_end && taken == batch.count;
@@ -202,8 +203,9 @@ static enum status count_point(void *context, const struct stream_view *stream, 
 
 	(void)stream;
 	(void)series;
-	(void)point;
 	(void)x;
+	if (point->line != NO_LINE)
+		return OK;
 	return ++sample->total % 65536 ? OK : check_time(sample->bulk, err);
 }
 
@@ -226,6 +228,8 @@ static enum status pick_point(void *context, const struct stream_view *stream, c
 	(void)stream;
 	(void)series;
 	(void)x;
+	if (point->line != NO_LINE)
+		return OK;
 	if (sample->count < sample->most && sample->seen == place_of(sample, sample->count))
 		sample->points[sample->count++] = *point;
 	return ++sample->seen % 65536 ? OK : check_time(sample->bulk, err);

@@ -109,7 +109,7 @@ static enum status add(struct reading *r, const struct json *metric, struct erro
 	TRY(is_stored(r, metric, &logged, &is_known, err));
 	if (is_known)
 		return OK;
-	int64_t step = logged.step ? logged.step : NO_STEP;
+	int64_t step = logged.step ? logged.step : STEP_0_OR_NONE;
 	struct batch_series *series = batch_series(r->batch, r->part, logged.key);
 	if (!series || !batch_add_points(r->batch, r->part, series, &step, &logged.ts_ms, &logged.value, 1))
 		return error_no_memory(err);

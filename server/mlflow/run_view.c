@@ -68,21 +68,25 @@ static enum status take_latest(void *context, const struct stream_view *stream, 
 	(void)stream;
 	(void)x;
 	(void)err;
-	if (!span_equal(series->metric, latest->out->key) || (latest->is_found && point->ts_ms < latest->out->ts_ms))
+	const struct mlflow_metric *found = latest->out;
+	if (!span_equal(series->metric, found->key) || point->line != NO_LINE)
+		return OK;
+	if (latest->is_found &&
+		(point->step < found->step || (point->step == found->step && point->ts_ms < found->ts_ms)))
 		return OK;
 	*latest->out = (struct mlflow_metric){latest->out->key, point->value, point->ts_ms, point->step};
 	latest->is_found = true;
 	return OK;
 }
 
-/* Clients that log in the background send from several threads: what comes last need not be. */
+/* Clients that log in the background send from several threads: what comes last need not be. Nor need it be theirs: the log may say the same. */
 static enum status find_latest(const struct mlflow_call *call, struct span job, const struct series_view *series,
-	struct mlflow_metric *out, struct error *err)
+	bool has_lines, struct mlflow_metric *out, struct error *err)
 {
 	const struct chart_query query = {.metric = series->metric,
 		.stream = SPAN(MLFLOW_STREAM),
 		.axis = AXIS_STEP,
-		.from = series->max_step,
+		.from = has_lines ? INT64_MIN : series->max_step,
 		.to = series->max_step,
 		.attempts = ATTEMPTS_ALL};
 	AUTO(arena) arena = arena_new(); /* a view holds the job's document, and there are a thousand series */
@@ -94,6 +98,15 @@ static enum status find_latest(const struct mlflow_call *call, struct span job, 
 	TRY(view_read_job(call->pipeline, call->reader, arena, job, query.stream, series->metric,
 		VIEW_SERIES | VIEW_TAILS, &view, err));
 	return chart_each_point(call->pipeline, call->reader, arena, &view, &query, take_latest, &latest, err);
+}
+
+/* What the log's lines say stands beside in the same stream. Of older versions a metric that was logged once, without a step, is not noted as told. */
+static bool is_of_log(const struct stream_view *stream, const struct series_view *series)
+{
+	const struct summary *summary = &series->summary;
+	bool may_be_old = summary->count == 1 && !summary->last_step && span_find_char(series->metric, ':') < 0;
+
+	return stream->lines && !series->is_told && !may_be_old;
 }
 
 static enum status read_metrics(
@@ -112,13 +125,13 @@ static enum status read_metrics(
 	for (size_t i = 0; i < stream->series_count; i++) {
 		const struct series_view *series = &stream->series[i];
 		const struct summary *summary = &series->summary;
-		if (series_is_derived(series->series_id) || !summary->count)
+		if (series_is_derived(series->series_id) || !summary->count || is_of_log(stream, series))
 			continue;
 		struct mlflow_metric *metric = &out->metrics[out->metric_count++];
 		*metric =
 			(struct mlflow_metric){series->metric, summary->last, summary->last_ts_ms, summary->last_step};
 		if (summary->last_step < series->max_step)
-			TRY(find_latest(call, out->job, series, metric, err));
+			TRY(find_latest(call, out->job, series, stream->lines != 0, metric, err));
 	}
 	return OK;
 }

@@ -3,9 +3,12 @@
 #include "ingest/ingest.h"
 #include "mlflow/internal.h"
 #include "model/jobs/job_time.h"
+#include "model/metrics/batch_points.h"
+#include "pipeline/commit/ingest_result.h"
 #include "pipeline/commit/resolve.h"
 #include "pipeline/goodput/goodput.h"
 #include "pipeline/jobs/sessions.h"
+#include "pipeline/pipeline.h"
 #include "state/jobs/history.h"
 #include "state/jobs/secrets.h"
 #include "store/jobs.h"
@@ -291,12 +294,42 @@ static enum status is_shipped(const struct mlflow_call *call, struct span run_id
 	return OK;
 }
 
+/* Who goes on with a run that had ended is another process of it, or the same one anew (extract/sent.h). */
+static enum status begin_again(struct mlflow_call *call, struct span job, struct error *err)
+{
+	AUTO(batch) batch = batch_new(call->now_ms);
+	struct ingest_result result;
+
+	if (!batch || !(batch->team = arena_copy(batch->arena, call->team)).ptr)
+		return error_no_memory(err);
+	batch->source = SPAN("");
+	struct batch_part *part = batch_part(batch, job, SPAN(MLFLOW_STREAM));
+	if (!part || !batch_add_begin(batch, part, call->now_ms))
+		return error_no_memory(err);
+	return pipeline_store(call->pipeline, &batch, &result, err);
+}
+
+static enum status has_ended(const struct mlflow_call *call, struct span run_id, bool *out, struct error *err)
+{
+	struct tracked_run_row run;
+	struct run_change known;
+	struct error unknown;
+	struct job_row job;
+
+	*out = false;
+	TRY(store_read_tracked_run(call->reader, call->arena, run_id, &run, err));
+	TRY(store_read_job_by_id(call->reader, call->arena, run.job_id, &job, err));
+	(void)find_status(run.status, &known, out, &unknown);
+	*out = *out || job.ended_ms; /* one that was killed has told of no end */
+	return OK;
+}
+
 static enum status put_status(struct mlflow_call *call, struct span run_id, struct error *err)
 {
 	struct run_change change = {
 		.team = call->team, .run_id = run_id, .name = SPAN(""), .reason = SPAN(""), .now_ms = call->now_ms};
 	struct span status = SPAN("");
-	bool is_end = false, is_alone; /* an error leaves it */
+	bool is_end = false, is_alone, had_ended; /* an error leaves it */
 
 	TRY(mlflow_text(call, "status", MLFLOW_KEY_MAX_BYTES, &status, err));
 	if (!status.len)
@@ -311,7 +344,10 @@ static enum status put_status(struct mlflow_call *call, struct span run_id, stru
 	if (is_alone)
 		change.secondary = change.reason = SPAN("");
 	change.leaves_log = is_alone && is_end;
+	TRY(has_ended(call, run_id, &had_ended, err));
 	TRY(pipeline_change_run(call->pipeline, call->reader, call->arena, &change, err));
+	if (had_ended && span_equal(status, SPAN("RUNNING")))
+		TRY(begin_again(call, change.job, err));
 	if (is_end && !is_alone)
 		goodput_settle(call->pipeline, call->reader, change.job);
 	return OK;

@@ -2,6 +2,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "ingest/lines/lines.h"
+#include "model/metrics/batch_series.h"
 #include "model/metrics/stream_name.h"
 #include "pipeline/alert/training_alert.h"
 #include "pipeline/commit/ingest_result.h"
@@ -142,6 +143,7 @@ static enum status note_alert(
 		.title = entry->title,
 		.text = entry->text,
 		.severity = severity_of(entry->level),
+		.step = entry->step == NO_STEP ? 0 : entry->step,
 		.at_ms = entry->ts_ms == NO_TIME ? p->call->now_ms : entry->ts_ms};
 	return OK;
 }

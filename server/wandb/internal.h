@@ -106,14 +106,21 @@ bool wandb_is_over(struct span status); /* of its row: it has ended, as far as i
 struct wandb_settings {
 	struct tracked_pairs pairs; /* HyperParameters */
 	struct buf config; /* {"lr":{"value":0.1}}: what a client that goes on is given; no secrets */
-	struct buf note; /* of WANDB_RUN_FILE: {"host","start","axes":[[metric, axis]…]} */
+	struct buf note; /* of WANDB_RUN_FILE: {"host","start","sync","axes":[[metric, axis]…]} */
 	bool has_own; /* what a process says of itself, as wandb.Api() does not: start and axes */
 	int64_t start_ms; /* as the config says; 0: it does not */
 	struct span origin; /* id of the run that this one was forked from; "": none */
 	double origin_step;
 };
-enum status settings_read(struct arena *arena, struct span config, struct span host, struct wandb_settings *out,
-	struct error *err) MUST_CHECK;
+/* What is noted of a run beside its config's own words. */
+struct wandb_noting {
+	struct span host;
+	bool is_sync; /* its process sends what another one has trained */
+	const struct json
+		*before; /* whose axes are the run's as long as nothing else is said of their metrics; NULL: none */
+};
+enum status settings_read(struct arena *arena, struct span config, const struct wandb_noting *noting,
+	struct wandb_settings *out, struct error *err) MUST_CHECK;
 /* Of the note of WANDB_RUN_FILE, or of the run's. */
 enum status wandb_note_axes(struct arena *arena, const struct json *note, struct history_axis **out, size_t *count,
 	struct error *err) MUST_CHECK;

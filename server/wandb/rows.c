@@ -327,6 +327,22 @@ static size_t first_of_time(const struct reading *r, int64_t ts_ms)
 	return low;
 }
 
+/* The row of that time that has the point: by its axis, else (the row had none, or the axis was said of later) by the row's own step. */
+static int64_t row_of(const struct reading *r, size_t first, size_t end, const struct point *point)
+{
+	int64_t own = NO_STEP;
+
+	for (size_t i = first; i < end; i++) {
+		int64_t step = r->timed[i].step;
+		if (i > first && step == r->timed[i - 1].step)
+			continue; /* of the same row */
+		if (axis_at(r, first, end, step, (uint32_t)r->axes[r->at]) == point->step)
+			return step;
+		own = step == point->step ? step : own;
+	}
+	return own;
+}
+
 static enum status take_beside(void *context, const struct stream_view *stream, const struct series_view *series,
 	const struct point *point, int64_t x, struct error *err)
 {
@@ -339,15 +355,9 @@ static enum status take_beside(void *context, const struct stream_view *stream, 
 		return OK;
 	while (end < r->timed_count && r->timed[end].ts_ms == point->ts_ms)
 		end++;
-	for (size_t i = first; i < end; i++) {
-		int64_t step = r->timed[i].step;
-		if (i > first && step == r->timed[i - 1].step)
-			continue; /* of the same row */
-		int64_t at = axis_at(r, first, end, step, (uint32_t)r->axes[r->at]);
-		if (point->step == (at == NO_STEP ? step : at))
-			return add_cell(r, &(struct history_rows_cell){step, point->ts_ms, r->at, point->value}, err);
-	}
-	return OK;
+	int64_t step = row_of(r, first, end, point);
+	return step == NO_STEP ? OK
+			       : add_cell(r, &(struct history_rows_cell){step, point->ts_ms, r->at, point->value}, err);
 }
 
 static enum status take_all_beside(struct reading *r, struct error *err)

@@ -26,6 +26,7 @@ struct upsert {
 	bool has_config;
 	bool is_of_key; /* it changes a run that there is */
 	bool is_of_process; /* the first request of a process, which says where it runs */
+	bool is_sync; /* that process sends what another one has trained */
 };
 
 static enum status add_tag(
@@ -67,20 +68,27 @@ static enum status read_file(
 	return store_read_tracked_file(call->reader, call->arena, job_id, span_from(name), out, err);
 }
 
-/* Only the first of a process's requests says on which machine it is. */
-static enum status know_host(struct wandb_call *call, struct upsert *up, struct error *err)
+/* `wandb sync` of before 0.24 says no program, where a training says its own. */
+static bool is_of_sync(const struct wandb_call *call, const struct upsert *up)
 {
-	AUTO(json) note = NULL;
+	struct span agent = http_request_header(call->request, "User-Agent");
+
+	return wandb_is_sync(up->program) || (!up->program.len && span_starts_with(agent, SPAN("W&B Internal Client")));
+}
+
+/* What is noted of a run that is there. Only the first of a process's requests says on which machine it is. */
+static enum status read_noted(struct wandb_call *call, struct upsert *up, struct json **note, struct error *err)
+{
 	struct tracked_run_row run;
 	struct tracked_file_row file;
-	enum status status =
-		up->host.len || !up->has_config ? ERR_NOT_FOUND : wandb_find_run(call, &up->run, &run, err);
+	enum status status = up->has_config ? wandb_find_run(call, &up->run, &run, err) : ERR_NOT_FOUND;
 
 	if (status != OK)
 		return status == ERR_NOT_FOUND ? OK : status;
 	TRY(read_file(call, run.job_id, WANDB_RUN_FILE, &file, err));
-	TRY(json_parse(&note, file.content.len ? file.content : SPAN("{}"), err));
-	up->host = arena_copy(call->arena, json_string_of(json_get(note, "host")));
+	TRY(json_parse(note, file.content.len ? file.content : SPAN("{}"), err));
+	if (!up->host.len)
+		up->host = arena_copy(call->arena, json_string_of(json_get(*note, "host")));
 	return up->host.ptr ? OK : error_no_memory(err);
 }
 
@@ -149,6 +157,7 @@ static enum status read_summary(
 static enum status read_upsert(
 	struct wandb_call *call, const struct graphql_request *request, struct upsert *up, struct error *err)
 {
+	AUTO(json) noted = NULL;
 	struct span config;
 
 	TRY(graphql_text(request, "displayName", WANDB_NAME_MAX_BYTES, &up->name, err));
@@ -164,8 +173,10 @@ static enum status read_upsert(
 	up->is_of_process = up->host.len != 0;
 	TRY(read_summary(call, request, &up->summary, err));
 	TRY(identify(call, request, up, err));
-	TRY(know_host(call, up, err));
-	TRY(settings_read(call->arena, config, up->host, &up->settings, err));
+	TRY(read_noted(call, up, &noted, err));
+	up->is_sync = up->is_of_process ? is_of_sync(call, up) : noted && json_is_true(json_get(noted, "sync"));
+	const struct wandb_noting noting = {up->host, up->is_sync, noted};
+	TRY(settings_read(call->arena, config, &noting, &up->settings, err));
 	TRY(read_origin(call, up, err));
 	TRY(add_tag(call, up, "wandb.name", up->name, err));
 	TRY(add_tag(call, up, "wandb.notes", up->notes, err));
@@ -294,19 +305,16 @@ static enum status resume_run(
 	return pipeline_change_run(call->pipeline, call->reader, call->arena, &change, err);
 }
 
-/* One that began later than the run goes on with it. Those that share a run are not told from each other by their steps. */
-static bool is_next_process(const struct wandb_call *call, const struct upsert *up, const struct tracked_run_row *row)
+/*
+ * One that began later than the run goes on with it; clients of 0.31 do not say when they began in their first request. Those that share a run
+ * are not told from each other by their steps.
+ */
+static bool is_next_process(
+	const struct wandb_call *call, const struct upsert *up, const struct tracked_run_row *row, bool is_new)
 {
-	return up->is_of_process && up->settings.start_ms > row->start_ms &&
-	       !http_request_header(call->request, WANDB_WRITER_HEADER).len;
-}
+	bool is_later = up->settings.start_ms ? up->settings.start_ms > row->start_ms : !is_new;
 
-/* `wandb sync` of before 0.24 says no program, where a training says its own. */
-static bool is_sync(const struct wandb_call *call, const struct upsert *up)
-{
-	struct span agent = http_request_header(call->request, "User-Agent");
-
-	return wandb_is_sync(up->program) || (!up->program.len && span_starts_with(agent, SPAN("W&B Internal Client")));
+	return up->is_of_process && is_later && !http_request_header(call->request, WANDB_WRITER_HEADER).len;
 }
 
 /* What the stream of the run is read by, and what a client that goes on is given: at most one file of each kind. */
@@ -327,7 +335,7 @@ static enum status put_files(struct wandb_call *call, const struct upsert *up, c
 		files[(*count)++] =
 			(struct batch_file){.name = SPAN(WANDB_SUMMARY), .content = up->summary, .is_unchecked = true};
 	if (up->is_of_process)
-		TRY(wandb_begin_alerts(call, row->job_id, is_sync(call, up), &files[*count], &has_alerts, err));
+		TRY(wandb_begin_alerts(call, row->job_id, up->is_sync, &files[*count], &has_alerts, err));
 	*count += has_alerts;
 	return OK;
 }
@@ -342,7 +350,7 @@ static enum status put_notes(struct wandb_call *call, const struct upsert *up, c
 	if (!batch)
 		return error_no_memory(err);
 	TRY(put_files(call, up, row, is_new, files, &batch->file_count, err));
-	if (is_next_process(call, up, row))
+	if (is_next_process(call, up, row, is_new))
 		TRY(wandb_begin_attempt(call, batch, row->job_id, err));
 	if (!batch->file_count)
 		return OK;

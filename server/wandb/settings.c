@@ -125,7 +125,34 @@ static void put_axis(struct json_writer *w, const struct json *list, const struc
 	json_array_end(w);
 }
 
-static enum status put_axes(struct json_writer *w, struct span axes, struct error *err)
+static bool is_said(const struct json *list, struct span metric)
+{
+	for (const struct json *at = list ? json_first(list) : NULL; at; at = json_next(at))
+		if (span_equal(json_string_of(json_get(at, "1")), metric) ||
+			span_equal(json_string_of(json_get(at, "2")), metric))
+			return true;
+	return false;
+}
+
+/* A process that goes on with the run says its own alone: what the others said is behind them. */
+static void put_axes_before(struct json_writer *w, const struct json *list, const struct json *before, size_t count)
+{
+	const struct json *axes = before ? json_get(before, "axes") : NULL;
+
+	for (const struct json *at = axes ? json_first(axes) : NULL; at && count < HISTORY_AXES_MAX;
+		at = json_next(at)) {
+		const struct json *metric = json_first(at), *axis = metric ? json_next(metric) : NULL;
+		if (!axis || is_said(list, json_string_of(metric)))
+			continue;
+		json_array(w);
+		json_span(w, json_string_of(metric));
+		json_span(w, json_string_of(axis));
+		json_array_end(w);
+		count++;
+	}
+}
+
+static enum status put_axes(struct json_writer *w, struct span axes, const struct json *before, struct error *err)
 {
 	AUTO(json) list = NULL;
 	size_t count = 0;
@@ -137,18 +164,20 @@ static enum status put_axes(struct json_writer *w, struct span axes, struct erro
 	for (const struct json *at = list ? json_first(list) : NULL; at && count < HISTORY_AXES_MAX;
 		at = json_next(at), count++)
 		put_axis(w, list, at);
+	put_axes_before(w, list, before, count);
 	json_array_end(w);
 	return OK;
 }
 
-static enum status write_note(const struct reading *r, struct span host, struct error *err)
+static enum status write_note(const struct reading *r, const struct wandb_noting *noting, struct error *err)
 {
 	struct json_writer w = json_writer_on(&r->out->note);
 
 	json_object(&w);
-	json_put_span(&w, "host", host);
+	json_put_span(&w, "host", noting->host);
 	json_put_i64(&w, "start", r->out->start_ms);
-	TRY(put_axes(&w, r->axes, err));
+	json_put_bool(&w, "sync", noting->is_sync);
+	TRY(put_axes(&w, r->axes, noting->before, err));
 	json_object_end(&w);
 	return buf_status(&r->out->note, err);
 }
@@ -159,8 +188,8 @@ void wandb_settings_done(struct wandb_settings *settings)
 	buf_done(&settings->note);
 }
 
-enum status settings_read(
-	struct arena *arena, struct span config, struct span host, struct wandb_settings *out, struct error *err)
+enum status settings_read(struct arena *arena, struct span config, const struct wandb_noting *noting,
+	struct wandb_settings *out, struct error *err)
 {
 	struct reading r = {.arena = arena, .out = out, .axes = SPAN("")};
 	size_t left_out = 0;
@@ -178,7 +207,7 @@ enum status settings_read(
 	}
 	json_object_end(&r.config);
 	TRY(buf_status(&out->config, err));
-	return write_note(&r, host, err);
+	return write_note(&r, noting, err);
 }
 
 enum status wandb_note_axes(

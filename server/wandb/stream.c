@@ -11,6 +11,8 @@
 
 enum {
 	LIVE_MS = 60000, /* an end so long after the last that its post tells of was sent later than it was trained */
+	ROUNDED_MS =
+		2000, /* how long a run was its summary says in whole seconds: an end that is said is the better word within so much */
 	INTERRUPTED_CODE = 255, /* what W&B makes of Ctrl-C */
 	REASON_BYTES = 64
 };
@@ -24,6 +26,7 @@ struct posting {
 	struct history_axis *axes;
 	struct ingest_result result;
 	int64_t last_ms; /* that it ever told of */
+	bool is_sync; /* by `wandb sync` */
 	int64_t past_ms; /* of a run that was sent later than it was trained: the last that it tells of; 0: it is none */
 };
 
@@ -49,6 +52,7 @@ static enum status read_note(struct wandb_call *call, struct posting *p, struct 
 	TRY(json_parse(&note, row.content.len ? row.content : SPAN("{}"), err));
 	TRY(wandb_note_axes(call->arena, note, &p->axes, &p->start.axis_count, err));
 	p->start.axes = p->axes;
+	p->is_sync = json_is_true(json_get(note, "sync"));
 	return name_machine(call, note, p, err);
 }
 
@@ -154,7 +158,7 @@ static enum status read_time(struct span line, int64_t *last_ms, struct error *e
 	return OK;
 }
 
-/* All that it ever told was before anybody had heard of it: it is sent by `wandb sync`, by which its console has other times. */
+/* It is sent by `wandb sync`, by which its console has other times: the client says so, or all that it ever told was before anybody had heard of it. */
 static enum status find_past(struct posting *p, const struct batch *batch, struct error *err)
 {
 	int64_t last_ms = p->post.last_ms;
@@ -162,7 +166,8 @@ static enum status find_past(struct posting *p, const struct batch *batch, struc
 	TRY(read_time(p->start.history.content, &last_ms, err));
 	TRY(read_time(p->start.events.content, &last_ms, err));
 	p->last_ms = last_ms;
-	p->past_ms = last_ms < p->job.announced_ms ? last_ms : 0;
+	bool is_told_later = p->is_sync && last_ms < p->start.now_ms;
+	p->past_ms = is_told_later || last_ms < p->job.announced_ms ? last_ms : 0;
 	struct batch_part *console = batch_find_part(batch, p->start.job, p->start.console_stream);
 	for (size_t i = 0; p->past_ms && console && i < console->count; i++)
 		if (console->lines[i].ts_ms > p->past_ms)
@@ -180,16 +185,13 @@ static int64_t end_of_new(const struct wandb_call *call, const struct posting *p
 	return post->last_ms && post->last_ms < call->now_ms - LIVE_MS ? post->last_ms : call->now_ms;
 }
 
-/* Of a run of the past its summary says how long it was. */
-static enum status find_end(struct wandb_call *call, const struct posting *p, int64_t *end_ms, struct error *err)
+/* By its summary, which says in seconds how long it was; *end_ms as it is where that says nothing later. */
+static enum status find_summed_end(struct wandb_call *call, const struct posting *p, int64_t *end_ms, struct error *err)
 {
 	AUTO(json) summary = NULL;
 	struct tracked_file_row row;
 	double runtime_s;
 
-	*end_ms = p->past_ms ? p->past_ms : end_of_new(call, p);
-	if (!p->past_ms)
-		return OK;
 	TRY(store_read_tracked_file(call->reader, call->arena, p->row.job_id, SPAN(WANDB_SUMMARY), &row, err));
 	if (!row.content.len || json_parse(&summary, row.content, err) != OK)
 		return row.content.len && err->status == ERR_MEMORY ? ERR_MEMORY : OK; /* a client's own words */
@@ -197,8 +199,22 @@ static enum status find_end(struct wandb_call *call, const struct posting *p, in
 		runtime_s > 1e9)
 		return OK;
 	int64_t said_ms = p->row.start_ms + (int64_t)(runtime_s * 1000);
+	int64_t most_ms = p->past_ms < p->job.announced_ms ? p->job.announced_ms : call->now_ms;
 	if (said_ms > *end_ms)
-		*end_ms = said_ms < p->job.announced_ms ? said_ms : p->job.announced_ms;
+		*end_ms = said_ms < most_ms ? said_ms : most_ms;
+	return OK;
+}
+
+static enum status find_end(struct wandb_call *call, const struct posting *p, int64_t *end_ms, struct error *err)
+{
+	int64_t ended_ms = p->post.ended_ms;
+
+	*end_ms = p->past_ms ? p->past_ms : end_of_new(call, p);
+	if (!p->past_ms)
+		return OK;
+	TRY(find_summed_end(call, p, end_ms, err));
+	if (ended_ms > *end_ms && ended_ms - *end_ms < ROUNDED_MS && ended_ms < call->now_ms)
+		*end_ms = ended_ms;
 	return OK;
 }
 
@@ -285,6 +301,8 @@ static enum status end_run(struct wandb_call *call, struct posting *p, struct er
 		return put_status(call, p, "KILLED", "Stopped", "", err);
 	if (!p->post.exit_code)
 		return put_status(call, p, "FINISHED", "Completed", "", err);
+	if (p->post.has_unknown_code)
+		return put_status(call, p, "FAILED", "Failed", HISTORY_RUN_ENDED "as failed", err);
 	snprintf(reason, sizeof reason, HISTORY_RUN_ENDED "with exit code %lld", (long long)p->post.exit_code);
 	return put_status(call, p, "FAILED", "Failed", reason, err);
 }

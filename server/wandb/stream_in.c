@@ -387,6 +387,8 @@ static enum status read_member(
 		return read_exit_code(r, s, err);
 	if (json_scan_is(key, "ended_ms"))
 		return read_ended(r, s, err);
+	if (json_scan_is(key, "exitcode_is_unknown") && !json_scan_null(s))
+		return json_scan_bool(s, &r->post->has_unknown_code, err);
 	if (json_scan_is(key, "complete") && !json_scan_null(s))
 		return json_scan_bool(s, &r->post->is_complete, err);
 	if (json_scan_is(key, "preempting") && !json_scan_null(s))

@@ -35,6 +35,7 @@ struct stream_start {
 
 struct stream_post {
 	bool is_complete, has_exit_code, is_preempting;
+	bool has_unknown_code; /* it failed, our own import says, and with which code nobody has kept */
 	int64_t exit_code;
 	int64_t ended_ms; /* when the run ended, as our own import says, which tells of it later; 0: it is not said */
 	int64_t first_ms, last_ms; /* the earliest and the latest of the history and the events; 0: nothing */

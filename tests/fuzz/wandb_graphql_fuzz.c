@@ -13,7 +13,8 @@ static void read_config(struct span config)
 
 	if (!arena)
 		return;
-	if (settings_read(arena, config, SPAN("h"), &settings, &err) != OK && !err.text[0])
+	if (settings_read(arena, config, &(struct wandb_noting){.host = SPAN("h")}, &settings, &err) != OK &&
+		!err.text[0])
 		abort();
 	wandb_settings_done(&settings);
 }

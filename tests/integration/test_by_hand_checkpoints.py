@@ -125,6 +125,15 @@ def test_another_path_and_another_time(server):
     assert brief(moved) == [(1, 45), (1, 85)] and moved[1]["worked_out"]["ts_ms"] == newest["ts_ms"] and "path" not in moved[1]
 
 
+def test_an_incident_names_one_that_can_be_used(server):
+    log = broken_off()
+    send(server, log)
+    set_right(server, BAD)
+    server.send("j", [line(log.at_ms, "step: 170 | loss: nan"), line(log.at_ms + MINUTE_MS, "step: 180 | loss: nan")])
+    one = wait_until(lambda: server.get("/api/v1/incidents?all=true&kind=non_finite").body["incidents"][0], what="the incident")
+    assert one["evidence"]["last_checkpoint"]["step"] == 45 and "step 45" in one["evidence"]["action"]
+
+
 def test_the_example_of_the_documents(server):
     text = (ROOT / "docs/detection.md").read_text().split("### Set right by hand")[1]
     command = text.split("```sh\n")[1].split("```")[0].replace("localhost:8080", server.url.removeprefix("http://"))

@@ -199,8 +199,8 @@ def test_a_deleted_job_keeps_its_breaks_where_it_keeps_its_hours(quick):
     assert quick.get("/api/v1/jobs/a").status == 404
 
 
-@pytest.mark.parametrize("status, later_s, lost", [("Failed", 600, 50), ("Stopped", 600, 50), ("Completed", 600, 0), ("Failed", -900, 0)],
-    ids=["failed", "stopped", "a branch that is done", "a branch beside it"])
+@pytest.mark.parametrize("status, later_s, lost", [("Failed", 600, 50), ("Stopped", 600, 50), ("Failed", -900, 50), ("Completed", 600, 0), ("Failed", -1200, 0)],
+    ids=["failed", "stopped", "failed when it had begun", "a branch that is done", "one that began before"])
 def test_of_two_that_go_on_with_a_job_the_later_one_is_the_runs(quick, status, later_s, lost):
     """b went on with a, and broke off; c goes on with a, too: what b made is made again, and each step of the run is of use once."""
     first = failed_at(100, FailureReason="AlgorithmError: x")

@@ -136,6 +136,29 @@ give({"run": run.info.run_id})
     assert points(server, given[-1]["run"], "eval_runtime") == [(10, 1.0), (20, 2.0), (30, 3.0)]
 
 
+def test_what_it_prints_is_none_of_what_mlflow_is_asked_for(server, train):
+    """Keras prints each epoch's values rounded, behind those that MLflow is told from step 0 on; others print the step, too."""
+    given, _ = finish(train("""
+mlflow.set_experiment("exp")
+with mlflow.start_run(run_name="rows") as run:
+    for epoch in range(6):
+        values = {"mae": 1.0 / (epoch + 3), "top5": 0.123456 * epoch}
+        mlflow.log_metrics(values, step=epoch)
+        print(f"Epoch {epoch + 1}/6", flush=True)
+        print(f"6/6 - 1s - 195ms/step - loss: {values['mae'] * 3:.4f} - mae: {values['mae']:.4f}", flush=True)
+        print(f"step {epoch + 100} top5 {values['top5']:.2f}", flush=True)
+        time.sleep(0.2)
+history = {name: [[one.step, one.value] for one in client.get_metric_history(run.info.run_id, name)] for name in ("mae", "top5", "train:step_time")}
+give({"history": history, "metrics": client.get_run(run.info.run_id).data.metrics, "frame": list(mlflow.search_runs(experiment_names=["exp"]).columns)})
+""", "--job", "rows"))
+    told = {"mae": [[epoch, 1.0 / (epoch + 3)] for epoch in range(6)], "top5": [[epoch, 0.123456 * epoch] for epoch in range(6)]}
+    assert given[-1]["history"] == {**told, "train:step_time": []}
+    assert given[-1]["metrics"] == {name: values[-1][1] for name, values in told.items()}
+    assert sorted(name for name in given[-1]["frame"] if name.startswith("metrics.")) == ["metrics.mae", "metrics.top5"]
+    counts = dict(counts_at_the_end(server, "rows"))
+    assert (counts["mae"], counts["train:step_time"]) == (6, 6), "the log's own stays a curve"
+
+
 def test_what_it_prints_behind_the_end_of_its_run_is_the_log_s_own(server, train):
     finish(train("""
 mlflow.set_experiment("exp")
@@ -184,8 +207,8 @@ with mlflow.start_run(run_name="rows") as run:
         assert found == ["loss"]
 
 
-@pytest.mark.parametrize("is_there_at_first", [True, False])
-def test_what_a_killed_sm_ship_left_is_one_curve(server, ship, train, tmp_path, is_there_at_first):
+@pytest.mark.parametrize("is_there_at_first, is_back_for_the_relay", [(True, False), (False, False), (False, True)])
+def test_what_a_killed_sm_ship_left_is_one_curve(server, ship, train, tmp_path, is_there_at_first, is_back_for_the_relay):
     """--send-rest sends what was printed, and what was told: the server is to know of the run before it reads the lines."""
     port = server.port
     if not is_there_at_first:
@@ -200,7 +223,7 @@ with mlflow.start_run(run_name="rows") as run:
         mlflow.log_metrics(row, step=step)
         print(row, flush=True)
 open("done", "w").write("done")
-""", "--job", "rows", "--drain-timeout", "200ms")
+""", "--job", "rows", "--drain-timeout", "60s" if is_back_for_the_relay else "200ms")
     wait_for_line(process, '"killed"')
     relays = [pid for pid in children(process.pid, "sm-ship relay")]
     if is_there_at_first:
@@ -210,8 +233,11 @@ open("done", "w").write("done")
     process.wait()
     (tmp_path / "killed").touch()
     wait_until((tmp_path / "done").exists, what="the training to end by itself")
-    wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in relays), what="the relay to give up")
-    server.start(f"127.0.0.1:{port}")
+    if is_back_for_the_relay:
+        server.start(f"127.0.0.1:{port}")
+    wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in relays), what="the relay to give up, or to be through")
+    if not is_back_for_the_relay:
+        server.start(f"127.0.0.1:{port}")
     wait_until(lambda: ship.run("--send-rest").returncode == 0 and not list(ship.spool.iterdir()), what="the rest to be sent")
     assert jobs(server) == ["rows"]
     assert len([text for text in lines(server, "rows") if text.startswith("{'loss'")]) == 20

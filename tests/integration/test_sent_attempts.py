@@ -48,6 +48,9 @@ class Mlflow:
         self.run = mlflowclient.make_run(server, run_name=job, start_time=NOW)
         self.name = f"Default/{job}"
 
+    def is_now(self, status):
+        assert mlflowclient.call(self.server, "runs/update", {"run_id": self.run, "status": status})[0] == 200
+
     def send(self, rows):
         metrics = [{"key": metric, "value": value, "step": step, "timestamp": ms} for step, ms, values in rows for metric, value in values.items()]
         status, body = mlflowclient.call(self.server, "runs/log-batch", {"run_id": self.run, "metrics": metrics})
@@ -110,6 +113,53 @@ def test_a_restart_is_an_attempt(shared, door):
     live = shared.points(run.name, "loss", buckets=1000)["columns"]
     assert dict(zip(live["x"], live["last"])) == {step: pytest.approx(10 - step / 100 + (step >= 50)) for step in range(121)}
     assert shared.series(run.name, "loss")["count"] == 121
+
+
+def test_a_run_of_mlflow_that_had_ended_and_goes_on_begins_an_attempt(shared):
+    """From its checkpoint: its first step is enough, so that no detector takes the loss there for a jump."""
+    began_ms = int(time.time() * 1000) - 300_000  # two steps a second in the last five minutes: it is not silent
+    run = Mlflow(shared, "goes-on")
+    send = lambda first, last, at_s: run.send(rows(first, last, began_ms + at_s * 1000, step_ms=500))
+    send(0, 199, 0)
+    run.is_now("RUNNING")  # as a second process says that logs to it
+    send(150, 151, 110)
+    assert attempt_count(shared, run.name) == 1
+    run.is_now("FAILED")
+    run.is_now("RUNNING")
+    send(100, 100, 150)
+    assert attempt_count(shared, run.name) == 2
+    send(101, 139, 151)
+    run.is_now("FINISHED")
+    run.is_now("RUNNING")  # where it was
+    send(140, 150, 200)
+    assert attempt_count(shared, run.name) == 2
+    assert steps_of(shared, run.name, "loss", 2) == list(range(100, 151))
+    assert shared.series(run.name, "loss")["count"] == 151
+    spikes = [row for row in shared.get("/api/v1/incidents?all=true").body["incidents"] if row["job"] == run.name and row["kind"] == "loss_spike" and row["opened_step"] < 150]
+    assert not spikes
+
+
+def test_a_run_of_mlflow_that_is_trained_again_from_its_first_step(make_server):
+    """Its clients send step 0 for "none", too: of a series that said others it is step 0, as in MLflow's own files."""
+    server = make_server("--seal-age", "100ms")
+    run = Mlflow(server, "again")
+    run.send(rows(0, 29, NOW))
+    run.send([(0, NOW + n, {"counted": 5.0 + n}) for n in range(3)])
+    assert attempt_count(server, run.name) == 1
+    server.restart()  # what the series said is known behind it
+    run.is_now("FINISHED")
+    run.is_now("RUNNING")
+    run.send([(0, NOW + 50 * STEP_MS, {"loss": 8.0})])  # alone: a last word without a step
+    assert attempt_count(server, run.name) == 1
+    run.send(rows(1, 29, NOW + 51 * STEP_MS, add=1))
+    run.send([(0, NOW + 90 * STEP_MS, {"counted": 8.0})])
+    assert attempt_count(server, run.name) == 2
+    assert [row[0] for row in mlflowclient.history(server, run.run, "loss")] == [*range(30), *range(30)]
+    assert [row[0] for row in mlflowclient.history(server, run.run, "counted")] == [0, 1, 2, 3]
+    assert steps_of(server, run.name, "loss", 2) == list(range(30))
+    wait_until(lambda: server.series(run.name, "loss")["count"] == 30, what="the summary without what is superseded")
+    metrics = mlflowclient.call(server, f"runs/get?run_id={run.run}")[1]["run"]["data"]["metrics"]
+    assert {row["key"]: (row["step"], row["value"]) for row in metrics}["loss"] == (29, pytest.approx(10 - 29 / 100 + 1))
 
 
 def test_what_reads_attempts_sees_it(make_server):

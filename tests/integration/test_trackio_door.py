@@ -128,8 +128,8 @@ def test_an_alert_is_a_line_and_an_incident(shared):
     assert [line["text"] for line in lines] == ["error alert: loss is high: 9.5", "look"]
     taken(call(shared, "bulk_alert", alerts=[{**alert, "level": "info", "title": "a note", "text": None, "alert_id": "two"}]))
     mine = [row for row in shared.get("/api/v1/incidents").body["incidents"] if row["job"] == "p/alerting"]
-    assert sorted((row["kind"], row["severity"], row["state"], row["evidence"]["title"], row["evidence"]["text"]) for row in mine) == [
-        ("training_alert", "critical", "open", "loss is high", "9.5\nlook"), ("training_alert", "info", "open", "a note", "")]
+    assert sorted((row["kind"], row["severity"], row["state"], row["evidence"]["title"], row["evidence"]["text"], row["opened_step"]) for row in mine) == [
+        ("training_alert", "critical", "open", "loss is high", "9.5\nlook", 3), ("training_alert", "info", "open", "a note", "", 3)]
 
 
 # ---- what becomes what ----

@@ -216,6 +216,27 @@ give({"ran": [begun, time.time()]})
     assert all(line["ts_ms"] <= 1000 * ended + 1000 for line in server.lines("off/line", "console"))
 
 
+@long
+def test_the_sync_of_a_run_that_was_cut_off_is_not_its_end(server):
+    """It was online, and killed: it has the time at which it was at work last, whenever the rest of it is sent."""
+    version = wandbclient.NEWEST
+    out = wandbclient.run(server, version, """
+run = wandb.init(project="off", id="cut", name="cut")
+for step in range(40):
+    run.log({"loss": step})
+    time.sleep(0.5)  # what it has is written each 15 seconds
+give({"ran": time.time()})
+sys.stdout.flush()
+os.kill(os.getpid(), 9)
+""", code=-9)
+    ended = next(json.loads(line)["ran"] for line in out.splitlines() if line.startswith('{"ran"'))
+    wait_until(lambda: time.time() > ended + 8, what="a sync that is later than its run")
+    (folder,) = (server.folder / "wandb").glob("run-*")
+    wandbclient.sync(server, version, folder, "--no-skip-online")
+    row = wait_until(lambda: job(server, "off/cut"), what="the job")
+    assert row["TrainingJobStatus"] == "Failed" and ended - 20 < row["TrainingEndTime"] < ended + 1, row
+
+
 @pytest.mark.parametrize("version", wandbclient.VERSIONS)
 def test_nan_is_an_incident(server, version):
     wandbclient.run(server, version, """
@@ -438,6 +459,9 @@ def test_the_api_reads_the_history(server, version):
     out = wandbclient.run(server, version, READ + """
 for n in range(3):
     log(wandb.init(project="rows", id=f"r{n}", config={"lr": n}), 1200 if n == 0 else 20)
+again = wandb.init(project="rows", id="r2", resume="must")  # and says nothing of its axes
+again.log({"loss": 9})
+again.finish()
 api = wandb.Api()
 runs = api.runs("any/rows", per_page=2)
 give({"runs": [len(runs), [[one.id, one.state, one.config] for one in runs]]})
@@ -447,6 +471,7 @@ give({"rows": list(run.scan_history())})
 give({"range": [row["_step"] for row in run.scan_history(min_step=990, max_step=1010, page_size=7)]})
 give({"keys": list(run.scan_history(keys=["loss", "eval/loss"], min_step=10, max_step=40))})
 give({"last": run.lastHistoryStep})
+give({"again": [list(api.run("any/rows/r2").scan_history(keys=keys)) for keys in (None, ["loss", "eval/loss"], ["global_step", "eval/loss"])]})
 give({"all": run.history(pandas=False), "few": run.history(keys=["global_step", "eval/loss"], samples=10, pandas=False)})
 for asked in (lambda: api.runs("any/none")[0], lambda: api.runs("any/rows", filters={"config.lr.value": 1})[0], lambda: run.history(stream="system", pandas=False)):
     try:
@@ -472,6 +497,9 @@ for asked in (lambda: api.runs("any/none")[0], lambda: api.runs("any/rows", filt
     assert said["range"] == list(range(990, 1010))
     last = 40 if version == wandbclient.NEWEST else 41  # older ones ask for one more
     assert [(row["_step"], row["eval/loss"]) for row in said["keys"]] == [(step, step / 2) for step in range(10, last, 5)]
+    everything, *some = said["again"]
+    assert [row["_step"] for row in everything] == list(range(21)), "each call of log is one row"
+    assert [[row["_step"] for row in rows if "eval/loss" in row] for rows in said["again"]] == 3 * [[0, 5, 10, 15]]
     assert len(said["all"]) == 500 and (said["all"][0]["_step"], said["all"][-1]["_step"]) == (0, 1199)
     assert len(said["few"]) == 10 and [said["few"][n]["global_step"] for n in (0, -1)] == [0, 119_500] and all(row["eval/loss"] * 200 == row["global_step"] for row in said["few"])
     for words, error in zip(("Could not find project none", "not by 'config.lr.value'", "no system metrics"), refused, strict=True):

@@ -57,6 +57,20 @@ def console(server, job):
     return [line["text"] for line in server.lines(job, "console")]
 
 
+def test_a_sync_s_time_is_none_of_its_run(shared):
+    """A run that was heard of while it trained, and whose rest comes by `wandb sync`: it ended when it told of itself last."""
+    now = time.time()
+    config = json.dumps({"_wandb": {"value": {"start_time": now - 50}}})
+    make_run(shared, "cut", host="node-1", program="/home/u/train.py", config=config)
+    taken(post(shared, "cut", {HISTORY: (0, [{"_step": 0, "_timestamp": now + 0.5, "loss": 1}])}))
+    wait_until(lambda: time.time() > now + 2, what="a sync that is later than its run")
+    make_run(shared, "cut", host="node-1", program="-m wandb.__main__", config=config)
+    taken(post(shared, "cut", {CONSOLE: (0, ["printed"])}, complete=True, exitcode=1))
+    row = shared.get("/api/v1/jobs/p%2Fcut").body
+    assert row["TrainingEndTime"] == pytest.approx(now + 0.5, abs=0.01) and row["TrainingJobStatus"] == "Failed"
+    assert all(line["ts_ms"] <= 1000 * now + 510 for line in shared.lines("p/cut", "console"))
+
+
 # ---- who is let in ----
 
 def basic(password):
@@ -539,8 +553,9 @@ def test_a_killed_run_whose_job_ended_otherwise_begins_with_its_next_process(sha
     assert abs(row["BillableTimeInSeconds"] - (10 + row["TrainingEndTime"] - (now - 600))) <= 1, "both parts"
 
 
-def begin_process(server, run_id, at_s, axis="global_step"):
-    config = {"_wandb": {"value": {"start_time": at_s, "m": [{"1": axis}, {"2": "*", "5": 1}]}}}
+def begin_process(server, run_id, at_s=None, axis="global_step"):
+    """at_s None: its first request does not say when it began, as those of 0.31 do not."""
+    config = {"_wandb": {"value": {**({"start_time": at_s} if at_s else {}), "m": [{"1": axis}, {"2": "*", "5": 1}]}}}
     make_run(server, run_id, host="h", config=json.dumps(config))
 
 
@@ -565,6 +580,24 @@ def test_a_process_whose_axis_goes_back_begins_an_attempt(shared):
     log(111, 91, 130, now + 502)
     assert attempts() == 2
     assert server.points("p/axis", "loss", attempts=2, buckets=1000)["columns"]["x"] == list(range(90, 130))
+
+
+def test_a_process_that_does_not_say_when_it_began_goes_on_with_its_run_all_the_same(shared):
+    server = shared
+    now = int(time.time()) - 3600
+
+    def log(offset, first, last, at_s):
+        rows = [{"_step": offset + n, "_timestamp": at_s + n, "global_step": step, "loss": 1.0} for n, step in enumerate(range(first, last))]
+        assert post(server, "axis31", {"wandb-history.jsonl": (offset, rows)}).status == 200
+    attempts = lambda: (server.wait_for_extraction(), server.get("/api/v1/jobs/p%2Faxis31").body["attempts"])[1]
+    begin_process(server, "axis31")
+    log(0, 0, 100, now)
+    begin_process(server, "axis31")
+    log(100, 60, 61, now + 200)
+    assert attempts() == 2, "one step is enough"
+    log(101, 61, 100, now + 201)
+    assert attempts() == 2
+    assert server.series("p/axis31", "loss")["count"] == 100
 
 
 def test_a_fork_of_no_run_and_of_itself(shared):

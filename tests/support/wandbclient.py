@@ -48,9 +48,9 @@ def run(server, version, script, *arguments, code=0, **options):
     return finish(start(server, version, script, *arguments, **options), code)
 
 
-def sync(server, version, folder):
-    """`wandb sync` of a run that was offline."""
-    command = ["/usr/bin/python3", "-m", "wandb", "sync", str(folder)]
+def sync(server, version, folder, *options):
+    """`wandb sync` of a run that was offline, or as the options say."""
+    command = ["/usr/bin/python3", "-m", "wandb", "sync", *options, str(folder)]
     return finish(subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         cwd=server.folder, env=environment(server, version)))
 

@@ -5,6 +5,7 @@
 #include "base/json/json_read.h"
 #include "base/json/json_write.h"
 #include "model/jobs/by_hand.h"
+#include "model/metrics/stream_name.h"
 #include "pipeline/commit/resolve.h"
 #include "read/view.h"
 
@@ -48,6 +49,15 @@ static enum status write_member(
 	return OK;
 }
 
+/* sm-ship's relay tells of a run that has ended before its log is sent, if sm-ship was killed: the log's sender knows by when the run began. */
+static bool has_lines(const struct job_view *view)
+{
+	for (size_t i = 0; i < view->stream_count; i++)
+		if (view->streams[i].lines && stream_is_log(view->streams[i].name))
+			return true;
+	return false;
+}
+
 enum status api_job_stated(void *context, void *worker, const struct http_request *request,
 	struct http_response *response, struct error *err)
 {
@@ -66,6 +76,8 @@ enum status api_job_stated(void *context, void *worker, const struct http_reques
 	json_object(&w);
 	json_put_span(&w, "TrainingJobName", view.row.name);
 	json_put_span(&w, "TrainingJobStatus", view.row.status);
+	if (view.row.ended_ms && json_get(document, "TrackedRunId") && !has_lines(&view))
+		json_put_i64(&w, "log_awaited_ms", view.row.started_ms);
 	for (size_t i = 0; i < sizeof members / sizeof *members; i++)
 		TRY(write_member(document, &members[i], &w, err));
 	json_object_end(&w);

@@ -443,7 +443,12 @@ static enum status run(struct search *search, char *const *environment, struct e
 	while (has_more)
 		TRY(take_page(search, &has_more, err));
 	put_tail(search, environment);
-	return flush(search, err);
+	TRY(flush(search, err));
+	bool has_left = search->cursor.len && !search->rest && search->format != FORMAT_COUNT;
+	if (has_left && !options_flag(search->options, "watch"))
+		client_say(search_program.name, "there are more jobs than these %" PRIu64 ": --limit 0 prints all",
+			search->row_count);
+	return OK;
 }
 
 /* Rows that match no more: {"TrainingJobName", "gone": true}. */

@@ -370,6 +370,18 @@ enum status job_read_is_over(struct http_client *client, const char *job, bool *
 	return OK;
 }
 
+enum status job_awaits_log(
+	struct http_client *client, const char *job, int64_t since_ms, bool *awaits, struct error *err)
+{
+	AUTO(json) document = NULL;
+	double began_ms;
+
+	TRY(job_read_document(client, job, &document, err));
+	*awaits = document && json_number_of(json_get(document, "log_awaited_ms"), &began_ms) &&
+		  began_ms >= (double)since_ms;
+	return OK;
+}
+
 enum status job_want_points_read(
 	struct http_client *client, const char *job, const char *stream, bool *has_lines, struct error *err)
 {

@@ -113,6 +113,9 @@ enum status job_match_imported(struct http_client *client, const char *job, cons
 void job_import_from(struct job_imported *imported, uint64_t base);
 /* Completed, Failed or Stopped. */
 enum status job_read_is_over(struct http_client *client, const char *job, bool *is_over, struct error *err) MUST_CHECK;
+/* *awaits: the job is of a tracker's run that began at since_ms or later and has ended, and nobody has sent its log. */
+enum status job_awaits_log(
+	struct http_client *client, const char *job, int64_t since_ms, bool *awaits, struct error *err) MUST_CHECK;
 /* ERR_BUSY: the server has points of the stream that it has not read yet, so its series are still behind them. */
 enum status job_want_points_read(
 	struct http_client *client, const char *job, const char *stream, bool *has_lines, struct error *err) MUST_CHECK;

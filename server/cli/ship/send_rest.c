@@ -4,6 +4,7 @@
 #include "base/text_file.h"
 #include "cli/input/line_reader.h"
 #include "cli/relay/relay.h"
+#include "cli/sender/job_calls.h"
 #include "cli/sender/sender.h"
 #include "cli/ship/rest_note.h"
 #include "cli/ship/ship_options.h"
@@ -233,11 +234,32 @@ static void remove_all(struct rest *rest)
 	rest_note_remove(&rest->note);
 }
 
+/* The relay of a sm-ship that was killed may have told all of the run, and its end, since: that job is the log's. */
+static enum status find_job_of_run(struct rest *rest, struct error *err)
+{
+	struct rest_note *note = &rest->note;
+	bool awaits = false;
+
+	if (note->job[0])
+		return OK;
+	http_client_give_up_at(rest->client, 0);
+	enum status status = job_awaits_log(rest->client, note->identity->job, note->started_ms, &awaits, err);
+	if (status != OK && client_is_passing(status))
+		return status;
+	if (status != OK || !awaits)
+		return OK; /* who may not know it sends all the same */
+	tell_job(rest, note->identity->job, 0);
+	return OK;
+}
+
 static enum status send_note(struct rest *rest, struct error *err)
 {
 	struct rest_note *note = &rest->note;
 	uint64_t there_before, new_lines;
 
+	TRY(find_job_of_run(rest, err));
+	if (rest->names_only && note->job[0])
+		return OK;
 	rest->sending = (struct sender_rest){
 		.job = note->job[0] ? note->job : NULL, .base = note->base, .has_end = note->ended_ms != 0};
 	rest->spool = spool_new(UINT64_MAX);
@@ -294,7 +316,7 @@ static enum status send_one(const struct all_notes *all, const char *path, bool 
 	TRY(rest_note_read(&rest.note, path, err));
 	if (!rest_note_is_for(&rest.note, options_text(all->options, "server")))
 		return error_set(err, ERR_INVALID, "it is for server %s", rest.note.server);
-	return names_only && rest.note.job[0] ? OK : send_note(&rest, err);
+	return send_note(&rest, err);
 }
 
 /* What is in the way of it is said when its lines are sent. */

@@ -7,6 +7,12 @@
 #include "base/span.h"
 
 #define NO_STEP INT64_MIN
+/* A 0 whose sender also sends it for none, as MLflow's clients do: the series' own count, until it has said another step. */
+#define STEP_0_OR_NONE (INT64_MIN + 1)
+static inline bool step_is_said(int64_t step)
+{
+	return step > STEP_0_OR_NONE;
+}
 
 /*
  * What its entries are. A distribution (histogram, summary) comes as the sum and the number of what was observed: in each interval,
@@ -33,7 +39,7 @@ struct batch_series {
 	enum series_form form;
 	struct span unit;
 	uint32_t role; /* of enum role; ROLE_COUNT: to be guessed from the name */
-	int64_t *steps; /* NO_STEP: the series' own count */
+	int64_t *steps; /* NO_STEP: the series' own count; or STEP_0_OR_NONE */
 	int64_t *ts_ms;
 	double *values; /* of a distribution the sums */
 	double *counts; /* of a distribution; else NULL */

@@ -153,6 +153,9 @@ static enum status raise(struct raising *raising, struct error *err)
 			.severity = alert->severity,
 			.state = INCIDENT_OPEN,
 			.opened_ms = alert->at_ms,
+			.first_step = alert->step,
+			.last_step = alert->step,
+			.opened_step = alert->step,
 			.line = NO_LINE}};
 	TRY(writer_execute(raising->pipeline, write_alert, raising, err));
 	atomic_store(&raising->job->is_row_dirty, true);

@@ -16,6 +16,7 @@ struct training_alert {
 	struct span title, text;
 	enum severity severity;
 	int64_t at_ms;
+	int64_t step; /* 0: not said */
 };
 /* ERR_NOT_FOUND: the job is gone. *is_kept: it is an incident. */
 enum status pipeline_raise_alert(

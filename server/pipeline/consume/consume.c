@@ -217,9 +217,11 @@ static enum status take_found(struct pipeline *pipeline, struct stream_state *st
 			TRY(consume_see_told(pipeline, stream, definitions, one, series, arrival_ms, &is_taken, err));
 		if (is_taken)
 			continue;
-		if (!one->lacks_step)
+		bool is_there = consume_is_told_there(stream, one, series, arrival_ms);
+		if (!one->lacks_step && !is_there)
 			TRY(consume_see_step(stream, definitions, one, series, arrival_ms, err));
-		TRY(consume_point(pipeline, stream, series, &found->items[i].point, arrival_ms, err));
+		if (!is_there)
+			TRY(consume_point(pipeline, stream, series, &found->items[i].point, arrival_ms, err));
 		if (series->measure != MEASURE_NONE && extractor_has_steps(stream->extractor))
 			derive_see(stream->derive, series->measure, series->factor, series->series_id,
 				&found->items[i].point);

@@ -54,9 +54,12 @@ void consume_count_on(struct stream_state *stream, const struct definitions *def
 enum status consume_see_told(struct pipeline *pipeline, struct stream_state *stream,
 	const struct definitions *definitions, const struct extracted *found, struct series_state *series,
 	int64_t arrival_ms, bool *is_taken, struct error *err) MUST_CHECK;
-/* A value with its step: it is a point whatever is told. Behind the end of a tracker's run it answers for its role again. */
+/* A value with its step: it is a point of the log whatever is told. Behind the end of a tracker's run it answers for its role again. */
 enum status consume_see_step(struct stream_state *stream, const struct definitions *definitions,
 	const struct extracted *found, struct series_state *series, int64_t arrival_ms, struct error *err) MUST_CHECK;
+/* A number of a series that the job's tracker tells by the same name: it is none of that series' points, whatever step its line says. */
+bool consume_is_told_there(const struct stream_state *stream, const struct extracted *found,
+	const struct series_state *series, int64_t arrival_ms);
 enum status consume_find_derived(
 	struct stream_state *stream, enum derived derived, struct series_state **out, struct error *err) MUST_CHECK;
 /* Of ROLE_OTHER it answers for no role any more, and nothing is looked for in it. */

@@ -10,17 +10,28 @@
 #include "state/pipeline_state.h"
 #include "store/pack/journal_points.h"
 
+static int64_t step_of(const struct series_state *series, const struct batch_series *sent, size_t at)
+{
+	int64_t step = sent->steps[at];
+
+	if (step_is_said(step))
+		return step;
+	return step == STEP_0_OR_NONE && series->says_steps ? 0 : NO_STEP;
+}
+
 /* One point of entry `at`. */
 static enum status consume_value(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
 	const struct batch_series *sent, size_t at, double value, int64_t arrival_ms, struct error *err)
 {
 	uint64_t count = series->sealed_points + series->tail_count;
-	struct point point = {.step = sent->steps[at] == NO_STEP ? (int64_t)count : sent->steps[at],
+	int64_t step = step_of(series, sent, at);
+	struct point point = {.step = step == NO_STEP ? (int64_t)count : step,
 		.ts_ms = sent->ts_ms[at],
 		.value = value,
 		.line = NO_LINE,
 		.attempt = extractor_attempt_of_sent(stream->extractor, sent->ts_ms[at])};
 
+	series->says_steps |= step_is_said(sent->steps[at]);
 	TRY(consume_point(pipeline, stream, series, &point, arrival_ms, err));
 	consume_time(stream, point.ts_ms);
 	life_signs_see(stream, point.ts_ms);
@@ -37,14 +48,18 @@ static bool is_old_sample(const struct series_state *series, const struct batch_
 }
 
 /* The step of a point of the series that leads: it may open an attempt. */
-static enum status place_step(
-	struct stream_state *stream, const struct batch_series *sent, size_t at, int64_t arrival_ms, struct error *err)
+static enum status place_step(struct stream_state *stream, const struct series_state *series,
+	const struct batch_series *sent, size_t at, int64_t arrival_ms, struct error *err)
 {
+	struct sent_step step = {.step = step_of(series, sent, at),
+		.ts_ms = sent->ts_ms[at],
+		.arrival_ms = arrival_ms,
+		.may_be_none = !step_is_said(sent->steps[at])};
 	bool is_open;
 
-	if (sent->steps[at] == NO_STEP)
+	if (step.step == NO_STEP)
 		return OK;
-	TRY(extractor_place_sent(stream->extractor, sent->steps[at], sent->ts_ms[at], arrival_ms, &is_open, err));
+	TRY(extractor_place_sent(stream->extractor, &step, &is_open, err));
 	if (is_open)
 		consume_opened(stream, extractor_opened_ms(stream->extractor));
 	(void)!consume_revised(stream);
@@ -86,6 +101,21 @@ static enum status find_sent(struct pipeline *pipeline, struct stream_state *str
 	return OK;
 }
 
+/* MLflow's clients say step 0 for none, too: it is told all the same, and the log's values are not its next ones. */
+static bool is_of_tracker(const struct stream_state *stream, const struct batch_series *sent)
+{
+	return atomic_load(&stream->job->is_tracked) && sent->form == SERIES_VALUES && sent->count &&
+	       !stream_is_system(span_from(stream->name));
+}
+
+/* What was read from lines before the tracker told it first is none of what its steps count. */
+static void count_from_first(const struct series_state *series, const struct batch_series *sent)
+{
+	for (size_t i = 0; i < sent->count && !series->is_told && series_has_points(series); i++)
+		if (sent->steps[i] == NO_STEP)
+			sent->steps[i] = (int64_t)i;
+}
+
 static enum status consume_series(struct pipeline *pipeline, struct stream_state *stream,
 	const struct batch_series *sent, int64_t arrival_ms, struct error *err)
 {
@@ -97,16 +127,20 @@ static enum status consume_series(struct pipeline *pipeline, struct stream_state
 		return OK;
 	}
 	bool is_of_steps = series_is_of_steps(sent, span_from(stream->name));
-	if (is_of_steps)
+	bool is_tracker_s = is_of_tracker(stream, sent);
+	if (is_tracker_s)
+		count_from_first(series, sent);
+	if (is_of_steps || is_tracker_s)
 		TRY(note_told(stream, series, sent, err));
-	bool leads = is_of_steps && extractor_is_led_by(stream->extractor, sent->metric, series->role == ROLE_LOSS);
+	bool may_lead = is_of_steps || (series->says_steps && sent->steps[sent->count - 1] == STEP_0_OR_NONE);
+	bool leads = may_lead && extractor_is_led_by(stream->extractor, sent->metric, series->role == ROLE_LOSS);
 	for (size_t i = 0; i < sent->count; i++) {
 		if (is_old_sample(series, sent, i)) {
 			atomic_fetch_add(&pipeline->figures.old_samples, 1);
 			continue;
 		}
 		if (leads)
-			TRY(place_step(stream, sent, i, arrival_ms, err));
+			TRY(place_step(stream, series, sent, i, arrival_ms, err));
 		TRY(consume_value(pipeline, stream, series, sent, i, sent->values[i], arrival_ms, err));
 	}
 	return OK;

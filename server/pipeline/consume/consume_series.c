@@ -3,6 +3,8 @@
 #include "pipeline/consume/consume.h"
 #include "state/figures.h"
 
+#include <math.h>
+
 /* A series whose name is out of the text has the role that the name tells; of the ranks only the leading one has any. */
 static enum role role_of(const struct metric_definition *definition, const struct extracted_series *of)
 {
@@ -187,4 +189,15 @@ enum status consume_see_step(struct stream_state *stream, const struct definitio
 	enum role role = role_of(&definition, &of), told_role = of.name.len ? ROLE_OTHER : definition.role;
 	(void)!told_metrics_find(&job->told, span_from(series->metric), told_role, atomic_load(&job->life), &when);
 	return held_take_back(stream, series, &found->point, role, &when, err);
+}
+
+bool consume_is_told_there(const struct stream_state *stream, const struct extracted *found,
+	const struct series_state *series, int64_t arrival_ms)
+{
+	struct job_state *job = stream->job;
+
+	return series->is_told && atomic_load(&job->is_tracked) && isfinite(found->point.value) &&
+	       extractor_series(stream->extractor, found->series).preset >= 0 &&
+	       !held_is_alone(stream, found->point.ts_ms, arrival_ms) &&
+	       told_metrics_have(&job->told, span_from(series->metric), ROLE_OTHER, atomic_load(&job->life));
 }

@@ -409,9 +409,10 @@ static bool is_fork(const struct job_row *row)
 	return span_find(row->document, SPAN("\"wandb.fork_from\"")) >= 0;
 }
 
-/* It broke off, nobody goes on with it, and another job goes on with the one that it went on with, since: that one is the run's. */
+/* It broke off, nobody goes on with it, and another job that printed its first step later goes on with the one that it went on with: that
+ * one is the run's. */
 static enum status read_tried_again(struct store_reader *reader, struct arena *arena, const struct job_row *row,
-	struct goodput_went_on **out, size_t *count, struct error *err)
+	int64_t first_step_ms, struct goodput_went_on **out, size_t *count, struct error *err)
 {
 	struct span before;
 	size_t kept = 0;
@@ -421,7 +422,7 @@ static enum status read_tried_again(struct store_reader *reader, struct arena *a
 		return OK;
 	TRY(store_read_went_on(reader, arena, row->job_id, before, out, count, err));
 	for (size_t i = 0; i < *count; i++)
-		if ((*out)[i].step_ms > row->ended_ms)
+		if ((*out)[i].step_ms > first_step_ms)
 			(*out)[kept++] = (*out)[i];
 	*count = kept;
 	return OK;
@@ -436,8 +437,8 @@ static enum status read_next(struct store_reader *reader, struct arena *arena, c
 	size_t count;
 
 	TRY(store_read_went_on(reader, arena, row->job_id, row->name, &rows, &count, err));
-	if (!count && row->ended_ms && out->facts.end != GOODPUT_COMPLETED && !is_fork(row))
-		TRY(read_tried_again(reader, arena, row, &rows, &count, err));
+	if (!count && row->ended_ms && out->facts.end != GOODPUT_COMPLETED && out->facts.point_count && !is_fork(row))
+		TRY(read_tried_again(reader, arena, row, out->facts.points[0].ts_ms, &rows, &count, err));
 	for (size_t i = 0; i < count; i++) {
 		int64_t from_step = goodput_within(rows[i].from_step);
 		if (counts_anew(&out->facts, from_step))

@@ -21,7 +21,7 @@ struct series_view {
 	int64_t min_step, max_step, min_ms, max_ms; /* over all points */
 	uint64_t sealed_points;
 	struct totals totals; /* of a distribution's counts */
-	bool is_told, has_given_way;
+	bool is_told, has_given_way, says_steps;
 	struct point *tail; /* a copy of the points behind them; NULL unless asked for */
 	size_t tail_count;
 };

@@ -62,6 +62,7 @@ struct series_view stream_head_unpack_series(struct unpacker *in, uint64_t forma
 	*needs_summary = flags & SERIES_NEEDS_SUMMARY;
 	view.is_told = flags & SERIES_IS_TOLD;
 	view.has_given_way = flags & SERIES_HAS_GIVEN_WAY;
+	view.says_steps = flags & SERIES_SAYS_STEPS;
 	return view;
 }
 

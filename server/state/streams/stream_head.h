@@ -29,7 +29,8 @@ enum {
 enum {
 	SERIES_NEEDS_SUMMARY = 1,
 	SERIES_IS_TOLD = 2,
-	SERIES_HAS_GIVEN_WAY = 4
+	SERIES_HAS_GIVEN_WAY = 4,
+	SERIES_SAYS_STEPS = 8
 }; /* what a series says at its end; older programs wrote the first alone */
 
 /* Everything before the series; gives the format. out: first_ms and last_ms are those of the row. */

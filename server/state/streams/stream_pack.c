@@ -46,7 +46,8 @@ static void pack_series(struct buf *out, const struct series_state *series)
 	pack_i64(out, series->max_ms);
 	pack_u64(out, series->sealed_points + series->tail_count);
 	pack_u64(out, (series->needs_summary ? SERIES_NEEDS_SUMMARY : 0) | (series->is_told ? SERIES_IS_TOLD : 0) |
-			      (series->has_given_way ? SERIES_HAS_GIVEN_WAY : 0));
+			      (series->has_given_way ? SERIES_HAS_GIVEN_WAY : 0) |
+			      (series->says_steps ? SERIES_SAYS_STEPS : 0));
 }
 
 static void pack_formats(const struct stream_state *stream, const struct definitions *definitions, struct buf *out)
@@ -171,6 +172,7 @@ static enum status add_series(
 	series->needs_summary = needs_summary;
 	series->is_told = view->is_told;
 	series->has_given_way = view->has_given_way;
+	series->says_steps = view->says_steps;
 	series->measure = measure_of(view->metric, view->role, view->unit, &series->factor);
 	stream->derived_count += series_is_derived(view->series_id);
 	return series->metric && series->unit ? OK : error_no_memory(err);

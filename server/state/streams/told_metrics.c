@@ -13,7 +13,7 @@ enum { NAMES_MAX = 4096 }; /* lines of others are read as if nobody told them */
 
 bool series_is_of_steps(const struct batch_series *sent, struct span stream)
 {
-	bool has_steps = sent->count && sent->steps[sent->count - 1] != NO_STEP; /* MLflow's first one is none */
+	bool has_steps = sent->count && step_is_said(sent->steps[sent->count - 1]); /* MLflow's first one is none */
 
 	return sent->form == SERIES_VALUES && has_steps && !stream_is_system(stream);
 }

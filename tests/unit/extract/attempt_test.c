@@ -522,7 +522,8 @@ static void tell_at(struct stream *s, int64_t step, int64_t ts_ms)
 	bool is_open;
 
 	CHECK(extractor_is_led_by(s->extractor, SPAN("train_loss"), true));
-	CHECK_OK(extractor_place_sent(s->extractor, step, ts_ms, s->now_ms + 500, &is_open, &err));
+	CHECK_OK(extractor_place_sent(
+		s->extractor, &(struct sent_step){step, ts_ms, s->now_ms + 500, false}, &is_open, &err));
 	CHECK(!is_open);
 	apply_revision(s);
 }

@@ -9,6 +9,7 @@ struct sender {
 	struct attempts attempts;
 	int64_t now_ms;
 	int opened;
+	bool may_be_none;
 };
 
 static struct sender sender_new(void)
@@ -29,8 +30,9 @@ static void place(struct sender *s, int64_t step, int64_t ts_ms, bool is_timed)
 {
 	bool is_open;
 
-	CHECK_OK(sent_place(&s->sent, &s->attempts, &(struct sent_step){step, ts_ms, is_timed ? ts_ms + 500 : ts_ms},
-		&is_open, &err));
+	CHECK_OK(sent_place(&s->sent, &s->attempts,
+		&(struct sent_step){step, ts_ms, is_timed ? ts_ms + 500 : ts_ms, s->may_be_none && !step}, &is_open,
+		&err));
 	s->opened += is_open;
 }
 
@@ -130,6 +132,28 @@ TEST(a_sender_that_says_so_needs_one_step)
 	check_attempts(&s, 2, 5);
 	train(&s, 0, 0); /* from the very beginning */
 	check_attempts(&s, 3, 0);
+}
+
+TEST(a_0_that_may_be_none_waits_for_the_step_behind_it)
+{
+	AUTO_DONE(sender) s = sender_new();
+
+	train(&s, 0, 9);
+	s.may_be_none = s.sent.has_begun = true;
+	train(&s, 0, 0);
+	check_attempts(&s, 1, 0); /* a last word without a step */
+	train(&s, 10, 12);
+	check_attempts(&s, 1, 0);
+	s.sent.has_begun = true;
+	int64_t ended_ms = s.now_ms;
+	train(&s, 0, 1);
+	check_attempts(&s, 2, 0);
+	CHECK_INT(s.sent.opened_ms, ended_ms + 1000);
+	train(&s, 2, 20);
+	check_attempts(&s, 2, 0);
+	s.sent.has_begun = true;
+	train(&s, 7, 7);
+	check_attempts(&s, 3, 7);
 }
 
 TEST(what_comes_out_of_order_is_none)
