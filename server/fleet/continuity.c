@@ -47,6 +47,16 @@ void continuity_add_after(struct continuity_series *series, int64_t step, double
 	keep(&series->after, step, value);
 }
 
+void continuity_put_before(struct continuity_series *series, const struct continuity_series *bad, int64_t first_step)
+{
+	struct continuity_side *before = &series->before;
+
+	while (before->count && before->prints[before->count - 1].step >= first_step)
+		before->count--;
+	for (size_t i = 0; i < bad->before.count; i++)
+		keep(before, bad->before.prints[i].step, bad->before.prints[i].value);
+}
+
 /* ---- arithmetic ---- */
 
 static size_t find_pairs(const struct continuity_series *series, struct pair out[CONTINUITY_PAIRS])

@@ -40,6 +40,8 @@ struct continuity_series {
  * again, and those of the attempt that it began. Before it, what is no finite number is left out; behind it, it is a print. */
 void continuity_add_before(struct continuity_series *series, int64_t first_step, int64_t step, double value);
 void continuity_add_after(struct continuity_series *series, int64_t step, double value);
+/* From first_step on, where a restart that differed had begun, what was before that one is what is before this one. */
+void continuity_put_before(struct continuity_series *series, const struct continuity_series *bad, int64_t first_step);
 
 enum continuity_answer { CONTINUITY_UNKNOWN, CONTINUITY_EQUAL, CONTINUITY_DIFFERENT };
 enum continuity_about { CONTINUITY_LOSS, CONTINUITY_RATE, CONTINUITY_DATA, CONTINUITY_NO_NUMBER };

@@ -22,10 +22,11 @@ class Log:
     def __init__(self, seed=1):
         self.lines, self.at_ms, self.random = [], T0, random.Random(seed)
         self.losses = []  # one {step: loss} an attempt
+        self.parts = []  # and its lines
         self.saved = 0
 
     def train(self, first, last, every=1, add=0.0, lr=lambda step: 3e-4, data=None, checkpoints=(), noise=0.02, nan=()):
-        losses = {}
+        losses, begin = {}, len(self.lines)
         for step in range(first, last + 1, every):
             losses[step] = float("nan" if step in nan else f"{curve(step) + add + self.random.gauss(0, noise):.4f}")
             more = f" | consumed_samples: {data(step)}" if data else ""
@@ -35,6 +36,7 @@ class Log:
                 self.lines.append(line(self.at_ms - 1000, f"saved checkpoint to /ckpt/step-{step} at step {step}"))
                 self.saved += 1
         self.losses.append(losses)
+        self.parts.append(self.lines[begin:])
         self.at_ms += 10 * MINUTE_MS
         return self
 
@@ -236,17 +238,22 @@ def test_a_stated_restart_that_made_no_step_again_is_one(server, first):
     assert "no step was printed both before and behind the restart" in row["why"]
 
 
+@pytest.mark.parametrize("is_late", [False, True])
 @pytest.mark.parametrize("add, verdict", [(0.0, "continued"), (3.0, "differs")])
-def test_a_stated_restart_at_the_very_last_step_is_compared_there(server, add, verdict):
-    """No step fell back, so no attempt began; but step 900 was printed on both sides."""
+def test_a_stated_restart_at_the_very_last_step_is_compared_there(server, add, verdict, is_late):
+    """Step 900 was printed on both sides: it begins an attempt, unless the break was told of only when the lines had been looked at."""
     log = Log().train(10, 900, every=10, checkpoints=(890,)).train(900, 1500, every=10, add=add)
-    text = log.lines.copy()
-    behind = [i for i, row in enumerate(text) if "step: 900 |" in row][1]
-    server.send("j", text[:behind])
-    restart(server, T0 + 92 * MINUTE_MS)
-    log.lines = text[behind:]
+    if not is_late:
+        server.send("j", log.parts[0])
+        restart(server, T0 + 92 * MINUTE_MS)
+        log.lines = log.parts[1]
+    else:
+        send(server, log)
+        restart(server, T0 + 92 * MINUTE_MS)
+        log.lines = []
     row, = ask(server, log)["restarts"]
-    assert (row["attempt"], row["known_from"], row["first_step"], row["overlap_steps"], row["lr_equal"]) == (1, "status", 900, 1, True)
+    began = (1, "status") if is_late else (2, "steps")
+    assert (row["attempt"], row["known_from"], row["first_step"], row["overlap_steps"], row["lr_equal"]) == (*began, 900, 1, True)
     count, far = spreads(*log.losses, first=900)
     assert count == 1 and row["loss_spreads"] == pytest.approx(far, rel=1e-9) and (far < 3) == (verdict == "continued")
     assert (row["verdict"], row["from_step"], row["checkpoint_step"]) == (verdict, 890, 890)
@@ -300,6 +307,101 @@ def test_along_a_chain_the_end_of_the_job_before_counts(server):
     assert (row["attempt"], row["continues"], row["from_step"], row["checkpoint_step"]) == (1, "first", 80, 80)
     assert (row["overlap_steps"], row["verdict"]) == (count, "continued")
     assert row["loss_spreads"] == pytest.approx(far, rel=1e-9)
+
+
+def continuing(server, job, before):
+    assert server.post("/api/v1/jobs", json={"TrainingJobName": job, "Tags": [{"Key": "continues", "Value": before}] if before else []}).status == 201
+
+
+def chain(server, log, job, dead_behind=None):
+    """Each attempt is a job of its own, which goes on with the one before; another one between two died before its first step. The rows of all."""
+    rows, before = [], None
+    for number, lines in enumerate(log.parts, 1):
+        name = f"{job}-{number}"
+        continuing(server, name, before)
+        send(server, Part(lines), name)
+        rows += server.get(f"/api/v1/jobs/{name}/continuity").body["restarts"]
+        before = name
+        if number == dead_behind:
+            continuing(server, before := f"{job}-dead", name)
+            server.send(before, [line(log.at_ms, "CUDA out of memory. Tried to allocate 2.00 GiB")])
+    return rows
+
+
+class Part:
+    def __init__(self, lines):
+        self.lines, self.saved = lines, sum("saved checkpoint" in text for text in lines)
+
+
+def figures(rows):
+    """What is the same along a chain and in one job."""
+    return [{key: value for key, value in row.items() if key not in ("attempt", "continues", "takes_back", "takes_back_in", "why")} for row in rows]
+
+
+def higher_rate(step):
+    return 1e-3
+
+
+def test_along_a_chain_what_was_before_is_what_it_is_in_one_job(server):
+    """A job that died before its first step, or three steps behind it, is not all that was before."""
+    dead = Log(21).train(1, 100, checkpoints=(40, 80)).train(81, 160, add=0.4, lr=higher_rate)
+    row, = chain(server, dead, "dead", dead_behind=1)
+    count, far = spreads(*dead.losses, first=81)
+    assert (row["attempt"], row["continues"], row["verdict"]) == (1, "dead-1", "differs")
+    assert (row["overlap_steps"], row["checkpoint_step"], row["causes"]) == (count, 80, ["older checkpoint", "rate restarted"])
+    assert row["loss_spreads"] == pytest.approx(far, rel=1e-9)
+    assert server.get("/api/v1/jobs/dead-dead/continuity").body["restarts"] == []
+    few = Log(22).train(1, 100, checkpoints=(80,)).train(81, 83).train(81, 150, add=0.4, lr=higher_rate)
+    rows = chain(server, few, "few")
+    first, second, third = few.losses
+    count, far = spreads({step: loss for step, loss in first.items() if step < 81} | second, third, first=81)
+    assert (rows[1]["continues"], rows[1]["overlap_steps"], count) == ("few-2", 3, 3)
+    assert rows[1]["loss_spreads"] == pytest.approx(far, rel=1e-9) and far > 3
+    assert (rows[1]["causes"], rows[1]["checkpoint_step"]) == (["older checkpoint", "rate restarted"], 80)
+    few.lines = [*few.parts[0], *few.parts[1], line(few.at_ms, "Resuming from checkpoint /ckpt/step-80"), *few.parts[2]]  # two steps back alone begin nothing
+    for log, job in ((dead, "dead"), (few, "few")):
+        told = ask(server, log, job, len(log.parts) - 1)["restarts"]
+        assert figures(told) == figures([row] if log is dead else rows)
+
+
+def test_along_a_chain_fine_tuning_counts_steps_of_its_own(server):
+    """The base is Completed; the first job behind it died before its first step."""
+    log = Log(27).train(1, 100, checkpoints=(100,)).train(1, 60, add=0.4).train(41, 80, add=0.4)
+    send(server, Part(log.parts[0]), "base")
+    assert server.post("/api/v1/jobs/base/transitions", json={"SecondaryStatus": "Completed", "time_ms": log.at_ms}).status == 204
+    continuing(server, "tuning", "base")
+    server.send("tuning", ["CUDA out of memory"])
+    continuing(server, "again", "tuning")
+    server.send("again", log.parts[1])
+    server.wait_for_extraction()
+    assert server.get("/api/v1/jobs/again/continuity").body["restarts"] == []
+    continuing(server, "more", "again")
+    server.send("more", log.parts[2])
+    server.wait_for_extraction()
+    row, = server.get("/api/v1/jobs/more/continuity").body["restarts"]
+    assert (row["continues"], row["verdict"], row["overlap_steps"], row["newest_checkpoint_step"]) == ("again", "continued", 20, None)
+
+
+def test_what_goes_on_from_before_one_that_differed_is_compared_with_what_was_before_that(server):
+    """Attempt 3 is as bad as attempt 2, from the same checkpoint; attempt 4, from an older one, undoes both."""
+    log = Log(23).train(1, 100, checkpoints=(50, 80)).train(81, 120, add=0.4).train(81, 130, add=0.4).train(51, 150)
+    rows = ask(server, log, restarts=3)["restarts"]
+    first = log.losses[0]
+    assert [(row["verdict"], row.get("takes_back")) for row in rows] == [("differs", None), ("differs", None), ("continued", 3)]
+    for row, losses, begin in zip(rows, log.losses[1:], (81, 81, 51)):
+        count, far = spreads(first, losses, first=begin)
+        assert (row["overlap_steps"], row["first_step"]) == (count, begin)
+        assert row["loss_spreads"] == pytest.approx(far, rel=1e-9)
+    assert "It goes on from before attempt 2, which differed, and is compared with what was before that" in rows[1]["why"]
+
+
+def test_along_a_chain_a_restart_that_undoes_a_bad_one_is_no_difference(server):
+    log = Log(24).train(1, 100, checkpoints=(50, 80)).train(81, 120, add=0.4, lr=higher_rate).train(81, 130, add=0.4).train(51, 150)
+    rows = chain(server, log, "j")
+    assert [row["verdict"] for row in rows] == ["differs", "differs", "continued"]
+    assert (rows[2]["takes_back"], rows[2]["takes_back_in"], rows[2]["lr_equal"]) == (1, "j-3", True)
+    assert "It undoes the restart of attempt 1 of j-3, which differed" in rows[2]["why"]
+    assert figures(ask(server, log, "one", 3)["restarts"]) == figures(rows)
 
 
 def test_a_job_that_says_it_goes_on_with_itself_has_the_restarts_of_its_log(server):
@@ -367,6 +469,19 @@ def test_of_two_that_come_at_once_the_first_is_told_of_too(server):
     rows = wait_until(lambda: len(differing(server, "both")) == 2 and differing(server, "both"), what="both")
     assert [one["evidence"]["attempt"] for one in rows] == [3, 2]
     wait_until(lambda: [one["state"] for one in differing(server, "both")] == ["open", "recovered"], what="the end of the first")
+
+
+def test_of_bad_restarts_along_a_chain_each_is_told_of_and_of_what_undoes_them_nothing(server):
+    log = Log(25).train(1, 100, checkpoints=(50, 80)).train(81, 140, add=0.4, lr=higher_rate).train(81, 150, add=0.4).train(51, 150)
+    chain(server, log, "j", dead_behind=1)
+    again = Log(26).train(1, 100).train(81, 140, add=0.4).train(81, 150, add=0.4)
+    ask(server, again, "again", 2)
+    for job in ("j-2", "j-3"):
+        row, = wait_until(lambda job=job: differing(server, job), what="the incident of " + job)
+        assert (row["evidence"]["cause"], row["evidence"]["attempt"], row["state"]) == ("older checkpoint", 1, "open")
+    wait_until(lambda: [(row["evidence"]["attempt"], row["state"]) for row in differing(server, "again")] == [(3, "open"), (2, "recovered")],
+               what="the second bad restart, from the same checkpoint as the first")
+    assert not differing(server, "j-4")
 
 
 def test_a_rate_that_restarted_is_told_with_its_figures(server):

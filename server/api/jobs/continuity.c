@@ -53,6 +53,7 @@ static struct continuity_restart stated_restart(const struct goodput_facts *fact
 {
 	struct continuity_restart restart = {.attempt = first->attempt,
 		.continues = SPAN(""),
+		.before_job = SPAN(""),
 		.checkpoint_step = -1,
 		.newest_checkpoint_step = -1,
 		.judged = {.first_step = first->step,
@@ -191,10 +192,10 @@ static void write_why(struct buf *why, const struct continuity_restart *restart)
 		buf_printf(why, "Set by hand%s%.*s: %.*s. Worked out it is \"%s\": ", restart->set_by.len ? " by " : "",
 			SPAN_ARGS(restart->set_by), SPAN_ARGS(restart->why_by_hand),
 			continuity_verdict_name(c->verdict));
-	if (restart->takes_back)
-		buf_printf(why,
-			"It undoes the restart of attempt %u, which differed, and is compared with what was before that: ",
-			restart->takes_back);
+	if (restart->before_attempt)
+		buf_printf(why, "It %s attempt %u%s%.*s, which differed, and is compared with what was before that: ",
+			restart->takes_back ? "undoes the restart of" : "goes on from before", restart->before_attempt,
+			restart->before_job.len ? " of " : "", SPAN_ARGS(restart->before_job));
 	if (c->no_number_steps)
 		buf_printf(why,
 			"at %zu of %zu steps that were printed twice the loss is no number behind the restart, first at step %lld, where it was %.6g; ",
@@ -276,7 +277,9 @@ static enum status write_restart(
 	put_verdict(w, restart);
 	put_causes(w, restart);
 	if (restart->takes_back)
-		json_put_i64(w, "takes_back", restart->takes_back);
+		json_put_i64(w, "takes_back", restart->before_attempt);
+	if (restart->takes_back && restart->before_job.len)
+		json_put_span(w, "takes_back_in", restart->before_job);
 	json_put_span(w, "why", buf_span(&why));
 	json_object_end(w);
 	return OK;

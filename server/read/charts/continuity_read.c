@@ -14,11 +14,14 @@
 
 #include <string.h>
 
-enum { CHECKPOINTS_MAX = 65536 };
+enum {
+	CHECKPOINTS_MAX = 65536,
+	JOBS_BEFORE_MAX = 16 /* the nearest ones that printed a loss: all of their points are read */
+};
 
 enum followed { LOSS, RATE, DATA, FOLLOWED_COUNT = CONTINUITY_FOLLOWED };
 
-/* A job, and which of its series are followed. Its attempts count on from those of the one that it goes on with. */
+/* A job, and which of its series are followed. Its attempts count on from those of the ones before it. */
 struct part {
 	struct job_view view;
 	const struct stream_view *stream; /* NULL: it has no loss */
@@ -28,7 +31,7 @@ struct part {
 };
 
 struct walk {
-	struct part parts[2]; /* the job that it goes on with, and the job */
+	struct part *parts; /* the jobs that it goes on with, oldest first, and the job */
 	size_t part_count;
 	int64_t *starts; /* attempt i + 1 of all began at step starts[i] */
 	size_t start_count;
@@ -97,31 +100,65 @@ static enum status read_part(struct pipeline *pipeline, struct store_reader *rea
 	return OK;
 }
 
-/* A job that it states to go on with and that is not here, or has no loss, is nothing to compare with. */
+/* Whether what lies before the job that another one goes on with is that one's affair: where another team wrote it, nobody says so. */
+static bool may_follow(const struct run_link *links, size_t before, size_t at)
+{
+	return before + 1 == at || span_equal(links[before].team, links[at].team);
+}
+
+static int64_t first_step_of_loss(const struct part *part)
+{
+	return stream_view_find(part->stream, part->metrics[LOSS])->min_step;
+}
+
+/* Fine-tuning: what goes on with a job that is Completed from before its first step counts steps of its own. */
+static bool counts_anew(const struct run_link *before, const struct part *part_before, const struct part *part)
+{
+	return span_equal(before->status, SPAN("Completed")) &&
+	       first_step_of_loss(part) <= first_step_of_loss(part_before);
+}
+
+/* Of samples and tokens, those of the job alone are compared. */
+static void count_attempts(struct walk *walk)
+{
+	const struct part *own = &walk->parts[walk->part_count - 1];
+	uint32_t attempts = 0;
+
+	for (size_t i = 0; i < walk->part_count; i++) {
+		struct part *part = &walk->parts[i];
+		part->earlier_attempts = attempts;
+		attempts += (uint32_t)part->attempts;
+		if (!span_equal(part->metrics[DATA], own->metrics[DATA]))
+			part->metrics[DATA] = SPAN("");
+	}
+}
+
+/* A job before it that is not here, or died before it printed a loss, is nothing to compare with: the one before that is. */
 static enum status read_parts(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	struct span job, struct walk *out, struct error *err)
 {
+	struct part *parts = arena_alloc(arena, (JOBS_BEFORE_MAX + 1) * sizeof *parts);
 	struct run_link *links;
-	struct part before;
-	size_t count, at;
+	size_t count, at, first = JOBS_BEFORE_MAX;
 
+	if (!parts)
+		return error_no_memory(err);
 	TRY(store_read_run(reader, arena, job, &links, &count, &at, err));
-	TRY(read_part(pipeline, reader, arena, job, &out->parts[0], err));
-	out->part_count = 1;
-	if (!out->parts[0].stream || !links[at].continues.len)
-		return OK;
-	enum status status = read_part(pipeline, reader, arena, links[at].continues, &before, err);
-	if (status == ERR_NOT_FOUND || (status == OK && !before.stream))
-		return OK;
-	TRY(status);
-	if (before.view.row.job_id == out->parts[0].view.row.job_id)
-		return OK; /* it goes on with itself: its attempts say that already */
-	out->parts[1] = out->parts[0];
-	out->parts[0] = before;
-	out->parts[1].earlier_attempts = (uint32_t)before.attempts;
-	if (!span_equal(before.metrics[DATA], out->parts[1].metrics[DATA]))
-		out->parts[0].metrics[DATA] = SPAN(""); /* samples are no tokens */
-	out->part_count = 2;
+	TRY(read_part(pipeline, reader, arena, job, &parts[first], err));
+	for (size_t i = at; parts[JOBS_BEFORE_MAX].stream && first && i-- > 0 && may_follow(links, i, at);) {
+		enum status status = read_part(pipeline, reader, arena, links[i].job, &parts[first - 1], err);
+		if (status == ERR_NOT_FOUND)
+			break;
+		TRY(status);
+		if (!parts[first - 1].stream)
+			continue;
+		if (i + 1 < at && counts_anew(&links[i], &parts[first - 1], &parts[first]))
+			break;
+		first--;
+	}
+	out->parts = parts + first;
+	out->part_count = JOBS_BEFORE_MAX + 1 - first;
+	count_attempts(out);
 	return OK;
 }
 
@@ -269,7 +306,7 @@ static bool is_before(
 	       (span_equal(row->stream, part->stream->name) || row->ts_ms < walk->began_ms[attempt - 1]);
 }
 
-/* Whether of this job or of the one that it goes on with. */
+/* Whether of this job or of those that it goes on with. */
 static enum status find_checkpoints(struct store_reader *reader, struct arena *arena, const struct walk *walk,
 	struct continuity_report *out, struct error *err)
 {
@@ -329,51 +366,132 @@ enum status continuity_settle(
 	return restart->why_by_hand.ptr && restart->set_by.ptr ? OK : error_no_memory(err);
 }
 
-/* Of those that differed, the newest one before which it was as behind this one. */
-static void find_taken_back(const struct walk *walk, size_t at, const struct continuity_report *known,
-	struct continuity_restart *restart, uint32_t earlier_attempts)
+/* The restarts of the walk in turn, those of the jobs before among them. */
+struct judging {
+	const struct walk *walk;
+	struct continuity_restart *restarts;
+	size_t *bad; /* places of those that differ and whose steps nothing took the place of since; each began behind the one before */
+	size_t bad_count;
+};
+
+static int64_t start_of(const struct walk *walk, size_t at)
+{
+	return walk->starts[walk->first + at + 1];
+}
+
+static const struct part *part_of(const struct walk *walk, size_t attempt)
+{
+	const struct part *part = &walk->parts[walk->part_count - 1];
+
+	while (part > walk->parts && part->earlier_attempts >= attempt)
+		part--;
+	return part;
+}
+
+static void name_before(const struct judging *j, size_t at, size_t bad)
+{
+	const struct part *part = part_of(j->walk, j->walk->first + bad + 2);
+	struct continuity_restart *restart = &j->restarts[at];
+
+	restart->before_attempt = j->restarts[bad].attempt;
+	if (part != part_of(j->walk, j->walk->first + at + 2))
+		restart->before_job = part->view.row.name;
+}
+
+/* Of what differed, what began at this one's first step or behind it is as if it had not been. */
+static void leave_bad_out(struct judging *j, size_t at)
+{
+	const struct walk *walk = j->walk;
+	size_t bad = at;
+
+	while (j->bad_count && start_of(walk, at) <= start_of(walk, j->bad[j->bad_count - 1])) {
+		bool is_newest = bad == at;
+		bad = j->bad[--j->bad_count];
+		if (is_newest)
+			name_before(j, at, bad);
+	}
+	for (int k = 0; k < FOLLOWED_COUNT && bad != at; k++)
+		continuity_put_before(&walk->series[k][at], &walk->series[k][bad], start_of(walk, bad));
+}
+
+/* Of those that differed and began in front of it, the newest one before which it was as behind this one. */
+static void find_taken_back(struct judging *j, size_t at)
 {
 	const struct continuity_series *now[FOLLOWED_COUNT], *bad[FOLLOWED_COUNT];
 
-	for (size_t i = known->count; i-- > 0 && !restart->takes_back;) {
-		const struct continuity_restart *earlier = &known->restarts[i];
-		size_t j = earlier->attempt + earlier_attempts - walk->first - 2;
+	for (size_t i = j->bad_count; i-- > 0;) {
 		for (int k = 0; k < FOLLOWED_COUNT; k++) {
-			now[k] = &walk->series[k][at];
-			bad[k] = &walk->series[k][j];
+			now[k] = &j->walk->series[k][at];
+			bad[k] = &j->walk->series[k][j->bad[i]];
 		}
-		if (earlier->verdict == CONTINUITY_DIFFERS && continuity_takes_back(bad, now, &restart->judged))
-			restart->takes_back = earlier->attempt;
+		if (!continuity_takes_back(bad, now, &j->restarts[at].judged))
+			continue;
+		name_before(j, at, j->bad[i]);
+		j->bad_count = i;
+		return;
 	}
 }
 
-static enum status judge(const struct walk *walk, struct arena *arena, struct continuity_report *out, struct error *err)
+static enum status judge_one(
+	struct judging *j, size_t at, const struct json *document, struct arena *arena, struct error *err)
 {
-	const struct part *own = &walk->parts[walk->part_count - 1];
+	const struct walk *walk = j->walk;
+	struct continuity_restart *restart = &j->restarts[at];
+
+	if (walk->series[LOSS][at].after.count)
+		leave_bad_out(j, at);
+	continuity_judge(&walk->series[LOSS][at], &walk->series[RATE][at], &walk->series[DATA][at], &restart->judged);
+	if (restart->judged.verdict == CONTINUITY_DIFFERS)
+		find_taken_back(j, at);
+	restart->takes_back = restart->before_attempt && restart->judged.verdict == CONTINUITY_CONTINUED;
+	TRY(continuity_settle(document, restart, arena, err));
+	if (restart->verdict == CONTINUITY_DIFFERS)
+		j->bad[j->bad_count++] = at;
+	return OK;
+}
+
+static enum status judge_part(struct judging *j, const struct part *part, struct arena *arena, struct error *err)
+{
+	const struct walk *walk = j->walk;
+	size_t end = part->earlier_attempts + part->attempts;
 	AUTO(json) document = NULL;
 
-	TRY(json_parse(&document, own->view.row.document, err));
-	out->restarts = arena_alloc(arena, (walk->restart_count + 1) * sizeof *out->restarts);
-	if (!out->restarts)
+	if (end < walk->first + 2)
+		return OK;
+	TRY(json_parse(&document, part->view.row.document, err));
+	for (size_t i = part->earlier_attempts > walk->first ? part->earlier_attempts - walk->first - 1 : 0;
+		walk->first + i + 2 <= end; i++) {
+		j->restarts[i] =
+			(struct continuity_restart){.attempt = (uint32_t)(walk->first + i + 2) - part->earlier_attempts,
+				.continues = SPAN(""),
+				.before_job = SPAN(""),
+				.checkpoint_step = -1,
+				.newest_checkpoint_step = -1};
+		if (j->restarts[i].attempt == 1)
+			j->restarts[i].continues = part[-1].view.row.name;
+		TRY(judge_one(j, i, document, arena, err));
+	}
+	return OK;
+}
+
+/* Those of the job itself are the newest `own_count`. */
+static enum status judge(const struct walk *walk, size_t own_count, struct arena *arena, struct continuity_report *out,
+	struct error *err)
+{
+	struct judging j = {.walk = walk,
+		.restarts = arena_alloc(arena, (walk->restart_count + 1) * sizeof *j.restarts),
+		.bad = arena_alloc(arena, (walk->restart_count + 1) * sizeof *j.bad)};
+
+	if (!j.restarts || !j.bad)
 		return error_no_memory(err);
-	for (size_t i = 0; i < walk->restart_count; i++) {
-		size_t attempt = walk->first + i + 2;
-		struct continuity_restart restart = {.attempt = (uint32_t)attempt - own->earlier_attempts,
-			.continues = SPAN(""),
-			.checkpoint_step = -1,
-			.newest_checkpoint_step = -1};
-		if (restart.attempt == 1)
-			restart.continues = walk->parts[0].view.row.name;
-		continuity_judge(
-			&walk->series[LOSS][i], &walk->series[RATE][i], &walk->series[DATA][i], &restart.judged);
-		if (restart.judged.verdict == CONTINUITY_DIFFERS)
-			find_taken_back(walk, i, out, &restart, own->earlier_attempts);
-		TRY(continuity_settle(document, &restart, arena, err));
-		if (restart.judged.first_step != INT64_MIN)
-			out->restarts[out->count++] = restart;
+	for (size_t i = 0; i < walk->part_count; i++)
+		TRY(judge_part(&j, &walk->parts[i], arena, err));
+	out->restarts = j.restarts + walk->restart_count - own_count;
+	for (size_t i = 0; i < own_count; i++)
+		if (out->restarts[i].judged.first_step != INT64_MIN)
+			out->restarts[out->count++] = out->restarts[i];
 		else
 			out->pending++;
-	}
 	return OK;
 }
 
@@ -391,16 +509,16 @@ enum status continuity_read(struct pipeline *pipeline, struct store_reader *read
 	out->stream = own->stream->name;
 	out->rate_metric = own->metrics[RATE];
 	out->data_metric = own->metrics[DATA];
-	size_t all = own->attempts - (walk.part_count == 1);
-	walk.restart_count = all < limit ? all : limit;
-	out->left_out = all - walk.restart_count;
-	if (!walk.restart_count)
+	size_t all = own->attempts - (walk.part_count == 1), own_count = all < limit ? all : limit;
+	out->left_out = all - own_count;
+	if (!own_count)
 		return OK; /* nothing is to be looked for in its points */
 	TRY(find_starts(pipeline, reader, arena, &walk, err));
+	walk.restart_count = walk.start_count - 1 < limit ? walk.start_count - 1 : limit;
 	walk.first = walk.start_count - walk.restart_count - 1;
 	TRY(find_least_starts(arena, &walk, err));
 	TRY(walk_all(pipeline, reader, arena, &walk, err));
-	TRY(judge(&walk, arena, out, err));
+	TRY(judge(&walk, own_count, arena, out, err));
 	TRY(find_checkpoints(reader, arena, &walk, out, err));
 	find_from_steps(out);
 	return OK;

@@ -1,6 +1,6 @@
 /*
  * Job: what server/fleet/continuity.h judges the restarts of a job by: the loss, the learning rate and the place in the data that were
- *      printed around each, in the stream that has the loss of most attempts; where it goes on with another job, the end of that, too.
+ *      printed around each, in the stream that has the loss of most attempts; where it goes on with other jobs, what those printed, too.
  * Ownership: lives in the arena. Threads: any.
  */
 #pragma once
@@ -15,12 +15,13 @@ enum { CONTINUITY_RESTARTS_MAX = 100 };
 
 struct continuity_restart {
 	uint32_t attempt; /* that it began */
-	struct span continues; /* the job that the first attempt goes on with; "" */
+	struct span continues; /* the nearest one with a loss of those that the first attempt goes on with; "" */
 	int64_t from_step; /* it went on from: a checkpoint that fits, else one print before its first */
 	int64_t checkpoint_step; /* the newest in front of its first step that the log told of; -1: none */
 	int64_t newest_checkpoint_step; /* of all that were told of before it; -1: none */
-	uint32_t
-		takes_back; /* the attempt that differed, and whose restart this one undoes: judged by what was before that; 0 */
+	uint32_t before_attempt; /* that differed: this one goes on from before it, and is compared with that; 0 */
+	struct span before_job; /* whose attempt that is; "": the same job's */
+	bool takes_back; /* so the restart of before_attempt is undone */
 	struct continuity judged;
 	enum continuity_verdict verdict; /* as judged, unless somebody knows better: */
 	bool is_by_hand;

@@ -192,3 +192,22 @@ TEST(a_step_that_was_printed_twice_has_its_last_value)
 	CHECK(loss->after.prints[0].value == 2);
 	free(loss);
 }
+
+/* A bad restart at 81, and one that goes on from 61: what it is compared with up to 80 nobody made again. */
+TEST(what_was_before_a_bad_restart_is_before_what_goes_on_from_in_front_of_it)
+{
+	struct continuity_series *bad = new_series(), *now = new_series();
+	before(bad, 81, 1, 100, 2);
+	before(now, 61, 1, 80, 2);
+	before(now, 61, 81, 120, 9); /* what the bad one printed */
+	continuity_put_before(now, bad, 81);
+	CHECK_INT(now->before.count, 40);
+	CHECK_INT(now->before.prints[19].step, 80);
+	CHECK_INT(now->before.prints[20].step, 81);
+	CHECK(now->before.prints[39].value < 3);
+	after(now, 61, 120, 2);
+	CHECK_INT(judge(now).verdict, CONTINUITY_CONTINUED);
+	CHECK_INT(judge(now).overlap_steps, 40);
+	free(bad);
+	free(now);
+}

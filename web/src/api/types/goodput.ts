@@ -54,6 +54,8 @@ export interface ContinuityRestart {
   causes: string[];
   /** The attempt whose restart this one undoes. */
   takes_back?: number;
+  /** The job whose attempt that is, if another one's. */
+  takes_back_in?: string;
   why: string;
 }
 
