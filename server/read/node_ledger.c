@@ -206,16 +206,3 @@ enum status node_write_if_drained(
 	json_object_end(w);
 	return OK;
 }
-
-enum status node_write_drain(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
-	const struct span *hosts, size_t count, int64_t now_ms, struct json_writer *w, struct error *err)
-{
-	struct node_ledger ledger;
-
-	TRY(node_ledger_read(&ledger, pipeline, reader, arena, SPAN(""), now_ms, err));
-	json_array(w);
-	for (size_t i = 0; i < count; i++)
-		TRY(node_write_if_drained(&ledger, hosts[i], w, err));
-	json_array_end(w);
-	return OK;
-}

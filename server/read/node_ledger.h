@@ -59,6 +59,3 @@ void node_write_why(const struct node_sum *node, struct json_writer *w);
 /* {"host","why"}; nothing where it is not to be drained. */
 enum status node_write_if_drained(
 	const struct node_ledger *ledger, struct span host, struct json_writer *w, struct error *err) MUST_CHECK;
-/* [{"host","why":[…]}] of those that are to be drained, in their order; an array. */
-enum status node_write_drain(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
-	const struct span *hosts, size_t count, int64_t now_ms, struct json_writer *w, struct error *err) MUST_CHECK;

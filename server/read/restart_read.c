@@ -256,40 +256,72 @@ static void write_passed_over(const struct restart *r, struct json_writer *w)
 
 /* ---- machines ---- */
 
-static enum status read_hosts(const struct restart *r, struct span **out, size_t *count, struct error *err)
+struct hosts {
+	struct span *items; /* HOSTS_MAX at most */
+	size_t count;
+};
+
+static void add_host(struct hosts *hosts, struct span host)
+{
+	for (size_t i = 0; i < hosts->count; i++)
+		if (span_equal(hosts->items[i], host))
+			return;
+	if (host.len && hosts->count < HOSTS_MAX)
+		hosts->items[hosts->count++] = host;
+}
+
+static enum status add_hosts(const struct restart *r, int64_t job_id, struct hosts *hosts, struct error *err)
 {
 	struct stream_host_row *rows;
-	size_t row_count;
+	size_t count;
 
-	TRY(store_read_stream_hosts(r->reader, r->arena, r->view.row.job_id, 0, &rows, &row_count, err));
-	struct span *hosts = arena_alloc(r->arena, (row_count + 1) * sizeof *hosts);
-	if (!hosts)
-		return error_no_memory(err);
-	*count = 0;
-	for (size_t i = 0; i < row_count && *count < HOSTS_MAX; i++) {
-		bool is_new = rows[i].host.len;
-		for (size_t k = 0; k < *count && is_new; k++)
-			is_new = !span_equal(hosts[k], rows[i].host);
-		if (is_new)
-			hosts[(*count)++] = rows[i].host;
-	}
-	*out = hosts;
+	TRY(store_read_stream_hosts(r->reader, r->arena, job_id, 0, &rows, &count, err));
+	for (size_t i = 0; i < count; i++)
+		add_host(hosts, rows[i].host);
+	return OK;
+}
+
+/* Its machines first, then those that the jobs of its run before it had: who has them again has their faults again. */
+static enum status add_hosts_of_run(const struct restart *r, struct hosts *hosts, struct error *err)
+{
+	for (size_t i = r->link_count; i-- > 0;)
+		if (r->links[i].job_id != r->view.row.job_id)
+			TRY(add_hosts(r, r->links[i].job_id, hosts, err));
+	return OK;
+}
+
+static enum status write_drained(const struct restart *r, struct hosts *hosts, struct json_writer *w, struct error *err)
+{
+	struct node_ledger ledger;
+
+	TRY(add_hosts_of_run(r, hosts, err));
+	TRY(node_ledger_read(&ledger, r->pipeline, r->reader, r->arena, SPAN(""), r->now_ms, err));
+	/* And those that only lines of theirs name: of whoever saw it, as srun does. */
+	for (size_t i = 0; i < ledger.fault_count; i++)
+		for (size_t k = 0; k < r->link_count; k++)
+			if (ledger.faults[i].job_id == r->links[k].job_id)
+				add_host(hosts, ledger.faults[i].host);
+	json_key(w, "drained");
+	json_array(w);
+	for (size_t i = 0; i < hosts->count; i++)
+		TRY(node_write_if_drained(&ledger, hosts->items[i], w, err));
+	json_array_end(w);
 	return OK;
 }
 
 static enum status write_hosts(const struct restart *r, struct json_writer *w, struct error *err)
 {
-	struct span *hosts;
-	size_t count;
+	struct hosts hosts = {.items = arena_alloc(r->arena, HOSTS_MAX * sizeof(struct span))};
 
-	TRY(read_hosts(r, &hosts, &count, err));
+	if (!hosts.items)
+		return error_no_memory(err);
+	TRY(add_hosts(r, r->view.row.job_id, &hosts, err));
 	json_key(w, "hosts");
 	json_array(w);
-	for (size_t i = 0; i < count; i++)
-		json_span(w, hosts[i]);
+	for (size_t i = 0; i < hosts.count; i++)
+		json_span(w, hosts.items[i]);
 	json_array_end(w);
-	json_key(w, "drained");
-	return node_write_drain(r->pipeline, r->reader, r->arena, hosts, count, r->now_ms, w, err);
+	return write_drained(r, &hosts, w, err);
 }
 
 /* ---- whether ---- */

@@ -140,3 +140,18 @@ def test_a_machine_set_by_hand_is_in_what_is_said_of_its_failure(server):
     assert shown() == ["gpu7"]
     set_hosts(server, algo_1=None)
     assert " on n1: " in reason() and drained(server) == ["n1"]
+
+
+def test_a_run_does_without_the_sick_machines_that_it_had_before(server):
+    """The job before had one, and its log names another; the one that goes on has neither, fails, and would get both again."""
+    now = int(time.time() * 1000)
+    ends = lambda job: server.post(f"/api/v1/jobs/{job}/transitions", json={"SecondaryStatus": "Failed", "time_ms": now + 2}).status
+    send(server, "rm-1", "algo-1", (now, "step: 1 loss: 2.0"), (now, XID), (now, "srun: error: Node failure on rm-9"), host="rm-2")
+    wait_until(lambda: {"rm-2", "rm-9"} <= set(drained(server)), what="both machines")
+    assert ends("rm-1") == 204
+    assert server.post("/api/v1/jobs", json={"TrainingJobName": "rm-n", "Tags": [{"Key": "continues", "Value": "rm-1"}]}).status == 201
+    send(server, "rm-n", "algo-1", (now + 1, "step: 2 loss: 2.0"), host="rm-3")
+    assert ends("rm-n") == 204
+    for job, hosts in (("rm-1", ["rm-2"]), ("rm-n", ["rm-3"])):
+        said = server.get(f"/api/v1/jobs/{job}/restart").body
+        assert said["hosts"] == hosts and sorted(one["host"] for one in said["drained"]) == ["rm-2", "rm-9"], said

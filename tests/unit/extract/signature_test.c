@@ -73,6 +73,15 @@ static const struct {
 	 "fatal error detected on link 6(0x10000, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0)\\\"\"},\"HealthMonitoringAgentDetectionEvent\":"
 	 "\"HealthEvent\"}",
 		"hyperpod_unhealthy"},
+	{"\"Node condition NvidiaErrorReboot is now: True, reason: XidHardwareFailure, message: \\\"NVRM: Xid (PCI:0000:b9:00): 31, "
+	 "MMU Fault\\\"\"},\"HealthMonitoringAgentDetectionEvent\":\"HealthEvent\"}",
+		"hyperpod_unhealthy"},
+	{"\"Node condition NvidiaErrorReboot is now: True, reason: XidHardwareFailure, message: \\\"NVRM: Xid (PCI:0000:b9:00): 149, "
+	 "NETIR_LINK_EVT Nonfatal XC0\\\"\"},\"HealthMonitoringAgentDetectionEvent\":\"HealthEvent\"}",
+		"hyperpod_unhealthy"},
+	{"\"Node condition NvidiaErrorReboot is now: True, reason: XidHardwareFailure, message: \\\"NVRM: Xid (PCI:0000:b9:00): 79, "
+	 "GPU has fallen off the bus.\\\"\"},\"HealthMonitoringAgentDetectionEvent\":\"HealthEvent\"}",
+		"xid_79"},
 	{"|                           | Fail - GPU: 0                                  |", "dcgm_failed"},
 	{"| PCIe                      | Fail - GPUs: 0, 3                              |", "dcgm_failed"},
 	{"| Memory Bandwidth          | Fail - All                                     |", "dcgm_failed"},
