@@ -155,3 +155,19 @@ def test_a_run_does_without_the_sick_machines_that_it_had_before(server):
     for job, hosts in (("rm-1", ["rm-2"]), ("rm-n", ["rm-3"])):
         said = server.get(f"/api/v1/jobs/{job}/restart").body
         assert said["hosts"] == hosts and sorted(one["host"] for one in said["drained"]) == ["rm-2", "rm-9"], said
+
+
+def test_a_rank_of_another_machine_is_not_charged_to_who_sends_for_all(server):
+    """srun's output of four machines comes from the first one: eight ranks are its own at most, and the others' faults are not."""
+    now = int(time.time() * 1000)
+    for job in ("rk-all", "rk-own", "rk-each"):
+        assert server.post("/api/v1/jobs", json={"TrainingJobName": job, "ResourceConfig": {"InstanceType": "ml.p5.48xlarge", "InstanceCount": 4, "VolumeSizeInGB": 1}}).status == 201
+    send(server, "rk-all", "algo-1", (now, "step: 1 loss: 2.0"), (now, f"16: {ECC}"), host="rk-1")
+    send(server, "rk-own", "algo-1", (now, "step: 1 loss: 2.0"), (now, f"[rank3]: {ECC}"), host="rk-2")
+    ship(server, "rk-each", "rk-3", ["step: 1 loss: 2.0"])
+    send(server, "rk-each", "algo-2", (now, f"[rank12]: {ECC}"), host="rk-4")
+    wait_until(lambda: len(server.get("/api/v1/incidents?limit=1000").body["incidents"]) >= 3, what="an incident of each")
+    wait_until(lambda: {"rk-2", "rk-4"} <= set(drained(server)), what="those whose own it is")
+    assert sorted(drained(server)) == ["rk-2", "rk-4"]
+    (row,) = server.get("/api/v1/incidents?q=name%3Drk-all").body["incidents"]
+    assert row["kind"] == "log_signature" and "host" not in row["evidence"], row

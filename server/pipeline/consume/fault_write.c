@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/text/host_list.h"
 #include "extract/line/named_host.h"
+#include "extract/line/prefix.h"
 #include "extract/line/signature.h"
 #include "model/jobs/by_hand.h"
 #include "model/incident.h"
@@ -29,6 +30,7 @@ enum {
 	ORDINAL_HASH_BITS = 20,
 	JOBS_ON_HOST_MAX = 3, /* others than the one that told of it */
 	FOLDED_MAX = 100,
+	RANKS_OF_A_MACHINE = 8, /* GPUs; with more of them whose a rank is remains unsaid */
 	QUIET_MAX = 100
 };
 
@@ -357,6 +359,38 @@ static enum status know_list(const struct writing *w, struct span *names, size_t
 	return out->ptr ? OK : error_no_memory(err);
 }
 
+/* All machines of the job send by one that is known: srun's output, or the launcher's. */
+static enum status is_sent_for_all(const struct writing *w, bool *is_so, struct error *err)
+{
+	struct stream_host_row *rows;
+	AUTO(json) document = NULL;
+	const struct stream_host_row *first = NULL;
+	size_t count;
+
+	*is_so = false;
+	TRY(store_read_stream_hosts(store_tx_reader(w->tx), w->arena, w->stretch->hit.job_id, 0, &rows, &count, err));
+	for (size_t i = 0; i < count; i++) {
+		first = first || !rows[i].host.len ? first : &rows[i];
+		if (first && rows[i].host.len && rows[i].stream_id != first->stream_id &&
+			!span_equal(rows[i].host, first->host))
+			return OK;
+	}
+	TRY(json_parse(&document, w->job->document, err));
+	*is_so = job_stated_nodes(document) > 1;
+	return OK;
+}
+
+/* A rank beyond those of one machine, in a log that one sends for all: it is on another one. */
+static enum status look_at_rank(const struct writing *w, struct signature_hit_row *hit, struct error *err)
+{
+	bool is_bare;
+
+	if (w->stretch->signature->about != SIGNATURE_NODE || !line_may_have_rank(hit->text) ||
+		line_peel_rank(hit->text, &is_bare) < RANKS_OF_A_MACHINE)
+		return OK;
+	return is_sent_for_all(w, &hit->is_of_nobody, err);
+}
+
 /* Whose the stretch is by what its lines say, decided once: the store keeps it. */
 static enum status decide_host(const struct writing *w, struct signature_hit_row *hit, struct error *err)
 {
@@ -365,7 +399,7 @@ static enum status decide_host(const struct writing *w, struct signature_hit_row
 	size_t count;
 
 	if (!said.len)
-		return OK;
+		return look_at_rank(w, hit, err);
 	TRY(find_sender(w, &sender, err));
 	if (named_host_is_same(said, sender))
 		return OK;
