@@ -70,21 +70,49 @@ static bool take_pod(struct span *text, struct span *pod)
 
 /* ---- "gpu07: " ---- */
 
-/* What programs and launchers number themselves. */
-static bool is_role(struct span name)
+static bool is_one_of(struct span name, const char *const *words, size_t count)
 {
-	static const char *const words[] = {"rank", "worker", "trainer", "default", "process", "proc", "task", "local",
-		"master", "chief", "ps", "launcher", "stage", "device", "cuda", "dp", "tp", "pp", "ep", "cp", "step",
-		"iteration", "epoch", "check", "test", "phase", "run", "job", "level", "dcgm", "dcgmi", "diag",
-		"stdout", "stderr"};
-	size_t len = name.len;
+	for (size_t i = 0; i < count; i++)
+		if (span_equal_fold(name, span_from(words[i])))
+			return true;
+	return false;
+}
+
+/* The name without the number at its end; *last: its last part. */
+static struct span stem_of(struct span name, struct span *last)
+{
+	size_t len = name.len, from;
 
 	while (len && !is_letter(name.ptr[len - 1]))
 		len--;
-	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-		if (span_equal_fold(span_of(name.ptr, len), span_from(words[i])))
-			return true;
-	return false;
+	for (from = len; from && name.ptr[from - 1] != '-' && name.ptr[from - 1] != '_' && name.ptr[from - 1] != '.';)
+		from--;
+	*last = span_of(name.ptr + from, len - from);
+	return span_of(name.ptr, len);
+}
+
+/* "GPU3", "H100": devices, in capitals, as machines are not called. */
+static bool is_device(struct span stem, struct span name)
+{
+	bool is_model = stem.len == 1 && stem.ptr[0] >= 'A' && stem.ptr[0] <= 'Z' && name.len >= 3;
+
+	return is_model || span_equal(stem, SPAN("GPU"));
+}
+
+/* What programs and launchers number themselves, and what a machine has several of. *is_part: as the end of a longer name, a pod's. */
+static bool is_role(struct span name, bool *is_part)
+{
+	static const char *const words[] = {"rank", "worker", "trainer", "default", "process", "proc", "task", "local",
+		"master", "chief", "ps", "launcher", "stage", "device", "cuda", "dp", "tp", "pp", "ep", "cp", "step",
+		"iteration", "iter", "epoch", "check", "test", "phase", "run", "job", "level", "dcgm", "dcgmi", "diag",
+		"stdout", "stderr", "actor", "layer", "expert", "shard", "batch", "attempt", "loss", "torchrun", "seed",
+		"fold", "v", "fp", "bf", "gpt", "eth", "ib", "ens", "eno", "enp", "mlx", "bond", "lo", "docker",
+		"veth"};
+	struct span last, stem = stem_of(name, &last);
+	bool is_word = is_one_of(last, words, sizeof words / sizeof *words);
+
+	*is_part = is_word && last.len < stem.len && span_find_char(stem, '_') < 0;
+	return (is_word && !*is_part) || is_device(stem, name);
 }
 
 static bool is_address(struct span host)
@@ -102,14 +130,15 @@ static bool is_address(struct span host)
 /* As machines of a cluster are called: "INFO", "RuntimeError" are none. */
 static bool is_machine_like(struct span host, bool *has_number)
 {
-	bool has_digit = false, has_letter = false;
+	bool has_digit = false, has_letter = false, is_pod = false;
 
 	for (size_t i = 0; i < host.len; i++) {
 		has_digit |= is_digit(host.ptr[i]);
 		has_letter |= is_letter(host.ptr[i]);
 	}
-	*has_number = has_digit;
-	return is_address(host) || (has_letter && !is_role(host) && (has_digit || span_find_char(host, '-') > 0));
+	bool is_named = has_letter && !is_role(host, &is_pod) && (has_digit || span_find_char(host, '-') > 0);
+	*has_number = has_digit && !is_pod;
+	return is_address(host) || is_named;
 }
 
 static bool take_name(struct span *text, struct span *name)
@@ -128,7 +157,12 @@ static bool take_name(struct span *text, struct span *name)
 /* What a driver tells the kernel, and no training prints. */
 static bool is_kernels(struct span text)
 {
+	struct span host, rest;
+
 	(void)take_stamp(&text);
+	rest = text;
+	if (take_host(&rest, &host) && span_starts_with(rest, SPAN("kernel: ")))
+		text = rest;
 	(void)!span_take(&text, SPAN("kernel: "));
 	(void)take_stamp(&text);
 	return span_starts_with(text, SPAN("NVRM: ")) || span_starts_with(text, SPAN("nvidia-nvswitch"));
@@ -145,6 +179,16 @@ static enum naming name_by_prefix(struct span name, struct span rest, const stru
 	return is_kernels(rest) ? NAMING_ELSEWHERE : NAMING_GUESS;
 }
 
+/* "Nov 30 01:10:00 gpu07 journal: NVRM: Xid": another program hands on what the kernel said. */
+static bool is_handed_on(struct span text, struct span *host)
+{
+	if (!take_stamp(&text) || !take_host(&text, host) || is_known_to_nobody(*host))
+		return false;
+	ptrdiff_t end = span_find(span_cut(text, HOST_BYTES_MAX), SPAN(": "));
+	return end > 0 && span_find_char(span_cut(text, (size_t)end), ' ') < 0 &&
+	       is_kernels(span_skip(text, (size_t)end + 2));
+}
+
 enum naming named_host_read(struct span text, const struct signature *signature, struct span *host)
 {
 	enum naming naming = NAMING_NONE;
@@ -157,6 +201,8 @@ enum naming named_host_read(struct span text, const struct signature *signature,
 		naming = name_by_prefix(name, rest, signature);
 	if (read_kernel(rest, host))
 		return NAMING_KERNEL;
+	if (naming == NAMING_NONE && is_handed_on(rest, host))
+		return NAMING_ELSEWHERE;
 	*host = naming == NAMING_NONE ? SPAN("") : name;
 	return naming;
 }
