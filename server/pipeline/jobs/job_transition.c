@@ -30,9 +30,9 @@ struct change {
 };
 
 static enum status read_own_job(
-	const struct change *change, struct store_tx *tx, struct job_row *row, struct error *err)
+	const struct change *change, struct store_reader *reader, struct job_row *row, struct error *err)
 {
-	TRY(store_read_job(store_tx_reader(tx), change->arena, change->job, row, err));
+	TRY(store_read_job(reader, change->arena, change->job, row, err));
 	return check_team(row->team, row->name, change->team, err);
 }
 
@@ -243,7 +243,7 @@ static enum status write_transition(void *context, struct store_tx *tx, struct e
 	change->ignored[0] = 0;
 	change->halted_id = 0;
 	change->life.failed = (struct job_failed_incident){0};
-	TRY(read_own_job(change, tx, &row, err));
+	TRY(read_own_job(change, store_tx_reader(tx), &row, err));
 	if (transition->first)
 		TRY(transition->first(transition->context, tx, err));
 	told.start_ms = transition->time_ms;
@@ -286,13 +286,14 @@ static bool needs_log_end(struct pipeline *pipeline, struct span name, const str
 	       (phase_is_resume(transition->secondary) || phase_is_final(transition->secondary));
 }
 
-/* What is refused as the job stands does not wait until its log is read. */
-static enum status check_stands(void *context, struct store_tx *tx, struct error *err)
+/* What is refused as the job stands does not wait until its log is read. Only looked at: nothing for the audit log. */
+static enum status check_stands(const struct change *change, struct error *err)
 {
-	const struct change *change = context;
+	AUTO(store_reader) reader = NULL;
 	struct job_row row;
 
-	TRY(read_own_job(change, tx, &row, err));
+	TRY(store_reader_new(&reader, change->pipeline->options.store, err));
+	TRY(read_own_job(change, reader, &row, err));
 	return check_unless(change->transition->unless, &row, err);
 }
 
@@ -315,7 +316,7 @@ enum status pipeline_add_transition(struct pipeline *pipeline, struct span job, 
 			"SecondaryStatus '%.*s' is none of SageMaker's (Starting, Downloading, Training, Uploading, Completed, Failed, Stopped …)",
 			SPAN_ARGS(transition->secondary));
 	if (needs_log_end(pipeline, job, transition)) {
-		TRY(writer_execute(pipeline, check_stands, &change, err));
+		TRY(check_stands(&change, err));
 		TRY(log_end_await(pipeline, job, err));
 	}
 	change.life = (struct life){.pipeline = pipeline, .arena = arena, .now_ms = clock_wall_ms()};
