@@ -199,7 +199,8 @@ def pages(options):
         cursor = page.get("next_cursor")
         if not cursor:
             return
-    sys.stderr.write("sm_search: there are more jobs than these {}: --limit 0 prints all\n".format(options.limit))
+    if not options.is_limit_asked:
+        sys.stderr.write("sm_search: there are more jobs than these {}: --limit 0 prints all\n".format(options.limit))
 
 
 # ---- printing -------------------------------------------------------------------------------------------------------
@@ -291,7 +292,7 @@ def parse(arguments, environment):
     parser.add_argument("--ca-file", metavar="FILE", help="Certificate authorities to trust for https.",
                         default=environment.get("SMFLEET_CA_FILE"))
     parser.add_argument("--sort", metavar="FIELD", help="Order, such as loss or -started; - puts the largest first.")
-    parser.add_argument("--limit", metavar="N", type=int, default=50, help="At most so many jobs; 0: all. [50]")
+    parser.add_argument("--limit", metavar="N", type=int, default=None, help="At most so many jobs; 0: all. [50]")
     parser.add_argument("--fields", metavar="A,B", help="What to print: name,status,loss.min,hp.lr,tag.team …")
     one_of = parser.add_mutually_exclusive_group()
     for name, text in (("table", "An aligned table; what a terminal gets."), ("csv", "What a pipe or file gets."),
@@ -302,6 +303,9 @@ def parse(arguments, environment):
     unknown = [word for word in words if word.startswith("--")]
     if unknown:
         parser.error("there is no option {}".format(unknown[0]))
+    options.is_limit_asked = options.limit is not None
+    if not options.is_limit_asked:
+        options.limit = 50
     if options.limit < 0:
         parser.error("--limit {} is less than 0".format(options.limit))
     options.query = " ".join(options.query + words)

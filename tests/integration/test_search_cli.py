@@ -83,8 +83,10 @@ def test_table(jobs, search):
 def test_limit_and_pages(server, search):
     for i in range(1030):
         assert server.post("/api/v1/jobs", json={"TrainingJobName": f"page-{i:04}"}).status < 300
-    cut = search("page", "--limit", "3", "--ndjson")
-    assert len(cut.stdout.splitlines()) == 3 and "there are more jobs than these 3: --limit 0" in cut.stderr
+    cut = search("page", "--ndjson")
+    assert len(cut.stdout.splitlines()) == 50 and "there are more jobs than these 50: --limit 0" in cut.stderr
+    asked = search("page", "--limit", "3", "--ndjson")
+    assert len(asked.stdout.splitlines()) == 3 and not asked.stderr
     assert not search("page", "--limit", "0", "--ndjson").stderr
     names = {json.loads(line)["TrainingJobName"] for line in search("page", "--limit", "0", "--ndjson").stdout.splitlines()}
     assert len(names) == 1030

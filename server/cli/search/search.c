@@ -445,7 +445,8 @@ static enum status run(struct search *search, char *const *environment, struct e
 	put_tail(search, environment);
 	TRY(flush(search, err));
 	bool has_left = search->cursor.len && !search->rest && search->format != FORMAT_COUNT;
-	if (has_left && !options_flag(search->options, "watch"))
+	bool is_asked = options_origin(search->options, "limit") != OPTION_FROM_DEFAULT; /* for so many */
+	if (has_left && !is_asked && !options_flag(search->options, "watch"))
 		client_say(search_program.name, "there are more jobs than these %" PRIu64 ": --limit 0 prints all",
 			search->row_count);
 	return OK;
