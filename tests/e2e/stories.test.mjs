@@ -1,4 +1,4 @@
-// Ten things that people come for, over the demonstration's fleet, each from where one begins to where one has it; by keys where a key is there.
+// Ten things that people come for, over the demonstration's fleet, each from where one begins to where one has it; by keys alone.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import path from "node:path";
@@ -19,7 +19,7 @@ const ready = (page) => page.locator(".connection.live").waitFor();
 const STORIES = {
   "what is wrong now: from the fleet to the line that says so": async ({ page, open }) => {
     await open("/");
-    await page.locator('.fleet .incidents li:has-text("known error in the log") a[href*="olmo-"]').first().click();
+    await page.locator('.fleet .incidents li:has-text("known error in the log") a[href*="olmo-"]').first().press("Enter");
     await page.waitForURL(/\/jobs\/olmo-.*incident=/);
     await page.locator(".chart canvas").first().waitFor(); // its hue is a grey
     await chosen(page, "NCCL");
@@ -40,7 +40,7 @@ const STORIES = {
       await page.focus(`tr[data-name="${name}"]`);
       await goes(page, "x");
     }
-    await page.locator(".bulk a").first().click();
+    await page.locator(".bulk a").first().press("Enter");
     await curve(page, ".compare canvas");
     await waitUntil(async () => /^hp\.lr 5e-05 8e-05$/.test((await texts(page, ".differences tbody tr"))[0] ?? ""), "the learning rates, above all else that differs");
   },
@@ -59,7 +59,7 @@ const STORIES = {
     await open(`/jobs/${STRAGGLING}/nodes`);
     await until(page, (stream) => document.querySelector("main").innerText.includes(stream), "the slow machine", slow);
     await open(`/incidents?kind=straggler`);
-    await page.locator("table.incidents tbody tr").first().click();
+    await page.locator("table.incidents tbody tr a").first().press("Enter");
     await until(page, (stream) => document.querySelector(".alertdetail")?.innerText.includes(stream), "whose it is", slow);
   },
   "what idle pools cost, once prices are set": async ({ server, page, open }) => {
@@ -73,7 +73,7 @@ const STORIES = {
     await open("/");
     await ready(page);
     await goes(page, "g w");
-    await page.locator(".templates button").first().click();
+    await page.locator(".templates button").first().press("Enter");
     await curve(page, ".panel canvas");
     await goes(page, "Control+s");
     await page.getByLabel("Name", { exact: false }).last().fill("morning");
@@ -85,7 +85,7 @@ const STORIES = {
   "curves of a log that nothing reads yet": async ({ server, page, open }) => {
     await server.send("homemade", Array.from({ length: 200 }, (_, n) => `it=${n} objective<${(5 - n / 50).toFixed(4)}>`));
     await open("/jobs/homemade");
-    await page.locator(".shapes li button:text-is('Use')").first().click();
+    await page.locator(".shapes li button:text-is('Use')").first().press("Enter");
     await curve(page);
   },
   "whether a failed job is to be started again, and how": async ({ page, open }) => {
@@ -101,7 +101,7 @@ const STORIES = {
     await goes(page, "g r");
     await until(page, () => document.querySelector(".report .sum")?.innerText.includes("2 jobs failed"), "the sum");
     assert.deepEqual((await texts(page, '.report section[aria-label="Failed"] tbody th a')).sort(), [CRASHED, DIVERGED]);
-    await page.getByRole("button", { name: "Mark as read" }).click();
+    await page.getByRole("button", { name: "Mark as read" }).press("Enter");
     await until(page, () => document.querySelector(".report .sum")?.innerText.includes("0 jobs failed"), "that it is read");
   },
 };
