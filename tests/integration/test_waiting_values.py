@@ -120,6 +120,19 @@ def test_an_export_ends_what_was_wrong_before_the_values_that_wait(start):
     assert of(copy) == of(origin)
 
 
+def test_a_nan_that_is_printed_as_the_tracker_has_just_told_what_waits_is_found(start):
+    """W&B sends a short run at its end: what was printed waits still, and the NaN behind it came when its metric was known to be told."""
+    server = start("--tracker-wait", "2s")
+    hf_run(server, "late")
+    logged, printed = hf_rows(1, 6)
+    taken(post(server, "late", {CONSOLE: (0, printed)}))
+    server.wait_for_extraction()
+    taken(post(server, "late", {HISTORY: (0, logged)}))
+    server.wait_for_points("p/late", "train/loss", 5)
+    taken(post(server, "late", {CONSOLE: (len(printed), hf_rows(6, 7, nan=6)[1])}))
+    wait_until(lambda: non_finite(server, "p/late") == ["train:loss"], what="the NaN that nobody told")
+
+
 def test_two_forms_of_one_metric_keep_their_order(start):
     """Of nanoGPT: what waits goes before a line of another form that says its step."""
     server = start("--tracker-wait", "10m")

@@ -119,6 +119,16 @@ enum status held_put_alone(const struct pipeline *pipeline, struct stream_state 
 	return OK;
 }
 
+/* It was finite: by what was passed over, or will be when what waits is let go. */
+static bool has_numbers(const struct series_state *series)
+{
+	bool has_one = series->has_passed_over;
+
+	for (size_t i = 0; i < series->held.count && !has_one; i++)
+		has_one = isfinite(series->held.values[i].point.value);
+	return has_one;
+}
+
 /* Once: a NaN stays one. Its series had been finite, as detectors want it. */
 static bool is_looked_for(const struct pipeline *pipeline, const struct stream_state *stream,
 	const struct series_state *series, enum role role)
@@ -127,7 +137,7 @@ static bool is_looked_for(const struct pipeline *pipeline, const struct stream_s
 
 	if (!pipeline->options.tracker_wait_ms || stream->said || series->is_told || stream->held_count >= HELD_MAX)
 		return false;
-	if (!series->has_passed_over || summary->nan_count + summary->inf_count)
+	if (!has_numbers(series) || summary->nan_count + summary->inf_count)
 		return false;
 	for (size_t i = 0; i < series->held.count; i++)
 		if (series->held.values[i].is_told)

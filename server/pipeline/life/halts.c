@@ -88,7 +88,7 @@ enum status halts_are_due(struct pipeline *pipeline, struct store_reader *reader
 		return OK;
 	TRY(view_read_job(pipeline, reader, arena, job->name, SPAN(""), SPAN(""), 0, &view, err));
 	for (size_t i = 0; i < view.stream_count; i++)
-		*out = *out || (is_of_training(&view.streams[i]) && view.streams[i].last_ms >= halts[0].from_ms);
+		*out = *out || (is_of_training(&view.streams[i]) && view.streams[i].last_ms > halts[0].from_ms);
 	return OK;
 }
 
@@ -124,7 +124,7 @@ static enum status begin_look(struct look *look, struct span job, struct error *
 
 static enum status find_line(const struct look *look, const struct halt *halt, int64_t *found_ms, struct error *err)
 {
-	struct log_place after = {halt->from_ms - 1, UINT32_MAX, UINT64_MAX};
+	struct log_place after = {halt->from_ms, UINT32_MAX, UINT64_MAX}; /* what was printed just then is of before */
 	struct merge merge = {.job = look->view.row.name,
 		.stream = SPAN(""),
 		.streams = look->streams,
@@ -144,7 +144,7 @@ static enum status find_line(const struct look *look, const struct halt *halt, i
 		for (size_t j = 0; j < count; j++) {
 			int64_t ts_ms = lines[j].line.ts_ms;
 			after = lines[j].place;
-			if (ts_ms >= halt->from_ms && ts_ms <= halt->to_ms && ts_ms < *found_ms)
+			if (ts_ms > halt->from_ms && ts_ms <= halt->to_ms && ts_ms < *found_ms)
 				*found_ms = ts_ms;
 		}
 		has_more = has_more && count;
@@ -180,7 +180,7 @@ static enum status find_point(
 	AUTO(zstd) zstd = zstd_new();
 	AUTO_MEM struct point *chunk = mem_alloc(CHUNK_MAX_POINTS * sizeof *chunk);
 	struct point_look points = {
-		{.axis = AXIS_TIME, .from = halt->from_ms, .to = halt->to_ms, .attempts = ATTEMPTS_ALL}, *found_ms};
+		{.axis = AXIS_TIME, .from = halt->from_ms + 1, .to = halt->to_ms, .attempts = ATTEMPTS_ALL}, *found_ms};
 	struct points_walk walk = {.reader = look->reader,
 		.view = &look->view,
 		.query = &points.query,
