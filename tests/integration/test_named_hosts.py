@@ -171,3 +171,16 @@ def test_a_rank_of_another_machine_is_not_charged_to_who_sends_for_all(server):
     assert sorted(drained(server)) == ["rk-2", "rk-4"]
     (row,) = server.get("/api/v1/incidents?q=name%3Drk-all").body["incidents"]
     assert row["kind"] == "log_signature" and "host" not in row["evidence"], row
+
+
+def test_a_flood_of_names_is_no_flood_of_incidents(server):
+    """Each machine is an incident: of a list that is too long, and of names that come without an end, nobody is charged."""
+    now = int(time.time() * 1000)
+    send(server, "fl-list", "algo-1", (now, "srun: error: Node failure on fl[001-033]"), host="fl-1")
+    send(server, "fl-many", "algo-1", *((now, f"srun: error: Node failure on flood{n:04}") for n in range(600)), host="fl-2")
+    told = lambda job: server.get(f"/api/v1/incidents?q=name%3D{job}&limit=1000").body["incidents"]
+    server.wait_for_extraction()
+    send(server, "fl-next", "algo-1", (now, XID), host="fl-3")
+    wait_until(lambda: told("fl-next"), what="what comes behind them")
+    assert len(told("fl-many")) == 128 and [row["kind"] for row in told("fl-list")] == ["log_signature"]
+    assert not [host for host in drained(server) if host.startswith("fl0") or host in ("fl-1", "fl-2")]

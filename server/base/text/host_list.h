@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 
-enum { HOST_LIST_MAX = 512 };
+enum { HOST_LIST_MAX = 32 };
 
 /* *count 0: it is no such list, or one of more machines than that. In the order of the text; the same one twice is there twice. */
 enum status host_list_expand(

@@ -159,6 +159,9 @@ enum status signs_hand_over(struct pipeline *pipeline, struct stream_state *stre
 /* ---- lines ---- */
 
 /* At most the bytes that are kept, whole characters, no control characters. */
+/* No machine is called so. */
+static const struct span of_nobody = {"?", 1};
+
 static void keep_text(struct buf *out, struct span text)
 {
 	size_t len = text.len < SIGN_TEXT_BYTES ? text.len : SIGN_TEXT_BYTES;
@@ -186,9 +189,22 @@ static bool is_of_its_own(struct sign *sign, const struct signature_found *found
 	return is_own || (sign->count && nccl_work_read(buf_span(&sign->text), &unused));
 }
 
-/* The present stretch of that signature and machine, or room for one. NULL: out of memory. */
-static enum status find_sign(struct pipeline *pipeline, struct stream_state *stream,
-	const struct signature_found *found, struct sign **out, struct error *err)
+static enum status find_or_add(
+	struct stream_state *stream, const struct signature_found *found, struct sign **out, struct error *err)
+{
+	struct span name = found->signature->name;
+
+	*out = signs_find(stream->signs, name, found->host);
+	*out = *out ? *out : signs_add(stream->signs, name, found->host);
+	return *out ? OK : error_no_memory(err);
+}
+
+/*
+ * The present stretch of that signature and machine, or room for one. Each is an incident, so of a flood of names that leave no room for one
+ * more within the time of an incident nobody's fault is made: of all of them together.
+ */
+static enum status find_sign(struct pipeline *pipeline, struct stream_state *stream, struct signature_found *found,
+	enum naming *naming, int64_t ts_ms, struct sign **out, struct error *err)
 {
 	struct span name = found->signature->name;
 
@@ -196,9 +212,12 @@ static enum status find_sign(struct pipeline *pipeline, struct stream_state *str
 	if (*out)
 		return OK;
 	struct sign *oldest = found->host.len ? signs_find_oldest(stream->signs) : NULL;
-	if (!oldest) {
-		*out = signs_add(stream->signs, name, found->host);
-		return *out ? OK : error_no_memory(err);
+	if (!oldest)
+		return find_or_add(stream, found, out, err);
+	if (ts_ms <= oldest->last_ms + SIGN_QUIET_MS) {
+		found->host = of_nobody;
+		*naming = NAMING_ELSEWHERE;
+		return find_or_add(stream, found, out, err);
 	}
 	if (oldest->is_dirty)
 		TRY(tell(pipeline, stream, oldest, err));
@@ -207,12 +226,12 @@ static enum status find_sign(struct pipeline *pipeline, struct stream_state *str
 	return OK;
 }
 
-static enum status note_hit(struct pipeline *pipeline, struct stream_state *stream, const struct signature_found *found,
+static enum status note_hit(struct pipeline *pipeline, struct stream_state *stream, struct signature_found *found,
 	enum naming naming, const struct extract_line *line, int64_t ts_ms, int64_t arrival_ms, struct error *err)
 {
 	struct sign *sign;
 
-	TRY(find_sign(pipeline, stream, found, &sign, err));
+	TRY(find_sign(pipeline, stream, found, &naming, ts_ms, &sign, err));
 	bool is_again = !sign->count || ts_ms > sign->last_ms + SIGN_QUIET_MS;
 	sign->own_count = is_again ? 0 : sign->own_count;
 	bool is_own = is_of_its_own(sign, found, line->text);
@@ -266,7 +285,7 @@ static enum naming name_host(const struct stream_state *stream, struct span text
 		naming = named_host_read(text, found->signature, &found->host);
 	if (span_is_utf8(found->host) && found->host.len < SIGN_HOST_BYTES)
 		return naming;
-	found->host = SPAN("?");
+	found->host = of_nobody;
 	return NAMING_ELSEWHERE;
 }
 

@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/codec/pack.h"
 
-enum { SIGN_TEXT_BYTES = 400, SIGN_HOST_BYTES = 1000, SIGN_OWN_MAX = 64, SIGNS_MAX = 512 };
+enum { SIGN_TEXT_BYTES = 400, SIGN_HOST_BYTES = 1000, SIGN_OWN_MAX = 64, SIGNS_MAX = 128 };
 
 struct sign { /* the present stretch of one signature, of each machine that lines name for themselves */
 	struct buf name; /* of the signature: the file may change between two starts */
