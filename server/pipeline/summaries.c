@@ -187,6 +187,7 @@ static void settle_halts(struct pipeline *pipeline, struct store_reader *reader,
 	if (!atomic_exchange(&job->is_halt_due, false) || halts_settle(pipeline, reader, job->job_id, &err) == OK)
 		return;
 	atomic_store(&job->is_halt_due, true);
+	atomic_store(&job->is_summary_dirty, true);
 	say_flush_failed(job, &err);
 }
 

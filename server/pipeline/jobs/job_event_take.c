@@ -160,7 +160,7 @@ enum status pipeline_take_event(struct pipeline *pipeline, const struct json *de
 	TRY(create(pipeline, &event, team, taking.now_ms, &is_new, err));
 	TRY(writer_execute_then(pipeline, write_event, apply_event, &taking, err));
 	if (taking.is_halt_due)
-		TRY(halts_settle(pipeline, NULL, taking.job_id, err));
+		halts_settle_stated(pipeline, event.job, taking.job_id);
 	*result = is_new || taking.has_changed ? EVENT_ACCEPTED : EVENT_DUPLICATE;
 	return OK;
 }

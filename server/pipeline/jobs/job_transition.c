@@ -321,5 +321,7 @@ enum status pipeline_add_transition(struct pipeline *pipeline, struct span job, 
 	}
 	change.life = (struct life){.pipeline = pipeline, .arena = arena, .now_ms = clock_wall_ms()};
 	TRY(writer_execute_then(pipeline, write_transition, apply_transition, &change, err));
-	return change.halted_id ? halts_settle(pipeline, NULL, change.halted_id, err) : OK;
+	if (change.halted_id)
+		halts_settle_stated(pipeline, job, change.halted_id);
+	return OK;
 }

@@ -1,6 +1,7 @@
 #include "pipeline/life/halts.h"
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "model/metrics/stream_name.h"
 #include "pipeline/life/life.h"
 #include "pipeline/life/life_sign.h"
@@ -15,7 +16,8 @@
 enum {
 	LOOK_LINES =
 		64, /* at a time; of one stream they have the order in which they came, and not that of their own times */
-	LOOK_ROUNDS = 64,
+	LOOK_ROUNDS = 16,
+	HALTS_MAX = 32, /* the newest: some scripts state the same one each minute, for weeks */
 	LOOK_BYTES = 4 << 20,
 };
 
@@ -24,7 +26,8 @@ enum {
 struct halt {
 	int64_t from_ms, to_ms; /* INT64_MAX: nothing is known behind it; else both are in it */
 	bool needs_point;
-	int64_t found_ms; /* when it trained again; INT64_MAX: it did not */
+	int64_t found_ms; /* when it trained again; INT64_MAX: nothing of it was found */
+	bool is_certain; /* it did not: of points, which stay, and not of text, which may be deleted by now */
 };
 
 static bool is_known(const struct told_row *row)
@@ -42,7 +45,7 @@ static bool is_open(const struct told_row *rows, size_t count, size_t at, struct
 	for (size_t i = at + 1; i < count && !next; i++)
 		if (is_known(&rows[i]) && rows[i].start_ms > row->start_ms)
 			next = &rows[i];
-	*out = (struct halt){row->start_ms, INT64_MAX, next && phase_is_waiting(next->status), INT64_MAX};
+	*out = (struct halt){row->start_ms, INT64_MAX, next && phase_is_waiting(next->status), INT64_MAX, false};
 	if (next)
 		out->to_ms = next->start_ms - !phase_is_final(next->status);
 	return !next || phase_is_before(SPAN("Training"), next->status);
@@ -52,10 +55,10 @@ static enum status list_halts(const struct told_row *rows, size_t count, struct 
 	size_t *halt_count, struct error *err)
 {
 	*halt_count = 0;
-	*out = arena_alloc(arena, (count + 1) * sizeof **out);
+	*out = arena_alloc(arena, HALTS_MAX * sizeof **out);
 	if (!*out)
 		return error_no_memory(err);
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = count; i-- > 0 && *halt_count < HALTS_MAX;)
 		*halt_count += is_open(rows, count, i, &(*out)[*halt_count]);
 	return OK;
 }
@@ -88,7 +91,7 @@ enum status halts_are_due(struct pipeline *pipeline, struct store_reader *reader
 		return OK;
 	TRY(view_read_job(pipeline, reader, arena, job->name, SPAN(""), SPAN(""), 0, &view, err));
 	for (size_t i = 0; i < view.stream_count; i++)
-		*out = *out || (is_of_training(&view.streams[i]) && view.streams[i].last_ms > halts[0].from_ms);
+		*out = *out || (is_of_training(&view.streams[i]) && view.streams[i].last_ms > halts[count - 1].from_ms);
 	return OK;
 }
 
@@ -213,7 +216,8 @@ static enum status look_at(const struct look *look, struct halt *halt, struct er
 
 	if (halt->needs_point && look->has_points) {
 		TRY(find_point(look, halt, true, &point_ms, err));
-		if (point_ms == INT64_MAX)
+		halt->is_certain = point_ms == INT64_MAX;
+		if (halt->is_certain)
 			return OK;
 	}
 	TRY(find_line(look, halt, &halt->found_ms, err));
@@ -245,8 +249,9 @@ static enum status write_settled(void *context, struct store_tx *tx, struct erro
 {
 	struct settling *settling = context;
 	struct job_row row;
+	struct told_row *rows;
 	struct halt *halts;
-	size_t count;
+	size_t row_count, count;
 
 	settling->life.failed = (struct job_failed_incident){0};
 	enum status status =
@@ -254,11 +259,12 @@ static enum status write_settled(void *context, struct store_tx *tx, struct erro
 	if (status == ERR_NOT_FOUND)
 		return OK;
 	TRY(status);
-	TRY(read_halts(store_tx_reader(tx), settling->life.arena, row.job_id, &halts, &count, err));
-	for (size_t i = 0; i < count; i++) {
+	TRY(store_read_told_facts(store_tx_reader(tx), settling->life.arena, row.job_id, &rows, &row_count, err));
+	TRY(list_halts(rows, row_count, settling->life.arena, &halts, &count, err));
+	for (size_t i = 0; i < count; i++) { /* each has a range of its own, so what was read is right for all */
 		const struct halt *asked = find_asked(settling, &halts[i]);
-		if (asked)
-			TRY(life_put_resumed(tx, settling->life.arena, row.job_id,
+		if (asked && (asked->is_certain || asked->found_ms != INT64_MAX))
+			TRY(life_put_resumed(tx, row.job_id, rows, row_count,
 				&(struct life_resumed){asked->from_ms, asked->to_ms, asked->found_ms}, err));
 	}
 	return life_write(&settling->life, tx, &row, false, err);
@@ -302,4 +308,19 @@ enum status halts_settle(struct pipeline *pipeline, struct store_reader *reader,
 		TRY(store_reader_new(&own, pipeline->options.store, err));
 	enum status status = settle(pipeline, reader ? reader : own, arena, job_id, err);
 	return status == ERR_NOT_FOUND ? OK : status;
+}
+
+void halts_settle_stated(struct pipeline *pipeline, struct span job, int64_t job_id)
+{
+	struct error err = {0};
+
+	if (halts_settle(pipeline, NULL, job_id, &err) == OK)
+		return;
+	log_line(LOG_WARNING, "halt_not_settled", "job=\"%.*s\" error=\"%s\"", SPAN_ARGS(job), err.text);
+	struct job_state *state = directory_find(pipeline->directory, job);
+	if (state) {
+		atomic_store(&state->is_halt_due, true);
+		atomic_store(&state->is_summary_dirty, true);
+	}
+	job_unref(state);
 }

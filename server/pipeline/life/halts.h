@@ -16,6 +16,8 @@ struct pipeline;
 /* The writer's. Something was stated: is there anything in the log behind what is waited for? Then halts_settle is to be called. */
 enum status halts_are_due(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct job_row *job, bool *out, struct error *err) MUST_CHECK;
+/* The same, of what is stored and so is no failure of whoever stated it: what fails is logged, and looked at with the job's next summary. */
+void halts_settle_stated(struct pipeline *pipeline, struct span job, int64_t job_id);
 /* reader NULL: it opens one of its own. A job that is gone has none. */
 enum status halts_settle(
 	struct pipeline *pipeline, struct store_reader *reader, int64_t job_id, struct error *err) MUST_CHECK;

@@ -123,13 +123,9 @@ enum status life_put_sign(const struct pipeline *pipeline, struct store_tx *tx, 
 	return sign->after_ms != INT64_MAX ? put_after(tx, job->job_id, rows, count, sign->after_ms, err) : OK;
 }
 
-enum status life_put_resumed(
-	struct store_tx *tx, struct arena *arena, int64_t job_id, const struct life_resumed *resumed, struct error *err)
+enum status life_put_resumed(struct store_tx *tx, int64_t job_id, const struct told_row *rows, size_t count,
+	const struct life_resumed *resumed, struct error *err)
 {
-	struct told_row *rows;
-	size_t count;
-
-	TRY(store_read_told_facts(store_tx_reader(tx), arena, job_id, &rows, &count, err));
 	for (size_t i = 0; i < count; i++) {
 		if (!is_assumed(&rows[i], SPAN("Training")) || rows[i].start_ms < resumed->from_ms ||
 			rows[i].start_ms > resumed->to_ms)

@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "store/store.h"
 
+struct told_row;
 struct job_row;
 struct pipeline;
 
@@ -23,8 +24,8 @@ struct life_resumed {
 	int64_t from_ms, to_ms; /* both are in it */
 	int64_t at_ms; /* its log says that it trained from then on; INT64_MAX: it does not */
 };
-/* Puts what follows from it; life_write comes after it. */
-enum status life_put_resumed(struct store_tx *tx, struct arena *arena, int64_t job_id,
+/* Puts what follows from it; life_write comes after it. rows: all that was told, as it is stored. */
+enum status life_put_resumed(struct store_tx *tx, int64_t job_id, const struct told_row *rows, size_t count,
 	const struct life_resumed *resumed, struct error *err) MUST_CHECK;
 /* The same. */
 enum status life_put_sign(const struct pipeline *pipeline, struct store_tx *tx, struct arena *arena,
