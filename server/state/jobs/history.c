@@ -480,12 +480,17 @@ size_t history_find_breaks(const struct history *history, int64_t *at_ms, size_t
 	bool is_broken = false;
 	size_t count = 0;
 
-	for (size_t i = 0; i < history->count && count < cap; i++) {
+	for (size_t i = 0; i < history->count; i++) {
 		const struct transition_row *row = &history->rows[i];
 		bool is_break = phase_is_final(row->status) || span_equal(row->status, SPAN("Restarting")) ||
 				span_equal(row->status, SPAN("Interrupted"));
 		bool is_return = is_broken && is_training(row->status);
-		if ((is_break || is_return) && is_said_beside_lines(row))
+		bool is_one = (is_break || is_return) && is_said_beside_lines(row);
+		if (is_one && count == cap) { /* half of them at once: a loop of crashes has thousands */
+			count = cap / 2;
+			memmove(at_ms, at_ms + cap - count, count * sizeof *at_ms);
+		}
+		if (is_one)
 			at_ms[count++] = row->start_ms;
 		is_broken = is_break || (is_broken && !is_return);
 	}

@@ -80,6 +80,6 @@ uint32_t history_count_lives(const struct transition_row *rows, size_t count, bo
 int64_t history_began_again_ms(const struct history *history);
 /*
  * When its processes broke off and were started again, as somebody else than its lines says: each end, Restarting and Interrupted, and the
- * Training behind it. Up to `cap` of them, by time; returns how many.
+ * Training behind it. The newest ones, by time: `cap` at most, and half as many at least where there are more; returns how many.
  */
 size_t history_find_breaks(const struct history *history, int64_t *at_ms, size_t cap);

@@ -460,3 +460,23 @@ TEST(what_is_worked_out_gives_way_to_what_was_set)
 	check_by_hand(ended, 50, 0, "Training 50-50, Completed 50-0", false);
 	check_by_hand("stated Completed 12, assumed Training 15", 13, 0, "Training 13-13, Completed 13-0", true);
 }
+
+TEST(the_newest_breaks_are_found)
+{
+	static const char *const statuses[] = {"Training", "Failed"};
+	struct transition_row rows[12];
+	struct history history = {.rows = rows, .count = 12};
+	int64_t at_ms[12];
+
+	for (int i = 0; i < 12; i++)
+		rows[i] = (struct transition_row){
+			.status = span_from(statuses[i % 2]), .start_ms = 10 * i, .source = SOURCE_STATED};
+	CHECK_INT(history_find_breaks(&history, at_ms, 12), 11); /* all but the first Training */
+	CHECK_INT(at_ms[0], 10);
+	CHECK_INT(at_ms[10], 110);
+	CHECK_INT(history_find_breaks(&history, at_ms, 4), 3);
+	CHECK_INT(at_ms[0], 90);
+	CHECK_INT(at_ms[2], 110);
+	rows[11].source = SOURCE_LOG; /* a line's word is none of these */
+	CHECK_INT(history_find_breaks(&history, at_ms, 12), 10);
+}
