@@ -34,6 +34,7 @@ class Machines:
     def __init__(self, server, ship, job):
         self.server, self.ship, self.job = server, ship, job
         self.path = ship.folder / "a.log"
+        self.path.touch()  # what is not there when a sm-ship begins is not followed
         self.words = ["--server", server.url, "--job", job, "--stream", "algo-1"]
 
     def stored(self, name):
