@@ -24,7 +24,7 @@ enum {
 /* ---- what was stated ---- */
 
 struct halt {
-	int64_t from_ms, to_ms; /* INT64_MAX: nothing is known behind it; else both are in it */
+	int64_t from_ms, to_ms; /* behind the first, up to the second; INT64_MAX: nothing is known behind it */
 	bool needs_point;
 	int64_t found_ms; /* when it trained again; INT64_MAX: nothing of it was found */
 	bool is_certain; /* it did not: of points, which stay, and not of text, which may be deleted by now */

@@ -1,7 +1,7 @@
 /*
  * Job: whether a job trained between what was stated of its breaks, as its stored log says: a status that is told behind the lines that came
  *      after it, or lines that come behind all statuses. (What comes in order needs no look at the log: life_note, life_sign.h.)
- *      A stretch of waiting (Restarting, Interrupted …) ends with its first line or point. If another waiting follows, it only ends where a
+ *      A stretch of waiting (Restarting, Interrupted …) ends with the first line or point behind its moment. If another waiting follows, it only ends where a
  *      point is between: what a start that fails prints is no training.
  * Ownership: none. Threads: any but the writer.
  */
