@@ -14,7 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 os.environ.setdefault("SM_BUILD_DIR", str(ROOT / "build/release"))
 sys.path.insert(0, str(ROOT / "tests/support"))
 
-from smserver import BUILD_DIR, wait_until  # noqa: E402
+from smserver import build_folder, wait_until  # noqa: E402
 
 TICKS = os.sysconf("SC_CLK_TCK")
 CORES = os.cpu_count()
@@ -27,7 +27,7 @@ SAMPLE_S, CATCH_UP_S, SYNC_TIMES = 0.25, 120, 300
 # ---- processes ----
 
 def program(name):
-    path = BUILD_DIR / "tests/bench" / name
+    path = build_folder() / "tests/bench" / name
     if not path.is_file():
         sys.exit(f"{path} is not there; build it: cmake --preset release && cmake --build --preset release")
     return str(path)

@@ -8,11 +8,11 @@ import subprocess
 import sys
 
 import harness  # noqa: F401  (finds smserver)
-from smserver import BUILD_DIR
+from smserver import build_folder
 from table import Line, Row
 
 PAGE = pathlib.Path(__file__).resolve().parent / "page"
-BUILD = {**os.environ, "SM_BUILD_DIR": str(BUILD_DIR)}
+BUILD = {**os.environ, "SM_BUILD_DIR": str(build_folder())}
 P99_MS, LONG_TASK_MS, HEAP_KIB = 250, 50, 4096
 
 

@@ -8,7 +8,7 @@ import subprocess
 import time
 
 from harness import MB, memory_mb
-from smserver import BUILD_DIR, Server
+from smserver import Server, build_folder
 from table import Line, Row
 
 SIZE_MB, QUICK_MB, MOST_S, MOST_MB = 500, 100, 20, 64
@@ -110,7 +110,7 @@ def pack(path, packed):
 def sum_up(server, path):
     """Seconds, those of a processor, and the most memory that was resident, in MB: what wait4 says of it is at least the parent's."""
     began, peak_mb = time.monotonic(), 0.0
-    shipping = subprocess.Popen([BUILD_DIR / "sm-ship", "--server", server.url, "--job", "traces", "--trace", path], stderr=subprocess.PIPE)
+    shipping = subprocess.Popen([build_folder() / "sm-ship", "--server", server.url, "--job", "traces", "--trace", path], stderr=subprocess.PIPE)
     while not select.select([shipping.stderr], [], [], SAMPLE_S)[0]:  # it says one line, at its end
         peak_mb = max(peak_mb, memory_mb(shipping.pid, "VmHWM"))
     said = shipping.stderr.read().decode()
