@@ -35,6 +35,27 @@ static enum status write_document(struct span old, const struct adoption *asked,
 	return tracked_document_write(buf_span(&marked), asked->settings, asked->tags, out, err);
 }
 
+/*
+ * A run that begins when the job's own is over, and well, is the next one of a script that trains several times: what is printed from then on is
+ * of that. One that had failed may be the same training, started anew.
+ */
+static bool share_log(struct tracked_run_row *run, const struct adoption *asked)
+{
+	bool is_lent = run->log_lent_ms && !run->log_lent_until_ms;
+	bool is_next = !is_lent && span_equal(run->status, TRACKED_FINISHED);
+
+	if (run->log_is_shared && !is_next)
+		return false;
+	if (is_next) {
+		run->log_lent_ms = asked->start_ms > run->end_ms ? asked->start_ms : run->end_ms;
+		run->log_lent_until_ms = 0;
+	}
+	if (!run->log_is_shared)
+		run->log_alone_until_ms = run->log_alone_until_ms ? run->log_alone_until_ms : asked->start_ms;
+	run->log_is_shared = true;
+	return true;
+}
+
 enum status run_adopt_job(struct store_tx *tx, struct arena *arena, const struct adoption *asked, struct buf *document,
 	struct adopted *out, struct error *err)
 {
@@ -50,10 +71,10 @@ enum status run_adopt_job(struct store_tx *tx, struct arena *arena, const struct
 	if (check_team(out->row.team, out->row.name, asked->team, NULL) != OK)
 		return OK;
 	status = store_read_run_of_job(reader, arena, out->row.job_id, &run, err);
-	if (status == OK && !run.log_is_shared) {
-		out->before = run;
-		run.log_is_shared = true;
-		run.log_alone_until_ms = run.log_alone_until_ms ? run.log_alone_until_ms : asked->start_ms;
+	struct tracked_run_row before = run;
+	out->is_within = status == OK;
+	if (status == OK && share_log(&run, asked)) {
+		out->before = before;
 		out->shared = run;
 		status = store_put_tracked_run(tx, &run, err);
 	}
