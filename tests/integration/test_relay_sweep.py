@@ -3,6 +3,8 @@ once. The real clients."""
 
 import pytest
 
+import mlflowclient
+from howlong import long
 from shipping import lines
 from smserver import quote, wait_until
 from test_backfill import put, wait_for_backfill
@@ -17,14 +19,13 @@ ROWS = 20
 NAN = (1, 12)  # the trial and the step that tell none
 TRIAL = """
 def trial(number, log, first=1, last=20):
-    time.sleep(0.3)  # it loads its data
     for step in range(first, last + 1):
         loss = 5.0 - number - step / 100 if (number, step) != (1, 12) else math.nan
         log(loss, step)
         print(f"step {step} val_loss {15 - number - step / 100:.2f}")  # told to nobody
         print("INFO:", {"loss": loss}, flush=True)
         time.sleep(0.02)
-    time.sleep(0.7)  # it writes its checkpoint
+    wait_for(f"read{last}-{number}")
 """
 WITH_MLFLOW = TRIAL + """
 mlflow.set_experiment("exp")
@@ -64,14 +65,28 @@ def incidents(server):
     return sorted((row["job"], row["kind"], row["metric"]) for row in server.get("/api/v1/incidents").body["incidents"])
 
 
+def let_go_on(server, tmp_path, trials):
+    """Each goes on when the server has what it printed: a line has the time at which sm-ship read it, which is then before the next run's."""
+    for number, last in trials:
+        row = f"step {last} val_loss {val_of(number, last)[last]:.2f}"
+        wait_until(lambda: row in lines(server, "sweep"), what=row)
+        (tmp_path / f"read{last}-{number}").touch()
+
+
+def seconds(row):
+    return round(1000 * (row["TrainingEndTime"] - row["TrainingStartTime"])) // 1000
+
+
 def last_of(row, metric):
     return [one["Value"] for one in row["FinalMetricDataList"] if one["MetricName"] == metric]
 
 
 @pytest.mark.parametrize("tracker", ["mlflow", "wandb"])
-def test_each_run_of_a_sweep_has_its_own_values(server, request, tracker):
+def test_each_run_of_a_sweep_has_its_own_values(server, request, tmp_path, tracker):
     train = request.getfixturevalue(f"train_with_{tracker}")
-    finish(train(WITH_MLFLOW if tracker == "mlflow" else WITH_WANDB, "--job", "sweep"))
+    process = train(WITH_MLFLOW if tracker == "mlflow" else WITH_WANDB, "--job", "sweep")
+    let_go_on(server, tmp_path, [(number, ROWS) for number in range(3)])
+    finish(process)
     rows = [ended(server, name) for name in ("sweep", "exp/lr1", "exp/lr2")]
     own_log = {} if tracker == "mlflow" else {"val:loss": ROWS}  # W&B's client sends what its run prints
     wanted = [{"loss": ROWS, "val:loss": ROWS}, {"loss": ROWS, **own_log}, {"loss": ROWS, **own_log}]
@@ -97,15 +112,16 @@ def check_ends(sweep, second, third):
     times = [sweep["TrainingStartTime"], second["TrainingStartTime"], second["TrainingEndTime"], third["TrainingStartTime"],
         third["TrainingEndTime"], sweep["TrainingEndTime"]]
     assert times == sorted(times)
-    assert sweep["BillableTimeInSeconds"] == int(sweep["TrainingEndTime"] - sweep["TrainingStartTime"])
+    assert sweep["BillableTimeInSeconds"] == seconds(sweep)
     for row in (second, third):
-        assert row["BillableTimeInSeconds"] == 0 and row["TrainingTimeInSeconds"] >= 1
+        assert (row["BillableTimeInSeconds"], row["TrainingTimeInSeconds"]) == (0, seconds(row))
         assert {"Key": "smfleet.billed_in", "Value": "sweep"} in row["Tags"]
 
 
-def test_the_first_run_goes_on_behind_another(server, train_with_mlflow):
+@long
+def test_the_first_run_goes_on_behind_another(server, train_with_mlflow, tmp_path):
     """Its log is its own again; a start of the server and a back-fill decide as it was decided."""
-    finish(train_with_mlflow(TRIAL + """
+    process = train_with_mlflow(TRIAL + """
 mlflow.set_experiment("exp")
 log = lambda loss, step: mlflow.log_metric("loss", loss, step=step)
 with mlflow.start_run(run_name="lr0") as first:
@@ -114,7 +130,9 @@ with mlflow.start_run(run_name="lr1"):
     trial(1, log)
 with mlflow.start_run(run_id=first.info.run_id):
     trial(0, log, 21, 30)
-""", "--job", "sweep"))
+""", "--job", "sweep")
+    let_go_on(server, tmp_path, [(0, 20), (1, 20), (0, 30)])
+    finish(process)
     check = lambda: ended(server, "sweep") and losses_of(server, "sweep") == {"loss": 30, "val:loss": 30}
     wait_until(check, what=f"rows, not {losses_of(server, 'sweep')}")
     assert values(server, "sweep", "val:loss") == val_of(0, 30)
@@ -125,3 +143,20 @@ with mlflow.start_run(run_id=first.info.run_id):
     wait_for_backfill(server, "sweep")
     assert server.points("sweep", "val2")["total_points"] == 30
     assert incidents(server) == [("exp/lr1", "non_finite", "loss")]
+
+
+def test_a_run_that_goes_on_without_sm_ship_is_billed(server, train_with_mlflow):
+    finish(train_with_mlflow("""
+mlflow.set_experiment("exp")
+for number in range(2):
+    with mlflow.start_run(run_name=f"lr{number}"):
+        mlflow.log_metric("loss", 1.0, step=1)
+""", "--job", "sweep"))
+    before = ended(server, "exp/lr1")
+    assert before["BillableTimeInSeconds"] == 0
+    end_ms = round(1000 * before["TrainingEndTime"])
+    run = {"run_id": before["TrackedRunId"]}
+    assert mlflowclient.call(server, "runs/update", {**run, "status": "RUNNING", "resumed_time": end_ms + 1000})[0] == 200
+    assert mlflowclient.call(server, "runs/update", {**run, "status": "FINISHED", "end_time": end_ms + 8000})[0] == 200
+    first_ms = end_ms - round(1000 * before["TrainingStartTime"])
+    wait_until(lambda: job(server, "exp/lr1")["BillableTimeInSeconds"] == (first_ms + 7000) // 1000, what=f"{first_ms} ms and 7 s to be billed")

@@ -352,7 +352,6 @@ static enum status change_document(
 {
 	static const struct tracked_pairs none;
 	const struct run_change *asked = changing->asked;
-
 	struct span document = row->document;
 
 	buf_reset(&changing->document); /* after a commit that failed this runs again */
