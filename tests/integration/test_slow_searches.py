@@ -1,8 +1,6 @@
 """Expressions that explode: a search ends within its budget, at the client's going away and at SIGTERM, and nobody else waits for it."""
 
 import http.client
-import os
-import pathlib
 import socket
 import time
 import urllib.parse
@@ -53,20 +51,14 @@ def searches_now(server):
     return server.figure("slow_requests")
 
 
-def used_s(server):
-    """Of the processors: how long it takes says how busy the machine is."""
-    fields = pathlib.Path(f"/proc/{server.process.pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
 @pytest.mark.parametrize("pattern", WORST)
 @pytest.mark.parametrize("job", ["j", "long"])
 def test_a_search_ends_within_its_budget(make_server, pattern, job):
     server = make_server("--search-cpu-ms", "300", "--rate-cpu-ms", "0")
     server.send(job, LINES if job == "j" else LONG)
-    before = used_s(server)
+    before = server.processor_s()
     reply = server.get(path(job, pattern))
-    used = used_s(server) - before
+    used = server.processor_s() - before
     assert reply.status == 200 and reply.body["hits"] == [], reply
     assert pattern == WORST[0] or reply.body.get("partial") or reply.body.get("limited"), reply  # it is said that lines were not looked at
     assert used < 5
