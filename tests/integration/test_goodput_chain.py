@@ -160,7 +160,7 @@ def stored(server, job):
 def test_a_job_that_is_completed_lost_nothing_by_its_fine_tuning(quick):
     first = failed_at(100, status="Completed")
     first.tell(quick)
-    before = wait_until(lambda: stored(quick, "a"), what="a's time")
+    before = wait_until(lambda: (row := stored(quick, "a")) and row[1] == 100 and row, what="a's time")
     begun_again("sft", first, 0, 50, "a").tell(quick)
     wait_until(lambda: (row := stored(quick, "sft")) and row[1] == 50, what="the time of its fine-tuning")
     assert wait_until(lambda: stored(quick, "a"), what="a's time again") == before
