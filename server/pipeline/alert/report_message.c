@@ -153,11 +153,7 @@ static enum status append_summary(const struct reporting *r, struct buf *out, st
 	if (r->silent)
 		buf_printf(out, " (%" PRIu64 " of them silent)", r->silent);
 	buf_append_char(out, '.');
-	if (r->lost.breaks) {
-		buf_append_char(out, ' ');
-		append_count(out, (uint64_t)r->lost.breaks, "break", "breaks");
-		buf_printf(out, " lost %.4g node-hours.", (double)r->lost.lost_node_ms / HOUR_MS);
-	}
+	append_lost(r, out);
 	return buf_status(out, err);
 }
 
@@ -181,6 +177,19 @@ static void append_report_url(const struct reporting *r, struct buf *out)
 		buf_append_percent_encoded(out, r->webhook->team);
 		buf_append_text(out, "%22");
 	}
+}
+
+/* " 2 breaks lost 3.4 node-hours.", or of such as began before and went on within */
+static void append_lost(const struct reporting *r, struct buf *out)
+{
+	if (!r->lost.breaks && r->lost.lost_node_ms <= 0)
+		return;
+	buf_append_char(out, ' ');
+	if (r->lost.breaks)
+		append_count(out, (uint64_t)r->lost.breaks, "break", "breaks");
+	else
+		buf_append_text(out, "Earlier breaks");
+	buf_printf(out, " lost %.4g node-hours.", (double)r->lost.lost_node_ms / HOUR_MS);
 }
 
 static void append_job_url(const struct reporting *r, struct span job, struct buf *out)
