@@ -30,6 +30,8 @@ SAID = [
     ("admin-1", f"[pod/known-2/pytorch] {ECC}", "known-2"),
     ("loghost", json.dumps({"host": "re-1", "message": XID}), None),
     ("loghost", json.dumps({"host": "known-2", "message": f"kernel: {XID}"}), "known-2"),
+    ("loghost", f"Nov 30 01:10:00 KNOWN-2 kernel: {XID}", "known-2"),
+    ("loghost", f"Nov 30 01:10:00 big-3 kernel: {XID}", "BIG-3.HPC"),
     ("re-2", json.dumps({"hostname": "re-2.cluster.local", "msg": XID}), "re-2"),
     ("tr-1", f"worker-0: {ECC}", "tr-1"),
     ("tr-2", f"llama-7b: {ECC}", "tr-2"),
@@ -42,6 +44,7 @@ SAID = [
 def test_the_machine_that_a_line_names_is_charged(server):
     ship(server, "other", "known-1.cluster.local", ["step: 1 loss: 2.0"])
     ship(server, "other", "known-2", ["step: 1 loss: 2.0"], stream="algo-2")
+    ship(server, "other", "BIG-3.HPC", ["step: 1 loss: 2.0"], stream="algo-3")
     now = int(time.time() * 1000)  # not the times in the lines, which are of some year
     for at, (host, line, _) in enumerate(SAID):
         send(server, f"j{at:02}", "algo-1", (now, "step: 1 loss: 2.0"), (now, line), host=host)
