@@ -70,7 +70,7 @@ export function CurvesPlot({ title, look, curves, window, cursor, onZoom, onRese
   };
   const said = t("{title}: {n} curves. The arrow keys read their values.", { title, n: curves?.length ?? 0 });
   return (
-    <div class={curves ? "curves" : "curves waiting"}>
+    <div class="curves">
       <div ref={host} class="canvas" role="application" tabIndex={0} aria-label={said} onKeyDown={onKeyDown} />
       <Tooltip curves={curves ?? []} axis={look.axis} cursor={cursor} own={own} chosen={chosen} host={host} />
     </div>
