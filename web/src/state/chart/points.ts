@@ -34,7 +34,7 @@ interface Asked {
   reject(error: unknown): void;
 }
 
-/** Below the server's --max-chart-queries: the first charts are drawn while the server works on the next. */
+/** Below the server's --max-chart-queries. */
 const QUERIES_AT_ONCE = 64;
 /** As its --max-chart-buckets. */
 const BUCKETS_AT_ONCE = 100_000;
@@ -66,19 +66,24 @@ function flush(): void {
   for (const one of waiting) if (!one.signal.aborted && one.query.sig !== undefined) void answer([one]);
   for (const one of waiting) if (one.signal.aborted) one.reject(new DOMException("nobody waits for it any more", "AbortError"));
   waiting = [];
-  while (asked.length > 0) {
-    void answer(asked.splice(0, howMany(asked)));
-  }
+  for (let most = 1; asked.length > 0; most = Infinity) void answer(asked.splice(0, howMany(asked, most)));
 }
 
-/** So many fit into one request; where charts of several metrics ask, whole charts: one whose curves come in two replies is drawn twice. */
-function howMany(asked: readonly Asked[]): number {
+/**
+ * So many go into one request. Of several charts whole ones: one whose curves come in two replies is drawn twice. `most`: charts; the first
+ * goes alone, so that it is drawn while the server works on the others.
+ */
+function howMany(asked: readonly Asked[], most: number): number {
   let count = 0;
   let whole = 0;
   let buckets = 0;
-  while (count < asked.length && count < QUERIES_AT_ONCE && (count === 0 || buckets + (asked[count]?.query.buckets ?? 0) <= BUCKETS_AT_ONCE)) {
-    buckets += asked[count++]?.query.buckets ?? 0;
-    if (asked[count]?.query.metric !== asked[count - 1]?.query.metric) whole = count;
+  for (let charts = 0; count < asked.length && count < QUERIES_AT_ONCE && charts < most; ) {
+    buckets += asked[count]?.query.buckets ?? 0;
+    if (count > 0 && buckets > BUCKETS_AT_ONCE) break;
+    count++;
+    if (asked[count]?.query.metric === asked[count - 1]?.query.metric) continue;
+    whole = count;
+    charts++;
   }
   return whole || count;
 }
