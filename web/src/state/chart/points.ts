@@ -34,6 +34,8 @@ interface Asked {
   reject(error: unknown): void;
 }
 
+/** These are answered at once. */
+const FEW = 32;
 /** Below the server's --max-chart-queries. */
 const QUERIES_AT_ONCE = 64;
 /** As its --max-chart-buckets. */
@@ -66,12 +68,12 @@ function flush(): void {
   for (const one of waiting) if (!one.signal.aborted && one.query.sig !== undefined) void answer([one]);
   for (const one of waiting) if (one.signal.aborted) one.reject(new DOMException("nobody waits for it any more", "AbortError"));
   waiting = [];
-  for (let most = 1; asked.length > 0; most = Infinity) void answer(asked.splice(0, howMany(asked, most)));
+  for (let most = asked.length > FEW ? 1 : Infinity; asked.length > 0; most = Infinity) void answer(asked.splice(0, howMany(asked, most)));
 }
 
 /**
- * So many go into one request. Of several charts whole ones: one whose curves come in two replies is drawn twice. `most`: charts; the first
- * goes alone, so that it is drawn while the server works on the others.
+ * So many go into one request. Of several charts whole ones: one whose curves come in two replies is drawn twice. `most`: charts; where
+ * there are many queries the first chart's go alone, so that it is drawn while the server works on the others.
  */
 function howMany(asked: readonly Asked[], most: number): number {
   let count = 0;
