@@ -6,7 +6,7 @@ import pytest
 import mlflowclient
 from howlong import long
 from shipping import lines
-from smserver import quote, wait_until
+from smserver import ROOT, quote, wait_until
 from test_backfill import put, wait_for_backfill
 from test_relay import finish
 from test_relay import train as train_with_mlflow
@@ -160,3 +160,26 @@ for number in range(2):
     assert mlflowclient.call(server, "runs/update", {**run, "status": "FINISHED", "end_time": end_ms + 8000})[0] == 200
     first_ms = end_ms - round(1000 * before["TrainingStartTime"])
     wait_until(lambda: job(server, "exp/lr1")["BillableTimeInSeconds"] == (first_ms + 7000) // 1000, what=f"{first_ms} ms and 7 s to be billed")
+
+
+@long
+def test_two_trackers_in_one_training_are_billed_once(server, train_with_wandb):
+    """Both are open: the log is read as ever."""
+    clients = ":".join(str(ROOT / ".cache" / name) for name in ("mlflow-3", "wandb-0.31"))
+    finish(train_with_wandb("""
+import mlflow
+run = wandb.init(project="exp", name="one")
+mlflow.set_experiment("exp")
+with mlflow.start_run(run_name="two"):
+    for step in range(1, 21):
+        run.log({"loss": 5.0 - step / 100}, step=step)
+        mlflow.log_metric("loss", 5.0 - step / 100, step=step)
+        print(f"step {step} val_loss {15 - step / 100:.2f}")
+run.finish()
+""", "--job", "both", PYTHONPATH=clients, MLFLOW_DISABLE_TELEMETRY="true", GIT_PYTHON_REFRESH="quiet"))
+    first, second = [ended(server, name) for name in ("both", "exp/two")]
+    wait_until(lambda: losses_of(server, "both") == {"loss": ROWS, "val:loss": ROWS}, what=f"its points, not {losses_of(server, 'both')}")
+    assert values(server, "both", "val:loss") == val_of(0)
+    wait_until(lambda: losses_of(server, "exp/two") == {"loss": ROWS}, what="those of the other tracker")
+    assert (first["BillableTimeInSeconds"], second["BillableTimeInSeconds"]) == (seconds(first), 0)
+    assert {"Key": "smfleet.billed_in", "Value": "both"} in second["Tags"]
