@@ -229,6 +229,32 @@ def test_of_two_that_go_on_with_a_job_the_later_one_is_the_runs(quick, status, l
         wait_until(lambda: (row := stored(quick, "b")) and row[2] == 0, what="b's steps to be of use again")
 
 
+@pytest.mark.parametrize("order", ["abc", "acb"])
+def test_the_time_between_two_that_go_on_with_a_job_is_nobodys_once(quick, order):
+    """a ends, b begins 170 s later, ends, and c begins 370 s after that; both go on with a. 540 s of two nodes, in either order of their announcements."""
+    first = failed_at(100, FailureReason="AlgorithmError: x")
+    second = Script("b", first.t + 170, 2, step=80, continues="a")
+    second.begin()
+    second.train(40)
+    second.end(uploading_s=0, status="Failed")
+    third = Script("c", second.t + 370, 2, step=60, continues="a")
+    third.begin()
+    third.train(90)
+    third.end(uploading_s=0)
+    jobs = {"a": first, "b": second, "c": third}
+    for name in order:
+        jobs[name].tell(quick)
+    total_s = third.t - DAY0_S  # from a's beginning to c's end
+
+    def run_is_so():
+        found = quick.get("/api/v1/jobs/a/run").body["goodput"]
+        seconds = {name: bucket["node_hours"] * HOUR_S / 2 for name, bucket in found["buckets"].items()}
+        own = sum(job.book.get("idle", 0) for job in jobs.values())
+        return "pending_jobs" not in found and seconds["productive"] == pytest.approx((60 + 90) * 10) and sum(seconds.values()) == pytest.approx(total_s) \
+            and seconds["idle"] == pytest.approx(own + 170 + 370)
+    wait_until(run_is_so, what=f"1500 productive seconds of {total_s}, 540 of them nobody's")
+
+
 def test_another_team_takes_nothing_from_a_job(make_server):
     server = make_server("--goodput-every", "100ms")
     server.token = make_token(server, "root", "admin")
