@@ -181,11 +181,8 @@ static enum status take_point(void *context, const struct stream_view *stream, c
 	return add_cell(r, &(struct history_rows_cell){point->step, point->ts_ms, r->at, point->value}, err);
 }
 
-typedef enum status take_one(void *context, const struct stream_view *stream, const struct series_view *series,
-	const struct point *point, int64_t x, struct error *err);
-
 static enum status each_point(
-	struct reading *r, uint32_t series, const struct chart_query *range, take_one *take, struct error *err)
+	struct reading *r, uint32_t series, const struct chart_query *range, chart_take_point *take, struct error *err)
 {
 	struct chart_query query = *range;
 
