@@ -130,6 +130,32 @@ def test_one_that_goes_on_at_once_is_one_stretch(server):
     wait_for(server, "Default/short", 110, 1)
 
 
+def train(server, run, at_s, values):
+    metrics = [{"key": "loss", "value": value, "timestamp": 1000 * (at_s + step), "step": step} for step, value in enumerate(values)]
+    assert call(server, "runs/log-batch", {"run_id": run, "metrics": metrics})[0] == 200
+
+
+def found(server):
+    return [(row["kind"], row["opened_step"]) for row in server.get("/api/v1/incidents").body["incidents"] if row["job"] == "Default/again" and row["kind"] != "job_failed"]
+
+
+def test_the_first_value_of_a_training_that_begins_anew_is_no_spike(server):
+    began_s = int(time.time()) - 3600
+    run = begin(server, "again", began_s)
+    falling = [4 * 0.98 ** step + 0.5 + 0.01 * (step * 7 % 5) for step in range(60)]
+    train(server, run, began_s, falling)
+    for life in (1, 2):  # a training that died before its first checkpoint, twice
+        update(server, run, status="FAILED", end_time=1000 * (began_s + 600 * life - 300))
+        resume(server, run, began_s + 600 * life)
+        train(server, run, began_s + 600 * life, falling[:50] + [30] if life == 2 else falling)
+    wait_until(lambda: ("loss_spike", 50) in found(server), what="what is a spike in the last one")
+    assert found(server) == [("loss_spike", 50)] and read(server, "Default/again")["attempts"] == 3
+    update(server, run, status="FAILED", end_time=1000 * (began_s + 1500))
+    resume(server, run, began_s + 1800)
+    train(server, run, began_s + 1800, ["NaN"])
+    wait_until(lambda: ("non_finite", 0) in found(server), what="a first value that is none")
+
+
 def test_what_is_sent_late_was_no_gap(server):
     """By the times of its points, and not by their arrival."""
     began_s = int(time.time()) - 86400
