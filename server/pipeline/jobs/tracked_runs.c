@@ -78,6 +78,7 @@ static enum status write_document(struct span name, const struct run_making *ask
 	json_put_span(&w, "TrackedRunId",
 		asked->row.run_id); /* by which searches find it, and the addresses that clients print */
 	json_put_i64(&w, "TrackedProjectId", asked->row.project_id);
+	json_put_span(&w, "TrackedProject", asked->project);
 	json_object_end(&w);
 	TRY(buf_status(&bare, err));
 	return tracked_document_write(buf_span(&bare), asked->settings, asked->tags, out, err);
@@ -109,6 +110,7 @@ static enum status adopt(struct making *making, struct store_tx *tx, struct adop
 	const struct adoption adoption = {.team = asked->team,
 		.job = asked->job,
 		.run_id = asked->row.run_id,
+		.project = asked->project,
 		.project_id = asked->row.project_id,
 		.settings = asked->settings,
 		.tags = asked->tags,
