@@ -50,6 +50,7 @@ struct finding {
 	struct store_reader *reader;
 	struct arena *arena;
 	int64_t job_id, from_ms, at_ms;
+	int64_t machine_ms; /* how long before at_ms a machine's fault counts */
 	const struct said_hit *hits;
 	size_t count;
 };
@@ -73,7 +74,7 @@ static int weight_as(const struct signature *signature, enum severity severity)
 		return 0;
 	if (is_critical && signature && signature->about == SIGNATURE_NODE)
 		return FAULT_WEIGHT_OF_MACHINE;
-	return is_critical ? 4 - is_symptom : 2 - is_symptom;
+	return is_critical ? FAULT_WEIGHT_CRITICAL - is_symptom : 2 - is_symptom;
 }
 
 /* 0: it is none of this. */
@@ -85,7 +86,7 @@ static int weight_of(const struct finding *f, const struct said_hit *hit)
 	if (!weight)
 		return 0;
 	bool is_critical = signature->severity == SEVERITY_CRITICAL;
-	int64_t window_ms = weight == FAULT_WEIGHT_OF_MACHINE ? FAULT_OF_MACHINE_MS
+	int64_t window_ms = weight == FAULT_WEIGHT_OF_MACHINE ? f->machine_ms
 			    : is_critical                     ? FAULT_CRITICAL_MS
 							      : FAULT_WARNING_MS;
 	if (hit->row.last_ms < f->at_ms - window_ms || hit->row.last_ms < f->from_ms ||
@@ -196,6 +197,19 @@ static enum status describe(
 	return write_facts(f, hit, host, span_of(text.ptr, summary_len), &out->facts, err);
 }
 
+/* Of each signature there is the stretch that began first in this time. */
+static enum status look_back(struct finding *f, int64_t machine_ms, const struct said_hit **out, struct error *err)
+{
+	struct said_hit *hits;
+
+	f->machine_ms = machine_ms;
+	TRY(store_read_hits_between(f->reader, f->arena, f->job_id, f->at_ms - machine_ms, f->at_ms + FAULT_AFTER_MS,
+		&hits, &f->count, err));
+	f->hits = hits;
+	*out = gravest(f);
+	return OK;
+}
+
 enum status known_fault_find(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	int64_t job_id, int64_t from_ms, int64_t at_ms, struct known_fault *out, struct error *err)
 {
@@ -205,25 +219,59 @@ enum status known_fault_find(struct pipeline *pipeline, struct store_reader *rea
 		.job_id = job_id,
 		.from_ms = from_ms,
 		.at_ms = at_ms};
-	struct said_hit *hits;
+	const struct said_hit *hit;
 
 	*out = (struct known_fault){SPAN(""), SPAN(""), SPAN("")};
 	if (!pipeline->signatures)
 		return OK;
-	TRY(store_read_hits_between(
-		reader, arena, job_id, at_ms - FAULT_OF_MACHINE_MS, at_ms + FAULT_AFTER_MS, &hits, &f.count, err));
-	f.hits = hits;
-	const struct said_hit *hit = gravest(&f);
+	TRY(look_back(&f, FAULT_BROKE_OFF_MS, &hit, err));
+	if (!hit || weight_of(&f, hit) < FAULT_WEIGHT_CRITICAL)
+		TRY(look_back(&f, FAULT_OF_MACHINE_MS, &hit, err));
 	return hit ? describe(&f, hit, out, err) : OK;
 }
 
 /* ---- of an end ---- */
 
-enum status known_fault_of_end(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
-	const struct history *history, struct job_row *row, struct known_fault *out, struct error *err)
+/* The reason that is known without the fault, and the fault. */
+static enum status join(struct arena *arena, struct span reason, struct span words, struct span *out, struct error *err)
 {
 	AUTO_DONE(buf) text = BUF_INIT(TEXT_BYTES);
 
+	if (reason.len) {
+		buf_append_span(&text, cut(reason, WORDS_MAX_BYTES / 2));
+		buf_append_text(&text, "; ");
+	}
+	buf_append_span(&text, words);
+	TRY(buf_status(&text, err));
+	*out = arena_copy(arena, cut(buf_span(&text), WORDS_MAX_BYTES));
+	return out->ptr ? OK : error_no_memory(err);
+}
+
+enum status known_fault_say_again(
+	struct arena *arena, struct span reason, struct span facts, struct span *out, struct error *err)
+{
+	AUTO_DONE(buf) text = BUF_INIT(STORED_FACTS_BYTES);
+	AUTO_DONE(buf) words = BUF_INIT(TEXT_BYTES);
+	AUTO(json) evidence = NULL;
+
+	*out = reason;
+	buf_printf(&text, "{%.*s}", SPAN_ARGS(facts));
+	if (text.failure || json_parse(&evidence, buf_span(&text), NULL) != OK)
+		return OK; /* what cannot be read says nothing more */
+	const struct json *fault = json_get(evidence, "fault");
+	struct span summary = json_string_of(json_get(fault, "summary"));
+	if (!summary.len || span_find(reason, summary) >= 0)
+		return OK;
+	buf_append_span(&words, summary);
+	buf_append_text(&words, ": ");
+	buf_append_span(&words, json_string_of(json_get(fault, "text")));
+	TRY(buf_status(&words, err));
+	return join(arena, reason, buf_span(&words), out, err);
+}
+
+enum status known_fault_of_end(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct history *history, struct job_row *row, struct known_fault *out, struct error *err)
+{
 	*out = (struct known_fault){SPAN(""), SPAN(""), SPAN("")};
 	if (!history->count || !span_equal(row->status, SPAN("Failed")))
 		return OK;
@@ -231,15 +279,7 @@ enum status known_fault_of_end(struct pipeline *pipeline, struct store_reader *r
 		pipeline, reader, arena, row->job_id, history_began_again_ms(history), row->ended_ms, out, err));
 	if (!out->words.len)
 		return OK;
-	if (row->failure_reason.len) {
-		buf_append_span(&text, cut(row->failure_reason, WORDS_MAX_BYTES / 2));
-		buf_append_text(&text, "; ");
-	}
-	buf_append_span(&text, out->words);
-	TRY(buf_status(&text, err));
-	out->detail = arena_copy(arena, cut(buf_span(&text), WORDS_MAX_BYTES));
-	if (!out->detail.ptr)
-		return error_no_memory(err);
+	TRY(join(arena, row->failure_reason, out->words, &out->detail, err));
 	if (!history->is_reason_stated)
 		row->failure_reason = out->detail; /* what somebody stated stays as it is */
 	return OK;

@@ -5,338 +5,23 @@
 #include "base/crypto.h"
 #include "store/admin.h"
 #include "store/attachments.h"
-#include "store/blocks.h"
-#include "store/driver/connection.h"
 #include "store/driver/rows.h"
 #include "store/driver/statement.h"
-#include "store/jobs.h"
 #include "store/journal.h"
-#include "store/pack/block.h"
 #include "store/pack/chunk.h"
 #include "store/pack/journal_record.h"
-#include "store/pack/log_filter.h"
 #include "store/pack/pyramid.h"
 #include "store/points.h"
 #include "store/postgres/postgres.h"
-#include "store/retention.h"
 #include "store/sql/maintain/check_leaving.h"
+#include "store/sql/maintain/check_parts.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
-enum { BATCH_ROWS = 16, CACHE_BYTES = 2 << 20, NO_OWNER = 0 };
-
-struct checking {
-	struct store_reader *reader;
-	struct store_reader *names; /* reads those of jobs, maybe while the reader has rows to come */
-	const struct store_check *check;
-	const char *what; /* the step's name */
-	struct zstd *zstd;
-	struct buf plain;
-	struct point *points;
-	struct pyramid_bucket *buckets;
-	uint64_t problems;
-	uint64_t rows;
-	bool is_stopped;
-};
-
-/* Where a row stands: its owner, and its place there. */
-struct place {
-	int64_t job_id;
-	uint64_t part_id;
-	uint64_t at;
-};
-
-/* ---- telling ---- */
-
-static struct span job_name(struct checking *c, struct arena *arena, int64_t job_id)
-{
-	struct job_row row;
-
-	if (!job_id || !c->names || store_read_job_by_id(c->names, arena, job_id, &row, NULL) != OK)
-		return SPAN("");
-	return row.name;
-}
-
-static void tell(struct checking *c, const char *part, struct place place, const char *format, ...)
-	__attribute__((format(printf, 4, 5)));
-
-static void tell(struct checking *c, const char *part, struct place place, const char *format, ...)
-{
-	AUTO(arena) arena = arena_new();
-	char text[512];
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(text, sizeof text, format, arguments);
-	va_end(arguments);
-	c->problems++;
-	struct store_finding finding = {.what = c->what,
-		.job = arena ? job_name(c, arena, place.job_id) : SPAN(""),
-		.part = part,
-		.part_id = place.part_id,
-		.at = place.at,
-		.text = span_from(text)};
-	c->check->found(c->check->context, &finding);
-}
-
-static void count_row(struct checking *c)
-{
-	c->rows++;
-	if (c->check->progress && !c->check->progress(c->check->context, c->what, c->rows))
-		c->is_stopped = true;
-}
-
-/* ---- blocks ---- */
-
-static void check_lines(struct checking *c, const struct block_row *row, const struct line *lines, size_t count)
-{
-	struct place place = {row->job_id, row->stream_id, row->first_line};
-	uint64_t bytes = 0;
-	int64_t first_ms = INT64_MAX, last_ms = INT64_MIN;
-
-	for (size_t i = 0; i < count; i++) {
-		bytes += lines[i].text.len + 1;
-		first_ms = lines[i].ts_ms < first_ms ? lines[i].ts_ms : first_ms;
-		last_ms = lines[i].ts_ms > last_ms ? lines[i].ts_ms : last_ms;
-	}
-	if (count != row->line_count)
-		tell(c, "stream", place, "holds %zu lines, its row says %" PRIu64, count, row->line_count);
-	else if (bytes != row->raw_bytes)
-		tell(c, "stream", place, "holds %" PRIu64 " bytes, its row says %" PRIu64, bytes, row->raw_bytes);
-	else if (first_ms != row->first_ms || last_ms != row->last_ms)
-		tell(c, "stream", place, "holds times %" PRId64 " to %" PRId64 ", its row says %" PRId64 " to %" PRId64,
-			first_ms, last_ms, row->first_ms, row->last_ms);
-}
-
-/* It may not deny what is there. One of an unknown format denies nothing. */
-static enum status check_filter(struct checking *c, const struct block_row *row, struct error *err)
-{
-	AUTO_DONE(buf) packed = BUF_INIT(SIZE_MAX / 2);
-
-	if (!row->filter.len)
-		return OK;
-	TRY(log_filter_pack(block_text(buf_span(&c->plain)), &packed, err));
-	if (*row->filter.ptr == *packed.ptr && !span_equal(row->filter, buf_span(&packed)))
-		tell(c, "stream", (struct place){row->job_id, row->stream_id, row->first_line},
-			"has a search filter that is not of its text: searches may miss these lines");
-	return OK;
-}
-
-static enum status check_block(struct checking *c, const struct block_row *row, struct error *err)
-{
-	AUTO(arena) arena = arena_new();
-	struct error problem = {0};
-	struct line *lines;
-	size_t count;
-
-	if (!arena)
-		return error_no_memory(err);
-	enum status status = block_unpack(row->data, c->zstd, &c->plain, arena, &lines, &count, &problem);
-	if (status == ERR_MEMORY)
-		return error_no_memory(err);
-	if (status != OK)
-		tell(c, "stream", (struct place){row->job_id, row->stream_id, row->first_line}, "%s", problem.text);
-	else
-		check_lines(c, row, lines, count);
-	return status == OK ? check_filter(c, row, err) : OK;
-}
-
-/* What stands where the stream begins: line 0, or the first one that a limit left. */
-static enum status first_line_of(
-	struct checking *c, int64_t job_id, uint32_t stream_id, uint64_t *first, struct error *err)
-{
-	AUTO(arena) arena = arena_new();
-	struct expired_text *notes;
-	size_t count;
-
-	if (!arena)
-		return error_no_memory(err);
-	TRY(store_read_expired(c->reader, arena, job_id, stream_id, &notes, &count, err));
-	*first = count ? notes[0].first_kept_line : 0;
-	return OK;
-}
-
-/* Not of what is being taken away: by a sweep, or by a limit on log text that has moved since the check read it. */
-static enum status tell_gap(struct checking *c, const char *part, const char *unit, struct place place,
-	uint64_t expected, struct error *err)
-{
-	bool is_leaving;
-	uint64_t first = 0;
-
-	TRY(check_is_leaving(c->reader, part, place.job_id, (int64_t)place.part_id, &is_leaving, err));
-	if (!is_leaving && strcmp(part, "stream") == 0)
-		TRY(first_line_of(c, place.job_id, (uint32_t)place.part_id, &first, err));
-	if (!is_leaving && (first == 0 || first != place.at))
-		tell(c, part, place, "begins at %s %" PRIu64 ", the %ss before it end at %" PRIu64, unit, place.at,
-			unit, expected);
-	return OK;
-}
-
-static enum status follow_lines(
-	struct checking *c, const struct block_row *row, struct place *expected, struct error *err)
-{
-	if (row->job_id != expected->job_id || row->stream_id != expected->part_id) {
-		*expected = (struct place){row->job_id, row->stream_id, 0};
-		TRY(first_line_of(c, row->job_id, row->stream_id, &expected->at, err));
-	}
-	if (row->first_line != expected->at)
-		TRY(tell_gap(c, "stream", "line", (struct place){row->job_id, row->stream_id, row->first_line},
-			expected->at, err));
-	expected->at = row->first_line + row->line_count;
-	return OK;
-}
-
-static enum status read_blocks(struct checking *c, struct arena *arena, const struct place *after,
-	struct block_row *rows, size_t *count, struct error *err)
-{
-	AUTO_DONE(statement) s = {0};
-	bool has_row;
-
-	TRY(statement_open(&s, c->reader,
-		"SELECT job_id, stream_id, first_line, line_count, first_ms, last_ms, raw_bytes, data, coalesce((SELECT filter"
-		" FROM log_filters AS f WHERE f.job_id = b.job_id AND f.stream_id = b.stream_id AND f.first_line = b.first_line),"
-		" ?) FROM blocks AS b WHERE (job_id, stream_id, first_line) > (?,?,?)"
-		" ORDER BY job_id, stream_id, first_line LIMIT 16",
-		err));
-	bind_blob(&s, SPAN(""));
-	bind_i64(&s, after->job_id);
-	bind_i64(&s, (int64_t)after->part_id);
-	bind_i64(&s, (int64_t)after->at);
-	*count = 0;
-	TRY(statement_step(&s, &has_row, err));
-	for (; has_row; (*count)++) {
-		struct block_row *row = &rows[*count];
-		*row = (struct block_row){.job_id = column_i64(&s), .stream_id = column_u32(&s)};
-		row->first_line = column_u64(&s);
-		row->line_count = column_u64(&s);
-		row->first_ms = column_i64(&s);
-		row->last_ms = column_i64(&s);
-		row->raw_bytes = column_u64(&s);
-		row->data = row->filter = SPAN("");
-		if (!c->check->is_quick) {
-			row->data = column_span(&s, arena);
-			row->filter = column_span(&s, arena);
-		}
-		TRY(statement_check(&s, err));
-		TRY(statement_step(&s, &has_row, err));
-	}
-	return OK;
-}
-
-static enum status check_blocks(struct checking *c, struct error *err)
-{
-	struct place after = {-1, 0, 0}, expected = {-1, 0, 0};
-	struct block_row rows[BATCH_ROWS];
-	size_t count = BATCH_ROWS;
-
-	while (count == BATCH_ROWS && !c->is_stopped) {
-		AUTO(arena) arena = arena_new();
-		if (!arena)
-			return error_no_memory(err);
-		TRY(read_blocks(c, arena, &after, rows, &count, err));
-		for (size_t i = 0; i < count; i++) {
-			TRY(follow_lines(c, &rows[i], &expected, err));
-			if (!c->check->is_quick)
-				TRY(check_block(c, &rows[i], err));
-			after = (struct place){rows[i].job_id, rows[i].stream_id, rows[i].first_line};
-			count_row(c);
-		}
-	}
-	return OK;
-}
-
-/* ---- chunks ---- */
-
-static void check_points(struct checking *c, const struct chunk_row *row, size_t count)
-{
-	struct place place = {row->job_id, row->series_id, row->first_ordinal};
-	int64_t first = INT64_MAX, last = INT64_MIN;
-
-	for (size_t i = 0; i < count; i++) {
-		first = c->points[i].step < first ? c->points[i].step : first;
-		last = c->points[i].step > last ? c->points[i].step : last;
-	}
-	if (count != row->point_count)
-		tell(c, "series", place, "holds %zu points, its row says %" PRIu64, count, row->point_count);
-	else if (first != row->first_step || last != row->last_step)
-		tell(c, "series", place, "holds steps %" PRId64 " to %" PRId64 ", its row says %" PRId64 " to %" PRId64,
-			first, last, row->first_step, row->last_step);
-}
-
-static enum status check_chunk(struct checking *c, const struct chunk_row *row, struct error *err)
-{
-	struct error problem = {0};
-	size_t count;
-
-	enum status status = chunk_unpack(row->data, c->zstd, c->points, &count, &problem);
-	if (status == ERR_MEMORY)
-		return error_no_memory(err);
-	if (status != OK)
-		tell(c, "series", (struct place){row->job_id, row->series_id, row->first_ordinal}, "%s", problem.text);
-	else
-		check_points(c, row, count);
-	return OK;
-}
-
-static enum status read_chunks(struct checking *c, struct arena *arena, const struct place *after,
-	struct chunk_row *rows, size_t *count, struct error *err)
-{
-	AUTO_DONE(statement) s = {0};
-	bool has_row;
-
-	TRY(statement_open(&s, c->reader,
-		"SELECT job_id, series_id, first_ordinal, point_count, first_step, last_step, data FROM chunks"
-		" WHERE (job_id, series_id, first_ordinal) > (?,?,?) ORDER BY job_id, series_id, first_ordinal LIMIT 16",
-		err));
-	bind_i64(&s, after->job_id);
-	bind_i64(&s, (int64_t)after->part_id);
-	bind_i64(&s, (int64_t)after->at);
-	*count = 0;
-	TRY(statement_step(&s, &has_row, err));
-	for (; has_row; (*count)++) {
-		struct chunk_row *row = &rows[*count];
-		*row = (struct chunk_row){.job_id = column_i64(&s), .series_id = column_u32(&s)};
-		row->first_ordinal = column_u64(&s);
-		row->point_count = column_u64(&s);
-		row->first_step = column_i64(&s);
-		row->last_step = column_i64(&s);
-		row->data = c->check->is_quick ? SPAN("") : column_span(&s, arena);
-		TRY(statement_check(&s, err));
-		TRY(statement_step(&s, &has_row, err));
-	}
-	return OK;
-}
-
-static enum status check_chunks(struct checking *c, struct error *err)
-{
-	struct place after = {-1, 0, 0}, expected = {-1, 0, 0};
-	struct chunk_row rows[BATCH_ROWS];
-	size_t count = BATCH_ROWS;
-
-	while (count == BATCH_ROWS && !c->is_stopped) {
-		AUTO(arena) arena = arena_new();
-		if (!arena)
-			return error_no_memory(err);
-		TRY(read_chunks(c, arena, &after, rows, &count, err));
-		for (size_t i = 0; i < count; i++) {
-			struct place here = {rows[i].job_id, rows[i].series_id, rows[i].first_ordinal};
-			if (here.job_id != expected.job_id || here.part_id != expected.part_id)
-				expected = (struct place){here.job_id, here.part_id, 0};
-			if (here.at != expected.at)
-				TRY(tell_gap(c, "series", "point", here, expected.at, err));
-			expected.at = here.at + rows[i].point_count;
-			if (!c->check->is_quick)
-				TRY(check_chunk(c, &rows[i], err));
-			after = here;
-			count_row(c);
-		}
-	}
-	return OK;
-}
+enum { CACHE_BYTES = 2 << 20, NO_OWNER = 0 };
 
 /* ---- owners: what they say they hold is there ---- */
 
@@ -348,13 +33,13 @@ static enum status compare(struct checking *c, const char *sql, const char *part
 
 	TRY(statement_open(&s, c->reader, sql, err));
 	TRY(statement_step(&s, &has_row, err));
-	for (; has_row && !c->is_stopped; count_row(c)) {
+	for (; has_row && !c->is_stopped; check_count_row(c)) {
 		struct place place = {.job_id = column_i64(&s), .part_id = column_u64(&s)};
 		uint64_t said = column_u64(&s), found = column_u64(&s);
 		place.at = found;
 		if (found < said)
-			tell(c, part, place, "says that %" PRIu64 " %s are sealed; they end at %" PRIu64, said, unit,
-				found);
+			check_tell(c, part, place, "says that %" PRIu64 " %s are sealed; they end at %" PRIu64, said,
+				unit, found);
 		TRY(statement_step(&s, &has_row, err));
 	}
 	return OK;
@@ -391,66 +76,11 @@ static enum status check_filters(struct checking *c, struct error *err)
 		" AND b.first_line = f.first_line)",
 		err));
 	TRY(statement_step(&s, &has_row, err));
-	for (; has_row && !c->is_stopped; count_row(c)) {
+	for (; has_row && !c->is_stopped; check_count_row(c)) {
 		struct place place = {.job_id = column_i64(&s), .part_id = column_u64(&s)};
 		place.at = column_u64(&s);
-		tell(c, "stream", place, "belongs to no block");
+		check_tell(c, "stream", place, "belongs to no block");
 		TRY(statement_step(&s, &has_row, err));
-	}
-	return OK;
-}
-
-/* ---- pyramids ---- */
-
-static const struct row_field level_fields[] = {FIELD(struct pyramid_level, job_id),
-	FIELD(struct pyramid_level, series_id), FIELD(struct pyramid_level, axis), FIELD(struct pyramid_level, attempt),
-	FIELD(struct pyramid_level, level)};
-
-/* The next row behind a place; data: what it holds, in the arena. */
-static enum status next_pyramid_row(struct checking *c, struct arena *arena, struct pyramid_level *level,
-	int64_t *position, struct span *data, bool *has_row, struct error *err)
-{
-	AUTO_DONE(statement) s = {0};
-
-	TRY(statement_open(&s, c->reader,
-		"SELECT position, data, job_id, series_id, axis, attempt, level FROM pyramid_rows"
-		" WHERE (job_id, series_id, axis, attempt, level, position) > (?,?,?,?,?,?)"
-		" ORDER BY job_id, series_id, axis, attempt, level, position LIMIT 1",
-		err));
-	row_bind(&s, ROWS(level_fields, struct pyramid_level), level);
-	bind_i64(&s, *position);
-	TRY(statement_step(&s, has_row, err));
-	if (!*has_row)
-		return OK;
-	*position = column_i64(&s);
-	*data = column_span(&s, arena);
-	level->job_id = column_i64(&s);
-	level->series_id = column_u32(&s);
-	level->axis = column_u32(&s);
-	level->attempt = column_u32(&s);
-	level->level = column_u32(&s);
-	return statement_check(&s, err);
-}
-
-static enum status check_pyramid_rows(struct checking *c, struct error *err)
-{
-	struct pyramid_level level = {.job_id = -1};
-	int64_t position = 0;
-
-	for (; !c->is_stopped; count_row(c)) {
-		AUTO(arena) arena = arena_new();
-		struct error problem = {0};
-		struct span data;
-		bool has_row;
-		size_t count;
-		if (!arena)
-			return error_no_memory(err);
-		TRY(next_pyramid_row(c, arena, &level, &position, &data, &has_row, err));
-		if (!has_row)
-			break;
-		struct place place = {level.job_id, level.series_id, (uint64_t)position};
-		if (!c->check->is_quick && pyramid_row_unpack(data, level.level, c->buckets, &count, &problem) != OK)
-			tell(c, "series", place, "level %u: %s", (unsigned)level.level, problem.text);
 	}
 	return OK;
 }
@@ -494,8 +124,8 @@ static enum status check_journal(struct checking *c, struct error *err)
 		if (!record.ptr)
 			break;
 		if (journal_unpack(record, c->zstd, &c->plain, &slices, &count, arena, &problem) != OK)
-			tell(c, "", (struct place){NO_OWNER, 0, seq}, "%s", problem.text);
-		count_row(c);
+			check_tell(c, "", (struct place){NO_OWNER, 0, seq}, "%s", problem.text);
+		check_count_row(c);
 	}
 	return OK;
 }
@@ -529,34 +159,34 @@ static enum status check_attachment(struct checking *c, const struct attachment_
 		struct error why = err ? *err : (struct error){.text = "cannot be unpacked"};
 		TRY(check_is_leaving(c->reader, "attachment", row->job_id, row->attachment_id, &is_leaving, err));
 		if (!is_leaving)
-			tell(c, "attachment", place, "%s", why.text);
+			check_tell(c, "attachment", place, "%s", why.text);
 		return OK;
 	}
 	TRY(status);
 	crypto_sha256(buf_span(&whole), hash);
 	crypto_hex(hash, sizeof hash, hex);
 	if (!span_equal(span_from(hex), row->sha256))
-		tell(c, "attachment", place, "is not what its checksum says");
+		check_tell(c, "attachment", place, "is not what its checksum says");
 	return OK;
 }
 
 static enum status check_attachments(struct checking *c, struct error *err)
 {
 	struct attachment_row *rows, after = {0};
-	size_t count = BATCH_ROWS;
+	size_t count = CHECK_BATCH_ROWS;
 
-	while (count == BATCH_ROWS && !c->is_stopped) {
+	while (count == CHECK_BATCH_ROWS && !c->is_stopped) {
 		AUTO(arena) arena = arena_new();
 		if (!arena)
 			return error_no_memory(err);
 		TRY(store_next_attachments(
-			c->reader, arena, after.job_id, after.attachment_id, BATCH_ROWS, &rows, &count, err));
+			c->reader, arena, after.job_id, after.attachment_id, CHECK_BATCH_ROWS, &rows, &count, err));
 		for (size_t i = 0; i < count && !c->is_stopped; i++) {
 			if (!c->check->is_quick)
 				TRY(check_attachment(c, &rows[i], err));
 			after.job_id = rows[i].job_id;
 			after.attachment_id = rows[i].attachment_id;
-			count_row(c);
+			check_count_row(c);
 		}
 	}
 	return OK;
@@ -569,8 +199,8 @@ static bool tell_pages(void *context, struct span text)
 	struct checking *c = context;
 
 	if (text.len)
-		tell(c, "", (struct place){0}, "%.*s", SPAN_ARGS(text));
-	count_row(c);
+		check_tell(c, "", (struct place){0}, "%.*s", SPAN_ARGS(text));
+	check_count_row(c);
 	return !c->is_stopped;
 }
 
@@ -585,7 +215,7 @@ static enum status check_version(struct checking *c, struct error *err)
 
 	TRY(check_schema(c->reader, &problem, err));
 	if (problem.len)
-		tell(c, "", (struct place){0}, "%.*s", SPAN_ARGS(buf_span(&problem)));
+		check_tell(c, "", (struct place){0}, "%.*s", SPAN_ARGS(buf_span(&problem)));
 	return OK;
 }
 
@@ -615,7 +245,7 @@ static enum status run_steps(struct checking *c, struct error *err)
 		TRY(check_has_table(c->reader, steps[i].table, &has, err));
 		enum status status = has ? steps[i].run(c, err) : OK;
 		if (status == ERR_IO) { /* a damaged page: the other tables may still be looked at */
-			tell(c, "", (struct place){0}, "%s", err ? err->text : "cannot be read");
+			check_tell(c, "", (struct place){0}, "%s", err ? err->text : "cannot be read");
 			status = OK;
 		}
 		TRY(status);
@@ -631,14 +261,14 @@ static enum status look_at_header(struct checking *c, const char *path, struct e
 
 	c->what = "database";
 	if (stat(path, &info) == 0 && info.st_size == 0) {
-		tell(c, "", (struct place){0},
+		check_tell(c, "", (struct place){0},
 			"the file is empty (0 bytes): it was cut, or never was a database; restore a backup");
 		c->is_stopped = true;
 		return OK;
 	}
 	TRY(check_header(path, c->check->is_online, &problem, err));
 	if (problem.len)
-		tell(c, "", (struct place){0}, "%.*s", SPAN_ARGS(buf_span(&problem)));
+		check_tell(c, "", (struct place){0}, "%.*s", SPAN_ARGS(buf_span(&problem)));
 	return OK;
 }
 
