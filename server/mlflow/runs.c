@@ -346,6 +346,7 @@ static enum status put_status(struct mlflow_call *call, struct span run_id, stru
 	if (is_alone)
 		change.secondary = change.reason = SPAN("");
 	change.leaves_log = is_alone && is_end;
+	change.may_outlive = is_end;
 	TRY(has_ended(call, run_id, &had_ended, err));
 	TRY(pipeline_change_run(call->pipeline, call->reader, call->arena, &change, err));
 	if (had_ended && span_equal(status, SPAN("RUNNING")))

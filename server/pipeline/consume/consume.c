@@ -109,20 +109,38 @@ void consume_add_point(struct series_state *series, const struct point *point)
 	summary_add(&series->summary, point);
 }
 
+/* *ordinal: its own. */
+static enum status keep_point(
+	struct series_state *series, const struct point *point, uint64_t *ordinal, struct error *err)
+{
+	if (!mem_grow((void **)&series->tail, series->tail_count, &series->tail_cap, sizeof *series->tail))
+		return error_no_memory(err);
+	*ordinal = series->sealed_points + series->tail_count;
+	consume_add_point(series, point);
+	return OK;
+}
+
 enum status consume_point(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
 	const struct point *point, int64_t arrival_ms, struct error *err)
 {
 	struct report_context report = {pipeline, stream, series, arrival_ms, OK, err};
+	uint64_t ordinal;
 
-	if (!mem_grow((void **)&series->tail, series->tail_count, &series->tail_cap, sizeof *series->tail))
-		return error_no_memory(err);
-	uint64_t ordinal = series->sealed_points + series->tail_count;
-	consume_add_point(series, point);
+	TRY(keep_point(series, point, &ordinal, err));
 	begin_life(stream, series);
 	detector_set_feed(series->detectors, ordinal, point, take_report, &report);
 	if (report.status == OK && !stream->said)
 		TRY(stragglers_note(series, ordinal, point, err));
 	TRY(report.status);
+	return watchers_feed(pipeline, stream, series, ordinal, point, arrival_ms, err);
+}
+
+enum status consume_point_between(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
+	const struct point *point, int64_t arrival_ms, struct error *err)
+{
+	uint64_t ordinal;
+
+	TRY(keep_point(series, point, &ordinal, err));
 	return watchers_feed(pipeline, stream, series, ordinal, point, arrival_ms, err);
 }
 

@@ -8,7 +8,8 @@
 static bool set_members(struct json *document, const struct json *members)
 {
 	return json_set_copy(document, "TrackedRunId", json_get(members, "TrackedRunId")) &&
-	       json_set_copy(document, "TrackedProjectId", json_get(members, "TrackedProjectId"));
+	       json_set_copy(document, "TrackedProjectId", json_get(members, "TrackedProjectId")) &&
+	       json_set_copy(document, "TrackedProject", json_get(members, "TrackedProject"));
 }
 
 /* The job's own document, and by what searches find the run. */
@@ -23,6 +24,7 @@ static enum status write_document(struct span old, const struct adoption *asked,
 	json_object(&w);
 	json_put_span(&w, "TrackedRunId", asked->run_id);
 	json_put_i64(&w, "TrackedProjectId", asked->project_id);
+	json_put_span(&w, "TrackedProject", asked->project);
 	json_object_end(&w);
 	TRY(buf_status(&bare, err));
 	TRY(json_parse(&members, buf_span(&bare), err));

@@ -11,7 +11,7 @@
 
 struct adoption {
 	struct span team, job; /* of the token; its name */
-	struct span run_id;
+	struct span run_id, project; /* its name */
 	int64_t project_id;
 	const struct tracked_pairs *settings, *tags;
 	int64_t start_ms, now_ms;

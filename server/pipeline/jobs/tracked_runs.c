@@ -88,6 +88,7 @@ static enum status write_document(const struct making *making, struct span name,
 	json_put_span(&w, "TrackedRunId",
 		asked->row.run_id); /* by which searches find it, and the addresses that clients print */
 	json_put_i64(&w, "TrackedProjectId", asked->row.project_id);
+	json_put_span(&w, "TrackedProject", asked->project);
 	if (making->is_within)
 		json_put_i64(&w, TRACKED_BILLED, 0);
 	json_object_end(&w);
@@ -121,6 +122,7 @@ static enum status adopt(struct making *making, struct store_tx *tx, struct adop
 	const struct adoption adoption = {.team = asked->team,
 		.job = asked->job,
 		.run_id = asked->row.run_id,
+		.project = asked->project,
 		.project_id = asked->row.project_id,
 		.settings = asked->settings,
 		.tags = asked->tags,
@@ -257,6 +259,7 @@ struct changing {
 	struct job_transition transition; /* with a status */
 	struct told_row begun; /* where it was last said to train; start_ms 0: nowhere */
 	int64_t went_on_ms; /* when that was by what it logged; 0: as it was said */
+	bool is_outlived; /* nobody said it: one process ended the run, and another one went on */
 	int64_t resumed_ms; /* when it is said to go on; 0: it is not */
 };
 
@@ -417,7 +420,11 @@ static enum status change_begun(const struct changing *changing, struct store_tx
 
 	if (!changing->went_on_ms)
 		return OK;
-	TRY(store_delete_told(tx, job_id, &begun, err));
+	if (changing->is_outlived)
+		begun = (struct told_row){
+			.status = SPAN("Training"), .message = SPAN(""), .reason = SPAN(""), .source = SOURCE_STATED};
+	else
+		TRY(store_delete_told(tx, job_id, &begun, err));
 	begun.start_ms = changing->went_on_ms;
 	return store_put_told(tx, job_id, &begun, err);
 }
@@ -445,6 +452,13 @@ static enum status read_begun(struct store_reader *reader, struct arena *arena, 
 	return OK;
 }
 
+/* Whether what it logged between two ends may say that it went on. *is_outlived: nobody else does. */
+static bool may_have_gone_on(const struct run_change *asked, int64_t begun_ms, int64_t ended_ms, bool *is_outlived)
+{
+	*is_outlived = asked->may_outlive && begun_ms <= ended_ms;
+	return ended_ms && ended_ms < asked->end_ms && (*is_outlived || begun_ms >= asked->end_ms);
+}
+
 /*
  * Its client dates the end; that it goes on is of our clock. Where they differ neither may come before what it follows. Decided in the writer's
  * turn: what was sent is then in the gaps that it makes smaller.
@@ -459,7 +473,9 @@ static enum status place(struct changing *changing, struct store_tx *tx, const s
 	changing->went_on_ms = changing->resumed_ms = 0; /* after a commit that failed this runs again */
 	changing->transition.time_ms = at_ms ? at_ms : asked->now_ms;
 	TRY(read_begun(reader, changing->arena, row->job_id, end_ms, &changing->begun, &ended_ms, err));
-	if (ended_ms && ended_ms < end_ms && changing->begun.start_ms >= end_ms)
+	bool may_go_on = is_end && may_have_gone_on(asked, changing->begun.start_ms, ended_ms, &changing->is_outlived);
+	bool is_its = ended_ms == changing->before.end_ms; /* and not what a scheduler says */
+	if (may_go_on && (is_its || !changing->is_outlived))
 		TRY(went_on_find(changing->pipeline, reader, row->name, ended_ms, end_ms, &changing->went_on_ms, err));
 	if (end_ms)
 		TRY(run_gap_take_back(tx, changing->arena, row->job_id, end_ms, err));
@@ -512,6 +528,7 @@ static enum status state(
 	bool is_end = phase_is_final(asked->secondary);
 	struct told_row begun;
 	int64_t ended_ms;
+	bool is_outlived;
 
 	changing->transition = (struct job_transition){.secondary = asked->secondary,
 		.message = SPAN(""),
@@ -521,7 +538,9 @@ static enum status state(
 		.first = write_change,
 		.context = changing};
 	TRY(read_begun(reader, changing->arena, row->job_id, 0, &begun, &ended_ms, err));
-	if (!is_end || (asked->end_ms && begun.start_ms >= asked->end_ms))
+	bool asks_log = asked->end_ms && (begun.start_ms >= asked->end_ms ||
+						 may_have_gone_on(asked, begun.start_ms, ended_ms, &is_outlived));
+	if (!is_end || asks_log)
 		TRY(log_end_await(changing->pipeline, asked->job, err));
 	return pipeline_add_transition(changing->pipeline, asked->job, asked->team, &changing->transition, NULL, err);
 }
