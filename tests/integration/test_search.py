@@ -174,7 +174,7 @@ def test_ranking_is_robust(server):
 
 def test_a_stop_comes_after_the_ranking_of_all(make_server):
     """More than a round of it ranks: what is left would be ranked with its next point, and this was the last one."""
-    server = make_server("--stop-timeout", "2m")
+    server = make_server("--stop-timeout", "4m")
     series = [{"metric": f"m{n}", "step": [1, 2], "value": [1.5, 2]} for n in range(900)]
     assert server.post("/api/v1/points?job=j", json={"series": series}).status == 200
     server.wait_for_extraction()

@@ -10,6 +10,7 @@ import time
 import pytest
 
 from smserver import Server, wait_until
+from test_carry import settled_export
 from test_derived import ARGUMENTS
 from test_wandb_beside import counts_of, hf_rows, hf_run, non_finite
 from test_wandb_door import CONSOLE, HISTORY, begin_process, console, taken
@@ -402,9 +403,9 @@ def test_an_export_changes_nothing(start):
     logged, printed = hf_rows(1, 11, nan=4)
     taken(post(server, "read", {CONSOLE: (0, printed)}))
     wait_for_all(server)
-    first = server.get("/api/v1/export").raw
+    first = settled_export(server)
     assert counts_of(server, job) == {} and not non_finite(server, "p/read")
-    assert server.get("/api/v1/export").raw == first
+    assert settled_export(server) == first
     taken(post(server, "read", {HISTORY: (0, logged)}))
     end(server, "read")
     server.wait_for_points("p/read", "train/loss", 10)
