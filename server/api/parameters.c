@@ -55,6 +55,7 @@ static const struct api_parameter parameters[] = {
 	{"id", "/api/v1/webhooks", "string", "The number of the webhook"},
 	{"id", NULL, "string", "Its number"},
 	{"ignore_case", NULL, "boolean", "true: upper case is as lower case"},
+	{"in_trouble", NULL, "boolean", "true: only machines with a fault, a break or slow steps in the last 30 days"},
 	{"instances", NULL, "string",
 		"Other machines, parted by commas: 4 x ml.p5.48xlarge, 8 x H100, or a type alone for as many as the job has"},
 	{"job", "/api/v1/logs", "string", "The job's name, where the body does not say it"},

@@ -342,7 +342,7 @@ static const struct http_route
 					"The points of many jobs and metrics, folded into buckets; columns chooses what is returned of each bucket"},
 
 			{HTTP_GET, "/api/v1/nodes", SCOPE_READ, ROUTE_WORKER, .handler = api_nodes,
-				.query = "q limit cursor",
+				.query = "q limit cursor in_trouble",
 				.summary =
 					"The machines of all jobs: their faults, the jobs that these broke off, slow steps, utilisation, and which machines to drain"},
 			{HTTP_GET, "/api/v1/nodes/{host}", SCOPE_READ, ROUTE_WORKER, .handler = api_node, .query = "",

@@ -219,11 +219,46 @@ enum status known_fault_find(struct pipeline *pipeline, struct store_reader *rea
 
 /* ---- of an end ---- */
 
-enum status known_fault_of_end(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
-	const struct history *history, struct job_row *row, struct known_fault *out, struct error *err)
+/* The reason that is known without the fault, and the fault. */
+static enum status join(struct arena *arena, struct span reason, struct span words, struct span *out, struct error *err)
 {
 	AUTO_DONE(buf) text = BUF_INIT(TEXT_BYTES);
 
+	if (reason.len) {
+		buf_append_span(&text, cut(reason, WORDS_MAX_BYTES / 2));
+		buf_append_text(&text, "; ");
+	}
+	buf_append_span(&text, words);
+	TRY(buf_status(&text, err));
+	*out = arena_copy(arena, cut(buf_span(&text), WORDS_MAX_BYTES));
+	return out->ptr ? OK : error_no_memory(err);
+}
+
+enum status known_fault_say_again(
+	struct arena *arena, struct span reason, struct span facts, struct span *out, struct error *err)
+{
+	AUTO_DONE(buf) text = BUF_INIT(STORED_FACTS_BYTES);
+	AUTO_DONE(buf) words = BUF_INIT(TEXT_BYTES);
+	AUTO(json) evidence = NULL;
+
+	*out = reason;
+	buf_printf(&text, "{%.*s}", SPAN_ARGS(facts));
+	if (text.failure || json_parse(&evidence, buf_span(&text), NULL) != OK)
+		return OK; /* what cannot be read says nothing more */
+	const struct json *fault = json_get(evidence, "fault");
+	struct span summary = json_string_of(json_get(fault, "summary"));
+	if (!summary.len || span_find(reason, summary) >= 0)
+		return OK;
+	buf_append_span(&words, summary);
+	buf_append_text(&words, ": ");
+	buf_append_span(&words, json_string_of(json_get(fault, "text")));
+	TRY(buf_status(&words, err));
+	return join(arena, reason, buf_span(&words), out, err);
+}
+
+enum status known_fault_of_end(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct history *history, struct job_row *row, struct known_fault *out, struct error *err)
+{
 	*out = (struct known_fault){SPAN(""), SPAN(""), SPAN("")};
 	if (!history->count || !span_equal(row->status, SPAN("Failed")))
 		return OK;
@@ -231,15 +266,7 @@ enum status known_fault_of_end(struct pipeline *pipeline, struct store_reader *r
 		pipeline, reader, arena, row->job_id, history_began_again_ms(history), row->ended_ms, out, err));
 	if (!out->words.len)
 		return OK;
-	if (row->failure_reason.len) {
-		buf_append_span(&text, cut(row->failure_reason, WORDS_MAX_BYTES / 2));
-		buf_append_text(&text, "; ");
-	}
-	buf_append_span(&text, out->words);
-	TRY(buf_status(&text, err));
-	out->detail = arena_copy(arena, cut(buf_span(&text), WORDS_MAX_BYTES));
-	if (!out->detail.ptr)
-		return error_no_memory(err);
+	TRY(join(arena, row->failure_reason, out->words, &out->detail, err));
 	if (!history->is_reason_stated)
 		row->failure_reason = out->detail; /* what somebody stated stays as it is */
 	return OK;

@@ -34,6 +34,10 @@ struct history;
 enum status known_fault_of_end(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct history *history, struct job_row *row, struct known_fault *out, struct error *err) MUST_CHECK;
 
+/* The detail of an end anew, of what the store has: the job's reason and its incident's facts. */
+enum status known_fault_say_again(
+	struct arena *arena, struct span reason, struct span facts, struct span *out, struct error *err) MUST_CHECK;
+
 /* "": nobody says. The machine that sent the line, or that the stream is of; *is_shared: several send it. */
 enum status stream_line_host(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t stream_id,
 	struct span stream, uint64_t line, struct span *host, bool *is_shared, struct error *err) MUST_CHECK;

@@ -145,7 +145,10 @@ struct goodput_cause {
 	uint64_t unknown_steps; /* of these breaks it is not known */
 	int64_t redone_node_ms, restart_node_ms;
 };
-/* Of what broke off in [from_ms, to_ms), the most frequent first. */
+/*
+ * Of what broke off in [from_ms, to_ms), the most frequent first; and of what had before, until work went on behind from_ms: of that the
+ * restart's time alone, as much as lies within, so that adjacent times share it. count 0: all of a cause is of before.
+ */
 enum status store_read_goodput_causes(struct store_reader *reader, struct arena *arena, int64_t from_ms, int64_t to_ms,
 	struct goodput_cause **out, size_t *count, struct error *err) MUST_CHECK;
 

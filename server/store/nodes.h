@@ -14,6 +14,11 @@
 enum status store_read_hosts(struct store_reader *reader, struct arena *arena, struct span part, struct span after,
 	int64_t faults_ms, size_t limit, struct span **out, size_t *count, struct error *err) MUST_CHECK;
 
+/* Of these those that lines have charged, and the slow ones, which the caller knows. */
+enum status store_read_troubled_hosts(struct store_reader *reader, struct arena *arena, struct span part,
+	struct span after, int64_t faults_ms, const struct span *slow, size_t slow_count, size_t limit,
+	struct span **out, size_t *count, struct error *err) MUST_CHECK;
+
 struct node_stream {
 	struct span job;
 	struct span stream;

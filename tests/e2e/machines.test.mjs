@@ -28,8 +28,10 @@ test("all machines, which to drain, and one of them", async ({ server, page, ope
   assert.match((await texts(page, ".drain"))[0], /1 machine should be drained gpu-2 .*xid_79/);
   const row = (await texts(page, ".machinescroll tbody tr"))[1];
   assert.match(row, /^gpu-2 ◆ drain xid_79 0/);
+  const asked = page.waitForRequest((request) => request.url().includes("in_trouble=true")); // not what is on the first page alone
   await page.click(".viewhead button:has-text('in trouble')");
-  await until(page, () => !document.querySelector(".machinescroll tbody")?.innerText.includes("gpu-1"), "those in trouble");
+  await asked;
+  await until(page, () => document.querySelector(".machinescroll tbody")?.innerText.includes("gpu-2") && !document.querySelector(".machinescroll tbody").innerText.includes("gpu-1"), "those in trouble");
   await page.click(".machinescroll a:has-text('gpu-2')");
   await page.waitForSelector(".machine .faultlines");
   assert.match(await page.innerText(".machine"), /xid_79/);

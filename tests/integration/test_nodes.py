@@ -61,8 +61,15 @@ def test_a_machine_that_only_a_line_names_is_listed(server):
     assert [row["host"] for row in server.get("/api/v1/nodes?q=GPU").body["nodes"]] == ["gpu008"]
     page = server.get("/api/v1/nodes?limit=1").body
     assert page["next_cursor"] == "gpu008" and [row["host"] for row in server.get("/api/v1/nodes?cursor=gpu008").body["nodes"]] == ["n1"]
+    troubled = lambda asked="": [row["host"] for row in server.get(f"/api/v1/nodes?in_trouble=true{asked}").body["nodes"]]
+    assert troubled() == troubled("&limit=1&q=Gpu") == ["gpu008"] and troubled("&cursor=gpu008") == troubled("&q=n1") == []
+    assert server.get("/api/v1/nodes?in_trouble=perhaps").status == 400
     assert server.patch("/api/v1/jobs/a", json={"by_hand": {"faults": {"algo-1:1": "a drill"}}}).status == 200
     wait_until(lambda: [row["host"] for row in server.get("/api/v1/nodes").body["nodes"]] == ["n1"], what="the fault to be nobody's")
+    assert troubled() == []
+    cleared = node(server, "gpu008")  # whoever follows its address sees why
+    assert (cleared["drain"], cleared["faults"], cleared["fault_list"], [row["why"] for row in cleared["cleared_faults"]]) == (False, [], [], ["a drill"])
+    assert server.get("/api/v1/nodes/gpu009").status == 404
 
 
 def test_a_noisy_machine_hides_no_other(server):

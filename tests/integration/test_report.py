@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 from collections import Counter
 
 from smserver import wait_until
@@ -69,6 +70,32 @@ def test_what_broke_off_is_summed_up(make_server):
     assert lost["lost_node_hours"] > 0 and lost["causes"][0]["count"] == 1
     assert abs(lost["lost_node_hours"] - sum(one["lost_node_hours"] for one in lost["causes"])) < 1e-9
     assert report(quick, to_ms=begin)["lost"]["breaks"] == 0
+    check_shares(quick, begin)
+    check_unknown_causes(quick, begin)
+
+
+def check_shares(server, begin):
+    """Of 4 nodes; the last step before the break at 60 s + 599 s, 101 steps of a second made again; the first behind it at 1060 s, after its own second."""
+    def lost(from_s, to_s):
+        row = report(server, from_ms=begin + from_s * 1000, to_ms=begin + to_s * 1000 - 1)["lost"]
+        return row["breaks"], round(row["lost_node_hours"] * 3600 / 4, 3), [(one["cause"], one["count"], one["lost_steps"]) for one in row["causes"]]
+
+    whole = ("unknown", 1, 101)
+    wait_until(lambda: lost(0, 3600) == (1, 101 + (1059 - 659), [whole]), what="the break with all that came behind it")
+    assert lost(0, 800) == (1, 101 + (800 - 659), [whole])
+    assert lost(800, 900) == (0, 100, [("unknown", 0, 0)])
+    assert lost(900, 3600) == (0, 1059 - 900, [("unknown", 0, 0)])
+    assert lost(1059, 3600) == (0, 0, []) and lost(0, 659) == (0, 0, [])
+
+
+def check_unknown_causes(server, begin):
+    """A reason that no rule knows, and none at all."""
+    run_job(server, "odd", begin, 60, 60, end="Failed", reason="nobody knows")
+    run_job(server, "silent", begin, 60, 60, end="Failed")
+    day = time.strftime("%Y-%m-%d", time.gmtime(begin / 1000 - 86400))
+    for causes in (lambda: report(server)["lost"]["causes"], lambda: server.get(f"/api/v1/goodput?from={day}").body["causes"]):
+        wait_until(lambda: sum(one["count"] for one in causes()) == 3, what="all three breaks")
+        assert [(one["cause"], one["count"]) for one in causes()] == [("unknown", 3)]
 
 
 def test_what_is_wrong_is_said_at_its_field(server):

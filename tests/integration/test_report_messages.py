@@ -192,12 +192,21 @@ def test_what_is_over_names_its_fault_and_machine(server, receiver):
     wait_until(lambda: server.get("/api/v1/report").body["incidents"]["critical"], what="its incident")
     assert server.post("/api/v1/jobs/broken/transitions", json={"SecondaryStatus": "Failed"}).status == 204
     wait_until(lambda: [row for row in server.get("/api/v1/incidents?all=true").body["incidents"] if row.get("closed_why") == "job_ended"], what="its end")
+    fault, told = log.splitlines()[1], "Xid 79: GPU has fallen off the bus on"
+    assert server.post("/api/v1/logs?job=stated&stream=algo-1&host=gpu-08", log).status == 200
+    wait_until(lambda: server.get('/api/v1/incidents?q=name="stated"').body["incidents"], what="the other's incident")
+    assert server.post("/api/v1/jobs/stated/transitions", json={"SecondaryStatus": "Failed", "FailureReason": "Task failed"}).status == 204
+    wait_until(lambda: [row["evidence"] for row in server.get("/api/v1/incidents?kind=job_failed&all=true").body["incidents"] if "fault" in row["evidence"]][1:],
+        what="the fault in both failures")
     number = add_webhook(server, receiver, events=[])
     assert server.post(f"/api/v1/webhooks/{number}/report", json={}).status == 202
     message, = wait_for_reports(receiver, 1)
     over = [line["text"] for line in message["data"]["lines"] if "until the job ended" in line["text"]]
     assert over and all("fallen off the bus" in text for text in over), message["data"]["lines"]
     assert any("node_suspect: " in text and "on gpu-07" in text for text in over), over
+    texts = [line["text"] for line in message["data"]["lines"]]
+    for job, why in (("broken", f"{told} gpu-07: {fault}"), ("stated", f"Task failed; {told} gpu-08: {fault}")):
+        assert f"critical: {job} failed: {why}" in texts and f"{job} failed: {why}" in texts, texts
 
 
 def test_a_team_is_told_of_its_own(server, receiver):

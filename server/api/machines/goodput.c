@@ -174,7 +174,8 @@ static void write_cause(struct json_writer *w, const struct goodput_cause *cause
 	json_object(w);
 	json_put_span(w, "cause", cause->cause.len ? cause->cause : SPAN(UNKNOWN));
 	json_put_i64(w, "count", (int64_t)cause->count);
-	json_put_double(w, mtbf, (double)up_ms / hour_ms / (double)cause->count);
+	if (cause->count)
+		json_put_double(w, mtbf, (double)up_ms / hour_ms / (double)cause->count);
 	if (cause->ended)
 		json_put_double(w, "mttr_seconds", (double)cause->repair_ms / (double)cause->ended / (double)SECOND_MS);
 	api_put_lost_steps(w, cause->lost_steps, cause->unknown_steps, cause->count);

@@ -115,9 +115,8 @@ static enum status write_figures(
 	return OK;
 }
 
-/* must_exist: nobody has said that it does. */
-static enum status write_node(const struct node_ledger *ledger, struct span host, size_t shown, bool must_exist,
-	struct json_writer *w, struct error *err)
+static enum status write_node(
+	const struct node_ledger *ledger, struct span host, size_t shown, struct json_writer *w, struct error *err)
 {
 	struct node_sum *node = arena_alloc(ledger->arena, sizeof *node);
 	struct node_stream *streams;
@@ -127,8 +126,6 @@ static enum status write_node(const struct node_ledger *ledger, struct span host
 		return error_no_memory(err);
 	TRY(node_ledger_sum(ledger, host, node, err));
 	TRY(store_read_node_streams(ledger->reader, ledger->arena, host, STREAMS_MAX, &streams, &count, err));
-	if (must_exist && !count && !node->fault_lines)
-		return error_set_field(err, ERR_NOT_FOUND, "host", "there is no node '%.*s'", SPAN_ARGS(host));
 	write_sums(node, w);
 	write_streams(ledger, node, streams, count, shown, w);
 	return write_figures(ledger, host, w, err);
@@ -164,24 +161,47 @@ static enum status write_drain(const struct node_ledger *ledger, struct json_wri
 	return OK;
 }
 
-static enum status write_list(const struct node_ledger *ledger, struct span part, struct span after, size_t limit,
-	struct json_writer *w, struct error *err)
+struct asked {
+	struct span part, after;
+	size_t limit;
+	bool is_in_trouble;
+};
+
+/* A break or a drain is of a fault, or of being slow. */
+static enum status read_hosts(const struct node_ledger *ledger, const struct asked *asked, struct span **out,
+	size_t *count, struct error *err)
+{
+	if (!asked->is_in_trouble)
+		return store_read_hosts(ledger->reader, ledger->arena, asked->part, asked->after, ledger->from_ms,
+			asked->limit + 1, out, count, err);
+	struct span *slow = arena_alloc(ledger->arena, (ledger->straggler_count + 1) * sizeof *slow);
+	size_t slow_count = 0;
+	if (!slow)
+		return error_no_memory(err);
+	for (size_t i = 0; i < ledger->straggler_count; i++)
+		if (!has_host(slow, slow_count, ledger->stragglers[i].host))
+			slow[slow_count++] = ledger->stragglers[i].host;
+	return store_read_troubled_hosts(ledger->reader, ledger->arena, asked->part, asked->after, ledger->from_ms,
+		slow, slow_count, asked->limit + 1, out, count, err);
+}
+
+static enum status write_list(
+	const struct node_ledger *ledger, const struct asked *asked, struct json_writer *w, struct error *err)
 {
 	struct span *hosts;
-	size_t count;
+	size_t count, limit = asked->limit;
 
-	TRY(store_read_hosts(
-		ledger->reader, ledger->arena, part, after, ledger->from_ms, limit + 1, &hosts, &count, err));
+	TRY(read_hosts(ledger, asked, &hosts, &count, err));
 	json_object(w);
 	json_key(w, "nodes");
 	json_array(w);
 	for (size_t i = 0; i < count && i < limit; i++) {
 		json_object(w);
-		TRY(write_node(ledger, hosts[i], 1, false, w, err));
+		TRY(write_node(ledger, hosts[i], 1, w, err));
 		json_object_end(w);
 	}
 	json_array_end(w);
-	if (!after.len)
+	if (!asked->after.len)
 		TRY(write_drain(ledger, w, err));
 	if (count > limit)
 		json_put_span(w, "next_cursor", hosts[limit - 1]);
@@ -195,19 +215,19 @@ enum status api_nodes(void *context, void *worker, const struct http_request *re
 	struct api_worker *own = worker;
 	AUTO(arena) arena = NULL;
 	struct json_writer w = api_reply(response);
-	struct span part = SPAN(""), after = SPAN("");
+	struct asked asked = {.part = SPAN(""), .after = SPAN("")};
 	struct node_ledger ledger;
-	size_t limit;
 
 	TRY(api_arena(&arena, err));
-	TRY(api_limit(request, LIMIT_DEFAULT, LIMIT_MAX, &limit, err));
-	http_request_query(request, "q", &part);
-	http_request_query(request, "cursor", &after);
+	TRY(api_limit(request, LIMIT_DEFAULT, LIMIT_MAX, &asked.limit, err));
+	http_request_query(request, "q", &asked.part);
+	http_request_query(request, "cursor", &asked.after);
+	TRY(http_query_bool(request, "in_trouble", &asked.is_in_trouble, err));
 	TRY(store_reader_begin(own->reader, err));
 	enum status status = node_ledger_read(&ledger, ((const struct api *)context)->options.pipeline, own->reader,
 		arena, SPAN(""), http_request_arrival_ms(request), err);
 	if (status == OK)
-		status = write_list(&ledger, part, after, limit, &w, err);
+		status = write_list(&ledger, &asked, &w, err);
 	store_reader_end(own->reader);
 	TRY(status);
 	return buf_status(&response->body, err);
@@ -290,14 +310,9 @@ static enum status write_fault(
 	return OK;
 }
 
-static enum status write_cleared(
-	const struct node_ledger *ledger, struct span host, struct json_writer *w, struct error *err)
+static enum status write_cleared(const struct node_ledger *ledger, const struct node_fault_row *rows, size_t count,
+	struct json_writer *w, struct error *err)
 {
-	struct node_fault_row *rows;
-	size_t count;
-
-	TRY(store_read_cleared_faults(
-		ledger->reader, ledger->arena, host, ledger->window_ms, CLEARED_SHOWN, &rows, &count, err));
 	json_key(w, "cleared_faults");
 	json_array(w);
 	for (size_t i = 0; i < count; i++)
@@ -306,11 +321,29 @@ static enum status write_cleared(
 	return OK;
 }
 
+/* One that lines alone have named is there as long as they stand, also if somebody said that they are not its. */
+static enum status check_known(
+	const struct node_ledger *ledger, struct span host, size_t cleared_count, struct error *err)
+{
+	struct node_stream *streams;
+	size_t count = ledger->fault_count + cleared_count;
+
+	if (!count)
+		TRY(store_read_node_streams(ledger->reader, ledger->arena, host, 1, &streams, &count, err));
+	return count ? OK : error_set_field(err, ERR_NOT_FOUND, "host", "there is no node '%.*s'", SPAN_ARGS(host));
+}
+
 static enum status write_one(const struct api *api, const struct node_ledger *ledger, struct span host,
 	struct json_writer *w, struct error *err)
 {
+	struct node_fault_row *cleared;
+	size_t cleared_count;
+
+	TRY(store_read_cleared_faults(
+		ledger->reader, ledger->arena, host, ledger->window_ms, CLEARED_SHOWN, &cleared, &cleared_count, err));
+	TRY(check_known(ledger, host, cleared_count, err));
 	json_object(w);
-	TRY(write_node(ledger, host, STREAMS_SHOWN, true, w, err));
+	TRY(write_node(ledger, host, STREAMS_SHOWN, w, err));
 	TRY(write_history(api, ledger, host, w, err));
 	json_key(w, "fault_list");
 	json_array(w);
@@ -318,7 +351,7 @@ static enum status write_one(const struct api *api, const struct node_ledger *le
 		if (span_equal(ledger->faults[i].host, host))
 			TRY(write_fault(ledger, &ledger->faults[i], w, err));
 	json_array_end(w);
-	TRY(write_cleared(ledger, host, w, err));
+	TRY(write_cleared(ledger, cleared, cleared_count, w, err));
 	json_object_end(w);
 	return OK;
 }

@@ -6,6 +6,7 @@
 #include "base/text/iso8601.h"
 #include "read/report.h"
 #include "state/heard.h"
+#include "state/known_fault.h"
 #include "state/pipeline_state.h"
 
 #include <inttypes.h>
@@ -41,6 +42,7 @@ struct reporting {
 	struct job_search_result jobs[REPORT_JOBS_COUNT];
 	uint64_t silent; /* of the running jobs */
 	struct report_loss *losses; /* of the running jobs that are shown */
+	struct span *whys; /* of the failed jobs that are shown: why, and the fault that their log told of */
 	struct report_lost lost;
 };
 
@@ -70,6 +72,53 @@ static enum status count_silent(struct reporting *r, struct error *err)
 	return OK;
 }
 
+/* "": its failure is over by now. */
+static enum status read_failure(struct reporting *r, const struct job_row *job, struct span *facts, struct error *err)
+{
+	struct incident_filter filter = {.job_id = job->job_id,
+		.state = INCIDENT_OPEN,
+		.kind = INCIDENT_JOB_FAILED,
+		.cursor = SPAN(""),
+		.limit = 1};
+	struct incident_row *rows;
+	struct span cursor;
+	size_t count;
+
+	TRY(store_read_incidents(r->reader, r->arena, &filter, &rows, &count, &cursor, err));
+	*facts = count ? rows[0].facts : SPAN("");
+	return OK;
+}
+
+/* An incident has its facts alone; its job may be gone by now. */
+static enum status read_detail(struct reporting *r, struct incident_row *row, struct error *err)
+{
+	struct job_row job;
+
+	enum status status = store_read_job_by_id(r->reader, r->arena, row->job_id, &job, err);
+	if (status == ERR_NOT_FOUND)
+		return OK;
+	TRY(status);
+	return known_fault_say_again(r->arena, job.failure_reason, row->facts, &row->detail, err);
+}
+
+static enum status read_whys(struct reporting *r, struct error *err)
+{
+	const struct job_search_result *failed = &r->jobs[REPORT_FAILED];
+
+	for (size_t i = 0; i < r->incidents.count && i < INCIDENTS_SHOWN; i++)
+		if (r->incidents.rows[i].incident.kind == INCIDENT_JOB_FAILED)
+			TRY(read_detail(r, &r->incidents.rows[i], err));
+	r->whys = arena_alloc(r->arena, (failed->count + 1) * sizeof *r->whys);
+	if (!r->whys)
+		return error_no_memory(err);
+	for (size_t i = 0; i < failed->count; i++) {
+		struct span facts;
+		TRY(read_failure(r, &failed->rows[i], &facts, err));
+		TRY(known_fault_say_again(r->arena, failed->rows[i].failure_reason, facts, &r->whys[i], err));
+	}
+	return OK;
+}
+
 static enum status gather(struct reporting *r, struct error *err)
 {
 	for (int which = 0; which < REPORT_JOBS_COUNT; which++) {
@@ -82,6 +131,7 @@ static enum status gather(struct reporting *r, struct error *err)
 	TRY(report_read_incidents(r->reader, r->arena, &r->of, &r->incidents, err));
 	TRY(report_read_lost(r->reader, r->arena, &r->of, &r->lost, err));
 	TRY(count_silent(r, err));
+	TRY(read_whys(r, err));
 	return read_losses(r, err);
 }
 
@@ -133,6 +183,19 @@ static void append_moment(const struct zone *zone, int64_t utc_ms, struct buf *o
 	buf_append(out, text, MINUTE_TEXT_BYTES);
 }
 
+/* " 2 breaks lost 3.4 node-hours.", or of such as began before and went on within */
+static void append_lost(const struct reporting *r, struct buf *out)
+{
+	if (!r->lost.breaks && r->lost.lost_node_ms <= 0)
+		return;
+	buf_append_char(out, ' ');
+	if (r->lost.breaks)
+		append_count(out, (uint64_t)r->lost.breaks, "break", "breaks");
+	else
+		buf_append_text(out, "Earlier breaks");
+	buf_printf(out, " lost %.4g node-hours.", (double)r->lost.lost_node_ms / HOUR_MS);
+}
+
 /* "From 2026-11-28 07:30 to 2026-11-29 07:30 (UTC): 3 incidents (1 critical, 2 warning). Jobs: 2 failed, 4 ended, 1 started, 5 run now
  * (2 of them silent). 2 breaks lost 3.4 node-hours." */
 static enum status append_summary(const struct reporting *r, struct buf *out, struct error *err)
@@ -153,11 +216,7 @@ static enum status append_summary(const struct reporting *r, struct buf *out, st
 	if (r->silent)
 		buf_printf(out, " (%" PRIu64 " of them silent)", r->silent);
 	buf_append_char(out, '.');
-	if (r->lost.breaks) {
-		buf_append_char(out, ' ');
-		append_count(out, (uint64_t)r->lost.breaks, "break", "breaks");
-		buf_printf(out, " lost %.4g node-hours.", (double)r->lost.lost_node_ms / HOUR_MS);
-	}
+	append_lost(r, out);
 	return buf_status(out, err);
 }
 
@@ -321,9 +380,9 @@ static void append_how_it_runs(
 		buf_printf(out, " has been silent for %.3g h", (double)for_ms / HOUR_MS);
 }
 
-/* "gpt failed: NCCL timeout", "llama runs: step 1200, loss 2.31, best 2.28 at 1100" */
-static void write_job_line(
-	const struct reporting *r, const struct job_row *job, const struct report_loss *loss, struct json_writer *w)
+/* "gpt failed: exit code 1; NCCL timeout on gpu007: …", "llama runs: step 1200, loss 2.31, best 2.28 at 1100" */
+static void write_job_line(const struct reporting *r, const struct job_row *job, struct span why,
+	const struct report_loss *loss, struct json_writer *w)
 {
 	AUTO_DONE(buf) text = BUF_INIT(TEXT_MAX_BYTES), url = BUF_INIT(URL_MAX_BYTES);
 	int64_t known_ms;
@@ -336,8 +395,8 @@ static void write_job_line(
 		buf_append_text(&text, " failed");
 	if (!loss && report_job_is_late(&r->of, REPORT_FAILED, job, &known_ms))
 		buf_append_text(&text, LATE);
-	if (!loss && job->failure_reason.len)
-		buf_printf(&text, ": %.*s", SPAN_ARGS(span_cut(job->failure_reason, REASON_MAX_BYTES)));
+	if (why.len)
+		buf_printf(&text, ": %.*s", SPAN_ARGS(span_cut(why, REASON_MAX_BYTES)));
 	if (loss && loss->metric.len)
 		buf_printf(&text, ": step %" PRId64 ", loss %.4g", loss->step, loss->last);
 	if (loss && loss->has_best && isfinite(loss->best))
@@ -354,9 +413,9 @@ static void write_lines(const struct reporting *r, struct json_writer *w)
 	for (size_t i = 0; i < r->incidents.count && i < INCIDENTS_SHOWN; i++)
 		write_incident_line(r, &r->incidents.rows[i], w);
 	for (size_t i = 0; i < failed->count && i < JOBS_IN_LINES; i++)
-		write_job_line(r, &failed->rows[i], NULL, w);
+		write_job_line(r, &failed->rows[i], r->whys[i], NULL, w);
 	for (size_t i = 0; i < running->count && i < JOBS_IN_LINES; i++)
-		write_job_line(r, &running->rows[i], &r->losses[i], w);
+		write_job_line(r, &running->rows[i], SPAN(""), &r->losses[i], w);
 	json_array_end(w);
 }
 

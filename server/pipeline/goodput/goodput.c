@@ -201,7 +201,7 @@ static struct span find_signature(const struct pipeline *pipeline, const struct 
 	return best ? best->signature : SPAN("");
 }
 
-/* A status that names the cause is believed first. */
+/* A status that names the cause is believed first; that nobody knows it names none. */
 static enum status name_causes(const struct pipeline *pipeline, struct job_goodput *job, struct store_reader *reader,
 	struct arena *arena, int64_t now_ms, struct error *err)
 {
@@ -215,6 +215,8 @@ static enum status name_causes(const struct pipeline *pipeline, struct job_goodp
 	for (size_t i = 0; i < derived->break_count; i++) {
 		struct goodput_break *broken = &derived->breaks[i];
 		int64_t went_on_ms = i ? broken[-1].to_ms : INT64_MIN;
+		if (span_equal_fold(broken->cause, SPAN("unknown")))
+			broken->cause = SPAN("");
 		const char *class = failure_class(broken->cause);
 		bool is_class = class && span_equal(broken->cause, span_from(class));
 		struct span signature = find_signature(pipeline, said, count, broken, went_on_ms, now_ms);

@@ -82,6 +82,18 @@ TEST(machines_are_found_over_all_jobs)
 	CHECK(count == 4 && span_equal(hosts[1], SPAN("gpu008")) && span_equal(hosts[2], SPAN("n1")));
 	CHECK_OK(store_read_hosts(h.reader, h.arena, SPAN("GPU"), SPAN("N10"), 99, 1, &hosts, &count, &err));
 	CHECK(count == 1 && span_equal(hosts[0], SPAN("gpu007")));
+	/* in trouble are these, and who was slow */
+	const struct span slow[] = {SPAN("n2"), SPAN("gpu008"), SPAN("N10")};
+	CHECK_OK(store_read_troubled_hosts(
+		h.reader, h.arena, SPAN(""), SPAN(""), 100, slow, 3, 10, &hosts, &count, &err));
+	CHECK(count == 4 && span_equal(hosts[0], SPAN("N10")) && span_equal(hosts[1], SPAN("gpu008")));
+	CHECK(span_equal(hosts[2], SPAN("n1")) && span_equal(hosts[3], SPAN("n2")));
+	CHECK_OK(store_read_troubled_hosts(
+		h.reader, h.arena, SPAN("n1"), SPAN("N10"), 100, slow, 3, 10, &hosts, &count, &err));
+	CHECK(count == 1 && span_equal(hosts[0], SPAN("n1")));
+	CHECK_OK(store_read_troubled_hosts(
+		h.reader, h.arena, SPAN(""), SPAN("n2"), 100, slow, 3, 9, &hosts, &count, &err));
+	CHECK_INT(count, 0);
 	CHECK_OK(store_read_node_streams(h.reader, h.arena, SPAN("N10"), 2, &streams, &count, &err));
 	CHECK(count == 2 && streams[0].last_ms == 90 && span_equal(streams[0].job, SPAN("a")));
 	CHECK_OK(store_read_node_figures(h.reader, h.arena, SPAN("N10"), 10, &figures, &count, &err));

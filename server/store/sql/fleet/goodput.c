@@ -381,6 +381,13 @@ static enum status put_incidents(
 
 /* Their product may be more than a whole number holds. */
 #define NODE_MS(ms) "CAST(" ms " AS DOUBLE PRECISION) * nodes"
+/* The time until work went on lasts from the last step on: of it what lies in [?1, ?2). */
+#define RESTARTED_MS "from_ms + restart_ms"
+#define RESTART_WITHIN "(" SQL_LESSER(RESTARTED_MS, "?2") ") - (" SQL_GREATER("from_ms", "?1") ")"
+/* What began within is counted there, with all that does not last. */
+#define BEGUN(figure) "CASE WHEN from_ms >= ?1 THEN " figure " END"
+/* The class of a reason that no rule knows says as little as nobody does; older programs kept it. */
+#define CAUSE "CASE WHEN lower(cause) = 'unknown' THEN '' ELSE cause END"
 
 enum status store_read_goodput_causes(struct store_reader *reader, struct arena *arena, int64_t from_ms, int64_t to_ms,
 	struct goodput_cause **out, size_t *count, struct error *err)
@@ -393,9 +400,11 @@ enum status store_read_goodput_causes(struct store_reader *reader, struct arena 
 		FIELD(struct goodput_cause, restart_node_ms)};
 
 	TRY(statement_open(&s, reader,
-		"SELECT cause, count(*) AS n, count(CASE WHEN to_ms > 0 THEN 1 END), " SQL_TOTAL("CASE WHEN to_ms > 0 THEN to_ms - from_ms END") ", " SQL_TOTAL("CASE WHEN lost_steps > 0 THEN lost_steps END") ", count(CASE WHEN lost_steps < 0 THEN 1 END), " SQL_TOTAL(
-			NODE_MS("redone_ms")) ", " SQL_TOTAL(NODE_MS("restart_ms")) " FROM goodput_breaks WHERE from_ms >= ? AND from_ms < ?"
-										    " GROUP BY cause ORDER BY n DESC, cause",
+		"SELECT " CAUSE
+		" AS why, count(" BEGUN("1") ") AS n, count(" BEGUN("CASE WHEN to_ms > 0 THEN 1 END") "), " SQL_TOTAL(BEGUN("CASE WHEN to_ms > 0 THEN to_ms - from_ms END")) ", " SQL_TOTAL(BEGUN("CASE WHEN lost_steps > 0 THEN lost_steps END")) ", count(" BEGUN(
+			"CASE WHEN lost_steps < 0 THEN 1 END") "), " SQL_TOTAL(BEGUN(NODE_MS("redone_ms"))) ", " SQL_TOTAL(NODE_MS("(" RESTART_WITHIN
+																   ")")) " FROM goodput_breaks WHERE from_ms < ?2 AND (from_ms >= ?1 OR " RESTARTED_MS
+																	 " > ?1) GROUP BY why ORDER BY n DESC, why",
 		err));
 	bind_i64(&s, from_ms);
 	bind_i64(&s, to_ms);

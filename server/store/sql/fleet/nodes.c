@@ -8,8 +8,11 @@ enum { PART_BYTES_MAX = 1 << 16 };
 
 /* Hosts in the order of their names, one at a time. */
 struct host_source {
-	const char *sql; /* by ?1: the host before, ?2: the part that is wanted, ?3: of faults */
+	const char *
+		sql; /* by ?1: the host before, ?2: the part that is wanted, ?3: of faults; NULL: the names, in any order */
 	bool has_time;
+	const struct span *names;
+	size_t name_count;
 	struct span next;
 	bool is_wanted; /* next */
 	bool is_over;
@@ -25,12 +28,39 @@ struct host_source {
 	" min(o.host) FROM node_faults AS o WHERE o.host > h.host) FROM h WHERE h.host IS NOT NULL AND " IS_CHARGED    \
 	" IS NULL) SELECT host, " HOLDS " FROM h WHERE host IS NOT NULL AND " IS_CHARGED " IS NOT NULL LIMIT 1"
 
+static enum status is_called_so(struct span host, struct span part, bool *out, struct error *err)
+{
+	AUTO_DONE(buf) folded = BUF_INIT(PART_BYTES_MAX);
+
+	fold_append_ascii(&folded, host);
+	*out = span_find(buf_span(&folded), part) >= 0;
+	return buf_status(&folded, err);
+}
+
+static enum status find_next(struct host_source *source, struct span at, struct span part, struct error *err)
+{
+	const struct span *first = NULL;
+
+	for (size_t i = 0; i < source->name_count; i++) {
+		const struct span *name = &source->names[i];
+		if (span_compare(*name, at) > 0 && (!first || span_compare(*name, *first) < 0))
+			first = name;
+	}
+	source->is_over = !first;
+	if (!first)
+		return OK;
+	source->next = *first;
+	return is_called_so(*first, part, &source->is_wanted, err);
+}
+
 static enum status read_next(struct host_source *source, struct store_reader *reader, struct arena *arena,
 	struct span at, struct span part, int64_t faults_ms, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 	bool has_row;
 
+	if (!source->sql)
+		return find_next(source, at, part, err);
 	TRY(statement_open(&s, reader, source->sql, err));
 	bind_text(&s, at);
 	bind_text(&s, part);
@@ -46,11 +76,11 @@ static enum status read_next(struct host_source *source, struct store_reader *re
 }
 
 /* Each host is found by a step of its own in the index, however many streams it sent; none is asked for again before it was used up. */
-enum status store_read_hosts(struct store_reader *reader, struct arena *arena, struct span part, struct span after,
-	int64_t faults_ms, size_t limit, struct span **out, size_t *count, struct error *err)
+static enum status merge(struct host_source sources[2], struct store_reader *reader, struct arena *arena,
+	struct span part, struct span after, int64_t faults_ms, size_t limit, struct span **out, size_t *count,
+	struct error *err)
 {
 	AUTO_DONE(buf) folded = BUF_INIT(PART_BYTES_MAX);
-	struct host_source sources[] = {{.sql = NEXT_SENDER}, {.sql = NEXT_CHARGED, .has_time = true}};
 	struct span at = after;
 	size_t cap = 0;
 
@@ -77,6 +107,24 @@ enum status store_read_hosts(struct store_reader *reader, struct arena *arena, s
 		(*out)[(*count)++] = at;
 	}
 	return OK;
+}
+
+enum status store_read_hosts(struct store_reader *reader, struct arena *arena, struct span part, struct span after,
+	int64_t faults_ms, size_t limit, struct span **out, size_t *count, struct error *err)
+{
+	struct host_source sources[2] = {{.sql = NEXT_SENDER}, {.sql = NEXT_CHARGED, .has_time = true}};
+
+	return merge(sources, reader, arena, part, after, faults_ms, limit, out, count, err);
+}
+
+enum status store_read_troubled_hosts(struct store_reader *reader, struct arena *arena, struct span part,
+	struct span after, int64_t faults_ms, const struct span *slow, size_t slow_count, size_t limit,
+	struct span **out, size_t *count, struct error *err)
+{
+	struct host_source sources[2] = {
+		{.names = slow, .name_count = slow_count}, {.sql = NEXT_CHARGED, .has_time = true}};
+
+	return merge(sources, reader, arena, part, after, faults_ms, limit, out, count, err);
 }
 
 /* A stream that went away and came back is one: rows come newest first. */

@@ -32,10 +32,9 @@ export function MachinesPage() {
   const part = query.value["find"] ?? "";
   const host = query.value["host"] ?? "";
   const isOnlyTroubled = query.value["only"] === "trouble";
-  const list = useStore(() => new MachineList(part), [part], (next) => next.load());
+  const list = useStore(() => new MachineList(part, isOnlyTroubled), [part, isOnlyTroubled], (next) => next.load());
   useEffect(() => (list ? every(RELOAD_MS, () => list.rows.value !== null && list.cursor.value === null && void list.load()) : undefined), [list]);
   const rows = list?.rows.value;
-  const shown = isOnlyTroubled ? rows?.filter(isTroubled) : rows;
   return (
     <div class="view machines">
       <div class="viewhead">
@@ -56,9 +55,8 @@ export function MachinesPage() {
       {!rows && !list?.problem.value && <Skeleton rows={8} />}
       {list && list.drain.value.length > 0 && <DrainList rows={list.drain.value} />}
       {host !== "" && <MachineDetail key={host} host={host} />}
-      {rows?.length === 0 && (part === "" ? <NoMachines /> : <p class="empty dim">{t("No machine is called so.")}</p>)}
-      {rows && rows.length > 0 && shown?.length === 0 && <p class="empty dim">{t("No machine had a fault, broke a job off or was slow.")}</p>}
-      {shown && shown.length > 0 && <MachineTable rows={shown} chosen={host} />}
+      {rows?.length === 0 && <NoRows isSearch={part !== ""} isOnlyTroubled={isOnlyTroubled} />}
+      {rows && rows.length > 0 && <MachineTable rows={rows} chosen={host} />}
       {list && list.cursor.value !== null && (
         <div class="more">
           <button type="button" onClick={() => void list.more()}>
@@ -70,7 +68,10 @@ export function MachinesPage() {
   );
 }
 
-const isTroubled = (one: Machine): boolean => one.drain || one.faults.length > 0 || one.restarts > 0 || one.stragglers > 0;
+function NoRows({ isSearch, isOnlyTroubled }: { isSearch: boolean; isOnlyTroubled: boolean }) {
+  if (isOnlyTroubled) return <p class="empty dim">{t("No machine had a fault, broke a job off or was slow.")}</p>;
+  return isSearch ? <p class="empty dim">{t("No machine is called so.")}</p> : <NoMachines />;
+}
 
 function Search({ part }: { part: string }) {
   const soon = useSignal<Soon | null>(null);

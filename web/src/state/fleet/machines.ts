@@ -11,7 +11,7 @@ export class MachineList extends Store {
   readonly cursor = signal<string | null>(null);
 
   /** part: of the name. */
-  constructor(private readonly part: string) {
+  constructor(private readonly part: string, private readonly isOnlyTroubled: boolean) {
     super();
   }
 
@@ -33,6 +33,6 @@ export class MachineList extends Store {
   }
 
   private get params(): Record<string, string | number | undefined> {
-    return { limit: PAGE, q: this.part || undefined };
+    return { limit: PAGE, q: this.part || undefined, in_trouble: this.isOnlyTroubled ? "true" : undefined };
   }
 }
