@@ -50,6 +50,7 @@ struct finding {
 	struct store_reader *reader;
 	struct arena *arena;
 	int64_t job_id, from_ms, at_ms;
+	int64_t machine_ms; /* how long before at_ms a machine's fault counts */
 	const struct said_hit *hits;
 	size_t count;
 };
@@ -73,7 +74,7 @@ static int weight_as(const struct signature *signature, enum severity severity)
 		return 0;
 	if (is_critical && signature && signature->about == SIGNATURE_NODE)
 		return FAULT_WEIGHT_OF_MACHINE;
-	return is_critical ? 4 - is_symptom : 2 - is_symptom;
+	return is_critical ? FAULT_WEIGHT_CRITICAL - is_symptom : 2 - is_symptom;
 }
 
 /* 0: it is none of this. */
@@ -85,7 +86,7 @@ static int weight_of(const struct finding *f, const struct said_hit *hit)
 	if (!weight)
 		return 0;
 	bool is_critical = signature->severity == SEVERITY_CRITICAL;
-	int64_t window_ms = weight == FAULT_WEIGHT_OF_MACHINE ? FAULT_OF_MACHINE_MS
+	int64_t window_ms = weight == FAULT_WEIGHT_OF_MACHINE ? f->machine_ms
 			    : is_critical                     ? FAULT_CRITICAL_MS
 							      : FAULT_WARNING_MS;
 	if (hit->row.last_ms < f->at_ms - window_ms || hit->row.last_ms < f->from_ms ||
@@ -196,6 +197,19 @@ static enum status describe(
 	return write_facts(f, hit, host, span_of(text.ptr, summary_len), &out->facts, err);
 }
 
+/* Of each signature there is the stretch that began first in this time. */
+static enum status look_back(struct finding *f, int64_t machine_ms, const struct said_hit **out, struct error *err)
+{
+	struct said_hit *hits;
+
+	f->machine_ms = machine_ms;
+	TRY(store_read_hits_between(f->reader, f->arena, f->job_id, f->at_ms - machine_ms, f->at_ms + FAULT_AFTER_MS,
+		&hits, &f->count, err));
+	f->hits = hits;
+	*out = gravest(f);
+	return OK;
+}
+
 enum status known_fault_find(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	int64_t job_id, int64_t from_ms, int64_t at_ms, struct known_fault *out, struct error *err)
 {
@@ -205,15 +219,14 @@ enum status known_fault_find(struct pipeline *pipeline, struct store_reader *rea
 		.job_id = job_id,
 		.from_ms = from_ms,
 		.at_ms = at_ms};
-	struct said_hit *hits;
+	const struct said_hit *hit;
 
 	*out = (struct known_fault){SPAN(""), SPAN(""), SPAN("")};
 	if (!pipeline->signatures)
 		return OK;
-	TRY(store_read_hits_between(
-		reader, arena, job_id, at_ms - FAULT_OF_MACHINE_MS, at_ms + FAULT_AFTER_MS, &hits, &f.count, err));
-	f.hits = hits;
-	const struct said_hit *hit = gravest(&f);
+	TRY(look_back(&f, FAULT_BROKE_OFF_MS, &hit, err));
+	if (!hit || weight_of(&f, hit) < FAULT_WEIGHT_CRITICAL)
+		TRY(look_back(&f, FAULT_OF_MACHINE_MS, &hit, err));
 	return hit ? describe(&f, hit, out, err) : OK;
 }
 

@@ -11,7 +11,7 @@
 struct pipeline;
 
 enum {
-	/* A machine's fault may be what hung the job until a timeout; a warning that it outlived is none of its end. */
+	/* A machine's fault may be what hung the job until a timeout, if nothing else explains that; a warning that it outlived is none of its end. */
 	FAULT_OF_MACHINE_MS = 60 * 60 * 1000,
 	FAULT_CRITICAL_MS = 15 * 60 * 1000,
 	FAULT_WARNING_MS = 2 * 60 * 1000,
@@ -52,7 +52,7 @@ bool known_fault_is_nonfatal(const struct pipeline *pipeline, struct span signat
  * What explains more weighs more: a machine's fault explains what others saw of it, and what the program did. 0: it explains nothing.
  * told: the severity of its incident, which may be less than the signature's; of a signature that is not known here all there is.
  */
-enum { FAULT_WEIGHT_OF_MACHINE = 5 };
+enum { FAULT_WEIGHT_CRITICAL = 4, FAULT_WEIGHT_OF_MACHINE = 5 };
 int known_fault_weight(const struct pipeline *pipeline, struct span signature, enum severity told);
 /* Is it the machine's own? *is_drain: it should not be given to the next job. */
 bool known_fault_is_of_machine(const struct pipeline *pipeline, struct span signature, bool *is_drain);

@@ -71,6 +71,23 @@ def test_a_machines_fault_explains_what_others_saw_of_it(server):
     assert [line["signature"] for line in incident["evidence"]["fault"]["lines"]] == ["xid_79", "nccl_timeout"]
 
 
+def test_a_machines_fault_of_long_ago_explains_a_timeout_and_no_other_end(server):
+    """48 minutes before: the job hung until the timeout, or trained on until it was out of memory. Where it was said once more since, that counts."""
+    now = int(time.time() * 1000)
+    wanted = {"hung": ((TIMEOUT,), 48, f"Xid 79: GPU has fallen off the bus on gpu007: {XID}", "xid_79"),
+              "full": ((OOM,), 48, f"GPU out of memory on gpu006: {OOM}", "cuda_oom"),
+              "again": ((OOM,), 29, f"Xid 79: GPU has fallen off the bus on gpu007: {XID}", "xid_79")}
+    for job, (lines, minutes, _, _) in wanted.items():
+        for ago in sorted({48, minutes}, reverse=True):
+            send(server, job, "system/gpu007", (now - ago * MINUTE, XID))
+        steps = [(now - ago * MINUTE, f"step {60 - ago} loss 2.5") for ago in range(60, 47 if job == "hung" else 0, -1)]
+        send(server, job, "algo-1", *steps, *((now, line) for line in lines), host="gpu006")
+        fail(server, job, time_ms=now + 1)
+    for job, (_, _, reason, cause) in wanted.items():
+        wait_until(lambda: failed(server, job)[0]["FailureReason"] == reason, what=f"the reason of {job}")
+        wait_until(lambda: [row["cause"] for row in server.get(f"/api/v1/jobs/{job}/goodput").body["breaks"]] == [cause], what=f"the same cause of the time that {job} lost")
+
+
 def test_an_end_that_is_told_behind_another_begins_nothing(server):
     """The shipper of a file says Completed at its end; that the job failed is told later, and the fault is of before both."""
     now = int(time.time() * 1000)

@@ -28,6 +28,11 @@ SAID = [
     ("admin-1", f"pd-04: {XID}", None),
     ("admin-1", f"[pod/train-0/pytorch] {ECC}", None),
     ("admin-1", f"[pod/known-2/pytorch] {ECC}", "known-2"),
+    ("loghost", json.dumps({"host": "re-1", "message": XID}), None),
+    ("loghost", json.dumps({"host": "known-2", "message": f"kernel: {XID}"}), "known-2"),
+    ("loghost", f"Nov 30 01:10:00 KNOWN-2 kernel: {XID}", "known-2"),
+    ("loghost", f"Nov 30 01:10:00 big-3 kernel: {XID}", "BIG-3.HPC"),
+    ("re-2", json.dumps({"hostname": "re-2.cluster.local", "msg": XID}), "re-2"),
     ("tr-1", f"worker-0: {ECC}", "tr-1"),
     ("tr-2", f"llama-7b: {ECC}", "tr-2"),
     ("tr-3", f" 3: {ECC}", "tr-3"),
@@ -39,6 +44,7 @@ SAID = [
 def test_the_machine_that_a_line_names_is_charged(server):
     ship(server, "other", "known-1.cluster.local", ["step: 1 loss: 2.0"])
     ship(server, "other", "known-2", ["step: 1 loss: 2.0"], stream="algo-2")
+    ship(server, "other", "BIG-3.HPC", ["step: 1 loss: 2.0"], stream="algo-3")
     now = int(time.time() * 1000)  # not the times in the lines, which are of some year
     for at, (host, line, _) in enumerate(SAID):
         send(server, f"j{at:02}", "algo-1", (now, "step: 1 loss: 2.0"), (now, line), host=host)
@@ -95,11 +101,14 @@ def test_slurms_lists_are_single_machines(make_server):
         ship(server, "b", f"pa-{n}.hpc", ["step: 1 loss: 2.0"], stream=f"algo-{n}")
     ship(server, "b", "pa-1.hpc", ["srun: error: Node failure on pa-2", "srun: error: Node failure on pa-[3,4]", "srun: error: Node failure on pa-2"])
     wait_for_faults(server, "pa-1.hpc", "pa-2.hpc", "pa-3.hpc", "pa-4", lines=[[], [1], [2], [2]])
+    ship(server, "d", "pd-1", ["srun: error: Node failure on pd-2, pd-[3-4]", "slurmctld: error: Nodes pd-[5-6] not responding, setting DOWN",
+                               "slurmctld: requeue job JobId=12 due to failure of node pd-7", "slurmctld: error: Nodes pd-8 not responding"])
+    wait_until(lambda: [host for host in sorted(drained(server)) if host.startswith("pd")] == [f"pd-{n}" for n in range(2, 8)], what="those that Slurm names")
     # too many, or no list: it is not the one that says so
     ship(server, "c", "pb-1", ["srun: error: Node failure on pb-[1-9999]"])
     wait_until(lambda: incidents(server, "c", "log_signature"), what="the line")
     before = sorted(drained(server))
-    assert before == ["lg-2", "lg-3", "pa-2.hpc", "pa-3.hpc", "pa-4"]
+    assert before == ["lg-2", "lg-3", "pa-2.hpc", "pa-3.hpc", "pa-4", *(f"pd-{n}" for n in range(2, 8))]
     assert server.patch("/api/v1/jobs/a", json={"by_hand": {"faults": {"algo-1:1": "a drill"}}}).status == 200
     wait_until(lambda: sorted(drained(server)) == before[2:], what="both to be nobody's")
     take(other, export(server))

@@ -22,7 +22,7 @@ static bool is_name(struct span text)
 	return true;
 }
 
-/* Item by item: a comma between brackets separates none. */
+/* Item by item: a comma between brackets separates none, and blanks around an item are none of it. */
 static bool next_item(struct span *rest, struct span *item)
 {
 	size_t len = 0;
@@ -32,7 +32,7 @@ static bool next_item(struct span *rest, struct span *item)
 		return false;
 	for (; len < rest->len && (is_inside || rest->ptr[len] != ','); len++)
 		is_inside = rest->ptr[len] == '[' || (is_inside && rest->ptr[len] != ']');
-	*item = span_of(rest->ptr, len);
+	*item = span_trim(span_of(rest->ptr, len));
 	*rest = span_skip(*rest, len < rest->len ? len + 1 : len);
 	return true;
 }

@@ -209,6 +209,51 @@ static bool is_handed_on(struct span text, struct span *host)
 	       is_kernels(span_skip(text, (size_t)end + 2));
 }
 
+/* ---- {"host":"gpu07","message":"NVRM: …"} ---- */
+
+/* As the key's first text, if that can be a machine's name. */
+static bool take_text_of(struct span record, struct span key, struct span *host)
+{
+	ptrdiff_t at = span_find(record, key);
+
+	if (at < 0)
+		return false;
+	struct span rest = span_skip(record, (size_t)at + key.len);
+	(void)!span_take(&rest, SPAN(" "));
+	if (!span_take(&rest, SPAN(":")))
+		return false;
+	(void)!span_take(&rest, SPAN(" "));
+	if (!span_take(&rest, SPAN("\"")))
+		return false;
+	*host = span_of(rest.ptr, count_host(rest));
+	return host->len && char_at(rest, host->len) == '"' && !is_known_to_nobody(*host);
+}
+
+static bool quotes_kernel(struct span record)
+{
+	for (ptrdiff_t at; (at = span_find_char(record, '"')) >= 0;) {
+		record = span_skip(record, (size_t)at + 1);
+		if (is_kernels(record))
+			return true;
+	}
+	return false;
+}
+
+/* A collector's record of what a kernel said. Where it names the collector as well, journald's and the longer key are the origin's. */
+static bool read_record(struct span text, struct span *host)
+{
+	static const char *const keys[] = {"\"_HOSTNAME\"", "\"hostname\"", "\"host\""};
+	ptrdiff_t begin = span_find_char(text, '{');
+	bool is_named = false;
+
+	if (begin < 0)
+		return false;
+	struct span record = span_skip(text, (size_t)begin);
+	for (size_t i = 0; i < sizeof keys / sizeof *keys && !is_named; i++)
+		is_named = take_text_of(record, span_from(keys[i]), host);
+	return is_named && quotes_kernel(record);
+}
+
 enum naming named_host_read(struct span text, const struct signature *signature, struct span *host)
 {
 	enum naming naming = NAMING_NONE;
@@ -222,6 +267,8 @@ enum naming named_host_read(struct span text, const struct signature *signature,
 	if (read_kernel(rest, host))
 		return NAMING_KERNEL;
 	if (naming == NAMING_NONE && is_handed_on(rest, host))
+		return NAMING_ELSEWHERE;
+	if (naming != NAMING_ELSEWHERE && read_record(rest, host))
 		return NAMING_ELSEWHERE;
 	*host = naming == NAMING_NONE ? SPAN("") : name;
 	return naming;

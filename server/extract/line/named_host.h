@@ -1,5 +1,6 @@
 /*
- * Job: the machine that a line names as its own in what stands in front of it: a syslog's header, pdsh's or clush's name, kubectl's pod.
+ * Job: the machine that a line names as its own in what stands in front of it: a syslog's header, pdsh's or clush's name, kubectl's pod,
+ *      a collector's record.
  * Ownership: spans into the line. Threads: any. Pure.
  */
 #pragma once

@@ -35,6 +35,7 @@ TEST(lists_of_machines_are_expanded)
 		{"login,gpu[1-2].cluster.local,n7", "login gpu1.cluster.local gpu2.cluster.local n7"},
 		{"r[1-2]n[01-02]", "r1n01 r1n02 r2n01 r2n02"},
 		{"[1-2]", "1 2"},
+		{"lg-2, lg-[3-4],  lh-1 ", "lg-2 lg-3 lg-4 lh-1"},
 	};
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -43,8 +44,9 @@ TEST(lists_of_machines_are_expanded)
 
 TEST(what_is_no_list_or_too_long_has_no_names)
 {
-	static const char *const lists[] = {"", ",", "a,,b", "lg-[", "lg-[]", "lg-[2-]", "lg-[a-c]", "lg-[3-2]",
-		"lg-[2-3", "lg]", "lg-[1-33]", "r[1-100]n[1-100]", "a b", "lg-[1-4294967296999]", "n[0-31],m"};
+	static const char *const lists[] = {"", ",", "a,,b", "a, ,b", "lg-[", "lg-[]", "lg-[2-]", "lg-[a-c]",
+		"lg-[3-2]", "lg-[2-3", "lg]", "lg-[1-33]", "r[1-100]n[1-100]", "a b", "lg-[1-4294967296999]",
+		"n[0-31],m"};
 
 	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
 		CHECK_SPAN(span_from(expanded(lists[i])), SPAN(""));

@@ -241,6 +241,8 @@ static const struct {
 	{"srun: error: nd-2: task 1: Segmentation fault (core dumped)", "segfault"},
 	{"srun: error: nd-[2-3]: tasks 1-2: Bus error (core dumped)", "bus_error"},
 	{"srun: error: Node failure on lg-2", "slurm_node_failed"},
+	{"slurmctld: requeue job JobId=12 due to failure of node gpu07", "slurm_node_failed"},
+	{"slurmctld: error: Nodes gpu[01-02] not responding, setting DOWN", "slurm_node_failed"},
 	{"  successfully saved checkpoint at iteration   33241 to /ckpt", "megatron"},
 	{"Successfully saved checkpoint from iteration      99 to /ckpt", "megatron"},
 	{"Saving model checkpoint to out/checkpoint-500", "hf-trainer"},
@@ -519,6 +521,12 @@ TEST(what_a_line_names_beside_the_fault_is_its_host)
 		const char *line, *host;
 	} rows[] = {
 		{"srun: error: Node failure on lg-[2-3],lh-1", "lg-[2-3],lh-1"},
+		{"srun: error: Node failure on lg-2, lg-[3-4],  lh-1 ", "lg-2, lg-[3-4],  lh-1"},
+		{"srun: error: Node failure on lg-2, see its log", "lg-2,"}, /* no list */
+		{"srun: error: Node failure on lg-2, 3 tasks", "lg-2,"},
+		{"srun: error: Node failure on lg-2, 3", "lg-2,"},
+		{"[2026-11-30T01:10:00.123] requeue job JobId=12 due to failure of node gpu07", "gpu07"},
+		{"slurmctld: error: Nodes gpu[01-02] not responding, setting DOWN", "gpu[01-02]"},
 		{"srun: error: nd-2: task 1: Segmentation fault (core dumped)", "nd-2"},
 		{"srun: error: nd-[2-3]: tasks 1-2: Segmentation fault", "nd-[2-3]"},
 		{"nd-2: Segmentation fault (core dumped)", ""},

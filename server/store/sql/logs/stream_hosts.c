@@ -2,6 +2,8 @@
 #include "store/driver/statement.h"
 #include "store/stream_hosts.h"
 
+#include <ctype.h>
+
 static const struct row_field fields[] = {FIELD(struct stream_host_row, job_id),
 	FIELD(struct stream_host_row, stream_id), FIELD(struct stream_host_row, number),
 	FIELD(struct stream_host_row, from_line), FIELD(struct stream_host_row, from_ms),
@@ -101,19 +103,41 @@ static enum status find_machine_in_domain(
 	return statement_check(&s, err);
 }
 
-enum status store_find_machine(
+static enum status find_spelled(
 	struct store_reader *reader, struct arena *arena, struct span name, struct span *out, struct error *err)
 {
 	ptrdiff_t dot = span_find_char(name, '.');
 
-	*out = SPAN("");
-	if (!name.len || name.len > MACHINE_NAME_MAX)
-		return OK;
 	TRY(find_machine_named(reader, arena, name, out, err));
 	if (out->len)
 		return OK;
 	return dot < 0 ? find_machine_in_domain(reader, arena, name, out, err)
 		       : find_machine_named(reader, arena, span_of(name.ptr, (size_t)dot), out, err);
+}
+
+static struct span spell(struct span name, bool is_upper, char text[MACHINE_NAME_MAX])
+{
+	for (size_t i = 0; i < name.len; i++) {
+		unsigned char c = (unsigned char)name.ptr[i];
+		bool is_other = c < 0x80 && (is_upper ? islower(c) : isupper(c));
+		text[i] = (char)(is_other ? c ^ 0x20 : c);
+	}
+	return span_of(text, name.len);
+}
+
+/* Names of machines have no case (RFC 4343), and are told in small letters or in capitals: what is found by the index. */
+enum status store_find_machine(
+	struct store_reader *reader, struct arena *arena, struct span name, struct span *out, struct error *err)
+{
+	char text[MACHINE_NAME_MAX];
+
+	*out = SPAN("");
+	if (!name.len || name.len > MACHINE_NAME_MAX)
+		return OK;
+	TRY(find_spelled(reader, arena, name, out, err));
+	for (int is_upper = 0; is_upper < 2 && !out->len; is_upper++)
+		TRY(find_spelled(reader, arena, spell(name, is_upper, text), out, err));
+	return OK;
 }
 
 enum status store_drop_node_faults(struct store_tx *tx, const struct stream_host_row *row, struct error *err)
